@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The front door: `make help` says what there is.
+
+VARIANT ?= default
+VARIANTS := default server debug
+TESTS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test shell tree kernel modules check patches clean
+
+help:
+	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
+	@echo 'make test     build every variant ($(VARIANTS)) and run all tests in each'
+	@echo '                VARIANT=debug          in this one only'
+	@echo '                TESTS="basic errors"   these only'
+	@echo 'make shell    a prompt in the guest, with our modules at hand'
+	@echo 'make tree     out/linux: the base kernel with our files in it'
+	@echo 'make kernel   the kernel of a variant, in out/build/VARIANT'
+	@echo 'make modules  the test modules and samples, in out/modules/VARIANT'
+	@echo 'make check    checkpatch, sparse, kernel-doc and shellcheck over our files'
+	@echo 'make patches  the project as a series for git am, in out/patches'
+	@echo 'make clean    removes out/'
+	@echo
+	@echo 'VARIANT=      $(VARIANTS), or stock-default: the base kernel untouched'
+	@echo 'KERNEL_SRC=   a directory or tarball of any Linux 6.12.y as the base kernel'
+	@echo 'ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h'
+
+demo: modules
+	@series/guest.sh $(VARIANT) -c series/demo-guest.sh
+
+ifeq ($(origin VARIANT),command line)
+test: VARIANTS := $(VARIANT)
+endif
+test:
+	@series/test.sh "$(VARIANTS)" $(TESTS)
+
+shell: modules
+	@series/guest.sh $(VARIANT) -s -H
+
+tree:
+	@series/prepare.sh
+
+kernel:
+	@series/build.sh $(VARIANT)
+
+modules: kernel
+	@series/modules.sh $(VARIANT)
+
+check:
+	@series/check.sh
+
+patches:
+	@series/export.sh
+
+clean:
+	rm -rf out

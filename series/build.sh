@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Builds the kernel of a variant in out/build/VARIANT, from out/linux, or from
+# out/linux-stock where the variant's name begins with stock-.
+#
+#	series/build.sh VARIANT [config]
+#
+# With `config`, stops when the configuration is made.
+
+set -euo pipefail
+# shellcheck source=series/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+variant=${1:?usage: series/build.sh VARIANT [config]}
+only=${2:-}
+log=$OUT/log/build-$variant.log
+build=$OUT/build/$variant
+
+fragments=()
+for name in config config.default "config.${variant#stock-}"; do
+	[ -e "$TOP/$SELFTESTS/$name" ] ||
+		die "no variant $variant: there is no $SELFTESTS/$name" \
+			"there are: $(cd "$TOP/$SELFTESTS" && printf '%s ' config.* | sed 's/config\.//g')"
+	case " ${fragments[*]} " in
+	*" $TOP/$SELFTESTS/$name "*) ;;
+	*) fragments+=("$TOP/$SELFTESTS/$name") ;;
+	esac
+done
+
+case $variant in
+stock-*)
+	tree=$OUT/linux-stock
+	"$TOP/series/prepare.sh" --stock
+	;;
+*)
+	tree=$OUT/linux
+	"$TOP/series/prepare.sh"
+	;;
+esac
+
+lock "build-$variant"
+need_packages gcc make bc bison flex libelf-dev libssl-dev perl kmod
+mkdir -p "$build"
+
+kmake()
+{
+	make -C "$tree" O="$build" "$@"
+}
+
+# fail WHAT ADVICE: with the errors that the log has, or with its end
+fail()
+{
+	local errors
+
+	errors=$(grep -A3 'error:\|undefined reference\|^error' "$log" | head -n 40 || true)
+	if [ -n "$errors" ]; then
+		printf '%s\n' "$errors" >&2
+	else
+		tail -n 30 "$log" >&2
+	fi
+	die "$1" "$2" "the whole log is ${log#"$TOP"/}"
+}
+
+# The last word that the fragments have on each symbol
+wanted()
+{
+	awk '/^# CONFIG_.* is not set$/ { v[$2] = "n" }
+	     /^CONFIG_/ { i = index($0, "="); v[substr($0, 1, i - 1)] = substr($0, i + 1) }
+	     END { for (s in v) print s, v[s] }' "${fragments[@]}" | sort
+}
+
+check_config()
+{
+	local sym value got bad=()
+
+	while read -r sym value; do
+		got=$(sed -n "s/^$sym=//p" "$build/.config")
+		[ "${got:-n}" = "$value" ] || bad+=("$sym is ${got:-n}, wanted $value")
+	done < <(wanted)
+	[ ${#bad[@]} -eq 0 ] || {
+		rm -f "$build/.config-from"
+		die "the configuration of $variant is not what its fragments ask for" "${bad[@]}"
+	}
+}
+
+configure()
+{
+	local stamp kconfigs
+
+	mapfile -t kconfigs < <(cd "$tree" && find .series/orig -name 'Kconfig*' \
+		-printf '%P\n' 2>/dev/null | sort)
+	stamp=$(cd "$tree" && {
+		cat "${fragments[@]}" Makefile "${kconfigs[@]}"
+		gcc --version
+	} | sha256sum)
+	[ "$stamp" != "$(cat "$build/.config-from" 2>/dev/null)" ] ||
+		[ ! -e "$build/.config" ] || return 0
+
+	say "configuring $variant"
+	{
+		kmake tinyconfig &&
+			"$tree/scripts/kconfig/merge_config.sh" -m -O "$build" \
+				"$build/.config" "${fragments[@]}" &&
+			kmake olddefconfig
+	} >"$log" 2>&1 </dev/null || fail "configuring $variant failed" "correct what it names"
+	check_config
+	printf '%s\n' "$stamp" >"$build/.config-from"
+	rm -f "$build/.built"
+}
+
+configure
+[ "$only" != config ] || exit 0
+
+if [ "$build/.built" -nt "$tree/.series/changed" ]; then
+	say "kernel $variant: up to date"
+	exit 0
+fi
+
+# What a whole build of the variant prints, as far as it was ever seen
+estimate=0
+if [ ! -e "$build/vmlinux" ]; then
+	estimate=$(cat "$build/.lines" 2>/dev/null || echo 1900)
+fi
+
+say "building the kernel $variant with $(nproc) jobs"
+start=$(date +%s)
+touch "$build/.building"
+set +e
+kmake -j"$(nproc)" bzImage modules </dev/null 2>&1 | tee "$log" |
+	sed -un '/^  [A-Z]/p' | progress "objects" "$estimate"
+rc=${PIPESTATUS[0]}
+set -e
+[ "$rc" -eq 0 ] || fail "building $variant failed" \
+	"mend what the compiler names, then run the same again"
+[ "$estimate" -eq 0 ] || grep -c '^  [A-Z]' "$log" >"$build/.lines"
+# as of the start: what changed meanwhile is built by the next run
+mv "$build/.building" "$build/.built"
+say "kernel $variant: built in $(($(date +%s) - start)) s"

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# checkpatch, sparse, kernel-doc and shellcheck over our files. None may have
+# anything to say.
+
+set -euo pipefail
+# shellcheck source=series/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need_packages shellcheck sparse perl gcc make
+"$TOP/series/build.sh" default config
+
+passed=0
+failed=0
+
+# What checkpatch may say: lines of `TYPE path why` in series/checkpatch.allow
+not_allowed()
+{
+	awk -v allow="$TOP/series/checkpatch.allow" '
+		BEGIN {
+			while ((getline line < allow) > 0)
+				if (split(line, w, " ") > 2) ok[w[2], w[1]] = 1
+		}
+		{
+			split($0, part, ":")
+			if (!((part[1], part[4]) in ok)) print
+		}'
+}
+
+# verdict NAME LOG: an empty log is what we want
+verdict()
+{
+	if [ -s "$2" ]; then
+		failed=$((failed + 1))
+		printf 'not ok: %s\n' "$1"
+		sed 's/^/   /' "$2"
+	else
+		passed=$((passed + 1))
+		printf 'ok: %s\n' "$1"
+	fi
+}
+
+mapfile -t files < <(own_files)
+[ ${#files[@]} -gt 0 ] || die "there are no files of ours"
+mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep '\.[ch]$' || true)
+mapfile -t scripts < <(cd "$TOP" && {
+	printf '%s\n' "${files[@]}"
+	find series .ci -type f 2>/dev/null
+} | while IFS= read -r file; do
+	case $file in
+	*.sh) echo "$file" ;;
+	*) ! head -c 64 "$file" | head -n 1 | grep -q '^#!.*sh' || echo "$file" ;;
+	esac
+done)
+
+say "checkpatch --strict: ${#files[@]} files"
+log=$OUT/log/checkpatch.log
+(
+	cd "$OUT/linux"
+	scripts/checkpatch.pl --strict --no-summary --terse --show-types --color=never \
+		-f "${files[@]}" 2>&1 || true
+) | not_allowed >"$log"
+verdict "checkpatch" "$log"
+
+say "sparse: what of ours the variant default builds"
+log=$OUT/log/sparse.log
+objects=()
+for target in kernel/kprobes.c kernel/kprobes/ arch/x86/kernel/kprobes/; do
+	[ ! -e "$OUT/linux/$target" ] || objects+=("${target/%.c/.o}")
+done
+(
+	lock build-default
+	[ ${#objects[@]} -eq 0 ] || make -C "$OUT/linux" O="$OUT/build/default" \
+		-j"$(nproc)" -k C=2 CF="-D__CHECK_ENDIAN__" "${objects[@]}" </dev/null
+) >"$log.all" 2>&1 || echo "sparse: make failed, see ${log#"$TOP"/}.all" >>"$log.all"
+grep -E '(kernel/kprobes|include/linux/kprobes\.h|asm/kprobes\.h)[^ ]*:[0-9]+:|^sparse: |^make.*\*\*\*' \
+	"$log.all" >"$log" || true
+verdict "sparse" "$log"
+
+say "kernel-doc -Wall: ${#sources[@]} files"
+log=$OUT/log/kernel-doc.log
+: >"$log"
+[ ${#sources[@]} -eq 0 ] || (cd "$OUT/linux" &&
+	scripts/kernel-doc -none -Wall "${sources[@]}" 2>&1) >"$log" || true
+verdict "kernel-doc" "$log"
+
+say "shellcheck: ${#scripts[@]} scripts"
+log=$OUT/log/shellcheck.log
+(cd "$TOP" && shellcheck -x "${scripts[@]}" 2>&1) >"$log" || true
+verdict "shellcheck" "$log"
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Runs vmtest.sh on what was built for a variant.
+#
+#	series/guest.sh VARIANT [argument of vmtest.sh...]
+
+set -euo pipefail
+# shellcheck source=series/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+variant=${1:?usage: series/guest.sh VARIANT [argument of vmtest.sh...]}
+shift
+need_packages qemu-system-x86 busybox-static kmod
+# the scripts of the tests as they are now
+"$TOP/series/prepare.sh" >/dev/null
+exec "$OUT/linux/$SELFTESTS/vmtest.sh" -n "$variant" -b "$OUT/build/$variant" \
+	-m "$OUT/modules/$variant" -o "$OUT/log" "$@"

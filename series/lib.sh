@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What the front door's scripts share. Sourced, never run.
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+OUT=$TOP/out
+# shellcheck disable=SC2034 # for the scripts that source this
+SELFTESTS=tools/testing/selftests/kprobes
+OWN_DIRS=(arch include kernel lib samples Documentation tools)
+
+mkdir -p "$OUT/log"
+
+say() { printf '== %s\n' "$*"; }
+
+die()
+{
+	printf 'error: %s\n' "$1" >&2
+	shift
+	[ $# -eq 0 ] || printf '       %s\n' "$@" >&2
+	exit 1
+}
+
+# own_files: every file of ours that is part of the kernel
+own_files()
+(
+	dirs=()
+	cd "$TOP" || exit
+	for dir in "${OWN_DIRS[@]}"; do
+		[ ! -d "$dir" ] || dirs+=("$dir")
+	done
+	[ ${#dirs[@]} -gt 0 ] || exit 0
+	if git rev-parse --git-dir >/dev/null 2>&1; then
+		git ls-files -co --exclude-standard -- "${dirs[@]}"
+	else
+		find "${dirs[@]}" -type f
+	fi | sort -u | while IFS= read -r file; do
+		[ ! -f "$file" ] || printf '%s\n' "$file"
+	done
+)
+
+# need_packages PACKAGE...: installs those that are missing, and says so first
+need_packages()
+{
+	local pkg missing=() root=()
+
+	command -v dpkg-query >/dev/null || return 0
+	for pkg; do
+		dpkg-query -W -f '${db:Status-Status}\n' "$pkg" 2>/dev/null |
+			grep -qx installed || missing+=("$pkg")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+
+	say "installing missing packages: ${missing[*]}"
+	if [ "$(id -u)" -ne 0 ]; then
+		command -v sudo >/dev/null ||
+			die "not root and no sudo" "as root: apt-get install ${missing[*]}"
+		root=(sudo)
+	fi
+	local log=$OUT/log/packages.log
+	{
+		"${root[@]}" apt-get update &&
+			"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+				--no-install-recommends "${missing[@]}"
+	} </dev/null >"$log" 2>&1 || {
+		tail -n 15 "$log" >&2
+		die "apt-get failed, see $log" "install by hand: ${missing[*]}"
+	}
+}
+
+# kernel_version TREE
+kernel_version()
+{
+	sed -n 's/^\(VERSION\|PATCHLEVEL\|SUBLEVEL\) = *//p' "$1/Makefile" |
+		head -n 3 | paste -sd.
+}
+
+# progress WHAT [TOTAL]: counts the lines on stdin; on a terminal all the time,
+# else with a line every half minute
+progress()
+{
+	local what=$1 total=${2:-0} n=0 last=-1 start=$SECONDS every=30 of=
+
+	[ ! -t 1 ] || every=0
+	[ "$total" -eq 0 ] || of=" of about $total"
+	while IFS= read -r _; do
+		n=$((n + 1))
+		[ $((SECONDS - start)) -ge $((last + every)) ] || continue
+		[ $((SECONDS - start)) -ne "$last" ] || continue
+		last=$((SECONDS - start))
+		if [ "$every" -eq 0 ]; then
+			printf '\r   %s: %d%s, %d s ' "$what" "$n" "$of" "$last"
+		elif [ "$last" -gt 0 ]; then
+			printf '   %s: %d%s, %d s\n' "$what" "$n" "$of" "$last"
+		fi
+	done
+	[ "$every" -ne 0 ] || printf '\r\033[K'
+	printf '   %s: %d, %d s\n' "$what" "$n" $((SECONDS - start))
+}
+
+# lock NAME: one at a time, whoever else builds here
+lock()
+{
+	exec 9>"$OUT/.lock.$1"
+	flock -n 9 || {
+		say "waiting for another run that works on $1"
+		flock 9
+	}
+}
+
+unlock() { exec 9>&-; }

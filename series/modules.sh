@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Builds the test modules and the samples against the kernel of a variant, in
+# out/modules/VARIANT, from copies, so that the source directories stay clean.
+
+set -euo pipefail
+# shellcheck source=series/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+variant=${1:?usage: series/modules.sh VARIANT}
+log=$OUT/log/modules-$variant.log
+build=$OUT/build/$variant
+dest=$OUT/modules/$variant
+
+[ -e "$build/.built" ] || die "the kernel $variant is not built" "make kernel VARIANT=$variant"
+
+lock "modules-$variant"
+need_packages gcc make rsync
+
+# module_dir NAME SOURCE [MAKE_ARGUMENT...]
+module_dir()
+{
+	local name=$1 src=$TOP/$2
+	shift 2
+
+	[ -e "$src/Makefile" ] || return 0
+	mkdir -p "$dest/$name"
+	# What is gone from the sources goes here too, and with it its objects
+	(cd "$src" && find . -name '*.[chS]' -o -name Makefile | sort) >"$dest/$name.new"
+	if ! cmp -s "$dest/$name.new" "$dest/$name.list"; then
+		rm -rf "${dest:?}/$name"
+		mkdir -p "$dest/$name"
+	fi
+	mv "$dest/$name.new" "$dest/$name.list"
+	rsync -rpc --files-from="$dest/$name.list" "$src/" "$dest/$name/"
+
+	printf '== %s\n' "$name" >>"$log"
+	make -C "$build" M="$dest/$name" -j"$(nproc)" "$@" modules </dev/null >>"$log" 2>&1 || {
+		tail -n 20 "$log" >&2
+		die "building $2 for $variant failed" "the whole log is ${log#"$TOP"/}"
+	}
+}
+
+: >"$log"
+module_dir test_modules $SELFTESTS/test_modules
+module_dir samples samples/kprobes CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m
+say "modules for $variant: $(find "$dest" -name '*.ko' 2>/dev/null | wc -l) in ${dest#"$TOP"/}"

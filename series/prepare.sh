@@ -1,0 +1,272 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Makes out/linux, the base kernel with this project's kprobes in place of its
+# own. May be run at any time: only what differs is touched, so that kbuild
+# rebuilds little. With --stock it makes out/linux-stock, the base kernel as it
+# is, to compare with.
+#
+# out/linux/.series keeps what is needed to do it again:
+#	source		where the tree came from
+#	removed		series/removed as it was when the tree was unpacked
+#	laid		our files that were put there
+#	orig/		the files that series/edits changes, as they were
+#	changed		touched at every change of the tree
+
+set -euo pipefail
+# shellcheck source=series/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+PACKAGE=linux-source-6.12
+BASE=6.12
+
+work=
+cleanup() { [ -z "$work" ] || rm -rf "$work"; }
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+stock=
+case ${1:-} in
+"") ;;
+--stock) stock=y ;;
+*) die "usage: ${0##*/} [--stock]" ;;
+esac
+tree=$OUT/linux${stock:+-stock}
+state=$tree/.series
+
+check_version()
+{
+	case $1 in
+	"$BASE" | "$BASE".*) ;;
+	*) die "$2 is Linux '$1', not $BASE.y" \
+		"set KERNEL_SRC= to a directory or a tarball of any $BASE.y" ;;
+	esac
+}
+
+# The files to leave out, for tar and for rsync
+excludes()
+{
+	local path
+
+	[ -z "$stock" ] || return 0
+	while IFS= read -r path; do
+		case $1 in
+		tar) printf -- '--exclude=%s\n' "${path%/}" "*/${path%/}" "./*/${path%/}" ;;
+		rsync) printf -- '--exclude=/%s\n' "$path" ;;
+		esac
+	done <"$TOP/series/removed"
+}
+
+# unpack SOURCE: the base kernel, into a directory that becomes $tree at the end
+unpack()
+{
+	local src=$1 top opts total
+
+	work=$(mktemp -d "$OUT/.unpack.XXXXXX")
+	if [ -d "$src" ]; then
+		check_version "$(kernel_version "$src")" "$src"
+		say "copying the kernel from $src"
+		mapfile -t opts < <(excludes rsync)
+		top=$work/linux
+		rsync -a --exclude=/.git --exclude=/.series --exclude="$OUT" "${opts[@]}" "$src/" "$top"
+		# O= builds want a source directory that nothing was built in
+		if [ -e "$top/.config" ] || [ -e "$top/include/config" ]; then
+			make -s -C "$top" mrproper
+		fi
+	else
+		mkdir "$work/makefile"
+		tar -xf "$src" -C "$work/makefile" --occurrence=1 --wildcards \
+			--anchored --no-wildcards-match-slash '*/Makefile' 2>/dev/null ||
+			die "$src: not a tarball with one top directory, a kernel in it"
+		check_version "$(kernel_version "$work"/makefile/*)" "$src"
+		say "unpacking $src (a minute or two)"
+		mkdir "$work/tar"
+		mapfile -t opts < <(excludes tar)
+		total=90000
+		tar -xvf "$src" -C "$work/tar" --anchored --wildcards \
+			--no-wildcards-match-slash "${opts[@]}" | progress "files" "$total"
+		top=$(dirname "$work"/tar/*/Makefile)
+	fi
+	mkdir -p "$top/.series"
+	cp "$TOP/series/removed" "$top/.series/removed"
+	printf '%s\n' "$src" >"$top/.series/source"
+	touch "$top/.series/changed"
+
+	# Objects of the previous tree may be newer than what this one holds
+	if [ -d "$tree" ]; then
+		mv "$tree" "$work/old"
+		if [ -n "$stock" ]; then
+			rm -rf "$OUT"/build/stock-*
+		else
+			find "$OUT/build" -mindepth 1 -maxdepth 1 ! -name 'stock-*' \
+				-exec rm -rf {} + 2>/dev/null || true
+		fi
+	fi
+	mv "$top" "$tree"
+	rm -rf "$work"
+	work=
+}
+
+# install FROM TO: whole or not at all, and only where they differ
+install_file()
+{
+	if cmp -s "$1" "$2" && [ "$(stat -c %A "$1")" = "$(stat -c %A "$2")" ]; then
+		return 0
+	fi
+	mkdir -p "$(dirname "$2")"
+	cp "$1" "$2.series-new"
+	chmod --reference="$1" "$2.series-new"
+	mv -f "$2.series-new" "$2"
+	touch "$state/changed"
+	changed=$((changed + 1))
+}
+
+# A file of the base kernel that we replace has to be listed as removed
+list_files()
+{
+	local file
+
+	touch "$state/laid"
+	own_files >"$work/own"
+	while IFS= read -r file; do
+		[ ! -e "$tree/$file" ] || grep -qxF "$file" "$state/laid" ||
+			die "$file: the base kernel has it too" \
+				"list it in series/removed, or make it an edit in series/edits"
+	done <"$work/own"
+}
+
+lay_files()
+{
+	local file
+
+	sort -u "$work/own" "$state/laid" >"$work/both"
+	cp "$work/both" "$state/laid"
+	while IFS= read -r file; do
+		install_file "$TOP/$file" "$tree/$file"
+	done <"$work/own"
+	while IFS= read -r file; do
+		rm -f "$tree/$file"
+		rmdir -p --ignore-fail-on-non-empty "$(dirname "$tree/$file")"
+		touch "$state/changed"
+		changed=$((changed + 1))
+	done < <(comm -13 "$work/own" "$work/both")
+	mv "$work/own" "$state/laid"
+}
+
+# original FILE: the base kernel's version of it
+original()
+{
+	if [ -e "$state/orig/$1" ]; then
+		printf '%s\n' "$state/orig/$1"
+	else
+		printf '%s\n' "$tree/$1"
+	fi
+}
+
+# A section of MAINTAINERS goes from its title to the next empty line
+merge_maintainers()
+{
+	awk -v ours="$TOP/MAINTAINERS" '
+		$0 == "KPROBES" {
+			while ((getline line < ours) > 0) {
+				if (line == "KPROBES") inside = 1
+				if (line == "") inside = 0
+				if (inside) print line
+			}
+			skip = 1
+			found = 1
+			next
+		}
+		$0 == "" { skip = 0 }
+		!skip { print }
+		END { exit !found }' "$1"
+}
+
+# Every edited file is made anew from its original, all of them before the
+# first is put into the tree.
+apply_edits()
+{
+	local edit file files=() bad stage=$work/stage
+
+	mkdir "$stage"
+	for edit in "$TOP"/series/edits/*.diff; do
+		[ -e "$edit" ] || continue
+		head -n 1 "$edit" | grep -q '^Why: .' ||
+			die "series/edits/${edit##*/}: does not begin with 'Why: ...'"
+		while IFS= read -r file; do
+			[ -f "$(original "$file")" ] ||
+				die "series/edits/${edit##*/} does not apply: $file is not in Linux $version"
+			! grep -qxF "$file" "$work/own" ||
+				die "series/edits/${edit##*/} edits $file, which is ours"
+			[ ! -e "$stage/$file" ] || continue
+			mkdir -p "$stage/$(dirname "$file")"
+			cp -p "$(original "$file")" "$stage/$file"
+			files+=("$file")
+		done < <(sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$edit")
+		if ! patch -d "$stage" -p1 --fuzz=0 --force --no-backup-if-mismatch -r - \
+			<"$edit" >"$work/patch.log" 2>&1; then
+			bad=$(awk '/^patching file/ { f = $3 } /FAILED/ { print f }' \
+				"$work/patch.log" | sort -u | paste -sd' ')
+			sed 's/^/       /' "$work/patch.log" >&2
+			die "series/edits/${edit##*/} does not apply to ${bad:-it} of Linux $version" \
+				"the tree was left as it was; adapt the edit to this kernel"
+		fi
+	done
+	if [ -e "$TOP/MAINTAINERS" ]; then
+		merge_maintainers "$(original MAINTAINERS)" >"$stage/MAINTAINERS" ||
+			die "MAINTAINERS of Linux $version has no KPROBES section"
+		files+=(MAINTAINERS)
+	fi
+
+	for file in "${files[@]}"; do
+		[ ! -e "$state/orig/$file" ] || continue
+		mkdir -p "$state/orig/$(dirname "$file")"
+		cp -p "$tree/$file" "$state/orig/$file.new"
+		mv "$state/orig/$file.new" "$state/orig/$file"
+	done
+	for file in "${files[@]}"; do
+		install_file "$stage/$file" "$tree/$file"
+	done
+
+	# What is not edited any more is the base kernel's again
+	[ -d "$state/orig" ] || return 0
+	while IFS= read -r file; do
+		[ ! -e "$stage/$file" ] || continue
+		install_file "$state/orig/$file" "$tree/$file"
+		rm -f "$state/orig/$file"
+	done < <(cd "$state/orig" && find . -type f ! -name '*.new' -printf '%P\n')
+}
+
+lock "linux${stock:+-stock}"
+need_packages rsync patch xz-utils
+
+source=${KERNEL_SRC:-}
+if [ -n "$source" ]; then
+	[ -e "$source" ] || die "KERNEL_SRC=$source: no such file or directory"
+	source=$(realpath "$source")
+fi
+have=$(cat "$state/source" 2>/dev/null || true)
+if [ -z "$have" ] || [ "${source:-$have}" != "$have" ] ||
+	{ [ -z "$stock" ] && ! cmp -s "$TOP/series/removed" "$state/removed"; }; then
+	source=${source:-$have}
+	if [ -z "$source" ]; then
+		need_packages $PACKAGE
+		source=/usr/src/$PACKAGE.tar.xz
+	fi
+	[ -e "$source" ] || die "$source: no such file or directory" \
+		"set KERNEL_SRC= to a directory or a tarball of any $BASE.y"
+	unpack "$source"
+fi
+version=$(kernel_version "$tree")
+
+if [ -n "$stock" ]; then
+	say "out/linux-stock: Linux $version as it is"
+	exit 0
+fi
+
+changed=0
+work=$(mktemp -d "$OUT/.prepare.XXXXXX")
+list_files
+apply_edits
+lay_files
+say "out/linux: Linux $version with our kprobes, $changed files updated"
