@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Kernel probes: break into almost any kernel instruction, run handlers with
+ * the registers of the CPU, and go on as if nothing had happened.
+ *
+ * Documentation/trace/kprobes.rst is the manual.  The first half of this file
+ * is for those who set probes, the second half for architectures and for the
+ * parts of the kernel that have to know about probes.
+ */
+#ifndef _LINUX_KPROBES_H
+#define _LINUX_KPROBES_H
+
+#include <linux/bug.h>
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/linkage.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/ftrace.h>
+#include <asm/kprobes.h>
+
+struct kprobe;
+struct kretprobe;
+struct kretprobe_instance;
+struct module;
+struct probepoint;
+struct pt_regs;
+struct task_struct;
+
+#ifndef CONFIG_KPROBES
+typedef int kprobe_opcode_t;
+struct arch_specific_insn {
+	int dummy;
+};
+#endif
+
+/**
+ * typedef kprobe_pre_handler_t - called before the probed instruction runs
+ * @p: the probe, as registered
+ * @regs: registers of the probed context, which the handler may change. On
+ *	x86, regs->ip is one byte past the probed address in every mode, as
+ *	the breakpoint leaves it.
+ *
+ * Called with preemption disabled and in whatever context was probed,
+ * interrupts off or NMI included; must not sleep.
+ *
+ * Return: 0 to go on; non-zero when the handler has set the instruction
+ * pointer in @regs itself. Execution then resumes there: the instruction,
+ * the pre_handlers of the other probes still to be called for this hit, and
+ * all post_handlers are left out.
+ */
+typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
+
+/**
+ * typedef kprobe_post_handler_t - called after the probed instruction has run
+ * @p: the probe, as registered
+ * @regs: registers after the instruction; the instruction pointer is that of
+ *	the instruction to be executed next
+ * @flags: always 0
+ *
+ * Called in the same contexts as a &kprobe_pre_handler_t.
+ */
+typedef void
+(*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+
+/**
+ * typedef kprobe_fault_handler_t - asked about a fault before the kernel is
+ * @p: the probe whose handler or whose instruction raised the exception
+ * @regs: registers as at the exception
+ * @trapnr: number of the exception, as the architecture counts them
+ *
+ * Return: non-zero when the handler has repaired things and execution may
+ * resume at the instruction pointer in @regs; 0 to let the kernel handle it.
+ */
+typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs,
+				      int trapnr);
+
+/**
+ * typedef kretprobe_handler_t - called when a return-probed function is
+ *	entered or returns
+ * @ri: record of this call
+ * @regs: registers at the entry, or after the return
+ *
+ * Return: as an entry_handler, non-zero leaves this call alone; as a handler,
+ * the value is ignored.
+ */
+typedef int
+(*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs *regs);
+
+/* Bits of kprobe.flags */
+#define KPROBE_FLAG_GONE		BIT(0)	/* the probed code is gone */
+#define KPROBE_FLAG_DISABLED		BIT(1)	/* not called when hit */
+#define KPROBE_FLAG_OPTIMIZED		BIT(2)	/* reached by a jump */
+#define KPROBE_FLAG_FTRACE		BIT(3)	/* reached through ftrace */
+#define KPROBE_FLAG_ON_FUNC_ENTRY	BIT(4)	/* at the entry of a function */
+
+/* What a CPU is in the middle of, where an architecture keeps note of it */
+#define KPROBE_HIT_ACTIVE		BIT(0)	/* handlers run */
+#define KPROBE_HIT_SS			BIT(1)	/* the copy is stepped */
+#define KPROBE_REENTER			BIT(2)	/* a second probe is stepped */
+#define KPROBE_HIT_SSDONE		BIT(3)	/* the step is over */
+
+/**
+ * struct kprobe - one probe, as its user registers it
+ * @hlist: not used; kept for users that initialise it
+ * @list: links the probes of one probepoint; empty while not registered
+ * @nmissed: how often the probe was hit while its handlers could not be
+ *	called, because a handler was running in the same context already
+ * @addr: address to probe, or NULL when @symbol_name is given; holds the
+ *	probed address after registration
+ * @symbol_name: name of the function to probe, or NULL when @addr is given;
+ *	"module:function" is understood too
+ * @offset: offset of the probe in bytes from @addr or @symbol_name
+ * @pre_handler: called before the instruction, or NULL
+ * @post_handler: called after the instruction, or NULL
+ * @fault_handler: called for faults, or NULL
+ * @opcode: for the kernel: what the breakpoint replaced
+ * @ainsn: for the kernel: the copy of the probed instruction
+ * @flags: KPROBE_FLAG_*. Only %KPROBE_FLAG_DISABLED is looked at by
+ *	registration; the kernel keeps the rest up to date, and clears all
+ *	when the probe is unregistered.
+ * @point: for the kernel: the probepoint that the probe is attached to
+ * @resolved: for the kernel: the address that @symbol_name stood for when it
+ *	was last looked up. It tells an @addr that the kernel set from one
+ *	that the user did, so that the structure can be registered again.
+ *
+ * All fields that are not set by the user must be zero before the first
+ * registration. The structure must stay in place until the probe has been
+ * unregistered; then it may be freed, changed, or registered again as it is.
+ */
+struct kprobe {
+	struct hlist_node hlist;
+	struct list_head list;
+	unsigned long nmissed;
+	kprobe_opcode_t *addr;
+	const char *symbol_name;
+	unsigned int offset;
+	kprobe_pre_handler_t pre_handler;
+	kprobe_post_handler_t post_handler;
+	kprobe_fault_handler_t fault_handler;
+	kprobe_opcode_t opcode;
+	struct arch_specific_insn ainsn;
+	u32 flags;
+	struct probepoint *point;
+	kprobe_opcode_t *resolved;
+};
+
+/**
+ * struct kretprobe - a probe of the returns of a function
+ * @kp: the probe at the function's entry; its user sets where
+ * @handler: called when the function returns, or NULL
+ * @entry_handler: called when the function is entered, or NULL
+ * @maxactive: how many calls may be in flight at once; 0 for no limit
+ * @nmissed: how many calls were not followed for lack of an instance
+ * @data_size: bytes of private data in each &struct kretprobe_instance
+ */
+struct kretprobe {
+	struct kprobe kp;
+	kretprobe_handler_t handler;
+	kretprobe_handler_t entry_handler;
+	int maxactive;
+	int nmissed;
+	size_t data_size;
+};
+
+/**
+ * struct kretprobe_instance - record of one call of a return-probed function
+ * @data: the user's private data, kretprobe.data_size bytes of it
+ */
+struct kretprobe_instance {
+	DECLARE_FLEX_ARRAY(char, data);
+};
+
+/**
+ * struct kprobe_blacklist_entry - a range of text that must not be probed
+ * @list: not used; kept for users that initialise it
+ * @start_addr: first address of the range
+ * @end_addr: first address after the range
+ */
+struct kprobe_blacklist_entry {
+	struct list_head list;
+	unsigned long start_addr;
+	unsigned long end_addr;
+};
+
+static inline bool kprobe_has_flag(const struct kprobe *p, u32 flag)
+{
+	return (p->flags & flag) != 0;
+}
+
+/**
+ * kprobe_gone() - tell whether the probed code has been unloaded or freed
+ * @p: a registered probe
+ *
+ * Return: true if @p will not be hit any more whatever is done to it.
+ */
+static inline bool kprobe_gone(struct kprobe *p)
+{
+	return kprobe_has_flag(p, KPROBE_FLAG_GONE);
+}
+
+/**
+ * kprobe_disabled() - tell whether the handlers of a probe are called
+ * @p: a registered probe
+ *
+ * Return: true if @p is disabled, or its code is gone.
+ */
+static inline bool kprobe_disabled(struct kprobe *p)
+{
+	return kprobe_has_flag(p, KPROBE_FLAG_GONE | KPROBE_FLAG_DISABLED);
+}
+
+/**
+ * kprobe_optimized() - tell whether a probe is reached by a jump
+ * @p: a registered probe
+ *
+ * Return: true if @p is jump-optimised at the moment.
+ */
+static inline bool kprobe_optimized(struct kprobe *p)
+{
+	return kprobe_has_flag(p, KPROBE_FLAG_OPTIMIZED);
+}
+
+/**
+ * kprobe_ftrace() - tell whether a probe is reached through ftrace
+ * @p: a registered probe
+ *
+ * Return: true if @p sits on a location that belongs to ftrace.
+ */
+static inline bool kprobe_ftrace(struct kprobe *p)
+{
+	return kprobe_has_flag(p, KPROBE_FLAG_FTRACE);
+}
+
+#ifdef CONFIG_KPROBES
+
+int register_kprobe(struct kprobe *p);
+void unregister_kprobe(struct kprobe *p);
+int register_kprobes(struct kprobe **kps, int num);
+void unregister_kprobes(struct kprobe **kps, int num);
+int disable_kprobe(struct kprobe *kp);
+int enable_kprobe(struct kprobe *kp);
+
+struct kprobe *get_kprobe(void *addr);
+kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
+int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
+			 unsigned long offset);
+bool within_kprobe_blacklist(unsigned long addr);
+
+DECLARE_PER_CPU(struct kprobe *, current_kprobe);
+DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
+/**
+ * kprobe_running() - the probe whose handler runs on this CPU
+ *
+ * Must be called with preemption disabled; the answer is of no use otherwise.
+ *
+ * Return: the probe, or NULL where no handler of a probe is running.
+ */
+static inline struct kprobe *kprobe_running(void)
+{
+	return this_cpu_read(current_kprobe);
+}
+
+void kprobe_busy_begin(void);
+void kprobe_busy_end(void);
+
+/* What architectures provide. */
+int arch_prepare_kprobe(struct kprobe *p);
+void arch_remove_kprobe(struct kprobe *p);
+void arch_arm_kprobe(struct kprobe *p);
+void arch_disarm_kprobe(struct kprobe *p);
+int arch_init_kprobes(void);
+int arch_populate_kprobe_blacklist(void);
+bool arch_within_kprobe_blacklist(unsigned long addr);
+kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
+void arch_kprobes_sync(void);
+int arch_kprobe_reshape(struct kprobe *p, bool post, kprobe_opcode_t **old);
+void arch_kprobe_gone(struct kprobe *p);
+
+/* What architectures call. */
+int kprobe_run_pre_handlers(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs);
+void kprobes_inc_nmissed_count(struct kprobe *p);
+int kprobe_add_ksym_blacklist(unsigned long entry);
+int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
+void *alloc_insn_page(void);
+kprobe_opcode_t *get_insn_slot(void);
+kprobe_opcode_t *get_insn_slot_for(struct kprobe *kp);
+void free_insn_slot(kprobe_opcode_t *slot, int dirty);
+struct kprobe *kprobe_of_insn_slot(unsigned long addr);
+
+/**
+ * get_kprobe_ctlblk() - what the architecture keeps of probes for this CPU
+ *
+ * Must be called with preemption disabled.
+ *
+ * Return: this CPU's &struct kprobe_ctlblk.
+ */
+static inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
+{
+	return raw_cpu_ptr(&kprobe_ctlblk);
+}
+
+/**
+ * reset_current_kprobe() - note that no handler runs on this CPU any more
+ */
+static inline void reset_current_kprobe(void)
+{
+	__this_cpu_write(current_kprobe, NULL);
+}
+
+/* What other parts of the kernel call. */
+void kprobe_free_init_mem(void);
+bool is_kprobe_insn_slot(unsigned long addr);
+int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name);
+
+/**
+ * is_kprobe_optinsn_slot() - tell whether an address is in a detour
+ * @addr: address of code
+ *
+ * Return: false; probes are not optimised by jumps in this configuration.
+ */
+static inline bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return false;
+}
+
+#else /* !CONFIG_KPROBES */
+
+static inline int register_kprobe(struct kprobe *p)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int register_kprobes(struct kprobe **kps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kprobe(struct kprobe *p) { }
+static inline void unregister_kprobes(struct kprobe **kps, int num) { }
+
+static inline int enable_kprobe(struct kprobe *kp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int disable_kprobe(struct kprobe *kp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline struct kprobe *get_kprobe(void *addr)
+{
+	return NULL;
+}
+
+static inline struct kprobe *kprobe_running(void)
+{
+	return NULL;
+}
+
+static inline void kprobe_busy_begin(void) { }
+static inline void kprobe_busy_end(void) { }
+
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	return 0;
+}
+
+/* Without kprobes there is no list to look at, so nothing is known safe. */
+static inline bool within_kprobe_blacklist(unsigned long addr)
+{
+	return true;
+}
+
+static inline void kprobe_free_init_mem(void) { }
+
+static inline bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return false;
+}
+
+static inline bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return false;
+}
+
+static inline
+int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
+{
+	return -ERANGE;
+}
+
+#endif /* CONFIG_KPROBES */
+
+/* Return probes are not built in this configuration. */
+static inline int register_kretprobe(struct kretprobe *rp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int register_kretprobes(struct kretprobe **rps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kretprobe(struct kretprobe *rp) { }
+static inline void unregister_kretprobes(struct kretprobe **rps, int num) { }
+
+/**
+ * disable_kretprobe() - stop following the calls of a function
+ * @rp: a registered return probe
+ *
+ * Return: as disable_kprobe(); -EINVAL if @rp is NULL.
+ */
+static inline int disable_kretprobe(struct kretprobe *rp)
+{
+	return rp ? disable_kprobe(&rp->kp) : -EINVAL;
+}
+
+/**
+ * enable_kretprobe() - follow the calls of a function again
+ * @rp: a registered return probe
+ *
+ * Return: as enable_kprobe(); -EINVAL if @rp is NULL.
+ */
+static inline int enable_kretprobe(struct kretprobe *rp)
+{
+	return rp ? enable_kprobe(&rp->kp) : -EINVAL;
+}
+
+static inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+{
+	return NULL;
+}
+
+static inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+{
+	return 0;
+}
+
+static inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return false;
+}
+
+static inline void kprobe_flush_task(struct task_struct *tk) { }
+static inline void kprobe_ftrace_kill(void) { }
+
+/**
+ * kprobe_page_fault() - ask a running probe about a page fault
+ * @regs: registers at the fault
+ * @trapnr: number of the exception, for the probe's fault_handler
+ *
+ * Called early by the architecture's page fault handler.
+ *
+ * Return: true if the fault has been dealt with.
+ */
+static __always_inline
+bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)
+{
+	if (!IS_ENABLED(CONFIG_KPROBES) || user_mode(regs))
+		return false;
+	/*
+	 * Handlers run with preemption off, so a fault in a preemptible
+	 * context is none of theirs, and kprobe_running() can't be trusted.
+	 */
+	if (preemptible() || !kprobe_running())
+		return false;
+	return kprobe_fault_handler(regs, trapnr);
+}
+
+#endif /* _LINUX_KPROBES_H */

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: the calls that users make.
+ *
+ * Here a probe is checked, its address is worked out and it is put into a
+ * batch; what becomes of batches is in kernel/kprobes/probepoint.c. All calls
+ * take kprobe_mutex, and may sleep.
+ */
+#include <linux/cleanup.h>
+#include <linux/export.h>
+#include <linux/init.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/module.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+#include <asm/sections.h>
+
+#include "kprobes/internal.h"
+
+DEFINE_MUTEX(kprobe_mutex);
+
+/**
+ * kprobe_lookup_name() - find the address of a function
+ * @name: name of the function, or "module:function"
+ * @offset: not looked at here; for architectures with more than one entry
+ *
+ * Return: the address, or NULL if there is no such function.
+ */
+__weak
+kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
+{
+	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
+}
+
+/**
+ * arch_adjust_kprobe_addr() - put a probe where it belongs
+ * @func: start of the function
+ * @offset: how far from it the probe is asked for, in bytes
+ * @is_entry: where to say whether that counts as the function's entry
+ *
+ * For architectures where a function begins with what must not be patched.
+ *
+ * Return: the address to probe.
+ */
+__weak
+kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry)
+{
+	*is_entry = offset == 0;
+	return (kprobe_opcode_t *)(func + offset);
+}
+
+/*
+ * Turn a symbol and an offset, or an address and an offset, into the address
+ * to probe.
+ */
+static kprobe_opcode_t *
+find_address(kprobe_opcode_t *addr, const char *sym, unsigned long offset, bool *is_entry)
+{
+	unsigned long size, base, within;
+
+	if (!addr == !sym)
+		return ERR_PTR(-EINVAL);
+	if (sym) {
+		addr = kprobe_lookup_name(sym, offset);
+		if (!addr)
+			return ERR_PTR(-ENOENT);
+	}
+	base = (unsigned long)addr;
+	if (base + offset < base)
+		return ERR_PTR(-EINVAL);
+	if (!kallsyms_lookup_size_offset(base + offset, &size, &within))
+		return ERR_PTR(-EINVAL);
+	/* The symbol that is meant does not reach that far. */
+	if (sym && offset && within < offset)
+		return ERR_PTR(-EINVAL);
+	return arch_adjust_kprobe_addr(base + offset - within, within,
+				       is_entry);
+}
+
+/**
+ * kprobe_on_func_entry() - tell whether a place is the entry of a function
+ * @addr: address, or NULL if @sym is given
+ * @sym: name of a function, or NULL if @addr is given
+ * @offset: offset in bytes from it
+ *
+ * Context: sleeps.
+ *
+ * Return: 0 if it is; -EINVAL if it is not, or there is no such place;
+ * -ENOENT if there is no function @sym.
+ */
+int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
+			 unsigned long offset)
+{
+	bool is_entry;
+
+	addr = find_address(addr, sym, offset, &is_entry);
+	if (!IS_ERR(addr))
+		return is_entry ? 0 : -EINVAL;
+	return PTR_ERR(addr);
+}
+
+/* Where the probe is to go, whether or not it has been registered before. */
+static kprobe_opcode_t *probe_address(const struct kprobe *p, bool *is_entry)
+{
+	kprobe_opcode_t *addr = p->addr;
+	unsigned long offset = p->offset;
+
+	if (addr && addr == p->resolved) {
+		/* We set it. A symbol is looked up again, it may have moved. */
+		if (p->symbol_name)
+			addr = NULL;
+		else
+			offset = 0;
+	}
+	return find_address(addr, p->symbol_name, offset, is_entry);
+}
+
+/*
+ * Is the text at @addr ours to patch? Pins the module that it is in, if any.
+ */
+static int check_address(unsigned long addr, struct module **module)
+{
+	struct module *mod = NULL;
+	int err = -EINVAL;
+
+	*module = NULL;
+	/* Jump labels must not come or go while we look. */
+	jump_label_lock();
+	preempt_disable();
+	if (!core_kernel_text(addr)) {
+		mod = __module_text_address(addr);
+		if (!mod)
+			goto out;
+	}
+	if (within_kprobe_blacklist(addr) ||
+	    jump_label_text_reserved((void *)addr, (void *)addr) ||
+	    static_call_text_reserved((void *)addr, (void *)addr) ||
+	    ftrace_text_reserved((void *)addr, (void *)addr) ||
+	    find_bug(addr))
+		goto out;
+	if (mod) {
+		err = -ENOENT;
+		/* Init text is freed soon after the module has come. */
+		if (within_module_init(addr, mod) &&
+		    mod->state != MODULE_STATE_COMING)
+			goto out;
+		if (!try_module_get(mod))
+			goto out;
+		*module = mod;
+	}
+	err = 0;
+out:
+	preempt_enable();
+	jump_label_unlock();
+	return err;
+}
+
+/* Put one probe into a batch; on failure @p is as it was. */
+static int attach_probe(struct kprobe *p, struct list_head *changes)
+{
+	struct kprobe before = *p;
+	struct module *module;
+	bool is_entry;
+	int err;
+
+	if (p->point)
+		return -EINVAL;
+	p->addr = probe_address(p, &is_entry);
+	err = PTR_ERR_OR_ZERO(p->addr);
+	if (!err)
+		err = check_address((unsigned long)p->addr, &module);
+	if (err)
+		goto restore;
+
+	p->resolved = p->addr;
+	p->flags = (before.flags & KPROBE_FLAG_DISABLED) |
+		   (is_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0);
+	err = probepoint_attach(p, module, changes);
+	if (!err) {
+		p->nmissed = 0;
+		return 0;
+	}
+	module_put(module);
+restore:
+	p->addr = before.addr;
+	p->resolved = before.resolved;
+	p->flags = before.flags;
+	return err;
+}
+
+/* Undo attach_probe() in a batch that failed later. */
+static void undo_attach(struct kprobe *p, struct list_head *changes)
+{
+	probepoint_detach(p, changes);
+	if (p->symbol_name) {
+		p->addr = NULL;
+		p->resolved = NULL;
+	}
+	p->flags = kprobe_has_flag(p, KPROBE_FLAG_DISABLED) ? KPROBE_FLAG_DISABLED : 0;
+}
+
+/**
+ * register_kprobes() - set many probes at once
+ * @kps: the probes
+ * @num: how many there are
+ *
+ * The text is patched for all of them together. If one can't be set, none is.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: 0, or what register_kprobe() would return for the first probe that
+ * can't be set; -EINVAL if @kps is NULL or @num is not positive.
+ */
+int register_kprobes(struct kprobe **kps, int num)
+{
+	LIST_HEAD(changes);
+	int done, err = 0;
+
+	if (!kps || num <= 0)
+		return -EINVAL;
+
+	guard(mutex)(&kprobe_mutex);
+	for (done = 0; done < num; done++) {
+		err = kps[done] ? attach_probe(kps[done], &changes) : -EINVAL;
+		if (err)
+			goto undo;
+	}
+	err = probepoints_stage(&changes);
+	if (err)
+		goto undo;
+	probepoints_commit(&changes);
+	return 0;
+undo:
+	while (done--)
+		undo_attach(kps[done], &changes);
+	probepoints_abort(&changes);
+	return err;
+}
+EXPORT_SYMBOL_GPL(register_kprobes);
+
+/**
+ * register_kprobe() - set a probe
+ * @p: the probe; see &struct kprobe for what its user fills in
+ *
+ * When this returns 0, every execution of the probed instruction, on any CPU,
+ * calls the handlers, unless %KPROBE_FLAG_DISABLED is set or
+ * debugfs kprobes/enabled is 0.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: 0, or with nothing changed
+ *
+ * * -EINVAL: both an address and a symbol are given, or neither is; the offset
+ *   is beyond the end of the symbol; the address is not kernel text, is
+ *   blacklisted, or belongs to a jump label, a static call, an alternative, a
+ *   BUG() or a breakpoint; the probe is registered already
+ * * -ENOENT: there is no such symbol, or its module is just being unloaded
+ * * -EILSEQ: the address is not the start of an instruction
+ * * -EOPNOTSUPP: the instruction can't be run from elsewhere
+ * * -ENOMEM: out of memory
+ */
+int register_kprobe(struct kprobe *p)
+{
+	return register_kprobes(&p, 1);
+}
+EXPORT_SYMBOL_GPL(register_kprobe);
+
+/**
+ * unregister_kprobes() - remove many probes at once
+ * @kps: the probes; those that are not registered are left alone
+ * @num: how many there are
+ *
+ * The text is patched for all of them together, and the wait for handlers
+ * that are running is one for all.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ */
+void unregister_kprobes(struct kprobe **kps, int num)
+{
+	bool waiting = false;
+	LIST_HEAD(changes);
+
+	if (!kps || num <= 0)
+		return;
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		for (; num; num--, kps++) {
+			struct kprobe *p = *kps;
+
+			if (!p || !p->point)
+				continue;
+			probepoint_detach(p, &changes);
+			p->flags = 0;
+			waiting = true;
+		}
+		probepoints_commit(&changes);
+	}
+	/* Hits that began before may still call the handlers. */
+	if (waiting)
+		synchronize_rcu_expedited();
+}
+EXPORT_SYMBOL_GPL(unregister_kprobes);
+
+/**
+ * unregister_kprobe() - remove a probe
+ * @p: the probe; nothing is done if it is not registered
+ *
+ * When this returns no handler of @p is running, and none will be called any
+ * more.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ */
+void unregister_kprobe(struct kprobe *p)
+{
+	unregister_kprobes(&p, 1);
+}
+EXPORT_SYMBOL_GPL(unregister_kprobe);
+
+/**
+ * disable_kprobe() - stop calling the handlers of a probe
+ * @kp: a registered probe
+ *
+ * When this returns no handler of @kp is running.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: 0, also if it was disabled already; -EINVAL if @kp is not
+ * registered.
+ */
+int disable_kprobe(struct kprobe *kp)
+{
+	LIST_HEAD(changes);
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		if (!kp || !kp->point)
+			return -EINVAL;
+		if (kprobe_has_flag(kp, KPROBE_FLAG_DISABLED))
+			return 0;
+		kp->flags |= KPROBE_FLAG_DISABLED;
+		probepoint_touch(kp->point, &changes);
+		probepoints_commit(&changes);
+	}
+	synchronize_rcu_expedited();
+	return 0;
+}
+EXPORT_SYMBOL_GPL(disable_kprobe);
+
+/**
+ * enable_kprobe() - call the handlers of a probe again
+ * @kp: a registered probe
+ *
+ * While debugfs kprobes/enabled is 0 this takes effect when it is 1 again.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: 0, also if it was enabled already; -EINVAL if @kp is not registered
+ * or the probed code is gone; -ENOMEM if out of memory.
+ */
+int enable_kprobe(struct kprobe *kp)
+{
+	LIST_HEAD(changes);
+	int err;
+
+	guard(mutex)(&kprobe_mutex);
+	if (!kp || !kp->point || kprobe_gone(kp))
+		return -EINVAL;
+	if (!kprobe_has_flag(kp, KPROBE_FLAG_DISABLED))
+		return 0;
+	kp->flags ^= KPROBE_FLAG_DISABLED;
+	probepoint_touch(kp->point, &changes);
+	err = probepoints_stage(&changes);
+	if (!err) {
+		probepoints_commit(&changes);
+		return 0;
+	}
+	kp->flags ^= KPROBE_FLAG_DISABLED;
+	probepoints_abort(&changes);
+	return err;
+}
+EXPORT_SYMBOL_GPL(enable_kprobe);
+
+#ifndef __ARCH_WANT_KPROBES_CONTEXT
+
+/* Stands for whoever keeps probes off; nobody registers it. */
+static struct kprobe kprobe_busy;
+
+/**
+ * kprobe_busy_begin() - have hits in this context counted as missed
+ *
+ * For code that calls handlers from elsewhere than a hit. Must not be nested.
+ *
+ * Context: disables preemption until kprobe_busy_end().
+ */
+void kprobe_busy_begin(void)
+{
+	preempt_disable();
+	__this_cpu_write(current_kprobe, &kprobe_busy);
+	raw_cpu_ptr(&kprobe_ctlblk)->kprobe_status = KPROBE_HIT_ACTIVE;
+}
+NOKPROBE_SYMBOL(kprobe_busy_begin);
+
+/**
+ * kprobe_busy_end() - end what kprobe_busy_begin() began
+ */
+void kprobe_busy_end(void)
+{
+	__this_cpu_write(current_kprobe, NULL);
+	preempt_enable();
+}
+NOKPROBE_SYMBOL(kprobe_busy_end);
+
+#endif /* !__ARCH_WANT_KPROBES_CONTEXT */
+
+/**
+ * kprobe_free_init_mem() - the kernel's init text is about to be freed
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ */
+void kprobe_free_init_mem(void)
+{
+	guard(mutex)(&kprobe_mutex);
+	probepoints_kill((unsigned long)__init_begin, (unsigned long)__init_end);
+	kprobe_blacklist_del_range((unsigned long)__init_begin,
+				   (unsigned long)__init_end);
+}
+
+/**
+ * kprobe_exceptions_notify() - look at exceptions on their way
+ * @nb: not used
+ * @event: what happened, a DIE_ number
+ * @args: a &struct die_args
+ *
+ * For architectures that reach probes through the die notifier.
+ *
+ * Return: a NOTIFY_ number.
+ */
+__weak
+int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, void *args)
+{
+	return NOTIFY_DONE;
+}
+
+/* Ahead of whoever else looks at breakpoints. */
+static struct notifier_block die_nb = {
+	.notifier_call = kprobe_exceptions_notify,
+	.priority = INT_MAX,
+};
+
+static int __init init_kprobes(void)
+{
+	int err;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		err = kprobe_blacklist_init();
+	/* Without a blacklist the kernel can be brought down; say it. */
+	if (err)
+		pr_err("kprobes: incomplete blacklist (%d), take care what you probe\n", err);
+
+	return arch_init_kprobes() ?: register_die_notifier(&die_nb) ?:
+	       kprobe_modules_init();
+}
+early_initcall(init_kprobes);

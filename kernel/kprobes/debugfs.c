@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: /sys/kernel/debug/kprobes.
+ *
+ * list       every registered probe, by address
+ * enabled    1, or 0 while all probes are switched off
+ * blacklist  the text that must not be probed
+ *
+ * The files take kprobe_mutex while they are read. Between two reads the
+ * probes may change; list goes on after the last address that it showed.
+ */
+#include <linux/cleanup.h>
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/init.h>
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include "internal.h"
+
+/**
+ * struct list_position - where a reader of kprobes/list is
+ * @next: the lowest address not shown yet
+ * @index: what seq_file counts it as
+ */
+struct list_position {
+	unsigned long next;
+	loff_t index;
+};
+
+/* The first of the probepoints at the next address: all are shown as one. */
+static void *list_start(struct seq_file *m, loff_t *pos)
+{
+	struct list_position *at = m->private;
+
+	mutex_lock(&kprobe_mutex);
+	if (*pos < at->index) {
+		at->next = 0;
+		at->index = 0;
+	}
+	for (;;) {
+		struct probepoint *pp = probepoint_from(at->next);
+
+		if (!pp || at->index == *pos)
+			return pp;
+		at->next = (unsigned long)pp->kp.addr + 1;
+		at->index++;
+	}
+}
+
+static void *list_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	struct list_position *at = m->private;
+	struct probepoint *pp = v;
+
+	at->next = (unsigned long)pp->kp.addr + 1;
+	at->index = ++*pos;
+	return probepoint_from(at->next);
+}
+
+static void list_stop(struct seq_file *m, void *v)
+{
+	mutex_unlock(&kprobe_mutex);
+}
+
+static void show_probe(struct seq_file *m, struct kprobe *p)
+{
+	char name[KSYM_NAME_LEN], *modname = NULL;
+	unsigned long offset = 0, size;
+	const char *sym;
+	void *addr = p->addr;
+
+	/* Addresses are for those who may see them elsewhere, too. */
+	if (!kallsyms_show_value(m->file->f_cred))
+		addr = NULL;
+
+	/* Where other code may be by now, only the user knows what was. */
+	if (kprobe_gone(p)) {
+		sym = p->symbol_name;
+		offset = p->offset;
+	} else {
+		sym = kallsyms_lookup((unsigned long)p->addr, &size, &offset,
+				      &modname, name);
+	}
+	seq_printf(m, "%px  k  ", addr);
+	if (sym)
+		seq_printf(m, "%s+0x%lx", sym, offset);
+	else
+		seq_printf(m, "%px", addr);
+	if (modname)
+		seq_printf(m, "  [%s]", modname);
+	if (kprobe_gone(p))
+		seq_puts(m, " [GONE]");
+	if (p->flags & KPROBE_FLAG_DISABLED)
+		seq_puts(m, " [DISABLED]");
+	if (kprobe_optimized(p))
+		seq_puts(m, " [OPTIMIZED]");
+	if (kprobe_ftrace(p))
+		seq_puts(m, " [FTRACE]");
+	seq_putc(m, '\n');
+}
+
+static int list_show(struct seq_file *m, void *v)
+{
+	struct probepoint *pp = v;
+	unsigned long addr = (unsigned long)pp->kp.addr;
+	struct kprobe *p;
+
+	for (; pp && (unsigned long)pp->kp.addr == addr;
+	     pp = rb_entry_safe(rb_next(&pp->node), struct probepoint, node))
+		list_for_each_entry(p, &pp->probes, list)
+			show_probe(m, p);
+	return 0;
+}
+
+static const struct seq_operations list_sops = {
+	.start = list_start,
+	.next = list_next,
+	.stop = list_stop,
+	.show = list_show,
+};
+
+static int list_open(struct inode *inode, struct file *file)
+{
+	void *at = __seq_open_private(file, &list_sops,
+				      sizeof(struct list_position));
+
+	return at ? 0 : -ENOMEM;
+}
+
+static const struct file_operations list_fops = {
+	.owner = THIS_MODULE,
+	.open = list_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = seq_release_private,
+};
+
+static void *blacklist_start(struct seq_file *m, loff_t *pos)
+{
+	const struct kprobe_blacklist *b;
+
+	mutex_lock(&kprobe_mutex);
+	b = kprobe_blacklist_get();
+	return b && *pos < b->nr ? (void *)&b->range[*pos] : NULL;
+}
+
+static void *blacklist_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	const struct kprobe_blacklist *b = kprobe_blacklist_get();
+
+	return ++*pos < b->nr ? (void *)&b->range[*pos] : NULL;
+}
+
+static void blacklist_stop(struct seq_file *m, void *v)
+{
+	mutex_unlock(&kprobe_mutex);
+}
+
+static int blacklist_show(struct seq_file *m, void *v)
+{
+	const struct kprobe_range *r = v;
+	void *start = (void *)r->start, *end = (void *)r->end;
+
+	if (!kallsyms_show_value(m->file->f_cred)) {
+		start = NULL;
+		end = NULL;
+	}
+	seq_printf(m, "0x%px-0x%px\t%ps\n", start, end, (void *)r->start);
+	return 0;
+}
+
+static const struct seq_operations blacklist_sops = {
+	.start = blacklist_start,
+	.next = blacklist_next,
+	.stop = blacklist_stop,
+	.show = blacklist_show,
+};
+DEFINE_SEQ_ATTRIBUTE(blacklist);
+
+static ssize_t enabled_read(struct file *file, char __user *buf, size_t count,
+			    loff_t *pos)
+{
+	const char *text = READ_ONCE(kprobes_all_disarmed) ? "0\n" : "1\n";
+
+	return simple_read_from_buffer(buf, count, pos, text, 2);
+}
+
+static ssize_t enabled_write(struct file *file, const char __user *buf,
+			     size_t count, loff_t *pos)
+{
+	bool enable;
+	int ret;
+
+	ret = kstrtobool_from_user(buf, count, &enable);
+	if (ret)
+		return ret;
+
+	guard(mutex)(&kprobe_mutex);
+	if (enable == kprobes_all_disarmed) {
+		probepoints_arm_all(enable);
+		pr_info("kprobes: all probes switched %s\n",
+			enable ? "on" : "off");
+	}
+	return count;
+}
+
+static const struct file_operations enabled_fops = {
+	.owner = THIS_MODULE,
+	.read = enabled_read,
+	.write = enabled_write,
+	.llseek = default_llseek,
+};
+
+static int __init kprobe_debugfs_init(void)
+{
+	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
+
+	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
+	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
+	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
+	return 0;
+}
+late_initcall(kprobe_debugfs_init);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KERNEL_KPROBES_INTERNAL_H
+#define _KERNEL_KPROBES_INTERNAL_H
+/*
+ * What the parts of kprobes call of each other; nothing here is for users or
+ * for architectures.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rbtree.h>
+#include <linux/rcupdate.h>
+
+/*
+ * Guards everything that changes probes and probepoints.  Outermost of our
+ * locks: jump_label_lock(), text_mutex and the slot mutex nest inside it.
+ */
+extern struct mutex kprobe_mutex;
+
+/**
+ * enum probepoint_state - how a probepoint is reached
+ * @PROBEPOINT_DISARMED: not at all, the text is as it was
+ * @PROBEPOINT_ARMED: by a breakpoint
+ * @PROBEPOINT_GONE: never again, the text has been unloaded or freed
+ */
+enum probepoint_state {
+	PROBEPOINT_DISARMED,
+	PROBEPOINT_ARMED,
+	PROBEPOINT_GONE,
+};
+
+/**
+ * struct probe_set - the enabled probes of a probepoint; never changed, only
+ *	replaced
+ * @rcu: frees the set once nobody walks it
+ * @nr: number of @probes
+ * @probes: the probes, the one registered last first
+ */
+struct probe_set {
+	struct rcu_head rcu;
+	unsigned int nr;
+	struct kprobe *probes[] __counted_by(nr);
+};
+
+/**
+ * struct probepoint - one probed address
+ * @kp: what architectures and get_kprobe() see. Its handlers are the
+ *	dispatchers; its post_handler is NULL while no probe in @set has one.
+ * @set: the probes to call when hit, NULL for none; readers use RCU
+ * @next_set: what @set becomes when @staged is acted upon
+ * @staged: a batch is about to replace @set by @next_set
+ * @published: hits may find it
+ * @removed: the architecture has freed what it held for @kp
+ * @dead: no probe is attached any more, to be freed
+ * @state: how it is reached
+ * @probes: every attached probe, disabled ones too
+ * @node: orders all probepoints by address, gone ones too
+ * @change: links the probepoints that one batch changes
+ * @grave: links those that wait for a grace period to lose their slot
+ * @module: module pinned while a batch is under way, or NULL
+ *
+ * Everything but what a hit reads (@kp, @set) is guarded by kprobe_mutex.
+ */
+struct probepoint {
+	struct kprobe kp;
+	struct probe_set __rcu *set;
+	struct probe_set *next_set;
+	bool staged;
+	bool published;
+	bool removed;
+	bool dead;
+	enum probepoint_state state;
+	struct list_head probes;
+	struct rb_node node;
+	struct list_head change;
+	struct list_head grave;
+	struct module *module;
+};
+
+/* probepoint.c */
+extern bool kprobes_all_disarmed;
+int probepoint_attach(struct kprobe *p, struct module *module,
+		      struct list_head *changes);
+void probepoint_detach(struct kprobe *p, struct list_head *changes);
+void probepoint_touch(struct probepoint *pp, struct list_head *changes);
+int probepoints_stage(struct list_head *changes);
+void probepoints_commit(struct list_head *changes);
+void probepoints_abort(struct list_head *changes);
+void probepoints_kill(unsigned long start, unsigned long end);
+void probepoints_arm_all(bool arm);
+struct probepoint *probepoint_from(unsigned long addr);
+
+/* table.c */
+struct probepoint *probepoint_lookup(kprobe_opcode_t *addr);
+int probepoint_table_reserve(unsigned int nr);
+void probepoint_table_add(struct probepoint *pp);
+void probepoint_table_del(struct probepoint *pp);
+
+/* blacklist.c */
+int kprobe_blacklist_init(void);
+
+void kprobe_blacklist_del_range(unsigned long start, unsigned long end);
+
+#ifdef CONFIG_MODULES
+int kprobe_blacklist_add_module(struct module *mod);
+int kprobe_modules_init(void);
+#else
+static inline int kprobe_modules_init(void) { return 0; }
+#endif
+
+/**
+ * struct kprobe_range - text that must not be probed
+ * @start: its first address
+ * @end: the first address after it
+ * @reach: the highest @end of this range and all before it
+ */
+struct kprobe_range {
+	unsigned long start;
+	unsigned long end;
+	unsigned long reach;
+};
+
+/**
+ * struct kprobe_blacklist - all such ranges, sorted by their start
+ * @rcu: frees the list when nobody searches it
+ * @nr: number of @range
+ * @range: the ranges
+ */
+struct kprobe_blacklist {
+	struct rcu_head rcu;
+	unsigned int nr;
+	struct kprobe_range range[] __counted_by(nr);
+};
+
+const struct kprobe_blacklist *kprobe_blacklist_get(void);
+
+#endif /* _KERNEL_KPROBES_INTERNAL_H */

@@ -1,0 +1,656 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: probepoints and the probes attached to them.
+ *
+ * A probepoint owns a probed address: the patched byte, the copy of the
+ * instruction, the state. Users' probes are attached to it and detached from
+ * it; what a hit walks is an immutable array of those that are enabled, which
+ * is replaced by one pointer store and freed by RCU.
+ *
+ * Changes are made in batches, in three steps. Attach, detach and touch note
+ * which probepoints change. Stage allocates all that is needed, and may fail.
+ * Commit can't fail: it publishes the new sets and patches the text of the
+ * whole batch at the price of one synchronisation of the CPUs. Abort undoes a
+ * batch that was not committed.
+ *
+ * A probepoint without probes leaves the table at once, but a task may be
+ * preempted in its slot, or have been hit and not looked at it yet. A worker
+ * frees it after a grace period of tasks RCU and one of RCU.
+ *
+ * All of this is guarded by kprobe_mutex. Hits read with preemption disabled.
+ */
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/memory.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+/* Every probepoint, gone ones too, by address. */
+static struct rb_root probepoints = RB_ROOT;
+
+/* kprobes/enabled is 0: nothing is armed, whatever is enabled. */
+bool kprobes_all_disarmed;
+
+/* Probepoints and slots that hits may still be using. */
+static LIST_HEAD(dying_points);
+static LIST_HEAD(dying_slots);
+
+/**
+ * struct dying_slot - a slot that was replaced by another
+ * @list: links it on dying_slots
+ * @slot: the slot
+ */
+struct dying_slot {
+	struct list_head list;
+	kprobe_opcode_t *slot;
+};
+
+/*
+ * What runs when a probepoint is hit.
+ */
+
+/**
+ * kprobe_run_pre_handlers() - call the pre_handlers of a probepoint
+ * @kp: what get_kprobe() gave for the probed address
+ * @regs: registers of the probed context
+ *
+ * Called with preemption disabled, and when no handler is running in this
+ * context. Leaves current_kprobe at the last probe that was called.
+ *
+ * Return: non-zero if a handler has set the instruction pointer in @regs and
+ * execution is to resume there at once.
+ */
+int kprobe_run_pre_handlers(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct probepoint *pp = container_of(kp, struct probepoint, kp);
+	/* Pairs with rcu_replace_pointer() in publish_set(). */
+	const struct probe_set *set = rcu_dereference_raw(pp->set);
+	unsigned int i;
+
+	if (!set)
+		return 0;
+	for (i = 0; i < set->nr; i++) {
+		struct kprobe *p = set->probes[i];
+
+		if (!p->pre_handler)
+			continue;
+		__this_cpu_write(current_kprobe, p);
+		if (p->pre_handler(p, regs))
+			return 1;
+	}
+	return 0;
+}
+NOKPROBE_SYMBOL(kprobe_run_pre_handlers);
+
+/**
+ * kprobe_run_post_handlers() - call the post_handlers of a probepoint
+ * @kp: what get_kprobe() gave for the probed address
+ * @regs: registers after the probed instruction
+ *
+ * Called with preemption disabled, and when no handler is running in this
+ * context. Leaves current_kprobe at the last probe that was called.
+ */
+void kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct probepoint *pp = container_of(kp, struct probepoint, kp);
+	const struct probe_set *set = rcu_dereference_raw(pp->set);
+	unsigned int i;
+
+	if (!set)
+		return;
+	for (i = 0; i < set->nr; i++) {
+		struct kprobe *p = set->probes[i];
+
+		if (!p->post_handler)
+			continue;
+		__this_cpu_write(current_kprobe, p);
+		p->post_handler(p, regs, 0);
+	}
+}
+NOKPROBE_SYMBOL(kprobe_run_post_handlers);
+
+/**
+ * kprobes_inc_nmissed_count() - count a hit whose handlers are not called
+ * @p: what get_kprobe() gave for the probed address
+ *
+ * Counts it for every enabled probe there. Called with preemption disabled.
+ */
+void kprobes_inc_nmissed_count(struct kprobe *p)
+{
+	struct probepoint *pp = container_of(p, struct probepoint, kp);
+	const struct probe_set *set = rcu_dereference_raw(pp->set);
+	unsigned int i;
+
+	for (i = 0; set && i < set->nr; i++) {
+		/* Two CPUs may miss the same probe, or a CPU and its NMI. */
+		atomic_long_t *n = (atomic_long_t *)&set->probes[i]->nmissed;
+
+		raw_atomic_long_inc(n);
+	}
+}
+NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
+
+/*
+ * Architectures that know nothing of probepoints call the handlers of @kp, and
+ * look at current_kprobe to know what they are in the middle of.
+ */
+static int dispatch_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	int ret = kprobe_run_pre_handlers(kp, regs);
+
+	__this_cpu_write(current_kprobe, kp);
+	return ret;
+}
+NOKPROBE_SYMBOL(dispatch_pre);
+
+static void dispatch_post(struct kprobe *kp, struct pt_regs *regs,
+			  unsigned long flags)
+{
+	kprobe_run_post_handlers(kp, regs);
+	__this_cpu_write(current_kprobe, kp);
+}
+NOKPROBE_SYMBOL(dispatch_post);
+
+/*
+ * What architectures may do better.
+ */
+
+/**
+ * arch_kprobes_sync() - make all CPUs see what was armed and disarmed
+ *
+ * For architectures whose arch_arm_kprobe() and arch_disarm_kprobe() leave
+ * that to the end of a batch.
+ *
+ * Context: text_mutex is held.
+ */
+void __weak arch_kprobes_sync(void)
+{
+}
+
+/**
+ * arch_kprobe_reshape() - give a probepoint another slot
+ * @p: the probepoint's kprobe
+ * @post: the slot is to call post_handlers
+ * @old: where to put the slot that was replaced, for the caller to free when
+ *	nobody can be running in it; NULL if there is none
+ *
+ * For architectures whose slots differ where there are post_handlers.
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ *
+ * Return: 0, or -ENOMEM, and then nothing has changed.
+ */
+int __weak arch_kprobe_reshape(struct kprobe *p, bool post,
+			       kprobe_opcode_t **old)
+{
+	*old = NULL;
+	return 0;
+}
+
+/**
+ * arch_remove_kprobe() - free what arch_prepare_kprobe() allocated
+ * @p: the probepoint's kprobe; nobody can be running in its slot
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void __weak arch_remove_kprobe(struct kprobe *p)
+{
+}
+
+/*
+ * The end of probepoints and slots.
+ */
+
+static void reap(struct work_struct *work)
+{
+	struct dying_slot *ds, *next_slot;
+	struct probepoint *pp, *next;
+	LIST_HEAD(points);
+	LIST_HEAD(slots);
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		list_splice_init(&dying_points, &points);
+		list_splice_init(&dying_slots, &slots);
+	}
+	if (list_empty(&points) && list_empty(&slots))
+		return;
+
+	/*
+	 * The first is for tasks that were preempted in a slot, the second
+	 * for hits under way, and for idle tasks, which the first leaves out.
+	 */
+	synchronize_rcu_tasks();
+	synchronize_rcu();
+
+	guard(mutex)(&kprobe_mutex);
+	list_for_each_entry_safe(ds, next_slot, &slots, list) {
+		free_insn_slot(ds->slot, 1);
+		kfree(ds);
+	}
+	list_for_each_entry_safe(pp, next, &points, grave) {
+		list_del_init(&pp->grave);
+		if (!pp->removed)
+			arch_remove_kprobe(&pp->kp);
+		pp->removed = true;
+		if (pp->dead)
+			kfree(pp);
+	}
+}
+
+static DECLARE_WORK(reap_work, reap);
+
+static void retire_slot(kprobe_opcode_t *slot)
+{
+	struct dying_slot *ds;
+
+	if (!slot)
+		return;
+	ds = kmalloc(sizeof(*ds), GFP_KERNEL | __GFP_NOFAIL);
+	ds->slot = slot;
+	list_add(&ds->list, &dying_slots);
+	queue_work(system_unbound_wq, &reap_work);
+}
+
+static void retire(struct probepoint *pp)
+{
+	if (list_empty(&pp->grave))
+		list_add(&pp->grave, &dying_points);
+	queue_work(system_unbound_wq, &reap_work);
+}
+
+/*
+ * Finding and making probepoints.
+ */
+
+/**
+ * probepoint_from() - find the first probepoint at an address or above it
+ * @addr: the address
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: the probepoint, gone or not, or NULL if there is none.
+ */
+struct probepoint *probepoint_from(unsigned long addr)
+{
+	struct rb_node *n = probepoints.rb_node;
+	struct probepoint *found = NULL;
+
+	while (n) {
+		struct probepoint *pp = rb_entry(n, struct probepoint, node);
+
+		if ((unsigned long)pp->kp.addr >= addr) {
+			found = pp;
+			n = n->rb_left;
+		} else {
+			n = n->rb_right;
+		}
+	}
+	return found;
+}
+
+static struct probepoint *find_live(kprobe_opcode_t *addr)
+{
+	struct probepoint *pp = probepoint_from((unsigned long)addr);
+
+	/* Those whose code has gone stay until their users let go. */
+	while (pp && pp->kp.addr == addr && pp->state == PROBEPOINT_GONE)
+		pp = rb_entry_safe(rb_next(&pp->node), struct probepoint, node);
+	return pp && pp->kp.addr == addr ? pp : NULL;
+}
+
+static bool probepoint_less(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct probepoint, node)->kp.addr <
+	       rb_entry(b, struct probepoint, node)->kp.addr;
+}
+
+static struct probepoint *probepoint_create(kprobe_opcode_t *addr)
+{
+	struct probepoint *pp = kzalloc(sizeof(*pp), GFP_KERNEL);
+	int ret;
+
+	if (!pp)
+		return ERR_PTR(-ENOMEM);
+	pp->kp.addr = addr;
+	pp->kp.point = pp;
+	pp->kp.pre_handler = dispatch_pre;
+	INIT_LIST_HEAD(&pp->kp.list);
+	INIT_LIST_HEAD(&pp->probes);
+	INIT_LIST_HEAD(&pp->change);
+	INIT_LIST_HEAD(&pp->grave);
+	ret = arch_prepare_kprobe(&pp->kp);
+	if (ret) {
+		kfree(pp);
+		return ERR_PTR(ret);
+	}
+	rb_add(&pp->node, &probepoints, probepoint_less);
+	return pp;
+}
+
+/**
+ * probepoint_touch() - note that a batch changes a probepoint
+ * @pp: the probepoint
+ * @changes: the batch
+ */
+void probepoint_touch(struct probepoint *pp, struct list_head *changes)
+{
+	if (list_empty(&pp->change))
+		list_add_tail(&pp->change, changes);
+}
+
+/**
+ * probepoint_attach() - attach a probe to the probepoint at its address
+ * @p: the probe; its addr and flags are set
+ * @module: module that the address is in, pinned by the caller, or NULL. The
+ *	end of the batch lets go of it, unless this fails.
+ * @changes: the batch
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ *
+ * Return: 0, or what arch_prepare_kprobe() says of the address, or -ENOMEM.
+ */
+int probepoint_attach(struct kprobe *p, struct module *module,
+		      struct list_head *changes)
+{
+	struct probepoint *pp = find_live(p->addr);
+
+	if (!pp)
+		pp = probepoint_create(p->addr);
+	if (IS_ERR(pp))
+		return PTR_ERR(pp);
+
+	if (pp->module)
+		module_put(module);
+	else
+		pp->module = module;
+	p->opcode = pp->kp.opcode;
+	p->point = pp;
+	list_add(&p->list, &pp->probes);
+	probepoint_touch(pp, changes);
+	return 0;
+}
+
+/**
+ * probepoint_detach() - take a probe from its probepoint
+ * @p: the probe
+ * @changes: the batch, when it is committed, no new hit calls @p
+ *
+ * Context: kprobe_mutex is held.
+ */
+void probepoint_detach(struct kprobe *p, struct list_head *changes)
+{
+	probepoint_touch(p->point, changes);
+	list_del_init(&p->list);
+	p->point = NULL;
+}
+
+/*
+ * Batches.
+ */
+
+static bool wants_calls(const struct probepoint *pp, const struct kprobe *p)
+{
+	return pp->state != PROBEPOINT_GONE && !(p->flags & KPROBE_FLAG_DISABLED);
+}
+
+static bool set_has_post(const struct probe_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; set && i < set->nr; i++)
+		if (set->probes[i]->post_handler)
+			return true;
+	return false;
+}
+
+static int stage_set(struct probepoint *pp, gfp_t gfp)
+{
+	unsigned int nr = 0, i = 0;
+	struct probe_set *set;
+	struct kprobe *p;
+
+	list_for_each_entry(p, &pp->probes, list)
+		nr += wants_calls(pp, p);
+	pp->next_set = NULL;
+	if (nr) {
+		set = kvmalloc(struct_size(set, probes, nr), gfp);
+		if (!set)
+			return -ENOMEM;
+		set->nr = nr;
+		list_for_each_entry(p, &pp->probes, list)
+			if (wants_calls(pp, p))
+				set->probes[i++] = p;
+		pp->next_set = set;
+	}
+	pp->staged = true;
+	return 0;
+}
+
+static int reshape(struct probepoint *pp, bool post)
+{
+	kprobe_opcode_t *old;
+	int ret;
+
+	ret = arch_kprobe_reshape(&pp->kp, post, &old);
+	if (!ret)
+		retire_slot(old);
+	return ret;
+}
+
+/**
+ * probepoints_stage() - allocate what a batch needs
+ * @changes: the batch
+ *
+ * A slot that is to call post_handlers is put in place here already. It does
+ * no harm before its time: it finds none to call.
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ *
+ * Return: 0, or -ENOMEM; then the batch must be aborted.
+ */
+int probepoints_stage(struct list_head *changes)
+{
+	struct probepoint *pp;
+	unsigned int new = 0;
+	int ret;
+
+	list_for_each_entry(pp, changes, change) {
+		ret = stage_set(pp, GFP_KERNEL);
+		if (!ret && set_has_post(pp->next_set))
+			ret = reshape(pp, true);
+		if (ret)
+			return ret;
+		new += !pp->published;
+	}
+	return probepoint_table_reserve(new);
+}
+
+static void publish_set(struct probepoint *pp)
+{
+	struct probe_set *old;
+
+	/* What detaching needs must not fail, and is small. */
+	if (!pp->staged)
+		stage_set(pp, GFP_KERNEL | __GFP_NOFAIL);
+	WRITE_ONCE(pp->kp.post_handler,
+		   set_has_post(pp->next_set) ? dispatch_post : NULL);
+	/* Hits see a set that is complete. */
+	old = rcu_replace_pointer(pp->set, pp->next_set,
+				  lockdep_is_held(&kprobe_mutex));
+	pp->next_set = NULL;
+	pp->staged = false;
+	if (old)
+		kvfree_rcu(old, rcu);
+}
+
+static bool wants_arming(const struct probepoint *pp)
+{
+	return !kprobes_all_disarmed && rcu_access_pointer(pp->set);
+}
+
+/* Bring the text in line with the sets; one synchronisation for all. */
+static void patch_text(struct list_head *changes)
+{
+	struct probepoint *pp;
+	bool patched = false;
+
+	guard(cpus_read_lock)();
+	guard(mutex)(&text_mutex);
+	list_for_each_entry(pp, changes, change) {
+		if (pp->state == PROBEPOINT_DISARMED && wants_arming(pp)) {
+			arch_arm_kprobe(&pp->kp);
+			pp->state = PROBEPOINT_ARMED;
+		} else if (pp->state == PROBEPOINT_ARMED && !wants_arming(pp)) {
+			arch_disarm_kprobe(&pp->kp);
+			pp->state = PROBEPOINT_DISARMED;
+		} else {
+			continue;
+		}
+		patched = true;
+	}
+	if (patched)
+		arch_kprobes_sync();
+}
+
+static void unpublish(struct probepoint *pp)
+{
+	if (pp->published)
+		probepoint_table_del(pp);
+	pp->published = false;
+}
+
+/* The last probe has left. */
+static void probepoint_free(struct probepoint *pp)
+{
+	rb_erase(&pp->node, &probepoints);
+	unpublish(pp);
+	pp->dead = true;
+	retire(pp);
+}
+
+static void end_change(struct probepoint *pp)
+{
+	list_del_init(&pp->change);
+	module_put(pp->module);
+	pp->module = NULL;
+}
+
+/**
+ * probepoints_commit() - make a batch take effect
+ * @changes: the batch. It was staged, or else only detaches and disables.
+ *
+ * When this returns, hits on all CPUs call exactly the probes that are
+ * attached and enabled; but hits that began before may still be calling those
+ * detached, until an RCU grace period has passed.
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void probepoints_commit(struct list_head *changes)
+{
+	struct probepoint *pp, *next;
+
+	list_for_each_entry(pp, changes, change) {
+		if (!pp->published && pp->state != PROBEPOINT_GONE) {
+			probepoint_table_add(pp);
+			pp->published = true;
+		}
+		publish_set(pp);
+	}
+
+	patch_text(changes);
+
+	list_for_each_entry_safe(pp, next, changes, change) {
+		end_change(pp);
+		if (list_empty(&pp->probes))
+			probepoint_free(pp);
+		else if (!pp->kp.post_handler && pp->state != PROBEPOINT_GONE)
+			/* Without memory it stays as it is: slower, not wrong. */
+			reshape(pp, false);
+	}
+}
+
+/**
+ * probepoints_abort() - forget a batch that has not been committed
+ * @changes: the batch; the probes that it attached have been detached
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void probepoints_abort(struct list_head *changes)
+{
+	struct probepoint *pp, *next;
+
+	list_for_each_entry_safe(pp, next, changes, change) {
+		end_change(pp);
+		kvfree(pp->next_set);
+		pp->next_set = NULL;
+		pp->staged = false;
+		if (pp->published) {
+			if (!pp->kp.post_handler)
+				reshape(pp, false);
+			continue;
+		}
+		/* No hit has ever seen it. */
+		rb_erase(&pp->node, &probepoints);
+		arch_remove_kprobe(&pp->kp);
+		kfree(pp);
+	}
+}
+
+/**
+ * probepoints_arm_all() - arm what is enabled, or disarm everything
+ * @arm: which of the two
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void probepoints_arm_all(bool arm)
+{
+	struct probepoint *pp, *next;
+	LIST_HEAD(changes);
+	struct rb_node *n;
+
+	kprobes_all_disarmed = !arm;
+	for (n = rb_first(&probepoints); n; n = rb_next(n))
+		probepoint_touch(rb_entry(n, struct probepoint, node), &changes);
+	patch_text(&changes);
+	list_for_each_entry_safe(pp, next, &changes, change)
+		list_del_init(&pp->change);
+}
+
+static void probepoint_kill(struct probepoint *pp)
+{
+	struct kprobe *p;
+
+	if (pp->state == PROBEPOINT_GONE)
+		return;
+	pp->state = PROBEPOINT_GONE;
+	unpublish(pp);
+	publish_set(pp);
+	list_for_each_entry(p, &pp->probes, list)
+		p->flags |= KPROBE_FLAG_GONE;
+	/* Its slot goes when nobody can be in it. */
+	retire(pp);
+}
+
+/**
+ * probepoints_kill() - text is about to be freed
+ * @start: its first address
+ * @end: the first address after it
+ *
+ * The text is left as it is. Its probes are marked as gone and stay so until
+ * they are unregistered.
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void probepoints_kill(unsigned long start, unsigned long end)
+{
+	struct probepoint *pp = probepoint_from(start);
+
+	for (; pp && (unsigned long)pp->kp.addr < end;
+	     pp = rb_entry_safe(rb_next(&pp->node), struct probepoint, node))
+		probepoint_kill(pp);
+}

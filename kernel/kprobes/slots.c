@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: memory for copies of probed instructions.
+ *
+ * Pages of executable, read-only memory are cut into slots of one size. Pages
+ * with a free slot are on a list of their own, so that taking one never
+ * searches. A slot may be handed out again only when no task can be running
+ * or sleeping in it; whoever frees it sees to that.
+ *
+ * From an address in a slot to the probe it was made for is one look into an
+ * xarray of pages, without locks, so that exceptions and unwinders can ask.
+ *
+ * slot_mutex guards the lists and the bitmaps, and nests inside kprobe_mutex
+ * and text_mutex. Readers of the xarray use RCU.
+ */
+#include <linux/bitmap.h>
+#include <linux/execmem.h>
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/set_memory.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include "internal.h"
+
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+
+#ifndef KPROBE_SLOT_SIZE
+#define KPROBE_SLOT_SIZE	(MAX_INSN_SIZE * sizeof(kprobe_opcode_t))
+#endif
+#define SLOTS_PER_PAGE		(PAGE_SIZE / KPROBE_SLOT_SIZE)
+
+/* What /proc/kallsyms and perf call a page of slots. */
+#define SLOT_PAGE_SYMBOL	"kprobe_insn_page"
+
+/**
+ * struct slot_page - a page of slots
+ * @rcu: frees the structure when no reader of the xarray can hold it
+ * @all: links all pages, in the order they were made
+ * @avail: links the pages that have a free slot
+ * @text: the page
+ * @nr_used: number of slots handed out
+ * @used: which they are
+ * @owner: whom each was made for, NULL for none
+ */
+struct slot_page {
+	struct rcu_head rcu;
+	struct list_head all;
+	struct list_head avail;
+	kprobe_opcode_t *text;
+	unsigned int nr_used;
+	DECLARE_BITMAP(used, SLOTS_PER_PAGE);
+	struct kprobe *owner[SLOTS_PER_PAGE];
+};
+
+static DEFINE_MUTEX(slot_mutex);
+static LIST_HEAD(all_pages);
+static LIST_HEAD(avail_pages);
+static DEFINE_XARRAY(pages);
+
+/**
+ * alloc_insn_page() - get a page for slots
+ *
+ * Architectures that need other memory than the ordinary have their own.
+ *
+ * Context: sleeps.
+ *
+ * Return: a page that is executable and not writable, or NULL.
+ */
+void __weak *alloc_insn_page(void)
+{
+	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+
+	if (page && set_memory_rox((unsigned long)page, 1)) {
+		execmem_free(page);
+		return NULL;
+	}
+	return page;
+}
+
+static struct slot_page *slot_page_create(void)
+{
+	struct slot_page *sp = kzalloc(sizeof(*sp), GFP_KERNEL);
+
+	if (!sp)
+		return NULL;
+	sp->text = alloc_insn_page();
+	if (!sp->text)
+		goto free_page;
+	if (xa_err(xa_store(&pages, (unsigned long)sp->text >> PAGE_SHIFT, sp,
+			    GFP_KERNEL)))
+		goto free_text;
+
+	list_add_tail_rcu(&sp->all, &all_pages);
+	list_add(&sp->avail, &avail_pages);
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL,
+			   (unsigned long)sp->text, PAGE_SIZE, false,
+			   SLOT_PAGE_SYMBOL);
+	return sp;
+
+free_text:
+	execmem_free(sp->text);
+free_page:
+	kfree(sp);
+	return NULL;
+}
+
+static void slot_page_destroy(struct slot_page *sp)
+{
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL,
+			   (unsigned long)sp->text, PAGE_SIZE, true,
+			   SLOT_PAGE_SYMBOL);
+	list_del_rcu(&sp->all);
+	list_del(&sp->avail);
+	xa_erase(&pages, (unsigned long)sp->text >> PAGE_SHIFT);
+	execmem_free(sp->text);
+	kfree_rcu(sp, rcu);
+}
+
+/**
+ * get_insn_slot_for() - get a slot
+ * @kp: what kprobe_of_insn_slot() is to say of it, or NULL
+ *
+ * Context: sleeps.
+ *
+ * Return: the slot, of KPROBE_SLOT_SIZE bytes, or NULL if out of memory.
+ */
+kprobe_opcode_t *get_insn_slot_for(struct kprobe *kp)
+{
+	kprobe_opcode_t *slot = NULL;
+	struct slot_page *sp;
+	unsigned int i;
+
+	mutex_lock(&slot_mutex);
+	sp = list_first_entry_or_null(&avail_pages, struct slot_page, avail);
+	if (!sp)
+		sp = slot_page_create();
+	if (sp) {
+		i = find_first_zero_bit(sp->used, SLOTS_PER_PAGE);
+		__set_bit(i, sp->used);
+		if (++sp->nr_used == SLOTS_PER_PAGE)
+			list_del_init(&sp->avail);
+		WRITE_ONCE(sp->owner[i], kp);
+		slot = (void *)sp->text + i * KPROBE_SLOT_SIZE;
+	}
+	mutex_unlock(&slot_mutex);
+	return slot;
+}
+
+/**
+ * get_insn_slot() - get a slot that is nobody's in particular
+ *
+ * Context: sleeps.
+ *
+ * Return: as get_insn_slot_for().
+ */
+kprobe_opcode_t *get_insn_slot(void)
+{
+	return get_insn_slot_for(NULL);
+}
+
+static struct slot_page *slot_page_of(unsigned long addr)
+{
+	return xa_load(&pages, addr >> PAGE_SHIFT);
+}
+
+/**
+ * free_insn_slot() - give a slot back
+ * @slot: the slot; nobody may be running in it any more
+ * @dirty: without meaning; kept for the architectures that pass it
+ *
+ * Context: sleeps.
+ */
+void free_insn_slot(kprobe_opcode_t *slot, int dirty)
+{
+	struct slot_page *sp;
+	unsigned int i;
+
+	mutex_lock(&slot_mutex);
+	sp = slot_page_of((unsigned long)slot);
+	if (WARN_ON_ONCE(!sp))
+		goto unlock;
+	i = ((unsigned long)slot & ~PAGE_MASK) / KPROBE_SLOT_SIZE;
+	if (WARN_ON_ONCE(!__test_and_clear_bit(i, sp->used)))
+		goto unlock;
+	WRITE_ONCE(sp->owner[i], NULL);
+	if (sp->nr_used-- == SLOTS_PER_PAGE)
+		list_add(&sp->avail, &avail_pages);
+	/* One empty page is kept, so that a lone probe does not thrash. */
+	if (!sp->nr_used && !list_is_singular(&avail_pages))
+		slot_page_destroy(sp);
+unlock:
+	mutex_unlock(&slot_mutex);
+}
+
+/**
+ * kprobe_of_insn_slot() - find the probe that an address in a slot belongs to
+ * @addr: any address
+ *
+ * May be called in any context. The answer is valid as long as the caller
+ * knows that the slot can't be freed, because some task is in it.
+ *
+ * Return: what was passed to get_insn_slot_for(); NULL if @addr is not in a
+ * slot that is in use.
+ */
+struct kprobe *kprobe_of_insn_slot(unsigned long addr)
+{
+	struct kprobe *kp = NULL;
+	struct slot_page *sp;
+
+	rcu_read_lock();
+	sp = slot_page_of(addr);
+	if (sp)
+		kp = READ_ONCE(sp->owner[(addr & ~PAGE_MASK) / KPROBE_SLOT_SIZE]);
+	rcu_read_unlock();
+	return kp;
+}
+
+/**
+ * is_kprobe_insn_slot() - tell whether an address is in a page of slots
+ * @addr: any address
+ *
+ * May be called in any context in which RCU is watching.
+ *
+ * Return: true if it is.
+ */
+bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return slot_page_of(addr);
+}
+
+/**
+ * kprobe_get_kallsym() - name a page of slots, for /proc/kallsyms
+ * @nth: which page, counted from 0
+ * @addr: where to put its address
+ * @type: where to put the type of the symbol
+ * @name: where to put the name, KSYM_NAME_LEN bytes
+ *
+ * Return: 0, or -ERANGE if there are not so many pages.
+ */
+int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
+{
+	struct slot_page *sp;
+	int ret = -ERANGE;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(sp, &all_pages, all) {
+		if (nth--)
+			continue;
+		*addr = (unsigned long)sp->text;
+		*type = 't';
+		strscpy(name, SLOT_PAGE_SYMBOL, KSYM_NAME_LEN);
+		ret = 0;
+		break;
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+#else /* !__ARCH_WANT_KPROBES_INSN_SLOT */
+
+void free_insn_slot(kprobe_opcode_t *slot, int dirty)
+{
+}
+
+bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return false;
+}
+
+int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
+{
+	return -ERANGE;
+}
+
+#endif /* __ARCH_WANT_KPROBES_INSN_SLOT */
