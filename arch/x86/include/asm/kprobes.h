@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ASM_X86_KPROBES_H
+#define _ASM_X86_KPROBES_H
+/*
+ * What x86 tells the kprobes core, and what it keeps for each probepoint.
+ */
+
+#include <asm-generic/kprobes.h>
+
+#ifdef CONFIG_KPROBES
+
+#include <linux/types.h>
+#include <asm/insn.h>
+#include <asm/ptrace.h>
+
+struct kprobe;
+struct notifier_block;
+struct pt_regs;
+
+/* Copies of instructions run from slots that the core hands out. */
+#define __ARCH_WANT_KPROBES_INSN_SLOT
+
+/* x86 knows interrupt contexts apart, and so has its own kprobe_busy_begin(). */
+#define __ARCH_WANT_KPROBES_CONTEXT
+
+typedef u8 kprobe_opcode_t;
+
+/*
+ * Bytes in a slot: the instruction, at most 15 of them, then at most a call
+ * of the post-handler thunk, a pointer for it, and the jump back.
+ */
+#define KPROBE_SLOT_SIZE	64
+
+#define flush_insn_slot(p)	do { } while (0)
+
+/**
+ * struct x86_operand - where an emulated instruction finds its operand
+ * @base: offset in &struct pt_regs of the base register, or of the register
+ *	itself when @reg; -1 for none
+ * @index: offset in &struct pt_regs of the index register, -1 for none
+ * @disp: displacement, or, with @rip, the address itself
+ * @scale: the index is shifted left by this much
+ * @seg: 0, or the INAT_SEG_REG_ number of a segment with a base
+ * @reg: the operand is a register and not memory
+ * @addr32: addresses are cut to 32 bits
+ */
+struct x86_operand {
+	s16 base;
+	s16 index;
+	long disp;
+	u8 scale;
+	u8 seg;
+	bool reg;
+	bool addr32;
+};
+
+/**
+ * struct arch_specific_insn - the probed instruction, prepared to be run
+ * @insn: its slot; NULL where emulation is all it takes
+ * @emulate: does the instruction's work in C; NULL if it runs from the slot
+ * @bytes: the original instruction
+ * @size: its length in bytes
+ * @boostable: nothing is left to do after the copy, so that the slot may end
+ *	in a jump instead of a trap
+ * @boosted: @insn ends in a jump
+ * @post: @insn runs the post_handlers itself before it jumps
+ * @slotless: the instruction never runs from a slot
+ * @opsize: bytes that an emulated instruction moves
+ * @cc: condition code, or which of the loop instructions
+ * @reg: offset in &struct pt_regs of a register operand
+ * @imm: immediate operand, or target of a relative branch
+ * @rm: the register or memory operand
+ */
+struct arch_specific_insn {
+	kprobe_opcode_t *insn;
+	bool (*emulate)(struct kprobe *p, struct pt_regs *regs);
+	u8 bytes[MAX_INSN_SIZE];
+	u8 size;
+	bool boostable;
+	bool boosted;
+	bool post;
+	bool slotless;
+	u8 opsize;
+	u8 cc;
+	s16 reg;
+	long imm;
+	struct x86_operand rm;
+};
+
+/*
+ * How deep handlers may nest on one CPU: one for each context that can come
+ * over another, and some more. Above it hits are counted as missed, but their
+ * instructions still have to be stepped, so there are frames for that.
+ */
+#define KPROBE_MAX_DEPTH	8
+#define KPROBE_NR_FRAMES	16
+
+/**
+ * struct kprobe_frame - one context in which this CPU runs handlers or steps
+ * @context: interrupt context of the running handlers, ~0 when none run
+ * @prev: what current_kprobe was before
+ * @regs: registers that the handlers were given, NULL when none run
+ * @kp: the probepoint that was hit
+ * @stepping: @kp's copy is being stepped; no handler is running
+ * @run_post: post_handlers are to be called after the step
+ * @flags: X86_EFLAGS_IF and X86_EFLAGS_TF as they were before the step
+ */
+struct kprobe_frame {
+	u32 context;
+	struct kprobe *prev;
+	struct pt_regs *regs;
+	struct kprobe *kp;
+	bool stepping;
+	bool run_post;
+	unsigned long flags;
+};
+
+/**
+ * struct kprobe_ctlblk - what a CPU is doing for probes, innermost last
+ * @depth: number of @frame in use
+ * @frame: a stack of contexts, each deeper than the one before
+ */
+struct kprobe_ctlblk {
+	unsigned int depth;
+	struct kprobe_frame frame[KPROBE_NR_FRAMES];
+};
+
+int kprobe_int3_handler(struct pt_regs *regs);
+int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
+int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
+			     void *data);
+
+#endif /* CONFIG_KPROBES */
+#endif /* _ASM_X86_KPROBES_H */

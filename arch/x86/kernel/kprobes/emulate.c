@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: instructions that are done in C.
+ *
+ * Branches, calls and returns depend on where they are, and pushf, popf, cli
+ * and sti on flags that are not as they were while we look. They can't be run
+ * from a copy. Some that can are simple enough to be cheaper here: the nops,
+ * endbr, push and pop of a register, lea, and mov between registers.
+ *
+ * Each function does what the processor would and leaves the instruction
+ * pointer at what comes next. Memory is only touched where it can't fault,
+ * on the stack at hand; memory operands are read with care, and when that
+ * fails the function returns false with nothing changed: the copy is run
+ * instead, which raises the exception as the original would.
+ *
+ * Pushing needs room between the stack of the probed context and the
+ * registers that the breakpoint saved; the int3 entry code leaves a gap for
+ * it, as for the emulation that text patching needs.
+ *
+ * Decoding runs at registration under kprobe_mutex; emulation runs on a hit.
+ */
+#include <linux/kprobes.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/insn.h>
+#include <asm/inat.h>
+#include <asm/insn-eval.h>
+#include <asm/msr.h>
+#include <asm/processor-flags.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+/* The flags that popf sets at the highest privilege. */
+#define POPF_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |  \
+			 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_TF |  \
+			 X86_EFLAGS_IF | X86_EFLAGS_DF | X86_EFLAGS_OF |  \
+			 X86_EFLAGS_IOPL | X86_EFLAGS_NT | X86_EFLAGS_AC | \
+			 X86_EFLAGS_ID)
+
+static const s16 gpr_offset[] = {
+	offsetof(struct pt_regs, ax), offsetof(struct pt_regs, cx),
+	offsetof(struct pt_regs, dx), offsetof(struct pt_regs, bx),
+	offsetof(struct pt_regs, sp), offsetof(struct pt_regs, bp),
+	offsetof(struct pt_regs, si), offsetof(struct pt_regs, di),
+#ifdef CONFIG_X86_64
+	offsetof(struct pt_regs, r8), offsetof(struct pt_regs, r9),
+	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
+	offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
+	offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
+#endif
+};
+
+static __always_inline unsigned long *reg_of(struct pt_regs *regs, int offset)
+{
+	return (void *)regs + offset;
+}
+
+static __always_inline unsigned long next_ip(const struct kprobe *p)
+{
+	return (unsigned long)p->addr + p->ainsn.size;
+}
+
+static __always_inline unsigned long segment_base(u8 seg)
+{
+	unsigned long base = 0;
+
+	if (seg == INAT_SEG_REG_GS)
+		rdmsrl(MSR_GS_BASE, base);
+	else if (seg == INAT_SEG_REG_FS)
+		rdmsrl(MSR_FS_BASE, base);
+	return base;
+}
+
+static __always_inline
+unsigned long effective_address(const struct x86_operand *rm,
+				struct pt_regs *regs)
+{
+	unsigned long addr = rm->disp;
+
+	if (rm->base >= 0)
+		addr += *reg_of(regs, rm->base);
+	if (rm->index >= 0)
+		addr += *reg_of(regs, rm->index) << rm->scale;
+	if (rm->addr32)
+		addr = (u32)addr;
+	return addr;
+}
+
+static __always_inline
+bool read_operand(const struct x86_operand *rm, struct pt_regs *regs,
+		  unsigned long *val)
+{
+	if (rm->reg) {
+		*val = *reg_of(regs, rm->base);
+		return true;
+	}
+	return !get_kernel_nofault(*val,
+		(unsigned long *)(effective_address(rm, regs) +
+				  segment_base(rm->seg)));
+}
+
+static __always_inline bool condition_holds(u8 cc, unsigned long flags)
+{
+	bool of = flags & X86_EFLAGS_OF, sf = flags & X86_EFLAGS_SF;
+	bool cf = flags & X86_EFLAGS_CF, zf = flags & X86_EFLAGS_ZF;
+	bool holds;
+
+	switch (cc >> 1) {
+	case 0:
+		holds = of;
+		break;
+	case 1:
+		holds = cf;
+		break;
+	case 2:
+		holds = zf;
+		break;
+	case 3:
+		holds = cf || zf;
+		break;
+	case 4:
+		holds = sf;
+		break;
+	case 5:
+		holds = flags & X86_EFLAGS_PF;
+		break;
+	case 6:
+		holds = sf != of;
+		break;
+	default:
+		holds = zf || sf != of;
+		break;
+	}
+	return holds ^ (cc & 1);
+}
+
+/*
+ * The emulations.
+ */
+
+static bool do_nop(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_nop);
+
+static bool do_jmp(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = p->ainsn.imm;
+	return true;
+}
+NOKPROBE_SYMBOL(do_jmp);
+
+static bool do_call(struct kprobe *p, struct pt_regs *regs)
+{
+	int3_emulate_push(regs, next_ip(p));
+	regs->ip = p->ainsn.imm;
+	return true;
+}
+NOKPROBE_SYMBOL(do_call);
+
+static bool do_jcc(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = condition_holds(p->ainsn.cc, regs->flags) ? p->ainsn.imm
+							     : next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_jcc);
+
+/* loopne, loope, loop and jcxz, in this order; the count is rcx or ecx. */
+static bool do_loop(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long count = regs->cx;
+	bool jump;
+
+	if (p->ainsn.cc != 3)
+		count--;
+	if (p->ainsn.rm.addr32)
+		count = (u32)count;
+	switch (p->ainsn.cc) {
+	case 0:
+		jump = count && !(regs->flags & X86_EFLAGS_ZF);
+		break;
+	case 1:
+		jump = count && (regs->flags & X86_EFLAGS_ZF);
+		break;
+	case 2:
+		jump = count;
+		break;
+	default:
+		jump = !count;
+		break;
+	}
+	if (p->ainsn.cc != 3)
+		regs->cx = count;
+	regs->ip = jump ? p->ainsn.imm : next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_loop);
+
+static bool do_jmp_rm(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long target;
+
+	if (!read_operand(&p->ainsn.rm, regs, &target))
+		return false;
+	regs->ip = target;
+	return true;
+}
+NOKPROBE_SYMBOL(do_jmp_rm);
+
+static bool do_call_rm(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long target;
+
+	if (!read_operand(&p->ainsn.rm, regs, &target))
+		return false;
+	int3_emulate_push(regs, next_ip(p));
+	regs->ip = target;
+	return true;
+}
+NOKPROBE_SYMBOL(do_call_rm);
+
+static bool do_ret(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = int3_emulate_pop(regs);
+	regs->sp += p->ainsn.imm;
+	return true;
+}
+NOKPROBE_SYMBOL(do_ret);
+
+/* A far return within the kernel: what follows loads cs as this would. */
+static bool do_far_ret(struct kprobe *p, struct pt_regs *regs)
+{
+	u32 eip;
+
+	if (p->ainsn.opsize == 8) {
+		regs->ip = int3_emulate_pop(regs);
+		regs->cs = (u16)int3_emulate_pop(regs);
+	} else {
+		eip = *(u32 *)regs->sp;
+		regs->cs = *(u16 *)(regs->sp + 4);
+		regs->sp += 8;
+		regs->ip = eip;
+	}
+	regs->sp += p->ainsn.imm;
+	return true;
+}
+NOKPROBE_SYMBOL(do_far_ret);
+
+static bool do_push(struct kprobe *p, struct pt_regs *regs)
+{
+	int3_emulate_push(regs, *reg_of(regs, p->ainsn.reg));
+	regs->ip = next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_push);
+
+static bool do_push_imm(struct kprobe *p, struct pt_regs *regs)
+{
+	int3_emulate_push(regs, p->ainsn.imm);
+	regs->ip = next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_push_imm);
+
+static bool do_pop(struct kprobe *p, struct pt_regs *regs)
+{
+	/* The stack pointer moves first, so that pop rsp has the last word. */
+	unsigned long val = int3_emulate_pop(regs);
+
+	*reg_of(regs, p->ainsn.reg) = val;
+	regs->ip = next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_pop);
+
+static bool do_pushf(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long flags = regs->flags & ~(X86_EFLAGS_VM | X86_EFLAGS_RF);
+
+	if (p->ainsn.opsize == 2) {
+		regs->sp -= 2;
+		*(u16 *)regs->sp = flags;
+	} else {
+		int3_emulate_push(regs, flags);
+	}
+	regs->ip = next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_pushf);
+
+static bool do_popf(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long mask = POPF_FLAGS, flags;
+
+	if (p->ainsn.opsize == 2) {
+		mask &= 0xffff;
+		flags = *(u16 *)regs->sp;
+		regs->sp += 2;
+	} else {
+		flags = int3_emulate_pop(regs);
+	}
+	regs->flags = (regs->flags & ~mask) | (flags & mask);
+	regs->ip = next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_popf);
+
+static bool do_cli(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->flags &= ~X86_EFLAGS_IF;
+	regs->ip = next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_cli);
+
+static bool do_sti(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->flags |= X86_EFLAGS_IF;
+	regs->ip = next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_sti);
+
+/* mov from the operand @rm to @reg; both are registers of four or eight bytes */
+static bool do_mov(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long val = *reg_of(regs, p->ainsn.rm.base);
+
+	*reg_of(regs, p->ainsn.reg) = p->ainsn.opsize == 4 ? (u32)val : val;
+	regs->ip = next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_mov);
+
+static bool do_lea(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long val = effective_address(&p->ainsn.rm, regs);
+
+	*reg_of(regs, p->ainsn.reg) = p->ainsn.opsize == 4 ? (u32)val : val;
+	regs->ip = next_ip(p);
+	return true;
+}
+NOKPROBE_SYMBOL(do_lea);
+
+/*
+ * Choosing an emulation.
+ */
+
+static s16 modrm_reg(struct insn *insn)
+{
+	return gpr_offset[X86_MODRM_REG(insn->modrm.bytes[0]) |
+			  (X86_REX_R(insn->rex_prefix.bytes[0]) ? 8 : 0)];
+}
+
+static s16 rm_reg(struct insn *insn, u8 low)
+{
+	return gpr_offset[low | (X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0)];
+}
+
+/* Which segment has a base that counts: in 64-bit mode, only these two. */
+static u8 segment_prefix(struct insn *insn)
+{
+	u8 seg = 0;
+	insn_byte_t b;
+	int i;
+
+	for_each_insn_prefix(insn, i, b) {
+		if (b == 0x65)
+			seg = INAT_SEG_REG_GS;
+		else if (b == 0x64)
+			seg = INAT_SEG_REG_FS;
+	}
+	return seg;
+}
+
+/* Note where the operand that modrm names is. */
+static bool decode_rm(struct kprobe *p, struct insn *insn)
+{
+	struct x86_operand *rm = &p->ainsn.rm;
+	u8 modrm = insn->modrm.bytes[0];
+	u8 rex = insn->rex_prefix.bytes[0];
+	u8 sib = insn->sib.bytes[0];
+
+	rm->base = -1;
+	rm->index = -1;
+	rm->disp = insn->displacement.value;
+	rm->seg = segment_prefix(insn);
+	rm->addr32 = IS_ENABLED(CONFIG_X86_64) && insn->addr_bytes == 4;
+	rm->reg = X86_MODRM_MOD(modrm) == 3;
+
+	if (rm->reg) {
+		rm->base = rm_reg(insn, X86_MODRM_RM(modrm));
+		return true;
+	}
+	if (!IS_ENABLED(CONFIG_X86_64) && insn->addr_bytes != 4)
+		return false;
+
+	if (insn->sib.nbytes) {
+		u8 index = X86_SIB_INDEX(sib) | (X86_REX_X(rex) ? 8 : 0);
+
+		if (index != 4)
+			rm->index = gpr_offset[index];
+		rm->scale = X86_SIB_SCALE(sib);
+		/* Without a base there are four bytes of displacement. */
+		if (X86_SIB_BASE(sib) != 5 || X86_MODRM_MOD(modrm) != 0)
+			rm->base = rm_reg(insn, X86_SIB_BASE(sib));
+	} else if (X86_MODRM_MOD(modrm) == 0 && X86_MODRM_RM(modrm) == 5) {
+		if (insn_rip_relative(insn))
+			rm->disp += (unsigned long)p->addr + insn->length;
+	} else {
+		rm->base = rm_reg(insn, X86_MODRM_RM(modrm));
+	}
+	return true;
+}
+
+static bool has_opsize_prefix(struct insn *insn)
+{
+	return x86_insn_has_prefix(insn, 0x66);
+}
+
+static bool has_rep_prefix(struct insn *insn)
+{
+	return x86_insn_has_prefix(insn, 0xf3);
+}
+
+typedef bool (*emulation_t)(struct kprobe *p, struct pt_regs *regs);
+
+static emulation_t find_relative(struct kprobe *p, struct insn *insn)
+{
+	struct arch_specific_insn *ai = &p->ainsn;
+	u8 op = insn->opcode.bytes[0];
+
+	/* Processors differ about the size of the target. */
+	if (has_opsize_prefix(insn))
+		return NULL;
+	ai->imm = next_ip(p) + insn->immediate.value;
+	if (insn->opcode.nbytes == 2) {
+		ai->cc = insn->opcode.bytes[1] & 0xf;
+		return do_jcc;
+	}
+	switch (op) {
+	case 0x70 ... 0x7f:
+		ai->cc = op & 0xf;
+		return do_jcc;
+	case 0xe0 ... 0xe3:
+		ai->cc = op & 3;
+		ai->rm.addr32 = IS_ENABLED(CONFIG_X86_64) &&
+				insn->addr_bytes == 4;
+		return do_loop;
+	case CALL_INSN_OPCODE:
+		return do_call;
+	default:
+		return do_jmp;
+	}
+}
+
+static emulation_t find_one_byte(struct kprobe *p, struct insn *insn)
+{
+	struct arch_specific_insn *ai = &p->ainsn;
+	u8 op = insn->opcode.bytes[0];
+	u8 modrm = insn->modrm.bytes[0];
+	bool opsize = has_opsize_prefix(insn);
+
+	switch (op) {
+	case 0x50 ... 0x57:
+		if (opsize)
+			return NULL;
+		ai->reg = rm_reg(insn, op & 7);
+		return do_push;
+	case 0x58 ... 0x5f:
+		if (opsize)
+			return NULL;
+		ai->reg = rm_reg(insn, op & 7);
+		return do_pop;
+	case 0x68:
+	case 0x6a:
+		if (opsize)
+			return NULL;
+		ai->imm = insn->immediate.value;
+		return do_push_imm;
+	case 0x70 ... 0x7f:
+	case 0xe0 ... 0xe3:
+	case CALL_INSN_OPCODE:
+	case JMP32_INSN_OPCODE:
+	case JMP8_INSN_OPCODE:
+		return find_relative(p, insn);
+	case 0x89:
+	case 0x8b:
+		if (X86_MODRM_MOD(modrm) != 3 || insn->opnd_bytes < 4)
+			return NULL;
+		decode_rm(p, insn);
+		ai->reg = modrm_reg(insn);
+		ai->opsize = insn->opnd_bytes;
+		if (op == 0x89)
+			swap(ai->reg, ai->rm.base);
+		return do_mov;
+	case 0x8d:
+		if (X86_MODRM_MOD(modrm) == 3 || insn->opnd_bytes < 4 ||
+		    !decode_rm(p, insn))
+			return NULL;
+		ai->reg = modrm_reg(insn);
+		ai->opsize = insn->opnd_bytes;
+		return do_lea;
+	case 0x90:
+		/* With REX.B it is xchg with r8; rep makes it pause. */
+		if (X86_REX_B(insn->rex_prefix.bytes[0]) || has_rep_prefix(insn))
+			return NULL;
+		return do_nop;
+	case 0x9c:
+		ai->opsize = opsize ? 2 : sizeof(long);
+		return do_pushf;
+	case 0x9d:
+		ai->opsize = opsize ? 2 : sizeof(long);
+		return do_popf;
+	case RET_INSN_OPCODE:
+		return opsize ? NULL : do_ret;
+	case 0xc2:
+		ai->imm = (u16)insn->immediate.value;
+		return opsize ? NULL : do_ret;
+	case 0xca:
+		ai->imm = (u16)insn->immediate.value;
+		fallthrough;
+	case 0xcb:
+		ai->opsize = X86_REX_W(insn->rex_prefix.bytes[0]) ? 8 : 4;
+		return opsize || !IS_ENABLED(CONFIG_X86_64) ? NULL : do_far_ret;
+	case 0xfa:
+		return do_cli;
+	case 0xfb:
+		return do_sti;
+	case 0xff:
+		if ((X86_MODRM_REG(modrm) != 2 && X86_MODRM_REG(modrm) != 4) ||
+		    opsize || !decode_rm(p, insn))
+			return NULL;
+		return X86_MODRM_REG(modrm) == 2 ? do_call_rm : do_jmp_rm;
+	}
+	return NULL;
+}
+
+static emulation_t find_emulation(struct kprobe *p, struct insn *insn)
+{
+	if (insn_is_avx(insn) || insn_is_rex2(insn) ||
+	    insn_has_emulate_prefix(insn))
+		return NULL;
+	/* None of these may be locked; the copy raises the exception. */
+	if (x86_insn_has_prefix(insn, 0xf0))
+		return NULL;
+	if (insn->opcode.nbytes == 1)
+		return find_one_byte(p, insn);
+	if (insn->opcode.nbytes != 2)
+		return NULL;
+	switch (insn->opcode.bytes[1]) {
+	case 0x80 ... 0x8f:
+		return find_relative(p, insn);
+	case 0x1e:
+		/* endbr64 and endbr32; other forms may be shadow stack reads. */
+		if (!has_rep_prefix(insn) ||
+		    (insn->modrm.bytes[0] != 0xfa && insn->modrm.bytes[0] != 0xfb))
+			return NULL;
+		return do_nop;
+	case 0x1f:
+		return do_nop;
+	}
+	return NULL;
+}
+
+/**
+ * x86_kprobe_find_emulation() - see whether an instruction can be done in C
+ * @p: the probepoint's kprobe; ainsn.size is set
+ * @insn: the instruction
+ *
+ * Return: true if so; @p is then ready for it, but for the slot that it needs
+ * unless ainsn.slotless is set.
+ */
+bool x86_kprobe_find_emulation(struct kprobe *p, struct insn *insn)
+{
+	struct arch_specific_insn *ai = &p->ainsn;
+
+	ai->emulate = find_emulation(p, insn);
+	/* Only what reads memory can fail, and has to fall back on a copy. */
+	ai->slotless = ai->emulate && ai->emulate != do_jmp_rm &&
+		       ai->emulate != do_call_rm;
+	return ai->emulate;
+}

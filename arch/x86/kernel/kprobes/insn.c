@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: what instruction is it, and how can it be run?
+ *
+ * An instruction is either emulated in C, or run from a copy in a slot, or
+ * refused. A copy differs from its original in two ways: it sits at another
+ * address, and other code comes after it. Most instructions notice neither,
+ * once a rip-relative displacement has been adjusted; the copy is followed by
+ * a jump back ("boosted"). Of the others,
+ *
+ * - those that use their address (branches, calls) or that are cheaper so
+ *   (push, mov between registers, lea, nops) are emulated, see emulate.c;
+ * - those that change what the kernel itself stands on (control and debug
+ *   registers, MSRs, descriptor tables, port I/O) are stepped with interrupts
+ *   off: a trap follows the copy and nothing else runs before it;
+ * - those that can't be run elsewhere, or whose effect on the instruction that
+ *   follows would be lost, are refused with -EOPNOTSUPP, and what is there to
+ *   trap by itself (int3, int, ud2) with -EINVAL.
+ *
+ * The decision is by opcode map, see classify(). VEX and EVEX have maps of
+ * their own, in which nothing branches; XOP, which the kernel's decoder does
+ * not know, REX2 and the map of APX are refused.
+ *
+ * Runs at registration, under kprobe_mutex.
+ */
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/alternative.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+enum run_class {
+	RUN_BOOST,		/* from a slot that ends in a jump */
+	RUN_STEP,		/* from a slot that ends in a trap */
+	RUN_REFUSE,		/* not at all */
+	RUN_TRAPS,		/* it is a trap itself */
+};
+
+#define OPCODE_HLT	0xf4
+
+/*
+ * Copy the text at @addr as it would be without probes. Probed addresses are
+ * known to us; what else has put a breakpoint there is for the caller.
+ */
+static bool read_original(unsigned long addr, u8 *buf, size_t len)
+{
+	size_t i;
+
+	if (copy_from_kernel_nofault(buf, (void *)addr, len))
+		return false;
+	for (i = 0; i < len; i++) {
+		struct kprobe *kp;
+
+		if (buf[i] != INT3_INSN_OPCODE)
+			continue;
+		kp = get_kprobe((void *)(addr + i));
+		if (kp)
+			buf[i] = kp->opcode;
+	}
+	return true;
+}
+
+/*
+ * Decode the original instruction at @addr, which has no more than @max bytes
+ * of its function left.
+ */
+static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
+			    u8 buf[MAX_INSN_SIZE])
+{
+	max = min_t(size_t, max, MAX_INSN_SIZE);
+	return read_original(addr, buf, max) &&
+	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
+}
+
+/**
+ * x86_kprobe_on_boundary() - tell whether an instruction starts at an address
+ * @addr: address of code
+ *
+ * The function is decoded from its start, so this takes as long as it is.
+ *
+ * Context: sleeps; takes text_mutex, so that no jump label is seen half
+ * patched.
+ *
+ * Return: true if one does.
+ */
+bool x86_kprobe_on_boundary(unsigned long addr)
+{
+	unsigned long size, offset, at, end;
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return false;
+	at = addr - offset;
+	end = at + size;
+
+	guard(mutex)(&text_mutex);
+	guard(preempt)();
+	while (at < addr) {
+		if (!decode_original(at, end - at, &insn, buf))
+			return false;
+		at += insn.length;
+	}
+	return at == addr;
+}
+
+/**
+ * x86_insn_has_prefix() - look for a legacy prefix
+ * @insn: a decoded instruction
+ * @wanted: the prefix
+ *
+ * Return: true if @insn has it.
+ */
+bool x86_insn_has_prefix(struct insn *insn, u8 wanted)
+{
+	insn_byte_t p;
+	int i;
+
+	for_each_insn_prefix(insn, i, p)
+		if (p == wanted)
+			return true;
+	return false;
+}
+
+/* Map 0x0f: mostly what applications run too; the exceptions are listed. */
+static enum run_class classify_0f(struct insn *insn)
+{
+	u8 op = insn->opcode.bytes[1];
+	u8 modrm = insn->modrm.bytes[0];
+	bool reg = X86_MODRM_MOD(modrm) == 3;
+
+	switch (op) {
+	case 0x0b:		/* ud2 */
+	case 0xb9:		/* ud1 */
+	case 0xff:		/* ud0 */
+		return RUN_TRAPS;
+	case 0x05:		/* syscall */
+	case 0x07:		/* sysret */
+	case 0x34:		/* sysenter */
+	case 0x35:		/* sysexit */
+	case 0x37:		/* getsec */
+	case 0xaa:		/* rsm */
+		return RUN_REFUSE;
+	case 0x01:
+		if (!reg)	/* sgdt, sidt, lgdt, lidt, smsw, lmsw, invlpg */
+			return X86_MODRM_REG(modrm) == 5 ? RUN_REFUSE : RUN_STEP;
+		switch (modrm) {
+		case 0xca:	/* clac, or erets and eretu of FRED */
+			if (x86_insn_has_prefix(insn, 0xf2) || x86_insn_has_prefix(insn, 0xf3))
+				return RUN_REFUSE;
+			fallthrough;
+		case 0xcb:	/* stac */
+		case 0xd0:	/* xgetbv */
+		case 0xd6:	/* xtest */
+		case 0xee:	/* rdpkru */
+		case 0xef:	/* wrpkru */
+		case 0xf9:	/* rdtscp */
+			return RUN_BOOST;
+		case 0xd1:	/* xsetbv */
+		case 0xc8:	/* monitor */
+		case 0xc1:	/* vmcall */
+		case 0xd9:	/* vmmcall */
+			return RUN_STEP;
+		case 0xe0 ... 0xe7:	/* smsw */
+		case 0xf0 ... 0xf7:	/* lmsw */
+			return RUN_STEP;
+		default:	/* virtualisation, enclaves, swapgs, mwait, xend */
+			return RUN_REFUSE;
+		}
+	case 0x00:		/* sldt, str, lldt, ltr, verr, verw */
+		return X86_MODRM_REG(modrm) >= 6 ? RUN_REFUSE : RUN_STEP;
+	case 0x06:		/* clts */
+	case 0x08:		/* invd */
+	case 0x09:		/* wbinvd */
+	case 0x20 ... 0x23:	/* mov to and from control, debug registers */
+	case 0x30:		/* wrmsr */
+	case 0x32:		/* rdmsr */
+	case 0x33:		/* rdpmc */
+	case 0xb2:		/* lss */
+		return op == 0xb2 ? RUN_REFUSE : RUN_STEP;
+	case 0xb4:		/* lfs */
+	case 0xb5:		/* lgs */
+	case 0xa1:		/* pop fs */
+	case 0xa9:		/* pop gs */
+		return RUN_REFUSE;
+	case 0xae:
+		/* wrfsbase, wrgsbase; setssbsy and its like. */
+		if (reg && x86_insn_has_prefix(insn, 0xf3))
+			return X86_MODRM_REG(modrm) < 2 ? RUN_BOOST : RUN_REFUSE;
+		return RUN_BOOST;
+	case 0xc7:
+		/* vmptrld, vmclear, vmxon; rdrand, rdseed and rdpid are fine. */
+		if (!reg && X86_MODRM_REG(modrm) >= 6)
+			return RUN_REFUSE;
+		if (reg && X86_MODRM_REG(modrm) == 6 && x86_insn_has_prefix(insn, 0xf3))
+			return RUN_REFUSE;	/* senduipi */
+		return RUN_BOOST;
+	default:
+		return RUN_BOOST;
+	}
+}
+
+/*
+ * The one-byte map. Whatever branches and can be emulated has been taken out
+ * before, so that what is left of it here can't.
+ */
+static enum run_class classify_one_byte(struct insn *insn)
+{
+	u8 op = insn->opcode.bytes[0];
+	u8 modrm = insn->modrm.bytes[0];
+
+	switch (op) {
+	case 0xcc:		/* int3 */
+	case 0xcd:		/* int */
+	case 0xce:		/* into */
+	case 0xf1:		/* int1 */
+		return RUN_TRAPS;
+	case 0x70 ... 0x7f:	/* jcc */
+	case 0x9a:		/* far call */
+	case 0xc2:		/* ret */
+	case 0xc3:
+	case 0xca:		/* far ret */
+	case 0xcb:
+	case 0xcf:		/* iret */
+	case 0xe0 ... 0xe3:	/* loop, jcxz */
+	case 0xe8 ... 0xeb:	/* call, jmp */
+	case 0x9c:		/* pushf */
+	case 0x9d:		/* popf */
+	case 0xfa:		/* cli */
+	case 0xfb:		/* sti */
+		return RUN_REFUSE;
+	case OPCODE_HLT:	/* an interrupt could slip in just before it */
+		return RUN_REFUSE;
+	case 0x17:		/* pop ss */
+		return RUN_REFUSE;
+	case 0x8e:
+		/* Loading ss holds off interrupts; gs is where we stand. */
+		if (X86_MODRM_REG(modrm) == 2 || X86_MODRM_REG(modrm) == 5)
+			return RUN_REFUSE;
+		return RUN_STEP;
+	case 0x8f:		/* pop; other than /0 it is XOP */
+		return X86_MODRM_REG(modrm) ? RUN_REFUSE : RUN_BOOST;
+	case 0xc6:		/* mov, but xabort */
+		return X86_MODRM_REG(modrm) ? RUN_REFUSE : RUN_BOOST;
+	case 0xc7:		/* mov, but xbegin, which has a relative target */
+		return X86_MODRM_REG(modrm) ? RUN_REFUSE : RUN_BOOST;
+	case 0xff:
+		switch (X86_MODRM_REG(modrm)) {
+		case 2 ... 5:	/* near and far call, jmp */
+		case 7:
+			return RUN_REFUSE;
+		}
+		return RUN_BOOST;
+	case 0xfe:
+		return X86_MODRM_REG(modrm) > 1 ? RUN_REFUSE : RUN_BOOST;
+	case 0x6c ... 0x6f:	/* ins, outs */
+	case 0xe4 ... 0xe7:	/* in, out */
+	case 0xec ... 0xef:
+		return RUN_STEP;
+	default:
+		return RUN_BOOST;
+	}
+}
+
+static enum run_class classify(struct insn *insn)
+{
+	if (insn_has_emulate_prefix(insn))
+		return RUN_TRAPS;
+	if (insn_is_rex2(insn))
+		return RUN_REFUSE;
+	if (insn_is_avx(insn)) {
+		/* EVEX map 4 is APX; none of the others has a branch. */
+		if (insn_is_evex(insn) && insn_vex_m_bits(insn) == 4)
+			return RUN_REFUSE;
+		return RUN_BOOST;
+	}
+	if (insn->opcode.nbytes == 1)
+		return classify_one_byte(insn);
+	if (insn->opcode.nbytes == 2)
+		return classify_0f(insn);
+	return RUN_BOOST;
+}
+
+/*
+ * sti holds off interrupts until the next instruction has run, which can't be
+ * had when that one is probed, or sti itself is. It matters where going to
+ * sleep must not be separated from what comes before.
+ */
+static bool needs_interrupt_shadow(const u8 *insn, size_t max)
+{
+	if (max >= 1 && insn[0] == OPCODE_HLT)
+		return true;
+	if (max >= 3 && insn[0] == 0x0f && insn[1] == 0x01 && insn[2] == 0xc9)
+		return true;		/* mwait */
+	return max >= 2 && insn[0] == 0x0f && insn[1] == 0x35;	/* sysexit */
+}
+
+/* Refuse sti before an instruction that needs what it does beside. */
+static bool sti_is_safe(unsigned long addr)
+{
+	u8 next[3];
+
+	return read_original(addr + 1, next, sizeof(next)) &&
+	       !needs_interrupt_shadow(next, sizeof(next));
+}
+
+/**
+ * x86_kprobe_decode() - decide how the instruction at a probepoint is run
+ * @p: the probepoint's kprobe, its addr set; the rest is filled in here
+ *
+ * Context: sleeps; takes text_mutex.
+ *
+ * Return: 0; -EILSEQ if there is no instruction at the address that the
+ * decoder knows; -EINVAL if it traps by itself; -EOPNOTSUPP if it can't be
+ * run elsewhere.
+ */
+int x86_kprobe_decode(struct kprobe *p)
+{
+	unsigned long addr = (unsigned long)p->addr;
+	struct arch_specific_insn *ai = &p->ainsn;
+	unsigned long size, offset;
+	struct insn insn;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return -EINVAL;
+
+	scoped_guard(mutex, &text_mutex) {
+		guard(preempt)();
+		if (!decode_original(addr, size - offset, &insn, ai->bytes))
+			return -EILSEQ;
+	}
+	ai->size = insn.length;
+	p->opcode = ai->bytes[0];
+
+	if (x86_kprobe_find_emulation(p, &insn)) {
+		if (ai->bytes[0] == 0xfb && !sti_is_safe(addr))
+			return -EOPNOTSUPP;
+		return 0;
+	}
+
+	switch (classify(&insn)) {
+	case RUN_TRAPS:
+		return -EINVAL;
+	case RUN_REFUSE:
+		return -EOPNOTSUPP;
+	case RUN_BOOST:
+		ai->boostable = true;
+		break;
+	case RUN_STEP:
+		break;
+	}
+	return 0;
+}
