@@ -1,0 +1,209 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The files list, enabled and blacklist in debugfs.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+# Registered in an order that is not that of their addresses.
+add_probes() {
+	ctl add 0 kp_target:kp_tgt_function &&
+		ctl add 1 kernel_clone &&
+		ctl add 2 kp_tgt_caller post &&
+		ctl add 3 vsnprintf disabled &&
+		ctl add 4 schedule_timeout &&
+		ctl add 5 kp_tgt_function disabled &&
+		ctl add 6 do_exit
+}
+
+list_is_complete() {
+	equal "lines in list" "$(grep -c . $KPROBES/list)" 7 || return 1
+	for id in 0 1 2 3 4 6; do
+		list_line $id >/dev/null || {
+			ktap_print_msg "probe $id is not in list"
+			return 1
+		}
+	done
+	equal "lines for two probes at one address" "$(list_line 0 | wc -l)" 2
+}
+
+list_is_sorted() {
+	cut -d' ' -f1 $KPROBES/list >"$TMP/addresses"
+	sort "$TMP/addresses" | cmp -s - "$TMP/addresses" || {
+		sed 's/^/# /' $KPROBES/list
+		return 1
+	}
+}
+
+# ADDRESS  k  SYMBOL+0xOFFSET  MODULE [MARK]..., blanks as they come
+list_has_format() {
+	module='( +\[?[a-z0-9_]+\]?)?'
+	marks='( *\[(DISABLED|GONE|OPTIMIZED|FTRACE)\])*'
+	if grep -v -E "^[0-9a-f]{8,16} +[kr] +[A-Za-z0-9_.]+\+0x[0-9a-f]+$module$marks *$" \
+		$KPROBES/list >"$TMP/malformed"; then
+		sed 's/^/# /' "$TMP/malformed"
+		return 1
+	fi
+}
+
+# list_names ID PATTERN
+list_names() {
+	list_line "$1" | grep -q -E "$2" || {
+		ktap_print_msg "no '$2' in: $(list_line "$1")"
+		return 1
+	}
+}
+
+list_names_symbols() {
+	# A function that begins with ENDBR is probed after it.
+	list_names 1 ' k +kernel_clone\+0x[04]' &&
+		list_names 3 ' k +vsnprintf\+0x[04].*\[DISABLED\]' &&
+		list_names 2 ' k +kp_tgt_caller\+0x[04] +\[?kp_target\]?'
+}
+
+marks_follow_switching() {
+	not_listed_as 1 DISABLED &&
+		ctl disable 1 &&
+		listed_as 1 DISABLED &&
+		ctl enable 1 &&
+		not_listed_as 1 DISABLED &&
+		listed_as 3 DISABLED &&
+		ctl enable 3 &&
+		not_listed_as 3 DISABLED &&
+		ctl disable 3 &&
+		listed_as 3 DISABLED
+}
+
+# Of two probes at one address, only the disabled one is marked.
+marks_are_per_probe() {
+	equal "marked lines" "$(list_line 0 | grep -c -F '[DISABLED]')" 1 &&
+		equal "unmarked lines" "$(list_line 0 | grep -c -v -F '[DISABLED]')" 1
+}
+
+# switch VALUE: to kprobes/enabled
+switch() {
+	printf '%s\n' "$1" 2>/dev/null >$KPROBES/enabled
+}
+
+enabled_reads() {
+	equal "kprobes/enabled" "$(cat $KPROBES/enabled)" "$1"
+}
+
+# probe 0 is hit by a call exactly when the argument is 1
+target_hits() {
+	before=$(ctl_get 0 hits)
+	call_target 10 || return 1
+	hits_are 0 $((before + 10 * $1))
+}
+
+enabled_switches_hits() {
+	enabled_reads 1 && target_hits 1 &&
+		switch 0 && enabled_reads 0 && target_hits 0 &&
+		switch 1 && enabled_reads 1 && target_hits 1
+}
+
+enabled_takes_letters() {
+	for off in n N 0; do
+		switch $off && enabled_reads 0 && target_hits 0 || return 1
+		for on in y Y 1; do
+			switch $on && enabled_reads 1 && target_hits 1 || return 1
+			# Once more changes nothing.
+			switch $on && enabled_reads 1 && target_hits 1 || return 1
+			switch $off && switch $off && target_hits 0 || return 1
+		done
+	done
+	switch 1
+}
+
+enabled_refuses_rubbish() {
+	! switch x && ! switch 7 && enabled_reads 1 && target_hits 1
+}
+
+# What is registered, unregistered, enabled and disabled meanwhile.
+enabled_off_keeps_state() {
+	switch 0 || return 1
+	ctl add 10 kp_tgt_function || return 1
+	ctl add 11 kp_tgt_function disabled || return 1
+	ctl add 12 kp_tgt_caller || return 1
+	ctl add 13 kp_tgt_caller disabled post || return 1
+	ctl enable 13 || return 1
+	ctl disable 12 || return 1
+	call_target 5 || return 1
+	for id in 10 11 12 13; do
+		hits_are $id 0 || return 1
+	done
+	listed_as 11 DISABLED || return 1
+	ctl del 2 || return 1
+	switch 1 || return 1
+	call_target 5 || return 1
+	hits_are 10 5 && hits_are 11 0 && hits_are 12 0 && hits_are 13 5 || return 1
+	equal "post handler calls" "$(ctl_get 13 posts)" 5 || return 1
+	for id in 10 11 12 13; do
+		ctl del $id || return 1
+	done
+}
+
+# in_blacklist SYMBOL: with a range that is not empty
+in_blacklist() {
+	awk -v symbol="$1" '
+		$2 == symbol { split($1, range, "-"); found = (range[1] "") < (range[2] "") }
+		END { exit !found }' $KPROBES/blacklist || {
+		ktap_print_msg "$1 is not in blacklist, or its range is empty"
+		return 1
+	}
+}
+
+blacklist_has_known() {
+	in_blacklist notify_die && in_blacklist kp_tgt_nokprobe || return 1
+	grep -q '	kp_tgt_nokprobe \[kp_target\]' $KPROBES/blacklist || return 1
+	case $(uname -m) in
+	x86_64)
+		in_blacklist asm_exc_int3 && in_blacklist exc_int3
+		;;
+	esac
+}
+
+# 0xSTART-0xEND<tab>SYMBOL, and [MODULE]
+blacklist_has_format() {
+	tab=$(printf '\t')
+	grep -q . $KPROBES/blacklist || return 1
+	if grep -v -E "^0x[0-9a-f]{8,16}-0x[0-9a-f]{8,16}$tab[A-Za-z0-9_.]+( \[[a-z0-9_]+\])?$" \
+		$KPROBES/blacklist >"$TMP/malformed"; then
+		sed 's/^/# /' "$TMP/malformed" | head -n 5
+		return 1
+	fi
+}
+
+blacklist_forgets_module() {
+	if grep 'kp_tgt_nokprobe' $KPROBES/blacklist; then
+		return 1
+	fi
+	in_blacklist notify_die
+}
+
+setup
+ktap_set_plan 17
+load kp_target
+load kp_ctl
+check "probes registered" add_probes
+check "list shows every probe" list_is_complete
+check "list is sorted by address" list_is_sorted
+check "list has the documented format" list_has_format
+check "list names symbols, offsets and modules" list_names_symbols
+check "[DISABLED] follows enable and disable" marks_follow_switching
+check "[DISABLED] is each probe's own" marks_are_per_probe
+check "enabled switches all probes off and on" enabled_switches_hits
+check "enabled takes 0, 1, y, n in any case" enabled_takes_letters
+check "enabled refuses other words" enabled_refuses_rubbish
+check "what changes while off takes effect when on" enabled_off_keeps_state
+check "list is still sorted" list_is_sorted
+check "blacklist holds kernel and module functions" blacklist_has_known
+check "blacklist has the documented format" blacklist_has_format
+unload kp_ctl
+check "list is empty again" list_is_empty
+unload kp_target
+check "blacklist forgets an unloaded module" blacklist_forgets_module
+check "list is empty after all" list_is_empty
+ktap_finished

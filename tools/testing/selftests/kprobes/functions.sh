@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# Shared by the topic scripts of the kprobes selftests; sourced, not run.
+#
+# A topic script loads modules from test_modules/. What a module tests by itself
+# is a KUnit suite, which runs while the module is loaded and leaves its results
+# in debugfs; what has to be seen from user space is checked by the script. Both
+# become one KTAP stream.
+
+TOPIC_DIR=$(cd "$(dirname "$0")" && pwd)
+MODULE_DIR=$TOPIC_DIR/test_modules
+DEBUGFS=/sys/kernel/debug
+KPROBES=$DEBUGFS/kprobes
+
+# shellcheck source=/dev/null
+. "$TOPIC_DIR/../kselftest/ktap_helpers.sh"
+
+TMP=
+LOADED=
+
+at_exit() {
+	status=$?
+	trap - EXIT
+	# What a broken off run left loaded, the newest first.
+	for module in $LOADED; do
+		rmmod "$module" 2>/dev/null || :
+	done
+	[ -z "$TMP" ] || rm -rf "$TMP"
+	exit "$status"
+}
+
+# setup: header, privileges, debugfs. Skips the topic where it cannot run.
+setup() {
+	ktap_print_header
+	if [ "$(id -u)" -ne 0 ]; then
+		ktap_skip_all "must be run as root"
+		exit "$KSFT_SKIP"
+	fi
+	[ -d $DEBUGFS/kprobes ] || mount -t debugfs none $DEBUGFS 2>/dev/null || :
+	if [ ! -e $KPROBES/list ]; then
+		ktap_skip_all "no kprobes in debugfs: CONFIG_KPROBES and CONFIG_DEBUG_FS are needed"
+		exit "$KSFT_SKIP"
+	fi
+	TMP=$(mktemp -d)
+	trap at_exit EXIT
+	trap 'exit 1' INT TERM HUP
+}
+
+# load MODULE [PARAM=VALUE...]: loads test_modules/MODULE.ko
+load() {
+	module=$1
+	shift
+	if [ ! -e "$MODULE_DIR/$module.ko" ]; then
+		ktap_exit_fail_msg "$MODULE_DIR/$module.ko is missing: build test_modules first"
+	fi
+	insmod "$MODULE_DIR/$module.ko" "$@" || ktap_exit_fail_msg "insmod $module failed"
+	LOADED="$module $LOADED"
+}
+
+# unload MODULE
+unload() {
+	rmmod "$1" || ktap_exit_fail_msg "rmmod $1 failed"
+	LOADED=$(for module in $LOADED; do [ "$module" = "$1" ] || printf '%s ' "$module"; done)
+}
+
+# load_suites MODULE [PARAM=VALUE...] -- SUITE...
+# Loads a module of KUnit suites, which runs them, and keeps their results.
+load_suites() {
+	args=
+	while [ "$1" != -- ]; do
+		args="$args $1"
+		shift
+	done
+	shift
+	if [ ! -d $DEBUGFS/kunit ] && ! modprobe kunit 2>/dev/null && [ ! -d $DEBUGFS/kunit ]; then
+		ktap_skip_all "CONFIG_KUNIT and CONFIG_KUNIT_DEBUGFS are needed"
+		exit "$KSFT_SKIP"
+	fi
+	# shellcheck disable=SC2086 # arguments without spaces by design
+	load $args
+	for suite; do
+		if [ ! -r "$DEBUGFS/kunit/$suite/results" ]; then
+			ktap_exit_fail_msg "suite $suite left no results"
+		fi
+		cat "$DEBUGFS/kunit/$suite/results" >"$TMP/$suite.results"
+	done
+}
+
+# count_cases SUITE...: how many result lines report_suites will print
+count_cases() {
+	cases=0
+	for suite; do
+		lines=$(grep -c -E '^    (not )?ok ' "$TMP/$suite.results") ||
+			ktap_exit_fail_msg "suite $suite ran no case"
+		cases=$((cases + lines))
+	done
+	echo "$cases"
+}
+
+# report_suites SUITE...: one KTAP line per case, what went wrong as comments
+report_suites() {
+	for suite; do
+		while IFS= read -r line; do
+			case $line in
+			"    ok "*"# SKIP"*)
+				name=${line#    ok * }
+				ktap_print_msg "$suite: ${name#*# }"
+				ktap_test_skip "$suite.${name%% *}"
+				;;
+			"    ok "*)
+				name=${line#    ok * }
+				ktap_test_pass "$suite.${name%% *}"
+				;;
+			"    not ok "*)
+				name=${line#    not ok * }
+				ktap_test_fail "$suite.${name%% *}"
+				;;
+			"    # "*": pass:"* | "    # Subtest:"* | "    # module:"* | "    1.."* | "    KTAP"*)
+				;;
+			"    # "*)
+				printf '# %s\n' "${line#    # }"
+				;;
+			"    "*)
+				printf '# %s\n' "${line#    }"
+				;;
+			KTAP* | 1..* | "# "* | "ok "* | "not ok "*)
+				;;
+			*)
+				# The message of a failed expectation is not indented.
+				printf '# %s\n' "$line"
+				;;
+			esac
+		done <"$TMP/$suite.results"
+	done
+}
+
+# list_is_empty: no probe is registered, by anybody
+list_is_empty() {
+	if grep . $KPROBES/list >"$TMP/left"; then
+		sed 's/^/# left in list: /' "$TMP/left"
+		return 1
+	fi
+}
+
+# check DESCRIPTION COMMAND...: a result line by the command's exit status
+check() {
+	description=$1
+	shift
+	if "$@"; then
+		ktap_test_pass "$description"
+	else
+		ktap_test_fail "$description"
+	fi
+}
+
+# equal WHAT GOT WANTED
+equal() {
+	[ "$2" = "$3" ] || {
+		ktap_print_msg "$1: got '$2', wanted '$3'"
+		return 1
+	}
+}
+
+# run_suites EXTRA MODULE [PARAM=VALUE...] -- SUITE...
+# All of a topic that needs no more than its suites: load, report, unload. EXTRA
+# is how many results the script will add after those that run_suites gives.
+run_suites() {
+	extra=$1
+	topic_module=$2
+	shift
+	load_suites "$@"
+	while [ "$1" != -- ]; do
+		shift
+	done
+	shift
+	cases=$(count_cases "$@") || exit "$KSFT_FAIL"
+	ktap_set_plan $((cases + extra + 2))
+	report_suites "$@"
+	# The suites clean up whatever fails, so only the code under test can leave a probe.
+	check "nothing left in list" list_is_empty
+	unload "$topic_module"
+	check "list is empty after rmmod $topic_module" list_is_empty
+}
+
+# What follows drives the module kp_ctl.
+
+# ctl COMMAND...: fails as the command does
+ctl() {
+	echo "$*" >$DEBUGFS/kp_ctl/cmd 2>/dev/null
+}
+
+# ctl_get ID FIELD: address, hits, posts, nmissed or error
+ctl_get() {
+	while read -r id address hits posts nmissed error; do
+		[ "$id" = "$1" ] || continue
+		case $2 in
+		address) echo "$address" ;;
+		hits) echo "$hits" ;;
+		posts) echo "$posts" ;;
+		nmissed) echo "$nmissed" ;;
+		error) echo "$error" ;;
+		esac
+	done <$DEBUGFS/kp_ctl/probes
+}
+
+# hits_are ID WANTED
+hits_are() {
+	equal "hits of probe $1" "$(ctl_get "$1" hits)" "$2"
+}
+
+# list_line ID: the probe's line in kprobes/list; of several at one address, all lines
+list_line() {
+	grep "^$(ctl_get "$1" address) " $KPROBES/list
+}
+
+# listed_as ID MARK: the probe is listed with [MARK]; not_listed_as: without
+listed_as() {
+	list_line "$1" | grep -q -F "[$2]" || {
+		ktap_print_msg "probe $1 has no [$2]: $(list_line "$1")"
+		return 1
+	}
+}
+
+not_listed_as() {
+	line=$(list_line "$1") || {
+		ktap_print_msg "probe $1 is not listed"
+		return 1
+	}
+	case $line in
+	*"[$2]"*)
+		ktap_print_msg "probe $1 has [$2]: $line"
+		return 1
+		;;
+	esac
+}
+
+# call_target [N]: kp_target's function, N times; fails when a result is wrong
+call_target() {
+	for target in kp_target kp_target2; do
+		[ ! -w /sys/module/$target/parameters/calls ] || {
+			echo "${1:-1}" >/sys/module/$target/parameters/calls
+			return
+		}
+	done
+	return 1
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The kernel's own KUnit suite for kprobes, lib/test_kprobes.c.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+setup
+results=$DEBUGFS/kunit/kprobes_test/results
+if [ ! -e $results ] && ! modprobe test_kprobes 2>/dev/null; then
+	ktap_skip_all "CONFIG_KPROBES_SANITY_TEST is needed"
+	exit "$KSFT_SKIP"
+fi
+[ -e $results ] || ktap_exit_fail_msg "suite kprobes_test left no results"
+cat $results >"$TMP/kprobes_test.results"
+cases=$(count_cases kprobes_test)
+ktap_set_plan $((cases + 1))
+report_suites kprobes_test
+check "nothing left in list" list_is_empty
+rmmod test_kprobes 2>/dev/null || :
+ktap_finished

@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Probes in modules: they go with the module's text, whole or its init part, and
+# what is loaded next is probed by its own bytes.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+function_is_hit() {
+	ctl add 0 kp_tgt_function && ctl add 1 kp_target:kp_tgt_caller post || return 1
+	call_target 7 && hits_are 0 7 && hits_are 1 7 || return 1
+	equal "post handler calls" "$(ctl_get 1 posts)" 7
+}
+
+nokprobe_is_refused() {
+	! ctl add 20 kp_tgt_nokprobe || return 1
+	equal "error" "$(ctl_get 20 error)" -22
+}
+
+freed_init_is_refused() {
+	! ctl add 20 kp_tgt_init_function || return 1
+	equal "error" "$(ctl_get 20 error)" -2
+}
+
+# A probe is no reference to the module it is in.
+module_unloads() {
+	equal "reference count" "$(cut -d' ' -f3 /proc/modules | sed -n 1p)" 0 &&
+		rmmod kp_target || return 1
+	# shellcheck disable=SC2034 # for the exit handler
+	LOADED=kp_ctl
+}
+
+gone_is_listed() {
+	for id in 0 1 2; do
+		listed_as $id GONE || return 1
+	done
+	hits_are 0 7 && hits_are 1 7
+}
+
+gone_stays_gone() {
+	for id in 0 2; do
+		! ctl enable $id || return 1
+		equal "error of enable" "$(ctl_get $id error)" -22 || return 1
+		listed_as $id GONE || return 1
+	done
+}
+
+# The switch for all of them passes over those that are gone.
+gone_survives_switching() {
+	echo 0 >$KPROBES/enabled && echo 1 >$KPROBES/enabled && listed_as 0 GONE && hits_are 0 7
+}
+
+# New probes in the module loaded again; 0 and 1 are still gone, perhaps at the same addresses.
+loaded_again() {
+	insmod "$MODULE_DIR/$1.ko" || return 1
+	LOADED="kp_ctl $1"
+	ctl add 3 kp_tgt_function && ctl add 4 kp_tgt_caller post || return 1
+	call_target 2000 || return 1
+	hits_are 3 2000 && hits_are 4 2000 && hits_are 0 7 && hits_are 1 7 || return 1
+	not_gone=$(list_line 3 | grep -c -v -F '[GONE]') || :
+	equal "live probes at the address" "$not_gone" 1
+}
+
+gone_is_unregistered() {
+	for id in 0 1 2; do
+		ctl del $id || return 1
+	done
+	call_target 10 && hits_are 3 2010 && hits_are 0 7
+}
+
+# Other code under the same names, time and again, and sooner or later at the same
+# addresses: the kernel gives freed ones away again with the next but one module.
+other_code_by_turns() {
+	ctl del 3 && ctl del 4 && rmmod kp_target || return 1
+	LOADED=kp_ctl
+	other=0
+	id=10
+	: >"$TMP/seen"
+	for module in kp_target2 kp_target2 kp_target kp_target kp_target2 kp_target2; do
+		insmod "$MODULE_DIR/$module.ko" || return 1
+		LOADED="kp_ctl $module"
+		ctl add $id kp_tgt_function && ctl add $((id + 1)) kp_tgt_caller post || return 1
+		call_target 2000 && hits_are $id 2000 && hits_are $((id + 1)) 2000 || return 1
+		address=$(ctl_get $id address)
+		if grep "^$address " "$TMP/seen" | tail -n 1 | grep -q -v " $module\$"; then
+			other=$((other + 1))
+		fi
+		echo "$address $module" >>"$TMP/seen"
+		# Unregistered before the module goes, or left where the next ones come.
+		if [ $module = kp_target ]; then
+			ctl del $id && ctl del $((id + 1)) || return 1
+		fi
+		rmmod $module || return 1
+		LOADED=kp_ctl
+		id=$((id + 2))
+	done
+	for id in 10 12 18 20; do
+		listed_as $id GONE && hits_are $id 2000 && ctl del $id && ctl del $((id + 1)) || return 1
+	done
+	ktap_print_msg "other code at an address probed before: $other times"
+}
+
+# Registered while the module is coming: its init function is there to be probed.
+init_function_is_hit() {
+	ctl when kp_target 0 kp_tgt_init_function post && ctl when kp_target 1 kp_tgt_function &&
+		ctl when kp_target 2 kp_tgt_nokprobe || return 1
+	insmod "$MODULE_DIR/kp_target.ko" || return 1
+	LOADED="kp_ctl kp_target"
+	equal "error" "$(ctl_get 0 error)" 0 && hits_are 0 3 || return 1
+	equal "post handler calls" "$(ctl_get 0 posts)" 3
+}
+
+coming_blacklist_counts() {
+	equal "error" "$(ctl_get 2 error)" -22
+}
+
+freed_init_is_gone() {
+	listed_as 0 GONE && ! ctl enable 0 || return 1
+	equal "error of enable" "$(ctl_get 0 error)" -22 || return 1
+	not_listed_as 1 GONE && call_target 4 && hits_are 1 4 && hits_are 0 3
+}
+
+setup
+ktap_set_plan 20
+load kp_ctl
+load kp_target
+check "a module's functions are hit" function_is_hit
+check "a module's NOKPROBE_SYMBOL is refused" nokprobe_is_refused
+check "a freed init function is refused" freed_init_is_refused
+check "one more probe, disabled" ctl add 2 kp_tgt_function disabled
+check "a probed module can be unloaded" module_unloads
+check "its probes are listed as gone, with their counts" gone_is_listed
+check "a gone probe cannot be enabled" gone_stays_gone
+check "gone probes do not mind the global switch" gone_survives_switching
+check "the module loaded again is probed anew" loaded_again kp_target
+check "gone probes can be unregistered" gone_is_unregistered
+check "other modules in its place are probed by their own bytes" other_code_by_turns
+check "list is empty" list_is_empty
+check "an init function is hit while the module loads" init_function_is_hit
+check "a coming module's blacklist is in force" coming_blacklist_counts
+check "its probe is gone once init memory is freed" freed_init_is_gone
+check "the gone init probe is unregistered" ctl del 0
+check "and the other one" ctl del 1
+check "list is empty once more" list_is_empty
+unload kp_target
+unload kp_ctl
+check "list is empty after all modules went" list_is_empty
+check "kprobes/enabled is as it was" equal "kprobes/enabled" "$(cat $KPROBES/enabled)" 1
+ktap_finished

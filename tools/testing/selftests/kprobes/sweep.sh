@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# 200 functions chosen over the whole symbol table, probed at their first three
+# instructions while a shell keeps the kernel busy. SWEEP_FUNCTIONS=N in the
+# environment asks for another number, up to 1000.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+wanted=${SWEEP_FUNCTIONS:-200}
+own_calls=1000
+sweep=$DEBUGFS/kp_sweep
+
+sweep_cmd() {
+	echo "$*" 2>/dev/null >$sweep/cmd
+}
+
+summary() {
+	sed -n "s/^$1 //p" $sweep/summary
+}
+
+# The kernel's text symbols, without those of freed init text, in as many equal parts
+# as functions are wanted; a few of each part, since many cannot be probed.
+choose() {
+	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
+	grep -E -v ' (__pfx_|__cfi_)|\[' /proc/kallsyms | grep -i ' t ' | sort -u -k1,1 |
+		awk -v init="$init" '
+			BEGIN { split(init, bound, " ") }
+			($1 "") < bound[1] || ($1 "") >= bound[2]' >"$TMP/symbols"
+	awk -v wanted="$wanted" -v symbols="$(grep -c . "$TMP/symbols")" '
+		{
+			part = int((NR - 1) * wanted / symbols)
+			if (part != last || NR == 1)
+				taken = 0
+			last = part
+			if (taken++ < 50)
+				print part, $1, $3
+		}' "$TMP/symbols" >"$TMP/candidates"
+	equal "parts of the symbol table" "$(cut -d' ' -f1 "$TMP/candidates" | uniq | wc -l)" \
+		"$wanted"
+}
+
+# One function of each part; then, where a part had none, another one of others.
+probe_functions() {
+	self=$(awk '$3 == "kp_sweep_self" { print $1 }' /proc/kallsyms)
+	sweep_cmd add "0x$self" || {
+		ktap_print_msg "the module's own function cannot be probed"
+		return 1
+	}
+	probed=0
+	refused=0
+	for round in 1 2 3; do
+		done_part=-1
+		: >"$TMP/untried"
+		while read -r part address name; do
+			if [ $probed -eq "$wanted" ]; then
+				break
+			elif [ "$part" = "$done_part" ]; then
+				echo "$part $address $name" >>"$TMP/untried"
+			elif sweep_cmd add "0x$address"; then
+				done_part=$part
+				probed=$((probed + 1))
+			else
+				refused=$((refused + 1))
+			fi
+		done <"$TMP/candidates"
+		mv "$TMP/untried" "$TMP/candidates"
+	done
+	ktap_print_msg "$probed functions probed, $refused passed over: not to be probed, or too short"
+	equal "functions" "$(summary functions)" $((wanted + 1))
+}
+
+# What a shell does: processes, pipes, files, the kernel's own files.
+work() {
+	for round in 1 2 3 4; do
+		for file in /proc/[1-9]*/stat; do
+			cat "$file" 2>/dev/null | tr ' ' '\n' | sort | uniq | tail -n 1
+		done >"$TMP/work.$round"
+		ls -lR "$TOPIC_DIR" /proc/self | grep -c . >>"$TMP/work.$round"
+		dd if=/dev/zero bs=4k count=64 2>/dev/null | md5sum >"$TMP/sum.$round"
+		(sleep 1 & wait)
+		cmp -s "$TMP/sum.1" "$TMP/sum.$round" || return 1
+		sweep_cmd self $((own_calls / 4)) || return 1
+	done
+	rm -f "$TMP"/work.* "$TMP"/sum.*
+}
+
+list_has_all() {
+	equal "lines in list" "$(grep -c . $KPROBES/list)" $(($(summary functions) * 3))
+}
+
+counts_are_right() {
+	sed 's/^/# /' $sweep/summary
+	! grep -q '^bad' $sweep/summary &&
+		[ "$(summary functions_hit)" -gt 10 ] && [ "$(summary pairs_compared)" -gt 10 ]
+}
+
+setup
+ktap_set_plan 8
+load kp_sweep
+check "$wanted functions chosen over the symbol table" choose
+check "functions probed at three instructions" probe_functions
+check "list has all of them" list_has_all
+check "a shell works meanwhile" work
+check "all removed at once" sweep_cmd stop
+check "counts are right, text is as it was" counts_are_right
+check "list is empty" list_is_empty
+unload kp_sweep
+check "list is empty after rmmod kp_sweep" list_is_empty
+ktap_finished

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_API_H
+#define KP_API_H
+
+/*
+ * What the suites of kp_api share: probes that count, functions to probe, and
+ * registration that is undone when a case breaks off.
+ */
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/uaccess.h>
+
+/* A kprobe with counters; what its handlers saw last. */
+struct kp_probe {
+	struct kprobe kp;
+	unsigned int pre;
+	unsigned int post;
+	struct kprobe *seen;
+	unsigned long pre_ip;
+	unsigned long post_ip;
+	bool preemptible;
+};
+
+static inline struct kp_probe *to_kp_probe(struct kprobe *kp)
+{
+	return container_of(kp, struct kp_probe, kp);
+}
+
+int kp_count_pre(struct kprobe *kp, struct pt_regs *regs);
+void kp_count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+
+/* A probe at @addr that counts in its pre_handler; not registered yet. */
+struct kp_probe *kp_new(struct kunit *test, void *addr);
+
+/* Registered until kp_unregister() or the end of the case. */
+int kp_register(struct kunit *test, struct kp_probe *probe);
+void kp_unregister(struct kunit *test, struct kp_probe *probe);
+
+/* register_kprobe() has to fail with @error, and to leave nothing. */
+void kp_expect_refused(struct kunit *test, struct kprobe *kp, int error);
+
+/* A probe at @addr is never hit by a call of @target, until it is registered again. */
+void kp_expect_unprobed(struct kunit *test, struct kp_probe *probe, long (*target)(long));
+
+/* The first bytes of some text, to be compared later. */
+struct kp_bytes {
+	void *addr;
+	u8 byte[16];
+};
+
+void kp_bytes_save(struct kunit *test, struct kp_bytes *bytes, void *addr);
+void kp_bytes_expect_same(struct kunit *test, const struct kp_bytes *bytes);
+
+/* Functions to probe. Each returns its argument plus one. */
+long kp_target(long arg);
+long kp_target_other(long arg);
+long kp_target_calls(long arg);
+long kp_target_jump_label(long arg);
+long kp_target_static_call(long arg);
+long kp_target_bug(long arg);
+long kp_target_warn(long arg);
+
+/* Functions that must not be probed. */
+long kp_target_nokprobe(long arg);
+long kp_target_noinstr(long arg);
+long kp_target_kprobes(long arg);
+
+#ifdef CONFIG_X86_64
+/* Adds its arguments. The instructions' offsets are in kp_x86_sum_insn[], then comes its size. */
+long kp_x86_sum(long a, long b);
+enum { KP_SUM_LEA, KP_SUM_MOVABS, KP_SUM_XOR, KP_SUM_XOR_BACK, KP_SUM_RET, KP_SUM_SIZE, KP_SUM_NR };
+extern const u32 kp_x86_sum_insn[KP_SUM_NR];
+
+/* Never called: an int3, and a lock prefix that alternatives may patch, at [0]. */
+void kp_x86_int3(void);
+extern const u32 kp_x86_int3_insn[1];
+void kp_x86_lock(void);
+extern const u32 kp_x86_lock_insn[1];
+
+static inline void *kp_x86_sum_addr(int insn)
+{
+	return (void *)kp_x86_sum + kp_x86_sum_insn[insn];
+}
+#endif
+
+extern struct kunit_suite kp_errno_suite;
+extern struct kunit_suite kp_batch_suite;
+extern struct kunit_suite kp_lifecycle_suite;
+extern struct kunit_suite kp_handlers_suite;
+
+#endif

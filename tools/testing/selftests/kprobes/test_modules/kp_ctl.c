@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes at the hand of a script, for what has to be seen from outside: debugfs
+ * files, and modules that come and go.
+ *
+ * /sys/kernel/debug/kp_ctl/cmd takes one command a write:
+ *
+ *	add ID WHERE [post] [disabled]		register a probe that counts its hits
+ *	when MODULE ID WHERE [post] [disabled]	do so when MODULE is about to be loaded
+ *	del ID					unregister it
+ *	enable ID, disable ID
+ *
+ * ID is a small number, WHERE is SYMBOL, SYMBOL+OFFSET or an address. A command's
+ * error is the write's, and is kept in the probe's line of kp_ctl/probes:
+ *
+ *	ID ADDRESS HITS POSTS NMISSED ERROR
+ */
+
+#include <linux/debugfs.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#define KP_CTL_PROBES	64
+#define KP_CTL_NAME	96
+
+struct kp_ctl_probe {
+	struct kprobe kp;
+	bool registered;
+	int error;
+	atomic_t hits;
+	atomic_t posts;
+	char symbol[KP_CTL_NAME];
+	char wait_for[MODULE_NAME_LEN];
+};
+
+static struct kp_ctl_probe kp_ctl_probes[KP_CTL_PROBES];
+static DEFINE_MUTEX(kp_ctl_mutex);
+static struct dentry *kp_ctl_dir;
+
+static int kp_ctl_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(kp, struct kp_ctl_probe, kp)->hits);
+	return 0;
+}
+NOKPROBE_SYMBOL(kp_ctl_pre);
+
+static void kp_ctl_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	atomic_inc(&container_of(kp, struct kp_ctl_probe, kp)->posts);
+}
+NOKPROBE_SYMBOL(kp_ctl_post);
+
+static int kp_ctl_register(struct kp_ctl_probe *probe)
+{
+	probe->error = register_kprobe(&probe->kp);
+	probe->registered = !probe->error;
+	return probe->error;
+}
+
+static int kp_ctl_unregister(struct kp_ctl_probe *probe)
+{
+	if (probe->registered)
+		unregister_kprobe(&probe->kp);
+	probe->registered = false;
+	probe->wait_for[0] = '\0';
+	return 0;
+}
+
+/* WHERE [post] [disabled] */
+static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
+{
+	char *where = strsep(&args, " "), *offset, *option;
+	unsigned long addr;
+	int ret;
+
+	if (!where || !*where || strlen(where) >= KP_CTL_NAME)
+		return -EINVAL;
+	memset(probe, 0, sizeof(*probe));
+	probe->kp.pre_handler = kp_ctl_pre;
+	if (strstarts(where, "0x")) {
+		ret = kstrtoul(where, 16, &addr);
+		if (ret)
+			return ret;
+		probe->kp.addr = (kprobe_opcode_t *)addr;
+	} else {
+		strscpy(probe->symbol, where);
+		offset = strchr(probe->symbol, '+');
+		if (offset) {
+			*offset++ = '\0';
+			ret = kstrtouint(offset, 0, &probe->kp.offset);
+			if (ret)
+				return ret;
+		}
+		probe->kp.symbol_name = probe->symbol;
+	}
+	while ((option = strsep(&args, " "))) {
+		if (!strcmp(option, "post"))
+			probe->kp.post_handler = kp_ctl_post;
+		else if (!strcmp(option, "disabled"))
+			probe->kp.flags |= KPROBE_FLAG_DISABLED;
+		else
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int kp_ctl_command(char *args)
+{
+	char *verb = strsep(&args, " "), *module = NULL, *id;
+	struct kp_ctl_probe *probe;
+	unsigned int index;
+	int ret;
+
+	if (!strcmp(verb, "when"))
+		module = strsep(&args, " ");
+	id = strsep(&args, " ");
+	if (!id || kstrtouint(id, 10, &index) || index >= KP_CTL_PROBES)
+		return -EINVAL;
+	probe = &kp_ctl_probes[index];
+
+	if (!strcmp(verb, "add") || module) {
+		if (probe->registered || probe->wait_for[0])
+			return -EBUSY;
+		ret = kp_ctl_prepare(probe, args);
+		if (ret)
+			return ret;
+		if (!module)
+			return kp_ctl_register(probe);
+		strscpy(probe->wait_for, module);
+		return 0;
+	}
+	if (!strcmp(verb, "del"))
+		return kp_ctl_unregister(probe);
+	if (!strcmp(verb, "enable"))
+		return probe->error = enable_kprobe(&probe->kp);
+	if (!strcmp(verb, "disable"))
+		return probe->error = disable_kprobe(&probe->kp);
+	return -EINVAL;
+}
+
+static ssize_t kp_ctl_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
+{
+	char *line;
+	int ret;
+
+	if (count >= PAGE_SIZE)
+		return -E2BIG;
+	line = memdup_user_nul(buf, count);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	mutex_lock(&kp_ctl_mutex);
+	ret = kp_ctl_command(strim(line));
+	mutex_unlock(&kp_ctl_mutex);
+	kfree(line);
+	return ret ?: count;
+}
+
+static const struct file_operations kp_ctl_cmd_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = kp_ctl_write,
+	.llseek = noop_llseek,
+};
+
+static int kp_ctl_probes_show(struct seq_file *m, void *unused)
+{
+	struct kp_ctl_probe *probe;
+	int i;
+
+	mutex_lock(&kp_ctl_mutex);
+	for (i = 0; i < KP_CTL_PROBES; i++) {
+		probe = &kp_ctl_probes[i];
+		/* Root only; the addresses have to be those of kprobes/list. */
+		if (probe->kp.pre_handler)
+			seq_printf(m, "%d %px %d %d %lu %d\n", i, probe->kp.addr,
+				   atomic_read(&probe->hits), atomic_read(&probe->posts),
+				   probe->kp.nmissed, probe->error);
+	}
+	mutex_unlock(&kp_ctl_mutex);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(kp_ctl_probes);
+
+/* Registers what waits for a module while its init code has not run yet. */
+static int kp_ctl_module_event(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *module = data;
+	int i;
+
+	if (event != MODULE_STATE_COMING)
+		return NOTIFY_DONE;
+	mutex_lock(&kp_ctl_mutex);
+	for (i = 0; i < KP_CTL_PROBES; i++) {
+		struct kp_ctl_probe *probe = &kp_ctl_probes[i];
+
+		if (!strcmp(probe->wait_for, module->name)) {
+			probe->wait_for[0] = '\0';
+			kp_ctl_register(probe);
+		}
+	}
+	mutex_unlock(&kp_ctl_mutex);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block kp_ctl_module_nb = {
+	.notifier_call = kp_ctl_module_event,
+};
+
+static int __init kp_ctl_init(void)
+{
+	int ret = register_module_notifier(&kp_ctl_module_nb);
+
+	if (ret)
+		return ret;
+	kp_ctl_dir = debugfs_create_dir("kp_ctl", NULL);
+	debugfs_create_file("cmd", 0200, kp_ctl_dir, NULL, &kp_ctl_cmd_fops);
+	debugfs_create_file("probes", 0400, kp_ctl_dir, NULL, &kp_ctl_probes_fops);
+	return 0;
+}
+
+static void __exit kp_ctl_exit(void)
+{
+	int i;
+
+	debugfs_remove(kp_ctl_dir);
+	unregister_module_notifier(&kp_ctl_module_nb);
+	for (i = 0; i < KP_CTL_PROBES; i++)
+		kp_ctl_unregister(&kp_ctl_probes[i]);
+}
+
+module_init(kp_ctl_init);
+module_exit(kp_ctl_exit);
+
+MODULE_DESCRIPTION("kprobes controlled by a script");
+MODULE_LICENSE("GPL");

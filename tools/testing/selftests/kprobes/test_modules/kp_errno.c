@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Every error that the documentation promises, by the path that leads to it. */
+
+#include <linux/bug.h>
+#include <linux/cpumask.h>
+#include <linux/jiffies.h>
+#include <linux/jump_label.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/static_call.h>
+#include "kp_api.h"
+
+static void kp_errno_no_location(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, NULL);
+
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+	probe->kp.offset = 4;
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+}
+
+static void kp_errno_two_locations(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, kp_target);
+
+	probe->kp.symbol_name = "kp_target";
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+	kp_expect_unprobed(test, probe, kp_target);
+}
+
+static void kp_errno_unknown_symbol(struct kunit *test)
+{
+	static const char *const names[] = {
+		"kp_no_such_function", "kp_api:kp_no_such_function", "kp_no_such_module:kp_target",
+	};
+	struct kp_probe *probe = kp_new(test, NULL);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		probe->kp.symbol_name = names[i];
+		kp_expect_refused(test, &probe->kp, -ENOENT);
+	}
+}
+
+static int kp_errno_data;
+
+static void kp_errno_kernel_data(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, NULL);
+	void *heap = kunit_kzalloc(test, 64, GFP_KERNEL);
+	int stack = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, heap);
+	probe->kp.addr = (void *)&kp_errno_data;
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+	probe->kp.addr = (void *)&kp_errno_suite;
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+	probe->kp.addr = (void *)&jiffies;
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+	probe->kp.addr = heap;
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+	probe->kp.addr = (void *)&stack;
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+}
+
+static void kp_errno_data_symbol(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, NULL);
+
+	probe->kp.symbol_name = "jiffies";
+	kp_expect_refused(test, &probe->kp, IS_ENABLED(CONFIG_KALLSYMS_ALL) ? -EINVAL : -ENOENT);
+}
+
+static void kp_errno_not_kernel(struct kunit *test)
+{
+	const unsigned long addrs[] = {
+		1, PAGE_SIZE, 0x400000, TASK_SIZE - 1, 1UL << (BITS_PER_LONG - 1), ~0UL,
+	};
+	struct kp_probe *probe = kp_new(test, NULL);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
+		probe->kp.addr = (void *)addrs[i];
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+	}
+}
+
+static void kp_errno_blacklisted_kernel(struct kunit *test)
+{
+	static const char *const names[] = {
+		/* NOKPROBE_SYMBOL() */
+		"notify_die", "atomic_notifier_call_chain", "get_kprobe",
+#ifdef CONFIG_X86_64
+		/* entry text, its assembly and its C */
+		"asm_exc_int3", "asm_exc_page_fault", "entry_SYSCALL_64", "error_entry",
+		"exc_int3", "exc_page_fault", "irqentry_enter",
+#endif
+	};
+	struct kp_probe *probe;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		probe = kp_new(test, NULL);
+		probe->kp.symbol_name = names[i];
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+		/* Not only its first byte; and the blacklist is asked before the boundary. */
+		probe->kp.addr = NULL;
+		probe->kp.offset = 1;
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+	}
+}
+
+static void kp_errno_blacklisted_module(struct kunit *test)
+{
+	static long (*const targets[])(long) = {
+		kp_target_nokprobe, kp_target_noinstr, kp_target_kprobes,
+	};
+	static const char *const names[] = {
+		"kp_target_nokprobe", "kp_target_noinstr", "kp_target_kprobes",
+	};
+	struct kp_probe *probe;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(targets); i++) {
+		probe = kp_new(test, targets[i]);
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+		kp_expect_unprobed(test, probe, targets[i]);
+		probe = kp_new(test, NULL);
+		probe->kp.symbol_name = names[i];
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+		kp_expect_unprobed(test, probe, targets[i]);
+	}
+}
+
+/* The module's own tables say where the kernel may patch its text. */
+static void kp_errno_jump_label(struct kunit *test)
+{
+#ifdef CONFIG_JUMP_LABEL
+	struct kp_probe *probe;
+	int i, sites = 0;
+
+	for (i = 0; i < THIS_MODULE->num_jump_entries; i++) {
+		struct jump_entry *entry = &THIS_MODULE->jump_entries[i];
+
+		if (jump_entry_is_init(entry))
+			continue;
+		probe = kp_new(test, (void *)jump_entry_code(entry));
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+		sites++;
+	}
+	KUNIT_EXPECT_GT(test, sites, 0);
+	KUNIT_EXPECT_EQ(test, kp_target_jump_label(1), 2);
+#else
+	kunit_skip(test, "CONFIG_JUMP_LABEL is off");
+#endif
+}
+
+static void kp_errno_static_call(struct kunit *test)
+{
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+	struct kp_probe *probe;
+	int i, sites = 0;
+
+	for (i = 0; i < THIS_MODULE->num_static_call_sites; i++) {
+		struct static_call_site *site = &THIS_MODULE->static_call_sites[i];
+
+		if (((long)&site->key + site->key) & STATIC_CALL_SITE_INIT)
+			continue;
+		probe = kp_new(test, (void *)&site->addr + site->addr);
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+		sites++;
+	}
+	KUNIT_EXPECT_GT(test, sites, 0);
+	KUNIT_EXPECT_EQ(test, kp_target_static_call(1), 2);
+#else
+	kunit_skip(test, "no inline static calls");
+#endif
+}
+
+static void kp_errno_bug(struct kunit *test)
+{
+#if defined(CONFIG_GENERIC_BUG) && defined(CONFIG_GENERIC_BUG_RELATIVE_POINTERS)
+	struct kp_probe *probe;
+	int i;
+
+	/* At least one BUG_ON() and one WARN_ON(). */
+	KUNIT_EXPECT_GE(test, THIS_MODULE->num_bugs, 2);
+	for (i = 0; i < THIS_MODULE->num_bugs; i++) {
+		struct bug_entry *bug = &THIS_MODULE->bug_table[i];
+
+		probe = kp_new(test, (void *)&bug->bug_addr_disp + bug->bug_addr_disp);
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+	}
+	KUNIT_EXPECT_EQ(test, kp_target_bug(1), 2);
+	KUNIT_EXPECT_EQ(test, kp_target_warn(1), 2);
+#else
+	kunit_skip(test, "no bug table to look into");
+#endif
+}
+
+static void kp_errno_same_twice(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, kp_target);
+
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&probe->kp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
+	KUNIT_EXPECT_EQ(test, probe->pre, 1);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&probe->kp), -EINVAL);
+	kp_expect_unprobed(test, probe, kp_target);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
+	KUNIT_EXPECT_EQ(test, probe->pre, 2);
+
+	kp_unregister(test, probe);
+	kp_expect_unprobed(test, probe, kp_target);
+}
+
+static void kp_errno_not_registered(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, kp_target);
+	struct kp_probe *other = kp_new(test, kp_target);
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), -EINVAL);
+
+	/* Neither does it matter that somebody else probes the same address. */
+	KUNIT_ASSERT_EQ(test, kp_register(test, other), 0);
+	probe->kp.addr = other->kp.addr;
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
+	KUNIT_EXPECT_EQ(test, other->pre, 1);
+	KUNIT_EXPECT_EQ(test, probe->pre, 0);
+	kp_unregister(test, other);
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&other->kp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&other->kp), -EINVAL);
+	kp_expect_unprobed(test, other, kp_target);
+}
+
+#ifdef CONFIG_X86_64
+static void kp_errno_smp_alternative(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, (void *)kp_x86_lock + kp_x86_lock_insn[0]);
+
+	/* The kernel keeps the list of lock prefixes only while it may need to restore them. */
+	if (num_online_cpus() > 1 || num_possible_cpus() == 1)
+		kunit_skip(test, "needs a kernel booted with maxcpus=1 on several CPUs");
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+}
+
+static void kp_errno_int3(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, (void *)kp_x86_int3 + kp_x86_int3_insn[0]);
+
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+}
+
+static void kp_errno_not_a_boundary(struct kunit *test)
+{
+	struct kp_probe *probe;
+	int insn, byte;
+
+	for (insn = KP_SUM_LEA; insn < KP_SUM_RET; insn++) {
+		for (byte = kp_x86_sum_insn[insn] + 1; byte < kp_x86_sum_insn[insn + 1]; byte++) {
+			probe = kp_new(test, (void *)kp_x86_sum + byte);
+			kp_expect_refused(test, &probe->kp, -EILSEQ);
+
+			probe = kp_new(test, kp_x86_sum);
+			probe->kp.offset = byte;
+			kp_expect_refused(test, &probe->kp, -EILSEQ);
+
+			probe = kp_new(test, NULL);
+			probe->kp.symbol_name = "kp_x86_sum";
+			probe->kp.offset = byte;
+			kp_expect_refused(test, &probe->kp, -EILSEQ);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, kp_x86_sum(40, 2), 42);
+}
+
+/* Where boundaries are known must stay known while a probe's breakpoint hides an instruction. */
+static void kp_errno_boundary_behind_probe(struct kunit *test)
+{
+	struct kp_probe *first = kp_new(test, kp_x86_sum_addr(KP_SUM_LEA));
+	struct kp_probe *second = kp_new(test, kp_x86_sum_addr(KP_SUM_MOVABS));
+	struct kp_probe *inside = kp_new(test, kp_x86_sum_addr(KP_SUM_MOVABS) + 1);
+	struct kp_probe *third = kp_new(test, kp_x86_sum_addr(KP_SUM_XOR));
+
+	KUNIT_ASSERT_EQ(test, kp_register(test, first), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, second), 0);
+	kp_expect_refused(test, &inside->kp, -EILSEQ);
+	KUNIT_ASSERT_EQ(test, kp_register(test, third), 0);
+	KUNIT_EXPECT_EQ(test, kp_x86_sum(40, 2), 42);
+	KUNIT_EXPECT_EQ(test, first->pre, 1);
+	KUNIT_EXPECT_EQ(test, second->pre, 1);
+	KUNIT_EXPECT_EQ(test, third->pre, 1);
+	KUNIT_EXPECT_EQ(test, inside->pre, 0);
+}
+
+static void kp_errno_beyond_the_end(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, NULL);
+	/* The next function's first byte, a good boundary, and what is far away or wraps. */
+	const unsigned int offsets[] = {
+		kp_x86_sum_insn[KP_SUM_SIZE], 0x100000, 0x7fffffff, 0x80000000, ~0U,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+		probe->kp.symbol_name = "kp_x86_sum";
+		probe->kp.addr = NULL;
+		probe->kp.offset = offsets[i];
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+	}
+}
+#endif
+
+static struct kunit_case kp_errno_cases[] = {
+	KUNIT_CASE(kp_errno_no_location),
+	KUNIT_CASE(kp_errno_two_locations),
+	KUNIT_CASE(kp_errno_unknown_symbol),
+	KUNIT_CASE(kp_errno_kernel_data),
+	KUNIT_CASE(kp_errno_data_symbol),
+	KUNIT_CASE(kp_errno_not_kernel),
+	KUNIT_CASE(kp_errno_blacklisted_kernel),
+	KUNIT_CASE(kp_errno_blacklisted_module),
+	KUNIT_CASE(kp_errno_jump_label),
+	KUNIT_CASE(kp_errno_static_call),
+	KUNIT_CASE(kp_errno_bug),
+	KUNIT_CASE(kp_errno_same_twice),
+	KUNIT_CASE(kp_errno_not_registered),
+#ifdef CONFIG_X86_64
+	KUNIT_CASE(kp_errno_smp_alternative),
+	KUNIT_CASE(kp_errno_int3),
+	KUNIT_CASE(kp_errno_not_a_boundary),
+	KUNIT_CASE(kp_errno_boundary_behind_probe),
+	KUNIT_CASE(kp_errno_beyond_the_end),
+#endif
+	{}
+};
+
+struct kunit_suite kp_errno_suite = {
+	.name = "kprobes_errno",
+	.test_cases = kp_errno_cases,
+};

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes on many functions of the kernel at once: on the first three instructions
+ * of each that may be probed.
+ *
+ * Commands for /sys/kernel/debug/kp_sweep/cmd, one a write:
+ *
+ *	add ADDRESS	probe the function there; fails when it may not be probed, or is
+ *			too short
+ *	self N		call the module's own function, which has to be added before, N times
+ *	stop		unregister all, compare the counts and the text
+ *
+ * /sys/kernel/debug/kp_sweep/summary has one "NAME VALUE" a line, and after `stop`
+ * says what was wrong, if anything: lines that begin with "bad".
+ */
+
+#include <linux/debugfs.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#define KP_INSNS	3
+#define KP_FUNCTIONS	1024
+#define KP_REACH	48
+
+struct kp_counter {
+	struct kprobe kp;
+	atomic_long_t hits;
+	/* Whoever comes here comes from the instruction counted before. */
+	bool follows;
+};
+
+struct kp_function {
+	struct kp_counter insn[KP_INSNS];
+	unsigned long addr;
+	unsigned int size;
+	u8 text[KP_REACH];
+	bool text_changed;
+};
+
+static struct kp_function *kp_functions[KP_FUNCTIONS];
+static int kp_functions_nr;
+static bool kp_stopped;
+static long kp_self_calls;
+static DEFINE_MUTEX(kp_sweep_mutex);
+static struct dentry *kp_sweep_dir;
+
+noinline unsigned long kp_sweep_self(unsigned long a, unsigned long b);
+noinline unsigned long kp_sweep_self(unsigned long a, unsigned long b)
+{
+	barrier();
+	a ^= b << 3;
+	barrier();
+	a += b >> 5;
+	barrier();
+	return a * 7;
+}
+
+static int kp_sweep_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	atomic_long_inc(&container_of(kp, struct kp_counter, kp)->hits);
+	return 0;
+}
+NOKPROBE_SYMBOL(kp_sweep_pre);
+
+/* The symbol has to begin at @addr; what kallsyms takes for its size. */
+static unsigned int kp_symbol_size(unsigned long addr)
+{
+	char name[KSYM_SYMBOL_LEN], *plus;
+	unsigned long offset, size;
+
+	sprint_symbol(name, addr);
+	plus = strrchr(name, '+');
+	if (!plus || sscanf(plus, "+0x%lx/0x%lx", &offset, &size) != 2 || offset)
+		return 0;
+	return min(size, 0xffffUL);
+}
+
+/* Does the instruction that @kp is on go on to the next one, whatever happens? */
+static bool kp_falls_through(const struct kprobe *kp, const u8 *insn)
+{
+	switch (insn[0]) {
+	case 0x0f:		/* jcc, syscall and the like: not looked into */
+	case 0x2e: case 0x3e:	/* prefixes of branches */
+	case 0x70 ... 0x7f:
+	case 0xc2: case 0xc3: case 0xca ... 0xcf:
+	case 0xe0 ... 0xe3:
+	case 0xe8 ... 0xeb:
+	case 0xf0 ... 0xf4:
+	case 0xff:
+		return false;
+	}
+	return IS_ENABLED(CONFIG_X86);
+}
+
+static void kp_function_unregister(struct kp_function *function)
+{
+	int i;
+
+	for (i = 0; i < KP_INSNS; i++)
+		unregister_kprobe(&function->insn[i].kp);
+	kfree(function);
+}
+
+/* The next place from @offset on that can be probed; an error, or where it was. */
+static int kp_register_from(struct kp_function *function, int i, unsigned int offset)
+{
+	struct kp_counter *counter = &function->insn[i];
+	unsigned int limit = min(function->size, KP_REACH);
+	int ret = -ENOSPC;
+
+	counter->follows = i > 0 && kp_falls_through(&counter[-1].kp,
+			function->text + ((unsigned long)counter[-1].kp.addr - function->addr));
+	for (; offset < limit; offset++) {
+		memset(&counter->kp, 0, sizeof(counter->kp));
+		counter->kp.addr = (kprobe_opcode_t *)(function->addr + offset);
+		counter->kp.pre_handler = kp_sweep_pre;
+		counter->kp.flags = KPROBE_FLAG_DISABLED;
+		ret = register_kprobe(&counter->kp);
+		if (!ret)
+			return (unsigned long)counter->kp.addr - function->addr;
+		/* A function that may not be probed at all, or an instruction passed over. */
+		if (i == 0)
+			return ret;
+		if (ret != -EILSEQ)
+			counter->follows = false;
+	}
+	return -ENOSPC;
+}
+
+static int kp_sweep_add(unsigned long addr)
+{
+	struct kp_function *function;
+	int offset = -1, i, ret;
+
+	if (kp_functions_nr == KP_FUNCTIONS || kp_stopped)
+		return -EBUSY;
+	function = kzalloc(sizeof(*function), GFP_KERNEL);
+	if (!function)
+		return -ENOMEM;
+	function->addr = addr;
+	function->size = kp_symbol_size(addr);
+	ret = copy_from_kernel_nofault(function->text, (void *)addr, KP_REACH);
+	if (ret || !function->size) {
+		kfree(function);
+		return -EINVAL;
+	}
+	for (i = 0; i < KP_INSNS; i++) {
+		offset = kp_register_from(function, i, offset + 1);
+		if (offset < 0) {
+			while (i--)
+				unregister_kprobe(&function->insn[i].kp);
+			kfree(function);
+			return offset;
+		}
+	}
+	/* From the last to the first: a hit that is counted here is counted there. */
+	for (i = KP_INSNS - 1; i >= 0; i--) {
+		ret = enable_kprobe(&function->insn[i].kp);
+		if (ret) {
+			kp_function_unregister(function);
+			return ret;
+		}
+	}
+	kp_functions[kp_functions_nr++] = function;
+	return 0;
+}
+
+static int kp_sweep_self_calls(unsigned long calls)
+{
+	unsigned long i, a;
+
+	for (i = 0; i < calls; i++) {
+		a = i ^ 5 << 3;
+		if (kp_sweep_self(i, 5) != a * 7)
+			return -EIO;
+		kp_self_calls++;
+	}
+	return 0;
+}
+
+/* From the first to the last, each time waiting until nobody is between the two. */
+static int kp_sweep_stop(void)
+{
+	struct kprobe **kps;
+	u8 now[KP_REACH];
+	int i, j;
+
+	if (kp_stopped)
+		return -EBUSY;
+	kps = kcalloc(kp_functions_nr, sizeof(*kps), GFP_KERNEL);
+	if (!kps)
+		return -ENOMEM;
+	for (i = 0; i < KP_INSNS; i++) {
+		for (j = 0; j < kp_functions_nr; j++)
+			kps[j] = &kp_functions[j]->insn[i].kp;
+		unregister_kprobes(kps, kp_functions_nr);
+		synchronize_rcu_tasks();
+	}
+	kfree(kps);
+	kp_stopped = true;
+	for (j = 0; j < kp_functions_nr; j++) {
+		if (copy_from_kernel_nofault(now, (void *)kp_functions[j]->addr, KP_REACH) ||
+		    memcmp(now, kp_functions[j]->text, KP_REACH))
+			kp_functions[j]->text_changed = true;
+	}
+	return 0;
+}
+
+static int kp_sweep_command(char *args)
+{
+	char *verb = strsep(&args, " ");
+	unsigned long value;
+	int ret;
+
+	if (!strcmp(verb, "stop"))
+		return kp_sweep_stop();
+	ret = args ? kstrtoul(args, 0, &value) : -EINVAL;
+	if (ret)
+		return ret;
+	if (!strcmp(verb, "add"))
+		return kp_sweep_add(value);
+	if (!strcmp(verb, "self"))
+		return kp_sweep_self_calls(value);
+	return -EINVAL;
+}
+
+static ssize_t kp_sweep_write(struct file *file, const char __user *buf, size_t count,
+			      loff_t *pos)
+{
+	char line[64];
+	int ret;
+
+	if (count >= sizeof(line))
+		return -E2BIG;
+	if (copy_from_user(line, buf, count))
+		return -EFAULT;
+	line[count] = '\0';
+	mutex_lock(&kp_sweep_mutex);
+	ret = kp_sweep_command(strim(line));
+	mutex_unlock(&kp_sweep_mutex);
+	return ret ?: count;
+}
+
+static const struct file_operations kp_sweep_cmd_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = kp_sweep_write,
+	.llseek = noop_llseek,
+};
+
+static long kp_counted(const struct kp_counter *counter)
+{
+	return atomic_long_read(&counter->hits) + counter->kp.nmissed;
+}
+
+static void kp_check_counts(struct seq_file *m, const struct kp_function *function, int i,
+			    long *pairs)
+{
+	const struct kp_counter *counter = &function->insn[i];
+
+	if (!counter->follows || !kp_counted(counter - 1))
+		return;
+	(*pairs)++;
+	if (kp_counted(counter) < kp_counted(counter - 1))
+		seq_printf(m, "bad: %ps: instruction %d has %ld hits, the one before %ld\n",
+			   (void *)function->addr, i, kp_counted(counter), kp_counted(counter - 1));
+}
+
+static int kp_sweep_summary_show(struct seq_file *m, void *unused)
+{
+	long hits = 0, missed = 0, hit = 0, pairs = 0;
+	int i, j;
+
+	mutex_lock(&kp_sweep_mutex);
+	for (j = 0; j < kp_functions_nr; j++) {
+		struct kp_function *function = kp_functions[j];
+
+		for (i = 0; i < KP_INSNS; i++) {
+			hits += atomic_long_read(&function->insn[i].hits);
+			missed += function->insn[i].kp.nmissed;
+			if (kp_stopped && i)
+				kp_check_counts(m, function, i, &pairs);
+			if (kp_stopped && function->addr == (unsigned long)kp_sweep_self &&
+			    atomic_long_read(&function->insn[i].hits) != kp_self_calls)
+				seq_printf(m, "bad: own instruction %d has %ld hits of %ld\n", i,
+					   atomic_long_read(&function->insn[i].hits), kp_self_calls);
+		}
+		hit += kp_counted(&function->insn[0]) > 0;
+		if (function->text_changed)
+			seq_printf(m, "bad: text of %ps is not what it was\n",
+				   (void *)function->addr);
+	}
+	seq_printf(m, "functions %d\n", kp_functions_nr);
+	seq_printf(m, "functions_hit %ld\n", hit);
+	seq_printf(m, "hits %ld\n", hits);
+	seq_printf(m, "missed %ld\n", missed);
+	seq_printf(m, "pairs_compared %ld\n", pairs);
+	mutex_unlock(&kp_sweep_mutex);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(kp_sweep_summary);
+
+static int __init kp_sweep_init(void)
+{
+	kp_sweep_dir = debugfs_create_dir("kp_sweep", NULL);
+	debugfs_create_file("cmd", 0200, kp_sweep_dir, NULL, &kp_sweep_cmd_fops);
+	debugfs_create_file("summary", 0400, kp_sweep_dir, NULL, &kp_sweep_summary_fops);
+	return 0;
+}
+
+static void __exit kp_sweep_exit(void)
+{
+	int i;
+
+	debugfs_remove(kp_sweep_dir);
+	for (i = 0; i < kp_functions_nr; i++) {
+		if (kp_stopped)
+			kfree(kp_functions[i]);
+		else
+			kp_function_unregister(kp_functions[i]);
+	}
+}
+
+module_init(kp_sweep_init);
+module_exit(kp_sweep_exit);
+
+MODULE_DESCRIPTION("kprobes on functions of the whole kernel");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A module to be probed, loaded and unloaded. Writing N to its parameter `calls`
+ * calls kp_tgt_function() N times; a call that does not give what the unprobed
+ * function gives makes the write fail.
+ *
+ * kp_target2 is built from this file too: the same symbols with other code.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#ifndef KP_TARGET_EXPECTED
+#define KP_TARGET_BODY(arg)	((arg) + 1)
+#define KP_TARGET_EXPECTED(arg)	((arg) + 1)
+#endif
+
+/* Aligned so that it is at the same place in both modules. */
+noinline int kp_tgt_function(int arg);
+noinline int __aligned(1024) kp_tgt_function(int arg)
+{
+	barrier();
+	return KP_TARGET_BODY(arg);
+}
+
+noinline int kp_tgt_caller(int arg);
+noinline int kp_tgt_caller(int arg)
+{
+	arg = kp_tgt_function(arg);
+	barrier();
+	return arg;
+}
+
+noinline int kp_tgt_nokprobe(int arg);
+noinline int kp_tgt_nokprobe(int arg)
+{
+	barrier();
+	return arg + 1;
+}
+NOKPROBE_SYMBOL(kp_tgt_nokprobe);
+
+noinline int __init kp_tgt_init_function(int arg);
+noinline int __init kp_tgt_init_function(int arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+static int kp_target_calls_set(const char *val, const struct kernel_param *param)
+{
+	int calls, i, ret = kstrtoint(val, 0, &calls);
+
+	if (ret)
+		return ret;
+	for (i = 0; i < calls; i++) {
+		if (kp_tgt_caller(i) != KP_TARGET_EXPECTED(i))
+			return -EIO;
+	}
+	return 0;
+}
+
+static const struct kernel_param_ops kp_target_calls_ops = {
+	.set = kp_target_calls_set,
+};
+
+module_param_cb(calls, &kp_target_calls_ops, NULL, 0200);
+
+static int __init kp_target_init(void)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		if (kp_tgt_init_function(i) != i + 1)
+			return -EIO;
+	}
+	return kp_tgt_nokprobe(1) == 2 ? 0 : -EIO;
+}
+
+static void __exit kp_target_exit(void)
+{
+}
+
+module_init(kp_target_init);
+module_exit(kp_target_exit);
+
+MODULE_DESCRIPTION("target of kprobes in a module");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions for the suites of kp_api to probe, or to try to.
+ *
+ * They stand in a file of their own so that the compiler, which does not see them
+ * where they are called, neither inlines nor clones them.
+ */
+
+#include <linux/bug.h>
+#include <linux/jump_label.h>
+#include <linux/static_call.h>
+#include "kp_api.h"
+
+noinline long kp_target(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+noinline long kp_target_other(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+noinline long kp_target_calls(long arg)
+{
+	arg = kp_target(arg);
+	barrier();
+	return arg;
+}
+
+static DEFINE_STATIC_KEY_FALSE(kp_key);
+
+noinline long kp_target_jump_label(long arg)
+{
+	if (static_branch_unlikely(&kp_key))
+		return kp_target_other(arg);
+	return arg + 1;
+}
+
+DEFINE_STATIC_CALL(kp_call, kp_target);
+
+noinline long kp_target_static_call(long arg)
+{
+	arg = static_call(kp_call)(arg);
+	barrier();
+	return arg;
+}
+
+noinline long kp_target_bug(long arg)
+{
+	BUG_ON(arg == LONG_MAX);
+	return arg + 1;
+}
+
+noinline long kp_target_warn(long arg)
+{
+	WARN_ON(arg == LONG_MAX);
+	return arg + 1;
+}
+
+noinline long kp_target_nokprobe(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+NOKPROBE_SYMBOL(kp_target_nokprobe);
+
+noinstr long kp_target_noinstr(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+noinline long __kprobes kp_target_kprobes(long arg)
+{
+	barrier();
+	return arg + 1;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Code whose instruction boundaries the suites of kp_api know. The tables hold
+ * offsets rather than addresses: text that data points at would need an ENDBR.
+ */
+
+#include <linux/linkage.h>
+#include <asm/alternative.h>
+#include <asm/nospec-branch.h>
+
+	.text
+
+/* long kp_x86_sum(long a, long b) */
+SYM_FUNC_START(kp_x86_sum)
+.Lsum_lea:
+	lea	(%rdi, %rsi), %rax
+.Lsum_movabs:
+	movabs	$0x1122334455667788, %rcx
+.Lsum_xor:
+	xor	%rcx, %rax
+.Lsum_xor_back:
+	xor	%rcx, %rax
+.Lsum_ret:
+	RET
+SYM_FUNC_END(kp_x86_sum)
+
+/* The next symbol: kallsyms takes it for the end of kp_x86_sum. */
+SYM_FUNC_START(kp_x86_after_sum)
+	xor	%eax, %eax
+	RET
+SYM_FUNC_END(kp_x86_after_sum)
+
+SYM_FUNC_START(kp_x86_int3)
+	nop
+.Lint3:
+	int3
+	nop
+	RET
+SYM_FUNC_END(kp_x86_int3)
+
+SYM_FUNC_START(kp_x86_lock)
+	sub	$8, %rsp
+.Llock:
+	LOCK_PREFIX
+	addl	$0, (%rsp)
+	add	$8, %rsp
+	RET
+SYM_FUNC_END(kp_x86_lock)
+
+	.section .rodata, "a"
+	.balign	4
+SYM_DATA_START(kp_x86_sum_insn)
+	.long	.Lsum_lea - kp_x86_sum
+	.long	.Lsum_movabs - kp_x86_sum
+	.long	.Lsum_xor - kp_x86_sum
+	.long	.Lsum_xor_back - kp_x86_sum
+	.long	.Lsum_ret - kp_x86_sum
+	.long	kp_x86_after_sum - kp_x86_sum
+SYM_DATA_END(kp_x86_sum_insn)
+SYM_DATA_START(kp_x86_int3_insn)
+	.long	.Lint3 - kp_x86_int3
+SYM_DATA_END(kp_x86_int3_insn)
+SYM_DATA_START(kp_x86_lock_insn)
+	.long	.Llock - kp_x86_lock
+SYM_DATA_END(kp_x86_lock_insn)

@@ -1,0 +1,121 @@
+#!/bin/busybox sh
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+#
+# The first process of vmtest.sh's guest. The host's requests are in
+# /vmtest.conf; what it is to read goes to the port $results, apart from the
+# kernel's messages.
+
+set -u
+export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/ TERM=linux
+/bin/busybox --install -s
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t devtmpfs none /dev
+mkdir -p /dev/pts /tmp
+mount -t devpts none /dev/pts
+mount -t tmpfs none /tmp
+mount -t debugfs none /sys/kernel/debug
+[ ! -d /sys/kernel/tracing ] || mount -t tracefs none /sys/kernel/tracing
+ln -sf /proc/self/fd /dev/fd
+ln -sf /proc/self/fd/0 /dev/stdin
+ln -sf /proc/self/fd/1 /dev/stdout
+ln -sf /proc/self/fd/2 /dev/stderr
+# Every message counts, none is held back
+echo 8 >/proc/sys/kernel/printk
+echo 0 >/proc/sys/kernel/printk_ratelimit 2>/dev/null
+echo on >/proc/sys/kernel/printk_devkmsg 2>/dev/null
+
+results=/dev/ttyS1
+tests=
+timeout=300
+# shellcheck source=/dev/null
+. /vmtest.conf
+stty -F "$results" -opost 2>/dev/null
+
+if [ -n "${host:-}" ]; then
+	mkdir -p /host
+	mount -t 9p -o trans=virtio,version=9p2000.L,ro host /host
+fi
+
+note() { echo "kprobes-selftest: $*" >/dev/kmsg; }
+
+# kill_session ID
+kill_session()
+{
+	for stat in /proc/[0-9]*/stat; do
+		read -r line 2>/dev/null <"$stat" || continue
+		id=$1
+		# pid (name) state parent group session
+		# shellcheck disable=SC2086
+		set -- ${line##*) }
+		[ "$4" != "$id" ] || kill -KILL "${line%% *}" 2>/dev/null
+		set -- "$id"
+	done
+}
+
+# watch_test TEST PID: ends a test that takes too long, and leaves a word on where it
+# was. What the test started is in a session of its own.
+watch_test()
+{
+	trap 'kill $!; exit 0' TERM
+	sleep "$timeout" &
+	wait
+	touch /tmp/late
+	note "$1 takes more than $timeout s, stacks follow"
+	echo l >/proc/sysrq-trigger
+	echo w >/proc/sysrq-trigger
+	kill -TERM "$2"
+	sleep 20 &
+	wait
+	kill_session "$2"
+}
+
+run_test()
+{
+	note "start $1"
+	echo "#@ start $1" >"$results"
+	begin=$(cut -d. -f1 /proc/uptime)
+	rm -f /tmp/late
+
+	setsid "./$1" </dev/null >"$results" 2>&1 &
+	pid=$!
+	watch_test "$1" $pid &
+	watcher=$!
+	wait $pid
+	rc=$?
+	kill $watcher 2>/dev/null
+	wait $watcher
+	kill_session $pid
+	[ ! -e /tmp/late ] || rc=124
+
+	note "end $1"
+	echo "#@ end $1 $rc $(($(cut -d. -f1 /proc/uptime) - begin))" >"$results"
+}
+
+cd /kselftest/kprobes || exit
+case ${mode:-tests} in
+tests)
+	for test in $tests; do
+		run_test "$test"
+	done
+	;;
+command)
+	sh /vmtest-command >"$results" 2>&1 </dev/null
+	echo "#@ command $?" >"$results"
+	;;
+shell)
+	dmesg -n 5
+	cat <<EOF
+
+Linux $(uname -r) with our kprobes, $(nproc) CPUs. Modules at hand:
+$(find /lib/modules /kselftest -name '*.ko' | sed 's/^/  /')
+Load one with insmod or modprobe; probes are listed in
+/sys/kernel/debug/kprobes/list.${host:+ The host's files are in /host.} Leave with 'exit' or Ctrl-A x.
+
+EOF
+	setsid cttyhack sh -l
+	;;
+esac
+echo "#@ done" >"$results"
+reboot -f

@@ -1,0 +1,426 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Boots a kernel in QEMU and runs the tests of this directory in it. The guest
+# has busybox, the kernel's modules, and the tests laid out as kselftest
+# installs them; its first process is vmtest-init.sh.
+#
+# The kernel's messages and the results come through serial ports of their own.
+# A message that tells of trouble (see `trouble` below) fails the run unless the
+# test that causes it announced it:
+#
+#	echo "kprobes-selftest: expect EXTENDED_REGEX" >/dev/kmsg
+#
+# which holds for lines of the log till that test ends.
+
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+selftests=$(dirname "$here")
+
+usage()
+{
+	cat <<EOF
+usage: ${0##*/} -b BUILD [option...] [TEST...]
+  -b BUILD    where the kernel was built (O=), see config and config.default
+  -m MODULES  where test_modules/ (and samples/) were built, default: here
+  -n NAME     what to call this run, default the last part of BUILD
+  -o DIR      where to leave the logs, default BUILD
+  -r FILE     write the numbers of passed and failed tests to FILE
+  -c SCRIPT   run this in the guest and show what it prints, no tests
+  -s          a prompt in the guest, no tests
+  -H          the host's files, read-only, in the guest's /host
+TEST is the name of a script here, with or without .sh; default all of them.
+environment:
+  ACCEL=      accelerator of QEMU, default tcg,thread=single, or kvm where the
+              processor has it
+  SMP=4 MEM=1G CPU=max    size and processor of the guest
+  TIMEOUT=    seconds for one test (default: as in ./settings)
+  QUIET=      seconds without a sign of life that count as a hang of the guest,
+              default a minute more than TIMEOUT
+  APPEND= QEMU_ARGS=      more kernel and QEMU arguments
+EOF
+}
+
+die()
+{
+	printf 'vmtest: %s\n' "$@" >&2
+	exit 1
+}
+
+build='' modules='' name='' logs='' counts='' script='' mode=tests host=''
+while getopts b:m:n:o:r:c:sHh opt; do
+	case $opt in
+	b) build=$OPTARG ;;
+	m) modules=$OPTARG ;;
+	n) name=$OPTARG ;;
+	o) logs=$OPTARG ;;
+	r) counts=$OPTARG ;;
+	c) script=$OPTARG mode=command ;;
+	s) mode=shell ;;
+	H) host=y ;;
+	h) usage && exit 0 ;;
+	*) usage >&2 && exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+[ -n "$build" ] || { usage >&2 && exit 2; }
+build=$(realpath "$build")
+modules=${modules:-$here}
+name=${name:-${build##*/}}
+logs=$(realpath "${logs:-$build}")
+bzimage=$build/arch/x86/boot/bzImage
+[ -e "$bzimage" ] || die "$bzimage is not there: build the kernel first"
+[ -e "$selftests/kselftest/ktap_helpers.sh" ] ||
+	die "$here is not in a kernel tree: no $selftests/kselftest"
+[ -z "$script" ] || [ -r "$script" ] || die "$script: cannot be read"
+
+for tool in qemu-system-x86_64 busybox depmod; do
+	command -v $tool >/dev/null ||
+		die "$tool is missing: install qemu-system-x86, busybox-static and kmod"
+done
+! ldd "$(command -v busybox)" >/dev/null 2>&1 ||
+	die "busybox has to be a static one: install busybox-static"
+
+if [ -z "${ACCEL:-}" ]; then
+	ACCEL=tcg,thread=single
+	! { grep -qwE 'vmx|svm' /proc/cpuinfo && [ -w /dev/kvm ]; } || ACCEL=kvm
+fi
+SMP=${SMP:-4}
+MEM=${MEM:-1G}
+TIMEOUT=${TIMEOUT:-$(sed -n 's/^timeout=//p' "$here/settings")}
+QUIET=${QUIET:-$((TIMEOUT + 60))}
+
+work=$(mktemp -d)
+qemu=
+cleanup()
+{
+	if [ -n "$qemu" ]; then
+		kill "$qemu" 2>/dev/null || true
+		wait "$qemu" 2>/dev/null || true
+	fi
+	rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+# Which tests, as the kselftest Makefile has them
+select_tests()
+{
+	local all test
+
+	all=$(make -s --no-print-directory -C "$here" OUTPUT="$work" emit_tests |
+		sed 's/.*://')
+	if [ $# -eq 0 ]; then
+		printf '%s\n' "$all"
+		return
+	fi
+	for test; do
+		test=${test%.sh}.sh
+		grep -qxF "$test" <<<"$all" ||
+			die "no test '$test', there are: $(paste -sd' ' <<<"${all//.sh/}")"
+		printf '%s\n' "$test"
+	done
+}
+
+make_initramfs()
+{
+	local root=$work/root release mods
+
+	release=$(cat "$build/include/config/kernel.release")
+	mods=$root/lib/modules/$release
+	mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,proc,sys,dev,tmp,etc} \
+		"$root/kselftest/kprobes" "$root/kselftest/kselftest" "$mods/kernel"
+	cp "$(command -v busybox)" "$root/bin/busybox"
+	cp "$here/vmtest-init.sh" "$root/init"
+	cp "$selftests"/kselftest/*.sh "$root/kselftest/kselftest/"
+	find "$here" -maxdepth 1 -type f \( -name '*.sh' -o -name settings \) \
+		! -name 'vmtest*' -exec cp -t "$root/kselftest/kprobes" {} +
+	if [ -d "$modules/test_modules" ]; then
+		mkdir -p "$root/kselftest/kprobes/test_modules"
+		find "$modules/test_modules" -name '*.ko' -exec cp -t \
+			"$root/kselftest/kprobes/test_modules" {} +
+	fi
+	while IFS= read -r ko; do
+		mkdir -p "$mods/kernel/$(dirname "$ko")"
+		cp "$build/$ko" "$mods/kernel/$ko"
+	done < <(sed -n 's/\.o$/.ko/p' "$build/modules.order")
+	if [ -d "$modules/samples" ]; then
+		mkdir -p "$mods/kernel/samples/kprobes"
+		find "$modules/samples" -name '*.ko' -exec cp -t \
+			"$mods/kernel/samples/kprobes" {} +
+	fi
+	cp "$build"/modules.builtin "$build"/modules.order "$mods/"
+	[ ! -e "$build/modules.builtin.modinfo" ] ||
+		cp "$build/modules.builtin.modinfo" "$mods/"
+	depmod -b "$root" "$release"
+	[ -z "$script" ] || cp "$script" "$root/vmtest-command"
+	cat >"$root/vmtest.conf" <<-EOF
+		mode=$mode
+		tests='$(paste -sd' ' <<<"$tests")'
+		timeout=$TIMEOUT
+		host=$host
+	EOF
+	chmod +x "$root/init"
+	(cd "$root" && find . | busybox cpio -o -H newc 2>/dev/null) >"$work/initramfs"
+}
+
+# start_guest ARGUMENT...: QEMU in the background, or in the front for a prompt
+start_guest()
+{
+	local append args
+	append="console=ttyS0 panic=-1 oops=panic softlockup_panic=1 watchdog_thresh=30"
+	append+=" rcupdate.rcu_cpu_stall_timeout=90 kunit.stats_enabled=0 ${APPEND:-}"
+	args=(
+		-accel "$ACCEL" -cpu "${CPU:-max}" -smp "$SMP" -m "$MEM"
+		-nodefaults -no-user-config -display none -no-reboot
+		-kernel "$bzimage" -initrd "$work/initramfs"
+		-append "$append"
+	)
+
+	[ -z "$host" ] || args+=(-virtfs
+		"local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap")
+	# shellcheck disable=SC2206 # a list of words
+	args+=(${QEMU_ARGS:-})
+	exec qemu-system-x86_64 "${args[@]}" "$@"
+}
+
+# What the kernel says when something is wrong
+trouble='BUG:|BUG at |WARNING:|Oops|Kernel panic|general protection fault'
+trouble+='|possible recursive locking|possible circular locking|inconsistent lock state'
+trouble+='|suspicious RCU usage|KASAN:|UBSAN:|kmemleak:|ODEBUG:|rcu:.*detected .*stall'
+trouble+='|INFO: task .* blocked|INFO: rcu|soft lockup|hard LOCKUP|scheduling while atomic'
+trouble+='|sleeping function called|unable to handle|double fault|Unexpected int3'
+trouble+='|refcount_t:|list_(add|del) corruption|bad: scheduling|stack-protector'
+
+# troubled: lines of the console's log that tell of trouble nobody announced
+troubled()
+{
+	TROUBLE=$trouble awk '
+		BEGIN { trouble = ENVIRON["TROUBLE"]; where = "boot" }
+		{ sub(/\r$/, "") }
+		match($0, /kprobes-selftest: start /) {
+			where = substr($0, RSTART + RLENGTH)
+			n = 0
+			next
+		}
+		/kprobes-selftest: end / { n = 0; where = "after " where; next }
+		match($0, /kprobes-selftest: expect /) {
+			expected[n++] = substr($0, RSTART + RLENGTH)
+			next
+		}
+		$0 ~ trouble {
+			for (i = 0; i < n; i++)
+				if ($0 ~ expected[i]) next
+			print where ": " $0
+		}' "$console"
+}
+
+# Results, counted where they are most deeply nested
+passed=0 failed=0 skipped=0
+failures=()
+fail()
+{
+	failed=$((failed + 1))
+	failures+=("$1")
+	printf '   not ok: %s\n' "$1"
+}
+
+# One test's lines: a result with deeper ones before it sums these up, and is
+# counted only where it adds something
+begin_test()
+{
+	test=$1 planned=0 seen=0 t_pass=0 t_fail=0 t_skip=0
+	deep=() deepfail=()
+}
+
+result_line()
+{
+	local indent=${#1} ok=$2 text=$3 i had=0 hadfail=0
+
+	for i in "${!deep[@]}"; do
+		[ "$i" -gt "$indent" ] || continue
+		had=$((had + deep[i]))
+		hadfail=$((hadfail + deepfail[i]))
+		unset 'deep[i]' 'deepfail[i]'
+	done
+	seen=$((seen + 1))
+	deep[indent]=$((${deep[indent]:-0} + 1))
+	deepfail[indent]=${deepfail[indent]:-0}
+	[ -z "$ok" ] || deepfail[indent]=$((deepfail[indent] + 1))
+	if [ "$had" -gt 0 ]; then
+		[ -n "$ok" ] && [ "$hadfail" -eq 0 ] || return 0
+	fi
+	if [[ $text =~ \#\ *SKIP ]]; then
+		t_skip=$((t_skip + 1))
+		printf '   skipped: %s: %s\n' "$test" "$text"
+	elif [ -n "$ok" ]; then
+		t_fail=$((t_fail + 1))
+		fail "$test: $text"
+	else
+		t_pass=$((t_pass + 1))
+	fi
+}
+
+end_test()
+{
+	local rc=$1 secs=$2
+
+	case $rc in
+	0) ;;
+	4) [ $((t_pass + t_fail + t_skip)) -ne 0 ] || t_skip=1 ;;
+	124)
+		fail "$test: did not end in $TIMEOUT s"
+		t_fail=$((t_fail + 1))
+		planned=0
+		;;
+	*)
+		if [ "$t_fail" -eq 0 ]; then
+			fail "$test: ended with status $rc"
+			t_fail=1
+		fi
+		;;
+	esac
+	if [ "$seen" -lt "$planned" ]; then
+		fail "$test: $((planned - seen)) of $planned planned results are missing"
+		t_fail=$((t_fail + 1))
+	elif [ $((t_pass + t_fail + t_skip)) -eq 0 ]; then
+		fail "$test: no results"
+		t_fail=1
+	fi
+	passed=$((passed + t_pass))
+	skipped=$((skipped + t_skip))
+	printf '   %-24s %4d passed, %d failed%s, %d s\n' "$test" "$t_pass" "$t_fail" \
+		"$([ "$t_skip" -eq 0 ] || echo ", $t_skip skipped")" "$secs"
+	[ "$t_fail" -eq 0 ] || sed -n "/^#@ start $test\r*$/,\$p" "$ktap" | tr -d '\r' |
+		sed '/^ *ok /d; /^#@/d; s/^/      | /' | tail -n 40
+	test=
+}
+
+parse_line()
+{
+	local line=$1
+
+	if [[ $line =~ ^#@\ start\ (.*)$ ]]; then
+		begin_test "${BASH_REMATCH[1]}"
+	elif [[ $line =~ ^#@\ end\ [^\ ]+\ ([0-9]+)\ ([0-9]+)$ ]]; then
+		end_test "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+	elif [[ $line == "#@ done" ]]; then
+		finished=y
+	elif [[ $line =~ ^(\ *)(not\ )?ok\ [0-9]+\ *(.*)$ ]]; then
+		[ -z "$test" ] || result_line "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" \
+			"${BASH_REMATCH[3]#- }"
+	elif [[ $line =~ ^\ *1\.\.([0-9]+) ]]; then
+		planned=$((planned + BASH_REMATCH[1]))
+	fi
+}
+
+show_console()
+{
+	printf '   the last lines of the console (all of it: %s):\n' "$console"
+	tail -n 60 "$console" | tr -d '\r' | sed 's/^/      | /'
+}
+
+# Follows the guest till it ends, or till it gives no sign of life any more
+follow()
+{
+	local line part='' size last=0 since=$SECONDS
+
+	exec 3< <(exec tail -n +1 -s 0.3 -f --pid="$qemu" "$ktap" 2>/dev/null)
+	while :; do
+		if IFS= read -r -t 5 line <&3; then
+			line=$part$line
+			part=
+			"$1" "${line%$'\r'}"
+		elif [ $? -le 128 ]; then
+			break
+		else
+			part+=$line
+		fi
+		size=$(stat -c %s "$console" "$ktap" | paste -sd' ')
+		if [ "$size" != "$last" ]; then
+			last=$size
+			since=$SECONDS
+		elif [ $((SECONDS - since)) -ge "$QUIET" ]; then
+			hang=y
+			kill "$qemu" 2>/dev/null || true
+		fi
+	done
+	exec 3<&-
+	wait "$qemu" 2>/dev/null || true
+	qemu=
+}
+
+tests=
+if [ "$mode" = tests ]; then
+	tests=$(select_tests "$@")
+	[ -n "$tests" ] || die "there are no tests"
+elif [ $# -ne 0 ]; then
+	usage >&2
+	exit 2
+fi
+make_initramfs
+
+if [ "$mode" = shell ]; then
+	APPEND="quiet ${APPEND:-}"
+	(start_guest -serial mon:stdio -serial null)
+	exit
+fi
+
+mkdir -p "$logs"
+console=$logs/console-$name.log
+ktap=$logs/ktap-$name.log
+: >"$console"
+: >"$ktap"
+start_guest -serial "file:$console" -serial "file:$ktap" -monitor none \
+	</dev/null >"$work/qemu.log" 2>&1 &
+qemu=$!
+test='' finished='' hang=''
+
+if [ "$mode" = command ]; then
+	status=
+	# shellcheck disable=SC2317 # follow calls it
+	show_line()
+	{
+		case $1 in
+		"#@ command "*) status=${1##* } ;;
+		"#@ done") finished=y ;;
+		*) printf '%s\n' "$1" ;;
+		esac
+	}
+	follow show_line
+	[ -n "$hang" ] || cat "$work/qemu.log" >&2
+	if [ -z "$finished" ] || [ -n "$(troubled)" ]; then
+		show_console
+		die "the guest did not get to its end without trouble"
+	fi
+	exit "${status:-1}"
+fi
+
+printf '== %s: booting %s (%s CPUs, %s) for %d tests\n' "$name" \
+	"$(cat "$build/include/config/kernel.release")" "$SMP" "$ACCEL" "$(wc -l <<<"$tests")"
+start=$SECONDS
+follow parse_line
+
+[ -n "$hang" ] || cat "$work/qemu.log" >&2
+if [ -z "$finished" ]; then
+	why="ended before its time"
+	! grep -q 'Kernel panic' "$console" || why=panicked
+	[ -z "$hang" ] || why="gave no sign of life for $QUIET s"
+	during=booting
+	[ ! -s "$ktap" ] || during="between tests"
+	fail "the guest $why (${test:-$during})"
+fi
+bad=$(troubled)
+if [ -n "$bad" ]; then
+	fail "kernel log clean"
+	head -n 10 <<<"$bad" | sed 's/^/      | /'
+else
+	passed=$((passed + 1))
+fi
+[ "$failed" -eq 0 ] || show_console
+
+[ "$skipped" -eq 0 ] || printf '== %s: %d skipped\n' "$name" "$skipped"
+[ -z "$counts" ] || printf '%d %d\n' "$passed" "$failed" >"$counts"
+printf '== %s: %d passed, %d failed, %d s\n' "$name" "$passed" "$failed" $((SECONDS - start))
+[ "$failed" -eq 0 ]
