@@ -288,6 +288,7 @@ void arch_kprobe_gone(struct kprobe *p);
 /* What architectures call. */
 int kprobe_run_pre_handlers(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs);
+bool kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trapnr);
 void kprobes_inc_nmissed_count(struct kprobe *p);
 int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);

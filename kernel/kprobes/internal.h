@@ -46,7 +46,8 @@ struct probe_set {
 /**
  * struct probepoint - one probed address
  * @kp: what architectures and get_kprobe() see. Its handlers are the
- *	dispatchers; its post_handler is NULL while no probe in @set has one.
+ *	dispatchers; its post_handler and fault_handler are NULL while no
+ *	probe in @set has one.
  * @set: the probes to call when hit, NULL for none; readers use RCU
  * @next_set: what @set becomes when @staged is acted upon
  * @staged: a batch is about to replace @set by @next_set

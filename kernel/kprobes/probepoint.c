@@ -115,6 +115,32 @@ void kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_run_post_handlers);
 
 /**
+ * kprobe_run_fault_handlers() - ask probes about a fault in their instruction
+ * @kp: what get_kprobe() gave for the probed address
+ * @regs: registers as at the fault
+ * @trapnr: number of the exception, as the architecture counts them
+ *
+ * Called with preemption disabled.
+ *
+ * Return: true if one of them has dealt with it.
+ */
+bool kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	struct probepoint *pp = container_of(kp, struct probepoint, kp);
+	const struct probe_set *set = rcu_dereference_raw(pp->set);
+	unsigned int i;
+
+	for (i = 0; set && i < set->nr; i++) {
+		struct kprobe *p = set->probes[i];
+
+		if (p->fault_handler && p->fault_handler(p, regs, trapnr))
+			return true;
+	}
+	return false;
+}
+NOKPROBE_SYMBOL(kprobe_run_fault_handlers);
+
+/**
  * kprobes_inc_nmissed_count() - count a hit whose handlers are not called
  * @p: what get_kprobe() gave for the probed address
  *
@@ -155,6 +181,12 @@ static void dispatch_post(struct kprobe *kp, struct pt_regs *regs,
 	__this_cpu_write(current_kprobe, kp);
 }
 NOKPROBE_SYMBOL(dispatch_post);
+
+static int dispatch_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	return kprobe_run_fault_handlers(kp, regs, trapnr);
+}
+NOKPROBE_SYMBOL(dispatch_fault);
 
 /*
  * What architectures may do better.
@@ -408,6 +440,16 @@ static bool set_has_post(const struct probe_set *set)
 	return false;
 }
 
+static bool set_has_fault(const struct probe_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; set && i < set->nr; i++)
+		if (set->probes[i]->fault_handler)
+			return true;
+	return false;
+}
+
 static int stage_set(struct probepoint *pp, gfp_t gfp)
 {
 	unsigned int nr = 0, i = 0;
@@ -479,6 +521,8 @@ static void publish_set(struct probepoint *pp)
 		stage_set(pp, GFP_KERNEL | __GFP_NOFAIL);
 	WRITE_ONCE(pp->kp.post_handler,
 		   set_has_post(pp->next_set) ? dispatch_post : NULL);
+	WRITE_ONCE(pp->kp.fault_handler,
+		   set_has_fault(pp->next_set) ? dispatch_fault : NULL);
 	/* Hits see a set that is complete. */
 	old = rcu_replace_pointer(pp->set, pp->next_set,
 				  lockdep_is_held(&kprobe_mutex));

@@ -9,6 +9,7 @@
 
 #ifdef CONFIG_KPROBES
 
+#include <linux/cleanup.h>
 #include <linux/types.h>
 #include <asm/insn.h>
 #include <asm/ptrace.h>
@@ -99,8 +100,9 @@ struct arch_specific_insn {
  * struct kprobe_frame - one context in which this CPU runs handlers or steps
  * @context: interrupt context of the running handlers, ~0 when none run
  * @prev: what current_kprobe was before
- * @regs: registers that the handlers were given, NULL when none run
+ * @regs: registers that pre_handlers were given, NULL when none run
  * @kp: the probepoint that was hit
+ * @in_fault: a fault_handler runs
  * @stepping: @kp's copy is being stepped; no handler is running
  * @run_post: post_handlers are to be called after the step
  * @flags: X86_EFLAGS_IF and X86_EFLAGS_TF as they were before the step
@@ -110,6 +112,7 @@ struct kprobe_frame {
 	struct kprobe *prev;
 	struct pt_regs *regs;
 	struct kprobe *kp;
+	bool in_fault;
 	bool stepping;
 	bool run_post;
 	unsigned long flags;
@@ -125,10 +128,68 @@ struct kprobe_ctlblk {
 	struct kprobe_frame frame[KPROBE_NR_FRAMES];
 };
 
+/**
+ * struct kprobe_fault - an exception that a copy of an instruction raised
+ * @regs: registers as at the exception
+ * @handled: a fault_handler has dealt with it, there is nothing left to do
+ * @kp: the probepoint, NULL if the exception came from elsewhere
+ * @addr: probed address
+ * @ip: where the kernel is told the exception was raised
+ * @slot: the slot that it really was raised in
+ * @offset: how far into @slot, in bytes
+ * @stepping: the copy was being stepped
+ * @run_post: post_handlers were to be called after the step
+ */
+struct kprobe_fault {
+	struct pt_regs *regs;
+	bool handled;
+	struct kprobe *kp;
+	unsigned long addr;
+	unsigned long ip;
+	unsigned long slot;
+	unsigned int offset;
+	bool stepping;
+	bool run_post;
+};
+
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
+struct kprobe_fault kprobe_fault_begin(struct pt_regs *regs, int trapnr);
+void kprobe_fault_resume(struct kprobe_fault *fault);
+unsigned long kprobe_text_ip(unsigned long ip);
+unsigned long kprobe_regs_ip(struct pt_regs *regs);
+
+static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
+{
+	if (unlikely(fault->kp))
+		kprobe_fault_resume(fault);
+}
+
+/*
+ * CLASS(kprobe_fault, name)(regs, trapnr): while in scope, an exception that
+ * the copy of a probed instruction raised looks as if the original had.
+ */
+DEFINE_CLASS(kprobe_fault, struct kprobe_fault, kprobe_fault_end(&_T),
+	     kprobe_fault_begin(regs, trapnr), struct pt_regs *regs, int trapnr)
+
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 			     void *data);
+
+#else /* !CONFIG_KPROBES */
+
+#include <linux/cleanup.h>
+
+struct pt_regs;
+
+struct kprobe_fault {
+	bool handled;
+};
+
+DEFINE_CLASS(kprobe_fault, struct kprobe_fault, (void)_T,
+	     ((struct kprobe_fault){}), struct pt_regs *regs, int trapnr)
+
+#define kprobe_text_ip(ip)	(ip)
+#define kprobe_regs_ip(regs)	((regs)->ip)
 
 #endif /* CONFIG_KPROBES */
 #endif /* _ASM_X86_KPROBES_H */

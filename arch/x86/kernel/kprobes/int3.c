@@ -21,6 +21,7 @@
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <asm/pgtable_types.h>
 #include <asm/processor-flags.h>
 #include <asm/text-patching.h>
 
@@ -170,7 +171,7 @@ static void run_post_handlers(struct kprobe_ctlblk *kcb, struct kprobe *kp,
 	if (!f)
 		return;
 	f->kp = kp;
-	f->regs = regs;
+	f->regs = NULL;
 	kprobe_run_post_handlers(kp, regs);
 	pop_frame(kcb, f);
 }
@@ -257,6 +258,7 @@ int kprobe_int3_handler(struct pt_regs *regs)
 		return 1;
 	}
 	if (kp->ainsn.emulate && kp->ainsn.emulate(kp, regs)) {
+		f->regs = NULL;
 		if (READ_ONCE(kp->post_handler))
 			kprobe_run_post_handlers(kp, regs);
 		pop_frame(kcb, f);
@@ -301,19 +303,191 @@ asmlinkage __visible void kprobe_slot_post(struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_slot_post);
 
+/*
+ * Exceptions.
+ */
+
+/* Slots are aligned to their size. */
+static __always_inline unsigned long slot_of(unsigned long ip)
+{
+	return ip & ~(KPROBE_SLOT_SIZE - 1UL);
+}
+
+/* Where the original would be, when the copy is at @ip. */
+static __always_inline unsigned long original_ip(const struct kprobe *kp,
+						 unsigned long ip)
+{
+	unsigned long addr = (unsigned long)kp->addr;
+
+	return ip - slot_of(ip) < kp->ainsn.size ? addr : addr + kp->ainsn.size;
+}
+
+static __always_inline struct kprobe *slot_owner(unsigned long ip)
+{
+	/* All slots are where modules are; most of what is asked for is not. */
+	if (ip - MODULES_VADDR >= MODULES_END - MODULES_VADDR)
+		return NULL;
+	return kprobe_of_insn_slot(ip);
+}
+
 /**
- * kprobe_fault_handler() - offer an exception to the probe whose handler runs
+ * kprobe_text_ip() - tell the probed address from one in a slot
+ * @ip: address of code
+ *
+ * For unwinders: a task that runs in a slot, or has been called from one, is
+ * in the probed function. May be called in any context.
+ *
+ * Return: the address in the probed function, or @ip if it is in no slot.
+ */
+unsigned long kprobe_text_ip(unsigned long ip)
+{
+	struct kprobe *kp = slot_owner(ip);
+
+	return kp ? original_ip(kp, ip) : ip;
+}
+
+/**
+ * kprobe_regs_ip() - tell where saved registers are from
+ * @regs: registers that an exception saved
+ *
+ * While pre_handlers run, the saved instruction pointer is past the breakpoint
+ * byte, where a different instruction may begin. May be called in any context.
+ *
+ * Return: the instruction pointer in the function as it is without probes.
+ */
+unsigned long kprobe_regs_ip(struct pt_regs *regs)
+{
+	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
+	struct kprobe_ctlblk *kcb;
+	unsigned int i;
+
+	preempt_disable_notrace();
+	kcb = this_cpu_ptr(&kprobe_ctlblk);
+	for (i = kcb->depth; i--;) {
+		struct kprobe_frame *f = &kcb->frame[i];
+
+		if (READ_ONCE(f->regs) == regs &&
+		    ip == (unsigned long)f->kp->addr + INT3_INSN_SIZE) {
+			ip -= INT3_INSN_SIZE;
+			break;
+		}
+	}
+	preempt_enable_notrace();
+	return kprobe_text_ip(ip);
+}
+
+/* Ask the probe whose handler raised an exception. */
+static bool fault_in_handler(struct pt_regs *regs, int trapnr)
+{
+	struct kprobe_ctlblk *kcb = this_cpu_ptr(&kprobe_ctlblk);
+	struct kprobe *p = __this_cpu_read(current_kprobe);
+	kprobe_fault_handler_t handler;
+	struct kprobe_frame *f;
+	bool handled;
+
+	if (!kcb->depth || !p)
+		return false;
+	f = &kcb->frame[kcb->depth - 1];
+	handler = READ_ONCE(p->fault_handler);
+	/* It is not asked about its own faults. */
+	if (f->stepping || f->in_fault || f->context != this_context() || !handler)
+		return false;
+	f->in_fault = true;
+	handled = handler(p, regs, trapnr);
+	f->in_fault = false;
+	return handled;
+}
+NOKPROBE_SYMBOL(fault_in_handler);
+
+/**
+ * kprobe_fault_begin() - begin the handling of an exception
  * @regs: registers as at the exception
  * @trapnr: its number, X86_TRAP_*
  *
- * Context: preemption is disabled, and kprobe_running() is not NULL.
+ * If it was raised by a copy, @regs are made to say that the original did it,
+ * with the flags as they were. A task that dies of it, or is sent elsewhere
+ * by a fix-up, never comes back to the slot; for one that is to try again
+ * kprobe_fault_resume() sees to it that it does.
  *
- * Return: 1 if the probe's fault_handler has dealt with it, else 0.
+ * The fault_handlers of those whose handler or whose instruction it was are
+ * asked first.
+ *
+ * Context: interrupts are off.
+ *
+ * Return: what kprobe_fault_end() needs to know.
+ */
+struct kprobe_fault kprobe_fault_begin(struct pt_regs *regs, int trapnr)
+{
+	struct kprobe_fault fault = { .regs = regs };
+	struct kprobe_frame *f;
+	struct kprobe *kp;
+
+	if (user_mode(regs))
+		return fault;
+	kp = slot_owner(regs->ip);
+	if (likely(!kp)) {
+		fault.handled = unlikely(__this_cpu_read(current_kprobe)) &&
+				fault_in_handler(regs, trapnr);
+		return fault;
+	}
+
+	fault.kp = kp;
+	fault.addr = (unsigned long)kp->addr;
+	fault.ip = original_ip(kp, regs->ip);
+	fault.slot = slot_of(regs->ip);
+	fault.offset = regs->ip - fault.slot;
+
+	f = stepping_frame(this_cpu_ptr(&kprobe_ctlblk));
+	if (f && f->kp == kp) {
+		fault.stepping = true;
+		fault.run_post = f->run_post;
+		end_step(this_cpu_ptr(&kprobe_ctlblk), f, regs);
+	}
+	regs->ip = fault.ip;
+	if (READ_ONCE(kp->fault_handler))
+		fault.handled = kprobe_run_fault_handlers(kp, regs, trapnr);
+	return fault;
+}
+NOKPROBE_SYMBOL(kprobe_fault_begin);
+
+/**
+ * kprobe_fault_resume() - end the handling of an exception that a copy raised
+ * @fault: what kprobe_fault_begin() returned
+ *
+ * If the instruction is to be tried again, it is the copy that is: the hit is
+ * not over. Handling the exception may have taken long and slept, so the slot
+ * is only used if it is still that of a probepoint there. If not, the task
+ * goes on in the text, whatever that is now.
+ *
+ * Context: interrupts are off.
+ */
+void kprobe_fault_resume(struct kprobe_fault *fault)
+{
+	struct pt_regs *regs = fault->regs;
+	struct kprobe *kp;
+
+	if (regs->ip != fault->ip)
+		return;
+	kp = get_kprobe((void *)fault->addr);
+	if (kp != fault->kp || kp->ainsn.emulate)
+		return;
+	if (fault->slot != (unsigned long)kp->ainsn.insn && fault->offset)
+		return;
+	if (fault->stepping)
+		begin_step(this_cpu_ptr(&kprobe_ctlblk), kp, regs, fault->run_post);
+	regs->ip = (unsigned long)kp->ainsn.insn + fault->offset;
+}
+NOKPROBE_SYMBOL(kprobe_fault_resume);
+
+/**
+ * kprobe_fault_handler() - the core's name for asking about a fault
+ * @regs: registers as at the exception
+ * @trapnr: its number, X86_TRAP_*
+ *
+ * Return: 0: whoever is to be asked was asked by kprobe_fault_begin().
  */
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
-	struct kprobe *p = kprobe_running();
-
-	return p && p->fault_handler && p->fault_handler(p, regs, trapnr);
+	return 0;
 }
 NOKPROBE_SYMBOL(kprobe_fault_handler);
