@@ -21,6 +21,7 @@
 
 #include "kprobes/internal.h"
 
+/* Guards all probes and probepoints, see internal.h. */
 DEFINE_MUTEX(kprobe_mutex);
 
 /**
@@ -395,23 +396,21 @@ static struct kprobe kprobe_busy;
  *
  * Context: disables preemption until kprobe_busy_end().
  */
-void kprobe_busy_begin(void)
+void __kprobes kprobe_busy_begin(void)
 {
 	preempt_disable();
 	__this_cpu_write(current_kprobe, &kprobe_busy);
 	raw_cpu_ptr(&kprobe_ctlblk)->kprobe_status = KPROBE_HIT_ACTIVE;
 }
-NOKPROBE_SYMBOL(kprobe_busy_begin);
 
 /**
  * kprobe_busy_end() - end what kprobe_busy_begin() began
  */
-void kprobe_busy_end(void)
+void __kprobes kprobe_busy_end(void)
 {
 	__this_cpu_write(current_kprobe, NULL);
 	preempt_enable();
 }
-NOKPROBE_SYMBOL(kprobe_busy_end);
 
 #endif /* !__ARCH_WANT_KPROBES_CONTEXT */
 

@@ -35,7 +35,7 @@ struct pt_regs;
 struct task_struct;
 
 #ifndef CONFIG_KPROBES
-typedef int kprobe_opcode_t;
+typedef u8 kprobe_opcode_t;
 struct arch_specific_insn {
 	int dummy;
 };
@@ -67,8 +67,7 @@ typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
  *
  * Called in the same contexts as a &kprobe_pre_handler_t.
  */
-typedef void
-(*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
 /**
  * typedef kprobe_fault_handler_t - asked about a fault before the kernel is
@@ -79,8 +78,7 @@ typedef void
  * Return: non-zero when the handler has repaired things and execution may
  * resume at the instruction pointer in @regs; 0 to let the kernel handle it.
  */
-typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs,
-				      int trapnr);
+typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, int trapnr);
 
 /**
  * typedef kretprobe_handler_t - called when a return-probed function is
@@ -91,8 +89,7 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs,
  * Return: as an entry_handler, non-zero leaves this call alone; as a handler,
  * the value is ignored.
  */
-typedef int
-(*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs *regs);
+typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs *regs);
 
 /* Bits of kprobe.flags */
 #define KPROBE_FLAG_GONE		BIT(0)	/* the probed code is gone */

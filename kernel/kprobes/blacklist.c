@@ -22,10 +22,6 @@
 
 #include "internal.h"
 
-/* Where NOKPROBE_SYMBOL() leaves the addresses of functions. */
-extern unsigned long __start_kprobe_blacklist[];
-extern unsigned long __stop_kprobe_blacklist[];
-
 static struct kprobe_blacklist __rcu *blacklist;
 
 /* The ranges in no particular order, and how many there is room for. */

@@ -65,17 +65,19 @@ static void list_stop(struct seq_file *m, void *v)
 	mutex_unlock(&kprobe_mutex);
 }
 
+/* Addresses are for those who may see them elsewhere, too. */
+static void show_address(struct seq_file *m, const char *prefix, unsigned long addr)
+{
+	if (!kallsyms_show_value(m->file->f_cred))
+		addr = 0;
+	seq_printf(m, "%s%0*lx", prefix, (int)(2 * sizeof(addr)), addr);
+}
+
 static void show_probe(struct seq_file *m, struct kprobe *p)
 {
 	char name[KSYM_NAME_LEN], *modname = NULL;
 	unsigned long offset = 0, size;
 	const char *sym;
-	void *addr = p->addr;
-
-	/* Addresses are for those who may see them elsewhere, too. */
-	if (!kallsyms_show_value(m->file->f_cred))
-		addr = NULL;
-
 	/* Where other code may be by now, only the user knows what was. */
 	if (kprobe_gone(p)) {
 		sym = p->symbol_name;
@@ -84,11 +86,12 @@ static void show_probe(struct seq_file *m, struct kprobe *p)
 		sym = kallsyms_lookup((unsigned long)p->addr, &size, &offset,
 				      &modname, name);
 	}
-	seq_printf(m, "%px  k  ", addr);
+	show_address(m, "", (unsigned long)p->addr);
+	seq_puts(m, "  k  ");
 	if (sym)
 		seq_printf(m, "%s+0x%lx", sym, offset);
 	else
-		seq_printf(m, "%px", addr);
+		show_address(m, "", (unsigned long)p->addr);
 	if (modname)
 		seq_printf(m, "  [%s]", modname);
 	if (kprobe_gone(p))
@@ -162,13 +165,10 @@ static void blacklist_stop(struct seq_file *m, void *v)
 static int blacklist_show(struct seq_file *m, void *v)
 {
 	const struct kprobe_range *r = v;
-	void *start = (void *)r->start, *end = (void *)r->end;
 
-	if (!kallsyms_show_value(m->file->f_cred)) {
-		start = NULL;
-		end = NULL;
-	}
-	seq_printf(m, "0x%px-0x%px\t%ps\n", start, end, (void *)r->start);
+	show_address(m, "0x", r->start);
+	show_address(m, "-0x", r->end);
+	seq_printf(m, "\t%ps\n", (void *)r->start);
 	return 0;
 }
 

@@ -98,6 +98,10 @@ int probepoint_table_reserve(unsigned int nr);
 void probepoint_table_add(struct probepoint *pp);
 void probepoint_table_del(struct probepoint *pp);
 
+/* Where the linker gathers what NOKPROBE_SYMBOL() names. */
+extern unsigned long __start_kprobe_blacklist[];
+extern unsigned long __stop_kprobe_blacklist[];
+
 /* blacklist.c */
 int kprobe_blacklist_init(void);
 

@@ -65,7 +65,7 @@ struct dying_slot {
  * Return: non-zero if a handler has set the instruction pointer in @regs and
  * execution is to resume there at once.
  */
-int kprobe_run_pre_handlers(struct kprobe *kp, struct pt_regs *regs)
+int __kprobes kprobe_run_pre_handlers(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct probepoint *pp = container_of(kp, struct probepoint, kp);
 	/* Pairs with rcu_replace_pointer() in publish_set(). */
@@ -85,7 +85,6 @@ int kprobe_run_pre_handlers(struct kprobe *kp, struct pt_regs *regs)
 	}
 	return 0;
 }
-NOKPROBE_SYMBOL(kprobe_run_pre_handlers);
 
 /**
  * kprobe_run_post_handlers() - call the post_handlers of a probepoint
@@ -95,7 +94,7 @@ NOKPROBE_SYMBOL(kprobe_run_pre_handlers);
  * Called with preemption disabled, and when no handler is running in this
  * context. Leaves current_kprobe at the last probe that was called.
  */
-void kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs)
+void __kprobes kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct probepoint *pp = container_of(kp, struct probepoint, kp);
 	const struct probe_set *set = rcu_dereference_raw(pp->set);
@@ -112,7 +111,6 @@ void kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs)
 		p->post_handler(p, regs, 0);
 	}
 }
-NOKPROBE_SYMBOL(kprobe_run_post_handlers);
 
 /**
  * kprobe_run_fault_handlers() - ask probes about a fault in their instruction
@@ -124,7 +122,7 @@ NOKPROBE_SYMBOL(kprobe_run_post_handlers);
  *
  * Return: true if one of them has dealt with it.
  */
-bool kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+bool __kprobes kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
 	struct probepoint *pp = container_of(kp, struct probepoint, kp);
 	const struct probe_set *set = rcu_dereference_raw(pp->set);
@@ -138,7 +136,6 @@ bool kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trap
 	}
 	return false;
 }
-NOKPROBE_SYMBOL(kprobe_run_fault_handlers);
 
 /**
  * kprobes_inc_nmissed_count() - count a hit whose handlers are not called
@@ -146,7 +143,7 @@ NOKPROBE_SYMBOL(kprobe_run_fault_handlers);
  *
  * Counts it for every enabled probe there. Called with preemption disabled.
  */
-void kprobes_inc_nmissed_count(struct kprobe *p)
+void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
 {
 	struct probepoint *pp = container_of(p, struct probepoint, kp);
 	const struct probe_set *set = rcu_dereference_raw(pp->set);
@@ -159,34 +156,30 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 		raw_atomic_long_inc(n);
 	}
 }
-NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
 /*
  * Architectures that know nothing of probepoints call the handlers of @kp, and
  * look at current_kprobe to know what they are in the middle of.
  */
-static int dispatch_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes dispatch_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	int ret = kprobe_run_pre_handlers(kp, regs);
 
 	__this_cpu_write(current_kprobe, kp);
 	return ret;
 }
-NOKPROBE_SYMBOL(dispatch_pre);
 
-static void dispatch_post(struct kprobe *kp, struct pt_regs *regs,
-			  unsigned long flags)
+static void __kprobes dispatch_post(struct kprobe *kp, struct pt_regs *regs,
+				    unsigned long flags)
 {
 	kprobe_run_post_handlers(kp, regs);
 	__this_cpu_write(current_kprobe, kp);
 }
-NOKPROBE_SYMBOL(dispatch_post);
 
-static int dispatch_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+static int __kprobes dispatch_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
 	return kprobe_run_fault_handlers(kp, regs, trapnr);
 }
-NOKPROBE_SYMBOL(dispatch_fault);
 
 /*
  * What architectures may do better.

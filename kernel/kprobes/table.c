@@ -63,7 +63,7 @@ static __always_inline unsigned int first_slot(const struct probepoint_table *t,
  *
  * Return: the probepoint, or NULL if there is none.
  */
-struct probepoint *probepoint_lookup(kprobe_opcode_t *addr)
+struct probepoint __kprobes *probepoint_lookup(kprobe_opcode_t *addr)
 {
 	/* Pairs with the release in probepoint_table_reserve(). */
 	const struct probepoint_table *t = rcu_dereference_raw(table);
@@ -80,7 +80,6 @@ struct probepoint *probepoint_lookup(kprobe_opcode_t *addr)
 			return pp;
 	}
 }
-NOKPROBE_SYMBOL(probepoint_lookup);
 
 static struct probepoint_table *current_table(void)
 {
@@ -176,10 +175,9 @@ void probepoint_table_del(struct probepoint *pp)
  * Return: the &struct kprobe that stands for the probepoint, which is not any
  * user's, or NULL if @addr is not probed.
  */
-struct kprobe *get_kprobe(void *addr)
+struct kprobe __kprobes *get_kprobe(void *addr)
 {
 	struct probepoint *pp = probepoint_lookup(addr);
 
 	return pp ? &pp->kp : NULL;
 }
-NOKPROBE_SYMBOL(get_kprobe);

@@ -32,8 +32,6 @@ typedef u8 kprobe_opcode_t;
  */
 #define KPROBE_SLOT_SIZE	64
 
-#define flush_insn_slot(p)	do { } while (0)
-
 /**
  * struct x86_operand - where an emulated instruction finds its operand
  * @base: offset in &struct pt_regs of the base register, or of the register

@@ -139,38 +139,34 @@ static __always_inline bool condition_holds(u8 cc, unsigned long flags)
  * The emulations.
  */
 
-static bool do_nop(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_nop(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_nop);
 
-static bool do_jmp(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_jmp(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = p->ainsn.imm;
 	return true;
 }
-NOKPROBE_SYMBOL(do_jmp);
 
-static bool do_call(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_call(struct kprobe *p, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, next_ip(p));
 	regs->ip = p->ainsn.imm;
 	return true;
 }
-NOKPROBE_SYMBOL(do_call);
 
-static bool do_jcc(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_jcc(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = condition_holds(p->ainsn.cc, regs->flags) ? p->ainsn.imm
 							     : next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_jcc);
 
 /* loopne, loope, loop and jcxz, in this order; the count is rcx or ecx. */
-static bool do_loop(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_loop(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long count = regs->cx;
 	bool jump;
@@ -198,9 +194,8 @@ static bool do_loop(struct kprobe *p, struct pt_regs *regs)
 	regs->ip = jump ? p->ainsn.imm : next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_loop);
 
-static bool do_jmp_rm(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_jmp_rm(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long target;
 
@@ -209,9 +204,8 @@ static bool do_jmp_rm(struct kprobe *p, struct pt_regs *regs)
 	regs->ip = target;
 	return true;
 }
-NOKPROBE_SYMBOL(do_jmp_rm);
 
-static bool do_call_rm(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_call_rm(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long target;
 
@@ -221,18 +215,16 @@ static bool do_call_rm(struct kprobe *p, struct pt_regs *regs)
 	regs->ip = target;
 	return true;
 }
-NOKPROBE_SYMBOL(do_call_rm);
 
-static bool do_ret(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_ret(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = int3_emulate_pop(regs);
 	regs->sp += p->ainsn.imm;
 	return true;
 }
-NOKPROBE_SYMBOL(do_ret);
 
 /* A far return within the kernel: what follows loads cs as this would. */
-static bool do_far_ret(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_far_ret(struct kprobe *p, struct pt_regs *regs)
 {
 	u32 eip;
 
@@ -248,25 +240,22 @@ static bool do_far_ret(struct kprobe *p, struct pt_regs *regs)
 	regs->sp += p->ainsn.imm;
 	return true;
 }
-NOKPROBE_SYMBOL(do_far_ret);
 
-static bool do_push(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_push(struct kprobe *p, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, *reg_of(regs, p->ainsn.reg));
 	regs->ip = next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_push);
 
-static bool do_push_imm(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_push_imm(struct kprobe *p, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, p->ainsn.imm);
 	regs->ip = next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_push_imm);
 
-static bool do_pop(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_pop(struct kprobe *p, struct pt_regs *regs)
 {
 	/* The stack pointer moves first, so that pop rsp has the last word. */
 	unsigned long val = int3_emulate_pop(regs);
@@ -275,9 +264,8 @@ static bool do_pop(struct kprobe *p, struct pt_regs *regs)
 	regs->ip = next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_pop);
 
-static bool do_pushf(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_pushf(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long flags = regs->flags & ~(X86_EFLAGS_VM | X86_EFLAGS_RF);
 
@@ -290,9 +278,8 @@ static bool do_pushf(struct kprobe *p, struct pt_regs *regs)
 	regs->ip = next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_pushf);
 
-static bool do_popf(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_popf(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long mask = POPF_FLAGS, flags;
 
@@ -307,26 +294,23 @@ static bool do_popf(struct kprobe *p, struct pt_regs *regs)
 	regs->ip = next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_popf);
 
-static bool do_cli(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_cli(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->flags &= ~X86_EFLAGS_IF;
 	regs->ip = next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_cli);
 
-static bool do_sti(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_sti(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->flags |= X86_EFLAGS_IF;
 	regs->ip = next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_sti);
 
 /* mov from the operand @rm to @reg; both are registers of four or eight bytes */
-static bool do_mov(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_mov(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long val = *reg_of(regs, p->ainsn.rm.base);
 
@@ -334,9 +318,8 @@ static bool do_mov(struct kprobe *p, struct pt_regs *regs)
 	regs->ip = next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_mov);
 
-static bool do_lea(struct kprobe *p, struct pt_regs *regs)
+static bool __kprobes do_lea(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long val = effective_address(&p->ainsn.rm, regs);
 
@@ -344,7 +327,6 @@ static bool do_lea(struct kprobe *p, struct pt_regs *regs)
 	regs->ip = next_ip(p);
 	return true;
 }
-NOKPROBE_SYMBOL(do_lea);
 
 /*
  * Choosing an emulation.

@@ -19,6 +19,7 @@
  * of a CPU that is one step further or not, and leaves them as they were.
  */
 #include <linux/kprobes.h>
+#include <linux/panic.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <asm/pgtable_types.h>
@@ -84,7 +85,7 @@ static __always_inline void pop_frame(struct kprobe_ctlblk *kcb,
  *
  * Context: disables preemption until kprobe_busy_end().
  */
-void kprobe_busy_begin(void)
+void __kprobes kprobe_busy_begin(void)
 {
 	struct kprobe_ctlblk *kcb;
 	struct kprobe_frame *f;
@@ -100,12 +101,11 @@ void kprobe_busy_begin(void)
 		__this_cpu_write(current_kprobe, &kprobe_busy);
 	}
 }
-NOKPROBE_SYMBOL(kprobe_busy_begin);
 
 /**
  * kprobe_busy_end() - end what kprobe_busy_begin() began
  */
-void kprobe_busy_end(void)
+void __kprobes kprobe_busy_end(void)
 {
 	struct kprobe_ctlblk *kcb = this_cpu_ptr(&kprobe_ctlblk);
 
@@ -113,20 +113,20 @@ void kprobe_busy_end(void)
 		pop_frame(kcb, &kcb->frame[kcb->depth - 1]);
 	preempt_enable_notrace();
 }
-NOKPROBE_SYMBOL(kprobe_busy_end);
 
 /*
  * Have the CPU run the copy and trap. The frame is there for the trap, and
  * for faults; no handler runs meanwhile, so it is no hit's context.
  */
-static void begin_step(struct kprobe_ctlblk *kcb, struct kprobe *kp,
-		       struct pt_regs *regs, bool run_post)
+static void __kprobes begin_step(struct kprobe_ctlblk *kcb, struct kprobe *kp,
+				 struct pt_regs *regs, bool run_post)
 {
 	unsigned int depth = kcb->depth;
 	struct kprobe_frame *f = &kcb->frame[depth];
 
 	/* Handlers, and what they hit, can't nest as deep as that. */
-	BUG_ON(depth == KPROBE_NR_FRAMES);
+	if (unlikely(depth == KPROBE_NR_FRAMES))
+		panic("kprobes: no frame to step %pS\n", kp->addr);
 	kcb->depth = depth + 1;
 	barrier();
 	f->prev = __this_cpu_read(current_kprobe);
@@ -138,7 +138,6 @@ static void begin_step(struct kprobe_ctlblk *kcb, struct kprobe *kp,
 	regs->ip = (unsigned long)kp->ainsn.insn;
 	f->stepping = true;
 }
-NOKPROBE_SYMBOL(begin_step);
 
 /* The innermost frame, if it is a step. */
 static __always_inline struct kprobe_frame *stepping_frame(struct kprobe_ctlblk *kcb)
@@ -152,18 +151,17 @@ static __always_inline struct kprobe_frame *stepping_frame(struct kprobe_ctlblk 
 }
 
 /* The step is over, or given up: the context is as it was before it. */
-static void end_step(struct kprobe_ctlblk *kcb, struct kprobe_frame *f,
-		     struct pt_regs *regs)
+static void __kprobes end_step(struct kprobe_ctlblk *kcb, struct kprobe_frame *f,
+			       struct pt_regs *regs)
 {
 	regs->flags |= f->flags;
 	f->stepping = false;
 	pop_frame(kcb, f);
 }
-NOKPROBE_SYMBOL(end_step);
 
 /* Call the post_handlers of a probepoint whose instruction has been run. */
-static void run_post_handlers(struct kprobe_ctlblk *kcb, struct kprobe *kp,
-			      struct pt_regs *regs, u32 interrupted, u32 context)
+static void __kprobes run_post_handlers(struct kprobe_ctlblk *kcb, struct kprobe *kp,
+					struct pt_regs *regs, u32 interrupted, u32 context)
 {
 	struct kprobe_frame *f = push_frame(kcb, interrupted, context);
 
@@ -175,11 +173,10 @@ static void run_post_handlers(struct kprobe_ctlblk *kcb, struct kprobe *kp,
 	kprobe_run_post_handlers(kp, regs);
 	pop_frame(kcb, f);
 }
-NOKPROBE_SYMBOL(run_post_handlers);
 
 /* Is it the trap at the end of a step? */
-static bool step_trap(struct kprobe_ctlblk *kcb, struct pt_regs *regs,
-		      unsigned long addr)
+static bool __kprobes step_trap(struct kprobe_ctlblk *kcb, struct pt_regs *regs,
+				unsigned long addr)
 {
 	struct kprobe_frame *f = stepping_frame(kcb);
 	struct kprobe *kp;
@@ -200,7 +197,6 @@ static bool step_trap(struct kprobe_ctlblk *kcb, struct pt_regs *regs,
 	}
 	return true;
 }
-NOKPROBE_SYMBOL(step_trap);
 
 /* Send the CPU to the copy of the instruction. */
 static __always_inline void run_copy(struct kprobe_ctlblk *kcb,
@@ -227,7 +223,7 @@ static __always_inline void run_copy(struct kprobe_ctlblk *kcb,
  * Return: 1 if it is, and @regs say where to go on; 0 if it is somebody
  * else's, and @regs are as they were.
  */
-int kprobe_int3_handler(struct pt_regs *regs)
+int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {
 	struct kprobe_ctlblk *kcb = this_cpu_ptr(&kprobe_ctlblk);
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
@@ -268,7 +264,6 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	run_copy(kcb, kp, regs, READ_ONCE(kp->post_handler));
 	return 1;
 }
-NOKPROBE_SYMBOL(kprobe_int3_handler);
 
 /**
  * kprobe_slot_post() - call post_handlers from a slot
@@ -281,7 +276,7 @@ NOKPROBE_SYMBOL(kprobe_int3_handler);
  *
  * Context: that of the probed function.
  */
-asmlinkage __visible void kprobe_slot_post(struct pt_regs *regs)
+asmlinkage __visible void __kprobes kprobe_slot_post(struct pt_regs *regs)
 {
 	struct kprobe **where = (struct kprobe **)regs->orig_ax;
 	struct kprobe *kp = *where;
@@ -301,7 +296,6 @@ asmlinkage __visible void kprobe_slot_post(struct pt_regs *regs)
 	if (unlikely(regs->ip != next))
 		regs->orig_ax = regs->ip;
 }
-NOKPROBE_SYMBOL(kprobe_slot_post);
 
 /*
  * Exceptions.
@@ -377,7 +371,7 @@ unsigned long kprobe_regs_ip(struct pt_regs *regs)
 }
 
 /* Ask the probe whose handler raised an exception. */
-static bool fault_in_handler(struct pt_regs *regs, int trapnr)
+static bool __kprobes fault_in_handler(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_ctlblk *kcb = this_cpu_ptr(&kprobe_ctlblk);
 	struct kprobe *p = __this_cpu_read(current_kprobe);
@@ -397,7 +391,6 @@ static bool fault_in_handler(struct pt_regs *regs, int trapnr)
 	f->in_fault = false;
 	return handled;
 }
-NOKPROBE_SYMBOL(fault_in_handler);
 
 /**
  * kprobe_fault_begin() - begin the handling of an exception
@@ -416,7 +409,7 @@ NOKPROBE_SYMBOL(fault_in_handler);
  *
  * Return: what kprobe_fault_end() needs to know.
  */
-struct kprobe_fault kprobe_fault_begin(struct pt_regs *regs, int trapnr)
+struct kprobe_fault __kprobes kprobe_fault_begin(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_fault fault = { .regs = regs };
 	struct kprobe_frame *f;
@@ -448,7 +441,6 @@ struct kprobe_fault kprobe_fault_begin(struct pt_regs *regs, int trapnr)
 		fault.handled = kprobe_run_fault_handlers(kp, regs, trapnr);
 	return fault;
 }
-NOKPROBE_SYMBOL(kprobe_fault_begin);
 
 /**
  * kprobe_fault_resume() - end the handling of an exception that a copy raised
@@ -461,7 +453,7 @@ NOKPROBE_SYMBOL(kprobe_fault_begin);
  *
  * Context: interrupts are off.
  */
-void kprobe_fault_resume(struct kprobe_fault *fault)
+void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 {
 	struct pt_regs *regs = fault->regs;
 	struct kprobe *kp;
@@ -477,7 +469,6 @@ void kprobe_fault_resume(struct kprobe_fault *fault)
 		begin_step(this_cpu_ptr(&kprobe_ctlblk), kp, regs, fault->run_post);
 	regs->ip = (unsigned long)kp->ainsn.insn + fault->offset;
 }
-NOKPROBE_SYMBOL(kprobe_fault_resume);
 
 /**
  * kprobe_fault_handler() - the core's name for asking about a fault
@@ -486,8 +477,7 @@ NOKPROBE_SYMBOL(kprobe_fault_resume);
  *
  * Return: 0: whoever is to be asked was asked by kprobe_fault_begin().
  */
-int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+int __kprobes kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
 	return 0;
 }
-NOKPROBE_SYMBOL(kprobe_fault_handler);
