@@ -169,8 +169,9 @@ int arch_prepare_kprobe(struct kprobe *p)
 {
 	int ret;
 
-	if (alternatives_text_reserved(p->addr, p->addr))
-		return -EINVAL;
+	scoped_guard(mutex, &text_mutex)
+		if (alternatives_text_reserved(p->addr, p->addr))
+			return -EINVAL;
 	if (!x86_kprobe_on_boundary((unsigned long)p->addr))
 		return -EILSEQ;
 	ret = x86_kprobe_decode(p);
