@@ -124,6 +124,7 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  *	registration; the kernel keeps the rest up to date, and clears all
  *	when the probe is unregistered.
  * @point: for the kernel: the probepoint that the probe is attached to
+ * @set: for the kernel: of what get_kprobe() returns, the probes to call
  * @resolved: for the kernel: the address that @symbol_name stood for when it
  *	was last looked up. It tells an @addr that the kernel set from one
  *	that the user did, so that the structure can be registered again.
@@ -145,8 +146,29 @@ struct kprobe {
 	kprobe_opcode_t opcode;
 	struct arch_specific_insn ainsn;
 	u32 flags;
-	struct probepoint *point;
+	union {
+		struct probepoint *point;
+		struct probe_set __rcu *set;
+	};
 	kprobe_opcode_t *resolved;
+};
+
+/**
+ * struct probe_set - the enabled probes of a probed address
+ * @rcu: frees the set once nobody walks it
+ * @post: index in @probes of the first that has a post_handler
+ * @all: index in @probes of the first of all
+ * @probes: those that have a pre_handler, then NULL; those that have a
+ *	post_handler, then NULL; and all of them, then NULL. In each part the
+ *	one registered last comes first.
+ *
+ * Never changed, only replaced.
+ */
+struct probe_set {
+	struct rcu_head rcu;
+	unsigned int post;
+	unsigned int all;
+	struct kprobe *probes[];
 };
 
 /**
@@ -251,6 +273,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset);
 bool within_kprobe_blacklist(unsigned long addr);
 
+#ifndef __ARCH_WANT_KPROBES_CONTEXT
 DECLARE_PER_CPU(struct kprobe *, current_kprobe);
 DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
@@ -265,35 +288,6 @@ static inline struct kprobe *kprobe_running(void)
 {
 	return this_cpu_read(current_kprobe);
 }
-
-void kprobe_busy_begin(void);
-void kprobe_busy_end(void);
-
-/* What architectures provide. */
-int arch_prepare_kprobe(struct kprobe *p);
-void arch_remove_kprobe(struct kprobe *p);
-void arch_arm_kprobe(struct kprobe *p);
-void arch_disarm_kprobe(struct kprobe *p);
-int arch_init_kprobes(void);
-int arch_populate_kprobe_blacklist(void);
-bool arch_within_kprobe_blacklist(unsigned long addr);
-kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
-void arch_kprobes_sync(void);
-int arch_kprobe_reshape(struct kprobe *p, bool post, kprobe_opcode_t **old);
-void arch_kprobe_gone(struct kprobe *p);
-
-/* What architectures call. */
-int kprobe_run_pre_handlers(struct kprobe *kp, struct pt_regs *regs);
-void kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs);
-bool kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trapnr);
-void kprobes_inc_nmissed_count(struct kprobe *p);
-int kprobe_add_ksym_blacklist(unsigned long entry);
-int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
-void *alloc_insn_page(void);
-kprobe_opcode_t *get_insn_slot(void);
-kprobe_opcode_t *get_insn_slot_for(struct kprobe *kp);
-void free_insn_slot(kprobe_opcode_t *slot, int dirty);
-struct kprobe *kprobe_of_insn_slot(unsigned long addr);
 
 /**
  * get_kprobe_ctlblk() - what the architecture keeps of probes for this CPU
@@ -313,6 +307,84 @@ static inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 static inline void reset_current_kprobe(void)
 {
 	__this_cpu_write(current_kprobe, NULL);
+}
+#endif
+
+void kprobe_busy_begin(void);
+void kprobe_busy_end(void);
+
+/* What architectures provide. */
+int arch_prepare_kprobe(struct kprobe *p);
+void arch_remove_kprobe(struct kprobe *p);
+void arch_arm_kprobe(struct kprobe *p);
+void arch_disarm_kprobe(struct kprobe *p);
+int arch_init_kprobes(void);
+int arch_populate_kprobe_blacklist(void);
+bool arch_within_kprobe_blacklist(unsigned long addr);
+kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
+void arch_kprobes_sync(void);
+int arch_kprobe_reshape(struct kprobe *p, bool post, kprobe_opcode_t **old);
+void arch_kprobe_gone(struct kprobe *p);
+
+/* What architectures call. */
+bool kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trapnr);
+void kprobes_inc_nmissed_count(struct kprobe *p);
+int kprobe_add_ksym_blacklist(unsigned long entry);
+int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
+void *alloc_insn_page(void);
+kprobe_opcode_t *get_insn_slot(void);
+kprobe_opcode_t *get_insn_slot_for(struct kprobe *kp);
+void free_insn_slot(kprobe_opcode_t *slot, int dirty);
+struct kprobe *kprobe_of_insn_slot(unsigned long addr);
+
+/**
+ * kprobe_call_pre_handlers() - call the pre_handlers of a probed address
+ * @kp: what get_kprobe() gave for it
+ * @regs: registers of the probed context
+ * @running: where to note the probe that is being called
+ *
+ * Called with preemption disabled, and when no handler is running in this
+ * context.
+ *
+ * Return: true if a handler has set the instruction pointer in @regs and
+ * execution is to resume there at once.
+ */
+static __always_inline bool
+kprobe_call_pre_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe **running)
+{
+	/* Pairs with rcu_replace_pointer() in publish_set(). */
+	struct kprobe **pos = rcu_dereference_raw(kp->set)->probes;
+	struct kprobe *p;
+
+	while ((p = *pos++)) {
+		WRITE_ONCE(*running, p);
+		if (p->pre_handler(p, regs))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * kprobe_call_post_handlers() - call the post_handlers of a probed address
+ * @kp: what get_kprobe() gave for it
+ * @regs: registers after the probed instruction
+ * @running: where to note the probe that is being called
+ *
+ * Called with preemption disabled, and when no handler is running in this
+ * context.
+ */
+static __always_inline void
+kprobe_call_post_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe **running)
+{
+	/* Pairs with rcu_replace_pointer() in publish_set(). */
+	struct probe_set *set = rcu_dereference_raw(kp->set);
+	struct kprobe **pos = set->probes + set->post;
+	struct kprobe *p;
+
+	while ((p = *pos++)) {
+		WRITE_ONCE(*running, p);
+		p->post_handler(p, regs, 0);
+	}
 }
 
 /* What other parts of the kernel call. */

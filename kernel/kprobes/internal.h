@@ -31,26 +31,12 @@ enum probepoint_state {
 };
 
 /**
- * struct probe_set - the enabled probes of a probepoint; never changed, only
- *	replaced
- * @rcu: frees the set once nobody walks it
- * @nr: number of @probes
- * @probes: the probes, the one registered last first
- */
-struct probe_set {
-	struct rcu_head rcu;
-	unsigned int nr;
-	struct kprobe *probes[] __counted_by(nr);
-};
-
-/**
  * struct probepoint - one probed address
  * @kp: what architectures and get_kprobe() see. Its handlers are the
  *	dispatchers; its post_handler and fault_handler are NULL while no
- *	probe in @set has one.
- * @set: the probes to call when hit, NULL for none; readers use RCU
- * @next_set: what @set becomes when @staged is acted upon
- * @staged: a batch is about to replace @set by @next_set
+ *	probe in its set has one.
+ * @next_set: what @kp's set becomes when @staged is acted upon
+ * @staged: a batch is about to replace the set
  * @published: hits may find it
  * @removed: the architecture has freed what it held for @kp
  * @dead: no probe is attached any more, to be freed
@@ -61,11 +47,10 @@ struct probe_set {
  * @grave: links those that wait for a grace period to lose their slot
  * @module: module pinned while a batch is under way, or NULL
  *
- * Everything but what a hit reads (@kp, @set) is guarded by kprobe_mutex.
+ * Everything but what a hit reads, which is in @kp, is guarded by kprobe_mutex.
  */
 struct probepoint {
 	struct kprobe kp;
-	struct probe_set __rcu *set;
 	struct probe_set *next_set;
 	bool staged;
 	bool published;
@@ -93,7 +78,6 @@ void probepoints_arm_all(bool arm);
 struct probepoint *probepoint_from(unsigned long addr);
 
 /* table.c */
-struct probepoint *probepoint_lookup(kprobe_opcode_t *addr);
 int probepoint_table_reserve(unsigned int nr);
 void probepoint_table_add(struct probepoint *pp);
 void probepoint_table_del(struct probepoint *pp);

@@ -50,66 +50,22 @@ struct dying_slot {
 	kprobe_opcode_t *slot;
 };
 
+/* The set of those that have no enabled probe. */
+static struct {
+	struct probe_set set;
+	struct kprobe *none[3];
+} empty = { .set = { .post = 1, .all = 2 } };
+
 /*
- * What runs when a probepoint is hit.
+ * What runs when a probepoint is hit, beside what linux/kprobes.h has for it.
  */
 
-/**
- * kprobe_run_pre_handlers() - call the pre_handlers of a probepoint
- * @kp: what get_kprobe() gave for the probed address
- * @regs: registers of the probed context
- *
- * Called with preemption disabled, and when no handler is running in this
- * context. Leaves current_kprobe at the last probe that was called.
- *
- * Return: non-zero if a handler has set the instruction pointer in @regs and
- * execution is to resume there at once.
- */
-int __kprobes kprobe_run_pre_handlers(struct kprobe *kp, struct pt_regs *regs)
+static __always_inline struct kprobe **all_of(struct kprobe *kp)
 {
-	struct probepoint *pp = container_of(kp, struct probepoint, kp);
 	/* Pairs with rcu_replace_pointer() in publish_set(). */
-	const struct probe_set *set = rcu_dereference_raw(pp->set);
-	unsigned int i;
+	struct probe_set *set = rcu_dereference_raw(kp->set);
 
-	if (!set)
-		return 0;
-	for (i = 0; i < set->nr; i++) {
-		struct kprobe *p = set->probes[i];
-
-		if (!p->pre_handler)
-			continue;
-		__this_cpu_write(current_kprobe, p);
-		if (p->pre_handler(p, regs))
-			return 1;
-	}
-	return 0;
-}
-
-/**
- * kprobe_run_post_handlers() - call the post_handlers of a probepoint
- * @kp: what get_kprobe() gave for the probed address
- * @regs: registers after the probed instruction
- *
- * Called with preemption disabled, and when no handler is running in this
- * context. Leaves current_kprobe at the last probe that was called.
- */
-void __kprobes kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs)
-{
-	struct probepoint *pp = container_of(kp, struct probepoint, kp);
-	const struct probe_set *set = rcu_dereference_raw(pp->set);
-	unsigned int i;
-
-	if (!set)
-		return;
-	for (i = 0; i < set->nr; i++) {
-		struct kprobe *p = set->probes[i];
-
-		if (!p->post_handler)
-			continue;
-		__this_cpu_write(current_kprobe, p);
-		p->post_handler(p, regs, 0);
-	}
+	return set->probes + set->all;
 }
 
 /**
@@ -124,16 +80,11 @@ void __kprobes kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs)
  */
 bool __kprobes kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
-	struct probepoint *pp = container_of(kp, struct probepoint, kp);
-	const struct probe_set *set = rcu_dereference_raw(pp->set);
-	unsigned int i;
+	struct kprobe **pos = all_of(kp), *p;
 
-	for (i = 0; set && i < set->nr; i++) {
-		struct kprobe *p = set->probes[i];
-
+	while ((p = *pos++))
 		if (p->fault_handler && p->fault_handler(p, regs, trapnr))
 			return true;
-	}
 	return false;
 }
 
@@ -145,17 +96,27 @@ bool __kprobes kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs
  */
 void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
 {
-	struct probepoint *pp = container_of(p, struct probepoint, kp);
-	const struct probe_set *set = rcu_dereference_raw(pp->set);
-	unsigned int i;
+	struct kprobe **pos = all_of(p);
 
-	for (i = 0; set && i < set->nr; i++) {
+	while ((p = *pos++)) {
 		/* Two CPUs may miss the same probe, or a CPU and its NMI. */
-		atomic_long_t *n = (atomic_long_t *)&set->probes[i]->nmissed;
+		atomic_long_t *n = (atomic_long_t *)&p->nmissed;
 
 		raw_atomic_long_inc(n);
 	}
 }
+
+#ifdef __ARCH_WANT_KPROBES_CONTEXT
+
+/* These architectures call the handlers of the set themselves. */
+#define dispatch_pre	NULL
+
+/* Only looked at to know whether there are any. */
+static void dispatch_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+#else
 
 /*
  * Architectures that know nothing of probepoints call the handlers of @kp, and
@@ -163,18 +124,19 @@ void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
  */
 static int __kprobes dispatch_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	int ret = kprobe_run_pre_handlers(kp, regs);
+	int ret = kprobe_call_pre_handlers(kp, regs, raw_cpu_ptr(&current_kprobe));
 
 	__this_cpu_write(current_kprobe, kp);
 	return ret;
 }
 
-static void __kprobes dispatch_post(struct kprobe *kp, struct pt_regs *regs,
-				    unsigned long flags)
+static void __kprobes dispatch_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	kprobe_run_post_handlers(kp, regs);
+	kprobe_call_post_handlers(kp, regs, raw_cpu_ptr(&current_kprobe));
 	__this_cpu_write(current_kprobe, kp);
 }
+
+#endif
 
 static int __kprobes dispatch_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
@@ -342,7 +304,7 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr)
 	if (!pp)
 		return ERR_PTR(-ENOMEM);
 	pp->kp.addr = addr;
-	pp->kp.point = pp;
+	RCU_INIT_POINTER(pp->kp.set, &empty.set);
 	pp->kp.pre_handler = dispatch_pre;
 	INIT_LIST_HEAD(&pp->kp.list);
 	INIT_LIST_HEAD(&pp->probes);
@@ -425,19 +387,14 @@ static bool wants_calls(const struct probepoint *pp, const struct kprobe *p)
 
 static bool set_has_post(const struct probe_set *set)
 {
-	unsigned int i;
-
-	for (i = 0; set && i < set->nr; i++)
-		if (set->probes[i]->post_handler)
-			return true;
-	return false;
+	return set->probes[set->post];
 }
 
 static bool set_has_fault(const struct probe_set *set)
 {
 	unsigned int i;
 
-	for (i = 0; set && i < set->nr; i++)
+	for (i = set->all; set->probes[i]; i++)
 		if (set->probes[i]->fault_handler)
 			return true;
 	return false;
@@ -445,25 +402,45 @@ static bool set_has_fault(const struct probe_set *set)
 
 static int stage_set(struct probepoint *pp, gfp_t gfp)
 {
-	unsigned int nr = 0, i = 0;
-	struct probe_set *set;
+	unsigned int nr = 0, nr_pre = 0, nr_post = 0, i = 0;
+	struct probe_set *set = &empty.set;
 	struct kprobe *p;
 
-	list_for_each_entry(p, &pp->probes, list)
-		nr += wants_calls(pp, p);
-	pp->next_set = NULL;
+	list_for_each_entry(p, &pp->probes, list) {
+		if (!wants_calls(pp, p))
+			continue;
+		nr++;
+		nr_pre += !!p->pre_handler;
+		nr_post += !!p->post_handler;
+	}
 	if (nr) {
-		set = kvmalloc(struct_size(set, probes, nr), gfp);
+		set = kvzalloc(struct_size(set, probes, nr + nr_pre + nr_post + 3), gfp);
 		if (!set)
 			return -ENOMEM;
-		set->nr = nr;
-		list_for_each_entry(p, &pp->probes, list)
-			if (wants_calls(pp, p))
-				set->probes[i++] = p;
-		pp->next_set = set;
+		set->post = nr_pre + 1;
+		set->all = set->post + nr_post + 1;
+		nr_pre = 0;
+		nr_post = set->post;
+		i = set->all;
+		list_for_each_entry(p, &pp->probes, list) {
+			if (!wants_calls(pp, p))
+				continue;
+			if (p->pre_handler)
+				set->probes[nr_pre++] = p;
+			if (p->post_handler)
+				set->probes[nr_post++] = p;
+			set->probes[i++] = p;
+		}
 	}
+	pp->next_set = set;
 	pp->staged = true;
 	return 0;
+}
+
+static void free_set(struct probe_set *set)
+{
+	if (set && set != &empty.set)
+		kvfree_rcu(set, rcu);
 }
 
 static int reshape(struct probepoint *pp, bool post)
@@ -517,17 +494,16 @@ static void publish_set(struct probepoint *pp)
 	WRITE_ONCE(pp->kp.fault_handler,
 		   set_has_fault(pp->next_set) ? dispatch_fault : NULL);
 	/* Hits see a set that is complete. */
-	old = rcu_replace_pointer(pp->set, pp->next_set,
+	old = rcu_replace_pointer(pp->kp.set, pp->next_set,
 				  lockdep_is_held(&kprobe_mutex));
 	pp->next_set = NULL;
 	pp->staged = false;
-	if (old)
-		kvfree_rcu(old, rcu);
+	free_set(old);
 }
 
 static bool wants_arming(const struct probepoint *pp)
 {
-	return !kprobes_all_disarmed && rcu_access_pointer(pp->set);
+	return !kprobes_all_disarmed && rcu_access_pointer(pp->kp.set) != &empty.set;
 }
 
 /* Bring the text in line with the sets; one synchronisation for all. */
@@ -623,7 +599,7 @@ void probepoints_abort(struct list_head *changes)
 
 	list_for_each_entry_safe(pp, next, changes, change) {
 		end_change(pp);
-		kvfree(pp->next_set);
+		free_set(pp->next_set);
 		pp->next_set = NULL;
 		pp->staged = false;
 		if (pp->published) {

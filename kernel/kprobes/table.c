@@ -21,20 +21,22 @@
 
 #define TABLE_MIN_BITS	6
 
-/* Left where a probepoint was taken out: search on. */
-#define TABLE_MARK	((struct probepoint *)1UL)
+/* Left where a probepoint was taken out: no address matches, search on. */
+static struct probepoint mark = { .kp.addr = (kprobe_opcode_t *)~0UL };
 
 /**
  * struct probepoint_table - one generation of the table
  * @rcu: frees it when the last reader has left
- * @bits: log2 of the number of entries
+ * @mask: number of entries, a power of two, less one
+ * @shift: how far to shift a 64-bit or 32-bit hash to the right for an entry
  * @used: entries that are not NULL, marks included
  * @live: entries that are probepoints
  * @entry: the probepoints, at the hash of their address or soon after
  */
 struct probepoint_table {
 	struct rcu_head rcu;
-	unsigned int bits;
+	unsigned int mask;
+	unsigned int shift;
 	unsigned int used;
 	unsigned int live;
 	struct probepoint *entry[];
@@ -44,40 +46,46 @@ struct probepoint_table {
 static struct {
 	struct probepoint_table head;
 	struct probepoint *none[2];
-} first_table = { .head.bits = 1 };
+} first_table = { .head = { .mask = 1, .shift = BITS_PER_LONG - 1 } };
 
 static struct probepoint_table __rcu *table =
 	(struct probepoint_table __rcu *)&first_table.head;
 
-static __always_inline unsigned int first_slot(const struct probepoint_table *t,
-					       const void *addr)
+/* As hash_long(), with nothing left to compute from the size of the table. */
+static __always_inline unsigned long first_slot(const struct probepoint_table *t,
+						const void *addr)
 {
-	return hash_long((unsigned long)addr, t->bits);
+#if BITS_PER_LONG == 64
+	return ((unsigned long)addr * GOLDEN_RATIO_64) >> t->shift;
+#else
+	return ((unsigned long)addr * GOLDEN_RATIO_32) >> t->shift;
+#endif
 }
 
 /**
- * probepoint_lookup() - find the probepoint of an address
+ * get_kprobe() - find what is probed at an address
  * @addr: the probed address
  *
- * May be called in any context, with preemption disabled or kprobe_mutex held.
+ * May be called in any context, with preemption disabled or kprobe_mutex held;
+ * the answer is valid as long as it stays so.
  *
- * Return: the probepoint, or NULL if there is none.
+ * Return: the &struct kprobe that stands for the probepoint, which is not any
+ * user's, or NULL if @addr is not probed.
  */
-struct probepoint __kprobes *probepoint_lookup(kprobe_opcode_t *addr)
+struct kprobe __kprobes *get_kprobe(void *addr)
 {
-	/* Pairs with the release in probepoint_table_reserve(). */
+	/* Pairs with rcu_assign_pointer() in probepoint_table_reserve(). */
 	const struct probepoint_table *t = rcu_dereference_raw(table);
-	unsigned int mask = (1U << t->bits) - 1;
-	unsigned int i;
+	unsigned long i = first_slot(t, addr);
 
-	for (i = first_slot(t, addr);; i++) {
-		/* Pairs with the release in probepoint_table_add(). */
-		struct probepoint *pp = READ_ONCE(t->entry[i & mask]);
+	for (;; i = (i + 1) & t->mask) {
+		/* Pairs with the release in table_put(). */
+		struct probepoint *pp = READ_ONCE(t->entry[i]);
 
 		if (!pp)
 			return NULL;
-		if (pp != TABLE_MARK && pp->kp.addr == addr)
-			return pp;
+		if (pp->kp.addr == addr)
+			return &pp->kp;
 	}
 }
 
@@ -88,15 +96,14 @@ static struct probepoint_table *current_table(void)
 
 static void table_put(struct probepoint_table *t, struct probepoint *pp)
 {
-	unsigned int mask = (1U << t->bits) - 1;
-	unsigned int i = first_slot(t, pp->kp.addr);
+	unsigned long i = first_slot(t, pp->kp.addr);
 
-	while (t->entry[i & mask])
-		i++;
+	while (t->entry[i])
+		i = (i + 1) & t->mask;
 	t->used++;
 	t->live++;
 	/* Readers that see the probepoint see it initialised. */
-	smp_store_release(&t->entry[i & mask], pp);
+	smp_store_release(&t->entry[i], pp);
 }
 
 /**
@@ -112,7 +119,7 @@ int probepoint_table_reserve(unsigned int nr)
 	struct probepoint_table *old = current_table(), *new;
 	unsigned int bits, i;
 
-	if (2UL * (old->used + nr) <= 1UL << old->bits)
+	if (2UL * (old->used + nr) <= old->mask)
 		return 0;
 
 	/* Room for as much again, or the next batch would be back here. */
@@ -121,11 +128,12 @@ int probepoint_table_reserve(unsigned int nr)
 	new = kvzalloc(struct_size(new, entry, 1UL << bits), GFP_KERNEL);
 	if (!new)
 		return -ENOMEM;
-	new->bits = bits;
-	for (i = 0; i < 1U << old->bits; i++) {
+	new->mask = (1U << bits) - 1;
+	new->shift = BITS_PER_LONG - bits;
+	for (i = 0; i <= old->mask; i++) {
 		struct probepoint *pp = old->entry[i];
 
-		if (pp && pp != TABLE_MARK)
+		if (pp && pp != &mark)
 			table_put(new, pp);
 	}
 
@@ -155,29 +163,11 @@ void probepoint_table_add(struct probepoint *pp)
 void probepoint_table_del(struct probepoint *pp)
 {
 	struct probepoint_table *t = current_table();
-	unsigned int mask = (1U << t->bits) - 1;
-	unsigned int i = first_slot(t, pp->kp.addr);
+	unsigned long i = first_slot(t, pp->kp.addr);
 
-	for (; t->entry[i & mask] != pp; i++)
-		if (WARN_ON_ONCE(!t->entry[i & mask]))
+	for (; t->entry[i] != pp; i = (i + 1) & t->mask)
+		if (WARN_ON_ONCE(!t->entry[i]))
 			return;
-	WRITE_ONCE(t->entry[i & mask], TABLE_MARK);
+	WRITE_ONCE(t->entry[i], &mark);
 	t->live--;
-}
-
-/**
- * get_kprobe() - find what is probed at an address
- * @addr: the probed address
- *
- * Must be called with preemption disabled; the answer is valid as long as it
- * stays so.
- *
- * Return: the &struct kprobe that stands for the probepoint, which is not any
- * user's, or NULL if @addr is not probed.
- */
-struct kprobe __kprobes *get_kprobe(void *addr)
-{
-	struct probepoint *pp = probepoint_lookup(addr);
-
-	return pp ? &pp->kp : NULL;
 }

@@ -12,6 +12,7 @@
 #include <linux/cleanup.h>
 #include <linux/types.h>
 #include <asm/insn.h>
+#include <linux/percpu.h>
 #include <asm/ptrace.h>
 
 struct kprobe;
@@ -97,34 +98,54 @@ struct arch_specific_insn {
 /**
  * struct kprobe_frame - one context in which this CPU runs handlers or steps
  * @context: interrupt context of the running handlers, ~0 when none run
- * @prev: what current_kprobe was before
- * @regs: registers that pre_handlers were given, NULL when none run
- * @kp: the probepoint that was hit
- * @in_fault: a fault_handler runs
- * @stepping: @kp's copy is being stepped; no handler is running
+ * @stepping: the copy of an instruction is being stepped; no handler runs
  * @run_post: post_handlers are to be called after the step
+ * @in_fault: a fault_handler runs
+ * @busy: how many kprobe_busy_begin() have no kprobe_busy_end() yet
+ * @probe: the probe whose handler runs
+ * @regs: registers that pre_handlers were given, NULL when none run
+ * @kp: what is stepped
  * @flags: X86_EFLAGS_IF and X86_EFLAGS_TF as they were before the step
  */
 struct kprobe_frame {
 	u32 context;
-	struct kprobe *prev;
-	struct pt_regs *regs;
-	struct kprobe *kp;
-	bool in_fault;
 	bool stepping;
 	bool run_post;
+	bool in_fault;
+	u8 busy;
+	struct kprobe *probe;
+	struct pt_regs *regs;
+	struct kprobe *kp;
 	unsigned long flags;
 };
 
 /**
- * struct kprobe_ctlblk - what a CPU is doing for probes, innermost last
- * @depth: number of @frame in use
- * @frame: a stack of contexts, each deeper than the one before
+ * struct kprobe_frames - what a CPU is doing for probes
+ * @top: the innermost context; &frame[0] when there is none
+ * @frame: a stack of contexts, each deeper than the one before. The first is
+ *	nobody's.
  */
-struct kprobe_ctlblk {
-	unsigned int depth;
-	struct kprobe_frame frame[KPROBE_NR_FRAMES];
+struct kprobe_frames {
+	struct kprobe_frame *top;
+	struct kprobe_frame frame[KPROBE_NR_FRAMES + 1];
 };
+
+DECLARE_PER_CPU(struct kprobe_frames, kprobe_frames);
+
+/**
+ * kprobe_running() - the probe whose handler runs on this CPU
+ *
+ * Must be called with preemption disabled; the answer is of no use otherwise.
+ *
+ * Return: the probe, or NULL where no handler of a probe is running.
+ */
+static inline struct kprobe *kprobe_running(void)
+{
+	struct kprobe_frame *f = this_cpu_read(kprobe_frames.top);
+
+	/* There is none early in boot. */
+	return f ? f->probe : NULL;
+}
 
 /**
  * struct kprobe_fault - an exception that a copy of an instruction raised

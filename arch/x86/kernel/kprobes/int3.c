@@ -28,19 +28,39 @@
 
 #include "common.h"
 
-DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk) = {
-	.frame = { [0 ... KPROBE_NR_FRAMES - 1] = {
-		.context = KPROBE_CONTEXT_NONE,
-	} },
-};
+DEFINE_PER_CPU(struct kprobe_frames, kprobe_frames);
 
 /* Stands for whoever keeps probes off; nobody registers it. */
 static struct kprobe kprobe_busy;
 
+/**
+ * arch_init_kprobes() - prepare the frames of all CPUs
+ *
+ * Return: 0.
+ */
+int __init arch_init_kprobes(void)
+{
+	unsigned int i;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct kprobe_frames *frames = per_cpu_ptr(&kprobe_frames, cpu);
+
+		for (i = 0; i <= KPROBE_NR_FRAMES; i++)
+			frames->frame[i].context = KPROBE_CONTEXT_NONE;
+		frames->top = &frames->frame[0];
+	}
+	return 0;
+}
+
 static __always_inline u32 this_context(void)
 {
 	return preempt_count() & KPROBE_CONTEXT_MASK;
+}
+
+static __always_inline struct kprobe_frame *top_frame(void)
+{
+	return __this_cpu_read(kprobe_frames.top);
 }
 
 /*
@@ -50,56 +70,54 @@ static __always_inline u32 this_context(void)
  * The frame is taken before it is filled, and is no context's until it is: an
  * NMI in between takes the next one and gives it back.
  */
-static __always_inline
-struct kprobe_frame *push_frame(struct kprobe_ctlblk *kcb, u32 interrupted,
-				u32 context)
+static __always_inline struct kprobe_frame *push_frame(u32 interrupted, u32 context)
 {
-	unsigned int depth = kcb->depth;
-	struct kprobe_frame *f = &kcb->frame[depth];
+	struct kprobe_frame *f = top_frame();
 
-	if (unlikely(depth)) {
-		if (f[-1].context == interrupted || depth >= KPROBE_MAX_DEPTH)
-			return NULL;
-	}
-	kcb->depth = depth + 1;
+	if (unlikely(f->context == interrupted))
+		return NULL;
+	if (unlikely(f >= this_cpu_ptr(&kprobe_frames.frame[KPROBE_MAX_DEPTH])))
+		return NULL;
+	f++;
+	__this_cpu_write(kprobe_frames.top, f);
 	barrier();
-	f->prev = __this_cpu_read(current_kprobe);
 	WRITE_ONCE(f->context, context);
 	return f;
 }
 
-static __always_inline void pop_frame(struct kprobe_ctlblk *kcb,
-				      struct kprobe_frame *f)
+/* What is taken next is to be nobody's until it is filled. */
+static __always_inline void pop_frame(struct kprobe_frame *f)
 {
-	__this_cpu_write(current_kprobe, f->prev);
 	WRITE_ONCE(f->context, KPROBE_CONTEXT_NONE);
+	WRITE_ONCE(f->probe, NULL);
 	barrier();
-	kcb->depth--;
+	__this_cpu_write(kprobe_frames.top, f - 1);
 }
 
 /**
  * kprobe_busy_begin() - have hits in this context counted as missed
  *
  * For code that calls handlers from elsewhere than a hit. Nothing happens, but
- * for preemption, where handlers run in this context already.
+ * for preemption, where a handler runs in this context already.
  *
  * Context: disables preemption until kprobe_busy_end().
  */
 void __kprobes kprobe_busy_begin(void)
 {
-	struct kprobe_ctlblk *kcb;
 	struct kprobe_frame *f;
 	u32 context;
 
 	preempt_disable_notrace();
-	kcb = this_cpu_ptr(&kprobe_ctlblk);
 	context = this_context();
-	f = push_frame(kcb, context, context);
+	f = push_frame(context, context);
 	if (f) {
-		f->kp = &kprobe_busy;
 		f->regs = NULL;
-		__this_cpu_write(current_kprobe, &kprobe_busy);
+		f->probe = &kprobe_busy;
+		f->busy = 0;
 	}
+	f = top_frame();
+	if (f->probe == &kprobe_busy)
+		f->busy++;
 }
 
 /**
@@ -107,10 +125,10 @@ void __kprobes kprobe_busy_begin(void)
  */
 void __kprobes kprobe_busy_end(void)
 {
-	struct kprobe_ctlblk *kcb = this_cpu_ptr(&kprobe_ctlblk);
+	struct kprobe_frame *f = top_frame();
 
-	if (__this_cpu_read(current_kprobe) == &kprobe_busy)
-		pop_frame(kcb, &kcb->frame[kcb->depth - 1]);
+	if (f->probe == &kprobe_busy && !--f->busy)
+		pop_frame(f);
 	preempt_enable_notrace();
 }
 
@@ -118,18 +136,16 @@ void __kprobes kprobe_busy_end(void)
  * Have the CPU run the copy and trap. The frame is there for the trap, and
  * for faults; no handler runs meanwhile, so it is no hit's context.
  */
-static void __kprobes begin_step(struct kprobe_ctlblk *kcb, struct kprobe *kp,
-				 struct pt_regs *regs, bool run_post)
+static void __kprobes begin_step(struct kprobe *kp, struct pt_regs *regs, bool run_post)
 {
-	unsigned int depth = kcb->depth;
-	struct kprobe_frame *f = &kcb->frame[depth];
+	struct kprobe_frame *f = top_frame() + 1;
 
 	/* Handlers, and what they hit, can't nest as deep as that. */
-	if (unlikely(depth == KPROBE_NR_FRAMES))
+	if (unlikely(f > this_cpu_ptr(&kprobe_frames.frame[KPROBE_NR_FRAMES])))
 		panic("kprobes: no frame to step %pS\n", kp->addr);
-	kcb->depth = depth + 1;
+	__this_cpu_write(kprobe_frames.top, f);
 	barrier();
-	f->prev = __this_cpu_read(current_kprobe);
+	f->probe = NULL;
 	f->kp = kp;
 	f->regs = NULL;
 	f->run_post = run_post;
@@ -139,69 +155,54 @@ static void __kprobes begin_step(struct kprobe_ctlblk *kcb, struct kprobe *kp,
 	f->stepping = true;
 }
 
-/* The innermost frame, if it is a step. */
-static __always_inline struct kprobe_frame *stepping_frame(struct kprobe_ctlblk *kcb)
-{
-	struct kprobe_frame *f;
-
-	if (!kcb->depth)
-		return NULL;
-	f = &kcb->frame[kcb->depth - 1];
-	return f->stepping ? f : NULL;
-}
-
 /* The step is over, or given up: the context is as it was before it. */
-static void __kprobes end_step(struct kprobe_ctlblk *kcb, struct kprobe_frame *f,
-			       struct pt_regs *regs)
+static void __kprobes end_step(struct kprobe_frame *f, struct pt_regs *regs)
 {
 	regs->flags |= f->flags;
 	f->stepping = false;
-	pop_frame(kcb, f);
+	pop_frame(f);
 }
 
 /* Call the post_handlers of a probepoint whose instruction has been run. */
-static void __kprobes run_post_handlers(struct kprobe_ctlblk *kcb, struct kprobe *kp,
-					struct pt_regs *regs, u32 interrupted, u32 context)
+static void __kprobes run_post_handlers(struct kprobe *kp, struct pt_regs *regs,
+					u32 interrupted, u32 context)
 {
-	struct kprobe_frame *f = push_frame(kcb, interrupted, context);
+	struct kprobe_frame *f = push_frame(interrupted, context);
 
 	/* A hit that a handler made; counted as missed when it happened. */
 	if (!f)
 		return;
-	f->kp = kp;
 	f->regs = NULL;
-	kprobe_run_post_handlers(kp, regs);
-	pop_frame(kcb, f);
+	kprobe_call_post_handlers(kp, regs, &f->probe);
+	pop_frame(f);
 }
 
 /* Is it the trap at the end of a step? */
-static bool __kprobes step_trap(struct kprobe_ctlblk *kcb, struct pt_regs *regs,
-				unsigned long addr)
+static noinline int __kprobes step_trap(struct pt_regs *regs)
 {
-	struct kprobe_frame *f = stepping_frame(kcb);
+	struct kprobe_frame *f = top_frame();
 	struct kprobe *kp;
+	bool run_post;
 	u32 context;
 
-	if (!f)
-		return false;
+	if (user_mode(regs) || !f || !f->stepping)
+		return 0;
 	kp = f->kp;
-	if (addr != (unsigned long)kp->ainsn.insn + kp->ainsn.size)
-		return false;
+	if (regs->ip - INT3_INSN_SIZE != (unsigned long)kp->ainsn.insn + kp->ainsn.size)
+		return 0;
 
+	run_post = f->run_post;
 	regs->ip = (unsigned long)kp->addr + kp->ainsn.size;
-	end_step(kcb, f, regs);
-	if (f->run_post) {
+	end_step(f, regs);
+	if (run_post) {
 		context = this_context();
-		run_post_handlers(kcb, kp, regs, context - KPROBE_CONTEXT_INT3,
-				  context);
+		run_post_handlers(kp, regs, context - KPROBE_CONTEXT_INT3, context);
 	}
-	return true;
+	return 1;
 }
 
 /* Send the CPU to the copy of the instruction. */
-static __always_inline void run_copy(struct kprobe_ctlblk *kcb,
-				     struct kprobe *kp, struct pt_regs *regs,
-				     bool run_post)
+static __always_inline void run_copy(struct kprobe *kp, struct pt_regs *regs, bool run_post)
 {
 	/*
 	 * What is emulated but for memory that can't be read comes here to
@@ -211,7 +212,34 @@ static __always_inline void run_copy(struct kprobe_ctlblk *kcb,
 		/* Pairs with the release in x86_kprobe_make_slot(). */
 		regs->ip = (unsigned long)READ_ONCE(kp->ainsn.insn);
 	else
-		begin_step(kcb, kp, regs, run_post);
+		begin_step(kp, regs, run_post);
+}
+
+/* A handler has made this hit itself. */
+static noinline int __kprobes missed(struct kprobe *kp, struct pt_regs *regs)
+{
+	kprobes_inc_nmissed_count(kp);
+	if (!kp->ainsn.emulate || !kp->ainsn.emulate(kp, regs))
+		run_copy(kp, regs, false);
+	return 1;
+}
+
+/* The rest of a hit whose instruction is not boosted; gives @f back. */
+static noinline int __kprobes emulate_or_step(struct kprobe *kp, struct pt_regs *regs,
+					      struct kprobe_frame *f)
+{
+	bool post = READ_ONCE(kp->post_handler);
+
+	if (kp->ainsn.emulate && kp->ainsn.emulate(kp, regs)) {
+		f->regs = NULL;
+		if (post)
+			kprobe_call_post_handlers(kp, regs, &f->probe);
+		pop_frame(f);
+		return 1;
+	}
+	pop_frame(f);
+	run_copy(kp, regs, post);
+	return 1;
 }
 
 /**
@@ -225,43 +253,27 @@ static __always_inline void run_copy(struct kprobe_ctlblk *kcb,
  */
 int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {
-	struct kprobe_ctlblk *kcb = this_cpu_ptr(&kprobe_ctlblk);
-	unsigned long addr = regs->ip - INT3_INSN_SIZE;
+	struct kprobe *kp = get_kprobe((void *)(regs->ip - INT3_INSN_SIZE));
 	struct kprobe_frame *f;
-	struct kprobe *kp;
 	u32 context;
 
-	if (user_mode(regs))
-		return 0;
-
-	kp = get_kprobe((void *)addr);
+	/* No user's address is ever found, so there is no need to ask before. */
 	if (unlikely(!kp))
-		return step_trap(kcb, regs, addr);
+		return step_trap(regs);
 
 	context = this_context();
-	f = push_frame(kcb, context - KPROBE_CONTEXT_INT3, context);
-	if (unlikely(!f)) {
-		kprobes_inc_nmissed_count(kp);
-		if (!kp->ainsn.emulate || !kp->ainsn.emulate(kp, regs))
-			run_copy(kcb, kp, regs, false);
-		return 1;
-	}
+	f = push_frame(context - KPROBE_CONTEXT_INT3, context);
+	if (unlikely(!f))
+		return missed(kp, regs);
 
-	f->kp = kp;
 	f->regs = regs;
-	if (kprobe_run_pre_handlers(kp, regs)) {
-		pop_frame(kcb, f);
-		return 1;
+	if (likely(!kprobe_call_pre_handlers(kp, regs, &f->probe))) {
+		if (!kp->ainsn.boosted)
+			return emulate_or_step(kp, regs, f);
+		/* Pairs with the release in x86_kprobe_make_slot(). */
+		regs->ip = (unsigned long)READ_ONCE(kp->ainsn.insn);
 	}
-	if (kp->ainsn.emulate && kp->ainsn.emulate(kp, regs)) {
-		f->regs = NULL;
-		if (READ_ONCE(kp->post_handler))
-			kprobe_run_post_handlers(kp, regs);
-		pop_frame(kcb, f);
-		return 1;
-	}
-	pop_frame(kcb, f);
-	run_copy(kcb, kp, regs, READ_ONCE(kp->post_handler));
+	pop_frame(f);
 	return 1;
 }
 
@@ -289,8 +301,7 @@ asmlinkage __visible void __kprobes kprobe_slot_post(struct pt_regs *regs)
 
 	preempt_disable_notrace();
 	context = this_context();
-	run_post_handlers(this_cpu_ptr(&kprobe_ctlblk), kp, regs, context,
-			  context);
+	run_post_handlers(kp, regs, context, context);
 	preempt_enable_notrace();
 
 	if (unlikely(regs->ip != next))
@@ -352,16 +363,15 @@ unsigned long kprobe_text_ip(unsigned long ip)
 unsigned long kprobe_regs_ip(struct pt_regs *regs)
 {
 	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
-	struct kprobe_ctlblk *kcb;
-	unsigned int i;
+	struct kprobe_frame *f, *last;
 
 	preempt_disable_notrace();
-	kcb = this_cpu_ptr(&kprobe_ctlblk);
-	for (i = kcb->depth; i--;) {
-		struct kprobe_frame *f = &kcb->frame[i];
+	last = this_cpu_ptr(&kprobe_frames.frame[0]);
+	for (f = top_frame() ?: last; f > last; f--) {
+		struct kprobe *p = READ_ONCE(f->probe);
 
-		if (READ_ONCE(f->regs) == regs &&
-		    ip == (unsigned long)f->kp->addr + INT3_INSN_SIZE) {
+		if (READ_ONCE(f->regs) == regs && p &&
+		    ip == (unsigned long)p->addr + INT3_INSN_SIZE) {
 			ip -= INT3_INSN_SIZE;
 			break;
 		}
@@ -373,18 +383,13 @@ unsigned long kprobe_regs_ip(struct pt_regs *regs)
 /* Ask the probe whose handler raised an exception. */
 static bool __kprobes fault_in_handler(struct pt_regs *regs, int trapnr)
 {
-	struct kprobe_ctlblk *kcb = this_cpu_ptr(&kprobe_ctlblk);
-	struct kprobe *p = __this_cpu_read(current_kprobe);
-	kprobe_fault_handler_t handler;
-	struct kprobe_frame *f;
+	struct kprobe_frame *f = top_frame();
+	struct kprobe *p = f->probe;
+	kprobe_fault_handler_t handler = READ_ONCE(p->fault_handler);
 	bool handled;
 
-	if (!kcb->depth || !p)
-		return false;
-	f = &kcb->frame[kcb->depth - 1];
-	handler = READ_ONCE(p->fault_handler);
 	/* It is not asked about its own faults. */
-	if (f->stepping || f->in_fault || f->context != this_context() || !handler)
+	if (f->in_fault || f->context != this_context() || !handler)
 		return false;
 	f->in_fault = true;
 	handled = handler(p, regs, trapnr);
@@ -419,8 +424,7 @@ struct kprobe_fault __kprobes kprobe_fault_begin(struct pt_regs *regs, int trapn
 		return fault;
 	kp = slot_owner(regs->ip);
 	if (likely(!kp)) {
-		fault.handled = unlikely(__this_cpu_read(current_kprobe)) &&
-				fault_in_handler(regs, trapnr);
+		fault.handled = unlikely(kprobe_running()) && fault_in_handler(regs, trapnr);
 		return fault;
 	}
 
@@ -430,11 +434,11 @@ struct kprobe_fault __kprobes kprobe_fault_begin(struct pt_regs *regs, int trapn
 	fault.slot = slot_of(regs->ip);
 	fault.offset = regs->ip - fault.slot;
 
-	f = stepping_frame(this_cpu_ptr(&kprobe_ctlblk));
-	if (f && f->kp == kp) {
+	f = top_frame();
+	if (f->stepping && f->kp == kp) {
 		fault.stepping = true;
 		fault.run_post = f->run_post;
-		end_step(this_cpu_ptr(&kprobe_ctlblk), f, regs);
+		end_step(f, regs);
 	}
 	regs->ip = fault.ip;
 	if (READ_ONCE(kp->fault_handler))
@@ -466,7 +470,7 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	if (fault->slot != (unsigned long)kp->ainsn.insn && fault->offset)
 		return;
 	if (fault->stepping)
-		begin_step(this_cpu_ptr(&kprobe_ctlblk), kp, regs, fault->run_post);
+		begin_step(kp, regs, fault->run_post);
 	regs->ip = (unsigned long)kp->ainsn.insn + fault->offset;
 }
 

@@ -288,16 +288,6 @@ int __init arch_populate_kprobe_blacklist(void)
 	return kprobe_add_area_blacklist((unsigned long)__entry_text_start, end);
 }
 
-/**
- * arch_init_kprobes() - nothing to prepare
- *
- * Return: 0.
- */
-int __init arch_init_kprobes(void)
-{
-	return 0;
-}
-
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX "kprobes."
 module_param_named(boost, x86_kprobe_boost, bool, 0644);
