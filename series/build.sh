@@ -133,7 +133,9 @@ rc=${PIPESTATUS[0]}
 set -e
 [ "$rc" -eq 0 ] || fail "building $variant failed" \
 	"mend what the compiler names, then run the same again"
-[ "$estimate" -eq 0 ] || grep -c '^  [A-Z]' "$log" >"$build/.lines"
+lines=$(grep -c '^  [A-Z]' "$log" || true)
+[ "$lines" -le "$(cat "$build/.lines" 2>/dev/null || echo 1000)" ] ||
+	printf '%d\n' "$lines" >"$build/.lines"
 # as of the start: what changed meanwhile is built by the next run
 mv "$build/.building" "$build/.built"
 say "kernel $variant: built in $(($(date +%s) - start)) s"

@@ -2,36 +2,107 @@
 # shellcheck shell=dash
 #
 # What `make demo` runs in the guest: the sample module on a function that
-# everybody knows, seen from all sides.
+# everybody knows, and in the middle of another, seen from all sides.
 
 set -eu
 
-symbol=kernel_clone
 module=kprobe_example
 list=/sys/kernel/debug/kprobes/list
 forks=5
+opens=3
 
-# What the module said since the last call
-said()
+# run COMMAND...: shows it, then what it prints
+run()
 {
-	dmesg -c | sed -n "s/^\[[^]]*\] //; /$module\|$symbol/p"
+	printf '\n# %s\n' "$*"
+	"$@"
 }
 
-say() { echo; echo "# $*"; }
+# Marks in the kernel log, without the shell having to open anything
+exec 7>/dev/kmsg
+mark() { echo "demo: $1" >&7; }
 
-dmesg -c >/dev/null
-say "modprobe $module symbol=$symbol"
-modprobe $module symbol=$symbol
-said
-say "cat $list"
-cat $list
-listed=$(cat $list)
-said >/dev/null
+# said FROM TO: what the module printed between two marks
+said()
+{
+	dmesg | sed "1,/demo: $1\$/d; /demo: $2\$/,\$d" |
+		sed -n "s/^\[[^]]*\] //; /$module: /p"
+}
 
-say "$forks processes are started"
-i=0
-while [ $i -lt $forks ]; do
-	/bin/true
-	i=$((i + 1))
+start_processes()
+{
+	i=0
+	while [ $i -lt $forks ]; do
+		/bin/true
+		i=$((i + 1))
+	done
+}
+
+open_files()
+{
+	i=0
+	while [ $i -lt $opens ]; do
+		read -r _ </proc/version
+		i=$((i + 1))
+	done
+}
+
+# seen WORK WORDS: does it with the probe in place, then without
+seen()
+{
+	printf '\n# %s; what the kernel log has of it:\n' "$2"
+	listed=$(cat $list)
+	# the module prints only so much in a second
+	sleep 1.2
+	mark "$symbol begins"
+	$1
+	mark "$symbol ends"
+	said "$symbol begins" "$symbol ends" >/tmp/log
+	head -n 2 /tmp/log
+	echo "(... $(wc -l </tmp/log) lines)"
+	hits=$(grep -c ": before " /tmp/log || true)
+
+	run rmmod $module
+	mark "$symbol gone"
+	$1
+	mark "$symbol done"
+	late=$(said "$symbol gone" "$symbol done" | wc -l)
+	left=$(wc -l <$list)
+}
+
+symbol=kernel_clone
+run modprobe $module symbol=$symbol
+run cat $list
+seen start_processes "$forks processes are started"
+printf '\n' >/tmp/summary
+cat >>/tmp/summary <<EOF
+What happened, on Linux $(uname -r) with our kprobes in place of its own:
+  probed    $symbol(), the kernel's side of fork()
+  hit       $hits times, while $forks processes were started; each time
+            $module.ko printed registers, before and after
+  listed    by $list, as
+            $listed
+  removed   by rmmod $module: $left probes in the list, $late hits of the next $forks
+EOF
+[ "$hits" -eq $forks ] && [ "$left" -eq 0 ] && [ "$late" -eq 0 ] || failed=y
+
+# An instruction further on: where one begins is for the kernel to say, which
+# refuses what is none
+symbol=do_sys_openat2
+offset=8
+while ! modprobe $module symbol=$symbol offset=$offset 2>/dev/null; do
+	offset=$((offset + 1))
+	[ $offset -lt 40 ] || exit 1
 done
-said | tee /tmp/hits
+printf '\n# modprobe %s symbol=%s offset=%s\n' $module $symbol $offset
+run cat $list
+seen open_files "$opens files are opened"
+cat >>/tmp/summary <<EOF
+Then the same within $symbol(), at its instruction at +$offset:
+  listed    as $listed
+  hit       $hits times, while $opens files were opened
+  removed   by rmmod $module: $left probes in the list, $late hits of the next $opens
+EOF
+[ "$hits" -eq $opens ] && [ "$left" -eq 0 ] && [ "$late" -eq 0 ] || failed=y
+cat /tmp/summary
+[ -z "${failed:-}" ] || exit 1

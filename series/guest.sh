@@ -11,8 +11,13 @@ set -euo pipefail
 
 variant=${1:?usage: series/guest.sh VARIANT [argument of vmtest.sh...]}
 shift
-need_packages qemu-system-x86 busybox-static kmod
-# the scripts of the tests as they are now
+need_packages qemu-system-x86 busybox-static kmod make
+# the tests' scripts as they are now
 "$TOP/series/prepare.sh" >/dev/null
+# one guest at a time writes the variant's logs; a prompt writes none
+case " $* " in
+*" -s "*) ;;
+*) lock "guest-$variant" ;;
+esac
 exec "$OUT/linux/$SELFTESTS/vmtest.sh" -n "$variant" -b "$OUT/build/$variant" \
 	-m "$OUT/modules/$variant" -o "$OUT/log" "$@"

@@ -11,7 +11,7 @@
 #	removed		series/removed as it was when the tree was unpacked
 #	laid		our files that were put there
 #	orig/		the files that series/edits changes, as they were
-#	changed		touched at every change of the tree
+#	changed		touched when a file changes that kernels are built from
 
 set -euo pipefail
 # shellcheck source=series/lib.sh
@@ -107,7 +107,16 @@ unpack()
 	work=
 }
 
-# install FROM TO: whole or not at all, and only where they differ
+note_change()
+{
+	changed=$((changed + 1))
+	case $1 in
+	Documentation/* | MAINTAINERS | samples/* | tools/testing/*) ;;
+	*) touch "$state/changed" ;;
+	esac
+}
+
+# install_file FROM TO: whole or not at all, and only where they differ
 install_file()
 {
 	if cmp -s "$1" "$2" && [ "$(stat -c %A "$1")" = "$(stat -c %A "$2")" ]; then
@@ -117,8 +126,7 @@ install_file()
 	cp "$1" "$2.series-new"
 	chmod --reference="$1" "$2.series-new"
 	mv -f "$2.series-new" "$2"
-	touch "$state/changed"
-	changed=$((changed + 1))
+	note_change "${2#"$tree"/}"
 }
 
 # A file of the base kernel that we replace has to be listed as removed
@@ -147,8 +155,7 @@ lay_files()
 	while IFS= read -r file; do
 		rm -f "$tree/$file"
 		rmdir -p --ignore-fail-on-non-empty "$(dirname "$tree/$file")"
-		touch "$state/changed"
-		changed=$((changed + 1))
+		note_change "$file"
 	done < <(comm -13 "$work/own" "$work/both")
 	mv "$work/own" "$state/laid"
 }

@@ -169,7 +169,7 @@ blacklist_has_known() {
 blacklist_has_format() {
 	tab=$(printf '\t')
 	grep -q . $KPROBES/blacklist || return 1
-	if grep -v -E "^0x[0-9a-f]{8,16}-0x[0-9a-f]{8,16}$tab[A-Za-z0-9_.]+( \[[a-z0-9_]+\])?$" \
+	if grep -v -E "^0x[0-9a-f]{8,16}-0x[0-9a-f]{8,16}${tab}[A-Za-z0-9_.]+( \[[a-z0-9_]+\])?$" \
 		$KPROBES/blacklist >"$TMP/malformed"; then
 		sed 's/^/# /' "$TMP/malformed" | head -n 5
 		return 1

@@ -68,7 +68,7 @@ probe_functions() {
 		done <"$TMP/candidates"
 		mv "$TMP/untried" "$TMP/candidates"
 	done
-	ktap_print_msg "$probed functions probed, $refused passed over: not to be probed, or too short"
+	ktap_print_msg "$probed functions probed, $refused not: refused, or too short"
 	equal "functions" "$(summary functions)" $((wanted + 1))
 }
 
@@ -76,9 +76,9 @@ probe_functions() {
 work() {
 	for round in 1 2 3 4; do
 		for file in /proc/[1-9]*/stat; do
-			cat "$file" 2>/dev/null | tr ' ' '\n' | sort | uniq | tail -n 1
+			tr ' ' '\n' 2>/dev/null <"$file" | sort | uniq | tail -n 1
 		done >"$TMP/work.$round"
-		ls -lR "$TOPIC_DIR" /proc/self | grep -c . >>"$TMP/work.$round"
+		find "$TOPIC_DIR" /proc/self -exec stat -t {} + 2>/dev/null | wc -l >>"$TMP/work.$round"
 		dd if=/dev/zero bs=4k count=64 2>/dev/null | md5sum >"$TMP/sum.$round"
 		(sleep 1 & wait)
 		cmp -s "$TMP/sum.1" "$TMP/sum.$round" || return 1
@@ -94,7 +94,7 @@ list_has_all() {
 counts_are_right() {
 	sed 's/^/# /' $sweep/summary
 	! grep -q '^bad' $sweep/summary &&
-		[ "$(summary functions_hit)" -gt 10 ] && [ "$(summary pairs_compared)" -gt 10 ]
+		[ "$(summary functions_hit)" -gt 5 ] && [ "$(summary pairs_compared)" -gt 10 ]
 }
 
 setup

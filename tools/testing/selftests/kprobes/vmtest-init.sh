@@ -111,7 +111,8 @@ shell)
 Linux $(uname -r) with our kprobes, $(nproc) CPUs. Modules at hand:
 $(find /lib/modules /kselftest -name '*.ko' | sed 's/^/  /')
 Load one with insmod or modprobe; probes are listed in
-/sys/kernel/debug/kprobes/list.${host:+ The host's files are in /host.} Leave with 'exit' or Ctrl-A x.
+/sys/kernel/debug/kprobes/list. ${host:+The files of the host are in /host. }Leave
+with 'exit' or Ctrl-A x.
 
 EOF
 	setsid cttyhack sh -l

@@ -118,7 +118,7 @@ select_tests()
 	for test; do
 		test=${test%.sh}.sh
 		grep -qxF "$test" <<<"$all" ||
-			die "no test '$test', there are: $(paste -sd' ' <<<"${all//.sh/}")"
+			die "no '$test' in the Makefile's TEST_PROGS, only:" "$(paste -sd' ' <<<"$all")"
 		printf '%s\n' "$test"
 	done
 }
@@ -262,6 +262,18 @@ result_line()
 	fi
 }
 
+# What the test said before each result that is not ok, and at its end
+what_failed()
+{
+	tr -d '\r' <"$ktap" | awk -v start="#@ start $test" '
+		$0 == start { on = 1; text = ""; next }
+		!on || /^#@/ { next }
+		/^ *ok / { text = ""; next }
+		{ text = text "      | " $0 "\n" }
+		/^ *not ok / { printf "%s", text; text = "" }
+		END { printf "%s", text }' | head -n 60
+}
+
 end_test()
 {
 	local rc=$1 secs=$2
@@ -292,8 +304,7 @@ end_test()
 	skipped=$((skipped + t_skip))
 	printf '   %-24s %4d passed, %d failed%s, %d s\n' "$test" "$t_pass" "$t_fail" \
 		"$([ "$t_skip" -eq 0 ] || echo ", $t_skip skipped")" "$secs"
-	[ "$t_fail" -eq 0 ] || sed -n "/^#@ start $test\r*$/,\$p" "$ktap" | tr -d '\r' |
-		sed '/^ *ok /d; /^#@/d; s/^/      | /' | tail -n 40
+	[ "$t_fail" -eq 0 ] || what_failed
 	test=
 }
 

@@ -18,6 +18,7 @@ int kp_count_pre(struct kprobe *kp, struct pt_regs *regs)
 	probe->preemptible |= preemptible();
 	return 0;
 }
+
 NOKPROBE_SYMBOL(kp_count_pre);
 
 void kp_count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
@@ -29,6 +30,7 @@ void kp_count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 	probe->post_ip = instruction_pointer(regs);
 	probe->preemptible |= preemptible();
 }
+
 NOKPROBE_SYMBOL(kp_count_post);
 
 struct kp_probe *kp_new(struct kunit *test, void *addr)

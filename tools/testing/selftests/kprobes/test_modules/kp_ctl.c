@@ -47,12 +47,14 @@ static int kp_ctl_pre(struct kprobe *kp, struct pt_regs *regs)
 	atomic_inc(&container_of(kp, struct kp_ctl_probe, kp)->hits);
 	return 0;
 }
+
 NOKPROBE_SYMBOL(kp_ctl_pre);
 
 static void kp_ctl_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	atomic_inc(&container_of(kp, struct kp_ctl_probe, kp)->posts);
 }
+
 NOKPROBE_SYMBOL(kp_ctl_post);
 
 static int kp_ctl_register(struct kp_ctl_probe *probe)

@@ -140,6 +140,7 @@ static void kp_note_run(struct kprobe *kp, bool post)
 	}
 	kp_runs_nr++;
 }
+
 NOKPROBE_SYMBOL(kp_note_run);
 
 static int kp_note_pre(struct kprobe *kp, struct pt_regs *regs)
@@ -147,12 +148,14 @@ static int kp_note_pre(struct kprobe *kp, struct pt_regs *regs)
 	kp_note_run(kp, false);
 	return 0;
 }
+
 NOKPROBE_SYMBOL(kp_note_pre);
 
 static void kp_note_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	kp_note_run(kp, true);
 }
+
 NOKPROBE_SYMBOL(kp_note_post);
 
 /* All pre_handlers, then all post_handlers, each time the newest registration first. */

@@ -93,6 +93,7 @@ static struct kp_racer *kp_racer(struct kprobe *kp)
 	atomic_long_inc(&kp_late);
 	return NULL;
 }
+
 NOKPROBE_SYMBOL(kp_racer);
 
 static int kp_race_pre(struct kprobe *kp, struct pt_regs *regs)
@@ -104,6 +105,7 @@ static int kp_race_pre(struct kprobe *kp, struct pt_regs *regs)
 		worker->pre[racer->role][worker->phase]++;
 	return 0;
 }
+
 NOKPROBE_SYMBOL(kp_race_pre);
 
 static void kp_race_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
@@ -114,16 +116,19 @@ static void kp_race_post(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 	if (racer)
 		worker->post[racer->role][worker->phase]++;
 }
+
 NOKPROBE_SYMBOL(kp_race_post);
 
 /* One call on the account of @worker, which stays on its CPU. */
 static void kp_call(struct kp_worker *worker)
 {
+	/* Pairs with kp_enter(): in its phase, what was done before it is seen. */
 	worker->phase = smp_load_acquire(&kp_phase);
 	worker->calls[worker->phase]++;
 	this_cpu_write(kp_cpus.calling, worker);
 	if (kp_race_target(worker->loops) != worker->loops + 1)
 		worker->wrong++;
+	/* Pairs with kp_loops(): the call and its hits are over. */
 	smp_store_release(&worker->loops, worker->loops + 1);
 }
 
@@ -162,6 +167,7 @@ static void kp_timer_start(void *unused)
 /* The number of calls that are over, of one worker. */
 static unsigned long kp_loops(struct kp_worker *worker)
 {
+	/* Pairs with kp_call(). */
 	return smp_load_acquire(&worker->loops);
 }
 
@@ -172,8 +178,9 @@ static void kp_enter(struct kunit *test, enum kp_phase phase)
 	unsigned long loops;
 	int cpu, i;
 
+	/* Pairs with kp_call(). */
 	smp_store_release(&kp_phase, phase);
-	/* Workers read the phase after this, or their call is among those waited for. */
+	/* A worker sees the new phase, or its call is among those waited for. */
 	smp_mb();
 	for_each_online_cpu(cpu) {
 		for (i = 0; i < KP_WORKERS; i++) {

@@ -66,6 +66,7 @@ static int kp_sweep_pre(struct kprobe *kp, struct pt_regs *regs)
 	atomic_long_inc(&container_of(kp, struct kp_counter, kp)->hits);
 	return 0;
 }
+
 NOKPROBE_SYMBOL(kp_sweep_pre);
 
 /* The symbol has to begin at @addr; what kallsyms takes for its size. */
@@ -272,6 +273,16 @@ static void kp_check_counts(struct seq_file *m, const struct kp_function *functi
 			   (void *)function->addr, i, kp_counted(counter), kp_counted(counter - 1));
 }
 
+/* Nobody else calls the module's own function. */
+static void kp_check_self(struct seq_file *m, const struct kp_function *function, int i)
+{
+	long own = atomic_long_read(&function->insn[i].hits);
+
+	if (own != kp_self_calls)
+		seq_printf(m, "bad: own instruction %d has %ld hits of %ld\n", i, own,
+			   kp_self_calls);
+}
+
 static int kp_sweep_summary_show(struct seq_file *m, void *unused)
 {
 	long hits = 0, missed = 0, hit = 0, pairs = 0;
@@ -286,12 +297,11 @@ static int kp_sweep_summary_show(struct seq_file *m, void *unused)
 			missed += function->insn[i].kp.nmissed;
 			if (kp_stopped && i)
 				kp_check_counts(m, function, i, &pairs);
-			if (kp_stopped && function->addr == (unsigned long)kp_sweep_self &&
-			    atomic_long_read(&function->insn[i].hits) != kp_self_calls)
-				seq_printf(m, "bad: own instruction %d has %ld hits of %ld\n", i,
-					   atomic_long_read(&function->insn[i].hits), kp_self_calls);
+			if (kp_stopped && function->addr == (unsigned long)kp_sweep_self)
+				kp_check_self(m, function, i);
 		}
-		hit += kp_counted(&function->insn[0]) > 0;
+		if (kp_counted(&function->insn[0]))
+			hit++;
 		if (function->text_changed)
 			seq_printf(m, "bad: text of %ps is not what it was\n",
 				   (void *)function->addr);

@@ -38,6 +38,7 @@ noinline int kp_tgt_nokprobe(int arg)
 	barrier();
 	return arg + 1;
 }
+
 NOKPROBE_SYMBOL(kp_tgt_nokprobe);
 
 noinline int __init kp_tgt_init_function(int arg);

@@ -65,6 +65,7 @@ noinline long kp_target_nokprobe(long arg)
 	barrier();
 	return arg + 1;
 }
+
 NOKPROBE_SYMBOL(kp_target_nokprobe);
 
 noinstr long kp_target_noinstr(long arg)

@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The instruction matrix: an instruction has the same effect, probed or not.
+# In the environment, INSN_ONLY=TEXT and INSN_SKIP=TEXT choose instructions by name,
+# INSN_ROUNDS=N and INSN_SEED=N how many values are tried, and which.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+setup
+case $(uname -m) in
+x86_64)
+	;;
+*)
+	ktap_skip_all "the instructions are those of x86_64"
+	exit "$KSFT_SKIP"
+	;;
+esac
+run_suites 0 kp_insn "rounds=${INSN_ROUNDS:-8}" "seed=${INSN_SEED:-1}" \
+	"only=${INSN_ONLY:-}" "skip=${INSN_SKIP:-}" -- kprobes_insn
+ktap_finished

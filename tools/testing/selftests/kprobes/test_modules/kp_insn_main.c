@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite: the instruction matrix. Each of some hundreds of encodings runs bare
+ * and probed from the same random registers, flags, stack and memory, and has to end
+ * with the same; handlers have to be shown the same, too.
+ */
+
+#include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
+#include <asm/processor-flags.h>
+#include <kunit/test.h>
+#include <linux/cpumask.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/prandom.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include "kp_insn.h"
+
+static unsigned int rounds = 8;
+module_param(rounds, uint, 0400);
+MODULE_PARM_DESC(rounds, "how often each instruction runs in each mode, with other values");
+
+static unsigned int seed = 1;
+module_param(seed, uint, 0400);
+MODULE_PARM_DESC(seed, "what the random values start from");
+
+static char *only = "";
+module_param(only, charp, 0400);
+MODULE_PARM_DESC(only, "only instructions with this in their names");
+
+static char *skip = "";
+module_param(skip, charp, 0400);
+MODULE_PARM_DESC(skip, "no instructions with this in their names");
+
+#define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
+			 X86_EFLAGS_SF | X86_EFLAGS_OF)
+/* All but RF, which only the processor sees set. */
+#define KP_COMPARED	(~(u64)X86_EFLAGS_RF)
+
+enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_MODES };
+
+static const char *const kp_mode_names[] = { "bare", "pre", "pre and post" };
+
+/* The case at hand. One at a time: its memory has fixed addresses. */
+static struct {
+	const struct kp_insn_table *table;
+	const struct kp_insn_case *insn;
+	struct kprobe kp;
+	struct rnd_state random;
+	struct kp_state in;
+	struct kp_state *bare;
+	struct kp_state probed;
+	struct pt_regs pre_regs;
+	struct pt_regs post_regs;
+	int pre;
+	int post;
+} kp;
+
+static const struct kp_insn_table kp_tables[] = {
+	{ kp_insn_integer, &kp_insn_integer_nr, kp_insn_integer_text, kp_insn_integer_names },
+	{ kp_insn_vector, &kp_insn_vector_nr, kp_insn_vector_text, kp_insn_vector_names },
+};
+
+static const char *const kp_reg_names[KP_REGS] = {
+	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "flags",
+};
+
+static int kp_insn_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	kp.pre_regs = *regs;
+	kp.pre++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_insn_pre);
+
+static void kp_insn_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	kp.post_regs = *regs;
+	kp.post++;
+}
+
+NOKPROBE_SYMBOL(kp_insn_post);
+
+static const char *kp_name(void)
+{
+	return kp.table->names + kp.insn->name;
+}
+
+static void *kp_text(u32 offset)
+{
+	return (void *)kp.table->text + offset;
+}
+
+/* Now and then a value at which carries, signs and zero change. */
+static u64 kp_random(void)
+{
+	static const u64 edges[] = {
+		0, 1, ~0ULL, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x7fffffff, 0x80000000, 0xffffffff,
+		S64_MAX, S64_MIN,
+	};
+	u32 pick = prandom_u32_state(&kp.random);
+
+	if (pick % 4 == 0)
+		return edges[(pick >> 8) % ARRAY_SIZE(edges)];
+	return (u64)prandom_u32_state(&kp.random) << 32 | prandom_u32_state(&kp.random);
+}
+
+static void kp_randomize(void)
+{
+	struct kp_state *in = &kp.in;
+	int i;
+
+	for (i = 0; i < KP_REGS; i++)
+		in->reg[i] = kp_random();
+	in->reg[KP_RBX] = (u64)kp_insn_mem + 256;
+	in->reg[KP_RBP] = (u64)kp_insn_mem + 384;
+	in->reg[KP_RSI] = (u64)kp_insn_mem + 512;
+	in->reg[KP_RDI] = (u64)kp_insn_mem + 640;
+	in->reg[KP_R12] = (u64)kp_insn_mem + 768;
+	in->reg[KP_R13] = (u64)kp_insn_mem + 896;
+	in->reg[KP_R15] &= 7;
+	in->reg[KP_FLAGS] &= KP_ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_IF;
+	in->reg[KP_FLAGS] |= X86_EFLAGS_FIXED;
+	if (kp.insn->flags & KP_IRQS_ON)
+		in->reg[KP_FLAGS] |= X86_EFLAGS_IF;
+	prandom_bytes_state(&kp.random, in->stack, sizeof(in->stack));
+	prandom_bytes_state(&kp.random, in->mem, sizeof(in->mem));
+	prandom_bytes_state(&kp.random, in->vector, sizeof(in->vector));
+}
+
+static void kp_load_vectors(void)
+{
+	if (boot_cpu_has(X86_FEATURE_AVX512F))
+		kp_insn_load_avx512(kp.in.vector);
+	else if (boot_cpu_has(X86_FEATURE_AVX))
+		kp_insn_load_avx(kp.in.vector);
+	else
+		kp_insn_load_sse(kp.in.vector);
+}
+
+static void kp_save_vectors(struct kp_state *out)
+{
+	if (boot_cpu_has(X86_FEATURE_AVX512F))
+		kp_insn_save_avx512(out->vector);
+	else if (boot_cpu_has(X86_FEATURE_AVX))
+		kp_insn_save_avx(out->vector);
+	else
+		kp_insn_save_sse(out->vector);
+}
+
+/* Always from here, so that the stack pointer is the same each time. */
+static noinline void kp_run(struct kp_state *out)
+{
+	bool fpu = kp.insn->flags & KP_FPU;
+	unsigned long flags = 0;
+	bool irqs_on = kp.in.reg[KP_FLAGS] & X86_EFLAGS_IF;
+
+	*out = kp.in;
+	memcpy(kp_insn_in, kp.in.reg, sizeof(kp.in.reg));
+	memcpy(kp_insn_stack, kp.in.stack, sizeof(kp.in.stack));
+	memcpy(kp_insn_mem, kp.in.mem, sizeof(kp.in.mem));
+	if (fpu) {
+		kernel_fpu_begin();
+		kp_load_vectors();
+	}
+	if (!irqs_on)
+		local_irq_save(flags);
+	kp_insn_run(kp_text(kp.insn->start));
+	if (!irqs_on)
+		local_irq_restore(flags);
+	if (fpu) {
+		kp_save_vectors(out);
+		kernel_fpu_end();
+	}
+	memcpy(out->reg, kp_insn_out, sizeof(out->reg));
+	memcpy(out->stack, kp_insn_stack, sizeof(out->stack));
+	memcpy(out->mem, kp_insn_mem, sizeof(out->mem));
+	/* The stack pointer that the case started with. */
+	kp.in.reg[KP_RSP] = kp_insn_in[KP_RSP];
+}
+
+/* Which bits of a register are of interest after the instruction. */
+static u64 kp_reg_mask(int reg)
+{
+	switch (reg) {
+	case KP_RAX:
+		return kp.insn->flags & KP_ANY_AX ? 0 : ~0ULL;
+	case KP_RDX:
+		return kp.insn->flags & KP_ANY_DX ? 0 : ~0ULL;
+	case KP_FLAGS:
+		return KP_COMPARED & ~(kp.insn->flags & KP_ANY_FLAGS ? KP_ARITHMETIC : 0ULL);
+	}
+	return ~0ULL;
+}
+
+static bool kp_differ(struct kunit *test, enum kp_mode mode, const char *what, u64 got, u64 wanted)
+{
+	if (got == wanted)
+		return false;
+	KUNIT_FAIL(test, "%s, %s: %s is %llx, not %llx\n", kp_name(), kp_mode_names[mode], what,
+		   got, wanted);
+	return true;
+}
+
+static bool kp_bytes_differ(struct kunit *test, enum kp_mode mode, const char *what,
+			    const void *got, const void *wanted, int from, int to)
+{
+	for (; from < to; from++) {
+		if (((u8 *)got)[from] == ((u8 *)wanted)[from])
+			continue;
+		KUNIT_FAIL(test, "%s, %s: byte %d of %s is %02x, not %02x\n", kp_name(),
+			   kp_mode_names[mode], from, what, ((u8 *)got)[from],
+			   ((u8 *)wanted)[from]);
+		return true;
+	}
+	return false;
+}
+
+/* What the probed run left against what the bare one did. */
+static bool kp_results_differ(struct kunit *test, enum kp_mode mode, const struct kp_state *bare)
+{
+	const struct kp_state *probed = &kp.probed;
+	int sp = (int)(bare->reg[KP_RSP] - kp.in.reg[KP_RSP]) + KP_STACK_TOP;
+	int reg;
+
+	for (reg = 0; reg < KP_REGS; reg++) {
+		u64 mask = kp_reg_mask(reg);
+
+		if (kp_differ(test, mode, kp_reg_names[reg], probed->reg[reg] & mask,
+			      bare->reg[reg] & mask))
+			return true;
+	}
+	/* Below a stack pointer, the first or the last one, interrupts may have written. */
+	if (kp.insn->flags & KP_GAP)
+		sp = max(sp, KP_STACK_TOP);
+	return kp_bytes_differ(test, mode, "the stack", probed->stack, bare->stack,
+			       clamp(sp, 0, KP_STACK), KP_STACK) ||
+		kp_bytes_differ(test, mode, "memory", probed->mem, bare->mem, 0, KP_MEM) ||
+		kp_bytes_differ(test, mode, "vector registers", probed->vector, bare->vector, 0,
+				sizeof(bare->vector));
+}
+
+static u64 kp_pt_reg(const struct pt_regs *regs, int reg)
+{
+	switch (reg) {
+	case KP_RAX:	return regs->ax;
+	case KP_RCX:	return regs->cx;
+	case KP_RDX:	return regs->dx;
+	case KP_RBX:	return regs->bx;
+	case KP_RSP:	return regs->sp;
+	case KP_RBP:	return regs->bp;
+	case KP_RSI:	return regs->si;
+	case KP_RDI:	return regs->di;
+	case 8:		return regs->r8;
+	case 9:		return regs->r9;
+	case 10:	return regs->r10;
+	case 11:	return regs->r11;
+	case 12:	return regs->r12;
+	case 13:	return regs->r13;
+	case 14:	return regs->r14;
+	case 15:	return regs->r15;
+	}
+	return regs->flags;
+}
+
+/* What a handler was shown against what there was. */
+static bool kp_shown_differ(struct kunit *test, enum kp_mode mode, const struct pt_regs *regs,
+			    const struct kp_state *state, const char *handler)
+{
+	char what[32];
+	int reg;
+
+	for (reg = 0; reg < KP_REGS; reg++) {
+		u64 mask = kp_reg_mask(reg);
+
+		snprintf(what, sizeof(what), "%s in the %s_handler", kp_reg_names[reg], handler);
+		if (kp_differ(test, mode, what, kp_pt_reg(regs, reg) & mask,
+			      state->reg[reg] & mask))
+			return true;
+	}
+	return false;
+}
+
+/* What a probed run did against what the bare one from the same state did. */
+static bool kp_round_fails(struct kunit *test, enum kp_mode mode, const struct kp_state *bare)
+{
+	const struct kp_insn_case *insn = kp.insn;
+	int hits = insn->flags & KP_HITS_AGAIN ? 5 : 1;
+
+	if (kp_differ(test, mode, "number of pre_handler calls", kp.pre, hits) ||
+	    kp_differ(test, mode, "number of post_handler calls", kp.post,
+		      mode == KP_PRE_POST ? hits : 0) ||
+	    kp_results_differ(test, mode, bare))
+		return true;
+	if (kp_differ(test, mode, "ip in the pre_handler", kp.pre_regs.ip, (u64)kp.kp.addr + 1))
+		return true;
+	if (insn->start == insn->probed &&
+	    kp_shown_differ(test, mode, &kp.pre_regs, &kp.in, "pre"))
+		return true;
+	if (mode != KP_PRE_POST || insn->flags & KP_BRANCH)
+		return false;
+	if (kp_differ(test, mode, "ip in the post_handler", kp.post_regs.ip,
+		      (u64)kp_text(insn->next)))
+		return true;
+	return !insn->has_post && kp_shown_differ(test, mode, &kp.post_regs, bare, "post");
+}
+
+/* All rounds of a mode; the rounds of all modes begin with the same values. */
+static noinline void kp_rounds(struct kunit *test, enum kp_mode mode)
+{
+	unsigned int round;
+
+	prandom_seed_state(&kp.random, seed + kp.insn->start);
+	for (round = 0; round < rounds; round++) {
+		kp_randomize();
+		kp.pre = 0;
+		kp.post = 0;
+		kp_run(mode == KP_BARE ? &kp.bare[round] : &kp.probed);
+		if (mode != KP_BARE && kp_round_fails(test, mode, &kp.bare[round]))
+			break;
+	}
+}
+
+static void kp_unregister(void *unused)
+{
+	unregister_kprobe(&kp.kp);
+}
+
+/* Can the processor run it? */
+static bool kp_runs_here(void)
+{
+	return !kp.insn->feature || test_cpu_cap(&boot_cpu_data, kp.insn->feature);
+}
+
+/* True when the case had to be refused, or may be, and was. */
+static bool kp_is_refused(struct kunit *test, int ret)
+{
+	bool refused = ret == -EINVAL || ret == -EOPNOTSUPP || ret == -EILSEQ;
+
+	if (!ret) {
+		KUNIT_EXPECT_FALSE_MSG(test, kp.insn->flags & KP_REFUSED, "%s is not refused\n",
+				       kp_name());
+		return false;
+	}
+	if (!refused || !(kp.insn->flags & (KP_REFUSED | KP_MAYBE)))
+		KUNIT_FAIL(test, "%s is refused with %d\n", kp_name(), ret);
+	else if (kp.insn->flags & KP_MAYBE)
+		kunit_info(test, "%s is refused with %d\n", kp_name(), ret);
+	return true;
+}
+
+static void kp_one_case(struct kunit *test)
+{
+	bool runs = kp_runs_here() && !(kp.insn->flags & KP_REFUSED);
+	enum kp_mode mode;
+
+	for (mode = KP_BARE; mode < KP_MODES; mode++) {
+		if (mode != KP_BARE) {
+			memset(&kp.kp, 0, sizeof(kp.kp));
+			kp.kp.addr = kp_text(kp.insn->probed);
+			kp.kp.pre_handler = kp_insn_pre;
+			if (mode == KP_PRE_POST)
+				kp.kp.post_handler = kp_insn_post;
+			if (kp_is_refused(test, register_kprobe(&kp.kp)))
+				return;
+			KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, NULL),
+					0);
+		}
+		if (runs)
+			kp_rounds(test, mode);
+		if (mode != KP_BARE)
+			kunit_release_action(test, kp_unregister, NULL);
+	}
+}
+
+static bool kp_is_chosen(void)
+{
+	return strstr(kp_name(), only) && !(*skip && strstr(kp_name(), skip));
+}
+
+static void kp_group(struct kunit *test, int group)
+{
+	int i, j, run = 0, registered = 0;
+
+	for (i = 0; i < ARRAY_SIZE(kp_tables); i++) {
+		kp.table = &kp_tables[i];
+		for (j = 0; j < *kp.table->nr; j++) {
+			kp.insn = &kp.table->cases[j];
+			if (kp.insn->group != group || !kp_is_chosen())
+				continue;
+			kp_one_case(test);
+			if (kp_runs_here())
+				run++;
+			else
+				registered++;
+		}
+	}
+	if (!run && !registered)
+		kunit_skip(test, "no instruction is chosen");
+	kunit_info(test, "%d instructions, and %d that this processor does not have\n", run,
+		   registered);
+}
+
+/* Per-CPU values and addresses are compared: one CPU for all. */
+static int kp_insn_init(struct kunit *test)
+{
+	kp.bare = kunit_kcalloc(test, rounds, sizeof(*kp.bare), GFP_KERNEL);
+	if (!kp.bare)
+		return -ENOMEM;
+	return set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
+}
+
+#define KP_GROUP_CASE(name, group)				\
+	static void kp_matrix_##name(struct kunit *test)		\
+	{							\
+		kp_group(test, group);				\
+	}
+
+KP_GROUP_CASE(alu, KP_ALU)
+KP_GROUP_CASE(move, KP_MOVE)
+KP_GROUP_CASE(address, KP_ADDRESS)
+KP_GROUP_CASE(stack, KP_STACKS)
+KP_GROUP_CASE(shift, KP_SHIFT)
+KP_GROUP_CASE(muldiv, KP_MULDIV)
+KP_GROUP_CASE(bits, KP_BITS)
+KP_GROUP_CASE(string, KP_STRING)
+KP_GROUP_CASE(atomic, KP_ATOMIC)
+KP_GROUP_CASE(jump, KP_JUMP)
+KP_GROUP_CASE(call, KP_CALL)
+KP_GROUP_CASE(eflags, KP_EFLAGS)
+KP_GROUP_CASE(system, KP_SYSTEM)
+KP_GROUP_CASE(rip, KP_RIP)
+KP_GROUP_CASE(sse, KP_SSE)
+KP_GROUP_CASE(avx, KP_AVX)
+KP_GROUP_CASE(bmi, KP_BMI)
+KP_GROUP_CASE(evex, KP_EVEX)
+KP_GROUP_CASE(traps, KP_TRAPS)
+
+static struct kunit_case kp_insn_test_cases[] = {
+	KUNIT_CASE_SLOW(kp_matrix_alu),
+	KUNIT_CASE_SLOW(kp_matrix_move),
+	KUNIT_CASE_SLOW(kp_matrix_address),
+	KUNIT_CASE_SLOW(kp_matrix_stack),
+	KUNIT_CASE_SLOW(kp_matrix_shift),
+	KUNIT_CASE_SLOW(kp_matrix_muldiv),
+	KUNIT_CASE_SLOW(kp_matrix_bits),
+	KUNIT_CASE_SLOW(kp_matrix_string),
+	KUNIT_CASE_SLOW(kp_matrix_atomic),
+	KUNIT_CASE_SLOW(kp_matrix_jump),
+	KUNIT_CASE_SLOW(kp_matrix_call),
+	KUNIT_CASE_SLOW(kp_matrix_eflags),
+	KUNIT_CASE_SLOW(kp_matrix_system),
+	KUNIT_CASE_SLOW(kp_matrix_rip),
+	KUNIT_CASE_SLOW(kp_matrix_sse),
+	KUNIT_CASE_SLOW(kp_matrix_avx),
+	KUNIT_CASE_SLOW(kp_matrix_bmi),
+	KUNIT_CASE_SLOW(kp_matrix_evex),
+	KUNIT_CASE_SLOW(kp_matrix_traps),
+	{}
+};
+
+static struct kunit_suite kp_insn_suite = {
+	.name = "kprobes_insn",
+	.init = kp_insn_init,
+	.test_cases = kp_insn_test_cases,
+};
+
+kunit_test_suite(kp_insn_suite);
+
+MODULE_DESCRIPTION("KUnit suite: instructions run probed as they run bare");
+MODULE_LICENSE("GPL");
