@@ -93,7 +93,7 @@ static void show_probe(struct seq_file *m, struct kprobe *p)
 	else
 		show_address(m, "", (unsigned long)p->addr);
 	if (modname)
-		seq_printf(m, "  [%s]", modname);
+		seq_printf(m, "  %s", modname);
 	if (kprobe_gone(p))
 		seq_puts(m, " [GONE]");
 	if (p->flags & KPROBE_FLAG_DISABLED)

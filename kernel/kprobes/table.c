@@ -98,9 +98,9 @@ static void table_put(struct probepoint_table *t, struct probepoint *pp)
 {
 	unsigned long i = first_slot(t, pp->kp.addr);
 
-	while (t->entry[i])
+	while (t->entry[i] && t->entry[i] != &mark)
 		i = (i + 1) & t->mask;
-	t->used++;
+	t->used += !t->entry[i];
 	t->live++;
 	/* Readers that see the probepoint see it initialised. */
 	smp_store_release(&t->entry[i], pp);

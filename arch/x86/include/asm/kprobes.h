@@ -57,7 +57,8 @@ struct x86_operand {
 /**
  * struct arch_specific_insn - the probed instruction, prepared to be run
  * @insn: its slot; NULL where emulation is all it takes
- * @emulate: does the instruction's work in C; NULL if it runs from the slot
+ * @emulate: does the instruction's work in C, or sends the CPU to @insn where
+ *	memory can't be read; NULL if it runs from the slot
  * @bytes: the original instruction
  * @size: its length in bytes
  * @boostable: nothing is left to do after the copy, so that the slot may end
@@ -73,7 +74,7 @@ struct x86_operand {
  */
 struct arch_specific_insn {
 	kprobe_opcode_t *insn;
-	bool (*emulate)(struct kprobe *p, struct pt_regs *regs);
+	int (*emulate)(struct kprobe *p, struct pt_regs *regs);
 	u8 bytes[MAX_INSN_SIZE];
 	u8 size;
 	bool boostable;
@@ -98,6 +99,7 @@ struct arch_specific_insn {
 /**
  * struct kprobe_frame - one context in which this CPU runs handlers or steps
  * @context: interrupt context of the running handlers, ~0 when none run
+ * @level: how many frames are below it; never changes
  * @stepping: the copy of an instruction is being stepped; no handler runs
  * @run_post: post_handlers are to be called after the step
  * @in_fault: a fault_handler runs
@@ -109,10 +111,11 @@ struct arch_specific_insn {
  */
 struct kprobe_frame {
 	u32 context;
+	u8 level;
 	bool stepping;
 	bool run_post;
 	bool in_fault;
-	u8 busy;
+	u32 busy;
 	struct kprobe *probe;
 	struct pt_regs *regs;
 	struct kprobe *kp;

@@ -10,8 +10,9 @@
  * Each function does what the processor would and leaves the instruction
  * pointer at what comes next. Memory is only touched where it can't fault,
  * on the stack at hand; memory operands are read with care, and when that
- * fails the function returns false with nothing changed: the copy is run
- * instead, which raises the exception as the original would.
+ * fails the instruction pointer is that of the copy, and nothing else has
+ * changed: running it raises the exception as the original would. All return
+ * 1, so that the breakpoint handler can end in calling them.
  *
  * Pushing needs room between the stack of the probed context and the
  * registers that the breakpoint saved; the int3 entry code leaves a gap for
@@ -139,34 +140,34 @@ static __always_inline bool condition_holds(u8 cc, unsigned long flags)
  * The emulations.
  */
 
-static bool __kprobes do_nop(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_nop(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = next_ip(p);
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_jmp(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_jmp(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = p->ainsn.imm;
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_call(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_call(struct kprobe *p, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, next_ip(p));
 	regs->ip = p->ainsn.imm;
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_jcc(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_jcc(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = condition_holds(p->ainsn.cc, regs->flags) ? p->ainsn.imm
 							     : next_ip(p);
-	return true;
+	return 1;
 }
 
 /* loopne, loope, loop and jcxz, in this order; the count is rcx or ecx. */
-static bool __kprobes do_loop(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_loop(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long count = regs->cx;
 	bool jump;
@@ -192,39 +193,46 @@ static bool __kprobes do_loop(struct kprobe *p, struct pt_regs *regs)
 	if (p->ainsn.cc != 3)
 		regs->cx = count;
 	regs->ip = jump ? p->ainsn.imm : next_ip(p);
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_jmp_rm(struct kprobe *p, struct pt_regs *regs)
+/* Memory can't be read: have the copy raise the exception for that. */
+static __always_inline int run_copy(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)p->ainsn.insn;
+	return 1;
+}
+
+static int __kprobes do_jmp_rm(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long target;
 
 	if (!read_operand(&p->ainsn.rm, regs, &target))
-		return false;
+		return run_copy(p, regs);
 	regs->ip = target;
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_call_rm(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_call_rm(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long target;
 
 	if (!read_operand(&p->ainsn.rm, regs, &target))
-		return false;
+		return run_copy(p, regs);
 	int3_emulate_push(regs, next_ip(p));
 	regs->ip = target;
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_ret(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_ret(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = int3_emulate_pop(regs);
 	regs->sp += p->ainsn.imm;
-	return true;
+	return 1;
 }
 
 /* A far return within the kernel: what follows loads cs as this would. */
-static bool __kprobes do_far_ret(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_far_ret(struct kprobe *p, struct pt_regs *regs)
 {
 	u32 eip;
 
@@ -238,34 +246,34 @@ static bool __kprobes do_far_ret(struct kprobe *p, struct pt_regs *regs)
 		regs->ip = eip;
 	}
 	regs->sp += p->ainsn.imm;
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_push(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_push(struct kprobe *p, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, *reg_of(regs, p->ainsn.reg));
 	regs->ip = next_ip(p);
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_push_imm(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_push_imm(struct kprobe *p, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, p->ainsn.imm);
 	regs->ip = next_ip(p);
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_pop(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_pop(struct kprobe *p, struct pt_regs *regs)
 {
 	/* The stack pointer moves first, so that pop rsp has the last word. */
 	unsigned long val = int3_emulate_pop(regs);
 
 	*reg_of(regs, p->ainsn.reg) = val;
 	regs->ip = next_ip(p);
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_pushf(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_pushf(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long flags = regs->flags & ~(X86_EFLAGS_VM | X86_EFLAGS_RF);
 
@@ -276,10 +284,10 @@ static bool __kprobes do_pushf(struct kprobe *p, struct pt_regs *regs)
 		int3_emulate_push(regs, flags);
 	}
 	regs->ip = next_ip(p);
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_popf(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_popf(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long mask = POPF_FLAGS, flags;
 
@@ -292,40 +300,40 @@ static bool __kprobes do_popf(struct kprobe *p, struct pt_regs *regs)
 	}
 	regs->flags = (regs->flags & ~mask) | (flags & mask);
 	regs->ip = next_ip(p);
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_cli(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_cli(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->flags &= ~X86_EFLAGS_IF;
 	regs->ip = next_ip(p);
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_sti(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_sti(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->flags |= X86_EFLAGS_IF;
 	regs->ip = next_ip(p);
-	return true;
+	return 1;
 }
 
 /* mov from the operand @rm to @reg; both are registers of four or eight bytes */
-static bool __kprobes do_mov(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_mov(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long val = *reg_of(regs, p->ainsn.rm.base);
 
 	*reg_of(regs, p->ainsn.reg) = p->ainsn.opsize == 4 ? (u32)val : val;
 	regs->ip = next_ip(p);
-	return true;
+	return 1;
 }
 
-static bool __kprobes do_lea(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_lea(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long val = effective_address(&p->ainsn.rm, regs);
 
 	*reg_of(regs, p->ainsn.reg) = p->ainsn.opsize == 4 ? (u32)val : val;
 	regs->ip = next_ip(p);
-	return true;
+	return 1;
 }
 
 /*
@@ -409,7 +417,7 @@ static bool has_rep_prefix(struct insn *insn)
 	return x86_insn_has_prefix(insn, 0xf3);
 }
 
-typedef bool (*emulation_t)(struct kprobe *p, struct pt_regs *regs);
+typedef int (*emulation_t)(struct kprobe *p, struct pt_regs *regs);
 
 static emulation_t find_relative(struct kprobe *p, struct insn *insn)
 {

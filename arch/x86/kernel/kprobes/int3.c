@@ -46,8 +46,10 @@ int __init arch_init_kprobes(void)
 	for_each_possible_cpu(cpu) {
 		struct kprobe_frames *frames = per_cpu_ptr(&kprobe_frames, cpu);
 
-		for (i = 0; i <= KPROBE_NR_FRAMES; i++)
+		for (i = 0; i <= KPROBE_NR_FRAMES; i++) {
 			frames->frame[i].context = KPROBE_CONTEXT_NONE;
+			frames->frame[i].level = i;
+		}
 		frames->top = &frames->frame[0];
 	}
 	return 0;
@@ -63,26 +65,22 @@ static __always_inline struct kprobe_frame *top_frame(void)
 	return __this_cpu_read(kprobe_frames.top);
 }
 
-/*
- * Take a frame for handlers that run in @context, which @interrupted got to.
- * Returns NULL if they must not run.
- *
- * The frame is taken before it is filled, and is no context's until it is: an
- * NMI in between takes the next one and gives it back.
- */
-static __always_inline struct kprobe_frame *push_frame(u32 interrupted, u32 context)
+/* Must handlers not run, because of @f, in what was @interrupted for them? */
+static __always_inline bool must_miss(const struct kprobe_frame *f, u32 interrupted)
 {
-	struct kprobe_frame *f = top_frame();
+	return unlikely(f->context == interrupted || f->level >= KPROBE_MAX_DEPTH);
+}
 
-	if (unlikely(f->context == interrupted))
-		return NULL;
-	if (unlikely(f >= this_cpu_ptr(&kprobe_frames.frame[KPROBE_MAX_DEPTH])))
-		return NULL;
-	f++;
+/*
+ * Take a frame for handlers that run in @context. It is taken before it is
+ * filled, and is no context's until it is: an NMI in between takes the next
+ * one and gives it back.
+ */
+static __always_inline void push_frame(struct kprobe_frame *f, u32 context)
+{
 	__this_cpu_write(kprobe_frames.top, f);
 	barrier();
 	WRITE_ONCE(f->context, context);
-	return f;
 }
 
 /* What is taken next is to be nobody's until it is filled. */
@@ -109,13 +107,13 @@ void __kprobes kprobe_busy_begin(void)
 
 	preempt_disable_notrace();
 	context = this_context();
-	f = push_frame(context, context);
-	if (f) {
-		f->regs = NULL;
-		f->probe = &kprobe_busy;
-		f->busy = 0;
-	}
 	f = top_frame();
+	if (!must_miss(f, context)) {
+		push_frame(++f, context);
+		f->regs = NULL;
+		f->busy = 0;
+		f->probe = &kprobe_busy;
+	}
 	if (f->probe == &kprobe_busy)
 		f->busy++;
 }
@@ -167,11 +165,12 @@ static void __kprobes end_step(struct kprobe_frame *f, struct pt_regs *regs)
 static void __kprobes run_post_handlers(struct kprobe *kp, struct pt_regs *regs,
 					u32 interrupted, u32 context)
 {
-	struct kprobe_frame *f = push_frame(interrupted, context);
+	struct kprobe_frame *f = top_frame();
 
 	/* A hit that a handler made; counted as missed when it happened. */
-	if (!f)
+	if (must_miss(f, interrupted))
 		return;
+	push_frame(++f, context);
 	f->regs = NULL;
 	kprobe_call_post_handlers(kp, regs, &f->probe);
 	pop_frame(f);
@@ -201,14 +200,12 @@ static noinline int __kprobes step_trap(struct pt_regs *regs)
 	return 1;
 }
 
-/* Send the CPU to the copy of the instruction. */
-static __always_inline void run_copy(struct kprobe *kp, struct pt_regs *regs, bool run_post)
+/* Have the instruction run, and the CPU back in time for post_handlers. */
+static __always_inline void run_insn(struct kprobe *kp, struct pt_regs *regs, bool run_post)
 {
-	/*
-	 * What is emulated but for memory that can't be read comes here to
-	 * fault; no copy of it ever gets past its first instruction.
-	 */
-	if (likely(kp->ainsn.boosted || kp->ainsn.emulate))
+	if (kp->ainsn.emulate)
+		kp->ainsn.emulate(kp, regs);
+	else if (kp->ainsn.boosted)
 		/* Pairs with the release in x86_kprobe_make_slot(). */
 		regs->ip = (unsigned long)READ_ONCE(kp->ainsn.insn);
 	else
@@ -219,26 +216,27 @@ static __always_inline void run_copy(struct kprobe *kp, struct pt_regs *regs, bo
 static noinline int __kprobes missed(struct kprobe *kp, struct pt_regs *regs)
 {
 	kprobes_inc_nmissed_count(kp);
-	if (!kp->ainsn.emulate || !kp->ainsn.emulate(kp, regs))
-		run_copy(kp, regs, false);
+	run_insn(kp, regs, false);
 	return 1;
 }
 
-/* The rest of a hit whose instruction is not boosted; gives @f back. */
-static noinline int __kprobes emulate_or_step(struct kprobe *kp, struct pt_regs *regs,
-					      struct kprobe_frame *f)
+/* The rest of a hit that is stepped, or emulated and has post_handlers. */
+static noinline int __kprobes finish_hit(struct kprobe *kp, struct pt_regs *regs)
 {
+	struct kprobe_frame *f = top_frame();
 	bool post = READ_ONCE(kp->post_handler);
 
-	if (kp->ainsn.emulate && kp->ainsn.emulate(kp, regs)) {
-		f->regs = NULL;
-		if (post)
-			kprobe_call_post_handlers(kp, regs, &f->probe);
+	if (!kp->ainsn.emulate) {
 		pop_frame(f);
+		run_insn(kp, regs, post);
 		return 1;
 	}
+	f->regs = NULL;
+	run_insn(kp, regs, post);
+	/* It is about to raise an exception where it has been sent to its copy. */
+	if (post && (kp->ainsn.slotless || regs->ip != (unsigned long)kp->ainsn.insn))
+		kprobe_call_post_handlers(kp, regs, &f->probe);
 	pop_frame(f);
-	run_copy(kp, regs, post);
 	return 1;
 }
 
@@ -262,19 +260,27 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 		return step_trap(regs);
 
 	context = this_context();
-	f = push_frame(context - KPROBE_CONTEXT_INT3, context);
-	if (unlikely(!f))
+	f = top_frame();
+	if (must_miss(f, context - KPROBE_CONTEXT_INT3))
 		return missed(kp, regs);
 
+	push_frame(++f, context);
 	f->regs = regs;
-	if (likely(!kprobe_call_pre_handlers(kp, regs, &f->probe))) {
-		if (!kp->ainsn.boosted)
-			return emulate_or_step(kp, regs, f);
+	if (unlikely(kprobe_call_pre_handlers(kp, regs, &f->probe))) {
+		pop_frame(f);
+		return 1;
+	}
+	if (kp->ainsn.boosted) {
 		/* Pairs with the release in x86_kprobe_make_slot(). */
 		regs->ip = (unsigned long)READ_ONCE(kp->ainsn.insn);
+		pop_frame(f);
+		return 1;
 	}
-	pop_frame(f);
-	return 1;
+	if (kp->ainsn.emulate && !READ_ONCE(kp->post_handler)) {
+		pop_frame(f);
+		return kp->ainsn.emulate(kp, regs);
+	}
+	return finish_hit(kp, regs);
 }
 
 /**

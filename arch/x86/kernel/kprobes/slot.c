@@ -169,8 +169,9 @@ int arch_prepare_kprobe(struct kprobe *p)
 {
 	int ret;
 
+	/* The end of this range is the first byte after it. */
 	scoped_guard(mutex, &text_mutex)
-		if (alternatives_text_reserved(p->addr, p->addr))
+		if (alternatives_text_reserved(p->addr, p->addr + 1))
 			return -EINVAL;
 	if (!x86_kprobe_on_boundary((unsigned long)p->addr))
 		return -EILSEQ;
