@@ -179,7 +179,8 @@ static int kp_ctl_probes_show(struct seq_file *m, void *unused)
 		probe = &kp_ctl_probes[i];
 		/* Root only; the addresses have to be those of kprobes/list. */
 		if (probe->kp.pre_handler)
-			seq_printf(m, "%d %px %d %d %lu %d\n", i, probe->kp.addr,
+			seq_printf(m, "%d %0*lx %d %d %lu %d\n", i, (int)sizeof(long) * 2,
+				   (unsigned long)probe->kp.addr,
 				   atomic_read(&probe->hits), atomic_read(&probe->posts),
 				   probe->kp.nmissed, probe->error);
 	}
