@@ -253,7 +253,7 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: 0, or with nothing changed
+ * Return: 0, or with nothing left behind
  *
  * * -EINVAL: both an address and a symbol are given, or neither is; the offset
  *   is beyond the end of the symbol; the address is not kernel text, is
@@ -396,7 +396,7 @@ static struct kprobe kprobe_busy;
  *
  * Context: disables preemption until kprobe_busy_end().
  */
-void __kprobes kprobe_busy_begin(void)
+void kprobe_busy_begin(void)
 {
 	preempt_disable();
 	__this_cpu_write(current_kprobe, &kprobe_busy);
@@ -406,7 +406,7 @@ void __kprobes kprobe_busy_begin(void)
 /**
  * kprobe_busy_end() - end what kprobe_busy_begin() began
  */
-void __kprobes kprobe_busy_end(void)
+void kprobe_busy_end(void)
 {
 	__this_cpu_write(current_kprobe, NULL);
 	preempt_enable();

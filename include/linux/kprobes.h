@@ -267,7 +267,7 @@ void unregister_kprobes(struct kprobe **kps, int num);
 int disable_kprobe(struct kprobe *kp);
 int enable_kprobe(struct kprobe *kp);
 
-struct kprobe *get_kprobe(void *addr);
+struct kprobe * __kprobes get_kprobe(void *addr);
 kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset);
@@ -310,8 +310,8 @@ static inline void reset_current_kprobe(void)
 }
 #endif
 
-void kprobe_busy_begin(void);
-void kprobe_busy_end(void);
+void __kprobes kprobe_busy_begin(void);
+void __kprobes kprobe_busy_end(void);
 
 /* What architectures provide. */
 int arch_prepare_kprobe(struct kprobe *p);

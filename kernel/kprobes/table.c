@@ -72,7 +72,7 @@ static __always_inline unsigned long first_slot(const struct probepoint_table *t
  * Return: the &struct kprobe that stands for the probepoint, which is not any
  * user's, or NULL if @addr is not probed.
  */
-struct kprobe __kprobes *get_kprobe(void *addr)
+struct kprobe *get_kprobe(void *addr)
 {
 	/* Pairs with rcu_assign_pointer() in probepoint_table_reserve(). */
 	const struct probepoint_table *t = rcu_dereference_raw(table);

@@ -146,6 +146,7 @@ static enum run_class classify_0f(struct insn *insn)
 	case 0x35:		/* sysexit */
 	case 0x37:		/* getsec */
 	case 0xaa:		/* rsm */
+	case 0x80 ... 0x8f:	/* jcc, with what keeps it from being emulated */
 		return RUN_REFUSE;
 	case 0x01:
 		if (!reg)	/* sgdt, sidt, lgdt, lidt, smsw, lmsw, invlpg */

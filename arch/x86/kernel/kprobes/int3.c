@@ -100,7 +100,7 @@ static __always_inline void pop_frame(struct kprobe_frame *f)
  *
  * Context: disables preemption until kprobe_busy_end().
  */
-void __kprobes kprobe_busy_begin(void)
+void kprobe_busy_begin(void)
 {
 	struct kprobe_frame *f;
 	u32 context;
@@ -121,7 +121,7 @@ void __kprobes kprobe_busy_begin(void)
 /**
  * kprobe_busy_end() - end what kprobe_busy_begin() began
  */
-void __kprobes kprobe_busy_end(void)
+void kprobe_busy_end(void)
 {
 	struct kprobe_frame *f = top_frame();
 

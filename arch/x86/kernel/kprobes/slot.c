@@ -119,6 +119,7 @@ int x86_kprobe_make_slot(struct kprobe *p, bool post)
 	mutex_lock(&text_mutex);
 	text_poke(text, buf, sizeof(buf));
 	mutex_unlock(&text_mutex);
+	perf_event_text_poke(text, NULL, 0, buf, sizeof(buf));
 
 	ai->post = ai->boosted && post;
 	/* Hits see a slot that is complete. */
@@ -191,8 +192,12 @@ int arch_prepare_kprobe(struct kprobe *p)
  */
 void arch_remove_kprobe(struct kprobe *p)
 {
-	if (p->ainsn.insn)
-		free_insn_slot(p->ainsn.insn, 1);
+	kprobe_opcode_t *slot = p->ainsn.insn;
+
+	if (!slot)
+		return;
+	perf_event_text_poke(slot, slot, KPROBE_SLOT_SIZE, NULL, 0);
+	free_insn_slot(slot, 1);
 	p->ainsn.insn = NULL;
 }
 
