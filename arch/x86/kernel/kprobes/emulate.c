@@ -96,9 +96,12 @@ bool read_operand(const struct x86_operand *rm, struct pt_regs *regs,
 		*val = *reg_of(regs, rm->base);
 		return true;
 	}
-	return !get_kernel_nofault(*val,
-		(unsigned long *)(effective_address(rm, regs) +
-				  segment_base(rm->seg)));
+	/* In the breakpoint's context a fault is never waited for. */
+	__get_kernel_nofault(val, effective_address(rm, regs) + segment_base(rm->seg),
+			     unsigned long, fault);
+	return true;
+fault:
+	return false;
 }
 
 static __always_inline bool condition_holds(u8 cc, unsigned long flags)

@@ -231,7 +231,9 @@ static noinline int __kprobes finish_hit(struct kprobe *kp, struct pt_regs *regs
 		run_insn(kp, regs, post);
 		return 1;
 	}
+	/* No handler runs while it is emulated, and memory is read for that. */
 	f->regs = NULL;
+	WRITE_ONCE(f->probe, NULL);
 	run_insn(kp, regs, post);
 	/* It is about to raise an exception where it has been sent to its copy. */
 	if (post && (kp->ainsn.slotless || regs->ip != (unsigned long)kp->ainsn.insn))
