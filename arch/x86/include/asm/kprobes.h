@@ -63,7 +63,8 @@ struct x86_operand {
  * @size: its length in bytes
  * @boostable: nothing is left to do after the copy, so that the slot may end
  *	in a jump instead of a trap
- * @boosted: @insn ends in a jump
+ * @slot_boosted: @insn ends in a jump
+ * @boosted: it is run from @insn, which ends in a jump
  * @post: @insn runs the post_handlers itself before it jumps
  * @slotless: the instruction never runs from a slot
  * @opsize: bytes that an emulated instruction moves
@@ -78,6 +79,7 @@ struct arch_specific_insn {
 	u8 bytes[MAX_INSN_SIZE];
 	u8 size;
 	bool boostable;
+	bool slot_boosted;
 	bool boosted;
 	bool post;
 	bool slotless;

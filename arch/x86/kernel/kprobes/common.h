@@ -22,7 +22,6 @@
 
 /* insn.c */
 int x86_kprobe_decode(struct kprobe *p);
-bool x86_kprobe_on_boundary(unsigned long addr);
 bool x86_insn_has_prefix(struct insn *insn, u8 wanted);
 
 /* emulate.c */

@@ -4,8 +4,9 @@
  *
  * Branches, calls and returns depend on where they are, and pushf, popf, cli
  * and sti on flags that are not as they were while we look. They can't be run
- * from a copy. Some that can are simple enough to be cheaper here: the nops,
- * endbr, push and pop of a register, lea, and mov between registers.
+ * from a copy. Some that can are simple enough to be done here when there are
+ * post_handlers to call, which from a slot costs more: the nops, endbr, push
+ * and pop of a register, lea, and mov between registers.
  *
  * Each function does what the processor would and leaves the instruction
  * pointer at what comes next. Memory is only touched where it can't fault,
@@ -562,7 +563,7 @@ static emulation_t find_emulation(struct kprobe *p, struct insn *insn)
 
 /**
  * x86_kprobe_find_emulation() - see whether an instruction can be done in C
- * @p: the probepoint's kprobe; ainsn.size is set
+ * @p: the probepoint's kprobe; ainsn.size and ainsn.boostable are set
  * @insn: the instruction
  *
  * Return: true if so; @p is then ready for it, but for the slot that it needs
@@ -573,8 +574,8 @@ bool x86_kprobe_find_emulation(struct kprobe *p, struct insn *insn)
 	struct arch_specific_insn *ai = &p->ainsn;
 
 	ai->emulate = find_emulation(p, insn);
-	/* Only what reads memory can fail, and has to fall back on a copy. */
-	ai->slotless = ai->emulate && ai->emulate != do_jmp_rm &&
+	/* What reads memory can fail, and has to fall back on a copy. */
+	ai->slotless = ai->emulate && !ai->boostable && ai->emulate != do_jmp_rm &&
 		       ai->emulate != do_call_rm;
 	return ai->emulate;
 }

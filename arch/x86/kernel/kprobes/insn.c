@@ -8,8 +8,9 @@
  * once a rip-relative displacement has been adjusted; the copy is followed by
  * a jump back ("boosted"). Of the others,
  *
- * - those that use their address (branches, calls) or that are cheaper so
- *   (push, mov between registers, lea, nops) are emulated, see emulate.c;
+ * - those that use their address (branches, calls) are emulated, see emulate.c,
+ *   and so are some that don't (push, mov between registers, lea, nops) while
+ *   there are post_handlers, which is cheaper then;
  * - those that change what the kernel itself stands on (control and debug
  *   registers, MSRs, descriptor tables, port I/O) are stepped with interrupts
  *   off: a trap follows the copy and nothing else runs before it;
@@ -78,22 +79,14 @@ static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
 	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 
-/**
- * x86_kprobe_on_boundary() - tell whether an instruction starts at an address
- * @addr: address of code
- *
- * The function is decoded from its start, so this takes as long as it is.
- *
- * Context: sleeps; takes text_mutex, so that no jump label is seen half
- * patched.
- *
- * Return: true if one does.
+/*
+ * Decode the instruction at @addr, if one starts there: all of the function is
+ * decoded up to it, so this takes as long as that is. text_mutex keeps jump
+ * labels from being seen half patched.
  */
-bool x86_kprobe_on_boundary(unsigned long addr)
+static bool decode_on_boundary(unsigned long addr, struct insn *insn, u8 buf[MAX_INSN_SIZE])
 {
 	unsigned long size, offset, at, end;
-	u8 buf[MAX_INSN_SIZE];
-	struct insn insn;
 
 	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
 		return false;
@@ -102,12 +95,12 @@ bool x86_kprobe_on_boundary(unsigned long addr)
 
 	guard(mutex)(&text_mutex);
 	guard(preempt)();
-	while (at < addr) {
-		if (!decode_original(at, end - at, &insn, buf))
+	for (;; at += insn->length) {
+		if (at > addr || !decode_original(at, end - at, insn, buf))
 			return false;
-		at += insn.length;
+		if (at == addr)
+			return true;
 	}
-	return at == addr;
 }
 
 /**
@@ -317,7 +310,7 @@ static bool sti_is_safe(unsigned long addr)
  *
  * Context: sleeps; takes text_mutex.
  *
- * Return: 0; -EILSEQ if there is no instruction at the address that the
+ * Return: 0; -EILSEQ if no instruction starts at the address, or none that the
  * decoder knows; -EINVAL if it traps by itself; -EOPNOTSUPP if it can't be
  * run elsewhere.
  */
@@ -325,20 +318,14 @@ int x86_kprobe_decode(struct kprobe *p)
 {
 	unsigned long addr = (unsigned long)p->addr;
 	struct arch_specific_insn *ai = &p->ainsn;
-	unsigned long size, offset;
 	struct insn insn;
 
-	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
-		return -EINVAL;
-
-	scoped_guard(mutex, &text_mutex) {
-		guard(preempt)();
-		if (!decode_original(addr, size - offset, &insn, ai->bytes))
-			return -EILSEQ;
-	}
+	if (!decode_on_boundary(addr, &insn, ai->bytes))
+		return -EILSEQ;
 	ai->size = insn.length;
 	p->opcode = ai->bytes[0];
 
+	ai->boostable = classify(&insn) == RUN_BOOST;
 	if (x86_kprobe_find_emulation(p, &insn)) {
 		if (ai->bytes[0] == 0xfb && !sti_is_safe(addr))
 			return -EOPNOTSUPP;
@@ -350,11 +337,7 @@ int x86_kprobe_decode(struct kprobe *p)
 		return -EINVAL;
 	case RUN_REFUSE:
 		return -EOPNOTSUPP;
-	case RUN_BOOST:
-		ai->boostable = true;
-		break;
-	case RUN_STEP:
-		break;
+	default:
+		return 0;
 	}
-	return 0;
 }

@@ -162,8 +162,8 @@ static void __kprobes end_step(struct kprobe_frame *f, struct pt_regs *regs)
 }
 
 /* Call the post_handlers of a probepoint whose instruction has been run. */
-static void __kprobes run_post_handlers(struct kprobe *kp, struct pt_regs *regs,
-					u32 interrupted, u32 context)
+static __always_inline void run_post_handlers(struct kprobe *kp, struct pt_regs *regs,
+					      u32 interrupted, u32 context)
 {
 	struct kprobe_frame *f = top_frame();
 
@@ -205,7 +205,7 @@ static __always_inline void run_insn(struct kprobe *kp, struct pt_regs *regs, bo
 {
 	if (kp->ainsn.emulate)
 		kp->ainsn.emulate(kp, regs);
-	else if (kp->ainsn.boosted)
+	else if (kp->ainsn.slot_boosted)
 		/* Pairs with the release in x86_kprobe_make_slot(). */
 		regs->ip = (unsigned long)READ_ONCE(kp->ainsn.insn);
 	else
@@ -272,7 +272,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 		pop_frame(f);
 		return 1;
 	}
-	if (kp->ainsn.boosted) {
+	if (READ_ONCE(kp->ainsn.boosted)) {
 		/* Pairs with the release in x86_kprobe_make_slot(). */
 		regs->ip = (unsigned long)READ_ONCE(kp->ainsn.insn);
 		pop_frame(f);
@@ -473,7 +473,7 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	if (regs->ip != fault->ip)
 		return;
 	kp = get_kprobe((void *)fault->addr);
-	if (kp != fault->kp || kp->ainsn.emulate)
+	if (kp != fault->kp || (kp->ainsn.emulate && !kp->ainsn.slot_boosted))
 		return;
 	if (fault->slot != (unsigned long)kp->ainsn.insn && fault->offset)
 		return;

@@ -101,7 +101,7 @@ int x86_kprobe_make_slot(struct kprobe *p, bool post)
 	ret = fix_displacement(buf, slot, (unsigned long)p->addr);
 	if (ret)
 		goto free;
-	if (ai->boosted && post) {
+	if (ai->slot_boosted && post) {
 		ret = put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
 				 (unsigned long)kprobe_post_thunk);
 		if (ret < 0)
@@ -110,7 +110,7 @@ int x86_kprobe_make_slot(struct kprobe *p, bool post)
 		memcpy(buf + len, &p, sizeof(p));
 		len += sizeof(p);
 	}
-	if (ai->boosted) {
+	if (ai->slot_boosted) {
 		ret = put_branch(buf + len, JMP32_INSN_OPCODE, slot + len, back);
 		if (ret < 0)
 			goto free;
@@ -121,7 +121,7 @@ int x86_kprobe_make_slot(struct kprobe *p, bool post)
 	mutex_unlock(&text_mutex);
 	perf_event_text_poke(text, NULL, 0, buf, sizeof(buf));
 
-	ai->post = ai->boosted && post;
+	ai->post = ai->slot_boosted && post;
 	/* Hits see a slot that is complete. */
 	smp_store_release(&ai->insn, text);
 	return 0;
@@ -148,8 +148,16 @@ int arch_kprobe_reshape(struct kprobe *p, bool post, kprobe_opcode_t **old)
 	int ret;
 
 	*old = NULL;
-	/* Emulation and stepping call the post_handlers themselves. */
-	if (ai->emulate || !ai->boosted || ai->post == post)
+	if (ai->emulate) {
+		/*
+		 * Post_handlers are cheaper to call after emulation than from
+		 * the slot. A hit may find it either way: both are right.
+		 */
+		WRITE_ONCE(ai->boosted, ai->slot_boosted && !post);
+		return 0;
+	}
+	/* Stepping calls the post_handlers itself. */
+	if (!ai->boosted || ai->post == post)
 		return 0;
 	ret = x86_kprobe_make_slot(p, post);
 	if (ret)
@@ -174,13 +182,12 @@ int arch_prepare_kprobe(struct kprobe *p)
 	scoped_guard(mutex, &text_mutex)
 		if (alternatives_text_reserved(p->addr, p->addr + 1))
 			return -EINVAL;
-	if (!x86_kprobe_on_boundary((unsigned long)p->addr))
-		return -EILSEQ;
 	ret = x86_kprobe_decode(p);
 	if (ret || p->ainsn.slotless)
 		return ret;
 	/* Fixed from here on: a hit must not find it other than the slot is. */
-	p->ainsn.boosted = p->ainsn.boostable && x86_kprobe_boost;
+	p->ainsn.slot_boosted = p->ainsn.boostable && x86_kprobe_boost;
+	p->ainsn.boosted = p->ainsn.slot_boosted;
 	return x86_kprobe_make_slot(p, false);
 }
 
