@@ -7,13 +7,15 @@ VARIANTS := default server debug
 TESTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test shell tree kernel modules check patches clean
+.PHONY: help demo test bench shell tree kernel modules check patches clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
 	@echo 'make test     build every variant ($(VARIANTS)) and run all tests in each'
 	@echo '                VARIANT=debug          in this one only'
 	@echo '                TESTS="basic errors"   these only'
+	@echo 'make bench    what a probe costs, in instructions, against the budget'
+	@echo '                STOCK=1                beside those of the base kernel'
 	@echo 'make shell    a prompt in the guest, with our modules at hand'
 	@echo 'make tree     out/linux: the base kernel with our files in it'
 	@echo 'make kernel   the kernel of a variant, in out/build/VARIANT'
@@ -34,6 +36,13 @@ test: VARIANTS := $(VARIANT)
 endif
 test:
 	@series/test.sh "$(VARIANTS)" $(TESTS)
+
+bench: BENCHED := default,server
+ifeq ($(origin VARIANT),command line)
+bench: BENCHED := $(VARIANT)
+endif
+bench:
+	@STOCK=$(STOCK) series/bench.sh "$(BENCHED)"
 
 shell: modules
 	@series/guest.sh $(VARIANT) -s -H

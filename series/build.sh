@@ -40,7 +40,7 @@ stock-*)
 esac
 
 lock "build-$variant"
-need_packages gcc make bc bison flex libelf-dev libssl-dev perl kmod
+need_packages gcc libc6-dev make bc bison flex libelf-dev perl kmod
 mkdir -p "$build"
 
 kmake()

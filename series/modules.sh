@@ -3,12 +3,17 @@
 #
 # Builds the test modules and the samples against the kernel of a variant, in
 # out/modules/VARIANT, from copies, so that the source directories stay clean.
+#
+#	series/modules.sh VARIANT [MODULE]
+#
+# With a MODULE, only that one of the test modules.
 
 set -euo pipefail
 # shellcheck source=series/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-variant=${1:?usage: series/modules.sh VARIANT}
+variant=${1:?usage: series/modules.sh VARIANT [MODULE]}
+only=${2:-}
 log=$OUT/log/modules-$variant.log
 build=$OUT/build/$variant
 dest=$OUT/modules/$variant
@@ -43,6 +48,7 @@ module_dir()
 }
 
 : >"$log"
-module_dir test_modules $SELFTESTS/test_modules
-module_dir samples samples/kprobes CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m
+module_dir test_modules $SELFTESTS/test_modules ${only:+"KP_ONLY=$only"}
+[ -n "$only" ] ||
+	module_dir samples samples/kprobes CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m
 say "modules for $variant: $(find "$dest" -name '*.ko' 2>/dev/null | wc -l) in ${dest#"$TOP"/}"

@@ -5,7 +5,7 @@
  * with the same; handlers have to be shown the same, too.
  */
 
-#include <asm/cpufeature.h>
+#include <linux/cpufeature.h>
 #include <asm/fpu/api.h>
 #include <asm/processor-flags.h>
 #include <kunit/test.h>

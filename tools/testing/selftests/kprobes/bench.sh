@@ -1,0 +1,192 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What a probe costs: boots kernels in QEMU so that the time-stamp counter
+# counts instructions, has test_modules/kp_bench.ko measure in them, and prints
+# a table. The same kernel gives the same numbers every time.
+#
+# There is one CPU, but for one more boot that counts the interrupts sent to
+# others while probes come and go. A kernel that chooses its preemption model at
+# boot is measured with the two most different ones.
+
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+
+usage()
+{
+	cat <<EOT
+usage: ${0##*/} [-o DIR] BUILD[:MODULES]...
+  BUILD    where a kernel was built (O=); the last part of it is its name
+  MODULES  where test_modules/kp_bench.ko was built for it, in test_modules/,
+           default: here
+  -o DIR   where to leave the logs of the consoles, default BUILD
+EOT
+}
+
+logs=
+while getopts o:h opt; do
+	case $opt in
+	o) logs=$OPTARG ;;
+	h) usage && exit 0 ;;
+	*) usage >&2 && exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || { usage >&2 && exit 2; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+
+# By column and key: what the module printed
+declare -A figure
+columns=()
+over=0
+
+# guest_script FILE...: for the guest, to read these files of the module
+guest_script()
+{
+	cat <<EOT
+set -eu
+# of a kernel that has jump optimisation, breakpoints are to be measured too
+optimization=/proc/sys/debug/kprobes-optimization
+[ ! -w \$optimization ] || echo 0 >\$optimization
+insmod test_modules/kp_bench.ko
+for file in $*; do
+	cat /sys/kernel/debug/kp_bench/\$file
+done
+rmmod kp_bench
+EOT
+}
+
+# measure COLUMN BUILD MODULES CPUS APPEND FILE...
+measure()
+{
+	local column=$1 build=$2 modules=$3 cpus=$4 append=$5 key value
+	shift 5
+
+	printf '== %s: %s CPU, measuring %s\n' "$column" "$cpus" "$*"
+	guest_script "$@" >"$work/guest.sh"
+	ACCEL=tcg,thread=single QEMU_ARGS="-icount shift=0,sleep=off" SMP=$cpus \
+		APPEND="nokaslr $append" "$here/vmtest.sh" -b "$build" -m "$modules" \
+		-n "bench-$column" -o "${logs:-$build}" -c "$work/guest.sh" \
+		>"$work/figures" || {
+		cat "$work/figures"
+		exit 1
+	}
+	while read -r key value; do
+		figure[$column:$cpus:$key]=$value
+	done <"$work/figures"
+}
+
+measure_build()
+{
+	local build=$1 modules=$2 name=${1##*/} model column
+
+	models=('')
+	! grep -q '^CONFIG_PREEMPT_DYNAMIC=y' "$build/.config" || models=(full none)
+	for model in "${models[@]}"; do
+		column=$name${model:+,$model}
+		columns+=("$column")
+		measure "$column" "$build" "$modules" 1 "${model:+preempt=$model}" hits changes
+		measure "$column" "$build" "$modules" 4 "${model:+preempt=$model}" changes
+	done
+}
+
+# cells KEY: one line of figures, marked where they are above $budget
+cells()
+{
+	local column value mark
+
+	for column in "${columns[@]}"; do
+		value=${figure[$column:$1]:--}
+		mark=' '
+		if [ -n "$budget" ] && [[ $column != stock-* ]] && [[ $value =~ ([0-9]+)\( ]] &&
+			[ "${BASH_REMATCH[1]}" -gt "$budget" ]; then
+			mark='*'
+			over=$((over + 1))
+		fi
+		printf '  %16s%s' "$value" "$mark"
+	done
+	printf '\n'
+}
+
+# head TITLE
+head_line()
+{
+	local column
+
+	printf '\n%-42s %6s' "$1" budget
+	for column in "${columns[@]}"; do
+		printf '  %16s ' "$column"
+	done
+	printf '\n'
+}
+
+# row BUDGET KEY LABEL
+row()
+{
+	local budget=$1
+
+	printf '%-42s %6s' "$3" "${budget:--}"
+	cells "$2"
+}
+
+# time_row KEY LABEL: of a thousand probes, shown for one
+time_row()
+{
+	local budget='' column key=$1 n ipis
+
+	for column in "${columns[@]}"; do
+		[[ ${figure[$column:$key]:-} =~ ^([0-9]+)\(([0-9]+)\)$ ]] || continue
+		n=${BASH_REMATCH[1]} ipis=${BASH_REMATCH[2]}
+		figure[$column:$key]=$(printf '%d.%03d(%d)' $((n / 1000000)) \
+			$((n / 1000 % 1000)) "$ipis")
+	done
+	printf '%-42s %6s' "$2" -
+	cells "$key"
+}
+
+for arg; do
+	build=$(realpath "${arg%%:*}")
+	modules=$here
+	[[ $arg != *:* ]] || modules=$(realpath "${arg#*:}")
+	measure_build "$build" "$modules"
+done
+
+head_line "Instructions of one hit (traps)"
+row 245 1:pre_boost "add %rsi,%rdi: pre_handler"
+row 310 1:post_boost "  and post_handler"
+row 245 1:pre_boost_among_1 "  pre_handler, 1 other probe registered"
+row 245 1:pre_boost_among_100 "  100 others"
+row 245 1:pre_boost_among_10000 "  10,000 others"
+row '' 1:pre_boost_each "  mean over all the 10,000"
+row 235 1:pre_nop "nop: pre_handler"
+row '' 1:post_nop "  and post_handler"
+row 235 1:pre_jmp "jmp: pre_handler"
+row '' 1:post_jmp "  and post_handler"
+row 235 1:pre_je "je: pre_handler"
+row '' 1:post_je "  and post_handler"
+row 235 1:pre_push "push %rbp: pre_handler"
+row '' 1:post_push "  and post_handler"
+row '' 1:pre_step "str %eax (stepped): pre_handler"
+row '' 1:post_step "  and post_handler"
+
+head_line "Thousand instructions for a probe (IPIs)"
+time_row 1:register_singly "1,000 registered one by one"
+time_row 1:register_batch "  as a batch"
+time_row 1:register_last_batch "  as a batch, after 9,000 others"
+time_row 1:unregister_singly "1,000 unregistered one by one"
+time_row 1:unregister_batch "  as a batch"
+time_row 4:register_singly "4 CPUs: 1,000 registered one by one"
+time_row 4:register_batch "  as a batch"
+time_row 4:unregister_singly "  1,000 unregistered one by one"
+time_row 4:unregister_batch "  as a batch"
+
+cat <<EOT
+
+An instruction counts as a nanosecond, and a wait as what it lasts. IPIs are
+those of all the 1,000 probes.
+EOT
+[ "$over" -eq 0 ] || printf '%d figures, marked *, are above the budget.\n' "$over"

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Exceptions: an instruction raises the same, probed or not, and a handler may raise
+# them. Copies boosted, stepped, and emulated instructions that have to run a copy.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+# shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
+. "$(dirname "$0")/functions-modes.sh"
+
+# The oopses that the kernel prints name the probed instruction, and nothing dies of them.
+# They taint the kernel and end lockdep's work, so they are only had in a guest that is
+# there for the tests, or if FAULTS_OOPS=1 in the environment asks for them.
+oops=0
+[ ! -e /vmtest.conf ] || [ -e /proc/lockdep ] || oops=1
+oops=${FAULTS_OOPS:-$oops}
+
+oopses_are_right() {
+	dmesg | awk '
+		/kp_faults: oops at/ { at = $(NF - 1); n++; seen = 0; next }
+		n && !seen && / RIP: / {
+			seen = 1
+			if (index($0, ":" at " "))
+				right++
+			else
+				print "# " $0 ", not at " at
+		}
+		END { exit !(n && n == right) }'
+}
+
+after_mode() {
+	if [ "$oops" -eq 1 ]; then
+		check "oopses, $1" oopses_are_right
+	else
+		ktap_test_skip "oopses, $1"
+	fi
+}
+
+setup_modes
+case $(uname -m) in
+x86_64)
+	;;
+*)
+	ktap_skip_all "the instructions are those of x86_64"
+	exit "$KSFT_SKIP"
+	;;
+esac
+if [ "$oops" -eq 1 ]; then
+	echo "kprobes-selftest: expect Oops|BUG: unable to handle|general protection fault" >/dev/kmsg
+fi
+run_in_modes 1 kp_faults "oops=$oops" -- kprobes_faults kprobes_fault_handlers kprobes_paging
+ktap_finished

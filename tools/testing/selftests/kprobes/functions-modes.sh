@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# Sourced after functions.sh by the topic scripts that run their suites more than once:
+# with copies of instructions boosted, and stepped.
+
+BOOST=/sys/module/kprobes/parameters/boost
+BOOST_WAS=
+
+# shellcheck disable=SC2317 # called by the trap
+restore_boost() {
+	restored=$?
+	[ -z "$BOOST_WAS" ] || echo "$BOOST_WAS" >$BOOST
+	return $restored
+}
+
+# setup_modes: as setup. Where it is not known how to have copies stepped, what follows
+# runs in one mode only.
+setup_modes() {
+	setup
+	[ ! -w $BOOST ] || BOOST_WAS=$(cat $BOOST)
+	trap 'restore_boost; at_exit' EXIT
+}
+
+# modes: those that there are
+modes() {
+	if [ -n "$BOOST_WAS" ]; then
+		echo boosted stepped
+	else
+		uname -m
+	fi
+}
+
+# set_mode MODE: of what is registered from now on
+set_mode() {
+	case $1 in
+	boosted) echo 1 >$BOOST ;;
+	stepped) echo 0 >$BOOST ;;
+	esac
+}
+
+# report_mode MODE SUITE...: as report_suites, with the mode in the name of each case
+report_mode() {
+	mode=$1
+	shift
+	for suite; do
+		mv "$TMP/$suite.results" "$TMP/$suite.$mode.results"
+		report_suites "$suite.$mode"
+	done
+}
+
+# run_in_modes EXTRA MODULE [PARAM=VALUE...] -- SUITE...
+# Loads, reports and unloads in each mode. EXTRA is how many results the script's function
+# after_mode MODE adds to those of each mode.
+run_in_modes() {
+	extra=$1
+	topic_module=$2
+	shift
+	suites=$(suites_of "$@")
+	planned=
+	for mode in $(modes); do
+		set_mode "$mode"
+		load_suites "$@"
+		unload "$topic_module"
+		# shellcheck disable=SC2086 # words
+		cases=$(count_cases $suites) || exit "$KSFT_FAIL"
+		if [ -z "$planned" ]; then
+			# Every mode has the same cases.
+			planned=$(((cases + extra + 1) * $(modes | wc -w)))
+			ktap_set_plan $planned
+		fi
+		# shellcheck disable=SC2086
+		report_mode "$mode" $suites
+		[ "$extra" -eq 0 ] || after_mode "$mode"
+		check "list is empty after rmmod $topic_module, $mode" list_is_empty
+	done
+}
+
+suites_of() {
+	while [ "$1" != -- ]; do
+		shift
+	done
+	shift
+	echo "$@"
+}

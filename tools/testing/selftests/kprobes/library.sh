@@ -1,0 +1,177 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Library functions probed at every instruction, all at once, while their own tests run:
+# the tests say what they say without probes, and nobody says anything else.
+#
+# LIBRARY_TESTS="MODULE..." in the environment runs only these tests.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+params=/sys/module/kp_library/parameters
+
+# Of a kernel that checks everything, which is many times slower, every sixth function.
+step=1
+[ ! -e /proc/lockdep ] || step=6
+
+# What each test exercises; with a number after it, only so many bytes of it are probed,
+# where a test is in the rest for too long. Of all others it is the first 300, for finding
+# the instructions of a large function takes long. Not every kernel has all of these functions, and which of
+# them may be probed is the kernel's business too.
+functions="
+	strlen strnlen strcmp strncmp strcasecmp strncasecmp strchr strchrnul strnchr strrchr
+	strstr strnstr strspn strcspn strpbrk strsep strcpy strncpy strcat strncat strlcat
+	sized_strscpy memchr memchr_inv memcmp memscan memset16 strim skip_spaces strreplace
+	string_get_size string_unescape string_escape_mem
+	sort sort_r list_sort merge
+	crc32_body:40 crc32_le_base crc32_be_base __crc32c_le_base
+	sha256_update sha256_final sha256_transform_blocks
+	rb_insert_color rb_erase __rb_insert_augmented __rb_erase_color rb_next rb_prev rb_first
+	rb_last rb_replace_node rb_first_postorder rb_next_postorder
+	xa_load xa_get_order xa_destroy xa_erase xa_delete_node xas_find_conflict xa_store_range
+	xas_split __xas_prev __xas_next xa_extract xas_create_range
+	vsnprintf number format_decode hex_string put_dec put_dec_full8 put_dec_trunc8
+	mac_address_string ip4_addr_string ip6_compressed_string uuid_string bitmap_string
+	bitmap_list_string vsscanf simple_strtoull simple_strtoul simple_strtol _parse_integer_limit
+	hex_to_bin hex_dump_to_buffer
+	__bitmap_and __bitmap_andnot __bitmap_or __bitmap_xor __bitmap_complement __bitmap_equal:20
+	__bitmap_subset __bitmap_intersects __bitmap_replace __bitmap_shift_left
+	__bitmap_shift_right bitmap_parse bitmap_parselist bitmap_cut bitmap_remap
+	bitmap_find_next_zero_area_off bitmap_to_arr32 bitmap_from_arr32
+	full_name_hash hashlen_string siphash_1u64 siphash_2u64 siphash_3u64 siphash_4u64
+	siphash_1u32 siphash_3u32 __siphash_unaligned __siphash_aligned __hsiphash_unaligned
+	hsiphash_1u32 hsiphash_2u32 hsiphash_3u32 hsiphash_4u32"
+
+# The modules that have tests, with parameters that keep those short which can be long.
+tests=${LIBRARY_TESTS:-"string_kunit string_helpers_kunit test_sort test_list_sort crc32test \
+	rbtree_test test_printf test_scanf test_hexdump test_bitmap test_hash \
+	siphash_kunit"}
+
+parameters_of() {
+	case $1 in
+	rbtree_test) echo nnodes=20 perf_loops=20 check_loops=10 ;;
+	esac
+}
+
+have_module() {
+	grep -q "/$(echo "$1" | tr _ '.')\.ko" "/lib/modules/$(uname -r)/modules.dep" 2>/dev/null
+}
+
+# run_tests NAME: all tests; what they logged is in $TMP/NAME, how long each took in
+# $TMP/NAME.times
+run_tests() {
+	marker="kp_library: $1 $$"
+	: >"$TMP/$1.times"
+	echo "$marker begins" >/dev/kmsg
+	for test in $tests; do
+		have_module "$test" || continue
+		begin=$(cut -d' ' -f1 /proc/uptime)
+		status=0
+		# shellcheck disable=SC2046 # words
+		modprobe "$test" $(parameters_of "$test") 2>/dev/null || status=$?
+		# The test of rbtree never stays loaded.
+		rmmod "$test" 2>/dev/null || :
+		echo "$test: modprobe gives $status" >/dev/kmsg
+		echo "$test $begin $(cut -d' ' -f1 /proc/uptime)" >>"$TMP/$1.times"
+	done
+	echo "$marker ends" >/dev/kmsg
+	# Times are never the same; other numbers only where they count something.
+	dmesg | sed -n "/$marker begins/,/$marker ends/p" |
+		sed -e 's/^\[[^]]*\] *//' -e "s/^$marker/&/" -e 's/ in [0-9]* nsec//' |
+		grep -v -e '\.speed: ' -e 'should be marked slow' -e 'hrtimer: interrupt took' -e '^clocksource: ' -e '^tsc: ' \
+			-e "$marker" |
+		sed -e '/pass\|fail\|^ *ok\|not ok\|modprobe gives/!s/0x[0-9a-f]*\|[0-9][0-9]*/N/g' \
+			>"$TMP/$1"
+	grep -q . "$TMP/$1"
+}
+
+passes() {
+	! grep -i -e '^ *not ok' -e 'fail:[1-9]' -e 'failed [1-9]' -e 'BUG at' "$TMP/$1" |
+		sed 's/^/# /' | grep .
+}
+
+uptime_cs() {
+	cut -d' ' -f1 /proc/uptime | tr -d .
+}
+
+probe_functions() {
+	echo 0 >"$TMP/absent"
+	began=$(uptime_cs)
+	nr=0
+	for function in $functions; do
+		nr=$((nr + 1))
+		[ $((nr % step)) -eq 0 ] || continue
+		case $function in
+		*:*) echo "${function%:*} ${function#*:}" >"$TMP/function" ;;
+		*) echo "$function 300" >"$TMP/function" ;;
+		esac
+		cat "$TMP/function" >$params/add 2>/dev/null || echo "$function" >>"$TMP/absent"
+	done
+	found=$(uptime_cs)
+	echo 1 >$params/register || return 1
+	ktap_print_msg "found in $((found - began))0 ms, registered in $(($(uptime_cs) - found))0 ms"
+	sed 's/^/# /' $params/summary
+	ktap_print_msg "not there, or not to be probed: $(tail -n +2 "$TMP/absent" | tr '\n' ' ')"
+	[ "$(summary functions)" -ge $((60 / step)) ] &&
+		[ "$(summary probes)" -ge $((3000 / step)) ] &&
+		equal "wrong errno" "$(summary wrong_errno)" 0
+}
+
+summary() {
+	sed -n "s/^$1 //p" $params/summary
+}
+
+list_has_all() {
+	equal "lines in list" "$(grep -c . $KPROBES/list)" "$(summary probes)"
+}
+
+says_the_same() {
+	cmp -s "$TMP/bare" "$TMP/probed" && return
+	diff "$TMP/bare" "$TMP/probed" | grep '^[+-]' | head -n 30 | sed 's/^/# /'
+	return 1
+}
+
+# What the module computes, and what is known of it.
+own_is_right() {
+	equal "what the module computes" "$(cat $params/own)" "$(cat <<-EOF
+		sha256 328de8f1895f8bb09f6e6b4c2012ef2b2a6f067cd002794b750aa040a6f6d8bd
+		crc32 cbf43926 fc891918 e3069283
+		xarray 0 wrong
+	EOF
+	)"
+}
+
+counts_are_right() {
+	awk 'NR == FNR { bare[$1] = $3 - $2; next }
+		{ printf "# %s: %.1f s, %.1f s without probes\n", $1, $3 - $2, bare[$1] }' \
+		"$TMP/bare.times" "$TMP/probed.times"
+	sed 's/^/# /' $params/summary
+	equal "probes whose post_handler was called wrongly" "$(summary wrong_post)" 0 &&
+		[ "$(summary functions_hit)" -ge $(($(summary functions) / 2)) ] &&
+		[ "$(summary hits)" -ge 10000 ]
+}
+
+setup
+if ! have_module test_sort || ! have_module rbtree_test; then
+	ktap_skip_all "the library's tests are needed as modules, CONFIG_TEST_SORT and others"
+	exit "$KSFT_SKIP"
+fi
+ktap_set_plan 12
+load kp_library
+check "tests without probes" run_tests bare
+check "they pass" passes bare
+check "what is known comes out" own_is_right
+check "functions probed at every instruction" probe_functions
+check "list has all of them" list_has_all
+check "tests with probes" run_tests probed
+check "they pass, probed" passes probed
+check "they say the same" says_the_same
+check "what is known comes out, probed" own_is_right
+echo 1 >$params/remove
+check "counts are right" counts_are_right
+check "list is empty" list_is_empty
+unload kp_library
+check "list is empty after rmmod kp_library" list_is_empty
+ktap_finished

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Stack traces from handlers, and from interrupts that come while a probed instruction
+# runs: the probed function and its callers are there. Copies boosted, stepped, and
+# emulated instructions.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+# shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
+. "$(dirname "$0")/functions-modes.sh"
+
+# What the handlers let dump_stack() print: of each trace the probed function, which may
+# be shown by its registers, and its callers, none of them as a guess ("?").
+dumps_are_right() {
+	dmesg | awk '
+		/kp_stacks: dumps begin/ { on = 1; n = 0; right = 0; next }
+		/kp_stacks: dumps end/ { on = 0; next }
+		!on || / \? / { next }
+		/Call Trace:/ { n++; seen = 0 }
+		/[ :]kp_stacks_probed\+0x/ { seen = seen < 1 ? 1 : seen }
+		/ kp_stacks_inner\+0x/ { seen = seen == 1 ? 2 : 9 }
+		/ kp_stacks_outer\+0x/ { if (seen == 2) right++; seen = 9 }
+		END {
+			print "# " n " traces, " right " of them right"
+			exit !(n == 4 && right == 4)
+		}'
+}
+
+# They come while a copy runs, but not while one is stepped.
+interrupts_came() {
+	! grep -q 'ok .* kp_stacks_in_interrupt # SKIP' "$TMP/kprobes_stacks.$1.results" ||
+		[ "$1" = stepped ]
+}
+
+after_mode() {
+	check "interrupts in slots, $1" interrupts_came "$1"
+	check "dump_stack in handlers, $1" dumps_are_right
+}
+
+setup_modes
+case $(uname -m) in
+x86_64)
+	;;
+*)
+	ktap_skip_all "the probed function is one of x86_64"
+	exit "$KSFT_SKIP"
+	;;
+esac
+run_in_modes 2 kp_stacks -- kprobes_stacks
+ktap_finished

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a probe costs, in units of the time-stamp counter. Under QEMU's -icount
+ * shift=0 these are instructions; see bench.sh, which makes a table of what is
+ * printed here, one figure to a line.
+ *
+ * debugfs kp_bench/hits	a hit, less what the same call costs without
+ * debugfs kp_bench/changes	registering and unregistering
+ *
+ * Reading them does the work. There should be nobody else's probes meanwhile.
+ */
+
+#include <linux/cleanup.h>
+#include <linux/debugfs.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <asm/desc.h>
+#include <asm/hardirq.h>
+#include <asm/ibt.h>
+#include <asm/msr.h>
+#include <asm/trapnr.h>
+#include "kp_bench.h"
+
+#define KP_CALLS	1000
+#define KP_OTHERS	(KP_BENCH_ROWS * KP_BENCH_ROW)
+#define KP_BATCH	1000
+/* Of each instruction in a row but the ENDBR. */
+#define KP_INSN_SIZE	2
+
+/* What the calls of one measurement cost at least, and at most. */
+struct kp_cost {
+	u64 least;
+	u64 most;
+};
+
+/* One reader at a time: all that follows is there once. */
+static DEFINE_MUTEX(kp_mutex);
+
+static struct kprobe kp_measured;
+static struct kprobe *kp_others;
+static struct kprobe **kp_other;
+/* What calling a row costs when nothing in it is probed. */
+static u64 kp_bare[KP_BENCH_ROWS];
+
+/* The only work of the handlers. */
+static unsigned long kp_hits, kp_posts;
+
+static int kp_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	kp_hits++;
+	return 0;
+}
+
+static void kp_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	kp_posts++;
+}
+
+/* Without interrupts, so that there is nothing to measure but the call. */
+static noinline u64 kp_call(void (*fn)(void))
+{
+	unsigned long flags;
+	u64 start, end;
+
+	local_irq_save(flags);
+	start = rdtsc();
+	fn();
+	end = rdtsc();
+	local_irq_restore(flags);
+	return end - start;
+}
+
+static struct kp_cost kp_calls(void (*fn)(void))
+{
+	struct kp_cost cost = { .least = U64_MAX };
+	int i;
+
+	/* The first call may find more to do than the others. */
+	kp_call(fn);
+	for (i = 0; i < KP_CALLS; i++) {
+		u64 one = kp_call(fn);
+
+		cost.least = min(cost.least, one);
+		cost.most = max(cost.most, one);
+	}
+	return cost;
+}
+
+/*
+ * Counting traps: an IDT that leads to the kernel's handlers by way of ours.
+ */
+
+static gate_desc kp_idt[IDT_ENTRIES] __page_aligned_bss;
+unsigned int kp_bench_traps;
+unsigned long kp_bench_real_debug, kp_bench_real_int3;
+
+static unsigned long kp_redirect(int vector, void (*to)(void))
+{
+	gate_desc *gate = &kp_idt[vector];
+	unsigned long real = gate_offset(gate), addr = (unsigned long)to;
+
+	gate->offset_low = (u16)addr;
+	gate->offset_middle = (u16)(addr >> 16);
+	gate->offset_high = (u32)(addr >> 32);
+	return real;
+}
+
+static unsigned int kp_count_traps(void (*fn)(void))
+{
+	struct desc_ptr ours = { .size = sizeof(kp_idt) - 1, .address = (unsigned long)kp_idt };
+	struct desc_ptr idt;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	store_idt(&idt);
+	memcpy(kp_idt, (void *)idt.address, idt.size + 1);
+	kp_bench_real_debug = kp_redirect(X86_TRAP_DB, kp_bench_debug);
+	kp_bench_real_int3 = kp_redirect(X86_TRAP_BP, kp_bench_int3);
+	kp_bench_traps = 0;
+	load_idt(&ours);
+	fn();
+	load_idt(&idt);
+	local_irq_restore(flags);
+	return kp_bench_traps;
+}
+
+/*
+ * Timing changes.
+ */
+
+/* Interrupts that CPUs sent to have something called elsewhere. */
+static unsigned int kp_ipis(void)
+{
+	unsigned int sum = 0;
+#ifdef CONFIG_SMP
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		sum += per_cpu(irq_stat, cpu).irq_call_count;
+#endif
+	return sum;
+}
+
+static u64 kp_start;
+static unsigned int kp_ipis_before;
+
+static void kp_begin(void)
+{
+	kp_ipis_before = kp_ipis();
+	kp_start = rdtsc();
+}
+
+/* A line: what it is of, time, interrupts. */
+static void kp_end(struct seq_file *m, const char *name)
+{
+	u64 end = rdtsc();
+
+	seq_printf(m, "%s %llu(%u)\n", name, end - kp_start, kp_ipis() - kp_ipis_before);
+	cond_resched();
+}
+
+/*
+ * debugfs kp_bench/hits
+ */
+
+/* Not every kernel lets a probe be used again without. */
+static void kp_init(struct kprobe *p, void *addr, bool post)
+{
+	memset(p, 0, sizeof(*p));
+	p->addr = addr;
+	p->pre_handler = kp_pre;
+	p->post_handler = post ? kp_post : NULL;
+}
+
+static void *kp_first_insn(void (*fn)(void))
+{
+	return (void *)fn + ENDBR_INSN_SIZE;
+}
+
+/* A line: what it is of, instructions (as a range where they differ), traps. */
+static int kp_hit(struct seq_file *m, const char *name, void (*fn)(void), bool post)
+{
+	struct kp_cost bare = kp_calls(fn), hit;
+	struct kprobe *p = &kp_measured;
+	unsigned int traps;
+	int err;
+
+	kp_init(p, kp_first_insn(fn), post);
+	err = register_kprobe(p);
+	if (err)
+		return err;
+	kp_hits = 0;
+	kp_posts = 0;
+	hit = kp_calls(fn);
+	traps = kp_count_traps(fn);
+	unregister_kprobe(p);
+
+	/* kp_calls() calls once more, and so does kp_count_traps(). */
+	if (kp_hits != KP_CALLS + 2 || kp_posts != (post ? KP_CALLS + 2 : 0)) {
+		pr_err("kp_bench: %s: %lu hits, %lu post_handlers for %d calls\n", name, kp_hits,
+		       kp_posts, KP_CALLS + 2);
+		return -EIO;
+	}
+
+	seq_printf(m, "%s %llu", name, hit.least - bare.least);
+	if (hit.most != hit.least)
+		seq_printf(m, "-%llu", hit.most - bare.least);
+	seq_printf(m, "(%u)\n", traps);
+	return 0;
+}
+
+static void kp_init_other(int i)
+{
+	void *row = kp_first_insn(kp_bench_rows[i / KP_BENCH_ROW]);
+
+	kp_init(kp_other[i], row + i % KP_BENCH_ROW * KP_INSN_SIZE, false);
+}
+
+static int kp_register_others(int from, int to)
+{
+	int i;
+
+	for (i = from; i < to; i++)
+		kp_init_other(i);
+	return register_kprobes(kp_other + from, to - from);
+}
+
+/* With many probes, the cost of one may depend on where it is: see all of them. */
+static int kp_hits_of_others(struct seq_file *m)
+{
+	u64 sum = 0;
+	int i;
+
+	kp_hits = 0;
+	for (i = 0; i < KP_BENCH_ROWS; i++)
+		sum += kp_call(kp_bench_rows[i]) - kp_bare[i];
+	if (kp_hits != KP_OTHERS)
+		return -EIO;
+	seq_printf(m, "pre_boost_each %llu.%llu\n", sum / KP_OTHERS, sum * 10 / KP_OTHERS % 10);
+	return 0;
+}
+
+static int kp_hits_among_others(struct seq_file *m)
+{
+	int i, err;
+
+	for (i = 0; i < KP_BENCH_ROWS; i++) {
+		kp_call(kp_bench_rows[i]);
+		kp_bare[i] = kp_call(kp_bench_rows[i]);
+	}
+
+	err = kp_register_others(0, 1);
+	if (err)
+		return err;
+	err = kp_hit(m, "pre_boost_among_1", kp_bench_add, false) ?: kp_register_others(1, 100);
+	if (err) {
+		unregister_kprobe(kp_other[0]);
+		return err;
+	}
+	err = kp_hit(m, "pre_boost_among_100", kp_bench_add, false) ?:
+	      kp_register_others(100, KP_OTHERS - KP_BATCH);
+	if (err) {
+		unregister_kprobes(kp_other, 100);
+		return err;
+	}
+	kp_begin();
+	err = kp_register_others(KP_OTHERS - KP_BATCH, KP_OTHERS);
+	if (err) {
+		unregister_kprobes(kp_other, KP_OTHERS - KP_BATCH);
+		return err;
+	}
+	kp_end(m, "register_last_batch");
+	err = kp_hit(m, "pre_boost_among_10000", kp_bench_add, false) ?:
+	      kp_hits_of_others(m);
+	unregister_kprobes(kp_other, KP_OTHERS);
+	return err;
+}
+
+static int kp_bench_hits_show(struct seq_file *m, void *unused)
+{
+	guard(mutex)(&kp_mutex);
+	return kp_hit(m, "pre_boost", kp_bench_add, false) ?:
+	       kp_hit(m, "post_boost", kp_bench_add, true) ?:
+	       kp_hit(m, "pre_push", kp_bench_push, false) ?:
+	       kp_hit(m, "post_push", kp_bench_push, true) ?:
+	       kp_hit(m, "pre_nop", kp_bench_nop, false) ?:
+	       kp_hit(m, "post_nop", kp_bench_nop, true) ?:
+	       kp_hit(m, "pre_jmp", kp_bench_jmp, false) ?:
+	       kp_hit(m, "post_jmp", kp_bench_jmp, true) ?:
+	       kp_hit(m, "pre_je", kp_bench_je, false) ?:
+	       kp_hit(m, "post_je", kp_bench_je, true) ?:
+	       kp_hit(m, "pre_step", kp_bench_str, false) ?:
+	       kp_hit(m, "post_step", kp_bench_str, true) ?:
+	       kp_hits_among_others(m);
+}
+DEFINE_SHOW_ATTRIBUTE(kp_bench_hits);
+
+/*
+ * debugfs kp_bench/changes
+ */
+
+static int kp_singly(struct seq_file *m)
+{
+	int i, done, err = 0;
+
+	for (i = 0; i < KP_BATCH; i++)
+		kp_init_other(i);
+	kp_begin();
+	for (done = 0; done < KP_BATCH && !err; done++)
+		err = register_kprobe(kp_other[done]);
+	if (err) {
+		unregister_kprobes(kp_other, done - 1);
+		return err;
+	}
+	kp_end(m, "register_singly");
+
+	kp_begin();
+	for (i = 0; i < KP_BATCH; i++)
+		unregister_kprobe(kp_other[i]);
+	kp_end(m, "unregister_singly");
+	return 0;
+}
+
+static int kp_batch(struct seq_file *m)
+{
+	int err;
+
+	kp_begin();
+	err = kp_register_others(0, KP_BATCH);
+	if (err)
+		return err;
+	kp_end(m, "register_batch");
+
+	kp_begin();
+	unregister_kprobes(kp_other, KP_BATCH);
+	kp_end(m, "unregister_batch");
+	return 0;
+}
+
+static int kp_bench_changes_show(struct seq_file *m, void *unused)
+{
+	int err;
+
+	guard(mutex)(&kp_mutex);
+	/* Once before, for what only the first time costs. */
+	err = kp_register_others(0, KP_BATCH);
+	if (err)
+		return err;
+	unregister_kprobes(kp_other, KP_BATCH);
+	return kp_singly(m) ?: kp_batch(m);
+}
+DEFINE_SHOW_ATTRIBUTE(kp_bench_changes);
+
+static struct dentry *kp_dir;
+
+static int __init kp_bench_init(void)
+{
+	int i;
+
+	kp_others = kvcalloc(KP_OTHERS, sizeof(*kp_others), GFP_KERNEL);
+	kp_other = kvcalloc(KP_OTHERS, sizeof(*kp_other), GFP_KERNEL);
+	if (!kp_others || !kp_other) {
+		kvfree(kp_others);
+		kvfree(kp_other);
+		return -ENOMEM;
+	}
+	for (i = 0; i < KP_OTHERS; i++)
+		kp_other[i] = &kp_others[i];
+
+	kp_dir = debugfs_create_dir("kp_bench", NULL);
+	debugfs_create_file("hits", 0400, kp_dir, NULL, &kp_bench_hits_fops);
+	debugfs_create_file("changes", 0400, kp_dir, NULL, &kp_bench_changes_fops);
+	return 0;
+}
+module_init(kp_bench_init);
+
+static void __exit kp_bench_exit(void)
+{
+	debugfs_remove(kp_dir);
+	kvfree(kp_other);
+	kvfree(kp_others);
+}
+module_exit(kp_bench_exit);
+
+MODULE_DESCRIPTION("What a kernel probe costs");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_FAULTS_H
+#define KP_FAULTS_H
+
+/* Instructions that raise exceptions, as their C and their assembly see them. */
+
+/* Where a case came out. */
+#define KP_NOWHERE	0
+#define KP_WENT_ON	1	/* the instruction was run, and the next one */
+#define KP_FIXED_UP	2	/* it was not; this is where the fix-up goes */
+
+/* How a case is to be treated. */
+#define KP_NO_EXTABLE	0x01	/* no fix-up: die notifiers are called */
+#define KP_MAY_FAULT	0x02	/* not every processor raises the exception */
+#define KP_X87		0x04	/* within kernel_fpu_begin() */
+#define KP_OOPS		0x08	/* is among those whose oops is looked at */
+
+#ifndef __ASSEMBLY__
+
+#include <kunit/test.h>
+#include <linux/types.h>
+
+/* Offsets are from kp_faults_text, and from the start of the names. */
+struct kp_fault_case {
+	u32 start;
+	u32 probed;
+	u32 next;
+	u32 fixup;
+	u32 name;
+	u16 trap;
+	u16 flags;
+} __packed;
+
+extern const struct kp_fault_case kp_faults[];
+extern const u32 kp_faults_nr;
+extern const char kp_faults_names[];
+extern u8 kp_faults_outcome;
+extern u64 kp_faults_edge;
+void kp_faults_text(void);
+
+/*
+ * Accesses with a fix-up, and the offset of the one instruction that does it: load
+ * returns what it read or -EFAULT, store 0 or -EFAULT, add what there was before, move
+ * the number of bytes that were not copied.
+ */
+long kp_user_load(const void __user *from);
+extern const u32 kp_user_load_insn;
+long kp_user_store(void __user *to, long value);
+extern const u32 kp_user_store_insn;
+long kp_user_add(void __user *to, long value);
+extern const u32 kp_user_add_insn;
+long kp_user_move(void __user *to, const void *from, long bytes);
+extern const u32 kp_user_move_insn;
+long kp_kernel_load(const void *from);
+extern const u32 kp_kernel_load_insn;
+
+/* Return their argument plus one; on the way of the second is an int3 that is nobody's. */
+long kp_plain(long arg);
+extern const u32 kp_plain_insn;
+long kp_foreign_int3(long arg);
+/* Of its nop before, its add before, the int3, and the add after it. */
+enum { KP_FOREIGN_NOP, KP_FOREIGN_BEFORE, KP_FOREIGN_INT3, KP_FOREIGN_AFTER, KP_FOREIGN_NR };
+extern const u32 kp_foreign_insn[KP_FOREIGN_NR];
+
+extern struct kunit_suite kp_faulty_suite;
+extern struct kunit_suite kp_paging_suite;
+
+#endif
+#endif

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite: the stack as handlers, and interrupts that come while a probed
+ * instruction runs, see it.
+ *
+ * A trace from a handler begins with what the probe needed. Then come the probed
+ * function and its callers, and these have to be what a trace shows that the function
+ * takes by calling somebody.
+ */
+
+#include <asm/irq_regs.h>
+#include <asm/trapnr.h>
+#include <kunit/test.h>
+#include <linux/hrtimer.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/printk.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+#include "kp_stacks.h"
+
+#define KP_DEPTH	64
+#define KP_BAD		((const long *)-4096L)
+
+struct kp_trace {
+	unsigned int nr;
+	unsigned long entry[KP_DEPTH];
+};
+
+static struct {
+	struct kprobe kp;
+	/* What the chain of calls looks like from within. */
+	struct kp_trace callee;
+	struct kp_trace pre;
+	struct kp_trace post;
+	struct kp_trace fault;
+	int hits;
+	bool dump;
+} kp;
+
+static const long kp_good = 77;
+
+static void kp_save(struct kp_trace *trace)
+{
+	trace->nr = stack_trace_save(trace->entry, KP_DEPTH, 0);
+}
+
+NOKPROBE_SYMBOL(kp_save);
+
+void kp_stacks_callee(void)
+{
+	kp_save(&kp.callee);
+}
+
+/* From one place each, so that return addresses are the same every time. */
+static noinline long kp_stacks_inner(const long *from)
+{
+	long ret = kp_stacks_probed(from);
+
+	barrier();
+	return ret;
+}
+
+static noinline long kp_stacks_outer(const long *from)
+{
+	long ret = kp_stacks_inner(from);
+
+	barrier();
+	return ret;
+}
+
+static int kp_stacks_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	kp.hits++;
+	if (kp.dump)
+		dump_stack();
+	kp_save(&kp.pre);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_stacks_pre);
+
+static void kp_stacks_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	if (kp.dump)
+		dump_stack();
+	kp_save(&kp.post);
+}
+
+NOKPROBE_SYMBOL(kp_stacks_post);
+
+static int kp_stacks_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	if (kp.dump)
+		dump_stack();
+	kp_save(&kp.fault);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_stacks_fault);
+
+static unsigned long kp_insn(int insn)
+{
+	return (unsigned long)kp_stacks_probed + kp_stacks_insn[insn];
+}
+
+/* Index of the first entry in [@start, @end), or the number of entries. */
+static unsigned int kp_find(const struct kp_trace *trace, unsigned long start, unsigned long end)
+{
+	unsigned int i;
+
+	for (i = 0; i < trace->nr; i++)
+		if (trace->entry[i] >= start && trace->entry[i] < end)
+			break;
+	return i;
+}
+
+static unsigned int kp_find_probed(const struct kp_trace *trace)
+{
+	return kp_find(trace, kp_insn(0), kp_insn(KP_SIZE));
+}
+
+static void kp_show(struct kunit *test, const char *what, const struct kp_trace *trace)
+{
+	unsigned int i;
+
+	for (i = 0; i < trace->nr; i++)
+		kunit_info(test, "%s: %2u %pS\n", what, i, (void *)trace->entry[i]);
+}
+
+/* From entry @i of one and @j of the other on, to the end, they have to be the same. */
+static bool kp_tails_differ(struct kunit *test, const char *what, const struct kp_trace *trace,
+			    unsigned int i, const struct kp_trace *wanted, unsigned int j)
+{
+	bool differ = trace->nr - i != wanted->nr - j;
+
+	for (; !differ && i < trace->nr; i++, j++)
+		differ = trace->entry[i] != wanted->entry[j];
+	if (!differ)
+		return false;
+	KUNIT_FAIL(test, "%s: callers differ\n", what);
+	kp_show(test, what, trace);
+	kp_show(test, "wanted", wanted);
+	return true;
+}
+
+/*
+ * @trace has to show the probed function at @ip, and then what the callee has shown.
+ * 0 as @ip: the function has returned, there are only its callers.
+ */
+static bool kp_trace_is_wrong(struct kunit *test, int insn, const char *handler,
+			      const struct kp_trace *trace, unsigned long ip)
+{
+	unsigned int at = kp_find_probed(trace), wanted = kp_find_probed(&kp.callee);
+	char what[32];
+
+	snprintf(what, sizeof(what), "instruction %d, %s", insn, handler);
+	if (!ip) {
+		if (at != trace->nr) {
+			KUNIT_FAIL(test, "%s: a function that has returned\n", what);
+			kp_show(test, what, trace);
+			return true;
+		}
+		at = kp_find(trace, kp.callee.entry[wanted + 1], kp.callee.entry[wanted + 1] + 1);
+		return kp_tails_differ(test, what, trace, at, &kp.callee, wanted + 1);
+	}
+	if (at == trace->nr || trace->entry[at] != ip) {
+		KUNIT_FAIL(test, "%s: no %pS\n", what, (void *)ip);
+		kp_show(test, what, trace);
+		return true;
+	}
+	return kp_tails_differ(test, what, trace, at + 1, &kp.callee, wanted + 1);
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister, unregister_kprobe, struct kprobe *);
+
+static void kp_register(struct kunit *test, unsigned long addr, bool post)
+{
+	memset(&kp, 0, sizeof(kp));
+	kp.kp.addr = (kprobe_opcode_t *)addr;
+	kp.kp.pre_handler = kp_stacks_pre;
+	if (post)
+		kp.kp.post_handler = kp_stacks_post;
+	kp.kp.fault_handler = kp_stacks_fault;
+	KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&kp.kp), 0, "probing %pS", (void *)addr);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, &kp.kp), 0);
+}
+
+/*
+ * With frame pointers a function is only seen from the moment that it has set up its own;
+ * its caller is missing before that.
+ */
+static bool kp_has_frame(int insn)
+{
+	return IS_ENABLED(CONFIG_UNWINDER_ORC) || (insn > KP_MOV_RBP && insn < KP_POP_RBP);
+}
+
+/* Where a post_handler of @insn sees the function. */
+static unsigned long kp_after(int insn)
+{
+	if (insn == KP_RET)
+		return 0;
+	return kp_insn(insn + 1);
+}
+
+static void kp_every_instruction(struct kunit *test, bool post)
+{
+	int insn;
+
+	for (insn = 0; insn < KP_INSNS; insn++) {
+		if (!kp_has_frame(insn) || (post && !kp_has_frame(insn + 1)))
+			continue;
+		kp_register(test, kp_insn(insn), post);
+		KUNIT_EXPECT_EQ(test, kp_stacks_outer(&kp_good), kp_good);
+		KUNIT_ASSERT_EQ(test, kp.hits, 1);
+		KUNIT_ASSERT_LT(test, kp_find_probed(&kp.callee), kp.callee.nr);
+		kp_trace_is_wrong(test, insn, "pre", &kp.pre, kp_insn(insn));
+		/* After a call the called function comes first, then where it will return to. */
+		if (post)
+			kp_trace_is_wrong(test, insn, "post", &kp.post, kp_after(insn));
+		kunit_release_action(test, kp_unregister, &kp.kp);
+	}
+}
+
+static void kp_stacks_in_pre(struct kunit *test)
+{
+	kp_every_instruction(test, false);
+}
+
+static void kp_stacks_in_post(struct kunit *test)
+{
+	kp_every_instruction(test, true);
+}
+
+/* What the callee has shown is from the first call, in which nothing fails. */
+static void kp_stacks_in_fault(struct kunit *test)
+{
+	const long *from;
+	int post, bad;
+	long got;
+
+	for (post = 0; post < 2; post++) {
+		kp_register(test, kp_insn(KP_LOAD), post);
+		for (bad = 0; bad < 2; bad++) {
+			from = bad ? KP_BAD : &kp_good;
+			/* No call of its own for either. */
+			OPTIMIZER_HIDE_VAR(from);
+			OPTIMIZER_HIDE_VAR(bad);
+			KUNIT_EXPECT_EQ(test, kp.fault.nr, 0);
+			got = kp_stacks_outer(from);
+			KUNIT_EXPECT_EQ(test, got, bad ? -EFAULT : kp_good);
+		}
+		KUNIT_EXPECT_EQ(test, kp.hits, 2);
+		KUNIT_ASSERT_GT(test, kp.fault.nr, 0);
+		kp_trace_is_wrong(test, KP_LOAD, "pre", &kp.pre, kp_insn(KP_LOAD));
+		kp_trace_is_wrong(test, KP_LOAD, "fault", &kp.fault, kp_insn(KP_LOAD));
+		kunit_release_action(test, kp_unregister, &kp.kp);
+	}
+}
+
+/* For the script, which looks at what is in the log. */
+static void kp_stacks_dumps(struct kunit *test)
+{
+	kp_register(test, kp_insn(KP_LOAD), true);
+	kp.dump = true;
+	pr_info("kp_stacks: dumps begin\n");
+	KUNIT_EXPECT_EQ(test, kp_stacks_outer(&kp_good), kp_good);
+	KUNIT_EXPECT_EQ(test, kp_stacks_outer(KP_BAD), -EFAULT);
+	pr_info("kp_stacks: dumps end\n");
+}
+
+/*
+ * Interrupts while the copy of an instruction runs.
+ */
+
+#define KP_FILL		(256 * 1024)
+#define KP_SAMPLES	20
+#define KP_PERIOD	(200 * NSEC_PER_USEC)
+
+static struct {
+	struct hrtimer timer;
+	void *memory;
+	struct kp_trace now;
+	struct kp_trace sample[KP_SAMPLES];
+	unsigned int in_slot;
+	unsigned int elsewhere;
+} kp_timer;
+
+static bool kp_within(unsigned long addr, unsigned long start, unsigned long size)
+{
+	return addr - start < size;
+}
+
+/* Filling, but not by the instruction that is at the probed address. */
+static bool kp_is_in_slot(struct pt_regs *regs)
+{
+	return regs && !user_mode(regs) &&
+		kp_within(regs->di, (unsigned long)kp_timer.memory, KP_FILL) &&
+		kp_within(regs->cx, 1, KP_FILL) &&
+		!kp_within(regs->ip, (unsigned long)kp_stacks_fill,
+			   kp_stacks_fill_insn[KP_FILL_SIZE]);
+}
+
+static enum hrtimer_restart kp_timer_function(struct hrtimer *timer)
+{
+	if (!kp_is_in_slot(get_irq_regs()))
+		kp_timer.elsewhere++;
+	else if (kp_timer.in_slot < KP_SAMPLES)
+		kp_save(&kp_timer.sample[kp_timer.in_slot++]);
+	hrtimer_forward_now(timer, ns_to_ktime(KP_PERIOD));
+	return HRTIMER_RESTART;
+}
+
+static void kp_timer_stop(void *unused)
+{
+	hrtimer_cancel(&kp_timer.timer);
+	vfree(kp_timer.memory);
+}
+
+static noinline void kp_fill_inner(void)
+{
+	kp_stacks_fill(kp_timer.memory, KP_FILL);
+	barrier();
+}
+
+static noinline void kp_fill_outer(void)
+{
+	kp_fill_inner();
+	barrier();
+}
+
+static void kp_stacks_in_interrupt(struct kunit *test)
+{
+	unsigned long start = (unsigned long)kp_stacks_fill;
+	unsigned long probed = start + kp_stacks_fill_insn[KP_FILL_STOS];
+	unsigned long timeout = jiffies + 3 * HZ;
+	unsigned int i, at, wanted, boosted;
+	int calls = 0;
+
+	memset(&kp_timer, 0, sizeof(kp_timer));
+	kp_timer.memory = vmalloc(KP_FILL);
+	KUNIT_ASSERT_NOT_NULL(test, kp_timer.memory);
+	hrtimer_init(&kp_timer.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	kp_timer.timer.function = kp_timer_function;
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_timer_stop, NULL), 0);
+	kp_register(test, probed, false);
+	/* The timer is to interrupt us. */
+	migrate_disable();
+	hrtimer_start(&kp_timer.timer, ns_to_ktime(KP_PERIOD), HRTIMER_MODE_REL_PINNED_HARD);
+	while (READ_ONCE(kp_timer.in_slot) < KP_SAMPLES && time_before(jiffies, timeout)) {
+		kp_fill_outer();
+		calls++;
+		cond_resched();
+	}
+	hrtimer_cancel(&kp_timer.timer);
+	migrate_enable();
+	boosted = kp_timer.in_slot;
+	kunit_info(test, "%u interrupts in the slot, %u elsewhere, %d calls\n", boosted,
+		   kp_timer.elsewhere, calls);
+	KUNIT_EXPECT_EQ(test, kp.hits, calls);
+	if (!boosted)
+		kunit_skip(test, "no interrupt comes while a copy is stepped");
+
+	wanted = kp_find(&kp.pre, start, start + kp_stacks_fill_insn[KP_FILL_SIZE]);
+	KUNIT_ASSERT_LT(test, wanted, kp.pre.nr);
+	for (i = 0; i < boosted; i++) {
+		at = kp_find(&kp_timer.sample[i], start, start + kp_stacks_fill_insn[KP_FILL_SIZE]);
+		if (at == kp_timer.sample[i].nr || kp_timer.sample[i].entry[at] != probed) {
+			KUNIT_FAIL(test, "no %pS\n", (void *)probed);
+			kp_show(test, "interrupt", &kp_timer.sample[i]);
+			break;
+		}
+		if (kp_tails_differ(test, "interrupt", &kp_timer.sample[i], at + 1, &kp.pre,
+				    wanted + 1))
+			break;
+	}
+}
+
+static struct kunit_case kp_stacks_cases[] = {
+	KUNIT_CASE(kp_stacks_in_pre),
+	KUNIT_CASE(kp_stacks_in_post),
+	KUNIT_CASE(kp_stacks_in_fault),
+	KUNIT_CASE(kp_stacks_dumps),
+	KUNIT_CASE_SLOW(kp_stacks_in_interrupt),
+	{}
+};
+
+static struct kunit_suite kp_stacks_suite = {
+	.name = "kprobes_stacks",
+	.test_cases = kp_stacks_cases,
+};
+
+kunit_test_suite(kp_stacks_suite);
+
+MODULE_DESCRIPTION("KUnit suite: stack traces under kprobes");
+MODULE_LICENSE("GPL");
