@@ -48,7 +48,8 @@ x86_64)
 	;;
 esac
 if [ "$oops" -eq 1 ]; then
-	echo "kprobes-selftest: expect Oops|BUG: unable to handle|general protection fault" >/dev/kmsg
+	oops_texts="Oops|BUG: unable to handle|general protection fault"
+	echo "kprobes-selftest: expect $oops_texts" >/dev/kmsg
 fi
 run_in_modes 1 kp_faults "oops=$oops" -- kprobes_faults kprobes_fault_handlers kprobes_paging
 ktap_finished

@@ -18,8 +18,8 @@ step=1
 
 # What each test exercises; with a number after it, only so many bytes of it are probed,
 # where a test is in the rest for too long. Of all others it is the first 300, for finding
-# the instructions of a large function takes long. Not every kernel has all of these functions, and which of
-# them may be probed is the kernel's business too.
+# the instructions of a large function takes long. Not every kernel has all of these, and
+# which of them may be probed is the kernel's business too.
 functions="
 	strlen strnlen strcmp strncmp strcasecmp strncasecmp strchr strchrnul strnchr strrchr
 	strstr strnstr strspn strcspn strpbrk strsep strcpy strncpy strcat strncat strlcat
@@ -79,11 +79,11 @@ run_tests() {
 	echo "$marker ends" >/dev/kmsg
 	# Times are never the same; other numbers only where they count something.
 	dmesg | sed -n "/$marker begins/,/$marker ends/p" |
-		sed -e 's/^\[[^]]*\] *//' -e "s/^$marker/&/" -e 's/ in [0-9]* nsec//' |
-		grep -v -e '\.speed: ' -e 'should be marked slow' -e 'hrtimer: interrupt took' -e '^clocksource: ' -e '^tsc: ' \
-			-e "$marker" |
-		sed -e '/pass\|fail\|^ *ok\|not ok\|modprobe gives/!s/0x[0-9a-f]*\|[0-9][0-9]*/N/g' \
-			>"$TMP/$1"
+		sed -e 's/^\[[^]]*\] *//' -e 's/ in [0-9]* nsec//' |
+		grep -v -e '\.speed: ' -e 'should be marked slow' -e 'hrtimer: interrupt took' \
+			-e '^clocksource: ' -e '^tsc: ' -e "$marker" |
+		sed -e '/pass\|fail\|^ *ok\|not ok\|modprobe gives/!{' \
+			-e 's/0x[0-9a-f]*\|[0-9][0-9]*/N/g' -e '}' >"$TMP/$1"
 	grep -q . "$TMP/$1"
 }
 
@@ -111,7 +111,8 @@ probe_functions() {
 	done
 	found=$(uptime_cs)
 	echo 1 >$params/register || return 1
-	ktap_print_msg "found in $((found - began))0 ms, registered in $(($(uptime_cs) - found))0 ms"
+	registered=$(uptime_cs)
+	ktap_print_msg "found in $((found - began))0 ms, registered in $((registered - found))0 ms"
 	sed 's/^/# /' $params/summary
 	ktap_print_msg "not there, or not to be probed: $(tail -n +2 "$TMP/absent" | tr '\n' ' ')"
 	[ "$(summary functions)" -ge $((60 / step)) ] &&

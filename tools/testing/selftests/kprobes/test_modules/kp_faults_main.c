@@ -115,7 +115,9 @@ static int kp_faults_notify(struct notifier_block *nb, unsigned long val, void *
 {
 	struct die_args *args = data;
 
-	if ((kp.oopses ? val != DIE_OOPS : val != DIE_GPF && val != DIE_TRAP) || user_mode(args->regs) || current != kp.task ||
+	if (kp.oopses ? val != DIE_OOPS : val != DIE_GPF && val != DIE_TRAP)
+		return NOTIFY_DONE;
+	if (user_mode(args->regs) || current != kp.task ||
 	    !(kp.fault->flags & KP_NO_EXTABLE) || kp.out->notifier.times > 2)
 		return NOTIFY_DONE;
 	kp_tell(&kp.out->notifier, args->regs, args->trapnr);
