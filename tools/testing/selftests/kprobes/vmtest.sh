@@ -117,8 +117,7 @@ select_tests()
 	fi
 	for test; do
 		test=${test%.sh}.sh
-		grep -qxF "$test" <<<"$all" ||
-			die "no '$test' in the Makefile's TEST_PROGS, only:" "$(paste -sd' ' <<<"$all")"
+		grep -qxF "$test" <<<"$all" || die "no '$test' in the Makefile's TEST_PROGS:" "$all"
 		printf '%s\n' "$test"
 	done
 }
