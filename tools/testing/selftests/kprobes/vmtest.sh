@@ -169,7 +169,9 @@ start_guest()
 {
 	local append args
 	append="console=ttyS0 panic=-1 oops=panic softlockup_panic=1 watchdog_thresh=30"
-	append+=" rcupdate.rcu_cpu_stall_timeout=90 kunit.stats_enabled=0 ${APPEND:-}"
+	append+=" rcupdate.rcu_cpu_stall_timeout=90 kunit.stats_enabled=0"
+	# A busy host may let no tick through while the kernel looks for one.
+	append+=" no_timer_check ${APPEND:-}"
 	args=(
 		-accel "$ACCEL" -cpu "${CPU:-max}" -smp "$SMP" -m "$MEM"
 		-nodefaults -no-user-config -display none -no-reboot

@@ -7,6 +7,9 @@
 #include "kp_api.h"
 
 #ifdef CONFIG_X86_64
+#include <asm/apic.h>
+#include <asm/nmi.h>
+
 /* Each instruction of a function probed: every handler knows where it is. */
 static void kp_handlers_addresses(struct kunit *test)
 {
@@ -393,8 +396,126 @@ static void kp_handlers_contexts(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe->preemptible);
 }
 
+#ifdef CONFIG_X86_64
+
+/* What the tests of contexts that come over a running handler share. */
+static struct {
+	struct irq_work work;
+	struct tasklet_struct tasklet;
+	int cpu_of_nmi;		/* the one that waits for its NMI, or -1 */
+	bool running;		/* the handler has not returned yet */
+	bool irqs_on;		/* interrupts could come over it */
+	int over_handler;	/* how many did */
+} kp_over;
+
+static void kp_over_tasklet(struct tasklet_struct *tasklet)
+{
+	kp_over.over_handler += READ_ONCE(kp_over.running);
+	kp_target_other(1);
+}
+
+static void kp_over_irq(struct irq_work *work)
+{
+	kp_over.over_handler += READ_ONCE(kp_over.running);
+	kp_target_other(1);
+	tasklet_schedule(&kp_over.tasklet);
+}
+
+static void kp_over_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	int i;
+
+	WRITE_ONCE(kp_over.running, true);
+	kp_over.irqs_on = !irqs_disabled();
+	irq_work_queue(&kp_over.work);
+	/* A stepped probe's post_handler waits in vain. */
+	for (i = 0; i < 1000 && READ_ONCE(kp_over.over_handler) < 2; i++)
+		cpu_relax();
+	kp_target_other(1);
+	to_kp_probe(kp)->post++;
+	WRITE_ONCE(kp_over.running, false);
+}
+
+/* A hard interrupt, and a softirq, over a handler have hits of their own. */
+static void kp_handlers_interrupted(struct kunit *test)
+{
+	struct kp_probe *outer = kp_new(test, kp_x86_sum_addr(KP_SUM_XOR));
+	struct kp_probe *other = kp_new(test, kp_target_other);
+
+	kp_over.work = IRQ_WORK_INIT_HARD(kp_over_irq);
+	tasklet_setup(&kp_over.tasklet, kp_over_tasklet);
+	kp_over.over_handler = 0;
+	outer->kp.post_handler = kp_over_post;
+	KUNIT_ASSERT_EQ(test, kp_register(test, other), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, outer), 0);
+
+	KUNIT_EXPECT_EQ(test, kp_x86_sum(40, 2), 42);
+	irq_work_sync(&kp_over.work);
+	tasklet_kill(&kp_over.tasklet);
+	KUNIT_EXPECT_EQ(test, outer->post, 1);
+	KUNIT_EXPECT_EQ(test, kp_over.over_handler, kp_over.irqs_on ? 2 : 0);
+	KUNIT_EXPECT_EQ(test, other->pre, 2);
+	KUNIT_EXPECT_EQ(test, other->kp.nmissed, 1);
+	KUNIT_EXPECT_EQ(test, outer->kp.nmissed, 0);
+}
+
+static int kp_over_nmi(unsigned int type, struct pt_regs *regs)
+{
+	if (READ_ONCE(kp_over.cpu_of_nmi) != smp_processor_id())
+		return NMI_DONE;
+	kp_over.over_handler += READ_ONCE(kp_over.running);
+	kp_target_other(1);
+	WRITE_ONCE(kp_over.cpu_of_nmi, -1);
+	return NMI_HANDLED;
+}
+
+static int kp_over_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	int i;
+
+	WRITE_ONCE(kp_over.running, true);
+	WRITE_ONCE(kp_over.cpu_of_nmi, smp_processor_id());
+	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
+	for (i = 0; i < 1000000 && READ_ONCE(kp_over.cpu_of_nmi) >= 0; i++)
+		cpu_relax();
+	kp_target_other(1);
+	to_kp_probe(kp)->pre++;
+	WRITE_ONCE(kp_over.running, false);
+	return 0;
+}
+
+/* So has an NMI. */
+static void kp_handlers_nmi(struct kunit *test)
+{
+	struct kp_probe *outer = kp_new(test, kp_target);
+	struct kp_probe *other = kp_new(test, kp_target_other);
+	int i;
+
+	kp_over.over_handler = 0;
+	kp_over.cpu_of_nmi = -1;
+	outer->kp.pre_handler = kp_over_pre;
+	other->kp.post_handler = kp_count_post;
+	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, kp_over_nmi, 0, "kp_api"), 0);
+	if (!kp_register(test, other) && !kp_register(test, outer)) {
+		for (i = 1; i <= 10; i++) {
+			KUNIT_EXPECT_EQ(test, kp_target(1), 2);
+			KUNIT_EXPECT_EQ(test, kp_over.over_handler, i);
+			KUNIT_EXPECT_EQ(test, other->pre, i);
+			KUNIT_EXPECT_EQ(test, other->post, i);
+			KUNIT_EXPECT_EQ(test, other->kp.nmissed, i);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, outer->pre, 10);
+	KUNIT_EXPECT_EQ(test, outer->kp.nmissed, 0);
+	unregister_nmi_handler(NMI_LOCAL, "kp_api");
+}
+
+#endif /* CONFIG_X86_64 */
+
 static struct kunit_case kp_handlers_cases[] = {
 #ifdef CONFIG_X86_64
+	KUNIT_CASE(kp_handlers_interrupted),
+	KUNIT_CASE(kp_handlers_nmi),
 	KUNIT_CASE(kp_handlers_addresses),
 	KUNIT_CASE(kp_handlers_return),
 	KUNIT_CASE(kp_handlers_change_registers),
