@@ -356,7 +356,7 @@ kprobe_call_pre_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe 
 	struct kprobe **pos = rcu_dereference_raw(kp->set)->probes;
 	struct kprobe *p;
 
-	while ((p = *pos++)) {
+	for (; (p = *pos); pos++) {
 		WRITE_ONCE(*running, p);
 		if (p->pre_handler(p, regs))
 			return true;
@@ -381,7 +381,7 @@ kprobe_call_post_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe
 	struct kprobe **pos = set->probes + set->post;
 	struct kprobe *p;
 
-	while ((p = *pos++)) {
+	for (; (p = *pos); pos++) {
 		WRITE_ONCE(*running, p);
 		p->post_handler(p, regs, 0);
 	}

@@ -105,41 +105,6 @@ fault:
 	return false;
 }
 
-static __always_inline bool condition_holds(u8 cc, unsigned long flags)
-{
-	bool of = flags & X86_EFLAGS_OF, sf = flags & X86_EFLAGS_SF;
-	bool cf = flags & X86_EFLAGS_CF, zf = flags & X86_EFLAGS_ZF;
-	bool holds;
-
-	switch (cc >> 1) {
-	case 0:
-		holds = of;
-		break;
-	case 1:
-		holds = cf;
-		break;
-	case 2:
-		holds = zf;
-		break;
-	case 3:
-		holds = cf || zf;
-		break;
-	case 4:
-		holds = sf;
-		break;
-	case 5:
-		holds = flags & X86_EFLAGS_PF;
-		break;
-	case 6:
-		holds = sf != of;
-		break;
-	default:
-		holds = zf || sf != of;
-		break;
-	}
-	return holds ^ (cc & 1);
-}
-
 /*
  * The emulations.
  */
@@ -165,8 +130,9 @@ static int __kprobes do_call(struct kprobe *p, struct pt_regs *regs)
 
 static int __kprobes do_jcc(struct kprobe *p, struct pt_regs *regs)
 {
-	regs->ip = condition_holds(p->ainsn.cc, regs->flags) ? p->ainsn.imm
-							     : next_ip(p);
+	unsigned long next = next_ip(p);
+
+	int3_emulate_jcc(regs, p->ainsn.cc, next, p->ainsn.imm - next);
 	return 1;
 }
 
