@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	for (cpu = 0; cpu < cpus; cpu++) {
 		fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
 		if (fd < 0)
-			return errno == EINVAL || errno == ENOSYS ? 4 : 2;
+			return errno == EINVAL ? 4 : 2;
 		page[cpu] = mmap(NULL, (DATA_PAGES + 1) * page_size, PROT_READ | PROT_WRITE,
 				 MAP_SHARED, fd, 0);
 		if (page[cpu] == MAP_FAILED)
