@@ -324,7 +324,6 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
 void arch_kprobes_sync(void);
 int arch_kprobe_reshape(struct kprobe *p, bool post, kprobe_opcode_t **old);
-void arch_kprobe_gone(struct kprobe *p);
 
 /* What architectures call. */
 bool kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trapnr);

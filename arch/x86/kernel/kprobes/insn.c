@@ -29,8 +29,6 @@
 #include <linux/memory.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include <asm/alternative.h>
-#include <asm/ibt.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
@@ -318,6 +316,7 @@ int x86_kprobe_decode(struct kprobe *p)
 {
 	unsigned long addr = (unsigned long)p->addr;
 	struct arch_specific_insn *ai = &p->ainsn;
+	enum run_class class;
 	struct insn insn;
 
 	if (!decode_on_boundary(addr, &insn, ai->bytes))
@@ -325,14 +324,15 @@ int x86_kprobe_decode(struct kprobe *p)
 	ai->size = insn.length;
 	p->opcode = ai->bytes[0];
 
-	ai->boostable = classify(&insn) == RUN_BOOST;
+	class = classify(&insn);
+	ai->boostable = class == RUN_BOOST;
 	if (x86_kprobe_find_emulation(p, &insn)) {
 		if (ai->bytes[0] == 0xfb && !sti_is_safe(addr))
 			return -EOPNOTSUPP;
 		return 0;
 	}
 
-	switch (classify(&insn)) {
+	switch (class) {
 	case RUN_TRAPS:
 		return -EINVAL;
 	case RUN_REFUSE:
