@@ -55,43 +55,6 @@ int __init arch_init_kprobes(void)
 	return 0;
 }
 
-static __always_inline u32 this_context(void)
-{
-	return preempt_count() & KPROBE_CONTEXT_MASK;
-}
-
-static __always_inline struct kprobe_frame *top_frame(void)
-{
-	return __this_cpu_read(kprobe_frames.top);
-}
-
-/* Must handlers not run, because of @f, in what was @interrupted for them? */
-static __always_inline bool must_miss(const struct kprobe_frame *f, u32 interrupted)
-{
-	return unlikely(f->context == interrupted || f->level >= KPROBE_MAX_DEPTH);
-}
-
-/*
- * Take a frame for handlers that run in @context. It is taken before it is
- * filled, and is no context's until it is: an NMI in between takes the next
- * one and gives it back.
- */
-static __always_inline void push_frame(struct kprobe_frame *f, u32 context)
-{
-	__this_cpu_write(kprobe_frames.top, f);
-	barrier();
-	WRITE_ONCE(f->context, context);
-}
-
-/* What is taken next is to be nobody's until it is filled. */
-static __always_inline void pop_frame(struct kprobe_frame *f)
-{
-	WRITE_ONCE(f->context, KPROBE_CONTEXT_NONE);
-	WRITE_ONCE(f->probe, NULL);
-	barrier();
-	__this_cpu_write(kprobe_frames.top, f - 1);
-}
-
 /**
  * kprobe_busy_begin() - have hits in this context counted as missed
  *
@@ -106,10 +69,10 @@ void kprobe_busy_begin(void)
 	u32 context;
 
 	preempt_disable_notrace();
-	context = this_context();
-	f = top_frame();
-	if (!must_miss(f, context)) {
-		push_frame(++f, context);
+	context = kprobe_context();
+	f = kprobe_top_frame();
+	if (!kprobe_must_miss(f, context)) {
+		kprobe_push_frame(++f, context);
 		f->regs = NULL;
 		f->busy = 0;
 		f->probe = &kprobe_busy;
@@ -123,10 +86,10 @@ void kprobe_busy_begin(void)
  */
 void kprobe_busy_end(void)
 {
-	struct kprobe_frame *f = top_frame();
+	struct kprobe_frame *f = kprobe_top_frame();
 
 	if (f->probe == &kprobe_busy && !--f->busy)
-		pop_frame(f);
+		kprobe_pop_frame(f);
 	preempt_enable_notrace();
 }
 
@@ -136,7 +99,7 @@ void kprobe_busy_end(void)
  */
 static void __kprobes begin_step(struct kprobe *kp, struct pt_regs *regs, bool run_post)
 {
-	struct kprobe_frame *f = top_frame() + 1;
+	struct kprobe_frame *f = kprobe_top_frame() + 1;
 
 	/* Handlers, and what they hit, can't nest as deep as that. */
 	if (unlikely(f > this_cpu_ptr(&kprobe_frames.frame[KPROBE_NR_FRAMES])))
@@ -158,28 +121,13 @@ static void __kprobes end_step(struct kprobe_frame *f, struct pt_regs *regs)
 {
 	regs->flags |= f->flags;
 	f->stepping = false;
-	pop_frame(f);
-}
-
-/* Call the post_handlers of a probepoint whose instruction has been run. */
-static __always_inline void run_post_handlers(struct kprobe *kp, struct pt_regs *regs,
-					      u32 interrupted, u32 context)
-{
-	struct kprobe_frame *f = top_frame();
-
-	/* A hit that a handler made; counted as missed when it happened. */
-	if (must_miss(f, interrupted))
-		return;
-	push_frame(++f, context);
-	f->regs = NULL;
-	kprobe_call_post_handlers(kp, regs, &f->probe);
-	pop_frame(f);
+	kprobe_pop_frame(f);
 }
 
 /* Is it the trap at the end of a step? */
 static noinline int __kprobes step_trap(struct pt_regs *regs)
 {
-	struct kprobe_frame *f = top_frame();
+	struct kprobe_frame *f = kprobe_top_frame();
 	struct kprobe *kp;
 	bool run_post;
 	u32 context;
@@ -194,8 +142,8 @@ static noinline int __kprobes step_trap(struct pt_regs *regs)
 	regs->ip = (unsigned long)kp->addr + kp->ainsn.size;
 	end_step(f, regs);
 	if (run_post) {
-		context = this_context();
-		run_post_handlers(kp, regs, context - KPROBE_CONTEXT_INT3, context);
+		context = kprobe_context();
+		kprobe_run_post_handlers(kp, regs, context - KPROBE_CONTEXT_INT3, context);
 	}
 	return 1;
 }
@@ -223,11 +171,11 @@ static noinline int __kprobes missed(struct kprobe *kp, struct pt_regs *regs)
 /* The rest of a hit that is stepped, or emulated and has post_handlers. */
 static noinline int __kprobes finish_hit(struct kprobe *kp, struct pt_regs *regs)
 {
-	struct kprobe_frame *f = top_frame();
+	struct kprobe_frame *f = kprobe_top_frame();
 	bool post = READ_ONCE(kp->post_handler);
 
 	if (!kp->ainsn.emulate) {
-		pop_frame(f);
+		kprobe_pop_frame(f);
 		run_insn(kp, regs, post);
 		return 1;
 	}
@@ -238,7 +186,7 @@ static noinline int __kprobes finish_hit(struct kprobe *kp, struct pt_regs *regs
 	/* It is about to raise an exception where it has been sent to its copy. */
 	if (post && (kp->ainsn.slotless || regs->ip != (unsigned long)kp->ainsn.insn))
 		kprobe_call_post_handlers(kp, regs, &f->probe);
-	pop_frame(f);
+	kprobe_pop_frame(f);
 	return 1;
 }
 
@@ -261,25 +209,25 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	if (unlikely(!kp))
 		return step_trap(regs);
 
-	context = this_context();
-	f = top_frame();
-	if (must_miss(f, context - KPROBE_CONTEXT_INT3))
+	context = kprobe_context();
+	f = kprobe_top_frame();
+	if (kprobe_must_miss(f, context - KPROBE_CONTEXT_INT3))
 		return missed(kp, regs);
 
-	push_frame(++f, context);
+	kprobe_push_frame(++f, context);
 	f->regs = regs;
 	if (unlikely(kprobe_call_pre_handlers(kp, regs, &f->probe))) {
-		pop_frame(f);
+		kprobe_pop_frame(f);
 		return 1;
 	}
 	if (READ_ONCE(kp->ainsn.boosted)) {
 		/* Pairs with the release in x86_kprobe_make_slot(). */
 		regs->ip = (unsigned long)READ_ONCE(kp->ainsn.insn);
-		pop_frame(f);
+		kprobe_pop_frame(f);
 		return 1;
 	}
 	if (kp->ainsn.emulate && !READ_ONCE(kp->post_handler)) {
-		pop_frame(f);
+		kprobe_pop_frame(f);
 		return kp->ainsn.emulate(kp, regs);
 	}
 	return finish_hit(kp, regs);
@@ -308,8 +256,8 @@ asmlinkage __visible void __kprobes kprobe_slot_post(struct pt_regs *regs)
 	regs->ip = next;
 
 	preempt_disable_notrace();
-	context = this_context();
-	run_post_handlers(kp, regs, context, context);
+	context = kprobe_context();
+	kprobe_run_post_handlers(kp, regs, context, context);
 	preempt_enable_notrace();
 
 	if (unlikely(regs->ip != next))
@@ -375,7 +323,7 @@ unsigned long kprobe_regs_ip(struct pt_regs *regs)
 
 	preempt_disable_notrace();
 	last = this_cpu_ptr(&kprobe_frames.frame[0]);
-	for (f = top_frame() ?: last; f > last; f--) {
+	for (f = kprobe_top_frame() ?: last; f > last; f--) {
 		struct kprobe *p = READ_ONCE(f->probe);
 
 		if (READ_ONCE(f->regs) == regs && p &&
@@ -391,13 +339,13 @@ unsigned long kprobe_regs_ip(struct pt_regs *regs)
 /* Ask the probe whose handler raised an exception. */
 static bool __kprobes fault_in_handler(struct pt_regs *regs, int trapnr)
 {
-	struct kprobe_frame *f = top_frame();
+	struct kprobe_frame *f = kprobe_top_frame();
 	struct kprobe *p = f->probe;
 	kprobe_fault_handler_t handler = READ_ONCE(p->fault_handler);
 	bool handled;
 
 	/* It is not asked about its own faults. */
-	if (f->in_fault || f->context != this_context() || !handler)
+	if (f->in_fault || f->context != kprobe_context() || !handler)
 		return false;
 	f->in_fault = true;
 	handled = handler(p, regs, trapnr);
@@ -442,7 +390,7 @@ struct kprobe_fault __kprobes kprobe_fault_begin(struct pt_regs *regs, int trapn
 	fault.slot = slot_of(regs->ip);
 	fault.offset = regs->ip - fault.slot;
 
-	f = top_frame();
+	f = kprobe_top_frame();
 	if (f->stepping && f->kp == kp) {
 		fault.stepping = true;
 		fault.run_post = f->run_post;
