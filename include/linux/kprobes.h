@@ -325,6 +325,34 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offse
 void arch_kprobes_sync(void);
 int arch_kprobe_reshape(struct kprobe *p, bool post, kprobe_opcode_t **old);
 
+#ifdef CONFIG_OPTPROBES
+/**
+ * struct kprobe_jump - a probed address where a jump might be put
+ * @addr: the address
+ * @start: for the architecture: where the function begins
+ * @end: for the architecture: where the function ends
+ * @reach: how many bytes the instructions under the jump take
+ * @refusal: why it can't be put there, for people to read; or NULL
+ * @serial: for the core: which probepoint it is
+ */
+struct kprobe_jump {
+	unsigned long addr;
+	unsigned long start;
+	unsigned long end;
+	unsigned int reach;
+	const char *refusal;
+	u64 serial;
+};
+
+int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr);
+int arch_prepare_detour(struct kprobe *p, unsigned int reach, bool post);
+kprobe_opcode_t *arch_drop_detour(struct kprobe *p);
+bool arch_put_jump(struct kprobe *p);
+void arch_sync_jumps(void);
+void arch_break_jump(struct kprobe *p);
+void arch_restore_jump(struct kprobe *p);
+#endif
+
 /* What architectures call. */
 bool kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trapnr);
 void kprobes_inc_nmissed_count(struct kprobe *p);
@@ -391,16 +419,14 @@ void kprobe_free_init_mem(void);
 bool is_kprobe_insn_slot(unsigned long addr);
 int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name);
 
-/**
- * is_kprobe_optinsn_slot() - tell whether an address is in a detour
- * @addr: address of code
- *
- * Return: false; probes are not optimised by jumps in this configuration.
- */
+#ifdef CONFIG_OPTPROBES
+bool is_kprobe_optinsn_slot(unsigned long addr);
+#else
 static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 {
 	return false;
 }
+#endif
 
 #else /* !CONFIG_KPROBES */
 

@@ -5,6 +5,7 @@
  * list       every registered probe, by address
  * enabled    1, or 0 while all probes are switched off
  * blacklist  the text that must not be probed
+ * optimizer  which probepoints have a jump, and why others have none
  *
  * The files take kprobe_mutex while they are read. Between two reads the
  * probes may change; list goes on after the last address that it showed.
@@ -111,8 +112,7 @@ static int list_show(struct seq_file *m, void *v)
 	unsigned long addr = (unsigned long)pp->kp.addr;
 	struct kprobe *p;
 
-	for (; pp && (unsigned long)pp->kp.addr == addr;
-	     pp = rb_entry_safe(rb_next(&pp->node), struct probepoint, node))
+	for (; pp && (unsigned long)pp->kp.addr == addr; pp = probepoint_next(pp))
 		list_for_each_entry(p, &pp->probes, list)
 			show_probe(m, p);
 	return 0;
@@ -140,6 +140,50 @@ static const struct file_operations list_fops = {
 	.llseek = seq_lseek,
 	.release = seq_release_private,
 };
+
+#ifdef CONFIG_OPTPROBES
+static int optimizer_show(struct seq_file *m, void *v)
+{
+	struct probepoint *pp = v;
+	unsigned long addr = (unsigned long)pp->kp.addr;
+	const char *verdict, *why;
+
+	for (; pp && (unsigned long)pp->kp.addr == addr; pp = probepoint_next(pp)) {
+		verdict = optimizer_verdict(pp, &why);
+		show_address(m, "", addr);
+		/* Where other code may be by now, its name says nothing. */
+		if (pp->state == PROBEPOINT_GONE)
+			seq_printf(m, "  %s", verdict);
+		else
+			seq_printf(m, "  %pS  %s", pp->kp.addr, verdict);
+		seq_printf(m, "%s%s\n", why ? ": " : "", why ?: "");
+	}
+	return 0;
+}
+
+static const struct seq_operations optimizer_sops = {
+	.start = list_start,
+	.next = list_next,
+	.stop = list_stop,
+	.show = optimizer_show,
+};
+
+static int optimizer_open(struct inode *inode, struct file *file)
+{
+	void *at = __seq_open_private(file, &optimizer_sops,
+				      sizeof(struct list_position));
+
+	return at ? 0 : -ENOMEM;
+}
+
+static const struct file_operations optimizer_fops = {
+	.owner = THIS_MODULE,
+	.open = optimizer_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = seq_release_private,
+};
+#endif /* CONFIG_OPTPROBES */
 
 static void *blacklist_start(struct seq_file *m, loff_t *pos)
 {
@@ -221,6 +265,9 @@ static int __init kprobe_debugfs_init(void)
 	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
+#ifdef CONFIG_OPTPROBES
+	debugfs_create_file("optimizer", 0400, dir, NULL, &optimizer_fops);
+#endif
 	return 0;
 }
 late_initcall(kprobe_debugfs_init);

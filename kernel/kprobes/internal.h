@@ -22,12 +22,51 @@ extern struct mutex kprobe_mutex;
  * enum probepoint_state - how a probepoint is reached
  * @PROBEPOINT_DISARMED: not at all, the text is as it was
  * @PROBEPOINT_ARMED: by a breakpoint
+ * @PROBEPOINT_QUEUED: by a breakpoint; a jump is going to take its place, and
+ *	hits pass by the bytes that it will take already
+ * @PROBEPOINT_OPTIMIZED: by a jump
  * @PROBEPOINT_GONE: never again, the text has been unloaded or freed
  */
 enum probepoint_state {
 	PROBEPOINT_DISARMED,
 	PROBEPOINT_ARMED,
+	PROBEPOINT_QUEUED,
+	PROBEPOINT_OPTIMIZED,
 	PROBEPOINT_GONE,
+};
+
+/**
+ * struct dying_slot - a slot that was replaced by another
+ * @list: links it among those that wait for a grace period
+ * @slot: the slot
+ */
+struct dying_slot {
+	struct list_head list;
+	kprobe_opcode_t *slot;
+};
+
+/**
+ * struct probepoint_jump - what the optimiser knows of a probepoint
+ * @work: links those that it is to look at
+ * @leave: links those that lose their jump or their detour
+ * @checked: whether the text allows a jump has been found out
+ * @post: the detour calls post_handlers
+ * @reach: bytes that the instructions under the jump take, if there can be one
+ * @refusal: why there can be none, or NULL
+ * @failure: why there was none the last time it was tried, or NULL
+ * @serial: which probepoint it is, of those that there were
+ * @grave: what the detour is retired with
+ */
+struct probepoint_jump {
+	struct list_head work;
+	struct list_head leave;
+	bool checked;
+	bool post;
+	unsigned int reach;
+	const char *refusal;
+	const char *failure;
+	u64 serial;
+	struct dying_slot *grave;
 };
 
 /**
@@ -46,6 +85,7 @@ enum probepoint_state {
  * @change: links the probepoints that one batch changes
  * @grave: links those that wait for a grace period to lose their slot
  * @module: module pinned while a batch is under way, or NULL
+ * @jump: what the optimiser knows of it
  *
  * Everything but what a hit reads, which is in @kp, is guarded by kprobe_mutex.
  */
@@ -62,6 +102,9 @@ struct probepoint {
 	struct list_head change;
 	struct list_head grave;
 	struct module *module;
+#ifdef CONFIG_OPTPROBES
+	struct probepoint_jump jump;
+#endif
 };
 
 /* probepoint.c */
@@ -76,6 +119,36 @@ void probepoints_abort(struct list_head *changes);
 void probepoints_kill(unsigned long start, unsigned long end);
 void probepoints_arm_all(bool arm);
 struct probepoint *probepoint_from(unsigned long addr);
+struct probepoint *probepoint_before(unsigned long addr);
+bool probepoint_next_has_post(const struct probepoint *pp);
+bool probepoint_wants_arming(const struct probepoint *pp);
+void probepoint_retire_slot(struct dying_slot *ds);
+
+static inline struct probepoint *probepoint_next(struct probepoint *pp)
+{
+	return rb_entry_safe(rb_next(&pp->node), struct probepoint, node);
+}
+
+static inline struct probepoint *probepoint_prev(struct probepoint *pp)
+{
+	return rb_entry_safe(rb_prev(&pp->node), struct probepoint, node);
+}
+
+/* optimizer.c */
+#ifdef CONFIG_OPTPROBES
+void optimizer_init_point(struct probepoint *pp);
+void optimizer_make_way(struct list_head *changes);
+void optimizer_make_form(struct list_head *changes);
+void optimizer_changed(struct probepoint *pp);
+void optimizer_forget(struct probepoint *pp);
+const char *optimizer_verdict(struct probepoint *pp, const char **why);
+#else
+static inline void optimizer_init_point(struct probepoint *pp) { }
+static inline void optimizer_make_way(struct list_head *changes) { }
+static inline void optimizer_make_form(struct list_head *changes) { }
+static inline void optimizer_changed(struct probepoint *pp) { }
+static inline void optimizer_forget(struct probepoint *pp) { }
+#endif
 
 /* table.c */
 int probepoint_table_reserve(unsigned int nr);

@@ -40,16 +40,6 @@ bool kprobes_all_disarmed;
 static LIST_HEAD(dying_points);
 static LIST_HEAD(dying_slots);
 
-/**
- * struct dying_slot - a slot that was replaced by another
- * @list: links it on dying_slots
- * @slot: the slot
- */
-struct dying_slot {
-	struct list_head list;
-	kprobe_opcode_t *slot;
-};
-
 /* The set of those that have no enabled probe. */
 static struct {
 	struct probe_set set;
@@ -231,6 +221,18 @@ static void reap(struct work_struct *work)
 
 static DECLARE_WORK(reap_work, reap);
 
+/**
+ * probepoint_retire_slot() - free a slot when nobody can be running in it
+ * @ds: the slot; no hit is sent there any more
+ *
+ * Context: kprobe_mutex is held.
+ */
+void probepoint_retire_slot(struct dying_slot *ds)
+{
+	list_add(&ds->list, &dying_slots);
+	queue_work(system_unbound_wq, &reap_work);
+}
+
 static void retire_slot(kprobe_opcode_t *slot)
 {
 	struct dying_slot *ds;
@@ -239,8 +241,7 @@ static void retire_slot(kprobe_opcode_t *slot)
 		return;
 	ds = kmalloc(sizeof(*ds), GFP_KERNEL | __GFP_NOFAIL);
 	ds->slot = slot;
-	list_add(&ds->list, &dying_slots);
-	queue_work(system_unbound_wq, &reap_work);
+	probepoint_retire_slot(ds);
 }
 
 static void retire(struct probepoint *pp)
@@ -280,13 +281,32 @@ struct probepoint *probepoint_from(unsigned long addr)
 	return found;
 }
 
+/**
+ * probepoint_before() - find the last probepoint below an address
+ * @addr: the address
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: the probepoint, gone or not, or NULL if there is none.
+ */
+struct probepoint *probepoint_before(unsigned long addr)
+{
+	struct probepoint *pp = probepoint_from(addr);
+	struct rb_node *last;
+
+	if (pp)
+		return probepoint_prev(pp);
+	last = rb_last(&probepoints);
+	return rb_entry_safe(last, struct probepoint, node);
+}
+
 static struct probepoint *find_live(kprobe_opcode_t *addr)
 {
 	struct probepoint *pp = probepoint_from((unsigned long)addr);
 
 	/* Those whose code has gone stay until their users let go. */
 	while (pp && pp->kp.addr == addr && pp->state == PROBEPOINT_GONE)
-		pp = rb_entry_safe(rb_next(&pp->node), struct probepoint, node);
+		pp = probepoint_next(pp);
 	return pp && pp->kp.addr == addr ? pp : NULL;
 }
 
@@ -310,6 +330,7 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr)
 	INIT_LIST_HEAD(&pp->probes);
 	INIT_LIST_HEAD(&pp->change);
 	INIT_LIST_HEAD(&pp->grave);
+	optimizer_init_point(pp);
 	ret = arch_prepare_kprobe(&pp->kp);
 	if (ret) {
 		kfree(pp);
@@ -479,6 +500,7 @@ int probepoints_stage(struct list_head *changes)
 			return ret;
 		new += !pp->published;
 	}
+	optimizer_make_form(changes);
 	return probepoint_table_reserve(new);
 }
 
@@ -501,7 +523,26 @@ static void publish_set(struct probepoint *pp)
 	free_set(old);
 }
 
-static bool wants_arming(const struct probepoint *pp)
+/**
+ * probepoint_next_has_post() - tell whether post_handlers will be called
+ * @pp: a probepoint of a staged batch
+ *
+ * Return: true if its next set has some.
+ */
+bool probepoint_next_has_post(const struct probepoint *pp)
+{
+	return set_has_post(pp->next_set);
+}
+
+/**
+ * probepoint_wants_arming() - tell whether a probepoint is to be hit
+ * @pp: the probepoint
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: true if it is, now that its set is what it is.
+ */
+bool probepoint_wants_arming(const struct probepoint *pp)
 {
 	return !kprobes_all_disarmed && rcu_access_pointer(pp->kp.set) != &empty.set;
 }
@@ -514,11 +555,12 @@ static void patch_text(struct list_head *changes)
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
+	optimizer_make_way(changes);
 	list_for_each_entry(pp, changes, change) {
-		if (pp->state == PROBEPOINT_DISARMED && wants_arming(pp)) {
+		if (pp->state == PROBEPOINT_DISARMED && probepoint_wants_arming(pp)) {
 			arch_arm_kprobe(&pp->kp);
 			pp->state = PROBEPOINT_ARMED;
-		} else if (pp->state == PROBEPOINT_ARMED && !wants_arming(pp)) {
+		} else if (pp->state == PROBEPOINT_ARMED && !probepoint_wants_arming(pp)) {
 			arch_disarm_kprobe(&pp->kp);
 			pp->state = PROBEPOINT_DISARMED;
 		} else {
@@ -540,6 +582,7 @@ static void unpublish(struct probepoint *pp)
 /* The last probe has left. */
 static void probepoint_free(struct probepoint *pp)
 {
+	optimizer_forget(pp);
 	rb_erase(&pp->node, &probepoints);
 	unpublish(pp);
 	pp->dead = true;
@@ -579,6 +622,7 @@ void probepoints_commit(struct list_head *changes)
 
 	list_for_each_entry_safe(pp, next, changes, change) {
 		end_change(pp);
+		optimizer_changed(pp);
 		if (list_empty(&pp->probes))
 			probepoint_free(pp);
 		else if (!pp->kp.post_handler && pp->state != PROBEPOINT_GONE)
@@ -605,6 +649,7 @@ void probepoints_abort(struct list_head *changes)
 		if (pp->published) {
 			if (!pp->kp.post_handler)
 				reshape(pp, false);
+			optimizer_changed(pp);
 			continue;
 		}
 		/* No hit has ever seen it. */
@@ -630,8 +675,10 @@ void probepoints_arm_all(bool arm)
 	for (n = rb_first(&probepoints); n; n = rb_next(n))
 		probepoint_touch(rb_entry(n, struct probepoint, node), &changes);
 	patch_text(&changes);
-	list_for_each_entry_safe(pp, next, &changes, change)
+	list_for_each_entry_safe(pp, next, &changes, change) {
 		list_del_init(&pp->change);
+		optimizer_changed(pp);
+	}
 }
 
 static void probepoint_kill(struct probepoint *pp)
@@ -640,6 +687,7 @@ static void probepoint_kill(struct probepoint *pp)
 
 	if (pp->state == PROBEPOINT_GONE)
 		return;
+	optimizer_forget(pp);
 	pp->state = PROBEPOINT_GONE;
 	unpublish(pp);
 	publish_set(pp);
@@ -664,6 +712,6 @@ void probepoints_kill(unsigned long start, unsigned long end)
 	struct probepoint *pp = probepoint_from(start);
 
 	for (; pp && (unsigned long)pp->kp.addr < end;
-	     pp = rb_entry_safe(rb_next(&pp->node), struct probepoint, node))
+	     pp = probepoint_next(pp))
 		probepoint_kill(pp);
 }

@@ -28,10 +28,15 @@ struct pt_regs;
 typedef u8 kprobe_opcode_t;
 
 /*
- * Bytes in a slot: the instruction, at most 15 of them, then at most a call
- * of the post-handler thunk, a pointer for it, and the jump back.
+ * Bytes in a slot, or in a detour, which is made in the same memory. Slots are
+ * aligned to their size.
  */
 #define KPROBE_SLOT_SIZE	64
+
+/* Bytes that a jump takes from the text. */
+#define KPROBE_JUMP_SIZE	5
+/* The instructions under it may reach that far. */
+#define KPROBE_JUMP_REACH	(KPROBE_JUMP_SIZE - 1 + MAX_INSN_SIZE)
 
 /**
  * struct x86_operand - where an emulated instruction finds its operand
@@ -56,7 +61,10 @@ struct x86_operand {
 
 /**
  * struct arch_specific_insn - the probed instruction, prepared to be run
- * @insn: its slot; NULL where emulation is all it takes
+ * @insn: its copy in a slot; NULL where emulation is all it takes
+ * @run: where a hit goes on, in the slot or in the detour; 0 if it is emulated
+ *	or stepped
+ * @detour: the detour, NULL if there is none
  * @emulate: does the instruction's work in C, or sends the CPU to @insn where
  *	memory can't be read; NULL if it runs from the slot
  * @bytes: the original instruction
@@ -64,8 +72,10 @@ struct x86_operand {
  * @boostable: nothing is left to do after the copy, so that the slot may end
  *	in a jump instead of a trap
  * @slot_boosted: @insn ends in a jump
- * @boosted: it is run from @insn, which ends in a jump
  * @post: @insn runs the post_handlers itself before it jumps
+ * @run_post: there are post_handlers to be called
+ * @jump: the jump to the detour is in the text
+ * @covered: what the text is under the jump
  * @slotless: the instruction never runs from a slot
  * @opsize: bytes that an emulated instruction moves
  * @cc: condition code, or which of the loop instructions
@@ -75,14 +85,18 @@ struct x86_operand {
  */
 struct arch_specific_insn {
 	kprobe_opcode_t *insn;
+	unsigned long run;
+	kprobe_opcode_t *detour;
 	int (*emulate)(struct kprobe *p, struct pt_regs *regs);
 	u8 bytes[MAX_INSN_SIZE];
 	u8 size;
 	bool boostable;
 	bool slot_boosted;
-	bool boosted;
 	bool post;
+	bool run_post;
 	bool slotless;
+	bool jump;
+	u8 covered[KPROBE_JUMP_SIZE];
 	u8 opsize;
 	u8 cc;
 	s16 reg;
@@ -159,8 +173,8 @@ static inline struct kprobe *kprobe_running(void)
  * @kp: the probepoint, NULL if the exception came from elsewhere
  * @addr: probed address
  * @ip: where the kernel is told the exception was raised
- * @slot: the slot that it really was raised in
- * @offset: how far into @slot, in bytes
+ * @where: where it really was raised
+ * @first: that is where the copy of the probed instruction begins
  * @stepping: the copy was being stepped
  * @run_post: post_handlers were to be called after the step
  */
@@ -170,8 +184,8 @@ struct kprobe_fault {
 	struct kprobe *kp;
 	unsigned long addr;
 	unsigned long ip;
-	unsigned long slot;
-	unsigned int offset;
+	unsigned long where;
+	bool first;
 	bool stepping;
 	bool run_post;
 };

@@ -5,6 +5,15 @@
  * Shared by the x86 files of kprobes; nothing here is for others.
  */
 
+/*
+ * Bytes between the word that the call of a thunk has pushed and the registers
+ * that the thunk saves. With that word it is what the kernel's entry code has
+ * for breakpoints.
+ */
+#define KPROBE_THUNK_GAP	40
+
+#ifndef __ASSEMBLY__
+
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -58,6 +67,61 @@ static __always_inline void kprobe_pop_frame(struct kprobe_frame *f)
 	__this_cpu_write(kprobe_frames.top, f - 1);
 }
 
+/*
+ * A slot begins with a pointer to the probepoint's kprobe, for the thunks that
+ * its code calls.
+ */
+#define KPROBE_SLOT_CODE	sizeof(struct kprobe *)
+
+/* Slots are aligned to their size; no call is the last instruction of one. */
+static __always_inline unsigned long kprobe_slot_of(unsigned long ip)
+{
+	return ip & ~(KPROBE_SLOT_SIZE - 1UL);
+}
+
+static __always_inline struct kprobe *kprobe_slot_owner(unsigned long ip)
+{
+	return *(struct kprobe **)kprobe_slot_of(ip);
+}
+
+/**
+ * struct kprobe_detour_map - from a detour to the text, at the end of a detour
+ * @at: where in the detour what comes after each copied instruction begins
+ * @from: the same for the original, in bytes from the probed address; or
+ *	KPROBE_DETOUR_CALLED where a call has been made by all but the jump that
+ *	is there
+ * @nr: number of copied instructions; in a slot that is no detour it is
+ *	INT3_INSN_OPCODE, with which slots are filled up
+ */
+struct kprobe_detour_map {
+	u8 at[KPROBE_JUMP_SIZE];
+	u8 from[KPROBE_JUMP_SIZE];
+	u8 nr;
+};
+
+#define KPROBE_DETOUR_CALLED	0xff
+#define KPROBE_DETOUR_END	(KPROBE_SLOT_SIZE - sizeof(struct kprobe_detour_map))
+
+/* The map of the detour that @ip is in, NULL if it is an ordinary slot. */
+static __always_inline const struct kprobe_detour_map *kprobe_detour_map(unsigned long ip)
+{
+	const struct kprobe_detour_map *map = (void *)kprobe_slot_of(ip) + KPROBE_DETOUR_END;
+
+	return map->nr <= KPROBE_JUMP_SIZE ? map : NULL;
+}
+
+/* A detour calls its thunk first. */
+static __always_inline unsigned long kprobe_copy_of(unsigned long slot, bool detour)
+{
+	return slot + KPROBE_SLOT_CODE + (detour ? CALL_INSN_SIZE : 0);
+}
+
+/* Where a thunk goes on when C returns false. */
+static __always_inline unsigned long *kprobe_thunk_return(struct pt_regs *regs)
+{
+	return (void *)(regs + 1) + KPROBE_THUNK_GAP;
+}
+
 /* Call the post_handlers of a probepoint whose instruction has been run. */
 static __always_inline void kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs,
 						     u32 interrupted, u32 context)
@@ -74,19 +138,37 @@ static __always_inline void kprobe_run_post_handlers(struct kprobe *kp, struct p
 }
 
 /* insn.c */
+bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len);
 int x86_kprobe_decode(struct kprobe *p);
+bool x86_insn_boostable(struct insn *insn);
+bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target);
 bool x86_insn_has_prefix(struct insn *insn, u8 wanted);
 
 /* emulate.c */
 bool x86_kprobe_find_emulation(struct kprobe *p, struct insn *insn);
 
 /* slot.c */
+extern bool x86_kprobe_boost;
 int x86_kprobe_make_slot(struct kprobe *p, bool post);
+int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to);
+int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
+			unsigned long addr);
+void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf);
+void x86_kprobe_choose_run(struct kprobe *p);
 
 /* thunks.S */
 asmlinkage void kprobe_post_thunk(void);
+asmlinkage void kprobe_detour_thunk(void);
 
 /* int3.c */
-asmlinkage __visible void kprobe_slot_post(struct pt_regs *regs);
+asmlinkage __visible bool kprobe_slot_post(struct pt_regs *regs, unsigned long next);
 
+/* What the linker gathers for the kernel itself. */
+extern const struct exception_table_entry __start___ex_table[];
+extern const struct exception_table_entry __stop___ex_table[];
+
+/* opt.c */
+asmlinkage __visible bool kprobe_detour_hit(struct pt_regs *regs, unsigned long next);
+
+#endif /* !__ASSEMBLY__ */
 #endif /* _X86_KERNEL_KPROBES_COMMON_H */

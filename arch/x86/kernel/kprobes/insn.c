@@ -43,24 +43,55 @@ enum run_class {
 
 #define OPCODE_HLT	0xf4
 
-/*
- * Copy the text at @addr as it would be without probes. Probed addresses are
- * known to us; what else has put a breakpoint there is for the caller.
- */
-static bool read_original(unsigned long addr, u8 *buf, size_t len)
+/* What is at @addr, if that is the byte which a probe has put there. */
+static struct kprobe *probe_behind(unsigned long addr, u8 byte)
 {
-	size_t i;
+	struct kprobe *kp;
+
+	if (byte != INT3_INSN_OPCODE && byte != JMP32_INSN_OPCODE)
+		return NULL;
+	kp = get_kprobe((void *)addr);
+	return kp && kp->ainsn.jump == (byte == JMP32_INSN_OPCODE) ? kp : NULL;
+}
+
+/**
+ * x86_kprobe_read_original() - copy text as it would be without probes
+ * @addr: where to begin
+ * @buf: where to put it
+ * @len: how many bytes, at most KPROBE_JUMP_REACH
+ *
+ * Probes are known to us; what else has put a breakpoint there is for the
+ * caller.
+ *
+ * Context: kprobe_mutex or text_mutex is held, so that jumps stay as they are,
+ * and preemption is disabled if it is not kprobe_mutex.
+ *
+ * Return: false if the text can't be read.
+ */
+bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
+{
+	u8 text[KPROBE_JUMP_SIZE - 1 + KPROBE_JUMP_REACH];
+	unsigned long start = addr - (KPROBE_JUMP_SIZE - 1);
+	long i, j, end = len;
 
 	if (copy_from_kernel_nofault(buf, (void *)addr, len))
 		return false;
-	for (i = 0; i < len; i++) {
-		struct kprobe *kp;
+	memcpy(text + KPROBE_JUMP_SIZE - 1, buf, len);
+	/* A jump may begin before what is asked for; there may also be nothing. */
+	if (copy_from_kernel_nofault(text, (void *)start, KPROBE_JUMP_SIZE - 1))
+		memset(text, 0, KPROBE_JUMP_SIZE - 1);
 
-		if (buf[i] != INT3_INSN_OPCODE)
+	for (i = 1 - KPROBE_JUMP_SIZE; i < end; i++) {
+		struct kprobe *kp = probe_behind(addr + i, text[i + KPROBE_JUMP_SIZE - 1]);
+
+		if (!kp)
 			continue;
-		kp = get_kprobe((void *)(addr + i));
-		if (kp)
+		if (i >= 0)
 			buf[i] = kp->opcode;
+		if (!kp->ainsn.jump)
+			continue;
+		for (j = max(i, 0L); j < min(i + KPROBE_JUMP_SIZE, end); j++)
+			buf[j] = kp->ainsn.covered[j - i];
 	}
 	return true;
 }
@@ -73,7 +104,7 @@ static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
 			    u8 buf[MAX_INSN_SIZE])
 {
 	max = min_t(size_t, max, MAX_INSN_SIZE);
-	return read_original(addr, buf, max) &&
+	return x86_kprobe_read_original(addr, buf, max) &&
 	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 
@@ -279,6 +310,55 @@ static enum run_class classify(struct insn *insn)
 	return RUN_BOOST;
 }
 
+/**
+ * x86_insn_boostable() - tell whether a copy may be run amid other code
+ * @insn: a decoded instruction
+ *
+ * Return: true if nothing is left to do after the copy.
+ */
+bool x86_insn_boostable(struct insn *insn)
+{
+	return classify(insn) == RUN_BOOST;
+}
+
+/**
+ * x86_insn_branches() - tell whether an instruction has a relative target
+ * @insn: a decoded instruction
+ * @addr: where it is
+ * @target: where to put the target
+ *
+ * Return: true if it is a jump, a call, or another branch relative to where it
+ * is.
+ */
+bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target)
+{
+	u8 op = insn->opcode.bytes[0];
+	bool branches = false;
+
+	if (insn_is_avx(insn) || insn_is_rex2(insn))
+		return false;
+	if (insn->opcode.nbytes == 2) {
+		op = insn->opcode.bytes[1];
+		branches = op >= 0x80 && op <= 0x8f;
+	} else if (insn->opcode.nbytes == 1) {
+		switch (op) {
+		case 0x70 ... 0x7f:
+		case 0xe0 ... 0xe3:
+		case CALL_INSN_OPCODE:
+		case JMP32_INSN_OPCODE:
+		case JMP8_INSN_OPCODE:
+			branches = true;
+			break;
+		case 0xc7:	/* xbegin */
+			branches = insn->modrm.bytes[0] == 0xf8;
+			break;
+		}
+	}
+	if (branches)
+		*target = addr + insn->length + insn->immediate.value;
+	return branches;
+}
+
 /*
  * sti holds off interrupts until the next instruction has run, which can't be
  * had when that one is probed, or sti itself is. It matters where going to
@@ -298,7 +378,7 @@ static bool sti_is_safe(unsigned long addr)
 {
 	u8 next[3];
 
-	return read_original(addr + 1, next, sizeof(next)) &&
+	return x86_kprobe_read_original(addr + 1, next, sizeof(next)) &&
 	       !needs_interrupt_shadow(next, sizeof(next));
 }
 

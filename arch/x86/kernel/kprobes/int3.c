@@ -151,11 +151,13 @@ static noinline int __kprobes step_trap(struct pt_regs *regs)
 /* Have the instruction run, and the CPU back in time for post_handlers. */
 static __always_inline void run_insn(struct kprobe *kp, struct pt_regs *regs, bool run_post)
 {
-	if (kp->ainsn.emulate)
+	/* Pairs with the release in x86_kprobe_choose_run(). */
+	unsigned long run = READ_ONCE(kp->ainsn.run);
+
+	if (run)
+		regs->ip = run;
+	else if (kp->ainsn.emulate)
 		kp->ainsn.emulate(kp, regs);
-	else if (kp->ainsn.slot_boosted)
-		/* Pairs with the release in x86_kprobe_make_slot(). */
-		regs->ip = (unsigned long)READ_ONCE(kp->ainsn.insn);
 	else
 		begin_step(kp, regs, run_post);
 }
@@ -203,6 +205,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {
 	struct kprobe *kp = get_kprobe((void *)(regs->ip - INT3_INSN_SIZE));
 	struct kprobe_frame *f;
+	unsigned long run;
 	u32 context;
 
 	/* No user's address is ever found, so there is no need to ask before. */
@@ -220,9 +223,10 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 		kprobe_pop_frame(f);
 		return 1;
 	}
-	if (READ_ONCE(kp->ainsn.boosted)) {
-		/* Pairs with the release in x86_kprobe_make_slot(). */
-		regs->ip = (unsigned long)READ_ONCE(kp->ainsn.insn);
+	/* Pairs with the release in x86_kprobe_choose_run(). */
+	run = READ_ONCE(kp->ainsn.run);
+	if (run) {
+		regs->ip = run;
 		kprobe_pop_frame(f);
 		return 1;
 	}
@@ -235,52 +239,54 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 
 /**
  * kprobe_slot_post() - call post_handlers from a slot
- * @regs: registers as after the instruction; the thunk has left what it needs
- *	from us, see there
- *
- * The thunk passes the word that the slot's call pushed in orig_ax: it points
- * to the probepoint's pointer in the slot. What we leave there is where the
- * thunk returns to.
+ * @regs: registers as after the instruction, but for the instruction pointer
+ * @next: where in the slot the thunk was called, behind the call
  *
  * Context: that of the probed function.
+ *
+ * Return: false: the thunk goes on at @next, unless told otherwise.
  */
-asmlinkage __visible void __kprobes kprobe_slot_post(struct pt_regs *regs)
+asmlinkage __visible bool __kprobes kprobe_slot_post(struct pt_regs *regs, unsigned long next)
 {
-	struct kprobe **where = (struct kprobe **)regs->orig_ax;
-	struct kprobe *kp = *where;
-	unsigned long next = (unsigned long)kp->addr + kp->ainsn.size;
+	struct kprobe *kp = kprobe_slot_owner(next);
+	unsigned long ip = (unsigned long)kp->addr + kp->ainsn.size;
 	u32 context;
 
-	/* A jump back follows the pointer. */
-	regs->orig_ax = (unsigned long)(where + 1);
-	regs->ip = next;
-
+	regs->ip = ip;
 	preempt_disable_notrace();
 	context = kprobe_context();
 	kprobe_run_post_handlers(kp, regs, context, context);
 	preempt_enable_notrace();
 
-	if (unlikely(regs->ip != next))
-		regs->orig_ax = regs->ip;
+	if (unlikely(regs->ip != ip))
+		*kprobe_thunk_return(regs) = regs->ip;
+	return false;
 }
 
 /*
  * Exceptions.
  */
 
-/* Slots are aligned to their size. */
-static __always_inline unsigned long slot_of(unsigned long ip)
-{
-	return ip & ~(KPROBE_SLOT_SIZE - 1UL);
-}
-
 /* Where the original would be, when the copy is at @ip. */
-static __always_inline unsigned long original_ip(const struct kprobe *kp,
-						 unsigned long ip)
+static __always_inline unsigned long original_ip(const struct kprobe *kp, unsigned long ip)
 {
+	const struct kprobe_detour_map *map = kprobe_detour_map(ip);
+	unsigned long offset = ip - kprobe_slot_of(ip);
 	unsigned long addr = (unsigned long)kp->addr;
+	unsigned int i;
 
-	return ip - slot_of(ip) < kp->ainsn.size ? addr : addr + kp->ainsn.size;
+	if (!map)
+		return offset < KPROBE_SLOT_CODE + kp->ainsn.size ? addr : addr + kp->ainsn.size;
+	for (i = map->nr; i > 0; i--)
+		if (offset >= map->at[i - 1])
+			break;
+	if (!i)
+		return addr;
+	if (map->from[i - 1] != KPROBE_DETOUR_CALLED)
+		return addr + map->from[i - 1];
+	/* A jump to what is called, which is where this is now. */
+	ip = kprobe_slot_of(ip) + map->at[i - 1];
+	return ip + JMP32_INSN_SIZE + *(s32 *)(ip + 1);
 }
 
 static __always_inline struct kprobe *slot_owner(unsigned long ip)
@@ -387,8 +393,9 @@ struct kprobe_fault __kprobes kprobe_fault_begin(struct pt_regs *regs, int trapn
 	fault.kp = kp;
 	fault.addr = (unsigned long)kp->addr;
 	fault.ip = original_ip(kp, regs->ip);
-	fault.slot = slot_of(regs->ip);
-	fault.offset = regs->ip - fault.slot;
+	fault.where = regs->ip;
+	fault.first = regs->ip == kprobe_copy_of(kprobe_slot_of(regs->ip),
+						 kprobe_detour_map(regs->ip));
 
 	f = kprobe_top_frame();
 	if (f->stepping && f->kp == kp) {
@@ -397,7 +404,8 @@ struct kprobe_fault __kprobes kprobe_fault_begin(struct pt_regs *regs, int trapn
 		end_step(f, regs);
 	}
 	regs->ip = fault.ip;
-	if (READ_ONCE(kp->fault_handler))
+	/* A detour has other instructions, too. */
+	if (fault.first && READ_ONCE(kp->fault_handler))
 		fault.handled = kprobe_run_fault_handlers(kp, regs, trapnr);
 	return fault;
 }
@@ -407,27 +415,40 @@ struct kprobe_fault __kprobes kprobe_fault_begin(struct pt_regs *regs, int trapn
  * @fault: what kprobe_fault_begin() returned
  *
  * If the instruction is to be tried again, it is the copy that is: the hit is
- * not over. Handling the exception may have taken long and slept, so the slot
- * is only used if it is still that of a probepoint there. If not, the task
- * goes on in the text, whatever that is now.
+ * not over. Handling the exception may have taken long and slept, so that it is
+ * what the probepoint has for its instruction now. If it is gone, the task goes
+ * on in the text, whatever that is now.
+ *
+ * Other instructions of a detour are none in whose exceptions a task can sleep,
+ * so the detour is still there.
  *
  * Context: interrupts are off.
  */
 void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 {
 	struct pt_regs *regs = fault->regs;
+	struct arch_specific_insn *ai;
 	struct kprobe *kp;
+	unsigned long run;
 
 	if (regs->ip != fault->ip)
 		return;
+	if (!fault->first) {
+		regs->ip = fault->where;
+		return;
+	}
 	kp = get_kprobe((void *)fault->addr);
-	if (kp != fault->kp || (kp->ainsn.emulate && !kp->ainsn.slot_boosted))
+	if (kp != fault->kp)
 		return;
-	if (fault->slot != (unsigned long)kp->ainsn.insn && fault->offset)
-		return;
-	if (fault->stepping)
+	ai = &kp->ainsn;
+	/* Pairs with the release in x86_kprobe_choose_run(). */
+	run = READ_ONCE(ai->run);
+	if (run)
+		regs->ip = run;
+	else if (fault->stepping)
 		begin_step(kp, regs, fault->run_post);
-	regs->ip = (unsigned long)kp->ainsn.insn + fault->offset;
+	else if (!ai->emulate || ai->slot_boosted)
+		regs->ip = (unsigned long)READ_ONCE(ai->insn);
 }
 
 /**

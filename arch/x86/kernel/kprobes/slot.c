@@ -4,14 +4,14 @@
  *
  * A slot has one of three forms:
  *
- *	copy; int3				stepped
- *	copy; jmp back				boosted
- *	copy; call thunk; .quad kp; jmp back	boosted, with post_handlers
+ *	.quad kp; copy; int3			stepped
+ *	.quad kp; copy; jmp back		boosted
+ *	.quad kp; copy; call thunk; jmp back	boosted, with post_handlers
  *
- * The word that the call pushes tells the thunk which probepoint it is, and
- * is where the thunk returns to, after the pointer. A slot is complete before
- * anything can reach it and is never changed; a probepoint that needs another
- * form gets another slot.
+ * The word that the call pushes tells the thunk which slot it is. A slot is
+ * complete before anything can reach it and is never changed; a probepoint that
+ * needs another form gets another slot. Detours, which opt.c makes, are slots
+ * of a fourth form.
  *
  * Slots are written under text_mutex, which nests inside kprobe_mutex.
  */
@@ -33,7 +33,7 @@
  * kprobes.boost=0 has every copy stepped that could be boosted: to compare,
  * and to find out whether it is boosting that something does not like.
  */
-static bool x86_kprobe_boost = true;
+bool x86_kprobe_boost = true;
 
 static bool fits_s32(long v)
 {
@@ -62,13 +62,81 @@ static int fix_displacement(u8 *buf, unsigned long slot, unsigned long addr)
 	return 0;
 }
 
-/* Put a jump or a call at @buf, which will be run at @at. */
-static int put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
+/**
+ * x86_kprobe_put_copy() - put a copy of an instruction into a slot
+ * @buf: where to write it
+ * @bytes: the original
+ * @size: its length
+ * @at: where the copy is going to be run
+ * @addr: where the original is
+ *
+ * Return: the length of the copy; or -EOPNOTSUPP if what the instruction refers
+ * to can't be reached from the slot.
+ */
+int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
+			unsigned long addr)
+{
+	memcpy(buf, bytes, size);
+	return fix_displacement(buf, at, addr) ?: size;
+}
+
+/**
+ * x86_kprobe_put_branch() - put a jump or a call into a slot
+ * @buf: where to write it
+ * @opcode: the opcode, of one byte
+ * @at: where it is going to be run
+ * @to: where it is to lead
+ *
+ * Return: the length of it; or -EOPNOTSUPP if that is too far away.
+ */
+int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
 {
 	if (!fits_s32((long)to - (long)(at + JMP32_INSN_SIZE)))
 		return -EOPNOTSUPP;
 	__text_gen_insn(buf, opcode, (void *)at, (void *)to, JMP32_INSN_SIZE);
 	return JMP32_INSN_SIZE;
+}
+
+/**
+ * x86_kprobe_write_slot() - fill a slot
+ * @slot: the slot, in which nothing runs yet
+ * @buf: what it is to be, KPROBE_SLOT_SIZE bytes
+ *
+ * Context: sleeps; takes text_mutex.
+ */
+void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf)
+{
+	mutex_lock(&text_mutex);
+	text_poke(slot, buf, KPROBE_SLOT_SIZE);
+	mutex_unlock(&text_mutex);
+	perf_event_text_poke(slot, NULL, 0, buf, KPROBE_SLOT_SIZE);
+}
+
+/**
+ * x86_kprobe_choose_run() - decide where hits go on
+ * @p: the probepoint's kprobe
+ *
+ * A hit finds it either way: all that have been there are right.
+ *
+ * Context: kprobe_mutex is held.
+ */
+void x86_kprobe_choose_run(struct kprobe *p)
+{
+	struct arch_specific_insn *ai = &p->ainsn;
+	unsigned long run = 0;
+
+	if (ai->detour)
+		run = kprobe_copy_of((unsigned long)ai->detour, true);
+	/* Post_handlers are cheaper to call after emulation than from the slot. */
+	else if (ai->slot_boosted && !(ai->emulate && ai->run_post))
+		run = (unsigned long)ai->insn;
+	/* Hits see a slot that is complete. */
+	smp_store_release(&ai->run, run);
+}
+
+static kprobe_opcode_t *slot_start(const struct arch_specific_insn *ai)
+{
+	return ai->insn ? ai->insn - KPROBE_SLOT_CODE : NULL;
 }
 
 /**
@@ -86,10 +154,10 @@ static int put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
 int x86_kprobe_make_slot(struct kprobe *p, bool post)
 {
 	struct arch_specific_insn *ai = &p->ainsn;
-	unsigned long slot, back = (unsigned long)p->addr + ai->size;
+	unsigned long slot, addr = (unsigned long)p->addr;
+	int len = KPROBE_SLOT_CODE, ret;
 	u8 buf[KPROBE_SLOT_SIZE];
 	kprobe_opcode_t *text;
-	int len = ai->size, ret;
 
 	text = get_insn_slot_for(p);
 	if (!text)
@@ -97,33 +165,30 @@ int x86_kprobe_make_slot(struct kprobe *p, bool post)
 	slot = (unsigned long)text;
 
 	memset(buf, INT3_INSN_OPCODE, sizeof(buf));
-	memcpy(buf, ai->bytes, ai->size);
-	ret = fix_displacement(buf, slot, (unsigned long)p->addr);
-	if (ret)
+	memcpy(buf, &p, sizeof(p));
+	ret = x86_kprobe_put_copy(buf + len, ai->bytes, ai->size, slot + len, addr);
+	if (ret < 0)
 		goto free;
+	len += ret;
 	if (ai->slot_boosted && post) {
-		ret = put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
-				 (unsigned long)kprobe_post_thunk);
+		ret = x86_kprobe_put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
+					    (unsigned long)kprobe_post_thunk);
 		if (ret < 0)
 			goto free;
 		len += ret;
-		memcpy(buf + len, &p, sizeof(p));
-		len += sizeof(p);
 	}
 	if (ai->slot_boosted) {
-		ret = put_branch(buf + len, JMP32_INSN_OPCODE, slot + len, back);
+		ret = x86_kprobe_put_branch(buf + len, JMP32_INSN_OPCODE, slot + len,
+					    addr + ai->size);
 		if (ret < 0)
 			goto free;
 	}
-
-	mutex_lock(&text_mutex);
-	text_poke(text, buf, sizeof(buf));
-	mutex_unlock(&text_mutex);
-	perf_event_text_poke(text, NULL, 0, buf, sizeof(buf));
+	x86_kprobe_write_slot(text, buf);
 
 	ai->post = ai->slot_boosted && post;
-	/* Hits see a slot that is complete. */
-	smp_store_release(&ai->insn, text);
+	/* Steps see a slot that is complete. */
+	smp_store_release(&ai->insn, text + KPROBE_SLOT_CODE);
+	x86_kprobe_choose_run(p);
 	return 0;
 free:
 	free_insn_slot(text, 0);
@@ -133,7 +198,7 @@ free:
 /**
  * arch_kprobe_reshape() - give a probepoint the slot it needs now
  * @p: the probepoint's kprobe
- * @post: the slot is to call post_handlers
+ * @post: there are post_handlers to be called
  * @old: where to put the slot that it had, for the caller to free when nobody
  *	can be running in it; NULL if it keeps it
  *
@@ -144,25 +209,19 @@ free:
 int arch_kprobe_reshape(struct kprobe *p, bool post, kprobe_opcode_t **old)
 {
 	struct arch_specific_insn *ai = &p->ainsn;
-	kprobe_opcode_t *before = ai->insn;
+	kprobe_opcode_t *before = slot_start(ai);
 	int ret;
 
 	*old = NULL;
-	if (ai->emulate) {
-		/*
-		 * Post_handlers are cheaper to call after emulation than from
-		 * the slot. A hit may find it either way: both are right.
-		 */
-		WRITE_ONCE(ai->boosted, ai->slot_boosted && !post);
-		return 0;
+	/* Stepping and emulation have them called themselves. */
+	if (ai->slot_boosted && !ai->emulate && ai->post != post) {
+		ret = x86_kprobe_make_slot(p, post);
+		if (ret)
+			return ret;
+		*old = before;
 	}
-	/* Stepping calls the post_handlers itself. */
-	if (!ai->boosted || ai->post == post)
-		return 0;
-	ret = x86_kprobe_make_slot(p, post);
-	if (ret)
-		return ret;
-	*old = before;
+	ai->run_post = post;
+	x86_kprobe_choose_run(p);
 	return 0;
 }
 
@@ -187,7 +246,6 @@ int arch_prepare_kprobe(struct kprobe *p)
 		return ret;
 	/* Fixed from here on: a hit must not find it other than the slot is. */
 	p->ainsn.slot_boosted = p->ainsn.boostable && x86_kprobe_boost;
-	p->ainsn.boosted = p->ainsn.slot_boosted;
 	return x86_kprobe_make_slot(p, false);
 }
 
@@ -199,7 +257,7 @@ int arch_prepare_kprobe(struct kprobe *p)
  */
 void arch_remove_kprobe(struct kprobe *p)
 {
-	kprobe_opcode_t *slot = p->ainsn.insn;
+	kprobe_opcode_t *slot = slot_start(&p->ainsn);
 
 	if (!slot)
 		return;

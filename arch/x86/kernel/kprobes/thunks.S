@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes on x86: what slots call.
+ * Kernel probes on x86: what slots and detours call.
  *
- * A slot calls a thunk with nothing saved, from the middle of whatever is
- * probed, on its stack. The thunk saves all registers as a trap would, so that
- * handlers and unwinders see a struct pt_regs, and calls C. The word that the
- * call pushed is popped by the return, which keeps the processor's return
- * predictor in step.
+ * A thunk is called with nothing saved, from the middle of whatever is probed,
+ * on its stack. It saves all registers as a trap would, so that handlers and
+ * unwinders see a struct pt_regs, and calls C. The word that the call pushed
+ * is popped by the return, which keeps the processor's return predictor in
+ * step.
  *
- * The stack, from the top down: the pushed word, ss, sp, flags, and the rest
- * of struct pt_regs, with the pushed word once more as orig_ax.
+ * The stack, from the top down: the pushed word; a gap, so that a handler may
+ * push what a call would, as it may where a breakpoint was hit; and a struct
+ * pt_regs.
+ *
+ * C is given the registers and the pushed word. To go on elsewhere it stores
+ * there where that is. If that is not enough, because the stack pointer has
+ * been changed, it returns true, and all registers are taken as they are.
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -20,43 +25,62 @@
 #include <asm/smap.h>
 #include <asm/unwind_hints.h>
 #include "../../entry/calling.h"
+#include "common.h"
 
 	.text
 
 #ifdef CONFIG_X86_64
 
-/*
- * kprobe_post_thunk - the instruction has been run, call the post_handlers
- */
-SYM_CODE_START(kprobe_post_thunk)
+.macro KPROBE_THUNK name:req handler:req
+SYM_CODE_START(\name)
 	UNWIND_HINT_FUNC
 	ANNOTATE_NOENDBR
+	leaq	-KPROBE_THUNK_GAP(%rsp), %rsp
 	pushq	$__KERNEL_DS		/* ss */
-	leaq	-8(%rsp), %rsp
+	pushq	%rsp			/* sp, corrected below */
 	pushfq				/* flags */
+	addq	$(16 + KPROBE_THUNK_GAP), 8(%rsp)
 	cld
 	ASM_CLAC
 	pushq	$__KERNEL_CS		/* cs */
 	pushq	$0			/* ip, filled in by C */
-	pushq	40(%rsp)		/* orig_ax: the pushed word */
+	pushq	$-1			/* orig_ax, as a breakpoint has it */
 	PUSH_REGS
 
-	/* The stack pointer before the call that got us here. */
-	leaq	FRAME_SIZE+8(%rsp), %rax
-	movq	%rax, RSP(%rsp)
 	movq	%rsp, %rdi
-	call	kprobe_slot_post
+	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rsi
+	call	\handler
+	testb	%al, %al
+	jnz	kprobe_thunk_iret
 
-	/* Where to go on takes the place of the word that the call pushed. */
-	movq	ORIG_RAX(%rsp), %rax
-	movq	%rax, FRAME_SIZE(%rsp)
 	POP_REGS
 	leaq	24(%rsp), %rsp		/* orig_ax, ip, cs */
 	popfq
-	leaq	16(%rsp), %rsp		/* sp, ss */
+	leaq	16+KPROBE_THUNK_GAP(%rsp), %rsp
 	UNWIND_HINT_FUNC
 	RET
-SYM_CODE_END(kprobe_post_thunk)
-_ASM_NOKPROBE(kprobe_post_thunk)
+SYM_CODE_END(\name)
+_ASM_NOKPROBE(\name)
+.endm
+
+/* kprobe_detour_thunk - a probe has been hit, call the pre_handlers */
+KPROBE_THUNK kprobe_detour_thunk kprobe_detour_hit
+
+/* kprobe_post_thunk - the instruction has been run, call the post_handlers */
+KPROBE_THUNK kprobe_post_thunk kprobe_slot_post
+
+/* Leave as from a breakpoint, with every register as it is in struct pt_regs. */
+SYM_CODE_START_LOCAL(kprobe_thunk_iret)
+	UNWIND_HINT_REGS
+	movl	%cs, %eax		/* Xen has others */
+	movq	%rax, CS(%rsp)
+	movl	%ss, %eax
+	movq	%rax, SS(%rsp)
+	POP_REGS
+	leaq	8(%rsp), %rsp		/* orig_ax */
+	UNWIND_HINT_IRET_REGS
+	iretq
+SYM_CODE_END(kprobe_thunk_iret)
+_ASM_NOKPROBE(kprobe_thunk_iret)
 
 #endif /* CONFIG_X86_64 */

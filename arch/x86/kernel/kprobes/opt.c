@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: detours, and the jumps to them.
+ *
+ * Where it is safe, see safety.c, a jump takes the place of the breakpoint. It
+ * leads to a detour, which is a slot of this form:
+ *
+ *	.quad kp; call thunk; copies of all instructions under the jump; jmp back
+ *
+ * With post_handlers, a call of another thunk follows the first copy. The end
+ * of the slot tells which original each copy belongs to.
+ *
+ * A detour can be entered behind the call of the thunk, too. That is where hits
+ * of the breakpoint are sent from the moment there is a detour, so that after a
+ * grace period of tasks RCU nobody can be in the bytes that the jump is going
+ * to cover, nor on the way to them. They are sent there, too, until the text is
+ * the original again.
+ *
+ * Text is patched under text_mutex. Detours are made and dropped under
+ * kprobe_mutex; the core frees them when nobody can be in them.
+ */
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/perf_event.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+#define PUSH_IMM32_OPCODE	0x68
+#define PUSH_IMM32_SIZE		5
+
+/**
+ * kprobe_detour_hit() - call pre_handlers from a detour
+ * @regs: registers as before the probed instruction, but for the instruction
+ *	pointer
+ * @next: where in the detour the thunk was called, behind the call
+ *
+ * Context: that of the probed function.
+ *
+ * Return: false: the thunk goes on at @next, unless told otherwise; true: all
+ * registers are to be as in @regs.
+ */
+asmlinkage __visible bool __kprobes kprobe_detour_hit(struct pt_regs *regs, unsigned long next)
+{
+	struct kprobe *kp = kprobe_slot_owner(next);
+	unsigned long sp = regs->sp;
+	struct kprobe_frame *f;
+	bool elsewhere = false;
+	u32 context;
+
+	regs->ip = (unsigned long)kp->addr + INT3_INSN_SIZE;
+	preempt_disable_notrace();
+	context = kprobe_context();
+	f = kprobe_top_frame();
+	if (kprobe_must_miss(f, context)) {
+		kprobes_inc_nmissed_count(kp);
+	} else {
+		kprobe_push_frame(++f, context);
+		f->regs = regs;
+		elsewhere = kprobe_call_pre_handlers(kp, regs, &f->probe);
+		kprobe_pop_frame(f);
+	}
+	preempt_enable_notrace();
+
+	if (likely(!elsewhere))
+		return false;
+	*kprobe_thunk_return(regs) = regs->ip;
+	return regs->sp != sp;
+}
+
+static bool is_call(struct insn *insn)
+{
+	return insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == CALL_INSN_OPCODE;
+}
+
+/*
+ * Put a copy of a branch at @buf. Short ones are made long, they have farther
+ * to go. A call is none any more, so that it returns to the original.
+ */
+static int put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
+			   unsigned long target)
+{
+	u8 op = insn->opcode.bytes[insn->opcode.nbytes - 1];
+	s32 next = addr + insn->length;
+	int ret;
+
+	if (is_call(insn)) {
+		/* Sign-extended, it is the address that the call would push. */
+		if ((long)next != (long)(addr + insn->length))
+			return -EOPNOTSUPP;
+		buf[0] = PUSH_IMM32_OPCODE;
+		memcpy(buf + 1, &next, sizeof(next));
+		ret = x86_kprobe_put_branch(buf + PUSH_IMM32_SIZE, JMP32_INSN_OPCODE,
+					    at + PUSH_IMM32_SIZE, target);
+		return ret < 0 ? ret : PUSH_IMM32_SIZE + ret;
+	}
+	if (op == JMP32_INSN_OPCODE || op == JMP8_INSN_OPCODE)
+		return x86_kprobe_put_branch(buf, JMP32_INSN_OPCODE, at, target);
+	/* jcc: the long form has a prefix, and the same condition */
+	buf[0] = 0x0f;
+	ret = x86_kprobe_put_branch(buf + 1, 0x80 | (op & 0xf), at + 1, target);
+	return ret < 0 ? ret : 1 + ret;
+}
+
+/* Write the copies and all that follows; @map is what they are copies of. */
+static int fill_detour(struct kprobe *p, u8 *buf, unsigned long slot, const u8 *original,
+		       unsigned int reach, bool post, struct kprobe_detour_map *map)
+{
+	unsigned long addr = (unsigned long)p->addr, target;
+	unsigned int done = 0, len = KPROBE_SLOT_CODE;
+	struct insn insn;
+	int ret;
+
+	map->nr = 0;
+	ret = x86_kprobe_put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
+				    (unsigned long)kprobe_detour_thunk);
+	while (ret > 0 && done < reach) {
+		len += ret;
+		if (insn_decode(&insn, original + done, reach - done, INSN_MODE_KERN))
+			return -EILSEQ;
+		/* The longest there is, and a call and a jump. */
+		if (len + MAX_INSN_SIZE + 2 * JMP32_INSN_SIZE > KPROBE_DETOUR_END)
+			return -ENOSPC;
+		/* Post_handlers are to be called on both its ways. */
+		if (post && !done && !x86_insn_boostable(&insn))
+			return -EOPNOTSUPP;
+		if (x86_insn_branches(&insn, addr + done, &target))
+			ret = put_branch_copy(buf + len, &insn, slot + len, addr + done, target);
+		else
+			ret = x86_kprobe_put_copy(buf + len, original + done, insn.length,
+						  slot + len, addr + done);
+		if (ret < 0)
+			return ret;
+		done += insn.length;
+		map->at[map->nr] = len + ret;
+		map->from[map->nr] = done;
+		if (is_call(&insn)) {
+			/* When it has pushed, it is where it calls. */
+			map->at[map->nr] = len + PUSH_IMM32_SIZE;
+			map->from[map->nr] = KPROBE_DETOUR_CALLED;
+		}
+		map->nr++;
+		if (map->nr == 1 && post) {
+			len += ret;
+			ret = x86_kprobe_put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
+						    (unsigned long)kprobe_post_thunk);
+		}
+	}
+	if (ret > 0) {
+		len += ret;
+		ret = x86_kprobe_put_branch(buf + len, JMP32_INSN_OPCODE, slot + len, addr + done);
+	}
+	return min(ret, 0);
+}
+
+/**
+ * arch_prepare_detour() - make a detour, and send hits of the breakpoint there
+ * @p: the probepoint's kprobe, which has none
+ * @reach: how many bytes of the text the instructions under the jump take, as
+ *	arch_check_jumps() found
+ * @post: there are post_handlers to be called
+ *
+ * Context: sleeps; kprobe_mutex is held; takes text_mutex.
+ *
+ * Return: 0; -ENOMEM; or another errno if there can't be a detour.
+ */
+int arch_prepare_detour(struct kprobe *p, unsigned int reach, bool post)
+{
+	struct arch_specific_insn *ai = &p->ainsn;
+	u8 original[KPROBE_JUMP_REACH], buf[KPROBE_SLOT_SIZE];
+	struct kprobe_detour_map map = {};
+	kprobe_opcode_t *slot;
+	int ret;
+
+	/* It is a kind of boosting. */
+	if (!x86_kprobe_boost)
+		return -EOPNOTSUPP;
+	if (!x86_kprobe_read_original((unsigned long)p->addr, original, reach))
+		return -EFAULT;
+	slot = get_insn_slot_for(p);
+	if (!slot)
+		return -ENOMEM;
+	memset(buf, INT3_INSN_OPCODE, sizeof(buf));
+	memcpy(buf, &p, sizeof(p));
+	ret = fill_detour(p, buf, (unsigned long)slot, original, reach, post, &map);
+	if (ret) {
+		free_insn_slot(slot, 0);
+		return ret;
+	}
+	memcpy(buf + KPROBE_DETOUR_END, &map, sizeof(map));
+	x86_kprobe_write_slot(slot, buf);
+
+	memcpy(ai->covered, original, sizeof(ai->covered));
+	ai->detour = slot;
+	x86_kprobe_choose_run(p);
+	return 0;
+}
+
+/**
+ * arch_drop_detour() - send hits to the detour no more
+ * @p: the probepoint's kprobe; there is no jump in its text
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: the detour, for the caller to free when nobody can be in it.
+ */
+kprobe_opcode_t *arch_drop_detour(struct kprobe *p)
+{
+	kprobe_opcode_t *detour = p->ainsn.detour;
+
+	p->ainsn.detour = NULL;
+	x86_kprobe_choose_run(p);
+	return detour;
+}
+
+/**
+ * arch_put_jump() - replace a breakpoint by a jump to the detour
+ * @p: the probepoint's kprobe, which had its detour for a grace period
+ *
+ * It is not there before arch_sync_jumps().
+ *
+ * Context: sleeps; text_mutex is held.
+ *
+ * Return: false if the text is not what it was, and is left alone.
+ */
+bool arch_put_jump(struct kprobe *p)
+{
+	unsigned long thunk_call = (unsigned long)p->ainsn.detour + KPROBE_SLOT_CODE;
+	u8 text[KPROBE_JUMP_SIZE], jump[KPROBE_JUMP_SIZE];
+
+	if (copy_from_kernel_nofault(text, p->addr, sizeof(text)) ||
+	    text[0] != INT3_INSN_OPCODE ||
+	    memcmp(text + 1, p->ainsn.covered + 1, sizeof(text) - 1))
+		return false;
+	if (x86_kprobe_put_branch(jump, JMP32_INSN_OPCODE, (unsigned long)p->addr, thunk_call) < 0)
+		return false;
+	/* Who is hit while this is under way is sent where the jump leads. */
+	text_poke_queue(p->addr, jump, sizeof(jump), NULL);
+	p->ainsn.jump = true;
+	return true;
+}
+
+/**
+ * arch_sync_jumps() - put all jumps in place that arch_put_jump() has begun
+ *
+ * Context: sleeps; text_mutex is held.
+ */
+void arch_sync_jumps(void)
+{
+	text_poke_finish();
+}
+
+/**
+ * arch_break_jump() - begin to replace a jump by a breakpoint
+ * @p: the probepoint's kprobe
+ *
+ * Then, each after an arch_kprobes_sync(), arch_restore_jump() and what comes
+ * next.
+ *
+ * Context: sleeps; text_mutex is held.
+ */
+void arch_break_jump(struct kprobe *p)
+{
+	u8 int3 = INT3_INSN_OPCODE;
+
+	text_poke(p->addr, &int3, sizeof(int3));
+}
+
+/**
+ * arch_restore_jump() - bring back what was under a jump, but the breakpoint
+ * @p: the probepoint's kprobe
+ *
+ * Context: sleeps; text_mutex is held.
+ */
+void arch_restore_jump(struct kprobe *p)
+{
+	u8 jump[KPROBE_JUMP_SIZE], text[KPROBE_JUMP_SIZE];
+	struct arch_specific_insn *ai = &p->ainsn;
+
+	x86_kprobe_put_branch(jump, JMP32_INSN_OPCODE, (unsigned long)p->addr,
+			      (unsigned long)ai->detour + KPROBE_SLOT_CODE);
+	memcpy(text, ai->covered, sizeof(text));
+	text[0] = INT3_INSN_OPCODE;
+	text_poke(p->addr + 1, text + 1, sizeof(text) - 1);
+	perf_event_text_poke(p->addr, jump, sizeof(jump), text, sizeof(text));
+	ai->jump = false;
+}
+
+/**
+ * is_kprobe_optinsn_slot() - tell whether an address is in a detour
+ * @addr: any address
+ *
+ * May be called in any context in which RCU is watching. The answer is valid as
+ * long as the caller knows that a detour can't be freed, because some task is
+ * in it.
+ *
+ * Return: true if it is.
+ */
+bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return kprobe_of_insn_slot(addr) && kprobe_detour_map(addr);
+}

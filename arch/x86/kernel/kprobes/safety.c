@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: where a jump may be put into the text.
+ *
+ * A jump takes five bytes. Unless one instruction has as many, nobody may ever
+ * get to the others but through the first: no branch, no exception-table fixup,
+ * no patched jump label, no return of a call, and no task that has gone to
+ * sleep there and comes back. And each instruction under the jump must be one
+ * that can be run elsewhere.
+ *
+ * The function itself is decoded. Its neighbours are, too, where they are near
+ * enough for a short jump. Branches from farther away have a displacement of
+ * four bytes; these are looked for all over the text, at every byte, whatever
+ * the instructions there are: that way it does not matter what is data, and
+ * hardly ever does chance make two bytes too many look like such a branch. In
+ * compiled code it is the split-off parts of functions that have them, and
+ * assembly does as it likes.
+ *
+ * What can't be seen is where an indirect jump leads. The compiler makes none
+ * within a function with CONFIG_MITIGATION_RETPOLINE or CONFIG_X86_KERNEL_IBT;
+ * with the latter any target has an endbr. Without both, a function with an
+ * indirect jump is out.
+ *
+ * No lock of kprobes is held all this time. What the text was without probes is
+ * what is looked at, so it does not matter which come and go; a branch that
+ * leads from one function into the middle of another never gets under a jump,
+ * or the search would miss it.
+ */
+#include <linux/cleanup.h>
+#include <linux/extable.h>
+#include <linux/ftrace.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/static_call.h>
+#include <linux/uaccess.h>
+#include <linux/unaligned.h>
+#include <asm/alternative.h>
+#include <asm/extable.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+#include <asm/sections.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+/* How far a branch with one byte of displacement gets, either way. */
+#define SHORT_BRANCH	130
+
+/* How much text is searched at a time, and what must be there beside. */
+#define SEARCH_CHUNK	4096
+#define SEARCH_BEFORE	2
+#define SEARCH_AFTER	3
+
+static void refuse(struct kprobe_jump *jump, const char *why)
+{
+	if (!jump->refusal)
+		jump->refusal = why;
+}
+
+/* Is it an address that nobody may get to? */
+static bool is_inside(const struct kprobe_jump *jump, unsigned long addr)
+{
+	return addr - jump->addr - 1 < KPROBE_JUMP_SIZE - 1;
+}
+
+/* Whom @addr is inside of; they are in the order of their addresses. */
+static void refuse_inside(struct kprobe_jump *jumps, unsigned int nr, unsigned long addr,
+			  unsigned long from, const char *why)
+{
+	unsigned int low = 0, high = nr;
+
+	/* The first whose end is above @addr */
+	while (low < high) {
+		unsigned int mid = (low + high) / 2;
+
+		if (jumps[mid].addr + KPROBE_JUMP_SIZE <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < nr && jumps[low].addr < addr; low++)
+		/* Of its own function more is known than bytes. */
+		if (from - jumps[low].start >= jumps[low].end - jumps[low].start)
+			refuse(&jumps[low], why);
+}
+
+/*
+ * Decoding.
+ */
+
+static bool decode(unsigned long addr, unsigned long end, struct insn *insn,
+		   u8 buf[MAX_INSN_SIZE])
+{
+	size_t max = min_t(size_t, end - addr, MAX_INSN_SIZE);
+
+	guard(preempt)();
+	return x86_kprobe_read_original(addr, buf, max) &&
+	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
+}
+
+static bool is_indirect_jump(struct insn *insn)
+{
+	u8 reg = X86_MODRM_REG(insn->modrm.bytes[0]);
+
+	return insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == 0xff && (reg == 4 || reg == 5);
+}
+
+static bool targets_are_known(void)
+{
+	return IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) || IS_ENABLED(CONFIG_X86_KERNEL_IBT);
+}
+
+/* An address that is loaded may be jumped to. */
+static bool loads_address(struct insn *insn, unsigned long addr, unsigned long *target)
+{
+	if (insn->opcode.nbytes != 1 || insn->opcode.bytes[0] != 0x8d || !insn_rip_relative(insn))
+		return false;
+	*target = addr + insn->length + insn->displacement.value;
+	return true;
+}
+
+/* May the instruction at @addr be under the jump? */
+static const char *refuse_insn(struct kprobe_jump *jump, struct insn *insn, unsigned long addr,
+			       const u8 *bytes)
+{
+	unsigned long target, size, offset, next = addr + insn->length;
+
+	if (next > jump->end)
+		return "the function ends before the jump does";
+	if (within_kprobe_blacklist(addr))
+		return "text that can't be probed is under the jump";
+	if (addr != jump->addr && search_exception_tables(addr))
+		return "a task may sleep in a fault under the jump";
+	if (addr != jump->addr && insn->length == ENDBR_INSN_SIZE &&
+	    is_endbr(get_unaligned((u32 *)bytes)))
+		return "an indirect jump leads under the jump";
+
+	if (x86_insn_branches(insn, addr, &target)) {
+		u8 op = insn->opcode.bytes[0];
+
+		if ((op >= 0xe0 && op <= 0xe3) || op == 0xc7 || x86_insn_has_prefix(insn, 0x66))
+			return "a branch under the jump has no long form";
+		if (op == CALL_INSN_OPCODE && next < jump->addr + KPROBE_JUMP_SIZE)
+			return "a call returns under the jump";
+		if (target - jump->start >= jump->end - jump->start &&
+		    (!kallsyms_lookup_size_offset(target, &size, &offset) || offset))
+			return "a branch under the jump leads into another function";
+		return NULL;
+	}
+	return x86_insn_boostable(insn) ? NULL : "an instruction under the jump can't be moved";
+}
+
+/* Decode [@start, @end), a symbol; it may be the one that is probed. */
+static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigned long end)
+{
+	bool own = jump->addr - start < end - start;
+	u8 buf[MAX_INSN_SIZE];
+	unsigned long at, target;
+	struct insn insn;
+
+	for (at = start; at < end && !jump->refusal; at += insn.length) {
+		if (!decode(at, end, &insn, buf)) {
+			refuse(jump, "not all of the function can be decoded");
+			return;
+		}
+		if (x86_insn_branches(&insn, at, &target) && is_inside(jump, target))
+			refuse(jump, "a branch leads under the jump");
+		if (loads_address(&insn, at, &target) && is_inside(jump, target))
+			refuse(jump, "the address of what is under the jump is used");
+		if (own && is_indirect_jump(&insn) && !targets_are_known())
+			refuse(jump, "where an indirect jump leads is not known");
+		if (at < jump->addr || at >= jump->addr + KPROBE_JUMP_SIZE)
+			continue;
+		refuse(jump, refuse_insn(jump, &insn, at, buf));
+		jump->reach = at + insn.length - jump->addr;
+	}
+	if (own && jump->reach < KPROBE_JUMP_SIZE)
+		refuse(jump, "the function ends before the jump does");
+}
+
+static void decode_around(struct kprobe_jump *jump)
+{
+	unsigned long at, size, offset;
+
+	/* Nothing else patches text meanwhile. */
+	guard(mutex)(&text_mutex);
+	decode_symbol(jump, jump->start, jump->end);
+	for (at = jump->start; !jump->refusal && at + SHORT_BRANCH > jump->addr; at -= offset) {
+		if (!kallsyms_lookup_size_offset(--at, &size, &offset) ||
+		    !__kernel_text_address(at))
+			break;
+		decode_symbol(jump, at - offset, at - offset + size);
+	}
+	for (at = jump->end; !jump->refusal && at - SHORT_BRANCH < jump->addr + KPROBE_JUMP_SIZE;
+	     at += size) {
+		if (!kallsyms_lookup_size_offset(at, &size, &offset) || offset ||
+		    !__kernel_text_address(at))
+			break;
+		decode_symbol(jump, at, at + size);
+	}
+}
+
+/*
+ * What the kernel keeps notes of.
+ */
+
+/* A static call without a site of its own goes by way of a jump that is patched. */
+static bool is_static_call_trampoline(unsigned long addr)
+{
+	static const u8 mark[] = { 0x0f, 0xb9, 0xcc };
+	u8 text[sizeof(mark)];
+
+	return !copy_from_kernel_nofault(text, (void *)(addr + JMP32_INSN_SIZE), sizeof(text)) &&
+	       !memcmp(text, mark, sizeof(mark));
+}
+
+static void check_reserved(struct kprobe_jump *jump)
+{
+	void *first = (void *)jump->addr, *last = first + jump->reach - 1;
+	bool reserved;
+
+	jump_label_lock();
+	scoped_guard(mutex, &text_mutex) {
+		/* The end of this range is the first byte after it. */
+		reserved = alternatives_text_reserved(first, last + 1);
+		preempt_disable();
+		reserved |= jump_label_text_reserved(first, last) ||
+			    static_call_text_reserved(first, last) ||
+			    ftrace_text_reserved(first, last) ||
+			    is_static_call_trampoline(jump->addr);
+		preempt_enable();
+	}
+	jump_label_unlock();
+	if (reserved)
+		refuse(jump, "the kernel patches what is under the jump itself");
+}
+
+static void check_fixups(struct kprobe_jump *jumps, unsigned int nr,
+			 const struct exception_table_entry *e, unsigned int nr_entries)
+{
+	const struct exception_table_entry *end = e + nr_entries;
+
+	for (; e < end; e++)
+		refuse_inside(jumps, nr, (unsigned long)&e->fixup + e->fixup, 0,
+			      "an exception fixup leads under the jump");
+}
+
+static void check_labels(struct kprobe_jump *jumps, unsigned int nr, struct jump_entry *e,
+			 unsigned int nr_entries)
+{
+#ifdef CONFIG_JUMP_LABEL
+	struct jump_entry *end = e + nr_entries;
+
+	for (; e < end; e++)
+		refuse_inside(jumps, nr, jump_entry_target(e), 0,
+			      "a jump label leads under the jump");
+#endif
+}
+
+/*
+ * Branches from elsewhere.
+ */
+
+/* Can the four bytes at @p, with what is before them, be a branch? */
+static __always_inline bool looks_like_branch(const u8 *p)
+{
+	switch (p[-1]) {
+	case CALL_INSN_OPCODE:
+	case JMP32_INSN_OPCODE:
+	case INT3_INSN_OPCODE:		/* which may be the first byte of either */
+		return true;
+	case 0x80 ... 0x8f:		/* jcc, or it with a breakpoint */
+		if (p[-2] == 0x0f || p[-2] == INT3_INSN_OPCODE)
+			return true;
+		break;
+	case 0xf8:			/* xbegin */
+		if (p[-2] == 0xc7)
+			return true;
+	}
+	/* lea */
+	return p[-2] == 0x8d && (p[-1] & 0xc7) == 0x05;
+}
+
+static void __no_sanitize_address search_chunk(struct kprobe_jump *jumps, unsigned int nr,
+					       const u8 *p, unsigned long at, unsigned int len)
+{
+	unsigned long low = jumps[0].addr + 1;
+	unsigned long span = jumps[nr - 1].addr + KPROBE_JUMP_SIZE - low;
+	const u8 *end = p + len;
+
+	for (; p < end; p++, at++) {
+		unsigned long target = at + sizeof(s32) + get_unaligned((s32 *)p);
+
+		if (unlikely(target - low < span) && looks_like_branch(p))
+			refuse_inside(jumps, nr, target, at,
+				      "a branch from elsewhere leads under the jump");
+	}
+}
+
+static void search_text(struct kprobe_jump *jumps, unsigned int nr, u8 *buf,
+			unsigned long start, unsigned long end)
+{
+	unsigned long at, len;
+
+	/* Nothing is to be found out about those that are refused already. */
+	while (nr && jumps[nr - 1].refusal)
+		nr--;
+	for (; nr && jumps[0].refusal; nr--)
+		jumps++;
+	if (!nr)
+		return;
+	for (at = start; at < end; at += len) {
+		len = min_t(unsigned long, end - at, SEARCH_CHUNK);
+		/* A module may be on its way out; then so are its probes. */
+		if (copy_from_kernel_nofault(buf + SEARCH_BEFORE, (void *)at,
+					     min(end - at, len + SEARCH_AFTER)))
+			return;
+		search_chunk(jumps, nr, buf + SEARCH_BEFORE, at, len);
+		memcpy(buf, buf + len, SEARCH_BEFORE);
+		cond_resched();
+	}
+}
+
+static void check_kernel(struct kprobe_jump *jumps, unsigned int nr, u8 *buf)
+{
+	check_fixups(jumps, nr, __start___ex_table, __stop___ex_table - __start___ex_table);
+#ifdef CONFIG_JUMP_LABEL
+	check_labels(jumps, nr, __start___jump_table, __stop___jump_table - __start___jump_table);
+#endif
+	search_text(jumps, nr, buf, (unsigned long)_stext, (unsigned long)_etext);
+	if (system_state < SYSTEM_FREEING_INITMEM)
+		search_text(jumps, nr, buf, (unsigned long)_sinittext, (unsigned long)_einittext);
+}
+
+/* Those of one module; returns how many they are. */
+static unsigned int check_module(struct kprobe_jump *jumps, unsigned int nr, u8 *buf)
+{
+	static const enum mod_mem_type types[] = { MOD_TEXT, MOD_INIT_TEXT };
+	struct module_memory text[ARRAY_SIZE(types)] = {};
+	unsigned int of_it = 1, i;
+	struct module *mod;
+
+	scoped_guard(preempt) {
+		mod = __module_text_address(jumps[0].addr);
+		if (!mod) {
+			refuse(&jumps[0], "the module goes");
+			return 1;
+		}
+		while (of_it < nr && __module_text_address(jumps[of_it].addr) == mod)
+			of_it++;
+		check_fixups(jumps, of_it, mod->extable, mod->num_exentries);
+#ifdef CONFIG_JUMP_LABEL
+		check_labels(jumps, of_it, mod->jump_entries, mod->num_jump_entries);
+#endif
+		for (i = 0; i < ARRAY_SIZE(types); i++)
+			text[i] = mod->mem[types[i]];
+	}
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		search_text(jumps, of_it, buf, (unsigned long)text[i].base,
+			    (unsigned long)text[i].base + text[i].size);
+	return of_it;
+}
+
+/**
+ * arch_check_jumps() - find out where jumps may take the place of breakpoints
+ * @jumps: the probed addresses, in ascending order; what is found out about
+ *	them is filled in
+ * @nr: how many they are, more than 0
+ *
+ * Context: sleeps; takes jump_label_lock() and text_mutex now and then.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
+{
+	unsigned long size, offset;
+	unsigned int i, checked;
+	u8 *buf;
+
+	buf = kzalloc(SEARCH_BEFORE + SEARCH_CHUNK + SEARCH_AFTER, GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		struct kprobe_jump *jump = &jumps[i];
+
+		if (!kallsyms_lookup_size_offset(jump->addr, &size, &offset)) {
+			refuse(jump, "the function is not known");
+			continue;
+		}
+		jump->start = jump->addr - offset;
+		jump->end = jump->start + size;
+		decode_around(jump);
+		if (!jump->refusal)
+			check_reserved(jump);
+		cond_resched();
+	}
+	for (i = 0; i < nr; i += checked) {
+		checked = 0;
+		while (i + checked < nr && core_kernel_text(jumps[i + checked].addr))
+			checked++;
+		if (checked)
+			check_kernel(jumps + i, checked, buf);
+		else
+			checked = check_module(jumps + i, nr - i, buf);
+	}
+	kfree(buf);
+	return 0;
+}
