@@ -173,6 +173,8 @@ static int attach_probe(struct kprobe *p, struct list_head *changes)
 	p->addr = probe_address(p, &is_entry);
 	err = PTR_ERR_OR_ZERO(p->addr);
 	if (!err)
+		err = kretprobe_check(p, (unsigned long)p->addr, is_entry);
+	if (!err)
 		err = check_address((unsigned long)p->addr, &module);
 	if (err)
 		goto restore;
@@ -459,6 +461,7 @@ static int __init init_kprobes(void)
 	if (err)
 		pr_err("kprobes: incomplete blacklist (%d), take care what you probe\n", err);
 
+	kretprobes_init();
 	return arch_init_kprobes() ?: register_die_notifier(&die_nb) ?:
 	       kprobe_modules_init();
 }

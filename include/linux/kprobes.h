@@ -15,11 +15,13 @@
 #include <linux/errno.h>
 #include <linux/linkage.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
+#include <linux/rethook.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -28,7 +30,10 @@
 
 struct kprobe;
 struct kretprobe;
+struct kretprobe_chunk;
+struct kretprobe_anchor;
 struct kretprobe_instance;
+struct kretprobe_pool;
 struct module;
 struct probepoint;
 struct pt_regs;
@@ -171,14 +176,29 @@ struct probe_set {
 	struct kprobe *probes[];
 };
 
+/* Most private data that a return probe's instances can have, in bytes. */
+#define KRETPROBE_MAX_DATA_SIZE	4096
+
 /**
  * struct kretprobe - a probe of the returns of a function
- * @kp: the probe at the function's entry; its user sets where
+ * @kp: the probe at the function's entry. Its user sets where, and leaves its
+ *	handlers alone: they are for the kernel.
  * @handler: called when the function returns, or NULL
- * @entry_handler: called when the function is entered, or NULL
- * @maxactive: how many calls may be in flight at once; 0 for no limit
+ * @entry_handler: called when the function is entered, or NULL; if it returns
+ *	non-zero, this call is left alone
+ * @maxactive: how many calls may be in flight at once. So many instances are
+ *	reserved for this return probe. Without a limit, which is 0 or less,
+ *	it shares those that all such return probes have, and that become
+ *	more as they are needed.
  * @nmissed: how many calls were not followed for lack of an instance
- * @data_size: bytes of private data in each &struct kretprobe_instance
+ * @data_size: bytes of private data in each &struct kretprobe_instance, at
+ *	most %KRETPROBE_MAX_DATA_SIZE
+ * @leaving: for the kernel: links those that are unregistered together
+ * @anchor: for the kernel: what instances refer to
+ * @rh: for the kernel: what instances are taken from
+ *
+ * All fields that are not set by the user must be zero before the first
+ * registration.
  */
 struct kretprobe {
 	struct kprobe kp;
@@ -187,14 +207,55 @@ struct kretprobe {
 	int maxactive;
 	int nmissed;
 	size_t data_size;
+	struct list_head leaving;
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	struct rethook *rh;
+#else
+	struct kretprobe_anchor *anchor;
+#endif
 };
 
 /**
  * struct kretprobe_instance - record of one call of a return-probed function
- * @data: the user's private data, kretprobe.data_size bytes of it
+ * @node: for the kernel: what rethook keeps of the call
+ * @llist: for the kernel: links the calls that a task is in
+ * @anchor: for the kernel: tells whose it is
+ * @chunk: for the kernel: where it was allocated
+ * @ret_addr: for architectures: the return address; others ask
+ *	get_kretprobe_retaddr()
+ * @fp: for architectures: tells the call from others
+ * @bit: for the kernel: which of @chunk it is
+ * @chained: for the kernel: there is an older instance of the same call
+ * @data: the user's private data, kretprobe.data_size bytes of it, zero when
+ *	the function is entered
  */
 struct kretprobe_instance {
-	DECLARE_FLEX_ARRAY(char, data);
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	struct rethook_node node;
+#else
+	struct llist_node llist;
+	struct kretprobe_anchor *anchor;
+	struct kretprobe_chunk *chunk;
+	kprobe_opcode_t *ret_addr;
+	void *fp;
+	u8 bit;
+	bool chained;
+#endif
+	char data[] __aligned(sizeof(long));
+};
+
+/**
+ * struct kretprobe_anchor - what stays of a return probe for its instances
+ * @probe: the return probe, NULL when it has been unregistered
+ * @pool: where its instances are taken from
+ * @dead: links the anchors that wait for their last instance
+ * @seen: an instance was found
+ */
+struct kretprobe_anchor {
+	struct kretprobe __rcu *probe;
+	struct kretprobe_pool *pool;
+	struct list_head dead;
+	bool seen;
 };
 
 /**
@@ -381,11 +442,11 @@ kprobe_call_pre_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe 
 {
 	/* Pairs with rcu_replace_pointer() in publish_set(). */
 	struct kprobe **pos = rcu_dereference_raw(kp->set)->probes;
-	struct kprobe *p;
+	struct kprobe *each;
 
-	for (; (p = *pos); pos++) {
-		WRITE_ONCE(*running, p);
-		if (p->pre_handler(p, regs))
+	for (; (each = *pos); pos++) {
+		WRITE_ONCE(*running, each);
+		if (each->pre_handler(each, regs))
 			return true;
 	}
 	return false;
@@ -406,11 +467,11 @@ kprobe_call_post_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe
 	/* Pairs with rcu_replace_pointer() in publish_set(). */
 	struct probe_set *set = rcu_dereference_raw(kp->set);
 	struct kprobe **pos = set->probes + set->post;
-	struct kprobe *p;
+	struct kprobe *each;
 
-	for (; (p = *pos); pos++) {
-		WRITE_ONCE(*running, p);
-		p->post_handler(p, regs, 0);
+	for (; (each = *pos); pos++) {
+		WRITE_ONCE(*running, each);
+		each->post_handler(each, regs, 0);
 	}
 }
 
@@ -497,7 +558,108 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 
 #endif /* CONFIG_KPROBES */
 
-/* Return probes are not built in this configuration. */
+#ifdef CONFIG_KRETPROBES
+
+/**
+ * struct kretprobe_blackpoint - a function that must not have return probes
+ * @name: its name
+ * @addr: where it begins, found when the kernel boots
+ */
+struct kretprobe_blackpoint {
+	const char *name;
+	void *addr;
+};
+
+/* Functions that are entered by one task and left by another, and the like. */
+#ifndef kretprobe_blacklist_size
+extern const int kretprobe_blacklist_size;
+#endif
+extern struct kretprobe_blackpoint kretprobe_blacklist[];
+
+int register_kretprobe(struct kretprobe *rp);
+void unregister_kretprobe(struct kretprobe *rp);
+int register_kretprobes(struct kretprobe **rps, int num);
+void unregister_kretprobes(struct kretprobe **rps, int num);
+int disable_kretprobe(struct kretprobe *rp);
+int enable_kretprobe(struct kretprobe *rp);
+unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri);
+
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+
+struct kretprobe *get_kretprobe(struct kretprobe_instance *ri);
+
+static inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return is_rethook_trampoline(addr);
+}
+
+static inline void kprobe_flush_task(struct task_struct *tsk) { }
+
+#else /* !CONFIG_KRETPROBE_ON_RETHOOK */
+
+/* What architectures provide. */
+void __kretprobe_trampoline(void);
+void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
+void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *addr);
+
+/* What architectures call. */
+unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame);
+unsigned long kretprobe_find_ret_addr(struct task_struct *task, void *frame,
+				      struct llist_node **at);
+
+/**
+ * kretprobe_trampoline_handler() - handle the return of a function
+ * @regs: as for __kretprobe_trampoline_handler()
+ * @frame: as for __kretprobe_trampoline_handler()
+ *
+ * Hits that the handlers make are counted as missed.
+ *
+ * Return: where to go on.
+ */
+static __always_inline
+unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
+{
+	unsigned long addr;
+
+	kprobe_busy_begin();
+	addr = __kretprobe_trampoline_handler(regs, frame);
+	kprobe_busy_end();
+	return addr;
+}
+
+/**
+ * get_kretprobe() - find the return probe that an instance belongs to
+ * @ri: record of the call
+ *
+ * Context: handlers of the return probe.
+ *
+ * Return: the return probe, or NULL if it is being unregistered.
+ */
+static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+{
+	return rcu_dereference_raw(READ_ONCE(ri->anchor)->probe);
+}
+
+#ifndef is_kretprobe_trampoline
+/**
+ * is_kretprobe_trampoline() - tell whether a return address is not the real one
+ * @addr: the return address
+ *
+ * Return: true if it is the trampoline's.
+ */
+static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return addr == (unsigned long)
+	       dereference_kernel_function_descriptor(__kretprobe_trampoline);
+}
+#endif
+
+void kprobe_flush_task(struct task_struct *tsk);
+
+#endif /* !CONFIG_KRETPROBE_ON_RETHOOK */
+
+#else /* !CONFIG_KRETPROBES */
+
 static inline int register_kretprobe(struct kretprobe *rp)
 {
 	return -EOPNOTSUPP;
@@ -511,26 +673,14 @@ static inline int register_kretprobes(struct kretprobe **rps, int num)
 static inline void unregister_kretprobe(struct kretprobe *rp) { }
 static inline void unregister_kretprobes(struct kretprobe **rps, int num) { }
 
-/**
- * disable_kretprobe() - stop following the calls of a function
- * @rp: a registered return probe
- *
- * Return: as disable_kprobe(); -EINVAL if @rp is NULL.
- */
 static inline int disable_kretprobe(struct kretprobe *rp)
 {
-	return rp ? disable_kprobe(&rp->kp) : -EINVAL;
+	return -EOPNOTSUPP;
 }
 
-/**
- * enable_kretprobe() - follow the calls of a function again
- * @rp: a registered return probe
- *
- * Return: as enable_kprobe(); -EINVAL if @rp is NULL.
- */
 static inline int enable_kretprobe(struct kretprobe *rp)
 {
-	return rp ? enable_kprobe(&rp->kp) : -EINVAL;
+	return -EOPNOTSUPP;
 }
 
 static inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
@@ -549,6 +699,9 @@ static inline bool is_kretprobe_trampoline(unsigned long addr)
 }
 
 static inline void kprobe_flush_task(struct task_struct *tk) { }
+
+#endif /* !CONFIG_KRETPROBES */
+
 static inline void kprobe_ftrace_kill(void) { }
 
 /**

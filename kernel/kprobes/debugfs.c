@@ -6,6 +6,7 @@
  * enabled    1, or 0 while all probes are switched off
  * blacklist  the text that must not be probed
  * optimizer  which probepoints have a jump, and why others have none
+ * pools      the instances that return probes share
  *
  * The files take kprobe_mutex while they are read. Between two reads the
  * probes may change; list goes on after the last address that it showed.
@@ -88,7 +89,7 @@ static void show_probe(struct seq_file *m, struct kprobe *p)
 				      &modname, name);
 	}
 	show_address(m, "", (unsigned long)p->addr);
-	seq_puts(m, "  k  ");
+	seq_puts(m, is_kretprobe(p) ? "  r  " : "  k  ");
 	if (sym)
 		seq_printf(m, "%s+0x%lx", sym, offset);
 	else
@@ -258,6 +259,24 @@ static const struct file_operations enabled_fops = {
 	.llseek = default_llseek,
 };
 
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+static int pools_show(struct seq_file *m, void *v)
+{
+	kretprobe_pools_show(m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(pools);
+
+static void create_pools(struct dentry *dir)
+{
+	debugfs_create_file("pools", 0400, dir, NULL, &pools_fops);
+}
+#else
+static void create_pools(struct dentry *dir)
+{
+}
+#endif
+
 static int __init kprobe_debugfs_init(void)
 {
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
@@ -268,6 +287,7 @@ static int __init kprobe_debugfs_init(void)
 #ifdef CONFIG_OPTPROBES
 	debugfs_create_file("optimizer", 0400, dir, NULL, &optimizer_fops);
 #endif
+	create_pools(dir);
 	return 0;
 }
 late_initcall(kprobe_debugfs_init);

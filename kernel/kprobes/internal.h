@@ -155,6 +155,46 @@ int probepoint_table_reserve(unsigned int nr);
 void probepoint_table_add(struct probepoint *pp);
 void probepoint_table_del(struct probepoint *pp);
 
+#ifdef CONFIG_KRETPROBES
+
+/* Guards which return probes are registered; nests outside kprobe_mutex. */
+extern struct mutex kretprobe_mutex;
+
+/* kretprobe.c */
+int kretprobe_check(const struct kprobe *p, unsigned long addr, bool is_entry);
+void kretprobes_init(void);
+
+/* retcall.c, or rethook.c */
+bool is_kretprobe(const struct kprobe *p);
+int kretprobe_claim(struct kretprobe *rp);
+bool kretprobe_stop(struct kretprobe *rp);
+void kretprobe_release(struct kretprobe *rp);
+
+#else /* !CONFIG_KRETPROBES */
+
+static inline bool is_kretprobe(const struct kprobe *p) { return false; }
+static inline void kretprobes_init(void) { }
+
+static inline
+int kretprobe_check(const struct kprobe *p, unsigned long addr, bool is_entry)
+{
+	return 0;
+}
+
+#endif
+
+/* pool.c */
+struct seq_file;
+
+struct kretprobe_instance * __kprobes kretprobe_pool_take(struct kretprobe_pool *pool);
+void kretprobe_pool_give(struct kretprobe_instance *ri);
+struct kretprobe_pool *kretprobe_pool_share(size_t data_size);
+struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size);
+void kretprobe_pool_put(struct kretprobe_pool *pool);
+void kretprobe_pool_scan(struct kretprobe_pool *pool,
+			 void (*fn)(struct kretprobe_anchor *anchor));
+void kretprobe_pools_show(struct seq_file *m);
+
 /* Where the linker gathers what NOKPROBE_SYMBOL() names. */
 extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];

@@ -16,8 +16,10 @@
 #include <asm/ptrace.h>
 
 struct kprobe;
+struct llist_node;
 struct notifier_block;
 struct pt_regs;
+struct task_struct;
 
 /* Copies of instructions run from slots that the core hands out. */
 #define __ARCH_WANT_KPROBES_INSN_SLOT
@@ -190,6 +192,26 @@ struct kprobe_fault {
 	bool run_post;
 };
 
+/* The return address is on the stack, and can be changed there at any time. */
+#define arch_kretprobe_slot(regs)	((unsigned long *)kernel_stack_pointer(regs))
+
+/* Tracers may have replaced what is a return probe's real return address. */
+#define arch_kretprobe_recover		x86_kretprobe_recover
+unsigned long x86_kretprobe_recover(unsigned long addr, void *slot);
+
+/* Where the trampoline is called from, for the processor's return predictor. */
+extern char kretprobe_trampoline_return[];
+void __kretprobe_trampoline(void);
+
+#define is_kretprobe_trampoline is_kretprobe_trampoline
+static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return addr == (unsigned long)__kretprobe_trampoline ||
+	       addr == (unsigned long)kretprobe_trampoline_return;
+}
+
+unsigned long kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,
+				      void *slot, struct llist_node **cur);
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 struct kprobe_fault kprobe_fault_begin(struct pt_regs *regs, int trapnr);
@@ -217,7 +239,9 @@ int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 
 #include <linux/cleanup.h>
 
+struct llist_node;
 struct pt_regs;
+struct task_struct;
 
 struct kprobe_fault {
 	bool handled;
@@ -228,6 +252,13 @@ DEFINE_CLASS(kprobe_fault, struct kprobe_fault, (void)_T,
 
 #define kprobe_text_ip(ip)	(ip)
 #define kprobe_regs_ip(regs)	((regs)->ip)
+
+static inline
+unsigned long kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,
+				      void *slot, struct llist_node **cur)
+{
+	return addr;
+}
 
 #endif /* CONFIG_KPROBES */
 #endif /* _ASM_X86_KPROBES_H */

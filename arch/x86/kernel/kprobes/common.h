@@ -160,6 +160,9 @@ void x86_kprobe_choose_run(struct kprobe *p);
 asmlinkage void kprobe_post_thunk(void);
 asmlinkage void kprobe_detour_thunk(void);
 
+/* kretprobe.c */
+asmlinkage __visible void kretprobe_return(struct pt_regs *regs);
+
 /* int3.c */
 asmlinkage __visible bool kprobe_slot_post(struct pt_regs *regs, unsigned long next);
 

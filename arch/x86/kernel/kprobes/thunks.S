@@ -20,6 +20,7 @@
 #include <linux/objtool.h>
 #include <asm/asm.h>
 #include <asm/asm-offsets.h>
+#include <asm/frame.h>
 #include <asm/nospec-branch.h>
 #include <asm/segment.h>
 #include <asm/smap.h>
@@ -48,6 +49,7 @@ SYM_CODE_START(\name)
 	PUSH_REGS
 
 	movq	%rsp, %rdi
+	ENCODE_FRAME_POINTER
 	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rsi
 	call	\handler
 	testb	%al, %al
@@ -82,5 +84,51 @@ SYM_CODE_START_LOCAL(kprobe_thunk_iret)
 	iretq
 SYM_CODE_END(kprobe_thunk_iret)
 _ASM_NOKPROBE(kprobe_thunk_iret)
+
+#ifdef CONFIG_KRETPROBES
+
+/*
+ * __kretprobe_trampoline - a return-probed function has returned
+ *
+ * The return took one entry off the processor's return predictor, and the one
+ * at the end takes another; the call puts one there. The word that it pushes
+ * has the place of the return address that was replaced. Whoever unwinds the
+ * stack by it finds the real one; and it is where C puts that.
+ */
+SYM_CODE_START(__kretprobe_trampoline)
+	UNWIND_HINT_UNDEFINED
+	ANNOTATE_NOENDBR
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	1f
+SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR
+	int3
+1:
+	UNWIND_HINT_FUNC
+	pushq	$__KERNEL_DS		/* ss */
+	leaq	-8(%rsp), %rsp
+	pushfq				/* flags */
+	cld
+	ASM_CLAC
+	pushq	$__KERNEL_CS		/* cs */
+	pushq	$__kretprobe_trampoline	/* ip, the real one is put in by C */
+	pushq	$-1			/* orig_ax */
+	PUSH_REGS
+	leaq	FRAME_SIZE+8(%rsp), %rax
+	movq	%rax, RSP(%rsp)
+	movq	%rsp, %rdi
+	ENCODE_FRAME_POINTER
+	call	kretprobe_return
+
+	POP_REGS
+	leaq	24(%rsp), %rsp		/* orig_ax, ip, cs */
+	popfq
+	leaq	16(%rsp), %rsp		/* sp, ss */
+	UNWIND_HINT_FUNC
+	RET
+SYM_CODE_END(__kretprobe_trampoline)
+_ASM_NOKPROBE(__kretprobe_trampoline)
+
+#endif /* CONFIG_KRETPROBES */
 
 #endif /* CONFIG_X86_64 */

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: the return from a function.
+ *
+ * A function's return address is on top of the stack when it is entered, and
+ * is replaced there by the address of __kretprobe_trampoline, see thunks.S.
+ * What comes after is generic: see kernel/kprobes/kretprobe.c.
+ */
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <asm/unwind.h>
+
+#include "common.h"
+
+/*
+ * Entered by one task and left by the other. Its kin are in text that can't
+ * be probed at all.
+ */
+struct kretprobe_blackpoint kretprobe_blacklist[] = {
+	{ .name = "__switch_to" },
+};
+
+const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
+
+/**
+ * kretprobe_return() - handle the return of a function
+ * @regs: registers as after the return; the word above them is where the
+ *	return address was, and where the trampoline looks for it
+ *
+ * Context: that of the function.
+ */
+asmlinkage __visible void __kprobes kretprobe_return(struct pt_regs *regs)
+{
+	kretprobe_trampoline_handler(regs, regs + 1);
+}
+
+/**
+ * kprobe_recover_ret_addr() - tell what the trampoline's address stands for
+ * @tsk: whose stack it is on; the current task, or one that is not running
+ * @addr: return address that was found on the stack
+ * @slot: where it was found
+ * @cur: where the search among return probes has come to
+ *
+ * For unwinders. May be called in any context, with preemption disabled.
+ *
+ * Return: what was there before it; @addr if it is not the trampoline's, or
+ * nothing is known.
+ */
+unsigned long kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,
+				      void *slot, struct llist_node **cur)
+{
+	if (!is_kretprobe_trampoline(addr))
+		return addr;
+	return kretprobe_find_ret_addr(tsk, slot, cur) ?: addr;
+}
+
+/**
+ * x86_kretprobe_recover() - find the real return address
+ * @addr: what was on the stack when the function was entered
+ * @slot: where that was
+ *
+ * Context: handlers of return probes.
+ *
+ * Return: where the function returns to.
+ */
+unsigned long x86_kretprobe_recover(unsigned long addr, void *slot)
+{
+	struct unwind_state state = { .task = current };
+
+	return unwind_recover_ret_addr(&state, addr, slot);
+}

@@ -1,0 +1,692 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: where the instances of return probes come from.
+ *
+ * A hit takes an instance and a return gives it back, in any context that
+ * there is, so neither waits for anybody: an instance is a bit in a word, set
+ * while it is free, and whoever clears it has it. Words can't be mistaken for
+ * what they were before, as the heads of free lists can.
+ *
+ * The instances of one word are a chunk, which is what is allocated and freed.
+ * A pool finds a chunk with a free instance by two more levels of words: bits
+ * of groups, and bits of chunks in a group, set while there may be something
+ * free below. A CPU tries the chunk that it found last before it looks.
+ *
+ * There is a pool for each class of instance size, shared by all return probes
+ * that did not ask for a number of instances, and a pool of fixed size for
+ * each that did. A shared pool is kept so large that at least as many
+ * instances are free as are taken. A hit that takes the last one of a chunk
+ * has the worker look, by irq_work, which may be asked for in any context; the
+ * worker makes chunks, and later frees those that are idle. No more than
+ * kprobes.return_pool_kib is used by all shared pools together.
+ *
+ * pool_mutex guards which chunks there are; it nests inside nothing but
+ * kprobe_mutex. Hits read chunks with preemption disabled, so a chunk is freed
+ * by RCU.
+ */
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/cleanup.h>
+#include <linux/cpumask.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/percpu.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+#define CHUNK_BYTES_MIN		SZ_4K
+#define CHUNK_BYTES_MAX		SZ_32K
+/* Few instances in a chunk are taken and given back by the words above it. */
+#define CHUNK_INSTANCES_MIN	16
+
+/* What is free at first, and what a shared pool does not shrink below. */
+#define FREE_PER_CPU		64
+#define FREE_PER_PROBE		8
+#define FREE_BYTES		SZ_256K
+
+/* How long chunks are idle before they are freed. */
+#define SHRINK_INTERVAL		(2 * HZ)
+
+/**
+ * struct kretprobe_chunk - instances that share a word
+ * @free: which of them are free
+ * @full: what @free is when all are
+ * @group: the group that it is in
+ * @index: which of the group it is
+ * @rcu: frees it when nobody looks at it any more
+ * @instances: the instances
+ */
+struct kretprobe_chunk {
+	unsigned long free;
+	unsigned long full;
+	struct chunk_group *group;
+	unsigned int index;
+	struct rcu_head rcu;
+	char instances[] __aligned(sizeof(long));
+};
+
+/**
+ * struct chunk_group - chunks that share a word
+ * @avail: which of them may have a free instance
+ * @pool: the pool that it is in
+ * @index: which of the pool it is
+ * @nr: how many chunks there is room for
+ * @chunk: the chunks, NULL where there is none
+ */
+struct chunk_group {
+	unsigned long avail;
+	struct kretprobe_pool *pool;
+	unsigned int index;
+	unsigned int nr;
+	struct kretprobe_chunk *chunk[] __counted_by(nr);
+};
+
+/**
+ * struct kretprobe_pool - where instances are taken from
+ * @avail: which groups may have a free instance
+ * @hint: where this CPU found one last; NULL for all but shared pools
+ * @nr_avail: how many chunks may have a free instance
+ * @nr_chunks: how many chunks there are
+ * @size: bytes of an instance, private data included
+ * @per_chunk: instances in a chunk, but for the last one of a fixed pool
+ * @chunk_bytes: bytes of a chunk
+ * @nr_probes: how many return probes share it
+ * @nr_groups: how many groups there is room for
+ * @group: the groups, NULL where there is none; never freed before the pool
+ */
+struct kretprobe_pool {
+	unsigned long avail;
+	struct kretprobe_chunk ** __percpu *hint;
+	atomic_t nr_avail;
+	unsigned int nr_chunks;
+	unsigned int size;
+	unsigned int per_chunk;
+	unsigned int chunk_bytes;
+	unsigned int nr_probes;
+	unsigned int nr_groups;
+	struct chunk_group *group[] __counted_by(nr_groups);
+};
+
+/* Bytes of an instance in each of the shared pools. */
+static const unsigned int class_size[] = {
+	64, 96, 128, 192, 256, 512, 1024, 2048,
+	ALIGN(sizeof(struct kretprobe_instance) + KRETPROBE_MAX_DATA_SIZE, 64),
+};
+
+#define NR_CLASSES	ARRAY_SIZE(class_size)
+
+static struct kretprobe_pool *shared[NR_CLASSES];
+
+/**
+ * struct pool_hints - where a CPU found an instance last
+ * @at: the place of the chunk in its group, for each shared pool
+ */
+struct pool_hints {
+	struct kretprobe_chunk **at[NR_CLASSES];
+};
+
+static DEFINE_PER_CPU(struct pool_hints, pool_hints);
+
+static DEFINE_MUTEX(pool_mutex);
+
+/* What all shared pools use, and may use, in bytes and KiB. */
+static unsigned long shared_bytes;
+static unsigned long return_pool_kib;
+
+/*
+ * Taking and giving back.
+ */
+
+/* There is something free in a chunk, let it be found. */
+static void __kprobes chunk_has_free(struct chunk_group *g, unsigned int index)
+{
+	struct kretprobe_pool *pool = g->pool;
+
+	if (!test_and_set_bit(index, &g->avail))
+		atomic_inc(&pool->nr_avail);
+	/* Pairs with the barrier of the same level in chunk_is_empty(). */
+	smp_mb__after_atomic();
+	if (!test_bit(g->index, &pool->avail))
+		set_bit(g->index, &pool->avail);
+}
+
+/*
+ * What this clears was true of a chunk that may have changed meanwhile, or
+ * been replaced; whoever makes the bit true again either sees it cleared, or
+ * is seen here.
+ */
+static noinline void __kprobes chunk_is_empty(struct chunk_group *g, unsigned int index)
+{
+	struct kretprobe_pool *pool = g->pool;
+	struct kretprobe_chunk *c;
+
+	if (test_and_clear_bit(index, &g->avail))
+		atomic_dec(&pool->nr_avail);
+	/* Pairs with the barrier in kretprobe_pool_give(). */
+	smp_mb__after_atomic();
+	c = READ_ONCE(g->chunk[index]);
+	if (c && READ_ONCE(c->free))
+		chunk_has_free(g, index);
+
+	if (READ_ONCE(g->avail))
+		return;
+	clear_bit(g->index, &pool->avail);
+	/* Pairs with the barrier in chunk_has_free(). */
+	smp_mb__after_atomic();
+	if (READ_ONCE(g->avail))
+		set_bit(g->index, &pool->avail);
+}
+
+static struct irq_work pool_irq_work;
+
+/* Half of the chunks are used up: the worker should look at it. */
+static void __kprobes grow_early(struct kretprobe_pool *pool)
+{
+	if (pool->hint && 2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks))
+		irq_work_queue(&pool_irq_work);
+}
+
+static __always_inline struct kretprobe_instance *
+take_from(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
+{
+	unsigned long free = READ_ONCE(c->free);
+	unsigned int bit;
+
+	while (free) {
+		bit = __ffs(free);
+		free &= free - 1;
+		if (!test_and_clear_bit(bit, &c->free))
+			continue;
+		if (unlikely(!free)) {
+			chunk_is_empty(c->group, c->index);
+			grow_early(pool);
+		}
+		return (void *)c->instances + bit * pool->size;
+	}
+	return NULL;
+}
+
+/* Look everywhere, each CPU from a different place on. */
+static noinline struct kretprobe_instance __kprobes *
+search(struct kretprobe_pool *pool)
+{
+	unsigned int start = raw_smp_processor_id();
+	unsigned int i, j, nr = BITS_PER_LONG;
+	struct kretprobe_instance *ri;
+	struct kretprobe_chunk *c;
+	struct chunk_group *g;
+
+	for (i = 0; i < nr; i++) {
+		if (!(READ_ONCE(pool->avail) & BIT(i)))
+			continue;
+		g = READ_ONCE(pool->group[i]);
+		for (j = 0; j < nr; j++) {
+			unsigned int index = (start + j) % nr;
+
+			if (!(READ_ONCE(g->avail) & BIT(index)))
+				continue;
+			c = READ_ONCE(g->chunk[index]);
+			ri = c ? take_from(pool, c) : NULL;
+			if (ri) {
+				if (pool->hint)
+					this_cpu_write(*pool->hint, &g->chunk[index]);
+				return ri;
+			}
+			chunk_is_empty(g, index);
+		}
+	}
+	grow_early(pool);
+	return NULL;
+}
+
+/**
+ * kretprobe_pool_take() - take an instance
+ * @pool: the pool
+ *
+ * Context: any, with preemption disabled.
+ *
+ * Return: the instance, or NULL if none is free.
+ */
+struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
+{
+	struct kretprobe_instance *ri;
+	struct kretprobe_chunk *c;
+
+	if (likely(pool->hint)) {
+		c = READ_ONCE(*this_cpu_read(*pool->hint));
+		ri = likely(c) ? take_from(pool, c) : NULL;
+		if (likely(ri))
+			return ri;
+	}
+	return search(pool);
+}
+
+/**
+ * kretprobe_pool_give() - give an instance back
+ * @ri: the instance, which the caller must not use any more
+ *
+ * Context: any, with preemption disabled.
+ */
+void __kprobes kretprobe_pool_give(struct kretprobe_instance *ri)
+{
+	struct kretprobe_chunk *c = ri->chunk;
+	struct chunk_group *g = c->group;
+	unsigned int index = c->index;
+
+	/* Nobody's: see kretprobe_pool_scan(). */
+	WRITE_ONCE(ri->anchor, NULL);
+	set_bit(ri->bit, &c->free);
+	/* Pairs with the barrier of the same level in chunk_is_empty(). */
+	smp_mb__after_atomic();
+	if (unlikely(!test_bit(index, &g->avail)))
+		chunk_has_free(g, index);
+}
+
+/*
+ * Chunks come and go.
+ */
+
+static unsigned int instances_in(unsigned int bytes, unsigned int size)
+{
+	return min_t(size_t, BITS_PER_LONG,
+		     (bytes - offsetof(struct kretprobe_chunk, instances)) / size);
+}
+
+static struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups)
+{
+	struct kretprobe_pool *pool;
+
+	pool = kzalloc(struct_size(pool, group, nr_groups), GFP_KERNEL);
+	if (!pool)
+		return NULL;
+	pool->nr_groups = nr_groups;
+	pool->size = size;
+	pool->chunk_bytes = CHUNK_BYTES_MIN;
+	while (pool->chunk_bytes < CHUNK_BYTES_MAX &&
+	       instances_in(pool->chunk_bytes, size) < CHUNK_INSTANCES_MIN)
+		pool->chunk_bytes *= 2;
+	pool->per_chunk = instances_in(pool->chunk_bytes, size);
+	return pool;
+}
+
+static struct chunk_group *group_create(struct kretprobe_pool *pool, unsigned int index,
+					unsigned int nr_chunks)
+{
+	struct chunk_group *g = kzalloc(struct_size(g, chunk, nr_chunks), GFP_KERNEL);
+
+	if (!g)
+		return NULL;
+	g->nr = nr_chunks;
+	g->pool = pool;
+	g->index = index;
+	WRITE_ONCE(pool->group[index], g);
+	return g;
+}
+
+/* Add a chunk of @nr instances to a group that has room for it. */
+static bool chunk_create(struct chunk_group *g, unsigned int nr)
+{
+	struct kretprobe_pool *pool = g->pool;
+	struct kretprobe_instance *ri;
+	struct kretprobe_chunk *c;
+	unsigned int i;
+
+	c = kzalloc(offsetof(struct kretprobe_chunk, instances) + nr * pool->size,
+		    GFP_KERNEL | __GFP_NOWARN);
+	if (!c)
+		return false;
+	while (g->chunk[c->index])
+		c->index++;
+	c->group = g;
+	c->full = GENMASK(nr - 1, 0);
+	c->free = c->full;
+	for (i = 0; i < nr; i++) {
+		ri = (void *)c->instances + i * pool->size;
+		ri->chunk = c;
+		ri->bit = i;
+	}
+	WRITE_ONCE(pool->nr_chunks, pool->nr_chunks + 1);
+	/* Hits see a chunk that is complete. */
+	smp_store_release(&g->chunk[c->index], c);
+	chunk_has_free(g, c->index);
+	return true;
+}
+
+static unsigned int chunks_in(const struct chunk_group *g)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < g->nr; i++)
+		nr += !!g->chunk[i];
+	return nr;
+}
+
+static bool shared_pool_add(struct kretprobe_pool *pool)
+{
+	struct chunk_group *g;
+	unsigned int i;
+
+	if (shared_bytes + pool->chunk_bytes > READ_ONCE(return_pool_kib) * SZ_1K)
+		return false;
+	for (i = 0; i < pool->nr_groups; i++) {
+		g = pool->group[i] ?: group_create(pool, i, BITS_PER_LONG);
+		if (!g)
+			return false;
+		if (chunks_in(g) < g->nr)
+			break;
+	}
+	if (i == pool->nr_groups || !chunk_create(g, pool->per_chunk))
+		return false;
+	shared_bytes += pool->chunk_bytes;
+	return true;
+}
+
+/* Free a chunk if none of its instances is taken. */
+static bool chunk_destroy(struct kretprobe_chunk *c)
+{
+	struct chunk_group *g = c->group;
+
+	/* From here on nobody can take one of them. */
+	if (cmpxchg(&c->free, c->full, 0) != c->full)
+		return false;
+	WRITE_ONCE(g->chunk[c->index], NULL);
+	chunk_is_empty(g, c->index);
+	WRITE_ONCE(g->pool->nr_chunks, g->pool->nr_chunks - 1);
+	kfree_rcu(c, rcu);
+	return true;
+}
+
+/* The chunk after @c, or the first one if that is NULL. */
+static struct kretprobe_chunk *next_chunk(const struct kretprobe_pool *pool,
+					  const struct kretprobe_chunk *c)
+{
+	unsigned int i = c ? c->group->index : 0, j = c ? c->index + 1 : 0;
+	struct chunk_group *g;
+
+	for (; i < pool->nr_groups; i++, j = 0) {
+		g = pool->group[i];
+		for (; g && j < g->nr; j++)
+			if (g->chunk[j])
+				return g->chunk[j];
+	}
+	return NULL;
+}
+
+static unsigned int taken(const struct kretprobe_pool *pool)
+{
+	const struct kretprobe_chunk *c = NULL;
+	unsigned int nr = 0;
+
+	while ((c = next_chunk(pool, c)))
+		nr += hweight_long(c->full & ~READ_ONCE(c->free));
+	return nr;
+}
+
+static unsigned int total(const struct kretprobe_pool *pool)
+{
+	return pool->nr_chunks * pool->per_chunk;
+}
+
+/* How many instances a shared pool should have, when @nr_taken are taken. */
+static unsigned int wanted(const struct kretprobe_pool *pool, unsigned int nr_taken)
+{
+	unsigned int base;
+
+	if (!pool->nr_probes)
+		return nr_taken;
+	base = FREE_PER_CPU * num_possible_cpus() + FREE_PER_PROBE * pool->nr_probes;
+	base = min_t(unsigned int, base, FREE_BYTES / pool->size);
+	base = max_t(unsigned int, base, 2 * num_possible_cpus());
+	return base + 2 * nr_taken;
+}
+
+static void grow(struct kretprobe_pool *pool)
+{
+	unsigned int want = wanted(pool, taken(pool));
+
+	while (total(pool) < want && shared_pool_add(pool))
+		cond_resched();
+}
+
+/* Free half of what is too much; the rest may be wanted again soon. */
+static bool shrink(struct kretprobe_pool *pool)
+{
+	unsigned int want = wanted(pool, taken(pool));
+	struct kretprobe_chunk *c, *next;
+	unsigned int spare;
+
+	if (total(pool) < want + pool->per_chunk)
+		return false;
+	spare = DIV_ROUND_UP((total(pool) - want) / pool->per_chunk, 2);
+	for (c = next_chunk(pool, NULL); c && spare; c = next) {
+		next = next_chunk(pool, c);
+		if (chunk_destroy(c)) {
+			shared_bytes -= pool->chunk_bytes;
+			spare--;
+		}
+	}
+	return total(pool) > want;
+}
+
+static void grow_all(struct work_struct *work);
+static void shrink_all(struct work_struct *work);
+
+static DECLARE_WORK(grow_work, grow_all);
+static DECLARE_DELAYED_WORK(shrink_work, shrink_all);
+
+static void grow_all(struct work_struct *work)
+{
+	unsigned int i;
+
+	guard(mutex)(&pool_mutex);
+	for (i = 0; i < NR_CLASSES; i++)
+		if (shared[i])
+			grow(shared[i]);
+	queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+}
+
+static void shrink_all(struct work_struct *work)
+{
+	bool more = false;
+	unsigned int i;
+
+	guard(mutex)(&pool_mutex);
+	for (i = 0; i < NR_CLASSES; i++)
+		if (shared[i])
+			more |= shrink(shared[i]);
+	if (more)
+		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+}
+
+/* Tasks that wait for it may be many, and all ready to run. */
+static void run_worker(struct irq_work *work)
+{
+	queue_work(system_highpri_wq, &grow_work);
+}
+
+static struct irq_work pool_irq_work = IRQ_WORK_INIT_HARD(run_worker);
+
+/**
+ * kretprobe_pool_share() - get a pool that grows
+ * @data_size: bytes of private data in each instance
+ *
+ * Context: sleeps.
+ *
+ * Return: the pool, to be let go by kretprobe_pool_put(), or NULL if out of
+ * memory.
+ */
+struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
+{
+	size_t size = sizeof(struct kretprobe_instance) + data_size;
+	struct kretprobe_pool *pool;
+	unsigned int class = 0;
+	int cpu;
+
+	while (class_size[class] < size)
+		class++;
+
+	guard(mutex)(&pool_mutex);
+	pool = shared[class];
+	if (!pool) {
+		pool = pool_create(class_size[class], BITS_PER_LONG);
+		if (!pool || !group_create(pool, 0, BITS_PER_LONG)) {
+			kfree(pool);
+			return NULL;
+		}
+		for_each_possible_cpu(cpu)
+			per_cpu(pool_hints, cpu).at[class] = &pool->group[0]->chunk[0];
+		pool->hint = &pool_hints.at[class];
+		shared[class] = pool;
+	}
+	pool->nr_probes++;
+	grow(pool);
+	return pool;
+}
+
+/**
+ * kretprobe_pool_create() - make a pool of fixed size
+ * @nr: how many instances it is to have, at least one
+ * @data_size: bytes of private data in each instance
+ *
+ * Context: sleeps.
+ *
+ * Return: the pool, to be let go by kretprobe_pool_put(), or NULL if out of
+ * memory, or if there can't be so many.
+ */
+struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
+{
+	size_t size = ALIGN(sizeof(struct kretprobe_instance) + data_size, sizeof(long));
+	unsigned int chunks, groups, i;
+	struct kretprobe_pool *pool;
+	struct chunk_group *g;
+
+	pool = pool_create(size, BITS_PER_LONG);
+	if (!pool)
+		return NULL;
+	chunks = DIV_ROUND_UP(nr, pool->per_chunk);
+	groups = DIV_ROUND_UP(chunks, BITS_PER_LONG);
+	if (groups > BITS_PER_LONG)
+		goto fail;
+	for (i = 0; i < groups; i++) {
+		g = group_create(pool, i, min_t(unsigned int, chunks, BITS_PER_LONG));
+		if (!g)
+			goto fail;
+		for (; chunks && chunks_in(g) < g->nr; chunks--) {
+			unsigned int part = min(nr, pool->per_chunk);
+
+			if (!chunk_create(g, part))
+				goto fail;
+			nr -= part;
+		}
+	}
+	return pool;
+fail:
+	kretprobe_pool_put(pool);
+	return NULL;
+}
+
+static void pool_free(struct kretprobe_pool *pool)
+{
+	struct kretprobe_chunk *c, *next;
+	unsigned int i;
+
+	for (c = next_chunk(pool, NULL); c; c = next) {
+		next = next_chunk(pool, c);
+		kfree(c);
+	}
+	for (i = 0; i < pool->nr_groups; i++)
+		kfree(pool->group[i]);
+	kfree(pool);
+}
+
+/**
+ * kretprobe_pool_put() - let go of a pool
+ * @pool: the pool. If it is of fixed size, all of its instances are free, and
+ *	a grace period has passed since the last one was given back.
+ *
+ * Context: sleeps.
+ */
+void kretprobe_pool_put(struct kretprobe_pool *pool)
+{
+	if (!pool->hint) {
+		pool_free(pool);
+		return;
+	}
+	guard(mutex)(&pool_mutex);
+	pool->nr_probes--;
+	queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+}
+
+/**
+ * kretprobe_pool_scan() - look at the instances that are taken
+ * @pool: the pool
+ * @fn: called for the anchor of each; an anchor may be NULL for a moment after
+ *	an instance was taken
+ *
+ * An anchor that no hit can find any more is sure not to be missed.
+ *
+ * Context: sleeps.
+ */
+void kretprobe_pool_scan(struct kretprobe_pool *pool,
+			 void (*fn)(struct kretprobe_anchor *anchor))
+{
+	struct kretprobe_chunk *c = NULL;
+	struct kretprobe_instance *ri;
+	struct kretprobe_anchor *anchor;
+	unsigned long used;
+	unsigned int bit;
+
+	guard(mutex)(&pool_mutex);
+	while ((c = next_chunk(pool, c))) {
+		used = c->full & ~READ_ONCE(c->free);
+		for_each_set_bit(bit, &used, BITS_PER_LONG) {
+			ri = (void *)c->instances + bit * pool->size;
+			anchor = READ_ONCE(ri->anchor);
+			if (anchor)
+				fn(anchor);
+		}
+	}
+}
+
+/**
+ * kretprobe_pools_show() - tell about the shared pools, a line each
+ * @m: where to print it
+ *
+ * Context: sleeps.
+ */
+void kretprobe_pools_show(struct seq_file *m)
+{
+	unsigned int i;
+
+	guard(mutex)(&pool_mutex);
+	seq_puts(m, "data_size probes instances taken KiB\n");
+	for (i = 0; i < NR_CLASSES; i++) {
+		struct kretprobe_pool *pool = shared[i];
+
+		if (pool)
+			seq_printf(m, "%zu %u %u %u %u\n",
+				   pool->size - sizeof(struct kretprobe_instance),
+				   pool->nr_probes, total(pool), taken(pool),
+				   pool->nr_chunks * pool->chunk_bytes / SZ_1K);
+	}
+}
+
+/* A sixty-fourth of memory, unless the command line says otherwise. */
+static int __init pools_init(void)
+{
+	if (!return_pool_kib)
+		return_pool_kib = totalram_pages() * (PAGE_SIZE / SZ_1K) / 64;
+	return 0;
+}
+early_initcall(pools_init);
+
+#undef MODULE_PARAM_PREFIX
+#define MODULE_PARAM_PREFIX "kprobes."
+module_param(return_pool_kib, ulong, 0644);
+MODULE_PARM_DESC(return_pool_kib, "most memory that the shared instances of return probes may take, in KiB");

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: the calls that return probes follow.
+ *
+ * When a return probe is hit at the entry of its function, an instance is
+ * taken that stands for this call, and the return address is replaced by that
+ * of a trampoline. The trampoline calls the handlers and goes on to the real
+ * return address.
+ *
+ * The instances of a task are a list, the newest first, on which unwinders
+ * find what the trampoline replaced. All instances of one call, if several
+ * return probes are on the function, or functions ended by calling another
+ * in tail position, belong to the same place on the stack. Each knows the
+ * real return address; all but the oldest are marked as chained. Others that
+ * replace return addresses may come between: what they left there is a
+ * return address like any other to us.
+ *
+ * An instance does not refer to its struct kretprobe, which is the user's and
+ * may be gone when the call returns. It refers to an anchor, which stays until
+ * the last instance has gone and says whether there still is a return probe.
+ *
+ * kretprobe_mutex guards which anchors there are. A task's list is changed by
+ * the task only; interrupts leave it as they found it.
+ */
+#include <linux/cleanup.h>
+#include <linux/export.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/panic.h>
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+/* Anchors whose return probe is gone, and that may have instances. */
+static LIST_HEAD(dead_anchors);
+
+static void reap(struct work_struct *work);
+static DECLARE_WORK(reap_work, reap);
+
+static void queue_reap(struct irq_work *work)
+{
+	queue_work(system_unbound_wq, &reap_work);
+}
+
+/* Returns come in any context. */
+static struct irq_work reap_irq_work = IRQ_WORK_INIT_HARD(queue_reap);
+
+static unsigned long trampoline(void)
+{
+	return (unsigned long)dereference_kernel_function_descriptor(__kretprobe_trampoline);
+}
+
+static __always_inline struct kretprobe_instance *instance(struct llist_node *node)
+{
+	return container_of(node, struct kretprobe_instance, llist);
+}
+
+/*
+ * The entry of a function.
+ */
+
+#ifdef arch_kretprobe_slot
+
+/* Nothing has been changed yet: what the handler sees is the call as it was. */
+static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	unsigned long *slot = arch_kretprobe_slot(regs);
+
+	ri->fp = slot;
+	ri->ret_addr = (kprobe_opcode_t *)*slot;
+}
+
+/* An unwinder that finds the trampoline on the stack finds the instance, too. */
+static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	__llist_add(&ri->llist, &current->kretprobe_instances);
+	barrier();
+	WRITE_ONCE(*(unsigned long *)ri->fp, (unsigned long)__kretprobe_trampoline);
+}
+
+#else
+
+static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	ri->ret_addr = NULL;
+}
+
+static __always_inline void resolve(struct kretprobe_instance *ri);
+
+static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	arch_prepare_kretprobe(ri, regs);
+	resolve(ri);
+	__llist_add(&ri->llist, &current->kretprobe_instances);
+}
+
+#endif
+
+/* If the call is followed already, learn from that what the stack had. */
+static __always_inline void resolve(struct kretprobe_instance *ri)
+{
+	struct llist_node *top = current->kretprobe_instances.first;
+
+	ri->chained = top && (unsigned long)ri->ret_addr == trampoline();
+	if (unlikely(ri->chained))
+		ri->ret_addr = instance(top)->ret_addr;
+}
+
+static void __kprobes count_missed(struct kretprobe *rp)
+{
+	raw_atomic_inc((atomic_t *)&rp->nmissed);
+}
+
+static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	struct kretprobe_anchor *anchor = rp->anchor;
+	struct kretprobe_instance *ri = kretprobe_pool_take(anchor->pool);
+
+	if (unlikely(!ri)) {
+		count_missed(rp);
+		return 0;
+	}
+	prepare(ri, regs);
+	resolve(ri);
+	WRITE_ONCE(ri->anchor, anchor);
+	if (rp->data_size)
+		memset(ri->data, 0, rp->data_size);
+	if (rp->entry_handler && rp->entry_handler(ri, regs))
+		kretprobe_pool_give(ri);
+	else
+		hook(ri, regs);
+	return 0;
+}
+
+/*
+ * The return from it.
+ */
+
+/**
+ * __kretprobe_trampoline_handler() - handle the return of a function
+ * @regs: registers as after the return
+ * @frame: tells the call, as arch_prepare_kretprobe() put it into the
+ *	instance's fp
+ *
+ * For architectures that call it while hits are counted as missed anyway.
+ *
+ * Context: that of the function, with preemption disabled.
+ *
+ * Return: where to go on, which is in @regs, too.
+ */
+unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
+{
+	struct llist_node *first = current->kretprobe_instances.first, *last, *node;
+	struct kretprobe_instance *ri;
+	unsigned long addr;
+	bool dead = false;
+
+	for (last = first; last; last = last->next) {
+		ri = instance(last);
+		if (ri->fp == frame && !ri->chained)
+			break;
+	}
+	if (unlikely(!last))
+		panic("kprobes: no return address for %ps\n", frame);
+	addr = (unsigned long)ri->ret_addr;
+	instruction_pointer_set(regs, addr);
+
+	/* Stacks that handlers take need all of the list. */
+	for (node = first; ; node = node->next) {
+		struct kretprobe *rp = get_kretprobe(instance(node));
+
+		ri = instance(node);
+		/* One of another frame was left without a return. */
+		if (!rp)
+			dead = true;
+		else if (rp->handler && ri->fp == frame)
+			rp->handler(ri, regs);
+		if (node == last)
+			break;
+	}
+
+#ifdef arch_kretprobe_slot
+	WRITE_ONCE(*(unsigned long *)frame, addr);
+	barrier();
+#else
+	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)addr);
+#endif
+	current->kretprobe_instances.first = last->next;
+	for (node = first; ; node = first) {
+		first = node->next;
+		kretprobe_pool_give(instance(node));
+		if (node == last)
+			break;
+	}
+	if (unlikely(dead))
+		irq_work_queue(&reap_irq_work);
+	return addr;
+}
+
+#ifndef arch_kretprobe_slot
+/**
+ * arch_kretprobe_fixup_return() - put the real return address back
+ * @regs: registers that the trampoline has saved
+ * @addr: the return address
+ *
+ * For architectures where it is in memory.
+ */
+void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *addr)
+{
+}
+#endif
+
+/**
+ * kretprobe_find_ret_addr() - find what the trampoline's address replaced
+ * @task: whose stack it is; the current task, or one that is not running
+ * @frame: as the same of __kretprobe_trampoline_handler()
+ * @at: where the search has come to. The caller sets it to NULL for the
+ *	first search, and keeps preemption disabled until the last one.
+ *
+ * May be called in any context.
+ *
+ * Return: the return address, or 0 if it is not known.
+ */
+unsigned long kretprobe_find_ret_addr(struct task_struct *task, void *frame,
+				      struct llist_node **at)
+{
+	struct llist_node *node;
+
+	if (task != current && task_is_running(task))
+		return 0;
+
+	node = *at ? READ_ONCE((*at)->next) : READ_ONCE(task->kretprobe_instances.first);
+	for (; node; node = READ_ONCE(node->next)) {
+		struct kretprobe_instance *ri = instance(node);
+
+		if (ri->fp != frame || ri->chained)
+			continue;
+		*at = node;
+		return (unsigned long)ri->ret_addr;
+	}
+	return 0;
+}
+
+/**
+ * get_kretprobe_retaddr() - tell where a call returns to
+ * @ri: record of the call
+ *
+ * If others than return probes have replaced the return address as well, it
+ * still is the caller's.
+ *
+ * Context: handlers of the return probe.
+ *
+ * Return: the return address; 0 in an entry_handler, on those architectures
+ * that don't know it by then.
+ */
+unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+{
+	unsigned long addr = (unsigned long)ri->ret_addr;
+
+#ifdef arch_kretprobe_recover
+	addr = arch_kretprobe_recover(addr, ri->fp);
+#endif
+	return addr;
+}
+EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
+
+/**
+ * kprobe_flush_task() - a task has ended
+ * @tsk: the task
+ *
+ * The calls that it was in are not going to return.
+ *
+ * Context: any in which nobody else changes the task's list.
+ */
+void kprobe_flush_task(struct task_struct *tsk)
+{
+	struct llist_node *node, *next;
+	bool dead = false;
+
+	guard(preempt)();
+	node = __llist_del_all(&tsk->kretprobe_instances);
+	for (; node; node = next) {
+		next = node->next;
+		dead |= !get_kretprobe(instance(node));
+		kretprobe_pool_give(instance(node));
+	}
+	if (dead)
+		irq_work_queue(&reap_irq_work);
+}
+
+/*
+ * Anchors.
+ */
+
+static void anchor_free(struct kretprobe_anchor *anchor)
+{
+	kretprobe_pool_put(anchor->pool);
+	kfree(anchor);
+}
+
+static void anchor_seen(struct kretprobe_anchor *anchor)
+{
+	anchor->seen = true;
+}
+
+/* Free the anchors that have no instance any more. */
+static void reap(struct work_struct *work)
+{
+	struct kretprobe_anchor *anchor, *next;
+	LIST_HEAD(gone);
+
+	scoped_guard(mutex, &kretprobe_mutex) {
+		list_for_each_entry(anchor, &dead_anchors, dead)
+			anchor->seen = false;
+		list_for_each_entry(anchor, &dead_anchors, dead)
+			if (!anchor->seen)
+				kretprobe_pool_scan(anchor->pool, anchor_seen);
+		list_for_each_entry_safe(anchor, next, &dead_anchors, dead)
+			if (!anchor->seen)
+				list_move(&anchor->dead, &gone);
+	}
+	if (list_empty(&gone))
+		return;
+	/* Whoever gave the last instance back may still be at it. */
+	synchronize_rcu();
+	list_for_each_entry_safe(anchor, next, &gone, dead)
+		anchor_free(anchor);
+}
+
+/**
+ * kretprobe_claim() - get a return probe what it needs to follow calls
+ * @rp: the return probe
+ *
+ * Context: sleeps; kretprobe_mutex is held.
+ *
+ * Return: 0; -EINVAL if it has that already; or -ENOMEM.
+ */
+int kretprobe_claim(struct kretprobe *rp)
+{
+	struct kretprobe_anchor *anchor;
+
+	if (rp->anchor)
+		return -EINVAL;
+	anchor = kzalloc(sizeof(*anchor), GFP_KERNEL);
+	if (!anchor)
+		return -ENOMEM;
+	anchor->pool = rp->maxactive > 0 ?
+		       kretprobe_pool_create(rp->maxactive, rp->data_size) :
+		       kretprobe_pool_share(rp->data_size);
+	if (!anchor->pool) {
+		kfree(anchor);
+		return -ENOMEM;
+	}
+	rcu_assign_pointer(anchor->probe, rp);
+	rp->anchor = anchor;
+	rp->kp.pre_handler = kretprobe_entry;
+	return 0;
+}
+
+/**
+ * kretprobe_stop() - have the handlers of a return probe called no more
+ * @rp: the return probe
+ *
+ * Those that are running may go on until an RCU grace period has passed.
+ *
+ * Context: kretprobe_mutex is held.
+ *
+ * Return: false if it has been stopped before, or never was claimed.
+ */
+bool kretprobe_stop(struct kretprobe *rp)
+{
+	struct kretprobe_anchor *anchor = rp->anchor;
+
+	if (!anchor || !rcu_access_pointer(anchor->probe))
+		return false;
+	RCU_INIT_POINTER(anchor->probe, NULL);
+	return true;
+}
+
+/**
+ * kretprobe_release() - undo kretprobe_claim()
+ * @rp: the return probe, which has been stopped and is not hit any more. A
+ *	grace period has passed if it ever was.
+ *
+ * Context: kretprobe_mutex is held.
+ */
+void kretprobe_release(struct kretprobe *rp)
+{
+	list_add_tail(&rp->anchor->dead, &dead_anchors);
+	rp->anchor = NULL;
+	rp->kp.pre_handler = NULL;
+	queue_work(system_unbound_wq, &reap_work);
+}
+
+/**
+ * is_kretprobe() - tell whether a probe is the one at the entry of a return
+ *	probe
+ * @p: the probe
+ *
+ * Return: true if it is.
+ */
+bool is_kretprobe(const struct kprobe *p)
+{
+	return p->pre_handler == kretprobe_entry;
+}

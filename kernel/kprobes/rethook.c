@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: return probes of architectures that leave the return to
+ * rethook.
+ *
+ * Instances are rethook's nodes, so many for each return probe as it asked
+ * for, or a few for each CPU. Unregistration frees them with the last call
+ * that is under way, and no handler is called for those.
+ *
+ * kretprobe_mutex guards which return probes have a rethook.
+ */
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/kprobes.h>
+#include <linux/ptrace.h>
+#include <linux/rethook.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+#define INSTANCES_PER_CPU	8
+
+static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	struct kretprobe_instance *ri;
+	struct rethook_node *node;
+
+	node = rethook_try_get(rp->rh);
+	if (!node) {
+		raw_atomic_inc((atomic_t *)&rp->nmissed);
+		return 0;
+	}
+	ri = container_of(node, struct kretprobe_instance, node);
+	memset(ri->data, 0, rp->data_size);
+	if (rp->entry_handler && rp->entry_handler(ri, regs))
+		rethook_recycle(node);
+	else
+		rethook_hook(node, regs, kprobe_ftrace(p));
+	return 0;
+}
+
+/* Called by rethook, which does not know that probes must keep quiet. */
+static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
+				       unsigned long ret_addr, struct pt_regs *regs)
+{
+	struct kretprobe *rp = data;
+
+	if (!rp->handler)
+		return;
+	kprobe_busy_begin();
+	rp->handler(container_of(node, struct kretprobe_instance, node), regs);
+	kprobe_busy_end();
+}
+
+/**
+ * get_kretprobe() - find the return probe that an instance belongs to
+ * @ri: record of the call
+ *
+ * Context: handlers of the return probe.
+ *
+ * Return: the return probe, or NULL if it is being unregistered.
+ */
+struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+{
+	struct rethook *rh = ri->node.rethook;
+
+	return rcu_access_pointer(rh->handler) ? rh->data : NULL;
+}
+EXPORT_SYMBOL_GPL(get_kretprobe);
+
+/**
+ * get_kretprobe_retaddr() - tell where a call returns to
+ * @ri: record of the call
+ *
+ * Context: handlers of the return probe.
+ *
+ * Return: the return address; 0 in an entry_handler, when it is not known yet.
+ */
+unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+{
+	return ri->node.ret_addr;
+}
+EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
+
+/**
+ * is_kretprobe() - tell whether a probe is the one at the entry of a return
+ *	probe
+ * @p: the probe
+ *
+ * Return: true if it is.
+ */
+bool is_kretprobe(const struct kprobe *p)
+{
+	return p->pre_handler == kretprobe_entry;
+}
+
+/**
+ * kretprobe_claim() - get a return probe what it needs to follow calls
+ * @rp: the return probe
+ *
+ * Context: sleeps; kretprobe_mutex is held.
+ *
+ * Return: 0; -EINVAL if it has that already; or -ENOMEM.
+ */
+int kretprobe_claim(struct kretprobe *rp)
+{
+	int nr = rp->maxactive;
+	struct rethook *rh;
+
+	if (rp->rh)
+		return -EINVAL;
+	if (nr <= 0)
+		nr = INSTANCES_PER_CPU * num_possible_cpus();
+	rh = rethook_alloc(rp, kretprobe_return,
+			   sizeof(struct kretprobe_instance) + rp->data_size, nr);
+	if (IS_ERR(rh))
+		return PTR_ERR(rh);
+	rp->rh = rh;
+	rp->kp.pre_handler = kretprobe_entry;
+	return 0;
+}
+
+/**
+ * kretprobe_stop() - have the handlers of a return probe called no more
+ * @rp: the return probe
+ *
+ * Those that are running may go on until an RCU grace period has passed.
+ *
+ * Context: kretprobe_mutex is held.
+ *
+ * Return: false if it has been stopped before, or never was claimed.
+ */
+bool kretprobe_stop(struct kretprobe *rp)
+{
+	if (!rp->rh || !rcu_access_pointer(rp->rh->handler))
+		return false;
+	rethook_stop(rp->rh);
+	return true;
+}
+
+/**
+ * kretprobe_release() - undo kretprobe_claim()
+ * @rp: the return probe, which has been stopped and is not hit any more. A
+ *	grace period has passed if it ever was.
+ *
+ * Context: kretprobe_mutex is held.
+ */
+void kretprobe_release(struct kretprobe *rp)
+{
+	rethook_free(rp->rh);
+	rp->rh = NULL;
+	rp->kp.pre_handler = NULL;
+}

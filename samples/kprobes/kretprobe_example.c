@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A kernel module with one return probe, to start your own from.
+ *
+ *	modprobe kretprobe_example
+ *	modprobe kretprobe_example func=vfs_read
+ *
+ * prints what the named function returned, and how long the call took, into the
+ * kernel log. The probe is in /sys/kernel/debug/kprobes/list, marked with an r.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/printk.h>
+#include <linux/ptrace.h>
+#include <linux/ratelimit.h>
+#include <linux/sched.h>
+
+static char *func = "kernel_clone";
+module_param(func, charp, 0444);
+MODULE_PARM_DESC(func, "function whose returns are reported");
+
+static atomic_long_t returns;
+
+/* So that a busy function does not flood the log. */
+static DEFINE_RATELIMIT_STATE(limit, HZ, 20);
+
+/* What is kept of each call, from its entry to its return. */
+struct call {
+	ktime_t entered;
+};
+
+/*
+ * Called when the function is entered, with its arguments in the registers. The data is
+ * all zero. Non-zero would mean that this call is of no interest: kernel threads are not.
+ */
+static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct call *call = (struct call *)ri->data;
+
+	if (!current->mm)
+		return 1;
+	call->entered = ktime_get();
+	return 0;
+}
+
+/*
+ * Called when it returns. As in all handlers of probes preemption is off: do not sleep, and
+ * be quick.
+ */
+static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct call *call = (struct call *)ri->data;
+
+	atomic_long_inc(&returns);
+	if (__ratelimit(&limit))
+		pr_info("%s returned %ld to %pS after %lld ns\n", func,
+			(long)regs_return_value(regs), (void *)get_kretprobe_retaddr(ri),
+			ktime_to_ns(ktime_sub(ktime_get(), call->entered)));
+	return 0;
+}
+
+/* With maxactive left at 0 any number of calls may be under way at the same time. */
+static struct kretprobe probe = {
+	.handler = on_return,
+	.entry_handler = on_entry,
+	.data_size = sizeof(struct call),
+};
+
+static int __init kretprobe_example_init(void)
+{
+	int err;
+
+	probe.kp.symbol_name = func;
+	err = register_kretprobe(&probe);
+	if (err)
+		pr_err("%s cannot have a return probe: error %d\n", func, err);
+	else
+		pr_info("return probe on %pS\n", probe.kp.addr);
+	return err;
+}
+
+static void __exit kretprobe_example_exit(void)
+{
+	/* Calls that are still under way return as if there had never been a probe. */
+	unregister_kretprobe(&probe);
+	pr_info("return probe gone after %ld returns, %d more were missed\n",
+		atomic_long_read(&returns), probe.nmissed);
+}
+
+module_init(kretprobe_example_init);
+module_exit(kretprobe_example_exit);
+
+MODULE_DESCRIPTION("sample kernel module with a return probe");
+MODULE_LICENSE("GPL");
