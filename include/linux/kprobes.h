@@ -223,9 +223,9 @@ struct kretprobe {
  * @chunk: for the kernel: where it was allocated
  * @ret_addr: for architectures: the return address; others ask
  *	get_kretprobe_retaddr()
- * @fp: for architectures: tells the call from others
+ * @fp: for architectures: tells the call from others; when architectures are
+ *	done with it, odd if there is an older instance of the same call
  * @bit: for the kernel: which of @chunk it is
- * @chained: for the kernel: there is an older instance of the same call
  * @data: the user's private data, kretprobe.data_size bytes of it, zero when
  *	the function is entered
  */
@@ -239,7 +239,6 @@ struct kretprobe_instance {
 	kprobe_opcode_t *ret_addr;
 	void *fp;
 	u8 bit;
-	bool chained;
 #endif
 	char data[] __aligned(sizeof(long));
 };
@@ -248,14 +247,19 @@ struct kretprobe_instance {
  * struct kretprobe_anchor - what stays of a return probe for its instances
  * @probe: the return probe, NULL when it has been unregistered
  * @pool: where its instances are taken from
- * @dead: links the anchors that wait for their last instance
+ * @cache: one instance for each CPU, tried before @pool; NULL if there is none
+ * @plain: @cache, or NULL if there is more to be done for a call than to
+ *	follow it
  * @seen: an instance was found
+ * @dead: links the anchors that wait for their last instance
  */
 struct kretprobe_anchor {
 	struct kretprobe __rcu *probe;
 	struct kretprobe_pool *pool;
-	struct list_head dead;
+	struct kretprobe_instance * __percpu *cache;
+	struct kretprobe_instance * __percpu *plain;
 	bool seen;
+	struct list_head dead;
 };
 
 /**
@@ -603,6 +607,7 @@ void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *addr);
 
 /* What architectures call. */
+asmlinkage __visible void kretprobe_return(struct pt_regs *regs);
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame);
 unsigned long kretprobe_find_ret_addr(struct task_struct *task, void *frame,
 				      struct llist_node **at);

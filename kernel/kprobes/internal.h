@@ -190,6 +190,7 @@ struct kretprobe_instance * __kprobes kretprobe_pool_take(struct kretprobe_pool 
 void kretprobe_pool_give(struct kretprobe_instance *ri);
 struct kretprobe_pool *kretprobe_pool_share(size_t data_size);
 struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size);
+struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool *pool);
 void kretprobe_pool_put(struct kretprobe_pool *pool);
 void kretprobe_pool_scan(struct kretprobe_pool *pool,
 			 void (*fn)(struct kretprobe_anchor *anchor));

@@ -10,7 +10,8 @@
  * The instances of one word are a chunk, which is what is allocated and freed.
  * A pool finds a chunk with a free instance by two more levels of words: bits
  * of groups, and bits of chunks in a group, set while there may be something
- * free below. A CPU tries the chunk that it found last before it looks.
+ * free below. A CPU tries the chunk that it found last before it looks; and
+ * before that, the one instance of each shared pool that it keeps to itself.
  *
  * There is a pool for each class of instance size, shared by all return probes
  * that did not ask for a number of instances, and a pool of fixed size for
@@ -36,6 +37,7 @@
 #include <linux/percpu.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/workqueue.h>
 
 #include "internal.h"
@@ -91,6 +93,7 @@ struct chunk_group {
  * struct kretprobe_pool - where instances are taken from
  * @avail: which groups may have a free instance
  * @hint: where this CPU found one last; NULL for all but shared pools
+ * @cache: one of this CPU's own, taken and not used; NULL as @hint
  * @nr_avail: how many chunks may have a free instance
  * @nr_chunks: how many chunks there are
  * @size: bytes of an instance, private data included
@@ -103,6 +106,7 @@ struct chunk_group {
 struct kretprobe_pool {
 	unsigned long avail;
 	struct kretprobe_chunk ** __percpu *hint;
+	struct kretprobe_instance * __percpu *cache;
 	atomic_t nr_avail;
 	unsigned int nr_chunks;
 	unsigned int size;
@@ -124,14 +128,16 @@ static const unsigned int class_size[] = {
 static struct kretprobe_pool *shared[NR_CLASSES];
 
 /**
- * struct pool_hints - where a CPU found an instance last
- * @at: the place of the chunk in its group, for each shared pool
+ * struct pool_cpu - what a CPU keeps of the shared pools
+ * @cache: an instance that was given back, for each pool, or NULL
+ * @hint: the place of the chunk in which it found the last one, for each pool
  */
-struct pool_hints {
-	struct kretprobe_chunk **at[NR_CLASSES];
+struct pool_cpu {
+	struct kretprobe_instance *cache[NR_CLASSES];
+	struct kretprobe_chunk **hint[NR_CLASSES];
 };
 
-static DEFINE_PER_CPU(struct pool_hints, pool_hints);
+static DEFINE_PER_CPU(struct pool_cpu, pool_cpu);
 
 static DEFINE_MUTEX(pool_mutex);
 
@@ -255,21 +261,23 @@ search(struct kretprobe_pool *pool)
  */
 struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
 {
+	struct kretprobe_chunk **place = &pool->group[0]->chunk[0];
 	struct kretprobe_instance *ri;
 	struct kretprobe_chunk *c;
 
-	if (likely(pool->hint)) {
-		c = READ_ONCE(*this_cpu_read(*pool->hint));
-		ri = likely(c) ? take_from(pool, c) : NULL;
-		if (likely(ri))
-			return ri;
-	}
+	if (likely(pool->hint))
+		place = this_cpu_read(*pool->hint);
+	c = READ_ONCE(*place);
+	ri = likely(c) ? take_from(pool, c) : NULL;
+	if (likely(ri))
+		return ri;
 	return search(pool);
 }
 
 /**
  * kretprobe_pool_give() - give an instance back
- * @ri: the instance, which the caller must not use any more
+ * @ri: the instance, which the caller must not use any more; its anchor has
+ *	been set to NULL
  *
  * Context: any, with preemption disabled.
  */
@@ -279,8 +287,6 @@ void __kprobes kretprobe_pool_give(struct kretprobe_instance *ri)
 	struct chunk_group *g = c->group;
 	unsigned int index = c->index;
 
-	/* Nobody's: see kretprobe_pool_scan(). */
-	WRITE_ONCE(ri->anchor, NULL);
 	set_bit(ri->bit, &c->free);
 	/* Pairs with the barrier of the same level in chunk_is_empty(). */
 	smp_mb__after_atomic();
@@ -418,14 +424,19 @@ static struct kretprobe_chunk *next_chunk(const struct kretprobe_pool *pool,
 	return NULL;
 }
 
+/* Of a shared pool. */
 static unsigned int taken(const struct kretprobe_pool *pool)
 {
 	const struct kretprobe_chunk *c = NULL;
-	unsigned int nr = 0;
+	unsigned int nr = 0, cached = 0;
+	int cpu;
 
 	while ((c = next_chunk(pool, c)))
 		nr += hweight_long(c->full & ~READ_ONCE(c->free));
-	return nr;
+	for_each_possible_cpu(cpu)
+		cached += !!READ_ONCE(*per_cpu_ptr(pool->cache, cpu));
+	/* Both change while they are counted. */
+	return nr - min(nr, cached);
 }
 
 static unsigned int total(const struct kretprobe_pool *pool)
@@ -454,6 +465,15 @@ static void grow(struct kretprobe_pool *pool)
 		cond_resched();
 }
 
+static void flush_cache(void *data)
+{
+	struct kretprobe_pool *pool = data;
+	struct kretprobe_instance *ri = this_cpu_xchg(*pool->cache, NULL);
+
+	if (ri)
+		kretprobe_pool_give(ri);
+}
+
 /* Free half of what is too much; the rest may be wanted again soon. */
 static bool shrink(struct kretprobe_pool *pool)
 {
@@ -463,6 +483,9 @@ static bool shrink(struct kretprobe_pool *pool)
 
 	if (total(pool) < want + pool->per_chunk)
 		return false;
+	/* Nobody uses it any more, so nothing is to stay. */
+	if (!pool->nr_probes)
+		on_each_cpu(flush_cache, pool, 1);
 	spare = DIV_ROUND_UP((total(pool) - want) / pool->per_chunk, 2);
 	for (c = next_chunk(pool, NULL); c && spare; c = next) {
 		next = next_chunk(pool, c);
@@ -540,8 +563,9 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 			return NULL;
 		}
 		for_each_possible_cpu(cpu)
-			per_cpu(pool_hints, cpu).at[class] = &pool->group[0]->chunk[0];
-		pool->hint = &pool_hints.at[class];
+			per_cpu(pool_cpu, cpu).hint[class] = &pool->group[0]->chunk[0];
+		pool->hint = &pool_cpu.hint[class];
+		pool->cache = &pool_cpu.cache[class];
 		shared[class] = pool;
 	}
 	pool->nr_probes++;
@@ -603,6 +627,20 @@ static void pool_free(struct kretprobe_pool *pool)
 	for (i = 0; i < pool->nr_groups; i++)
 		kfree(pool->group[i]);
 	kfree(pool);
+}
+
+/**
+ * kretprobe_pool_cache() - tell where each CPU keeps an instance of a pool
+ * @pool: the pool
+ *
+ * Who swaps it with NULL has taken the instance; who finds NULL there may put
+ * one there that is to be given back, instead.
+ *
+ * Return: the place, or NULL if the pool must not be used like that.
+ */
+struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool *pool)
+{
+	return pool->cache;
 }
 
 /**

@@ -11,7 +11,8 @@
  * find what the trampoline replaced. All instances of one call, if several
  * return probes are on the function, or functions ended by calling another
  * in tail position, belong to the same place on the stack. Each knows the
- * real return address; all but the oldest are marked as chained. Others that
+ * real return address; all but the oldest are chained, and have an odd fp to
+ * tell. Others that
  * replace return addresses may come between: what they left there is a
  * return address like any other to us.
  *
@@ -27,6 +28,7 @@
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/panic.h>
+#include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -35,6 +37,9 @@
 #include <linux/workqueue.h>
 
 #include "internal.h"
+
+/* Stands for all return probes of a call; nobody registers it. */
+static struct kprobe __maybe_unused several;
 
 /* Anchors whose return probe is gone, and that may have instances. */
 static LIST_HEAD(dead_anchors);
@@ -60,19 +65,63 @@ static __always_inline struct kretprobe_instance *instance(struct llist_node *no
 	return container_of(node, struct kretprobe_instance, llist);
 }
 
+/* Chained instances differ by this from the oldest of their call. */
+static __always_inline void *chained(void *frame)
+{
+	return (void *)((unsigned long)frame | 1);
+}
+
+static __always_inline struct kretprobe_instance *take(struct kretprobe_anchor *anchor)
+{
+	struct kretprobe_instance *ri = NULL;
+
+	if (likely(anchor->cache))
+		ri = this_cpu_xchg(*anchor->cache, NULL);
+	return likely(ri) ? ri : kretprobe_pool_take(anchor->pool);
+}
+
+static __always_inline void give(struct kretprobe_instance *ri)
+{
+	struct kretprobe_instance * __percpu *cache = ri->anchor->cache;
+	struct kretprobe_instance *none = NULL;
+
+	/* Nobody's: see kretprobe_pool_scan(). */
+	WRITE_ONCE(ri->anchor, NULL);
+	if (unlikely(!cache) || !this_cpu_try_cmpxchg(*cache, &none, ri))
+		kretprobe_pool_give(ri);
+}
+
 /*
  * The entry of a function.
  */
 
+/* The call is followed already: learn from that what the stack had. */
+static __always_inline void chain(struct kretprobe_instance *ri)
+{
+	struct llist_node *top = current->kretprobe_instances.first;
+
+	if (!top)
+		return;
+	ri->ret_addr = instance(top)->ret_addr;
+	ri->fp = chained(ri->fp);
+}
+
+static __always_inline bool is_followed(struct kretprobe_instance *ri)
+{
+	return unlikely((unsigned long)ri->ret_addr == trampoline());
+}
+
 #ifdef arch_kretprobe_slot
 
-/* Nothing has been changed yet: what the handler sees is the call as it was. */
+/* Nothing is changed yet: what the handler sees is the call as it was. */
 static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	unsigned long *slot = arch_kretprobe_slot(regs);
 
 	ri->fp = slot;
 	ri->ret_addr = (kprobe_opcode_t *)*slot;
+	if (is_followed(ri))
+		chain(ri);
 }
 
 /* An unwinder that finds the trampoline on the stack finds the instance, too. */
@@ -80,7 +129,7 @@ static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *
 {
 	__llist_add(&ri->llist, &current->kretprobe_instances);
 	barrier();
-	WRITE_ONCE(*(unsigned long *)ri->fp, (unsigned long)__kretprobe_trampoline);
+	WRITE_ONCE(*arch_kretprobe_slot(regs), (unsigned long)__kretprobe_trampoline);
 }
 
 #else
@@ -90,51 +139,50 @@ static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_reg
 	ri->ret_addr = NULL;
 }
 
-static __always_inline void resolve(struct kretprobe_instance *ri);
-
 static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	arch_prepare_kretprobe(ri, regs);
-	resolve(ri);
+	if (is_followed(ri))
+		chain(ri);
 	__llist_add(&ri->llist, &current->kretprobe_instances);
 }
 
 #endif
 
-/* If the call is followed already, learn from that what the stack had. */
-static __always_inline void resolve(struct kretprobe_instance *ri)
+static noinline int __kprobes enter(struct kretprobe *rp, struct pt_regs *regs)
 {
-	struct llist_node *top = current->kretprobe_instances.first;
+	struct kretprobe_anchor *anchor = rp->anchor;
+	struct kretprobe_instance *ri = take(anchor);
 
-	ri->chained = top && (unsigned long)ri->ret_addr == trampoline();
-	if (unlikely(ri->chained))
-		ri->ret_addr = instance(top)->ret_addr;
+	if (unlikely(!ri)) {
+		raw_atomic_inc((atomic_t *)&rp->nmissed);
+		return 0;
+	}
+	WRITE_ONCE(ri->anchor, anchor);
+	prepare(ri, regs);
+	memset(ri->data, 0, rp->data_size);
+	if (rp->entry_handler && rp->entry_handler(ri, regs))
+		give(ri);
+	else
+		hook(ri, regs);
+	return 0;
 }
 
-static void __kprobes count_missed(struct kretprobe *rp)
-{
-	raw_atomic_inc((atomic_t *)&rp->nmissed);
-}
-
+/* Nothing to call, and an instance at hand: that must not cost much. */
 static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_anchor *anchor = rp->anchor;
-	struct kretprobe_instance *ri = kretprobe_pool_take(anchor->pool);
+	struct kretprobe_instance *ri;
 
-	if (unlikely(!ri)) {
-		count_missed(rp);
-		return 0;
-	}
-	prepare(ri, regs);
-	resolve(ri);
+	if (unlikely(!anchor->plain))
+		return enter(rp, regs);
+	ri = this_cpu_xchg(*anchor->plain, NULL);
+	if (unlikely(!ri))
+		return enter(rp, regs);
 	WRITE_ONCE(ri->anchor, anchor);
-	if (rp->data_size)
-		memset(ri->data, 0, rp->data_size);
-	if (rp->entry_handler && rp->entry_handler(ri, regs))
-		kretprobe_pool_give(ri);
-	else
-		hook(ri, regs);
+	prepare(ri, regs);
+	hook(ri, regs);
 	return 0;
 }
 
@@ -161,13 +209,12 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	unsigned long addr;
 	bool dead = false;
 
-	for (last = first; last; last = last->next) {
-		ri = instance(last);
-		if (ri->fp == frame && !ri->chained)
-			break;
-	}
+	/* Those of other frames were left without a return. */
+	for (last = first; last && instance(last)->fp != frame; )
+		last = last->next;
 	if (unlikely(!last))
-		panic("kprobes: no return address for %ps\n", frame);
+		panic("kprobes: no return address at %p\n", frame);
+	ri = instance(last);
 	addr = (unsigned long)ri->ret_addr;
 	instruction_pointer_set(regs, addr);
 
@@ -176,10 +223,9 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 		struct kretprobe *rp = get_kretprobe(instance(node));
 
 		ri = instance(node);
-		/* One of another frame was left without a return. */
 		if (!rp)
 			dead = true;
-		else if (rp->handler && ri->fp == frame)
+		else if (rp->handler && (ri->fp == frame || ri->fp == chained(frame)))
 			rp->handler(ri, regs);
 		if (node == last)
 			break;
@@ -194,7 +240,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	current->kretprobe_instances.first = last->next;
 	for (node = first; ; node = first) {
 		first = node->next;
-		kretprobe_pool_give(instance(node));
+		give(instance(node));
 		if (node == last)
 			break;
 	}
@@ -202,6 +248,64 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 		irq_work_queue(&reap_irq_work);
 	return addr;
 }
+
+#ifdef arch_kretprobe_slot
+
+/*
+ * Most returns: one instance, of a return probe that is there. After the
+ * handler it is again the first of its task.
+ */
+static __always_inline bool finish_one(struct pt_regs *regs, unsigned long *slot,
+				       struct kprobe **running)
+{
+	struct llist_node *first = current->kretprobe_instances.first;
+	struct kretprobe_instance *ri = instance(first);
+	kretprobe_handler_t handler;
+	struct kretprobe *rp;
+
+	if (unlikely(!first || ri->fp != slot))
+		return false;
+	rp = get_kretprobe(ri);
+	if (unlikely(!rp))
+		return false;
+
+	instruction_pointer_set(regs, (unsigned long)ri->ret_addr);
+	WRITE_ONCE(*running, &rp->kp);
+	handler = READ_ONCE(rp->handler);
+	if (likely(handler))
+		handler(ri, regs);
+	ri = instance(current->kretprobe_instances.first);
+	WRITE_ONCE(*slot, (unsigned long)ri->ret_addr);
+	barrier();
+	current->kretprobe_instances.first = ri->llist.next;
+	give(ri);
+	return true;
+}
+
+/**
+ * kretprobe_return() - handle the return of a function
+ * @regs: registers as after the return. The word above them is where the
+ *	return address was, and where the trampoline looks for it.
+ *
+ * Context: that of the function.
+ */
+asmlinkage __visible void __kprobes kretprobe_return(struct pt_regs *regs)
+{
+	unsigned long *slot = (unsigned long *)(regs + 1);
+	struct kprobe **running;
+	bool begun;
+
+	begun = arch_kretprobe_begin(&running);
+	if (unlikely(!begun)) {
+		__kretprobe_trampoline_handler(regs, slot);
+	} else if (unlikely(!finish_one(regs, slot, running))) {
+		WRITE_ONCE(*running, &several);
+		__kretprobe_trampoline_handler(regs, slot);
+	}
+	arch_kretprobe_end(begun);
+}
+
+#endif
 
 #ifndef arch_kretprobe_slot
 /**
@@ -239,7 +343,7 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *task, void *frame,
 	for (; node; node = READ_ONCE(node->next)) {
 		struct kretprobe_instance *ri = instance(node);
 
-		if (ri->fp != frame || ri->chained)
+		if (ri->fp != frame)
 			continue;
 		*at = node;
 		return (unsigned long)ri->ret_addr;
@@ -288,7 +392,7 @@ void kprobe_flush_task(struct task_struct *tsk)
 	for (; node; node = next) {
 		next = node->next;
 		dead |= !get_kretprobe(instance(node));
-		kretprobe_pool_give(instance(node));
+		give(instance(node));
 	}
 	if (dead)
 		irq_work_queue(&reap_irq_work);
@@ -357,6 +461,8 @@ int kretprobe_claim(struct kretprobe *rp)
 		kfree(anchor);
 		return -ENOMEM;
 	}
+	anchor->cache = kretprobe_pool_cache(anchor->pool);
+	anchor->plain = rp->entry_handler || rp->data_size ? NULL : anchor->cache;
 	rcu_assign_pointer(anchor->probe, rp);
 	rp->anchor = anchor;
 	rp->kp.pre_handler = kretprobe_entry;

@@ -13,6 +13,7 @@
 #include <linux/types.h>
 #include <asm/insn.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <asm/ptrace.h>
 
 struct kprobe;
@@ -153,6 +154,53 @@ struct kprobe_frames {
 
 DECLARE_PER_CPU(struct kprobe_frames, kprobe_frames);
 
+/*
+ * The bits of preempt_count that say which context runs: they go up with
+ * every NMI-like exception, hard interrupt and softirq, so two values are
+ * equal only if the same context runs.
+ */
+#define KPROBE_CONTEXT_MASK	(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)
+/* What the kernel's entry code adds for an int3 that came from the kernel. */
+#define KPROBE_CONTEXT_INT3	(NMI_OFFSET + HARDIRQ_OFFSET)
+#define KPROBE_CONTEXT_NONE	(~0U)
+
+static __always_inline u32 kprobe_context(void)
+{
+	return preempt_count() & KPROBE_CONTEXT_MASK;
+}
+
+static __always_inline struct kprobe_frame *kprobe_top_frame(void)
+{
+	return __this_cpu_read(kprobe_frames.top);
+}
+
+/* Must handlers not run, because of @f, in what was @interrupted for them? */
+static __always_inline bool kprobe_must_miss(const struct kprobe_frame *f, u32 interrupted)
+{
+	return unlikely(f->context == interrupted || f->level >= KPROBE_MAX_DEPTH);
+}
+
+/*
+ * Take a frame for handlers that run in @context. It is taken before it is
+ * filled, and is no context's until it is: an NMI in between takes the next
+ * one and gives it back.
+ */
+static __always_inline void kprobe_push_frame(struct kprobe_frame *f, u32 context)
+{
+	__this_cpu_write(kprobe_frames.top, f);
+	barrier();
+	WRITE_ONCE(f->context, context);
+}
+
+/* What is taken next is to be nobody's until it is filled. */
+static __always_inline void kprobe_pop_frame(struct kprobe_frame *f)
+{
+	WRITE_ONCE(f->context, KPROBE_CONTEXT_NONE);
+	WRITE_ONCE(f->probe, NULL);
+	barrier();
+	__this_cpu_write(kprobe_frames.top, f - 1);
+}
+
 /**
  * kprobe_running() - the probe whose handler runs on this CPU
  *
@@ -194,6 +242,34 @@ struct kprobe_fault {
 
 /* The return address is on the stack, and can be changed there at any time. */
 #define arch_kretprobe_slot(regs)	((unsigned long *)kernel_stack_pointer(regs))
+
+/*
+ * What keeps the handlers of a return from being called again by what they do.
+ * Where a handler is running already, or contexts are nested too deeply for
+ * another frame, nothing is to be done for that.
+ */
+static __always_inline bool arch_kretprobe_begin(struct kprobe ***running)
+{
+	struct kprobe_frame *f;
+	u32 context;
+
+	preempt_disable_notrace();
+	context = kprobe_context();
+	f = kprobe_top_frame();
+	if (kprobe_must_miss(f, context))
+		return false;
+	kprobe_push_frame(++f, context);
+	f->regs = NULL;
+	*running = &f->probe;
+	return true;
+}
+
+static __always_inline void arch_kretprobe_end(bool begun)
+{
+	if (begun)
+		kprobe_pop_frame(kprobe_top_frame());
+	preempt_enable_notrace();
+}
 
 /* Tracers may have replaced what is a return probe's real return address. */
 #define arch_kretprobe_recover		x86_kretprobe_recover

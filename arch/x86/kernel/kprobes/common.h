@@ -21,53 +21,6 @@
 #include <asm/text-patching.h>
 
 /*
- * The bits of preempt_count that say which context runs: they go up with
- * every NMI-like exception, hard interrupt and softirq, so two values are
- * equal only if the same context runs.
- */
-#define KPROBE_CONTEXT_MASK	(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)
-/* What the kernel's entry code adds for an int3 that came from the kernel. */
-#define KPROBE_CONTEXT_INT3	(NMI_OFFSET + HARDIRQ_OFFSET)
-#define KPROBE_CONTEXT_NONE	(~0U)
-
-static __always_inline u32 kprobe_context(void)
-{
-	return preempt_count() & KPROBE_CONTEXT_MASK;
-}
-
-static __always_inline struct kprobe_frame *kprobe_top_frame(void)
-{
-	return __this_cpu_read(kprobe_frames.top);
-}
-
-/* Must handlers not run, because of @f, in what was @interrupted for them? */
-static __always_inline bool kprobe_must_miss(const struct kprobe_frame *f, u32 interrupted)
-{
-	return unlikely(f->context == interrupted || f->level >= KPROBE_MAX_DEPTH);
-}
-
-/*
- * Take a frame for handlers that run in @context. It is taken before it is
- * filled, and is no context's until it is: an NMI in between takes the next
- * one and gives it back.
- */
-static __always_inline void kprobe_push_frame(struct kprobe_frame *f, u32 context)
-{
-	__this_cpu_write(kprobe_frames.top, f);
-	barrier();
-	WRITE_ONCE(f->context, context);
-}
-
-/* What is taken next is to be nobody's until it is filled. */
-static __always_inline void kprobe_pop_frame(struct kprobe_frame *f)
-{
-	WRITE_ONCE(f->context, KPROBE_CONTEXT_NONE);
-	WRITE_ONCE(f->probe, NULL);
-	barrier();
-	__this_cpu_write(kprobe_frames.top, f - 1);
-}
-
-/*
  * A slot begins with a pointer to the probepoint's kprobe, for the thunks that
  * its code calls.
  */
@@ -159,9 +112,6 @@ void x86_kprobe_choose_run(struct kprobe *p);
 /* thunks.S */
 asmlinkage void kprobe_post_thunk(void);
 asmlinkage void kprobe_detour_thunk(void);
-
-/* kretprobe.c */
-asmlinkage __visible void kretprobe_return(struct pt_regs *regs);
 
 /* int3.c */
 asmlinkage __visible bool kprobe_slot_post(struct pt_regs *regs, unsigned long next);

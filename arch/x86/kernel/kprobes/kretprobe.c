@@ -23,18 +23,6 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
 /**
- * kretprobe_return() - handle the return of a function
- * @regs: registers as after the return; the word above them is where the
- *	return address was, and where the trampoline looks for it
- *
- * Context: that of the function.
- */
-asmlinkage __visible void __kprobes kretprobe_return(struct pt_regs *regs)
-{
-	kretprobe_trampoline_handler(regs, regs + 1);
-}
-
-/**
  * kprobe_recover_ret_addr() - tell what the trampoline's address stands for
  * @tsk: whose stack it is on; the current task, or one that is not running
  * @addr: return address that was found on the stack

@@ -106,16 +106,13 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 1:
 	UNWIND_HINT_FUNC
 	pushq	$__KERNEL_DS		/* ss */
-	leaq	-8(%rsp), %rsp
-	pushfq				/* flags */
-	cld
-	ASM_CLAC
+	pushq	%rsp			/* sp, corrected below */
+	pushfq				/* flags; what returns has DF and AC clear */
+	addq	$16, 8(%rsp)
 	pushq	$__KERNEL_CS		/* cs */
 	pushq	$__kretprobe_trampoline	/* ip, the real one is put in by C */
 	pushq	$-1			/* orig_ax */
 	PUSH_REGS
-	leaq	FRAME_SIZE+8(%rsp), %rax
-	movq	%rax, RSP(%rsp)
 	movq	%rsp, %rdi
 	ENCODE_FRAME_POINTER
 	call	kretprobe_return
