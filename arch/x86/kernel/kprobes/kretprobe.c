@@ -13,11 +13,13 @@
 #include "common.h"
 
 /*
- * Entered by one task and left by the other. Its kin are in text that can't
- * be probed at all.
+ * What is entered by one task and left by another, what goes to the stack of
+ * another, and what is not called and so has nowhere to return to.
  */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ .name = "__switch_to" },
+	{ .name = "__switch_to_asm" },
+	{ .name = "ret_from_fork_asm" },
 };
 
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);

@@ -335,28 +335,31 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offse
 }
 
 /**
- * arch_within_kprobe_blacklist() - the entry code can't take a trap
+ * arch_within_kprobe_blacklist() - tell what can't take a trap
  * @addr: address of code
  *
- * Return: true if @addr is in it.
+ * Entry code can't, and neither can what the handling of a trap returns and
+ * makes indirect calls by: thunks, some of them before the entry code and some
+ * after it, and the jumps of static calls.
+ *
+ * Return: true if @addr is in such code.
  */
 bool arch_within_kprobe_blacklist(unsigned long addr)
 {
 	void *p = (void *)addr;
 
-	return p >= (void *)__entry_text_start && p < (void *)__entry_text_end;
+	return p >= (void *)__softirqentry_text_end && p < (void *)_etext;
 }
 
 /**
- * arch_populate_kprobe_blacklist() - list the entry code
+ * arch_populate_kprobe_blacklist() - list what can't take a trap
  *
  * Return: 0 or a negative errno.
  */
 int __init arch_populate_kprobe_blacklist(void)
 {
-	unsigned long end = (unsigned long)__entry_text_end;
-
-	return kprobe_add_area_blacklist((unsigned long)__entry_text_start, end);
+	return kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
+					 (unsigned long)_etext);
 }
 
 #undef MODULE_PARAM_PREFIX
