@@ -5,11 +5,68 @@
 # The first process of vmtest.sh's guest. The host's requests are in
 # /vmtest.conf; what it is to read goes to the port $results, apart from the
 # kernel's messages.
+#
+# Where the guest's root is to be the host's, this runs twice: to put it
+# together, and then within it.
 
 set -u
-export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/ TERM=linux
-/bin/busybox --install -s
-mount -t proc none /proc
+export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/ TERM=linux LC_ALL=C
+rootfs=
+tests=
+timeout=300
+# shellcheck source=/dev/null
+. /vmtest.conf
+
+# mount_host DIRECTORY: at a prompt, what the host writes is to be seen; for tests
+# nobody writes, and what was read once is kept
+mount_host()
+{
+	cache=loose
+	[ "${mode:-}" != shell ] || cache=none
+	mkdir -p "$1"
+	mount -t 9p -o "trans=virtio,version=9p2000.L,msize=512000,cache=$cache,ro" host "$1"
+}
+
+# over_host: the host's root with ours above it, in /newroot. On the host /lib is a
+# link to /usr/lib, and what it has there is of no use to the guest's kernel.
+over_host()
+{
+	upper=/layer/upper
+	mkdir -p /layer /newroot /dev &&
+		mount -t devtmpfs none /dev &&
+		mount -t tmpfs -o mode=755 none /layer &&
+		mount_host /layer/host &&
+		mkdir -p $upper/usr/lib/modules $upper/vmtest /layer/work &&
+		cp -a /kselftest /vmtest.conf $upper/ &&
+		cp -a "/lib/modules/$(uname -r)" $upper/usr/lib/modules/ &&
+		cp /bin/busybox /init $upper/vmtest/ &&
+		{ [ ! -e /vmtest-command ] || cp /vmtest-command $upper/; } &&
+		mount -t overlay -o "lowerdir=/layer/host,upperdir=$upper,workdir=/layer/work" \
+			none /newroot &&
+		mount -t tmpfs -o mode=755 none /newroot/run &&
+		mount -t proc none /newroot/proc
+}
+
+if [ "$rootfs" = host ] && [ "$0" = /vmtest/init ]; then
+	# This script does with busybox's programs in either guest.
+	busybox=/vmtest/busybox
+	path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+	PATH=/vmtest/bin:$path
+	HOME=/root
+	$busybox mkdir -p /vmtest/bin
+	$busybox --install -s /vmtest/bin
+else
+	busybox=/bin/busybox
+	path=$PATH
+	$busybox --install -s
+	if [ "$rootfs" = host ]; then
+		mount -t proc none /proc
+		! over_host 2>/dev/kmsg || exec switch_root /newroot /vmtest/busybox sh /vmtest/init
+		echo "vmtest: the host's root cannot be had" >/dev/kmsg
+		exit 1
+	fi
+	mount -t proc none /proc
+fi
 mount -t sysfs none /sys
 mount -t devtmpfs none /dev
 mkdir -p /dev/pts /tmp
@@ -27,15 +84,10 @@ echo 0 >/proc/sys/kernel/printk_ratelimit 2>/dev/null
 echo on >/proc/sys/kernel/printk_devkmsg 2>/dev/null
 
 results=/dev/ttyS1
-tests=
-timeout=300
-# shellcheck source=/dev/null
-. /vmtest.conf
 stty -F "$results" -opost 2>/dev/null
 
 if [ -n "${host:-}" ]; then
-	mkdir -p /host
-	mount -t 9p -o trans=virtio,version=9p2000.L,ro host /host
+	mount_host /host
 fi
 
 note() { echo "kprobes-selftest: $*" >/dev/kmsg; }
@@ -78,7 +130,7 @@ run_test()
 	begin=$(cut -d. -f1 /proc/uptime)
 	rm -f /tmp/late
 
-	setsid "./$1" </dev/null >"$results" 2>&1 &
+	PATH=$path setsid "./$1" </dev/null >"$results" 2>&1 &
 	pid=$!
 	watch_test "$1" $pid &
 	watcher=$!
@@ -101,21 +153,26 @@ tests)
 	done
 	;;
 command)
-	sh /vmtest-command >"$results" 2>&1 </dev/null
+	PATH=$path /bin/sh /vmtest-command >"$results" 2>&1 </dev/null
 	echo "#@ command $?" >"$results"
 	;;
 shell)
 	dmesg -n 5
+	shell=/bin/sh
+	[ ! -x /bin/bash ] || shell=/bin/bash
+	programs=
+	[ -z "$rootfs" ] || programs="The host's programs are here, nothing is kept.
+"
 	cat <<EOF
 
-Linux $(uname -r) with our kprobes, $(nproc) CPUs. Modules at hand:
+Linux $(uname -r) with our kprobes, $(nproc) CPUs. ${programs}Modules at hand:
 $(find /lib/modules /kselftest -name '*.ko' | sed 's/^/  /')
 Load one with insmod or modprobe; probes are listed in
 /sys/kernel/debug/kprobes/list. ${host:+The files of the host are in /host. }Leave
 with 'exit' or Ctrl-A x.
 
 EOF
-	setsid cttyhack sh -l
+	PATH=$path setsid cttyhack "$shell" -l
 	;;
 esac
 echo "#@ done" >"$results"

@@ -3,7 +3,9 @@
 #
 # Boots a kernel in QEMU and runs the tests of this directory in it. The guest
 # has busybox, the kernel's modules, and the tests laid out as kselftest
-# installs them; its first process is vmtest-init.sh.
+# installs them; its first process is vmtest-init.sh. With -R it has all that the
+# host has: the host's root, read-only, comes by 9p, and what the guest writes
+# stays in its memory.
 #
 # The kernel's messages and the results come through serial ports of their own.
 # A message that tells of trouble (see `trouble` below) fails the run unless the
@@ -30,11 +32,17 @@ usage: ${0##*/} -b BUILD [option...] [TEST...]
   -c SCRIPT   run this in the guest and show what it prints, no tests
   -s          a prompt in the guest, no tests
   -H          the host's files, read-only, in the guest's /host
-TEST is the name of a script here, with or without .sh; default all of them.
+  -R          the host's files are the guest's, with what is built over them: the
+              tools that are installed here run on that kernel. Nothing that the
+              guest writes gets out of it. The kernel needs OVERLAY_FS, NET_9P_VIRTIO
+              and 9P_FS; the processes are the guest's own, the file systems those of
+              -b, /tmp and /run empty
+TEST is the name of a script here, with or without .sh; default all of them that
+need no more than the guest has: with -R, clients-*.sh, else all others.
 environment:
   ACCEL=      accelerator of QEMU, default tcg,thread=single, or kvm where the
               processor has it
-  SMP=4 MEM=1G CPU=max    size and processor of the guest
+  SMP=4 MEM=1G CPU=max    size and processor of the guest; with -R, 2G
   TIMEOUT=    seconds for one test (default: as in ./settings)
   QUIET=      seconds without a sign of life that count as a hang of the guest,
               default a minute more than TIMEOUT
@@ -48,8 +56,8 @@ die()
 	exit 1
 }
 
-build='' modules='' name='' logs='' counts='' script='' mode=tests host=''
-while getopts b:m:n:o:r:c:sHh opt; do
+build='' modules='' name='' logs='' counts='' script='' mode=tests host='' rootfs=''
+while getopts b:m:n:o:r:c:sHRh opt; do
 	case $opt in
 	b) build=$OPTARG ;;
 	m) modules=$OPTARG ;;
@@ -59,6 +67,7 @@ while getopts b:m:n:o:r:c:sHh opt; do
 	c) script=$OPTARG mode=command ;;
 	s) mode=shell ;;
 	H) host=y ;;
+	R) rootfs=host ;;
 	h) usage && exit 0 ;;
 	*) usage >&2 && exit 2 ;;
 	esac
@@ -87,7 +96,8 @@ if [ -z "${ACCEL:-}" ]; then
 	! { grep -qwE 'vmx|svm' /proc/cpuinfo && [ -w /dev/kvm ]; } || ACCEL=kvm
 fi
 SMP=${SMP:-4}
-MEM=${MEM:-1G}
+# What is read of the host's files stays in the guest's memory.
+MEM=${MEM:-$([ -n "$rootfs" ] && echo 2G || echo 1G)}
 TIMEOUT=${TIMEOUT:-$(sed -n 's/^timeout=//p' "$here/settings")}
 QUIET=${QUIET:-$((TIMEOUT + 60))}
 
@@ -112,7 +122,10 @@ select_tests()
 	all=$(make -s --no-print-directory -C "$here" OUTPUT="$work" emit_tests |
 		sed 's/.*://')
 	if [ $# -eq 0 ]; then
-		printf '%s\n' "$all"
+		case $rootfs in
+		host) grep '^clients-' <<<"$all" || : ;;
+		*) grep -v '^clients-' <<<"$all" || : ;;
+		esac
 		return
 	fi
 	for test; do
@@ -133,7 +146,7 @@ make_initramfs()
 	cp "$(command -v busybox)" "$root/bin/busybox"
 	cp "$here/vmtest-init.sh" "$root/init"
 	cp "$selftests"/kselftest/*.sh "$root/kselftest/kselftest/"
-	find "$here" -maxdepth 1 -type f \( -name '*.sh' -o -name settings \) \
+	find "$here" -maxdepth 1 -type f \( -name '*.sh' -o -name '*.skip' -o -name settings \) \
 		! -name 'vmtest*' -exec cp -t "$root/kselftest/kprobes" {} +
 	if [ -d "$modules/test_modules" ]; then
 		mkdir -p "$root/kselftest/kprobes/test_modules"
@@ -152,6 +165,15 @@ make_initramfs()
 		find "$modules/samples" -name '*.ko' -exec cp -t \
 			"$mods/kernel/samples/kprobes" {} +
 	fi
+	if [ -n "$rootfs" ]; then
+		# The tests of others, and the place where tools look for vmlinux
+		# and for what modules are built with
+		cp -r "$selftests/ftrace" "$root/kselftest/"
+		ln -s "$build" "$mods/build"
+		[ ! -d "$modules/test_modules" ] || mkdir "$mods/extra"
+		find "$modules/test_modules" -name '*.ko' -exec cp -t "$mods/extra" {} + \
+			2>/dev/null || :
+	fi
 	cp "$build"/modules.builtin "$build"/modules.order "$mods/"
 	[ ! -e "$build/modules.builtin.modinfo" ] ||
 		cp "$build/modules.builtin.modinfo" "$mods/"
@@ -162,6 +184,7 @@ make_initramfs()
 		tests='$(paste -sd' ' <<<"$tests")'
 		timeout=$TIMEOUT
 		host=$host
+		rootfs=$rootfs
 	EOF
 	chmod +x "$root/init"
 	(cd "$root" && find . | busybox cpio -o -H newc 2>/dev/null) >"$work/initramfs"
@@ -182,7 +205,7 @@ start_guest()
 		-append "$append"
 	)
 
-	[ -z "$host" ] || args+=(-virtfs
+	[ -z "$host$rootfs" ] || args+=(-virtfs
 		"local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap")
 	# shellcheck disable=SC2206 # a list of words
 	args+=(${QEMU_ARGS:-})
