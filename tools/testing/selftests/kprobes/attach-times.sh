@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# How long it takes to attach and detach 1, 100 and 1,000 probes by tracefs and by
+# bpftrace. Not a test: it prints lines of what, how many, and the milliseconds for
+# attaching and detaching. Emulated processors and busy hosts are slow; only what was
+# measured side by side can be compared.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
+. "$(dirname "$0")/functions-clients.sh"
+
+export BPFTRACE_MAX_PROBES=1100 BPFTRACE_MAX_BPF_PROGS=1100
+# one for each that bpftrace attaches
+# shellcheck disable=SC3045 # every shell that is /bin/sh somewhere has it
+ulimit -n 4096
+
+now() {
+	date +%s%N
+}
+
+# took WHAT N T0 T1 T2 T3: attached from T0 to T1, detached from T2 to T3
+took() {
+	echo "time $1 $2 $((($4 - $3) / 1000000)) $((($6 - $5) / 1000000))"
+}
+
+# names N: the first of the thousand functions
+names() {
+	awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "kp_many_%03d\n", i }'
+}
+
+# events WHAT N TYPE OFFSET: defined and enabled; disabled and removed
+events() {
+	names "$2" | sed "s/.*/$3:many\/& &$4/" >"$TMP/define"
+	names "$2" | sed 's/^/-:many\//' >"$TMP/remove"
+	t0=$(now)
+	cat "$TMP/define" >>$TRACEFS/kprobe_events
+	echo 1 >$TRACEFS/events/many/enable
+	t1=$(now)
+	call many 1
+	t2=$(now)
+	echo 0 >$TRACEFS/events/many/enable
+	cat "$TMP/remove" >>$TRACEFS/kprobe_events
+	t3=$(now)
+	took "$1" "$2" "$t0" "$t1" "$t2" "$t3"
+}
+
+# bpf WHAT N PROBES: bpftrace's own time is in these too, for its maps and programs, but
+# not that for compiling
+bpf() {
+	cat >"$TMP/work" <<-WORK
+		date +%s%N >$TMP/t1
+		echo 1 >$CLIENTS/many
+		date +%s%N >$TMP/t2
+	WORK
+	echo "$3 { @ = count(); }" >"$TMP/program"
+	bpftrace -B none -c "/bin/sh $TMP/work" "$TMP/program" 2>&1 | {
+		while IFS= read -r line; do
+			case $line in
+			Attaching*) now >"$TMP/t0" ;;
+			*) echo "$line" ;;
+			esac
+		done
+		now >"$TMP/t3"
+	} >"$TMP/bpf"
+	equal "bpftrace's count" "$(sed -n 's/^@: //p' "$TMP/bpf")" "$2" || cat "$TMP/bpf"
+	took "$1" "$2" "$(cat "$TMP/t0")" "$(cat "$TMP/t1")" "$(cat "$TMP/t2")" "$(cat "$TMP/t3")"
+}
+
+# listed TYPE N: each by its name, attached one after the other
+listed() {
+	names "$2" | sed "s/^/$1:/" | paste -sd,
+}
+
+setup_clients bpftrace
+load kp_clients
+for n in 1 100 1000; do
+	events kprobe_events/entry $n p ''
+	events kprobe_events/inside $n p +4
+	events kprobe_events/return $n r ''
+done
+for n in 1 100 1000; do
+	bpf bpftrace/kprobe $n "$(listed kprobe $n)"
+	bpf bpftrace/kretprobe $n "$(listed kretprobe $n)"
+done
+bpf bpftrace/kprobe-wildcard 100 'kprobe:kp_many_3*'
+bpf bpftrace/kprobe-wildcard 1000 'kprobe:kp_many_*'
+unload kp_clients
+list_is_empty

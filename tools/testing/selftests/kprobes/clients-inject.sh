@@ -1,0 +1,140 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Fault injection by fail_function, which is a kprobe that replaces what a function
+# returns: at an entry that is ftrace's and at one that is not, where the probe is an
+# optimised one if there are any.
+# shellcheck disable=SC2016 # the variables are the kernel's
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
+. "$(dirname "$0")/functions-clients.sh"
+
+FAIL=$DEBUGFS/fail_function
+
+# inject FUNCTION RETVAL TIMES [TASK_FILTER]
+inject() {
+	# First whom it concerns, then that it does.
+	echo "${4:-N}" >$FAIL/task-filter
+	echo "$3" >$FAIL/times
+	echo "$1" >$FAIL/inject || return 1
+	# The file takes what is left of a signed number in 64 bits.
+	printf '%#x' "$2" >"$FAIL/$1/retval" || return 1
+	echo 0 >$FAIL/interval
+	echo 0 >$FAIL/space
+	echo 0 >$FAIL/verbose
+	echo 100 >$FAIL/probability
+}
+
+uninject() {
+	echo 0 >$FAIL/probability
+	echo "!$1" >$FAIL/inject
+}
+
+# calls_are PARAMETER KEPT REPLACED RESULT: of ten calls
+calls_are() {
+	echo 10 >"$CLIENTS/$1"
+	equal "kept" "$(cat $CLIENTS/kept)" "$2" &&
+		equal "replaced" "$(cat $CLIENTS/replaced)" "$3" &&
+		equal "result" "$(cat $CLIENTS/result)" "$4"
+}
+
+# mark_of FUNCTION: how its probe is listed
+mark_of() {
+	grep " $1+" $KPROBES/list | sed 's/^/# /'
+}
+
+# some_calls FUNCTION PARAMETER: the first four are to fail
+some_calls() {
+	inject "$1" -19 4 || return 1
+	# Optimised a while after.
+	sleep 1
+	mark_of "$1"
+	status=0
+	calls_are "$2" 6 4 -19 || status=1
+	calls_are "$2" 10 0 0 || status=1
+	echo -1 >$FAIL/times
+	calls_are "$2" 0 10 -19 || status=1
+	uninject "$1" || status=1
+	calls_are "$2" 10 0 0 || status=1
+	return $status
+}
+
+# With a kprobe event and a kretprobe event at the same function
+others_too() {
+	echo 'p:kp/enter kp_cl_failable arg=%di:s32' >>$TRACEFS/kprobe_events || return 1
+	echo 'r:kp/leave kp_cl_failable ret=$retval:s32' >>$TRACEFS/kprobe_events || return 1
+	echo 1 >$TRACEFS/events/kp/enable
+	inject kp_cl_failable -5 3 || return 1
+	echo >$TRACEFS/trace
+	status=0
+	calls_are failable 7 3 -5 || status=1
+	cat $TRACEFS/trace >"$TMP/trace"
+	uninject kp_cl_failable || status=1
+	# Whose handler is called first is a matter of who came last, and that one's
+	# decision holds: where fail_function came last, the others see what it left over.
+	at_least "entries" "$(grep -c 'enter: ' "$TMP/trace")" 7 || status=1
+	at_least "returns" "$(grep -c 'leave: .*ret=[0-9]' "$TMP/trace")" 7 || status=1
+	echo 0 >$TRACEFS/events/kp/enable
+	echo '-:kp/enter' >>$TRACEFS/kprobe_events
+	echo '-:kp/leave' >>$TRACEFS/kprobe_events
+	return $status
+}
+
+# open_errno FAIL: what a process gets when it opens a file with that in make-it-fail. It
+# does no more so: closing a file of 9p's must not fail.
+open_errno() {
+	perl -e 'open(my $fail, ">", "/proc/self/make-it-fail") or die "make-it-fail: $!";
+		syswrite($fail, $ARGV[0]);
+		my $errno = sysopen(my $file, "/proc/version", 0) ? 0 : $! + 0;
+		syswrite($fail, "0");
+		print $errno;' "$1"
+}
+
+# Nothing is allocated for one process, which finds that out when it opens a file.
+failslab() {
+	inject should_failslab -12 -1 Y || return 1
+	sleep 1
+	mark_of should_failslab
+	status=0
+	equal "errno when it is to fail" "$(open_errno 1)" 12 || status=1
+	equal "errno of others" "$(open_errno 0)" 0 || status=1
+	uninject should_failslab || status=1
+	equal "errno when nothing is injected" "$(open_errno 1)" 0 || status=1
+	return $status
+}
+
+# refused: what is not meant to fail, or is not there, or has it already
+refused() {
+	# EINVAL, EINVAL, EBUSY as the shell says them
+	! { echo kp_cl_inner >$FAIL/inject; } 2>/dev/null || return 1
+	! { echo kp_cl_there_is_none >$FAIL/inject; } 2>/dev/null || return 1
+	echo kp_cl_failable >$FAIL/inject || return 1
+	status=0
+	! { echo kp_cl_failable >$FAIL/inject; } 2>/dev/null || status=1
+	uninject kp_cl_failable || status=1
+	return $status
+}
+
+setup_clients perl
+if [ ! -e $FAIL/inject ]; then
+	ktap_skip_all "CONFIG_FAIL_FUNCTION is needed"
+	exit "$KSFT_SKIP"
+fi
+load kp_clients
+ktap_set_plan 6
+check "fail_function at an entry of ftrace's" some_calls kp_cl_failable failable
+check "fail_function at another" some_calls kp_cl_failable_plain failable_plain
+if on_base_kernel; then
+	ktap_print_msg "in Linux 6.12.117 the list of probes becomes a circle that never ends"
+	ktap_test_skip "fail_function beside other probes"
+else
+	check "fail_function beside other probes" others_too
+fi
+check "should_failslab() fails for one process" failslab
+check "what is refused" refused
+unload kp_clients
+check "no event and no probe is left" no_events
+ktap_finished

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# For the clients-*.sh: programs that come to kprobes by tracefs, perf or BPF, and the
+# kernel's own tests of these. Sourced after functions.sh.
+#
+# They run in a system with those programs installed; `vmtest.sh -R` makes one of the
+# host it runs on. They also run on the base kernel's kprobes, to compare with.
+
+TRACEFS=/sys/kernel/tracing
+CLIENTS=/sys/module/kp_clients/parameters
+SELFTESTS_DIR=$(dirname "$TOPIC_DIR")
+
+# bpftrace's and perf's tables of symbols take long to read where that is not needed
+export BPFTRACE_NO_USER_SYMBOLS=1
+export PERF_BUILDID_DIR=/tmp/buildid
+export LC_ALL=C
+
+# setup_clients [PROGRAM...]: as setup; skips the topic where a program or tracefs is not
+setup_clients() {
+	setup
+	for program; do
+		command -v "$program" >/dev/null 2>&1 || {
+			ktap_skip_all "$program is needed"
+			exit "$KSFT_SKIP"
+		}
+	done
+	[ -e $TRACEFS/kprobe_events ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
+	if [ ! -e $TRACEFS/kprobe_events ]; then
+		ktap_skip_all "CONFIG_KPROBE_EVENTS is needed"
+		exit "$KSFT_SKIP"
+	fi
+}
+
+# on_base_kernel: where series/clients.sh runs the tests on the kprobes of the base
+# kernel; what ends that one has to be left out
+on_base_kernel() {
+	grep -qw kprobes_base_kernel /proc/cmdline
+}
+
+# call WHAT N: kp_clients' parameter, see there; fails when a result is wrong
+call() {
+	echo "$2" >"$CLIENTS/$1"
+}
+
+# at_least WHAT GOT WANTED
+at_least() {
+	[ "${2:-0}" -ge "$3" ] 2>/dev/null || {
+		ktap_print_msg "$1: got '$2', wanted $3 or more"
+		return 1
+	}
+}
+
+# lines_are WHAT FILE REGEX WANTED: so many lines of the file match
+lines_are() {
+	equal "lines of $1" "$(grep -c -E "$3" "$2")" "$4" || {
+		head -n 20 "$2" | sed 's/^/# | /'
+		return 1
+	}
+}
+
+# in_order FILE REGEX...: lines that match these follow each other, each at once
+# after the one before, somewhere in the file
+in_order() {
+	in_order_file=$1
+	shift
+	printf '%s\n' "$@" | awk -v file="$in_order_file" '
+		{ wanted[n++] = $0 }
+		END {
+			for (at = 0; (getline line < file) > 0; ) {
+				if (line !~ wanted[at]) at = 0
+				if (line ~ wanted[at]) at++
+				if (at == n) exit 0
+			}
+			exit 1
+		}' || {
+		ktap_print_msg "no lines in this order: $*"
+		head -n 20 "$in_order_file" | sed 's/^/# | /'
+		return 1
+	}
+}
+
+# run WHAT COMMAND...: fails as the command does, and then shows what it said
+run() {
+	run_what=$1
+	shift
+	"$@" >"$TMP/$run_what" 2>&1 || {
+		ktap_print_msg "$* ended with $?"
+		tail -n 20 "$TMP/$run_what" | sed 's/^/# | /'
+		return 1
+	}
+}
+
+# no_events: no dynamic event is left, and no probe with it
+no_events() {
+	! grep . $TRACEFS/dynamic_events | sed 's/^/# left: /' | grep . && list_is_empty
+}
+
+# run_ftracetest DIRECTORY...: those of the kernel's tests of tracefs, each a result.
+# FTRACETEST_SKIP has lines of a file and why it is not run.
+run_ftracetest() {
+	ftracetest=$SELFTESTS_DIR/ftrace/ftracetest
+	if [ ! -e "$ftracetest" ]; then
+		ktap_skip_all "$ftracetest is needed"
+		exit "$KSFT_SKIP"
+	fi
+	for dir; do
+		find "$SELFTESTS_DIR/ftrace/test.d/$dir" -name '*.tc' | sort
+	done >"$TMP/tests"
+	ktap_set_plan $(($(wc -l <"$TMP/tests") + 1))
+	while IFS= read -r file; do
+		name=${file#*/test.d/}
+		if grep -q "^$name " "$TOPIC_DIR/ftracetest.skip"; then
+			ktap_print_msg "$(grep "^$name " "$TOPIC_DIR/ftracetest.skip")"
+			ktap_test_skip "$name"
+			continue
+		fi
+		begun=$(date +%s)
+		# Outside, for its results come by signals.
+		sh "$ftracetest" -K -vv -l "$TMP/logs" "$file" </dev/null >"$TMP/log" 2>&1 || :
+		took=$(($(date +%s) - begun))
+		[ "$took" -lt 10 ] || ktap_print_msg "$name took $took s"
+		result=$(grep -E '^(not )?ok 1 ' "$TMP/log" | head -n 1)
+		case $result in
+		"ok "*"# SKIP"*)
+			ktap_test_skip "$name"
+			;;
+		"ok "*)
+			ktap_test_pass "$name"
+			;;
+		*)
+			grep -v '^[#0-9]' "$TMP/log" | tail -n 20 | sed 's/^/# | /'
+			ktap_test_fail "$name"
+			;;
+		esac
+		rm -rf "$TMP/logs"
+	done <"$TMP/tests"
+	check "no event and no probe is left" no_events
+	ktap_finished
+}
