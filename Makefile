@@ -7,16 +7,20 @@ VARIANTS := default server debug
 TESTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench shell tree kernel modules check patches clean
+.PHONY: help demo test test-clients attach-times bench shell tree kernel modules check patches clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
 	@echo 'make test     build every variant ($(VARIANTS)) and run all tests in each'
 	@echo '                VARIANT=debug          in this one only'
 	@echo '                TESTS="basic errors"   these only'
+	@echo 'make test-clients  what comes to kprobes by tracefs, perf and BPF, tested on the'
+	@echo '                base kernel and on ours, test by test'
+	@echo 'make attach-times  how long these take to attach probes, on both'
 	@echo 'make bench    what a probe costs, in instructions, against the budget'
 	@echo '                STOCK=1                beside those of the base kernel'
 	@echo 'make shell    a prompt in the guest, with our modules at hand'
+	@echo '                TOOLS=1                and all programs of the host, VARIANT=server'
 	@echo 'make tree     out/linux: the base kernel with our files in it'
 	@echo 'make kernel   the kernel of a variant, in out/build/VARIANT'
 	@echo 'make modules  the test modules and samples, in out/modules/VARIANT'
@@ -24,7 +28,7 @@ help:
 	@echo 'make patches  the project as a series for git am, in out/patches'
 	@echo 'make clean    removes out/'
 	@echo
-	@echo 'VARIANT=      $(VARIANTS), or stock-default: the base kernel untouched'
+	@echo 'VARIANT=      $(VARIANTS), or stock-default, stock-server: the base kernel untouched'
 	@echo 'KERNEL_SRC=   a directory or tarball of any Linux 6.12.y as the base kernel'
 	@echo 'ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h'
 
@@ -37,6 +41,12 @@ endif
 test:
 	@series/test.sh "$(VARIANTS)" $(TESTS)
 
+test-clients:
+	@series/clients.sh $(TESTS)
+
+attach-times:
+	@series/attach-times.sh
+
 bench: BENCHED := default,server
 ifeq ($(origin VARIANT),command line)
 bench: BENCHED := $(VARIANT)
@@ -45,7 +55,7 @@ bench:
 	@STOCK=$(STOCK) series/bench.sh "$(BENCHED)"
 
 shell: modules
-	@series/guest.sh $(VARIANT) -s -H
+	@series/guest.sh $(VARIANT) -s $(if $(TOOLS),-R,-H)
 
 tree:
 	@series/prepare.sh

@@ -68,6 +68,13 @@ need_packages()
 	}
 }
 
+# client_packages: the programs that clients-*.sh run in the guest
+client_packages()
+{
+	need_packages qemu-system-x86 busybox-static kmod make perl-base procps gawk \
+		bpftrace linux-perf trace-cmd perf-tools-unstable
+}
+
 # kernel_version TREE
 kernel_version()
 {

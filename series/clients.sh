@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Runs the tests of kprobes' clients on the base kernel and on ours, in the same
+# kind of guest, and compares test by test. Fails where a test fails on ours
+# that passes on the base kernel, or that the base kernel does not have.
+#
+#	series/clients.sh [TEST...]
+#
+# The table is left in out/log/clients.txt. REUSE=1 takes what an earlier run
+# found out about the base kernel, if it has the same tests.
+
+set -euo pipefail
+# shellcheck source=series/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+tests=("$@")
+if [ ${#tests[@]} -eq 0 ]; then
+	mapfile -t tests < <(cd "$TOP/$SELFTESTS" && printf '%s\n' clients-*.sh kunit.sh)
+fi
+table=$OUT/log/clients.txt
+
+"$TOP/series/build.sh" stock-server
+"$TOP/series/modules.sh" stock-server kp_clients
+"$TOP/series/build.sh" server
+"$TOP/series/modules.sh" server
+client_packages
+
+for side in stock-server server; do
+	ktap=$OUT/log/ktap-clients-$side.log
+	if [ "$side" = stock-server ] && [ -n "${REUSE:-}" ] &&
+		[ "${tests[*]}" = "$(cat "$OUT/log/clients.tests" 2>/dev/null)" ]; then
+		say "$side: as it was in ${ktap#"$TOP"/}"
+		continue
+	fi
+	rm -f "$OUT/log/clients.tests"
+	base=
+	[ "$side" = server ] || base=kprobes_base_kernel
+	# What fails here may fail there too; the table tells.
+	APPEND="${APPEND:-} $base" TIMEOUT=${TIMEOUT:-1200} "$TOP/series/guest.sh" "$side" -R -n "clients-$side" \
+		"${tests[@]}" || true
+	grep -q '^#@ done' "$ktap" || say "$side: the guest did not get to the end"
+done
+printf '%s\n' "${tests[*]}" >"$OUT/log/clients.tests"
+
+# results KTAP: `test<TAB>result` for each, in their order
+results()
+{
+	tr -d '\r' <"$1" | awk '
+		/^#@ start / { test = $3; sub(/\.sh$/, "", test); next }
+		/^ *(not )?ok [0-9]+/ {
+			result = /^ *not / ? "fail" : /# *SKIP/ ? "skip" : "pass"
+			sub(/^ *(not )?ok [0-9]+ *(- *)?/, "")
+			sub(/ *# *SKIP.*/, "")
+			print test ": " $0 "\t" result
+		}'
+}
+
+results "$OUT/log/ktap-clients-stock-server.log" >"$OUT/log/clients.stock"
+results "$OUT/log/ktap-clients-server.log" >"$OUT/log/clients.ours"
+# Neither is of much use without the other
+[ -s "$OUT/log/clients.stock" ] || die "there are no results of the base kernel"
+[ -s "$OUT/log/clients.ours" ] || die "there are no results of ours"
+
+status=0
+awk -F'\t' '
+	FNR == NR { stock[$1] = $2; order[n++] = $1; next }
+	{ ours[$1] = $2; if (!($1 in stock)) order[n++] = $1 }
+	END {
+		printf "%-72s %-6s %-6s\n", "test", "stock", "ours"
+		for (i = 0; i < n; i++) {
+			name = order[i]
+			s = name in stock ? stock[name] : "-"
+			o = name in ours ? ours[name] : "-"
+			worse = o != "pass" && s == "pass" || o == "fail" && s != "fail"
+			better = o == "pass" && s != "pass"
+			bad += worse
+			passed += o == "pass"
+			was += s == "pass"
+			printf "%-72s %-6s %-6s%s\n", name, s, o,
+				worse ? " WORSE" : better ? " better" : ""
+		}
+		printf "%d tests: %d pass on stock, %d pass on ours, %d are worse\n",
+			n, was, passed, bad
+		exit bad > 0
+	}' "$OUT/log/clients.stock" "$OUT/log/clients.ours" >"$table" || status=1
+cat "$table"
+say "the table is in ${table#"$TOP"/}"
+exit $status
