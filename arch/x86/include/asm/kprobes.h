@@ -294,6 +294,7 @@ struct kprobe_fault kprobe_fault_begin(struct pt_regs *regs, int trapnr);
 void kprobe_fault_resume(struct kprobe_fault *fault);
 unsigned long kprobe_text_ip(unsigned long ip);
 unsigned long kprobe_regs_ip(struct pt_regs *regs);
+bool kprobe_regs_at_entry(struct pt_regs *regs);
 
 static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
 {
@@ -328,6 +329,7 @@ DEFINE_CLASS(kprobe_fault, struct kprobe_fault, (void)_T,
 
 #define kprobe_text_ip(ip)	(ip)
 #define kprobe_regs_ip(regs)	((regs)->ip)
+#define kprobe_regs_at_entry(regs)	((void)(regs), false)
 
 static inline
 unsigned long kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,

@@ -313,6 +313,29 @@ unsigned long kprobe_text_ip(unsigned long ip)
 	return kp ? original_ip(kp, ip) : ip;
 }
 
+/*
+ * The probe whose pre_handler is running with @regs, if there is one. It is
+ * not looked for unless @regs are somebody's on this CPU, who does not go.
+ */
+static struct kprobe *probe_of_regs(struct pt_regs *regs)
+{
+	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
+	struct kprobe_frame *f, *last;
+	struct kprobe *found = NULL;
+
+	preempt_disable_notrace();
+	last = this_cpu_ptr(&kprobe_frames.frame[0]);
+	for (f = kprobe_top_frame() ?: last; f > last && !found; f--) {
+		struct kprobe *p = READ_ONCE(f->probe);
+
+		if (READ_ONCE(f->regs) == regs && p &&
+		    ip == (unsigned long)p->addr + INT3_INSN_SIZE)
+			found = p;
+	}
+	preempt_enable_notrace();
+	return found;
+}
+
 /**
  * kprobe_regs_ip() - tell where saved registers are from
  * @regs: registers that an exception saved
@@ -325,21 +348,27 @@ unsigned long kprobe_text_ip(unsigned long ip)
 unsigned long kprobe_regs_ip(struct pt_regs *regs)
 {
 	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
-	struct kprobe_frame *f, *last;
 
-	preempt_disable_notrace();
-	last = this_cpu_ptr(&kprobe_frames.frame[0]);
-	for (f = kprobe_top_frame() ?: last; f > last; f--) {
-		struct kprobe *p = READ_ONCE(f->probe);
-
-		if (READ_ONCE(f->regs) == regs && p &&
-		    ip == (unsigned long)p->addr + INT3_INSN_SIZE) {
-			ip -= INT3_INSN_SIZE;
-			break;
-		}
-	}
-	preempt_enable_notrace();
+	if (probe_of_regs(regs))
+		ip -= INT3_INSN_SIZE;
 	return kprobe_text_ip(ip);
+}
+
+/**
+ * kprobe_regs_at_entry() - tell whether a function has only just been entered
+ * @regs: registers that an exception saved
+ *
+ * For unwinders that go by frame pointers: the function has not made its frame
+ * yet. May be called in any context.
+ *
+ * Return: true if @regs are those of running pre_handlers, at the entry of a
+ * function: the stack pointer is where the return address is.
+ */
+bool kprobe_regs_at_entry(struct pt_regs *regs)
+{
+	struct kprobe *p = probe_of_regs(regs);
+
+	return p && kprobe_has_flag(p, KPROBE_FLAG_ON_FUNC_ENTRY);
 }
 
 /* Ask the probe whose handler raised an exception. */
