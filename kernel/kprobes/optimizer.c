@@ -274,7 +274,7 @@ void optimizer_init_point(struct probepoint *pp)
  *
  * Context: kprobe_mutex is held.
  *
- * Return: a word.
+ * Return: a word, for people to read.
  */
 const char *optimizer_verdict(struct probepoint *pp, const char **why)
 {
@@ -413,11 +413,15 @@ static int prepare_one(struct probepoint *pp)
 	if (pp->state != PROBEPOINT_ARMED || is_blocked(pp))
 		return 0;
 	ret = make_detour(pp);
-	if (!ret)
+	if (!ret) {
 		list_add_tail(&pp->jump.work, &queued);
-	else if (ret != -ENOMEM)
+	} else if (ret == -ENOMEM) {
+		list_add_tail(&pp->jump.work, &pending);
+		return ret;
+	} else {
 		pp->jump.failure = "there can be no detour for it";
-	return ret == -ENOMEM ? ret : 0;
+	}
+	return 0;
 }
 
 /* Make detours. Those who were not checked have come since, and stay. */

@@ -51,9 +51,17 @@ guest_script()
 set -eu
 # of a kernel that has jump optimisation, breakpoints are to be measured too
 optimization=/proc/sys/debug/kprobes-optimization
-[ ! -w \$optimization ] || echo 0 >\$optimization
 insmod test_modules/kp_bench.ko
 for file in $*; do
+	case \$file in
+	jumps | optimizing) jumps=1 ;;
+	*) jumps=0 ;;
+	esac
+	if [ -w \$optimization ]; then
+		echo \$jumps >\$optimization
+	elif [ \$jumps = 1 ]; then
+		continue
+	fi
 	cat /sys/kernel/debug/kp_bench/\$file
 done
 rmmod kp_bench
@@ -89,8 +97,10 @@ measure_build()
 	for model in "${models[@]}"; do
 		column=$name${model:+,$model}
 		columns+=("$column")
-		measure "$column" "$build" "$modules" 1 "${model:+preempt=$model}" hits changes
-		measure "$column" "$build" "$modules" 4 "${model:+preempt=$model}" changes
+		measure "$column" "$build" "$modules" 1 "${model:+preempt=$model}" \
+			hits jumps changes optimizing
+		measure "$column" "$build" "$modules" 4 "${model:+preempt=$model}" \
+			changes optimizing
 	done
 }
 
@@ -172,6 +182,8 @@ row 235 1:pre_push "push %rbp: pre_handler"
 row '' 1:post_push "  and post_handler"
 row '' 1:pre_step "str %eax (stepped): pre_handler"
 row '' 1:post_step "  and post_handler"
+row 80 1:pre_jump "two adds, optimised: pre_handler"
+row 150 1:post_jump "  and post_handler"
 
 head_line "Thousand instructions for a probe (IPIs)"
 time_row 1:register_singly "1,000 registered one by one"
@@ -183,6 +195,14 @@ time_row 4:register_singly "4 CPUs: 1,000 registered one by one"
 time_row 4:register_batch "  as a batch"
 time_row 4:unregister_singly "  1,000 unregistered one by one"
 time_row 4:unregister_batch "  as a batch"
+
+head_line "Milliseconds of such instructions (IPIs)"
+for cpus in 1 4; do
+	time_row "$cpus:optimize_one" "$cpus CPU(s): one probe until it is optimised"
+	time_row "$cpus:unregister_optimized_one" "  unregistered"
+	time_row "$cpus:optimize_batch" "  a batch of 1,000"
+	time_row "$cpus:unregister_optimized_batch" "  unregistered"
+done
 
 cat <<EOT
 

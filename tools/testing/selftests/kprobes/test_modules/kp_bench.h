@@ -9,6 +9,7 @@
 #ifndef __ASSEMBLY__
 
 void kp_bench_add(void);
+void kp_bench_long(void);
 void kp_bench_push(void);
 void kp_bench_nop(void);
 void kp_bench_jmp(void);

@@ -5,14 +5,18 @@
  * printed here, one figure to a line.
  *
  * debugfs kp_bench/hits	a hit, less what the same call costs without
+ * debugfs kp_bench/jumps	a hit of an optimised probe
  * debugfs kp_bench/changes	registering and unregistering
+ * debugfs kp_bench/optimizing	how long it takes until probes are optimised
  *
  * Reading them does the work. There should be nobody else's probes meanwhile.
  */
 
 #include <linux/cleanup.h>
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/irqflags.h>
+#include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
@@ -32,6 +36,11 @@
 #define KP_BATCH	1000
 /* Of each instruction in a row but the ENDBR. */
 #define KP_INSN_SIZE	2
+/* As many instructions as a jump covers, so that each of its size can have one. */
+#define KP_JUMP_INSNS	3
+#define KP_JUMP_OPCODE	0xe9
+/* Longer than that nobody waits for a jump. */
+#define KP_JUMP_PATIENCE	(10 * HZ)
 
 /* What the calls of one measurement cost at least, and at most. */
 struct kp_cost {
@@ -183,8 +192,27 @@ static void *kp_first_insn(void (*fn)(void))
 	return (void *)fn + ENDBR_INSN_SIZE;
 }
 
+/* Wait until jumps are where the probes are; not every kernel says it in flags. */
+static int kp_wait_jumps(struct kprobe **probes, int nr)
+{
+	unsigned long end = jiffies + KP_JUMP_PATIENCE;
+	int i = 0;
+
+	while (i < nr) {
+		if (READ_ONCE(*probes[i]->addr) == KP_JUMP_OPCODE) {
+			i++;
+			continue;
+		}
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+		usleep_range(100, 200);
+	}
+	return 0;
+}
+
 /* A line: what it is of, instructions (as a range where they differ), traps. */
-static int kp_hit(struct seq_file *m, const char *name, void (*fn)(void), bool post)
+static int kp_hit_as(struct seq_file *m, const char *name, void (*fn)(void), bool post,
+		     bool jump)
 {
 	struct kp_cost bare = kp_calls(fn), hit;
 	struct kprobe *p = &kp_measured;
@@ -195,6 +223,11 @@ static int kp_hit(struct seq_file *m, const char *name, void (*fn)(void), bool p
 	err = register_kprobe(p);
 	if (err)
 		return err;
+	if (jump && kp_wait_jumps(&p, 1)) {
+		/* A figure that can't be had is no failure. */
+		unregister_kprobe(p);
+		return 0;
+	}
 	kp_hits = 0;
 	kp_posts = 0;
 	hit = kp_calls(fn);
@@ -213,6 +246,11 @@ static int kp_hit(struct seq_file *m, const char *name, void (*fn)(void), bool p
 		seq_printf(m, "-%llu", hit.most - bare.least);
 	seq_printf(m, "(%u)\n", traps);
 	return 0;
+}
+
+static int kp_hit(struct seq_file *m, const char *name, void (*fn)(void), bool post)
+{
+	return kp_hit_as(m, name, fn, post, false);
 }
 
 static void kp_init_other(int i)
@@ -301,6 +339,14 @@ static int kp_bench_hits_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(kp_bench_hits);
 
+static int kp_bench_jumps_show(struct seq_file *m, void *unused)
+{
+	guard(mutex)(&kp_mutex);
+	return kp_hit_as(m, "pre_jump", kp_bench_long, false, true) ?:
+	       kp_hit_as(m, "post_jump", kp_bench_long, true, true);
+}
+DEFINE_SHOW_ATTRIBUTE(kp_bench_jumps);
+
 /*
  * debugfs kp_bench/changes
  */
@@ -357,6 +403,37 @@ static int kp_bench_changes_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(kp_bench_changes);
 
+/* All @nr probes, where nobody's jump covers another's instruction. */
+static int kp_optimize(struct seq_file *m, int nr, const char *come, const char *go)
+{
+	const int per_row = KP_BENCH_ROW / KP_JUMP_INSNS;
+	int i, err;
+
+	for (i = 0; i < nr; i++)
+		kp_init(kp_other[i], kp_first_insn(kp_bench_rows[i / per_row]) +
+			i % per_row * KP_JUMP_INSNS * KP_INSN_SIZE, false);
+	kp_begin();
+	err = register_kprobes(kp_other, nr);
+	if (err)
+		return err;
+	err = kp_wait_jumps(kp_other, nr);
+	if (!err)
+		kp_end(m, come);
+	kp_begin();
+	unregister_kprobes(kp_other, nr);
+	if (!err)
+		kp_end(m, go);
+	return err;
+}
+
+static int kp_bench_optimizing_show(struct seq_file *m, void *unused)
+{
+	guard(mutex)(&kp_mutex);
+	return kp_optimize(m, 1, "optimize_one", "unregister_optimized_one") ?:
+	       kp_optimize(m, KP_BATCH, "optimize_batch", "unregister_optimized_batch");
+}
+DEFINE_SHOW_ATTRIBUTE(kp_bench_optimizing);
+
 static struct dentry *kp_dir;
 
 static int __init kp_bench_init(void)
@@ -375,7 +452,9 @@ static int __init kp_bench_init(void)
 
 	kp_dir = debugfs_create_dir("kp_bench", NULL);
 	debugfs_create_file("hits", 0400, kp_dir, NULL, &kp_bench_hits_fops);
+	debugfs_create_file("jumps", 0400, kp_dir, NULL, &kp_bench_jumps_fops);
 	debugfs_create_file("changes", 0400, kp_dir, NULL, &kp_bench_changes_fops);
+	debugfs_create_file("optimizing", 0400, kp_dir, NULL, &kp_bench_optimizing_fops);
 	return 0;
 }
 module_init(kp_bench_init);

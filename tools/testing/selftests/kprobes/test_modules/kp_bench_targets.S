@@ -16,6 +16,13 @@ SYM_FUNC_START(kp_bench_add)
 	RET
 SYM_FUNC_END(kp_bench_add)
 
+/* Enough for a jump */
+SYM_FUNC_START(kp_bench_long)
+	add	%rsi, %rdi
+	sub	%rsi, %rdi
+	RET
+SYM_FUNC_END(kp_bench_long)
+
 SYM_FUNC_START(kp_bench_push)
 	push	%rbp
 	pop	%rbp
