@@ -12,6 +12,23 @@
  */
 #define KPROBE_THUNK_GAP	40
 
+/* For thunks.S, what C has; opt.c checks it. */
+#define KPROBE_ADDR		40
+#define KPROBE_PRE_HANDLER	64
+#define KPROBE_SET		200
+#define PROBE_SET_PROBES	24
+#define KPROBE_FRAME_CONTEXT	0
+#define KPROBE_FRAME_LEVEL	4
+#define KPROBE_FRAME_PROBE	16
+#define KPROBE_FRAME_REGS	24
+#define KPROBE_FRAME_SIZE	48
+#define KPROBE_FRAME_LIMIT	8
+#define KPROBE_FRAME_CONTEXTS	0xff0100
+#define KPROBE_FRAME_NOBODY	0xffffffff
+#define KPROBE_HOT_PREEMPT_COUNT 8
+/* A detour's pointer to the probepoint, from behind its first call. */
+#define KPROBE_DETOUR_CALLED_AT	13
+
 #ifndef __ASSEMBLY__
 
 #include <linux/kprobes.h>
@@ -121,7 +138,9 @@ extern const struct exception_table_entry __start___ex_table[];
 extern const struct exception_table_entry __stop___ex_table[];
 
 /* opt.c */
-asmlinkage __visible bool kprobe_detour_hit(struct pt_regs *regs, unsigned long next);
+asmlinkage __visible void kprobe_detour_missed(struct kprobe *kp);
+asmlinkage __visible bool kprobe_detour_elsewhere(struct pt_regs *regs, struct kprobe_frame *f);
+asmlinkage __visible void kprobe_detour_resched(void);
 
 #endif /* !__ASSEMBLY__ */
 #endif /* _X86_KERNEL_KPROBES_COMMON_H */

@@ -33,44 +33,73 @@
 #define PUSH_IMM32_OPCODE	0x68
 #define PUSH_IMM32_SIZE		5
 
+/* thunks.S relies on these. */
+static_assert(KPROBE_CONTEXT_MASK == KPROBE_FRAME_CONTEXTS);
+static_assert(KPROBE_CONTEXT_NONE == KPROBE_FRAME_NOBODY);
+static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
+static_assert(offsetof(struct kprobe, pre_handler) == KPROBE_PRE_HANDLER);
+static_assert(offsetof(struct kprobe, set) == KPROBE_SET);
+static_assert(offsetof(struct probe_set, probes) == PROBE_SET_PROBES);
+static_assert(offsetof(struct kprobe_frame, context) == KPROBE_FRAME_CONTEXT);
+static_assert(offsetof(struct kprobe_frame, level) == KPROBE_FRAME_LEVEL);
+static_assert(offsetof(struct kprobe_frame, probe) == KPROBE_FRAME_PROBE);
+static_assert(offsetof(struct kprobe_frame, regs) == KPROBE_FRAME_REGS);
+static_assert(sizeof(struct kprobe_frame) == KPROBE_FRAME_SIZE);
+static_assert(KPROBE_MAX_DEPTH == KPROBE_FRAME_LIMIT);
+static_assert(offsetof(struct kprobe_frames, top) == 0);
+static_assert(offsetof(struct pcpu_hot, preempt_count) == KPROBE_HOT_PREEMPT_COUNT);
+static_assert(KPROBE_SLOT_CODE + CALL_INSN_SIZE == KPROBE_DETOUR_CALLED_AT);
+
 /**
- * kprobe_detour_hit() - call pre_handlers from a detour
- * @regs: registers as before the probed instruction, but for the instruction
- *	pointer
- * @next: where in the detour the thunk was called, behind the call
+ * kprobe_detour_missed() - end a hit that a handler has made itself
+ * @kp: the probepoint's kprobe
  *
- * Context: that of the probed function.
- *
- * Return: false: the thunk goes on at @next, unless told otherwise; true: all
- * registers are to be as in @regs.
+ * Context: that of the probed function, but preemption is disabled and is
+ * enabled here.
  */
-asmlinkage __visible bool __kprobes kprobe_detour_hit(struct pt_regs *regs, unsigned long next)
+asmlinkage __visible void __kprobes kprobe_detour_missed(struct kprobe *kp)
 {
-	struct kprobe *kp = kprobe_slot_owner(next);
-	unsigned long sp = regs->sp;
-	struct kprobe_frame *f;
-	bool elsewhere = false;
-	u32 context;
-
-	regs->ip = (unsigned long)kp->addr + INT3_INSN_SIZE;
-	preempt_disable_notrace();
-	context = kprobe_context();
-	f = kprobe_top_frame();
-	if (kprobe_must_miss(f, context)) {
-		kprobes_inc_nmissed_count(kp);
-	} else {
-		kprobe_push_frame(++f, context);
-		f->regs = regs;
-		elsewhere = kprobe_call_pre_handlers(kp, regs, &f->probe);
-		kprobe_pop_frame(f);
-	}
+	kprobes_inc_nmissed_count(kp);
 	preempt_enable_notrace();
-
-	if (likely(!elsewhere))
-		return false;
-	*kprobe_thunk_return(regs) = regs->ip;
-	return regs->sp != sp;
 }
+
+/**
+ * kprobe_detour_elsewhere() - end a hit whose handler has set where to go on
+ * @regs: registers as the handler has left them
+ * @f: the frame of the handler
+ *
+ * Context: that of the probed function, but preemption is disabled and is
+ * enabled here.
+ *
+ * Return: true if all registers are to be as in @regs; false if the stack
+ * pointer is what it was, and a return to where the thunk was called from will
+ * do.
+ */
+asmlinkage __visible bool __kprobes kprobe_detour_elsewhere(struct pt_regs *regs,
+							    struct kprobe_frame *f)
+{
+	unsigned long *where = kprobe_thunk_return(regs);
+
+	kprobe_pop_frame(f);
+	preempt_enable_notrace();
+	if (regs->sp != (unsigned long)(where + 1))
+		return true;
+	*where = regs->ip;
+	return false;
+}
+
+#ifdef CONFIG_PREEMPTION
+/**
+ * kprobe_detour_resched() - let another task run, at the end of a hit
+ *
+ * Context: that of the probed function; it was preemptible, and somebody has
+ * asked for this since.
+ */
+asmlinkage __visible void __kprobes kprobe_detour_resched(void)
+{
+	__preempt_schedule_notrace();
+}
+#endif
 
 static bool is_call(struct insn *insn)
 {

@@ -20,6 +20,7 @@
 #include <linux/memory.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
+#include <linux/preempt.h>
 #include <linux/string.h>
 #include <asm/alternative.h>
 #include <asm/ibt.h>
@@ -358,6 +359,14 @@ bool arch_within_kprobe_blacklist(unsigned long addr)
  */
 int __init arch_populate_kprobe_blacklist(void)
 {
+#ifdef CONFIG_PREEMPTION
+	int ret;
+
+	/* Hit at its entry, it would call itself when the handlers are through. */
+	ret = kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
+	if (ret < 0)
+		return ret;
+#endif
 	return kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
 					 (unsigned long)_etext);
 }

@@ -12,9 +12,9 @@
  * push what a call would, as it may where a breakpoint was hit; and a struct
  * pt_regs.
  *
- * C is given the registers and the pushed word. To go on elsewhere it stores
- * there where that is. If that is not enough, because the stack pointer has
- * been changed, it returns true, and all registers are taken as they are.
+ * To go on elsewhere C stores in the pushed word where that is. If that is not
+ * enough, because the stack pointer has been changed, it returns true, and all
+ * registers are taken as they are.
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -22,6 +22,7 @@
 #include <asm/asm-offsets.h>
 #include <asm/frame.h>
 #include <asm/nospec-branch.h>
+#include <asm/percpu.h>
 #include <asm/segment.h>
 #include <asm/smap.h>
 #include <asm/unwind_hints.h>
@@ -32,8 +33,8 @@
 
 #ifdef CONFIG_X86_64
 
-.macro KPROBE_THUNK name:req handler:req
-SYM_CODE_START(\name)
+/* Save the registers on top of the word that the call pushed. */
+.macro KPROBE_THUNK_ENTER
 	UNWIND_HINT_FUNC
 	ANNOTATE_NOENDBR
 	leaq	-KPROBE_THUNK_GAP(%rsp), %rsp
@@ -44,32 +45,133 @@ SYM_CODE_START(\name)
 	cld
 	ASM_CLAC
 	pushq	$__KERNEL_CS		/* cs */
-	pushq	$0			/* ip, filled in by C */
+	pushq	$0			/* ip, to be filled in */
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
 	PUSH_REGS
-
-	movq	%rsp, %rdi
 	ENCODE_FRAME_POINTER
-	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rsi
-	call	\handler
-	testb	%al, %al
-	jnz	kprobe_thunk_iret
+.endm
 
+/* Restore them, and go on where that word says. */
+.macro KPROBE_THUNK_LEAVE
 	POP_REGS
 	leaq	24(%rsp), %rsp		/* orig_ax, ip, cs */
 	popfq
 	leaq	16+KPROBE_THUNK_GAP(%rsp), %rsp
 	UNWIND_HINT_FUNC
 	RET
-SYM_CODE_END(\name)
-_ASM_NOKPROBE(\name)
 .endm
 
-/* kprobe_detour_thunk - a probe has been hit, call the pre_handlers */
-KPROBE_THUNK kprobe_detour_thunk kprobe_detour_hit
+/*
+ * kprobe_post_thunk - the instruction has been run, call the post_handlers
+ */
+SYM_CODE_START(kprobe_post_thunk)
+	KPROBE_THUNK_ENTER
+	movq	%rsp, %rdi
+	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rsi
+	call	kprobe_slot_post
+	testb	%al, %al
+	jnz	kprobe_thunk_iret
+	KPROBE_THUNK_LEAVE
+SYM_CODE_END(kprobe_post_thunk)
+_ASM_NOKPROBE(kprobe_post_thunk)
 
-/* kprobe_post_thunk - the instruction has been run, call the post_handlers */
-KPROBE_THUNK kprobe_post_thunk kprobe_slot_post
+#ifdef CONFIG_OPTPROBES
+
+#define PREEMPT_COUNT	PER_CPU_VAR(pcpu_hot + KPROBE_HOT_PREEMPT_COUNT)
+#define TOP_FRAME	PER_CPU_VAR(kprobe_frames)
+
+/*
+ * kprobe_detour_thunk - a probe has been hit, call the pre_handlers
+ *
+ * This is what kprobe_int3_handler() does until then, and is here because all
+ * registers have been saved, which a function in C would do once more: see
+ * there, and in asm/kprobes.h, what each step is for. What is rare is left to opt.c.
+ *
+ * In %rbx is the probepoint, and later where in the set the next handler is; in
+ * %r12 the frame.
+ */
+SYM_CODE_START(kprobe_detour_thunk)
+	KPROBE_THUNK_ENTER
+	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rbx
+	movq	-KPROBE_DETOUR_CALLED_AT(%rbx), %rbx
+	movq	KPROBE_ADDR(%rbx), %rax
+	incq	%rax
+	movq	%rax, RIP(%rsp)
+
+	/* preempt_disable() and kprobe_context() */
+#ifdef CONFIG_PREEMPT_COUNT
+	incl	PREEMPT_COUNT
+#endif
+	movl	PREEMPT_COUNT, %eax
+	andl	$KPROBE_FRAME_CONTEXTS, %eax
+	/* kprobe_must_miss() */
+	movq	TOP_FRAME, %r12
+	cmpl	%eax, KPROBE_FRAME_CONTEXT(%r12)
+	je	.Lmiss
+	cmpb	$KPROBE_FRAME_LIMIT, KPROBE_FRAME_LEVEL(%r12)
+	jae	.Lmiss
+	/* kprobe_push_frame() */
+	addq	$KPROBE_FRAME_SIZE, %r12
+	movq	%r12, TOP_FRAME
+	movl	%eax, KPROBE_FRAME_CONTEXT(%r12)
+	movq	%rsp, KPROBE_FRAME_REGS(%r12)
+
+	/* kprobe_call_pre_handlers() */
+	movq	KPROBE_SET(%rbx), %rbx
+	movq	PROBE_SET_PROBES(%rbx), %rdi
+	testq	%rdi, %rdi
+	jz	.Lhandled
+.Lhandler:
+	movq	%rdi, KPROBE_FRAME_PROBE(%r12)
+	movq	%rsp, %rsi
+	movq	KPROBE_PRE_HANDLER(%rdi), %rax
+	CALL_NOSPEC rax
+	testl	%eax, %eax
+	jnz	.Lelsewhere
+	addq	$8, %rbx
+	movq	PROBE_SET_PROBES(%rbx), %rdi
+	testq	%rdi, %rdi
+	jnz	.Lhandler
+
+.Lhandled:
+	/* kprobe_pop_frame() */
+	movl	$KPROBE_FRAME_NOBODY, KPROBE_FRAME_CONTEXT(%r12)
+	movq	$0, KPROBE_FRAME_PROBE(%r12)
+	subq	$KPROBE_FRAME_SIZE, %r12
+	movq	%r12, TOP_FRAME
+	/* preempt_enable() */
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PREEMPT_COUNT
+#endif
+#ifdef CONFIG_PREEMPTION
+	jz	.Lresched
+#endif
+.Lleave:
+	KPROBE_THUNK_LEAVE
+
+	UNWIND_HINT_REGS
+.Lmiss:
+	movq	%rbx, %rdi
+	call	kprobe_detour_missed
+	jmp	.Lleave
+
+.Lelsewhere:
+	movq	%rsp, %rdi
+	movq	%r12, %rsi
+	call	kprobe_detour_elsewhere
+	testb	%al, %al
+	jnz	kprobe_thunk_iret
+	jmp	.Lleave
+
+#ifdef CONFIG_PREEMPTION
+.Lresched:
+	call	kprobe_detour_resched
+	jmp	.Lleave
+#endif
+SYM_CODE_END(kprobe_detour_thunk)
+_ASM_NOKPROBE(kprobe_detour_thunk)
+
+#endif /* CONFIG_OPTPROBES */
 
 /* Leave as from a breakpoint, with every register as it is in struct pt_regs. */
 SYM_CODE_START_LOCAL(kprobe_thunk_iret)
