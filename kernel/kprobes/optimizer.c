@@ -413,15 +413,13 @@ static int prepare_one(struct probepoint *pp)
 	if (pp->state != PROBEPOINT_ARMED || is_blocked(pp))
 		return 0;
 	ret = make_detour(pp);
-	if (!ret) {
+	if (!ret)
 		list_add_tail(&pp->jump.work, &queued);
-	} else if (ret == -ENOMEM) {
+	else if (ret == -ENOMEM)
 		list_add_tail(&pp->jump.work, &pending);
-		return ret;
-	} else {
+	else
 		pp->jump.failure = "there can be no detour for it";
-	}
-	return 0;
+	return ret == -ENOMEM ? ret : 0;
 }
 
 /* Make detours. Those who were not checked have come since, and stay. */
