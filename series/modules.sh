@@ -26,7 +26,7 @@ need_packages gcc make rsync
 # module_dir NAME SOURCE [MAKE_ARGUMENT...]
 module_dir()
 {
-	local name=$1 src=$TOP/$2
+	local name=$1 dir=$2 src=$TOP/$2
 	shift 2
 
 	[ -e "$src/Makefile" ] || return 0
@@ -43,12 +43,17 @@ module_dir()
 	printf '== %s\n' "$name" >>"$log"
 	make -C "$build" M="$dest/$name" -j"$(nproc)" "$@" modules </dev/null >>"$log" 2>&1 || {
 		tail -n 20 "$log" >&2
-		die "building $2 for $variant failed" "the whole log is ${log#"$TOP"/}"
+		die "building $dir for $variant failed" "the whole log is ${log#"$TOP"/}"
 	}
 }
 
+args=()
+[ -z "$only" ] || args+=("KP_ONLY=$only")
+# Some use what only our kprobes have
+[[ $variant != stock-* ]] || args+=(KP_ANY=1)
+
 : >"$log"
-module_dir test_modules $SELFTESTS/test_modules ${only:+"KP_ONLY=$only"}
+module_dir test_modules $SELFTESTS/test_modules "${args[@]}"
 [ -n "$only" ] ||
 	module_dir samples samples/kprobes CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m
 say "modules for $variant: $(find "$dest" -name '*.ko' 2>/dev/null | wc -l) in ${dest#"$TOP"/}"

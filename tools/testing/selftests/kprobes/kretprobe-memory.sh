@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# What memory a great many return probes take that have nothing to do: instances are
+# shared, so it does not grow by a pool with each of them, nor with the number of CPUs.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+rounds=5
+# For 500 of them.
+limit=2048
+
+# kib FIELD...: the sum of these fields of /proc/meminfo
+kib() {
+	# Counters that are kept per CPU are to be exact.
+	cat /proc/sys/vm/stat_refresh
+	sum=0
+	for field; do
+		sum=$((sum + $(sed -n "s/^$field: *\\([0-9]*\\) kB/\\1/p" /proc/meminfo)))
+	done
+	echo $sum
+}
+
+register_all() {
+	echo "$1" >/sys/module/kp_ret_memory/parameters/registered
+}
+
+# settle: what is freed later has been freed
+settle() {
+	# Modules and expedited grace periods come and go with their callbacks.
+	sync
+	sleep 1
+}
+
+setup
+if [ "$(uname -m)" != x86_64 ]; then
+	ktap_skip_all "the functions are x86_64's"
+	exit "$KSFT_SKIP"
+fi
+ktap_set_plan 5
+load kp_ret_memory
+# What only the first time costs is not theirs: tables grow, slabs are made.
+check "registered once" register_all 1
+check "and unregistered" register_all 0
+i=0
+while [ $i -lt $rounds ]; do
+	settle
+	used=$(kib Slab VmallocUsed Percpu)
+	available=$(kib MemAvailable)
+	register_all 1
+	settle
+	used=$(($(kib Slab VmallocUsed Percpu) - used))
+	available=$((available - $(kib MemAvailable)))
+	register_all 0
+	ktap_print_msg "500 return probes: $used KiB in use, $available KiB less available"
+	echo "$used" >>"$TMP/used"
+	i=$((i + 1))
+done
+# Others take and free memory meanwhile.
+median=$(sort -n "$TMP/used" | sed -n $((rounds / 2 + 1))p)
+ktap_print_msg "CPUs: $(nproc), possible: $(cat /sys/devices/system/cpu/possible)"
+small() {
+	[ "$1" -le $limit ]
+}
+if [ -e /sys/kernel/debug/kasan ] || grep -q ' kasan_' /proc/kallsyms; then
+	ktap_test_skip "memory they take: this kernel surrounds all objects by red zones"
+else
+	check "500 return probes take at most $limit KiB" small "$median"
+fi
+check "list is empty" list_is_empty
+unload kp_ret_memory
+check "list is empty after rmmod" list_is_empty
+ktap_finished

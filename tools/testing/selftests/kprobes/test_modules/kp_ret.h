@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_RET_H
+#define KP_RET_H
+
+/*
+ * What the suites of kp_ret share: return probes that count, functions to probe, and
+ * registration that is undone when a case breaks off.
+ */
+
+#include <kunit/test.h>
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+
+/* A kretprobe with counters; what its handlers saw last. */
+struct kp_rp {
+	struct kretprobe rp;
+	atomic_t entries;
+	atomic_t returns;
+	/* Of the last entry: the argument, and where the call was to return to. */
+	unsigned long arg;
+	unsigned long entry_retaddr;
+	struct kretprobe *entry_rp;
+	/* Of the last return. */
+	unsigned long value;
+	unsigned long retaddr;
+	struct kretprobe *return_rp;
+	bool preemptible;
+	/* The last call's record, of use only while that call is in flight. */
+	struct kretprobe_instance *instance;
+};
+
+/* NULL where the return probe has been unregistered. */
+static inline struct kp_rp *to_kp_rp(struct kretprobe_instance *ri)
+{
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	return rp ? container_of(rp, struct kp_rp, rp) : NULL;
+}
+
+int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs);
+int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs);
+
+/* A return probe on the function at @addr that counts; not registered yet. */
+struct kp_rp *kp_rp_new(struct kunit *test, void *addr);
+
+/* Registered until kp_rp_unregister() or the end of the case. */
+int kp_rp_register(struct kunit *test, struct kp_rp *probe);
+void kp_rp_unregister(struct kunit *test, struct kp_rp *probe);
+
+/* How many entries and returns there were since the probe was made. */
+#define kp_rp_expect(test, probe, wanted_entries, wanted_returns) do {			\
+	struct kunit *_test = (test);							\
+	struct kp_rp *_probe = (probe);							\
+											\
+	KUNIT_EXPECT_EQ(_test, atomic_read(&_probe->entries), wanted_entries);		\
+	KUNIT_EXPECT_EQ(_test, atomic_read(&_probe->returns), wanted_returns);		\
+} while (0)
+
+/*
+ * Cases that a kernel of another make is known not to survive are left out when the
+ * module is told so.
+ */
+void kp_ret_may_be_fatal(struct kunit *test);
+
+/*
+ * Functions to probe. The first two return their argument plus one. Where they were
+ * called from is in kp_ret_from, as long as they are not return-probed themselves.
+ */
+long kp_ret_target(long arg);
+long kp_ret_other(long arg);
+extern unsigned long kp_ret_from;
+
+/* Each calls kp_ret_target(), from always the same place; the second by jumping there. */
+long kp_ret_calls(long arg);
+long kp_ret_tail(long arg);
+long kp_ret_calls_tail(long arg);
+/* Where kp_ret_calls(), kp_ret_calls_tail() have what they call return to. */
+unsigned long kp_ret_calls_from(void);
+unsigned long kp_ret_calls_tail_from(void);
+
+/* Return @depth, having called themselves, or each other, so many times. */
+long kp_ret_nest(long depth);
+long kp_ret_even(long depth);
+long kp_ret_odd(long depth);
+
+/* Calls @fn in the middle of itself, and returns @data plus one. */
+long kp_ret_calls_back(void (*fn)(long data), long data);
+
+/* Functions that must not be probed. */
+long kp_ret_nokprobe(long arg);
+
+/* So many functions that do nothing. */
+#define KP_RET_MANY	500
+
+#ifdef CONFIG_X86_64
+extern void *const kp_ret_many[KP_RET_MANY];
+#endif
+
+extern struct kunit_suite kp_ret_errno_suite;
+extern struct kunit_suite kp_ret_calls_suite;
+extern struct kunit_suite kp_ret_contexts_suite;
+extern struct kunit_suite kp_ret_lifecycle_suite;
+
+#endif

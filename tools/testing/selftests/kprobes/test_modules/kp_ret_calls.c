@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the handlers of one call are given, and of calls within calls. */
+
+#include <linux/random.h>
+#include <linux/string.h>
+#include "kp_ret.h"
+
+#define KP_RET_DEPTH	64
+
+static void kp_ret_calls_simple(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
+	int i;
+
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	for (i = 1; i <= 100; i++) {
+		KUNIT_EXPECT_EQ(test, kp_ret_target(i * 3), i * 3 + 1);
+		kp_rp_expect(test, probe, i, i);
+		KUNIT_EXPECT_EQ(test, probe->arg, i * 3);
+		KUNIT_EXPECT_EQ(test, probe->value, i * 3 + 1);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, probe->entry_rp, &probe->rp);
+	KUNIT_EXPECT_PTR_EQ(test, probe->return_rp, &probe->rp);
+	KUNIT_EXPECT_FALSE(test, probe->preemptible);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, kp_ret_other(1), 2);
+	kp_rp_expect(test, probe, 100, 100);
+
+	kp_rp_unregister(test, probe);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 100, 100);
+}
+
+static void kp_ret_calls_by_symbol(struct kunit *test)
+{
+	static const char *const names[] = { "kp_ret_target", "kp_ret:kp_ret_target" };
+	struct kp_rp *probe;
+	int i, again;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		probe = kp_rp_new(test, NULL);
+		probe->rp.kp.symbol_name = names[i];
+		/* The structure can be used again as unregistering leaves it. */
+		for (again = 1; again <= 3; again++) {
+			KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+			KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+			kp_rp_expect(test, probe, again, again);
+			kp_rp_unregister(test, probe);
+			KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+			kp_rp_expect(test, probe, again, again);
+		}
+	}
+}
+
+/* A function of the kernel proper, and indirect calls. */
+static void kp_ret_calls_kernel_function(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, NULL);
+	long (*target)(long) = kp_ret_target;
+
+	probe->rp.kp.symbol_name = "int_sqrt";
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, int_sqrt(144), 12);
+	KUNIT_EXPECT_EQ(test, probe->arg, 144);
+	KUNIT_EXPECT_EQ(test, probe->value, 12);
+	kp_rp_unregister(test, probe);
+
+	OPTIMIZER_HIDE_VAR(target);
+	probe = kp_rp_new(test, kp_ret_target);
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, target(1), 2);
+	kp_rp_expect(test, probe, 1, 1);
+}
+
+/* Either handler is enough, and so is none. */
+static void kp_ret_calls_handlers_missing(struct kunit *test)
+{
+	struct kp_rp *probe;
+	int have;
+
+	for (have = 0; have < 4; have++) {
+		probe = kp_rp_new(test, kp_ret_target);
+		if (!(have & 1))
+			probe->rp.entry_handler = NULL;
+		if (!(have & 2))
+			probe->rp.handler = NULL;
+		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+		KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+		kp_rp_expect(test, probe, have & 1, have >> 1);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+		kp_rp_unregister(test, probe);
+	}
+}
+
+/* Handlers may change the argument and the value. */
+static int kp_ret_double_argument(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_ret_entry(ri, regs);
+#ifdef CONFIG_X86_64
+	regs->di *= 2;
+#endif
+	return 0;
+}
+
+static int kp_ret_add_to_value(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_ret_return(ri, regs);
+	regs_set_return_value(regs, regs_return_value(regs) + 1000);
+	return 0;
+}
+
+static void kp_ret_calls_change(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
+	long factor = IS_ENABLED(CONFIG_X86_64) ? 2 : 1;
+
+	probe->rp.entry_handler = kp_ret_double_argument;
+	probe->rp.handler = kp_ret_add_to_value;
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(20), 20 * factor + 1 + 1000);
+	KUNIT_EXPECT_EQ(test, probe->value, 20 * factor + 1);
+}
+
+static void kp_ret_calls_nested(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_nest);
+	int depth, calls = 0;
+
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	for (depth = 0; depth < KP_RET_DEPTH; depth++) {
+		KUNIT_EXPECT_EQ(test, kp_ret_nest(depth), depth);
+		calls += depth + 1;
+		kp_rp_expect(test, probe, calls, calls);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+		KUNIT_EXPECT_EQ(test, probe->value, depth);
+	}
+}
+
+static void kp_ret_calls_mutual(struct kunit *test)
+{
+	struct kp_rp *even = kp_rp_new(test, kp_ret_even);
+	struct kp_rp *odd = kp_rp_new(test, kp_ret_odd);
+
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, even), 0);
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, odd), 0);
+	KUNIT_EXPECT_EQ(test, kp_ret_even(KP_RET_DEPTH - 1), KP_RET_DEPTH - 1);
+	kp_rp_expect(test, even, KP_RET_DEPTH / 2, KP_RET_DEPTH / 2);
+	kp_rp_expect(test, odd, KP_RET_DEPTH / 2, KP_RET_DEPTH / 2);
+	KUNIT_EXPECT_EQ(test, even->value, KP_RET_DEPTH - 1);
+	KUNIT_EXPECT_EQ(test, odd->value, KP_RET_DEPTH - 2);
+	KUNIT_EXPECT_EQ(test, even->rp.nmissed + odd->rp.nmissed, 0);
+}
+
+/* Of each call what its entry left in its data, and in the right order. */
+struct kp_ret_level {
+	long depth;
+	unsigned long fill[7];
+};
+
+static struct {
+	unsigned int wrong_data;
+	unsigned int wrong_order;
+	long last;
+} kp_ret_levels;
+
+static int kp_ret_level_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kp_ret_level *level = (struct kp_ret_level *)ri->data;
+
+	if (memchr_inv(level, 0, sizeof(*level)))
+		kp_ret_levels.wrong_data++;
+	level->depth = regs_get_kernel_argument(regs, 0);
+	memset64((u64 *)level->fill, ~level->depth, ARRAY_SIZE(level->fill));
+	return kp_ret_entry(ri, regs);
+}
+
+static int kp_ret_level_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kp_ret_level *level = (struct kp_ret_level *)ri->data;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(level->fill); i++)
+		if (level->fill[i] != ~level->depth)
+			kp_ret_levels.wrong_data++;
+	if (level->depth != regs_return_value(regs))
+		kp_ret_levels.wrong_data++;
+	/* The innermost call returns first. */
+	if (level->depth != kp_ret_levels.last + 1)
+		kp_ret_levels.wrong_order++;
+	kp_ret_levels.last = level->depth;
+	return kp_ret_return(ri, regs);
+}
+
+static void kp_ret_calls_nested_data(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_nest);
+	int i;
+
+	probe->rp.entry_handler = kp_ret_level_entry;
+	probe->rp.handler = kp_ret_level_return;
+	probe->rp.data_size = sizeof(struct kp_ret_level);
+	probe->rp.maxactive = KP_RET_DEPTH;
+	memset(&kp_ret_levels, 0, sizeof(kp_ret_levels));
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	for (i = 1; i <= 10; i++) {
+		kp_ret_levels.last = -1;
+		KUNIT_EXPECT_EQ(test, kp_ret_nest(KP_RET_DEPTH - 1), KP_RET_DEPTH - 1);
+		kp_rp_expect(test, probe, i * KP_RET_DEPTH, i * KP_RET_DEPTH);
+	}
+	KUNIT_EXPECT_EQ(test, kp_ret_levels.wrong_data, 0);
+	KUNIT_EXPECT_EQ(test, kp_ret_levels.wrong_order, 0);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+}
+
+/* maxactive is how many calls are followed at once; what is beyond is counted. */
+static void kp_ret_calls_maxactive(struct kunit *test)
+{
+	static const int limits[] = { 1, 2, 3, 16, 63, 64, 100 };
+	struct kp_rp *probe;
+	int i, followed, missed;
+
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		probe = kp_rp_new(test, kp_ret_nest);
+		probe->rp.maxactive = limits[i];
+		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+		followed = min(limits[i], KP_RET_DEPTH);
+		missed = KP_RET_DEPTH - followed;
+		KUNIT_EXPECT_EQ(test, kp_ret_nest(KP_RET_DEPTH - 1), KP_RET_DEPTH - 1);
+		kp_rp_expect(test, probe, followed, followed);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, missed);
+		/* And they are there again for the next calls. */
+		KUNIT_EXPECT_EQ(test, kp_ret_nest(KP_RET_DEPTH - 1), KP_RET_DEPTH - 1);
+		kp_rp_expect(test, probe, 2 * followed, 2 * followed);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 2 * missed);
+		kp_rp_unregister(test, probe);
+	}
+}
+
+/* What one probe is limited to is no limit to another on the same function. */
+static void kp_ret_calls_maxactive_apart(struct kunit *test)
+{
+	struct kp_rp *few = kp_rp_new(test, kp_ret_nest);
+	struct kp_rp *many = kp_rp_new(test, kp_ret_nest);
+
+	few->rp.maxactive = 5;
+	many->rp.maxactive = KP_RET_DEPTH;
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, few), 0);
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, many), 0);
+	KUNIT_EXPECT_EQ(test, kp_ret_nest(KP_RET_DEPTH - 1), KP_RET_DEPTH - 1);
+	kp_rp_expect(test, few, 5, 5);
+	KUNIT_EXPECT_EQ(test, few->rp.nmissed, KP_RET_DEPTH - 5);
+	kp_rp_expect(test, many, KP_RET_DEPTH, KP_RET_DEPTH);
+	KUNIT_EXPECT_EQ(test, many->rp.nmissed, 0);
+}
+
+/* Not a number of calls: as if it had been left at 0. */
+static void kp_ret_calls_maxactive_negative(struct kunit *test)
+{
+	static const int limits[] = { -1, INT_MIN };
+	struct kp_rp *probe;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		probe = kp_rp_new(test, kp_ret_nest);
+		probe->rp.maxactive = limits[i];
+		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+		KUNIT_EXPECT_EQ(test, kp_ret_nest(7), 7);
+		kp_rp_expect(test, probe, 8, 8);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+		kp_rp_unregister(test, probe);
+	}
+}
+
+/* Every third call is left alone. */
+static int kp_ret_refuse_third(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_ret_entry(ri, regs);
+	return atomic_read(&to_kp_rp(ri)->entries) % 3 == 0;
+}
+
+static void kp_ret_calls_refused(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
+	int i;
+
+	/* A call that is left alone keeps nothing back. */
+	probe->rp.maxactive = 1;
+	probe->rp.entry_handler = kp_ret_refuse_third;
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	for (i = 1; i <= 300; i++) {
+		probe->value = 0;
+		KUNIT_EXPECT_EQ(test, kp_ret_target(i), i + 1);
+		kp_rp_expect(test, probe, i, i - i / 3);
+		KUNIT_EXPECT_EQ(test, probe->value, i % 3 ? i + 1 : 0);
+	}
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+}
+
+/* The same where calls that are followed and calls that are not are in each other. */
+static void kp_ret_calls_refused_nested(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_nest);
+	const int followed = KP_RET_DEPTH - KP_RET_DEPTH / 3;
+
+	probe->rp.maxactive = followed;
+	probe->rp.entry_handler = kp_ret_refuse_third;
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ret_nest(KP_RET_DEPTH - 1), KP_RET_DEPTH - 1);
+	kp_rp_expect(test, probe, KP_RET_DEPTH, followed);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+}
+
+/* The data of each call are zero, whatever the call before left there. */
+static unsigned int kp_ret_not_zero;
+
+static int kp_ret_zero_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	size_t size = to_kp_rp(ri)->rp.data_size;
+
+	if (size && memchr_inv(ri->data, 0, size))
+		kp_ret_not_zero++;
+	memset(ri->data, 0x5a, size);
+	return kp_ret_entry(ri, regs);
+}
+
+static int kp_ret_zero_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	size_t size = to_kp_rp(ri)->rp.data_size;
+
+	if (size && memchr_inv(ri->data, 0x5a, size))
+		kp_ret_not_zero++;
+	memset(ri->data, 0xa5, size);
+	return kp_ret_return(ri, regs);
+}
+
+static void kp_ret_calls_data(struct kunit *test)
+{
+	static const size_t sizes[] = {
+		1, 7, 8, 9, 16, 32, 64, 100, 128, 256, 511, 1000, 2048, 3000,
+		KRETPROBE_MAX_DATA_SIZE - 1, KRETPROBE_MAX_DATA_SIZE,
+	};
+	struct kp_rp *probe[ARRAY_SIZE(sizes)];
+	int i, calls = 50;
+
+	kp_ret_not_zero = 0;
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		probe[i] = kp_rp_new(test, kp_ret_nest);
+		probe[i]->rp.data_size = sizes[i];
+		probe[i]->rp.maxactive = 4;
+		probe[i]->rp.entry_handler = kp_ret_zero_entry;
+		probe[i]->rp.handler = kp_ret_zero_return;
+		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe[i]), 0);
+	}
+	/* All sizes at once, so that a write beyond one's own data is noticed too. */
+	for (i = 0; i < calls; i++)
+		KUNIT_EXPECT_EQ(test, kp_ret_nest(3), 3);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		kp_rp_expect(test, probe[i], 4 * calls, 4 * calls);
+		KUNIT_EXPECT_EQ(test, probe[i]->rp.nmissed, 0);
+	}
+	KUNIT_EXPECT_EQ(test, kp_ret_not_zero, 0);
+}
+
+/* Two return probes and a kprobe on one function. */
+static atomic_t kp_ret_kprobe_hits;
+
+static int kp_ret_kprobe_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&kp_ret_kprobe_hits);
+	return 0;
+}
+
+static void kp_ret_kprobe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	atomic_inc(&kp_ret_kprobe_hits);
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(kp_ret_unregister_kprobe, unregister_kprobe, struct kprobe *);
+
+static void kp_ret_calls_colocated(struct kunit *test)
+{
+	unsigned long from = kp_ret_calls_from();
+	struct kp_rp *probe[2];
+	struct kprobe *kp;
+	int order, i, calls;
+
+	/* The kprobe first, in between, and last; then without a post_handler. */
+	for (order = 0; order < 6; order++) {
+		kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, kp);
+		kp->addr = (void *)kp_ret_target;
+		kp->pre_handler = kp_ret_kprobe_pre;
+		if (order < 3)
+			kp->post_handler = kp_ret_kprobe_post;
+		atomic_set(&kp_ret_kprobe_hits, 0);
+		for (i = 0; i < 3; i++) {
+			if (i == order % 3)
+				KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
+			if (i == 2)
+				break;
+			probe[i] = kp_rp_new(test, kp_ret_target);
+			KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe[i]), 0);
+		}
+		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ret_unregister_kprobe,
+								kp), 0);
+		for (calls = 1; calls <= 20; calls++) {
+			KUNIT_EXPECT_EQ(test, kp_ret_calls(calls), calls + 1);
+			for (i = 0; i < 2; i++) {
+				kp_rp_expect(test, probe[i], calls, calls);
+				KUNIT_EXPECT_EQ(test, probe[i]->arg, calls);
+				KUNIT_EXPECT_EQ(test, probe[i]->value, calls + 1);
+				KUNIT_EXPECT_EQ(test, probe[i]->retaddr, from);
+			}
+			KUNIT_EXPECT_EQ(test, atomic_read(&kp_ret_kprobe_hits),
+					order < 3 ? 2 * calls : calls);
+		}
+		/* They go in an order other than they came. */
+		kp_rp_unregister(test, probe[0]);
+		KUNIT_EXPECT_EQ(test, kp_ret_calls(1), 2);
+		kunit_release_action(test, kp_ret_unregister_kprobe, kp);
+		KUNIT_EXPECT_EQ(test, kp_ret_calls(1), 2);
+		kp_rp_expect(test, probe[0], 20, 20);
+		kp_rp_expect(test, probe[1], 22, 22);
+		kp_rp_unregister(test, probe[1]);
+	}
+}
+
+/* The real return address, in both handlers, whoever else has swapped it. */
+static void kp_ret_calls_retaddr(struct kunit *test)
+{
+	unsigned long from = kp_ret_calls_from();
+	struct kp_rp *probe[4];
+	int nr, i;
+
+	for (nr = 1; nr <= ARRAY_SIZE(probe); nr++) {
+		for (i = 0; i < nr; i++) {
+			probe[i] = kp_rp_new(test, kp_ret_target);
+			KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe[i]), 0);
+		}
+		KUNIT_EXPECT_EQ(test, kp_ret_calls(1), 2);
+		for (i = 0; i < nr; i++) {
+			KUNIT_EXPECT_EQ_MSG(test, probe[i]->entry_retaddr, from,
+					    "entry, probe %d of %d: %pS", i, nr,
+					    (void *)probe[i]->entry_retaddr);
+			KUNIT_EXPECT_EQ_MSG(test, probe[i]->retaddr, from,
+					    "return, probe %d of %d: %pS", i, nr,
+					    (void *)probe[i]->retaddr);
+			kp_rp_unregister(test, probe[i]);
+		}
+	}
+}
+
+/* A function that ends with a jump to another: both return at once, to one place. */
+static void kp_ret_calls_tail_call(struct kunit *test)
+{
+	unsigned long from = kp_ret_calls_tail_from();
+	struct kp_rp *tail = kp_rp_new(test, kp_ret_tail);
+	struct kp_rp *target = kp_rp_new(test, kp_ret_target);
+	unsigned long plain = kp_ret_calls_from();
+	int i;
+
+	if (from >= (unsigned long)kp_ret_tail && from < (unsigned long)kp_ret_calls_tail &&
+	    (unsigned long)kp_ret_calls_tail > (unsigned long)kp_ret_tail)
+		kunit_skip(test, "the compiler did not make it a jump");
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, tail), 0);
+	for (i = 1; i <= 3; i++) {
+		KUNIT_EXPECT_EQ(test, kp_ret_calls_tail(i), i + 1);
+		kp_rp_expect(test, tail, i, i);
+		KUNIT_EXPECT_EQ(test, tail->retaddr, from);
+	}
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, target), 0);
+	for (i = 1; i <= 3; i++) {
+		KUNIT_EXPECT_EQ(test, kp_ret_calls_tail(i), i + 1);
+		kp_rp_expect(test, tail, 3 + i, 3 + i);
+		kp_rp_expect(test, target, i, i);
+		KUNIT_EXPECT_EQ(test, tail->retaddr, from);
+		KUNIT_EXPECT_EQ(test, target->retaddr, from);
+		KUNIT_EXPECT_EQ(test, tail->entry_retaddr, from);
+		KUNIT_EXPECT_EQ(test, target->entry_retaddr, from);
+		KUNIT_EXPECT_EQ(test, tail->value, i + 1);
+		KUNIT_EXPECT_EQ(test, target->value, i + 1);
+	}
+	/* The one that is jumped to can still be called. */
+	KUNIT_EXPECT_EQ(test, kp_ret_calls(1), 2);
+	KUNIT_EXPECT_EQ(test, target->retaddr, plain);
+	kp_rp_expect(test, tail, 6, 6);
+	kp_rp_expect(test, target, 4, 4);
+	kp_rp_unregister(test, tail);
+	KUNIT_EXPECT_EQ(test, kp_ret_calls_tail(1), 2);
+	KUNIT_EXPECT_EQ(test, target->retaddr, from);
+}
+
+static struct kunit_case kp_ret_calls_cases[] = {
+	KUNIT_CASE(kp_ret_calls_simple),
+	KUNIT_CASE(kp_ret_calls_by_symbol),
+	KUNIT_CASE(kp_ret_calls_kernel_function),
+	KUNIT_CASE(kp_ret_calls_handlers_missing),
+	KUNIT_CASE(kp_ret_calls_change),
+	KUNIT_CASE(kp_ret_calls_nested),
+	KUNIT_CASE(kp_ret_calls_mutual),
+	KUNIT_CASE(kp_ret_calls_nested_data),
+	KUNIT_CASE(kp_ret_calls_maxactive),
+	KUNIT_CASE(kp_ret_calls_maxactive_apart),
+	KUNIT_CASE(kp_ret_calls_maxactive_negative),
+	KUNIT_CASE(kp_ret_calls_refused),
+	KUNIT_CASE(kp_ret_calls_refused_nested),
+	KUNIT_CASE(kp_ret_calls_data),
+	KUNIT_CASE(kp_ret_calls_colocated),
+	KUNIT_CASE(kp_ret_calls_retaddr),
+	KUNIT_CASE(kp_ret_calls_tail_call),
+	{}
+};
+
+struct kunit_suite kp_ret_calls_suite = {
+	.name = "kretprobes_calls",
+	.test_cases = kp_ret_calls_cases,
+};

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Return probes that are refused, each for the documented reason, and leave nothing. */
+
+#include <linux/slab.h>
+#include "kp_ret.h"
+
+/* register_kretprobe() has to fail with @error, and what is left is not registered. */
+static void kp_ret_expect_refused(struct kunit *test, struct kp_rp *probe, int error)
+{
+	const char *name = probe->rp.kp.symbol_name;
+	void *addr = probe->rp.kp.addr;
+	int ret = register_kretprobe(&probe->rp);
+
+	KUNIT_EXPECT_EQ_MSG(test, ret, error, "probing %s %pS + %u", name, addr,
+			    probe->rp.kp.offset);
+	if (!ret) {
+		unregister_kretprobe(&probe->rp);
+		return;
+	}
+	KUNIT_EXPECT_EQ_MSG(test, enable_kretprobe(&probe->rp), -EINVAL,
+			    "a refused probe can be enabled: %s %pS", name, addr);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 0, 0);
+}
+
+static void kp_ret_errno_null(struct kunit *test)
+{
+	kp_ret_may_be_fatal(test);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, register_kretprobes(NULL, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enable_kretprobe(NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, disable_kretprobe(NULL), -EINVAL);
+	unregister_kretprobe(NULL);
+	unregister_kretprobes(NULL, 1);
+}
+
+static void kp_ret_errno_null_member(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
+	struct kretprobe *rps[2] = { &probe->rp, NULL };
+	int ret;
+
+	kp_ret_may_be_fatal(test);
+	ret = register_kretprobes(rps, 2);
+	KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+	if (!ret)
+		unregister_kretprobe(&probe->rp);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 0, 0);
+
+	/* Those that are there are unregistered all the same. */
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	unregister_kretprobes(rps, 2);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 0, 0);
+}
+
+static void kp_ret_errno_number(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
+	struct kretprobe *rps[1] = { &probe->rp };
+
+	KUNIT_EXPECT_EQ(test, register_kretprobes(rps, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, register_kretprobes(rps, -1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 0, 0);
+
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	unregister_kretprobes(rps, 0);
+	unregister_kretprobes(rps, -1);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 1, 1);
+}
+
+static void kp_ret_errno_no_location(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, NULL);
+
+	kp_ret_expect_refused(test, probe, -EINVAL);
+
+	/* By name and by address at once. */
+	probe->rp.kp.addr = (void *)kp_ret_target;
+	probe->rp.kp.symbol_name = "kp_ret_target";
+	kp_ret_expect_refused(test, probe, -EINVAL);
+}
+
+static void kp_ret_errno_unknown_symbol(struct kunit *test)
+{
+	static const char *const names[] = {
+		"kp_no_such_function", "kp_ret:kp_no_such_function",
+		"kp_no_such_module:kp_ret_target",
+	};
+	struct kp_rp *probe = kp_rp_new(test, NULL);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		probe->rp.kp.symbol_name = names[i];
+		kp_ret_expect_refused(test, probe, -ENOENT);
+	}
+}
+
+/* In the middle of a function there is no return address to be found. */
+static void kp_ret_errno_not_entry(struct kunit *test)
+{
+	struct kp_rp *probe;
+	unsigned int offset;
+
+	for (offset = 1; offset < 16; offset++) {
+		/* The first instruction proper, behind an ENDBR, may count as the entry. */
+		if (offset == 4)
+			continue;
+		probe = kp_rp_new(test, (void *)kp_ret_target + offset);
+		kp_ret_expect_refused(test, probe, -EINVAL);
+		probe = kp_rp_new(test, (void *)kp_ret_target);
+		probe->rp.kp.offset = offset;
+		kp_ret_expect_refused(test, probe, -EINVAL);
+		probe = kp_rp_new(test, NULL);
+		probe->rp.kp.symbol_name = "kp_ret_target";
+		probe->rp.kp.offset = offset;
+		kp_ret_expect_refused(test, probe, -EINVAL);
+	}
+}
+
+static void kp_ret_errno_not_text(struct kunit *test)
+{
+	void *heap = kunit_kzalloc(test, 64, GFP_KERNEL);
+	struct kp_rp *probe;
+	int i, ret;
+	void *addrs[] = { heap, &ret, (void *)1, (void *)PAGE_SIZE, (void *)-1L, &kp_ret_from };
+
+	KUNIT_ASSERT_NOT_NULL(test, heap);
+	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
+		probe = kp_rp_new(test, addrs[i]);
+		/* Which of the two depends on whether some symbol is near. */
+		ret = register_kretprobe(&probe->rp);
+		KUNIT_EXPECT_TRUE_MSG(test, ret == -EINVAL || ret == -ENOENT, "address %d: %d", i,
+				      ret);
+		KUNIT_EXPECT_EQ(test, enable_kretprobe(&probe->rp), -EINVAL);
+	}
+}
+
+static void kp_ret_errno_blacklisted(struct kunit *test)
+{
+	static const char *const names[] = {
+		"kp_ret_nokprobe", "notify_die", "atomic_notifier_call_chain", "get_kprobe",
+#ifdef CONFIG_X86_64
+		"exc_int3", "exc_page_fault", "irqentry_enter",
+#endif
+	};
+	struct kp_rp *probe;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		probe = kp_rp_new(test, NULL);
+		probe->rp.kp.symbol_name = names[i];
+		kp_ret_expect_refused(test, probe, -EINVAL);
+	}
+	probe = kp_rp_new(test, kp_ret_nokprobe);
+	kp_ret_expect_refused(test, probe, -EINVAL);
+}
+
+/* Functions that are entered in one task, or on one stack, and left in another. */
+static void kp_ret_errno_switches(struct kunit *test)
+{
+#ifdef CONFIG_X86_64
+	struct kp_rp *probe = kp_rp_new(test, NULL);
+	struct kprobe kp = { .symbol_name = "__switch_to" };
+
+	probe->rp.kp.symbol_name = "__switch_to";
+	kp_ret_expect_refused(test, probe, -EINVAL);
+
+	/* By its address too, which a kprobe finds, for it may be there. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	unregister_kprobe(&kp);
+	probe = kp_rp_new(test, kp.addr);
+	kp_ret_expect_refused(test, probe, -EINVAL);
+#else
+	kunit_skip(test, "not known which these are");
+#endif
+}
+
+static void kp_ret_errno_data_size(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
+
+	probe->rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1;
+	kp_ret_expect_refused(test, probe, -E2BIG);
+	probe->rp.data_size = SIZE_MAX;
+	kp_ret_expect_refused(test, probe, -E2BIG);
+	probe->rp.data_size = KRETPROBE_MAX_DATA_SIZE;
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 1, 1);
+}
+
+static void kp_ret_errno_same_twice(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
+
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&probe->rp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 1, 1);
+
+	KUNIT_EXPECT_EQ(test, disable_kretprobe(&probe->rp), 0);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&probe->rp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enable_kretprobe(&probe->rp), 0);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 2, 2);
+}
+
+static void kp_ret_errno_not_registered(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
+	struct kp_rp *bystander = kp_rp_new(test, kp_ret_target);
+
+	KUNIT_EXPECT_EQ(test, enable_kretprobe(&probe->rp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, disable_kretprobe(&probe->rp), -EINVAL);
+
+	/* Neither does it matter that somebody else probes the same function. */
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, bystander), 0);
+	probe->rp.kp.addr = bystander->rp.kp.addr;
+	KUNIT_EXPECT_EQ(test, enable_kretprobe(&probe->rp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, disable_kretprobe(&probe->rp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, bystander, 1, 1);
+	kp_rp_expect(test, probe, 0, 0);
+	kp_rp_unregister(test, bystander);
+
+	KUNIT_EXPECT_EQ(test, enable_kretprobe(&bystander->rp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, disable_kretprobe(&bystander->rp), -EINVAL);
+}
+
+/* Unregistering what is not registered does nothing, whoever else is there. */
+static void kp_ret_errno_unregister(struct kunit *test)
+{
+	struct kp_rp *bystander = kp_rp_new(test, kp_ret_target);
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
+	struct kretprobe *rps[2];
+	int i, calls;
+
+	kp_ret_may_be_fatal(test);
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, bystander), 0);
+
+	/* Never registered. */
+	unregister_kretprobe(&probe->rp);
+	unregister_kretprobe(&probe->rp);
+
+	/* Registration failed, for each kind of reason. */
+	probe->rp.kp.addr = (void *)kp_ret_nokprobe;
+	kp_ret_expect_refused(test, probe, -EINVAL);
+	unregister_kretprobe(&probe->rp);
+	probe = kp_rp_new(test, (void *)kp_ret_target + 1);
+	kp_ret_expect_refused(test, probe, -EINVAL);
+	unregister_kretprobe(&probe->rp);
+	probe = kp_rp_new(test, kp_ret_target);
+	probe->rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1;
+	kp_ret_expect_refused(test, probe, -E2BIG);
+	unregister_kretprobe(&probe->rp);
+	probe = kp_rp_new(test, NULL);
+	probe->rp.kp.symbol_name = "kp_no_such_function";
+	kp_ret_expect_refused(test, probe, -ENOENT);
+	unregister_kretprobe(&probe->rp);
+
+	/* More than once. */
+	calls = atomic_read(&bystander->entries);
+	probe = kp_rp_new(test, kp_ret_target);
+	for (i = 1; i <= 3; i++) {
+		KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
+		KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+		unregister_kretprobe(&probe->rp);
+		unregister_kretprobe(&probe->rp);
+		unregister_kretprobe(&probe->rp);
+		KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+		kp_rp_expect(test, probe, i, i);
+		kp_rp_expect(test, bystander, calls + 2 * i, calls + 2 * i);
+	}
+
+	/* The same one twice in a batch. */
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
+	rps[0] = &probe->rp;
+	rps[1] = &probe->rp;
+	unregister_kretprobes(rps, 2);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 3, 3);
+	kp_rp_expect(test, bystander, calls + 7, calls + 7);
+}
+
+#define KP_RET_BATCH	4
+
+static struct kretprobe **kp_ret_batch_new(struct kunit *test)
+{
+	struct kretprobe **rps = kunit_kcalloc(test, KP_RET_BATCH, sizeof(*rps), GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, rps);
+	for (i = 0; i < KP_RET_BATCH; i++)
+		rps[i] = &kp_rp_new(test, i % 2 ? kp_ret_other : kp_ret_target)->rp;
+	return rps;
+}
+
+/* Nothing is left of a batch with a member that fails with @error, wherever it stands. */
+static void kp_ret_expect_batch_refused(struct kunit *test, struct kp_rp *bad, int error)
+{
+	const struct kp_rp original = *bad;
+	struct kretprobe **rps;
+	int at, i, ret;
+
+	for (at = 0; at < KP_RET_BATCH; at++) {
+		rps = kp_ret_batch_new(test);
+		*bad = original;
+		rps[at] = &bad->rp;
+		ret = register_kretprobes(rps, KP_RET_BATCH);
+		KUNIT_EXPECT_EQ_MSG(test, ret, error, "bad member at %d", at);
+		if (!ret)
+			unregister_kretprobes(rps, KP_RET_BATCH);
+		KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+		KUNIT_EXPECT_EQ(test, kp_ret_other(1), 2);
+		for (i = 0; i < KP_RET_BATCH; i++) {
+			kp_rp_expect(test, container_of(rps[i], struct kp_rp, rp), 0, 0);
+			KUNIT_EXPECT_EQ_MSG(test, enable_kretprobe(rps[i]), -EINVAL,
+					    "probe %d is left", i);
+		}
+	}
+}
+
+static void kp_ret_errno_batch(struct kunit *test)
+{
+	struct kp_rp *bad = kp_rp_new(test, NULL);
+
+	kp_ret_expect_batch_refused(test, bad, -EINVAL);
+	bad->rp.kp.symbol_name = "kp_no_such_function";
+	kp_ret_expect_batch_refused(test, bad, -ENOENT);
+	bad = kp_rp_new(test, kp_ret_nokprobe);
+	kp_ret_expect_batch_refused(test, bad, -EINVAL);
+	bad = kp_rp_new(test, (void *)kp_ret_target + 1);
+	kp_ret_expect_batch_refused(test, bad, -EINVAL);
+	bad = kp_rp_new(test, kp_ret_target);
+	bad->rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1;
+	kp_ret_expect_batch_refused(test, bad, -E2BIG);
+}
+
+static void kp_ret_errno_batch_same_twice(struct kunit *test)
+{
+	struct kretprobe **rps = kp_ret_batch_new(test);
+	int i, ret;
+
+	rps[3] = rps[1];
+	ret = register_kretprobes(rps, KP_RET_BATCH);
+	KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+	if (!ret)
+		unregister_kretprobes(rps, 3);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	KUNIT_EXPECT_EQ(test, kp_ret_other(1), 2);
+	for (i = 0; i < 3; i++)
+		kp_rp_expect(test, container_of(rps[i], struct kp_rp, rp), 0, 0);
+}
+
+/* A member that is registered already fails the batch, and goes on as it was. */
+static void kp_ret_errno_batch_registered(struct kunit *test)
+{
+	struct kretprobe **rps = kp_ret_batch_new(test);
+	struct kp_rp *other = container_of(rps[2], struct kp_rp, rp);
+
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, other), 0);
+	KUNIT_EXPECT_EQ(test, register_kretprobes(rps, KP_RET_BATCH), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, other, 1, 1);
+	kp_rp_expect(test, container_of(rps[0], struct kp_rp, rp), 0, 0);
+}
+
+static struct kunit_case kp_ret_errno_cases[] = {
+	KUNIT_CASE(kp_ret_errno_null),
+	KUNIT_CASE(kp_ret_errno_null_member),
+	KUNIT_CASE(kp_ret_errno_number),
+	KUNIT_CASE(kp_ret_errno_no_location),
+	KUNIT_CASE(kp_ret_errno_unknown_symbol),
+	KUNIT_CASE(kp_ret_errno_not_entry),
+	KUNIT_CASE(kp_ret_errno_not_text),
+	KUNIT_CASE(kp_ret_errno_blacklisted),
+	KUNIT_CASE(kp_ret_errno_switches),
+	KUNIT_CASE(kp_ret_errno_data_size),
+	KUNIT_CASE(kp_ret_errno_same_twice),
+	KUNIT_CASE(kp_ret_errno_not_registered),
+	KUNIT_CASE(kp_ret_errno_unregister),
+	KUNIT_CASE(kp_ret_errno_batch),
+	KUNIT_CASE(kp_ret_errno_batch_same_twice),
+	KUNIT_CASE(kp_ret_errno_batch_registered),
+	{}
+};
+
+struct kunit_suite kp_ret_errno_suite = {
+	.name = "kretprobes_errno",
+	.test_cases = kp_ret_errno_cases,
+};

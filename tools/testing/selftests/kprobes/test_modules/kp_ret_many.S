@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Functions for a great many return probes, and where they are. */
+
+#include <linux/linkage.h>
+#include <asm/nospec-branch.h>
+
+	.text
+
+.macro kp_ret_one nr
+SYM_FUNC_START(kp_ret_many_\nr)
+	mov	%rdi, %rax
+	add	$1, %rax
+	RET
+SYM_FUNC_END(kp_ret_many_\nr)
+	.pushsection .rodata, "a"
+	.quad	kp_ret_many_\nr
+	.popsection
+.endm
+
+	.pushsection .rodata, "a"
+	.balign	8
+SYM_DATA_START(kp_ret_many)
+	.popsection
+	.altmacro
+	.set	nr, 0
+	.rept	500
+	kp_ret_one %nr
+	.set	nr, nr + 1
+	.endr
+	.noaltmacro
+	.pushsection .rodata, "a"
+SYM_DATA_END(kp_ret_many)
+	.popsection
