@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Stack traces where there are return probes: in the function, in the handlers, over
+# interrupts and at each instruction in between, the real callers are there.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+# What the handlers let dump_stack() print: of each trace the callers, none of them as a
+# guess ("?"), though the last one may be shown by registers; and the function only where
+# it has not returned yet.
+dumps_are_right() {
+	dmesg | awk '
+		/kp_ret_stacks: dumps begin/ { on = 1; n = 0; right = 0; next }
+		/kp_ret_stacks: dumps end/ { on = 0; next }
+		!on || / \? / { next }
+		/Call Trace:/ { n++; seen = 0; function_seen = 0 }
+		/[ :]kp_rs_probed\+0x/ { function_seen = 1 }
+		/[ :]kp_rs_inner\+0x/ { seen = seen == 0 ? 1 : 9 }
+		/ kp_rs_outer\+0x/ { seen = seen == 1 ? 2 : 9 }
+		/ kp_rs_loop\+0x/ { if (seen == 2 && function_seen == (n == 1)) right++; seen = 9 }
+		END {
+			print "# " n " traces, " right " of them right"
+			exit !(n == 2 && right == 2)
+		}'
+}
+
+setup
+if [ "$(uname -m)" != x86_64 ]; then
+	ktap_skip_all "stacks are walked as x86_64 does"
+	exit "$KSFT_SKIP"
+fi
+load_suites kp_ret_stacks -- kretprobes_frames kretprobes_step
+cases=$(count_cases kretprobes_frames kretprobes_step)
+ktap_set_plan $((cases + 3))
+report_suites kretprobes_frames kretprobes_step
+check "dump_stack in handlers" dumps_are_right
+check "nothing left in list" list_is_empty
+unload kp_ret_stacks
+check "list is empty after rmmod" list_is_empty
+ktap_finished

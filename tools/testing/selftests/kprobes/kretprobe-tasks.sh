@@ -1,0 +1,290 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Return probes on functions in which tasks sleep, are interrupted, become another program
+# or end; probes and whole modules that go meanwhile.
+#
+# RET_SLEEPERS=N and RET_DEATHS=N in the environment have fewer or more tasks take part.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+home=$DEBUGFS/kp_ret_home
+guest=/sys/module/kp_ret_guest/parameters
+pids=
+
+# Of a kernel that checks everything, which is many times slower, a part is enough.
+deaths=1000
+[ ! -e /proc/lockdep ] || deaths=200
+
+# guest_is FIELD WANTED
+guest_is() {
+	equal "$1 of the return probe" "$(cat $guest/"$1")" "$2"
+}
+
+# wait_until COMMAND...: a minute at most
+wait_until() {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		[ $tries -lt 600 ] || {
+			ktap_print_msg "still not: $*"
+			return 1
+		}
+		sleep 0.1
+	done
+}
+
+asleep_are() {
+	[ "$(cat $home/asleep)" -eq "$1" ]
+}
+
+# put_to_sleep N: so many processes, whose ids are in $pids
+put_to_sleep() {
+	pids=
+	n=0
+	while [ $n -lt "$1" ]; do
+		sh -c "echo x >$home/sleep" 2>/dev/null &
+		pids="$pids $!"
+		n=$((n + 1))
+	done
+	wait_until asleep_are "$1"
+}
+
+# wake: all of them; fails if one did not end as it should
+wake() {
+	echo x >$home/wake
+	for pid in $pids; do
+		wait "$pid" || {
+			ktap_print_msg "process $pid ended with $?"
+			return 1
+		}
+	done
+	asleep_are 0
+}
+
+all_return() {
+	load kp_ret_guest maxactive=20 && put_to_sleep 20 || return 1
+	grep -q ' r  *kp_home_sleep+' $KPROBES/list || {
+		ktap_print_msg "not in the list: $(cat $KPROBES/list)"
+		return 1
+	}
+	guest_is entries 20 && guest_is returns 0 && wake || return 1
+	guest_is returns 20 && guest_is nmissed 0 && guest_is wrong 0
+	unload kp_ret_guest
+}
+
+# The module goes while everybody is in the function, and they wake after that.
+unloaded_meanwhile() {
+	for round in 1 2 3; do
+		load kp_ret_guest maxactive=$((round % 2 * 50)) && put_to_sleep 20 || return 1
+		guest_is entries 20 && unload kp_ret_guest || return 1
+		# Something else may come to where its text was.
+		load kp_ctl && wake || return 1
+		unload kp_ctl
+	done
+}
+
+# The same, with another return probe there before the first one's sleepers wake.
+loaded_again_meanwhile() {
+	load kp_ret_guest && put_to_sleep 10 && unload kp_ret_guest || return 1
+	first=$pids
+	load kp_ret_guest || return 1
+	n=0
+	while [ $n -lt 10 ]; do
+		sh -c "echo x >$home/sleep" 2>/dev/null &
+		first="$first $!"
+		n=$((n + 1))
+	done
+	wait_until asleep_are 20 && guest_is entries 10 || return 1
+	pids=$first
+	wake && guest_is returns 10 && guest_is wrong 0 && guest_is nmissed 0 || return 1
+	unload kp_ret_guest
+}
+
+entries_reach() {
+	[ "$(cat $guest/entries)" -ge "$1" ]
+}
+
+# In a function of the kernel proper.
+unloaded_while_in_kernel() {
+	load kp_ret_guest symbol=hrtimer_nanosleep || return 1
+	pids=
+	n=0
+	while [ $n -lt 20 ]; do
+		sleep 3 &
+		pids="$pids $!"
+		n=$((n + 1))
+	done
+	wait_until entries_reach 20 && unload kp_ret_guest || return 1
+	for pid in $pids; do
+		wait "$pid" || return 1
+	done
+}
+
+# The function's module goes, while nobody is in it; the probe stays.
+function_goes() {
+	load kp_ret_guest && put_to_sleep 5 && wake || return 1
+	rmmod kp_ret_home || return 1
+	LOADED=kp_ret_guest
+	grep -q 'GONE' $KPROBES/list || return 1
+	load kp_ret_home && put_to_sleep 5 && wake && guest_is returns 5 || return 1
+	rmmod kp_ret_guest || return 1
+	LOADED=kp_ret_home
+	load kp_ret_guest && put_to_sleep 5 && wake && guest_is returns 5 || return 1
+	unload kp_ret_guest
+}
+
+# signalled SIGNAL: the calls of processes that get one return, though these processes end
+signalled() {
+	load kp_ret_guest maxactive=10 || return 1
+	for round in 1 2 3 4 5; do
+		put_to_sleep 10 && guest_is entries $((round * 10)) || return 1
+		# shellcheck disable=SC2086 # words
+		kill "-$1" $pids
+		for pid in $pids; do
+			! wait "$pid" 2>/dev/null || return 1
+		done
+		wait_until asleep_are 0 && guest_is returns $((round * 10)) || return 1
+	done
+	guest_is nmissed 0 && guest_is wrong 0 || return 1
+	unload kp_ret_guest
+}
+
+# Programs started in a function that returns in another one.
+executed() {
+	for function in __x64_sys_execve bprm_execve begin_new_exec; do
+		grep -q " [tT] $function\$" /proc/kallsyms || continue
+		load kp_ret_guest symbol=$function maxactive=20 || return 1
+		n=0
+		while [ $n -lt 50 ]; do
+			/bin/busybox true || return 1
+			n=$((n + 1))
+		done
+		entries=$(cat $guest/entries)
+		ktap_print_msg "$function: $entries entries"
+		[ "$entries" -ge 50 ] || return 1
+		# Those who read them have been executed too.
+		returns=$(cat $guest/returns)
+		[ "$returns" -ge "$entries" ] && guest_is nmissed 0 || return 1
+		# A failing exec returns as well.
+		! sh -c 'exec /nowhere' 2>/dev/null || return 1
+		unload kp_ret_guest
+	done
+}
+
+# Functions that are entered by who ends: more of them than could be in flight.
+ended() {
+	for function in do_group_exit do_exit; do
+		load kp_ret_guest symbol=$function maxactive=100 || return 1
+		n=0
+		while [ $n -lt 300 ]; do
+			/bin/busybox true || return 1
+			n=$((n + 1))
+			# What followed them is there again a grace period later.
+			[ $((n % 30)) -ne 0 ] || sleep 0.3
+		done
+		entries=$(cat $guest/entries)
+		ktap_print_msg "$function: $entries entries"
+		[ "$entries" -ge 300 ] || return 1
+		guest_is returns 0 && guest_is nmissed 0 || return 1
+		unload kp_ret_guest
+	done
+}
+
+# Calls in flight while all probes are switched off, and on again.
+switched_meanwhile() {
+	load kp_ret_guest && put_to_sleep 10 || return 1
+	echo 0 >$KPROBES/enabled
+	put_more=$pids
+	n=0
+	while [ $n -lt 5 ]; do
+		sh -c "echo x >$home/sleep" 2>/dev/null &
+		put_more="$put_more $!"
+		n=$((n + 1))
+	done
+	wait_until asleep_are 15 && guest_is entries 10 || return 1
+	pids=$put_more
+	wake || return 1
+	echo 1 >$KPROBES/enabled
+	[ "$(cat $guest/returns)" -le 10 ] || return 1
+	returns=$(cat $guest/returns)
+	put_to_sleep 5 && guest_is entries 15 || return 1
+	echo 0 >$KPROBES/enabled
+	echo 1 >$KPROBES/enabled
+	wake && guest_is returns $((returns + 5)) && guest_is nmissed 0 || return 1
+	unload kp_ret_guest
+}
+
+# The stack of a task that sleeps in the function, line by line.
+sleeping_stack() {
+	put_to_sleep 1 || return 1
+	# shellcheck disable=SC2086 # one word
+	cat /proc/${pids# }/stack >"$TMP/without" && wake || return 1
+	grep -q kp_home_outer "$TMP/without" || {
+		ktap_print_msg "no stacks to be read"
+		return 1
+	}
+	load kp_ret_guest && put_to_sleep 1 && guest_is entries 1 || return 1
+	# shellcheck disable=SC2086
+	cat /proc/${pids# }/stack >"$TMP/with" || return 1
+	# Twice on the same function, and when it has gone.
+	unload kp_ret_guest
+	# shellcheck disable=SC2086
+	cat /proc/${pids# }/stack >"$TMP/after" && wake || return 1
+	for which in with after; do
+		cmp -s "$TMP/without" "$TMP/$which" || {
+			sed "s/^/# $which: /" "$TMP/$which"
+			sed 's/^/# without: /' "$TMP/without"
+			return 1
+		}
+	done
+}
+
+# test_case DESCRIPTION COMMAND...: and nothing is left of one that broke off
+test_case() {
+	check "$@"
+	[ ! -w $home/wake ] || echo x >$home/wake
+	echo 1 >$KPROBES/enabled
+	for module in kp_ret_guest kp_ctl; do
+		[ ! -d /sys/module/$module ] || unload $module
+	done
+	[ -d $home ] || load kp_ret_home
+	wait_until asleep_are 0 || :
+}
+
+restore_switch() {
+	restored=$?
+	echo 1 >$KPROBES/enabled
+	[ ! -w $home/wake ] || echo x >$home/wake
+	return $restored
+}
+
+setup
+# shellcheck disable=SC2154 # it is set by the function that the trap calls
+trap 'restore_switch; at_exit' EXIT
+load_suites kp_ret_tasks "sleepers=${RET_SLEEPERS:-2000}" "deaths=${RET_DEATHS:-$deaths}" -- \
+	kretprobes_sleep kretprobes_death
+cases=$(count_cases kretprobes_sleep kretprobes_death)
+ktap_set_plan $((cases + 15))
+report_suites kretprobes_sleep kretprobes_death
+unload kp_ret_tasks
+check "nothing left in list" list_is_empty
+load kp_ret_home
+test_case "processes that slept in the function return" all_return
+test_case "a return probe's module goes while they sleep" unloaded_meanwhile
+test_case "and another comes before they wake" loaded_again_meanwhile
+test_case "it goes while they sleep in the kernel" unloaded_while_in_kernel
+test_case "the function's module goes" function_goes
+test_case "sleepers are interrupted" signalled USR1
+test_case "sleepers are killed" signalled KILL
+test_case "programs are executed" executed
+test_case "processes end" ended
+test_case "kprobes/enabled switched while they sleep" switched_meanwhile
+test_case "/proc/PID/stack of a sleeper" sleeping_stack
+check "list is empty" list_is_empty
+unload kp_ret_home
+check "list is empty after all modules went" list_is_empty
+check "kprobes/enabled is as it was" equal "kprobes/enabled" "$(cat $KPROBES/enabled)" 1
+ktap_finished

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A return probe that is there while the module is: its parameters say where, and what it
+ * has counted. The handlers go with the module, whoever is still in the function.
+ */
+
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+
+static char *symbol = "kp_home_sleep";
+module_param(symbol, charp, 0400);
+MODULE_PARM_DESC(symbol, "the function");
+
+static int maxactive;
+module_param(maxactive, int, 0400);
+MODULE_PARM_DESC(maxactive, "how many calls at once are followed, 0 for no limit");
+
+static atomic_t kp_guest_entries, kp_guest_returns, kp_guest_wrong;
+
+static int kp_guest_get(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%d\n", atomic_read((atomic_t *)param->arg));
+}
+
+static const struct kernel_param_ops kp_guest_ops = { .get = kp_guest_get };
+
+module_param_cb(entries, &kp_guest_ops, &kp_guest_entries, 0400);
+module_param_cb(returns, &kp_guest_ops, &kp_guest_returns, 0400);
+module_param_cb(wrong, &kp_guest_ops, &kp_guest_wrong, 0400);
+
+struct kp_guest_data {
+	struct task_struct *task;
+};
+
+static int kp_guest_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kp_guest_data *data = (void *)ri->data;
+
+	data->task = current;
+	atomic_inc(&kp_guest_entries);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_guest_entry);
+
+static int kp_guest_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kp_guest_data *data = (void *)ri->data;
+
+	if (data->task != current)
+		atomic_inc(&kp_guest_wrong);
+	atomic_inc(&kp_guest_returns);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_guest_return);
+
+static struct kretprobe kp_guest = {
+	.entry_handler = kp_guest_entry,
+	.handler = kp_guest_return,
+	.data_size = sizeof(struct kp_guest_data),
+};
+
+module_param_named(nmissed, kp_guest.nmissed, int, 0400);
+
+static int __init kp_guest_init(void)
+{
+	kp_guest.kp.symbol_name = symbol;
+	kp_guest.maxactive = maxactive;
+	return register_kretprobe(&kp_guest);
+}
+module_init(kp_guest_init);
+
+static void __exit kp_guest_exit(void)
+{
+	unregister_kretprobe(&kp_guest);
+}
+module_exit(kp_guest_exit);
+
+MODULE_DESCRIPTION("A return probe on a function of somebody else");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A function for processes to sleep in, and for others to probe.
+ *
+ * debugfs kp_ret_home/sleep	a write sleeps till it is woken; EINTR after a signal
+ *	   kp_ret_home/wake	a write wakes all that sleep
+ *	   kp_ret_home/asleep	how many there are
+ */
+
+#include <linux/atomic.h>
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/wait.h>
+
+static DECLARE_WAIT_QUEUE_HEAD(kp_home_queue);
+static unsigned int kp_home_woken;
+static atomic_t kp_home_asleep;
+
+noinline long kp_home_sleep(long arg);
+noinline long kp_home_sleep(long arg)
+{
+	unsigned int woken = READ_ONCE(kp_home_woken);
+	int ret;
+
+	atomic_inc(&kp_home_asleep);
+	ret = wait_event_interruptible(kp_home_queue, READ_ONCE(kp_home_woken) != woken);
+	atomic_dec(&kp_home_asleep);
+	return ret ?: arg + 1;
+}
+
+/* A chain of callers, for those who look at the stack. */
+static noinline long kp_home_inner(long arg)
+{
+	long ret = kp_home_sleep(arg);
+
+	barrier();
+	return ret;
+}
+
+static noinline long kp_home_outer(long arg)
+{
+	long ret = kp_home_inner(arg);
+
+	barrier();
+	return ret;
+}
+
+static ssize_t kp_home_sleep_write(struct file *file, const char __user *buf, size_t count,
+				   loff_t *pos)
+{
+	long ret = kp_home_outer(count);
+
+	if (ret == -ERESTARTSYS)
+		return -EINTR;
+	return ret == count + 1 ? count : -EIO;
+}
+
+static const struct file_operations kp_home_sleep_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = kp_home_sleep_write,
+	.llseek = noop_llseek,
+};
+
+static ssize_t kp_home_wake_write(struct file *file, const char __user *buf, size_t count,
+				  loff_t *pos)
+{
+	WRITE_ONCE(kp_home_woken, kp_home_woken + 1);
+	wake_up_all(&kp_home_queue);
+	return count;
+}
+
+static const struct file_operations kp_home_wake_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = kp_home_wake_write,
+	.llseek = noop_llseek,
+};
+
+static struct dentry *kp_home_dir;
+
+static int __init kp_home_init(void)
+{
+	kp_home_dir = debugfs_create_dir("kp_ret_home", NULL);
+	/* No proxy: it would keep the file from going while somebody sleeps. */
+	debugfs_create_file_unsafe("sleep", 0200, kp_home_dir, NULL, &kp_home_sleep_fops);
+	debugfs_create_file("wake", 0200, kp_home_dir, NULL, &kp_home_wake_fops);
+	debugfs_create_atomic_t("asleep", 0400, kp_home_dir, &kp_home_asleep);
+	return 0;
+}
+module_init(kp_home_init);
+
+static void __exit kp_home_exit(void)
+{
+	debugfs_remove(kp_home_dir);
+}
+module_exit(kp_home_exit);
+
+MODULE_DESCRIPTION("A function to sleep in, for return probes");
+MODULE_LICENSE("GPL");

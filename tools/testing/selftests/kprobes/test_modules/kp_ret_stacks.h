@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_RET_STACKS_H
+#define KP_RET_STACKS_H
+
+#ifndef __ASSEMBLY__
+
+/* What the suites of kp_ret_stacks share: a chain of calls, and what stacks it has. */
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+
+#define KP_DEPTH	64
+
+struct kp_trace {
+	unsigned int nr;
+	unsigned long entry[KP_DEPTH];
+};
+
+/* As the kernel saves a stack: from here, and from registers. */
+void kp_save(struct kp_trace *trace);
+void kp_save_regs(struct kp_trace *trace, struct pt_regs *regs);
+
+/*
+ * kp_rs_loop() calls kp_rs_outer(), that kp_rs_inner(), and that kp_rs_probed(), which
+ * returns @arg plus one. It saves the stack in kp_rs_callee where kp_rs_save is set. All
+ * this happens kp_rs_times times, and kp_rs_loop() returns the sum.
+ */
+long kp_rs_loop(long arg);
+extern unsigned int kp_rs_times;
+long kp_rs_probed(long arg);
+extern struct kp_trace kp_rs_callee;
+extern bool kp_rs_save;
+
+/* How many entries of kp_rs_callee are those of kp_rs_inner() and its callers. */
+unsigned int kp_rs_callers(struct kunit *test);
+
+/* @trace ends as @wanted does, in @nr entries. */
+bool kp_rs_same_end(const struct kp_trace *trace, const struct kp_trace *wanted, unsigned int nr);
+void kp_rs_show(struct kunit *test, const char *what, const struct kp_trace *trace);
+
+/* The function that an address is in. */
+const char *kp_rs_name(unsigned long addr, char *name);
+
+extern struct kunit_suite kp_rs_frames_suite;
+extern struct kunit_suite kp_rs_step_suite;
+
+#endif /* !__ASSEMBLY__ */
+#endif

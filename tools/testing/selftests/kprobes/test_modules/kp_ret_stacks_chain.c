@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The chain of calls whose stack is looked at, and the ways to look at it.
+ *
+ * Each call is made from one place, so that return addresses are the same every time.
+ */
+
+#include <asm/unwind.h>
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+#include "kp_ret_stacks.h"
+
+struct kp_trace kp_rs_callee;
+bool kp_rs_save;
+unsigned int kp_rs_times = 1;
+
+void kp_save(struct kp_trace *trace)
+{
+	trace->nr = stack_trace_save(trace->entry, KP_DEPTH, 0);
+}
+
+NOKPROBE_SYMBOL(kp_save);
+
+/* The function of the kernel that does this is not for modules. */
+void kp_save_regs(struct kp_trace *trace, struct pt_regs *regs)
+{
+	struct unwind_state state;
+	unsigned long addr;
+
+	trace->entry[0] = regs->ip;
+	trace->nr = 1;
+	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state);
+	     unwind_next_frame(&state)) {
+		addr = unwind_get_return_address(&state);
+		if (!addr || trace->nr == KP_DEPTH)
+			break;
+		trace->entry[trace->nr++] = addr;
+	}
+}
+
+NOKPROBE_SYMBOL(kp_save_regs);
+
+static noinline void kp_rs_saves(void)
+{
+	if (kp_rs_save)
+		kp_save(&kp_rs_callee);
+	barrier();
+}
+
+noinline long kp_rs_probed(long arg)
+{
+	kp_rs_saves();
+	barrier();
+	return arg + 1;
+}
+
+static noinline long kp_rs_inner(long arg)
+{
+	long ret = kp_rs_probed(arg);
+
+	barrier();
+	return ret;
+}
+
+static noinline long kp_rs_outer(long arg)
+{
+	long ret = kp_rs_inner(arg);
+
+	barrier();
+	return ret;
+}
+
+noinline long kp_rs_loop(long arg)
+{
+	unsigned int done = 0;
+	long sum = 0;
+
+	do {
+		sum += kp_rs_outer(arg);
+		barrier();
+	} while (++done < READ_ONCE(kp_rs_times));
+	return sum;
+}
+
+const char *kp_rs_name(unsigned long addr, char *name)
+{
+	sprint_symbol_no_offset(name, addr);
+	/* Less the module's. */
+	name[strcspn(name, " ")] = '\0';
+	return name;
+}
+
+unsigned int kp_rs_callers(struct kunit *test)
+{
+	char name[KSYM_SYMBOL_LEN];
+	unsigned int i;
+
+	for (i = 0; i < kp_rs_callee.nr; i++)
+		if (!strcmp(kp_rs_name(kp_rs_callee.entry[i], name), "kp_rs_inner"))
+			break;
+	/* Without them there is nothing to compare. */
+	KUNIT_ASSERT_GT(test, kp_rs_callee.nr, i + 3);
+	KUNIT_ASSERT_GT(test, i, 0);
+	KUNIT_ASSERT_STREQ(test, kp_rs_name(kp_rs_callee.entry[i - 1], name), "kp_rs_probed");
+	KUNIT_ASSERT_STREQ(test, kp_rs_name(kp_rs_callee.entry[i + 1], name), "kp_rs_outer");
+	KUNIT_ASSERT_STREQ(test, kp_rs_name(kp_rs_callee.entry[i + 2], name), "kp_rs_loop");
+	return kp_rs_callee.nr - i;
+}
+
+bool kp_rs_same_end(const struct kp_trace *trace, const struct kp_trace *wanted, unsigned int nr)
+{
+	return trace->nr >= nr && wanted->nr >= nr &&
+	       !memcmp(trace->entry + trace->nr - nr, wanted->entry + wanted->nr - nr,
+		       nr * sizeof(trace->entry[0]));
+}
+
+void kp_rs_show(struct kunit *test, const char *what, const struct kp_trace *trace)
+{
+	unsigned int i;
+
+	for (i = 0; i < trace->nr; i++)
+		kunit_info(test, "%s: %2u %pS\n", what, i, (void *)trace->entry[i]);
+}
+
+kunit_test_suites(&kp_rs_frames_suite, &kp_rs_step_suite);
+
+MODULE_DESCRIPTION("KUnit suites: stack traces under return probes");
+MODULE_LICENSE("GPL");

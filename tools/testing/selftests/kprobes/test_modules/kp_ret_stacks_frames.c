@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stacks taken in a return-probed function, in its handlers, and by interrupts over all
+ * of that: frame by frame what they are without the probe.
+ */
+
+#include <linux/hrtimer.h>
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+#include "kp_ret_stacks.h"
+
+static struct {
+	struct kp_trace entry, entry_regs;
+	struct kp_trace ret, ret_regs;
+	unsigned int returns;
+	bool dump;
+	bool spin;
+} kp;
+
+static int kp_rs_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	if (kp.spin)
+		return 0;
+	if (kp.dump)
+		dump_stack();
+	kp_save(&kp.entry);
+	kp_save_regs(&kp.entry_regs, regs);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_rs_entry);
+
+static int kp_rs_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	int i;
+
+	kp.returns++;
+	if (kp.spin) {
+		/* So that it is a handler which many an interrupt finds. */
+		for (i = 0; i < 100; i++)
+			cpu_relax();
+		return 0;
+	}
+	if (kp.dump)
+		dump_stack();
+	kp_save(&kp.ret);
+	kp_save_regs(&kp.ret_regs, regs);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_rs_return);
+
+#define KP_PROBES	3
+static struct kretprobe kp_rps[KP_PROBES];
+static struct kprobe kp_kprobe;
+
+static int kp_rs_kprobe_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void kp_rs_kprobe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static void kp_rs_unregister(void *unused)
+{
+	int i;
+
+	for (i = 0; i < KP_PROBES; i++) {
+		if (kp_rps[i].kp.addr)
+			unregister_kretprobe(&kp_rps[i]);
+		kp_rps[i].kp.addr = NULL;
+	}
+	if (kp_kprobe.addr)
+		unregister_kprobe(&kp_kprobe);
+	kp_kprobe.addr = NULL;
+}
+
+static int kp_rs_set(struct kretprobe *rp)
+{
+	int ret;
+
+	memset(rp, 0, sizeof(*rp));
+	rp->kp.addr = (void *)kp_rs_probed;
+	rp->entry_handler = kp_rs_entry;
+	rp->handler = kp_rs_return;
+	ret = register_kretprobe(rp);
+	if (ret)
+		rp->kp.addr = NULL;
+	return ret;
+}
+
+/* So many return probes, and a kprobe with a post_handler among them. */
+static void kp_rs_register(struct kunit *test, int nr, bool kprobe)
+{
+	int i;
+
+	memset(&kp, 0, sizeof(kp));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_unregister, NULL), 0);
+	for (i = 0; i < nr; i++) {
+		KUNIT_ASSERT_EQ(test, kp_rs_set(&kp_rps[i]), 0);
+		if (kprobe && i == 0) {
+			memset(&kp_kprobe, 0, sizeof(kp_kprobe));
+			kp_kprobe.pre_handler = kp_rs_kprobe_pre;
+			kp_kprobe.post_handler = kp_rs_kprobe_post;
+			kp_kprobe.addr = (void *)kp_rs_probed;
+			KUNIT_ASSERT_EQ(test, register_kprobe(&kp_kprobe), 0);
+		}
+	}
+}
+
+/* Without probes, then with 1 to KP_PROBES of them, then with a kprobe as well. */
+static const struct {
+	int nr;
+	bool kprobe;
+} kp_rs_sets[] = { { 0, false }, { 1, false }, { 2, false }, { 3, false }, { 2, true } };
+
+enum kp_where { KP_IN_FUNCTION, KP_IN_ENTRY, KP_IN_RETURN, KP_ENTRY_REGS, KP_RETURN_REGS };
+
+static const char *kp_rs_wrong(struct kunit *test, enum kp_where where,
+			       const struct kp_trace *trace, const struct kp_trace *reference,
+			       unsigned int callers)
+{
+	char name[KSYM_SYMBOL_LEN];
+	unsigned int i, nr = where == KP_IN_FUNCTION ? reference->nr : callers;
+
+	if (!kp_rs_same_end(trace, reference, nr))
+		return "callers differ";
+	switch (where) {
+	case KP_IN_FUNCTION:
+		return trace->nr == nr ? NULL : "more frames than there were";
+	case KP_ENTRY_REGS:
+		/* The function's first frame, and its callers. */
+		if (trace->nr != nr + 1)
+			return "more or less than the function before its callers";
+		fallthrough;
+	case KP_IN_ENTRY:
+		if (trace->nr > nr &&
+		    !strcmp(kp_rs_name(trace->entry[trace->nr - nr - 1], name), "kp_rs_probed"))
+			return NULL;
+		return "the function is not shown";
+	case KP_RETURN_REGS:
+		return trace->nr == nr ? NULL : "something before the callers";
+	case KP_IN_RETURN:
+		for (i = 0; i < trace->nr; i++)
+			if (!strcmp(kp_rs_name(trace->entry[i], name), "kp_rs_probed"))
+				return "a function that has returned";
+		return NULL;
+	}
+	return NULL;
+}
+
+static void kp_rs_frames(struct kunit *test, enum kp_where where, const char *what,
+			 const struct kp_trace *trace)
+{
+	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
+	unsigned int callers = 0;
+	const char *wrong;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, reference);
+	kp_rs_save = true;
+	for (i = 0; i < ARRAY_SIZE(kp_rs_sets); i++) {
+		kp_rs_register(test, kp_rs_sets[i].nr, kp_rs_sets[i].kprobe);
+		/* One place for all of them, so no copy of the loop's body for any. */
+		OPTIMIZER_HIDE_VAR(i);
+		KUNIT_EXPECT_EQ(test, kp_rs_loop(i), i + 1);
+		KUNIT_EXPECT_EQ(test, kp.returns, kp_rs_sets[i].nr);
+		kunit_release_action(test, kp_rs_unregister, NULL);
+		if (!i) {
+			callers = kp_rs_callers(test);
+			*reference = kp_rs_callee;
+			continue;
+		}
+		wrong = kp_rs_wrong(test, where, trace, reference, callers);
+		if (wrong) {
+			KUNIT_FAIL(test, "%s, %d return probes%s: %s", what, kp_rs_sets[i].nr,
+				   kp_rs_sets[i].kprobe ? " and a kprobe" : "", wrong);
+			kp_rs_show(test, what, trace);
+			kp_rs_show(test, "without", reference);
+		}
+	}
+	kp_rs_save = false;
+}
+
+static void kp_rs_frames_function(struct kunit *test)
+{
+	kp_rs_frames(test, KP_IN_FUNCTION, "function", &kp_rs_callee);
+}
+
+static void kp_rs_frames_entry_handler(struct kunit *test)
+{
+	kp_rs_frames(test, KP_IN_ENTRY, "entry handler", &kp.entry);
+}
+
+static void kp_rs_frames_return_handler(struct kunit *test)
+{
+	kp_rs_frames(test, KP_IN_RETURN, "return handler", &kp.ret);
+}
+
+static void kp_rs_frames_entry_regs(struct kunit *test)
+{
+	kp_rs_frames(test, KP_ENTRY_REGS, "registers at the entry", &kp.entry_regs);
+}
+
+static void kp_rs_frames_return_regs(struct kunit *test)
+{
+	kp_rs_frames(test, KP_RETURN_REGS, "registers at the return", &kp.ret_regs);
+}
+
+/* For the script, which looks at what is in the log. */
+static void kp_rs_frames_dumps(struct kunit *test)
+{
+	kp_rs_register(test, 1, false);
+	kp.dump = true;
+	pr_info("kp_ret_stacks: dumps begin\n");
+	KUNIT_EXPECT_EQ(test, kp_rs_loop(1), 2);
+	pr_info("kp_ret_stacks: dumps end\n");
+	KUNIT_EXPECT_EQ(test, kp.returns, 1);
+}
+
+/*
+ * Interrupts over calls, returns and handlers.
+ */
+
+#define KP_SAMPLES	1000
+#define KP_PERIOD	(150 * NSEC_PER_USEC)
+
+static struct {
+	struct hrtimer timer;
+	struct kp_trace *sample;
+	unsigned int nr;
+	struct task_struct *task;
+} kp_timer;
+
+static enum hrtimer_restart kp_timer_function(struct hrtimer *timer)
+{
+	if (current == kp_timer.task && kp_timer.nr < KP_SAMPLES)
+		kp_save(&kp_timer.sample[kp_timer.nr++]);
+	if (kp_timer.nr == KP_SAMPLES)
+		WRITE_ONCE(kp_rs_times, 1);
+	hrtimer_forward_now(timer, ns_to_ktime(KP_PERIOD));
+	return HRTIMER_RESTART;
+}
+
+static void kp_timer_stop(void *unused)
+{
+	hrtimer_cancel(&kp_timer.timer);
+	vfree(kp_timer.sample);
+}
+
+/*
+ * From the first function of the chain on there have to be all its callers. Returns which
+ * that was, -1 for none, or -2.
+ */
+static int kp_rs_chain_from(const struct kp_trace *trace, const struct kp_trace *reference,
+			    unsigned int callers)
+{
+	static const char *const chain[] = {
+		"kp_rs_probed", "kp_rs_inner", "kp_rs_outer", "kp_rs_loop",
+	};
+	char name[KSYM_SYMBOL_LEN];
+	unsigned int i, at, last;
+
+	for (i = 0; i < trace->nr; i++) {
+		at = match_string(chain, ARRAY_SIZE(chain), kp_rs_name(trace->entry[i], name));
+		if ((int)at >= 0)
+			break;
+	}
+	if (i == trace->nr)
+		return -1;
+	/* Itself it need not be where it calls. */
+	last = callers - at;
+	return trace->nr - i - 1 == last && kp_rs_same_end(trace, reference, last) ? at : -2;
+}
+
+static void kp_rs_frames_interrupts(struct kunit *test)
+{
+	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
+	unsigned int callers = 0, calls = 0, found[5] = {}, wrong = 0, i;
+	int probed, at;
+
+	KUNIT_ASSERT_NOT_NULL(test, reference);
+	kp_timer.sample = vcalloc(KP_SAMPLES, sizeof(*kp_timer.sample));
+	KUNIT_ASSERT_NOT_NULL(test, kp_timer.sample);
+	kp_timer.nr = 0;
+	kp_timer.task = current;
+	hrtimer_init(&kp_timer.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	kp_timer.timer.function = kp_timer_function;
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_timer_stop, NULL), 0);
+
+	/* One place for both, so no copy of the loop's body for either. */
+	for (probed = 0; probed < 2; probed++) {
+		OPTIMIZER_HIDE_VAR(probed);
+		kp_rs_save = !probed;
+		kp_rs_times = probed ? UINT_MAX : 1;
+		kp_timer.nr = 0;
+		if (probed) {
+			kp_rs_register(test, 2, false);
+			kp.spin = true;
+		}
+		migrate_disable();
+		hrtimer_start(&kp_timer.timer, ns_to_ktime(KP_PERIOD),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+		calls = kp_rs_loop(0);
+		hrtimer_cancel(&kp_timer.timer);
+		migrate_enable();
+		OPTIMIZER_HIDE_VAR(probed);
+		if (!probed) {
+			callers = kp_rs_callers(test);
+			*reference = kp_rs_callee;
+		}
+	}
+	KUNIT_EXPECT_EQ(test, kp.returns, 2 * calls);
+	KUNIT_EXPECT_EQ(test, kp_rps[0].nmissed + kp_rps[1].nmissed, 0);
+
+	for (i = 0; i < kp_timer.nr; i++) {
+		at = kp_rs_chain_from(&kp_timer.sample[i], reference, callers);
+		if (at != -2) {
+			found[at + 1]++;
+			continue;
+		}
+		if (!wrong++) {
+			KUNIT_FAIL(test, "sample %u is not right", i);
+			kp_rs_show(test, "interrupt", &kp_timer.sample[i]);
+			kp_rs_show(test, "without", reference);
+		}
+	}
+	kunit_info(test, "%u calls, %u interrupts: in the function %u, over its return %u, in callers %u, elsewhere %u, wrong %u\n",
+		   calls, kp_timer.nr, found[1], found[2], found[3] + found[4], found[0], wrong);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	/* Most of the time was spent in handlers. */
+	KUNIT_EXPECT_GT(test, found[2], 10);
+}
+
+static struct kunit_case kp_rs_frames_cases[] = {
+	KUNIT_CASE(kp_rs_frames_function),
+	KUNIT_CASE(kp_rs_frames_entry_handler),
+	KUNIT_CASE(kp_rs_frames_return_handler),
+	KUNIT_CASE(kp_rs_frames_entry_regs),
+	KUNIT_CASE(kp_rs_frames_return_regs),
+	KUNIT_CASE(kp_rs_frames_dumps),
+	KUNIT_CASE_SLOW(kp_rs_frames_interrupts),
+	{}
+};
+
+struct kunit_suite kp_rs_frames_suite = {
+	.name = "kretprobes_frames",
+	.test_cases = kp_rs_frames_cases,
+};
