@@ -276,6 +276,9 @@ static int kp_rs_chain_from(const struct kp_trace *trace, const struct kp_trace 
 		return -1;
 	/* Itself it need not be where it calls. */
 	last = callers - at;
+	/* With frame pointers the caller of one without a frame is missing. */
+	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && trace->nr - i == last)
+		last--;
 	return trace->nr - i - 1 == last && kp_rs_same_end(trace, reference, last) ? at : -2;
 }
 
