@@ -37,6 +37,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/static_call.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
 #include <asm/alternative.h>
@@ -66,6 +67,12 @@ static void refuse(struct kprobe_jump *jump, const char *why)
 static bool is_inside(const struct kprobe_jump *jump, unsigned long addr)
 {
 	return addr - jump->addr - 1 < KPROBE_JUMP_SIZE - 1;
+}
+
+/* No short branch from there or above leads under the jump. */
+static unsigned long short_branch_end(const struct kprobe_jump *jump)
+{
+	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;
 }
 
 /* Whom @addr is inside of; they are in the order of their addresses. */
@@ -155,16 +162,32 @@ static const char *refuse_insn(struct kprobe_jump *jump, struct insn *insn, unsi
 	return x86_insn_boostable(insn) ? NULL : "an instruction under the jump can't be moved";
 }
 
-/* Decode [@start, @end), a symbol; it may be the one that is probed. */
+/* The last function of a module has the rest of its page, too. */
+static bool is_filler(unsigned long addr, unsigned long end)
+{
+	u8 buf[MAX_INSN_SIZE];
+	size_t len = end - addr;
+
+	return len <= sizeof(buf) && !copy_from_kernel_nofault(buf, (void *)addr, len) &&
+	       !memchr_inv(buf, 0, len);
+}
+
+/*
+ * Decode [@start, @end), a symbol; it may be the one that is probed. If it is
+ * not, what counts is what short branches can get from.
+ */
 static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigned long end)
 {
 	bool own = jump->addr - start < end - start;
+	unsigned long reach = own ? end : min(end, short_branch_end(jump));
 	u8 buf[MAX_INSN_SIZE];
 	unsigned long at, target;
 	struct insn insn;
 
-	for (at = start; at < end && !jump->refusal; at += insn.length) {
+	for (at = start; at < reach && !jump->refusal; at += insn.length) {
 		if (!decode(at, end, &insn, buf)) {
+			if (is_filler(at, end))
+				break;
 			refuse(jump, "not all of the function can be decoded");
 			return;
 		}
@@ -196,8 +219,7 @@ static void decode_around(struct kprobe_jump *jump)
 			break;
 		decode_symbol(jump, at - offset, at - offset + size);
 	}
-	for (at = jump->end; !jump->refusal && at - SHORT_BRANCH < jump->addr + KPROBE_JUMP_SIZE;
-	     at += size) {
+	for (at = jump->end; !jump->refusal && at < short_branch_end(jump); at += size) {
 		if (!kallsyms_lookup_size_offset(at, &size, &offset) || offset ||
 		    !__kernel_text_address(at))
 			break;
