@@ -54,7 +54,7 @@ optimization=/proc/sys/debug/kprobes-optimization
 insmod test_modules/kp_bench.ko
 for file in $*; do
 	case \$file in
-	jumps | optimizing) jumps=1 ;;
+	jumps | jump_returns | optimizing) jumps=1 ;;
 	*) jumps=0 ;;
 	esac
 	if [ -w \$optimization ]; then
@@ -98,7 +98,7 @@ measure_build()
 		column=$name${model:+,$model}
 		columns+=("$column")
 		measure "$column" "$build" "$modules" 1 "${model:+preempt=$model}" \
-			hits jumps changes optimizing
+			hits jumps returns jump_returns changes optimizing
 		measure "$column" "$build" "$modules" 4 "${model:+preempt=$model}" \
 			changes optimizing
 	done
@@ -184,6 +184,15 @@ row '' 1:pre_step "str %eax (stepped): pre_handler"
 row '' 1:post_step "  and post_handler"
 row 80 1:pre_jump "two adds, optimised: pre_handler"
 row 150 1:post_jump "  and post_handler"
+
+head_line "Instructions of one call with a return probe"
+row 350 1:ret_boost "add %rsi,%rdi at the entry: handler"
+row '' 1:ret_boost_both "  and entry_handler"
+row '' 1:ret_push "push %rbp at the entry: handler"
+row 200 1:ret_jump "two adds, optimised: handler"
+row '' 1:ret_jump_both "  and entry_handler"
+row 265 1:ret_ftrace "ftrace location at the entry: handler"
+row '' 1:ret_ftrace_both "  and entry_handler"
 
 head_line "Thousand instructions for a probe (IPIs)"
 time_row 1:register_singly "1,000 registered one by one"

@@ -6,7 +6,33 @@
 #define KP_BENCH_ROWS	100
 #define KP_BENCH_ROW	100
 
+/* How many calls are measured for one figure. */
+#define KP_BENCH_CALLS	1000
+
 #ifndef __ASSEMBLY__
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+struct dentry;
+
+/* What the calls of one measurement cost at least, and at most. */
+struct kp_cost {
+	u64 least;
+	u64 most;
+};
+
+/* Called once more than counts; and once, for its traps. */
+struct kp_cost kp_bench_calls(void (*fn)(void));
+unsigned int kp_bench_count_traps(void (*fn)(void));
+
+/* One reader at a time. */
+extern struct mutex kp_bench_mutex;
+
+/* The way to a probe at the entry of a function. */
+enum kp_bench_entry { KP_BENCH_BREAKPOINT, KP_BENCH_JUMP, KP_BENCH_FTRACE };
+
+void kp_bench_create_ret(struct dentry *dir);
 
 void kp_bench_add(void);
 void kp_bench_long(void);

@@ -9,6 +9,8 @@
  * debugfs kp_bench/changes	registering and unregistering
  * debugfs kp_bench/optimizing	how long it takes until probes are optimised
  *
+ * and those of kp_bench_ret.c for return probes.
+ *
  * Reading them does the work. There should be nobody else's probes meanwhile.
  */
 
@@ -31,7 +33,6 @@
 #include <asm/trapnr.h>
 #include "kp_bench.h"
 
-#define KP_CALLS	1000
 #define KP_OTHERS	(KP_BENCH_ROWS * KP_BENCH_ROW)
 #define KP_BATCH	1000
 /* Of each instruction in a row but the ENDBR. */
@@ -42,14 +43,8 @@
 /* Longer than that nobody waits for a jump. */
 #define KP_JUMP_PATIENCE	(10 * HZ)
 
-/* What the calls of one measurement cost at least, and at most. */
-struct kp_cost {
-	u64 least;
-	u64 most;
-};
-
 /* One reader at a time: all that follows is there once. */
-static DEFINE_MUTEX(kp_mutex);
+DEFINE_MUTEX(kp_bench_mutex);
 
 static struct kprobe kp_measured;
 static struct kprobe *kp_others;
@@ -85,14 +80,14 @@ static noinline u64 kp_call(void (*fn)(void))
 	return end - start;
 }
 
-static struct kp_cost kp_calls(void (*fn)(void))
+struct kp_cost kp_bench_calls(void (*fn)(void))
 {
 	struct kp_cost cost = { .least = U64_MAX };
 	int i;
 
 	/* The first call may find more to do than the others. */
 	kp_call(fn);
-	for (i = 0; i < KP_CALLS; i++) {
+	for (i = 0; i < KP_BENCH_CALLS; i++) {
 		u64 one = kp_call(fn);
 
 		cost.least = min(cost.least, one);
@@ -120,7 +115,7 @@ static unsigned long kp_redirect(int vector, void (*to)(void))
 	return real;
 }
 
-static unsigned int kp_count_traps(void (*fn)(void))
+unsigned int kp_bench_count_traps(void (*fn)(void))
 {
 	struct desc_ptr ours = { .size = sizeof(kp_idt) - 1, .address = (unsigned long)kp_idt };
 	struct desc_ptr idt;
@@ -214,7 +209,7 @@ static int kp_wait_jumps(struct kprobe **probes, int nr)
 static int kp_hit_as(struct seq_file *m, const char *name, void (*fn)(void), bool post,
 		     bool jump)
 {
-	struct kp_cost bare = kp_calls(fn), hit;
+	struct kp_cost bare = kp_bench_calls(fn), hit;
 	struct kprobe *p = &kp_measured;
 	unsigned int traps;
 	int err;
@@ -230,14 +225,14 @@ static int kp_hit_as(struct seq_file *m, const char *name, void (*fn)(void), boo
 	}
 	kp_hits = 0;
 	kp_posts = 0;
-	hit = kp_calls(fn);
-	traps = kp_count_traps(fn);
+	hit = kp_bench_calls(fn);
+	traps = kp_bench_count_traps(fn);
 	unregister_kprobe(p);
 
-	/* kp_calls() calls once more, and so does kp_count_traps(). */
-	if (kp_hits != KP_CALLS + 2 || kp_posts != (post ? KP_CALLS + 2 : 0)) {
+	/* kp_bench_calls() calls once more, and so does kp_bench_count_traps(). */
+	if (kp_hits != KP_BENCH_CALLS + 2 || kp_posts != (post ? KP_BENCH_CALLS + 2 : 0)) {
 		pr_err("kp_bench: %s: %lu hits, %lu post_handlers for %d calls\n", name, kp_hits,
-		       kp_posts, KP_CALLS + 2);
+		       kp_posts, KP_BENCH_CALLS + 2);
 		return -EIO;
 	}
 
@@ -322,7 +317,7 @@ static int kp_hits_among_others(struct seq_file *m)
 
 static int kp_bench_hits_show(struct seq_file *m, void *unused)
 {
-	guard(mutex)(&kp_mutex);
+	guard(mutex)(&kp_bench_mutex);
 	return kp_hit(m, "pre_boost", kp_bench_add, false) ?:
 	       kp_hit(m, "post_boost", kp_bench_add, true) ?:
 	       kp_hit(m, "pre_push", kp_bench_push, false) ?:
@@ -341,7 +336,7 @@ DEFINE_SHOW_ATTRIBUTE(kp_bench_hits);
 
 static int kp_bench_jumps_show(struct seq_file *m, void *unused)
 {
-	guard(mutex)(&kp_mutex);
+	guard(mutex)(&kp_bench_mutex);
 	return kp_hit_as(m, "pre_jump", kp_bench_long, false, true) ?:
 	       kp_hit_as(m, "post_jump", kp_bench_long, true, true);
 }
@@ -393,7 +388,7 @@ static int kp_bench_changes_show(struct seq_file *m, void *unused)
 {
 	int err;
 
-	guard(mutex)(&kp_mutex);
+	guard(mutex)(&kp_bench_mutex);
 	/* Once before, for what only the first time costs. */
 	err = kp_register_others(0, KP_BATCH);
 	if (err)
@@ -428,7 +423,7 @@ static int kp_optimize(struct seq_file *m, int nr, const char *come, const char 
 
 static int kp_bench_optimizing_show(struct seq_file *m, void *unused)
 {
-	guard(mutex)(&kp_mutex);
+	guard(mutex)(&kp_bench_mutex);
 	return kp_optimize(m, 1, "optimize_one", "unregister_optimized_one") ?:
 	       kp_optimize(m, KP_BATCH, "optimize_batch", "unregister_optimized_batch");
 }
@@ -455,6 +450,7 @@ static int __init kp_bench_init(void)
 	debugfs_create_file("jumps", 0400, kp_dir, NULL, &kp_bench_jumps_fops);
 	debugfs_create_file("changes", 0400, kp_dir, NULL, &kp_bench_changes_fops);
 	debugfs_create_file("optimizing", 0400, kp_dir, NULL, &kp_bench_optimizing_fops);
+	kp_bench_create_ret(kp_dir);
 	return 0;
 }
 module_init(kp_bench_init);
