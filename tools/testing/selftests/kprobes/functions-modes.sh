@@ -83,3 +83,74 @@ suites_of() {
 	shift
 	echo "$@"
 }
+
+# What follows runs suites with probes that stay breakpoints, and with jumps in their place
+# where that can be, and is known to.
+OPTIMIZATION=/proc/sys/debug/kprobes-optimization
+OPTIMIZATION_WAS=
+
+# shellcheck disable=SC2317 # called by the trap
+restore_optimization() {
+	restored=$?
+	[ -z "$OPTIMIZATION_WAS" ] || echo "$OPTIMIZATION_WAS" >$OPTIMIZATION
+	return $restored
+}
+
+setup_jumps() {
+	setup
+	[ ! -w $OPTIMIZATION ] || OPTIMIZATION_WAS=$(cat $OPTIMIZATION)
+	trap 'restore_optimization; at_exit' EXIT
+}
+
+# jump_modes: those that there are
+jump_modes() {
+	if [ -n "$OPTIMIZATION_WAS" ]; then
+		echo breakpoints jumps
+	else
+		uname -m
+	fi
+}
+
+# some_jumped MODE: in the mode that has jumps, what was waited for came
+some_jumped() {
+	[ "$1" != jumps ] || {
+		ktap_print_msg "jumps came $jumped times"
+		[ "$jumped" -gt 0 ]
+	}
+}
+
+# run_with_jumps EXTRA MODULE [PARAM=VALUE...] -- SUITE...
+# As run_in_modes; MODULE has the parameters jumps, to wait for them, and jumped.
+# PLANNED_MORE is how many results come after those of all modes.
+run_with_jumps() {
+	extra=$1
+	topic_module=$2
+	shift
+	suites=$(suites_of "$@")
+	planned=
+	for mode in $(jump_modes); do
+		case $mode in
+		breakpoints) [ -z "$OPTIMIZATION_WAS" ] || echo 0 >$OPTIMIZATION ;;
+		jumps) echo 1 >$OPTIMIZATION ;;
+		esac
+		wait_for_jumps=0
+		[ "$mode" != jumps ] || wait_for_jumps=1
+		shift
+		load_suites "$topic_module" jumps=$wait_for_jumps "$@"
+		set -- "$topic_module" "$@"
+		jumped=$(cat "/sys/module/$topic_module/parameters/jumped")
+		unload "$topic_module"
+		# shellcheck disable=SC2086 # words
+		cases=$(count_cases $suites) || exit "$KSFT_FAIL"
+		if [ -z "$planned" ]; then
+			# Every mode has the same cases.
+			planned=$(((cases + extra + 2) * $(jump_modes | wc -w)))
+			ktap_set_plan $((planned + ${PLANNED_MORE:-0}))
+		fi
+		# shellcheck disable=SC2086
+		report_mode "$mode" $suites
+		[ "$extra" -eq 0 ] || after_mode "$mode"
+		check "how functions were entered, $mode" some_jumped "$mode"
+		check "list is empty after rmmod $topic_module, $mode" list_is_empty
+	done
+}

@@ -3,8 +3,6 @@
 #
 # Return probes on functions in which tasks sleep, are interrupted, become another program
 # or end; probes and whole modules that go meanwhile.
-#
-# RET_SLEEPERS=N and RET_DEATHS=N in the environment have fewer or more tasks take part.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -13,10 +11,6 @@ set -eu
 home=$DEBUGFS/kp_ret_home
 guest=/sys/module/kp_ret_guest/parameters
 pids=
-
-# Of a kernel that checks everything, which is many times slower, a part is enough.
-deaths=1000
-[ ! -e /proc/lockdep ] || deaths=200
 
 # guest_is FIELD WANTED
 guest_is() {
@@ -264,27 +258,8 @@ restore_switch() {
 setup
 # shellcheck disable=SC2154 # it is set by the function that the trap calls
 trap 'restore_switch; at_exit' EXIT
-load_suites kp_ret_tasks "sleepers=${RET_SLEEPERS:-2000}" "deaths=${RET_DEATHS:-$deaths}" -- \
-	kretprobes_sleep kretprobes_death
-cases=$(count_cases kretprobes_sleep kretprobes_death)
-ktap_set_plan $((cases + 15))
-report_suites kretprobes_sleep kretprobes_death
-unload kp_ret_tasks
-check "nothing left in list" list_is_empty
+ktap_set_plan 14
 load kp_ret_home
-test_case "processes that slept in the function return" all_return
-test_case "a return probe's module goes while they sleep" unloaded_meanwhile
-test_case "and another comes before they wake" loaded_again_meanwhile
-test_case "it goes while they sleep in the kernel" unloaded_while_in_kernel
-test_case "the function's module goes" function_goes
-test_case "sleepers are interrupted" signalled USR1
-test_case "sleepers are killed" signalled KILL
-test_case "programs are executed" executed
-test_case "processes end" ended
-test_case "kprobes/enabled switched while they sleep" switched_meanwhile
-test_case "/proc/PID/stack of a sleeper" sleeping_stack
-check "list is empty" list_is_empty
-unload kp_ret_home
 check "list is empty after all modules went" list_is_empty
 check "kprobes/enabled is as it was" equal "kprobes/enabled" "$(cat $KPROBES/enabled)" 1
 ktap_finished

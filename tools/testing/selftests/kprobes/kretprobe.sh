@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Return probes: the documented calls, what handlers are given, in every context, and
-# calls in flight while probes come and go; how much memory a great many of them take.
+# calls in flight while probes come and go; with entries that are reached by breakpoints,
+# and by jumps.
 #
 # A kernel without our kprobes does not survive all of it: with kp_ret.spare=1 on its
 # command line the cases are left out that are known to kill such a kernel.
@@ -10,10 +11,46 @@ set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
+# shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
+. "$(dirname "$0")/functions-modes.sh"
 
-setup
+# What the sample reports of a few processes.
+sample_reports() {
+	modprobe kretprobe_example || return 1
+	LOADED=kretprobe_example
+	n=0
+	while [ $n -lt 5 ]; do
+		/bin/busybox true
+		n=$((n + 1))
+	done
+	rmmod kretprobe_example || return 1
+	LOADED=
+	dmesg | sed -n '/kretprobe_example: return probe on/,$p' >"$TMP/sample"
+	said=$(grep -c 'kretprobe_example: kernel_clone returned [1-9][0-9]* to .*+0x.* after [1-9][0-9]* ns' \
+		"$TMP/sample") || :
+	counted=$(sed -n 's/.*return probe gone after \([0-9]*\) returns, 0 more were missed/\1/p' \
+		"$TMP/sample")
+	ktap_print_msg "the sample reported $said returns, and counted ${counted:-none}"
+	[ "$said" -ge 5 ] && [ "$said" -eq "$counted" ]
+}
+
+sample_refuses() {
+	! modprobe kretprobe_example func=no_such_function 2>/dev/null || return 1
+	dmesg | tail -n 5 | grep -q 'no_such_function cannot have a return probe: error -2'
+}
+
+setup_jumps
 spare=0
 ! grep -q -w 'kp_ret.spare=1' /proc/cmdline || spare=1
-run_suites 0 kp_ret spare=$spare -- kretprobes_errno kretprobes_calls kretprobes_contexts \
+PLANNED_MORE=3
+run_with_jumps 0 kp_ret spare=$spare -- kretprobes_errno kretprobes_calls kretprobes_contexts \
 	kretprobes_lifecycle
+if modinfo kretprobe_example >/dev/null 2>&1; then
+	check "the sample reports what a function returned" sample_reports
+	check "the sample says why it can't" sample_refuses
+else
+	ktap_test_skip "the sample reports what a function returned"
+	ktap_test_skip "the sample says why it can't"
+fi
+check "list is empty at the end" list_is_empty
 ktap_finished

@@ -38,6 +38,9 @@ unsigned int kp_rs_callers(struct kunit *test);
 bool kp_rs_same_end(const struct kp_trace *trace, const struct kp_trace *wanted, unsigned int nr);
 void kp_rs_show(struct kunit *test, const char *what, const struct kp_trace *trace);
 
+/* @kp is reached as it is going to be, if that was asked for. */
+void kp_rs_settle(struct kprobe *kp);
+
 /* The function that an address is in. */
 const char *kp_rs_name(unsigned long addr, char *name);
 

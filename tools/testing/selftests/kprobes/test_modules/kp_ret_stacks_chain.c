@@ -6,12 +6,21 @@
  */
 
 #include <asm/unwind.h>
+#include <linux/delay.h>
 #include <linux/kallsyms.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
 #include "kp_ret_stacks.h"
+
+static bool jumps;
+module_param(jumps, bool, 0400);
+MODULE_PARM_DESC(jumps, "wait for jumps to be where the probes are");
+
+static unsigned int jumped;
+module_param(jumped, uint, 0400);
+MODULE_PARM_DESC(jumped, "how often one came");
 
 struct kp_trace kp_rs_callee;
 bool kp_rs_save;
@@ -123,6 +132,17 @@ void kp_rs_show(struct kunit *test, const char *what, const struct kp_trace *tra
 
 	for (i = 0; i < trace->nr; i++)
 		kunit_info(test, "%s: %2u %pS\n", what, i, (void *)trace->entry[i]);
+}
+
+void kp_rs_settle(struct kprobe *kp)
+{
+	int i;
+
+	if (!jumps)
+		return;
+	for (i = 0; i < 1000 && !kprobe_optimized(kp); i++)
+		usleep_range(1000, 1100);
+	jumped += kprobe_optimized(kp);
 }
 
 kunit_test_suites(&kp_rs_frames_suite, &kp_rs_step_suite);

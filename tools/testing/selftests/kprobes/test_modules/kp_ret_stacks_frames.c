@@ -112,6 +112,8 @@ static void kp_rs_register(struct kunit *test, int nr, bool kprobe)
 			KUNIT_ASSERT_EQ(test, register_kprobe(&kp_kprobe), 0);
 		}
 	}
+	if (nr)
+		kp_rs_settle(&kp_rps[0].kp);
 }
 
 /* Without probes, then with 1 to KP_PROBES of them, then with a kprobe as well. */

@@ -160,6 +160,7 @@ static int kp_rs_step_set(int nr)
 			return ret;
 		}
 	}
+	kp_rs_settle(&kp_rs_step_rps[0].kp);
 	return 0;
 }
 
@@ -206,6 +207,7 @@ static void kp_rs_step_every(struct kunit *test)
 			   nr, kp_step.steps, kp_step.thunks, kp_step.wrong, kp_step.wrong_regs);
 		KUNIT_EXPECT_EQ(test, kp_rs_step_returns, nr);
 		KUNIT_EXPECT_EQ(test, kp_step.wrong, 0);
+		KUNIT_EXPECT_EQ(test, kp_step.wrong_regs, 0);
 		for (i = 0; i < kp_step.nr_shown; i++)
 			kp_rs_show(test, "step", &kp_step.shown[i]);
 		if (kp_step.nr_shown)
