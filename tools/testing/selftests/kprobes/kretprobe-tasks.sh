@@ -260,6 +260,19 @@ setup
 trap 'restore_switch; at_exit' EXIT
 ktap_set_plan 14
 load kp_ret_home
+test_case "processes that slept in the function return" all_return
+test_case "a return probe's module goes while they sleep" unloaded_meanwhile
+test_case "and another comes before they wake" loaded_again_meanwhile
+test_case "it goes while they sleep in the kernel" unloaded_while_in_kernel
+test_case "the function's module goes" function_goes
+test_case "sleepers are interrupted" signalled USR1
+test_case "sleepers are killed" signalled KILL
+test_case "programs are executed" executed
+test_case "processes end" ended
+test_case "kprobes/enabled switched while they sleep" switched_meanwhile
+test_case "/proc/PID/stack of a sleeper" sleeping_stack
+check "list is empty" list_is_empty
+unload kp_ret_home
 check "list is empty after all modules went" list_is_empty
 check "kprobes/enabled is as it was" equal "kprobes/enabled" "$(cat $KPROBES/enabled)" 1
 ktap_finished
