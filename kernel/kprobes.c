@@ -54,6 +54,12 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offse
 	return (kprobe_opcode_t *)(func + offset);
 }
 
+/* Not a function, but where all text begins; perf counts from there. */
+static bool is_start_of_text(const char *sym)
+{
+	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
+}
+
 /*
  * Turn a symbol and an offset, or an address and an offset, into the address
  * to probe.
@@ -76,7 +82,7 @@ find_address(kprobe_opcode_t *addr, const char *sym, unsigned long offset, bool 
 	if (!kallsyms_lookup_size_offset(base + offset, &size, &within))
 		return ERR_PTR(-EINVAL);
 	/* The symbol that is meant does not reach that far. */
-	if (sym && offset && within < offset)
+	if (sym && within < offset && !is_start_of_text(sym))
 		return ERR_PTR(-EINVAL);
 	return arch_adjust_kprobe_addr(base + offset - within, within,
 				       is_entry);

@@ -165,6 +165,25 @@ blacklist_has_known() {
 	esac
 }
 
+# perf gives each place in the kernel's text as so many bytes from where that begins.
+counted_from_start() {
+	ctl add 10 do_sys_openat2 || return 1
+	function=$(awk '$3 == "do_sys_openat2" { print $1; exit }' /proc/kallsyms)
+	counted=0
+	for start in _text _stext; do
+		from=$(awk -v start=$start '$3 == start { print $1; exit }' /proc/kallsyms)
+		# The upper halves are the same, and too much for some shells.
+		offset=$((0x${function#????????} - 0x${from#????????}))
+		ctl add 11 "$start+$offset" &&
+			equal "$start+$offset" "$(ctl_get 11 address)" "$(ctl_get 10 address)" ||
+			counted=1
+		ctl del 11 || :
+	done
+	# Of no other symbol there is so much.
+	! ctl add 11 "do_sys_openat2+0x100000" || counted=1
+	ctl del 10 && return $counted
+}
+
 # 0xSTART-0xEND<tab>SYMBOL, and [MODULE]
 blacklist_has_format() {
 	tab=$(printf '\t')
@@ -184,7 +203,7 @@ blacklist_forgets_module() {
 }
 
 setup
-ktap_set_plan 17
+ktap_set_plan 18
 load kp_target
 load kp_ctl
 check "probes registered" add_probes
@@ -201,6 +220,7 @@ check "what changes while off takes effect when on" enabled_off_keeps_state
 check "list is still sorted" list_is_sorted
 check "blacklist holds kernel and module functions" blacklist_has_known
 check "blacklist has the documented format" blacklist_has_format
+check "offsets from the start of the text" counted_from_start
 unload kp_ctl
 check "list is empty again" list_is_empty
 unload kp_target
