@@ -30,7 +30,7 @@ event_gen_test() {
 	rmmod kprobe_event_gen_test || return 1
 	lines_are "events" "$TMP/events" '^p:kprobes/gen_kprobe_test do_sys_open dfd=' 1 &&
 		lines_are "events" "$TMP/events" \
-			'^r10:kprobes/gen_kretprobe_test do_sys_open ' 1 &&
+			'^r[0-9]*:kprobes/gen_kretprobe_test do_sys_open ' 1 &&
 		lines_are "kprobes/list" "$TMP/list" ' [kr] +do_sys_open[+]' 2 &&
 		no_events
 }
