@@ -436,6 +436,18 @@ void kprobe_free_init_mem(void)
 }
 
 /**
+ * dump_kprobe() - print what a probe is, before the kernel gives up on it
+ * @kp: what get_kprobe() gave
+ *
+ * May be called in any context.
+ */
+void __kprobes dump_kprobe(struct kprobe *kp)
+{
+	pr_err("kprobes: probed address %px (%pS), opcode %#lx\n", kp->addr,
+	       kp->addr, (unsigned long)kp->opcode);
+}
+
+/**
  * kprobe_exceptions_notify() - look at exceptions on their way
  * @nb: not used
  * @event: what happened, a DIE_ number

@@ -385,6 +385,8 @@ void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
 int arch_init_kprobes(void);
 int arch_populate_kprobe_blacklist(void);
+int arch_trampoline_kprobe(struct kprobe *p);
+int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, void *args);
 bool arch_within_kprobe_blacklist(unsigned long addr);
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
 void arch_kprobes_sync(void);
@@ -421,6 +423,7 @@ void arch_restore_jump(struct kprobe *p);
 /* What architectures call. */
 bool kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trapnr);
 void kprobes_inc_nmissed_count(struct kprobe *p);
+void dump_kprobe(struct kprobe *kp);
 int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 void *alloc_insn_page(void);

@@ -309,9 +309,6 @@ static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
 DEFINE_CLASS(kprobe_fault, struct kprobe_fault, kprobe_fault_end(&_T),
 	     kprobe_fault_begin(regs, trapnr), struct pt_regs *regs, int trapnr)
 
-int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
-			     void *data);
-
 #else /* !CONFIG_KPROBES */
 
 #include <linux/cleanup.h>
