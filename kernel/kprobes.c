@@ -443,8 +443,7 @@ void kprobe_free_init_mem(void)
  */
 void __kprobes dump_kprobe(struct kprobe *kp)
 {
-	pr_err("kprobes: probed address %px (%pS), opcode %#lx\n", kp->addr,
-	       kp->addr, (unsigned long)kp->opcode);
+	pr_err("kprobes: probe on %pS, opcode %#lx\n", kp->addr, (unsigned long)kp->opcode);
 }
 
 /**
