@@ -34,6 +34,7 @@
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <asm/frame.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
@@ -107,6 +108,28 @@ static __always_inline void kprobe_run_post_handlers(struct kprobe *kp, struct p
 	kprobe_pop_frame(f);
 }
 
+#ifdef CONFIG_X86_64
+/*
+ * For asm() statements that build a struct pt_regs, like rethook's trampoline:
+ * ss, sp and flags have been pushed already. cs, ip and orig_ax are left to C.
+ * What is restored ends where flags were pushed.
+ */
+#define SAVE_REGS_STRING						\
+	"leaq -24(%rsp), %rsp\n\t"					\
+	"pushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n\t"	\
+	"pushq %rax\n\tpushq %r8\n\tpushq %r9\n\tpushq %r10\n\t"	\
+	"pushq %r11\n\tpushq %rbx\n\tpushq %rbp\n\tpushq %r12\n\t"	\
+	"pushq %r13\n\tpushq %r14\n\tpushq %r15\n\t"			\
+	ENCODE_FRAME_POINTER
+
+#define RESTORE_REGS_STRING						\
+	"popq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\t"		\
+	"popq %rbp\n\tpopq %rbx\n\tpopq %r11\n\tpopq %r10\n\t"		\
+	"popq %r9\n\tpopq %r8\n\tpopq %rax\n\tpopq %rcx\n\t"		\
+	"popq %rdx\n\tpopq %rsi\n\tpopq %rdi\n\t"			\
+	"leaq 24(%rsp), %rsp\n"
+#endif
+
 /* insn.c */
 bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len);
 int x86_kprobe_decode(struct kprobe *p);
@@ -129,6 +152,7 @@ void x86_kprobe_choose_run(struct kprobe *p);
 /* thunks.S */
 asmlinkage void kprobe_post_thunk(void);
 asmlinkage void kprobe_detour_thunk(void);
+asmlinkage void kprobe_just_return(void);
 
 /* int3.c */
 asmlinkage __visible bool kprobe_slot_post(struct pt_regs *regs, unsigned long next);
