@@ -127,14 +127,16 @@ static kprobe_opcode_t *probe_address(const struct kprobe *p, bool *is_entry)
 }
 
 /*
- * Is the text at @addr ours to patch? Pins the module that it is in, if any.
+ * Is the text at @addr ours to patch, or ftrace's to patch for us? Pins the
+ * module that it is in, if any.
  */
-static int check_address(unsigned long addr, struct module **module)
+static int check_address(unsigned long addr, struct module **module, bool *on_ftrace)
 {
 	struct module *mod = NULL;
 	int err = -EINVAL;
 
 	*module = NULL;
+	*on_ftrace = false;
 	/* Jump labels must not come or go while we look. */
 	jump_label_lock();
 	preempt_disable();
@@ -146,14 +148,21 @@ static int check_address(unsigned long addr, struct module **module)
 	if (within_kprobe_blacklist(addr) ||
 	    jump_label_text_reserved((void *)addr, (void *)addr) ||
 	    static_call_text_reserved((void *)addr, (void *)addr) ||
-	    ftrace_text_reserved((void *)addr, (void *)addr) ||
 	    find_bug(addr))
 		goto out;
+	if (ftrace_text_reserved((void *)addr, (void *)addr)) {
+		err = kprobe_ftrace_check(addr);
+		if (err)
+			goto out;
+		*on_ftrace = true;
+	}
 	if (mod) {
 		err = -ENOENT;
 		/* Init text is freed soon after the module has come. */
 		if (within_module_init(addr, mod) &&
 		    mod->state != MODULE_STATE_COMING)
+			goto out;
+		if (!kprobe_module_ready(mod))
 			goto out;
 		if (!try_module_get(mod))
 			goto out;
@@ -171,7 +180,7 @@ static int attach_probe(struct kprobe *p, struct list_head *changes)
 {
 	struct kprobe before = *p;
 	struct module *module;
-	bool is_entry;
+	bool is_entry, on_ftrace;
 	int err;
 
 	if (p->point)
@@ -181,13 +190,14 @@ static int attach_probe(struct kprobe *p, struct list_head *changes)
 	if (!err)
 		err = kretprobe_check(p, (unsigned long)p->addr, is_entry);
 	if (!err)
-		err = check_address((unsigned long)p->addr, &module);
+		err = check_address((unsigned long)p->addr, &module, &on_ftrace);
 	if (err)
 		goto restore;
 
 	p->resolved = p->addr;
 	p->flags = (before.flags & KPROBE_FLAG_DISABLED) |
-		   (is_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0);
+		   (is_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
+		   (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
 	err = probepoint_attach(p, module, changes);
 	if (!err) {
 		p->nmissed = 0;
@@ -263,11 +273,16 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  *
  * Return: 0, or with nothing left behind
  *
+ * * -EBUSY: the function has been patched by somebody who changes where it
+ *   goes on, a live patch, and so may @p; or ftrace, which the address belongs
+ *   to, is switched off
+ * * -ENODEV: the address belongs to ftrace, which has failed
  * * -EINVAL: both an address and a symbol are given, or neither is; the offset
  *   is beyond the end of the symbol; the address is not kernel text, is
  *   blacklisted, or belongs to a jump label, a static call, an alternative, a
  *   BUG() or a breakpoint; the probe is registered already
- * * -ENOENT: there is no such symbol, or its module is just being unloaded
+ * * -ENOENT: there is no such symbol, or its module is just being unloaded, or
+ *   has not come that far
  * * -EILSEQ: the address is not the start of an instruction
  * * -EOPNOTSUPP: the instruction can't be run from elsewhere
  * * -ENOMEM: out of memory

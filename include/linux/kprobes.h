@@ -710,7 +710,18 @@ static inline void kprobe_flush_task(struct task_struct *tk) { }
 
 #endif /* !CONFIG_KRETPROBES */
 
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/* What architectures provide for probes by way of ftrace, and look at. */
+extern bool kprobe_ftrace_disabled;
+int arch_prepare_kprobe_ftrace(struct kprobe *p);
+void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
+			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
+
+/* What ftrace calls. */
+void kprobe_ftrace_kill(void);
+#else
 static inline void kprobe_ftrace_kill(void) { }
+#endif
 
 /**
  * kprobe_page_fault() - ask a running probe about a page fault

@@ -237,7 +237,7 @@ static ssize_t enabled_write(struct file *file, const char __user *buf,
 			     size_t count, loff_t *pos)
 {
 	bool enable;
-	int ret;
+	int ret, err = 0;
 
 	ret = kstrtobool_from_user(buf, count, &enable);
 	if (ret)
@@ -245,11 +245,11 @@ static ssize_t enabled_write(struct file *file, const char __user *buf,
 
 	guard(mutex)(&kprobe_mutex);
 	if (enable == kprobes_all_disarmed) {
-		probepoints_arm_all(enable);
+		err = probepoints_arm_all(enable);
 		pr_info("kprobes: all probes switched %s\n",
 			enable ? "on" : "off");
 	}
-	return count;
+	return err ?: count;
 }
 
 static const struct file_operations enabled_fops = {

@@ -25,6 +25,7 @@ extern struct mutex kprobe_mutex;
  * @PROBEPOINT_QUEUED: by a breakpoint; a jump is going to take its place, and
  *	hits pass by the bytes that it will take already
  * @PROBEPOINT_OPTIMIZED: by a jump
+ * @PROBEPOINT_FTRACE: by a call that ftrace has put there
  * @PROBEPOINT_GONE: never again, the text has been unloaded or freed
  */
 enum probepoint_state {
@@ -32,6 +33,7 @@ enum probepoint_state {
 	PROBEPOINT_ARMED,
 	PROBEPOINT_QUEUED,
 	PROBEPOINT_OPTIMIZED,
+	PROBEPOINT_FTRACE,
 	PROBEPOINT_GONE,
 };
 
@@ -79,6 +81,7 @@ struct probepoint_jump {
  * @published: hits may find it
  * @removed: the architecture has freed what it held for @kp
  * @dead: no probe is attached any more, to be freed
+ * @filters: those of ftrace.c that its address is in
  * @state: how it is reached
  * @probes: every attached probe, disabled ones too
  * @node: orders all probepoints by address, gone ones too
@@ -96,6 +99,7 @@ struct probepoint {
 	bool published;
 	bool removed;
 	bool dead;
+	u8 filters;
 	enum probepoint_state state;
 	struct list_head probes;
 	struct rb_node node;
@@ -117,7 +121,7 @@ int probepoints_stage(struct list_head *changes);
 void probepoints_commit(struct list_head *changes);
 void probepoints_abort(struct list_head *changes);
 void probepoints_kill(unsigned long start, unsigned long end);
-void probepoints_arm_all(bool arm);
+int probepoints_arm_all(bool arm);
 struct probepoint *probepoint_from(unsigned long addr);
 struct probepoint *probepoint_before(unsigned long addr);
 bool probepoint_next_has_post(const struct probepoint *pp);
@@ -148,6 +152,22 @@ static inline void optimizer_make_way(struct list_head *changes) { }
 static inline void optimizer_make_form(struct list_head *changes) { }
 static inline void optimizer_changed(struct probepoint *pp) { }
 static inline void optimizer_forget(struct probepoint *pp) { }
+#endif
+
+/* ftrace.c */
+#ifdef CONFIG_KPROBES_ON_FTRACE
+int kprobe_ftrace_check(unsigned long addr);
+int kprobe_ftrace_arm(struct list_head *changes);
+int kprobe_ftrace_arm_most(struct list_head *changes);
+void kprobe_ftrace_disarm(struct list_head *changes);
+void kprobe_ftrace_forget(struct probepoint *pp);
+#else
+static inline int kprobe_ftrace_check(unsigned long addr) { return -EINVAL; }
+static inline int arch_prepare_kprobe_ftrace(struct kprobe *p) { return -EINVAL; }
+static inline int kprobe_ftrace_arm(struct list_head *changes) { return 0; }
+static inline int kprobe_ftrace_arm_most(struct list_head *changes) { return 0; }
+static inline void kprobe_ftrace_disarm(struct list_head *changes) { }
+static inline void kprobe_ftrace_forget(struct probepoint *pp) { }
 #endif
 
 /* table.c */
@@ -207,8 +227,10 @@ void kprobe_blacklist_del_range(unsigned long start, unsigned long end);
 
 #ifdef CONFIG_MODULES
 int kprobe_blacklist_add_module(struct module *mod);
+bool kprobe_module_ready(const struct module *mod);
 int kprobe_modules_init(void);
 #else
+static inline bool kprobe_module_ready(const struct module *mod) { return true; }
 static inline int kprobe_modules_init(void) { return 0; }
 #endif
 

@@ -8,14 +8,74 @@
  * whatever is loaded there next is probed by its own bytes, and its probes
  * are marked gone until their users unregister them.
  *
+ * A module can be found by its symbols before its notifiers have been called.
+ * Then its blacklist is not in force yet, and ftrace has not made its entries
+ * ready. Until it has come this far here, it is taken for one not there.
+ *
  * kprobe_mutex is taken by the notifier. Registration pins the module, so a
  * probepoint can't appear in text that the notifier has been through.
  */
 #include <linux/init.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
+#include <linux/slab.h>
 
 #include "internal.h"
+
+/**
+ * struct coming_module - a module that may be probed before it is live
+ * @list: links it on coming_modules
+ * @mod: the module
+ */
+struct coming_module {
+	struct list_head list;
+	const struct module *mod;
+};
+
+static LIST_HEAD(coming_modules);
+
+static int module_comes(const struct module *mod)
+{
+	struct coming_module *cm = kmalloc(sizeof(*cm), GFP_KERNEL);
+
+	if (!cm)
+		return -ENOMEM;
+	cm->mod = mod;
+	list_add(&cm->list, &coming_modules);
+	return 0;
+}
+
+static void module_has_come(const struct module *mod)
+{
+	struct coming_module *cm, *next;
+
+	list_for_each_entry_safe(cm, next, &coming_modules, list) {
+		if (cm->mod == mod) {
+			list_del(&cm->list);
+			kfree(cm);
+		}
+	}
+}
+
+/**
+ * kprobe_module_ready() - tell whether a module can be probed yet
+ * @mod: the module
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: true unless it is one that is coming and has not been seen here.
+ */
+bool kprobe_module_ready(const struct module *mod)
+{
+	struct coming_module *cm;
+
+	if (mod->state != MODULE_STATE_COMING)
+		return true;
+	list_for_each_entry(cm, &coming_modules, list)
+		if (cm->mod == mod)
+			return true;
+	return false;
+}
 
 static void text_goes(const struct module *mod, enum mod_mem_type type)
 {
@@ -35,12 +95,14 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 	guard(mutex)(&kprobe_mutex);
 	switch (state) {
 	case MODULE_STATE_COMING:
-		ret = kprobe_blacklist_add_module(mod);
+		ret = kprobe_blacklist_add_module(mod) ?: module_comes(mod);
 		break;
 	case MODULE_STATE_LIVE:
+		module_has_come(mod);
 		text_goes(mod, MOD_INIT_TEXT);
 		break;
 	case MODULE_STATE_GOING:
+		module_has_come(mod);
 		text_goes(mod, MOD_INIT_TEXT);
 		text_goes(mod, MOD_TEXT);
 		break;

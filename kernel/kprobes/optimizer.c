@@ -265,6 +265,8 @@ void optimizer_init_point(struct probepoint *pp)
 	INIT_LIST_HEAD(&pp->jump.work);
 	INIT_LIST_HEAD(&pp->jump.leave);
 	pp->jump.serial = ++last_serial;
+	if (pp->kp.flags & KPROBE_FLAG_FTRACE)
+		pp->jump.refusal = "ftrace has a call there";
 }
 
 /**

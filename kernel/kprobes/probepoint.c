@@ -40,6 +40,9 @@ bool kprobes_all_disarmed;
 static LIST_HEAD(dying_points);
 static LIST_HEAD(dying_slots);
 
+/* Those without probes that ftrace could not let go of. */
+static LIST_HEAD(leftovers);
+
 /* The set of those that have no enabled probe. */
 static struct {
 	struct probe_set set;
@@ -316,7 +319,7 @@ static bool probepoint_less(struct rb_node *a, const struct rb_node *b)
 	       rb_entry(b, struct probepoint, node)->kp.addr;
 }
 
-static struct probepoint *probepoint_create(kprobe_opcode_t *addr)
+static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrace)
 {
 	struct probepoint *pp = kzalloc(sizeof(*pp), GFP_KERNEL);
 	int ret;
@@ -330,8 +333,9 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr)
 	INIT_LIST_HEAD(&pp->probes);
 	INIT_LIST_HEAD(&pp->change);
 	INIT_LIST_HEAD(&pp->grave);
+	pp->kp.flags = on_ftrace ? KPROBE_FLAG_FTRACE : 0;
 	optimizer_init_point(pp);
-	ret = arch_prepare_kprobe(&pp->kp);
+	ret = on_ftrace ? arch_prepare_kprobe_ftrace(&pp->kp) : arch_prepare_kprobe(&pp->kp);
 	if (ret) {
 		kfree(pp);
 		return ERR_PTR(ret);
@@ -368,7 +372,7 @@ int probepoint_attach(struct kprobe *p, struct module *module,
 	struct probepoint *pp = find_live(p->addr);
 
 	if (!pp)
-		pp = probepoint_create(p->addr);
+		pp = probepoint_create(p->addr, kprobe_ftrace(p));
 	if (IS_ERR(pp))
 		return PTR_ERR(pp);
 
@@ -484,7 +488,8 @@ static int reshape(struct probepoint *pp, bool post)
  *
  * Context: sleeps; kprobe_mutex is held.
  *
- * Return: 0, or -ENOMEM; then the batch must be aborted.
+ * Return: 0; or -ENOMEM, or what kprobe_ftrace_arm() returned, and then the
+ * batch must be aborted.
  */
 int probepoints_stage(struct list_head *changes)
 {
@@ -501,7 +506,9 @@ int probepoints_stage(struct list_head *changes)
 		new += !pp->published;
 	}
 	optimizer_make_form(changes);
-	return probepoint_table_reserve(new);
+	ret = probepoint_table_reserve(new);
+	/* The last that may fail, and the most expensive to undo. */
+	return ret ?: kprobe_ftrace_arm(changes);
 }
 
 static void publish_set(struct probepoint *pp)
@@ -544,7 +551,8 @@ bool probepoint_next_has_post(const struct probepoint *pp)
  */
 bool probepoint_wants_arming(const struct probepoint *pp)
 {
-	return !kprobes_all_disarmed && rcu_access_pointer(pp->kp.set) != &empty.set;
+	return !kprobes_all_disarmed && !(pp->kp.flags & KPROBE_FLAG_FTRACE) &&
+	       rcu_access_pointer(pp->kp.set) != &empty.set;
 }
 
 /* Bring the text in line with the sets; one synchronisation for all. */
@@ -584,16 +592,42 @@ static void probepoint_free(struct probepoint *pp)
 {
 	optimizer_forget(pp);
 	rb_erase(&pp->node, &probepoints);
+	if (!pp->published && pp->state != PROBEPOINT_GONE) {
+		/* No hit has ever seen it. */
+		arch_remove_kprobe(&pp->kp);
+		kfree(pp);
+		return;
+	}
 	unpublish(pp);
 	pp->dead = true;
 	retire(pp);
 }
 
-static void end_change(struct probepoint *pp)
+/* Each batch tries again for those before it that could not be finished. */
+static void take_leftovers(struct list_head *changes)
+{
+	struct probepoint *pp, *next;
+
+	list_for_each_entry_safe(pp, next, &leftovers, grave) {
+		list_del_init(&pp->grave);
+		probepoint_touch(pp, changes);
+	}
+}
+
+/* Return: true if there is nothing left to do for @pp. */
+static bool end_change(struct probepoint *pp)
 {
 	list_del_init(&pp->change);
 	module_put(pp->module);
 	pp->module = NULL;
+	optimizer_changed(pp);
+	if (!list_empty(&pp->probes))
+		return pp->state == PROBEPOINT_GONE;
+	if (pp->filters)
+		list_add(&pp->grave, &leftovers);
+	else
+		probepoint_free(pp);
+	return true;
 }
 
 /**
@@ -618,17 +652,14 @@ void probepoints_commit(struct list_head *changes)
 		publish_set(pp);
 	}
 
+	take_leftovers(changes);
 	patch_text(changes);
+	kprobe_ftrace_disarm(changes);
 
-	list_for_each_entry_safe(pp, next, changes, change) {
-		end_change(pp);
-		optimizer_changed(pp);
-		if (list_empty(&pp->probes))
-			probepoint_free(pp);
-		else if (!pp->kp.post_handler && pp->state != PROBEPOINT_GONE)
+	list_for_each_entry_safe(pp, next, changes, change)
+		if (!end_change(pp) && !pp->kp.post_handler)
 			/* Without memory it stays as it is: slower, not wrong. */
 			reshape(pp, false);
-	}
 }
 
 /**
@@ -641,22 +672,17 @@ void probepoints_abort(struct list_head *changes)
 {
 	struct probepoint *pp, *next;
 
-	list_for_each_entry_safe(pp, next, changes, change) {
-		end_change(pp);
+	list_for_each_entry(pp, changes, change) {
 		free_set(pp->next_set);
 		pp->next_set = NULL;
 		pp->staged = false;
-		if (pp->published) {
-			if (!pp->kp.post_handler)
-				reshape(pp, false);
-			optimizer_changed(pp);
-			continue;
-		}
-		/* No hit has ever seen it. */
-		rb_erase(&pp->node, &probepoints);
-		arch_remove_kprobe(&pp->kp);
-		kfree(pp);
 	}
+	take_leftovers(changes);
+	kprobe_ftrace_disarm(changes);
+
+	list_for_each_entry_safe(pp, next, changes, change)
+		if (!end_change(pp) && !pp->kp.post_handler)
+			reshape(pp, false);
 }
 
 /**
@@ -664,29 +690,34 @@ void probepoints_abort(struct list_head *changes)
  * @arm: which of the two
  *
  * Context: sleeps; kprobe_mutex is held.
+ *
+ * Return: 0, or what kprobe_ftrace_arm() returned for one of those that could
+ * not be armed; all others have been.
  */
-void probepoints_arm_all(bool arm)
+int probepoints_arm_all(bool arm)
 {
 	struct probepoint *pp, *next;
 	LIST_HEAD(changes);
 	struct rb_node *n;
+	int err;
 
 	kprobes_all_disarmed = !arm;
 	for (n = rb_first(&probepoints); n; n = rb_next(n))
 		probepoint_touch(rb_entry(n, struct probepoint, node), &changes);
+	err = kprobe_ftrace_arm_most(&changes);
 	patch_text(&changes);
+	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
 		list_del_init(&pp->change);
 		optimizer_changed(pp);
 	}
+	return err;
 }
 
 static void probepoint_kill(struct probepoint *pp)
 {
 	struct kprobe *p;
 
-	if (pp->state == PROBEPOINT_GONE)
-		return;
 	optimizer_forget(pp);
 	pp->state = PROBEPOINT_GONE;
 	unpublish(pp);
@@ -709,9 +740,22 @@ static void probepoint_kill(struct probepoint *pp)
  */
 void probepoints_kill(unsigned long start, unsigned long end)
 {
-	struct probepoint *pp = probepoint_from(start);
+	struct probepoint *pp, *next;
+	LIST_HEAD(changes);
 
-	for (; pp && (unsigned long)pp->kp.addr < end;
-	     pp = probepoint_next(pp))
+	take_leftovers(&changes);
+	for (pp = probepoint_from(start); pp && (unsigned long)pp->kp.addr < end;
+	     pp = probepoint_next(pp)) {
+		if (pp->state == PROBEPOINT_GONE)
+			continue;
 		probepoint_kill(pp);
+		probepoint_touch(pp, &changes);
+	}
+	/* There is text still, and its next owner must not be taken for it. */
+	kprobe_ftrace_disarm(&changes);
+	list_for_each_entry_safe(pp, next, &changes, change) {
+		if (pp->state == PROBEPOINT_GONE)
+			kprobe_ftrace_forget(pp);
+		end_change(pp);
+	}
 }

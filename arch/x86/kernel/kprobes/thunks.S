@@ -230,4 +230,15 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 
 #endif /* CONFIG_KRETPROBES */
 
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/*
+ * kprobe_just_return - go where the top of the stack says
+ */
+SYM_FUNC_START(kprobe_just_return)
+	ANNOTATE_NOENDBR
+	RET
+SYM_FUNC_END(kprobe_just_return)
+_ASM_NOKPROBE(kprobe_just_return)
+#endif
+
 #endif /* CONFIG_X86_64 */
