@@ -20,6 +20,10 @@ if [ ! -x "$RECORDS" ]; then
 	ktap_finished
 fi
 
+# Past what belongs to ftrace, with and without endbr before it.
+OFFSETS=+0
+! grep -q ' __fentry__$' /proc/kallsyms || OFFSETS='+9 +5'
+
 # As many functions as kp_ctl has probes: more than half a page of slots.
 awk '$2 == "T" && $3 ~ /^(vfs|generic|simple|kern|do)_/ { print $3 }' /proc/kallsyms |
 	head -n 64 >"$TMP/names"
@@ -30,7 +34,9 @@ cat >"$TMP/work" <<-'EOF'
 	all() {
 		i=0
 		while read -r name; do
-			echo "$1 $i${2:+ $name}" >"$CMD" 2>/dev/null || :
+			for offset in $OFFSETS; do
+				! echo "$1 $i${2:+ $name$offset}" >"$CMD" 2>/dev/null || break
+			done
 			i=$((i + 1))
 		done <"$TMP/names"
 	}
@@ -43,7 +49,7 @@ cat >"$TMP/work" <<-'EOF'
 	sleep 5
 EOF
 load kp_ctl
-export CMD TMP KPROBES
+export CMD TMP KPROBES OFFSETS
 status=0
 line=$("$RECORDS" sh "$TMP/work") || status=$?
 unload kp_ctl

@@ -5,6 +5,8 @@
 /* Functions to be probed beside those that are measured, and places in each. */
 #define KP_BENCH_ROWS	100
 #define KP_BENCH_ROW	100
+/* Functions in C, to be probed at their entries. */
+#define KP_BENCH_ENTRIES	1000
 
 /* How many calls are measured for one figure. */
 #define KP_BENCH_CALLS	1000
@@ -42,6 +44,7 @@ void kp_bench_jmp(void);
 void kp_bench_je(void);
 void kp_bench_str(void);
 extern void (*const kp_bench_rows[KP_BENCH_ROWS])(void);
+extern void (*const kp_bench_entries[KP_BENCH_ENTRIES])(void);
 
 void kp_bench_debug(void);
 void kp_bench_int3(void);

@@ -315,6 +315,15 @@ static int kp_hits_among_others(struct seq_file *m)
 	return err;
 }
 
+/* Only where ftrace has its call is an entry another thing than the rest. */
+static int kp_hits_at_entry(struct seq_file *m)
+{
+	if (!IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		return 0;
+	return kp_hit(m, "pre_ftrace", kp_bench_entries[0], false) ?:
+	       kp_hit(m, "post_ftrace", kp_bench_entries[0], true);
+}
+
 static int kp_bench_hits_show(struct seq_file *m, void *unused)
 {
 	guard(mutex)(&kp_bench_mutex);
@@ -330,6 +339,7 @@ static int kp_bench_hits_show(struct seq_file *m, void *unused)
 	       kp_hit(m, "post_je", kp_bench_je, true) ?:
 	       kp_hit(m, "pre_step", kp_bench_str, false) ?:
 	       kp_hit(m, "post_step", kp_bench_str, true) ?:
+	       kp_hits_at_entry(m) ?:
 	       kp_hits_among_others(m);
 }
 DEFINE_SHOW_ATTRIBUTE(kp_bench_hits);
@@ -346,12 +356,20 @@ DEFINE_SHOW_ATTRIBUTE(kp_bench_jumps);
  * debugfs kp_bench/changes
  */
 
-static int kp_singly(struct seq_file *m)
+/* What the probes of a batch are made by: within functions, or at their entries. */
+typedef void (*kp_init_t)(int i);
+
+static void kp_init_entry(int i)
+{
+	kp_init(kp_other[i], kp_first_insn(kp_bench_entries[i]), false);
+}
+
+static int kp_singly(struct seq_file *m, kp_init_t init, const char *on, const char *off)
 {
 	int i, done, err = 0;
 
 	for (i = 0; i < KP_BATCH; i++)
-		kp_init_other(i);
+		init(i);
 	kp_begin();
 	for (done = 0; done < KP_BATCH && !err; done++)
 		err = register_kprobe(kp_other[done]);
@@ -359,28 +377,30 @@ static int kp_singly(struct seq_file *m)
 		unregister_kprobes(kp_other, done - 1);
 		return err;
 	}
-	kp_end(m, "register_singly");
+	kp_end(m, on);
 
 	kp_begin();
 	for (i = 0; i < KP_BATCH; i++)
 		unregister_kprobe(kp_other[i]);
-	kp_end(m, "unregister_singly");
+	kp_end(m, off);
 	return 0;
 }
 
-static int kp_batch(struct seq_file *m)
+static int kp_batch(struct seq_file *m, kp_init_t init, const char *on, const char *off)
 {
-	int err;
+	int i, err;
 
+	for (i = 0; i < KP_BATCH; i++)
+		init(i);
 	kp_begin();
-	err = kp_register_others(0, KP_BATCH);
+	err = register_kprobes(kp_other, KP_BATCH);
 	if (err)
 		return err;
-	kp_end(m, "register_batch");
+	kp_end(m, on);
 
 	kp_begin();
 	unregister_kprobes(kp_other, KP_BATCH);
-	kp_end(m, "unregister_batch");
+	kp_end(m, off);
 	return 0;
 }
 
@@ -394,7 +414,12 @@ static int kp_bench_changes_show(struct seq_file *m, void *unused)
 	if (err)
 		return err;
 	unregister_kprobes(kp_other, KP_BATCH);
-	return kp_singly(m) ?: kp_batch(m);
+	err = kp_singly(m, kp_init_other, "register_singly", "unregister_singly") ?:
+	      kp_batch(m, kp_init_other, "register_batch", "unregister_batch");
+	if (err || !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		return err;
+	return kp_singly(m, kp_init_entry, "entries_on_singly", "entries_off_singly") ?:
+	       kp_batch(m, kp_init_entry, "entries_on_batch", "entries_off_batch");
 }
 DEFINE_SHOW_ATTRIBUTE(kp_bench_changes);
 

@@ -7,6 +7,9 @@
  *
  *	add ID WHERE [post] [disabled]		register a probe that counts its hits
  *	when MODULE ID WHERE [post] [disabled]	do so when MODULE is about to be loaded
+ *	early ID WHERE [post] [disabled]	do so when the next module is known by
+ *						name, before ftrace is ready for it
+ *	late					wait until that has been done
  *	del ID					unregister it
  *	enable ID, disable ID
  *
@@ -17,7 +20,9 @@
  */
 
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -73,6 +78,74 @@ static int kp_ctl_unregister(struct kp_ctl_probe *probe)
 	return 0;
 }
 
+/*
+ * A probe where a module is half known stops the loading there until somebody else
+ * has tried to register, on another CPU; or gives up after a while.
+ */
+static struct {
+	struct kprobe kp;
+	struct kp_ctl_probe *probe;
+	struct task_struct *task;
+	enum { KP_EARLY_WAITING, KP_EARLY_NOW, KP_EARLY_DONE } state;
+} kp_early;
+
+static int kp_early_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	int i;
+
+	if (READ_ONCE(kp_early.state) != KP_EARLY_WAITING)
+		return 0;
+	WRITE_ONCE(kp_early.state, KP_EARLY_NOW);
+	for (i = 0; i < 200000000 && READ_ONCE(kp_early.state) == KP_EARLY_NOW; i++)
+		cpu_relax();
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_early_pre);
+
+static int kp_early_thread(void *unused)
+{
+	while (READ_ONCE(kp_early.state) == KP_EARLY_WAITING && !kthread_should_stop())
+		usleep_range(100, 200);
+	if (READ_ONCE(kp_early.state) == KP_EARLY_NOW)
+		kp_ctl_register(kp_early.probe);
+	WRITE_ONCE(kp_early.state, KP_EARLY_DONE);
+	while (!kthread_should_stop())
+		usleep_range(100, 200);
+	return 0;
+}
+
+static int kp_early_begin(struct kp_ctl_probe *probe)
+{
+	int ret;
+
+	if (kp_early.task)
+		return -EBUSY;
+	kp_early.probe = probe;
+	kp_early.state = KP_EARLY_WAITING;
+	memset(&kp_early.kp, 0, sizeof(kp_early.kp));
+	kp_early.kp.symbol_name = "ftrace_module_enable";
+	kp_early.kp.pre_handler = kp_early_pre;
+	kp_early.task = kthread_run(kp_early_thread, NULL, "kp_early");
+	if (IS_ERR(kp_early.task)) {
+		ret = PTR_ERR(kp_early.task);
+		kp_early.task = NULL;
+		return ret;
+	}
+	return register_kprobe(&kp_early.kp);
+}
+
+static int kp_early_end(void)
+{
+	int state = READ_ONCE(kp_early.state);
+
+	unregister_kprobe(&kp_early.kp);
+	if (kp_early.task)
+		kthread_stop(kp_early.task);
+	kp_early.task = NULL;
+	return state == KP_EARLY_WAITING ? -EAGAIN : 0;
+}
+
 /* WHERE [post] [disabled] */
 static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 {
@@ -118,6 +191,8 @@ static int kp_ctl_command(char *args)
 	unsigned int index;
 	int ret;
 
+	if (!strcmp(verb, "late"))
+		return kp_early_end();
 	if (!strcmp(verb, "when"))
 		module = strsep(&args, " ");
 	id = strsep(&args, " ");
@@ -125,12 +200,14 @@ static int kp_ctl_command(char *args)
 		return -EINVAL;
 	probe = &kp_ctl_probes[index];
 
-	if (!strcmp(verb, "add") || module) {
+	if (!strcmp(verb, "add") || !strcmp(verb, "early") || module) {
 		if (probe->registered || probe->wait_for[0])
 			return -EBUSY;
 		ret = kp_ctl_prepare(probe, args);
 		if (ret)
 			return ret;
+		if (!strcmp(verb, "early"))
+			return kp_early_begin(probe);
 		if (!module)
 			return kp_ctl_register(probe);
 		strscpy(probe->wait_for, module);
@@ -232,6 +309,7 @@ static void __exit kp_ctl_exit(void)
 
 	debugfs_remove(kp_ctl_dir);
 	unregister_module_notifier(&kp_ctl_module_nb);
+	kp_early_end();
 	for (i = 0; i < KP_CTL_PROBES; i++)
 		kp_ctl_unregister(&kp_ctl_probes[i]);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: what probes do to the text they are on. One byte becomes the
- * breakpoint while a probe is armed there; nothing else changes, and in the end all
- * is as it was.
+ * breakpoint while a probe is armed there, or the nop that ftrace keeps becomes a
+ * call; nothing else changes, and in the end all is as it was.
  */
 
 #include <kunit/test.h>
@@ -23,6 +23,14 @@ struct kp_text {
 /* Never to be called: what is of interest is its text. */
 noinline int kp_text_target(int arg);
 noinline int kp_text_target(int arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+/* Ftrace has nothing at its entry. */
+noinline notrace int kp_text_plain(int arg);
+noinline notrace int kp_text_plain(int arg)
 {
 	barrier();
 	return arg + 1;
@@ -87,6 +95,21 @@ static int kp_text_changed(struct kunit *test, struct kp_text *text, int *where)
 	return changed;
 }
 
+/* Ftrace's call is there, and nothing else; kp->opcode is of the nop that was. */
+static void kp_text_expect_called(struct kunit *test, struct kp_text *text, struct kprobe *kp)
+{
+	static const u8 nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	int at = (u8 *)kp->addr - text->start;
+	int where = -1;
+
+	KUNIT_EXPECT_GE(test, kp_text_changed(test, text, &where), 1);
+	KUNIT_EXPECT_LT(test, where, at + (int)sizeof(nop));
+	KUNIT_EXPECT_MEMEQ(test, text->before, text->now, at);
+	KUNIT_EXPECT_MEMEQ(test, text->before + at, nop, sizeof(nop));
+	KUNIT_EXPECT_EQ(test, text->now[at], 0xe8);
+	KUNIT_EXPECT_EQ(test, (u8)kp->opcode, nop[0]);
+}
+
 /* Exactly the breakpoint of @kp is there, and kp->opcode remembers what it hides. */
 static void kp_text_expect_armed(struct kunit *test, struct kp_text *text, struct kprobe *kp)
 {
@@ -94,6 +117,10 @@ static void kp_text_expect_armed(struct kunit *test, struct kp_text *text, struc
 
 	if (!IS_ENABLED(CONFIG_X86)) {
 		KUNIT_EXPECT_GE(test, kp_text_changed(test, text, &where), 1);
+		return;
+	}
+	if (kprobe_ftrace(kp)) {
+		kp_text_expect_called(test, text, kp);
 		return;
 	}
 	KUNIT_EXPECT_EQ(test, kp_text_changed(test, text, &where), 1);
@@ -141,7 +168,7 @@ static void kp_text_disabled(struct kunit *test)
 	kp_text_expect_same(test, text);
 }
 
-/* The breakpoint stays until the last enabled probe has gone. */
+/* What is there stays until the last enabled probe has gone. */
 static void kp_text_colocated(struct kunit *test)
 {
 	struct kprobe *first = kp_text_new(test, kp_text_target);
@@ -193,7 +220,25 @@ static void kp_text_kernel(struct kunit *test)
 	KUNIT_EXPECT_GE(test, probed, 4);
 }
 
+/* Where no ftrace is: an instruction that is the same whatever the kernel's options. */
+static void kp_text_inside(struct kunit *test)
+{
+	struct kprobe *kp = kp_text_new(test, kp_text_plain);
+	struct kp_text *text = kp_text_save(test, kp_text_plain);
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		kp_text_register(test, kp);
+		KUNIT_EXPECT_FALSE(test, kprobe_ftrace(kp));
+		kp_text_expect_armed(test, text, kp);
+		KUNIT_EXPECT_EQ(test, kp_text_plain(1), 2);
+		kunit_release_action(test, kp_text_unregister, kp);
+		kp_text_expect_same(test, text);
+	}
+}
+
 static struct kunit_case kp_text_cases[] = {
+	KUNIT_CASE(kp_text_inside),
 	KUNIT_CASE(kp_text_one_probe),
 	KUNIT_CASE(kp_text_disabled),
 	KUNIT_CASE(kp_text_colocated),

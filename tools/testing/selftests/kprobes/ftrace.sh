@@ -1,0 +1,171 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Probes at the entries of functions, which ftrace calls: alone and among others
+# that ftrace calls for the same functions, in modules that come and go, and with
+# the tracers of functions switched on and off while the functions are called.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+TRACING=/sys/kernel/tracing
+FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
+
+suite() {
+	load_suites kp_ftrace "crowd=$1" -- kprobes_ftrace
+	report_suites kprobes_ftrace
+	check "nothing left in list" list_is_empty
+	unload kp_ftrace
+}
+
+is_marked() {
+	listed_as 0 FTRACE && not_listed_as 1 FTRACE || return 1
+	call_target 3 && hits_are 0 3 && hits_are 1 3
+}
+
+# A write that has to fail, and to change nothing.
+cannot_write() {
+	before=$(cat "$2")
+	! echo "$1" 2>/dev/null >"$2" || return 1
+	equal "$2" "$(cat "$2")" "$before"
+}
+
+stays_enabled() {
+	cannot_write 0 $FTRACE_ENABLED && call_target 2 && hits_are 0 5
+}
+
+# Off before the probe comes, it is refused; on again it is not.
+refused_when_off() {
+	echo 0 >$FTRACE_ENABLED || return 1
+	! ctl add 2 kp_tgt_function || return 1
+	equal "error" "$(ctl_get 2 error)" -16 || return 1
+	# What is no location of ftrace's does not care.
+	ctl add 3 kp_tgt_function+9 && ctl del 3 || return 1
+	echo 1 >$FTRACE_ENABLED && ctl add 2 kp_tgt_function || return 1
+	call_target 2 && hits_are 2 2 && ctl del 2
+}
+
+# What can't be armed is said to be so, and does not keep the rest from it.
+enabled_says_so() {
+	ctl add 2 kp_tgt_function && ctl add 3 kp_tgt_function+9 || return 1
+	echo 0 >$KPROBES/enabled && echo 0 >$FTRACE_ENABLED || return 1
+	! echo 1 2>/dev/null >$KPROBES/enabled || return 1
+	equal "enabled" "$(cat $KPROBES/enabled)" 1 || return 1
+	call_target 2 && hits_are 2 0 && hits_are 3 2 || return 1
+	dmesg | grep -q 'kprobes: can.t arm kp_tgt_function' || return 1
+	echo 0 >$KPROBES/enabled && echo 1 >$FTRACE_ENABLED && echo 1 >$KPROBES/enabled || return 1
+	call_target 2 && hits_are 2 2 && hits_are 3 4 && ctl del 2 && ctl del 3
+}
+
+switched_off_and_on() {
+	ctl add 2 kp_tgt_function || return 1
+	echo 0 >$KPROBES/enabled || return 1
+	call_target 4 && hits_are 2 0 || return 1
+	grep -q '^kp_tgt_function' $TRACING/enabled_functions && return 1
+	echo 1 >$KPROBES/enabled || return 1
+	call_target 4 && hits_are 2 4 || return 1
+	grep -q '^kp_tgt_function' $TRACING/enabled_functions && ctl del 2 || return 1
+	! grep -q '^kp_tgt_function' $TRACING/enabled_functions
+}
+
+# Unloaded with its probes, which are gone then; loaded again, perhaps in the same
+# place, where nothing may be left of them.
+module_again() {
+	for id in 10 13 16 19; do
+		ctl add $id kp_tgt_function && ctl add $((id + 1)) kp_tgt_caller post || return 1
+		call_target 5 && hits_are $id 5 && hits_are $((id + 1)) 5 || return 1
+		rmmod kp_target && listed_as $id GONE || return 1
+		insmod "$MODULE_DIR/kp_target.ko" || return 1
+		! grep -q '^kp_tgt' $TRACING/enabled_functions || return 1
+		call_target 5 && hits_are $id 5 || return 1
+	done
+	for id in 10 13 16 19; do
+		ctl del $id && ctl del $((id + 1)) || return 1
+	done
+}
+
+init_function() {
+	ctl when kp_target 30 kp_tgt_init_function || return 1
+	ctl when kp_target 31 kp_tgt_function post || return 1
+	rmmod kp_target && insmod "$MODULE_DIR/kp_target.ko" || return 1
+	equal "error" "$(ctl_get 30 error)" 0 && hits_are 30 3 || return 1
+	listed_as 30 FTRACE && listed_as 30 GONE && listed_as 31 FTRACE || return 1
+	call_target 6 && hits_are 31 6 && ctl del 30 && ctl del 31
+}
+
+# From the moment that its symbols are known to the one that ftrace is ready for it,
+# a module's functions are taken for unknown.
+too_early() {
+	rmmod kp_target || return 1
+	ctl early 32 kp_tgt_function || return 1
+	insmod "$MODULE_DIR/kp_target.ko" || return 1
+	ctl late || return 1
+	equal "error" "$(ctl_get 32 error)" -2 || return 1
+	ctl add 33 kp_tgt_function && call_target 2 && hits_are 33 2 && ctl del 33
+}
+
+# with_tracers MODULE SUITE FUNCTION: the tracers of functions come and go on the
+# probed function, which is called meanwhile; the suite compares calls and hits.
+with_tracers() {
+	suite_module=$1
+	suite_name=$2
+	traced=$3
+	shift 3
+	insmod "$MODULE_DIR/$suite_module.ko" "$@" &
+	insmod_pid=$!
+	turns=0
+	while kill -0 $insmod_pid 2>/dev/null; do
+		for tracer in function nop function_graph function nop function_graph; do
+			echo "$traced" >$TRACING/set_ftrace_filter 2>/dev/null || break
+			echo $tracer >$TRACING/current_tracer
+		done
+		turns=$((turns + 1))
+	done
+	echo nop >$TRACING/current_tracer
+	echo >$TRACING/set_ftrace_filter
+	wait $insmod_pid || return 1
+	# shellcheck disable=SC2034 # for the exit handler
+	LOADED="$suite_module $LOADED"
+	cat "$DEBUGFS/kunit/$suite_name/results" >"$TMP/$suite_name.results"
+	ktap_print_msg "$turns turns of the tracers"
+	[ $turns -ge 3 ]
+}
+
+setup
+[ -e $TRACING/set_ftrace_filter ] || mount -t tracefs none $TRACING 2>/dev/null || :
+if [ ! -e "$MODULE_DIR/kp_ftrace.ko" ] || [ ! -e $TRACING/set_ftrace_filter ]; then
+	ktap_skip_all "the kernel has no CONFIG_KPROBES_ON_FTRACE"
+	exit "$KSFT_SKIP"
+fi
+ktap_set_plan 53
+suite 0
+suite 1
+load kp_target
+load kp_ctl
+ctl add 0 kp_tgt_function
+ctl add 1 kp_tgt_function+9
+check "marked in list" is_marked
+check "ftrace can't be switched off" stays_enabled
+ctl del 0
+ctl del 1
+check "refused while ftrace is off" refused_when_off
+check "what can't be armed is reported" enabled_says_so
+check "kprobes/enabled switches" switched_off_and_on
+check "modules come and go" module_again
+check "an init function is hit, then gone" init_function
+check "a module is not probed before it is ready" too_early
+check "list is empty" list_is_empty
+unload kp_ctl
+unload kp_target
+check "tracers come and go during races" \
+	with_tracers kp_race kprobes_race kp_race_target "ms=${RACE_MS:-1500}"
+report_suites kprobes_race
+check "nothing left in list" list_is_empty
+unload kp_race
+check "tracers come and go with all others" with_tracers kp_shuffle kprobes_shuffle kp_shuffled
+grep -o 'seed [0-9]*:.*' "$TMP/kprobes_shuffle.results" | sed 's/^/# /' || :
+report_suites kprobes_shuffle
+check "nothing left in list" list_is_empty
+unload kp_shuffle
+ktap_finished

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Functions of which kp_bench probes the entries. */
+
+#include "kp_bench.h"
+#include "kp_ftrace_macros.S"
+
+kp_entries kp_bench_entries KP_BENCH_ENTRIES

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_FTRACE_H
+#define KP_FTRACE_H
+
+/*
+ * What the suite kprobes_ftrace is made of: functions that ftrace can trace,
+ * probes that count, and updates of the text that are counted.
+ */
+
+#define KP_FT_MANY	100
+
+#ifndef __ASSEMBLY__
+
+#include <kunit/test.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+
+/* Each returns its argument plus one, by itself or by calling another. */
+long kp_ft_target(long arg);
+long kp_ft_other(long arg);
+long kp_ft_caller(long arg);
+extern long (*const kp_ft_many[KP_FT_MANY])(long arg);
+
+/* Returns its argument plus a hundred. */
+long kp_ft_elsewhere(long arg);
+
+struct kp_ft_probe {
+	struct kprobe kp;
+	unsigned int pre;
+	unsigned int post;
+	struct pt_regs pre_regs;
+	unsigned long post_ip;
+	bool preemptible;
+	bool rcu_watching;
+};
+
+static inline struct kp_ft_probe *to_kp_ft(struct kprobe *kp)
+{
+	return container_of(kp, struct kp_ft_probe, kp);
+}
+
+int kp_ft_pre(struct kprobe *kp, struct pt_regs *regs);
+void kp_ft_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+
+/* A probe of @func with the counting pre_handler; not registered yet. */
+struct kp_ft_probe *kp_ft_new(struct kunit *test, void *func);
+
+/* Registered until kp_ft_unregister() or the end of the case. */
+int kp_ft_register(struct kunit *test, struct kp_ft_probe *probe);
+void kp_ft_unregister(struct kunit *test, struct kp_ft_probe *probe);
+
+/* Where an unexported function or variable is. */
+void *kp_ft_symbol(struct kunit *test, const char *name);
+
+/* Is the place as it is while nobody traces the function? */
+bool kp_ft_is_nop(const struct kp_ft_probe *probe);
+
+/* Others that ftrace calls for the targets: none, or one that counts. */
+extern bool kp_ft_crowd;
+
+/* Somebody else who may change where functions go on, as a live patch does. */
+extern struct ftrace_ops kp_ft_rival;
+
+/* kp_ftrace_changes.c */
+void kp_ft_patched_before(struct kunit *test);
+void kp_ft_orders(struct kunit *test);
+void kp_ft_switches(struct kunit *test);
+void kp_ft_batch(struct kunit *test);
+void kp_ft_batch_refused(struct kunit *test);
+void kp_ft_dead(struct kunit *test);
+
+/* kp_ftrace_context.c */
+void kp_ft_missed(struct kunit *test);
+void kp_ft_interrupted(struct kunit *test);
+void kp_ft_nmi(struct kunit *test);
+void kp_ft_rcu_idle(struct kunit *test);
+void kp_ft_stacks(struct kunit *test);
+
+#endif /* !__ASSEMBLY__ */
+#endif /* KP_FTRACE_H */

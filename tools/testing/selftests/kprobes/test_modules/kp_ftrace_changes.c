@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Part of the suite kprobes_ftrace: probes with others at the same entries, many at
+ * once, what they cost, and what ftrace refuses.
+ */
+
+#include <linux/module.h>
+#include <linux/uaccess.h>
+#include "kp_ftrace.h"
+
+/* What others cost, in this task, since kp_ft_costs_begin(). */
+struct kp_ft_costs {
+	int ftrace_updates;
+	int expedited;
+	int stop_machine;
+};
+
+/* Who is asked to count is asked by this task alone. */
+static struct task_struct *kp_ft_counted;
+
+struct kp_ft_counter {
+	struct kprobe kp;
+	int n;
+};
+
+static int kp_ft_counter_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	if (current == kp_ft_counted)
+		container_of(kp, struct kp_ft_counter, kp)->n++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_ft_counter_pre);
+
+static struct kp_ft_counter kp_ft_counters[] = {
+	{ .kp = { .symbol_name = "arch_ftrace_update_code", .pre_handler = kp_ft_counter_pre } },
+	{ .kp = { .symbol_name = "synchronize_rcu_expedited", .pre_handler = kp_ft_counter_pre } },
+	{ .kp = { .symbol_name = "stop_machine", .pre_handler = kp_ft_counter_pre } },
+};
+
+static void kp_ft_counters_off(void *unused)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kp_ft_counters); i++)
+		unregister_kprobe(&kp_ft_counters[i].kp);
+}
+
+static void kp_ft_costs_begin(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kp_ft_counters); i++)
+		KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&kp_ft_counters[i].kp), 0, "%s",
+				    kp_ft_counters[i].kp.symbol_name);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ft_counters_off, NULL), 0);
+	for (i = 0; i < ARRAY_SIZE(kp_ft_counters); i++)
+		kp_ft_counters[i].n = 0;
+	kp_ft_counted = current;
+}
+
+static struct kp_ft_costs kp_ft_costs_end(struct kunit *test)
+{
+	struct kp_ft_costs costs = {
+		.ftrace_updates = kp_ft_counters[0].n,
+		.expedited = kp_ft_counters[1].n,
+		.stop_machine = kp_ft_counters[2].n,
+	};
+
+	kp_ft_counted = NULL;
+	kunit_release_action(test, kp_ft_counters_off, NULL);
+	return costs;
+}
+
+/* Somebody else who may change where functions go on, as a live patch does. */
+static void notrace kp_ft_rival_func(unsigned long ip, unsigned long parent_ip,
+				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)kp_ft_elsewhere);
+}
+
+struct ftrace_ops kp_ft_rival = {
+	.func = kp_ft_rival_func,
+	.flags = FTRACE_OPS_FL_IPMODIFY,
+};
+
+static void kp_ft_rival_off(void *unused)
+{
+	unregister_ftrace_function(&kp_ft_rival);
+}
+
+static int kp_ft_rival_on(struct kunit *test, unsigned long addr)
+{
+	int ret;
+
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&kp_ft_rival, addr, 0, 1), 0);
+	ret = register_ftrace_function(&kp_ft_rival);
+	if (ret)
+		return ret;
+	return kunit_add_action_or_reset(test, kp_ft_rival_off, NULL);
+}
+
+/* The live patch was first: what may divert is refused, what can't is not. */
+void kp_ft_patched_before(struct kunit *test)
+{
+	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
+	struct kp_ft_probe *post = kp_ft_new(test, kp_ft_target);
+	struct kp_ft_probe *other = kp_ft_new(test, kp_ft_other);
+	struct kp_ft_probe *disabled = kp_ft_new(test, kp_ft_target);
+	struct kprobe *batch[] = { &other->kp, &probe->kp };
+
+	/* To have the address. */
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	kp_ft_unregister(test, probe);
+	KUNIT_ASSERT_EQ(test, kp_ft_rival_on(test, (unsigned long)probe->kp.addr), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
+
+	KUNIT_EXPECT_EQ(test, kp_ft_register(test, probe), -EBUSY);
+	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&probe->kp));
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, register_kprobes(batch, 2), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
+	KUNIT_EXPECT_EQ(test, other->pre, 0);
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, other), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(other), false);
+	kp_ft_unregister(test, other);
+	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(other), !kp_ft_crowd);
+
+	post->kp.post_handler = kp_ft_post;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, post), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_register(test, probe), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
+	KUNIT_EXPECT_EQ(test, post->pre, 1);
+	KUNIT_EXPECT_EQ(test, post->post, 1);
+	KUNIT_EXPECT_EQ(test, post->pre_regs.ip, (unsigned long)post->kp.addr + 1);
+
+	/* It may wait, but not be enabled. */
+	disabled->kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, disabled), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&disabled->kp), -EBUSY);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&disabled->kp));
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
+	KUNIT_EXPECT_EQ(test, disabled->pre, 0);
+	KUNIT_EXPECT_EQ(test, post->pre, 2);
+
+	kunit_release_action(test, kp_ft_rival_off, NULL);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&disabled->kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 2);
+	KUNIT_EXPECT_EQ(test, disabled->pre, 1);
+	KUNIT_EXPECT_EQ(test, post->pre, 3);
+}
+
+/*
+ * Two probes with a post_handler and two without come and go at one address in
+ * every order: who is there is called, once; and a live patch can come if and
+ * only if none is there that may divert.
+ */
+void kp_ft_orders(struct kunit *test)
+{
+	struct kp_ft_probe *probe[4];
+	unsigned int there = 0, step, i, calls[4] = {}, posts[4] = {};
+	u32 random = 12345;
+	int ret;
+
+	for (i = 0; i < 4; i++) {
+		probe[i] = kp_ft_new(test, kp_ft_target);
+		if (i & 1)
+			probe[i]->kp.post_handler = kp_ft_post;
+	}
+	for (step = 0; step < 60; step++) {
+		random = random * 1664525 + 1013904223;
+		i = random >> 30;
+		if (there & BIT(i))
+			kp_ft_unregister(test, probe[i]);
+		else
+			KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe[i]), 0);
+		there ^= BIT(i);
+		KUNIT_ASSERT_EQ(test, kp_ft_caller(step), step + 1);
+		for (i = 0; i < 4; i++) {
+			calls[i] += !!(there & BIT(i));
+			posts[i] += (there & BIT(i)) && (i & 1);
+			KUNIT_ASSERT_EQ_MSG(test, probe[i]->pre, calls[i],
+					    "probe %u in step %u", i, step);
+			KUNIT_ASSERT_EQ(test, probe[i]->post, posts[i]);
+		}
+		ret = kp_ft_rival_on(test, (unsigned long)probe[0]->kp.addr ?:
+				     (unsigned long)probe[1]->kp.addr);
+		KUNIT_ASSERT_EQ_MSG(test, ret, there & 5 ? -EBUSY : 0, "%x in step %u",
+				    there, step);
+		if (!ret)
+			kunit_release_action(test, kp_ft_rival_off, NULL);
+	}
+}
+
+void kp_ft_switches(struct kunit *test)
+{
+	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
+
+	probe->kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(probe), !kp_ft_crowd);
+	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
+	KUNIT_EXPECT_EQ(test, probe->pre, 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+	KUNIT_EXPECT_FALSE(test, kp_ft_is_nop(probe));
+	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
+	KUNIT_EXPECT_EQ(test, probe->pre, 1);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(probe), !kp_ft_crowd);
+	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&probe->kp));
+	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
+	KUNIT_EXPECT_EQ(test, probe->pre, 1);
+}
+
+/* Many at once: one update of ftrace, and one grace period when they go. */
+void kp_ft_batch(struct kunit *test)
+{
+	struct kprobe **kps = kunit_kcalloc(test, KP_FT_MANY, sizeof(*kps), GFP_KERNEL);
+	struct kp_ft_costs costs;
+	int i, round;
+
+	KUNIT_ASSERT_NOT_NULL(test, kps);
+	for (i = 0; i < KP_FT_MANY; i++) {
+		kps[i] = &kp_ft_new(test, kp_ft_many[i])->kp;
+		if (i % 10 == 3)
+			kps[i]->post_handler = kp_ft_post;
+	}
+	for (round = 1; round <= 3; round++) {
+		kp_ft_costs_begin(test);
+		KUNIT_ASSERT_EQ(test, register_kprobes(kps, KP_FT_MANY), 0);
+		costs = kp_ft_costs_end(test);
+		/* Two kinds, so two filters. */
+		KUNIT_EXPECT_EQ(test, costs.ftrace_updates, 2);
+		KUNIT_EXPECT_EQ(test, costs.expedited, 0);
+		KUNIT_EXPECT_EQ(test, costs.stop_machine, 0);
+
+		for (i = 0; i < KP_FT_MANY; i++) {
+			KUNIT_EXPECT_EQ(test, kp_ft_many[i](i), i + 1);
+			KUNIT_EXPECT_EQ_MSG(test, to_kp_ft(kps[i])->pre, round, "probe %d", i);
+		}
+
+		kp_ft_costs_begin(test);
+		unregister_kprobes(kps, KP_FT_MANY);
+		costs = kp_ft_costs_end(test);
+		KUNIT_EXPECT_EQ(test, costs.ftrace_updates, 2);
+		KUNIT_EXPECT_EQ(test, costs.expedited, 1);
+		KUNIT_EXPECT_EQ(test, costs.stop_machine, 0);
+
+		for (i = 0; i < KP_FT_MANY; i++) {
+			KUNIT_EXPECT_EQ(test, kp_ft_many[i](i), i + 1);
+			KUNIT_EXPECT_EQ_MSG(test, to_kp_ft(kps[i])->pre, round, "probe %d", i);
+			KUNIT_EXPECT_EQ(test, kp_ft_is_nop(to_kp_ft(kps[i])), !kp_ft_crowd);
+		}
+	}
+}
+
+/* One bad member, wherever it stands, and none of the others is left. */
+void kp_ft_batch_refused(struct kunit *test)
+{
+	struct kprobe *kps[5];
+	int at, i;
+
+	for (i = 0; i < 5; i++)
+		kps[i] = &kp_ft_new(test, kp_ft_many[i])->kp;
+	KUNIT_ASSERT_EQ(test, register_kprobes(kps, 5), 0);
+	unregister_kprobes(kps, 5);
+	for (at = 0; at < 5; at++) {
+		KUNIT_ASSERT_EQ(test, kp_ft_rival_on(test, (unsigned long)kps[at]->addr), 0);
+		KUNIT_EXPECT_EQ(test, register_kprobes(kps, 5), -EBUSY);
+		kunit_release_action(test, kp_ft_rival_off, NULL);
+		for (i = 0; i < 5; i++) {
+			KUNIT_EXPECT_EQ(test, kp_ft_many[i](i), i + 1);
+			KUNIT_EXPECT_EQ(test, to_kp_ft(kps[i])->pre, 0);
+			KUNIT_EXPECT_EQ(test, kp_ft_is_nop(to_kp_ft(kps[i])), !kp_ft_crowd);
+			KUNIT_EXPECT_EQ(test, enable_kprobe(kps[i]), -EINVAL);
+		}
+	}
+}
+
+typedef void (*kp_ft_call_t)(void);
+
+static void kp_ft_revive(void *disabled)
+{
+	WRITE_ONCE(*(bool *)disabled, false);
+}
+
+/* What ftrace does when it has lost track of what it patched. */
+void kp_ft_dead(struct kunit *test)
+{
+	kp_ft_call_t kill = kp_ft_symbol(test, "kprobe_ftrace_kill");
+	bool *disabled = kp_ft_symbol(test, "kprobe_ftrace_disabled");
+	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
+	struct kp_ft_probe *late = kp_ft_new(test, kp_ft_other);
+
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	kill();
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ft_revive, disabled), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
+	KUNIT_EXPECT_EQ(test, probe->pre, 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_register(test, late), -ENODEV);
+	kunit_release_action(test, kp_ft_revive, disabled);
+	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
+	KUNIT_EXPECT_EQ(test, probe->pre, 1);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Included by others: many small functions with a place for ftrace at their entries, as
+ * the compiler makes it, and an array of their addresses.
+ */
+
+#include <linux/linkage.h>
+#include <asm/nospec-branch.h>
+
+/* A function that returns its argument plus one. */
+.macro kp_entry array nr
+SYM_FUNC_START(\array\()_\nr)
+#ifdef CONFIG_FUNCTION_TRACER
+	.pushsection __mcount_loc, "a"
+	.quad	.L\array\()_\nr
+	.popsection
+.L\array\()_\nr:
+#ifdef CC_USING_NOP_MCOUNT
+	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00
+#else
+	call	__fentry__
+#endif
+#endif
+	lea	1(%rdi), %rax
+	RET
+SYM_FUNC_END(\array\()_\nr)
+	.pushsection .rodata, "a"
+	.quad	\array\()_\nr
+	.popsection
+.endm
+
+/* An array of @count such functions. */
+.macro kp_entries array count
+	.text
+	.pushsection .rodata, "a"
+	.balign	8
+SYM_DATA_START(\array)
+	.popsection
+	.altmacro
+	.set	nr, 0
+	.rept	\count
+	kp_entry \array %nr
+	.set	nr, nr + 1
+	.endr
+	.noaltmacro
+	.pushsection .rodata, "a"
+SYM_DATA_END(\array)
+	.popsection
+.endm

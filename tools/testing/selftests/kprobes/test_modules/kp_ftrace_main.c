@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite: probes at the entries of functions, where ftrace has its call.
+ *
+ * Loaded with crowd=1, a second function is attached to every target by ftrace,
+ * which then comes to all of them through a list.
+ */
+
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/preempt.h>
+#include <linux/uaccess.h>
+#include "kp_ftrace.h"
+
+bool kp_ft_crowd;
+module_param_named(crowd, kp_ft_crowd, bool, 0400);
+MODULE_PARM_DESC(crowd, "have ftrace call somebody else for the same functions");
+
+int kp_ft_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kp_ft_probe *probe = to_kp_ft(kp);
+
+	probe->pre++;
+	probe->pre_regs = *regs;
+	probe->preemptible |= preemptible();
+	probe->rcu_watching = rcu_is_watching();
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_ft_pre);
+
+void kp_ft_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	struct kp_ft_probe *probe = to_kp_ft(kp);
+
+	probe->post++;
+	probe->post_ip = regs->ip;
+	probe->preemptible |= preemptible();
+}
+
+NOKPROBE_SYMBOL(kp_ft_post);
+
+struct kp_ft_probe *kp_ft_new(struct kunit *test, void *func)
+{
+	struct kp_ft_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->kp.addr = func;
+	probe->kp.pre_handler = kp_ft_pre;
+	return probe;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(kp_ft_unregister_action, unregister_kprobe, struct kprobe *);
+
+int kp_ft_register(struct kunit *test, struct kp_ft_probe *probe)
+{
+	int ret = register_kprobe(&probe->kp);
+
+	if (ret)
+		return ret;
+	return kunit_add_action_or_reset(test, kp_ft_unregister_action, &probe->kp);
+}
+
+void kp_ft_unregister(struct kunit *test, struct kp_ft_probe *probe)
+{
+	kunit_release_action(test, kp_ft_unregister_action, &probe->kp);
+}
+
+bool kp_ft_is_nop(const struct kp_ft_probe *probe)
+{
+	static const u8 nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	u8 now[sizeof(nop)];
+
+	return !copy_from_kernel_nofault(now, probe->kp.addr, sizeof(now)) &&
+	       !memcmp(now, nop, sizeof(now));
+}
+
+static unsigned long (*kp_ft_lookup)(const char *name);
+
+void *kp_ft_symbol(struct kunit *test, const char *name)
+{
+	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
+	void *addr;
+
+	if (!kp_ft_lookup) {
+		KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+		addr = kp.addr;
+		unregister_kprobe(&kp);
+		/* Called at its endbr, where there is one. */
+		if (is_endbr(*(u32 *)(addr - ENDBR_INSN_SIZE)))
+			addr -= ENDBR_INSN_SIZE;
+		kp_ft_lookup = addr;
+	}
+	addr = (void *)kp_ft_lookup(name);
+	KUNIT_ASSERT_NOT_NULL_MSG(test, addr, "%s", name);
+	return addr;
+}
+
+/* Where the probe is, and what it is called. */
+static void kp_ft_where(struct kunit *test)
+{
+	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
+	struct kp_ft_probe *by_name = kp_ft_new(test, NULL);
+	unsigned long entry = (unsigned long)kp_ft_target;
+	struct kp_ft_probe *inside;
+	int i;
+
+	/* Or it is a constant that objtool does not like. */
+	OPTIMIZER_HIDE_VAR(entry);
+	if (is_endbr(*(u32 *)entry))
+		entry += ENDBR_INSN_SIZE;
+
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, (unsigned long)probe->kp.addr, entry);
+	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&probe->kp));
+	KUNIT_EXPECT_TRUE(test, probe->kp.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
+	KUNIT_EXPECT_FALSE(test, kp_ft_is_nop(probe));
+
+	by_name->kp.symbol_name = "kp_ft_target";
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, by_name), 0);
+	KUNIT_EXPECT_PTR_EQ(test, by_name->kp.addr, probe->kp.addr);
+	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&by_name->kp));
+
+	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
+	KUNIT_EXPECT_EQ(test, probe->pre, 1);
+	KUNIT_EXPECT_EQ(test, by_name->pre, 1);
+
+	/* No instruction begins in the call, nor in the nop that stood there. */
+	for (i = 1; i < MCOUNT_INSN_SIZE; i++) {
+		inside = kp_ft_new(test, (void *)entry + i);
+		KUNIT_EXPECT_EQ_MSG(test, kp_ft_register(test, inside), -EILSEQ, "+%d", i);
+		KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&inside->kp));
+	}
+	/* The next instruction is like any other. */
+	inside = kp_ft_new(test, (void *)entry + MCOUNT_INSN_SIZE);
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, inside), 0);
+	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&inside->kp));
+	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
+	KUNIT_EXPECT_EQ(test, inside->pre, 1);
+	KUNIT_EXPECT_EQ(test, probe->pre, 2);
+
+	kp_ft_unregister(test, probe);
+	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&probe->kp));
+	kp_ft_unregister(test, by_name);
+	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(probe), !kp_ft_crowd);
+	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
+	KUNIT_EXPECT_EQ(test, probe->pre + by_name->pre, 4);
+}
+
+/* As at a breakpoint in the same place. */
+static void kp_ft_regs(struct kunit *test)
+{
+	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
+	unsigned long addr;
+
+	probe->kp.post_handler = kp_ft_post;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	addr = (unsigned long)probe->kp.addr;
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(0x1234), 0x1235);
+	KUNIT_EXPECT_EQ(test, probe->pre, 1);
+	KUNIT_EXPECT_EQ(test, probe->post, 1);
+	KUNIT_EXPECT_EQ(test, probe->pre_regs.ip, addr + 1);
+	KUNIT_EXPECT_EQ(test, probe->pre_regs.di, 0x1234);
+	KUNIT_EXPECT_EQ(test, probe->pre_regs.orig_ax, -1UL);
+	KUNIT_EXPECT_EQ(test, probe->pre_regs.cs, __KERNEL_CS);
+	KUNIT_EXPECT_EQ(test, probe->pre_regs.ss, __KERNEL_DS);
+	KUNIT_EXPECT_TRUE(test, probe->pre_regs.flags & X86_EFLAGS_IF);
+	/* On top of the stack is where the function returns to. */
+	KUNIT_EXPECT_GT(test, *(unsigned long *)probe->pre_regs.sp, (unsigned long)kp_ft_caller);
+	KUNIT_EXPECT_LT(test, *(unsigned long *)probe->pre_regs.sp,
+			(unsigned long)kp_ft_caller + 64);
+	KUNIT_EXPECT_EQ(test, probe->post_ip, addr + MCOUNT_INSN_SIZE);
+	KUNIT_EXPECT_FALSE(test, probe->preemptible);
+}
+
+static int kp_ft_set_argument(struct kprobe *kp, struct pt_regs *regs)
+{
+	to_kp_ft(kp)->pre++;
+	regs->di += 10;
+	return 0;
+}
+
+static int kp_ft_divert(struct kprobe *kp, struct pt_regs *regs)
+{
+	to_kp_ft(kp)->pre++;
+	regs->ip = (unsigned long)kp_ft_elsewhere;
+	return 1;
+}
+
+static int kp_ft_return(struct kprobe *kp, struct pt_regs *regs)
+{
+	to_kp_ft(kp)->pre++;
+	regs->ax = 4711;
+	regs->ip = *(unsigned long *)regs->sp;
+	regs->sp += sizeof(unsigned long);
+	return 1;
+}
+
+static void kp_ft_post_divert(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	to_kp_ft(kp)->post++;
+	regs->ip = (unsigned long)kp_ft_elsewhere;
+}
+
+static void kp_ft_diversions(struct kunit *test)
+{
+	struct kp_ft_probe *older = kp_ft_new(test, kp_ft_target);
+	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
+
+	older->kp.post_handler = kp_ft_post;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, older), 0);
+
+	probe->kp.pre_handler = kp_ft_set_argument;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 12);
+	KUNIT_EXPECT_EQ(test, older->pre, 1);
+	KUNIT_EXPECT_EQ(test, older->post, 1);
+	kp_ft_unregister(test, probe);
+
+	/* The others at the address are left out, as everywhere. */
+	probe->kp.pre_handler = kp_ft_divert;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
+	KUNIT_EXPECT_EQ(test, older->pre, 1);
+	KUNIT_EXPECT_EQ(test, older->post, 1);
+	kp_ft_unregister(test, probe);
+
+	probe->kp.pre_handler = kp_ft_return;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 4711);
+	KUNIT_EXPECT_EQ(test, older->pre + older->post, 2);
+	kp_ft_unregister(test, probe);
+
+	probe->kp.pre_handler = NULL;
+	probe->kp.post_handler = kp_ft_post_divert;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
+	KUNIT_EXPECT_EQ(test, older->pre + older->post, 4);
+	kp_ft_unregister(test, probe);
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 2);
+}
+
+static unsigned long kp_ft_crowd_calls;
+
+static void notrace kp_ft_crowd_func(unsigned long ip, unsigned long parent_ip,
+				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	kp_ft_crowd_calls++;
+}
+
+static struct ftrace_ops kp_ft_crowd_ops = { .func = kp_ft_crowd_func };
+
+static int kp_ft_suite_init(struct kunit_suite *suite)
+{
+	char filter[] = "kp_ft_*";
+	int ret;
+
+	if (!kp_ft_crowd)
+		return 0;
+	ret = ftrace_set_filter(&kp_ft_crowd_ops, filter, strlen(filter), 1);
+	return ret ?: register_ftrace_function(&kp_ft_crowd_ops);
+}
+
+static void kp_ft_suite_exit(struct kunit_suite *suite)
+{
+	if (kp_ft_crowd)
+		unregister_ftrace_function(&kp_ft_crowd_ops);
+	ftrace_free_filter(&kp_ft_crowd_ops);
+	ftrace_free_filter(&kp_ft_rival);
+}
+
+/* Lest all that was tested was the wrong thing. */
+static void kp_ft_crowd_is_there(struct kunit *test)
+{
+	unsigned long before = kp_ft_crowd_calls;
+
+	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
+	KUNIT_EXPECT_EQ(test, kp_ft_crowd_calls - before, kp_ft_crowd ? 1 : 0);
+}
+
+static struct kunit_case kp_ft_cases[] = {
+	KUNIT_CASE(kp_ft_crowd_is_there),
+	KUNIT_CASE(kp_ft_where),
+	KUNIT_CASE(kp_ft_regs),
+	KUNIT_CASE(kp_ft_diversions),
+	KUNIT_CASE(kp_ft_patched_before),
+	KUNIT_CASE(kp_ft_orders),
+	KUNIT_CASE(kp_ft_switches),
+	KUNIT_CASE(kp_ft_batch),
+	KUNIT_CASE(kp_ft_batch_refused),
+	KUNIT_CASE(kp_ft_missed),
+	KUNIT_CASE(kp_ft_interrupted),
+	KUNIT_CASE(kp_ft_nmi),
+	KUNIT_CASE(kp_ft_rcu_idle),
+	KUNIT_CASE(kp_ft_stacks),
+	KUNIT_CASE(kp_ft_dead),
+	{}
+};
+
+static struct kunit_suite kp_ft_suite = {
+	.name = "kprobes_ftrace",
+	.suite_init = kp_ft_suite_init,
+	.suite_exit = kp_ft_suite_exit,
+	.test_cases = kp_ft_cases,
+};
+
+kunit_test_suite(kp_ft_suite);
+
+MODULE_DESCRIPTION("KUnit suite for kprobes by way of ftrace");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions for the suite kprobes_ftrace, in a file of their own so that they are
+ * called and not inlined, and each other than the rest so that none are merged.
+ */
+
+#include "kp_ftrace.h"
+
+noinline long kp_ft_target(long arg)
+{
+	asm volatile("" :: "i"(1001));
+	return arg + 1;
+}
+
+noinline long kp_ft_other(long arg)
+{
+	asm volatile("" :: "i"(1002));
+	return arg + 1;
+}
+
+noinline long kp_ft_caller(long arg)
+{
+	arg = kp_ft_target(arg);
+	barrier();
+	return arg;
+}
+
+noinline long kp_ft_elsewhere(long arg)
+{
+	barrier();
+	return arg + 100;
+}
