@@ -714,6 +714,7 @@ static inline void kprobe_flush_task(struct task_struct *tk) { }
 /* What architectures provide for probes by way of ftrace, and look at. */
 extern bool kprobe_ftrace_disabled;
 int arch_prepare_kprobe_ftrace(struct kprobe *p);
+unsigned long arch_kprobe_ftrace_trampoline(void);
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
 

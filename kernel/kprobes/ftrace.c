@@ -65,17 +65,30 @@ static struct kprobe_filter filters[] = {
 bool kprobe_ftrace_disabled __read_mostly;
 
 /**
+ * arch_kprobe_ftrace_trampoline() - what ftrace is to call from functions
+ *
+ * For architectures that have something better than ftrace's own trampolines
+ * where no other tracer is attached to a function.
+ *
+ * Return: an address, or 0 for ftrace's own.
+ */
+unsigned long __weak arch_kprobe_ftrace_trampoline(void)
+{
+	return 0;
+}
+
+/**
  * kprobe_ftrace_kill() - ftrace is dead
  *
- * Handlers of probes that ftrace calls are not called any more, and no such
- * probe can be set. May be called in any context.
+ * No more probes can be set at its places. What becomes of those that are set
+ * is up to the architecture. May be called in any context.
  */
 void kprobe_ftrace_kill(void)
 {
 	if (kprobe_ftrace_disabled)
 		return;
 	WRITE_ONCE(kprobe_ftrace_disabled, true);
-	pr_err("kprobes: ftrace has failed, probes by way of it are not hit any more\n");
+	pr_err("kprobes: ftrace has failed, probes by way of it stay as they are\n");
 }
 
 /**
@@ -124,6 +137,8 @@ static int filter_add(struct kprobe_filter *f, unsigned long *ips, unsigned int 
 
 	if (kprobe_ftrace_disabled)
 		return -ENODEV;
+	if (!f->ops.trampoline)
+		f->ops.trampoline = arch_kprobe_ftrace_trampoline();
 	/* Nobody looked at what an unused filter was left with. */
 	ret = ftrace_set_filter_ips(&f->ops, ips, nr, 0, !f->nr);
 	if (!ret && !f->nr)

@@ -152,6 +152,7 @@ void x86_kprobe_choose_run(struct kprobe *p);
 /* thunks.S */
 asmlinkage void kprobe_post_thunk(void);
 asmlinkage void kprobe_detour_thunk(void);
+asmlinkage void kprobe_ftrace_thunk(void);
 asmlinkage void kprobe_just_return(void);
 
 /* int3.c */
@@ -160,6 +161,9 @@ asmlinkage __visible bool kprobe_slot_post(struct pt_regs *regs, unsigned long n
 /* What the linker gathers for the kernel itself. */
 extern const struct exception_table_entry __start___ex_table[];
 extern const struct exception_table_entry __stop___ex_table[];
+
+/* ftrace.c */
+asmlinkage __visible bool kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next);
 
 /* opt.c */
 asmlinkage __visible void kprobe_detour_missed(struct kprobe *kp);

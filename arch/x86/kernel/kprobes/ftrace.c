@@ -2,10 +2,11 @@
 /*
  * Kernel probes on x86: probes at the call of ftrace in a function's entry.
  *
- * There is no trap. Ftrace's trampoline has saved the registers and will load
- * them again, all but the stack pointer, and go on where they say. Handlers
- * find what they would at a breakpoint in the same place; the context is that
- * of the probed function itself, and interrupts are as they are there.
+ * There is no trap. If nobody else traces the function, it calls a thunk of
+ * ours, as slots and detours do. Else it calls ftrace's trampoline, which saves
+ * the registers and comes to us among others. Handlers find what they would at
+ * a breakpoint in the same place; the context is that of the probed function
+ * itself, and interrupts are as they are there.
  *
  * Of ftrace's own guards against recursion none is used: they drop what should
  * be counted as missed. A CPU's frames do it here as they do for breakpoints,
@@ -29,9 +30,99 @@
  */
 #define SSX_HANDLED	BIT_ULL(63)
 
+/* Return: true if a pre_handler has said in @regs where to go on. */
+static __always_inline bool handle_hit(struct kprobe *kp, struct pt_regs *regs, unsigned long next)
+{
+	struct kprobe_frame *f = kprobe_top_frame();
+	u32 context = kprobe_context();
+	bool elsewhere;
+
+	if (kprobe_must_miss(f, context)) {
+		kprobes_inc_nmissed_count(kp);
+		regs->ip = next;
+		return false;
+	}
+	kprobe_push_frame(++f, context);
+	f->regs = regs;
+	elsewhere = kprobe_call_pre_handlers(kp, regs, &f->probe);
+	if (likely(!elsewhere)) {
+		regs->ip = next;
+		if (READ_ONCE(kp->post_handler)) {
+			f->regs = NULL;
+			kprobe_call_post_handlers(kp, regs, &f->probe);
+		}
+	}
+	kprobe_pop_frame(f);
+	return elsewhere;
+}
+
+static __always_inline bool rcu_watches(void)
+{
+#ifdef CONFIG_CONTEXT_TRACKING_IDLE
+	return raw_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
+#else
+	return true;
+#endif
+}
+
+static __always_inline bool find_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
+{
+	struct kprobe *kp = get_kprobe((void *)ip);
+
+	if (likely(kp))
+		return handle_hit(kp, regs, next);
+	/* On its way when the last probe left. */
+	regs->ip = next;
+	return false;
+}
+
+/* The handlers may use RCU, and those who unregister them wait for it. */
+static noinline bool __kprobes find_unwatched_hit(unsigned long ip, struct pt_regs *regs,
+						  unsigned long next)
+{
+	bool elsewhere;
+
+	ct_nmi_enter();
+	elsewhere = find_hit(ip, regs, next);
+	ct_nmi_exit();
+	return elsewhere;
+}
+
+/**
+ * kprobe_ftrace_hit() - the thunk has been called from a function
+ * @regs: registers as at the call, but for the instruction pointer
+ * @next: where the function goes on, behind the call
+ *
+ * Where nobody else is attached to the function, what ftrace puts there is a
+ * call of our thunk.
+ *
+ * Context: that of the probed function.
+ *
+ * Return: false: the thunk goes on at @next, unless told otherwise; true: all
+ * registers are to be as in @regs.
+ */
+asmlinkage __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next)
+{
+	unsigned long ip = next - MCOUNT_INSN_SIZE;
+	bool elsewhere;
+
+	regs->ip = ip + INT3_INSN_SIZE;
+	preempt_disable_notrace();
+	if (likely(rcu_watches()))
+		elsewhere = find_hit(ip, regs, next);
+	else
+		elsewhere = find_unwatched_hit(ip, regs, next);
+	preempt_enable_notrace();
+
+	if (likely(!elsewhere && regs->ip == next))
+		return false;
+	*kprobe_thunk_return(regs) = regs->ip;
+	return elsewhere && regs->sp != (unsigned long)(kprobe_thunk_return(regs) + 1);
+}
+
 /*
- * A handler has set the stack pointer, which the trampoline does not load. To
- * drop the return address is what can be made up for, by the return address.
+ * A handler has set the stack pointer, which ftrace's trampoline does not load.
+ * To drop the return address is what can be made up for, by the return address.
  */
 static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp)
 {
@@ -44,64 +135,6 @@ static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp
 	regs->sp = sp;
 }
 
-static __always_inline void handle_hit(unsigned long ip, struct pt_regs *regs)
-{
-	struct kprobe *kp = get_kprobe((void *)ip);
-	unsigned long next, orig_ax, sp;
-	struct kprobe_frame *f;
-	u32 context;
-
-	/* On its way when the last probe left; or not one of ours at all. */
-	if (unlikely(!kp || !regs->cs || regs->ssx != __KERNEL_DS))
-		return;
-	regs->ssx = SSX_HANDLED | __KERNEL_DS;
-
-	context = kprobe_context();
-	f = kprobe_top_frame();
-	if (kprobe_must_miss(f, context)) {
-		kprobes_inc_nmissed_count(kp);
-		return;
-	}
-
-	/* Others that ftrace calls may have set these, and rely on them. */
-	next = regs->ip;
-	orig_ax = regs->orig_ax;
-	sp = regs->sp;
-
-	kprobe_push_frame(++f, context);
-	f->regs = regs;
-	regs->ip = ip + INT3_INSN_SIZE;
-	regs->orig_ax = -1;
-	if (likely(!kprobe_call_pre_handlers(kp, regs, &f->probe))) {
-		regs->ip = next;
-		if (READ_ONCE(kp->post_handler)) {
-			f->regs = NULL;
-			kprobe_call_post_handlers(kp, regs, &f->probe);
-		}
-	} else if (unlikely(regs->sp != sp)) {
-		move_stack(regs, sp);
-	}
-	regs->orig_ax = orig_ax;
-	kprobe_pop_frame(f);
-}
-
-static __always_inline bool rcu_watches(void)
-{
-#ifdef CONFIG_CONTEXT_TRACKING_IDLE
-	return rcu_is_watching_curr_cpu();
-#else
-	return true;
-#endif
-}
-
-/* The handlers may use RCU, and those who unregister them wait for it. */
-static noinline void __kprobes handle_unwatched_hit(unsigned long ip, struct pt_regs *regs)
-{
-	ct_nmi_enter();
-	handle_hit(ip, regs);
-	ct_nmi_exit();
-}
-
 /**
  * kprobe_ftrace_handler() - ftrace has been called from a function
  * @ip: where from
@@ -109,21 +142,44 @@ static noinline void __kprobes handle_unwatched_hit(unsigned long ip, struct pt_
  * @ops: not looked at, one of kernel/kprobes/ftrace.c
  * @fregs: registers as at the call, if ftrace has saved them
  *
+ * Called by ftrace for each of those who are attached to the function, where
+ * we are not alone.
+ *
  * Context: that of the probed function.
  */
 void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
+	/* Others may have set these, and rely on them. */
+	unsigned long next = regs->ip, orig_ax = regs->orig_ax, sp = regs->sp;
+	bool elsewhere;
 
-	if (unlikely(READ_ONCE(kprobe_ftrace_disabled)))
+	/* Without all registers it is too early, or it is not one of ours at all. */
+	if (!ftrace_get_regs(fregs) || regs->ssx & SSX_HANDLED)
 		return;
+	regs->ssx |= SSX_HANDLED;
+	regs->ip = ip + INT3_INSN_SIZE;
+	regs->orig_ax = -1;
 	preempt_disable_notrace();
 	if (likely(rcu_watches()))
-		handle_hit(ip, regs);
+		elsewhere = find_hit(ip, regs, next);
 	else
-		handle_unwatched_hit(ip, regs);
+		elsewhere = find_unwatched_hit(ip, regs, next);
 	preempt_enable_notrace();
+	regs->orig_ax = orig_ax;
+	if (unlikely(elsewhere && regs->sp != sp))
+		move_stack(regs, sp);
+}
+
+/**
+ * arch_kprobe_ftrace_trampoline() - what ftrace is to call from functions
+ *
+ * Return: an address.
+ */
+unsigned long arch_kprobe_ftrace_trampoline(void)
+{
+	return (unsigned long)kprobe_ftrace_thunk;
 }
 
 /*

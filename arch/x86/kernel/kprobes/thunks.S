@@ -231,6 +231,25 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 #endif /* CONFIG_KRETPROBES */
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
+
+/*
+ * kprobe_ftrace_thunk - ftrace's call at the entry of a function
+ *
+ * Calls that ftrace puts in place are not seen by those who count how deep
+ * they go to keep the return predictor filled, so it is done here.
+ */
+SYM_CODE_START(kprobe_ftrace_thunk)
+	KPROBE_THUNK_ENTER
+	CALL_DEPTH_ACCOUNT
+	movq	%rsp, %rdi
+	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rsi
+	call	kprobe_ftrace_hit
+	testb	%al, %al
+	jnz	kprobe_thunk_iret
+	KPROBE_THUNK_LEAVE
+SYM_CODE_END(kprobe_ftrace_thunk)
+_ASM_NOKPROBE(kprobe_ftrace_thunk)
+
 /*
  * kprobe_just_return - go where the top of the stack says
  */
@@ -239,6 +258,7 @@ SYM_FUNC_START(kprobe_just_return)
 	RET
 SYM_FUNC_END(kprobe_just_return)
 _ASM_NOKPROBE(kprobe_just_return)
-#endif
+
+#endif /* CONFIG_KPROBES_ON_FTRACE */
 
 #endif /* CONFIG_X86_64 */

@@ -295,10 +295,16 @@ void kp_ft_dead(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
 	kill();
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ft_revive, disabled), 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
-	KUNIT_EXPECT_EQ(test, probe->pre, 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_register(test, late), -ENODEV);
-	kunit_release_action(test, kp_ft_revive, disabled);
+	/* What is in the text works on. */
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
+	KUNIT_EXPECT_EQ(test, kp_ft_register(test, late), -ENODEV);
+	KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
+	KUNIT_EXPECT_EQ(test, late->pre, 0);
+	kunit_release_action(test, kp_ft_revive, disabled);
+	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
+	KUNIT_EXPECT_EQ(test, probe->pre, 2);
+	KUNIT_EXPECT_EQ(test, kp_ft_register(test, late), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
+	KUNIT_EXPECT_EQ(test, late->pre, 1);
 }
