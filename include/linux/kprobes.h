@@ -710,18 +710,18 @@ static inline void kprobe_flush_task(struct task_struct *tk) { }
 
 #endif /* !CONFIG_KRETPROBES */
 
-#ifdef CONFIG_KPROBES_ON_FTRACE
+#if IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)
 /* What architectures provide for probes by way of ftrace, and look at. */
-extern bool kprobe_ftrace_disabled;
-int arch_prepare_kprobe_ftrace(struct kprobe *p);
+void kprobe_ftrace_handler(unsigned long from, unsigned long caller,
+			   struct ftrace_ops *filter, struct ftrace_regs *fregs);
+int arch_prepare_kprobe_ftrace(struct kprobe *kp);
 unsigned long arch_kprobe_ftrace_trampoline(void);
-void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
-			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
+extern bool kprobe_ftrace_disabled __read_mostly;
 
-/* What ftrace calls. */
+/* What ftrace calls when it has failed. */
 void kprobe_ftrace_kill(void);
 #else
-static inline void kprobe_ftrace_kill(void) { }
+static inline void kprobe_ftrace_kill(void) { /* nothing that could fail */ }
 #endif
 
 /**
