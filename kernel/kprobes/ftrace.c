@@ -9,10 +9,12 @@
  * kprobe_ftrace_handler().
  *
  * There are two of them. Ftrace lets only one of those attached to a function
- * change where it goes on: a live patch is one, a probe without a post_handler
- * is assumed to be another. They exclude each other, the first one wins. An
- * address whose probes all have post_handlers is in a filter that has no part
- * in that. Where this changes, the address is put into the second filter
+ * change where it goes on: a live patch is one, a probe with a post_handler
+ * counts as another, which is how those who divert calls say so. They exclude
+ * each other, the first one wins. Nearly all probes only look: kprobe events,
+ * perf's and BPF's have no post_handler, and must not keep a live patch away.
+ * An address without any is in a filter that has no part in that.
+ * Where this changes, the address is put into the second filter
  * before it is taken from the first. A hit in between is seen by both, and it
  * is up to the architecture to handle it once.
  *
@@ -112,7 +114,7 @@ static u8 filter_for(const struct probe_set *set)
 	for (i = set->all; set->probes[i]; i++) {
 		struct kprobe *p = set->probes[i];
 
-		if (p->pre_handler && !p->post_handler)
+		if (p->post_handler)
 			return BIT(FILTER_DIVERT);
 		any = true;
 	}
