@@ -81,9 +81,10 @@ static void kp_ret_wait_for_jump(struct kprobe *kp)
 {
 	int i;
 
-	for (i = 0; i < KP_RET_PATIENCE_MS && !kprobe_optimized(kp); i++)
+	/* What ftrace leads to is no breakpoint either. */
+	for (i = 0; i < KP_RET_PATIENCE_MS && !kprobe_optimized(kp) && !kprobe_ftrace(kp); i++)
 		usleep_range(1000, 1100);
-	jumped += kprobe_optimized(kp);
+	jumped += kprobe_optimized(kp) || kprobe_ftrace(kp);
 }
 
 int kp_rp_register(struct kunit *test, struct kp_rp *probe)

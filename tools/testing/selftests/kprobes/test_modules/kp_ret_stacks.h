@@ -28,6 +28,9 @@ void kp_save_regs(struct kp_trace *trace, struct pt_regs *regs);
 long kp_rs_loop(long arg);
 extern unsigned int kp_rs_times;
 long kp_rs_probed(long arg);
+/* Its like, in its place where kp_rs_untraced is set; ftrace has no part in it. */
+long kp_rs_probed_untraced(long arg);
+extern bool kp_rs_untraced;
 extern struct kp_trace kp_rs_callee;
 extern bool kp_rs_save;
 

@@ -71,7 +71,7 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 		return NOTIFY_DONE;
 	/* Which of the processor's reasons it was: consumed. */
 	*(unsigned long *)args->err &= ~DR_STEP;
-	if (kp_rs_is_in(regs->ip, kp_rs_probed, 16))
+	if (kp_rs_is_in(regs->ip, kp_rs_probed_untraced, 16))
 		kp_step.inside = true;
 	if (regs->ip == kp_step.back)
 		kp_step.inside = false;
@@ -134,6 +134,7 @@ static void kp_rs_step_unset(void *unused)
 {
 	int i;
 
+	kp_rs_untraced = false;
 	for (i = 0; i < KP_PROBES; i++) {
 		if (kp_rs_step_rps[i].kp.addr)
 			unregister_kretprobe(&kp_rs_step_rps[i]);
@@ -150,7 +151,7 @@ static int kp_rs_step_set(int nr)
 	for (i = 0; i < nr; i++) {
 		rp = &kp_rs_step_rps[i];
 		memset(rp, 0, sizeof(*rp));
-		rp->kp.addr = (void *)kp_rs_probed;
+		rp->kp.addr = (void *)kp_rs_probed_untraced;
 		rp->handler = kp_rs_step_return;
 		if (!i)
 			rp->entry_handler = kp_rs_step_entry;
@@ -175,6 +176,7 @@ static void kp_rs_step_every(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_rs_step_nb), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_step_unregister, NULL), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_step_unset, NULL), 0);
+	kp_rs_untraced = true;
 	/* To have the reference, then without and with return probes. */
 	for (nr = -1; nr <= KP_PROBES; nr++) {
 		if (nr > 0)
@@ -216,7 +218,9 @@ static void kp_rs_step_every(struct kunit *test)
 		KUNIT_EXPECT_GT(test, kp_step.steps, before);
 		before = kp_step.steps;
 		kp_rs_step_unset(NULL);
+		kp_rs_untraced = true;
 	}
+	kp_rs_untraced = false;
 }
 
 static struct kunit_case kp_rs_step_cases[] = {
