@@ -12,11 +12,15 @@
  */
 #define KPROBE_THUNK_GAP	40
 
-/* For thunks.S, what C has; opt.c checks it. */
+/* For thunks.S, what C has; int3.c checks it. */
 #define KPROBE_ADDR		40
 #define KPROBE_PRE_HANDLER	64
+#define KPROBE_POST_HANDLER	72
+#define KPROBE_INSN_SIZE	143
 #define KPROBE_SET		200
+#define PROBE_SET_POST		16
 #define PROBE_SET_PROBES	24
+#define KPROBE_THUNK_SLOT_SIZE	64
 #define KPROBE_FRAME_CONTEXT	0
 #define KPROBE_FRAME_LEVEL	4
 #define KPROBE_FRAME_PROBE	16
@@ -48,11 +52,6 @@
 static __always_inline unsigned long kprobe_slot_of(unsigned long ip)
 {
 	return ip & ~(KPROBE_SLOT_SIZE - 1UL);
-}
-
-static __always_inline struct kprobe *kprobe_slot_owner(unsigned long ip)
-{
-	return *(struct kprobe **)kprobe_slot_of(ip);
 }
 
 /**
@@ -156,7 +155,8 @@ asmlinkage void kprobe_ftrace_thunk(void);
 asmlinkage void kprobe_just_return(void);
 
 /* int3.c */
-asmlinkage __visible bool kprobe_slot_post(struct pt_regs *regs, unsigned long next);
+asmlinkage __visible void kprobe_thunk_resched(void);
+asmlinkage __visible void kprobe_post_elsewhere(struct pt_regs *regs);
 
 /* What the linker gathers for the kernel itself. */
 extern const struct exception_table_entry __start___ex_table[];
@@ -166,9 +166,16 @@ extern const struct exception_table_entry __stop___ex_table[];
 asmlinkage __visible bool kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next);
 
 /* opt.c */
+#ifdef CONFIG_OPTPROBES
+unsigned long x86_kprobe_landing(unsigned long ip);
+#else
+static __always_inline unsigned long x86_kprobe_landing(unsigned long ip)
+{
+	return ip;
+}
+#endif
 asmlinkage __visible void kprobe_detour_missed(struct kprobe *kp);
 asmlinkage __visible bool kprobe_detour_elsewhere(struct pt_regs *regs, struct kprobe_frame *f);
-asmlinkage __visible void kprobe_detour_resched(void);
 
 #endif /* !__ASSEMBLY__ */
 #endif /* _X86_KERNEL_KPROBES_COMMON_H */

@@ -4,7 +4,7 @@
  *
  * Handlers run, then the instruction is emulated, or the CPU is sent to its
  * slot. A slot that ends in a jump is the last we see of the hit, unless it
- * calls kprobe_slot_post() on its way. One that ends in int3 is stepped: with
+ * calls kprobe_post_thunk() on its way. One that ends in int3 is stepped: with
  * interrupts off, so that nothing but its exceptions can come between.
  *
  * A CPU's frames say which contexts run handlers or step; see struct
@@ -144,6 +144,8 @@ static noinline int __kprobes step_trap(struct pt_regs *regs)
 	if (run_post) {
 		context = kprobe_context();
 		kprobe_run_post_handlers(kp, regs, context - KPROBE_CONTEXT_INT3, context);
+		if (unlikely(regs->ip != (unsigned long)kp->addr + kp->ainsn.size))
+			regs->ip = x86_kprobe_landing(regs->ip);
 	}
 	return 1;
 }
@@ -175,6 +177,7 @@ static noinline int __kprobes finish_hit(struct kprobe *kp, struct pt_regs *regs
 {
 	struct kprobe_frame *f = kprobe_top_frame();
 	bool post = READ_ONCE(kp->post_handler);
+	unsigned long next;
 
 	if (!kp->ainsn.emulate) {
 		kprobe_pop_frame(f);
@@ -186,8 +189,12 @@ static noinline int __kprobes finish_hit(struct kprobe *kp, struct pt_regs *regs
 	WRITE_ONCE(f->probe, NULL);
 	run_insn(kp, regs, post);
 	/* It is about to raise an exception where it has been sent to its copy. */
-	if (post && (kp->ainsn.slotless || regs->ip != (unsigned long)kp->ainsn.insn))
+	if (post && (kp->ainsn.slotless || regs->ip != (unsigned long)kp->ainsn.insn)) {
+		next = regs->ip;
 		kprobe_call_post_handlers(kp, regs, &f->probe);
+		if (unlikely(regs->ip != next))
+			regs->ip = x86_kprobe_landing(regs->ip);
+	}
 	kprobe_pop_frame(f);
 	return 1;
 }
@@ -221,6 +228,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	f->regs = regs;
 	if (unlikely(kprobe_call_pre_handlers(kp, regs, &f->probe))) {
 		kprobe_pop_frame(f);
+		regs->ip = x86_kprobe_landing(regs->ip);
 		return 1;
 	}
 	/* Pairs with the release in x86_kprobe_choose_run(). */
@@ -237,31 +245,52 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	return finish_hit(kp, regs);
 }
 
+/* thunks.S relies on these. */
+static_assert(KPROBE_CONTEXT_MASK == KPROBE_FRAME_CONTEXTS);
+static_assert(KPROBE_CONTEXT_NONE == KPROBE_FRAME_NOBODY);
+static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
+static_assert(offsetof(struct kprobe, pre_handler) == KPROBE_PRE_HANDLER);
+static_assert(offsetof(struct kprobe, post_handler) == KPROBE_POST_HANDLER);
+static_assert(offsetof(struct kprobe, ainsn.size) == KPROBE_INSN_SIZE);
+static_assert(offsetof(struct kprobe, set) == KPROBE_SET);
+static_assert(offsetof(struct probe_set, post) == PROBE_SET_POST);
+static_assert(offsetof(struct probe_set, probes) == PROBE_SET_PROBES);
+static_assert(offsetof(struct kprobe_frame, context) == KPROBE_FRAME_CONTEXT);
+static_assert(offsetof(struct kprobe_frame, level) == KPROBE_FRAME_LEVEL);
+static_assert(offsetof(struct kprobe_frame, probe) == KPROBE_FRAME_PROBE);
+static_assert(offsetof(struct kprobe_frame, regs) == KPROBE_FRAME_REGS);
+static_assert(sizeof(struct kprobe_frame) == KPROBE_FRAME_SIZE);
+static_assert(KPROBE_MAX_DEPTH == KPROBE_FRAME_LIMIT);
+static_assert(offsetof(struct kprobe_frames, top) == 0);
+static_assert(offsetof(struct pcpu_hot, preempt_count) == KPROBE_HOT_PREEMPT_COUNT);
+static_assert(KPROBE_SLOT_SIZE == KPROBE_THUNK_SLOT_SIZE);
+static_assert(KPROBE_SLOT_CODE + CALL_INSN_SIZE == KPROBE_DETOUR_CALLED_AT);
+
 /**
- * kprobe_slot_post() - call post_handlers from a slot
- * @regs: registers as after the instruction, but for the instruction pointer
- * @next: where in the slot the thunk was called, behind the call
+ * kprobe_post_elsewhere() - go on where a post_handler has said
+ * @regs: registers as the handler has left them
  *
  * Context: that of the probed function.
- *
- * Return: false: the thunk goes on at @next, unless told otherwise.
  */
-asmlinkage __visible bool __kprobes kprobe_slot_post(struct pt_regs *regs, unsigned long next)
+asmlinkage __visible void __kprobes kprobe_post_elsewhere(struct pt_regs *regs)
 {
-	struct kprobe *kp = kprobe_slot_owner(next);
-	unsigned long ip = (unsigned long)kp->addr + kp->ainsn.size;
-	u32 context;
-
-	regs->ip = ip;
 	preempt_disable_notrace();
-	context = kprobe_context();
-	kprobe_run_post_handlers(kp, regs, context, context);
+	*kprobe_thunk_return(regs) = x86_kprobe_landing(regs->ip);
 	preempt_enable_notrace();
-
-	if (unlikely(regs->ip != ip))
-		*kprobe_thunk_return(regs) = regs->ip;
-	return false;
 }
+
+#ifdef CONFIG_PREEMPTION
+/**
+ * kprobe_thunk_resched() - let another task run, when handlers have been called
+ *
+ * Context: that of the probed function; it was preemptible, and somebody has
+ * asked for this since.
+ */
+asmlinkage __visible void __kprobes kprobe_thunk_resched(void)
+{
+	__preempt_schedule_notrace();
+}
+#endif
 
 /*
  * Exceptions.
@@ -460,8 +489,12 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	struct kprobe *kp;
 	unsigned long run;
 
-	if (regs->ip != fault->ip)
+	if (regs->ip != fault->ip) {
+		/* Who has sent it there knows the text, but not the jumps. */
+		if (fault->handled)
+			regs->ip = x86_kprobe_landing(regs->ip);
 		return;
+	}
 	if (!fault->first) {
 		regs->ip = fault->where;
 		return;

@@ -33,22 +33,50 @@
 #define PUSH_IMM32_OPCODE	0x68
 #define PUSH_IMM32_SIZE		5
 
-/* thunks.S relies on these. */
-static_assert(KPROBE_CONTEXT_MASK == KPROBE_FRAME_CONTEXTS);
-static_assert(KPROBE_CONTEXT_NONE == KPROBE_FRAME_NOBODY);
-static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
-static_assert(offsetof(struct kprobe, pre_handler) == KPROBE_PRE_HANDLER);
-static_assert(offsetof(struct kprobe, set) == KPROBE_SET);
-static_assert(offsetof(struct probe_set, probes) == PROBE_SET_PROBES);
-static_assert(offsetof(struct kprobe_frame, context) == KPROBE_FRAME_CONTEXT);
-static_assert(offsetof(struct kprobe_frame, level) == KPROBE_FRAME_LEVEL);
-static_assert(offsetof(struct kprobe_frame, probe) == KPROBE_FRAME_PROBE);
-static_assert(offsetof(struct kprobe_frame, regs) == KPROBE_FRAME_REGS);
-static_assert(sizeof(struct kprobe_frame) == KPROBE_FRAME_SIZE);
-static_assert(KPROBE_MAX_DEPTH == KPROBE_FRAME_LIMIT);
-static_assert(offsetof(struct kprobe_frames, top) == 0);
-static_assert(offsetof(struct pcpu_hot, preempt_count) == KPROBE_HOT_PREEMPT_COUNT);
-static_assert(KPROBE_SLOT_CODE + CALL_INSN_SIZE == KPROBE_DETOUR_CALLED_AT);
+/* Where @detour has the copy of what is @offset behind the probed address. */
+static unsigned long __kprobes copy_at(unsigned long detour, unsigned long offset)
+{
+	const struct kprobe_detour_map *map = kprobe_detour_map(detour);
+	unsigned int i;
+
+	for (i = 0; map && i < map->nr; i++) {
+		unsigned long copy = detour + map->at[i];
+
+		if (map->from[i] != offset)
+			continue;
+		/* No copy is a call, so that is the one of the post_handlers. */
+		return copy + (*(u8 *)copy == CALL_INSN_OPCODE ? CALL_INSN_SIZE : 0);
+	}
+	return 0;
+}
+
+/**
+ * x86_kprobe_landing() - find out where to go on
+ * @ip: where a handler wants to
+ *
+ * Context: preemption is disabled, and stays so, or the task is not one to
+ * sleep, until it is there.
+ *
+ * Return: @ip; or if there is a jump, or one to come, over the instruction
+ * there, its copy in the detour.
+ */
+unsigned long __kprobes x86_kprobe_landing(unsigned long ip)
+{
+	unsigned long detour, copy;
+	struct kprobe *kp;
+	int i;
+
+	for (i = 1; i < KPROBE_JUMP_SIZE; i++) {
+		kp = get_kprobe((void *)(ip - i));
+		if (!kp)
+			continue;
+		detour = (unsigned long)READ_ONCE(kp->ainsn.detour);
+		copy = detour ? copy_at(detour, i) : 0;
+		if (copy)
+			return copy;
+	}
+	return ip;
+}
 
 /**
  * kprobe_detour_missed() - end a hit that a handler has made itself
@@ -81,25 +109,13 @@ asmlinkage __visible bool __kprobes kprobe_detour_elsewhere(struct pt_regs *regs
 	unsigned long *where = kprobe_thunk_return(regs);
 
 	kprobe_pop_frame(f);
+	regs->ip = x86_kprobe_landing(regs->ip);
 	preempt_enable_notrace();
 	if (regs->sp != (unsigned long)(where + 1))
 		return true;
 	*where = regs->ip;
 	return false;
 }
-
-#ifdef CONFIG_PREEMPTION
-/**
- * kprobe_detour_resched() - let another task run, at the end of a hit
- *
- * Context: that of the probed function; it was preemptible, and somebody has
- * asked for this since.
- */
-asmlinkage __visible void __kprobes kprobe_detour_resched(void)
-{
-	__preempt_schedule_notrace();
-}
-#endif
 
 static bool is_call(struct insn *insn)
 {
@@ -224,7 +240,7 @@ int arch_prepare_detour(struct kprobe *p, unsigned int reach, bool post)
 	x86_kprobe_write_slot(slot, buf);
 
 	memcpy(ai->covered, original, sizeof(ai->covered));
-	ai->detour = slot;
+	WRITE_ONCE(ai->detour, slot);
 	x86_kprobe_choose_run(p);
 	return 0;
 }
@@ -241,7 +257,7 @@ kprobe_opcode_t *arch_drop_detour(struct kprobe *p)
 {
 	kprobe_opcode_t *detour = p->ainsn.detour;
 
-	p->ainsn.detour = NULL;
+	WRITE_ONCE(p->ainsn.detour, NULL);
 	x86_kprobe_choose_run(p);
 	return detour;
 }

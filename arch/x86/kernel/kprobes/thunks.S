@@ -61,43 +61,20 @@
 	RET
 .endm
 
-/*
- * kprobe_post_thunk - the instruction has been run, call the post_handlers
- */
-SYM_CODE_START(kprobe_post_thunk)
-	KPROBE_THUNK_ENTER
-	movq	%rsp, %rdi
-	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rsi
-	call	kprobe_slot_post
-	testb	%al, %al
-	jnz	kprobe_thunk_iret
-	KPROBE_THUNK_LEAVE
-SYM_CODE_END(kprobe_post_thunk)
-_ASM_NOKPROBE(kprobe_post_thunk)
-
-#ifdef CONFIG_OPTPROBES
-
 #define PREEMPT_COUNT	PER_CPU_VAR(pcpu_hot + KPROBE_HOT_PREEMPT_COUNT)
 #define TOP_FRAME	PER_CPU_VAR(kprobe_frames)
 
 /*
- * kprobe_detour_thunk - a probe has been hit, call the pre_handlers
- *
- * This is what kprobe_int3_handler() does until then, and is here because all
- * registers have been saved, which a function in C would do once more: see
- * there, and in asm/kprobes.h, what each step is for. What is rare is left to opt.c.
+ * The thunks call the handlers themselves, because all registers have been
+ * saved, which a function in C would do once more: see in asm/kprobes.h, and in
+ * linux/kprobes.h, what each step is for. What is rare is left to C.
  *
  * In %rbx is the probepoint, and later where in the set the next handler is; in
  * %r12 the frame.
  */
-SYM_CODE_START(kprobe_detour_thunk)
-	KPROBE_THUNK_ENTER
-	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rbx
-	movq	-KPROBE_DETOUR_CALLED_AT(%rbx), %rbx
-	movq	KPROBE_ADDR(%rbx), %rax
-	incq	%rax
-	movq	%rax, RIP(%rsp)
 
+/* Disable preemption and take a frame, if handlers may be called here. */
+.macro KPROBE_THUNK_BEGIN miss:req
 	/* preempt_disable() and kprobe_context() */
 #ifdef CONFIG_PREEMPT_COUNT
 	incl	PREEMPT_COUNT
@@ -107,15 +84,110 @@ SYM_CODE_START(kprobe_detour_thunk)
 	/* kprobe_must_miss() */
 	movq	TOP_FRAME, %r12
 	cmpl	%eax, KPROBE_FRAME_CONTEXT(%r12)
-	je	.Lmiss
+	je	\miss
 	cmpb	$KPROBE_FRAME_LIMIT, KPROBE_FRAME_LEVEL(%r12)
-	jae	.Lmiss
+	jae	\miss
 	/* kprobe_push_frame() */
 	addq	$KPROBE_FRAME_SIZE, %r12
 	movq	%r12, TOP_FRAME
 	movl	%eax, KPROBE_FRAME_CONTEXT(%r12)
-	movq	%rsp, KPROBE_FRAME_REGS(%r12)
+.endm
 
+/* Give it back, and enable preemption. */
+.macro KPROBE_THUNK_END resched:req
+	/* kprobe_pop_frame() */
+	movl	$KPROBE_FRAME_NOBODY, KPROBE_FRAME_CONTEXT(%r12)
+	movq	$0, KPROBE_FRAME_PROBE(%r12)
+	subq	$KPROBE_FRAME_SIZE, %r12
+	movq	%r12, TOP_FRAME
+	/* preempt_enable() */
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PREEMPT_COUNT
+#endif
+#ifdef CONFIG_PREEMPTION
+	jz	\resched
+#endif
+.endm
+
+/*
+ * kprobe_post_thunk - the instruction has been run, call the post_handlers
+ *
+ * In %r13 is the address of the next one.
+ */
+SYM_CODE_START(kprobe_post_thunk)
+	KPROBE_THUNK_ENTER
+	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rbx
+	andq	$-KPROBE_THUNK_SLOT_SIZE, %rbx
+	movq	(%rbx), %rbx
+	movzbl	KPROBE_INSN_SIZE(%rbx), %r13d
+	addq	KPROBE_ADDR(%rbx), %r13
+	movq	%r13, RIP(%rsp)
+
+	KPROBE_THUNK_BEGIN .Lpost_missed
+	movq	$0, KPROBE_FRAME_REGS(%r12)
+	/* kprobe_call_post_handlers() */
+	movq	KPROBE_SET(%rbx), %rbx
+	movl	PROBE_SET_POST(%rbx), %eax
+	leaq	(%rbx,%rax,8), %rbx
+	movq	PROBE_SET_PROBES(%rbx), %rdi
+	testq	%rdi, %rdi
+	jz	.Lpost_handled
+.Lpost_handler:
+	movq	%rdi, KPROBE_FRAME_PROBE(%r12)
+	movq	%rsp, %rsi
+	xorl	%edx, %edx
+	movq	KPROBE_POST_HANDLER(%rdi), %rax
+	CALL_NOSPEC rax
+	addq	$8, %rbx
+	movq	PROBE_SET_PROBES(%rbx), %rdi
+	testq	%rdi, %rdi
+	jnz	.Lpost_handler
+.Lpost_handled:
+	KPROBE_THUNK_END .Lpost_resched
+
+.Lpost_leave:
+	cmpq	RIP(%rsp), %r13
+	jne	.Lpost_elsewhere
+.Lpost_return:
+	KPROBE_THUNK_LEAVE
+
+	UNWIND_HINT_REGS
+.Lpost_elsewhere:
+	movq	%rsp, %rdi
+	call	kprobe_post_elsewhere
+	jmp	.Lpost_return
+
+	/* A hit that a handler made; counted as missed when it happened. */
+.Lpost_missed:
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PREEMPT_COUNT
+#endif
+#ifndef CONFIG_PREEMPTION
+	jmp	.Lpost_leave
+#else
+	jnz	.Lpost_leave
+.Lpost_resched:
+	call	kprobe_thunk_resched
+	jmp	.Lpost_leave
+#endif
+SYM_CODE_END(kprobe_post_thunk)
+_ASM_NOKPROBE(kprobe_post_thunk)
+
+#ifdef CONFIG_OPTPROBES
+
+/*
+ * kprobe_detour_thunk - a probe has been hit, call the pre_handlers
+ */
+SYM_CODE_START(kprobe_detour_thunk)
+	KPROBE_THUNK_ENTER
+	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rbx
+	movq	-KPROBE_DETOUR_CALLED_AT(%rbx), %rbx
+	movq	KPROBE_ADDR(%rbx), %rax
+	incq	%rax
+	movq	%rax, RIP(%rsp)
+
+	KPROBE_THUNK_BEGIN .Lmissed
+	movq	%rsp, KPROBE_FRAME_REGS(%r12)
 	/* kprobe_call_pre_handlers() */
 	movq	KPROBE_SET(%rbx), %rbx
 	movq	PROBE_SET_PROBES(%rbx), %rdi
@@ -132,25 +204,13 @@ SYM_CODE_START(kprobe_detour_thunk)
 	movq	PROBE_SET_PROBES(%rbx), %rdi
 	testq	%rdi, %rdi
 	jnz	.Lhandler
-
 .Lhandled:
-	/* kprobe_pop_frame() */
-	movl	$KPROBE_FRAME_NOBODY, KPROBE_FRAME_CONTEXT(%r12)
-	movq	$0, KPROBE_FRAME_PROBE(%r12)
-	subq	$KPROBE_FRAME_SIZE, %r12
-	movq	%r12, TOP_FRAME
-	/* preempt_enable() */
-#ifdef CONFIG_PREEMPT_COUNT
-	decl	PREEMPT_COUNT
-#endif
-#ifdef CONFIG_PREEMPTION
-	jz	.Lresched
-#endif
+	KPROBE_THUNK_END .Lresched
 .Lleave:
 	KPROBE_THUNK_LEAVE
 
 	UNWIND_HINT_REGS
-.Lmiss:
+.Lmissed:
 	movq	%rbx, %rdi
 	call	kprobe_detour_missed
 	jmp	.Lleave
@@ -165,7 +225,7 @@ SYM_CODE_START(kprobe_detour_thunk)
 
 #ifdef CONFIG_PREEMPTION
 .Lresched:
-	call	kprobe_detour_resched
+	call	kprobe_thunk_resched
 	jmp	.Lleave
 #endif
 SYM_CODE_END(kprobe_detour_thunk)
