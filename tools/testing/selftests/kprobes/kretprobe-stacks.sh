@@ -43,5 +43,5 @@ fi
 jump_modes() {
 	echo breakpoints
 }
-run_with_jumps 1 kp_ret_stacks -- kretprobes_frames kretprobes_step
+run_with_jumps 1 kp_ret_stacks -- kretprobes_frames kretprobes_step kretprobes_fprobe
 ktap_finished

@@ -49,6 +49,7 @@ const char *kp_rs_name(unsigned long addr, char *name);
 
 extern struct kunit_suite kp_rs_frames_suite;
 extern struct kunit_suite kp_rs_step_suite;
+extern struct kunit_suite kp_rs_fprobe_suite;
 
 #endif /* !__ASSEMBLY__ */
 #endif

@@ -155,7 +155,7 @@ void kp_rs_settle(struct kprobe *kp)
 	jumped += kprobe_optimized(kp) || kprobe_ftrace(kp);
 }
 
-kunit_test_suites(&kp_rs_frames_suite, &kp_rs_step_suite);
+kunit_test_suites(&kp_rs_frames_suite, &kp_rs_step_suite, &kp_rs_fprobe_suite);
 
 MODULE_DESCRIPTION("KUnit suites: stack traces under return probes");
 MODULE_LICENSE("GPL");
