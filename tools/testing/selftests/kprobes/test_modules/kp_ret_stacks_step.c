@@ -7,12 +7,17 @@
 
 #include <asm/debugreg.h>
 #include <asm/processor-flags.h>
+#include <linux/irqflags.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/string.h>
 #include "kp_ret_stacks.h"
+
+static bool clobber;
+module_param(clobber, bool, 0400);
+MODULE_PARM_DESC(clobber, "step over stacks as interrupts leave them: what is below is overwritten");
 
 /* How many of the wrong ones are shown. */
 #define KP_WRONG	8
@@ -62,6 +67,16 @@ static void kp_rs_step_look(unsigned int *wrong)
 
 NOKPROBE_SYMBOL(kp_rs_step_look);
 
+/* Nobody owns what is below the stack pointer; the debug exception has another stack. */
+static void kp_rs_step_clobber(unsigned long sp)
+{
+	unsigned long bytes = 256, to = sp - bytes;
+
+	asm volatile("rep stosb" : "+D" (to), "+c" (bytes) : "a" (0x5a) : "memory");
+}
+
+NOKPROBE_SYMBOL(kp_rs_step_clobber);
+
 static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct die_args *args = data;
@@ -84,6 +99,8 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 		kp_step.thunks++;
 		return NOTIFY_STOP;
 	}
+	if (clobber)
+		kp_rs_step_clobber(regs->sp);
 	/* As this exception sees it, and as those who begin with its registers do. */
 	kp_save(&kp_step.now);
 	kp_rs_step_look(&kp_step.wrong);
@@ -169,6 +186,7 @@ static void kp_rs_step_every(struct kunit *test)
 {
 	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
 	unsigned int i, before = 0;
+	unsigned long flags;
 	long ret;
 	int nr;
 
@@ -191,13 +209,13 @@ static void kp_rs_step_every(struct kunit *test)
 		kp_rs_step_returns = 0;
 
 		/* One place for all of them, so nothing here may differ. */
-		preempt_disable();
+		local_irq_save(flags);
 		WRITE_ONCE(kp_step.task, current);
 		kp_rs_set_tf();
 		ret = kp_rs_loop(1);
 		kp_rs_clear_tf();
 		WRITE_ONCE(kp_step.task, NULL);
-		preempt_enable();
+		local_irq_restore(flags);
 
 		KUNIT_EXPECT_EQ(test, ret, 2);
 		kp_rs_save = false;
