@@ -18,7 +18,7 @@ IFS=', ' read -ra variants <<<"${1:?usage: series/bench.sh VARIANTS}"
 builds=()
 for variant in "${variants[@]}"; do
 	"$TOP/series/build.sh" "$variant"
-	"$TOP/series/modules.sh" "$variant" kp_bench
+	"$TOP/series/modules.sh" "$variant" "kp_bench kp_bench_entries"
 	builds+=("$OUT/build/$variant:$OUT/modules/$variant")
 done
 need_packages qemu-system-x86 busybox-static kmod make

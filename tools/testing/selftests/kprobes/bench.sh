@@ -51,6 +51,7 @@ guest_script()
 set -eu
 # of a kernel that has jump optimisation, breakpoints are to be measured too
 optimization=/proc/sys/debug/kprobes-optimization
+insmod test_modules/kp_bench_entries.ko
 insmod test_modules/kp_bench.ko
 for file in $*; do
 	case \$file in
@@ -64,7 +65,7 @@ for file in $*; do
 	fi
 	cat /sys/kernel/debug/kp_bench/\$file
 done
-rmmod kp_bench
+rmmod kp_bench kp_bench_entries
 EOT
 }
 
