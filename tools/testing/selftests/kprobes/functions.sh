@@ -16,8 +16,11 @@ KPROBES=$DEBUGFS/kprobes
 # shellcheck source=/dev/null
 . "$TOPIC_DIR/../kselftest/ktap_helpers.sh"
 
+OPTIMIZATION=/proc/sys/debug/kprobes-optimization
+
 TMP=
 LOADED=
+OPTIMIZATION_WAS=
 
 at_exit() {
 	status=$?
@@ -26,6 +29,7 @@ at_exit() {
 	for module in $LOADED; do
 		rmmod "$module" 2>/dev/null || :
 	done
+	[ -z "$OPTIMIZATION_WAS" ] || echo "$OPTIMIZATION_WAS" >$OPTIMIZATION
 	[ -z "$TMP" ] || rm -rf "$TMP"
 	exit "$status"
 }
@@ -137,6 +141,14 @@ report_suites() {
 	done
 }
 
+# optimization 0|1: switches jumps off, or on and waits for those that there can be. What
+# it was is restored at the end. Where there are none, it does nothing.
+optimization() {
+	[ -w $OPTIMIZATION ] || return 0
+	[ -n "$OPTIMIZATION_WAS" ] || OPTIMIZATION_WAS=$(cat $OPTIMIZATION)
+	echo "$1" >$OPTIMIZATION
+}
+
 # list_is_empty: no probe is registered, by anybody
 list_is_empty() {
 	if grep . $KPROBES/list >"$TMP/left"; then
@@ -192,9 +204,9 @@ ctl() {
 	echo "$*" >$DEBUGFS/kp_ctl/cmd 2>/dev/null
 }
 
-# ctl_get ID FIELD: address, hits, posts, nmissed or error
+# ctl_get ID FIELD: address, hits, posts, nmissed, error, or text: its first bytes
 ctl_get() {
-	while read -r id address hits posts nmissed error; do
+	while read -r id address hits posts nmissed error text; do
 		[ "$id" = "$1" ] || continue
 		case $2 in
 		address) echo "$address" ;;
@@ -202,6 +214,7 @@ ctl_get() {
 		posts) echo "$posts" ;;
 		nmissed) echo "$nmissed" ;;
 		error) echo "$error" ;;
+		text) echo "$text" ;;
 		esac
 	done <$DEBUGFS/kp_ctl/probes
 }

@@ -9,6 +9,6 @@ set -eu
 
 setup
 # A jump has more bytes.
-[ ! -w /proc/sys/debug/kprobes-optimization ] || echo 0 >/proc/sys/debug/kprobes-optimization
+optimization 0
 run_suites 0 kp_text -- kprobes_text
 ktap_finished

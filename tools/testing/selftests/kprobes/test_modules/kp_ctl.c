@@ -16,7 +16,7 @@
  * ID is a small number, WHERE is SYMBOL, SYMBOL+OFFSET or an address. A command's
  * error is the write's, and is kept in the probe's line of kp_ctl/probes:
  *
- *	ID ADDRESS HITS POSTS NMISSED ERROR
+ *	ID ADDRESS HITS POSTS NMISSED ERROR TEXT
  */
 
 #include <linux/debugfs.h>
@@ -249,17 +249,21 @@ static const struct file_operations kp_ctl_cmd_fops = {
 static int kp_ctl_probes_show(struct seq_file *m, void *unused)
 {
 	struct kp_ctl_probe *probe;
+	u8 text[5];
 	int i;
 
 	mutex_lock(&kp_ctl_mutex);
 	for (i = 0; i < KP_CTL_PROBES; i++) {
 		probe = &kp_ctl_probes[i];
+		if (!probe->kp.pre_handler)
+			continue;
+		if (copy_from_kernel_nofault(text, probe->kp.addr, sizeof(text)))
+			memset(text, 0, sizeof(text));
 		/* Root only; the addresses have to be those of kprobes/list. */
-		if (probe->kp.pre_handler)
-			seq_printf(m, "%d %0*lx %d %d %lu %d\n", i, (int)sizeof(long) * 2,
-				   (unsigned long)probe->kp.addr,
-				   atomic_read(&probe->hits), atomic_read(&probe->posts),
-				   probe->kp.nmissed, probe->error);
+		seq_printf(m, "%d %0*lx %d %d %lu %d %*phN\n", i, (int)sizeof(long) * 2,
+			   (unsigned long)probe->kp.addr, atomic_read(&probe->hits),
+			   atomic_read(&probe->posts), probe->kp.nmissed, probe->error,
+			   (int)sizeof(text), text);
 	}
 	mutex_unlock(&kp_ctl_mutex);
 	return 0;

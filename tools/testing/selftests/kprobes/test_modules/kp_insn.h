@@ -42,6 +42,8 @@
 #define KP_BRANCH	0x0080	/* does not go on with the next instruction */
 #define KP_HITS_AGAIN	0x0100	/* comes by the probe more than once */
 #define KP_GAP		0x0200	/* moves the stack pointer over what it does not write */
+#define KP_OPT		0x0400	/* a jump can take its place */
+#define KP_NO_OPT	0x0800	/* no jump may take its place */
 
 /* The test case it belongs to. */
 #define KP_ALU		0
@@ -63,7 +65,11 @@
 #define KP_BMI		16
 #define KP_EVEX		17
 #define KP_TRAPS	18
-#define KP_GROUPS	19
+#define KP_DCR_PLAIN	19
+#define KP_DCR_RIP	20
+#define KP_DCR_JUMP	21
+#define KP_DCR_FLAGS	22
+#define KP_GROUPS	23
 
 #ifndef __ASSEMBLY__
 
@@ -114,11 +120,12 @@ void kp_insn_save_avx(struct kp_vector *vector);
 void kp_insn_load_avx512(const struct kp_vector *vector);
 void kp_insn_save_avx512(struct kp_vector *vector);
 
-extern const struct kp_insn_case kp_insn_integer[], kp_insn_vector[];
-extern const u32 kp_insn_integer_nr, kp_insn_vector_nr;
-extern const char kp_insn_integer_names[], kp_insn_vector_names[];
+extern const struct kp_insn_case kp_insn_integer[], kp_insn_vector[], kp_insn_dcr[];
+extern const u32 kp_insn_integer_nr, kp_insn_vector_nr, kp_insn_dcr_nr;
+extern const char kp_insn_integer_names[], kp_insn_vector_names[], kp_insn_dcr_names[];
 void kp_insn_integer_text(void);
 void kp_insn_vector_text(void);
+void kp_insn_dcr_text(void);
 
 #endif
 #endif

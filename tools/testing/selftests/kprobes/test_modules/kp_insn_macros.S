@@ -46,12 +46,15 @@
 .endm
 
 /*
- * CASE "instruction", pre="before;it", post="after;it", flags=, feature=
+ * CASE "instruction", pre="before;it", post="after;it", flags=, feature=, pad=
  *
  * The instruction is probed, what stands before and after it is not. Its symbol is
  * a function of its own, since that is where the decoding of instructions begins.
+ *
+ * The padding is there so that a jump in the instruction's place reaches into nothing
+ * else that does something.
  */
-.macro CASE code:req, pre, post, flags=0, feature=0
+.macro CASE code:req, pre, post, flags=0, feature=0, pad=4
 	.text
 	.balign	16
 	.type	kp_case_\@, @function
@@ -60,6 +63,10 @@ kp_case_\@:
 .Lprobed_\@:
 	\code
 .Lnext_\@:
+	.rept	\pad
+	nop
+	.endr
+.Lpadded_\@:
 	\post
 .Lpost_\@:
 	jmp	kp_insn_done
@@ -74,11 +81,21 @@ kp_case_\@:
 	.long	kp_case_\@ - .Ltext
 	.long	.Lprobed_\@ - .Ltext
 	.long	.Lnext_\@ - .Ltext
-	.long	.Lpost_\@ - .Lnext_\@
+	.long	.Lpost_\@ - .Lpadded_\@
 	.long	.Lname_\@ - .Lnames
 	.short	(\flags)
 	.short	kp_group
 	.long	(\feature)
 	.set	kp_nr, kp_nr + 1
 	.text
+.endm
+
+/*
+ * DCR "first", rest="second;third", pre=, post=, flags=, name=
+ *
+ * The instructions that a jump in place of the first one overlaps, and no padding: what
+ * comes after them is not the jump's business.
+ */
+.macro DCR code:req, rest, pre, post, flags=KP_OPT
+	CASE "\code", pre="\pre", post="\rest; \post", flags=(\flags), pad=0
 .endm

@@ -16,7 +16,9 @@
 #include <linux/prandom.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include "kp_insn.h"
+#include "kp_opt.h"
 
 static unsigned int rounds = 8;
 module_param(rounds, uint, 0400);
@@ -34,6 +36,10 @@ static char *skip = "";
 module_param(skip, charp, 0400);
 MODULE_PARM_DESC(skip, "no instructions with this in their names");
 
+static bool opt;
+module_param(opt, bool, 0400);
+MODULE_PARM_DESC(opt, "compare jump-optimised probes with others");
+
 #define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 			 X86_EFLAGS_SF | X86_EFLAGS_OF)
 /* All but RF, which only the processor sees set. */
@@ -47,6 +53,7 @@ static const char *const kp_mode_names[] = { "bare", "pre", "pre and post" };
 static struct {
 	const struct kp_insn_table *table;
 	const struct kp_insn_case *insn;
+	struct kprobe *probe;
 	struct kprobe kp;
 	struct rnd_state random;
 	struct kp_state in;
@@ -61,6 +68,7 @@ static struct {
 static const struct kp_insn_table kp_tables[] = {
 	{ kp_insn_integer, &kp_insn_integer_nr, kp_insn_integer_text, kp_insn_integer_names },
 	{ kp_insn_vector, &kp_insn_vector_nr, kp_insn_vector_text, kp_insn_vector_names },
+	{ kp_insn_dcr, &kp_insn_dcr_nr, kp_insn_dcr_text, kp_insn_dcr_names },
 };
 
 static const char *const kp_reg_names[KP_REGS] = {
@@ -123,7 +131,7 @@ static void kp_randomize(void)
 	in->reg[KP_R12] = (u64)kp_insn_mem + 768;
 	in->reg[KP_R13] = (u64)kp_insn_mem + 896;
 	in->reg[KP_R15] &= 7;
-	in->reg[KP_FLAGS] &= KP_ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_IF;
+	in->reg[KP_FLAGS] &= KP_ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_IF | X86_EFLAGS_AC;
 	in->reg[KP_FLAGS] |= X86_EFLAGS_FIXED;
 	if (kp.insn->flags & KP_IRQS_ON)
 		in->reg[KP_FLAGS] |= X86_EFLAGS_IF;
@@ -296,7 +304,7 @@ static bool kp_round_fails(struct kunit *test, enum kp_mode mode, const struct k
 		      mode == KP_PRE_POST ? hits : 0) ||
 	    kp_results_differ(test, mode, bare))
 		return true;
-	if (kp_differ(test, mode, "ip in the pre_handler", kp.pre_regs.ip, (u64)kp.kp.addr + 1))
+	if (kp_differ(test, mode, "ip in the pre_handler", kp.pre_regs.ip, (u64)kp.probe->addr + 1))
 		return true;
 	if (insn->start == insn->probed &&
 	    kp_shown_differ(test, mode, &kp.pre_regs, &kp.in, "pre"))
@@ -309,11 +317,50 @@ static bool kp_round_fails(struct kunit *test, enum kp_mode mode, const struct k
 	return !insn->has_post && kp_shown_differ(test, mode, &kp.post_regs, bare, "post");
 }
 
-/* All rounds of a mode; the rounds of all modes begin with the same values. */
-static noinline void kp_rounds(struct kunit *test, enum kp_mode mode)
+/* The registers that both handlers were given in a round, before it was optimised. */
+struct kp_shown {
+	struct pt_regs pre;
+	struct pt_regs post;
+};
+
+static bool kp_shown_as_before(struct kunit *test, const struct kp_shown *shown)
+{
+	/* Not what the processor alone sees, nor what is different each time. */
+	u64 mask[] = { kp_reg_mask(KP_RAX), kp_reg_mask(KP_RDX), kp_reg_mask(KP_FLAGS) };
+	const struct pt_regs *was[] = { &shown->pre, &shown->post };
+	struct pt_regs *now[] = { &kp.pre_regs, &kp.post_regs };
+	struct pt_regs a, b;
+	unsigned int i, j;
+
+	for (i = 0; i < (kp.post ? 2 : 1); i++) {
+		a = *was[i];
+		b = *now[i];
+		/* Clear what is not compared. */
+		a.ax &= mask[0];
+		b.ax &= mask[0];
+		a.dx &= mask[1];
+		b.dx &= mask[1];
+		a.flags &= mask[2];
+		b.flags &= mask[2];
+		for (j = 0; j < sizeof(a) / sizeof(long); j++) {
+			if (((u64 *)&a)[j] == ((u64 *)&b)[j])
+				continue;
+			KUNIT_FAIL(test, "%s: word %u in the %s_handler is %llx, was %llx\n",
+				   kp_name(), j, i ? "post" : "pre", ((u64 *)&b)[j],
+				   ((u64 *)&a)[j]);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What is @shown is noted, or, when it is @optimized, compared. */
+static noinline void kp_rounds(struct kunit *test, enum kp_mode mode, struct kp_shown *shown,
+			       bool optimized)
 {
 	unsigned int round;
 
+	/* The rounds of all modes begin with the same values. */
 	prandom_seed_state(&kp.random, seed + kp.insn->start);
 	for (round = 0; round < rounds; round++) {
 		kp_randomize();
@@ -322,6 +369,10 @@ static noinline void kp_rounds(struct kunit *test, enum kp_mode mode)
 		kp_run(mode == KP_BARE ? &kp.bare[round] : &kp.probed);
 		if (mode != KP_BARE && kp_round_fails(test, mode, &kp.bare[round]))
 			break;
+		if (optimized && !kp_shown_as_before(test, &shown[round]))
+			break;
+		if (shown && !optimized)
+			shown[round] = (struct kp_shown){ kp.pre_regs, kp.post_regs };
 	}
 }
 
@@ -353,6 +404,16 @@ static bool kp_is_refused(struct kunit *test, int ret)
 	return true;
 }
 
+static void kp_prepare(struct kprobe *p, enum kp_mode mode)
+{
+	memset(p, 0, sizeof(*p));
+	p->addr = kp_text(kp.insn->probed);
+	p->pre_handler = kp_insn_pre;
+	if (mode == KP_PRE_POST)
+		p->post_handler = kp_insn_post;
+	kp.probe = p;
+}
+
 static void kp_one_case(struct kunit *test)
 {
 	bool runs = kp_runs_here() && !(kp.insn->flags & KP_REFUSED);
@@ -360,18 +421,14 @@ static void kp_one_case(struct kunit *test)
 
 	for (mode = KP_BARE; mode < KP_MODES; mode++) {
 		if (mode != KP_BARE) {
-			memset(&kp.kp, 0, sizeof(kp.kp));
-			kp.kp.addr = kp_text(kp.insn->probed);
-			kp.kp.pre_handler = kp_insn_pre;
-			if (mode == KP_PRE_POST)
-				kp.kp.post_handler = kp_insn_post;
+			kp_prepare(&kp.kp, mode);
 			if (kp_is_refused(test, register_kprobe(&kp.kp)))
 				return;
 			KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, NULL),
 					0);
 		}
 		if (runs)
-			kp_rounds(test, mode);
+			kp_rounds(test, mode, NULL, false);
 		if (mode != KP_BARE)
 			kunit_release_action(test, kp_unregister, NULL);
 	}
@@ -382,9 +439,150 @@ static bool kp_is_chosen(void)
 	return strstr(kp_name(), only) && !(*skip && strstr(kp_name(), skip));
 }
 
+/*
+ * The group's probes all at once: first with the breakpoint, then, where it can be, with
+ * the jump. One wait is enough for all.
+ */
+
+struct kp_opt_case {
+	struct kprobe kp;
+	const struct kp_insn_table *table;
+	const struct kp_insn_case *insn;
+	struct kp_state *bare;
+	struct kp_shown *shown;
+};
+
+static struct {
+	struct kp_opt_case *cases;
+	struct kprobe **kps;
+	int nr;
+} kp_opt;
+
+static bool kp_opt_choose(struct kp_opt_case *c)
+{
+	kp.table = c->table;
+	kp.insn = c->insn;
+	kp.bare = c->bare;
+	kp.probe = &c->kp;
+	return kp_runs_here() && !(kp.insn->flags & KP_REFUSED);
+}
+
+static void kp_opt_unregister(void *unused)
+{
+	unregister_kprobes(kp_opt.kps, kp_opt.nr);
+}
+
+static void kp_opt_free(void *unused)
+{
+	int i;
+
+	for (i = 0; i < kp_opt.nr; i++) {
+		vfree(kp_opt.cases[i].bare);
+		vfree(kp_opt.cases[i].shown);
+	}
+	vfree(kp_opt.cases);
+	vfree(kp_opt.kps);
+	kp_opt.nr = 0;
+}
+
+/* One case, always from here, for the stack pointer's sake. */
+static noinline void kp_opt_rounds(struct kunit *test, enum kp_mode mode,
+				   struct kp_opt_case *c, bool optimized)
+{
+	if (kp_opt_choose(c))
+		kp_rounds(test, mode, mode == KP_BARE ? NULL : c->shown, optimized);
+}
+
+static void kp_opt_jump(struct kunit *test, enum kp_mode mode, struct kp_opt_case *c, bool jump)
+{
+	kp_opt_choose(c);
+	if (c->insn->flags & KP_OPT)
+		KUNIT_EXPECT_TRUE_MSG(test, jump, "%s, %s: not optimised\n", kp_name(),
+				      kp_mode_names[mode]);
+	if (c->insn->flags & KP_NO_OPT)
+		KUNIT_EXPECT_FALSE_MSG(test, jump, "%s, %s: optimised\n", kp_name(),
+				       kp_mode_names[mode]);
+}
+
+/* Once with breakpoints, and once with @optimized jumps where there are any. */
+static noinline void kp_opt_pass(struct kunit *test, enum kp_mode mode, bool optimized)
+{
+	struct kp_opt_case *c;
+	int i, jumps = 0;
+
+	for (i = 0; i < kp_opt.nr; i++) {
+		c = &kp_opt.cases[i];
+		if (optimized) {
+			bool jump = kp_is_jump(c->kp.addr);
+
+			kp_opt_jump(test, mode, c, jump);
+			jumps += jump;
+			if (!jump || c->insn->flags & KP_NO_OPT)
+				continue;
+		} else if (mode != KP_BARE) {
+			kp_opt_choose(c);
+			kp_prepare(&c->kp, mode);
+			if (kp_is_refused(test, register_kprobe(&c->kp)))
+				continue;
+		}
+		kp_opt_rounds(test, mode, c, optimized);
+	}
+	if (optimized)
+		kunit_info(test, "%s: %d of %d probes optimised\n", kp_mode_names[mode], jumps,
+			   kp_opt.nr);
+}
+
+static void kp_opt_group(struct kunit *test, int group)
+{
+	enum kp_mode mode;
+	int i, j, nr = 0;
+
+	for (i = 0; i < ARRAY_SIZE(kp_tables); i++)
+		nr += *kp_tables[i].nr;
+	kp_opt.cases = vcalloc(nr, sizeof(*kp_opt.cases));
+	kp_opt.kps = vcalloc(nr, sizeof(*kp_opt.kps));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_opt_free, NULL), 0);
+	KUNIT_ASSERT_TRUE(test, kp_opt.cases && kp_opt.kps);
+	for (i = 0; i < ARRAY_SIZE(kp_tables); i++) {
+		kp.table = &kp_tables[i];
+		for (j = 0; j < *kp.table->nr; j++) {
+			struct kp_opt_case *c = &kp_opt.cases[kp_opt.nr];
+
+			kp.insn = &kp.table->cases[j];
+			if (kp.insn->group != group || !kp_is_chosen())
+				continue;
+			c->table = kp.table;
+			c->insn = kp.insn;
+			c->bare = vcalloc(rounds, sizeof(*c->bare));
+			c->shown = vcalloc(rounds, sizeof(*c->shown));
+			kp_opt.kps[kp_opt.nr++] = &c->kp;
+			KUNIT_ASSERT_TRUE(test, c->bare && c->shown);
+		}
+	}
+	if (!kp_opt.nr)
+		kunit_skip(test, "no instruction is chosen");
+
+	for (mode = KP_BARE; mode < KP_MODES; mode++) {
+		KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
+		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_opt_unregister, NULL), 0);
+		kp_opt_pass(test, mode, false);
+		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
+		if (mode == KP_BARE)
+			continue;
+		KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
+		kp_opt_pass(test, mode, true);
+		kunit_release_action(test, kp_opt_unregister, NULL);
+	}
+}
+
 static void kp_group(struct kunit *test, int group)
 {
 	int i, j, run = 0, registered = 0;
+
+	if (opt) {
+		kp_opt_group(test, group);
+		return;
+	}
 
 	for (i = 0; i < ARRAY_SIZE(kp_tables); i++) {
 		kp.table = &kp_tables[i];
@@ -439,6 +637,10 @@ KP_GROUP_CASE(avx, KP_AVX)
 KP_GROUP_CASE(bmi, KP_BMI)
 KP_GROUP_CASE(evex, KP_EVEX)
 KP_GROUP_CASE(traps, KP_TRAPS)
+KP_GROUP_CASE(dcr_plain, KP_DCR_PLAIN)
+KP_GROUP_CASE(dcr_rip, KP_DCR_RIP)
+KP_GROUP_CASE(dcr_jump, KP_DCR_JUMP)
+KP_GROUP_CASE(dcr_flags, KP_DCR_FLAGS)
 
 static struct kunit_case kp_insn_test_cases[] = {
 	KUNIT_CASE_SLOW(kp_matrix_alu),
@@ -460,6 +662,10 @@ static struct kunit_case kp_insn_test_cases[] = {
 	KUNIT_CASE_SLOW(kp_matrix_bmi),
 	KUNIT_CASE_SLOW(kp_matrix_evex),
 	KUNIT_CASE_SLOW(kp_matrix_traps),
+	KUNIT_CASE_SLOW(kp_matrix_dcr_plain),
+	KUNIT_CASE_SLOW(kp_matrix_dcr_rip),
+	KUNIT_CASE_SLOW(kp_matrix_dcr_jump),
+	KUNIT_CASE_SLOW(kp_matrix_dcr_flags),
 	{}
 };
 

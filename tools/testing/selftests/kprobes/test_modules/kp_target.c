@@ -16,17 +16,24 @@
 #define KP_TARGET_EXPECTED(arg)	((arg) + 1)
 #endif
 
+/* Enough that a jump may be put there. */
+static __always_inline void kp_target_room(void)
+{
+	asm volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop" : : : "memory");
+}
+
 /* Aligned so that it is at the same place in both modules. */
 noinline int kp_tgt_function(int arg);
 noinline int __aligned(1024) kp_tgt_function(int arg)
 {
-	barrier();
+	kp_target_room();
 	return KP_TARGET_BODY(arg);
 }
 
 noinline int kp_tgt_caller(int arg);
 noinline int kp_tgt_caller(int arg)
 {
+	kp_target_room();
 	arg = kp_tgt_function(arg);
 	barrier();
 	return arg;
@@ -44,7 +51,7 @@ NOKPROBE_SYMBOL(kp_tgt_nokprobe);
 noinline int __init kp_tgt_init_function(int arg);
 noinline int __init kp_tgt_init_function(int arg)
 {
-	barrier();
+	kp_target_room();
 	return arg + 1;
 }
 

@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The instruction matrix with jumps in place of breakpoints, and what jumps overlap: an
+# instruction has the same effect, and handlers are shown the same. INSN_ROUNDS=N and
+# INSN_SEED=N in the environment as for insn.sh.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+setup
+if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
+	ktap_skip_all "no jump optimisation in this kernel"
+	exit "$KSFT_SKIP"
+fi
+optimization 1
+run_suites 0 kp_insn opt=1 "rounds=${INSN_ROUNDS:-3}" "seed=${INSN_SEED:-1}" -- kprobes_insn
+ktap_finished

@@ -1,0 +1,263 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Jump optimisation: what an optimised probe does, where there may be a jump and where not,
+# what debugfs and sysctl say of it, and modules that come and go meanwhile.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+PREEMPT=$DEBUGFS/sched/preempt
+PREEMPT_WAS=
+
+# Where it can be chosen, tasks are preempted everywhere.
+preempt_full() {
+	[ -w $PREEMPT ] || return 0
+	PREEMPT_WAS=$(sed 's/.*(\(.*\)).*/\1/' $PREEMPT)
+	echo full >$PREEMPT
+}
+
+# shellcheck disable=SC2317 # called by the trap
+preempt_restore() {
+	restored=$?
+	[ -z "$PREEMPT_WAS" ] || echo "$PREEMPT_WAS" >$PREEMPT
+	return $restored
+}
+
+# has_jump ID: the text of that probe has one
+has_jump() {
+	case $(ctl_get "$1" text) in
+	e9*) return 0 ;;
+	esac
+	return 1
+}
+
+# mark_is_true ID...: [OPTIMIZED] is shown exactly where the text has a jump
+mark_is_true() {
+	for id; do
+		if has_jump "$id"; then
+			listed_as "$id" OPTIMIZED || return 1
+		else
+			not_listed_as "$id" OPTIMIZED || return 1
+		fi
+	done
+}
+
+jumps() {
+	jumps=0
+	for id; do
+		! has_jump "$id" || jumps=$((jumps + 1))
+	done
+	echo $jumps
+}
+
+# Functions of the kernel that are nearly always optimised, and the module's.
+add_probes() {
+	ctl add 0 kp_tgt_function && ctl add 1 kp_tgt_caller post && ctl add 2 kernel_clone &&
+		ctl add 3 do_exit && ctl add 4 schedule_timeout post && ctl add 5 vsnprintf &&
+		ctl add 6 do_sys_openat2 && ctl add 7 vfs_read disabled
+}
+
+del_probes() {
+	for id in 0 1 2 3 4 5 6 7; do
+		ctl del $id || return 1
+	done
+}
+
+marks_after_switching() {
+	optimization 1
+	mark_is_true 0 1 2 3 4 5 6 7 || return 1
+	on=$(jumps 0 1 2 3 4 5 6)
+	ktap_print_msg "$on of 7 probes optimised"
+	[ "$on" -ge 4 ] && ! has_jump 7 || return 1
+	equal "marks" "$(grep -c -F '[OPTIMIZED]' $KPROBES/list)" "$on" || return 1
+	optimization 0
+	equal "jumps when off" "$(jumps 0 1 2 3 4 5 6 7)" 0 &&
+		equal "marks when off" "$(grep -c -F '[OPTIMIZED]' $KPROBES/list)" 0 || return 1
+	optimization 1
+	equal "jumps when on again" "$(jumps 0 1 2 3 4 5 6)" "$on" &&
+		mark_is_true 0 1 2 3 4 5 6 7
+}
+
+hits_whatever_it_is() {
+	for state in 0 1 0 1; do
+		optimization $state
+		before=$(ctl_get 0 hits)
+		posts=$(ctl_get 1 posts)
+		call_target 100 || return 1
+		hits_are 0 $((before + 100)) &&
+			equal "post handler calls" "$(ctl_get 1 posts)" $((posts + 100)) || return 1
+	done
+	equal "missed" "$(ctl_get 0 nmissed)" 0
+}
+
+# Off for all of them: the text is what it was. On: jumps again, after a while.
+all_switched() {
+	optimization 1
+	on=$(jumps 0 1 2 3 4 5 6)
+	echo 0 >$KPROBES/enabled
+	grep -c -E ' (cc|e9)[0-9a-f]{8}$' $DEBUGFS/kp_ctl/probes >"$TMP/left" || :
+	# What was there may begin with such a byte by chance.
+	equal "patched probes" "$(cat "$TMP/left")" 0 || {
+		echo 1 >$KPROBES/enabled
+		return 1
+	}
+	before=$(ctl_get 0 hits)
+	call_target 10
+	off=$(ctl_get 0 hits)
+	equal "marks" "$(grep -c -F '[OPTIMIZED]' $KPROBES/list)" 0 || :
+	echo 1 >$KPROBES/enabled
+	equal "hits while off" "$off" "$before" || return 1
+	optimization 1
+	equal "jumps when on again" "$(jumps 0 1 2 3 4 5 6)" "$on" &&
+		mark_is_true 0 1 2 3 4 5 6 7
+}
+
+# sysctl_takes WORD, sysctl_refuses WORD
+sysctl_takes() {
+	echo "$1" 2>/dev/null >$OPTIMIZATION && equal "sysctl" "$(cat $OPTIMIZATION)" "$1"
+}
+
+sysctl_refuses() {
+	before=$(cat $OPTIMIZATION)
+	! echo "$1" 2>/dev/null >$OPTIMIZATION && equal "sysctl" "$(cat $OPTIMIZATION)" "$before"
+}
+
+sysctl_is_checked() {
+	sysctl_takes 0 && sysctl_refuses 2 && sysctl_refuses -1 && sysctl_refuses x &&
+		sysctl_takes 1 && sysctl_refuses 256 && sysctl_takes 1
+}
+
+# Each probepoint has a line in kprobes/optimizer; the word agrees with the text, and whoever
+# is refused has a reason.
+reasons_are_shown() {
+	optimization 1
+	for id in 0 1 2 3 4 5 6; do
+		line=$(grep "^$(ctl_get $id address) " $KPROBES/optimizer) || return 1
+		case $line in
+		*"  optimized") has_jump $id || return 1 ;;
+		*"  refused: "?*) ! has_jump $id || return 1 ;;
+		*)
+			ktap_print_msg "$line"
+			return 1
+			;;
+		esac
+	done
+	grep "^$(ctl_get 7 address) " $KPROBES/optimizer | grep -q -v optimized
+}
+
+#
+# Modules.
+#
+
+reload() {
+	rmmod "${LOADED%% *}" || return 1
+	LOADED=kp_ctl
+	insmod "$MODULE_DIR/$1.ko" || return 1
+	LOADED="$1 kp_ctl"
+}
+
+# hits_of_new ID: probes in the module that was just loaded, hit by breakpoint, then by jump
+hits_of_new() {
+	ctl add "$1" kp_tgt_function && ctl add $(($1 + 1)) kp_tgt_caller post || return 1
+	call_target 300 && hits_are "$1" 300 && hits_are $(($1 + 1)) 300 || return 1
+	optimization 1
+	call_target 300 && hits_are "$1" 600 && hits_are $(($1 + 1)) 600 &&
+		mark_is_true "$1" || return 1
+	equal "post handler calls" "$(ctl_get $(($1 + 1)) posts)" 600
+}
+
+# The module goes while its probes are optimised, are about to be, or no more; other code
+# comes in its place.
+modules_by_turns() {
+	id=20
+	for how in jump queued undone off queued jump; do
+		ctl add $id kp_tgt_function && ctl add $((id + 1)) kp_tgt_caller post || return 1
+		case $how in
+		jump)
+			optimization 1
+			equal "jumps" "$(jumps $id $((id + 1)))" 2 || return 1
+			;;
+		queued)
+			usleep 30000
+			;;
+		undone)
+			optimization 1
+			ctl del $id && ctl del $((id + 1)) || return 1
+			;;
+		off)
+			optimization 1
+			ctl disable $id || return 1
+			;;
+		esac
+		if [ $((id % 8)) -eq 0 ]; then
+			reload kp_target || return 1
+		else
+			reload kp_target2 || return 1
+		fi
+		if [ $how != undone ]; then
+			listed_as $id GONE && not_listed_as $id OPTIMIZED || return 1
+		fi
+		hits_of_new $((id + 2)) || {
+			ktap_print_msg "after a module left with probes: $how"
+			return 1
+		}
+		ctl del $((id + 2)) && ctl del $((id + 3)) || return 1
+		# Those that are gone stay for a while, or go.
+		[ $((id % 3)) -eq 0 ] || { ctl del "$id" && ctl del $((id + 1)); } || return 1
+		id=$((id + 4))
+	done
+	for id in $(seq 20 44); do
+		ctl del "$id" || return 1
+	done
+}
+
+setup
+case $(uname -m) in
+x86_64)
+	;;
+*)
+	ktap_skip_all "the code is that of x86_64"
+	exit "$KSFT_SKIP"
+	;;
+esac
+if [ ! -w $OPTIMIZATION ]; then
+	ktap_skip_all "no jump optimisation in this kernel"
+	exit "$KSFT_SKIP"
+fi
+trap 'preempt_restore; at_exit' EXIT
+optimization 1
+suites="kprobes_opt_hits kprobes_opt_block kprobes_opt_safety \
+	kprobes_opt_sleep kprobes_opt_preempt"
+preempt_full
+# shellcheck disable=SC2086 # words
+load_suites kp_opt -- $suites
+unload kp_opt
+preempt_restore
+# shellcheck disable=SC2086
+cases=$(count_cases $suites) || exit "$KSFT_FAIL"
+ktap_set_plan $((cases + 11))
+# shellcheck disable=SC2086
+report_suites $suites
+check "nothing left in list" list_is_empty
+load kp_target
+load kp_ctl
+check "probes registered" add_probes
+check "[OPTIMIZED] is shown where there is a jump" marks_after_switching
+check "hits are counted either way" hits_whatever_it_is
+check "kprobes/enabled takes jumps away and brings them back" all_switched
+check "the sysctl takes 0 and 1" sysctl_is_checked
+if [ -e $KPROBES/optimizer ]; then
+	check "reasons are shown" reasons_are_shown
+else
+	ktap_test_skip "reasons are shown"
+fi
+check "probes unregistered" del_probes
+LOADED="kp_target kp_ctl"
+check "modules go with probes optimised, queued, and not any more" modules_by_turns
+unload "${LOADED%% *}"
+unload kp_ctl
+check "list is empty" list_is_empty
+check "the sysctl is 1" equal "sysctl" "$(cat $OPTIMIZATION)" 1
+ktap_finished

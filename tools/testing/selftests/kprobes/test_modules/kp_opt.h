@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_OPT_H
+#define KP_OPT_H
+
+/*
+ * What tests of jump-optimised probes share: seeing the jump, waiting for it, and the
+ * switch. The text tells what is so; what debugfs says of it is for scripts to compare.
+ */
+
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/fs.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/uaccess.h>
+#include <asm/text-patching.h>
+
+#define KP_OPT_SWITCH	"/proc/sys/debug/kprobes-optimization"
+
+/* A machine that emulates processors, and has a lot else to do, needs that long. */
+#define KP_OPT_TIMEOUT	(60 * HZ)
+
+static inline u8 kp_byte_at(const void *addr)
+{
+	u8 byte = 0;
+
+	return copy_from_kernel_nofault(&byte, addr, 1) ? 0 : byte;
+}
+
+/* Not for instructions that are jumps themselves. */
+static inline bool kp_is_jump(const void *addr)
+{
+	return kp_byte_at(addr) == JMP32_INSN_OPCODE;
+}
+
+/* Where the jump at @addr goes to. */
+static inline unsigned long kp_jump_target(const void *addr)
+{
+	s32 disp;
+
+	if (!kp_is_jump(addr) || copy_from_kernel_nofault(&disp, addr + 1, sizeof(disp)))
+		return 0;
+	return (unsigned long)addr + JMP32_INSN_SIZE + disp;
+}
+
+/* Waits until @addr has the jump, or has it no more. */
+static inline bool kp_wait_jump(const void *addr, bool wanted)
+{
+	unsigned long timeout = jiffies + KP_OPT_TIMEOUT;
+
+	while (kp_is_jump(addr) != wanted) {
+		if (time_after(jiffies, timeout))
+			return false;
+		usleep_range(1000, 2000);
+	}
+	return true;
+}
+
+/* sysctl debug.kprobes-optimization */
+static inline int kp_opt_switch(bool on)
+{
+	struct file *file = filp_open(KP_OPT_SWITCH, O_WRONLY, 0);
+	loff_t pos = 0;
+	ssize_t ret;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	ret = kernel_write(file, on ? "1\n" : "0\n", 2, &pos);
+	filp_close(file, NULL);
+	if (ret < 0)
+		return ret;
+	return 0;
+}
+
+static inline bool kp_opt_available(void)
+{
+	struct file *file = filp_open(KP_OPT_SWITCH, O_RDONLY, 0);
+
+	if (IS_ERR(file))
+		return false;
+	filp_close(file, NULL);
+	return true;
+}
+
+/* Nothing is in the way of a jump here. */
+static noinline __maybe_unused void kp_opt_control(void)
+{
+	asm volatile(".rept 16; nop; .endr");
+}
+
+static int __maybe_unused kp_opt_control_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/*
+ * Returns when all that could be optimised by now is: a probe that came later is, and
+ * has gone again.
+ */
+static inline int kp_opt_settle(void)
+{
+	struct kprobe control = {
+		.addr = (kprobe_opcode_t *)kp_opt_control,
+		.pre_handler = kp_opt_control_pre,
+	};
+	int ret = register_kprobe(&control);
+
+	if (ret)
+		return ret;
+	if (!kp_wait_jump(control.addr, true))
+		ret = -ETIMEDOUT;
+	unregister_kprobe(&control);
+	return ret;
+}
+
+#endif

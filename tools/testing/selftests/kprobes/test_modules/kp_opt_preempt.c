@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A task is preempted among the instructions that a jump is to overlap, or in the detour,
+ * and stays so while the probe comes and goes.
+ *
+ * A runner is in one long instruction nearly all the time. A timer looks where it is, and
+ * when that is the right place, wakes a thread with a higher priority, which does not let
+ * the runner go on before it is told to. On a kernel where nothing is preempted there is
+ * nothing to be seen, and the cases are skipped.
+ */
+
+#include <asm/irq_regs.h>
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/stacktrace.h>
+#include <linux/vmalloc.h>
+#include "kp_opt_suites.h"
+
+#define KP_FILL		(512 * 1024)
+#define KP_PERIOD	(NSEC_PER_MSEC / 2)
+#define KP_DEPTH	64
+
+enum kp_place { KP_NOWHERE, KP_IN_TEXT, KP_IN_DETOUR };
+
+static struct {
+	struct task_struct *runner;
+	struct task_struct *hog;
+	struct hrtimer timer;
+	u8 *memory;
+	int cpu;
+	enum kp_place wanted;
+	bool wake;
+	bool held;
+	bool release;
+	bool in_call;
+	unsigned long calls;
+	unsigned long wrong;
+	unsigned long trace[KP_DEPTH];
+} kp;
+
+static void *kp_fill_insn(int insn)
+{
+	return (void *)kp_opt_fill + kp_opt_fill_insn[insn];
+}
+
+static bool kp_is_in_fill(unsigned long ip)
+{
+	return ip - (unsigned long)kp_opt_fill < kp_opt_fill_insn[KP_FILL_END];
+}
+
+/* One page more or less is told by what was there before. */
+static noinline void kp_run_once(void)
+{
+	kp.memory[0] = 1;
+	kp.memory[KP_FILL - 1] = 1;
+	kp.memory[KP_FILL] = 1;
+	WRITE_ONCE(kp.in_call, true);
+	kp_opt_fill(kp.memory, KP_FILL);
+	WRITE_ONCE(kp.in_call, false);
+	if (kp.memory[0] || kp.memory[KP_FILL - 1] || kp.memory[KP_FILL] != 1)
+		kp.wrong++;
+	WRITE_ONCE(kp.calls, kp.calls + 1);
+}
+
+static int kp_runner(void *unused)
+{
+	while (!kthread_should_stop()) {
+		kp_run_once();
+		cond_resched_tasks_rcu_qs();
+	}
+	return 0;
+}
+
+static int kp_hog(void *unused)
+{
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!READ_ONCE(kp.wake)) {
+			schedule();
+			continue;
+		}
+		__set_current_state(TASK_RUNNING);
+		WRITE_ONCE(kp.wake, false);
+		/* Where nothing is preempted, the runner came to an end first. */
+		if (!READ_ONCE(kp.in_call))
+			continue;
+		WRITE_ONCE(kp.held, true);
+		while (!READ_ONCE(kp.release) && !kthread_should_stop())
+			cpu_relax();
+		WRITE_ONCE(kp.held, false);
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+static enum kp_place kp_where(struct pt_regs *regs)
+{
+	if (!regs || user_mode(regs) || !READ_ONCE(kp.in_call) ||
+	    regs->di - (unsigned long)kp.memory >= KP_FILL ||
+	    regs->cx - 1 >= KP_FILL)
+		return KP_NOWHERE;
+	if (regs->ip == (unsigned long)kp_fill_insn(KP_FILL_STOS))
+		return KP_IN_TEXT;
+	return kp_is_in_fill(regs->ip) ? KP_NOWHERE : KP_IN_DETOUR;
+}
+
+static enum hrtimer_restart kp_look(struct hrtimer *timer)
+{
+	enum kp_place wanted = READ_ONCE(kp.wanted);
+
+	if (wanted && kp_where(get_irq_regs()) == wanted) {
+		WRITE_ONCE(kp.wanted, KP_NOWHERE);
+		WRITE_ONCE(kp.wake, true);
+		wake_up_process(kp.hog);
+	}
+	hrtimer_forward_now(timer, ns_to_ktime(KP_PERIOD));
+	return HRTIMER_RESTART;
+}
+
+static void kp_start_timer(void *unused)
+{
+	hrtimer_init(&kp.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	kp.timer.function = kp_look;
+	hrtimer_start(&kp.timer, ns_to_ktime(KP_PERIOD), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void kp_stop(void *unused)
+{
+	WRITE_ONCE(kp.wanted, KP_NOWHERE);
+	WRITE_ONCE(kp.release, true);
+	if (kp.timer.function)
+		hrtimer_cancel(&kp.timer);
+	if (kp.hog)
+		kthread_stop(kp.hog);
+	if (kp.runner)
+		kthread_stop(kp.runner);
+	vfree(kp.memory);
+	memset(&kp, 0, sizeof(kp));
+}
+
+static struct task_struct *kp_thread(int (*fn)(void *), const char *name)
+{
+	struct task_struct *task = kthread_create(fn, NULL, "%s", name);
+
+	if (IS_ERR(task))
+		return NULL;
+	kthread_bind(task, kp.cpu);
+	return task;
+}
+
+static int kp_preempt_init(struct kunit *test)
+{
+	int ret = kp_opt_init(test);
+
+	if (ret)
+		return ret;
+	kp.cpu = cpumask_last(cpu_online_mask);
+	if (kp.cpu == cpumask_first(cpu_online_mask))
+		kunit_skip(test, "needs a second CPU");
+	/* The one who tells is elsewhere. */
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
+	ret = kunit_add_action_or_reset(test, kp_stop, NULL);
+	if (ret)
+		return ret;
+	kp.memory = vzalloc(KP_FILL + 1);
+	kp.runner = kp_thread(kp_runner, "kp_runner");
+	kp.hog = kp_thread(kp_hog, "kp_hog");
+	if (!kp.memory || !kp.runner || !kp.hog)
+		return -ENOMEM;
+	sched_set_fifo(kp.hog);
+	wake_up_process(kp.hog);
+	wake_up_process(kp.runner);
+	return smp_call_function_single(kp.cpu, kp_start_timer, NULL, 1);
+}
+
+/* Until the runner is preempted at @place. */
+static void kp_hold(struct kunit *test, enum kp_place place)
+{
+	unsigned long timeout = jiffies + 20 * HZ;
+	int tries = 0;
+
+	WRITE_ONCE(kp.release, false);
+	while (!READ_ONCE(kp.held)) {
+		if (!READ_ONCE(kp.wanted) && !READ_ONCE(kp.wake)) {
+			usleep_range(2000, 3000);
+			if (READ_ONCE(kp.held))
+				break;
+			if (tries++ == 20)
+				kunit_skip(test, "nothing is preempted in this kernel");
+			WRITE_ONCE(kp.wanted, place);
+		}
+		usleep_range(500, 1000);
+		KUNIT_ASSERT_TRUE_MSG(test, time_before(jiffies, timeout),
+				      "the runner is never at place %d", place);
+	}
+}
+
+static void kp_let_go(void)
+{
+	WRITE_ONCE(kp.release, true);
+	while (READ_ONCE(kp.held))
+		usleep_range(500, 1000);
+}
+
+/* Calls that come to an end after this one, too. */
+static void kp_goes_on(struct kunit *test)
+{
+	unsigned long calls = READ_ONCE(kp.calls), timeout = jiffies + 30 * HZ;
+
+	while (READ_ONCE(kp.calls) - calls < 2) {
+		KUNIT_ASSERT_TRUE_MSG(test, time_before(jiffies, timeout), "the runner hangs");
+		usleep_range(1000, 2000);
+	}
+	KUNIT_EXPECT_EQ(test, kp.wrong, 0);
+}
+
+/* The runner is where the jump will be: it does not come before that has changed. */
+static void kp_opt_preempted_in_text(struct kunit *test)
+{
+	struct kp_opt_probe *probe;
+	unsigned long calls;
+	int i, round, held = 0;
+
+	for (round = 0; round < 4; round++) {
+		probe = kp_opt_new(test, kp_fill_insn(KP_FILL_PROBED), round % 2);
+		kp_hold(test, KP_IN_TEXT);
+		calls = READ_ONCE(kp.calls);
+		kp_opt_add(test, probe);
+		for (i = 0; i < 40; i++) {
+			u8 byte = kp_byte_at(probe->kp.addr);
+
+			usleep_range(5000, 6000);
+			/* It may get some time for fairness' sake, but still be in there. */
+			if (READ_ONCE(kp.calls) != calls)
+				break;
+			KUNIT_EXPECT_EQ(test, byte, INT3_INSN_OPCODE);
+			held++;
+		}
+		/* Going before it was ever optimised. */
+		if (round >= 2)
+			kp_opt_del(test, probe);
+		kp_let_go();
+		kp_goes_on(test);
+		if (round >= 2)
+			continue;
+		kp_opt_becomes_jump(test, probe);
+		kp_goes_on(test);
+		kp_opt_del(test, probe);
+		kp_goes_on(test);
+	}
+	kunit_info(test, "held %d times 5 ms\n", held);
+}
+
+/* The runner's stack is that of the probed function and its caller. */
+static void kp_trace_is_right(struct kunit *test)
+{
+	unsigned int i, nr = stack_trace_save_tsk(kp.runner, kp.trace, KP_DEPTH, 0);
+	unsigned long caller = (unsigned long)kp_run_once;
+
+	for (i = 0; i < nr; i++)
+		if (kp_is_in_fill(kp.trace[i]))
+			break;
+	if (i + 1 < nr && kp.trace[i + 1] - caller < 512)
+		return;
+	KUNIT_FAIL(test, "the probed function and its caller are not in the trace:\n");
+	for (i = 0; i < nr; i++)
+		kunit_info(test, "%u: %pS\n", i, (void *)kp.trace[i]);
+}
+
+/* Whatever was freed is used again. */
+static void kp_use_memory(struct kunit *test)
+{
+	static struct kprobe probes[KP_MANY], *kps[KP_MANY];
+	int i;
+
+	for (i = 0; i < KP_MANY; i++) {
+		kps[i] = &probes[i];
+		memset(kps[i], 0, sizeof(*kps[i]));
+		kps[i]->addr = (kprobe_opcode_t *)kp_opt_many[i];
+		kps[i]->pre_handler = kp_opt_control_pre;
+	}
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, KP_MANY), 0);
+	msleep(100);
+	unregister_kprobes(kps, KP_MANY);
+}
+
+enum kp_leave { KP_UNREGISTER, KP_DISABLE, KP_SWITCH, KP_NEIGHBOUR, KP_JOIN, KP_LEAVES };
+
+/* The runner is in the detour, and stays there while the jump goes. */
+static void kp_opt_preempted_in_detour(struct kunit *test)
+{
+	struct kp_opt_probe *probe, *second;
+	unsigned long hits, calls, held = 0;
+	enum kp_leave leave;
+
+	for (leave = 0; leave < KP_LEAVES; leave++) {
+		probe = kp_opt_new(test, kp_fill_insn(KP_FILL_PROBED), leave == KP_DISABLE);
+		second = kp_opt_new(test, kp_fill_insn(leave == KP_NEIGHBOUR ? KP_FILL_STOS :
+						       KP_FILL_PROBED), true);
+		kp_opt_add(test, probe);
+		kp_opt_becomes_jump(test, probe);
+		kp_hold(test, KP_IN_DETOUR);
+		calls = READ_ONCE(kp.calls);
+		kp_trace_is_right(test);
+		switch (leave) {
+		case KP_UNREGISTER:
+			kp_opt_del(test, probe);
+			break;
+		case KP_DISABLE:
+			KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
+			break;
+		case KP_SWITCH:
+			KUNIT_EXPECT_EQ(test, kp_opt_switch(false), 0);
+			break;
+		case KP_NEIGHBOUR:
+		case KP_JOIN:
+			kp_opt_add(test, second);
+			break;
+		case KP_LEAVES:
+			break;
+		}
+		KUNIT_EXPECT_FALSE(test, kp_is_jump(kp_fill_insn(KP_FILL_PROBED)));
+		hits = probe->pre;
+		kp_use_memory(test);
+		if (READ_ONCE(kp.calls) == calls) {
+			held++;
+			kp_trace_is_right(test);
+		}
+		kp_let_go();
+		kp_goes_on(test);
+		if (leave <= KP_DISABLE)
+			KUNIT_EXPECT_EQ(test, probe->pre, hits);
+		KUNIT_EXPECT_EQ(test, kp_opt_switch(true), 0);
+		kp_goes_on(test);
+		kp_opt_del(test, second);
+		kp_opt_del(test, probe);
+		kp_goes_on(test);
+	}
+	kunit_info(test, "held all the time %lu times of %d\n", held, KP_LEAVES);
+	KUNIT_EXPECT_GT(test, held, 0);
+}
+
+static struct kunit_case kp_opt_preempt_cases[] = {
+	KUNIT_CASE_SLOW(kp_opt_preempted_in_text),
+	KUNIT_CASE_SLOW(kp_opt_preempted_in_detour),
+	{}
+};
+
+struct kunit_suite kp_opt_preempt_suite = {
+	.name = "kprobes_opt_preempt",
+	.init = kp_preempt_init,
+	.test_cases = kp_opt_preempt_cases,
+};

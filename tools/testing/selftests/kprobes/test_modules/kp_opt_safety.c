@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where there may be a jump, and where not: never where something jumps into the middle
+ * of it, wherever that comes from.
+ */
+
+#include <linux/jump_label.h>
+#include <linux/static_call.h>
+#include "kp_opt_suites.h"
+
+#define KP_ARGS		4
+#define KP_BAD_POINTER	-4096L
+
+static long kp_good[KP_ARGS] = { 1000, 2000, 3000, 4000 };
+
+struct kp_opt_checked {
+	struct kp_opt_probe *probe;
+	long result[KP_ARGS];
+	unsigned long hits[KP_ARGS];
+};
+
+static const char *kp_code_name(int i)
+{
+	return kp_opt_names + kp_opt_codes[i].name;
+}
+
+static long kp_code_call(int i, int arg)
+{
+	kp_opt_fn *fn = (kp_opt_fn *)((void *)kp_opt_text + kp_opt_codes[i].start);
+
+	if (!(kp_opt_codes[i].flags & KP_POINTER))
+		return fn(arg);
+	return fn(arg % 2 ? KP_BAD_POINTER - arg : (long)&kp_good[arg]);
+}
+
+/* What it does without a jump, but for @checked: with the breakpoint or bare. */
+static void kp_code_reference(int i, struct kp_opt_checked *checked, bool probed)
+{
+	unsigned long before;
+	int arg;
+
+	for (arg = 0; arg < KP_ARGS; arg++) {
+		before = checked->probe->pre;
+		checked->result[arg] = kp_code_call(i, arg);
+		if (probed)
+			checked->hits[arg] = checked->probe->pre - before;
+	}
+}
+
+static void kp_code_compare(struct kunit *test, int i, struct kp_opt_checked *checked,
+			    const char *how)
+{
+	unsigned long before;
+	long result;
+	int arg;
+
+	for (arg = 0; arg < KP_ARGS; arg++) {
+		before = checked->probe->pre;
+		result = kp_code_call(i, arg);
+		KUNIT_EXPECT_EQ_MSG(test, result, checked->result[arg], "%s(%d), %s",
+				    kp_code_name(i), arg, how);
+		KUNIT_EXPECT_EQ_MSG(test, checked->probe->pre - before, checked->hits[arg],
+				    "hits of %s(%d), %s", kp_code_name(i), arg, how);
+	}
+}
+
+static void kp_opt_codes_checked(struct kunit *test, bool post)
+{
+	struct kp_opt_checked *all, *checked;
+	const struct kp_opt_code *code;
+	long bare[KP_ARGS];
+	bool jump;
+	int i, jumps = 0;
+
+	all = kunit_kcalloc(test, kp_opt_codes_nr, sizeof(*all), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, all);
+	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
+	for (i = 0; i < kp_opt_codes_nr; i++) {
+		code = &kp_opt_codes[i];
+		checked = &all[i];
+		checked->probe = kp_opt_new(test, (void *)kp_opt_text + code->probed, post);
+		kp_code_reference(i, checked, false);
+		memcpy(bare, checked->result, sizeof(bare));
+		kp_opt_add(test, checked->probe);
+		kp_code_reference(i, checked, true);
+		KUNIT_EXPECT_MEMEQ_MSG(test, bare, checked->result, sizeof(bare), "%s",
+				       kp_code_name(i));
+	}
+	KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
+	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
+	for (i = 0; i < kp_opt_codes_nr; i++) {
+		code = &kp_opt_codes[i];
+		checked = &all[i];
+		jump = kp_is_jump(checked->probe->kp.addr);
+		jumps += jump;
+		if (code->flags & KP_REFUSE)
+			KUNIT_EXPECT_FALSE_MSG(test, jump, "%s is optimised", kp_code_name(i));
+		if (code->flags & KP_ACCEPT)
+			KUNIT_EXPECT_TRUE_MSG(test, jump, "%s is not optimised", kp_code_name(i));
+		/* Nobody would survive the call of what is wrong. */
+		if (!jump || !(code->flags & KP_REFUSE))
+			kp_code_compare(test, i, checked, jump ? "jump" : "breakpoint");
+	}
+	kunit_info(test, "%d of %u functions have a jump\n", jumps, kp_opt_codes_nr);
+	for (i = 0; i < kp_opt_codes_nr; i++) {
+		kp_opt_del(test, all[i].probe);
+		memset(all[i].hits, 0, sizeof(all[i].hits));
+		kp_code_compare(test, i, &all[i], "unregistered");
+	}
+}
+
+static void kp_opt_safe(struct kunit *test)
+{
+	kp_opt_codes_checked(test, false);
+}
+
+static void kp_opt_safe_post(struct kunit *test)
+{
+	kp_opt_codes_checked(test, true);
+}
+
+/*
+ * Text that others patch.
+ */
+
+static DEFINE_STATIC_KEY_FALSE(kp_key);
+
+/* The jump of the probe would overlap that of the key. */
+noinline long kp_opt_jump_label(long arg);
+noinline long kp_opt_jump_label(long arg)
+{
+	asm volatile("nop");
+	if (static_branch_unlikely(&kp_key))
+		return arg + 2;
+	return arg + 1;
+}
+
+noinline long kp_opt_one(long arg);
+noinline long kp_opt_one(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+noinline long kp_opt_two(long arg);
+noinline long kp_opt_two(long arg)
+{
+	barrier();
+	return arg + 2;
+}
+
+DEFINE_STATIC_CALL(kp_opt_static, kp_opt_one);
+
+noinline long kp_opt_static_call(long arg);
+noinline long kp_opt_static_call(long arg)
+{
+	asm volatile("nop");
+	arg = static_call(kp_opt_static)(arg);
+	barrier();
+	return arg;
+}
+
+/* The nop is the last instruction before what is patched. */
+static void *kp_find_nop(void *fn)
+{
+	u8 *byte = fn + (kp_byte_at(fn) == 0xf3 ? ENDBR_INSN_SIZE : 0);
+	int i;
+
+	for (i = 0; i < 24; i++)
+		if (byte[i] == 0x90)
+			return byte + i;
+	return NULL;
+}
+
+static void kp_opt_patched_by_others(struct kunit *test)
+{
+	struct kp_opt_probe *label = kp_opt_new(test, kp_find_nop(kp_opt_jump_label), false);
+	struct kp_opt_probe *call = kp_opt_new(test, kp_find_nop(kp_opt_static_call), false);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, label->kp.addr);
+	KUNIT_ASSERT_NOT_NULL(test, call->kp.addr);
+	kp_opt_add(test, label);
+	kp_opt_add(test, call);
+	for (i = 0; i < 3; i++) {
+		kp_opt_stays_int3(test, label);
+		kp_opt_stays_int3(test, call);
+		static_branch_enable(&kp_key);
+		static_call_update(kp_opt_static, kp_opt_two);
+		KUNIT_EXPECT_EQ(test, kp_opt_jump_label(1), 3);
+		KUNIT_EXPECT_EQ(test, kp_opt_static_call(1), 3);
+		kp_opt_stays_int3(test, label);
+		kp_opt_stays_int3(test, call);
+		static_branch_disable(&kp_key);
+		static_call_update(kp_opt_static, kp_opt_one);
+		KUNIT_EXPECT_EQ(test, kp_opt_jump_label(1), 2);
+		KUNIT_EXPECT_EQ(test, kp_opt_static_call(1), 2);
+	}
+	KUNIT_EXPECT_EQ(test, label->pre, 6);
+	KUNIT_EXPECT_EQ(test, call->pre, 6);
+}
+
+static struct kunit_case kp_opt_safety_cases[] = {
+	KUNIT_CASE(kp_opt_safe),
+	KUNIT_CASE(kp_opt_safe_post),
+	KUNIT_CASE(kp_opt_patched_by_others),
+	{}
+};
+
+struct kunit_suite kp_opt_safety_suite = {
+	.name = "kprobes_opt_safety",
+	.init = kp_opt_init,
+	.test_cases = kp_opt_safety_cases,
+};

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_OPT_SUITES_H
+#define KP_OPT_SUITES_H
+
+/* What the suites of kp_opt share: probes that count, and what they are put on. */
+
+/* Of kp_opt_row(): instructions, bytes in each, and how many of them a jump overlaps. */
+#define KP_ROW_INSNS	16
+#define KP_ROW_SIZE	2
+#define KP_ROW_DCR	3
+
+/* Functions that are all alike. */
+#define KP_MANY		200
+
+/* How the cases of kp_opt_cases are to be treated. */
+#define KP_REFUSE	0x01	/* may not be optimised */
+#define KP_ACCEPT	0x02	/* has to be */
+#define KP_POINTER	0x04	/* takes a pointer to a long, or a bad one */
+#define KP_AGAIN	0x08	/* comes by the probe more than once */
+
+#ifndef __ASSEMBLY__
+
+#include <kunit/test.h>
+#include "kp_opt.h"
+
+/* The number of instructions in it, so long as each of them is run once. */
+long kp_opt_row(void);
+/* a + b, in some instructions. */
+long kp_opt_sum(long a, long b);
+long kp_opt_sum_other(long a, long b);
+extern const u32 kp_opt_sum_insn[3];
+
+typedef long kp_opt_fn(long);
+extern kp_opt_fn *const kp_opt_many[KP_MANY];
+
+void kp_opt_fill(void *to, long bytes);
+/* What is probed, the instruction that takes long, the end. */
+enum { KP_FILL_PROBED, KP_FILL_STOS, KP_FILL_END, KP_FILL_NR };
+extern const u32 kp_opt_fill_insn[KP_FILL_NR];
+
+/* Sleeps while it is paged in; that instruction is probed, or is the next one. */
+long kp_opt_load_first(const long __user *from);
+long kp_opt_load_second(const long __user *from);
+extern const u32 kp_opt_load_first_insn, kp_opt_load_second_insn;
+
+/* Offsets are from kp_opt_text, and from the start of the names. */
+struct kp_opt_code {
+	u32 start;
+	u32 probed;
+	u32 name;
+	u32 flags;
+} __packed;
+
+extern const struct kp_opt_code kp_opt_codes[];
+extern const u32 kp_opt_codes_nr;
+extern const char kp_opt_names[];
+void kp_opt_text(void);
+
+struct kp_opt_probe {
+	struct kprobe kp;
+	bool registered;
+	unsigned long pre;
+	unsigned long post;
+	unsigned long post_ip;
+};
+
+static inline struct kp_opt_probe *to_opt_probe(struct kprobe *kp)
+{
+	return container_of(kp, struct kp_opt_probe, kp);
+}
+
+int kp_opt_pre(struct kprobe *kp, struct pt_regs *regs);
+void kp_opt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+
+/* Not registered yet. */
+struct kp_opt_probe *kp_opt_new(struct kunit *test, void *addr, bool post);
+/* Registered until kp_opt_del() or the end of the case; _add() waits for nothing. */
+void kp_opt_add(struct kunit *test, struct kp_opt_probe *probe);
+void kp_opt_del(struct kunit *test, struct kp_opt_probe *probe);
+/* Has to be optimised, sooner or later; must not be, now or when all else is. */
+void kp_opt_becomes_jump(struct kunit *test, struct kp_opt_probe *probe);
+void kp_opt_stays_int3(struct kunit *test, struct kp_opt_probe *probe);
+
+/* Text, to be compared later. */
+struct kp_opt_bytes {
+	void *addr;
+	u8 byte[64];
+};
+
+void kp_opt_save(struct kunit *test, struct kp_opt_bytes *bytes, void *addr);
+/* As it was, but for @size bytes at @except. */
+void kp_opt_same(struct kunit *test, const struct kp_opt_bytes *bytes, void *except, int size);
+
+static inline int kp_opt_init(struct kunit *test)
+{
+	if (!kp_opt_available())
+		kunit_skip(test, "no jump optimisation in this kernel");
+	return kp_opt_switch(true);
+}
+
+extern struct kunit_suite kp_opt_hits_suite;
+extern struct kunit_suite kp_opt_block_suite;
+extern struct kunit_suite kp_opt_safety_suite;
+extern struct kunit_suite kp_opt_preempt_suite;
+extern struct kunit_suite kp_opt_sleep_suite;
+
+#endif
+#endif
