@@ -81,8 +81,11 @@ find_address(kprobe_opcode_t *addr, const char *sym, unsigned long offset, bool 
 		return ERR_PTR(-EINVAL);
 	if (!kallsyms_lookup_size_offset(base + offset, &size, &within))
 		return ERR_PTR(-EINVAL);
-	/* The symbol that is meant does not reach that far. */
-	if (sym && within < offset && !is_start_of_text(sym))
+	/*
+	 * The symbol that is meant does not reach that far. The start of
+	 * another is no mistake; users of kprobe events count up to it.
+	 */
+	if (sym && within && within < offset && !is_start_of_text(sym))
 		return ERR_PTR(-EINVAL);
 	return arch_adjust_kprobe_addr(base + offset - within, within,
 				       is_entry);

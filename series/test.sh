@@ -55,7 +55,7 @@ for variant in "${variants[@]}"; do
 	[ $# -ne 0 ] || [ "$variant" != server ] || these=("${clients[@]}")
 	if [ ${#these[@]} -gt 0 ]; then
 		client_packages
-		TIMEOUT=${TIMEOUT:-1200} run_guest "$variant-clients" "$variant" -R \
+		TIMEOUT=${TIMEOUT:-600} run_guest "$variant-clients" "$variant" -R \
 			-n "$variant-clients" "${these[@]}"
 	fi
 done

@@ -304,9 +304,9 @@ static void kp_errno_boundary_behind_probe(struct kunit *test)
 static void kp_errno_beyond_the_end(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
-	/* The next function's first byte, a good boundary, and what is far away or wraps. */
+	/* The next function's second byte, and what is far away or wraps. */
 	const unsigned int offsets[] = {
-		kp_x86_sum_insn[KP_SUM_SIZE], 0x100000, 0x7fffffff, 0x80000000, ~0U,
+		kp_x86_sum_insn[KP_SUM_SIZE] + 1, 0x100001, 0x7fffffff, 0x80000001, ~0U,
 	};
 	int i;
 
@@ -316,6 +316,16 @@ static void kp_errno_beyond_the_end(struct kunit *test)
 		probe->kp.offset = offsets[i];
 		kp_expect_refused(test, &probe->kp, -EINVAL);
 	}
+
+	/* Its first byte is where somebody may want to get, as kprobe/probepoint.tc does. */
+	probe->kp.symbol_name = "kp_x86_sum";
+	probe->kp.addr = NULL;
+	probe->kp.offset = kp_x86_sum_insn[KP_SUM_SIZE];
+	KUNIT_EXPECT_EQ(test, register_kprobe(&probe->kp), 0);
+	/* There, or behind its endbr. */
+	KUNIT_EXPECT_LE(test, (void *)probe->kp.addr - kp_x86_sum_addr(KP_SUM_SIZE), 4L);
+	KUNIT_EXPECT_GE(test, (void *)probe->kp.addr - kp_x86_sum_addr(KP_SUM_SIZE), 0L);
+	unregister_kprobe(&probe->kp);
 }
 #endif
 
