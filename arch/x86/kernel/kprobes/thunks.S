@@ -47,12 +47,15 @@
 	pushq	$__KERNEL_CS		/* cs */
 	pushq	$0			/* ip, to be filled in */
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
-	PUSH_REGS
+	/* To be unwound by the pushed word, until there is an ip. */
+	PUSH_REGS unwind_hint=0
 	ENCODE_FRAME_POINTER
 .endm
 
 /* Restore them, and go on where that word says. */
 .macro KPROBE_THUNK_LEAVE
+	/* And by it again: an interrupt overwrites what has been popped. */
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=FRAME_SIZE+KPROBE_THUNK_GAP+8 type=UNWIND_HINT_TYPE_CALL
 	POP_REGS
 	leaq	24(%rsp), %rsp		/* orig_ax, ip, cs */
 	popfq
@@ -122,6 +125,7 @@ SYM_CODE_START(kprobe_post_thunk)
 	movzbl	KPROBE_INSN_SIZE(%rbx), %r13d
 	addq	KPROBE_ADDR(%rbx), %r13
 	movq	%r13, RIP(%rsp)
+	UNWIND_HINT_REGS
 
 	KPROBE_THUNK_BEGIN .Lpost_missed
 	movq	$0, KPROBE_FRAME_REGS(%r12)
@@ -183,8 +187,8 @@ SYM_CODE_START(kprobe_detour_thunk)
 	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rbx
 	movq	-KPROBE_DETOUR_CALLED_AT(%rbx), %rbx
 	movq	KPROBE_ADDR(%rbx), %rax
-	incq	%rax
 	movq	%rax, RIP(%rsp)
+	UNWIND_HINT_REGS
 
 	KPROBE_THUNK_BEGIN .Lmissed
 	movq	%rsp, KPROBE_FRAME_REGS(%r12)
@@ -192,7 +196,10 @@ SYM_CODE_START(kprobe_detour_thunk)
 	movq	KPROBE_SET(%rbx), %rbx
 	movq	PROBE_SET_PROBES(%rbx), %rdi
 	testq	%rdi, %rdi
-	jz	.Lhandled
+	jz	.Lnone
+	/* Unwinders know the byte that is added now by the frame and its probe. */
+	movq	%rdi, KPROBE_FRAME_PROBE(%r12)
+	incq	RIP(%rsp)
 .Lhandler:
 	movq	%rdi, KPROBE_FRAME_PROBE(%r12)
 	movq	%rsp, %rsi
@@ -204,7 +211,8 @@ SYM_CODE_START(kprobe_detour_thunk)
 	movq	PROBE_SET_PROBES(%rbx), %rdi
 	testq	%rdi, %rdi
 	jnz	.Lhandler
-.Lhandled:
+	decq	RIP(%rsp)
+.Lnone:
 	KPROBE_THUNK_END .Lresched
 .Lleave:
 	KPROBE_THUNK_LEAVE
@@ -279,6 +287,8 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	ENCODE_FRAME_POINTER
 	call	kretprobe_return
 
+	/* An interrupt overwrites what has been popped. */
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=FRAME_SIZE+8 type=UNWIND_HINT_TYPE_CALL
 	POP_REGS
 	leaq	24(%rsp), %rsp		/* orig_ax, ip, cs */
 	popfq
@@ -303,6 +313,8 @@ SYM_CODE_START(kprobe_ftrace_thunk)
 	CALL_DEPTH_ACCOUNT
 	movq	%rsp, %rdi
 	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rsi
+	movq	%rsi, RIP(%rsp)
+	UNWIND_HINT_REGS
 	call	kprobe_ftrace_hit
 	testb	%al, %al
 	jnz	kprobe_thunk_iret

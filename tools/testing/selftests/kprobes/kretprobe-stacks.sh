@@ -39,9 +39,5 @@ if [ "$(uname -m)" != x86_64 ]; then
 	ktap_skip_all "stacks are walked as x86_64 does"
 	exit "$KSFT_SKIP"
 fi
-# Interrupts in the middle of a detour's thunk still see less than there is.
-jump_modes() {
-	echo breakpoints
-}
 run_with_jumps 1 kp_ret_stacks -- kretprobes_frames kretprobes_step kretprobes_fprobe
 ktap_finished

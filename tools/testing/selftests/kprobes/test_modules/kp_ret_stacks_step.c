@@ -15,7 +15,7 @@
 #include <linux/string.h>
 #include "kp_ret_stacks.h"
 
-static bool clobber;
+static bool clobber = true;
 module_param(clobber, bool, 0400);
 MODULE_PARM_DESC(clobber, "step over stacks as interrupts leave them: what is below is overwritten");
 
