@@ -33,6 +33,11 @@
 
 #ifdef CONFIG_X86_64
 
+/* To be unwound by a word on the stack, which ends so far from the top of it. */
+.macro KPROBE_HINT_WORD offset:req
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=\offset type=UNWIND_HINT_TYPE_CALL
+.endm
+
 /* Save the registers on top of the word that the call pushed. */
 .macro KPROBE_THUNK_ENTER
 	UNWIND_HINT_FUNC
@@ -55,7 +60,7 @@
 /* Restore them, and go on where that word says. */
 .macro KPROBE_THUNK_LEAVE
 	/* And by it again: an interrupt overwrites what has been popped. */
-	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=FRAME_SIZE+KPROBE_THUNK_GAP+8 type=UNWIND_HINT_TYPE_CALL
+	KPROBE_HINT_WORD FRAME_SIZE+KPROBE_THUNK_GAP+8
 	POP_REGS
 	leaq	24(%rsp), %rsp		/* orig_ax, ip, cs */
 	popfq
@@ -288,7 +293,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	call	kretprobe_return
 
 	/* An interrupt overwrites what has been popped. */
-	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=FRAME_SIZE+8 type=UNWIND_HINT_TYPE_CALL
+	KPROBE_HINT_WORD FRAME_SIZE+8
 	POP_REGS
 	leaq	24(%rsp), %rsp		/* orig_ax, ip, cs */
 	popfq
