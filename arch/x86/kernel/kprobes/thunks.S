@@ -54,6 +54,11 @@
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
 	/* To be unwound by the pushed word, until there is an ip. */
 	PUSH_REGS unwind_hint=0
+.endm
+
+/* There is an ip now. */
+.macro KPROBE_THUNK_ENTERED
+	UNWIND_HINT_REGS
 	ENCODE_FRAME_POINTER
 .endm
 
@@ -130,7 +135,7 @@ SYM_CODE_START(kprobe_post_thunk)
 	movzbl	KPROBE_INSN_SIZE(%rbx), %r13d
 	addq	KPROBE_ADDR(%rbx), %r13
 	movq	%r13, RIP(%rsp)
-	UNWIND_HINT_REGS
+	KPROBE_THUNK_ENTERED
 
 	KPROBE_THUNK_BEGIN .Lpost_missed
 	movq	$0, KPROBE_FRAME_REGS(%r12)
@@ -193,7 +198,7 @@ SYM_CODE_START(kprobe_detour_thunk)
 	movq	-KPROBE_DETOUR_CALLED_AT(%rbx), %rbx
 	movq	KPROBE_ADDR(%rbx), %rax
 	movq	%rax, RIP(%rsp)
-	UNWIND_HINT_REGS
+	KPROBE_THUNK_ENTERED
 
 	KPROBE_THUNK_BEGIN .Lmissed
 	movq	%rsp, KPROBE_FRAME_REGS(%r12)
@@ -319,7 +324,7 @@ SYM_CODE_START(kprobe_ftrace_thunk)
 	movq	%rsp, %rdi
 	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rsi
 	movq	%rsi, RIP(%rsp)
-	UNWIND_HINT_REGS
+	KPROBE_THUNK_ENTERED
 	call	kprobe_ftrace_hit
 	testb	%al, %al
 	jnz	kprobe_thunk_iret
