@@ -2,7 +2,7 @@
 # shellcheck shell=sh
 #
 # Sourced after functions.sh by the topic scripts that run their suites more than once:
-# with copies of instructions boosted, and stepped.
+# with copies of instructions boosted, stepped, and as part of detours.
 
 BOOST=/sys/module/kprobes/parameters/boost
 BOOST_WAS=
@@ -24,7 +24,9 @@ setup_modes() {
 
 # modes: those that there are
 modes() {
-	if [ -n "$BOOST_WAS" ]; then
+	if [ -n "$BOOST_WAS" ] && [ -w $OPTIMIZATION ]; then
+		echo boosted stepped optimized
+	elif [ -n "$BOOST_WAS" ]; then
 		echo boosted stepped
 	else
 		uname -m
@@ -34,8 +36,18 @@ modes() {
 # set_mode MODE: of what is registered from now on
 set_mode() {
 	case $1 in
-	boosted) echo 1 >$BOOST ;;
-	stepped) echo 0 >$BOOST ;;
+	boosted)
+		optimization 0
+		echo 1 >$BOOST
+		;;
+	stepped)
+		optimization 0
+		echo 0 >$BOOST
+		;;
+	optimized)
+		echo 1 >$BOOST
+		optimization 1
+		;;
 	esac
 }
 
@@ -50,8 +62,8 @@ report_mode() {
 }
 
 # run_in_modes EXTRA MODULE [PARAM=VALUE...] -- SUITE...
-# Loads, reports and unloads in each mode. EXTRA is how many results the script's function
-# after_mode MODE adds to those of each mode.
+# Loads, reports and unloads in each mode; modules are told by opt=1 to wait for jumps. EXTRA
+# is how many results the script's function after_mode MODE adds to those of each mode.
 run_in_modes() {
 	extra=$1
 	topic_module=$2
@@ -60,7 +72,11 @@ run_in_modes() {
 	planned=
 	for mode in $(modes); do
 		set_mode "$mode"
-		load_suites "$@"
+		if [ "$mode" = optimized ]; then
+			module_first "$@"
+		else
+			load_suites "$@"
+		fi
 		unload "$topic_module"
 		# shellcheck disable=SC2086 # words
 		cases=$(count_cases $suites) || exit "$KSFT_FAIL"
@@ -74,6 +90,13 @@ run_in_modes() {
 		[ "$extra" -eq 0 ] || after_mode "$mode"
 		check "list is empty after rmmod $topic_module, $mode" list_is_empty
 	done
+}
+
+# module_first MODULE ...: load_suites with one more parameter
+module_first() {
+	first=$1
+	shift
+	load_suites "$first" opt=1 "$@"
 }
 
 suites_of() {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Library functions probed at every instruction, all at once, while their own tests run:
-# the tests say what they say without probes, and nobody says anything else.
+# the tests say what they say without probes, and nobody says anything else. Then once more
+# with probes as far apart that they can be jump-optimised.
 #
 # LIBRARY_TESTS="MODULE..." in the environment runs only these tests.
 set -eu
@@ -96,7 +97,9 @@ uptime_cs() {
 	cut -d' ' -f1 /proc/uptime | tr -d .
 }
 
+# probe_functions APART
 probe_functions() {
+	echo "$1" >$params/apart
 	echo 0 >"$TMP/absent"
 	began=$(uptime_cs)
 	nr=0
@@ -116,7 +119,7 @@ probe_functions() {
 	sed 's/^/# /' $params/summary
 	ktap_print_msg "not there, or not to be probed: $(tail -n +2 "$TMP/absent" | tr '\n' ' ')"
 	[ "$(summary functions)" -ge $((60 / step)) ] &&
-		[ "$(summary probes)" -ge $((3000 / step)) ] &&
+		[ "$(summary probes)" -ge $((3000 / step / ($1 / 3 + 1))) ] &&
 		equal "wrong errno" "$(summary wrong_errno)" 0
 }
 
@@ -128,9 +131,10 @@ list_has_all() {
 	equal "lines in list" "$(grep -c . $KPROBES/list)" "$(summary probes)"
 }
 
+# says_the_same NAME
 says_the_same() {
-	cmp -s "$TMP/bare" "$TMP/probed" && return
-	diff "$TMP/bare" "$TMP/probed" | grep '^[+-]' | head -n 30 | sed 's/^/# /'
+	cmp -s "$TMP/bare" "$TMP/$1" && return
+	diff "$TMP/bare" "$TMP/$1" | grep '^[+-]' | head -n 30 | sed 's/^/# /'
 	return 1
 }
 
@@ -144,14 +148,27 @@ own_is_right() {
 	)"
 }
 
+# counts_are_right NAME
 counts_are_right() {
 	awk 'NR == FNR { bare[$1] = $3 - $2; next }
 		{ printf "# %s: %.1f s, %.1f s without probes\n", $1, $3 - $2, bare[$1] }' \
-		"$TMP/bare.times" "$TMP/probed.times"
+		"$TMP/bare.times" "$TMP/$1.times"
 	sed 's/^/# /' $params/summary
 	equal "probes whose post_handler was called wrongly" "$(summary wrong_post)" 0 &&
 		[ "$(summary functions_hit)" -ge $(($(summary functions) / 2)) ] &&
 		[ "$(summary hits)" -ge 10000 ]
+}
+
+# has_jumps: 1 or 0
+has_jumps() {
+	[ -w $OPTIMIZATION ] && echo 1 || echo 0
+}
+
+most_have_jumps() {
+	optimization 1
+	jumps=$(grep -c -F '[OPTIMIZED]' $KPROBES/list) || :
+	ktap_print_msg "$jumps of $(summary probes) optimised"
+	[ "$jumps" -ge $(($(summary probes) / 2)) ]
 }
 
 setup
@@ -159,20 +176,32 @@ if ! have_module test_sort || ! have_module rbtree_test; then
 	ktap_skip_all "the library's tests are needed as modules, CONFIG_TEST_SORT and others"
 	exit "$KSFT_SKIP"
 fi
-ktap_set_plan 12
+ktap_set_plan $((12 + 7 * $(has_jumps)))
 load kp_library
 check "tests without probes" run_tests bare
 check "they pass" passes bare
 check "what is known comes out" own_is_right
-check "functions probed at every instruction" probe_functions
+check "functions probed at every instruction" probe_functions 0
 check "list has all of them" list_has_all
 check "tests with probes" run_tests probed
 check "they pass, probed" passes probed
-check "they say the same" says_the_same
+check "they say the same" says_the_same probed
 check "what is known comes out, probed" own_is_right
 echo 1 >$params/remove
-check "counts are right" counts_are_right
+check "counts are right" counts_are_right probed
 check "list is empty" list_is_empty
 unload kp_library
+if [ "$(has_jumps)" -eq 1 ]; then
+	load kp_library
+	check "functions probed for jumps" probe_functions 5
+	check "most are optimised" most_have_jumps
+	check "tests with jumps" run_tests jumps
+	check "they pass, optimised" passes jumps
+	check "they say the same, optimised" says_the_same jumps
+	check "what is known comes out, optimised" own_is_right
+	echo 1 >$params/remove
+	check "counts are right, optimised" counts_are_right jumps
+	unload kp_library
+fi
 check "list is empty after rmmod kp_library" list_is_empty
 ktap_finished

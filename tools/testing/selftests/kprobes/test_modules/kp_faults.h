@@ -62,6 +62,9 @@ long kp_foreign_int3(long arg);
 enum { KP_FOREIGN_NOP, KP_FOREIGN_BEFORE, KP_FOREIGN_INT3, KP_FOREIGN_AFTER, KP_FOREIGN_NR };
 extern const u32 kp_foreign_insn[KP_FOREIGN_NR];
 
+/* Have probes jump-optimised, where they can be. */
+extern bool kp_faults_opt;
+
 extern struct kunit_suite kp_faulty_suite;
 extern struct kunit_suite kp_paging_suite;
 

@@ -9,6 +9,7 @@
 #include <linux/kprobes.h>
 #include <linux/uaccess.h>
 #include "kp_faults.h"
+#include "kp_opt.h"
 
 /* Nothing is mapped in the last page. */
 #define KP_BAD		((void *)-4096L)
@@ -119,6 +120,8 @@ static void kp_register(struct kunit *test, struct kp_faulty *probe)
 {
 	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, &probe->kp), 0);
+	if (kp_faults_opt)
+		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 }
 
 static void kp_counts_are(struct kunit *test, const struct kp_faulty *probe, int pre, int post,

@@ -20,6 +20,13 @@
 #include <linux/vmalloc.h>
 #include "kp_faults.h"
 #include "kp_insn.h"
+#include "kp_opt.h"
+
+bool kp_faults_opt;
+module_param_named(opt, kp_faults_opt, bool, 0400);
+MODULE_PARM_DESC(opt, "wait until probes are jump-optimised, where they can be");
+
+static unsigned int kp_jumps;
 
 static bool oops;
 module_param(oops, bool, 0400);
@@ -287,6 +294,8 @@ static void kp_one_round(struct kunit *test, unsigned int round)
 			KUNIT_FAIL(test, "%s is refused with %d\n", kp_name(), ret);
 			return;
 		}
+		if (kp_faults_opt && !kp_opt_switch(true))
+			kp_jumps += kp_is_jump(kp.kp.addr);
 		kp_run(&kp.probed);
 		failed = kp_round_fails(test, mode);
 		unregister_kprobe(&kp.kp);
@@ -300,6 +309,7 @@ static void kp_group(struct kunit *test, u16 flags)
 	unsigned int round;
 	int i, cases = 0;
 
+	kp_jumps = 0;
 	prandom_seed_state(&kp.random, 1);
 	for (i = 0; i < kp_faults_nr; i++) {
 		kp.fault = &kp_faults[i];
@@ -307,11 +317,16 @@ static void kp_group(struct kunit *test, u16 flags)
 		if ((kp.fault->flags & KP_NO_EXTABLE) != flags ||
 		    (flags && kp.fault->trap == X86_TRAP_PF))
 			continue;
-		for (round = 0; round < KP_ROUNDS; round++)
+		/* Each wait takes its time. */
+		if (kp_faults_opt)
+			kp_one_round(test, i);
+		for (round = 0; round < KP_ROUNDS && !kp_faults_opt; round++)
 			kp_one_round(test, round);
 		cases++;
 	}
-	kunit_info(test, "%d instructions\n", cases);
+	kunit_info(test, "%d instructions, %u jumps\n", cases, kp_jumps);
+	if (kp_faults_opt && cases)
+		KUNIT_EXPECT_GT(test, kp_jumps, cases);
 }
 
 static void kp_faults_fixup(struct kunit *test)
@@ -349,6 +364,8 @@ static void kp_faults_oops(struct kunit *test)
 		kp.kp.addr = kp_text(kp.fault->probed);
 		kp.kp.pre_handler = kp_faults_pre;
 		KUNIT_ASSERT_EQ(test, register_kprobe(&kp.kp), 0);
+		if (kp_faults_opt)
+			KUNIT_EXPECT_EQ(test, kp_opt_switch(true), 0);
 		pr_info("kp_faults: oops at %pS\n", kp.kp.addr);
 		kp_randomize(true);
 		kp.oopses = true;

@@ -20,6 +20,7 @@
 #include <linux/stacktrace.h>
 #include <linux/uaccess.h>
 #include "kp_faults.h"
+#include "kp_opt.h"
 
 #define KP_PAGES	4
 
@@ -153,6 +154,8 @@ static struct kp_paged *kp_probe(struct kunit *test, void *function, u32 insn, b
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, &probe->kp), 0);
+	if (kp_faults_opt)
+		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 	return probe;
 }
 

@@ -7,7 +7,9 @@
  * many bytes of the function are enough.
  *
  * `register` sets all the probes that were found, `remove` takes them away, each in
- * batches, one for each function. About every third probe has a post_handler too.
+ * batches, one for each function. About every third probe has a post_handler too. With
+ * apart=N written before, instructions that begin less than N bytes behind one that is
+ * probed are passed over, so that jumps are not in each other's way.
  * `summary` tells what there is, and after `remove` what there was.
  */
 
@@ -38,6 +40,10 @@ struct kp_library_function {
 	struct kp_library_probe *probe;
 	struct kprobe **kps;
 };
+
+static unsigned int apart;
+module_param(apart, uint, 0600);
+MODULE_PARM_DESC(apart, "bytes between two probes, at least");
 
 static LIST_HEAD(kp_functions);
 static DEFINE_MUTEX(kp_mutex);
@@ -109,10 +115,13 @@ static void kp_find_instructions(struct kp_library_function *function, void *sta
 		switch (ret) {
 		case 0:
 			/* From the function's start it may be moved past an ENDBR. */
-			if (probe->kp.addr == start + offset)
-				function->kps[function->nr++] = &probe->kp;
-			else
+			if (probe->kp.addr != start + offset) {
 				unregister_kprobe(&probe->kp);
+				break;
+			}
+			function->kps[function->nr++] = &probe->kp;
+			if (apart)
+				offset += apart - 1;
 			break;
 		case -EILSEQ:
 			break;

@@ -19,7 +19,14 @@
 #include <linux/stacktrace.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
+#include "kp_opt.h"
 #include "kp_stacks.h"
+
+static bool opt;
+module_param(opt, bool, 0400);
+MODULE_PARM_DESC(opt, "wait until probes are jump-optimised, where they can be");
+
+static unsigned int kp_jumps;
 
 #define KP_DEPTH	64
 #define KP_BAD		((const long *)-4096L)
@@ -186,6 +193,10 @@ static void kp_register(struct kunit *test, unsigned long addr, bool post)
 	kp.kp.fault_handler = kp_stacks_fault;
 	KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&kp.kp), 0, "probing %pS", (void *)addr);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, &kp.kp), 0);
+	if (!opt)
+		return;
+	KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
+	kp_jumps += kp_is_jump(kp.kp.addr);
 }
 
 /*
@@ -213,6 +224,7 @@ static void kp_every_instruction(struct kunit *test, bool post)
 {
 	int insn;
 
+	kp_jumps = 0;
 	for (insn = 0; insn < KP_INSNS; insn++) {
 		if (!kp_has_frame(insn, post))
 			continue;
@@ -226,6 +238,9 @@ static void kp_every_instruction(struct kunit *test, bool post)
 			kp_trace_is_wrong(test, insn, "post", &kp.post, kp_after(insn));
 		kunit_release_action(test, kp_unregister, &kp.kp);
 	}
+	kunit_info(test, "%u of %d optimised\n", kp_jumps, KP_INSNS);
+	if (opt)
+		KUNIT_EXPECT_GE(test, kp_jumps, KP_INSNS / 3);
 }
 
 static void kp_stacks_in_pre(struct kunit *test)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Probes on many functions of the kernel at once: on the first three instructions
- * of each that may be probed.
+ * of each that may be probed, or, with insns=1, on the first one.
  *
  * Commands for /sys/kernel/debug/kp_sweep/cmd, one a write:
  *
@@ -25,6 +25,11 @@
 #include <linux/uaccess.h>
 
 #define KP_INSNS	3
+
+static unsigned int insns = KP_INSNS;
+module_param(insns, uint, 0400);
+MODULE_PARM_DESC(insns, "how many instructions of each function are probed");
+
 #define KP_FUNCTIONS	1024
 #define KP_REACH	48
 
@@ -103,7 +108,7 @@ static void kp_function_unregister(struct kp_function *function)
 {
 	int i;
 
-	for (i = 0; i < KP_INSNS; i++)
+	for (i = 0; i < insns; i++)
 		unregister_kprobe(&function->insn[i].kp);
 	kfree(function);
 }
@@ -151,7 +156,7 @@ static int kp_sweep_add(unsigned long addr)
 		kfree(function);
 		return -EINVAL;
 	}
-	for (i = 0; i < KP_INSNS; i++) {
+	for (i = 0; i < insns; i++) {
 		offset = kp_register_from(function, i, offset + 1);
 		if (offset < 0) {
 			while (i--)
@@ -161,7 +166,7 @@ static int kp_sweep_add(unsigned long addr)
 		}
 	}
 	/* From the last to the first: a hit that is counted here is counted there. */
-	for (i = KP_INSNS - 1; i >= 0; i--) {
+	for (i = insns - 1; i >= 0; i--) {
 		ret = enable_kprobe(&function->insn[i].kp);
 		if (ret) {
 			kp_function_unregister(function);
@@ -197,7 +202,7 @@ static int kp_sweep_stop(void)
 	kps = kcalloc(kp_functions_nr, sizeof(*kps), GFP_KERNEL);
 	if (!kps)
 		return -ENOMEM;
-	for (i = 0; i < KP_INSNS; i++) {
+	for (i = 0; i < insns; i++) {
 		for (j = 0; j < kp_functions_nr; j++)
 			kps[j] = &kp_functions[j]->insn[i].kp;
 		unregister_kprobes(kps, kp_functions_nr);
@@ -292,7 +297,7 @@ static int kp_sweep_summary_show(struct seq_file *m, void *unused)
 	for (j = 0; j < kp_functions_nr; j++) {
 		struct kp_function *function = kp_functions[j];
 
-		for (i = 0; i < KP_INSNS; i++) {
+		for (i = 0; i < insns; i++) {
 			hits += atomic_long_read(&function->insn[i].hits);
 			missed += function->insn[i].kp.nmissed;
 			if (kp_stopped && i)
@@ -318,6 +323,8 @@ DEFINE_SHOW_ATTRIBUTE(kp_sweep_summary);
 
 static int __init kp_sweep_init(void)
 {
+	if (!insns || insns > KP_INSNS)
+		return -EINVAL;
 	kp_sweep_dir = debugfs_create_dir("kp_sweep", NULL);
 	debugfs_create_file("cmd", 0200, kp_sweep_dir, NULL, &kp_sweep_cmd_fops);
 	debugfs_create_file("summary", 0400, kp_sweep_dir, NULL, &kp_sweep_summary_fops);

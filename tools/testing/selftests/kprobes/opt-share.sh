@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The share of the kernel's functions that can be jump-optimised at their first, and at
+# their second instruction. It must not fall below what it is known to be at least.
+#
+# OPT_SHARE_STEP=N in the environment looks at every Nth function; 1 is all of them.
+# OPT_SHARE_QUIET=N is for kernels whose sysctl does not wait for the jumps: milliseconds
+# without a new one that mean that there are no more.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+step=${OPT_SHARE_STEP:-40}
+# In percent of all functions, those included that may not be probed at all.
+floor_first=${OPT_SHARE_FIRST:-60}
+floor_second=${OPT_SHARE_SECOND:-50}
+share=$DEBUGFS/kp_share
+chunk=1000
+
+# Functions of the kernel, without freed init text and what is no function but padding.
+choose() {
+	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
+	grep -E -v ' (__pfx_|__cfi_)|\[' /proc/kallsyms | grep -i ' t ' | sort -u -k1,1 |
+		awk -v init="$init" -v step="$step" '
+			BEGIN { split(init, bound, " ") }
+			NR % step == 0 && (($1 "") < bound[1] || ($1 "") >= bound[2]) {
+				print $1
+			}' \
+			>"$TMP/functions"
+	[ "$(grep -c . "$TMP/functions")" -ge 20 ]
+}
+
+# A write for so many functions at once: they are fixed in length.
+count() {
+	dd if="$TMP/functions" of=$share/functions bs=$((17 * chunk)) 2>"$TMP/dd" || {
+		sed 's/^/# /' "$TMP/dd"
+		return 1
+	}
+}
+
+summary() {
+	sed -n "s/^$1 //p" $share/summary
+}
+
+# percent PART: of all functions, with one decimal
+percent() {
+	awk -v part="$1" -v all="$(summary functions)" 'BEGIN { printf "%.1f", 100 * part / all }'
+}
+
+# is_right first|second FLOOR
+is_right() {
+	ktap_print_msg "$1 instruction: of $(summary functions) functions" \
+		"$(summary "$1_probed") probed, $(summary "$1_jumps") optimised:" \
+		"$(percent "$(summary "$1_jumps")") %"
+	equal "wrong text" "$(summary "$1_wrong")" 0 &&
+		equal "text that was not restored" "$(summary "$1_left")" 0 &&
+		[ $(($(summary "$1_jumps") * 100)) -ge $(($(summary functions) * $2)) ]
+}
+
+setup
+if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
+	ktap_skip_all "no jump optimisation in this kernel"
+	exit "$KSFT_SKIP"
+fi
+ktap_set_plan 5
+optimization 1
+load kp_share "quiet=${OPT_SHARE_QUIET:-0}"
+check "functions chosen" choose
+check "functions probed" count
+check "share of first instructions" is_right first "$floor_first"
+check "share of second instructions" is_right second "$floor_second"
+unload kp_share
+check "list is empty" list_is_empty
+ktap_finished

@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Jumps that come and go by the thousand, under load. OPT_CYCLES=N in the environment is how
+# many, OPT_MS=N makes each of the other cases last N milliseconds.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+setup
+if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
+	ktap_skip_all "no jump optimisation in this kernel"
+	exit "$KSFT_SKIP"
+fi
+optimization 1
+cycles=10000
+# KUnit gives a case so much time, and with KASAN that is not enough for all.
+if grep -qw kasan_report /proc/kallsyms; then
+	cycles=1000
+fi
+run_suites 0 kp_opt_stress "cycles=${OPT_CYCLES:-$cycles}" "ms=${OPT_MS:-4000}" -- kprobes_opt_stress
+ktap_finished
