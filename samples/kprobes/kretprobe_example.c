@@ -13,13 +13,13 @@
 
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
-#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/printk.h>
 #include <linux/ptrace.h>
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
+#include <linux/timekeeping.h>
 
 static char *func = "kernel_clone";
 module_param(func, charp, 0444);
@@ -32,12 +32,14 @@ static DEFINE_RATELIMIT_STATE(limit, HZ, 20);
 
 /* What is kept of each call, from its entry to its return. */
 struct call {
-	ktime_t entered;
+	u64 entered;
 };
 
 /*
  * Called when the function is entered, with its arguments in the registers. The data is
  * all zero. Non-zero would mean that this call is of no interest: kernel threads are not.
+ *
+ * A breakpoint may be hit where a lock is held. Of the clocks only the fast ones take none.
  */
 static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -45,7 +47,7 @@ static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 	if (!current->mm)
 		return 1;
-	call->entered = ktime_get();
+	call->entered = ktime_get_mono_fast_ns();
 	return 0;
 }
 
@@ -59,9 +61,9 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 	atomic_long_inc(&returns);
 	if (__ratelimit(&limit))
-		pr_info("%s returned %ld to %pS after %lld ns\n", func,
+		pr_info("%s returned %ld to %pS after %llu ns\n", func,
 			(long)regs_return_value(regs), (void *)get_kretprobe_retaddr(ri),
-			ktime_to_ns(ktime_sub(ktime_get(), call->entered)));
+			ktime_get_mono_fast_ns() - call->entered);
 	return 0;
 }
 

@@ -176,6 +176,12 @@ equal() {
 	}
 }
 
+# For tests whose code has anything in the frame pointer: who unwinds a stack by frame
+# pointers, as KASAN does at any time, may say so.
+bad_frame_pointers() {
+	echo "kprobes-selftest: expect WARNING: kernel stack .* has bad" >/dev/kmsg
+}
+
 # run_suites EXTRA MODULE [PARAM=VALUE...] -- SUITE...
 # All of a topic that needs no more than its suites: load, report, unload. EXTRA
 # is how many results the script will add after those that run_suites gives.

@@ -18,6 +18,7 @@ x86_64)
 	exit "$KSFT_SKIP"
 	;;
 esac
+bad_frame_pointers
 run_suites 0 kp_insn "rounds=${INSN_ROUNDS:-8}" "seed=${INSN_SEED:-1}" \
 	"only=${INSN_ONLY:-}" "skip=${INSN_SKIP:-}" -- kprobes_insn
 ktap_finished

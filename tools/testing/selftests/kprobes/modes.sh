@@ -29,6 +29,7 @@ fi
 set_mode stepped
 suites=
 results kp_api -- kprobes_batch kprobes_api kprobes_handlers
+bad_frame_pointers
 results kp_insn "rounds=${INSN_ROUNDS:-4}" -- kprobes_insn
 results kp_race "ms=$ms" -- kprobes_race
 results kp_text -- kprobes_text

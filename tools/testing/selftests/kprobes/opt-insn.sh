@@ -15,5 +15,6 @@ if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
 	exit "$KSFT_SKIP"
 fi
 optimization 1
+bad_frame_pointers
 run_suites 0 kp_insn opt=1 "rounds=${INSN_ROUNDS:-3}" "seed=${INSN_SEED:-1}" -- kprobes_insn
 ktap_finished

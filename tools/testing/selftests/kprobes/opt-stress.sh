@@ -14,10 +14,10 @@ if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
 	exit "$KSFT_SKIP"
 fi
 optimization 1
-cycles=10000
+cycles=${OPT_CYCLES:-10000}
 # KUnit gives a case so much time, and with KASAN that is not enough for all.
 if grep -qw kasan_report /proc/kallsyms; then
-	cycles=1000
+	cycles=${OPT_CYCLES:-1000}
 fi
-run_suites 0 kp_opt_stress "cycles=${OPT_CYCLES:-$cycles}" "ms=${OPT_MS:-4000}" -- kprobes_opt_stress
+run_suites 0 kp_opt_stress "cycles=$cycles" "ms=${OPT_MS:-4000}" -- kprobes_opt_stress
 ktap_finished
