@@ -114,6 +114,34 @@ all_switched() {
 		mark_is_true 0 1 2 3 4 5 6 7
 }
 
+# One in the way of another, gone while everything is off.
+blocker_gone_while_off() {
+	has_jump 2 || return 0
+	second=
+	for offset in 1 2 3 4; do
+		if ctl add 10 "$(next_to 2 $offset)"; then
+			second=$offset
+			break
+		fi
+	done
+	# One instruction may take up all the jump's bytes.
+	[ -n "$second" ] || return 0
+	! has_jump 2 || return 1
+	optimization 1
+	! has_jump 2 && mark_is_true 2 10 || return 1
+	echo 0 >$KPROBES/enabled
+	ctl del 10
+	echo 1 >$KPROBES/enabled
+	optimization 1
+	has_jump 2 && mark_is_true 2
+}
+
+# next_to ID OFFSET: an address
+next_to() {
+	address=$(ctl_get "$1" address)
+	printf '0x%s%04x\n' "${address%????}" $((0x${address#????????????} + $2))
+}
+
 # sysctl_takes WORD, sysctl_refuses WORD
 sysctl_takes() {
 	echo "$1" 2>/dev/null >$OPTIMIZATION && equal "sysctl" "$(cat $OPTIMIZATION)" "$1"
@@ -171,46 +199,64 @@ hits_of_new() {
 # The module goes while its probes are optimised, are about to be, or no more; other code
 # comes in its place.
 modules_by_turns() {
-	id=20
+	first=20
 	for how in jump queued undone off queued jump; do
-		ctl add $id kp_tgt_function && ctl add $((id + 1)) kp_tgt_caller post || return 1
+		ctl add $first kp_tgt_function &&
+			ctl add $((first + 1)) kp_tgt_caller post || return 1
 		case $how in
 		jump)
 			optimization 1
-			equal "jumps" "$(jumps $id $((id + 1)))" 2 || return 1
+			equal "jumps" "$(jumps $first $((first + 1)))" 2 || return 1
 			;;
 		queued)
 			usleep 30000
 			;;
 		undone)
 			optimization 1
-			ctl del $id && ctl del $((id + 1)) || return 1
+			ctl del $first && ctl del $((first + 1)) || return 1
 			;;
 		off)
 			optimization 1
-			ctl disable $id || return 1
+			ctl disable $first || return 1
 			;;
 		esac
-		if [ $((id % 8)) -eq 0 ]; then
+		if [ $((first % 8)) -eq 0 ]; then
 			reload kp_target || return 1
 		else
 			reload kp_target2 || return 1
 		fi
 		if [ $how != undone ]; then
-			listed_as $id GONE && not_listed_as $id OPTIMIZED || return 1
+			listed_as $first GONE && not_listed_as $first OPTIMIZED || return 1
 		fi
-		hits_of_new $((id + 2)) || {
+		hits_of_new $((first + 2)) || {
 			ktap_print_msg "after a module left with probes: $how"
 			return 1
 		}
-		ctl del $((id + 2)) && ctl del $((id + 3)) || return 1
+		ctl del $((first + 2)) && ctl del $((first + 3)) || return 1
 		# Those that are gone stay for a while, or go.
-		[ $((id % 3)) -eq 0 ] || { ctl del "$id" && ctl del $((id + 1)); } || return 1
-		id=$((id + 4))
+		[ $((first % 3)) -eq 0 ] || ctl del "$first" || return 1
+		[ $((first % 3)) -eq 0 ] || ctl del $((first + 1)) || return 1
+		first=$((first + 4))
 	done
 	for id in $(seq 20 44); do
 		ctl del "$id" || return 1
 	done
+}
+
+# Probes in a module's init function, optimised or not, and its memory is freed.
+init_text() {
+	reload kp_target || return 1
+	rmmod kp_target
+	LOADED=kp_ctl
+	ctl when kp_target 50 kp_tgt_init_function post && ctl when kp_target 51 kp_tgt_function ||
+		return 1
+	insmod "$MODULE_DIR/kp_target.ko" || return 1
+	LOADED="kp_target kp_ctl"
+	hits_are 50 3 && listed_as 50 GONE || return 1
+	optimization 1
+	not_listed_as 50 OPTIMIZED && call_target 10 && hits_are 51 10 &&
+		mark_is_true 51 || return 1
+	ctl del 50 && ctl del 51
 }
 
 setup
@@ -237,7 +283,7 @@ unload kp_opt
 preempt_restore
 # shellcheck disable=SC2086
 cases=$(count_cases $suites) || exit "$KSFT_FAIL"
-ktap_set_plan $((cases + 11))
+ktap_set_plan $((cases + 13))
 # shellcheck disable=SC2086
 report_suites $suites
 check "nothing left in list" list_is_empty
@@ -247,6 +293,7 @@ check "probes registered" add_probes
 check "[OPTIMIZED] is shown where there is a jump" marks_after_switching
 check "hits are counted either way" hits_whatever_it_is
 check "kprobes/enabled takes jumps away and brings them back" all_switched
+check "one that was in the way goes while all are off" blocker_gone_while_off
 check "the sysctl takes 0 and 1" sysctl_is_checked
 if [ -e $KPROBES/optimizer ]; then
 	check "reasons are shown" reasons_are_shown
@@ -256,6 +303,7 @@ fi
 check "probes unregistered" del_probes
 LOADED="kp_target kp_ctl"
 check "modules go with probes optimised, queued, and not any more" modules_by_turns
+check "init text goes" init_text
 unload "${LOADED%% *}"
 unload kp_ctl
 check "list is empty" list_is_empty

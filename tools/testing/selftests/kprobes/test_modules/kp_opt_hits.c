@@ -145,6 +145,15 @@ static int kp_opt_redirect(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
+/* To where it would have gone anyway, past the first instruction. */
+static int kp_opt_pass_over(struct kprobe *kp, struct pt_regs *regs)
+{
+	to_opt_probe(kp)->pre++;
+	regs->ax = 5000;
+	regs->ip = (unsigned long)kp_sum_insn(1);
+	return 1;
+}
+
 static void kp_opt_divert(struct kunit *test, kprobe_pre_handler_t handler, long wanted)
 {
 	struct kp_opt_probe *older = kp_opt_new(test, kp_opt_sum, true);
@@ -179,6 +188,8 @@ static void kp_opt_diverts(struct kunit *test)
 {
 	kp_opt_divert(test, kp_opt_return, 80);
 	kp_opt_divert(test, kp_opt_redirect, 142);
+	/* Where the jump is there is no second instruction, but in the detour there is. */
+	kp_opt_divert(test, kp_opt_pass_over, 5002);
 }
 
 static int kp_opt_double(struct kprobe *kp, struct pt_regs *regs)
