@@ -53,10 +53,11 @@ percent() {
 is_right() {
 	ktap_print_msg "$1 instruction: of $(summary functions) functions" \
 		"$(summary "$1_probed") probed, $(summary "$1_jumps") optimised:" \
-		"$(percent "$(summary "$1_jumps")") %"
+		"$(percent "$(summary "$1_jumps")") %; $(summary "$1_ftrace") reached by ftrace"
 	equal "wrong text" "$(summary "$1_wrong")" 0 &&
 		equal "text that was not restored" "$(summary "$1_left")" 0 &&
-		[ $(($(summary "$1_jumps") * 100)) -ge $(($(summary functions) * $2)) ]
+		[ $((($(summary "$1_jumps") + $(summary "$1_ftrace")) * 100)) -ge \
+			$(($(summary functions) * $2)) ]
 }
 
 setup

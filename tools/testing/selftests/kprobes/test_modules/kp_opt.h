@@ -83,8 +83,8 @@ static inline bool kp_opt_available(void)
 	return true;
 }
 
-/* Nothing is in the way of a jump here. */
-static noinline __maybe_unused void kp_opt_control(void)
+/* Nothing is in the way of a jump here, nor is it a place of ftrace. */
+static noinline notrace __maybe_unused void kp_opt_control(void)
 {
 	asm volatile(".rept 16; nop; .endr");
 }

@@ -127,7 +127,7 @@ static DEFINE_STATIC_KEY_FALSE(kp_key);
 
 /* The jump of the probe would overlap that of the key. */
 noinline long kp_opt_jump_label(long arg);
-noinline long kp_opt_jump_label(long arg)
+noinline notrace long kp_opt_jump_label(long arg)
 {
 	asm volatile("nop");
 	if (static_branch_unlikely(&kp_key))
@@ -152,7 +152,7 @@ noinline long kp_opt_two(long arg)
 DEFINE_STATIC_CALL(kp_opt_static, kp_opt_one);
 
 noinline long kp_opt_static_call(long arg);
-noinline long kp_opt_static_call(long arg)
+noinline notrace long kp_opt_static_call(long arg)
 {
 	asm volatile("nop");
 	arg = static_call(kp_opt_static)(arg);

@@ -38,6 +38,8 @@ struct kp_place {
 struct kp_count {
 	unsigned int probed;
 	unsigned int jumps;
+	/* Places of ftrace, which need none. */
+	unsigned int ftrace;
 	/* Neither breakpoint nor a jump to somewhere; not what it was, afterwards. */
 	unsigned int wrong;
 	unsigned int left;
@@ -145,6 +147,10 @@ static void kp_look(struct kp_count *count, const struct kp_place *place)
 	if (text[0] == INT3_INSN_OPCODE &&
 	    !memcmp(text + 1, place->text + 1, min(same, JMP32_INSN_SIZE) - 1))
 		return;
+	if (place->text[0] == 0x0f && place->text[1] == 0x1f && text[0] == CALL_INSN_OPCODE) {
+		count->ftrace++;
+		return;
+	}
 	count->jumps++;
 	to = kp_jump_target(place->kp.addr);
 	/* To a copy, somewhere else; the bytes after the jump are as they were. */
@@ -268,9 +274,10 @@ static int kp_share_summary_show(struct seq_file *m, void *unused)
 		hits += per_cpu(kp_share_hits, cpu);
 	seq_printf(m, "functions %u\nhits %lu\n", kp_functions, hits);
 	for (i = 0; i < 2; i++)
-		seq_printf(m, "%s_probed %u\n%s_jumps %u\n%s_wrong %u\n%s_left %u\n", names[i],
-			   kp_counts[i].probed, names[i], kp_counts[i].jumps, names[i],
-			   kp_counts[i].wrong, names[i], kp_counts[i].left);
+		seq_printf(m, "%s_probed %u\n%s_jumps %u\n%s_ftrace %u\n%s_wrong %u\n%s_left %u\n",
+			   names[i], kp_counts[i].probed, names[i], kp_counts[i].jumps, names[i],
+			   kp_counts[i].ftrace, names[i], kp_counts[i].wrong, names[i],
+			   kp_counts[i].left);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(kp_share_summary);
