@@ -481,8 +481,9 @@ static bool shrink(struct kretprobe_pool *pool)
 	struct kretprobe_chunk *c, *next;
 	unsigned int spare;
 
+	/* Look again as long as there may be more than enough some day. */
 	if (total(pool) < want + pool->per_chunk)
-		return false;
+		return total(pool) >= wanted(pool, 0) + pool->per_chunk;
 	/* Nobody uses it any more, so nothing is to stay. */
 	if (!pool->nr_probes)
 		on_each_cpu(flush_cache, pool, 1);
@@ -494,7 +495,7 @@ static bool shrink(struct kretprobe_pool *pool)
 			spare--;
 		}
 	}
-	return total(pool) > want;
+	return total(pool) >= wanted(pool, 0) + pool->per_chunk;
 }
 
 static void grow_all(struct work_struct *work);
