@@ -131,6 +131,8 @@ static int list_open(struct inode *inode, struct file *file)
 	void *at = __seq_open_private(file, &list_sops,
 				      sizeof(struct list_position));
 
+	if (!(file->f_flags & O_NONBLOCK))
+		optimizer_settle();
 	return at ? 0 : -ENOMEM;
 }
 

@@ -145,6 +145,7 @@ void optimizer_make_way(struct list_head *changes);
 void optimizer_make_form(struct list_head *changes);
 void optimizer_changed(struct probepoint *pp);
 void optimizer_forget(struct probepoint *pp);
+void optimizer_settle(void);
 const char *optimizer_verdict(struct probepoint *pp, const char **why);
 #else
 static inline void optimizer_init_point(struct probepoint *pp) { }
@@ -152,6 +153,7 @@ static inline void optimizer_make_way(struct list_head *changes) { }
 static inline void optimizer_make_form(struct list_head *changes) { }
 static inline void optimizer_changed(struct probepoint *pp) { }
 static inline void optimizer_forget(struct probepoint *pp) { }
+static inline void optimizer_settle(void) { }
 #endif
 
 /* ftrace.c */

@@ -29,6 +29,7 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/sysctl.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "internal.h"
@@ -39,12 +40,19 @@
 /* How many are dealt with before others get kprobe_mutex. */
 #define OPTIMIZER_BATCH		128
 
+/* How long a reader may be kept waiting for jumps that are about to come. */
+#define OPTIMIZER_PATIENCE	HZ
+
 /* The sysctl debug.kprobes-optimization */
 static bool kprobes_optimization = true;
 
 /* Those to be looked at, and those that wait for the grace period. */
 static LIST_HEAD(pending);
 static LIST_HEAD(queued);
+
+/* Nothing is on the lists, and the worker holds none in its hands. */
+static bool settled = true;
+static DECLARE_WAIT_QUEUE_HEAD(settled_wait);
 
 /* Tells probepoints apart that have the same address one after the other. */
 static u64 last_serial;
@@ -107,6 +115,7 @@ static void enqueue(struct probepoint *pp)
 		return;
 	if (list_empty(&pp->jump.work))
 		list_add_tail(&pp->jump.work, &pending);
+	WRITE_ONCE(settled, false);
 	queue_delayed_work(system_unbound_wq, &optimizer, OPTIMIZER_DELAY);
 }
 
@@ -299,6 +308,25 @@ const char *optimizer_verdict(struct probepoint *pp, const char **why)
 	if (is_blocked(pp))
 		return "blocked";
 	return list_empty(&pp->jump.work) ? "possible" : "queued";
+}
+
+/**
+ * optimizer_settle() - let the worker finish first, if it can soon
+ *
+ * For those who show what there is: users look right after they have registered
+ * a probe, and want to see what it has come to. A task that holds up tasks RCU
+ * holds them up for a second at most, and a signal ends it.
+ *
+ * Context: sleeps; nothing of ours is held.
+ */
+void optimizer_settle(void)
+{
+	if (READ_ONCE(settled))
+		return;
+	/* They need not wait for probes to come and go, too. */
+	mod_delayed_work(system_unbound_wq, &optimizer, 0);
+	wait_event_interruptible_timeout(settled_wait, READ_ONCE(settled),
+					 OPTIMIZER_PATIENCE);
 }
 
 /*
@@ -502,6 +530,10 @@ static void optimize(struct work_struct *work)
 		scoped_guard(mutex, &kprobe_mutex) {
 			list_sort(NULL, &queued, point_cmp);
 			waiting = !list_empty(&queued);
+			if (!waiting && list_empty(&pending)) {
+				WRITE_ONCE(settled, true);
+				wake_up_all(&settled_wait);
+			}
 		}
 		if (!waiting)
 			return;

@@ -86,6 +86,16 @@ marks_after_switching() {
 		mark_is_true 0 1 2 3 4 5 6 7
 }
 
+# Who looks at the list right after registering sees the jumps.
+list_waits_for_jumps() {
+	for round in 1 2 3 4 5; do
+		ctl add 9 kp_tgt_function || return 1
+		marked=$(grep -c '  kp_tgt_function+.*\[\(OPTIMIZED\|FTRACE\)\]' $KPROBES/list) || :
+		ctl del 9 || return 1
+		equal "marks, time $round" "$marked" 1 || return 1
+	done
+}
+
 hits_whatever_it_is() {
 	for state in 0 1 0 1; do
 		optimization $state
@@ -291,12 +301,13 @@ unload kp_opt
 preempt_restore
 # shellcheck disable=SC2086
 cases=$(count_cases $suites) || exit "$KSFT_FAIL"
-ktap_set_plan $((cases + 13))
+ktap_set_plan $((cases + 14))
 # shellcheck disable=SC2086
 report_suites $suites
 check "nothing left in list" list_is_empty
 load kp_target
 load kp_ctl
+check "the list waits for jumps that are about to come" list_waits_for_jumps
 check "probes registered" add_probes
 check "[OPTIMIZED] is shown where there is a jump" marks_after_switching
 check "hits are counted either way" hits_whatever_it_is

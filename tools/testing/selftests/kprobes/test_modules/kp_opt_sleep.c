@@ -8,6 +8,7 @@
 #include <linux/anon_inodes.h>
 #include <linux/completion.h>
 #include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -285,6 +286,15 @@ static void kp_busy_stop(void *unused)
 	kthread_stop(kp_busy.task);
 }
 
+/* Who reads the list waits for jumps that are about to come, but not for a busy task. */
+static void kp_list_opens(struct kunit *test)
+{
+	struct file *file = filp_open("/sys/kernel/debug/kprobes/list", O_RDONLY, 0);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	filp_close(file, NULL);
+}
+
 /* Many probes come, are hit and go, some are switched, before the busy task is through. */
 static void kp_opt_busy_task(struct kunit *test)
 {
@@ -317,6 +327,8 @@ static void kp_opt_busy_task(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, probes[i].pre, 1);
 			KUNIT_EXPECT_EQ(test, probes[i].post, kps[i]->post_handler ? 1 : 0);
 		}
+		if (!round)
+			kp_list_opens(test);
 		unregister_kprobes(kps, KP_MANY);
 		for (i = 0; i < KP_MANY; i++) {
 			KUNIT_EXPECT_EQ(test, kp_opt_many[i](i), i + 1);
