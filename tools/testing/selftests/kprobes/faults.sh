@@ -47,6 +47,7 @@ x86_64)
 	exit "$KSFT_SKIP"
 	;;
 esac
+bad_frame_pointers
 if [ "$oops" -eq 1 ]; then
 	oops_texts="Oops|BUG: unable to handle|general protection fault"
 	echo "kprobes-selftest: expect $oops_texts" >/dev/kmsg
