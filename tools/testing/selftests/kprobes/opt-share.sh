@@ -4,9 +4,10 @@
 # The share of the kernel's functions that can be jump-optimised at their first, and at
 # their second instruction. It must not fall below what it is known to be at least.
 #
-# OPT_SHARE_STEP=N in the environment looks at every Nth function; 1 is all of them.
-# OPT_SHARE_QUIET=N is for kernels whose sysctl does not wait for the jumps: milliseconds
-# without a new one that mean that there are no more.
+# OPT_SHARE_STEP=N in the environment looks at one in N functions, the same ones in every
+# kernel that has them; 1 is all of them. OPT_SHARE_QUIET=N is for kernels where jumps come and
+# go later than the sysctl and unregister_kprobes() return: milliseconds without a new one that
+# mean that there are no more.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -19,13 +20,23 @@ floor_second=${OPT_SHARE_SECOND:-50}
 share=$DEBUGFS/kp_share
 chunk=1000
 
-# Functions of the kernel, without freed init text and what is no function but padding.
+# Functions of the kernel, without freed init text and what is no function but padding. It is
+# by their names that they are chosen.
 choose() {
 	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
 	grep -E -v ' (__pfx_|__cfi_)|\[' /proc/kallsyms | grep -i ' t ' | sort -u -k1,1 |
 		awk -v init="$init" -v step="$step" '
-			BEGIN { split(init, bound, " ") }
-			NR % step == 0 && (($1 "") < bound[1] || ($1 "") >= bound[2]) {
+			BEGIN {
+				split(init, bound, " ")
+				for (i = 1; i < 128; i++)
+					code[sprintf("%c", i)] = i
+			}
+			function hash(name, i, sum) {
+				for (i = 1; i <= length(name); i++)
+					sum = (sum * 31 + code[substr(name, i, 1)]) % 65521
+				return sum
+			}
+			(($1 "") < bound[1] || ($1 "") >= bound[2]) && hash($3) % step == 0 {
 				print $1
 			}' \
 			>"$TMP/functions"

@@ -162,10 +162,34 @@ static void kp_look(struct kp_count *count, const struct kp_place *place)
 	}
 }
 
+static bool kp_is_restored(const struct kp_place *place, u8 text[KP_TEXT])
+{
+	return !copy_from_kernel_nofault(text, place->kp.addr, KP_TEXT) &&
+	       !memcmp(text, place->text, KP_TEXT);
+}
+
+/* Text that is not as it was before, now, or after a while if that is to be waited for. */
+static unsigned int kp_left(const struct kp_place *places, int nr)
+{
+	unsigned long timeout = jiffies + (quiet ? KP_OPT_TIMEOUT : 0);
+	unsigned int left = 0;
+	u8 text[KP_TEXT];
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		while (!kp_is_restored(&places[i], text) && time_before(jiffies, timeout))
+			msleep(50);
+		if (kp_is_restored(&places[i], text))
+			continue;
+		pr_err("kp_share: text of %pS is left as %*ph\n", places[i].kp.addr, KP_TEXT, text);
+		left++;
+	}
+	return left;
+}
+
 static int kp_count(struct kp_count *count, struct kp_place *places, int nr)
 {
 	struct kprobe **kps = kvcalloc(nr, sizeof(*kps), GFP_KERNEL);
-	u8 text[KP_TEXT];
 	int i, ret;
 
 	if (!kps)
@@ -180,14 +204,7 @@ static int kp_count(struct kp_count *count, struct kp_place *places, int nr)
 	for (i = 0; i < nr; i++)
 		kp_look(count, &places[i]);
 	unregister_kprobes(kps, nr);
-	for (i = 0; i < nr; i++) {
-		if (copy_from_kernel_nofault(text, places[i].kp.addr, KP_TEXT) ||
-		    memcmp(text, places[i].text, KP_TEXT)) {
-			pr_err("kp_share: text of %pS is left as %*ph\n", places[i].kp.addr,
-			       KP_TEXT, text);
-			count->left++;
-		}
-	}
+	count->left += kp_left(places, nr);
 free:
 	kvfree(kps);
 	return ret;
