@@ -292,7 +292,7 @@ if [ ! -w $OPTIMIZATION ]; then
 fi
 trap 'preempt_restore; at_exit' EXIT
 optimization 1
-suites="kprobes_opt_hits kprobes_opt_block kprobes_opt_safety \
+suites="kprobes_opt_hits kprobes_opt_diverts kprobes_opt_block kprobes_opt_safety \
 	kprobes_opt_sleep kprobes_opt_preempt"
 preempt_full
 # shellcheck disable=SC2086 # words

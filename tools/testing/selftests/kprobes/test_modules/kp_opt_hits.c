@@ -11,11 +11,6 @@
 #include <linux/smp.h>
 #include "kp_opt_suites.h"
 
-static void *kp_sum_insn(int insn)
-{
-	return (void *)kp_opt_sum + kp_opt_sum_insn[insn];
-}
-
 /* Exactly five bytes are another, and they are a jump to somewhere else. */
 static void kp_opt_text_is_jump(struct kunit *test)
 {
@@ -124,72 +119,6 @@ static void kp_opt_few_handlers(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(post->kp.addr));
 	KUNIT_EXPECT_EQ(test, kp_opt_sum_other(40, 2), 42);
 	KUNIT_EXPECT_EQ(test, post->post, 1);
-}
-
-/* Returns to the caller at once, with twice the first argument. */
-static int kp_opt_return(struct kprobe *kp, struct pt_regs *regs)
-{
-	to_opt_probe(kp)->pre++;
-	regs->ax = regs->di * 2;
-	regs->ip = *(unsigned long *)regs->sp;
-	regs->sp += sizeof(unsigned long);
-	return 1;
-}
-
-/* Goes to the other function instead. */
-static int kp_opt_redirect(struct kprobe *kp, struct pt_regs *regs)
-{
-	to_opt_probe(kp)->pre++;
-	regs->di += 100;
-	regs->ip = (unsigned long)kp_opt_sum_other;
-	return 1;
-}
-
-/* To where it would have gone anyway, past the first instruction. */
-static int kp_opt_pass_over(struct kprobe *kp, struct pt_regs *regs)
-{
-	to_opt_probe(kp)->pre++;
-	regs->ax = 5000;
-	regs->ip = (unsigned long)kp_sum_insn(1);
-	return 1;
-}
-
-static void kp_opt_divert(struct kunit *test, kprobe_pre_handler_t handler, long wanted)
-{
-	struct kp_opt_probe *older = kp_opt_new(test, kp_opt_sum, true);
-	struct kp_opt_probe *divert = kp_opt_new(test, kp_opt_sum, false);
-	int i, mode;
-
-	divert->kp.pre_handler = handler;
-	kp_opt_add(test, older);
-	kp_opt_add(test, divert);
-	for (mode = 0; mode < 2; mode++) {
-		if (mode)
-			kp_opt_becomes_jump(test, divert);
-		for (i = 0; i < 5; i++) {
-			divert->pre = 0;
-			KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), wanted);
-			KUNIT_EXPECT_EQ(test, divert->pre, 1);
-		}
-	}
-	/* Those after it had nothing to see, and its end is the end of that. */
-	KUNIT_EXPECT_EQ(test, older->pre, 0);
-	KUNIT_EXPECT_EQ(test, older->post, 0);
-	KUNIT_ASSERT_EQ(test, disable_kprobe(&divert->kp), 0);
-	kp_opt_becomes_jump(test, older);
-	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-	KUNIT_EXPECT_EQ(test, older->pre, 1);
-	KUNIT_EXPECT_EQ(test, older->post, 1);
-	kp_opt_del(test, divert);
-	kp_opt_del(test, older);
-}
-
-static void kp_opt_diverts(struct kunit *test)
-{
-	kp_opt_divert(test, kp_opt_return, 80);
-	kp_opt_divert(test, kp_opt_redirect, 142);
-	/* Where the jump is there is no second instruction, but in the detour there is. */
-	kp_opt_divert(test, kp_opt_pass_over, 5002);
 }
 
 static int kp_opt_double(struct kprobe *kp, struct pt_regs *regs)
@@ -462,7 +391,6 @@ static struct kunit_case kp_opt_hits_cases[] = {
 	KUNIT_CASE(kp_opt_post_handler),
 	KUNIT_CASE(kp_opt_post_in_between),
 	KUNIT_CASE(kp_opt_few_handlers),
-	KUNIT_CASE(kp_opt_diverts),
 	KUNIT_CASE(kp_opt_change_registers),
 	KUNIT_CASE(kp_opt_colocated),
 	KUNIT_CASE(kp_opt_interrupted),

@@ -88,8 +88,8 @@ void kp_opt_same(struct kunit *test, const struct kp_opt_bytes *bytes, void *exc
 	}
 }
 
-kunit_test_suites(&kp_opt_hits_suite, &kp_opt_block_suite, &kp_opt_safety_suite,
-		  &kp_opt_preempt_suite, &kp_opt_sleep_suite);
+kunit_test_suites(&kp_opt_hits_suite, &kp_opt_diverts_suite, &kp_opt_block_suite,
+		  &kp_opt_safety_suite, &kp_opt_preempt_suite, &kp_opt_sleep_suite);
 
 MODULE_DESCRIPTION("KUnit suites for jump-optimised kprobes");
 MODULE_LICENSE("GPL");

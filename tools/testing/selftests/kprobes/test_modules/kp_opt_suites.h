@@ -30,6 +30,11 @@ long kp_opt_sum(long a, long b);
 long kp_opt_sum_other(long a, long b);
 extern const u32 kp_opt_sum_insn[3];
 
+static inline void *kp_sum_insn(int insn)
+{
+	return (void *)kp_opt_sum + kp_opt_sum_insn[insn];
+}
+
 typedef long kp_opt_fn(long);
 extern kp_opt_fn *const kp_opt_many[KP_MANY];
 
@@ -99,6 +104,7 @@ static inline int kp_opt_init(struct kunit *test)
 }
 
 extern struct kunit_suite kp_opt_hits_suite;
+extern struct kunit_suite kp_opt_diverts_suite;
 extern struct kunit_suite kp_opt_block_suite;
 extern struct kunit_suite kp_opt_safety_suite;
 extern struct kunit_suite kp_opt_preempt_suite;
