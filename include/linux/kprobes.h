@@ -390,6 +390,7 @@ int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, voi
 bool arch_within_kprobe_blacklist(unsigned long addr);
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
 void arch_kprobes_sync(void);
+void arch_kprobe_armed(struct kprobe *p);
 int arch_kprobe_reshape(struct kprobe *p, bool post, kprobe_opcode_t **old);
 
 #ifdef CONFIG_OPTPROBES

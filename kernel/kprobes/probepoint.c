@@ -153,6 +153,18 @@ void __weak arch_kprobes_sync(void)
 }
 
 /**
+ * arch_kprobe_armed() - note that a probepoint has been armed
+ * @p: the probepoint's kprobe
+ *
+ * For architectures that have to know when all CPUs see it.
+ *
+ * Context: text_mutex is held.
+ */
+void __weak arch_kprobe_armed(struct kprobe *p)
+{
+}
+
+/**
  * arch_kprobe_reshape() - give a probepoint another slot
  * @p: the probepoint's kprobe
  * @post: the slot is to call post_handlers
@@ -565,19 +577,25 @@ static void patch_text(struct list_head *changes)
 	guard(mutex)(&text_mutex);
 	optimizer_make_way(changes);
 	list_for_each_entry(pp, changes, change) {
-		if (pp->state == PROBEPOINT_DISARMED && probepoint_wants_arming(pp)) {
+		if (pp->state == PROBEPOINT_DISARMED && probepoint_wants_arming(pp))
 			arch_arm_kprobe(&pp->kp);
-			pp->state = PROBEPOINT_ARMED;
-		} else if (pp->state == PROBEPOINT_ARMED && !probepoint_wants_arming(pp)) {
+		else if (pp->state == PROBEPOINT_ARMED && !probepoint_wants_arming(pp))
 			arch_disarm_kprobe(&pp->kp);
-			pp->state = PROBEPOINT_DISARMED;
-		} else {
+		else
 			continue;
-		}
 		patched = true;
 	}
-	if (patched)
-		arch_kprobes_sync();
+	if (!patched)
+		return;
+	arch_kprobes_sync();
+	list_for_each_entry(pp, changes, change) {
+		if (pp->state == PROBEPOINT_DISARMED && probepoint_wants_arming(pp)) {
+			arch_kprobe_armed(&pp->kp);
+			pp->state = PROBEPOINT_ARMED;
+		} else if (pp->state == PROBEPOINT_ARMED && !probepoint_wants_arming(pp)) {
+			pp->state = PROBEPOINT_DISARMED;
+		}
+	}
 }
 
 static void unpublish(struct probepoint *pp)

@@ -168,7 +168,7 @@ static struct slot_page *slot_page_of(unsigned long addr)
 /**
  * free_insn_slot() - give a slot back
  * @slot: the slot; nobody may be running in it any more
- * @dirty: without meaning; kept for the architectures that pass it
+ * @dirty: perf was told what it was filled with, and is told that it is empty
  *
  * Context: sleeps.
  */
@@ -185,6 +185,8 @@ void free_insn_slot(kprobe_opcode_t *slot, int dirty)
 	if (WARN_ON_ONCE(!__test_and_clear_bit(i, sp->used)))
 		goto unlock;
 	WRITE_ONCE(sp->owner[i], NULL);
+	if (dirty)
+		perf_event_text_poke(slot, slot, KPROBE_SLOT_SIZE, NULL, 0);
 	if (sp->nr_used-- == SLOTS_PER_PAGE)
 		list_add(&sp->avail, &avail_pages);
 	/* One empty page is kept, so that a lone probe does not thrash. */

@@ -262,16 +262,15 @@ void arch_remove_kprobe(struct kprobe *p)
 
 	if (!slot)
 		return;
-	perf_event_text_poke(slot, slot, KPROBE_SLOT_SIZE, NULL, 0);
 	free_insn_slot(slot, 1);
 	p->ainsn.insn = NULL;
 }
 
-static void poke_first_byte(struct kprobe *p, u8 from, u8 to)
-{
-	text_poke(p->addr, &to, 1);
-	perf_event_text_poke(p->addr, &from, 1, &to, 1);
-}
+/*
+ * What the text is for perf is what any CPU may execute there, or a breakpoint,
+ * in whose place traces have the exception. So perf is told of a breakpoint when
+ * no CPU can execute the original any more, and of the original before any can.
+ */
 
 /**
  * arch_arm_kprobe() - put the breakpoint of a probepoint in place
@@ -283,7 +282,22 @@ static void poke_first_byte(struct kprobe *p, u8 from, u8 to)
  */
 void arch_arm_kprobe(struct kprobe *p)
 {
-	poke_first_byte(p, p->opcode, INT3_INSN_OPCODE);
+	u8 int3 = INT3_INSN_OPCODE;
+
+	text_poke(p->addr, &int3, 1);
+}
+
+/**
+ * arch_kprobe_armed() - tell perf of the breakpoint of a probepoint
+ * @p: the probepoint's kprobe; all CPUs see the breakpoint
+ *
+ * Context: text_mutex is held.
+ */
+void arch_kprobe_armed(struct kprobe *p)
+{
+	u8 original = p->opcode, int3 = INT3_INSN_OPCODE;
+
+	perf_event_text_poke(p->addr, &original, 1, &int3, 1);
 }
 
 /**
@@ -296,7 +310,10 @@ void arch_arm_kprobe(struct kprobe *p)
  */
 void arch_disarm_kprobe(struct kprobe *p)
 {
-	poke_first_byte(p, INT3_INSN_OPCODE, p->opcode);
+	u8 original = p->opcode, int3 = INT3_INSN_OPCODE;
+
+	perf_event_text_poke(p->addr, &int3, 1, &original, 1);
+	text_poke(p->addr, &original, 1);
 }
 
 /**

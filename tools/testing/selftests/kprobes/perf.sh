@@ -11,14 +11,55 @@ set -eu
 RECORDS=$TOPIC_DIR/perf_records
 CMD=$DEBUGFS/kp_ctl/cmd
 
-setup
-ktap_set_plan 4
-if [ ! -x "$RECORDS" ]; then
-	for name in "patched text" "new pages" "pages that go" "names of pages"; do
-		ktap_test_skip "$name: perf_records is not built"
-	done
+RESULTS="patched text;jumps;slots;what is known is what is there;new pages;pages that go;\
+names of pages"
+
+skip_all() {
+	echo "$RESULTS" | tr ';' '\n' >"$TMP/results"
+	while read -r name; do
+		ktap_test_skip "$name: $1"
+	done <"$TMP/results"
 	ktap_finished
-fi
+}
+
+# number NAME: as perf_records has counted
+number() {
+	sed -n "s/^$1 //p" "$TMP/numbers"
+}
+
+# in_and_out NAME WANTED
+in_and_out() {
+	equal "$1" "$(number "$1")" "$2" && equal "$1 taken out" "$(number "$1_out")" "$2"
+}
+
+# A breakpoint is put in place and taken away each time, and nothing else is done to the text.
+text_is_right() {
+	[ "$armed" -gt 32 ] && in_and_out breakpoints $((2 * armed)) &&
+		equal "other records" "$(number others)" 0
+}
+
+# Where there is no jump optimisation there are none.
+jumps_are_right() {
+	ktap_print_msg "$optimized of $armed probes optimised"
+	[ ! -w "$OPTIMIZATION" ] || [ "$optimized" -gt 16 ] || return 1
+	in_and_out jumps $((2 * optimized))
+}
+
+# One for each probe, though some instructions need none, and one for each jump.
+slots_are_right() {
+	[ "$(number filled)" -gt $((2 * optimized)) ] &&
+		[ "$(number filled)" -le $((2 * armed + 2 * optimized)) ] &&
+		equal "slots emptied" "$(number emptied)" "$(number filled)"
+}
+
+records_agree() {
+	sed 's/^/# /' "$TMP/wrong"
+	equal "records lost" "$(number lost)" 0 && equal "disagreements" "$(number wrong)" 0
+}
+
+setup
+ktap_set_plan 7
+[ -x "$RECORDS" ] || skip_all "perf_records is not built"
 
 # Past what belongs to ftrace, with and without endbr before it.
 OFFSETS=+0
@@ -28,8 +69,6 @@ OFFSETS=+0
 awk '$2 == "T" && $3 ~ /^(vfs|generic|simple|kern|do)_/ { print $3 }' /proc/kallsyms |
 	head -n 64 >"$TMP/names"
 
-# Slots wait for a grace period before they are free again: those who come at
-# once need another page, which is given back after a while.
 cat >"$TMP/work" <<-'EOF'
 	all() {
 		i=0
@@ -40,50 +79,38 @@ cat >"$TMP/work" <<-'EOF'
 			i=$((i + 1))
 		done <"$TMP/names"
 	}
-	all add name
-	wc -l <"$KPROBES/list" >"$TMP/armed"
-	all del
-	all add name
-	grep -c ' kprobe_insn_page' /proc/kallsyms >"$TMP/pages" || :
-	all del
-	sleep 5
+	switch() {
+		[ ! -w "$OPTIMIZATION" ] || echo "$1" >"$OPTIMIZATION"
+	}
 EOF
 load kp_ctl
-export CMD TMP KPROBES OFFSETS
+export CMD TMP KPROBES OFFSETS OPTIMIZATION
+optimization 0
+work=". $TMP/work"
 status=0
-line=$("$RECORDS" sh "$TMP/work") || status=$?
+# Slots wait for a grace period before they are free again: those who come at once need
+# another page, which is given back after a while.
+"$RECORDS" "$DEBUGFS/kp_ctl/probes" \
+	"$work; all add name; wc -l <$KPROBES/list >$TMP/armed" \
+	"$work; switch 1; grep -c -F '[OPTIMIZED]' $KPROBES/list >$TMP/optimized || :" \
+	"$work; switch 0" \
+	"$work; switch 1" \
+	"$work; all del; switch 0" \
+	"$work; all add name; grep -c ' kprobe_insn_page' /proc/kallsyms >$TMP/pages || :" \
+	"$work; all del" >"$TMP/numbers" 2>"$TMP/wrong" || status=$?
 unload kp_ctl
-if [ "$status" -eq "$KSFT_SKIP" ]; then
-	for name in "patched text" "new pages" "pages that go" "names of pages"; do
-		ktap_test_skip "$name: the kernel has no such records"
-	done
-	ktap_finished
+[ "$status" -ne "$KSFT_SKIP" ] || skip_all "the kernel has no such records"
+if [ "$status" -ne 0 ]; then
+	sed 's/^/# /' "$TMP/wrong"
+	ktap_exit_fail_msg "perf_records ended with status $status"
 fi
 armed=$(cat "$TMP/armed")
-ktap_print_msg "$armed probes, twice: $line"
-
-# text_poke N ksymbol N unregister N
-# shellcheck disable=SC2086 # these are words
-set -- $line
-# A breakpoint is put in place and taken away, and a slot is filled.
-if [ "$armed" -gt 32 ] && [ "${2:-0}" -ge $((6 * armed)) ]; then
-	ktap_test_pass "patched text"
-else
-	ktap_test_fail "patched text"
-fi
-if [ "${4:-0}" -ge 1 ]; then
-	ktap_test_pass "new pages"
-else
-	ktap_test_fail "new pages"
-fi
-if [ "${6:-0}" -ge 1 ]; then
-	ktap_test_pass "pages that go"
-else
-	ktap_test_fail "pages that go"
-fi
-if [ "$(cat "$TMP/pages")" -ge 2 ]; then
-	ktap_test_pass "names of pages"
-else
-	ktap_test_fail "names of pages"
-fi
+optimized=$(cat "$TMP/optimized")
+check "patched text" text_is_right
+check "jumps" jumps_are_right
+check "slots" slots_are_right
+check "what is known is what is there" records_agree
+check "new pages" test "$(number pages)" -ge 1
+check "pages that go" test "$(number pages_out)" -ge 1
+check "names of pages" test "$(cat "$TMP/pages")" -ge 2
 ktap_finished
