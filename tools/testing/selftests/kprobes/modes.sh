@@ -3,7 +3,9 @@
 #
 # The suites of the other topics with copies of instructions stepped: what is boosted as
 # a rule, and there runs without a second trap, has to do the same with one. Emulated
-# instructions are among the targets in both modes.
+# instructions are among the targets in both modes. Then those of the calls, when jumps have
+# taken the place of breakpoints: each waits for them whenever it has registered or enabled a
+# probe.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -13,12 +15,24 @@ set -eu
 
 ms=${RACE_MS:-1500}
 
-# results MODULE [PARAM=VALUE...] -- SUITE...
+# results MODE MODULE [PARAM=VALUE...] -- SUITE...
 results() {
+	results_mode=$1
+	shift
 	results_module=$1
 	load_suites "$@"
+	jumped=$(cat "/sys/module/$results_module/parameters/jumped" 2>/dev/null) || :
 	unload "$results_module"
-	suites="$suites $(suites_of "$@")"
+	for suite in $(suites_of "$@"); do
+		mv "$TMP/$suite.results" "$TMP/$suite.$results_mode.results"
+		suites="$suites $suite.$results_mode"
+	done
+}
+
+# There may be few places for jumps, but there are some.
+jumps_came() {
+	ktap_print_msg "jumps came $jumped times"
+	[ "$jumped" -gt 20 ]
 }
 
 setup_modes
@@ -28,15 +42,22 @@ if [ -z "$BOOST_WAS" ]; then
 fi
 set_mode stepped
 suites=
-results kp_api -- kprobes_batch kprobes_api kprobes_handlers
+results stepped kp_api -- kprobes_batch kprobes_api kprobes_handlers
 bad_frame_pointers
-results kp_insn "rounds=${INSN_ROUNDS:-4}" -- kprobes_insn
-results kp_race "ms=$ms" -- kprobes_race
-results kp_text -- kprobes_text
+results stepped kp_insn "rounds=${INSN_ROUNDS:-4}" -- kprobes_insn
+results stepped kp_race "ms=$ms" -- kprobes_race
+results stepped kp_text -- kprobes_text
+extra=1
+if [ -w "$OPTIMIZATION" ]; then
+	set_mode optimized
+	results optimized kp_api jumps=1 -- kprobes_batch kprobes_api kprobes_handlers
+	extra=2
+fi
 # shellcheck disable=SC2086 # words
 cases=$(count_cases $suites) || exit "$KSFT_FAIL"
-ktap_set_plan $((cases + 1))
+ktap_set_plan $((cases + extra))
 # shellcheck disable=SC2086
-report_mode stepped $suites
+report_suites $suites
+[ "$extra" -eq 1 ] || check "jumps came" jumps_came
 check "list is empty" list_is_empty
 ktap_finished

@@ -37,6 +37,13 @@ struct kp_probe *kp_new(struct kunit *test, void *addr);
 int kp_register(struct kunit *test, struct kp_probe *probe);
 void kp_unregister(struct kunit *test, struct kp_probe *probe);
 
+/*
+ * With the parameter jumps set, returns when @kp is reached by a jump, if it can be. It has
+ * been called for what is registered and enabled by functions of this file.
+ */
+void kp_settle(struct kunit *test, struct kprobe *kp);
+int kp_enable(struct kunit *test, struct kprobe *kp);
+
 /* register_kprobe() has to fail with @error, and to leave nothing. */
 void kp_expect_refused(struct kunit *test, struct kprobe *kp, int error);
 

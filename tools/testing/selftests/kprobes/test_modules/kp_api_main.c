@@ -7,6 +7,15 @@
 #include <linux/module.h>
 #include <linux/preempt.h>
 #include "kp_api.h"
+#include "kp_switch.h"
+
+static bool jumps;
+module_param(jumps, bool, 0400);
+MODULE_PARM_DESC(jumps, "wait for jumps to be where the probes are");
+
+static unsigned int jumped;
+module_param(jumped, uint, 0400);
+MODULE_PARM_DESC(jumped, "how often one came");
 
 int kp_count_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -45,13 +54,34 @@ struct kp_probe *kp_new(struct kunit *test, void *addr)
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_action, unregister_kprobe, struct kprobe *);
 
+void kp_settle(struct kunit *test, struct kprobe *kp)
+{
+	if (!jumps || kprobe_disabled(kp))
+		return;
+	KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
+	/* What ftrace leads to is no breakpoint either. */
+	jumped += kprobe_optimized(kp) || kprobe_ftrace(kp);
+}
+
 int kp_register(struct kunit *test, struct kp_probe *probe)
 {
 	int ret = register_kprobe(&probe->kp);
 
 	if (ret)
 		return ret;
-	return kunit_add_action_or_reset(test, kp_unregister_action, &probe->kp);
+	ret = kunit_add_action_or_reset(test, kp_unregister_action, &probe->kp);
+	if (!ret)
+		kp_settle(test, &probe->kp);
+	return ret;
+}
+
+int kp_enable(struct kunit *test, struct kprobe *kp)
+{
+	int ret = enable_kprobe(kp);
+
+	if (!ret)
+		kp_settle(test, kp);
+	return ret;
 }
 
 void kp_unregister(struct kunit *test, struct kp_probe *probe)

@@ -27,6 +27,7 @@ static void kp_batch_register(struct kunit *test, struct kprobe **kps)
 {
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, KP_BATCH), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_batch_unregister, kps), 0);
+	kp_settle(test, kps[0]);
 }
 
 static void kp_batch_expect_hits(struct kunit *test, struct kprobe **kps, unsigned int hits)
@@ -89,7 +90,7 @@ static void kp_batch_many_addresses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_target_calls(1), 2);
 	KUNIT_EXPECT_EQ(test, to_kp_probe(kps[2])->pre, 1);
 	KUNIT_EXPECT_EQ(test, to_kp_probe(kps[3])->pre, 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(kps[3]), 0);
+	KUNIT_EXPECT_EQ(test, kp_enable(test, kps[3]), 0);
 	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
 	KUNIT_EXPECT_EQ(test, to_kp_probe(kps[3])->pre, 1);
 }

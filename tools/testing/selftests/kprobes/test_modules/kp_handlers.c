@@ -184,7 +184,7 @@ static void kp_handlers_order(struct kunit *test)
 	/* Being switched off and on is no new registration. */
 	kp_runs_nr = 0;
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe[1]->kp), 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe[1]->kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_enable(test, &probe[1]->kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
 	KUNIT_ASSERT_EQ(test, kp_runs_nr, 8);
 	for (i = 0; i < 8; i++)
@@ -216,7 +216,7 @@ static void kp_handlers_post_joins(struct kunit *test)
 	joins->kp.flags = KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, kp_register(test, joins), 0);
 	kp_expect_unprobed(test, joins, kp_target);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&joins->kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_enable(test, &joins->kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
 	KUNIT_EXPECT_EQ(test, joins->post, 4);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&joins->kp), 0);

@@ -82,7 +82,7 @@ static void kp_lifecycle_disabled(struct kunit *test)
 	kp_bytes_expect_same(test, &text);
 
 	for (i = 1; i <= 3; i++) {
-		KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+		KUNIT_EXPECT_EQ(test, kp_enable(test, &probe->kp), 0);
 		KUNIT_EXPECT_FALSE(test, probe->kp.flags & KPROBE_FLAG_DISABLED);
 		KUNIT_EXPECT_EQ(test, kp_target(1), 2);
 		KUNIT_EXPECT_EQ(test, probe->pre, i);
@@ -100,14 +100,14 @@ static void kp_lifecycle_switch_twice(struct kunit *test)
 	struct kp_probe *probe = kp_new(test, kp_target);
 
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_enable(test, &probe->kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
 	kp_expect_unprobed(test, probe, kp_target);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_enable(test, &probe->kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_enable(test, &probe->kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
 	KUNIT_EXPECT_EQ(test, probe->pre, 2);
 }
@@ -260,6 +260,8 @@ static void kp_lifecycle_colocated(struct kunit *test)
 			else
 				KUNIT_EXPECT_EQ(test, disable_kprobe(&probe[i]->kp), 0);
 		}
+		if (on)
+			kp_settle(test, &probe[__ffs(on)]->kp);
 		KUNIT_EXPECT_EQ(test, kp_target(1), 2);
 		for (i = 0; i < 4; i++) {
 			hits[i] += !!(on & BIT(i));

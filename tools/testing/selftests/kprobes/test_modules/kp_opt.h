@@ -3,20 +3,16 @@
 #define KP_OPT_H
 
 /*
- * What tests of jump-optimised probes share: seeing the jump, waiting for it, and the
- * switch. The text tells what is so; what debugfs says of it is for scripts to compare.
+ * What tests of jump-optimised probes share: seeing the jump, and waiting for it. The text tells what is so; what debugfs says of it is for scripts to compare.
  */
 
 #include <linux/delay.h>
-#include <linux/err.h>
 #include <linux/errno.h>
-#include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/uaccess.h>
 #include <asm/text-patching.h>
-
-#define KP_OPT_SWITCH	"/proc/sys/debug/kprobes-optimization"
+#include "kp_switch.h"
 
 /* A machine that emulates processors, and has a lot else to do, needs that long. */
 #define KP_OPT_TIMEOUT	(60 * HZ)
@@ -54,32 +50,6 @@ static inline bool kp_wait_jump(const void *addr, bool wanted)
 			return false;
 		usleep_range(1000, 2000);
 	}
-	return true;
-}
-
-/* sysctl debug.kprobes-optimization */
-static inline int kp_opt_switch(bool on)
-{
-	struct file *file = filp_open(KP_OPT_SWITCH, O_WRONLY, 0);
-	loff_t pos = 0;
-	ssize_t ret;
-
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	ret = kernel_write(file, on ? "1\n" : "0\n", 2, &pos);
-	filp_close(file, NULL);
-	if (ret < 0)
-		return ret;
-	return 0;
-}
-
-static inline bool kp_opt_available(void)
-{
-	struct file *file = filp_open(KP_OPT_SWITCH, O_RDONLY, 0);
-
-	if (IS_ERR(file))
-		return false;
-	filp_close(file, NULL);
 	return true;
 }
 

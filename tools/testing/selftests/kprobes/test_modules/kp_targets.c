@@ -11,20 +11,27 @@
 #include <linux/static_call.h>
 #include "kp_api.h"
 
+/* Enough that a jump may be put there. */
+static __always_inline void kp_room(void)
+{
+	asm volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop" : : : "memory");
+}
+
 noinline long kp_target(long arg)
 {
-	barrier();
+	kp_room();
 	return arg + 1;
 }
 
 noinline long kp_target_other(long arg)
 {
-	barrier();
+	kp_room();
 	return arg + 1;
 }
 
 noinline long kp_target_calls(long arg)
 {
+	kp_room();
 	arg = kp_target(arg);
 	barrier();
 	return arg;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_SWITCH_H
+#define KP_SWITCH_H
+
+/* The switch of jump optimisation, which other architectures don't have. */
+
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/fs.h>
+
+#define KP_OPT_SWITCH	"/proc/sys/debug/kprobes-optimization"
+
+/* sysctl debug.kprobes-optimization */
+static inline int kp_opt_switch(bool on)
+{
+	struct file *file = filp_open(KP_OPT_SWITCH, O_WRONLY, 0);
+	loff_t pos = 0;
+	ssize_t ret;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	ret = kernel_write(file, on ? "1\n" : "0\n", 2, &pos);
+	filp_close(file, NULL);
+	if (ret < 0)
+		return ret;
+	return 0;
+}
+
+static inline bool kp_opt_available(void)
+{
+	struct file *file = filp_open(KP_OPT_SWITCH, O_RDONLY, 0);
+
+	if (IS_ERR(file))
+		return false;
+	filp_close(file, NULL);
+	return true;
+}
+
+#endif
