@@ -3,7 +3,8 @@
 #define KP_OPT_H
 
 /*
- * What tests of jump-optimised probes share: seeing the jump, and waiting for it. The text tells what is so; what debugfs says of it is for scripts to compare.
+ * What tests of jump-optimised probes share: seeing the jump, and waiting for it. The text
+ * tells what is so; what debugfs says of it is for scripts to compare.
  */
 
 #include <linux/delay.h>
