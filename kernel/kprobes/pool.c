@@ -141,8 +141,8 @@ static DEFINE_PER_CPU(struct pool_cpu, pool_cpu);
 
 static DEFINE_MUTEX(pool_mutex);
 
-/* What all shared pools use, and may use, in bytes and KiB. */
-static unsigned long shared_bytes;
+/* What all shared pools use, and may use. */
+static unsigned long shared_kib;
 static unsigned long return_pool_kib;
 
 /*
@@ -373,12 +373,17 @@ static unsigned int chunks_in(const struct chunk_group *g)
 	return nr;
 }
 
+static unsigned int chunk_kib(const struct kretprobe_pool *pool)
+{
+	return pool->chunk_bytes / SZ_1K;
+}
+
 static bool shared_pool_add(struct kretprobe_pool *pool)
 {
 	struct chunk_group *g;
 	unsigned int i;
 
-	if (shared_bytes + pool->chunk_bytes > READ_ONCE(return_pool_kib) * SZ_1K)
+	if (shared_kib + chunk_kib(pool) > READ_ONCE(return_pool_kib))
 		return false;
 	for (i = 0; i < pool->nr_groups; i++) {
 		g = pool->group[i] ?: group_create(pool, i, BITS_PER_LONG);
@@ -389,7 +394,7 @@ static bool shared_pool_add(struct kretprobe_pool *pool)
 	}
 	if (i == pool->nr_groups || !chunk_create(g, pool->per_chunk))
 		return false;
-	shared_bytes += pool->chunk_bytes;
+	shared_kib += chunk_kib(pool);
 	return true;
 }
 
@@ -474,28 +479,41 @@ static void flush_cache(void *data)
 		kretprobe_pool_give(ri);
 }
 
-/* Free half of what is too much; the rest may be wanted again soon. */
+/* May there be more than enough some day? */
+static bool may_shrink(const struct kretprobe_pool *pool)
+{
+	return total(pool) >= wanted(pool, 0) + pool->per_chunk;
+}
+
+static bool beyond_bound(void)
+{
+	return shared_kib > READ_ONCE(return_pool_kib);
+}
+
+/*
+ * Free half of what is too much; the rest may be wanted again soon. Beyond the
+ * bound free all that is idle.
+ */
 static bool shrink(struct kretprobe_pool *pool)
 {
-	unsigned int want = wanted(pool, taken(pool));
+	unsigned int want = wanted(pool, taken(pool)), spare = 0;
 	struct kretprobe_chunk *c, *next;
-	unsigned int spare;
 
-	/* Look again as long as there may be more than enough some day. */
-	if (total(pool) < want + pool->per_chunk)
-		return total(pool) >= wanted(pool, 0) + pool->per_chunk;
-	/* Nobody uses it any more, so nothing is to stay. */
-	if (!pool->nr_probes)
+	if (total(pool) >= want + pool->per_chunk)
+		spare = DIV_ROUND_UP((total(pool) - want) / pool->per_chunk, 2);
+	else if (!beyond_bound())
+		return may_shrink(pool);
+	/* What CPUs keep to themselves is idle, but may be used soon. */
+	if (!pool->nr_probes || beyond_bound())
 		on_each_cpu(flush_cache, pool, 1);
-	spare = DIV_ROUND_UP((total(pool) - want) / pool->per_chunk, 2);
-	for (c = next_chunk(pool, NULL); c && spare; c = next) {
+	for (c = next_chunk(pool, NULL); c && (spare || beyond_bound()); c = next) {
 		next = next_chunk(pool, c);
 		if (chunk_destroy(c)) {
-			shared_bytes -= pool->chunk_bytes;
-			spare--;
+			shared_kib -= chunk_kib(pool);
+			spare -= !!spare;
 		}
 	}
-	return total(pool) >= wanted(pool, 0) + pool->per_chunk;
+	return may_shrink(pool) || beyond_bound();
 }
 
 static void grow_all(struct work_struct *work);
@@ -712,7 +730,7 @@ void kretprobe_pools_show(struct seq_file *m)
 			seq_printf(m, "%zu %u %u %u %u\n",
 				   pool->size - sizeof(struct kretprobe_instance),
 				   pool->nr_probes, total(pool), taken(pool),
-				   pool->nr_chunks * pool->chunk_bytes / SZ_1K);
+				   pool->nr_chunks * chunk_kib(pool));
 	}
 }
 
@@ -725,7 +743,22 @@ static int __init pools_init(void)
 }
 early_initcall(pools_init);
 
+/* What is beyond a lower bound is to be freed. */
+static int bound_set(const char *val, const struct kernel_param *param)
+{
+	int ret = param_set_ulong(val, param);
+
+	if (!ret && system_state == SYSTEM_RUNNING)
+		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+	return ret;
+}
+
+static const struct kernel_param_ops bound_ops = {
+	.set = bound_set,
+	.get = param_get_ulong,
+};
+
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX "kprobes."
-module_param(return_pool_kib, ulong, 0644);
+module_param_cb(return_pool_kib, &bound_ops, &return_pool_kib, 0644);
 MODULE_PARM_DESC(return_pool_kib, "most memory that the shared instances of return probes may take, in KiB");
