@@ -1,0 +1,233 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The instances that return probes share: they become more with the calls that are under
+# way, up to the bound on their memory, and fewer when these have returned.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+PARAMETERS=/sys/module/kp_ret_pool/parameters
+BOUND=/sys/module/kprobes/parameters/return_pool_kib
+BOUND_WAS=
+crowd=600
+# The last class but one of data, which no other test uses.
+data_size=1500
+
+# shellcheck disable=SC2317 # called by the trap
+restore_bound() {
+	restored=$?
+	[ -z "$BOUND_WAS" ] || echo "$BOUND_WAS" >$BOUND
+	return $restored
+}
+
+set_to() {
+	echo "$2" 2>/dev/null >"$PARAMETERS/$1"
+}
+
+is() {
+	equal "$1" "$(cat "$PARAMETERS/$1")" "$2"
+}
+
+# pool COLUMN: of the pool that the probe has its instances from; probes, instances, taken, kib
+pool() {
+	while read -r size probes instances taken kib; do
+		[ "$size" != data_size ] || continue
+		[ "$size" -ge "$(cat $PARAMETERS/data_size)" ] || continue
+		case $1 in
+		probes) echo "$probes" ;;
+		instances) echo "$instances" ;;
+		taken) echo "$taken" ;;
+		kib) echo "$kib" ;;
+		esac
+		return
+	done <$KPROBES/pools
+	echo 0
+}
+
+# Of all pools.
+all_kib() {
+	sum=0
+	while read -r size _ _ _ kib; do
+		[ "$size" = data_size ] || sum=$((sum + kib))
+	done <$KPROBES/pools
+	echo $sum
+}
+
+# shrinks_to N COMMAND...: what COMMAND prints comes down to N, sooner or later. Nobody
+# waits for that, so there is no time that it must not take.
+shrinks_to() {
+	goal=$1
+	shift
+	waited=0
+	while now=$("$@") && [ "$now" -gt "$goal" ]; do
+		if [ $waited -ge 60 ]; then
+			ktap_print_msg "$*: still $now after $waited s, wanted $goal"
+			return 1
+		fi
+		sleep 1
+		waited=$((waited + 1))
+	done
+	equal "$*" "$now" "$goal"
+}
+
+# all_empty: nothing is left of earlier use; sooner, where nothing is allowed to be
+all_empty() {
+	was=$(cat $BOUND)
+	echo 0 >$BOUND && shrinks_to 0 all_kib && echo "$was" >$BOUND
+}
+
+# registered_alone: all pools are empty, then ours has what it begins with
+registered_alone() {
+	set_to registered 0 && all_empty && set_to registered 1 || return 1
+	base=$(pool instances)
+	base_kib=$(pool kib)
+	equal probes "$(pool probes)" 1 && equal taken "$(pool taken)" 0
+}
+
+# no_call_lost FOLLOWED: that many of the crowd's are followed, all others are counted
+no_call_lost() {
+	is entries "$1" && is nmissed $((crowd - $1)) && is wrong 0
+}
+
+# All who are asleep wake up, and go.
+all_return() {
+	followed=$(cat $PARAMETERS/entries)
+	set_to sleepers 0 && is entries "$followed" && is returns "$followed" && is wrong 0
+}
+
+grows() {
+	set_to sleepers $crowd || return 1
+	followed=$(cat $PARAMETERS/entries)
+	ktap_print_msg "$base instances at first, $(pool instances) with $followed of $crowd calls"
+	no_call_lost "$followed" && equal taken "$(pool taken)" "$followed" || return 1
+	[ "$followed" -gt "$base" ] && [ "$(pool instances)" -ge "$followed" ]
+}
+
+all_are_returned() {
+	all_return && equal taken "$(pool taken)" 0
+}
+
+unregistered_asleep() {
+	set_to sleepers $crowd || return 1
+	followed=$(pool taken)
+	returned=$(cat $PARAMETERS/returns)
+	set_to registered 0 || return 1
+	# They are not free as long as the calls are under way.
+	equal taken "$(pool taken)" "$followed" && set_to sleepers 0 || return 1
+	is returns "$returned" && shrinks_to 0 pool probes && equal taken "$(pool taken)" 0
+}
+
+bound_is_kept() {
+	bound=$((base_kib + 64))
+	echo $bound >$BOUND && set_to sleepers $crowd || return 1
+	followed=$(cat $PARAMETERS/entries)
+	total=$(pool instances)
+	ktap_print_msg "bound $bound KiB: $(all_kib) KiB, $total instances, $followed calls"
+	no_call_lost "$followed" && equal taken "$(pool taken)" "$followed" || return 1
+	# Not more, nor less than what one chunk would have made more.
+	[ "$(all_kib)" -le $bound ] && [ "$(all_kib)" -gt $((bound - 32)) ] || return 1
+	# A CPU may keep one to itself.
+	[ "$followed" -le "$total" ] && [ "$followed" -ge $((total - $(nproc))) ]
+}
+
+# Others have what is theirs whatever the bound is.
+reserved_beyond_bound() {
+	set_to registered 0 && all_empty && echo 0 >$BOUND || return 1
+	set_to maxactive 16 && set_to registered 1 && set_to sleepers $crowd || return 1
+	no_call_lost 16 && equal "KiB" "$(all_kib)" 0 && echo "$BOUND_WAS" >$BOUND || return 1
+	all_return && set_to registered 0 && set_to maxactive 0
+}
+
+bound_raised() {
+	echo "$BOUND_WAS" >$BOUND || return 1
+	lost=1
+	for _ in 1 2 3 4 5; do
+		was=$(cat $PARAMETERS/nmissed)
+		set_to sleepers $crowd && set_to sleepers 0 && is wrong 0 || return 1
+		lost=$(($(cat $PARAMETERS/nmissed) - was))
+		[ $lost -ne 0 ] || break
+	done
+	equal "calls missed with room for all" $lost 0
+}
+
+# What is idle goes, of what is in use nothing is lost.
+bound_lowered() {
+	set_to sleepers 100 && echo 0 >$BOUND || return 1
+	followed=$(cat $PARAMETERS/entries)
+	shrinks_to 0 idle_kib && equal taken "$(pool taken)" "$(in_flight)" || return 1
+	set_to sleepers 0 && is wrong 0 && shrinks_to 0 all_kib
+}
+
+in_flight() {
+	echo $(($(cat $PARAMETERS/entries) - $(cat $PARAMETERS/returns)))
+}
+
+# What is used beyond the 32 KiB of each chunk that may have an instance in use; they are
+# filled one after the other, by each CPU.
+idle_kib() {
+	idle=$(($(all_kib) - 32 * ($(in_flight) / 8 + 2 * $(nproc))))
+	echo $((idle > 0 ? idle : 0))
+}
+
+nothing_allowed() {
+	set_to registered 0 && set_to registered 1 || return 1
+	set_to sleepers $crowd && no_call_lost 0 && equal KiB "$(all_kib)" 0 || return 1
+	set_to sleepers 0 && is returns 0 && set_to registered 0
+}
+
+bad_bounds() {
+	before=$(cat $BOUND)
+	for bad in -1 x "" 0x10000000000000000; do
+		! echo "$bad" 2>/dev/null >$BOUND || return 1
+	done
+	equal "bound" "$(cat $BOUND)" "$before" || return 1
+	# As many KiB as there are not bytes: no bound at all.
+	echo 18014398509481984 >$BOUND && registered_alone && set_to registered 0 || return 1
+	[ "$base" -gt 0 ]
+}
+
+# too_many MAXACTIVE: refused, and nothing is left of it
+too_many() {
+	all_empty || return 1
+	before=$(cat $KPROBES/pools)
+	set_to maxactive "$1" && ! set_to registered 1 || return 1
+	is error -12 && is registered N && list_is_empty || return 1
+	equal pools "$(cat $KPROBES/pools)" "$before" || return 1
+	set_to maxactive 4 && set_to registered 1 && set_to sleepers $crowd || return 1
+	no_call_lost 4 && all_return && set_to registered 0 && set_to maxactive 0
+}
+
+setup
+if [ ! -e $KPROBES/pools ]; then
+	ktap_skip_all "instances are rethook's here"
+	exit "$KSFT_SKIP"
+fi
+BOUND_WAS=$(cat $BOUND)
+trap 'restore_bound; at_exit' EXIT
+ktap_set_plan 19
+load kp_ret_pool data_size=$data_size
+check "registered, with what pools begin with" registered_alone
+check "$crowd sleepers: the pool grows" grows
+check "all return" all_are_returned
+check "the pool shrinks, the probe stays" shrinks_to "$base" pool instances
+check "unregistered with sleepers inside" unregistered_asleep
+check "and nothing remains" shrinks_to 0 all_kib
+
+check "registered anew" registered_alone
+check "memory is bounded" bound_is_kept
+check "all return that were followed" all_return
+check "reserved instances are not bounded" reserved_beyond_bound
+check "registered anew" registered_alone
+check "raised, and none is missed" bound_raised
+check "lowered, and what is idle is freed" bound_lowered
+check "nothing allowed, all missed" nothing_allowed
+check "wrong bounds are refused" bad_bounds
+echo "$BOUND_WAS" >$BOUND
+check "more than there can be is refused" too_many 300000
+check "much more than there can be is refused" too_many 2147483647
+check "list is empty" list_is_empty
+unload kp_ret_pool
+check "list is empty after rmmod" list_is_empty
+ktap_finished

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A return probe on a function in which as many tasks sleep as are wanted, for the script
+ * kretprobe-pool.sh, which looks at the memory that this takes. Parameters:
+ *
+ * - registered: 1 registers it, with maxactive and data_size, 0 unregisters it
+ * - sleepers: so many tasks are asleep when the write returns
+ * - entries, returns, nmissed: how often the handlers were called, or not, since it was
+ *   registered
+ * - wrong: calls that returned something else than they should, since the module was loaded
+ * - error: what the last registration returned
+ */
+
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/wait.h>
+
+static int maxactive;
+module_param(maxactive, int, 0600);
+
+static ulong data_size;
+module_param(data_size, ulong, 0600);
+
+static int error;
+module_param(error, int, 0400);
+
+static int nmissed;
+static bool registered;
+static unsigned int sleepers;
+static atomic_t entries, returns, wrong;
+
+/* Guards the parameters that do something. */
+static DEFINE_MUTEX(kp_pool_mutex);
+
+/*
+ * The tasks.
+ */
+
+struct kp_sleeper {
+	struct list_head list;
+	struct task_struct *task;
+	long id;
+};
+
+static LIST_HEAD(kp_sleepers);
+static DECLARE_WAIT_QUEUE_HEAD(kp_pool_wake);
+static bool kp_pool_awake;
+static atomic_t asleep, back;
+
+static noinline long kp_pool_sleep(long arg)
+{
+	atomic_inc(&asleep);
+	wait_event_idle(kp_pool_wake, READ_ONCE(kp_pool_awake));
+	return arg + 1;
+}
+
+static int kp_pool_thread(void *data)
+{
+	long id = (long)data;
+
+	if (kp_pool_sleep(id) != id + 1)
+		atomic_inc(&wrong);
+	atomic_inc(&back);
+	wait_event_idle(kp_pool_wake, kthread_should_stop());
+	return 0;
+}
+
+static int kp_pool_wait_for(atomic_t *counter)
+{
+	unsigned long timeout = jiffies + 240 * HZ;
+
+	while (atomic_read(counter) < sleepers) {
+		if (time_after(jiffies, timeout))
+			return -ETIMEDOUT;
+		schedule_timeout_idle(1);
+	}
+	return 0;
+}
+
+static int kp_pool_add_sleeper(void)
+{
+	struct kp_sleeper *s = kmalloc(sizeof(*s), GFP_KERNEL);
+
+	if (!s)
+		return -ENOMEM;
+	s->task = kthread_create(kp_pool_thread, (void *)(long)sleepers, "kp_pool/%u", sleepers);
+	if (IS_ERR(s->task)) {
+		int ret = PTR_ERR(s->task);
+
+		kfree(s);
+		return ret;
+	}
+	list_add(&s->list, &kp_sleepers);
+	sleepers++;
+	wake_up_process(s->task);
+	return 0;
+}
+
+static int kp_pool_end(void)
+{
+	struct kp_sleeper *s, *next;
+	int ret;
+
+	WRITE_ONCE(kp_pool_awake, true);
+	wake_up_all(&kp_pool_wake);
+	ret = kp_pool_wait_for(&back);
+	if (ret)
+		return ret;
+	list_for_each_entry_safe(s, next, &kp_sleepers, list) {
+		kthread_stop(s->task);
+		kfree(s);
+	}
+	INIT_LIST_HEAD(&kp_sleepers);
+	sleepers = 0;
+	kp_pool_awake = false;
+	atomic_set(&asleep, 0);
+	atomic_set(&back, 0);
+	return 0;
+}
+
+static int kp_sleepers_set(const char *val, const struct kernel_param *param)
+{
+	unsigned int wanted;
+	int ret = kstrtouint(val, 0, &wanted);
+
+	if (ret)
+		return ret;
+	guard(mutex)(&kp_pool_mutex);
+	if (wanted < sleepers)
+		ret = kp_pool_end();
+	while (!ret && sleepers < wanted)
+		ret = kp_pool_add_sleeper();
+	return ret ?: kp_pool_wait_for(&asleep);
+}
+
+static const struct kernel_param_ops kp_sleepers_ops = {
+	.set = kp_sleepers_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(sleepers, &kp_sleepers_ops, &sleepers, 0600);
+
+/*
+ * The probe.
+ */
+
+static int kp_pool_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&entries);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_pool_entry);
+
+static int kp_pool_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&returns);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_pool_return);
+
+static struct kretprobe kp_pool_probe;
+
+static int kp_registered_set(const char *val, const struct kernel_param *param)
+{
+	bool on;
+	int ret = kstrtobool(val, &on);
+
+	if (ret)
+		return ret;
+	guard(mutex)(&kp_pool_mutex);
+	if (on == registered)
+		return 0;
+	if (!on) {
+		unregister_kretprobe(&kp_pool_probe);
+		registered = false;
+		return 0;
+	}
+	kp_pool_probe = (struct kretprobe) {
+		.kp.addr = (void *)kp_pool_sleep,
+		.entry_handler = kp_pool_entry,
+		.handler = kp_pool_return,
+		.maxactive = maxactive,
+		.data_size = data_size,
+	};
+	atomic_set(&entries, 0);
+	atomic_set(&returns, 0);
+	error = register_kretprobe(&kp_pool_probe);
+	registered = !error;
+	return error;
+}
+
+static const struct kernel_param_ops kp_registered_ops = {
+	.set = kp_registered_set,
+	.get = param_get_bool,
+};
+
+module_param_cb(registered, &kp_registered_ops, &registered, 0600);
+
+static int kp_nmissed_get(char *buf, const struct kernel_param *param)
+{
+	nmissed = READ_ONCE(kp_pool_probe.nmissed);
+	return param_get_int(buf, param);
+}
+
+static const struct kernel_param_ops kp_nmissed_ops = {
+	.get = kp_nmissed_get,
+};
+
+module_param_cb(nmissed, &kp_nmissed_ops, &nmissed, 0400);
+module_param_named(entries, entries.counter, int, 0400);
+module_param_named(returns, returns.counter, int, 0400);
+module_param_named(wrong, wrong.counter, int, 0400);
+
+static int __init kp_pool_init(void)
+{
+	return 0;
+}
+module_init(kp_pool_init);
+
+static void __exit kp_pool_exit(void)
+{
+	kp_pool_end();
+	if (registered)
+		unregister_kretprobe(&kp_pool_probe);
+}
+module_exit(kp_pool_exit);
+
+MODULE_DESCRIPTION("Return probe on a function in which tasks sleep");
+MODULE_LICENSE("GPL");
