@@ -95,7 +95,10 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 	guard(mutex)(&kprobe_mutex);
 	switch (state) {
 	case MODULE_STATE_COMING:
-		ret = kprobe_blacklist_add_module(mod) ?: module_comes(mod);
+		ret = module_comes(mod) ?: kprobe_blacklist_add_module(mod);
+		/* Nobody says that a module goes whose coming failed here. */
+		if (ret)
+			module_has_come(mod);
 		break;
 	case MODULE_STATE_LIVE:
 		module_has_come(mod);
