@@ -261,16 +261,17 @@ int kprobe_ftrace_arm_most(struct list_head *changes)
 	struct probepoint *pp, *next;
 	LIST_HEAD(done);
 	LIST_HEAD(one);
-	int ret, err;
+	int ret, err = 0;
 
-	err = kprobe_ftrace_arm(changes);
-	if (!err)
+	if (!kprobe_ftrace_arm(changes))
 		return 0;
 	list_for_each_entry_safe(pp, next, changes, change) {
 		list_move(&pp->change, &one);
 		ret = kprobe_ftrace_arm(&one);
-		if (ret)
+		if (ret) {
 			pr_warn("kprobes: can't arm %pS: %d\n", pp->kp.addr, ret);
+			err = ret;
+		}
 		list_splice_tail_init(&one, &done);
 	}
 	list_splice(&done, changes);
