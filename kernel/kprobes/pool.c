@@ -17,8 +17,8 @@
  * that did not ask for a number of instances, and a pool of fixed size for
  * each that did. A shared pool is kept so large that at least as many
  * instances are free as are taken. A hit that takes the last one of a chunk
- * has the worker look, by irq_work, which may be asked for in any context; the
- * worker makes chunks, and later frees those that are idle. No more than
+ * asks for a worker on its own CPU, by irq_work, which may be done in any
+ * context. That makes chunks; another frees those that are idle. No more than
  * kprobes.return_pool_kib is used by all shared pools together.
  *
  * pool_mutex guards which chunks there are; it nests inside nothing but
@@ -131,10 +131,15 @@ static struct kretprobe_pool *shared[NR_CLASSES];
  * struct pool_cpu - what a CPU keeps of the shared pools
  * @cache: an instance that was given back, for each pool, or NULL
  * @hint: the place of the chunk in which it found the last one, for each pool
+ * @irq_work: queues @work, for hits
+ * @work: makes chunks. Who is about to have none left does not wait until
+ *	another CPU, which may be a virtual one that does not run, gets to it.
  */
 struct pool_cpu {
 	struct kretprobe_instance *cache[NR_CLASSES];
 	struct kretprobe_chunk **hint[NR_CLASSES];
+	struct irq_work irq_work;
+	struct work_struct work;
 };
 
 static DEFINE_PER_CPU(struct pool_cpu, pool_cpu);
@@ -189,13 +194,11 @@ static noinline void __kprobes chunk_is_empty(struct chunk_group *g, unsigned in
 		set_bit(g->index, &pool->avail);
 }
 
-static struct irq_work pool_irq_work;
-
 /* Half of the chunks are used up: the worker should look at it. */
 static void __kprobes grow_early(struct kretprobe_pool *pool)
 {
 	if (pool->hint && 2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks))
-		irq_work_queue(&pool_irq_work);
+		irq_work_queue(this_cpu_ptr(&pool_cpu.irq_work));
 }
 
 static __always_inline struct kretprobe_instance *
@@ -516,10 +519,8 @@ static bool shrink(struct kretprobe_pool *pool)
 	return may_shrink(pool) || beyond_bound();
 }
 
-static void grow_all(struct work_struct *work);
 static void shrink_all(struct work_struct *work);
 
-static DECLARE_WORK(grow_work, grow_all);
 static DECLARE_DELAYED_WORK(shrink_work, shrink_all);
 
 static void grow_all(struct work_struct *work)
@@ -549,10 +550,8 @@ static void shrink_all(struct work_struct *work)
 /* Tasks that wait for it may be many, and all ready to run. */
 static void run_worker(struct irq_work *work)
 {
-	queue_work(system_highpri_wq, &grow_work);
+	queue_work(system_highpri_wq, &container_of(work, struct pool_cpu, irq_work)->work);
 }
-
-static struct irq_work pool_irq_work = IRQ_WORK_INIT_HARD(run_worker);
 
 /**
  * kretprobe_pool_share() - get a pool that grows
@@ -737,6 +736,14 @@ void kretprobe_pools_show(struct seq_file *m)
 /* A sixty-fourth of memory, unless the command line says otherwise. */
 static int __init pools_init(void)
 {
+	struct pool_cpu *pc;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		pc = per_cpu_ptr(&pool_cpu, cpu);
+		pc->irq_work = IRQ_WORK_INIT_HARD(run_worker);
+		INIT_WORK(&pc->work, grow_all);
+	}
 	if (!return_pool_kib)
 		return_pool_kib = totalram_pages() * (PAGE_SIZE / SZ_1K) / 64;
 	return 0;
