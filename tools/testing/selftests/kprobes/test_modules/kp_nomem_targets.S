@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Functions to be probed by the suite kprobes_nomem. */
+
+#include "kp_nomem.h"
+#include "kp_ftrace_macros.S"
+
+kp_entries kp_nomem_entries KP_NOMEM_ENTRIES
