@@ -28,6 +28,7 @@
 #include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/cleanup.h>
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
@@ -553,6 +554,19 @@ static void run_worker(struct irq_work *work)
 	queue_work(system_highpri_wq, &container_of(work, struct pool_cpu, irq_work)->work);
 }
 
+/*
+ * A CPU's only idle worker has another one made before it begins, by a thread
+ * that may have to wait for many others. Have that done when there is time.
+ */
+static void wake_workers(void)
+{
+	int cpu;
+
+	guard(cpus_read_lock)();
+	for_each_online_cpu(cpu)
+		queue_work_on(cpu, system_highpri_wq, &per_cpu(pool_cpu, cpu).work);
+}
+
 /**
  * kretprobe_pool_share() - get a pool that grows
  * @data_size: bytes of private data in each instance
@@ -585,6 +599,7 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 		pool->hint = &pool_cpu.hint[class];
 		pool->cache = &pool_cpu.cache[class];
 		shared[class] = pool;
+		wake_workers();
 	}
 	pool->nr_probes++;
 	grow(pool);
