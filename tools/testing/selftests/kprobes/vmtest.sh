@@ -198,6 +198,9 @@ start_guest()
 	append+=" rcupdate.rcu_cpu_stall_timeout=90 kunit.stats_enabled=0"
 	# A busy host may let no tick through while the kernel looks for one.
 	append+=" no_timer_check ${APPEND:-}"
+	# While a kernel with KASAN looks what its first processor can do, it forgets for a
+	# moment about the fifth level of page tables, and takes an interrupt's memory for wild.
+	! grep -qsx CONFIG_KASAN=y "$build/.config" || append+=" no5lvl"
 	args=(
 		-accel "$ACCEL" -cpu "${CPU:-max}" -smp "$SMP" -m "$MEM"
 		-nodefaults -no-user-config -display none -no-reboot
