@@ -64,6 +64,11 @@ done
 if [ $# -eq 0 ] && [ -e "$OUT/build/${variants[0]}/arch/x86/boot/bzImage" ]; then
 	APPEND="${APPEND:-} maxcpus=1" run_guest one-cpu "${variants[0]}" -n one-cpu api
 fi
+# Nothing traces functions any more after that.
+if [ $# -eq 0 ] && [[ " ${variants[*]} " == *" server "* ]] &&
+	[ -e "$OUT/build/server/arch/x86/boot/bzImage" ]; then
+	APPEND="${APPEND:-} kp_kill_ftrace" run_guest ftrace-dead server -n ftrace-dead ftrace-dead
+fi
 say "${#variants[@]} variants (${variants[*]}) in $(($(date +%s) - start)) s"
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

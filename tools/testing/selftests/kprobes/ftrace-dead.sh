@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Ftrace gives up for good, as it does when it finds that the text is not what it thought,
+# while functions are probed by way of it. Nothing traces functions any more until the next
+# boot, so this has to be asked for: by kp_kill_ftrace on the kernel's command line.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+POOL=/sys/module/kp_ret_pool/parameters
+
+# hits_all N: of all probes that were there in time
+hits_all() {
+	hits_are 0 "$1" && hits_are 1 "$1" && hits_are 2 "$1"
+}
+
+registered() {
+	ctl add 0 kp_tgt_function && ctl add 1 kp_tgt_caller post || return 1
+	ctl add 2 kp_tgt_function+9 && echo 1 >$POOL/registered || return 1
+	listed_as 0 FTRACE && listed_as 1 FTRACE && call_target 2 && hits_all 2
+}
+
+dies() {
+	load kp_kill_ftrace
+	dmesg | grep -q 'kprobes: ftrace has failed, probes by way of it stay as they are'
+}
+
+# What is in the text goes on, since nobody takes it out.
+are_hit_still() {
+	call_target 3 && hits_all 5 && listed_as 0 FTRACE && listed_as 1 FTRACE
+}
+
+returns_are_followed() {
+	echo 5 >$POOL/sleepers && echo 0 >$POOL/sleepers || return 1
+	equal entries "$(cat $POOL/entries)" 5 && equal returns "$(cat $POOL/returns)" 5
+}
+
+# They need nothing of ftrace; those that call no handler after the instruction can't
+# divert the function, either.
+may_join() {
+	ctl add 3 kp_tgt_function && ctl add 4 kp_tgt_caller+9 && call_target 2 || return 1
+	hits_are 3 2 && hits_are 4 2 && hits_all 7
+}
+
+no_more() {
+	! ctl add "$1" "$2" || return 1
+	equal "error" "$(ctl_get "$1" error)" -19
+}
+
+are_disabled() {
+	ctl disable 0 && ctl disable 1 && call_target 1 || return 1
+	hits_are 0 7 && hits_are 1 7 && hits_are 2 8 && hits_are 3 3
+}
+
+are_unregistered() {
+	for id in 0 1 2 3 4; do
+		ctl del $id || return 1
+	done
+	echo 0 >$POOL/registered && list_is_empty && call_target 4 || return 1
+	hits_are 0 7 && hits_are 1 7 && hits_are 2 8 && hits_are 3 3 && hits_are 4 3
+}
+
+setup
+if ! grep -q -w kp_kill_ftrace /proc/cmdline; then
+	ktap_skip_all "kp_kill_ftrace is not on the kernel's command line"
+	exit "$KSFT_SKIP"
+fi
+if [ ! -e "$MODULE_DIR/kp_kill_ftrace.ko" ]; then
+	ktap_skip_all "the kernel has no CONFIG_KPROBES_ON_FTRACE"
+	exit "$KSFT_SKIP"
+fi
+ktap_set_plan 11
+load kp_target
+load kp_ret_pool
+load kp_ctl
+check "registered" registered
+check "ftrace dies, and it is said" dies
+check "those that were there are hit" are_hit_still
+check "returns are followed" returns_are_followed
+check "others may join them" may_join
+check "no new ones at entries" no_more 5 kernel_clone
+check "those that were there are disabled" are_disabled
+check "and unregistered" are_unregistered
+check "none comes back" no_more 6 kp_tgt_function
+check "list is empty" list_is_empty
+unload kp_ctl
+unload kp_ret_pool
+unload kp_target
+unload kp_kill_ftrace
+check "list is empty after rmmod" list_is_empty
+ktap_finished
