@@ -288,24 +288,38 @@ static void check_labels(struct kprobe_jump *jumps, unsigned int nr, struct jump
  * Branches from elsewhere.
  */
 
-/* Can the four bytes at @p, with what is before them, be a branch? */
-static __always_inline bool looks_like_branch(const u8 *p)
+/* What was @byte before there was a breakpoint of ours at @addr? */
+static u8 original_byte(u8 byte, unsigned long addr)
 {
-	switch (p[-1]) {
+	struct kprobe *kp = NULL;
+
+	guard(preempt)();
+	if (byte == INT3_INSN_OPCODE)
+		kp = get_kprobe((void *)addr);
+	return kp ? kp->opcode : byte;
+}
+
+/* Can the four bytes at @p, which are those at @at, be of a branch, by what is before them? */
+static bool looks_like_branch(const u8 *p, unsigned long at)
+{
+	u8 before = original_byte(p[-2], at - 2);
+	u8 opcode = original_byte(p[-1], at - 1);
+
+	switch (opcode) {
 	case CALL_INSN_OPCODE:
 	case JMP32_INSN_OPCODE:
-	case INT3_INSN_OPCODE:		/* which may be the first byte of either */
+	case INT3_INSN_OPCODE:		/* somebody else's, over either */
 		return true;
-	case 0x80 ... 0x8f:		/* jcc, or it with a breakpoint */
-		if (p[-2] == 0x0f || p[-2] == INT3_INSN_OPCODE)
+	case 0x80 ... 0x8f:		/* jcc, or it with such a breakpoint */
+		if (before == 0x0f || before == INT3_INSN_OPCODE)
 			return true;
 		break;
 	case 0xf8:			/* xbegin */
-		if (p[-2] == 0xc7)
+		if (before == 0xc7)
 			return true;
 	}
 	/* lea */
-	return p[-2] == 0x8d && (p[-1] & 0xc7) == 0x05;
+	return before == 0x8d && (opcode & 0xc7) == 0x05;
 }
 
 static void __no_sanitize_address search_chunk(struct kprobe_jump *jumps, unsigned int nr,
@@ -318,7 +332,7 @@ static void __no_sanitize_address search_chunk(struct kprobe_jump *jumps, unsign
 	for (; p < end; p++, at++) {
 		unsigned long target = at + sizeof(s32) + get_unaligned((s32 *)p);
 
-		if (unlikely(target - low < span) && looks_like_branch(p))
+		if (unlikely(target - low < span) && looks_like_branch(p, at))
 			refuse_inside(jumps, nr, target, at,
 				      "a branch from elsewhere leads under the jump");
 	}

@@ -59,7 +59,7 @@ GROUP KP_DCR_RIP
 	DCR "mov %rax, kp_insn_mem+0(%rip)"
 	DCR "lea kp_insn_mem+40(%rip), %rax"
 	DCR "lea 0(%rip), %r9"
-	DCR "movq $0x12345678, kp_insn_mem+8(%rip)", flags=0
+	DCR "movq $0x12345678, kp_insn_mem+8(%rip)"
 	DCR "inc %eax", rest="mov kp_insn_mem+8(%rip), %rcx"
 	DCR "inc %eax", rest="mov %rcx, kp_insn_mem+16(%rip)"
 	DCR "inc %eax", rest="lea kp_insn_mem+24(%rip), %rcx"
