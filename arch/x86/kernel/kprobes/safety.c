@@ -6,7 +6,8 @@
  * get to the others but through the first: no branch, no exception-table fixup,
  * no patched jump label, no return of a call, and no task that has gone to
  * sleep there and comes back. And each instruction under the jump must be one
- * that can be run elsewhere.
+ * that can be run elsewhere, but for the int3 that compilers put after returns
+ * and jumps, which nobody runs.
  *
  * The function itself is decoded. Its neighbours are, too, where they are near
  * enough for a short jump. Branches from farther away have a displacement of
@@ -131,9 +132,25 @@ static bool loads_address(struct insn *insn, unsigned long addr, unsigned long *
 	return true;
 }
 
-/* May the instruction at @addr be under the jump? */
+static bool is_return(struct insn *insn)
+{
+	return insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == RET_INSN_OPCODE;
+}
+
+static bool never_goes_on(struct insn *insn)
+{
+	u8 op = insn->opcode.bytes[0];
+
+	return is_return(insn) || (insn->opcode.nbytes == 1 &&
+				   (op == JMP32_INSN_OPCODE || op == JMP8_INSN_OPCODE));
+}
+
+/*
+ * May the instruction at @addr be under the jump? It is dead if the one before it
+ * never goes on there.
+ */
 static const char *refuse_insn(struct kprobe_jump *jump, struct insn *insn, unsigned long addr,
-			       const u8 *bytes)
+			       const u8 *bytes, bool dead)
 {
 	unsigned long target, size, offset, next = addr + insn->length;
 
@@ -159,7 +176,12 @@ static const char *refuse_insn(struct kprobe_jump *jump, struct insn *insn, unsi
 			return "a branch under the jump leads into another function";
 		return NULL;
 	}
-	return x86_insn_boostable(insn) ? NULL : "an instruction under the jump can't be moved";
+	/* It only fills the space; whatever leads there is found as for any other. */
+	if (dead && bytes[0] == INT3_INSN_OPCODE)
+		return NULL;
+	if (is_return(insn) || x86_insn_boostable(insn))
+		return NULL;
+	return "an instruction under the jump can't be moved";
 }
 
 /* The last function of a module has the rest of its page, too. */
@@ -183,6 +205,7 @@ static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigne
 	u8 buf[MAX_INSN_SIZE];
 	unsigned long at, target;
 	struct insn insn;
+	bool dead = false;
 
 	for (at = start; at < reach && !jump->refusal; at += insn.length) {
 		if (!decode(at, end, &insn, buf)) {
@@ -199,7 +222,8 @@ static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigne
 			refuse(jump, "where an indirect jump leads is not known");
 		if (at < jump->addr || at >= jump->addr + KPROBE_JUMP_SIZE)
 			continue;
-		refuse(jump, refuse_insn(jump, &insn, at, buf));
+		refuse(jump, refuse_insn(jump, &insn, at, buf, dead));
+		dead = never_goes_on(&insn) || (dead && buf[0] == INT3_INSN_OPCODE);
 		jump->reach = at + insn.length - jump->addr;
 	}
 	if (own && jump->reach < KPROBE_JUMP_SIZE)

@@ -116,8 +116,12 @@ GROUP KP_DCR_JUMP
 	DCR_BRANCH "nop", rest="nop; nop; jrcxz 1f", pre="and $1, %ecx", flags=0
 	/* Whatever becomes of them, the return address is that of the case. */
 	DCR "nop", rest="call kp_insn_dcr_callee", flags=0
-	DCR "nop", rest="mov %rax, %rcx; ANNOTATE_RETPOLINE_SAFE; ret", flags=0, post="1:", \
+	DCR "nop", rest="mov %rax, %rcx; ANNOTATE_RETPOLINE_SAFE; ret", post="1:", \
 		pre="lea 1f(%rip), %rax; push %rax"
+	DCR "nop", rest="nop; ANNOTATE_RETPOLINE_SAFE; ret; int3; int3", post="1:", \
+		pre="lea 1f(%rip), %rax; push %rax"
+	DCR "ANNOTATE_RETPOLINE_SAFE; ret", rest="int3; int3; int3; int3", post="1:", \
+		flags=KP_BRANCH, pre="lea 1f(%rip), %rax; push %rax"
 	/* The first one is a branch itself. */
 	DCR_BRANCH "jz 1f", rest="inc %rax", flags=KP_BRANCH
 	DCR_BRANCH "{disp32} jz 1f", flags=KP_BRANCH

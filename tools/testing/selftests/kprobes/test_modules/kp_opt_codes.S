@@ -290,6 +290,71 @@ CODE calls, KP_ACCEPT
 	add	$5, %rax
 CODE_END calls
 
+/* What fills the space after a return, or a jump, is not run. */
+CODE return, KP_ACCEPT_PRE
+	inc	%eax
+	PROBED	return
+	ANNOTATE_RETPOLINE_SAFE
+	ret
+	.rept	4
+	int3
+	.endr
+CODE_END return
+
+CODE return_second, KP_ACCEPT
+	add	%edi, %eax
+	PROBED	return_second
+	inc	%eax
+	ANNOTATE_RETPOLINE_SAFE
+	ret
+	int3
+	int3
+CODE_END return_second
+
+CODE jump_filled, KP_ACCEPT
+	PROBED	jump_filled
+	inc	%eax
+	jmp	1f
+	int3
+	add	$16, %eax
+1:	add	$2, %eax
+CODE_END jump_filled
+
+CODE jump_filled_first, KP_ACCEPT_PRE
+	inc	%eax
+	PROBED	jump_filled_first
+	jmp	1f
+	int3
+	int3
+	int3
+	add	$16, %eax
+1:	add	$2, %eax
+CODE_END jump_filled_first
+
+/* It is somebody's, or nobody knows whose. */
+CODE after_return, KP_REFUSE
+	test	$1, %dil
+	jz	1f
+	add	$16, %eax
+	PROBED	after_return
+	inc	%eax
+	ANNOTATE_RETPOLINE_SAFE
+	ret
+1:	inc	%eax
+	add	$2, %eax
+CODE_END after_return
+
+CODE int3_alone, KP_REFUSE
+	cmp	$-1, %rdi
+	jne	1f
+	PROBED	int3_alone
+	inc	%eax
+	int3
+	nop
+	nop
+1:	inc	%eax
+CODE_END int3_alone
+
 /* Fix-ups that lead to somewhere else. */
 CODE fixup_elsewhere, (KP_ACCEPT | KP_POINTER)
 .Lload_elsewhere:

@@ -95,7 +95,7 @@ static void kp_opt_codes_checked(struct kunit *test, bool post)
 		jumps += jump;
 		if (code->flags & KP_REFUSE)
 			KUNIT_EXPECT_FALSE_MSG(test, jump, "%s is optimised", kp_code_name(i));
-		if (code->flags & KP_ACCEPT)
+		if (code->flags & KP_ACCEPT || (code->flags & KP_ACCEPT_PRE && !post))
 			KUNIT_EXPECT_TRUE_MSG(test, jump, "%s is not optimised", kp_code_name(i));
 		/* Nobody would survive the call of what is wrong. */
 		if (!jump || !(code->flags & KP_REFUSE))

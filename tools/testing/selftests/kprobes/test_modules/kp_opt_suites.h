@@ -17,6 +17,7 @@
 #define KP_ACCEPT	0x02	/* has to be */
 #define KP_POINTER	0x04	/* takes a pointer to a long, or a bad one */
 #define KP_AGAIN	0x08	/* comes by the probe more than once */
+#define KP_ACCEPT_PRE	0x10	/* has to be, if there is no post_handler */
 
 #ifndef __ASSEMBLY__
 
