@@ -3,7 +3,9 @@
 #
 # Builds the variants and runs the tests in each. Those of clients, clients-*.sh,
 # run where all clients are configured, in a guest of their own, which has the
-# host's programs. The last line says how many passed and failed in all of them.
+# host's programs; it runs beside the next variant's builds and tests, since it
+# needs one CPU for minutes. The last line says how many passed and failed in all
+# of them.
 #
 #	series/test.sh VARIANT[,VARIANT...] [TEST...]
 
@@ -29,19 +31,48 @@ for test; do
 	esac
 done
 
-# run_guest NAME ARGUMENT...: of guest.sh, and counts
+# run_guest NAME VARIANT ARGUMENT...: guest.sh with these arguments
 run_guest()
 {
-	local counts=$OUT/log/vmtest-$1.counts p f
+	local counts=$OUT/log/vmtest-$1.counts
 	local variant=$2
 
 	shift 2
 	rm -f "$counts"
 	"$TOP/series/guest.sh" "$variant" -r "$counts" "$@" || true
-	read -r p f <"$counts" || { p=0 f=1; }
+}
+
+# count_guest NAME
+count_guest()
+{
+	local p f
+
+	read -r p f <"$OUT/log/vmtest-$1.counts" || { p=0 f=1; }
 	passed=$((passed + p))
 	failed=$((failed + f))
 }
+
+# The guest that runs beside others: its name, and its processes.
+beside=
+beside_pid=
+
+run_beside()
+{
+	beside=$1
+	say "$beside: running meanwhile, to be shown at the end"
+	# with a process group, so that all of it can be ended
+	set -m
+	run_guest "$@" >"$OUT/log/beside.log" 2>&1 </dev/null &
+	beside_pid=$!
+	set +m
+}
+
+# shellcheck disable=SC2317 # called by the trap
+end_beside()
+{
+	[ -z "$beside_pid" ] || kill -- "-$beside_pid" 2>/dev/null || true
+}
+trap end_beside EXIT
 
 for variant in "${variants[@]}"; do
 	if ! { "$TOP/series/build.sh" "$variant" && "$TOP/series/modules.sh" "$variant"; }; then
@@ -50,24 +81,36 @@ for variant in "${variants[@]}"; do
 	fi
 	if [ $# -eq 0 ] || [ ${#plain[@]} -gt 0 ]; then
 		run_guest "$variant" "$variant" "${plain[@]}"
+		count_guest "$variant"
 	fi
 	these=("${asked[@]}")
 	[ $# -ne 0 ] || [ "$variant" != server ] || these=("${clients[@]}")
 	if [ ${#these[@]} -gt 0 ]; then
 		client_packages
-		TIMEOUT=${TIMEOUT:-600} run_guest "$variant-clients" "$variant" -R \
+		how=run_beside
+		[ "$variant" != "${variants[-1]}" ] && [ -z "$beside" ] || how=run_guest
+		TIMEOUT=${TIMEOUT:-600} "$how" "$variant-clients" "$variant" -R \
 			-n "$variant-clients" "${these[@]}"
+		[ "$how" = run_beside ] || count_guest "$variant-clients"
 	fi
 done
 
 # What alternatives may still patch is there only until a second CPU comes up.
 if [ $# -eq 0 ] && [ -e "$OUT/build/${variants[0]}/arch/x86/boot/bzImage" ]; then
 	APPEND="${APPEND:-} maxcpus=1" run_guest one-cpu "${variants[0]}" -n one-cpu api
+	count_guest one-cpu
+fi
+if [ -n "$beside" ]; then
+	wait "$beside_pid" || true
+	beside_pid=
+	cat "$OUT/log/beside.log"
+	count_guest "$beside"
 fi
 # Nothing traces functions any more after that.
 if [ $# -eq 0 ] && [[ " ${variants[*]} " == *" server "* ]] &&
 	[ -e "$OUT/build/server/arch/x86/boot/bzImage" ]; then
 	APPEND="${APPEND:-} kp_kill_ftrace" run_guest ftrace-dead server -n ftrace-dead ftrace-dead
+	count_guest ftrace-dead
 fi
 say "${#variants[@]} variants (${variants[*]}) in $(($(date +%s) - start)) s"
 printf '%d passed, %d failed\n' "$passed" "$failed"
