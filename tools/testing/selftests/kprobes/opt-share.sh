@@ -15,8 +15,8 @@ set -eu
 
 step=${OPT_SHARE_STEP:-40}
 # In percent of all functions, those included that may not be probed at all.
-floor_first=${OPT_SHARE_FIRST:-60}
-floor_second=${OPT_SHARE_SECOND:-50}
+floor_first=${OPT_SHARE_FIRST:-88}
+floor_second=${OPT_SHARE_SECOND:-84}
 share=$DEBUGFS/kp_share
 chunk=1000
 
