@@ -306,6 +306,9 @@ static void kp_meanwhile_join(void)
 static void kp_meanwhile_trace(void)
 {
 	kp.error = -ENOENT;
+	/* It has asked, and is about to sleep. */
+	while (task_is_running(kp.task) || READ_ONCE(kp.task->on_cpu))
+		usleep_range(100, 200);
 	kp.traced = stack_trace_save_tsk(kp.task, kp.trace, ARRAY_SIZE(kp.trace), 0);
 	if (kp.traced)
 		kp.error = 0;
