@@ -161,6 +161,11 @@ struct kprobe {
 /**
  * struct probe_set - the enabled probes of a probed address
  * @rcu: frees the set once nobody walks it
+ * @pre_probe: the probe that has a pre_handler; if it is not one, what
+ *	get_kprobe() returns
+ * @pre_handler: its pre_handler; else what calls those that there are
+ * @post_probe: the same of post_handlers as @pre_probe
+ * @post_handler: the same of post_handlers as @pre_handler
  * @post: index in @probes of the first that has a post_handler
  * @all: index in @probes of the first of all
  * @probes: those that have a pre_handler, then NULL; those that have a
@@ -171,6 +176,10 @@ struct kprobe {
  */
 struct probe_set {
 	struct rcu_head rcu;
+	struct kprobe *pre_probe;
+	kprobe_pre_handler_t pre_handler;
+	struct kprobe *post_probe;
+	kprobe_post_handler_t post_handler;
 	unsigned int post;
 	unsigned int all;
 	struct kprobe *probes[];
@@ -354,6 +363,12 @@ static inline struct kprobe *kprobe_running(void)
 	return this_cpu_read(current_kprobe);
 }
 
+/* Where kprobe_running() finds it. */
+static __always_inline struct kprobe **kprobe_running_place(void)
+{
+	return raw_cpu_ptr(&current_kprobe);
+}
+
 /**
  * get_kprobe_ctlblk() - what the architecture keeps of probes for this CPU
  *
@@ -433,6 +448,13 @@ kprobe_opcode_t *get_insn_slot_for(struct kprobe *kp);
 void free_insn_slot(kprobe_opcode_t *slot, int dirty);
 struct kprobe *kprobe_of_insn_slot(unsigned long addr);
 
+/* The probes to call for @kp, which get_kprobe() gave. */
+static __always_inline struct probe_set *kprobe_set_of(struct kprobe *kp)
+{
+	/* Pairs with rcu_replace_pointer() in publish_set(). */
+	return rcu_dereference_raw(kp->set);
+}
+
 /**
  * kprobe_call_pre_handlers() - call the pre_handlers of a probed address
  * @kp: what get_kprobe() gave for it
@@ -448,16 +470,10 @@ struct kprobe *kprobe_of_insn_slot(unsigned long addr);
 static __always_inline bool
 kprobe_call_pre_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe **running)
 {
-	/* Pairs with rcu_replace_pointer() in publish_set(). */
-	struct kprobe **pos = rcu_dereference_raw(kp->set)->probes;
-	struct kprobe *each;
+	struct probe_set *set = kprobe_set_of(kp);
 
-	for (; (each = *pos); pos++) {
-		WRITE_ONCE(*running, each);
-		if (each->pre_handler(each, regs))
-			return true;
-	}
-	return false;
+	WRITE_ONCE(*running, set->pre_probe);
+	return set->pre_handler(set->pre_probe, regs);
 }
 
 /**
@@ -472,15 +488,10 @@ kprobe_call_pre_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe 
 static __always_inline void
 kprobe_call_post_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe **running)
 {
-	/* Pairs with rcu_replace_pointer() in publish_set(). */
-	struct probe_set *set = rcu_dereference_raw(kp->set);
-	struct kprobe **pos = set->probes + set->post;
-	struct kprobe *each;
+	struct probe_set *set = kprobe_set_of(kp);
 
-	for (; (each = *pos); pos++) {
-		WRITE_ONCE(*running, each);
-		each->post_handler(each, regs, 0);
-	}
+	WRITE_ONCE(*running, set->post_probe);
+	set->post_handler(set->post_probe, regs, 0);
 }
 
 /* What other parts of the kernel call. */

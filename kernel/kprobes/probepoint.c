@@ -43,20 +43,63 @@ static LIST_HEAD(dying_slots);
 /* Those without probes that ftrace could not let go of. */
 static LIST_HEAD(leftovers);
 
-/* The set of those that have no enabled probe. */
-static struct {
-	struct probe_set set;
-	struct kprobe *none[3];
-} empty = { .set = { .post = 1, .all = 2 } };
-
 /*
  * What runs when a probepoint is hit, beside what linux/kprobes.h has for it.
  */
 
+static int __kprobes no_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void __kprobes no_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+/* The set of those that have no enabled probe. */
+static struct {
+	struct probe_set set;
+	struct kprobe *none[3];
+} empty = {
+	.set = {
+		.pre_handler = no_pre,
+		.post_handler = no_post,
+		.post = 1,
+		.all = 2,
+	},
+};
+
+/* Hits that come here may find a newer set, with any number of handlers. */
+static int __kprobes several_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kprobe **pos = kprobe_set_of(kp)->probes;
+	struct kprobe **running = kprobe_running_place();
+	struct kprobe *each;
+
+	for (; (each = *pos); pos++) {
+		WRITE_ONCE(*running, each);
+		if (each->pre_handler(each, regs))
+			return 1;
+	}
+	return 0;
+}
+
+static void __kprobes several_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	struct probe_set *set = kprobe_set_of(kp);
+	struct kprobe **pos = set->probes + set->post;
+	struct kprobe **running = kprobe_running_place();
+	struct kprobe *each;
+
+	for (; (each = *pos); pos++) {
+		WRITE_ONCE(*running, each);
+		each->post_handler(each, regs, flags);
+	}
+}
+
 static __always_inline struct kprobe **all_of(struct kprobe *kp)
 {
-	/* Pairs with rcu_replace_pointer() in publish_set(). */
-	struct probe_set *set = rcu_dereference_raw(kp->set);
+	struct probe_set *set = kprobe_set_of(kp);
 
 	return set->probes + set->all;
 }
@@ -393,6 +436,8 @@ int probepoint_attach(struct kprobe *p, struct module *module,
 	else
 		pp->module = module;
 	p->opcode = pp->kp.opcode;
+	/* The address is one, or it is not. */
+	pp->kp.flags |= p->flags & KPROBE_FLAG_ON_FUNC_ENTRY;
 	p->point = pp;
 	list_add(&p->list, &pp->probes);
 	probepoint_touch(pp, changes);
@@ -437,6 +482,27 @@ static bool set_has_fault(const struct probe_set *set)
 	return false;
 }
 
+/* What is the only one is called straight away. */
+static void choose_handlers(struct probepoint *pp, struct probe_set *set)
+{
+	struct kprobe **pre = set->probes, **post = set->probes + set->post;
+
+	if (pre[0] && !pre[1]) {
+		set->pre_probe = pre[0];
+		set->pre_handler = pre[0]->pre_handler;
+	} else {
+		set->pre_probe = &pp->kp;
+		set->pre_handler = pre[0] ? several_pre : no_pre;
+	}
+	if (post[0] && !post[1]) {
+		set->post_probe = post[0];
+		set->post_handler = post[0]->post_handler;
+	} else {
+		set->post_probe = &pp->kp;
+		set->post_handler = post[0] ? several_post : no_post;
+	}
+}
+
 static int stage_set(struct probepoint *pp, gfp_t gfp)
 {
 	unsigned int nr = 0, nr_pre = 0, nr_post = 0, i = 0;
@@ -468,6 +534,7 @@ static int stage_set(struct probepoint *pp, gfp_t gfp)
 				set->probes[nr_post++] = p;
 			set->probes[i++] = p;
 		}
+		choose_handlers(pp, set);
 	}
 	pp->next_set = set;
 	pp->staged = true;

@@ -67,6 +67,8 @@ struct x86_operand {
  * @insn: its copy in a slot; NULL where emulation is all it takes
  * @run: where a hit goes on, in the slot or in the detour; 0 if it is emulated
  *	or stepped
+ * @hit_ip: what the instruction pointer is in pre_handlers
+ * @next_ip: where the next instruction begins
  * @detour: the detour, NULL if there is none
  * @emulate: does the instruction's work in C, or sends the CPU to @insn where
  *	memory can't be read; NULL if it runs from the slot
@@ -89,6 +91,8 @@ struct x86_operand {
 struct arch_specific_insn {
 	kprobe_opcode_t *insn;
 	unsigned long run;
+	unsigned long hit_ip;
+	unsigned long next_ip;
 	kprobe_opcode_t *detour;
 	int (*emulate)(struct kprobe *p, struct pt_regs *regs);
 	u8 bytes[MAX_INSN_SIZE];
@@ -108,29 +112,29 @@ struct arch_specific_insn {
 };
 
 /*
- * How deep handlers may nest on one CPU: one for each context that can come
- * over another, and some more. Above it hits are counted as missed, but their
- * instructions still have to be stepped, so there are frames for that.
+ * How many frames there may be on one CPU. Handlers run in one context each: of
+ * a task, of a softirq, and of as many hard interrupts and NMIs as preempt_count
+ * can tell apart, for it counts NMIs as both. In each of them one copy may be
+ * stepped besides.
  */
-#define KPROBE_MAX_DEPTH	8
-#define KPROBE_NR_FRAMES	16
+#define KPROBE_NR_FRAMES	(2 * (2 + (HARDIRQ_MASK >> HARDIRQ_SHIFT)))
 
 /**
  * struct kprobe_frame - one context in which this CPU runs handlers or steps
- * @context: interrupt context of the running handlers, ~0 when none run
- * @level: how many frames are below it; never changes
+ * @context: interrupt context of the running handlers; KPROBE_CONTEXT_NONE
+ *	when none run
  * @stepping: the copy of an instruction is being stepped; no handler runs
  * @run_post: post_handlers are to be called after the step
  * @in_fault: a fault_handler runs
  * @busy: how many kprobe_busy_begin() have no kprobe_busy_end() yet
- * @probe: the probe whose handler runs
- * @regs: registers that pre_handlers were given, NULL when none run
+ * @probe: the probe whose handler runs; of no meaning when none run
+ * @regs: registers that pre_handlers were given; NULL when none run, or when
+ *	they were saved by a thunk
  * @kp: what is stepped
  * @flags: X86_EFLAGS_IF and X86_EFLAGS_TF as they were before the step
  */
 struct kprobe_frame {
-	u32 context;
-	u8 level;
+	s32 context;
 	bool stepping;
 	bool run_post;
 	bool in_fault;
@@ -156,15 +160,16 @@ DECLARE_PER_CPU(struct kprobe_frames, kprobe_frames);
 
 /*
  * The bits of preempt_count that say which context runs: they go up with
- * every NMI-like exception, hard interrupt and softirq, so two values are
- * equal only if the same context runs.
+ * every NMI-like exception, hard interrupt and softirq. So two values are equal
+ * only if the same context runs, and what comes over another has the greater.
  */
 #define KPROBE_CONTEXT_MASK	(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)
 /* What the kernel's entry code adds for an int3 that came from the kernel. */
 #define KPROBE_CONTEXT_INT3	(NMI_OFFSET + HARDIRQ_OFFSET)
-#define KPROBE_CONTEXT_NONE	(~0U)
+/* Less than any. */
+#define KPROBE_CONTEXT_NONE	(-1)
 
-static __always_inline u32 kprobe_context(void)
+static __always_inline s32 kprobe_context(void)
 {
 	return preempt_count() & KPROBE_CONTEXT_MASK;
 }
@@ -174,31 +179,46 @@ static __always_inline struct kprobe_frame *kprobe_top_frame(void)
 	return __this_cpu_read(kprobe_frames.top);
 }
 
-/* Must handlers not run, because of @f, in what was @interrupted for them? */
-static __always_inline bool kprobe_must_miss(const struct kprobe_frame *f, u32 interrupted)
+/*
+ * Must handlers not run, because of @f, in what was @interrupted for them? It
+ * never is less than the context of @f; asked like that, what handlers run in
+ * is one context more with every frame, so that frames are enough.
+ */
+static __always_inline bool kprobe_must_miss(const struct kprobe_frame *f, s32 interrupted)
 {
-	return unlikely(f->context == interrupted || f->level >= KPROBE_MAX_DEPTH);
+	return unlikely(READ_ONCE(f->context) >= interrupted);
 }
 
 /*
- * Take a frame for handlers that run in @context. It is taken before it is
- * filled, and is no context's until it is: an NMI in between takes the next
- * one and gives it back.
+ * Take a frame for the handlers of @probe, or that of which is to be filled in
+ * later, in @context. It is taken before it is filled, and is no context's
+ * until it is: an NMI in between takes the next one and gives it back.
  */
-static __always_inline void kprobe_push_frame(struct kprobe_frame *f, u32 context)
+static __always_inline void kprobe_push_frame(struct kprobe_frame *f, s32 context,
+					      struct kprobe *probe, struct pt_regs *regs)
 {
 	__this_cpu_write(kprobe_frames.top, f);
 	barrier();
+	WRITE_ONCE(f->probe, probe);
+	if (regs)
+		WRITE_ONCE(f->regs, regs);
+	barrier();
 	WRITE_ONCE(f->context, context);
+	barrier();
 }
 
 /* What is taken next is to be nobody's until it is filled. */
 static __always_inline void kprobe_pop_frame(struct kprobe_frame *f)
 {
 	WRITE_ONCE(f->context, KPROBE_CONTEXT_NONE);
-	WRITE_ONCE(f->probe, NULL);
+	WRITE_ONCE(f->regs, NULL);
 	barrier();
 	__this_cpu_write(kprobe_frames.top, f - 1);
+}
+
+static __always_inline struct kprobe **kprobe_running_place(void)
+{
+	return &kprobe_top_frame()->probe;
 }
 
 /**
@@ -213,7 +233,7 @@ static inline struct kprobe *kprobe_running(void)
 	struct kprobe_frame *f = this_cpu_read(kprobe_frames.top);
 
 	/* There is none early in boot. */
-	return f ? f->probe : NULL;
+	return f && f->context != KPROBE_CONTEXT_NONE ? f->probe : NULL;
 }
 
 /**
@@ -251,15 +271,14 @@ struct kprobe_fault {
 static __always_inline bool arch_kretprobe_begin(struct kprobe ***running)
 {
 	struct kprobe_frame *f;
-	u32 context;
+	s32 context;
 
 	preempt_disable_notrace();
 	context = kprobe_context();
 	f = kprobe_top_frame();
 	if (kprobe_must_miss(f, context))
 		return false;
-	kprobe_push_frame(++f, context);
-	f->regs = NULL;
+	kprobe_push_frame(++f, context, NULL, NULL);
 	*running = &f->probe;
 	return true;
 }

@@ -12,23 +12,24 @@
  */
 #define KPROBE_THUNK_GAP	40
 
+/* Flags that C does not run with, and with which popf has to load them all. */
+#define KPROBE_ODD_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
+				 X86_EFLAGS_AC)
+
 /* For thunks.S, what C has; int3.c checks it. */
-#define KPROBE_ADDR		40
-#define KPROBE_PRE_HANDLER	64
-#define KPROBE_POST_HANDLER	72
-#define KPROBE_INSN_SIZE	143
-#define KPROBE_SET		200
-#define PROBE_SET_POST		16
-#define PROBE_SET_PROBES	24
+#define KPROBE_HIT_IP		112
+#define KPROBE_NEXT_IP		120
+#define KPROBE_SET		216
+#define PROBE_SET_PRE_PROBE	16
+#define PROBE_SET_PRE_HANDLER	24
+#define PROBE_SET_POST_PROBE	32
+#define PROBE_SET_POST_HANDLER	40
 #define KPROBE_THUNK_SLOT_SIZE	64
 #define KPROBE_FRAME_CONTEXT	0
-#define KPROBE_FRAME_LEVEL	4
 #define KPROBE_FRAME_PROBE	16
-#define KPROBE_FRAME_REGS	24
 #define KPROBE_FRAME_SIZE	48
-#define KPROBE_FRAME_LIMIT	8
 #define KPROBE_FRAME_CONTEXTS	0xff0100
-#define KPROBE_FRAME_NOBODY	0xffffffff
+#define KPROBE_FRAME_NOBODY	-1
 #define KPROBE_HOT_PREEMPT_COUNT 8
 /* A detour's pointer to the probepoint, from behind its first call. */
 #define KPROBE_DETOUR_CALLED_AT	13
@@ -94,16 +95,16 @@ static __always_inline unsigned long *kprobe_thunk_return(struct pt_regs *regs)
 
 /* Call the post_handlers of a probepoint whose instruction has been run. */
 static __always_inline void kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs,
-						     u32 interrupted, u32 context)
+						     s32 interrupted, s32 context)
 {
 	struct kprobe_frame *f = kprobe_top_frame();
+	struct probe_set *set = kprobe_set_of(kp);
 
 	/* A hit that a handler made; counted as missed when it happened. */
 	if (kprobe_must_miss(f, interrupted))
 		return;
-	kprobe_push_frame(++f, context);
-	f->regs = NULL;
-	kprobe_call_post_handlers(kp, regs, &f->probe);
+	kprobe_push_frame(++f, context, set->post_probe, NULL);
+	set->post_handler(set->post_probe, regs, 0);
 	kprobe_pop_frame(f);
 }
 

@@ -58,11 +58,6 @@ static __always_inline unsigned long *reg_of(struct pt_regs *regs, int offset)
 	return (void *)regs + offset;
 }
 
-static __always_inline unsigned long next_ip(const struct kprobe *p)
-{
-	return (unsigned long)p->addr + p->ainsn.size;
-}
-
 static __always_inline unsigned long segment_base(u8 seg)
 {
 	unsigned long base = 0;
@@ -111,7 +106,7 @@ fault:
 
 static int __kprobes do_nop(struct kprobe *p, struct pt_regs *regs)
 {
-	regs->ip = next_ip(p);
+	regs->ip = p->ainsn.next_ip;
 	return 1;
 }
 
@@ -123,14 +118,14 @@ static int __kprobes do_jmp(struct kprobe *p, struct pt_regs *regs)
 
 static int __kprobes do_call(struct kprobe *p, struct pt_regs *regs)
 {
-	int3_emulate_push(regs, next_ip(p));
+	int3_emulate_push(regs, p->ainsn.next_ip);
 	regs->ip = p->ainsn.imm;
 	return 1;
 }
 
 static int __kprobes do_jcc(struct kprobe *p, struct pt_regs *regs)
 {
-	unsigned long next = next_ip(p);
+	unsigned long next = p->ainsn.next_ip;
 
 	int3_emulate_jcc(regs, p->ainsn.cc, next, p->ainsn.imm - next);
 	return 1;
@@ -162,7 +157,7 @@ static int __kprobes do_loop(struct kprobe *p, struct pt_regs *regs)
 	}
 	if (p->ainsn.cc != 3)
 		regs->cx = count;
-	regs->ip = jump ? p->ainsn.imm : next_ip(p);
+	regs->ip = jump ? p->ainsn.imm : p->ainsn.next_ip;
 	return 1;
 }
 
@@ -189,7 +184,7 @@ static int __kprobes do_call_rm(struct kprobe *p, struct pt_regs *regs)
 
 	if (!read_operand(&p->ainsn.rm, regs, &target))
 		return run_copy(p, regs);
-	int3_emulate_push(regs, next_ip(p));
+	int3_emulate_push(regs, p->ainsn.next_ip);
 	regs->ip = target;
 	return 1;
 }
@@ -222,14 +217,14 @@ static int __kprobes do_far_ret(struct kprobe *p, struct pt_regs *regs)
 static int __kprobes do_push(struct kprobe *p, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, *reg_of(regs, p->ainsn.reg));
-	regs->ip = next_ip(p);
+	regs->ip = p->ainsn.next_ip;
 	return 1;
 }
 
 static int __kprobes do_push_imm(struct kprobe *p, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, p->ainsn.imm);
-	regs->ip = next_ip(p);
+	regs->ip = p->ainsn.next_ip;
 	return 1;
 }
 
@@ -239,7 +234,7 @@ static int __kprobes do_pop(struct kprobe *p, struct pt_regs *regs)
 	unsigned long val = int3_emulate_pop(regs);
 
 	*reg_of(regs, p->ainsn.reg) = val;
-	regs->ip = next_ip(p);
+	regs->ip = p->ainsn.next_ip;
 	return 1;
 }
 
@@ -253,7 +248,7 @@ static int __kprobes do_pushf(struct kprobe *p, struct pt_regs *regs)
 	} else {
 		int3_emulate_push(regs, flags);
 	}
-	regs->ip = next_ip(p);
+	regs->ip = p->ainsn.next_ip;
 	return 1;
 }
 
@@ -269,21 +264,21 @@ static int __kprobes do_popf(struct kprobe *p, struct pt_regs *regs)
 		flags = int3_emulate_pop(regs);
 	}
 	regs->flags = (regs->flags & ~mask) | (flags & mask);
-	regs->ip = next_ip(p);
+	regs->ip = p->ainsn.next_ip;
 	return 1;
 }
 
 static int __kprobes do_cli(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->flags &= ~X86_EFLAGS_IF;
-	regs->ip = next_ip(p);
+	regs->ip = p->ainsn.next_ip;
 	return 1;
 }
 
 static int __kprobes do_sti(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->flags |= X86_EFLAGS_IF;
-	regs->ip = next_ip(p);
+	regs->ip = p->ainsn.next_ip;
 	return 1;
 }
 
@@ -293,7 +288,7 @@ static int __kprobes do_mov(struct kprobe *p, struct pt_regs *regs)
 	unsigned long val = *reg_of(regs, p->ainsn.rm.base);
 
 	*reg_of(regs, p->ainsn.reg) = p->ainsn.opsize == 4 ? (u32)val : val;
-	regs->ip = next_ip(p);
+	regs->ip = p->ainsn.next_ip;
 	return 1;
 }
 
@@ -302,7 +297,7 @@ static int __kprobes do_lea(struct kprobe *p, struct pt_regs *regs)
 	unsigned long val = effective_address(&p->ainsn.rm, regs);
 
 	*reg_of(regs, p->ainsn.reg) = p->ainsn.opsize == 4 ? (u32)val : val;
-	regs->ip = next_ip(p);
+	regs->ip = p->ainsn.next_ip;
 	return 1;
 }
 
@@ -397,7 +392,7 @@ static emulation_t find_relative(struct kprobe *p, struct insn *insn)
 	/* Processors differ about the size of the target. */
 	if (has_opsize_prefix(insn))
 		return NULL;
-	ai->imm = next_ip(p) + insn->immediate.value;
+	ai->imm = p->ainsn.next_ip + insn->immediate.value;
 	if (insn->opcode.nbytes == 2) {
 		ai->cc = insn->opcode.bytes[1] & 0xf;
 		return do_jcc;
@@ -529,7 +524,7 @@ static emulation_t find_emulation(struct kprobe *p, struct insn *insn)
 
 /**
  * x86_kprobe_find_emulation() - see whether an instruction can be done in C
- * @p: the probepoint's kprobe; ainsn.size and ainsn.boostable are set
+ * @p: the probepoint's kprobe; ainsn.next_ip and ainsn.boostable are set
  * @insn: the instruction
  *
  * Return: true if so; @p is then ready for it, but for the slot that it needs

@@ -34,7 +34,8 @@
 static __always_inline bool handle_hit(struct kprobe *kp, struct pt_regs *regs, unsigned long next)
 {
 	struct kprobe_frame *f = kprobe_top_frame();
-	u32 context = kprobe_context();
+	s32 context = kprobe_context();
+	struct probe_set *set;
 	bool elsewhere;
 
 	if (kprobe_must_miss(f, context)) {
@@ -42,9 +43,9 @@ static __always_inline bool handle_hit(struct kprobe *kp, struct pt_regs *regs, 
 		regs->ip = next;
 		return false;
 	}
-	kprobe_push_frame(++f, context);
-	f->regs = regs;
-	elsewhere = kprobe_call_pre_handlers(kp, regs, &f->probe);
+	set = kprobe_set_of(kp);
+	kprobe_push_frame(++f, context, set->pre_probe, regs);
+	elsewhere = set->pre_handler(set->pre_probe, regs);
 	if (likely(!elsewhere)) {
 		regs->ip = next;
 		if (READ_ONCE(kp->post_handler)) {
@@ -188,7 +189,7 @@ unsigned long arch_kprobe_ftrace_trampoline(void)
  */
 static int __kprobes skip_call(struct kprobe *p, struct pt_regs *regs)
 {
-	regs->ip = (unsigned long)p->addr + p->ainsn.size;
+	regs->ip = p->ainsn.next_ip;
 	return 1;
 }
 
@@ -206,6 +207,7 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 	memcpy(ai->bytes, x86_nops[MCOUNT_INSN_SIZE], MCOUNT_INSN_SIZE);
 	p->opcode = ai->bytes[0];
 	ai->size = MCOUNT_INSN_SIZE;
+	ai->next_ip = (unsigned long)p->addr + ai->size;
 	ai->emulate = skip_call;
 	ai->slotless = true;
 	return 0;

@@ -402,6 +402,8 @@ int x86_kprobe_decode(struct kprobe *p)
 	if (!decode_on_boundary(addr, &insn, ai->bytes))
 		return -EILSEQ;
 	ai->size = insn.length;
+	ai->hit_ip = (unsigned long)p->addr + INT3_INSN_SIZE;
+	ai->next_ip = (unsigned long)p->addr + ai->size;
 	p->opcode = ai->bytes[0];
 
 	class = classify(&insn);

@@ -46,10 +46,8 @@ int __init arch_init_kprobes(void)
 	for_each_possible_cpu(cpu) {
 		struct kprobe_frames *frames = per_cpu_ptr(&kprobe_frames, cpu);
 
-		for (i = 0; i <= KPROBE_NR_FRAMES; i++) {
+		for (i = 0; i <= KPROBE_NR_FRAMES; i++)
 			frames->frame[i].context = KPROBE_CONTEXT_NONE;
-			frames->frame[i].level = i;
-		}
 		frames->top = &frames->frame[0];
 	}
 	return 0;
@@ -66,16 +64,14 @@ int __init arch_init_kprobes(void)
 void kprobe_busy_begin(void)
 {
 	struct kprobe_frame *f;
-	u32 context;
+	s32 context;
 
 	preempt_disable_notrace();
 	context = kprobe_context();
 	f = kprobe_top_frame();
 	if (!kprobe_must_miss(f, context)) {
-		kprobe_push_frame(++f, context);
-		f->regs = NULL;
+		kprobe_push_frame(++f, context, &kprobe_busy, NULL);
 		f->busy = 0;
-		f->probe = &kprobe_busy;
 	}
 	if (f->probe == &kprobe_busy)
 		f->busy++;
@@ -101,14 +97,12 @@ static void __kprobes begin_step(struct kprobe *kp, struct pt_regs *regs, bool r
 {
 	struct kprobe_frame *f = kprobe_top_frame() + 1;
 
-	/* Handlers, and what they hit, can't nest as deep as that. */
+	/* There are frames for all that can come over each other. */
 	if (unlikely(f > this_cpu_ptr(&kprobe_frames.frame[KPROBE_NR_FRAMES])))
 		panic("kprobes: no frame to step %pS\n", kp->addr);
 	__this_cpu_write(kprobe_frames.top, f);
 	barrier();
-	f->probe = NULL;
 	f->kp = kp;
-	f->regs = NULL;
 	f->run_post = run_post;
 	f->flags = regs->flags & (X86_EFLAGS_IF | X86_EFLAGS_TF);
 	regs->flags &= ~(X86_EFLAGS_IF | X86_EFLAGS_TF);
@@ -130,7 +124,7 @@ static noinline int __kprobes step_trap(struct pt_regs *regs)
 	struct kprobe_frame *f = kprobe_top_frame();
 	struct kprobe *kp;
 	bool run_post;
-	u32 context;
+	s32 context;
 
 	if (user_mode(regs) || !f || !f->stepping)
 		return 0;
@@ -139,12 +133,12 @@ static noinline int __kprobes step_trap(struct pt_regs *regs)
 		return 0;
 
 	run_post = f->run_post;
-	regs->ip = (unsigned long)kp->addr + kp->ainsn.size;
+	regs->ip = kp->ainsn.next_ip;
 	end_step(f, regs);
 	if (run_post) {
 		context = kprobe_context();
 		kprobe_run_post_handlers(kp, regs, context - KPROBE_CONTEXT_INT3, context);
-		if (unlikely(regs->ip != (unsigned long)kp->addr + kp->ainsn.size))
+		if (unlikely(regs->ip != kp->ainsn.next_ip))
 			regs->ip = x86_kprobe_landing(regs->ip);
 	}
 	return 1;
@@ -212,8 +206,9 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {
 	struct kprobe *kp = get_kprobe((void *)(regs->ip - INT3_INSN_SIZE));
 	struct kprobe_frame *f;
+	struct probe_set *set;
 	unsigned long run;
-	u32 context;
+	s32 context;
 
 	/* No user's address is ever found, so there is no need to ask before. */
 	if (unlikely(!kp))
@@ -224,9 +219,9 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	if (kprobe_must_miss(f, context - KPROBE_CONTEXT_INT3))
 		return missed(kp, regs);
 
-	kprobe_push_frame(++f, context);
-	f->regs = regs;
-	if (unlikely(kprobe_call_pre_handlers(kp, regs, &f->probe))) {
+	set = kprobe_set_of(kp);
+	kprobe_push_frame(++f, context, set->pre_probe, regs);
+	if (unlikely(set->pre_handler(set->pre_probe, regs))) {
 		kprobe_pop_frame(f);
 		regs->ip = x86_kprobe_landing(regs->ip);
 		return 1;
@@ -248,19 +243,16 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 /* thunks.S relies on these. */
 static_assert(KPROBE_CONTEXT_MASK == KPROBE_FRAME_CONTEXTS);
 static_assert(KPROBE_CONTEXT_NONE == KPROBE_FRAME_NOBODY);
-static_assert(offsetof(struct kprobe, addr) == KPROBE_ADDR);
-static_assert(offsetof(struct kprobe, pre_handler) == KPROBE_PRE_HANDLER);
-static_assert(offsetof(struct kprobe, post_handler) == KPROBE_POST_HANDLER);
-static_assert(offsetof(struct kprobe, ainsn.size) == KPROBE_INSN_SIZE);
+static_assert(offsetof(struct kprobe, ainsn.hit_ip) == KPROBE_HIT_IP);
+static_assert(offsetof(struct kprobe, ainsn.next_ip) == KPROBE_NEXT_IP);
 static_assert(offsetof(struct kprobe, set) == KPROBE_SET);
-static_assert(offsetof(struct probe_set, post) == PROBE_SET_POST);
-static_assert(offsetof(struct probe_set, probes) == PROBE_SET_PROBES);
+static_assert(offsetof(struct probe_set, pre_probe) == PROBE_SET_PRE_PROBE);
+static_assert(offsetof(struct probe_set, pre_handler) == PROBE_SET_PRE_HANDLER);
+static_assert(offsetof(struct probe_set, post_probe) == PROBE_SET_POST_PROBE);
+static_assert(offsetof(struct probe_set, post_handler) == PROBE_SET_POST_HANDLER);
 static_assert(offsetof(struct kprobe_frame, context) == KPROBE_FRAME_CONTEXT);
-static_assert(offsetof(struct kprobe_frame, level) == KPROBE_FRAME_LEVEL);
 static_assert(offsetof(struct kprobe_frame, probe) == KPROBE_FRAME_PROBE);
-static_assert(offsetof(struct kprobe_frame, regs) == KPROBE_FRAME_REGS);
 static_assert(sizeof(struct kprobe_frame) == KPROBE_FRAME_SIZE);
-static_assert(KPROBE_MAX_DEPTH == KPROBE_FRAME_LIMIT);
 static_assert(offsetof(struct kprobe_frames, top) == 0);
 static_assert(offsetof(struct pcpu_hot, preempt_count) == KPROBE_HOT_PREEMPT_COUNT);
 static_assert(KPROBE_SLOT_SIZE == KPROBE_THUNK_SLOT_SIZE);
@@ -305,7 +297,7 @@ static __always_inline unsigned long original_ip(const struct kprobe *kp, unsign
 	unsigned int i;
 
 	if (!map)
-		return offset < KPROBE_SLOT_CODE + kp->ainsn.size ? addr : addr + kp->ainsn.size;
+		return offset < KPROBE_SLOT_CODE + kp->ainsn.size ? addr : kp->ainsn.next_ip;
 	for (i = map->nr; i > 0; i--)
 		if (offset >= map->at[i - 1])
 			break;
@@ -342,17 +334,49 @@ unsigned long kprobe_text_ip(unsigned long ip)
 	return kp ? original_ip(kp, ip) : ip;
 }
 
+#ifdef CONFIG_OPTPROBES
+/*
+ * The probepoint whose detour has called the thunk that saved @regs, if one
+ * has. The word that the call pushed tells, where the stack pointer shows that
+ * it is where such a word would be. Stacks of which nothing has been popped
+ * since have no other there: an exception leaves a word or none between what
+ * it saves and the stack it came over, but for int3, which has copied a stack
+ * segment there.
+ */
+static struct kprobe *probe_of_detour(struct pt_regs *regs, unsigned long ip)
+{
+	unsigned long *where = kprobe_thunk_return(regs), detour;
+	struct kprobe *kp;
+
+	if (READ_ONCE_NOCHECK(regs->sp) != (unsigned long)(where + 1))
+		return NULL;
+	detour = READ_ONCE_NOCHECK(*where);
+	kp = slot_owner(detour);
+	if (!kp || detour != kprobe_copy_of(kprobe_slot_of(detour), true) ||
+	    !kprobe_detour_map(detour) || ip != kp->ainsn.hit_ip)
+		return NULL;
+	return kp;
+}
+#else
+static struct kprobe *probe_of_detour(struct pt_regs *regs, unsigned long ip)
+{
+	return NULL;
+}
+#endif
+
 /*
  * The probe whose pre_handler is running with @regs, if there is one. It is
- * not looked for unless @regs are somebody's on this CPU, who does not go.
+ * not looked for unless @regs are somebody's on this CPU, who does not go; or
+ * are in a detour.
  */
 static struct kprobe *probe_of_regs(struct pt_regs *regs)
 {
 	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
 	struct kprobe_frame *f, *last;
-	struct kprobe *found = NULL;
+	struct kprobe *found;
 
 	preempt_disable_notrace();
+	found = probe_of_detour(regs, ip);
 	last = this_cpu_ptr(&kprobe_frames.frame[0]);
 	for (f = kprobe_top_frame() ?: last; f > last && !found; f--) {
 		struct kprobe *p = READ_ONCE(f->probe);

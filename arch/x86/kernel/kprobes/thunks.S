@@ -18,13 +18,15 @@
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
+#include <asm/alternative.h>
 #include <asm/asm.h>
 #include <asm/asm-offsets.h>
+#include <asm/cpufeatures.h>
 #include <asm/frame.h>
 #include <asm/nospec-branch.h>
 #include <asm/percpu.h>
+#include <asm/processor-flags.h>
 #include <asm/segment.h>
-#include <asm/smap.h>
 #include <asm/unwind_hints.h>
 #include "../../entry/calling.h"
 #include "common.h"
@@ -38,33 +40,81 @@
 	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=\offset type=UNWIND_HINT_TYPE_CALL
 .endm
 
-/* Save the registers on top of the word that the call pushed. */
+/*
+ * Begin to save the registers on top of the word that the call pushed, which is
+ * then in %rax. What is next to be pushed is an ip.
+ */
 .macro KPROBE_THUNK_ENTER
 	UNWIND_HINT_FUNC
 	ANNOTATE_NOENDBR
-	leaq	-KPROBE_THUNK_GAP(%rsp), %rsp
+	pushq	%rax			/* the first word of the gap */
+	movq	8(%rsp), %rax
+	leaq	8-KPROBE_THUNK_GAP(%rsp), %rsp
 	pushq	$__KERNEL_DS		/* ss */
 	pushq	%rsp			/* sp, corrected below */
 	pushfq				/* flags */
 	addq	$(16 + KPROBE_THUNK_GAP), 8(%rsp)
-	cld
-	ASM_CLAC
 	pushq	$__KERNEL_CS		/* cs */
-	pushq	$0			/* ip, to be filled in */
+.endm
+
+/*
+ * Save the rest. An ip is there before there is all that is to be unwound by it.
+ * %rax is as it was.
+ */
+.macro KPROBE_THUNK_ENTERED odd:req
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
-	/* To be unwound by the pushed word, until there is an ip. */
-	PUSH_REGS unwind_hint=0
-.endm
-
-/* There is an ip now. */
-.macro KPROBE_THUNK_ENTERED
-	UNWIND_HINT_REGS
+	PUSH_REGS rax=KPROBE_THUNK_GAP+72(%rsp)
 	ENCODE_FRAME_POINTER
+	movq	EFLAGS(%rsp), %r14
+	testl	$KPROBE_ODD_FLAGS, %r14d
+	jnz	\odd
 .endm
 
-/* Restore them, and go on where that word says. */
-.macro KPROBE_THUNK_LEAVE
-	/* And by it again: an interrupt overwrites what has been popped. */
+/*
+ * popf takes a processor longer than most of what is here, so only the arithmetic
+ * flags are loaded, where the others are as they were, and C has run with them.
+ * %r14 keeps what they all were, or else what flags never are. The arithmetic
+ * flags are in the lower byte, but for the overflow flag, which is 8 in the upper
+ * byte. That has nothing else set but the trap and the interrupt flag, 1 and 2:
+ * less -0x78, it overflows with 8 and not without.
+ *
+ * An NMI or an interrupt here restores what it finds; and who steps by the trap
+ * flag, or stops to, is not made to do what it did when the flags were saved.
+ */
+.macro KPROBE_TAME_FLAGS back:req
+	pushfq
+	andq	$~(X86_EFLAGS_DF | X86_EFLAGS_NT | X86_EFLAGS_AC), (%rsp)
+	popfq
+	orq	$-1, %r14
+	jmp	\back
+.endm
+
+/* Load the flags, or go to @popf if that is not to be done here, or not with @feature. */
+.macro KPROBE_LOAD_FLAGS popf:req feature:req
+	cmpq	EFLAGS(%rsp), %r14
+	ALTERNATIVE_2 "jmp \popf", "jne \popf", X86_FEATURE_LAHF_LM, \
+		      "jmp \popf", \feature
+	cmpb	$-0x78, EFLAGS+1(%rsp)
+	movb	EFLAGS(%rsp), %ah
+	sahf
+.endm
+
+/* Restore all registers, and go on where the word says. */
+.macro KPROBE_THUNK_LEAVE popf:req
+	/* What counts returns changes flags. */
+	KPROBE_LOAD_FLAGS \popf X86_FEATURE_CALL_DEPTH
+	/* To be unwound by it again: an interrupt overwrites what has been popped. */
+	KPROBE_HINT_WORD FRAME_SIZE+KPROBE_THUNK_GAP+8
+	POP_REGS
+	leaq	FRAME_SIZE-ORIG_RAX+KPROBE_THUNK_GAP(%rsp), %rsp
+	UNWIND_HINT_FUNC
+	RET
+.endm
+
+/* The same where the flags are others. */
+.macro KPROBE_THUNK_POPF
+	UNWIND_HINT_REGS
+	ALTERNATIVE "", "jmp kprobe_thunk_return_iret", X86_FEATURE_CALL_DEPTH
 	KPROBE_HINT_WORD FRAME_SIZE+KPROBE_THUNK_GAP+8
 	POP_REGS
 	leaq	24(%rsp), %rsp		/* orig_ax, ip, cs */
@@ -82,36 +132,35 @@
  * saved, which a function in C would do once more: see in asm/kprobes.h, and in
  * linux/kprobes.h, what each step is for. What is rare is left to C.
  *
- * In %rbx is the probepoint, and later where in the set the next handler is; in
- * %r12 the frame.
+ * In %r12 is the frame below ours, so that the offsets of ours are by one frame
+ * greater.
  */
+#define OUR_FRAME(field)	(KPROBE_FRAME_SIZE + field)(%r12)
 
-/* Disable preemption and take a frame, if handlers may be called here. */
+/*
+ * Disable preemption and take a frame, if handlers may be called here. It is
+ * nobody's before %ecx is stored as its context.
+ */
 .macro KPROBE_THUNK_BEGIN miss:req
 	/* preempt_disable() and kprobe_context() */
 #ifdef CONFIG_PREEMPT_COUNT
 	incl	PREEMPT_COUNT
 #endif
-	movl	PREEMPT_COUNT, %eax
-	andl	$KPROBE_FRAME_CONTEXTS, %eax
+	movl	PREEMPT_COUNT, %ecx
+	andl	$KPROBE_FRAME_CONTEXTS, %ecx
 	/* kprobe_must_miss() */
 	movq	TOP_FRAME, %r12
-	cmpl	%eax, KPROBE_FRAME_CONTEXT(%r12)
-	je	\miss
-	cmpb	$KPROBE_FRAME_LIMIT, KPROBE_FRAME_LEVEL(%r12)
-	jae	\miss
+	cmpl	%ecx, KPROBE_FRAME_CONTEXT(%r12)
+	jge	\miss
 	/* kprobe_push_frame() */
-	addq	$KPROBE_FRAME_SIZE, %r12
-	movq	%r12, TOP_FRAME
-	movl	%eax, KPROBE_FRAME_CONTEXT(%r12)
+	leaq	KPROBE_FRAME_SIZE(%r12), %rdx
+	movq	%rdx, TOP_FRAME
 .endm
 
 /* Give it back, and enable preemption. */
 .macro KPROBE_THUNK_END resched:req
 	/* kprobe_pop_frame() */
-	movl	$KPROBE_FRAME_NOBODY, KPROBE_FRAME_CONTEXT(%r12)
-	movq	$0, KPROBE_FRAME_PROBE(%r12)
-	subq	$KPROBE_FRAME_SIZE, %r12
+	movl	$KPROBE_FRAME_NOBODY, OUR_FRAME(KPROBE_FRAME_CONTEXT)
 	movq	%r12, TOP_FRAME
 	/* preempt_enable() */
 #ifdef CONFIG_PREEMPT_COUNT
@@ -129,43 +178,38 @@
  */
 SYM_CODE_START(kprobe_post_thunk)
 	KPROBE_THUNK_ENTER
-	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rbx
-	andq	$-KPROBE_THUNK_SLOT_SIZE, %rbx
-	movq	(%rbx), %rbx
-	movzbl	KPROBE_INSN_SIZE(%rbx), %r13d
-	addq	KPROBE_ADDR(%rbx), %r13
-	movq	%r13, RIP(%rsp)
-	KPROBE_THUNK_ENTERED
+	andq	$-KPROBE_THUNK_SLOT_SIZE, %rax
+	movq	(%rax), %rax
+	pushq	KPROBE_NEXT_IP(%rax)
+	KPROBE_THUNK_ENTERED .Lpost_odd
+.Lpost_entered:
+	movq	RIP(%rsp), %r13
 
 	KPROBE_THUNK_BEGIN .Lpost_missed
-	movq	$0, KPROBE_FRAME_REGS(%r12)
 	/* kprobe_call_post_handlers() */
-	movq	KPROBE_SET(%rbx), %rbx
-	movl	PROBE_SET_POST(%rbx), %eax
-	leaq	(%rbx,%rax,8), %rbx
-	movq	PROBE_SET_PROBES(%rbx), %rdi
-	testq	%rdi, %rdi
-	jz	.Lpost_handled
-.Lpost_handler:
-	movq	%rdi, KPROBE_FRAME_PROBE(%r12)
+	movq	KPROBE_SET(%rax), %rax
+	movq	PROBE_SET_POST_PROBE(%rax), %rdi
+	movq	%rdi, OUR_FRAME(KPROBE_FRAME_PROBE)
+	movl	%ecx, OUR_FRAME(KPROBE_FRAME_CONTEXT)
 	movq	%rsp, %rsi
 	xorl	%edx, %edx
-	movq	KPROBE_POST_HANDLER(%rdi), %rax
+	movq	PROBE_SET_POST_HANDLER(%rax), %rax
 	CALL_NOSPEC rax
-	addq	$8, %rbx
-	movq	PROBE_SET_PROBES(%rbx), %rdi
-	testq	%rdi, %rdi
-	jnz	.Lpost_handler
-.Lpost_handled:
 	KPROBE_THUNK_END .Lpost_resched
 
 .Lpost_leave:
 	cmpq	RIP(%rsp), %r13
 	jne	.Lpost_elsewhere
 .Lpost_return:
-	KPROBE_THUNK_LEAVE
+	KPROBE_THUNK_LEAVE .Lpost_popf
+
+.Lpost_popf:
+	KPROBE_THUNK_POPF
 
 	UNWIND_HINT_REGS
+.Lpost_odd:
+	KPROBE_TAME_FLAGS .Lpost_entered
+
 .Lpost_elsewhere:
 	movq	%rsp, %rdi
 	call	kprobe_post_elsewhere
@@ -194,48 +238,42 @@ _ASM_NOKPROBE(kprobe_post_thunk)
  */
 SYM_CODE_START(kprobe_detour_thunk)
 	KPROBE_THUNK_ENTER
-	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rbx
-	movq	-KPROBE_DETOUR_CALLED_AT(%rbx), %rbx
-	movq	KPROBE_ADDR(%rbx), %rax
-	movq	%rax, RIP(%rsp)
-	KPROBE_THUNK_ENTERED
+	movq	-KPROBE_DETOUR_CALLED_AT(%rax), %rax
+	/* Unwinders know that this is past the beginning of the instruction. */
+	pushq	KPROBE_HIT_IP(%rax)
+	KPROBE_THUNK_ENTERED .Lodd
+.Lentered:
 
 	KPROBE_THUNK_BEGIN .Lmissed
-	movq	%rsp, KPROBE_FRAME_REGS(%r12)
 	/* kprobe_call_pre_handlers() */
-	movq	KPROBE_SET(%rbx), %rbx
-	movq	PROBE_SET_PROBES(%rbx), %rdi
-	testq	%rdi, %rdi
-	jz	.Lnone
-	/* Unwinders know the byte that is added now by the frame and its probe. */
-	movq	%rdi, KPROBE_FRAME_PROBE(%r12)
-	incq	RIP(%rsp)
-.Lhandler:
-	movq	%rdi, KPROBE_FRAME_PROBE(%r12)
+	movq	KPROBE_SET(%rax), %rax
+	movq	PROBE_SET_PRE_PROBE(%rax), %rdi
+	movq	%rdi, OUR_FRAME(KPROBE_FRAME_PROBE)
+	movl	%ecx, OUR_FRAME(KPROBE_FRAME_CONTEXT)
 	movq	%rsp, %rsi
-	movq	KPROBE_PRE_HANDLER(%rdi), %rax
+	movq	PROBE_SET_PRE_HANDLER(%rax), %rax
 	CALL_NOSPEC rax
 	testl	%eax, %eax
 	jnz	.Lelsewhere
-	addq	$8, %rbx
-	movq	PROBE_SET_PROBES(%rbx), %rdi
-	testq	%rdi, %rdi
-	jnz	.Lhandler
-	decq	RIP(%rsp)
-.Lnone:
 	KPROBE_THUNK_END .Lresched
 .Lleave:
-	KPROBE_THUNK_LEAVE
+	KPROBE_THUNK_LEAVE .Lpopf
+
+.Lpopf:
+	KPROBE_THUNK_POPF
 
 	UNWIND_HINT_REGS
+.Lodd:
+	KPROBE_TAME_FLAGS .Lentered
+
 .Lmissed:
-	movq	%rbx, %rdi
+	movq	%rax, %rdi
 	call	kprobe_detour_missed
 	jmp	.Lleave
 
 .Lelsewhere:
 	movq	%rsp, %rdi
-	movq	%r12, %rsi
+	leaq	OUR_FRAME(0), %rsi
 	call	kprobe_detour_elsewhere
 	testb	%al, %al
 	jnz	kprobe_thunk_iret
@@ -250,6 +288,17 @@ SYM_CODE_END(kprobe_detour_thunk)
 _ASM_NOKPROBE(kprobe_detour_thunk)
 
 #endif /* CONFIG_OPTPROBES */
+
+/* Leave as by the word. */
+SYM_CODE_START_LOCAL(kprobe_thunk_return_iret)
+	UNWIND_HINT_REGS
+	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rax
+	movq	%rax, RIP(%rsp)
+	leaq	FRAME_SIZE+KPROBE_THUNK_GAP+8(%rsp), %rax
+	movq	%rax, RSP(%rsp)
+	jmp	kprobe_thunk_iret
+SYM_CODE_END(kprobe_thunk_return_iret)
+_ASM_NOKPROBE(kprobe_thunk_return_iret)
 
 /* Leave as from a breakpoint, with every register as it is in struct pt_regs. */
 SYM_CODE_START_LOCAL(kprobe_thunk_iret)
@@ -295,9 +344,23 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	PUSH_REGS
 	movq	%rsp, %rdi
 	ENCODE_FRAME_POINTER
+	movq	EFLAGS(%rsp), %r14
 	call	kretprobe_return
 
+	/*
+	 * What returns has DF, AC and NT clear. Returns are counted by what they
+	 * do to flags; that has been done to them once already. IOPL is Xen's.
+	 */
+	KPROBE_LOAD_FLAGS .Lreturn_popf X86_FEATURE_XENPV
 	/* An interrupt overwrites what has been popped. */
+	KPROBE_HINT_WORD FRAME_SIZE+8
+	POP_REGS
+	leaq	FRAME_SIZE-ORIG_RAX(%rsp), %rsp
+	UNWIND_HINT_FUNC
+	RET
+
+	UNWIND_HINT_REGS
+.Lreturn_popf:
 	KPROBE_HINT_WORD FRAME_SIZE+8
 	POP_REGS
 	leaq	24(%rsp), %rsp		/* orig_ax, ip, cs */
@@ -320,15 +383,24 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  */
 SYM_CODE_START(kprobe_ftrace_thunk)
 	KPROBE_THUNK_ENTER
+	/* The ip, which C changes to what handlers expect. */
+	pushq	%rax
+	KPROBE_THUNK_ENTERED .Lftrace_odd
+.Lftrace_entered:
 	CALL_DEPTH_ACCOUNT
 	movq	%rsp, %rdi
-	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rsi
-	movq	%rsi, RIP(%rsp)
-	KPROBE_THUNK_ENTERED
+	movq	%rax, %rsi
 	call	kprobe_ftrace_hit
 	testb	%al, %al
 	jnz	kprobe_thunk_iret
-	KPROBE_THUNK_LEAVE
+	KPROBE_THUNK_LEAVE .Lftrace_popf
+
+.Lftrace_popf:
+	KPROBE_THUNK_POPF
+
+	UNWIND_HINT_REGS
+.Lftrace_odd:
+	KPROBE_TAME_FLAGS .Lftrace_entered
 SYM_CODE_END(kprobe_ftrace_thunk)
 _ASM_NOKPROBE(kprobe_ftrace_thunk)
 

@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Flags: exactly as they were, or as handlers have set them, after hits of every kind.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+setup
+if [ "$(uname -m)" != x86_64 ]; then
+	ktap_skip_all "the flags are those of x86_64"
+	exit "$KSFT_SKIP"
+fi
+# The suite switches jumps as it needs them; they are switched back at the end.
+[ ! -w $OPTIMIZATION ] || optimization "$(cat $OPTIMIZATION)"
+run_suites 0 kp_flags -- kprobes_flags
+ktap_finished

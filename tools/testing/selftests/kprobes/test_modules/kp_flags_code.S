@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Functions that are probed between loading flags and reading them back; nothing else in
+ * between changes any.
+ */
+
+#include <linux/linkage.h>
+#include <asm/nospec-branch.h>
+
+	.text
+
+/* Of all of them: unsigned long function(unsigned long flags) */
+
+/* Two instructions under a jump. */
+SYM_FUNC_START(kp_flags_within)
+	pushfq
+	push	%rdi
+	popfq
+SYM_INNER_LABEL(kp_flags_probed, SYM_L_GLOBAL)
+	mov	%rdi, %rdx
+	mov	%rdx, %rcx
+	pushfq
+	pop	%rax
+	popfq
+	RET
+SYM_FUNC_END(kp_flags_within)
+
+/* Where there is a place for ftrace, which is what is probed. */
+SYM_FUNC_START(kp_flags_traced)
+#ifdef CONFIG_FUNCTION_TRACER
+	.pushsection __mcount_loc, "a"
+	.quad	.Ltraced
+	.popsection
+.Ltraced:
+#ifdef CC_USING_NOP_MCOUNT
+	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00
+#else
+	call	__fentry__
+#endif
+#endif
+	lea	1(%rdi), %rax
+	RET
+SYM_FUNC_END(kp_flags_traced)
+
+SYM_FUNC_START(kp_flags_entry)
+	pushfq
+	push	%rdi
+	popfq
+	call	kp_flags_traced
+	pushfq
+	pop	%rax
+	popfq
+	RET
+SYM_FUNC_END(kp_flags_entry)
+
+/* Whose return is probed. */
+SYM_FUNC_START(kp_flags_returning)
+	mov	%rdi, %rdx
+	mov	%rdx, %rcx
+	push	%rcx
+	popfq
+	RET
+SYM_FUNC_END(kp_flags_returning)
+
+SYM_FUNC_START(kp_flags_return)
+	pushfq
+	call	kp_flags_returning
+	pushfq
+	pop	%rax
+	popfq
+	RET
+SYM_FUNC_END(kp_flags_return)
