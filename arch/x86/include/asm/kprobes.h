@@ -74,6 +74,7 @@ struct x86_operand {
  *	memory can't be read; NULL if it runs from the slot
  * @bytes: the original instruction
  * @size: its length in bytes
+ * @branch: a relative jump, which in a slot is made anew
  * @boostable: nothing is left to do after the copy, so that the slot may end
  *	in a jump instead of a trap
  * @slot_boosted: @insn ends in a jump
@@ -97,6 +98,7 @@ struct arch_specific_insn {
 	int (*emulate)(struct kprobe *p, struct pt_regs *regs);
 	u8 bytes[MAX_INSN_SIZE];
 	u8 size;
+	bool branch;
 	bool boostable;
 	bool slot_boosted;
 	bool post;

@@ -71,6 +71,8 @@ struct kprobe_detour_map {
 };
 
 #define KPROBE_DETOUR_CALLED	0xff
+/* Of what pushes a return address. */
+#define KPROBE_PUSH_SIZE	5
 #define KPROBE_DETOUR_END	(KPROBE_SLOT_SIZE - sizeof(struct kprobe_detour_map))
 
 /* The map of the detour that @ip is in, NULL if it is an ordinary slot. */
@@ -137,6 +139,11 @@ bool x86_insn_boostable(struct insn *insn);
 bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target);
 bool x86_insn_has_prefix(struct insn *insn, u8 wanted);
 
+static inline bool x86_insn_is_call(struct insn *insn)
+{
+	return insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == CALL_INSN_OPCODE;
+}
+
 /* emulate.c */
 bool x86_kprobe_find_emulation(struct kprobe *p, struct insn *insn);
 
@@ -146,6 +153,8 @@ int x86_kprobe_make_slot(struct kprobe *p, bool post);
 int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to);
 int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
 			unsigned long addr);
+int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
+			       unsigned long target);
 void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf);
 void x86_kprobe_choose_run(struct kprobe *p);
 

@@ -535,8 +535,9 @@ bool x86_kprobe_find_emulation(struct kprobe *p, struct insn *insn)
 	struct arch_specific_insn *ai = &p->ainsn;
 
 	ai->emulate = find_emulation(p, insn);
+	ai->branch = ai->emulate == do_jmp || ai->emulate == do_jcc;
 	/* What reads memory can fail, and has to fall back on a copy. */
-	ai->slotless = ai->emulate && !ai->boostable && ai->emulate != do_jmp_rm &&
-		       ai->emulate != do_call_rm;
+	ai->slotless = ai->emulate && !ai->boostable && !ai->branch &&
+		       ai->emulate != do_jmp_rm && ai->emulate != do_call_rm;
 	return ai->emulate;
 }

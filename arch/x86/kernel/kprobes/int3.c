@@ -181,7 +181,8 @@ static noinline int __kprobes finish_hit(struct kprobe *kp, struct pt_regs *regs
 	/* No handler runs while it is emulated, and memory is read for that. */
 	f->regs = NULL;
 	WRITE_ONCE(f->probe, NULL);
-	run_insn(kp, regs, post);
+	/* Not by a detour that has come meanwhile, which has its own post_handlers. */
+	kp->ainsn.emulate(kp, regs);
 	/* It is about to raise an exception where it has been sent to its copy. */
 	if (post && (kp->ainsn.slotless || regs->ip != (unsigned long)kp->ainsn.insn)) {
 		next = regs->ip;

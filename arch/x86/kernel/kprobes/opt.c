@@ -30,9 +30,6 @@
 
 #include "common.h"
 
-#define PUSH_IMM32_OPCODE	0x68
-#define PUSH_IMM32_SIZE		5
-
 /* Where @detour has the copy of what is @offset behind the probed address. */
 static unsigned long __kprobes copy_at(unsigned long detour, unsigned long offset)
 {
@@ -117,40 +114,6 @@ asmlinkage __visible bool __kprobes kprobe_detour_elsewhere(struct pt_regs *regs
 	return false;
 }
 
-static bool is_call(struct insn *insn)
-{
-	return insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == CALL_INSN_OPCODE;
-}
-
-/*
- * Put a copy of a branch at @buf. Short ones are made long, they have farther
- * to go. A call is none any more, so that it returns to the original.
- */
-static int put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
-			   unsigned long target)
-{
-	u8 op = insn->opcode.bytes[insn->opcode.nbytes - 1];
-	s32 next = addr + insn->length;
-	int ret;
-
-	if (is_call(insn)) {
-		/* Sign-extended, it is the address that the call would push. */
-		if ((long)next != (long)(addr + insn->length))
-			return -EOPNOTSUPP;
-		buf[0] = PUSH_IMM32_OPCODE;
-		memcpy(buf + 1, &next, sizeof(next));
-		ret = x86_kprobe_put_branch(buf + PUSH_IMM32_SIZE, JMP32_INSN_OPCODE,
-					    at + PUSH_IMM32_SIZE, target);
-		return ret < 0 ? ret : PUSH_IMM32_SIZE + ret;
-	}
-	if (op == JMP32_INSN_OPCODE || op == JMP8_INSN_OPCODE)
-		return x86_kprobe_put_branch(buf, JMP32_INSN_OPCODE, at, target);
-	/* jcc: the long form has a prefix, and the same condition */
-	buf[0] = 0x0f;
-	ret = x86_kprobe_put_branch(buf + 1, 0x80 | (op & 0xf), at + 1, target);
-	return ret < 0 ? ret : 1 + ret;
-}
-
 /* Write the copies and all that follows; @map is what they are copies of. */
 static int fill_detour(struct kprobe *p, u8 *buf, unsigned long slot, const u8 *original,
 		       unsigned int reach, bool post, struct kprobe_detour_map *map)
@@ -174,7 +137,8 @@ static int fill_detour(struct kprobe *p, u8 *buf, unsigned long slot, const u8 *
 		if (post && !done && !x86_insn_boostable(&insn))
 			return -EOPNOTSUPP;
 		if (x86_insn_branches(&insn, addr + done, &target))
-			ret = put_branch_copy(buf + len, &insn, slot + len, addr + done, target);
+			ret = x86_kprobe_put_branch_copy(buf + len, &insn, slot + len, addr + done,
+							 target);
 		else
 			ret = x86_kprobe_put_copy(buf + len, original + done, insn.length,
 						  slot + len, addr + done);
@@ -183,9 +147,9 @@ static int fill_detour(struct kprobe *p, u8 *buf, unsigned long slot, const u8 *
 		done += insn.length;
 		map->at[map->nr] = len + ret;
 		map->from[map->nr] = done;
-		if (is_call(&insn)) {
+		if (x86_insn_is_call(&insn)) {
 			/* When it has pushed, it is where it calls. */
-			map->at[map->nr] = len + PUSH_IMM32_SIZE;
+			map->at[map->nr] = len + KPROBE_PUSH_SIZE;
 			map->from[map->nr] = KPROBE_DETOUR_CALLED;
 		}
 		map->nr++;

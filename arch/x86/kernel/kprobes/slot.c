@@ -8,6 +8,9 @@
  *	.quad kp; copy; jmp back		boosted
  *	.quad kp; copy; call thunk; jmp back	boosted, with post_handlers
  *
+ * A branch is not copied but made anew, for it has another way to go; it is
+ * emulated where post_handlers are to be told where it went.
+ *
  * The word that the call pushes tells the thunk which slot it is. A slot is
  * complete before anything can reach it and is never changed; a probepoint that
  * needs another form gets another slot. Detours, which opt.c makes, are slots
@@ -29,6 +32,8 @@
 #include <asm/text-patching.h>
 
 #include "common.h"
+
+#define PUSH_IMM32_OPCODE	0x68
 
 /*
  * kprobes.boost=0 has every copy stepped that could be boosted: to compare,
@@ -99,6 +104,57 @@ int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to
 }
 
 /**
+ * x86_kprobe_put_branch_copy() - put what does the same as a branch into a slot
+ * @buf: where to write it
+ * @insn: the branch: jmp, jcc or call
+ * @at: where it is going to be run
+ * @addr: where the original is
+ * @target: where that leads
+ *
+ * Short ones are made long, they have farther to go. A call is none any more,
+ * so that it returns to the original.
+ *
+ * Return: the length of it; or -EOPNOTSUPP if the target is too far away.
+ */
+int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
+			       unsigned long target)
+{
+	u8 op = insn->opcode.bytes[insn->opcode.nbytes - 1];
+	s32 next = addr + insn->length;
+	int ret;
+
+	if (x86_insn_is_call(insn)) {
+		/* Sign-extended, it is the address that the call would push. */
+		if ((long)next != (long)(addr + insn->length))
+			return -EOPNOTSUPP;
+		buf[0] = PUSH_IMM32_OPCODE;
+		memcpy(buf + 1, &next, sizeof(next));
+		ret = x86_kprobe_put_branch(buf + KPROBE_PUSH_SIZE, JMP32_INSN_OPCODE,
+					    at + KPROBE_PUSH_SIZE, target);
+		return ret < 0 ? ret : KPROBE_PUSH_SIZE + ret;
+	}
+	if (op == JMP32_INSN_OPCODE || op == JMP8_INSN_OPCODE)
+		return x86_kprobe_put_branch(buf, JMP32_INSN_OPCODE, at, target);
+	/* jcc: the long form has a prefix, and the same condition */
+	buf[0] = 0x0f;
+	ret = x86_kprobe_put_branch(buf + 1, 0x80 | (op & 0xf), at + 1, target);
+	return ret < 0 ? ret : 1 + ret;
+}
+
+/* The instruction of @p, as it is to be in the slot. */
+static int put_insn(struct kprobe *p, u8 *buf, unsigned long at)
+{
+	struct arch_specific_insn *ai = &p->ainsn;
+	struct insn insn;
+
+	if (!ai->branch)
+		return x86_kprobe_put_copy(buf, ai->bytes, ai->size, at, (unsigned long)p->addr);
+	if (insn_decode_kernel(&insn, ai->bytes))
+		return -EILSEQ;
+	return x86_kprobe_put_branch_copy(buf, &insn, at, (unsigned long)p->addr, ai->imm);
+}
+
+/**
  * x86_kprobe_write_slot() - fill a slot
  * @slot: the slot, in which nothing runs yet
  * @buf: what it is to be, KPROBE_SLOT_SIZE bytes
@@ -155,7 +211,7 @@ static kprobe_opcode_t *slot_start(const struct arch_specific_insn *ai)
 int x86_kprobe_make_slot(struct kprobe *p, bool post)
 {
 	struct arch_specific_insn *ai = &p->ainsn;
-	unsigned long slot, addr = (unsigned long)p->addr;
+	unsigned long slot;
 	int len = KPROBE_SLOT_CODE, ret;
 	u8 buf[KPROBE_SLOT_SIZE];
 	kprobe_opcode_t *text;
@@ -167,7 +223,7 @@ int x86_kprobe_make_slot(struct kprobe *p, bool post)
 
 	memset(buf, INT3_INSN_OPCODE, sizeof(buf));
 	memcpy(buf, &p, sizeof(p));
-	ret = x86_kprobe_put_copy(buf + len, ai->bytes, ai->size, slot + len, addr);
+	ret = put_insn(p, buf + len, slot + len);
 	if (ret < 0)
 		goto free;
 	len += ret;
@@ -180,7 +236,7 @@ int x86_kprobe_make_slot(struct kprobe *p, bool post)
 	}
 	if (ai->slot_boosted) {
 		ret = x86_kprobe_put_branch(buf + len, JMP32_INSN_OPCODE, slot + len,
-					    addr + ai->size);
+					    ai->next_ip);
 		if (ret < 0)
 			goto free;
 	}
@@ -236,6 +292,7 @@ int arch_kprobe_reshape(struct kprobe *p, bool post, kprobe_opcode_t **old)
  */
 int arch_prepare_kprobe(struct kprobe *p)
 {
+	struct arch_specific_insn *ai = &p->ainsn;
 	int ret;
 
 	/* The end of this range is the first byte after it. */
@@ -243,11 +300,18 @@ int arch_prepare_kprobe(struct kprobe *p)
 		if (alternatives_text_reserved(p->addr, p->addr + 1))
 			return -EINVAL;
 	ret = x86_kprobe_decode(p);
-	if (ret || p->ainsn.slotless)
+	if (ret || ai->slotless)
 		return ret;
 	/* Fixed from here on: a hit must not find it other than the slot is. */
-	p->ainsn.slot_boosted = p->ainsn.boostable && x86_kprobe_boost;
-	return x86_kprobe_make_slot(p, false);
+	ai->slot_boosted = (ai->boostable || ai->branch) && x86_kprobe_boost;
+	ret = ai->branch && !ai->slot_boosted ? -EOPNOTSUPP : x86_kprobe_make_slot(p, false);
+	if (ai->branch && ret == -EOPNOTSUPP) {
+		/* Emulation is all it takes. */
+		ai->slot_boosted = false;
+		ai->slotless = true;
+		ret = 0;
+	}
+	return ret;
 }
 
 /**
