@@ -255,18 +255,23 @@ struct kretprobe_instance {
 /**
  * struct kretprobe_anchor - what stays of a return probe for its instances
  * @probe: the return probe, NULL when it has been unregistered
+ * @handler: its handler, or one that does nothing
+ * @back: where an instance goes back to if nothing is there: @cache, or where
+ *	there always is something
+ * @plain: where an instance is taken from if that is all to be done for a call:
+ *	@cache, or where there never is one
  * @pool: where its instances are taken from
  * @cache: one instance for each CPU, tried before @pool; NULL if there is none
- * @plain: @cache, or NULL if there is more to be done for a call than to
- *	follow it
  * @seen: an instance was found
  * @dead: links the anchors that wait for their last instance
  */
 struct kretprobe_anchor {
 	struct kretprobe __rcu *probe;
+	kretprobe_handler_t handler;
+	struct kretprobe_instance * __percpu *back;
+	struct kretprobe_instance * __percpu *plain;
 	struct kretprobe_pool *pool;
 	struct kretprobe_instance * __percpu *cache;
-	struct kretprobe_instance * __percpu *plain;
 	bool seen;
 	struct list_head dead;
 };

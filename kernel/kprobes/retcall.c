@@ -41,6 +41,10 @@
 /* Stands for all return probes of a call; nobody registers it. */
 static struct kprobe __maybe_unused several;
 
+/* Nothing is taken from one, and nothing is put into the other. */
+static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
+static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
+
 /* Anchors whose return probe is gone, and that may have instances. */
 static LIST_HEAD(dead_anchors);
 
@@ -82,12 +86,12 @@ static __always_inline struct kretprobe_instance *take(struct kretprobe_anchor *
 
 static __always_inline void give(struct kretprobe_instance *ri)
 {
-	struct kretprobe_instance * __percpu *cache = ri->anchor->cache;
+	struct kretprobe_instance * __percpu *back = ri->anchor->back;
 	struct kretprobe_instance *none = NULL;
 
 	/* Nobody's: see kretprobe_pool_scan(). */
 	WRITE_ONCE(ri->anchor, NULL);
-	if (unlikely(!cache) || !this_cpu_try_cmpxchg(*cache, &none, ri))
+	if (!this_cpu_try_cmpxchg(*back, &none, ri))
 		kretprobe_pool_give(ri);
 }
 
@@ -173,11 +177,8 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_anchor *anchor = rp->anchor;
-	struct kretprobe_instance *ri;
+	struct kretprobe_instance *ri = this_cpu_xchg(*anchor->plain, NULL);
 
-	if (unlikely(!anchor->plain))
-		return enter(rp, regs);
-	ri = this_cpu_xchg(*anchor->plain, NULL);
 	if (unlikely(!ri))
 		return enter(rp, regs);
 	WRITE_ONCE(ri->anchor, anchor);
@@ -251,57 +252,21 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 
 #ifdef arch_kretprobe_slot
 
-/*
- * Most returns: one instance, of a return probe that is there. After the
- * handler it is again the first of its task.
- */
-static __always_inline bool finish_one(struct pt_regs *regs, unsigned long *slot,
-				       struct kprobe **running)
-{
-	struct llist_node *first = current->kretprobe_instances.first;
-	struct kretprobe_instance *ri = instance(first);
-	kretprobe_handler_t handler;
-	struct kretprobe *rp;
-
-	if (unlikely(!first || ri->fp != slot))
-		return false;
-	rp = get_kretprobe(ri);
-	if (unlikely(!rp))
-		return false;
-
-	instruction_pointer_set(regs, (unsigned long)ri->ret_addr);
-	WRITE_ONCE(*running, &rp->kp);
-	handler = READ_ONCE(rp->handler);
-	if (likely(handler))
-		handler(ri, regs);
-	ri = instance(current->kretprobe_instances.first);
-	WRITE_ONCE(*slot, (unsigned long)ri->ret_addr);
-	barrier();
-	current->kretprobe_instances.first = ri->llist.next;
-	give(ri);
-	return true;
-}
-
 /**
  * kretprobe_return() - handle the return of a function
  * @regs: registers as after the return. The word above them is where the
  *	return address was, and where the trampoline looks for it.
  *
+ * The trampoline does itself what most returns need, of one instance of a
+ * return probe that is there; this is for the others.
+ *
  * Context: that of the function.
  */
 asmlinkage __visible void __kprobes kretprobe_return(struct pt_regs *regs)
 {
-	unsigned long *slot = (unsigned long *)(regs + 1);
-	struct kprobe **running;
-	bool begun;
+	bool begun = arch_kretprobe_begin(&several);
 
-	begun = arch_kretprobe_begin(&running);
-	if (unlikely(!begun)) {
-		__kretprobe_trampoline_handler(regs, slot);
-	} else if (unlikely(!finish_one(regs, slot, running))) {
-		WRITE_ONCE(*running, &several);
-		__kretprobe_trampoline_handler(regs, slot);
-	}
+	__kretprobe_trampoline_handler(regs, regs + 1);
 	arch_kretprobe_end(begun);
 }
 
@@ -437,6 +402,11 @@ static void reap(struct work_struct *work)
 		anchor_free(anchor);
 }
 
+static int __kprobes no_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
 /**
  * kretprobe_claim() - get a return probe what it needs to follow calls
  * @rp: the return probe
@@ -462,7 +432,10 @@ int kretprobe_claim(struct kretprobe *rp)
 		return -ENOMEM;
 	}
 	anchor->cache = kretprobe_pool_cache(anchor->pool);
-	anchor->plain = rp->entry_handler || rp->data_size ? NULL : anchor->cache;
+	anchor->back = anchor->cache ?: &always_there;
+	anchor->plain = anchor->cache && !rp->entry_handler && !rp->data_size ?
+			anchor->cache : &never_there;
+	anchor->handler = rp->handler ?: no_handler;
 	rcu_assign_pointer(anchor->probe, rp);
 	rp->anchor = anchor;
 	rp->kp.pre_handler = kretprobe_entry;

@@ -270,7 +270,7 @@ struct kprobe_fault {
  * Where a handler is running already, or contexts are nested too deeply for
  * another frame, nothing is to be done for that.
  */
-static __always_inline bool arch_kretprobe_begin(struct kprobe ***running)
+static __always_inline bool arch_kretprobe_begin(struct kprobe *running)
 {
 	struct kprobe_frame *f;
 	s32 context;
@@ -280,8 +280,7 @@ static __always_inline bool arch_kretprobe_begin(struct kprobe ***running)
 	f = kprobe_top_frame();
 	if (kprobe_must_miss(f, context))
 		return false;
-	kprobe_push_frame(++f, context, NULL, NULL);
-	*running = &f->probe;
+	kprobe_push_frame(++f, context, running, NULL);
 	return true;
 }
 

@@ -31,6 +31,13 @@
 #define KPROBE_FRAME_CONTEXTS	0xff0100
 #define KPROBE_FRAME_NOBODY	-1
 #define KPROBE_HOT_PREEMPT_COUNT 8
+#define KRETPROBE_NEXT		0
+#define KRETPROBE_ANCHOR	8
+#define KRETPROBE_RET_ADDR	24
+#define KRETPROBE_FP		32
+#define KRETPROBE_ANCHOR_PROBE	0
+#define KRETPROBE_ANCHOR_HANDLER 8
+#define KRETPROBE_ANCHOR_BACK	16
 /* A detour's pointer to the probepoint, from behind its first call. */
 #define KPROBE_DETOUR_CALLED_AT	13
 

@@ -342,11 +342,51 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	pushq	$__kretprobe_trampoline	/* ip, the real one is put in by C */
 	pushq	$-1			/* orig_ax */
 	PUSH_REGS
-	movq	%rsp, %rdi
 	ENCODE_FRAME_POINTER
 	movq	EFLAGS(%rsp), %r14
-	call	kretprobe_return
 
+	/* arch_kretprobe_begin() */
+	KPROBE_THUNK_BEGIN .Lreturn_missed
+	/* One instance, the first one, and its return probe is there? */
+	movq	PER_CPU_VAR(pcpu_hot + X86_current_task), %r13
+	movq	TASK_kretprobe_instances(%r13), %rbx
+	testq	%rbx, %rbx
+	jz	.Lreturn_several
+	leaq	FRAME_SIZE(%rsp), %rax
+	cmpq	%rax, KRETPROBE_FP(%rbx)
+	jne	.Lreturn_several
+	movq	KRETPROBE_ANCHOR(%rbx), %rdx
+	movq	KRETPROBE_ANCHOR_PROBE(%rdx), %rax
+	testq	%rax, %rax
+	jz	.Lreturn_several
+	movq	%rax, OUR_FRAME(KPROBE_FRAME_PROBE)
+	movl	%ecx, OUR_FRAME(KPROBE_FRAME_CONTEXT)
+	movq	KRETPROBE_RET_ADDR(%rbx), %rax
+	movq	%rax, RIP(%rsp)
+	movq	%rbx, %rdi
+	movq	%rsp, %rsi
+	movq	KRETPROBE_ANCHOR_HANDLER(%rdx), %rax
+	CALL_NOSPEC rax
+	/*
+	 * It is the first instance again. Unwinders, of NMIs too, find it until
+	 * they find the address itself.
+	 */
+	movq	KRETPROBE_RET_ADDR(%rbx), %rax
+	movq	%rax, FRAME_SIZE(%rsp)
+	movq	KRETPROBE_NEXT(%rbx), %rax
+	movq	%rax, TASK_kretprobe_instances(%r13)
+	/* give(): it is nobody's before somebody else can take it. */
+	movq	KRETPROBE_ANCHOR(%rbx), %rdx
+	movq	KRETPROBE_ANCHOR_BACK(%rdx), %rdx
+	movq	$0, KRETPROBE_ANCHOR(%rbx)
+	xorl	%eax, %eax
+	cmpxchgq %rbx, __percpu (%rdx)
+	jne	.Lreturn_give
+.Lreturn_given:
+	/* arch_kretprobe_end() */
+	KPROBE_THUNK_END .Lreturn_resched
+
+.Lreturn_leave:
 	/*
 	 * What returns has DF, AC and NT clear. Returns are counted by what they
 	 * do to flags; that has been done to them once already. IOPL is Xen's.
@@ -358,6 +398,29 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	leaq	FRAME_SIZE-ORIG_RAX(%rsp), %rsp
 	UNWIND_HINT_FUNC
 	RET
+
+	UNWIND_HINT_REGS
+.Lreturn_give:
+	movq	%rbx, %rdi
+	call	kretprobe_pool_give
+	jmp	.Lreturn_given
+
+	/* Begin again in C. */
+.Lreturn_several:
+	movq	%r12, TOP_FRAME
+.Lreturn_missed:
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PREEMPT_COUNT
+#endif
+	movq	%rsp, %rdi
+	call	kretprobe_return
+	jmp	.Lreturn_leave
+
+#ifdef CONFIG_PREEMPTION
+.Lreturn_resched:
+	call	kprobe_thunk_resched
+	jmp	.Lreturn_leave
+#endif
 
 	UNWIND_HINT_REGS
 .Lreturn_popf:
