@@ -133,6 +133,9 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  * @resolved: for the kernel: the address that @symbol_name stood for when it
  *	was last looked up. It tells an @addr that the kernel set from one
  *	that the user did, so that the structure can be registered again.
+ * @first: for the kernel: of what get_kprobe() returns, the probe whose
+ *	pre_handler is to be called. If there is not exactly one, it is itself,
+ *	and calls those that there are.
  *
  * All fields that are not set by the user must be zero before the first
  * registration. The structure must stay in place until the probe has been
@@ -155,17 +158,18 @@ struct kprobe {
 		struct probepoint *point;
 		struct probe_set __rcu *set;
 	};
-	kprobe_opcode_t *resolved;
+	union {
+		kprobe_opcode_t *resolved;
+		struct kprobe *first;
+	};
 };
 
 /**
  * struct probe_set - the enabled probes of a probed address
  * @rcu: frees the set once nobody walks it
- * @pre_probe: the probe that has a pre_handler; if it is not one, what
+ * @post_probe: the probe that has a post_handler; if it is not one, what
  *	get_kprobe() returns
- * @pre_handler: its pre_handler; else what calls those that there are
- * @post_probe: the same of post_handlers as @pre_probe
- * @post_handler: the same of post_handlers as @pre_handler
+ * @post_handler: its post_handler; else what calls those that there are
  * @post: index in @probes of the first that has a post_handler
  * @all: index in @probes of the first of all
  * @probes: those that have a pre_handler, then NULL; those that have a
@@ -176,8 +180,6 @@ struct kprobe {
  */
 struct probe_set {
 	struct rcu_head rcu;
-	struct kprobe *pre_probe;
-	kprobe_pre_handler_t pre_handler;
 	struct kprobe *post_probe;
 	kprobe_post_handler_t post_handler;
 	unsigned int post;
@@ -460,6 +462,13 @@ static __always_inline struct probe_set *kprobe_set_of(struct kprobe *kp)
 	return rcu_dereference_raw(kp->set);
 }
 
+/* The probe to call for @kp, which get_kprobe() gave, or @kp, which calls all. */
+static __always_inline struct kprobe *kprobe_first_of(struct kprobe *kp)
+{
+	/* Pairs with smp_store_release() in publish_set(). */
+	return READ_ONCE(kp->first);
+}
+
 /**
  * kprobe_call_pre_handlers() - call the pre_handlers of a probed address
  * @kp: what get_kprobe() gave for it
@@ -475,10 +484,10 @@ static __always_inline struct probe_set *kprobe_set_of(struct kprobe *kp)
 static __always_inline bool
 kprobe_call_pre_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe **running)
 {
-	struct probe_set *set = kprobe_set_of(kp);
+	struct kprobe *first = kprobe_first_of(kp);
 
-	WRITE_ONCE(*running, set->pre_probe);
-	return set->pre_handler(set->pre_probe, regs);
+	WRITE_ONCE(*running, first);
+	return first->pre_handler(first, regs);
 }
 
 /**

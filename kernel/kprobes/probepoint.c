@@ -47,11 +47,6 @@ static LIST_HEAD(leftovers);
  * What runs when a probepoint is hit, beside what linux/kprobes.h has for it.
  */
 
-static int __kprobes no_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	return 0;
-}
-
 static void __kprobes no_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -62,7 +57,6 @@ static struct {
 	struct kprobe *none[3];
 } empty = {
 	.set = {
-		.pre_handler = no_pre,
 		.post_handler = no_post,
 		.post = 1,
 		.all = 2,
@@ -145,7 +139,7 @@ void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
 #ifdef __ARCH_WANT_KPROBES_CONTEXT
 
 /* These architectures call the handlers of the set themselves. */
-#define dispatch_pre	NULL
+#define dispatch_pre	several_pre
 
 /* Only looked at to know whether there are any. */
 static void dispatch_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
@@ -160,7 +154,7 @@ static void dispatch_post(struct kprobe *kp, struct pt_regs *regs, unsigned long
  */
 static int __kprobes dispatch_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	int ret = kprobe_call_pre_handlers(kp, regs, raw_cpu_ptr(&current_kprobe));
+	int ret = several_pre(kp, regs);
 
 	__this_cpu_write(current_kprobe, kp);
 	return ret;
@@ -384,6 +378,7 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
 	pp->kp.addr = addr;
 	RCU_INIT_POINTER(pp->kp.set, &empty.set);
 	pp->kp.pre_handler = dispatch_pre;
+	pp->kp.first = &pp->kp;
 	INIT_LIST_HEAD(&pp->kp.list);
 	INIT_LIST_HEAD(&pp->probes);
 	INIT_LIST_HEAD(&pp->change);
@@ -483,17 +478,15 @@ static bool set_has_fault(const struct probe_set *set)
 }
 
 /* What is the only one is called straight away. */
-static void choose_handlers(struct probepoint *pp, struct probe_set *set)
+static struct kprobe *only_pre(struct probepoint *pp, struct probe_set *set)
 {
-	struct kprobe **pre = set->probes, **post = set->probes + set->post;
+	return set->probes[0] && !set->probes[1] ? set->probes[0] : &pp->kp;
+}
 
-	if (pre[0] && !pre[1]) {
-		set->pre_probe = pre[0];
-		set->pre_handler = pre[0]->pre_handler;
-	} else {
-		set->pre_probe = &pp->kp;
-		set->pre_handler = pre[0] ? several_pre : no_pre;
-	}
+static void choose_post(struct probepoint *pp, struct probe_set *set)
+{
+	struct kprobe **post = set->probes + set->post;
+
 	if (post[0] && !post[1]) {
 		set->post_probe = post[0];
 		set->post_handler = post[0]->post_handler;
@@ -534,7 +527,7 @@ static int stage_set(struct probepoint *pp, gfp_t gfp)
 				set->probes[nr_post++] = p;
 			set->probes[i++] = p;
 		}
-		choose_handlers(pp, set);
+		choose_post(pp, set);
 	}
 	pp->next_set = set;
 	pp->staged = true;
@@ -604,6 +597,8 @@ static void publish_set(struct probepoint *pp)
 	/* Hits see a set that is complete. */
 	old = rcu_replace_pointer(pp->kp.set, pp->next_set,
 				  lockdep_is_held(&kprobe_mutex));
+	/* Who is called instead of all finds this set, or a newer one. */
+	smp_store_release(&pp->kp.first, only_pre(pp, pp->next_set));
 	pp->next_set = NULL;
 	pp->staged = false;
 	free_set(old);

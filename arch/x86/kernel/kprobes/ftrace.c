@@ -35,7 +35,7 @@ static __always_inline bool handle_hit(struct kprobe *kp, struct pt_regs *regs, 
 {
 	struct kprobe_frame *f = kprobe_top_frame();
 	s32 context = kprobe_context();
-	struct probe_set *set;
+	struct kprobe *first;
 	bool elsewhere;
 
 	if (kprobe_must_miss(f, context)) {
@@ -43,9 +43,9 @@ static __always_inline bool handle_hit(struct kprobe *kp, struct pt_regs *regs, 
 		regs->ip = next;
 		return false;
 	}
-	set = kprobe_set_of(kp);
-	kprobe_push_frame(++f, context, set->pre_probe, regs);
-	elsewhere = set->pre_handler(set->pre_probe, regs);
+	first = kprobe_first_of(kp);
+	kprobe_push_frame(++f, context, first, regs);
+	elsewhere = first->pre_handler(first, regs);
 	if (likely(!elsewhere)) {
 		regs->ip = next;
 		if (READ_ONCE(kp->post_handler)) {

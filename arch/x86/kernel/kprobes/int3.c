@@ -207,7 +207,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {
 	struct kprobe *kp = get_kprobe((void *)(regs->ip - INT3_INSN_SIZE));
 	struct kprobe_frame *f;
-	struct probe_set *set;
+	struct kprobe *first;
 	unsigned long run;
 	s32 context;
 
@@ -220,9 +220,9 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	if (kprobe_must_miss(f, context - KPROBE_CONTEXT_INT3))
 		return missed(kp, regs);
 
-	set = kprobe_set_of(kp);
-	kprobe_push_frame(++f, context, set->pre_probe, regs);
-	if (unlikely(set->pre_handler(set->pre_probe, regs))) {
+	first = kprobe_first_of(kp);
+	kprobe_push_frame(++f, context, first, regs);
+	if (unlikely(first->pre_handler(first, regs))) {
 		kprobe_pop_frame(f);
 		regs->ip = x86_kprobe_landing(regs->ip);
 		return 1;
@@ -247,8 +247,8 @@ static_assert(KPROBE_CONTEXT_NONE == KPROBE_FRAME_NOBODY);
 static_assert(offsetof(struct kprobe, ainsn.hit_ip) == KPROBE_HIT_IP);
 static_assert(offsetof(struct kprobe, ainsn.next_ip) == KPROBE_NEXT_IP);
 static_assert(offsetof(struct kprobe, set) == KPROBE_SET);
-static_assert(offsetof(struct probe_set, pre_probe) == PROBE_SET_PRE_PROBE);
-static_assert(offsetof(struct probe_set, pre_handler) == PROBE_SET_PRE_HANDLER);
+static_assert(offsetof(struct kprobe, first) == KPROBE_FIRST);
+static_assert(offsetof(struct kprobe, pre_handler) == KPROBE_PRE_HANDLER);
 static_assert(offsetof(struct probe_set, post_probe) == PROBE_SET_POST_PROBE);
 static_assert(offsetof(struct probe_set, post_handler) == PROBE_SET_POST_HANDLER);
 static_assert(offsetof(struct kprobe_frame, context) == KPROBE_FRAME_CONTEXT);

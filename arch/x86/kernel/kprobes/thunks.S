@@ -153,8 +153,7 @@
 	cmpl	%ecx, KPROBE_FRAME_CONTEXT(%r12)
 	jge	\miss
 	/* kprobe_push_frame() */
-	leaq	KPROBE_FRAME_SIZE(%r12), %rdx
-	movq	%rdx, TOP_FRAME
+	addq	$KPROBE_FRAME_SIZE, TOP_FRAME
 .endm
 
 /* Give it back, and enable preemption. */
@@ -246,12 +245,11 @@ SYM_CODE_START(kprobe_detour_thunk)
 
 	KPROBE_THUNK_BEGIN .Lmissed
 	/* kprobe_call_pre_handlers() */
-	movq	KPROBE_SET(%rax), %rax
-	movq	PROBE_SET_PRE_PROBE(%rax), %rdi
+	movq	KPROBE_FIRST(%rax), %rdi
 	movq	%rdi, OUR_FRAME(KPROBE_FRAME_PROBE)
 	movl	%ecx, OUR_FRAME(KPROBE_FRAME_CONTEXT)
 	movq	%rsp, %rsi
-	movq	PROBE_SET_PRE_HANDLER(%rax), %rax
+	movq	KPROBE_PRE_HANDLER(%rdi), %rax
 	CALL_NOSPEC rax
 	testl	%eax, %eax
 	jnz	.Lelsewhere
