@@ -462,32 +462,14 @@ static __always_inline struct probe_set *kprobe_set_of(struct kprobe *kp)
 	return rcu_dereference_raw(kp->set);
 }
 
-/* The probe to call for @kp, which get_kprobe() gave, or @kp, which calls all. */
+/*
+ * The probe whose pre_handler to call for @kp, which get_kprobe() gave; or @kp,
+ * which calls all.
+ */
 static __always_inline struct kprobe *kprobe_first_of(struct kprobe *kp)
 {
 	/* Pairs with smp_store_release() in publish_set(). */
 	return READ_ONCE(kp->first);
-}
-
-/**
- * kprobe_call_pre_handlers() - call the pre_handlers of a probed address
- * @kp: what get_kprobe() gave for it
- * @regs: registers of the probed context
- * @running: where to note the probe that is being called
- *
- * Called with preemption disabled, and when no handler is running in this
- * context.
- *
- * Return: true if a handler has set the instruction pointer in @regs and
- * execution is to resume there at once.
- */
-static __always_inline bool
-kprobe_call_pre_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe **running)
-{
-	struct kprobe *first = kprobe_first_of(kp);
-
-	WRITE_ONCE(*running, first);
-	return first->pre_handler(first, regs);
 }
 
 /**

@@ -267,8 +267,7 @@ struct kprobe_fault {
 
 /*
  * What keeps the handlers of a return from being called again by what they do.
- * Where a handler is running already, or contexts are nested too deeply for
- * another frame, nothing is to be done for that.
+ * Where a handler is running already, nothing is to be done for that.
  */
 static __always_inline bool arch_kretprobe_begin(struct kprobe *running)
 {

@@ -107,13 +107,12 @@ static __always_inline void kprobe_run_post_handlers(struct kprobe *kp, struct p
 						     s32 interrupted, s32 context)
 {
 	struct kprobe_frame *f = kprobe_top_frame();
-	struct probe_set *set = kprobe_set_of(kp);
 
 	/* A hit that a handler made; counted as missed when it happened. */
 	if (kprobe_must_miss(f, interrupted))
 		return;
-	kprobe_push_frame(++f, context, set->post_probe, NULL);
-	set->post_handler(set->post_probe, regs, 0);
+	kprobe_push_frame(++f, context, NULL, NULL);
+	kprobe_call_post_handlers(kp, regs, &f->probe);
 	kprobe_pop_frame(f);
 }
 

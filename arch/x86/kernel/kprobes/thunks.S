@@ -244,7 +244,7 @@ SYM_CODE_START(kprobe_detour_thunk)
 .Lentered:
 
 	KPROBE_THUNK_BEGIN .Lmissed
-	/* kprobe_call_pre_handlers() */
+	/* kprobe_first_of() */
 	movq	KPROBE_FIRST(%rax), %rdi
 	movq	%rdi, OUR_FRAME(KPROBE_FRAME_PROBE)
 	movl	%ecx, OUR_FRAME(KPROBE_FRAME_CONTEXT)
