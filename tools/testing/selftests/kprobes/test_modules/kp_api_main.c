@@ -7,15 +7,8 @@
 #include <linux/module.h>
 #include <linux/preempt.h>
 #include "kp_api.h"
+#include "kp_jumps.h"
 #include "kp_switch.h"
-
-static bool jumps;
-module_param(jumps, bool, 0400);
-MODULE_PARM_DESC(jumps, "wait for jumps to be where the probes are");
-
-static unsigned int jumped;
-module_param(jumped, uint, 0400);
-MODULE_PARM_DESC(jumped, "how often one came");
 
 int kp_count_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -59,8 +52,7 @@ void kp_settle(struct kunit *test, struct kprobe *kp)
 	if (!jumps || kprobe_disabled(kp))
 		return;
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
-	/* What ftrace leads to is no breakpoint either. */
-	jumped += kprobe_optimized(kp) || kprobe_ftrace(kp);
+	jumped += kp_without_breakpoint(kp);
 }
 
 int kp_register(struct kunit *test, struct kp_probe *probe)

@@ -4,22 +4,14 @@
  * given, in which contexts, and what happens to calls in flight.
  */
 
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
+#include "kp_jumps.h"
 #include "kp_ret.h"
 
 static bool spare;
 module_param(spare, bool, 0400);
 MODULE_PARM_DESC(spare, "leave out cases that a kernel without our kprobes would die of");
-
-static bool jumps;
-module_param(jumps, bool, 0400);
-MODULE_PARM_DESC(jumps, "wait for jumps to be where the probes are");
-
-static unsigned int jumped;
-module_param(jumped, uint, 0400);
-MODULE_PARM_DESC(jumped, "how often one came");
 
 /* Not every place can have a jump. */
 #define KP_RET_PATIENCE_MS	500
@@ -77,16 +69,6 @@ struct kp_rp *kp_rp_new(struct kunit *test, void *addr)
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_rp_unregister_action, unregister_kretprobe, struct kretprobe *);
 
-static void kp_ret_wait_for_jump(struct kprobe *kp)
-{
-	int i;
-
-	/* What ftrace leads to is no breakpoint either. */
-	for (i = 0; i < KP_RET_PATIENCE_MS && !kprobe_optimized(kp) && !kprobe_ftrace(kp); i++)
-		usleep_range(1000, 1100);
-	jumped += kprobe_optimized(kp) || kprobe_ftrace(kp);
-}
-
 int kp_rp_register(struct kunit *test, struct kp_rp *probe)
 {
 	int ret = register_kretprobe(&probe->rp);
@@ -94,7 +76,7 @@ int kp_rp_register(struct kunit *test, struct kp_rp *probe)
 	if (ret)
 		return ret;
 	if (jumps && !kprobe_disabled(&probe->rp.kp))
-		kp_ret_wait_for_jump(&probe->rp.kp);
+		kp_wait_for_jump(&probe->rp.kp, KP_RET_PATIENCE_MS);
 	return kunit_add_action_or_reset(test, kp_rp_unregister_action, &probe->rp);
 }
 

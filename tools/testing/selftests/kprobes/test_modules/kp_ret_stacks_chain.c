@@ -6,21 +6,16 @@
  */
 
 #include <asm/unwind.h>
-#include <linux/delay.h>
 #include <linux/kallsyms.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
+#include "kp_jumps.h"
 #include "kp_ret_stacks.h"
 
-static bool jumps;
-module_param(jumps, bool, 0400);
-MODULE_PARM_DESC(jumps, "wait for jumps to be where the probes are");
-
-static unsigned int jumped;
-module_param(jumped, uint, 0400);
-MODULE_PARM_DESC(jumped, "how often one came");
+/* Not every place can have a jump. */
+#define KP_RS_PATIENCE_MS	1000
 
 struct kp_trace kp_rs_callee;
 bool kp_rs_save;
@@ -145,14 +140,8 @@ void kp_rs_show(struct kunit *test, const char *what, const struct kp_trace *tra
 
 void kp_rs_settle(struct kprobe *kp)
 {
-	int i;
-
-	if (!jumps)
-		return;
-	/* What ftrace leads to is no breakpoint either. */
-	for (i = 0; i < 1000 && !kprobe_optimized(kp) && !kprobe_ftrace(kp); i++)
-		usleep_range(1000, 1100);
-	jumped += kprobe_optimized(kp) || kprobe_ftrace(kp);
+	if (jumps)
+		kp_wait_for_jump(kp, KP_RS_PATIENCE_MS);
 }
 
 kunit_test_suites(&kp_rs_frames_suite, &kp_rs_step_suite, &kp_rs_fprobe_suite);

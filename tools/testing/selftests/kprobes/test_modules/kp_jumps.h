@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_JUMPS_H
+#define KP_JUMPS_H
+
+/*
+ * For one file of a module whose probes are to have jumps when the script says so:
+ * its parameters, and how to wait.
+ */
+
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/moduleparam.h>
+
+static bool jumps;
+module_param(jumps, bool, 0400);
+MODULE_PARM_DESC(jumps, "wait for jumps to be where the probes are");
+
+static unsigned int jumped;
+module_param(jumped, uint, 0400);
+MODULE_PARM_DESC(jumped, "how often one came");
+
+/* What ftrace leads to is no breakpoint either. */
+static inline bool kp_without_breakpoint(struct kprobe *kp)
+{
+	return kprobe_optimized(kp) || kprobe_ftrace(kp);
+}
+
+static inline void kp_wait_for_jump(struct kprobe *kp, unsigned int patience_ms)
+{
+	unsigned int i;
+
+	for (i = 0; i < patience_ms && !kp_without_breakpoint(kp); i++)
+		usleep_range(1000, 1100);
+	jumped += kp_without_breakpoint(kp);
+}
+
+#endif
