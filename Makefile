@@ -3,7 +3,7 @@
 # The front door: `make help` says what there is.
 
 VARIANT ?= default
-VARIANTS := default server debug
+VARIANTS := default plain debug
 TESTS ?=
 
 .DEFAULT_GOAL := help
