@@ -298,7 +298,7 @@ EXPORT_SYMBOL_GPL(register_kprobe);
 
 /**
  * unregister_kprobes() - remove many probes at once
- * @kps: the probes; those that are not registered are left alone
+ * @kps: the probes; of those that are not registered the addr is set to NULL
  * @num: how many there are
  *
  * The text is patched for all of them together, and the wait for handlers
@@ -318,8 +318,12 @@ void unregister_kprobes(struct kprobe **kps, int num)
 		for (; num; num--, kps++) {
 			struct kprobe *p = *kps;
 
-			if (!p || !p->point)
+			if (!p)
 				continue;
+			if (!p->point) {
+				p->addr = NULL;
+				continue;
+			}
 			probepoint_detach(p, &changes);
 			p->flags = 0;
 			waiting = true;
@@ -334,7 +338,7 @@ EXPORT_SYMBOL_GPL(unregister_kprobes);
 
 /**
  * unregister_kprobe() - remove a probe
- * @p: the probe; nothing is done if it is not registered
+ * @p: the probe; if it is not registered its addr is set to NULL
  *
  * When this returns no handler of @p is running, and none will be called any
  * more.

@@ -201,7 +201,8 @@ struct probe_set {
  *	reserved for this return probe. Without a limit, which is 0 or less,
  *	it shares those that all such return probes have, and that become
  *	more as they are needed.
- * @nmissed: how many calls were not followed for lack of an instance
+ * @nmissed: how many calls since the registration were not followed for lack
+ *	of an instance
  * @data_size: bytes of private data in each &struct kretprobe_instance, at
  *	most %KRETPROBE_MAX_DATA_SIZE
  * @leaving: for the kernel: links those that are unregistered together

@@ -24,10 +24,16 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
 
 static int claim(struct kretprobe *rp)
 {
+	int err;
+
 	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
 		return -E2BIG;
+	err = kretprobe_claim(rp);
+	if (err)
+		return err;
 	rp->kp.post_handler = NULL;
-	return kretprobe_claim(rp);
+	rp->nmissed = 0;
+	return 0;
 }
 
 /**
@@ -115,7 +121,8 @@ EXPORT_SYMBOL_GPL(register_kretprobe);
 
 /**
  * unregister_kretprobes() - remove many return probes at once
- * @rps: the return probes; those that are not registered are left alone
+ * @rps: the return probes; of those that are not registered the addr is set to
+ *	NULL
  * @num: how many there are
  *
  * Calls that have not returned yet do not keep this waiting.
@@ -132,9 +139,14 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 		return;
 
 	scoped_guard(mutex, &kretprobe_mutex)
-		for (i = 0; i < num; i++)
-			if (rps[i] && kretprobe_stop(rps[i]))
+		for (i = 0; i < num; i++) {
+			if (!rps[i])
+				continue;
+			if (kretprobe_stop(rps[i]))
 				list_add_tail(&rps[i]->leaving, &leaving);
+			else if (!is_kretprobe(&rps[i]->kp))
+				rps[i]->kp.addr = NULL;
+		}
 	if (list_empty(&leaving))
 		return;
 
@@ -149,7 +161,7 @@ EXPORT_SYMBOL_GPL(unregister_kretprobes);
 
 /**
  * unregister_kretprobe() - remove a return probe
- * @rp: the return probe; nothing is done if it is not registered
+ * @rp: the return probe; if it is not registered its addr is set to NULL
  *
  * When this returns no handler of @rp is running, and none will be called any
  * more. Calls that have not returned yet return as they should.

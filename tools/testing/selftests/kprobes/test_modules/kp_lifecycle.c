@@ -223,21 +223,55 @@ static void kp_lifecycle_unregister_unregistered(struct kunit *test)
 	unregister_kprobe(&probe->kp);
 	probe->kp.addr = (void *)kp_target_other;
 	unregister_kprobe(&probe->kp);
+	KUNIT_EXPECT_NULL(test, probe->kp.addr);
 	probe->kp.addr = bystander->kp.addr;
 	unregister_kprobe(&probe->kp);
+	KUNIT_EXPECT_NULL(test, probe->kp.addr);
 
 	/* One that was refused, and one that has been unregistered already. */
 	probe->kp.addr = (void *)kp_target_nokprobe;
 	kp_expect_refused(test, &probe->kp, -EINVAL);
 	unregister_kprobe(&probe->kp);
+	KUNIT_EXPECT_NULL(test, probe->kp.addr);
 	probe->kp.addr = (void *)kp_target;
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	kp_unregister(test, probe);
+	KUNIT_EXPECT_NOT_NULL(test, probe->kp.addr);
 	unregister_kprobe(&probe->kp);
+	KUNIT_EXPECT_NULL(test, probe->kp.addr);
 
 	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
 	KUNIT_EXPECT_EQ(test, bystander->pre, 1);
 	KUNIT_EXPECT_EQ(test, probe->pre, 0);
+}
+
+/* In a batch the members that are registered go, and the others lose their addr. */
+static void kp_lifecycle_unregister_some(struct kunit *test)
+{
+	struct kp_probe *registered = kp_new(test, kp_target);
+	struct kp_probe *other = kp_new(test, kp_target_other);
+	struct kprobe *kps[] = { &other->kp, NULL, &registered->kp };
+
+	KUNIT_ASSERT_EQ(test, kp_register(test, registered), 0);
+	unregister_kprobes(kps, ARRAY_SIZE(kps));
+	KUNIT_EXPECT_NULL(test, other->kp.addr);
+	KUNIT_EXPECT_NOT_NULL(test, registered->kp.addr);
+	kp_expect_unprobed(test, registered, kp_target);
+}
+
+/* Without its addr a probe by symbol is registered as it was before. */
+static void kp_lifecycle_cleared_by_symbol(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, NULL);
+
+	probe->kp.symbol_name = "kp_target";
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+	kp_unregister(test, probe);
+	unregister_kprobe(&probe->kp);
+	KUNIT_EXPECT_NULL(test, probe->kp.addr);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
+	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 }
 
 static void kp_lifecycle_colocated(struct kunit *test)
@@ -355,6 +389,8 @@ static struct kunit_case kp_lifecycle_cases[] = {
 	KUNIT_CASE(kp_lifecycle_again_elsewhere),
 	KUNIT_CASE(kp_lifecycle_again_after_failure),
 	KUNIT_CASE(kp_lifecycle_unregister_unregistered),
+	KUNIT_CASE(kp_lifecycle_unregister_some),
+	KUNIT_CASE(kp_lifecycle_cleared_by_symbol),
 	KUNIT_CASE(kp_lifecycle_colocated),
 #ifdef CONFIG_X86_64
 	KUNIT_CASE(kp_lifecycle_offset),

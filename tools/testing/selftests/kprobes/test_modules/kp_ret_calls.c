@@ -325,6 +325,27 @@ static int kp_ret_zero_entry(struct kretprobe_instance *ri, struct pt_regs *regs
 
 static int kp_ret_zero_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
+/* nmissed counts from the registration on, and can be read when the probe has gone. */
+static void kp_ret_calls_nmissed(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_nest);
+	int again;
+
+	probe->rp.maxactive = 1;
+	probe->rp.nmissed = 12345;
+	for (again = 0; again < 3; again++) {
+		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+		KUNIT_EXPECT_EQ(test, kp_ret_nest(7), 7);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 7);
+		/* Refused, since it is registered: it goes on as it was. */
+		KUNIT_EXPECT_EQ(test, register_kretprobe(&probe->rp), -EINVAL);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 7);
+		kp_rp_unregister(test, probe);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 7);
+	}
+}
+
 	size_t size = to_kp_rp(ri)->rp.data_size;
 
 	if (size && memchr_inv(ri->data, 0x5a, size))
@@ -515,3 +536,4 @@ struct kunit_suite kp_ret_calls_suite = {
 	.name = "kretprobes_calls",
 	.test_cases = kp_ret_calls_cases,
 };
+	KUNIT_CASE(kp_ret_calls_nmissed),

@@ -231,7 +231,7 @@ static void kp_ret_errno_not_registered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, disable_kretprobe(&bystander->rp), -EINVAL);
 }
 
-/* Unregistering what is not registered does nothing, whoever else is there. */
+/* Unregistering what is not registered clears its addr, and leaves the others alone. */
 static void kp_ret_errno_unregister(struct kunit *test)
 {
 	struct kp_rp *bystander = kp_rp_new(test, kp_ret_target);
@@ -244,6 +244,7 @@ static void kp_ret_errno_unregister(struct kunit *test)
 
 	/* Never registered. */
 	unregister_kretprobe(&probe->rp);
+	KUNIT_EXPECT_NULL(test, probe->rp.kp.addr);
 	unregister_kretprobe(&probe->rp);
 
 	/* Registration failed, for each kind of reason. */
@@ -257,6 +258,7 @@ static void kp_ret_errno_unregister(struct kunit *test)
 	probe->rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1;
 	kp_ret_expect_refused(test, probe, -E2BIG);
 	unregister_kretprobe(&probe->rp);
+	KUNIT_EXPECT_NULL(test, probe->rp.kp.addr);
 	probe = kp_rp_new(test, NULL);
 	probe->rp.kp.symbol_name = "kp_no_such_function";
 	kp_ret_expect_refused(test, probe, -ENOENT);
@@ -266,10 +268,13 @@ static void kp_ret_errno_unregister(struct kunit *test)
 	calls = atomic_read(&bystander->entries);
 	probe = kp_rp_new(test, kp_ret_target);
 	for (i = 1; i <= 3; i++) {
+		probe->rp.kp.addr = (void *)kp_ret_target;
 		KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
 		KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
 		unregister_kretprobe(&probe->rp);
+		KUNIT_EXPECT_NOT_NULL(test, probe->rp.kp.addr);
 		unregister_kretprobe(&probe->rp);
+		KUNIT_EXPECT_NULL(test, probe->rp.kp.addr);
 		unregister_kretprobe(&probe->rp);
 		KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
 		kp_rp_expect(test, probe, i, i);
@@ -277,6 +282,7 @@ static void kp_ret_errno_unregister(struct kunit *test)
 	}
 
 	/* The same one twice in a batch. */
+	probe->rp.kp.addr = (void *)kp_ret_target;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
 	rps[0] = &probe->rp;
 	rps[1] = &probe->rp;
@@ -284,6 +290,17 @@ static void kp_ret_errno_unregister(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
 	kp_rp_expect(test, probe, 3, 3);
 	kp_rp_expect(test, bystander, calls + 7, calls + 7);
+
+	/* One that is registered and one that is not. */
+	probe = kp_rp_new(test, kp_ret_target);
+	rps[0] = &kp_rp_new(test, kp_ret_other)->rp;
+	rps[1] = &probe->rp;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
+	unregister_kretprobes(rps, 2);
+	KUNIT_EXPECT_NULL(test, rps[0]->kp.addr);
+	KUNIT_EXPECT_NOT_NULL(test, rps[1]->kp.addr);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 0, 0);
 }
 
 #define KP_RET_BATCH	4
