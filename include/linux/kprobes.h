@@ -194,9 +194,10 @@ struct probe_set {
  * struct kretprobe - a probe of the returns of a function
  * @kp: the probe at the function's entry. Its user sets where, and leaves its
  *	handlers alone: they are for the kernel.
- * @handler: called when the function returns, or NULL
+ * @handler: called when the function returns, or NULL. It may be set while the
+ *	return probe is registered: the returns that come after that call it.
  * @entry_handler: called when the function is entered, or NULL; if it returns
- *	non-zero, this call is left alone
+ *	non-zero, this call is left alone. It may be set as @handler may.
  * @maxactive: how many calls may be in flight at once. So many instances are
  *	reserved for this return probe. Without a limit, which is 0 or less,
  *	it shares those that all such return probes have, and that become
@@ -258,10 +259,12 @@ struct kretprobe_instance {
 /**
  * struct kretprobe_anchor - what stays of a return probe for its instances
  * @probe: the return probe, NULL when it has been unregistered
- * @handler: its handler, or one that does nothing
+ * @active: the return probe whose handler a return calls. When @probe is
+ *	unregistered, one without a handler takes its place, so that the
+ *	trampoline tests for both at once.
  * @back: where an instance goes back to if nothing is there: @cache, or where
  *	there always is something
- * @plain: where an instance is taken from if that is all to be done for a call:
+ * @plain: where an instance is taken from if there is no data to be cleared:
  *	@cache, or where there never is one
  * @pool: where its instances are taken from
  * @cache: one instance for each CPU, tried before @pool; NULL if there is none
@@ -270,7 +273,7 @@ struct kretprobe_instance {
  */
 struct kretprobe_anchor {
 	struct kretprobe __rcu *probe;
-	kretprobe_handler_t handler;
+	struct kretprobe *active;
 	struct kretprobe_instance * __percpu *back;
 	struct kretprobe_instance * __percpu *plain;
 	struct kretprobe_pool *pool;

@@ -41,6 +41,9 @@
 /* Stands for all return probes of a call; nobody registers it. */
 static struct kprobe __maybe_unused several;
 
+/* The active one of anchors whose return probe is gone: it has no handler. */
+static struct kretprobe nobody;
+
 /* Nothing is taken from one, and nothing is put into the other. */
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
@@ -155,6 +158,7 @@ static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *
 
 static noinline int __kprobes enter(struct kretprobe *rp, struct pt_regs *regs)
 {
+	kretprobe_handler_t entry_handler = READ_ONCE(rp->entry_handler);
 	struct kretprobe_anchor *anchor = rp->anchor;
 	struct kretprobe_instance *ri = take(anchor);
 
@@ -165,7 +169,7 @@ static noinline int __kprobes enter(struct kretprobe *rp, struct pt_regs *regs)
 	WRITE_ONCE(ri->anchor, anchor);
 	prepare(ri, regs);
 	memset(ri->data, 0, rp->data_size);
-	if (rp->entry_handler && rp->entry_handler(ri, regs))
+	if (entry_handler && entry_handler(ri, regs))
 		give(ri);
 	else
 		hook(ri, regs);
@@ -177,9 +181,14 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_anchor *anchor = rp->anchor;
-	struct kretprobe_instance *ri = this_cpu_xchg(*anchor->plain, NULL);
+	struct kretprobe_instance *ri;
 
-	if (unlikely(!ri))
+	/* Its user may have set it a moment ago. */
+	if (unlikely(READ_ONCE(rp->entry_handler)))
+		return enter(rp, regs);
+	/* If something that interrupts this takes it first, there is enter(). */
+	ri = this_cpu_read(*anchor->plain);
+	if (unlikely(!ri || !this_cpu_try_cmpxchg(*anchor->plain, &ri, NULL)))
 		return enter(rp, regs);
 	WRITE_ONCE(ri->anchor, anchor);
 	prepare(ri, regs);
@@ -222,12 +231,13 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	/* Stacks that handlers take need all of the list. */
 	for (node = first; ; node = node->next) {
 		struct kretprobe *rp = get_kretprobe(instance(node));
+		kretprobe_handler_t handler = rp ? READ_ONCE(rp->handler) : NULL;
 
 		ri = instance(node);
 		if (!rp)
 			dead = true;
-		else if (rp->handler && (ri->fp == frame || ri->fp == chained(frame)))
-			rp->handler(ri, regs);
+		else if (handler && (ri->fp == frame || ri->fp == chained(frame)))
+			handler(ri, regs);
 		if (node == last)
 			break;
 	}
@@ -402,11 +412,6 @@ static void reap(struct work_struct *work)
 		anchor_free(anchor);
 }
 
-static int __kprobes no_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return 0;
-}
-
 /**
  * kretprobe_claim() - get a return probe what it needs to follow calls
  * @rp: the return probe
@@ -433,9 +438,8 @@ int kretprobe_claim(struct kretprobe *rp)
 	}
 	anchor->cache = kretprobe_pool_cache(anchor->pool);
 	anchor->back = anchor->cache ?: &always_there;
-	anchor->plain = anchor->cache && !rp->entry_handler && !rp->data_size ?
-			anchor->cache : &never_there;
-	anchor->handler = rp->handler ?: no_handler;
+	anchor->plain = anchor->cache && !rp->data_size ? anchor->cache : &never_there;
+	anchor->active = rp;
 	rcu_assign_pointer(anchor->probe, rp);
 	rp->anchor = anchor;
 	rp->kp.pre_handler = kretprobe_entry;
@@ -459,6 +463,7 @@ bool kretprobe_stop(struct kretprobe *rp)
 	if (!anchor || !rcu_access_pointer(anchor->probe))
 		return false;
 	RCU_INIT_POINTER(anchor->probe, NULL);
+	WRITE_ONCE(anchor->active, &nobody);
 	return true;
 }
 

@@ -258,12 +258,13 @@ static_assert(offsetof(struct kprobe_frames, top) == 0);
 static_assert(offsetof(struct pcpu_hot, preempt_count) == KPROBE_HOT_PREEMPT_COUNT);
 static_assert(KPROBE_SLOT_SIZE == KPROBE_THUNK_SLOT_SIZE);
 #ifdef CONFIG_KRETPROBES
+static_assert(offsetof(struct kretprobe, handler) == KRETPROBE_HANDLER);
 static_assert(offsetof(struct kretprobe_instance, llist.next) == KRETPROBE_NEXT);
 static_assert(offsetof(struct kretprobe_instance, anchor) == KRETPROBE_ANCHOR);
 static_assert(offsetof(struct kretprobe_instance, ret_addr) == KRETPROBE_RET_ADDR);
 static_assert(offsetof(struct kretprobe_instance, fp) == KRETPROBE_FP);
 static_assert(offsetof(struct kretprobe_anchor, probe) == KRETPROBE_ANCHOR_PROBE);
-static_assert(offsetof(struct kretprobe_anchor, handler) == KRETPROBE_ANCHOR_HANDLER);
+static_assert(offsetof(struct kretprobe_anchor, active) == KRETPROBE_ANCHOR_ACTIVE);
 static_assert(offsetof(struct kretprobe_anchor, back) == KRETPROBE_ANCHOR_BACK);
 /* The frame names the probe by it. */
 static_assert(offsetof(struct kretprobe, kp) == 0);

@@ -345,7 +345,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 	/* arch_kretprobe_begin() */
 	KPROBE_THUNK_BEGIN .Lreturn_missed
-	/* One instance, the first one, and its return probe is there? */
+	/* One instance, the first one, and a handler to call? */
 	movq	PER_CPU_VAR(pcpu_hot + X86_current_task), %r13
 	movq	TASK_kretprobe_instances(%r13), %rbx
 	testq	%rbx, %rbx
@@ -353,24 +353,24 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	leaq	FRAME_SIZE(%rsp), %rax
 	cmpq	%rax, KRETPROBE_FP(%rbx)
 	jne	.Lreturn_several
+	movq	KRETPROBE_RET_ADDR(%rbx), %r15
 	movq	KRETPROBE_ANCHOR(%rbx), %rdx
-	movq	KRETPROBE_ANCHOR_PROBE(%rdx), %rax
+	movq	KRETPROBE_ANCHOR_ACTIVE(%rdx), %rdi
+	movq	KRETPROBE_HANDLER(%rdi), %rax
 	testq	%rax, %rax
-	jz	.Lreturn_several
-	movq	%rax, OUR_FRAME(KPROBE_FRAME_PROBE)
+	jz	.Lreturn_no_handler
+	movq	%rdi, OUR_FRAME(KPROBE_FRAME_PROBE)
 	movl	%ecx, OUR_FRAME(KPROBE_FRAME_CONTEXT)
-	movq	KRETPROBE_RET_ADDR(%rbx), %rax
-	movq	%rax, RIP(%rsp)
+	movq	%r15, RIP(%rsp)
 	movq	%rbx, %rdi
 	movq	%rsp, %rsi
-	movq	KRETPROBE_ANCHOR_HANDLER(%rdx), %rax
 	CALL_NOSPEC rax
+.Lreturn_handled:
 	/*
 	 * It is the first instance again. Unwinders, of NMIs too, find it until
 	 * they find the address itself.
 	 */
-	movq	KRETPROBE_RET_ADDR(%rbx), %rax
-	movq	%rax, FRAME_SIZE(%rsp)
+	movq	%r15, FRAME_SIZE(%rsp)
 	movq	KRETPROBE_NEXT(%rbx), %rax
 	movq	%rax, TASK_kretprobe_instances(%r13)
 	/* give(): it is nobody's before somebody else can take it. */
@@ -396,6 +396,13 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	leaq	FRAME_SIZE-ORIG_RAX(%rsp), %rsp
 	UNWIND_HINT_FUNC
 	RET
+
+	UNWIND_HINT_REGS
+.Lreturn_no_handler:
+	/* C does what is to be done where the return probe has gone. */
+	cmpq	$0, KRETPROBE_ANCHOR_PROBE(%rdx)
+	jne	.Lreturn_handled
+	jmp	.Lreturn_several
 
 	UNWIND_HINT_REGS
 .Lreturn_give:

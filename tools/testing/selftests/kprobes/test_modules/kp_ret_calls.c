@@ -72,6 +72,12 @@ static void kp_ret_calls_kernel_function(struct kunit *test)
 	kp_rp_expect(test, probe, 1, 1);
 }
 
+static int kp_ret_refuse_all(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_ret_entry(ri, regs);
+	return 1;
+}
+
 /* Either handler is enough, and so is none. */
 static void kp_ret_calls_handlers_missing(struct kunit *test)
 {
@@ -90,6 +96,89 @@ static void kp_ret_calls_handlers_missing(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 		kp_rp_unregister(test, probe);
 	}
+}
+
+/* Handlers that are set, changed and taken away while the return probe is registered. */
+static void kp_ret_expect_late(struct kunit *test, struct kp_rp *probe)
+{
+	probe->rp.entry_handler = NULL;
+	probe->rp.handler = NULL;
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 0, 0);
+
+	probe->rp.handler = kp_ret_return;
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 0, 1);
+	probe->rp.entry_handler = kp_ret_entry;
+	KUNIT_EXPECT_EQ(test, kp_ret_target(5), 6);
+	kp_rp_expect(test, probe, 1, 2);
+	KUNIT_EXPECT_EQ(test, probe->arg, 5);
+
+	probe->rp.handler = NULL;
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 2, 2);
+	probe->rp.entry_handler = NULL;
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 2, 2);
+
+	/* A call that a late entry_handler refuses is not followed. */
+	probe->rp.handler = kp_ret_return;
+	probe->rp.entry_handler = kp_ret_refuse_all;
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 3, 2);
+	probe->rp.entry_handler = NULL;
+	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
+	kp_rp_expect(test, probe, 3, 3);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+}
+
+static void kp_ret_calls_handlers_late(struct kunit *test)
+{
+	struct kp_rp *probe, *other;
+	int limit, size, two;
+
+	for (limit = 0; limit <= 4; limit += 4) {
+		for (size = 0; size <= 16; size += 16) {
+			for (two = 0; two < 2; two++) {
+				probe = kp_rp_new(test, kp_ret_target);
+				probe->rp.maxactive = limit;
+				probe->rp.data_size = size;
+				other = kp_rp_new(test, kp_ret_target);
+				if (two)
+					KUNIT_ASSERT_EQ(test, kp_rp_register(test, other), 0);
+				kp_ret_expect_late(test, probe);
+				kp_rp_unregister(test, probe);
+				if (!two)
+					continue;
+				kp_rp_expect(test, other, 7, 7);
+				kp_rp_unregister(test, other);
+			}
+		}
+	}
+}
+
+/* Set after the call began, and before it returns. */
+static void kp_ret_set_handler(long data)
+{
+	struct kp_rp *probe = (void *)data;
+
+	probe->rp.handler = kp_ret_return;
+	probe->rp.entry_handler = kp_ret_entry;
+}
+
+static void kp_ret_calls_handlers_in_flight(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_calls_back);
+	long data = (long)probe;
+
+	probe->rp.entry_handler = NULL;
+	probe->rp.handler = NULL;
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_set_handler, data), data + 1);
+	kp_rp_expect(test, probe, 0, 1);
+	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_set_handler, data), data + 1);
+	kp_rp_expect(test, probe, 1, 2);
 }
 
 /* Handlers may change the argument and the value. */
@@ -236,6 +325,27 @@ static void kp_ret_calls_maxactive(struct kunit *test)
 	}
 }
 
+/* nmissed counts from the registration on, and can be read when the probe has gone. */
+static void kp_ret_calls_nmissed(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_nest);
+	int again;
+
+	probe->rp.maxactive = 1;
+	probe->rp.nmissed = 12345;
+	for (again = 0; again < 3; again++) {
+		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+		KUNIT_EXPECT_EQ(test, kp_ret_nest(7), 7);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 7);
+		/* Refused, since it is registered: it goes on as it was. */
+		KUNIT_EXPECT_EQ(test, register_kretprobe(&probe->rp), -EINVAL);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 7);
+		kp_rp_unregister(test, probe);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 7);
+	}
+}
+
 /* What one probe is limited to is no limit to another on the same function. */
 static void kp_ret_calls_maxactive_apart(struct kunit *test)
 {
@@ -325,27 +435,6 @@ static int kp_ret_zero_entry(struct kretprobe_instance *ri, struct pt_regs *regs
 
 static int kp_ret_zero_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-/* nmissed counts from the registration on, and can be read when the probe has gone. */
-static void kp_ret_calls_nmissed(struct kunit *test)
-{
-	struct kp_rp *probe = kp_rp_new(test, kp_ret_nest);
-	int again;
-
-	probe->rp.maxactive = 1;
-	probe->rp.nmissed = 12345;
-	for (again = 0; again < 3; again++) {
-		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
-		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
-		KUNIT_EXPECT_EQ(test, kp_ret_nest(7), 7);
-		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 7);
-		/* Refused, since it is registered: it goes on as it was. */
-		KUNIT_EXPECT_EQ(test, register_kretprobe(&probe->rp), -EINVAL);
-		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 7);
-		kp_rp_unregister(test, probe);
-		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 7);
-	}
-}
-
 	size_t size = to_kp_rp(ri)->rp.data_size;
 
 	if (size && memchr_inv(ri->data, 0x5a, size))
@@ -516,11 +605,14 @@ static struct kunit_case kp_ret_calls_cases[] = {
 	KUNIT_CASE(kp_ret_calls_by_symbol),
 	KUNIT_CASE(kp_ret_calls_kernel_function),
 	KUNIT_CASE(kp_ret_calls_handlers_missing),
+	KUNIT_CASE(kp_ret_calls_handlers_late),
+	KUNIT_CASE(kp_ret_calls_handlers_in_flight),
 	KUNIT_CASE(kp_ret_calls_change),
 	KUNIT_CASE(kp_ret_calls_nested),
 	KUNIT_CASE(kp_ret_calls_mutual),
 	KUNIT_CASE(kp_ret_calls_nested_data),
 	KUNIT_CASE(kp_ret_calls_maxactive),
+	KUNIT_CASE(kp_ret_calls_nmissed),
 	KUNIT_CASE(kp_ret_calls_maxactive_apart),
 	KUNIT_CASE(kp_ret_calls_maxactive_negative),
 	KUNIT_CASE(kp_ret_calls_refused),
@@ -536,4 +628,3 @@ struct kunit_suite kp_ret_calls_suite = {
 	.name = "kretprobes_calls",
 	.test_cases = kp_ret_calls_cases,
 };
-	KUNIT_CASE(kp_ret_calls_nmissed),
