@@ -334,7 +334,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	UNWIND_HINT_FUNC
 	pushq	$__KERNEL_DS		/* ss */
 	pushq	%rsp			/* sp, corrected below */
-	pushfq				/* flags; what returns has DF and AC clear */
+	pushfq				/* flags */
 	addq	$16, 8(%rsp)
 	pushq	$__KERNEL_CS		/* cs */
 	pushq	$__kretprobe_trampoline	/* ip, the real one is put in by C */
@@ -342,6 +342,9 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	PUSH_REGS
 	ENCODE_FRAME_POINTER
 	movq	EFLAGS(%rsp), %r14
+	testl	$KPROBE_ODD_FLAGS, %r14d
+	jnz	.Lreturn_odd
+.Lreturn_entered:
 
 	/* arch_kretprobe_begin() */
 	KPROBE_THUNK_BEGIN .Lreturn_missed
@@ -386,8 +389,8 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 .Lreturn_leave:
 	/*
-	 * What returns has DF, AC and NT clear. Returns are counted by what they
-	 * do to flags; that has been done to them once already. IOPL is Xen's.
+	 * The function's own return has changed the arithmetic flags already
+	 * where returns are counted, so this one may, too. IOPL is Xen's.
 	 */
 	KPROBE_LOAD_FLAGS .Lreturn_popf X86_FEATURE_XENPV
 	/* An interrupt overwrites what has been popped. */
@@ -396,6 +399,14 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	leaq	FRAME_SIZE-ORIG_RAX(%rsp), %rsp
 	UNWIND_HINT_FUNC
 	RET
+
+	/*
+	 * A function may return with AC set, while user memory is accessible, and
+	 * its caller relies on that. Handlers run with AC clear.
+	 */
+	UNWIND_HINT_REGS
+.Lreturn_odd:
+	KPROBE_TAME_FLAGS .Lreturn_entered
 
 	UNWIND_HINT_REGS
 .Lreturn_no_handler:

@@ -13,7 +13,9 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <asm/debugreg.h>
+#include <asm/irqflags.h>
 #include <asm/processor-flags.h>
+#include <asm/smap.h>
 #include <kunit/test.h>
 #include "kp_flags.h"
 #include "kp_opt.h"
@@ -26,7 +28,7 @@ static const unsigned long kp_arithmetic[] = {
 #define KP_ALL_ARITHMETIC (X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 			   X86_EFLAGS_SF | X86_EFLAGS_OF)
 
-/* Functions may run with these, but neither return with them nor call with them. */
+/* Functions may run with these, and return with them, but not call with them. */
 static const unsigned long kp_odd[] = {
 	0, X86_EFLAGS_DF, X86_EFLAGS_AC, X86_EFLAGS_NT, X86_EFLAGS_ID,
 	X86_EFLAGS_DF | X86_EFLAGS_AC, X86_EFLAGS_DF | X86_EFLAGS_AC | X86_EFLAGS_NT,
@@ -48,12 +50,26 @@ static struct {
 	unsigned int hits;
 	unsigned int posts;
 	unsigned int traps;
+	unsigned long odd_in_handler;
 	struct kprobe kp;
 	struct kretprobe rp;
+	struct kretprobe other;
 } kp;
+
+/*
+ * C is compiled for flags like these. A handler that has read user memory leaves AC
+ * clear, which is not to be what the probed code goes on with.
+ */
+static void kp_flags_in_handler(void)
+{
+	kp.odd_in_handler |= native_save_fl() & (X86_EFLAGS_AC | X86_EFLAGS_DF | X86_EFLAGS_NT);
+	stac();
+	clac();
+}
 
 static int kp_flags_pre(struct kprobe *p, struct pt_regs *regs)
 {
+	kp_flags_in_handler();
 	kp.hits++;
 	kp.shown = regs->flags;
 	regs->flags ^= kp.change;
@@ -62,6 +78,7 @@ static int kp_flags_pre(struct kprobe *p, struct pt_regs *regs)
 
 static void kp_flags_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
+	kp_flags_in_handler();
 	kp.posts++;
 	kp.post_shown = regs->flags;
 	regs->flags ^= kp.post_change;
@@ -69,9 +86,16 @@ static void kp_flags_post(struct kprobe *p, struct pt_regs *regs, unsigned long 
 
 static int kp_flags_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
+	kp_flags_in_handler();
 	kp.hits++;
 	kp.shown = regs->flags;
 	regs->flags ^= kp.change;
+	return 0;
+}
+
+static int kp_flags_other_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_flags_in_handler();
 	return 0;
 }
 
@@ -85,9 +109,11 @@ static bool kp_flags_call(struct kunit *test, unsigned long (*fn)(unsigned long)
 	kp.post_change = post_change;
 	kp.hits = 0;
 	kp.posts = 0;
+	kp.odd_in_handler = 0;
 	got = fn(flags) & ~X86_EFLAGS_RF;
 	KUNIT_EXPECT_EQ(test, kp.hits, 1);
 	KUNIT_EXPECT_EQ(test, kp.shown & ~X86_EFLAGS_RF, flags);
+	KUNIT_EXPECT_EQ(test, kp.odd_in_handler, 0);
 	if (kp.kp.post_handler) {
 		KUNIT_EXPECT_EQ(test, kp.posts, 1);
 		KUNIT_EXPECT_EQ(test, kp.post_shown & ~X86_EFLAGS_RF, wanted);
@@ -96,7 +122,7 @@ static bool kp_flags_call(struct kunit *test, unsigned long (*fn)(unsigned long)
 	if (got != wanted)
 		KUNIT_FAIL(test, "flags %lx, changed by %lx and %lx: are %lx, not %lx\n", flags,
 			   change, post_change, got, wanted);
-	return got == wanted;
+	return got == wanted && !kp.odd_in_handler;
 }
 
 /* All combinations, but for those that code can't be in when it is hit there. */
@@ -184,9 +210,9 @@ static void kp_flags_unregister(void *unused)
 	unregister_kprobe(&kp.kp);
 }
 
-static void kp_flags_unregister_return(void *unused)
+static void kp_flags_unregister_return(void *rp)
 {
-	unregister_kretprobe(&kp.rp);
+	unregister_kretprobe(rp);
 }
 
 static void kp_flags_jumps(struct kunit *test, void *addr, bool jump)
@@ -260,27 +286,41 @@ static void kp_flags_ftrace_post(struct kunit *test)
 	kp_flags_ftrace_by(test, true);
 }
 
-static void kp_flags_return_by(struct kunit *test, bool jump)
+static void kp_flags_register_return(struct kunit *test, struct kretprobe *rp,
+				     kretprobe_handler_t handler)
+{
+	rp->kp.addr = (void *)kp_flags_returning;
+	rp->handler = handler;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_unregister_return, rp), 0);
+}
+
+static void kp_flags_return_by(struct kunit *test, bool jump, bool two)
 {
 	kp_flags_survive_return(test);
-	kp.rp.kp.addr = (void *)kp_flags_returning;
-	kp.rp.handler = kp_flags_handler;
 	kp_flags_jumps(test, NULL, jump);
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&kp.rp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_unregister_return, NULL), 0);
+	kp_flags_register_return(test, &kp.rp, kp_flags_handler);
+	if (two)
+		kp_flags_register_return(test, &kp.other, kp_flags_other_handler);
 	kp_flags_jumps(test, kp.rp.kp.addr, jump);
-	kp_flags_calls(test, kp_flags_return, 1);
+	kp_flags_calls(test, kp_flags_return, ARRAY_SIZE(kp_odd));
 	kp_flags_traps(test, kp_flags_return);
 }
 
 static void kp_flags_return_break(struct kunit *test)
 {
-	kp_flags_return_by(test, false);
+	kp_flags_return_by(test, false, false);
 }
 
 static void kp_flags_return_jump(struct kunit *test)
 {
-	kp_flags_return_by(test, true);
+	kp_flags_return_by(test, true, false);
+}
+
+/* Two on one function: the trampoline leaves all to C. */
+static void kp_flags_return_two(struct kunit *test)
+{
+	kp_flags_return_by(test, false, true);
 }
 
 static int kp_flags_init(struct kunit *test)
@@ -298,6 +338,7 @@ static struct kunit_case kp_flags_cases[] = {
 	KUNIT_CASE(kp_flags_ftrace_post),
 	KUNIT_CASE(kp_flags_return_break),
 	KUNIT_CASE(kp_flags_return_jump),
+	KUNIT_CASE(kp_flags_return_two),
 	{}
 };
 
