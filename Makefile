@@ -4,31 +4,37 @@
 
 VARIANT ?= default
 VARIANTS := default plain debug
+# What `make test-all` runs beside `make test`: targets that end in a line "N passed, M failed"
+MORE_TESTS := test-server
 TESTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-clients attach-times bench shell tree kernel modules check patches clean
+.PHONY: help demo test test-all $(MORE_TESTS) test-clients attach-times bench shell tree kernel modules check patches clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
 	@echo 'make test     build every variant ($(VARIANTS)) and run all tests in each'
 	@echo '                VARIANT=debug          in this one only'
 	@echo '                TESTS="basic errors"   these only'
+	@echo 'make test-all test, and more: $(MORE_TESTS)'
+	@echo 'make test-server  all tests in the variant that is measured'
 	@echo 'make test-clients  what comes to kprobes by tracefs, perf and BPF, tested on the'
 	@echo '                base kernel and on ours, test by test'
 	@echo 'make attach-times  how long these take to attach probes, on both'
 	@echo 'make bench    what a probe costs, in instructions, against the budget'
 	@echo '                STOCK=1                beside those of the base kernel'
 	@echo 'make shell    a prompt in the guest, with our modules at hand'
-	@echo '                TOOLS=1                and all programs of the host, VARIANT=server'
+	@echo '                TOOLS=1                and all programs of the host'
 	@echo 'make tree     out/linux: the base kernel with our files in it'
 	@echo 'make kernel   the kernel of a variant, in out/build/VARIANT'
 	@echo 'make modules  the test modules and samples, in out/modules/VARIANT'
-	@echo 'make check    checkpatch, sparse, kernel-doc and shellcheck over our files'
+	@echo 'make check    checkpatch, sparse, kernel-doc and shellcheck over our files, and what'
+	@echo '                makes sure that the tests can fail'
 	@echo 'make patches  the project as a series for git am, in out/patches'
 	@echo 'make clean    removes out/'
 	@echo
-	@echo 'VARIANT=      $(VARIANTS), or stock-default, stock-server: the base kernel untouched'
+	@echo 'VARIANT=      $(VARIANTS), server, or stock-default, stock-server: the base kernel'
+	@echo '                untouched'
 	@echo 'KERNEL_SRC=   a directory or tarball of any Linux 6.12.y as the base kernel'
 	@echo 'ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h'
 
@@ -40,6 +46,12 @@ test: VARIANTS := $(VARIANT)
 endif
 test:
 	@series/test.sh "$(VARIANTS)" $(TESTS)
+
+test-all:
+	@series/sum.sh test $(MORE_TESTS)
+
+test-server:
+	@series/test.sh server
 
 test-clients:
 	@series/clients.sh $(TESTS)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # checkpatch, sparse, kernel-doc and shellcheck over our files. None may have
-# anything to say.
+# anything to say. Then the tests of the tests' scripts, which need no guest.
 
 set -euo pipefail
 # shellcheck source=series/lib.sh
@@ -89,6 +89,14 @@ say "shellcheck: ${#scripts[@]} scripts"
 log=$OUT/log/shellcheck.log
 (cd "$TOP" && shellcheck -x "${scripts[@]}" 2>&1) >"$log" || true
 verdict "shellcheck" "$log"
+
+say "scripts.sh: the tests' own scripts"
+log=$OUT/log/scripts.log
+"$OUT/linux/$SELFTESTS/scripts.sh" >"$log.all" 2>&1 </dev/null ||
+	grep -v '^ok' "$log.all" >"$log.new" || true
+: >"$log"
+[ ! -e "$log.new" ] || mv "$log.new" "$log"
+verdict "scripts.sh" "$log"
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]

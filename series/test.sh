@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Builds the variants and runs the tests in each. Those of clients, clients-*.sh,
-# run where all clients are configured, in a guest of their own, which has the
-# host's programs; it runs beside the next variant's builds and tests, since it
-# needs one CPU for minutes. The last line says how many passed and failed in all
-# of them.
+# run in the variant `default` only, in a guest of their own, which has the host's
+# programs; it runs beside the next variant's builds and tests, since it needs one
+# CPU for minutes. What needs a kernel command line of its own follows in short
+# guests, of `default` too. The last line says how many passed and failed in all of
+# them.
 #
 #	series/test.sh VARIANT[,VARIANT...] [TEST...]
 
@@ -84,7 +85,7 @@ for variant in "${variants[@]}"; do
 		count_guest "$variant"
 	fi
 	these=("${asked[@]}")
-	[ $# -ne 0 ] || [ "$variant" != server ] || these=("${clients[@]}")
+	[ $# -ne 0 ] || [ "$variant" != default ] || these=("${clients[@]}")
 	if [ ${#these[@]} -gt 0 ]; then
 		client_packages
 		how=run_beside
@@ -95,22 +96,29 @@ for variant in "${variants[@]}"; do
 	fi
 done
 
-# What alternatives may still patch is there only until a second CPU comes up.
-if [ $# -eq 0 ] && [ -e "$OUT/build/${variants[0]}/arch/x86/boot/bzImage" ]; then
-	APPEND="${APPEND:-} maxcpus=1" run_guest one-cpu "${variants[0]}" -n one-cpu api
-	count_guest one-cpu
-fi
 if [ -n "$beside" ]; then
 	wait "$beside_pid" || true
 	beside_pid=
 	cat "$OUT/log/beside.log"
 	count_guest "$beside"
 fi
-# Nothing traces functions any more after that.
-if [ $# -eq 0 ] && [[ " ${variants[*]} " == *" server "* ]] &&
-	[ -e "$OUT/build/server/arch/x86/boot/bzImage" ]; then
-	APPEND="${APPEND:-} kp_kill_ftrace" run_guest ftrace-dead server -n ftrace-dead ftrace-dead
-	count_guest ftrace-dead
+
+# short_guest NAME TEST WORD...: one test of `default`, with words on the kernel's command line
+short_guest()
+{
+	local name=$1 test=$2
+
+	shift 2
+	APPEND="${APPEND:-} $*" run_guest "$name" default -n "$name" "$test"
+	count_guest "$name"
+}
+
+if [ $# -eq 0 ] && [[ " ${variants[*]} " == *" default "* ]] &&
+	[ -e "$OUT/build/default/arch/x86/boot/bzImage" ]; then
+	# What alternatives may still patch is there only until a second CPU comes up.
+	short_guest one-cpu api maxcpus=1
+	# Nothing traces functions any more after that.
+	short_guest ftrace-dead ftrace-dead kp_kill_ftrace
 fi
 say "${#variants[@]} variants (${variants[*]}) in $(($(date +%s) - start)) s"
 printf '%d passed, %d failed\n' "$passed" "$failed"

@@ -41,17 +41,20 @@ calls_are() {
 		equal "result" "$(cat $CLIENTS/result)" "$4"
 }
 
-# mark_of FUNCTION: how its probe is listed
-mark_of() {
+is_marked() {
+	grep " $1+" $KPROBES/list | grep -q -F -e '[OPTIMIZED]' -e '[FTRACE]'
+}
+
+# show_mark FUNCTION: how its probe is listed, once it has a jump, if it gets one
+show_mark() {
+	comes_true 10 is_marked "$1" || :
 	grep " $1+" $KPROBES/list | sed 's/^/# /'
 }
 
 # some_calls FUNCTION PARAMETER: the first four are to fail
 some_calls() {
 	inject "$1" -19 4 || return 1
-	# Optimised a while after.
-	sleep 1
-	mark_of "$1"
+	show_mark "$1"
 	status=0
 	calls_are "$2" 6 4 -19 || status=1
 	calls_are "$2" 10 0 0 || status=1
@@ -96,8 +99,7 @@ open_errno() {
 # Nothing is allocated for one process, which finds that out when it opens a file.
 failslab() {
 	inject should_failslab -12 -1 Y || return 1
-	sleep 1
-	mark_of should_failslab
+	show_mark should_failslab
 	status=0
 	equal "errno when it is to fail" "$(open_errno 1)" 12 || status=1
 	equal "errno of others" "$(open_errno 0)" 0 || status=1
@@ -109,13 +111,11 @@ failslab() {
 # refused: what is not meant to fail, or is not there, or has it already
 refused() {
 	# EINVAL, EINVAL, EBUSY as the shell says them
-	! { echo kp_cl_inner >$FAIL/inject; } 2>/dev/null || return 1
-	! { echo kp_cl_there_is_none >$FAIL/inject; } 2>/dev/null || return 1
-	echo kp_cl_failable >$FAIL/inject || return 1
-	status=0
-	! { echo kp_cl_failable >$FAIL/inject; } 2>/dev/null || status=1
-	uninject kp_cl_failable || status=1
-	return $status
+	put_refused $FAIL/inject kp_cl_inner
+	put_refused $FAIL/inject kp_cl_there_is_none
+	put $FAIL/inject kp_cl_failable
+	put_refused $FAIL/inject kp_cl_failable
+	uninject kp_cl_failable
 }
 
 setup_clients perl

@@ -57,23 +57,12 @@ fprobe_sample() {
 	mark fprobe
 	modprobe fprobe_example symbol=kernel_clone || return 1
 	forks 20
-	rmmod fprobe_example
+	must rmmod fprobe_example
 	since_marker >"$TMP/log"
 	at_least "entries" "$(grep -c 'Enter <kernel_clone' "$TMP/log")" 20 &&
 		at_least "returns" "$(grep -c 'Return from <kernel_clone' "$TMP/log")" 20 &&
 		at_least "hits as the sample counts them" \
 			"$(sed -n 's/.*unregistered\. \([0-9]*\) times hit.*/\1/p' "$TMP/log")" 20
-}
-
-# wait_for SECONDS COMMAND...
-wait_for() {
-	tries=$(($1 * 5))
-	shift
-	while ! "$@"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		sleep 0.2
-	done
 }
 
 patch_is_gone() {
@@ -94,21 +83,18 @@ livepatch_sample() {
 	echo 'p:patched cmdline_proc_show' >>$TRACEFS/kprobe_events || return 1
 	echo 1 >$TRACEFS/events/kprobes/patched/enable
 	status=0
-	! patched || status=1
+	must_fail patched || status=1
 	equal "hits before" "$(hits_of patched)" 1 || status=1
 	modprobe livepatch-sample || status=1
-	wait_for 20 patched || {
-		ktap_print_msg "not patched"
-		status=1
-	}
+	wait_until patched || status=1
 	before=$(hits_of patched)
-	patched || status=1
+	must patched || status=1
 	equal "hits while patched" "$(($(hits_of patched) - before))" 1 || status=1
 	echo 0 >/sys/kernel/livepatch/livepatch_sample/enabled
-	wait_for 60 patch_is_gone || status=1
+	wait_until patch_is_gone || status=1
 	rmmod livepatch_sample || status=1
 	before=$(hits_of patched)
-	! patched || status=1
+	must_fail patched || status=1
 	equal "hits after" "$(($(hits_of patched) - before))" 1 || status=1
 	echo 0 >$TRACEFS/events/kprobes/patched/enable
 	echo '-:patched' >>$TRACEFS/kprobe_events
@@ -121,10 +107,7 @@ lkdtm_warning() {
 	mark lkdtm
 	modprobe lkdtm cpoint_count=3 || return 1
 	echo WARNING >$DEBUGFS/provoke-crash/INT_HW_IRQ_EN || return 1
-	wait_for 10 lkdtm_warned || {
-		ktap_print_msg "no warning"
-		return 1
-	}
+	wait_until lkdtm_warned
 	rmmod lkdtm && no_events
 }
 

@@ -102,22 +102,23 @@ trace_cmd_reset() {
 	run reset trace-cmd reset && no_events
 }
 
+event_is_enabled() {
+	[ "$(cat $TRACEFS/events/kprobes/*/enable 2>/dev/null)" = 1 ]
+}
+
+# prints_lines REGEX N
+prints_lines() {
+	[ "$(grep -c -E "$1" "$TMP/kprobe-perf")" -ge "$2" ]
+}
+
 # kprobe_perf PROBE CALLS REGEX: lines of perf-tools' kprobe, which prints till it is
 # interrupted, and then takes the probe away
 kprobe_perf() {
 	kprobe-perf "$1" >"$TMP/kprobe-perf" 2>&1 </dev/null &
 	pid=$!
-	tries=100
-	until [ "$(cat $TRACEFS/events/kprobes/*/enable 2>/dev/null)" = 1 ] || [ $tries -eq 0 ]; do
-		tries=$((tries - 1))
-		sleep 0.1
-	done
-	echo "$2" >$CLIENTS/calls
-	tries=100
-	until [ "$(grep -c -E "$3" "$TMP/kprobe-perf")" -ge "$2" ] || [ $tries -eq 0 ]; do
-		tries=$((tries - 1))
-		sleep 0.1
-	done
+	wait_until event_is_enabled
+	call calls "$2"
+	wait_until prints_lines "$3" "$2"
 	# Its trace_pipe is read by a cat of its own, which it ends only when asked so.
 	pkill -TERM -P $pid 2>/dev/null || :
 	kill -TERM $pid 2>/dev/null || :

@@ -59,12 +59,7 @@ bpf_attach() {
 		>"$TMP/bpf" 2>&1 &
 	bpf_pid=$!
 	bpf_wanted=0
-	tries=300
-	until [ -e "$TMP/bpf.up" ]; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		sleep 0.1
-	done
+	wait_until test -e "$TMP/bpf.up"
 }
 
 bpf_detach() {

@@ -21,39 +21,28 @@ add_probes() {
 list_is_complete() {
 	equal "lines in list" "$(grep -c . $KPROBES/list)" 7 || return 1
 	for id in 0 1 2 3 4 6; do
-		list_line $id >/dev/null || {
-			ktap_print_msg "probe $id is not in list"
-			return 1
-		}
+		list_line $id >/dev/null || failed "probe $id is not in list"
 	done
 	equal "lines for two probes at one address" "$(list_line 0 | wc -l)" 2
 }
 
 list_is_sorted() {
 	cut -d' ' -f1 $KPROBES/list >"$TMP/addresses"
-	sort "$TMP/addresses" | cmp -s - "$TMP/addresses" || {
-		sed 's/^/# /' $KPROBES/list
-		return 1
-	}
+	sort "$TMP/addresses" | cmp -s - "$TMP/addresses" || failed "$(cat $KPROBES/list)"
 }
 
 # ADDRESS  k  SYMBOL+0xOFFSET  MODULE [MARK]..., blanks as they come
 list_has_format() {
 	module='( +\[?[a-z0-9_]+\]?)?'
 	marks='( *\[(DISABLED|GONE|OPTIMIZED|FTRACE)\])*'
-	if grep -v -E "^[0-9a-f]{8,16} +[kr] +[A-Za-z0-9_.]+\+0x[0-9a-f]+$module$marks *$" \
-		$KPROBES/list >"$TMP/malformed"; then
-		sed 's/^/# /' "$TMP/malformed"
-		return 1
-	fi
+	must grep -q . $KPROBES/list
+	! grep -v -E "^[0-9a-f]{8,16} +[kr] +[A-Za-z0-9_.]+\+0x[0-9a-f]+$module$marks *$" \
+		$KPROBES/list >"$TMP/malformed" || failed "$(cat "$TMP/malformed")"
 }
 
 # list_names ID PATTERN
 list_names() {
-	list_line "$1" | grep -q -E "$2" || {
-		ktap_print_msg "no '$2' in: $(list_line "$1")"
-		return 1
-	}
+	list_line "$1" | grep -q -E "$2" || failed "no '$2' in: $(list_line "$1")"
 }
 
 list_names_symbols() {
@@ -84,7 +73,7 @@ marks_are_per_probe() {
 
 # switch VALUE: to kprobes/enabled
 switch() {
-	printf '%s\n' "$1" 2>/dev/null >$KPROBES/enabled
+	put $KPROBES/enabled "$1"
 }
 
 enabled_reads() {
@@ -94,7 +83,7 @@ enabled_reads() {
 # probe 0 is hit by a call exactly when the argument is 1
 target_hits() {
 	before=$(ctl_get 0 hits)
-	call_target 10 || return 1
+	call_target 10
 	hits_are 0 $((before + 10 * $1))
 }
 
@@ -118,7 +107,10 @@ enabled_takes_letters() {
 }
 
 enabled_refuses_rubbish() {
-	! switch x && ! switch 7 && enabled_reads 1 && target_hits 1
+	put_refused $KPROBES/enabled x
+	put_refused $KPROBES/enabled 7
+	enabled_reads 1
+	target_hits 1
 }
 
 # What is registered, unregistered, enabled and disabled meanwhile.
@@ -149,56 +141,49 @@ enabled_off_keeps_state() {
 in_blacklist() {
 	awk -v symbol="$1" '
 		$2 == symbol { split($1, range, "-"); found = (range[1] "") < (range[2] "") }
-		END { exit !found }' $KPROBES/blacklist || {
-		ktap_print_msg "$1 is not in blacklist, or its range is empty"
-		return 1
-	}
+		END { exit !found }' $KPROBES/blacklist ||
+		failed "$1 is not in blacklist, or its range is empty"
 }
 
 blacklist_has_known() {
-	in_blacklist notify_die && in_blacklist kp_tgt_nokprobe || return 1
-	grep -q '	kp_tgt_nokprobe \[kp_target\]' $KPROBES/blacklist || return 1
+	in_blacklist notify_die
+	in_blacklist kp_tgt_nokprobe
+	must grep -q '	kp_tgt_nokprobe \[kp_target\]' $KPROBES/blacklist
 	case $(uname -m) in
 	x86_64)
-		in_blacklist asm_exc_int3 && in_blacklist exc_int3
+		in_blacklist asm_exc_int3
+		in_blacklist exc_int3
 		;;
 	esac
 }
 
 # perf gives each place in the kernel's text as so many bytes from where that begins.
 counted_from_start() {
-	ctl add 10 do_sys_openat2 || return 1
+	ctl add 10 do_sys_openat2
 	function=$(awk '$3 == "do_sys_openat2" { print $1; exit }' /proc/kallsyms)
-	counted=0
 	for start in _text _stext; do
 		from=$(awk -v start=$start '$3 == start { print $1; exit }' /proc/kallsyms)
 		# The upper halves are the same, and too much for some shells.
 		offset=$((0x${function#????????} - 0x${from#????????}))
-		ctl add 11 "$start+$offset" &&
-			equal "$start+$offset" "$(ctl_get 11 address)" "$(ctl_get 10 address)" ||
-			counted=1
-		ctl del 11 || :
+		ctl add 11 "$start+$offset"
+		equal "$start+$offset" "$(ctl_get 11 address)" "$(ctl_get 10 address)"
+		ctl del 11
 	done
 	# Of no other symbol there is so much.
-	! ctl add 11 "do_sys_openat2+0x100000" || counted=1
-	ctl del 10 && return $counted
+	ctl_refused add 11 "do_sys_openat2+0x100000"
+	ctl del 10
 }
 
 # 0xSTART-0xEND<tab>SYMBOL, and [MODULE]
 blacklist_has_format() {
 	tab=$(printf '\t')
-	grep -q . $KPROBES/blacklist || return 1
-	if grep -v -E "^0x[0-9a-f]{8,16}-0x[0-9a-f]{8,16}${tab}[A-Za-z0-9_.]+( \[[a-z0-9_]+\])?$" \
-		$KPROBES/blacklist >"$TMP/malformed"; then
-		sed 's/^/# /' "$TMP/malformed" | head -n 5
-		return 1
-	fi
+	must grep -q . $KPROBES/blacklist
+	! grep -v -E "^0x[0-9a-f]{8,16}-0x[0-9a-f]{8,16}${tab}[A-Za-z0-9_.]+( \[[a-z0-9_]+\])?$" \
+		$KPROBES/blacklist >"$TMP/malformed" || failed "$(head -n 5 "$TMP/malformed")"
 }
 
 blacklist_forgets_module() {
-	if grep 'kp_tgt_nokprobe' $KPROBES/blacklist; then
-		return 1
-	fi
+	must_fail grep 'kp_tgt_nokprobe' $KPROBES/blacklist
 	in_blacklist notify_die
 }
 

@@ -45,7 +45,7 @@ may_join() {
 }
 
 no_more() {
-	! ctl add "$1" "$2" || return 1
+	ctl_refused add "$1" "$2"
 	equal "error" "$(ctl_get "$1" error)" -19
 }
 

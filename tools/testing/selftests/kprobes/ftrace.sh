@@ -24,49 +24,49 @@ is_marked() {
 	call_target 3 && hits_are 0 3 && hits_are 1 3
 }
 
-# A write that has to fail, and to change nothing.
-cannot_write() {
-	before=$(cat "$2")
-	! echo "$1" 2>/dev/null >"$2" || return 1
-	equal "$2" "$(cat "$2")" "$before"
-}
-
 stays_enabled() {
-	cannot_write 0 $FTRACE_ENABLED && call_target 2 && hits_are 0 5
+	put_refused $FTRACE_ENABLED 0
+	equal "$FTRACE_ENABLED" "$(cat $FTRACE_ENABLED)" 1
+	call_target 2 && hits_are 0 5
 }
 
 # Off before the probe comes, it is refused; on again it is not.
 refused_when_off() {
-	echo 0 >$FTRACE_ENABLED || return 1
-	! ctl add 2 kp_tgt_function || return 1
-	equal "error" "$(ctl_get 2 error)" -16 || return 1
+	put $FTRACE_ENABLED 0
+	ctl_refused add 2 kp_tgt_function
+	equal "error" "$(ctl_get 2 error)" -16
 	# What is no location of ftrace's does not care.
-	ctl add 3 kp_tgt_function+9 && ctl del 3 || return 1
-	echo 1 >$FTRACE_ENABLED && ctl add 2 kp_tgt_function || return 1
+	ctl add 3 kp_tgt_function+9 && ctl del 3
+	put $FTRACE_ENABLED 1
+	ctl add 2 kp_tgt_function
 	call_target 2 && hits_are 2 2 && ctl del 2
 }
 
 # What can't be armed is said to be so, and does not keep the rest from it.
 enabled_says_so() {
 	ctl add 2 kp_tgt_function && ctl add 3 kp_tgt_function+9 || return 1
-	echo 0 >$KPROBES/enabled && echo 0 >$FTRACE_ENABLED || return 1
-	! echo 1 2>/dev/null >$KPROBES/enabled || return 1
-	equal "enabled" "$(cat $KPROBES/enabled)" 1 || return 1
-	call_target 2 && hits_are 2 0 && hits_are 3 2 || return 1
-	dmesg | grep -q 'kprobes: can.t arm kp_tgt_function' || return 1
-	echo 0 >$KPROBES/enabled && echo 1 >$FTRACE_ENABLED && echo 1 >$KPROBES/enabled || return 1
+	put $KPROBES/enabled 0
+	put $FTRACE_ENABLED 0
+	put_refused $KPROBES/enabled 1
+	equal "enabled" "$(cat $KPROBES/enabled)" 1
+	call_target 2 && hits_are 2 0 && hits_are 3 2
+	dmesg | grep -q 'kprobes: can.t arm kp_tgt_function' || failed "the kernel does not say so"
+	put $KPROBES/enabled 0
+	put $FTRACE_ENABLED 1
+	put $KPROBES/enabled 1
 	call_target 2 && hits_are 2 2 && hits_are 3 4 && ctl del 2 && ctl del 3
 }
 
 switched_off_and_on() {
-	ctl add 2 kp_tgt_function || return 1
-	echo 0 >$KPROBES/enabled || return 1
-	call_target 4 && hits_are 2 0 || return 1
-	grep -q '^kp_tgt_function' $TRACING/enabled_functions && return 1
-	echo 1 >$KPROBES/enabled || return 1
-	call_target 4 && hits_are 2 4 || return 1
-	grep -q '^kp_tgt_function' $TRACING/enabled_functions && ctl del 2 || return 1
-	! grep -q '^kp_tgt_function' $TRACING/enabled_functions
+	ctl add 2 kp_tgt_function
+	put $KPROBES/enabled 0
+	call_target 4 && hits_are 2 0
+	must_fail grep '^kp_tgt_function' $TRACING/enabled_functions
+	put $KPROBES/enabled 1
+	call_target 4 && hits_are 2 4
+	must grep -q '^kp_tgt_function' $TRACING/enabled_functions
+	ctl del 2
+	must_fail grep '^kp_tgt_function' $TRACING/enabled_functions
 }
 
 # Unloaded with its probes, which are gone then; loaded again, perhaps in the same
@@ -77,7 +77,7 @@ module_again() {
 		call_target 5 && hits_are $id 5 && hits_are $((id + 1)) 5 || return 1
 		rmmod kp_target && listed_as $id GONE || return 1
 		insmod "$MODULE_DIR/kp_target.ko" || return 1
-		! grep -q '^kp_tgt' $TRACING/enabled_functions || return 1
+		must_fail grep '^kp_tgt' $TRACING/enabled_functions
 		call_target 5 && hits_are $id 5 || return 1
 	done
 	for id in 10 13 16 19; do

@@ -38,25 +38,15 @@ on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline
 }
 
-# call WHAT N: kp_clients' parameter, see there; fails when a result is wrong
+# call WHAT N: kp_clients' parameter, see there; the results are right
 call() {
-	echo "$2" >"$CLIENTS/$1"
-}
-
-# at_least WHAT GOT WANTED
-at_least() {
-	[ "${2:-0}" -ge "$3" ] 2>/dev/null || {
-		ktap_print_msg "$1: got '$2', wanted $3 or more"
-		return 1
-	}
+	put "$CLIENTS/$1" "$2"
 }
 
 # lines_are WHAT FILE REGEX WANTED: so many lines of the file match
 lines_are() {
-	equal "lines of $1" "$(grep -c -E "$3" "$2")" "$4" || {
-		head -n 20 "$2" | sed 's/^/# | /'
-		return 1
-	}
+	equal "lines of $1" "$(grep -c -E "$3" "$2")" "$4" ||
+		failed "$(head -n 20 "$2" | sed 's/^/| /')"
 }
 
 # in_order FILE REGEX...: lines that match these follow each other, each at once
@@ -73,27 +63,23 @@ in_order() {
 				if (at == n) exit 0
 			}
 			exit 1
-		}' || {
-		ktap_print_msg "no lines in this order: $*"
-		head -n 20 "$in_order_file" | sed 's/^/# | /'
-		return 1
-	}
+		}' || failed "no lines in this order: $*" "
+$(head -n 20 "$in_order_file" | sed 's/^/| /')"
 }
 
 # run WHAT COMMAND...: fails as the command does, and then shows what it said
 run() {
 	run_what=$1
 	shift
-	"$@" >"$TMP/$run_what" 2>&1 || {
-		ktap_print_msg "$* ended with $?"
-		tail -n 20 "$TMP/$run_what" | sed 's/^/# | /'
-		return 1
-	}
+	"$@" >"$TMP/$run_what" 2>&1 || failed "$* ended with $?" "
+$(tail -n 20 "$TMP/$run_what" | sed 's/^/| /')"
 }
 
 # no_events: no dynamic event is left, and no probe with it
 no_events() {
-	! grep . $TRACEFS/dynamic_events | sed 's/^/# left: /' | grep . && list_is_empty
+	! grep . $TRACEFS/dynamic_events >"$TMP/events" ||
+		failed "events are left: $(cat "$TMP/events")"
+	list_is_empty
 }
 
 # run_ftracetest DIRECTORY...: those of the kernel's tests of tracefs, each a result.

@@ -25,6 +25,8 @@ OPTIMIZATION_WAS=
 at_exit() {
 	status=$?
 	trap - EXIT
+	# What failed after the last case, or in one that the script did not come back from.
+	! failures_shown || [ "$status" -ne 0 ] || status=$KSFT_FAIL
 	# What a broken off run left loaded, the newest first.
 	for module in $LOADED; do
 		rmmod "$module" 2>/dev/null || :
@@ -151,29 +153,115 @@ optimization() {
 
 # list_is_empty: no probe is registered, by anybody
 list_is_empty() {
-	if grep . $KPROBES/list >"$TMP/left"; then
-		sed 's/^/# left in list: /' "$TMP/left"
-		return 1
-	fi
+	! grep . $KPROBES/list >"$TMP/left" || failed "left in list: $(cat "$TMP/left")"
 }
 
-# check DESCRIPTION COMMAND...: a result line by the command's exit status
-check() {
-	description=$1
-	shift
-	if "$@"; then
-		ktap_test_pass "$description"
-	else
-		ktap_test_fail "$description"
-	fi
+# Assertions.
+#
+# A shell function that check calls can lose a status: "set -e" is off in it, so that in
+# "a && b; c" and in "a || :" a failing a is not seen. Every assertion therefore notes in a
+# file that it failed, and check fails the case for that, whatever its function returns. A
+# subshell notes it in the same file.
+#
+# An assertion ends in failed. A condition asserts nothing: what a loop polls, what
+# "if" and "!" look at, is a plain command. scripts.sh looks for what is neither.
+
+# failed MESSAGE...: the case fails
+failed() {
+	printf '%s\n' "$*" >>"$TMP/failed"
+	return 1
+}
+
+# failures_shown: prints what has failed since the last call. True if there is any.
+failures_shown() {
+	[ -n "$TMP" ] && [ -s "$TMP/failed" ] || return 1
+	sed 's/^/# /' "$TMP/failed"
+	rm -f "$TMP/failed"
+}
+
+# skip_case REASON...: the case cannot be had here; its function returns after that
+skip_case() {
+	printf '%s\n' "$*" >"$TMP/skipped"
+}
+
+# must COMMAND...: it succeeds; must_fail COMMAND...: it fails, for it is refused
+must() {
+	"$@" || failed "failed with status $?: $*"
+}
+
+must_fail() {
+	! "$@" || failed "did not fail: $*"
+}
+
+# write_to FILE TEXT: the kernel takes TEXT; put FILE TEXT: it has to;
+# put_refused FILE TEXT: it must not
+write_to() {
+	printf '%s\n' "$2" 2>/dev/null >"$1"
+}
+
+put() {
+	write_to "$1" "$2" || failed "'$2' cannot be written to $1"
+}
+
+put_refused() {
+	! write_to "$1" "$2" || failed "'$2' can be written to $1"
 }
 
 # equal WHAT GOT WANTED
 equal() {
-	[ "$2" = "$3" ] || {
-		ktap_print_msg "$1: got '$2', wanted '$3'"
-		return 1
-	}
+	[ "$2" = "$3" ] || failed "$1: got '$2', wanted '$3'"
+}
+
+# at_least WHAT GOT WANTED; at_most WHAT GOT WANTED
+at_least() {
+	[ "${2:-0}" -ge "$3" ] 2>/dev/null || failed "$1: got '$2', wanted $3 or more"
+}
+
+at_most() {
+	[ "${2:-$(($3 + 1))}" -le "$3" ] 2>/dev/null || failed "$1: got '$2', wanted $3 or less"
+}
+
+uptime_s() {
+	cut -d. -f1 /proc/uptime
+}
+
+# comes_true SECONDS COMMAND...: polls a condition. Its status tells if it came true in time.
+comes_true() {
+	[ "$1" -gt 0 ] || return 2
+	until_uptime=$(($(uptime_s) + $1))
+	shift
+	until "$@"; do
+		[ "$(uptime_s)" -le $until_uptime ] || return 1
+		sleep 0.1
+	done
+}
+
+# How long wait_until waits, in seconds. No test depends on how fast the machine is: this is
+# there to end it if the condition never comes true.
+PATIENCE=${PATIENCE:-120}
+
+# wait_until COMMAND...: the condition comes true, sooner or later
+wait_until() {
+	comes_true "$PATIENCE" "$@" || failed "still not true after $PATIENCE s: $*"
+}
+
+# check DESCRIPTION COMMAND...: a result line by the command's exit status and by what was
+# asserted meanwhile, or since the last check
+check() {
+	description=$1
+	shift
+	rm -f "$TMP/skipped"
+	case_status=0
+	"$@" || case_status=1
+	! failures_shown || case_status=1
+	if [ $case_status -ne 0 ]; then
+		ktap_test_fail "$description"
+	elif [ -e "$TMP/skipped" ]; then
+		ktap_print_msg "$description: $(cat "$TMP/skipped")"
+		ktap_test_skip "$description"
+	else
+		ktap_test_pass "$description"
+	fi
 }
 
 # For tests whose code has anything in the frame pointer: who unwinds a stack by frame
@@ -205,9 +293,18 @@ run_suites() {
 
 # What follows drives the module kp_ctl.
 
-# ctl COMMAND...: fails as the command does
+# ctl COMMAND...: the command succeeds; ctl_refused COMMAND...: it fails;
+# ctl_try COMMAND...: its status is the command's
+ctl_try() {
+	write_to $DEBUGFS/kp_ctl/cmd "$*"
+}
+
 ctl() {
-	echo "$*" >$DEBUGFS/kp_ctl/cmd 2>/dev/null
+	ctl_try "$@" || failed "kp_ctl: $* fails"
+}
+
+ctl_refused() {
+	! ctl_try "$@" || failed "kp_ctl: $* does not fail"
 }
 
 # ctl_get ID FIELD: address, hits, posts, nmissed, error, or text: its first bytes
@@ -237,32 +334,26 @@ list_line() {
 
 # listed_as ID MARK: the probe is listed with [MARK]; not_listed_as: without
 listed_as() {
-	list_line "$1" | grep -q -F "[$2]" || {
-		ktap_print_msg "probe $1 has no [$2]: $(list_line "$1")"
-		return 1
-	}
+	list_line "$1" | grep -q -F "[$2]" ||
+		failed "probe $1 has no [$2]: $(list_line "$1")"
 }
 
 not_listed_as() {
 	line=$(list_line "$1") || {
-		ktap_print_msg "probe $1 is not listed"
+		failed "probe $1 is not listed"
 		return 1
 	}
 	case $line in
-	*"[$2]"*)
-		ktap_print_msg "probe $1 has [$2]: $line"
-		return 1
-		;;
+	*"[$2]"*) failed "probe $1 has [$2]: $line" ;;
 	esac
 }
 
-# call_target [N]: kp_target's function, N times; fails when a result is wrong
+# call_target [N]: kp_target's function, N times, with the right results
 call_target() {
 	for target in kp_target kp_target2; do
-		[ ! -w /sys/module/$target/parameters/calls ] || {
-			echo "${1:-1}" >/sys/module/$target/parameters/calls
-			return
-		}
+		[ -w /sys/module/$target/parameters/calls ] || continue
+		put /sys/module/$target/parameters/calls "${1:-1}"
+		return
 	done
-	return 1
+	failed "no module to be called"
 }

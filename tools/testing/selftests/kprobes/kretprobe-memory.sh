@@ -23,15 +23,24 @@ kib() {
 	echo $sum
 }
 
+PARAMETERS=/sys/module/kp_ret_memory/parameters
+
 register_all() {
-	echo "$1" >/sys/module/kp_ret_memory/parameters/registered
+	put $PARAMETERS/registered "$1"
+}
+
+# is_settled: another round of grace periods, with what they free, changes next to nothing
+is_settled() {
+	earlier=$settled
+	write_to $PARAMETERS/barrier 1 || return 1
+	settled=$(kib Slab VmallocUsed Percpu)
+	[ "$earlier" -le $((settled + 16)) ] && [ "$earlier" -ge $((settled - 16)) ]
 }
 
 # settle: what is freed later has been freed
 settle() {
-	# Modules and expedited grace periods come and go with their callbacks.
-	sync
-	sleep 1
+	settled=0
+	wait_until is_settled
 }
 
 setup
@@ -61,13 +70,10 @@ done
 # Others take and free memory meanwhile.
 median=$(sort -n "$TMP/used" | sed -n $((rounds / 2 + 1))p)
 ktap_print_msg "CPUs: $(nproc), possible: $(cat /sys/devices/system/cpu/possible)"
-small() {
-	[ "$1" -le $limit ]
-}
 if [ -e /sys/kernel/debug/kasan ] || grep -q ' kasan_' /proc/kallsyms; then
 	ktap_test_skip "memory they take: this kernel surrounds all objects by red zones"
 else
-	check "500 return probes take at most $limit KiB" small "$median"
+	check "500 return probes take at most $limit KiB" at_most "KiB" "$median" $limit
 fi
 check "list is empty" list_is_empty
 unload kp_ret_memory

@@ -23,11 +23,11 @@ restore_bound() {
 }
 
 set_to() {
-	echo "$2" 2>/dev/null >"$PARAMETERS/$1"
+	put "$PARAMETERS/$1" "$2"
 }
 
 is() {
-	equal "$1" "$(cat "$PARAMETERS/$1")" "$2"
+	equal "$1 of the return probe" "$(cat "$PARAMETERS/$1")" "$2"
 }
 
 # pool COLUMN: of the pool that the probe has its instances from; probes, instances, taken, kib
@@ -55,27 +55,27 @@ all_kib() {
 	echo $sum
 }
 
-# shrinks_to N COMMAND...: what COMMAND prints comes down to N, sooner or later. Nobody
-# waits for that, so there is no time that it must not take.
-shrinks_to() {
+# not_above N COMMAND...: what COMMAND prints is N or less
+not_above() {
 	goal=$1
 	shift
-	waited=0
-	while now=$("$@") && [ "$now" -gt "$goal" ]; do
-		if [ $waited -ge 60 ]; then
-			ktap_print_msg "$*: still $now after $waited s, wanted $goal"
-			return 1
-		fi
-		sleep 1
-		waited=$((waited + 1))
-	done
-	equal "$*" "$now" "$goal"
+	[ "$("$@")" -le "$goal" ]
+}
+
+# shrinks_to N COMMAND...: what COMMAND prints comes down to N, sooner or later, and not below
+shrinks_to() {
+	wait_until not_above "$@"
+	goal=$1
+	shift
+	equal "$*" "$("$@")" "$goal"
 }
 
 # all_empty: nothing is left of earlier use; sooner, where nothing is allowed to be
 all_empty() {
 	was=$(cat $BOUND)
-	echo 0 >$BOUND && shrinks_to 0 all_kib && echo "$was" >$BOUND
+	put $BOUND 0
+	shrinks_to 0 all_kib
+	put $BOUND "$was"
 }
 
 # registered_alone: all pools are empty, then ours has what it begins with
@@ -102,7 +102,8 @@ grows() {
 	followed=$(cat $PARAMETERS/entries)
 	ktap_print_msg "$base instances at first, $(pool instances) with $followed of $crowd calls"
 	no_call_lost "$followed" && equal taken "$(pool taken)" "$followed" || return 1
-	[ "$followed" -gt "$base" ] && [ "$(pool instances)" -ge "$followed" ]
+	at_least "calls followed" "$followed" $((base + 1))
+	at_least "instances" "$(pool instances)" "$followed"
 }
 
 all_are_returned() {
@@ -121,31 +122,34 @@ unregistered_asleep() {
 
 bound_is_kept() {
 	bound=$((base_kib + 64))
-	echo $bound >$BOUND && set_to sleepers $crowd || return 1
+	put $BOUND $bound && set_to sleepers $crowd || return 1
 	followed=$(cat $PARAMETERS/entries)
 	total=$(pool instances)
 	ktap_print_msg "bound $bound KiB: $(all_kib) KiB, $total instances, $followed calls"
 	no_call_lost "$followed" && equal taken "$(pool taken)" "$followed" || return 1
 	# Not more, nor less than what one chunk would have made more.
-	[ "$(all_kib)" -le $bound ] && [ "$(all_kib)" -gt $((bound - 32)) ] || return 1
+	at_most "KiB" "$(all_kib)" $bound
+	at_least "KiB" "$(all_kib)" $((bound - 31))
 	# A CPU may keep one to itself.
-	[ "$followed" -le "$total" ] && [ "$followed" -ge $((total - $(nproc))) ]
+	at_most "calls followed" "$followed" "$total"
+	at_least "calls followed" "$followed" $((total - $(nproc)))
 }
 
 # Others have what is theirs whatever the bound is.
 reserved_beyond_bound() {
-	set_to registered 0 && all_empty && echo 0 >$BOUND || return 1
+	set_to registered 0 && all_empty && put $BOUND 0 || return 1
 	set_to maxactive 16 && set_to registered 1 && set_to sleepers $crowd || return 1
-	no_call_lost 16 && equal "KiB" "$(all_kib)" 0 && echo "$BOUND_WAS" >$BOUND || return 1
+	no_call_lost 16 && equal "KiB" "$(all_kib)" 0
+	put $BOUND "$BOUND_WAS"
 	all_return && set_to registered 0 && set_to maxactive 0
 }
 
 bound_raised() {
-	echo "$BOUND_WAS" >$BOUND || return 1
+	put $BOUND "$BOUND_WAS"
 	lost=1
 	for _ in 1 2 3 4 5; do
 		was=$(cat $PARAMETERS/nmissed)
-		set_to sleepers $crowd && set_to sleepers 0 && is wrong 0 || return 1
+		set_to sleepers $crowd && set_to sleepers 0 && is wrong 0
 		lost=$(($(cat $PARAMETERS/nmissed) - was))
 		[ $lost -ne 0 ] || break
 	done
@@ -154,7 +158,7 @@ bound_raised() {
 
 # What is idle goes, of what is in use nothing is lost.
 bound_lowered() {
-	set_to sleepers 100 && echo 0 >$BOUND || return 1
+	set_to sleepers 100 && put $BOUND 0 || return 1
 	followed=$(cat $PARAMETERS/entries)
 	shrinks_to 0 idle_kib && equal taken "$(pool taken)" "$(in_flight)" || return 1
 	set_to sleepers 0 && is wrong 0 && shrinks_to 0 all_kib
@@ -180,19 +184,20 @@ nothing_allowed() {
 bad_bounds() {
 	before=$(cat $BOUND)
 	for bad in -1 x "" 0x10000000000000000; do
-		! echo "$bad" 2>/dev/null >$BOUND || return 1
+		put_refused $BOUND "$bad"
 	done
 	equal "bound" "$(cat $BOUND)" "$before" || return 1
 	# As many KiB as there are not bytes: no bound at all.
-	echo 18014398509481984 >$BOUND && registered_alone && set_to registered 0 || return 1
-	[ "$base" -gt 0 ]
+	put $BOUND 18014398509481984 && registered_alone && set_to registered 0 || return 1
+	at_least "instances" "$base" 1
 }
 
 # too_many MAXACTIVE: refused, and nothing is left of it
 too_many() {
 	all_empty || return 1
 	before=$(cat $KPROBES/pools)
-	set_to maxactive "$1" && ! set_to registered 1 || return 1
+	set_to maxactive "$1"
+	put_refused $PARAMETERS/registered 1
 	is error -12 && is registered N && list_is_empty || return 1
 	equal pools "$(cat $KPROBES/pools)" "$before" || return 1
 	set_to maxactive 4 && set_to registered 1 && set_to sleepers $crowd || return 1

@@ -17,55 +17,46 @@ guest_is() {
 	equal "$1 of the return probe" "$(cat $guest/"$1")" "$2"
 }
 
-# wait_until COMMAND...: a minute at most
-wait_until() {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		[ $tries -lt 600 ] || {
-			ktap_print_msg "still not: $*"
-			return 1
-		}
-		sleep 0.1
-	done
-}
-
 asleep_are() {
 	[ "$(cat $home/asleep)" -eq "$1" ]
 }
 
-# put_to_sleep N: so many processes, whose ids are in $pids
-put_to_sleep() {
-	pids=
+# more_sleepers N: so many processes go into the function; their ids are added to $pids
+more_sleepers() {
 	n=0
 	while [ $n -lt "$1" ]; do
 		sh -c "echo x >$home/sleep" 2>/dev/null &
 		pids="$pids $!"
 		n=$((n + 1))
 	done
+}
+
+# put_to_sleep N: so many processes, and no others, whose ids are in $pids
+put_to_sleep() {
+	pids=
+	more_sleepers "$1"
 	wait_until asleep_are "$1"
 }
 
-# wake: all of them; fails if one did not end as it should
+# wake: all of them; each ends as it should
 wake() {
-	echo x >$home/wake
+	put $home/wake x
 	for pid in $pids; do
-		wait "$pid" || {
-			ktap_print_msg "process $pid ended with $?"
-			return 1
-		}
+		wait "$pid" || failed "process $pid ended with $?"
 	done
-	asleep_are 0
+	equal "sleepers" "$(cat $home/asleep)" 0
 }
 
 all_return() {
 	load kp_ret_guest maxactive=20 && put_to_sleep 20 || return 1
-	grep -q ' r  *kp_home_sleep+' $KPROBES/list || {
-		ktap_print_msg "not in the list: $(cat $KPROBES/list)"
-		return 1
-	}
-	guest_is entries 20 && guest_is returns 0 && wake || return 1
-	guest_is returns 20 && guest_is nmissed 0 && guest_is wrong 0
+	grep -q ' r  *kp_home_sleep+' $KPROBES/list ||
+		failed "not in the list: $(cat $KPROBES/list)"
+	guest_is entries 20
+	guest_is returns 0
+	wake
+	guest_is returns 20
+	guest_is nmissed 0
+	guest_is wrong 0
 	unload kp_ret_guest
 }
 
@@ -83,16 +74,9 @@ unloaded_meanwhile() {
 # The same, with another return probe there before the first one's sleepers wake.
 loaded_again_meanwhile() {
 	load kp_ret_guest && put_to_sleep 10 && unload kp_ret_guest || return 1
-	first=$pids
 	load kp_ret_guest || return 1
-	n=0
-	while [ $n -lt 10 ]; do
-		sh -c "echo x >$home/sleep" 2>/dev/null &
-		first="$first $!"
-		n=$((n + 1))
-	done
+	more_sleepers 10
 	wait_until asleep_are 20 && guest_is entries 10 || return 1
-	pids=$first
 	wake && guest_is returns 10 && guest_is wrong 0 && guest_is nmissed 0 || return 1
 	unload kp_ret_guest
 }
@@ -101,20 +85,30 @@ entries_reach() {
 	[ "$(cat $guest/entries)" -ge "$1" ]
 }
 
-# In a function of the kernel proper.
+# ended_by SIGNAL: all of $pids are, though their calls have returned by way of the probe
+ended_by() {
+	# shellcheck disable=SC2086 # words
+	kill "-$1" $pids || failed "not all of them can be sent SIG$1"
+	for pid in $pids; do
+		status=0
+		wait "$pid" 2>/dev/null || status=$?
+		at_least "status of process $pid" $status 129
+	done
+}
+
+# In a function of the kernel proper. They would sleep for longer than any test takes.
 unloaded_while_in_kernel() {
 	load kp_ret_guest symbol=hrtimer_nanosleep || return 1
 	pids=
 	n=0
 	while [ $n -lt 20 ]; do
-		sleep 3 &
+		sleep 10000 &
 		pids="$pids $!"
 		n=$((n + 1))
 	done
-	wait_until entries_reach 20 && unload kp_ret_guest || return 1
-	for pid in $pids; do
-		wait "$pid" || return 1
-	done
+	wait_until entries_reach 20
+	unload kp_ret_guest
+	ended_by TERM
 }
 
 # The function's module goes, while nobody is in it; the probe stays.
@@ -122,7 +116,7 @@ function_goes() {
 	load kp_ret_guest && put_to_sleep 5 && wake || return 1
 	rmmod kp_ret_home || return 1
 	LOADED=kp_ret_guest
-	grep -q 'GONE' $KPROBES/list || return 1
+	grep -q 'GONE' $KPROBES/list || failed "not gone: $(cat $KPROBES/list)"
 	load kp_ret_home && put_to_sleep 5 && wake && guest_is returns 5 || return 1
 	rmmod kp_ret_guest || return 1
 	LOADED=kp_ret_home
@@ -135,15 +129,16 @@ signalled() {
 	load kp_ret_guest maxactive=10 || return 1
 	for round in 1 2 3 4 5; do
 		put_to_sleep 10 && guest_is entries $((round * 10)) || return 1
-		# shellcheck disable=SC2086 # words
-		kill "-$1" $pids
-		for pid in $pids; do
-			! wait "$pid" 2>/dev/null || return 1
-		done
+		ended_by "$1"
 		wait_until asleep_are 0 && guest_is returns $((round * 10)) || return 1
 	done
 	guest_is nmissed 0 && guest_is wrong 0 || return 1
 	unload kp_ret_guest
+}
+
+# A process, with a program of its own, that ends at once.
+run_process() {
+	must sh -c :
 }
 
 # Programs started in a function that returns in another one.
@@ -153,17 +148,17 @@ executed() {
 		load kp_ret_guest symbol=$function maxactive=20 || return 1
 		n=0
 		while [ $n -lt 50 ]; do
-			/bin/busybox true || return 1
+			run_process
 			n=$((n + 1))
 		done
 		entries=$(cat $guest/entries)
 		ktap_print_msg "$function: $entries entries"
-		[ "$entries" -ge 50 ] || return 1
+		at_least "entries" "$entries" 50
 		# Those who read them have been executed too.
-		returns=$(cat $guest/returns)
-		[ "$returns" -ge "$entries" ] && guest_is nmissed 0 || return 1
+		at_least "returns" "$(cat $guest/returns)" "$entries"
 		# A failing exec returns as well.
-		! sh -c 'exec /nowhere' 2>/dev/null || return 1
+		must_fail sh -c 'exec /nowhere' 2>/dev/null
+		guest_is nmissed 0
 		unload kp_ret_guest
 	done
 }
@@ -174,15 +169,17 @@ ended() {
 		load kp_ret_guest symbol=$function maxactive=100 || return 1
 		n=0
 		while [ $n -lt 300 ]; do
-			/bin/busybox true || return 1
+			run_process
 			n=$((n + 1))
-			# What followed them is there again a grace period later.
-			[ $((n % 30)) -ne 0 ] || sleep 0.3
+			# What followed them is there again when the task is freed, a grace
+			# period later.
+			[ $((n % 30)) -ne 0 ] || put $guest/barrier 1
 		done
 		entries=$(cat $guest/entries)
 		ktap_print_msg "$function: $entries entries"
-		[ "$entries" -ge 300 ] || return 1
-		guest_is returns 0 && guest_is nmissed 0 || return 1
+		at_least "entries" "$entries" 300
+		guest_is returns 0
+		guest_is nmissed 0
 		unload kp_ret_guest
 	done
 }
@@ -190,24 +187,21 @@ ended() {
 # Calls in flight while all probes are switched off, and on again.
 switched_meanwhile() {
 	load kp_ret_guest && put_to_sleep 10 || return 1
-	echo 0 >$KPROBES/enabled
-	put_more=$pids
-	n=0
-	while [ $n -lt 5 ]; do
-		sh -c "echo x >$home/sleep" 2>/dev/null &
-		put_more="$put_more $!"
-		n=$((n + 1))
-	done
-	wait_until asleep_are 15 && guest_is entries 10 || return 1
-	pids=$put_more
-	wake || return 1
-	echo 1 >$KPROBES/enabled
-	[ "$(cat $guest/returns)" -le 10 ] || return 1
+	put $KPROBES/enabled 0
+	more_sleepers 5
+	wait_until asleep_are 15
+	guest_is entries 10
+	wake
+	put $KPROBES/enabled 1
 	returns=$(cat $guest/returns)
-	put_to_sleep 5 && guest_is entries 15 || return 1
-	echo 0 >$KPROBES/enabled
-	echo 1 >$KPROBES/enabled
-	wake && guest_is returns $((returns + 5)) && guest_is nmissed 0 || return 1
+	at_most "returns" "$returns" 10
+	put_to_sleep 5
+	guest_is entries 15
+	put $KPROBES/enabled 0
+	put $KPROBES/enabled 1
+	wake
+	guest_is returns $((returns + 5))
+	guest_is nmissed 0
 	unload kp_ret_guest
 }
 
@@ -216,10 +210,7 @@ sleeping_stack() {
 	put_to_sleep 1 || return 1
 	# shellcheck disable=SC2086 # one word
 	cat /proc/${pids# }/stack >"$TMP/without" && wake || return 1
-	grep -q kp_home_outer "$TMP/without" || {
-		ktap_print_msg "no stacks to be read"
-		return 1
-	}
+	grep -q kp_home_outer "$TMP/without" || failed "no stacks to be read"
 	load kp_ret_guest && put_to_sleep 1 && guest_is entries 1 || return 1
 	# shellcheck disable=SC2086
 	cat /proc/${pids# }/stack >"$TMP/with" || return 1
@@ -228,11 +219,9 @@ sleeping_stack() {
 	# shellcheck disable=SC2086
 	cat /proc/${pids# }/stack >"$TMP/after" && wake || return 1
 	for which in with after; do
-		cmp -s "$TMP/without" "$TMP/$which" || {
-			sed "s/^/# $which: /" "$TMP/$which"
-			sed 's/^/# without: /' "$TMP/without"
-			return 1
-		}
+		cmp -s "$TMP/without" "$TMP/$which" ||
+			failed "$(sed "s/^/$which: /" "$TMP/$which")" "
+$(sed 's/^/without: /' "$TMP/without")"
 	done
 }
 
@@ -245,7 +234,7 @@ test_case() {
 		[ ! -d /sys/module/$module ] || unload $module
 	done
 	[ -d $home ] || load kp_ret_home
-	wait_until asleep_are 0 || :
+	comes_true 30 asleep_are 0 || :
 }
 
 restore_switch() {

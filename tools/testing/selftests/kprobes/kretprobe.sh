@@ -20,7 +20,7 @@ sample_reports() {
 	LOADED=kretprobe_example
 	n=0
 	while [ $n -lt 5 ]; do
-		/bin/busybox true
+		must sh -c :
 		n=$((n + 1))
 	done
 	rmmod kretprobe_example || return 1
@@ -31,11 +31,12 @@ sample_reports() {
 	counted=$(sed -n 's/.*return probe gone after \([0-9]*\) returns, 0 more were missed/\1/p' \
 		"$TMP/sample")
 	ktap_print_msg "the sample reported $said returns, and counted ${counted:-none}"
-	[ "$said" -ge 5 ] && [ "$said" -eq "$counted" ]
+	at_least "reported returns" "$said" 5
+	equal "counted returns" "$counted" "$said"
 }
 
 sample_refuses() {
-	! modprobe kretprobe_example func=no_such_function 2>/dev/null || return 1
+	must_fail modprobe kretprobe_example func=no_such_function 2>/dev/null
 	dmesg | tail -n 5 | grep -q 'no_such_function cannot have a return probe: error -2'
 }
 

@@ -15,12 +15,12 @@ function_is_hit() {
 }
 
 nokprobe_is_refused() {
-	! ctl add 20 kp_tgt_nokprobe || return 1
+	ctl_refused add 20 kp_tgt_nokprobe
 	equal "error" "$(ctl_get 20 error)" -22
 }
 
 freed_init_is_refused() {
-	! ctl add 20 kp_tgt_init_function || return 1
+	ctl_refused add 20 kp_tgt_init_function
 	equal "error" "$(ctl_get 20 error)" -2
 }
 
@@ -41,7 +41,7 @@ gone_is_listed() {
 
 gone_stays_gone() {
 	for id in 0 2; do
-		! ctl enable $id || return 1
+		ctl_refused enable $id
 		equal "error of enable" "$(ctl_get $id error)" -22 || return 1
 		listed_as $id GONE || return 1
 	done
@@ -49,7 +49,9 @@ gone_stays_gone() {
 
 # The switch for all of them passes over those that are gone.
 gone_survives_switching() {
-	echo 0 >$KPROBES/enabled && echo 1 >$KPROBES/enabled && listed_as 0 GONE && hits_are 0 7
+	put $KPROBES/enabled 0
+	put $KPROBES/enabled 1
+	listed_as 0 GONE && hits_are 0 7
 }
 
 # New probes in the module loaded again; 0 and 1 are still gone, perhaps at the same addresses.
@@ -118,7 +120,8 @@ coming_blacklist_counts() {
 }
 
 freed_init_is_gone() {
-	listed_as 0 GONE && ! ctl enable 0 || return 1
+	listed_as 0 GONE
+	ctl_refused enable 0
 	equal "error of enable" "$(ctl_get 0 error)" -22 || return 1
 	not_listed_as 1 GONE && call_target 4 && hits_are 1 4 && hits_are 0 3
 }

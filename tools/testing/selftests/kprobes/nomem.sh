@@ -25,8 +25,7 @@ had_all() {
 }
 
 where() {
-	ktap_print_msg "that was without allocation $1, of $(cat $PARAMETERS/where)"
-	return 1
+	failed "that was without allocation $1, of $(cat $PARAMETERS/where)"
 }
 
 # Each file is read as far as it goes, and after that as always.
@@ -100,13 +99,12 @@ switched_on() {
 }
 
 where_kernel() {
-	ktap_print_msg "that was without allocation $1"
-	return 1
+	failed "that was without allocation $1"
 }
 
 switched() {
 	ctl add 0 kp_tgt_function && ctl add 1 kp_tgt_function post || return 1
-	ctl add 2 kp_tgt_function+9 && switched_off || return 1
+	ctl add 2 kp_tgt_plain && switched_off || return 1
 	if [ -e /proc/self/fail-nth ] && [ -d $DEBUGFS/failslab ]; then
 		echo N >$DEBUGFS/failslab/ignore-gfp-wait
 		echo 0 >$DEBUGFS/failslab/verbose
@@ -118,7 +116,7 @@ switched() {
 loaded_where() {
 	where "$1" || :
 	rmmod kp_target 2>/dev/null || :
-	insmod "$MODULE_DIR/kp_target.ko"
+	must insmod "$MODULE_DIR/kp_target.ko"
 	return 1
 }
 

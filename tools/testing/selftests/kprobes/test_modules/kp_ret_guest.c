@@ -7,6 +7,7 @@
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 
 static char *symbol = "kp_home_sleep";
@@ -63,6 +64,16 @@ static struct kretprobe kp_guest = {
 	.data_size = sizeof(struct kp_guest_data),
 };
 
+/* What a grace period frees has been freed. */
+static int kp_guest_barrier(const char *value, const struct kernel_param *param)
+{
+	rcu_barrier();
+	return 0;
+}
+
+static const struct kernel_param_ops kp_guest_barrier_ops = { .set = kp_guest_barrier };
+
+module_param_cb(barrier, &kp_guest_barrier_ops, NULL, 0200);
 module_param_named(nmissed, kp_guest.nmissed, int, 0400);
 
 static int __init kp_guest_init(void)

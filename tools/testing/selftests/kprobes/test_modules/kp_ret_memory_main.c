@@ -2,11 +2,13 @@
 /*
  * A great many return probes, each as simple as it can be and on a function of its own;
  * how much memory they take is to be seen from outside. Writing 1 to the parameter
- * `registered` registers all of them, 0 unregisters them.
+ * `registered` registers all of them, 0 unregisters them; a write to `barrier` returns when
+ * what is freed after grace periods has been freed.
  */
 
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -54,6 +56,17 @@ static const struct kernel_param_ops kp_memory_ops = {
 };
 
 module_param_cb(registered, &kp_memory_ops, &registered, 0600);
+
+static int kp_memory_barrier(const char *val, const struct kernel_param *param)
+{
+	rcu_barrier_tasks();
+	rcu_barrier();
+	return 0;
+}
+
+static const struct kernel_param_ops kp_memory_barrier_ops = { .set = kp_memory_barrier };
+
+module_param_cb(barrier, &kp_memory_barrier_ops, NULL, 0200);
 
 static int __init kp_memory_init(void)
 {

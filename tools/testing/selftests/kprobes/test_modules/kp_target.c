@@ -4,12 +4,16 @@
  * calls kp_tgt_function() N times; a call that does not give what the unprobed
  * function gives makes the write fail.
  *
+ * kp_tgt_plain() has the same instructions in every kernel, and ftrace knows nothing of it.
+ *
  * kp_target2 is built from this file too: the same symbols with other code.
  */
 
 #include <linux/kprobes.h>
+#include <linux/linkage.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/objtool.h>
 
 #ifndef KP_TARGET_EXPECTED
 #define KP_TARGET_BODY(arg)	((arg) + 1)
@@ -39,6 +43,28 @@ noinline int kp_tgt_caller(int arg)
 	return arg;
 }
 
+#ifdef CONFIG_X86_64
+/* Instructions at +0, +3 and +6; a jump at +0 overlaps the first two. */
+int kp_tgt_plain(int arg);
+asm(".pushsection .text, \"ax\"\n"
+    ".globl kp_tgt_plain\n"
+    ".type kp_tgt_plain, @function\n"
+    "kp_tgt_plain:\n\t"
+    ANNOTATE_NOENDBR "\n\t"
+    "leal 1(%rdi), %eax\n\t"
+    "testq %rdi, %rdi\n\t"
+    ASM_RET
+    ".size kp_tgt_plain, . - kp_tgt_plain\n"
+    ".popsection");
+#else
+noinline int kp_tgt_plain(int arg);
+noinline int kp_tgt_plain(int arg)
+{
+	kp_target_room();
+	return arg + 1;
+}
+#endif
+
 noinline int kp_tgt_nokprobe(int arg);
 noinline int kp_tgt_nokprobe(int arg)
 {
@@ -62,7 +88,7 @@ static int kp_target_calls_set(const char *val, const struct kernel_param *param
 	if (ret)
 		return ret;
 	for (i = 0; i < calls; i++) {
-		if (kp_tgt_caller(i) != KP_TARGET_EXPECTED(i))
+		if (kp_tgt_caller(i) != KP_TARGET_EXPECTED(i) || kp_tgt_plain(i) != i + 1)
 			return -EIO;
 	}
 	return 0;

@@ -1,0 +1,201 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tests' own scripts: a check whose result is thrown away fails its case all the same,
+# and no script has a statement that loses one. Needs no kernel with kprobes, and no root.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+# run_script SCRIPT [ARGUMENT...]: one in $TMP, as if it were where this one is
+run_script() {
+	SCRIPT=$TMP/$1
+	export SCRIPT
+	shift
+	sh -eu -c '. "$SCRIPT"' "$TOPIC_DIR/scripts.sh" "$@"
+}
+
+# case_says RESULT FUNCTION [DIRECTIVE]: check calls a function that is defined in $TMP/cases, in a script
+# of its own, and its result line has RESULT and DIRECTIVE
+case_says() {
+	wanted=$1
+	inner=$(run_script cases "$2") || :
+	case $inner in
+	*"
+$wanted 1 a case of $2${3:+ $3}"*) ;;
+	*) failed "wanted '$wanted', the case of $2 says: $inner" ;;
+	esac
+}
+
+# What check makes of them, whatever the functions return.
+write_cases() {
+	cat >"$TMP/cases" <<'CASES'
+. "${0%/*}/functions.sh"
+TMP=$(mktemp -d "${SCRIPT%/*}/XXXXXX")
+KPROBES=$TMP
+DEBUGFS=$TMP
+: >$TMP/list
+yes() { :; }
+no() { return 1; }
+passes() { equal "a word" x x && must yes && must_fail no; }
+followed() { equal "a word" x y; yes; }
+in_the_middle() { equal "a word" x x && equal "a word" x y && yes; yes; }
+with_colon() { equal "a word" x y || :; }
+in_subshell() { (equal "a word" x y) || :; }
+in_substitution() { word=$(at_least "a number" 3 4) || :; }
+in_pipe() { at_most "a number" 4 3 | cat; }
+in_background() { equal "a word" x y & wait; }
+negated() { ! equal "a word" x y; }
+as_condition() { if equal "a word" x y; then :; fi; }
+in_loop() { for word in x y x; do equal "a word" x $word; done; }
+not_a_number() { at_least "a number" "" 1; yes; }
+must_succeed() { must no; yes; }
+must_not_succeed() { must_fail yes; yes; }
+cannot_be_written() { put "$TMP/nowhere/file" 1; yes; }
+can_be_written() { put_refused "$TMP/file" 1; yes; }
+refused_by_kp_ctl() { ctl add 1 kernel_clone; yes; }
+left_in_list() { echo left >$TMP/list; list_is_empty; yes; }
+never_true() { PATIENCE=1 wait_until no; yes; }
+polls() { comes_true 1 no || :; n=0; wait_until third_time; }
+third_time() { n=$((n + 1)); [ $n -ge 3 ]; }
+returns_1() { return 1; }
+skips() { skip_case "it cannot be had"; }
+fails_and_skips() { equal "a word" x y; skip_case "it cannot be had"; }
+between() { :; }
+KTAP_TESTNO=1
+case $1 in
+between)
+	# Outside a case: the next one fails for it.
+	equal "a word" x y || :
+	;;
+at_the_end)
+	# After the last one: the script does.
+	trap at_exit EXIT
+	ktap_set_plan 1
+	check "a case of $1" between
+	equal "a word" x y || :
+	ktap_finished
+	;;
+esac
+echo
+check "a case of $1" "$1"
+CASES
+}
+
+is_thrown_away() {
+	case_says "not ok" "$1"
+}
+
+at_the_end_counts() {
+	status=0
+	run_script cases at_the_end >"$TMP/said" || status=$?
+	grep -q '^ok 1 a case of at_the_end' "$TMP/said" || failed "$(cat "$TMP/said")"
+	equal "status of the script" $status 1
+}
+
+# One failing assertion does not fail the case after it.
+next_case_is_clean() {
+	cat >"$TMP/two" <<'TWO'
+. "${SCRIPT%/*}/first"
+check "a second one" yes
+TWO
+	sed -e '$d' "$TMP/cases" >"$TMP/first"
+	echo 'check "a first one" followed' >>"$TMP/first"
+	inner=$(run_script two x) || :
+	case $inner in
+	*"not ok 1 a first one"*"
+ok 2 a second one"*) ;;
+	*) failed "$inner" ;;
+	esac
+}
+
+# look_through SCRIPT...: prints what loses a result, and fails if there is anything
+look_through() {
+	awk -f "$TOPIC_DIR/scripts.awk" "$TOPIC_DIR"/functions.sh \
+		"$TOPIC_DIR"/functions-modes.sh "$TOPIC_DIR"/functions-clients.sh "$@"
+}
+
+# finds LINE WHY: in $TMP/bad.sh
+finds() {
+	grep -q "^bad.sh:$1: .*$2" "$TMP/found" || failed "line $1 is not found: $2"
+}
+
+losses_are_found() {
+	cat >"$TMP/bad.sh" <<'BAD'
+conditions() {
+	! ctl add 1 kernel_clone
+	if hits_are 1 2; then
+		:
+	fi
+	until is_there 1; do :; done
+	wait_until is_there 1
+	comes_true 3 is_there 1 || :
+}
+is_there() {
+	equal "it's # there" "$1" 1
+}
+lost() {
+	[ 1 -eq 2 ]
+	ctl del 1 &&
+		rmmod kp_target
+	grep -q "it's" 'some
+file'
+	! cmp -s a b
+	insmod x.ko
+	usleep 3
+}
+passes() {
+	[ -e x ] || return 0
+	is_there 1
+}
+check "it passes" passes
+BAD
+	! look_through "$TMP/bad.sh" >"$TMP/found" || failed "nothing is found"
+	finds 2 "ctl asserts"
+	finds 3 "hits_are asserts"
+	finds 6 "is_there asserts"
+	finds 7 "is_there asserts"
+	finds 8 "is_there asserts"
+	finds 14 "'\[' is lost"
+	finds 15 "'rmmod' is lost"
+	finds 17 "'grep' is lost"
+	finds 19 "'!' is lost"
+	finds 20 "'insmod' is lost"
+	finds 21 "busybox"
+	finds 24 "skip_case"
+}
+
+none_is_found() {
+	set --
+	for script in "$TOPIC_DIR"/*.sh; do
+		case ${script##*/} in
+		functions* | vmtest* | bench.sh) ;;
+		*) set -- "$@" "$script" ;;
+		esac
+	done
+	at_least "scripts" $# 30
+	look_through "$@" >"$TMP/found" || failed "$(cat "$TMP/found")"
+}
+
+ktap_print_header
+TMP=$(mktemp -d)
+trap at_exit EXIT
+away="followed in_the_middle with_colon in_subshell in_substitution in_pipe in_background negated
+	as_condition in_loop not_a_number must_succeed must_not_succeed cannot_be_written
+	can_be_written refused_by_kp_ctl left_in_list never_true returns_1 fails_and_skips between"
+# shellcheck disable=SC2086 # words
+set -- $away
+ktap_set_plan $(($# + 7))
+write_cases
+check "what is asserted and true passes" case_says "ok" passes
+check "what is polled may be false" case_says "ok" polls
+check "what cannot be had is skipped" case_says "ok" skips "# SKIP"
+for name; do
+	check "not passed: $name" is_thrown_away "$name"
+done
+check "not passed: after the last case" at_the_end_counts
+check "the next case is not concerned" next_case_is_clean
+check "lost results are found" losses_are_found
+check "no script loses one" none_is_found
+ktap_finished
