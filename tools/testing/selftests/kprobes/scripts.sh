@@ -16,8 +16,8 @@ run_script() {
 	sh -eu -c '. "$SCRIPT"' "$TOPIC_DIR/scripts.sh" "$@"
 }
 
-# case_says RESULT FUNCTION [DIRECTIVE]: check calls a function that is defined in $TMP/cases, in a script
-# of its own, and its result line has RESULT and DIRECTIVE
+# case_says RESULT FUNCTION [DIRECTIVE]: in a script of its own, check calls a function of
+# $TMP/cases; the result line has RESULT and DIRECTIVE
 case_says() {
 	wanted=$1
 	inner=$(run_script cases "$2") || :

@@ -146,8 +146,9 @@ make_initramfs()
 	cp "$(command -v busybox)" "$root/bin/busybox"
 	cp "$here/vmtest-init.sh" "$root/init"
 	cp "$selftests"/kselftest/*.sh "$root/kselftest/kselftest/"
-	find "$here" -maxdepth 1 -type f \( -name '*.sh' -o -name '*.awk' -o -name '*.skip' -o -name settings \) \
-		! -name 'vmtest*' -exec cp -t "$root/kselftest/kprobes" {} +
+	find "$here" -maxdepth 1 -type f ! -name 'vmtest*' \
+		\( -name '*.sh' -o -name '*.awk' -o -name '*.skip' -o -name settings \) \
+		-exec cp -t "$root/kselftest/kprobes" {} +
 	if [ -d "$modules/test_modules" ]; then
 		mkdir -p "$root/kselftest/kprobes/test_modules"
 		find "$modules/test_modules" -name '*.ko' -exec cp -t \

@@ -227,7 +227,8 @@ static int kp_thread(void *data)
 			for (calls = 0; calls < 100; calls++)
 				kp_call(caller);
 		}
-		cond_resched();
+		/* Those who change what ftrace calls wait for this task, holding ftrace's lock. */
+		cond_resched_tasks_rcu_qs();
 	}
 	return 0;
 }

@@ -46,16 +46,18 @@ noinline int kp_tgt_caller(int arg)
 #ifdef CONFIG_X86_64
 /* Instructions at +0, +3 and +6; a jump at +0 overlaps the first two. */
 int kp_tgt_plain(int arg);
-asm(".pushsection .text, \"ax\"\n"
-    ".globl kp_tgt_plain\n"
-    ".type kp_tgt_plain, @function\n"
-    "kp_tgt_plain:\n\t"
-    ANNOTATE_NOENDBR "\n\t"
-    "leal 1(%rdi), %eax\n\t"
-    "testq %rdi, %rdi\n\t"
-    ASM_RET
-    ".size kp_tgt_plain, . - kp_tgt_plain\n"
-    ".popsection");
+#define KP_TGT_PLAIN \
+	".pushsection .text, \"ax\"\n\t" \
+	".globl kp_tgt_plain\n\t" \
+	".type kp_tgt_plain, @function\n" \
+	"kp_tgt_plain:\n\t" \
+	ANNOTATE_NOENDBR "\n\t" \
+	"leal 1(%rdi), %eax\n\t" \
+	"testq %rdi, %rdi\n\t" \
+	ASM_RET \
+	".size kp_tgt_plain, . - kp_tgt_plain\n\t" \
+	".popsection"
+asm(KP_TGT_PLAIN);
 #else
 noinline int kp_tgt_plain(int arg);
 noinline int kp_tgt_plain(int arg)
