@@ -18,7 +18,9 @@ log=$OUT/log/build-$variant.log
 build=$OUT/build/$variant
 
 fragments=()
-for name in config config.default "config.${variant#stock-}"; do
+basis=config.default
+[ "${variant#stock-}" != plain ] || basis=
+for name in config $basis "config.${variant#stock-}"; do
 	[ -e "$TOP/$SELFTESTS/$name" ] ||
 		die "no variant $variant: there is no $SELFTESTS/$name" \
 			"there are: $(cd "$TOP/$SELFTESTS" && printf '%s ' config.* | sed 's/config\.//g')"
