@@ -117,6 +117,10 @@ if [ $# -eq 0 ] && [[ " ${variants[*]} " == *" default "* ]] &&
 	[ -e "$OUT/build/default/arch/x86/boot/bzImage" ]; then
 	# What alternatives may still patch is there only until a second CPU comes up.
 	short_guest one-cpu api maxcpus=1
+	# What the kernel's own init code does is over when a test starts.
+	events="p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone"
+	events+=";p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9"
+	short_guest boot-events boot-events "kprobe_event=$events"
 	# Nothing traces functions any more after that.
 	short_guest ftrace-dead ftrace-dead kp_kill_ftrace
 fi

@@ -187,8 +187,66 @@ blacklist_forgets_module() {
 	in_blacklist notify_die
 }
 
+# has_addresses FILE COMMAND...: COMMAND, which reads it, shows some; has_no_addresses: none, but
+# all the rest is there
+shown() {
+	shown_file=$1
+	shift
+	"$@" "$KPROBES/$shown_file" >"$TMP/shown" || failed "kprobes/$shown_file cannot be read"
+	sed -n -E 's/^(0x)?([0-9a-f]{16})(-0x([0-9a-f]{16}))?[ \t].*/\2 \4/p' "$TMP/shown" \
+		>"$TMP/addresses"
+	at_least "addresses in kprobes/$shown_file" "$(grep -c . "$TMP/addresses")" 1
+	equal "lines without an address in kprobes/$shown_file" \
+		"$(($(grep -c . "$TMP/shown") - $(grep -c . "$TMP/addresses")))" 0
+}
+
+has_addresses() {
+	shown "$@"
+	grep -q '[1-9a-f]' "$TMP/addresses" || failed "no addresses in kprobes/$1"
+}
+
+has_no_addresses() {
+	shown "$@"
+	! grep -q '[1-9a-f]' "$TMP/addresses" || failed "addresses in kprobes/$1"
+}
+
+# The files that have addresses.
+files() {
+	for file in list blacklist optimizer; do
+		[ ! -e $KPROBES/$file ] || echo $file
+	done
+}
+
+KPTR=/proc/sys/kernel/kptr_restrict
+KPTR_WAS=
+
+# shellcheck disable=SC2317 # called by the trap
+restore_kptr() {
+	restored=$?
+	[ -z "$KPTR_WAS" ] || echo "$KPTR_WAS" >$KPTR
+	return $restored
+}
+
+# What /proc/kallsyms hides from a reader, these files do.
+addresses_are_hidden() {
+	KPTR_WAS=$(cat $KPTR)
+	for file in $(files); do
+		put $KPTR 0
+		has_addresses "$file" cat
+		put $KPTR 1
+		has_addresses "$file" cat
+		if [ -x "$READ_AS" ]; then
+			has_no_addresses "$file" "$READ_AS" -s
+		fi
+		put $KPTR 2
+		has_no_addresses "$file" cat
+	done
+	put $KPTR "$KPTR_WAS"
+}
+
 setup
-ktap_set_plan 18
+trap 'restore_kptr; at_exit' EXIT
+ktap_set_plan 19
 load kp_target
 load kp_ctl
 check "probes registered" add_probes
@@ -206,6 +264,7 @@ check "list is still sorted" list_is_sorted
 check "blacklist holds kernel and module functions" blacklist_has_known
 check "blacklist has the documented format" blacklist_has_format
 check "offsets from the start of the text" counted_from_start
+check "addresses are hidden from who may not see them" addresses_are_hidden
 unload kp_ctl
 check "list is empty again" list_is_empty
 unload kp_target

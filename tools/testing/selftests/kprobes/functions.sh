@@ -17,6 +17,9 @@ KPROBES=$DEBUGFS/kprobes
 . "$TOPIC_DIR/../kselftest/ktap_helpers.sh"
 
 OPTIMIZATION=/proc/sys/debug/kprobes-optimization
+# read_as.c, where there was a C library to build it with
+# shellcheck disable=SC2034 # for topic scripts
+READ_AS=$TOPIC_DIR/read_as
 
 TMP=
 LOADED=

@@ -182,6 +182,25 @@ sysctl_refuses() {
 	equal "sysctl" "$(cat $OPTIMIZATION)" "$before"
 }
 
+# Right after the probe is registered there is no jump; a reader that waits sees one.
+nonblocking_does_not_wait() {
+	unmarked=10
+	marked=0
+	for round in 1 2 3 4 5 6 7 8 9 10; do
+		ctl add 9 kp_tgt_plain
+		"$READ_AS" -n $KPROBES/list >"$TMP/at_once" || failed "list cannot be read at once"
+		! target_is_marked || marked=$((marked + 1))
+		must grep -q '  kp_tgt_plain+' "$TMP/at_once"
+		! grep -F '[OPTIMIZED]' "$TMP/at_once" | grep -q '  kp_tgt_plain+' ||
+			unmarked=$((unmarked - 1))
+		wait_until target_is_marked
+		ctl del 9
+	done
+	ktap_print_msg "of $round rounds, not marked yet in $unmarked, marked after a wait in $marked"
+	at_least "rounds without a mark at once" $unmarked 1
+	at_least "rounds with a mark after waiting" $marked 1
+}
+
 sysctl_is_checked() {
 	sysctl_takes 0 && sysctl_refuses 2 && sysctl_refuses -1 && sysctl_refuses x &&
 		sysctl_takes 1 && sysctl_refuses 256 && sysctl_takes 1
@@ -313,13 +332,18 @@ unload kp_opt
 preempt_restore
 # shellcheck disable=SC2086
 cases=$(count_cases $suites) || exit "$KSFT_FAIL"
-ktap_set_plan $((cases + 14))
+ktap_set_plan $((cases + 15))
 # shellcheck disable=SC2086
 report_suites $suites
 check "nothing left in list" list_is_empty
 load kp_target
 load kp_ctl
 check "the list waits for jumps that are about to come" list_waits_for_jumps
+if [ -x "$READ_AS" ]; then
+	check "the list does not wait if it is opened with O_NONBLOCK" nonblocking_does_not_wait
+else
+	ktap_test_skip "the list does not wait if it is opened with O_NONBLOCK"
+fi
 check "probes registered" add_probes
 check "[OPTIMIZED] is shown where there is a jump" marks_after_switching
 check "hits are counted either way" hits_whatever_it_is

@@ -137,7 +137,7 @@ select_tests()
 
 make_initramfs()
 {
-	local root=$work/root release mods
+	local root=$work/root release mods program
 
 	release=$(cat "$build/include/config/kernel.release")
 	mods=$root/lib/modules/$release
@@ -154,9 +154,11 @@ make_initramfs()
 		find "$modules/test_modules" -name '*.ko' -exec cp -t \
 			"$root/kselftest/kprobes/test_modules" {} +
 	fi
-	# Without a C library to link with, perf.sh skips what needs it.
-	"${CC:-cc}" -static -O2 -o "$root/kselftest/kprobes/perf_records" \
-		"$here/perf_records.c" 2>/dev/null || :
+	# Without a C library to link with, what needs these programs is skipped.
+	for program in "$here"/*.c; do
+		"${CC:-cc}" -static -O2 -o "$root/kselftest/kprobes/$(basename "$program" .c)" \
+			"$program" 2>/dev/null || :
+	done
 	while IFS= read -r ko; do
 		mkdir -p "$mods/kernel/$(dirname "$ko")"
 		cp "$build/$ko" "$mods/kernel/$ko"

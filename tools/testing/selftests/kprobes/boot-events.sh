@@ -1,0 +1,110 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Probes that the kernel's command line asks for, in its text and in its init text, which is
+# freed before the first process starts. They are to be defined, in the groups
+# kpboot and kpinit, by
+#
+#	kprobe_event=p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone;
+#	  p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9
+#
+# in one line; functions of init text may have other names in other kernels.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+TRACEFS=/sys/kernel/tracing
+
+# profile EVENT: hits, missed
+profile() {
+	awk -v event="$1" '$1 == event { print $2, $3 }' $TRACEFS/kprobe_profile
+}
+
+# hits EVENT
+hits() {
+	profile "$1" | cut -d' ' -f1
+}
+
+are_there() {
+	must grep -q '^p:kpboot/enter kernel_clone' $TRACEFS/kprobe_events
+	must grep -q '^r[0-9]*:kpboot/leave kernel_clone' $TRACEFS/kprobe_events
+	must grep -q '^p:kpinit/console ' $TRACEFS/kprobe_events
+	for event in kpboot/enter kpboot/leave kpinit/console; do
+		equal "$event/enable" "$(cat $TRACEFS/events/$event/enable)" 1
+	done
+}
+
+# Since boot: by processes that the kernel itself has started.
+were_hit() {
+	at_least "hits of kpboot/enter" "$(hits enter)" 10
+	at_least "hits of kpboot/leave" "$(hits leave)" 10
+	equal "hits and misses of kpinit/console" "$(profile console)" "1 0"
+	# Some kernel may have no instruction there.
+	if grep -q '^p:kpinit/inside ' $TRACEFS/kprobe_events; then
+		equal "hits and misses of kpinit/inside" "$(profile inside)" "1 0"
+	fi
+}
+
+are_traced() {
+	must grep -q ' console: (console_on_rootfs+0x' $TRACEFS/trace
+	must grep -q ' enter: (kernel_clone+0x' $TRACEFS/trace
+	must grep -q ' leave: (.* <- kernel_clone)' $TRACEFS/trace
+}
+
+# Other memory is there now.
+init_is_gone() {
+	grep 'console_on_rootfs' $KPROBES/list >"$TMP/init" || failed "not in kprobes/list"
+	must_fail grep -v -F '[GONE]' "$TMP/init"
+	must_fail grep -F '[OPTIMIZED]' "$TMP/init"
+	must_fail grep -q ' console_on_rootfs$' $KPROBES/blacklist
+}
+
+others_are_hit() {
+	listed=$(grep -c '  [kr]  kernel_clone+' $KPROBES/list) || :
+	equal "probes of kernel_clone()" "$listed" 2
+	must_fail grep 'kernel_clone.*GONE' $KPROBES/list
+	entered=$(hits enter)
+	left=$(hits leave)
+	sh -c :
+	sh -c :
+	at_least "hits of kpboot/enter" "$(hits enter)" $((entered + 2))
+	at_least "hits of kpboot/leave" "$(hits leave)" $((left + 2))
+}
+
+switched() {
+	put $TRACEFS/events/kpinit/enable 0
+	put $TRACEFS/events/kpboot/enable 0
+	entered=$(hits enter)
+	sh -c :
+	equal "hits while off" "$(hits enter)" "$entered"
+	put $TRACEFS/events/kpboot/enable 1
+	sh -c :
+	at_least "hits when on again" "$(hits enter)" $((entered + 1))
+}
+
+removed() {
+	put $TRACEFS/events/kpboot/enable 0
+	for event in kpboot/enter kpboot/leave kpinit/console; do
+		echo "-:$event" >>$TRACEFS/kprobe_events || failed "$event cannot be removed"
+	done
+	echo '-:kpinit/inside' 2>/dev/null >>$TRACEFS/kprobe_events || :
+	must_fail grep . $TRACEFS/kprobe_events
+	list_is_empty
+}
+
+setup
+if ! grep -q 'kprobe_event=.*kpboot/enter.*kpinit/console' /proc/cmdline; then
+	ktap_skip_all "no such events are on the kernel's command line"
+	exit "$KSFT_SKIP"
+fi
+[ -e $TRACEFS/kprobe_events ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
+ktap_set_plan 7
+check "events of the command line are there, and enabled" are_there
+check "they were hit while the kernel booted" were_hit
+check "their hits are in the trace" are_traced
+check "those of init text have gone with it" init_is_gone
+check "the others are hit" others_are_hit
+check "they can be switched" switched
+check "they can be removed" removed
+ktap_finished

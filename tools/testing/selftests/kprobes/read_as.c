@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads a file as cat does, but not as anybody:
+ *
+ *	read_as [-n] [-s] FILE
+ *
+ * With -n, without waiting for anything (O_NONBLOCK); with -s, as root who may not see
+ * addresses of the kernel (CAP_SYSLOG).
+ */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/capability.h>
+
+static int drop_syslog(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return -1;
+	data[CAP_TO_INDEX(CAP_SYSLOG)].effective &= ~CAP_TO_MASK(CAP_SYSLOG);
+	data[CAP_TO_INDEX(CAP_SYSLOG)].permitted &= ~CAP_TO_MASK(CAP_SYSLOG);
+	return syscall(SYS_capset, &header, data);
+}
+
+int main(int argc, char **argv)
+{
+	int fd, opt, flags = O_RDONLY;
+	char buffer[4096];
+	ssize_t got;
+
+	while ((opt = getopt(argc, argv, "ns")) != -1) {
+		switch (opt) {
+		case 'n':
+			flags |= O_NONBLOCK;
+			break;
+		case 's':
+			if (drop_syslog()) {
+				perror("CAP_SYSLOG");
+				return 1;
+			}
+			break;
+		default:
+			return 2;
+		}
+	}
+	if (optind != argc - 1)
+		return 2;
+	fd = open(argv[optind], flags);
+	if (fd < 0) {
+		perror(argv[optind]);
+		return 1;
+	}
+	while ((got = read(fd, buffer, sizeof(buffer))) > 0) {
+		if (write(STDOUT_FILENO, buffer, got) != got)
+			return 1;
+	}
+	if (got < 0)
+		perror(argv[optind]);
+	return got < 0;
+}

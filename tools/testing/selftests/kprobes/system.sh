@@ -1,0 +1,234 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Probes while the system around them changes: grace periods that are never expedited, CPUs
+# that go offline and come back, a kernel debugger that sets breakpoints of its own.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+RCU_NORMAL=/sys/kernel/rcu_normal
+RCU_NORMAL_WAS=
+CPUS=/sys/devices/system/cpu
+KGDBTS=/sys/module/kgdbts/parameters/kgdbts
+
+# shellcheck disable=SC2317 # called by the trap
+restore() {
+	restored=$?
+	[ -z "$RCU_NORMAL_WAS" ] || echo "$RCU_NORMAL_WAS" >$RCU_NORMAL
+	for cpu in "$CPUS"/cpu[0-9]*/online; do
+		[ ! -w "$cpu" ] || echo 1 2>/dev/null >"$cpu" || :
+	done
+	rm -f "$TMP/churning"
+	return $restored
+}
+
+# churn_once: probes come, are hit, have jumps, are disabled, go; what they count is known
+churn_once() {
+	ctl add 10 kp_tgt_plain
+	ctl add 11 kp_tgt_caller post
+	ctl add 12 kp_tgt_function disabled
+	call_target 5
+	at_least "hits of probe 10" "$(ctl_get 10 hits)" 5
+	at_least "post handler calls of probe 11" "$(ctl_get 11 posts)" 5
+	hits_are 12 0
+	optimization 1
+	call_target 5
+	at_least "hits of probe 10" "$(ctl_get 10 hits)" 10
+	ctl enable 12
+	ctl disable 10
+	call_target 5
+	at_least "hits of probe 12" "$(ctl_get 12 hits)" 5
+	optimization 0
+	for id in 10 11 12; do
+		ctl del $id
+	done
+	optimization 1
+}
+
+# A handler that is not called any more once its probe is unregistered, as with grace periods
+# that are expedited.
+unregisters_normally() {
+	RCU_NORMAL_WAS=$(cat $RCU_NORMAL)
+	put $RCU_NORMAL 1
+	ctl add 1 kp_tgt_plain
+	call_target 3
+	ctl del 1
+	call_target 3
+	hits_are 1 3
+	churn_once
+	put $RCU_NORMAL "$RCU_NORMAL_WAS"
+	list_is_empty
+}
+
+# races_normally: the races of probes that come and go, with nothing expedited
+races_normally() {
+	put $RCU_NORMAL 1
+	load_suites kp_race "ms=${RACE_MS:-500}" -- kprobes_race
+	put $RCU_NORMAL "$RCU_NORMAL_WAS"
+	must_fail grep -E '^ *not ok' "$TMP/kprobes_race.results"
+	must grep -q -E '^ *ok' "$TMP/kprobes_race.results"
+	unload kp_race
+	list_is_empty
+}
+
+# call_on N: calls the probed functions as long as the file is there, and notes how often
+call_on() {
+	called=0
+	while [ -e "$TMP/churning" ]; do
+		call_target 20
+		called=$((called + 20))
+	done
+	echo $called >"$TMP/called.$1"
+}
+
+# hotplugger: each CPU that can goes offline and comes back, some times
+hotplugger() {
+	for round in 1 2 3 4; do
+		for cpu in "$CPUS"/cpu[0-9]*/online; do
+			[ -w "$cpu" ] || continue
+			put "$cpu" 0
+			put "$cpu" 1
+			echo "$round" >>"$TMP/plugged"
+		done
+	done
+	rm "$TMP/churning"
+}
+
+# Probes 0, 1 and 2 are there all the time, and count all calls.
+cpus_come_and_go() {
+	: >"$TMP/churning"
+	: >"$TMP/plugged"
+	ctl add 0 kp_tgt_plain && ctl add 1 kp_tgt_caller post && ctl add 2 kp_tgt_function
+	for n in 1 2 3; do
+		call_on $n &
+	done
+	hotplugger &
+	churned=0
+	while [ -e "$TMP/churning" ]; do
+		ctl add 20 kernel_clone
+		ctl add 21 kp_tgt_plain
+		optimization 0
+		optimization 1
+		ctl disable 20
+		ctl del 20
+		ctl del 21
+		put $KPROBES/enabled 1
+		churned=$((churned + 1))
+	done
+	wait
+	called=$(cat "$TMP"/called.* | awk '{ sum += $1 } END { print sum }')
+	ktap_print_msg "$(grep -c . "$TMP/plugged") times a CPU went and came," \
+		"$churned times probes did, $called calls"
+	at_least "times that a CPU went and came" "$(grep -c . "$TMP/plugged")" 4
+	at_least "times that probes came and went" $churned 1
+	at_least "calls" "$called" 60
+	for id in 0 1 2; do
+		hits_are $id "$called"
+		equal "missed by probe $id" "$(ctl_get $id nmissed)" 0
+	done
+	equal "post handler calls" "$(ctl_get 1 posts)" "$called"
+	for id in 0 1 2; do
+		ctl del $id
+	done
+	call_target 3
+	hits_are 0 "$called"
+	list_is_empty
+}
+
+# A CPU that was away while text changed runs what is there when it comes back.
+text_changes_while_away() {
+	cpu=$CPUS/cpu1/online
+	for mode in 0 1; do
+		optimization $mode
+		ctl add 0 kp_tgt_plain
+		optimization $mode
+		put "$cpu" 0
+		ctl add 1 kp_tgt_caller post
+		optimization $mode
+		ctl del 0
+		put "$cpu" 1
+		on_cpu_1
+		hits_are 0 0
+		hits_are 1 20
+		put "$cpu" 0
+		ctl del 1
+		put "$cpu" 1
+		on_cpu_1
+		hits_are 1 20
+	done
+}
+
+# 20 calls on CPU 1
+on_cpu_1() {
+	must taskset 2 sh -c 'echo 20 >/sys/module/kp_target/parameters/calls'
+}
+
+# kgdb_test TESTS: the debugger's own tests pass, see drivers/misc/kgdbts.c
+kgdb_test() {
+	marker="system: kgdbts $1 $$"
+	echo "$marker" >/dev/kmsg
+	put $KGDBTS "$1"
+	dmesg | sed -n "/$marker/,\$p" >"$TMP/kgdbts"
+	must_fail grep -i -E 'kgdbts: (ERROR|.*fail)|BUG|WARNING' "$TMP/kgdbts"
+	must grep -q 'kgdbts:' "$TMP/kgdbts"
+	grep 'kgdbts:' "$TMP/kgdbts" | sed 's/^[^]]*\] /# /' | sort | uniq -c | head -n 5
+}
+
+# Breakpoints of a debugger where none of ours are; ours are there and are hit.
+kgdb_beside_probes() {
+	ctl add 0 kp_tgt_plain && ctl add 1 kp_tgt_caller post && ctl add 2 vfs_read
+	ctl add 3 vfs_write && ctl add 4 wake_up_new_task
+	for mode in 0 1; do
+		optimization $mode
+		before=$(ctl_get 0 hits)
+		kgdb_test V1I50
+		call_target 10
+		hits_are 0 $((before + 10))
+	done
+	for id in 0 1 2 3 4; do
+		ctl del $id
+	done
+	list_is_empty
+}
+
+# can_unplug: there is a CPU to be taken offline
+can_unplug() {
+	[ -w $CPUS/cpu1/online ]
+}
+
+# check_if CONDITION DESCRIPTION FUNCTION: a result, or skipped
+check_if() {
+	if $1; then
+		check "$2" "$3"
+	else
+		ktap_test_skip "$2"
+	fi
+}
+
+has_rcu_normal() {
+	[ -w $RCU_NORMAL ]
+}
+
+has_kgdbts() {
+	[ -w $KGDBTS ]
+}
+
+setup
+trap 'restore; at_exit' EXIT
+optimization "$(cat $OPTIMIZATION 2>/dev/null || echo 0)"
+ktap_set_plan 8
+load kp_target
+load kp_ctl
+check "probes that come and go, to begin with" churn_once
+check_if has_rcu_normal "no grace period is expedited" unregisters_normally
+check_if can_unplug "CPUs come and go" cpus_come_and_go
+check_if can_unplug "text changes while a CPU is away" text_changes_while_away
+check_if has_kgdbts "kgdb beside probes" kgdb_beside_probes
+unload kp_ctl
+unload kp_target
+check "list is empty" list_is_empty
+check_if has_rcu_normal "races, and no grace period is expedited" races_normally
+check "list is empty after rmmod" list_is_empty
+ktap_finished

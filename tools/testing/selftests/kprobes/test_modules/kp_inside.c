@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite: what the rest of the kernel calls of kprobes and no module can, since it is not
+ * exported: kprobe_busy_begin(), get_kprobe(), within_kprobe_blacklist() and others. The script
+ * reads their addresses in /proc/kallsyms, and gives them as parameters. Probes are at an
+ * instruction that is boosted, stepped or optimised as the script has chosen, and at an entry
+ * that ftrace may have.
+ */
+
+#include <linux/ftrace.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/linkage.h>
+#include <linux/module.h>
+#include <linux/objtool.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <kunit/test.h>
+#include "kp_inside.h"
+#include "kp_opt.h"
+
+static bool opt;
+module_param(opt, bool, 0400);
+MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
+
+/* The kernel's kprobe_frames, kprobe_busy_begin() and so on. */
+static unsigned long frames_at, busy_begin_at, busy_end_at, find_at, blacklisted_at, in_slot_at,
+		     in_detour_at;
+module_param(frames_at, ulong, 0400);
+module_param(busy_begin_at, ulong, 0400);
+module_param(busy_end_at, ulong, 0400);
+module_param(find_at, ulong, 0400);
+module_param(blacklisted_at, ulong, 0400);
+module_param(in_slot_at, ulong, 0400);
+module_param(in_detour_at, ulong, 0400);
+
+#define KP_INSIDE(name) \
+	".pushsection .text, \"ax\"\n\t" \
+	".globl " #name "\n\t" \
+	".type " #name ", @function\n" \
+	#name ":\n\t" \
+	ANNOTATE_NOENDBR "\n\t" \
+	"leal 1(%rdi), %eax\n\t" \
+	"testq %rdi, %rdi\n\t" \
+	ASM_RET \
+	".size " #name ", . - " #name "\n\t" \
+	".popsection"
+asm(KP_INSIDE(kp_inside_plain));
+asm(KP_INSIDE(kp_inside_other));
+
+static noinline long kp_inside_entry(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+static noinline long kp_inside_forbidden(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+NOKPROBE_SYMBOL(kp_inside_forbidden);
+
+struct kp_target {
+	const char *name;
+	long (*call)(long arg);
+};
+
+static const struct kp_target kp_targets[] = {
+	{ "instruction", kp_inside_plain },
+	{ "entry", kp_inside_entry },
+};
+
+KUNIT_ARRAY_PARAM_DESC(kp_targets, kp_targets, name);
+
+static struct {
+	const struct kp_target *target;
+	struct kunit *test;
+	struct irq_work work;
+	bool begin_in_handler;
+	bool other_in_handler;
+	bool irq_done;
+	struct kprobe *before, *during, *after, *post, *irq, *returning;
+	int count_before, count_after;
+	unsigned int hits, posts, other_hits;
+} kp;
+
+/* kprobe_running(), for which modules lack the variable. */
+static struct kprobe *kp_running(void)
+{
+	struct kprobe_frames __percpu *frames = (struct kprobe_frames __percpu *)frames_at;
+	struct kprobe_frame *f;
+
+	guard(preempt)();
+	f = this_cpu_read(frames->top);
+	return f && f->context != KPROBE_CONTEXT_NONE ? f->probe : NULL;
+}
+
+static void kp_begin(void)
+{
+	((void (*)(void))busy_begin_at)();
+}
+
+static void kp_end(void)
+{
+	((void (*)(void))busy_end_at)();
+}
+
+static struct kprobe *kp_find(void *addr)
+{
+	guard(preempt)();
+	return ((struct kprobe *(*)(void *))find_at)(addr);
+}
+
+static bool kp_blacklisted(void *addr)
+{
+	return ((bool (*)(unsigned long))blacklisted_at)((unsigned long)addr);
+}
+
+static bool kp_in_slot(unsigned long addr)
+{
+	guard(rcu)();
+	return ((bool (*)(unsigned long))in_slot_at)(addr);
+}
+
+static bool kp_in_detour(unsigned long addr)
+{
+	guard(rcu)();
+	return in_detour_at && ((bool (*)(unsigned long))in_detour_at)(addr);
+}
+
+NOKPROBE_SYMBOL(kp_running);
+NOKPROBE_SYMBOL(kp_begin);
+NOKPROBE_SYMBOL(kp_end);
+
+static int kp_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	kp.hits++;
+	kp.before = kp_running();
+	kp.count_before = preempt_count();
+	if (kp.begin_in_handler) {
+		kp_begin();
+		kp.during = kp_running();
+		kp_inside_other(1);
+		kp_begin();
+		kp_end();
+		kp_inside_other(1);
+		kp_end();
+	}
+	kp.count_after = preempt_count();
+	kp.after = kp_running();
+	if (kp.other_in_handler)
+		kp_inside_other(1);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_pre);
+
+static void kp_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	kp.posts++;
+	kp.post = kp_running();
+}
+
+NOKPROBE_SYMBOL(kp_post);
+
+static int kp_other_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	kp.other_hits++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_other_pre);
+
+static struct kprobe kp_probe, kp_second, kp_other;
+static struct kretprobe kp_return;
+
+static void kp_unregister(void *p)
+{
+	unregister_kprobe(p);
+}
+
+/* A jump, where there is to be one. */
+static void kp_settle(struct kunit *test, struct kprobe *p)
+{
+	if (opt && !kprobe_ftrace(p))
+		KUNIT_ASSERT_TRUE_MSG(test, kp_wait_jump(p->addr, true), "no jump comes");
+}
+
+static void kp_register(struct kunit *test, struct kprobe *p, void *addr, bool post)
+{
+	memset(p, 0, sizeof(*p));
+	p->addr = addr;
+	p->pre_handler = p == &kp_other ? kp_other_pre : kp_pre;
+	p->post_handler = post ? kp_post : NULL;
+	KUNIT_ASSERT_EQ(test, register_kprobe(p), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, p), 0);
+	kp_settle(test, p);
+}
+
+static void kp_call(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, kp.target->call(4), 5);
+}
+
+/* In a context that was not busy, hits come; in one that is, they are counted as missed. */
+static void kp_expect(struct kunit *test, unsigned int hits, unsigned int missed)
+{
+	KUNIT_EXPECT_EQ(test, kp.hits, hits);
+	KUNIT_EXPECT_EQ(test, kp_probe.nmissed, missed);
+}
+
+static void kp_inside_busy(struct kunit *test)
+{
+	int count;
+
+	kp_register(test, &kp_probe, kp.target->call, true);
+	kp_call(test);
+	kp_expect(test, 1, 0);
+	preempt_disable();
+	count = preempt_count();
+	kp_begin();
+	KUNIT_EXPECT_EQ(test, preempt_count(), count + PREEMPT_OFFSET);
+	KUNIT_EXPECT_NOT_NULL(test, kp_running());
+	KUNIT_EXPECT_PTR_NE(test, kp_running(), &kp_probe);
+	kp_call(test);
+	kp_expect(test, 1, 1);
+	/* Nested, it ends with the outer one. */
+	kp_begin();
+	kp_call(test);
+	kp_end();
+	kp_call(test);
+	kp_expect(test, 1, 3);
+	kp_end();
+	KUNIT_EXPECT_EQ(test, preempt_count(), count);
+	KUNIT_EXPECT_NULL(test, kp_running());
+	preempt_enable();
+	kp_call(test);
+	kp_expect(test, 2, 3);
+	KUNIT_EXPECT_EQ(test, kp.posts, 2);
+}
+
+static void kp_irq(struct irq_work *work)
+{
+	kp.irq = kp_running();
+	kp.target->call(1);
+	kp.irq_done = true;
+}
+
+static void kp_interrupt(struct kunit *test)
+{
+	unsigned long timeout = jiffies + 30 * HZ;
+
+	kp.irq_done = false;
+	irq_work_queue(&kp.work);
+	while (!READ_ONCE(kp.irq_done) && time_before(jiffies, timeout))
+		cpu_relax();
+	KUNIT_EXPECT_TRUE_MSG(test, kp.irq_done, "no interrupt comes");
+}
+
+/* An interrupt over a busy context is a context of its own. */
+static void kp_inside_busy_interrupted(struct kunit *test)
+{
+	kp_register(test, &kp_probe, kp.target->call, false);
+	kp.work = IRQ_WORK_INIT_HARD(kp_irq);
+	kp_begin();
+	kp_interrupt(test);
+	kp_expect(test, 1, 0);
+	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
+	kp_call(test);
+	kp_expect(test, 1, 1);
+	kp_end();
+	KUNIT_EXPECT_NULL(test, kp_running());
+	kp_call(test);
+	kp_expect(test, 2, 1);
+}
+
+/* A handler that calls them is in a busy context before and after. */
+static void kp_inside_busy_in_handler(struct kunit *test)
+{
+	kp_register(test, &kp_probe, kp.target->call, true);
+	kp_register(test, &kp_other, kp_inside_other, false);
+	kp.begin_in_handler = true;
+	kp.other_in_handler = true;
+	kp_call(test);
+	kp_expect(test, 1, 0);
+	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
+	KUNIT_EXPECT_NOT_NULL(test, kp.during);
+	KUNIT_EXPECT_PTR_EQ(test, kp.after, &kp_probe);
+	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_probe);
+	KUNIT_EXPECT_EQ(test, kp.count_after, kp.count_before);
+	KUNIT_EXPECT_EQ(test, kp.other_hits, 0);
+	KUNIT_EXPECT_EQ(test, kp_other.nmissed, 3);
+	KUNIT_EXPECT_NULL(test, kp_running());
+	kp_inside_other(1);
+	KUNIT_EXPECT_EQ(test, kp.other_hits, 1);
+}
+
+static int kp_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp.returning = kp_running();
+	kp_inside_other(1);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_returned);
+
+static int kp_entered(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp.before = kp_running();
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_entered);
+
+static void kp_unregister_return(void *rp)
+{
+	unregister_kretprobe(rp);
+}
+
+/* Each handler's own probe, of several at one address as well. */
+static void kp_inside_running(struct kunit *test)
+{
+	KUNIT_EXPECT_NULL(test, kp_running());
+	kp_register(test, &kp_probe, kp.target->call, true);
+	kp_call(test);
+	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
+	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_probe);
+	KUNIT_EXPECT_NULL(test, kp_running());
+	/* The newest comes first, so the first one is seen last. */
+	kp_register(test, &kp_second, kp.target->call, true);
+	kp_call(test);
+	KUNIT_EXPECT_EQ(test, kp.hits, 3);
+	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
+	KUNIT_EXPECT_NOT_NULL(test, kp.post);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp_probe), 0);
+	kp_call(test);
+	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_second);
+	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_second);
+	KUNIT_EXPECT_NULL(test, kp_running());
+}
+
+static void kp_inside_running_return(struct kunit *test)
+{
+	kp_register(test, &kp_other, kp_inside_other, false);
+	memset(&kp_return, 0, sizeof(kp_return));
+	kp_return.kp.addr = (kprobe_opcode_t *)kp.target->call;
+	kp_return.handler = kp_returned;
+	kp_return.entry_handler = kp_entered;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&kp_return), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_return, &kp_return),
+			0);
+	kp_settle(test, &kp_return.kp);
+	kp_call(test);
+	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_return.kp);
+	KUNIT_EXPECT_NOT_NULL(test, kp.returning);
+	KUNIT_EXPECT_EQ(test, kp_other.nmissed, 1);
+	KUNIT_EXPECT_NULL(test, kp_running());
+}
+
+/* One for all probes at an address, which is nobody's own; none anywhere else. */
+static void kp_inside_get_kprobe(struct kunit *test)
+{
+	struct kprobe *found;
+	void *addr;
+	int i;
+
+	kp_register(test, &kp_probe, kp.target->call, false);
+	addr = kp_probe.addr;
+	found = kp_find(addr);
+	KUNIT_ASSERT_NOT_NULL(test, found);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)found->addr, addr);
+	for (i = -16; i <= 16; i++)
+		if (i)
+			KUNIT_EXPECT_NULL_MSG(test, kp_find(addr + i), "at %d", i);
+	kp_register(test, &kp_second, addr, false);
+	KUNIT_EXPECT_PTR_EQ(test, kp_find(addr), found);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp_probe), 0);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp_second), 0);
+	KUNIT_EXPECT_NOT_NULL(test, kp_find(addr));
+	kunit_release_action(test, kp_unregister, &kp_probe);
+	KUNIT_EXPECT_NOT_NULL(test, kp_find(addr));
+	kunit_release_action(test, kp_unregister, &kp_second);
+	KUNIT_EXPECT_NULL(test, kp_find(addr));
+	KUNIT_EXPECT_NULL(test, kp_find(NULL));
+}
+
+static void kp_inside_blacklist(struct kunit *test)
+{
+	/* A module's, from its first to its last byte, and not beyond. */
+	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kp_inside_forbidden));
+	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kp_inside_forbidden + 1));
+	KUNIT_EXPECT_FALSE(test, kp_blacklisted(kp_inside_plain));
+	KUNIT_EXPECT_FALSE(test, kp_blacklisted(kp_inside_entry));
+	/* The kernel's, of its own section, or named by the macro. */
+	KUNIT_EXPECT_TRUE(test, kp_blacklisted((void *)find_at));
+	KUNIT_EXPECT_TRUE(test, kp_blacklisted((void *)busy_begin_at));
+	KUNIT_EXPECT_FALSE(test, kp_blacklisted(register_kprobe));
+	KUNIT_EXPECT_FALSE(test, kp_blacklisted(schedule));
+	/* No code at all. */
+	KUNIT_EXPECT_FALSE(test, kp_blacklisted(NULL));
+	KUNIT_EXPECT_FALSE(test, kp_blacklisted(&kp));
+}
+
+static void kp_inside_slots(struct kunit *test)
+{
+	unsigned long slot = 0, detour = 0;
+	struct kprobe *found;
+
+	kp_register(test, &kp_probe, kp_inside_plain, false);
+	found = kp_find(kp_probe.addr);
+	KUNIT_ASSERT_NOT_NULL(test, found);
+	slot = (unsigned long)found->ainsn.insn;
+	KUNIT_ASSERT_NE(test, slot, 0);
+	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot));
+	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot + 1));
+	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)kp_inside_plain));
+	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)&kp));
+	KUNIT_EXPECT_FALSE(test, kp_in_slot(0));
+	KUNIT_EXPECT_FALSE(test, kp_in_slot(in_slot_at));
+	detour = kp_jump_target(kp_probe.addr);
+	KUNIT_EXPECT_EQ(test, !!detour, opt);
+	if (detour)
+		KUNIT_EXPECT_TRUE(test, kp_in_detour(detour));
+	KUNIT_EXPECT_FALSE(test, kp_in_detour(slot));
+	KUNIT_EXPECT_FALSE(test, kp_in_detour((unsigned long)kp_inside_plain));
+	KUNIT_EXPECT_FALSE(test, kp_in_detour(0));
+}
+
+static struct kunit_case kp_inside_cases[] = {
+	KUNIT_CASE_PARAM(kp_inside_busy, kp_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_inside_busy_interrupted, kp_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_inside_busy_in_handler, kp_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_inside_running, kp_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_inside_running_return, kp_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_inside_get_kprobe, kp_targets_gen_params),
+	KUNIT_CASE(kp_inside_blacklist),
+	KUNIT_CASE(kp_inside_slots),
+	{}
+};
+
+/* Where indirect branches are tracked, some of the functions are no targets of any. */
+static bool kp_may_call(unsigned long at)
+{
+#ifdef CONFIG_X86_KERNEL_IBT
+	if (boot_cpu_has(X86_FEATURE_IBT))
+		return is_endbr(*(u32 *)at);
+#endif
+	return at;
+}
+
+static int kp_inside_init(struct kunit *test)
+{
+	memset(&kp, 0, sizeof(kp));
+	kp.test = test;
+	kp.target = test->param_value;
+	if (!frames_at || !kp_may_call(busy_begin_at) || !kp_may_call(busy_end_at) ||
+	    !kp_may_call(find_at) || !kp_may_call(blacklisted_at) || !kp_may_call(in_slot_at))
+		kunit_skip(test, "the functions cannot be called from here");
+	return 0;
+}
+
+static struct kunit_suite kp_inside_suite = {
+	.name = "kprobes_inside",
+	.init = kp_inside_init,
+	.test_cases = kp_inside_cases,
+};
+
+kunit_test_suite(kp_inside_suite);
+
+MODULE_DESCRIPTION("KUnit tests of what the kernel itself calls of kprobes");
+MODULE_LICENSE("GPL");
