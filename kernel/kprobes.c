@@ -24,6 +24,15 @@
 /* Guards all probes and probepoints, see internal.h. */
 DEFINE_MUTEX(kprobe_mutex);
 
+/* The kernel's init text is about to be freed. Guarded by kprobe_mutex. */
+static bool init_text_is_going;
+
+/*
+ * The RCU grace period after which no handler can run that a probe had when it
+ * was last disabled or unregistered. Guarded by kprobe_mutex.
+ */
+static unsigned long handlers_gone;
+
 /**
  * kprobe_lookup_name() - find the address of a function
  * @name: name of the function, or "module:function"
@@ -296,6 +305,21 @@ int register_kprobe(struct kprobe *p)
 }
 EXPORT_SYMBOL_GPL(register_kprobe);
 
+/*
+ * Flags that describe the probed address. Handlers that still run when their probe
+ * is unregistered look at them, bpf_get_func_ip() for one, so they stay until the
+ * probe is registered again.
+ */
+#define ADDRESS_FLAGS	(KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY)
+
+/* Commit a batch after which some probes are not to be called any more. */
+static void commit_removal(struct list_head *changes)
+{
+	probepoints_commit(changes);
+	/* Hits that began before may still call the handlers. */
+	handlers_gone = get_state_synchronize_rcu();
+}
+
 /**
  * unregister_kprobes() - remove many probes at once
  * @kps: the probes; of those that are not registered the addr is set to NULL
@@ -308,7 +332,8 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {
-	bool waiting = false;
+	bool detached = false;
+	unsigned long gone;
 	LIST_HEAD(changes);
 
 	if (!kps || num <= 0)
@@ -325,14 +350,18 @@ void unregister_kprobes(struct kprobe **kps, int num)
 				continue;
 			}
 			probepoint_detach(p, &changes);
-			p->flags = 0;
-			waiting = true;
+			p->flags &= ADDRESS_FLAGS;
+			detached = true;
 		}
-		probepoints_commit(&changes);
+		if (detached)
+			commit_removal(&changes);
+		gone = handlers_gone;
 	}
-	/* Hits that began before may still call the handlers. */
-	if (waiting)
-		synchronize_rcu_expedited();
+	/*
+	 * Also for a probe that was not registered: another caller may have
+	 * removed it a moment ago and be waiting for its handlers.
+	 */
+	cond_synchronize_rcu_expedited(gone);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 
@@ -364,18 +393,21 @@ EXPORT_SYMBOL_GPL(unregister_kprobe);
  */
 int disable_kprobe(struct kprobe *kp)
 {
+	unsigned long gone;
 	LIST_HEAD(changes);
 
 	scoped_guard(mutex, &kprobe_mutex) {
 		if (!kp || !kp->point)
 			return -EINVAL;
-		if (kprobe_has_flag(kp, KPROBE_FLAG_DISABLED))
-			return 0;
-		kp->flags |= KPROBE_FLAG_DISABLED;
-		probepoint_touch(kp->point, &changes);
-		probepoints_commit(&changes);
+		if (!kprobe_has_flag(kp, KPROBE_FLAG_DISABLED)) {
+			kp->flags |= KPROBE_FLAG_DISABLED;
+			probepoint_touch(kp->point, &changes);
+			commit_removal(&changes);
+		}
+		gone = handlers_gone;
 	}
-	synchronize_rcu_expedited();
+	/* It may have been disabled by another caller, who is waiting, too. */
+	cond_synchronize_rcu_expedited(gone);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);

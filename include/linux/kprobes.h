@@ -126,13 +126,15 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  * @opcode: for the kernel: what the breakpoint replaced
  * @ainsn: for the kernel: the copy of the probed instruction
  * @flags: KPROBE_FLAG_*. Only %KPROBE_FLAG_DISABLED is looked at by
- *	registration; the kernel keeps the rest up to date, and clears all
- *	when the probe is unregistered.
+ *	registration; the kernel keeps the rest up to date. When the probe is
+ *	unregistered, only %KPROBE_FLAG_FTRACE and %KPROBE_FLAG_ON_FUNC_ENTRY
+ *	stay, for handlers that still run.
  * @point: for the kernel: the probepoint that the probe is attached to
  * @set: for the kernel: of what get_kprobe() returns, the probes to call
  * @resolved: for the kernel: the address that @symbol_name stood for when it
  *	was last looked up. It tells an @addr that the kernel set from one
  *	that the user did, so that the structure can be registered again.
+ * @resolved_offset: for the kernel: the @offset that it was looked up with
  * @first: for the kernel: of what get_kprobe() returns, the probe whose
  *	pre_handler is to be called. If there is not exactly one, it is itself,
  *	and calls those that there are.

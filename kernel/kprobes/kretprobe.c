@@ -14,6 +14,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
+#include <linux/wait_bit.h>
 
 #include "internal.h"
 
@@ -132,6 +133,7 @@ EXPORT_SYMBOL_GPL(register_kretprobe);
 void unregister_kretprobes(struct kretprobe **rps, int num)
 {
 	struct kretprobe *rp, *next;
+	bool others = false;
 	LIST_HEAD(leaving);
 	int i;
 
@@ -146,16 +148,27 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 				list_add_tail(&rps[i]->leaving, &leaving);
 			else if (!is_kretprobe(&rps[i]->kp))
 				rps[i]->kp.addr = NULL;
+			else
+				others = true;
 		}
-	if (list_empty(&leaving))
-		return;
 
-	/* Waits for the handlers that are running, those of returns too. */
-	unregister_kprobes((struct kprobe **)rps, num);
+	if (!list_empty(&leaving)) {
+		/* Waits for the handlers that are running, those of returns too. */
+		unregister_kprobes((struct kprobe **)rps, num);
+		scoped_guard(mutex, &kretprobe_mutex)
+			list_for_each_entry_safe(rp, next, &leaving, leaving) {
+				kretprobe_release(rp);
+				wake_up_var(rp);
+			}
+	}
 
-	guard(mutex)(&kretprobe_mutex);
-	list_for_each_entry_safe(rp, next, &leaving, leaving)
-		kretprobe_release(rp);
+	/*
+	 * Another caller may have stopped one of them, and be waiting for its
+	 * handlers. It is released when these have ended.
+	 */
+	for (i = 0; others && i < num; i++)
+		if (rps[i])
+			wait_var_event(rps[i], !is_kretprobe(&rps[i]->kp));
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);
 

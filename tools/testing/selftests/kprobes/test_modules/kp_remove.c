@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite: two callers remove the same probe while its handler runs.
+ *
+ * A handler spins on one CPU until it is released. Meanwhile a first task disables or
+ * unregisters the probe, and then a second one does the same. Neither may come back before
+ * the handler has ended: its user may free then what the handler works on.
+ */
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+
+static struct {
+	bool entered;
+	bool release;
+	bool running;
+	u32 flags;
+} kp_handler;
+
+/* The flags are those that handlers look at, read when the probe has been removed. */
+static void kp_handler_spins(const struct kprobe *kp)
+{
+	WRITE_ONCE(kp_handler.running, true);
+	smp_store_release(&kp_handler.entered, true);
+	while (!smp_load_acquire(&kp_handler.release))
+		cpu_relax();
+	kp_handler.flags = READ_ONCE(kp->flags);
+	WRITE_ONCE(kp_handler.running, false);
+}
+
+NOKPROBE_SYMBOL(kp_handler_spins);
+
+static int kp_remove_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_handler_spins(kp);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_remove_pre);
+
+static int kp_remove_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	/* It can't be asked for any more when the return probe is being unregistered. */
+	kp_handler_spins(&get_kretprobe(ri)->kp);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_remove_return);
+
+noinline long kp_remove_target(long arg);
+noinline long kp_remove_target(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+/* A task that calls the probed function, or removes the probe. */
+struct kp_remover {
+	int (*remove)(void);
+	struct task_struct *task;
+	int ret;
+	/* A handler was running when it came back. */
+	bool early;
+	bool done;
+};
+
+static struct kprobe kp;
+static struct kretprobe rp;
+
+static int kp_call(void)
+{
+	return kp_remove_target(1) == 2 ? 0 : -EIO;
+}
+
+static int kp_disable(void)
+{
+	return disable_kprobe(&kp);
+}
+
+static int kp_unregister(void)
+{
+	unregister_kprobe(&kp);
+	return 0;
+}
+
+static int kp_disable_return(void)
+{
+	return disable_kretprobe(&rp);
+}
+
+static int kp_unregister_return(void)
+{
+	unregister_kretprobe(&rp);
+	return 0;
+}
+
+static int kp_remover_thread(void *data)
+{
+	struct kp_remover *r = data;
+
+	r->ret = r->remove();
+	r->early = READ_ONCE(kp_handler.running);
+	smp_store_release(&r->done, true);
+	return 0;
+}
+
+static void kp_remover_start(struct kunit *test, struct kp_remover *r, int (*remove)(void),
+			     const char *name)
+{
+	r->remove = remove;
+	r->task = kthread_run(kp_remover_thread, r, "%s", name);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(r->task));
+	get_task_struct(r->task);
+}
+
+static void kp_remover_join(struct kp_remover *r)
+{
+	while (!smp_load_acquire(&r->done))
+		schedule_timeout_uninterruptible(1);
+	put_task_struct(r->task);
+}
+
+/* Until it waits for something, or is through. */
+static void kp_remover_settles(struct kp_remover *r)
+{
+	while (!smp_load_acquire(&r->done) &&
+	       !(READ_ONCE(r->task->__state) & TASK_UNINTERRUPTIBLE))
+		schedule_timeout_uninterruptible(1);
+}
+
+/* Has the first of two callers of @remove done what the second one finds done? */
+static bool kp_is_removed(int (*remove)(void))
+{
+	if (remove == kp_disable)
+		return kprobe_disabled(&kp);
+	if (remove == kp_disable_return)
+		return kprobe_disabled(&rp.kp);
+	return list_empty(remove == kp_unregister ? &kp.list : &rp.kp.list);
+}
+
+static void kp_remove_twice(struct kunit *test, int (*remove)(void))
+{
+	struct kp_remover caller = {}, first = {}, second = {};
+
+	if (num_online_cpus() < 3)
+		kunit_skip(test, "the handler needs a CPU to itself");
+	memset(&kp_handler, 0, sizeof(kp_handler));
+	kp_remover_start(test, &caller, kp_call, "kp_caller");
+	while (!smp_load_acquire(&kp_handler.entered))
+		schedule_timeout_uninterruptible(1);
+	kp_remover_start(test, &first, remove, "kp_first");
+	while (!kp_is_removed(remove))
+		schedule_timeout_uninterruptible(1);
+	kp_remover_settles(&first);
+	kp_remover_start(test, &second, remove, "kp_second");
+	kp_remover_settles(&second);
+	smp_store_release(&kp_handler.release, true);
+	kp_remover_join(&second);
+	kp_remover_join(&first);
+	kp_remover_join(&caller);
+
+	KUNIT_EXPECT_EQ(test, caller.ret, 0);
+	KUNIT_EXPECT_EQ(test, first.ret, 0);
+	KUNIT_EXPECT_EQ(test, second.ret, 0);
+	KUNIT_EXPECT_FALSE_MSG(test, first.early, "the first caller came back early");
+	KUNIT_EXPECT_FALSE_MSG(test, second.early, "the second caller came back early");
+	/* bpf_get_func_ip() is one that asks. */
+	KUNIT_EXPECT_TRUE(test, kp_handler.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
+}
+
+static void kp_remove_probe(struct kunit *test, int (*remove)(void))
+{
+	memset(&kp, 0, sizeof(kp));
+	kp.addr = (kprobe_opcode_t *)kp_remove_target;
+	kp.pre_handler = kp_remove_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	kp_remove_twice(test, remove);
+	unregister_kprobe(&kp);
+}
+
+static void kp_remove_disable(struct kunit *test)
+{
+	kp_remove_probe(test, kp_disable);
+}
+
+static void kp_remove_unregister(struct kunit *test)
+{
+	kp_remove_probe(test, kp_unregister);
+}
+
+static void kp_remove_return_probe(struct kunit *test, int (*remove)(void), bool at_entry)
+{
+	memset(&rp, 0, sizeof(rp));
+	rp.kp.addr = (kprobe_opcode_t *)kp_remove_target;
+	if (at_entry)
+		rp.entry_handler = kp_remove_return;
+	else
+		rp.handler = kp_remove_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	kp_remove_twice(test, remove);
+	unregister_kretprobe(&rp);
+}
+
+static void kp_remove_disable_entry(struct kunit *test)
+{
+	kp_remove_return_probe(test, kp_disable_return, true);
+}
+
+static void kp_remove_unregister_entry(struct kunit *test)
+{
+	kp_remove_return_probe(test, kp_unregister_return, true);
+}
+
+static void kp_remove_unregister_return(struct kunit *test)
+{
+	kp_remove_return_probe(test, kp_unregister_return, false);
+}
+
+static struct kunit_case kp_remove_cases[] = {
+	KUNIT_CASE(kp_remove_disable),
+	KUNIT_CASE(kp_remove_unregister),
+	KUNIT_CASE(kp_remove_disable_entry),
+	KUNIT_CASE(kp_remove_unregister_entry),
+	KUNIT_CASE(kp_remove_unregister_return),
+	{}
+};
+
+static struct kunit_suite kp_remove_suite = {
+	.name = "kprobes_remove",
+	.test_cases = kp_remove_cases,
+};
+
+kunit_test_suite(kp_remove_suite);
+
+MODULE_DESCRIPTION("KUnit suite: a probe removed by two callers while its handler runs");
+MODULE_LICENSE("GPL");
