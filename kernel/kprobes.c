@@ -129,10 +129,11 @@ static kprobe_opcode_t *probe_address(const struct kprobe *p, bool *is_entry)
 	unsigned long offset = p->offset;
 
 	if (addr && addr == p->resolved) {
-		/* We set it. A symbol is looked up again, it may have moved. */
+		/* A symbol is looked up again, for it may have moved. */
 		if (p->symbol_name)
 			addr = NULL;
-		else
+		/* With another offset, the user has set the address, too. */
+		else if (offset == p->resolved_offset)
 			offset = 0;
 	}
 	return find_address(addr, p->symbol_name, offset, is_entry);
@@ -207,6 +208,7 @@ static int attach_probe(struct kprobe *p, struct list_head *changes)
 		goto restore;
 
 	p->resolved = p->addr;
+	p->resolved_offset = p->offset;
 	p->flags = (before.flags & KPROBE_FLAG_DISABLED) |
 		   (is_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 		   (on_ftrace ? KPROBE_FLAG_FTRACE : 0);

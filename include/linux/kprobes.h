@@ -156,6 +156,7 @@ struct kprobe {
 	kprobe_opcode_t opcode;
 	struct arch_specific_insn ainsn;
 	u32 flags;
+	unsigned int resolved_offset;
 	union {
 		struct probepoint *point;
 		struct probe_set __rcu *set;

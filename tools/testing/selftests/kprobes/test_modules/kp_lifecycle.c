@@ -348,6 +348,40 @@ static void kp_lifecycle_offset(struct kunit *test)
 }
 
 /* An offset is added once, however often the struct is used. */
+/* A loop over the instructions from one on, whose first round has no offset. */
+static void kp_lifecycle_loop_over_offsets(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, NULL);
+	void *from = kp_x86_sum_addr(KP_SUM_LEA);
+	int insn, round;
+
+	for (round = 1; round <= 2; round++) {
+		for (insn = KP_SUM_LEA; insn <= KP_SUM_RET; insn++) {
+			probe->kp.addr = from;
+			probe->kp.offset = kp_x86_sum_addr(insn) - from;
+			probe->pre = 0;
+			KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+			KUNIT_EXPECT_PTR_EQ(test, (void *)probe->kp.addr, kp_x86_sum_addr(insn));
+			KUNIT_EXPECT_EQ(test, kp_x86_sum(40, 2), 42);
+			KUNIT_EXPECT_EQ(test, probe->pre, 1);
+			kp_unregister(test, probe);
+		}
+	}
+	/* As it is, it is registered where it was. */
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)probe->kp.addr, kp_x86_sum_addr(KP_SUM_RET));
+	kp_unregister(test, probe);
+	/* A symbol with another offset is looked up anew. */
+	probe = kp_new(test, NULL);
+	probe->kp.symbol_name = "kp_x86_sum";
+	for (insn = KP_SUM_LEA; insn <= KP_SUM_RET; insn++) {
+		probe->kp.offset = kp_x86_sum_insn[insn];
+		KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+		KUNIT_EXPECT_PTR_EQ(test, (void *)probe->kp.addr, kp_x86_sum_addr(insn));
+		kp_unregister(test, probe);
+	}
+}
+
 static void kp_lifecycle_again_with_offset(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
@@ -395,6 +429,7 @@ static struct kunit_case kp_lifecycle_cases[] = {
 #ifdef CONFIG_X86_64
 	KUNIT_CASE(kp_lifecycle_offset),
 	KUNIT_CASE(kp_lifecycle_again_with_offset),
+	KUNIT_CASE(kp_lifecycle_loop_over_offsets),
 #endif
 	{}
 };
