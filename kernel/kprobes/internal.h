@@ -81,12 +81,14 @@ struct probepoint_jump {
  * @published: hits may find it
  * @removed: the architecture has freed what it held for @kp
  * @dead: no probe is attached any more, to be freed
+ * @going: its text is about to be freed, and no probe is to be called any more
  * @filters: those of ftrace.c that its address is in
  * @state: how it is reached
  * @probes: every attached probe, disabled ones too
  * @node: orders all probepoints by address, gone ones too
  * @change: links the probepoints that one batch changes
  * @grave: links those that wait for a grace period to lose their slot
+ * @rcu: frees it; unwinders find it by its slots, see kprobe_of_insn_slot()
  * @module: module pinned while a batch is under way, or NULL
  * @jump: what the optimiser knows of it
  *
@@ -99,12 +101,14 @@ struct probepoint {
 	bool published;
 	bool removed;
 	bool dead;
+	bool going;
 	u8 filters;
 	enum probepoint_state state;
 	struct list_head probes;
 	struct rb_node node;
 	struct list_head change;
 	struct list_head grave;
+	struct rcu_head rcu;
 	struct module *module;
 #ifdef CONFIG_OPTPROBES
 	struct probepoint_jump jump;

@@ -267,7 +267,7 @@ static void reap(struct work_struct *work)
 			arch_remove_kprobe(&pp->kp);
 		pp->removed = true;
 		if (pp->dead)
-			kfree(pp);
+			kfree_rcu(pp, rcu);
 	}
 }
 
@@ -673,9 +673,9 @@ static void probepoint_free(struct probepoint *pp)
 	optimizer_forget(pp);
 	rb_erase(&pp->node, &probepoints);
 	if (!pp->published && pp->state != PROBEPOINT_GONE) {
-		/* No hit has ever seen it. */
+		/* No hit has ever seen it, but an unwinder may. */
 		arch_remove_kprobe(&pp->kp);
-		kfree(pp);
+		kfree_rcu(pp, rcu);
 		return;
 	}
 	unpublish(pp);

@@ -20,6 +20,7 @@
 #include <linux/perf_event.h>
 #include <linux/set_memory.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "internal.h"
@@ -36,7 +37,9 @@
 
 /**
  * struct slot_page - a page of slots
- * @rcu: frees the structure when no reader of the xarray can hold it
+ * @free_work: frees the structure and the page an RCU grace period after the
+ *	last slot was given back: until then an unwinder that found an address
+ *	in the page may read either
  * @all: links all pages, in the order they were made
  * @avail: links the pages that have a free slot
  * @text: the page
@@ -45,7 +48,7 @@
  * @owner: whom each was made for, NULL for none
  */
 struct slot_page {
-	struct rcu_head rcu;
+	struct rcu_work free_work;
 	struct list_head all;
 	struct list_head avail;
 	kprobe_opcode_t *text;
@@ -106,6 +109,14 @@ free_page:
 	return NULL;
 }
 
+static void slot_page_free(struct work_struct *work)
+{
+	struct slot_page *sp = container_of(to_rcu_work(work), struct slot_page, free_work);
+
+	execmem_free(sp->text);
+	kfree(sp);
+}
+
 static void slot_page_destroy(struct slot_page *sp)
 {
 	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL,
@@ -114,8 +125,8 @@ static void slot_page_destroy(struct slot_page *sp)
 	list_del_rcu(&sp->all);
 	list_del(&sp->avail);
 	xa_erase(&pages, (unsigned long)sp->text >> PAGE_SHIFT);
-	execmem_free(sp->text);
-	kfree_rcu(sp, rcu);
+	INIT_RCU_WORK(&sp->free_work, slot_page_free);
+	queue_rcu_work(system_wq, &sp->free_work);
 }
 
 /**
@@ -200,8 +211,8 @@ unlock:
  * kprobe_of_insn_slot() - find the probe that an address in a slot belongs to
  * @addr: any address
  *
- * May be called in any context. The answer is valid as long as the caller
- * knows that the slot can't be freed, because some task is in it.
+ * May be called in any context. The answer is valid, and so is the slot's text,
+ * until the caller enables preemption; or as long as a task is in the slot.
  *
  * Return: what was passed to get_insn_slot_for(); NULL if @addr is not in a
  * slot that is in use.

@@ -312,8 +312,8 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 struct kprobe_fault kprobe_fault_begin(struct pt_regs *regs, int trapnr);
 void kprobe_fault_resume(struct kprobe_fault *fault);
 unsigned long kprobe_text_ip(unsigned long ip);
-unsigned long kprobe_regs_ip(struct pt_regs *regs);
-bool kprobe_regs_at_entry(struct pt_regs *regs);
+unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
+bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task);
 
 static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
 {

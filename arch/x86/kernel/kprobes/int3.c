@@ -22,11 +22,16 @@
 #include <linux/panic.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/uaccess.h>
 #include <asm/pgtable_types.h>
 #include <asm/processor-flags.h>
+#include <asm/stacktrace.h>
 #include <asm/text-patching.h>
+#include <asm/trapnr.h>
 
 #include "common.h"
+
+#define INT_IMM8_OPCODE	0xcd
 
 DEFINE_PER_CPU(struct kprobe_frames, kprobe_frames);
 
@@ -323,6 +328,13 @@ static __always_inline unsigned long original_ip(const struct kprobe *kp, unsign
 	return ip + JMP32_INSN_SIZE + *(s32 *)(ip + 1);
 }
 
+/*
+ * The probepoint whose slot or detour @ip is in. An unwinder may find @ip in a
+ * stale word of a stack, so that no task needs to be in the slot: the caller has
+ * preemption disabled until it has read what it wants of the slot and of the
+ * probepoint. Both are freed an RCU grace period after the slot has lost its
+ * owner, see free_insn_slot() and reap().
+ */
 static __always_inline struct kprobe *slot_owner(unsigned long ip)
 {
 	/* All slots are where modules are; most of what is asked for is not. */
@@ -332,7 +344,7 @@ static __always_inline struct kprobe *slot_owner(unsigned long ip)
 }
 
 /**
- * kprobe_text_ip() - tell the probed address from one in a slot
+ * kprobe_text_ip() - translate an address in a slot to the probed function
  * @ip: address of code
  *
  * For unwinders: a task that runs in a slot, or has been called from one, is
@@ -342,9 +354,14 @@ static __always_inline struct kprobe *slot_owner(unsigned long ip)
  */
 unsigned long kprobe_text_ip(unsigned long ip)
 {
-	struct kprobe *kp = slot_owner(ip);
+	struct kprobe *kp;
 
-	return kp ? original_ip(kp, ip) : ip;
+	preempt_disable_notrace();
+	kp = slot_owner(ip);
+	if (kp)
+		ip = original_ip(kp, ip);
+	preempt_enable_notrace();
+	return ip;
 }
 
 #ifdef CONFIG_OPTPROBES
@@ -355,13 +372,22 @@ unsigned long kprobe_text_ip(unsigned long ip)
  * since have no other there: an exception leaves a word or none between what
  * it saves and the stack it came over, but for int3, which has copied a stack
  * segment there.
+ *
+ * On the stack of a running task @regs may be any words, and the place of the
+ * pushed word beyond the stack's end, in the guard page: it is read only if it
+ * is on a stack.
  */
-static struct kprobe *probe_of_detour(struct pt_regs *regs, unsigned long ip)
+static struct kprobe *probe_of_detour(struct pt_regs *regs, struct task_struct *task,
+				      unsigned long ip)
 {
 	unsigned long *where = kprobe_thunk_return(regs), detour;
+	struct stack_info stack;
 	struct kprobe *kp;
 
 	if (READ_ONCE_NOCHECK(regs->sp) != (unsigned long)(where + 1))
+		return NULL;
+	if (get_stack_info(where, task, &stack, NULL) ||
+	    !on_stack(&stack, where, sizeof(*where)))
 		return NULL;
 	detour = READ_ONCE_NOCHECK(*where);
 	kp = slot_owner(detour);
@@ -371,25 +397,25 @@ static struct kprobe *probe_of_detour(struct pt_regs *regs, unsigned long ip)
 	return kp;
 }
 #else
-static struct kprobe *probe_of_detour(struct pt_regs *regs, unsigned long ip)
+static struct kprobe *probe_of_detour(struct pt_regs *regs, struct task_struct *task,
+				      unsigned long ip)
 {
 	return NULL;
 }
 #endif
 
 /*
- * The probe whose pre_handler is running with @regs, if there is one. It is
- * not looked for unless @regs are somebody's on this CPU, who does not go; or
- * are in a detour.
+ * The probe whose pre_handler is running with @regs, if there is one: either a
+ * detour's thunk has saved @regs, or a frame of this CPU has them, whose handler
+ * can't end while preemption is disabled. The same keeps a probepoint from being
+ * freed that a stale word has led to, so the caller has preemption disabled.
  */
-static struct kprobe *probe_of_regs(struct pt_regs *regs)
+static struct kprobe *probe_of_regs(struct pt_regs *regs, struct task_struct *task,
+				    unsigned long ip)
 {
-	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
+	struct kprobe *found = probe_of_detour(regs, task, ip);
 	struct kprobe_frame *f, *last;
-	struct kprobe *found;
 
-	preempt_disable_notrace();
-	found = probe_of_detour(regs, ip);
 	last = this_cpu_ptr(&kprobe_frames.frame[0]);
 	for (f = kprobe_top_frame() ?: last; f > last && !found; f--) {
 		struct kprobe *p = READ_ONCE(f->probe);
@@ -398,31 +424,40 @@ static struct kprobe *probe_of_regs(struct pt_regs *regs)
 		    ip == (unsigned long)p->addr + INT3_INSN_SIZE)
 			found = p;
 	}
-	preempt_enable_notrace();
 	return found;
 }
 
 /**
- * kprobe_regs_ip() - tell where saved registers are from
- * @regs: registers that an exception saved
+ * kprobe_regs_ip() - find the instruction that saved registers are from
+ * @regs: registers that an exception saved, of which the caller may read the
+ *	instruction pointer and what the processor pushes beside it
+ * @task: the task on whose stack @regs are
  *
  * While pre_handlers run, the saved instruction pointer is past the breakpoint
- * byte, where a different instruction may begin. May be called in any context.
+ * byte, where a different instruction may begin. May be called in any context,
+ * also for registers of user space, of which nothing but the instruction pointer
+ * and the code segment is looked at.
  *
  * Return: the instruction pointer in the function as it is without probes.
  */
-unsigned long kprobe_regs_ip(struct pt_regs *regs)
+unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 {
 	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
 
-	if (probe_of_regs(regs))
+	/* A task in user space can set all registers to what it likes. */
+	if (user_mode(regs))
+		return ip;
+	preempt_disable_notrace();
+	if (probe_of_regs(regs, task, ip))
 		ip -= INT3_INSN_SIZE;
+	preempt_enable_notrace();
 	return kprobe_text_ip(ip);
 }
 
 /**
- * kprobe_regs_at_entry() - tell whether a function has only just been entered
+ * kprobe_regs_at_entry() - is a function interrupted before it has a frame?
  * @regs: registers that an exception saved
+ * @task: the task on whose stack @regs are
  *
  * For unwinders that go by frame pointers: the function has not made its frame
  * yet. May be called in any context.
@@ -430,11 +465,18 @@ unsigned long kprobe_regs_ip(struct pt_regs *regs)
  * Return: true if @regs are those of running pre_handlers, at the entry of a
  * function: the stack pointer is where the return address is.
  */
-bool kprobe_regs_at_entry(struct pt_regs *regs)
+bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 {
-	struct kprobe *p = probe_of_regs(regs);
+	struct kprobe *p;
+	bool at_entry;
 
-	return p && kprobe_has_flag(p, KPROBE_FLAG_ON_FUNC_ENTRY);
+	if (user_mode(regs))
+		return false;
+	preempt_disable_notrace();
+	p = probe_of_regs(regs, task, READ_ONCE_NOCHECK(regs->ip));
+	at_entry = p && kprobe_has_flag(p, KPROBE_FLAG_ON_FUNC_ENTRY);
+	preempt_enable_notrace();
+	return at_entry;
 }
 
 /* Ask the probe whose handler raised an exception. */

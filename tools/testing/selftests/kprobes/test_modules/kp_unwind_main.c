@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * For unwind.sh: unwinders that are shown words which look like what a probe leaves on a
+ * stack, and are not.
+ *
+ * A task in user space can set its registers to anything. When it makes a system call,
+ * these are the uppermost pt_regs on its kernel stack, and a stack trace ends there. The
+ * parameter stack_top tells a reader where its own kernel stack ends, and the handler of a
+ * probe saves the trace; traces counts them.
+ *
+ * A word that is left on a stack may be an address in an instruction slot long after the
+ * slot has been freed. Writing to the parameter stale unwinds from made up registers with
+ * such addresses, in several tasks, while probes come and go.
+ */
+
+#include <asm/processor-flags.h>
+#include <asm/segment.h>
+#include <asm/unwind.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/prandom.h>
+#include <linux/sched/task_stack.h>
+#include <linux/stacktrace.h>
+#include "kp_unwind.h"
+
+#define KP_DEPTH	64
+
+static unsigned long traces;
+module_param(traces, ulong, 0400);
+MODULE_PARM_DESC(traces, "how many stack traces the handler has saved");
+
+static unsigned long unwound;
+module_param(unwound, ulong, 0400);
+MODULE_PARM_DESC(unwound, "how often it was unwound from a stale address");
+
+static unsigned long pages[64];
+static int nr_pages;
+module_param_array(pages, ulong, &nr_pages, 0600);
+MODULE_PARM_DESC(pages, "addresses of pages of instruction slots");
+
+static int kp_stack_top_get(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%lu\n", (unsigned long)task_stack_page(current) + THREAD_SIZE);
+}
+
+static const struct kernel_param_ops kp_stack_top_ops = {
+	.get = kp_stack_top_get,
+};
+
+module_param_cb(stack_top, &kp_stack_top_ops, NULL, 0400);
+
+static int kp_unwind_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	unsigned long entry[KP_DEPTH];
+
+	if (stack_trace_save(entry, KP_DEPTH, 0))
+		traces++;
+	return 0;
+}
+
+static struct kprobe kp_syscall = {
+	.symbol_name = "__x64_sys_getppid",
+	.pre_handler = kp_unwind_pre,
+};
+
+/*
+ * Stale addresses.
+ */
+
+static struct kprobe kp_many[KP_UNWIND_NOPS];
+static struct kprobe *kp_many_list[KP_UNWIND_NOPS];
+
+static int kp_none_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/* As an unwinder does that comes to registers on a stack. */
+static void kp_unwind_from(unsigned long ip)
+{
+	unsigned long word[8] = { ip, ip, ip, ip, ip, ip, ip, ip };
+	struct pt_regs regs = {
+		.ip = ip,
+		.cs = __KERNEL_CS,
+		.flags = X86_EFLAGS_IF | X86_EFLAGS_FIXED,
+		.sp = (unsigned long)word,
+		.bp = (unsigned long)word,
+		.ss = __KERNEL_DS,
+	};
+	struct unwind_state state;
+
+	for (unwind_start(&state, current, &regs, NULL); !unwind_done(&state);
+	     unwind_next_frame(&state))
+		if (!unwind_get_return_address(&state))
+			break;
+	unwound++;
+}
+
+static int kp_unwinder(void *data)
+{
+	struct rnd_state random;
+	unsigned int i;
+
+	prandom_seed_state(&random, (unsigned long)data);
+	while (!kthread_should_stop()) {
+		for (i = 0; i < 50; i++)
+			kp_unwind_from(pages[prandom_u32_state(&random) % nr_pages] +
+				       prandom_u32_state(&random) % PAGE_SIZE);
+		/* Slots are only freed if no task holds up tasks RCU. */
+		schedule_timeout_interruptible(1);
+	}
+	return 0;
+}
+
+static int kp_many_register(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < KP_UNWIND_NOPS; i++) {
+		memset(&kp_many[i], 0, sizeof(kp_many[i]));
+		kp_many[i].addr = (void *)kp_unwind_nops + i * KP_UNWIND_NOP;
+		kp_many[i].pre_handler = kp_none_pre;
+		kp_many_list[i] = &kp_many[i];
+	}
+	return register_kprobes(kp_many_list, KP_UNWIND_NOPS);
+}
+
+static int kp_registered_set(const char *val, const struct kernel_param *param)
+{
+	bool on;
+	int ret = kstrtobool(val, &on);
+
+	if (ret)
+		return ret;
+	if (on)
+		return kp_many_register();
+	unregister_kprobes(kp_many_list, KP_UNWIND_NOPS);
+	return 0;
+}
+
+static const struct kernel_param_ops kp_registered_ops = {
+	.set = kp_registered_set,
+};
+
+module_param_cb(registered, &kp_registered_ops, NULL, 0200);
+MODULE_PARM_DESC(registered, "have many probes registered, which take pages of slots");
+
+static int kp_churn(unsigned int rounds)
+{
+	int ret;
+
+	for (; rounds; rounds--) {
+		ret = kp_many_register();
+		if (ret)
+			return ret;
+		unregister_kprobes(kp_many_list, KP_UNWIND_NOPS);
+	}
+	return 0;
+}
+
+static int kp_stale_set(const char *val, const struct kernel_param *param)
+{
+	struct task_struct *task[3];
+	unsigned int rounds, i;
+	int ret = kstrtouint(val, 0, &rounds);
+
+	if (ret || !nr_pages)
+		return ret ?: -ENOENT;
+	for (i = 0; i < ARRAY_SIZE(task); i++)
+		task[i] = kthread_run(kp_unwinder, (void *)(unsigned long)i, "kp_unwinder/%u", i);
+	ret = kp_churn(rounds);
+	for (i = 0; i < ARRAY_SIZE(task); i++)
+		if (!IS_ERR(task[i]))
+			kthread_stop(task[i]);
+	return ret;
+}
+
+static const struct kernel_param_ops kp_stale_ops = {
+	.set = kp_stale_set,
+};
+
+module_param_cb(stale, &kp_stale_ops, NULL, 0200);
+MODULE_PARM_DESC(stale, "unwind from stale addresses while probes come and go so many times");
+
+static int __init kp_unwind_init(void)
+{
+	return register_kprobe(&kp_syscall);
+}
+
+static void __exit kp_unwind_exit(void)
+{
+	unregister_kprobe(&kp_syscall);
+}
+
+module_init(kp_unwind_init);
+module_exit(kp_unwind_exit);
+
+MODULE_DESCRIPTION("stacks on which words only look like a probe's");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Unwinders read nothing that they have not checked: registers of user space that are set
+# to harm, and addresses in instruction slots that were freed long ago. Stacks of running
+# tasks are read from /proc while the functions that they are in are probed and not.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+parameters=/sys/module/kp_unwind/parameters
+
+user_registers() {
+	before=$(cat $parameters/traces)
+	calls=$("$TOPIC_DIR/user_stack" $parameters/stack_top) || return 1
+	traces=$(($(cat $parameters/traces) - before))
+	ktap_print_msg "$calls system calls, $traces traces"
+	[ "$calls" -eq 130 ] && [ "$traces" -ge "$calls" ]
+}
+
+# The pages of slots that there are while many probes are registered
+slot_pages() {
+	awk '$3 == "kprobe_insn_page" { printf "%s0x%s", n++ ? "," : "", $1 }' /proc/kallsyms
+}
+
+# Their addresses, to be looked at when the probes have gone
+note_pages() {
+	echo 1 >$parameters/registered || return 1
+	pages=$(slot_pages)
+	echo 0 >$parameters/registered || return 1
+	ktap_print_msg "pages of slots: $pages"
+	[ -n "$pages" ] && echo "$pages" >$parameters/pages
+}
+
+stale_addresses() {
+	echo "${STALE_ROUNDS:-10}" >$parameters/stale || return 1
+	ktap_print_msg "unwound $(cat $parameters/unwound) times"
+	[ "$(cat $parameters/unwound)" -gt 1000 ]
+}
+
+running_tasks() {
+	pids=
+	for n in 1 2 3; do
+		sh -c 'while :; do : >/dev/null; done' &
+		pids="$pids $!"
+	done
+	reads=0
+	round=0
+	while [ $round -lt 15 ]; do
+		round=$((round + 1))
+		ctl add 0 do_filp_open post || return 1
+		ctl add 1 vfs_open || return 1
+		ctl add 2 path_openat post || return 1
+		for pid in $pids; do
+			cat "/proc/$pid/stack" >/dev/null && reads=$((reads + 1))
+		done
+		ctl del 0 && ctl del 1 && ctl del 2 || return 1
+		for pid in $pids; do
+			cat "/proc/$pid/stack" >/dev/null && reads=$((reads + 1))
+		done
+	done
+	# shellcheck disable=SC2086 # words
+	kill $pids
+	# shellcheck disable=SC2086
+	wait $pids 2>/dev/null || :
+	ktap_print_msg "$reads stacks read"
+	[ $reads -eq 90 ]
+}
+
+setup
+if [ "$(uname -m)" != x86_64 ]; then
+	ktap_skip_all "what is on the stack is that of x86_64"
+	exit "$KSFT_SKIP"
+fi
+[ -x "$TOPIC_DIR/user_stack" ] || ktap_exit_fail_msg "user_stack is not built"
+ktap_set_plan 5
+load kp_ctl
+load kp_unwind
+check "registers of user space" user_registers
+check "stacks of running tasks" running_tasks
+check "where slots are" note_pages
+check "stale addresses of slots" stale_addresses
+unload kp_unwind
+unload kp_ctl
+check "list is empty after rmmod" list_is_empty
+ktap_finished

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Makes system calls with a stack pointer near the end of the task's own kernel stack,
+ * which is where an unwinder looks at what user space had in its registers.
+ *
+ *	user_stack FILE
+ *
+ * FILE is the parameter stack_top of kp_unwind.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+/* With @sp as the stack pointer. Nothing may use the stack until it is back. */
+static long getppid_at(unsigned long sp)
+{
+	long ret;
+
+	asm volatile("mov %%rsp, %%r12\n\t"
+		     "mov %[sp], %%rsp\n\t"
+		     "syscall\n\t"
+		     "mov %%r12, %%rsp"
+		     : "=a" (ret)
+		     : "a" (SYS_getppid), [sp] "r" (sp)
+		     : "rcx", "r11", "r12", "memory");
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
+	unsigned long top;
+	long parent, word;
+	int calls = 0;
+
+	if (!file || fscanf(file, "%lu", &top) != 1) {
+		fprintf(stderr, "usage: %s FILE\n", argv[0]);
+		return 2;
+	}
+	fclose(file);
+	parent = getppid_at(top);
+	for (word = -64; word <= 64; word++) {
+		if (getppid_at(top + word * sizeof(word)) != parent)
+			return 1;
+		calls++;
+	}
+	printf("%d\n", calls + 1);
+	return 0;
+}
