@@ -117,19 +117,31 @@ asmlinkage __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsi
 
 	if (likely(!elsewhere && regs->ip == next))
 		return false;
+	/* A handler that has pushed something has overwritten the thunk's word. */
+	if (elsewhere && regs->sp != (unsigned long)(kprobe_thunk_return(regs) + 1))
+		return true;
 	*kprobe_thunk_return(regs) = regs->ip;
-	return elsewhere && regs->sp != (unsigned long)(kprobe_thunk_return(regs) + 1);
+	return false;
 }
 
 /*
  * A handler has set the stack pointer, which ftrace's trampoline does not load.
- * To drop the return address is what can be made up for, by the return address.
+ * Two values can be made up for. The handler has either dropped the return address
+ * of the function, and then a return to where that was does the same; or it has
+ * pushed a word, as a call does, and then the trampoline is told to go on at the
+ * handler's address the way it does to a direct caller: it leaves regs->ip on the
+ * stack, in the place that the handler has pushed its word to. @regs->orig_ax is
+ * that address, see arch_ftrace_set_direct_caller().
  */
 static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp)
 {
 	if (regs->sp == sp + sizeof(sp)) {
 		*(unsigned long *)sp = regs->ip;
 		regs->ip = (unsigned long)kprobe_just_return;
+	} else if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS) &&
+		   regs->sp == sp - sizeof(sp) && !regs->orig_ax) {
+		regs->orig_ax = regs->ip;
+		regs->ip = *(unsigned long *)regs->sp;
 	} else {
 		WARN_ONCE(1, "kprobes: at the entry of a function, sp can't be set to that\n");
 	}

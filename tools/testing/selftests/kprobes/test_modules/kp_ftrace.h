@@ -23,6 +23,7 @@ extern long (*const kp_ft_many[KP_FT_MANY])(long arg);
 
 /* Returns its argument plus a hundred. */
 long kp_ft_elsewhere(long arg);
+void kp_ft_add_thousand(void);
 
 struct kp_ft_probe {
 	struct kprobe kp;
@@ -48,9 +49,6 @@ struct kp_ft_probe *kp_ft_new(struct kunit *test, void *func);
 /* Registered until kp_ft_unregister() or the end of the case. */
 int kp_ft_register(struct kunit *test, struct kp_ft_probe *probe);
 void kp_ft_unregister(struct kunit *test, struct kp_ft_probe *probe);
-
-/* Where an unexported function or variable is. */
-void *kp_ft_symbol(struct kunit *test, const char *name);
 
 /* Is the place as it is while nobody traces the function? */
 bool kp_ft_is_nop(const struct kp_ft_probe *probe);

@@ -7,6 +7,7 @@
 #include <linux/module.h>
 #include <linux/uaccess.h>
 #include "kp_ftrace.h"
+#include "kp_symbol.h"
 
 /* What others cost, in this task, since kp_ft_costs_begin(). */
 struct kp_ft_costs {
@@ -290,8 +291,8 @@ static void kp_ft_revive(void *disabled)
 /* What ftrace does when it has lost track of what it patched. */
 void kp_ft_dead(struct kunit *test)
 {
-	kp_ft_call_t kill = kp_ft_symbol(test, "kprobe_ftrace_kill");
-	bool *disabled = kp_ft_symbol(test, "kprobe_ftrace_disabled");
+	kp_ft_call_t kill = kp_symbol(test, "kprobe_ftrace_kill");
+	bool *disabled = kp_symbol(test, "kprobe_ftrace_disabled");
 	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
 	struct kp_ft_probe *late = kp_ft_new(test, kp_ft_other);
 

@@ -75,27 +75,6 @@ bool kp_ft_is_nop(const struct kp_ft_probe *probe)
 	       !memcmp(now, nop, sizeof(now));
 }
 
-static unsigned long (*kp_ft_lookup)(const char *name);
-
-void *kp_ft_symbol(struct kunit *test, const char *name)
-{
-	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
-	void *addr;
-
-	if (!kp_ft_lookup) {
-		KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-		addr = kp.addr;
-		unregister_kprobe(&kp);
-		/* Called at its endbr, where there is one. */
-		if (is_endbr(*(u32 *)(addr - ENDBR_INSN_SIZE)))
-			addr -= ENDBR_INSN_SIZE;
-		kp_ft_lookup = addr;
-	}
-	addr = (void *)kp_ft_lookup(name);
-	KUNIT_ASSERT_NOT_NULL_MSG(test, addr, "%s", name);
-	return addr;
-}
-
 /* Where the probe is, and what it is called. */
 static void kp_ft_where(struct kunit *test)
 {
@@ -140,7 +119,12 @@ static void kp_ft_where(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre, 2);
 
 	kp_ft_unregister(test, probe);
+	/* Handlers that still run look at the flag, so the next registration clears it. */
+	probe->kp.addr = inside->kp.addr;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&probe->kp));
+	kp_ft_unregister(test, probe);
+	probe->kp.addr = by_name->kp.addr;
 	kp_ft_unregister(test, by_name);
 	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(probe), !kp_ft_crowd);
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
@@ -196,6 +180,16 @@ static int kp_ft_return(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
+/* Calls a function first, which returns to where the probed one goes on. */
+static int kp_ft_call_first(struct kprobe *kp, struct pt_regs *regs)
+{
+	to_kp_ft(kp)->pre++;
+	regs->sp -= sizeof(unsigned long);
+	*(unsigned long *)regs->sp = (unsigned long)kp->addr + MCOUNT_INSN_SIZE;
+	regs->ip = (unsigned long)kp_ft_add_thousand;
+	return 1;
+}
+
 static void kp_ft_post_divert(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	to_kp_ft(kp)->post++;
@@ -228,6 +222,14 @@ static void kp_ft_diversions(struct kunit *test)
 	probe->kp.pre_handler = kp_ft_return;
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 4711);
+	KUNIT_EXPECT_EQ(test, older->pre + older->post, 2);
+	kp_ft_unregister(test, probe);
+
+	probe->kp.pre_handler = kp_ft_call_first;
+	probe->pre = 0;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 1002);
+	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 	KUNIT_EXPECT_EQ(test, older->pre + older->post, 2);
 	kp_ft_unregister(test, probe);
 

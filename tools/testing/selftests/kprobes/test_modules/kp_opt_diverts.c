@@ -25,6 +25,16 @@ static int kp_opt_redirect(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
+/* Calls a function first, which returns to the other one: pushes, as a call does. */
+static int kp_opt_call_first(struct kprobe *kp, struct pt_regs *regs)
+{
+	to_opt_probe(kp)->pre++;
+	regs->sp -= sizeof(unsigned long);
+	*(unsigned long *)regs->sp = (unsigned long)kp_opt_sum_other;
+	regs->ip = (unsigned long)kp_opt_add_thousand;
+	return 1;
+}
+
 /* To where it would have gone anyway, past the first instruction. */
 static int kp_opt_pass_over(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -68,6 +78,7 @@ static void kp_opt_diverts(struct kunit *test)
 {
 	kp_opt_divert(test, kp_opt_return, 80);
 	kp_opt_divert(test, kp_opt_redirect, 142);
+	kp_opt_divert(test, kp_opt_call_first, 1042);
 	/* Where the jump is there is no second instruction, but in the detour there is. */
 	kp_opt_divert(test, kp_opt_pass_over, 5002);
 }

@@ -29,6 +29,7 @@ long kp_opt_row(void);
 /* a + b, in some instructions. */
 long kp_opt_sum(long a, long b);
 long kp_opt_sum_other(long a, long b);
+void kp_opt_add_thousand(void);
 extern const u32 kp_opt_sum_insn[3];
 
 static inline void *kp_sum_insn(int insn)

@@ -39,6 +39,12 @@ SYM_FUNC_END(\name)
 SUM kp_opt_sum
 SUM kp_opt_sum_other
 
+/* Adds to the first argument, for a handler that has it called before a function. */
+SYM_FUNC_START(kp_opt_add_thousand)
+	add	$1000, %rdi
+	RET
+SYM_FUNC_END(kp_opt_add_thousand)
+
 	.section .rodata, "a"
 	.balign	8
 SYM_DATA_START(kp_opt_sum_insn)

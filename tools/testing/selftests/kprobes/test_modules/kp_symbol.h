@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_SYMBOL_H
+#define KP_SYMBOL_H
+
+/* What is not exported to modules is found as modules have long found it. */
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <asm/ibt.h>
+
+/* The address of a symbol of the kernel; a case that asks for one that is not there ends. */
+static inline void *kp_symbol(struct kunit *test, const char *name)
+{
+	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
+	unsigned long (*lookup)(const char *name);
+	void *addr;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	addr = kp.addr;
+	unregister_kprobe(&kp);
+	/* Called at its endbr, where there is one. */
+	if (is_endbr(*(u32 *)(addr - ENDBR_INSN_SIZE)))
+		addr -= ENDBR_INSN_SIZE;
+	lookup = addr;
+	addr = (void *)lookup(name);
+	KUNIT_ASSERT_NOT_NULL_MSG(test, addr, "%s", name);
+	return addr;
+}
+
+#endif
