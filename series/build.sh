@@ -18,9 +18,11 @@ log=$OUT/log/build-$variant.log
 build=$OUT/build/$variant
 
 fragments=()
-basis=config.default
-[ "${variant#stock-}" != plain ] || basis=
-for name in config $basis "config.${variant#stock-}"; do
+case ${variant#stock-} in
+plain | debug) basis=config.small ;;
+*) basis=config.default ;;
+esac
+for name in config "$basis" "config.${variant#stock-}"; do
 	[ -e "$TOP/$SELFTESTS/$name" ] ||
 		die "no variant $variant: there is no $SELFTESTS/$name" \
 			"there are: $(cd "$TOP/$SELFTESTS" && printf '%s ' config.* | sed 's/config\.//g')"
