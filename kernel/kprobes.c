@@ -153,6 +153,8 @@ static int check_address(unsigned long addr, struct module **module, bool *on_ft
 	/* Jump labels must not come or go while we look. */
 	jump_label_lock();
 	preempt_disable();
+	if (init_text_is_going && is_kernel_inittext(addr))
+		goto out;
 	if (!core_kernel_text(addr)) {
 		mod = __module_text_address(addr);
 		if (!mod)
@@ -476,6 +478,20 @@ void kprobe_busy_end(void)
 	preempt_enable();
 }
 
+/**
+ * kprobe_task_oopsed() - forget the handlers that the current task was in
+ *
+ * Called when an oops is about to end the task. A handler that has raised it never
+ * returns, and without this its CPU would count all later hits as missed.
+ *
+ * Context: that of a task; preemption is still disabled if a handler was running.
+ */
+void kprobe_task_oopsed(void)
+{
+	guard(preempt)();
+	reset_current_kprobe();
+}
+
 #endif /* !__ARCH_WANT_KPROBES_CONTEXT */
 
 /**
@@ -486,6 +502,7 @@ void kprobe_busy_end(void)
 void kprobe_free_init_mem(void)
 {
 	guard(mutex)(&kprobe_mutex);
+	init_text_is_going = true;
 	probepoints_kill((unsigned long)__init_begin, (unsigned long)__init_end);
 	kprobe_blacklist_del_range((unsigned long)__init_begin,
 				   (unsigned long)__init_end);

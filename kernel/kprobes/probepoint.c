@@ -459,7 +459,8 @@ void probepoint_detach(struct kprobe *p, struct list_head *changes)
 
 static bool wants_calls(const struct probepoint *pp, const struct kprobe *p)
 {
-	return pp->state != PROBEPOINT_GONE && !(p->flags & KPROBE_FLAG_DISABLED);
+	return pp->state != PROBEPOINT_GONE && !pp->going &&
+	       !(p->flags & KPROBE_FLAG_DISABLED);
 }
 
 static bool set_has_post(const struct probe_set *set)
@@ -800,21 +801,24 @@ static void probepoint_kill(struct probepoint *pp)
 
 	optimizer_forget(pp);
 	pp->state = PROBEPOINT_GONE;
+	pp->going = false;
 	unpublish(pp);
-	publish_set(pp);
 	list_for_each_entry(p, &pp->probes, list)
 		p->flags |= KPROBE_FLAG_GONE;
-	/* Its slot goes when nobody can be in it. */
+	/* Its slot is freed when no task can be in it. */
 	retire(pp);
 }
 
 /**
- * probepoints_kill() - text is about to be freed
+ * probepoints_kill() - take all probepoints out of text that is about to be freed
  * @start: its first address
  * @end: the first address after it
  *
- * The text is left as it is. Its probes are marked as gone and stay so until
- * they are unregistered.
+ * The text is still mapped, and may still be executed: a module's parameters are
+ * destroyed by its functions after its exit function has run, and the boot
+ * configuration is freed by init text. So breakpoints and jumps are removed, and
+ * when all CPUs see that, the probepoints leave the table. The probes are marked
+ * as gone and stay so until they are unregistered.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -823,19 +827,23 @@ void probepoints_kill(unsigned long start, unsigned long end)
 	struct probepoint *pp, *next;
 	LIST_HEAD(changes);
 
-	take_leftovers(&changes);
 	for (pp = probepoint_from(start); pp && (unsigned long)pp->kp.addr < end;
 	     pp = probepoint_next(pp)) {
 		if (pp->state == PROBEPOINT_GONE)
 			continue;
-		probepoint_kill(pp);
+		pp->going = true;
+		publish_set(pp);
 		probepoint_touch(pp, &changes);
 	}
-	/* There is text still, and its next owner must not be taken for it. */
+	take_leftovers(&changes);
+	patch_text(&changes);
+	/* The next owner of the text must not be taken for it. */
 	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
-		if (pp->state == PROBEPOINT_GONE)
+		if (pp->going) {
+			probepoint_kill(pp);
 			kprobe_ftrace_forget(pp);
+		}
 		end_change(pp);
 	}
 }

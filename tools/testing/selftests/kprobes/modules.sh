@@ -126,8 +126,42 @@ freed_init_is_gone() {
 	not_listed_as 1 GONE && call_target 4 && hits_are 1 4 && hits_are 0 3
 }
 
+freed() {
+	dmesg | grep -c 'kp_target: parameters freed' || :
+}
+
+# A module's parameters are destroyed by its own functions, after its probes have gone.
+text_runs_after_going() {
+	before=$(freed)
+	ids=
+	id=30
+	for offset in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
+		! ctl_try add $id "kp_tgt_at_free+$offset" || {
+			ids="$ids $id"
+			id=$((id + 1))
+		}
+	done
+	ktap_print_msg "probes: $((id - 30)), of them jumps: $(grep -c OPTIMIZED $KPROBES/list || :)"
+	[ $id -ge 35 ] || return 1
+	rmmod kp_target || return 1
+	LOADED=kp_ctl
+	equal "parameters freed" "$(freed)" $((before + 1))
+	for id in $ids; do
+		listed_as "$id" GONE && hits_are "$id" 0 && ctl del "$id" || return 1
+	done
+}
+
+# with_jumps 0|1 COMMAND...
+with_jumps() {
+	optimization "$1"
+	shift
+	insmod "$MODULE_DIR/kp_target.ko" || return 1
+	LOADED="kp_ctl kp_target"
+	"$@"
+}
+
 setup
-ktap_set_plan 20
+ktap_set_plan 22
 load kp_ctl
 load kp_target
 check "a module's functions are hit" function_is_hit
@@ -149,6 +183,8 @@ check "the gone init probe is unregistered" ctl del 0
 check "and the other one" ctl del 1
 check "list is empty once more" list_is_empty
 unload kp_target
+check "text that runs after its probes have gone, breakpoints" with_jumps 0 text_runs_after_going
+check "the same with jumps" with_jumps 1 text_runs_after_going
 unload kp_ctl
 check "list is empty after all modules went" list_is_empty
 check "kprobes/enabled is as it was" equal "kprobes/enabled" "$(cat $KPROBES/enabled)" 1

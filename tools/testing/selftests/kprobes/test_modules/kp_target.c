@@ -96,8 +96,25 @@ static int kp_target_calls_set(const char *val, const struct kernel_param *param
 	return 0;
 }
 
+/*
+ * Parameters are destroyed after the module's exit function has run, and its notifiers have
+ * been told that it goes.
+ */
+noinline void kp_tgt_at_free(void);
+noinline void kp_tgt_at_free(void)
+{
+	kp_target_room();
+	pr_info("kp_target: parameters freed\n");
+}
+
+static void kp_target_calls_free(void *arg)
+{
+	kp_tgt_at_free();
+}
+
 static const struct kernel_param_ops kp_target_calls_ops = {
 	.set = kp_target_calls_set,
+	.free = kp_target_calls_free,
 };
 
 module_param_cb(calls, &kp_target_calls_ops, NULL, 0200);
