@@ -406,6 +406,7 @@ static inline void reset_current_kprobe(void)
 
 void __kprobes kprobe_busy_begin(void);
 void __kprobes kprobe_busy_end(void);
+void kprobe_task_oopsed(void);
 
 /* What architectures provide. */
 int arch_prepare_kprobe(struct kprobe *p);
@@ -548,6 +549,7 @@ static inline struct kprobe *kprobe_running(void)
 
 static inline void kprobe_busy_begin(void) { }
 static inline void kprobe_busy_end(void) { }
+static inline void kprobe_task_oopsed(void) { }
 
 static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {

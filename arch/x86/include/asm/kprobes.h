@@ -10,6 +10,7 @@
 #ifdef CONFIG_KPROBES
 
 #include <linux/cleanup.h>
+#include <linux/instrumentation.h>
 #include <linux/types.h>
 #include <asm/insn.h>
 #include <linux/percpu.h>
@@ -123,11 +124,12 @@ struct arch_specific_insn {
 
 /**
  * struct kprobe_frame - one context in which this CPU runs handlers or steps
- * @context: interrupt context of the running handlers; KPROBE_CONTEXT_NONE
- *	when none run
- * @stepping: the copy of an instruction is being stepped; no handler runs
+ * @context: interrupt context of the running handlers, or of those that have
+ *	made the hit that is stepped; KPROBE_CONTEXT_NONE when none run
+ * @stepping: the copy of an instruction is being stepped
  * @run_post: post_handlers are to be called after the step
  * @in_fault: a fault_handler runs
+ * @repaired: an exception of the copy that is stepped has been handled
  * @busy: how many kprobe_busy_begin() have no kprobe_busy_end() yet
  * @probe: the probe whose handler runs; of no meaning when none run
  * @regs: registers that pre_handlers were given; NULL when none run, or when
@@ -140,6 +142,7 @@ struct kprobe_frame {
 	bool stepping;
 	bool run_post;
 	bool in_fault;
+	bool repaired;
 	u32 busy;
 	struct kprobe *probe;
 	struct pt_regs *regs;
@@ -328,6 +331,27 @@ static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
 DEFINE_CLASS(kprobe_fault, struct kprobe_fault, kprobe_fault_end(&_T),
 	     kprobe_fault_begin(regs, trapnr), struct pt_regs *regs, int trapnr)
 
+/* CLASS(kprobe_nmi_fault, name)(regs, trapnr): the same for code that is noinstr. */
+static __always_inline struct kprobe_fault kprobe_nmi_fault_begin(struct pt_regs *regs, int trapnr)
+{
+	struct kprobe_fault fault;
+
+	instrumentation_begin();
+	fault = kprobe_fault_begin(regs, trapnr);
+	instrumentation_end();
+	return fault;
+}
+
+static __always_inline void kprobe_nmi_fault_end(struct kprobe_fault *fault)
+{
+	instrumentation_begin();
+	kprobe_fault_end(fault);
+	instrumentation_end();
+}
+
+DEFINE_CLASS(kprobe_nmi_fault, struct kprobe_fault, kprobe_nmi_fault_end(&_T),
+	     kprobe_nmi_fault_begin(regs, trapnr), struct pt_regs *regs, int trapnr)
+
 #else /* !CONFIG_KPROBES */
 
 #include <linux/cleanup.h>
@@ -343,9 +367,12 @@ struct kprobe_fault {
 DEFINE_CLASS(kprobe_fault, struct kprobe_fault, (void)_T,
 	     ((struct kprobe_fault){}), struct pt_regs *regs, int trapnr)
 
+DEFINE_CLASS(kprobe_nmi_fault, struct kprobe_fault, (void)_T,
+	     ((struct kprobe_fault){}), struct pt_regs *regs, int trapnr)
+
 #define kprobe_text_ip(ip)	(ip)
-#define kprobe_regs_ip(regs)	((regs)->ip)
-#define kprobe_regs_at_entry(regs)	((void)(regs), false)
+#define kprobe_regs_ip(regs, task)	((void)(task), (regs)->ip)
+#define kprobe_regs_at_entry(regs, task)	((void)(regs), (void)(task), false)
 
 static inline
 unsigned long kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,

@@ -94,21 +94,49 @@ void kprobe_busy_end(void)
 	preempt_enable_notrace();
 }
 
+/**
+ * kprobe_task_oopsed() - forget the handlers that the current task was in
+ *
+ * Called when an oops is about to end the task. A handler that has raised it never
+ * returns, so its frame has to go, or its CPU would count all later hits of its
+ * context as missed. All frames of the CPU are the task's: an oops in a deeper
+ * context is a panic, and a handler of another task would have preemption disabled.
+ *
+ * Context: that of a task; preemption is still disabled if a handler was running.
+ */
+void kprobe_task_oopsed(void)
+{
+	struct kprobe_frame *f;
+
+	guard(preempt_notrace)();
+	while ((f = kprobe_top_frame()) > this_cpu_ptr(&kprobe_frames.frame[0])) {
+		f->stepping = false;
+		f->in_fault = false;
+		kprobe_pop_frame(f);
+	}
+}
+
 /*
- * Have the CPU run the copy and trap. The frame is there for the trap, and
- * for faults; no handler runs meanwhile, so it is no hit's context.
+ * Have the CPU run the copy and trap. The frame is there for the trap, and for
+ * faults. It has the context and the probe of the frame below: no handler runs
+ * in a frame of its own meanwhile, but if a handler has made the hit that is
+ * stepped, what an exception of the copy calls is in that handler's context
+ * still, and hits there are missed as the handler's own are.
  */
 static void __kprobes begin_step(struct kprobe *kp, struct pt_regs *regs, bool run_post)
 {
-	struct kprobe_frame *f = kprobe_top_frame() + 1;
+	struct kprobe_frame *below = kprobe_top_frame(), *f = below + 1;
 
 	/* There are frames for all that can come over each other. */
 	if (unlikely(f > this_cpu_ptr(&kprobe_frames.frame[KPROBE_NR_FRAMES])))
 		panic("kprobes: no frame to step %pS\n", kp->addr);
 	__this_cpu_write(kprobe_frames.top, f);
 	barrier();
+	WRITE_ONCE(f->probe, below->probe);
+	WRITE_ONCE(f->context, below->context);
 	f->kp = kp;
 	f->run_post = run_post;
+	f->repaired = false;
 	f->flags = regs->flags & (X86_EFLAGS_IF | X86_EFLAGS_TF);
 	regs->flags &= ~(X86_EFLAGS_IF | X86_EFLAGS_TF);
 	regs->ip = (unsigned long)kp->ainsn.insn;
@@ -123,21 +151,35 @@ static void __kprobes end_step(struct kprobe_frame *f, struct pt_regs *regs)
 	kprobe_pop_frame(f);
 }
 
+/*
+ * The kernel's exit from an exception looks at the flags that it is going to load,
+ * which had interrupts off when a repaired copy was stepped again, so lockdep and
+ * the tracers believe that they still are. The exit from the int3 that ends the
+ * step leaves them as the int3 found them. Make them match what it loads.
+ */
+static void __kprobes note_interrupts_on(unsigned long ip)
+{
+	trace_hardirqs_on_prepare();
+	lockdep_hardirqs_on_prepare();
+	lockdep_hardirqs_on(ip);
+}
+
 /* Is it the trap at the end of a step? */
-static noinline int __kprobes step_trap(struct pt_regs *regs)
+static int __kprobes step_trap(struct pt_regs *regs)
 {
 	struct kprobe_frame *f = kprobe_top_frame();
+	bool run_post, repaired;
 	struct kprobe *kp;
-	bool run_post;
 	s32 context;
 
-	if (user_mode(regs) || !f || !f->stepping)
+	if (!f || !f->stepping)
 		return 0;
 	kp = f->kp;
 	if (regs->ip - INT3_INSN_SIZE != (unsigned long)kp->ainsn.insn + kp->ainsn.size)
 		return 0;
 
 	run_post = f->run_post;
+	repaired = f->repaired;
 	regs->ip = kp->ainsn.next_ip;
 	end_step(f, regs);
 	if (run_post) {
@@ -146,7 +188,39 @@ static noinline int __kprobes step_trap(struct pt_regs *regs)
 		if (unlikely(regs->ip != kp->ainsn.next_ip))
 			regs->ip = x86_kprobe_landing(regs->ip);
 	}
+	if (repaired && regs->flags & X86_EFLAGS_IF)
+		note_interrupts_on(regs->ip);
 	return 1;
+}
+
+/*
+ * Has the breakpoint been removed while this CPU was on its way here?
+ *
+ * text_poke_sync() waits for the handlers of breakpoints on all online CPUs, but
+ * not on a CPU that is coming up or going down: that CPU may execute the int3, and
+ * look for its probepoint when the text is the original again and the probepoint
+ * has left the table. The original instruction is then to be executed.
+ */
+static bool __kprobes breakpoint_is_gone(struct pt_regs *regs)
+{
+	unsigned long addr = regs->ip - INT3_INSN_SIZE;
+	u8 text[2];
+
+	/* The byte before it, for int with a vector of 3 leaves the same address. */
+	if (copy_from_kernel_nofault(text, (void *)(addr - 1), sizeof(text)))
+		return false;
+	if (text[1] == INT3_INSN_OPCODE || (text[0] == INT_IMM8_OPCODE && text[1] == X86_TRAP_BP))
+		return false;
+	regs->ip = addr;
+	return true;
+}
+
+/* Handle a breakpoint at an address that has no probepoint. */
+static noinline int __kprobes other_int3(struct pt_regs *regs)
+{
+	if (user_mode(regs))
+		return 0;
+	return step_trap(regs) || breakpoint_is_gone(regs);
 }
 
 /* Have the instruction run, and the CPU back in time for post_handlers. */
@@ -218,7 +292,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 
 	/* No user's address is ever found, so there is no need to ask before. */
 	if (unlikely(!kp))
-		return step_trap(regs);
+		return other_int3(regs);
 
 	context = kprobe_context();
 	f = kprobe_top_frame();
@@ -496,6 +570,16 @@ static bool __kprobes fault_in_handler(struct pt_regs *regs, int trapnr)
 	return handled;
 }
 
+/*
+ * Is it an exception that the instruction raised instead of having an effect? A
+ * watchpoint reports what has been done already, a machine check what may have
+ * nothing to do with the instruction.
+ */
+static __always_inline bool is_fault(int trapnr)
+{
+	return trapnr != X86_TRAP_DB && trapnr != X86_TRAP_MC;
+}
+
 /**
  * kprobe_fault_begin() - begin the handling of an exception
  * @regs: registers as at the exception
@@ -506,10 +590,10 @@ static bool __kprobes fault_in_handler(struct pt_regs *regs, int trapnr)
  * by a fix-up, never comes back to the slot; for one that is to try again
  * kprobe_fault_resume() sees to it that it does.
  *
- * The fault_handlers of those whose handler or whose instruction it was are
- * asked first.
+ * The fault_handlers of the probes whose handler or whose instruction it was are
+ * asked first, but not about debug exceptions and machine checks.
  *
- * Context: interrupts are off.
+ * Context: interrupts are off, and RCU is watching.
  *
  * Return: what kprobe_fault_end() needs to know.
  */
@@ -523,7 +607,8 @@ struct kprobe_fault __kprobes kprobe_fault_begin(struct pt_regs *regs, int trapn
 		return fault;
 	kp = slot_owner(regs->ip);
 	if (likely(!kp)) {
-		fault.handled = unlikely(kprobe_running()) && fault_in_handler(regs, trapnr);
+		fault.handled = is_fault(trapnr) && unlikely(kprobe_running()) &&
+				fault_in_handler(regs, trapnr);
 		return fault;
 	}
 
@@ -542,9 +627,15 @@ struct kprobe_fault __kprobes kprobe_fault_begin(struct pt_regs *regs, int trapn
 	}
 	regs->ip = fault.ip;
 	/* A detour has other instructions, too. */
-	if (fault.first && READ_ONCE(kp->fault_handler))
+	if (fault.first && is_fault(trapnr) && READ_ONCE(kp->fault_handler))
 		fault.handled = kprobe_run_fault_handlers(kp, regs, trapnr);
 	return fault;
+}
+
+static void __kprobes step_again(struct kprobe *kp, struct pt_regs *regs, bool run_post)
+{
+	begin_step(kp, regs, run_post);
+	kprobe_top_frame()->repaired = true;
 }
 
 /**
@@ -575,6 +666,9 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 		return;
 	}
 	if (!fault->first) {
+		/* A watchpoint or machine check, between the copy and its trap. */
+		if (fault->stepping)
+			step_again(fault->kp, regs, fault->run_post);
 		regs->ip = fault->where;
 		return;
 	}
@@ -587,7 +681,7 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	if (run)
 		regs->ip = run;
 	else if (fault->stepping)
-		begin_step(kp, regs, fault->run_post);
+		step_again(kp, regs, fault->run_post);
 	else if (!ai->emulate || ai->slot_boosted)
 		regs->ip = (unsigned long)READ_ONCE(ai->insn);
 }

@@ -54,6 +54,10 @@ extern const u32 kp_user_move_insn;
 long kp_kernel_load(const void *from);
 extern const u32 kp_kernel_load_insn;
 
+/* Stores a value by one instruction, and the offsets of that one and of the next. */
+void kp_watched_store(long *to, long value);
+extern const u32 kp_watched_store_insn[2];
+
 /* Return their argument plus one; on the way of the second is an int3 that is nobody's. */
 long kp_plain(long arg);
 extern const u32 kp_plain_insn;
@@ -67,6 +71,7 @@ extern bool kp_faults_opt;
 
 extern struct kunit_suite kp_faulty_suite;
 extern struct kunit_suite kp_paging_suite;
+extern struct kunit_suite kp_steps_suite;
 
 #endif
 #endif

@@ -228,6 +228,16 @@ SYM_FUNC_START(kp_kernel_load)
 SYM_FUNC_END(kp_kernel_load)
 _ASM_EXTABLE(.Lkernel_load, .Lkernel_load_failed)
 
+/* What a watchpoint is set to is written by one instruction. */
+SYM_FUNC_START(kp_watched_store)
+	nop
+.Lwatched_store:
+	mov	%rsi, (%rdi)
+.Lwatched_store_end:
+	nop
+	RET
+SYM_FUNC_END(kp_watched_store)
+
 SYM_FUNC_START(kp_plain)
 	mov	%rdi, %rax
 .Lplain:
@@ -255,6 +265,10 @@ SYM_DATA(kp_user_store_insn, .long .Luser_store - kp_user_store)
 SYM_DATA(kp_user_add_insn, .long .Luser_add - kp_user_add)
 SYM_DATA(kp_user_move_insn, .long .Luser_move - kp_user_move)
 SYM_DATA(kp_kernel_load_insn, .long .Lkernel_load - kp_kernel_load)
+SYM_DATA_START(kp_watched_store_insn)
+	.long	.Lwatched_store - kp_watched_store
+	.long	.Lwatched_store_end - kp_watched_store
+SYM_DATA_END(kp_watched_store_insn)
 SYM_DATA(kp_plain_insn, .long .Lplain - kp_plain)
 SYM_DATA_START(kp_foreign_insn)
 	.long	.Lforeign_nop - kp_foreign_int3

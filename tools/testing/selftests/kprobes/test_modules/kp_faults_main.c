@@ -409,7 +409,7 @@ static struct kunit_suite kp_faults_suite = {
 	.test_cases = kp_faults_cases,
 };
 
-kunit_test_suites(&kp_faults_suite, &kp_faulty_suite, &kp_paging_suite);
+kunit_test_suites(&kp_faults_suite, &kp_faulty_suite, &kp_paging_suite, &kp_steps_suite);
 
 MODULE_DESCRIPTION("KUnit suites: exceptions under kprobes");
 MODULE_LICENSE("GPL");
