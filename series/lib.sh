@@ -11,6 +11,12 @@ OWN_DIRS=(arch include kernel lib samples Documentation tools)
 
 mkdir -p "$OUT/log"
 
+# A compiler cache, where Debian's is installed. What was compiled in one clone is
+# found in another.
+if [ -d /usr/lib/ccache ]; then
+	export PATH=/usr/lib/ccache:$PATH CCACHE_BASEDIR=$TOP CCACHE_NOHASHDIR=1
+fi
+
 say() { printf '== %s\n' "$*"; }
 
 die()
