@@ -211,6 +211,10 @@ take_from(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 	while (free) {
 		bit = __ffs(free);
 		free &= free - 1;
+		/*
+		 * Fully ordered: the instance is written only after this, and pairs
+		 * with the barrier before set_bit() in kretprobe_pool_give().
+		 */
 		if (!test_and_clear_bit(bit, &c->free))
 			continue;
 		if (unlikely(!free)) {
@@ -233,7 +237,12 @@ search(struct kretprobe_pool *pool)
 	struct chunk_group *g;
 
 	for (i = 0; i < nr; i++) {
-		if (!(READ_ONCE(pool->avail) & BIT(i)))
+		/*
+		 * A CPU that sees the bit sees the group, which was published
+		 * before: pairs with the barrier in chunk_has_free(), between
+		 * what the worker did before it and set_bit().
+		 */
+		if (!(smp_load_acquire(&pool->avail) & BIT(i)))
 			continue;
 		g = READ_ONCE(pool->group[i]);
 		for (j = 0; j < nr; j++) {
@@ -271,12 +280,35 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
 
 	if (likely(pool->hint))
 		place = this_cpu_read(*pool->hint);
+	/* Pairs with smp_store_release() in chunk_create(). */
 	c = READ_ONCE(*place);
 	ri = likely(c) ? take_from(pool, c) : NULL;
 	if (likely(ri))
 		return ri;
 	return search(pool);
 }
+
+/*
+ * Two CPUs that are at the same word:
+ *
+ *	kretprobe_pool_give()			take_from()
+ *
+ *	read and write the instance		test_and_clear_bit(&c->free)
+ *	smp_mb__before_atomic()			write the instance
+ *	set_bit(&c->free)
+ *
+ * If the right one finds the bit set, what it writes comes after all that the
+ * left one did with the instance. And the same word with the one above it:
+ *
+ *	kretprobe_pool_give()			chunk_is_empty()
+ *
+ *	set_bit(&c->free)			test_and_clear_bit(&g->avail)
+ *	smp_mb__after_atomic()			smp_mb__after_atomic()
+ *	test_bit(&g->avail)			read c->free
+ *
+ * At least one of them sees what the other one wrote, and sets the bit in
+ * g->avail. It is the same between g->avail and pool->avail.
+ */
 
 /**
  * kretprobe_pool_give() - give an instance back
@@ -291,6 +323,8 @@ void __kprobes kretprobe_pool_give(struct kretprobe_instance *ri)
 	struct chunk_group *g = c->group;
 	unsigned int index = c->index;
 
+	/* Pairs with test_and_clear_bit() in take_from(). */
+	smp_mb__before_atomic();
 	set_bit(ri->bit, &c->free);
 	/* Pairs with the barrier of the same level in chunk_is_empty(). */
 	smp_mb__after_atomic();
@@ -335,7 +369,8 @@ static struct chunk_group *group_create(struct kretprobe_pool *pool, unsigned in
 	g->nr = nr_chunks;
 	g->pool = pool;
 	g->index = index;
-	WRITE_ONCE(pool->group[index], g);
+	/* Pairs with smp_load_acquire() in search(). */
+	smp_store_release(&pool->group[index], g);
 	return g;
 }
 
@@ -362,7 +397,7 @@ static bool chunk_create(struct chunk_group *g, unsigned int nr)
 		ri->bit = i;
 	}
 	WRITE_ONCE(pool->nr_chunks, pool->nr_chunks + 1);
-	/* Hits see a chunk that is complete. */
+	/* Hits see a chunk that is complete: pairs with READ_ONCE() of its place. */
 	smp_store_release(&g->chunk[c->index], c);
 	chunk_has_free(g, c->index);
 	return true;
