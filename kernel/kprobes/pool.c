@@ -9,8 +9,9 @@
  *
  * The instances of one word are a chunk, which is what is allocated and freed.
  * A pool finds a chunk with a free instance by two more levels of words: bits
- * of groups, and bits of chunks in a group, set while there may be something
- * free below. A CPU tries the chunk that it found last before it looks; and
+ * of groups in a directory, and bits of chunks in a group, set while there may
+ * be something free below. A fixed pool has one directory, a shared one gets
+ * more as it grows. A CPU tries the chunk that it found last before it looks; and
  * before that, the one instance of each shared pool that it keeps to itself.
  *
  * There is a pool for each class of instance size, shared by all return probes
@@ -19,7 +20,9 @@
  * instances are free as are taken. A hit that takes the last one of a chunk
  * asks for a worker on its own CPU, by irq_work, which may be done in any
  * context. That makes chunks; another frees those that are idle. No more than
- * kprobes.return_pool_kib is used by all shared pools together.
+ * kprobes.return_pool_kib is used by all shared pools together. When the worker
+ * could not make what it was asked for, hits do not ask again before a chunk has
+ * been freed or that bound has moved, or, if memory was short, some time later.
  *
  * pool_mutex guards which chunks there are; it nests inside nothing but
  * kprobe_mutex. Hits read chunks with preemption disabled, so a chunk is freed
@@ -53,7 +56,7 @@
 #define FREE_PER_PROBE		8
 #define FREE_BYTES		SZ_256K
 
-/* How long chunks are idle before they are freed. */
+/* How long chunks are idle before they are freed, and until memory is tried again. */
 #define SHRINK_INTERVAL		(2 * HZ)
 
 /**
@@ -78,21 +81,55 @@ struct kretprobe_chunk {
  * struct chunk_group - chunks that share a word
  * @avail: which of them may have a free instance
  * @pool: the pool that it is in
+ * @dir: the directory that it is in
  * @index: which of the pool it is
+ * @bit: which of the directory it is
  * @nr: how many chunks there is room for
+ * @nr_chunks: how many there are
  * @chunk: the chunks, NULL where there is none
  */
 struct chunk_group {
 	unsigned long avail;
 	struct kretprobe_pool *pool;
+	struct group_dir *dir;
 	unsigned int index;
+	unsigned int bit;
 	unsigned int nr;
+	unsigned int nr_chunks;
 	struct kretprobe_chunk *chunk[] __counted_by(nr);
 };
 
 /**
+ * struct group_dir - groups that share a word
+ * @avail: which of them may have a free instance
+ * @nr: how many groups there is room for
+ * @group: the groups, NULL where there is none
+ */
+struct group_dir {
+	unsigned long avail;
+	unsigned int nr;
+	struct chunk_group *group[] __counted_by(nr);
+};
+
+/* Of a shared pool; with 4 KiB chunks these are 1 GiB on 64-bit machines. */
+#define NR_DIRS			64
+
+/**
+ * enum pool_growth - whether hits ask for more instances of a shared pool
+ * @POOL_MAY_GROW: they do
+ * @POOL_AT_LIMIT: there is no room, or the bound does not allow more
+ * @POOL_NO_MEMORY: memory was short
+ */
+enum pool_growth {
+	POOL_MAY_GROW,
+	POOL_AT_LIMIT,
+	POOL_NO_MEMORY,
+};
+
+/**
  * struct kretprobe_pool - where instances are taken from
- * @avail: which groups may have a free instance
+ * @first: the place of the first chunk of a pool of fixed size
+ * @growth: why there is no use in asking for more, if there is none
  * @hint: where this CPU found one last; NULL for all but shared pools
  * @cache: one of this CPU's own, taken and not used; NULL as @hint
  * @nr_avail: how many chunks may have a free instance
@@ -101,11 +138,14 @@ struct chunk_group {
  * @per_chunk: instances in a chunk, but for the last one of a fixed pool
  * @chunk_bytes: bytes of a chunk
  * @nr_probes: how many return probes share it
- * @nr_groups: how many groups there is room for
- * @group: the groups, NULL where there is none; never freed before the pool
+ * @room: all groups before this one are full
+ * @nr_dirs: how many directories there is room for
+ * @dir: the directories, NULL behind the last one. They and their groups are
+ *	made in order, and never freed before the pool.
  */
 struct kretprobe_pool {
-	unsigned long avail;
+	struct kretprobe_chunk **first;
+	enum pool_growth growth;
 	struct kretprobe_chunk ** __percpu *hint;
 	struct kretprobe_instance * __percpu *cache;
 	atomic_t nr_avail;
@@ -114,8 +154,9 @@ struct kretprobe_pool {
 	unsigned int per_chunk;
 	unsigned int chunk_bytes;
 	unsigned int nr_probes;
-	unsigned int nr_groups;
-	struct chunk_group *group[] __counted_by(nr_groups);
+	unsigned int room;
+	unsigned int nr_dirs;
+	struct group_dir *dir[] __counted_by(nr_dirs);
 };
 
 /* Bytes of an instance in each of the shared pools. */
@@ -164,8 +205,8 @@ static void __kprobes chunk_has_free(struct chunk_group *g, unsigned int index)
 		atomic_inc(&pool->nr_avail);
 	/* Pairs with the barrier of the same level in chunk_is_empty(). */
 	smp_mb__after_atomic();
-	if (!test_bit(g->index, &pool->avail))
-		set_bit(g->index, &pool->avail);
+	if (!test_bit(g->bit, &g->dir->avail))
+		set_bit(g->bit, &g->dir->avail);
 }
 
 /*
@@ -188,17 +229,18 @@ static noinline void __kprobes chunk_is_empty(struct chunk_group *g, unsigned in
 
 	if (READ_ONCE(g->avail))
 		return;
-	clear_bit(g->index, &pool->avail);
+	clear_bit(g->bit, &g->dir->avail);
 	/* Pairs with the barrier in chunk_has_free(). */
 	smp_mb__after_atomic();
 	if (READ_ONCE(g->avail))
-		set_bit(g->index, &pool->avail);
+		set_bit(g->bit, &g->dir->avail);
 }
 
-/* Half of the chunks are used up: the worker should look at it. */
+/* Half of the chunks are used up: the worker should look at it, unless in vain. */
 static void __kprobes grow_early(struct kretprobe_pool *pool)
 {
-	if (pool->hint && 2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks))
+	if (pool->hint && READ_ONCE(pool->growth) == POOL_MAY_GROW &&
+	    2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks))
 		irq_work_queue(this_cpu_ptr(&pool_cpu.irq_work));
 }
 
@@ -226,9 +268,9 @@ take_from(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 	return NULL;
 }
 
-/* Look everywhere, each CPU from a different place on. */
-static noinline struct kretprobe_instance __kprobes *
-search(struct kretprobe_pool *pool)
+/* Look at the groups of a directory, each CPU from a different place on. */
+static struct kretprobe_instance __kprobes *
+search_dir(struct kretprobe_pool *pool, struct group_dir *dir)
 {
 	unsigned int start = raw_smp_processor_id();
 	unsigned int i, j, nr = BITS_PER_LONG;
@@ -242,9 +284,9 @@ search(struct kretprobe_pool *pool)
 		 * before: pairs with the barrier in chunk_has_free(), between
 		 * what the worker did before it and set_bit().
 		 */
-		if (!(smp_load_acquire(&pool->avail) & BIT(i)))
+		if (!(smp_load_acquire(&dir->avail) & BIT(i)))
 			continue;
-		g = READ_ONCE(pool->group[i]);
+		g = READ_ONCE(dir->group[i]);
 		for (j = 0; j < nr; j++) {
 			unsigned int index = (start + j) % nr;
 
@@ -260,6 +302,25 @@ search(struct kretprobe_pool *pool)
 			chunk_is_empty(g, index);
 		}
 	}
+	return NULL;
+}
+
+static noinline struct kretprobe_instance __kprobes *
+search(struct kretprobe_pool *pool)
+{
+	struct kretprobe_instance *ri;
+	struct group_dir *dir;
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_dirs; i++) {
+		/* Pairs with smp_store_release() in dir_create(). */
+		dir = READ_ONCE(pool->dir[i]);
+		if (!dir)
+			break;
+		ri = search_dir(pool, dir);
+		if (ri)
+			return ri;
+	}
 	grow_early(pool);
 	return NULL;
 }
@@ -274,7 +335,7 @@ search(struct kretprobe_pool *pool)
  */
 struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
 {
-	struct kretprobe_chunk **place = &pool->group[0]->chunk[0];
+	struct kretprobe_chunk **place = pool->first;
 	struct kretprobe_instance *ri;
 	struct kretprobe_chunk *c;
 
@@ -307,7 +368,7 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
  *	test_bit(&g->avail)			read c->free
  *
  * At least one of them sees what the other one wrote, and sets the bit in
- * g->avail. It is the same between g->avail and pool->avail.
+ * g->avail. It is the same between g->avail and dir->avail.
  */
 
 /**
@@ -342,14 +403,14 @@ static unsigned int instances_in(unsigned int bytes, unsigned int size)
 		     (bytes - offsetof(struct kretprobe_chunk, instances)) / size);
 }
 
-static struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups)
+static struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_dirs)
 {
 	struct kretprobe_pool *pool;
 
-	pool = kzalloc(struct_size(pool, group, nr_groups), GFP_KERNEL);
+	pool = kzalloc(struct_size(pool, dir, nr_dirs), GFP_KERNEL);
 	if (!pool)
 		return NULL;
-	pool->nr_groups = nr_groups;
+	pool->nr_dirs = nr_dirs;
 	pool->size = size;
 	pool->chunk_bytes = CHUNK_BYTES_MIN;
 	while (pool->chunk_bytes < CHUNK_BYTES_MAX &&
@@ -359,19 +420,65 @@ static struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_gro
 	return pool;
 }
 
+static struct group_dir *dir_create(struct kretprobe_pool *pool, unsigned int index,
+				    unsigned int nr_groups)
+{
+	struct group_dir *dir = kzalloc(struct_size(dir, group, nr_groups), GFP_KERNEL);
+
+	if (!dir)
+		return NULL;
+	dir->nr = nr_groups;
+	/* Pairs with READ_ONCE() in search(), and the address dependency behind it. */
+	smp_store_release(&pool->dir[index], dir);
+	return dir;
+}
+
+/* Make the group number @index of a pool, whose directory is there. */
 static struct chunk_group *group_create(struct kretprobe_pool *pool, unsigned int index,
 					unsigned int nr_chunks)
 {
+	struct group_dir *dir = pool->dir[index / BITS_PER_LONG];
 	struct chunk_group *g = kzalloc(struct_size(g, chunk, nr_chunks), GFP_KERNEL);
 
 	if (!g)
 		return NULL;
 	g->nr = nr_chunks;
 	g->pool = pool;
+	g->dir = dir;
 	g->index = index;
-	/* Pairs with smp_load_acquire() in search(). */
-	smp_store_release(&pool->group[index], g);
+	g->bit = index % BITS_PER_LONG;
+	/* Pairs with smp_load_acquire() in group_at(), and the other in search_dir(). */
+	smp_store_release(&dir->group[g->bit], g);
 	return g;
+}
+
+/* NULL if there is none; then there is none behind it, either. */
+static struct chunk_group *group_at(const struct kretprobe_pool *pool, unsigned int index)
+{
+	struct group_dir *dir;
+
+	if (index / BITS_PER_LONG >= pool->nr_dirs)
+		return NULL;
+	/* Each pairs with the smp_store_release() that published it. */
+	dir = smp_load_acquire(&pool->dir[index / BITS_PER_LONG]);
+	if (!dir || index % BITS_PER_LONG >= dir->nr)
+		return NULL;
+	return smp_load_acquire(&dir->group[index % BITS_PER_LONG]);
+}
+
+static void pool_free(struct kretprobe_pool *pool)
+{
+	struct chunk_group *g;
+	unsigned int i, j;
+
+	for (i = 0; (g = group_at(pool, i)); i++) {
+		for (j = 0; j < g->nr; j++)
+			kfree(g->chunk[j]);
+		kfree(g);
+	}
+	for (i = 0; i < pool->nr_dirs; i++)
+		kfree(pool->dir[i]);
+	kfree(pool);
 }
 
 /* Add a chunk of @nr instances to a group that has room for it. */
@@ -396,6 +503,7 @@ static bool chunk_create(struct chunk_group *g, unsigned int nr)
 		ri->chunk = c;
 		ri->bit = i;
 	}
+	g->nr_chunks++;
 	WRITE_ONCE(pool->nr_chunks, pool->nr_chunks + 1);
 	/* Hits see a chunk that is complete: pairs with READ_ONCE() of its place. */
 	smp_store_release(&g->chunk[c->index], c);
@@ -403,51 +511,53 @@ static bool chunk_create(struct chunk_group *g, unsigned int nr)
 	return true;
 }
 
-static unsigned int chunks_in(const struct chunk_group *g)
-{
-	unsigned int i, nr = 0;
-
-	for (i = 0; i < g->nr; i++)
-		nr += !!g->chunk[i];
-	return nr;
-}
-
 static unsigned int chunk_kib(const struct kretprobe_pool *pool)
 {
 	return pool->chunk_bytes / SZ_1K;
 }
 
-static bool shared_pool_add(struct kretprobe_pool *pool)
+/* Make the next group of a shared pool. */
+static struct chunk_group *group_add(struct kretprobe_pool *pool, unsigned int index)
+{
+	unsigned int dir = index / BITS_PER_LONG;
+
+	if (!pool->dir[dir] && !dir_create(pool, dir, BITS_PER_LONG))
+		return NULL;
+	return group_create(pool, index, BITS_PER_LONG);
+}
+
+/* Add a chunk to a shared pool; say why not. */
+static enum pool_growth shared_pool_add(struct kretprobe_pool *pool)
 {
 	struct chunk_group *g;
-	unsigned int i;
 
-	if (shared_kib + chunk_kib(pool) > READ_ONCE(return_pool_kib))
-		return false;
-	for (i = 0; i < pool->nr_groups; i++) {
-		g = pool->group[i] ?: group_create(pool, i, BITS_PER_LONG);
-		if (!g)
-			return false;
-		if (chunks_in(g) < g->nr)
-			break;
-	}
-	if (i == pool->nr_groups || !chunk_create(g, pool->per_chunk))
-		return false;
+	if (shared_kib + chunk_kib(pool) > return_pool_kib)
+		return POOL_AT_LIMIT;
+	while ((g = group_at(pool, pool->room)) && g->nr_chunks == g->nr)
+		pool->room++;
+	if (!g && pool->room == pool->nr_dirs * BITS_PER_LONG)
+		return POOL_AT_LIMIT;
+	g = g ?: group_add(pool, pool->room);
+	if (!g || !chunk_create(g, pool->per_chunk))
+		return POOL_NO_MEMORY;
 	shared_kib += chunk_kib(pool);
-	return true;
+	return POOL_MAY_GROW;
 }
 
 /* Free a chunk if none of its instances is taken. */
 static bool chunk_destroy(struct kretprobe_chunk *c)
 {
 	struct chunk_group *g = c->group;
+	struct kretprobe_pool *pool = g->pool;
 
 	/* From here on nobody can take one of them. */
 	if (cmpxchg(&c->free, c->full, 0) != c->full)
 		return false;
 	WRITE_ONCE(g->chunk[c->index], NULL);
 	chunk_is_empty(g, c->index);
-	WRITE_ONCE(g->pool->nr_chunks, g->pool->nr_chunks - 1);
+	g->nr_chunks--;
+	pool->room = min(pool->room, g->index);
+	WRITE_ONCE(pool->nr_chunks, pool->nr_chunks - 1);
 	kfree_rcu(c, rcu);
 	return true;
 }
@@ -459,12 +569,10 @@ static struct kretprobe_chunk *next_chunk(const struct kretprobe_pool *pool,
 	unsigned int i = c ? c->group->index : 0, j = c ? c->index + 1 : 0;
 	struct chunk_group *g;
 
-	for (; i < pool->nr_groups; i++, j = 0) {
-		g = pool->group[i];
-		for (; g && j < g->nr; j++)
+	for (; (g = group_at(pool, i)); i++, j = 0)
+		for (; j < g->nr; j++)
 			if (g->chunk[j])
 				return g->chunk[j];
-	}
 	return NULL;
 }
 
@@ -475,8 +583,11 @@ static unsigned int taken(const struct kretprobe_pool *pool)
 	unsigned int nr = 0, cached = 0;
 	int cpu;
 
-	while ((c = next_chunk(pool, c)))
+	while ((c = next_chunk(pool, c))) {
 		nr += hweight_long(c->full & ~READ_ONCE(c->free));
+		if (!c->index)
+			cond_resched();
+	}
 	for_each_possible_cpu(cpu)
 		cached += !!READ_ONCE(*per_cpu_ptr(pool->cache, cpu));
 	/* Both change while they are counted. */
@@ -501,12 +612,32 @@ static unsigned int wanted(const struct kretprobe_pool *pool, unsigned int nr_ta
 	return base + 2 * nr_taken;
 }
 
+static void shrink_all(struct work_struct *work);
+
+static DECLARE_DELAYED_WORK(shrink_work, shrink_all);
+
 static void grow(struct kretprobe_pool *pool)
 {
 	unsigned int want = wanted(pool, taken(pool));
+	enum pool_growth growth = POOL_MAY_GROW;
 
-	while (total(pool) < want && shared_pool_add(pool))
+	while (total(pool) < want && growth == POOL_MAY_GROW) {
+		growth = shared_pool_add(pool);
 		cond_resched();
+	}
+	WRITE_ONCE(pool->growth, growth);
+	if (growth == POOL_NO_MEMORY)
+		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+}
+
+/* Hits may ask for more of any shared pool again. */
+static void may_grow_again(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_CLASSES; i++)
+		if (shared[i])
+			WRITE_ONCE(shared[i]->growth, POOL_MAY_GROW);
 }
 
 static void flush_cache(void *data)
@@ -526,7 +657,7 @@ static bool may_shrink(const struct kretprobe_pool *pool)
 
 static bool beyond_bound(void)
 {
-	return shared_kib > READ_ONCE(return_pool_kib);
+	return shared_kib > return_pool_kib;
 }
 
 /*
@@ -549,15 +680,12 @@ static bool shrink(struct kretprobe_pool *pool)
 		next = next_chunk(pool, c);
 		if (chunk_destroy(c)) {
 			shared_kib -= chunk_kib(pool);
+			may_grow_again();
 			spare -= !!spare;
 		}
 	}
 	return may_shrink(pool) || beyond_bound();
 }
-
-static void shrink_all(struct work_struct *work);
-
-static DECLARE_DELAYED_WORK(shrink_work, shrink_all);
 
 static void grow_all(struct work_struct *work)
 {
@@ -576,9 +704,13 @@ static void shrink_all(struct work_struct *work)
 	unsigned int i;
 
 	guard(mutex)(&pool_mutex);
-	for (i = 0; i < NR_CLASSES; i++)
-		if (shared[i])
-			more |= shrink(shared[i]);
+	for (i = 0; i < NR_CLASSES; i++) {
+		if (!shared[i])
+			continue;
+		if (shared[i]->growth == POOL_NO_MEMORY)
+			WRITE_ONCE(shared[i]->growth, POOL_MAY_GROW);
+		more |= shrink(shared[i]);
+	}
 	if (more)
 		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
 }
@@ -624,13 +756,17 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 	guard(mutex)(&pool_mutex);
 	pool = shared[class];
 	if (!pool) {
-		pool = pool_create(class_size[class], BITS_PER_LONG);
-		if (!pool || !group_create(pool, 0, BITS_PER_LONG)) {
-			kfree(pool);
+		struct chunk_group *g;
+
+		pool = pool_create(class_size[class], NR_DIRS);
+		g = pool ? group_add(pool, 0) : NULL;
+		if (!g) {
+			if (pool)
+				pool_free(pool);
 			return NULL;
 		}
 		for_each_possible_cpu(cpu)
-			per_cpu(pool_cpu, cpu).hint[class] = &pool->group[0]->chunk[0];
+			per_cpu(pool_cpu, cpu).hint[class] = &g->chunk[0];
 		pool->hint = &pool_cpu.hint[class];
 		pool->cache = &pool_cpu.cache[class];
 		shared[class] = pool;
@@ -658,18 +794,18 @@ struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 	struct kretprobe_pool *pool;
 	struct chunk_group *g;
 
-	pool = pool_create(size, BITS_PER_LONG);
+	pool = pool_create(size, 1);
 	if (!pool)
 		return NULL;
 	chunks = DIV_ROUND_UP(nr, pool->per_chunk);
 	groups = DIV_ROUND_UP(chunks, BITS_PER_LONG);
-	if (groups > BITS_PER_LONG)
+	if (groups > BITS_PER_LONG || !dir_create(pool, 0, groups))
 		goto fail;
 	for (i = 0; i < groups; i++) {
 		g = group_create(pool, i, min_t(unsigned int, chunks, BITS_PER_LONG));
 		if (!g)
 			goto fail;
-		for (; chunks && chunks_in(g) < g->nr; chunks--) {
+		for (; chunks && g->nr_chunks < g->nr; chunks--) {
 			unsigned int part = min(nr, pool->per_chunk);
 
 			if (!chunk_create(g, part))
@@ -677,24 +813,11 @@ struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 			nr -= part;
 		}
 	}
+	pool->first = &group_at(pool, 0)->chunk[0];
 	return pool;
 fail:
 	kretprobe_pool_put(pool);
 	return NULL;
-}
-
-static void pool_free(struct kretprobe_pool *pool)
-{
-	struct kretprobe_chunk *c, *next;
-	unsigned int i;
-
-	for (c = next_chunk(pool, NULL); c; c = next) {
-		next = next_chunk(pool, c);
-		kfree(c);
-	}
-	for (i = 0; i < pool->nr_groups; i++)
-		kfree(pool->group[i]);
-	kfree(pool);
 }
 
 /**
@@ -800,14 +923,21 @@ static int __init pools_init(void)
 }
 early_initcall(pools_init);
 
-/* What is beyond a lower bound is to be freed. */
+/* What is beyond a lower bound is to be freed; a higher one may be waited for. */
 static int bound_set(const char *val, const struct kernel_param *param)
 {
-	int ret = param_set_ulong(val, param);
+	int ret;
 
-	if (!ret && system_state == SYSTEM_RUNNING)
+	guard(mutex)(&pool_mutex);
+	ret = param_set_ulong(val, param);
+	if (ret)
+		return ret;
+	may_grow_again();
+	if (system_state == SYSTEM_RUNNING) {
+		queue_work(system_highpri_wq, &raw_cpu_ptr(&pool_cpu)->work);
 		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
-	return ret;
+	}
+	return 0;
 }
 
 static const struct kernel_param_ops bound_ops = {
