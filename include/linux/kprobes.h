@@ -271,8 +271,8 @@ struct kretprobe_instance {
  *	@cache, or where there never is one
  * @pool: where its instances are taken from
  * @cache: one instance for each CPU, tried before @pool; NULL if there is none
- * @seen: an instance was found
- * @dead: links the anchors that wait for their last instance
+ * @limited: @pool is its own
+ * @dead: links the anchors that are about to be freed
  */
 struct kretprobe_anchor {
 	struct kretprobe __rcu *probe;
@@ -281,8 +281,8 @@ struct kretprobe_anchor {
 	struct kretprobe_instance * __percpu *plain;
 	struct kretprobe_pool *pool;
 	struct kretprobe_instance * __percpu *cache;
-	bool seen;
-	struct list_head dead;
+	bool limited;
+	struct llist_node dead;
 };
 
 /**

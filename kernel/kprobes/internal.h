@@ -218,8 +218,9 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size);
 struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size);
 struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool *pool);
 void kretprobe_pool_put(struct kretprobe_pool *pool);
-void kretprobe_pool_scan(struct kretprobe_pool *pool,
-			 void (*fn)(struct kretprobe_anchor *anchor));
+bool kretprobe_pool_drop(struct kretprobe_pool *pool);
+bool kretprobe_pool_drain(struct kretprobe_pool *pool);
+void kretprobe_pools_replace_dead(struct kretprobe_anchor *by);
 void kretprobe_pools_show(struct seq_file *m);
 
 /* Where the linker gathers what NOKPROBE_SYMBOL() names. */

@@ -138,6 +138,8 @@ enum pool_growth {
  * @per_chunk: instances in a chunk, but for the last one of a fixed pool
  * @chunk_bytes: bytes of a chunk
  * @nr_probes: how many return probes share it
+ * @left: of a pool of fixed size, how many instances calls may have, and one
+ *	more until kretprobe_pool_drain()
  * @room: all groups before this one are full
  * @nr_dirs: how many directories there is room for
  * @dir: the directories, NULL behind the last one. They and their groups are
@@ -154,6 +156,7 @@ struct kretprobe_pool {
 	unsigned int per_chunk;
 	unsigned int chunk_bytes;
 	unsigned int nr_probes;
+	atomic_t left;
 	unsigned int room;
 	unsigned int nr_dirs;
 	struct group_dir *dir[] __counted_by(nr_dirs);
@@ -373,8 +376,7 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
 
 /**
  * kretprobe_pool_give() - give an instance back
- * @ri: the instance, which the caller must not use any more; its anchor has
- *	been set to NULL
+ * @ri: the instance, which the caller must not use any more
  *
  * Context: any, with preemption disabled.
  */
@@ -797,6 +799,7 @@ struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 	pool = pool_create(size, 1);
 	if (!pool)
 		return NULL;
+	atomic_set(&pool->left, nr + 1);
 	chunks = DIV_ROUND_UP(nr, pool->per_chunk);
 	groups = DIV_ROUND_UP(chunks, BITS_PER_LONG);
 	if (groups > BITS_PER_LONG || !dir_create(pool, 0, groups))
@@ -836,8 +839,8 @@ struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool
 
 /**
  * kretprobe_pool_put() - let go of a pool
- * @pool: the pool. If it is of fixed size, all of its instances are free, and
- *	a grace period has passed since the last one was given back.
+ * @pool: the pool. If it is of fixed size, none of its instances is in use, and
+ *	a grace period has passed since that was so.
  *
  * Context: sleeps.
  */
@@ -853,32 +856,84 @@ void kretprobe_pool_put(struct kretprobe_pool *pool)
 }
 
 /**
- * kretprobe_pool_scan() - look at the instances that are taken
- * @pool: the pool
- * @fn: called for the anchor of each; an anchor may be NULL for a moment after
- *	an instance was taken
+ * kretprobe_pool_drop() - count an instance as gone, instead of giving it back
+ * @pool: a pool of fixed size
  *
- * An anchor that no hit can find any more is sure not to be missed.
+ * For calls that end after their return probe has been unregistered.
+ *
+ * Context: any.
+ *
+ * Return: true if that was the last one. The pool may be put a grace period later.
+ */
+bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
+{
+	return atomic_dec_and_test(&pool->left);
+}
+
+/**
+ * kretprobe_pool_drain() - count the instances as gone that are free
+ * @pool: a pool of fixed size, from which nothing is taken any more, and to which
+ *	nothing is given back
+ *
+ * Return: true if there are no others. The pool may be put a grace period later.
+ */
+bool kretprobe_pool_drain(struct kretprobe_pool *pool)
+{
+	struct kretprobe_chunk *c = NULL;
+	/* Until now one more is left than there are instances. */
+	unsigned int nr = 1;
+
+	while ((c = next_chunk(pool, c)))
+		nr += hweight_long(c->free);
+	return atomic_sub_and_test(nr, &pool->left);
+}
+
+static noinline void replace_dead_in(const struct kretprobe_pool *pool, struct kretprobe_chunk *c,
+			    struct kretprobe_anchor *by)
+{
+	unsigned int bit, nr = hweight_long(c->full);
+	struct kretprobe_instance *ri;
+	struct kretprobe_anchor *anchor;
+
+	for (bit = 0; bit < nr; bit++) {
+		ri = (void *)c->instances + bit * pool->size;
+		anchor = READ_ONCE(ri->anchor);
+		if (!anchor || anchor == by || rcu_access_pointer(anchor->probe))
+			continue;
+		/* A hit may have taken it meanwhile, for another return probe. */
+		cmpxchg(&ri->anchor, anchor, by);
+	}
+}
+
+/**
+ * kretprobe_pools_replace_dead() - replace anchors that have no return probe
+ * @by: what instances of the shared pools are to refer to instead
+ *
+ * The free ones too, which refer to what they were taken for last. No lock is
+ * held, so a chunk may come or go meanwhile: a new one does not refer to any
+ * anchor, and none of the instances of one that goes is used again.
  *
  * Context: sleeps.
  */
-void kretprobe_pool_scan(struct kretprobe_pool *pool,
-			 void (*fn)(struct kretprobe_anchor *anchor))
+void kretprobe_pools_replace_dead(struct kretprobe_anchor *by)
 {
-	struct kretprobe_chunk *c = NULL;
-	struct kretprobe_instance *ri;
-	struct kretprobe_anchor *anchor;
-	unsigned long used;
-	unsigned int bit;
+	struct kretprobe_pool *pool;
+	struct kretprobe_chunk *c;
+	struct chunk_group *g;
+	unsigned int class, i, j;
 
-	guard(mutex)(&pool_mutex);
-	while ((c = next_chunk(pool, c))) {
-		used = c->full & ~READ_ONCE(c->free);
-		for_each_set_bit(bit, &used, BITS_PER_LONG) {
-			ri = (void *)c->instances + bit * pool->size;
-			anchor = READ_ONCE(ri->anchor);
-			if (anchor)
-				fn(anchor);
+	for (class = 0; class < NR_CLASSES; class++) {
+		scoped_guard(mutex, &pool_mutex)
+			pool = shared[class];
+		for (i = 0; pool && (g = group_at(pool, i)); i++) {
+			for (j = 0; j < g->nr; j++) {
+				guard(rcu)();
+				/* Pairs with smp_store_release() in chunk_create(). */
+				c = smp_load_acquire(&g->chunk[j]);
+				if (c)
+					replace_dead_in(pool, c, by);
+			}
+			cond_resched();
 		}
 	}
 }

@@ -17,11 +17,21 @@
  * return address like any other to us.
  *
  * An instance does not refer to its struct kretprobe, which is the user's and
- * may be gone when the call returns. It refers to an anchor, which stays until
- * the last instance has gone and says whether there still is a return probe.
+ * may be gone when the call returns. It refers to an anchor, which says whether
+ * there still is a return probe. An anchor is freed without waiting for calls,
+ * which may not return for a long time, and a hit counts nothing for it:
  *
- * kretprobe_mutex guards which anchors there are. A task's list is changed by
- * the task only; interrupts leave it as they found it.
+ * - Of a shared pool: some time after return probes have been unregistered, a
+ *   worker looks once at every instance that there is, and makes those that
+ *   refer to an anchor without a return probe refer to @unprobed, which stays
+ *   forever. Then it frees all the anchors that were found unregistered before
+ *   that.
+ * - Of a pool of its own: the anchor and the pool go with the last instance.
+ *   When the return probe has been unregistered no hit takes one any more, so
+ *   the pool counts down its instances as calls return, see pool.c.
+ *
+ * kretprobe_mutex guards the claiming and releasing of anchors. A task's list is
+ * changed by the task only; interrupts leave it as they found it.
  */
 #include <linux/cleanup.h>
 #include <linux/export.h>
@@ -48,19 +58,35 @@ static struct kretprobe nobody;
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
 
-/* Anchors whose return probe is gone, and that may have instances. */
-static LIST_HEAD(dead_anchors);
+/* What instances of a shared pool refer to when their own anchor is to be freed. */
+static struct kretprobe_anchor unprobed = {
+	.active = &nobody,
+	.back = &always_there,
+};
 
-static void reap(struct work_struct *work);
-static DECLARE_WORK(reap_work, reap);
+/*
+ * Anchors whose return probe is gone: those that instances of a shared pool may
+ * refer to, and those whose own pool has all its instances back.
+ */
+static LLIST_HEAD(dead_shared);
+static LLIST_HEAD(dead_limited);
 
-static void queue_reap(struct irq_work *work)
+/* One look at all instances is for all return probes that go in this time. */
+#define FREE_SHARED_DELAY	(HZ / 10)
+
+static void free_shared(struct work_struct *work);
+static DECLARE_DELAYED_WORK(free_shared_work, free_shared);
+
+static void free_limited(struct work_struct *work);
+static DECLARE_WORK(free_limited_work, free_limited);
+
+static void queue_free_limited(struct irq_work *work)
 {
-	queue_work(system_unbound_wq, &reap_work);
+	queue_work(system_unbound_wq, &free_limited_work);
 }
 
 /* Returns come in any context. */
-static struct irq_work reap_irq_work = IRQ_WORK_INIT_HARD(queue_reap);
+static struct irq_work free_limited_irq_work = IRQ_WORK_INIT_HARD(queue_free_limited);
 
 static unsigned long trampoline(void)
 {
@@ -92,10 +118,33 @@ static __always_inline void give(struct kretprobe_instance *ri)
 	struct kretprobe_instance * __percpu *back = ri->anchor->back;
 	struct kretprobe_instance *none = NULL;
 
-	/* Nobody's: see kretprobe_pool_scan(). */
-	WRITE_ONCE(ri->anchor, NULL);
 	if (!this_cpu_try_cmpxchg(*back, &none, ri))
 		kretprobe_pool_give(ri);
+}
+
+/* Have a pool of its own freed, with its anchor; no instance is in use. */
+static void __kprobes limited_is_free(struct kretprobe_anchor *anchor)
+{
+	llist_add(&anchor->dead, &dead_limited);
+	irq_work_queue(&free_limited_irq_work);
+}
+
+/*
+ * Give back the instance of a call that has ended, perhaps after its return
+ * probe. Preemption is disabled since @ri's anchor was looked at first. So a call
+ * that sees the return probe here has given @ri back before the grace period
+ * ends that comes before kretprobe_pool_drain(); one that does not is counted by
+ * kretprobe_pool_drop(), and an instance that is free by then by
+ * kretprobe_pool_drain(). Each is counted once.
+ */
+static __always_inline void end_call(struct kretprobe_instance *ri)
+{
+	struct kretprobe_anchor *anchor = ri->anchor;
+
+	if (likely(!anchor->limited || rcu_access_pointer(anchor->probe)))
+		give(ri);
+	else if (kretprobe_pool_drop(anchor->pool))
+		limited_is_free(anchor);
 }
 
 /*
@@ -217,7 +266,6 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	struct llist_node *first = current->kretprobe_instances.first, *last, *node;
 	struct kretprobe_instance *ri;
 	unsigned long addr;
-	bool dead = false;
 
 	/* Those of other frames were left without a return. */
 	for (last = first; last && instance(last)->fp != frame; )
@@ -234,9 +282,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 		kretprobe_handler_t handler = rp ? READ_ONCE(rp->handler) : NULL;
 
 		ri = instance(node);
-		if (!rp)
-			dead = true;
-		else if (handler && (ri->fp == frame || ri->fp == chained(frame)))
+		if (handler && (ri->fp == frame || ri->fp == chained(frame)))
 			handler(ri, regs);
 		if (node == last)
 			break;
@@ -251,12 +297,10 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	current->kretprobe_instances.first = last->next;
 	for (node = first; ; node = first) {
 		first = node->next;
-		give(instance(node));
+		end_call(instance(node));
 		if (node == last)
 			break;
 	}
-	if (unlikely(dead))
-		irq_work_queue(&reap_irq_work);
 	return addr;
 }
 
@@ -360,17 +404,13 @@ EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 void kprobe_flush_task(struct task_struct *tsk)
 {
 	struct llist_node *node, *next;
-	bool dead = false;
 
 	guard(preempt)();
 	node = __llist_del_all(&tsk->kretprobe_instances);
 	for (; node; node = next) {
 		next = node->next;
-		dead |= !get_kretprobe(instance(node));
-		give(instance(node));
+		end_call(instance(node));
 	}
-	if (dead)
-		irq_work_queue(&reap_irq_work);
 }
 
 /*
@@ -383,33 +423,43 @@ static void anchor_free(struct kretprobe_anchor *anchor)
 	kfree(anchor);
 }
 
-static void anchor_seen(struct kretprobe_anchor *anchor)
-{
-	anchor->seen = true;
-}
-
-/* Free the anchors that have no instance any more. */
-static void reap(struct work_struct *work)
+static void anchors_free(struct llist_node *dead)
 {
 	struct kretprobe_anchor *anchor, *next;
-	LIST_HEAD(gone);
 
-	scoped_guard(mutex, &kretprobe_mutex) {
-		list_for_each_entry(anchor, &dead_anchors, dead)
-			anchor->seen = false;
-		list_for_each_entry(anchor, &dead_anchors, dead)
-			if (!anchor->seen)
-				kretprobe_pool_scan(anchor->pool, anchor_seen);
-		list_for_each_entry_safe(anchor, next, &dead_anchors, dead)
-			if (!anchor->seen)
-				list_move(&anchor->dead, &gone);
-	}
-	if (list_empty(&gone))
-		return;
-	/* Whoever gave the last instance back may still be at it. */
-	synchronize_rcu();
-	list_for_each_entry_safe(anchor, next, &gone, dead)
+	llist_for_each_entry_safe(anchor, next, dead, dead) {
 		anchor_free(anchor);
+		cond_resched();
+	}
+}
+
+/*
+ * No hit has used one of the anchors on the list for a grace period, so no
+ * instance comes to refer to one any more. The work item does not run twice at a
+ * time, and nothing else frees an anchor that an instance of a shared pool refers
+ * to; so while it looks at them all anchors are there.
+ */
+static void free_shared(struct work_struct *work)
+{
+	struct llist_node *dead = llist_del_all(&dead_shared);
+
+	if (!dead)
+		return;
+	kretprobe_pools_replace_dead(&unprobed);
+	/* Returns that found an anchor by an instance before may still use it. */
+	synchronize_rcu();
+	anchors_free(dead);
+}
+
+static void free_limited(struct work_struct *work)
+{
+	struct llist_node *dead = llist_del_all(&dead_limited);
+
+	if (!dead)
+		return;
+	/* The CPU that gave the last instance back, and unwinders, may still be at it. */
+	synchronize_rcu();
+	anchors_free(dead);
 }
 
 /**
@@ -429,7 +479,8 @@ int kretprobe_claim(struct kretprobe *rp)
 	anchor = kzalloc(sizeof(*anchor), GFP_KERNEL);
 	if (!anchor)
 		return -ENOMEM;
-	anchor->pool = rp->maxactive > 0 ?
+	anchor->limited = rp->maxactive > 0;
+	anchor->pool = anchor->limited ?
 		       kretprobe_pool_create(rp->maxactive, rp->data_size) :
 		       kretprobe_pool_share(rp->data_size);
 	if (!anchor->pool) {
@@ -476,10 +527,16 @@ bool kretprobe_stop(struct kretprobe *rp)
  */
 void kretprobe_release(struct kretprobe *rp)
 {
-	list_add_tail(&rp->anchor->dead, &dead_anchors);
+	struct kretprobe_anchor *anchor = rp->anchor;
+
 	rp->anchor = NULL;
 	rp->kp.pre_handler = NULL;
-	queue_work(system_unbound_wq, &reap_work);
+	if (!anchor->limited) {
+		llist_add(&anchor->dead, &dead_shared);
+		queue_delayed_work(system_unbound_wq, &free_shared_work, FREE_SHARED_DELAY);
+	} else if (kretprobe_pool_drain(anchor->pool)) {
+		limited_is_free(anchor);
+	}
 }
 
 /**

@@ -376,10 +376,9 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	movq	%r15, FRAME_SIZE(%rsp)
 	movq	KRETPROBE_NEXT(%rbx), %rax
 	movq	%rax, TASK_kretprobe_instances(%r13)
-	/* give(): it is nobody's before somebody else can take it. */
+	/* give() */
 	movq	KRETPROBE_ANCHOR(%rbx), %rdx
 	movq	KRETPROBE_ANCHOR_BACK(%rdx), %rdx
-	movq	$0, KRETPROBE_ANCHOR(%rbx)
 	xorl	%eax, %eax
 	cmpxchgq %rbx, __percpu (%rdx)
 	jne	.Lreturn_give
