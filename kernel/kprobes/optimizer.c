@@ -579,7 +579,11 @@ static void switch_on(void)
 }
 
 #ifdef CONFIG_SYSCTL
-/* Returns when everything is as it was asked for. */
+/*
+ * Returns when everything is as it was asked for. A task that does not pass
+ * through tasks RCU may keep the worker for as long as it likes, so a signal ends
+ * the wait, and the write fails with -EINTR: the value has been taken all the same.
+ */
 static int optimization_handler(const struct ctl_table *table, int write, void *buffer,
 				size_t *lenp, loff_t *ppos)
 {
@@ -599,7 +603,8 @@ static int optimization_handler(const struct ctl_table *table, int write, void *
 	}
 	if (value) {
 		mod_delayed_work(system_unbound_wq, &optimizer, 0);
-		flush_delayed_work(&optimizer);
+		if (wait_event_interruptible(settled_wait, READ_ONCE(settled)))
+			return -EINTR;
 	}
 	return 0;
 }

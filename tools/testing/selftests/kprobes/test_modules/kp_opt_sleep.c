@@ -14,6 +14,7 @@
 #include <linux/mman.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include "kp_opt_suites.h"
 
 /*
@@ -355,10 +356,68 @@ static void kp_opt_busy_task(struct kunit *test)
 	unregister_kprobes(kps, KP_MANY);
 }
 
+/* A task that writes 1 to the sysctl, and waits for the busy one. */
+static struct {
+	struct task_struct *task;
+	struct completion done;
+	int ret;
+} kp_writer;
+
+static int kp_writer_thread(void *unused)
+{
+	allow_signal(SIGUSR1);
+	kp_writer.ret = kp_opt_switch(true);
+	complete(&kp_writer.done);
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
+static void kp_writer_stop(void *unused)
+{
+	kthread_stop(kp_writer.task);
+}
+
+/* A signal ends the write, and what it asked for comes about all the same. */
+static void kp_opt_busy_signal(struct kunit *test)
+{
+	struct kp_opt_probe *probe = kp_opt_new(test, (void *)kp_opt_many[0], false);
+
+	if (!IS_ENABLED(CONFIG_PREEMPTION))
+		kunit_skip(test, "no task is waited for long in this kernel");
+	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
+	WRITE_ONCE(kp_busy.release, false);
+	kp_busy.task = kthread_run(kp_busy_thread, NULL, "kp_busy");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kp_busy.task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_busy_stop, NULL), 0);
+	while (!READ_ONCE(kp_busy.running))
+		msleep(20);
+	kp_opt_add(test, probe);
+
+	init_completion(&kp_writer.done);
+	kp_writer.task = kthread_run(kp_writer_thread, NULL, "kp_writer");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kp_writer.task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_writer_stop, NULL), 0);
+	/* It waits, since the probe can't have a jump yet. */
+	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&kp_writer.done, HZ / 2), 0);
+	KUNIT_EXPECT_FALSE(test, kp_is_jump(probe->kp.addr));
+	send_sig(SIGUSR1, kp_writer.task, 1);
+	/* The busy task gives up after 30 s, and that is to be seen below. */
+	wait_for_completion_timeout(&kp_writer.done, 40 * HZ);
+	KUNIT_EXPECT_EQ(test, kp_writer.ret, -EINTR);
+	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(kp_busy.running), "the writer waited for it");
+	KUNIT_EXPECT_FALSE(test, kp_is_jump(probe->kp.addr));
+
+	WRITE_ONCE(kp_busy.release, true);
+	kp_opt_becomes_jump(test, probe);
+	kp_opt_del(test, probe);
+}
+
 static struct kunit_case kp_opt_sleep_cases[] = {
 	KUNIT_CASE(kp_opt_sleeps_in_text),
 	KUNIT_CASE(kp_opt_sleeps_in_detour),
 	KUNIT_CASE_SLOW(kp_opt_busy_task),
+	KUNIT_CASE_SLOW(kp_opt_busy_signal),
 	{}
 };
 
