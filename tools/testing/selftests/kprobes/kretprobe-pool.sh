@@ -192,6 +192,111 @@ bad_bounds() {
 	at_least "instances" "$base" 1
 }
 
+#
+# What many return probes that were unregistered cost, and many calls that are missed. It is
+# counted by probes on functions of the pools.
+#
+
+# counted_by ID SYMBOL
+counted_by() {
+	ctl add "$1" "$2" || {
+		ktap_print_msg "no probe on $2: error $(ctl_get "$1" error)"
+		return 1
+	}
+}
+
+# no_more_than WHAT GOT LIMIT
+no_more_than() {
+	ktap_print_msg "$1: $2, at most $3 wanted"
+	[ "$2" -le "$3" ]
+}
+
+# grown_to N: all return probes of N sleepers are followed, after a few rounds
+grown_to() {
+	for _ in 1 2 3 4 5 6 7 8; do
+		was=$(cat $PARAMETERS/nmissed)
+		set_to sleepers "$1" && is wrong 0 || return 1
+		[ "$(cat $PARAMETERS/nmissed)" -ne "$was" ] || return 0
+		set_to sleepers 0 || return 1
+	done
+	ktap_print_msg "the pool does not grow to what $1 sleepers need"
+	return 1
+}
+
+# One look at all instances is enough for all of them, and calls in flight hold nothing up.
+many_dead() {
+	set_to depth 39 && grown_to 100 || return 1
+	taken=$(pool taken)
+	[ "$taken" -ge 4000 ] && counted_by 0 replace_dead_in || return 1
+	set_to dead 500 && shrinks_to 1 pool probes && equal taken "$(pool taken)" "$taken" ||
+		return 1
+	# All pools but this one are empty; and the probe before may have left work to do.
+	no_more_than "chunks looked at" "$(ctl_get 0 hits)" $((3 * $(all_kib) / 32)) && ctl del 0
+}
+
+# Those with maxactive go with the last call that they follow.
+many_dead_inside() {
+	set_to sleepers 0 && set_to depth 0 && counted_by 1 kretprobe_pool_put || return 1
+	set_to dead_inside 300 && set_to sleepers 40 && set_to dead_inside 0 || return 1
+	equal "pools freed while calls are in flight" "$(ctl_get 1 hits)" 0 || return 1
+	set_to sleepers 0 && is wrong 0 && grows_to 300 ctl_get 1 hits || return 1
+	# Never called: at once.
+	set_to dead_inside 300 && set_to dead_inside 0 && grows_to 600 ctl_get 1 hits && ctl del 1
+}
+
+# grows_to N COMMAND...: as shrinks_to
+grows_to() {
+	goal=$1
+	shift
+	waited=0
+	while now=$("$@") && [ "$now" -lt "$goal" ] && [ $waited -lt 60 ]; do
+		sleep 1
+		waited=$((waited + 1))
+	done
+	equal "$*" "$now" "$goal"
+}
+
+# At its limit a pool does not have its worker look again and again whether there is more.
+missed_at_limit() {
+	set_to sleepers 0 && set_to registered 0 && set_to depth 0 && registered_alone || return 1
+	echo $((base_kib + 64)) >$BOUND && set_to sleepers $crowd || return 1
+	missed=$(cat $PARAMETERS/nmissed)
+	[ "$missed" -gt 0 ] && counted_by 2 grow_all || return 1
+	set_to calls 5000 && is wrong 0 || return 1
+	# A CPU may keep one to itself.
+	kept=$(($(cat $PARAMETERS/nmissed) - missed))
+	ktap_print_msg "$kept of 5000 calls missed"
+	[ $kept -ge 2500 ] && no_more_than "runs of the worker" "$(ctl_get 2 hits)" 20
+}
+
+# There is room again: calls are followed, without having been missed first.
+room_at_limit() {
+	echo "$BOUND_WAS" >$BOUND && grows_to_room && ctl del 2 || return 1
+	missed=$(cat $PARAMETERS/nmissed)
+	set_to calls 100 && is nmissed "$missed" && set_to sleepers 0 && is wrong 0
+}
+
+# Instances for more than are taken
+grows_to_room() {
+	waited=0
+	while [ "$(pool instances)" -le $(($(pool taken) + 100)) ] && [ $waited -lt 60 ]; do
+		sleep 1
+		waited=$((waited + 1))
+	done
+	[ $waited -lt 60 ]
+}
+
+# More than 64 x 64 chunks, of 7 instances each
+huge() {
+	set_to sleepers 0 && set_to registered 0 && set_to data_size 4096 && all_empty || return 1
+	echo 150000 >$BOUND && set_to registered 1 && set_to depth 99 && grown_to 300 || return 1
+	taken=$(pool taken)
+	ktap_print_msg "$taken instances taken, $(pool kib) KiB"
+	[ "$taken" -ge 30000 ] && set_to sleepers 0 && is wrong 0 || return 1
+	set_to depth 0 && set_to registered 0 && set_to data_size $data_size && all_empty &&
+		echo "$BOUND_WAS" >$BOUND
+}
+
 # too_many MAXACTIVE: refused, and nothing is left of it
 too_many() {
 	all_empty || return 1
@@ -211,8 +316,9 @@ if [ ! -e $KPROBES/pools ]; then
 fi
 BOUND_WAS=$(cat $BOUND)
 trap 'restore_bound; at_exit' EXIT
-ktap_set_plan 19
+ktap_set_plan 25
 load kp_ret_pool data_size=$data_size
+load kp_ctl
 check "registered, with what pools begin with" registered_alone
 check "$crowd sleepers: the pool grows" grows
 check "all return" all_are_returned
@@ -230,9 +336,17 @@ check "lowered, and what is idle is freed" bound_lowered
 check "nothing allowed, all missed" nothing_allowed
 check "wrong bounds are refused" bad_bounds
 echo "$BOUND_WAS" >$BOUND
+
+check "registered anew" registered_alone
+check "many are unregistered, many calls in flight" many_dead
+check "many with maxactive are unregistered, calls in flight" many_dead_inside
+check "many calls are missed at the limit" missed_at_limit
+check "none is missed when the limit is raised" room_at_limit
+check "more than 4096 chunks" huge
 check "more than there can be is refused" too_many 300000
 check "much more than there can be is refused" too_many 2147483647
 check "list is empty" list_is_empty
+unload kp_ctl
 unload kp_ret_pool
 check "list is empty after rmmod" list_is_empty
 ktap_finished

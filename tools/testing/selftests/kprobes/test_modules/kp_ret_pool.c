@@ -4,17 +4,25 @@
  * kretprobe-pool.sh, which looks at the memory that this takes. Parameters:
  *
  * - registered: 1 registers it, with maxactive and data_size, 0 unregisters it
- * - sleepers: so many tasks are asleep when the write returns
+ * - sleepers: so many tasks are asleep when the write returns, each in the function
+ *   depth + 1 times
+ * - calls: a write of N makes N calls that do not sleep
+ * - dead: a write of N registers N more return probes on another function, which is not
+ *   called, and unregisters them
+ * - dead_inside: a write of N registers N more return probes on the function, with
+ *   maxactive; a write of 0 unregisters them
  * - entries, returns, nmissed: how often the handlers were called, or not, since it was
  *   registered
  * - wrong: calls that returned something else than they should, since the module was loaded
  * - error: what the last registration returned
  */
 
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -26,6 +34,9 @@ module_param(maxactive, int, 0600);
 
 static ulong data_size;
 module_param(data_size, ulong, 0600);
+
+static unsigned int depth;
+module_param(depth, uint, 0600);
 
 static int error;
 module_param(error, int, 0400);
@@ -53,10 +64,24 @@ static DECLARE_WAIT_QUEUE_HEAD(kp_pool_wake);
 static bool kp_pool_awake;
 static atomic_t asleep, back;
 
-static noinline long kp_pool_sleep(long arg)
+static noinline long kp_pool_sleep(long arg, unsigned int deeper)
 {
-	atomic_inc(&asleep);
-	wait_event_idle(kp_pool_wake, READ_ONCE(kp_pool_awake));
+	if (deeper) {
+		arg = kp_pool_sleep(arg, deeper - 1);
+		/* Not a jump, there is something to be done after it. */
+		barrier();
+		return arg;
+	}
+	if (arg >= 0) {
+		atomic_inc(&asleep);
+		wait_event_idle(kp_pool_wake, READ_ONCE(kp_pool_awake));
+	}
+	return arg + 1;
+}
+
+static noinline long kp_pool_never_called(long arg)
+{
+	barrier();
 	return arg + 1;
 }
 
@@ -64,7 +89,7 @@ static int kp_pool_thread(void *data)
 {
 	long id = (long)data;
 
-	if (kp_pool_sleep(id) != id + 1)
+	if (kp_pool_sleep(id, depth) != id + 1)
 		atomic_inc(&wrong);
 	atomic_inc(&back);
 	wait_event_idle(kp_pool_wake, kthread_should_stop());
@@ -204,6 +229,127 @@ static const struct kernel_param_ops kp_registered_ops = {
 
 module_param_cb(registered, &kp_registered_ops, &registered, 0600);
 
+static int kp_calls_set(const char *val, const struct kernel_param *param)
+{
+	unsigned int i, nr;
+	int ret = kstrtouint(val, 0, &nr);
+
+	if (ret)
+		return ret;
+	for (i = 0; i < nr; i++) {
+		if (kp_pool_sleep(-2, 0) != -1)
+			atomic_inc(&wrong);
+		/* Workers that it wakes may run. */
+		if (i % 16 == 0)
+			usleep_range(50, 100);
+	}
+	return 0;
+}
+
+static const struct kernel_param_ops kp_calls_ops = {
+	.set = kp_calls_set,
+};
+
+module_param_cb(calls, &kp_calls_ops, NULL, 0200);
+
+/*
+ * Many more.
+ */
+
+struct kp_many {
+	unsigned int nr;
+	struct kretprobe **ptr;
+	struct kretprobe rp[];
+};
+
+static void kp_many_free(struct kp_many *many)
+{
+	if (!many)
+		return;
+	kvfree(many->ptr);
+	kvfree(many);
+}
+
+static struct kp_many *kp_many_register(unsigned int nr, void *addr, int limit)
+{
+	struct kp_many *many = kvzalloc(struct_size(many, rp, nr), GFP_KERNEL);
+	unsigned int i;
+	int ret;
+
+	if (!many)
+		return ERR_PTR(-ENOMEM);
+	many->nr = nr;
+	many->ptr = kvcalloc(nr, sizeof(*many->ptr), GFP_KERNEL);
+	if (!many->ptr) {
+		kp_many_free(many);
+		return ERR_PTR(-ENOMEM);
+	}
+	for (i = 0; i < nr; i++) {
+		many->rp[i].kp.addr = addr;
+		many->rp[i].handler = kp_pool_return;
+		many->rp[i].maxactive = limit;
+		many->rp[i].data_size = data_size;
+		many->ptr[i] = &many->rp[i];
+	}
+	ret = register_kretprobes(many->ptr, nr);
+	if (!ret)
+		return many;
+	kp_many_free(many);
+	return ERR_PTR(ret);
+}
+
+static int kp_dead_set(const char *val, const struct kernel_param *param)
+{
+	struct kp_many *many;
+	unsigned int nr;
+	int ret = kstrtouint(val, 0, &nr);
+
+	if (ret)
+		return ret;
+	many = kp_many_register(nr, kp_pool_never_called, 0);
+	if (IS_ERR(many))
+		return PTR_ERR(many);
+	unregister_kretprobes(many->ptr, nr);
+	kp_many_free(many);
+	return 0;
+}
+
+static const struct kernel_param_ops kp_dead_ops = {
+	.set = kp_dead_set,
+};
+
+module_param_cb(dead, &kp_dead_ops, NULL, 0200);
+
+static struct kp_many *kp_inside;
+
+static int kp_dead_inside_set(const char *val, const struct kernel_param *param)
+{
+	struct kp_many *many;
+	unsigned int nr;
+	int ret = kstrtouint(val, 0, &nr);
+
+	if (ret)
+		return ret;
+	guard(mutex)(&kp_pool_mutex);
+	if (kp_inside)
+		unregister_kretprobes(kp_inside->ptr, kp_inside->nr);
+	kp_many_free(kp_inside);
+	kp_inside = NULL;
+	if (!nr)
+		return 0;
+	many = kp_many_register(nr, kp_pool_sleep, 64);
+	if (IS_ERR(many))
+		return PTR_ERR(many);
+	kp_inside = many;
+	return 0;
+}
+
+static const struct kernel_param_ops kp_dead_inside_ops = {
+	.set = kp_dead_inside_set,
+};
+
+module_param_cb(dead_inside, &kp_dead_inside_ops, NULL, 0200);
+
 static int kp_nmissed_get(char *buf, const struct kernel_param *param)
 {
 	nmissed = READ_ONCE(kp_pool_probe.nmissed);
@@ -228,6 +374,9 @@ module_init(kp_pool_init);
 static void __exit kp_pool_exit(void)
 {
 	kp_pool_end();
+	if (kp_inside)
+		unregister_kretprobes(kp_inside->ptr, kp_inside->nr);
+	kp_many_free(kp_inside);
 	if (registered)
 		unregister_kretprobe(&kp_pool_probe);
 }
