@@ -8,7 +8,7 @@ set -euo pipefail
 # shellcheck source=series/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-need_packages shellcheck sparse perl gcc make
+need_packages shellcheck sparse perl gcc make binutils
 "$TOP/series/build.sh" default config
 
 passed=0
@@ -77,6 +77,11 @@ done
 grep -E '(kernel/kprobes|include/linux/kprobes\.h|asm/kprobes\.h)[^ ]*:[0-9]+:|^sparse: |^make.*\*\*\*' \
 	"$log.all" >"$log" || true
 verdict "sparse" "$log"
+
+say "hit path: what a hit can call is neither traced nor probed"
+log=$OUT/log/hitpath.log
+"$TOP/series/hitpath.pl" "$OUT/build/default" >"$log" 2>&1 || echo "hitpath.pl failed" >>"$log"
+verdict "hit path" "$log"
 
 say "kernel-doc -Wall: ${#sources[@]} files"
 log=$OUT/log/kernel-doc.log

@@ -505,7 +505,10 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 
 #ifdef CONFIG_OPTPROBES
 bool is_kprobe_optinsn_slot(unsigned long addr);
+void wait_for_kprobe_optimizer(void);
 #else
+static inline void wait_for_kprobe_optimizer(void) { }
+
 static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 {
 	return false;
@@ -563,6 +566,7 @@ static inline bool within_kprobe_blacklist(unsigned long addr)
 }
 
 static inline void kprobe_free_init_mem(void) { }
+static inline void wait_for_kprobe_optimizer(void) { }
 
 static inline bool is_kprobe_insn_slot(unsigned long addr)
 {

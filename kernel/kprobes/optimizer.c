@@ -52,6 +52,9 @@ static LIST_HEAD(queued);
 
 /* Nothing is on the lists, and the worker holds none in its hands. */
 static bool settled = true;
+
+/* The worker's last run found no memory, and it will try again. */
+static bool out_of_memory;
 static DECLARE_WAIT_QUEUE_HEAD(settled_wait);
 
 /* Tells probepoints apart that have the same address one after the other. */
@@ -329,6 +332,32 @@ void optimizer_settle(void)
 					 OPTIMIZER_PATIENCE);
 }
 
+/**
+ * wait_for_kprobe_optimizer() - wait until the optimiser is idle
+ *
+ * When this returns, the optimiser has put in all jumps that there can be for
+ * what was registered, enabled or switched on before, and changes no text
+ * until another probe comes. If it has no memory for some of the jumps, this
+ * does not wait for those: the worker tries again later.
+ *
+ * It is a function, and has this name, for modules that look it up by name.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ */
+noinline void wait_for_kprobe_optimizer(void)
+{
+	while (!READ_ONCE(settled)) {
+		/*
+		 * A run of the worker that begins now finds all that was put
+		 * on the lists before. One that is under way is flushed, too.
+		 */
+		mod_delayed_work(system_unbound_wq, &optimizer, 0);
+		flush_delayed_work(&optimizer);
+		if (READ_ONCE(out_of_memory))
+			return;
+	}
+}
+
 /*
  * The worker.
  */
@@ -520,13 +549,14 @@ static bool put_some_jumps(void)
 
 static void optimize(struct work_struct *work)
 {
-	bool waiting;
+	bool waiting, failed;
 
 	do {
-		if (check_pending() || prepare_pending()) {
-			/* Without memory, try again later. */
+		failed = check_pending() || prepare_pending();
+		WRITE_ONCE(out_of_memory, failed);
+		/* Without memory, try again later. */
+		if (failed)
 			queue_delayed_work(system_unbound_wq, &optimizer, HZ);
-		}
 		scoped_guard(mutex, &kprobe_mutex) {
 			list_sort(NULL, &queued, point_cmp);
 			waiting = !list_empty(&queued);

@@ -717,8 +717,11 @@ static void shrink_all(struct work_struct *work)
 		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
 }
 
-/* Tasks that wait for it may be many, and all ready to run. */
-static void run_worker(struct irq_work *work)
+/*
+ * Tasks that wait for it may be many, and all ready to run. A hit asks for this
+ * interrupt, which may not be the cause of another such hit.
+ */
+static void __kprobes run_worker(struct irq_work *work)
 {
 	queue_work(system_highpri_wq, &container_of(work, struct pool_cpu, irq_work)->work);
 }

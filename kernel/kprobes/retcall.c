@@ -80,7 +80,8 @@ static DECLARE_DELAYED_WORK(free_shared_work, free_shared);
 static void free_limited(struct work_struct *work);
 static DECLARE_WORK(free_limited_work, free_limited);
 
-static void queue_free_limited(struct irq_work *work)
+/* A return of a dead return probe asks for this interrupt, so this must not have one. */
+static void __kprobes queue_free_limited(struct irq_work *work)
 {
 	queue_work(system_unbound_wq, &free_limited_work);
 }
@@ -88,7 +89,7 @@ static void queue_free_limited(struct irq_work *work)
 /* Returns come in any context. */
 static struct irq_work free_limited_irq_work = IRQ_WORK_INIT_HARD(queue_free_limited);
 
-static unsigned long trampoline(void)
+static __always_inline unsigned long trampoline(void)
 {
 	return (unsigned long)dereference_kernel_function_descriptor(__kretprobe_trampoline);
 }
@@ -350,8 +351,8 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *a
  *
  * Return: the return address, or 0 if it is not known.
  */
-unsigned long kretprobe_find_ret_addr(struct task_struct *task, void *frame,
-				      struct llist_node **at)
+unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *frame,
+						struct llist_node **at)
 {
 	struct llist_node *node;
 
@@ -382,7 +383,7 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *task, void *frame,
  * Return: the return address; 0 in an entry_handler, on those architectures
  * that don't know it by then.
  */
-unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {
 	unsigned long addr = (unsigned long)ri->ret_addr;
 

@@ -62,7 +62,7 @@ static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
  *
  * Return: the return probe, or NULL if it is being unregistered.
  */
-struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+struct kretprobe * __kprobes get_kretprobe(struct kretprobe_instance *ri)
 {
 	struct rethook *rh = ri->node.rethook;
 
@@ -78,7 +78,7 @@ EXPORT_SYMBOL_GPL(get_kretprobe);
  *
  * Return: the return address; 0 in an entry_handler, when it is not known yet.
  */
-unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {
 	return ri->node.ret_addr;
 }

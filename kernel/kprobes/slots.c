@@ -171,7 +171,7 @@ kprobe_opcode_t *get_insn_slot(void)
 	return get_insn_slot_for(NULL);
 }
 
-static struct slot_page *slot_page_of(unsigned long addr)
+static __always_inline struct slot_page *slot_page_of(unsigned long addr)
 {
 	return xa_load(&pages, addr >> PAGE_SHIFT);
 }
@@ -217,7 +217,7 @@ unlock:
  * Return: what was passed to get_insn_slot_for(); NULL if @addr is not in a
  * slot that is in use.
  */
-struct kprobe *kprobe_of_insn_slot(unsigned long addr)
+struct kprobe * __kprobes kprobe_of_insn_slot(unsigned long addr)
 {
 	struct kprobe *kp = NULL;
 	struct slot_page *sp;

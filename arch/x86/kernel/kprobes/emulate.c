@@ -58,15 +58,12 @@ static __always_inline unsigned long *reg_of(struct pt_regs *regs, int offset)
 	return (void *)regs + offset;
 }
 
+/* rdmsrl() has a tracepoint. */
 static __always_inline unsigned long segment_base(u8 seg)
 {
-	unsigned long base = 0;
-
 	if (seg == INAT_SEG_REG_GS)
-		rdmsrl(MSR_GS_BASE, base);
-	else if (seg == INAT_SEG_REG_FS)
-		rdmsrl(MSR_FS_BASE, base);
-	return base;
+		return __rdmsr(MSR_GS_BASE);
+	return seg == INAT_SEG_REG_FS ? __rdmsr(MSR_FS_BASE) : 0;
 }
 
 static __always_inline

@@ -206,13 +206,18 @@ static bool __kprobes breakpoint_is_gone(struct pt_regs *regs)
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
 	u8 text[2];
 
-	/* The byte before it, for int with a vector of 3 leaves the same address. */
-	if (copy_from_kernel_nofault(text, (void *)(addr - 1), sizeof(text)))
-		return false;
+	/*
+	 * The byte before it, for int with a vector of 3 leaves the same address. No
+	 * function is called: a breakpoint in it would lead here again.
+	 */
+	__get_kernel_nofault(text, (void *)(addr - 1), u16, unreadable);
 	if (text[1] == INT3_INSN_OPCODE || (text[0] == INT_IMM8_OPCODE && text[1] == X86_TRAP_BP))
 		return false;
 	regs->ip = addr;
 	return true;
+
+unreadable:
+	return false;
 }
 
 /* Handle a breakpoint at an address that has no probepoint. */
@@ -426,7 +431,7 @@ static __always_inline struct kprobe *slot_owner(unsigned long ip)
  *
  * Return: the address in the probed function, or @ip if it is in no slot.
  */
-unsigned long kprobe_text_ip(unsigned long ip)
+unsigned long __kprobes kprobe_text_ip(unsigned long ip)
 {
 	struct kprobe *kp;
 

@@ -36,8 +36,8 @@ const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
  * Return: what was there before it; @addr if it is not the trampoline's, or
  * nothing is known.
  */
-unsigned long kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,
-				      void *slot, struct llist_node **cur)
+unsigned long __kprobes kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,
+						void *slot, struct llist_node **cur)
 {
 	if (!is_kretprobe_trampoline(addr))
 		return addr;
@@ -53,7 +53,7 @@ unsigned long kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long add
  *
  * Return: where the function returns to.
  */
-unsigned long x86_kretprobe_recover(unsigned long addr, void *slot)
+unsigned long __kprobes x86_kretprobe_recover(unsigned long addr, void *slot)
 {
 	struct unwind_state state = { .task = current };
 

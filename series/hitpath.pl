@@ -1,0 +1,222 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Walks all that a hit can call, in the objects of kprobes, and prints what of it
+# could be traced or probed. A hit of such a function would come from the midst of
+# another hit. Silence is what we want.
+#
+#	series/hitpath.pl BUILD
+#
+# BUILD is a directory with kernel/kprobes.o, kernel/kprobes/ and
+# arch/x86/kernel/kprobes/ built.
+
+use strict;
+use warnings;
+
+my $build = shift or die "usage: series/hitpath.pl BUILD\n";
+
+# Where the kernel enters: exceptions, what text, slots and detours call, and what
+# users and kernel call of kprobes while handlers run. The others are called by
+# pointers: the handlers that the core puts into a struct kprobe or a probe_set.
+my @roots = qw(
+	kprobe_int3_handler kprobe_fault_begin kprobe_fault_resume kprobe_fault_handler
+	kprobe_post_thunk kprobe_detour_thunk kprobe_ftrace_thunk kprobe_just_return
+	__kretprobe_trampoline
+	kprobe_ftrace_handler get_kretprobe_retaddr
+	get_kprobe kprobe_busy_begin kprobe_busy_end
+	several_pre several_post no_post dispatch_fault
+	kretprobe_entry kretprobe_return no_handler
+	run_worker queue_free_limited
+	skip_call
+);
+
+# All that emulate.c has pointers to is called by a hit, too.
+my $emulations = "emulate.o";
+
+# What a hit calls of others, and why that is no harm.
+my @others = (
+	# not traced, and on the blacklist, or in entry text or .noinstr.text
+	qr/^__x86_return_thunk$|^__x86_indirect_(call_|jump_)?thunk_/,
+	qr/^ct_nmi_(enter|exit)$|^(__)?preempt_schedule_notrace(_thunk)?$/,
+	qr/^__SCT__preempt_schedule_notrace$/,
+	qr/^__asan_|^__ubsan_|^__sanitizer_|^__stack_chk_fail$|^__mem(set|cpy|move)$|^mem(set|cpy|move)$/,
+	# the end, or a warning of what no user should do
+	qr/^(panic|_printk|__warn_printk|vpanic)$/,
+	# not traced; by handlers of returns, while hits are counted as missed
+	qr/^(ftrace_graph|rethook)_(ret|find_ret)_addr$/,
+	# by copies that fault, and never on the way of a breakpoint
+	qr/^xa_load$|^__rcu_read_(un)?lock$|^rcu_(read_lock_|is_)|^lock(dep)?_|^debug_lockdep/,
+	# while hits are counted as missed: asks for a worker, or leaves something to it
+	qr/^irq_work_queue$|^queue_work_on$|^llist_add_batch$/,
+);
+
+my (%func, %bad_ref, %static, %listed, @pointers);
+
+# Functions are FILE:NAME; global names stand for theirs.
+my %global;
+
+sub run
+{
+	my ($file, @opts) = @_;
+
+	open(my $fh, '-|', 'objdump', @opts, $file) or die "objdump: $!\n";
+	my @lines = <$fh>;
+	close($fh) or die "objdump $file failed\n";
+	return @lines;
+}
+
+# at FILE, SECTION, OFFSET: the function there
+my %symbols;
+sub at
+{
+	my ($file, $section, $offset) = @_;
+
+	for my $s (@{$symbols{$file}{$section} // []}) {
+		return "$file:$s->[2]" if $offset >= $s->[0] && $offset < $s->[1];
+	}
+	return undef;
+}
+
+# target FILE, RELOCATION, ADDEND: of which the processor adds four where it calls
+sub target
+{
+	my ($file, $sym, $addend) = @_;
+
+	return at($file, $sym, $addend) if exists $symbols{$file}{$sym};
+	return "$file:$sym" if $static{"$file:$sym"};
+	return $sym;
+}
+
+sub offset
+{
+	my ($text) = @_;
+
+	return 0 unless defined $text && $text =~ /^([+-])0x([0-9a-f]+)$/;
+	return $1 eq '-' ? -hex($2) : hex($2);
+}
+
+sub read_symbols
+{
+	my ($file) = @_;
+
+	for (run($file, '-t')) {
+		next unless /^([0-9a-f]+) (.).{4}(.)(.) (\S+)\t([0-9a-f]+) (?:\.hidden )?(\S+)$/;
+		my ($addr, $bind, $type, $section, $size, $name) = (hex($1), $2, $4, $5, hex($6), $7);
+		next if $section eq '*UND*' || $section eq '*ABS*' || $section !~ /text/;
+		next if $name =~ /^\.L|^__pfx_|^__cfi_|^__UNIQUE|^\.text|^\.init/;
+		# Labels within assembly begin what falls through to them, too.
+		$size = 1 if !$size;
+		push @{$symbols{$file}{$section}}, [$addr, $addr + $size, $name];
+		$static{"$file:$name"} = 1;
+		$global{$name} = "$file:$name" if $bind eq 'g';
+		$func{"$file:$name"} = { section => $section, calls => [] };
+	}
+}
+
+sub read_code
+{
+	my ($file) = @_;
+	my ($section, $here, $insn, $pending);
+
+	for (run($file, '-dr', '--no-show-raw-insn')) {
+		if (/^Disassembly of section (\S+):/) {
+			($section, $here, $pending) = ($1, undef, undef);
+		} elsif (/^\s*([0-9a-f]+):\t(.*)$/ && $_ !~ /R_X86_64/) {
+			my ($addr, $text) = (hex($1), $2);
+			push @{$func{$here}{calls}}, $pending if defined $pending && defined $here;
+			$pending = undef;
+			$here = at($file, $section, $addr);
+			next unless defined $here;
+			$insn = $text;
+			if ($text =~ /^(?:\S+ )*(?:call|j[a-z]+)\s+(?:\w+ )*([0-9a-f]+) </) {
+				my $to = at($file, $section, hex($1));
+				$pending = $to if defined $to && $to ne $here;
+			}
+		} elsif (/R_X86_64_(\S+)\t([^\s+-]+)([+-]0x[0-9a-f]+)?/) {
+			my ($sym, $add) = ($2, offset($3));
+			next unless defined $here;
+			if ($insn =~ /^(?:\S+ )*(?:call|j[a-z]+)\s/) {
+				$pending = target($file, $sym, $add + 4);
+			} elsif (exists $symbols{$file}{$sym} || $static{"$file:$sym"}) {
+				my $to = target($file, $sym, $1 =~ /^PC/ ? $add + 4 : $add);
+				push @pointers, $to if defined $to;
+			}
+		}
+	}
+	push @{$func{$here}{calls}}, $pending if defined $pending && defined $here;
+}
+
+# The blacklist, the places that ftrace patches, and tables of pointers.
+sub read_tables
+{
+	my ($file) = @_;
+	my $section = '';
+
+	for (run($file, '-r')) {
+		if (/^RELOCATION RECORDS FOR \[(\S+)\]/) {
+			$section = $1;
+		} elsif (/^[0-9a-f]+ R_X86_64_(?:64|PC32)\s+([^\s+-]+)([+-]0x[0-9a-f]+)?/) {
+			my $to = target($file, $1, offset($2));
+			next unless defined $to;
+			$listed{$to} = 1 if $section eq '_kprobe_blacklist';
+			$func{$to}{traced} = 1
+				if $section eq '__mcount_loc' && exists $func{$to};
+			push @pointers, $to if $section =~ /^\.(rodata|data)/;
+		}
+	}
+}
+
+my @files = glob("$build/kernel/kprobes.o $build/kernel/kprobes/*.o " .
+		 "$build/arch/x86/kernel/kprobes/*.o");
+@files = grep { -e && !/built-in|\.mod\.o$/ } @files;
+@files >= 3 or die "$build: kprobes is not built there\n";
+
+read_symbols($_) for @files;
+read_code($_) for @files;
+read_tables($_) for @files;
+
+my (%seen, @todo);
+my $found = 0;
+
+sub add
+{
+	my ($name, $from) = @_;
+
+	$name = $global{$name} // $name;
+	return if exists $seen{$name};
+	$seen{$name} = $from;
+	push @todo, $name;
+}
+
+for my $root (@roots) {
+	my @which = grep { /:\Q$root\E$/ } keys %func;
+	# Some are there in some configurations only.
+	add($_, 'a hit') for @which;
+	$found++ if @which;
+}
+$found >= 12 or die "$build: few of the functions that hits enter are there\n";
+add($_, 'a hit') for grep { /\/\Q$emulations\E:do_/ } @pointers;
+
+my $walked = 0;
+while (defined(my $name = shift @todo)) {
+	my $from = $seen{$name};
+	(my $short = $name) =~ s/.*://;
+	(my $caller = $from) =~ s/.*://;
+
+	if (!exists $func{$name}) {
+		print "$short, which $caller calls: not known to be safe on a hit\n"
+			unless grep { $short =~ $_ } @others;
+		next;
+	}
+	$walked++;
+	my $f = $func{$name};
+	my $traced = $f->{traced} || grep { $_ eq '__fentry__' } @{$f->{calls}};
+	print "$short, which $caller calls: can be traced\n" if $traced;
+	print "$short, which $caller calls: can be probed\n"
+		unless $f->{section} =~ /^\.(kprobes|noinstr|entry)\.text$/ || $listed{$name} ||
+		       $listed{$short};
+	add($_, $name) for grep { $_ ne '__fentry__' } @{$f->{calls}};
+}
+$walked >= 30 or print "only $walked functions were found that a hit can call\n";
+# stderr, for people: the log of the check is stdout
+print STDERR "   $walked functions of kprobes that a hit can call\n" if -t STDERR;

@@ -1,0 +1,292 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The functions of kprobes itself, traced and probed as any other: all but those that a hit
+# runs. And a stand-in for a module that guards the kernel by return probes, on functions of
+# kprobes too.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+TRACING=/sys/kernel/tracing
+EVENTS=$TRACING/kprobe_events
+DYNAMIC=$TRACING/dynamic_events
+
+# What other parts of the kernel and modules call; detectors of intruders watch them.
+API="register_kprobe unregister_kprobe register_kprobes unregister_kprobes enable_kprobe
+disable_kprobe register_kretprobe unregister_kretprobe register_kretprobes
+unregister_kretprobes enable_kretprobe disable_kretprobe kprobe_on_func_entry"
+[ ! -e $OPTIMIZATION ] || API="$API wait_for_kprobe_optimizer"
+
+# What a hit runs.
+HIT="get_kprobe kprobe_int3_handler kprobe_fault_begin several_pre kretprobe_entry
+kretprobe_pool_take kprobe_ftrace_hit kprobe_of_insn_slot kprobe_busy_begin do_nop
+kprobes_inc_nmissed_count __kretprobe_trampoline_handler get_kretprobe_retaddr"
+
+# address_of FUNCTION
+address_of() {
+	awk -v name="$1" '$3 == name && !$4 { print $1; exit }' /proc/kallsyms
+}
+
+# The files of kprobes follow each other in the kernel's text, so all functions between some
+# that are known are functions of kprobes.
+functions_between() {
+	for name; do
+		address_of "$name"
+	done | sort >"$TMP/addresses"
+	awk -v first="$(head -n 1 "$TMP/addresses")" -v last="$(tail -n 1 "$TMP/addresses")" '
+		$2 ~ /^[tT]$/ && !$4 && $1 >= first && $1 <= last && $3 !~ /^__(pfx|cfi)_|\./ {
+			print $3
+		}' /proc/kallsyms
+}
+
+# all_functions: to $TMP/own, those of which there is only one of the name
+all_functions() {
+	{
+		functions_between register_kprobe kprobe_on_func_entry probepoint_from \
+			probepoint_attach kprobe_get_kallsym kretprobe_pool_put \
+			kprobe_blacklist_del_range wait_for_kprobe_optimizer
+		functions_between arch_prepare_kprobe x86_kprobe_decode arch_check_jumps \
+			arch_prepare_detour arch_kprobe_ftrace_trampoline
+	} >"$TMP/candidates"
+	awk 'NR == FNR { own[$1] = 1; next } $3 in own { n[$3]++ }
+		END { for (f in n) if (n[f] == 1) print f }' \
+		"$TMP/candidates" /proc/kallsyms | sort >"$TMP/own"
+	at_least "functions of kprobes" "$(grep -c . "$TMP/own")" 100
+}
+
+names_are_known() {
+	for name in $API; do
+		[ -n "$(address_of "$name")" ] || failed "$name is not in kallsyms"
+	done
+}
+
+# traceable NAME...: how many of these ftrace can trace
+traceable() {
+	for name; do
+		echo "$name"
+	done >"$TMP/names"
+	awk 'NR == FNR { own[$1] = 1; next } $1 in own' "$TMP/names" \
+		$TRACING/available_filter_functions | sort -u >"$TMP/traceable"
+	wc -l <"$TMP/traceable"
+}
+
+api_can_be_traced() {
+	# shellcheck disable=SC2086 # words
+	equal "functions that can be traced" "$(traceable $API)" "$(echo "$API" | wc -w)"
+}
+
+most_can_be_traced() {
+	# shellcheck disable=SC2046 # words
+	at_least "functions that can be traced" "$(traceable $(cat "$TMP/own"))" 90
+}
+
+hits_can_not_be_traced() {
+	# shellcheck disable=SC2086 # words
+	equal "functions that can be traced" "$(traceable $HIT)" 0
+}
+
+hits_can_not_be_probed() {
+	for name in $HIT; do
+		[ -z "$(address_of "$name")" ] || ctl_refused add 9 "$name"
+	done
+}
+
+churn() {
+	for _ in 1 2 3; do
+		ctl add 0 kp_tgt_function
+		ctl add 1 kp_tgt_function post
+		ctl add 2 kp_tgt_function+9
+		ctl add 3 kp_tgt_caller disabled
+		ctl enable 3
+		ctl disable 0
+		ctl enable 0
+		call_target 4
+		for id in 0 1 2 3; do
+			hits_are $id 4
+			ctl del $id
+		done
+	done
+}
+
+no_events() {
+	for enable in "$TRACING"/events/kp_self/enable "$TRACING"/events/kp_selff/enable; do
+		[ ! -e "$enable" ] || put "$enable" 0
+	done
+	put $EVENTS ""
+	put $DYNAMIC ""
+}
+
+# hits_of EVENT
+hits_of() {
+	awk -v name="$1" '$1 == name { print $2 }' $TRACING/kprobe_profile
+}
+
+# add_event TYPE GROUP FUNCTION: appended to those that there are
+add_event() {
+	echo "$1:$2/$1_$3 $3" 2>/dev/null >>$DYNAMIC
+}
+
+api_can_be_probed() {
+	for name in $API; do
+		must add_event p kp_self "$name"
+		must add_event r kp_self "$name"
+	done
+	# This calls some of them, with some of the events enabled.
+	put $TRACING/events/kp_self/enable 1
+	for name in register_kprobe unregister_kprobe enable_kprobe disable_kprobe; do
+		echo "$name $(hits_of p_$name) $(hits_of r_$name)"
+	done >"$TMP/hits"
+	churn
+	while read -r name hits returns; do
+		hits=$(($(hits_of p_"$name") - ${hits:-0}))
+		equal "returns of $name" $(($(hits_of r_"$name") - ${returns:-0})) $hits
+		at_least "hits of $name" $hits 3
+	done <"$TMP/hits"
+	no_events
+}
+
+# traced_by TRACER...: one after the other, while probes come and go
+traced_by() {
+	for tracer; do
+		put $TRACING/current_tracer "$tracer"
+		churn
+		put $KPROBES/enabled 0
+		put $KPROBES/enabled 1
+		# Many events may have overwritten it.
+		[ -e $TRACING/events/kp_self ] || must grep -q register_kprobe $TRACING/trace
+	done
+	put $TRACING/current_tracer nop
+	put $TRACING/set_ftrace_filter ""
+}
+
+# to_filter: of $TMP/own, what can be traced, in set_ftrace_filter
+to_filter() {
+	# shellcheck disable=SC2046 # words
+	traceable $(cat "$TMP/own") >/dev/null
+	cat "$TMP/traceable" >$TRACING/set_ftrace_filter
+}
+
+all_traced() {
+	must to_filter
+	traced_by function function_graph
+}
+
+# Nothing is registered meanwhile, and what workers do is left out: what is in the trace is
+# of hits.
+hits_leave_no_trace() {
+	for mode in 0 1; do
+		optimization $mode
+		ctl add 0 kp_tgt_function
+		ctl add 1 kp_tgt_caller post
+		ctl add 2 kp_tgt_function+9
+		ctl add 3 kp_tgt_function+9
+		if [ -e $EVENTS ]; then
+			must add_event r kp_self kp_tgt_function
+			put $TRACING/events/kp_self/enable 1
+		fi
+		# Reading the list waits for the jumps.
+		must grep -q . $KPROBES/list
+		must to_filter
+		put $TRACING/current_tracer function
+		put $TRACING/trace ""
+		call_target 50
+		# FUNCTION <-CALLER is of the tracer; (CALLER <- FUNCTION) is an event.
+		awk '/ <-[a-z_]/ && !/kworker|rcu|ksoftirqd/' $TRACING/trace >"$TMP/trace"
+		put $TRACING/current_tracer nop
+		put $TRACING/set_ftrace_filter ""
+		[ ! -e $EVENTS ] || no_events
+		for id in 0 1 2 3; do
+			hits_are $id 50
+			ctl del $id
+		done
+		equal "traced functions" "$(head -n 3 "$TMP/trace")" ""
+	done
+}
+
+# Breakpoints or jumps, or return probes, on all functions at once, fprobes on some, and both
+# tracers.
+all_at_once() {
+	while read -r name; do
+		type=p
+		[ $((${#name} % 2)) -eq 0 ] || type=r
+		add_event $type kp_self "$name" || ktap_print_msg "no event on $name"
+	done <"$TMP/own"
+	set_events=$(grep -c 'kp_self/' $EVENTS)
+	ktap_print_msg "$set_events events"
+	at_least "events" "$set_events" 100
+	for name in $API; do
+		[ ! -e $TRACING/set_ftrace_filter ] || must add_event f kp_selff "$name"
+	done
+	put $TRACING/events/kp_self/enable 1
+	[ ! -e $TRACING/events/kp_selff ] || put $TRACING/events/kp_selff/enable 1
+	churn
+	if [ -e $TRACING/set_ftrace_filter ]; then
+		must to_filter
+		traced_by function function_graph
+	fi
+	if [ -w "$OPTIMIZATION" ]; then
+		optimization 0
+		churn
+		optimization 1
+		churn
+	fi
+	no_events
+	churn
+}
+
+waits_when_off() {
+	optimization 0
+	ctl add 0 kp_tgt_function+9
+	put /sys/module/kp_self/parameters/wait 1
+	call_target 2
+	hits_are 0 2
+	equal "first byte" "$(ctl_get 0 text | cut -c1-2)" cc
+	optimization 1
+	put /sys/module/kp_self/parameters/wait 1
+	ctl del 0
+}
+
+setup
+[ -e $EVENTS ] || mount -t tracefs none $TRACING 2>/dev/null || :
+bad_frame_pointers
+load_suites kp_self -- kprobes_self kprobes_guard
+cases=$(count_cases kprobes_self kprobes_guard) || exit "$KSFT_FAIL"
+load kp_target
+load kp_ctl
+ktap_set_plan $((cases + 12))
+report_suites kprobes_self kprobes_guard
+check "nothing left in list" list_is_empty
+check "names of functions are known" names_are_known
+check "functions of kprobes" all_functions
+if [ -e $TRACING/set_ftrace_filter ]; then
+	check "the API can be traced" api_can_be_traced
+	check "most functions can be traced" most_can_be_traced
+	check "what a hit runs can't be traced" hits_can_not_be_traced
+	check "tracers of all functions" all_traced
+	check "hits leave no trace" hits_leave_no_trace
+else
+	for name in "the API can be traced" "most functions can be traced" \
+		"what a hit runs can't be traced" "tracers of all functions" \
+		"hits leave no trace"; do
+		ktap_test_skip "$name: no function tracer"
+	done
+fi
+check "what a hit runs can't be probed" hits_can_not_be_probed
+if [ -e $EVENTS ]; then
+	check "the API can be probed by events" api_can_be_probed
+	check "all functions are probed and traced at once" all_at_once
+else
+	ktap_test_skip "the API can be probed by events: no kprobe events"
+	ktap_test_skip "all functions are probed and traced at once: no kprobe events"
+fi
+if [ -w $OPTIMIZATION ]; then
+	check "waiting for the optimiser when it is off" waits_when_off
+else
+	ktap_test_skip "waiting for the optimiser when it is off: no jumps"
+fi
+unload kp_ctl
+unload kp_target
+unload kp_self
+ktap_finished
