@@ -296,7 +296,8 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  * * -EINVAL: both an address and a symbol are given, or neither is; the offset
  *   is beyond the end of the symbol; the address is not kernel text, is
  *   blacklisted, or belongs to a jump label, a static call, an alternative, a
- *   BUG() or a breakpoint; the probe is registered already
+ *   BUG() or a breakpoint, or to what the architecture must find unchanged; the
+ *   probe is registered already
  * * -ENOENT: there is no such symbol, or its module is just being unloaded, or
  *   has not come that far
  * * -EILSEQ: the address is not the start of an instruction

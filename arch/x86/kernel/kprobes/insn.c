@@ -24,11 +24,14 @@
  *
  * Runs at registration, under kprobe_mutex.
  */
+#include <linux/cfi.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/unaligned.h>
+#include <asm/ibt.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
@@ -382,6 +385,47 @@ static bool sti_is_safe(unsigned long addr)
 	       !needs_interrupt_shadow(next, sizeof(next));
 }
 
+/*
+ * The bytes in front of a function have a symbol of their own: __cfi_ and the
+ * function's name from the compiler, or __pfx_ from objtool. The kernel keeps the
+ * hash of the function's type there, and code that it makes of it at boot, or code
+ * that counts calls. Callers read the one and jump into the other.
+ */
+static bool is_in_padding(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+
+	return !lookup_symbol_name(addr, name) &&
+	       (strstarts(name, "__pfx_") || strstarts(name, "__cfi_"));
+}
+
+/* What the compiler puts before an indirect call, with kCFI. */
+#define CFI_MOVL_SIZE	6		/* movl $-type, %r10d */
+#define CFI_ADDL_SIZE	4		/* addl -4(%reg), %r10d */
+#define CFI_JE_SIZE	2		/* je past the ud2 that follows */
+
+/*
+ * Is it the movl or the addl of such a check? When the ud2 traps, the kernel reads
+ * both in the text, to learn which type and which register were meant.
+ */
+static bool is_cfi_check(unsigned long addr, struct insn *insn)
+{
+	if (insn->opcode.value == 0xba && insn->length == CFI_MOVL_SIZE)
+		return is_cfi_trap(addr + CFI_MOVL_SIZE + CFI_ADDL_SIZE + CFI_JE_SIZE);
+	if (insn->opcode.value == 0x03 && insn->length == CFI_ADDL_SIZE)
+		return is_cfi_trap(addr + CFI_ADDL_SIZE + CFI_JE_SIZE);
+	return false;
+}
+
+/*
+ * Is it an endbr? A probe on a function's first is moved behind it, so this is one
+ * in the middle. An indirect jump has to find it there.
+ */
+static bool is_endbr_insn(const u8 *bytes)
+{
+	return is_endbr(get_unaligned((u32 *)bytes));
+}
+
 /**
  * x86_kprobe_decode() - decide how the instruction at a probepoint is run
  * @p: the probepoint's kprobe, its addr set; the rest is filled in here
@@ -389,8 +433,8 @@ static bool sti_is_safe(unsigned long addr)
  * Context: sleeps; takes text_mutex.
  *
  * Return: 0; -EILSEQ if no instruction starts at the address, or none that the
- * decoder knows; -EINVAL if it traps by itself; -EOPNOTSUPP if it can't be
- * run elsewhere.
+ * decoder knows; -EINVAL if it traps by itself, or must be found as it is by
+ * others; -EOPNOTSUPP if it can't be run elsewhere.
  */
 int x86_kprobe_decode(struct kprobe *p)
 {
@@ -399,8 +443,12 @@ int x86_kprobe_decode(struct kprobe *p)
 	enum run_class class;
 	struct insn insn;
 
+	if (is_in_padding(addr))
+		return -EINVAL;
 	if (!decode_on_boundary(addr, &insn, ai->bytes))
 		return -EILSEQ;
+	if (is_endbr_insn(ai->bytes) || is_cfi_check(addr, &insn))
+		return -EINVAL;
 	ai->size = insn.length;
 	ai->hit_ip = (unsigned long)p->addr + INT3_INSN_SIZE;
 	ai->next_ip = (unsigned long)p->addr + ai->size;

@@ -67,6 +67,7 @@ long kp_target_jump_label(long arg);
 long kp_target_static_call(long arg);
 long kp_target_bug(long arg);
 long kp_target_warn(long arg);
+long kp_target_indirect(long arg);
 
 /* Functions that must not be probed. */
 long kp_target_nokprobe(long arg);
@@ -78,6 +79,10 @@ long kp_target_kprobes(long arg);
 long kp_x86_sum(long a, long b);
 enum { KP_SUM_LEA, KP_SUM_MOVABS, KP_SUM_XOR, KP_SUM_XOR_BACK, KP_SUM_RET, KP_SUM_SIZE, KP_SUM_NR };
 extern const u32 kp_x86_sum_insn[KP_SUM_NR];
+
+/* An endbr that is not the first instruction, at [0], and what is before and after it. */
+void kp_x86_endbr(void);
+extern const u32 kp_x86_endbr_insn[3];
 
 /* Never called: an int3, and a lock prefix that alternatives may patch, at [0]. */
 void kp_x86_int3(void);

@@ -259,6 +259,90 @@ static void kp_errno_int3(struct kunit *test)
 	kp_expect_refused(test, &probe->kp, -EINVAL);
 }
 
+static void kp_errno_endbr(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, (void *)kp_x86_endbr + kp_x86_endbr_insn[0]);
+
+	if (!IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+		kunit_skip(test, "endbr is but a nop");
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+	probe->kp.addr = NULL;
+	probe->kp.symbol_name = "kp_x86_endbr";
+	probe->kp.offset = kp_x86_endbr_insn[0];
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+
+	/* Its neighbours are ordinary instructions. */
+	probe = kp_new(test, (void *)kp_x86_endbr + kp_x86_endbr_insn[1]);
+	KUNIT_EXPECT_EQ(test, kp_register(test, probe), 0);
+	probe = kp_new(test, (void *)kp_x86_endbr + kp_x86_endbr_insn[2]);
+	KUNIT_EXPECT_EQ(test, kp_register(test, probe), 0);
+}
+
+/*
+ * The bytes in front of a function belong to who patches calls, and to checks of types. They
+ * have a symbol: __cfi_ with the function's name from the compiler, or __pfx_ from objtool.
+ */
+static void kp_expect_padding_refused(struct kunit *test, void *function)
+{
+	struct kp_probe *probe;
+	char name[KSYM_SYMBOL_LEN];
+	int i, in_padding = 0;
+
+	for (i = 1; i <= 16; i++) {
+		snprintf(name, sizeof(name), "%ps", function - i);
+		if (!strstarts(name, "__pfx_") && !strstarts(name, "__cfi_"))
+			break;
+		in_padding++;
+		probe = kp_new(test, function - i);
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+	}
+	KUNIT_EXPECT_GT_MSG(test, in_padding, 4, "in front of %ps", function);
+	/* By the name of the padding. */
+	snprintf(name, sizeof(name), "%ps", function - 1);
+	*strchrnul(name, ' ') = '\0';
+	probe = kp_new(test, NULL);
+	probe->kp.symbol_name = name;
+	kp_expect_refused(test, &probe->kp, -EINVAL);
+}
+
+static void kp_errno_padding(struct kunit *test)
+{
+#if defined(CONFIG_PREFIX_SYMBOLS) || defined(CONFIG_CFI_CLANG)
+	kp_expect_padding_refused(test, kp_target);
+	kp_expect_padding_refused(test, kp_target_other);
+	kp_expect_padding_refused(test, vsnprintf);
+	kp_expect_padding_refused(test, register_kprobe);
+#else
+	kunit_skip(test, "functions have no symbol for their padding");
+#endif
+}
+
+/* The compiler's check before an indirect call, which is read when it fails. */
+static void kp_errno_cfi_check(struct kunit *test)
+{
+#ifdef CONFIG_CFI_CLANG
+	u8 *code = (u8 *)kp_target_indirect;
+	struct kp_probe *probe;
+	int i, found = 0;
+
+	/* movl $type, %r10d; addl -4(%reg) or the like, %r10d; je; ud2 */
+	for (i = 0; i < 128 && !found; i++) {
+		if (code[i] != 0x41 || code[i + 1] != 0xba || code[i + 10] != 0x74 ||
+		    code[i + 12] != 0x0f || code[i + 13] != 0x0b)
+			continue;
+		found++;
+		probe = kp_new(test, code + i);
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+		probe = kp_new(test, code + i + 6);
+		kp_expect_refused(test, &probe->kp, -EINVAL);
+	}
+	KUNIT_EXPECT_EQ(test, found, 1);
+	KUNIT_EXPECT_EQ(test, kp_target_indirect(1), 2);
+#else
+	kunit_skip(test, "calls are not checked");
+#endif
+}
+
 static void kp_errno_not_a_boundary(struct kunit *test)
 {
 	struct kp_probe *probe;
@@ -346,6 +430,9 @@ static struct kunit_case kp_errno_cases[] = {
 #ifdef CONFIG_X86_64
 	KUNIT_CASE(kp_errno_smp_alternative),
 	KUNIT_CASE(kp_errno_int3),
+	KUNIT_CASE(kp_errno_endbr),
+	KUNIT_CASE(kp_errno_padding),
+	KUNIT_CASE(kp_errno_cfi_check),
 	KUNIT_CASE(kp_errno_not_a_boundary),
 	KUNIT_CASE(kp_errno_boundary_behind_probe),
 	KUNIT_CASE(kp_errno_beyond_the_end),

@@ -67,6 +67,16 @@ noinline long kp_target_warn(long arg)
 	return arg + 1;
 }
 
+static long (*volatile kp_target_pointer)(long) = kp_target;
+
+noinline long kp_target_indirect(long arg)
+{
+	long ret = kp_target_pointer(arg);
+
+	barrier();
+	return ret;
+}
+
 noinline long kp_target_nokprobe(long arg)
 {
 	barrier();

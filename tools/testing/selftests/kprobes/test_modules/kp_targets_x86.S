@@ -47,8 +47,25 @@ SYM_FUNC_START(kp_x86_lock)
 	RET
 SYM_FUNC_END(kp_x86_lock)
 
+/* An indirect jump may lead to the second endbr. */
+SYM_FUNC_START(kp_x86_endbr)
+	xor	%eax, %eax
+.Lendbr_nop:
+	nop
+.Lendbr:
+	endbr64
+.Lendbr_after:
+	nop
+	RET
+SYM_FUNC_END(kp_x86_endbr)
+
 	.section .rodata, "a"
 	.balign	4
+SYM_DATA_START(kp_x86_endbr_insn)
+	.long	.Lendbr - kp_x86_endbr
+	.long	.Lendbr_nop - kp_x86_endbr
+	.long	.Lendbr_after - kp_x86_endbr
+SYM_DATA_END(kp_x86_endbr_insn)
 SYM_DATA_START(kp_x86_sum_insn)
 	.long	.Lsum_lea - kp_x86_sum
 	.long	.Lsum_movabs - kp_x86_sum
