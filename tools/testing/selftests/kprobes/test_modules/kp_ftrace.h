@@ -30,6 +30,7 @@ struct kp_ft_probe {
 	unsigned int pre;
 	unsigned int post;
 	struct pt_regs pre_regs;
+	unsigned long pre_return;
 	unsigned long post_ip;
 	bool preemptible;
 	bool rcu_watching;

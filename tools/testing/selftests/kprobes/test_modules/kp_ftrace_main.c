@@ -22,6 +22,7 @@ int kp_ft_pre(struct kprobe *kp, struct pt_regs *regs)
 
 	probe->pre++;
 	probe->pre_regs = *regs;
+	probe->pre_return = *(unsigned long *)kernel_stack_pointer(regs);
 	probe->preemptible |= preemptible();
 	probe->rcu_watching = rcu_is_watching();
 	return 0;
@@ -150,9 +151,8 @@ static void kp_ft_regs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.ss, __KERNEL_DS);
 	KUNIT_EXPECT_TRUE(test, probe->pre_regs.flags & X86_EFLAGS_IF);
 	/* On top of the stack is where the function returns to. */
-	KUNIT_EXPECT_GT(test, *(unsigned long *)probe->pre_regs.sp, (unsigned long)kp_ft_caller);
-	KUNIT_EXPECT_LT(test, *(unsigned long *)probe->pre_regs.sp,
-			(unsigned long)kp_ft_caller + 64);
+	KUNIT_EXPECT_GT(test, probe->pre_return, (unsigned long)kp_ft_caller);
+	KUNIT_EXPECT_LT(test, probe->pre_return, (unsigned long)kp_ft_caller + 64);
 	KUNIT_EXPECT_EQ(test, probe->post_ip, addr + MCOUNT_INSN_SIZE);
 	KUNIT_EXPECT_FALSE(test, probe->preemptible);
 }
