@@ -45,11 +45,12 @@ esac
 
 lock "build-$variant"
 need_packages gcc libc6-dev make bc bison flex libelf-dev perl kmod
+use_toolchain "$variant"
 mkdir -p "$build"
 
 kmake()
 {
-	make -C "$tree" O="$build" "$@"
+	make -C "$tree" O="$build" "${toolchain[@]}" "$@"
 }
 
 # fail WHAT ADVICE: with the errors that the log has, or with its end
@@ -96,7 +97,7 @@ configure()
 		-printf '%P\n' 2>/dev/null | sort)
 	stamp=$(cd "$tree" && {
 		cat "${fragments[@]}" Makefile "${kconfigs[@]}"
-		gcc --version
+		"$compiler" --version
 	} | sha256sum)
 	[ "$stamp" != "$(cat "$build/.config-from" 2>/dev/null)" ] ||
 		[ ! -e "$build/.config" ] || return 0

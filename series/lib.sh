@@ -88,6 +88,21 @@ kernel_version()
 		head -n 3 | paste -sd.
 }
 
+# use_toolchain VARIANT: sets compiler, and toolchain, what make has to be told of it
+use_toolchain()
+{
+	# shellcheck disable=SC2034 # for the scripts that source this
+	compiler=gcc toolchain=()
+	case ${1#stock-} in
+	kcfi)
+		# The first whose kCFI the kernel takes is 16.
+		need_packages clang-19 lld-19 llvm-19
+		# shellcheck disable=SC2034
+		compiler=clang-19 toolchain=(LLVM=-19)
+		;;
+	esac
+}
+
 # progress WHAT [TOTAL]: counts the lines on stdin; on a terminal all the time,
 # else with a line every half minute
 progress()

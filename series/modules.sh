@@ -22,6 +22,7 @@ dest=$OUT/modules/$variant
 
 lock "modules-$variant"
 need_packages gcc make rsync
+use_toolchain "$variant"
 
 # module_dir NAME SOURCE [MAKE_ARGUMENT...]
 module_dir()
@@ -41,7 +42,7 @@ module_dir()
 	rsync -rpc --files-from="$dest/$name.list" "$src/" "$dest/$name/"
 
 	printf '== %s\n' "$name" >>"$log"
-	make -C "$build" M="$dest/$name" -j"$(nproc)" "$@" modules </dev/null >>"$log" 2>&1 || {
+	make -C "$build" M="$dest/$name" "${toolchain[@]}" -j"$(nproc)" "$@" modules </dev/null >>"$log" 2>&1 || {
 		tail -n 20 "$log" >&2
 		die "building $dir for $variant failed" "the whole log is ${log#"$TOP"/}"
 	}

@@ -174,6 +174,14 @@ asmlinkage void kprobe_just_return(void);
 /* int3.c */
 asmlinkage __visible void kprobe_thunk_resched(void);
 asmlinkage __visible void kprobe_post_elsewhere(struct pt_regs *regs);
+#ifdef CONFIG_CFI_CLANG
+asmlinkage __visible int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
+					 kprobe_pre_handler_t handler);
+asmlinkage __visible void kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
+					   unsigned long flags, kprobe_post_handler_t handler);
+asmlinkage __visible int kprobe_call_return(struct kretprobe_instance *ri, struct pt_regs *regs,
+					    kretprobe_handler_t handler);
+#endif
 
 /* What the linker gathers for the kernel itself. */
 extern const struct exception_table_entry __start___ex_table[];

@@ -171,6 +171,21 @@
 .endm
 
 /*
+ * Call the handler in %rax. With FineIBT an indirect call has to check the type of
+ * the function that it calls, and must not go to its first instruction; only the
+ * compiler knows how to do so. @checked is a function in C that makes the call. It
+ * is given the handler in @reg, behind the handler's own arguments.
+ */
+.macro KPROBE_CALL_HANDLER checked:req reg:req
+#ifdef CONFIG_CFI_CLANG
+	movq	%rax, \reg
+	call	\checked
+#else
+	CALL_NOSPEC rax
+#endif
+.endm
+
+/*
  * kprobe_post_thunk - the instruction has been run, call the post_handlers
  *
  * In %r13 is the address of the next one.
@@ -193,7 +208,7 @@ SYM_CODE_START(kprobe_post_thunk)
 	movq	%rsp, %rsi
 	xorl	%edx, %edx
 	movq	PROBE_SET_POST_HANDLER(%rax), %rax
-	CALL_NOSPEC rax
+	KPROBE_CALL_HANDLER kprobe_call_post %rcx
 	KPROBE_THUNK_END .Lpost_resched
 
 .Lpost_leave:
@@ -250,7 +265,7 @@ SYM_CODE_START(kprobe_detour_thunk)
 	movl	%ecx, OUR_FRAME(KPROBE_FRAME_CONTEXT)
 	movq	%rsp, %rsi
 	movq	KPROBE_PRE_HANDLER(%rdi), %rax
-	CALL_NOSPEC rax
+	KPROBE_CALL_HANDLER kprobe_call_pre %rdx
 	testl	%eax, %eax
 	jnz	.Lelsewhere
 	KPROBE_THUNK_END .Lresched
@@ -367,7 +382,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	movq	%r15, RIP(%rsp)
 	movq	%rbx, %rdi
 	movq	%rsp, %rsi
-	CALL_NOSPEC rax
+	KPROBE_CALL_HANDLER kprobe_call_return %rdx
 .Lreturn_handled:
 	/*
 	 * It is the first instance again. Unwinders, of NMIs too, find it until

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Builds a kernel in which indirect calls check the type of what they call (kCFI,
+# by clang), and runs the tests there whose handlers are called by thunks. With
+# FineIBT, on a processor that QEMU does not emulate, a call that is not checked
+# ends in an exception; so what assembly calls is looked for in the object.
+#
+#	series/kcfi.sh [TEST...]
+
+set -euo pipefail
+# shellcheck source=series/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ $# -gt 0 ] || set -- api modes opt kretprobe ftrace
+dir=$OUT/build/kcfi/arch/x86/kernel/kprobes
+passed=0
+failed=0
+
+# check WHAT COMMAND...
+check()
+{
+	local what=$1
+
+	shift
+	if "$@"; then
+		passed=$((passed + 1))
+		printf 'ok: %s\n' "$what"
+	else
+		failed=$((failed + 1))
+		printf 'not ok: %s\n' "$what"
+	fi
+}
+
+thunks() { objdump -dr --no-show-raw-insn "$dir/thunks.o"; }
+
+no_indirect_call()
+{
+	! thunks | grep -E '(call|jmp)q? +\*|__x86_indirect'
+}
+
+# called FUNCTION: by the thunks; and there the compiler checks the type
+called()
+{
+	thunks | grep -q "R_X86_64_PLT32.$1-" || return 1
+	objdump -dr --no-show-raw-insn "$dir/int3.o" |
+		awk -v f="<$1>:" '/^[0-9a-f]+ </ { inside = $2 == f }
+			inside && /\tud2/ { n++ } END { exit n != 1 }'
+}
+
+"$TOP/series/build.sh" kcfi
+check "thunks: no indirect call" no_indirect_call
+for function in kprobe_call_pre kprobe_call_post kprobe_call_return; do
+	check "thunks: $function() checks" called $function
+done
+"$TOP/series/test.sh" kcfi "$@" | tee "$OUT/log/kcfi.log" || true
+read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$OUT/log/kcfi.log") ||
+	{ p=0 f=1; }
+passed=$((passed + p))
+failed=$((failed + f))
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ] && [ "$p" -gt 0 ]
