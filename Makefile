@@ -5,7 +5,7 @@
 VARIANT ?= default
 VARIANTS := default plain debug
 # What `make test-all` runs beside `make test`: targets that end in a line "N passed, M failed"
-MORE_TESTS := test-server
+MORE_TESTS := test-server test-configs test-kcfi
 TESTS ?=
 
 .DEFAULT_GOAL := help
@@ -20,6 +20,8 @@ help:
 	@echo 'make test-server  all tests in the variant that is measured'
 	@echo 'make test-clients  what comes to kprobes by tracefs, perf and BPF, tested on the'
 	@echo '                base kernel and on ours, test by test'
+	@echo 'make test-configs  compile in configurations that no variant has'
+	@echo 'make test-kcfi  the tests of handlers in a kernel that clang has built with kCFI'
 	@echo 'make attach-times  how long these take to attach probes, on both'
 	@echo 'make bench    what a probe costs, in instructions, against the budget'
 	@echo '                STOCK=1                beside those of the base kernel'
@@ -55,6 +57,12 @@ test-server:
 
 test-clients:
 	@series/clients.sh $(TESTS)
+
+test-configs:
+	@series/configs.sh
+
+test-kcfi:
+	@series/kcfi.sh $(TESTS)
 
 attach-times:
 	@series/attach-times.sh

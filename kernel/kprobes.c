@@ -173,13 +173,7 @@ static int check_address(unsigned long addr, struct module **module, bool *on_ft
 	}
 	if (mod) {
 		err = -ENOENT;
-		/* Init text is freed soon after the module has come. */
-		if (within_module_init(addr, mod) &&
-		    mod->state != MODULE_STATE_COMING)
-			goto out;
-		if (!kprobe_module_ready(mod))
-			goto out;
-		if (!try_module_get(mod))
+		if (!kprobe_module_get(mod, addr))
 			goto out;
 		*module = mod;
 	}

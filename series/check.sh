@@ -83,6 +83,11 @@ log=$OUT/log/hitpath.log
 "$TOP/series/hitpath.pl" "$OUT/build/default" >"$log" 2>&1 || echo "hitpath.pl failed" >>"$log"
 verdict "hit path" "$log"
 
+say "configurations: what of the variant default breaks first without others"
+log=$OUT/log/configs-quick.log
+"$TOP/series/configs.sh" quick >"$log" 2>&1 || echo "configs.sh failed" >>"$log"
+verdict "configurations" "$log"
+
 say "kernel-doc -Wall: ${#sources[@]} files"
 log=$OUT/log/kernel-doc.log
 : >"$log"

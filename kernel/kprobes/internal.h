@@ -234,10 +234,10 @@ void kprobe_blacklist_del_range(unsigned long start, unsigned long end);
 
 #ifdef CONFIG_MODULES
 int kprobe_blacklist_add_module(struct module *mod);
-bool kprobe_module_ready(const struct module *mod);
+bool kprobe_module_get(struct module *mod, unsigned long addr);
 int kprobe_modules_init(void);
 #else
-static inline bool kprobe_module_ready(const struct module *mod) { return true; }
+static inline bool kprobe_module_get(struct module *mod, unsigned long addr) { return false; }
 static inline int kprobe_modules_init(void) { return 0; }
 #endif
 

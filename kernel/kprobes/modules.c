@@ -57,15 +57,8 @@ static void module_has_come(const struct module *mod)
 	}
 }
 
-/**
- * kprobe_module_ready() - tell whether a module can be probed yet
- * @mod: the module
- *
- * Context: kprobe_mutex is held.
- *
- * Return: true unless it is one that is coming and has not been seen here.
- */
-bool kprobe_module_ready(const struct module *mod)
+/* Is @mod not one that is coming and has not been seen here? */
+static bool is_ready(const struct module *mod)
 {
 	struct coming_module *cm;
 
@@ -75,6 +68,23 @@ bool kprobe_module_ready(const struct module *mod)
 		if (cm->mod == mod)
 			return true;
 	return false;
+}
+
+/**
+ * kprobe_module_get() - pin a module that is to be probed
+ * @mod: the module
+ * @addr: the address in it
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: false if it can't be probed there, yet or any more.
+ */
+bool kprobe_module_get(struct module *mod, unsigned long addr)
+{
+	/* Init text is freed soon after the module has come. */
+	if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)
+		return false;
+	return is_ready(mod) && try_module_get(mod);
 }
 
 static void text_goes(const struct module *mod, enum mod_mem_type type)

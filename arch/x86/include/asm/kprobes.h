@@ -265,6 +265,7 @@ struct kprobe_fault {
 	bool run_post;
 };
 
+#ifdef CONFIG_KRETPROBES
 /* The return address is on the stack, and can be changed there at any time. */
 #define arch_kretprobe_slot(regs)	((unsigned long *)kernel_stack_pointer(regs))
 
@@ -310,6 +311,8 @@ static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 
 unsigned long kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,
 				      void *slot, struct llist_node **cur);
+#endif /* CONFIG_KRETPROBES */
+
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 struct kprobe_fault kprobe_fault_begin(struct pt_regs *regs, int trapnr);
@@ -355,14 +358,24 @@ DEFINE_CLASS(kprobe_nmi_fault, struct kprobe_fault, kprobe_nmi_fault_end(&_T),
 #else /* !CONFIG_KPROBES */
 
 #include <linux/cleanup.h>
+#include <linux/compiler.h>
+#include <asm/ptrace.h>
 
 struct llist_node;
-struct pt_regs;
 struct task_struct;
 
 struct kprobe_fault {
 	bool handled;
 };
+
+static __always_inline struct kprobe_fault kprobe_fault_begin(struct pt_regs *regs, int trapnr)
+{
+	return (struct kprobe_fault){};
+}
+
+static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
+{
+}
 
 DEFINE_CLASS(kprobe_fault, struct kprobe_fault, (void)_T,
 	     ((struct kprobe_fault){}), struct pt_regs *regs, int trapnr)
@@ -370,16 +383,30 @@ DEFINE_CLASS(kprobe_fault, struct kprobe_fault, (void)_T,
 DEFINE_CLASS(kprobe_nmi_fault, struct kprobe_fault, (void)_T,
 	     ((struct kprobe_fault){}), struct pt_regs *regs, int trapnr)
 
-#define kprobe_text_ip(ip)	(ip)
-#define kprobe_regs_ip(regs, task)	((void)(task), (regs)->ip)
-#define kprobe_regs_at_entry(regs, task)	((void)(regs), (void)(task), false)
+static inline unsigned long kprobe_text_ip(unsigned long ip)
+{
+	return ip;
+}
 
+static inline unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
+{
+	return READ_ONCE_NOCHECK(regs->ip);
+}
+
+static inline bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
+{
+	return false;
+}
+
+#endif /* CONFIG_KPROBES */
+
+#ifndef CONFIG_KRETPROBES
 static inline
 unsigned long kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,
 				      void *slot, struct llist_node **cur)
 {
 	return addr;
 }
+#endif
 
-#endif /* CONFIG_KPROBES */
 #endif /* _ASM_X86_KPROBES_H */

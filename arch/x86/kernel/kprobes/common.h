@@ -44,10 +44,50 @@
 
 #ifndef __ASSEMBLY__
 
+#include <asm/asm.h>
+#include <asm/frame.h>
+
+/*
+ * For asm() statements that build a struct pt_regs, like rethook's trampoline:
+ * ss, sp and flags have been pushed already. cs, ip and orig_ax are left to C.
+ * What is restored ends where flags were pushed.
+ */
+#ifdef CONFIG_X86_64
+#define SAVE_REGS_STRING						\
+	"leaq -24(%rsp), %rsp\n\t"					\
+	"pushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n\t"	\
+	"pushq %rax\n\tpushq %r8\n\tpushq %r9\n\tpushq %r10\n\t"	\
+	"pushq %r11\n\tpushq %rbx\n\tpushq %rbp\n\tpushq %r12\n\t"	\
+	"pushq %r13\n\tpushq %r14\n\tpushq %r15\n\t"			\
+	ENCODE_FRAME_POINTER
+
+#define RESTORE_REGS_STRING						\
+	"popq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\t"		\
+	"popq %rbp\n\tpopq %rbx\n\tpopq %r11\n\tpopq %r10\n\t"		\
+	"popq %r9\n\tpopq %r8\n\tpopq %rax\n\tpopq %rcx\n\t"		\
+	"popq %rdx\n\tpopq %rsi\n\tpopq %rdi\n\t"			\
+	"leaq 24(%rsp), %rsp\n"
+#else
+#define SAVE_REGS_STRING						\
+	"leal -12(%esp), %esp\n\t"					\
+	"pushl %gs\n\tpushl %fs\n\tpushl %es\n\tpushl %ds\n\t"	\
+	"pushl %eax\n\tpushl %ebp\n\tpushl %edi\n\tpushl %esi\n\t"	\
+	"pushl %edx\n\tpushl %ecx\n\tpushl %ebx\n\t"			\
+	ENCODE_FRAME_POINTER
+
+/* The segment registers are as they were. */
+#define RESTORE_REGS_STRING						\
+	"popl %ebx\n\tpopl %ecx\n\tpopl %edx\n\tpopl %esi\n\t"	\
+	"popl %edi\n\tpopl %ebp\n\tpopl %eax\n\t"			\
+	"leal 28(%esp), %esp\n"
+#endif
+
+/* rethook needs no more than what is above. */
+#ifdef CONFIG_KPROBES
+
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
-#include <asm/frame.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
@@ -117,28 +157,6 @@ static __always_inline void kprobe_run_post_handlers(struct kprobe *kp, struct p
 	kprobe_pop_frame(f);
 }
 
-#ifdef CONFIG_X86_64
-/*
- * For asm() statements that build a struct pt_regs, like rethook's trampoline:
- * ss, sp and flags have been pushed already. cs, ip and orig_ax are left to C.
- * What is restored ends where flags were pushed.
- */
-#define SAVE_REGS_STRING						\
-	"leaq -24(%rsp), %rsp\n\t"					\
-	"pushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n\t"	\
-	"pushq %rax\n\tpushq %r8\n\tpushq %r9\n\tpushq %r10\n\t"	\
-	"pushq %r11\n\tpushq %rbx\n\tpushq %rbp\n\tpushq %r12\n\t"	\
-	"pushq %r13\n\tpushq %r14\n\tpushq %r15\n\t"			\
-	ENCODE_FRAME_POINTER
-
-#define RESTORE_REGS_STRING						\
-	"popq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\t"		\
-	"popq %rbp\n\tpopq %rbx\n\tpopq %r11\n\tpopq %r10\n\t"		\
-	"popq %r9\n\tpopq %r8\n\tpopq %rax\n\tpopq %rcx\n\t"		\
-	"popq %rdx\n\tpopq %rsi\n\tpopq %rdi\n\t"			\
-	"leaq 24(%rsp), %rsp\n"
-#endif
-
 /* insn.c */
 bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len);
 int x86_kprobe_decode(struct kprobe *p);
@@ -202,5 +220,6 @@ static __always_inline unsigned long x86_kprobe_landing(unsigned long ip)
 asmlinkage __visible void kprobe_detour_missed(struct kprobe *kp);
 asmlinkage __visible bool kprobe_detour_elsewhere(struct pt_regs *regs, struct kprobe_frame *f);
 
+#endif /* CONFIG_KPROBES */
 #endif /* !__ASSEMBLY__ */
 #endif /* _X86_KERNEL_KPROBES_COMMON_H */

@@ -397,6 +397,7 @@ static void check_kernel(struct kprobe_jump *jumps, unsigned int nr, u8 *buf)
 		search_text(jumps, nr, buf, (unsigned long)_sinittext, (unsigned long)_einittext);
 }
 
+#ifdef CONFIG_MODULES
 /* Those of one module; returns how many they are. */
 static unsigned int check_module(struct kprobe_jump *jumps, unsigned int nr, u8 *buf)
 {
@@ -425,6 +426,13 @@ static unsigned int check_module(struct kprobe_jump *jumps, unsigned int nr, u8 
 			    (unsigned long)text[i].base + text[i].size);
 	return of_it;
 }
+#else
+static unsigned int check_module(struct kprobe_jump *jumps, unsigned int nr, u8 *buf)
+{
+	refuse(&jumps[0], "it is not in the kernel's text");
+	return 1;
+}
+#endif
 
 /**
  * arch_check_jumps() - find out where jumps may take the place of breakpoints
