@@ -461,10 +461,11 @@ static struct chunk_group *group_at(const struct kretprobe_pool *pool, unsigned 
 
 	if (index / BITS_PER_LONG >= pool->nr_dirs)
 		return NULL;
-	/* Each pairs with the smp_store_release() that published it. */
+	/* Pairs with smp_store_release() in dir_create(). */
 	dir = smp_load_acquire(&pool->dir[index / BITS_PER_LONG]);
 	if (!dir || index % BITS_PER_LONG >= dir->nr)
 		return NULL;
+	/* Pairs with smp_store_release() in group_create(). */
 	return smp_load_acquire(&dir->group[index % BITS_PER_LONG]);
 }
 
@@ -892,7 +893,7 @@ bool kretprobe_pool_drain(struct kretprobe_pool *pool)
 }
 
 static noinline void replace_dead_in(const struct kretprobe_pool *pool, struct kretprobe_chunk *c,
-			    struct kretprobe_anchor *by)
+				     struct kretprobe_anchor *by)
 {
 	unsigned int bit, nr = hweight_long(c->full);
 	struct kretprobe_instance *ri;
