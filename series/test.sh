@@ -120,7 +120,10 @@ if [ $# -eq 0 ] && [[ " ${variants[*]} " == *" default "* ]] &&
 	# What the kernel's own init code does is over when a test starts.
 	events="p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone"
 	events+=";p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9"
+	events+=";p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+9"
 	short_guest boot-events boot-events "kprobe_event=$events"
+	# A handler that oopses switches lockdep off, among others.
+	short_guest oops oops kp_oops
 	# Nothing traces functions any more after that.
 	short_guest ftrace-dead ftrace-dead kp_kill_ftrace
 fi

@@ -6,7 +6,8 @@
 # kpboot and kpinit, by
 #
 #	kprobe_event=p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone;
-#	  p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9
+#	  p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9;
+#	  p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+9
 #
 # in one line; functions of init text may have other names in other kernels.
 set -eu
@@ -60,6 +61,21 @@ init_is_gone() {
 	must_fail grep -q ' console_on_rootfs$' $KPROBES/blacklist
 }
 
+# Init text that is executed after the probes in it have gone: it would have met a
+# breakpoint that no probe belongs to.
+late_init_is_not_hit() {
+	if ! grep -q '_xbc_exit' $KPROBES/list; then
+		skip_case "the kernel has no CONFIG_BOOT_CONFIG"
+		return
+	fi
+	grep '_xbc_exit' $KPROBES/list >"$TMP/late"
+	must_fail grep -v -F '[GONE]' "$TMP/late"
+	equal "hits and misses of kpinit/late" "$(profile late)" "0 0"
+	if grep -q '^p:kpinit/later ' $TRACEFS/kprobe_events; then
+		equal "hits and misses of kpinit/later" "$(profile later)" "0 0"
+	fi
+}
+
 others_are_hit() {
 	listed=$(grep -c '  [kr]  kernel_clone+' $KPROBES/list) || :
 	equal "probes of kernel_clone()" "$listed" 2
@@ -99,11 +115,12 @@ if ! grep -q 'kprobe_event=.*kpboot/enter.*kpinit/console' /proc/cmdline; then
 	exit "$KSFT_SKIP"
 fi
 [ -e $TRACEFS/kprobe_events ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
-ktap_set_plan 7
+ktap_set_plan 8
 check "events of the command line are there, and enabled" are_there
 check "they were hit while the kernel booted" were_hit
 check "their hits are in the trace" are_traced
 check "those of init text have gone with it" init_is_gone
+check "init text that is executed after that meets none" late_init_is_not_hit
 check "the others are hit" others_are_hit
 check "they can be switched" switched
 check "they can be removed" removed

@@ -141,7 +141,8 @@ text_runs_after_going() {
 			id=$((id + 1))
 		}
 	done
-	ktap_print_msg "probes: $((id - 30)), of them jumps: $(grep -c OPTIMIZED $KPROBES/list || :)"
+	jumps=$(grep -c OPTIMIZED $KPROBES/list) || :
+	ktap_print_msg "probes: $((id - 30)), of them jumps: $jumps"
 	[ $id -ge 35 ] || return 1
 	rmmod kp_target || return 1
 	LOADED=kp_ctl

@@ -41,7 +41,7 @@ stale_addresses() {
 
 running_tasks() {
 	pids=
-	for n in 1 2 3; do
+	for _ in 1 2 3; do
 		sh -c 'while :; do : >/dev/null; done' &
 		pids="$pids $!"
 	done

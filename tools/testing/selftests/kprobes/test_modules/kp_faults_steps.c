@@ -192,7 +192,8 @@ static void kp_steps_watchpoint(struct kunit *test)
 	attr.bp_type = HW_BREAKPOINT_W;
 	event = register_wide_hw_breakpoint(&attr, kp_watch_handler, NULL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR((void __force *)event));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unwatch, (void __force *)event), 0);
+	KUNIT_ASSERT_EQ(test, 0,
+			kunit_add_action_or_reset(test, kp_unwatch, (void __force *)event));
 
 	/* Bare; with a pre_handler; with all three. */
 	for (mode = 0; mode < 3; mode++) {

@@ -23,12 +23,28 @@ static struct {
 	u32 flags;
 } kp_handler;
 
+static void kp_set(bool *what)
+{
+	/* Pairs with the acquire in kp_is_set(). */
+	smp_store_release(what, true);
+}
+
+NOKPROBE_SYMBOL(kp_set);
+
+static bool kp_is_set(const bool *what)
+{
+	/* Pairs with the release in kp_set(). */
+	return smp_load_acquire(what);
+}
+
+NOKPROBE_SYMBOL(kp_is_set);
+
 /* The flags are those that handlers look at, read when the probe has been removed. */
 static void kp_handler_spins(const struct kprobe *kp)
 {
 	WRITE_ONCE(kp_handler.running, true);
-	smp_store_release(&kp_handler.entered, true);
-	while (!smp_load_acquire(&kp_handler.release))
+	kp_set(&kp_handler.entered);
+	while (!kp_is_set(&kp_handler.release))
 		cpu_relax();
 	kp_handler.flags = READ_ONCE(kp->flags);
 	WRITE_ONCE(kp_handler.running, false);
@@ -106,7 +122,7 @@ static int kp_remover_thread(void *data)
 
 	r->ret = r->remove();
 	r->early = READ_ONCE(kp_handler.running);
-	smp_store_release(&r->done, true);
+	kp_set(&r->done);
 	return 0;
 }
 
@@ -121,7 +137,7 @@ static void kp_remover_start(struct kunit *test, struct kp_remover *r, int (*rem
 
 static void kp_remover_join(struct kp_remover *r)
 {
-	while (!smp_load_acquire(&r->done))
+	while (!kp_is_set(&r->done))
 		schedule_timeout_uninterruptible(1);
 	put_task_struct(r->task);
 }
@@ -129,7 +145,7 @@ static void kp_remover_join(struct kp_remover *r)
 /* Until it waits for something, or is through. */
 static void kp_remover_settles(struct kp_remover *r)
 {
-	while (!smp_load_acquire(&r->done) &&
+	while (!kp_is_set(&r->done) &&
 	       !(READ_ONCE(r->task->__state) & TASK_UNINTERRUPTIBLE))
 		schedule_timeout_uninterruptible(1);
 }
@@ -152,7 +168,7 @@ static void kp_remove_twice(struct kunit *test, int (*remove)(void))
 		kunit_skip(test, "the handler needs a CPU to itself");
 	memset(&kp_handler, 0, sizeof(kp_handler));
 	kp_remover_start(test, &caller, kp_call, "kp_caller");
-	while (!smp_load_acquire(&kp_handler.entered))
+	while (!kp_is_set(&kp_handler.entered))
 		schedule_timeout_uninterruptible(1);
 	kp_remover_start(test, &first, remove, "kp_first");
 	while (!kp_is_removed(remove))
@@ -160,7 +176,7 @@ static void kp_remove_twice(struct kunit *test, int (*remove)(void))
 	kp_remover_settles(&first);
 	kp_remover_start(test, &second, remove, "kp_second");
 	kp_remover_settles(&second);
-	smp_store_release(&kp_handler.release, true);
+	kp_set(&kp_handler.release);
 	kp_remover_join(&second);
 	kp_remover_join(&first);
 	kp_remover_join(&caller);
