@@ -62,7 +62,7 @@ static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
  *
  * Return: the return probe, or NULL if it is being unregistered.
  */
-struct kretprobe * __kprobes get_kretprobe(struct kretprobe_instance *ri)
+struct kretprobe __kprobes *get_kretprobe(struct kretprobe_instance *ri)
 {
 	struct rethook *rh = ri->node.rethook;
 

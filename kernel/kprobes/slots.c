@@ -217,7 +217,7 @@ unlock:
  * Return: what was passed to get_insn_slot_for(); NULL if @addr is not in a
  * slot that is in use.
  */
-struct kprobe * __kprobes kprobe_of_insn_slot(unsigned long addr)
+struct kprobe __kprobes *kprobe_of_insn_slot(unsigned long addr)
 {
 	struct kprobe *kp = NULL;
 	struct slot_page *sp;

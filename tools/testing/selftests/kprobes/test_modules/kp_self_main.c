@@ -109,8 +109,8 @@ static struct kp_self_probe *kp_self_watch(struct kunit *test)
 		each->rp.handler = kp_self_count_return;
 		each->kp_set = !register_kprobe(&each->kp);
 		each->rp_set = !register_kretprobe(&each->rp);
-		KUNIT_EXPECT_TRUE_MSG(test, each->kp_set && each->rp_set, "%s: kprobe %d, return %d",
-				      kp_self_names[i], each->kp_set, each->rp_set);
+		KUNIT_EXPECT_TRUE_MSG(test, each->kp_set, "%s", kp_self_names[i]);
+		KUNIT_EXPECT_TRUE_MSG(test, each->rp_set, "return of %s", kp_self_names[i]);
 	}
 	return probes;
 }

@@ -67,11 +67,11 @@ noinline long kp_target_warn(long arg)
 	return arg + 1;
 }
 
-static long (*volatile kp_target_pointer)(long) = kp_target;
+static long (*kp_target_pointer)(long) = kp_target;
 
 noinline long kp_target_indirect(long arg)
 {
-	long ret = kp_target_pointer(arg);
+	long ret = READ_ONCE(kp_target_pointer)(arg);
 
 	barrier();
 	return ret;
