@@ -244,16 +244,19 @@ many_dead_inside() {
 	set_to dead_inside 300 && set_to dead_inside 0 && grows_to 600 ctl_get 1 hits && ctl del 1
 }
 
-# grows_to N COMMAND...: as shrinks_to
-grows_to() {
+# not_below N COMMAND...: as not_above
+not_below() {
 	goal=$1
 	shift
-	waited=0
-	while now=$("$@") && [ "$now" -lt "$goal" ] && [ $waited -lt 60 ]; do
-		sleep 1
-		waited=$((waited + 1))
-	done
-	equal "$*" "$now" "$goal"
+	[ "$("$@")" -ge "$goal" ]
+}
+
+# grows_to N COMMAND...: as shrinks_to
+grows_to() {
+	wait_until not_below "$@"
+	goal=$1
+	shift
+	equal "$*" "$("$@")" "$goal"
 }
 
 # At its limit a pool does not have its worker look again and again whether there is more.
@@ -271,19 +274,14 @@ missed_at_limit() {
 
 # There is room again: calls are followed, without having been missed first.
 room_at_limit() {
-	echo "$BOUND_WAS" >$BOUND && grows_to_room && ctl del 2 || return 1
+	echo "$BOUND_WAS" >$BOUND && wait_until has_room && ctl del 2 || return 1
 	missed=$(cat $PARAMETERS/nmissed)
 	set_to calls 100 && is nmissed "$missed" && set_to sleepers 0 && is wrong 0
 }
 
 # Instances for more than are taken
-grows_to_room() {
-	waited=0
-	while [ "$(pool instances)" -le $(($(pool taken) + 100)) ] && [ $waited -lt 60 ]; do
-		sleep 1
-		waited=$((waited + 1))
-	done
-	[ $waited -lt 60 ]
+has_room() {
+	[ "$(pool instances)" -gt $(($(pool taken) + 100)) ]
 }
 
 # More than 64 x 64 chunks, of 7 instances each

@@ -61,7 +61,7 @@ running_tasks() {
 		done
 	done
 	# shellcheck disable=SC2086 # words
-	kill $pids
+	must kill $pids
 	# shellcheck disable=SC2086
 	wait $pids 2>/dev/null || :
 	ktap_print_msg "$reads stacks read"

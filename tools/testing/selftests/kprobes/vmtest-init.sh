@@ -83,6 +83,9 @@ echo 8 >/proc/sys/kernel/printk
 echo 0 >/proc/sys/kernel/printk_ratelimit 2>/dev/null
 echo on >/proc/sys/kernel/printk_devkmsg 2>/dev/null
 
+# insmod waits for the suites of its module, and that may take as long as a test may.
+echo "$timeout" >/proc/sys/kernel/hung_task_timeout_secs 2>/dev/null
+
 results=/dev/ttyS1
 stty -F "$results" -opost 2>/dev/null
 
