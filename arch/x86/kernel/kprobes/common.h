@@ -157,12 +157,48 @@ static __always_inline void kprobe_run_post_handlers(struct kprobe *kp, struct p
 	kprobe_pop_frame(f);
 }
 
+/**
+ * enum x86_op - what kprobes may do with an instruction
+ * @X86_OP_NONE: nothing, it is not in the opcode maps
+ * @X86_OP_COPY: run a copy of it anywhere, amid other code
+ * @X86_OP_STEP: run a copy with interrupts off, and trap right after it
+ * @X86_OP_REFUSE: nothing; it depends on its address or on its neighbours
+ * @X86_OP_TRAP: nothing, it is there to raise an exception
+ * @X86_OP_RELATIVE: it branches relative to its address, calls among them:
+ *	emulate it, or make a branch that leads where it does
+ * @X86_OP_INDIRECT: near jump or call by way of a register or memory: emulate it
+ * @X86_OP_RETURN: return, near or far: emulate it
+ * @X86_OP_FLAGS: reads or writes flags that are not as they were while a hit is
+ *	handled: emulate it
+ *
+ * Where there is no emulation for one that only has that, it is refused.
+ */
+enum x86_op {
+	X86_OP_NONE,
+	X86_OP_COPY,
+	X86_OP_STEP,
+	X86_OP_REFUSE,
+	X86_OP_TRAP,
+	X86_OP_RELATIVE,
+	X86_OP_INDIRECT,
+	X86_OP_RETURN,
+	X86_OP_FLAGS,
+};
+
+/* opcodes.c */
+enum x86_op x86_insn_op(struct insn *insn);
+
 /* insn.c */
 bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len);
 int x86_kprobe_decode(struct kprobe *p);
-bool x86_insn_boostable(struct insn *insn);
 bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target);
 bool x86_insn_has_prefix(struct insn *insn, u8 wanted);
+
+/* May a copy be run amid other code, with nothing left to do after it? */
+static inline bool x86_insn_boostable(struct insn *insn)
+{
+	return x86_insn_op(insn) == X86_OP_COPY;
+}
 
 static inline bool x86_insn_is_call(struct insn *insn)
 {

@@ -395,6 +395,8 @@ static emulation_t find_relative(struct kprobe *p, struct insn *insn)
 		return do_jcc;
 	}
 	switch (op) {
+	case 0xc7:	/* xbegin */
+		return NULL;
 	case 0x70 ... 0x7f:
 		ai->cc = op & 0xf;
 		return do_jcc;
@@ -434,12 +436,6 @@ static emulation_t find_one_byte(struct kprobe *p, struct insn *insn)
 			return NULL;
 		ai->imm = insn->immediate.value;
 		return do_push_imm;
-	case 0x70 ... 0x7f:
-	case 0xe0 ... 0xe3:
-	case CALL_INSN_OPCODE:
-	case JMP32_INSN_OPCODE:
-	case JMP8_INSN_OPCODE:
-		return find_relative(p, insn);
 	case 0x89:
 	case 0x8b:
 		if (X86_MODRM_MOD(modrm) != 3 || insn->opnd_bytes < 4)
@@ -484,8 +480,7 @@ static emulation_t find_one_byte(struct kprobe *p, struct insn *insn)
 	case 0xfb:
 		return do_sti;
 	case 0xff:
-		if ((X86_MODRM_REG(modrm) != 2 && X86_MODRM_REG(modrm) != 4) ||
-		    opsize || !decode_rm(p, insn))
+		if (x86_insn_op(insn) != X86_OP_INDIRECT || opsize || !decode_rm(p, insn))
 			return NULL;
 		return X86_MODRM_REG(modrm) == 2 ? do_call_rm : do_jmp_rm;
 	}
@@ -494,19 +489,25 @@ static emulation_t find_one_byte(struct kprobe *p, struct insn *insn)
 
 static emulation_t find_emulation(struct kprobe *p, struct insn *insn)
 {
-	if (insn_is_avx(insn) || insn_is_rex2(insn) ||
-	    insn_has_emulate_prefix(insn))
-		return NULL;
 	/* None of these may be locked; the copy raises the exception. */
-	if (x86_insn_has_prefix(insn, 0xf0))
+	if (insn_is_avx(insn) || x86_insn_has_prefix(insn, 0xf0))
 		return NULL;
+	switch (x86_insn_op(insn)) {
+	case X86_OP_RELATIVE:
+		return find_relative(p, insn);
+	case X86_OP_COPY:
+	case X86_OP_INDIRECT:
+	case X86_OP_RETURN:
+	case X86_OP_FLAGS:
+		break;
+	default:
+		return NULL;
+	}
 	if (insn->opcode.nbytes == 1)
 		return find_one_byte(p, insn);
 	if (insn->opcode.nbytes != 2)
 		return NULL;
 	switch (insn->opcode.bytes[1]) {
-	case 0x80 ... 0x8f:
-		return find_relative(p, insn);
 	case 0x1e:
 		/* endbr64 and endbr32; other forms may be shadow stack reads. */
 		if (!has_rep_prefix(insn) ||

@@ -15,12 +15,11 @@
  *   registers, MSRs, descriptor tables, port I/O) are stepped with interrupts
  *   off: a trap follows the copy and nothing else runs before it;
  * - those that can't be run elsewhere, or whose effect on the instruction that
- *   follows would be lost, are refused with -EOPNOTSUPP, and what is there to
- *   trap by itself (int3, int, ud2) with -EINVAL.
+ *   follows would be lost, are refused with -EOPNOTSUPP, as is every opcode
+ *   that the manual does not have, and what is there to trap by itself (int3,
+ *   int, ud2) with -EINVAL.
  *
- * The decision is by opcode map, see classify(). VEX and EVEX have maps of
- * their own, in which nothing branches; XOP, which the kernel's decoder does
- * not know, REX2 and the map of APX are refused.
+ * The decision is by opcode map, see opcodes.c.
  *
  * Runs at registration, under kprobe_mutex.
  */
@@ -36,13 +35,6 @@
 #include <asm/text-patching.h>
 
 #include "common.h"
-
-enum run_class {
-	RUN_BOOST,		/* from a slot that ends in a jump */
-	RUN_STEP,		/* from a slot that ends in a trap */
-	RUN_REFUSE,		/* not at all */
-	RUN_TRAPS,		/* it is a trap itself */
-};
 
 #define OPCODE_HLT	0xf4
 
@@ -153,177 +145,6 @@ bool x86_insn_has_prefix(struct insn *insn, u8 wanted)
 	return false;
 }
 
-/* Map 0x0f: mostly what applications run too; the exceptions are listed. */
-static enum run_class classify_0f(struct insn *insn)
-{
-	u8 op = insn->opcode.bytes[1];
-	u8 modrm = insn->modrm.bytes[0];
-	bool reg = X86_MODRM_MOD(modrm) == 3;
-
-	switch (op) {
-	case 0x0b:		/* ud2 */
-	case 0xb9:		/* ud1 */
-	case 0xff:		/* ud0 */
-		return RUN_TRAPS;
-	case 0x05:		/* syscall */
-	case 0x07:		/* sysret */
-	case 0x34:		/* sysenter */
-	case 0x35:		/* sysexit */
-	case 0x37:		/* getsec */
-	case 0xaa:		/* rsm */
-	case 0x80 ... 0x8f:	/* jcc, with what keeps it from being emulated */
-		return RUN_REFUSE;
-	case 0x01:
-		if (!reg)	/* sgdt, sidt, lgdt, lidt, smsw, lmsw, invlpg */
-			return X86_MODRM_REG(modrm) == 5 ? RUN_REFUSE : RUN_STEP;
-		switch (modrm) {
-		case 0xca:	/* clac, or erets and eretu of FRED */
-			if (x86_insn_has_prefix(insn, 0xf2) || x86_insn_has_prefix(insn, 0xf3))
-				return RUN_REFUSE;
-			fallthrough;
-		case 0xcb:	/* stac */
-		case 0xd0:	/* xgetbv */
-		case 0xd6:	/* xtest */
-		case 0xee:	/* rdpkru */
-		case 0xef:	/* wrpkru */
-		case 0xf9:	/* rdtscp */
-			return RUN_BOOST;
-		case 0xd1:	/* xsetbv */
-		case 0xc8:	/* monitor */
-		case 0xc1:	/* vmcall */
-		case 0xd9:	/* vmmcall */
-			return RUN_STEP;
-		case 0xe0 ... 0xe7:	/* smsw */
-		case 0xf0 ... 0xf7:	/* lmsw */
-			return RUN_STEP;
-		default:	/* virtualisation, enclaves, swapgs, mwait, xend */
-			return RUN_REFUSE;
-		}
-	case 0x00:		/* sldt, str, lldt, ltr, verr, verw */
-		return X86_MODRM_REG(modrm) >= 6 ? RUN_REFUSE : RUN_STEP;
-	case 0x06:		/* clts */
-	case 0x08:		/* invd */
-	case 0x09:		/* wbinvd */
-	case 0x20 ... 0x23:	/* mov to and from control, debug registers */
-	case 0x30:		/* wrmsr */
-	case 0x32:		/* rdmsr */
-	case 0x33:		/* rdpmc */
-	case 0xb2:		/* lss */
-		return op == 0xb2 ? RUN_REFUSE : RUN_STEP;
-	case 0xb4:		/* lfs */
-	case 0xb5:		/* lgs */
-	case 0xa1:		/* pop fs */
-	case 0xa9:		/* pop gs */
-		return RUN_REFUSE;
-	case 0xae:
-		/* wrfsbase, wrgsbase; setssbsy and its like. */
-		if (reg && x86_insn_has_prefix(insn, 0xf3))
-			return X86_MODRM_REG(modrm) < 2 ? RUN_BOOST : RUN_REFUSE;
-		return RUN_BOOST;
-	case 0xc7:
-		/* vmptrld, vmclear, vmxon; rdrand, rdseed and rdpid are fine. */
-		if (!reg && X86_MODRM_REG(modrm) >= 6)
-			return RUN_REFUSE;
-		if (reg && X86_MODRM_REG(modrm) == 6 && x86_insn_has_prefix(insn, 0xf3))
-			return RUN_REFUSE;	/* senduipi */
-		return RUN_BOOST;
-	default:
-		return RUN_BOOST;
-	}
-}
-
-/*
- * The one-byte map. Whatever branches and can be emulated has been taken out
- * before, so that what is left of it here can't.
- */
-static enum run_class classify_one_byte(struct insn *insn)
-{
-	u8 op = insn->opcode.bytes[0];
-	u8 modrm = insn->modrm.bytes[0];
-
-	switch (op) {
-	case 0xcc:		/* int3 */
-	case 0xcd:		/* int */
-	case 0xce:		/* into */
-	case 0xf1:		/* int1 */
-		return RUN_TRAPS;
-	case 0x70 ... 0x7f:	/* jcc */
-	case 0x9a:		/* far call */
-	case 0xc2:		/* ret */
-	case 0xc3:
-	case 0xca:		/* far ret */
-	case 0xcb:
-	case 0xcf:		/* iret */
-	case 0xe0 ... 0xe3:	/* loop, jcxz */
-	case 0xe8 ... 0xeb:	/* call, jmp */
-	case 0x9c:		/* pushf */
-	case 0x9d:		/* popf */
-	case 0xfa:		/* cli */
-	case 0xfb:		/* sti */
-		return RUN_REFUSE;
-	case OPCODE_HLT:	/* an interrupt could slip in just before it */
-		return RUN_REFUSE;
-	case 0x17:		/* pop ss */
-		return RUN_REFUSE;
-	case 0x8e:
-		/* Loading ss holds off interrupts; gs is where we stand. */
-		if (X86_MODRM_REG(modrm) == 2 || X86_MODRM_REG(modrm) == 5)
-			return RUN_REFUSE;
-		return RUN_STEP;
-	case 0x8f:		/* pop; other than /0 it is XOP */
-		return X86_MODRM_REG(modrm) ? RUN_REFUSE : RUN_BOOST;
-	case 0xc6:		/* mov, but xabort */
-		return X86_MODRM_REG(modrm) ? RUN_REFUSE : RUN_BOOST;
-	case 0xc7:		/* mov, but xbegin, which has a relative target */
-		return X86_MODRM_REG(modrm) ? RUN_REFUSE : RUN_BOOST;
-	case 0xff:
-		switch (X86_MODRM_REG(modrm)) {
-		case 2 ... 5:	/* near and far call, jmp */
-		case 7:
-			return RUN_REFUSE;
-		}
-		return RUN_BOOST;
-	case 0xfe:
-		return X86_MODRM_REG(modrm) > 1 ? RUN_REFUSE : RUN_BOOST;
-	case 0x6c ... 0x6f:	/* ins, outs */
-	case 0xe4 ... 0xe7:	/* in, out */
-	case 0xec ... 0xef:
-		return RUN_STEP;
-	default:
-		return RUN_BOOST;
-	}
-}
-
-static enum run_class classify(struct insn *insn)
-{
-	if (insn_has_emulate_prefix(insn))
-		return RUN_TRAPS;
-	if (insn_is_rex2(insn))
-		return RUN_REFUSE;
-	if (insn_is_avx(insn)) {
-		/* EVEX map 4 is APX; none of the others has a branch. */
-		if (insn_is_evex(insn) && insn_vex_m_bits(insn) == 4)
-			return RUN_REFUSE;
-		return RUN_BOOST;
-	}
-	if (insn->opcode.nbytes == 1)
-		return classify_one_byte(insn);
-	if (insn->opcode.nbytes == 2)
-		return classify_0f(insn);
-	return RUN_BOOST;
-}
-
-/**
- * x86_insn_boostable() - tell whether a copy may be run amid other code
- * @insn: a decoded instruction
- *
- * Return: true if nothing is left to do after the copy.
- */
-bool x86_insn_boostable(struct insn *insn)
-{
-	return classify(insn) == RUN_BOOST;
-}
-
 /**
  * x86_insn_branches() - tell whether an instruction has a relative target
  * @insn: a decoded instruction
@@ -335,31 +156,10 @@ bool x86_insn_boostable(struct insn *insn)
  */
 bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target)
 {
-	u8 op = insn->opcode.bytes[0];
-	bool branches = false;
-
-	if (insn_is_avx(insn) || insn_is_rex2(insn))
+	if (x86_insn_op(insn) != X86_OP_RELATIVE)
 		return false;
-	if (insn->opcode.nbytes == 2) {
-		op = insn->opcode.bytes[1];
-		branches = op >= 0x80 && op <= 0x8f;
-	} else if (insn->opcode.nbytes == 1) {
-		switch (op) {
-		case 0x70 ... 0x7f:
-		case 0xe0 ... 0xe3:
-		case CALL_INSN_OPCODE:
-		case JMP32_INSN_OPCODE:
-		case JMP8_INSN_OPCODE:
-			branches = true;
-			break;
-		case 0xc7:	/* xbegin */
-			branches = insn->modrm.bytes[0] == 0xf8;
-			break;
-		}
-	}
-	if (branches)
-		*target = addr + insn->length + insn->immediate.value;
-	return branches;
+	*target = addr + insn->length + insn->immediate.value;
+	return true;
 }
 
 /*
@@ -371,8 +171,10 @@ static bool needs_interrupt_shadow(const u8 *insn, size_t max)
 {
 	if (max >= 1 && insn[0] == OPCODE_HLT)
 		return true;
-	if (max >= 3 && insn[0] == 0x0f && insn[1] == 0x01 && insn[2] == 0xc9)
-		return true;		/* mwait */
+	/* mwait, mwaitx */
+	if (max >= 3 && insn[0] == 0x0f && insn[1] == 0x01 &&
+	    (insn[2] == 0xc9 || insn[2] == 0xfb))
+		return true;
 	return max >= 2 && insn[0] == 0x0f && insn[1] == 0x35;	/* sysexit */
 }
 
@@ -440,8 +242,8 @@ int x86_kprobe_decode(struct kprobe *p)
 {
 	unsigned long addr = (unsigned long)p->addr;
 	struct arch_specific_insn *ai = &p->ainsn;
-	enum run_class class;
 	struct insn insn;
+	enum x86_op op;
 
 	if (is_in_padding(addr))
 		return -EINVAL;
@@ -454,20 +256,21 @@ int x86_kprobe_decode(struct kprobe *p)
 	ai->next_ip = (unsigned long)p->addr + ai->size;
 	p->opcode = ai->bytes[0];
 
-	class = classify(&insn);
-	ai->boostable = class == RUN_BOOST;
+	op = x86_insn_op(&insn);
+	ai->boostable = op == X86_OP_COPY;
 	if (x86_kprobe_find_emulation(p, &insn)) {
 		if (ai->bytes[0] == 0xfb && !sti_is_safe(addr))
 			return -EOPNOTSUPP;
 		return 0;
 	}
 
-	switch (class) {
-	case RUN_TRAPS:
-		return -EINVAL;
-	case RUN_REFUSE:
-		return -EOPNOTSUPP;
-	default:
+	switch (op) {
+	case X86_OP_COPY:
+	case X86_OP_STEP:
 		return 0;
+	case X86_OP_TRAP:
+		return -EINVAL;
+	default:
+		return -EOPNOTSUPP;
 	}
 }

@@ -44,6 +44,7 @@
 #define KP_GAP		0x0200	/* moves the stack pointer over what it does not write */
 #define KP_OPT		0x0400	/* a jump can take its place */
 #define KP_NO_OPT	0x0800	/* no jump may take its place */
+#define KP_EOPNOTSUPP	0x1000	/* refused as one that kprobes can't run elsewhere */
 
 /* The test case it belongs to. */
 #define KP_ALU		0
@@ -69,7 +70,8 @@
 #define KP_DCR_RIP	20
 #define KP_DCR_JUMP	21
 #define KP_DCR_FLAGS	22
-#define KP_GROUPS	23
+#define KP_UNKNOWN	23
+#define KP_GROUPS	24
 
 #ifndef __ASSEMBLY__
 

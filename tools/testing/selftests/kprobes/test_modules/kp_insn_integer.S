@@ -407,6 +407,57 @@ GROUP KP_TRAPS
 	CASE "int3", flags=KP_REFUSED
 	CASE "ud2", flags=KP_REFUSED
 
+/* Refused, with what is known of it or because nothing is. */
+.macro UNSUPPORTED code:req, post, pad=4
+	CASE "\code", post="\post", pad=\pad, flags=(KP_REFUSED | KP_EOPNOTSUPP)
+.endm
+
+GROUP KP_UNKNOWN
+	/* What relies on the interrupt shadow of sti */
+	UNSUPPORTED "sti", post="hlt", pad=0
+	UNSUPPORTED "sti", post="mwait", pad=0
+	UNSUPPORTED "sti", post=".byte 0x0f, 0x01, 0xfb", pad=0		/* mwaitx */
+	/* No instruction has these opcodes. */
+	UNSUPPORTED ".byte 0x0f, 0x04"
+	UNSUPPORTED ".byte 0x0f, 0x0a"
+	UNSUPPORTED ".byte 0x0f, 0x24, 0xc0"
+	UNSUPPORTED ".byte 0x0f, 0x36"
+	UNSUPPORTED ".byte 0x0f, 0x39"
+	UNSUPPORTED ".byte 0x0f, 0x3b"
+	UNSUPPORTED ".byte 0x0f, 0x7a, 0xc0"
+	UNSUPPORTED ".byte 0x0f, 0x38, 0x0c, 0xc0"
+	UNSUPPORTED ".byte 0x0f, 0x3a, 0x50, 0xc0"
+	/* Nor these with that prefix */
+	UNSUPPORTED ".byte 0xf3, 0x0f, 0x14, 0xc1"
+	UNSUPPORTED ".byte 0xf2, 0x0f, 0x71, 0xd1, 0x01"
+	UNSUPPORTED ".byte 0xf2, 0x0f, 0x38, 0x00, 0xc1"
+	/* Nor with that middle field in the ModRM byte */
+	UNSUPPORTED ".byte 0x8c, 0xf0"
+	UNSUPPORTED ".byte 0xc0, 0xf0, 0x01"
+	UNSUPPORTED ".byte 0xc6, 0xc8, 0x01"
+	UNSUPPORTED ".byte 0xc7, 0xf9, 0x00, 0x00, 0x00, 0x00"
+	UNSUPPORTED ".byte 0xf6, 0xc8, 0x01"
+	UNSUPPORTED ".byte 0xfe, 0xd0"
+	UNSUPPORTED ".byte 0xff, 0xf8"
+	UNSUPPORTED ".byte 0x0f, 0x00, 0xf0"
+	UNSUPPORTED ".byte 0x0f, 0x71, 0xc0, 0x01"
+	UNSUPPORTED ".byte 0x0f, 0xba, 0xc0, 0x01"
+	UNSUPPORTED ".byte 0x0f, 0xc7, 0xc0"
+	UNSUPPORTED ".byte 0xd9, 0xd1"
+	UNSUPPORTED ".byte 0xdb, 0xe0"
+	/* Outside of 64-bit mode only */
+	UNSUPPORTED ".byte 0x06"
+	UNSUPPORTED ".byte 0x27"
+	UNSUPPORTED ".byte 0x60"
+	UNSUPPORTED ".byte 0xce"
+	UNSUPPORTED ".byte 0xd4, 0x0a"
+	UNSUPPORTED ".byte 0x82, 0xc0, 0x01"
+	/* 3DNow!, XOP, REX2 and APX, of which kprobes know nothing */
+	UNSUPPORTED "femms"
+	UNSUPPORTED ".byte 0x8f, 0xe9, 0x78, 0x81, 0xc1"
+	UNSUPPORTED ".byte 0xd5, 0x08, 0x01, 0xc0"
+	UNSUPPORTED ".byte 0x62, 0xf4, 0x7c, 0x08, 0x01, 0xc0"
+
 TABLE_END kp_insn_integer
 
 	.text

@@ -397,6 +397,8 @@ static bool kp_is_refused(struct kunit *test, int ret)
 				       kp_name());
 		return false;
 	}
+	if (kp.insn->flags & KP_EOPNOTSUPP)
+		refused = ret == -EOPNOTSUPP;
 	if (!refused || !(kp.insn->flags & (KP_REFUSED | KP_MAYBE)))
 		KUNIT_FAIL(test, "%s is refused with %d\n", kp_name(), ret);
 	else if (kp.insn->flags & KP_MAYBE)
@@ -637,6 +639,7 @@ KP_GROUP_CASE(avx, KP_AVX)
 KP_GROUP_CASE(bmi, KP_BMI)
 KP_GROUP_CASE(evex, KP_EVEX)
 KP_GROUP_CASE(traps, KP_TRAPS)
+KP_GROUP_CASE(unknown, KP_UNKNOWN)
 KP_GROUP_CASE(dcr_plain, KP_DCR_PLAIN)
 KP_GROUP_CASE(dcr_rip, KP_DCR_RIP)
 KP_GROUP_CASE(dcr_jump, KP_DCR_JUMP)
@@ -662,6 +665,7 @@ static struct kunit_case kp_insn_test_cases[] = {
 	KUNIT_CASE_SLOW(kp_matrix_bmi),
 	KUNIT_CASE_SLOW(kp_matrix_evex),
 	KUNIT_CASE_SLOW(kp_matrix_traps),
+	KUNIT_CASE_SLOW(kp_matrix_unknown),
 	KUNIT_CASE_SLOW(kp_matrix_dcr_plain),
 	KUNIT_CASE_SLOW(kp_matrix_dcr_rip),
 	KUNIT_CASE_SLOW(kp_matrix_dcr_jump),

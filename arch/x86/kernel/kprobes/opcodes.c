@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: the opcode maps.
+ *
+ * For each instruction of the processor's manual the tables tell what kprobes
+ * may do with it; see &enum x86_op. An opcode that no table names is
+ * %X86_OP_NONE and is refused: nothing is known of what it does.
+ *
+ * The tables have the form of the manual's appendix on opcode maps, sixteen
+ * rows of sixteen opcodes. A character stands for an opcode:
+ *
+ *	.	no instruction; or a prefix, or the escape to another map
+ *	M	can be moved: %X86_OP_COPY
+ *	0-9a-f	the same, with some mandatory prefixes only: the sum of
+ *		1 (none), 2 (66), 4 (f3) and 8 (f2)
+ *	S	%X86_OP_STEP
+ *	R	%X86_OP_REFUSE
+ *	T	%X86_OP_TRAP
+ *	J	%X86_OP_RELATIVE
+ *	I	%X86_OP_INDIRECT
+ *	N	%X86_OP_RETURN
+ *	F	%X86_OP_FLAGS
+ *	G	depends on the ModRM byte
+ *
+ * and g to z for what the capital letter means, but outside of 64-bit mode only.
+ *
+ * VEX and EVEX share their tables. Where an instruction has only one of the two
+ * forms, the copy of the other raises #UD as its original does. No instruction
+ * with such a prefix branches.
+ *
+ * Runs at registration and while jumps are being checked; holds no lock.
+ */
+#include <linux/array_size.h>
+#include <linux/ctype.h>
+#include <linux/hex.h>
+#include <linux/types.h>
+#include <asm/insn.h>
+#include <asm/ptrace.h>
+
+#include "common.h"
+
+#define EMPTY	"................"
+
+/*	0123456789abcdef	*/
+static const char one_byte[256 + 1] = {
+	"MMMMMMmsMMMMMMm."	/* 0_ */
+	"MMMMMMmrMMMMMMms"	/* 1_ */
+	"MMMMMM.mMMMMMM.m"	/* 2_ */
+	"MMMMMM.mMMMMMM.m"	/* 3_ */
+	"mmmmmmmmmmmmmmmm"	/* 4_, REX */
+	"MMMMMMMMMMMMMMMM"	/* 5_ */
+	"mmmM....MMMMSSSS"	/* 6_ */
+	"JJJJJJJJJJJJJJJJ"	/* 7_ */
+	"MMmMMMMMMMMMGGGG"	/* 8_ */
+	"MMMMMMMMMMrMFFMM"	/* 9_ */
+	"MMMMMMMMMMMMMMMM"	/* a_ */
+	"MMMMMMMMMMMMMMMM"	/* b_ */
+	"GGNNssGGMMNNTTtR"	/* c_ */
+	"GGGGmm.MGGGGGGGG"	/* d_ */
+	"JJJJSSSSJJrJSSSS"	/* e_ */
+	".T..RMGGMMFFMMGG"	/* f_ */
+};
+
+static const char map_0f[256 + 1] = {
+	"GGMM.RSRSS.T.G.."	/* 0_ */
+	"fff33373MMMMMMMM"	/* 1_ */
+	"SSSS....33ffff33"	/* 2_ */
+	"SMSSRR.R........"	/* 3_ */
+	"MMMMMMMMMMMMMMMM"	/* 4_ */
+	"3f553333fff7ffff"	/* 5_ */
+	"3333333333332237"	/* 6_ */
+	"fGGG3331MM..aa77"	/* 7_ */
+	"JJJJJJJJJJJJJJJJ"	/* 8_ */
+	"MMMMMMMMMMMMMMMM"	/* 9_ */
+	"MRMMMMMMMRRMMMGM"	/* a_ */
+	"MMRMRRMM4TGMMMMM"	/* b_ */
+	"MMfM333GMMMMMMMM"	/* c_ */
+	"a33333e333333333"	/* d_ */
+	"333333e333333333"	/* e_ */
+	"833333333333333T"	/* f_ */
+};
+
+static const char map_0f38[256 + 1] = {
+	"333333333333...."	/* 0_ */
+	"2...22.2....333."	/* 1_ */
+	"222222..2222...."	/* 2_ */
+	"222222.222222222"	/* 3_ */
+	"22.............."	/* 4_ */
+	EMPTY			/* 5_ */
+	EMPTY			/* 6_ */
+	EMPTY			/* 7_ */
+	"222............."	/* 8_ */
+	EMPTY			/* 9_ */
+	EMPTY			/* a_ */
+	EMPTY			/* b_ */
+	"........111111.2"	/* c_ */
+	"........4..26666"	/* d_ */
+	EMPTY			/* e_ */
+	"bb...27.e144f..."	/* f_ */
+};
+
+static const char map_0f3a[256 + 1] = {
+	"........22222223"	/* 0_ */
+	"....2222........"	/* 1_ */
+	"222............."	/* 2_ */
+	EMPTY			/* 3_ */
+	"222.2..........."	/* 4_ */
+	EMPTY			/* 5_ */
+	"2222............"	/* 6_ */
+	EMPTY			/* 7_ */
+	EMPTY			/* 8_ */
+	EMPTY			/* 9_ */
+	EMPTY			/* a_ */
+	EMPTY			/* b_ */
+	"............1.22"	/* c_ */
+	"...............2"	/* d_ */
+	EMPTY			/* e_ */
+	"4..............."	/* f_ */
+};
+
+static const char vex_0f[256 + 1] = {
+	EMPTY			/* 0_ */
+	"fff33373........"	/* 1_ */
+	"........33c3cc33"	/* 2_ */
+	EMPTY			/* 3_ */
+	".33.3333..33...."	/* 4_ */
+	"3f553333fff7ffff"	/* 5_ */
+	"222222222222222e"	/* 6_ */
+	"e2222221ffeeaa6e"	/* 7_ */
+	EMPTY			/* 8_ */
+	"33bb....33......"	/* 9_ */
+	"..............1."	/* a_ */
+	EMPTY			/* b_ */
+	"..f.223........."	/* c_ */
+	"a222222222222222"	/* d_ */
+	"222222e222222222"	/* e_ */
+	"822222222222222."	/* f_ */
+};
+
+static const char vex_0f38[256 + 1] = {
+	"2222222222222222"	/* 0_ */
+	"6666662222222222"	/* 1_ */
+	"6666666666622222"	/* 2_ */
+	"6666662266622222"	/* 3_ */
+	"22222222.b.e2222"	/* 4_ */
+	"ffea22..2222c.f."	/* 5_ */
+	"..22222.8...3..."	/* 6_ */
+	"22e2.22222222222"	/* 7_ */
+	"...2....22222222"	/* 8_ */
+	"2222..2222aa2222"	/* 9_ */
+	"2222..2222aa2222"	/* a_ */
+	"f6..222222222222"	/* b_ */
+	"....2.222.2aaa.2"	/* c_ */
+	"..77......f22222"	/* d_ */
+	"2222222222222222"	/* e_ */
+	"..11.d8f........"	/* f_ */
+};
+
+static const char vex_0f3a[256 + 1] = {
+	"2222222.32322222"	/* 0_ */
+	"....22222222.222"	/* 1_ */
+	"2222.233........"	/* 2_ */
+	"2222....2222..22"	/* 3_ */
+	"22222.2...222..."	/* 4_ */
+	"22..2233........"	/* 5_ */
+	"2222..33........"	/* 6_ */
+	"2222............"	/* 7_ */
+	EMPTY			/* 8_ */
+	EMPTY			/* 9_ */
+	EMPTY			/* a_ */
+	EMPTY			/* b_ */
+	"..5...........22"	/* c_ */
+	"..............22"	/* d_ */
+	EMPTY			/* e_ */
+	"8..............."	/* f_ */
+};
+
+/* Half-precision floating point */
+static const char evex_5[256 + 1] = {
+	EMPTY			/* 0_ */
+	"44...........3.."	/* 1_ */
+	"..........4.4411"	/* 2_ */
+	EMPTY			/* 3_ */
+	EMPTY			/* 4_ */
+	".5......55f75555"	/* 5_ */
+	"..............2."	/* 6_ */
+	"........77a63f2."	/* 7_ */
+	EMPTY			/* 8_ */
+	EMPTY			/* 9_ */
+	EMPTY			/* a_ */
+	EMPTY			/* b_ */
+	EMPTY			/* c_ */
+	EMPTY			/* d_ */
+	EMPTY			/* e_ */
+	EMPTY			/* f_ */
+};
+
+static const char evex_6[256 + 1] = {
+	EMPTY			/* 0_ */
+	"...3............"	/* 1_ */
+	"............22.."	/* 2_ */
+	EMPTY			/* 3_ */
+	"..22........2222"	/* 4_ */
+	"......cc........"	/* 5_ */
+	EMPTY			/* 6_ */
+	EMPTY			/* 7_ */
+	EMPTY			/* 8_ */
+	"......2222222222"	/* 9_ */
+	"......2222222222"	/* a_ */
+	"......2222222222"	/* b_ */
+	EMPTY			/* c_ */
+	"......cc........"	/* d_ */
+	EMPTY			/* e_ */
+	EMPTY			/* f_ */
+};
+
+/**
+ * struct opcode_group - opcodes that the ModRM byte extends
+ * @first: the first opcode; those of map 0f begin at 0x0f00
+ * @last: the last one
+ * @memory: by the byte's middle field, with an operand in memory
+ * @reg: the same, with an operand in a register
+ */
+struct opcode_group {
+	u16 first;
+	u16 last;
+	char memory[8 + 1];
+	char reg[8 + 1];
+};
+
+static const struct opcode_group groups[] = {
+	{ 0x008c, 0x008c, "MMMMMM..", "MMMMMM.." },	/* mov from a segment register */
+	{ 0x008d, 0x008d, "MMMMMMMM", "........" },	/* lea */
+	/* Loading ss holds off interrupts; the kernel stands on gs. */
+	{ 0x008e, 0x008e, "S.RSSR..", "S.RSSR.." },
+	{ 0x008f, 0x008f, "M.......", "M......." },	/* pop; the others are XOP */
+	{ 0x00c0, 0x00c1, "MMMMMM.M", "MMMMMM.M" },	/* shifts */
+	{ 0x00c6, 0x00c6, "M.......", "M......." },	/* mov */
+	{ 0x00c7, 0x00c7, "M.......", "M......." },
+	{ 0x00d0, 0x00d3, "MMMMMM.M", "MMMMMM.M" },	/* shifts */
+	{ 0x00f6, 0x00f7, "M.MMMMMM", "M.MMMMMM" },	/* test, not, neg, mul, div */
+	{ 0x00fe, 0x00fe, "MM......", "MM......" },	/* inc, dec */
+	{ 0x00ff, 0x00ff, "MMIRIRM.", "MMI.I.M." },	/* and call, jmp, push */
+	{ 0x0f00, 0x0f00, "SSSSSS..", "SSSSSS.." },	/* sldt, str, lldt, ltr, verr, verw */
+	/* sgdt, sidt, lgdt, lidt, smsw, rstorssp, lmsw, invlpg; see map_0f01 */
+	{ 0x0f01, 0x0f01, "SSSSSRSS", "........" },
+	{ 0x0f0d, 0x0f0d, "MMMMMMMM", "........" },	/* prefetchw */
+	{ 0x0f71, 0x0f72, "........", "..3.3.3." },	/* shifts of vectors */
+	{ 0x0f73, 0x0f73, "........", "..32..32" },
+	/* fxsave, fxrstor, ldmxcsr, stmxcsr, xsave, xrstor, xsaveopt, clflush */
+	{ 0x0fae, 0x0fae, "MMMM5M33", ".....1b1" },
+	{ 0x0fba, 0x0fba, "....MMMM", "....MMMM" },	/* bt, bts, btr, btc */
+	/* cmpxchg8b, xrstors, xsavec, xsaves, vmptrld and its like; rdrand, rdseed */
+	{ 0x0fc7, 0x0fc7, ".M.MMMRR", "......37" },
+};
+
+/* Opcode 0f 01 with a register, by the ModRM byte from c0 on. */
+static const char map_0f01[64 + 1] = {
+	"RSRRRRRR"	/* c0: virtualisation, pconfig */
+	"SRMMRRRR"	/* c8: monitor, mwait, clac, stac, enclaves */
+	"MS..RRMR"	/* d0: xgetbv, xsetbv, vmfunc, xend, xtest, enclu */
+	"RSRRRRRR"	/* d8: vmmcall among virtualisation */
+	"SSSSSSSS"	/* e0: smsw */
+	"R.RRRRMM"	/* e8: serialize, shadow stacks, rdpkru, wrpkru */
+	"SSSSSSSS"	/* f0: lmsw */
+	"RMRRRRRR"	/* f8: swapgs, rdtscp, mwaitx and more */
+};
+
+/* Opcodes d8 to df, the x87's: which middle fields, and which bytes from c0 on. */
+static const struct {
+	u8 memory;
+	u64 reg;
+} x87[8] = {
+	{ 0xff, 0xffffffffffffffff },
+	{ 0xfd, 0xffff7f330001ffff },
+	{ 0xff, 0x00000200ffffffff },
+	{ 0xaf, 0x00ffff0cffffffff },
+	{ 0xff, 0xffffffff0000ffff },
+	{ 0xdf, 0x0000ffffffff00ff },
+	{ 0xff, 0xffffffff0200ffff },
+	{ 0xff, 0x00ffff0100000000 },
+};
+
+/* The mandatory prefix, as the tables count it; with both f2 and f3, both. */
+static unsigned int mandatory_prefix(struct insn *insn)
+{
+	static const u8 of_vex[] = { 1, 2, 4, 8 };
+	unsigned int prefix;
+
+	if (insn_is_avx(insn))
+		return of_vex[insn_vex_p_bits(insn)];
+	prefix = (x86_insn_has_prefix(insn, 0xf3) ? 4 : 0) |
+		 (x86_insn_has_prefix(insn, 0xf2) ? 8 : 0);
+	if (!prefix)
+		prefix = x86_insn_has_prefix(insn, 0x66) ? 2 : 1;
+	return prefix;
+}
+
+static enum x86_op op_of(char c, struct insn *insn)
+{
+	unsigned int prefix;
+
+	if (isdigit(c) || (c >= 'a' && c <= 'f')) {
+		prefix = mandatory_prefix(insn);
+		return (hex_to_bin(c) & prefix) == prefix ? X86_OP_COPY : X86_OP_NONE;
+	}
+	if (!IS_ENABLED(CONFIG_X86_64))
+		c = toupper(c);
+	switch (c) {
+	case 'M':
+		return X86_OP_COPY;
+	case 'S':
+		return X86_OP_STEP;
+	case 'R':
+		return X86_OP_REFUSE;
+	case 'T':
+		return X86_OP_TRAP;
+	case 'J':
+		return X86_OP_RELATIVE;
+	case 'I':
+		return X86_OP_INDIRECT;
+	case 'N':
+		return X86_OP_RETURN;
+	case 'F':
+		return X86_OP_FLAGS;
+	default:
+		return X86_OP_NONE;
+	}
+}
+
+/* For what the middle field of the ModRM byte does not tell yet */
+static enum x86_op op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
+{
+	unsigned int prefix = mandatory_prefix(insn);
+	u8 field = X86_MODRM_REG(modrm);
+
+	if (X86_MODRM_MOD(modrm) != 3)
+		/* clrssbsy */
+		return opcode == 0x0fae && field == 6 && prefix == 4 ? X86_OP_REFUSE : X86_OP_NONE;
+	switch (opcode) {
+	case 0x00c6:		/* xabort */
+		return modrm == 0xf8 ? X86_OP_REFUSE : X86_OP_NONE;
+	case 0x00c7:		/* xbegin */
+		return modrm == 0xf8 ? X86_OP_RELATIVE : X86_OP_NONE;
+	case 0x0f01:
+		/* With these prefixes: erets, eretu, setssbsy, user interrupts and more */
+		return prefix & 0xc ? X86_OP_REFUSE : op_of(map_0f01[modrm & 0x3f], insn);
+	case 0x0fae:
+		/* rdfsbase, rdgsbase; wrfsbase, wrgsbase, ptwrite, incssp, umonitor */
+		if (prefix == 4 && field != 7)
+			return field < 2 ? X86_OP_COPY : X86_OP_REFUSE;
+		return X86_OP_NONE;
+	case 0x0fc7:		/* senduipi */
+		return field == 6 && prefix == 4 ? X86_OP_REFUSE : X86_OP_NONE;
+	}
+	return X86_OP_NONE;
+}
+
+static enum x86_op op_of_group(u16 opcode, struct insn *insn)
+{
+	u8 modrm = insn->modrm.bytes[0];
+	bool reg = X86_MODRM_MOD(modrm) == 3;
+	const struct opcode_group *g;
+	enum x86_op op;
+
+	if (opcode >= 0xd8 && opcode <= 0xdf) {
+		bool known = reg ? x87[opcode & 7].reg >> (modrm & 0x3f) & 1 :
+				   x87[opcode & 7].memory >> X86_MODRM_REG(modrm) & 1;
+
+		return known ? X86_OP_COPY : X86_OP_NONE;
+	}
+	for (g = groups; g < groups + ARRAY_SIZE(groups); g++) {
+		if (opcode < g->first || opcode > g->last)
+			continue;
+		op = op_of((reg ? g->reg : g->memory)[X86_MODRM_REG(modrm)], insn);
+		return op == X86_OP_NONE ? op_of_exception(opcode, modrm, insn) : op;
+	}
+	return X86_OP_NONE;
+}
+
+static const char *vex_map(struct insn *insn)
+{
+	switch (insn_vex_m_bits(insn)) {
+	case 1:
+		return vex_0f;
+	case 2:
+		return vex_0f38;
+	case 3:
+		return vex_0f3a;
+	case 5:
+		return insn_is_evex(insn) ? evex_5 : NULL;
+	case 6:
+		return insn_is_evex(insn) ? evex_6 : NULL;
+	default:		/* among them APX, in EVEX map 4 */
+		return NULL;
+	}
+}
+
+/**
+ * x86_insn_op() - look an instruction up in the opcode maps
+ * @insn: a decoded instruction
+ *
+ * Return: what kprobes may do with it. %X86_OP_NONE for XOP, 3DNow! and REX2
+ * too, and %X86_OP_TRAP for what paravirtualisation marks by a prefix.
+ */
+enum x86_op x86_insn_op(struct insn *insn)
+{
+	const u8 *opcode = insn->opcode.bytes;
+	const char *map;
+
+	if (insn_has_emulate_prefix(insn))
+		return X86_OP_TRAP;
+	if (insn_is_rex2(insn))
+		return X86_OP_NONE;
+	if (insn_is_avx(insn)) {
+		map = vex_map(insn);
+		return map ? op_of(map[opcode[0]], insn) : X86_OP_NONE;
+	}
+	switch (insn->opcode.nbytes) {
+	case 1:
+		if (one_byte[opcode[0]] == 'G')
+			return op_of_group(opcode[0], insn);
+		return op_of(one_byte[opcode[0]], insn);
+	case 2:
+		if (map_0f[opcode[1]] == 'G')
+			return op_of_group(0x0f00 | opcode[1], insn);
+		return op_of(map_0f[opcode[1]], insn);
+	case 3:
+		return op_of((opcode[1] == 0x38 ? map_0f38 : map_0f3a)[opcode[2]], insn);
+	default:
+		return X86_OP_NONE;
+	}
+}
