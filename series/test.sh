@@ -126,6 +126,10 @@ if [ $# -eq 0 ] && [[ " ${variants[*]} " == *" default "* ]] &&
 	short_guest oops oops kp_oops
 	# Nothing traces functions any more after that.
 	short_guest ftrace-dead ftrace-dead kp_kill_ftrace
+	# Returns go by way of thunks: those in the lower half of a cacheline, or all.
+	short_guest returns-its returns spectre_v2=retpoline indirect_target_selection=force
+	CPU=max,family=23,model=1 \
+		short_guest returns-unret returns retbleed=unret spec_rstack_overflow=off
 fi
 say "${#variants[@]} variants (${variants[*]}) in $(($(date +%s) - start)) s"
 printf '%d passed, %d failed\n' "$passed" "$failed"

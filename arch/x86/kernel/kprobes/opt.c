@@ -25,7 +25,9 @@
 #include <linux/preempt.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <asm/alternative.h>
 #include <asm/insn.h>
+#include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 
 #include "common.h"
@@ -114,6 +116,24 @@ asmlinkage __visible bool __kprobes kprobe_detour_elsewhere(struct pt_regs *regs
 	return false;
 }
 
+/*
+ * Put a copy of what is at @addr, not a branch, into a detour.
+ *
+ * A bare return is in the text where the kernel's mitigations need no return
+ * thunk at that address (alternatives have replaced the jump to it), or where
+ * assembly has asked for one. The detour has it at another address, in another
+ * half of a cacheline, so it is decided anew: with ITS, returns are safe in the
+ * upper half only. A jump to a return thunk is a branch, and is made anew.
+ */
+static int put_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long at,
+		    unsigned long addr)
+{
+	if (x86_insn_op(insn) == X86_OP_RETURN && cpu_wants_rethunk_at((void *)at))
+		return x86_kprobe_put_branch(buf, JMP32_INSN_OPCODE, at,
+					     (unsigned long)x86_return_thunk);
+	return x86_kprobe_put_copy(buf, bytes, insn->length, at, addr);
+}
+
 /* Write the copies and all that follows; @map is what they are copies of. */
 static int fill_detour(struct kprobe *p, u8 *buf, unsigned long slot, const u8 *original,
 		       unsigned int reach, bool post, struct kprobe_detour_map *map)
@@ -140,8 +160,7 @@ static int fill_detour(struct kprobe *p, u8 *buf, unsigned long slot, const u8 *
 			ret = x86_kprobe_put_branch_copy(buf + len, &insn, slot + len, addr + done,
 							 target);
 		else
-			ret = x86_kprobe_put_copy(buf + len, original + done, insn.length,
-						  slot + len, addr + done);
+			ret = put_copy(buf + len, &insn, original + done, slot + len, addr + done);
 		if (ret < 0)
 			return ret;
 		done += insn.length;

@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Returns in detours: by way of a return thunk where the kernel's own returns are. Which those
+# are depends on the processor and on the kernel's command line; among others
+# indirect_target_selection=force and retbleed=unret have them so.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+setup
+if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
+	ktap_skip_all "no jump optimisation in this kernel"
+	exit "$KSFT_SKIP"
+fi
+optimization 1
+for bug in indirect_target_selection retbleed spec_rstack_overflow; do
+	file=/sys/devices/system/cpu/vulnerabilities/$bug
+	[ ! -r $file ] || ktap_print_msg "$bug: $(cat $file)"
+done
+run_suites 0 kp_returns -- kprobes_returns
+ktap_finished

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Functions that return where a jump in their place overlaps the return, one in each
+ * quarter of a cacheline.
+ */
+
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/asm.h>
+#include <asm/nospec-branch.h>
+
+	.text
+	.balign	64
+.macro RETURNS nr:req
+	.balign	16
+SYM_FUNC_START_NOALIGN(kp_returns_\nr)
+	lea	1(%rdi), %rax
+	RET
+SYM_FUNC_END(kp_returns_\nr)
+.endm
+
+RETURNS 0
+RETURNS 1
+RETURNS 2
+RETURNS 3
+
+/* The same, with a return that no mitigation has looked at. */
+	.balign	16
+SYM_FUNC_START_NOALIGN(kp_returns_bare)
+	lea	1(%rdi), %rax
+	ANNOTATE_UNRET_SAFE
+	ret
+	int3
+	int3
+	int3
+	int3
+SYM_FUNC_END(kp_returns_bare)
