@@ -449,6 +449,7 @@ bool arch_put_jump(struct kprobe *p);
 void arch_sync_jumps(void);
 void arch_break_jump(struct kprobe *p);
 void arch_restore_jump(struct kprobe *p);
+void arch_kprobe_module_goes(const struct module *mod);
 #endif
 
 /* What architectures call. */

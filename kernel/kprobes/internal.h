@@ -150,6 +150,11 @@ void optimizer_make_form(struct list_head *changes);
 void optimizer_changed(struct probepoint *pp);
 void optimizer_forget(struct probepoint *pp);
 void optimizer_settle(void);
+static inline void optimizer_module_goes(const struct module *mod)
+{
+	arch_kprobe_module_goes(mod);
+}
+
 const char *optimizer_verdict(struct probepoint *pp, const char **why);
 #else
 static inline void optimizer_init_point(struct probepoint *pp) { }
@@ -158,6 +163,7 @@ static inline void optimizer_make_form(struct list_head *changes) { }
 static inline void optimizer_changed(struct probepoint *pp) { }
 static inline void optimizer_forget(struct probepoint *pp) { }
 static inline void optimizer_settle(void) { }
+static inline void optimizer_module_goes(const struct module *mod) { }
 #endif
 
 /* ftrace.c */

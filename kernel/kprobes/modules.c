@@ -118,6 +118,7 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 		module_has_come(mod);
 		text_goes(mod, MOD_INIT_TEXT);
 		text_goes(mod, MOD_TEXT);
+		optimizer_module_goes(mod);
 		break;
 	}
 	return notifier_from_errno(ret);

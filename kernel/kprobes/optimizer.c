@@ -27,7 +27,6 @@
 #include <linux/memory.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/sort.h>
 #include <linux/sysctl.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -362,32 +361,19 @@ noinline void wait_for_kprobe_optimizer(void)
  * The worker.
  */
 
-static int jump_cmp(const void *a, const void *b)
-{
-	const struct kprobe_jump *ja = a, *jb = b;
-
-	return ja->addr < jb->addr ? -1 : ja->addr > jb->addr;
-}
-
-static unsigned int count_unchecked(void)
-{
-	struct probepoint *pp;
-	unsigned int nr = 0;
-
-	list_for_each_entry(pp, &pending, jump.work)
-		nr += !pp->jump.checked;
-	return nr;
-}
-
 static unsigned int list_unchecked(struct kprobe_jump *jumps, unsigned int max)
 {
 	struct probepoint *pp;
 	unsigned int nr = 0;
 
 	list_for_each_entry(pp, &pending, jump.work) {
-		if (pp->jump.checked || nr == max)
+		if (nr == max)
+			break;
+		if (pp->jump.checked)
 			continue;
 		jumps[nr].addr = addr_of(pp);
+		jumps[nr].refusal = NULL;
+		jumps[nr].reach = 0;
 		jumps[nr++].serial = pp->jump.serial;
 	}
 	return nr;
@@ -409,30 +395,31 @@ static void note_checked(const struct kprobe_jump *jump)
 		list_del_init(&pp->jump.work);
 }
 
-/* Find out about those that came since the last time. */
+/*
+ * Find out about those that came since the last time, and publish it, so many
+ * at a time.
+ */
 static int check_pending(void)
 {
 	struct kprobe_jump *jumps;
 	unsigned int nr, i;
 	int ret;
 
-	scoped_guard(mutex, &kprobe_mutex)
-		nr = count_unchecked();
-	if (!nr)
-		return 0;
-	jumps = kvcalloc(nr, sizeof(*jumps), GFP_KERNEL);
+	jumps = kcalloc(OPTIMIZER_BATCH, sizeof(*jumps), GFP_KERNEL);
 	if (!jumps)
 		return -ENOMEM;
-	scoped_guard(mutex, &kprobe_mutex)
-		nr = list_unchecked(jumps, nr);
-	sort(jumps, nr, sizeof(*jumps), jump_cmp, NULL);
-	ret = nr ? arch_check_jumps(jumps, nr) : 0;
-	if (!ret) {
-		guard(mutex)(&kprobe_mutex);
-		for (i = 0; i < nr; i++)
-			note_checked(&jumps[i]);
-	}
-	kvfree(jumps);
+	do {
+		scoped_guard(mutex, &kprobe_mutex)
+			nr = list_unchecked(jumps, OPTIMIZER_BATCH);
+		ret = nr ? arch_check_jumps(jumps, nr) : 0;
+		if (ret)
+			break;
+		scoped_guard(mutex, &kprobe_mutex) {
+			for (i = 0; i < nr; i++)
+				note_checked(&jumps[i]);
+		}
+	} while (nr);
+	kfree(jumps);
 	return ret;
 }
 

@@ -237,6 +237,11 @@ asmlinkage __visible int kprobe_call_return(struct kretprobe_instance *ri, struc
 					    kretprobe_handler_t handler);
 #endif
 
+/* entries.c */
+#ifdef CONFIG_OPTPROBES
+int x86_kprobe_check_entries(struct kprobe_jump *jump);
+#endif
+
 /* What the linker gathers for the kernel itself. */
 extern const struct exception_table_entry __start___ex_table[];
 extern const struct exception_table_entry __stop___ex_table[];

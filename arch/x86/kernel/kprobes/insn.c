@@ -103,27 +103,36 @@ static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
 	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 
+/* How many instructions are decoded before others get text_mutex. */
+#define DECODE_BATCH	32
+
 /*
  * Decode the instruction at @addr, if one starts there: all of the function is
  * decoded up to it, so this takes as long as that is. text_mutex keeps jump
- * labels from being seen half patched.
+ * labels from being seen half patched. It is released now and then, for no
+ * patching makes instructions begin elsewhere: what takes the place of one or
+ * more has their length. Probes stay as they are under kprobe_mutex.
  */
 static bool decode_on_boundary(unsigned long addr, struct insn *insn, u8 buf[MAX_INSN_SIZE])
 {
 	unsigned long size, offset, at, end;
+	int i;
 
 	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
 		return false;
 	at = addr - offset;
 	end = at + size;
 
-	guard(mutex)(&text_mutex);
-	guard(preempt)();
-	for (;; at += insn->length) {
-		if (at > addr || !decode_original(at, end - at, insn, buf))
-			return false;
-		if (at == addr)
-			return true;
+	for (;;) {
+		scoped_guard(mutex, &text_mutex) {
+			for (i = 0; i < DECODE_BATCH; i++, at += insn->length) {
+				if (at > addr || !decode_original(at, end - at, insn, buf))
+					return false;
+				if (at == addr)
+					return true;
+			}
+		}
+		cond_resched();
 	}
 }
 

@@ -10,12 +10,8 @@
  * and jumps, which nobody runs.
  *
  * The function itself is decoded. Its neighbours are, too, where they are near
- * enough for a short jump. Branches from farther away have a displacement of
- * four bytes; these are looked for all over the text, at every byte, whatever
- * the instructions there are: that way it does not matter what is data, and
- * hardly ever does chance make two bytes too many look like such a branch. In
- * compiled code it is the split-off parts of functions that have them, and
- * assembly does as it likes.
+ * enough for a short jump. What leads there from farther away is known from a
+ * search of all text, see entries.c.
  *
  * What can't be seen is where an indirect jump leads. The compiler makes none
  * within a function with CONFIG_MITIGATION_RETPOLINE or CONFIG_X86_KERNEL_IBT;
@@ -34,29 +30,20 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
-#include <linux/module.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
 #include <asm/alternative.h>
-#include <asm/extable.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
-#include <asm/sections.h>
 #include <asm/text-patching.h>
 
 #include "common.h"
 
 /* How far a branch with one byte of displacement gets, either way. */
 #define SHORT_BRANCH	130
-
-/* How much text is searched at a time, and what must be there beside. */
-#define SEARCH_CHUNK	4096
-#define SEARCH_BEFORE	2
-#define SEARCH_AFTER	3
 
 static void refuse(struct kprobe_jump *jump, const char *why)
 {
@@ -74,27 +61,6 @@ static bool is_inside(const struct kprobe_jump *jump, unsigned long addr)
 static unsigned long short_branch_end(const struct kprobe_jump *jump)
 {
 	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;
-}
-
-/* Whom @addr is inside of; they are in the order of their addresses. */
-static void refuse_inside(struct kprobe_jump *jumps, unsigned int nr, unsigned long addr,
-			  unsigned long from, const char *why)
-{
-	unsigned int low = 0, high = nr;
-
-	/* The first whose end is above @addr */
-	while (low < high) {
-		unsigned int mid = (low + high) / 2;
-
-		if (jumps[mid].addr + KPROBE_JUMP_SIZE <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low < nr && jumps[low].addr < addr; low++)
-		/* Of its own function more is known than bytes. */
-		if (from - jumps[low].start >= jumps[low].end - jumps[low].start)
-			refuse(&jumps[low], why);
 }
 
 /*
@@ -286,158 +252,9 @@ static void check_reserved(struct kprobe_jump *jump)
 		refuse(jump, "the kernel patches what is under the jump itself");
 }
 
-static void check_fixups(struct kprobe_jump *jumps, unsigned int nr,
-			 const struct exception_table_entry *e, unsigned int nr_entries)
-{
-	const struct exception_table_entry *end = e + nr_entries;
-
-	for (; e < end; e++)
-		refuse_inside(jumps, nr, (unsigned long)&e->fixup + e->fixup, 0,
-			      "an exception fixup leads under the jump");
-}
-
-static void check_labels(struct kprobe_jump *jumps, unsigned int nr, struct jump_entry *e,
-			 unsigned int nr_entries)
-{
-#ifdef CONFIG_JUMP_LABEL
-	struct jump_entry *end = e + nr_entries;
-
-	for (; e < end; e++)
-		refuse_inside(jumps, nr, jump_entry_target(e), 0,
-			      "a jump label leads under the jump");
-#endif
-}
-
-/*
- * Branches from elsewhere.
- */
-
-/* What was @byte before there was a breakpoint of ours at @addr? */
-static u8 original_byte(u8 byte, unsigned long addr)
-{
-	struct kprobe *kp = NULL;
-
-	guard(preempt)();
-	if (byte == INT3_INSN_OPCODE)
-		kp = get_kprobe((void *)addr);
-	return kp ? kp->opcode : byte;
-}
-
-/* Can the four bytes at @p, which are those at @at, be of a branch, by what is before them? */
-static bool looks_like_branch(const u8 *p, unsigned long at)
-{
-	u8 before = original_byte(p[-2], at - 2);
-	u8 opcode = original_byte(p[-1], at - 1);
-
-	switch (opcode) {
-	case CALL_INSN_OPCODE:
-	case JMP32_INSN_OPCODE:
-	case INT3_INSN_OPCODE:		/* somebody else's, over either */
-		return true;
-	case 0x80 ... 0x8f:		/* jcc, or it with such a breakpoint */
-		if (before == 0x0f || before == INT3_INSN_OPCODE)
-			return true;
-		break;
-	case 0xf8:			/* xbegin */
-		if (before == 0xc7)
-			return true;
-	}
-	/* lea */
-	return before == 0x8d && (opcode & 0xc7) == 0x05;
-}
-
-static void __no_sanitize_address search_chunk(struct kprobe_jump *jumps, unsigned int nr,
-					       const u8 *p, unsigned long at, unsigned int len)
-{
-	unsigned long low = jumps[0].addr + 1;
-	unsigned long span = jumps[nr - 1].addr + KPROBE_JUMP_SIZE - low;
-	const u8 *end = p + len;
-
-	for (; p < end; p++, at++) {
-		unsigned long target = at + sizeof(s32) + get_unaligned((s32 *)p);
-
-		if (unlikely(target - low < span) && looks_like_branch(p, at))
-			refuse_inside(jumps, nr, target, at,
-				      "a branch from elsewhere leads under the jump");
-	}
-}
-
-static void search_text(struct kprobe_jump *jumps, unsigned int nr, u8 *buf,
-			unsigned long start, unsigned long end)
-{
-	unsigned long at, len;
-
-	/* Nothing is to be found out about those that are refused already. */
-	while (nr && jumps[nr - 1].refusal)
-		nr--;
-	for (; nr && jumps[0].refusal; nr--)
-		jumps++;
-	if (!nr)
-		return;
-	for (at = start; at < end; at += len) {
-		len = min_t(unsigned long, end - at, SEARCH_CHUNK);
-		/* A module may be on its way out; then so are its probes. */
-		if (copy_from_kernel_nofault(buf + SEARCH_BEFORE, (void *)at,
-					     min(end - at, len + SEARCH_AFTER)))
-			return;
-		search_chunk(jumps, nr, buf + SEARCH_BEFORE, at, len);
-		memcpy(buf, buf + len, SEARCH_BEFORE);
-		cond_resched();
-	}
-}
-
-static void check_kernel(struct kprobe_jump *jumps, unsigned int nr, u8 *buf)
-{
-	check_fixups(jumps, nr, __start___ex_table, __stop___ex_table - __start___ex_table);
-#ifdef CONFIG_JUMP_LABEL
-	check_labels(jumps, nr, __start___jump_table, __stop___jump_table - __start___jump_table);
-#endif
-	search_text(jumps, nr, buf, (unsigned long)_stext, (unsigned long)_etext);
-	if (system_state < SYSTEM_FREEING_INITMEM)
-		search_text(jumps, nr, buf, (unsigned long)_sinittext, (unsigned long)_einittext);
-}
-
-#ifdef CONFIG_MODULES
-/* Those of one module; returns how many they are. */
-static unsigned int check_module(struct kprobe_jump *jumps, unsigned int nr, u8 *buf)
-{
-	static const enum mod_mem_type types[] = { MOD_TEXT, MOD_INIT_TEXT };
-	struct module_memory text[ARRAY_SIZE(types)] = {};
-	unsigned int of_it = 1, i;
-	struct module *mod;
-
-	scoped_guard(preempt) {
-		mod = __module_text_address(jumps[0].addr);
-		if (!mod) {
-			refuse(&jumps[0], "the module goes");
-			return 1;
-		}
-		while (of_it < nr && __module_text_address(jumps[of_it].addr) == mod)
-			of_it++;
-		check_fixups(jumps, of_it, mod->extable, mod->num_exentries);
-#ifdef CONFIG_JUMP_LABEL
-		check_labels(jumps, of_it, mod->jump_entries, mod->num_jump_entries);
-#endif
-		for (i = 0; i < ARRAY_SIZE(types); i++)
-			text[i] = mod->mem[types[i]];
-	}
-	for (i = 0; i < ARRAY_SIZE(types); i++)
-		search_text(jumps, of_it, buf, (unsigned long)text[i].base,
-			    (unsigned long)text[i].base + text[i].size);
-	return of_it;
-}
-#else
-static unsigned int check_module(struct kprobe_jump *jumps, unsigned int nr, u8 *buf)
-{
-	refuse(&jumps[0], "it is not in the kernel's text");
-	return 1;
-}
-#endif
-
 /**
  * arch_check_jumps() - find out where jumps may take the place of breakpoints
- * @jumps: the probed addresses, in ascending order; what is found out about
- *	them is filled in
+ * @jumps: the probed addresses; what is found out about them is filled in
  * @nr: how many they are, more than 0
  *
  * Context: sleeps; takes jump_label_lock() and text_mutex now and then.
@@ -447,15 +264,10 @@ static unsigned int check_module(struct kprobe_jump *jumps, unsigned int nr, u8 
 int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 {
 	unsigned long size, offset;
-	unsigned int i, checked;
-	u8 *buf;
+	struct kprobe_jump *jump;
+	int ret = 0;
 
-	buf = kzalloc(SEARCH_BEFORE + SEARCH_CHUNK + SEARCH_AFTER, GFP_KERNEL);
-	if (!buf)
-		return -ENOMEM;
-	for (i = 0; i < nr; i++) {
-		struct kprobe_jump *jump = &jumps[i];
-
+	for (jump = jumps; jump < jumps + nr && !ret; jump++) {
 		if (!kallsyms_lookup_size_offset(jump->addr, &size, &offset)) {
 			refuse(jump, "the function is not known");
 			continue;
@@ -465,17 +277,9 @@ int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 		decode_around(jump);
 		if (!jump->refusal)
 			check_reserved(jump);
+		if (!jump->refusal)
+			ret = x86_kprobe_check_entries(jump);
 		cond_resched();
 	}
-	for (i = 0; i < nr; i += checked) {
-		checked = 0;
-		while (i + checked < nr && core_kernel_text(jumps[i + checked].addr))
-			checked++;
-		if (checked)
-			check_kernel(jumps + i, checked, buf);
-		else
-			checked = check_module(jumps + i, nr - i, buf);
-	}
-	kfree(buf);
-	return 0;
+	return ret;
 }

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: where functions are entered in their middle from elsewhere.
+ *
+ * A jump can't be put where something leads to its second to fifth byte. What
+ * leads there from the function itself and from its neighbours is found by
+ * decoding them, see safety.c. Here is the rest, for the whole kernel and for
+ * each module:
+ *
+ * - branches from other functions. From farther away than a short branch gets,
+ *   they have a displacement of four bytes; these are looked for all over the
+ *   text, at every byte, whatever the instructions there are: that way it does
+ *   not matter what is data, and hardly ever does chance make two bytes too many
+ *   look like such a branch. In compiled code it is the split-off parts of
+ *   functions that have them, and assembly does as it likes;
+ * - fixups of the exception table, and targets of jump labels.
+ *
+ * Nearly all branches to other functions lead to their first byte, so what is
+ * found is little. It is kept, sorted, and each probepoint is looked up; the
+ * text is searched only when the first one needs it.
+ *
+ * What was found stays right. No patching makes a branch lead into the middle of
+ * another function: that of jump labels leads to a target that is listed here,
+ * that of static calls and of ftrace to the start of a function or out of the
+ * text. A branch from one function into the middle of another never gets under a
+ * jump of kprobes, or the search would miss it, and a breakpoint of theirs counts
+ * as what it replaces. Init text that is freed leaves entries that no longer matter.
+ * What is known of a module goes with it, and under memory pressure everything
+ * goes.
+ */
+#include <linux/cleanup.h>
+#include <linux/extable.h>
+#include <linux/hash.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/unaligned.h>
+#include <asm/extable.h>
+#include <asm/insn.h>
+#include <asm/sections.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+/* How much text is searched at a time, and what must be there beside. */
+#define SEARCH_CHUNK	4096
+#define SEARCH_BEFORE	2
+#define SEARCH_AFTER	3
+
+/* How many starts of functions a search remembers */
+#define STARTS_BITS	12
+
+/* What leads to an entry; of several, the first counts. */
+enum entry_kind {
+	BY_FIXUP,
+	BY_LABEL,
+	BY_BRANCH,
+};
+
+#define KIND_BITS	2
+
+static const char *const reasons[] = {
+	[BY_FIXUP] = "an exception fixup leads under the jump",
+	[BY_LABEL] = "a jump label leads under the jump",
+	[BY_BRANCH] = "a branch from elsewhere leads under the jump",
+};
+
+/**
+ * struct text_entries - the entries of the kernel's text, or of a module's
+ * @list: links those that are known
+ * @mod: the module, or NULL; it is there as long as this is
+ * @nr: number of @entry
+ * @entry: sorted; the lower half of an address, which tells all text apart,
+ *	then &enum entry_kind
+ */
+struct text_entries {
+	struct list_head list;
+	const struct module *mod;
+	unsigned int nr;
+	u64 entry[] __counted_by(nr);
+};
+
+/*
+ * Guards what is known, and keeps modules from going: their text is freed after
+ * arch_kprobe_module_goes(). Nests inside kprobe_mutex.
+ */
+static DEFINE_MUTEX(entries_mutex);
+static LIST_HEAD(known);
+static unsigned long nr_known;
+
+/**
+ * struct text_range - a range of text
+ * @start: its first address
+ * @size: its size, or 0
+ */
+struct text_range {
+	unsigned long start;
+	unsigned long size;
+};
+
+/**
+ * struct text_search - a search under way
+ * @range: the text, and the init text while that is there
+ * @function: where what is searched at the moment begins and ends, if it is known
+ * @found: what was found
+ * @nr: number of it
+ * @max: number for which there is room
+ * @starts: starts of functions, each at a place that its address tells
+ * @buf: a copy of the text
+ */
+struct text_search {
+	struct text_range range[2];
+	struct text_range function;
+	u64 *found;
+	unsigned int nr;
+	unsigned int max;
+	u32 starts[1 << STARTS_BITS];
+	u8 buf[SEARCH_BEFORE + SEARCH_CHUNK + SEARCH_AFTER];
+};
+
+static u64 entry_of(unsigned long addr, enum entry_kind kind)
+{
+	return (u64)(u32)addr << KIND_BITS | kind;
+}
+
+static bool is_in_range(const struct text_range *range, unsigned long addr)
+{
+	return addr - range->start < range->size;
+}
+
+static int note(struct text_search *s, unsigned long addr, enum entry_kind kind)
+{
+	if (s->nr == s->max) {
+		unsigned int max = max(2 * s->max, 1024U);
+		u64 *found = kvmalloc_array(max, sizeof(*found), GFP_KERNEL);
+
+		if (!found)
+			return -ENOMEM;
+		if (s->nr)
+			memcpy(found, s->found, s->nr * sizeof(*found));
+		kvfree(s->found);
+		s->found = found;
+		s->max = max;
+	}
+	s->found[s->nr++] = entry_of(addr, kind);
+	return 0;
+}
+
+/* Is @addr in a function, but not where that begins? */
+static bool is_in_middle(struct text_search *s, unsigned long addr)
+{
+	u32 *start = &s->starts[hash_32((u32)addr, STARTS_BITS)];
+	unsigned long size, offset;
+
+	if (*start == (u32)addr || !kallsyms_lookup_size_offset(addr, &size, &offset))
+		return false;
+	if (!offset)
+		*start = (u32)addr;
+	return offset;
+}
+
+/* Are @from, in the text, and @to in the same function? */
+static bool is_same_function(struct text_search *s, unsigned long from, unsigned long to)
+{
+	unsigned long size, offset;
+
+	if (!is_in_range(&s->function, from)) {
+		s->function = (struct text_range){};
+		if (kallsyms_lookup_size_offset(from, &size, &offset))
+			s->function = (struct text_range){ from - offset, size };
+	}
+	return is_in_range(&s->function, to);
+}
+
+static int find_fixups(struct text_search *s, const struct exception_table_entry *e,
+		       unsigned int nr)
+{
+	unsigned long addr;
+	int ret = 0;
+
+	for (; nr && !ret; nr--, e++) {
+		addr = (unsigned long)&e->fixup + e->fixup;
+		if (is_in_middle(s, addr))
+			ret = note(s, addr, BY_FIXUP);
+	}
+	return ret;
+}
+
+static int find_labels(struct text_search *s, struct jump_entry *e, unsigned int nr)
+{
+	int ret = 0;
+#ifdef CONFIG_JUMP_LABEL
+	for (; nr && !ret; nr--, e++)
+		if (is_in_middle(s, jump_entry_target(e)))
+			ret = note(s, jump_entry_target(e), BY_LABEL);
+#endif
+	return ret;
+}
+
+/* What was @byte before there was a breakpoint of ours at @addr? */
+static u8 original_byte(u8 byte, unsigned long addr)
+{
+	struct kprobe *kp = NULL;
+
+	guard(preempt)();
+	if (byte == INT3_INSN_OPCODE)
+		kp = get_kprobe((void *)addr);
+	return kp ? kp->opcode : byte;
+}
+
+/* Can the four bytes at @p, which are those at @at, be of a branch, by what is before them? */
+static bool looks_like_branch(const u8 *p, unsigned long at)
+{
+	u8 before = original_byte(p[-2], at - 2);
+	u8 opcode = original_byte(p[-1], at - 1);
+
+	switch (opcode) {
+	case CALL_INSN_OPCODE:
+	case JMP32_INSN_OPCODE:
+	case INT3_INSN_OPCODE:		/* somebody else's, over either */
+		return true;
+	case 0x80 ... 0x8f:		/* jcc, or it with such a breakpoint */
+		if (before == 0x0f || before == INT3_INSN_OPCODE)
+			return true;
+		break;
+	case 0xf8:			/* xbegin */
+		if (before == 0xc7)
+			return true;
+	}
+	/* lea */
+	return before == 0x8d && (opcode & 0xc7) == 0x05;
+}
+
+static int __no_sanitize_address search_chunk(struct text_search *s, const u8 *p,
+					      unsigned long at, unsigned int len)
+{
+	const u8 *end = p + len;
+	int ret = 0;
+
+	for (; p < end && !ret; p++, at++) {
+		unsigned long target = at + sizeof(s32) + get_unaligned((s32 *)p);
+
+		if (likely(!is_in_range(&s->range[0], target) &&
+			   !is_in_range(&s->range[1], target)))
+			continue;
+		if (looks_like_branch(p, at) && !is_same_function(s, at, target) &&
+		    is_in_middle(s, target))
+			ret = note(s, target, BY_BRANCH);
+	}
+	return ret;
+}
+
+static int search_text(struct text_search *s, const struct text_range *range)
+{
+	unsigned long at = range->start, end = range->start + range->size, len;
+	int ret = 0;
+
+	memset(s->buf, 0, SEARCH_BEFORE);
+	for (; at < end && !ret; at += len) {
+		len = min_t(unsigned long, end - at, SEARCH_CHUNK);
+		/* Init text may be on its way out. */
+		if (copy_from_kernel_nofault(s->buf + SEARCH_BEFORE, (void *)at,
+					     min(end - at, len + SEARCH_AFTER)))
+			break;
+		ret = search_chunk(s, s->buf + SEARCH_BEFORE, at, len);
+		memcpy(s->buf, s->buf + len, SEARCH_BEFORE);
+		cond_resched();
+	}
+	return ret;
+}
+
+static int search_kernel(struct text_search *s)
+{
+	int ret;
+
+	s->range[0].start = (unsigned long)_stext;
+	s->range[0].size = _etext - _stext;
+	if (system_state < SYSTEM_FREEING_INITMEM) {
+		s->range[1].start = (unsigned long)_sinittext;
+		s->range[1].size = _einittext - _sinittext;
+	}
+	ret = find_fixups(s, __start___ex_table, __stop___ex_table - __start___ex_table);
+#ifdef CONFIG_JUMP_LABEL
+	if (!ret)
+		ret = find_labels(s, __start___jump_table,
+				  __stop___jump_table - __start___jump_table);
+#endif
+	return ret;
+}
+
+#ifdef CONFIG_MODULES
+static int search_module(struct text_search *s, const struct module *mod)
+{
+	static const enum mod_mem_type types[] = { MOD_TEXT, MOD_INIT_TEXT };
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		s->range[i].start = (unsigned long)mod->mem[types[i]].base;
+		s->range[i].size = mod->mem[types[i]].size;
+	}
+	ret = find_fixups(s, mod->extable, mod->num_exentries);
+#ifdef CONFIG_JUMP_LABEL
+	if (!ret)
+		ret = find_labels(s, mod->jump_entries, mod->num_jump_entries);
+#endif
+	return ret;
+}
+
+/* The module that @addr is in; it stays until entries_mutex is released. */
+static const struct module *module_at(unsigned long addr)
+{
+	const struct module *mod;
+
+	guard(preempt)();
+	mod = __module_text_address(addr);
+	return mod && mod->state != MODULE_STATE_GOING ? mod : NULL;
+}
+#else
+static int search_module(struct text_search *s, const struct module *mod)
+{
+	return 0;
+}
+
+static const struct module *module_at(unsigned long addr)
+{
+	return NULL;
+}
+#endif
+
+static int entry_cmp(const void *a, const void *b)
+{
+	const u64 *ea = a, *eb = b;
+
+	return *ea < *eb ? -1 : *ea > *eb;
+}
+
+static unsigned long count_known(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	return READ_ONCE(nr_known);
+}
+
+static void forget(struct text_entries *te)
+{
+	list_del(&te->list);
+	WRITE_ONCE(nr_known, nr_known - te->nr);
+	kvfree(te);
+}
+
+static unsigned long shrink_known(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct text_entries *te, *next;
+	unsigned long freed = 0;
+
+	/* The search itself may be short of memory. */
+	if (!mutex_trylock(&entries_mutex))
+		return SHRINK_STOP;
+	list_for_each_entry_safe(te, next, &known, list) {
+		freed += te->nr;
+		forget(te);
+	}
+	mutex_unlock(&entries_mutex);
+	return freed;
+}
+
+/* Not before something can be freed; without memory for it, nothing will be. */
+static void need_shrinker(void)
+{
+	static struct shrinker *shrinker;
+
+	if (shrinker)
+		return;
+	shrinker = shrinker_alloc(0, "kprobe-entries");
+	if (!shrinker)
+		return;
+	shrinker->count_objects = count_known;
+	shrinker->scan_objects = shrink_known;
+	shrinker_register(shrinker);
+}
+
+/* Search the text of the kernel, or of @mod. */
+static noinline struct text_entries *find_entries(const struct module *mod)
+{
+	struct text_search *s = kvzalloc(sizeof(*s), GFP_KERNEL);
+	struct text_entries *te = NULL;
+	unsigned int i;
+	int ret;
+
+	if (!s)
+		return NULL;
+	ret = mod ? search_module(s, mod) : search_kernel(s);
+	for (i = 0; i < ARRAY_SIZE(s->range) && !ret; i++)
+		ret = search_text(s, &s->range[i]);
+	if (!ret)
+		te = kvmalloc(struct_size(te, entry, s->nr), GFP_KERNEL);
+	if (te) {
+		te->mod = mod;
+		te->nr = s->nr;
+		if (s->nr)
+			memcpy(te->entry, s->found, array_size(s->nr, sizeof(*s->found)));
+		sort(te->entry, te->nr, sizeof(te->entry[0]), entry_cmp, NULL);
+		list_add(&te->list, &known);
+		WRITE_ONCE(nr_known, nr_known + te->nr);
+		need_shrinker();
+	}
+	kvfree(s->found);
+	kvfree(s);
+	return te;
+}
+
+static struct text_entries *entries_of(const struct module *mod)
+{
+	struct text_entries *te;
+
+	list_for_each_entry(te, &known, list)
+		if (te->mod == mod)
+			return te;
+	return find_entries(mod);
+}
+
+/* Why there can't be a jump at @addr, or NULL */
+static const char *look_up(const struct text_entries *te, unsigned long addr)
+{
+	u64 first = entry_of(addr + 1, 0), end = entry_of(addr + KPROBE_JUMP_SIZE, 0);
+	unsigned int low = 0, high = te->nr, kind = ARRAY_SIZE(reasons);
+
+	while (low < high) {
+		unsigned int mid = (low + high) / 2;
+
+		if (te->entry[mid] < first)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < te->nr && te->entry[low] < end; low++)
+		kind = min(kind, te->entry[low] & ((1U << KIND_BITS) - 1));
+	return kind < ARRAY_SIZE(reasons) ? reasons[kind] : NULL;
+}
+
+/**
+ * x86_kprobe_check_entries() - see that nothing leads under a jump from elsewhere
+ * @jump: the jump; why there can't be one is filled in
+ *
+ * Context: sleeps; may take as long as a search of all text.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int x86_kprobe_check_entries(struct kprobe_jump *jump)
+{
+	const struct module *mod = NULL;
+	struct text_entries *te;
+
+	guard(mutex)(&entries_mutex);
+	if (!core_kernel_text(jump->addr)) {
+		mod = module_at(jump->addr);
+		if (!mod) {
+			jump->refusal = "the module goes";
+			return 0;
+		}
+	}
+	te = entries_of(mod);
+	if (!te)
+		return -ENOMEM;
+	jump->refusal = look_up(te, jump->addr);
+	return 0;
+}
+
+/**
+ * arch_kprobe_module_goes() - forget what is known of a module's text
+ * @mod: the module, which is about to be freed
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void arch_kprobe_module_goes(const struct module *mod)
+{
+	struct text_entries *te, *next;
+
+	guard(mutex)(&entries_mutex);
+	list_for_each_entry_safe(te, next, &known, list)
+		if (te->mod == mod)
+			forget(te);
+}
