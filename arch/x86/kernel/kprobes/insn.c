@@ -72,9 +72,13 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 	if (copy_from_kernel_nofault(buf, (void *)addr, len))
 		return false;
 	memcpy(text + KPROBE_JUMP_SIZE - 1, buf, len);
-	/* A jump may begin before what is asked for; there may also be nothing. */
-	if (copy_from_kernel_nofault(text, (void *)start, KPROBE_JUMP_SIZE - 1))
-		memset(text, 0, KPROBE_JUMP_SIZE - 1);
+	/*
+	 * A jump may begin before what is asked for. Where a page begins in between,
+	 * there may be none before it, but what is on this side of it counts.
+	 */
+	for (i = 0; i < KPROBE_JUMP_SIZE - 1; i++)
+		if (get_kernel_nofault(text[i], (u8 *)start + i))
+			text[i] = 0;
 
 	for (i = 1 - KPROBE_JUMP_SIZE; i < end; i++) {
 		struct kprobe *kp = probe_behind(addr + i, text[i + KPROBE_JUMP_SIZE - 1]);
