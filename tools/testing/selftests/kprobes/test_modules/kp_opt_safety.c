@@ -10,6 +10,7 @@
 
 #define KP_ARGS		4
 #define KP_BAD_POINTER	-4096L
+#define KP_SEARCHES	40
 
 static long kp_good[KP_ARGS] = { 1000, 2000, 3000, 4000 };
 
@@ -200,10 +201,48 @@ static void kp_opt_patched_by_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, call->pre, 6);
 }
 
+static void *kp_opt_entry(kp_opt_fn *fn)
+{
+	return (void *)fn + (kp_byte_at(fn) == 0xf3 ? ENDBR_INSN_SIZE : 0);
+}
+
+/*
+ * Probes one by one, and the worker wakes up for each. The text of the module is searched for
+ * the first of them, that of the kernel for those that count.
+ */
+static void kp_opt_one_search(struct kunit *test)
+{
+	struct kp_opt_probe *search = kp_opt_new(test, NULL, false);
+	struct kp_opt_probe *check = kp_opt_new(test, NULL, false);
+	int i;
+
+	search->kp.symbol_name = "find_entries";
+	check->kp.symbol_name = "arch_check_jumps";
+	if (register_kprobe(&search->kp))
+		kunit_skip(test, "what searches the text can't be probed");
+	unregister_kprobe(&search->kp);
+	kp_opt_add(test, search);
+	kp_opt_add(test, check);
+	KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
+	search->pre = 0;
+	check->pre = 0;
+	for (i = 0; i < KP_SEARCHES; i++) {
+		kp_opt_add(test, kp_opt_new(test, kp_opt_many[i], false));
+		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
+		KUNIT_EXPECT_TRUE(test, kp_is_jump(kp_opt_entry(kp_opt_many[i])));
+	}
+	kunit_info(test, "%d probes, %lu checks, %lu searches\n", KP_SEARCHES, check->pre,
+		   search->pre);
+	KUNIT_EXPECT_GE(test, check->pre, KP_SEARCHES);
+	/* Without memory all is forgotten, and searched again. */
+	KUNIT_EXPECT_LE(test, search->pre, KP_SEARCHES / 4);
+}
+
 static struct kunit_case kp_opt_safety_cases[] = {
 	KUNIT_CASE(kp_opt_safe),
 	KUNIT_CASE(kp_opt_safe_post),
 	KUNIT_CASE(kp_opt_patched_by_others),
+	KUNIT_CASE(kp_opt_one_search),
 	{}
 };
 
