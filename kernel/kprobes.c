@@ -15,7 +15,6 @@
 #include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/module.h>
-#include <linux/static_call.h>
 #include <linux/string.h>
 #include <asm/sections.h>
 
@@ -150,6 +149,8 @@ static int check_address(unsigned long addr, struct module **module, bool *on_ft
 
 	*module = NULL;
 	*on_ftrace = false;
+	if (kprobe_patched_text_init())
+		return -ENOMEM;
 	/* Jump labels must not come or go while we look. */
 	jump_label_lock();
 	preempt_disable();
@@ -160,10 +161,7 @@ static int check_address(unsigned long addr, struct module **module, bool *on_ft
 		if (!mod)
 			goto out;
 	}
-	if (within_kprobe_blacklist(addr) ||
-	    jump_label_text_reserved((void *)addr, (void *)addr) ||
-	    static_call_text_reserved((void *)addr, (void *)addr) ||
-	    find_bug(addr))
+	if (within_kprobe_blacklist(addr) || kprobe_is_patched_text(addr, mod))
 		goto out;
 	if (ftrace_text_reserved((void *)addr, (void *)addr)) {
 		err = kprobe_ftrace_check(addr);

@@ -229,6 +229,17 @@ bool kretprobe_pool_drain(struct kretprobe_pool *pool);
 void kretprobe_pools_replace_dead(struct kretprobe_anchor *by);
 void kretprobe_pools_show(struct seq_file *m);
 
+/* patched.c */
+int kprobe_patched_text_init(void);
+bool kprobe_is_patched_text(unsigned long addr, const struct module *mod);
+
+/* What the linker gathers there of the kernel itself. */
+struct bug_entry;
+struct static_call_site;
+
+extern struct bug_entry __start___bug_table[], __stop___bug_table[];
+extern struct static_call_site __start_static_call_sites[], __stop_static_call_sites[];
+
 /* Where the linker gathers what NOKPROBE_SYMBOL() names. */
 extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];

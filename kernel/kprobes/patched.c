@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: text that the kernel patches or looks at itself.
+ *
+ * Sites of jump labels and static calls are patched, and at that of a BUG() a trap
+ * is told by its address: no probe may be set there. The kernel's tables of them
+ * are not sorted by address, and asking them all takes longer than the rest of a
+ * registration. So the sites of the kernel's text are sorted once, when the
+ * first probe is registered; they never change, but that those in init text do
+ * not matter any more when it is freed. Modules have few, which are asked as
+ * they are.
+ *
+ * Everything here runs with kprobe_mutex held.
+ */
+#include <linux/bug.h>
+#include <linux/cleanup.h>
+#include <linux/jump_label.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/static_call.h>
+#include <asm/sections.h>
+
+#include "internal.h"
+
+/* Of an entry of the list: the size of the site; above it, how far it is behind _stext */
+#define SIZE_BITS	8
+#define SIZE_MASK	((1U << SIZE_BITS) - 1)
+
+/* The sites of the kernel's text, sorted; NULL before they were asked for. */
+static u64 *sites;
+static unsigned int nr_sites;
+
+static u64 site(unsigned long addr, unsigned int size)
+{
+	return (u64)(u32)(addr - (unsigned long)_stext) << SIZE_BITS | size;
+}
+
+#ifdef CONFIG_GENERIC_BUG
+static unsigned long addr_of_bug(const struct bug_entry *bug)
+{
+#ifdef CONFIG_GENERIC_BUG_RELATIVE_POINTERS
+	return (unsigned long)&bug->bug_addr_disp + bug->bug_addr_disp;
+#else
+	return bug->bug_addr;
+#endif
+}
+#endif
+
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+static unsigned long addr_of_call(const struct static_call_site *call)
+{
+	return (unsigned long)&call->addr + call->addr;
+}
+#endif
+
+/* How many there are; fills in @to, unless it is NULL. */
+static unsigned int list_sites(u64 *to)
+{
+	unsigned int nr = 0;
+
+#ifdef CONFIG_JUMP_LABEL
+	for (struct jump_entry *e = __start___jump_table; e < __stop___jump_table; e++, nr++)
+		if (to && core_kernel_text(jump_entry_code(e)))
+			to[nr] = site(jump_entry_code(e), jump_entry_size(e));
+#endif
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+	for (struct static_call_site *c = __start_static_call_sites;
+	     c < __stop_static_call_sites; c++, nr++)
+		if (to)
+			to[nr] = site(addr_of_call(c), CALL_INSN_SIZE);
+#endif
+#ifdef CONFIG_GENERIC_BUG
+	for (struct bug_entry *b = __start___bug_table; b < __stop___bug_table; b++, nr++)
+		if (to)
+			to[nr] = site(addr_of_bug(b), 1);
+#endif
+	return nr;
+}
+
+static int site_cmp(const void *a, const void *b)
+{
+	const u64 *sa = a, *sb = b;
+
+	return *sa < *sb ? -1 : *sa > *sb;
+}
+
+/**
+ * kprobe_patched_text_init() - list the sites in the kernel's text
+ *
+ * Does nothing if they have been listed.
+ *
+ * Context: sleeps; kprobe_mutex is held; takes jump_label_lock().
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int kprobe_patched_text_init(void)
+{
+	unsigned int nr = list_sites(NULL);
+	u64 *list;
+
+	if (sites)
+		return 0;
+	/* Those in init text that was freed stay 0: no site has that size. */
+	list = kvcalloc(nr + 1, sizeof(*list), GFP_KERNEL);
+	if (!list)
+		return -ENOMEM;
+	/* The size of some is found out by decoding them. */
+	jump_label_lock();
+	list_sites(list);
+	jump_label_unlock();
+	sort(list, nr, sizeof(*list), site_cmp, NULL);
+	nr_sites = nr;
+	sites = list;
+	return 0;
+}
+
+static bool is_kernel_site(unsigned long addr)
+{
+	u64 wanted = site(addr, SIZE_MASK);
+	unsigned int low = 0, high = nr_sites;
+
+	/* The last one that does not begin behind it */
+	while (low < high) {
+		unsigned int mid = low + (high - low) / 2;
+
+		if (sites[mid] <= wanted)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && (wanted >> SIZE_BITS) - (sites[low - 1] >> SIZE_BITS) <
+		      (sites[low - 1] & SIZE_MASK);
+}
+
+#ifdef CONFIG_MODULES
+static bool is_module_site(const struct module *mod, unsigned long addr)
+{
+#ifdef CONFIG_JUMP_LABEL
+	for (unsigned int i = 0; i < mod->num_jump_entries; i++) {
+		struct jump_entry *e = &mod->jump_entries[i];
+
+		/* Its size is asked for only where that matters. */
+		if (addr - jump_entry_code(e) < SIZE_MASK &&
+		    addr - jump_entry_code(e) < jump_entry_size(e))
+			return true;
+	}
+#endif
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+	for (int i = 0; i < mod->num_static_call_sites; i++)
+		if (addr - addr_of_call(&mod->static_call_sites[i]) < CALL_INSN_SIZE)
+			return true;
+#endif
+#ifdef CONFIG_GENERIC_BUG
+	for (unsigned int i = 0; i < mod->num_bugs; i++)
+		if (addr == addr_of_bug(&mod->bug_table[i]))
+			return true;
+#endif
+	return false;
+}
+#else
+static bool is_module_site(const struct module *mod, unsigned long addr)
+{
+	return false;
+}
+#endif
+
+/**
+ * kprobe_is_patched_text() - tell whether the kernel patches an address itself
+ * @addr: address of code
+ * @mod: the module that it is in, or NULL; it can't go
+ *
+ * Context: kprobe_mutex and jump_label_lock() are held, and
+ * kprobe_patched_text_init() has returned 0.
+ *
+ * Return: true if @addr is in a jump label or a static call, or is that of a
+ * BUG().
+ */
+bool kprobe_is_patched_text(unsigned long addr, const struct module *mod)
+{
+	return mod ? is_module_site(mod, addr) : is_kernel_site(addr);
+}
