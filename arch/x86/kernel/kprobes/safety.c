@@ -13,10 +13,11 @@
  * enough for a short jump. What leads there from farther away is known from a
  * search of all text, see entries.c.
  *
- * What can't be seen is where an indirect jump leads. The compiler makes none
- * within a function with CONFIG_MITIGATION_RETPOLINE or CONFIG_X86_KERNEL_IBT;
- * with the latter any target has an endbr. Without both, a function with an
- * indirect jump is out.
+ * What can't be seen is where an indirect jump leads. With
+ * CONFIG_X86_KERNEL_IBT any target has an endbr. Without it a function with an
+ * indirect jump is out, and a jump to a retpoline is one: with retpolines the
+ * compiler makes no jump tables of switch statements, but the BPF interpreter
+ * goes from one label to another by a table of its own, and assembly may do so.
  *
  * No lock of kprobes is held all this time. What the text was without probes is
  * what is looked at, so it does not matter which come and go; a branch that
@@ -38,6 +39,7 @@
 #include <asm/alternative.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
+#include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 
 #include "common.h"
@@ -77,16 +79,43 @@ static bool decode(unsigned long addr, unsigned long end, struct insn *insn,
 	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 
-static bool is_indirect_jump(struct insn *insn)
+/* Does a jump to @target go on to where a register says? */
+static bool is_indirect_thunk(unsigned long target)
 {
-	u8 reg = X86_MODRM_REG(insn->modrm.bytes[0]);
+#ifdef CONFIG_MITIGATION_RETPOLINE
+	const struct {
+		unsigned long start;
+		unsigned long size;
+	} thunks[] = {
+		{ (unsigned long)__x86_indirect_thunk_array, sizeof(retpoline_thunk_t) },
+#ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
+		{ (unsigned long)__x86_indirect_jump_thunk_array, sizeof(retpoline_thunk_t) },
+#endif
+#ifdef CONFIG_MITIGATION_ITS
+		{ (unsigned long)__x86_indirect_its_thunk_array, sizeof(its_thunk_t) },
+#endif
+	};
+	unsigned int i;
 
-	return insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == 0xff && (reg == 4 || reg == 5);
+	/* One for each register */
+	for (i = 0; i < ARRAY_SIZE(thunks); i++)
+		if (target - thunks[i].start < 16 * thunks[i].size)
+			return true;
+#endif
+	/* For ITS more thunks are allocated. */
+	return !__kernel_text_address(target);
 }
 
-static bool targets_are_known(void)
+/* At boot a retpoline may have become a jump by the register. */
+static bool is_indirect_jump(struct insn *insn, unsigned long addr)
 {
-	return IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) || IS_ENABLED(CONFIG_X86_KERNEL_IBT);
+	u8 reg = X86_MODRM_REG(insn->modrm.bytes[0]);
+	unsigned long target;
+
+	if (insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == 0xff)
+		return reg == 4 || reg == 5;
+	return x86_insn_branches(insn, addr, &target) && !x86_insn_is_call(insn) &&
+	       is_indirect_thunk(target);
 }
 
 /* An address that is loaded may be jumped to. */
@@ -161,6 +190,46 @@ static bool is_filler(unsigned long addr, unsigned long end)
 }
 
 /*
+ * Refuse a jump in a function whose split-off part, if @target is in it, has an
+ * indirect jump.
+ */
+static noinline void check_cold_part(struct kprobe_jump *jump, unsigned long target)
+{
+	unsigned long size, offset, at, end;
+	char name[KSYM_NAME_LEN];
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+
+	if (lookup_symbol_name(target, name) || !strstr(name, ".cold") ||
+	    !kallsyms_lookup_size_offset(target, &size, &offset))
+		return;
+	at = target - offset;
+	for (end = at + size; at < end; at += insn.length) {
+		if (!decode(at, end, &insn, buf)) {
+			if (!is_filler(at, end))
+				refuse(jump, "not all of the function can be decoded");
+			return;
+		}
+		if (is_indirect_jump(&insn, at))
+			refuse(jump, "where an indirect jump leads is not known");
+	}
+}
+
+/* Without endbr where they lead, indirect jumps of its own rule a function out. */
+static void check_indirect_jumps(struct kprobe_jump *jump, struct insn *insn, unsigned long at)
+{
+	unsigned long target;
+
+	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+		return;
+	if (is_indirect_jump(insn, at))
+		refuse(jump, "where an indirect jump leads is not known");
+	else if (x86_insn_branches(insn, at, &target) && !x86_insn_is_call(insn) &&
+		 target - jump->start >= jump->end - jump->start)
+		check_cold_part(jump, target);
+}
+
+/*
  * Decode [@start, @end), a symbol; it may be the one that is probed. If it is
  * not, what counts is what short branches can get from.
  */
@@ -184,8 +253,8 @@ static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigne
 			refuse(jump, "a branch leads under the jump");
 		if (loads_address(&insn, at, &target) && is_inside(jump, target))
 			refuse(jump, "the address of what is under the jump is used");
-		if (own && is_indirect_jump(&insn) && !targets_are_known())
-			refuse(jump, "where an indirect jump leads is not known");
+		if (own)
+			check_indirect_jumps(jump, &insn, at);
 		if (at < jump->addr || at >= jump->addr + KPROBE_JUMP_SIZE)
 			continue;
 		refuse(jump, refuse_insn(jump, &insn, at, buf, dead));

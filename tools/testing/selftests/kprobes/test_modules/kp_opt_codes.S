@@ -179,6 +179,59 @@ CODE table, KP_REFUSE
 	add	$2, %eax
 CODE_END table
 
+/*
+ * The same by a table in data, as the BPF interpreter has one, directly or by way of a
+ * retpoline. Where there is IBT such a target would need an endbr.
+ */
+#ifndef CONFIG_X86_KERNEL_IBT
+.macro IN_DATA name:req, jump:vararg
+CODE \name, KP_REFUSE
+	mov	%edi, %ecx
+	and	$1, %ecx
+	mov	.Ltable_\name(, %rcx, 8), %rdx
+	\jump
+1:	add	$16, %eax
+	PROBED	\name
+	nop
+2:	inc	%eax
+	add	$2, %eax
+CODE_END \name
+	.section .rodata
+	.balign	8
+.Ltable_\name:
+	.quad	1b, 2b
+	.text
+.endm
+
+IN_DATA table_in_data, JMP_NOSPEC rdx
+IN_DATA table_plain, ANNOTATE_RETPOLINE_SAFE; jmp *%rdx
+
+/* The jump is in the part that has a symbol of its own. */
+CODE table_cold, KP_REFUSE
+	mov	%edi, %ecx
+	and	$1, %ecx
+	mov	.Ltable_cold(, %rcx, 8), %rdx
+	jmp	kp_opt_code_table_cold.cold
+1:	add	$16, %eax
+	PROBED	table_cold
+	nop
+2:	inc	%eax
+	add	$2, %eax
+CODE_END table_cold
+	.section .rodata
+	.balign	8
+.Ltable_cold:
+	.quad	1b, 2b
+	.section .text.unlikely, "ax"
+	.type	kp_opt_code_table_cold.cold, @function
+kp_opt_code_table_cold.cold:
+	add	$32, %eax
+	JMP_NOSPEC rdx
+	.size	kp_opt_code_table_cold.cold, . - kp_opt_code_table_cold.cold
+	STACK_FRAME_NON_STANDARD kp_opt_code_table_cold.cold
+	.text
+#endif
+
 /* From another part of the function, which has a symbol of its own. */
 .macro PARTED name:req, suffix:req
 CODE \name, KP_REFUSE

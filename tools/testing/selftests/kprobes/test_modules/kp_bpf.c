@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite: probes on all instructions of the BPF interpreter, some at a time, which are
+ * jump-optimised where they may be. It goes from one instruction of a program to the next by
+ * a table of labels in data, so what a jump must not overlap can't be seen from branches.
+ */
+
+#include <kunit/test.h>
+#include <linux/filter.h>
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include "kp_opt.h"
+
+#define KP_INTERPRETER	"___bpf_prog_run"
+
+/* One in so many instructions is probed at a time, so that most are in nobody's way. */
+#define KP_PASSES	5
+#define KP_RUNS		20
+#define KP_MAX_INSNS	1024
+#define KP_STACK	64
+
+static DEFINE_PER_CPU(unsigned long, kp_bpf_hits);
+
+static int kp_bpf_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	this_cpu_inc(kp_bpf_hits);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_bpf_pre);
+
+static unsigned long kp_hits(void)
+{
+	unsigned long hits = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hits += per_cpu(kp_bpf_hits, cpu);
+	return hits;
+}
+
+/* A program with nearly all instructions that need no helper; r0 is made of all results. */
+struct kp_program {
+	struct bpf_insn insn[KP_MAX_INSNS];
+	int nr;
+};
+
+static void kp_emit(struct kp_program *p, struct bpf_insn insn)
+{
+	if (p->nr < KP_MAX_INSNS)
+		p->insn[p->nr] = insn;
+	p->nr++;
+}
+
+static void kp_emit_mix(struct kp_program *p, int reg)
+{
+	kp_emit(p, BPF_ALU64_IMM(BPF_MUL, BPF_REG_0, 31));
+	kp_emit(p, BPF_ALU64_REG(BPF_ADD, BPF_REG_0, reg));
+}
+
+static void kp_emit_alu(struct kp_program *p)
+{
+	static const u8 ops[] = {
+		BPF_ADD, BPF_SUB, BPF_AND, BPF_OR, BPF_LSH, BPF_RSH, BPF_XOR, BPF_MUL, BPF_MOV,
+		BPF_ARSH, BPF_DIV, BPF_MOD,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		kp_emit(p, BPF_MOV64_REG(BPF_REG_3, BPF_REG_6));
+		kp_emit(p, BPF_MOV64_IMM(BPF_REG_4, 13));
+		kp_emit(p, BPF_ALU64_REG(ops[i], BPF_REG_3, BPF_REG_4));
+		kp_emit_mix(p, BPF_REG_3);
+		kp_emit(p, BPF_ALU32_REG(ops[i], BPF_REG_3, BPF_REG_4));
+		kp_emit_mix(p, BPF_REG_3);
+		kp_emit(p, BPF_ALU64_IMM(ops[i], BPF_REG_3, 7));
+		kp_emit_mix(p, BPF_REG_3);
+		kp_emit(p, BPF_ALU32_IMM(ops[i], BPF_REG_3, 5));
+		kp_emit_mix(p, BPF_REG_3);
+	}
+	kp_emit(p, BPF_ALU64_IMM(BPF_NEG, BPF_REG_6, 0));
+	kp_emit_mix(p, BPF_REG_6);
+	kp_emit(p, BPF_ALU32_IMM(BPF_NEG, BPF_REG_6, 0));
+	kp_emit_mix(p, BPF_REG_6);
+	for (i = 16; i <= 64; i *= 2) {
+		kp_emit(p, BPF_ENDIAN(BPF_TO_BE, BPF_REG_6, i));
+		kp_emit_mix(p, BPF_REG_6);
+		kp_emit(p, BPF_ENDIAN(BPF_TO_LE, BPF_REG_6, i));
+		kp_emit_mix(p, BPF_REG_6);
+	}
+}
+
+static void kp_emit_jumps(struct kp_program *p)
+{
+	static const u8 ops[] = {
+		BPF_JEQ, BPF_JNE, BPF_JGT, BPF_JGE, BPF_JLT, BPF_JLE, BPF_JSET, BPF_JSGT,
+		BPF_JSGE, BPF_JSLT, BPF_JSLE,
+	};
+	int i, value;
+
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		/* Both ways */
+		for (value = -5; value <= 5; value += 10) {
+			kp_emit(p, BPF_MOV64_IMM(BPF_REG_3, value));
+			kp_emit(p, BPF_MOV64_IMM(BPF_REG_4, 5));
+			kp_emit(p, BPF_JMP_REG(ops[i], BPF_REG_3, BPF_REG_4, 1));
+			kp_emit(p, BPF_ALU64_IMM(BPF_ADD, BPF_REG_0, 1));
+			kp_emit(p, BPF_JMP_IMM(ops[i], BPF_REG_3, 4, 1));
+			kp_emit(p, BPF_ALU64_IMM(BPF_ADD, BPF_REG_0, 2));
+			kp_emit(p, BPF_JMP32_REG(ops[i], BPF_REG_3, BPF_REG_4, 1));
+			kp_emit(p, BPF_ALU64_IMM(BPF_ADD, BPF_REG_0, 4));
+			kp_emit(p, BPF_JMP32_IMM(ops[i], BPF_REG_3, 4, 1));
+			kp_emit(p, BPF_ALU64_IMM(BPF_ADD, BPF_REG_0, 8));
+			kp_emit_mix(p, BPF_REG_3);
+		}
+	}
+	kp_emit(p, BPF_JMP_A(1));
+	kp_emit(p, BPF_MOV64_IMM(BPF_REG_0, 0));
+}
+
+static void kp_emit_memory(struct kp_program *p)
+{
+	static const u8 sizes[] = { BPF_B, BPF_H, BPF_W, BPF_DW };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		kp_emit(p, BPF_ST_MEM(BPF_DW, BPF_REG_10, -8, 0));
+		kp_emit(p, BPF_ST_MEM(sizes[i], BPF_REG_10, -8, 0x1234567));
+		kp_emit(p, BPF_LDX_MEM(sizes[i], BPF_REG_3, BPF_REG_10, -8));
+		kp_emit_mix(p, BPF_REG_3);
+		kp_emit(p, BPF_STX_MEM(sizes[i], BPF_REG_10, BPF_REG_6, -8));
+		kp_emit(p, BPF_LDX_MEM(sizes[i], BPF_REG_3, BPF_REG_10, -8));
+		kp_emit_mix(p, BPF_REG_3);
+	}
+	for (i = 2; i < 4; i++) {
+		kp_emit(p, BPF_ATOMIC_OP(sizes[i], BPF_ADD, BPF_REG_10, BPF_REG_6, -8));
+		kp_emit(p, BPF_ATOMIC_OP(sizes[i], BPF_XOR | BPF_FETCH, BPF_REG_10, BPF_REG_6, -8));
+		kp_emit_mix(p, BPF_REG_6);
+	}
+}
+
+static void kp_write_program(struct kp_program *p)
+{
+	struct bpf_insn imm64[] = { BPF_LD_IMM64(BPF_REG_6, 0x123456789abcdef0ULL) };
+
+	kp_emit(p, BPF_MOV64_IMM(BPF_REG_0, 1));
+	kp_emit(p, imm64[0]);
+	kp_emit(p, imm64[1]);
+	kp_emit_alu(p);
+	kp_emit_jumps(p);
+	kp_emit_memory(p);
+	kp_emit(p, BPF_EXIT_INSN());
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(kp_bpf_free, bpf_prog_free, struct bpf_prog *);
+
+static struct bpf_prog *kp_load_program(struct kunit *test)
+{
+	struct kp_program *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	struct bpf_prog *prog;
+	int err = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	kp_write_program(p);
+	KUNIT_ASSERT_LE(test, p->nr, KP_MAX_INSNS);
+	prog = bpf_prog_alloc(bpf_prog_size(p->nr), 0);
+	KUNIT_ASSERT_NOT_NULL(test, prog);
+	prog->len = p->nr;
+	prog->type = BPF_PROG_TYPE_SOCKET_FILTER;
+	prog->aux->stack_depth = KP_STACK;
+	memcpy(prog->insnsi, p->insn, p->nr * sizeof(p->insn[0]));
+	prog = bpf_prog_select_runtime(prog, &err);
+	KUNIT_ASSERT_EQ(test, err, 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_bpf_free, prog), 0);
+	if (prog->jited)
+		kunit_skip(test, "the program is compiled");
+	return prog;
+}
+
+static u32 kp_run_program(const struct bpf_prog *prog)
+{
+	u32 ret;
+
+	migrate_disable();
+	ret = bpf_prog_run(prog, NULL);
+	migrate_enable();
+	return ret;
+}
+
+static void kp_unregister_all(struct kprobe *kps, int nr)
+{
+	struct kprobe **list = kvcalloc(nr, sizeof(*list), GFP_KERNEL | __GFP_NOFAIL);
+	int i;
+
+	for (i = 0; i < nr; i++)
+		list[i] = &kps[i];
+	unregister_kprobes(list, nr);
+	kvfree(list);
+}
+
+/* Where instructions of the interpreter begin that can be probed; returns how many. */
+static int kp_find_insns(struct kunit *test, unsigned long **insns)
+{
+	struct kprobe first = { .symbol_name = KP_INTERPRETER, .flags = KPROBE_FLAG_DISABLED };
+	unsigned long addr, offset, size, nr = 0;
+	char name[KSYM_SYMBOL_LEN], *plus;
+	struct kprobe *kps;
+	int ret;
+
+	ret = register_kprobe(&first);
+	if (ret)
+		kunit_skip(test, "no BPF interpreter: %d", ret);
+	addr = (unsigned long)first.addr;
+	unregister_kprobe(&first);
+	sprint_symbol(name, addr);
+	plus = strrchr(name, '+');
+	KUNIT_ASSERT_TRUE(test, plus && sscanf(plus, "+0x%lx/0x%lx", &offset, &size) == 2);
+	addr -= offset;
+	*insns = kunit_kcalloc(test, size, sizeof(**insns), GFP_KERNEL);
+	kps = kvcalloc(size, sizeof(*kps), GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, *insns && kps);
+	for (offset = 0; offset < size; offset++) {
+		kps[nr].addr = (kprobe_opcode_t *)addr + offset;
+		kps[nr].pre_handler = kp_bpf_pre;
+		kps[nr].flags = KPROBE_FLAG_DISABLED;
+		if (!register_kprobe(&kps[nr]))
+			(*insns)[nr++] = addr + offset;
+		else
+			memset(&kps[nr], 0, sizeof(kps[nr]));
+		cond_resched();
+	}
+	kp_unregister_all(kps, nr);
+	kvfree(kps);
+	return nr;
+}
+
+/* Returns how many were optimised. */
+static int kp_probe_pass(struct kunit *test, const unsigned long *insns, int nr, int pass,
+			 const struct bpf_prog *prog, u32 wanted)
+{
+	int i, run, probed = 0, jumps = 0, wrong = 0;
+	unsigned long hits;
+	struct kprobe *kps;
+
+	kps = kvcalloc(nr, sizeof(*kps), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, kps);
+	for (i = pass; i < nr; i += KP_PASSES) {
+		kps[probed].addr = (kprobe_opcode_t *)insns[i];
+		kps[probed].pre_handler = kp_bpf_pre;
+		if (!register_kprobe(&kps[probed]))
+			probed++;
+	}
+	KUNIT_EXPECT_EQ(test, kp_opt_switch(true), 0);
+	KUNIT_EXPECT_EQ(test, kp_opt_settle(), 0);
+	for (i = 0; i < probed; i++)
+		jumps += kp_is_jump(kps[i].addr);
+	hits = kp_hits();
+	for (run = 0; run < KP_RUNS; run++)
+		wrong += kp_run_program(prog) != wanted;
+	hits = kp_hits() - hits;
+	kp_unregister_all(kps, probed);
+	kvfree(kps);
+	kunit_info(test, "pass %d: %d probes, %d optimised, %lu hits\n", pass, probed, jumps, hits);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_GT(test, hits, KP_RUNS);
+	KUNIT_EXPECT_EQ(test, kp_run_program(prog), wanted);
+	return jumps;
+}
+
+static void kp_bpf_interpreter(struct kunit *test)
+{
+	const struct bpf_prog *prog = kp_load_program(test);
+	unsigned long *insns;
+	int pass, nr, jumps = 0;
+	u32 wanted;
+
+	wanted = kp_run_program(prog);
+	nr = kp_find_insns(test, &insns);
+	KUNIT_ASSERT_GT(test, nr, 100);
+	for (pass = 0; pass < KP_PASSES; pass++)
+		jumps += kp_probe_pass(test, insns, nr, pass, prog, wanted);
+	kunit_info(test, "%d instructions, %d optimised\n", nr, jumps);
+}
+
+static int kp_bpf_init(struct kunit *test)
+{
+	if (!kp_opt_available())
+		kunit_skip(test, "no jump optimisation in this kernel");
+	return 0;
+}
+
+static struct kunit_case kp_bpf_cases[] = {
+	KUNIT_CASE_SLOW(kp_bpf_interpreter),
+	{}
+};
+
+static struct kunit_suite kp_bpf_suite = {
+	.name = "kprobes_bpf",
+	.init = kp_bpf_init,
+	.test_cases = kp_bpf_cases,
+};
+
+kunit_test_suite(kp_bpf_suite);
+
+MODULE_DESCRIPTION("KUnit suite: kprobes within the BPF interpreter");
+MODULE_LICENSE("GPL");
