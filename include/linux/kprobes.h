@@ -508,7 +508,9 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 bool is_kprobe_optinsn_slot(unsigned long addr);
 void wait_for_kprobe_optimizer(void);
 #else
-static inline void wait_for_kprobe_optimizer(void) { }
+static inline void wait_for_kprobe_optimizer(void)
+{
+}
 
 static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 {
@@ -551,8 +553,14 @@ static inline struct kprobe *kprobe_running(void)
 	return NULL;
 }
 
-static inline void kprobe_busy_begin(void) { }
-static inline void kprobe_busy_end(void) { }
+static inline void kprobe_busy_begin(void)
+{
+}
+
+static inline void kprobe_busy_end(void)
+{
+}
+
 static inline void kprobe_task_oopsed(void) { }
 
 static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
@@ -566,8 +574,13 @@ static inline bool within_kprobe_blacklist(unsigned long addr)
 	return true;
 }
 
-static inline void kprobe_free_init_mem(void) { }
-static inline void wait_for_kprobe_optimizer(void) { }
+static inline void kprobe_free_init_mem(void)
+{
+}
+
+static inline void wait_for_kprobe_optimizer(void)
+{
+}
 
 static inline bool is_kprobe_insn_slot(unsigned long addr)
 {

@@ -123,9 +123,9 @@ FAULT "div %ecx", X86_TRAP_DE, pre="xor %ecx, %ecx"
 FAULT "div %rcx", X86_TRAP_DE, pre="mov $1, %ecx; mov $2, %edx"
 FAULT "idivl 64(%rbx)", X86_TRAP_DE, pre="movl $0, 64(%rbx)"
 
-/* Encodings that are no instructions: lock mov, which some emulators let pass, mov to cs. */
+/* Encodings that are no instructions: lock mov, which some emulators let pass, and lock add. */
 FAULT ".byte 0xf0, 0x48, 0x89, 0x0b", X86_TRAP_UD, flags=KP_MAY_FAULT
-FAULT ".byte 0x8e, 0xc8", X86_TRAP_UD
+FAULT ".byte 0xf0, 0x01, 0xc8", X86_TRAP_UD
 
 /* What is stepped: selectors of nothing, a control register that is none. */
 FAULT "mov %ecx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %ecx"
@@ -150,7 +150,7 @@ FAULT "call *(%rbx)", X86_TRAP_GP, flags=KP_NO_EXTABLE, \
 	pre="movabs $0x5a5a5a5a5a5a5a00, %rbx; ANNOTATE_RETPOLINE_SAFE"
 FAULT "div %r8d", X86_TRAP_DE, pre="xor %r8d, %r8d", flags=KP_NO_EXTABLE
 FAULT ".byte 0xf0, 0x48, 0x89, 0x03", X86_TRAP_UD, flags=KP_NO_EXTABLE|KP_MAY_FAULT
-FAULT ".byte 0x8e, 0xca", X86_TRAP_UD, flags=KP_NO_EXTABLE
+FAULT ".byte 0xf0, 0x01, 0xca", X86_TRAP_UD, flags=KP_NO_EXTABLE
 FAULT "mov %edx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %edx", flags=KP_NO_EXTABLE
 
 	.section .rodata.kp_faults, "a"
