@@ -34,7 +34,10 @@ GROUP KP_DCR_PLAIN
 		movabs $0x1122334455667788, %r11"
 	DCR "xchg %rax, %rdx", rest="lock xadd %rax, (%rbx)"
 	DCR "mov (%rbx), %rax", rest="mov %rax, 8(%rbx)"
+	/* With IBT none is probed but the first of a function. */
+#ifndef CONFIG_X86_KERNEL_IBT
 	DCR "endbr64", rest="mov %rax, %rcx", pre="nop"
+#endif
 	/* Three. */
 	DCR "push %rbp", rest="mov %rsp, %rbp; push %rbx", post="pop %rcx; pop %rbp"
 	DCR "inc %eax", rest="inc %edx; inc %ecx"

@@ -87,7 +87,10 @@ GROUP KP_MOVE
 	CASE "nopw 0x12345678(%rax, %rdx)"
 	CASE "nopl 0(%rax, %rax)"
 	/* At the start of a function the probe would move past it. */
+	/* With IBT none is probed but the first of a function. */
+#ifndef CONFIG_X86_KERNEL_IBT
 	CASE "endbr64", pre="nop"
+#endif
 	CASE "data16 nop"
 	CASE "pause"
 .irp cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
