@@ -170,7 +170,7 @@ counted_from_start() {
 		ctl del 11
 	done
 	# Of no other symbol there is so much.
-	ctl_refused add 11 "do_sys_openat2+0x100000"
+	ctl_refused add 11 "do_sys_openat2+0x100001"
 	ctl del 10
 }
 
