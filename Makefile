@@ -3,9 +3,9 @@
 # The front door: `make help` says what there is.
 
 VARIANT ?= default
-VARIANTS := default plain debug
+VARIANTS := default plain
 # What `make test-all` runs beside `make test`: targets that end in a line "N passed, M failed"
-MORE_TESTS := test-server test-configs test-kcfi
+MORE_TESTS := test-debug test-server test-configs test-kcfi
 TESTS ?=
 
 .DEFAULT_GOAL := help
@@ -17,6 +17,7 @@ help:
 	@echo '                VARIANT=debug          in this one only'
 	@echo '                TESTS="basic errors"   these only'
 	@echo 'make test-all test, and more: $(MORE_TESTS)'
+	@echo 'make test-debug  all tests in the variant with the checks of the kernel itself'
 	@echo 'make test-server  all tests in the variant that is measured'
 	@echo 'make test-clients  what comes to kprobes by tracefs, perf and BPF, tested on the'
 	@echo '                base kernel and on ours, test by test'
@@ -51,6 +52,9 @@ test:
 
 test-all:
 	@series/sum.sh test $(MORE_TESTS)
+
+test-debug:
+	@series/test.sh debug
 
 test-server:
 	@series/test.sh server

@@ -59,7 +59,9 @@ module_param_cb(registered, &kp_memory_ops, &registered, 0600);
 
 static int kp_memory_barrier(const char *val, const struct kernel_param *param)
 {
+#ifdef CONFIG_TASKS_RCU
 	rcu_barrier_tasks();
+#endif
 	rcu_barrier();
 	return 0;
 }
