@@ -196,7 +196,7 @@ nonblocking_does_not_wait() {
 		wait_until target_is_marked
 		ctl del 9
 	done
-	ktap_print_msg "of $round rounds, not marked yet in $unmarked, marked after a wait in $marked"
+	ktap_print_msg "of $round rounds: not marked yet in $unmarked, after a wait in $marked"
 	at_least "rounds without a mark at once" $unmarked 1
 	at_least "rounds with a mark after waiting" $marked 1
 }

@@ -222,7 +222,7 @@ static void kp_inside_busy(struct kunit *test)
 	preempt_disable();
 	count = preempt_count();
 	kp_begin();
-	KUNIT_EXPECT_EQ(test, preempt_count(), count + PREEMPT_OFFSET);
+	KUNIT_EXPECT_EQ(test, preempt_count(), count + PREEMPT_DISABLE_OFFSET);
 	KUNIT_EXPECT_NOT_NULL(test, kp_running());
 	KUNIT_EXPECT_PTR_NE(test, kp_running(), &kp_probe);
 	kp_call(test);

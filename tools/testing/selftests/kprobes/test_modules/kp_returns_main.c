@@ -4,9 +4,9 @@
  * mitigations have returns go by way of a thunk, so has the detour.
  */
 
-#include <asm/cpufeature.h>
 #include <kunit/test.h>
 #include <linux/align.h>
+#include <linux/cpufeature.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include "kp_opt.h"
