@@ -3,9 +3,9 @@
 # The front door: `make help` says what there is.
 
 VARIANT ?= default
-VARIANTS := default plain
+VARIANTS := default
 # What `make test-all` runs beside `make test`: targets that end in a line "N passed, M failed"
-MORE_TESTS := test-debug test-server test-configs test-kcfi
+MORE_TESTS := test-plain test-debug test-server test-configs test-kcfi
 TESTS ?=
 
 .DEFAULT_GOAL := help
@@ -13,10 +13,11 @@ TESTS ?=
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
-	@echo 'make test     build every variant ($(VARIANTS)) and run all tests in each'
-	@echo '                VARIANT=debug          in this one only'
+	@echo 'make test     build the variant $(VARIANTS) and run all tests in it'
+	@echo '                VARIANT=debug          in this one instead'
 	@echo '                TESTS="basic errors"   these only'
 	@echo 'make test-all test, and more: $(MORE_TESTS)'
+	@echo 'make test-plain  all tests in a small kernel without the function tracer'
 	@echo 'make test-debug  all tests in the variant with the checks of the kernel itself'
 	@echo 'make test-server  all tests in the variant that is measured'
 	@echo 'make test-clients  what comes to kprobes by tracefs, perf and BPF, tested on the'
@@ -36,7 +37,7 @@ help:
 	@echo 'make patches  the project as a series for git am, in out/patches'
 	@echo 'make clean    removes out/'
 	@echo
-	@echo 'VARIANT=      $(VARIANTS), server, or stock-default, stock-server: the base kernel'
+	@echo 'VARIANT=      default, plain, debug, server, kcfi, or stock-default, stock-server: the base kernel'
 	@echo '                untouched'
 	@echo 'KERNEL_SRC=   a directory or tarball of any Linux 6.12.y as the base kernel'
 	@echo 'ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h'
@@ -52,6 +53,9 @@ test:
 
 test-all:
 	@series/sum.sh test $(MORE_TESTS)
+
+test-plain:
+	@series/test.sh plain
 
 test-debug:
 	@series/test.sh debug
