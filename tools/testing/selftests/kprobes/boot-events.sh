@@ -65,7 +65,7 @@ init_is_gone() {
 # breakpoint that no probe belongs to.
 late_init_is_not_hit() {
 	if ! grep -q '_xbc_exit' $KPROBES/list; then
-		skip_case "the kernel has no CONFIG_BOOT_CONFIG"
+		skip_case "no event could be set on _xbc_exit(): no CONFIG_BOOT_CONFIG, or not traced"
 		return
 	fi
 	grep '_xbc_exit' $KPROBES/list >"$TMP/late"
