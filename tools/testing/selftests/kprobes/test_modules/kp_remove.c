@@ -160,12 +160,16 @@ static bool kp_is_removed(int (*remove)(void))
 	return list_empty(remove == kp_unregister ? &kp.list : &rp.kp.list);
 }
 
+static void kp_remove_needs_cpus(struct kunit *test)
+{
+	if (num_online_cpus() < 3)
+		kunit_skip(test, "the handler needs a CPU to itself");
+}
+
 static void kp_remove_twice(struct kunit *test, int (*remove)(void))
 {
 	struct kp_remover caller = {}, first = {}, second = {};
 
-	if (num_online_cpus() < 3)
-		kunit_skip(test, "the handler needs a CPU to itself");
 	memset(&kp_handler, 0, sizeof(kp_handler));
 	kp_remover_start(test, &caller, kp_call, "kp_caller");
 	while (!kp_is_set(&kp_handler.entered))
@@ -192,6 +196,7 @@ static void kp_remove_twice(struct kunit *test, int (*remove)(void))
 
 static void kp_remove_probe(struct kunit *test, int (*remove)(void))
 {
+	kp_remove_needs_cpus(test);
 	memset(&kp, 0, sizeof(kp));
 	kp.addr = (kprobe_opcode_t *)kp_remove_target;
 	kp.pre_handler = kp_remove_pre;
@@ -212,6 +217,7 @@ static void kp_remove_unregister(struct kunit *test)
 
 static void kp_remove_return_probe(struct kunit *test, int (*remove)(void), bool at_entry)
 {
+	kp_remove_needs_cpus(test);
 	memset(&rp, 0, sizeof(rp));
 	rp.kp.addr = (kprobe_opcode_t *)kp_remove_target;
 	if (at_entry)
