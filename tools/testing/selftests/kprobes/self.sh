@@ -154,8 +154,8 @@ traced_by() {
 		churn
 		put $KPROBES/enabled 0
 		put $KPROBES/enabled 1
-		# Many events may have overwritten it.
-		[ -e $TRACING/events/kp_self ] || must grep -q register_kprobe $TRACING/trace
+		# In the trace it may have been overwritten.
+		must grep -q '^register_kprobe ' $TRACING/enabled_functions
 	done
 	put $TRACING/current_tracer nop
 	put $TRACING/set_ftrace_filter ""
