@@ -332,32 +332,36 @@ void unregister_kprobes(struct kprobe **kps, int num)
 	bool detached = false;
 	unsigned long gone;
 	LIST_HEAD(changes);
+	int i;
 
 	if (!kps || num <= 0)
 		return;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		for (; num; num--, kps++) {
-			struct kprobe *p = *kps;
+		for (i = 0; i < num; i++) {
+			if (!kps[i] || kps[i]->point)
+				continue;
+			/*
+			 * Another caller may have detached this probe a moment ago, and
+			 * be waiting for handlers that still read its addr.
+			 */
+			cond_synchronize_rcu_expedited(handlers_gone);
+			kps[i]->addr = NULL;
+		}
+		for (i = 0; i < num; i++) {
+			struct kprobe *p = kps[i];
 
-			if (!p)
+			if (!p || !p->point)
 				continue;
-			if (!p->point) {
-				p->addr = NULL;
-				continue;
-			}
 			probepoint_detach(p, &changes);
 			p->flags &= ADDRESS_FLAGS;
 			detached = true;
 		}
-		if (detached)
-			commit_removal(&changes);
+		if (!detached)
+			return;
+		commit_removal(&changes);
 		gone = handlers_gone;
 	}
-	/*
-	 * Also for a probe that was not registered: another caller may have
-	 * removed it a moment ago and be waiting for its handlers.
-	 */
 	cond_synchronize_rcu_expedited(gone);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);

@@ -120,6 +120,15 @@ int register_kretprobe(struct kretprobe *rp)
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
 
+/*
+ * Is a caller of unregister_kretprobes() waiting for the handlers of @rp? A zeroed
+ * list head is one that was never used.
+ */
+static bool is_leaving(struct kretprobe *rp)
+{
+	return READ_ONCE(rp->leaving.next) && !list_empty_careful(&rp->leaving);
+}
+
 /**
  * unregister_kretprobes() - remove many return probes at once
  * @rps: the return probes; of those that are not registered the addr is set to
@@ -146,10 +155,10 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 				continue;
 			if (kretprobe_stop(rps[i]))
 				list_add_tail(&rps[i]->leaving, &leaving);
-			else if (!is_kretprobe(&rps[i]->kp))
-				rps[i]->kp.addr = NULL;
-			else
+			else if (is_leaving(rps[i]))
 				others = true;
+			else
+				rps[i]->kp.addr = NULL;
 		}
 
 	if (!list_empty(&leaving)) {
@@ -158,6 +167,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 		scoped_guard(mutex, &kretprobe_mutex)
 			list_for_each_entry_safe(rp, next, &leaving, leaving) {
 				kretprobe_release(rp);
+				list_del_init_careful(&rp->leaving);
 				wake_up_var(rp);
 			}
 	}
@@ -168,7 +178,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	 */
 	for (i = 0; others && i < num; i++)
 		if (rps[i])
-			wait_var_event(rps[i], !is_kretprobe(&rps[i]->kp));
+			wait_var_event(rps[i], !is_leaving(rps[i]));
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);
 

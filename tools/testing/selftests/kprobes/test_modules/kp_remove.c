@@ -21,6 +21,7 @@ static struct {
 	bool release;
 	bool running;
 	u32 flags;
+	const void *addr;
 } kp_handler;
 
 static void kp_set(bool *what)
@@ -39,7 +40,7 @@ static bool kp_is_set(const bool *what)
 
 NOKPROBE_SYMBOL(kp_is_set);
 
-/* The flags are those that handlers look at, read when the probe has been removed. */
+/* Handlers look at the flags and the address; read both when the probe has been removed. */
 static void kp_handler_spins(const struct kprobe *kp)
 {
 	WRITE_ONCE(kp_handler.running, true);
@@ -47,6 +48,7 @@ static void kp_handler_spins(const struct kprobe *kp)
 	while (!kp_is_set(&kp_handler.release))
 		cpu_relax();
 	kp_handler.flags = READ_ONCE(kp->flags);
+	kp_handler.addr = READ_ONCE(kp->addr);
 	WRITE_ONCE(kp_handler.running, false);
 }
 
@@ -192,6 +194,9 @@ static void kp_remove_twice(struct kunit *test, int (*remove)(void))
 	KUNIT_EXPECT_FALSE_MSG(test, second.early, "the second caller came back early");
 	/* bpf_get_func_ip() is one that asks. */
 	KUNIT_EXPECT_TRUE(test, kp_handler.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
+	/* The second caller clears addr, but only when the handler has ended. */
+	KUNIT_EXPECT_LT(test, (unsigned long)kp_handler.addr - (unsigned long)kp_remove_target,
+			16UL);
 }
 
 static void kp_remove_probe(struct kunit *test, int (*remove)(void))
