@@ -132,8 +132,8 @@ struct arch_specific_insn {
  * @repaired: an exception of the copy that is stepped has been handled
  * @busy: how many kprobe_busy_begin() have no kprobe_busy_end() yet
  * @probe: the probe whose handler runs; of no meaning when none run
- * @regs: registers that pre_handlers were given; NULL when none run, or when
- *	they were saved by a thunk
+ * @regs: registers that the handlers were given: pre_handlers, and post_handlers
+ *	behind ftrace's call; NULL when none run, or when a thunk saved the registers
  * @kp: what is stepped
  * @flags: X86_EFLAGS_IF and X86_EFLAGS_TF as they were before the step
  */

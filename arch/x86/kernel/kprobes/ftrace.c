@@ -48,10 +48,9 @@ static __always_inline bool handle_hit(struct kprobe *kp, struct pt_regs *regs, 
 	elsewhere = first->pre_handler(first, regs);
 	if (likely(!elsewhere)) {
 		regs->ip = next;
-		if (READ_ONCE(kp->post_handler)) {
-			f->regs = NULL;
+		/* The frame keeps @regs: kprobe_regs_at_entry() looks for them. */
+		if (READ_ONCE(kp->post_handler))
 			kprobe_call_post_handlers(kp, regs, &f->probe);
-		}
 	}
 	kprobe_pop_frame(f);
 	return elsewhere;

@@ -18,6 +18,7 @@
  * An NMI may come at any point here. It finds the frames consistent, as those
  * of a CPU that is one step further or not, and leaves them as they were.
  */
+#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/panic.h>
 #include <linux/percpu.h>
@@ -542,27 +543,54 @@ static struct kprobe *probe_of_detour(struct pt_regs *regs, struct task_struct *
 #endif
 
 /*
+ * The probe whose handler is running with @regs, if a frame of this CPU has them:
+ * the handler can't end while preemption is disabled.
+ */
+static struct kprobe *probe_of_frame(struct pt_regs *regs)
+{
+	struct kprobe_frame *last = this_cpu_ptr(&kprobe_frames.frame[0]);
+	struct kprobe_frame *f;
+
+	for (f = kprobe_top_frame() ?: last; f > last; f--) {
+		struct kprobe *p = READ_ONCE(f->probe);
+
+		if (READ_ONCE(f->regs) == regs && p)
+			return p;
+	}
+	return NULL;
+}
+
+/*
  * The probe whose pre_handler is running with @regs, if there is one: either a
- * detour's thunk has saved @regs, or a frame of this CPU has them, whose handler
- * can't end while preemption is disabled. The same keeps a probepoint from being
- * freed that a stale word has led to, so the caller has preemption disabled.
+ * detour's thunk has saved @regs, or a frame of this CPU has them. The caller has
+ * preemption disabled, which also keeps a probepoint from being freed that a stale
+ * word has led to.
  */
 static struct kprobe *probe_of_regs(struct pt_regs *regs, struct task_struct *task,
 				    unsigned long ip)
 {
-	struct kprobe *found = probe_of_detour(regs, task, ip);
-	struct kprobe_frame *f, *last;
+	struct kprobe *p = probe_of_detour(regs, task, ip);
 
-	last = this_cpu_ptr(&kprobe_frames.frame[0]);
-	for (f = kprobe_top_frame() ?: last; f > last && !found; f--) {
-		struct kprobe *p = READ_ONCE(f->probe);
-
-		if (READ_ONCE(f->regs) == regs && p &&
-		    ip == (unsigned long)p->addr + INT3_INSN_SIZE)
-			found = p;
-	}
-	return found;
+	if (p)
+		return p;
+	p = probe_of_frame(regs);
+	return p && ip == (unsigned long)p->addr + INT3_INSN_SIZE ? p : NULL;
 }
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/* The probe whose post_handler is running behind ftrace's call, with @regs. */
+static struct kprobe *probe_behind_ftrace_call(struct pt_regs *regs, unsigned long ip)
+{
+	struct kprobe *p = probe_of_frame(regs);
+
+	return p && kprobe_ftrace(p) && ip == (unsigned long)p->addr + MCOUNT_INSN_SIZE ? p : NULL;
+}
+#else
+static struct kprobe *probe_behind_ftrace_call(struct pt_regs *regs, unsigned long ip)
+{
+	return NULL;
+}
+#endif
 
 /**
  * kprobe_regs_ip() - find the instruction that saved registers are from
@@ -599,18 +627,21 @@ unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
  * For unwinders that go by frame pointers: the function has not made its frame
  * yet. May be called in any context.
  *
- * Return: true if @regs are those of running pre_handlers, at the entry of a
- * function: the stack pointer is where the return address is.
+ * Return: true if @regs are those of running pre_handlers at the entry of a function,
+ * or of post_handlers behind ftrace's call there: the stack pointer is where the
+ * return address is.
  */
 bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 {
+	unsigned long ip;
 	struct kprobe *p;
 	bool at_entry;
 
 	if (user_mode(regs))
 		return false;
 	preempt_disable_notrace();
-	p = probe_of_regs(regs, task, READ_ONCE_NOCHECK(regs->ip));
+	ip = READ_ONCE_NOCHECK(regs->ip);
+	p = probe_of_regs(regs, task, ip) ?: probe_behind_ftrace_call(regs, ip);
 	at_entry = p && kprobe_has_flag(p, KPROBE_FLAG_ON_FUNC_ENTRY);
 	preempt_enable_notrace();
 	return at_entry;
