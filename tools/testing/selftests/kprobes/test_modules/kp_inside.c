@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: what the rest of the kernel calls of kprobes and no module can, since it is not
- * exported: kprobe_busy_begin(), get_kprobe(), within_kprobe_blacklist() and others. The script
- * reads their addresses in /proc/kallsyms, and gives them as parameters. Probes are at an
- * instruction that is boosted, stepped or optimised as the script has chosen, and at an entry
- * that ftrace may have.
+ * exported: kprobe_busy_begin(), get_kprobe(), within_kprobe_blacklist() and others. Probes are
+ * at an instruction that is boosted, stepped or optimised as the script has chosen, and at an
+ * entry that ftrace may have.
  */
 
 #include <linux/ftrace.h>
@@ -19,21 +18,22 @@
 #include <kunit/test.h>
 #include "kp_inside.h"
 #include "kp_opt.h"
+#include "kp_symbol.h"
 
 static bool opt;
 module_param(opt, bool, 0400);
 MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
 
-/* The kernel's kprobe_frames, kprobe_busy_begin() and so on. */
-static unsigned long frames_at, busy_begin_at, busy_end_at, find_at, blacklisted_at, in_slot_at,
-		     in_detour_at;
-module_param(frames_at, ulong, 0400);
-module_param(busy_begin_at, ulong, 0400);
-module_param(busy_end_at, ulong, 0400);
-module_param(find_at, ulong, 0400);
-module_param(blacklisted_at, ulong, 0400);
-module_param(in_slot_at, ulong, 0400);
-module_param(in_detour_at, ulong, 0400);
+/* Of the kernel. */
+static struct {
+	struct kprobe_frames __percpu *frames;
+	void (*busy_begin)(void);
+	void (*busy_end)(void);
+	struct kprobe *(*get_kprobe)(void *addr);
+	bool (*blacklisted)(unsigned long addr);
+	bool (*in_slot)(unsigned long addr);
+	bool (*in_detour)(unsigned long addr);
+} kernel;
 
 #define KP_INSIDE(name) \
 	".pushsection .text, \"ax\"\n\t" \
@@ -90,45 +90,44 @@ static struct {
 /* kprobe_running(), for which modules lack the variable. */
 static struct kprobe *kp_running(void)
 {
-	struct kprobe_frames __percpu *frames = (struct kprobe_frames __percpu *)frames_at;
 	struct kprobe_frame *f;
 
 	guard(preempt)();
-	f = this_cpu_read(frames->top);
+	f = this_cpu_read(kernel.frames->top);
 	return f && f->context != KPROBE_CONTEXT_NONE ? f->probe : NULL;
 }
 
 static void kp_begin(void)
 {
-	((void (*)(void))busy_begin_at)();
+	kernel.busy_begin();
 }
 
 static void kp_end(void)
 {
-	((void (*)(void))busy_end_at)();
+	kernel.busy_end();
 }
 
 static struct kprobe *kp_find(void *addr)
 {
 	guard(preempt)();
-	return ((struct kprobe *(*)(void *))find_at)(addr);
+	return kernel.get_kprobe(addr);
 }
 
 static bool kp_blacklisted(void *addr)
 {
-	return ((bool (*)(unsigned long))blacklisted_at)((unsigned long)addr);
+	return kernel.blacklisted((unsigned long)addr);
 }
 
 static bool kp_in_slot(unsigned long addr)
 {
 	guard(rcu)();
-	return ((bool (*)(unsigned long))in_slot_at)(addr);
+	return kernel.in_slot(addr);
 }
 
 static bool kp_in_detour(unsigned long addr)
 {
 	guard(rcu)();
-	return in_detour_at && ((bool (*)(unsigned long))in_detour_at)(addr);
+	return kernel.in_detour && kernel.in_detour(addr);
 }
 
 NOKPROBE_SYMBOL(kp_running);
@@ -395,8 +394,8 @@ static void kp_inside_blacklist(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kp_blacklisted(kp_inside_plain));
 	KUNIT_EXPECT_FALSE(test, kp_blacklisted(kp_inside_entry));
 	/* The kernel's, of its own section, or named by the macro. */
-	KUNIT_EXPECT_TRUE(test, kp_blacklisted((void *)find_at));
-	KUNIT_EXPECT_TRUE(test, kp_blacklisted((void *)busy_begin_at));
+	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kernel.get_kprobe));
+	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kernel.busy_begin));
 	KUNIT_EXPECT_FALSE(test, kp_blacklisted(register_kprobe));
 	KUNIT_EXPECT_FALSE(test, kp_blacklisted(schedule));
 	/* No code at all. */
@@ -419,7 +418,7 @@ static void kp_inside_slots(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)kp_inside_plain));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)&kp));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot(0));
-	KUNIT_EXPECT_FALSE(test, kp_in_slot(in_slot_at));
+	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)kernel.in_slot));
 	detour = kp_jump_target(kp_probe.addr);
 	KUNIT_EXPECT_EQ(test, !!detour, opt);
 	if (detour)
@@ -442,13 +441,13 @@ static struct kunit_case kp_inside_cases[] = {
 };
 
 /* Where indirect branches are tracked, some of the functions are no targets of any. */
-static bool kp_may_call(unsigned long at)
+static bool kp_may_call(const void *func)
 {
 #ifdef CONFIG_X86_KERNEL_IBT
 	if (boot_cpu_has(X86_FEATURE_IBT))
-		return is_endbr(*(u32 *)at);
+		return is_endbr(*(u32 *)func);
 #endif
-	return at;
+	return func;
 }
 
 static int kp_inside_init(struct kunit *test)
@@ -456,8 +455,18 @@ static int kp_inside_init(struct kunit *test)
 	memset(&kp, 0, sizeof(kp));
 	kp.test = test;
 	kp.target = test->param_value;
-	if (!frames_at || !kp_may_call(busy_begin_at) || !kp_may_call(busy_end_at) ||
-	    !kp_may_call(find_at) || !kp_may_call(blacklisted_at) || !kp_may_call(in_slot_at))
+	if (!kernel.frames) {
+		kernel.busy_begin = kp_symbol(test, "kprobe_busy_begin");
+		kernel.busy_end = kp_symbol(test, "kprobe_busy_end");
+		kernel.get_kprobe = kp_symbol(test, "get_kprobe");
+		kernel.blacklisted = kp_symbol(test, "within_kprobe_blacklist");
+		kernel.in_slot = kp_symbol(test, "is_kprobe_insn_slot");
+		kernel.in_detour = kp_find_symbol("is_kprobe_optinsn_slot");
+		kernel.frames = (struct kprobe_frames __percpu *)kp_symbol(test, "kprobe_frames");
+	}
+	if (!kp_may_call(kernel.busy_begin) || !kp_may_call(kernel.busy_end) ||
+	    !kp_may_call(kernel.get_kprobe) || !kp_may_call(kernel.blacklisted) ||
+	    !kp_may_call(kernel.in_slot))
 		kunit_skip(test, "the functions cannot be called from here");
 	return 0;
 }

@@ -7,9 +7,6 @@
 
 typedef void (*kp_self_wait_t)(void);
 
-/* The address of a function that modules are not given, or NULL. */
-void *kp_self_lookup(const char *name);
-
 /* For breakpoints and jumps: ftrace has nothing at its entry. */
 int kp_self_target(int arg);
 

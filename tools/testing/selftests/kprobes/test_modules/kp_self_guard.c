@@ -12,6 +12,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include "kp_self.h"
+#include "kp_symbol.h"
 
 /* Some of them are there in some configurations only. */
 static const char *const kp_guard_hooked[] = {
@@ -176,10 +177,9 @@ static void kp_guard_raise_alarm(struct kunit *test)
 
 static void kp_guard_hooks_and_waits(struct kunit *test)
 {
-	kp_self_wait_t wait = kp_self_lookup("wait_for_kprobe_optimizer");
+	kp_self_wait_t wait = kp_symbol(test, "wait_for_kprobe_optimizer");
 	unsigned int i, nr;
 
-	KUNIT_ASSERT_NOT_NULL_MSG(test, wait, "can't find wait_for_kprobe_optimizer");
 	nr = kp_guard_hook_all(test);
 	kunit_info(test, "%u functions hooked\n", nr);
 	KUNIT_EXPECT_GE(test, nr, KP_GUARD_LEAST);
@@ -236,11 +236,10 @@ static void kp_guard_unregister(void *kp)
 /* What can have a jump has it when the call returns, without any more waiting. */
 static void kp_guard_jump_is_there(struct kunit *test)
 {
-	kp_self_wait_t wait = kp_self_lookup("wait_for_kprobe_optimizer");
+	kp_self_wait_t wait = kp_symbol(test, "wait_for_kprobe_optimizer");
 	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL_MSG(test, wait, "can't find wait_for_kprobe_optimizer");
 	KUNIT_ASSERT_NOT_NULL(test, kp);
 	for (i = 0; i < 5; i++) {
 		memset(kp, 0, sizeof(*kp));

@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include "kp_self.h"
+#include "kp_symbol.h"
 
 noinline notrace int kp_self_target(int arg)
 {
@@ -22,27 +23,6 @@ NOKPROBE_SYMBOL(kp_self_pre);
 static int kp_self_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	return 0;
-}
-
-/*
- * The kernel has a function that looks up all others, and no module is given it. The
- * address of a probe there is its address, or is behind its endbr.
- */
-void *kp_self_lookup(const char *name)
-{
-	unsigned long (*lookup)(const char *name);
-	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
-	unsigned long addr;
-
-	if (register_kprobe(&kp))
-		return NULL;
-	addr = (unsigned long)kp.addr;
-	unregister_kprobe(&kp);
-#ifdef CONFIG_X86_KERNEL_IBT
-	addr = ALIGN_DOWN(addr, 8);
-#endif
-	lookup = (void *)addr;
-	return (void *)lookup(name);
 }
 
 /* What the case calls, each of them once. */
@@ -181,7 +161,7 @@ kunit_test_suites(&kp_self_suite, &kp_self_guard_suite);
 
 static int wait_set(const char *val, const struct kernel_param *param)
 {
-	kp_self_wait_t wait = kp_self_lookup("wait_for_kprobe_optimizer");
+	kp_self_wait_t wait = kp_find_symbol("wait_for_kprobe_optimizer");
 
 	if (!wait)
 		return -ENOENT;
