@@ -234,11 +234,19 @@ quick()
 
 if [ "${1:-}" = quick ]; then
 	mkdir -p "$build"
+	no_kprobes=(arch/x86/kernel/unwind_orc.o arch/x86/kernel/rethook.o
+		arch/x86/kernel/traps.o kernel/exit.o)
+	# The commands that compile them are known when they have been compiled once.
+	(
+		lock build-default
+		make -C "$tree" O="$OUT/build/default" -j"$(nproc)" kernel/fork.o \
+			kernel/kprobes.o kernel/kprobes/ arch/x86/kernel/kprobes/ \
+			"${no_kprobes[@]}" </dev/null >"$log" 2>&1
+	) || { grep -m 5 'error\|\*\*\*' "$log"; exit 1; }
 	# shellcheck disable=SC2086 # words
 	{
 		quick "KPROBES=n" "CONFIG_KPROBES CONFIG_KRETPROBES CONFIG_OPTPROBES
-			CONFIG_KPROBES_ON_FTRACE" arch/x86/kernel/unwind_orc.o \
-			arch/x86/kernel/rethook.o arch/x86/kernel/traps.o kernel/exit.o
+			CONFIG_KPROBES_ON_FTRACE" "${no_kprobes[@]}"
 		quick "MODULES=n" "CONFIG_MODULES CONFIG_MODULE_UNLOAD" kernel/kprobes.o \
 			arch/x86/kernel/kprobes/safety.o
 		quick "KRETPROBES=n" CONFIG_KRETPROBES kernel/kprobes.o \
