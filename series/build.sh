@@ -19,7 +19,7 @@ build=$OUT/build/$variant
 
 fragments=()
 case ${variant#stock-} in
-plain | debug) basis=config.small ;;
+plain | debug | kcfi) basis=config.small ;;
 *) basis=config.default ;;
 esac
 for name in config "$basis" "config.${variant#stock-}"; do

@@ -5,7 +5,7 @@
 # run in the variant `default` only, in a guest of their own, which has the host's
 # programs; it runs beside the next variant's builds and tests, since it needs one
 # CPU for minutes. What needs a kernel command line of its own follows in short
-# guests, of `default` too. The last line says how many passed and failed in all of
+# guests, most of them of `default`. The last line says how many passed and failed in all of
 # them.
 #
 #	series/test.sh VARIANT[,VARIANT...] [TEST...]
@@ -103,33 +103,49 @@ if [ -n "$beside" ]; then
 	count_guest "$beside"
 fi
 
-# short_guest NAME TEST WORD...: one test of `default`, with words on the kernel's command line
+# short_guest VARIANT NAME TEST WORD...: one test of a variant, with words on the
+# kernel's command line
 short_guest()
 {
-	local name=$1 test=$2
+	local variant=$1 name=$2 test=$3
 
-	shift 2
-	APPEND="${APPEND:-} $*" run_guest "$name" default -n "$name" "$test"
+	shift 3
+	APPEND="${APPEND:-} $*" run_guest "$name" "$variant" -n "$name" "$test"
 	count_guest "$name"
 }
 
-if [ $# -eq 0 ] && [[ " ${variants[*]} " == *" default "* ]] &&
-	[ -e "$OUT/build/default/arch/x86/boot/bzImage" ]; then
+# has_kernel VARIANT: it is one of those that all tests run in, and was built
+has_kernel()
+{
+	[[ " ${variants[*]} " == *" $1 "* ]] &&
+		[ -e "$OUT/build/$1/arch/x86/boot/bzImage" ]
+}
+
+# What the kernel's own init code does is over when a test starts.
+events="p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone"
+events+=";p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9"
+events+=";p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+9"
+
+if [ $# -eq 0 ] && has_kernel default; then
 	# What alternatives may still patch is there only until a second CPU comes up.
-	short_guest one-cpu api maxcpus=1
-	# What the kernel's own init code does is over when a test starts.
-	events="p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone"
-	events+=";p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9"
-	events+=";p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+9"
-	short_guest boot-events boot-events "kprobe_event=$events"
+	short_guest default one-cpu api maxcpus=1
+	short_guest default boot-events boot-events "kprobe_event=$events"
 	# A handler that oopses switches lockdep off, among others.
-	short_guest oops oops kp_oops
+	short_guest default oops oops kp_oops
 	# Nothing traces functions any more after that.
-	short_guest ftrace-dead ftrace-dead kp_kill_ftrace
+	short_guest default ftrace-dead ftrace-dead kp_kill_ftrace
 	# Returns go by way of thunks: those in the lower half of a cacheline, or all.
-	short_guest returns-its returns spectre_v2=retpoline indirect_target_selection=force
+	short_guest default returns-its returns spectre_v2=retpoline \
+		indirect_target_selection=force
 	CPU=max,family=23,model=1 \
-		short_guest returns-unret returns retbleed=unret spec_rstack_overflow=off
+		short_guest default returns-unret returns retbleed=unret spec_rstack_overflow=off
+fi
+if [ $# -eq 0 ] && has_kernel plain; then
+	# Where all functions can be probed, those among them that tracers leave alone.
+	short_guest plain plain-boot-events boot-events "kprobe_event=$events"
+fi
+if [ $# -eq 0 ] && has_kernel debug; then
+	short_guest debug debug-oops oops kp_oops
 fi
 say "${#variants[@]} variants (${variants[*]}) in $(($(date +%s) - start)) s"
 printf '%d passed, %d failed\n' "$passed" "$failed"
