@@ -54,7 +54,11 @@ NOKPROBE_SYMBOL(kp_self_count_hit);
 
 static int kp_self_count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	atomic_inc(&container_of(get_kretprobe(ri), struct kp_self_probe, rp)->returns);
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	/* NULL once the return probe is being unregistered. */
+	if (rp)
+		atomic_inc(&container_of(rp, struct kp_self_probe, rp)->returns);
 	return 0;
 }
 

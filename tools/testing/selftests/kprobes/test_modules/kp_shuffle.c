@@ -86,15 +86,22 @@ static void kp_detach_kprobe(struct kp_client *client)
 }
 
 #ifdef CONFIG_KRETPROBES
+/* get_kretprobe() returns NULL once the return probe is being unregistered. */
 static int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	atomic_inc(&container_of(get_kretprobe(ri), struct kp_client, rp)->entry);
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	if (rp)
+		atomic_inc(&container_of(rp, struct kp_client, rp)->entry);
 	return 0;
 }
 
 static int kp_ret(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	atomic_inc(&container_of(get_kretprobe(ri), struct kp_client, rp)->ret);
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	if (rp)
+		atomic_inc(&container_of(rp, struct kp_client, rp)->ret);
 	return 0;
 }
 
