@@ -184,7 +184,7 @@ CODE_END table
  * retpoline. Where there is IBT such a target would need an endbr.
  */
 #ifndef CONFIG_X86_KERNEL_IBT
-.macro IN_DATA name:req, jump:vararg
+.macro IN_DATA name:req, jump:req
 CODE \name, KP_REFUSE
 	mov	%edi, %ecx
 	and	$1, %ecx
@@ -203,8 +203,8 @@ CODE_END \name
 	.text
 .endm
 
-IN_DATA table_in_data, JMP_NOSPEC rdx
-IN_DATA table_plain, ANNOTATE_RETPOLINE_SAFE; jmp *%rdx
+IN_DATA table_in_data, "JMP_NOSPEC rdx"
+IN_DATA table_plain, "ANNOTATE_RETPOLINE_SAFE; jmp *%rdx"
 
 /* The jump is in the part that has a symbol of its own. */
 CODE table_cold, KP_REFUSE
