@@ -24,6 +24,9 @@ HIT="get_kprobe kprobe_int3_handler kprobe_fault_begin several_pre kretprobe_ent
 kretprobe_pool_take kprobe_ftrace_hit kprobe_of_insn_slot kprobe_busy_begin do_nop
 kprobes_inc_nmissed_count __kretprobe_trampoline_handler get_kretprobe_retaddr"
 
+# Where a breakpoint is: behind ftrace's call, or at the entry if there is none.
+INSIDE=kp_tgt_function
+
 # address_of FUNCTION
 address_of() {
 	awk -v name="$1" '$3 == name && !$4 { print $1; exit }' /proc/kallsyms
@@ -97,7 +100,7 @@ churn() {
 	for _ in 1 2 3; do
 		ctl add 0 kp_tgt_function
 		ctl add 1 kp_tgt_function post
-		ctl add 2 kp_tgt_function+9
+		ctl add 2 $INSIDE
 		ctl add 3 kp_tgt_caller disabled
 		ctl enable 3
 		ctl disable 0
@@ -180,8 +183,8 @@ hits_leave_no_trace() {
 		optimization $mode
 		ctl add 0 kp_tgt_function
 		ctl add 1 kp_tgt_caller post
-		ctl add 2 kp_tgt_function+9
-		ctl add 3 kp_tgt_function+9
+		ctl add 2 $INSIDE
+		ctl add 3 $INSIDE
 		if [ -e $EVENTS ]; then
 			must add_event r kp_self kp_tgt_function
 			put $TRACING/events/kp_self/enable 1
@@ -238,7 +241,7 @@ all_at_once() {
 
 waits_when_off() {
 	optimization 0
-	ctl add 0 kp_tgt_function+9
+	ctl add 0 $INSIDE
 	put /sys/module/kp_self/parameters/wait 1
 	call_target 2
 	hits_are 0 2
@@ -255,6 +258,7 @@ load_suites kp_self -- kprobes_self kprobes_guard
 cases=$(count_cases kprobes_self kprobes_guard) || exit "$KSFT_FAIL"
 load kp_target
 load kp_ctl
+[ ! -e $TRACING/set_ftrace_filter ] || INSIDE=kp_tgt_function+9
 ktap_set_plan $((cases + 12))
 report_suites kprobes_self kprobes_guard
 check "nothing left in list" list_is_empty

@@ -34,6 +34,9 @@ note_pages() {
 }
 
 stale_addresses() {
+	# Made-up registers lead to no frame of the stack, and the unwinder may say so.
+	echo "kprobes-selftest: expect WARNING: stack going in the wrong direction" >/dev/kmsg
+	echo "kprobes-selftest: expect WARNING: kernel stack .* has bad" >/dev/kmsg
 	echo "${STALE_ROUNDS:-10}" >$parameters/stale || return 1
 	ktap_print_msg "unwound $(cat $parameters/unwound) times"
 	[ "$(cat $parameters/unwound)" -gt 1000 ]
