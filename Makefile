@@ -32,8 +32,8 @@ help:
 	@echo 'make tree     out/linux: the base kernel with our files in it'
 	@echo 'make kernel   the kernel of a variant, in out/build/VARIANT'
 	@echo 'make modules  the test modules and samples, in out/modules/VARIANT'
-	@echo 'make check    checkpatch, sparse, kernel-doc and shellcheck over our files, and what'
-	@echo '                makes sure that the tests can fail'
+	@echo 'make check    checkpatch, sparse, kernel-doc, Sphinx and shellcheck over our files,'
+	@echo '                and what makes sure that the tests can fail'
 	@echo 'make patches  the project as a series for git am, in out/patches'
 	@echo 'make clean    removes out/'
 	@echo

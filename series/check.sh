@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# checkpatch, sparse, kernel-doc and shellcheck over our files. None may have
-# anything to say. Then the tests of the tests' scripts, which need no guest.
+# checkpatch, sparse, kernel-doc, Sphinx and shellcheck over our files. None may
+# have anything to say. Then the tests of the tests' scripts, which need no guest.
 
 set -euo pipefail
 # shellcheck source=series/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-need_packages shellcheck sparse perl gcc make binutils
+need_packages shellcheck sparse perl gcc make binutils python3-sphinx
 "$TOP/series/build.sh" default config
 
 passed=0
@@ -94,6 +94,11 @@ log=$OUT/log/kernel-doc.log
 [ ${#sources[@]} -eq 0 ] || (cd "$OUT/linux" &&
 	scripts/kernel-doc -none -Wall "${sources[@]}" 2>&1) >"$log" || true
 verdict "kernel-doc" "$log"
+
+say "manual: Sphinx, and what the manual takes from kernel-doc"
+log=$OUT/log/manual.log
+"$TOP/series/manual.sh" >"$log" 2>&1 || echo "manual.sh failed" >>"$log"
+verdict "manual" "$log"
 
 say "shellcheck: ${#scripts[@]} scripts"
 log=$OUT/log/shellcheck.log

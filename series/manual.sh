@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Builds the manual in out/linux as `make htmldocs` does, with the directory that
+# it is in and no other, and prints what is wrong:
+#
+# - what Sphinx and kernel-doc say about our files
+# - symbols that the manual takes from kernel-doc, and that are not there or are
+#   taken twice
+# - exported functions that the manual does not take
+# - files in Documentation/ that our files refer to, and that are not there
+
+set -euo pipefail
+# shellcheck source=series/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+tree=$OUT/linux
+manual=Documentation/trace/kprobes.rst
+
+need_packages python3-sphinx perl
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+own_files >"$work/own"
+
+# What the manual takes from kernel-doc: lines of `file symbol`
+taken()
+{
+	awk '
+		/^\.\. kernel-doc:: / { file = $3; next }
+		!NF || /^[^ ]/ { file = "" }
+		file != "" {
+			for (i = 1; i <= NF; i++)
+				if ($i !~ /^:/) print file, $i
+		}' "$TOP/$manual"
+}
+
+# Only lines that name a file of ours, with a colon behind it
+about_ours()
+{
+	sed 's/$/:/' "$work/own" >"$work/patterns"
+	sed "s,$tree/,,g" | grep -F -f "$work/patterns" || true
+}
+
+build()
+{
+	local log=$OUT/log/sphinx.log
+
+	# Neither theme nor Python's cache is to change the tree.
+	PYTHONDONTWRITEBYTECODE=1 LC_ALL=C.UTF-8 \
+		sphinx-build -q -E -j1 -b html -c "$tree/Documentation" -d "$work/doctrees" \
+		-D version="$(kernel_version "$tree")" -D release="$(kernel_version "$tree")" \
+		-D kerneldoc_srctree="$tree" -D kerneldoc_bin="$tree/scripts/kernel-doc" \
+		"$tree/$(dirname "$manual")" "$work/html" </dev/null >"$log" 2>&1 ||
+		echo "sphinx-build failed, see ${log#"$TOP"/}"
+	about_ours <"$log"
+	[ -s "$work/html/$(basename "$manual" .rst).html" ] || echo "$manual: nothing was built"
+}
+
+# described FILE: the symbols that kernel-doc describes in it
+described()
+{
+	"$tree/scripts/kernel-doc" -rst "$tree/$1" 2>/dev/null |
+		sed -n 's/^\.\. c:[a-z]*:: //; T; s/ (.*//; s/.*[ *]//; p' | sort -u
+}
+
+# Kernel-doc is silent about a symbol that is not there, if another one is.
+check_taken()
+{
+	local file
+
+	taken >"$work/taken"
+	[ -s "$work/taken" ] || echo "$manual: takes nothing from kernel-doc"
+	awk '{ print $1 }' "$work/taken" | sort -u | while IFS= read -r file; do
+		described "$file" >"$work/described"
+		awk -v file="$file" '$1 == file { print $2 }' "$work/taken" | sort -u |
+			comm -23 - "$work/described" |
+			sed "s,.*,$manual: $file has no kernel-doc for &,"
+	done
+	awk '{ print $2 }' "$work/taken" | sort >"$work/symbols"
+	uniq -d "$work/symbols" | sed "s,.*,$manual: & is described twice,"
+}
+
+check_exported()
+{
+	grep '\.c$' "$work/own" | grep -v -e ^tools/ -e ^samples/ | (cd "$tree" && xargs sed -n \
+		's/^EXPORT_SYMBOL\(_GPL\)\?(\(.*\));$/\2/p') | sort -u |
+		comm -23 - <(uniq "$work/symbols") |
+		sed "s,.*,$manual: the exported & is not described,"
+}
+
+check_references()
+{
+	local file
+
+	(cd "$TOP" && xargs grep -ohP '(?<![\w/])Documentation/[-\w/]+\.(rst|txt)' <"$work/own") |
+		sort -u | while IFS= read -r file; do
+		[ -e "$tree/$file" ] || echo "there is no $file, which our files refer to"
+	done
+}
+
+build
+check_taken
+check_exported
+check_references
