@@ -447,50 +447,6 @@ int enable_kprobe(struct kprobe *kp)
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
 
-#ifndef __ARCH_WANT_KPROBES_CONTEXT
-
-/* Stands for whoever keeps probes off; nobody registers it. */
-static struct kprobe kprobe_busy;
-
-/**
- * kprobe_busy_begin() - have hits in this context counted as missed
- *
- * For code that calls handlers from elsewhere than a hit. Must not be nested.
- *
- * Context: disables preemption until kprobe_busy_end().
- */
-void kprobe_busy_begin(void)
-{
-	preempt_disable();
-	__this_cpu_write(current_kprobe, &kprobe_busy);
-	raw_cpu_ptr(&kprobe_ctlblk)->kprobe_status = KPROBE_HIT_ACTIVE;
-}
-
-/**
- * kprobe_busy_end() - end what kprobe_busy_begin() began
- */
-void kprobe_busy_end(void)
-{
-	__this_cpu_write(current_kprobe, NULL);
-	preempt_enable();
-}
-
-/**
- * kprobe_task_oopsed() - forget the handlers that the current task was in
- *
- * Called when an oops is about to end the task. A handler that has raised it never
- * returns, and without this its CPU would count all later hits as missed.
- *
- * Context: that of a task; preemption is still disabled if a handler was running.
- */
-void kprobe_task_oopsed(void)
-{
-	guard(preempt)();
-	reset_current_kprobe();
-}
-
-#endif /* !__ARCH_WANT_KPROBES_CONTEXT */
-
 /**
  * kprobe_free_init_mem() - the kernel's init text is about to be freed
  *

@@ -4,8 +4,9 @@
  * the registers of the CPU, and go on as if nothing had happened.
  *
  * Documentation/trace/kprobes.rst is the manual.  The first half of this file
- * is for those who set probes, the second half for architectures and for the
- * parts of the kernel that have to know about probes.
+ * is for users of probes, the second half for architectures and for the parts of
+ * the kernel that have to know about probes. What the core and architectures know
+ * of a probed address is in linux/probepoint.h.
  */
 #ifndef _LINUX_KPROBES_H
 #define _LINUX_KPROBES_H
@@ -124,20 +125,17 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  * @post_handler: called after the instruction, or NULL
  * @fault_handler: called for faults, or NULL
  * @opcode: for the kernel: what the breakpoint replaced
- * @ainsn: for the kernel: the copy of the probed instruction
+ * @ainsn: for the kernel: what some architectures keep of the instruction. They
+ *	keep it in the structure that stands for a probepoint, not in a user's.
  * @flags: KPROBE_FLAG_*. Only %KPROBE_FLAG_DISABLED is looked at by
  *	registration; the kernel keeps the rest up to date. When the probe is
  *	unregistered, only %KPROBE_FLAG_FTRACE and %KPROBE_FLAG_ON_FUNC_ENTRY
  *	stay, for handlers that still run.
+ * @resolved_offset: for the kernel: the @offset that @resolved was looked up with
  * @point: for the kernel: the probepoint that the probe is attached to
- * @set: for the kernel: of what get_kprobe() returns, the probes to call
  * @resolved: for the kernel: the address that @symbol_name stood for when it
  *	was last looked up. It tells an @addr that the kernel set from one
  *	that the user did, so that the structure can be registered again.
- * @resolved_offset: for the kernel: the @offset that it was looked up with
- * @first: for the kernel: of what get_kprobe() returns, the probe whose
- *	pre_handler is to be called. If there is not exactly one, it is itself,
- *	and calls those that there are.
  *
  * All fields that are not set by the user must be zero before the first
  * registration. The structure must stay in place until the probe has been
@@ -157,37 +155,8 @@ struct kprobe {
 	struct arch_specific_insn ainsn;
 	u32 flags;
 	unsigned int resolved_offset;
-	union {
-		struct probepoint *point;
-		struct probe_set __rcu *set;
-	};
-	union {
-		kprobe_opcode_t *resolved;
-		struct kprobe *first;
-	};
-};
-
-/**
- * struct probe_set - the enabled probes of a probed address
- * @rcu: frees the set once nobody walks it
- * @post_probe: the probe that has a post_handler; if it is not one, what
- *	get_kprobe() returns
- * @post_handler: its post_handler; else what calls those that there are
- * @post: index in @probes of the first that has a post_handler
- * @all: index in @probes of the first of all
- * @probes: those that have a pre_handler, then NULL; those that have a
- *	post_handler, then NULL; and all of them, then NULL. In each part the
- *	one registered last comes first.
- *
- * Never changed, only replaced.
- */
-struct probe_set {
-	struct rcu_head rcu;
-	struct kprobe *post_probe;
-	kprobe_post_handler_t post_handler;
-	unsigned int post;
-	unsigned int all;
-	struct kprobe *probes[];
+	struct probepoint *point;
+	kprobe_opcode_t *resolved;
 };
 
 /* Most private data that a return probe's instances can have, in bytes. */
@@ -361,7 +330,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset);
 bool within_kprobe_blacklist(unsigned long addr);
 
-#ifndef __ARCH_WANT_KPROBES_CONTEXT
+#ifndef __ARCH_WANT_PROBEPOINT
 DECLARE_PER_CPU(struct kprobe *, current_kprobe);
 DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
@@ -409,10 +378,6 @@ void __kprobes kprobe_busy_end(void);
 void kprobe_task_oopsed(void);
 
 /* What architectures provide. */
-int arch_prepare_kprobe(struct kprobe *p);
-void arch_remove_kprobe(struct kprobe *p);
-void arch_arm_kprobe(struct kprobe *p);
-void arch_disarm_kprobe(struct kprobe *p);
 int arch_init_kprobes(void);
 int arch_populate_kprobe_blacklist(void);
 int arch_trampoline_kprobe(struct kprobe *p);
@@ -420,84 +385,22 @@ int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, voi
 bool arch_within_kprobe_blacklist(unsigned long addr);
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
 void arch_kprobes_sync(void);
-void arch_kprobe_armed(struct kprobe *p);
-int arch_kprobe_reshape(struct kprobe *p, bool post, kprobe_opcode_t **old);
-
-#ifdef CONFIG_OPTPROBES
-/**
- * struct kprobe_jump - a probed address where a jump might be put
- * @addr: the address
- * @start: for the architecture: where the function begins
- * @end: for the architecture: where the function ends
- * @reach: how many bytes the instructions under the jump take
- * @refusal: why it can't be put there, for people to read; or NULL
- * @serial: for the core: which probepoint it is
- */
-struct kprobe_jump {
-	unsigned long addr;
-	unsigned long start;
-	unsigned long end;
-	unsigned int reach;
-	const char *refusal;
-	u64 serial;
-};
-
-int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr);
-int arch_prepare_detour(struct kprobe *p, unsigned int reach, bool post);
-kprobe_opcode_t *arch_drop_detour(struct kprobe *p);
-bool arch_put_jump(struct kprobe *p);
-void arch_sync_jumps(void);
-void arch_break_jump(struct kprobe *p);
-void arch_restore_jump(struct kprobe *p);
-void arch_kprobe_module_goes(const struct module *mod);
+#ifndef __ARCH_WANT_PROBEPOINT
+/* They are given the kprobe that stands for a probepoint. */
+int arch_prepare_kprobe(struct kprobe *p);
+void arch_remove_kprobe(struct kprobe *p);
+void arch_arm_kprobe(struct kprobe *p);
+void arch_disarm_kprobe(struct kprobe *p);
 #endif
 
 /* What architectures call. */
-bool kprobe_run_fault_handlers(struct kprobe *kp, struct pt_regs *regs, int trapnr);
 void kprobes_inc_nmissed_count(struct kprobe *p);
 void dump_kprobe(struct kprobe *kp);
 int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 void *alloc_insn_page(void);
 kprobe_opcode_t *get_insn_slot(void);
-kprobe_opcode_t *get_insn_slot_for(struct kprobe *kp);
 void free_insn_slot(kprobe_opcode_t *slot, int dirty);
-struct kprobe *kprobe_of_insn_slot(unsigned long addr);
-
-/* The probes to call for @kp, which get_kprobe() gave. */
-static __always_inline struct probe_set *kprobe_set_of(struct kprobe *kp)
-{
-	/* Pairs with rcu_replace_pointer() in publish_set(). */
-	return rcu_dereference_raw(kp->set);
-}
-
-/*
- * The probe whose pre_handler to call for @kp, which get_kprobe() gave; or @kp,
- * which calls all.
- */
-static __always_inline struct kprobe *kprobe_first_of(struct kprobe *kp)
-{
-	/* Pairs with smp_store_release() in publish_set(). */
-	return READ_ONCE(kp->first);
-}
-
-/**
- * kprobe_call_post_handlers() - call the post_handlers of a probed address
- * @kp: what get_kprobe() gave for it
- * @regs: registers after the probed instruction
- * @running: where to note the probe that is being called
- *
- * Called with preemption disabled, and when no handler is running in this
- * context.
- */
-static __always_inline void
-kprobe_call_post_handlers(struct kprobe *kp, struct pt_regs *regs, struct kprobe **running)
-{
-	struct probe_set *set = kprobe_set_of(kp);
-
-	WRITE_ONCE(*running, set->post_probe);
-	set->post_handler(set->post_probe, regs, 0);
-}
 
 /* What other parts of the kernel call. */
 void kprobe_free_init_mem(void);
@@ -749,7 +652,9 @@ static inline void kprobe_flush_task(struct task_struct *tk) { }
 /* What architectures provide for probes by way of ftrace, and look at. */
 void kprobe_ftrace_handler(unsigned long from, unsigned long caller,
 			   struct ftrace_ops *filter, struct ftrace_regs *fregs);
+#ifndef __ARCH_WANT_PROBEPOINT
 int arch_prepare_kprobe_ftrace(struct kprobe *kp);
+#endif
 unsigned long arch_kprobe_ftrace_trampoline(void);
 extern bool kprobe_ftrace_disabled __read_mostly;
 

@@ -47,7 +47,7 @@ static void *list_start(struct seq_file *m, loff_t *pos)
 
 		if (!pp || at->index == *pos)
 			return pp;
-		at->next = (unsigned long)pp->kp.addr + 1;
+		at->next = (unsigned long)pp->addr + 1;
 		at->index++;
 	}
 }
@@ -57,7 +57,7 @@ static void *list_next(struct seq_file *m, void *v, loff_t *pos)
 	struct list_position *at = m->private;
 	struct probepoint *pp = v;
 
-	at->next = (unsigned long)pp->kp.addr + 1;
+	at->next = (unsigned long)pp->addr + 1;
 	at->index = ++*pos;
 	return probepoint_from(at->next);
 }
@@ -110,10 +110,10 @@ static void show_probe(struct seq_file *m, struct kprobe *p)
 static int list_show(struct seq_file *m, void *v)
 {
 	struct probepoint *pp = v;
-	unsigned long addr = (unsigned long)pp->kp.addr;
+	unsigned long addr = (unsigned long)pp->addr;
 	struct kprobe *p;
 
-	for (; pp && (unsigned long)pp->kp.addr == addr; pp = probepoint_next(pp))
+	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp))
 		list_for_each_entry(p, &pp->probes, list)
 			show_probe(m, p);
 	return 0;
@@ -132,7 +132,7 @@ static int list_open(struct inode *inode, struct file *file)
 				      sizeof(struct list_position));
 
 	if (!(file->f_flags & O_NONBLOCK))
-		optimizer_settle();
+		optimizer_wait_idle();
 	return at ? 0 : -ENOMEM;
 }
 
@@ -148,17 +148,17 @@ static const struct file_operations list_fops = {
 static int optimizer_show(struct seq_file *m, void *v)
 {
 	struct probepoint *pp = v;
-	unsigned long addr = (unsigned long)pp->kp.addr;
-	const char *verdict, *why;
+	unsigned long addr = (unsigned long)pp->addr;
+	const char *status, *why;
 
-	for (; pp && (unsigned long)pp->kp.addr == addr; pp = probepoint_next(pp)) {
-		verdict = optimizer_verdict(pp, &why);
+	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp)) {
+		status = optimizer_status(pp, &why);
 		show_address(m, "", addr);
 		/* Where other code may be by now, its name says nothing. */
 		if (pp->state == PROBEPOINT_GONE)
-			seq_printf(m, "  %s", verdict);
+			seq_printf(m, "  %s", status);
 		else
-			seq_printf(m, "  %pS  %s", pp->kp.addr, verdict);
+			seq_printf(m, "  %pS  %s", pp->addr, status);
 		seq_printf(m, "%s%s\n", why ? ": " : "", why ?: "");
 	}
 	return 0;

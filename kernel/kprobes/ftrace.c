@@ -129,7 +129,7 @@ static u8 filter_wanted(const struct probepoint *pp)
 	if (!(pp->kp.flags & KPROBE_FLAG_FTRACE) || kprobes_all_disarmed)
 		return 0;
 	if (!pp->staged)
-		set = rcu_dereference_protected(pp->kp.set, lockdep_is_held(&kprobe_mutex));
+		set = rcu_dereference_protected(pp->set, lockdep_is_held(&kprobe_mutex));
 	return filter_for(set);
 }
 
@@ -208,7 +208,7 @@ static int filter_change(unsigned int which, struct list_head *changes,
 		return -ENOMEM;
 	list_for_each_entry(pp, changes, change)
 		if (choose(pp) & bit)
-			ips[i++] = (unsigned long)pp->kp.addr;
+			ips[i++] = (unsigned long)pp->addr;
 	if (choose == filter_missing)
 		ret = filter_add(&filters[which], ips, nr);
 	else
@@ -220,7 +220,8 @@ static int filter_change(unsigned int which, struct list_head *changes,
 	list_for_each_entry(pp, changes, change) {
 		pp->filters ^= choose(pp) & bit;
 		if (kprobe_ftrace(&pp->kp) && pp->state != PROBEPOINT_GONE)
-			pp->state = pp->filters ? PROBEPOINT_FTRACE : PROBEPOINT_DISARMED;
+			probepoint_set_state(pp, pp->filters ? PROBEPOINT_FTRACE :
+							       PROBEPOINT_DISARMED);
 	}
 	return 0;
 }
@@ -269,7 +270,7 @@ int kprobe_ftrace_arm_most(struct list_head *changes)
 		list_move(&pp->change, &one);
 		ret = kprobe_ftrace_arm(&one);
 		if (ret) {
-			pr_warn("kprobes: can't arm %pS: %d\n", pp->kp.addr, ret);
+			pr_warn("kprobes: can't arm %pS: %d\n", pp->addr, ret);
 			err = ret;
 		}
 		list_splice_tail_init(&one, &done);
@@ -316,7 +317,7 @@ void kprobe_ftrace_forget(struct probepoint *pp)
 
 	if (likely(!pp->filters))
 		return;
-	pr_warn("kprobes: ftrace has kept %pS, which is being freed\n", pp->kp.addr);
+	pr_warn("kprobes: ftrace has kept %pS, which is being freed\n", pp->addr);
 	for (i = 0; i < ARRAY_SIZE(filters); i++)
 		filters[i].nr -= !!(pp->filters & BIT(i));
 	pp->filters = 0;

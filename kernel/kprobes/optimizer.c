@@ -74,12 +74,12 @@ static bool has_breakpoint(const struct probepoint *pp)
 
 static bool wants_post(const struct probepoint *pp)
 {
-	return pp->kp.post_handler;
+	return probepoint_has_post(pp);
 }
 
 static unsigned long addr_of(const struct probepoint *pp)
 {
-	return (unsigned long)pp->kp.addr;
+	return (unsigned long)pp->addr;
 }
 
 /* The end of what the instructions under its jump take, or may take. */
@@ -124,12 +124,12 @@ static void enqueue(struct probepoint *pp)
 /* Hits use the detour no more; it goes when nobody is in it. */
 static void drop_detour(struct probepoint *pp)
 {
-	struct dying_slot *grave = pp->jump.grave;
+	struct retired_slot *retired = pp->jump.retired;
 
 	list_del_init(&pp->jump.work);
-	pp->jump.grave = NULL;
-	grave->slot = arch_drop_detour(&pp->kp);
-	probepoint_retire_slot(grave);
+	pp->jump.retired = NULL;
+	retired->slot = arch_drop_detour(pp);
+	kprobe_retire_slot(retired);
 	show_optimized(pp, false);
 }
 
@@ -145,7 +145,7 @@ static void unoptimize(struct list_head *leave)
 	list_for_each_entry(pp, leave, jump.leave) {
 		if (pp->state != PROBEPOINT_OPTIMIZED)
 			continue;
-		arch_break_jump(&pp->kp);
+		arch_break_jump(pp);
 		patched = true;
 	}
 	/* Nobody takes the jump any more. */
@@ -153,13 +153,13 @@ static void unoptimize(struct list_head *leave)
 		arch_kprobes_sync();
 	list_for_each_entry(pp, leave, jump.leave)
 		if (pp->state == PROBEPOINT_OPTIMIZED)
-			arch_restore_jump(&pp->kp);
+			arch_restore_jump(pp);
 	/* The rest of the text is there before anybody is sent to it. */
 	if (patched)
 		arch_kprobes_sync();
 	list_for_each_entry_safe(pp, next, leave, jump.leave) {
 		list_del_init(&pp->jump.leave);
-		pp->state = PROBEPOINT_ARMED;
+		probepoint_set_state(pp, PROBEPOINT_ARMED);
 		drop_detour(pp);
 	}
 }
@@ -171,7 +171,7 @@ static void note_leaving(struct probepoint *pp, struct list_head *leave)
 }
 
 /**
- * optimizer_make_way() - take out the jumps that a batch can't have
+ * optimizer_unoptimize_conflicts() - take out the jumps that a batch can't have
  * @changes: the batch, its sets are published and its text not patched yet
  *
  * Those of probepoints that are going to be disarmed, and those over others
@@ -180,7 +180,7 @@ static void note_leaving(struct probepoint *pp, struct list_head *leave)
  * Context: sleeps; kprobe_mutex and text_mutex are held, CPUs neither come nor
  * go.
  */
-void optimizer_make_way(struct list_head *changes)
+void optimizer_unoptimize_conflicts(struct list_head *changes)
 {
 	struct probepoint *pp, *other;
 	LIST_HEAD(leave);
@@ -202,7 +202,7 @@ void optimizer_make_way(struct list_head *changes)
 }
 
 /**
- * optimizer_make_form() - see that post_handlers are going to be called
+ * optimizer_unoptimize_for_post() - see that post_handlers are going to be called
  * @changes: the batch, which has been staged
  *
  * A detour that does not call any can't be kept where there are going to be
@@ -210,7 +210,7 @@ void optimizer_make_way(struct list_head *changes)
  *
  * Context: sleeps; kprobe_mutex is held.
  */
-void optimizer_make_form(struct list_head *changes)
+void optimizer_unoptimize_for_post(struct list_head *changes)
 {
 	struct probepoint *pp;
 	LIST_HEAD(leave);
@@ -281,7 +281,7 @@ void optimizer_init_point(struct probepoint *pp)
 }
 
 /**
- * optimizer_verdict() - tell how it is about the jump of a probepoint
+ * optimizer_status() - tell how it is about the jump of a probepoint
  * @pp: the probepoint
  * @why: where to put the reason why it is refused, or NULL
  *
@@ -289,7 +289,7 @@ void optimizer_init_point(struct probepoint *pp)
  *
  * Return: a word, for people to read.
  */
-const char *optimizer_verdict(struct probepoint *pp, const char **why)
+const char *optimizer_status(struct probepoint *pp, const char **why)
 {
 	*why = NULL;
 	switch (pp->state) {
@@ -313,7 +313,7 @@ const char *optimizer_verdict(struct probepoint *pp, const char **why)
 }
 
 /**
- * optimizer_settle() - let the worker finish first, if it can soon
+ * optimizer_wait_idle() - let the worker finish first, if it can soon
  *
  * For those who show what there is: users look right after they have registered
  * a probe, and want to see what it has come to. A task that holds up tasks RCU
@@ -321,7 +321,7 @@ const char *optimizer_verdict(struct probepoint *pp, const char **why)
  *
  * Context: sleeps; nothing of ours is held.
  */
-void optimizer_settle(void)
+void optimizer_wait_idle(void)
 {
 	if (READ_ONCE(settled))
 		return;
@@ -428,17 +428,17 @@ static int make_detour(struct probepoint *pp)
 	bool post = wants_post(pp);
 	int ret;
 
-	pp->jump.grave = kmalloc(sizeof(*pp->jump.grave), GFP_KERNEL);
-	if (!pp->jump.grave)
+	pp->jump.retired = kmalloc(sizeof(*pp->jump.retired), GFP_KERNEL);
+	if (!pp->jump.retired)
 		return -ENOMEM;
-	ret = arch_prepare_detour(&pp->kp, pp->jump.reach, post);
+	ret = arch_prepare_detour(pp, pp->jump.reach, post);
 	if (ret) {
-		kfree(pp->jump.grave);
-		pp->jump.grave = NULL;
+		kfree(pp->jump.retired);
+		pp->jump.retired = NULL;
 		return ret;
 	}
 	pp->jump.post = post;
-	pp->state = PROBEPOINT_QUEUED;
+	probepoint_set_state(pp, PROBEPOINT_QUEUED);
 	return 0;
 }
 
@@ -515,7 +515,7 @@ static bool put_some_jumps(void)
 	list_for_each_entry_safe(pp, next, &queued, jump.work) {
 		if (nr++ == OPTIMIZER_BATCH)
 			break;
-		if (arch_put_jump(&pp->kp)) {
+		if (arch_put_jump(pp)) {
 			list_move_tail(&pp->jump.work, &done);
 			continue;
 		}
@@ -526,7 +526,7 @@ static bool put_some_jumps(void)
 	unoptimize(&leave);
 	list_for_each_entry_safe(pp, next, &done, jump.work) {
 		list_del_init(&pp->jump.work);
-		pp->state = PROBEPOINT_OPTIMIZED;
+		probepoint_set_state(pp, PROBEPOINT_OPTIMIZED);
 		show_optimized(pp, true);
 		if (pp->jump.post != wants_post(pp))
 			enqueue(pp);

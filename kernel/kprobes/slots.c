@@ -54,7 +54,7 @@ struct slot_page {
 	kprobe_opcode_t *text;
 	unsigned int nr_used;
 	DECLARE_BITMAP(used, SLOTS_PER_PAGE);
-	struct kprobe *owner[SLOTS_PER_PAGE];
+	struct probepoint *owner[SLOTS_PER_PAGE];
 };
 
 static DEFINE_MUTEX(slot_mutex);
@@ -131,13 +131,13 @@ static void slot_page_destroy(struct slot_page *sp)
 
 /**
  * get_insn_slot_for() - get a slot
- * @kp: what kprobe_of_insn_slot() is to say of it, or NULL
+ * @pp: the probepoint that it is for, which probepoint_of_insn_slot() returns; or NULL
  *
  * Context: sleeps.
  *
  * Return: the slot, of KPROBE_SLOT_SIZE bytes, or NULL if out of memory.
  */
-kprobe_opcode_t *get_insn_slot_for(struct kprobe *kp)
+kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp)
 {
 	kprobe_opcode_t *slot = NULL;
 	struct slot_page *sp;
@@ -152,7 +152,7 @@ kprobe_opcode_t *get_insn_slot_for(struct kprobe *kp)
 		__set_bit(i, sp->used);
 		if (++sp->nr_used == SLOTS_PER_PAGE)
 			list_del_init(&sp->avail);
-		WRITE_ONCE(sp->owner[i], kp);
+		WRITE_ONCE(sp->owner[i], pp);
 		slot = (void *)sp->text + i * KPROBE_SLOT_SIZE;
 	}
 	mutex_unlock(&slot_mutex);
@@ -208,26 +208,26 @@ unlock:
 }
 
 /**
- * kprobe_of_insn_slot() - find the probe that an address in a slot belongs to
+ * probepoint_of_insn_slot() - find the probepoint that an address in a slot belongs to
  * @addr: any address
  *
- * May be called in any context. The answer is valid, and so is the slot's text,
- * until the caller enables preemption; or as long as a task is in the slot.
+ * Context: any. The probepoint and the text of the slot are valid until the caller
+ * enables preemption; or as long as a task is in the slot.
  *
- * Return: what was passed to get_insn_slot_for(); NULL if @addr is not in a
- * slot that is in use.
+ * Return: what get_insn_slot_for() was given; NULL if @addr is not in a slot that is
+ * in use.
  */
-struct kprobe __kprobes *kprobe_of_insn_slot(unsigned long addr)
+struct probepoint __kprobes *probepoint_of_insn_slot(unsigned long addr)
 {
-	struct kprobe *kp = NULL;
+	struct probepoint *pp = NULL;
 	struct slot_page *sp;
 
 	rcu_read_lock();
 	sp = slot_page_of(addr);
 	if (sp)
-		kp = READ_ONCE(sp->owner[(addr & ~PAGE_MASK) / KPROBE_SLOT_SIZE]);
+		pp = READ_ONCE(sp->owner[(addr & ~PAGE_MASK) / KPROBE_SLOT_SIZE]);
 	rcu_read_unlock();
-	return kp;
+	return pp;
 }
 
 /**

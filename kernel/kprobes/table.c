@@ -22,7 +22,7 @@
 #define TABLE_MIN_BITS	6
 
 /* Left where a probepoint was taken out: no address matches, search on. */
-static struct probepoint mark = { .kp.addr = (kprobe_opcode_t *)~0UL };
+static struct probepoint mark = { .addr = (kprobe_opcode_t *)~0UL };
 
 /**
  * struct probepoint_table - one generation of the table
@@ -62,17 +62,7 @@ static __always_inline unsigned long first_slot(const struct probepoint_table *t
 #endif
 }
 
-/**
- * get_kprobe() - find what is probed at an address
- * @addr: the probed address
- *
- * May be called in any context, with preemption disabled or kprobe_mutex held;
- * the answer is valid as long as it stays so.
- *
- * Return: the &struct kprobe that stands for the probepoint, which is not any
- * user's, or NULL if @addr is not probed.
- */
-struct kprobe *get_kprobe(void *addr)
+static __always_inline struct probepoint *find(void *addr)
 {
 	/* Pairs with rcu_assign_pointer() in probepoint_table_reserve(). */
 	const struct probepoint_table *t = rcu_dereference_raw(table);
@@ -82,11 +72,39 @@ struct kprobe *get_kprobe(void *addr)
 		/* Pairs with the release in table_put(). */
 		struct probepoint *pp = READ_ONCE(t->entry[i]);
 
-		if (!pp)
-			return NULL;
-		if (pp->kp.addr == addr)
-			return &pp->kp;
+		if (!pp || pp->addr == addr)
+			return pp;
 	}
+}
+
+/**
+ * get_probepoint() - find the probepoint at an address
+ * @addr: the probed address
+ *
+ * Context: any, with preemption disabled or kprobe_mutex held. The probepoint is valid
+ * as long as it stays so.
+ *
+ * Return: the probepoint, or NULL if @addr is not probed.
+ */
+struct probepoint *get_probepoint(void *addr)
+{
+	return find(addr);
+}
+
+/**
+ * get_kprobe() - find what is probed at an address
+ * @addr: the probed address
+ *
+ * Context: as get_probepoint().
+ *
+ * Return: the &struct kprobe that stands for the probepoint, which is not a user's; or
+ * NULL if @addr is not probed.
+ */
+struct kprobe *get_kprobe(void *addr)
+{
+	struct probepoint *pp = find(addr);
+
+	return pp ? &pp->kp : NULL;
 }
 
 static struct probepoint_table *current_table(void)
@@ -96,7 +114,7 @@ static struct probepoint_table *current_table(void)
 
 static void table_put(struct probepoint_table *t, struct probepoint *pp)
 {
-	unsigned long i = first_slot(t, pp->kp.addr);
+	unsigned long i = first_slot(t, pp->addr);
 
 	while (t->entry[i] && t->entry[i] != &mark)
 		i = (i + 1) & t->mask;
@@ -163,7 +181,7 @@ void probepoint_table_add(struct probepoint *pp)
 void probepoint_table_del(struct probepoint *pp)
 {
 	struct probepoint_table *t = current_table();
-	unsigned long i = first_slot(t, pp->kp.addr);
+	unsigned long i = first_slot(t, pp->addr);
 
 	for (; t->entry[i] != pp; i = (i + 1) & t->mask)
 		if (WARN_ON_ONCE(!t->entry[i]))

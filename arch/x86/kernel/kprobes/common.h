@@ -6,41 +6,14 @@
  */
 
 /*
- * Bytes between the word that the call of a thunk has pushed and the registers
- * that the thunk saves. With that word it is what the kernel's entry code has
- * for breakpoints.
+ * Bytes between the word that the call of a thunk has pushed and the registers that the
+ * thunk saves. With the word, it is the gap that the entry code leaves for breakpoints.
  */
 #define KPROBE_THUNK_GAP	40
 
 /* Flags that C does not run with, and with which popf has to load them all. */
 #define KPROBE_ODD_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
 				 X86_EFLAGS_AC)
-
-/* For thunks.S, what C has; int3.c checks it. */
-#define KPROBE_HIT_IP		112
-#define KPROBE_NEXT_IP		120
-#define KPROBE_SET		216
-#define KPROBE_FIRST		224
-#define KPROBE_PRE_HANDLER	64
-#define PROBE_SET_POST_PROBE	16
-#define PROBE_SET_POST_HANDLER	24
-#define KPROBE_THUNK_SLOT_SIZE	64
-#define KPROBE_FRAME_CONTEXT	0
-#define KPROBE_FRAME_PROBE	16
-#define KPROBE_FRAME_SIZE	48
-#define KPROBE_FRAME_CONTEXTS	0xff0100
-#define KPROBE_FRAME_NOBODY	-1
-#define KPROBE_HOT_PREEMPT_COUNT 8
-#define KRETPROBE_HANDLER	232
-#define KRETPROBE_NEXT		0
-#define KRETPROBE_ANCHOR	8
-#define KRETPROBE_RET_ADDR	24
-#define KRETPROBE_FP		32
-#define KRETPROBE_ANCHOR_PROBE	0
-#define KRETPROBE_ANCHOR_ACTIVE	8
-#define KRETPROBE_ANCHOR_BACK	16
-/* A detour's pointer to the probepoint, from behind its first call. */
-#define KPROBE_DETOUR_CALLED_AT	13
 
 #ifndef __ASSEMBLY__
 
@@ -85,32 +58,26 @@
 /* rethook needs no more than what is above. */
 #ifdef CONFIG_KPROBES
 
-#include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/probepoint.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
-/*
- * A slot begins with a pointer to the probepoint's kprobe, for the thunks that
- * its code calls.
- */
-#define KPROBE_SLOT_CODE	sizeof(struct kprobe *)
-
-/* Slots are aligned to their size; no call is the last instruction of one. */
+/* The slot or detour buffer that @ip is in; no call is its last instruction. */
 static __always_inline unsigned long kprobe_slot_of(unsigned long ip)
 {
 	return ip & ~(KPROBE_SLOT_SIZE - 1UL);
 }
 
 /**
- * struct kprobe_detour_map - from a detour to the text, at the end of a detour
- * @at: where in the detour what comes after each copied instruction begins
- * @from: the same for the original, in bytes from the probed address; or
- *	KPROBE_DETOUR_CALLED where a call has been made by all but the jump that
- *	is there
- * @nr: number of copied instructions; in a slot that is no detour it is
- *	INT3_INSN_OPCODE, with which slots are filled up
+ * struct kprobe_detour_map - from a detour buffer to the text; the end of the buffer
+ * @at: for each copy, where in the buffer the code after it begins
+ * @from: for each copy, where the original of that code is, in bytes from the probed
+ *	address; KPROBE_DETOUR_CALLED if the copy is a call of which all but the jump is
+ *	done there
+ * @nr: number of copies. A slot has INT3_INSN_OPCODE here, with which slots are filled
+ *	up.
  */
 struct kprobe_detour_map {
 	u8 at[KPROBE_JUMP_SIZE];
@@ -119,11 +86,11 @@ struct kprobe_detour_map {
 };
 
 #define KPROBE_DETOUR_CALLED	0xff
-/* Of what pushes a return address. */
+/* Size of the push that stands for a call's push of the return address. */
 #define KPROBE_PUSH_SIZE	5
 #define KPROBE_DETOUR_END	(KPROBE_SLOT_SIZE - sizeof(struct kprobe_detour_map))
 
-/* The map of the detour that @ip is in, NULL if it is an ordinary slot. */
+/* The map of the detour buffer that @ip is in; NULL if @ip is in a slot. */
 static __always_inline const struct kprobe_detour_map *kprobe_detour_map(unsigned long ip)
 {
 	const struct kprobe_detour_map *map = (void *)kprobe_slot_of(ip) + KPROBE_DETOUR_END;
@@ -131,70 +98,43 @@ static __always_inline const struct kprobe_detour_map *kprobe_detour_map(unsigne
 	return map->nr <= KPROBE_JUMP_SIZE ? map : NULL;
 }
 
-/* A detour calls its thunk first. */
+/* The copy of the probed instruction in a slot, or behind the call in a detour buffer. */
 static __always_inline unsigned long kprobe_copy_of(unsigned long slot, bool detour)
 {
 	return slot + KPROBE_SLOT_CODE + (detour ? CALL_INSN_SIZE : 0);
 }
 
-/* Where a thunk goes on when C returns false. */
+/* The word that the call of a thunk has pushed: where the thunk returns to. */
 static __always_inline unsigned long *kprobe_thunk_return(struct pt_regs *regs)
 {
 	return (void *)(regs + 1) + KPROBE_THUNK_GAP;
 }
 
-/* Call the post_handlers of a probepoint whose instruction has been run. */
-static __always_inline void kprobe_run_post_handlers(struct kprobe *kp, struct pt_regs *regs,
+/*
+ * Call the post_handlers after an instruction that was single-stepped or emulated. If a
+ * handler has made the hit, it was counted as missed before.
+ */
+static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, struct pt_regs *regs,
 						     s32 interrupted, s32 context)
 {
-	struct kprobe_frame *f = kprobe_top_frame();
+	struct kprobe_level *level = kprobe_enter(interrupted, context, NULL, NULL);
 
-	/* A hit that a handler made; counted as missed when it happened. */
-	if (kprobe_must_miss(f, interrupted))
+	if (!level)
 		return;
-	kprobe_push_frame(++f, context, NULL, NULL);
-	kprobe_call_post_handlers(kp, regs, &f->probe);
-	kprobe_pop_frame(f);
+	probepoint_call_post(pp, regs, &level->probe);
+	kprobe_leave(level);
 }
-
-/**
- * enum x86_op - what kprobes may do with an instruction
- * @X86_OP_NONE: nothing, it is not in the opcode maps
- * @X86_OP_COPY: run a copy of it anywhere, amid other code
- * @X86_OP_STEP: run a copy with interrupts off, and trap right after it
- * @X86_OP_REFUSE: nothing; it depends on its address or on its neighbours
- * @X86_OP_TRAP: nothing, it is there to raise an exception
- * @X86_OP_RELATIVE: it branches relative to its address, calls among them:
- *	emulate it, or make a branch that leads where it does
- * @X86_OP_INDIRECT: near jump or call by way of a register or memory: emulate it
- * @X86_OP_RETURN: return, near or far: emulate it
- * @X86_OP_FLAGS: reads or writes flags that are not as they were while a hit is
- *	handled: emulate it
- *
- * Where there is no emulation for one that only has that, it is refused.
- */
-enum x86_op {
-	X86_OP_NONE,
-	X86_OP_COPY,
-	X86_OP_STEP,
-	X86_OP_REFUSE,
-	X86_OP_TRAP,
-	X86_OP_RELATIVE,
-	X86_OP_INDIRECT,
-	X86_OP_RETURN,
-	X86_OP_FLAGS,
-};
 
 /* opcodes.c */
 enum x86_op x86_insn_op(struct insn *insn);
 
 /* insn.c */
 bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len);
-int x86_kprobe_decode(struct kprobe *p);
+int x86_kprobe_decode(struct probepoint *pp);
 bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target);
 bool x86_insn_has_prefix(struct insn *insn, u8 wanted);
 
-/* May a copy be run amid other code, with nothing left to do after it? */
+/* May other code follow an out-of-line copy? */
 static inline bool x86_insn_boostable(struct insn *insn)
 {
 	return x86_insn_op(insn) == X86_OP_COPY;
@@ -206,18 +146,17 @@ static inline bool x86_insn_is_call(struct insn *insn)
 }
 
 /* emulate.c */
-bool x86_kprobe_find_emulation(struct kprobe *p, struct insn *insn);
+void x86_kprobe_find_emulation(struct probepoint *pp, struct insn *insn);
 
 /* slot.c */
 extern bool x86_kprobe_boost;
-int x86_kprobe_make_slot(struct kprobe *p, bool post);
 int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to);
 int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
 			unsigned long addr);
 int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
 			       unsigned long target);
 void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf);
-void x86_kprobe_choose_run(struct kprobe *p);
+void x86_kprobe_choose_exec(struct probepoint *pp);
 
 /* thunks.S */
 asmlinkage void kprobe_post_thunk(void);
@@ -225,9 +164,20 @@ asmlinkage void kprobe_detour_thunk(void);
 asmlinkage void kprobe_ftrace_thunk(void);
 asmlinkage void kprobe_just_return(void);
 
-/* int3.c */
+/* step.c */
+void x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool run_post);
+void x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs, bool run_post);
+bool x86_kprobe_step_trap(struct pt_regs *regs);
+bool x86_kprobe_step_fault(struct pt_regs *regs, bool *run_post);
+void x86_kprobe_steps_forget(void);
+
+/* unwind.c */
+struct probepoint *x86_kprobe_slot_owner(unsigned long ip);
+unsigned long x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip);
+
+/* calls.c */
 asmlinkage __visible void kprobe_thunk_resched(void);
-asmlinkage __visible void kprobe_post_elsewhere(struct pt_regs *regs);
+asmlinkage __visible void kprobe_post_redirect(struct pt_regs *regs);
 #ifdef CONFIG_CFI_CLANG
 asmlinkage __visible int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
 					 kprobe_pre_handler_t handler);
@@ -251,15 +201,16 @@ asmlinkage __visible bool kprobe_ftrace_hit(struct pt_regs *regs, unsigned long 
 
 /* opt.c */
 #ifdef CONFIG_OPTPROBES
-unsigned long x86_kprobe_landing(unsigned long ip);
+unsigned long x86_kprobe_resume_address(unsigned long ip);
 #else
-static __always_inline unsigned long x86_kprobe_landing(unsigned long ip)
+static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
 {
 	return ip;
 }
 #endif
-asmlinkage __visible void kprobe_detour_missed(struct kprobe *kp);
-asmlinkage __visible bool kprobe_detour_elsewhere(struct pt_regs *regs, struct kprobe_frame *f);
+asmlinkage __visible void kprobe_detour_missed(struct probepoint *pp);
+asmlinkage __visible bool kprobe_detour_redirect(struct pt_regs *regs,
+						 struct kprobe_level *level);
 
 #endif /* CONFIG_KPROBES */
 #endif /* !__ASSEMBLY__ */

@@ -21,7 +21,6 @@
  *
  * Decoding runs at registration under kprobe_mutex; emulation runs on a hit.
  */
-#include <linux/kprobes.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <asm/insn.h>
@@ -101,44 +100,44 @@ fault:
  * The emulations.
  */
 
-static int __kprobes do_nop(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_nop(struct probepoint *pp, struct pt_regs *regs)
 {
-	regs->ip = p->ainsn.next_ip;
+	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_jmp(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_jmp(struct probepoint *pp, struct pt_regs *regs)
 {
-	regs->ip = p->ainsn.imm;
+	regs->ip = pp->arch.emulation.imm;
 	return 1;
 }
 
-static int __kprobes do_call(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_call(struct probepoint *pp, struct pt_regs *regs)
 {
-	int3_emulate_push(regs, p->ainsn.next_ip);
-	regs->ip = p->ainsn.imm;
+	int3_emulate_push(regs, pp->arch.next_ip);
+	regs->ip = pp->arch.emulation.imm;
 	return 1;
 }
 
-static int __kprobes do_jcc(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_jcc(struct probepoint *pp, struct pt_regs *regs)
 {
-	unsigned long next = p->ainsn.next_ip;
+	unsigned long next = pp->arch.next_ip;
 
-	int3_emulate_jcc(regs, p->ainsn.cc, next, p->ainsn.imm - next);
+	int3_emulate_jcc(regs, pp->arch.emulation.cc, next, pp->arch.emulation.imm - next);
 	return 1;
 }
 
 /* loopne, loope, loop and jcxz, in this order; the count is rcx or ecx. */
-static int __kprobes do_loop(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_loop(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long count = regs->cx;
 	bool jump;
 
-	if (p->ainsn.cc != 3)
+	if (pp->arch.emulation.cc != 3)
 		count--;
-	if (p->ainsn.rm.addr32)
+	if (pp->arch.emulation.rm.addr32)
 		count = (u32)count;
-	switch (p->ainsn.cc) {
+	switch (pp->arch.emulation.cc) {
 	case 0:
 		jump = count && !(regs->flags & X86_EFLAGS_ZF);
 		break;
@@ -152,53 +151,53 @@ static int __kprobes do_loop(struct kprobe *p, struct pt_regs *regs)
 		jump = !count;
 		break;
 	}
-	if (p->ainsn.cc != 3)
+	if (pp->arch.emulation.cc != 3)
 		regs->cx = count;
-	regs->ip = jump ? p->ainsn.imm : p->ainsn.next_ip;
+	regs->ip = jump ? pp->arch.emulation.imm : pp->arch.next_ip;
 	return 1;
 }
 
 /* Memory can't be read: have the copy raise the exception for that. */
-static __always_inline int run_copy(struct kprobe *p, struct pt_regs *regs)
+static __always_inline int run_copy(struct probepoint *pp, struct pt_regs *regs)
 {
-	regs->ip = (unsigned long)p->ainsn.insn;
+	regs->ip = (unsigned long)pp->arch.slot.copy;
 	return 1;
 }
 
-static int __kprobes do_jmp_rm(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_jmp_rm(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long target;
 
-	if (!read_operand(&p->ainsn.rm, regs, &target))
-		return run_copy(p, regs);
+	if (!read_operand(&pp->arch.emulation.rm, regs, &target))
+		return run_copy(pp, regs);
 	regs->ip = target;
 	return 1;
 }
 
-static int __kprobes do_call_rm(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_call_rm(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long target;
 
-	if (!read_operand(&p->ainsn.rm, regs, &target))
-		return run_copy(p, regs);
-	int3_emulate_push(regs, p->ainsn.next_ip);
+	if (!read_operand(&pp->arch.emulation.rm, regs, &target))
+		return run_copy(pp, regs);
+	int3_emulate_push(regs, pp->arch.next_ip);
 	regs->ip = target;
 	return 1;
 }
 
-static int __kprobes do_ret(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_ret(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = int3_emulate_pop(regs);
-	regs->sp += p->ainsn.imm;
+	regs->sp += pp->arch.emulation.imm;
 	return 1;
 }
 
 /* A far return within the kernel: what follows loads cs as this would. */
-static int __kprobes do_far_ret(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_far_ret(struct probepoint *pp, struct pt_regs *regs)
 {
 	u32 eip;
 
-	if (p->ainsn.opsize == 8) {
+	if (pp->arch.emulation.opsize == 8) {
 		regs->ip = int3_emulate_pop(regs);
 		regs->cs = (u16)int3_emulate_pop(regs);
 	} else {
@@ -207,53 +206,53 @@ static int __kprobes do_far_ret(struct kprobe *p, struct pt_regs *regs)
 		regs->sp += 8;
 		regs->ip = eip;
 	}
-	regs->sp += p->ainsn.imm;
+	regs->sp += pp->arch.emulation.imm;
 	return 1;
 }
 
-static int __kprobes do_push(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_push(struct probepoint *pp, struct pt_regs *regs)
 {
-	int3_emulate_push(regs, *reg_of(regs, p->ainsn.reg));
-	regs->ip = p->ainsn.next_ip;
+	int3_emulate_push(regs, *reg_of(regs, pp->arch.emulation.reg));
+	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_push_imm(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_push_imm(struct probepoint *pp, struct pt_regs *regs)
 {
-	int3_emulate_push(regs, p->ainsn.imm);
-	regs->ip = p->ainsn.next_ip;
+	int3_emulate_push(regs, pp->arch.emulation.imm);
+	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_pop(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_pop(struct probepoint *pp, struct pt_regs *regs)
 {
 	/* The stack pointer moves first, so that pop rsp has the last word. */
 	unsigned long val = int3_emulate_pop(regs);
 
-	*reg_of(regs, p->ainsn.reg) = val;
-	regs->ip = p->ainsn.next_ip;
+	*reg_of(regs, pp->arch.emulation.reg) = val;
+	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_pushf(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_pushf(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long flags = regs->flags & ~(X86_EFLAGS_VM | X86_EFLAGS_RF);
 
-	if (p->ainsn.opsize == 2) {
+	if (pp->arch.emulation.opsize == 2) {
 		regs->sp -= 2;
 		*(u16 *)regs->sp = flags;
 	} else {
 		int3_emulate_push(regs, flags);
 	}
-	regs->ip = p->ainsn.next_ip;
+	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_popf(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_popf(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long mask = POPF_FLAGS, flags;
 
-	if (p->ainsn.opsize == 2) {
+	if (pp->arch.emulation.opsize == 2) {
 		mask &= 0xffff;
 		flags = *(u16 *)regs->sp;
 		regs->sp += 2;
@@ -261,40 +260,40 @@ static int __kprobes do_popf(struct kprobe *p, struct pt_regs *regs)
 		flags = int3_emulate_pop(regs);
 	}
 	regs->flags = (regs->flags & ~mask) | (flags & mask);
-	regs->ip = p->ainsn.next_ip;
+	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_cli(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_cli(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->flags &= ~X86_EFLAGS_IF;
-	regs->ip = p->ainsn.next_ip;
+	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_sti(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_sti(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->flags |= X86_EFLAGS_IF;
-	regs->ip = p->ainsn.next_ip;
+	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
 /* mov from the operand @rm to @reg; both are registers of four or eight bytes */
-static int __kprobes do_mov(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_mov(struct probepoint *pp, struct pt_regs *regs)
 {
-	unsigned long val = *reg_of(regs, p->ainsn.rm.base);
+	unsigned long val = *reg_of(regs, pp->arch.emulation.rm.base);
 
-	*reg_of(regs, p->ainsn.reg) = p->ainsn.opsize == 4 ? (u32)val : val;
-	regs->ip = p->ainsn.next_ip;
+	*reg_of(regs, pp->arch.emulation.reg) = pp->arch.emulation.opsize == 4 ? (u32)val : val;
+	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_lea(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes do_lea(struct probepoint *pp, struct pt_regs *regs)
 {
-	unsigned long val = effective_address(&p->ainsn.rm, regs);
+	unsigned long val = effective_address(&pp->arch.emulation.rm, regs);
 
-	*reg_of(regs, p->ainsn.reg) = p->ainsn.opsize == 4 ? (u32)val : val;
-	regs->ip = p->ainsn.next_ip;
+	*reg_of(regs, pp->arch.emulation.reg) = pp->arch.emulation.opsize == 4 ? (u32)val : val;
+	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
@@ -330,9 +329,9 @@ static u8 segment_prefix(struct insn *insn)
 }
 
 /* Note where the operand that modrm names is. */
-static bool decode_rm(struct kprobe *p, struct insn *insn)
+static bool decode_rm(struct probepoint *pp, struct insn *insn)
 {
-	struct x86_operand *rm = &p->ainsn.rm;
+	struct x86_operand *rm = &pp->arch.emulation.rm;
 	u8 modrm = insn->modrm.bytes[0];
 	u8 rex = insn->rex_prefix.bytes[0];
 	u8 sib = insn->sib.bytes[0];
@@ -362,7 +361,7 @@ static bool decode_rm(struct kprobe *p, struct insn *insn)
 			rm->base = rm_reg(insn, X86_SIB_BASE(sib));
 	} else if (X86_MODRM_MOD(modrm) == 0 && X86_MODRM_RM(modrm) == 5) {
 		if (insn_rip_relative(insn))
-			rm->disp += (unsigned long)p->addr + insn->length;
+			rm->disp += (unsigned long)pp->addr + insn->length;
 	} else {
 		rm->base = rm_reg(insn, X86_MODRM_RM(modrm));
 	}
@@ -379,30 +378,30 @@ static bool has_rep_prefix(struct insn *insn)
 	return x86_insn_has_prefix(insn, 0xf3);
 }
 
-typedef int (*emulation_t)(struct kprobe *p, struct pt_regs *regs);
+typedef int (*emulation_t)(struct probepoint *pp, struct pt_regs *regs);
 
-static emulation_t find_relative(struct kprobe *p, struct insn *insn)
+static emulation_t find_relative(struct probepoint *pp, struct insn *insn)
 {
-	struct arch_specific_insn *ai = &p->ainsn;
+	struct x86_emulation *em = &pp->arch.emulation;
 	u8 op = insn->opcode.bytes[0];
 
 	/* Processors differ about the size of the target. */
 	if (has_opsize_prefix(insn))
 		return NULL;
-	ai->imm = p->ainsn.next_ip + insn->immediate.value;
+	em->imm = pp->arch.next_ip + insn->immediate.value;
 	if (insn->opcode.nbytes == 2) {
-		ai->cc = insn->opcode.bytes[1] & 0xf;
+		em->cc = insn->opcode.bytes[1] & 0xf;
 		return do_jcc;
 	}
 	switch (op) {
 	case 0xc7:	/* xbegin */
 		return NULL;
 	case 0x70 ... 0x7f:
-		ai->cc = op & 0xf;
+		em->cc = op & 0xf;
 		return do_jcc;
 	case 0xe0 ... 0xe3:
-		ai->cc = op & 3;
-		ai->rm.addr32 = IS_ENABLED(CONFIG_X86_64) &&
+		em->cc = op & 3;
+		em->rm.addr32 = IS_ENABLED(CONFIG_X86_64) &&
 				insn->addr_bytes == 4;
 		return do_loop;
 	case CALL_INSN_OPCODE:
@@ -412,9 +411,9 @@ static emulation_t find_relative(struct kprobe *p, struct insn *insn)
 	}
 }
 
-static emulation_t find_one_byte(struct kprobe *p, struct insn *insn)
+static emulation_t find_one_byte(struct probepoint *pp, struct insn *insn)
 {
-	struct arch_specific_insn *ai = &p->ainsn;
+	struct x86_emulation *em = &pp->arch.emulation;
 	u8 op = insn->opcode.bytes[0];
 	u8 modrm = insn->modrm.bytes[0];
 	bool opsize = has_opsize_prefix(insn);
@@ -423,35 +422,35 @@ static emulation_t find_one_byte(struct kprobe *p, struct insn *insn)
 	case 0x50 ... 0x57:
 		if (opsize)
 			return NULL;
-		ai->reg = rm_reg(insn, op & 7);
+		em->reg = rm_reg(insn, op & 7);
 		return do_push;
 	case 0x58 ... 0x5f:
 		if (opsize)
 			return NULL;
-		ai->reg = rm_reg(insn, op & 7);
+		em->reg = rm_reg(insn, op & 7);
 		return do_pop;
 	case 0x68:
 	case 0x6a:
 		if (opsize)
 			return NULL;
-		ai->imm = insn->immediate.value;
+		em->imm = insn->immediate.value;
 		return do_push_imm;
 	case 0x89:
 	case 0x8b:
 		if (X86_MODRM_MOD(modrm) != 3 || insn->opnd_bytes < 4)
 			return NULL;
-		decode_rm(p, insn);
-		ai->reg = modrm_reg(insn);
-		ai->opsize = insn->opnd_bytes;
+		decode_rm(pp, insn);
+		em->reg = modrm_reg(insn);
+		em->opsize = insn->opnd_bytes;
 		if (op == 0x89)
-			swap(ai->reg, ai->rm.base);
+			swap(em->reg, em->rm.base);
 		return do_mov;
 	case 0x8d:
 		if (X86_MODRM_MOD(modrm) == 3 || insn->opnd_bytes < 4 ||
-		    !decode_rm(p, insn))
+		    !decode_rm(pp, insn))
 			return NULL;
-		ai->reg = modrm_reg(insn);
-		ai->opsize = insn->opnd_bytes;
+		em->reg = modrm_reg(insn);
+		em->opsize = insn->opnd_bytes;
 		return do_lea;
 	case 0x90:
 		/* With REX.B it is xchg with r8; rep makes it pause. */
@@ -459,42 +458,42 @@ static emulation_t find_one_byte(struct kprobe *p, struct insn *insn)
 			return NULL;
 		return do_nop;
 	case 0x9c:
-		ai->opsize = opsize ? 2 : sizeof(long);
+		em->opsize = opsize ? 2 : sizeof(long);
 		return do_pushf;
 	case 0x9d:
-		ai->opsize = opsize ? 2 : sizeof(long);
+		em->opsize = opsize ? 2 : sizeof(long);
 		return do_popf;
 	case RET_INSN_OPCODE:
 		return opsize ? NULL : do_ret;
 	case 0xc2:
-		ai->imm = (u16)insn->immediate.value;
+		em->imm = (u16)insn->immediate.value;
 		return opsize ? NULL : do_ret;
 	case 0xca:
-		ai->imm = (u16)insn->immediate.value;
+		em->imm = (u16)insn->immediate.value;
 		fallthrough;
 	case 0xcb:
-		ai->opsize = X86_REX_W(insn->rex_prefix.bytes[0]) ? 8 : 4;
+		em->opsize = X86_REX_W(insn->rex_prefix.bytes[0]) ? 8 : 4;
 		return opsize || !IS_ENABLED(CONFIG_X86_64) ? NULL : do_far_ret;
 	case 0xfa:
 		return do_cli;
 	case 0xfb:
 		return do_sti;
 	case 0xff:
-		if (x86_insn_op(insn) != X86_OP_INDIRECT || opsize || !decode_rm(p, insn))
+		if (x86_insn_op(insn) != X86_OP_INDIRECT || opsize || !decode_rm(pp, insn))
 			return NULL;
 		return X86_MODRM_REG(modrm) == 2 ? do_call_rm : do_jmp_rm;
 	}
 	return NULL;
 }
 
-static emulation_t find_emulation(struct kprobe *p, struct insn *insn)
+static emulation_t find_emulation(struct probepoint *pp, struct insn *insn)
 {
 	/* None of these may be locked; the copy raises the exception. */
 	if (insn_is_avx(insn) || x86_insn_has_prefix(insn, 0xf0))
 		return NULL;
 	switch (x86_insn_op(insn)) {
 	case X86_OP_RELATIVE:
-		return find_relative(p, insn);
+		return find_relative(pp, insn);
 	case X86_OP_COPY:
 	case X86_OP_INDIRECT:
 	case X86_OP_RETURN:
@@ -504,7 +503,7 @@ static emulation_t find_emulation(struct kprobe *p, struct insn *insn)
 		return NULL;
 	}
 	if (insn->opcode.nbytes == 1)
-		return find_one_byte(p, insn);
+		return find_one_byte(pp, insn);
 	if (insn->opcode.nbytes != 2)
 		return NULL;
 	switch (insn->opcode.bytes[1]) {
@@ -520,22 +519,27 @@ static emulation_t find_emulation(struct kprobe *p, struct insn *insn)
 	return NULL;
 }
 
-/**
- * x86_kprobe_find_emulation() - see whether an instruction can be done in C
- * @p: the probepoint's kprobe; ainsn.next_ip and ainsn.boostable are set
- * @insn: the instruction
- *
- * Return: true if so; @p is then ready for it, but for the slot that it needs
- * unless ainsn.slotless is set.
- */
-bool x86_kprobe_find_emulation(struct kprobe *p, struct insn *insn)
+/* How is the out-of-line copy made, beside the emulation? */
+static enum x86_copy choose_copy(enum x86_op op, emulation_t run)
 {
-	struct arch_specific_insn *ai = &p->ainsn;
+	if (run == do_jmp || run == do_jcc)
+		return X86_COPY_BRANCH;
+	/* An emulation that reads memory may fail, and needs a copy to raise the fault. */
+	if (!run || op == X86_OP_COPY || run == do_jmp_rm || run == do_call_rm)
+		return X86_COPY_BYTES;
+	return X86_COPY_NONE;
+}
 
-	ai->emulate = find_emulation(p, insn);
-	ai->branch = ai->emulate == do_jmp || ai->emulate == do_jcc;
-	/* What reads memory can fail, and has to fall back on a copy. */
-	ai->slotless = ai->emulate && !ai->boostable && !ai->branch &&
-		       ai->emulate != do_jmp_rm && ai->emulate != do_call_rm;
-	return ai->emulate;
+/**
+ * x86_kprobe_find_emulation() - find the emulation of an instruction, if it has one
+ * @pp: the probepoint; its next_ip and insn.op are set. Its emulation and insn.copy are
+ *	filled in.
+ * @insn: the instruction
+ */
+void x86_kprobe_find_emulation(struct probepoint *pp, struct insn *insn)
+{
+	struct arch_probepoint *ap = &pp->arch;
+
+	ap->emulation.run = find_emulation(pp, insn);
+	ap->insn.copy = choose_copy(ap->insn.op, ap->emulation.run);
 }

@@ -14,7 +14,6 @@
  */
 #include <linux/context_tracking.h>
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
@@ -30,30 +29,29 @@
  */
 #define SSX_HANDLED	BIT_ULL(63)
 
-/* Return: true if a pre_handler has said in @regs where to go on. */
-static __always_inline bool handle_hit(struct kprobe *kp, struct pt_regs *regs, unsigned long next)
+/* Return: true if a pre_handler has redirected execution, to what @regs say. */
+static __always_inline
+bool handle_hit(struct probepoint *pp, struct pt_regs *regs, unsigned long next)
 {
-	struct kprobe_frame *f = kprobe_top_frame();
 	s32 context = kprobe_context();
-	struct kprobe *first;
-	bool elsewhere;
+	struct kprobe *first = probepoint_first(pp);
+	struct kprobe_level *level = kprobe_enter(context, context, first, regs);
+	bool redirected;
 
-	if (kprobe_must_miss(f, context)) {
-		kprobes_inc_nmissed_count(kp);
+	if (unlikely(!level)) {
+		probepoint_count_missed(pp);
 		regs->ip = next;
 		return false;
 	}
-	first = kprobe_first_of(kp);
-	kprobe_push_frame(++f, context, first, regs);
-	elsewhere = first->pre_handler(first, regs);
-	if (likely(!elsewhere)) {
+	redirected = first->pre_handler(first, regs);
+	if (likely(!redirected)) {
 		regs->ip = next;
-		/* The frame keeps @regs: kprobe_regs_at_entry() looks for them. */
-		if (READ_ONCE(kp->post_handler))
-			kprobe_call_post_handlers(kp, regs, &f->probe);
+		/* The level keeps @regs: kprobe_regs_at_entry() looks for them. */
+		if (probepoint_has_post(pp))
+			probepoint_call_post(pp, regs, &level->probe);
 	}
-	kprobe_pop_frame(f);
-	return elsewhere;
+	kprobe_leave(level);
+	return redirected;
 }
 
 static __always_inline bool rcu_watches(void)
@@ -67,11 +65,11 @@ static __always_inline bool rcu_watches(void)
 
 static __always_inline bool find_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
 {
-	struct kprobe *kp = get_kprobe((void *)ip);
+	struct probepoint *pp = get_probepoint((void *)ip);
 
-	if (likely(kp))
-		return handle_hit(kp, regs, next);
-	/* On its way when the last probe left. */
+	if (likely(pp))
+		return handle_hit(pp, regs, next);
+	/* The last probe was unregistered while the hit was on its way here. */
 	regs->ip = next;
 	return false;
 }
@@ -80,12 +78,12 @@ static __always_inline bool find_hit(unsigned long ip, struct pt_regs *regs, uns
 static noinline bool __kprobes find_unwatched_hit(unsigned long ip, struct pt_regs *regs,
 						  unsigned long next)
 {
-	bool elsewhere;
+	bool redirected;
 
 	ct_nmi_enter();
-	elsewhere = find_hit(ip, regs, next);
+	redirected = find_hit(ip, regs, next);
 	ct_nmi_exit();
-	return elsewhere;
+	return redirected;
 }
 
 /**
@@ -104,20 +102,20 @@ static noinline bool __kprobes find_unwatched_hit(unsigned long ip, struct pt_re
 asmlinkage __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next)
 {
 	unsigned long ip = next - MCOUNT_INSN_SIZE;
-	bool elsewhere;
+	bool redirected;
 
 	regs->ip = ip + INT3_INSN_SIZE;
 	preempt_disable_notrace();
 	if (likely(rcu_watches()))
-		elsewhere = find_hit(ip, regs, next);
+		redirected = find_hit(ip, regs, next);
 	else
-		elsewhere = find_unwatched_hit(ip, regs, next);
+		redirected = find_unwatched_hit(ip, regs, next);
 	preempt_enable_notrace();
 
-	if (likely(!elsewhere && regs->ip == next))
+	if (likely(!redirected && regs->ip == next))
 		return false;
 	/* A handler that has pushed something has overwritten the thunk's word. */
-	if (elsewhere && regs->sp != (unsigned long)(kprobe_thunk_return(regs) + 1))
+	if (redirected && regs->sp != (unsigned long)(kprobe_thunk_return(regs) + 1))
 		return true;
 	*kprobe_thunk_return(regs) = regs->ip;
 	return false;
@@ -165,7 +163,7 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
 	/* Others may have set these, and rely on them. */
 	unsigned long next = regs->ip, orig_ax = regs->orig_ax, sp = regs->sp;
-	bool elsewhere;
+	bool redirected;
 
 	/* Without all registers it is too early, or it is not one of ours at all. */
 	if (!ftrace_get_regs(fregs) || regs->ssx & SSX_HANDLED)
@@ -175,12 +173,12 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	regs->orig_ax = -1;
 	preempt_disable_notrace();
 	if (likely(rcu_watches()))
-		elsewhere = find_hit(ip, regs, next);
+		redirected = find_hit(ip, regs, next);
 	else
-		elsewhere = find_unwatched_hit(ip, regs, next);
+		redirected = find_unwatched_hit(ip, regs, next);
 	preempt_enable_notrace();
 	regs->orig_ax = orig_ax;
-	if (unlikely(elsewhere && regs->sp != sp))
+	if (unlikely(redirected && regs->sp != sp))
 		move_stack(regs, sp);
 }
 
@@ -195,31 +193,32 @@ unsigned long arch_kprobe_ftrace_trampoline(void)
 }
 
 /*
- * A breakpoint that somebody else has put here is met, and taken for ours. The
- * call of ftrace is left out then, no more.
+ * Other code may have put a breakpoint here, whose int3 is taken for that of the
+ * probepoint. Leave out the call of ftrace.
  */
-static int __kprobes skip_call(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes skip_call(struct probepoint *pp, struct pt_regs *regs)
 {
-	regs->ip = p->ainsn.next_ip;
+	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
 /**
- * arch_prepare_kprobe_ftrace() - prepare a probepoint at a location of ftrace
- * @p: the probepoint's kprobe, with nothing set but its addr
+ * arch_prepare_probepoint_ftrace() - prepare a probepoint at a location of ftrace
+ * @pp: the probepoint, with nothing set but its address
  *
  * Return: 0.
  */
-int arch_prepare_kprobe_ftrace(struct kprobe *p)
+int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 {
-	struct arch_specific_insn *ai = &p->ainsn;
+	struct arch_probepoint *ap = &pp->arch;
 
-	/* What is there while nobody traces the function. */
-	memcpy(ai->bytes, x86_nops[MCOUNT_INSN_SIZE], MCOUNT_INSN_SIZE);
-	p->opcode = ai->bytes[0];
-	ai->size = MCOUNT_INSN_SIZE;
-	ai->next_ip = (unsigned long)p->addr + ai->size;
-	ai->emulate = skip_call;
-	ai->slotless = true;
+	/* The text while no tracer is attached to the function. */
+	memcpy(ap->insn.bytes, x86_nops[MCOUNT_INSN_SIZE], MCOUNT_INSN_SIZE);
+	pp->kp.opcode = ap->insn.bytes[0];
+	ap->insn.size = MCOUNT_INSN_SIZE;
+	ap->next_ip = (unsigned long)pp->addr + MCOUNT_INSN_SIZE;
+	ap->insn.copy = X86_COPY_NONE;
+	ap->exec = X86_EXEC_EMULATE;
+	ap->emulation.run = skip_call;
 	return 0;
 }

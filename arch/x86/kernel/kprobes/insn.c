@@ -25,7 +25,6 @@
  */
 #include <linux/cfi.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -37,16 +36,17 @@
 #include "common.h"
 
 #define OPCODE_HLT	0xf4
+#define OPCODE_STI	0xfb
 
-/* What is at @addr, if that is the byte which a probe has put there. */
-static struct kprobe *probe_behind(unsigned long addr, u8 byte)
+/* The probepoint at @addr, if it has put the byte there; or NULL. */
+static struct probepoint *probepoint_behind(unsigned long addr, u8 byte)
 {
-	struct kprobe *kp;
+	struct probepoint *pp;
 
 	if (byte != INT3_INSN_OPCODE && byte != JMP32_INSN_OPCODE)
 		return NULL;
-	kp = get_kprobe((void *)addr);
-	return kp && kp->ainsn.jump == (byte == JMP32_INSN_OPCODE) ? kp : NULL;
+	pp = get_probepoint((void *)addr);
+	return pp && pp->arch.detour.in_text == (byte == JMP32_INSN_OPCODE) ? pp : NULL;
 }
 
 /**
@@ -81,16 +81,17 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 			text[i] = 0;
 
 	for (i = 1 - KPROBE_JUMP_SIZE; i < end; i++) {
-		struct kprobe *kp = probe_behind(addr + i, text[i + KPROBE_JUMP_SIZE - 1]);
+		u8 byte = text[i + KPROBE_JUMP_SIZE - 1];
+		struct probepoint *pp = probepoint_behind(addr + i, byte);
 
-		if (!kp)
+		if (!pp)
 			continue;
 		if (i >= 0)
-			buf[i] = kp->opcode;
-		if (!kp->ainsn.jump)
+			buf[i] = pp->arch.insn.bytes[0];
+		if (!pp->arch.detour.in_text)
 			continue;
 		for (j = max(i, 0L); j < min(i + KPROBE_JUMP_SIZE, end); j++)
-			buf[j] = kp->ainsn.covered[j - i];
+			buf[j] = pp->arch.detour.covered[j - i];
 	}
 	return true;
 }
@@ -242,42 +243,38 @@ static bool is_endbr_insn(const u8 *bytes)
 }
 
 /**
- * x86_kprobe_decode() - decide how the instruction at a probepoint is run
- * @p: the probepoint's kprobe, its addr set; the rest is filled in here
+ * x86_kprobe_decode() - decode the instruction of a probepoint
+ * @pp: the probepoint, its address set; its insn and emulation are filled in
  *
- * Context: sleeps; takes text_mutex.
+ * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
- * Return: 0; -EILSEQ if no instruction starts at the address, or none that the
- * decoder knows; -EINVAL if it traps by itself, or must be found as it is by
- * others; -EOPNOTSUPP if it can't be run elsewhere.
+ * Return: 0; -EILSEQ if no instruction begins at the address, or none that the decoder
+ * knows; -EINVAL if it is there to trap, or if other code must find it unchanged;
+ * -EOPNOTSUPP if it can neither be copied nor emulated.
  */
-int x86_kprobe_decode(struct kprobe *p)
+int x86_kprobe_decode(struct probepoint *pp)
 {
-	unsigned long addr = (unsigned long)p->addr;
-	struct arch_specific_insn *ai = &p->ainsn;
+	unsigned long addr = (unsigned long)pp->addr;
+	struct arch_probepoint *ap = &pp->arch;
+	u8 *bytes = ap->insn.bytes;
 	struct insn insn;
-	enum x86_op op;
 
 	if (is_in_padding(addr))
 		return -EINVAL;
-	if (!decode_on_boundary(addr, &insn, ai->bytes))
+	if (!decode_on_boundary(addr, &insn, bytes))
 		return -EILSEQ;
-	if (is_endbr_insn(ai->bytes) || is_cfi_check(addr, &insn))
+	if (is_endbr_insn(bytes) || is_cfi_check(addr, &insn))
 		return -EINVAL;
-	ai->size = insn.length;
-	ai->hit_ip = (unsigned long)p->addr + INT3_INSN_SIZE;
-	ai->next_ip = (unsigned long)p->addr + ai->size;
-	p->opcode = ai->bytes[0];
+	ap->insn.size = insn.length;
+	ap->insn.op = x86_insn_op(&insn);
+	ap->hit_ip = addr + INT3_INSN_SIZE;
+	ap->next_ip = addr + insn.length;
+	pp->kp.opcode = bytes[0];
 
-	op = x86_insn_op(&insn);
-	ai->boostable = op == X86_OP_COPY;
-	if (x86_kprobe_find_emulation(p, &insn)) {
-		if (ai->bytes[0] == 0xfb && !sti_is_safe(addr))
-			return -EOPNOTSUPP;
-		return 0;
-	}
-
-	switch (op) {
+	x86_kprobe_find_emulation(pp, &insn);
+	if (ap->emulation.run)
+		return bytes[0] == OPCODE_STI && !sti_is_safe(addr) ? -EOPNOTSUPP : 0;
+	switch (ap->insn.op) {
 	case X86_OP_COPY:
 	case X86_OP_STEP:
 		return 0;

@@ -19,7 +19,6 @@
  * Text is patched under text_mutex. Detours are made and dropped under
  * kprobe_mutex; the core frees them when nobody can be in them.
  */
-#include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
@@ -50,26 +49,27 @@ static unsigned long __kprobes copy_at(unsigned long detour, unsigned long offse
 }
 
 /**
- * x86_kprobe_landing() - find out where to go on
- * @ip: where a handler wants to
+ * x86_kprobe_resume_address() - find where to resume after a handler has redirected
+ *	execution
+ * @ip: where the handler wants to resume
  *
- * Context: preemption is disabled, and stays so, or the task is not one to
- * sleep, until it is there.
+ * Context: preemption is disabled, and stays so until the CPU is there; or the task does
+ * not sleep until then.
  *
- * Return: @ip; or if there is a jump, or one to come, over the instruction
- * there, its copy in the detour.
+ * Return: @ip; or, if the instruction at @ip is in the DCR of a probepoint with a detour
+ * buffer, its copy there.
  */
-unsigned long __kprobes x86_kprobe_landing(unsigned long ip)
+unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
 {
 	unsigned long detour, copy;
-	struct kprobe *kp;
+	struct probepoint *pp;
 	int i;
 
 	for (i = 1; i < KPROBE_JUMP_SIZE; i++) {
-		kp = get_kprobe((void *)(ip - i));
-		if (!kp)
+		pp = get_probepoint((void *)(ip - i));
+		if (!pp)
 			continue;
-		detour = (unsigned long)READ_ONCE(kp->ainsn.detour);
+		detour = (unsigned long)READ_ONCE(pp->arch.detour.text);
 		copy = detour ? copy_at(detour, i) : 0;
 		if (copy)
 			return copy;
@@ -79,36 +79,33 @@ unsigned long __kprobes x86_kprobe_landing(unsigned long ip)
 
 /**
  * kprobe_detour_missed() - end a hit that a handler has made itself
- * @kp: the probepoint's kprobe
+ * @pp: the probepoint
  *
- * Context: that of the probed function, but preemption is disabled and is
- * enabled here.
+ * Context: that of the probed function. Preemption is disabled, and enabled here.
  */
-asmlinkage __visible void __kprobes kprobe_detour_missed(struct kprobe *kp)
+asmlinkage __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
 {
-	kprobes_inc_nmissed_count(kp);
+	probepoint_count_missed(pp);
 	preempt_enable_notrace();
 }
 
 /**
- * kprobe_detour_elsewhere() - end a hit whose handler has set where to go on
+ * kprobe_detour_redirect() - end a hit whose pre_handler has redirected execution
  * @regs: registers as the handler has left them
- * @f: the frame of the handler
+ * @level: the level of the handler
  *
- * Context: that of the probed function, but preemption is disabled and is
- * enabled here.
+ * Context: that of the probed function. Preemption is disabled, and enabled here.
  *
- * Return: true if all registers are to be as in @regs; false if the stack
- * pointer is what it was, and a return to where the thunk was called from will
- * do.
+ * Return: true if the thunk has to load all registers from @regs; false if the stack
+ * pointer is unchanged, so that a return by the pushed word will do.
  */
-asmlinkage __visible bool __kprobes kprobe_detour_elsewhere(struct pt_regs *regs,
-							    struct kprobe_frame *f)
+asmlinkage __visible bool __kprobes kprobe_detour_redirect(struct pt_regs *regs,
+							   struct kprobe_level *level)
 {
 	unsigned long *where = kprobe_thunk_return(regs);
 
-	kprobe_pop_frame(f);
-	regs->ip = x86_kprobe_landing(regs->ip);
+	kprobe_leave(level);
+	regs->ip = x86_kprobe_resume_address(regs->ip);
 	preempt_enable_notrace();
 	if (regs->sp != (unsigned long)(where + 1))
 		return true;
@@ -135,10 +132,10 @@ static int put_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long a
 }
 
 /* Write the copies and all that follows; @map is what they are copies of. */
-static int fill_detour(struct kprobe *p, u8 *buf, unsigned long slot, const u8 *original,
+static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const u8 *original,
 		       unsigned int reach, bool post, struct kprobe_detour_map *map)
 {
-	unsigned long addr = (unsigned long)p->addr, target;
+	unsigned long addr = (unsigned long)pp->addr, target;
 	unsigned int done = 0, len = KPROBE_SLOT_CODE;
 	struct insn insn;
 	int ret;
@@ -153,7 +150,7 @@ static int fill_detour(struct kprobe *p, u8 *buf, unsigned long slot, const u8 *
 		/* The longest there is, and a call and a jump. */
 		if (len + MAX_INSN_SIZE + 2 * JMP32_INSN_SIZE > KPROBE_DETOUR_END)
 			return -ENOSPC;
-		/* Post_handlers are to be called on both its ways. */
+		/* The call of post_handlers would follow one of its two ways only. */
 		if (post && !done && !x86_insn_boostable(&insn))
 			return -EOPNOTSUPP;
 		if (x86_insn_branches(&insn, addr + done, &target))
@@ -186,35 +183,35 @@ static int fill_detour(struct kprobe *p, u8 *buf, unsigned long slot, const u8 *
 }
 
 /**
- * arch_prepare_detour() - make a detour, and send hits of the breakpoint there
- * @p: the probepoint's kprobe, which has none
- * @reach: how many bytes of the text the instructions under the jump take, as
- *	arch_check_jumps() found
- * @post: there are post_handlers to be called
+ * arch_prepare_detour() - make a detour buffer, and send hits of the breakpoint there
+ * @pp: the probepoint, which has none
+ * @reach: size of the DCR in bytes, as arch_check_jumps() has found
+ * @post: hits call a post_handler
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
- * Return: 0; -ENOMEM; or another errno if there can't be a detour.
+ * Return: 0; -ENOMEM; or another errno if no detour buffer can be made.
  */
-int arch_prepare_detour(struct kprobe *p, unsigned int reach, bool post)
+int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
 {
-	struct arch_specific_insn *ai = &p->ainsn;
+	struct x86_detour *detour = &pp->arch.detour;
 	u8 original[KPROBE_JUMP_REACH], buf[KPROBE_SLOT_SIZE];
 	struct kprobe_detour_map map = {};
 	kprobe_opcode_t *slot;
 	int ret;
 
-	/* It is a kind of boosting. */
+	lockdep_assert_held(&kprobe_mutex);
+	/* The parameter kprobes.boost switches this off too. */
 	if (!x86_kprobe_boost)
 		return -EOPNOTSUPP;
-	if (!x86_kprobe_read_original((unsigned long)p->addr, original, reach))
+	if (!x86_kprobe_read_original((unsigned long)pp->addr, original, reach))
 		return -EFAULT;
-	slot = get_insn_slot_for(p);
+	slot = get_insn_slot_for(pp);
 	if (!slot)
 		return -ENOMEM;
 	memset(buf, INT3_INSN_OPCODE, sizeof(buf));
-	memcpy(buf, &p, sizeof(p));
-	ret = fill_detour(p, buf, (unsigned long)slot, original, reach, post, &map);
+	memcpy(buf, &pp, sizeof(pp));
+	ret = fill_detour(pp, buf, (unsigned long)slot, original, reach, post, &map);
 	if (ret) {
 		free_insn_slot(slot, 0);
 		return ret;
@@ -222,53 +219,57 @@ int arch_prepare_detour(struct kprobe *p, unsigned int reach, bool post)
 	memcpy(buf + KPROBE_DETOUR_END, &map, sizeof(map));
 	x86_kprobe_write_slot(slot, buf);
 
-	memcpy(ai->covered, original, sizeof(ai->covered));
-	WRITE_ONCE(ai->detour, slot);
-	x86_kprobe_choose_run(p);
+	memcpy(detour->covered, original, sizeof(detour->covered));
+	WRITE_ONCE(detour->text, slot);
+	x86_kprobe_choose_exec(pp);
 	return 0;
 }
 
 /**
- * arch_drop_detour() - send hits to the detour no more
- * @p: the probepoint's kprobe; there is no jump in its text
+ * arch_drop_detour() - stop sending hits to the detour buffer
+ * @pp: the probepoint; the jump is not in its text
  *
  * Context: kprobe_mutex is held.
  *
- * Return: the detour, for the caller to free when nobody can be in it.
+ * Return: the detour buffer, for the caller to free when no task can be in it.
  */
-kprobe_opcode_t *arch_drop_detour(struct kprobe *p)
+kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
 {
-	kprobe_opcode_t *detour = p->ainsn.detour;
+	kprobe_opcode_t *text = pp->arch.detour.text;
 
-	WRITE_ONCE(p->ainsn.detour, NULL);
-	x86_kprobe_choose_run(p);
-	return detour;
+	lockdep_assert_held(&kprobe_mutex);
+	WRITE_ONCE(pp->arch.detour.text, NULL);
+	x86_kprobe_choose_exec(pp);
+	return text;
 }
 
 /**
- * arch_put_jump() - replace a breakpoint by a jump to the detour
- * @p: the probepoint's kprobe, which had its detour for a grace period
+ * arch_put_jump() - replace a breakpoint by a jump to the detour buffer
+ * @pp: the probepoint; its detour buffer was made a tasks-RCU grace period ago
  *
- * It is not there before arch_sync_jumps().
+ * The jump is in place after arch_sync_jumps().
  *
- * Context: sleeps; text_mutex is held.
+ * Context: sleeps; kprobe_mutex and text_mutex are held.
  *
- * Return: false if the text is not what it was, and is left alone.
+ * Return: false if the text has been changed by other code, and is left alone.
  */
-bool arch_put_jump(struct kprobe *p)
+bool arch_put_jump(struct probepoint *pp)
 {
-	unsigned long thunk_call = (unsigned long)p->ainsn.detour + KPROBE_SLOT_CODE;
+	struct x86_detour *detour = &pp->arch.detour;
+	unsigned long thunk_call = (unsigned long)detour->text + KPROBE_SLOT_CODE;
 	u8 text[KPROBE_JUMP_SIZE], jump[KPROBE_JUMP_SIZE];
 
-	if (copy_from_kernel_nofault(text, p->addr, sizeof(text)) ||
+	lockdep_assert_held(&text_mutex);
+	if (copy_from_kernel_nofault(text, pp->addr, sizeof(text)) ||
 	    text[0] != INT3_INSN_OPCODE ||
-	    memcmp(text + 1, p->ainsn.covered + 1, sizeof(text) - 1))
+	    memcmp(text + 1, detour->covered + 1, sizeof(text) - 1))
 		return false;
-	if (x86_kprobe_put_branch(jump, JMP32_INSN_OPCODE, (unsigned long)p->addr, thunk_call) < 0)
+	if (x86_kprobe_put_branch(jump, JMP32_INSN_OPCODE, (unsigned long)pp->addr,
+				  thunk_call) < 0)
 		return false;
-	/* Who is hit while this is under way is sent where the jump leads. */
-	text_poke_queue(p->addr, jump, sizeof(jump), NULL);
-	p->ainsn.jump = true;
+	/* A CPU that hits the int3 while the jump is being written is sent to its target. */
+	text_poke_queue(pp->addr, jump, sizeof(jump), NULL);
+	detour->in_text = true;
 	return true;
 }
 
@@ -284,38 +285,38 @@ void arch_sync_jumps(void)
 
 /**
  * arch_break_jump() - begin to replace a jump by a breakpoint
- * @p: the probepoint's kprobe
+ * @pp: the probepoint
  *
- * Then, each after an arch_kprobes_sync(), arch_restore_jump() and what comes
- * next.
+ * The caller calls arch_kprobes_sync(), arch_restore_jump() and arch_kprobes_sync() next.
  *
  * Context: sleeps; text_mutex is held.
  */
-void arch_break_jump(struct kprobe *p)
+void arch_break_jump(struct probepoint *pp)
 {
 	u8 int3 = INT3_INSN_OPCODE;
 
-	text_poke(p->addr, &int3, sizeof(int3));
+	text_poke(pp->addr, &int3, sizeof(int3));
 }
 
 /**
- * arch_restore_jump() - bring back what was under a jump, but the breakpoint
- * @p: the probepoint's kprobe
+ * arch_restore_jump() - restore the original text in the JTPR of a jump
+ * @pp: the probepoint, whose breakpoint arch_break_jump() has put in place
  *
- * Context: sleeps; text_mutex is held.
+ * Context: sleeps; kprobe_mutex and text_mutex are held.
  */
-void arch_restore_jump(struct kprobe *p)
+void arch_restore_jump(struct probepoint *pp)
 {
 	u8 jump[KPROBE_JUMP_SIZE], text[KPROBE_JUMP_SIZE];
-	struct arch_specific_insn *ai = &p->ainsn;
+	struct x86_detour *detour = &pp->arch.detour;
 
-	x86_kprobe_put_branch(jump, JMP32_INSN_OPCODE, (unsigned long)p->addr,
-			      (unsigned long)ai->detour + KPROBE_SLOT_CODE);
-	memcpy(text, ai->covered, sizeof(text));
+	lockdep_assert_held(&text_mutex);
+	x86_kprobe_put_branch(jump, JMP32_INSN_OPCODE, (unsigned long)pp->addr,
+			      (unsigned long)detour->text + KPROBE_SLOT_CODE);
+	memcpy(text, detour->covered, sizeof(text));
 	text[0] = INT3_INSN_OPCODE;
-	text_poke(p->addr + 1, text + 1, sizeof(text) - 1);
-	perf_event_text_poke(p->addr, jump, sizeof(jump), text, sizeof(text));
-	ai->jump = false;
+	text_poke(pp->addr + 1, text + 1, sizeof(text) - 1);
+	perf_event_text_poke(pp->addr, jump, sizeof(jump), text, sizeof(text));
+	detour->in_text = false;
 }
 
 /**
@@ -330,5 +331,5 @@ void arch_restore_jump(struct kprobe *p)
  */
 bool is_kprobe_optinsn_slot(unsigned long addr)
 {
-	return kprobe_of_insn_slot(addr) && kprobe_detour_map(addr);
+	return probepoint_of_insn_slot(addr) && kprobe_detour_map(addr);
 }

@@ -2,24 +2,24 @@
 /*
  * Kernel probes on x86: building the slot of a probepoint, and patching it.
  *
- * A slot has one of three forms:
+ * A slot has one of three forms, see enum x86_slot_form:
  *
- *	.quad kp; copy; int3			stepped
- *	.quad kp; copy; jmp back		boosted
- *	.quad kp; copy; call thunk; jmp back	boosted, with post_handlers
+ *	.quad pp; copy; int3			single-stepped
+ *	.quad pp; copy; jmp back		boosted
+ *	.quad pp; copy; call thunk; jmp back	boosted, with post_handlers
  *
- * A branch is not copied but made anew, for it has another way to go; it is
- * emulated where post_handlers are to be told where it went.
+ * A relative branch is not copied: a branch with the same target is made. If there are
+ * post_handlers it is emulated, since one call behind it would see one of its two ways
+ * only.
  *
- * The word that the call pushes tells the thunk which slot it is. A slot is
- * complete before anything can reach it and is never changed; a probepoint that
- * needs another form gets another slot. Detours, which opt.c makes, are slots
- * of a fourth form.
+ * The word that the call pushes tells the thunk which slot it was called from. A slot is
+ * complete before a hit is sent there, and it is immutable; a probepoint that needs
+ * another form gets another slot. Detour buffers, which opt.c makes, are in the same
+ * memory.
  *
  * Slots are written under text_mutex, which nests inside kprobe_mutex.
  */
 #include <linux/init.h>
-#include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
@@ -141,17 +141,18 @@ int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, uns
 	return ret < 0 ? ret : 1 + ret;
 }
 
-/* The instruction of @p, as it is to be in the slot. */
-static int put_insn(struct kprobe *p, u8 *buf, unsigned long at)
+/* Write the out-of-line copy, to be executed at @at. Return: its size, or an errno. */
+static int put_insn(struct probepoint *pp, u8 *buf, unsigned long at)
 {
-	struct arch_specific_insn *ai = &p->ainsn;
+	struct arch_probepoint *ap = &pp->arch;
+	unsigned long addr = (unsigned long)pp->addr;
 	struct insn insn;
 
-	if (!ai->branch)
-		return x86_kprobe_put_copy(buf, ai->bytes, ai->size, at, (unsigned long)p->addr);
-	if (insn_decode_kernel(&insn, ai->bytes))
+	if (ap->insn.copy == X86_COPY_BYTES)
+		return x86_kprobe_put_copy(buf, ap->insn.bytes, ap->insn.size, at, addr);
+	if (insn_decode_kernel(&insn, ap->insn.bytes))
 		return -EILSEQ;
-	return x86_kprobe_put_branch_copy(buf, &insn, at, (unsigned long)p->addr, ai->imm);
+	return x86_kprobe_put_branch_copy(buf, &insn, at, addr, ap->emulation.imm);
 }
 
 /**
@@ -169,83 +170,87 @@ void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf)
 	perf_event_text_poke(slot, NULL, 0, buf, KPROBE_SLOT_SIZE);
 }
 
+/* How a hit has the instruction executed, with what the probepoint has now. */
+static enum x86_exec choose_exec(const struct arch_probepoint *ap)
+{
+	if (ap->detour.text)
+		return X86_EXEC_DETOUR;
+	/* With post_handlers, emulating costs less than the slot's call of the thunk. */
+	if (ap->slot.form >= X86_SLOT_BOOST && !(ap->emulation.run && ap->post))
+		return X86_EXEC_BOOST;
+	return ap->emulation.run ? X86_EXEC_EMULATE : X86_EXEC_STEP;
+}
+
 /**
- * x86_kprobe_choose_run() - decide where hits go on
- * @p: the probepoint's kprobe
+ * x86_kprobe_choose_exec() - decide how hits have the instruction executed
+ * @pp: the probepoint, whose slot, detour buffer or post_handlers have changed
  *
- * A hit finds it either way: all that have been there are right.
+ * A hit under way may go the old way, which stays correct until what it uses is freed.
  *
  * Context: kprobe_mutex is held.
  */
-void x86_kprobe_choose_run(struct kprobe *p)
+void x86_kprobe_choose_exec(struct probepoint *pp)
 {
-	struct arch_specific_insn *ai = &p->ainsn;
-	unsigned long run = 0;
+	struct arch_probepoint *ap = &pp->arch;
+	unsigned long resume = 0;
 
-	if (ai->detour)
-		run = kprobe_copy_of((unsigned long)ai->detour, true);
-	/* Post_handlers are cheaper to call after emulation than from the slot. */
-	else if (ai->slot_boosted && !(ai->emulate && ai->run_post))
-		run = (unsigned long)ai->insn;
-	/* Hits see a slot that is complete. */
-	smp_store_release(&ai->run, run);
+	lockdep_assert_held(&kprobe_mutex);
+	ap->exec = choose_exec(ap);
+	if (ap->exec == X86_EXEC_DETOUR)
+		resume = kprobe_copy_of((unsigned long)ap->detour.text, true);
+	else if (ap->exec == X86_EXEC_BOOST)
+		resume = (unsigned long)ap->slot.copy;
+	/* A hit sees a slot that is complete. Pairs with READ_ONCE() where a hit reads it. */
+	smp_store_release(&ap->resume, resume);
 }
 
-static kprobe_opcode_t *slot_start(const struct arch_specific_insn *ai)
+static kprobe_opcode_t *slot_start(const struct probepoint *pp)
 {
-	return ai->insn ? ai->insn - KPROBE_SLOT_CODE : NULL;
+	return pp->arch.slot.copy ? pp->arch.slot.copy - KPROBE_SLOT_CODE : NULL;
 }
 
-/**
- * x86_kprobe_make_slot() - give a probepoint a slot
- * @p: the probepoint's kprobe; x86_kprobe_decode() has been through it
- * @post: the slot is to call post_handlers
- *
- * The new slot takes the place of the old one, if there is one.
- *
- * Context: sleeps; kprobe_mutex is held; takes text_mutex.
- *
- * Return: 0; -ENOMEM; or -EOPNOTSUPP if what the instruction refers to can't
- * be reached from the slot.
+/*
+ * Make a slot of the form @form, in the place of the one that there may be. Return: 0;
+ * -ENOMEM; or -EOPNOTSUPP if the slot is too far from what the instruction refers to.
  */
-int x86_kprobe_make_slot(struct kprobe *p, bool post)
+static int make_slot(struct probepoint *pp, enum x86_slot_form form)
 {
-	struct arch_specific_insn *ai = &p->ainsn;
-	unsigned long slot;
+	struct arch_probepoint *ap = &pp->arch;
 	int len = KPROBE_SLOT_CODE, ret;
 	u8 buf[KPROBE_SLOT_SIZE];
 	kprobe_opcode_t *text;
+	unsigned long slot;
 
-	text = get_insn_slot_for(p);
+	text = get_insn_slot_for(pp);
 	if (!text)
 		return -ENOMEM;
 	slot = (unsigned long)text;
 
 	memset(buf, INT3_INSN_OPCODE, sizeof(buf));
-	memcpy(buf, &p, sizeof(p));
-	ret = put_insn(p, buf + len, slot + len);
+	memcpy(buf, &pp, sizeof(pp));
+	ret = put_insn(pp, buf + len, slot + len);
 	if (ret < 0)
 		goto free;
 	len += ret;
-	if (ai->slot_boosted && post) {
+	if (form == X86_SLOT_POST) {
 		ret = x86_kprobe_put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
 					    (unsigned long)kprobe_post_thunk);
 		if (ret < 0)
 			goto free;
 		len += ret;
 	}
-	if (ai->slot_boosted) {
+	if (form != X86_SLOT_STEP) {
 		ret = x86_kprobe_put_branch(buf + len, JMP32_INSN_OPCODE, slot + len,
-					    ai->next_ip);
+					    ap->next_ip);
 		if (ret < 0)
 			goto free;
 	}
 	x86_kprobe_write_slot(text, buf);
 
-	ai->post = ai->slot_boosted && post;
-	/* Steps see a slot that is complete. */
-	smp_store_release(&ai->insn, text + KPROBE_SLOT_CODE);
-	x86_kprobe_choose_run(p);
+	ap->slot.form = form;
+	/* A step sees a slot that is complete. Pairs with READ_ONCE() in step.c. */
+	smp_store_release(&ap->slot.copy, text + KPROBE_SLOT_CODE);
+	x86_kprobe_choose_exec(pp);
 	return 0;
 free:
 	free_insn_slot(text, 0);
@@ -253,131 +258,143 @@ free:
 }
 
 /**
- * arch_kprobe_reshape() - give a probepoint the slot it needs now
- * @p: the probepoint's kprobe
- * @post: there are post_handlers to be called
- * @old: where to put the slot that it had, for the caller to free when nobody
- *	can be running in it; NULL if it keeps it
+ * arch_reshape_probepoint() - replace a slot by one with or without post_handlers
+ * @pp: the probepoint
+ * @post: hits call a post_handler
+ * @old: result: the slot that was replaced, for the caller to free when no task can be
+ *	in it; or NULL
  *
  * Context: sleeps; kprobe_mutex is held.
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, or -ENOMEM if nothing has changed.
  */
-int arch_kprobe_reshape(struct kprobe *p, bool post, kprobe_opcode_t **old)
+int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old)
 {
-	struct arch_specific_insn *ai = &p->ainsn;
-	kprobe_opcode_t *before = slot_start(ai);
+	enum x86_slot_form form = post ? X86_SLOT_POST : X86_SLOT_BOOST;
+	struct arch_probepoint *ap = &pp->arch;
+	kprobe_opcode_t *before = slot_start(pp);
 	int ret;
 
 	*old = NULL;
-	/* Stepping and emulation have them called themselves. */
-	if (ai->slot_boosted && !ai->emulate && ai->post != post) {
-		ret = x86_kprobe_make_slot(p, post);
+	/* After a step and after an emulation, C calls the post_handlers. */
+	if (ap->slot.form >= X86_SLOT_BOOST && !ap->emulation.run && ap->slot.form != form) {
+		ret = make_slot(pp, form);
 		if (ret)
 			return ret;
 		*old = before;
 	}
-	ai->run_post = post;
-	x86_kprobe_choose_run(p);
+	ap->post = post;
+	x86_kprobe_choose_exec(pp);
+	return 0;
+}
+
+/* Return: 0, or an errno if the instruction can neither be copied nor emulated. */
+static int prepare_slot(struct probepoint *pp)
+{
+	struct x86_probed_insn *insn = &pp->arch.insn;
+	bool boost = x86_kprobe_boost &&
+		     (insn->op == X86_OP_COPY || insn->copy == X86_COPY_BRANCH);
+	int ret;
+
+	if (insn->copy == X86_COPY_BYTES)
+		return make_slot(pp, boost ? X86_SLOT_BOOST : X86_SLOT_STEP);
+	/* A branch is emulated if it is not boosted. */
+	ret = boost ? make_slot(pp, X86_SLOT_BOOST) : -EOPNOTSUPP;
+	if (ret != -EOPNOTSUPP)
+		return ret;
+	insn->copy = X86_COPY_NONE;
 	return 0;
 }
 
 /**
- * arch_prepare_kprobe() - look at the instruction of a new probepoint
- * @p: the probepoint's kprobe, with nothing set but its addr
+ * arch_prepare_probepoint() - decide how the instruction of a new probepoint is executed
+ * @pp: the probepoint, with nothing set but its address
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
  * Return: 0, or an errno as register_kprobe() documents it.
  */
-int arch_prepare_kprobe(struct kprobe *p)
+int arch_prepare_probepoint(struct probepoint *pp)
 {
-	struct arch_specific_insn *ai = &p->ainsn;
 	int ret;
 
 	/* The end of this range is the first byte after it. */
 	scoped_guard(mutex, &text_mutex)
-		if (alternatives_text_reserved(p->addr, p->addr + 1))
+		if (alternatives_text_reserved(pp->addr, pp->addr + 1))
 			return -EINVAL;
-	ret = x86_kprobe_decode(p);
-	if (ret || ai->slotless)
-		return ret;
-	/* Fixed from here on: a hit must not find it other than the slot is. */
-	ai->slot_boosted = (ai->boostable || ai->branch) && x86_kprobe_boost;
-	ret = ai->branch && !ai->slot_boosted ? -EOPNOTSUPP : x86_kprobe_make_slot(p, false);
-	if (ai->branch && ret == -EOPNOTSUPP) {
-		/* Emulation is all it takes. */
-		ai->slot_boosted = false;
-		ai->slotless = true;
-		ret = 0;
-	}
+	ret = x86_kprobe_decode(pp);
+	if (!ret && pp->arch.insn.copy != X86_COPY_NONE)
+		ret = prepare_slot(pp);
+	if (!ret)
+		x86_kprobe_choose_exec(pp);
 	return ret;
 }
 
 /**
- * arch_remove_kprobe() - free the slot of a probepoint
- * @p: the probepoint's kprobe; nobody can be running in its slot
+ * arch_remove_probepoint() - free the slot of a probepoint
+ * @pp: the probepoint; no task can be in its slot
  *
  * Context: sleeps; kprobe_mutex is held.
  */
-void arch_remove_kprobe(struct kprobe *p)
+void arch_remove_probepoint(struct probepoint *pp)
 {
-	kprobe_opcode_t *slot = slot_start(&p->ainsn);
+	kprobe_opcode_t *slot = slot_start(pp);
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (!slot)
 		return;
 	free_insn_slot(slot, 1);
-	p->ainsn.insn = NULL;
+	pp->arch.slot.copy = NULL;
 }
 
 /*
- * What the text is for perf is what any CPU may execute there, or a breakpoint,
- * in whose place traces have the exception. So perf is told of a breakpoint when
- * no CPU can execute the original any more, and of the original before any can.
+ * Perf is told of a change when it is true for all CPUs: of a breakpoint when no CPU can
+ * execute the original any more, and of the original before any CPU can. Where the text
+ * has a breakpoint, a trace has the exception.
  */
 
 /**
- * arch_arm_kprobe() - put the breakpoint of a probepoint in place
- * @p: the probepoint's kprobe
+ * arch_arm_probepoint() - put the breakpoint of a probepoint in place
+ * @pp: the probepoint
  *
- * Not all CPUs see it before arch_kprobes_sync().
+ * All CPUs see it after arch_kprobes_sync().
  *
  * Context: sleeps; text_mutex is held.
  */
-void arch_arm_kprobe(struct kprobe *p)
+void arch_arm_probepoint(struct probepoint *pp)
 {
 	u8 int3 = INT3_INSN_OPCODE;
 
-	text_poke(p->addr, &int3, 1);
+	text_poke(pp->addr, &int3, 1);
 }
 
 /**
- * arch_kprobe_armed() - tell perf of the breakpoint of a probepoint
- * @p: the probepoint's kprobe; all CPUs see the breakpoint
+ * arch_probepoint_armed() - tell perf of the breakpoint of a probepoint
+ * @pp: the probepoint; all CPUs see the breakpoint
  *
  * Context: text_mutex is held.
  */
-void arch_kprobe_armed(struct kprobe *p)
+void arch_probepoint_armed(struct probepoint *pp)
 {
-	u8 original = p->opcode, int3 = INT3_INSN_OPCODE;
+	u8 int3 = INT3_INSN_OPCODE;
 
-	perf_event_text_poke(p->addr, &original, 1, &int3, 1);
+	perf_event_text_poke(pp->addr, pp->arch.insn.bytes, 1, &int3, 1);
 }
 
 /**
- * arch_disarm_kprobe() - take the breakpoint of a probepoint away
- * @p: the probepoint's kprobe
+ * arch_disarm_probepoint() - remove the breakpoint of a probepoint
+ * @pp: the probepoint
  *
- * Some CPUs may still hit it before arch_kprobes_sync().
+ * A CPU may still hit it until arch_kprobes_sync() has returned.
  *
  * Context: sleeps; text_mutex is held.
  */
-void arch_disarm_kprobe(struct kprobe *p)
+void arch_disarm_probepoint(struct probepoint *pp)
 {
-	u8 original = p->opcode, int3 = INT3_INSN_OPCODE;
+	u8 int3 = INT3_INSN_OPCODE;
 
-	perf_event_text_poke(p->addr, &int3, 1, &original, 1);
-	text_poke(p->addr, &original, 1);
+	perf_event_text_poke(pp->addr, &int3, 1, pp->arch.insn.bytes, 1);
+	text_poke(pp->addr, pp->arch.insn.bytes, 1);
 }
 
 /**

@@ -1,20 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes on x86: what slots and detours call.
+ * Kernel probes on x86: the thunks that slots, detour buffers, ftrace and returns call.
  *
- * A thunk is called with nothing saved, from the middle of whatever is probed,
- * on its stack. It saves all registers as a trap would, so that handlers and
- * unwinders see a struct pt_regs, and calls C. The word that the call pushed
- * is popped by the return, which keeps the processor's return predictor in
- * step.
+ * A thunk is called with nothing saved, from the middle of any function, on its stack.
+ * It saves all registers as a trap would, so that handlers and unwinders see a struct
+ * pt_regs, and calls the handlers. The word that the call pushed is popped by the
+ * thunk's return, so the CPU's return predictor stays balanced.
  *
- * The stack, from the top down: the pushed word; a gap, so that a handler may
- * push what a call would, as it may where a breakpoint was hit; and a struct
- * pt_regs.
+ * The code that calls them, KPROBE_SLOT_SIZE bytes, aligned to their size:
  *
- * To go on elsewhere C stores in the pushed word where that is. If that is not
- * enough, because the stack pointer has been changed, it returns true, and all
- * registers are taken as they are.
+ *	slot with post_handlers			detour buffer
+ *
+ *	 0  address of the probepoint		 0  address of the probepoint
+ *	 8  copy of the instruction		 8  call kprobe_detour_thunk
+ *	    call kprobe_post_thunk		13  copy of the probed instruction
+ *	    jmp  next instruction		    [call kprobe_post_thunk]
+ *						    copies of the rest of the DCR
+ *						    jmp  behind the DCR
+ *						    struct kprobe_detour_map
+ *
+ * The stack of a thunk, from the higher addresses down:
+ *
+ *	                 stack of the probed function
+ *	regs + 1 + GAP:  return address of the thunk, in the slot or detour buffer
+ *	regs + 1:        gap of KPROBE_THUNK_GAP bytes: a handler may push a word, as it may
+ *	                 where a breakpoint was hit
+ *	regs:            struct pt_regs; its sp is that of the probed function
+ *
+ * To resume elsewhere, C stores the resume address in the place of the return address,
+ * see kprobe_thunk_return(). If a handler has changed the stack pointer, that is not
+ * enough: then C returns true, and the thunk loads all registers by iret.
+ *
+ * The stack of the return trampoline, where a probed function has returned to:
+ *
+ *	                 stack of the caller
+ *	regs + 1:        the place where the function had its return address, by which
+ *	                 unwinders and struct kretprobe_instance.fp know the call; C and the
+ *	                 trampoline put the real return address here
+ *	regs:            struct pt_regs
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -124,22 +147,26 @@
 	RET
 .endm
 
-#define PREEMPT_COUNT	PER_CPU_VAR(pcpu_hot + KPROBE_HOT_PREEMPT_COUNT)
-#define TOP_FRAME	PER_CPU_VAR(kprobe_frames)
+#define PREEMPT_COUNT	PER_CPU_VAR(pcpu_hot + X86_preempt_count)
+#define TOP_LEVEL	PER_CPU_VAR(kprobe_levels + KPROBE_LEVELS_top)
 
 /*
- * The thunks call the handlers themselves, because all registers have been
- * saved, which a function in C would do once more: see in asm/kprobes.h, and in
- * linux/kprobes.h, what each step is for. What is rare is left to C.
+ * The thunks call the handlers themselves: a C function would save registers that are
+ * saved already. Rare cases are left to C. The steps are those of kprobe_enter() and
+ * kprobe_leave() in asm/kprobes.h, and of probepoint_first() and probepoint_call_post()
+ * in linux/probepoint.h.
  *
- * In %r12 is the frame below ours, so that the offsets of ours are by one frame
- * greater.
+ * %r12 has the level below that of the thunk, so the offsets of the thunk's level are
+ * larger by the size of one.
  */
-#define OUR_FRAME(field)	(KPROBE_FRAME_SIZE + field)(%r12)
+#define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%r12)
 
 /*
- * Disable preemption and take a frame, if handlers may be called here. It is
- * nobody's before %ecx is stored as its context.
+ * Disable preemption and take a level; or go to @miss, with preemption disabled, if a
+ * handler runs in this context already.
+ *
+ * Leaves: %ecx: the context, which the caller stores in the level when the level is
+ * filled; %r12: the level below. The level is ignored until it has a context.
  */
 .macro KPROBE_THUNK_BEGIN miss:req
 	/* preempt_disable() and kprobe_context() */
@@ -147,20 +174,19 @@
 	incl	PREEMPT_COUNT
 #endif
 	movl	PREEMPT_COUNT, %ecx
-	andl	$KPROBE_FRAME_CONTEXTS, %ecx
-	/* kprobe_must_miss() */
-	movq	TOP_FRAME, %r12
-	cmpl	%ecx, KPROBE_FRAME_CONTEXT(%r12)
+	andl	$KPROBE_CONTEXT_BITS, %ecx
+	/* kprobe_enter() */
+	movq	TOP_LEVEL, %r12
+	cmpl	%ecx, KPROBE_LEVEL_context(%r12)
 	jge	\miss
-	/* kprobe_push_frame() */
-	addq	$KPROBE_FRAME_SIZE, TOP_FRAME
+	addq	$KPROBE_LEVEL_SIZE, TOP_LEVEL
 .endm
 
-/* Give it back, and enable preemption. */
+/* Give the level back, and enable preemption. Needs %r12 as KPROBE_THUNK_BEGIN left it. */
 .macro KPROBE_THUNK_END resched:req
-	/* kprobe_pop_frame() */
-	movl	$KPROBE_FRAME_NOBODY, OUR_FRAME(KPROBE_FRAME_CONTEXT)
-	movq	%r12, TOP_FRAME
+	/* kprobe_leave() */
+	movl	$KPROBE_CONTEXT_NO, OUR_LEVEL(KPROBE_LEVEL_context)
+	movq	%r12, TOP_LEVEL
 	/* preempt_enable() */
 #ifdef CONFIG_PREEMPT_COUNT
 	decl	PREEMPT_COUNT
@@ -192,28 +218,28 @@
  */
 SYM_CODE_START(kprobe_post_thunk)
 	KPROBE_THUNK_ENTER
-	andq	$-KPROBE_THUNK_SLOT_SIZE, %rax
+	andq	$-KPROBE_SLOT_BYTES, %rax
 	movq	(%rax), %rax
-	pushq	KPROBE_NEXT_IP(%rax)
+	pushq	PROBEPOINT_next_ip(%rax)
 	KPROBE_THUNK_ENTERED .Lpost_odd
 .Lpost_entered:
 	movq	RIP(%rsp), %r13
 
 	KPROBE_THUNK_BEGIN .Lpost_missed
-	/* kprobe_call_post_handlers() */
-	movq	KPROBE_SET(%rax), %rax
-	movq	PROBE_SET_POST_PROBE(%rax), %rdi
-	movq	%rdi, OUR_FRAME(KPROBE_FRAME_PROBE)
-	movl	%ecx, OUR_FRAME(KPROBE_FRAME_CONTEXT)
+	/* probepoint_call_post() */
+	movq	PROBEPOINT_set(%rax), %rax
+	movq	PROBE_SET_post_probe(%rax), %rdi
+	movq	%rdi, OUR_LEVEL(KPROBE_LEVEL_probe)
+	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
 	movq	%rsp, %rsi
 	xorl	%edx, %edx
-	movq	PROBE_SET_POST_HANDLER(%rax), %rax
+	movq	PROBE_SET_post_handler(%rax), %rax
 	KPROBE_CALL_HANDLER kprobe_call_post %rcx
 	KPROBE_THUNK_END .Lpost_resched
 
 .Lpost_leave:
 	cmpq	RIP(%rsp), %r13
-	jne	.Lpost_elsewhere
+	jne	.Lpost_redirected
 .Lpost_return:
 	KPROBE_THUNK_LEAVE .Lpost_popf
 
@@ -224,9 +250,9 @@ SYM_CODE_START(kprobe_post_thunk)
 .Lpost_odd:
 	KPROBE_TAME_FLAGS .Lpost_entered
 
-.Lpost_elsewhere:
+.Lpost_redirected:
 	movq	%rsp, %rdi
-	call	kprobe_post_elsewhere
+	call	kprobe_post_redirect
 	jmp	.Lpost_return
 
 	/* A hit that a handler made; counted as missed when it happened. */
@@ -252,22 +278,22 @@ _ASM_NOKPROBE(kprobe_post_thunk)
  */
 SYM_CODE_START(kprobe_detour_thunk)
 	KPROBE_THUNK_ENTER
-	movq	-KPROBE_DETOUR_CALLED_AT(%rax), %rax
+	movq	-KPROBE_DETOUR_BEHIND_CALL(%rax), %rax
 	/* Unwinders know that this is past the beginning of the instruction. */
-	pushq	KPROBE_HIT_IP(%rax)
+	pushq	PROBEPOINT_hit_ip(%rax)
 	KPROBE_THUNK_ENTERED .Lodd
 .Lentered:
 
 	KPROBE_THUNK_BEGIN .Lmissed
-	/* kprobe_first_of() */
-	movq	KPROBE_FIRST(%rax), %rdi
-	movq	%rdi, OUR_FRAME(KPROBE_FRAME_PROBE)
-	movl	%ecx, OUR_FRAME(KPROBE_FRAME_CONTEXT)
+	/* probepoint_first() */
+	movq	PROBEPOINT_first(%rax), %rdi
+	movq	%rdi, OUR_LEVEL(KPROBE_LEVEL_probe)
+	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
 	movq	%rsp, %rsi
-	movq	KPROBE_PRE_HANDLER(%rdi), %rax
+	movq	KPROBE_pre_handler(%rdi), %rax
 	KPROBE_CALL_HANDLER kprobe_call_pre %rdx
 	testl	%eax, %eax
-	jnz	.Lelsewhere
+	jnz	.Lredirected
 	KPROBE_THUNK_END .Lresched
 .Lleave:
 	KPROBE_THUNK_LEAVE .Lpopf
@@ -284,10 +310,10 @@ SYM_CODE_START(kprobe_detour_thunk)
 	call	kprobe_detour_missed
 	jmp	.Lleave
 
-.Lelsewhere:
+.Lredirected:
 	movq	%rsp, %rdi
-	leaq	OUR_FRAME(0), %rsi
-	call	kprobe_detour_elsewhere
+	leaq	OUR_LEVEL(0), %rsi
+	call	kprobe_detour_redirect
 	testb	%al, %al
 	jnz	kprobe_thunk_iret
 	jmp	.Lleave
@@ -369,16 +395,16 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	testq	%rbx, %rbx
 	jz	.Lreturn_several
 	leaq	FRAME_SIZE(%rsp), %rax
-	cmpq	%rax, KRETPROBE_FP(%rbx)
+	cmpq	%rax, KRETPROBE_INSTANCE_fp(%rbx)
 	jne	.Lreturn_several
-	movq	KRETPROBE_RET_ADDR(%rbx), %r15
-	movq	KRETPROBE_ANCHOR(%rbx), %rdx
-	movq	KRETPROBE_ANCHOR_ACTIVE(%rdx), %rdi
-	movq	KRETPROBE_HANDLER(%rdi), %rax
+	movq	KRETPROBE_INSTANCE_ret_addr(%rbx), %r15
+	movq	KRETPROBE_INSTANCE_anchor(%rbx), %rdx
+	movq	KRETPROBE_ANCHOR_active(%rdx), %rdi
+	movq	KRETPROBE_handler(%rdi), %rax
 	testq	%rax, %rax
 	jz	.Lreturn_no_handler
-	movq	%rdi, OUR_FRAME(KPROBE_FRAME_PROBE)
-	movl	%ecx, OUR_FRAME(KPROBE_FRAME_CONTEXT)
+	movq	%rdi, OUR_LEVEL(KPROBE_LEVEL_probe)
+	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
 	movq	%r15, RIP(%rsp)
 	movq	%rbx, %rdi
 	movq	%rsp, %rsi
@@ -389,11 +415,11 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	 * they find the address itself.
 	 */
 	movq	%r15, FRAME_SIZE(%rsp)
-	movq	KRETPROBE_NEXT(%rbx), %rax
+	movq	KRETPROBE_INSTANCE_next(%rbx), %rax
 	movq	%rax, TASK_kretprobe_instances(%r13)
 	/* give() */
-	movq	KRETPROBE_ANCHOR(%rbx), %rdx
-	movq	KRETPROBE_ANCHOR_BACK(%rdx), %rdx
+	movq	KRETPROBE_INSTANCE_anchor(%rbx), %rdx
+	movq	KRETPROBE_ANCHOR_back(%rdx), %rdx
 	xorl	%eax, %eax
 	cmpxchgq %rbx, __percpu (%rdx)
 	jne	.Lreturn_give
@@ -425,7 +451,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	UNWIND_HINT_REGS
 .Lreturn_no_handler:
 	/* C does what is to be done where the return probe has gone. */
-	cmpq	$0, KRETPROBE_ANCHOR_PROBE(%rdx)
+	cmpq	$0, KRETPROBE_ANCHOR_probe(%rdx)
 	jne	.Lreturn_handled
 	jmp	.Lreturn_several
 
@@ -437,7 +463,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 	/* Begin again in C. */
 .Lreturn_several:
-	movq	%r12, TOP_FRAME
+	movq	%r12, TOP_LEVEL
 .Lreturn_missed:
 #ifdef CONFIG_PREEMPT_COUNT
 	decl	PREEMPT_COUNT

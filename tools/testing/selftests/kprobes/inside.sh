@@ -13,7 +13,7 @@ set -eu
 
 setup_modes
 if [ "$(uname -m)" != x86_64 ]; then
-	ktap_skip_all "handlers have no frames here"
+	ktap_skip_all "handlers have no levels here"
 	exit "$KSFT_SKIP"
 fi
 run_in_modes 0 kp_inside -- kprobes_inside

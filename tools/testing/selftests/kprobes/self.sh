@@ -21,7 +21,7 @@ unregister_kretprobes enable_kretprobe disable_kretprobe kprobe_on_func_entry"
 
 # What a hit runs.
 HIT="get_kprobe kprobe_int3_handler kprobe_fault_begin several_pre kretprobe_entry
-kretprobe_pool_take kprobe_ftrace_hit kprobe_of_insn_slot kprobe_busy_begin do_nop
+kretprobe_pool_take kprobe_ftrace_hit probepoint_of_insn_slot get_probepoint kprobe_busy_begin do_nop
 kprobes_inc_nmissed_count __kretprobe_trampoline_handler get_kretprobe_retaddr"
 
 # Where a breakpoint is: behind ftrace's call, or at the entry if there is none.
@@ -50,7 +50,7 @@ all_functions() {
 		functions_between register_kprobe kprobe_on_func_entry probepoint_from \
 			probepoint_attach kprobe_get_kallsym kretprobe_pool_put \
 			kprobe_blacklist_del_range wait_for_kprobe_optimizer
-		functions_between arch_prepare_kprobe x86_kprobe_decode arch_check_jumps \
+		functions_between arch_prepare_probepoint x86_kprobe_decode arch_check_jumps \
 			arch_prepare_detour arch_kprobe_ftrace_trampoline
 	} >"$TMP/candidates"
 	awk 'NR == FNR { own[$1] = 1; next } $3 in own { n[$3]++ }

@@ -14,6 +14,7 @@
 #include <linux/objtool.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/probepoint.h>
 #include <linux/rcupdate.h>
 #include <kunit/test.h>
 #include "kp_inside.h"
@@ -26,7 +27,7 @@ MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
 
 /* Of the kernel. */
 static struct {
-	struct kprobe_frames __percpu *frames;
+	struct kprobe_levels __percpu *levels;
 	void (*busy_begin)(void);
 	void (*busy_end)(void);
 	struct kprobe *(*get_kprobe)(void *addr);
@@ -90,11 +91,11 @@ static struct {
 /* kprobe_running(), for which modules lack the variable. */
 static struct kprobe *kp_running(void)
 {
-	struct kprobe_frame *f;
+	struct kprobe_level *level;
 
 	guard(preempt)();
-	f = this_cpu_read(kernel.frames->top);
-	return f && f->context != KPROBE_CONTEXT_NONE ? f->probe : NULL;
+	level = this_cpu_read(kernel.levels->top);
+	return level && level->context != KPROBE_CONTEXT_NONE ? level->probe : NULL;
 }
 
 static void kp_begin(void)
@@ -411,7 +412,7 @@ static void kp_inside_slots(struct kunit *test)
 	kp_register(test, &kp_probe, kp_inside_plain, false);
 	found = kp_find(kp_probe.addr);
 	KUNIT_ASSERT_NOT_NULL(test, found);
-	slot = (unsigned long)found->ainsn.insn;
+	slot = (unsigned long)container_of(found, struct probepoint, kp)->arch.slot.copy;
 	KUNIT_ASSERT_NE(test, slot, 0);
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot));
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot + 1));
@@ -455,14 +456,14 @@ static int kp_inside_init(struct kunit *test)
 	memset(&kp, 0, sizeof(kp));
 	kp.test = test;
 	kp.target = test->param_value;
-	if (!kernel.frames) {
+	if (!kernel.levels) {
 		kernel.busy_begin = kp_symbol(test, "kprobe_busy_begin");
 		kernel.busy_end = kp_symbol(test, "kprobe_busy_end");
 		kernel.get_kprobe = kp_symbol(test, "get_kprobe");
 		kernel.blacklisted = kp_symbol(test, "within_kprobe_blacklist");
 		kernel.in_slot = kp_symbol(test, "is_kprobe_insn_slot");
 		kernel.in_detour = kp_find_symbol("is_kprobe_optinsn_slot");
-		kernel.frames = (struct kprobe_frames __percpu *)kp_symbol(test, "kprobe_frames");
+		kernel.levels = (struct kprobe_levels __percpu *)kp_symbol(test, "kprobe_levels");
 	}
 	if (!kp_may_call(kernel.busy_begin) || !kp_may_call(kernel.busy_end) ||
 	    !kp_may_call(kernel.get_kprobe) || !kp_may_call(kernel.blacklisted) ||

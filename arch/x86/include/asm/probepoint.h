@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ASM_X86_PROBEPOINT_H
+#define _ASM_X86_PROBEPOINT_H
+/*
+ * Kernel probes on x86: what a probepoint keeps of the probed instruction.
+ */
+
+#include <linux/types.h>
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+
+struct probepoint;
+struct pt_regs;
+
+/*
+ * Size of a slot, and of a detour buffer, which is made in the same memory. Slots are
+ * aligned to their size.
+ */
+#define KPROBE_SLOT_SIZE	64
+
+/* A slot begins with the address of its probepoint, for the thunks that its code calls. */
+#define KPROBE_SLOT_CODE	sizeof(struct probepoint *)
+
+/* Size of the jump that replaces the instructions of the DCR. */
+#define KPROBE_JUMP_SIZE	5
+/* The largest DCR: its last instruction begins under the last byte of the jump. */
+#define KPROBE_JUMP_REACH	(KPROBE_JUMP_SIZE - 1 + MAX_INSN_SIZE)
+
+/**
+ * enum x86_op - what kprobes may do with an instruction
+ * @X86_OP_NONE: nothing, the opcode maps do not have it
+ * @X86_OP_COPY: execute an out-of-line copy; other code may follow it
+ * @X86_OP_STEP: execute an out-of-line copy with interrupts off, and trap right after it
+ * @X86_OP_REFUSE: nothing; its effect depends on its address or on its neighbours
+ * @X86_OP_TRAP: nothing; it is there to raise an exception
+ * @X86_OP_RELATIVE: a branch relative to its address, calls included: emulate it, or
+ *	make a branch with the same target
+ * @X86_OP_INDIRECT: a near jump or call through a register or memory: emulate it
+ * @X86_OP_RETURN: a return, near or far: emulate it
+ * @X86_OP_FLAGS: reads or writes flags that are different while a hit is handled:
+ *	emulate it
+ *
+ * If an instruction can only be emulated and has no emulation, it is refused.
+ */
+enum x86_op {
+	X86_OP_NONE,
+	X86_OP_COPY,
+	X86_OP_STEP,
+	X86_OP_REFUSE,
+	X86_OP_TRAP,
+	X86_OP_RELATIVE,
+	X86_OP_INDIRECT,
+	X86_OP_RETURN,
+	X86_OP_FLAGS,
+};
+
+/**
+ * enum x86_copy - how the out-of-line copy is made
+ * @X86_COPY_NONE: there is none; the instruction is always emulated
+ * @X86_COPY_BYTES: the bytes are copied, and a rip-relative displacement is adjusted
+ * @X86_COPY_BRANCH: a branch with the same target is made
+ */
+enum x86_copy {
+	X86_COPY_NONE,
+	X86_COPY_BYTES,
+	X86_COPY_BRANCH,
+};
+
+/**
+ * enum x86_slot_form - what follows the out-of-line copy in a slot
+ * @X86_SLOT_NONE: there is no slot
+ * @X86_SLOT_STEP: an int3, which ends the step
+ * @X86_SLOT_BOOST: a jump back to the probed function
+ * @X86_SLOT_POST: a call of kprobe_post_thunk(), and the jump
+ */
+enum x86_slot_form {
+	X86_SLOT_NONE,
+	X86_SLOT_STEP,
+	X86_SLOT_BOOST,
+	X86_SLOT_POST,
+};
+
+/**
+ * enum x86_exec - how a hit of the breakpoint has the instruction executed
+ * @X86_EXEC_EMULATE: in C
+ * @X86_EXEC_STEP: from the slot, which traps after it
+ * @X86_EXEC_BOOST: from the slot, which jumps back
+ * @X86_EXEC_DETOUR: from the detour buffer, behind its call of the thunk
+ */
+enum x86_exec {
+	X86_EXEC_EMULATE,
+	X86_EXEC_STEP,
+	X86_EXEC_BOOST,
+	X86_EXEC_DETOUR,
+};
+
+/**
+ * struct x86_probed_insn - the original instruction
+ * @bytes: the instruction
+ * @size: its length in bytes
+ * @op: what kprobes may do with it
+ * @copy: how its out-of-line copy is made
+ */
+struct x86_probed_insn {
+	u8 bytes[MAX_INSN_SIZE];
+	u8 size;
+	enum x86_op op;
+	enum x86_copy copy;
+};
+
+/**
+ * struct x86_operand - where an emulation finds its operand
+ * @base: offset in &struct pt_regs of the base register, or of the register itself if
+ *	@reg; -1 for none
+ * @index: offset in &struct pt_regs of the index register; -1 for none
+ * @disp: displacement; the address itself if the operand is rip-relative
+ * @scale: the index is shifted left by this number of bits
+ * @seg: the INAT_SEG_REG_ number of a segment with a base, or 0
+ * @reg: the operand is a register and not memory
+ * @addr32: addresses are truncated to 32 bits
+ */
+struct x86_operand {
+	s16 base;
+	s16 index;
+	long disp;
+	u8 scale;
+	u8 seg;
+	bool reg;
+	bool addr32;
+};
+
+/**
+ * struct x86_emulation - the probed instruction, done in C
+ * @run: does what the CPU would, and sets the instruction pointer behind the
+ *	instruction or to its target. If memory cannot be read, it changes nothing but
+ *	the instruction pointer, to the slot, whose copy raises the exception. NULL if
+ *	there is no emulation. Always returns 1.
+ * @opsize: bytes that the instruction moves
+ * @cc: condition code, or which of the loop instructions it is
+ * @reg: offset in &struct pt_regs of a register operand
+ * @imm: immediate operand, or the target of a relative branch
+ * @rm: the operand in a register or in memory
+ */
+struct x86_emulation {
+	int (*run)(struct probepoint *pp, struct pt_regs *regs);
+	u8 opsize;
+	u8 cc;
+	s16 reg;
+	long imm;
+	struct x86_operand rm;
+};
+
+/**
+ * struct x86_slot - the slot of a probepoint
+ * @copy: the out-of-line copy; NULL if there is no slot
+ * @form: what follows the copy
+ */
+struct x86_slot {
+	kprobe_opcode_t *copy;
+	enum x86_slot_form form;
+};
+
+/**
+ * struct x86_detour - the detour buffer of a probepoint
+ * @text: the buffer; NULL if there is none
+ * @covered: the original text under the jump
+ * @in_text: the jump is in the text
+ */
+struct x86_detour {
+	kprobe_opcode_t *text;
+	u8 covered[KPROBE_JUMP_SIZE];
+	bool in_text;
+};
+
+/**
+ * struct arch_probepoint - what x86 keeps of a probed instruction
+ * @resume: where a hit resumes after its pre_handlers, in the slot or in the detour
+ *	buffer; 0 if @exec is X86_EXEC_EMULATE or X86_EXEC_STEP
+ * @hit_ip: the instruction pointer that pre_handlers see
+ * @next_ip: address of the next instruction
+ * @exec: how a hit has the instruction executed, for which @resume is set
+ * @post: hits call a post_handler
+ * @insn: the original instruction
+ * @emulation: how the instruction is emulated
+ * @slot: the slot
+ * @detour: the detour buffer
+ *
+ * A hit reads @resume, @hit_ip, @next_ip, @emulation and @slot. They are complete before
+ * the probepoint is published; later x86_kprobe_choose_exec() and x86_kprobe_make_slot()
+ * change @resume and @slot, by a single store each. Everything else is guarded by
+ * kprobe_mutex.
+ */
+struct arch_probepoint {
+	unsigned long resume;
+	unsigned long hit_ip;
+	unsigned long next_ip;
+	enum x86_exec exec;
+	bool post;
+	struct x86_probed_insn insn;
+	struct x86_emulation emulation;
+	struct x86_slot slot;
+	struct x86_detour detour;
+};
+
+#endif /* _ASM_X86_PROBEPOINT_H */

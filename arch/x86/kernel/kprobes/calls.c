@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: C functions that the thunks call, see thunks.S.
+ */
+#include <linux/preempt.h>
+
+#include "common.h"
+
+/**
+ * kprobe_post_redirect() - resume where a post_handler has set the instruction pointer
+ * @regs: registers as the handler has left them
+ *
+ * Context: that of the probed function.
+ */
+asmlinkage __visible void __kprobes kprobe_post_redirect(struct pt_regs *regs)
+{
+	preempt_disable_notrace();
+	*kprobe_thunk_return(regs) = x86_kprobe_resume_address(regs->ip);
+	preempt_enable_notrace();
+}
+
+#ifdef CONFIG_CFI_CLANG
+/*
+ * The thunks call these instead of a handler: the compiler makes the indirect call, with
+ * the check of the handler's type before it.
+ */
+
+/**
+ * kprobe_call_pre() - call a pre_handler for a thunk
+ * @p: the probe
+ * @regs: registers that the thunk has saved
+ * @handler: the pre_handler
+ *
+ * Context: as the handler's.
+ *
+ * Return: what the handler returned.
+ */
+asmlinkage __visible int __kprobes kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
+						   kprobe_pre_handler_t handler)
+{
+	return handler(p, regs);
+}
+
+/**
+ * kprobe_call_post() - call a post_handler for a thunk
+ * @p: the probe
+ * @regs: registers that the thunk has saved
+ * @flags: 0
+ * @handler: the post_handler
+ *
+ * Context: as the handler's.
+ */
+asmlinkage __visible void __kprobes kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
+						     unsigned long flags,
+						     kprobe_post_handler_t handler)
+{
+	handler(p, regs, flags);
+}
+
+#ifdef CONFIG_KRETPROBES
+/**
+ * kprobe_call_return() - call the handler of a return probe for the trampoline
+ * @ri: record of the call
+ * @regs: registers that the trampoline has saved
+ * @handler: the handler
+ *
+ * Context: as the handler's.
+ *
+ * Return: what the handler returned.
+ */
+asmlinkage __visible int __kprobes kprobe_call_return(struct kretprobe_instance *ri,
+						      struct pt_regs *regs,
+						      kretprobe_handler_t handler)
+{
+	return handler(ri, regs);
+}
+#endif
+#endif /* CONFIG_CFI_CLANG */
+
+#ifdef CONFIG_PREEMPTION
+/**
+ * kprobe_thunk_resched() - let another task run, when handlers have been called
+ *
+ * Context: that of the probed function; it was preemptible, and a reschedule was
+ * requested while the handlers ran.
+ */
+asmlinkage __visible void __kprobes kprobe_thunk_resched(void)
+{
+	__preempt_schedule_notrace();
+}
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: single-stepping an out-of-line copy.
+ *
+ * The CPU is sent to the slot with interrupts off, and the int3 behind the copy ends the
+ * step. So only exceptions of the copy, NMIs and machine checks come in between. An NMI
+ * may have hits that are single-stepped too: a CPU has a stack of steps, apart from its
+ * levels of running handlers. While the copy is executed, the innermost level is that of
+ * the handler that has made the hit, if one has: an exception of the copy calls functions
+ * whose hits are missed just as that handler's are.
+ */
+#include <linux/panic.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <asm/processor-flags.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+/**
+ * struct kprobe_step - a step that this CPU has begun
+ * @trap: address of the int3 that ends the step; 0 if there is no step. An NMI tests it
+ *	first, so it is set last and cleared first.
+ * @pp: the probepoint
+ * @flags: X86_EFLAGS_IF and X86_EFLAGS_TF as they were before the step
+ * @run_post: post_handlers are to be called after the step
+ * @repaired: an exception of the copy has been handled, and the copy is stepped again
+ */
+struct kprobe_step {
+	unsigned long trap;
+	struct probepoint *pp;
+	unsigned long flags;
+	bool run_post;
+	bool repaired;
+};
+
+/**
+ * struct kprobe_steps - a CPU's stack of steps
+ * @depth: number of steps that have begun
+ * @step: the steps; each has interrupted the one before it
+ */
+struct kprobe_steps {
+	unsigned int depth;
+	struct kprobe_step step[KPROBE_MAX_LEVELS];
+};
+
+static DEFINE_PER_CPU(struct kprobe_steps, kprobe_steps);
+
+/* The innermost step, or NULL. */
+static struct kprobe_step *__kprobes current_step(void)
+{
+	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
+	unsigned int depth = READ_ONCE(steps->depth);
+
+	return depth ? &steps->step[depth - 1] : NULL;
+}
+
+/**
+ * x86_kprobe_step() - single-step the copy of the probed instruction
+ * @pp: the probepoint
+ * @regs: registers of the hit, with which the CPU resumes in the slot
+ * @run_post: call the post_handlers after the step
+ *
+ * Context: that of an int3.
+ */
+void __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool run_post)
+{
+	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
+	/* Pairs with the release in x86_kprobe_make_slot(). */
+	unsigned long copy = (unsigned long)READ_ONCE(pp->arch.slot.copy);
+	struct kprobe_step *step;
+
+	/* Steps nest no deeper than interrupt contexts do. */
+	if (unlikely(steps->depth == ARRAY_SIZE(steps->step)))
+		panic("kprobes: too many nested steps, at %pS\n", pp->addr);
+	/* From here on an NMI takes the next step, and gives it back. */
+	step = &steps->step[steps->depth];
+	WRITE_ONCE(steps->depth, steps->depth + 1);
+	barrier();
+	step->pp = pp;
+	step->run_post = run_post;
+	step->repaired = false;
+	step->flags = regs->flags & (X86_EFLAGS_IF | X86_EFLAGS_TF);
+	barrier();
+	WRITE_ONCE(step->trap, copy + pp->arch.insn.size);
+	regs->flags &= ~(X86_EFLAGS_IF | X86_EFLAGS_TF);
+	regs->ip = copy;
+}
+
+/**
+ * x86_kprobe_step_again() - single-step a copy whose exception has been handled
+ * @pp: the probepoint
+ * @regs: registers of the exception
+ * @run_post: call the post_handlers after the step
+ *
+ * Context: that of the exception, with interrupts off.
+ */
+void __kprobes x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs, bool run_post)
+{
+	x86_kprobe_step(pp, regs, run_post);
+	current_step()->repaired = true;
+}
+
+/* Restore the flags, and forget the innermost step. */
+static void __kprobes end_step(struct kprobe_step *step, struct pt_regs *regs)
+{
+	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
+
+	regs->flags |= step->flags;
+	WRITE_ONCE(step->trap, 0);
+	barrier();
+	WRITE_ONCE(steps->depth, steps->depth - 1);
+}
+
+/*
+ * The kernel's exit from an exception looks at the flags that it is going to load. Those
+ * of a copy that is stepped again have interrupts off, so lockdep and the tracers believe
+ * that they stay off. The exit from the int3 that ends the step leaves this as the int3
+ * has found it. Make it match what the exit loads.
+ */
+static void __kprobes note_interrupts_on(unsigned long ip)
+{
+	trace_hardirqs_on_prepare();
+	lockdep_hardirqs_on_prepare();
+	lockdep_hardirqs_on(ip);
+}
+
+/**
+ * x86_kprobe_step_trap() - end a step, if a breakpoint is the one that ends it
+ * @regs: registers as at the breakpoint
+ *
+ * Context: that of an int3.
+ *
+ * Return: true if it was, and the CPU is to resume with @regs.
+ */
+bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
+{
+	struct kprobe_step *step = current_step();
+	bool run_post, repaired;
+	struct probepoint *pp;
+	s32 context;
+
+	if (!step || READ_ONCE(step->trap) != regs->ip - INT3_INSN_SIZE)
+		return false;
+	pp = step->pp;
+	run_post = step->run_post;
+	repaired = step->repaired;
+	regs->ip = pp->arch.next_ip;
+	end_step(step, regs);
+	if (run_post) {
+		context = kprobe_context();
+		kprobe_run_post_handlers(pp, regs, context - KPROBE_CONTEXT_INT3, context);
+		if (unlikely(regs->ip != pp->arch.next_ip))
+			regs->ip = x86_kprobe_resume_address(regs->ip);
+	}
+	if (repaired && regs->flags & X86_EFLAGS_IF)
+		note_interrupts_on(regs->ip);
+	return true;
+}
+
+/**
+ * x86_kprobe_step_fault() - give a step up, if an exception comes from its slot
+ * @regs: registers as at the exception, in a slot; their flags are restored
+ * @run_post: result: post_handlers were to be called after the step
+ *
+ * Context: that of the exception.
+ *
+ * Return: true if the copy was being single-stepped.
+ */
+bool __kprobes x86_kprobe_step_fault(struct pt_regs *regs, bool *run_post)
+{
+	struct kprobe_step *step = current_step();
+
+	if (!step || kprobe_slot_of(READ_ONCE(step->trap)) != kprobe_slot_of(regs->ip))
+		return false;
+	*run_post = step->run_post;
+	end_step(step, regs);
+	return true;
+}
+
+/**
+ * x86_kprobe_steps_forget() - forget the steps of a task that has oopsed
+ *
+ * Context: that of the task, with preemption disabled.
+ */
+void x86_kprobe_steps_forget(void)
+{
+	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
+
+	while (steps->depth) {
+		WRITE_ONCE(steps->step[steps->depth - 1].trap, 0);
+		barrier();
+		WRITE_ONCE(steps->depth, steps->depth - 1);
+	}
+}

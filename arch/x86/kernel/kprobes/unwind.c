@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: what unwinders and exceptions ask of addresses and registers.
+ *
+ * A task in a slot or in a detour buffer is shown in the probed function. Registers that
+ * pre_handlers are given have an instruction pointer one byte behind the probed address,
+ * which is shown at the probed address.
+ *
+ * An unwinder may ask about anything: registers of user space, stale words of a stack,
+ * the stack of a task that runs. So nothing is read that was not checked, and slots and
+ * probepoints are read with preemption disabled: both are freed an RCU grace period after
+ * the slot has lost its owner, see free_insn_slot() and deferred.c.
+ */
+#include <linux/ftrace.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <asm/pgtable_types.h>
+#include <asm/ptrace.h>
+#include <asm/stacktrace.h>
+
+#include "common.h"
+
+/**
+ * x86_kprobe_slot_owner() - find the probepoint whose slot or detour buffer contains an
+ *	address
+ * @ip: any address
+ *
+ * Context: any, with preemption disabled until the caller has read what it needs; or the
+ * task is in the slot.
+ *
+ * Return: the probepoint, or NULL.
+ */
+struct probepoint __kprobes *x86_kprobe_slot_owner(unsigned long ip)
+{
+	/* Slots are allocated where modules are; most addresses are elsewhere. */
+	if (ip - MODULES_VADDR >= MODULES_END - MODULES_VADDR)
+		return NULL;
+	return probepoint_of_insn_slot(ip);
+}
+
+/**
+ * x86_kprobe_original_ip() - translate an address in a slot to the probed function
+ * @pp: the probepoint that the slot or detour buffer belongs to
+ * @ip: the address
+ *
+ * Context: as x86_kprobe_slot_owner().
+ *
+ * Return: where the original of the instruction at @ip is.
+ */
+unsigned long __kprobes x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip)
+{
+	const struct kprobe_detour_map *map = kprobe_detour_map(ip);
+	unsigned long offset = ip - kprobe_slot_of(ip);
+	unsigned long addr = (unsigned long)pp->addr;
+	unsigned int i;
+
+	if (!map)
+		return offset < KPROBE_SLOT_CODE + pp->arch.insn.size ? addr : pp->arch.next_ip;
+	for (i = map->nr; i > 0; i--)
+		if (offset >= map->at[i - 1])
+			break;
+	if (!i)
+		return addr;
+	if (map->from[i - 1] != KPROBE_DETOUR_CALLED)
+		return addr + map->from[i - 1];
+	/* The call has pushed already: show the function that the jump here leads to. */
+	ip = kprobe_slot_of(ip) + map->at[i - 1];
+	return ip + JMP32_INSN_SIZE + *(s32 *)(ip + 1);
+}
+
+/**
+ * kprobe_text_ip() - translate an address in a slot to the probed function
+ * @ip: address of code
+ *
+ * For unwinders: a task that is in a slot, or a function that was called from one, is
+ * shown in the probed function.
+ *
+ * Context: any.
+ *
+ * Return: the address in the probed function, or @ip if it is in no slot.
+ */
+unsigned long __kprobes kprobe_text_ip(unsigned long ip)
+{
+	struct probepoint *pp;
+
+	preempt_disable_notrace();
+	pp = x86_kprobe_slot_owner(ip);
+	if (pp)
+		ip = x86_kprobe_original_ip(pp, ip);
+	preempt_enable_notrace();
+	return ip;
+}
+
+#ifdef CONFIG_OPTPROBES
+/*
+ * The probepoint whose detour buffer has called the thunk that saved @regs, or NULL. The
+ * word that the call pushed tells, see the drawing in thunks.S: the stack pointer in @regs
+ * is right above it. No other registers on a stack have their stack pointer there: an
+ * exception leaves one word at most between what it saves and the stack that it has
+ * interrupted, but for int3, which has a stack segment in that place.
+ *
+ * On the stack of a running task @regs may be any words, and the place of the pushed word
+ * may be beyond the end of the stack, in its guard page. So the word is read only if it
+ * is on a stack.
+ */
+static struct probepoint *detour_of_regs(struct pt_regs *regs, struct task_struct *task,
+					 unsigned long ip)
+{
+	unsigned long *where = kprobe_thunk_return(regs), detour;
+	struct stack_info stack;
+	struct probepoint *pp;
+
+	if (READ_ONCE_NOCHECK(regs->sp) != (unsigned long)(where + 1))
+		return NULL;
+	if (get_stack_info(where, task, &stack, NULL) ||
+	    !on_stack(&stack, where, sizeof(*where)))
+		return NULL;
+	detour = READ_ONCE_NOCHECK(*where);
+	pp = x86_kprobe_slot_owner(detour);
+	if (!pp || detour != kprobe_copy_of(kprobe_slot_of(detour), true) ||
+	    !kprobe_detour_map(detour) || ip != pp->arch.hit_ip)
+		return NULL;
+	return pp;
+}
+#else
+static struct probepoint *detour_of_regs(struct pt_regs *regs, struct task_struct *task,
+					 unsigned long ip)
+{
+	return NULL;
+}
+#endif
+
+/*
+ * The probe whose handler is running with @regs, if a level of this CPU has them. The
+ * handler cannot end while preemption is disabled.
+ */
+static struct kprobe *probe_of_regs(struct pt_regs *regs)
+{
+	struct kprobe_level *sentinel = this_cpu_ptr(&kprobe_levels.level[0]);
+	struct kprobe_level *level;
+
+	for (level = kprobe_top_level() ?: sentinel; level > sentinel; level--) {
+		struct kprobe *p = READ_ONCE(level->probe);
+
+		if (READ_ONCE(level->regs) == regs && p)
+			return p;
+	}
+	return NULL;
+}
+
+/* Are @regs those that a pre_handler of @p is given? */
+static bool is_pre_ip(const struct kprobe *p, unsigned long ip)
+{
+	return ip == (unsigned long)p->addr + INT3_INSN_SIZE;
+}
+
+/**
+ * kprobe_regs_ip() - find the instruction that saved registers belong to
+ * @regs: registers that an exception or a thunk saved. The caller may read the
+ *	instruction pointer and what the CPU pushes beside it.
+ * @task: the task on whose stack @regs are
+ *
+ * While pre_handlers run, the saved instruction pointer is behind the breakpoint, where a
+ * different instruction may begin. Of registers of user space, only the instruction
+ * pointer and the code segment are read.
+ *
+ * Context: any.
+ *
+ * Return: the instruction pointer in the function as it is without probes.
+ */
+unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
+{
+	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
+	struct kprobe *p;
+
+	/* A task in user space can set all its registers to any value. */
+	if (user_mode(regs))
+		return ip;
+	preempt_disable_notrace();
+	p = probe_of_regs(regs);
+	if (detour_of_regs(regs, task, ip) || (p && is_pre_ip(p, ip)))
+		ip -= INT3_INSN_SIZE;
+	preempt_enable_notrace();
+	return kprobe_text_ip(ip);
+}
+
+/* Are @regs those that a post_handler of @p is given, behind ftrace's call? */
+static bool is_behind_ftrace_call(struct kprobe *p, unsigned long ip)
+{
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	return kprobe_ftrace(p) && ip == (unsigned long)p->addr + MCOUNT_INSN_SIZE;
+#else
+	return false;
+#endif
+}
+
+/**
+ * kprobe_regs_at_entry() - do saved registers belong to a function without a frame?
+ * @regs: registers that an exception or a thunk saved
+ * @task: the task on whose stack @regs are
+ *
+ * For unwinders that go by frame pointers.
+ *
+ * Context: any.
+ *
+ * Return: true if @regs are those of pre_handlers at the entry of a function, or of
+ * post_handlers behind ftrace's call there: the stack pointer is where the return address
+ * is.
+ */
+bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
+{
+	struct probepoint *pp;
+	unsigned long ip;
+	struct kprobe *p;
+	bool at_entry;
+
+	if (user_mode(regs))
+		return false;
+	preempt_disable_notrace();
+	ip = READ_ONCE_NOCHECK(regs->ip);
+	pp = detour_of_regs(regs, task, ip);
+	p = probe_of_regs(regs);
+	if (pp)
+		p = &pp->kp;
+	else if (p && !is_pre_ip(p, ip) && !is_behind_ftrace_call(p, ip))
+		p = NULL;
+	at_entry = p && kprobe_has_flag(p, KPROBE_FLAG_ON_FUNC_ENTRY);
+	preempt_enable_notrace();
+	return at_entry;
+}

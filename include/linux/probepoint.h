@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Kernel probes: probed addresses, as the core and the architectures see them.
+ *
+ * A user registers a struct kprobe, see linux/kprobes.h. The core attaches it to
+ * the probepoint of its address. A probepoint owns the patched text, the
+ * out-of-line copy of the instruction, and the state; several probes may be
+ * attached to it.
+ *
+ * An architecture whose hooks take a struct probepoint defines
+ * __ARCH_WANT_PROBEPOINT in its asm/kprobes.h, and struct arch_probepoint in its
+ * asm/probepoint.h. The hooks of other architectures take a struct kprobe: they are
+ * given the one that the probepoint embeds, see kernel/kprobes/compat.c.
+ */
+#ifndef _LINUX_PROBEPOINT_H
+#define _LINUX_PROBEPOINT_H
+
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/rcupdate.h>
+#include <linux/types.h>
+#ifdef __ARCH_WANT_PROBEPOINT
+#include <asm/probepoint.h>
+#else
+struct arch_probepoint { };
+#endif
+
+struct module;
+struct mutex;
+struct probepoint;
+
+/*
+ * Guards everything that changes probes and probepoints. Architectures may assert that
+ * it is held; only the core takes it. jump_label_lock(), cpus_read_lock(), text_mutex
+ * and the mutex of the slots nest inside it, and kretprobe_mutex outside.
+ */
+extern struct mutex kprobe_mutex;
+
+/**
+ * struct probe_set - the enabled probes of a probepoint
+ * @rcu: frees the set when no hit walks it any more
+ * @post_probe: the probe that @post_handler is called with
+ * @post_handler: the post_handler of the only probe that has one; or else the
+ *	core's dispatcher, which calls all that there are
+ * @post: index in @probes of the first probe that has a post_handler
+ * @all: index in @probes of the first of all probes
+ * @probes: three lists, each ended by NULL, the newest registration first: the
+ *	probes with a pre_handler, those with a post_handler, and all of them
+ *
+ * A set is immutable. The core replaces it when a probe is enabled or disabled.
+ */
+struct probe_set {
+	struct rcu_head rcu;
+	struct kprobe *post_probe;
+	kprobe_post_handler_t post_handler;
+	unsigned int post;
+	unsigned int all;
+	struct kprobe *probes[];
+};
+
+/**
+ * enum probepoint_state - how the CPU gets from the probed address to the probes
+ * @PROBEPOINT_DISARMED: not at all; the text is the original
+ * @PROBEPOINT_ARMED: by a breakpoint
+ * @PROBEPOINT_QUEUED: by a breakpoint, and a hit is sent to the detour buffer. The
+ *	jump is put in when no task can be inside the DCR any more.
+ * @PROBEPOINT_OPTIMIZED: by a jump to the detour buffer
+ * @PROBEPOINT_FTRACE: by a call that ftrace has put there
+ * @PROBEPOINT_GONE: never again; the text has been unloaded or freed
+ *
+ * See probepoint_set_state() for the transitions.
+ */
+enum probepoint_state {
+	PROBEPOINT_DISARMED,
+	PROBEPOINT_ARMED,
+	PROBEPOINT_QUEUED,
+	PROBEPOINT_OPTIMIZED,
+	PROBEPOINT_FTRACE,
+	PROBEPOINT_GONE,
+};
+
+/**
+ * struct kprobe_deferred - memory to be freed after a tasks-RCU and an RCU grace period
+ * @list: links the memory that waits for the same grace periods
+ * @free: frees it; called with kprobe_mutex held
+ *
+ * See kprobe_defer_free().
+ */
+struct kprobe_deferred {
+	struct list_head list;
+	void (*free)(struct kprobe_deferred *deferred);
+};
+
+/**
+ * struct probepoint_jump - what the optimiser knows of a probepoint
+ * @work: links the probepoints that the optimiser is to look at
+ * @leave: links the probepoints that are being unoptimised
+ * @checked: the safety check has been done
+ * @post: the detour buffer calls post_handlers
+ * @reach: size of the DCR in bytes, if the safety check has passed
+ * @refusal: the reason why the safety check has failed, or NULL
+ * @failure: the reason why the last attempt to optimise has failed, or NULL
+ * @serial: tells probepoints apart that have had the same address
+ * @retired: what the detour buffer is freed with
+ */
+struct probepoint_jump {
+	struct list_head work;
+	struct list_head leave;
+	bool checked;
+	bool post;
+	unsigned int reach;
+	const char *refusal;
+	const char *failure;
+	u64 serial;
+	struct retired_slot *retired;
+};
+
+/**
+ * struct probepoint - one probed address
+ * @addr: the probed address
+ * @set: the enabled probes, which a hit calls
+ * @first: the probe whose pre_handler a hit calls: the only one that has a
+ *	pre_handler; or else @kp, whose pre_handler is the core's dispatcher
+ * @arch: what the architecture keeps of the instruction
+ * @kp: stands for the probepoint where a struct kprobe is needed: for
+ *	get_kprobe() and for the hooks of architectures that know no probepoints.
+ *	Its handlers are the core's dispatchers; its post_handler and
+ *	fault_handler are NULL if no probe in @set has one.
+ * @state: how the probepoint is reached
+ * @next_set: replaces @set when the batch is committed, if @staged
+ * @staged: a batch has prepared @next_set
+ * @published: a hit may find the probepoint in the table
+ * @removed: the architecture has freed what it held for the probepoint
+ * @dead: the last probe has been detached; to be freed
+ * @dying: the text is about to be freed, so no probe is to be called any more
+ * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
+ * @probes: every attached probe, disabled ones too
+ * @node: orders all probepoints by address, GONE ones too
+ * @change: links the probepoints that one batch changes
+ * @leftover: links the probepoints without probes that ftrace has not released
+ * @deferred: frees the slot, and the probepoint if it is @dead
+ * @retired: @deferred has been passed to kprobe_defer_free()
+ * @rcu: frees the probepoint; an unwinder may still read it
+ * @module: the module that a batch has pinned, or NULL
+ * @jump: what the optimiser knows of the probepoint
+ *
+ * A hit reads what comes before @state, with preemption disabled. kprobe_mutex
+ * guards the rest, and all changes.
+ */
+struct probepoint {
+	kprobe_opcode_t *addr;
+	struct probe_set __rcu *set;
+	struct kprobe *first;
+	struct arch_probepoint arch;
+	struct kprobe kp;
+	enum probepoint_state state;
+	struct probe_set *next_set;
+	bool staged;
+	bool published;
+	bool removed;
+	bool dead;
+	bool dying;
+	bool retired;
+	u8 filters;
+	struct list_head probes;
+	struct rb_node node;
+	struct list_head change;
+	struct list_head leftover;
+	struct kprobe_deferred deferred;
+	struct rcu_head rcu;
+	struct module *module;
+#ifdef CONFIG_OPTPROBES
+	struct probepoint_jump jump;
+#endif
+};
+
+struct probepoint * __kprobes get_probepoint(void *addr);
+
+/**
+ * probepoint_set() - the probes that a hit calls
+ * @pp: the probepoint
+ *
+ * Context: any, with preemption disabled.
+ *
+ * Return: the set, valid until preemption is enabled.
+ */
+static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
+{
+	/* Pairs with rcu_replace_pointer() in publish_set(). */
+	return rcu_dereference_raw(pp->set);
+}
+
+/**
+ * probepoint_first() - the probe whose pre_handler a hit calls
+ * @pp: the probepoint
+ *
+ * Context: any, with preemption disabled.
+ *
+ * Return: a probe with a pre_handler. If it is not the only one that has a
+ * pre_handler, it is @pp->kp, whose pre_handler calls them all.
+ */
+static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
+{
+	/* Pairs with smp_store_release() in publish_set(). */
+	return READ_ONCE(pp->first);
+}
+
+/**
+ * probepoint_has_post() - does a hit call a post_handler?
+ * @pp: the probepoint
+ *
+ * Context: any, with preemption disabled or kprobe_mutex held.
+ *
+ * Return: true if a probe in the set has a post_handler.
+ */
+static __always_inline bool probepoint_has_post(const struct probepoint *pp)
+{
+	return READ_ONCE(pp->kp.post_handler);
+}
+
+/**
+ * probepoint_has_fault() - does a fault call a fault_handler?
+ * @pp: the probepoint
+ *
+ * Context: any, with preemption disabled.
+ *
+ * Return: true if a probe in the set has a fault_handler.
+ */
+static __always_inline bool probepoint_has_fault(const struct probepoint *pp)
+{
+	return READ_ONCE(pp->kp.fault_handler);
+}
+
+/**
+ * probepoint_call_post() - call the post_handlers of a probepoint
+ * @pp: the probepoint
+ * @regs: registers after the probed instruction
+ * @running: where to record the probe whose handler runs
+ *
+ * Context: any, with preemption disabled and hits of this context missed.
+ */
+static __always_inline
+void probepoint_call_post(struct probepoint *pp, struct pt_regs *regs, struct kprobe **running)
+{
+	struct probe_set *set = probepoint_set(pp);
+
+	WRITE_ONCE(*running, set->post_probe);
+	set->post_handler(set->post_probe, regs, 0);
+}
+
+bool probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs, int trapnr);
+void probepoint_count_missed(struct probepoint *pp);
+
+/* Slots for architectures with __ARCH_WANT_KPROBES_INSN_SLOT. */
+kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp);
+struct probepoint *probepoint_of_insn_slot(unsigned long addr);
+
+/* The architecture's part, or that of kernel/kprobes/compat.c. */
+int arch_prepare_probepoint(struct probepoint *pp);
+void arch_remove_probepoint(struct probepoint *pp);
+int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old);
+void arch_arm_probepoint(struct probepoint *pp);
+void arch_probepoint_armed(struct probepoint *pp);
+void arch_disarm_probepoint(struct probepoint *pp);
+#ifdef CONFIG_KPROBES_ON_FTRACE
+int arch_prepare_probepoint_ftrace(struct probepoint *pp);
+#endif
+
+#ifdef CONFIG_OPTPROBES
+/**
+ * struct kprobe_jump - an address whose safety check is to be done
+ * @addr: the probed address
+ * @start: for the architecture: where the function begins
+ * @end: for the architecture: where the function ends
+ * @reach: result: size of the DCR in bytes
+ * @refusal: result: the reason why a jump is not safe, or NULL
+ * @serial: for the core: &struct probepoint_jump.serial
+ */
+struct kprobe_jump {
+	unsigned long addr;
+	unsigned long start;
+	unsigned long end;
+	unsigned int reach;
+	const char *refusal;
+	u64 serial;
+};
+
+int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr);
+int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post);
+kprobe_opcode_t *arch_drop_detour(struct probepoint *pp);
+bool arch_put_jump(struct probepoint *pp);
+void arch_sync_jumps(void);
+void arch_break_jump(struct probepoint *pp);
+void arch_restore_jump(struct probepoint *pp);
+void arch_kprobe_module_goes(const struct module *mod);
+#endif
+
+#endif /* _LINUX_PROBEPOINT_H */

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: changes of many probepoints at once.
+ *
+ * A batch is a list of probepoints. Attaching, detaching, enabling and disabling
+ * probes put their probepoints on it.
+ *
+ * - Staging allocates all that the batch needs, and may fail. Hits see nothing of it.
+ * - Committing cannot fail. It publishes the new sets and patches the text; the
+ *   whole batch costs one synchronisation of all CPUs.
+ * - Aborting undoes a batch that was not committed.
+ *
+ * Text of the kernel's init sections and of modules is about to be freed when
+ * probepoints_kill() is called for it.
+ *
+ * kprobe_mutex is held all the time. Patching takes cpus_read_lock() and text_mutex
+ * inside it.
+ */
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/memory.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+/* debugfs kprobes/enabled is 0: no probepoint is armed. */
+bool kprobes_all_disarmed;
+
+/*
+ * Probepoints without probes whose call ftrace could not remove, for want of memory.
+ * Each batch tries again.
+ */
+static LIST_HEAD(leftovers);
+
+/**
+ * arch_kprobes_sync() - make all CPUs see what was armed and disarmed
+ *
+ * For architectures whose hooks do not do so for each probepoint.
+ *
+ * Context: text_mutex is held.
+ */
+void __weak arch_kprobes_sync(void)
+{
+}
+
+/**
+ * probepoint_touch() - put a probepoint on a batch
+ * @pp: the probepoint
+ * @changes: the batch
+ *
+ * Context: kprobe_mutex is held.
+ */
+void probepoint_touch(struct probepoint *pp, struct list_head *changes)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	if (list_empty(&pp->change))
+		list_add_tail(&pp->change, changes);
+}
+
+static void free_retired_slot(struct kprobe_deferred *deferred)
+{
+	struct retired_slot *retired = container_of(deferred, struct retired_slot, deferred);
+
+	free_insn_slot(retired->slot, 1);
+	kfree(retired);
+}
+
+/**
+ * kprobe_retire_slot() - free a slot when no task can be in it
+ * @retired: the slot; no hit is sent there any more
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_retire_slot(struct retired_slot *retired)
+{
+	kprobe_defer_free(&retired->deferred, free_retired_slot);
+}
+
+static int reshape(struct probepoint *pp, bool post)
+{
+	struct retired_slot *retired;
+	kprobe_opcode_t *old;
+	int ret;
+
+	ret = arch_reshape_probepoint(pp, post, &old);
+	if (ret || !old)
+		return ret;
+	retired = kmalloc(sizeof(*retired), GFP_KERNEL | __GFP_NOFAIL);
+	retired->slot = old;
+	kprobe_retire_slot(retired);
+	return 0;
+}
+
+/**
+ * probepoints_stage() - allocate what a batch needs
+ * @changes: the batch
+ *
+ * A slot that calls post_handlers is put in place here already: until the set is
+ * published it calls none.
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ *
+ * Return: 0; or -ENOMEM, or what kprobe_ftrace_arm() returned. If it is not 0, the
+ * caller must abort the batch.
+ */
+int probepoints_stage(struct list_head *changes)
+{
+	struct probepoint *pp;
+	unsigned int new = 0;
+	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
+	list_for_each_entry(pp, changes, change) {
+		ret = probepoint_stage_set(pp, GFP_KERNEL);
+		if (!ret && probepoint_next_has_post(pp))
+			ret = reshape(pp, true);
+		if (ret)
+			return ret;
+		new += !pp->published;
+	}
+	optimizer_unoptimize_for_post(changes);
+	ret = probepoint_table_reserve(new);
+	/* Last, since it is the most expensive to undo. */
+	return ret ?: kprobe_ftrace_arm(changes);
+}
+
+/**
+ * probepoint_wants_arming() - should a probepoint have a breakpoint or a jump?
+ * @pp: the probepoint
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: true if it should, with the set that is published.
+ */
+bool probepoint_wants_arming(const struct probepoint *pp)
+{
+	return !kprobes_all_disarmed && !(pp->kp.flags & KPROBE_FLAG_FTRACE) &&
+	       !probepoint_set_is_empty(pp);
+}
+
+/* Bring the text in line with the sets, with one synchronisation of all CPUs. */
+static void patch_text(struct list_head *changes)
+{
+	struct probepoint *pp;
+	bool patched = false;
+
+	guard(cpus_read_lock)();
+	guard(mutex)(&text_mutex);
+	optimizer_unoptimize_conflicts(changes);
+	list_for_each_entry(pp, changes, change) {
+		if (pp->state == PROBEPOINT_DISARMED && probepoint_wants_arming(pp))
+			arch_arm_probepoint(pp);
+		else if (pp->state == PROBEPOINT_ARMED && !probepoint_wants_arming(pp))
+			arch_disarm_probepoint(pp);
+		else
+			continue;
+		patched = true;
+	}
+	if (!patched)
+		return;
+	arch_kprobes_sync();
+	list_for_each_entry(pp, changes, change) {
+		if (pp->state == PROBEPOINT_DISARMED && probepoint_wants_arming(pp)) {
+			arch_probepoint_armed(pp);
+			probepoint_set_state(pp, PROBEPOINT_ARMED);
+		} else if (pp->state == PROBEPOINT_ARMED && !probepoint_wants_arming(pp)) {
+			probepoint_set_state(pp, PROBEPOINT_DISARMED);
+		}
+	}
+}
+
+static void take_leftovers(struct list_head *changes)
+{
+	struct probepoint *pp, *next;
+
+	list_for_each_entry_safe(pp, next, &leftovers, leftover) {
+		list_del_init(&pp->leftover);
+		probepoint_touch(pp, changes);
+	}
+}
+
+/* Take a probepoint off a batch. Return: false if it was freed, or is GONE. */
+static bool end_change(struct probepoint *pp)
+{
+	list_del_init(&pp->change);
+	module_put(pp->module);
+	pp->module = NULL;
+	optimizer_changed(pp);
+	if (!list_empty(&pp->probes))
+		return pp->state != PROBEPOINT_GONE;
+	if (pp->filters)
+		list_add(&pp->leftover, &leftovers);
+	else
+		probepoint_free(pp);
+	return false;
+}
+
+/* End a batch. Slots that call post_handlers for nothing are replaced. */
+static void end_changes(struct list_head *changes)
+{
+	struct probepoint *pp, *next;
+
+	list_for_each_entry_safe(pp, next, changes, change)
+		if (end_change(pp) && !probepoint_has_post(pp))
+			/* If this fails, the old slot stays: slower, and as correct. */
+			reshape(pp, false);
+}
+
+/**
+ * probepoints_commit() - make a batch take effect
+ * @changes: the batch. It was staged, or it only detaches and disables probes.
+ *
+ * When this returns, a new hit on any CPU calls exactly the probes that are attached
+ * and enabled. A hit that began before may still call the others until an RCU grace
+ * period has passed.
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void probepoints_commit(struct list_head *changes)
+{
+	struct probepoint *pp;
+
+	lockdep_assert_held(&kprobe_mutex);
+	list_for_each_entry(pp, changes, change) {
+		if (!pp->published && pp->state != PROBEPOINT_GONE) {
+			probepoint_table_add(pp);
+			pp->published = true;
+		}
+		probepoint_publish_set(pp);
+	}
+	take_leftovers(changes);
+	patch_text(changes);
+	kprobe_ftrace_disarm(changes);
+	end_changes(changes);
+}
+
+/**
+ * probepoints_abort() - undo a batch that has not been committed
+ * @changes: the batch; the probes that it attached have been detached
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void probepoints_abort(struct list_head *changes)
+{
+	struct probepoint *pp;
+
+	list_for_each_entry(pp, changes, change)
+		probepoint_unstage_set(pp);
+	take_leftovers(changes);
+	kprobe_ftrace_disarm(changes);
+	end_changes(changes);
+}
+
+/**
+ * probepoints_arm_all() - arm all probepoints with enabled probes, or disarm all
+ * @arm: which of the two
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ *
+ * Return: 0; or, if some could not be armed, what kprobe_ftrace_arm() returned for
+ * one of them. All others are armed.
+ */
+int probepoints_arm_all(bool arm)
+{
+	struct probepoint *pp, *next;
+	LIST_HEAD(changes);
+	int err;
+
+	kprobes_all_disarmed = !arm;
+	for (pp = probepoint_from(0); pp; pp = probepoint_next(pp))
+		probepoint_touch(pp, &changes);
+	err = kprobe_ftrace_arm_most(&changes);
+	patch_text(&changes);
+	kprobe_ftrace_disarm(&changes);
+	list_for_each_entry_safe(pp, next, &changes, change) {
+		list_del_init(&pp->change);
+		optimizer_changed(pp);
+	}
+	return err;
+}
+
+/**
+ * probepoints_kill() - mark all probepoints in text that is about to be freed as GONE
+ * @start: first address of the text
+ * @end: first address after it
+ *
+ * The text is still mapped, and may still be executed: module_destroy_params() calls
+ * functions of a module after its exit function has run, and init text frees the boot
+ * configuration. So breakpoints and jumps are removed. The probepoints leave the table
+ * when all CPUs see the original text.
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void probepoints_kill(unsigned long start, unsigned long end)
+{
+	struct probepoint *pp, *next;
+	LIST_HEAD(changes);
+
+	for (pp = probepoint_from(start); pp && (unsigned long)pp->addr < end;
+	     pp = probepoint_next(pp)) {
+		if (pp->state == PROBEPOINT_GONE)
+			continue;
+		pp->dying = true;
+		probepoint_publish_set(pp);
+		probepoint_touch(pp, &changes);
+	}
+	take_leftovers(&changes);
+	patch_text(&changes);
+	/* Ftrace must forget the addresses before other text gets them. */
+	kprobe_ftrace_disarm(&changes);
+	list_for_each_entry_safe(pp, next, &changes, change) {
+		if (pp->dying) {
+			probepoint_kill(pp);
+			kprobe_ftrace_forget(pp);
+		}
+		end_change(pp);
+	}
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: architectures whose hooks take a struct kprobe.
+ *
+ * The core calls hooks that take a struct probepoint. These architectures have hooks
+ * of an older shape, which are given the struct kprobe that the probepoint embeds.
+ * They keep the instruction in its ainsn, and call its handlers, which are the
+ * core's dispatchers, see set.c.
+ */
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+
+#include "internal.h"
+
+#ifndef __ARCH_WANT_PROBEPOINT
+
+/* The probe whose handler runs, and what the architecture keeps of its hit. */
+DEFINE_PER_CPU(struct kprobe *, current_kprobe);
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
+/* The probe that kprobe_busy_begin() records as running. No user registers it. */
+static struct kprobe kprobe_busy;
+
+/**
+ * kprobe_busy_begin() - have hits of this CPU counted as missed
+ *
+ * For code that calls handlers outside of a hit. Calls do not nest.
+ *
+ * Context: disables preemption until kprobe_busy_end().
+ */
+void kprobe_busy_begin(void)
+{
+	preempt_disable();
+	__this_cpu_write(current_kprobe, &kprobe_busy);
+	raw_cpu_ptr(&kprobe_ctlblk)->kprobe_status = KPROBE_HIT_ACTIVE;
+}
+
+/**
+ * kprobe_busy_end() - end what kprobe_busy_begin() began
+ */
+void kprobe_busy_end(void)
+{
+	__this_cpu_write(current_kprobe, NULL);
+	preempt_enable();
+}
+
+/**
+ * kprobe_task_oopsed() - forget the handlers that the current task was in
+ *
+ * Called when an oops is about to end the task. A handler that has raised it never
+ * returns, and its CPU would count all later hits as missed.
+ *
+ * Context: that of a task; preemption is still disabled if a handler was running.
+ */
+void kprobe_task_oopsed(void)
+{
+	guard(preempt)();
+	reset_current_kprobe();
+}
+
+/**
+ * arch_prepare_probepoint() - decide how the instruction of a new probepoint is executed
+ * @pp: the probepoint, with nothing set but its address
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ *
+ * Return: 0, or an errno as register_kprobe() documents it.
+ */
+int arch_prepare_probepoint(struct probepoint *pp)
+{
+	return arch_prepare_kprobe(&pp->kp);
+}
+
+/**
+ * arch_remove_probepoint() - free what arch_prepare_probepoint() allocated
+ * @pp: the probepoint; no task can be in its slot
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void arch_remove_probepoint(struct probepoint *pp)
+{
+	arch_remove_kprobe(&pp->kp);
+}
+
+/**
+ * arch_remove_kprobe() - free what arch_prepare_kprobe() allocated
+ * @p: what arch_prepare_kprobe() was given
+ *
+ * For architectures that allocate nothing.
+ */
+void __weak arch_remove_kprobe(struct kprobe *p)
+{
+}
+
+/**
+ * arch_reshape_probepoint() - replace a slot by one with or without post_handlers
+ * @pp: the probepoint
+ * @post: hits call a post_handler
+ * @old: result: the slot that was replaced, for the caller to free; or NULL
+ *
+ * The hooks of these architectures single-step where there is a post_handler: one
+ * form of slot does for both.
+ *
+ * Return: 0.
+ */
+int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old)
+{
+	*old = NULL;
+	return 0;
+}
+
+/**
+ * arch_arm_probepoint() - put the breakpoint of a probepoint in place
+ * @pp: the probepoint
+ *
+ * Context: sleeps; text_mutex is held.
+ */
+void arch_arm_probepoint(struct probepoint *pp)
+{
+	arch_arm_kprobe(&pp->kp);
+}
+
+/**
+ * arch_probepoint_armed() - all CPUs see the breakpoint of a probepoint
+ * @pp: the probepoint
+ *
+ * Context: text_mutex is held.
+ */
+void arch_probepoint_armed(struct probepoint *pp)
+{
+}
+
+/**
+ * arch_disarm_probepoint() - remove the breakpoint of a probepoint
+ * @pp: the probepoint
+ *
+ * Context: sleeps; text_mutex is held.
+ */
+void arch_disarm_probepoint(struct probepoint *pp)
+{
+	arch_disarm_kprobe(&pp->kp);
+}
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/**
+ * arch_prepare_probepoint_ftrace() - prepare a probepoint at a location of ftrace
+ * @pp: the probepoint, with nothing set but its address
+ *
+ * Return: 0, or an errno as register_kprobe() documents it.
+ */
+int arch_prepare_probepoint_ftrace(struct probepoint *pp)
+{
+	return arch_prepare_kprobe_ftrace(&pp->kp);
+}
+#endif
+
+#endif /* !__ARCH_WANT_PROBEPOINT */

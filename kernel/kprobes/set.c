@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: the enabled probes of a probepoint, and how a hit calls them.
+ *
+ * A probe_set is an immutable array. A change stages a new set, which may fail for
+ * want of memory, and publishes it by one pointer store; the old set is freed by
+ * RCU. So a hit tests no flag: a disabled probe is not in the set.
+ *
+ * If exactly one probe has a pre_handler, a hit calls it directly. Else it calls
+ * several_pre() by way of the probepoint's own kprobe. The same goes for
+ * post_handlers.
+ *
+ * kprobe_mutex guards staging and publishing. A hit reads the set with preemption
+ * disabled.
+ */
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+static void __kprobes no_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+/* The set of a probepoint without enabled probes: three empty lists. */
+static struct {
+	struct probe_set set;
+	struct kprobe *none[3];
+} empty = {
+	.set = {
+		.post_handler = no_post,
+		.post = 1,
+		.all = 2,
+	},
+};
+
+static __always_inline struct probepoint *probepoint_of(struct kprobe *kp)
+{
+	return container_of(kp, struct probepoint, kp);
+}
+
+/*
+ * The dispatchers: handlers of the kprobe that stands for a probepoint.
+ */
+
+/* A hit that gets here may find a newer set, with any number of handlers. */
+static int __kprobes several_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kprobe **pos = probepoint_set(probepoint_of(kp))->probes;
+	struct kprobe **running = kprobe_running_place();
+	struct kprobe *each;
+
+	for (; (each = *pos); pos++) {
+		WRITE_ONCE(*running, each);
+		if (each->pre_handler(each, regs))
+			return 1;
+	}
+	return 0;
+}
+
+static void __kprobes several_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	struct probe_set *set = probepoint_set(probepoint_of(kp));
+	struct kprobe **pos = set->probes + set->post;
+	struct kprobe **running = kprobe_running_place();
+	struct kprobe *each;
+
+	for (; (each = *pos); pos++) {
+		WRITE_ONCE(*running, each);
+		each->post_handler(each, regs, flags);
+	}
+}
+
+#ifdef __ARCH_WANT_PROBEPOINT
+
+/* These architectures call the handlers of the set themselves. */
+#define dispatch_pre	several_pre
+
+/* Never called: probepoint_has_post() tests whether it is there. */
+static void dispatch_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+#else
+
+/*
+ * Architectures that know no probepoints call the handlers of the kprobe that stands
+ * for one, and expect current_kprobe to be that kprobe afterwards.
+ */
+static int __kprobes dispatch_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	int ret = several_pre(kp, regs);
+
+	__this_cpu_write(current_kprobe, kp);
+	return ret;
+}
+
+static void __kprobes dispatch_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	probepoint_call_post(probepoint_of(kp), regs, raw_cpu_ptr(&current_kprobe));
+	__this_cpu_write(current_kprobe, kp);
+}
+
+#endif
+
+static int __kprobes dispatch_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	return probepoint_run_fault_handlers(probepoint_of(kp), regs, trapnr);
+}
+
+static __always_inline struct kprobe **all_of(struct probepoint *pp)
+{
+	struct probe_set *set = probepoint_set(pp);
+
+	return set->probes + set->all;
+}
+
+/**
+ * probepoint_run_fault_handlers() - offer a fault to the fault_handlers of a probepoint
+ * @pp: the probepoint whose instruction has faulted
+ * @regs: registers as at the fault
+ * @trapnr: number of the exception, as the architecture counts them
+ *
+ * Context: any, with preemption disabled.
+ *
+ * Return: true if one of the handlers has handled the fault.
+ */
+bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs,
+					     int trapnr)
+{
+	struct kprobe **pos = all_of(pp), *p;
+
+	while ((p = *pos++))
+		if (p->fault_handler && p->fault_handler(p, regs, trapnr))
+			return true;
+	return false;
+}
+
+/**
+ * probepoint_count_missed() - count a hit whose handlers are not called
+ * @pp: the probepoint
+ *
+ * Increments nmissed of every enabled probe.
+ *
+ * Context: any, with preemption disabled.
+ */
+void __kprobes probepoint_count_missed(struct probepoint *pp)
+{
+	struct kprobe **pos = all_of(pp), *p;
+
+	while ((p = *pos++)) {
+		/* Two CPUs may miss the same probe, or a CPU and its NMI. */
+		atomic_long_t *n = (atomic_long_t *)&p->nmissed;
+
+		raw_atomic_long_inc(n);
+	}
+}
+
+/**
+ * kprobes_inc_nmissed_count() - count a hit whose handlers are not called
+ * @p: what get_kprobe() returned for the probed address
+ *
+ * For architectures that know no probepoints. Context: any, with preemption
+ * disabled.
+ */
+void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
+{
+	probepoint_count_missed(probepoint_of(p));
+}
+
+/*
+ * Staging and publishing.
+ */
+
+/**
+ * probepoint_init_set() - give a new probepoint the empty set
+ * @pp: the probepoint, which no hit can find yet
+ */
+void probepoint_init_set(struct probepoint *pp)
+{
+	RCU_INIT_POINTER(pp->set, &empty.set);
+	pp->first = &pp->kp;
+	pp->kp.pre_handler = dispatch_pre;
+}
+
+/**
+ * probepoint_set_is_empty() - is no probe of a probepoint enabled?
+ * @pp: the probepoint
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: true if the published set is empty.
+ */
+bool probepoint_set_is_empty(const struct probepoint *pp)
+{
+	return rcu_access_pointer(pp->set) == &empty.set;
+}
+
+static bool is_called(const struct probepoint *pp, const struct kprobe *p)
+{
+	return pp->state != PROBEPOINT_GONE && !pp->dying &&
+	       !(p->flags & KPROBE_FLAG_DISABLED);
+}
+
+static bool set_has_post(const struct probe_set *set)
+{
+	return set->probes[set->post];
+}
+
+static bool set_has_fault(const struct probe_set *set)
+{
+	unsigned int i;
+
+	for (i = set->all; set->probes[i]; i++)
+		if (set->probes[i]->fault_handler)
+			return true;
+	return false;
+}
+
+static void choose_post(struct probepoint *pp, struct probe_set *set)
+{
+	struct kprobe **post = set->probes + set->post;
+
+	if (post[0] && !post[1]) {
+		set->post_probe = post[0];
+		set->post_handler = post[0]->post_handler;
+	} else {
+		set->post_probe = &pp->kp;
+		set->post_handler = post[0] ? several_post : no_post;
+	}
+}
+
+/**
+ * probepoint_stage_set() - build the set that a probepoint needs now
+ * @pp: the probepoint
+ * @gfp: how to allocate it
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
+{
+	unsigned int nr = 0, nr_pre = 0, nr_post = 0, i = 0;
+	struct probe_set *set = &empty.set;
+	struct kprobe *p;
+
+	lockdep_assert_held(&kprobe_mutex);
+	list_for_each_entry(p, &pp->probes, list) {
+		if (!is_called(pp, p))
+			continue;
+		nr++;
+		nr_pre += !!p->pre_handler;
+		nr_post += !!p->post_handler;
+	}
+	if (nr) {
+		set = kvzalloc(struct_size(set, probes, nr + nr_pre + nr_post + 3), gfp);
+		if (!set)
+			return -ENOMEM;
+		set->post = nr_pre + 1;
+		set->all = set->post + nr_post + 1;
+		nr_pre = 0;
+		nr_post = set->post;
+		i = set->all;
+		list_for_each_entry(p, &pp->probes, list) {
+			if (!is_called(pp, p))
+				continue;
+			if (p->pre_handler)
+				set->probes[nr_pre++] = p;
+			if (p->post_handler)
+				set->probes[nr_post++] = p;
+			set->probes[i++] = p;
+		}
+		choose_post(pp, set);
+	}
+	pp->next_set = set;
+	pp->staged = true;
+	return 0;
+}
+
+/**
+ * probepoint_next_has_post() - will a hit call a post_handler?
+ * @pp: a probepoint of a staged batch
+ *
+ * Return: true if the staged set has a probe with a post_handler.
+ */
+bool probepoint_next_has_post(const struct probepoint *pp)
+{
+	return set_has_post(pp->next_set);
+}
+
+static void free_set(struct probe_set *set)
+{
+	if (set && set != &empty.set)
+		kvfree_rcu(set, rcu);
+}
+
+/**
+ * probepoint_unstage_set() - free a staged set
+ * @pp: the probepoint
+ *
+ * Context: kprobe_mutex is held.
+ */
+void probepoint_unstage_set(struct probepoint *pp)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	free_set(pp->next_set);
+	pp->next_set = NULL;
+	pp->staged = false;
+}
+
+/* The only probe with a pre_handler, or the dispatcher. */
+static struct kprobe *choose_first(struct probepoint *pp, struct probe_set *set)
+{
+	return set->probes[0] && !set->probes[1] ? set->probes[0] : &pp->kp;
+}
+
+/**
+ * probepoint_publish_set() - have hits call the probes that are enabled now
+ * @pp: the probepoint. If its set was not staged, probes have only been detached or
+ *	disabled; the set is small then, and its allocation does not fail.
+ *
+ * A hit that began before may call the probes of the old set until an RCU grace
+ * period has passed.
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void probepoint_publish_set(struct probepoint *pp)
+{
+	struct probe_set *old;
+
+	if (!pp->staged)
+		probepoint_stage_set(pp, GFP_KERNEL | __GFP_NOFAIL);
+	WRITE_ONCE(pp->kp.post_handler, set_has_post(pp->next_set) ? dispatch_post : NULL);
+	WRITE_ONCE(pp->kp.fault_handler, set_has_fault(pp->next_set) ? dispatch_fault : NULL);
+	/* Pairs with probepoint_set(): a hit sees a set that is complete. */
+	old = rcu_replace_pointer(pp->set, pp->next_set, lockdep_is_held(&kprobe_mutex));
+	/*
+	 * Pairs with probepoint_first(): a hit that calls the dispatcher finds this
+	 * set, or a newer one.
+	 */
+	smp_store_release(&pp->first, choose_first(pp, pp->next_set));
+	pp->next_set = NULL;
+	pp->staged = false;
+	free_set(old);
+}
