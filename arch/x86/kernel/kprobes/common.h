@@ -127,22 +127,25 @@ static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, stru
 
 /* opcodes.c */
 enum x86_op x86_insn_op(struct insn *insn);
+bool x86_insn_has_prefix(struct insn *insn, u8 wanted);
+bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target);
+bool x86_insn_is_call(const struct insn *insn);
+bool x86_insn_is_ret(const struct insn *insn);
+bool x86_insn_never_falls_through(const struct insn *insn);
+bool x86_insn_jumps_indirectly(const struct insn *insn);
+bool x86_insn_has_near_form(struct insn *insn);
+bool x86_insn_loads_address(struct insn *insn, unsigned long addr, unsigned long *target);
+bool x86_insn_is_sti(const struct insn *insn);
+bool x86_needs_sti_shadow(const u8 *text, size_t len);
 
 /* insn.c */
 bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len);
 int x86_kprobe_decode(struct probepoint *pp);
-bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target);
-bool x86_insn_has_prefix(struct insn *insn, u8 wanted);
 
 /* May other code follow an out-of-line copy? */
 static inline bool x86_insn_boostable(struct insn *insn)
 {
 	return x86_insn_op(insn) == X86_OP_COPY;
-}
-
-static inline bool x86_insn_is_call(struct insn *insn)
-{
-	return insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == CALL_INSN_OPCODE;
 }
 
 /* emulate.c */

@@ -35,9 +35,6 @@
 
 #include "common.h"
 
-#define OPCODE_HLT	0xf4
-#define OPCODE_STI	0xfb
-
 /* The probepoint at @addr, if it has put the byte there; or NULL. */
 static struct probepoint *probepoint_behind(unsigned long addr, u8 byte)
 {
@@ -141,64 +138,13 @@ static bool decode_on_boundary(unsigned long addr, struct insn *insn, u8 buf[MAX
 	}
 }
 
-/**
- * x86_insn_has_prefix() - look for a legacy prefix
- * @insn: a decoded instruction
- * @wanted: the prefix
- *
- * Return: true if @insn has it.
- */
-bool x86_insn_has_prefix(struct insn *insn, u8 wanted)
-{
-	insn_byte_t p;
-	int i;
-
-	for_each_insn_prefix(insn, i, p)
-		if (p == wanted)
-			return true;
-	return false;
-}
-
-/**
- * x86_insn_branches() - tell whether an instruction has a relative target
- * @insn: a decoded instruction
- * @addr: where it is
- * @target: where to put the target
- *
- * Return: true if it is a jump, a call, or another branch relative to where it
- * is.
- */
-bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target)
-{
-	if (x86_insn_op(insn) != X86_OP_RELATIVE)
-		return false;
-	*target = addr + insn->length + insn->immediate.value;
-	return true;
-}
-
-/*
- * sti holds off interrupts until the next instruction has run, which can't be
- * had when that one is probed, or sti itself is. It matters where going to
- * sleep must not be separated from what comes before.
- */
-static bool needs_interrupt_shadow(const u8 *insn, size_t max)
-{
-	if (max >= 1 && insn[0] == OPCODE_HLT)
-		return true;
-	/* mwait, mwaitx */
-	if (max >= 3 && insn[0] == 0x0f && insn[1] == 0x01 &&
-	    (insn[2] == 0xc9 || insn[2] == 0xfb))
-		return true;
-	return max >= 2 && insn[0] == 0x0f && insn[1] == 0x35;	/* sysexit */
-}
-
-/* Refuse sti before an instruction that needs what it does beside. */
+/* Refuse sti if the next instruction relies on its interrupt shadow. */
 static bool sti_is_safe(unsigned long addr)
 {
 	u8 next[3];
 
 	return x86_kprobe_read_original(addr + 1, next, sizeof(next)) &&
-	       !needs_interrupt_shadow(next, sizeof(next));
+	       !x86_needs_sti_shadow(next, sizeof(next));
 }
 
 /*
@@ -273,7 +219,7 @@ int x86_kprobe_decode(struct probepoint *pp)
 
 	x86_kprobe_find_emulation(pp, &insn);
 	if (ap->emulation.run)
-		return bytes[0] == OPCODE_STI && !sti_is_safe(addr) ? -EOPNOTSUPP : 0;
+		return x86_insn_is_sti(&insn) && !sti_is_safe(addr) ? -EOPNOTSUPP : 0;
 	switch (ap->insn.op) {
 	case X86_OP_COPY:
 	case X86_OP_STEP:

@@ -33,9 +33,11 @@
 #include <linux/array_size.h>
 #include <linux/ctype.h>
 #include <linux/hex.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <asm/insn.h>
 #include <asm/ptrace.h>
+#include <asm/text-patching.h>
 
 #include "common.h"
 
@@ -430,4 +432,167 @@ enum x86_op x86_insn_op(struct insn *insn)
 	default:
 		return X86_OP_NONE;
 	}
+}
+
+/*
+ * What the tables do not tell. All other files ask these functions and do not look at
+ * opcodes, but for emulate.c, which has an emulation for each.
+ */
+
+/**
+ * x86_insn_has_prefix() - does an instruction have a legacy prefix?
+ * @insn: a decoded instruction
+ * @wanted: the prefix
+ *
+ * Return: true if it has.
+ */
+bool x86_insn_has_prefix(struct insn *insn, u8 wanted)
+{
+	insn_byte_t p;
+	int i;
+
+	for_each_insn_prefix(insn, i, p)
+		if (p == wanted)
+			return true;
+	return false;
+}
+
+/**
+ * x86_insn_branches() - does an instruction have a relative target?
+ * @insn: a decoded instruction
+ * @addr: its address
+ * @target: result: the target
+ *
+ * Return: true for a jump, a call, or another branch relative to its address.
+ */
+bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target)
+{
+	if (x86_insn_op(insn) != X86_OP_RELATIVE)
+		return false;
+	*target = addr + insn->length + insn->immediate.value;
+	return true;
+}
+
+static bool is_one_byte(const struct insn *insn, u8 opcode)
+{
+	return insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == opcode;
+}
+
+/**
+ * x86_insn_is_call() - is an instruction a relative near call?
+ * @insn: a decoded instruction
+ *
+ * Return: true if it is.
+ */
+bool x86_insn_is_call(const struct insn *insn)
+{
+	return is_one_byte(insn, CALL_INSN_OPCODE);
+}
+
+/**
+ * x86_insn_is_ret() - is an instruction a near return without operand?
+ * @insn: a decoded instruction
+ *
+ * Return: true if it is.
+ */
+bool x86_insn_is_ret(const struct insn *insn)
+{
+	return is_one_byte(insn, RET_INSN_OPCODE);
+}
+
+/**
+ * x86_insn_never_falls_through() - does the CPU never go on behind an instruction?
+ * @insn: a decoded instruction
+ *
+ * Return: true for a near return and an unconditional relative jump.
+ */
+bool x86_insn_never_falls_through(const struct insn *insn)
+{
+	return x86_insn_is_ret(insn) || is_one_byte(insn, JMP32_INSN_OPCODE) ||
+	       is_one_byte(insn, JMP8_INSN_OPCODE);
+}
+
+/**
+ * x86_insn_jumps_indirectly() - is an instruction a jump through a register or memory?
+ * @insn: a decoded instruction
+ *
+ * Return: true for a near or far indirect jump. A jump to a retpoline is none.
+ */
+bool x86_insn_jumps_indirectly(const struct insn *insn)
+{
+	u8 field = X86_MODRM_REG(insn->modrm.bytes[0]);
+
+	return is_one_byte(insn, 0xff) && (field == 4 || field == 5);
+}
+
+/**
+ * x86_insn_has_near_form() - can a relative branch be made with 32 bits of displacement?
+ * @insn: a decoded relative branch
+ *
+ * Return: false for the loop instructions, jrcxz and xbegin, and for branches with an
+ * operand-size prefix, about which CPUs differ.
+ */
+bool x86_insn_has_near_form(struct insn *insn)
+{
+	u8 op = insn->opcode.bytes[0];
+
+	if (x86_insn_has_prefix(insn, 0x66))
+		return false;
+	return insn->opcode.nbytes != 1 || !((op >= 0xe0 && op <= 0xe3) || op == 0xc7);
+}
+
+/**
+ * x86_insn_loads_address() - does an instruction load a rip-relative address?
+ * @insn: a decoded instruction
+ * @addr: its address
+ * @target: result: the address that it loads
+ *
+ * Return: true for a lea with a rip-relative operand.
+ */
+bool x86_insn_loads_address(struct insn *insn, unsigned long addr, unsigned long *target)
+{
+	if (!is_one_byte(insn, 0x8d) || !insn_rip_relative(insn))
+		return false;
+	*target = addr + insn->length + insn->displacement.value;
+	return true;
+}
+
+/**
+ * x86_insn_is_sti() - is an instruction sti?
+ * @insn: a decoded instruction
+ *
+ * Return: true if it is.
+ */
+bool x86_insn_is_sti(const struct insn *insn)
+{
+	return is_one_byte(insn, 0xfb);
+}
+
+/**
+ * x86_needs_sti_shadow() - does an instruction rely on the interrupt shadow of sti?
+ * @text: the bytes of the instruction that follows sti
+ * @len: how many there are
+ *
+ * sti holds off interrupts until the next instruction has been executed. Idle code relies
+ * on it: no interrupt comes between the check for work and the instruction that sleeps.
+ *
+ * Return: true for hlt, mwait, mwaitx and sysexit.
+ */
+bool x86_needs_sti_shadow(const u8 *text, size_t len)
+{
+	static const struct {
+		u8 len;
+		u8 bytes[3];
+	} insns[] = {
+		{ 1, { 0xf4 } },		/* hlt */
+		{ 3, { 0x0f, 0x01, 0xc9 } },	/* mwait */
+		{ 3, { 0x0f, 0x01, 0xfb } },	/* mwaitx */
+		{ 2, { 0x0f, 0x35 } },		/* sysexit */
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(insns); i++)
+		if (insns[i].len <= len && !memcmp(text, insns[i].bytes, insns[i].len))
+			return true;
+	return false;
 }

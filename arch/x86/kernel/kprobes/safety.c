@@ -29,7 +29,6 @@
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/sched.h>
 #include <linux/static_call.h>
@@ -106,38 +105,15 @@ static bool is_indirect_thunk(unsigned long target)
 	return !__kernel_text_address(target);
 }
 
-/* At boot a retpoline may have become a jump by the register. */
+/* At boot a retpoline may have become a jump through the register. */
 static bool is_indirect_jump(struct insn *insn, unsigned long addr)
 {
-	u8 reg = X86_MODRM_REG(insn->modrm.bytes[0]);
 	unsigned long target;
 
-	if (insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == 0xff)
-		return reg == 4 || reg == 5;
+	if (x86_insn_jumps_indirectly(insn))
+		return true;
 	return x86_insn_branches(insn, addr, &target) && !x86_insn_is_call(insn) &&
 	       is_indirect_thunk(target);
-}
-
-/* An address that is loaded may be jumped to. */
-static bool loads_address(struct insn *insn, unsigned long addr, unsigned long *target)
-{
-	if (insn->opcode.nbytes != 1 || insn->opcode.bytes[0] != 0x8d || !insn_rip_relative(insn))
-		return false;
-	*target = addr + insn->length + insn->displacement.value;
-	return true;
-}
-
-static bool is_return(struct insn *insn)
-{
-	return insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == RET_INSN_OPCODE;
-}
-
-static bool never_goes_on(struct insn *insn)
-{
-	u8 op = insn->opcode.bytes[0];
-
-	return is_return(insn) || (insn->opcode.nbytes == 1 &&
-				   (op == JMP32_INSN_OPCODE || op == JMP8_INSN_OPCODE));
 }
 
 /*
@@ -160,11 +136,9 @@ static const char *refuse_insn(struct kprobe_jump *jump, struct insn *insn, unsi
 		return "an indirect jump leads under the jump";
 
 	if (x86_insn_branches(insn, addr, &target)) {
-		u8 op = insn->opcode.bytes[0];
-
-		if ((op >= 0xe0 && op <= 0xe3) || op == 0xc7 || x86_insn_has_prefix(insn, 0x66))
+		if (!x86_insn_has_near_form(insn))
 			return "a branch under the jump has no long form";
-		if (op == CALL_INSN_OPCODE && next < jump->addr + KPROBE_JUMP_SIZE)
+		if (x86_insn_is_call(insn) && next < jump->addr + KPROBE_JUMP_SIZE)
 			return "a call returns under the jump";
 		if (target - jump->start >= jump->end - jump->start &&
 		    (!kallsyms_lookup_size_offset(target, &size, &offset) || offset))
@@ -174,7 +148,7 @@ static const char *refuse_insn(struct kprobe_jump *jump, struct insn *insn, unsi
 	/* It only fills the space; whatever leads there is found as for any other. */
 	if (dead && bytes[0] == INT3_INSN_OPCODE)
 		return NULL;
-	if (is_return(insn) || x86_insn_boostable(insn))
+	if (x86_insn_is_ret(insn) || x86_insn_boostable(insn))
 		return NULL;
 	return "an instruction under the jump can't be moved";
 }
@@ -251,14 +225,14 @@ static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigne
 		}
 		if (x86_insn_branches(&insn, at, &target) && is_inside(jump, target))
 			refuse(jump, "a branch leads under the jump");
-		if (loads_address(&insn, at, &target) && is_inside(jump, target))
+		if (x86_insn_loads_address(&insn, at, &target) && is_inside(jump, target))
 			refuse(jump, "the address of what is under the jump is used");
 		if (own)
 			check_indirect_jumps(jump, &insn, at);
 		if (at < jump->addr || at >= jump->addr + KPROBE_JUMP_SIZE)
 			continue;
 		refuse(jump, refuse_insn(jump, &insn, at, buf, dead));
-		dead = never_goes_on(&insn) || (dead && buf[0] == INT3_INSN_OPCODE);
+		dead = x86_insn_never_falls_through(&insn) || (dead && buf[0] == INT3_INSN_OPCODE);
 		jump->reach = at + insn.length - jump->addr;
 	}
 	if (own && jump->reach < KPROBE_JUMP_SIZE)
