@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: how many instances the shared pools have.
+ *
+ * Return probes without maxactive share a pool for each class of instance size. A pool
+ * has a base of free instances, which depends on the number of CPUs and of its return
+ * probes, and is kept so large that beyond these as many instances are free as are taken.
+ *
+ * - A hit that takes the last instance of a chunk, while half of the chunks are used up,
+ *   asks for a worker on its own CPU. It does so by irq_work, which may be used in any
+ *   context. The worker makes chunks until the pool is large enough.
+ * - Another worker frees idle chunks, half of what is too much at a time.
+ *
+ * All shared pools together use no more memory than kprobes.return_pool_kib. If the worker
+ * could not make what was asked for, hits do not ask again before a chunk has been freed
+ * or the limit has been raised; or, if memory was short, before SHRINK_INTERVAL has passed.
+ *
+ * pool_mutex guards everything here but what hits read.
+ */
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+
+#include "pool.h"
+
+/*
+ * The base: the number of free instances at first, below which a pool does not shrink.
+ * It is no more than FREE_BYTES.
+ */
+#define FREE_PER_CPU		64
+#define FREE_PER_PROBE		8
+#define FREE_BYTES		SZ_256K
+
+/* How long chunks are idle before they are freed, and until memory is tried again. */
+#define SHRINK_INTERVAL		(2 * HZ)
+
+/* With chunks of 4 KiB, so many directories hold 1 GiB on 64-bit machines. */
+#define NR_DIRS			64
+
+/* Bytes of an instance in each of the shared pools. */
+static const unsigned int class_size[] = {
+	64, 96, 128, 192, 256, 512, 1024, 2048,
+	ALIGN(sizeof(struct kretprobe_instance) + KRETPROBE_MAX_DATA_SIZE, 64),
+};
+
+#define NR_CLASSES	ARRAY_SIZE(class_size)
+
+static struct kretprobe_pool *shared[NR_CLASSES];
+
+/**
+ * struct pool_cpu - what a CPU keeps of the shared pools
+ * @cache: for each pool, an instance that was given back, or NULL
+ * @hint: for each pool, the place of the chunk in which it has found the last instance
+ * @irq_work: queues @work, for hits
+ * @work: makes chunks, on the CPU that asks for them: another CPU may be a virtual one
+ *	that does not run.
+ */
+struct pool_cpu {
+	struct kretprobe_instance *cache[NR_CLASSES];
+	struct kretprobe_chunk **hint[NR_CLASSES];
+	struct irq_work irq_work;
+	struct work_struct work;
+};
+
+static DEFINE_PER_CPU(struct pool_cpu, pool_cpu);
+
+/* What all shared pools use, and the limit. */
+static unsigned long shared_kib;
+static unsigned long return_pool_kib;
+
+/* Called by hits, when the last instance of a chunk has been taken, or none was found. */
+void __kprobes pool_ask_for_more(struct kretprobe_pool *pool)
+{
+	if (pool->hint && READ_ONCE(pool->growth) == POOL_MAY_GROW &&
+	    2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks))
+		irq_work_queue(this_cpu_ptr(&pool_cpu.irq_work));
+}
+
+static unsigned int chunk_kib(const struct kretprobe_pool *pool)
+{
+	return pool->chunk_bytes / SZ_1K;
+}
+
+/* Make the next group of a shared pool. */
+static struct chunk_group *group_add(struct kretprobe_pool *pool, unsigned int index)
+{
+	unsigned int dir = index / BITS_PER_LONG;
+
+	if (!pool->dir[dir] && !pool_add_dir(pool, dir, BITS_PER_LONG))
+		return NULL;
+	return pool_add_group(pool, index, BITS_PER_LONG);
+}
+
+/* Add a chunk to a shared pool; say why not. */
+static enum pool_growth shared_pool_add(struct kretprobe_pool *pool)
+{
+	struct chunk_group *g;
+
+	if (shared_kib + chunk_kib(pool) > return_pool_kib)
+		return POOL_AT_LIMIT;
+	while ((g = pool_group(pool, pool->room)) && g->nr_chunks == g->nr)
+		pool->room++;
+	if (!g && pool->room == pool->nr_dirs * BITS_PER_LONG)
+		return POOL_AT_LIMIT;
+	g = g ?: group_add(pool, pool->room);
+	if (!g || !pool_add_chunk(g, pool->per_chunk))
+		return POOL_NO_MEMORY;
+	shared_kib += chunk_kib(pool);
+	return POOL_MAY_GROW;
+}
+
+/* Of a shared pool. */
+static unsigned int taken(const struct kretprobe_pool *pool)
+{
+	const struct kretprobe_chunk *c = NULL;
+	unsigned int nr = 0, cached = 0;
+	int cpu;
+
+	while ((c = pool_next_chunk(pool, c))) {
+		nr += hweight_long(c->full & ~READ_ONCE(c->free));
+		if (!c->index)
+			cond_resched();
+	}
+	for_each_possible_cpu(cpu)
+		cached += !!READ_ONCE(*per_cpu_ptr(pool->cache, cpu));
+	/* Both change while they are counted. */
+	return nr - min(nr, cached);
+}
+
+static unsigned int total(const struct kretprobe_pool *pool)
+{
+	return pool->nr_chunks * pool->per_chunk;
+}
+
+/* How many instances a shared pool should have, when @nr_taken are taken. */
+static unsigned int wanted(const struct kretprobe_pool *pool, unsigned int nr_taken)
+{
+	unsigned int base;
+
+	if (!pool->nr_probes)
+		return nr_taken;
+	base = FREE_PER_CPU * num_possible_cpus() + FREE_PER_PROBE * pool->nr_probes;
+	base = min_t(unsigned int, base, FREE_BYTES / pool->size);
+	base = max_t(unsigned int, base, 2 * num_possible_cpus());
+	return base + 2 * nr_taken;
+}
+
+static void shrink_all(struct work_struct *work);
+
+static DECLARE_DELAYED_WORK(shrink_work, shrink_all);
+
+static void grow(struct kretprobe_pool *pool)
+{
+	unsigned int want = wanted(pool, taken(pool));
+	enum pool_growth growth = POOL_MAY_GROW;
+
+	while (total(pool) < want && growth == POOL_MAY_GROW) {
+		growth = shared_pool_add(pool);
+		cond_resched();
+	}
+	WRITE_ONCE(pool->growth, growth);
+	if (growth == POOL_NO_MEMORY)
+		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+}
+
+/* Hits may ask for more of any shared pool again. */
+static void may_grow_again(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_CLASSES; i++)
+		if (shared[i])
+			WRITE_ONCE(shared[i]->growth, POOL_MAY_GROW);
+}
+
+static void flush_cache(void *data)
+{
+	struct kretprobe_pool *pool = data;
+	struct kretprobe_instance *ri = this_cpu_xchg(*pool->cache, NULL);
+
+	if (ri)
+		kretprobe_pool_give(ri);
+}
+
+/* May there be more instances than wanted when all are free? */
+static bool may_shrink(const struct kretprobe_pool *pool)
+{
+	return total(pool) >= wanted(pool, 0) + pool->per_chunk;
+}
+
+static bool beyond_limit(void)
+{
+	return shared_kib > return_pool_kib;
+}
+
+/*
+ * Free half of the chunks that are not wanted; the rest may be wanted again soon. Beyond
+ * the limit, free all idle chunks. Return: true if this is to be called again.
+ */
+static bool shrink(struct kretprobe_pool *pool)
+{
+	unsigned int want = wanted(pool, taken(pool)), spare = 0;
+	struct kretprobe_chunk *c, *next;
+
+	if (total(pool) >= want + pool->per_chunk)
+		spare = DIV_ROUND_UP((total(pool) - want) / pool->per_chunk, 2);
+	else if (!beyond_limit())
+		return may_shrink(pool);
+	/* The instances that CPUs keep to themselves are free too. */
+	if (!pool->nr_probes || beyond_limit())
+		on_each_cpu(flush_cache, pool, 1);
+	for (c = pool_next_chunk(pool, NULL); c && (spare || beyond_limit()); c = next) {
+		next = pool_next_chunk(pool, c);
+		if (pool_del_chunk(c)) {
+			shared_kib -= chunk_kib(pool);
+			may_grow_again();
+			spare -= !!spare;
+		}
+	}
+	return may_shrink(pool) || beyond_limit();
+}
+
+static void grow_all(struct work_struct *work)
+{
+	unsigned int i;
+
+	guard(mutex)(&pool_mutex);
+	for (i = 0; i < NR_CLASSES; i++)
+		if (shared[i])
+			grow(shared[i]);
+	queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+}
+
+static void shrink_all(struct work_struct *work)
+{
+	bool more = false;
+	unsigned int i;
+
+	guard(mutex)(&pool_mutex);
+	for (i = 0; i < NR_CLASSES; i++) {
+		if (!shared[i])
+			continue;
+		if (shared[i]->growth == POOL_NO_MEMORY)
+			WRITE_ONCE(shared[i]->growth, POOL_MAY_GROW);
+		more |= shrink(shared[i]);
+	}
+	if (more)
+		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+}
+
+/*
+ * Many tasks may be ready to run, all of them about to need an instance: the worker has a
+ * high priority. A hit asks for this interrupt, so no hit may come from it.
+ */
+static void __kprobes run_worker(struct irq_work *work)
+{
+	queue_work(system_highpri_wq, &container_of(work, struct pool_cpu, irq_work)->work);
+}
+
+/*
+ * The workqueue creates a second worker thread before the only idle one of a CPU begins
+ * to work, and the thread that creates it may have to wait for many others. Have it
+ * created now, while there is time.
+ */
+static void wake_workers(void)
+{
+	int cpu;
+
+	guard(cpus_read_lock)();
+	for_each_online_cpu(cpu)
+		queue_work_on(cpu, system_highpri_wq, &per_cpu(pool_cpu, cpu).work);
+}
+
+/**
+ * kretprobe_pool_share() - get a reference to a shared pool
+ * @data_size: bytes of private data in each instance
+ *
+ * Context: sleeps.
+ *
+ * Return: the pool, for kretprobe_pool_put(); or NULL if out of memory.
+ */
+struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
+{
+	size_t size = sizeof(struct kretprobe_instance) + data_size;
+	struct kretprobe_pool *pool;
+	unsigned int class = 0;
+	int cpu;
+
+	while (class_size[class] < size)
+		class++;
+
+	guard(mutex)(&pool_mutex);
+	pool = shared[class];
+	if (!pool) {
+		struct chunk_group *g;
+
+		pool = pool_create(class_size[class], NR_DIRS);
+		g = pool ? group_add(pool, 0) : NULL;
+		if (!g) {
+			if (pool)
+				pool_free(pool);
+			return NULL;
+		}
+		for_each_possible_cpu(cpu)
+			per_cpu(pool_cpu, cpu).hint[class] = &g->chunk[0];
+		pool->hint = &pool_cpu.hint[class];
+		pool->cache = &pool_cpu.cache[class];
+		shared[class] = pool;
+		wake_workers();
+	}
+	pool->nr_probes++;
+	grow(pool);
+	return pool;
+}
+
+/* Drop a reference to a shared pool. */
+void pool_put_shared(struct kretprobe_pool *pool)
+{
+	guard(mutex)(&pool_mutex);
+	pool->nr_probes--;
+	queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+}
+
+static noinline void replace_dead_in(const struct kretprobe_pool *pool, struct kretprobe_chunk *c,
+				     struct kretprobe_anchor *by)
+{
+	unsigned int bit, nr = hweight_long(c->full);
+	struct kretprobe_instance *ri;
+	struct kretprobe_anchor *anchor;
+
+	for (bit = 0; bit < nr; bit++) {
+		ri = (void *)c->instances + bit * pool->size;
+		anchor = READ_ONCE(ri->anchor);
+		if (!anchor || anchor == by || rcu_access_pointer(anchor->probe))
+			continue;
+		/* A hit may have taken it meanwhile, for another return probe. */
+		cmpxchg(&ri->anchor, anchor, by);
+	}
+}
+
+/**
+ * kretprobe_pools_replace_dead() - replace anchors that have no return probe
+ * @by: what instances of the shared pools are to refer to instead
+ *
+ * The free ones too, which refer to what they were taken for last. No lock is
+ * held, so a chunk may come or go meanwhile: a new one does not refer to any
+ * anchor, and none of the instances of one that goes is used again.
+ *
+ * Context: sleeps.
+ */
+void kretprobe_pools_replace_dead(struct kretprobe_anchor *by)
+{
+	struct kretprobe_pool *pool;
+	struct kretprobe_chunk *c;
+	struct chunk_group *g;
+	unsigned int class, i, j;
+
+	for (class = 0; class < NR_CLASSES; class++) {
+		scoped_guard(mutex, &pool_mutex)
+			pool = shared[class];
+		for (i = 0; pool && (g = pool_group(pool, i)); i++) {
+			for (j = 0; j < g->nr; j++) {
+				guard(rcu)();
+				/* Pairs with smp_store_release() in pool_add_chunk(). */
+				c = smp_load_acquire(&g->chunk[j]);
+				if (c)
+					replace_dead_in(pool, c, by);
+			}
+			cond_resched();
+		}
+	}
+}
+
+/**
+ * kretprobe_pools_show() - print a line about each shared pool
+ * @m: where to print it
+ *
+ * Context: sleeps.
+ */
+void kretprobe_pools_show(struct seq_file *m)
+{
+	unsigned int i;
+
+	guard(mutex)(&pool_mutex);
+	seq_puts(m, "data_size probes instances taken KiB\n");
+	for (i = 0; i < NR_CLASSES; i++) {
+		struct kretprobe_pool *pool = shared[i];
+
+		if (pool)
+			seq_printf(m, "%zu %u %u %u %u\n",
+				   pool->size - sizeof(struct kretprobe_instance),
+				   pool->nr_probes, total(pool), taken(pool),
+				   pool->nr_chunks * chunk_kib(pool));
+	}
+}
+
+/* A sixty-fourth of memory, unless the command line says otherwise. */
+static int __init pools_init(void)
+{
+	struct pool_cpu *pc;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		pc = per_cpu_ptr(&pool_cpu, cpu);
+		pc->irq_work = IRQ_WORK_INIT_HARD(run_worker);
+		INIT_WORK(&pc->work, grow_all);
+	}
+	if (!return_pool_kib)
+		return_pool_kib = totalram_pages() * (PAGE_SIZE / SZ_1K) / 64;
+	return 0;
+}
+early_initcall(pools_init);
+
+/* Free what is beyond a lower limit; hits may wait for a higher one. */
+static int limit_set(const char *val, const struct kernel_param *param)
+{
+	int ret;
+
+	guard(mutex)(&pool_mutex);
+	ret = param_set_ulong(val, param);
+	if (ret)
+		return ret;
+	may_grow_again();
+	if (system_state == SYSTEM_RUNNING) {
+		queue_work(system_highpri_wq, &raw_cpu_ptr(&pool_cpu)->work);
+		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+	}
+	return 0;
+}
+
+static const struct kernel_param_ops limit_ops = {
+	.set = limit_set,
+	.get = param_get_ulong,
+};
+
+#undef MODULE_PARAM_PREFIX
+#define MODULE_PARAM_PREFIX "kprobes."
+module_param_cb(return_pool_kib, &limit_ops, &return_pool_kib, 0644);
+MODULE_PARM_DESC(return_pool_kib, "most memory that the shared instances of return probes may take, in KiB");
