@@ -18,6 +18,7 @@
 #ifndef __ASSEMBLY__
 
 #include <asm/asm.h>
+#include <asm/ptrace.h>
 #include <asm/frame.h>
 
 /*
