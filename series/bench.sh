@@ -24,4 +24,4 @@ done
 need_packages qemu-system-x86 busybox-static kmod make
 "$TOP/series/prepare.sh" >/dev/null
 lock bench
-exec "$OUT/linux/$SELFTESTS/bench.sh" -o "$OUT/log" "${builds[@]}"
+exec "$OUT/linux/$SELFTESTS/benchmarks/bench.sh" -o "$OUT/log" "${builds[@]}"

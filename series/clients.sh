@@ -16,7 +16,7 @@ set -euo pipefail
 
 tests=("$@")
 if [ ${#tests[@]} -eq 0 ]; then
-	mapfile -t tests < <(cd "$TOP/$SELFTESTS" && printf '%s\n' clients-*.sh kunit.sh)
+	mapfile -t tests < <(cd "$TOP/$SELFTESTS" && printf '%s\n' clients-*.sh api-kunit.sh)
 fi
 table=$OUT/log/clients.txt
 

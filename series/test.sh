@@ -131,21 +131,21 @@ if [ $# -eq 0 ] && has_kernel default; then
 	short_guest default one-cpu api maxcpus=1
 	short_guest default boot-events boot-events "kprobe_event=$events"
 	# A handler that oopses switches lockdep off, among others.
-	short_guest default oops oops kp_oops
+	short_guest default oops context-oops kp_oops
 	# Nothing traces functions any more after that.
 	short_guest default ftrace-dead ftrace-dead kp_kill_ftrace
 	# Returns go by way of thunks: those in the lower half of a cacheline, or all.
-	short_guest default returns-its returns spectre_v2=retpoline \
+	short_guest default returns-its opt-return-thunks spectre_v2=retpoline \
 		indirect_target_selection=force
 	CPU=max,family=23,model=1 \
-		short_guest default returns-unret returns retbleed=unret spec_rstack_overflow=off
+		short_guest default returns-unret opt-return-thunks retbleed=unret spec_rstack_overflow=off
 fi
 if [ $# -eq 0 ] && has_kernel plain; then
 	# Where all functions can be probed, those among them that tracers leave alone.
 	short_guest plain plain-boot-events boot-events "kprobe_event=$events"
 fi
 if [ $# -eq 0 ] && has_kernel debug; then
-	short_guest debug debug-oops oops kp_oops
+	short_guest debug debug-oops context-oops kp_oops
 fi
 say "${#variants[@]} variants (${variants[*]}) in $(($(date +%s) - start)) s"
 printf '%d passed, %d failed\n' "$passed" "$failed"

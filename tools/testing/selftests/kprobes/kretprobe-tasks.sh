@@ -8,7 +8,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-home=$DEBUGFS/kp_ret_home
+home=$DEBUGFS/kp_ret_sleepers
 guest=/sys/module/kp_ret_guest/parameters
 pids=
 
@@ -114,12 +114,12 @@ unloaded_while_in_kernel() {
 # The function's module goes, while nobody is in it; the probe stays.
 function_goes() {
 	load kp_ret_guest && put_to_sleep 5 && wake || return 1
-	rmmod kp_ret_home || return 1
+	rmmod kp_ret_sleepers || return 1
 	LOADED=kp_ret_guest
 	grep -q 'GONE' $KPROBES/list || failed "not gone: $(cat $KPROBES/list)"
-	load kp_ret_home && put_to_sleep 5 && wake && guest_is returns 5 || return 1
+	load kp_ret_sleepers && put_to_sleep 5 && wake && guest_is returns 5 || return 1
 	rmmod kp_ret_guest || return 1
-	LOADED=kp_ret_home
+	LOADED=kp_ret_sleepers
 	load kp_ret_guest && put_to_sleep 5 && wake && guest_is returns 5 || return 1
 	unload kp_ret_guest
 }
@@ -233,7 +233,7 @@ test_case() {
 	for module in kp_ret_guest kp_ctl; do
 		[ ! -d /sys/module/$module ] || unload $module
 	done
-	[ -d $home ] || load kp_ret_home
+	[ -d $home ] || load kp_ret_sleepers
 	comes_true 30 asleep_are 0 || :
 }
 
@@ -248,7 +248,7 @@ setup
 # shellcheck disable=SC2154 # it is set by the function that the trap calls
 trap 'restore_switch; at_exit' EXIT
 ktap_set_plan 14
-load kp_ret_home
+load kp_ret_sleepers
 test_case "processes that slept in the function return" all_return
 test_case "a return probe's module goes while they sleep" unloaded_meanwhile
 test_case "and another comes before they wake" loaded_again_meanwhile
@@ -261,7 +261,7 @@ test_case "processes end" ended
 test_case "kprobes/enabled switched while they sleep" switched_meanwhile
 test_case "/proc/PID/stack of a sleeper" sleeping_stack
 check "list is empty" list_is_empty
-unload kp_ret_home
+unload kp_ret_sleepers
 check "list is empty after all modules went" list_is_empty
 check "kprobes/enabled is as it was" equal "kprobes/enabled" "$(cat $KPROBES/enabled)" 1
 ktap_finished

@@ -146,7 +146,7 @@ make_initramfs()
 	cp "$(command -v busybox)" "$root/bin/busybox"
 	cp "$here/vmtest-init.sh" "$root/init"
 	cp "$selftests"/kselftest/*.sh "$root/kselftest/kselftest/"
-	find "$here" -maxdepth 1 -type f ! -name 'vmtest*' \
+	find "$here" -maxdepth 2 -type f ! -name 'vmtest*' ! -path '*/test_modules/*' \
 		\( -name '*.sh' -o -name '*.awk' -o -name '*.skip' -o -name settings \) \
 		-exec cp -t "$root/kselftest/kprobes" {} +
 	if [ -d "$modules/test_modules" ]; then

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For unwind.sh: unwinders that are shown words which look like what a probe leaves on a
+ * For context-unwind.sh: unwinders that are shown words which look like what a probe leaves on a
  * stack, and are not.
  *
  * A task in user space can set its registers to anything. When it makes a system call,

@@ -17,7 +17,7 @@
 #include <linux/probepoint.h>
 #include <linux/rcupdate.h>
 #include <kunit/test.h>
-#include "kp_inside.h"
+#include "kp_internal.h"
 #include "kp_opt.h"
 #include "kp_symbol.h"
 
@@ -36,7 +36,7 @@ static struct {
 	bool (*in_detour)(unsigned long addr);
 } kernel;
 
-#define KP_INSIDE(name) \
+#define KP_INTERNAL(name) \
 	".pushsection .text, \"ax\"\n\t" \
 	".globl " #name "\n\t" \
 	".type " #name ", @function\n" \
@@ -47,22 +47,22 @@ static struct {
 	ASM_RET \
 	".size " #name ", . - " #name "\n\t" \
 	".popsection"
-asm(KP_INSIDE(kp_inside_plain));
-asm(KP_INSIDE(kp_inside_other));
+asm(KP_INTERNAL(kp_internal_plain));
+asm(KP_INTERNAL(kp_internal_other));
 
-static noinline long kp_inside_entry(long arg)
+static noinline long kp_internal_entry(long arg)
 {
 	barrier();
 	return arg + 1;
 }
 
-static noinline long kp_inside_forbidden(long arg)
+static noinline long kp_internal_forbidden(long arg)
 {
 	barrier();
 	return arg + 1;
 }
 
-NOKPROBE_SYMBOL(kp_inside_forbidden);
+NOKPROBE_SYMBOL(kp_internal_forbidden);
 
 struct kp_target {
 	const char *name;
@@ -70,8 +70,8 @@ struct kp_target {
 };
 
 static const struct kp_target kp_targets[] = {
-	{ "instruction", kp_inside_plain },
-	{ "entry", kp_inside_entry },
+	{ "instruction", kp_internal_plain },
+	{ "entry", kp_internal_entry },
 };
 
 KUNIT_ARRAY_PARAM_DESC(kp_targets, kp_targets, name);
@@ -143,16 +143,16 @@ static int kp_pre(struct kprobe *p, struct pt_regs *regs)
 	if (kp.begin_in_handler) {
 		kp_begin();
 		kp.during = kp_running();
-		kp_inside_other(1);
+		kp_internal_other(1);
 		kp_begin();
 		kp_end();
-		kp_inside_other(1);
+		kp_internal_other(1);
 		kp_end();
 	}
 	kp.count_after = preempt_count();
 	kp.after = kp_running();
 	if (kp.other_in_handler)
-		kp_inside_other(1);
+		kp_internal_other(1);
 	return 0;
 }
 
@@ -212,7 +212,7 @@ static void kp_expect(struct kunit *test, unsigned int hits, unsigned int missed
 	KUNIT_EXPECT_EQ(test, kp_probe.nmissed, missed);
 }
 
-static void kp_inside_busy(struct kunit *test)
+static void kp_internal_busy(struct kunit *test)
 {
 	int count;
 
@@ -261,7 +261,7 @@ static void kp_interrupt(struct kunit *test)
 }
 
 /* An interrupt over a busy context is a context of its own. */
-static void kp_inside_busy_interrupted(struct kunit *test)
+static void kp_internal_busy_interrupted(struct kunit *test)
 {
 	kp_register(test, &kp_probe, kp.target->call, false);
 	kp.work = IRQ_WORK_INIT_HARD(kp_irq);
@@ -278,10 +278,10 @@ static void kp_inside_busy_interrupted(struct kunit *test)
 }
 
 /* A handler that calls them is in a busy context before and after. */
-static void kp_inside_busy_in_handler(struct kunit *test)
+static void kp_internal_busy_in_handler(struct kunit *test)
 {
 	kp_register(test, &kp_probe, kp.target->call, true);
-	kp_register(test, &kp_other, kp_inside_other, false);
+	kp_register(test, &kp_other, kp_internal_other, false);
 	kp.begin_in_handler = true;
 	kp.other_in_handler = true;
 	kp_call(test);
@@ -294,14 +294,14 @@ static void kp_inside_busy_in_handler(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp.other_hits, 0);
 	KUNIT_EXPECT_EQ(test, kp_other.nmissed, 3);
 	KUNIT_EXPECT_NULL(test, kp_running());
-	kp_inside_other(1);
+	kp_internal_other(1);
 	KUNIT_EXPECT_EQ(test, kp.other_hits, 1);
 }
 
 static int kp_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kp.returning = kp_running();
-	kp_inside_other(1);
+	kp_internal_other(1);
 	return 0;
 }
 
@@ -321,7 +321,7 @@ static void kp_unregister_return(void *rp)
 }
 
 /* Each handler's own probe, of several at one address as well. */
-static void kp_inside_running(struct kunit *test)
+static void kp_internal_running(struct kunit *test)
 {
 	KUNIT_EXPECT_NULL(test, kp_running());
 	kp_register(test, &kp_probe, kp.target->call, true);
@@ -342,9 +342,9 @@ static void kp_inside_running(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp_running());
 }
 
-static void kp_inside_running_return(struct kunit *test)
+static void kp_internal_running_return(struct kunit *test)
 {
-	kp_register(test, &kp_other, kp_inside_other, false);
+	kp_register(test, &kp_other, kp_internal_other, false);
 	memset(&kp_return, 0, sizeof(kp_return));
 	kp_return.kp.addr = (kprobe_opcode_t *)kp.target->call;
 	kp_return.handler = kp_returned;
@@ -361,7 +361,7 @@ static void kp_inside_running_return(struct kunit *test)
 }
 
 /* One for all probes at an address, which is nobody's own; none anywhere else. */
-static void kp_inside_get_kprobe(struct kunit *test)
+static void kp_internal_get_kprobe(struct kunit *test)
 {
 	struct kprobe *found;
 	void *addr;
@@ -387,13 +387,13 @@ static void kp_inside_get_kprobe(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp_find(NULL));
 }
 
-static void kp_inside_blacklist(struct kunit *test)
+static void kp_internal_blacklist(struct kunit *test)
 {
 	/* A module's, from its first to its last byte, and not beyond. */
-	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kp_inside_forbidden));
-	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kp_inside_forbidden + 1));
-	KUNIT_EXPECT_FALSE(test, kp_blacklisted(kp_inside_plain));
-	KUNIT_EXPECT_FALSE(test, kp_blacklisted(kp_inside_entry));
+	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kp_internal_forbidden));
+	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kp_internal_forbidden + 1));
+	KUNIT_EXPECT_FALSE(test, kp_blacklisted(kp_internal_plain));
+	KUNIT_EXPECT_FALSE(test, kp_blacklisted(kp_internal_entry));
 	/* The kernel's, of its own section, or named by the macro. */
 	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kernel.get_kprobe));
 	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kernel.busy_begin));
@@ -404,19 +404,19 @@ static void kp_inside_blacklist(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kp_blacklisted(&kp));
 }
 
-static void kp_inside_slots(struct kunit *test)
+static void kp_internal_slots(struct kunit *test)
 {
 	unsigned long slot = 0, detour = 0;
 	struct kprobe *found;
 
-	kp_register(test, &kp_probe, kp_inside_plain, false);
+	kp_register(test, &kp_probe, kp_internal_plain, false);
 	found = kp_find(kp_probe.addr);
 	KUNIT_ASSERT_NOT_NULL(test, found);
 	slot = (unsigned long)container_of(found, struct probepoint, kp)->arch.slot.copy;
 	KUNIT_ASSERT_NE(test, slot, 0);
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot));
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot + 1));
-	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)kp_inside_plain));
+	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)kp_internal_plain));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)&kp));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot(0));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)kernel.in_slot));
@@ -425,19 +425,19 @@ static void kp_inside_slots(struct kunit *test)
 	if (detour)
 		KUNIT_EXPECT_TRUE(test, kp_in_detour(detour));
 	KUNIT_EXPECT_FALSE(test, kp_in_detour(slot));
-	KUNIT_EXPECT_FALSE(test, kp_in_detour((unsigned long)kp_inside_plain));
+	KUNIT_EXPECT_FALSE(test, kp_in_detour((unsigned long)kp_internal_plain));
 	KUNIT_EXPECT_FALSE(test, kp_in_detour(0));
 }
 
-static struct kunit_case kp_inside_cases[] = {
-	KUNIT_CASE_PARAM(kp_inside_busy, kp_targets_gen_params),
-	KUNIT_CASE_PARAM(kp_inside_busy_interrupted, kp_targets_gen_params),
-	KUNIT_CASE_PARAM(kp_inside_busy_in_handler, kp_targets_gen_params),
-	KUNIT_CASE_PARAM(kp_inside_running, kp_targets_gen_params),
-	KUNIT_CASE_PARAM(kp_inside_running_return, kp_targets_gen_params),
-	KUNIT_CASE_PARAM(kp_inside_get_kprobe, kp_targets_gen_params),
-	KUNIT_CASE(kp_inside_blacklist),
-	KUNIT_CASE(kp_inside_slots),
+static struct kunit_case kp_internal_cases[] = {
+	KUNIT_CASE_PARAM(kp_internal_busy, kp_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_internal_busy_interrupted, kp_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_internal_busy_in_handler, kp_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_internal_running, kp_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_internal_running_return, kp_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_internal_get_kprobe, kp_targets_gen_params),
+	KUNIT_CASE(kp_internal_blacklist),
+	KUNIT_CASE(kp_internal_slots),
 	{}
 };
 
@@ -451,7 +451,7 @@ static bool kp_may_call(const void *func)
 	return func;
 }
 
-static int kp_inside_init(struct kunit *test)
+static int kp_internal_init(struct kunit *test)
 {
 	memset(&kp, 0, sizeof(kp));
 	kp.test = test;
@@ -472,13 +472,13 @@ static int kp_inside_init(struct kunit *test)
 	return 0;
 }
 
-static struct kunit_suite kp_inside_suite = {
-	.name = "kprobes_inside",
-	.init = kp_inside_init,
-	.test_cases = kp_inside_cases,
+static struct kunit_suite kp_internal_suite = {
+	.name = "kprobes_internal",
+	.init = kp_internal_init,
+	.test_cases = kp_internal_cases,
 };
 
-kunit_test_suite(kp_inside_suite);
+kunit_test_suite(kp_internal_suite);
 
 MODULE_DESCRIPTION("KUnit tests of what the kernel itself calls of kprobes");
 MODULE_LICENSE("GPL");

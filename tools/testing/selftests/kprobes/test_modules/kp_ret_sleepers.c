@@ -2,9 +2,9 @@
 /*
  * A function for processes to sleep in, and for others to probe.
  *
- * debugfs kp_ret_home/sleep	a write sleeps till it is woken; EINTR after a signal
- *	   kp_ret_home/wake	a write wakes all that sleep
- *	   kp_ret_home/asleep	how many there are
+ * debugfs kp_ret_sleepers/sleep	a write sleeps till it is woken; EINTR after a signal
+ *	   kp_ret_sleepers/wake	a write wakes all that sleep
+ *	   kp_ret_sleepers/asleep	how many there are
  */
 
 #include <linux/atomic.h>
@@ -82,7 +82,7 @@ static struct dentry *kp_home_dir;
 
 static int __init kp_home_init(void)
 {
-	kp_home_dir = debugfs_create_dir("kp_ret_home", NULL);
+	kp_home_dir = debugfs_create_dir("kp_ret_sleepers", NULL);
 	/* No proxy: it would keep the file from going while somebody sleeps. */
 	debugfs_create_file_unsafe("sleep", 0200, kp_home_dir, NULL, &kp_home_sleep_fops);
 	debugfs_create_file("wake", 0200, kp_home_dir, NULL, &kp_home_wake_fops);

@@ -16,5 +16,5 @@ if [ "$(uname -m)" != x86_64 ]; then
 	ktap_skip_all "handlers have no levels here"
 	exit "$KSFT_SKIP"
 fi
-run_in_modes 0 kp_inside -- kprobes_inside
+run_in_modes 0 kp_internal -- kprobes_internal
 ktap_finished

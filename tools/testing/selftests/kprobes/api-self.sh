@@ -195,8 +195,10 @@ hits_leave_no_trace() {
 		put $TRACING/current_tracer function
 		put $TRACING/trace ""
 		call_target 50
-		# FUNCTION <-CALLER is of the tracer; (CALLER <- FUNCTION) is an event.
-		awk '/ <-[a-z_]/ && !/kworker|rcu|ksoftirqd/' $TRACING/trace >"$TMP/trace"
+		# FUNCTION <-CALLER is of the tracer; (CALLER <- FUNCTION) is an event. KASAN
+		# takes stack traces at any time, which ask kernel_text_address().
+		awk '/ <-[a-z_]/ && !/kworker|rcu|ksoftirqd|<-kernel_text_address/' \
+			$TRACING/trace >"$TMP/trace"
 		put $TRACING/current_tracer nop
 		put $TRACING/set_ftrace_filter ""
 		[ ! -e $EVENTS ] || no_events

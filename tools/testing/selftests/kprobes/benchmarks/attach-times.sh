@@ -7,10 +7,13 @@
 # measured side by side can be compared.
 set -eu
 
+here=$(dirname "$0")
+# Installed, it is beside the tests; in the source tree they are one level up.
+[ -e "$here/functions.sh" ] || here=$here/..
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
-. "$(dirname "$0")/functions.sh"
+. "$here/functions.sh"
 # shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
-. "$(dirname "$0")/functions-clients.sh"
+. "$here/functions-clients.sh"
 
 export BPFTRACE_MAX_PROBES=1100 BPFTRACE_MAX_BPF_PROGS=1100
 # one for each that bpftrace attaches

@@ -26,18 +26,18 @@
 #include <linux/string.h>
 #include <linux/xarray.h>
 
-struct kp_library_probe {
+struct kp_lib_tests_probe {
 	struct kprobe kp;
 	/* Not exact: CPUs that hit it at once may count as one. */
 	unsigned long hits;
 	unsigned long posts;
 };
 
-struct kp_library_function {
+struct kp_lib_tests_function {
 	struct list_head link;
 	char name[KSYM_NAME_LEN];
 	unsigned int nr;
-	struct kp_library_probe *probe;
+	struct kp_lib_tests_probe *probe;
 	struct kprobe **kps;
 };
 
@@ -63,21 +63,21 @@ static struct {
 
 static DEFINE_PER_CPU(unsigned long, kp_hits);
 
-static int kp_library_pre(struct kprobe *kp, struct pt_regs *regs)
+static int kp_lib_tests_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	container_of(kp, struct kp_library_probe, kp)->hits++;
+	container_of(kp, struct kp_lib_tests_probe, kp)->hits++;
 	this_cpu_inc(kp_hits);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_library_pre);
+NOKPROBE_SYMBOL(kp_lib_tests_pre);
 
-static void kp_library_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void kp_lib_tests_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	container_of(kp, struct kp_library_probe, kp)->posts++;
+	container_of(kp, struct kp_lib_tests_probe, kp)->posts++;
 }
 
-NOKPROBE_SYMBOL(kp_library_post);
+NOKPROBE_SYMBOL(kp_lib_tests_post);
 
 /* The size of the function that @addr is in, and how far into it that is. */
 static int kp_measure(void *addr, unsigned long *offset, unsigned long *size)
@@ -90,20 +90,20 @@ static int kp_measure(void *addr, unsigned long *offset, unsigned long *size)
 	return plus && sscanf(plus, "+0x%lx/0x%lx", offset, size) == 2 ? 0 : -ENOENT;
 }
 
-static void kp_prepare(struct kp_library_probe *probe, void *addr)
+static void kp_prepare(struct kp_lib_tests_probe *probe, void *addr)
 {
 	memset(probe, 0, sizeof(*probe));
 	probe->kp.addr = addr;
-	probe->kp.pre_handler = kp_library_pre;
+	probe->kp.pre_handler = kp_lib_tests_pre;
 	if ((unsigned long)addr % 3 == 1)
-		probe->kp.post_handler = kp_library_post;
+		probe->kp.post_handler = kp_lib_tests_post;
 }
 
 /* Leaves in @function what can be probed, not registered. */
-static void kp_find_instructions(struct kp_library_function *function, void *start,
+static void kp_find_instructions(struct kp_lib_tests_function *function, void *start,
 				 unsigned long size)
 {
-	struct kp_library_probe *probe;
+	struct kp_lib_tests_probe *probe;
 	unsigned long offset;
 	int ret;
 
@@ -132,7 +132,7 @@ static void kp_find_instructions(struct kp_library_function *function, void *sta
 			kp_total.not_supported++;
 			break;
 		default:
-			pr_err("kp_library: %s+0x%lx: %d\n", function->name, offset, ret);
+			pr_err("kp_lib_tests: %s+0x%lx: %d\n", function->name, offset, ret);
 			kp_total.wrong_errno++;
 			break;
 		}
@@ -140,17 +140,17 @@ static void kp_find_instructions(struct kp_library_function *function, void *sta
 	unregister_kprobes(function->kps, function->nr);
 }
 
-static void kp_free(struct kp_library_function *function)
+static void kp_free(struct kp_lib_tests_function *function)
 {
 	kvfree(function->probe);
 	kvfree(function->kps);
 	kfree(function);
 }
 
-static struct kp_library_function *kp_add(const char *name, unsigned long enough)
+static struct kp_lib_tests_function *kp_add(const char *name, unsigned long enough)
 {
 	struct kprobe start = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
-	struct kp_library_function *function;
+	struct kp_lib_tests_function *function;
 	unsigned long offset, size;
 	int ret;
 
@@ -177,9 +177,9 @@ static struct kp_library_function *kp_add(const char *name, unsigned long enough
 	return function;
 }
 
-static int kp_library_add(const char *val, const struct kernel_param *param)
+static int kp_lib_tests_add(const char *val, const struct kernel_param *param)
 {
-	struct kp_library_function *function;
+	struct kp_lib_tests_function *function;
 	unsigned long enough = ULONG_MAX;
 	char name[64];
 
@@ -196,16 +196,16 @@ static int kp_library_add(const char *val, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops kp_library_add_ops = {
-	.set = kp_library_add,
+static const struct kernel_param_ops kp_lib_tests_add_ops = {
+	.set = kp_lib_tests_add,
 };
 
-module_param_cb(add, &kp_library_add_ops, NULL, 0200);
+module_param_cb(add, &kp_lib_tests_add_ops, NULL, 0200);
 
 /* The same structures again, as they are, but for their handlers' being called. */
-static int kp_library_register(const char *val, const struct kernel_param *param)
+static int kp_lib_tests_register(const char *val, const struct kernel_param *param)
 {
-	struct kp_library_function *function;
+	struct kp_lib_tests_function *function;
 	unsigned int i;
 	int ret;
 
@@ -215,23 +215,23 @@ static int kp_library_register(const char *val, const struct kernel_param *param
 			function->probe[i].kp.flags = 0;
 		ret = register_kprobes(function->kps, function->nr);
 		if (ret) {
-			pr_err("kp_library: all of %s: %d\n", function->name, ret);
+			pr_err("kp_lib_tests: all of %s: %d\n", function->name, ret);
 			return ret;
 		}
 	}
 	return 0;
 }
 
-static const struct kernel_param_ops kp_library_register_ops = {
-	.set = kp_library_register,
+static const struct kernel_param_ops kp_lib_tests_register_ops = {
+	.set = kp_lib_tests_register,
 };
 
-module_param_cb(register, &kp_library_register_ops, NULL, 0200);
+module_param_cb(register, &kp_lib_tests_register_ops, NULL, 0200);
 
 static void kp_remove_all(void)
 {
-	struct kp_library_function *function, *next;
-	struct kp_library_probe *probe;
+	struct kp_lib_tests_function *function, *next;
+	struct kp_lib_tests_probe *probe;
 	unsigned int i, hit;
 
 	guard(mutex)(&kp_mutex);
@@ -252,19 +252,19 @@ static void kp_remove_all(void)
 	}
 }
 
-static int kp_library_remove(const char *val, const struct kernel_param *param)
+static int kp_lib_tests_remove(const char *val, const struct kernel_param *param)
 {
 	kp_remove_all();
 	return 0;
 }
 
-static const struct kernel_param_ops kp_library_remove_ops = {
-	.set = kp_library_remove,
+static const struct kernel_param_ops kp_lib_tests_remove_ops = {
+	.set = kp_lib_tests_remove,
 };
 
-module_param_cb(remove, &kp_library_remove_ops, NULL, 0200);
+module_param_cb(remove, &kp_lib_tests_remove_ops, NULL, 0200);
 
-static int kp_library_summary(char *buf, const struct kernel_param *param)
+static int kp_lib_tests_summary(char *buf, const struct kernel_param *param)
 {
 	unsigned long hits = 0;
 	int cpu;
@@ -280,11 +280,11 @@ static int kp_library_summary(char *buf, const struct kernel_param *param)
 			  kp_total.wrong_errno, kp_total.wrong_post);
 }
 
-static const struct kernel_param_ops kp_library_summary_ops = {
-	.get = kp_library_summary,
+static const struct kernel_param_ops kp_lib_tests_summary_ops = {
+	.get = kp_lib_tests_summary,
 };
 
-module_param_cb(summary, &kp_library_summary_ops, NULL, 0400);
+module_param_cb(summary, &kp_lib_tests_summary_ops, NULL, 0400);
 
 /*
  * What has no test that could be loaded, or only one that takes too long.
@@ -335,7 +335,7 @@ static unsigned int kp_own_xarray(void)
 	return wrong + !xa_empty(&xa);
 }
 
-static int kp_library_own(char *buf, const struct kernel_param *param)
+static int kp_lib_tests_own(char *buf, const struct kernel_param *param)
 {
 	static const u8 digits[] = "123456789";
 	u8 digest[SHA256_DIGEST_SIZE];
@@ -347,24 +347,24 @@ static int kp_library_own(char *buf, const struct kernel_param *param)
 			  kp_own_xarray());
 }
 
-static const struct kernel_param_ops kp_library_own_ops = {
-	.get = kp_library_own,
+static const struct kernel_param_ops kp_lib_tests_own_ops = {
+	.get = kp_lib_tests_own,
 };
 
-module_param_cb(own, &kp_library_own_ops, NULL, 0400);
+module_param_cb(own, &kp_lib_tests_own_ops, NULL, 0400);
 
-static int __init kp_library_init(void)
+static int __init kp_lib_tests_init(void)
 {
 	return 0;
 }
 
-static void __exit kp_library_exit(void)
+static void __exit kp_lib_tests_exit(void)
 {
 	kp_remove_all();
 }
 
-module_init(kp_library_init);
-module_exit(kp_library_exit);
+module_init(kp_lib_tests_init);
+module_exit(kp_lib_tests_exit);
 
 MODULE_DESCRIPTION("kprobes on every instruction of library functions");
 MODULE_LICENSE("GPL");

@@ -11,7 +11,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-params=/sys/module/kp_library/parameters
+params=/sys/module/kp_lib_tests/parameters
 
 # Of a kernel that checks everything, which is many times slower, every sixth function.
 step=1
@@ -63,7 +63,7 @@ have_module() {
 # run_tests NAME: all tests; what they logged is in $TMP/NAME, how long each took in
 # $TMP/NAME.times
 run_tests() {
-	marker="kp_library: $1 $$"
+	marker="kp_lib_tests: $1 $$"
 	: >"$TMP/$1.times"
 	echo "$marker begins" >/dev/kmsg
 	for test in $tests; do
@@ -177,7 +177,7 @@ if ! have_module test_sort || ! have_module rbtree_test; then
 	exit "$KSFT_SKIP"
 fi
 ktap_set_plan $((12 + 7 * $(has_jumps)))
-load kp_library
+load kp_lib_tests
 check "tests without probes" run_tests bare
 check "they pass" passes bare
 check "what is known comes out" own_is_right
@@ -190,9 +190,9 @@ check "what is known comes out, probed" own_is_right
 echo 1 >$params/remove
 check "counts are right" counts_are_right probed
 check "list is empty" list_is_empty
-unload kp_library
+unload kp_lib_tests
 if [ "$(has_jumps)" -eq 1 ]; then
-	load kp_library
+	load kp_lib_tests
 	check "functions probed for jumps" probe_functions 5
 	check "most are optimised" most_have_jumps
 	check "tests with jumps" run_tests jumps
@@ -201,7 +201,7 @@ if [ "$(has_jumps)" -eq 1 ]; then
 	check "what is known comes out, optimised" own_is_right
 	echo 1 >$params/remove
 	check "counts are right, optimised" counts_are_right jumps
-	unload kp_library
+	unload kp_lib_tests
 fi
-check "list is empty after rmmod kp_library" list_is_empty
+check "list is empty after rmmod kp_lib_tests" list_is_empty
 ktap_finished

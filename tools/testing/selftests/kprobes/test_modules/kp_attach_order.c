@@ -34,8 +34,8 @@ MODULE_PARM_DESC(steps, "how often somebody comes or goes");
 
 #define KP_CALLS	50
 
-noinline unsigned long kp_shuffled(unsigned long arg);
-noinline unsigned long kp_shuffled(unsigned long arg)
+noinline unsigned long kp_attach_target(unsigned long arg);
+noinline unsigned long kp_attach_target(unsigned long arg)
 {
 	barrier();
 	return arg + 1;
@@ -74,7 +74,7 @@ static void kp_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags
 static int kp_attach_kprobe(struct kp_client *client)
 {
 	memset(&client->kp, 0, sizeof(client->kp));
-	client->kp.addr = (kprobe_opcode_t *)kp_shuffled;
+	client->kp.addr = (kprobe_opcode_t *)kp_attach_target;
 	client->kp.pre_handler = kp_pre;
 	client->kp.post_handler = client->returns ? kp_post : NULL;
 	return register_kprobe(&client->kp);
@@ -108,7 +108,7 @@ static int kp_ret(struct kretprobe_instance *ri, struct pt_regs *regs)
 static int kp_attach_kretprobe(struct kp_client *client)
 {
 	memset(&client->rp, 0, sizeof(client->rp));
-	client->rp.kp.addr = (kprobe_opcode_t *)kp_shuffled;
+	client->rp.kp.addr = (kprobe_opcode_t *)kp_attach_target;
 	client->rp.entry_handler = kp_ret_entry;
 	client->rp.handler = kp_ret;
 	client->rp.maxactive = 2 * num_possible_cpus();
@@ -140,7 +140,7 @@ static int kp_attach_fprobe(struct kp_client *client)
 	memset(&client->fp, 0, sizeof(client->fp));
 	client->fp.entry_handler = kp_fprobe_entry;
 	client->fp.exit_handler = kp_fprobe_exit;
-	return register_fprobe(&client->fp, "kp_shuffled", NULL);
+	return register_fprobe(&client->fp, "kp_attach_target", NULL);
 }
 
 static void kp_detach_fprobe(struct kp_client *client)
@@ -158,7 +158,7 @@ static void notrace kp_tracer(unsigned long ip, unsigned long parent_ip, struct 
 
 static int kp_attach_tracer(struct kp_client *client)
 {
-	char name[] = "kp_shuffled";
+	char name[] = "kp_attach_target";
 	int ret;
 
 	memset(&client->ops, 0, sizeof(client->ops));
@@ -213,7 +213,7 @@ static void kp_call(struct kp_caller *caller)
 {
 	unsigned long arg = (unsigned long)caller;
 
-	if (kp_shuffled(arg) != arg + 1)
+	if (kp_attach_target(arg) != arg + 1)
 		caller->wrong++;
 }
 
@@ -294,7 +294,7 @@ static void kp_everybody_leaves(void *unused)
 	kp_callers = 0;
 }
 
-static void kp_shuffle_all(struct kunit *test)
+static void kp_attach_order_all(struct kunit *test)
 {
 	struct task_struct *task;
 	struct rnd_state random;
@@ -307,7 +307,7 @@ static void kp_shuffle_all(struct kunit *test)
 			break;
 		init_completion(&kp_caller[kp_callers].done);
 		task = kthread_create_on_cpu(kp_thread, &kp_caller[kp_callers], cpu,
-					     "kp_shuffle/%u");
+					     "kp_attach_order/%u");
 		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 		kp_caller[kp_callers++].task = task;
 		wake_up_process(task);
@@ -338,17 +338,17 @@ static void kp_shuffle_all(struct kunit *test)
 		   ARRAY_SIZE(kp_clients), atomic_read(&kp_clients[0].entry));
 }
 
-static struct kunit_case kp_shuffle_cases[] = {
-	KUNIT_CASE_SLOW(kp_shuffle_all),
+static struct kunit_case kp_attach_order_cases[] = {
+	KUNIT_CASE_SLOW(kp_attach_order_all),
 	{}
 };
 
-static struct kunit_suite kp_shuffle_suite = {
-	.name = "kprobes_shuffle",
-	.test_cases = kp_shuffle_cases,
+static struct kunit_suite kp_attach_order_suite = {
+	.name = "kprobes_attach_order",
+	.test_cases = kp_attach_order_cases,
 };
 
-kunit_test_suite(kp_shuffle_suite);
+kunit_test_suite(kp_attach_order_suite);
 
 MODULE_DESCRIPTION("KUnit suite for all who can be at the entry of a function");
 MODULE_LICENSE("GPL");

@@ -17,7 +17,7 @@ step=${OPT_SHARE_STEP:-40}
 # In percent of all functions, those included that may not be probed at all.
 floor_first=${OPT_SHARE_FIRST:-88}
 floor_second=${OPT_SHARE_SECOND:-84}
-share=$DEBUGFS/kp_share
+share=$DEBUGFS/kp_coverage
 chunk=1000
 
 # Functions of the kernel, without freed init text and what is no function but padding. It is
@@ -78,11 +78,11 @@ if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
 fi
 ktap_set_plan 5
 optimization 1
-load kp_share "quiet=${OPT_SHARE_QUIET:-0}"
+load kp_coverage "quiet=${OPT_SHARE_QUIET:-0}"
 check "functions chosen" choose
 check "functions probed" count
 check "share of first instructions" is_right first "$floor_first"
 check "share of second instructions" is_right second "$floor_second"
-unload kp_share
+unload kp_coverage
 check "list is empty" list_is_empty
 ktap_finished

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Which share of functions can be jump-optimised at their first, and at their second
- * instruction? The addresses of functions are written to debugfs kp_share/functions, any
+ * instruction? The addresses of functions are written to debugfs kp_coverage/functions, any
  * number at once, each as 16 hexadecimal digits and a newline; they are probed, first
  * instructions and then second ones, until all jumps are there that there will be, and
  * unprobed again. The text is checked both ways.
  *
- * kp_share/summary has one "NAME VALUE" a line.
+ * kp_coverage/summary has one "NAME VALUE" a line.
  */
 
 #include <linux/debugfs.h>
@@ -26,13 +26,13 @@ module_param(quiet, uint, 0400);
 MODULE_PARM_DESC(quiet, "milliseconds without a new jump that mean that there are no more");
 
 #define KP_LINE		17
-#define KP_TEXT		8
+#define KP_TEXT_SIZE		8
 #define KP_MAX_INSN	15
 
 struct kp_place {
 	struct kprobe kp;
 	unsigned long function;
-	u8 text[KP_TEXT];
+	u8 text[KP_TEXT_SIZE];
 };
 
 struct kp_count {
@@ -47,18 +47,18 @@ struct kp_count {
 
 static struct kp_count kp_counts[2];
 static unsigned int kp_functions;
-static DEFINE_MUTEX(kp_share_mutex);
-static struct dentry *kp_share_dir;
+static DEFINE_MUTEX(kp_coverage_mutex);
+static struct dentry *kp_coverage_dir;
 
-static DEFINE_PER_CPU(unsigned long, kp_share_hits);
+static DEFINE_PER_CPU(unsigned long, kp_coverage_hits);
 
-static int kp_share_pre(struct kprobe *kp, struct pt_regs *regs)
+static int kp_coverage_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	this_cpu_inc(kp_share_hits);
+	this_cpu_inc(kp_coverage_hits);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_share_pre);
+NOKPROBE_SYMBOL(kp_coverage_pre);
 
 static int kp_try(struct kp_place *place, unsigned long addr)
 {
@@ -66,17 +66,17 @@ static int kp_try(struct kp_place *place, unsigned long addr)
 
 	memset(&place->kp, 0, sizeof(place->kp));
 	place->kp.addr = (kprobe_opcode_t *)addr;
-	place->kp.pre_handler = kp_share_pre;
+	place->kp.pre_handler = kp_coverage_pre;
 	place->kp.flags = KPROBE_FLAG_DISABLED;
 	ret = register_kprobe(&place->kp);
 	if (ret)
 		return ret;
 	addr = (unsigned long)place->kp.addr;
-	ret = copy_from_kernel_nofault(place->text, (void *)addr, KP_TEXT);
+	ret = copy_from_kernel_nofault(place->text, (void *)addr, KP_TEXT_SIZE);
 	unregister_kprobe(&place->kp);
 	memset(&place->kp, 0, sizeof(place->kp));
 	place->kp.addr = (kprobe_opcode_t *)addr;
-	place->kp.pre_handler = kp_share_pre;
+	place->kp.pre_handler = kp_coverage_pre;
 	return ret;
 }
 
@@ -136,14 +136,14 @@ static int kp_wait(struct kprobe **kps, int nr)
 static void kp_look(struct kp_count *count, const struct kp_place *place)
 {
 	unsigned long addr = (unsigned long)place->kp.addr, to;
-	u8 text[KP_TEXT];
-	int same = KP_TEXT;
+	u8 text[KP_TEXT_SIZE];
+	int same = KP_TEXT_SIZE;
 
 	/* What comes next may be probed as well. */
 	while (same > JMP32_INSN_SIZE && !kp_is_in(addr + same - 1, place->function))
 		same--;
-	if (copy_from_kernel_nofault(text, place->kp.addr, KP_TEXT))
-		memset(text, 0, KP_TEXT);
+	if (copy_from_kernel_nofault(text, place->kp.addr, KP_TEXT_SIZE))
+		memset(text, 0, KP_TEXT_SIZE);
 	if (text[0] == INT3_INSN_OPCODE &&
 	    !memcmp(text + 1, place->text + 1, min(same, JMP32_INSN_SIZE) - 1))
 		return;
@@ -157,15 +157,15 @@ static void kp_look(struct kp_count *count, const struct kp_place *place)
 	if (!to || kp_is_in(to, place->function) || kp_byte_at((void *)to) == INT3_INSN_OPCODE ||
 	    memcmp(text + JMP32_INSN_SIZE, place->text + JMP32_INSN_SIZE,
 		   same - JMP32_INSN_SIZE)) {
-		pr_err("kp_share: text of %pS is %*ph\n", place->kp.addr, KP_TEXT, text);
+		pr_err("kp_coverage: text of %pS is %*ph\n", place->kp.addr, KP_TEXT_SIZE, text);
 		count->wrong++;
 	}
 }
 
-static bool kp_is_restored(const struct kp_place *place, u8 text[KP_TEXT])
+static bool kp_is_restored(const struct kp_place *place, u8 text[KP_TEXT_SIZE])
 {
-	return !copy_from_kernel_nofault(text, place->kp.addr, KP_TEXT) &&
-	       !memcmp(text, place->text, KP_TEXT);
+	return !copy_from_kernel_nofault(text, place->kp.addr, KP_TEXT_SIZE) &&
+	       !memcmp(text, place->text, KP_TEXT_SIZE);
 }
 
 /* Text that is not as it was before, now, or after a while if that is to be waited for. */
@@ -173,7 +173,7 @@ static unsigned int kp_left(const struct kp_place *places, int nr)
 {
 	unsigned long timeout = jiffies + (quiet ? KP_OPT_TIMEOUT : 0);
 	unsigned int left = 0;
-	u8 text[KP_TEXT];
+	u8 text[KP_TEXT_SIZE];
 	int i;
 
 	for (i = 0; i < nr; i++) {
@@ -181,7 +181,7 @@ static unsigned int kp_left(const struct kp_place *places, int nr)
 			msleep(50);
 		if (kp_is_restored(&places[i], text))
 			continue;
-		pr_err("kp_share: text of %pS is left as %*ph\n", places[i].kp.addr, KP_TEXT, text);
+		pr_err("kp_coverage: text of %pS is left as %*ph\n", places[i].kp.addr, KP_TEXT_SIZE, text);
 		left++;
 	}
 	return left;
@@ -210,7 +210,7 @@ free:
 	return ret;
 }
 
-static int kp_share_chunk(const char *lines, unsigned int nr)
+static int kp_coverage_chunk(const char *lines, unsigned int nr)
 {
 	struct kp_place *places = kvcalloc(nr, sizeof(*places), GFP_KERNEL);
 	unsigned int i, found = 0, second = 0;
@@ -246,7 +246,7 @@ static int kp_share_chunk(const char *lines, unsigned int nr)
 
 		memset(&places[i].kp, 0, sizeof(places[i].kp));
 		places[i].kp.addr = at;
-		places[i].kp.pre_handler = kp_share_pre;
+		places[i].kp.pre_handler = kp_coverage_pre;
 	}
 	if (second && !ret)
 		ret = kp_count(&kp_counts[1], places, second);
@@ -255,7 +255,7 @@ free:
 	return ret;
 }
 
-static ssize_t kp_share_write(struct file *file, const char __user *buf, size_t count,
+static ssize_t kp_coverage_write(struct file *file, const char __user *buf, size_t count,
 			      loff_t *pos)
 {
 	char *lines;
@@ -266,29 +266,29 @@ static ssize_t kp_share_write(struct file *file, const char __user *buf, size_t 
 	lines = vmemdup_user(buf, count);
 	if (IS_ERR(lines))
 		return PTR_ERR(lines);
-	mutex_lock(&kp_share_mutex);
-	ret = kp_share_chunk(lines, count / KP_LINE);
-	mutex_unlock(&kp_share_mutex);
+	mutex_lock(&kp_coverage_mutex);
+	ret = kp_coverage_chunk(lines, count / KP_LINE);
+	mutex_unlock(&kp_coverage_mutex);
 	kvfree(lines);
 	return ret ?: count;
 }
 
-static const struct file_operations kp_share_fops = {
+static const struct file_operations kp_coverage_fops = {
 	.owner = THIS_MODULE,
 	.open = simple_open,
-	.write = kp_share_write,
+	.write = kp_coverage_write,
 	.llseek = noop_llseek,
 };
 
-static int kp_share_summary_show(struct seq_file *m, void *unused)
+static int kp_coverage_summary_show(struct seq_file *m, void *unused)
 {
 	static const char *const names[] = { "first", "second" };
 	unsigned long hits = 0;
 	int cpu, i;
 
-	guard(mutex)(&kp_share_mutex);
+	guard(mutex)(&kp_coverage_mutex);
 	for_each_possible_cpu(cpu)
-		hits += per_cpu(kp_share_hits, cpu);
+		hits += per_cpu(kp_coverage_hits, cpu);
 	seq_printf(m, "functions %u\nhits %lu\n", kp_functions, hits);
 	for (i = 0; i < 2; i++)
 		seq_printf(m, "%s_probed %u\n%s_jumps %u\n%s_ftrace %u\n%s_wrong %u\n%s_left %u\n",
@@ -297,23 +297,23 @@ static int kp_share_summary_show(struct seq_file *m, void *unused)
 			   kp_counts[i].left);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(kp_share_summary);
+DEFINE_SHOW_ATTRIBUTE(kp_coverage_summary);
 
-static int __init kp_share_init(void)
+static int __init kp_coverage_init(void)
 {
-	kp_share_dir = debugfs_create_dir("kp_share", NULL);
-	debugfs_create_file("functions", 0200, kp_share_dir, NULL, &kp_share_fops);
-	debugfs_create_file("summary", 0400, kp_share_dir, NULL, &kp_share_summary_fops);
+	kp_coverage_dir = debugfs_create_dir("kp_coverage", NULL);
+	debugfs_create_file("functions", 0200, kp_coverage_dir, NULL, &kp_coverage_fops);
+	debugfs_create_file("summary", 0400, kp_coverage_dir, NULL, &kp_coverage_summary_fops);
 	return 0;
 }
 
-static void __exit kp_share_exit(void)
+static void __exit kp_coverage_exit(void)
 {
-	debugfs_remove(kp_share_dir);
+	debugfs_remove(kp_coverage_dir);
 }
 
-module_init(kp_share_init);
-module_exit(kp_share_exit);
+module_init(kp_coverage_init);
+module_exit(kp_coverage_exit);
 
 MODULE_DESCRIPTION("the share of functions that kprobes can optimise by jumps");
 MODULE_LICENSE("GPL");

@@ -12,6 +12,8 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
+# In the source tree, the rest of the selftests is one level up.
+[ -e "$here/vmtest.sh" ] || here=$(dirname "$here")
 
 usage()
 {

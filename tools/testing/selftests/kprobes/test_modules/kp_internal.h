@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_INTERNAL_H
+#define KP_INTERNAL_H
+
+/* Functions in assembly, with instructions at +0 and +3. */
+long kp_internal_plain(long arg);
+long kp_internal_other(long arg);
+
+#endif
