@@ -74,6 +74,7 @@ static void free_retired_slot(struct kprobe_deferred *deferred)
  */
 void kprobe_retire_slot(struct retired_slot *retired)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	kprobe_defer_free(&retired->deferred, free_retired_slot);
 }
 
@@ -135,6 +136,7 @@ int probepoints_stage(struct list_head *changes)
  */
 bool probepoint_wants_arming(const struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	return !kprobes_all_disarmed && !(pp->kp.flags & KPROBE_FLAG_FTRACE) &&
 	       !probepoint_set_is_empty(pp);
 }
@@ -245,6 +247,7 @@ void probepoints_abort(struct list_head *changes)
 {
 	struct probepoint *pp;
 
+	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(pp, changes, change)
 		probepoint_unstage_set(pp);
 	take_leftovers(changes);
@@ -267,6 +270,7 @@ int probepoints_arm_all(bool arm)
 	LIST_HEAD(changes);
 	int err;
 
+	lockdep_assert_held(&kprobe_mutex);
 	kprobes_all_disarmed = !arm;
 	for (pp = probepoint_from(0); pp; pp = probepoint_next(pp))
 		probepoint_touch(pp, &changes);
@@ -297,6 +301,7 @@ void probepoints_kill(unsigned long start, unsigned long end)
 	struct probepoint *pp, *next;
 	LIST_HEAD(changes);
 
+	lockdep_assert_held(&kprobe_mutex);
 	for (pp = probepoint_from(start); pp && (unsigned long)pp->addr < end;
 	     pp = probepoint_next(pp)) {
 		if (pp->state == PROBEPOINT_GONE)

@@ -101,6 +101,7 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 	unsigned long size = 0, offset = 0;
 	int ret;
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (!kallsyms_lookup_size_offset(entry, &size, &offset))
 		return -EINVAL;
 	/* A label that is a function's end in assembly has no size. */
@@ -126,6 +127,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
 	int size;
 
+	lockdep_assert_held(&kprobe_mutex);
 	for (; start < end; start += size) {
 		size = kprobe_add_ksym_blacklist(start);
 		if (size < 0)
@@ -170,6 +172,7 @@ int __init kprobe_blacklist_init(void)
 	unsigned long *p;
 	int ret;
 
+	lockdep_assert_held(&kprobe_mutex);
 	for (p = __start_kprobe_blacklist; p < __stop_kprobe_blacklist; p++) {
 		unsigned long entry = (unsigned long)dereference_symbol_descriptor((void *)*p);
 
@@ -200,6 +203,7 @@ int __init kprobe_blacklist_init(void)
  */
 const struct kprobe_blacklist *kprobe_blacklist_get(void)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	return rcu_dereference_protected(blacklist,
 					 lockdep_is_held(&kprobe_mutex));
 }
@@ -271,6 +275,7 @@ void kprobe_blacklist_del_range(unsigned long start, unsigned long end)
 {
 	unsigned int i, kept = 0, before = nr_ranges;
 
+	lockdep_assert_held(&kprobe_mutex);
 	for (i = 0; i < nr_ranges; i++)
 		if (ranges[i].start < start || ranges[i].start >= end)
 			ranges[kept++] = ranges[i];
@@ -301,6 +306,7 @@ int kprobe_blacklist_add_module(struct module *mod)
 	unsigned int i, before = nr_ranges;
 	int ret;
 
+	lockdep_assert_held(&kprobe_mutex);
 	for (i = 0; i < mod->num_kprobe_blacklist; i++) {
 		ret = kprobe_add_ksym_blacklist(mod->kprobe_blacklist[i]);
 		if (ret == -ENOMEM)

@@ -242,6 +242,7 @@ int kprobe_ftrace_arm(struct list_head *changes)
 {
 	int ret;
 
+	lockdep_assert_held(&kprobe_mutex);
 	ret = filter_change(FILTER_DIVERT, changes, filter_missing, GFP_KERNEL);
 	if (!ret)
 		ret = filter_change(FILTER_STAY, changes, filter_missing, GFP_KERNEL);
@@ -290,6 +291,7 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 	struct probepoint *pp;
 	bool moves = false;
 
+	lockdep_assert_held(&kprobe_mutex);
 	/*
 	 * Without its last probe that may divert a function, an address moves
 	 * to the other filter. If that fails it stays where it is: too much is
@@ -315,6 +317,7 @@ void kprobe_ftrace_forget(struct probepoint *pp)
 {
 	unsigned int i;
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (likely(!pp->filters))
 		return;
 	pr_warn("kprobes: ftrace has kept %pS, which is being freed\n", pp->addr);

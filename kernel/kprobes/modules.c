@@ -81,6 +81,7 @@ static bool is_ready(const struct module *mod)
  */
 bool kprobe_module_get(struct module *mod, unsigned long addr)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	/* Init text is freed soon after the module has come. */
 	if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)
 		return false;

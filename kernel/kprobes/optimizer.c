@@ -185,6 +185,7 @@ void optimizer_unoptimize_conflicts(struct list_head *changes)
 	struct probepoint *pp, *other;
 	LIST_HEAD(leave);
 
+	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(pp, changes, change) {
 		if (!probepoint_wants_arming(pp)) {
 			note_leaving(pp, &leave);
@@ -215,6 +216,7 @@ void optimizer_unoptimize_for_post(struct list_head *changes)
 	struct probepoint *pp;
 	LIST_HEAD(leave);
 
+	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(pp, changes, change)
 		if (!pp->jump.post && probepoint_next_has_post(pp))
 			note_leaving(pp, &leave);
@@ -235,6 +237,7 @@ void optimizer_changed(struct probepoint *pp)
 {
 	struct probepoint *other;
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (pp->state == PROBEPOINT_GONE)
 		return;
 	if (pp->state == PROBEPOINT_OPTIMIZED)
@@ -260,6 +263,7 @@ void optimizer_changed(struct probepoint *pp)
  */
 void optimizer_forget(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (has_detour(pp))
 		drop_detour(pp);
 	list_del_init(&pp->jump.work);
@@ -273,6 +277,7 @@ void optimizer_forget(struct probepoint *pp)
  */
 void optimizer_init_point(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	INIT_LIST_HEAD(&pp->jump.work);
 	INIT_LIST_HEAD(&pp->jump.leave);
 	pp->jump.serial = ++last_serial;
@@ -292,6 +297,7 @@ void optimizer_init_point(struct probepoint *pp)
 const char *optimizer_status(struct probepoint *pp, const char **why)
 {
 	*why = NULL;
+	lockdep_assert_held(&kprobe_mutex);
 	switch (pp->state) {
 	case PROBEPOINT_GONE:
 		return "gone";

@@ -98,11 +98,13 @@ static int site_cmp(const void *a, const void *b)
  */
 int kprobe_patched_text_init(void)
 {
-	unsigned int nr = list_sites(NULL);
+	unsigned int nr;
 	u64 *list;
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (sites)
 		return 0;
+	nr = list_sites(NULL);
 	/* Those in init text that was freed stay 0: no site has that size. */
 	list = kvcalloc(nr + 1, sizeof(*list), GFP_KERNEL);
 	if (!list)
@@ -180,5 +182,6 @@ static bool is_module_site(const struct module *mod, unsigned long addr)
  */
 bool kprobe_is_patched_text(unsigned long addr, const struct module *mod)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	return mod ? is_module_site(mod, addr) : is_kernel_site(addr);
 }

@@ -101,6 +101,7 @@ struct probepoint *probepoint_before(unsigned long addr)
 	struct probepoint *pp = probepoint_from(addr);
 	struct rb_node *last;
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (pp)
 		return probepoint_prev(pp);
 	last = rb_last(&probepoints);
@@ -163,6 +164,7 @@ int probepoint_attach(struct kprobe *p, struct module *module, struct list_head 
 {
 	struct probepoint *pp = find_live(p->addr);
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (!pp)
 		pp = probepoint_create(p->addr, kprobe_ftrace(p));
 	if (IS_ERR(pp))
@@ -232,6 +234,7 @@ static void unpublish(struct probepoint *pp)
  */
 void probepoint_free(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	optimizer_forget(pp);
 	rb_erase(&pp->node, &probepoints);
 	if (!pp->published && pp->state != PROBEPOINT_GONE) {
@@ -255,6 +258,7 @@ void probepoint_kill(struct probepoint *pp)
 {
 	struct kprobe *p;
 
+	lockdep_assert_held(&kprobe_mutex);
 	optimizer_forget(pp);
 	probepoint_set_state(pp, PROBEPOINT_GONE);
 	pp->dying = false;

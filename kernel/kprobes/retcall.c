@@ -475,6 +475,7 @@ int kretprobe_claim(struct kretprobe *rp)
 {
 	struct kretprobe_anchor *anchor;
 
+	lockdep_assert_held(&kretprobe_mutex);
 	if (rp->anchor)
 		return -EINVAL;
 	anchor = kzalloc(sizeof(*anchor), GFP_KERNEL);
@@ -512,6 +513,7 @@ bool kretprobe_stop(struct kretprobe *rp)
 {
 	struct kretprobe_anchor *anchor = rp->anchor;
 
+	lockdep_assert_held(&kretprobe_mutex);
 	if (!anchor || !rcu_access_pointer(anchor->probe))
 		return false;
 	RCU_INIT_POINTER(anchor->probe, NULL);
@@ -530,6 +532,7 @@ void kretprobe_release(struct kretprobe *rp)
 {
 	struct kretprobe_anchor *anchor = rp->anchor;
 
+	lockdep_assert_held(&kretprobe_mutex);
 	rp->anchor = NULL;
 	rp->kp.pre_handler = NULL;
 	if (!anchor->limited) {

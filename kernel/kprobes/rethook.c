@@ -109,6 +109,7 @@ int kretprobe_claim(struct kretprobe *rp)
 	int nr = rp->maxactive;
 	struct rethook *rh;
 
+	lockdep_assert_held(&kretprobe_mutex);
 	if (rp->rh)
 		return -EINVAL;
 	if (nr <= 0)
@@ -134,6 +135,7 @@ int kretprobe_claim(struct kretprobe *rp)
  */
 bool kretprobe_stop(struct kretprobe *rp)
 {
+	lockdep_assert_held(&kretprobe_mutex);
 	if (!rp->rh || !rcu_access_pointer(rp->rh->handler))
 		return false;
 	rethook_stop(rp->rh);
@@ -149,6 +151,7 @@ bool kretprobe_stop(struct kretprobe *rp)
  */
 void kretprobe_release(struct kretprobe *rp)
 {
+	lockdep_assert_held(&kretprobe_mutex);
 	rethook_free(rp->rh);
 	rp->rh = NULL;
 	rp->kp.pre_handler = NULL;

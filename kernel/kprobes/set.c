@@ -194,6 +194,7 @@ void probepoint_init_set(struct probepoint *pp)
  */
 bool probepoint_set_is_empty(const struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	return rcu_access_pointer(pp->set) == &empty.set;
 }
 
@@ -330,6 +331,7 @@ void probepoint_publish_set(struct probepoint *pp)
 {
 	struct probe_set *old;
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (!pp->staged)
 		probepoint_stage_set(pp, GFP_KERNEL | __GFP_NOFAIL);
 	WRITE_ONCE(pp->kp.post_handler, set_has_post(pp->next_set) ? dispatch_post : NULL);

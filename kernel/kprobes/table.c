@@ -137,6 +137,7 @@ int probepoint_table_reserve(unsigned int nr)
 	struct probepoint_table *old = current_table(), *new;
 	unsigned int bits, i;
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (2UL * (old->used + nr) <= old->mask)
 		return 0;
 
@@ -169,6 +170,7 @@ int probepoint_table_reserve(unsigned int nr)
  */
 void probepoint_table_add(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	table_put(current_table(), pp);
 }
 
@@ -183,6 +185,7 @@ void probepoint_table_del(struct probepoint *pp)
 	struct probepoint_table *t = current_table();
 	unsigned long i = first_slot(t, pp->addr);
 
+	lockdep_assert_held(&kprobe_mutex);
 	for (; t->entry[i] != pp; i = (i + 1) & t->mask)
 		if (WARN_ON_ONCE(!t->entry[i]))
 			return;

@@ -484,6 +484,7 @@ void arch_kprobe_module_goes(const struct module *mod)
 {
 	struct text_entries *te, *next;
 
+	lockdep_assert_held(&kprobe_mutex);
 	guard(mutex)(&entries_mutex);
 	list_for_each_entry_safe(te, next, &known, list)
 		if (te->mod == mod)

@@ -205,6 +205,7 @@ int x86_kprobe_decode(struct probepoint *pp)
 	u8 *bytes = ap->insn.bytes;
 	struct insn insn;
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (is_in_padding(addr))
 		return -EINVAL;
 	if (!decode_on_boundary(addr, &insn, bytes))

@@ -259,6 +259,7 @@ bool arch_put_jump(struct probepoint *pp)
 	unsigned long thunk_call = (unsigned long)detour->text + KPROBE_SLOT_CODE;
 	u8 text[KPROBE_JUMP_SIZE], jump[KPROBE_JUMP_SIZE];
 
+	lockdep_assert_held(&kprobe_mutex);
 	lockdep_assert_held(&text_mutex);
 	if (copy_from_kernel_nofault(text, pp->addr, sizeof(text)) ||
 	    text[0] != INT3_INSN_OPCODE ||
@@ -309,6 +310,7 @@ void arch_restore_jump(struct probepoint *pp)
 	u8 jump[KPROBE_JUMP_SIZE], text[KPROBE_JUMP_SIZE];
 	struct x86_detour *detour = &pp->arch.detour;
 
+	lockdep_assert_held(&kprobe_mutex);
 	lockdep_assert_held(&text_mutex);
 	x86_kprobe_put_branch(jump, JMP32_INSN_OPCODE, (unsigned long)pp->addr,
 			      (unsigned long)detour->text + KPROBE_SLOT_CODE);

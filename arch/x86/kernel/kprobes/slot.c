@@ -275,6 +275,7 @@ int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **
 	kprobe_opcode_t *before = slot_start(pp);
 	int ret;
 
+	lockdep_assert_held(&kprobe_mutex);
 	*old = NULL;
 	/* After a step and after an emulation, C calls the post_handlers. */
 	if (ap->slot.form >= X86_SLOT_BOOST && !ap->emulation.run && ap->slot.form != form) {
@@ -318,6 +319,7 @@ int arch_prepare_probepoint(struct probepoint *pp)
 {
 	int ret;
 
+	lockdep_assert_held(&kprobe_mutex);
 	/* The end of this range is the first byte after it. */
 	scoped_guard(mutex, &text_mutex)
 		if (alternatives_text_reserved(pp->addr, pp->addr + 1))
