@@ -99,6 +99,7 @@ static __always_inline struct kprobe_level *kprobe_top_level(void)
 
 /**
  * kprobe_enter() - begin to run handlers, unless this context runs handlers already
+ * @level: result: the level, for kprobe_leave()
  * @interrupted: the context that the hit has interrupted
  * @context: the context in which the handlers run, which is not less
  * @probe: the probe whose handler is called first
@@ -109,32 +110,34 @@ static __always_inline struct kprobe_level *kprobe_top_level(void)
  *
  * Context: any, with preemption disabled.
  *
- * Return: the level, for kprobe_leave(); or NULL if a handler that runs in this context
- * has made the hit, which must be counted as missed.
+ * Return: true; or false if a handler that runs in this context has made the hit, which
+ * must be counted as missed.
  */
 static __always_inline
-struct kprobe_level *kprobe_enter(s32 interrupted, s32 context, struct kprobe *probe,
-				  struct pt_regs *regs)
+bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context,
+		  struct kprobe *probe, struct pt_regs *regs)
 {
-	struct kprobe_level *level = kprobe_top_level();
+	struct kprobe_level *l = kprobe_top_level();
 
-	if (unlikely(READ_ONCE(level->context) >= interrupted))
-		return NULL;
-	level++;
-	__this_cpu_write(kprobe_levels.top, level);
+	if (unlikely(READ_ONCE(l->context) >= interrupted))
+		return false;
+	l++;
+	__this_cpu_write(kprobe_levels.top, l);
 	barrier();
-	WRITE_ONCE(level->probe, probe);
-	if (regs)
-		WRITE_ONCE(level->regs, regs);
+	WRITE_ONCE(l->probe, probe);
+	/* The compiler is not to test what cannot be NULL. */
+	if (!__builtin_constant_p(regs) || regs)
+		WRITE_ONCE(l->regs, regs);
 	barrier();
-	WRITE_ONCE(level->context, context);
+	WRITE_ONCE(l->context, context);
 	barrier();
-	return level;
+	*level = l;
+	return true;
 }
 
 /**
  * kprobe_leave() - end what kprobe_enter() began
- * @level: what kprobe_enter() returned
+ * @level: what kprobe_enter() has stored
  *
  * The level is cleared before it is given back: an NMI takes it uncleared otherwise.
  *
@@ -203,11 +206,12 @@ struct kprobe_fault {
  */
 static __always_inline bool arch_kretprobe_begin(struct kprobe *running)
 {
+	struct kprobe_level *level;
 	s32 context;
 
 	preempt_disable_notrace();
 	context = kprobe_context();
-	return kprobe_enter(context, context, running, NULL);
+	return kprobe_enter(&level, context, context, running, NULL);
 }
 
 static __always_inline void arch_kretprobe_end(bool begun)

@@ -118,9 +118,9 @@ static __always_inline unsigned long *kprobe_thunk_return(struct pt_regs *regs)
 static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, struct pt_regs *regs,
 						     s32 interrupted, s32 context)
 {
-	struct kprobe_level *level = kprobe_enter(interrupted, context, NULL, NULL);
+	struct kprobe_level *level;
 
-	if (!level)
+	if (!kprobe_enter(&level, interrupted, context, NULL, NULL))
 		return;
 	probepoint_call_post(pp, regs, &level->probe);
 	kprobe_leave(level);

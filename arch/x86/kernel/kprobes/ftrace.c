@@ -35,10 +35,10 @@ bool handle_hit(struct probepoint *pp, struct pt_regs *regs, unsigned long next)
 {
 	s32 context = kprobe_context();
 	struct kprobe *first = probepoint_first(pp);
-	struct kprobe_level *level = kprobe_enter(context, context, first, regs);
+	struct kprobe_level *level;
 	bool redirected;
 
-	if (unlikely(!level)) {
+	if (!kprobe_enter(&level, context, context, first, regs)) {
 		probepoint_count_missed(pp);
 		regs->ip = next;
 		return false;

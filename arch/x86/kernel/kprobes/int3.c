@@ -67,8 +67,7 @@ void kprobe_busy_begin(void)
 
 	preempt_disable_notrace();
 	context = kprobe_context();
-	level = kprobe_enter(context, context, &kprobe_busy, NULL);
-	if (level)
+	if (kprobe_enter(&level, context, context, &kprobe_busy, NULL))
 		level->busy = 0;
 	level = kprobe_top_level();
 	if (level->probe == &kprobe_busy)
@@ -210,8 +209,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 
 	context = kprobe_context();
 	first = probepoint_first(pp);
-	level = kprobe_enter(context - KPROBE_CONTEXT_INT3, context, first, regs);
-	if (unlikely(!level))
+	if (!kprobe_enter(&level, context - KPROBE_CONTEXT_INT3, context, first, regs))
 		return missed(pp, regs);
 	if (unlikely(first->pre_handler(first, regs))) {
 		kprobe_leave(level);
