@@ -28,6 +28,7 @@
 /* With few instances in a chunk, the words above it are written too often. */
 #define CHUNK_INSTANCES_MIN	16
 
+/* Guards which chunks, groups and directories there are, and the sizes of the pools. */
 DEFINE_MUTEX(pool_mutex);
 
 /*

@@ -163,7 +163,8 @@ check "tracers come and go during races" \
 report_suites kprobes_race
 check "nothing left in list" list_is_empty
 unload kp_race
-check "tracers come and go with all others" with_tracers kp_attach_order kprobes_attach_order kp_attach_target
+check "tracers come and go with all others" \
+	with_tracers kp_attach_order kprobes_attach_order kp_attach_target
 grep -o 'seed [0-9]*:.*' "$TMP/kprobes_attach_order.results" | sed 's/^/# /' || :
 report_suites kprobes_attach_order
 check "nothing left in list" list_is_empty

@@ -12,7 +12,7 @@ set -eu
 
 wanted=${SWEEP_FUNCTIONS:-200}
 own_calls=1000
-sweep=$DEBUGFS/kp_every_function
+sweep=$DEBUGFS/kp_functions
 
 sweep_cmd() {
 	echo "$*" 2>/dev/null >$sweep/cmd
@@ -45,7 +45,7 @@ choose() {
 
 # One function of each part; then, where a part had none, another one of others.
 probe_functions() {
-	self=$(awk '$3 == "kp_every_function_self" { print $1 }' /proc/kallsyms)
+	self=$(awk '$3 == "kp_functions_self" { print $1 }' /proc/kallsyms)
 	sweep_cmd add "0x$self" || {
 		ktap_print_msg "the module's own function cannot be probed"
 		return 1
@@ -118,7 +118,7 @@ have_jumps() {
 
 sweep() {
 	insns=$1
-	load kp_every_function "insns=$insns"
+	load kp_functions "insns=$insns"
 	check "functions probed at $insns instructions" probe_functions
 	check "list has all of them, $insns" list_has_all
 	[ "$insns" -ne 1 ] || check "most are optimised" have_jumps
@@ -126,7 +126,7 @@ sweep() {
 	check "all removed at once, $insns" sweep_cmd stop
 	check "counts are right, text is as it was, $insns" counts_are_right
 	check "list is empty, $insns" list_is_empty
-	unload kp_every_function
+	unload kp_functions
 }
 
 setup
@@ -134,5 +134,5 @@ ktap_set_plan 15
 check "$wanted functions chosen over the symbol table" choose
 sweep 3
 sweep 1
-check "list is empty after rmmod kp_every_function" list_is_empty
+check "list is empty after rmmod kp_functions" list_is_empty
 ktap_finished

@@ -46,7 +46,7 @@ results stepped kp_api -- kprobes_batch kprobes_api kprobes_handlers
 bad_frame_pointers
 results stepped kp_insn "rounds=${INSN_ROUNDS:-4}" -- kprobes_insn
 results stepped kp_race "ms=$ms" -- kprobes_race
-results stepped kp_patching -- kprobes_patching
+results stepped kp_patch -- kprobes_patching
 extra=1
 if [ -w "$OPTIMIZATION" ]; then
 	set_mode optimized

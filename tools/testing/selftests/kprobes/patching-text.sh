@@ -10,5 +10,5 @@ set -eu
 setup
 # A jump has more bytes.
 optimization 0
-run_suites 0 kp_patching -- kprobes_patching
+run_suites 0 kp_patch -- kprobes_patching
 ktap_finished

@@ -181,7 +181,8 @@ static unsigned int kp_left(const struct kp_place *places, int nr)
 			msleep(50);
 		if (kp_is_restored(&places[i], text))
 			continue;
-		pr_err("kp_coverage: text of %pS is left as %*ph\n", places[i].kp.addr, KP_TEXT_SIZE, text);
+		pr_err("kp_coverage: text of %pS is left as %*ph\n", places[i].kp.addr,
+		       KP_TEXT_SIZE, text);
 		left++;
 	}
 	return left;
@@ -256,7 +257,7 @@ free:
 }
 
 static ssize_t kp_coverage_write(struct file *file, const char __user *buf, size_t count,
-			      loff_t *pos)
+				 loff_t *pos)
 {
 	char *lines;
 	int ret;

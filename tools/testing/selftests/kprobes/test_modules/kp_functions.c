@@ -3,14 +3,14 @@
  * Probes on many functions of the kernel at once: on the first three instructions
  * of each that may be probed, or, with insns=1, on the first one.
  *
- * Commands for /sys/kernel/debug/kp_every_function/cmd, one a write:
+ * Commands for /sys/kernel/debug/kp_functions/cmd, one a write:
  *
  *	add ADDRESS	probe the function there; fails when it may not be probed, or is
  *			too short
  *	self N		call the module's own function, which has to be added before, N times
  *	stop		unregister all, compare the counts and the text
  *
- * /sys/kernel/debug/kp_every_function/summary has one "NAME VALUE" a line, and after `stop`
+ * /sys/kernel/debug/kp_functions/summary has one "NAME VALUE" a line, and after `stop`
  * says what was wrong, if anything: lines that begin with "bad".
  */
 
@@ -52,11 +52,11 @@ static struct kp_function *kp_functions[KP_FUNCTIONS];
 static int kp_functions_nr;
 static bool kp_stopped;
 static long kp_self_calls;
-static DEFINE_MUTEX(kp_every_function_mutex);
-static struct dentry *kp_every_function_dir;
+static DEFINE_MUTEX(kp_functions_mutex);
+static struct dentry *kp_functions_dir;
 
-noinline unsigned long kp_every_function_self(unsigned long a, unsigned long b);
-noinline unsigned long kp_every_function_self(unsigned long a, unsigned long b)
+noinline unsigned long kp_functions_self(unsigned long a, unsigned long b);
+noinline unsigned long kp_functions_self(unsigned long a, unsigned long b)
 {
 	barrier();
 	a ^= b << 3;
@@ -66,13 +66,13 @@ noinline unsigned long kp_every_function_self(unsigned long a, unsigned long b)
 	return a * 7;
 }
 
-static int kp_every_function_pre(struct kprobe *kp, struct pt_regs *regs)
+static int kp_functions_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	atomic_long_inc(&container_of(kp, struct kp_counter, kp)->hits);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_every_function_pre);
+NOKPROBE_SYMBOL(kp_functions_pre);
 
 /* The symbol has to begin at @addr; what kallsyms takes for its size. */
 static unsigned int kp_symbol_size(unsigned long addr)
@@ -125,7 +125,7 @@ static int kp_register_from(struct kp_function *function, int i, unsigned int of
 	for (; offset < limit; offset++) {
 		memset(&counter->kp, 0, sizeof(counter->kp));
 		counter->kp.addr = (kprobe_opcode_t *)(function->addr + offset);
-		counter->kp.pre_handler = kp_every_function_pre;
+		counter->kp.pre_handler = kp_functions_pre;
 		counter->kp.flags = KPROBE_FLAG_DISABLED;
 		ret = register_kprobe(&counter->kp);
 		if (!ret)
@@ -139,7 +139,7 @@ static int kp_register_from(struct kp_function *function, int i, unsigned int of
 	return -ENOSPC;
 }
 
-static int kp_every_function_add(unsigned long addr)
+static int kp_functions_add(unsigned long addr)
 {
 	struct kp_function *function;
 	int offset = -1, i, ret;
@@ -177,13 +177,13 @@ static int kp_every_function_add(unsigned long addr)
 	return 0;
 }
 
-static int kp_every_function_self_calls(unsigned long calls)
+static int kp_functions_self_calls(unsigned long calls)
 {
 	unsigned long i, a;
 
 	for (i = 0; i < calls; i++) {
 		a = i ^ 5 << 3;
-		if (kp_every_function_self(i, 5) != a * 7)
+		if (kp_functions_self(i, 5) != a * 7)
 			return -EIO;
 		kp_self_calls++;
 	}
@@ -191,7 +191,7 @@ static int kp_every_function_self_calls(unsigned long calls)
 }
 
 /* From the first to the last, each time waiting until nobody is between the two. */
-static int kp_every_function_stop(void)
+static int kp_functions_stop(void)
 {
 	struct kprobe **kps;
 	u8 now[KP_REACH];
@@ -218,26 +218,26 @@ static int kp_every_function_stop(void)
 	return 0;
 }
 
-static int kp_every_function_command(char *args)
+static int kp_functions_command(char *args)
 {
 	char *verb = strsep(&args, " ");
 	unsigned long value;
 	int ret;
 
 	if (!strcmp(verb, "stop"))
-		return kp_every_function_stop();
+		return kp_functions_stop();
 	ret = args ? kstrtoul(args, 0, &value) : -EINVAL;
 	if (ret)
 		return ret;
 	if (!strcmp(verb, "add"))
-		return kp_every_function_add(value);
+		return kp_functions_add(value);
 	if (!strcmp(verb, "self"))
-		return kp_every_function_self_calls(value);
+		return kp_functions_self_calls(value);
 	return -EINVAL;
 }
 
-static ssize_t kp_every_function_write(struct file *file, const char __user *buf, size_t count,
-			      loff_t *pos)
+static ssize_t kp_functions_write(struct file *file, const char __user *buf, size_t count,
+				  loff_t *pos)
 {
 	char line[64];
 	int ret;
@@ -247,16 +247,16 @@ static ssize_t kp_every_function_write(struct file *file, const char __user *buf
 	if (copy_from_user(line, buf, count))
 		return -EFAULT;
 	line[count] = '\0';
-	mutex_lock(&kp_every_function_mutex);
-	ret = kp_every_function_command(strim(line));
-	mutex_unlock(&kp_every_function_mutex);
+	mutex_lock(&kp_functions_mutex);
+	ret = kp_functions_command(strim(line));
+	mutex_unlock(&kp_functions_mutex);
 	return ret ?: count;
 }
 
-static const struct file_operations kp_every_function_cmd_fops = {
+static const struct file_operations kp_functions_cmd_fops = {
 	.owner = THIS_MODULE,
 	.open = simple_open,
-	.write = kp_every_function_write,
+	.write = kp_functions_write,
 	.llseek = noop_llseek,
 };
 
@@ -288,12 +288,12 @@ static void kp_check_self(struct seq_file *m, const struct kp_function *function
 			   kp_self_calls);
 }
 
-static int kp_every_function_summary_show(struct seq_file *m, void *unused)
+static int kp_functions_summary_show(struct seq_file *m, void *unused)
 {
 	long hits = 0, missed = 0, hit = 0, pairs = 0;
 	int i, j;
 
-	mutex_lock(&kp_every_function_mutex);
+	mutex_lock(&kp_functions_mutex);
 	for (j = 0; j < kp_functions_nr; j++) {
 		struct kp_function *function = kp_functions[j];
 
@@ -302,7 +302,7 @@ static int kp_every_function_summary_show(struct seq_file *m, void *unused)
 			missed += function->insn[i].kp.nmissed;
 			if (kp_stopped && i)
 				kp_check_counts(m, function, i, &pairs);
-			if (kp_stopped && function->addr == (unsigned long)kp_every_function_self)
+			if (kp_stopped && function->addr == (unsigned long)kp_functions_self)
 				kp_check_self(m, function, i);
 		}
 		if (kp_counted(&function->insn[0]))
@@ -316,26 +316,26 @@ static int kp_every_function_summary_show(struct seq_file *m, void *unused)
 	seq_printf(m, "hits %ld\n", hits);
 	seq_printf(m, "missed %ld\n", missed);
 	seq_printf(m, "pairs_compared %ld\n", pairs);
-	mutex_unlock(&kp_every_function_mutex);
+	mutex_unlock(&kp_functions_mutex);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(kp_every_function_summary);
+DEFINE_SHOW_ATTRIBUTE(kp_functions_summary);
 
-static int __init kp_every_function_init(void)
+static int __init kp_functions_init(void)
 {
 	if (!insns || insns > KP_INSNS)
 		return -EINVAL;
-	kp_every_function_dir = debugfs_create_dir("kp_every_function", NULL);
-	debugfs_create_file("cmd", 0200, kp_every_function_dir, NULL, &kp_every_function_cmd_fops);
-	debugfs_create_file("summary", 0400, kp_every_function_dir, NULL, &kp_every_function_summary_fops);
+	kp_functions_dir = debugfs_create_dir("kp_functions", NULL);
+	debugfs_create_file("cmd", 0200, kp_functions_dir, NULL, &kp_functions_cmd_fops);
+	debugfs_create_file("summary", 0400, kp_functions_dir, NULL, &kp_functions_summary_fops);
 	return 0;
 }
 
-static void __exit kp_every_function_exit(void)
+static void __exit kp_functions_exit(void)
 {
 	int i;
 
-	debugfs_remove(kp_every_function_dir);
+	debugfs_remove(kp_functions_dir);
 	for (i = 0; i < kp_functions_nr; i++) {
 		if (kp_stopped)
 			kfree(kp_functions[i]);
@@ -344,8 +344,8 @@ static void __exit kp_every_function_exit(void)
 	}
 }
 
-module_init(kp_every_function_init);
-module_exit(kp_every_function_exit);
+module_init(kp_functions_init);
+module_exit(kp_functions_exit);
 
 MODULE_DESCRIPTION("kprobes on functions of the whole kernel");
 MODULE_LICENSE("GPL");
