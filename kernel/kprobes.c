@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the calls that users make.
+ * Kernel probes: the functions that users call.
  *
- * Here a probe is checked, its address is worked out and it is put into a
- * batch; what becomes of batches is in kernel/kprobes/probepoint.c. All calls
- * take kprobe_mutex, and may sleep.
+ * They check a probe, compute its address, and put its probepoint on a batch, see
+ * kernel/kprobes/batch.c. All of them take kprobe_mutex, and may sleep.
  */
 #include <linux/cleanup.h>
 #include <linux/export.h>
@@ -23,19 +22,22 @@
 /* Guards all probes and probepoints, see internal.h. */
 DEFINE_MUTEX(kprobe_mutex);
 
-/* The kernel's init text is about to be freed. Guarded by kprobe_mutex. */
+/* The kernel's init text is about to be freed. kprobe_mutex guards it. */
 static bool init_text_is_going;
 
 /*
- * The RCU grace period after which no handler can run that a probe had when it
- * was last disabled or unregistered. Guarded by kprobe_mutex.
+ * The RCU grace period after which no handler runs of the probe that was disabled or
+ * unregistered last. kprobe_mutex guards it.
  */
 static unsigned long handlers_gone;
 
 /**
  * kprobe_lookup_name() - find the address of a function
  * @name: name of the function, or "module:function"
- * @offset: not looked at here; for architectures with more than one entry
+ * @offset: offset of the probe; not used here. Architectures use it whose functions have
+ *	more than one entry.
+ *
+ * Context: may sleep.
  *
  * Return: the address, or NULL if there is no such function.
  */
@@ -46,12 +48,12 @@ kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
 }
 
 /**
- * arch_adjust_kprobe_addr() - put a probe where it belongs
+ * arch_adjust_kprobe_addr() - compute the address to probe in a function
  * @func: start of the function
- * @offset: how far from it the probe is asked for, in bytes
- * @is_entry: where to say whether that counts as the function's entry
+ * @offset: offset of the probe in bytes
+ * @is_entry: result: the address counts as the function's entry
  *
- * For architectures where a function begins with what must not be patched.
+ * For architectures whose functions begin with instructions that must not be patched.
  *
  * Return: the address to probe.
  */
@@ -62,15 +64,15 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offse
 	return (kprobe_opcode_t *)(func + offset);
 }
 
-/* Not a function, but where all text begins; perf counts from there. */
+/* Is @sym not a function, but the start of all text? Perf counts offsets from there. */
 static bool is_start_of_text(const char *sym)
 {
 	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
 }
 
 /*
- * Turn a symbol and an offset, or an address and an offset, into the address
- * to probe.
+ * Compute the address to probe, from a symbol or an address, and an offset. Return: the
+ * address, or an error as kprobe_on_func_entry() returns it.
  */
 static kprobe_opcode_t *
 find_address(kprobe_opcode_t *addr, const char *sym, unsigned long offset, bool *is_entry)
@@ -90,8 +92,8 @@ find_address(kprobe_opcode_t *addr, const char *sym, unsigned long offset, bool 
 	if (!kallsyms_lookup_size_offset(base + offset, &size, &within))
 		return ERR_PTR(-EINVAL);
 	/*
-	 * The symbol that is meant does not reach that far. The start of
-	 * another is no mistake; users of kprobe events count up to it.
+	 * The symbol ends before the offset. An offset that leads to the first byte of
+	 * another symbol is accepted: users of kprobe events count up to the end.
 	 */
 	if (sym && within && within < offset && !is_start_of_text(sym))
 		return ERR_PTR(-EINVAL);
@@ -100,15 +102,15 @@ find_address(kprobe_opcode_t *addr, const char *sym, unsigned long offset, bool 
 }
 
 /**
- * kprobe_on_func_entry() - tell whether a place is the entry of a function
+ * kprobe_on_func_entry() - is an address the entry of a function?
  * @addr: address, or NULL if @sym is given
  * @sym: name of a function, or NULL if @addr is given
- * @offset: offset in bytes from it
+ * @offset: offset in bytes from @addr or @sym
  *
  * Context: sleeps.
  *
- * Return: 0 if it is; -EINVAL if it is not, or there is no such place;
- * -ENOENT if there is no function @sym.
+ * Return: 0 if it is; -EINVAL if it is not, if it is in no function, or if both or
+ * neither of @addr and @sym are given; -ENOENT if there is no function @sym.
  */
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset)
@@ -121,17 +123,17 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 	return PTR_ERR(addr);
 }
 
-/* Where the probe is to go, whether or not it has been registered before. */
+/* Compute the address of a probe, which may have been registered before. */
 static kprobe_opcode_t *probe_address(const struct kprobe *p, bool *is_entry)
 {
 	kprobe_opcode_t *addr = p->addr;
 	unsigned long offset = p->offset;
 
 	if (addr && addr == p->resolved) {
-		/* A symbol is looked up again, for it may have moved. */
+		/* Look the symbol up again, since its address may have changed. */
 		if (p->symbol_name)
 			addr = NULL;
-		/* With another offset, the user has set the address, too. */
+		/* Another offset means that the user has set the address too. */
 		else if (offset == p->resolved_offset)
 			offset = 0;
 	}
@@ -139,8 +141,8 @@ static kprobe_opcode_t *probe_address(const struct kprobe *p, bool *is_entry)
 }
 
 /*
- * Is the text at @addr ours to patch, or ftrace's to patch for us? Pins the
- * module that it is in, if any.
+ * Can the text at @addr be patched, or can ftrace put a call there? Return: 0, with the
+ * module pinned that contains @addr, or an errno.
  */
 static int check_address(unsigned long addr, struct module **module, bool *on_ftrace)
 {
@@ -151,7 +153,7 @@ static int check_address(unsigned long addr, struct module **module, bool *on_ft
 	*on_ftrace = false;
 	if (kprobe_patched_text_init())
 		return -ENOMEM;
-	/* Jump labels must not come or go while we look. */
+	/* No jump label may be added or removed while the tables are read. */
 	jump_label_lock();
 	preempt_disable();
 	if (init_text_is_going && is_kernel_inittext(addr))
@@ -182,7 +184,7 @@ out:
 	return err;
 }
 
-/* Put one probe into a batch; on failure @p is as it was. */
+/* Put one probe on a batch. Return: 0, or an errno if @p is as it was before. */
 static int attach_probe(struct kprobe *p, struct list_head *changes)
 {
 	struct kprobe before = *p;
@@ -219,7 +221,7 @@ restore:
 	return err;
 }
 
-/* Undo attach_probe() in a batch that failed later. */
+/* Undo attach_probe() in a batch that has failed later. */
 static void undo_attach(struct kprobe *p, struct list_head *changes)
 {
 	probepoint_detach(p, changes);
@@ -231,16 +233,17 @@ static void undo_attach(struct kprobe *p, struct list_head *changes)
 }
 
 /**
- * register_kprobes() - set many probes at once
+ * register_kprobes() - register several probes
  * @kps: the probes
- * @num: how many there are
+ * @num: number of probes
  *
- * The text is patched for all of them together. If one can't be set, none is.
+ * All CPUs are synchronised once for all of them. If one cannot be registered, none is.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: 0, or what register_kprobe() would return for the first probe that
- * can't be set; -EINVAL if @kps is NULL or @num is not positive.
+ * Return: 0, or what register_kprobe() would return for the first probe that cannot be
+ * registered. -EINVAL also if @kps or one of its members is NULL, if @num is not
+ * positive, or if a probe is in the array twice.
  */
 int register_kprobes(struct kprobe **kps, int num)
 {
@@ -270,31 +273,33 @@ undo:
 EXPORT_SYMBOL_GPL(register_kprobes);
 
 /**
- * register_kprobe() - set a probe
- * @p: the probe; see &struct kprobe for what its user fills in
+ * register_kprobe() - register a probe
+ * @p: the probe; see &struct kprobe for the fields that the user sets
  *
- * When this returns 0, every execution of the probed instruction, on any CPU,
- * calls the handlers, unless %KPROBE_FLAG_DISABLED is set or
- * debugfs kprobes/enabled is 0.
+ * When this returns 0, every execution of the probed instruction, on any CPU, calls the
+ * handlers, unless %KPROBE_FLAG_DISABLED is set or debugfs kprobes/enabled is 0.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: 0, or with nothing left behind
- *
- * * -EBUSY: the function has been patched by somebody who changes where it
- *   goes on, a live patch, and so may @p; or ftrace, which the address belongs
- *   to, is switched off
- * * -ENODEV: the address belongs to ftrace, which has failed
- * * -EINVAL: both an address and a symbol are given, or neither is; the offset
- *   is beyond the end of the symbol; the address is not kernel text, is
- *   blacklisted, or belongs to a jump label, a static call, an alternative, a
- *   BUG() or a breakpoint, or to what the architecture must find unchanged; the
- *   probe is registered already
- * * -ENOENT: there is no such symbol, or its module is just being unloaded, or
- *   has not come that far
- * * -EILSEQ: the address is not the start of an instruction
- * * -EOPNOTSUPP: the instruction can't be run from elsewhere
- * * -ENOMEM: out of memory
+ * Return:
+ * * 0 - the probe is registered
+ * * -EINVAL - @p is NULL, or is registered already; both an address and a symbol are
+ *   given, or neither is; the offset is beyond the end of the symbol; the address is in
+ *   no text of the kernel or of a module, or is blacklisted; the kernel patches the
+ *   instruction or keeps its address in a table (jump labels, static calls, alternatives
+ *   for SMP, BUG()); the instruction exists to trap; or other code must find it unchanged
+ * * -EILSEQ - no instruction begins at the address, which may be inside ftrace's bytes;
+ *   or the decoder does not know an instruction between the start of the function and
+ *   the address
+ * * -EOPNOTSUPP - the instruction can neither be executed out of line nor be emulated
+ * * -ENOENT - there is no such symbol; or the address is in a module that is being
+ *   unloaded, or whose notifiers have not been called yet, or in the init part of a
+ *   module that has finished loading
+ * * -EBUSY - the address belongs to ftrace, and ftrace is switched off; or @p has a
+ *   post_handler, and another user of ftrace may redirect the function, as a live patch
+ *   does
+ * * -ENODEV - the address belongs to ftrace, which has failed
+ * * -ENOMEM - out of memory
  */
 int register_kprobe(struct kprobe *p)
 {
@@ -303,27 +308,28 @@ int register_kprobe(struct kprobe *p)
 EXPORT_SYMBOL_GPL(register_kprobe);
 
 /*
- * Flags that describe the probed address. Handlers that still run when their probe
- * is unregistered look at them, bpf_get_func_ip() for one, so they stay until the
+ * Flags that describe the probed address. Handlers that still run when their probe is
+ * unregistered read them, for example in bpf_get_func_ip(), so they stay set until the
  * probe is registered again.
  */
 #define ADDRESS_FLAGS	(KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY)
 
-/* Commit a batch after which some probes are not to be called any more. */
+/* Commit a batch that disables or detaches probes. */
 static void commit_removal(struct list_head *changes)
 {
 	probepoints_commit(changes);
-	/* Hits that began before may still call the handlers. */
+	/* Hits that began before may still call the handlers of these probes. */
 	handlers_gone = get_state_synchronize_rcu();
 }
 
 /**
- * unregister_kprobes() - remove many probes at once
- * @kps: the probes; of those that are not registered the addr is set to NULL
- * @num: how many there are
+ * unregister_kprobes() - unregister several probes
+ * @kps: the probes. A member may be NULL; if it is not registered, its addr is set to
+ *	NULL.
+ * @num: number of probes
  *
- * The text is patched for all of them together, and the wait for handlers
- * that are running is one for all.
+ * All CPUs are synchronised once for all of them, and the call waits once for the
+ * handlers that are running.
  *
  * Context: sleeps; takes kprobe_mutex.
  */
@@ -342,8 +348,8 @@ void unregister_kprobes(struct kprobe **kps, int num)
 			if (!kps[i] || kps[i]->point)
 				continue;
 			/*
-			 * Another caller may have detached this probe a moment ago, and
-			 * be waiting for handlers that still read its addr.
+			 * Another caller may have detached this probe just now, and wait for
+			 * handlers that still read its addr.
 			 */
 			cond_synchronize_rcu_expedited(handlers_gone);
 			kps[i]->addr = NULL;
@@ -367,11 +373,11 @@ void unregister_kprobes(struct kprobe **kps, int num)
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 
 /**
- * unregister_kprobe() - remove a probe
- * @p: the probe; if it is not registered its addr is set to NULL
+ * unregister_kprobe() - unregister a probe
+ * @p: the probe; if it is not registered, its addr is set to NULL
  *
- * When this returns no handler of @p is running, and none will be called any
- * more.
+ * When this returns, no handler of @p is running and none is called any more. That is so
+ * as well if another caller has just unregistered @p: this call waits for the handlers too.
  *
  * Context: sleeps; takes kprobe_mutex.
  */
@@ -385,12 +391,14 @@ EXPORT_SYMBOL_GPL(unregister_kprobe);
  * disable_kprobe() - stop calling the handlers of a probe
  * @kp: a registered probe
  *
- * When this returns no handler of @kp is running.
+ * When this returns 0, no handler of @kp is running, and none is called before
+ * enable_kprobe(). If @kp belongs to a return probe, that is true of the entry only:
+ * calls that are followed already still call the return probe's handler.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: 0, also if it was disabled already; -EINVAL if @kp is not
- * registered.
+ * Return: 0, also if @kp was disabled already or its text is gone; -EINVAL if @kp is NULL
+ * or is not registered.
  */
 int disable_kprobe(struct kprobe *kp)
 {
@@ -407,7 +415,7 @@ int disable_kprobe(struct kprobe *kp)
 		}
 		gone = handlers_gone;
 	}
-	/* It may have been disabled by another caller, who is waiting, too. */
+	/* If another caller has disabled it, the handlers may still be running too. */
 	cond_synchronize_rcu_expedited(gone);
 	return 0;
 }
@@ -417,12 +425,12 @@ EXPORT_SYMBOL_GPL(disable_kprobe);
  * enable_kprobe() - call the handlers of a probe again
  * @kp: a registered probe
  *
- * While debugfs kprobes/enabled is 0 this takes effect when it is 1 again.
+ * While debugfs kprobes/enabled is 0, no hit calls @kp until it becomes 1.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: 0, also if it was enabled already; -EINVAL if @kp is not registered
- * or the probed code is gone; -ENOMEM if out of memory.
+ * Return: 0, also if @kp was enabled already; -EINVAL if @kp is NULL or is not registered,
+ * or its text is gone; -EBUSY and -ENODEV as register_kprobe(); -ENOMEM if out of memory.
  */
 int enable_kprobe(struct kprobe *kp)
 {
@@ -448,7 +456,9 @@ int enable_kprobe(struct kprobe *kp)
 EXPORT_SYMBOL_GPL(enable_kprobe);
 
 /**
- * kprobe_free_init_mem() - the kernel's init text is about to be freed
+ * kprobe_free_init_mem() - mark all probepoints in the kernel's init text as GONE
+ *
+ * Called right before the init text is freed.
  *
  * Context: sleeps; takes kprobe_mutex.
  */
@@ -462,10 +472,12 @@ void kprobe_free_init_mem(void)
 }
 
 /**
- * dump_kprobe() - print what a probe is, before the kernel gives up on it
- * @kp: what get_kprobe() gave
+ * dump_kprobe() - print the address and the opcode of a probepoint
+ * @kp: what get_kprobe() returned
  *
- * May be called in any context.
+ * Architectures call it before BUG().
+ *
+ * Context: any.
  */
 void __kprobes dump_kprobe(struct kprobe *kp)
 {
@@ -473,12 +485,12 @@ void __kprobes dump_kprobe(struct kprobe *kp)
 }
 
 /**
- * kprobe_exceptions_notify() - look at exceptions on their way
+ * kprobe_exceptions_notify() - handle an exception that the die notifier reports
  * @nb: not used
  * @event: what happened, a DIE_ number
  * @args: a &struct die_args
  *
- * For architectures that reach probes through the die notifier.
+ * For architectures that reach probes by the die notifier.
  *
  * Return: a NOTIFY_ number.
  */
@@ -488,7 +500,7 @@ int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, voi
 	return NOTIFY_DONE;
 }
 
-/* Ahead of whoever else looks at breakpoints. */
+/* Called before any other notifier that handles breakpoints. */
 static struct notifier_block die_nb = {
 	.notifier_call = kprobe_exceptions_notify,
 	.priority = INT_MAX,
@@ -500,7 +512,7 @@ static int __init init_kprobes(void)
 
 	scoped_guard(mutex, &kprobe_mutex)
 		err = kprobe_blacklist_init();
-	/* Without a blacklist the kernel can be brought down; say it. */
+	/* A probe of an address that is missing in the blacklist can crash the kernel. */
 	if (err)
 		pr_err("kprobes: incomplete blacklist (%d), take care what you probe\n", err);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes: break into almost any kernel instruction, run handlers with
- * the registers of the CPU, and go on as if nothing had happened.
+ * Kernel probes: break into almost any kernel instruction and call handlers with the
+ * registers of the CPU. The probed code then continues as it would without the probe.
  *
- * Documentation/trace/kprobes.rst is the manual.  The first half of this file
- * is for users of probes, the second half for architectures and for the parts of
- * the kernel that have to know about probes. What the core and architectures know
- * of a probed address is in linux/probepoint.h.
+ * Documentation/trace/kprobes.rst is the manual. The first half of this file is for
+ * users of probes. The second half is for architectures and for other parts of the
+ * kernel that have to know about probes. What the core and architectures know of a
+ * probed address is in linux/probepoint.h.
  */
 #ifndef _LINUX_KPROBES_H
 #define _LINUX_KPROBES_H
@@ -48,98 +48,108 @@ struct arch_specific_insn {
 #endif
 
 /**
- * typedef kprobe_pre_handler_t - called before the probed instruction runs
+ * typedef kprobe_pre_handler_t - called before the probed instruction is executed
  * @p: the probe, as registered
- * @regs: registers of the probed context, which the handler may change. On
- *	x86, regs->ip is one byte past the probed address in every mode, as
- *	the breakpoint leaves it.
+ * @regs: registers of the probed code, which the handler may change. On x86, regs->ip
+ *	is one byte past the probed address, however the probepoint is reached, as a
+ *	breakpoint leaves it.
  *
- * Called with preemption disabled and in whatever context was probed,
- * interrupts off or NMI included; must not sleep.
+ * Context: preemption is disabled; must not sleep. At a breakpoint, interrupts are
+ * disabled and in_nmi() is true. At an optimised or ftrace-based probepoint, the
+ * context is that of the probed code.
  *
- * Return: 0 to go on; non-zero when the handler has set the instruction
- * pointer in @regs itself. Execution then resumes there: the instruction,
- * the pre_handlers of the other probes still to be called for this hit, and
- * all post_handlers are left out.
+ * Return: 0 if the CPU is to execute the instruction; non-zero if the handler has
+ * redirected execution: the CPU resumes at the instruction pointer in @regs. The
+ * instruction, the pre_handlers still to be called for this hit, and all post_handlers
+ * are left out.
  */
 typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
 
 /**
- * typedef kprobe_post_handler_t - called after the probed instruction has run
+ * typedef kprobe_post_handler_t - called after the probed instruction has been executed
  * @p: the probe, as registered
- * @regs: registers after the instruction; the instruction pointer is that of
- *	the instruction to be executed next
+ * @regs: registers after the instruction; the instruction pointer is that of the
+ *	instruction that is executed next
  * @flags: always 0
  *
- * Called in the same contexts as a &kprobe_pre_handler_t.
+ * Context: preemption is disabled; must not sleep. After an instruction that was boosted
+ * or optimised, and behind ftrace's call, the context is that of the probed code. After
+ * one that was emulated or single-stepped, it is that of the breakpoint: interrupts are
+ * disabled and in_nmi() is true.
  */
 typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
 /**
- * typedef kprobe_fault_handler_t - asked about a fault before the kernel is
+ * typedef kprobe_fault_handler_t - called for an exception before the kernel handles it
  * @p: the probe whose handler or whose instruction raised the exception
  * @regs: registers as at the exception
  * @trapnr: number of the exception, as the architecture counts them
  *
- * Return: non-zero when the handler has repaired things and execution may
- * resume at the instruction pointer in @regs; 0 to let the kernel handle it.
+ * It is not called for exceptions that it raises itself, nor, on x86, for #DB and #MC.
+ *
+ * Context: that of the exception, with interrupts disabled; must not sleep.
+ *
+ * Return: non-zero if the handler has handled the exception, and the CPU is to resume at
+ * the instruction pointer in @regs; 0 if the kernel is to handle it.
  */
 typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, int trapnr);
 
 /**
- * typedef kretprobe_handler_t - called when a return-probed function is
- *	entered or returns
+ * typedef kretprobe_handler_t - called when a return-probed function is entered or
+ *	returns
  * @ri: record of this call
  * @regs: registers at the entry, or after the return
  *
- * Return: as an entry_handler, non-zero leaves this call alone; as a handler,
+ * Context: an entry_handler has the context of a &kprobe_pre_handler_t. At the return,
+ * the context is that of the function, with preemption disabled. Must not sleep.
+ *
+ * Return: as an entry_handler, non-zero if this call is not to be followed; as a handler,
  * the value is ignored.
  */
 typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs *regs);
 
-/* Bits of kprobe.flags */
-#define KPROBE_FLAG_GONE		BIT(0)	/* the probed code is gone */
-#define KPROBE_FLAG_DISABLED		BIT(1)	/* not called when hit */
+/* Bits of struct kprobe.flags */
+#define KPROBE_FLAG_GONE		BIT(0)	/* the probed text is gone */
+#define KPROBE_FLAG_DISABLED		BIT(1)	/* a hit does not call it */
 #define KPROBE_FLAG_OPTIMIZED		BIT(2)	/* reached by a jump */
-#define KPROBE_FLAG_FTRACE		BIT(3)	/* reached through ftrace */
+#define KPROBE_FLAG_FTRACE		BIT(3)	/* reached by a call of ftrace */
 #define KPROBE_FLAG_ON_FUNC_ENTRY	BIT(4)	/* at the entry of a function */
 
-/* What a CPU is in the middle of, where an architecture keeps note of it */
+/* What a CPU does for a hit, where an architecture records it */
 #define KPROBE_HIT_ACTIVE		BIT(0)	/* handlers run */
-#define KPROBE_HIT_SS			BIT(1)	/* the copy is stepped */
-#define KPROBE_REENTER			BIT(2)	/* a second probe is stepped */
-#define KPROBE_HIT_SSDONE		BIT(3)	/* the step is over */
+#define KPROBE_HIT_SS			BIT(1)	/* the copy is single-stepped */
+#define KPROBE_REENTER			BIT(2)	/* the copy of a nested hit is single-stepped */
+#define KPROBE_HIT_SSDONE		BIT(3)	/* the step has ended */
 
 /**
  * struct kprobe - one probe, as its user registers it
  * @hlist: not used; kept for users that initialise it
- * @list: links the probes of one probepoint; empty while not registered
- * @nmissed: how often the probe was hit while its handlers could not be
- *	called, because a handler was running in the same context already
- * @addr: address to probe, or NULL when @symbol_name is given; holds the
- *	probed address after registration
- * @symbol_name: name of the function to probe, or NULL when @addr is given;
- *	"module:function" is understood too
+ * @list: links the probes of one probepoint. It is all zero, not an empty list, before
+ *	the first registration.
+ * @nmissed: number of hits for which the handlers were not called, because a handler
+ *	was running in the same context already
+ * @addr: the address to probe, or NULL if @symbol_name is given; registration sets it to
+ *	the probed address
+ * @symbol_name: name of the function to probe, or "module:function"; NULL if @addr is
+ *	given
  * @offset: offset of the probe in bytes from @addr or @symbol_name
  * @pre_handler: called before the instruction, or NULL
  * @post_handler: called after the instruction, or NULL
- * @fault_handler: called for faults, or NULL
+ * @fault_handler: called for exceptions, or NULL
  * @opcode: for the kernel: what the breakpoint replaced
- * @ainsn: for the kernel: what some architectures keep of the instruction. They
- *	keep it in the structure that stands for a probepoint, not in a user's.
- * @flags: KPROBE_FLAG_*. Only %KPROBE_FLAG_DISABLED is looked at by
- *	registration; the kernel keeps the rest up to date. When the probe is
- *	unregistered, only %KPROBE_FLAG_FTRACE and %KPROBE_FLAG_ON_FUNC_ENTRY
- *	stay, for handlers that still run.
- * @resolved_offset: for the kernel: the @offset that @resolved was looked up with
- * @point: for the kernel: the probepoint that the probe is attached to
- * @resolved: for the kernel: the address that @symbol_name stood for when it
- *	was last looked up. It tells an @addr that the kernel set from one
- *	that the user did, so that the structure can be registered again.
+ * @ainsn: for the kernel: what some architectures keep of the instruction. It is used in
+ *	the kprobe that stands for a probepoint, not in a user's.
+ * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED; the kernel sets
+ *	and clears the others. Unregistration leaves only %KPROBE_FLAG_FTRACE and
+ *	%KPROBE_FLAG_ON_FUNC_ENTRY, for handlers that still run.
+ * @resolved_offset: for the kernel: the @offset that @resolved was computed with
+ * @point: for the kernel: the probepoint that the probe is attached to, or NULL
+ * @resolved: for the kernel: the @addr that the last registration has set. If @addr is
+ *	different, the user has set it. So the structure can be registered again as it is.
  *
- * All fields that are not set by the user must be zero before the first
- * registration. The structure must stay in place until the probe has been
- * unregistered; then it may be freed, changed, or registered again as it is.
+ * All fields that the user does not set must be zero before the first registration. The
+ * structure must stay in place until the probe has been unregistered; then it may be
+ * freed, changed, or registered again as it is.
  */
 struct kprobe {
 	struct hlist_node hlist;
@@ -159,31 +169,29 @@ struct kprobe {
 	kprobe_opcode_t *resolved;
 };
 
-/* Most private data that a return probe's instances can have, in bytes. */
+/* The most private data that an instance of a return probe can have, in bytes. */
 #define KRETPROBE_MAX_DATA_SIZE	4096
 
 /**
  * struct kretprobe - a probe of the returns of a function
- * @kp: the probe at the function's entry. Its user sets where, and leaves its
- *	handlers alone: they are for the kernel.
- * @handler: called when the function returns, or NULL. It may be set while the
- *	return probe is registered: the returns that come after that call it.
- * @entry_handler: called when the function is entered, or NULL; if it returns
- *	non-zero, this call is left alone. It may be set as @handler may.
- * @maxactive: how many calls may be in flight at once. So many instances are
- *	reserved for this return probe. Without a limit, which is 0 or less,
- *	it shares those that all such return probes have, and that become
- *	more as they are needed.
- * @nmissed: how many calls since the registration were not followed for lack
- *	of an instance
- * @data_size: bytes of private data in each &struct kretprobe_instance, at
- *	most %KRETPROBE_MAX_DATA_SIZE
- * @leaving: for the kernel: links those that are unregistered together
- * @anchor: for the kernel: what instances refer to
- * @rh: for the kernel: what instances are taken from
+ * @kp: the probe at the function's entry. The user sets its address, and leaves its
+ *	handlers to the kernel.
+ * @handler: called when the function returns, or NULL. If it is set while the return
+ *	probe is registered, later returns call the new one.
+ * @entry_handler: called when the function is entered, or NULL; if it returns non-zero,
+ *	the call is not followed. It may be set while the return probe is registered.
+ * @maxactive: the number of calls that can be followed at once. That many instances are
+ *	reserved for this return probe. If it is 0 or less, there is no limit: the
+ *	instances come from a pool that grows, which return probes share.
+ * @nmissed: number of calls since the registration that were not followed, because no
+ *	instance was free
+ * @data_size: bytes of private data in each &struct kretprobe_instance, at most
+ *	%KRETPROBE_MAX_DATA_SIZE
+ * @leaving: for the kernel: links return probes that are unregistered together
+ * @anchor: for the kernel: what the instances refer to
+ * @rh: for the kernel: the rethook that the instances are taken from
  *
- * All fields that are not set by the user must be zero before the first
- * registration.
+ * All fields that the user does not set must be zero before the first registration.
  */
 struct kretprobe {
 	struct kprobe kp;
@@ -202,17 +210,17 @@ struct kretprobe {
 
 /**
  * struct kretprobe_instance - record of one call of a return-probed function
- * @node: for the kernel: what rethook keeps of the call
+ * @node: for the kernel: rethook's record of the call
  * @llist: for the kernel: links the calls that a task is in
- * @anchor: for the kernel: tells whose it is
- * @chunk: for the kernel: where it was allocated
- * @ret_addr: for architectures: the return address; others ask
- *	get_kretprobe_retaddr()
- * @fp: for architectures: tells the call from others; when architectures are
- *	done with it, odd if there is an older instance of the same call
- * @bit: for the kernel: which of @chunk it is
- * @data: the user's private data, kretprobe.data_size bytes of it, zero when
- *	the function is entered
+ * @anchor: for the kernel: leads to the return probe
+ * @chunk: for the kernel: the chunk that contains the instance
+ * @ret_addr: for architectures: the return address. Other code calls
+ *	get_kretprobe_retaddr().
+ * @fp: for architectures: identifies the call. The core makes it odd if there is an
+ *	older instance of the same call.
+ * @bit: for the kernel: the bit of the instance in @chunk
+ * @data: the user's private data, &struct kretprobe.data_size bytes; zero when the
+ *	function is entered
  */
 struct kretprobe_instance {
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
@@ -229,18 +237,18 @@ struct kretprobe_instance {
 };
 
 /**
- * struct kretprobe_anchor - what stays of a return probe for its instances
- * @probe: the return probe, NULL when it has been unregistered
- * @active: the return probe whose handler a return calls. When @probe is
- *	unregistered, one without a handler takes its place, so that the
- *	trampoline tests for both at once.
- * @back: where an instance goes back to if nothing is there: @cache, or where
- *	there always is something
- * @plain: where an instance is taken from if there is no data to be cleared:
- *	@cache, or where there never is one
- * @pool: where its instances are taken from
- * @cache: one instance for each CPU, tried before @pool; NULL if there is none
- * @limited: @pool is its own
+ * struct kretprobe_anchor - what instances refer to instead of their return probe
+ * @probe: the return probe; NULL when it has been unregistered
+ * @active: the return probe whose handler a return calls. It is @probe, or one without
+ *	a handler when @probe has been unregistered, so the trampoline has one test for
+ *	both.
+ * @back: where an instance is put if the place is empty: @cache, or a place that is
+ *	always occupied
+ * @plain: where an instance is taken from if it has no data to be cleared: @cache, or a
+ *	place that is always empty
+ * @pool: the pool that instances are taken from
+ * @cache: one instance for each CPU, tried before @pool; NULL if @pool has none
+ * @limited: @pool is of fixed size, for this return probe only
  * @dead: links the anchors that are about to be freed
  */
 struct kretprobe_anchor {
@@ -272,10 +280,10 @@ static inline bool kprobe_has_flag(const struct kprobe *p, u32 flag)
 }
 
 /**
- * kprobe_gone() - tell whether the probed code has been unloaded or freed
+ * kprobe_gone() - has the probed text been unloaded or freed?
  * @p: a registered probe
  *
- * Return: true if @p will not be hit any more whatever is done to it.
+ * Return: true if it has. Then @p is never hit again, and cannot be enabled.
  */
 static inline bool kprobe_gone(struct kprobe *p)
 {
@@ -283,10 +291,12 @@ static inline bool kprobe_gone(struct kprobe *p)
 }
 
 /**
- * kprobe_disabled() - tell whether the handlers of a probe are called
+ * kprobe_disabled() - is a probe disabled, or its text gone?
  * @p: a registered probe
  *
- * Return: true if @p is disabled, or its code is gone.
+ * The state of debugfs kprobes/enabled makes no difference.
+ *
+ * Return: true if no hit calls @p for one of these two reasons.
  */
 static inline bool kprobe_disabled(struct kprobe *p)
 {
@@ -294,10 +304,10 @@ static inline bool kprobe_disabled(struct kprobe *p)
 }
 
 /**
- * kprobe_optimized() - tell whether a probe is reached by a jump
+ * kprobe_optimized() - is a probe reached by a jump?
  * @p: a registered probe
  *
- * Return: true if @p is jump-optimised at the moment.
+ * Return: true if the probepoint of @p is optimised at the moment.
  */
 static inline bool kprobe_optimized(struct kprobe *p)
 {
@@ -305,10 +315,10 @@ static inline bool kprobe_optimized(struct kprobe *p)
 }
 
 /**
- * kprobe_ftrace() - tell whether a probe is reached through ftrace
+ * kprobe_ftrace() - is a probe reached by a call of ftrace?
  * @p: a registered probe
  *
- * Return: true if @p sits on a location that belongs to ftrace.
+ * Return: true if @p is ftrace-based.
  */
 static inline bool kprobe_ftrace(struct kprobe *p)
 {
@@ -335,27 +345,29 @@ DECLARE_PER_CPU(struct kprobe *, current_kprobe);
 DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /**
- * kprobe_running() - the probe whose handler runs on this CPU
+ * kprobe_running() - find the probe whose handler runs on this CPU
  *
- * Must be called with preemption disabled; the answer is of no use otherwise.
+ * Context: preemption is disabled; the answer is of no use otherwise.
  *
- * Return: the probe, or NULL where no handler of a probe is running.
+ * Return: the probe, or NULL if no handler of a probe runs. Between kprobe_busy_begin()
+ * and kprobe_busy_end() it is a stand-in, which no user has registered; handlers of
+ * return probes run between these two.
  */
 static inline struct kprobe *kprobe_running(void)
 {
 	return this_cpu_read(current_kprobe);
 }
 
-/* Where kprobe_running() finds it. */
+/* Where the dispatchers record the probe whose handler runs. */
 static __always_inline struct kprobe **kprobe_running_place(void)
 {
 	return raw_cpu_ptr(&current_kprobe);
 }
 
 /**
- * get_kprobe_ctlblk() - what the architecture keeps of probes for this CPU
+ * get_kprobe_ctlblk() - find what the architecture keeps of hits of this CPU
  *
- * Must be called with preemption disabled.
+ * Context: preemption is disabled.
  *
  * Return: this CPU's &struct kprobe_ctlblk.
  */
@@ -365,7 +377,9 @@ static inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 }
 
 /**
- * reset_current_kprobe() - note that no handler runs on this CPU any more
+ * reset_current_kprobe() - record that no handler runs on this CPU
+ *
+ * Context: preemption is disabled.
  */
 static inline void reset_current_kprobe(void)
 {
@@ -377,7 +391,7 @@ void __kprobes kprobe_busy_begin(void);
 void __kprobes kprobe_busy_end(void);
 void kprobe_task_oopsed(void);
 
-/* What architectures provide. */
+/* Architectures provide these. */
 int arch_init_kprobes(void);
 int arch_populate_kprobe_blacklist(void);
 int arch_trampoline_kprobe(struct kprobe *p);
@@ -386,14 +400,14 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
 void arch_kprobes_sync(void);
 #ifndef __ARCH_WANT_PROBEPOINT
-/* They are given the kprobe that stands for a probepoint. */
+/* They take the kprobe that stands for a probepoint. */
 int arch_prepare_kprobe(struct kprobe *p);
 void arch_remove_kprobe(struct kprobe *p);
 void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
 #endif
 
-/* What architectures call. */
+/* Architectures call these. */
 void kprobes_inc_nmissed_count(struct kprobe *p);
 void dump_kprobe(struct kprobe *kp);
 int kprobe_add_ksym_blacklist(unsigned long entry);
@@ -402,7 +416,7 @@ void *alloc_insn_page(void);
 kprobe_opcode_t *get_insn_slot(void);
 void free_insn_slot(kprobe_opcode_t *slot, int dirty);
 
-/* What other parts of the kernel call. */
+/* Other parts of the kernel call these. */
 void kprobe_free_init_mem(void);
 bool is_kprobe_insn_slot(unsigned long addr);
 int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name);
@@ -471,7 +485,7 @@ static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	return 0;
 }
 
-/* Without kprobes there is no list to look at, so nothing is known safe. */
+/* Without kprobes there is no blacklist, so no address is known to be safe. */
 static inline bool within_kprobe_blacklist(unsigned long addr)
 {
 	return true;
@@ -508,14 +522,14 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 /**
  * struct kretprobe_blackpoint - a function that must not have return probes
  * @name: its name
- * @addr: where it begins, found when the kernel boots
+ * @addr: its first address, looked up when the kernel boots
  */
 struct kretprobe_blackpoint {
 	const char *name;
 	void *addr;
 };
 
-/* Functions that are entered by one task and left by another, and the like. */
+/* For example, a function that one task enters and another task leaves. */
 #ifndef kretprobe_blacklist_size
 extern const int kretprobe_blacklist_size;
 #endif
@@ -542,12 +556,12 @@ static inline void kprobe_flush_task(struct task_struct *tsk) { }
 
 #else /* !CONFIG_KRETPROBE_ON_RETHOOK */
 
-/* What architectures provide. */
+/* Architectures provide these. */
 void __kretprobe_trampoline(void);
 void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *addr);
 
-/* What architectures call. */
+/* Architectures call these. */
 asmlinkage __visible void kretprobe_return(struct pt_regs *regs);
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame);
 unsigned long kretprobe_find_ret_addr(struct task_struct *task, void *frame,
@@ -560,7 +574,7 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *task, void *frame,
  *
  * Hits that the handlers make are counted as missed.
  *
- * Return: where to go on.
+ * Return: the real return address.
  */
 static __always_inline
 unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
@@ -588,10 +602,10 @@ static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
 
 #ifndef is_kretprobe_trampoline
 /**
- * is_kretprobe_trampoline() - tell whether a return address is not the real one
+ * is_kretprobe_trampoline() - is a return address that of the trampoline?
  * @addr: the return address
  *
- * Return: true if it is the trampoline's.
+ * Return: true if it is, so the real return address is in an instance.
  */
 static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 {
@@ -649,7 +663,7 @@ static inline void kprobe_flush_task(struct task_struct *tk) { }
 #endif /* !CONFIG_KRETPROBES */
 
 #if IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)
-/* What architectures provide for probes by way of ftrace, and look at. */
+/* For ftrace-based probes: architectures provide and read these. */
 void kprobe_ftrace_handler(unsigned long from, unsigned long caller,
 			   struct ftrace_ops *filter, struct ftrace_regs *fregs);
 #ifndef __ARCH_WANT_PROBEPOINT
@@ -658,20 +672,21 @@ int arch_prepare_kprobe_ftrace(struct kprobe *kp);
 unsigned long arch_kprobe_ftrace_trampoline(void);
 extern bool kprobe_ftrace_disabled __read_mostly;
 
-/* What ftrace calls when it has failed. */
+/* Ftrace calls this when it has failed. */
 void kprobe_ftrace_kill(void);
 #else
-static inline void kprobe_ftrace_kill(void) { /* nothing that could fail */ }
+static inline void kprobe_ftrace_kill(void) { /* nothing can fail */ }
 #endif
 
 /**
- * kprobe_page_fault() - ask a running probe about a page fault
- * @regs: registers at the fault
- * @trapnr: number of the exception, for the probe's fault_handler
+ * kprobe_page_fault() - offer a page fault to a fault_handler
+ * @regs: registers as at the fault
+ * @trapnr: number of the exception, for the fault_handler
  *
- * Called early by the architecture's page fault handler.
+ * The architecture's page fault handler calls it early. On x86 it always returns false,
+ * since kprobe_fault_begin() has called the fault_handlers already.
  *
- * Return: true if the fault has been dealt with.
+ * Return: true if a fault_handler has handled the fault.
  */
 static __always_inline
 bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)
@@ -679,8 +694,8 @@ bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)
 	if (!IS_ENABLED(CONFIG_KPROBES) || user_mode(regs))
 		return false;
 	/*
-	 * Handlers run with preemption off, so a fault in a preemptible
-	 * context is none of theirs, and kprobe_running() can't be trusted.
+	 * Handlers run with preemption disabled. So a fault in preemptible code comes from
+	 * no handler, and kprobe_running() is of no use there.
 	 */
 	if (preemptible() || !kprobe_running())
 		return false;

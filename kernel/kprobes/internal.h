@@ -2,8 +2,8 @@
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H
 /*
- * What the parts of kprobes call of each other; nothing here is for users or
- * for architectures.
+ * Functions and types that the files of the core share. Users and architectures do not
+ * need them.
  */
 
 #include <linux/kprobes.h>
@@ -112,14 +112,14 @@ void probepoint_table_del(struct probepoint *pp);
 
 #ifdef CONFIG_KRETPROBES
 
-/* Guards which return probes are registered; nests outside kprobe_mutex. */
+/* Guards which return probes are registered. kprobe_mutex nests inside it. */
 extern struct mutex kretprobe_mutex;
 
 /* kretprobe.c */
 int kretprobe_check(const struct kprobe *p, unsigned long addr, bool is_entry);
 void kretprobes_init(void);
 
-/* retcall.c, or rethook.c */
+/* retcall.c or rethook.c */
 bool is_kretprobe(const struct kprobe *p);
 int kretprobe_claim(struct kretprobe *rp);
 bool kretprobe_stop(struct kretprobe *rp);
@@ -138,7 +138,7 @@ int kretprobe_check(const struct kprobe *p, unsigned long addr, bool is_entry)
 
 #endif
 
-/* pool.c */
+/* pool.c and pool_shared.c */
 struct seq_file;
 
 struct kretprobe_instance * __kprobes kretprobe_pool_take(struct kretprobe_pool *pool);
@@ -156,14 +156,14 @@ void kretprobe_pools_show(struct seq_file *m);
 int kprobe_patched_text_init(void);
 bool kprobe_is_patched_text(unsigned long addr, const struct module *mod);
 
-/* What the linker gathers there of the kernel itself. */
+/* Tables that the linker makes of the kernel's own entries. */
 struct bug_entry;
 struct static_call_site;
 
 extern struct bug_entry __start___bug_table[], __stop___bug_table[];
 extern struct static_call_site __start_static_call_sites[], __stop_static_call_sites[];
 
-/* Where the linker gathers what NOKPROBE_SYMBOL() names. */
+/* The table of the functions that NOKPROBE_SYMBOL() names, made by the linker. */
 extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];
 
@@ -194,9 +194,9 @@ struct kprobe_range {
 };
 
 /**
- * struct kprobe_blacklist - all such ranges, sorted by their start
- * @rcu: frees the list when nobody searches it
- * @nr: number of @range
+ * struct kprobe_blacklist - the ranges that must not be probed, sorted by start
+ * @rcu: frees the list when no reader searches it any more
+ * @nr: number of ranges
  * @range: the ranges
  */
 struct kprobe_blacklist {

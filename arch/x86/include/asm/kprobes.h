@@ -158,11 +158,13 @@ static __always_inline struct kprobe **kprobe_running_place(void)
 }
 
 /**
- * kprobe_running() - the probe whose handler runs on this CPU
+ * kprobe_running() - find the probe whose handler runs on this CPU
  *
  * Context: preemption is disabled; the answer is of no use otherwise.
  *
- * Return: the probe, or NULL if no handler of a probe is running.
+ * Return: the probe, or NULL if no handler of a probe is running. It may be a stand-in,
+ * which no user has registered: between kprobe_busy_begin() and kprobe_busy_end(), and
+ * while the handlers of several return probes of one call run.
  */
 static inline struct kprobe *kprobe_running(void)
 {
