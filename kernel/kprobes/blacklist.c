@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: what may not be probed.
+ * Kernel probes: the text that must not be probed.
  *
- * Code that a hit itself runs, or that runs where a trap can't be taken, is
- * named by NOKPROBE_SYMBOL(), sits in sections of its own (.kprobes.text,
- * .noinstr.text), or is named by the architecture. It is kept as ranges,
- * sorted by their start, each with the furthest end that it or any before it
- * reaches, so that overlapping ranges take one binary search too.
+ * It is text that a hit itself executes, or in which a trap cannot be handled.
+ * NOKPROBE_SYMBOL() names such functions, others are in sections of their own
+ * (.kprobes.text, .noinstr.text), and the architecture adds more. The blacklist is an
+ * array of ranges, sorted by start. Each range has the highest end of itself and all
+ * ranges before it, so one binary search is enough even if ranges overlap.
  *
- * The ranges that writers work on are guarded by kprobe_mutex; readers see a
- * copy, published by RCU, that is replaced whole when modules come and go.
+ * kprobe_mutex guards the ranges that writers change. Readers search a sorted copy of
+ * them, which is replaced by RCU when a module is loaded or unloaded.
  */
 #include <linux/init.h>
 #include <linux/kallsyms.h>
@@ -24,7 +24,7 @@
 
 static struct kprobe_blacklist __rcu *blacklist;
 
-/* The ranges in no particular order, and how many there is room for. */
+/* The ranges, not sorted; their number, and the number that there is room for. */
 static struct kprobe_range *ranges;
 static unsigned int nr_ranges, max_ranges;
 
@@ -86,15 +86,15 @@ static int publish(void)
 }
 
 /**
- * kprobe_add_ksym_blacklist() - forbid probes in a function
+ * kprobe_add_ksym_blacklist() - add a function to the blacklist
  * @entry: address of the function
  *
  * For arch_populate_kprobe_blacklist(), which runs once at boot.
  *
  * Context: sleeps; kprobe_mutex is held.
  *
- * Return: the size of the function in bytes, or -EINVAL if @entry is not in
- * any known function, or -ENOMEM.
+ * Return: the size of the function in bytes; -EINVAL if @entry is in no known function;
+ * or -ENOMEM.
  */
 int kprobe_add_ksym_blacklist(unsigned long entry)
 {
@@ -104,7 +104,7 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 	lockdep_assert_held(&kprobe_mutex);
 	if (!kallsyms_lookup_size_offset(entry, &size, &offset))
 		return -EINVAL;
-	/* A label that is a function's end in assembly has no size. */
+	/* A label at the end of a function in assembly has no size. */
 	if (!size)
 		size = 1;
 	ret = list_range(entry, entry - offset + size);
@@ -112,12 +112,12 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 }
 
 /**
- * kprobe_add_area_blacklist() - forbid probes in a range of text
+ * kprobe_add_area_blacklist() - add a range of text to the blacklist
  * @start: its first address
  * @end: the first address after it
  *
- * For arch_populate_kprobe_blacklist(), which runs once at boot. Every
- * function becomes an entry of its own, so that the list can name it.
+ * For arch_populate_kprobe_blacklist(), which runs once at boot. Each function becomes an
+ * entry of its own, so that debugfs kprobes/blacklist can name it.
  *
  * Context: sleeps; kprobe_mutex is held.
  *
@@ -137,7 +137,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 }
 
 /**
- * arch_populate_kprobe_blacklist() - add what an architecture can't have probed
+ * arch_populate_kprobe_blacklist() - add the architecture's text to the blacklist
  *
  * Context: early in boot; sleeps; kprobe_mutex is held.
  *
@@ -149,8 +149,7 @@ int __init __weak arch_populate_kprobe_blacklist(void)
 }
 
 /**
- * arch_within_kprobe_blacklist() - ask for text an architecture can't have
- *	probed
+ * arch_within_kprobe_blacklist() - is an address on the architecture's own blacklist?
  * @addr: address of code
  *
  * Return: true if @addr must not be probed.
@@ -161,11 +160,12 @@ bool __weak arch_within_kprobe_blacklist(unsigned long addr)
 }
 
 /**
- * kprobe_blacklist_init() - collect what the kernel was built with
+ * kprobe_blacklist_init() - make the blacklist of the kernel's own text
  *
  * Context: early in boot; sleeps; kprobe_mutex is held.
  *
- * Return: 0, or -ENOMEM. Entries that name no known function are left out.
+ * Return: 0, or an errno of kprobe_add_ksym_blacklist(). An address that
+ * NOKPROBE_SYMBOL() has recorded, but that is in no known function, is left out.
  */
 int __init kprobe_blacklist_init(void)
 {
@@ -195,9 +195,9 @@ int __init kprobe_blacklist_init(void)
 }
 
 /**
- * kprobe_blacklist_get() - the ranges, sorted, for debugfs
+ * kprobe_blacklist_get() - get the published ranges, for debugfs
  *
- * Context: kprobe_mutex is held, and keeps the answer valid.
+ * Context: kprobe_mutex is held, and keeps the ranges valid.
  *
  * Return: the ranges; NULL early in boot.
  */
@@ -219,7 +219,7 @@ static bool addr_is_listed(unsigned long addr)
 	guard(rcu)();
 	b = rcu_dereference(blacklist);
 	hi = b ? b->nr : 0;
-	/* Find the first range that starts after addr. */
+	/* Find the first range that starts behind addr. */
 	while (lo < hi) {
 		unsigned int mid = lo + (hi - lo) / 2;
 
@@ -232,16 +232,15 @@ static bool addr_is_listed(unsigned long addr)
 }
 
 /**
- * within_kprobe_blacklist() - tell whether an address must not be probed
+ * within_kprobe_blacklist() - is an address on the blacklist?
  * @addr: address of code
  *
- * The compiler moves parts of functions out and gives them names with a
- * suffix (.cold, .part.0, .isra.0 and so on); they are forbidden where the
- * function they come from is.
+ * The compiler moves parts of functions out under names with a suffix (.cold, .part.0,
+ * .isra.0 and others). A part is on the blacklist if its function is.
  *
- * May be called in any context in which RCU is watching.
+ * Context: any in which RCU is watching.
  *
- * Return: true if it must not.
+ * Return: true if @addr must not be probed.
  */
 bool within_kprobe_blacklist(unsigned long addr)
 {
@@ -262,12 +261,12 @@ bool within_kprobe_blacklist(unsigned long addr)
 }
 
 /**
- * kprobe_blacklist_del_range() - forget about text that is being freed
+ * kprobe_blacklist_del_range() - remove text that is about to be freed
  * @start: its first address
  * @end: the first address after it
  *
- * Without memory for a new list the old one stays in force; it says no to
- * addresses that it need not, until it is next replaced.
+ * If there is no memory for a new list, readers still see the old one until it is
+ * replaced: addresses in the range cannot be probed, though they could be.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -294,12 +293,12 @@ static int add_module_area(const void *start, unsigned int size)
 }
 
 /**
- * kprobe_blacklist_add_module() - add what a module names
- * @mod: the module, which is coming
+ * kprobe_blacklist_add_module() - add the blacklist of a module
+ * @mod: the module, which is being loaded
  *
  * Context: sleeps; kprobe_mutex is held.
  *
- * Return: 0, or -ENOMEM, and then nothing has been added.
+ * Return: 0; or -ENOMEM if nothing has been added.
  */
 int kprobe_blacklist_add_module(struct module *mod)
 {

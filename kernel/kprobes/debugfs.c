@@ -5,11 +5,11 @@
  * list       every registered probe, by address
  * enabled    1, or 0 while all probes are switched off
  * blacklist  the text that must not be probed
- * optimizer  which probepoints have a jump, and why others have none
+ * optimizer  which probepoints are optimised, and the reasons why others are not
  * pools      the instances that return probes share
  *
- * The files take kprobe_mutex while they are read. Between two reads the
- * probes may change; list goes on after the last address that it showed.
+ * Each read takes kprobe_mutex. Between two reads the probes may change; list goes on
+ * behind the last address that it has shown.
  */
 #include <linux/cleanup.h>
 #include <linux/debugfs.h>
@@ -23,16 +23,16 @@
 #include "internal.h"
 
 /**
- * struct list_position - where a reader of kprobes/list is
- * @next: the lowest address not shown yet
- * @index: what seq_file counts it as
+ * struct list_position - the position of a reader of kprobes/list
+ * @next: the lowest address that has not been shown yet
+ * @index: the number of addresses shown, which is seq_file's position
  */
 struct list_position {
 	unsigned long next;
 	loff_t index;
 };
 
-/* The first of the probepoints at the next address: all are shown as one. */
+/* Find the first probepoint at the next address. All probepoints there are one record. */
 static void *list_start(struct seq_file *m, loff_t *pos)
 {
 	struct list_position *at = m->private;
@@ -67,7 +67,7 @@ static void list_stop(struct seq_file *m, void *v)
 	mutex_unlock(&kprobe_mutex);
 }
 
-/* Addresses are for those who may see them elsewhere, too. */
+/* Show an address, or 0 if the reader may not see addresses in /proc/kallsyms either. */
 static void show_address(struct seq_file *m, const char *prefix, unsigned long addr)
 {
 	if (!kallsyms_show_value(m->file->f_cred))
@@ -80,7 +80,7 @@ static void show_probe(struct seq_file *m, struct kprobe *p)
 	char name[KSYM_NAME_LEN], *modname = NULL;
 	unsigned long offset = 0, size;
 	const char *sym;
-	/* Where other code may be by now, only the user knows what was. */
+	/* The address may have other code now, so show what the user has given. */
 	if (kprobe_gone(p)) {
 		sym = p->symbol_name;
 		offset = p->offset;
@@ -154,7 +154,7 @@ static int optimizer_show(struct seq_file *m, void *v)
 	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp)) {
 		status = optimizer_status(pp, &why);
 		show_address(m, "", addr);
-		/* Where other code may be by now, its name says nothing. */
+		/* The address may have other code now, so do not name the function there. */
 		if (pp->state == PROBEPOINT_GONE)
 			seq_printf(m, "  %s", status);
 		else

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: modules come and go.
+ * Kernel probes: modules that are loaded and unloaded.
  *
- * A probe does not keep the module it probes from being unloaded. When text
- * is about to be freed (a module's, or the init part of a module that has
- * finished loading) every probepoint in it dies: it leaves the table, so that
- * whatever is loaded there next is probed by its own bytes, and its probes
- * are marked gone until their users unregister them.
+ * A probe does not keep the module that it probes from being unloaded. When text is
+ * about to be freed (that of a module, or the init part of a module that has finished
+ * loading), every probepoint in it becomes GONE and leaves the table. So a module that is
+ * loaded to the same addresses next is probed by its own bytes. The probes are marked as
+ * gone until their users unregister them.
  *
- * A module can be found by its symbols before its notifiers have been called.
- * Then its blacklist is not in force yet, and ftrace has not made its entries
- * ready. Until it has come this far here, it is taken for one not there.
+ * The symbols of a module can be found before its notifiers have been called. Until then
+ * its blacklist is not in force, and ftrace has not prepared its functions. So before the
+ * notifier below has been called, no address of the module can be probed.
  *
- * kprobe_mutex is taken by the notifier. Registration pins the module, so a
- * probepoint can't appear in text that the notifier has been through.
+ * The notifier takes kprobe_mutex, which guards the list of modules. Registration pins the
+ * module until its batch has ended, so no probepoint is created in text that the notifier
+ * has dealt with.
  */
 #include <linux/init.h>
 #include <linux/module.h>
@@ -23,7 +24,7 @@
 #include "internal.h"
 
 /**
- * struct coming_module - a module that may be probed before it is live
+ * struct coming_module - a module that may be probed although it is not live yet
  * @list: links it on coming_modules
  * @mod: the module
  */
@@ -57,7 +58,7 @@ static void module_has_come(const struct module *mod)
 	}
 }
 
-/* Is @mod not one that is coming and has not been seen here? */
+/* Has the notifier below been called for @mod? */
 static bool is_ready(const struct module *mod)
 {
 	struct coming_module *cm;
@@ -73,16 +74,17 @@ static bool is_ready(const struct module *mod)
 /**
  * kprobe_module_get() - pin a module that is to be probed
  * @mod: the module
- * @addr: the address in it
+ * @addr: the address to probe
  *
  * Context: kprobe_mutex is held.
  *
- * Return: false if it can't be probed there, yet or any more.
+ * Return: true if the module is pinned; false if @addr cannot be probed, not yet or no
+ * more.
  */
 bool kprobe_module_get(struct module *mod, unsigned long addr)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	/* Init text is freed soon after the module has come. */
+	/* Init text is freed soon after the module has become live. */
 	if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)
 		return false;
 	return is_ready(mod) && try_module_get(mod);
@@ -107,7 +109,7 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 	switch (state) {
 	case MODULE_STATE_COMING:
 		ret = module_comes(mod) ?: kprobe_blacklist_add_module(mod);
-		/* Nobody says that a module goes whose coming failed here. */
+		/* This is not called again for a module whose loading it has failed. */
 		if (ret)
 			module_has_come(mod);
 		break;
@@ -126,8 +128,8 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 }
 
 /*
- * Before any notifier that looks at probes, so that it sees them gone; a
- * coming module's blacklist is in force before others can probe it.
+ * Called before any other notifier. So notifiers that use probes see them gone, and the
+ * blacklist of a module is in force before one of them can probe it.
  */
 static struct notifier_block kprobe_module_nb = {
 	.notifier_call = kprobe_module_notify,
@@ -135,7 +137,7 @@ static struct notifier_block kprobe_module_nb = {
 };
 
 /**
- * kprobe_modules_init() - start watching modules
+ * kprobe_modules_init() - register the module notifier
  *
  * Return: 0 or a negative errno.
  */

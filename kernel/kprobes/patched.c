@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: text that the kernel patches or looks at itself.
+ * Kernel probes: instructions that the kernel patches itself, or keeps the address of.
  *
- * Sites of jump labels and static calls are patched, and at that of a BUG() a trap
- * is told by its address: no probe may be set there. The kernel's tables of them
- * are not sorted by address, and asking them all takes longer than the rest of a
- * registration. So the sites of the kernel's text are sorted once, when the
- * first probe is registered; they never change, but that those in init text do
- * not matter any more when it is freed. Modules have few, which are asked as
- * they are.
+ * The kernel patches the sites of jump labels and static calls, and recognises the trap
+ * of a BUG() by its address. No probe may be set there. The kernel's tables of these
+ * sites are not sorted by address, and a search in all of them would take longer than the
+ * rest of a registration. So the first registration makes a sorted list of the sites in
+ * the kernel's text. The list never changes: sites in init text no longer matter when
+ * that is freed. Modules have few sites, and their tables are searched as they are.
  *
- * Everything here runs with kprobe_mutex held.
+ * kprobe_mutex guards the list.
  */
 #include <linux/bug.h>
 #include <linux/cleanup.h>
@@ -25,11 +24,11 @@
 
 #include "internal.h"
 
-/* Of an entry of the list: the size of the site; above it, how far it is behind _stext */
+/* An entry of the list: the size of the site, and above it its offset from _stext. */
 #define SIZE_BITS	8
 #define SIZE_MASK	((1U << SIZE_BITS) - 1)
 
-/* The sites of the kernel's text, sorted; NULL before they were asked for. */
+/* The sites of the kernel's text, sorted; NULL before the first registration. */
 static u64 *sites;
 static unsigned int nr_sites;
 
@@ -56,7 +55,7 @@ static unsigned long addr_of_call(const struct static_call_site *call)
 }
 #endif
 
-/* How many there are; fills in @to, unless it is NULL. */
+/* Write the sites to @to, unless it is NULL. Return: their number. */
 static unsigned int list_sites(u64 *to)
 {
 	unsigned int nr = 0;
@@ -88,9 +87,9 @@ static int site_cmp(const void *a, const void *b)
 }
 
 /**
- * kprobe_patched_text_init() - list the sites in the kernel's text
+ * kprobe_patched_text_init() - make the list of the sites in the kernel's text
  *
- * Does nothing if they have been listed.
+ * It does nothing if the list exists already.
  *
  * Context: sleeps; kprobe_mutex is held; takes jump_label_lock().
  *
@@ -105,11 +104,11 @@ int kprobe_patched_text_init(void)
 	if (sites)
 		return 0;
 	nr = list_sites(NULL);
-	/* Those in init text that was freed stay 0: no site has that size. */
+	/* Entries for init text that was freed stay 0: a site of size 0 matches no address. */
 	list = kvcalloc(nr + 1, sizeof(*list), GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
-	/* The size of some is found out by decoding them. */
+	/* Keep jump labels as they are while some are decoded for their size. */
 	jump_label_lock();
 	list_sites(list);
 	jump_label_unlock();
@@ -124,7 +123,7 @@ static bool is_kernel_site(unsigned long addr)
 	u64 wanted = site(addr, SIZE_MASK);
 	unsigned int low = 0, high = nr_sites;
 
-	/* The last one that does not begin behind it */
+	/* Find the last site that begins at @addr or before it. */
 	while (low < high) {
 		unsigned int mid = low + (high - low) / 2;
 
@@ -144,7 +143,7 @@ static bool is_module_site(const struct module *mod, unsigned long addr)
 	for (unsigned int i = 0; i < mod->num_jump_entries; i++) {
 		struct jump_entry *e = &mod->jump_entries[i];
 
-		/* Its size is asked for only where that matters. */
+		/* Get the size only if it matters: that may take decoding the instruction. */
 		if (addr - jump_entry_code(e) < SIZE_MASK &&
 		    addr - jump_entry_code(e) < jump_entry_size(e))
 			return true;
@@ -170,15 +169,14 @@ static bool is_module_site(const struct module *mod, unsigned long addr)
 #endif
 
 /**
- * kprobe_is_patched_text() - tell whether the kernel patches an address itself
+ * kprobe_is_patched_text() - is an address in an instruction that the kernel patches?
  * @addr: address of code
- * @mod: the module that it is in, or NULL; it can't go
+ * @mod: the module that contains it, or NULL; the module stays loaded
  *
- * Context: kprobe_mutex and jump_label_lock() are held, and
- * kprobe_patched_text_init() has returned 0.
+ * Context: kprobe_mutex and jump_label_lock() are held, and kprobe_patched_text_init()
+ * has returned 0.
  *
- * Return: true if @addr is in a jump label or a static call, or is that of a
- * BUG().
+ * Return: true if @addr is in a jump label or a static call, or is that of a BUG().
  */
 bool kprobe_is_patched_text(unsigned long addr, const struct module *mod)
 {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: memory for copies of probed instructions.
+ * Kernel probes: memory for instruction slots and detour buffers.
  *
- * Pages of executable, read-only memory are cut into slots of one size. Pages
- * with a free slot are on a list of their own, so that taking one never
- * searches. A slot may be handed out again only when no task can be running
- * or sleeping in it; whoever frees it sees to that.
+ * Pages of executable, read-only memory are divided into slots of one size. Pages with a
+ * free slot are on a list, so that no search is needed to get one. The caller of
+ * free_insn_slot() makes sure that no task is in the slot, running or preempted.
  *
- * From an address in a slot to the probe it was made for is one look into an
- * xarray of pages, without locks, so that exceptions and unwinders can ask.
+ * An xarray of pages leads from an address in a slot to the owner of the slot, without a
+ * lock: exceptions and unwinders look addresses up in any context.
  *
- * slot_mutex guards the lists and the bitmaps, and nests inside kprobe_mutex
- * and text_mutex. Readers of the xarray use RCU.
+ * slot_mutex guards the lists and the bitmaps. It nests inside kprobe_mutex and
+ * text_mutex. Readers of the xarray use RCU.
  */
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
@@ -32,20 +31,20 @@
 #endif
 #define SLOTS_PER_PAGE		(PAGE_SIZE / KPROBE_SLOT_SIZE)
 
-/* What /proc/kallsyms and perf call a page of slots. */
+/* The name of a page of slots in /proc/kallsyms and for perf. */
 #define SLOT_PAGE_SYMBOL	"kprobe_insn_page"
 
 /**
  * struct slot_page - a page of slots
- * @free_work: frees the structure and the page an RCU grace period after the
- *	last slot was given back: until then an unwinder that found an address
- *	in the page may read either
- * @all: links all pages, in the order they were made
+ * @free_work: frees the structure and the page an RCU grace period after the last slot
+ *	was freed: an unwinder that has found an address in the page may read both until
+ *	then
+ * @all: links all pages, in the order of their allocation
  * @avail: links the pages that have a free slot
  * @text: the page
- * @nr_used: number of slots handed out
- * @used: which they are
- * @owner: whom each was made for, NULL for none
+ * @nr_used: number of slots in use
+ * @used: the slots in use
+ * @owner: the probepoint of each slot in use; NULL if it has none
  */
 struct slot_page {
 	struct rcu_work free_work;
@@ -63,9 +62,9 @@ static LIST_HEAD(avail_pages);
 static DEFINE_XARRAY(pages);
 
 /**
- * alloc_insn_page() - get a page for slots
+ * alloc_insn_page() - allocate a page for slots
  *
- * Architectures that need other memory than the ordinary have their own.
+ * Architectures override it if slots have to be in other memory.
  *
  * Context: sleeps.
  *
@@ -130,8 +129,8 @@ static void slot_page_destroy(struct slot_page *sp)
 }
 
 /**
- * get_insn_slot_for() - get a slot
- * @pp: the probepoint that it is for, which probepoint_of_insn_slot() returns; or NULL
+ * get_insn_slot_for() - allocate a slot
+ * @pp: the probepoint that probepoint_of_insn_slot() returns for it; or NULL
  *
  * Context: sleeps.
  *
@@ -160,7 +159,7 @@ kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp)
 }
 
 /**
- * get_insn_slot() - get a slot that is nobody's in particular
+ * get_insn_slot() - allocate a slot without an owner
  *
  * Context: sleeps.
  *
@@ -177,9 +176,9 @@ static __always_inline struct slot_page *slot_page_of(unsigned long addr)
 }
 
 /**
- * free_insn_slot() - give a slot back
- * @slot: the slot; nobody may be running in it any more
- * @dirty: perf was told what it was filled with, and is told that it is empty
+ * free_insn_slot() - free a slot
+ * @slot: the slot; no task is in it, running or preempted
+ * @dirty: perf was told of the contents, and is told that there are none any more
  *
  * Context: sleeps.
  */
@@ -200,7 +199,10 @@ void free_insn_slot(kprobe_opcode_t *slot, int dirty)
 		perf_event_text_poke(slot, slot, KPROBE_SLOT_SIZE, NULL, 0);
 	if (sp->nr_used-- == SLOTS_PER_PAGE)
 		list_add(&sp->avail, &avail_pages);
-	/* One empty page is kept, so that a lone probe does not thrash. */
+	/*
+	 * The only page with a free slot is kept even if it is empty. So a single probe
+	 * that is registered again and again does not allocate a page each time.
+	 */
 	if (!sp->nr_used && !list_is_singular(&avail_pages))
 		slot_page_destroy(sp);
 unlock:
@@ -231,10 +233,10 @@ struct probepoint __kprobes *probepoint_of_insn_slot(unsigned long addr)
 }
 
 /**
- * is_kprobe_insn_slot() - tell whether an address is in a page of slots
+ * is_kprobe_insn_slot() - is an address in a page of slots?
  * @addr: any address
  *
- * May be called in any context in which RCU is watching.
+ * Context: any in which RCU is watching.
  *
  * Return: true if it is.
  */
@@ -244,13 +246,13 @@ bool is_kprobe_insn_slot(unsigned long addr)
 }
 
 /**
- * kprobe_get_kallsym() - name a page of slots, for /proc/kallsyms
- * @nth: which page, counted from 0
- * @addr: where to put its address
- * @type: where to put the type of the symbol
- * @name: where to put the name, KSYM_NAME_LEN bytes
+ * kprobe_get_kallsym() - describe a page of slots as a symbol, for /proc/kallsyms
+ * @nth: number of the page, counted from 0
+ * @addr: result: its address
+ * @type: result: the type of the symbol
+ * @name: result: its name, in a buffer of KSYM_NAME_LEN bytes
  *
- * Return: 0, or -ERANGE if there are not so many pages.
+ * Return: 0, or -ERANGE if there is no such page.
  */
 int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
 {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: from an address to its probepoint.
+ * Kernel probes: the table that finds the probepoint at an address.
  *
- * Every hit starts here, with nothing but the address of a breakpoint, in any
- * context there is. So readers take no lock, wait for nobody and run through
- * few entries, however many probepoints there are: the table is an array with
- * open addressing, at most half of it in use, and an entry that is taken out
- * leaves a mark behind so that those after it are still found. Growing it, or
- * sweeping out the marks, is done in a new array, which replaces the old one
- * by RCU.
+ * Every hit looks its address up, in any context. So readers take no lock and never
+ * wait, and the time does not depend on the number of probepoints: the table is an array
+ * with open addressing, at most half full. A probepoint that is removed leaves a mark,
+ * so that a search goes on to the entries behind it. To grow the table, or to drop the
+ * marks, a writer fills a new array, which replaces the old one by RCU.
  *
  * Writers hold kprobe_mutex. Readers have preemption disabled.
  */
@@ -21,17 +19,17 @@
 
 #define TABLE_MIN_BITS	6
 
-/* Left where a probepoint was taken out: no address matches, search on. */
+/* Takes the place of a probepoint that was removed. No address matches it. */
 static struct probepoint mark = { .addr = (kprobe_opcode_t *)~0UL };
 
 /**
- * struct probepoint_table - one generation of the table
- * @rcu: frees it when the last reader has left
- * @mask: number of entries, a power of two, less one
- * @shift: how far to shift a 64-bit or 32-bit hash to the right for an entry
- * @used: entries that are not NULL, marks included
- * @live: entries that are probepoints
- * @entry: the probepoints, at the hash of their address or soon after
+ * struct probepoint_table - the table; replaced when it is full
+ * @rcu: frees the table when no reader searches it any more
+ * @mask: number of entries, a power of two, minus 1
+ * @shift: number of bits by which a hash is shifted right, to get the index of an entry
+ * @used: number of entries that are not NULL, marks included
+ * @live: number of entries that are probepoints
+ * @entry: the probepoints, at the hash of their address or behind it
  */
 struct probepoint_table {
 	struct rcu_head rcu;
@@ -42,7 +40,7 @@ struct probepoint_table {
 	struct probepoint *entry[];
 };
 
-/* Never NULL, so that readers need not ask; replaced by the first insertion. */
+/* The empty table, so that readers need no test for NULL. The first insertion replaces it. */
 static struct {
 	struct probepoint_table head;
 	struct probepoint *none[2];
@@ -51,7 +49,7 @@ static struct {
 static struct probepoint_table __rcu *table =
 	(struct probepoint_table __rcu *)&first_table.head;
 
-/* As hash_long(), with nothing left to compute from the size of the table. */
+/* The same as hash_long(), with a shift that is computed once for the table. */
 static __always_inline unsigned long first_slot(const struct probepoint_table *t,
 						const void *addr)
 {
@@ -120,13 +118,15 @@ static void table_put(struct probepoint_table *t, struct probepoint *pp)
 		i = (i + 1) & t->mask;
 	t->used += !t->entry[i];
 	t->live++;
-	/* Readers that see the probepoint see it initialised. */
+	/* A reader sees a probepoint that is initialised. Pairs with READ_ONCE() in find(). */
 	smp_store_release(&t->entry[i], pp);
 }
 
 /**
- * probepoint_table_reserve() - make room, so that adding can't fail
- * @nr: how many probepoints are going to be added
+ * probepoint_table_reserve() - make room for new probepoints
+ * @nr: number of probepoints that are going to be added
+ *
+ * After this, probepoint_table_add() cannot fail.
  *
  * Context: sleeps; kprobe_mutex is held.
  *
@@ -141,7 +141,7 @@ int probepoint_table_reserve(unsigned int nr)
 	if (2UL * (old->used + nr) <= old->mask)
 		return 0;
 
-	/* Room for as much again, or the next batch would be back here. */
+	/* A quarter full, so that the next batches find room as well. */
 	bits = max_t(unsigned int, TABLE_MIN_BITS,
 		     order_base_2(4UL * (old->live + nr)));
 	new = kvzalloc(struct_size(new, entry, 1UL << bits), GFP_KERNEL);
@@ -163,8 +163,10 @@ int probepoint_table_reserve(unsigned int nr)
 }
 
 /**
- * probepoint_table_add() - let hits find a probepoint
+ * probepoint_table_add() - add a probepoint
  * @pp: the probepoint; its address is not in the table, and room was reserved
+ *
+ * From now on a hit finds it.
  *
  * Context: kprobe_mutex is held.
  */
@@ -175,8 +177,8 @@ void probepoint_table_add(struct probepoint *pp)
 }
 
 /**
- * probepoint_table_del() - let hits find a probepoint no more
- * @pp: the probepoint, which must not be freed before an RCU grace period
+ * probepoint_table_del() - remove a probepoint
+ * @pp: the probepoint, which must not be freed before an RCU grace period has passed
  *
  * Context: kprobe_mutex is held.
  */
