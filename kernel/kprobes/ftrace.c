@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: those on the locations that ftrace patches.
+ * Kernel probes: ftrace-based probes.
  *
- * At the entry of nearly every function there is room for a call that ftrace
- * puts there when somebody traces the function. A probe of that place is one
- * who does. So nothing is copied and no breakpoint is set; the address is put
- * into the filter of an ftrace_ops, whose function is the architecture's
+ * At the entry of nearly every function there is room for a call of ftrace. A probe at
+ * that address becomes a user of ftrace: it has neither a slot nor a breakpoint. The
+ * address is put into the filter of an ftrace_ops, whose function is the architecture's
  * kprobe_ftrace_handler().
  *
- * There are two of them. Ftrace lets only one of those attached to a function
- * change where it goes on: a live patch is one, a probe with a post_handler
- * counts as another, which is how those who divert calls say so. They exclude
- * each other, the first one wins. Nearly all probes only look: kprobe events,
- * perf's and BPF's have no post_handler, and must not keep a live patch away.
- * An address without any is in a filter that has no part in that.
- * Where this changes, the address is put into the second filter
- * before it is taken from the first. A hit in between is seen by both, and it
- * is up to the architecture to handle it once.
+ * There are two ftrace_ops, since only one user at a time may redirect a function. A live
+ * patch is such a user, and a probe counts as one if it has a post_handler: that is how a
+ * user of probes says that it redirects calls. If both want the same function, the second
+ * one fails. Most probes have no post_handler (kprobe events, perf and BPF set none), and
+ * must not exclude a live patch. Addresses without post_handlers are in the filter of the
+ * other ftrace_ops, which does not redirect functions.
  *
- * Updating a filter is expensive, so it is done for a batch at once. Adding may
- * fail and belongs to the staging of a batch. An address that could not be
- * taken out, for lack of memory, stays there until the next batch tries again:
- * its hits find nothing to call.
+ * To move an address from one filter to the other, it is added to the second one before
+ * it is removed from the first. A hit in between is passed by both, and the architecture
+ * handles it once.
  *
- * All is guarded by kprobe_mutex, which is outside of ftrace's own locks.
+ * To update a filter is expensive, so a batch does it once. Adding may fail, and is part
+ * of staging. If an address cannot be removed for want of memory, it stays in the filter
+ * until the next batch tries again; its hits find no handlers to call.
+ *
+ * kprobe_mutex guards everything here. The locks of ftrace nest inside it.
  */
 #include <linux/ftrace.h>
 #include <linux/mm.h>
@@ -34,21 +33,21 @@
 #include "internal.h"
 
 /**
- * struct kprobe_filter - addresses that ftrace calls us for
- * @ops: what ftrace knows about us
- * @nr: how many addresses are in the filter; @ops is registered if there are
- *	any, since an empty filter stands for all functions
+ * struct kprobe_filter - addresses at which ftrace calls kprobe_ftrace_handler()
+ * @ops: the user of ftrace. It is registered if there are addresses: an empty filter
+ *	stands for all functions.
+ * @nr: number of addresses in the filter
  */
 struct kprobe_filter {
 	struct ftrace_ops ops;
 	unsigned int nr;
 };
 
-/* A bit of probepoint.filters is the index here. */
+/* Indices of filters[], and the bits of probepoint.filters. */
 #define FILTER_STAY	0
 #define FILTER_DIVERT	1
 
-/* Ftrace going off at the sysctl's command would leave probes without hits. */
+/* With PERMANENT, kernel.ftrace_enabled cannot be set to 0 while probes rely on ftrace. */
 #define FILTER_FLAGS	(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT)
 
 static struct kprobe_filter filters[] = {
@@ -63,16 +62,16 @@ static struct kprobe_filter filters[] = {
 	},
 };
 
-/* Ftrace has failed and does not know any more what calls it. */
+/* Ftrace has failed. It does not know which functions call it any more. */
 bool kprobe_ftrace_disabled __read_mostly;
 
 /**
- * arch_kprobe_ftrace_trampoline() - what ftrace is to call from functions
+ * arch_kprobe_ftrace_trampoline() - get what ftrace is to call from probed functions
  *
- * For architectures that have something better than ftrace's own trampolines
- * where no other tracer is attached to a function.
+ * Architectures override it if they have a faster way than ftrace's own trampolines.
+ * Ftrace uses it for functions to which no other user is attached.
  *
- * Return: an address, or 0 for ftrace's own.
+ * Return: an address, or 0 for a trampoline of ftrace.
  */
 unsigned long __weak arch_kprobe_ftrace_trampoline(void)
 {
@@ -80,10 +79,12 @@ unsigned long __weak arch_kprobe_ftrace_trampoline(void)
 }
 
 /**
- * kprobe_ftrace_kill() - ftrace is dead
+ * kprobe_ftrace_kill() - record that ftrace has failed
  *
- * No more probes can be set at its places. What becomes of those that are set
- * is up to the architecture. May be called in any context.
+ * No more ftrace-based probes can be registered. The architecture decides what becomes of
+ * registered ones.
+ *
+ * Context: any.
  */
 void kprobe_ftrace_kill(void)
 {
@@ -94,18 +95,18 @@ void kprobe_ftrace_kill(void)
 }
 
 /**
- * kprobe_ftrace_check() - see how an address of ftrace's can be probed
+ * kprobe_ftrace_check() - can an address that belongs to ftrace be probed?
  * @addr: the address
  *
- * Return: 0 if ftrace can do it; -EILSEQ if @addr is inside of what ftrace
- * patches, where no instruction begins.
+ * Return: 0 if it can; -EILSEQ if @addr is inside the bytes that ftrace patches, where no
+ * instruction begins.
  */
 int kprobe_ftrace_check(unsigned long addr)
 {
 	return ftrace_location_range(addr, addr) == addr ? 0 : -EILSEQ;
 }
 
-/* The bit of the filter that the probes in @set need; 0 if there are none. */
+/* Return: the bit of the filter that the probes in @set need; 0 if @set is empty. */
 static u8 filter_for(const struct probe_set *set)
 {
 	unsigned int i;
@@ -121,7 +122,7 @@ static u8 filter_for(const struct probe_set *set)
 	return any ? BIT(FILTER_STAY) : 0;
 }
 
-/* What its set, or the one about to replace it, needs. */
+/* Return: the bit of the filter that a probepoint needs, with its staged set if it has one. */
 static u8 filter_wanted(const struct probepoint *pp)
 {
 	const struct probe_set *set = pp->next_set;
@@ -141,7 +142,7 @@ static int filter_add(struct kprobe_filter *f, unsigned long *ips, unsigned int 
 		return -ENODEV;
 	if (!f->ops.trampoline)
 		f->ops.trampoline = arch_kprobe_ftrace_trampoline();
-	/* Nobody looked at what an unused filter was left with. */
+	/* A filter that is not in use may still have old addresses: reset it. */
 	ret = ftrace_set_filter_ips(&f->ops, ips, nr, 0, !f->nr);
 	if (!ret && !f->nr)
 		ret = register_ftrace_function(&f->ops);
@@ -159,14 +160,14 @@ static int filter_del(struct kprobe_filter *f, unsigned long *ips, unsigned int 
 		ret = unregister_ftrace_function(&f->ops);
 	else
 		ret = ftrace_set_filter_ips(&f->ops, ips, nr, 1, 0);
-	/* A dead ftrace does not remove anything, nor call us. */
+	/* If ftrace has failed, it removes nothing, and calls no handler. */
 	if (ret && !kprobe_ftrace_disabled)
 		return ret;
 	f->nr -= nr;
 	return 0;
 }
 
-/* Which filters are to be changed for @pp? */
+/* Return: the bits of the filters that are to be changed for @pp. */
 typedef u8 (*filter_choice_t)(const struct probepoint *pp);
 
 static u8 filter_missing(const struct probepoint *pp)
@@ -174,7 +175,7 @@ static u8 filter_missing(const struct probepoint *pp)
 	return filter_wanted(pp) & ~pp->filters;
 }
 
-/* Out of the one filter only when it is in the other. */
+/* An address is removed from one filter only when it is in the other. */
 static u8 filter_excess(const struct probepoint *pp)
 {
 	return filter_missing(pp) ? 0 : pp->filters & ~filter_wanted(pp);
@@ -190,7 +191,7 @@ static unsigned int count_chosen(struct list_head *changes, filter_choice_t choo
 	return nr;
 }
 
-/* Change one filter for all of a batch whose bit @choose gives. */
+/* Change one filter for all probepoints of a batch for which @choose returns its bit. */
 static int filter_change(unsigned int which, struct list_head *changes,
 			 filter_choice_t choose, gfp_t gfp)
 {
@@ -227,15 +228,15 @@ static int filter_change(unsigned int which, struct list_head *changes,
 }
 
 /**
- * kprobe_ftrace_arm() - have ftrace call us for what a batch adds
+ * kprobe_ftrace_arm() - add the probepoints of a batch to their filters
  * @changes: the batch
  *
- * Does no harm before its time: hits find no handlers to call yet.
+ * Hits find no handlers to call until the batch is committed.
  *
  * Context: sleeps; kprobe_mutex is held; takes locks of ftrace and text_mutex.
  *
- * Return: 0; -EBUSY if ftrace is switched off, or somebody else may change
- * where a function goes on; -ENODEV if ftrace is dead; -ENOMEM. Of a failure
+ * Return: 0; -EBUSY if ftrace is switched off, or if another user may redirect a
+ * function; -ENODEV if ftrace has failed; -ENOMEM. After a failure,
  * kprobe_ftrace_disarm() undoes what was done.
  */
 int kprobe_ftrace_arm(struct list_head *changes)
@@ -250,13 +251,13 @@ int kprobe_ftrace_arm(struct list_head *changes)
 }
 
 /**
- * kprobe_ftrace_arm_most() - have ftrace call us for all that it can
+ * kprobe_ftrace_arm_most() - add as many probepoints of a batch as possible
  * @changes: the batch
  *
  * Context: as kprobe_ftrace_arm().
  *
- * Return: 0, or what kprobe_ftrace_arm() would return for one of those that
- * could not be armed. Which these are is in the kernel's log.
+ * Return: 0; or what kprobe_ftrace_arm() returned for one of the probepoints that could
+ * not be added. The log names them all.
  */
 int kprobe_ftrace_arm_most(struct list_head *changes)
 {
@@ -281,8 +282,8 @@ int kprobe_ftrace_arm_most(struct list_head *changes)
 }
 
 /**
- * kprobe_ftrace_disarm() - have ftrace not call us for what a batch removes
- * @changes: the batch; what it was to add has been added, or given up
+ * kprobe_ftrace_disarm() - remove the probepoints of a batch that need no filter
+ * @changes: the batch, committed or aborted
  *
  * Context: sleeps; kprobe_mutex is held; takes locks of ftrace and text_mutex.
  */
@@ -293,14 +294,16 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 
 	lockdep_assert_held(&kprobe_mutex);
 	/*
-	 * Without its last probe that may divert a function, an address moves
-	 * to the other filter. If that fails it stays where it is: too much is
-	 * excluded then, but no hit is lost.
+	 * An address without post_handlers moves to the other filter. If that fails, it
+	 * stays where it is: a live patch is excluded without need, but no hit is lost.
 	 */
 	filter_change(FILTER_STAY, changes, filter_missing, GFP_KERNEL | __GFP_NOFAIL);
 	list_for_each_entry(pp, changes, change)
 		moves |= filter_excess(pp) && filter_wanted(pp);
-	/* A hit that asked one filter too early must not ask the other too late. */
+	/*
+	 * A hit may have tested one filter before the address was added to it. It must not
+	 * test the other one after the address is removed there, or it calls no handler.
+	 */
 	if (moves)
 		synchronize_rcu_expedited();
 	filter_change(FILTER_STAY, changes, filter_excess, GFP_KERNEL | __GFP_NOFAIL);
@@ -308,8 +311,9 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 }
 
 /**
- * kprobe_ftrace_forget() - the text of a probepoint is about to be freed
- * @pp: the probepoint; kprobe_ftrace_disarm() has done what it can
+ * kprobe_ftrace_forget() - forget the filters of a probepoint whose text is about to be
+ *	freed
+ * @pp: the probepoint; kprobe_ftrace_disarm() has removed it, or has failed
  *
  * Context: kprobe_mutex is held.
  */

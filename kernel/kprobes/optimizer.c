@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: when a jump takes the place of a breakpoint, and when the
- * breakpoint comes back.
+ * Kernel probes: optimising and unoptimising probepoints.
  *
- * A probepoint that has been armed is put on a list, and a worker goes through
- * it, some time later, so that probes which come and go at once cost nothing:
+ * A probepoint that has been armed is put on a list. A worker goes through the list some
+ * time later, so that a probe costs nothing if it is unregistered at once:
  *
- * 1. The architecture finds out whether the text allows a jump. That takes long
- *    and is done once for a probepoint, without a lock of ours.
- * 2. Each that is still armed gets a detour. From then on it is QUEUED, and its
- *    hits pass by the bytes that the jump will take.
- * 3. After one grace period of tasks RCU for all of them, waited for without a
- *    lock, no task can be in these bytes.
- * 4. Jumps are put in for those that are still QUEUED: nobody has unregistered
- *    or disabled them, or armed another probepoint under the jump, meanwhile.
+ * 1. The architecture does the safety check: does the text allow a jump? This takes long.
+ *    It is done once for each probepoint, without kprobe_mutex.
+ * 2. Each probepoint that is still armed gets a detour buffer, and is QUEUED. From then
+ *    on its hits are sent to the detour buffer, so they do not execute the DCR.
+ * 3. The worker waits for a tasks-RCU and an RCU grace period, once for all of them and
+ *    without a lock. After that no task is in the DCR, nor in a slot on its way there.
+ * 4. Probepoints that are still QUEUED get their jump. Others have been disarmed
+ *    meanwhile, or another probepoint in their DCR has been armed.
  *
- * The way back is never waited for. Whoever disarms a probepoint, or arms one
- * under the jump of another, takes the jumps that are in the way out of the
- * text together with the rest of the batch; the detours are freed later.
+ * Unoptimising does not wait for grace periods. A batch that disarms a probepoint, or arms
+ * one in the DCR of another, removes the jumps that conflict with it while it patches the
+ * text. The detour buffers are freed later, see deferred.c.
  *
- * All of it is guarded by kprobe_mutex.
+ * kprobe_mutex guards everything here.
  */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
@@ -33,30 +32,30 @@
 
 #include "internal.h"
 
-/* Time for a probe to go again before anything is done for it. */
+/* A probe that is unregistered before this time has passed costs the worker nothing. */
 #define OPTIMIZER_DELAY		msecs_to_jiffies(20)
 
-/* How many are dealt with before others get kprobe_mutex. */
+/* After this number of probepoints kprobe_mutex is released. */
 #define OPTIMIZER_BATCH		128
 
-/* How long a reader may be kept waiting for jumps that are about to come. */
+/* How long a reader of kprobes/list waits for the worker at most. */
 #define OPTIMIZER_PATIENCE	HZ
 
 /* The sysctl debug.kprobes-optimization */
 static bool kprobes_optimization = true;
 
-/* Those to be looked at, and those that wait for the grace period. */
+/* Probepoints that the worker is to look at, and QUEUED ones that wait for step 4. */
 static LIST_HEAD(pending);
 static LIST_HEAD(queued);
 
-/* Nothing is on the lists, and the worker holds none in its hands. */
+/* The worker is idle: both lists are empty, and it has no probepoint in its hands. */
 static bool settled = true;
 
-/* The worker's last run found no memory, and it will try again. */
+/* The worker's last run was short of memory. It will try again. */
 static bool out_of_memory;
 static DECLARE_WAIT_QUEUE_HEAD(settled_wait);
 
-/* Tells probepoints apart that have the same address one after the other. */
+/* Tells probepoints apart that have had the same address. */
 static u64 last_serial;
 
 static void optimize(struct work_struct *work);
@@ -82,13 +81,13 @@ static unsigned long addr_of(const struct probepoint *pp)
 	return (unsigned long)pp->addr;
 }
 
-/* The end of what the instructions under its jump take, or may take. */
+/* The end of the DCR; before the safety check, of the largest DCR that there can be. */
 static unsigned long end_of_jump(const struct probepoint *pp)
 {
 	return addr_of(pp) + (pp->jump.checked ? pp->jump.reach : KPROBE_JUMP_REACH);
 }
 
-/* Is another probepoint armed under the jump that this one would get? */
+/* Is another probepoint armed in the DCR of @pp? */
 static bool is_blocked(struct probepoint *pp)
 {
 	struct probepoint *other = pp;
@@ -121,7 +120,7 @@ static void enqueue(struct probepoint *pp)
 	queue_delayed_work(system_unbound_wq, &optimizer, OPTIMIZER_DELAY);
 }
 
-/* Hits use the detour no more; it goes when nobody is in it. */
+/* Send no more hits to the detour buffer, and free it when no task can be in it. */
 static void drop_detour(struct probepoint *pp)
 {
 	struct retired_slot *retired = pp->jump.retired;
@@ -134,8 +133,11 @@ static void drop_detour(struct probepoint *pp)
 }
 
 /*
- * Have breakpoints instead of jumps, or of jumps to come. text_mutex is held,
- * and CPUs neither come nor go.
+ * Replace the jumps of all probepoints on @leave by breakpoints, and drop the detour
+ * buffers of those that are QUEUED. cpus_read_lock() and text_mutex are held.
+ *
+ * A jump is removed in two steps, with a synchronisation of all CPUs after each. While
+ * there is a detour buffer, CPUs that hit the int3 are sent there.
  */
 static void unoptimize(struct list_head *leave)
 {
@@ -148,13 +150,13 @@ static void unoptimize(struct list_head *leave)
 		arch_break_jump(pp);
 		patched = true;
 	}
-	/* Nobody takes the jump any more. */
+	/* After this, no CPU executes the jump. */
 	if (patched)
 		arch_kprobes_sync();
 	list_for_each_entry(pp, leave, jump.leave)
 		if (pp->state == PROBEPOINT_OPTIMIZED)
 			arch_restore_jump(pp);
-	/* The rest of the text is there before anybody is sent to it. */
+	/* After this, all CPUs see the original JTPR, and may be sent to the slot. */
 	if (patched)
 		arch_kprobes_sync();
 	list_for_each_entry_safe(pp, next, leave, jump.leave) {
@@ -171,14 +173,13 @@ static void note_leaving(struct probepoint *pp, struct list_head *leave)
 }
 
 /**
- * optimizer_unoptimize_conflicts() - take out the jumps that a batch can't have
- * @changes: the batch, its sets are published and its text not patched yet
+ * optimizer_unoptimize_conflicts() - unoptimise the probepoints that conflict with a batch
+ * @changes: the batch. Its sets are published, and its text is not patched yet.
  *
- * Those of probepoints that are going to be disarmed, and those over others
- * that are going to be armed.
+ * They are the probepoints that are about to be disarmed, and those whose DCR has a
+ * probepoint that is about to be armed.
  *
- * Context: sleeps; kprobe_mutex and text_mutex are held, CPUs neither come nor
- * go.
+ * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
 void optimizer_unoptimize_conflicts(struct list_head *changes)
 {
@@ -203,11 +204,10 @@ void optimizer_unoptimize_conflicts(struct list_head *changes)
 }
 
 /**
- * optimizer_unoptimize_for_post() - see that post_handlers are going to be called
+ * optimizer_unoptimize_for_post() - unoptimise probepoints that get post_handlers
  * @changes: the batch, which has been staged
  *
- * A detour that does not call any can't be kept where there are going to be
- * some.
+ * A detour buffer that was made without post_handlers calls none.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -228,7 +228,8 @@ void optimizer_unoptimize_for_post(struct list_head *changes)
 }
 
 /**
- * optimizer_changed() - look at a probepoint after a batch
+ * optimizer_changed() - queue a probepoint that has changed, and others that may be
+ *	optimised now
  * @pp: the probepoint; its text is in line with its set
  *
  * Context: kprobe_mutex is held.
@@ -246,7 +247,7 @@ void optimizer_changed(struct probepoint *pp)
 		enqueue(pp);
 	if (pp->state != PROBEPOINT_DISARMED)
 		return;
-	/* It is in nobody's way now. */
+	/* It is disarmed, and does not block the probepoints whose DCR it is in any more. */
 	for (other = probepoint_before(addr_of(pp));
 	     other && addr_of(other) + KPROBE_JUMP_REACH > addr_of(pp);
 	     other = probepoint_prev(other))
@@ -255,9 +256,8 @@ void optimizer_changed(struct probepoint *pp)
 }
 
 /**
- * optimizer_forget() - have no more to do with a probepoint
- * @pp: the probepoint, whose last probe has left, or whose text is about to be
- *	freed and is left as it is
+ * optimizer_forget() - remove a probepoint from the lists, and drop its detour buffer
+ * @pp: the probepoint; its last probe has been detached, or its text is about to be freed
  *
  * Context: kprobe_mutex is held.
  */
@@ -270,7 +270,7 @@ void optimizer_forget(struct probepoint *pp)
 }
 
 /**
- * optimizer_init_point() - initialise what the optimiser has in a probepoint
+ * optimizer_init_point() - initialise the optimiser's part of a probepoint
  * @pp: the probepoint
  *
  * Context: kprobe_mutex is held.
@@ -282,17 +282,19 @@ void optimizer_init_point(struct probepoint *pp)
 	INIT_LIST_HEAD(&pp->jump.leave);
 	pp->jump.serial = ++last_serial;
 	if (pp->kp.flags & KPROBE_FLAG_FTRACE)
-		pp->jump.refusal = "ftrace has a call there";
+		pp->jump.refusal = "the address belongs to ftrace";
 }
 
 /**
- * optimizer_status() - tell how it is about the jump of a probepoint
+ * optimizer_status() - report a probepoint's jump-optimisation state
  * @pp: the probepoint
- * @why: where to put the reason why it is refused, or NULL
+ * @why: result: the reason if the state is "refused", or NULL. It is lasting if the safety
+ *	check has failed; if the last attempt to optimise has failed, it is cleared by the
+ *	next one.
  *
  * Context: kprobe_mutex is held.
  *
- * Return: a word, for people to read.
+ * Return: the state, as a word for debugfs kprobes/optimizer.
  */
 const char *optimizer_status(struct probepoint *pp, const char **why)
 {
@@ -319,19 +321,19 @@ const char *optimizer_status(struct probepoint *pp, const char **why)
 }
 
 /**
- * optimizer_wait_idle() - let the worker finish first, if it can soon
+ * optimizer_wait_idle() - wait until the optimiser is idle, for OPTIMIZER_PATIENCE at most
  *
- * For those who show what there is: users look right after they have registered
- * a probe, and want to see what it has come to. A task that holds up tasks RCU
- * holds them up for a second at most, and a signal ends it.
+ * For readers of kprobes/list: a user reads it right after a probe has been registered, to
+ * see whether it is optimised. A signal ends the wait, and so does a task that delays the
+ * grace periods.
  *
- * Context: sleeps; nothing of ours is held.
+ * Context: sleeps; kprobe_mutex is not held.
  */
 void optimizer_wait_idle(void)
 {
 	if (READ_ONCE(settled))
 		return;
-	/* They need not wait for probes to come and go, too. */
+	/* This task does not wait for OPTIMIZER_DELAY. */
 	mod_delayed_work(system_unbound_wq, &optimizer, 0);
 	wait_event_interruptible_timeout(settled_wait, READ_ONCE(settled),
 					 OPTIMIZER_PATIENCE);
@@ -340,12 +342,12 @@ void optimizer_wait_idle(void)
 /**
  * wait_for_kprobe_optimizer() - wait until the optimiser is idle
  *
- * When this returns, the optimiser has put in all jumps that there can be for
- * what was registered, enabled or switched on before, and changes no text
- * until another probe comes. If it has no memory for some of the jumps, this
- * does not wait for those: the worker tries again later.
+ * When this returns, every probe that was registered, enabled or switched on before has
+ * its jump if it can have one, and the optimiser changes no text until another probe
+ * comes. If memory is short, this does not wait for the jumps that need it: the worker
+ * tries again later.
  *
- * It is a function, and has this name, for modules that look it up by name.
+ * The name, and that it is not inlined, are for modules that look it up by name.
  *
  * Context: sleeps; takes kprobe_mutex.
  */
@@ -353,8 +355,8 @@ noinline void wait_for_kprobe_optimizer(void)
 {
 	while (!READ_ONCE(settled)) {
 		/*
-		 * A run of the worker that begins now finds all that was put
-		 * on the lists before. One that is under way is flushed, too.
+		 * A run of the worker that begins now finds all probepoints that were put
+		 * on the lists before. A run that is under way is waited for too.
 		 */
 		mod_delayed_work(system_unbound_wq, &optimizer, 0);
 		flush_delayed_work(&optimizer);
@@ -391,7 +393,7 @@ static void note_checked(const struct kprobe_jump *jump)
 
 	while (pp && addr_of(pp) == jump->addr && pp->jump.serial != jump->serial)
 		pp = probepoint_next(pp);
-	/* What was checked may have gone since. */
+	/* The probepoint may have been freed since the check began. */
 	if (!pp || addr_of(pp) != jump->addr)
 		return;
 	pp->jump.checked = true;
@@ -402,8 +404,8 @@ static void note_checked(const struct kprobe_jump *jump)
 }
 
 /*
- * Find out about those that came since the last time, and publish it, so many
- * at a time.
+ * Do the safety check for the probepoints that have not been checked, a batch at a time.
+ * Return: 0, or -ENOMEM.
  */
 static int check_pending(void)
 {
@@ -448,7 +450,7 @@ static int make_detour(struct probepoint *pp)
 	return 0;
 }
 
-/* Give it a detour, if it is one that may have a jump at the moment. */
+/* Make a detour buffer for a probepoint, if it can have a jump. Return: 0, or -ENOMEM. */
 static int prepare_one(struct probepoint *pp)
 {
 	LIST_HEAD(leave);
@@ -470,11 +472,14 @@ static int prepare_one(struct probepoint *pp)
 	else if (ret == -ENOMEM)
 		list_add_tail(&pp->jump.work, &pending);
 	else
-		pp->jump.failure = "there can be no detour for it";
+		pp->jump.failure = "no detour buffer can be made";
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* Make detours. Those who were not checked have come since, and stay. */
+/*
+ * Make detour buffers. Probepoints queued since the check began keep their place on the
+ * list. Return: 0, or -ENOMEM.
+ */
 static int prepare_pending(void)
 {
 	struct probepoint *pp, *next;
@@ -507,7 +512,7 @@ static int point_cmp(void *priv, const struct list_head *a, const struct list_he
 	       addr_of(list_entry(b, struct probepoint, jump.work));
 }
 
-/* Put in some of the jumps. Nobody is in the bytes that they take. */
+/* Put in a batch of jumps. No task is in their DCR. Return: false if there were none left. */
 static bool put_some_jumps(void)
 {
 	struct probepoint *pp, *next;
@@ -525,7 +530,7 @@ static bool put_some_jumps(void)
 			list_move_tail(&pp->jump.work, &done);
 			continue;
 		}
-		pp->jump.failure = "the text is not what it was";
+		pp->jump.failure = "other code has changed the text";
 		note_leaving(pp, &leave);
 	}
 	arch_sync_jumps();
@@ -547,7 +552,7 @@ static void optimize(struct work_struct *work)
 	do {
 		failed = check_pending() || prepare_pending();
 		WRITE_ONCE(out_of_memory, failed);
-		/* Without memory, try again later. */
+		/* If memory is short, try again later. */
 		if (failed)
 			queue_delayed_work(system_unbound_wq, &optimizer, HZ);
 		scoped_guard(mutex, &kprobe_mutex) {
@@ -561,9 +566,9 @@ static void optimize(struct work_struct *work)
 		if (!waiting)
 			return;
 		/*
-		 * The first is for tasks that were preempted in the bytes or
-		 * on their way there, the second for hits under way, and for
-		 * idle tasks, which the first leaves out.
+		 * The first is for tasks that were preempted in the DCR, or in a slot on
+		 * their way there. The second is for hits that are under way, and for idle
+		 * tasks, which tasks RCU does not wait for.
 		 */
 		synchronize_rcu_tasks();
 		synchronize_rcu();
@@ -603,9 +608,9 @@ static void switch_on(void)
 
 #ifdef CONFIG_SYSCTL
 /*
- * Returns when everything is as it was asked for. A task that does not pass
- * through tasks RCU may keep the worker for as long as it likes, so a signal ends
- * the wait, and the write fails with -EINTR: the value has been taken all the same.
+ * A write returns when all probepoints are optimised or unoptimised as it has asked. A task
+ * may delay the tasks-RCU grace period without bounds, so a signal ends the wait. Then the
+ * write returns -EINTR, and has taken effect.
  */
 static int optimization_handler(const struct ctl_table *table, int write, void *buffer,
 				size_t *lenp, loff_t *ppos)
