@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the calls that users of return probes make.
+ * Kernel probes: the functions that users of return probes call.
  *
- * A return probe is a probe at the entry of a function which sees to it that
- * the return is noticed as well. How that is done is in retcall.c, or in
- * rethook.c for architectures that have rethook for it.
+ * A return probe is a probe at the entry of a function, whose pre_handler has the return
+ * call a handler as well: see retcall.c, or rethook.c for architectures that leave it to
+ * rethook.
  *
- * kretprobe_mutex guards which return probes are registered, and nests outside
- * kprobe_mutex.
+ * kretprobe_mutex guards which return probes are registered. kprobe_mutex nests inside it.
  */
 #include <linux/cleanup.h>
 #include <linux/export.h>
@@ -38,10 +37,10 @@ static int claim(struct kretprobe *rp)
 }
 
 /**
- * kretprobe_check() - tell whether a probe may be where it is to go
- * @p: any probe; nothing is said against one that is no return probe's
+ * kretprobe_check() - can a probe be set at an address?
+ * @p: the probe. If it does not belong to a return probe, it can.
  * @addr: the address
- * @is_entry: that is the entry of a function
+ * @is_entry: @addr is the entry of a function
  *
  * Return: 0, or -EINVAL.
  */
@@ -61,16 +60,17 @@ int kretprobe_check(const struct kprobe *p, unsigned long addr, bool is_entry)
 }
 
 /**
- * register_kretprobes() - set many return probes at once
+ * register_kretprobes() - register several return probes
  * @rps: the return probes
- * @num: how many there are
+ * @num: number of return probes
  *
- * If one can't be set, none is.
+ * If one cannot be registered, none is.
  *
- * Context: sleeps; takes kprobe_mutex.
+ * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  *
- * Return: 0, or what register_kretprobe() would return for the first one that
- * can't be set; -EINVAL if @rps is NULL or @num is not positive.
+ * Return: 0, or what register_kretprobe() would return for the first return probe that
+ * cannot be registered. -EINVAL also if @rps or one of its members is NULL, if @num is
+ * not positive, or if a return probe is in the array twice.
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
@@ -82,7 +82,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 		for (done = 0; done < num && !err; done += !err)
 			err = rps[done] ? claim(rps[done]) : -EINVAL;
 	}
-	/* Each begins with its probe. */
+	/* A struct kretprobe begins with its struct kprobe. */
 	err = err ?: register_kprobes((struct kprobe **)rps, num);
 	if (!err)
 		return 0;
@@ -97,22 +97,21 @@ int register_kretprobes(struct kretprobe **rps, int num)
 EXPORT_SYMBOL_GPL(register_kretprobes);
 
 /**
- * register_kretprobe() - set a return probe
- * @rp: the return probe; see &struct kretprobe for what its user fills in
+ * register_kretprobe() - register a return probe
+ * @rp: the return probe; see &struct kretprobe for the fields that the user sets
  *
- * When this returns 0, every call of the function that begins from now on
- * calls the handlers when it returns, if it is not counted in nmissed.
+ * When this returns 0, every call of the function that begins from now on calls the
+ * handlers, unless it is counted in nmissed.
  *
- * Context: sleeps; takes kprobe_mutex.
+ * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  *
- * Return: 0, or with nothing left behind
- *
- * * -EINVAL: what register_kprobe() returns it for; the address is not the
- *   entry of a function; the function must not have return probes; the return
- *   probe is registered already
- * * -E2BIG: data_size is more than %KRETPROBE_MAX_DATA_SIZE
- * * -ENOENT, -EILSEQ, -EOPNOTSUPP: as register_kprobe()
- * * -ENOMEM: out of memory, or maxactive is beyond all bounds
+ * Return:
+ * * 0 - the return probe is registered
+ * * -EINVAL - what register_kprobe() returns it for; the address is not the entry of a
+ *   function; the function must not have return probes; @rp is registered already
+ * * -E2BIG - data_size is more than %KRETPROBE_MAX_DATA_SIZE
+ * * -EILSEQ, -EOPNOTSUPP, -ENOENT, -EBUSY, -ENODEV - as register_kprobe()
+ * * -ENOMEM - out of memory, or maxactive is more than a pool can have
  */
 int register_kretprobe(struct kretprobe *rp)
 {
@@ -121,8 +120,8 @@ int register_kretprobe(struct kretprobe *rp)
 EXPORT_SYMBOL_GPL(register_kretprobe);
 
 /*
- * Is a caller of unregister_kretprobes() waiting for the handlers of @rp? A zeroed
- * list head is one that was never used.
+ * Is a caller of unregister_kretprobes() waiting for the handlers of @rp? The list head is
+ * all zero if @rp has never been unregistered.
  */
 static bool is_leaving(struct kretprobe *rp)
 {
@@ -130,14 +129,14 @@ static bool is_leaving(struct kretprobe *rp)
 }
 
 /**
- * unregister_kretprobes() - remove many return probes at once
- * @rps: the return probes; of those that are not registered the addr is set to
- *	NULL
- * @num: how many there are
+ * unregister_kretprobes() - unregister several return probes
+ * @rps: the return probes. A member may be NULL; if it is not registered, its addr is set
+ *	to NULL.
+ * @num: number of return probes
  *
- * Calls that have not returned yet do not keep this waiting.
+ * It does not wait for calls that have not returned yet.
  *
- * Context: sleeps; takes kprobe_mutex.
+ * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  */
 void unregister_kretprobes(struct kretprobe **rps, int num)
 {
@@ -162,7 +161,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 		}
 
 	if (!list_empty(&leaving)) {
-		/* Waits for the handlers that are running, those of returns too. */
+		/* Waits for the handlers that are running, at entries and at returns. */
 		unregister_kprobes((struct kprobe **)rps, num);
 		scoped_guard(mutex, &kretprobe_mutex)
 			list_for_each_entry_safe(rp, next, &leaving, leaving) {
@@ -173,8 +172,8 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	}
 
 	/*
-	 * Another caller may have stopped one of them, and be waiting for its
-	 * handlers. It is released when these have ended.
+	 * Another caller may have stopped one of the return probes, and wait for its
+	 * handlers. It releases the return probe when they have ended.
 	 */
 	for (i = 0; others && i < num; i++)
 		if (rps[i])
@@ -183,13 +182,14 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 EXPORT_SYMBOL_GPL(unregister_kretprobes);
 
 /**
- * unregister_kretprobe() - remove a return probe
- * @rp: the return probe; if it is not registered its addr is set to NULL
+ * unregister_kretprobe() - unregister a return probe
+ * @rp: the return probe; if it is not registered, its addr is set to NULL
  *
- * When this returns no handler of @rp is running, and none will be called any
- * more. Calls that have not returned yet return as they should.
+ * When this returns, no handler of @rp is running and none is called any more. That is so
+ * as well if another caller is unregistering @rp. Calls that have not returned yet return
+ * to their callers without a call of the handler.
  *
- * Context: sleeps; takes kprobe_mutex.
+ * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  */
 void unregister_kretprobe(struct kretprobe *rp)
 {
@@ -201,7 +201,7 @@ EXPORT_SYMBOL_GPL(unregister_kretprobe);
  * disable_kretprobe() - stop following the calls of a function
  * @rp: a registered return probe
  *
- * Calls that are followed already still have their handler called.
+ * Calls that are followed already still call the handler when they return.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
@@ -228,7 +228,7 @@ int enable_kretprobe(struct kretprobe *rp)
 EXPORT_SYMBOL_GPL(enable_kretprobe);
 
 /**
- * kretprobes_init() - get ready for return probes
+ * kretprobes_init() - look up the functions that must not have return probes
  */
 void __init kretprobes_init(void)
 {

@@ -2,36 +2,33 @@
 /*
  * Kernel probes: the calls that return probes follow.
  *
- * When a return probe is hit at the entry of its function, an instance is
- * taken that stands for this call, and the return address is replaced by that
- * of a trampoline. The trampoline calls the handlers and goes on to the real
- * return address.
+ * A hit at the entry of the function takes an instance, the record of this call, and
+ * replaces the return address by the address of a trampoline. When the function returns,
+ * the trampoline calls the handlers, and resumes at the real return address.
  *
- * The instances of a task are a list, the newest first, on which unwinders
- * find what the trampoline replaced. All instances of one call, if several
- * return probes are on the function, or functions ended by calling another
- * in tail position, belong to the same place on the stack. Each knows the
- * real return address; all but the oldest are chained, and have an odd fp to
- * tell. Others that
- * replace return addresses may come between: what they left there is a
- * return address like any other to us.
+ * The instances of a task are a list, the newest first. Unwinders find there what the
+ * trampoline has replaced. One call has several instances if several return probes are on
+ * the function, or if the function ends in a tail call of another one that has a return
+ * probe. They all belong to the same place on the stack, and each has the real return
+ * address. All but the oldest of them are chained: their fp is odd. Other code may replace
+ * the return address between two of them, for example the function graph tracer. The
+ * address that it has put there is the real one for the instances that come later.
  *
- * An instance does not refer to its struct kretprobe, which is the user's and
- * may be gone when the call returns. It refers to an anchor, which says whether
- * there still is a return probe. An anchor is freed without waiting for calls,
- * which may not return for a long time, and a hit counts nothing for it:
+ * An instance does not refer to its struct kretprobe, which belongs to the user and may be
+ * freed before the call returns. It refers to an anchor, which refers to the return probe
+ * while that is registered. Hits count no references to an anchor, and it is freed without
+ * waiting for calls, which may not return for a long time:
  *
- * - Of a shared pool: some time after return probes have been unregistered, a
- *   worker looks once at every instance that there is, and makes those that
- *   refer to an anchor without a return probe refer to @unprobed, which stays
- *   forever. Then it frees all the anchors that were found unregistered before
- *   that.
- * - Of a pool of its own: the anchor and the pool go with the last instance.
- *   When the return probe has been unregistered no hit takes one any more, so
- *   the pool counts down its instances as calls return, see pool.c.
+ * - Instances of a shared pool: some time after return probes have been unregistered, a
+ *   worker looks at every instance, and replaces anchors that have no return probe by
+ *   @unprobed, which is never freed. Then it frees all anchors that had been unregistered
+ *   before it began.
+ * - Instances of a pool of fixed size: the anchor and the pool are freed with the last
+ *   instance. When the return probe has been unregistered, no hit takes an instance any
+ *   more, and the pool counts down the instances as calls return, see pool.c.
  *
- * kretprobe_mutex guards the claiming and releasing of anchors. A task's list is
- * changed by the task only; interrupts leave it as they found it.
+ * kretprobe_mutex guards the claiming and releasing of anchors. Only a task itself changes
+ * its list; an interrupt leaves the list as it was.
  */
 #include <linux/cleanup.h>
 #include <linux/export.h>
@@ -48,30 +45,30 @@
 
 #include "internal.h"
 
-/* Stands for all return probes of a call; nobody registers it. */
+/* The probe that is recorded as running for several instances. No user registers it. */
 static struct kprobe __maybe_unused several;
 
-/* The active one of anchors whose return probe is gone: it has no handler. */
+/* Takes the place of unregistered return probes in anchors. It has no handler. */
 static struct kretprobe nobody;
 
-/* Nothing is taken from one, and nothing is put into the other. */
+/* Sentinels: never_there always reads as empty, always_there as occupied. */
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
 
-/* What instances of a shared pool refer to when their own anchor is to be freed. */
+/* What instances of shared pools refer to when their own anchor is about to be freed. */
 static struct kretprobe_anchor unprobed = {
 	.active = &nobody,
 	.back = &always_there,
 };
 
 /*
- * Anchors whose return probe is gone: those that instances of a shared pool may
- * refer to, and those whose own pool has all its instances back.
+ * Anchors of unregistered return probes. Instances of a shared pool may still refer to the
+ * first ones; the others have a pool of fixed size, and none of its instances is in use.
  */
 static LLIST_HEAD(dead_shared);
 static LLIST_HEAD(dead_limited);
 
-/* One look at all instances is for all return probes that go in this time. */
+/* One pass over all instances serves all return probes that are unregistered in this time. */
 #define FREE_SHARED_DELAY	(HZ / 10)
 
 static void free_shared(struct work_struct *work);
@@ -80,13 +77,13 @@ static DECLARE_DELAYED_WORK(free_shared_work, free_shared);
 static void free_limited(struct work_struct *work);
 static DECLARE_WORK(free_limited_work, free_limited);
 
-/* A return of a dead return probe asks for this interrupt, so this must not have one. */
+/* A return raises this interrupt, so no hit may come from it. */
 static void __kprobes queue_free_limited(struct irq_work *work)
 {
 	queue_work(system_unbound_wq, &free_limited_work);
 }
 
-/* Returns come in any context. */
+/* For returns, which may be in any context. */
 static struct irq_work free_limited_irq_work = IRQ_WORK_INIT_HARD(queue_free_limited);
 
 static __always_inline unsigned long trampoline(void)
@@ -99,7 +96,7 @@ static __always_inline struct kretprobe_instance *instance(struct llist_node *no
 	return container_of(node, struct kretprobe_instance, llist);
 }
 
-/* Chained instances differ by this from the oldest of their call. */
+/* The fp of an instance whose call has an older one. */
 static __always_inline void *chained(void *frame)
 {
 	return (void *)((unsigned long)frame | 1);
@@ -123,7 +120,7 @@ static __always_inline void give(struct kretprobe_instance *ri)
 		kretprobe_pool_give(ri);
 }
 
-/* Have a pool of its own freed, with its anchor; no instance is in use. */
+/* Have a pool of fixed size freed, with its anchor. None of its instances is in use. */
 static void __kprobes limited_is_free(struct kretprobe_anchor *anchor)
 {
 	llist_add(&anchor->dead, &dead_limited);
@@ -131,12 +128,14 @@ static void __kprobes limited_is_free(struct kretprobe_anchor *anchor)
 }
 
 /*
- * Give back the instance of a call that has ended, perhaps after its return
- * probe. Preemption is disabled since @ri's anchor was looked at first. So a call
- * that sees the return probe here has given @ri back before the grace period
- * ends that comes before kretprobe_pool_drain(); one that does not is counted by
- * kretprobe_pool_drop(), and an instance that is free by then by
- * kretprobe_pool_drain(). Each is counted once.
+ * Give back the instance of a call that has ended. The return probe may be unregistered:
+ *
+ * - If @anchor->probe is set, the instance is given back before the grace period ends that
+ *   precedes kretprobe_pool_drain(): preemption has been disabled since the anchor was read
+ *   first. kretprobe_pool_drain() counts it as free.
+ * - If it is NULL, kretprobe_pool_drop() counts the instance, which is not given back.
+ *
+ * So each instance is counted once.
  */
 static __always_inline void end_call(struct kretprobe_instance *ri)
 {
@@ -152,7 +151,7 @@ static __always_inline void end_call(struct kretprobe_instance *ri)
  * The entry of a function.
  */
 
-/* The call is followed already: learn from that what the stack had. */
+/* The call is followed already: copy the real return address from its newest instance. */
 static __always_inline void chain(struct kretprobe_instance *ri)
 {
 	struct llist_node *top = current->kretprobe_instances.first;
@@ -170,7 +169,7 @@ static __always_inline bool is_followed(struct kretprobe_instance *ri)
 
 #ifdef arch_kretprobe_slot
 
-/* Nothing is changed yet: what the handler sees is the call as it was. */
+/* Fill in the instance. The stack is unchanged: the entry_handler sees the call as it was. */
 static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	unsigned long *slot = arch_kretprobe_slot(regs);
@@ -181,7 +180,10 @@ static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_reg
 		chain(ri);
 }
 
-/* An unwinder that finds the trampoline on the stack finds the instance, too. */
+/*
+ * Follow the call. The instance is on the list before the trampoline is on the stack: an
+ * unwinder in an NMI that finds the trampoline finds the instance.
+ */
 static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	__llist_add(&ri->llist, &current->kretprobe_instances);
@@ -226,17 +228,17 @@ static noinline int __kprobes enter(struct kretprobe *rp, struct pt_regs *regs)
 	return 0;
 }
 
-/* Nothing to call, and an instance at hand: that must not cost much. */
+/* The fast path: no entry_handler, no data to clear, and an instance in the CPU's cache. */
 static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_anchor *anchor = rp->anchor;
 	struct kretprobe_instance *ri;
 
-	/* Its user may have set it a moment ago. */
+	/* The user may set it at any time. */
 	if (unlikely(READ_ONCE(rp->entry_handler)))
 		return enter(rp, regs);
-	/* If something that interrupts this takes it first, there is enter(). */
+	/* If an interrupt takes it before the exchange, enter() takes another one. */
 	ri = this_cpu_read(*anchor->plain);
 	if (unlikely(!ri || !this_cpu_try_cmpxchg(*anchor->plain, &ri, NULL)))
 		return enter(rp, regs);
@@ -247,20 +249,20 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * The return from it.
+ * The return of a function.
  */
 
 /**
- * __kretprobe_trampoline_handler() - handle the return of a function
+ * __kretprobe_trampoline_handler() - call the handlers of a function that has returned
  * @regs: registers as after the return
- * @frame: tells the call, as arch_prepare_kretprobe() put it into the
+ * @frame: identifies the call; the value that arch_prepare_kretprobe() has stored in the
  *	instance's fp
  *
- * For architectures that call it while hits are counted as missed anyway.
+ * Architectures call it if hits are counted as missed anyway.
  *
  * Context: that of the function, with preemption disabled.
  *
- * Return: where to go on, which is in @regs, too.
+ * Return: the real return address, which is also in @regs.
  */
 unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
 {
@@ -268,7 +270,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	struct kretprobe_instance *ri;
 	unsigned long addr;
 
-	/* Those of other frames were left without a return. */
+	/* Functions of other frames were left without a return: end these calls too. */
 	for (last = first; last && instance(last)->fp != frame; )
 		last = last->next;
 	if (unlikely(!last))
@@ -277,7 +279,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	addr = (unsigned long)ri->ret_addr;
 	instruction_pointer_set(regs, addr);
 
-	/* Stacks that handlers take need all of the list. */
+	/* The instances stay on the list, since a handler may take a stack trace. */
 	for (node = first; ; node = node->next) {
 		struct kretprobe *rp = get_kretprobe(instance(node));
 		kretprobe_handler_t handler = rp ? READ_ONCE(rp->handler) : NULL;
@@ -309,11 +311,11 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 
 /**
  * kretprobe_return() - handle the return of a function
- * @regs: registers as after the return. The word above them is where the
- *	return address was, and where the trampoline looks for it.
+ * @regs: registers as after the return. The word behind them is the place where the
+ *	return address was, and where the trampoline reads it.
  *
- * The trampoline does itself what most returns need, of one instance of a
- * return probe that is there; this is for the others.
+ * The trampoline handles the common case itself: one instance, whose return probe is
+ * registered. It calls this function in all others.
  *
  * Context: that of the function.
  */
@@ -329,11 +331,11 @@ asmlinkage __visible void __kprobes kretprobe_return(struct pt_regs *regs)
 
 #ifndef arch_kretprobe_slot
 /**
- * arch_kretprobe_fixup_return() - put the real return address back
+ * arch_kretprobe_fixup_return() - restore the real return address
  * @regs: registers that the trampoline has saved
  * @addr: the return address
  *
- * For architectures where it is in memory.
+ * For architectures that keep it in memory.
  */
 void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *addr)
 {
@@ -341,13 +343,13 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *a
 #endif
 
 /**
- * kretprobe_find_ret_addr() - find what the trampoline's address replaced
- * @task: whose stack it is; the current task, or one that is not running
- * @frame: as the same of __kretprobe_trampoline_handler()
- * @at: where the search has come to. The caller sets it to NULL for the
+ * kretprobe_find_ret_addr() - find the real return address behind the trampoline
+ * @task: the task whose stack it is; the current task, or one that is not running
+ * @frame: identifies the call, as for __kretprobe_trampoline_handler()
+ * @at: the instance that the last search has found. The caller sets it to NULL for the
  *	first search, and keeps preemption disabled until the last one.
  *
- * May be called in any context.
+ * Context: any.
  *
  * Return: the return address, or 0 if it is not known.
  */
@@ -372,16 +374,15 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
 }
 
 /**
- * get_kretprobe_retaddr() - tell where a call returns to
+ * get_kretprobe_retaddr() - find the address that a call returns to
  * @ri: record of the call
  *
- * If others than return probes have replaced the return address as well, it
- * still is the caller's.
+ * It is an address in the caller, also if other code has replaced the return address too.
  *
  * Context: handlers of the return probe.
  *
- * Return: the return address; 0 in an entry_handler, on those architectures
- * that don't know it by then.
+ * Return: the return address; 0 in an entry_handler, on architectures that know it only
+ * after the entry_handler.
  */
 unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {
@@ -395,12 +396,10 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
 /**
- * kprobe_flush_task() - a task has ended
- * @tsk: the task
+ * kprobe_flush_task() - give back the instances of a task that has ended
+ * @tsk: the task. The calls that it was in will not return.
  *
- * The calls that it was in are not going to return.
- *
- * Context: any in which nobody else changes the task's list.
+ * Context: any in which no other code changes the task's list.
  */
 void kprobe_flush_task(struct task_struct *tsk)
 {
@@ -435,10 +434,10 @@ static void anchors_free(struct llist_node *dead)
 }
 
 /*
- * No hit has used one of the anchors on the list for a grace period, so no
- * instance comes to refer to one any more. The work item does not run twice at a
- * time, and nothing else frees an anchor that an instance of a shared pool refers
- * to; so while it looks at them all anchors are there.
+ * Free the anchors of return probes that used a shared pool. No hit has used one of them
+ * for a grace period, so no more instances come to refer to them. Only this function frees
+ * such anchors, and the work item does not run twice at a time: while the instances are
+ * looked at, every anchor that one of them refers to exists.
  */
 static void free_shared(struct work_struct *work)
 {
@@ -447,7 +446,7 @@ static void free_shared(struct work_struct *work)
 	if (!dead)
 		return;
 	kretprobe_pools_replace_dead(&unprobed);
-	/* Returns that found an anchor by an instance before may still use it. */
+	/* A return that has read an anchor from its instance before that may still use it. */
 	synchronize_rcu();
 	anchors_free(dead);
 }
@@ -458,18 +457,18 @@ static void free_limited(struct work_struct *work)
 
 	if (!dead)
 		return;
-	/* The CPU that gave the last instance back, and unwinders, may still be at it. */
+	/* The CPU that counted the last instance, and unwinders, may still use it. */
 	synchronize_rcu();
 	anchors_free(dead);
 }
 
 /**
- * kretprobe_claim() - get a return probe what it needs to follow calls
+ * kretprobe_claim() - give a return probe its anchor and its pool
  * @rp: the return probe
  *
  * Context: sleeps; kretprobe_mutex is held.
  *
- * Return: 0; -EINVAL if it has that already; or -ENOMEM.
+ * Return: 0; -EINVAL if it has them already; or -ENOMEM.
  */
 int kretprobe_claim(struct kretprobe *rp)
 {
@@ -500,14 +499,14 @@ int kretprobe_claim(struct kretprobe *rp)
 }
 
 /**
- * kretprobe_stop() - have the handlers of a return probe called no more
+ * kretprobe_stop() - stop calling the handler of a return probe
  * @rp: the return probe
  *
- * Those that are running may go on until an RCU grace period has passed.
+ * Handlers that are running may go on until an RCU grace period has passed.
  *
  * Context: kretprobe_mutex is held.
  *
- * Return: false if it has been stopped before, or never was claimed.
+ * Return: true if this has stopped it; false if it was stopped before, or never claimed.
  */
 bool kretprobe_stop(struct kretprobe *rp)
 {
@@ -523,8 +522,8 @@ bool kretprobe_stop(struct kretprobe *rp)
 
 /**
  * kretprobe_release() - undo kretprobe_claim()
- * @rp: the return probe, which has been stopped and is not hit any more. A
- *	grace period has passed if it ever was.
+ * @rp: the return probe. It has been stopped, and is not hit any more. If it was ever
+ *	hit, a grace period has passed since then.
  *
  * Context: kretprobe_mutex is held.
  */
@@ -544,11 +543,10 @@ void kretprobe_release(struct kretprobe *rp)
 }
 
 /**
- * is_kretprobe() - tell whether a probe is the one at the entry of a return
- *	probe
+ * is_kretprobe() - does a probe belong to a return probe?
  * @p: the probe
  *
- * Return: true if it is.
+ * Return: true if @p is the probe at the entry.
  */
 bool is_kretprobe(const struct kprobe *p)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: return probes of architectures that leave the return to
- * rethook.
+ * Kernel probes: return probes of architectures that use rethook.
  *
- * Instances are rethook's nodes, so many for each return probe as it asked
- * for, or a few for each CPU. Unregistration frees them with the last call
- * that is under way, and no handler is called for those.
+ * Instances are nodes of rethook: maxactive of them for each return probe, or some for each
+ * CPU. When a return probe is unregistered, its nodes are freed with the last call that
+ * is under way; such calls do not call the handler.
  *
  * kretprobe_mutex guards which return probes have a rethook.
  */
@@ -41,7 +40,7 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Called by rethook, which does not know that probes must keep quiet. */
+/* Rethook calls this. Hits that the handler makes are counted as missed. */
 static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
 				       unsigned long ret_addr, struct pt_regs *regs)
 {
@@ -71,12 +70,12 @@ struct kretprobe __kprobes *get_kretprobe(struct kretprobe_instance *ri)
 EXPORT_SYMBOL_GPL(get_kretprobe);
 
 /**
- * get_kretprobe_retaddr() - tell where a call returns to
+ * get_kretprobe_retaddr() - find the address that a call returns to
  * @ri: record of the call
  *
  * Context: handlers of the return probe.
  *
- * Return: the return address; 0 in an entry_handler, when it is not known yet.
+ * Return: the return address; 0 in an entry_handler, where it is not known yet.
  */
 unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {
@@ -85,11 +84,10 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
 /**
- * is_kretprobe() - tell whether a probe is the one at the entry of a return
- *	probe
+ * is_kretprobe() - does a probe belong to a return probe?
  * @p: the probe
  *
- * Return: true if it is.
+ * Return: true if @p is the probe at the entry.
  */
 bool is_kretprobe(const struct kprobe *p)
 {
@@ -97,12 +95,12 @@ bool is_kretprobe(const struct kprobe *p)
 }
 
 /**
- * kretprobe_claim() - get a return probe what it needs to follow calls
+ * kretprobe_claim() - give a return probe its rethook
  * @rp: the return probe
  *
  * Context: sleeps; kretprobe_mutex is held.
  *
- * Return: 0; -EINVAL if it has that already; or -ENOMEM.
+ * Return: 0; -EINVAL if it has one already; or an errno of rethook_alloc().
  */
 int kretprobe_claim(struct kretprobe *rp)
 {
@@ -124,14 +122,14 @@ int kretprobe_claim(struct kretprobe *rp)
 }
 
 /**
- * kretprobe_stop() - have the handlers of a return probe called no more
+ * kretprobe_stop() - stop calling the handler of a return probe
  * @rp: the return probe
  *
- * Those that are running may go on until an RCU grace period has passed.
+ * Handlers that are running may go on until an RCU grace period has passed.
  *
  * Context: kretprobe_mutex is held.
  *
- * Return: false if it has been stopped before, or never was claimed.
+ * Return: true if this has stopped it; false if it was stopped before, or never claimed.
  */
 bool kretprobe_stop(struct kretprobe *rp)
 {
@@ -144,8 +142,8 @@ bool kretprobe_stop(struct kretprobe *rp)
 
 /**
  * kretprobe_release() - undo kretprobe_claim()
- * @rp: the return probe, which has been stopped and is not hit any more. A
- *	grace period has passed if it ever was.
+ * @rp: the return probe. It has been stopped, and is not hit any more. If it was ever
+ *	hit, a grace period has passed since then.
  *
  * Context: kretprobe_mutex is held.
  */
