@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: instructions that are done in C.
+ * Kernel probes on x86: instructions that are emulated in C.
  *
- * Branches, calls and returns depend on where they are, and pushf, popf, cli
- * and sti on flags that are not as they were while we look. They can't be run
- * from a copy. Some that can are simple enough to be done here when there are
- * post_handlers to call, which from a slot costs more: the nops, endbr, push
- * and pop of a register, lea, and mov between registers.
+ * Branches, calls and returns depend on their address. pushf, popf, cli and sti depend on
+ * flags that are different while a hit is handled. A copy would not have the same effect.
+ * Some instructions that can be copied are emulated while there are post_handlers, since
+ * that costs less than the slot's call of the thunk: nops, endbr, push and pop of a
+ * register, lea, and mov between registers.
  *
- * Each function does what the processor would and leaves the instruction
- * pointer at what comes next. Memory is only touched where it can't fault,
- * on the stack at hand; memory operands are read with care, and when that
- * fails the instruction pointer is that of the copy, and nothing else has
- * changed: running it raises the exception as the original would. All return
- * 1, so that the breakpoint handler can end in calling them.
+ * An emulation does what the CPU would, and sets the instruction pointer to the next
+ * instruction. It accesses memory only on the stack of the probed function, where it cannot
+ * fault, and reads memory operands without faulting. If such a read fails, the emulation
+ * changes nothing but the instruction pointer, to the out-of-line copy, which raises the
+ * exception as the original would. All emulations return 1, so the breakpoint handler can
+ * end in a tail call of them.
  *
- * Pushing needs room between the stack of the probed context and the
- * registers that the breakpoint saved; the int3 entry code leaves a gap for
- * it, as for the emulation that text patching needs.
+ * A push needs room between the stack of the probed function and the registers that the
+ * breakpoint has saved. The entry code of int3 leaves a gap, as text patching needs it too.
  *
- * Decoding runs at registration under kprobe_mutex; emulation runs on a hit.
+ * An emulation is chosen at registration, under kprobe_mutex. It runs on a hit.
  */
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -32,7 +31,7 @@
 
 #include "common.h"
 
-/* The flags that popf sets at the highest privilege. */
+/* The flags that popf changes at privilege level 0 */
 #define POPF_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |  \
 			 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_TF |  \
 			 X86_EFLAGS_IF | X86_EFLAGS_DF | X86_EFLAGS_OF |  \
@@ -57,7 +56,7 @@ static __always_inline unsigned long *reg_of(struct pt_regs *regs, int offset)
 	return (void *)regs + offset;
 }
 
-/* rdmsrl() has a tracepoint. */
+/* rdmsrl() has a tracepoint, whose callbacks may have probes. */
 static __always_inline unsigned long segment_base(u8 seg)
 {
 	if (seg == INAT_SEG_REG_GS)
@@ -88,7 +87,7 @@ bool read_operand(const struct x86_operand *rm, struct pt_regs *regs,
 		*val = *reg_of(regs, rm->base);
 		return true;
 	}
-	/* In the breakpoint's context a fault is never waited for. */
+	/* In the context of a breakpoint, a fault does not sleep: the read fails. */
 	__get_kernel_nofault(val, effective_address(rm, regs) + segment_base(rm->seg),
 			     unsigned long, fault);
 	return true;
@@ -127,7 +126,7 @@ static int __kprobes do_jcc(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* loopne, loope, loop and jcxz, in this order; the count is rcx or ecx. */
+/* loopne, loope, loop and jcxz, in this order of cc; the counter is rcx or ecx. */
 static int __kprobes do_loop(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long count = regs->cx;
@@ -157,7 +156,7 @@ static int __kprobes do_loop(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Memory can't be read: have the copy raise the exception for that. */
+/* Memory cannot be read: send the CPU to the copy, which raises the exception. */
 static __always_inline int run_copy(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)pp->arch.slot.copy;
@@ -192,7 +191,7 @@ static int __kprobes do_ret(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* A far return within the kernel: what follows loads cs as this would. */
+/* A far return inside the kernel. The exit from the breakpoint loads cs. */
 static int __kprobes do_far_ret(struct probepoint *pp, struct pt_regs *regs)
 {
 	u32 eip;
@@ -226,7 +225,7 @@ static int __kprobes do_push_imm(struct probepoint *pp, struct pt_regs *regs)
 
 static int __kprobes do_pop(struct probepoint *pp, struct pt_regs *regs)
 {
-	/* The stack pointer moves first, so that pop rsp has the last word. */
+	/* The stack pointer is incremented first: pop rsp overwrites it. */
 	unsigned long val = int3_emulate_pop(regs);
 
 	*reg_of(regs, pp->arch.emulation.reg) = val;
@@ -278,7 +277,7 @@ static int __kprobes do_sti(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* mov from the operand @rm to @reg; both are registers of four or eight bytes */
+/* mov from @rm to @reg, which are registers of 32 or 64 bits */
 static int __kprobes do_mov(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long val = *reg_of(regs, pp->arch.emulation.rm.base);
@@ -312,7 +311,7 @@ static s16 rm_reg(struct insn *insn, u8 low)
 	return gpr_offset[low | (X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0)];
 }
 
-/* Which segment has a base that counts: in 64-bit mode, only these two. */
+/* Return: the segment with a base; in 64-bit mode only fs and gs have one. */
 static u8 segment_prefix(struct insn *insn)
 {
 	u8 seg = 0;
@@ -328,7 +327,7 @@ static u8 segment_prefix(struct insn *insn)
 	return seg;
 }
 
-/* Note where the operand that modrm names is. */
+/* Fill in the operand that the ModRM byte names. Return: false for 16-bit addresses. */
 static bool decode_rm(struct probepoint *pp, struct insn *insn)
 {
 	struct x86_operand *rm = &pp->arch.emulation.rm;
@@ -356,7 +355,7 @@ static bool decode_rm(struct probepoint *pp, struct insn *insn)
 		if (index != 4)
 			rm->index = gpr_offset[index];
 		rm->scale = X86_SIB_SCALE(sib);
-		/* Without a base there are four bytes of displacement. */
+		/* Without a base, the displacement has four bytes. */
 		if (X86_SIB_BASE(sib) != 5 || X86_MODRM_MOD(modrm) != 0)
 			rm->base = rm_reg(insn, X86_SIB_BASE(sib));
 	} else if (X86_MODRM_MOD(modrm) == 0 && X86_MODRM_RM(modrm) == 5) {
@@ -385,7 +384,7 @@ static emulation_t find_relative(struct probepoint *pp, struct insn *insn)
 	struct x86_emulation *em = &pp->arch.emulation;
 	u8 op = insn->opcode.bytes[0];
 
-	/* Processors differ about the size of the target. */
+	/* CPUs differ about the size of the target. */
 	if (has_opsize_prefix(insn))
 		return NULL;
 	em->imm = pp->arch.next_ip + insn->immediate.value;
@@ -453,7 +452,7 @@ static emulation_t find_one_byte(struct probepoint *pp, struct insn *insn)
 		em->opsize = insn->opnd_bytes;
 		return do_lea;
 	case 0x90:
-		/* With REX.B it is xchg with r8; rep makes it pause. */
+		/* With REX.B it is xchg with r8; with rep it is pause. */
 		if (X86_REX_B(insn->rex_prefix.bytes[0]) || has_rep_prefix(insn))
 			return NULL;
 		return do_nop;
@@ -488,7 +487,7 @@ static emulation_t find_one_byte(struct probepoint *pp, struct insn *insn)
 
 static emulation_t find_emulation(struct probepoint *pp, struct insn *insn)
 {
-	/* None of these may be locked; the copy raises the exception. */
+	/* With a lock prefix all of them raise #UD, which is left to the copy. */
 	if (insn_is_avx(insn) || x86_insn_has_prefix(insn, 0xf0))
 		return NULL;
 	switch (x86_insn_op(insn)) {
@@ -508,7 +507,7 @@ static emulation_t find_emulation(struct probepoint *pp, struct insn *insn)
 		return NULL;
 	switch (insn->opcode.bytes[1]) {
 	case 0x1e:
-		/* endbr64 and endbr32; other forms may be shadow stack reads. */
+		/* endbr64 and endbr32; other forms may read the shadow stack. */
 		if (!has_rep_prefix(insn) ||
 		    (insn->modrm.bytes[0] != 0xfa && insn->modrm.bytes[0] != 0xfb))
 			return NULL;
@@ -519,12 +518,12 @@ static emulation_t find_emulation(struct probepoint *pp, struct insn *insn)
 	return NULL;
 }
 
-/* How is the out-of-line copy made, beside the emulation? */
+/* How is the out-of-line copy made that an instruction has beside its emulation? */
 static enum x86_copy choose_copy(enum x86_op op, emulation_t run)
 {
 	if (run == do_jmp || run == do_jcc)
 		return X86_COPY_BRANCH;
-	/* An emulation that reads memory may fail, and needs a copy to raise the fault. */
+	/* If an emulation cannot read memory, the copy raises the fault. */
 	if (!run || op == X86_OP_COPY || run == do_jmp_rm || run == do_call_rm)
 		return X86_COPY_BYTES;
 	return X86_COPY_NONE;
@@ -532,7 +531,7 @@ static enum x86_copy choose_copy(enum x86_op op, emulation_t run)
 
 /**
  * x86_kprobe_find_emulation() - find the emulation of an instruction, if it has one
- * @pp: the probepoint; its next_ip and insn.op are set. Its emulation and insn.copy are
+ * @pp: the probepoint, with its next_ip and insn.op set. Its emulation and insn.copy are
  *	filled in.
  * @insn: the instruction
  */

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: what instruction is it, and how can it be run?
+ * Kernel probes on x86: decoding the probed instruction.
  *
- * An instruction is either emulated in C, or run from a copy in a slot, or
- * refused. A copy differs from its original in two ways: it sits at another
- * address, and other code comes after it. Most instructions notice neither,
- * once a rip-relative displacement has been adjusted; the copy is followed by
- * a jump back ("boosted"). Of the others,
+ * The decoder decides how the instruction is executed: from an out-of-line copy, by an
+ * emulation in C, or not at all. A copy is at another address than its original, and other
+ * code follows it. For most instructions this makes no difference once a rip-relative
+ * displacement has been adjusted: a jump back follows the copy, so they are boosted. The
+ * others are treated by what they depend on:
  *
- * - those that use their address (branches, calls) are emulated, see emulate.c,
- *   and so are some that don't (push, mov between registers, lea, nops) while
- *   there are post_handlers, which is cheaper then;
- * - those that change what the kernel itself stands on (control and debug
- *   registers, MSRs, descriptor tables, port I/O) are stepped with interrupts
- *   off: a trap follows the copy and nothing else runs before it;
- * - those that can't be run elsewhere, or whose effect on the instruction that
- *   follows would be lost, are refused with -EOPNOTSUPP, as is every opcode
- *   that the manual does not have, and what is there to trap by itself (int3,
- *   int, ud2) with -EINVAL.
+ * - Instructions that use their address (branches, calls, returns) or flags that are
+ *   different while a hit is handled are emulated, see emulate.c. Some more (push, mov
+ *   between registers, lea, nops, jumps) are emulated while there are post_handlers, which
+ *   costs less then.
+ * - Instructions that change what the kernel itself relies on (control and debug registers,
+ *   MSRs, descriptor tables, port I/O) are single-stepped with interrupts off: no other
+ *   code is executed between the copy and the trap behind it.
+ * - Instructions that cannot be executed at another address, or whose effect on the next
+ *   instruction would be lost, are refused with -EOPNOTSUPP, and so is every opcode that
+ *   the manual does not have. Instructions that exist to trap (int3, int, ud2) are refused
+ *   with -EINVAL.
  *
- * The decision is by opcode map, see opcodes.c.
+ * The opcode maps in opcodes.c decide.
  *
  * Runs at registration, under kprobe_mutex.
  */
@@ -35,7 +36,7 @@
 
 #include "common.h"
 
-/* The probepoint at @addr, if it has put the byte there; or NULL. */
+/* Find the probepoint at @addr, if it has patched @byte into the text; or NULL. */
 static struct probepoint *probepoint_behind(unsigned long addr, u8 byte)
 {
 	struct probepoint *pp;
@@ -47,18 +48,17 @@ static struct probepoint *probepoint_behind(unsigned long addr, u8 byte)
 }
 
 /**
- * x86_kprobe_read_original() - copy text as it would be without probes
- * @addr: where to begin
- * @buf: where to put it
- * @len: how many bytes, at most KPROBE_JUMP_REACH
+ * x86_kprobe_read_original() - read text as it is without probes
+ * @addr: the first address
+ * @buf: result: the bytes
+ * @len: number of bytes, at most KPROBE_JUMP_REACH
  *
- * Probes are known to us; what else has put a breakpoint there is for the
- * caller.
+ * Breakpoints that other code has put into the text are not undone.
  *
- * Context: kprobe_mutex or text_mutex is held, so that jumps stay as they are,
- * and preemption is disabled if it is not kprobe_mutex.
+ * Context: kprobe_mutex or text_mutex is held, so that jumps stay as they are; if it is
+ * text_mutex, preemption is disabled.
  *
- * Return: false if the text can't be read.
+ * Return: true if the text could be read.
  */
 bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 {
@@ -70,8 +70,8 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 		return false;
 	memcpy(text + KPROBE_JUMP_SIZE - 1, buf, len);
 	/*
-	 * A jump may begin before what is asked for. Where a page begins in between,
-	 * there may be none before it, but what is on this side of it counts.
+	 * A jump may begin up to four bytes before @addr. If these bytes are in a page that
+	 * cannot be read, no jump begins there; one may begin behind the page boundary.
 	 */
 	for (i = 0; i < KPROBE_JUMP_SIZE - 1; i++)
 		if (get_kernel_nofault(text[i], (u8 *)start + i))
@@ -94,8 +94,8 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 }
 
 /*
- * Decode the original instruction at @addr, which has no more than @max bytes
- * of its function left.
+ * Decode the original instruction at @addr. @max is the number of bytes up to the end of
+ * its function. Return: true if it could be decoded.
  */
 static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
 			    u8 buf[MAX_INSN_SIZE])
@@ -105,15 +105,14 @@ static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
 	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 
-/* How many instructions are decoded before others get text_mutex. */
+/* After this number of instructions text_mutex is released. */
 #define DECODE_BATCH	32
 
 /*
- * Decode the instruction at @addr, if one starts there: all of the function is
- * decoded up to it, so this takes as long as that is. text_mutex keeps jump
- * labels from being seen half patched. It is released now and then, for no
- * patching makes instructions begin elsewhere: what takes the place of one or
- * more has their length. Probes stay as they are under kprobe_mutex.
+ * Does an instruction begin at @addr? Decode the function from its start up to it. text_mutex
+ * keeps jump labels from being seen half patched. It can be released now and then, since
+ * patching does not move the start of an instruction: what replaces instructions has the
+ * same length. kprobe_mutex keeps probes as they are.
  */
 static bool decode_on_boundary(unsigned long addr, struct insn *insn, u8 buf[MAX_INSN_SIZE])
 {
@@ -138,7 +137,7 @@ static bool decode_on_boundary(unsigned long addr, struct insn *insn, u8 buf[MAX
 	}
 }
 
-/* Refuse sti if the next instruction relies on its interrupt shadow. */
+/* Can the sti at @addr be emulated? Not if the next instruction needs its interrupt shadow. */
 static bool sti_is_safe(unsigned long addr)
 {
 	u8 next[3];
@@ -148,10 +147,10 @@ static bool sti_is_safe(unsigned long addr)
 }
 
 /*
- * The bytes in front of a function have a symbol of their own: __cfi_ and the
- * function's name from the compiler, or __pfx_ from objtool. The kernel keeps the
- * hash of the function's type there, and code that it makes of it at boot, or code
- * that counts calls. Callers read the one and jump into the other.
+ * Is @addr in the padding in front of a function? It has a symbol of its own: __cfi_ and the
+ * name of the function from the compiler, or __pfx_ from objtool. The kernel keeps the hash
+ * of the function's type there, and code that it makes of it at boot, or code that counts
+ * calls. Callers read the hash, and jump into the code.
  */
 static bool is_in_padding(unsigned long addr)
 {
@@ -161,14 +160,14 @@ static bool is_in_padding(unsigned long addr)
 	       (strstarts(name, "__pfx_") || strstarts(name, "__cfi_"));
 }
 
-/* What the compiler puts before an indirect call, with kCFI. */
+/* With kCFI, the compiler puts these instructions before an indirect call. */
 #define CFI_MOVL_SIZE	6		/* movl $-type, %r10d */
 #define CFI_ADDL_SIZE	4		/* addl -4(%reg), %r10d */
 #define CFI_JE_SIZE	2		/* je past the ud2 that follows */
 
 /*
- * Is it the movl or the addl of such a check? When the ud2 traps, the kernel reads
- * both in the text, to learn which type and which register were meant.
+ * Is the instruction the movl or the addl of such a check? When the ud2 traps, the kernel
+ * decodes both in the text, to find the type and the register.
  */
 static bool is_cfi_check(unsigned long addr, struct insn *insn)
 {
@@ -180,8 +179,8 @@ static bool is_cfi_check(unsigned long addr, struct insn *insn)
 }
 
 /*
- * Is it an endbr? A probe on a function's first is moved behind it, so this is one
- * in the middle. An indirect jump has to find it there.
+ * Is the instruction an endbr? At the start of a function the probe is moved behind it. So
+ * it is inside the function, where an indirect jump must find it.
  */
 static bool is_endbr_insn(const u8 *bytes)
 {
@@ -190,13 +189,13 @@ static bool is_endbr_insn(const u8 *bytes)
 
 /**
  * x86_kprobe_decode() - decode the instruction of a probepoint
- * @pp: the probepoint, its address set; its insn and emulation are filled in
+ * @pp: the probepoint, with its address set. Its insn and emulation are filled in.
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
- * Return: 0; -EILSEQ if no instruction begins at the address, or none that the decoder
- * knows; -EINVAL if it is there to trap, or if other code must find it unchanged;
- * -EOPNOTSUPP if it can neither be copied nor emulated.
+ * Return: 0; -EILSEQ if no instruction begins at the address, or if the decoder does not
+ * know an instruction on the way there; -EINVAL if it exists to trap, or if other code must
+ * find it unchanged; -EOPNOTSUPP if it can neither be copied nor emulated.
  */
 int x86_kprobe_decode(struct probepoint *pp)
 {

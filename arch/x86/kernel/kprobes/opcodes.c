@@ -233,7 +233,7 @@ struct opcode_group {
 static const struct opcode_group groups[] = {
 	{ 0x008c, 0x008c, "MMMMMM..", "MMMMMM.." },	/* mov from a segment register */
 	{ 0x008d, 0x008d, "MMMMMMMM", "........" },	/* lea */
-	/* Loading ss holds off interrupts; the kernel stands on gs. */
+	/* mov to a segment register: ss inhibits interrupts, and the kernel relies on gs */
 	{ 0x008e, 0x008e, "S.RSSR..", "S.RSSR.." },
 	{ 0x008f, 0x008f, "M.......", "M......." },	/* pop; the others are XOP */
 	{ 0x00c0, 0x00c1, "MMMMMM.M", "MMMMMM.M" },	/* shifts */
@@ -256,7 +256,7 @@ static const struct opcode_group groups[] = {
 	{ 0x0fc7, 0x0fc7, ".M.MMMRR", "......37" },
 };
 
-/* Opcode 0f 01 with a register, by the ModRM byte from c0 on. */
+/* Opcode 0f 01 with a register operand, by the ModRM byte from c0 on */
 static const char map_0f01[64 + 1] = {
 	"RSRRRRRR"	/* c0: virtualisation, pconfig */
 	"SRMMRRRR"	/* c8: monitor, mwait, clac, stac, enclaves */
@@ -268,7 +268,7 @@ static const char map_0f01[64 + 1] = {
 	"RMRRRRRR"	/* f8: swapgs, rdtscp, mwaitx and more */
 };
 
-/* Opcodes d8 to df, the x87's: which middle fields, and which bytes from c0 on. */
+/* The x87 opcodes d8 to df: the known middle fields, and the known bytes from c0 on */
 static const struct {
 	u8 memory;
 	u64 reg;
@@ -283,7 +283,7 @@ static const struct {
 	{ 0xff, 0x00ffff0100000000 },
 };
 
-/* The mandatory prefix, as the tables count it; with both f2 and f3, both. */
+/* Return: the mandatory prefix, as the tables encode it; the sum if there are f2 and f3. */
 static unsigned int mandatory_prefix(struct insn *insn)
 {
 	static const u8 of_vex[] = { 1, 2, 4, 8 };
@@ -330,7 +330,7 @@ static enum x86_op op_of(char c, struct insn *insn)
 	}
 }
 
-/* For what the middle field of the ModRM byte does not tell yet */
+/* Look up an opcode for which the middle field of the ModRM byte is not enough. */
 static enum x86_op op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
 {
 	unsigned int prefix = mandatory_prefix(insn);
@@ -402,8 +402,8 @@ static const char *vex_map(struct insn *insn)
  * x86_insn_op() - look an instruction up in the opcode maps
  * @insn: a decoded instruction
  *
- * Return: what kprobes may do with it. %X86_OP_NONE for XOP, 3DNow! and REX2
- * too, and %X86_OP_TRAP for what paravirtualisation marks by a prefix.
+ * Return: what kprobes may do with it. %X86_OP_NONE also for XOP, 3DNow! and REX2, and
+ * %X86_OP_TRAP also for instructions with the prefix of paravirtualisation.
  */
 enum x86_op x86_insn_op(struct insn *insn)
 {
@@ -435,8 +435,8 @@ enum x86_op x86_insn_op(struct insn *insn)
 }
 
 /*
- * What the tables do not tell. All other files ask these functions and do not look at
- * opcodes, but for emulate.c, which has an emulation for each.
+ * Questions that the tables do not answer. No other file looks at opcodes, except
+ * emulate.c, which has an emulation for each.
  */
 
 /**

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: where a jump may be put into the text.
+ * Kernel probes on x86: the safety check, which finds out where a jump may be put.
  *
- * A jump takes five bytes. Unless one instruction has as many, nobody may ever
- * get to the others but through the first: no branch, no exception-table fixup,
- * no patched jump label, no return of a call, and no task that has gone to
- * sleep there and comes back. And each instruction under the jump must be one
- * that can be run elsewhere, but for the int3 that compilers put after returns
- * and jumps, which nobody runs.
+ * A jump takes five bytes. No control flow may enter its JTPR, bytes 1 to 4: no branch, no
+ * fixup of an exception table, no target of a jump label, no return of a call, and no task
+ * that has slept in an instruction there. And it must be possible to execute each
+ * instruction of the DCR in the detour buffer. An int3 that the compiler has put behind a
+ * return or a jump is never executed, so it may be in the DCR.
  *
- * The function itself is decoded. Its neighbours are, too, where they are near
- * enough for a short jump. What leads there from farther away is known from a
- * search of all text, see entries.c.
+ * The function is decoded, and so are neighbours that are near enough for a short branch. A
+ * search of all text finds branches from farther away, see entries.c.
  *
- * What can't be seen is where an indirect jump leads. With
- * CONFIG_X86_KERNEL_IBT any target has an endbr. Without it a function with an
- * indirect jump is out, and a jump to a retpoline is one: with retpolines the
- * compiler makes no jump tables of switch statements, but the BPF interpreter
- * goes from one label to another by a table of its own, and assembly may do so.
+ * The targets of an indirect jump are not known. With CONFIG_X86_KERNEL_IBT each of them
+ * has an endbr. Without it, no jump is put into a function that has an indirect jump. A
+ * jump to a retpoline counts as one: with retpolines the compiler makes no jump tables for
+ * switch statements, but the BPF interpreter jumps through a table of labels, and assembly
+ * may do so.
  *
- * No lock of kprobes is held all this time. What the text was without probes is
- * what is looked at, so it does not matter which come and go; a branch that
- * leads from one function into the middle of another never gets under a jump,
- * or the search would miss it.
+ * The check holds no lock of kprobes. It looks at the text as it is without probes, so
+ * probes may be registered and unregistered meanwhile. A branch from one function into the
+ * middle of another never is in a DCR: the search of all text reads what is in memory, and
+ * would miss a branch that a jump has overwritten.
  */
 #include <linux/cleanup.h>
 #include <linux/extable.h>
@@ -43,7 +41,7 @@
 
 #include "common.h"
 
-/* How far a branch with one byte of displacement gets, either way. */
+/* How far a branch with one byte of displacement leads, in either direction. */
 #define SHORT_BRANCH	130
 
 static void refuse(struct kprobe_jump *jump, const char *why)
@@ -52,13 +50,13 @@ static void refuse(struct kprobe_jump *jump, const char *why)
 		jump->refusal = why;
 }
 
-/* Is it an address that nobody may get to? */
+/* Is @addr inside the JTPR of this jump (its bytes 1 to 4)? */
 static bool is_inside(const struct kprobe_jump *jump, unsigned long addr)
 {
 	return addr - jump->addr - 1 < KPROBE_JUMP_SIZE - 1;
 }
 
-/* No short branch from there or above leads under the jump. */
+/* The address from which on no short branch leads into the JTPR. */
 static unsigned long short_branch_end(const struct kprobe_jump *jump)
 {
 	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;
@@ -78,7 +76,7 @@ static bool decode(unsigned long addr, unsigned long end, struct insn *insn,
 	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 
-/* Does a jump to @target go on to where a register says? */
+/* Does code at @target jump through a register? */
 static bool is_indirect_thunk(unsigned long target)
 {
 #ifdef CONFIG_MITIGATION_RETPOLINE
@@ -96,16 +94,16 @@ static bool is_indirect_thunk(unsigned long target)
 	};
 	unsigned int i;
 
-	/* One for each register */
+	/* There is one thunk for each register. */
 	for (i = 0; i < ARRAY_SIZE(thunks); i++)
 		if (target - thunks[i].start < 16 * thunks[i].size)
 			return true;
 #endif
-	/* For ITS more thunks are allocated. */
+	/* Thunks that are allocated for ITS are outside the kernel's text. */
 	return !__kernel_text_address(target);
 }
 
-/* At boot a retpoline may have become a jump through the register. */
+/* Is an instruction an indirect jump? A retpoline may have become one at boot. */
 static bool is_indirect_jump(struct insn *insn, unsigned long addr)
 {
 	unsigned long target;
@@ -117,8 +115,8 @@ static bool is_indirect_jump(struct insn *insn, unsigned long addr)
 }
 
 /*
- * May the instruction at @addr be under the jump? It is dead if the one before it
- * never goes on there.
+ * Why can the instruction at @addr not be in the DCR? @dead: the CPU never gets there from
+ * the instruction before it. Return: the reason, or NULL if it can.
  */
 static const char *refuse_insn(struct kprobe_jump *jump, struct insn *insn, unsigned long addr,
 			       const u8 *bytes, bool dead)
@@ -128,32 +126,35 @@ static const char *refuse_insn(struct kprobe_jump *jump, struct insn *insn, unsi
 	if (next > jump->end)
 		return "the function ends before the jump does";
 	if (within_kprobe_blacklist(addr))
-		return "text that can't be probed is under the jump";
+		return "the DCR has text on the blacklist";
 	if (addr != jump->addr && search_exception_tables(addr))
-		return "a task may sleep in a fault under the jump";
+		return "a task may sleep in a fault in the DCR";
 	if (addr != jump->addr && insn->length == ENDBR_INSN_SIZE &&
 	    is_endbr(get_unaligned((u32 *)bytes)))
-		return "an indirect jump leads under the jump";
+		return "an indirect jump may lead into the DCR";
 
 	if (x86_insn_branches(insn, addr, &target)) {
 		if (!x86_insn_has_near_form(insn))
-			return "a branch under the jump has no long form";
+			return "a branch in the DCR has no near form";
 		if (x86_insn_is_call(insn) && next < jump->addr + KPROBE_JUMP_SIZE)
-			return "a call returns under the jump";
+			return "a call in the DCR returns into the JTPR";
 		if (target - jump->start >= jump->end - jump->start &&
 		    (!kallsyms_lookup_size_offset(target, &size, &offset) || offset))
-			return "a branch under the jump leads into another function";
+			return "a branch in the DCR leads into another function";
 		return NULL;
 	}
-	/* It only fills the space; whatever leads there is found as for any other. */
+	/* It is padding. If a branch leads there, the check finds the branch as any other. */
 	if (dead && bytes[0] == INT3_INSN_OPCODE)
 		return NULL;
 	if (x86_insn_is_ret(insn) || x86_insn_boostable(insn))
 		return NULL;
-	return "an instruction under the jump can't be moved";
+	return "an instruction of the DCR cannot be moved";
 }
 
-/* The last function of a module has the rest of its page, too. */
+/*
+ * Are there only zeros from @addr to @end, too few for an instruction? kallsyms counts the
+ * rest of its page to the last function of a module.
+ */
 static bool is_filler(unsigned long addr, unsigned long end)
 {
 	u8 buf[MAX_INSN_SIZE];
@@ -164,8 +165,8 @@ static bool is_filler(unsigned long addr, unsigned long end)
 }
 
 /*
- * Refuse a jump in a function whose split-off part, if @target is in it, has an
- * indirect jump.
+ * Refuse the jump if @target is in the .cold part of a function, and that has an indirect
+ * jump.
  */
 static noinline void check_cold_part(struct kprobe_jump *jump, unsigned long target)
 {
@@ -185,11 +186,11 @@ static noinline void check_cold_part(struct kprobe_jump *jump, unsigned long tar
 			return;
 		}
 		if (is_indirect_jump(&insn, at))
-			refuse(jump, "where an indirect jump leads is not known");
+			refuse(jump, "the targets of an indirect jump are not known");
 	}
 }
 
-/* Without endbr where they lead, indirect jumps of its own rule a function out. */
+/* Without IBT, refuse the jump if the function has an indirect jump. */
 static void check_indirect_jumps(struct kprobe_jump *jump, struct insn *insn, unsigned long at)
 {
 	unsigned long target;
@@ -197,15 +198,15 @@ static void check_indirect_jumps(struct kprobe_jump *jump, struct insn *insn, un
 	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 		return;
 	if (is_indirect_jump(insn, at))
-		refuse(jump, "where an indirect jump leads is not known");
+		refuse(jump, "the targets of an indirect jump are not known");
 	else if (x86_insn_branches(insn, at, &target) && !x86_insn_is_call(insn) &&
 		 target - jump->start >= jump->end - jump->start)
 		check_cold_part(jump, target);
 }
 
 /*
- * Decode [@start, @end), a symbol; it may be the one that is probed. If it is
- * not, what counts is what short branches can get from.
+ * Decode the symbol [@start, @end), which may be the probed function. If it is not, only
+ * the part is decoded from which a short branch may lead into the JTPR.
  */
 static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigned long end)
 {
@@ -224,9 +225,9 @@ static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigne
 			return;
 		}
 		if (x86_insn_branches(&insn, at, &target) && is_inside(jump, target))
-			refuse(jump, "a branch leads under the jump");
+			refuse(jump, "a branch leads into the JTPR");
 		if (x86_insn_loads_address(&insn, at, &target) && is_inside(jump, target))
-			refuse(jump, "the address of what is under the jump is used");
+			refuse(jump, "an address inside the JTPR is loaded");
 		if (own)
 			check_indirect_jumps(jump, &insn, at);
 		if (at < jump->addr || at >= jump->addr + KPROBE_JUMP_SIZE)
@@ -243,7 +244,7 @@ static void decode_around(struct kprobe_jump *jump)
 {
 	unsigned long at, size, offset;
 
-	/* Nothing else patches text meanwhile. */
+	/* No other code patches the text meanwhile. */
 	guard(mutex)(&text_mutex);
 	decode_symbol(jump, jump->start, jump->end);
 	for (at = jump->start; !jump->refusal && at + SHORT_BRANCH > jump->addr; at -= offset) {
@@ -261,10 +262,10 @@ static void decode_around(struct kprobe_jump *jump)
 }
 
 /*
- * What the kernel keeps notes of.
+ * Text that the kernel patches itself.
  */
 
-/* A static call without a site of its own goes by way of a jump that is patched. */
+/* Is @addr the jump that a static call without a site of its own goes through? */
 static bool is_static_call_trampoline(unsigned long addr)
 {
 	static const u8 mark[] = { 0x0f, 0xb9, 0xcc };
@@ -292,13 +293,13 @@ static void check_reserved(struct kprobe_jump *jump)
 	}
 	jump_label_unlock();
 	if (reserved)
-		refuse(jump, "the kernel patches what is under the jump itself");
+		refuse(jump, "the kernel patches the DCR itself");
 }
 
 /**
- * arch_check_jumps() - find out where jumps may take the place of breakpoints
- * @jumps: the probed addresses; what is found out about them is filled in
- * @nr: how many they are, more than 0
+ * arch_check_jumps() - do the safety check of jumps
+ * @jumps: the probed addresses; the results are filled in
+ * @nr: number of @jumps, more than 0
  *
  * Context: sleeps; takes jump_label_lock() and text_mutex now and then.
  *
