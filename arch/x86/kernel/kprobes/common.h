@@ -2,7 +2,7 @@
 #ifndef _X86_KERNEL_KPROBES_COMMON_H
 #define _X86_KERNEL_KPROBES_COMMON_H
 /*
- * Shared by the x86 files of kprobes; nothing here is for others.
+ * Functions and types that the x86 files of kprobes share.
  */
 
 /*
@@ -11,7 +11,7 @@
  */
 #define KPROBE_THUNK_GAP	40
 
-/* Flags that C does not run with, and with which popf has to load them all. */
+/* Flags that are clear while C code runs. A thunk that has saved one loads flags by popf. */
 #define KPROBE_ODD_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
 				 X86_EFLAGS_AC)
 
@@ -22,9 +22,9 @@
 #include <asm/frame.h>
 
 /*
- * For asm() statements that build a struct pt_regs, like rethook's trampoline:
- * ss, sp and flags have been pushed already. cs, ip and orig_ax are left to C.
- * What is restored ends where flags were pushed.
+ * For asm() statements that build a struct pt_regs, such as rethook's trampoline. Before
+ * SAVE_REGS_STRING, ss, sp and flags have been pushed; cs, ip and orig_ax are filled in by C.
+ * After RESTORE_REGS_STRING the stack pointer is at flags.
  */
 #ifdef CONFIG_X86_64
 #define SAVE_REGS_STRING						\
@@ -49,14 +49,14 @@
 	"pushl %edx\n\tpushl %ecx\n\tpushl %ebx\n\t"			\
 	ENCODE_FRAME_POINTER
 
-/* The segment registers are as they were. */
+/* The segment registers have not changed, and are not loaded. */
 #define RESTORE_REGS_STRING						\
 	"popl %ebx\n\tpopl %ecx\n\tpopl %edx\n\tpopl %esi\n\t"	\
 	"popl %edi\n\tpopl %ebp\n\tpopl %eax\n\t"			\
 	"leal 28(%esp), %esp\n"
 #endif
 
-/* rethook needs no more than what is above. */
+/* Rethook needs only the macros above. */
 #ifdef CONFIG_KPROBES
 
 #include <linux/percpu.h>
@@ -196,7 +196,7 @@ asmlinkage __visible int kprobe_call_return(struct kretprobe_instance *ri, struc
 int x86_kprobe_check_entries(struct kprobe_jump *jump);
 #endif
 
-/* What the linker gathers for the kernel itself. */
+/* Table that the linker makes of the kernel's own entries. */
 extern const struct exception_table_entry __start___ex_table[];
 extern const struct exception_table_entry __stop___ex_table[];
 

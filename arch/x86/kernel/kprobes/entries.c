@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: where functions are entered in their middle from elsewhere.
+ * Kernel probes on x86: the search for far branches into the middle of functions.
  *
- * A jump can't be put where something leads to its second to fifth byte. What
- * leads there from the function itself and from its neighbours is found by
- * decoding them, see safety.c. Here is the rest, for the whole kernel and for
- * each module:
+ * A jump cannot be put where control flow enters its JTPR. Decoding finds the branches of
+ * the function itself and of its neighbours, see safety.c. This file finds the others, for
+ * the whole kernel and for each module:
  *
- * - branches from other functions. From farther away than a short branch gets,
- *   they have a displacement of four bytes; these are looked for all over the
- *   text, at every byte, whatever the instructions there are: that way it does
- *   not matter what is data, and hardly ever does chance make two bytes too many
- *   look like such a branch. In compiled code it is the split-off parts of
- *   functions that have them, and assembly does as it likes;
- * - fixups of the exception table, and targets of jump labels.
+ * - Branches from other functions. From farther away than a short branch leads, they have a
+ *   displacement of four bytes. The search looks for such displacements at every byte of the
+ *   text, without decoding instructions. So data in the text does not matter, and bytes that
+ *   look like such a branch by chance are rare. Compiled code has these branches in the
+ *   parts of functions that were split off, and assembly may have them anywhere.
+ * - Fixups of exception tables, and targets of jump labels.
  *
- * Nearly all branches to other functions lead to their first byte, so what is
- * found is little. It is kept, sorted, and each probepoint is looked up; the
- * text is searched only when the first one needs it.
+ * Nearly all branches to other functions lead to their first byte, so only few are found.
+ * They are kept in a sorted array, in which each probepoint is looked up. The text is
+ * searched when the first probepoint needs the array.
  *
- * What was found stays right. No patching makes a branch lead into the middle of
- * another function: that of jump labels leads to a target that is listed here,
- * that of static calls and of ftrace to the start of a function or out of the
- * text. A branch from one function into the middle of another never gets under a
- * jump of kprobes, or the search would miss it, and a breakpoint of theirs counts
- * as what it replaces. Init text that is freed leaves entries that no longer matter.
- * What is known of a module goes with it, and under memory pressure everything
- * goes.
+ * The array stays right, since no patching makes a branch lead into the middle of another
+ * function: jump labels lead to targets that are in the array, static calls and ftrace to
+ * the start of a function or out of the text. A branch from one function into the middle of
+ * another never is in the DCR of a jump, see safety.c, and the search reads the byte that a
+ * breakpoint has replaced. Entries for init text stay when that is freed, and do no harm.
+ * The array of a module is freed with the module. Under memory pressure all arrays are
+ * freed.
  */
 #include <linux/cleanup.h>
 #include <linux/extable.h>
@@ -51,15 +48,15 @@
 
 #include "common.h"
 
-/* How much text is searched at a time, and what must be there beside. */
+/* Bytes of text that are searched at a time, and the bytes around them that are read too. */
 #define SEARCH_CHUNK	4096
 #define SEARCH_BEFORE	2
 #define SEARCH_AFTER	3
 
-/* How many starts of functions a search remembers */
+/* How many starts of functions a search remembers, as a power of two. */
 #define STARTS_BITS	12
 
-/* What leads to an entry; of several, the first counts. */
+/* What leads to an entry. If there are several, the first kind is the reason. */
 enum entry_kind {
 	BY_FIXUP,
 	BY_LABEL,
@@ -69,18 +66,19 @@ enum entry_kind {
 #define KIND_BITS	2
 
 static const char *const reasons[] = {
-	[BY_FIXUP] = "an exception fixup leads under the jump",
-	[BY_LABEL] = "a jump label leads under the jump",
-	[BY_BRANCH] = "a branch from elsewhere leads under the jump",
+	[BY_FIXUP] = "an exception fixup leads into the JTPR",
+	[BY_LABEL] = "a jump label leads into the JTPR",
+	[BY_BRANCH] = "a branch from another function leads into the JTPR",
 };
 
 /**
- * struct text_entries - the entries of the kernel's text, or of a module's
- * @list: links those that are known
- * @mod: the module, or NULL; it is there as long as this is
- * @nr: number of @entry
- * @entry: sorted; the lower half of an address, which tells all text apart,
- *	then &enum entry_kind
+ * struct text_entries - where the text of the kernel, or of a module, is entered in the
+ *	middle of functions
+ * @list: links it on known
+ * @mod: the module, or NULL; it is not freed before this is
+ * @nr: number of entries
+ * @entry: the entries, sorted: the lower half of the address, which is unique in all text,
+ *	and below it &enum entry_kind
  */
 struct text_entries {
 	struct list_head list;
@@ -90,7 +88,7 @@ struct text_entries {
 };
 
 /*
- * Guards what is known, and keeps modules from going: their text is freed after
+ * Guards the list, and keeps modules in memory: the text of a module is freed after
  * arch_kprobe_module_goes(). Nests inside kprobe_mutex.
  */
 static DEFINE_MUTEX(entries_mutex);
@@ -108,13 +106,13 @@ struct text_range {
 };
 
 /**
- * struct text_search - a search under way
- * @range: the text, and the init text while that is there
- * @function: where what is searched at the moment begins and ends, if it is known
- * @found: what was found
- * @nr: number of it
- * @max: number for which there is room
- * @starts: starts of functions, each at a place that its address tells
+ * struct text_search - a search of text
+ * @range: the text, and the init text while it exists
+ * @function: the function in which the search is; its size is 0 if it is not known
+ * @found: the entries
+ * @nr: number of entries
+ * @max: number of entries for which there is room
+ * @starts: starts of functions, each at the hash of its address
  * @buf: a copy of the text
  */
 struct text_search {
@@ -155,7 +153,7 @@ static int note(struct text_search *s, unsigned long addr, enum entry_kind kind)
 	return 0;
 }
 
-/* Is @addr in a function, but not where that begins? */
+/* Is @addr in a function, but not at its start? */
 static bool is_in_middle(struct text_search *s, unsigned long addr)
 {
 	u32 *start = &s->starts[hash_32((u32)addr, STARTS_BITS)];
@@ -168,7 +166,7 @@ static bool is_in_middle(struct text_search *s, unsigned long addr)
 	return offset;
 }
 
-/* Are @from, in the text, and @to in the same function? */
+/* Are @from, which is in the text, and @to in the same function? */
 static bool is_same_function(struct text_search *s, unsigned long from, unsigned long to)
 {
 	unsigned long size, offset;
@@ -206,7 +204,7 @@ static int find_labels(struct text_search *s, struct jump_entry *e, unsigned int
 	return ret;
 }
 
-/* What was @byte before there was a breakpoint of ours at @addr? */
+/* Return: the byte that a probepoint at @addr has replaced, or @byte if there is none. */
 static u8 original_byte(u8 byte, unsigned long addr)
 {
 	struct kprobe *kp = NULL;
@@ -217,7 +215,10 @@ static u8 original_byte(u8 byte, unsigned long addr)
 	return kp ? kp->opcode : byte;
 }
 
-/* Can the four bytes at @p, which are those at @at, be of a branch, by what is before them? */
+/*
+ * May the four bytes at @p, a copy of the text at @at, be the displacement of a branch or of
+ * a lea? The bytes before them tell.
+ */
 static bool looks_like_branch(const u8 *p, unsigned long at)
 {
 	u8 before = original_byte(p[-2], at - 2);
@@ -226,9 +227,9 @@ static bool looks_like_branch(const u8 *p, unsigned long at)
 	switch (opcode) {
 	case CALL_INSN_OPCODE:
 	case JMP32_INSN_OPCODE:
-	case INT3_INSN_OPCODE:		/* somebody else's, over either */
+	case INT3_INSN_OPCODE:		/* other code's, over one of these */
 		return true;
-	case 0x80 ... 0x8f:		/* jcc, or it with such a breakpoint */
+	case 0x80 ... 0x8f:		/* jcc, perhaps with such an int3 */
 		if (before == 0x0f || before == INT3_INSN_OPCODE)
 			return true;
 		break;
@@ -267,7 +268,7 @@ static int search_text(struct text_search *s, const struct text_range *range)
 	memset(s->buf, 0, SEARCH_BEFORE);
 	for (; at < end && !ret; at += len) {
 		len = min_t(unsigned long, end - at, SEARCH_CHUNK);
-		/* Init text may be on its way out. */
+		/* Init text may have been freed meanwhile. */
 		if (copy_from_kernel_nofault(s->buf + SEARCH_BEFORE, (void *)at,
 					     min(end - at, len + SEARCH_AFTER)))
 			break;
@@ -316,7 +317,7 @@ static int search_module(struct text_search *s, const struct module *mod)
 	return ret;
 }
 
-/* The module that @addr is in; it stays until entries_mutex is released. */
+/* The module that contains @addr, or NULL; in memory until entries_mutex is released. */
 static const struct module *module_at(unsigned long addr)
 {
 	const struct module *mod;
@@ -361,7 +362,7 @@ static unsigned long shrink_known(struct shrinker *shrinker, struct shrink_contr
 	struct text_entries *te, *next;
 	unsigned long freed = 0;
 
-	/* The search itself may be short of memory. */
+	/* The allocation that is short of memory may be one of the search. */
 	if (!mutex_trylock(&entries_mutex))
 		return SHRINK_STOP;
 	list_for_each_entry_safe(te, next, &known, list) {
@@ -372,7 +373,7 @@ static unsigned long shrink_known(struct shrinker *shrinker, struct shrink_contr
 	return freed;
 }
 
-/* Not before something can be freed; without memory for it, nothing will be. */
+/* Register the shrinker. Without memory for it, the arrays stay until modules are freed. */
 static void need_shrinker(void)
 {
 	static struct shrinker *shrinker;
@@ -387,7 +388,7 @@ static void need_shrinker(void)
 	shrinker_register(shrinker);
 }
 
-/* Search the text of the kernel, or of @mod. */
+/* Search the text of the kernel, or of @mod. Return: the entries, or NULL if out of memory. */
 static noinline struct text_entries *find_entries(const struct module *mod)
 {
 	struct text_search *s = kvzalloc(sizeof(*s), GFP_KERNEL);
@@ -427,7 +428,7 @@ static struct text_entries *entries_of(const struct module *mod)
 	return find_entries(mod);
 }
 
-/* Why there can't be a jump at @addr, or NULL */
+/* Return: the reason why there cannot be a jump at @addr, or NULL. */
 static const char *look_up(const struct text_entries *te, unsigned long addr)
 {
 	u64 first = entry_of(addr + 1, 0), end = entry_of(addr + KPROBE_JUMP_SIZE, 0);
@@ -447,8 +448,8 @@ static const char *look_up(const struct text_entries *te, unsigned long addr)
 }
 
 /**
- * x86_kprobe_check_entries() - see that nothing leads under a jump from elsewhere
- * @jump: the jump; why there can't be one is filled in
+ * x86_kprobe_check_entries() - check that no far branch leads into a JTPR
+ * @jump: the jump. The reason why it is refused is filled in, or NULL.
  *
  * Context: sleeps; may take as long as a search of all text.
  *
@@ -463,7 +464,7 @@ int x86_kprobe_check_entries(struct kprobe_jump *jump)
 	if (!core_kernel_text(jump->addr)) {
 		mod = module_at(jump->addr);
 		if (!mod) {
-			jump->refusal = "the module goes";
+			jump->refusal = "the module is being unloaded";
 			return 0;
 		}
 	}
@@ -475,7 +476,7 @@ int x86_kprobe_check_entries(struct kprobe_jump *jump)
 }
 
 /**
- * arch_kprobe_module_goes() - forget what is known of a module's text
+ * arch_kprobe_module_goes() - free the entries of a module
  * @mod: the module, which is about to be freed
  *
  * Context: sleeps; kprobe_mutex is held.

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: probes at the call of ftrace in a function's entry.
+ * Kernel probes on x86: ftrace-based probes.
  *
- * There is no trap. If nobody else traces the function, it calls a thunk of
- * ours, as slots and detours do. Else it calls ftrace's trampoline, which saves
- * the registers and comes to us among others. Handlers find what they would at
- * a breakpoint in the same place; the context is that of the probed function
- * itself, and interrupts are as they are there.
+ * There is no trap. If no other user of ftrace is attached to the function, ftrace's call
+ * leads to a thunk of kprobes, as the calls of slots and detour buffers do. Else it leads to
+ * ftrace's trampoline, which saves the registers and calls all users one after the other.
+ * Handlers see the registers as at a breakpoint. Their context is that of the probed
+ * function, with interrupts as they are there.
  *
- * Of ftrace's own guards against recursion none is used: they drop what should
- * be counted as missed. A CPU's frames do it here as they do for breakpoints,
- * see int3.c.
+ * The recursion guards of ftrace are not used, since they drop hits that have to be counted
+ * as missed. The CPU's levels take their place, as for breakpoints, see int3.c.
  */
 #include <linux/context_tracking.h>
 #include <linux/ftrace.h>
@@ -23,13 +22,12 @@
 #include "common.h"
 
 /*
- * Set in the word that has ss, beyond what is loaded from it, when a hit has
- * been handled: an address that is being moved from one of our filters to the
- * other may be in both.
+ * Set in the word of ss, above what the CPU loads from it, when a hit has been handled. An
+ * address that moves from one filter to the other may be in both, and is passed twice.
  */
 #define SSX_HANDLED	BIT_ULL(63)
 
-/* Return: true if a pre_handler has redirected execution, to what @regs say. */
+/* Call the handlers. Return: true if a pre_handler has redirected execution, see @regs. */
 static __always_inline
 bool handle_hit(struct probepoint *pp, struct pt_regs *regs, unsigned long next)
 {
@@ -69,12 +67,12 @@ static __always_inline bool find_hit(unsigned long ip, struct pt_regs *regs, uns
 
 	if (likely(pp))
 		return handle_hit(pp, regs, next);
-	/* The last probe was unregistered while the hit was on its way here. */
+	/* The last probe was unregistered after the CPU had executed the call. */
 	regs->ip = next;
 	return false;
 }
 
-/* The handlers may use RCU, and those who unregister them wait for it. */
+/* Have RCU watch: handlers use it, and unregister_kprobe() relies on it to wait for them. */
 static noinline bool __kprobes find_unwatched_hit(unsigned long ip, struct pt_regs *regs,
 						  unsigned long next)
 {
@@ -87,17 +85,17 @@ static noinline bool __kprobes find_unwatched_hit(unsigned long ip, struct pt_re
 }
 
 /**
- * kprobe_ftrace_hit() - the thunk has been called from a function
+ * kprobe_ftrace_hit() - handle a hit for the thunk
  * @regs: registers as at the call, but for the instruction pointer
- * @next: where the function goes on, behind the call
+ * @next: address of the instruction behind the call
  *
- * Where nobody else is attached to the function, what ftrace puts there is a
- * call of our thunk.
+ * Ftrace has put a call of kprobe_ftrace_thunk() into a function to which no other user is
+ * attached.
  *
  * Context: that of the probed function.
  *
- * Return: false: the thunk goes on at @next, unless told otherwise; true: all
- * registers are to be as in @regs.
+ * Return: false if the thunk is to return by the pushed word, which has the resume address;
+ * true if it is to load all registers from @regs.
  */
 asmlinkage __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next)
 {
@@ -114,7 +112,7 @@ asmlinkage __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsi
 
 	if (likely(!redirected && regs->ip == next))
 		return false;
-	/* A handler that has pushed something has overwritten the thunk's word. */
+	/* If the handler has pushed a word, that is in the place of the return address. */
 	if (redirected && regs->sp != (unsigned long)(kprobe_thunk_return(regs) + 1))
 		return true;
 	*kprobe_thunk_return(regs) = regs->ip;
@@ -122,13 +120,15 @@ asmlinkage __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsi
 }
 
 /*
- * A handler has set the stack pointer, which ftrace's trampoline does not load.
- * Two values can be made up for. The handler has either dropped the return address
- * of the function, and then a return to where that was does the same; or it has
- * pushed a word, as a call does, and then the trampoline is told to go on at the
- * handler's address the way it does to a direct caller: it leaves regs->ip on the
- * stack, in the place that the handler has pushed its word to. @regs->orig_ax is
- * that address, see arch_ftrace_set_direct_caller().
+ * Make a handler's change of the stack pointer take effect. Ftrace's trampoline does not load
+ * the stack pointer, but two values can be emulated:
+ *
+ * - The handler has dropped the function's return address. Then the trampoline resumes at a
+ *   return instruction, and the place of the return address has the handler's address.
+ * - The handler has pushed a word, as a call does. Then the handler's address is stored as
+ *   that of a direct caller: the trampoline leaves regs->ip on the stack, in the place of the
+ *   pushed word, and resumes there. @regs->orig_ax is that address, see
+ *   arch_ftrace_set_direct_caller().
  */
 static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp)
 {
@@ -146,14 +146,13 @@ static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp
 }
 
 /**
- * kprobe_ftrace_handler() - ftrace has been called from a function
- * @ip: where from
- * @parent_ip: where the function returns to
- * @ops: not looked at, one of kernel/kprobes/ftrace.c
+ * kprobe_ftrace_handler() - handle a hit for ftrace's trampoline
+ * @ip: address of the call
+ * @parent_ip: not used
+ * @ops: not used; one of the two of kernel/kprobes/ftrace.c
  * @fregs: registers as at the call, if ftrace has saved them
  *
- * Called by ftrace for each of those who are attached to the function, where
- * we are not alone.
+ * Ftrace calls it if other users are attached to the function.
  *
  * Context: that of the probed function.
  */
@@ -161,11 +160,14 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
-	/* Others may have set these, and rely on them. */
+	/* Another user of ftrace may have set these, and rely on them. */
 	unsigned long next = regs->ip, orig_ax = regs->orig_ax, sp = regs->sp;
 	bool redirected;
 
-	/* Without all registers it is too early, or it is not one of ours at all. */
+	/*
+	 * If not all registers are saved, the call was not updated yet for this address, or
+	 * the address is not one of kprobes.
+	 */
 	if (!ftrace_get_regs(fregs) || regs->ssx & SSX_HANDLED)
 		return;
 	regs->ssx |= SSX_HANDLED;
@@ -183,9 +185,9 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 }
 
 /**
- * arch_kprobe_ftrace_trampoline() - what ftrace is to call from functions
+ * arch_kprobe_ftrace_trampoline() - get what ftrace is to call from probed functions
  *
- * Return: an address.
+ * Return: the address of the thunk.
  */
 unsigned long arch_kprobe_ftrace_trampoline(void)
 {
@@ -193,8 +195,8 @@ unsigned long arch_kprobe_ftrace_trampoline(void)
 }
 
 /*
- * Other code may have put a breakpoint here, whose int3 is taken for that of the
- * probepoint. Leave out the call of ftrace.
+ * Skip the call of ftrace. If other code has put a breakpoint here, its int3 is taken for
+ * one of the probepoint.
  */
 static int __kprobes skip_call(struct probepoint *pp, struct pt_regs *regs)
 {

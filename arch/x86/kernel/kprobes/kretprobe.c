@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: the return from a function.
+ * Kernel probes on x86: the return of a function.
  *
- * A function's return address is on top of the stack when it is entered, and
- * is replaced there by the address of __kretprobe_trampoline, see thunks.S.
- * What comes after is generic: see kernel/kprobes/kretprobe.c.
+ * At the entry of a function its return address is on top of the stack. A return probe
+ * replaces it there by the address of __kretprobe_trampoline, see thunks.S. The rest is
+ * generic, see kernel/kprobes/retcall.c.
  */
 #include <linux/kprobes.h>
 #include <linux/sched.h>
@@ -13,8 +13,8 @@
 #include "common.h"
 
 /*
- * What is entered by one task and left by another, what goes to the stack of
- * another, and what is not called and so has nowhere to return to.
+ * One task enters __switch_to_asm() and __switch_to(), and another one leaves them, on its own
+ * stack. ret_from_fork_asm() is not called, and has no return address.
  */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ .name = "__switch_to" },
@@ -25,16 +25,18 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
 /**
- * kprobe_recover_ret_addr() - tell what the trampoline's address stands for
- * @tsk: whose stack it is on; the current task, or one that is not running
+ * kprobe_recover_ret_addr() - find the real return address behind the trampoline
+ * @tsk: the task whose stack it is; the current task, or one that is not running
  * @addr: return address that was found on the stack
- * @slot: where it was found
- * @cur: where the search among return probes has come to
+ * @slot: the place where it was found
+ * @cur: the state of kretprobe_find_ret_addr(); NULL before the first search
  *
- * For unwinders. May be called in any context, with preemption disabled.
+ * For unwinders.
  *
- * Return: what was there before it; @addr if it is not the trampoline's, or
- * nothing is known.
+ * Context: any, with preemption disabled.
+ *
+ * Return: the address that the trampoline has replaced; @addr if it is not that of the
+ * trampoline, or if the real one is not known.
  */
 unsigned long __kprobes kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,
 						void *slot, struct llist_node **cur)
@@ -45,13 +47,13 @@ unsigned long __kprobes kprobe_recover_ret_addr(struct task_struct *tsk, unsigne
 }
 
 /**
- * x86_kretprobe_recover() - find the real return address
- * @addr: what was on the stack when the function was entered
- * @slot: where that was
+ * x86_kretprobe_recover() - find the real return address if other code has replaced it
+ * @addr: the return address that the return probe has found
+ * @slot: its place on the stack
  *
  * Context: handlers of return probes.
  *
- * Return: where the function returns to.
+ * Return: the address in the caller of the function.
  */
 unsigned long __kprobes x86_kretprobe_recover(unsigned long addr, void *slot)
 {

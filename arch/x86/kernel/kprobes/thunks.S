@@ -58,14 +58,14 @@
 
 #ifdef CONFIG_X86_64
 
-/* To be unwound by a word on the stack, which ends so far from the top of it. */
+/* Unwind by a return address on the stack. @offset: of the word above it. */
 .macro KPROBE_HINT_WORD offset:req
 	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=\offset type=UNWIND_HINT_TYPE_CALL
 .endm
 
 /*
- * Begin to save the registers on top of the word that the call pushed, which is
- * then in %rax. What is next to be pushed is an ip.
+ * Begin to save the registers below the word that the call pushed. Leaves that word in
+ * %rax. The caller pushes an ip next.
  */
 .macro KPROBE_THUNK_ENTER
 	UNWIND_HINT_FUNC
@@ -81,8 +81,8 @@
 .endm
 
 /*
- * Save the rest. An ip is there before there is all that is to be unwound by it.
- * %rax is as it was.
+ * Save the other registers. The unwind hints need a complete struct pt_regs, so the ip has
+ * been pushed before. %rax keeps its value. Goes to @odd if C cannot run with the flags.
  */
 .macro KPROBE_THUNK_ENTERED odd:req
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
@@ -94,15 +94,17 @@
 .endm
 
 /*
- * popf takes a processor longer than most of what is here, so only the arithmetic
- * flags are loaded, where the others are as they were, and C has run with them.
- * %r14 keeps what they all were, or else what flags never are. The arithmetic
- * flags are in the lower byte, but for the overflow flag, which is 8 in the upper
- * byte. That has nothing else set but the trap and the interrupt flag, 1 and 2:
- * less -0x78, it overflows with 8 and not without.
+ * popf costs a CPU more than most of what a thunk does. So a thunk loads only the arithmetic
+ * flags, if the others are as they were saved, and C code has run with them. %r14 has the
+ * saved flags; or a value that flags never have, if C code could not run with them.
  *
- * An NMI or an interrupt here restores what it finds; and who steps by the trap
- * flag, or stops to, is not made to do what it did when the flags were saved.
+ * sahf loads the arithmetic flags from the lower byte, except for the overflow flag, which is
+ * 8 in the upper byte. There only the trap flag, 1, and the interrupt flag, 2, can be set
+ * beside it. Subtracting -0x78 from the upper byte overflows if the 8 is set, and does not
+ * otherwise.
+ *
+ * An NMI or an interrupt in between restores the flags that it finds. A debugger that changes
+ * the trap flag in between keeps its change: popf would load the saved one.
  */
 .macro KPROBE_TAME_FLAGS back:req
 	pushfq
@@ -112,7 +114,10 @@
 	jmp	\back
 .endm
 
-/* Load the flags, or go to @popf if that is not to be done here, or not with @feature. */
+/*
+ * Load the flags; or go to @popf, if the flags have changed, if the CPU has no sahf, or if it
+ * has @feature.
+ */
 .macro KPROBE_LOAD_FLAGS popf:req feature:req
 	cmpq	EFLAGS(%rsp), %r14
 	ALTERNATIVE_2 "jmp \popf", "jne \popf", X86_FEATURE_LAHF_LM, \
@@ -122,11 +127,14 @@
 	sahf
 .endm
 
-/* Restore all registers, and go on where the word says. */
+/* Restore all registers, and return by the pushed word. */
 .macro KPROBE_THUNK_LEAVE popf:req
-	/* What counts returns changes flags. */
+	/* With call depth tracking, the return changes flags. */
 	KPROBE_LOAD_FLAGS \popf X86_FEATURE_CALL_DEPTH
-	/* To be unwound by it again: an interrupt overwrites what has been popped. */
+	/*
+	 * Unwind by the return address from here on: an interrupt overwrites registers that
+	 * have been popped.
+	 */
 	KPROBE_HINT_WORD FRAME_SIZE+KPROBE_THUNK_GAP+8
 	POP_REGS
 	leaq	FRAME_SIZE-ORIG_RAX+KPROBE_THUNK_GAP(%rsp), %rsp
@@ -134,7 +142,7 @@
 	RET
 .endm
 
-/* The same where the flags are others. */
+/* The same, and load all flags. */
 .macro KPROBE_THUNK_POPF
 	UNWIND_HINT_REGS
 	ALTERNATIVE "", "jmp kprobe_thunk_return_iret", X86_FEATURE_CALL_DEPTH
@@ -151,13 +159,13 @@
 #define TOP_LEVEL	PER_CPU_VAR(kprobe_levels + KPROBE_LEVELS_top)
 
 /*
- * The thunks call the handlers themselves: a C function would save registers that are
- * saved already. Rare cases are left to C. The steps are those of kprobe_enter() and
- * kprobe_leave() in asm/kprobes.h, and of probepoint_first() and probepoint_call_post()
- * in linux/probepoint.h.
+ * The thunks call handlers without a C function in between, which would save registers that
+ * are saved already. Rare cases are handled in C. The steps are those of kprobe_enter() and
+ * kprobe_leave() in asm/kprobes.h, and of probepoint_first() and probepoint_call_post() in
+ * linux/probepoint.h.
  *
- * %r12 has the level below that of the thunk, so the offsets of the thunk's level are
- * larger by the size of one.
+ * %r12 has the level below that of the thunk, so offsets into the thunk's level are larger by
+ * the size of one level.
  */
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%r12)
 
@@ -197,10 +205,10 @@
 .endm
 
 /*
- * Call the handler in %rax. With FineIBT an indirect call has to check the type of
- * the function that it calls, and must not go to its first instruction; only the
- * compiler knows how to do so. @checked is a function in C that makes the call. It
- * is given the handler in @reg, behind the handler's own arguments.
+ * Call the handler in %rax. With FineIBT an indirect call has to check the type of the
+ * function, and must not go to its first instruction. Only the compiler can generate this
+ * call: @checked is a C function that makes it, and takes the handler in @reg, behind the
+ * handler's own arguments.
  */
 .macro KPROBE_CALL_HANDLER checked:req reg:req
 #ifdef CONFIG_CFI_CLANG
@@ -212,9 +220,9 @@
 .endm
 
 /*
- * kprobe_post_thunk - the instruction has been run, call the post_handlers
+ * kprobe_post_thunk - call the post_handlers, after the probed instruction
  *
- * In %r13 is the address of the next one.
+ * %r13 has the address of the next instruction.
  */
 SYM_CODE_START(kprobe_post_thunk)
 	KPROBE_THUNK_ENTER
@@ -255,7 +263,7 @@ SYM_CODE_START(kprobe_post_thunk)
 	call	kprobe_post_redirect
 	jmp	.Lpost_return
 
-	/* A hit that a handler made; counted as missed when it happened. */
+	/* A handler has made this hit. It was counted as missed before the instruction. */
 .Lpost_missed:
 #ifdef CONFIG_PREEMPT_COUNT
 	decl	PREEMPT_COUNT
@@ -274,12 +282,12 @@ _ASM_NOKPROBE(kprobe_post_thunk)
 #ifdef CONFIG_OPTPROBES
 
 /*
- * kprobe_detour_thunk - a probe has been hit, call the pre_handlers
+ * kprobe_detour_thunk - call the pre_handlers
  */
 SYM_CODE_START(kprobe_detour_thunk)
 	KPROBE_THUNK_ENTER
 	movq	-KPROBE_DETOUR_BEHIND_CALL(%rax), %rax
-	/* Unwinders know that this is past the beginning of the instruction. */
+	/* Unwinders know that it is one byte behind the probed address. */
 	pushq	PROBEPOINT_hit_ip(%rax)
 	KPROBE_THUNK_ENTERED .Lodd
 .Lentered:
@@ -328,7 +336,7 @@ _ASM_NOKPROBE(kprobe_detour_thunk)
 
 #endif /* CONFIG_OPTPROBES */
 
-/* Leave as by the word. */
+/* Load all registers by iret, and resume at the pushed word. */
 SYM_CODE_START_LOCAL(kprobe_thunk_return_iret)
 	UNWIND_HINT_REGS
 	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rax
@@ -339,10 +347,10 @@ SYM_CODE_START_LOCAL(kprobe_thunk_return_iret)
 SYM_CODE_END(kprobe_thunk_return_iret)
 _ASM_NOKPROBE(kprobe_thunk_return_iret)
 
-/* Leave as from a breakpoint, with every register as it is in struct pt_regs. */
+/* Load all registers from struct pt_regs by iret, as after a breakpoint. */
 SYM_CODE_START_LOCAL(kprobe_thunk_iret)
 	UNWIND_HINT_REGS
-	movl	%cs, %eax		/* Xen has others */
+	movl	%cs, %eax		/* Xen has other selectors */
 	movq	%rax, CS(%rsp)
 	movl	%ss, %eax
 	movq	%rax, SS(%rsp)
@@ -358,10 +366,10 @@ _ASM_NOKPROBE(kprobe_thunk_iret)
 /*
  * __kretprobe_trampoline - a return-probed function has returned
  *
- * The return took one entry off the processor's return predictor, and the one
- * at the end takes another; the call puts one there. The word that it pushes
- * has the place of the return address that was replaced. Whoever unwinds the
- * stack by it finds the real one; and it is where C puts that.
+ * The function's return popped one entry of the CPU's return predictor, and the return at the
+ * end pops another. The call in between pushes one, so the predictor stays balanced. The word
+ * that the call pushes is in the place of the return address that was replaced. An unwinder
+ * that finds the word there looks up the real return address, and C stores that there.
  */
 SYM_CODE_START(__kretprobe_trampoline)
 	UNWIND_HINT_UNDEFINED
@@ -378,7 +386,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	pushfq				/* flags */
 	addq	$16, 8(%rsp)
 	pushq	$__KERNEL_CS		/* cs */
-	pushq	$__kretprobe_trampoline	/* ip, the real one is put in by C */
+	pushq	$__kretprobe_trampoline	/* ip; C stores the real one */
 	pushq	$-1			/* orig_ax */
 	PUSH_REGS
 	ENCODE_FRAME_POINTER
@@ -389,7 +397,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 	/* arch_kretprobe_begin() */
 	KPROBE_THUNK_BEGIN .Lreturn_missed
-	/* One instance, the first one, and a handler to call? */
+	/* Does the call have one instance, the first on the list, and a handler? */
 	movq	PER_CPU_VAR(pcpu_hot + X86_current_task), %r13
 	movq	TASK_kretprobe_instances(%r13), %rbx
 	testq	%rbx, %rbx
@@ -411,8 +419,9 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	KPROBE_CALL_HANDLER kprobe_call_return %rdx
 .Lreturn_handled:
 	/*
-	 * It is the first instance again. Unwinders, of NMIs too, find it until
-	 * they find the address itself.
+	 * Calls that the handler has made are over, so the instance is the first again. Store
+	 * the real return address before the instance leaves the list: an unwinder, in an NMI
+	 * too, finds one of the two.
 	 */
 	movq	%r15, FRAME_SIZE(%rsp)
 	movq	KRETPROBE_INSTANCE_next(%rbx), %rax
@@ -429,11 +438,14 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 .Lreturn_leave:
 	/*
-	 * The function's own return has changed the arithmetic flags already
-	 * where returns are counted, so this one may, too. IOPL is Xen's.
+	 * With call depth tracking the function's own return has changed the arithmetic flags,
+	 * so this one may change them too. Xen PV always takes popf, because of IOPL.
 	 */
 	KPROBE_LOAD_FLAGS .Lreturn_popf X86_FEATURE_XENPV
-	/* An interrupt overwrites what has been popped. */
+	/*
+	 * Unwind by the return address from here on: an interrupt overwrites registers that
+	 * have been popped.
+	 */
 	KPROBE_HINT_WORD FRAME_SIZE+8
 	POP_REGS
 	leaq	FRAME_SIZE-ORIG_RAX(%rsp), %rsp
@@ -441,8 +453,8 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	RET
 
 	/*
-	 * A function may return with AC set, while user memory is accessible, and
-	 * its caller relies on that. Handlers run with AC clear.
+	 * A function may return with AC set, for accesses to user memory, and its caller
+	 * relies on that. Handlers run with AC clear.
 	 */
 	UNWIND_HINT_REGS
 .Lreturn_odd:
@@ -450,7 +462,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 	UNWIND_HINT_REGS
 .Lreturn_no_handler:
-	/* C does what is to be done where the return probe has gone. */
+	/* If the return probe has been unregistered, C ends the call. */
 	cmpq	$0, KRETPROBE_ANCHOR_probe(%rdx)
 	jne	.Lreturn_handled
 	jmp	.Lreturn_several
@@ -461,7 +473,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	call	kretprobe_pool_give
 	jmp	.Lreturn_given
 
-	/* Begin again in C. */
+	/* Give the level back, and do all of it in C. */
 .Lreturn_several:
 	movq	%r12, TOP_LEVEL
 .Lreturn_missed:
@@ -495,14 +507,14 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
 /*
- * kprobe_ftrace_thunk - ftrace's call at the entry of a function
+ * kprobe_ftrace_thunk - handle ftrace's call at the entry of a function
  *
- * Calls that ftrace puts in place are not seen by those who count how deep
- * they go to keep the return predictor filled, so it is done here.
+ * Call depth tracking counts calls to keep the return predictor filled. It does not see calls
+ * that ftrace has put in place, so the thunk counts this one.
  */
 SYM_CODE_START(kprobe_ftrace_thunk)
 	KPROBE_THUNK_ENTER
-	/* The ip, which C changes to what handlers expect. */
+	/* ip; C changes it to what handlers expect */
 	pushq	%rax
 	KPROBE_THUNK_ENTERED .Lftrace_odd
 .Lftrace_entered:
@@ -524,7 +536,7 @@ SYM_CODE_END(kprobe_ftrace_thunk)
 _ASM_NOKPROBE(kprobe_ftrace_thunk)
 
 /*
- * kprobe_just_return - go where the top of the stack says
+ * kprobe_just_return - return to the address on top of the stack
  */
 SYM_FUNC_START(kprobe_just_return)
 	ANNOTATE_NOENDBR
