@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A kernel module with one kprobe, to start your own from.
+ * A kernel module with one kprobe, as a start for your own.
  *
  *	modprobe kprobe_example
  *	modprobe kprobe_example symbol=do_sys_openat2 offset=8
  *
- * puts a probe on the named function, or OFFSET bytes into it where an instruction
- * begins, and prints some registers before and after that instruction runs. The
- * messages are in the kernel log, the probe in /sys/kernel/debug/kprobes/list.
+ * The module sets a probe on the function, or on the instruction at the offset. It prints
+ * some registers before and after the instruction is executed. The messages are in the
+ * kernel log, and the probe is in /sys/kernel/debug/kprobes/list.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -26,14 +26,14 @@ MODULE_PARM_DESC(symbol, "function to probe");
 
 static unsigned int offset;
 module_param(offset, uint, 0444);
-MODULE_PARM_DESC(offset, "which of its instructions, in bytes from its start");
+MODULE_PARM_DESC(offset, "offset of the probed instruction in the function, in bytes");
 
 static atomic_long_t hits;
 
-/* So that a probe on a busy function does not flood the log. */
+/* A probe on a busy function must not flood the log. */
 static DEFINE_RATELIMIT_STATE(limit, HZ, 20);
 
-/* Some registers: where arguments and results are found, and the flags. */
+/* Print some registers: those with arguments and results, and the flags. */
 static void show(const char *when, unsigned long addr, struct pt_regs *regs)
 {
 	if (!__ratelimit(&limit))
@@ -54,12 +54,13 @@ static void show(const char *when, unsigned long addr, struct pt_regs *regs)
 }
 
 /*
- * Called before the probed instruction. Preemption is off, interrupts may be: do not
- * sleep, and be quick. Probes in what a handler calls are not hit but counted as missed.
+ * Called before the probed instruction. Preemption is disabled, and interrupts may be: do
+ * not sleep, and be quick. If a function that a handler calls has a probe, the hit is
+ * counted as missed.
  *
- * A handler may change the registers. One that sends the instruction pointer elsewhere
- * returns non-zero, and then neither the instruction nor post_handler run; any other
- * returns 0.
+ * A handler may change the registers. If it redirects execution, by a new instruction
+ * pointer, it returns non-zero: the instruction is not executed, and post_handlers are not
+ * called. Any other handler returns 0.
  */
 static int before_insn(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -68,13 +69,13 @@ static int before_insn(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* Called after it, under the same rules; leave it out where nothing is to be done. */
+/* Called after the instruction, under the same rules. A probe need not have a post_handler. */
 static void after_insn(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	show("after, next is", instruction_pointer(regs), regs);
 }
 
-/* Has to stay where it is, and its handlers with it, until it is unregistered. */
+/* The structure and its handlers must stay in memory until the probe is unregistered. */
 static struct kprobe probe = {
 	.pre_handler = before_insn,
 	.post_handler = after_insn,
@@ -105,7 +106,7 @@ static int __init kprobe_example_init(void)
 
 static void __exit kprobe_example_exit(void)
 {
-	/* When this returns no handler is running any more, nor will one. */
+	/* When this returns, no handler is running and none is called any more. */
 	unregister_kprobe(&probe);
 	pr_info("probe gone after %ld hits, %lu more were missed\n", atomic_long_read(&hits),
 		probe.nmissed);

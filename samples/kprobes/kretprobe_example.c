@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A kernel module with one return probe, to start your own from.
+ * A kernel module with one return probe, as a start for your own.
  *
  *	modprobe kretprobe_example
  *	modprobe kretprobe_example func=vfs_read
  *
- * prints what the named function returned, and how long the call took, into the
- * kernel log. The probe is in /sys/kernel/debug/kprobes/list, marked with an r.
+ * The module prints what the function returns, and how long the call takes, to the kernel
+ * log. The probe is in /sys/kernel/debug/kprobes/list, marked with an r.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -27,19 +27,19 @@ MODULE_PARM_DESC(func, "function whose returns are reported");
 
 static atomic_long_t returns;
 
-/* So that a busy function does not flood the log. */
+/* A busy function must not flood the log. */
 static DEFINE_RATELIMIT_STATE(limit, HZ, 20);
 
-/* What is kept of each call, from its entry to its return. */
+/* What the probe records of each call, from its entry to its return. */
 struct call {
 	u64 entered;
 };
 
 /*
  * Called when the function is entered, with its arguments in the registers. The data is
- * all zero. Non-zero would mean that this call is of no interest: kernel threads are not.
+ * zero. If it returns non-zero, the call is not followed: here, a call of a kernel thread.
  *
- * A breakpoint may be hit where a lock is held. Of the clocks only the fast ones take none.
+ * A breakpoint may be hit while a lock is held. Only the fast clocks take no lock.
  */
 static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -51,10 +51,7 @@ static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/*
- * Called when it returns. As in all handlers of probes preemption is off: do not sleep, and
- * be quick.
- */
+/* Called when the function returns. Preemption is disabled: do not sleep, and be quick. */
 static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct call *call = (struct call *)ri->data;
@@ -67,7 +64,7 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* With maxactive left at 0 any number of calls may be under way at the same time. */
+/* With maxactive 0, the number of calls under way at the same time is not limited. */
 static struct kretprobe probe = {
 	.handler = on_return,
 	.entry_handler = on_entry,
@@ -89,7 +86,7 @@ static int __init kretprobe_example_init(void)
 
 static void __exit kretprobe_example_exit(void)
 {
-	/* Calls that are still under way return as if there had never been a probe. */
+	/* Calls that are still under way return without a call of the handler. */
 	unregister_kretprobe(&probe);
 	pr_info("return probe gone after %ld returns, %d more were missed\n",
 		atomic_long_read(&returns), probe.nmissed);
