@@ -239,6 +239,6 @@ void __init kretprobes_init(void)
 
 		kretprobe_blacklist[i].addr = kprobe_lookup_name(name, 0);
 		if (!kretprobe_blacklist[i].addr)
-			pr_err("kprobes: no function %s to keep return probes from\n", name);
+			pr_err("kprobes: no function %s to exclude from return probes\n", name);
 	}
 }

@@ -140,7 +140,7 @@ static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp
 		regs->orig_ax = regs->ip;
 		regs->ip = *(unsigned long *)regs->sp;
 	} else {
-		WARN_ONCE(1, "kprobes: at the entry of a function, sp can't be set to that\n");
+		WARN_ONCE(1, "kprobes: a handler has set sp, which ftrace does not load\n");
 	}
 	regs->sp = sp;
 }
