@@ -108,12 +108,21 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, in
  */
 typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs *regs);
 
-/* Bits of struct kprobe.flags */
-#define KPROBE_FLAG_GONE		BIT(0)	/* the probed text is gone */
-#define KPROBE_FLAG_DISABLED		BIT(1)	/* a hit does not call it */
-#define KPROBE_FLAG_OPTIMIZED		BIT(2)	/* reached by a jump */
-#define KPROBE_FLAG_FTRACE		BIT(3)	/* reached by a call of ftrace */
-#define KPROBE_FLAG_ON_FUNC_ENTRY	BIT(4)	/* at the entry of a function */
+/**
+ * enum kprobe_flag - bits of &struct kprobe.flags
+ * @KPROBE_FLAG_GONE: the probed code has been unloaded or freed
+ * @KPROBE_FLAG_DISABLED: a hit does not call the handlers
+ * @KPROBE_FLAG_OPTIMIZED: the CPU gets to the handlers by a jump
+ * @KPROBE_FLAG_FTRACE: the CPU gets to the handlers through ftrace
+ * @KPROBE_FLAG_ON_FUNC_ENTRY: the probe is at the entry of a function
+ */
+enum kprobe_flag {
+	KPROBE_FLAG_GONE		= BIT(0),
+	KPROBE_FLAG_DISABLED		= BIT(1),
+	KPROBE_FLAG_OPTIMIZED		= BIT(2),
+	KPROBE_FLAG_FTRACE		= BIT(3),
+	KPROBE_FLAG_ON_FUNC_ENTRY	= BIT(4),
+};
 
 /* What a CPU does for a hit, where an architecture records it */
 #define KPROBE_HIT_ACTIVE		BIT(0)	/* handlers run */
