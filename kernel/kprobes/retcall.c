@@ -49,7 +49,7 @@
 static struct kprobe __maybe_unused several;
 
 /* Takes the place of unregistered return probes in anchors. It has no handler. */
-static struct kretprobe nobody;
+static struct kretprobe no_probe;
 
 /* Sentinels: never_there always reads as empty, always_there as occupied. */
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
@@ -57,7 +57,7 @@ static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
 
 /* What instances of shared pools refer to when their own anchor is about to be freed. */
 static struct kretprobe_anchor unprobed = {
-	.active = &nobody,
+	.active = &no_probe,
 	.back = &always_there,
 };
 
@@ -516,7 +516,7 @@ bool kretprobe_stop(struct kretprobe *rp)
 	if (!anchor || !rcu_access_pointer(anchor->probe))
 		return false;
 	RCU_INIT_POINTER(anchor->probe, NULL);
-	WRITE_ONCE(anchor->active, &nobody);
+	WRITE_ONCE(anchor->active, &no_probe);
 	return true;
 }
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: detours, and the jumps to them.
+ * Kernel probes on x86: detour buffers, and the jumps to them.
  *
- * Where it is safe, see safety.c, a jump takes the place of the breakpoint. It
- * leads to a detour, which is a slot of this form:
+ * Where the safety check of safety.c allows it, a jump replaces the breakpoint. It leads
+ * to a detour buffer, which is a slot of this form:
  *
- *	.quad kp; call thunk; copies of all instructions under the jump; jmp back
+ *	.quad pp; call thunk; copies of all instructions of the DCR; jmp back
  *
- * With post_handlers, a call of another thunk follows the first copy. The end
- * of the slot tells which original each copy belongs to.
+ * If there are post_handlers, a call of kprobe_post_thunk() follows the first copy. A map
+ * at the end of the buffer tells which original each copy belongs to.
  *
- * A detour can be entered behind the call of the thunk, too. That is where hits
- * of the breakpoint are sent from the moment there is a detour, so that after a
- * grace period of tasks RCU nobody can be in the bytes that the jump is going
- * to cover, nor on the way to them. They are sent there, too, until the text is
- * the original again.
+ * A task may also enter a detour buffer behind the call of the thunk. As soon as there is
+ * a buffer, hits of the breakpoint resume there, and no longer in the text behind the
+ * breakpoint. So after a tasks-RCU grace period no task is in the DCR, nor on the way to
+ * it, and the jump can be written. When the probepoint is unoptimised, hits resume there
+ * until the text is the original again.
  *
- * Text is patched under text_mutex. Detours are made and dropped under
- * kprobe_mutex; the core frees them when nobody can be in them.
+ * Text is patched under text_mutex. Detour buffers are made and dropped under
+ * kprobe_mutex; the core frees them when no task can be in them.
  */
 #include <linux/memory.h>
 #include <linux/perf_event.h>
@@ -31,7 +31,7 @@
 
 #include "common.h"
 
-/* Where @detour has the copy of what is @offset behind the probed address. */
+/* The copy in @detour of the instruction @offset bytes behind the probed address; or 0. */
 static unsigned long __kprobes copy_at(unsigned long detour, unsigned long offset)
 {
 	const struct kprobe_detour_map *map = kprobe_detour_map(detour);
@@ -42,7 +42,7 @@ static unsigned long __kprobes copy_at(unsigned long detour, unsigned long offse
 
 		if (map->from[i] != offset)
 			continue;
-		/* No copy is a call, so that is the one of the post_handlers. */
+		/* No copy is a call, so a call here is that of kprobe_post_thunk(). */
 		return copy + (*(u8 *)copy == CALL_INSN_OPCODE ? CALL_INSN_SIZE : 0);
 	}
 	return 0;
@@ -114,13 +114,14 @@ asmlinkage __visible bool __kprobes kprobe_detour_redirect(struct pt_regs *regs,
 }
 
 /*
- * Put a copy of what is at @addr, not a branch, into a detour.
+ * Put a copy of the instruction at @addr, which is no relative branch, into a detour
+ * buffer.
  *
- * A bare return is in the text where the kernel's mitigations need no return
- * thunk at that address (alternatives have replaced the jump to it), or where
- * assembly has asked for one. The detour has it at another address, in another
- * half of a cacheline, so it is decided anew: with ITS, returns are safe in the
- * upper half only. A jump to a return thunk is a branch, and is made anew.
+ * A bare return is in the text if the mitigations of this CPU need no return thunk at its
+ * address, so that alternatives have replaced the jump to the thunk, or if assembly has
+ * asked for one. The copy is at another address, in another half of a cacheline, so it is
+ * decided anew: with ITS, a return is safe in the upper half only. A jump to a return
+ * thunk is a relative branch, which is made anew.
  */
 static int put_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long at,
 		    unsigned long addr)
@@ -131,7 +132,7 @@ static int put_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long a
 	return x86_kprobe_put_copy(buf, bytes, insn->length, at, addr);
 }
 
-/* Write the copies and all that follows; @map is what they are copies of. */
+/* Write the code of a detour buffer to @buf, and fill in @map. Return: 0, or an errno. */
 static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const u8 *original,
 		       unsigned int reach, bool post, struct kprobe_detour_map *map)
 {
@@ -147,7 +148,7 @@ static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		len += ret;
 		if (insn_decode(&insn, original + done, reach - done, INSN_MODE_KERN))
 			return -EILSEQ;
-		/* The longest there is, and a call and a jump. */
+		/* The longest instruction, a call and a jump have to fit. */
 		if (len + MAX_INSN_SIZE + 2 * JMP32_INSN_SIZE > KPROBE_DETOUR_END)
 			return -ENOSPC;
 		/* The call of post_handlers would follow one of its two ways only. */
@@ -164,7 +165,7 @@ static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		map->at[map->nr] = len + ret;
 		map->from[map->nr] = done;
 		if (x86_insn_is_call(&insn)) {
-			/* When it has pushed, it is where it calls. */
+			/* Behind its push, only the jump to the called function is left. */
 			map->at[map->nr] = len + KPROBE_PUSH_SIZE;
 			map->from[map->nr] = KPROBE_DETOUR_CALLED;
 		}
@@ -275,7 +276,7 @@ bool arch_put_jump(struct probepoint *pp)
 }
 
 /**
- * arch_sync_jumps() - put all jumps in place that arch_put_jump() has begun
+ * arch_sync_jumps() - put all jumps in place that arch_put_jump() has queued
  *
  * Context: sleeps; text_mutex is held.
  */
@@ -322,12 +323,13 @@ void arch_restore_jump(struct probepoint *pp)
 }
 
 /**
- * is_kprobe_optinsn_slot() - tell whether an address is in a detour
+ * is_kprobe_optinsn_slot() - is an address in a detour buffer?
  * @addr: any address
  *
- * May be called in any context in which RCU is watching. The answer is valid as
- * long as the caller knows that a detour can't be freed, because some task is
- * in it.
+ * The answer is valid as long as the caller knows that a detour buffer there cannot be
+ * freed, since a task is in it.
+ *
+ * Context: any in which RCU is watching.
  *
  * Return: true if it is.
  */

@@ -36,8 +36,8 @@
 #define PUSH_IMM32_OPCODE	0x68
 
 /*
- * kprobes.boost=0 has every copy stepped that could be boosted: to compare,
- * and to find out whether it is boosting that something does not like.
+ * The parameter kprobes.boost. If it is 0, every new slot is single-stepped, and no
+ * probepoint is optimised: to find out whether a problem has to do with boosting.
  */
 bool x86_kprobe_boost = true;
 
@@ -47,8 +47,8 @@ static bool fits_s32(long v)
 }
 
 /*
- * Make what is at @buf, to be run at @slot, refer to the memory that the
- * original at @addr does.
+ * Adjust the rip-relative displacement of the copy in @buf, which is to be executed at
+ * @slot, so that it refers to the same memory as the original at @addr.
  */
 static int fix_displacement(u8 *buf, unsigned long slot, unsigned long addr)
 {
@@ -73,11 +73,11 @@ static int fix_displacement(u8 *buf, unsigned long slot, unsigned long addr)
  * @buf: where to write it
  * @bytes: the original
  * @size: its length
- * @at: where the copy is going to be run
- * @addr: where the original is
+ * @at: address at which the copy is going to be executed
+ * @addr: address of the original
  *
- * Return: the length of the copy; or -EOPNOTSUPP if what the instruction refers
- * to can't be reached from the slot.
+ * Return: the length of the copy; or -EOPNOTSUPP if the slot is too far from the memory
+ * that the instruction refers to.
  */
 int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
 			unsigned long addr)
@@ -89,11 +89,11 @@ int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
 /**
  * x86_kprobe_put_branch() - put a jump or a call into a slot
  * @buf: where to write it
- * @opcode: the opcode, of one byte
- * @at: where it is going to be run
- * @to: where it is to lead
+ * @opcode: its opcode, of one byte
+ * @at: address at which it is going to be executed
+ * @to: its target
  *
- * Return: the length of it; or -EOPNOTSUPP if that is too far away.
+ * Return: its length; or -EOPNOTSUPP if the target is too far away.
  */
 int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
 {
@@ -104,17 +104,17 @@ int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to
 }
 
 /**
- * x86_kprobe_put_branch_copy() - put what does the same as a branch into a slot
+ * x86_kprobe_put_branch_copy() - put a branch with the same target into a slot
  * @buf: where to write it
- * @insn: the branch: jmp, jcc or call
- * @at: where it is going to be run
- * @addr: where the original is
- * @target: where that leads
+ * @insn: the original: jmp, jcc or call
+ * @at: address at which it is going to be executed
+ * @addr: address of the original
+ * @target: target of the original
  *
- * Short ones are made long, they have farther to go. A call is none any more,
- * so that it returns to the original.
+ * A short branch becomes a near one. A call becomes a push of the original's return
+ * address and a jump, so that the called function returns behind the original.
  *
- * Return: the length of it; or -EOPNOTSUPP if the target is too far away.
+ * Return: its length; or -EOPNOTSUPP if the target is too far away.
  */
 int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
 			       unsigned long target)
@@ -156,9 +156,9 @@ static int put_insn(struct probepoint *pp, u8 *buf, unsigned long at)
 }
 
 /**
- * x86_kprobe_write_slot() - fill a slot
- * @slot: the slot, in which nothing runs yet
- * @buf: what it is to be, KPROBE_SLOT_SIZE bytes
+ * x86_kprobe_write_slot() - write a slot
+ * @slot: the slot; no hit is sent there yet
+ * @buf: its contents, KPROBE_SLOT_SIZE bytes
  *
  * Context: sleeps; takes text_mutex.
  */
@@ -400,11 +400,10 @@ void arch_disarm_probepoint(struct probepoint *pp)
 }
 
 /**
- * arch_kprobes_sync() - make all CPUs see what was patched
+ * arch_kprobes_sync() - make all CPUs see the text that was patched
  *
- * int3 is handled with interrupts off, so when every CPU has taken the
- * interrupt that this sends, none is still on its way into the handler of a
- * breakpoint that is there no more.
+ * A CPU handles int3 with interrupts off. So when every CPU has taken the interrupt that
+ * this sends, no CPU is on its way from a removed breakpoint to its handler.
  *
  * Context: sleeps; text_mutex is held.
  */
@@ -414,13 +413,13 @@ void arch_kprobes_sync(void)
 }
 
 /**
- * arch_adjust_kprobe_addr() - keep the entry of a function off its endbr
+ * arch_adjust_kprobe_addr() - put a probe of a function's entry behind its endbr
  * @func: start of the function
- * @offset: how far from it the probe is asked for, in bytes
- * @is_entry: set if the address counts as the function's entry
+ * @offset: offset from there at which the probe was asked for, in bytes
+ * @is_entry: result: the address counts as the entry of the function
  *
- * An indirect call has to find endbr; where it is the first instruction, the
- * one after it is where the function begins for a probe.
+ * An indirect call must find the endbr, so a function that begins with one is probed at
+ * the instruction behind it.
  *
  * Return: the address to probe.
  */
@@ -436,14 +435,14 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offse
 }
 
 /**
- * arch_within_kprobe_blacklist() - tell what can't take a trap
+ * arch_within_kprobe_blacklist() - is an address in text that cannot take a trap?
  * @addr: address of code
  *
- * Entry code can't, and neither can what the handling of a trap returns and
- * makes indirect calls by: thunks, some of them before the entry code and some
- * after it, and the jumps of static calls.
+ * Such text is the entry code, and the thunks of returns and of indirect calls, which the
+ * handling of a trap executes: some of them are before the entry code, and some, with the
+ * jumps of static calls, behind it.
  *
- * Return: true if @addr is in such code.
+ * Return: true if it is.
  */
 bool arch_within_kprobe_blacklist(unsigned long addr)
 {
@@ -453,7 +452,7 @@ bool arch_within_kprobe_blacklist(unsigned long addr)
 }
 
 /**
- * arch_populate_kprobe_blacklist() - list what can't take a trap
+ * arch_populate_kprobe_blacklist() - put text that cannot take a trap on the blacklist
  *
  * Return: 0 or a negative errno.
  */
@@ -462,7 +461,7 @@ int __init arch_populate_kprobe_blacklist(void)
 #ifdef CONFIG_PREEMPTION
 	int ret;
 
-	/* Hit at its entry, it would call itself when the handlers are through. */
+	/* After a hit at its entry, the thunk would call it again to reschedule. */
 	ret = kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
 	if (ret < 0)
 		return ret;
