@@ -215,7 +215,7 @@ void kp_ft_switches(struct kunit *test)
 }
 
 /* Many at once: one update of ftrace, and one grace period when they go. */
-void kp_ft_batch(struct kunit *test)
+__nocfi void kp_ft_batch(struct kunit *test)
 {
 	struct kprobe **kps = kunit_kcalloc(test, KP_FT_MANY, sizeof(*kps), GFP_KERNEL);
 	struct kp_ft_costs costs;
@@ -257,7 +257,7 @@ void kp_ft_batch(struct kunit *test)
 }
 
 /* One bad member, wherever it stands, and none of the others is left. */
-void kp_ft_batch_refused(struct kunit *test)
+__nocfi void kp_ft_batch_refused(struct kunit *test)
 {
 	struct kprobe *kps[5];
 	int at, i;

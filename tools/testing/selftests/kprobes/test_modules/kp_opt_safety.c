@@ -25,7 +25,7 @@ static const char *kp_code_name(int i)
 	return kp_opt_names + kp_opt_codes[i].name;
 }
 
-static long kp_code_call(int i, int arg)
+static __nocfi long kp_code_call(int i, int arg)
 {
 	kp_opt_fn *fn = (kp_opt_fn *)((void *)kp_opt_text + kp_opt_codes[i].start);
 

@@ -297,7 +297,7 @@ static void kp_list_opens(struct kunit *test)
 }
 
 /* Many probes come, are hit and go, some are switched, before the busy task is through. */
-static void kp_opt_busy_task(struct kunit *test)
+static __nocfi void kp_opt_busy_task(struct kunit *test)
 {
 	static struct kp_opt_probe probes[KP_MANY];
 	static struct kprobe *kps[KP_MANY];

@@ -101,7 +101,7 @@ static int kp_stress_last(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kp_stress_last);
 
 /* Every function once; all of it belongs to one phase. */
-static void kp_call_some(struct kp_cpu *cpu, int caller, int from, int to)
+static __nocfi void kp_call_some(struct kp_cpu *cpu, int caller, int from, int to)
 {
 	struct kp_account *was = cpu->calling;
 	enum kp_phase phase_was = cpu->phase;

@@ -54,7 +54,7 @@ static int kp_return_at(const u8 slot[KP_SLOT])
 	return -1;
 }
 
-static void kp_returns_check(struct kunit *test, kp_returns_fn *fn, bool post)
+static __nocfi void kp_returns_check(struct kunit *test, kp_returns_fn *fn, bool post)
 {
 	struct kprobe kp = {
 		.addr = (kprobe_opcode_t *)fn,
