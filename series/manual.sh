@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the manual in out/linux as `make htmldocs` does, with the directory that
-# it is in and no other, and prints what is wrong:
+# Builds the manual and the page on the design in out/linux as `make htmldocs` does,
+# with the directory that they are in and no other, and prints what is wrong:
 #
-# - what Sphinx and kernel-doc say about our files
+# - what Sphinx and kernel-doc say about our files, a page in no toctree included
 # - symbols that the manual takes from kernel-doc, and that are not there or are
 #   taken twice
 # - exported functions that the manual does not take
 # - files in Documentation/ that our files refer to, and that are not there
+# - files, functions and constants that the page on the design names, and that are
+#   not there
 
 set -euo pipefail
 # shellcheck source=series/lib.sh
@@ -16,6 +18,7 @@ set -euo pipefail
 
 tree=$OUT/linux
 manual=Documentation/trace/kprobes.rst
+design=Documentation/trace/kprobes-design.rst
 
 need_packages python3-sphinx perl
 work=$(mktemp -d)
@@ -43,7 +46,7 @@ about_ours()
 
 build()
 {
-	local log=$OUT/log/sphinx.log
+	local log=$OUT/log/sphinx.log page
 
 	# Neither theme nor Python's cache is to change the tree.
 	PYTHONDONTWRITEBYTECODE=1 LC_ALL=C.UTF-8 \
@@ -53,7 +56,9 @@ build()
 		"$tree/$(dirname "$manual")" "$work/html" </dev/null >"$log" 2>&1 ||
 		echo "sphinx-build failed, see ${log#"$TOP"/}"
 	about_ours <"$log"
-	[ -s "$work/html/$(basename "$manual" .rst).html" ] || echo "$manual: nothing was built"
+	for page in "$manual" "$design"; do
+		[ -s "$work/html/$(basename "$page" .rst).html" ] || echo "$page: nothing was built"
+	done
 }
 
 # described FILE: the symbols that kernel-doc describes in it
@@ -98,7 +103,38 @@ check_references()
 	done
 }
 
+# named PATTERN: what the page on the design has of it, once each
+named()
+{
+	grep -ohP "$1" "$TOP/$design" | sort -u
+}
+
+# The page abbreviates two directories in its tables, and names headers as C does. What
+# our files do not have may be a function or an option of the base kernel.
+# shellcheck disable=SC2016
+check_design()
+{
+	local name
+
+	named '``\K[\w/]+/[\w.-]+\.[chS](?=``)' |
+		sed 's,^K/,kernel/kprobes/,; s,^X/,arch/x86/kernel/kprobes/,; s,^asm/,arch/x86/include/&,' |
+		while IFS= read -r name; do
+			[ -e "$tree/$name" ] || echo "$design: there is no $name"
+		done
+	grep '\.[chS]$' "$work/own" | grep -v -e ^tools/ -e ^samples/ |
+		(cd "$TOP" && xargs cat) >"$work/code"
+	{
+		named '\b[a-z_]\w+(?=\(\))'
+		named '``\K[A-Za-z_]\w+(?=``)'
+	} | while IFS= read -r name; do
+		grep -qw -e "$name" "$work/code" ||
+			grep -rqw -e "$name" "$tree/arch/x86" "$tree/arch/Kconfig" ||
+			echo "$design: there is no $name"
+	done
+}
+
 build
 check_taken
 check_exported
 check_references
+check_design
