@@ -19,7 +19,7 @@
 
 #include "kprobes/internal.h"
 
-/* Guards all probes and probepoints, see internal.h. */
+/* Guards all probes and probepoints, see linux/probepoint.h. */
 DEFINE_MUTEX(kprobe_mutex);
 
 /* The kernel's init text is about to be freed. kprobe_mutex guards it. */

@@ -42,7 +42,7 @@ no_indirect_call()
 # called FUNCTION: by the thunks; and there the compiler checks the type
 called()
 {
-	thunks | grep -q "R_X86_64_PLT32.$1-" || return 1
+	thunks | grep "R_X86_64_PLT32.$1-" >/dev/null || return 1
 	objdump -dr --no-show-raw-insn "$dir/calls.o" |
 		awk -v f="<$1>:" '/^[0-9a-f]+ </ { inside = $2 == f }
 			inside && /\tud2/ { n++ } END { exit n != 1 }'

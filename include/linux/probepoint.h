@@ -187,7 +187,7 @@ struct probepoint * __kprobes get_probepoint(void *addr);
  */
 static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
 {
-	/* Pairs with rcu_replace_pointer() in publish_set(). */
+	/* Pairs with rcu_replace_pointer() in probepoint_publish_set(). */
 	return rcu_dereference_raw(pp->set);
 }
 
@@ -202,7 +202,7 @@ static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
  */
 static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
 {
-	/* Pairs with smp_store_release() in publish_set(). */
+	/* Pairs with smp_store_release() in probepoint_publish_set(). */
 	return READ_ONCE(pp->first);
 }
 

@@ -187,6 +187,24 @@ static void flush_cache(void *data)
 		kretprobe_pool_give(ri);
 }
 
+/* Take back the instances that CPUs keep to themselves, those of offline CPUs too. */
+static void flush_caches(struct kretprobe_pool *pool)
+{
+	struct kretprobe_instance *ri;
+	int cpu;
+
+	guard(cpus_read_lock)();
+	on_each_cpu(flush_cache, pool, 1);
+	for_each_possible_cpu(cpu) {
+		if (cpu_online(cpu))
+			continue;
+		guard(preempt)();
+		ri = xchg(per_cpu_ptr(pool->cache, cpu), NULL);
+		if (ri)
+			kretprobe_pool_give(ri);
+	}
+}
+
 /* May there be more instances than wanted when all are free? */
 static bool may_shrink(const struct kretprobe_pool *pool)
 {
@@ -213,7 +231,7 @@ static bool shrink(struct kretprobe_pool *pool)
 		return may_shrink(pool);
 	/* The instances that CPUs keep to themselves are free too. */
 	if (!pool->nr_probes || beyond_limit())
-		on_each_cpu(flush_cache, pool, 1);
+		flush_caches(pool);
 	for (c = pool_next_chunk(pool, NULL); c && (spare || beyond_limit()); c = next) {
 		next = pool_next_chunk(pool, c);
 		if (pool_del_chunk(c)) {

@@ -142,7 +142,8 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
 	optimizer_init_point(pp);
 	ret = on_ftrace ? arch_prepare_probepoint_ftrace(pp) : arch_prepare_probepoint(pp);
 	if (ret) {
-		kfree(pp);
+		/* It may have owned a slot, by which an unwinder has found it. */
+		kfree_rcu(pp, rcu);
 		return ERR_PTR(ret);
 	}
 	rb_add(&pp->node, &probepoints, probepoint_less);

@@ -137,6 +137,12 @@ bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_re
 	return false;
 }
 
+static __always_inline void count_missed(struct kprobe *p)
+{
+	/* Two CPUs may miss the same probe, or a CPU and its NMI. */
+	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
+}
+
 /**
  * probepoint_count_missed() - count a hit whose handlers are not called
  * @pp: the probepoint
@@ -149,24 +155,23 @@ void __kprobes probepoint_count_missed(struct probepoint *pp)
 {
 	struct kprobe **pos = all_of(pp), *p;
 
-	while ((p = *pos++)) {
-		/* Two CPUs may miss the same probe, or a CPU and its NMI. */
-		atomic_long_t *n = (atomic_long_t *)&p->nmissed;
-
-		raw_atomic_long_inc(n);
-	}
+	while ((p = *pos++))
+		count_missed(p);
 }
 
 /**
  * kprobes_inc_nmissed_count() - count a hit whose handlers are not called
- * @p: what get_kprobe() returned for the probed address
+ * @p: what get_kprobe() returned for the probed address; or a user's probe, for which
+ *	alone it is counted then
  *
- * For architectures that know no probepoints. Context: any, with preemption
- * disabled.
+ * For architectures that know no probepoints. Context: any, with preemption disabled.
  */
 void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
 {
-	probepoint_count_missed(probepoint_of(p));
+	if (p->pre_handler == dispatch_pre)
+		probepoint_count_missed(probepoint_of(p));
+	else
+		count_missed(p);
 }
 
 /*

@@ -72,6 +72,14 @@ static __always_inline bool find_hit(unsigned long ip, struct pt_regs *regs, uns
 	return false;
 }
 
+/* A handler has redirected execution, perhaps into the DCR of an optimised probepoint. */
+static noinline void __kprobes find_resume_address(struct pt_regs *regs)
+{
+	preempt_disable_notrace();
+	regs->ip = x86_kprobe_resume_address(regs->ip);
+	preempt_enable_notrace();
+}
+
 /* Have RCU watch: handlers use it, and unregister_kprobe() relies on it to wait for them. */
 static noinline bool __kprobes find_unwatched_hit(unsigned long ip, struct pt_regs *regs,
 						  unsigned long next)
@@ -112,6 +120,7 @@ asmlinkage __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsi
 
 	if (likely(!redirected && regs->ip == next))
 		return false;
+	find_resume_address(regs);
 	/* If the handler has pushed a word, that is in the place of the return address. */
 	if (redirected && regs->sp != (unsigned long)(kprobe_thunk_return(regs) + 1))
 		return true;
@@ -180,6 +189,8 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		redirected = find_unwatched_hit(ip, regs, next);
 	preempt_enable_notrace();
 	regs->orig_ax = orig_ax;
+	if (unlikely(regs->ip != next))
+		find_resume_address(regs);
 	if (unlikely(redirected && regs->sp != sp))
 		move_stack(regs, sp);
 }

@@ -30,6 +30,10 @@ SYM_FUNC_END(kp_opt_text)
 .macro CODE name:req, flags:req
 	.text
 	.balign	16
+#ifdef CONFIG_CFI_CLANG
+	/* Where a function in C has its type, which the kernel overwrites if it seals it. */
+	.skip	16, 0x90
+#endif
 	.type	kp_opt_code_\name, @function
 kp_opt_code_\name:
 	ENDBR

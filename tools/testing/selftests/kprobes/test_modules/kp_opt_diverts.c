@@ -185,10 +185,49 @@ static void kp_opt_post_diverts_under(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(covers->kp.addr));
 }
 
+/* What ftrace has a call in: a probe at its entry has no breakpoint. */
+noinline long kp_opt_entry(long a, long b);
+noinline long kp_opt_entry(long a, long b)
+{
+	barrier();
+	return a - b;
+}
+
+/* To the second instruction of the other function, having done the first. */
+static int kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
+{
+	to_opt_probe(kp)->pre++;
+	regs->ax = regs->di;
+	regs->ip = (unsigned long)kp_opt_sum_other + kp_opt_sum_insn[1];
+	return 1;
+}
+
+NOKPROBE_SYMBOL(kp_opt_go_under);
+
+/* From the entry of a function to what a jump covers. */
+static void kp_opt_entry_diverts_under(struct kunit *test)
+{
+	struct kp_opt_probe *from = kp_opt_new(test, kp_opt_entry, false);
+	struct kp_opt_probe *covers = kp_opt_new(test, kp_opt_sum_other, true);
+	int i;
+
+	kp_opt_add(test, covers);
+	kp_opt_becomes_jump(test, covers);
+	from->kp.pre_handler = kp_opt_go_under;
+	kp_opt_add(test, from);
+	for (i = 1; i <= 10; i++) {
+		KUNIT_EXPECT_EQ(test, kp_opt_entry(40, 2), 42);
+		KUNIT_EXPECT_EQ(test, from->pre, i);
+		KUNIT_EXPECT_EQ(test, covers->pre, 0);
+	}
+	KUNIT_EXPECT_TRUE(test, kp_is_jump(covers->kp.addr));
+}
+
 static struct kunit_case kp_opt_diverts_cases[] = {
 	KUNIT_CASE(kp_opt_diverts),
 	KUNIT_CASE(kp_opt_post_diverts),
 	KUNIT_CASE(kp_opt_post_diverts_under),
+	KUNIT_CASE(kp_opt_entry_diverts_under),
 	{}
 };
 
