@@ -123,8 +123,9 @@ static int kp_meanwhile(void *unused)
 typedef long kp_load_fn(const long __user *from);
 
 /* Reads what is in the page, which comes in when @meanwhile is over. */
-static void kp_load_meanwhile(struct kunit *test, kp_load_fn *load, struct kp_opt_probe *probe,
-			      void (*meanwhile)(struct kp_opt_probe *probe))
+static __nocfi void kp_load_meanwhile(struct kunit *test, kp_load_fn *load,
+				      struct kp_opt_probe *probe,
+				      void (*meanwhile)(struct kp_opt_probe *probe))
 {
 	struct task_struct *task;
 
