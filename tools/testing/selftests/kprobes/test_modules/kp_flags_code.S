@@ -28,11 +28,13 @@ SYM_FUNC_END(kp_flags_within)
 /* Where there is a place for ftrace, which is what is probed. */
 SYM_FUNC_START(kp_flags_traced)
 #ifdef CONFIG_FUNCTION_TRACER
+#ifndef CONFIG_FTRACE_MCOUNT_USE_OBJTOOL
 	.pushsection __mcount_loc, "a"
 	.quad	.Ltraced
 	.popsection
+#endif
 .Ltraced:
-#ifdef CC_USING_NOP_MCOUNT
+#if defined(CC_USING_NOP_MCOUNT) && !defined(CONFIG_FTRACE_MCOUNT_USE_OBJTOOL)
 	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00
 #else
 	call	__fentry__

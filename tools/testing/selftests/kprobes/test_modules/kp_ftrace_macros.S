@@ -11,11 +11,13 @@
 .macro kp_entry array nr
 SYM_FUNC_START(\array\()_\nr)
 #ifdef CONFIG_FUNCTION_TRACER
+#ifndef CONFIG_FTRACE_MCOUNT_USE_OBJTOOL
 	.pushsection __mcount_loc, "a"
 	.quad	.L\array\()_\nr
 	.popsection
+#endif
 .L\array\()_\nr:
-#ifdef CC_USING_NOP_MCOUNT
+#if defined(CC_USING_NOP_MCOUNT) && !defined(CONFIG_FTRACE_MCOUNT_USE_OBJTOOL)
 	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00
 #else
 	call	__fentry__
