@@ -76,7 +76,7 @@ configuration()
 		objects="$users $unwind $fprobe arch/x86/kernel/unwind_frame.o"
 		;;
 	no-modules)
-		fragment='CONFIG_MODULES=n'
+		fragment=$'CONFIG_MODULES=n\nCONFIG_MODULE_UNLOAD=n'
 		;;
 	no-kretprobes)
 		fragment=

@@ -5,6 +5,7 @@
  * Kernel probes on x86: what a probepoint keeps of the probed instruction.
  */
 
+#include <linux/cache.h>
 #include <linux/types.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>

@@ -37,7 +37,6 @@
 #include <linux/types.h>
 #include <asm/insn.h>
 #include <asm/ptrace.h>
-#include <asm/text-patching.h>
 
 #include "common.h"
 

@@ -289,7 +289,7 @@ static void kp_ft_revive(void *disabled)
 }
 
 /* What ftrace does when it has lost track of what it patched. */
-void kp_ft_dead(struct kunit *test)
+__nocfi void kp_ft_dead(struct kunit *test)
 {
 	kp_ft_call_t kill = kp_symbol(test, "kprobe_ftrace_kill");
 	bool *disabled = kp_symbol(test, "kprobe_ftrace_disabled");

@@ -213,7 +213,7 @@ static struct {
 static unsigned int (*kp_ft_save_regs)(struct pt_regs *regs, unsigned long *store,
 				       unsigned int size, unsigned int skip);
 
-static int kp_ft_trace_pre(struct kprobe *kp, struct pt_regs *regs)
+static __nocfi int kp_ft_trace_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_trace[0].nr = stack_trace_save(kp_trace[0].entry, KP_FT_DEPTH, 0);
 	kp_trace[1].nr = kp_ft_save_regs(regs, kp_trace[1].entry, KP_FT_DEPTH, 0);

@@ -2,14 +2,18 @@
 #ifndef KP_SYMBOL_H
 #define KP_SYMBOL_H
 
-/* What is not exported to modules is found as modules have long found it. */
+/*
+ * What is not exported to modules is found as modules have long found it. With kCFI the
+ * kernel clears the type of functions whose address it never uses, so what calls a
+ * function that was found like this is marked __nocfi.
+ */
 
 #include <kunit/test.h>
 #include <linux/kprobes.h>
 #include <asm/ibt.h>
 
 /* The address of a symbol of the kernel, or NULL. */
-static inline void *kp_find_symbol(const char *name)
+static inline __nocfi void *kp_find_symbol(const char *name)
 {
 	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
 	unsigned long (*lookup)(const char *name);
