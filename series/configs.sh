@@ -196,6 +196,10 @@ compile()
 		echo "#undef $sym" >>"$undef"
 	done
 	[ -z "$undefined" ] || flags=("KCFLAGS=-include $undef" "KAFLAGS=-include $undef")
+	# The makefiles are not to have them either.
+	for sym in $undefined; do
+		flags+=("$sym=")
+	done
 	find "$build/kernel" "$build/arch" -name '*.o' -delete 2>/dev/null || true
 	# shellcheck disable=SC2086 # words
 	kmake -j"$(nproc)" -k "${flags[@]}" $objects || return 1

@@ -225,13 +225,16 @@ static void kp_ft_trace_post(struct kprobe *kp, struct pt_regs *regs, unsigned l
 	kp_trace[2].nr = stack_trace_save(kp_trace[2].entry, KP_FT_DEPTH, 0);
 }
 
-/* Where in a trace is something of @func, that is in the first @size bytes of it? */
-static int kp_ft_find(struct kunit *test, int trace, void *func, unsigned long size)
+/*
+ * Where in a trace, from entry @from on, is something of @func, that is in the first @size
+ * bytes of it?
+ */
+static int kp_ft_find(struct kunit *test, int trace, int from, void *func, unsigned long size)
 {
 	unsigned long start = (unsigned long)func;
 	int i;
 
-	for (i = 0; i < kp_trace[trace].nr; i++) {
+	for (i = from; i < kp_trace[trace].nr; i++) {
 		if (kp_trace[trace].entry[i] - start < size)
 			return i;
 	}
@@ -253,11 +256,11 @@ void kp_ft_stacks(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 2);
 	for (trace = 0; trace < ARRAY_SIZE(kp_trace); trace++) {
-		at = kp_ft_find(test, trace, kp_ft_target, 16);
+		at = kp_ft_find(test, trace, 0, kp_ft_target, 16);
 		if (at < 0)
 			continue;
-		KUNIT_EXPECT_EQ(test, kp_ft_find(test, trace, kp_ft_caller, 32), at + 1);
-		KUNIT_EXPECT_EQ(test, kp_ft_find(test, trace, kp_ft_stacks, 1024), at + 2);
+		KUNIT_EXPECT_EQ(test, kp_ft_find(test, trace, at, kp_ft_caller, 32), at + 1);
+		KUNIT_EXPECT_EQ(test, kp_ft_find(test, trace, at, kp_ft_stacks, 1024), at + 2);
 	}
 	/* From registers it begins with these, past the probed address. */
 	KUNIT_EXPECT_EQ(test, kp_trace[1].entry[0], (unsigned long)probe->kp.addr + 1);
