@@ -157,11 +157,14 @@ int kprobe_patched_text_init(void);
 bool kprobe_is_patched_text(unsigned long addr, const struct module *mod);
 
 /* Tables that the linker makes of the kernel's own entries. */
+#ifdef CONFIG_GENERIC_BUG
 struct bug_entry;
-struct static_call_site;
-
 extern struct bug_entry __start___bug_table[], __stop___bug_table[];
+#endif
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+struct static_call_site;
 extern struct static_call_site __start_static_call_sites[], __stop_static_call_sites[];
+#endif
 
 /* The table of the functions that NOKPROBE_SYMBOL() names, made by the linker. */
 extern unsigned long __start_kprobe_blacklist[];
