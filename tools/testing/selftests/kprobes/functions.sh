@@ -56,6 +56,16 @@ setup() {
 	trap 'exit 1' INT TERM HUP
 }
 
+# setup_jumps: as setup. Skips the topic where there is no jump optimisation, or where its
+# code is not for this architecture.
+setup_jumps() {
+	setup
+	if [ "$(uname -m)" != x86_64 ] || [ ! -w "$OPTIMIZATION" ]; then
+		ktap_skip_all "no jump optimisation in this kernel"
+		exit "$KSFT_SKIP"
+	fi
+}
+
 # load MODULE [PARAM=VALUE...]: loads test_modules/MODULE.ko
 load() {
 	module=$1

@@ -18,11 +18,7 @@ jit_restore() {
 	return $restored
 }
 
-setup
-if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
-	ktap_skip_all "no jump optimisation in this kernel"
-	exit "$KSFT_SKIP"
-fi
+setup_jumps
 if ! grep -q ' ___bpf_prog_run$' /proc/kallsyms; then
 	ktap_skip_all "no BPF interpreter in this kernel"
 	exit "$KSFT_SKIP"

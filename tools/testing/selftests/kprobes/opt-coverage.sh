@@ -71,11 +71,7 @@ is_right() {
 			$(($(summary functions) * $2)) ]
 }
 
-setup
-if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
-	ktap_skip_all "no jump optimisation in this kernel"
-	exit "$KSFT_SKIP"
-fi
+setup_jumps
 ktap_set_plan 5
 optimization 1
 load kp_coverage "quiet=${OPT_SHARE_QUIET:-0}"

@@ -9,11 +9,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-setup
-if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
-	ktap_skip_all "no jump optimisation in this kernel"
-	exit "$KSFT_SKIP"
-fi
+setup_jumps
 optimization 1
 bad_frame_pointers
 run_suites 0 kp_insn opt=1 "rounds=${INSN_ROUNDS:-3}" "seed=${INSN_SEED:-1}" -- kprobes_insn

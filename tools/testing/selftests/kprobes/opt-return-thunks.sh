@@ -9,11 +9,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-setup
-if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
-	ktap_skip_all "no jump optimisation in this kernel"
-	exit "$KSFT_SKIP"
-fi
+setup_jumps
 optimization 1
 for bug in indirect_target_selection retbleed spec_rstack_overflow; do
 	file=/sys/devices/system/cpu/vulnerabilities/$bug

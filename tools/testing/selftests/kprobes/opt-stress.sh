@@ -8,11 +8,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-setup
-if [ "$(uname -m)" != x86_64 ] || [ ! -w $OPTIMIZATION ]; then
-	ktap_skip_all "no jump optimisation in this kernel"
-	exit "$KSFT_SKIP"
-fi
+setup_jumps
 optimization 1
 cycles=${OPT_CYCLES:-10000}
 # KUnit gives a case so much time, and with KASAN that is not enough for all.

@@ -308,19 +308,7 @@ init_text() {
 	ctl del 50 && ctl del 51
 }
 
-setup
-case $(uname -m) in
-x86_64)
-	;;
-*)
-	ktap_skip_all "the code is that of x86_64"
-	exit "$KSFT_SKIP"
-	;;
-esac
-if [ ! -w $OPTIMIZATION ]; then
-	ktap_skip_all "no jump optimisation in this kernel"
-	exit "$KSFT_SKIP"
-fi
+setup_jumps
 trap 'preempt_restore; at_exit' EXIT
 optimization 1
 suites="kprobes_opt_hits kprobes_opt_diverts kprobes_opt_block kprobes_opt_safety \
