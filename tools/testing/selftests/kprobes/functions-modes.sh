@@ -24,7 +24,7 @@ setup_modes() {
 
 # modes: those that there are
 modes() {
-	if [ -n "$BOOST_WAS" ] && [ -w $OPTIMIZATION ]; then
+	if [ -n "$BOOST_WAS" ] && [ -w "$OPTIMIZATION" ]; then
 		echo boosted stepped optimized
 	elif [ -n "$BOOST_WAS" ]; then
 		echo boosted stepped
@@ -109,20 +109,11 @@ suites_of() {
 
 # What follows runs suites with probes that stay breakpoints, and with jumps in their place
 # where that can be, and is known to.
-OPTIMIZATION=/proc/sys/debug/kprobes-optimization
-OPTIMIZATION_WAS=
-
-# shellcheck disable=SC2317 # called by the trap
-restore_optimization() {
-	restored=$?
-	[ -z "$OPTIMIZATION_WAS" ] || echo "$OPTIMIZATION_WAS" >$OPTIMIZATION
-	return $restored
-}
-
+#
+# setup_jumps: as setup. What the sysctl was is known then; it is restored at the exit.
 setup_jumps() {
 	setup
-	[ ! -w $OPTIMIZATION ] || OPTIMIZATION_WAS=$(cat $OPTIMIZATION)
-	trap 'restore_optimization; at_exit' EXIT
+	[ ! -w "$OPTIMIZATION" ] || OPTIMIZATION_WAS=$(cat "$OPTIMIZATION")
 }
 
 # jump_modes: those that there are
@@ -151,8 +142,8 @@ run_with_jumps() {
 	planned=
 	for mode in $(jump_modes); do
 		case $mode in
-		breakpoints) [ -z "$OPTIMIZATION_WAS" ] || echo 0 >$OPTIMIZATION ;;
-		jumps) echo 1 >$OPTIMIZATION ;;
+		breakpoints) [ -z "$OPTIMIZATION_WAS" ] || echo 0 >"$OPTIMIZATION" ;;
+		jumps) echo 1 >"$OPTIMIZATION" ;;
 		esac
 		wait_for_jumps=0
 		[ "$mode" != jumps ] || wait_for_jumps=1

@@ -56,9 +56,9 @@ setup() {
 	trap 'exit 1' INT TERM HUP
 }
 
-# setup_jumps: as setup. Skips the topic where there is no jump optimisation, or where its
-# code is not for this architecture.
-setup_jumps() {
+# setup_optimized: as setup. Skips the topic where there is no jump optimisation, or where
+# its code is not for this architecture.
+setup_optimized() {
 	setup
 	if [ "$(uname -m)" != x86_64 ] || [ ! -w "$OPTIMIZATION" ]; then
 		ktap_skip_all "no jump optimisation in this kernel"
@@ -369,4 +369,39 @@ call_target() {
 		return
 	done
 	failed "no module to be called"
+}
+
+# switch_meanwhile MODULE SUITE MS: the suite runs while kprobes/enabled is switched. What
+# insmod runs in the foreground has to run beside that.
+switch_meanwhile() {
+	insmod "$MODULE_DIR/$1.ko" "ms=$3" switching=1 &
+	insmod_pid=$!
+	switches=0
+	while kill -0 $insmod_pid 2>/dev/null; do
+		echo 0 >$KPROBES/enabled
+		echo 1 >$KPROBES/enabled
+		switches=$((switches + 1))
+	done
+	wait $insmod_pid || return 1
+	# for the exit handler
+	LOADED=$1
+	cat "$DEBUGFS/kunit/$2/results" >"$TMP/$2.results"
+	ktap_print_msg "switched off and on $switches times"
+	[ $switches -ge 10 ]
+}
+
+# run_races MODULE SUITE MS: all of a topic about races, left alone and switched meanwhile;
+# each case lasts MS milliseconds
+run_races() {
+	load_suites "$1" "ms=$3" -- "$2"
+	cases=$(count_cases "$2")
+	ktap_set_plan $((2 * cases + 3))
+	report_suites "$2"
+	check "nothing left in list" list_is_empty
+	unload "$1"
+
+	check "kprobes/enabled switched meanwhile" switch_meanwhile "$1" "$2" "$3"
+	report_suites "$2"
+	check "nothing left in list after switching" list_is_empty
+	unload "$1"
 }

@@ -18,7 +18,7 @@ jit_restore() {
 	return $restored
 }
 
-setup_jumps
+setup_optimized
 if ! grep -q ' ___bpf_prog_run$' /proc/kallsyms; then
 	ktap_skip_all "no BPF interpreter in this kernel"
 	exit "$KSFT_SKIP"

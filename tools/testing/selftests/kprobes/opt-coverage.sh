@@ -71,7 +71,7 @@ is_right() {
 			$(($(summary functions) * $2)) ]
 }
 
-setup_jumps
+setup_optimized
 ktap_set_plan 5
 optimization 1
 load kp_coverage "quiet=${OPT_SHARE_QUIET:-0}"

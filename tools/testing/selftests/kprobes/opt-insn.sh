@@ -9,7 +9,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-setup_jumps
+setup_optimized
 optimization 1
 bad_frame_pointers
 run_suites 0 kp_insn opt=1 "rounds=${INSN_ROUNDS:-3}" "seed=${INSN_SEED:-1}" -- kprobes_insn

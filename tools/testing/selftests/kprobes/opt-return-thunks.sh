@@ -9,7 +9,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-setup_jumps
+setup_optimized
 optimization 1
 for bug in indirect_target_selection retbleed spec_rstack_overflow; do
 	file=/sys/devices/system/cpu/vulnerabilities/$bug

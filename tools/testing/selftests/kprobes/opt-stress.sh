@@ -8,7 +8,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-setup_jumps
+setup_optimized
 optimization 1
 cycles=${OPT_CYCLES:-10000}
 # KUnit gives a case so much time, and with KASAN that is not enough for all.

@@ -308,7 +308,7 @@ init_text() {
 	ctl del 50 && ctl del 51
 }
 
-setup_jumps
+setup_optimized
 trap 'preempt_restore; at_exit' EXIT
 optimization 1
 suites="kprobes_opt_hits kprobes_opt_diverts kprobes_opt_block kprobes_opt_safety \
