@@ -43,62 +43,62 @@ help:
 	@echo 'ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h'
 
 demo: modules
-	@series/guest.sh $(VARIANT) -c series/demo-guest.sh
+	@series/scripts/guest.sh $(VARIANT) -c series/scripts/demo-guest.sh
 
 ifeq ($(origin VARIANT),command line)
 test: VARIANTS := $(VARIANT)
 endif
 test:
-	@series/test.sh "$(VARIANTS)" $(TESTS)
+	@series/scripts/test.sh "$(VARIANTS)" $(TESTS)
 
 test-all:
-	@series/sum.sh test $(MORE_TESTS)
+	@series/scripts/sum.sh test $(MORE_TESTS)
 
 test-plain:
-	@series/test.sh plain
+	@series/scripts/test.sh plain
 
 test-debug:
-	@series/test.sh debug
+	@series/scripts/test.sh debug
 
 test-server:
-	@series/test.sh server
+	@series/scripts/test.sh server
 
 test-clients:
-	@series/clients.sh $(TESTS)
+	@series/scripts/clients.sh $(TESTS)
 
 test-configs:
-	@series/configs.sh
+	@series/scripts/configs.sh
 
 test-kcfi:
-	@series/kcfi.sh $(TESTS)
+	@series/scripts/kcfi.sh $(TESTS)
 
 attach-times:
-	@series/attach-times.sh
+	@series/scripts/attach-times.sh
 
 bench: BENCHED := default,server
 ifeq ($(origin VARIANT),command line)
 bench: BENCHED := $(VARIANT)
 endif
 bench:
-	@STOCK=$(STOCK) series/bench.sh "$(BENCHED)"
+	@STOCK=$(STOCK) series/scripts/bench.sh "$(BENCHED)"
 
 shell: modules
-	@series/guest.sh $(VARIANT) -s $(if $(TOOLS),-R,-H)
+	@series/scripts/guest.sh $(VARIANT) -s $(if $(TOOLS),-R,-H)
 
 tree:
-	@series/prepare.sh
+	@series/scripts/prepare.sh
 
 kernel:
-	@series/build.sh $(VARIANT)
+	@series/scripts/build.sh $(VARIANT)
 
 modules: kernel
-	@series/modules.sh $(VARIANT)
+	@series/scripts/modules.sh $(VARIANT)
 
 check:
-	@series/check.sh
+	@series/scripts/check.sh
 
 patches:
-	@series/export.sh
+	@series/scripts/export.sh
 
 clean:
 	rm -rf out

@@ -32,7 +32,7 @@ setup_clients() {
 	fi
 }
 
-# on_base_kernel: where series/clients.sh runs the tests on the kprobes of the base
+# on_base_kernel: where series/scripts/clients.sh runs the tests on the kprobes of the base
 # kernel; what ends that one has to be left out
 on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline

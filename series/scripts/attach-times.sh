@@ -6,17 +6,17 @@
 # out/log/attach-times.txt. On a host that does other things at the same time
 # the figures say little.
 #
-#	series/attach-times.sh
+#	series/scripts/attach-times.sh
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 table=$OUT/log/attach-times.txt
-"$TOP/series/build.sh" stock-server
-"$TOP/series/modules.sh" stock-server kp_clients
-"$TOP/series/build.sh" server
-"$TOP/series/modules.sh" server
+"$TOP/series/scripts/build.sh" stock-server
+"$TOP/series/scripts/modules.sh" stock-server kp_clients
+"$TOP/series/scripts/build.sh" server
+"$TOP/series/scripts/modules.sh" server
 client_packages
 
 cat >"$OUT/log/attach-times.guest" <<'GUEST'
@@ -24,7 +24,7 @@ cd /kselftest/kprobes && exec ./attach-times.sh
 GUEST
 for side in stock-server server; do
 	say "measuring $side"
-	"$TOP/series/guest.sh" "$side" -R -n "attach-$side" -c "$OUT/log/attach-times.guest" |
+	"$TOP/series/scripts/guest.sh" "$side" -R -n "attach-$side" -c "$OUT/log/attach-times.guest" |
 		tr -d '\r' | tee "$OUT/log/attach-times.$side" | sed 's/^/   /'
 done
 

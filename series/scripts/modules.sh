@@ -4,15 +4,15 @@
 # Builds the test modules and the samples against the kernel of a variant, in
 # out/modules/VARIANT, from copies, so that the source directories stay clean.
 #
-#	series/modules.sh VARIANT [MODULES]
+#	series/scripts/modules.sh VARIANT [MODULES]
 #
 # With MODULES, only these of the test modules.
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-variant=${1:?usage: series/modules.sh VARIANT [MODULES]}
+variant=${1:?usage: series/scripts/modules.sh VARIANT [MODULES]}
 only=${2:-}
 log=$OUT/log/modules-$variant.log
 build=$OUT/build/$variant

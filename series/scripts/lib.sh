@@ -3,7 +3,7 @@
 #
 # What the front door's scripts share. Sourced, never run.
 
-TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 OUT=$TOP/out
 # shellcheck disable=SC2034 # for the scripts that source this
 SELFTESTS=tools/testing/selftests/kprobes

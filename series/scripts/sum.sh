@@ -4,7 +4,7 @@
 # Runs targets of the Makefile one after the other, whatever becomes of each. A target's last
 # line is `N passed, M failed`; the last line here is their sum.
 #
-#	series/sum.sh TARGET...
+#	series/scripts/sum.sh TARGET...
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

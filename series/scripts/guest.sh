@@ -3,17 +3,17 @@
 #
 # Runs vmtest.sh on what was built for a variant.
 #
-#	series/guest.sh VARIANT [argument of vmtest.sh...]
+#	series/scripts/guest.sh VARIANT [argument of vmtest.sh...]
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-variant=${1:?usage: series/guest.sh VARIANT [argument of vmtest.sh...]}
+variant=${1:?usage: series/scripts/guest.sh VARIANT [argument of vmtest.sh...]}
 shift
 need_packages qemu-system-x86 busybox-static kmod make
 # the tests' scripts as they are now
-"$TOP/series/prepare.sh" >/dev/null
+"$TOP/series/scripts/prepare.sh" >/dev/null
 # one guest at a time writes the variant's logs; a prompt writes none
 case " $* " in
 *" -s "*) ;;

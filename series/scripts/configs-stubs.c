@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compiled by series/configs.sh in every configuration: whatever is configured,
+ * Compiled by series/scripts/configs.sh in every configuration: whatever is configured,
  * these can be called.
  */
 #include <linux/kprobes.h>

@@ -6,12 +6,12 @@
 # line of each names the directories and files that belong to it.
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_packages git
-"$TOP/series/prepare.sh"
-"$TOP/series/prepare.sh" --stock
+"$TOP/series/scripts/prepare.sh"
+"$TOP/series/scripts/prepare.sh" --stock
 [ "$(kernel_version "$OUT/linux")" = "$(kernel_version "$OUT/linux-stock")" ] ||
 	die "out/linux and out/linux-stock are different kernels" "remove out/linux-stock"
 

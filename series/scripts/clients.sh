@@ -5,13 +5,13 @@
 # kind of guest, and compares test by test. Fails where a test fails on ours
 # that passes on the base kernel, or that the base kernel does not have.
 #
-#	series/clients.sh [TEST...]
+#	series/scripts/clients.sh [TEST...]
 #
 # The table is left in out/log/clients.txt. REUSE=1 takes what an earlier run
 # found out about the base kernel, if it has the same tests.
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 tests=("$@")
@@ -20,10 +20,10 @@ if [ ${#tests[@]} -eq 0 ]; then
 fi
 table=$OUT/log/clients.txt
 
-"$TOP/series/build.sh" stock-server
-"$TOP/series/modules.sh" stock-server kp_clients
-"$TOP/series/build.sh" server
-"$TOP/series/modules.sh" server
+"$TOP/series/scripts/build.sh" stock-server
+"$TOP/series/scripts/modules.sh" stock-server kp_clients
+"$TOP/series/scripts/build.sh" server
+"$TOP/series/scripts/modules.sh" server
 client_packages
 
 for side in stock-server server; do
@@ -37,7 +37,7 @@ for side in stock-server server; do
 	base=
 	[ "$side" = server ] || base=kprobes_base_kernel
 	# What fails here may fail there too; the table tells.
-	APPEND="${APPEND:-} $base" TIMEOUT=${TIMEOUT:-1200} "$TOP/series/guest.sh" "$side" -R -n "clients-$side" \
+	APPEND="${APPEND:-} $base" TIMEOUT=${TIMEOUT:-1200} "$TOP/series/scripts/guest.sh" "$side" -R -n "clients-$side" \
 		"${tests[@]}" || true
 	grep -q '^#@ done' "$ktap" || say "$side: the guest did not get to the end"
 done

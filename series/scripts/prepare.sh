@@ -14,7 +14,7 @@
 #	changed		touched when a file changes that kernels are built from
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 PACKAGE=linux-source-6.12

@@ -5,7 +5,7 @@
 # could be traced or probed. A hit of such a function would come from the midst of
 # another hit. Silence is what we want.
 #
-#	series/hitpath.pl BUILD
+#	series/scripts/hitpath.pl BUILD
 #
 # BUILD is a directory with kernel/kprobes.o, kernel/kprobes/ and
 # arch/x86/kernel/kprobes/ built.
@@ -13,7 +13,7 @@
 use strict;
 use warnings;
 
-my $build = shift or die "usage: series/hitpath.pl BUILD\n";
+my $build = shift or die "usage: series/scripts/hitpath.pl BUILD\n";
 
 # Where the kernel enters: exceptions, what text, slots and detours call, and what
 # users and kernel call of kprobes while handlers run. The others are called by

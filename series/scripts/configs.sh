@@ -6,15 +6,15 @@
 # All are made in one directory, out/build/configs, one after the other, so that
 # what does not depend on the difference is compiled once.
 #
-#	series/configs.sh [CONFIGURATION...]
-#	series/configs.sh quick
+#	series/scripts/configs.sh [CONFIGURATION...]
+#	series/scripts/configs.sh quick
 #
 # The last line says how many passed and failed. With `quick`, only what breaks most
 # easily is compiled, in a minute, as the variant default does, but with symbols of the
 # configuration undefined; and only what fails is printed.
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 tree=$OUT/linux
@@ -203,7 +203,7 @@ compile()
 	find "$build/kernel" "$build/arch" -name '*.o' -delete 2>/dev/null || true
 	# shellcheck disable=SC2086 # words
 	kmake -j"$(nproc)" -k "${flags[@]}" $objects || return 1
-	as_in "$build" kernel/fork.o "$TOP/series/configs-stubs.c" || return 1
+	as_in "$build" kernel/fork.o "$TOP/series/scripts/configs-stubs.c" || return 1
 	mv "$build/as-in.o" "$build/kernel/stubs.o"
 	while IFS= read -r file; do
 		files+=("$file")
@@ -228,7 +228,7 @@ quick()
 	shift 2
 	for object in stubs "$@"; do
 		source=$tree/${object%.o}.c
-		[ "$object" != stubs ] || source=$TOP/series/configs-stubs.c object=kernel/fork.o
+		[ "$object" != stubs ] || source=$TOP/series/scripts/configs-stubs.c object=kernel/fork.o
 		as_in "$OUT/build/default" "$object" "$source" -include "$build/quick.h" \
 			>"$build/quick.log" 2>&1 && continue
 		printf '%s: %s\n' "$name" "${source##*/}"
@@ -263,7 +263,7 @@ fi
 
 names=("$@")
 [ $# -gt 0 ] || names=("${all[@]}")
-"$TOP/series/prepare.sh"
+"$TOP/series/scripts/prepare.sh"
 lock build-configs
 need_packages gcc libc6-dev make bc bison flex libelf-dev perl
 start

@@ -5,19 +5,19 @@
 # have anything to say. Then the tests of the tests' scripts, which need no guest.
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_packages shellcheck sparse perl gcc make binutils python3-sphinx
-"$TOP/series/build.sh" default config
+"$TOP/series/scripts/build.sh" default config
 
 passed=0
 failed=0
 
-# What checkpatch may say: lines of `TYPE path why` in series/checkpatch.allow
+# What checkpatch may say: lines of `TYPE path why` in series/scripts/checkpatch.allow
 not_allowed()
 {
-	awk -v allow="$TOP/series/checkpatch.allow" '
+	awk -v allow="$TOP/series/scripts/checkpatch.allow" '
 		BEGIN {
 			while ((getline line < allow) > 0)
 				if (split(line, w, " ") > 2) ok[w[2], w[1]] = 1
@@ -80,12 +80,12 @@ verdict "sparse" "$log"
 
 say "hit path: what a hit can call is neither traced nor probed"
 log=$OUT/log/hitpath.log
-"$TOP/series/hitpath.pl" "$OUT/build/default" >"$log" 2>&1 || echo "hitpath.pl failed" >>"$log"
+"$TOP/series/scripts/hitpath.pl" "$OUT/build/default" >"$log" 2>&1 || echo "hitpath.pl failed" >>"$log"
 verdict "hit path" "$log"
 
 say "configurations: what of the variant default breaks first without others"
 log=$OUT/log/configs-quick.log
-"$TOP/series/configs.sh" quick >"$log" 2>&1 || echo "configs.sh failed" >>"$log"
+"$TOP/series/scripts/configs.sh" quick >"$log" 2>&1 || echo "configs.sh failed" >>"$log"
 verdict "configurations" "$log"
 
 say "kernel-doc -Wall: ${#sources[@]} files"
@@ -97,7 +97,7 @@ verdict "kernel-doc" "$log"
 
 say "manual: Sphinx, and what the manual takes from kernel-doc"
 log=$OUT/log/manual.log
-"$TOP/series/manual.sh" >"$log" 2>&1 || echo "manual.sh failed" >>"$log"
+"$TOP/series/scripts/manual.sh" >"$log" 2>&1 || echo "manual.sh failed" >>"$log"
 verdict "manual" "$log"
 
 say "shellcheck: ${#scripts[@]} scripts"

@@ -13,7 +13,7 @@
 #   not there
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 tree=$OUT/linux

@@ -8,13 +8,13 @@
 # guests, most of them of `default`. The last line says how many passed and failed in all of
 # them.
 #
-#	series/test.sh VARIANT[,VARIANT...] [TEST...]
+#	series/scripts/test.sh VARIANT[,VARIANT...] [TEST...]
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-IFS=', ' read -ra variants <<<"${1:?usage: series/test.sh VARIANTS [TEST...]}"
+IFS=', ' read -ra variants <<<"${1:?usage: series/scripts/test.sh VARIANTS [TEST...]}"
 shift
 start=$(date +%s)
 passed=0
@@ -40,7 +40,7 @@ run_guest()
 
 	shift 2
 	rm -f "$counts"
-	"$TOP/series/guest.sh" "$variant" -r "$counts" "$@" || true
+	"$TOP/series/scripts/guest.sh" "$variant" -r "$counts" "$@" || true
 }
 
 # count_guest NAME
@@ -76,7 +76,7 @@ end_beside()
 trap end_beside EXIT
 
 for variant in "${variants[@]}"; do
-	if ! { "$TOP/series/build.sh" "$variant" && "$TOP/series/modules.sh" "$variant"; }; then
+	if ! { "$TOP/series/scripts/build.sh" "$variant" && "$TOP/series/scripts/modules.sh" "$variant"; }; then
 		failed=$((failed + 1))
 		continue
 	fi

@@ -4,15 +4,15 @@
 # Builds the kernel of a variant in out/build/VARIANT, from out/linux, or from
 # out/linux-stock where the variant's name begins with stock-.
 #
-#	series/build.sh VARIANT [config]
+#	series/scripts/build.sh VARIANT [config]
 #
 # With `config`, stops when the configuration is made.
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-variant=${1:?usage: series/build.sh VARIANT [config]}
+variant=${1:?usage: series/scripts/build.sh VARIANT [config]}
 only=${2:-}
 log=$OUT/log/build-$variant.log
 build=$OUT/build/$variant
@@ -35,11 +35,11 @@ done
 case $variant in
 stock-*)
 	tree=$OUT/linux-stock
-	"$TOP/series/prepare.sh" --stock
+	"$TOP/series/scripts/prepare.sh" --stock
 	;;
 *)
 	tree=$OUT/linux
-	"$TOP/series/prepare.sh"
+	"$TOP/series/scripts/prepare.sh"
 	;;
 esac
 

@@ -6,10 +6,10 @@
 # FineIBT, on a processor that QEMU does not emulate, a call that is not checked
 # ends in an exception; so what assembly calls is looked for in the object.
 #
-#	series/kcfi.sh [TEST...]
+#	series/scripts/kcfi.sh [TEST...]
 
 set -euo pipefail
-# shellcheck source=series/lib.sh
+# shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 [ $# -gt 0 ] || set -- api insn-stepped opt kretprobe ftrace
@@ -48,12 +48,12 @@ called()
 			inside && /\tud2/ { n++ } END { exit n != 1 }'
 }
 
-"$TOP/series/build.sh" kcfi
+"$TOP/series/scripts/build.sh" kcfi
 check "thunks: no indirect call" no_indirect_call
 for function in kprobe_call_pre kprobe_call_post kprobe_call_return; do
 	check "thunks: $function() checks" called $function
 done
-"$TOP/series/test.sh" kcfi "$@" | tee "$OUT/log/kcfi.log" || true
+"$TOP/series/scripts/test.sh" kcfi "$@" | tee "$OUT/log/kcfi.log" || true
 read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$OUT/log/kcfi.log") ||
 	{ p=0 f=1; }
 passed=$((passed + p))
