@@ -12,6 +12,12 @@ set -euo pipefail
 variant=${1:?usage: series/scripts/guest.sh VARIANT [argument of vmtest.sh...]}
 shift
 need_packages qemu-system-x86 busybox-static kmod make
+case ${variant#stock-} in
+i386)
+	i386_busybox
+	need_packages gcc-multilib
+	;;
+esac
 # the tests' scripts as they are now
 "$TOP/series/scripts/prepare.sh" >/dev/null
 # one guest at a time writes the variant's logs; a prompt writes none

@@ -48,7 +48,7 @@ own_files()
 # need_packages PACKAGE...: installs those that are missing, and says so first
 need_packages()
 {
-	local pkg missing=() root=()
+	local pkg missing=()
 
 	command -v dpkg-query >/dev/null || return 0
 	for pkg; do
@@ -58,20 +58,50 @@ need_packages()
 	[ ${#missing[@]} -gt 0 ] || return 0
 
 	say "installing missing packages: ${missing[*]}"
+	update_packages
+	as_root "install by hand: ${missing[*]}" env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends "${missing[@]}"
+}
+
+# update_packages: if a repository cannot be read now, what is known of it may do
+update_packages()
+{
+	(as_root '' apt-get update) 2>/dev/null || say "not all of apt's repositories can be read"
+}
+
+# as_root ADVICE COMMAND...: for what changes the machine; ends with the advice if it fails
+as_root()
+{
+	local advice=$1 root=() log=$OUT/log/packages.log
+
+	shift
 	if [ "$(id -u)" -ne 0 ]; then
-		command -v sudo >/dev/null ||
-			die "not root and no sudo" "as root: apt-get install ${missing[*]}"
+		command -v sudo >/dev/null || die "not root and no sudo" "$advice"
 		root=(sudo)
 	fi
-	local log=$OUT/log/packages.log
-	{
-		"${root[@]}" apt-get update &&
-			"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y \
-				--no-install-recommends "${missing[@]}"
-	} </dev/null >"$log" 2>&1 || {
+	"${root[@]}" "$@" </dev/null >"$log" 2>&1 || {
 		tail -n 15 "$log" >&2
-		die "apt-get failed, see $log" "install by hand: ${missing[*]}"
+		die "$1 failed, see $log" "$advice"
 	}
+}
+
+# i386_busybox: sets BUSYBOX for guests with a 32-bit kernel
+i386_busybox()
+{
+	local dir=$OUT/i386 package=busybox-static:i386
+
+	export BUSYBOX=$dir/bin/busybox
+	[ ! -x "$BUSYBOX" ] || return 0
+	say "getting $package"
+	as_root "get $package by hand" dpkg --add-architecture i386
+	update_packages
+	rm -rf "$dir.new"
+	mkdir -p "$dir.new"
+	(cd "$dir.new" && apt-get download "$package" >"$OUT/log/packages.log" 2>&1 &&
+		dpkg-deb -x ./*.deb .) || die "apt-get download $package failed" \
+			"set BUSYBOX= to a static busybox with 32 bits"
+	rm -rf "$dir"
+	mv "$dir.new" "$dir"
 }
 
 # client_packages: the programs that clients-*.sh run in the guest
@@ -94,6 +124,10 @@ use_toolchain()
 	# shellcheck disable=SC2034 # for the scripts that source this
 	compiler=gcc toolchain=()
 	case ${1#stock-} in
+	i386)
+		# Debian's gcc for x86_64 builds the kernel; its own headers are enough.
+		toolchain=(ARCH=i386)
+		;;
 	kcfi)
 		# The first whose kCFI the kernel takes is 16.
 		need_packages clang-19 lld-19 llvm-19

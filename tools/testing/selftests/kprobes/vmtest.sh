@@ -47,6 +47,8 @@ environment:
   QUIET=      seconds without a sign of life that count as a hang of the guest,
               default a minute more than TIMEOUT
   APPEND= QEMU_ARGS=      more kernel and QEMU arguments
+  BUSYBOX=    a static busybox for the guest's processor, default the one that is
+              installed, which will not do for a 32-bit kernel on a 64-bit host
 EOF
 }
 
@@ -84,12 +86,22 @@ bzimage=$build/arch/x86/boot/bzImage
 	die "$here is not in a kernel tree: no $selftests/kselftest"
 [ -z "$script" ] || [ -r "$script" ] || die "$script: cannot be read"
 
-for tool in qemu-system-x86_64 busybox depmod; do
+qemu_program=qemu-system-x86_64
+bits=64
+if grep -qsx CONFIG_X86_32=y "$build/.config"; then
+	qemu_program=qemu-system-i386
+	bits=32
+fi
+for tool in $qemu_program busybox depmod; do
 	command -v $tool >/dev/null ||
 		die "$tool is missing: install qemu-system-x86, busybox-static and kmod"
 done
-! ldd "$(command -v busybox)" >/dev/null 2>&1 ||
+BUSYBOX=${BUSYBOX:-$(command -v busybox)}
+! ldd "$BUSYBOX" >/dev/null 2>&1 ||
 	die "busybox has to be a static one: install busybox-static"
+# The class of an ELF file: 1 has 32 bits, 2 has 64.
+[ "$(od -An -tu1 -j4 -N1 "$BUSYBOX" | tr -d ' ')" -eq $((bits / 32)) ] ||
+	die "the kernel has $bits bits and $BUSYBOX has not: set BUSYBOX="
 
 if [ -z "${ACCEL:-}" ]; then
 	ACCEL=tcg,thread=single
@@ -143,7 +155,7 @@ make_initramfs()
 	mods=$root/lib/modules/$release
 	mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,proc,sys,dev,tmp,etc} \
 		"$root/kselftest/kprobes" "$root/kselftest/kselftest" "$mods/kernel"
-	cp "$(command -v busybox)" "$root/bin/busybox"
+	cp "$BUSYBOX" "$root/bin/busybox"
 	cp "$here/vmtest-init.sh" "$root/init"
 	cp "$selftests"/kselftest/*.sh "$root/kselftest/kselftest/"
 	find "$here" -maxdepth 2 -type f ! -name 'vmtest*' ! -path '*/test_modules/*' \
@@ -156,7 +168,7 @@ make_initramfs()
 	fi
 	# Without a C library to link with, what needs these programs is skipped.
 	for program in "$here"/*.c; do
-		"${CC:-cc}" -static -O2 -o "$root/kselftest/kprobes/$(basename "$program" .c)" \
+		"${CC:-cc}" "-m$bits" -static -O2 -o "$root/kselftest/kprobes/$(basename "$program" .c)" \
 			"$program" 2>/dev/null || :
 	done
 	while IFS= read -r ko; do
@@ -215,7 +227,7 @@ start_guest()
 		"local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap")
 	# shellcheck disable=SC2206 # a list of words
 	args+=(${QEMU_ARGS:-})
-	exec qemu-system-x86_64 "${args[@]}" "$@"
+	exec "$qemu_program" "${args[@]}" "$@"
 }
 
 # What the kernel says when something is wrong
