@@ -571,7 +571,7 @@ void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
 void arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *addr);
 
 /* Architectures call these. */
-asmlinkage __visible void kretprobe_return(struct pt_regs *regs);
+__visible void kretprobe_return(struct pt_regs *regs);
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame);
 unsigned long kretprobe_find_ret_addr(struct task_struct *task, void *frame,
 				      struct llist_node **at);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the functions that users of return probes call.
+ * Kernel probes: the functions that users of return probes call to register them.
  *
  * A return probe is a probe at the entry of a function, whose pre_handler has the return
  * call a handler as well: see retcall.c, or rethook.c for architectures that leave it to

@@ -2,6 +2,10 @@
 /*
  * Kernel probes: optimising and unoptimising probepoints.
  *
+ * A jump to a detour buffer replaces the breakpoint. It overlaps the instructions of the DCR
+ * (detoured code region), and no control flow may enter its bytes 1 to 4, the JTPR (jump
+ * target prohibited region).
+ *
  * A probepoint that has been armed is put on a list. A worker goes through the list some
  * time later, so that a probe costs nothing if it is unregistered at once:
  *

@@ -20,6 +20,7 @@
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -30,11 +31,12 @@
 
 /*
  * The base: the number of free instances at first, below which a pool does not shrink.
- * It is no more than FREE_BYTES.
+ * It is no more than FREE_BYTES hold; but at least FREE_MIN_PER_CPU for each CPU.
  */
 #define FREE_PER_CPU		64
 #define FREE_PER_PROBE		8
 #define FREE_BYTES		SZ_256K
+#define FREE_MIN_PER_CPU	2
 
 /* How long chunks are idle before they are freed, and until memory is tried again. */
 #define SHRINK_INTERVAL		(2 * HZ)
@@ -146,7 +148,7 @@ static unsigned int wanted(const struct kretprobe_pool *pool, unsigned int nr_ta
 		return nr_taken;
 	base = FREE_PER_CPU * num_possible_cpus() + FREE_PER_PROBE * pool->nr_probes;
 	base = min_t(unsigned int, base, FREE_BYTES / pool->size);
-	base = max_t(unsigned int, base, 2 * num_possible_cpus());
+	base = max_t(unsigned int, base, FREE_MIN_PER_CPU * num_possible_cpus());
 	return base + 2 * nr_taken;
 }
 
@@ -429,7 +431,8 @@ static int __init pools_init(void)
 		INIT_WORK(&pc->work, grow_all);
 	}
 	if (!return_pool_kib)
-		return_pool_kib = totalram_pages() * (PAGE_SIZE / SZ_1K) / 64;
+		return_pool_kib = (totalram_pages() - totalhigh_pages()) *
+				  (PAGE_SIZE / SZ_1K) / 64;
 	return 0;
 }
 early_initcall(pools_init);

@@ -319,7 +319,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
  *
  * Context: that of the function.
  */
-asmlinkage __visible void __kprobes kretprobe_return(struct pt_regs *regs)
+__visible void __kprobes kretprobe_return(struct pt_regs *regs)
 {
 	bool begun = arch_kretprobe_begin(&several);
 

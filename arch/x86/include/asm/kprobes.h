@@ -106,7 +106,8 @@ static __always_inline struct kprobe_level *kprobe_top_level(void)
  * @regs: registers that the handlers are given, or NULL if a thunk saved them
  *
  * The level is taken before it is filled, and has no context until it is filled: an NMI
- * in between takes the next level, and gives it back. thunks.S has the same steps.
+ * in between takes the next level, and gives it back. thunks_64.S and thunks_32.S have the
+ * same steps.
  *
  * Context: any, with preemption disabled.
  *

@@ -136,7 +136,7 @@ struct x86_operand {
  *	instruction or to its target. If memory cannot be read, it changes nothing but
  *	the instruction pointer, to the slot, whose copy raises the exception. NULL if
  *	there is no emulation. Always returns 1.
- * @opsize: bytes that the instruction moves
+ * @opsize: bytes that the instruction moves; of the counter, if it is a loop instruction
  * @cc: condition code, or which of the loop instructions it is
  * @reg: offset in &struct pt_regs of a register operand
  * @imm: immediate operand, or the target of a relative branch

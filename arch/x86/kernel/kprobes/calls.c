@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: C functions that the thunks call, see thunks.S.
+ * Kernel probes on x86: C functions that the thunks call, see thunks_64.S.
  */
 #include <linux/preempt.h>
 
@@ -12,7 +12,7 @@
  *
  * Context: that of the probed function.
  */
-asmlinkage __visible void __kprobes kprobe_post_redirect(struct pt_regs *regs)
+__visible void __kprobes kprobe_post_redirect(struct pt_regs *regs)
 {
 	preempt_disable_notrace();
 	*kprobe_thunk_return(regs) = x86_kprobe_resume_address(regs->ip);
@@ -35,8 +35,8 @@ asmlinkage __visible void __kprobes kprobe_post_redirect(struct pt_regs *regs)
  *
  * Return: what the handler returned.
  */
-asmlinkage __visible int __kprobes kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
-						   kprobe_pre_handler_t handler)
+__visible int __kprobes kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
+					kprobe_pre_handler_t handler)
 {
 	return handler(p, regs);
 }
@@ -50,9 +50,8 @@ asmlinkage __visible int __kprobes kprobe_call_pre(struct kprobe *p, struct pt_r
  *
  * Context: as the handler's.
  */
-asmlinkage __visible void __kprobes kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
-						     unsigned long flags,
-						     kprobe_post_handler_t handler)
+__visible void __kprobes kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
+					  unsigned long flags, kprobe_post_handler_t handler)
 {
 	handler(p, regs, flags);
 }
@@ -68,9 +67,8 @@ asmlinkage __visible void __kprobes kprobe_call_post(struct kprobe *p, struct pt
  *
  * Return: what the handler returned.
  */
-asmlinkage __visible int __kprobes kprobe_call_return(struct kretprobe_instance *ri,
-						      struct pt_regs *regs,
-						      kretprobe_handler_t handler)
+__visible int __kprobes kprobe_call_return(struct kretprobe_instance *ri,
+					   struct pt_regs *regs, kretprobe_handler_t handler)
 {
 	return handler(ri, regs);
 }
@@ -84,7 +82,7 @@ asmlinkage __visible int __kprobes kprobe_call_return(struct kretprobe_instance 
  * Context: that of the probed function; it was preemptible, and a reschedule was
  * requested while the handlers ran.
  */
-asmlinkage __visible void __kprobes kprobe_thunk_resched(void)
+__visible void __kprobes kprobe_thunk_resched(void)
 {
 	__preempt_schedule_notrace();
 }

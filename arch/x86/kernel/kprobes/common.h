@@ -9,7 +9,11 @@
  * Bytes between the word that the call of a thunk has pushed and the registers that the
  * thunk saves. With the word, it is the gap that the entry code leaves for breakpoints.
  */
+#ifdef CONFIG_X86_64
 #define KPROBE_THUNK_GAP	40
+#else
+#define KPROBE_THUNK_GAP	20
+#endif
 
 /* Flags that are clear while C code runs. A thunk that has saved one loads flags by popf. */
 #define KPROBE_ODD_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
@@ -135,7 +139,8 @@ bool x86_insn_is_ret(const struct insn *insn);
 bool x86_insn_never_falls_through(const struct insn *insn);
 bool x86_insn_jumps_indirectly(const struct insn *insn);
 bool x86_insn_has_near_form(struct insn *insn);
-bool x86_insn_loads_address(struct insn *insn, unsigned long addr, unsigned long *target);
+bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long first,
+			  unsigned long size);
 bool x86_insn_is_sti(const struct insn *insn);
 bool x86_needs_sti_shadow(const u8 *text, size_t len);
 
@@ -162,11 +167,11 @@ int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, uns
 void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf);
 void x86_kprobe_choose_exec(struct probepoint *pp);
 
-/* thunks.S */
-asmlinkage void kprobe_post_thunk(void);
-asmlinkage void kprobe_detour_thunk(void);
-asmlinkage void kprobe_ftrace_thunk(void);
-asmlinkage void kprobe_just_return(void);
+/* thunks_64.S, thunks_32.S: assembly, whose addresses are used */
+void kprobe_post_thunk(void);
+void kprobe_detour_thunk(void);
+void kprobe_ftrace_thunk(void);
+void kprobe_just_return(void);
 
 /* step.c */
 void x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool run_post);
@@ -180,15 +185,15 @@ struct probepoint *x86_kprobe_slot_owner(unsigned long ip);
 unsigned long x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip);
 
 /* calls.c */
-asmlinkage __visible void kprobe_thunk_resched(void);
-asmlinkage __visible void kprobe_post_redirect(struct pt_regs *regs);
+__visible void kprobe_thunk_resched(void);
+__visible void kprobe_post_redirect(struct pt_regs *regs);
 #ifdef CONFIG_CFI_CLANG
-asmlinkage __visible int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
-					 kprobe_pre_handler_t handler);
-asmlinkage __visible void kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
-					   unsigned long flags, kprobe_post_handler_t handler);
-asmlinkage __visible int kprobe_call_return(struct kretprobe_instance *ri, struct pt_regs *regs,
-					    kretprobe_handler_t handler);
+__visible int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
+			      kprobe_pre_handler_t handler);
+__visible void kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
+				unsigned long flags, kprobe_post_handler_t handler);
+__visible int kprobe_call_return(struct kretprobe_instance *ri, struct pt_regs *regs,
+				 kretprobe_handler_t handler);
 #endif
 
 /* entries.c */
@@ -201,7 +206,7 @@ extern const struct exception_table_entry __start___ex_table[];
 extern const struct exception_table_entry __stop___ex_table[];
 
 /* ftrace.c */
-asmlinkage __visible bool kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next);
+__visible bool kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next);
 
 /* opt.c */
 #ifdef CONFIG_OPTPROBES
@@ -212,9 +217,8 @@ static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
 	return ip;
 }
 #endif
-asmlinkage __visible void kprobe_detour_missed(struct probepoint *pp);
-asmlinkage __visible bool kprobe_detour_redirect(struct pt_regs *regs,
-						 struct kprobe_level *level);
+__visible void kprobe_detour_missed(struct probepoint *pp);
+__visible bool kprobe_detour_redirect(struct pt_regs *regs, struct kprobe_level *level);
 
 #endif /* CONFIG_KPROBES */
 #endif /* !__ASSEMBLY__ */

@@ -4,8 +4,8 @@
  *
  * Branches, calls and returns depend on their address. pushf, popf, cli and sti depend on
  * flags that are different while a hit is handled. A copy would not have the same effect.
- * Some instructions that can be copied are emulated while there are post_handlers, since
- * that costs less than the slot's call of the thunk: nops, endbr, push and pop of a
+ * Some instructions are emulated while there are post_handlers only, since that costs less
+ * than the slot's call of the thunk: relative jumps, nops, endbr, push and pop of a
  * register, lea, and mov between registers.
  *
  * An emulation does what the CPU would, and sets the instruction pointer to the next
@@ -22,11 +22,13 @@
  */
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <asm/desc.h>
 #include <asm/insn.h>
 #include <asm/inat.h>
 #include <asm/insn-eval.h>
 #include <asm/msr.h>
 #include <asm/processor-flags.h>
+#include <asm/segment.h>
 #include <asm/text-patching.h>
 
 #include "common.h"
@@ -56,13 +58,25 @@ static __always_inline unsigned long *reg_of(struct pt_regs *regs, int offset)
 	return (void *)regs + offset;
 }
 
+#ifdef CONFIG_X86_64
 /* rdmsrl() has a tracepoint, whose callbacks may have probes. */
-static __always_inline unsigned long segment_base(u8 seg)
+static __always_inline unsigned long segment_base(u8 seg, const struct pt_regs *regs)
 {
 	if (seg == INAT_SEG_REG_GS)
 		return __rdmsr(MSR_GS_BASE);
 	return seg == INAT_SEG_REG_FS ? __rdmsr(MSR_FS_BASE) : 0;
 }
+#else
+/* fs is the kernel's per-CPU segment. All other segments that are emulated are flat. */
+static __always_inline unsigned long segment_base(u8 seg, const struct pt_regs *regs)
+{
+	unsigned int nr = regs->fs / sizeof(struct desc_struct);
+
+	if (seg != INAT_SEG_REG_FS || nr >= GDT_ENTRIES)
+		return 0;
+	return get_desc_base(&raw_cpu_ptr(&gdt_page)->gdt[nr]);
+}
+#endif
 
 static __always_inline
 unsigned long effective_address(const struct x86_operand *rm,
@@ -88,7 +102,7 @@ bool read_operand(const struct x86_operand *rm, struct pt_regs *regs,
 		return true;
 	}
 	/* In the context of a breakpoint, a fault does not sleep: the read fails. */
-	__get_kernel_nofault(val, effective_address(rm, regs) + segment_base(rm->seg),
+	__get_kernel_nofault(val, effective_address(rm, regs) + segment_base(rm->seg, regs),
 			     unsigned long, fault);
 	return true;
 fault:
@@ -126,7 +140,7 @@ static int __kprobes do_jcc(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* loopne, loope, loop and jcxz, in this order of cc; the counter is rcx or ecx. */
+/* loopne, loope, loop and jcxz, in this order of cc; opsize is that of the counter. */
 static int __kprobes do_loop(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long count = regs->cx;
@@ -134,7 +148,9 @@ static int __kprobes do_loop(struct probepoint *pp, struct pt_regs *regs)
 
 	if (pp->arch.emulation.cc != 3)
 		count--;
-	if (pp->arch.emulation.rm.addr32)
+	if (pp->arch.emulation.opsize == 2)
+		count = (u16)count;
+	else if (pp->arch.emulation.opsize == 4)
 		count = (u32)count;
 	switch (pp->arch.emulation.cc) {
 	case 0:
@@ -150,7 +166,10 @@ static int __kprobes do_loop(struct probepoint *pp, struct pt_regs *regs)
 		jump = !count;
 		break;
 	}
-	if (pp->arch.emulation.cc != 3)
+	/* A counter of 4 bytes clears the upper half of rcx, as any such register does. */
+	if (pp->arch.emulation.cc != 3 && pp->arch.emulation.opsize == 2)
+		*(u16 *)&regs->cx = count;
+	else if (pp->arch.emulation.cc != 3)
 		regs->cx = count;
 	regs->ip = jump ? pp->arch.emulation.imm : pp->arch.next_ip;
 	return 1;
@@ -182,6 +201,13 @@ static int __kprobes do_call_rm(struct probepoint *pp, struct pt_regs *regs)
 	int3_emulate_push(regs, pp->arch.next_ip);
 	regs->ip = target;
 	return 1;
+}
+
+/* A far call to an address in the kernel: cs stays as it is. */
+static int __kprobes do_far_call(struct probepoint *pp, struct pt_regs *regs)
+{
+	int3_emulate_push(regs, (u16)regs->cs);
+	return do_call(pp, regs);
 }
 
 static int __kprobes do_ret(struct probepoint *pp, struct pt_regs *regs)
@@ -311,7 +337,7 @@ static s16 rm_reg(struct insn *insn, u8 low)
 	return gpr_offset[low | (X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0)];
 }
 
-/* Return: the segment with a base; in 64-bit mode only fs and gs have one. */
+/* Return: the segment that a prefix names and that may have a base: fs or gs. */
 static u8 segment_prefix(struct insn *insn)
 {
 	u8 seg = 0;
@@ -327,7 +353,10 @@ static u8 segment_prefix(struct insn *insn)
 	return seg;
 }
 
-/* Fill in the operand that the ModRM byte names. Return: false for 16-bit addresses. */
+/*
+ * Fill in the operand that the ModRM byte names. Return: false for what no compiler uses in
+ * 32-bit mode, addresses of 16 bits and gs.
+ */
 static bool decode_rm(struct probepoint *pp, struct insn *insn)
 {
 	struct x86_operand *rm = &pp->arch.emulation.rm;
@@ -346,7 +375,8 @@ static bool decode_rm(struct probepoint *pp, struct insn *insn)
 		rm->base = rm_reg(insn, X86_MODRM_RM(modrm));
 		return true;
 	}
-	if (!IS_ENABLED(CONFIG_X86_64) && insn->addr_bytes != 4)
+	if (!IS_ENABLED(CONFIG_X86_64) &&
+	    (insn->addr_bytes != 4 || rm->seg == INAT_SEG_REG_GS))
 		return false;
 
 	if (insn->sib.nbytes) {
@@ -400,8 +430,7 @@ static emulation_t find_relative(struct probepoint *pp, struct insn *insn)
 		return do_jcc;
 	case 0xe0 ... 0xe3:
 		em->cc = op & 3;
-		em->rm.addr32 = IS_ENABLED(CONFIG_X86_64) &&
-				insn->addr_bytes == 4;
+		em->opsize = insn->addr_bytes;
 		return do_loop;
 	case CALL_INSN_OPCODE:
 		return do_call;
@@ -456,6 +485,13 @@ static emulation_t find_one_byte(struct probepoint *pp, struct insn *insn)
 		if (X86_REX_B(insn->rex_prefix.bytes[0]) || has_rep_prefix(insn))
 			return NULL;
 		return do_nop;
+	case 0x9a:
+	case 0xea:
+		/* To another segment it would be a call gate, or a change of the task. */
+		if (opsize || insn->immediate2.value != __KERNEL_CS)
+			return NULL;
+		em->imm = insn->immediate1.value;
+		return op == 0x9a ? do_far_call : do_jmp;
 	case 0x9c:
 		em->opsize = opsize ? 2 : sizeof(long);
 		return do_pushf;
@@ -472,7 +508,7 @@ static emulation_t find_one_byte(struct probepoint *pp, struct insn *insn)
 		fallthrough;
 	case 0xcb:
 		em->opsize = X86_REX_W(insn->rex_prefix.bytes[0]) ? 8 : 4;
-		return opsize || !IS_ENABLED(CONFIG_X86_64) ? NULL : do_far_ret;
+		return opsize ? NULL : do_far_ret;
 	case 0xfa:
 		return do_cli;
 	case 0xfb:
@@ -521,7 +557,7 @@ static emulation_t find_emulation(struct probepoint *pp, struct insn *insn)
 /* How is the out-of-line copy made that an instruction has beside its emulation? */
 static enum x86_copy choose_copy(enum x86_op op, emulation_t run)
 {
-	if (run == do_jmp || run == do_jcc)
+	if (op == X86_OP_RELATIVE && (run == do_jmp || run == do_jcc))
 		return X86_COPY_BRANCH;
 	/* If an emulation cannot read memory, the copy raises the fault. */
 	if (!run || op == X86_OP_COPY || run == do_jmp_rm || run == do_call_rm)

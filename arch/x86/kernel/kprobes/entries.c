@@ -11,6 +11,8 @@
  *   text, without decoding instructions. So data in the text does not matter, and bytes that
  *   look like such a branch by chance are rare. Compiled code has these branches in the
  *   parts of functions that were split off, and assembly may have them anywhere.
+ * - Addresses that other functions load: by lea with a displacement, which is found with
+ *   the branches, or by mov or push with the address itself.
  * - Fixups of exception tables, and targets of jump labels.
  *
  * Nearly all branches to other functions lead to their first byte, so only few are found.
@@ -50,7 +52,7 @@
 
 /* Bytes of text that are searched at a time, and the bytes around them that are read too. */
 #define SEARCH_CHUNK	4096
-#define SEARCH_BEFORE	2
+#define SEARCH_BEFORE	4
 #define SEARCH_AFTER	3
 
 /* How many starts of functions a search remembers, as a power of two. */
@@ -61,6 +63,7 @@ enum entry_kind {
 	BY_FIXUP,
 	BY_LABEL,
 	BY_BRANCH,
+	BY_LOAD,
 };
 
 #define KIND_BITS	2
@@ -69,6 +72,7 @@ static const char *const reasons[] = {
 	[BY_FIXUP] = "an exception fixup leads into the JTPR",
 	[BY_LABEL] = "a jump label leads into the JTPR",
 	[BY_BRANCH] = "a branch from another function leads into the JTPR",
+	[BY_LOAD] = "another function loads an address inside the JTPR",
 };
 
 /**
@@ -133,6 +137,11 @@ static u64 entry_of(unsigned long addr, enum entry_kind kind)
 static bool is_in_range(const struct text_range *range, unsigned long addr)
 {
 	return addr - range->start < range->size;
+}
+
+static bool is_in_text(const struct text_search *s, unsigned long addr)
+{
+	return is_in_range(&s->range[0], addr) || is_in_range(&s->range[1], addr);
 }
 
 static int note(struct text_search *s, unsigned long addr, enum entry_kind kind)
@@ -241,6 +250,27 @@ static bool looks_like_branch(const u8 *p, unsigned long at)
 	return before == 0x8d && (opcode & 0xc7) == 0x05;
 }
 
+/* May the four bytes at @p be the immediate operand of a mov or a push? */
+static bool looks_like_load(const u8 *p, unsigned long at)
+{
+	u8 opcode = original_byte(p[-1], at - 1);
+	int i;
+
+	if (opcode == 0x68 || (opcode & 0xf8) == 0xb8)
+		return true;
+	/* mov to memory or to a register, with up to two bytes behind the ModRM byte */
+	for (i = 2; i <= SEARCH_BEFORE; i++)
+		if (original_byte(p[-i], at - i) == 0xc7)
+			return true;
+	return false;
+}
+
+/* An address in the text may be an entry if it is in the middle of another function. */
+static bool is_far_entry(struct text_search *s, unsigned long from, unsigned long to)
+{
+	return !is_same_function(s, from, to) && is_in_middle(s, to);
+}
+
 static int __no_sanitize_address search_chunk(struct text_search *s, const u8 *p,
 					      unsigned long at, unsigned int len)
 {
@@ -248,14 +278,15 @@ static int __no_sanitize_address search_chunk(struct text_search *s, const u8 *p
 	int ret = 0;
 
 	for (; p < end && !ret; p++, at++) {
-		unsigned long target = at + sizeof(s32) + get_unaligned((s32 *)p);
+		unsigned long value = (long)get_unaligned((s32 *)p);
+		unsigned long target = at + sizeof(s32) + value;
 
-		if (likely(!is_in_range(&s->range[0], target) &&
-			   !is_in_range(&s->range[1], target)))
-			continue;
-		if (looks_like_branch(p, at) && !is_same_function(s, at, target) &&
-		    is_in_middle(s, target))
+		if (unlikely(is_in_text(s, target)) && looks_like_branch(p, at) &&
+		    is_far_entry(s, at, target))
 			ret = note(s, target, BY_BRANCH);
+		if (unlikely(is_in_text(s, value)) && !ret && looks_like_load(p, at) &&
+		    is_far_entry(s, at, value))
+			ret = note(s, value, BY_LOAD);
 	}
 	return ret;
 }

@@ -22,10 +22,28 @@
 #include "common.h"
 
 /*
- * Set in the word of ss, above what the CPU loads from it, when a hit has been handled. An
- * address that moves from one filter to the other may be in both, and is passed twice.
+ * Set in the word of a segment, above what the CPU loads from it, when a hit has been
+ * handled. An address that moves from one filter to the other may be in both, and is passed
+ * twice.
+ *
+ * Return: true if this is the first time.
  */
-#define SSX_HANDLED	BIT_ULL(63)
+static __always_inline bool claim_hit(struct pt_regs *regs)
+{
+#ifdef CONFIG_X86_64
+	u64 *word = &regs->ssx;
+	u64 handled = BIT_ULL(63);
+#else
+	/* A push of a segment may leave the upper half as it was, but cs is a constant. */
+	u16 *word = &regs->__csh;
+	u16 handled = BIT(0);
+#endif
+
+	if (*word & handled)
+		return false;
+	*word |= handled;
+	return true;
+}
 
 /* Call the handlers. Return: true if a pre_handler has redirected execution, see @regs. */
 static __always_inline
@@ -105,7 +123,7 @@ static noinline bool __kprobes find_unwatched_hit(unsigned long ip, struct pt_re
  * Return: false if the thunk is to return by the pushed word, which has the resume address;
  * true if it is to load all registers from @regs.
  */
-asmlinkage __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next)
+__visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next)
 {
 	unsigned long ip = next - MCOUNT_INSN_SIZE;
 	bool redirected;
@@ -128,6 +146,7 @@ asmlinkage __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsi
 	return false;
 }
 
+#ifdef CONFIG_X86_64
 /*
  * Make a handler's change of the stack pointer take effect. Ftrace's trampoline does not load
  * the stack pointer, but two values can be emulated:
@@ -153,6 +172,12 @@ static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp
 	}
 	regs->sp = sp;
 }
+#else
+/* Ftrace's trampoline loads the stack pointer. */
+static __always_inline void move_stack(struct pt_regs *regs, unsigned long sp)
+{
+}
+#endif
 
 /**
  * kprobe_ftrace_handler() - handle a hit for ftrace's trampoline
@@ -168,18 +193,20 @@ static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp
 void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
-	/* Another user of ftrace may have set these, and rely on them. */
-	unsigned long next = regs->ip, orig_ax = regs->orig_ax, sp = regs->sp;
+	struct pt_regs *regs = ftrace_get_regs(fregs);
+	unsigned long next, orig_ax, sp;
 	bool redirected;
 
 	/*
 	 * If not all registers are saved, the call was not updated yet for this address, or
 	 * the address is not one of kprobes.
 	 */
-	if (!ftrace_get_regs(fregs) || regs->ssx & SSX_HANDLED)
+	if (!regs || !claim_hit(regs))
 		return;
-	regs->ssx |= SSX_HANDLED;
+	/* Another user of ftrace may have set these, and rely on them. */
+	next = regs->ip;
+	orig_ax = regs->orig_ax;
+	sp = regs->sp;
 	regs->ip = ip + INT3_INSN_SIZE;
 	regs->orig_ax = -1;
 	preempt_disable_notrace();

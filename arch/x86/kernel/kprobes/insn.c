@@ -2,16 +2,17 @@
 /*
  * Kernel probes on x86: decoding the probed instruction.
  *
- * The decoder decides how the instruction is executed: from an out-of-line copy, by an
- * emulation in C, or not at all. A copy is at another address than its original, and other
- * code follows it. For most instructions this makes no difference once a rip-relative
+ * opcodes.c tells what kind of instruction it is, emulate.c and slot.c choose how it is
+ * executed: from an out-of-line copy, by an emulation in C, or not at all. This file checks
+ * that it can be probed. A copy is at another address than its original, and other code
+ * follows it. For most instructions this makes no difference once a rip-relative
  * displacement has been adjusted: a jump back follows the copy, so they are boosted. The
  * others are treated by what they depend on:
  *
- * - Instructions that use their address (branches, calls, returns) or flags that are
- *   different while a hit is handled are emulated, see emulate.c. Some more (push, mov
- *   between registers, lea, nops, jumps) are emulated while there are post_handlers, which
- *   costs less then.
+ * - Calls, returns, indirect branches, and instructions that use flags that are different
+ *   while a hit is handled are emulated, see emulate.c. Relative jumps are made anew in the
+ *   slot. They and some more (push, mov between registers, lea, nops) are emulated only
+ *   while there are post_handlers, which costs less then.
  * - Instructions that change what the kernel itself relies on (control and debug registers,
  *   MSRs, descriptor tables, port I/O) are single-stepped with interrupts off: no other
  *   code is executed between the copy and the trap behind it.
@@ -19,8 +20,6 @@
  *   instruction would be lost, are refused with -EOPNOTSUPP, and so is every opcode that
  *   the manual does not have. Instructions that exist to trap (int3, int, ud2) are refused
  *   with -EINVAL.
- *
- * The opcode maps in opcodes.c decide.
  *
  * Runs at registration, under kprobe_mutex.
  */

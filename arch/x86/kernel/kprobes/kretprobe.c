@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: the return of a function.
+ * Kernel probes on x86: replacing return addresses, and finding them for unwinders.
  *
  * At the entry of a function its return address is on top of the stack. A return probe
- * replaces it there by the address of __kretprobe_trampoline, see thunks.S. The rest is
+ * replaces it there by the address of __kretprobe_trampoline, see thunks_64.S. The rest is
  * generic, see kernel/kprobes/retcall.c.
  */
 #include <linux/kprobes.h>

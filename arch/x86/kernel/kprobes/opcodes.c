@@ -10,7 +10,7 @@
  * rows of sixteen opcodes. A character stands for an opcode:
  *
  *	.	no instruction; or a prefix, or the escape to another map
- *	M	can be moved: %X86_OP_COPY
+ *	M	can be boosted, and moved into a detour buffer: %X86_OP_COPY
  *	0-9a-f	the same, with some mandatory prefixes only: the sum of
  *		1 (none), 2 (66), 4 (f3) and 8 (f2)
  *	S	%X86_OP_STEP
@@ -21,6 +21,8 @@
  *	N	%X86_OP_RETURN
  *	F	%X86_OP_FLAGS
  *	G	depends on the ModRM byte
+ *	W	loads a segment register that only 64-bit kernels rely on: %X86_OP_REFUSE
+ *		there, and %X86_OP_STEP outside of 64-bit mode
  *
  * and g to z for what the capital letter means, but outside of 64-bit mode only.
  *
@@ -53,12 +55,12 @@ static const char one_byte[256 + 1] = {
 	"mmmM....MMMMSSSS"	/* 6_ */
 	"JJJJJJJJJJJJJJJJ"	/* 7_ */
 	"MMmMMMMMMMMMGGGG"	/* 8_ */
-	"MMMMMMMMMMrMFFMM"	/* 9_ */
+	"MMMMMMMMMMiMFFMM"	/* 9_ */
 	"MMMMMMMMMMMMMMMM"	/* a_ */
 	"MMMMMMMMMMMMMMMM"	/* b_ */
 	"GGNNssGGMMNNTTtR"	/* c_ */
 	"GGGGmm.MGGGGGGGG"	/* d_ */
-	"JJJJSSSSJJrJSSSS"	/* e_ */
+	"JJJJSSSSJJiJSSSS"	/* e_ */
 	".T..RMGGMMFFMMGG"	/* f_ */
 };
 
@@ -73,8 +75,8 @@ static const char map_0f[256 + 1] = {
 	"fGGG3331MM..aa77"	/* 7_ */
 	"JJJJJJJJJJJJJJJJ"	/* 8_ */
 	"MMMMMMMMMMMMMMMM"	/* 9_ */
-	"MRMMMMMMMRRMMMGM"	/* a_ */
-	"MMRMRRMM4TGMMMMM"	/* b_ */
+	"MWMMMMMMMWRMMMGM"	/* a_ */
+	"MMRMWWMM4TGMMMMM"	/* b_ */
 	"MMfM333GMMMMMMMM"	/* c_ */
 	"a33333e333333333"	/* d_ */
 	"333333e333333333"	/* e_ */
@@ -233,7 +235,7 @@ static const struct opcode_group groups[] = {
 	{ 0x008c, 0x008c, "MMMMMM..", "MMMMMM.." },	/* mov from a segment register */
 	{ 0x008d, 0x008d, "MMMMMMMM", "........" },	/* lea */
 	/* mov to a segment register: ss inhibits interrupts, and the kernel relies on gs */
-	{ 0x008e, 0x008e, "S.RSSR..", "S.RSSR.." },
+	{ 0x008e, 0x008e, "S.RSSW..", "S.RSSW.." },
 	{ 0x008f, 0x008f, "M.......", "M......." },	/* pop; the others are XOP */
 	{ 0x00c0, 0x00c1, "MMMMMM.M", "MMMMMM.M" },	/* shifts */
 	{ 0x00c6, 0x00c6, "M.......", "M......." },	/* mov */
@@ -324,6 +326,8 @@ static enum x86_op op_of(char c, struct insn *insn)
 		return X86_OP_RETURN;
 	case 'F':
 		return X86_OP_FLAGS;
+	case 'W':
+		return IS_ENABLED(CONFIG_X86_64) ? X86_OP_REFUSE : X86_OP_STEP;
 	default:
 		return X86_OP_NONE;
 	}
@@ -541,19 +545,38 @@ bool x86_insn_has_near_form(struct insn *insn)
 }
 
 /**
- * x86_insn_loads_address() - does an instruction load a rip-relative address?
+ * x86_insn_has_address() - does an instruction have an address of a range as an operand?
  * @insn: a decoded instruction
  * @addr: its address
- * @target: result: the address that it loads
+ * @first: first address of the range
+ * @size: size of the range in bytes
  *
- * Return: true for a lea with a rip-relative operand.
+ * Such an operand is a rip-relative address that is loaded by lea, a displacement without
+ * a rip, or an immediate: code may use it as the target of an indirect branch.
+ *
+ * Return: true if it has. False for relative branches, see x86_insn_branches().
  */
-bool x86_insn_loads_address(struct insn *insn, unsigned long addr, unsigned long *target)
+bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long first,
+			  unsigned long size)
 {
-	if (!is_one_byte(insn, 0x8d) || !insn_rip_relative(insn))
+	unsigned long value;
+
+	if (insn_rip_relative(insn)) {
+		value = addr + insn->length + insn->displacement.value;
+		if (is_one_byte(insn, 0x8d) && value - first < size)
+			return true;
+	} else if (insn->displacement.nbytes == 4) {
+		value = insn->displacement.value;
+		if (value - first < size)
+			return true;
+	}
+	if (x86_insn_op(insn) == X86_OP_RELATIVE)
 		return false;
-	*target = addr + insn->length + insn->displacement.value;
-	return true;
+	/* For mov with 64 bits and for far branches, the fields are immediate1 and 2. */
+	value = insn->immediate.value;
+	if (insn->immediate1.nbytes == 4 && insn->immediate2.nbytes == 4)
+		value = (u32)insn->immediate1.value | (u64)(u32)insn->immediate2.value << 32;
+	return insn->immediate1.nbytes >= 4 && value - first < size;
 }
 
 /**

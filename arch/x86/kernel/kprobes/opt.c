@@ -5,7 +5,9 @@
  * Where the safety check of safety.c allows it, a jump replaces the breakpoint. It leads
  * to a detour buffer, which is a slot of this form:
  *
- *	.quad pp; call thunk; copies of all instructions of the DCR; jmp back
+ *	probepoint; call thunk; copies of all instructions of the DCR; jmp back
+ *
+ * The DCR are the instructions that the jump overlaps.
  *
  * If there are post_handlers, a call of kprobe_post_thunk() follows the first copy. A map
  * at the end of the buffer tells which original each copy belongs to.
@@ -83,7 +85,7 @@ unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
  *
  * Context: that of the probed function. Preemption is disabled, and enabled here.
  */
-asmlinkage __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
+__visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
 {
 	probepoint_count_missed(pp);
 	preempt_enable_notrace();
@@ -99,8 +101,8 @@ asmlinkage __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
  * Return: true if the thunk has to load all registers from @regs; false if the stack
  * pointer is unchanged, so that a return by the pushed word will do.
  */
-asmlinkage __visible bool __kprobes kprobe_detour_redirect(struct pt_regs *regs,
-							   struct kprobe_level *level)
+__visible bool __kprobes kprobe_detour_redirect(struct pt_regs *regs,
+						struct kprobe_level *level)
 {
 	unsigned long *where = kprobe_thunk_return(regs);
 

@@ -76,6 +76,9 @@ static bool decode(unsigned long addr, unsigned long end, struct insn *insn,
 	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 
+/* There is one thunk for each register. */
+#define NR_THUNKS	(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
+
 /* Does code at @target jump through a register? */
 static bool is_indirect_thunk(unsigned long target)
 {
@@ -94,9 +97,8 @@ static bool is_indirect_thunk(unsigned long target)
 	};
 	unsigned int i;
 
-	/* There is one thunk for each register. */
 	for (i = 0; i < ARRAY_SIZE(thunks); i++)
-		if (target - thunks[i].start < 16 * thunks[i].size)
+		if (target - thunks[i].start < NR_THUNKS * thunks[i].size)
 			return true;
 #endif
 	/* Thunks that are allocated for ITS are outside the kernel's text. */
@@ -226,7 +228,7 @@ static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigne
 		}
 		if (x86_insn_branches(&insn, at, &target) && is_inside(jump, target))
 			refuse(jump, "a branch leads into the JTPR");
-		if (x86_insn_loads_address(&insn, at, &target) && is_inside(jump, target))
+		if (x86_insn_has_address(&insn, at, jump->addr + 1, KPROBE_JUMP_SIZE - 1))
 			refuse(jump, "an address inside the JTPR is loaded");
 		if (own)
 			check_indirect_jumps(jump, &insn, at);

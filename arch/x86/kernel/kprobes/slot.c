@@ -4,9 +4,11 @@
  *
  * A slot has one of three forms, see enum x86_slot_form:
  *
- *	.quad pp; copy; int3			single-stepped
- *	.quad pp; copy; jmp back		boosted
- *	.quad pp; copy; call thunk; jmp back	boosted, with post_handlers
+ *	probepoint; copy; int3			single-stepped
+ *	probepoint; copy; jmp back		boosted
+ *	probepoint; copy; call thunk; jmp back	boosted, with post_handlers
+ *
+ * It begins with the address of the probepoint. The memory is of kernel/kprobes/slots.c.
  *
  * A relative branch is not copied: a branch with the same target is made. If there are
  * post_handlers it is emulated, since one call behind it would see one of its two ways

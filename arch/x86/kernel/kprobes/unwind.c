@@ -6,6 +6,8 @@
  * pre_handlers are given have an instruction pointer one byte behind the probed address,
  * which is shown at the probed address.
  *
+ * Return addresses that return probes have replaced are found in kretprobe.c.
+ *
  * An unwinder may ask about anything: registers of user space, stale words of a stack,
  * the stack of a task that runs. So nothing is read that was not checked, and slots and
  * probepoints are read with preemption disabled: both are freed an RCU grace period after
@@ -94,10 +96,12 @@ unsigned long __kprobes kprobe_text_ip(unsigned long ip)
 #ifdef CONFIG_OPTPROBES
 /*
  * The probepoint whose detour buffer has called the thunk that saved @regs, or NULL. The
- * word that the call pushed tells, see the drawing in thunks.S: the stack pointer in @regs
- * is right above it. No other registers on a stack have their stack pointer there: an
- * exception leaves one word at most between what it saves and the stack that it has
- * interrupted, but for int3, which has a stack segment in that place.
+ * word that the call pushed tells, see the drawing in thunks_64.S: the stack pointer in
+ * @regs is right above it. No other registers on a stack have their stack pointer there,
+ * with an address of a detour buffer below it. In 64-bit mode an exception leaves one word
+ * at most between what it saves and the stack that it has interrupted, but for int3, which
+ * has a stack segment in that place. In 32-bit mode all exceptions leave the same gap, and
+ * have the flags there.
  *
  * On the stack of a running task @regs may be any words, and the place of the pushed word
  * may be beyond the end of the stack, in its guard page. So the word is read only if it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes on x86: the thunks that slots, detour buffers, ftrace and returns call.
+ * Kernel probes on 64-bit x86: the thunks that slots, detour buffers, ftrace and returns call.
  *
  * A thunk is called with nothing saved, from the middle of any function, on its stack.
  * It saves all registers as a trap would, so that handlers and unwinders see a struct
@@ -55,8 +55,6 @@
 #include "common.h"
 
 	.text
-
-#ifdef CONFIG_X86_64
 
 /* Unwind by a return address on the stack. @offset: of the word above it. */
 .macro KPROBE_HINT_WORD offset:req
@@ -545,5 +543,3 @@ SYM_FUNC_END(kprobe_just_return)
 _ASM_NOKPROBE(kprobe_just_return)
 
 #endif /* CONFIG_KPROBES_ON_FTRACE */
-
-#endif /* CONFIG_X86_64 */

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Kernel probes on 32-bit x86: the thunks that slots, detour buffers, ftrace and returns call.
+ *
+ * What a thunk does and how it is called is described in thunks_64.S. The differences:
+ *
+ * - Arguments of C functions are in %eax, %edx and %ecx. Only %ebx, %esi and %edi survive a
+ *   call of C; %ebp is the encoded frame pointer. %edi always has the saved flags.
+ * - Segment registers are saved, and not loaded: they are the kernel's. Only a breakpoint
+ *   can be hit while they are others.
+ * - A trap from the kernel pushes neither the stack pointer nor the stack segment, and iret
+ *   does not load them. A thunk that has to load the stack pointer leaves the frame of iret
+ *   right below where that is to be, as the entry code does, and so does the gap of a
+ *   breakpoint: of its 24 bytes a handler may push 8, and the frame takes 16.
+ * - Return thunks, call depth tracking and Xen's processors without kernel privileges are
+ *   not there, and every processor has sahf.
+ *
+ * The slot, with pointers of 4 bytes:
+ *
+ *	slot with post_handlers			detour buffer
+ *
+ *	 0  address of the probepoint		 0  address of the probepoint
+ *	 4  copy of the instruction		 4  call kprobe_detour_thunk
+ *	    call kprobe_post_thunk		 9  copy of the probed instruction
+ *	    jmp  next instruction		    [call kprobe_post_thunk]
+ *						    copies of the rest of the DCR
+ *						    jmp  behind the DCR
+ *						    struct kprobe_detour_map
+ *
+ * The stack of a thunk, from the higher addresses down:
+ *
+ *	                 stack of the probed function
+ *	regs + 1 + GAP:  return address of the thunk, in the slot or detour buffer
+ *	regs + 1:        gap of KPROBE_THUNK_GAP bytes
+ *	regs:            struct pt_regs; its sp is that of the probed function
+ *
+ * The stack of the return trampoline, where a probed function has returned to:
+ *
+ *	                 stack of the caller
+ *	regs + 1:        the place where the function had its return address; C and the
+ *	                 trampoline put the real return address here
+ *	regs:            struct pt_regs
+ */
+#include <linux/linkage.h>
+#include <asm/alternative.h>
+#include <asm/asm.h>
+#include <asm/asm-offsets.h>
+#include <asm/frame.h>
+#include <asm/nospec-branch.h>
+#include <asm/percpu.h>
+#include <asm/processor-flags.h>
+#include <asm/segment.h>
+#include "common.h"
+
+	.text
+
+/* Size of the registers that KPROBE_POP_REGS pops. */
+#define POPPED_SIZE	PT_DS
+
+/* The registers that C uses, above the segments. @ax: where the value of %eax is. */
+.macro KPROBE_PUSH_REGS ax=%eax
+	pushl	$0			/* gs, which the kernel does not use */
+	pushl	%fs
+	pushl	%es
+	pushl	%ds
+	pushl	\ax
+	pushl	%ebp
+	pushl	%edi
+	pushl	%esi
+	pushl	%edx
+	pushl	%ecx
+	pushl	%ebx
+	ENCODE_FRAME_POINTER
+.endm
+
+/* Leaves the stack pointer at ds in struct pt_regs. */
+.macro KPROBE_POP_REGS
+	popl	%ebx
+	popl	%ecx
+	popl	%edx
+	popl	%esi
+	popl	%edi
+	popl	%ebp
+	popl	%eax
+.endm
+
+/*
+ * Begin to save the registers below the word that the call pushed. Leaves that word in
+ * %eax. The caller pushes an ip next.
+ */
+.macro KPROBE_THUNK_ENTER
+	pushl	%eax			/* the first word of the gap */
+	movl	4(%esp), %eax
+	leal	4-KPROBE_THUNK_GAP(%esp), %esp
+	pushl	%ss			/* ss */
+	pushl	%esp			/* sp, corrected below */
+	pushfl				/* flags */
+	addl	$(8 + KPROBE_THUNK_GAP), 4(%esp)
+	pushl	$__KERNEL_CS		/* cs */
+.endm
+
+/*
+ * Save the other registers. %eax keeps its value, %edi gets the flags. Goes to @odd if C
+ * cannot run with them.
+ */
+.macro KPROBE_THUNK_ENTERED odd:req
+	pushl	$-1			/* orig_ax, as a breakpoint has it */
+	KPROBE_PUSH_REGS ax=KPROBE_THUNK_GAP+36(%esp)
+	movl	PT_EFLAGS(%esp), %edi
+	testl	$KPROBE_ODD_FLAGS, %edi
+	jnz	\odd
+.endm
+
+/* See thunks_64.S, where flags are loaded in the same way, for the same reason. */
+.macro KPROBE_TAME_FLAGS back:req
+	pushfl
+	andl	$~(X86_EFLAGS_DF | X86_EFLAGS_NT | X86_EFLAGS_AC), (%esp)
+	popfl
+	orl	$-1, %edi
+	jmp	\back
+.endm
+
+/* Load the arithmetic flags; or go to @popf, if other flags have changed. */
+.macro KPROBE_LOAD_FLAGS popf:req
+	cmpl	PT_EFLAGS(%esp), %edi
+	jne	\popf
+	cmpb	$-0x78, PT_EFLAGS+1(%esp)
+	movb	PT_EFLAGS(%esp), %ah
+	sahf
+.endm
+
+/* Restore all registers, and return by the word @gap bytes behind them. */
+.macro KPROBE_THUNK_LEAVE popf:req gap:req
+	KPROBE_LOAD_FLAGS \popf
+	KPROBE_POP_REGS
+	leal	PTREGS_SIZE-POPPED_SIZE+\gap(%esp), %esp
+	RET
+.endm
+
+/* The same, and load all flags. */
+.macro KPROBE_THUNK_POPF gap:req
+	KPROBE_POP_REGS
+	leal	PT_EFLAGS-POPPED_SIZE(%esp), %esp
+	popfl
+	leal	PTREGS_SIZE-PT_OLDESP+\gap(%esp), %esp
+	RET
+.endm
+
+#define PREEMPT_COUNT	PER_CPU_VAR(pcpu_hot + X86_preempt_count)
+#define TOP_LEVEL	PER_CPU_VAR(kprobe_levels + KPROBE_LEVELS_top)
+
+/*
+ * The thunks call handlers without a C function in between, as those of thunks_64.S do. The
+ * steps are those of kprobe_enter() and kprobe_leave() in asm/kprobes.h, and of
+ * probepoint_first() and probepoint_call_post() in linux/probepoint.h.
+ *
+ * OUR_LEVEL is relative to the level below that of the thunk, which %ebx has.
+ */
+#define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%ebx)
+
+/*
+ * Disable preemption and take a level; or go to @miss, with preemption disabled, if a
+ * handler runs in this context already.
+ *
+ * Leaves: %ecx: the context, which the caller stores in the level when the level is
+ * filled; %ebx: the level below. The level is ignored until it has a context.
+ */
+.macro KPROBE_THUNK_BEGIN miss:req
+	/* preempt_disable() and kprobe_context() */
+#ifdef CONFIG_PREEMPT_COUNT
+	incl	PREEMPT_COUNT
+#endif
+	movl	PREEMPT_COUNT, %ecx
+	andl	$KPROBE_CONTEXT_BITS, %ecx
+	/* kprobe_enter() */
+	movl	TOP_LEVEL, %ebx
+	cmpl	%ecx, KPROBE_LEVEL_context(%ebx)
+	jge	\miss
+	addl	$KPROBE_LEVEL_SIZE, TOP_LEVEL
+.endm
+
+/* Give the level back, whose lower neighbour is in %ebx, and enable preemption. */
+.macro KPROBE_THUNK_END resched:req
+	/* kprobe_leave() */
+	movl	$KPROBE_CONTEXT_NO, OUR_LEVEL(KPROBE_LEVEL_context)
+	movl	%ebx, TOP_LEVEL
+	/* preempt_enable() */
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PREEMPT_COUNT
+#endif
+#ifdef CONFIG_PREEMPTION
+	jz	\resched
+#endif
+.endm
+
+/* The level below ours, where %ebx was needed for something else. */
+.macro KPROBE_THUNK_FIND_LEVEL
+	movl	TOP_LEVEL, %ebx
+	leal	-KPROBE_LEVEL_SIZE(%ebx), %ebx
+.endm
+
+/*
+ * kprobe_post_thunk - call the post_handlers, after the probed instruction
+ *
+ * %esi has the address of the next instruction.
+ */
+SYM_CODE_START(kprobe_post_thunk)
+	KPROBE_THUNK_ENTER
+	andl	$-KPROBE_SLOT_BYTES, %eax
+	movl	(%eax), %eax
+	pushl	PROBEPOINT_next_ip(%eax)
+	KPROBE_THUNK_ENTERED .Lpost_odd
+.Lpost_entered:
+	movl	PT_EIP(%esp), %esi
+
+	KPROBE_THUNK_BEGIN .Lpost_missed
+	/* probepoint_call_post() */
+	movl	PROBEPOINT_set(%eax), %edx
+	movl	PROBE_SET_post_probe(%edx), %eax
+	movl	%eax, OUR_LEVEL(KPROBE_LEVEL_probe)
+	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
+	movl	PROBE_SET_post_handler(%edx), %ebx
+	movl	%esp, %edx
+	xorl	%ecx, %ecx
+	CALL_NOSPEC ebx
+	KPROBE_THUNK_FIND_LEVEL
+	KPROBE_THUNK_END .Lpost_resched
+
+.Lpost_leave:
+	cmpl	PT_EIP(%esp), %esi
+	jne	.Lpost_redirected
+.Lpost_return:
+	KPROBE_THUNK_LEAVE .Lpost_popf KPROBE_THUNK_GAP
+
+.Lpost_popf:
+	KPROBE_THUNK_POPF KPROBE_THUNK_GAP
+
+.Lpost_odd:
+	KPROBE_TAME_FLAGS .Lpost_entered
+
+.Lpost_redirected:
+	movl	%esp, %eax
+	call	kprobe_post_redirect
+	jmp	.Lpost_return
+
+	/* A handler has made this hit. It was counted as missed before the instruction. */
+.Lpost_missed:
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PREEMPT_COUNT
+#endif
+#ifndef CONFIG_PREEMPTION
+	jmp	.Lpost_leave
+#else
+	jnz	.Lpost_leave
+.Lpost_resched:
+	call	kprobe_thunk_resched
+	jmp	.Lpost_leave
+#endif
+SYM_CODE_END(kprobe_post_thunk)
+_ASM_NOKPROBE(kprobe_post_thunk)
+
+#ifdef CONFIG_OPTPROBES
+
+/*
+ * kprobe_detour_thunk - call the pre_handlers
+ */
+SYM_CODE_START(kprobe_detour_thunk)
+	KPROBE_THUNK_ENTER
+	movl	-KPROBE_DETOUR_BEHIND_CALL(%eax), %eax
+	/* Unwinders know that it is one byte behind the probed address. */
+	pushl	PROBEPOINT_hit_ip(%eax)
+	KPROBE_THUNK_ENTERED .Lodd
+.Lentered:
+
+	KPROBE_THUNK_BEGIN .Lmissed
+	/* probepoint_first() */
+	movl	PROBEPOINT_first(%eax), %eax
+	movl	%eax, OUR_LEVEL(KPROBE_LEVEL_probe)
+	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
+	movl	%esp, %edx
+	movl	KPROBE_pre_handler(%eax), %ecx
+	CALL_NOSPEC ecx
+	testl	%eax, %eax
+	jnz	.Lredirected
+	KPROBE_THUNK_END .Lresched
+.Lleave:
+	KPROBE_THUNK_LEAVE .Lpopf KPROBE_THUNK_GAP
+
+.Lpopf:
+	KPROBE_THUNK_POPF KPROBE_THUNK_GAP
+
+.Lodd:
+	KPROBE_TAME_FLAGS .Lentered
+
+.Lmissed:
+	call	kprobe_detour_missed
+	jmp	.Lleave
+
+.Lredirected:
+	movl	%esp, %eax
+	leal	OUR_LEVEL(0), %edx
+	call	kprobe_detour_redirect
+	testb	%al, %al
+	jnz	kprobe_thunk_iret
+	jmp	.Lleave
+
+#ifdef CONFIG_PREEMPTION
+.Lresched:
+	call	kprobe_thunk_resched
+	jmp	.Lleave
+#endif
+SYM_CODE_END(kprobe_detour_thunk)
+_ASM_NOKPROBE(kprobe_detour_thunk)
+
+#endif /* CONFIG_OPTPROBES */
+
+/*
+ * Load all registers from struct pt_regs, as after a breakpoint. The stack pointer is not
+ * moved above the frame that iret needs before that is complete: an NMI would overwrite it.
+ */
+SYM_CODE_START_LOCAL(kprobe_thunk_iret)
+	movl	PT_OLDESP(%esp), %eax
+	movl	PT_EFLAGS(%esp), %ecx
+	movl	%ecx, -4(%eax)
+	movl	$__KERNEL_CS, -8(%eax)
+	movl	PT_EIP(%esp), %ecx
+	movl	%ecx, -12(%eax)
+	movl	PT_EAX(%esp), %ecx
+	movl	%ecx, -16(%eax)
+	popl	%ebx
+	popl	%ecx
+	popl	%edx
+	popl	%esi
+	popl	%edi
+	popl	%ebp
+	leal	-16(%eax), %esp
+	popl	%eax
+	iretl
+SYM_CODE_END(kprobe_thunk_iret)
+_ASM_NOKPROBE(kprobe_thunk_iret)
+
+#ifdef CONFIG_KRETPROBES
+
+/*
+ * __kretprobe_trampoline - a return-probed function has returned
+ *
+ * The call keeps the CPU's return predictor balanced, see thunks_64.S.
+ */
+SYM_CODE_START(__kretprobe_trampoline)
+	call	1f
+SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
+	int3
+1:
+	pushl	%ss			/* ss */
+	pushl	%esp			/* sp, corrected below */
+	pushfl				/* flags */
+	addl	$8, 4(%esp)
+	pushl	$__KERNEL_CS		/* cs */
+	pushl	$__kretprobe_trampoline	/* ip; C stores the real one */
+	pushl	$-1			/* orig_ax */
+	KPROBE_PUSH_REGS
+	movl	PT_EFLAGS(%esp), %edi
+	testl	$KPROBE_ODD_FLAGS, %edi
+	jnz	.Lreturn_odd
+.Lreturn_entered:
+
+	/* arch_kretprobe_begin() */
+	KPROBE_THUNK_BEGIN .Lreturn_missed
+	/* Does the call have one instance, the first on the list, and a handler? */
+	movl	PER_CPU_VAR(pcpu_hot + X86_current_task), %edx
+	movl	TASK_kretprobe_instances(%edx), %eax
+	testl	%eax, %eax
+	jz	.Lreturn_several
+	leal	PTREGS_SIZE(%esp), %edx
+	cmpl	%edx, KRETPROBE_INSTANCE_fp(%eax)
+	jne	.Lreturn_several
+	movl	KRETPROBE_INSTANCE_ret_addr(%eax), %esi
+	movl	KRETPROBE_INSTANCE_anchor(%eax), %edx
+	movl	KRETPROBE_ANCHOR_active(%edx), %edx
+	movl	%edx, OUR_LEVEL(KPROBE_LEVEL_probe)
+	movl	KRETPROBE_handler(%edx), %edx
+	testl	%edx, %edx
+	jz	.Lreturn_no_handler
+	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
+	movl	%esi, PT_EIP(%esp)
+	movl	%eax, %ebx
+	movl	%edx, %ecx
+	movl	%esp, %edx
+	CALL_NOSPEC ecx
+.Lreturn_handled:
+	/*
+	 * Calls that the handler has made are over, so the instance is the first again. Store
+	 * the real return address before the instance leaves the list: an unwinder, in an NMI
+	 * too, finds one of the two.
+	 */
+	movl	%esi, PTREGS_SIZE(%esp)
+	movl	KRETPROBE_INSTANCE_next(%ebx), %eax
+	movl	PER_CPU_VAR(pcpu_hot + X86_current_task), %edx
+	movl	%eax, TASK_kretprobe_instances(%edx)
+	/* give() */
+	movl	KRETPROBE_INSTANCE_anchor(%ebx), %edx
+	movl	KRETPROBE_ANCHOR_back(%edx), %edx
+	xorl	%eax, %eax
+	cmpxchgl %ebx, __percpu (%edx)
+	jne	.Lreturn_give
+.Lreturn_given:
+	/* arch_kretprobe_end() */
+	KPROBE_THUNK_FIND_LEVEL
+	KPROBE_THUNK_END .Lreturn_resched
+
+.Lreturn_leave:
+	KPROBE_THUNK_LEAVE .Lreturn_popf 0
+
+.Lreturn_popf:
+	KPROBE_THUNK_POPF 0
+
+	/*
+	 * A function may return with AC set, for accesses to user memory, and its caller
+	 * relies on that. Handlers run with AC clear.
+	 */
+.Lreturn_odd:
+	KPROBE_TAME_FLAGS .Lreturn_entered
+
+.Lreturn_no_handler:
+	/* If the return probe has been unregistered, C ends the call. */
+	movl	KRETPROBE_INSTANCE_anchor(%eax), %edx
+	cmpl	$0, KRETPROBE_ANCHOR_probe(%edx)
+	je	.Lreturn_several
+	movl	%eax, %ebx
+	jmp	.Lreturn_handled
+
+.Lreturn_give:
+	movl	%ebx, %eax
+	call	kretprobe_pool_give
+	jmp	.Lreturn_given
+
+	/* Give the level back, and do all of it in C. */
+.Lreturn_several:
+	movl	%ebx, TOP_LEVEL
+.Lreturn_missed:
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PREEMPT_COUNT
+#endif
+	movl	%esp, %eax
+	call	kretprobe_return
+	jmp	.Lreturn_leave
+
+#ifdef CONFIG_PREEMPTION
+.Lreturn_resched:
+	call	kprobe_thunk_resched
+	jmp	.Lreturn_leave
+#endif
+SYM_CODE_END(__kretprobe_trampoline)
+_ASM_NOKPROBE(__kretprobe_trampoline)
+
+#endif /* CONFIG_KRETPROBES */
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+
+/*
+ * kprobe_ftrace_thunk - handle ftrace's call at the entry of a function
+ */
+SYM_CODE_START(kprobe_ftrace_thunk)
+	KPROBE_THUNK_ENTER
+	/* ip; C changes it to what handlers expect */
+	pushl	%eax
+	KPROBE_THUNK_ENTERED .Lftrace_odd
+.Lftrace_entered:
+	movl	%eax, %edx
+	movl	%esp, %eax
+	call	kprobe_ftrace_hit
+	testb	%al, %al
+	jnz	kprobe_thunk_iret
+	KPROBE_THUNK_LEAVE .Lftrace_popf KPROBE_THUNK_GAP
+
+.Lftrace_popf:
+	KPROBE_THUNK_POPF KPROBE_THUNK_GAP
+
+.Lftrace_odd:
+	KPROBE_TAME_FLAGS .Lftrace_entered
+SYM_CODE_END(kprobe_ftrace_thunk)
+_ASM_NOKPROBE(kprobe_ftrace_thunk)
+
+#endif /* CONFIG_KPROBES_ON_FTRACE */
