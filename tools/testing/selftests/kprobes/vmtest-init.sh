@@ -14,17 +14,18 @@ export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/ TERM=linux LC_ALL=C
 rootfs=
 tests=
 timeout=300
+shared_build=
 # shellcheck source=/dev/null
 . /vmtest.conf
 
-# mount_host DIRECTORY: at a prompt, what the host writes is to be seen; for tests
+# mount_shared TAG DIRECTORY: at a prompt, what the host writes is to be seen; for tests
 # nobody writes, and what was read once is kept
-mount_host()
+mount_shared()
 {
 	cache=loose
 	[ "${mode:-}" != shell ] || cache=none
-	mkdir -p "$1"
-	mount -t 9p -o "trans=virtio,version=9p2000.L,msize=512000,cache=$cache,ro" host "$1"
+	mkdir -p "$2"
+	mount -t 9p -o "trans=virtio,version=9p2000.L,msize=512000,cache=$cache,ro" "$1" "$2"
 }
 
 # over_host: the host's root with ours above it, in /newroot. On the host /lib is a
@@ -35,7 +36,7 @@ over_host()
 	mkdir -p /layer /newroot /dev &&
 		mount -t devtmpfs none /dev &&
 		mount -t tmpfs -o mode=755 none /layer &&
-		mount_host /layer/host &&
+		mount_shared root /layer/host &&
 		mkdir -p $upper/usr/lib/modules $upper/vmtest /layer/work &&
 		cp -a /kselftest /vmtest.conf $upper/ &&
 		cp -a "/lib/modules/$(uname -r)" $upper/usr/lib/modules/ &&
@@ -44,7 +45,8 @@ over_host()
 		mount -t overlay -o "lowerdir=/layer/host,upperdir=$upper,workdir=/layer/work" \
 			none /newroot &&
 		mount -t tmpfs -o mode=755 none /newroot/run &&
-		mount -t proc none /newroot/proc
+		mount -t proc none /newroot/proc &&
+		{ [ -z "$shared_build" ] || mount_shared build "/newroot$shared_build"; }
 }
 
 if [ "$rootfs" = host ] && [ "$0" = /vmtest/init ]; then
@@ -90,7 +92,7 @@ results=/dev/ttyS1
 stty -F "$results" -opost 2>/dev/null
 
 if [ -n "${host:-}" ]; then
-	mount_host /host
+	mount_shared host /host
 fi
 
 note() { echo "kprobes-selftest: $*" >/dev/kmsg; }

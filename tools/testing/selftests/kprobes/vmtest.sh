@@ -36,7 +36,8 @@ usage: ${0##*/} -b BUILD [option...] [TEST...]
               tools that are installed here run on that kernel. Nothing that the
               guest writes gets out of it. The kernel needs OVERLAY_FS, NET_9P_VIRTIO
               and 9P_FS; the processes are the guest's own, the file systems those of
-              -b, /tmp and /run empty
+              -b, /tmp and /run empty. A 32-bit kernel cannot run programs of a 64-bit
+              host, see GUEST_ROOT
 TEST is the name of a script here, with or without .sh; default all of them that
 need no more than the guest has: with -R, clients-*.sh, else all others.
 environment:
@@ -49,6 +50,8 @@ environment:
   APPEND= QEMU_ARGS=      more kernel and QEMU arguments
   BUSYBOX=    a static busybox for the guest's processor, default the one that is
               installed, which will not do for a 32-bit kernel on a 64-bit host
+  GUEST_ROOT=/    with -R, the directory that takes the place of the host's root: that
+              of a Debian whose programs the kernel can run
 EOF
 }
 
@@ -85,6 +88,8 @@ bzimage=$build/arch/x86/boot/bzImage
 [ -e "$selftests/kselftest/ktap_helpers.sh" ] ||
 	die "$here is not in a kernel tree: no $selftests/kselftest"
 [ -z "$script" ] || [ -r "$script" ] || die "$script: cannot be read"
+guest_root=$(realpath "${GUEST_ROOT:-/}")
+[ -d "$guest_root/usr" ] || die "GUEST_ROOT=$guest_root: there is no root"
 
 qemu_program=qemu-system-x86_64
 bits=64
@@ -128,6 +133,10 @@ cleanup()
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
+
+# Under another root than the host's, the build directory is not where the links to it point.
+shared_build=
+[ -z "$rootfs" ] || [ "$guest_root" = / ] || shared_build=$build
 
 # Which tests, as the kselftest Makefile has them
 select_tests()
@@ -203,9 +212,16 @@ make_initramfs()
 		timeout=$TIMEOUT
 		host=$host
 		rootfs=$rootfs
+		shared_build='$shared_build'
 	EOF
 	chmod +x "$root/init"
 	(cd "$root" && find . | busybox cpio -o -H newc 2>/dev/null) >"$work/initramfs"
+}
+
+# share TAG DIRECTORY: adds to QEMU's arguments, for the guest to mount it read-only
+share()
+{
+	args+=(-virtfs "local,path=$2,mount_tag=$1,security_model=none,readonly=on,multidevs=remap")
 }
 
 # start_guest ARGUMENT...: QEMU in the background, or in the front for a prompt
@@ -226,8 +242,9 @@ start_guest()
 		-append "$append"
 	)
 
-	[ -z "$host$rootfs" ] || args+=(-virtfs
-		"local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap")
+	[ -z "$host" ] || share host /
+	[ -z "$rootfs" ] || share root "$guest_root"
+	[ -z "$shared_build" ] || share build "$shared_build"
 	# shellcheck disable=SC2206 # a list of words
 	args+=(${QEMU_ARGS:-})
 	exec "$qemu_program" "${args[@]}" "$@"
