@@ -32,7 +32,7 @@ counts() {
 
 # Within the function, its second instruction and what comes after.
 offset() {
-	trace offset 'kprobe:kp_cl_outer+4 { @calls = count(); }' calls 300 &&
+	trace offset "kprobe:kp_cl_outer$SECOND_INSN { @calls = count(); }" calls 300 &&
 		lines_are "the number of calls" "$TMP/offset" '^@calls: 300$' 1
 }
 

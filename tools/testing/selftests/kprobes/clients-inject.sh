@@ -67,7 +67,7 @@ some_calls() {
 
 # With a kprobe event and a kretprobe event at the same function
 others_too() {
-	echo 'p:kp/enter kp_cl_failable arg=%di:s32' >>$TRACEFS/kprobe_events || return 1
+	echo "p:kp/enter kp_cl_failable arg=$FIRST_ARG:s32" >>$TRACEFS/kprobe_events || return 1
 	echo 'r:kp/leave kp_cl_failable ret=$retval:s32' >>$TRACEFS/kprobe_events || return 1
 	echo 1 >$TRACEFS/events/kp/enable
 	inject kp_cl_failable -5 3 || return 1

@@ -125,6 +125,7 @@ check_with() {
 	if have "$1"; then
 		check "$2" "$3"
 	else
+		ktap_print_msg "$1.ko is not there: not configured, or not of this architecture"
 		ktap_test_skip "$2"
 	fi
 }

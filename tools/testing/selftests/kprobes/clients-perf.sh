@@ -12,10 +12,13 @@ set -eu
 
 # A program that makes a known number of system calls, and its only ones of this kind.
 GETPPID='getppid() for 1..200'
+GETPPID_FUNCTION=__${SYSCALL_ABI}_sys_getppid
+GETPPID_FRAME="__($SYSCALL_ABI|do)_sys_getppid[+]"
 
 perf_probe_add() {
-	run probe perf probe -f --add 'kp_enter=__x64_sys_getppid' &&
-		run probe-ret perf probe -f --add 'kp_leave=__x64_sys_getppid%return ret=$retval' &&
+	run probe perf probe -f --add "kp_enter=$GETPPID_FUNCTION" &&
+		run probe-ret perf probe -f \
+			--add "kp_leave=$GETPPID_FUNCTION%return ret=\$retval" &&
 		run probe-list perf probe --list &&
 		lines_are "perf probe --list" "$TMP/probe-list" \
 			'probe:kp_(enter|leave).*_sys_getppid' 2
@@ -38,10 +41,10 @@ perf_record() {
 # The chain of each hit: the probed function, the callers that it has on any hit.
 perf_stacks() {
 	lines_are "frames of the function" "$TMP/script" \
-		'^\s*[0-9a-f]+ __(x64|do)_sys_getppid\+' 200 || return 1
-	in_order "$TMP/script" '__(x64|do)_sys_getppid[+]' 'x64_sys_call[+]|do_syscall_64[+]' &&
-		at_least "frames of do_syscall_64()" \
-			"$(grep -c -E '^\s*[0-9a-f]+ do_syscall_64\+' "$TMP/script")" 400
+		"^\s*[0-9a-f]+ $GETPPID_FRAME" 200 || return 1
+	in_order "$TMP/script" "$GETPPID_FRAME" " ($SYSCALL_CALLERS)[+]" &&
+		at_least "frames of $SYSCALL_ENTRY" \
+			"$(grep -c -E "^\s*[0-9a-f]+ ($SYSCALL_ENTRY)[+]" "$TMP/script")" 400
 }
 
 perf_probe_del() {
@@ -50,7 +53,8 @@ perf_probe_del() {
 
 # Without perf probe: perf opens what tracefs has.
 perf_tracefs() {
-	echo 'p:client/inner kp_cl_inner arg=%di:s32' >>$TRACEFS/kprobe_events || return 1
+	echo "p:client/inner kp_cl_inner$FRAMED arg=$FIRST_ARG:s32" >>$TRACEFS/kprobe_events ||
+		return 1
 	echo 'r:client/leave kp_cl_inner ret=$retval:s32' >>$TRACEFS/kprobe_events || return 1
 	status=0
 	run stat2 perf stat -x, -e client:inner -e client:leave \
@@ -144,7 +148,7 @@ else
 fi
 check "trace-cmd reset" trace_cmd_reset
 if command -v kprobe-perf >/dev/null; then
-	check "kprobe of perf-tools" kprobe_perf 'p:kp_cl_inner arg=%di:s32' 15 \
+	check "kprobe of perf-tools" kprobe_perf "p:kp_cl_inner arg=$FIRST_ARG:s32" 15 \
 		'kp_cl_inner: .* arg=[0-9]+$'
 	check "kretprobe of perf-tools" kprobe_perf 'r:kp_cl_inner ret=$retval:s32' 15 \
 		'<- kp_cl_inner\) ret=[0-9]+$'

@@ -70,10 +70,12 @@ bpf_detach() {
 
 attach() {
 	case $1 in
-	kprobe) event_attach kprobe 'p:kp/kprobe kp_cl_inner arg=%di:s32' ;;
+	kprobe) event_attach kprobe "p:kp/kprobe kp_cl_inner arg=$FIRST_ARG:s32" ;;
 	kretprobe) event_attach kretprobe 'r:kp/kretprobe kp_cl_inner arg=$arg1:s32' ;;
 	fprobe) event_attach fprobe 'f:kp/fprobe kp_cl_inner arg=$arg1:s32' ;;
-	offset) event_attach offset 'p:kp/offset kp_cl_inner+4 arg=%di:s32' ;;
+	offset)
+		event_attach offset "p:kp/offset kp_cl_inner$SECOND_INSN arg=$FIRST_ARG:s32"
+		;;
 	function | function_graph) tracer_attach "$1" ;;
 	bpf) bpf_attach ;;
 	esac

@@ -51,7 +51,7 @@ noinline int kp_cl_outer(int arg)
 	return ret + 1;
 }
 
-/* Has an entry that is ftrace's, the second has none. */
+/* Has an entry that is ftrace's, the second has none, but instructions to put a jump over. */
 noinline int kp_cl_failable(int arg);
 noinline int kp_cl_failable(int arg)
 {
@@ -60,11 +60,12 @@ noinline int kp_cl_failable(int arg)
 }
 ALLOW_ERROR_INJECTION(kp_cl_failable, ERRNO);
 
+static int kp_cl_zero;
+
 noinline notrace int kp_cl_failable_plain(int arg);
 noinline notrace int kp_cl_failable_plain(int arg)
 {
-	barrier();
-	return arg + 0x10000 - 0x10000;
+	return READ_ONCE(kp_cl_zero) + arg;
 }
 ALLOW_ERROR_INJECTION(kp_cl_failable_plain, ERRNO);
 
