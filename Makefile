@@ -22,6 +22,7 @@ help:
 	@echo 'make test-server  all tests in the variant that is measured'
 	@echo 'make test-clients  what comes to kprobes by tracefs, perf and BPF, tested on the'
 	@echo '                base kernel and on ours, test by test'
+	@echo '                VARIANT=i386           on 32-bit x86'
 	@echo 'make test-configs  compile in configurations that no variant has'
 	@echo 'make test-kcfi  the tests of handlers in a kernel that clang has built with kCFI'
 	@echo 'make attach-times  how long these take to attach probes, on both'
@@ -63,8 +64,12 @@ test-debug:
 test-server:
 	@series/scripts/test.sh server
 
+test-clients: COMPARED := server
+ifeq ($(origin VARIANT),command line)
+test-clients: COMPARED := $(VARIANT)
+endif
 test-clients:
-	@series/scripts/clients.sh $(TESTS)
+	@series/scripts/clients.sh $(COMPARED) $(TESTS)
 
 test-configs:
 	@series/scripts/configs.sh

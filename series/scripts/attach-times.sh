@@ -17,7 +17,7 @@ table=$OUT/log/attach-times.txt
 "$TOP/series/scripts/modules.sh" stock-server kp_clients
 "$TOP/series/scripts/build.sh" server
 "$TOP/series/scripts/modules.sh" server
-client_packages
+client_packages server
 
 cat >"$OUT/log/attach-times.guest" <<'GUEST'
 cd /kselftest/kprobes && exec ./attach-times.sh

@@ -5,43 +5,48 @@
 # kind of guest, and compares test by test. Fails where a test fails on ours
 # that passes on the base kernel, or that the base kernel does not have.
 #
-#	series/scripts/clients.sh [TEST...]
+#	series/scripts/clients.sh VARIANT [TEST...]
 #
-# The table is left in out/log/clients.txt. REUSE=1 takes what an earlier run
+# The base kernel is the variant stock-VARIANT. The table is left in
+# out/log/clients-VARIANT.txt. REUSE=1 takes what an earlier run
 # found out about the base kernel, if it has the same tests.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+variant=${1:?usage: series/scripts/clients.sh VARIANT [TEST...]}
+stock=stock-$variant
+shift
 tests=("$@")
 if [ ${#tests[@]} -eq 0 ]; then
 	mapfile -t tests < <(cd "$TOP/$SELFTESTS" && printf '%s\n' clients-*.sh api-kunit.sh)
 fi
-table=$OUT/log/clients.txt
+table=$OUT/log/clients-$variant.txt
+asked=$OUT/log/clients-$variant.tests
 
-"$TOP/series/scripts/build.sh" stock-server
-"$TOP/series/scripts/modules.sh" stock-server kp_clients
-"$TOP/series/scripts/build.sh" server
-"$TOP/series/scripts/modules.sh" server
-client_packages
+"$TOP/series/scripts/build.sh" "$stock"
+"$TOP/series/scripts/modules.sh" "$stock" kp_clients
+"$TOP/series/scripts/build.sh" "$variant"
+"$TOP/series/scripts/modules.sh" "$variant"
+client_packages "$variant"
 
-for side in stock-server server; do
+for side in "$stock" "$variant"; do
 	ktap=$OUT/log/ktap-clients-$side.log
-	if [ "$side" = stock-server ] && [ -n "${REUSE:-}" ] &&
-		[ "${tests[*]}" = "$(cat "$OUT/log/clients.tests" 2>/dev/null)" ]; then
+	if [ "$side" = "$stock" ] && [ -n "${REUSE:-}" ] &&
+		[ "${tests[*]}" = "$(cat "$asked" 2>/dev/null)" ]; then
 		say "$side: as it was in ${ktap#"$TOP"/}"
 		continue
 	fi
-	rm -f "$OUT/log/clients.tests"
+	rm -f "$asked"
 	base=
-	[ "$side" = server ] || base=kprobes_base_kernel
+	[ "$side" = "$variant" ] || base=kprobes_base_kernel
 	# What fails here may fail there too; the table tells.
 	APPEND="${APPEND:-} $base" TIMEOUT=${TIMEOUT:-1200} "$TOP/series/scripts/guest.sh" "$side" -R -n "clients-$side" \
 		"${tests[@]}" || true
 	grep -q '^#@ done' "$ktap" || say "$side: the guest did not get to the end"
 done
-printf '%s\n' "${tests[*]}" >"$OUT/log/clients.tests"
+printf '%s\n' "${tests[*]}" >"$asked"
 
 # results KTAP: `test<TAB>result` for each, in their order
 results()
@@ -56,8 +61,8 @@ results()
 		}'
 }
 
-results "$OUT/log/ktap-clients-stock-server.log" >"$OUT/log/clients.stock"
-results "$OUT/log/ktap-clients-server.log" >"$OUT/log/clients.ours"
+results "$OUT/log/ktap-clients-$stock.log" >"$OUT/log/clients.stock"
+results "$OUT/log/ktap-clients-$variant.log" >"$OUT/log/clients.ours"
 # Neither is of much use without the other
 [ -s "$OUT/log/clients.stock" ] || die "there are no results of the base kernel"
 [ -s "$OUT/log/clients.ours" ] || die "there are no results of ours"

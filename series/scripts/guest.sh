@@ -16,6 +16,9 @@ case ${variant#stock-} in
 i386)
 	i386_busybox
 	need_packages gcc-multilib
+	case " $* " in
+	*" -R "*) i386_root ;;
+	esac
 	;;
 esac
 # the tests' scripts as they are now

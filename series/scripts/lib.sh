@@ -104,11 +104,66 @@ i386_busybox()
 	mv "$dir.new" "$dir"
 }
 
-# client_packages: the programs that clients-*.sh run in the guest
+# What clients-*.sh run in the guest. Debian has bpftrace for 64 bits only.
+CLIENT_PACKAGES=(kmod perl-base procps gawk linux-perf trace-cmd perf-tools-unstable)
+
+# client_packages VARIANT: gets the programs that clients-*.sh run in the variant's guest
 client_packages()
 {
-	need_packages qemu-system-x86 busybox-static kmod make perl-base procps gawk \
-		bpftrace linux-perf trace-cmd perf-tools-unstable
+	need_packages qemu-system-x86 busybox-static make kmod
+	case ${1#stock-} in
+	# guests of other variants have another root
+	i386) (i386_root) || exit ;;
+	*) need_packages "${CLIENT_PACKAGES[@]}" bpftrace ;;
+	esac
+}
+
+# debian_mirror: this machine's release of Debian, and where apt gets it from
+debian_mirror()
+{
+	local codename
+
+	codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	# Without lists of apt's, mmdebstrap takes the mirror that is its default.
+	# shellcheck disable=SC2016 # apt-get replaces these
+	apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' \
+		'Origin: Debian' 'Label: Debian' 'Component: main' "Codename: $codename" |
+		grep -m 1 . || printf '%s\n' "$codename"
+}
+
+# i386_root: sets GUEST_ROOT for guests whose kernel cannot run the host's programs: the
+# root of a Debian for i386 that has CLIENT_PACKAGES
+i386_root()
+{
+	[ -z "${GUEST_ROOT:-}" ] || return 0
+	export GUEST_ROOT=$OUT/i386-root
+	(
+		lock i386-root
+		[ "${CLIENT_PACKAGES[*]}" != "$(cat "$GUEST_ROOT/.packages" 2>/dev/null)" ] ||
+			exit 0
+		make_i386_root "$GUEST_ROOT"
+		[ -d "$GUEST_ROOT" ]
+	) || exit
+}
+
+# make_i386_root DIRECTORY: whole or not at all
+make_i386_root()
+{
+	local advice="set GUEST_ROOT= to the root of a Debian for i386" mirror
+
+	need_packages mmdebstrap arch-test
+	read -ra mirror < <(debian_mirror)
+	say "making ${1#"$TOP"/}, a Debian for i386, with ${CLIENT_PACKAGES[*]}"
+	as_root "$advice" rm -rf "$1" "$1.new"
+	# Whatever ends mmdebstrap: what it mounts there goes with its mount namespace.
+	as_root "$advice" unshare --mount mmdebstrap --mode=root --format=directory \
+		--architectures=i386 --variant=essential \
+		--include="${CLIENT_PACKAGES[*]}" --aptopt='APT::Install-Recommends "false"' \
+		"${mirror[0]}" "$1.new" "${mirror[@]:1}"
+	# The user who runs QEMU has to be able to read all of it.
+	as_root "$advice" chown -R "$(id -u):$(id -g)" "$1.new"
+	printf '%s\n' "${CLIENT_PACKAGES[*]}" >"$1.new/.packages"
+	mv "$1.new" "$1"
 }
 
 # kernel_version TREE

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Builds the variants and runs the tests in each. Those of clients, clients-*.sh,
-# run in the variant `default` only, in a guest of their own, which has the host's
-# programs; it runs beside the next variant's builds and tests, since it needs one
+# run in the variants `default` and `i386` only, in a guest of their own, which has the
+# host's programs, or the same for i386; it runs beside the next variant's builds and tests, since it needs one
 # CPU for minutes. What needs a kernel command line of its own follows in short
 # guests, most of them of `default`. The last line says how many passed and failed in all of
 # them.
@@ -85,9 +85,11 @@ for variant in "${variants[@]}"; do
 		count_guest "$variant"
 	fi
 	these=("${asked[@]}")
-	[ $# -ne 0 ] || [ "$variant" != default ] || these=("${clients[@]}")
+	case $#$variant in
+	0default | 0i386) these=("${clients[@]}") ;;
+	esac
 	if [ ${#these[@]} -gt 0 ]; then
-		client_packages
+		client_packages "$variant"
 		how=run_beside
 		[ "$variant" != "${variants[-1]}" ] && [ -z "$beside" ] || how=run_guest
 		TIMEOUT=${TIMEOUT:-600} "$how" "$variant-clients" "$variant" -R \
