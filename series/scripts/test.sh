@@ -21,8 +21,8 @@ passed=0
 failed=0
 
 # clients-ftrace.sh takes long and has little to do with probes, see `make test-clients`
-clients=(clients-bpf clients-dynevents clients-events clients-inject clients-kernel
-	clients-perf clients-together)
+clients=(clients-bpf clients-bpf-events clients-dynevents clients-events clients-inject
+	clients-kernel clients-perf clients-together)
 plain=()
 asked=()
 for test; do
