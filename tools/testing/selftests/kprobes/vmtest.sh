@@ -91,17 +91,17 @@ bzimage=$build/arch/x86/boot/bzImage
 guest_root=$(realpath "${GUEST_ROOT:-/}")
 [ -d "$guest_root/usr" ] || die "GUEST_ROOT=$guest_root: there is no root"
 
-qemu_program=qemu-system-x86_64
+qemu_program="qemu-system-x86_64"
 bits=64
 cpu=max
 if grep -qsx CONFIG_X86_32=y "$build/.config"; then
-	qemu_program=qemu-system-i386
+	qemu_program="qemu-system-i386"
 	bits=32
 	# The other QEMU's. Its own is of AMD's family 6, which Linux warns of: not for SMP.
 	cpu=max,family=15,model=107
 fi
-for tool in $qemu_program busybox depmod; do
-	command -v $tool >/dev/null ||
+for tool in "$qemu_program" busybox depmod; do
+	command -v "$tool" >/dev/null ||
 		die "$tool is missing: install qemu-system-x86, busybox-static and kmod"
 done
 BUSYBOX=${BUSYBOX:-$(command -v busybox)}
@@ -180,8 +180,8 @@ make_initramfs()
 	fi
 	# Without a C library to link with, what needs these programs is skipped.
 	for program in "$here"/*.c; do
-		"${CC:-cc}" "-m$bits" -static -O2 -o "$root/kselftest/kprobes/$(basename "$program" .c)" \
-			"$program" 2>/dev/null || :
+		"${CC:-cc}" "-m$bits" -static -O2 "$program" \
+			-o "$root/kselftest/kprobes/$(basename "$program" .c)" 2>/dev/null || :
 	done
 	while IFS= read -r ko; do
 		mkdir -p "$mods/kernel/$(dirname "$ko")"
