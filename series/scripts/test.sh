@@ -3,10 +3,10 @@
 #
 # Builds the variants and runs the tests in each. Those of clients, clients-*.sh,
 # run in the variants `default` and `i386` only, in a guest of their own, which has the
-# host's programs, or the same for i386; it runs beside the next variant's builds and tests, since it needs one
-# CPU for minutes. What needs a kernel command line of its own follows in short
-# guests, most of them of `default`. The last line says how many passed and failed in all of
-# them.
+# host's programs, or the same for i386; it runs beside the next variant's builds and
+# tests, since it needs one CPU for minutes. What needs a kernel command line of its own
+# follows in short guests, most of them of `default`. The last line says how many passed
+# and failed in all of them.
 #
 #	series/scripts/test.sh VARIANT[,VARIANT...] [TEST...]
 
