@@ -74,7 +74,7 @@ long kp_target_nokprobe(long arg);
 long kp_target_noinstr(long arg);
 long kp_target_kprobes(long arg);
 
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 /* Adds its arguments. The instructions' offsets are in kp_x86_sum_insn[], then comes its size. */
 long kp_x86_sum(long a, long b);
 enum { KP_SUM_LEA, KP_SUM_MOVABS, KP_SUM_XOR, KP_SUM_XOR_BACK, KP_SUM_RET, KP_SUM_SIZE, KP_SUM_NR };

@@ -132,7 +132,7 @@ static void kp_batch_failing_member(struct kunit *test)
 
 	bad = kp_new(test, kp_target_nokprobe);
 	kp_batch_expect_refused(test, &bad->kp, -EINVAL);
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 	bad = kp_new(test, kp_x86_sum_addr(KP_SUM_MOVABS) + 1);
 	kp_batch_expect_refused(test, &bad->kp, -EILSEQ);
 #endif

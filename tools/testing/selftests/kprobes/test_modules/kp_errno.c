@@ -85,14 +85,22 @@ static void kp_errno_not_kernel(struct kunit *test)
 	}
 }
 
+#ifdef CONFIG_X86_32
+#define KP_ENTRY_SYSCALL	"entry_SYSENTER_32"
+#define KP_ENTRY_EXCEPTION	"handle_exception"
+#else
+#define KP_ENTRY_SYSCALL	"entry_SYSCALL_64"
+#define KP_ENTRY_EXCEPTION	"error_entry"
+#endif
+
 static void kp_errno_blacklisted_kernel(struct kunit *test)
 {
 	static const char *const names[] = {
 		/* NOKPROBE_SYMBOL() */
 		"notify_die", "atomic_notifier_call_chain", "get_kprobe",
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 		/* entry text, its assembly and its C */
-		"asm_exc_int3", "asm_exc_page_fault", "entry_SYSCALL_64", "error_entry",
+		"asm_exc_int3", "asm_exc_page_fault", KP_ENTRY_SYSCALL, KP_ENTRY_EXCEPTION,
 		"exc_int3", "exc_page_fault", "irqentry_enter",
 #endif
 	};
@@ -177,18 +185,27 @@ static void kp_errno_static_call(struct kunit *test)
 #endif
 }
 
+#ifdef CONFIG_GENERIC_BUG
+static void *kp_bug_addr(struct bug_entry *bug)
+{
+#ifdef CONFIG_GENERIC_BUG_RELATIVE_POINTERS
+	return (void *)&bug->bug_addr_disp + bug->bug_addr_disp;
+#else
+	return (void *)bug->bug_addr;
+#endif
+}
+#endif
+
 static void kp_errno_bug(struct kunit *test)
 {
-#if defined(CONFIG_GENERIC_BUG) && defined(CONFIG_GENERIC_BUG_RELATIVE_POINTERS)
+#ifdef CONFIG_GENERIC_BUG
 	struct kp_probe *probe;
 	int i;
 
 	/* At least one BUG_ON() and one WARN_ON(). */
 	KUNIT_EXPECT_GE(test, THIS_MODULE->num_bugs, 2);
 	for (i = 0; i < THIS_MODULE->num_bugs; i++) {
-		struct bug_entry *bug = &THIS_MODULE->bug_table[i];
-
-		probe = kp_new(test, (void *)&bug->bug_addr_disp + bug->bug_addr_disp);
+		probe = kp_new(test, kp_bug_addr(&THIS_MODULE->bug_table[i]));
 		kp_expect_refused(test, &probe->kp, -EINVAL);
 	}
 	KUNIT_EXPECT_EQ(test, kp_target_bug(1), 2);
@@ -241,7 +258,7 @@ static void kp_errno_not_registered(struct kunit *test)
 	kp_expect_unprobed(test, other, kp_target);
 }
 
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 static void kp_errno_smp_alternative(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, (void *)kp_x86_lock + kp_x86_lock_insn[0]);
@@ -282,7 +299,7 @@ static void kp_errno_endbr(struct kunit *test)
  * The bytes in front of a function belong to who patches calls, and to checks of types. They
  * have a symbol: __cfi_ with the function's name from the compiler, or __pfx_ from objtool.
  */
-static void kp_expect_padding_refused(struct kunit *test, void *function)
+static __maybe_unused void kp_expect_padding_refused(struct kunit *test, void *function)
 {
 	struct kp_probe *probe;
 	char name[KSYM_SYMBOL_LEN];
@@ -427,7 +444,7 @@ static struct kunit_case kp_errno_cases[] = {
 	KUNIT_CASE(kp_errno_bug),
 	KUNIT_CASE(kp_errno_same_twice),
 	KUNIT_CASE(kp_errno_not_registered),
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 	KUNIT_CASE(kp_errno_smp_alternative),
 	KUNIT_CASE(kp_errno_int3),
 	KUNIT_CASE(kp_errno_endbr),

@@ -5,8 +5,9 @@
 #include <linux/irq_work.h>
 #include <linux/smp.h>
 #include "kp_api.h"
+#include "kp_regs.h"
 
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 #include <asm/apic.h>
 #include <asm/nmi.h>
 
@@ -50,7 +51,7 @@ static void kp_handlers_return(struct kunit *test)
 /* Registers are the handlers' to change, before the instruction ... */
 static int kp_double_argument(struct kprobe *kp, struct pt_regs *regs)
 {
-	regs->di *= 2;
+	kp_arg1(regs) *= 2;
 	return kp_count_pre(kp, regs);
 }
 
@@ -82,7 +83,7 @@ static void kp_handlers_change_registers(struct kunit *test)
 static int kp_return_at_once(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_count_pre(kp, regs);
-	regs->ax = regs->di * 2;
+	regs->ax = kp_arg1(regs) * 2;
 	regs->ip = *(unsigned long *)regs->sp;
 	regs->sp += sizeof(unsigned long);
 	return 1;
@@ -396,7 +397,7 @@ static void kp_handlers_contexts(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe->preemptible);
 }
 
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 
 /* What the tests of contexts that come over a running handler share. */
 static struct {
@@ -510,10 +511,10 @@ static void kp_handlers_nmi(struct kunit *test)
 	unregister_nmi_handler(NMI_LOCAL, "kp_api");
 }
 
-#endif /* CONFIG_X86_64 */
+#endif /* CONFIG_X86 */
 
 static struct kunit_case kp_handlers_cases[] = {
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 	KUNIT_CASE(kp_handlers_interrupted),
 	KUNIT_CASE(kp_handlers_nmi),
 	KUNIT_CASE(kp_handlers_addresses),

@@ -317,7 +317,7 @@ static void kp_lifecycle_colocated(struct kunit *test)
 	kp_bytes_expect_same(test, &text);
 }
 
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 static void kp_lifecycle_offset(struct kunit *test)
 {
 	struct kp_probe *probe;
@@ -426,7 +426,7 @@ static struct kunit_case kp_lifecycle_cases[] = {
 	KUNIT_CASE(kp_lifecycle_unregister_some),
 	KUNIT_CASE(kp_lifecycle_cleared_by_symbol),
 	KUNIT_CASE(kp_lifecycle_colocated),
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 	KUNIT_CASE(kp_lifecycle_offset),
 	KUNIT_CASE(kp_lifecycle_again_with_offset),
 	KUNIT_CASE(kp_lifecycle_loop_over_offsets),

@@ -11,6 +11,14 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+/* What ftrace keeps at the entries of functions. */
+#ifdef CONFIG_X86
+#include <asm/nops.h>
+#define KP_NOP		BYTES_NOP5
+#else
+#define KP_NOP		0
+#endif
+
 /* Some text around the probed function, its neighbours too. */
 #define KP_WINDOW 256
 
@@ -98,7 +106,7 @@ static int kp_patch_changed(struct kunit *test, struct kp_patch *text, int *wher
 /* Ftrace's call is there, and nothing else; kp->opcode is of the nop that was. */
 static void kp_patch_expect_called(struct kunit *test, struct kp_patch *text, struct kprobe *kp)
 {
-	static const u8 nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	static const u8 nop[] = { KP_NOP };
 	int at = (u8 *)kp->addr - text->start;
 	int where = -1;
 

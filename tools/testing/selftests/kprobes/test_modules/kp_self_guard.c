@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include "kp_regs.h"
 #include "kp_self.h"
 #include "kp_symbol.h"
 
@@ -25,9 +26,9 @@ static const char *const kp_guard_hooked[] = {
 	"commit_creds", "override_creds", "revert_creds", "prepare_creds", "set_current_groups",
 	"generic_permission", "call_usermodehelper_exec", "begin_new_exec",
 	"security_bprm_committed_creds", "security_bprm_committing_creds",
-	"security_ptrace_access_check", "cap_task_prctl", "cap_capable", "__x64_sys_unshare",
-	"__x64_sys_setuid", "__x64_sys_setgid", "__x64_sys_capset", "__x64_sys_execve",
-	"__x64_sys_ptrace", "__queue_work", "lookup_fast", "scm_detach_fds", "load_module",
+	"security_ptrace_access_check", "cap_task_prctl", "cap_capable", KP_SYSCALL("unshare"),
+	KP_SYSCALL("setuid"), KP_SYSCALL("setgid"), KP_SYSCALL("capset"), KP_SYSCALL("execve"),
+	KP_SYSCALL("ptrace"), "__queue_work", "lookup_fast", "scm_detach_fds", "load_module",
 	"free_module",
 };
 

@@ -43,8 +43,8 @@ noinline int kp_tgt_caller(int arg)
 	return arg;
 }
 
-#ifdef CONFIG_X86_64
-/* Instructions at +0, +3 and +6; a jump at +0 overlaps the first two. */
+#ifdef CONFIG_X86
+/* Instructions at +0, +3 and +6, or +5 with 32 bits; a jump at +0 overlaps the first two. */
 int kp_tgt_plain(int arg);
 #define KP_TGT_PLAIN \
 	".pushsection .text, \"ax\"\n\t" \
@@ -52,8 +52,8 @@ int kp_tgt_plain(int arg);
 	".type kp_tgt_plain, @function\n" \
 	"kp_tgt_plain:\n\t" \
 	ANNOTATE_NOENDBR "\n\t" \
-	"leal 1(%rdi), %eax\n\t" \
-	"testq %rdi, %rdi\n\t" \
+	"lea 1(%" _ASM_ARG1 "), %eax\n\t" \
+	"test %" _ASM_ARG1 ", %" _ASM_ARG1 "\n\t" \
 	ASM_RET \
 	".size kp_tgt_plain, . - kp_tgt_plain\n\t" \
 	".popsection"

@@ -6,6 +6,7 @@
 
 #include <linux/linkage.h>
 #include <asm/alternative.h>
+#include <asm/asm.h>
 #include <asm/nospec-branch.h>
 
 	.text
@@ -13,13 +14,13 @@
 /* long kp_x86_sum(long a, long b) */
 SYM_FUNC_START(kp_x86_sum)
 .Lsum_lea:
-	lea	(%rdi, %rsi), %rax
+	lea	(%_ASM_ARG1, %_ASM_ARG2), %_ASM_AX
 .Lsum_movabs:
-	movabs	$0x1122334455667788, %rcx
+	_ASM_MOV $__ASM_SEL(0x11223344, 0x1122334455667788), %_ASM_CX
 .Lsum_xor:
-	xor	%rcx, %rax
+	xor	%_ASM_CX, %_ASM_AX
 .Lsum_xor_back:
-	xor	%rcx, %rax
+	xor	%_ASM_CX, %_ASM_AX
 .Lsum_ret:
 	RET
 SYM_FUNC_END(kp_x86_sum)
@@ -39,11 +40,11 @@ SYM_FUNC_START(kp_x86_int3)
 SYM_FUNC_END(kp_x86_int3)
 
 SYM_FUNC_START(kp_x86_lock)
-	sub	$8, %rsp
+	sub	$8, %_ASM_SP
 .Llock:
 	LOCK_PREFIX
-	addl	$0, (%rsp)
-	add	$8, %rsp
+	addl	$0, (%_ASM_SP)
+	add	$8, %_ASM_SP
 	RET
 SYM_FUNC_END(kp_x86_lock)
 
@@ -53,7 +54,7 @@ SYM_FUNC_START(kp_x86_endbr)
 .Lendbr_nop:
 	nop
 .Lendbr:
-	endbr64
+	__ASM_SEL(endbr32, endbr64)
 .Lendbr_after:
 	nop
 	RET

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_REGS_H
+#define KP_REGS_H
+
+/* What 32-bit and 64-bit x86 name differently: registers of arguments, and system calls. */
+
+/* A function's first argument at its entry, which a handler may change. */
+#ifdef CONFIG_X86_32
+#define kp_arg1(regs)		((regs)->ax)
+#define KP_SYSCALL(name)	"__ia32_sys_" name
+#else
+#define kp_arg1(regs)		((regs)->di)
+#define KP_SYSCALL(name)	"__x64_sys_" name
+#endif
+
+#endif
