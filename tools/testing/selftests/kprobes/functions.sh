@@ -21,6 +21,23 @@ OPTIMIZATION=/proc/sys/debug/kprobes-optimization
 # shellcheck disable=SC2034 # for topic scripts
 READ_AS=$TOPIC_DIR/read_as
 
+# is_x86_32, is_x86: what the processor runs
+is_x86_32() {
+	case $(uname -m) in
+	i?86) return 0 ;;
+	esac
+	return 1
+}
+
+is_x86() {
+	is_x86_32 || [ "$(uname -m)" = x86_64 ]
+}
+
+# Where a function goes on behind what ftrace has at its entry: there may be an endbr before it.
+BEHIND_FTRACE=9
+# shellcheck disable=SC2034 # for topic scripts
+! is_x86_32 || BEHIND_FTRACE=5
+
 TMP=
 LOADED=
 OPTIMIZATION_WAS=
@@ -60,7 +77,7 @@ setup() {
 # its code is not for this architecture.
 setup_optimized() {
 	setup
-	if [ "$(uname -m)" != x86_64 ] || [ ! -w "$OPTIMIZATION" ]; then
+	if ! is_x86 || [ ! -w "$OPTIMIZATION" ]; then
 		ktap_skip_all "no jump optimisation in this kernel"
 		exit "$KSFT_SKIP"
 	fi

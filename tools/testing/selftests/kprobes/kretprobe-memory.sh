@@ -44,8 +44,8 @@ settle() {
 }
 
 setup
-if [ "$(uname -m)" != x86_64 ]; then
-	ktap_skip_all "the functions are x86_64's"
+if ! is_x86; then
+	ktap_skip_all "the functions are x86's"
 	exit "$KSFT_SKIP"
 fi
 ktap_set_plan 5

@@ -35,8 +35,8 @@ after_mode() {
 }
 
 setup_jumps
-if [ "$(uname -m)" != x86_64 ]; then
-	ktap_skip_all "stacks are walked as x86_64 does"
+if ! is_x86; then
+	ktap_skip_all "stacks are walked as x86 does"
 	exit "$KSFT_SKIP"
 fi
 run_with_jumps 1 kp_ret_stacks -- kretprobes_frames kretprobes_step kretprobes_fprobe

@@ -45,7 +45,7 @@ spare=0
 ! grep -q -w 'kp_ret.spare=1' /proc/cmdline || spare=1
 PLANNED_MORE=3
 run_with_jumps 0 kp_ret spare=$spare -- kretprobes_errno kretprobes_calls kretprobes_contexts \
-	kretprobes_lifecycle
+	kretprobes_lifecycle kretprobes_values
 if grep -q '/kretprobe_example\.ko' "/lib/modules/$(uname -r)/modules.dep"; then
 	check "the sample reports what a function returned" sample_reports
 	check "the sample says why it can't" sample_refuses

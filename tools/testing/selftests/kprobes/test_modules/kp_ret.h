@@ -10,6 +10,7 @@
 #include <kunit/test.h>
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
+#include <linux/linkage.h>
 
 /* A kretprobe with counters; what its handlers saw last. */
 struct kp_rp {
@@ -86,13 +87,34 @@ long kp_ret_odd(long depth);
 /* Calls @fn in the middle of itself, and returns @data plus one. */
 long kp_ret_calls_back(void (*fn)(long data), long data);
 
+/* Values of two registers, and of more than there are. */
+#ifdef CONFIG_64BIT
+typedef unsigned __int128 kp_ret_two_t;
+#else
+typedef u64 kp_ret_two_t;
+#endif
+
+struct kp_ret_big {
+	long word[6];
+};
+
+kp_ret_two_t kp_ret_two(unsigned long low, unsigned long high);
+struct kp_ret_big kp_ret_big(long arg);
+asmlinkage struct kp_ret_big kp_ret_big_on_stack(long arg);
+
+/* Return the sum of the first argument, twice the second, three times the third and so on. */
+long kp_ret_eight(long a, long b, long c, long d, long e, long f, long g, long h);
+asmlinkage long kp_ret_on_stack(long a, long b, long c);
+/* Returns the sum of its arguments but the first, which says how many those are. */
+long kp_ret_variadic(int nr, ...);
+
 /* Functions that must not be probed. */
 long kp_ret_nokprobe(long arg);
 
 /* So many functions that do nothing. */
 #define KP_RET_MANY	500
 
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 extern void *const kp_ret_many[KP_RET_MANY];
 #endif
 
@@ -100,5 +122,6 @@ extern struct kunit_suite kp_ret_errno_suite;
 extern struct kunit_suite kp_ret_calls_suite;
 extern struct kunit_suite kp_ret_contexts_suite;
 extern struct kunit_suite kp_ret_lifecycle_suite;
+extern struct kunit_suite kp_ret_values_suite;
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <linux/random.h>
 #include <linux/string.h>
+#include "kp_regs.h"
 #include "kp_ret.h"
 
 #define KP_RET_DEPTH	64
@@ -185,8 +186,8 @@ static void kp_ret_calls_handlers_in_flight(struct kunit *test)
 static int kp_ret_double_argument(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kp_ret_entry(ri, regs);
-#ifdef CONFIG_X86_64
-	regs->di *= 2;
+#ifdef CONFIG_X86
+	kp_arg1(regs) *= 2;
 #endif
 	return 0;
 }
@@ -201,7 +202,7 @@ static int kp_ret_add_to_value(struct kretprobe_instance *ri, struct pt_regs *re
 static void kp_ret_calls_change(struct kunit *test)
 {
 	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
-	long factor = IS_ENABLED(CONFIG_X86_64) ? 2 : 1;
+	long factor = IS_ENABLED(CONFIG_X86) ? 2 : 1;
 
 	probe->rp.entry_handler = kp_ret_double_argument;
 	probe->rp.handler = kp_ret_add_to_value;
@@ -259,7 +260,7 @@ static int kp_ret_level_entry(struct kretprobe_instance *ri, struct pt_regs *reg
 	if (memchr_inv(level, 0, sizeof(*level)))
 		kp_ret_levels.wrong_data++;
 	level->depth = regs_get_kernel_argument(regs, 0);
-	memset64((u64 *)level->fill, ~level->depth, ARRAY_SIZE(level->fill));
+	memset_l(level->fill, ~level->depth, ARRAY_SIZE(level->fill));
 	return kp_ret_entry(ri, regs);
 }
 

@@ -10,7 +10,7 @@
 #include <linux/smp.h>
 #include "kp_ret.h"
 
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 #include <asm/apic.h>
 #include <asm/nmi.h>
 #endif
@@ -217,7 +217,7 @@ static void kp_ret_contexts_kprobe_handler(struct kunit *test)
 	unregister_kprobe(&kp);
 }
 
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 
 /* An interrupt over the function or over a handler, and what it found there. */
 static struct {
@@ -412,7 +412,7 @@ static void kp_ret_contexts_nmi_over_entry_handler(struct kunit *test)
 	kp_ret_with_nmi(test, kp_ret_over_entry_handler);
 }
 
-#endif /* CONFIG_X86_64 */
+#endif /* CONFIG_X86 */
 
 static struct kunit_case kp_ret_contexts_cases[] = {
 	KUNIT_CASE(kp_ret_contexts_all),
@@ -420,7 +420,7 @@ static struct kunit_case kp_ret_contexts_cases[] = {
 	KUNIT_CASE(kp_ret_contexts_handler_hits_kretprobe),
 	KUNIT_CASE(kp_ret_contexts_handler_hits_itself),
 	KUNIT_CASE(kp_ret_contexts_kprobe_handler),
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 	KUNIT_CASE(kp_ret_contexts_irq_over_function),
 	KUNIT_CASE(kp_ret_contexts_irq_over_return_handler),
 	KUNIT_CASE(kp_ret_contexts_irq_over_entry_handler),

@@ -143,7 +143,7 @@ static void kp_ret_errno_blacklisted(struct kunit *test)
 {
 	static const char *const names[] = {
 		"kp_ret_nokprobe", "notify_die", "atomic_notifier_call_chain", "get_kprobe",
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 		"exc_int3", "exc_page_fault", "irqentry_enter",
 #endif
 	};
@@ -162,7 +162,7 @@ static void kp_ret_errno_blacklisted(struct kunit *test)
 /* Functions that are entered in one task, or on one stack, and left in another. */
 static void kp_ret_errno_switches(struct kunit *test)
 {
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 	struct kp_rp *probe = kp_rp_new(test, NULL);
 	struct kprobe kp = { .symbol_name = "__switch_to" };
 

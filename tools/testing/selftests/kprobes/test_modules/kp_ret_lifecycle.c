@@ -292,7 +292,7 @@ static void kp_ret_lifecycle_unregistered_in_depth(struct kunit *test)
 /* Many at once, on functions of their own, each with as many calls as it can have. */
 static __nocfi void kp_ret_lifecycle_many(struct kunit *test)
 {
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 	struct kretprobe **rps = kunit_kcalloc(test, KP_RET_MANY, sizeof(*rps), GFP_KERNEL);
 	struct kp_rp *probe;
 	int i, again, wrong = 0;

@@ -86,7 +86,7 @@ void kp_rp_unregister(struct kunit *test, struct kp_rp *probe)
 }
 
 kunit_test_suites(&kp_ret_errno_suite, &kp_ret_calls_suite, &kp_ret_contexts_suite,
-		  &kp_ret_lifecycle_suite);
+		  &kp_ret_lifecycle_suite, &kp_ret_values_suite);
 
 MODULE_DESCRIPTION("KUnit suites for return probes");
 MODULE_LICENSE("GPL");

@@ -2,18 +2,19 @@
 /* Functions for a great many return probes, and where they are. */
 
 #include <linux/linkage.h>
+#include <asm/asm.h>
 #include <asm/nospec-branch.h>
 
 	.text
 
 .macro kp_ret_one nr
 SYM_FUNC_START(kp_ret_many_\nr)
-	mov	%rdi, %rax
-	add	$1, %rax
+	mov	%_ASM_ARG1, %_ASM_AX
+	add	$1, %_ASM_AX
 	RET
 SYM_FUNC_END(kp_ret_many_\nr)
 	.pushsection .rodata, "a"
-	.quad	kp_ret_many_\nr
+	_ASM_PTR kp_ret_many_\nr
 	.popsection
 .endm
 

@@ -35,7 +35,7 @@ static bool switching;
 module_param(switching, bool, 0400);
 MODULE_PARM_DESC(switching, "kprobes/enabled is switched meanwhile: calls in ON may be no hits");
 
-#define KP_LIVE			0x6b7265746c697665UL
+#define KP_LIVE			0x6b726574UL
 #define KP_POISON		0x5a
 #define KP_TIMER_NS		(1 * NSEC_PER_MSEC)
 /* More threads than CPUs, so that they are preempted. */

@@ -5,6 +5,7 @@
  * within exceptions. The processor steps, and its debug exception looks.
  */
 
+#include <asm/asm.h>
 #include <asm/debugreg.h>
 #include <asm/processor-flags.h>
 #include <linux/irqflags.h>
@@ -67,11 +68,16 @@ static void kp_rs_step_look(unsigned int *wrong)
 
 NOKPROBE_SYMBOL(kp_rs_step_look);
 
-/* Nobody owns what is below the stack pointer; the debug exception has another stack. */
+/*
+ * Nobody owns what is below the stack pointer; the debug exception has another stack. On 32-bit
+ * x86 it has not, and its own frames overwrite what is there.
+ */
 static void kp_rs_step_clobber(unsigned long sp)
 {
 	unsigned long bytes = 256, to = sp - bytes;
 
+	if (!IS_ENABLED(CONFIG_X86_64))
+		return;
 	asm volatile("rep stosb" : "+D" (to), "+c" (bytes) : "a" (0x5a) : "memory");
 }
 
@@ -123,12 +129,14 @@ static void kp_rs_step_unregister(void *unused)
 
 static __always_inline void kp_rs_set_tf(void)
 {
-	asm volatile("pushf\n\torq %0, (%%rsp)\n\tpopf" : : "i" (X86_EFLAGS_TF) : "memory", "cc");
+	asm volatile("pushf\n\t" __ASM_SIZE(or) " %0, (%%" _ASM_SP ")\n\tpopf"
+		     : : "i" (X86_EFLAGS_TF) : "memory", "cc");
 }
 
 static __always_inline void kp_rs_clear_tf(void)
 {
-	asm volatile("pushf\n\tandq %0, (%%rsp)\n\tpopf" : : "i" (~X86_EFLAGS_TF) : "memory", "cc");
+	asm volatile("pushf\n\t" __ASM_SIZE(and) " %0, (%%" _ASM_SP ")\n\tpopf"
+		     : : "i" (~X86_EFLAGS_TF) : "memory", "cc");
 }
 
 static unsigned int kp_rs_step_returns;

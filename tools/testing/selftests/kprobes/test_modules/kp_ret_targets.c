@@ -6,6 +6,7 @@
  * where they are called, neither inlines nor clones them.
  */
 
+#include <linux/stdarg.h>
 #include "kp_ret.h"
 
 unsigned long kp_ret_from;
@@ -85,6 +86,54 @@ noinline long kp_ret_calls_back(void (*fn)(long data), long data)
 	fn(data);
 	barrier();
 	return data + 1;
+}
+
+noinline kp_ret_two_t kp_ret_two(unsigned long low, unsigned long high)
+{
+	barrier();
+	return (kp_ret_two_t)high << BITS_PER_LONG | low;
+}
+
+noinline struct kp_ret_big kp_ret_big(long arg)
+{
+	struct kp_ret_big big;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(big.word); i++)
+		big.word[i] = arg * 100 + i;
+	return big;
+}
+
+asmlinkage noinline struct kp_ret_big kp_ret_big_on_stack(long arg)
+{
+	struct kp_ret_big big = kp_ret_big(arg);
+
+	barrier();
+	return big;
+}
+
+noinline long kp_ret_eight(long a, long b, long c, long d, long e, long f, long g, long h)
+{
+	barrier();
+	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h;
+}
+
+asmlinkage noinline long kp_ret_on_stack(long a, long b, long c)
+{
+	barrier();
+	return a + 2 * b + 3 * c;
+}
+
+noinline long kp_ret_variadic(int nr, ...)
+{
+	va_list args;
+	long sum = 0;
+
+	va_start(args, nr);
+	while (nr--)
+		sum += va_arg(args, long);
+	va_end(args);
+	return sum;
 }
 
 noinline long kp_ret_nokprobe(long arg)

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Return probes on functions of all shapes: with values that one register does not hold, with
+ * arguments on the stack, and with such as the function itself takes off the stack. Neither
+ * the trampoline nor the handlers may change what the caller gets.
+ */
+
+#include <linux/string.h>
+#include "kp_ret.h"
+
+#define KP_RET_ARGS	8
+
+/* What the last entry_handler found as arguments. */
+static unsigned long kp_ret_args[KP_RET_ARGS];
+
+static int kp_ret_note_args(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	int i;
+
+	for (i = 0; i < KP_RET_ARGS; i++)
+		kp_ret_args[i] = regs_get_kernel_argument(regs, i);
+	return kp_ret_entry(ri, regs);
+}
+
+/* What the last handler found where the address that it was given as the value leads. */
+static struct kp_ret_big kp_ret_big_seen;
+
+static int kp_ret_note_big(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	memcpy(&kp_ret_big_seen, (void *)regs_return_value(regs), sizeof(kp_ret_big_seen));
+	return kp_ret_return(ri, regs);
+}
+
+static struct kp_rp *kp_ret_values_probe(struct kunit *test, void *addr)
+{
+	struct kp_rp *probe = kp_rp_new(test, addr);
+
+	probe->rp.entry_handler = kp_ret_note_args;
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	memset(kp_ret_args, 0, sizeof(kp_ret_args));
+	return probe;
+}
+
+static void kp_ret_values_expect_returns(struct kunit *test, struct kp_rp *probe, int calls)
+{
+	kp_rp_expect(test, probe, calls, calls);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+}
+
+static int kp_ret_add_to_upper(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_ret_return(ri, regs);
+#ifdef CONFIG_X86
+	regs->dx += 1000;
+#endif
+	return 0;
+}
+
+/* A value in two registers, of which handlers may change either. */
+static void kp_ret_values_two(struct kunit *test)
+{
+	unsigned long high = ~0UL / 5, low, add;
+	struct kp_rp *probe;
+	kp_ret_two_t two;
+	int change;
+
+	for (change = 0; change < 2; change++) {
+		add = change && IS_ENABLED(CONFIG_X86) ? 1000 : 0;
+		probe = kp_rp_new(test, kp_ret_two);
+		if (change)
+			probe->rp.handler = kp_ret_add_to_upper;
+		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+		for (low = 1; low <= 10; low++) {
+			two = kp_ret_two(low, high + low);
+			KUNIT_EXPECT_EQ(test, (unsigned long)two, low);
+			KUNIT_EXPECT_EQ(test, (unsigned long)(two >> BITS_PER_LONG),
+					high + low + add);
+			KUNIT_EXPECT_EQ(test, probe->value, low);
+			kp_ret_values_expect_returns(test, probe, low);
+		}
+		kp_rp_unregister(test, probe);
+	}
+}
+
+/* A structure comes back in the caller's memory, whose address is the value. */
+static void kp_ret_values_expect_big(struct kunit *test, bool on_stack)
+{
+	struct kp_rp *probe = kp_rp_new(test, on_stack ? (void *)kp_ret_big_on_stack :
+							 (void *)kp_ret_big);
+	struct kp_ret_big big;
+	int i, n;
+
+	probe->rp.handler = kp_ret_note_big;
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	for (i = 1; i <= 20; i++) {
+		memset(&kp_ret_big_seen, 0, sizeof(kp_ret_big_seen));
+		big = on_stack ? kp_ret_big_on_stack(i) : kp_ret_big(i);
+		for (n = 0; n < ARRAY_SIZE(big.word); n++)
+			KUNIT_EXPECT_EQ(test, big.word[n], i * 100 + n);
+		KUNIT_EXPECT_MEMEQ(test, &kp_ret_big_seen, &big, sizeof(big));
+		kp_ret_values_expect_returns(test, probe, i);
+	}
+	kp_rp_unregister(test, probe);
+}
+
+static void kp_ret_values_structure(struct kunit *test)
+{
+	kp_ret_values_expect_big(test, false);
+}
+
+/* With 32 bits, the function takes the address off the stack when it returns. */
+static void kp_ret_values_structure_on_stack(struct kunit *test)
+{
+	if (IS_ENABLED(CONFIG_X86_32))
+		kp_ret_may_be_fatal(test);
+	kp_ret_values_expect_big(test, true);
+}
+
+/* So many arguments that some of them are on the stack. */
+static void kp_ret_values_arguments(struct kunit *test)
+{
+	struct kp_rp *probe = kp_ret_values_probe(test, kp_ret_eight);
+	int i, n;
+
+	for (i = 1; i <= 10; i++) {
+		KUNIT_EXPECT_EQ(test, kp_ret_eight(i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6,
+						   i + 7), 36 * i + 168);
+		for (n = 0; n < KP_RET_ARGS; n++)
+			KUNIT_EXPECT_EQ_MSG(test, kp_ret_args[n], i + n, "argument %d", n);
+		KUNIT_EXPECT_EQ(test, probe->value, 36 * i + 168);
+		kp_ret_values_expect_returns(test, probe, i);
+	}
+}
+
+/* With 32 bits, all of them are. */
+static void kp_ret_values_asmlinkage(struct kunit *test)
+{
+	struct kp_rp *probe = kp_ret_values_probe(test, kp_ret_on_stack);
+	int i;
+
+	for (i = 1; i <= 10; i++) {
+		KUNIT_EXPECT_EQ(test, kp_ret_on_stack(i, 10 * i, 100 * i), 321 * i);
+		KUNIT_EXPECT_EQ(test, probe->value, 321 * i);
+		kp_ret_values_expect_returns(test, probe, i);
+	}
+}
+
+static void kp_ret_values_variadic(struct kunit *test)
+{
+	struct kp_rp *probe = kp_ret_values_probe(test, kp_ret_variadic);
+
+	KUNIT_EXPECT_EQ(test, kp_ret_variadic(0), 0);
+	KUNIT_EXPECT_EQ(test, kp_ret_variadic(1, 7L), 7);
+	KUNIT_EXPECT_EQ(test, kp_ret_variadic(4, 1L, 10L, 100L, 1000L), 1111);
+	KUNIT_EXPECT_EQ(test, kp_ret_variadic(9, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L), 45);
+	KUNIT_EXPECT_EQ(test, probe->value, 45);
+	kp_ret_values_expect_returns(test, probe, 4);
+}
+
+static struct kunit_case kp_ret_values_cases[] = {
+	KUNIT_CASE(kp_ret_values_two),
+	KUNIT_CASE(kp_ret_values_structure),
+	KUNIT_CASE(kp_ret_values_structure_on_stack),
+	KUNIT_CASE(kp_ret_values_arguments),
+	KUNIT_CASE(kp_ret_values_asmlinkage),
+	KUNIT_CASE(kp_ret_values_variadic),
+	{}
+};
+
+struct kunit_suite kp_ret_values_suite = {
+	.name = "kretprobes_values",
+	.test_cases = kp_ret_values_cases,
+};
