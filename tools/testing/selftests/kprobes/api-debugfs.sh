@@ -149,12 +149,16 @@ blacklist_has_known() {
 	in_blacklist notify_die
 	in_blacklist kp_tgt_nokprobe
 	must grep -q '	kp_tgt_nokprobe \[kp_target\]' $KPROBES/blacklist
-	case $(uname -m) in
-	x86_64)
+	if is_x86; then
 		in_blacklist asm_exc_int3
 		in_blacklist exc_int3
-		;;
-	esac
+	fi
+}
+
+# low_half ADDRESS: its last 8 digits. What is before them is the same for all of the text, and
+# too much for some shells.
+low_half() {
+	echo "0x${1#"${1%????????}"}"
 }
 
 # perf gives each place in the kernel's text as so many bytes from where that begins.
@@ -163,8 +167,7 @@ counted_from_start() {
 	function=$(awk '$3 == "do_sys_openat2" { print $1; exit }' /proc/kallsyms)
 	for start in _text _stext; do
 		from=$(awk -v start=$start '$3 == start { print $1; exit }' /proc/kallsyms)
-		# The upper halves are the same, and too much for some shells.
-		offset=$((0x${function#????????} - 0x${from#????????}))
+		offset=$(($(low_half "$function") - $(low_half "$from")))
 		ctl add 11 "$start+$offset"
 		equal "$start+$offset" "$(ctl_get 11 address)" "$(ctl_get 10 address)"
 		ctl del 11
@@ -193,7 +196,7 @@ shown() {
 	shown_file=$1
 	shift
 	"$@" "$KPROBES/$shown_file" >"$TMP/shown" || failed "kprobes/$shown_file cannot be read"
-	sed -n -E 's/^(0x)?([0-9a-f]{16})(-0x([0-9a-f]{16}))?[ \t].*/\2 \4/p' "$TMP/shown" \
+	sed -n -E 's/^(0x)?([0-9a-f]{8,16})(-0x([0-9a-f]{8,16}))?[ \t].*/\2 \4/p' "$TMP/shown" \
 		>"$TMP/addresses"
 	at_least "addresses in kprobes/$shown_file" "$(grep -c . "$TMP/addresses")" 1
 	equal "lines without an address in kprobes/$shown_file" \

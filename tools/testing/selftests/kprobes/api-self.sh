@@ -263,7 +263,7 @@ load_suites kp_self -- kprobes_self kprobes_guard
 cases=$(count_cases kprobes_self kprobes_guard) || exit "$KSFT_FAIL"
 load kp_target
 load kp_ctl
-[ ! -e $TRACING/set_ftrace_filter ] || INSIDE=kp_tgt_function+9
+[ ! -e $TRACING/set_ftrace_filter ] || INSIDE=kp_tgt_function+$BEHIND_FTRACE
 ktap_set_plan $((cases + 12))
 report_suites kprobes_self kprobes_guard
 check "nothing left in list" list_is_empty

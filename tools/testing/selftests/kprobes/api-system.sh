@@ -172,7 +172,7 @@ kgdb_test() {
 	echo "$marker" >/dev/kmsg
 	put $KGDBTS "$1"
 	dmesg | sed -n "/$marker/,\$p" | sed -n 's/^.*kgdbts: *//p' |
-		sed -e 's/[0-9a-f]\{16\}/N/g' -e 's/ got .*//' >"$TMP/$2"
+		sed -e 's/[0-9a-f]\{8,16\}/N/g' -e 's/ got .*//' >"$TMP/$2"
 	must grep -q 'RUN sw breakpoint test' "$TMP/$2"
 	must grep -q 'RUN singlestep test' "$TMP/$2"
 	must_fail grep -E 'ERROR.*(plant|detach|^sw|bad_read|singlestep|step)' "$TMP/$2"

@@ -40,13 +40,9 @@ after_mode() {
 }
 
 setup_modes
-case $(uname -m) in
-x86_64)
-	;;
-*)
-	ktap_skip_all "the probed function is one of x86_64"
+if ! is_x86; then
+	ktap_skip_all "the probed function is one of x86"
 	exit "$KSFT_SKIP"
-	;;
-esac
+fi
 run_in_modes 2 kp_stacks -- kprobes_stacks
 ktap_finished

@@ -69,8 +69,8 @@ running_tasks() {
 }
 
 setup
-if [ "$(uname -m)" != x86_64 ]; then
-	ktap_skip_all "what is on the stack is that of x86_64"
+if ! is_x86; then
+	ktap_skip_all "what is on the stack is that of x86"
 	exit "$KSFT_SKIP"
 fi
 [ -x "$TOPIC_DIR/user_stack" ] || ktap_exit_fail_msg "user_stack is not built"

@@ -18,7 +18,7 @@ hits_all() {
 
 registered() {
 	ctl add 0 kp_tgt_function && ctl add 1 kp_tgt_caller post || return 1
-	ctl add 2 kp_tgt_function+9 && echo 1 >$POOL/registered || return 1
+	ctl add 2 kp_tgt_function+$BEHIND_FTRACE && echo 1 >$POOL/registered || return 1
 	listed_as 0 FTRACE && listed_as 1 FTRACE && call_target 2 && hits_all 2
 }
 
@@ -40,7 +40,7 @@ returns_are_followed() {
 # They need nothing of ftrace; those that call no handler after the instruction can't
 # divert the function, either.
 may_join() {
-	ctl add 3 kp_tgt_function && ctl add 4 kp_tgt_caller+9 && call_target 2 || return 1
+	ctl add 3 kp_tgt_function && ctl add 4 kp_tgt_caller+$BEHIND_FTRACE && call_target 2 || return 1
 	hits_are 3 2 && hits_are 4 2 && hits_all 7
 }
 

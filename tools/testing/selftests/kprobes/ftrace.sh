@@ -36,7 +36,7 @@ refused_when_off() {
 	ctl_refused add 2 kp_tgt_function
 	equal "error" "$(ctl_get 2 error)" -16
 	# What is no location of ftrace's does not care.
-	ctl add 3 kp_tgt_function+9 && ctl del 3
+	ctl add 3 kp_tgt_function+$BEHIND_FTRACE && ctl del 3
 	put $FTRACE_ENABLED 1
 	ctl add 2 kp_tgt_function
 	call_target 2 && hits_are 2 2 && ctl del 2
@@ -44,7 +44,7 @@ refused_when_off() {
 
 # What can't be armed is said to be so, and does not keep the rest from it.
 enabled_says_so() {
-	ctl add 2 kp_tgt_function && ctl add 3 kp_tgt_function+9 || return 1
+	ctl add 2 kp_tgt_function && ctl add 3 kp_tgt_function+$BEHIND_FTRACE || return 1
 	put $KPROBES/enabled 0
 	put $FTRACE_ENABLED 0
 	put_refused $KPROBES/enabled 1
@@ -145,7 +145,7 @@ suite 1
 load kp_target
 load kp_ctl
 ctl add 0 kp_tgt_function
-ctl add 1 kp_tgt_function+9
+ctl add 1 kp_tgt_function+$BEHIND_FTRACE
 check "marked in list" is_marked
 check "ftrace can't be switched off" stays_enabled
 ctl del 0

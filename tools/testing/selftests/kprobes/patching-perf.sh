@@ -63,7 +63,7 @@ ktap_set_plan 7
 
 # Past what belongs to ftrace, with and without endbr before it.
 OFFSETS=+0
-! grep -q ' __fentry__$' /proc/kallsyms || OFFSETS='+9 +5'
+! grep -q ' __fentry__$' /proc/kallsyms || OFFSETS="+$BEHIND_FTRACE +5"
 
 # As many functions as kp_ctl has probes: more than half a page of slots.
 awk '$2 == "T" && $3 ~ /^(vfs|generic|simple|kern|do)_/ { print $3 }' /proc/kallsyms |

@@ -301,7 +301,8 @@ static void follow_jump(const struct event *e)
 	int disp;
 
 	memcpy(&disp, jump + 1, sizeof(disp));
-	to = e->addr + JMP_SIZE + disp;
+	/* Addresses end where those of this program do. */
+	to = (unsigned long)(e->addr + JMP_SIZE + disp);
 	if (page_of(to) < 0)
 		complain(e, "it leads to %llx, which is in no page of slots", to);
 	for (i = 0; i < JMP_SIZE; i++) {

@@ -11,18 +11,28 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+#ifdef __x86_64__
+#define STACK_POINTER	"%%rsp"
+#define SYSTEM_CALL	"syscall"
+#define CHANGES		"rcx", "r11", "memory"
+#else
+#define STACK_POINTER	"%%esp"
+#define SYSTEM_CALL	"int $0x80"
+#define CHANGES		"memory"
+#endif
+
 /* With @sp as the stack pointer. Nothing may use the stack until it is back. */
 static long getppid_at(unsigned long sp)
 {
 	long ret;
 
-	asm volatile("mov %%rsp, %%r12\n\t"
-		     "mov %[sp], %%rsp\n\t"
-		     "syscall\n\t"
-		     "mov %%r12, %%rsp"
-		     : "=a" (ret)
-		     : "a" (SYS_getppid), [sp] "r" (sp)
-		     : "rcx", "r11", "r12", "memory");
+	/* The system call leaves the register alone that keeps the other one. */
+	asm volatile("xchg %[sp], " STACK_POINTER "\n\t"
+		     SYSTEM_CALL "\n\t"
+		     "xchg %[sp], " STACK_POINTER
+		     : "=a" (ret), [sp] "+r" (sp)
+		     : "a" (SYS_getppid)
+		     : CHANGES);
 	return ret;
 }
 

@@ -77,12 +77,19 @@ static struct kp_ft_costs kp_ft_costs_end(struct kunit *test)
 static void notrace kp_ft_rival_func(unsigned long ip, unsigned long parent_ip,
 				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)kp_ft_elsewhere);
+	struct pt_regs *regs = ftrace_get_regs(fregs);
+
+	if (regs)
+		instruction_pointer_set(regs, (unsigned long)kp_ft_elsewhere);
+	else
+		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)kp_ft_elsewhere);
 }
 
+/* Where ftrace gives its functions arguments only by way of all registers, it asks for these. */
 struct ftrace_ops kp_ft_rival = {
 	.func = kp_ft_rival_func,
-	.flags = FTRACE_OPS_FL_IPMODIFY,
+	.flags = FTRACE_OPS_FL_IPMODIFY |
+		 (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) ? 0 : FTRACE_OPS_FL_SAVE_REGS),
 };
 
 static void kp_ft_rival_off(void *unused)

@@ -5,6 +5,7 @@
  */
 
 #include <linux/linkage.h>
+#include <asm/asm.h>
 #include <asm/nospec-branch.h>
 
 /* A function that returns its argument plus one. */
@@ -13,7 +14,7 @@ SYM_FUNC_START(\array\()_\nr)
 #ifdef CONFIG_FUNCTION_TRACER
 #ifndef CONFIG_FTRACE_MCOUNT_USE_OBJTOOL
 	.pushsection __mcount_loc, "a"
-	.quad	.L\array\()_\nr
+	_ASM_PTR .L\array\()_\nr
 	.popsection
 #endif
 .L\array\()_\nr:
@@ -23,11 +24,11 @@ SYM_FUNC_START(\array\()_\nr)
 	call	__fentry__
 #endif
 #endif
-	lea	1(%rdi), %rax
+	lea	1(%_ASM_ARG1), %_ASM_AX
 	RET
 SYM_FUNC_END(\array\()_\nr)
 	.pushsection .rodata, "a"
-	.quad	\array\()_\nr
+	_ASM_PTR \array\()_\nr
 	.popsection
 .endm
 

@@ -10,7 +10,9 @@
 #include <linux/moduleparam.h>
 #include <linux/preempt.h>
 #include <linux/uaccess.h>
+#include <asm/nops.h>
 #include "kp_ftrace.h"
+#include "kp_regs.h"
 
 bool kp_ft_crowd;
 module_param_named(crowd, kp_ft_crowd, bool, 0400);
@@ -69,7 +71,7 @@ void kp_ft_unregister(struct kunit *test, struct kp_ft_probe *probe)
 
 bool kp_ft_is_nop(const struct kp_ft_probe *probe)
 {
-	static const u8 nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	static const u8 nop[] = { BYTES_NOP5 };
 	u8 now[sizeof(nop)];
 
 	return !copy_from_kernel_nofault(now, probe->kp.addr, sizeof(now)) &&
@@ -145,7 +147,7 @@ static void kp_ft_regs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 	KUNIT_EXPECT_EQ(test, probe->post, 1);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.ip, addr + 1);
-	KUNIT_EXPECT_EQ(test, probe->pre_regs.di, 0x1234);
+	KUNIT_EXPECT_EQ(test, kp_arg1(&probe->pre_regs), 0x1234);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.orig_ax, -1UL);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.cs, __KERNEL_CS);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.ss, __KERNEL_DS);
@@ -160,7 +162,7 @@ static void kp_ft_regs(struct kunit *test)
 static int kp_ft_set_argument(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_kp_ft(kp)->pre++;
-	regs->di += 10;
+	kp_arg1(regs) += 10;
 	return 0;
 }
 

@@ -13,48 +13,53 @@
 
 SYM_FUNC_START(kp_stacks_probed)
 .Lpush_rbp:
-	push	%rbp
+	push	%_ASM_BP
 .Lmov_rbp:
-	mov	%rsp, %rbp
+	mov	%_ASM_SP, %_ASM_BP
 .Lpush_rbx:
-	push	%rbx
+	push	%_ASM_BX
 .Lsub_rsp:
-	sub	$16, %rsp
+	sub	$16, %_ASM_SP
 .Lmov_rbx:
-	mov	%rdi, %rbx
+	mov	%_ASM_ARG1, %_ASM_BX
 .Lload:
-	mov	(%rbx), %rax
+	mov	(%_ASM_BX), %_ASM_AX
 .Lstore:
-	mov	%rax, 8(%rsp)
+	mov	%_ASM_AX, 8(%_ASM_SP)
 .Lcall:
 	call	kp_stacks_callee
 .Lnop:
 	nop
 .Lload_stack:
-	mov	8(%rsp), %rax
+	mov	8(%_ASM_SP), %_ASM_AX
 .Ladd_rsp:
-	add	$16, %rsp
+	add	$16, %_ASM_SP
 .Lpop_rbx:
-	pop	%rbx
+	pop	%_ASM_BX
 .Lpop_rbp:
-	pop	%rbp
+	pop	%_ASM_BP
 .Lret:
 	RET
 .Lfault:
-	mov	$-EFAULT, %rax
+	mov	$-EFAULT, %_ASM_AX
 	jmp	.Ladd_rsp
 .Lend:
 SYM_FUNC_END(kp_stacks_probed)
 _ASM_EXTABLE(.Lload, .Lfault)
 
 SYM_FUNC_START(kp_stacks_fill)
-	push	%rbp
-	mov	%rsp, %rbp
-	mov	%rsi, %rcx
+	push	%_ASM_BP
+	mov	%_ASM_SP, %_ASM_BP
+	push	%_ASM_DI
+	mov	%_ASM_ARG2, %_ASM_CX
+#ifdef CONFIG_X86_32
+	mov	%_ASM_ARG1, %_ASM_DI
+#endif
 	xor	%eax, %eax
 .Lfill:
 	rep stosb
-	pop	%rbp
+	pop	%_ASM_DI
+	pop	%_ASM_BP
 	RET
 .Lfill_end:
 SYM_FUNC_END(kp_stacks_fill)

@@ -9,7 +9,7 @@
 
 SYM_FUNC_START(kp_unwind_nops)
 	.rept	KP_UNWIND_NOPS
-	.byte	0x0f, 0x1f, 0x40, 0x00	/* nopl 0(%rax) */
+	.byte	0x0f, 0x1f, 0x40, 0x00	/* nopl of 4 bytes */
 	.endr
 	RET
 SYM_FUNC_END(kp_unwind_nops)

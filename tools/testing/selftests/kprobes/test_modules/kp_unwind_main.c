@@ -25,6 +25,7 @@
 #include <linux/prandom.h>
 #include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
+#include "kp_regs.h"
 #include "kp_unwind.h"
 
 #define KP_DEPTH	64
@@ -63,7 +64,7 @@ static int kp_unwind_pre(struct kprobe *kp, struct pt_regs *regs)
 }
 
 static struct kprobe kp_syscall = {
-	.symbol_name = "__x64_sys_getppid",
+	.symbol_name = KP_SYSCALL("getppid"),
 	.pre_handler = kp_unwind_pre,
 };
 
