@@ -3,7 +3,7 @@
 # The front door: `make help` says what there is.
 
 VARIANT ?= default
-VARIANTS := default
+VARIANTS := default i386
 # What `make test-all` runs beside `make test`: targets that end in a line "N passed, M failed"
 MORE_TESTS := test-plain test-debug test-server test-configs test-kcfi
 TESTS ?=
@@ -13,7 +13,7 @@ TESTS ?=
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
-	@echo 'make test     build the variant $(VARIANTS) and run all tests in it'
+	@echo 'make test     build the variants $(VARIANTS) and run all tests in them'
 	@echo '                VARIANT=debug          in this one instead'
 	@echo '                TESTS="basic errors"   these only'
 	@echo 'make test-all test, and more: $(MORE_TESTS)'
@@ -38,8 +38,8 @@ help:
 	@echo 'make patches  the project as a series for git am, in out/patches'
 	@echo 'make clean    removes out/'
 	@echo
-	@echo 'VARIANT=      default, plain, debug, server, kcfi, or stock-default, stock-server: the base kernel'
-	@echo '                untouched'
+	@echo 'VARIANT=      default, i386, plain, debug, server, kcfi; or stock-default, stock-i386,'
+	@echo '                stock-server: the base kernel untouched'
 	@echo 'KERNEL_SRC=   a directory or tarball of any Linux 6.12.y as the base kernel'
 	@echo 'ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h'
 

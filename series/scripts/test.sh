@@ -5,8 +5,8 @@
 # run in the variants `default` and `i386` only, in a guest of their own, which has the
 # host's programs, or the same for i386; it runs beside the next variant's builds and
 # tests, since it needs one CPU for minutes. What needs a kernel command line of its own
-# follows in short guests, most of them of `default`. The last line says how many passed
-# and failed in all of them.
+# follows in short guests, most of them of `default` and `i386`. The last line says how many
+# passed and failed in all of them.
 #
 #	series/scripts/test.sh VARIANT[,VARIANT...] [TEST...]
 
@@ -123,28 +123,46 @@ has_kernel()
 		[ -e "$OUT/build/$1/arch/x86/boot/bzImage" ]
 }
 
-# What the kernel's own init code does is over when a test starts.
-events="p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone"
-events+=";p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9"
-events+=";p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+9"
+# boot_events OFFSET: probes for the kernel's command line. OFFSET is where the second
+# instruction of a function begins, behind ftrace's call. What the kernel's own init code does is
+# over when a test starts.
+boot_events()
+{
+	local events="p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone"
+
+	events+=";p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+$1"
+	events+=";p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+$1"
+	printf 'kprobe_event=%s\n' "$events"
+}
+
+# short_guests VARIANT PREFIX OFFSET: those of a variant that is built as distributions do; PREFIX
+# is of their names, OFFSET as for boot_events
+short_guests()
+{
+	# What alternatives may still patch is there only until a second CPU comes up.
+	short_guest "$1" "$2one-cpu" api maxcpus=1
+	short_guest "$1" "$2boot-events" boot-events "$(boot_events "$3")"
+	# A handler that oopses switches lockdep off, among others.
+	short_guest "$1" "$2oops" context-oops kp_oops
+	# Nothing traces functions any more after that.
+	short_guest "$1" "$2ftrace-dead" ftrace-dead kp_kill_ftrace
+}
 
 if [ $# -eq 0 ] && has_kernel default; then
-	# What alternatives may still patch is there only until a second CPU comes up.
-	short_guest default one-cpu api maxcpus=1
-	short_guest default boot-events boot-events "kprobe_event=$events"
-	# A handler that oopses switches lockdep off, among others.
-	short_guest default oops context-oops kp_oops
-	# Nothing traces functions any more after that.
-	short_guest default ftrace-dead ftrace-dead kp_kill_ftrace
+	# An endbr is in front of the call.
+	short_guests default '' 9
 	# Returns go by way of thunks: those in the lower half of a cacheline, or all.
 	short_guest default returns-its opt-return-thunks spectre_v2=retpoline \
 		indirect_target_selection=force
 	CPU=max,family=23,model=1 \
 		short_guest default returns-unret opt-return-thunks retbleed=unret spec_rstack_overflow=off
 fi
+if [ $# -eq 0 ] && has_kernel i386; then
+	short_guests i386 i386- 5
+fi
 if [ $# -eq 0 ] && has_kernel plain; then
 	# Where all functions can be probed, those among them that tracers leave alone.
-	short_guest plain plain-boot-events boot-events "kprobe_event=$events"
+	short_guest plain plain-boot-events boot-events "$(boot_events 9)"
 fi
 if [ $# -eq 0 ] && has_kernel debug; then
 	short_guest debug debug-oops context-oops kp_oops

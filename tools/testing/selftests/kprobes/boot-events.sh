@@ -9,7 +9,8 @@
 #	  p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9;
 #	  p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+9
 #
-# in one line; functions of init text may have other names in other kernels.
+# in one line; functions of init text may have other names in other kernels. +9 is behind an
+# endbr and ftrace's call; with 32 bits, behind the call is +5.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
