@@ -23,10 +23,18 @@ i386)
 esac
 # the tests' scripts as they are now
 "$TOP/series/scripts/prepare.sh" >/dev/null
-# one guest at a time writes the variant's logs; a prompt writes none
+# one guest of a name at a time writes its logs; a prompt writes none
+name=" $* "
+case $name in
+*" -n "*)
+	name=${name#* -n }
+	name=${name%% *}
+	;;
+*) name=$variant ;;
+esac
 case " $* " in
 *" -s "*) ;;
-*) lock "guest-$variant" ;;
+*) lock "guest-$name" ;;
 esac
 exec "$OUT/linux/$SELFTESTS/vmtest.sh" -n "$variant" -b "$OUT/build/$variant" \
 	-m "$OUT/modules/$variant" -o "$OUT/log" "$@"

@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the variants and runs the tests in each. Those of clients, clients-*.sh,
-# run in the variants `default` and `i386` only, in a guest of their own, which has the
-# host's programs, or the same for i386; it runs beside the next variant's builds and
-# tests, since it needs one CPU for minutes. What needs a kernel command line of its own
-# follows in short guests, most of them of `default` and `i386`. The last line says how many
-# passed and failed in all of them.
+# Builds the variants and runs the tests in each: first all that need no more than the
+# guest has, while the next variant is being built. Then the other guests follow, two at a
+# time: one of `default` for the tests of clients, clients-*.sh, which has the host's
+# programs; and short ones for what needs a kernel command line of its own. The last line
+# says how many passed and failed in all of them.
 #
 #	series/scripts/test.sh VARIANT[,VARIANT...] [TEST...]
 
@@ -35,75 +34,88 @@ done
 # run_guest NAME VARIANT ARGUMENT...: guest.sh with these arguments
 run_guest()
 {
-	local counts=$OUT/log/vmtest-$1.counts
-	local variant=$2
+	local name=$1 variant=$2
 
 	shift 2
-	rm -f "$counts"
-	"$TOP/series/scripts/guest.sh" "$variant" -r "$counts" "$@" || true
+	"$TOP/series/scripts/guest.sh" "$variant" -n "$name" \
+		-r "$OUT/log/vmtest-$name.counts" "$@" </dev/null 2>&1 || true
 }
 
-# count_guest NAME
-count_guest()
-{
-	local p f
+# The guests that are running: their names, by the number of their process; and how many
+# there may be.
+declare -A running=()
+slots=1
 
-	read -r p f <"$OUT/log/vmtest-$1.counts" || { p=0 f=1; }
+# reap: waits for a guest, and counts its results
+reap()
+{
+	local pid name p f
+
+	wait -n -p pid "${!running[@]}" || true
+	name=${running[$pid]}
+	unset "running[$pid]"
+	read -r p f <"$OUT/log/vmtest-$name.counts" || { p=0 f=1; }
 	passed=$((passed + p))
 	failed=$((failed + f))
 }
 
-# The guest that runs beside others: its name, and its processes.
-beside=
-beside_pid=
-
-run_beside()
+# guest NAME VARIANT ARGUMENT...: run_guest as soon as there is room for it, beside what
+# comes next. Each line says which guest it is from.
+guest()
 {
-	beside=$1
-	say "$beside: running meanwhile, to be shown at the end"
+	while [ ${#running[@]} -ge "$slots" ]; do
+		reap
+	done
+	rm -f "$OUT/log/vmtest-$1.counts"
 	# with a process group, so that all of it can be ended
 	set -m
-	run_guest "$@" >"$OUT/log/beside.log" 2>&1 </dev/null &
-	beside_pid=$!
+	run_guest "$@" > >(sed -u "s/^/$1: /") &
+	running[$!]=$1
 	set +m
 }
 
 # shellcheck disable=SC2317 # called by the trap
-end_beside()
+end_guests()
 {
-	[ -z "$beside_pid" ] || kill -- "-$beside_pid" 2>/dev/null || true
-}
-trap end_beside EXIT
+	local pid
 
+	for pid in "${!running[@]}"; do
+		kill -- "-$pid" 2>/dev/null || true
+	done
+}
+trap end_guests EXIT
+
+# has_kernel VARIANT: it is one of those that all tests run in, and was built
+has_kernel()
+{
+	[[ " ${variants[*]} " == *" $1 "* ]] &&
+		[ -e "$OUT/build/$1/arch/x86/boot/bzImage" ]
+}
+
+built=()
 for variant in "${variants[@]}"; do
 	if ! { "$TOP/series/scripts/build.sh" "$variant" && "$TOP/series/scripts/modules.sh" "$variant"; }; then
 		failed=$((failed + 1))
 		continue
 	fi
+	built+=("$variant")
 	if [ $# -eq 0 ] || [ ${#plain[@]} -gt 0 ]; then
-		run_guest "$variant" "$variant" "${plain[@]}"
-		count_guest "$variant"
-	fi
-	these=("${asked[@]}")
-	case $#$variant in
-	0default | 0i386) these=("${clients[@]}") ;;
-	esac
-	if [ ${#these[@]} -gt 0 ]; then
-		client_packages "$variant"
-		how=run_beside
-		[ "$variant" != "${variants[-1]}" ] && [ -z "$beside" ] || how=run_guest
-		TIMEOUT=${TIMEOUT:-600} "$how" "$variant-clients" "$variant" -R \
-			-n "$variant-clients" "${these[@]}"
-		[ "$how" = run_beside ] || count_guest "$variant-clients"
+		guest "$variant" "$variant" "${plain[@]}"
 	fi
 done
+slots=2
 
-if [ -n "$beside" ]; then
-	wait "$beside_pid" || true
-	beside_pid=
-	cat "$OUT/log/beside.log"
-	count_guest "$beside"
-fi
+for variant in "${built[@]}"; do
+	these=("${asked[@]}")
+	# Where both are tested, the clients of one will do.
+	case $#$variant in
+	0default) these=("${clients[@]}") ;;
+	0i386) has_kernel default || these=("${clients[@]}") ;;
+	esac
+	[ ${#these[@]} -gt 0 ] || continue
+	client_packages "$variant"
+	TIMEOUT=${TIMEOUT:-600} guest "$variant-clients" "$variant" -R "${these[@]}"
+done
 
 # short_guest VARIANT NAME TEST WORD...: one test of a variant, with words on the
 # kernel's command line
@@ -112,15 +124,7 @@ short_guest()
 	local variant=$1 name=$2 test=$3
 
 	shift 3
-	APPEND="${APPEND:-} $*" run_guest "$name" "$variant" -n "$name" "$test"
-	count_guest "$name"
-}
-
-# has_kernel VARIANT: it is one of those that all tests run in, and was built
-has_kernel()
-{
-	[[ " ${variants[*]} " == *" $1 "* ]] &&
-		[ -e "$OUT/build/$1/arch/x86/boot/bzImage" ]
+	APPEND="${APPEND:-} $*" guest "$name" "$variant" "$test"
 }
 
 # boot_events OFFSET: probes for the kernel's command line. OFFSET is where the second
@@ -167,6 +171,9 @@ fi
 if [ $# -eq 0 ] && has_kernel debug; then
 	short_guest debug debug-oops context-oops kp_oops
 fi
+while [ ${#running[@]} -gt 0 ]; do
+	reap
+done
 say "${#variants[@]} variants (${variants[*]}) in $(($(date +%s) - start)) s"
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
