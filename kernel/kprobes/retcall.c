@@ -252,6 +252,33 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
  * The return of a function.
  */
 
+/* A return pops at most so many bytes beyond the return address, and drops arguments with them. */
+#define RETURN_POPS_MAX	0xffff
+
+/*
+ * Find the instance of the call that has returned to @frame, the oldest one if there are
+ * several. If the return has dropped arguments, @frame is above the place where the return
+ * address was: then it is the nearest call below.
+ */
+static struct llist_node *__kprobes find_call(struct llist_node *first, void *frame)
+{
+	struct llist_node *node, *nearest = NULL;
+
+	for (node = first; node; node = node->next)
+		if (likely(instance(node)->fp == frame))
+			return node;
+#ifdef arch_kretprobe_slot
+	for (node = first; node; node = node->next) {
+		void *fp = instance(node)->fp;
+
+		if (fp != chained(fp) && fp < frame && frame - fp <= RETURN_POPS_MAX &&
+		    (!nearest || fp > instance(nearest)->fp))
+			nearest = node;
+	}
+#endif
+	return nearest;
+}
+
 /**
  * __kretprobe_trampoline_handler() - call the handlers of a function that has returned
  * @regs: registers as after the return
@@ -269,15 +296,21 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	struct llist_node *first = current->kretprobe_instances.first, *last, *node;
 	struct kretprobe_instance *ri;
 	unsigned long addr;
+	void *fp;
 
 	/* Functions of other frames were left without a return: end these calls too. */
-	for (last = first; last && instance(last)->fp != frame; )
-		last = last->next;
+	last = find_call(first, frame);
 	if (unlikely(!last))
 		panic("kprobes: no return address at %p\n", frame);
 	ri = instance(last);
+	fp = ri->fp;
 	addr = (unsigned long)ri->ret_addr;
 	instruction_pointer_set(regs, addr);
+#ifdef arch_kretprobe_slot
+	/* Unwinders do not find the instance by this place. */
+	if (unlikely(fp != frame))
+		WRITE_ONCE(*(unsigned long *)frame, addr);
+#endif
 
 	/* The instances stay on the list, since a handler may take a stack trace. */
 	for (node = first; ; node = node->next) {
@@ -285,7 +318,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 		kretprobe_handler_t handler = rp ? READ_ONCE(rp->handler) : NULL;
 
 		ri = instance(node);
-		if (handler && (ri->fp == frame || ri->fp == chained(frame)))
+		if (handler && (ri->fp == fp || ri->fp == chained(fp)))
 			handler(ri, regs);
 		if (node == last)
 			break;

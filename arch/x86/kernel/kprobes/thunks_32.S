@@ -70,7 +70,10 @@
 	pushl	%edx
 	pushl	%ecx
 	pushl	%ebx
-	ENCODE_FRAME_POINTER
+#ifdef CONFIG_FRAME_POINTER
+	/* ENCODE_FRAME_POINTER in one instruction, so that no unwinder sees half of it */
+	leal	-0x80000000(%esp), %ebp
+#endif
 .endm
 
 /* Leaves the stack pointer at ds in struct pt_regs. */
