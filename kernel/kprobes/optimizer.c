@@ -585,6 +585,7 @@ static void optimize(struct work_struct *work)
  * The sysctl.
  */
 
+#ifdef CONFIG_SYSCTL
 static void switch_off(void)
 {
 	struct probepoint *pp;
@@ -610,7 +611,6 @@ static void switch_on(void)
 			enqueue(pp);
 }
 
-#ifdef CONFIG_SYSCTL
 /*
  * A write returns when all probepoints are optimised or unoptimised as it has asked. A task
  * may delay the tasks-RCU grace period without bounds, so a signal ends the wait. Then the

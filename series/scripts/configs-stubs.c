@@ -13,7 +13,7 @@ int kp_stubs(struct kprobe *p, struct kprobe **ps, struct kretprobe *rp, struct 
 {
 	unsigned long ip = (unsigned long)addr;
 	char type, name[KSYM_NAME_LEN];
-	struct llist_node *cur = NULL;
+	struct llist_node *cur __maybe_unused = NULL;
 	int sum = 0;
 
 	sum += register_kprobe(p) + register_kprobes(ps, 1);

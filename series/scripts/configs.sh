@@ -33,6 +33,7 @@ CONFIG_PRINTK=y
 CONFIG_BUG=y
 CONFIG_JUMP_LABEL=y
 CONFIG_DEBUG_KERNEL=y
+CONFIG_WERROR=y
 CONFIG_DEBUG_FS=y
 CONFIG_PROC_FS=y
 CONFIG_SYSFS=y
@@ -74,6 +75,18 @@ configuration()
 		fragment+=$'\nCONFIG_DYNAMIC_FTRACE_WITH_REGS=y\nCONFIG_FPROBE=y'
 		fragment+=$'\nCONFIG_UNWINDER_FRAME_POINTER=y'
 		objects="$users $unwind $fprobe arch/x86/kernel/unwind_frame.o"
+		;;
+	i386)
+		fragment=$tracer$'\nCONFIG_64BIT=n\nCONFIG_UNWINDER_ORC=n\nCONFIG_KPROBE_EVENTS=y'
+		fragment+=$'\nCONFIG_DYNAMIC_FTRACE_WITH_REGS=y\nCONFIG_FPROBE=y'
+		fragment+=$'\nCONFIG_UNWINDER_FRAME_POINTER=y\nCONFIG_PREEMPT=y'
+		objects="$ours $users $unwind $fprobe arch/x86/kernel/unwind_frame.o"
+		objects+=" arch/x86/kernel/ftrace.o kernel/trace/trace_kprobe.o"
+		;;
+	i386-no-smp)
+		fragment=$'CONFIG_64BIT=n\nCONFIG_UNWINDER_ORC=n\nCONFIG_UNWINDER_GUESS=y'
+		fragment+=$'\nCONFIG_SMP=n\nCONFIG_CPU_MITIGATIONS=n'
+		objects="$ours $users $unwind arch/x86/kernel/unwind_guess.o"
 		;;
 	no-modules)
 		fragment=$'CONFIG_MODULES=n\nCONFIG_MODULE_UNLOAD=n'
@@ -122,8 +135,8 @@ configuration()
 	esac
 }
 
-all=(no-kprobes no-kprobes-fprobe i386-fprobe no-modules no-kretprobes no-optprobes no-debugfs
-	no-smp no-printk frame-pointer guess rt xen startup-test all)
+all=(no-kprobes no-kprobes-fprobe i386-fprobe i386 i386-no-smp no-modules no-kretprobes
+	no-optprobes no-debugfs no-smp no-printk frame-pointer guess rt xen startup-test all)
 
 kmake()
 {
