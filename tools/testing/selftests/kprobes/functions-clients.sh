@@ -11,34 +11,6 @@ TRACEFS=/sys/kernel/tracing
 CLIENTS=/sys/module/kp_clients/parameters
 SELFTESTS_DIR=$(dirname "$TOPIC_DIR")
 
-# What probes of C functions are given, by architecture, and the frames to be seen:
-# FIRST_ARG	the register with the first argument
-# SECOND_INSN	where a function's second instruction is, behind endbr64 or ftrace's call
-# FRAMED	where a function's caller is seen in stack traces: an unwinder that follows
-#		frame pointers misses it at the entry, where the function has no frame yet
-# SYSCALL_ABI	names of system calls begin with that
-# SYSCALL_CALLERS	functions that call these, in traces from their entries
-# SYSCALL_ENTRY	a function in all stack traces from system calls
-# shellcheck disable=SC2034 # for topic scripts
-case $(uname -m) in
-i?86)
-	FIRST_ARG=%ax
-	SECOND_INSN=+5
-	FRAMED=+8
-	SYSCALL_ABI=ia32
-	SYSCALL_ENTRY='__do_fast_syscall_32|do_int80_syscall_32'
-	SYSCALL_CALLERS="$SYSCALL_ENTRY"
-	;;
-*)
-	FIRST_ARG=%di
-	SECOND_INSN=+4
-	FRAMED=
-	SYSCALL_ABI=x64
-	SYSCALL_ENTRY=do_syscall_64
-	SYSCALL_CALLERS="x64_sys_call|$SYSCALL_ENTRY"
-	;;
-esac
-
 # bpftrace's and perf's tables of symbols take long to read where that is not needed
 export BPFTRACE_NO_USER_SYMBOLS=1
 export PERF_BUILDID_DIR=/tmp/buildid
@@ -65,6 +37,36 @@ setup_clients() {
 on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline
 }
+
+# What probes of C functions are given, by architecture, and the frames to be seen:
+# FIRST_ARG	the register with the first argument
+# SECOND_INSN	where a function's second instruction is, behind endbr64 or ftrace's call
+# FRAMED	where in a function stack traces have its caller: if not at the entry, where
+#		the function has no frame yet, behind the instructions that make one
+# SYSCALL_ABI	names of system calls begin with that
+# SYSCALL_CALLERS	functions that call these, in traces from their entries
+# SYSCALL_ENTRY	a function in all stack traces from system calls
+# shellcheck disable=SC2034 # for topic scripts
+case $(uname -m) in
+i?86)
+	FIRST_ARG=%ax
+	SECOND_INSN=+5
+	FRAMED=
+	# The base kernel's unwinder follows frame pointers, and misses the caller at entries.
+	! on_base_kernel || FRAMED=+8
+	SYSCALL_ABI=ia32
+	SYSCALL_ENTRY='__do_fast_syscall_32|do_int80_syscall_32'
+	SYSCALL_CALLERS="ia32_sys_call|$SYSCALL_ENTRY"
+	;;
+*)
+	FIRST_ARG=%di
+	SECOND_INSN=+4
+	FRAMED=
+	SYSCALL_ABI=x64
+	SYSCALL_ENTRY=do_syscall_64
+	SYSCALL_CALLERS="x64_sys_call|$SYSCALL_ENTRY"
+	;;
+esac
 
 # call WHAT N: kp_clients' parameter, see there; the results are right
 call() {
