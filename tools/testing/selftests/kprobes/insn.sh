@@ -11,10 +11,10 @@ set -eu
 
 setup
 case $(uname -m) in
-x86_64)
+x86_64 | i?86)
 	;;
 *)
-	ktap_skip_all "the instructions are those of x86_64"
+	ktap_skip_all "the instructions are those of x86"
 	exit "$KSFT_SKIP"
 	;;
 esac

@@ -36,7 +36,7 @@ MODULE_PARM_DESC(oops, "have the kernel print oopses, for a script to read; nobo
 #define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 			 X86_EFLAGS_SF | X86_EFLAGS_OF)
 /* RF is the processor's, which sets it where it likes. */
-#define KP_COMPARED	(~(u64)X86_EFLAGS_RF)
+#define KP_COMPARED	(~X86_EFLAGS_RF)
 
 enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_PRE_FAULT, KP_ALL_THREE, KP_MODES };
 
@@ -52,7 +52,7 @@ struct kp_told {
 };
 
 struct kp_run {
-	u64 reg[KP_REGS];
+	unsigned long reg[KP_REGS];
 	u8 stack[KP_STACK];
 	u8 mem[KP_MEM];
 	u8 outcome;
@@ -139,7 +139,7 @@ static struct notifier_block kp_faults_notifier = {
 	.priority = INT_MAX,
 };
 
-static u64 kp_random(void)
+static unsigned long kp_random(void)
 {
 	return (u64)prandom_u32_state(&kp.random) << 32 | prandom_u32_state(&kp.random);
 }
@@ -151,11 +151,13 @@ static void kp_randomize(bool irqs_on)
 
 	for (i = 0; i < KP_REGS; i++)
 		in->reg[i] = kp_random();
-	in->reg[KP_RBX] = (u64)kp_insn_mem + 256;
-	in->reg[KP_RBP] = (u64)kp_insn_mem + 384;
-	in->reg[KP_RSI] = (u64)kp_insn_mem + 512;
-	in->reg[KP_RDI] = (u64)kp_insn_mem + 640;
+	in->reg[KP_BX] = (unsigned long)kp_insn_mem + 256;
+	in->reg[KP_BP] = (unsigned long)kp_insn_mem + 384;
+	in->reg[KP_SI] = (unsigned long)kp_insn_mem + 512;
+	in->reg[KP_DI] = (unsigned long)kp_insn_mem + 640;
+#ifdef CONFIG_X86_64
 	in->reg[KP_R15] &= 7;
+#endif
 	in->reg[KP_FLAGS] &= KP_ARITHMETIC | X86_EFLAGS_DF;
 	in->reg[KP_FLAGS] |= X86_EFLAGS_FIXED | (irqs_on ? X86_EFLAGS_IF : 0);
 	prandom_bytes_state(&kp.random, in->stack, sizeof(in->stack));
@@ -189,11 +191,12 @@ static noinline void kp_run(struct kp_run *out)
 	memcpy(out->mem, kp_insn_mem, sizeof(out->mem));
 }
 
-static bool kp_differ(struct kunit *test, enum kp_mode mode, const char *what, u64 got, u64 wanted)
+static bool kp_differ(struct kunit *test, enum kp_mode mode, const char *what, unsigned long got,
+		      unsigned long wanted)
 {
 	if (got == wanted)
 		return false;
-	KUNIT_FAIL(test, "%s, %s: %s is %llx, not %llx\n", kp_name(), kp_mode_names[mode], what,
+	KUNIT_FAIL(test, "%s, %s: %s is %lx, not %lx\n", kp_name(), kp_mode_names[mode], what,
 		   got, wanted);
 	return true;
 }
@@ -206,7 +209,7 @@ static bool kp_told_differ(struct kunit *test, enum kp_mode mode, const char *wh
 	const struct pt_regs *unprobed = &bare->notifier.regs;
 
 	if (kp_differ(test, mode, who, told->times, 1) ||
-	    kp_differ(test, mode, "ip told", regs->ip, (u64)kp_text(kp.fault->probed)) ||
+	    kp_differ(test, mode, "ip told", regs->ip, (unsigned long)kp_text(kp.fault->probed)) ||
 	    (kp.fault->trap && kp_differ(test, mode, "trap told", told->trap, kp.fault->trap)) ||
 	    kp_differ(test, mode, "IF told", regs->flags & X86_EFLAGS_IF,
 		      kp.in.reg[KP_FLAGS] & X86_EFLAGS_IF) ||
@@ -215,9 +218,9 @@ static bool kp_told_differ(struct kunit *test, enum kp_mode mode, const char *wh
 	if (!bare->notifier.times)
 		return false;
 	return kp_differ(test, mode, "sp told", regs->sp, unprobed->sp) ||
-		kp_differ(test, mode, "rbx told", regs->bx, unprobed->bx) ||
-		kp_differ(test, mode, "rcx told", regs->cx, unprobed->cx) ||
-		kp_differ(test, mode, "rdi told", regs->di, unprobed->di) ||
+		kp_differ(test, mode, "bx told", regs->bx, unprobed->bx) ||
+		kp_differ(test, mode, "cx told", regs->cx, unprobed->cx) ||
+		kp_differ(test, mode, "di told", regs->di, unprobed->di) ||
 		kp_differ(test, mode, "cs told", regs->cs, unprobed->cs) ||
 		kp_differ(test, mode, "flags told", regs->flags & KP_COMPARED,
 			  unprobed->flags & KP_COMPARED);
@@ -266,7 +269,7 @@ static bool kp_is_as_expected(struct kunit *test)
 		return !kp_told_differ(test, KP_BARE, "notifier calls", &kp.bare.notifier,
 				       &kp.bare);
 	return !fault->trap ||
-		!kp_differ(test, KP_BARE, "trap", kp.bare.reg[KP_RAX], fault->trap);
+		!kp_differ(test, KP_BARE, "trap", kp.bare.reg[KP_AX], fault->trap);
 }
 
 static void kp_one_round(struct kunit *test, unsigned int round)
@@ -391,7 +394,7 @@ static int kp_faults_init(struct kunit *test)
 	if (!page)
 		return -ENOMEM;
 	memset(page, 0x33, PAGE_SIZE);
-	kp_faults_edge = (u64)page + PAGE_SIZE - 16;
+	kp_faults_edge = (unsigned long)page + PAGE_SIZE - 16;
 	kp.task = current;
 	return kunit_add_action_or_reset(test, kp_vfree, page);
 }

@@ -10,33 +10,48 @@
  */
 
 /* In the order of the instruction encoding. */
-#define KP_RAX		0
-#define KP_RCX		1
-#define KP_RDX		2
-#define KP_RBX		3
-#define KP_RSP		4
-#define KP_RBP		5
-#define KP_RSI		6
-#define KP_RDI		7
+#define KP_AX		0
+#define KP_CX		1
+#define KP_DX		2
+#define KP_BX		3
+#define KP_SP		4
+#define KP_BP		5
+#define KP_SI		6
+#define KP_DI		7
+#ifdef CONFIG_X86_64
 #define KP_R12		12
 #define KP_R13		13
 #define KP_R15		15
 #define KP_FLAGS	16
 #define KP_REGS		17
+#define KP_SHOWN_REGS	KP_REGS
+#define KP_VECTORS	32
+#else
+#define KP_FLAGS	8
+/* A case starts with what they have in the kernel. */
+#define KP_DS		9
+#define KP_ES		10
+#define KP_FS		11
+#define KP_GS		12
+#define KP_REGS		13
+/* struct pt_regs has no gs. */
+#define KP_SHOWN_REGS	KP_GS
+#define KP_VECTORS	8
+#endif
 
 /* The case starts with its stack pointer in the middle of this. */
 #define KP_STACK	256
 #define KP_STACK_TOP	(KP_STACK / 2)
 
-/* Memory operands: rbx, rbp, rsi, rdi, r12 and r13 point into it, rip may. */
+/* Memory operands: bx, bp, si, di, r12 and r13 point into it, rip may. */
 #define KP_MEM		1024
 
 /* How a case is to be treated. */
 #define KP_REFUSED	0x0001	/* may not be probed */
 #define KP_MAYBE	0x0002	/* may be refused; if not, it has to be right */
 #define KP_FPU		0x0004	/* uses vector registers or the x87 */
-#define KP_ANY_AX	0x0008	/* rax is different each time */
-#define KP_ANY_DX	0x0010	/* so is rdx */
+#define KP_ANY_AX	0x0008	/* ax is different each time */
+#define KP_ANY_DX	0x0010	/* so is dx */
 #define KP_ANY_FLAGS	0x0020	/* so are the arithmetic flags */
 #define KP_IRQS_ON	0x0040	/* only with interrupts on */
 #define KP_BRANCH	0x0080	/* does not go on with the next instruction */
@@ -71,7 +86,12 @@
 #define KP_DCR_JUMP	21
 #define KP_DCR_FLAGS	22
 #define KP_UNKNOWN	23
-#define KP_GROUPS	24
+/* Outside of 64-bit mode only */
+#define KP_ABSOLUTE	24
+#define KP_SEGMENT	25
+#define KP_DECIMAL	26
+#define KP_ADDR16	27
+#define KP_GROUPS	28
 
 #ifndef __ASSEMBLY__
 
@@ -101,15 +121,15 @@ struct kp_vector {
 };
 
 struct kp_state {
-	u64 reg[KP_REGS];
+	unsigned long reg[KP_REGS];
 	u8 stack[KP_STACK];
 	u8 mem[KP_MEM];
-	struct kp_vector vector[32];
+	struct kp_vector vector[KP_VECTORS];
 };
 
 /* Set before a run, and filled by it. */
-extern u64 kp_insn_in[KP_REGS];
-extern u64 kp_insn_out[KP_REGS];
+extern unsigned long kp_insn_in[KP_REGS];
+extern unsigned long kp_insn_out[KP_REGS];
 extern u8 kp_insn_stack[KP_STACK];
 extern u8 kp_insn_mem[KP_MEM];
 

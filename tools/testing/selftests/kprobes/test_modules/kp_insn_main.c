@@ -6,8 +6,10 @@
  */
 
 #include <linux/cpufeature.h>
+#include <asm/asm.h>
 #include <asm/fpu/api.h>
 #include <asm/processor-flags.h>
+#include <asm/segment.h>
 #include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/irqflags.h>
@@ -43,7 +45,7 @@ MODULE_PARM_DESC(opt, "compare jump-optimised probes with others");
 #define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 			 X86_EFLAGS_SF | X86_EFLAGS_OF)
 /* All but RF, which only the processor sees set. */
-#define KP_COMPARED	(~(u64)X86_EFLAGS_RF)
+#define KP_COMPARED	(~X86_EFLAGS_RF)
 
 enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_MODES };
 
@@ -72,8 +74,12 @@ static const struct kp_insn_table kp_tables[] = {
 };
 
 static const char *const kp_reg_names[KP_REGS] = {
-	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+	_ASM_AX, _ASM_CX, _ASM_DX, _ASM_BX, _ASM_SP, _ASM_BP, _ASM_SI, _ASM_DI,
+#ifdef CONFIG_X86_64
 	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "flags",
+#else
+	"flags", "ds", "es", "fs", "gs",
+#endif
 };
 
 static int kp_insn_pre(struct kprobe *p, struct pt_regs *regs)
@@ -104,7 +110,7 @@ static void *kp_text(u32 offset)
 }
 
 /* Now and then a value at which carries, signs and zero change. */
-static u64 kp_random(void)
+static unsigned long kp_random(void)
 {
 	static const u64 edges[] = {
 		0, 1, ~0ULL, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x7fffffff, 0x80000000, 0xffffffff,
@@ -124,13 +130,20 @@ static void kp_randomize(void)
 
 	for (i = 0; i < KP_REGS; i++)
 		in->reg[i] = kp_random();
-	in->reg[KP_RBX] = (u64)kp_insn_mem + 256;
-	in->reg[KP_RBP] = (u64)kp_insn_mem + 384;
-	in->reg[KP_RSI] = (u64)kp_insn_mem + 512;
-	in->reg[KP_RDI] = (u64)kp_insn_mem + 640;
-	in->reg[KP_R12] = (u64)kp_insn_mem + 768;
-	in->reg[KP_R13] = (u64)kp_insn_mem + 896;
+	in->reg[KP_BX] = (unsigned long)kp_insn_mem + 256;
+	in->reg[KP_BP] = (unsigned long)kp_insn_mem + 384;
+	in->reg[KP_SI] = (unsigned long)kp_insn_mem + 512;
+	in->reg[KP_DI] = (unsigned long)kp_insn_mem + 640;
+#ifdef CONFIG_X86_64
+	in->reg[KP_R12] = (unsigned long)kp_insn_mem + 768;
+	in->reg[KP_R13] = (unsigned long)kp_insn_mem + 896;
 	in->reg[KP_R15] &= 7;
+#else
+	savesegment(ds, in->reg[KP_DS]);
+	savesegment(es, in->reg[KP_ES]);
+	savesegment(fs, in->reg[KP_FS]);
+	savesegment(gs, in->reg[KP_GS]);
+#endif
 	in->reg[KP_FLAGS] &= KP_ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_IF | X86_EFLAGS_AC;
 	in->reg[KP_FLAGS] |= X86_EFLAGS_FIXED;
 	if (kp.insn->flags & KP_IRQS_ON)
@@ -188,28 +201,29 @@ static noinline void kp_run(struct kp_state *out)
 	memcpy(out->stack, kp_insn_stack, sizeof(out->stack));
 	memcpy(out->mem, kp_insn_mem, sizeof(out->mem));
 	/* The stack pointer that the case started with. */
-	kp.in.reg[KP_RSP] = kp_insn_in[KP_RSP];
+	kp.in.reg[KP_SP] = kp_insn_in[KP_SP];
 }
 
 /* Which bits of a register are of interest after the instruction. */
-static u64 kp_reg_mask(int reg)
+static unsigned long kp_reg_mask(int reg)
 {
 	switch (reg) {
-	case KP_RAX:
-		return kp.insn->flags & KP_ANY_AX ? 0 : ~0ULL;
-	case KP_RDX:
-		return kp.insn->flags & KP_ANY_DX ? 0 : ~0ULL;
+	case KP_AX:
+		return kp.insn->flags & KP_ANY_AX ? 0 : ~0UL;
+	case KP_DX:
+		return kp.insn->flags & KP_ANY_DX ? 0 : ~0UL;
 	case KP_FLAGS:
-		return KP_COMPARED & ~(kp.insn->flags & KP_ANY_FLAGS ? KP_ARITHMETIC : 0ULL);
+		return KP_COMPARED & ~(kp.insn->flags & KP_ANY_FLAGS ? KP_ARITHMETIC : 0UL);
 	}
-	return ~0ULL;
+	return ~0UL;
 }
 
-static bool kp_differ(struct kunit *test, enum kp_mode mode, const char *what, u64 got, u64 wanted)
+static bool kp_differ(struct kunit *test, enum kp_mode mode, const char *what, unsigned long got,
+		      unsigned long wanted)
 {
 	if (got == wanted)
 		return false;
-	KUNIT_FAIL(test, "%s, %s: %s is %llx, not %llx\n", kp_name(), kp_mode_names[mode], what,
+	KUNIT_FAIL(test, "%s, %s: %s is %lx, not %lx\n", kp_name(), kp_mode_names[mode], what,
 		   got, wanted);
 	return true;
 }
@@ -232,11 +246,11 @@ static bool kp_bytes_differ(struct kunit *test, enum kp_mode mode, const char *w
 static bool kp_results_differ(struct kunit *test, enum kp_mode mode, const struct kp_state *bare)
 {
 	const struct kp_state *probed = &kp.probed;
-	int sp = (int)(bare->reg[KP_RSP] - kp.in.reg[KP_RSP]) + KP_STACK_TOP;
+	int sp = (int)(bare->reg[KP_SP] - kp.in.reg[KP_SP]) + KP_STACK_TOP;
 	int reg;
 
 	for (reg = 0; reg < KP_REGS; reg++) {
-		u64 mask = kp_reg_mask(reg);
+		unsigned long mask = kp_reg_mask(reg);
 
 		if (kp_differ(test, mode, kp_reg_names[reg], probed->reg[reg] & mask,
 			      bare->reg[reg] & mask))
@@ -252,17 +266,18 @@ static bool kp_results_differ(struct kunit *test, enum kp_mode mode, const struc
 				sizeof(bare->vector));
 }
 
-static u64 kp_pt_reg(const struct pt_regs *regs, int reg)
+static unsigned long kp_pt_reg(const struct pt_regs *regs, int reg)
 {
 	switch (reg) {
-	case KP_RAX:	return regs->ax;
-	case KP_RCX:	return regs->cx;
-	case KP_RDX:	return regs->dx;
-	case KP_RBX:	return regs->bx;
-	case KP_RSP:	return regs->sp;
-	case KP_RBP:	return regs->bp;
-	case KP_RSI:	return regs->si;
-	case KP_RDI:	return regs->di;
+	case KP_AX:	return regs->ax;
+	case KP_CX:	return regs->cx;
+	case KP_DX:	return regs->dx;
+	case KP_BX:	return regs->bx;
+	case KP_SP:	return regs->sp;
+	case KP_BP:	return regs->bp;
+	case KP_SI:	return regs->si;
+	case KP_DI:	return regs->di;
+#ifdef CONFIG_X86_64
 	case 8:		return regs->r8;
 	case 9:		return regs->r9;
 	case 10:	return regs->r10;
@@ -271,6 +286,11 @@ static u64 kp_pt_reg(const struct pt_regs *regs, int reg)
 	case 13:	return regs->r13;
 	case 14:	return regs->r14;
 	case 15:	return regs->r15;
+#else
+	case KP_DS:	return regs->ds;
+	case KP_ES:	return regs->es;
+	case KP_FS:	return regs->fs;
+#endif
 	}
 	return regs->flags;
 }
@@ -282,8 +302,8 @@ static bool kp_shown_differ(struct kunit *test, enum kp_mode mode, const struct 
 	char what[32];
 	int reg;
 
-	for (reg = 0; reg < KP_REGS; reg++) {
-		u64 mask = kp_reg_mask(reg);
+	for (reg = 0; reg < KP_SHOWN_REGS; reg++) {
+		unsigned long mask = kp_reg_mask(reg);
 
 		snprintf(what, sizeof(what), "%s in the %s_handler", kp_reg_names[reg], handler);
 		if (kp_differ(test, mode, what, kp_pt_reg(regs, reg) & mask,
@@ -304,7 +324,8 @@ static bool kp_round_fails(struct kunit *test, enum kp_mode mode, const struct k
 		      mode == KP_PRE_POST ? hits : 0) ||
 	    kp_results_differ(test, mode, bare))
 		return true;
-	if (kp_differ(test, mode, "ip in the pre_handler", kp.pre_regs.ip, (u64)kp.probe->addr + 1))
+	if (kp_differ(test, mode, "ip in the pre_handler", kp.pre_regs.ip,
+		      (unsigned long)kp.probe->addr + 1))
 		return true;
 	if (insn->start == insn->probed &&
 	    kp_shown_differ(test, mode, &kp.pre_regs, &kp.in, "pre"))
@@ -312,7 +333,7 @@ static bool kp_round_fails(struct kunit *test, enum kp_mode mode, const struct k
 	if (mode != KP_PRE_POST || insn->flags & KP_BRANCH)
 		return false;
 	if (kp_differ(test, mode, "ip in the post_handler", kp.post_regs.ip,
-		      (u64)kp_text(insn->next)))
+		      (unsigned long)kp_text(insn->next)))
 		return true;
 	return !insn->has_post && kp_shown_differ(test, mode, &kp.post_regs, bare, "post");
 }
@@ -323,10 +344,23 @@ struct kp_shown {
 	struct pt_regs post;
 };
 
+/* The halves of words that have no part of a selector */
+static void kp_clear_padding(struct pt_regs *regs)
+{
+#ifdef CONFIG_X86_32
+	regs->__dsh = 0;
+	regs->__esh = 0;
+	regs->__fsh = 0;
+	regs->__gsh = 0;
+	regs->__csh = 0;
+	regs->__ssh = 0;
+#endif
+}
+
 static bool kp_shown_as_before(struct kunit *test, const struct kp_shown *shown)
 {
 	/* Not what the processor alone sees, nor what is different each time. */
-	u64 mask[] = { kp_reg_mask(KP_RAX), kp_reg_mask(KP_RDX), kp_reg_mask(KP_FLAGS) };
+	unsigned long mask[] = { kp_reg_mask(KP_AX), kp_reg_mask(KP_DX), kp_reg_mask(KP_FLAGS) };
 	const struct pt_regs *was[] = { &shown->pre, &shown->post };
 	struct pt_regs *now[] = { &kp.pre_regs, &kp.post_regs };
 	struct pt_regs a, b;
@@ -342,12 +376,14 @@ static bool kp_shown_as_before(struct kunit *test, const struct kp_shown *shown)
 		b.dx &= mask[1];
 		a.flags &= mask[2];
 		b.flags &= mask[2];
+		kp_clear_padding(&a);
+		kp_clear_padding(&b);
 		for (j = 0; j < sizeof(a) / sizeof(long); j++) {
-			if (((u64 *)&a)[j] == ((u64 *)&b)[j])
+			if (((unsigned long *)&a)[j] == ((unsigned long *)&b)[j])
 				continue;
-			KUNIT_FAIL(test, "%s: word %u in the %s_handler is %llx, was %llx\n",
-				   kp_name(), j, i ? "post" : "pre", ((u64 *)&b)[j],
-				   ((u64 *)&a)[j]);
+			KUNIT_FAIL(test, "%s: word %u in the %s_handler is %lx, was %lx\n",
+				   kp_name(), j, i ? "post" : "pre", ((unsigned long *)&b)[j],
+				   ((unsigned long *)&a)[j]);
 			return false;
 		}
 	}
@@ -633,7 +669,6 @@ KP_GROUP_CASE(jump, KP_JUMP)
 KP_GROUP_CASE(call, KP_CALL)
 KP_GROUP_CASE(eflags, KP_EFLAGS)
 KP_GROUP_CASE(system, KP_SYSTEM)
-KP_GROUP_CASE(rip, KP_RIP)
 KP_GROUP_CASE(sse, KP_SSE)
 KP_GROUP_CASE(avx, KP_AVX)
 KP_GROUP_CASE(bmi, KP_BMI)
@@ -641,9 +676,17 @@ KP_GROUP_CASE(evex, KP_EVEX)
 KP_GROUP_CASE(traps, KP_TRAPS)
 KP_GROUP_CASE(unknown, KP_UNKNOWN)
 KP_GROUP_CASE(dcr_plain, KP_DCR_PLAIN)
-KP_GROUP_CASE(dcr_rip, KP_DCR_RIP)
 KP_GROUP_CASE(dcr_jump, KP_DCR_JUMP)
 KP_GROUP_CASE(dcr_flags, KP_DCR_FLAGS)
+#ifdef CONFIG_X86_64
+KP_GROUP_CASE(rip, KP_RIP)
+KP_GROUP_CASE(dcr_rip, KP_DCR_RIP)
+#else
+KP_GROUP_CASE(absolute, KP_ABSOLUTE)
+KP_GROUP_CASE(segment, KP_SEGMENT)
+KP_GROUP_CASE(decimal, KP_DECIMAL)
+KP_GROUP_CASE(addr16, KP_ADDR16)
+#endif
 
 static struct kunit_case kp_insn_test_cases[] = {
 	KUNIT_CASE_SLOW(kp_matrix_alu),
@@ -659,7 +702,6 @@ static struct kunit_case kp_insn_test_cases[] = {
 	KUNIT_CASE_SLOW(kp_matrix_call),
 	KUNIT_CASE_SLOW(kp_matrix_eflags),
 	KUNIT_CASE_SLOW(kp_matrix_system),
-	KUNIT_CASE_SLOW(kp_matrix_rip),
 	KUNIT_CASE_SLOW(kp_matrix_sse),
 	KUNIT_CASE_SLOW(kp_matrix_avx),
 	KUNIT_CASE_SLOW(kp_matrix_bmi),
@@ -667,9 +709,17 @@ static struct kunit_case kp_insn_test_cases[] = {
 	KUNIT_CASE_SLOW(kp_matrix_traps),
 	KUNIT_CASE_SLOW(kp_matrix_unknown),
 	KUNIT_CASE_SLOW(kp_matrix_dcr_plain),
-	KUNIT_CASE_SLOW(kp_matrix_dcr_rip),
 	KUNIT_CASE_SLOW(kp_matrix_dcr_jump),
 	KUNIT_CASE_SLOW(kp_matrix_dcr_flags),
+#ifdef CONFIG_X86_64
+	KUNIT_CASE_SLOW(kp_matrix_rip),
+	KUNIT_CASE_SLOW(kp_matrix_dcr_rip),
+#else
+	KUNIT_CASE_SLOW(kp_matrix_absolute),
+	KUNIT_CASE_SLOW(kp_matrix_segment),
+	KUNIT_CASE_SLOW(kp_matrix_decimal),
+	KUNIT_CASE_SLOW(kp_matrix_addr16),
+#endif
 	{}
 };
 
