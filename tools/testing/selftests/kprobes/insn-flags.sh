@@ -8,10 +8,14 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 setup
-if [ "$(uname -m)" != x86_64 ]; then
-	ktap_skip_all "the flags are those of x86_64"
+case $(uname -m) in
+x86_64 | i?86)
+	;;
+*)
+	ktap_skip_all "the flags are those of x86"
 	exit "$KSFT_SKIP"
-fi
+	;;
+esac
 # The suite switches jumps as it needs them; they are switched back at the end.
 [ ! -w $OPTIMIZATION ] || optimization "$(cat $OPTIMIZATION)"
 run_suites 0 kp_flags -- kprobes_flags

@@ -5,6 +5,7 @@
  */
 
 #include <linux/linkage.h>
+#include <asm/asm.h>
 #include <asm/nospec-branch.h>
 
 	.text
@@ -13,15 +14,15 @@
 
 /* Two instructions under a jump. */
 SYM_FUNC_START(kp_flags_within)
-	pushfq
-	push	%rdi
-	popfq
+	pushf
+	push	%_ASM_ARG1
+	popf
 SYM_INNER_LABEL(kp_flags_probed, SYM_L_GLOBAL)
-	mov	%rdi, %rdx
-	mov	%rdx, %rcx
-	pushfq
-	pop	%rax
-	popfq
+	lea	1(%_ASM_ARG1), %_ASM_DX
+	lea	-1(%_ASM_DX), %_ASM_CX
+	pushf
+	pop	%_ASM_AX
+	popf
 	RET
 SYM_FUNC_END(kp_flags_within)
 
@@ -30,7 +31,7 @@ SYM_FUNC_START(kp_flags_traced)
 #ifdef CONFIG_FUNCTION_TRACER
 #ifndef CONFIG_FTRACE_MCOUNT_USE_OBJTOOL
 	.pushsection __mcount_loc, "a"
-	.quad	.Ltraced
+	_ASM_PTR .Ltraced
 	.popsection
 #endif
 .Ltraced:
@@ -40,35 +41,35 @@ SYM_FUNC_START(kp_flags_traced)
 	call	__fentry__
 #endif
 #endif
-	lea	1(%rdi), %rax
+	lea	1(%_ASM_ARG1), %_ASM_AX
 	RET
 SYM_FUNC_END(kp_flags_traced)
 
 SYM_FUNC_START(kp_flags_entry)
-	pushfq
-	push	%rdi
-	popfq
+	pushf
+	push	%_ASM_ARG1
+	popf
 	call	kp_flags_traced
-	pushfq
-	pop	%rax
-	popfq
+	pushf
+	pop	%_ASM_AX
+	popf
 	RET
 SYM_FUNC_END(kp_flags_entry)
 
 /* Whose return is probed. */
 SYM_FUNC_START(kp_flags_returning)
-	mov	%rdi, %rdx
-	mov	%rdx, %rcx
-	push	%rcx
-	popfq
+	lea	1(%_ASM_ARG1), %_ASM_DX
+	lea	-1(%_ASM_DX), %_ASM_CX
+	push	%_ASM_CX
+	popf
 	RET
 SYM_FUNC_END(kp_flags_returning)
 
 SYM_FUNC_START(kp_flags_return)
-	pushfq
+	pushf
 	call	kp_flags_returning
-	pushfq
-	pop	%rax
-	popfq
+	pushf
+	pop	%_ASM_AX
+	popf
 	RET
 SYM_FUNC_END(kp_flags_return)
