@@ -20,9 +20,10 @@ oops=${FAULTS_OOPS:-$oops}
 oopses_are_right() {
 	dmesg | awk '
 		/kp_faults: oops at/ { at = $(NF - 1); n++; seen = 0; next }
-		n && !seen && / RIP: / {
+		n && !seen && / [RE]IP: / {
 			seen = 1
-			if (index($0, ":" at " "))
+			# RIP comes with the code segment, EIP without.
+			if (index($0, ":" at " ") || index($0, "EIP: " at " "))
 				right++
 			else
 				print "# " $0 ", not at " at
@@ -40,10 +41,10 @@ after_mode() {
 
 setup_modes
 case $(uname -m) in
-x86_64)
+x86_64 | i?86)
 	;;
 *)
-	ktap_skip_all "the instructions are those of x86_64"
+	ktap_skip_all "the instructions are those of x86"
 	exit "$KSFT_SKIP"
 	;;
 esac

@@ -18,6 +18,7 @@
 #ifndef __ASSEMBLY__
 
 #include <kunit/test.h>
+#include <linux/ptrace.h>
 #include <linux/types.h>
 
 /* Offsets are from kp_faults_text, and from the start of the names. */
@@ -35,7 +36,7 @@ extern const struct kp_fault_case kp_faults[];
 extern const u32 kp_faults_nr;
 extern const char kp_faults_names[];
 extern u8 kp_faults_outcome;
-extern u64 kp_faults_edge;
+extern unsigned long kp_faults_edge;
 void kp_faults_text(void);
 
 /*
@@ -53,6 +54,14 @@ long kp_user_move(void __user *to, const void *from, long bytes);
 extern const u32 kp_user_move_insn;
 long kp_kernel_load(const void *from);
 extern const u32 kp_kernel_load_insn;
+/* The offset of its RET */
+extern const u32 kp_kernel_load_end;
+
+/* Where these functions have their first argument, among the registers of an exception */
+static inline unsigned long *kp_first_arg(struct pt_regs *regs)
+{
+	return IS_ENABLED(CONFIG_X86_64) ? &regs->di : &regs->ax;
+}
 
 /* Stores a value by one instruction, and the offsets of that one and of the next. */
 void kp_watched_store(long *to, long value);

@@ -14,6 +14,13 @@
 #include <asm/trapnr.h>
 #include "kp_faults.h"
 
+#ifdef CONFIG_X86_64
+#define KP_OUTCOME	_ASM_RIP(kp_faults_outcome)
+#else
+/* A case may have another ds. */
+#define KP_OUTCOME	%ss:kp_faults_outcome
+#endif
+
 	.set	kp_nr, 0
 	.section .rodata.kp_fault_names, "a"
 	.globl	kp_faults_names
@@ -31,7 +38,7 @@ SYM_FUNC_END(kp_faults_text)
 /*
  * FAULT "instruction", trap, pre="before;it", fixed="at the fix-up", flags=
  *
- * What the exception table does here is to put the trap's number into rax. The
+ * What the exception table does here is to put the trap's number into ax. The
  * outcome is noted by an instruction that leaves the flags alone.
  */
 .macro FAULT code:req, trap:req, pre, fixed, flags=0
@@ -44,10 +51,10 @@ kp_fault_\@:
 .Lprobed_\@:
 	\code
 .Lnext_\@:
-	movb	$KP_WENT_ON, kp_faults_outcome(%rip)
+	movb	$KP_WENT_ON, KP_OUTCOME
 	jmp	.Lout_\@
 .Lfixed_\@:
-	movb	$KP_FIXED_UP, kp_faults_outcome(%rip)
+	movb	$KP_FIXED_UP, KP_OUTCOME
 .Lout_\@:
 	\fixed
 	jmp	kp_insn_done
@@ -82,76 +89,11 @@ kp_fault_\@:
 	ASM_CLAC
 .endm
 
-/* Nothing is mapped in the last page. */
-#define BAD_KERNEL	"mov $-4096, %rbx"
-#define NON_CANONICAL	"movabs $0x5a5a5a5a5a5a5a00, %rbx"
-
-/* Reads and writes of kernel addresses where nothing is. */
-FAULT "mov (%rbx), %rcx", X86_TRAP_PF, pre=BAD_KERNEL
-FAULT "mov %rcx, 8(%rbx)", X86_TRAP_PF, pre=BAD_KERNEL
-FAULT "movb $1, (%rbx, %r15, 8)", X86_TRAP_PF, pre=BAD_KERNEL
-FAULT "mov -16(%rbx), %rbx", X86_TRAP_PF, pre="mov $-2048, %rbx"
-FAULT "add %rcx, (%rbx)", X86_TRAP_PF, pre=BAD_KERNEL
-FAULT "lock xadd %rcx, (%rbx)", X86_TRAP_PF, pre=BAD_KERNEL
-FAULT "xchg %rcx, (%rbx)", X86_TRAP_PF, pre=BAD_KERNEL
-FAULT "lock cmpxchg %rcx, (%rbx)", X86_TRAP_PF, pre=BAD_KERNEL
-FAULT "adc (%rbx), %rdx", X86_TRAP_PF, pre=BAD_KERNEL
-FAULT "bt %rcx, (%rbx)", X86_TRAP_PF, pre="mov $-2048, %rbx; and $63, %ecx"
-FAULT "push (%rbx)", X86_TRAP_PF, pre=BAD_KERNEL
-FAULT "pop (%rbx)", X86_TRAP_PF, pre=BAD_KERNEL
-FAULT "lodsq", X86_TRAP_PF, pre="mov $-2048, %rsi"
-FAULT "rep stosb", X86_TRAP_PF, pre="cld; mov $-4096, %rdi; mov $64, %ecx"
-/* After 16 bytes it gets to where nothing is. */
-FAULT "rep movsb", X86_TRAP_PF, pre="cld; mov kp_faults_edge(%rip), %rsi; mov $64, %ecx"
-FAULT "rep movsq", X86_TRAP_PF, pre="cld; mov kp_faults_edge(%rip), %rsi; mov $9, %ecx"
-/* What is emulated when it can be. */
-FAULT "jmp *(%rbx)", X86_TRAP_PF, pre="mov $-4096, %rbx; ANNOTATE_RETPOLINE_SAFE"
-FAULT "call *8(%rbx)", X86_TRAP_PF, pre="mov $-4096, %rbx; ANNOTATE_RETPOLINE_SAFE"
-
-/* A user's address where nothing is; without AC it would be no fault to fix up. */
-FAULT "mov 16(%rbx), %rdx", X86_TRAP_PF, pre="xor %ebx, %ebx; STAC", fixed="CLAC"
-FAULT "movl $1, 32(%rbx)", X86_TRAP_PF, pre="xor %ebx, %ebx; STAC", fixed="CLAC"
-
-/* Addresses that are none. */
-FAULT "mov (%rbx), %r8", X86_TRAP_GP, pre=NON_CANONICAL
-FAULT "mov %r8, (%rbx)", X86_TRAP_GP, pre=NON_CANONICAL
-FAULT "orl $1, 64(%rbx)", X86_TRAP_GP, pre=NON_CANONICAL
-FAULT "jmp *16(%rbx)", X86_TRAP_GP, pre="movabs $0x5a5a5a5a5a5a5a00, %rbx; ANNOTATE_RETPOLINE_SAFE"
-
-/* Divisions that cannot be done. */
-FAULT "div %ecx", X86_TRAP_DE, pre="xor %ecx, %ecx"
-FAULT "div %rcx", X86_TRAP_DE, pre="mov $1, %ecx; mov $2, %edx"
-FAULT "idivl 64(%rbx)", X86_TRAP_DE, pre="movl $0, 64(%rbx)"
-
-/* Encodings that are no instructions: lock mov, which some emulators let pass, and lock add. */
-FAULT ".byte 0xf0, 0x48, 0x89, 0x0b", X86_TRAP_UD, flags=KP_MAY_FAULT
-FAULT ".byte 0xf0, 0x01, 0xc8", X86_TRAP_UD
-
-/* What is stepped: selectors of nothing, a control register that is none. */
-FAULT "mov %ecx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %ecx"
-FAULT "mov %ecx, %es", X86_TRAP_GP, pre="mov $0xfff8, %ecx"
-FAULT ".byte 0x0f, 0x22, 0xc8", X86_TRAP_UD
-
-/* The stack segment's own exception, or that of any other address. */
-FAULT "mov (%rbp), %r9", 0, pre="movabs $0x5a5a5a5a5a5a5a00, %rbp"
-
-/* An exception of the FPU that is raised by the next instruction of it. */
-FAULT "fwait", X86_TRAP_MF, flags=KP_X87|KP_MAY_FAULT, \
-	pre="fninit; movw $0x033b, (%rbx); fldcw (%rbx); fld1; fldz; fdivrp", fixed="fninit"
-
-/* As above, but nobody fixes anything up. */
-FAULT "mov (%rbx), %r10", X86_TRAP_GP, pre=NON_CANONICAL, flags=KP_NO_EXTABLE|KP_OOPS
-FAULT "mov %r11, (%rbx)", X86_TRAP_PF, pre=BAD_KERNEL, flags=KP_NO_EXTABLE|KP_OOPS
-FAULT "call *(%rbx)", X86_TRAP_PF, flags=KP_NO_EXTABLE|KP_OOPS, \
-	pre="mov $-4096, %rbx; ANNOTATE_RETPOLINE_SAFE"
-FAULT "rep stosq", X86_TRAP_GP, flags=KP_NO_EXTABLE, \
-	pre="cld; movabs $0x5a5a5a5a5a5a5a00, %rdi; mov $8, %ecx"
-FAULT "call *(%rbx)", X86_TRAP_GP, flags=KP_NO_EXTABLE, \
-	pre="movabs $0x5a5a5a5a5a5a5a00, %rbx; ANNOTATE_RETPOLINE_SAFE"
-FAULT "div %r8d", X86_TRAP_DE, pre="xor %r8d, %r8d", flags=KP_NO_EXTABLE
-FAULT ".byte 0xf0, 0x48, 0x89, 0x03", X86_TRAP_UD, flags=KP_NO_EXTABLE|KP_MAY_FAULT
-FAULT ".byte 0xf0, 0x01, 0xca", X86_TRAP_UD, flags=KP_NO_EXTABLE
-FAULT "mov %edx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %edx", flags=KP_NO_EXTABLE
+#ifdef CONFIG_X86_64
+#include "kp_faults_cases_64.S"
+#else
+#include "kp_faults_cases_32.S"
+#endif
 
 	.section .rodata.kp_faults, "a"
 SYM_DATA(kp_faults_nr, .long kp_nr)
@@ -160,59 +102,71 @@ SYM_DATA(kp_faults_nr, .long kp_nr)
 SYM_DATA(kp_faults_outcome, .byte 0)
 	.balign	8
 /* 16 bytes before the end of what is mapped. */
-SYM_DATA(kp_faults_edge, .quad 0)
+SYM_DATA(kp_faults_edge, _ASM_PTR 0)
 
 	.text
 
 SYM_FUNC_START(kp_user_load)
 	ASM_STAC
 .Luser_load:
-	mov	(%rdi), %rax
+	mov	(%_ASM_ARG1), %_ASM_AX
 	ASM_CLAC
 	RET
 .Luser_load_failed:
-	mov	$-EFAULT, %rax
+	mov	$-EFAULT, %_ASM_AX
 	ASM_CLAC
 	RET
 SYM_FUNC_END(kp_user_load)
 _ASM_EXTABLE_UA(.Luser_load, .Luser_load_failed)
 
 SYM_FUNC_START(kp_user_store)
-	xor	%eax, %eax
 	ASM_STAC
 .Luser_store:
-	mov	%rsi, (%rdi)
+	mov	%_ASM_ARG2, (%_ASM_ARG1)
 	ASM_CLAC
+	xor	%eax, %eax
 	RET
 .Luser_store_failed:
-	mov	$-EFAULT, %rax
+	mov	$-EFAULT, %_ASM_AX
 	ASM_CLAC
 	RET
 SYM_FUNC_END(kp_user_store)
 _ASM_EXTABLE_UA(.Luser_store, .Luser_store_failed)
 
 SYM_FUNC_START(kp_user_add)
-	mov	%rsi, %rax
+	mov	%_ASM_ARG2, %_ASM_DX
 	ASM_STAC
 .Luser_add:
-	lock xadd %rax, (%rdi)
+	lock xadd %_ASM_DX, (%_ASM_ARG1)
 	ASM_CLAC
+	mov	%_ASM_DX, %_ASM_AX
 	RET
 .Luser_add_failed:
-	mov	$-EFAULT, %rax
+	mov	$-EFAULT, %_ASM_AX
 	ASM_CLAC
 	RET
 SYM_FUNC_END(kp_user_add)
 _ASM_EXTABLE_UA(.Luser_add, .Luser_add_failed)
 
 SYM_FUNC_START(kp_user_move)
+#ifdef CONFIG_X86_64
 	mov	%rdx, %rcx
+#else
+	push	%edi
+	push	%esi
+	mov	%eax, %edi
+	mov	%edx, %esi
+#endif
 	ASM_STAC
 .Luser_move:
 	rep movsb
 .Luser_move_failed:
 	ASM_CLAC
-	mov	%rcx, %rax
+	mov	%_ASM_CX, %_ASM_AX
+#ifndef CONFIG_X86_64
+	pop	%esi
+	pop	%edi
+#endif
 	RET
 SYM_FUNC_END(kp_user_move)
 _ASM_EXTABLE_UA(.Luser_move, .Luser_move_failed)
@@ -220,10 +174,11 @@ _ASM_EXTABLE_UA(.Luser_move, .Luser_move_failed)
 SYM_FUNC_START(kp_kernel_load)
 	nop
 .Lkernel_load:
-	mov	(%rdi), %rax
+	mov	(%_ASM_ARG1), %_ASM_AX
+.Lkernel_load_end:
 	RET
 .Lkernel_load_failed:
-	mov	$-EFAULT, %rax
+	mov	$-EFAULT, %_ASM_AX
 	RET
 SYM_FUNC_END(kp_kernel_load)
 _ASM_EXTABLE(.Lkernel_load, .Lkernel_load_failed)
@@ -232,29 +187,29 @@ _ASM_EXTABLE(.Lkernel_load, .Lkernel_load_failed)
 SYM_FUNC_START(kp_watched_store)
 	nop
 .Lwatched_store:
-	mov	%rsi, (%rdi)
+	mov	%_ASM_ARG2, (%_ASM_ARG1)
 .Lwatched_store_end:
 	nop
 	RET
 SYM_FUNC_END(kp_watched_store)
 
 SYM_FUNC_START(kp_plain)
-	mov	%rdi, %rax
+	mov	%_ASM_ARG1, %_ASM_AX
 .Lplain:
-	add	$1, %rax
+	add	$1, %_ASM_AX
 	RET
 SYM_FUNC_END(kp_plain)
 
 SYM_FUNC_START(kp_foreign_int3)
-	mov	%rdi, %rax
+	mov	%_ASM_ARG1, %_ASM_AX
 .Lforeign_nop:
 	nop
 .Lforeign_before:
-	add	$2, %rax
+	add	$2, %_ASM_AX
 .Lforeign_int3:
 	int3
 .Lforeign_after:
-	sub	$1, %rax
+	sub	$1, %_ASM_AX
 	RET
 SYM_FUNC_END(kp_foreign_int3)
 
@@ -265,6 +220,7 @@ SYM_DATA(kp_user_store_insn, .long .Luser_store - kp_user_store)
 SYM_DATA(kp_user_add_insn, .long .Luser_add - kp_user_add)
 SYM_DATA(kp_user_move_insn, .long .Luser_move - kp_user_move)
 SYM_DATA(kp_kernel_load_insn, .long .Lkernel_load - kp_kernel_load)
+SYM_DATA(kp_kernel_load_end, .long .Lkernel_load_end - kp_kernel_load)
 SYM_DATA_START(kp_watched_store_insn)
 	.long	.Lwatched_store - kp_watched_store
 	.long	.Lwatched_store_end - kp_watched_store

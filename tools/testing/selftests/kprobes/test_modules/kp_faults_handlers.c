@@ -82,11 +82,11 @@ static int kp_faulty_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 	switch (probe->repair) {
 	case KP_RETRY:
 		/* What kp_kernel_load() reads from. */
-		regs->di = (unsigned long)&kp_good;
+		*kp_first_arg(regs) = (unsigned long)&kp_good;
 		return 1;
 	case KP_SKIP:
 		/* To its RET, with a result. */
-		regs->ip = (unsigned long)kp_kernel_load + kp_kernel_load_insn + 3;
+		regs->ip = (unsigned long)kp_kernel_load + kp_kernel_load_end;
 		regs->ax = 0x5109;
 		return 1;
 	case KP_LEAVE:
@@ -366,7 +366,7 @@ static void kp_int3_expect(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unnotify, &kp_int3_notifier), 0);
 }
 
-/* @seen: how many int3 have come by; the last had @ax in rax. */
+/* @seen: how many int3 have come by; the last had @ax in ax. */
 static void kp_int3_was(struct kunit *test, int seen, unsigned long ax)
 {
 	KUNIT_EXPECT_EQ(test, kp_int3.seen, seen);

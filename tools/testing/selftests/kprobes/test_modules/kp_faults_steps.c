@@ -102,7 +102,7 @@ static void kp_steps_nested(struct kunit *test)
 static int kp_repair(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
 	kp_seen.fault++;
-	regs->di = (unsigned long)&kp_good;
+	*kp_first_arg(regs) = (unsigned long)&kp_good;
 	return 1;
 }
 
@@ -188,7 +188,7 @@ static void kp_steps_watchpoint(struct kunit *test)
 
 	hw_breakpoint_init(&attr);
 	attr.bp_addr = (unsigned long)&kp_watched.word;
-	attr.bp_len = HW_BREAKPOINT_LEN_8;
+	attr.bp_len = sizeof(kp_watched.word);
 	attr.bp_type = HW_BREAKPOINT_W;
 	event = register_wide_hw_breakpoint(&attr, kp_watch_handler, NULL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR((void __force *)event));
