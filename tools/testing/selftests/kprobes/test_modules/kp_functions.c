@@ -94,6 +94,7 @@ static bool kp_falls_through(const struct kprobe *kp, const u8 *insn)
 	case 0x0f:		/* jcc, syscall and the like: not looked into */
 	case 0x2e: case 0x3e:	/* prefixes of branches */
 	case 0x70 ... 0x7f:
+	case 0x9a:		/* lcall */
 	case 0xc2: case 0xc3: case 0xca ... 0xcf:
 	case 0xe0 ... 0xe3:
 	case 0xe8 ... 0xeb:
