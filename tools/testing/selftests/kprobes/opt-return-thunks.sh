@@ -10,6 +10,10 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 setup_optimized
+if [ "$(uname -m)" != x86_64 ]; then
+	ktap_skip_all "a 32-bit kernel has no return thunks"
+	exit "$KSFT_SKIP"
+fi
 optimization 1
 for bug in indirect_target_selection retbleed spec_rstack_overflow; do
 	file=/sys/devices/system/cpu/vulnerabilities/$bug

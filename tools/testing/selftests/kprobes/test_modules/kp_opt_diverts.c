@@ -10,7 +10,7 @@
 static int kp_opt_return(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
-	regs->ax = regs->di * 2;
+	regs->ax = kp_arg1(regs) * 2;
 	regs->ip = *(unsigned long *)regs->sp;
 	regs->sp += sizeof(unsigned long);
 	return 1;
@@ -20,7 +20,7 @@ static int kp_opt_return(struct kprobe *kp, struct pt_regs *regs)
 static int kp_opt_redirect(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
-	regs->di += 100;
+	kp_arg1(regs) += 100;
 	regs->ip = (unsigned long)kp_opt_sum_other;
 	return 1;
 }
@@ -39,7 +39,7 @@ static int kp_opt_call_first(struct kprobe *kp, struct pt_regs *regs)
 static int kp_opt_pass_over(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
-	regs->ax = 5000;
+	regs->cx = 5000;
 	regs->ip = (unsigned long)kp_sum_insn(1);
 	return 1;
 }
@@ -197,7 +197,7 @@ noinline long kp_opt_entry(long a, long b)
 static int kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
-	regs->ax = regs->di;
+	regs->cx = kp_arg1(regs);
 	regs->ip = (unsigned long)kp_opt_sum_other + kp_opt_sum_insn[1];
 	return 1;
 }

@@ -89,8 +89,8 @@ static void kp_opt_post_handler(struct kunit *test)
 static void kp_opt_change_result(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	kp_opt_post(kp, regs, flags);
-	if (regs->ax == regs->di)
-		regs->ax += 1000;
+	if (regs->cx == kp_arg1(regs))
+		regs->cx += 1000;
 }
 
 static void kp_opt_post_in_between(struct kunit *test)
@@ -124,8 +124,8 @@ static void kp_opt_few_handlers(struct kunit *test)
 static int kp_opt_double(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
-	regs->di *= 2;
-	regs->si *= 3;
+	kp_arg1(regs) *= 2;
+	kp_arg2(regs) *= 3;
 	return 0;
 }
 

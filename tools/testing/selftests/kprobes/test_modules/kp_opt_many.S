@@ -2,26 +2,30 @@
 /* A lot of functions that are all alike. */
 
 #include <linux/linkage.h>
+#include <asm/asm.h>
 #include <asm/nospec-branch.h>
 #include "kp_opt_suites.h"
 
 	.text
 
-/* Each returns its argument plus one; a jump overlaps two instructions. */
+/*
+ * Each returns its argument plus one; a jump overlaps two instructions. KP_MANY_SECOND and
+ * KP_MANY_LAST say how long they are.
+ */
 .macro ONE_OF_MANY nr
 SYM_FUNC_START(kp_opt_many_\nr)
-	mov	%rdi, %rax
-	add	$1, %rax
+	mov	%_ASM_ARG1, %_ASM_AX
+	add	$1, %_ASM_AX
 	nop
 	RET
 SYM_FUNC_END(kp_opt_many_\nr)
 	.pushsection .rodata, "a"
-	.quad	kp_opt_many_\nr
+	_ASM_PTR kp_opt_many_\nr
 	.popsection
 .endm
 
 	.section .rodata, "a"
-	.balign	8
+	_ASM_ALIGN
 SYM_DATA_START(kp_opt_many)
 	.text
 	.altmacro

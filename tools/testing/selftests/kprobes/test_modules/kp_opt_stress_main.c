@@ -250,11 +250,11 @@ static int kp_start_callers(struct kunit *test, bool nmi)
 	for (i = 0; i < KP_MANY; i++) {
 		struct kprobe *p = &kp_one[i].last;
 
-		/* Endbr, mov, add: the nop that no jump in place of the mov overlaps. */
+		/* The nop, which no jump in place of the mov overlaps. */
 		kp_lasts[i] = p;
 		kps[i] = &kp_one[i].kp;
 		memset(p, 0, sizeof(*p));
-		p->addr = (void *)kp_opt_many[i] + ENDBR_INSN_SIZE + 3 + 4;
+		p->addr = (void *)kp_opt_many[i] + KP_MANY_LAST;
 		p->pre_handler = kp_stress_last;
 		kp_prepare(kps[i], i, false);
 	}
@@ -442,7 +442,8 @@ static void kp_meddle_once(struct kp_meddler *m)
 	if (!m->registered[i]) {
 		memset(p, 0, sizeof(*p));
 		/* On the probed instruction itself, or on the next one. */
-		p->addr = (void *)kp_opt_many[fn] + ENDBR_INSN_SIZE + (random & BIT(20) ? 3 : 0);
+		p->addr = (void *)kp_opt_many[fn] +
+			  (random & BIT(20) ? KP_MANY_SECOND : ENDBR_INSN_SIZE);
 		p->pre_handler = kp_meddle_pre;
 		p->post_handler = random & BIT(21) ? kp_meddle_post : NULL;
 		p->flags = random & BIT(22) ? KPROBE_FLAG_DISABLED : 0;

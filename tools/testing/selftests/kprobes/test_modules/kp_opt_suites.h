@@ -26,12 +26,13 @@
 
 #ifndef __ASSEMBLY__
 
+#include <asm/ibt.h>
 #include <kunit/test.h>
 #include "kp_opt.h"
 
 /* The number of instructions in it, so long as each of them is run once. */
 long kp_opt_row(void);
-/* a + b, in some instructions. */
+/* a + b, in some instructions, the first of which puts a into %_ASM_CX. */
 long kp_opt_sum(long a, long b);
 long kp_opt_sum_other(long a, long b);
 void kp_opt_add_thousand(void);
@@ -44,6 +45,10 @@ static inline void *kp_sum_insn(int insn)
 
 typedef long kp_opt_fn(long);
 extern kp_opt_fn *const kp_opt_many[KP_MANY];
+
+/* In each of them, the second instruction, and the last one before the return. */
+#define KP_MANY_SECOND	(ENDBR_INSN_SIZE + (IS_ENABLED(CONFIG_X86_64) ? 3 : 2))
+#define KP_MANY_LAST	(KP_MANY_SECOND + (IS_ENABLED(CONFIG_X86_64) ? 4 : 3))
 
 void kp_opt_fill(void *to, long bytes);
 /* What is probed, the instruction that takes long, the end. */
@@ -63,10 +68,29 @@ struct kp_opt_code {
 	u32 flags;
 } __packed;
 
+/* Their argument is in %_ASM_DI. */
+#ifdef CONFIG_X86_64
+static inline __nocfi long kp_opt_run_code(kp_opt_fn *fn, long arg)
+{
+	return fn(arg);
+}
+#else
+long kp_opt_run_code(kp_opt_fn *fn, long arg);
+#endif
+
 extern const struct kp_opt_code kp_opt_codes[];
 extern const u32 kp_opt_codes_nr;
 extern const char kp_opt_names[];
 void kp_opt_text(void);
+
+/* A function's first two arguments at its entry, which a handler may change. */
+#ifdef CONFIG_X86_32
+#define kp_arg1(regs)		((regs)->ax)
+#define kp_arg2(regs)		((regs)->dx)
+#else
+#define kp_arg1(regs)		((regs)->di)
+#define kp_arg2(regs)		((regs)->si)
+#endif
 
 struct kp_opt_probe {
 	struct kprobe kp;

@@ -6,32 +6,38 @@
 #include <asm/asm.h>
 #include <asm/nospec-branch.h>
 #include <asm/smap.h>
+#include "kp_inc.h"
 #include "kp_opt_suites.h"
 
 	.text
 
-/* Two bytes each, so that it is known what a jump overlaps: the next two as well. */
+/*
+ * Two bytes each, so that it is known what a jump overlaps: the next two as well. Arguments
+ * of another function, to which a handler redirects execution, stay where they are.
+ */
 SYM_FUNC_START(kp_opt_row)
-	xor	%eax, %eax
+	xor	%ecx, %ecx
 	.rept	KP_ROW_INSNS - 1
-	inc	%eax
+	KP_INC_ECX
 	.endr
-	add	$1, %rax
+	add	$1, %_ASM_CX
 	nop
 	nop
+	mov	%_ASM_CX, %_ASM_AX
 	RET
 SYM_FUNC_END(kp_opt_row)
 
 .macro SUM name
 SYM_FUNC_START(\name)
 .L\name\()_mov:
-	mov	%rdi, %rax
+	mov	%_ASM_ARG1, %_ASM_CX
 .L\name\()_add:
-	add	%rsi, %rax
+	add	%_ASM_ARG2, %_ASM_CX
 .L\name\()_cmp:
-	cmp	%rax, %rdi
+	cmp	%_ASM_CX, %_ASM_ARG1
 	nop
 	nop
+	mov	%_ASM_CX, %_ASM_AX
 	RET
 SYM_FUNC_END(\name)
 .endm
@@ -41,7 +47,7 @@ SUM kp_opt_sum_other
 
 /* Adds to the first argument, for a handler that has it called before a function. */
 SYM_FUNC_START(kp_opt_add_thousand)
-	add	$1000, %rdi
+	add	$1000, %_ASM_ARG1
 	RET
 SYM_FUNC_END(kp_opt_add_thousand)
 
@@ -60,9 +66,13 @@ SYM_DATA_END(kp_opt_sum_insn)
  * a jump in the place of the first one overlaps.
  */
 SYM_FUNC_START(kp_opt_fill)
-	push	%rbp
-	mov	%rsp, %rbp
-	mov	%rsi, %rcx
+	push	%_ASM_BP
+	mov	%_ASM_SP, %_ASM_BP
+	mov	%_ASM_ARG2, %_ASM_CX
+#ifdef CONFIG_X86_32
+	push	%edi
+	mov	%eax, %edi
+#endif
 	xor	%eax, %eax
 .Lfill_probed:
 	nop
@@ -71,7 +81,10 @@ SYM_FUNC_START(kp_opt_fill)
 	rep stosb
 	nop
 	nop
-	pop	%rbp
+#ifdef CONFIG_X86_32
+	pop	%edi
+#endif
+	pop	%_ASM_BP
 	RET
 .Lfill_end:
 SYM_FUNC_END(kp_opt_fill)
@@ -80,11 +93,12 @@ SYM_FUNC_END(kp_opt_fill)
 .macro LOAD name before after
 SYM_FUNC_START(\name)
 	ASM_STAC
-	mov	$-EFAULT, %rax
+	mov	%_ASM_ARG1, %_ASM_DX
+	mov	$-EFAULT, %_ASM_AX
 .Lprobed_\name:
 	\before
 .Lload_\name:
-	mov	(%rdi), %rax
+	mov	(%_ASM_DX), %_ASM_AX
 	\after
 	nop
 	nop
