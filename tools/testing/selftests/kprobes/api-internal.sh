@@ -12,7 +12,7 @@ set -eu
 . "$(dirname "$0")/functions-modes.sh"
 
 setup_modes
-if [ "$(uname -m)" != x86_64 ]; then
+if ! is_x86; then
 	ktap_skip_all "handlers have no levels here"
 	exit "$KSFT_SKIP"
 fi

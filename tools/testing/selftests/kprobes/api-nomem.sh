@@ -162,8 +162,8 @@ modules_come_and_go() {
 }
 
 setup
-if [ "$(uname -m)" != x86_64 ]; then
-	ktap_skip_all "the probes that make allocations fail are x86_64's"
+if ! is_x86; then
+	ktap_skip_all "the probes that make allocations fail are x86's"
 	exit "$KSFT_SKIP"
 fi
 load_suites kp_nomem -- kprobes_nomem

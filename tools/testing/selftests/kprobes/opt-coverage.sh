@@ -43,9 +43,10 @@ choose() {
 	[ "$(grep -c . "$TMP/functions")" -ge 20 ]
 }
 
-# A write for so many functions at once: they are fixed in length.
+# A write for so many functions at once: an address is as long as any other.
 count() {
-	dd if="$TMP/functions" of=$share/functions bs=$((17 * chunk)) 2>"$TMP/dd" || {
+	line=$(head -n 1 "$TMP/functions" | wc -c)
+	dd if="$TMP/functions" of=$share/functions bs=$((line * chunk)) 2>"$TMP/dd" || {
 		sed 's/^/# /' "$TMP/dd"
 		return 1
 	}

@@ -2,9 +2,9 @@
 /*
  * Which share of functions can be jump-optimised at their first, and at their second
  * instruction? The addresses of functions are written to debugfs kp_coverage/functions, any
- * number at once, each as 16 hexadecimal digits and a newline; they are probed, first
- * instructions and then second ones, until all jumps are there that there will be, and
- * unprobed again. The text is checked both ways.
+ * number at once, each as 16 hexadecimal digits, 8 on a 32-bit kernel, and a newline; they
+ * are probed, first instructions and then second ones, until all jumps are there that there
+ * will be, and unprobed again. The text is checked both ways.
  *
  * kp_coverage/summary has one "NAME VALUE" a line.
  */
@@ -19,13 +19,14 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <asm/nops.h>
 #include "kp_opt.h"
 
 static unsigned int quiet;
 module_param(quiet, uint, 0400);
 MODULE_PARM_DESC(quiet, "milliseconds without a new jump that mean that there are no more");
 
-#define KP_LINE		17
+#define KP_LINE		(2 * sizeof(long) + 1)
 #define KP_TEXT_SIZE		8
 #define KP_MAX_INSN	15
 
@@ -136,6 +137,7 @@ static int kp_wait(struct kprobe **kps, int nr)
 static void kp_look(struct kp_count *count, const struct kp_place *place)
 {
 	unsigned long addr = (unsigned long)place->kp.addr, to;
+	static const u8 nop[] = { BYTES_NOP5 };
 	u8 text[KP_TEXT_SIZE];
 	int same = KP_TEXT_SIZE;
 
@@ -147,7 +149,7 @@ static void kp_look(struct kp_count *count, const struct kp_place *place)
 	if (text[0] == INT3_INSN_OPCODE &&
 	    !memcmp(text + 1, place->text + 1, min(same, JMP32_INSN_SIZE) - 1))
 		return;
-	if (place->text[0] == 0x0f && place->text[1] == 0x1f && text[0] == CALL_INSN_OPCODE) {
+	if (!memcmp(place->text, nop, sizeof(nop)) && text[0] == CALL_INSN_OPCODE) {
 		count->ftrace++;
 		return;
 	}
@@ -221,7 +223,7 @@ static int kp_coverage_chunk(const char *lines, unsigned int nr)
 	if (!places)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++) {
-		if (sscanf(lines + i * KP_LINE, "%16lx", &addr) != 1) {
+		if (sscanf(lines + i * KP_LINE, "%lx", &addr) != 1) {
 			ret = -EINVAL;
 			goto free;
 		}

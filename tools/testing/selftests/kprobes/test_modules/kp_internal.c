@@ -16,6 +16,7 @@
 #include <linux/preempt.h>
 #include <linux/probepoint.h>
 #include <linux/rcupdate.h>
+#include <asm/asm.h>
 #include <kunit/test.h>
 #include "kp_internal.h"
 #include "kp_opt.h"
@@ -42,8 +43,8 @@ static struct {
 	".type " #name ", @function\n" \
 	#name ":\n\t" \
 	ANNOTATE_NOENDBR "\n\t" \
-	"leal 1(%rdi), %eax\n\t" \
-	"testq %rdi, %rdi\n\t" \
+	"leal 1(%" _ASM_ARG1 "), %eax\n\t" \
+	"test %" _ASM_ARG1 ", %" _ASM_ARG1 "\n\t" \
 	ASM_RET \
 	".size " #name ", . - " #name "\n\t" \
 	".popsection"

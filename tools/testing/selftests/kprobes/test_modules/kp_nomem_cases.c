@@ -18,7 +18,8 @@
 #define KP_PASSES	4
 
 /* The second instruction of the functions that are not ftrace's. */
-#define KP_INSIDE	(3 + (IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? 4 : 0))
+#define KP_INSIDE	((IS_ENABLED(CONFIG_X86_64) ? 3 : 2) + \
+			 (IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? 4 : 0))
 
 struct kp_np {
 	struct kprobe kp;
