@@ -6,14 +6,23 @@
 #
 #	series/scripts/bench.sh VARIANT[,VARIANT...]
 #
-# STOCK=1 has the base kernel measured beside them.
+# STOCK=1 has the base kernel measured beside them: stock-i386 beside i386, stock-default
+# beside the others. Guests of i386 need a busybox of their own, so it is measured alone.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 IFS=', ' read -ra variants <<<"${1:?usage: series/scripts/bench.sh VARIANTS}"
-[ -z "${STOCK:-}" ] || variants+=(stock-default)
+stock='stock-default'
+case " ${variants[*]} " in
+*" i386 "*)
+	[ ${#variants[@]} -eq 1 ] || die "i386 cannot be measured beside variants with 64 bits"
+	stock='stock-i386'
+	i386_busybox
+	;;
+esac
+[ -z "${STOCK:-}" ] || variants+=("$stock")
 
 builds=()
 for variant in "${variants[@]}"; do

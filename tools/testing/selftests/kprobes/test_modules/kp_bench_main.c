@@ -20,6 +20,7 @@
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -111,7 +112,9 @@ static unsigned long kp_redirect(int vector, void (*to)(void))
 
 	gate->offset_low = (u16)addr;
 	gate->offset_middle = (u16)(addr >> 16);
+#ifdef CONFIG_X86_64
 	gate->offset_high = (u32)(addr >> 32);
+#endif
 	return real;
 }
 
@@ -268,6 +271,7 @@ static int kp_register_others(int from, int to)
 static int kp_hits_of_others(struct seq_file *m)
 {
 	u64 sum = 0;
+	u32 tenths;
 	int i;
 
 	kp_hits = 0;
@@ -275,7 +279,8 @@ static int kp_hits_of_others(struct seq_file *m)
 		sum += kp_call(kp_bench_rows[i]) - kp_bare[i];
 	if (kp_hits != KP_OTHERS)
 		return -EIO;
-	seq_printf(m, "pre_boost_each %llu.%llu\n", sum / KP_OTHERS, sum * 10 / KP_OTHERS % 10);
+	sum = div_u64_rem(div_u64(sum * 10, KP_OTHERS), 10, &tenths);
+	seq_printf(m, "pre_boost_each %llu.%u\n", sum, tenths);
 	return 0;
 }
 

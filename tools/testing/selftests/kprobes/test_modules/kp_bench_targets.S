@@ -5,27 +5,32 @@
  */
 
 #include <linux/linkage.h>
+#include <asm/asm.h>
 #include <asm/nospec-branch.h>
 #include <asm/unwind_hints.h>
 #include "kp_bench.h"
+#include "kp_inc.h"
 
 	.text
 
 SYM_FUNC_START(kp_bench_add)
-	add	%rsi, %rdi
+	add	%_ASM_ARG2, %_ASM_ARG1
 	RET
 SYM_FUNC_END(kp_bench_add)
 
 /* Enough for a jump */
 SYM_FUNC_START(kp_bench_long)
-	add	%rsi, %rdi
-	sub	%rsi, %rdi
+	add	%_ASM_ARG2, %_ASM_ARG1
+	sub	%_ASM_ARG2, %_ASM_ARG1
+#ifdef CONFIG_X86_32
+	nop
+#endif
 	RET
 SYM_FUNC_END(kp_bench_long)
 
 SYM_FUNC_START(kp_bench_push)
-	push	%rbp
-	pop	%rbp
+	push	%_ASM_BP
+	pop	%_ASM_BP
 	RET
 SYM_FUNC_END(kp_bench_push)
 
@@ -58,17 +63,17 @@ SYM_FUNC_END(kp_bench_str)
 .macro kp_bench_row nr
 SYM_FUNC_START(kp_bench_row_\nr)
 	.rept	KP_BENCH_ROW
-	inc	%eax
+	KP_INC_EAX
 	.endr
 	RET
 SYM_FUNC_END(kp_bench_row_\nr)
 	.pushsection .rodata, "a"
-	.quad	kp_bench_row_\nr
+	_ASM_PTR kp_bench_row_\nr
 	.popsection
 .endm
 
 	.pushsection .rodata, "a"
-	.balign	8
+	_ASM_ALIGN
 SYM_DATA_START(kp_bench_rows)
 	.popsection
 	.altmacro
@@ -88,11 +93,13 @@ SYM_DATA_END(kp_bench_rows)
  */
 .macro kp_bench_gate name real
 SYM_CODE_START(\name)
+#ifdef CONFIG_X86_64
 	UNWIND_HINT_IRET_REGS
+#endif
 	ENDBR
-	incl	kp_bench_traps(%rip)
+	incl	_ASM_RIP(kp_bench_traps)
 	ANNOTATE_RETPOLINE_SAFE
-	jmp	*\real(%rip)
+	jmp	*_ASM_RIP(\real)
 SYM_CODE_END(\name)
 .endm
 
