@@ -17,6 +17,8 @@
  *
  * A push needs room between the stack of the probed function and the registers that the
  * breakpoint has saved. The entry code of int3 leaves a gap, as text patching needs it too.
+ * Of the 32-bit entry code's gap two words can be used: the rest is for the frame of iret,
+ * which is put below the stack pointer. So the stack pointer must not be set any lower.
  *
  * An emulation is chosen at registration, under kprobe_mutex. It runs on a hit.
  */
@@ -397,6 +399,12 @@ static bool decode_rm(struct probepoint *pp, struct insn *insn)
 	return true;
 }
 
+/* Can an emulation set this register? In 32-bit mode it cannot set the stack pointer. */
+static bool can_set(s16 reg)
+{
+	return IS_ENABLED(CONFIG_X86_64) || reg != offsetof(struct pt_regs, sp);
+}
+
 static bool has_opsize_prefix(struct insn *insn)
 {
 	return x86_insn_has_prefix(insn, 0x66);
@@ -456,7 +464,7 @@ static emulation_t find_one_byte(struct probepoint *pp, struct insn *insn)
 		if (opsize)
 			return NULL;
 		em->reg = rm_reg(insn, op & 7);
-		return do_pop;
+		return can_set(em->reg) ? do_pop : NULL;
 	case 0x68:
 	case 0x6a:
 		if (opsize)
@@ -472,14 +480,14 @@ static emulation_t find_one_byte(struct probepoint *pp, struct insn *insn)
 		em->opsize = insn->opnd_bytes;
 		if (op == 0x89)
 			swap(em->reg, em->rm.base);
-		return do_mov;
+		return can_set(em->reg) ? do_mov : NULL;
 	case 0x8d:
 		if (X86_MODRM_MOD(modrm) == 3 || insn->opnd_bytes < 4 ||
 		    !decode_rm(pp, insn))
 			return NULL;
 		em->reg = modrm_reg(insn);
 		em->opsize = insn->opnd_bytes;
-		return do_lea;
+		return can_set(em->reg) ? do_lea : NULL;
 	case 0x90:
 		/* With REX.B it is xchg with r8; with rep it is pause. */
 		if (X86_REX_B(insn->rex_prefix.bytes[0]) || has_rep_prefix(insn))

@@ -108,12 +108,14 @@ static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
 #define DECODE_BATCH	32
 
 /*
- * Does an instruction begin at @addr? Decode the function from its start up to it. text_mutex
+ * Does an instruction begin at @addr? Decode the function from its start up to it, and tell in
+ * @loads whether an instruction on the way loads a data segment. text_mutex
  * keeps jump labels from being seen half patched. It can be released now and then, since
  * patching does not move the start of an instruction: what replaces instructions has the
  * same length. kprobe_mutex keeps probes as they are.
  */
-static bool decode_on_boundary(unsigned long addr, struct insn *insn, u8 buf[MAX_INSN_SIZE])
+static bool decode_on_boundary(unsigned long addr, struct insn *insn, u8 buf[MAX_INSN_SIZE],
+			       bool *loads)
 {
 	unsigned long size, offset, at, end;
 	int i;
@@ -130,6 +132,7 @@ static bool decode_on_boundary(unsigned long addr, struct insn *insn, u8 buf[MAX
 					return false;
 				if (at == addr)
 					return true;
+				*loads |= x86_insn_loads_data_segment(insn);
 			}
 		}
 		cond_resched();
@@ -202,16 +205,20 @@ int x86_kprobe_decode(struct probepoint *pp)
 	struct arch_probepoint *ap = &pp->arch;
 	u8 *bytes = ap->insn.bytes;
 	struct insn insn;
+	bool loads = false;
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (is_in_padding(addr))
 		return -EINVAL;
-	if (!decode_on_boundary(addr, &insn, bytes))
+	if (!decode_on_boundary(addr, &insn, bytes, &loads))
 		return -EILSEQ;
 	if (is_endbr_insn(bytes) || is_cfi_check(addr, &insn))
 		return -EINVAL;
 	ap->insn.size = insn.length;
 	ap->insn.op = x86_insn_op(&insn);
+	/* A thunk, which would call the post_handlers, does not load the kernel's segments. */
+	if (loads && ap->insn.op == X86_OP_COPY)
+		ap->insn.op = X86_OP_STEP;
 	ap->hit_ip = addr + INT3_INSN_SIZE;
 	ap->next_ip = addr + insn.length;
 	pp->kp.opcode = bytes[0];

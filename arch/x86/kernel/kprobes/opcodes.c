@@ -580,6 +580,25 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
 }
 
 /**
+ * x86_insn_loads_data_segment() - does an instruction change what C code has in ds or es?
+ * @insn: a decoded instruction
+ *
+ * Return: true if it loads one of them and has an effect on memory accesses, which is so
+ * in 32-bit mode only.
+ */
+bool x86_insn_loads_data_segment(const struct insn *insn)
+{
+	u8 field = X86_MODRM_REG(insn->modrm.bytes[0]);
+
+	if (IS_ENABLED(CONFIG_X86_64) || insn_is_avx(insn))
+		return false;
+	/* pop, les, lds, and mov, in which es is 0 and ds is 3 */
+	return is_one_byte(insn, 0x07) || is_one_byte(insn, 0x1f) ||
+	       is_one_byte(insn, 0xc4) || is_one_byte(insn, 0xc5) ||
+	       (is_one_byte(insn, 0x8e) && (field == 0 || field == 3));
+}
+
+/**
  * x86_insn_is_sti() - is an instruction sti?
  * @insn: a decoded instruction
  *

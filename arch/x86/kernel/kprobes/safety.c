@@ -230,6 +230,8 @@ static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigne
 			refuse(jump, "a branch leads into the JTPR");
 		if (x86_insn_has_address(&insn, at, jump->addr + 1, KPROBE_JUMP_SIZE - 1))
 			refuse(jump, "an address inside the JTPR is loaded");
+		if (own && x86_insn_loads_data_segment(&insn))
+			refuse(jump, "the function changes segments that handlers need");
 		if (own)
 			check_indirect_jumps(jump, &insn, at);
 		if (at < jump->addr || at >= jump->addr + KPROBE_JUMP_SIZE)

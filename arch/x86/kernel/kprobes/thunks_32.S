@@ -6,8 +6,8 @@
  *
  * - Arguments of C functions are in %eax, %edx and %ecx. Only %ebx, %esi and %edi survive a
  *   call of C; %ebp is the encoded frame pointer. %edi always has the saved flags.
- * - Segment registers are saved, and not loaded: they are the kernel's. Only a breakpoint
- *   can be hit while they are others.
+ * - Segment registers are saved, and not loaded: they are the kernel's. No slot with
+ *   post_handlers and no detour buffer is made in a function that changes them.
  * - A trap from the kernel pushes neither the stack pointer nor the stack segment, and iret
  *   does not load them. A thunk that has to load the stack pointer leaves the frame of iret
  *   right below where that is to be, as the entry code does, and so does the gap of a

@@ -344,13 +344,14 @@ struct kp_shown {
 	struct pt_regs post;
 };
 
-/* The halves of words that have no part of a selector */
+/* The halves of words that have no part of a selector; and gs, which is not saved */
 static void kp_clear_padding(struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_32
 	regs->__dsh = 0;
 	regs->__esh = 0;
 	regs->__fsh = 0;
+	regs->gs = 0;
 	regs->__gsh = 0;
 	regs->__csh = 0;
 	regs->__ssh = 0;
