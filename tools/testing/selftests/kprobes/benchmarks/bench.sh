@@ -48,7 +48,7 @@ trap 'exit 130' INT TERM HUP
 declare -A figure
 columns=()
 # By column: set if the figures have to be within the budget
-declare -A budgeted
+declare -A budgeted=()
 over=0
 
 # guest_script FILE...: for the guest, to read these files of the module
