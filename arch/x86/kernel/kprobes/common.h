@@ -147,6 +147,8 @@ bool x86_needs_sti_shadow(const u8 *text, size_t len);
 
 /* insn.c */
 bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len);
+bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *insn,
+			    u8 buf[MAX_INSN_SIZE]);
 int x86_kprobe_decode(struct probepoint *pp);
 
 /* May other code follow an out-of-line copy? */

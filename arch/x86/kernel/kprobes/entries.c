@@ -8,9 +8,10 @@
  *
  * - Branches from other functions. From farther away than a short branch leads, they have a
  *   displacement of four bytes. The search looks for such displacements at every byte of the
- *   text, without decoding instructions. So data in the text does not matter, and bytes that
- *   look like such a branch by chance are rare. Compiled code has these branches in the
- *   parts of functions that were split off, and assembly may have them anywhere.
+ *   text, without decoding instructions, so data in the text does not matter. What it finds
+ *   may look like a branch by chance, so the function that it is in is decoded then.
+ *   Compiled code has these branches in the parts of functions that were split off, and
+ *   assembly may have them anywhere.
  * - Addresses that other functions load: by lea with a displacement, which is found with
  *   the branches, or by mov or push with the address itself.
  * - Fixups of exception tables, and targets of jump labels.
@@ -34,6 +35,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
+#include <linux/memory.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -224,6 +226,12 @@ static u8 original_byte(u8 byte, unsigned long addr)
 	return kp ? kp->opcode : byte;
 }
 
+/* A lea with a displacement only. In 64-bit mode it is relative to the next instruction. */
+static bool is_lea(u8 opcode, u8 modrm)
+{
+	return opcode == 0x8d && (modrm & 0xc7) == 0x05;
+}
+
 /*
  * May the four bytes at @p, a copy of the text at @at, be the displacement of a branch or of
  * a lea? The bytes before them tell.
@@ -246,17 +254,18 @@ static bool looks_like_branch(const u8 *p, unsigned long at)
 		if (before == 0xc7)
 			return true;
 	}
-	/* lea */
-	return before == 0x8d && (opcode & 0xc7) == 0x05;
+	return IS_ENABLED(CONFIG_X86_64) && is_lea(before, opcode);
 }
 
-/* May the four bytes at @p be the immediate operand of a mov or a push? */
+/* May the four bytes at @p be an address that a mov, a push or a lea loads? */
 static bool looks_like_load(const u8 *p, unsigned long at)
 {
 	u8 opcode = original_byte(p[-1], at - 1);
 	int i;
 
 	if (opcode == 0x68 || (opcode & 0xf8) == 0xb8)
+		return true;
+	if (!IS_ENABLED(CONFIG_X86_64) && is_lea(original_byte(p[-2], at - 2), opcode))
 		return true;
 	/* mov to memory or to a register, with up to two bytes behind the ModRM byte */
 	for (i = 2; i <= SEARCH_BEFORE; i++)
@@ -265,10 +274,41 @@ static bool looks_like_load(const u8 *p, unsigned long at)
 	return false;
 }
 
-/* An address in the text may be an entry if it is in the middle of another function. */
+/*
+ * Has an instruction its displacement or its immediate operand at @at? If it cannot be told,
+ * it is assumed: if the bytes belong to no function, or if there is an int3 of other code.
+ */
+static bool has_operand_at(unsigned long at)
+{
+	unsigned long size, offset, addr, end;
+	u8 buf[MAX_INSN_SIZE];
+	struct insn insn;
+	bool dead = false;
+
+	if (!kallsyms_lookup_size_offset(at, &size, &offset))
+		return true;
+	addr = at - offset;
+	end = addr + size;
+	guard(mutex)(&text_mutex);
+	for (; addr <= at; addr += insn.length) {
+		if (!x86_kprobe_decode_text(addr, end, &insn, buf))
+			return true;
+		if (buf[0] == INT3_INSN_OPCODE && !dead)
+			return true;
+		dead = buf[0] == INT3_INSN_OPCODE || x86_insn_never_falls_through(&insn);
+		if (at - addr < insn.length)
+			return (insn.displacement.nbytes == sizeof(s32) &&
+				at - addr == insn_offset_displacement(&insn)) ||
+			       (insn.immediate.nbytes == sizeof(s32) &&
+				at - addr == insn_offset_immediate(&insn));
+	}
+	return true;
+}
+
+/* Is @to, which an operand at @from seems to name, in the middle of another function? */
 static bool is_far_entry(struct text_search *s, unsigned long from, unsigned long to)
 {
-	return !is_same_function(s, from, to) && is_in_middle(s, to);
+	return !is_same_function(s, from, to) && is_in_middle(s, to) && has_operand_at(from);
 }
 
 static int __no_sanitize_address search_chunk(struct text_search *s, const u8 *p,

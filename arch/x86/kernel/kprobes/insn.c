@@ -104,6 +104,25 @@ static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
 	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 
+/**
+ * x86_kprobe_decode_text() - decode an instruction as it is without probes
+ * @addr: its address
+ * @end: the end of its function
+ * @insn: result: the instruction
+ * @buf: result: its bytes
+ *
+ * Context: text_mutex is held.
+ *
+ * Return: true if it could be decoded.
+ */
+bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *insn,
+			    u8 buf[MAX_INSN_SIZE])
+{
+	lockdep_assert_held(&text_mutex);
+	guard(preempt)();
+	return decode_original(addr, end - addr, insn, buf);
+}
+
 /* After this number of instructions text_mutex is released. */
 #define DECODE_BATCH	32
 

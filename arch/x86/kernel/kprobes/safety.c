@@ -62,20 +62,6 @@ static unsigned long short_branch_end(const struct kprobe_jump *jump)
 	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;
 }
 
-/*
- * Decoding.
- */
-
-static bool decode(unsigned long addr, unsigned long end, struct insn *insn,
-		   u8 buf[MAX_INSN_SIZE])
-{
-	size_t max = min_t(size_t, end - addr, MAX_INSN_SIZE);
-
-	guard(preempt)();
-	return x86_kprobe_read_original(addr, buf, max) &&
-	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
-}
-
 /* There is one thunk for each register. */
 #define NR_THUNKS	(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
 
@@ -182,7 +168,7 @@ static noinline void check_cold_part(struct kprobe_jump *jump, unsigned long tar
 		return;
 	at = target - offset;
 	for (end = at + size; at < end; at += insn.length) {
-		if (!decode(at, end, &insn, buf)) {
+		if (!x86_kprobe_decode_text(at, end, &insn, buf)) {
 			if (!is_filler(at, end))
 				refuse(jump, "not all of the function can be decoded");
 			return;
@@ -220,7 +206,7 @@ static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigne
 	bool dead = false;
 
 	for (at = start; at < reach && !jump->refusal; at += insn.length) {
-		if (!decode(at, end, &insn, buf)) {
+		if (!x86_kprobe_decode_text(at, end, &insn, buf)) {
 			if (is_filler(at, end))
 				break;
 			refuse(jump, "not all of the function can be decoded");
