@@ -256,9 +256,10 @@ static void kp_paging_asks(struct kunit *test)
 	probe->kp.fault_handler = kp_paged_fault;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, &probe->kp), 0);
-	KUNIT_EXPECT_EQ(test, kp_user_move(kp_user(PAGE_SIZE - 8), from, 16), 0);
+	KUNIT_EXPECT_EQ(test, 0,
+			kp_user_move(kp_user(PAGE_SIZE - sizeof(long)), from, sizeof(from)));
 	KUNIT_EXPECT_EQ(test, probe->asked, 2);
-	KUNIT_EXPECT_EQ(test, *kp_word(PAGE_SIZE - 8), 1);
+	KUNIT_EXPECT_EQ(test, *kp_word(PAGE_SIZE - sizeof(long)), 1);
 	KUNIT_EXPECT_EQ(test, *kp_word(PAGE_SIZE), 2);
 	kp_is_one_hit(test, probe, true, 2);
 }
