@@ -57,10 +57,10 @@ GROUP KP_DCR_PLAIN
 	DCR "nop", rest="push %fs; pop %es; nop; nop", flags=0
 	DCR "nop", rest="les (%ebx), %ecx; nop; nop", pre="mov %fs, 4(%ebx)", flags=0
 	DCR "pop %es", rest="nop; nop; nop; nop", pre="push %fs", flags=0
-	/* What the probed code has in es and ds while it is hit */
-	DCR "mov %es:(%ebx), %ecx", rest="inc %eax; nop", \
+	/* Handlers need their own es and ds: refused, or right */
+	DCR "mov %es:(%ebx), %ecx", rest="inc %eax; nop", flags=0, \
 		pre="push %fs; pop %es; sub %fs:this_cpu_off, %ebx"
-	DCR "inc %eax", rest="mov 8(%ebx), %ecx; nop", \
+	DCR "inc %eax", rest="mov 8(%ebx), %ecx; nop", flags=0, \
 		pre="sub %fs:this_cpu_off, %ebx; push %fs; pop %ds"
 
 GROUP KP_DCR_JUMP

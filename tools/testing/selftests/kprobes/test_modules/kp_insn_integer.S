@@ -123,7 +123,6 @@ GROUP KP_SYSTEM
 	CASE "rdtscp", flags=(KP_ANY_AX | KP_ANY_DX), feature=X86_FEATURE_RDTSCP
 	CASE "xgetbv", pre="xor %ecx, %ecx", feature=X86_FEATURE_OSXSAVE
 	CASE "rdmsr", pre="mov $0xc0000080, %ecx"
-	CASE "wrmsr", pre="mov $0xc0000103, %ecx; rdmsr", feature=X86_FEATURE_RDTSCP
 	CASE "smsw %eax"
 	CASE "str %ax"
 	CASE "sldt %edx"

@@ -412,6 +412,8 @@ GROUP KP_EFLAGS
 GROUP KP_SYSTEM
 	CASE "rdrand %eax", flags=(KP_ANY_AX | KP_ANY_FLAGS), feature=X86_FEATURE_RDRAND
 	CASE "rdpid %eax", feature=X86_FEATURE_RDPID
+	/* MSR_IA32_SYSENTER_CS: emulators do not read MSR_TSC_AUX in 32-bit mode. */
+	CASE "wrmsr", pre="mov $0x174, %ecx; rdmsr", feature=X86_FEATURE_SEP
 	CASE "mov %cr0, %eax"
 	CASE "mov %cr4, %ecx"
 	CASE "mov %db7, %edx"

@@ -286,6 +286,7 @@ GROUP KP_SYSTEM
 	CASE "rdpid %rax", feature=X86_FEATURE_RDPID
 	CASE "rdfsbase %rax", feature=X86_FEATURE_FSGSBASE
 	CASE "rdgsbase %rdx", feature=X86_FEATURE_FSGSBASE
+	CASE "wrmsr", pre="mov $0xc0000103, %ecx; rdmsr", feature=X86_FEATURE_RDTSCP
 	CASE "mov %cr0, %rax"
 	CASE "mov %cr4, %r9"
 	CASE "mov %db7, %rdx"

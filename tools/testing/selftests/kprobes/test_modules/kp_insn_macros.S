@@ -53,7 +53,9 @@
  * a function of its own, since that is where the decoding of instructions begins.
  *
  * The padding is there so that a jump in the instruction's place reaches into nothing
- * else that does something.
+ * else that does something. A nop keeps the last int3 apart from what the assembler puts between
+ * functions of 32-bit code, cc 8d b4 26 00 00 00 00 for one: the safety check of jump optimisation
+ * takes that for a jcc with a breakpoint over its first byte.
  */
 .macro CASE code:req, pre, post, flags=0, feature=0, pad=4
 	.text
@@ -72,6 +74,7 @@ kp_case_\@:
 .Lpost_\@:
 	jmp	kp_insn_done
 	int3
+	nop
 	.size	kp_case_\@, . - kp_case_\@
 	STACK_FRAME_NON_STANDARD kp_case_\@
 

@@ -344,7 +344,10 @@ struct kp_shown {
 	struct pt_regs post;
 };
 
-/* The halves of words that have no part of a selector; and gs, which is not saved */
+/*
+ * The halves of words that have no part of a selector; and in the place of gs the entry code of
+ * exceptions keeps something else.
+ */
 static void kp_clear_padding(struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_32
