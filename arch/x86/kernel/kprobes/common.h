@@ -141,7 +141,7 @@ bool x86_insn_jumps_indirectly(const struct insn *insn);
 bool x86_insn_has_near_form(struct insn *insn);
 bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long first,
 			  unsigned long size);
-bool x86_insn_loads_data_segment(const struct insn *insn);
+bool x86_insn_loads_data_segment(struct insn *insn);
 bool x86_insn_is_sti(const struct insn *insn);
 bool x86_needs_sti_shadow(const u8 *text, size_t len);
 

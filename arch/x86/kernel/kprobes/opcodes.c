@@ -586,7 +586,7 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
  * Return: true if it loads one of them and has an effect on memory accesses, which is so
  * in 32-bit mode only.
  */
-bool x86_insn_loads_data_segment(const struct insn *insn)
+bool x86_insn_loads_data_segment(struct insn *insn)
 {
 	u8 field = X86_MODRM_REG(insn->modrm.bytes[0]);
 

@@ -40,7 +40,8 @@ returns_are_followed() {
 # They need nothing of ftrace; those that call no handler after the instruction can't
 # divert the function, either.
 may_join() {
-	ctl add 3 kp_tgt_function && ctl add 4 kp_tgt_caller+$BEHIND_FTRACE && call_target 2 || return 1
+	ctl add 3 kp_tgt_function && ctl add 4 kp_tgt_caller+$BEHIND_FTRACE &&
+		call_target 2 || return 1
 	hits_are 3 2 && hits_are 4 2 && hits_all 7
 }
 

@@ -73,14 +73,6 @@ setup() {
 	trap 'exit 1' INT TERM HUP
 }
 
-# is_x86: on a processor of that architecture, with a kernel of 32 or 64 bits
-is_x86() {
-	case $(uname -m) in
-	x86_64 | i?86) return 0 ;;
-	esac
-	return 1
-}
-
 # setup_optimized: as setup. Skips the topic where there is no jump optimisation, or where
 # its code is not for this architecture.
 setup_optimized() {

@@ -29,6 +29,7 @@
 #include <asm/ibt.h>
 #include <kunit/test.h>
 #include "kp_opt.h"
+#include "kp_regs.h"
 
 /* The number of instructions in it, so long as each of them is run once. */
 long kp_opt_row(void);
@@ -82,15 +83,6 @@ extern const struct kp_opt_code kp_opt_codes[];
 extern const u32 kp_opt_codes_nr;
 extern const char kp_opt_names[];
 void kp_opt_text(void);
-
-/* A function's first two arguments at its entry, which a handler may change. */
-#ifdef CONFIG_X86_32
-#define kp_arg1(regs)		((regs)->ax)
-#define kp_arg2(regs)		((regs)->dx)
-#else
-#define kp_arg1(regs)		((regs)->di)
-#define kp_arg2(regs)		((regs)->si)
-#endif
 
 struct kp_opt_probe {
 	struct kprobe kp;

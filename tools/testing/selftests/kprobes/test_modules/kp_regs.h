@@ -4,12 +4,14 @@
 
 /* What 32-bit and 64-bit x86 name differently: registers of arguments, and system calls. */
 
-/* A function's first argument at its entry, which a handler may change. */
+/* A function's first two arguments at its entry, which a handler may change. */
 #ifdef CONFIG_X86_32
 #define kp_arg1(regs)		((regs)->ax)
+#define kp_arg2(regs)		((regs)->dx)
 #define KP_SYSCALL(name)	"__ia32_sys_" name
 #else
 #define kp_arg1(regs)		((regs)->di)
+#define kp_arg2(regs)		((regs)->si)
 #define KP_SYSCALL(name)	"__x64_sys_" name
 #endif
 
