@@ -7,7 +7,7 @@
 #	series/scripts/sum.sh TARGET...
 
 set -uo pipefail
-cd "$(dirname "$0")/.." || exit
+cd "$(dirname "$0")/../.." || exit
 
 passed=0
 failed=0
