@@ -99,11 +99,13 @@ for variant in "${variants[@]}"; do
 		continue
 	fi
 	built+=("$variant")
+	# Nothing is left to be built beside it.
+	[ "$variant" != "${variants[-1]}" ] || slots=2
 	if [ $# -eq 0 ] || [ ${#plain[@]} -gt 0 ]; then
 		guest "$variant" "$variant" "${plain[@]}"
 	fi
 done
-slots=2
+slots=2		# also if the last one could not be built
 
 for variant in "${built[@]}"; do
 	these=("${asked[@]}")
