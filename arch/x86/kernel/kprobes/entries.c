@@ -8,10 +8,10 @@
  *
  * - Branches from other functions. From farther away than a short branch leads, they have a
  *   displacement of four bytes. The search looks for such displacements at every byte of the
- *   text, without decoding instructions, so data in the text does not matter. What it finds
- *   may look like a branch by chance, so the function that it is in is decoded then.
- *   Compiled code has these branches in the parts of functions that were split off, and
- *   assembly may have them anywhere.
+ *   text. What it finds may look like a branch by chance, so the function that it is in is
+ *   decoded then; a branch right behind data in a function may be missed by that. Compiled
+ *   code has these branches in the parts of functions that were split off, and assembly may
+ *   have them anywhere.
  * - Addresses that other functions load: by lea with a displacement, which is found with
  *   the branches, or by mov or push with the address itself.
  * - Fixups of exception tables, and targets of jump labels.
@@ -112,9 +112,22 @@ struct text_range {
 };
 
 /**
+ * struct text_decoding - how far a function has been decoded
+ * @function: its start, or 0
+ * @at: the next instruction
+ * @dead: the CPU does not get there from the instruction before it
+ */
+struct text_decoding {
+	unsigned long function;
+	unsigned long at;
+	bool dead;
+};
+
+/**
  * struct text_search - a search of text
  * @range: the text, and the init text while it exists
  * @function: the function in which the search is; its size is 0 if it is not known
+ * @decoding: the function that was decoded last
  * @found: the entries
  * @nr: number of entries
  * @max: number of entries for which there is room
@@ -124,6 +137,7 @@ struct text_range {
 struct text_search {
 	struct text_range range[2];
 	struct text_range function;
+	struct text_decoding decoding;
 	u64 *found;
 	unsigned int nr;
 	unsigned int max;
@@ -278,29 +292,34 @@ static bool looks_like_load(const u8 *p, unsigned long at)
  * Has an instruction its displacement or its immediate operand at @at? If it cannot be told,
  * it is assumed: if the bytes belong to no function, or if there is an int3 of other code.
  */
-static bool has_operand_at(unsigned long at)
+static bool has_operand_at(struct text_search *s, unsigned long at)
 {
-	unsigned long size, offset, addr, end;
+	struct text_decoding *d = &s->decoding;
+	unsigned long size, offset, end;
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
-	bool dead = false;
 
 	if (!kallsyms_lookup_size_offset(at, &size, &offset))
 		return true;
-	addr = at - offset;
-	end = addr + size;
+	end = at - offset + size;
+	/* Candidates come in ascending order: go on where the last one was decided. */
+	if (d->function != at - offset || d->at > at)
+		*d = (struct text_decoding){ .function = at - offset, .at = at - offset };
+	cond_resched();
 	guard(mutex)(&text_mutex);
-	for (; addr <= at; addr += insn.length) {
-		if (!x86_kprobe_decode_text(addr, end, &insn, buf))
+	while (d->at <= at) {
+		if (!x86_kprobe_decode_text(d->at, end, &insn, buf))
 			return true;
-		if (buf[0] == INT3_INSN_OPCODE && !dead)
+		if (buf[0] == INT3_INSN_OPCODE && !d->dead)
 			return true;
-		dead = buf[0] == INT3_INSN_OPCODE || x86_insn_never_falls_through(&insn);
-		if (at - addr < insn.length)
+		/* The next candidate may be in the same instruction. */
+		if (at - d->at < insn.length)
 			return (insn.displacement.nbytes == sizeof(s32) &&
-				at - addr == insn_offset_displacement(&insn)) ||
+				at - d->at == insn_offset_displacement(&insn)) ||
 			       (insn.immediate.nbytes == sizeof(s32) &&
-				at - addr == insn_offset_immediate(&insn));
+				at - d->at == insn_offset_immediate(&insn));
+		d->dead = buf[0] == INT3_INSN_OPCODE || x86_insn_never_falls_through(&insn);
+		d->at += insn.length;
 	}
 	return true;
 }
@@ -308,7 +327,7 @@ static bool has_operand_at(unsigned long at)
 /* Is @to, which an operand at @from seems to name, in the middle of another function? */
 static bool is_far_entry(struct text_search *s, unsigned long from, unsigned long to)
 {
-	return !is_same_function(s, from, to) && is_in_middle(s, to) && has_operand_at(from);
+	return !is_same_function(s, from, to) && is_in_middle(s, to) && has_operand_at(s, from);
 }
 
 static int __no_sanitize_address search_chunk(struct text_search *s, const u8 *p,

@@ -173,9 +173,18 @@ static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp
 	regs->sp = sp;
 }
 #else
-/* Ftrace's trampoline loads the stack pointer. */
-static __always_inline void move_stack(struct pt_regs *regs, unsigned long sp)
+/*
+ * Ftrace's trampoline loads the stack pointer. But then it calls the graph tracer, which takes
+ * the word there for the return address. So if the handler has dropped that, the trampoline
+ * resumes at a return instruction, as in 64-bit mode.
+ */
+static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp)
 {
+	if (regs->sp != sp + sizeof(sp))
+		return;
+	*(unsigned long *)sp = regs->ip;
+	regs->ip = (unsigned long)kprobe_just_return;
+	regs->sp = sp;
 }
 #endif
 

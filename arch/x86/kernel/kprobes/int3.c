@@ -197,13 +197,20 @@ static noinline int __kprobes finish_hit(struct probepoint *pp, struct pt_regs *
  */
 int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {
-	struct probepoint *pp = get_probepoint((void *)(regs->ip - INT3_INSN_SIZE));
 	struct kprobe_level *level;
+	struct probepoint *pp;
 	struct kprobe *first;
 	unsigned long resume;
 	s32 context;
 
-	/* An address of user space is never found, so user_mode() is not asked first. */
+	/*
+	 * In 64-bit mode user space has no address at which there is a probepoint, so
+	 * user_mode() is not asked. In 32-bit mode a task can have any instruction pointer,
+	 * since it can have a code segment with any base.
+	 */
+	if (!IS_ENABLED(CONFIG_X86_64) && user_mode(regs))
+		return 0;
+	pp = get_probepoint((void *)(regs->ip - INT3_INSN_SIZE));
 	if (unlikely(!pp))
 		return other_int3(regs);
 

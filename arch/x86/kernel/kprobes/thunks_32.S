@@ -6,8 +6,9 @@
  *
  * - Arguments of C functions are in %eax, %edx and %ecx. Only %ebx, %esi and %edi survive a
  *   call of C; %ebp is the encoded frame pointer. %edi always has the saved flags.
- * - Segment registers are saved, and not loaded: they are the kernel's. No slot with
- *   post_handlers and no detour buffer is made in a function that changes them.
+ * - Segment registers are saved, and not loaded: they are the kernel's. No detour buffer is
+ *   made in a function that loads ds or es, and no slot with post_handlers behind the first
+ *   such instruction. fs is the kernel's everywhere.
  * - A trap from the kernel pushes neither the stack pointer nor the stack segment, and iret
  *   does not load them. A thunk that has to load the stack pointer leaves the frame of iret
  *   right below where that is to be, as the entry code does, and so does the gap of a
@@ -483,5 +484,13 @@ SYM_CODE_START(kprobe_ftrace_thunk)
 	KPROBE_TAME_FLAGS .Lftrace_entered
 SYM_CODE_END(kprobe_ftrace_thunk)
 _ASM_NOKPROBE(kprobe_ftrace_thunk)
+
+/*
+ * kprobe_just_return - return to the address on top of the stack
+ */
+SYM_FUNC_START(kprobe_just_return)
+	RET
+SYM_FUNC_END(kprobe_just_return)
+_ASM_NOKPROBE(kprobe_just_return)
 
 #endif /* CONFIG_KPROBES_ON_FTRACE */
