@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	struct {
 		unsigned int eip;
 		unsigned short cs;
-	} __attribute__((packed)) target;
+	} target;
 	unsigned char *page;
 
 	if (argc != 2)
