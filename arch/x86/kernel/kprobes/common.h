@@ -157,6 +157,15 @@ static inline bool x86_insn_boostable(struct insn *insn)
 	return x86_insn_op(insn) == X86_OP_COPY;
 }
 
+/*
+ * Does the CPU never go on behind an instruction? @dead: it never gets to the instruction from
+ * the one before it. An int3 there is padding.
+ */
+static inline bool x86_insn_is_end(struct insn *insn, const u8 *bytes, bool dead)
+{
+	return x86_insn_never_falls_through(insn) || (dead && bytes[0] == INT3_INSN_OPCODE);
+}
+
 /* emulate.c */
 void x86_kprobe_find_emulation(struct probepoint *pp, struct insn *insn);
 

@@ -318,7 +318,7 @@ static bool has_operand_at(struct text_search *s, unsigned long at)
 				at - d->at == insn_offset_displacement(&insn)) ||
 			       (insn.immediate.nbytes == sizeof(s32) &&
 				at - d->at == insn_offset_immediate(&insn));
-		d->dead = buf[0] == INT3_INSN_OPCODE || x86_insn_never_falls_through(&insn);
+		d->dead = x86_insn_is_end(&insn, buf, d->dead);
 		d->at += insn.length;
 	}
 	return true;

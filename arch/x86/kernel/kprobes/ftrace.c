@@ -146,10 +146,9 @@ __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long n
 	return false;
 }
 
-#ifdef CONFIG_X86_64
 /*
- * Make a handler's change of the stack pointer take effect. Ftrace's trampoline does not load
- * the stack pointer, but two values can be emulated:
+ * Make a handler's change of the stack pointer take effect. In 64-bit mode ftrace's trampoline
+ * does not load the stack pointer, but two values can be emulated:
  *
  * - The handler has dropped the function's return address. Then the trampoline resumes at a
  *   return instruction, and the place of the return address has the handler's address.
@@ -157,12 +156,17 @@ __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long n
  *   that of a direct caller: the trampoline leaves regs->ip on the stack, in the place of the
  *   pushed word, and resumes there. @regs->orig_ax is that address, see
  *   arch_ftrace_set_direct_caller().
+ *
+ * In 32-bit mode the trampoline loads the stack pointer. But then it calls the graph tracer,
+ * which takes the word there for the return address, so a dropped one is emulated, too.
  */
 static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp)
 {
 	if (regs->sp == sp + sizeof(sp)) {
 		*(unsigned long *)sp = regs->ip;
 		regs->ip = (unsigned long)kprobe_just_return;
+	} else if (!IS_ENABLED(CONFIG_X86_64)) {
+		return;
 	} else if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS) &&
 		   regs->sp == sp - sizeof(sp) && !regs->orig_ax) {
 		regs->orig_ax = regs->ip;
@@ -172,21 +176,6 @@ static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp
 	}
 	regs->sp = sp;
 }
-#else
-/*
- * Ftrace's trampoline loads the stack pointer. But then it calls the graph tracer, which takes
- * the word there for the return address. So if the handler has dropped that, the trampoline
- * resumes at a return instruction, as in 64-bit mode.
- */
-static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp)
-{
-	if (regs->sp != sp + sizeof(sp))
-		return;
-	*(unsigned long *)sp = regs->ip;
-	regs->ip = (unsigned long)kprobe_just_return;
-	regs->sp = sp;
-}
-#endif
 
 /**
  * kprobe_ftrace_handler() - handle a hit for ftrace's trampoline

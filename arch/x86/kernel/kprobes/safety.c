@@ -223,7 +223,7 @@ static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigne
 		if (at < jump->addr || at >= jump->addr + KPROBE_JUMP_SIZE)
 			continue;
 		refuse(jump, refuse_insn(jump, &insn, at, buf, dead));
-		dead = x86_insn_never_falls_through(&insn) || (dead && buf[0] == INT3_INSN_OPCODE);
+		dead = x86_insn_is_end(&insn, buf, dead);
 		jump->reach = at + insn.length - jump->addr;
 	}
 	if (own && jump->reach < KPROBE_JUMP_SIZE)

@@ -2,7 +2,7 @@
 /*
  * Kernel probes on 32-bit x86: the thunks that slots, detour buffers, ftrace and returns call.
  *
- * What a thunk does and how it is called is described in thunks_64.S. The differences:
+ * thunks_64.S describes what a thunk does and how it is called. The differences:
  *
  * - Arguments of C functions are in %eax, %edx and %ecx. Only %ebx, %esi and %edi survive a
  *   call of C; %ebp is the encoded frame pointer. %edi always has the saved flags.
