@@ -94,22 +94,21 @@ has_kernel()
 
 built=()
 for variant in "${variants[@]}"; do
+	# Beside the tests of the last one nothing is left to be built.
+	[ "$variant" != "${variants[-1]}" ] || slots=2
 	if ! { "$TOP/series/scripts/build.sh" "$variant" && "$TOP/series/scripts/modules.sh" "$variant"; }; then
 		failed=$((failed + 1))
 		continue
 	fi
 	built+=("$variant")
-	# Nothing is left to be built beside it.
-	[ "$variant" != "${variants[-1]}" ] || slots=2
 	if [ $# -eq 0 ] || [ ${#plain[@]} -gt 0 ]; then
 		guest "$variant" "$variant" "${plain[@]}"
 	fi
 done
-slots=2		# also if the last one could not be built
 
 for variant in "${built[@]}"; do
 	these=("${asked[@]}")
-	# Where both are tested, the clients of one will do.
+	# One run of the clients' tests will do if both variants are tested.
 	case $#$variant in
 	0default) these=("${clients[@]}") ;;
 	0i386) has_kernel default || these=("${clients[@]}") ;;
