@@ -104,7 +104,7 @@ i386_busybox()
 	mv "$dir.new" "$dir"
 }
 
-# What clients-*.sh run in the guest. Debian has bpftrace for 64 bits only.
+# The programs that clients-*.sh run in the guest; bpftrace is in Debian for 64 bits only.
 CLIENT_PACKAGES=(kmod perl-base procps gawk linux-perf trace-cmd perf-tools-unstable)
 
 # client_packages VARIANT: gets the programs that clients-*.sh run in the variant's guest

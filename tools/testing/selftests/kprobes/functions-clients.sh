@@ -38,7 +38,7 @@ on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline
 }
 
-# What probes of C functions are given, by architecture, and the frames to be seen:
+# Arguments of C functions as probes have them, and the frames to be seen, by architecture:
 # FIRST_ARG	the register with the first argument
 # SECOND_INSN	where a function's second instruction is, behind endbr64 or ftrace's call
 # FRAMED	where in a function stack traces have its caller: if not at the entry, where
@@ -47,8 +47,7 @@ on_base_kernel() {
 # SYSCALL_CALLERS	functions that call these, in traces from their entries
 # SYSCALL_ENTRY	a function in all stack traces from system calls
 # shellcheck disable=SC2034 # for topic scripts
-case $(uname -m) in
-i?86)
+if is_x86_32; then
 	FIRST_ARG=%ax
 	SECOND_INSN=+5
 	FRAMED=
@@ -57,16 +56,14 @@ i?86)
 	SYSCALL_ABI=ia32
 	SYSCALL_ENTRY='__do_fast_syscall_32|do_int80_syscall_32'
 	SYSCALL_CALLERS="ia32_sys_call|$SYSCALL_ENTRY"
-	;;
-*)
+else
 	FIRST_ARG=%di
 	SECOND_INSN=+4
 	FRAMED=
 	SYSCALL_ABI=x64
 	SYSCALL_ENTRY=do_syscall_64
 	SYSCALL_CALLERS="x64_sys_call|$SYSCALL_ENTRY"
-	;;
-esac
+fi
 
 # call WHAT N: kp_clients' parameter, see there; the results are right
 call() {

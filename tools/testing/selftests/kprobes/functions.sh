@@ -33,7 +33,7 @@ is_x86() {
 	is_x86_32 || [ "$(uname -m)" = x86_64 ]
 }
 
-# Where a function goes on behind what ftrace has at its entry: there may be an endbr before it.
+# The offset behind ftrace's call at a function's entry; there may be an endbr before the call.
 BEHIND_FTRACE=9
 # shellcheck disable=SC2034 # for topic scripts
 ! is_x86_32 || BEHIND_FTRACE=5

@@ -40,14 +40,10 @@ after_mode() {
 }
 
 setup_modes
-case $(uname -m) in
-x86_64 | i?86)
-	;;
-*)
+if ! is_x86; then
 	ktap_skip_all "the instructions are those of x86"
 	exit "$KSFT_SKIP"
-	;;
-esac
+fi
 bad_frame_pointers
 if [ "$oops" -eq 1 ]; then
 	oops_texts="Oops|BUG: unable to handle|general protection fault"

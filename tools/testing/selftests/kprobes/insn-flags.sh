@@ -8,14 +8,10 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 setup
-case $(uname -m) in
-x86_64 | i?86)
-	;;
-*)
+if ! is_x86; then
 	ktap_skip_all "the flags are those of x86"
 	exit "$KSFT_SKIP"
-	;;
-esac
+fi
 # The suite switches jumps as it needs them; they are switched back at the end.
 [ ! -w $OPTIMIZATION ] || optimization "$(cat $OPTIMIZATION)"
 run_suites 0 kp_flags -- kprobes_flags

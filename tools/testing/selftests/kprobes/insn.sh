@@ -10,14 +10,10 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 setup
-case $(uname -m) in
-x86_64 | i?86)
-	;;
-*)
+if ! is_x86; then
 	ktap_skip_all "the instructions are those of x86"
 	exit "$KSFT_SKIP"
-	;;
-esac
+fi
 bad_frame_pointers
 run_suites 0 kp_insn "rounds=${INSN_ROUNDS:-8}" "seed=${INSN_SEED:-1}" \
 	"only=${INSN_ONLY:-}" "skip=${INSN_SKIP:-}" -- kprobes_insn

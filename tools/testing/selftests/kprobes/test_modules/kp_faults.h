@@ -57,7 +57,7 @@ extern const u32 kp_kernel_load_insn;
 /* The offset of its RET */
 extern const u32 kp_kernel_load_end;
 
-/* Where these functions have their first argument, among the registers of an exception */
+/* The first argument of these functions, among the registers of an exception */
 static inline unsigned long *kp_first_arg(struct pt_regs *regs)
 {
 	return IS_ENABLED(CONFIG_X86_64) ? &regs->di : &regs->ax;

@@ -35,7 +35,7 @@ FAULT "rep movsb", X86_TRAP_PF, pre="cld; mov kp_faults_edge, %esi; mov $64, %ec
 FAULT "rep movsl", X86_TRAP_PF, pre="cld; mov kp_faults_edge, %esi; mov $9, %ecx"
 FAULT "les (%ebx), %ecx", X86_TRAP_PF, pre=BAD_KERNEL
 FAULT "arpl %cx, (%ebx)", X86_TRAP_PF, pre=BAD_KERNEL
-/* What is emulated when it can be. */
+/* Emulated if possible. */
 FAULT "jmp *(%ebx)", X86_TRAP_PF, pre="mov $-4096, %ebx; ANNOTATE_RETPOLINE_SAFE"
 FAULT "call *8(%ebx)", X86_TRAP_PF, pre="mov $-4096, %ebx; ANNOTATE_RETPOLINE_SAFE"
 
@@ -64,7 +64,7 @@ FAULT "aam $0", X86_TRAP_DE
 FAULT ".byte 0xf0, 0x89, 0x0b", X86_TRAP_UD, flags=KP_MAY_FAULT
 FAULT ".byte 0xf0, 0x01, 0xc8", X86_TRAP_UD
 
-/* What is stepped: selectors of nothing, a control register that is none. */
+/* Single-stepped: selectors of nothing, a control register that does not exist. */
 FAULT "mov %ecx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %ecx"
 FAULT "mov %ecx, %es", X86_TRAP_GP, pre="mov $0xfff8, %ecx"
 FAULT "mov %ecx, %gs", X86_TRAP_GP, pre="mov $0xfff8, %ecx"

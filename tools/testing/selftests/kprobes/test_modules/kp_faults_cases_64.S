@@ -23,7 +23,7 @@ FAULT "rep stosb", X86_TRAP_PF, pre="cld; mov $-4096, %rdi; mov $64, %ecx"
 /* After 16 bytes it gets to where nothing is. */
 FAULT "rep movsb", X86_TRAP_PF, pre="cld; mov kp_faults_edge(%rip), %rsi; mov $64, %ecx"
 FAULT "rep movsq", X86_TRAP_PF, pre="cld; mov kp_faults_edge(%rip), %rsi; mov $9, %ecx"
-/* What is emulated when it can be. */
+/* Emulated if possible. */
 FAULT "jmp *(%rbx)", X86_TRAP_PF, pre="mov $-4096, %rbx; ANNOTATE_RETPOLINE_SAFE"
 FAULT "call *8(%rbx)", X86_TRAP_PF, pre="mov $-4096, %rbx; ANNOTATE_RETPOLINE_SAFE"
 
@@ -46,7 +46,7 @@ FAULT "idivl 64(%rbx)", X86_TRAP_DE, pre="movl $0, 64(%rbx)"
 FAULT ".byte 0xf0, 0x48, 0x89, 0x0b", X86_TRAP_UD, flags=KP_MAY_FAULT
 FAULT ".byte 0xf0, 0x01, 0xc8", X86_TRAP_UD
 
-/* What is stepped: selectors of nothing, a control register that is none. */
+/* Single-stepped: selectors of nothing, a control register that does not exist. */
 FAULT "mov %ecx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %ecx"
 FAULT "mov %ecx, %es", X86_TRAP_GP, pre="mov $0xfff8, %ecx"
 FAULT ".byte 0x0f, 0x22, 0xc8", X86_TRAP_UD

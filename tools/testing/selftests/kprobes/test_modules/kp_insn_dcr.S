@@ -59,7 +59,7 @@ GROUP KP_DCR_FLAGS
 	DCR "std", rest="stosb; lodsb; cld; nop"
 	DCR "cld", rest="stosb; lodsb; std; nop", post="scasb"
 	DCR "lodsb", rest="scasb; stosb; movsb; nop"
-	/* What must not be run from elsewhere, or only stepped, is in the way. */
+	/* An instruction that cannot be moved, or is only stepped, is in the way. */
 	DCR "nop", rest="str %eax; nop", flags=KP_NO_OPT
 	DCR "str %eax", rest="nop; nop", flags=KP_NO_OPT
 

@@ -115,7 +115,7 @@ GROUP KP_DCR_FLAGS
 	DCR "cli", rest="pushf; pop %eax; nop; nop", flags=0
 	DCR "nop", rest="cli; pushf; pop %eax; nop", flags=0
 	DCR "nop", rest="sti; pushf; pop %eax; nop", flags=0
-	/* What must not be run from elsewhere, or only stepped, is in the way. */
+	/* An instruction that cannot be moved, or is only stepped, is in the way. */
 	DCR "nop", rest="mov %cr0, %eax; nop", flags=KP_NO_OPT
 
 	.text

@@ -45,7 +45,7 @@ GROUP KP_DCR_PLAIN
 		post="pop %rax; pop %rcx; pop %rdx; pop %r8; pop %r9", flags=(KP_OPT | KP_GAP)
 	DCR "nop", rest="nop; nop; nop; movabs $0x1122334455667788, %r11"
 
-/* What is addressed from the instruction has to be found from elsewhere. */
+/* rip-relative operands have to be found from another address. */
 GROUP KP_DCR_RIP
 	DCR "mov kp_insn_mem+0(%rip), %rax"
 	DCR "mov %rax, kp_insn_mem+0(%rip)"
@@ -116,7 +116,7 @@ GROUP KP_DCR_FLAGS
 	DCR "cli", rest="pushfq; pop %rax; nop; nop", flags=0
 	DCR "nop", rest="cli; pushfq; pop %rax; nop", flags=0
 	DCR "nop", rest="sti; pushfq; pop %rax; nop", flags=0
-	/* What must not be run from elsewhere, or only stepped, is in the way. */
+	/* An instruction that cannot be moved, or is only stepped, is in the way. */
 	DCR "nop", rest="mov %cr0, %rax; nop", flags=KP_NO_OPT
 
 	.text

@@ -3,12 +3,12 @@
  * The instruction matrix: everything but vector registers. Here are the cases that read the
  * same with 32-bit and with 64-bit code, and in an included file those that do not.
  *
- * What the registers start with is in kp_randomize().
+ * kp_randomize() chooses the registers' first values.
  */
 
 #include "kp_insn_macros.S"
 
-/* Where a branch goes to is 1; what it passes over leaves a trace. */
+/* The target of a branch is 1; code that it passes over leaves a trace. */
 .macro BRANCH code:req, pre, flags=KP_BRANCH
 	CASE "\code", pre="\pre", post="mov $1, %edx; 1:", flags=(\flags)
 .endm

@@ -196,7 +196,7 @@ GROUP KP_STACKS
 .endm
 
 /*
- * What loads ss inhibits interrupts and traps behind it, and the kernel needs fs: kprobes may
+ * A load of ss inhibits interrupts and traps behind it, and the kernel needs fs: kprobes may
  * refuse these.
  */
 GROUP KP_SEGMENT
@@ -231,7 +231,7 @@ GROUP KP_SEGMENT
 	LOADS_SEG "lgs (%ebx), %ecx", pre="mov %fs, 4(%ebx)", seg=%gs
 	CASE "lfs (%ebx), %ecx", pre="mov %fs, 4(%ebx)", flags=KP_MAYBE
 	CASE "lss (%ebx), %ecx", pre="mov %ss, 4(%ebx)", flags=KP_MAYBE
-	/* What the probed code has in es and ds while it is hit */
+	/* es and ds of the probed code are others while it is hit */
 	LOADS_SEG "mov (%ebx), %ecx"
 	LOADS_SEG "mov (%ebx), %ecx", seg=%gs
 	CASE "mov %es:(%ebx), %ecx", pre="push %fs; pop %es; sub %fs:this_cpu_off, %ebx"
@@ -458,7 +458,7 @@ GROUP KP_TRAPS
 	CASE "into", pre="test %eax, %eax", flags=KP_MAYBE
 
 GROUP KP_UNKNOWN
-	/* What enters or leaves user space */
+	/* Instructions that enter or leave user space */
 	UNSUPPORTED "syscall"
 	UNSUPPORTED ".byte 0x0f, 0x07"		/* sysret */
 	UNSUPPORTED "sysenter"

@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-/* What ftrace keeps at the entries of functions. */
+/* The instruction that ftrace keeps at the entries of functions. */
 #ifdef CONFIG_X86
 #include <asm/nops.h>
 #define KP_NOP		BYTES_NOP5

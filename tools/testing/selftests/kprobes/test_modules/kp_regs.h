@@ -2,7 +2,7 @@
 #ifndef KP_REGS_H
 #define KP_REGS_H
 
-/* What 32-bit and 64-bit x86 name differently: registers of arguments, and system calls. */
+/* Names that differ between 32-bit and 64-bit x86: registers of arguments, system calls. */
 
 /* A function's first two arguments at its entry, which a handler may change. */
 #ifdef CONFIG_X86_32

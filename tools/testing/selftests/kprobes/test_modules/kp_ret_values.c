@@ -10,7 +10,7 @@
 
 #define KP_RET_ARGS	8
 
-/* What the last entry_handler found as arguments. */
+/* The arguments that the last entry_handler found. */
 static unsigned long kp_ret_args[KP_RET_ARGS];
 
 static int kp_ret_note_args(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -22,7 +22,7 @@ static int kp_ret_note_args(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return kp_ret_entry(ri, regs);
 }
 
-/* What the last handler found where the address that it was given as the value leads. */
+/* The structure that the last handler found at the address it was given as the value. */
 static struct kp_ret_big kp_ret_big_seen;
 
 static int kp_ret_note_big(struct kretprobe_instance *ri, struct pt_regs *regs)
