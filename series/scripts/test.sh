@@ -45,6 +45,8 @@ run_guest()
 # there may be.
 declare -A running=()
 slots=1
+# The names of all guests, for the report at the end
+names=()
 
 # reap: waits for a guest, and counts its results
 reap()
@@ -69,7 +71,8 @@ guest()
 	rm -f "$OUT/log/vmtest-$1.counts"
 	# with a process group, so that all of it can be ended
 	set -m
-	run_guest "$@" > >(sed -u "s/^/$1: /") &
+	run_guest "$@" > >(sed -u "s/^/$1: /" | tee "$OUT/log/guest-$1.log") &
+	names+=("$1")
 	running[$!]=$1
 	set +m
 }
@@ -174,6 +177,10 @@ if [ $# -eq 0 ] && has_kernel debug; then
 fi
 while [ ${#running[@]} -gt 0 ]; do
 	reap
+done
+# What failed is far above by now.
+for name in "${names[@]}"; do
+	grep -E '^[^ ]+ +not ok: ' "$OUT/log/guest-$name.log" || true
 done
 say "${#variants[@]} variants (${variants[*]}) in $(($(date +%s) - start)) s"
 printf '%d passed, %d failed\n' "$passed" "$failed"
