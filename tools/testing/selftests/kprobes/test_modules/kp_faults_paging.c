@@ -250,7 +250,7 @@ static void kp_paging_move(struct kunit *test)
 static void kp_paging_asks(struct kunit *test)
 {
 	struct kp_paged *probe = kp_new(test, kp_user_move, kp_user_move_insn, true);
-	u64 from[2] = { 1, 2 };
+	long from[2] = { 1, 2 };
 
 	kp_page_out(test);
 	probe->kp.fault_handler = kp_paged_fault;
