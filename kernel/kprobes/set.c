@@ -44,32 +44,40 @@ static __always_inline struct probepoint *probepoint_of(struct kprobe *kp)
  * The dispatchers: handlers of the kprobe that stands for a probepoint.
  */
 
-/* A hit that gets here may find a newer set, with any number of handlers. */
+/*
+ * A hit that gets here may find a newer set, with any number of handlers. The last handler is
+ * called when there is nothing left to do here, so the compiler jumps to it.
+ */
 static int __kprobes several_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe **pos = probepoint_set(probepoint_of(kp))->probes;
-	struct kprobe **running = kprobe_running_place();
-	struct kprobe *each;
+	struct kprobe *each = *pos, *next;
 
-	for (; (each = *pos); pos++) {
-		WRITE_ONCE(*running, each);
+	if (unlikely(!each))
+		return 0;
+	for (; (next = *++pos); each = next) {
+		WRITE_ONCE(*kprobe_running_place(), each);
 		if (each->pre_handler(each, regs))
 			return 1;
 	}
-	return 0;
+	WRITE_ONCE(*kprobe_running_place(), each);
+	return each->pre_handler(each, regs);
 }
 
 static void __kprobes several_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	struct probe_set *set = probepoint_set(probepoint_of(kp));
 	struct kprobe **pos = set->probes + set->post;
-	struct kprobe **running = kprobe_running_place();
-	struct kprobe *each;
+	struct kprobe *each = *pos, *next;
 
-	for (; (each = *pos); pos++) {
-		WRITE_ONCE(*running, each);
+	if (unlikely(!each))
+		return;
+	for (; (next = *++pos); each = next) {
+		WRITE_ONCE(*kprobe_running_place(), each);
 		each->post_handler(each, regs, flags);
 	}
+	WRITE_ONCE(*kprobe_running_place(), each);
+	each->post_handler(each, regs, flags);
 }
 
 #ifdef __ARCH_WANT_PROBEPOINT
