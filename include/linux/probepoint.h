@@ -15,6 +15,7 @@
 #ifndef _LINUX_PROBEPOINT_H
 #define _LINUX_PROBEPOINT_H
 
+#include <linux/hash.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/rbtree.h>
@@ -175,7 +176,62 @@ struct probepoint {
 #endif
 };
 
-struct probepoint * __kprobes get_probepoint(void *addr);
+/**
+ * struct probepoint_table - finds the probepoint at an address; replaced when it is full
+ * @rcu: frees the table when no reader searches it any more
+ * @mask: number of entries, a power of two, minus 1
+ * @shift: number of bits by which a hash is shifted right, to get the index of an entry
+ * @used: number of entries that are not NULL, marks included
+ * @live: number of entries that are probepoints
+ * @entry: the probepoints, at the hash of their address or behind it
+ *
+ * See kernel/kprobes/table.c.
+ */
+struct probepoint_table {
+	struct rcu_head rcu;
+	unsigned int mask;
+	unsigned int shift;
+	unsigned int used;
+	unsigned int live;
+	struct probepoint *entry[];
+};
+
+extern struct probepoint_table __rcu *probepoint_table;
+
+/* The same as hash_long(), with a shift that is computed once for the table. */
+static __always_inline
+unsigned long probepoint_first_place(const struct probepoint_table *t, const void *addr)
+{
+#if BITS_PER_LONG == 64
+	return ((unsigned long)addr * GOLDEN_RATIO_64) >> t->shift;
+#else
+	return ((unsigned long)addr * GOLDEN_RATIO_32) >> t->shift;
+#endif
+}
+
+/**
+ * get_probepoint() - find the probepoint at an address
+ * @addr: the probed address
+ *
+ * Context: any, with preemption disabled or kprobe_mutex held. The probepoint is valid
+ * as long as it stays so.
+ *
+ * Return: the probepoint, or NULL if @addr is not probed.
+ */
+static __always_inline struct probepoint *get_probepoint(void *addr)
+{
+	/* Pairs with rcu_assign_pointer() in probepoint_table_reserve(). */
+	const struct probepoint_table *t = rcu_dereference_raw(probepoint_table);
+	unsigned long i = probepoint_first_place(t, addr);
+
+	for (;; i = (i + 1) & t->mask) {
+		/* Pairs with the release in table_put(). */
+		struct probepoint *pp = READ_ONCE(t->entry[i]);
+
+		if (!pp || pp->addr == addr)
+			return pp;
+	}
+}
 
 /**
  * probepoint_set() - the probes that a hit calls

@@ -10,7 +10,6 @@
  *
  * Writers hold kprobe_mutex. Readers have preemption disabled.
  */
-#include <linux/hash.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -22,72 +21,14 @@
 /* Takes the place of a probepoint that was removed. No address matches it. */
 static struct probepoint mark = { .addr = (kprobe_opcode_t *)~0UL };
 
-/**
- * struct probepoint_table - the table; replaced when it is full
- * @rcu: frees the table when no reader searches it any more
- * @mask: number of entries, a power of two, minus 1
- * @shift: number of bits by which a hash is shifted right, to get the index of an entry
- * @used: number of entries that are not NULL, marks included
- * @live: number of entries that are probepoints
- * @entry: the probepoints, at the hash of their address or behind it
- */
-struct probepoint_table {
-	struct rcu_head rcu;
-	unsigned int mask;
-	unsigned int shift;
-	unsigned int used;
-	unsigned int live;
-	struct probepoint *entry[];
-};
-
 /* The empty table, so that readers need no test for NULL. The first insertion replaces it. */
 static struct {
 	struct probepoint_table head;
 	struct probepoint *none[2];
 } first_table = { .head = { .mask = 1, .shift = BITS_PER_LONG - 1 } };
 
-static struct probepoint_table __rcu *table =
+struct probepoint_table __rcu *probepoint_table =
 	(struct probepoint_table __rcu *)&first_table.head;
-
-/* The same as hash_long(), with a shift that is computed once for the table. */
-static __always_inline unsigned long first_slot(const struct probepoint_table *t,
-						const void *addr)
-{
-#if BITS_PER_LONG == 64
-	return ((unsigned long)addr * GOLDEN_RATIO_64) >> t->shift;
-#else
-	return ((unsigned long)addr * GOLDEN_RATIO_32) >> t->shift;
-#endif
-}
-
-static __always_inline struct probepoint *find(void *addr)
-{
-	/* Pairs with rcu_assign_pointer() in probepoint_table_reserve(). */
-	const struct probepoint_table *t = rcu_dereference_raw(table);
-	unsigned long i = first_slot(t, addr);
-
-	for (;; i = (i + 1) & t->mask) {
-		/* Pairs with the release in table_put(). */
-		struct probepoint *pp = READ_ONCE(t->entry[i]);
-
-		if (!pp || pp->addr == addr)
-			return pp;
-	}
-}
-
-/**
- * get_probepoint() - find the probepoint at an address
- * @addr: the probed address
- *
- * Context: any, with preemption disabled or kprobe_mutex held. The probepoint is valid
- * as long as it stays so.
- *
- * Return: the probepoint, or NULL if @addr is not probed.
- */
-struct probepoint *get_probepoint(void *addr)
-{
-	return find(addr);
-}
 
 /**
  * get_kprobe() - find what is probed at an address
@@ -100,19 +41,19 @@ struct probepoint *get_probepoint(void *addr)
  */
 struct kprobe *get_kprobe(void *addr)
 {
-	struct probepoint *pp = find(addr);
+	struct probepoint *pp = get_probepoint(addr);
 
 	return pp ? &pp->kp : NULL;
 }
 
 static struct probepoint_table *current_table(void)
 {
-	return rcu_dereference_protected(table, lockdep_is_held(&kprobe_mutex));
+	return rcu_dereference_protected(probepoint_table, lockdep_is_held(&kprobe_mutex));
 }
 
 static void table_put(struct probepoint_table *t, struct probepoint *pp)
 {
-	unsigned long i = first_slot(t, pp->addr);
+	unsigned long i = probepoint_first_place(t, pp->addr);
 
 	while (t->entry[i] && t->entry[i] != &mark)
 		i = (i + 1) & t->mask;
@@ -156,7 +97,7 @@ int probepoint_table_reserve(unsigned int nr)
 			table_put(new, pp);
 	}
 
-	rcu_assign_pointer(table, new);
+	rcu_assign_pointer(probepoint_table, new);
 	if (old != &first_table.head)
 		kvfree_rcu(old, rcu);
 	return 0;
@@ -185,7 +126,7 @@ void probepoint_table_add(struct probepoint *pp)
 void probepoint_table_del(struct probepoint *pp)
 {
 	struct probepoint_table *t = current_table();
-	unsigned long i = first_slot(t, pp->addr);
+	unsigned long i = probepoint_first_place(t, pp->addr);
 
 	lockdep_assert_held(&kprobe_mutex);
 	for (; t->entry[i] != pp; i = (i + 1) & t->mask)

@@ -21,7 +21,7 @@ unregister_kretprobes enable_kretprobe disable_kretprobe kprobe_on_func_entry"
 
 # What a hit runs.
 HIT="get_kprobe kprobe_int3_handler kprobe_fault_begin several_pre kretprobe_entry
-kretprobe_pool_take kprobe_ftrace_hit probepoint_of_insn_slot get_probepoint
+kretprobe_pool_take kprobe_ftrace_hit probepoint_of_insn_slot
 kprobe_busy_begin do_nop probepoint_count_missed __kretprobe_trampoline_handler
 get_kretprobe_retaddr"
 
