@@ -251,12 +251,13 @@ struct kretprobe_instance {
  * @active: the return probe whose handler a return calls. It is @probe, or one without
  *	a handler when @probe has been unregistered, so the trampoline has one test for
  *	both.
- * @back: where an instance is put if the place is empty: @cache, or a place that is
- *	always occupied
- * @plain: where an instance is taken from if it has no data to be cleared: @cache, or a
- *	place that is always empty
+ * @back: where an instance of a shared pool is put if the place is empty: @cache; for
+ *	other pools a place that is always occupied
+ * @cache: one instance for each CPU, tried before @pool, if that is shared; for other
+ *	pools a place that is always empty
+ * @own: the same for a pool of fixed size, of which other CPUs may take the instance too;
+ *	NULL if there is none
  * @pool: the pool that instances are taken from
- * @cache: one instance for each CPU, tried before @pool; NULL if @pool has none
  * @limited: @pool is of fixed size, for this return probe only
  * @dead: links the anchors that are about to be freed
  */
@@ -264,9 +265,9 @@ struct kretprobe_anchor {
 	struct kretprobe __rcu *probe;
 	struct kretprobe *active;
 	struct kretprobe_instance * __percpu *back;
-	struct kretprobe_instance * __percpu *plain;
-	struct kretprobe_pool *pool;
 	struct kretprobe_instance * __percpu *cache;
+	struct kretprobe_instance * __percpu *own;
+	struct kretprobe_pool *pool;
 	bool limited;
 	struct llist_node dead;
 };

@@ -138,6 +138,9 @@ int kretprobe_check(const struct kprobe *p, unsigned long addr, bool is_entry)
 
 #endif
 
+/* Bytes of data that every instance of a return probe with data has room for. */
+#define KRETPROBE_DATA_MIN	((size_t)16)
+
 /* pool.c and pool_shared.c */
 struct seq_file;
 

@@ -9,7 +9,8 @@
  * The instances of one word are a chunk, which is allocated and freed as a whole. A hit
  * finds a chunk with a free instance by two more levels of words, see pool.h. It tries
  * the chunk that it has found last before it searches; and before that, the one instance
- * of each shared pool that a CPU keeps to itself.
+ * of each pool that the CPU keeps to itself. A pool of fixed size must not refuse a call
+ * while an instance is free, so other CPUs may take that one too, after they have searched.
  *
  * A pool of fixed size is that of a return probe with maxactive. The others share one pool
  * for each class of instance size; how large these are is decided in pool_shared.c.
@@ -136,6 +137,26 @@ search_dir(struct kretprobe_pool *pool, struct group_dir *dir)
 	return NULL;
 }
 
+/* Take an instance that a CPU keeps to itself, from a pool of fixed size. */
+static struct kretprobe_instance __kprobes *take_from_cpus(struct kretprobe_pool *pool)
+{
+	struct kretprobe_instance *ri = NULL;
+	unsigned int cpu;
+
+	if (pool->hint || !pool->cache)
+		return NULL;
+	for_each_possible_cpu(cpu) {
+		struct kretprobe_instance **place = per_cpu_ptr(pool->cache, cpu);
+
+		/* Pairs with the exchanges of take_own() and give() in retcall.c. */
+		if (READ_ONCE(*place))
+			ri = xchg(place, NULL);
+		if (ri)
+			break;
+	}
+	return ri;
+}
+
 static noinline struct kretprobe_instance __kprobes *
 search(struct kretprobe_pool *pool)
 {
@@ -153,7 +174,7 @@ search(struct kretprobe_pool *pool)
 			return ri;
 	}
 	pool_ask_for_more(pool);
-	return NULL;
+	return take_from_cpus(pool);
 }
 
 /**
@@ -312,6 +333,9 @@ void pool_free(struct kretprobe_pool *pool)
 	}
 	for (i = 0; i < pool->nr_dirs; i++)
 		kfree(pool->dir[i]);
+	/* That of a shared pool is never freed. */
+	if (!pool->hint)
+		free_percpu(pool->cache);
 	kfree(pool);
 }
 
@@ -389,8 +413,9 @@ struct kretprobe_chunk *pool_next_chunk(const struct kretprobe_pool *pool,
  */
 struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 {
-	size_t size = ALIGN(sizeof(struct kretprobe_instance) + data_size, sizeof(long));
-	unsigned int chunks, groups, i;
+	size_t room = data_size ? max(data_size, KRETPROBE_DATA_MIN) : 0;
+	size_t size = ALIGN(sizeof(struct kretprobe_instance) + room, sizeof(long));
+	unsigned int chunks, groups, asked = nr, i;
 	struct kretprobe_pool *pool;
 	struct chunk_group *g;
 
@@ -415,6 +440,12 @@ struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 		}
 	}
 	pool->first = &pool_group(pool, 0)->chunk[0];
+	/* With fewer instances than CPUs, hits would take them from each other. */
+	if (asked > num_possible_cpus()) {
+		pool->cache = alloc_percpu(struct kretprobe_instance *);
+		if (!pool->cache)
+			goto fail;
+	}
 	return pool;
 fail:
 	kretprobe_pool_put(pool);
@@ -425,8 +456,9 @@ fail:
  * kretprobe_pool_cache() - find the instance that each CPU keeps of a pool
  * @pool: the pool
  *
- * Swapping it with NULL takes the instance. A compare-and-exchange of NULL with an
- * instance gives that instance back.
+ * An exchange with NULL takes the instance. A compare-and-exchange of NULL with an
+ * instance gives that instance back. If the pool has a fixed size, other CPUs do this
+ * too, and both have to be atomic for all CPUs.
  *
  * Return: the per-CPU pointer to it; or NULL if the pool has none.
  */
@@ -476,9 +508,12 @@ bool kretprobe_pool_drain(struct kretprobe_pool *pool)
 {
 	struct kretprobe_chunk *c = NULL;
 	/* Until now one more is left than there are instances. */
-	unsigned int nr = 1;
+	unsigned int nr = 1, cpu;
 
 	while ((c = pool_next_chunk(pool, c)))
 		nr += hweight_long(c->free);
+	if (pool->cache)
+		for_each_possible_cpu(cpu)
+			nr += !!*per_cpu_ptr(pool->cache, cpu);
 	return atomic_sub_and_test(nr, &pool->left);
 }

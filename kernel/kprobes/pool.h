@@ -93,7 +93,8 @@ enum pool_growth {
  * @growth: whether hits ask for more instances
  * @hint: the place of the chunk in which this CPU has found an instance last; NULL if
  *	the pool has a fixed size
- * @cache: one free instance of this CPU's own; NULL as @hint
+ * @cache: one free instance of this CPU's own; NULL if a pool of fixed size has too few
+ *	instances for that
  * @nr_avail: number of chunks that may have a free instance
  * @nr_chunks: number of chunks
  * @size: bytes of an instance, its private data included

@@ -102,22 +102,33 @@ static __always_inline void *chained(void *frame)
 	return (void *)((unsigned long)frame | 1);
 }
 
-static __always_inline struct kretprobe_instance *take(struct kretprobe_anchor *anchor)
+/*
+ * Take the instance that the CPU keeps to itself, or NULL. Only the CPU itself takes that of a
+ * shared pool, in any context.
+ */
+static __always_inline struct kretprobe_instance *take_own(struct kretprobe_anchor *anchor)
 {
-	struct kretprobe_instance *ri = NULL;
+	struct kretprobe_instance *ri = this_cpu_read(*anchor->cache);
 
-	if (likely(anchor->cache))
-		ri = this_cpu_xchg(*anchor->cache, NULL);
-	return likely(ri) ? ri : kretprobe_pool_take(anchor->pool);
+	if (likely(ri))
+		/* Else an interrupt has taken it. */
+		return likely(this_cpu_try_cmpxchg(*anchor->cache, &ri, NULL)) ? ri : NULL;
+	/* Pairs with the exchange in take_from_cpus(). */
+	return likely(anchor->own) ? xchg(raw_cpu_ptr(anchor->own), NULL) : NULL;
 }
 
 static __always_inline void give(struct kretprobe_instance *ri)
 {
-	struct kretprobe_instance * __percpu *back = ri->anchor->back;
+	struct kretprobe_anchor *anchor = ri->anchor;
 	struct kretprobe_instance *none = NULL;
 
-	if (!this_cpu_try_cmpxchg(*back, &none, ri))
-		kretprobe_pool_give(ri);
+	if (likely(this_cpu_try_cmpxchg(*anchor->back, &none, ri)))
+		return;
+	none = NULL;
+	/* Pairs with the exchange in take_from_cpus(). */
+	if (anchor->own && try_cmpxchg(raw_cpu_ptr(anchor->own), &none, ri))
+		return;
+	kretprobe_pool_give(ri);
 }
 
 /* Have a pool of fixed size freed, with its anchor. None of its instances is in use. */
@@ -208,44 +219,73 @@ static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *
 
 #endif
 
-static noinline int __kprobes enter(struct kretprobe *rp, struct pt_regs *regs)
+/* An instance with data has room for KRETPROBE_DATA_MIN bytes, and ends with a whole word. */
+static __always_inline void clear_data(struct kretprobe_instance *ri, size_t size)
 {
-	kretprobe_handler_t entry_handler = READ_ONCE(rp->entry_handler);
-	struct kretprobe_anchor *anchor = rp->anchor;
-	struct kretprobe_instance *ri = take(anchor);
+	unsigned long *word = (unsigned long *)ri->data;
 
-	if (unlikely(!ri)) {
-		raw_atomic_inc((atomic_t *)&rp->nmissed);
-		return 0;
-	}
-	WRITE_ONCE(ri->anchor, anchor);
-	prepare(ri, regs);
-	memset(ri->data, 0, rp->data_size);
-	if (entry_handler && entry_handler(ri, regs))
+	memset(word, 0, KRETPROBE_DATA_MIN);
+	if (unlikely(size > KRETPROBE_DATA_MIN))
+		memset(ri->data + KRETPROBE_DATA_MIN, 0, size - KRETPROBE_DATA_MIN);
+}
+
+/* Let the user decide whether the call is followed. */
+static noinline int __kprobes ask(struct kretprobe_instance *ri, struct pt_regs *regs,
+				  kretprobe_handler_t entry_handler)
+{
+	if (entry_handler(ri, regs))
 		give(ri);
 	else
 		hook(ri, regs);
 	return 0;
 }
 
-/* The fast path: no entry_handler, no data to clear, and an instance in the CPU's cache. */
+/* The user may set the entry_handler at any time. */
+static __always_inline int follow(struct kretprobe *rp, struct kretprobe_instance *ri,
+				  struct pt_regs *regs, bool data)
+{
+	kretprobe_handler_t entry_handler;
+
+	WRITE_ONCE(ri->anchor, rp->anchor);
+	prepare(ri, regs);
+	if (data)
+		clear_data(ri, rp->data_size);
+	entry_handler = READ_ONCE(rp->entry_handler);
+	if (entry_handler)
+		return ask(ri, regs, entry_handler);
+	hook(ri, regs);
+	return 0;
+}
+
+/* The CPU has no instance of its own. */
+static noinline int __kprobes enter(struct kretprobe *rp, struct pt_regs *regs)
+{
+	struct kretprobe_instance *ri = kretprobe_pool_take(rp->anchor->pool);
+
+	if (likely(ri))
+		return follow(rp, ri, regs, rp->data_size);
+	raw_atomic_inc((atomic_t *)&rp->nmissed);
+	return 0;
+}
+
+/*
+ * The pre_handlers of return probes, without data and with. Other functions are called last, so
+ * that no registers need to be saved for them.
+ */
 static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	struct kretprobe_anchor *anchor = rp->anchor;
-	struct kretprobe_instance *ri;
+	struct kretprobe_instance *ri = take_own(rp->anchor);
 
-	/* The user may set it at any time. */
-	if (unlikely(READ_ONCE(rp->entry_handler)))
-		return enter(rp, regs);
-	/* If an interrupt takes it before the exchange, enter() takes another one. */
-	ri = this_cpu_read(*anchor->plain);
-	if (unlikely(!ri || !this_cpu_try_cmpxchg(*anchor->plain, &ri, NULL)))
-		return enter(rp, regs);
-	WRITE_ONCE(ri->anchor, anchor);
-	prepare(ri, regs);
-	hook(ri, regs);
-	return 0;
+	return likely(ri) ? follow(rp, ri, regs, false) : enter(rp, regs);
+}
+
+static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	struct kretprobe_instance *ri = take_own(rp->anchor);
+
+	return likely(ri) ? follow(rp, ri, regs, true) : enter(rp, regs);
 }
 
 /*
@@ -521,13 +561,18 @@ int kretprobe_claim(struct kretprobe *rp)
 		kfree(anchor);
 		return -ENOMEM;
 	}
-	anchor->cache = kretprobe_pool_cache(anchor->pool);
-	anchor->back = anchor->cache ?: &always_there;
-	anchor->plain = anchor->cache && !rp->data_size ? anchor->cache : &never_there;
+	if (anchor->limited) {
+		anchor->own = kretprobe_pool_cache(anchor->pool);
+		anchor->cache = &never_there;
+		anchor->back = &always_there;
+	} else {
+		anchor->cache = kretprobe_pool_cache(anchor->pool);
+		anchor->back = anchor->cache;
+	}
 	anchor->active = rp;
 	rcu_assign_pointer(anchor->probe, rp);
 	rp->anchor = anchor;
-	rp->kp.pre_handler = kretprobe_entry;
+	rp->kp.pre_handler = rp->data_size ? kretprobe_entry_data : kretprobe_entry;
 	return 0;
 }
 
@@ -583,5 +628,5 @@ void kretprobe_release(struct kretprobe *rp)
  */
 bool is_kretprobe(const struct kprobe *p)
 {
-	return p->pre_handler == kretprobe_entry;
+	return p->pre_handler == kretprobe_entry || p->pre_handler == kretprobe_entry_data;
 }

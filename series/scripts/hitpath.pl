@@ -25,7 +25,7 @@ my @roots = qw(
 	kprobe_ftrace_handler get_kretprobe_retaddr
 	get_kprobe kprobe_busy_begin kprobe_busy_end
 	several_pre several_post no_post dispatch_fault
-	kretprobe_entry kretprobe_return no_handler
+	kretprobe_entry kretprobe_entry_data kretprobe_return no_handler
 	run_worker queue_free_limited
 	skip_call
 );

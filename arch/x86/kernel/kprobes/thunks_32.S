@@ -434,6 +434,15 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	jmp	.Lreturn_handled
 
 .Lreturn_give:
+	/* A pool of fixed size has a place that other CPUs take the instance from, too. */
+	movl	KRETPROBE_INSTANCE_anchor(%ebx), %edx
+	movl	KRETPROBE_ANCHOR_own(%edx), %edx
+	testl	%edx, %edx
+	jz	.Lreturn_give_to_pool
+	xorl	%eax, %eax
+	lock cmpxchgl %ebx, __percpu (%edx)
+	je	.Lreturn_given
+.Lreturn_give_to_pool:
 	movl	%ebx, %eax
 	call	kretprobe_pool_give
 	jmp	.Lreturn_given

@@ -467,6 +467,15 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 	UNWIND_HINT_REGS
 .Lreturn_give:
+	/* A pool of fixed size has a place that other CPUs take the instance from, too. */
+	movq	KRETPROBE_INSTANCE_anchor(%rbx), %rdx
+	movq	KRETPROBE_ANCHOR_own(%rdx), %rdx
+	testq	%rdx, %rdx
+	jz	.Lreturn_give_to_pool
+	xorl	%eax, %eax
+	lock cmpxchgq %rbx, __percpu (%rdx)
+	je	.Lreturn_given
+.Lreturn_give_to_pool:
 	movq	%rbx, %rdi
 	call	kretprobe_pool_give
 	jmp	.Lreturn_given

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the handlers of one call are given, and of calls within calls. */
 
+#include <linux/cpu.h>
 #include <linux/random.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include "kp_regs.h"
 #include "kp_ret.h"
@@ -326,6 +328,40 @@ static void kp_ret_calls_maxactive(struct kunit *test)
 	}
 }
 
+static int kp_ret_call_here(void *result)
+{
+	*(long *)result = kp_ret_nest(0);
+	return 0;
+}
+
+/*
+ * The instance that each CPU keeps to itself is there for the others, too: no call is missed
+ * that maxactive allows.
+ */
+static void kp_ret_calls_maxactive_cpus(struct kunit *test)
+{
+	struct kp_rp *probe = kp_rp_new(test, kp_ret_nest);
+	int limit = num_possible_cpus() + 2, cpu, calls = 0;
+	long result = 1;
+
+	KUNIT_ASSERT_LT(test, limit, KP_RET_DEPTH);
+	probe->rp.maxactive = limit;
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, smp_call_on_cpu(cpu, kp_ret_call_here, &result, false), 0);
+		KUNIT_EXPECT_EQ(test, result, 0);
+		calls++;
+	}
+	cpus_read_unlock();
+	KUNIT_EXPECT_EQ(test, kp_ret_nest(limit - 1), limit - 1);
+	kp_rp_expect(test, probe, calls + limit, calls + limit);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+	/* And no more than that. */
+	KUNIT_EXPECT_EQ(test, kp_ret_nest(limit + 2), limit + 2);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 3);
+}
+
 /* nmissed counts from the registration on, and can be read when the probe has gone. */
 static void kp_ret_calls_nmissed(struct kunit *test)
 {
@@ -613,6 +649,7 @@ static struct kunit_case kp_ret_calls_cases[] = {
 	KUNIT_CASE(kp_ret_calls_mutual),
 	KUNIT_CASE(kp_ret_calls_nested_data),
 	KUNIT_CASE(kp_ret_calls_maxactive),
+	KUNIT_CASE(kp_ret_calls_maxactive_cpus),
 	KUNIT_CASE(kp_ret_calls_nmissed),
 	KUNIT_CASE(kp_ret_calls_maxactive_apart),
 	KUNIT_CASE(kp_ret_calls_maxactive_negative),
