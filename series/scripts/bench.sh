@@ -6,23 +6,25 @@
 #
 #	series/scripts/bench.sh VARIANT[,VARIANT...]
 #
-# STOCK=1 has the base kernel measured beside them: stock-i386 beside i386, stock-default
-# beside the others. Guests of i386 need a busybox of their own, so it is measured alone.
+# STOCK=1 has the base kernel measured beside each, in the same configuration. Guests of i386
+# need a busybox of their own, so it is measured alone.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 IFS=', ' read -ra variants <<<"${1:?usage: series/scripts/bench.sh VARIANTS}"
-stock='stock-default'
 case " ${variants[*]} " in
 *" i386 "*)
 	[ ${#variants[@]} -eq 1 ] || die "i386 cannot be measured beside variants with 64 bits"
-	stock='stock-i386'
 	i386_busybox
 	;;
 esac
-[ -z "${STOCK:-}" ] || variants+=("$stock")
+if [ -n "${STOCK:-}" ]; then
+	for variant in "${variants[@]}"; do
+		variants+=("stock-$variant")
+	done
+fi
 
 builds=()
 for variant in "${variants[@]}"; do
@@ -30,7 +32,7 @@ for variant in "${variants[@]}"; do
 	"$TOP/series/scripts/modules.sh" "$variant" "kp_bench kp_bench_entries"
 	builds+=("$OUT/build/$variant:$OUT/modules/$variant")
 done
-need_packages qemu-system-x86 busybox-static kmod make
+need_packages qemu-system-x86 busybox-static kmod make gnuplot-nox
 "$TOP/series/scripts/prepare.sh" >/dev/null
 lock bench
-exec "$OUT/linux/$SELFTESTS/benchmarks/bench.sh" -o "$OUT/log" "${builds[@]}"
+exec "$OUT/linux/$SELFTESTS/benchmarks/bench.sh" -o "$OUT/log" -r "$OUT/bench" "${builds[@]}"

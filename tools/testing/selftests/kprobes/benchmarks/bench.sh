@@ -21,18 +21,20 @@ here=$(cd "$(dirname "$0")" && pwd)
 usage()
 {
 	cat <<EOT
-usage: ${0##*/} [-o DIR] BUILD[:MODULES]...
+usage: ${0##*/} [-o DIR] [-r DIR] BUILD[:MODULES]...
   BUILD    where a kernel was built (O=); the last part of it is its name
   MODULES  where test_modules/kp_bench.ko was built for it, in test_modules/,
            default: here
   -o DIR   where to leave the logs of the consoles, default BUILD
+  -r DIR   write results.json there, and report.svg if gnuplot is installed
 EOT
 }
 
-logs=
-while getopts o:h opt; do
+logs='' results=''
+while getopts o:r:h opt; do
 	case $opt in
 	o) logs=$OPTARG ;;
+	r) results=$OPTARG ;;
 	h) usage && exit 0 ;;
 	*) usage >&2 && exit 2 ;;
 	esac
@@ -47,6 +49,8 @@ trap 'exit 130' INT TERM HUP
 # By column and key: what the module printed
 declare -A figure
 columns=()
+# What the table has shown, in its order
+keys=()
 # By column: set if the figures have to be within the budget
 declare -A budgeted=()
 over=0
@@ -60,7 +64,46 @@ set -eu
 optimization=/proc/sys/debug/kprobes-optimization
 insmod test_modules/kp_bench_entries.ko
 insmod test_modules/kp_bench.ko
+# users NAME COMMAND...: a call with a user's probe less one without; COMMAND prints the former
+users()
+{
+	name=\$1
+	shift
+	without=\$(cat \$bench/call)
+	with=\$("\$@") || return 0
+	echo "users_\$name \$((with - without))(0)"
+}
+# event DEFINITION: prints what a call costs with this event
+event()
+{
+	tracefs=/sys/kernel/tracing
+	echo "\$1" >\$tracefs/kprobe_events || return 1
+	echo 1 >\$tracefs/events/kpb/enable
+	cat \$bench/call
+	echo 0 >\$tracefs/events/kpb/enable
+	echo >\$tracefs/kprobe_events
+}
+# program ARGUMENT...: prints what a call costs with a BPF program of bpf_probe
+program()
+{
+	./bpf_probe "\$@" "cat \$bench/call" 2>/dev/null | sed -n 1p
+}
+bench=/sys/kernel/debug/kp_bench
 for file in $*; do
+	case \$file in
+	users)
+		[ ! -w \$optimization ] || echo 0 >\$optimization
+		# behind what ftrace has at the entry
+		inside=+9
+		[ "\$(uname -m)" = x86_64 ] || inside=+5
+		users event event 'p:kpb/e kp_bench:kp_bench_called a=\$arg1 b=\$arg2'
+		users inside event 'p:kpb/e kp_bench:kp_bench_called'"\$inside"
+		users return event 'r:kpb/e kp_bench:kp_bench_called r=\$retval'
+		users program program kp_bench_called
+		users return_program program -r kp_bench_called
+		continue
+		;;
+	esac
 	case \$file in
 	jumps | jump_returns | optimizing) jumps=1 ;;
 	*) jumps=0 ;;
@@ -70,7 +113,7 @@ for file in $*; do
 	elif [ \$jumps = 1 ]; then
 		continue
 	fi
-	cat /sys/kernel/debug/kp_bench/\$file
+	cat \$bench/\$file
 done
 rmmod kp_bench kp_bench_entries
 EOT
@@ -108,7 +151,7 @@ measure_build()
 		[[ $name == stock-* ]] || ! grep -q '^CONFIG_X86_64=y' "$build/.config" ||
 			budgeted[$column]=y
 		measure "$column" "$build" "$modules" 1 "${model:+preempt=$model}" \
-			hits jumps returns jump_returns changes optimizing
+			unused hits jumps returns jump_returns users changes optimizing
 		measure "$column" "$build" "$modules" 4 "${model:+preempt=$model}" \
 			changes optimizing
 	done
@@ -118,6 +161,8 @@ measure_build()
 cells()
 {
 	local column value mark
+
+	keys+=("$1")
 
 	for column in "${columns[@]}"; do
 		value=${figure[$column:$1]:--}
@@ -130,6 +175,66 @@ cells()
 		printf '  %16s%s' "$value" "$mark"
 	done
 	printf '\n'
+}
+
+# write_json: the figures as numbers, by row and column. Keys begin with the number of CPUs.
+write_json()
+{
+	local key column value sep='' sep2
+
+	printf '{\n'
+	for key in "${keys[@]}"; do
+		printf '%s  "%s": {' "$sep" "$key"
+		sep=$',\n' sep2=''
+		for column in "${columns[@]}"; do
+			value=${figure[$column:$key]:-}
+			[[ $value =~ ^([0-9.]+) ]] || continue
+			printf '%s"%s": %s' "$sep2" "$column" "${BASH_REMATCH[1]}"
+			sep2=', '
+		done
+		printf '}'
+	done
+	printf '\n}\n'
+}
+
+# write_chart: for each column with one of the base kernel, the share of its instructions that a
+# hit takes
+write_chart()
+{
+	local column key value stock compared=()
+
+	command -v gnuplot >/dev/null || return 0
+	for column in "${columns[@]}"; do
+		[[ " ${columns[*]} " != *" stock-$column "* ]] || compared+=("$column")
+	done
+	[ ${#compared[@]} -gt 0 ] || return 0
+	for key in "${keys[@]}"; do
+		[[ $key =~ ^1:(pre|post|several|ret|users|unused)_ ]] || continue
+		printf '"%s"' "${key#1:}"
+		for column in "${compared[@]}"; do
+			value=${figure[$column:$key]:-} stock=${figure[stock-$column:$key]:-}
+			if [[ $value =~ ^([0-9]+) ]] && value=${BASH_REMATCH[1]} &&
+				[[ $stock =~ ^([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -gt 0 ]; then
+				printf ' %d' $((100 * value / BASH_REMATCH[1]))
+			else
+				printf ' NaN'
+			fi
+		done
+		printf '\n'
+	done >"$work/chart"
+	{
+		printf '%s\n' 'set terminal svg size 1200,600' "set output '$results/report.svg'" \
+			'set style data histograms' 'set style fill solid' 'set xtics rotate by -60' \
+			'set ylabel "instructions, % of the base kernel"' 'set yrange [0:]' \
+			'set key noenhanced' 'set xtics noenhanced' 'set grid ytics'
+		printf 'plot '
+		for key in "${!compared[@]}"; do
+			[ "$key" -eq 0 ] || printf ', '
+			printf "'%s' using %d:xtic(1) title '%s'" "$work/chart" $((key + 2)) \
+				"${compared[key]}"
+		done
+		printf '\n'
+	} | gnuplot
 }
 
 # head TITLE
@@ -155,6 +260,29 @@ row()
 	cells "$2"
 }
 
+# extra_row EXTRA KEY LABEL: a figure that may be larger by EXTRA than in the column of the base
+# kernel of the same variant
+extra_row()
+{
+	local extra=$1 key=$2 column value stock mark
+
+	keys+=("$key")
+	printf '%-42s %6s' "$3" "${extra:+"+$extra"}"
+	for column in "${columns[@]}"; do
+		value=${figure[$column:$key]:--}
+		stock=${figure[stock-$column:$key]:-}
+		mark=' '
+		if [ -n "$extra" ] && [[ $value =~ ^([0-9]+)\( ]] && value=${BASH_REMATCH[1]} &&
+			[[ $stock =~ ^([0-9]+)\( ]] &&
+			[ "$value" -gt $((BASH_REMATCH[1] + extra)) ]; then
+			mark='*'
+			over=$((over + 1))
+		fi
+		printf '  %16s%s' "${value%(*}" "$mark"
+	done
+	printf '\n'
+}
+
 # time_row KEY LABEL: of a thousand probes, shown for one
 time_row()
 {
@@ -177,6 +305,11 @@ for arg; do
 	measure_build "$build" "$modules"
 done
 
+head_line "Instructions without any probe"
+extra_row 2 1:unused_fault "a page fault"
+extra_row 5 1:unused_frame "a frame of a stack trace"
+extra_row '' 1:unused_process "a process that starts and ends"
+
 head_line "Instructions of one hit (traps)"
 row 245 1:pre_boost "add %rsi,%rdi: pre_handler"
 row 310 1:post_boost "  and post_handler"
@@ -198,15 +331,34 @@ row 80 1:pre_jump "two adds, optimised: pre_handler"
 row 150 1:post_jump "  and post_handler"
 row 140 1:pre_ftrace "entry, by way of ftrace: pre_handler"
 row '' 1:post_ftrace "  and post_handler"
+row '' 1:several_boost_2 "add %rsi,%rdi: 2 probes"
+row '' 1:several_boost_4 "  4 probes"
+row '' 1:several_boost_16 "  16 probes"
+row '' 1:several_jump_2 "two adds, optimised: 2 probes"
+row '' 1:several_jump_4 "  4 probes"
+row '' 1:several_jump_16 "  16 probes"
 
 head_line "Instructions of one call with a return probe"
 row 350 1:ret_boost "add %rsi,%rdi at the entry: handler"
 row '' 1:ret_boost_both "  and entry_handler"
+row '' 1:ret_boost_limit "  and maxactive"
+row '' 1:ret_boost_all "  and entry_handler, maxactive, data"
 row '' 1:ret_push "push %rbp at the entry: handler"
 row 200 1:ret_jump "two adds, optimised: handler"
 row '' 1:ret_jump_both "  and entry_handler"
+row '' 1:ret_jump_limit "  and maxactive"
+row '' 1:ret_jump_all "  and entry_handler, maxactive, data"
 row 265 1:ret_ftrace "ftrace location at the entry: handler"
 row '' 1:ret_ftrace_both "  and entry_handler"
+row '' 1:ret_ftrace_limit "  and maxactive"
+row '' 1:ret_ftrace_all "  and entry_handler, maxactive, data"
+
+head_line "Instructions of a call, all the way to the user"
+row '' 1:users_event "kprobe event at the entry, 2 arguments"
+row '' 1:users_inside "kprobe event inside, by breakpoint"
+row '' 1:users_return "kretprobe event, return value"
+row '' 1:users_program "BPF program on perf's kprobe"
+row '' 1:users_return_program "BPF program on perf's kretprobe"
 
 head_line "Thousand instructions for a probe (IPIs)"
 time_row 1:register_singly "1,000 registered one by one"
@@ -235,9 +387,18 @@ for cpus in 1 4; do
 	time_row "$cpus:unregister_optimized_batch" "  unregistered"
 done
 
+if [ -n "$results" ]; then
+	mkdir -p "$results"
+	write_json >"$results/results.json"
+	write_chart
+fi
+
 cat <<EOT
 
 An instruction counts as a nanosecond, and a wait as what it lasts. IPIs are
 those of all the 1,000 probes.
 EOT
-[ "$over" -eq 0 ] || printf '%d figures, marked *, are above the budget.\n' "$over"
+[ "$over" -eq 0 ] || {
+	printf '%d figures, marked *, are above the budget.\n' "$over"
+	exit 1
+}

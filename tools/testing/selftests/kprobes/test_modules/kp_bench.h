@@ -28,6 +28,9 @@ struct kp_cost {
 struct kp_cost kp_bench_calls(void (*fn)(void));
 unsigned int kp_bench_count_traps(void (*fn)(void));
 
+/* Wait until the jump of an earlier probe is gone. Return: 0, or -ETIMEDOUT. */
+int kp_bench_wait_original(void *addr);
+
 /* One reader at a time. */
 extern struct mutex kp_bench_mutex;
 
@@ -35,7 +38,9 @@ extern struct mutex kp_bench_mutex;
 enum kp_bench_entry { KP_BENCH_BREAKPOINT, KP_BENCH_JUMP, KP_BENCH_FTRACE };
 
 void kp_bench_create_ret(struct dentry *dir);
+void kp_bench_create_unused(struct dentry *dir);
 
+long kp_bench_called(long one, long two);
 void kp_bench_add(void);
 void kp_bench_long(void);
 void kp_bench_push(void);

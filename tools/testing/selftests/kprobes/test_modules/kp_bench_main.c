@@ -6,10 +6,11 @@
  *
  * debugfs kp_bench/hits	a hit, less what the same call costs without
  * debugfs kp_bench/jumps	a hit of an optimised probe
+ * debugfs kp_bench/call	a call of kp_bench_called(), for probes that users set
  * debugfs kp_bench/changes	registering and unregistering
  * debugfs kp_bench/optimizing	how long it takes until probes are optimised
  *
- * and those of kp_bench_ret.c for return probes.
+ * and those of kp_bench_ret.c for return probes and kp_bench_unused.c for none at all.
  *
  * Reading them does the work. There should be nobody else's probes meanwhile.
  */
@@ -35,6 +36,8 @@
 #include "kp_bench.h"
 
 #define KP_OTHERS	(KP_BENCH_ROWS * KP_BENCH_ROW)
+/* Probes on one address */
+#define KP_COLOCATED	16
 #define KP_BATCH	1000
 /* Of each instruction in a row but the ENDBR. */
 #define KP_INSN_SIZE	2
@@ -218,16 +221,33 @@ static int kp_wait_jumps(struct kprobe **probes, int nr)
 	return 0;
 }
 
+/* Not every kernel removes the jump of a probe as soon as that is unregistered. */
+int kp_bench_wait_original(void *addr)
+{
+	unsigned long end = jiffies + KP_JUMP_PATIENCE;
+
+	while (READ_ONCE(*(u8 *)addr) == KP_JUMP_OPCODE) {
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+		usleep_range(100, 200);
+	}
+	return 0;
+}
+
 /* A line: what it is of, instructions (as a range where they differ), traps. */
 static int kp_hit_as(struct seq_file *m, const char *name, void (*fn)(void), bool post,
 		     bool jump)
 {
-	struct kp_cost bare = kp_bench_calls(fn), hit;
 	struct kprobe *p = &kp_measured;
+	struct kp_cost bare, hit;
 	unsigned int traps;
 	int err;
 
 	kp_init(p, kp_first_insn(fn), post);
+	err = kp_bench_wait_original(p->addr);
+	if (err)
+		return err;
+	bare = kp_bench_calls(fn);
 	err = register_kprobe(p);
 	if (err)
 		return err;
@@ -259,6 +279,44 @@ static int kp_hit_as(struct seq_file *m, const char *name, void (*fn)(void), boo
 static int kp_hit(struct seq_file *m, const char *name, void (*fn)(void), bool post)
 {
 	return kp_hit_as(m, name, fn, post, false);
+}
+
+/* A line: what it is of and the number of probes, instructions. */
+static int kp_hit_several(struct seq_file *m, const char *name, void (*fn)(void), int nr,
+			  bool jump)
+{
+	struct kp_cost bare, hit;
+	int i, err;
+
+	for (i = 0; i < nr; i++)
+		kp_init(kp_other[i], kp_first_insn(fn), false);
+	err = kp_bench_wait_original(kp_first_insn(fn));
+	if (err)
+		return err;
+	bare = kp_bench_calls(fn);
+	err = register_kprobes(kp_other, nr);
+	if (err)
+		return err;
+	if (jump && kp_wait_jumps(kp_other, nr)) {
+		unregister_kprobes(kp_other, nr);
+		return 0;
+	}
+	kp_hits = 0;
+	hit = kp_bench_calls(fn);
+	unregister_kprobes(kp_other, nr);
+	if (kp_hits != (KP_BENCH_CALLS + 1) * nr)
+		return -EIO;
+	seq_printf(m, "%s_%d %llu(%d)\n", name, nr, hit.least - bare.least, !jump);
+	return 0;
+}
+
+static int kp_hits_of_several(struct seq_file *m, const char *name, void (*fn)(void), bool jump)
+{
+	int nr, err = 0;
+
+	for (nr = 2; nr <= KP_COLOCATED && !err; nr *= nr)
+		err = kp_hit_several(m, name, fn, nr, jump);
+	return err;
 }
 
 static void kp_init_other(int i)
@@ -355,6 +413,7 @@ static int kp_bench_hits_show(struct seq_file *m, void *unused)
 	       kp_hit(m, "pre_step", kp_bench_str, false) ?:
 	       kp_hit(m, "post_step", kp_bench_str, true) ?:
 	       kp_hits_at_entry(m) ?:
+	       kp_hits_of_several(m, "several_boost", kp_bench_add, false) ?:
 	       kp_hits_among_others(m);
 }
 DEFINE_SHOW_ATTRIBUTE(kp_bench_hits);
@@ -363,9 +422,34 @@ static int kp_bench_jumps_show(struct seq_file *m, void *unused)
 {
 	guard(mutex)(&kp_bench_mutex);
 	return kp_hit_as(m, "pre_jump", kp_bench_long, false, true) ?:
-	       kp_hit_as(m, "post_jump", kp_bench_long, true, true);
+	       kp_hit_as(m, "post_jump", kp_bench_long, true, true) ?:
+	       kp_hits_of_several(m, "several_jump", kp_bench_long, true);
 }
 DEFINE_SHOW_ATTRIBUTE(kp_bench_jumps);
+
+/*
+ * debugfs kp_bench/call
+ */
+
+/* A function in C, whose entry is ftrace's, where the kernel has function tracing. */
+noinline long kp_bench_called(long one, long two)
+{
+	barrier();
+	return one + two;
+}
+
+static void kp_bench_call(void)
+{
+	kp_bench_called(1, 2);
+}
+
+static int kp_bench_call_show(struct seq_file *m, void *unused)
+{
+	guard(mutex)(&kp_bench_mutex);
+	seq_printf(m, "%llu\n", kp_bench_calls(kp_bench_call).least);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(kp_bench_call);
 
 /*
  * debugfs kp_bench/changes
@@ -488,9 +572,11 @@ static int __init kp_bench_init(void)
 	kp_dir = debugfs_create_dir("kp_bench", NULL);
 	debugfs_create_file("hits", 0400, kp_dir, NULL, &kp_bench_hits_fops);
 	debugfs_create_file("jumps", 0400, kp_dir, NULL, &kp_bench_jumps_fops);
+	debugfs_create_file("call", 0400, kp_dir, NULL, &kp_bench_call_fops);
 	debugfs_create_file("changes", 0400, kp_dir, NULL, &kp_bench_changes_fops);
 	debugfs_create_file("optimizing", 0400, kp_dir, NULL, &kp_bench_optimizing_fops);
 	kp_bench_create_ret(kp_dir);
+	kp_bench_create_unused(kp_dir);
 	return 0;
 }
 module_init(kp_bench_init);

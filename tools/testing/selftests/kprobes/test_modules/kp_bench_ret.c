@@ -14,11 +14,15 @@
 #include <linux/kprobes.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
+#include <asm/ibt.h>
 #include "kp_bench.h"
 
 #define KP_JUMP_OPCODE		0xe9
 /* Longer than that nobody waits for a jump. */
 #define KP_JUMP_PATIENCE	(10 * HZ)
+
+#define KP_RET_MAXACTIVE	16
+#define KP_RET_DATA		16
 
 static struct kretprobe kp_measured;
 static unsigned long kp_entries, kp_returns;
@@ -57,20 +61,42 @@ static bool kp_reached_by(struct kprobe *p, enum kp_bench_entry entry)
 	return true;
 }
 
+/* What a return probe has beside its handler */
+enum kp_ret_form {
+	KP_RET_PLAIN,
+	/* an entry_handler */
+	KP_RET_BOTH,
+	/* maxactive */
+	KP_RET_LIMIT,
+	/* all of that, and data */
+	KP_RET_ALL,
+};
+
+static const char * const kp_ret_form_name[] = { "", "_both", "_limit", "_all" };
+
 /* A line: what it is of, instructions (as a range where they differ), traps. */
-static int kp_followed(struct seq_file *m, const char *name, void (*fn)(void),
-		       enum kp_bench_entry entry, bool both)
+static int kp_followed_as(struct seq_file *m, const char *name, void (*fn)(void),
+			  enum kp_bench_entry entry, enum kp_ret_form form)
 {
-	struct kp_cost bare = kp_bench_calls(fn), call;
+	bool both = form == KP_RET_BOTH || form == KP_RET_ALL;
 	struct kretprobe *rp = &kp_measured;
+	struct kp_cost bare, call;
 	unsigned int traps;
 	int err;
 
+	err = kp_bench_wait_original((void *)fn + ENDBR_INSN_SIZE);
+	if (err)
+		return err;
+	bare = kp_bench_calls(fn);
 	memset(rp, 0, sizeof(*rp));
 	rp->kp.addr = (void *)fn;
 	rp->handler = kp_return;
 	if (both)
 		rp->entry_handler = kp_entry;
+	if (form == KP_RET_LIMIT || form == KP_RET_ALL)
+		rp->maxactive = KP_RET_MAXACTIVE;
+	if (form == KP_RET_ALL)
+		rp->data_size = KP_RET_DATA;
 	err = register_kretprobe(rp);
 	if (err)
 		return err;
@@ -92,29 +118,37 @@ static int kp_followed(struct seq_file *m, const char *name, void (*fn)(void),
 		return -EIO;
 	}
 
-	seq_printf(m, "%s %llu", name, call.least - bare.least);
+	seq_printf(m, "%s%s %llu", name, kp_ret_form_name[form], call.least - bare.least);
 	if (call.most != call.least)
 		seq_printf(m, "-%llu", call.most - bare.least);
 	seq_printf(m, "(%u)\n", traps);
 	return 0;
 }
 
+static int kp_followed(struct seq_file *m, const char *name, void (*fn)(void),
+		       enum kp_bench_entry entry)
+{
+	enum kp_ret_form form;
+	int err = 0;
+
+	for (form = KP_RET_PLAIN; form <= KP_RET_ALL && !err; form++)
+		err = kp_followed_as(m, name, fn, entry, form);
+	return err;
+}
+
 static int kp_bench_returns_show(struct seq_file *m, void *unused)
 {
 	guard(mutex)(&kp_bench_mutex);
-	return kp_followed(m, "ret_boost", kp_bench_add, KP_BENCH_BREAKPOINT, false) ?:
-	       kp_followed(m, "ret_boost_both", kp_bench_add, KP_BENCH_BREAKPOINT, true) ?:
-	       kp_followed(m, "ret_push", kp_bench_push, KP_BENCH_BREAKPOINT, false) ?:
-	       kp_followed(m, "ret_ftrace", kp_bench_traced, KP_BENCH_FTRACE, false) ?:
-	       kp_followed(m, "ret_ftrace_both", kp_bench_traced, KP_BENCH_FTRACE, true);
+	return kp_followed(m, "ret_boost", kp_bench_add, KP_BENCH_BREAKPOINT) ?:
+	       kp_followed(m, "ret_push", kp_bench_push, KP_BENCH_BREAKPOINT) ?:
+	       kp_followed(m, "ret_ftrace", kp_bench_traced, KP_BENCH_FTRACE);
 }
 DEFINE_SHOW_ATTRIBUTE(kp_bench_returns);
 
 static int kp_bench_jump_returns_show(struct seq_file *m, void *unused)
 {
 	guard(mutex)(&kp_bench_mutex);
-	return kp_followed(m, "ret_jump", kp_bench_long, KP_BENCH_JUMP, false) ?:
-	       kp_followed(m, "ret_jump_both", kp_bench_long, KP_BENCH_JUMP, true);
+	return kp_followed(m, "ret_jump", kp_bench_long, KP_BENCH_JUMP);
 }
 DEFINE_SHOW_ATTRIBUTE(kp_bench_jump_returns);
 
