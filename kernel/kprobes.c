@@ -262,6 +262,7 @@ int register_kprobes(struct kprobe **kps, int num)
 	err = probepoints_stage(&changes);
 	if (err)
 		goto undo;
+	arch_begin_kprobes();
 	probepoints_commit(&changes);
 	return 0;
 undo:

@@ -624,7 +624,19 @@ static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 }
 #endif
 
-void kprobe_flush_task(struct task_struct *tsk);
+void kretprobe_flush_task(struct task_struct *tsk);
+
+/**
+ * kprobe_flush_task() - give back the instances of a task that has ended
+ * @tsk: the task. The calls that it was in will not return.
+ *
+ * Context: any in which no other code changes the task's list.
+ */
+static inline void kprobe_flush_task(struct task_struct *tsk)
+{
+	if (unlikely(tsk->kretprobe_instances.first))
+		kretprobe_flush_task(tsk);
+}
 
 #endif /* !CONFIG_KRETPROBE_ON_RETHOOK */
 
@@ -693,14 +705,17 @@ static inline void kprobe_ftrace_kill(void) { /* nothing can fail */ }
  * @regs: registers as at the fault
  * @trapnr: number of the exception, for the fault_handler
  *
- * The architecture's page fault handler calls it early. On x86 it always returns false,
- * since kprobe_fault_begin() has called the fault_handlers already.
+ * The architecture's page fault handler calls it early. On x86 it always returns false:
+ * kprobe_fault_begin() has called the fault_handlers already.
  *
  * Return: true if a fault_handler has handled the fault.
  */
 static __always_inline
 bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)
 {
+#ifdef __ARCH_WANT_PROBEPOINT
+	return false;
+#endif
 	if (!IS_ENABLED(CONFIG_KPROBES) || user_mode(regs))
 		return false;
 	/*

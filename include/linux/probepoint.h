@@ -313,6 +313,7 @@ kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp);
 struct probepoint *probepoint_of_insn_slot(unsigned long addr);
 
 /* The architecture's part, or that of kernel/kprobes/compat.c. */
+void arch_begin_kprobes(void);
 int arch_prepare_probepoint(struct probepoint *pp);
 void arch_remove_probepoint(struct probepoint *pp);
 int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old);

@@ -22,6 +22,15 @@ DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 static struct kprobe kprobe_busy;
 
 /**
+ * arch_begin_kprobes() - the first probe is about to be registered, or another one
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void arch_begin_kprobes(void)
+{
+}
+
+/**
  * kprobe_busy_begin() - have hits of this CPU counted as missed
  *
  * For code that calls handlers outside of a hit. Calls do not nest.

@@ -222,9 +222,7 @@ static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *
 /* An instance with data has room for KRETPROBE_DATA_MIN bytes, and ends with a whole word. */
 static __always_inline void clear_data(struct kretprobe_instance *ri, size_t size)
 {
-	unsigned long *word = (unsigned long *)ri->data;
-
-	memset(word, 0, KRETPROBE_DATA_MIN);
+	memset(ri->data, 0, KRETPROBE_DATA_MIN);
 	if (unlikely(size > KRETPROBE_DATA_MIN))
 		memset(ri->data + KRETPROBE_DATA_MIN, 0, size - KRETPROBE_DATA_MIN);
 }
@@ -468,13 +466,8 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
-/**
- * kprobe_flush_task() - give back the instances of a task that has ended
- * @tsk: the task. The calls that it was in will not return.
- *
- * Context: any in which no other code changes the task's list.
- */
-void kprobe_flush_task(struct task_struct *tsk)
+/* kprobe_flush_task(), if the task has instances */
+void kretprobe_flush_task(struct task_struct *tsk)
 {
 	struct llist_node *node, *next;
 

@@ -13,7 +13,6 @@ int kp_stubs(struct kprobe *p, struct kprobe **ps, struct kretprobe *rp, struct 
 {
 	unsigned long ip = (unsigned long)addr;
 	char type, name[KSYM_NAME_LEN];
-	struct llist_node *cur __maybe_unused = NULL;
 	int sum = 0;
 
 	sum += register_kprobe(p) + register_kprobes(ps, 1);
@@ -54,11 +53,10 @@ int kp_stubs(struct kprobe *p, struct kprobe **ps, struct kretprobe *rp, struct 
 
 		sum += fault.handled;
 	}
-	sum += kprobe_text_ip(ip) == ip;
 	sum += kprobe_regs_ip(regs, current) == ip;
 	sum += kprobe_regs_ip(addr, current) == ip;
 	sum += kprobe_regs_at_entry(regs, current);
-	sum += kprobe_recover_ret_addr(current, ip, addr, &cur) == ip;
+	sum += kprobes_have_been_used();
 #endif
 	return sum;
 }

@@ -11,13 +11,13 @@
 
 #include <linux/cleanup.h>
 #include <linux/instrumentation.h>
+#include <linux/jump_label.h>
 #include <linux/types.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <asm/ptrace.h>
 
 struct kprobe;
-struct llist_node;
 struct notifier_block;
 struct probepoint;
 struct pt_regs;
@@ -239,17 +239,43 @@ static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 	       addr == (unsigned long)kretprobe_trampoline_return;
 }
 
-unsigned long kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,
-				      void *slot, struct llist_node **cur);
 #endif /* CONFIG_KRETPROBES */
+
+/* Enabled for good when the first probe is registered. */
+DECLARE_STATIC_KEY_FALSE(kprobes_used_key);
+
+/*
+ * Has a probe ever been registered? Until then, exceptions and unwinders have nothing to do
+ * with slots, detour buffers and the trampoline.
+ */
+static __always_inline bool kprobes_have_been_used(void)
+{
+	return static_branch_unlikely(&kprobes_used_key);
+}
 
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
-struct kprobe_fault kprobe_fault_begin(struct pt_regs *regs, int trapnr);
+void kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *regs, int trapnr);
 void kprobe_fault_resume(struct kprobe_fault *fault);
-unsigned long kprobe_text_ip(unsigned long ip);
-unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
-bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task);
+unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
+bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task);
+
+/* Is it for kprobes to look at an exception? Never before a probe is registered. */
+static __always_inline bool kprobe_may_have_faulted(struct pt_regs *regs)
+{
+	return kprobes_have_been_used() && !user_mode(regs);
+}
+
+static __always_inline struct kprobe_fault kprobe_fault_enter(struct pt_regs *regs, int trapnr)
+{
+	struct kprobe_fault fault;
+
+	fault.handled = false;
+	fault.pp = NULL;
+	if (kprobe_may_have_faulted(regs))
+		kprobe_fault_begin(&fault, regs, trapnr);
+	return fault;
+}
 
 static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
 {
@@ -262,15 +288,15 @@ static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
  * the copy of a probed instruction raised looks as if the original had.
  */
 DEFINE_CLASS(kprobe_fault, struct kprobe_fault, kprobe_fault_end(&_T),
-	     kprobe_fault_begin(regs, trapnr), struct pt_regs *regs, int trapnr)
+	     kprobe_fault_enter(regs, trapnr), struct pt_regs *regs, int trapnr)
 
 /* CLASS(kprobe_nmi_fault, name)(regs, trapnr): the same for code that is noinstr. */
-static __always_inline struct kprobe_fault kprobe_nmi_fault_begin(struct pt_regs *regs, int trapnr)
+static __always_inline struct kprobe_fault kprobe_nmi_fault_enter(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_fault fault;
 
 	instrumentation_begin();
-	fault = kprobe_fault_begin(regs, trapnr);
+	fault = kprobe_fault_enter(regs, trapnr);
 	instrumentation_end();
 	return fault;
 }
@@ -283,7 +309,48 @@ static __always_inline void kprobe_nmi_fault_end(struct kprobe_fault *fault)
 }
 
 DEFINE_CLASS(kprobe_nmi_fault, struct kprobe_fault, kprobe_nmi_fault_end(&_T),
-	     kprobe_nmi_fault_begin(regs, trapnr), struct pt_regs *regs, int trapnr)
+	     kprobe_nmi_fault_enter(regs, trapnr), struct pt_regs *regs, int trapnr)
+
+/**
+ * kprobe_regs_ip() - find the instruction that saved registers belong to
+ * @regs: registers that an exception or a thunk saved. The caller may read the
+ *	instruction pointer and what the CPU pushes beside it.
+ * @task: the task on whose stack @regs are
+ *
+ * While pre_handlers run, the saved instruction pointer is behind the breakpoint, where a
+ * different instruction may begin. Of registers of user space, only the instruction
+ * pointer and the code segment are read.
+ *
+ * Context: any.
+ *
+ * Return: the instruction pointer in the function as it is without probes.
+ */
+static __always_inline
+unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
+{
+	if (kprobes_have_been_used())
+		return x86_kprobe_regs_ip(regs, task);
+	return READ_ONCE_NOCHECK(regs->ip);
+}
+
+/**
+ * kprobe_regs_at_entry() - do saved registers belong to a function without a frame?
+ * @regs: registers that an exception or a thunk saved
+ * @task: the task on whose stack @regs are
+ *
+ * For unwinders that go by frame pointers.
+ *
+ * Context: any.
+ *
+ * Return: true if @regs are those of pre_handlers at the entry of a function, or of
+ * post_handlers behind ftrace's call there: the stack pointer is where the return address
+ * is.
+ */
+static __always_inline
+bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
+{
+	return kprobes_have_been_used() && x86_kprobe_regs_at_entry(regs, task);
+}
 
 #else /* !CONFIG_KPROBES */
 
@@ -291,14 +358,13 @@ DEFINE_CLASS(kprobe_nmi_fault, struct kprobe_fault, kprobe_nmi_fault_end(&_T),
 #include <linux/compiler.h>
 #include <asm/ptrace.h>
 
-struct llist_node;
 struct task_struct;
 
 struct kprobe_fault {
 	bool handled;
 };
 
-static __always_inline struct kprobe_fault kprobe_fault_begin(struct pt_regs *regs, int trapnr)
+static __always_inline struct kprobe_fault kprobe_fault_enter(struct pt_regs *regs, int trapnr)
 {
 	return (struct kprobe_fault){};
 }
@@ -307,15 +373,20 @@ static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
 {
 }
 
+static __always_inline bool kprobe_may_have_faulted(struct pt_regs *regs)
+{
+	return false;
+}
+
 DEFINE_CLASS(kprobe_fault, struct kprobe_fault, (void)_T,
 	     ((struct kprobe_fault){}), struct pt_regs *regs, int trapnr)
 
 DEFINE_CLASS(kprobe_nmi_fault, struct kprobe_fault, (void)_T,
 	     ((struct kprobe_fault){}), struct pt_regs *regs, int trapnr)
 
-static inline unsigned long kprobe_text_ip(unsigned long ip)
+static __always_inline bool kprobes_have_been_used(void)
 {
-	return ip;
+	return false;
 }
 
 static inline unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
@@ -330,13 +401,10 @@ static inline bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct
 
 #endif /* CONFIG_KPROBES */
 
-#ifndef CONFIG_KRETPROBES
-static inline
-unsigned long kprobe_recover_ret_addr(struct task_struct *tsk, unsigned long addr,
-				      void *slot, struct llist_node **cur)
-{
-	return addr;
-}
-#endif
+/* Not called before a probe has been registered. */
+struct unwind_state;
+unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
+unsigned long x86_kprobe_recover(struct unwind_state *state, unsigned long addr,
+				 unsigned long *addr_p);
 
 #endif /* _ASM_X86_KPROBES_H */

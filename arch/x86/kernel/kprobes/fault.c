@@ -8,7 +8,8 @@
  * again, the copy is executed again: one execution of the instruction is one hit.
  *
  * The exception handlers of the kernel have CLASS(kprobe_fault) in scope, see
- * asm/kprobes.h, which calls kprobe_fault_begin() and kprobe_fault_resume().
+ * asm/kprobes.h, which calls kprobe_fault_begin() and kprobe_fault_resume(). It calls neither
+ * before the first probe is registered, nor for an exception that user space has raised.
  */
 #include <linux/preempt.h>
 #include <asm/ptrace.h>
@@ -44,7 +45,9 @@ static __always_inline bool is_fault(int trapnr)
 }
 
 /**
- * kprobe_fault_begin() - begin to handle an exception
+ * kprobe_fault_begin() - begin to handle an exception of the kernel
+ * @fault: result, for kprobe_fault_end(). The caller has cleared @fault->handled and
+ *	@fault->pp.
  * @regs: registers as at the exception
  * @trapnr: its number, X86_TRAP_*
  *
@@ -57,35 +60,29 @@ static __always_inline bool is_fault(int trapnr)
  * exceptions and machine checks.
  *
  * Context: interrupts are off, and RCU is watching.
- *
- * Return: what kprobe_fault_end() needs.
  */
-struct kprobe_fault __kprobes kprobe_fault_begin(struct pt_regs *regs, int trapnr)
+void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *regs, int trapnr)
 {
-	struct kprobe_fault fault = { .regs = regs };
-	struct probepoint *pp;
+	struct probepoint *pp = x86_kprobe_slot_owner(regs->ip);
 
-	if (user_mode(regs))
-		return fault;
-	pp = x86_kprobe_slot_owner(regs->ip);
 	if (likely(!pp)) {
-		fault.handled = is_fault(trapnr) && unlikely(kprobe_running()) &&
-				fault_in_handler(regs, trapnr);
-		return fault;
+		fault->handled = is_fault(trapnr) && unlikely(kprobe_running()) &&
+				 fault_in_handler(regs, trapnr);
+		return;
 	}
 
-	fault.pp = pp;
-	fault.addr = (unsigned long)pp->addr;
-	fault.ip = x86_kprobe_original_ip(pp, regs->ip);
-	fault.where = regs->ip;
-	fault.first = regs->ip == kprobe_copy_of(kprobe_slot_of(regs->ip),
-						 kprobe_detour_map(regs->ip));
-	fault.stepping = x86_kprobe_step_fault(regs, &fault.run_post);
-	regs->ip = fault.ip;
+	fault->regs = regs;
+	fault->pp = pp;
+	fault->addr = (unsigned long)pp->addr;
+	fault->ip = x86_kprobe_original_ip(pp, regs->ip);
+	fault->where = regs->ip;
+	fault->first = regs->ip == kprobe_copy_of(kprobe_slot_of(regs->ip),
+						  kprobe_detour_map(regs->ip));
+	fault->stepping = x86_kprobe_step_fault(regs, &fault->run_post);
+	regs->ip = fault->ip;
 	/* Only the first copy is of the probed instruction. */
-	if (fault.first && is_fault(trapnr) && probepoint_has_fault(pp))
-		fault.handled = probepoint_run_fault_handlers(pp, regs, trapnr);
-	return fault;
+	if (fault->first && is_fault(trapnr) && probepoint_has_fault(pp))
+		fault->handled = probepoint_run_fault_handlers(pp, regs, trapnr);
 }
 
 /**

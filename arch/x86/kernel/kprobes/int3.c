@@ -29,6 +29,8 @@
 
 DEFINE_PER_CPU(struct kprobe_levels, kprobe_levels);
 
+DEFINE_STATIC_KEY_FALSE(kprobes_used_key);
+
 /* The probe that kprobe_busy_begin() records as running. No user registers it. */
 static struct kprobe kprobe_busy;
 
@@ -50,6 +52,20 @@ int __init arch_init_kprobes(void)
 		levels->top = &levels->level[0];
 	}
 	return 0;
+}
+
+/**
+ * arch_begin_kprobes() - have exceptions and unwinders take note of slots
+ *
+ * They do so from the first probe on. The key stays enabled: a task may return to a
+ * trampoline at any time after the last probe.
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void arch_begin_kprobes(void)
+{
+	if (!static_key_enabled(&kprobes_used_key))
+		static_branch_enable(&kprobes_used_key);
 }
 
 /**

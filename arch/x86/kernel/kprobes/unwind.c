@@ -6,8 +6,6 @@
  * pre_handlers are given have an instruction pointer one byte behind the probed address,
  * which is shown at the probed address.
  *
- * Return addresses that return probes have replaced are found in kretprobe.c.
- *
  * An unwinder may ask about anything: registers of user space, stale words of a stack,
  * the stack of a task that runs. So nothing is read that was not checked, and slots and
  * probepoints are read with preemption disabled: both are freed an RCU grace period after
@@ -16,9 +14,11 @@
 #include <linux/ftrace.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/string.h>
 #include <asm/pgtable_types.h>
 #include <asm/ptrace.h>
 #include <asm/stacktrace.h>
+#include <asm/unwind.h>
 
 #include "common.h"
 
@@ -70,18 +70,8 @@ unsigned long __kprobes x86_kprobe_original_ip(const struct probepoint *pp, unsi
 	return ip + JMP32_INSN_SIZE + *(s32 *)(ip + 1);
 }
 
-/**
- * kprobe_text_ip() - translate an address in a slot to the probed function
- * @ip: address of code
- *
- * For unwinders: a task that is in a slot, or a function that was called from one, is
- * shown in the probed function.
- *
- * Context: any.
- *
- * Return: the address in the probed function, or @ip if it is in no slot.
- */
-unsigned long __kprobes kprobe_text_ip(unsigned long ip)
+/* The address in the probed function, if @ip is in a slot or in a detour buffer. */
+static unsigned long __kprobes text_ip(unsigned long ip)
 {
 	struct probepoint *pp;
 
@@ -158,21 +148,8 @@ static bool is_pre_ip(const struct kprobe *p, unsigned long ip)
 	return ip == (unsigned long)p->addr + INT3_INSN_SIZE;
 }
 
-/**
- * kprobe_regs_ip() - find the instruction that saved registers belong to
- * @regs: registers that an exception or a thunk saved. The caller may read the
- *	instruction pointer and what the CPU pushes beside it.
- * @task: the task on whose stack @regs are
- *
- * While pre_handlers run, the saved instruction pointer is behind the breakpoint, where a
- * different instruction may begin. Of registers of user space, only the instruction
- * pointer and the code segment are read.
- *
- * Context: any.
- *
- * Return: the instruction pointer in the function as it is without probes.
- */
-unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
+/* kprobe_regs_ip(), when a probe has been registered */
+unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 {
 	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
 	struct kprobe *p;
@@ -185,7 +162,7 @@ unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 	if (detour_of_regs(regs, task, ip) || (p && is_pre_ip(p, ip)))
 		ip -= INT3_INSN_SIZE;
 	preempt_enable_notrace();
-	return kprobe_text_ip(ip);
+	return text_ip(ip);
 }
 
 /* Are @regs those that a post_handler of @p is given, behind ftrace's call? */
@@ -198,20 +175,8 @@ static bool is_behind_ftrace_call(struct kprobe *p, unsigned long ip)
 #endif
 }
 
-/**
- * kprobe_regs_at_entry() - do saved registers belong to a function without a frame?
- * @regs: registers that an exception or a thunk saved
- * @task: the task on whose stack @regs are
- *
- * For unwinders that go by frame pointers.
- *
- * Context: any.
- *
- * Return: true if @regs are those of pre_handlers at the entry of a function, or of
- * post_handlers behind ftrace's call there: the stack pointer is where the return address
- * is.
- */
-bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
+/* kprobe_regs_at_entry(), when a probe has been registered */
+bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 {
 	struct probepoint *pp;
 	unsigned long ip;
@@ -232,3 +197,110 @@ bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 	preempt_enable_notrace();
 	return at_entry;
 }
+
+/* Is an address neither in slots nor one that takes the place of return addresses? */
+static __always_inline bool is_original(unsigned long addr)
+{
+#ifdef CONFIG_KRETPROBES
+	if (is_kretprobe_trampoline(addr))
+		return false;
+#endif
+#ifdef CONFIG_RETHOOK
+	if (is_rethook_trampoline(addr))
+		return false;
+#endif
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	if (addr == (unsigned long)return_to_handler)
+		return false;
+#endif
+	return addr - MODULES_VADDR >= MODULES_END - MODULES_VADDR;
+}
+
+/* Find the return address that the graph tracer and rethook have replaced, in any order. */
+static unsigned long __kprobes recover_others(struct unwind_state *state, unsigned long addr,
+					      unsigned long *addr_p)
+{
+	unsigned long before;
+
+	do {
+		before = addr;
+		addr = ftrace_graph_ret_addr(state->task, &state->graph_idx, addr, addr_p);
+		addr = unwind_recover_rethook(state, addr, addr_p);
+	} while (addr != before);
+	return addr;
+}
+
+/* Find the real return address, if it was a return probe that has replaced it. */
+static unsigned long __kprobes recover_kretprobe(struct task_struct *task, unsigned long addr,
+						 unsigned long *addr_p, struct llist_node **cur)
+{
+#ifdef CONFIG_KRETPROBES
+	if (is_kretprobe_trampoline(addr))
+		return kretprobe_find_ret_addr(task, addr_p, cur) ?: addr;
+#endif
+	return addr;
+}
+
+/**
+ * x86_kprobe_recover() - find where code that an unwinder has found on a stack really is
+ * @state: state of the unwinder
+ * @addr: the address that it has found
+ * @addr_p: the place where it was found
+ *
+ * Several of return probes, rethook and the graph tracer may have replaced a return address,
+ * in any order. And a task that is in a slot, or a function that was called from one, is shown
+ * in the probed function.
+ *
+ * Context: any.
+ *
+ * Return: the address in the function as it is without probes and tracers.
+ */
+unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned long addr,
+					   unsigned long *addr_p)
+{
+	struct llist_node *cur = NULL;
+	unsigned long before, ip;
+
+	if (likely(is_original(addr)))
+		return addr;
+	addr = recover_others(state, addr, addr_p);
+	/* An instance that one search finds must not be freed before the next one. */
+	preempt_disable_notrace();
+	do {
+		before = addr;
+		addr = recover_kretprobe(state->task, addr, addr_p, &cur);
+		if (addr != before)
+			addr = recover_others(state, addr, addr_p);
+	} while (addr != before);
+	preempt_enable_notrace();
+
+	ip = text_ip(addr);
+#ifdef CONFIG_UNWINDER_ORC
+	/* No call precedes it: look up the address itself, not the one before. */
+	if (ip != addr)
+		state->signal = true;
+#endif
+	return ip;
+}
+
+#ifdef CONFIG_KRETPROBES
+/**
+ * x86_kretprobe_recover() - find the real return address if other code has replaced it
+ * @addr: the return address that the return probe has found
+ * @slot: its place on the stack
+ *
+ * Context: handlers of return probes.
+ *
+ * Return: the address in the caller of the function.
+ */
+unsigned long __kprobes x86_kretprobe_recover(unsigned long addr, void *slot)
+{
+	struct unwind_state state;
+
+	if (likely(is_original(addr)))
+		return addr;
+	memset(&state, 0, sizeof(state));
+	state.task = current;
+	return x86_kprobe_recover(&state, addr, slot);
+}
+#endif
