@@ -196,7 +196,7 @@ void x86_kprobe_steps_forget(void);
 struct probepoint *x86_kprobe_slot_owner(unsigned long ip);
 unsigned long x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip);
 
-/* calls.c */
+/* thunks.c */
 __visible void kprobe_thunk_resched(void);
 __visible void kprobe_post_redirect(struct pt_regs *regs);
 #ifdef CONFIG_CFI_CLANG

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: C functions that the thunks call, see thunks_64.S.
+ * Kernel probes on x86: the parts of the thunks that are in C. They are called by the assembly
+ * in thunks_64.S and thunks_32.S.
  */
 #include <linux/preempt.h>
 
