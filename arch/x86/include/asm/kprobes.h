@@ -2,7 +2,8 @@
 #ifndef _ASM_X86_KPROBES_H
 #define _ASM_X86_KPROBES_H
 /*
- * What x86 tells the kprobes core, and what it keeps for each probepoint.
+ * Kernel probes on x86: each CPU's stack of running handlers and the hooks of return probes,
+ * for the kprobes core; and what exception handlers and unwinders call of kprobes.
  */
 
 #include <asm-generic/kprobes.h>
