@@ -46,8 +46,6 @@
 #define KP_JUMP_OPCODE	0xe9
 /* Longer than that nobody waits for a jump. */
 #define KP_JUMP_PATIENCE	(10 * HZ)
-/* Of so many probes, one need not be optimised. */
-#define KP_JUMPS_WITHOUT_ONE	300
 
 /* One reader at a time: all that follows is there once. */
 DEFINE_MUTEX(kp_bench_mutex);
@@ -195,25 +193,22 @@ static void *kp_first_insn(void (*fn)(void))
 	return (void *)fn + ENDBR_INSN_SIZE;
 }
 
-static int kp_without_jump(struct kprobe **probes, int nr)
+static bool kp_some_without_jump(struct kprobe **probes, int nr)
 {
-	int i, without = 0;
+	int i;
 
 	for (i = 0; i < nr; i++)
-		without += READ_ONCE(*probes[i]->addr) != KP_JUMP_OPCODE;
-	return without;
+		if (READ_ONCE(*probes[i]->addr) != KP_JUMP_OPCODE)
+			return true;
+	return false;
 }
 
-/*
- * Wait until jumps are where the probes are; not every kernel says it in flags. Of very many,
- * one may have to do without: where an operand somewhere in the module passes for a branch
- * to it.
- */
+/* Wait until jumps are where the probes are; not every kernel says it in flags. */
 static int kp_wait_jumps(struct kprobe **probes, int nr)
 {
 	unsigned long end = jiffies + KP_JUMP_PATIENCE;
 
-	while (kp_without_jump(probes, nr) > nr / KP_JUMPS_WITHOUT_ONE) {
+	while (kp_some_without_jump(probes, nr)) {
 		if (time_after(jiffies, end))
 			return -ETIMEDOUT;
 		usleep_range(100, 200);

@@ -9,13 +9,8 @@
 #define KP_ROW_SIZE	2
 #define KP_ROW_DCR	3
 
-/*
- * Functions that are all alike. The search for branches looks at bytes, so an operand
- * somewhere in the module may pass for a branch into the JTPR of one of them, which is
- * refused then, in each boot of the same build.
- */
+/* Functions that are all alike, each of which can have a jump. */
 #define KP_MANY		200
-#define KP_MOST		(KP_MANY - 2)
 
 /* How the cases of kp_opt_cases are to be treated. */
 #define KP_REFUSE	0x01	/* may not be optimised */
