@@ -26,8 +26,11 @@ static noinline long kp_ret_dies(long depth)
 {
 	long ret;
 
-	if (depth <= 1)
+	if (depth == 1)
 		kthread_exit(0);
+	/* Never so. The compiler warns of a function that can only end in calls of itself. */
+	if (depth < 1)
+		return 0;
 	ret = kp_ret_dies(depth - 1) + 1;
 	barrier();
 	return ret;
