@@ -52,6 +52,15 @@ slots_are_right() {
 		equal "slots emptied" "$(number emptied)" "$(number filled)"
 }
 
+# with_two_pages ASSERTION...: one page may have been there before, and one is kept
+with_two_pages() {
+	if [ "$optimized" -le $PAGE_OF_SLOTS ]; then
+		skip_case "$optimized detour buffers may fit in one page"
+		return
+	fi
+	"$@"
+}
+
 records_agree() {
 	sed 's/^/# /' "$TMP/wrong"
 	equal "records lost" "$(number lost)" 0 && equal "disagreements" "$(number wrong)" 0
@@ -65,9 +74,11 @@ ktap_set_plan 7
 OFFSETS=+0
 ! grep -q ' __fentry__$' /proc/kallsyms || OFFSETS="+$BEHIND_FTRACE +5"
 
-# As many functions as kp_ctl has probes: more than half a page of slots.
+# As many functions as kp_ctl has probes: their detour buffers alone need more than a page of
+# slots, which has 64.
+PAGE_OF_SLOTS=64
 awk '$2 == "T" && $3 ~ /^(vfs|generic|simple|kern|do)_/ { print $3 }' /proc/kallsyms |
-	head -n 64 >"$TMP/names"
+	head -n 128 >"$TMP/names"
 
 cat >"$TMP/work" <<-'EOF'
 	all() {
@@ -83,20 +94,31 @@ cat >"$TMP/work" <<-'EOF'
 		[ ! -w "$OPTIMIZATION" ] || echo "$1" >"$OPTIMIZATION"
 	}
 EOF
+# named_pages: how many pages of slots /proc/kallsyms has
+named_pages() {
+	grep -c ' kprobe_insn_page' /proc/kallsyms || :
+}
+
+# Slots of probes that other tests have unregistered are freed later, and an empty page is kept
+# only if no other has a free slot. With more than one page left, none might be needed here.
+few_pages() {
+	[ "$(named_pages)" -le 1 ]
+}
+
 load kp_ctl
 export CMD TMP KPROBES OFFSETS OPTIMIZATION
 optimization 0
 work=". $TMP/work"
 status=0
-# Slots wait for a grace period before they are free again: those who come at once need
-# another page, which is given back after a while.
+wait_until few_pages || :
 "$RECORDS" "$DEBUGFS/kp_ctl/probes" \
 	"$work; all add name; wc -l <$KPROBES/list >$TMP/armed" \
-	"$work; switch 1; grep -c -F '[OPTIMIZED]' $KPROBES/list >$TMP/optimized || :" \
+	"$work; switch 1; grep -c -F '[OPTIMIZED]' $KPROBES/list >$TMP/optimized;
+		grep -c ' kprobe_insn_page' /proc/kallsyms >$TMP/pages || :" \
 	"$work; switch 0" \
 	"$work; switch 1" \
 	"$work; all del; switch 0" \
-	"$work; all add name; grep -c ' kprobe_insn_page' /proc/kallsyms >$TMP/pages || :" \
+	"$work; all add name" \
 	"$work; all del" >"$TMP/numbers" 2>"$TMP/wrong" || status=$?
 unload kp_ctl
 [ "$status" -ne "$KSFT_SKIP" ] || skip_all "the kernel has no such records"
@@ -110,7 +132,7 @@ check "patched text" text_is_right
 check "jumps" jumps_are_right
 check "slots" slots_are_right
 check "what is known is what is there" records_agree
-check "new pages" test "$(number pages)" -ge 1
-check "pages that go" test "$(number pages_out)" -ge 1
-check "names of pages" test "$(cat "$TMP/pages")" -ge 2
+check "new pages" with_two_pages at_least "new pages" "$(number pages)" 1
+check "pages that go" with_two_pages at_least "pages that went" "$(number pages_out)" 1
+check "names of pages" with_two_pages at_least "named pages" "$(cat "$TMP/pages")" 2
 ktap_finished

@@ -30,7 +30,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#define KP_CTL_PROBES	64
+#define KP_CTL_PROBES	128
 #define KP_CTL_NAME	96
 
 struct kp_ctl_probe {
