@@ -89,6 +89,16 @@ check_config()
 	}
 }
 
+# Kconfig asks the same (CC_CAN_LINK): the answer depends on what is installed.
+can_link()
+{
+	local bits=-m64
+
+	[ "${variant#stock-}" != i386 ] || bits=-m32
+	! scripts/cc-can-link.sh "$compiler" $bits || echo "links programs"
+	! scripts/cc-can-link.sh "$compiler" $bits -static || echo "links static programs"
+}
+
 configure()
 {
 	local stamp kconfigs
@@ -98,6 +108,7 @@ configure()
 	stamp=$(cd "$tree" && {
 		cat "${fragments[@]}" Makefile "${kconfigs[@]}"
 		"$compiler" --version
+		can_link
 	} | sha256sum)
 	[ "$stamp" != "$(cat "$build/.config-from" 2>/dev/null)" ] ||
 		[ ! -e "$build/.config" ] || return 0

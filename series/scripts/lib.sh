@@ -180,7 +180,9 @@ use_toolchain()
 	compiler=gcc toolchain=()
 	case ${1#stock-} in
 	i386)
-		# Debian's gcc for x86_64 builds the kernel; its own headers are enough.
+		# Debian's gcc for x86_64 builds the kernel. The programs of the tests need more,
+		# and Kconfig asks if the compiler can link programs.
+		need_packages gcc-multilib
 		toolchain=(ARCH=i386)
 		;;
 	kcfi)
