@@ -48,7 +48,7 @@ module_dir()
 	}
 }
 
-args=()
+args=("KPROBES_TESTS=$TOP/kernel/kprobes/tests")
 [ -z "$only" ] || args+=("KP_ONLY=$only")
 # Some use what only our kprobes have
 [[ $variant != stock-* ]] || args+=(KP_ANY=1)
@@ -57,4 +57,7 @@ args=()
 module_dir test_modules $SELFTESTS/test_modules "${args[@]}"
 [ -n "$only" ] ||
 	module_dir samples samples/kprobes CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m
+# A kernel with our kprobes has these among its own modules.
+[ -n "$only" ] || [[ $variant != stock-* ]] ||
+	module_dir kunit kernel/kprobes/tests CONFIG_KPROBES_KUNIT_TEST=m
 say "modules for $variant: $(find "$dest" -name '*.ko' 2>/dev/null | wc -l) in ${dest#"$TOP"/}"

@@ -8,5 +8,5 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 setup
-run_suites 0 kp_remove -- kprobes_remove
+run_suites 0 kprobes_remove_kunit -- kprobes_remove
 ktap_finished

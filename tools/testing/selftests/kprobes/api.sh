@@ -12,5 +12,5 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 setup
-run_suites 0 kp_api -- kprobes_errno kprobes_batch kprobes_api kprobes_handlers
+run_suites 0 kprobes_kunit -- kprobes_errno kprobes_batch kprobes_api kprobes_handlers
 ktap_finished

@@ -83,14 +83,24 @@ setup_optimized() {
 	fi
 }
 
-# load MODULE [PARAM=VALUE...]: loads test_modules/MODULE.ko
+# load MODULE [PARAM=VALUE...]: loads test_modules/MODULE.ko, or a KUnit module of the kernel
 load() {
 	module=$1
 	shift
-	if [ ! -e "$MODULE_DIR/$module.ko" ]; then
-		ktap_exit_fail_msg "$MODULE_DIR/$module.ko is missing: build test_modules first"
-	fi
-	insmod "$MODULE_DIR/$module.ko" "$@" || ktap_exit_fail_msg "insmod $module failed"
+	case $module in
+	*_kunit)
+		if ! modprobe "$module" "$@"; then
+			ktap_skip_all "CONFIG_KPROBES_KUNIT_TEST=m is needed"
+			exit "$KSFT_SKIP"
+		fi
+		;;
+	*)
+		if [ ! -e "$MODULE_DIR/$module.ko" ]; then
+			ktap_exit_fail_msg "$MODULE_DIR/$module.ko is missing: build test_modules first"
+		fi
+		insmod "$MODULE_DIR/$module.ko" "$@" || ktap_exit_fail_msg "insmod $module failed"
+		;;
+	esac
 	LOADED="$module $LOADED"
 }
 

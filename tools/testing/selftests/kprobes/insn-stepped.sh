@@ -42,7 +42,7 @@ if [ -z "$BOOST_WAS" ]; then
 fi
 set_mode stepped
 suites=
-results stepped kp_api -- kprobes_batch kprobes_api kprobes_handlers
+results stepped kprobes_kunit -- kprobes_batch kprobes_api kprobes_handlers
 bad_frame_pointers
 results stepped kp_insn "rounds=${INSN_ROUNDS:-4}" -- kprobes_insn
 results stepped kp_race "ms=$ms" -- kprobes_race
@@ -50,7 +50,7 @@ results stepped kp_patch -- kprobes_patching
 extra=1
 if [ -w "$OPTIMIZATION" ]; then
 	set_mode optimized
-	results optimized kp_api jumps=1 -- kprobes_batch kprobes_api kprobes_handlers
+	results optimized kprobes_kunit jumps=1 -- kprobes_batch kprobes_api kprobes_handlers
 	extra=2
 fi
 # shellcheck disable=SC2086 # words

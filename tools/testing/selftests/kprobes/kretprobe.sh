@@ -5,8 +5,8 @@
 # calls in flight while probes come and go; with entries that are reached by breakpoints,
 # and by jumps.
 #
-# A kernel without our kprobes does not survive all of it: with kp_ret.spare=1 on its
-# command line the cases are left out that are known to kill such a kernel.
+# A kernel without our kprobes does not survive all of it: with kretprobes_kunit.spare=1 on
+# its command line the cases are left out that are known to kill such a kernel.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -42,9 +42,9 @@ sample_refuses() {
 
 setup_jumps
 spare=0
-! grep -q -w 'kp_ret.spare=1' /proc/cmdline || spare=1
+! grep -q -w 'kretprobes_kunit.spare=1' /proc/cmdline || spare=1
 PLANNED_MORE=3
-run_with_jumps 0 kp_ret spare=$spare -- kretprobes_errno kretprobes_calls kretprobes_contexts \
+run_with_jumps 0 kretprobes_kunit spare=$spare -- kretprobes_errno kretprobes_calls kretprobes_contexts \
 	kretprobes_lifecycle kretprobes_values
 if grep -q '/kretprobe_example\.ko' "/lib/modules/$(uname -r)/modules.dep"; then
 	check "the sample reports what a function returned" sample_reports

@@ -25,7 +25,7 @@ usage()
 	cat <<EOF
 usage: ${0##*/} -b BUILD [option...] [TEST...]
   -b BUILD    where the kernel was built (O=), see config and config.default
-  -m MODULES  where test_modules/ (and samples/) were built, default: here
+  -m MODULES  where test_modules/ (and samples/, kunit/) were built, default: here
   -n NAME     what to call this run, default the last part of BUILD
   -o DIR      where to leave the logs, default BUILD
   -r FILE     write the numbers of passed and failed tests to FILE
@@ -161,7 +161,7 @@ select_tests()
 
 make_initramfs()
 {
-	local root=$work/root release mods program
+	local root=$work/root release mods program dir
 
 	release=$(cat "$build/include/config/kernel.release")
 	mods=$root/lib/modules/$release
@@ -187,11 +187,11 @@ make_initramfs()
 		mkdir -p "$mods/kernel/$(dirname "$ko")"
 		cp "$build/$ko" "$mods/kernel/$ko"
 	done < <(sed -n 's/\.o$/.ko/p' "$build/modules.order")
-	if [ -d "$modules/samples" ]; then
-		mkdir -p "$mods/kernel/samples/kprobes"
-		find "$modules/samples" -name '*.ko' -exec cp -t \
-			"$mods/kernel/samples/kprobes" {} +
-	fi
+	for dir in samples kunit; do
+		[ -d "$modules/$dir" ] || continue
+		mkdir -p "$mods/kernel/$dir/kprobes"
+		find "$modules/$dir" -name '*.ko' -exec cp -t "$mods/kernel/$dir/kprobes" {} +
+	done
 	if [ -n "$rootfs" ]; then
 		# The tests of others, and the place where tools look for vmlinux
 		# and for what modules are built with

@@ -496,7 +496,7 @@ static void kp_handlers_nmi(struct kunit *test)
 	kp_over.cpu_of_nmi = -1;
 	outer->kp.pre_handler = kp_over_pre;
 	other->kp.post_handler = kp_count_post;
-	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, kp_over_nmi, 0, "kp_api"), 0);
+	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, kp_over_nmi, 0, KBUILD_MODNAME), 0);
 	if (!kp_register(test, other) && !kp_register(test, outer)) {
 		for (i = 1; i <= 10; i++) {
 			KUNIT_EXPECT_EQ(test, kp_target(1), 2);
@@ -508,7 +508,7 @@ static void kp_handlers_nmi(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, outer->pre, 10);
 	KUNIT_EXPECT_EQ(test, outer->kp.nmissed, 0);
-	unregister_nmi_handler(NMI_LOCAL, "kp_api");
+	unregister_nmi_handler(NMI_LOCAL, KBUILD_MODNAME);
 }
 
 #endif /* CONFIG_X86 */

@@ -3,7 +3,7 @@
 #define KP_RET_H
 
 /*
- * What the suites of kp_ret share: return probes that count, functions to probe, and
+ * What the suites of kretprobes_kunit share: return probes that count, functions to probe, and
  * registration that is undone when a case breaks off.
  */
 

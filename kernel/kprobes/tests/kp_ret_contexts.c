@@ -387,12 +387,14 @@ static void kp_ret_contexts_irq_over_entry_handler(struct kunit *test)
 
 static void kp_ret_unregister_nmi(void *unused)
 {
-	unregister_nmi_handler(NMI_LOCAL, "kp_ret");
+	unregister_nmi_handler(NMI_LOCAL, KBUILD_MODNAME);
 }
 
 static void kp_ret_with_nmi(struct kunit *test, void (*fn)(struct kunit *test, bool nmi))
 {
-	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, kp_ret_over_nmi, 0, "kp_ret"), 0);
+	int ret = register_nmi_handler(NMI_LOCAL, kp_ret_over_nmi, 0, KBUILD_MODNAME);
+
+	KUNIT_ASSERT_EQ(test, ret, 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ret_unregister_nmi, NULL), 0);
 	fn(test, true);
 }

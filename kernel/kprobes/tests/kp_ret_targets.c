@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions for the suites of kp_ret to probe, or to try to.
+ * Functions for the suites of kretprobes_kunit to probe, or to try to.
  *
  * They stand in a file of their own so that the compiler, which does not see them
  * where they are called, neither inlines nor clones them.

@@ -2,6 +2,7 @@
 /* Return probes that are refused, each for the documented reason, and leave nothing. */
 
 #include <linux/slab.h>
+#include "kp_module.h"
 #include "kp_ret.h"
 
 /* register_kretprobe() has to fail with @error, and what is left is not registered. */
@@ -87,7 +88,7 @@ static void kp_ret_errno_no_location(struct kunit *test)
 static void kp_ret_errno_unknown_symbol(struct kunit *test)
 {
 	static const char *const names[] = {
-		"kp_no_such_function", "kp_ret:kp_no_such_function",
+		"kp_no_such_function", KP_QUALIFIED("kp_no_such_function"),
 		"kp_no_such_module:kp_ret_target",
 	};
 	struct kp_rp *probe = kp_rp_new(test, NULL);

@@ -3,7 +3,7 @@
 #define KP_API_H
 
 /*
- * What the suites of kp_api share: probes that count, functions to probe, and
+ * What the suites of kprobes_kunit share: probes that count, functions to probe, and
  * registration that is undone when a case breaks off.
  */
 

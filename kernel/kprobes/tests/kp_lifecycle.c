@@ -2,6 +2,7 @@
 /* One struct kprobe from registration to registration: locations, switching, use again. */
 
 #include "kp_api.h"
+#include "kp_module.h"
 
 static void kp_lifecycle_hit(struct kunit *test)
 {
@@ -23,7 +24,7 @@ static void kp_lifecycle_hit(struct kunit *test)
 
 static void kp_lifecycle_by_symbol(struct kunit *test)
 {
-	static const char *const names[] = { "kp_target", "kp_api:kp_target" };
+	static const char *const names[] = { "kp_target", KP_QUALIFIED("kp_target") };
 	struct kp_probe *probe;
 	int i;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code whose instruction boundaries the suites of kp_api know. The tables hold
- * offsets rather than addresses: text that data points at would need an ENDBR.
+ * Code whose instruction boundaries the suites of kprobes_kunit know. The tables
+ * hold offsets rather than addresses: text that data points at would need an ENDBR.
  */
 
 #include <linux/linkage.h>

@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/static_call.h>
 #include "kp_api.h"
+#include "kp_module.h"
 
 static void kp_errno_no_location(struct kunit *test)
 {
@@ -31,7 +32,8 @@ static void kp_errno_two_locations(struct kunit *test)
 static void kp_errno_unknown_symbol(struct kunit *test)
 {
 	static const char *const names[] = {
-		"kp_no_such_function", "kp_api:kp_no_such_function", "kp_no_such_module:kp_target",
+		"kp_no_such_function", KP_QUALIFIED("kp_no_such_function"),
+		"kp_no_such_module:kp_target",
 	};
 	struct kp_probe *probe = kp_new(test, NULL);
 	int i;
@@ -140,10 +142,13 @@ static void kp_errno_blacklisted_module(struct kunit *test)
 	}
 }
 
-/* The module's own tables say where the kernel may patch its text. */
+/*
+ * The module's own tables say where the kernel may patch its text. Those of a kernel have too
+ * many entries.
+ */
 static void kp_errno_jump_label(struct kunit *test)
 {
-#ifdef CONFIG_JUMP_LABEL
+#if defined(MODULE) && defined(CONFIG_JUMP_LABEL)
 	struct kp_probe *probe;
 	int i, sites = 0;
 
@@ -159,13 +164,13 @@ static void kp_errno_jump_label(struct kunit *test)
 	KUNIT_EXPECT_GT(test, sites, 0);
 	KUNIT_EXPECT_EQ(test, kp_target_jump_label(1), 2);
 #else
-	kunit_skip(test, "CONFIG_JUMP_LABEL is off");
+	kunit_skip(test, "no jump labels, or no module's");
 #endif
 }
 
 static void kp_errno_static_call(struct kunit *test)
 {
-#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+#if defined(MODULE) && defined(CONFIG_HAVE_STATIC_CALL_INLINE)
 	struct kp_probe *probe;
 	int i, sites = 0;
 
@@ -181,11 +186,11 @@ static void kp_errno_static_call(struct kunit *test)
 	KUNIT_EXPECT_GT(test, sites, 0);
 	KUNIT_EXPECT_EQ(test, kp_target_static_call(1), 2);
 #else
-	kunit_skip(test, "no inline static calls");
+	kunit_skip(test, "no inline static calls, or no module's");
 #endif
 }
 
-#ifdef CONFIG_GENERIC_BUG
+#if defined(MODULE) && defined(CONFIG_GENERIC_BUG)
 static void *kp_bug_addr(struct bug_entry *bug)
 {
 #ifdef CONFIG_GENERIC_BUG_RELATIVE_POINTERS
@@ -198,7 +203,7 @@ static void *kp_bug_addr(struct bug_entry *bug)
 
 static void kp_errno_bug(struct kunit *test)
 {
-#ifdef CONFIG_GENERIC_BUG
+#if defined(MODULE) && defined(CONFIG_GENERIC_BUG)
 	struct kp_probe *probe;
 	int i;
 
@@ -211,7 +216,7 @@ static void kp_errno_bug(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_target_bug(1), 2);
 	KUNIT_EXPECT_EQ(test, kp_target_warn(1), 2);
 #else
-	kunit_skip(test, "no bug table to look into");
+	kunit_skip(test, "no bug table, or no module's");
 #endif
 }
 

@@ -5,6 +5,7 @@
 #include <linux/random.h>
 #include <linux/smp.h>
 #include <linux/string.h>
+#include "kp_module.h"
 #include "kp_regs.h"
 #include "kp_ret.h"
 
@@ -36,7 +37,7 @@ static void kp_ret_calls_simple(struct kunit *test)
 
 static void kp_ret_calls_by_symbol(struct kunit *test)
 {
-	static const char *const names[] = { "kp_ret_target", "kp_ret:kp_ret_target" };
+	static const char *const names[] = { "kp_ret_target", KP_QUALIFIED("kp_ret_target") };
 	struct kp_rp *probe;
 	int i, again;
 
