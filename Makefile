@@ -5,7 +5,7 @@
 VARIANT ?= default
 VARIANTS := default i386
 # What `make test-all` runs beside `make test`: targets that end in a line "N passed, M failed"
-MORE_TESTS := test-plain test-debug test-server test-configs test-kcfi
+MORE_TESTS := test-plain test-debug test-server test-configs test-kcfi test-kunit
 TESTS ?=
 
 .DEFAULT_GOAL := help
@@ -25,6 +25,8 @@ help:
 	@echo '                VARIANT=i386           on 32-bit x86'
 	@echo 'make test-configs  compile in configurations that no variant has'
 	@echo 'make test-kcfi  the tests of handlers in a kernel that clang has built with kCFI'
+	@echo 'make test-kunit  the KUnit suites that need no module, built into a small kernel'
+	@echo '                TESTS=kretprobes_errno   this one only; a suite, or a glob'
 	@echo 'make attach-times  how long these take to attach probes, on both'
 	@echo 'make bench    what a probe costs, in instructions, against the budget'
 	@echo '                STOCK=1                beside those of the base kernel; out/bench has'
@@ -77,6 +79,9 @@ test-configs:
 
 test-kcfi:
 	@series/scripts/kcfi.sh $(TESTS)
+
+test-kunit:
+	@series/scripts/kunit.sh $(TESTS)
 
 attach-times:
 	@series/scripts/attach-times.sh
