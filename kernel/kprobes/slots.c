@@ -2,7 +2,7 @@
 /*
  * Kernel probes: memory for instruction slots and detour buffers.
  *
- * Pages of executable, read-only memory are divided into slots of one size. Pages with a
+ * Pages of executable memory are divided into slots of one size. Pages with a
  * free slot are on a list, so that no search is needed to get one. The caller of
  * free_insn_slot() makes sure that no task is in the slot, running or preempted.
  *
@@ -17,7 +17,6 @@
 #include <linux/kallsyms.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
-#include <linux/set_memory.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -68,17 +67,12 @@ static DEFINE_XARRAY(pages);
  *
  * Context: sleeps.
  *
- * Return: a page that is executable and not writable, or NULL.
+ * Return: a page that is executable, and that the architecture knows how to write to; or
+ * NULL.
  */
 void __weak *alloc_insn_page(void)
 {
-	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
-
-	if (page && set_memory_rox((unsigned long)page, 1)) {
-		execmem_free(page);
-		return NULL;
-	}
-	return page;
+	return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 }
 
 static struct slot_page *slot_page_create(void)

@@ -21,11 +21,13 @@
  *
  * Slots are written under text_mutex, which nests inside kprobe_mutex.
  */
+#include <linux/execmem.h>
 #include <linux/init.h>
 #include <linux/memory.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
+#include <linux/set_memory.h>
 #include <linux/string.h>
 #include <asm/alternative.h>
 #include <asm/ibt.h>
@@ -42,6 +44,24 @@
  * probepoint is optimised: to find out whether a problem has to do with boosting.
  */
 bool x86_kprobe_boost = true;
+
+/**
+ * alloc_insn_page() - allocate a page for slots
+ *
+ * Context: sleeps.
+ *
+ * Return: a page that is executable and not writable, or NULL.
+ */
+void *alloc_insn_page(void)
+{
+	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+
+	if (page && set_memory_rox((unsigned long)page, 1)) {
+		execmem_free(page);
+		return NULL;
+	}
+	return page;
+}
 
 static bool fits_s32(long v)
 {
