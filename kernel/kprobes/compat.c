@@ -5,18 +5,21 @@
  * The core calls hooks that take a struct probepoint. These architectures have hooks
  * of an older shape, which are given the struct kprobe that the probepoint embeds.
  * They keep the instruction in its ainsn, and call its handlers, which are the
- * core's dispatchers, see set.c.
+ * core's dispatchers, see set.c. They define current_kprobe and kprobe_ctlblk.
+ *
+ * Some of them write to a slot as they patch text, and decode text that they have
+ * patched: they are called with text_mutex, and while no CPU comes or goes.
  */
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/memory.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 
 #include "internal.h"
 
 #ifndef __ARCH_WANT_PROBEPOINT
-
-/* The probe whose handler runs, and what the architecture keeps of its hit. */
-DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /* The probe that kprobe_busy_begin() records as running. No user registers it. */
 static struct kprobe kprobe_busy;
@@ -71,12 +74,14 @@ void kprobe_task_oopsed(void)
  * arch_prepare_probepoint() - decide how the instruction of a new probepoint is executed
  * @pp: the probepoint, with nothing set but its address
  *
- * Context: sleeps; kprobe_mutex is held.
+ * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.
  *
  * Return: 0, or an errno as register_kprobe() documents it.
  */
 int arch_prepare_probepoint(struct probepoint *pp)
 {
+	guard(cpus_read_lock)();
+	guard(mutex)(&text_mutex);
 	return arch_prepare_kprobe(&pp->kp);
 }
 
@@ -95,7 +100,10 @@ void arch_remove_probepoint(struct probepoint *pp)
  * arch_remove_kprobe() - free what arch_prepare_kprobe() allocated
  * @p: what arch_prepare_kprobe() was given
  *
- * For architectures that allocate nothing.
+ * It must not touch the text, which may have been freed. For architectures that allocate
+ * nothing.
+ *
+ * Context: sleeps; kprobe_mutex is held.
  */
 void __weak arch_remove_kprobe(struct kprobe *p)
 {
@@ -122,7 +130,7 @@ int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **
  * arch_arm_probepoint() - put the breakpoint of a probepoint in place
  * @pp: the probepoint
  *
- * Context: sleeps; text_mutex is held.
+ * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
 void arch_arm_probepoint(struct probepoint *pp)
 {
@@ -133,7 +141,7 @@ void arch_arm_probepoint(struct probepoint *pp)
  * arch_probepoint_armed() - all CPUs see the breakpoint of a probepoint
  * @pp: the probepoint
  *
- * Context: text_mutex is held.
+ * Context: kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
 void arch_probepoint_armed(struct probepoint *pp)
 {
@@ -143,7 +151,7 @@ void arch_probepoint_armed(struct probepoint *pp)
  * arch_disarm_probepoint() - remove the breakpoint of a probepoint
  * @pp: the probepoint
  *
- * Context: sleeps; text_mutex is held.
+ * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
 void arch_disarm_probepoint(struct probepoint *pp)
 {
@@ -155,10 +163,14 @@ void arch_disarm_probepoint(struct probepoint *pp)
  * arch_prepare_probepoint_ftrace() - prepare a probepoint at a location of ftrace
  * @pp: the probepoint, with nothing set but its address
  *
+ * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.
+ *
  * Return: 0, or an errno as register_kprobe() documents it.
  */
 int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 {
+	guard(cpus_read_lock)();
+	guard(mutex)(&text_mutex);
 	return arch_prepare_kprobe_ftrace(&pp->kp);
 }
 #endif
