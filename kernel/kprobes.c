@@ -482,7 +482,8 @@ void kprobe_free_init_mem(void)
  */
 void __kprobes dump_kprobe(struct kprobe *kp)
 {
-	pr_err("kprobes: probe on %pS, opcode %#lx\n", kp->addr, (unsigned long)kp->opcode);
+	pr_err("kprobes: probe on %pS, opcode %*ph\n", kp->addr, (int)sizeof(kp->opcode),
+	       &kp->opcode);
 }
 
 /**
