@@ -404,7 +404,6 @@ void kprobe_task_oopsed(void);
 /* Architectures provide these. */
 int arch_init_kprobes(void);
 int arch_populate_kprobe_blacklist(void);
-int arch_trampoline_kprobe(struct kprobe *p);
 int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, void *args);
 bool arch_within_kprobe_blacklist(unsigned long addr);
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
@@ -415,6 +414,7 @@ int arch_prepare_kprobe(struct kprobe *p);
 void arch_remove_kprobe(struct kprobe *p);
 void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
+int arch_trampoline_kprobe(struct kprobe *p);
 #endif
 
 /* Architectures call these. */

@@ -24,7 +24,7 @@
 
 #include "internal.h"
 
-/* debugfs kprobes/enabled is 0: no probepoint is armed. */
+/* debugfs kprobes/enabled is 0: no probepoint is armed but a return trampoline. */
 bool kprobes_all_disarmed;
 
 /*
@@ -38,7 +38,7 @@ static LIST_HEAD(leftovers);
  *
  * For architectures whose hooks do not do so for each probepoint.
  *
- * Context: text_mutex is held.
+ * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
 void __weak arch_kprobes_sync(void)
 {
@@ -126,6 +126,19 @@ int probepoints_stage(struct list_head *changes)
 	return ret ?: kprobe_ftrace_arm(changes);
 }
 
+/*
+ * Does a hit of @pp stand for the return of a function that has a return probe? Such calls
+ * may be under way at any time.
+ */
+static bool is_return_trampoline(struct probepoint *pp)
+{
+#ifdef __ARCH_WANT_PROBEPOINT
+	return false;
+#else
+	return arch_trampoline_kprobe(&pp->kp);
+#endif
+}
+
 /**
  * probepoint_wants_arming() - should a probepoint have a breakpoint or a jump?
  * @pp: the probepoint
@@ -134,11 +147,12 @@ int probepoints_stage(struct list_head *changes)
  *
  * Return: true if it should, with the set that is published.
  */
-bool probepoint_wants_arming(const struct probepoint *pp)
+bool probepoint_wants_arming(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	return !kprobes_all_disarmed && !(pp->kp.flags & KPROBE_FLAG_FTRACE) &&
-	       !probepoint_set_is_empty(pp);
+	if (kprobes_all_disarmed && !is_return_trampoline(pp))
+		return false;
+	return !(pp->kp.flags & KPROBE_FLAG_FTRACE) && !probepoint_set_is_empty(pp);
 }
 
 /* Bring the text in line with the sets, with one synchronisation of all CPUs. */

@@ -62,7 +62,7 @@ void probepoints_commit(struct list_head *changes);
 void probepoints_abort(struct list_head *changes);
 void probepoints_kill(unsigned long start, unsigned long end);
 int probepoints_arm_all(bool arm);
-bool probepoint_wants_arming(const struct probepoint *pp);
+bool probepoint_wants_arming(struct probepoint *pp);
 void kprobe_retire_slot(struct retired_slot *retired);
 
 /* optimizer.c */
