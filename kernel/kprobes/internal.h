@@ -112,6 +112,49 @@ void probepoint_table_del(struct probepoint *pp);
 
 #ifdef CONFIG_KRETPROBES
 
+/**
+ * kretprobe_cache_xchg() - replace the instance that this CPU keeps to itself
+ * @cache: its place
+ * @ri: the new instance, or NULL
+ *
+ * An NMI may do the same at any time. On most architectures an operation on a per-CPU
+ * variable is several instructions with interrupts disabled, so an atomic one is used.
+ *
+ * Context: any, with preemption disabled.
+ *
+ * Return: the old instance, or NULL.
+ */
+static __always_inline struct kretprobe_instance *
+kretprobe_cache_xchg(struct kretprobe_instance * __percpu *cache, struct kretprobe_instance *ri)
+{
+#ifdef KPROBE_PERCPU_OPS_NMI_SAFE
+	return this_cpu_xchg(*cache, ri);
+#else
+	return xchg(raw_cpu_ptr(cache), ri);
+#endif
+}
+
+/**
+ * kretprobe_cache_try_cmpxchg() - replace the instance if it is the expected one
+ * @cache: its place
+ * @old: the expected instance, or NULL
+ * @ri: the new instance, or NULL
+ *
+ * Context: as kretprobe_cache_xchg().
+ *
+ * Return: true if it was the expected one.
+ */
+static __always_inline bool
+kretprobe_cache_try_cmpxchg(struct kretprobe_instance * __percpu *cache,
+			    struct kretprobe_instance *old, struct kretprobe_instance *ri)
+{
+#ifdef KPROBE_PERCPU_OPS_NMI_SAFE
+	return this_cpu_try_cmpxchg(*cache, &old, ri);
+#else
+	return try_cmpxchg(raw_cpu_ptr(cache), &old, ri);
+#endif
+}
+
 /* Guards which return probes are registered. kprobe_mutex nests inside it. */
 extern struct mutex kretprobe_mutex;
 

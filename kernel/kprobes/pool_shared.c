@@ -183,7 +183,7 @@ static void may_grow_again(void)
 static void flush_cache(void *data)
 {
 	struct kretprobe_pool *pool = data;
-	struct kretprobe_instance *ri = this_cpu_xchg(*pool->cache, NULL);
+	struct kretprobe_instance *ri = kretprobe_cache_xchg(pool->cache, NULL);
 
 	if (ri)
 		kretprobe_pool_give(ri);

@@ -112,7 +112,7 @@ static __always_inline struct kretprobe_instance *take_own(struct kretprobe_anch
 
 	if (likely(ri))
 		/* Else an interrupt has taken it. */
-		return likely(this_cpu_try_cmpxchg(*anchor->cache, &ri, NULL)) ? ri : NULL;
+		return likely(kretprobe_cache_try_cmpxchg(anchor->cache, ri, NULL)) ? ri : NULL;
 	/* Pairs with the exchange in take_from_cpus(). */
 	return likely(anchor->own) ? xchg(raw_cpu_ptr(anchor->own), NULL) : NULL;
 }
@@ -122,9 +122,8 @@ static __always_inline void give(struct kretprobe_instance *ri)
 	struct kretprobe_anchor *anchor = ri->anchor;
 	struct kretprobe_instance *none = NULL;
 
-	if (likely(this_cpu_try_cmpxchg(*anchor->back, &none, ri)))
+	if (likely(kretprobe_cache_try_cmpxchg(anchor->back, NULL, ri)))
 		return;
-	none = NULL;
 	/* Pairs with the exchange in take_from_cpus(). */
 	if (anchor->own && try_cmpxchg(raw_cpu_ptr(anchor->own), &none, ri))
 		return;

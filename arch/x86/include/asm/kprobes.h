@@ -201,6 +201,9 @@ struct kprobe_fault {
 };
 
 #ifdef CONFIG_KRETPROBES
+/* Operations on per-CPU variables are one instruction, so no NMI gets in between. */
+#define KPROBE_PERCPU_OPS_NMI_SAFE
+
 /* The return address is on the stack, and can be changed there at any time. */
 #define arch_kretprobe_slot(regs)	((unsigned long *)kernel_stack_pointer(regs))
 
