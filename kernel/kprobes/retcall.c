@@ -12,7 +12,8 @@
  * probe. They all belong to the same place on the stack, and each has the real return
  * address. All but the oldest of them are chained: their fp is odd. Other code may replace
  * the return address between two of them, for example the function graph tracer. The
- * address that it has put there is the real one for the instances that come later.
+ * address that it has put there is the real one for the instances that come later. Where the
+ * fp is no place on the stack but the value of a register, its bit 0 is ignored.
  *
  * An instance does not refer to its struct kretprobe, which belongs to the user and may be
  * freed before the call returns. It refers to an anchor, which refers to the return probe
@@ -100,6 +101,16 @@ static __always_inline struct kretprobe_instance *instance(struct llist_node *no
 static __always_inline void *chained(void *frame)
 {
 	return (void *)((unsigned long)frame | 1);
+}
+
+/* The fp of the oldest instance of a call. */
+static __always_inline void *unchained(void *frame)
+{
+#ifdef arch_kretprobe_slot
+	return frame;
+#else
+	return (void *)((unsigned long)frame & ~1UL);
+#endif
 }
 
 /*
@@ -211,6 +222,7 @@ static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_reg
 static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	arch_prepare_kretprobe(ri, regs);
+	ri->fp = unchained(ri->fp);
 	if (is_followed(ri))
 		chain(ri);
 	__llist_add(&ri->llist, &current->kretprobe_instances);
@@ -335,6 +347,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	unsigned long addr;
 	void *fp;
 
+	frame = unchained(frame);
 	/* Functions of other frames were left without a return: end these calls too. */
 	last = find_call(first, frame);
 	if (unlikely(!last))
@@ -431,6 +444,7 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
 	if (task != current && task_is_running(task))
 		return 0;
 
+	frame = unchained(frame);
 	node = *at ? READ_ONCE((*at)->next) : READ_ONCE(task->kretprobe_instances.first);
 	for (; node; node = READ_ONCE(node->next)) {
 		struct kretprobe_instance *ri = instance(node);
