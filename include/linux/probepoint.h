@@ -136,6 +136,8 @@ struct probepoint_jump {
  * @dead: the last probe has been detached; to be freed
  * @dying: the text is about to be freed, so no probe is to be called any more
  * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
+ * @handled_for: the filter that hits are handled for while the address is in two of them;
+ *	hits read it on architectures that do not find out by themselves
  * @probes: every attached probe, disabled ones too
  * @node: orders all probepoints by address, GONE ones too
  * @change: links the probepoints that one batch changes
@@ -164,6 +166,7 @@ struct probepoint {
 	bool dying;
 	bool retired;
 	u8 filters;
+	u8 handled_for;
 	struct list_head probes;
 	struct rb_node node;
 	struct list_head change;

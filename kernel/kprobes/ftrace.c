@@ -15,8 +15,9 @@
  * other ftrace_ops, which does not redirect functions.
  *
  * To move an address from one filter to the other, it is added to the second one before
- * it is removed from the first. A hit in between is passed by both, and the architecture
- * handles it once.
+ * it is removed from the first. A hit in between is passed by both, and is handled once:
+ * x86 marks the registers of a hit that it has handled; for other architectures the
+ * probepoint says which of the filters its hits are handled for, see filter_hit().
  *
  * To update a filter is expensive, so a batch does it once. Adding may fail, and is part
  * of staging. If an address cannot be removed for want of memory, it stays in the filter
@@ -29,6 +30,7 @@
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/stop_machine.h>
 
 #include "internal.h"
 
@@ -50,17 +52,43 @@ struct kprobe_filter {
 /* With PERMANENT, kernel.ftrace_enabled cannot be set to 0 while probes rely on ftrace. */
 #define FILTER_FLAGS	(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT)
 
+#ifdef __ARCH_WANT_PROBEPOINT
+/* The architecture finds out by itself whether it has handled a hit. */
+#define CLAIMS_HITS	true
+#define filter_hit	kprobe_ftrace_handler
+#else
+#define CLAIMS_HITS	false
+static void filter_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+		       struct ftrace_regs *fregs);
+#endif
+
 static struct kprobe_filter filters[] = {
 	[FILTER_STAY] = {
-		.ops = { .func = kprobe_ftrace_handler, .flags = FILTER_FLAGS },
+		.ops = { .func = filter_hit, .flags = FILTER_FLAGS },
 	},
 	[FILTER_DIVERT] = {
 		.ops = {
-			.func = kprobe_ftrace_handler,
+			.func = filter_hit,
 			.flags = FILTER_FLAGS | FTRACE_OPS_FL_IPMODIFY,
 		},
 	},
 };
+
+#ifndef __ARCH_WANT_PROBEPOINT
+/* A hit that both filters have passed gets here twice, with preemption disabled all the time. */
+static void __kprobes filter_hit(unsigned long ip, unsigned long parent_ip,
+				 struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct kprobe_filter *f = container_of(ops, struct kprobe_filter, ops);
+	struct probepoint *pp;
+
+	preempt_disable_notrace();
+	pp = get_probepoint((void *)ip);
+	if (!pp || READ_ONCE(pp->handled_for) == f - filters)
+		kprobe_ftrace_handler(ip, parent_ip, ops, fregs);
+	preempt_enable_notrace();
+}
+#endif
 
 /* Ftrace has failed. It does not know which functions call it any more. */
 bool kprobe_ftrace_disabled __read_mostly;
@@ -207,9 +235,13 @@ static int filter_change(unsigned int which, struct list_head *changes,
 	ips = kvmalloc_array(nr, sizeof(*ips), gfp);
 	if (!ips)
 		return -ENOMEM;
-	list_for_each_entry(pp, changes, change)
-		if (choose(pp) & bit)
-			ips[i++] = (unsigned long)pp->addr;
+	list_for_each_entry(pp, changes, change) {
+		if (!(choose(pp) & bit))
+			continue;
+		ips[i++] = (unsigned long)pp->addr;
+		if (!pp->filters)
+			WRITE_ONCE(pp->handled_for, which);
+	}
 	if (choose == filter_missing)
 		ret = filter_add(&filters[which], ips, nr);
 	else
@@ -281,6 +313,44 @@ int kprobe_ftrace_arm_most(struct list_head *changes)
 	return err;
 }
 
+static bool moves(const struct probepoint *pp)
+{
+	return filter_excess(pp) && filter_wanted(pp);
+}
+
+/* Have the hits of probepoints that move handled for the filter that they move to. */
+static int change_handled_for(void *data)
+{
+	struct list_head *changes = data;
+	struct probepoint *pp;
+
+	list_for_each_entry(pp, changes, change)
+		if (moves(pp))
+			WRITE_ONCE(pp->handled_for, __ffs(filter_wanted(pp)));
+	return 0;
+}
+
+/* All hits that begin after this can do without the filters that are about to be left. */
+static void prepare_moves(struct list_head *changes)
+{
+	struct probepoint *pp;
+
+	list_for_each_entry(pp, changes, change) {
+		if (!moves(pp))
+			continue;
+		/*
+		 * A hit may have tested one filter before the address was added to it. It
+		 * must not test the other one after the address is removed there, or it
+		 * calls no handler.
+		 */
+		synchronize_rcu_expedited();
+		/* Now each hit passes both filters, and none may be under way in between. */
+		if (!CLAIMS_HITS)
+			stop_machine(change_handled_for, changes, NULL);
+		return;
+	}
+}
+
 /**
  * kprobe_ftrace_disarm() - remove the probepoints of a batch that need no filter
  * @changes: the batch, committed or aborted
@@ -289,23 +359,13 @@ int kprobe_ftrace_arm_most(struct list_head *changes)
  */
 void kprobe_ftrace_disarm(struct list_head *changes)
 {
-	struct probepoint *pp;
-	bool moves = false;
-
 	lockdep_assert_held(&kprobe_mutex);
 	/*
 	 * An address without post_handlers moves to the other filter. If that fails, it
 	 * stays where it is: a live patch is excluded without need, but no hit is lost.
 	 */
 	filter_change(FILTER_STAY, changes, filter_missing, GFP_KERNEL | __GFP_NOFAIL);
-	list_for_each_entry(pp, changes, change)
-		moves |= filter_excess(pp) && filter_wanted(pp);
-	/*
-	 * A hit may have tested one filter before the address was added to it. It must not
-	 * test the other one after the address is removed there, or it calls no handler.
-	 */
-	if (moves)
-		synchronize_rcu_expedited();
+	prepare_moves(changes);
 	filter_change(FILTER_STAY, changes, filter_excess, GFP_KERNEL | __GFP_NOFAIL);
 	filter_change(FILTER_DIVERT, changes, filter_excess, GFP_KERNEL | __GFP_NOFAIL);
 }
