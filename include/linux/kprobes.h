@@ -85,9 +85,12 @@ typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, un
  * @regs: registers as at the exception
  * @trapnr: number of the exception, as the architecture counts them
  *
- * It is not called for exceptions that it raises itself, nor, on x86, for #DB and #MC.
+ * It is not called for exceptions that it raises itself, nor, on x86, for #DB and #MC. On
+ * other architectures it is called for page faults only. If a copy of the instruction has
+ * raised one, @regs has the probed address, and a hit follows if the CPU is to resume there.
  *
- * Context: that of the exception, with interrupts disabled; must not sleep.
+ * Context: that of the exception, with preemption disabled; on x86 with interrupts disabled,
+ * too. Must not sleep.
  *
  * Return: non-zero if the handler has handled the exception, and the CPU is to resume at
  * the instruction pointer in @regs; 0 if the kernel is to handle it.
@@ -700,6 +703,17 @@ void kprobe_ftrace_kill(void);
 static inline void kprobe_ftrace_kill(void) { /* nothing can fail */ }
 #endif
 
+/* Architectures that know no probepoints have their kprobe_fault_handler() called by this. */
+#if defined(CONFIG_KPROBES) && !defined(__ARCH_WANT_PROBEPOINT)
+bool kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr);
+#else
+static __always_inline
+bool kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
+{
+	return kprobe_fault_handler(regs, trapnr);
+}
+#endif
+
 /**
  * kprobe_page_fault() - offer a page fault to a fault_handler
  * @regs: registers as at the fault
@@ -724,7 +738,7 @@ bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)
 	 */
 	if (preemptible() || !kprobe_running())
 		return false;
-	return kprobe_fault_handler(regs, trapnr);
+	return kprobe_offer_fault(regs, trapnr);
 }
 
 #endif /* _LINUX_KPROBES_H */

@@ -56,6 +56,55 @@ void kprobe_busy_end(void)
 	preempt_enable();
 }
 
+static bool __kprobes run_fault_handler(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+	struct kprobe *running = kprobe_running();
+	unsigned long status = kcb->kprobe_status;
+	bool handled;
+
+	/* An exception that the handler raises is not offered to it. */
+	__this_cpu_write(current_kprobe, &kprobe_busy);
+	kcb->kprobe_status = KPROBE_HIT_ACTIVE;
+	handled = p->fault_handler(p, regs, trapnr);
+	kcb->kprobe_status = status;
+	__this_cpu_write(current_kprobe, running);
+	return handled;
+}
+
+/**
+ * kprobe_offer_fault() - offer a page fault to a fault_handler, and to the architecture
+ * @regs: registers as at the fault
+ * @trapnr: number of the exception, for the fault_handler
+ *
+ * If the copy of an instruction has raised the fault, the architecture ends the step first,
+ * and sets the instruction pointer to the probed address. So the fault_handlers may have the
+ * CPU resume there, or anywhere else.
+ *
+ * Context: that of the fault; kprobe_running() is not NULL.
+ *
+ * Return: true if the fault has been handled.
+ */
+bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
+{
+	struct kprobe *p = kprobe_running();
+	bool stepping, handled;
+
+	if (likely(!p->fault_handler))
+		return kprobe_fault_handler(regs, trapnr);
+	/* The end of the step enables preemption on some architectures. */
+	preempt_disable();
+	stepping = get_kprobe_ctlblk()->kprobe_status & (KPROBE_HIT_SS | KPROBE_REENTER);
+	if (stepping)
+		handled = kprobe_fault_handler(regs, trapnr) ||
+			  run_fault_handler(p, regs, trapnr);
+	else
+		handled = run_fault_handler(p, regs, trapnr) ||
+			  kprobe_fault_handler(regs, trapnr);
+	preempt_enable_no_resched();
+	return handled;
+}
+
 /**
  * kprobe_task_oopsed() - forget the handlers that the current task was in
  *
