@@ -437,6 +437,46 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 #ifdef CONFIG_OPTPROBES
 bool is_kprobe_optinsn_slot(unsigned long addr);
 void wait_for_kprobe_optimizer(void);
+
+#ifndef __ARCH_WANT_PROBEPOINT
+/**
+ * struct optimized_kprobe - a probepoint, as architectures see it that know none
+ * @kp: the kprobe that stands for the probepoint
+ * @list: links it on the list that arch_optimize_kprobes() is given
+ * @optinsn: what the architecture keeps of the jump and of the detour buffer
+ */
+struct optimized_kprobe {
+	struct kprobe kp;
+	struct list_head list;
+	struct arch_optimized_insn optinsn;
+};
+
+/**
+ * opt_pre_handler() - call the pre_handlers of a probepoint, in a detour buffer
+ * @p: the kprobe that stands for the probepoint
+ * @regs: registers as at the probed instruction
+ *
+ * What the handlers return has no effect there. Context: that of the probed code, with
+ * preemption disabled and hits of this context missed.
+ */
+static __always_inline void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	p->pre_handler(p, regs);
+}
+
+/* These architectures provide these. */
+int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
+int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
+void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
+void arch_optimize_kprobes(struct list_head *oplist);
+void arch_unoptimize_kprobe(struct optimized_kprobe *op);
+void *alloc_optinsn_page(void);
+void free_optinsn_page(void *page);
+
+/* They call these. */
+kprobe_opcode_t *get_optinsn_slot(void);
+void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
+#endif
 #else
 static inline void wait_for_kprobe_optimizer(void)
 {

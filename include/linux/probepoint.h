@@ -117,6 +117,10 @@ struct probepoint_jump {
 	struct retired_slot *retired;
 };
 
+#if defined(CONFIG_OPTPROBES) && !defined(KPROBE_JUMP_REACH)
+#define KPROBE_JUMP_REACH	MAX_OPTIMIZED_LENGTH
+#endif
+
 /**
  * struct probepoint - one probed address
  * @addr: the probed address
@@ -128,6 +132,7 @@ struct probepoint_jump {
  *	get_kprobe() and for the hooks of architectures that know no probepoints.
  *	Its handlers are the core's dispatchers; its post_handler and
  *	fault_handler are NULL if no probe in @set has one.
+ * @op: @kp, with what the jump-optimisation hooks of such architectures keep
  * @state: how the probepoint is reached
  * @next_set: replaces @set when the batch is committed, if @staged
  * @staged: a batch has prepared @next_set
@@ -156,7 +161,12 @@ struct probepoint {
 	struct probe_set __rcu *set;
 	struct kprobe *first;
 	struct arch_probepoint arch;
-	struct kprobe kp;
+	union {
+		struct kprobe kp;
+#if defined(CONFIG_OPTPROBES) && !defined(__ARCH_WANT_PROBEPOINT)
+		struct optimized_kprobe op;
+#endif
+	};
 	enum probepoint_state state;
 	struct probe_set *next_set;
 	bool staged;

@@ -142,6 +142,9 @@ int arch_prepare_probepoint(struct probepoint *pp)
  */
 void arch_remove_probepoint(struct probepoint *pp)
 {
+#ifdef CONFIG_OPTPROBES
+	arch_remove_optimized_kprobe(&pp->op);
+#endif
 	arch_remove_kprobe(&pp->kp);
 }
 

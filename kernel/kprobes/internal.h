@@ -89,6 +89,17 @@ static inline void optimizer_wait_idle(void) { }
 static inline void optimizer_module_goes(const struct module *mod) { }
 #endif
 
+/* compat_opt.c */
+#if defined(CONFIG_OPTPROBES) && !defined(__ARCH_WANT_PROBEPOINT)
+int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name);
+#else
+static inline
+int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
+{
+	return -ERANGE;
+}
+#endif
+
 /* ftrace.c */
 #ifdef CONFIG_KPROBES_ON_FTRACE
 int kprobe_ftrace_check(unsigned long addr);

@@ -132,7 +132,10 @@ static void drop_detour(struct probepoint *pp)
 	list_del_init(&pp->jump.work);
 	pp->jump.retired = NULL;
 	retired->slot = arch_drop_detour(pp);
-	kprobe_retire_slot(retired);
+	if (retired->slot)
+		kprobe_retire_slot(retired);
+	else
+		kfree(retired);
 	show_optimized(pp, false);
 }
 

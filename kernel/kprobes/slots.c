@@ -251,20 +251,18 @@ bool is_kprobe_insn_slot(unsigned long addr)
 int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
 {
 	struct slot_page *sp;
-	int ret = -ERANGE;
 
-	rcu_read_lock();
+	guard(rcu)();
 	list_for_each_entry_rcu(sp, &all_pages, all) {
 		if (nth--)
 			continue;
 		*addr = (unsigned long)sp->text;
 		*type = 't';
 		strscpy(name, SLOT_PAGE_SYMBOL, KSYM_NAME_LEN);
-		ret = 0;
-		break;
+		return 0;
 	}
-	rcu_read_unlock();
-	return ret;
+	/* The loop has counted the pages of slots down. */
+	return kprobe_get_optinsn_kallsym(nth, addr, type, name);
 }
 
 #else /* !__ARCH_WANT_KPROBES_INSN_SLOT */

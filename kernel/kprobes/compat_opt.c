@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: jump optimisation on architectures whose hooks take a struct
+ * optimized_kprobe.
+ *
+ * There a jump replaces one instruction, so its DCR is that instruction, and no other
+ * probepoint can be in it. A detour buffer calls pre_handlers only. So a probepoint with
+ * post_handlers keeps its breakpoint, and a pre_handler that wants to redirect execution
+ * has to have a post_handler beside it.
+ *
+ * A detour buffer is kept until the probepoint is freed, since the architecture tells by its
+ * struct arch_specific_insn how the buffer executes the instruction: tasks may still be in
+ * an old buffer when a new one is made. It is in memory of its own: on some architectures
+ * jumps do not reach the memory of slots.
+ *
+ * kprobe_mutex guards the memory. Readers of the list of pages use RCU.
+ */
+#include <linux/bitmap.h>
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/execmem.h>
+#include <linux/memory.h>
+#include <linux/perf_event.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+#ifndef __ARCH_WANT_PROBEPOINT
+
+/* The name of a page of detour buffers in /proc/kallsyms and for perf. */
+#define DETOUR_PAGE_SYMBOL	"kprobe_optinsn_page"
+
+/* MAX_OPTINSN_SIZE counts instructions. It is no constant for the compiler. */
+#define DETOUR_SIZE		(MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t))
+#define DETOURS_PER_PAGE	(PAGE_SIZE / DETOUR_SIZE)
+
+/**
+ * struct detour_page - a page of detour buffers
+ * @rcu: frees the structure when no reader of the list has it any more
+ * @list: links all pages
+ * @text: the page
+ * @used: the buffers in use
+ */
+struct detour_page {
+	struct rcu_head rcu;
+	struct list_head list;
+	void *text;
+	unsigned long used[];
+};
+
+static LIST_HEAD(detour_pages);
+
+/* Jumps that arch_put_jump() has begun. */
+static LIST_HEAD(jumps);
+
+/**
+ * alloc_optinsn_page() - allocate a page for detour buffers
+ *
+ * Architectures override it if detour buffers have to be in other memory than slots.
+ *
+ * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
+ *
+ * Return: as alloc_insn_page().
+ */
+void __weak *alloc_optinsn_page(void)
+{
+	return alloc_insn_page();
+}
+
+/**
+ * free_optinsn_page() - free what alloc_optinsn_page() has returned
+ * @page: the page
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void __weak free_optinsn_page(void *page)
+{
+	execmem_free(page);
+}
+
+static struct detour_page *detour_page_create(void)
+{
+	struct detour_page *dp;
+
+	dp = kzalloc(struct_size(dp, used, BITS_TO_LONGS(DETOURS_PER_PAGE)), GFP_KERNEL);
+	if (!dp)
+		return NULL;
+	dp->text = alloc_optinsn_page();
+	if (!dp->text) {
+		kfree(dp);
+		return NULL;
+	}
+	list_add_rcu(&dp->list, &detour_pages);
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, (unsigned long)dp->text, PAGE_SIZE,
+			   false, DETOUR_PAGE_SYMBOL);
+	return dp;
+}
+
+static void detour_page_destroy(struct detour_page *dp)
+{
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, (unsigned long)dp->text, PAGE_SIZE,
+			   true, DETOUR_PAGE_SYMBOL);
+	list_del_rcu(&dp->list);
+	free_optinsn_page(dp->text);
+	kfree_rcu(dp, rcu);
+}
+
+/**
+ * get_optinsn_slot() - allocate a detour buffer
+ *
+ * For arch_prepare_optimized_kprobe(). Context: sleeps; kprobe_mutex is held.
+ *
+ * Return: the buffer, of MAX_OPTINSN_SIZE instructions; or NULL if there is no memory for it.
+ */
+kprobe_opcode_t *get_optinsn_slot(void)
+{
+	struct detour_page *dp;
+	unsigned int i;
+
+	lockdep_assert_held(&kprobe_mutex);
+	list_for_each_entry(dp, &detour_pages, list)
+		if (!bitmap_full(dp->used, DETOURS_PER_PAGE))
+			goto found;
+	dp = detour_page_create();
+	if (!dp)
+		return NULL;
+found:
+	i = find_first_zero_bit(dp->used, DETOURS_PER_PAGE);
+	__set_bit(i, dp->used);
+	return dp->text + i * DETOUR_SIZE;
+}
+
+/* The page with the address, or NULL. RCU or kprobe_mutex keeps it. */
+static struct detour_page *detour_page_of(unsigned long addr)
+{
+	struct detour_page *dp;
+
+	list_for_each_entry_rcu(dp, &detour_pages, list, lockdep_is_held(&kprobe_mutex))
+		if (addr - (unsigned long)dp->text < PAGE_SIZE)
+			return dp;
+	return NULL;
+}
+
+/**
+ * free_optinsn_slot() - free a detour buffer
+ * @slot: the buffer; no task is in it, running or preempted
+ * @dirty: perf was told of the contents, and is told that there are none any more
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
+{
+	struct detour_page *dp = detour_page_of((unsigned long)slot);
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (WARN_ON_ONCE(!dp))
+		return;
+	__clear_bit(((void *)slot - dp->text) / DETOUR_SIZE, dp->used);
+	if (dirty)
+		perf_event_text_poke(slot, slot, DETOUR_SIZE, NULL, 0);
+	if (bitmap_empty(dp->used, DETOURS_PER_PAGE))
+		detour_page_destroy(dp);
+}
+
+/**
+ * is_kprobe_optinsn_slot() - is an address in a page of detour buffers?
+ * @addr: any address
+ *
+ * Context: any in which RCU is watching.
+ *
+ * Return: true if it is.
+ */
+bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	guard(rcu)();
+	return detour_page_of(addr);
+}
+
+/**
+ * kprobe_get_optinsn_kallsym() - describe a page of detour buffers as a symbol
+ * @nth: number of the page, counted from 0
+ * @addr: result: its address
+ * @type: result: the type of the symbol
+ * @name: result: its name, in a buffer of KSYM_NAME_LEN bytes
+ *
+ * Return: 0, or -ERANGE if there is no such page.
+ */
+int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
+{
+	struct detour_page *dp;
+
+	guard(rcu)();
+	list_for_each_entry_rcu(dp, &detour_pages, list) {
+		if (nth--)
+			continue;
+		*addr = (unsigned long)dp->text;
+		*type = 't';
+		strscpy(name, DETOUR_PAGE_SYMBOL, KSYM_NAME_LEN);
+		return 0;
+	}
+	return -ERANGE;
+}
+
+/*
+ * The hooks of the optimiser.
+ */
+
+/**
+ * arch_check_jumps() - do the safety check
+ * @jumps: the addresses
+ * @nr: number of addresses
+ *
+ * Whether the instruction can be executed in a detour buffer is found out when that is made.
+ *
+ * Return: 0.
+ */
+int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		jumps[i].reach = MAX_OPTIMIZED_LENGTH;
+	return 0;
+}
+
+/**
+ * arch_prepare_detour() - make the detour buffer of a probepoint, if it has none
+ * @pp: the probepoint
+ * @reach: size of the DCR
+ * @post: hits call post_handlers
+ *
+ * Hits of the breakpoint do not resume there: a task can be before or behind the only
+ * instruction of the DCR, but not inside.
+ *
+ * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.
+ *
+ * Return: 0, or an errno if the probepoint can't be optimised as it is. It is not -ENOMEM,
+ * since the memory that jumps reach may be too small for good.
+ */
+int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
+{
+	int ret;
+
+	if (post)
+		return -EOPNOTSUPP;
+	if (arch_prepared_optinsn(&pp->op.optinsn))
+		return 0;
+	guard(cpus_read_lock)();
+	guard(mutex)(&text_mutex);
+	ret = arch_prepare_optimized_kprobe(&pp->op, &pp->kp);
+	return ret == -ENOMEM ? -ENOSPC : ret;
+}
+
+/**
+ * arch_drop_detour() - send no more hits to the detour buffer
+ * @pp: the probepoint
+ *
+ * Return: NULL, since arch_remove_probepoint() frees the buffer.
+ */
+kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
+{
+	return NULL;
+}
+
+/**
+ * arch_put_jump() - begin to write a jump
+ * @pp: the probepoint
+ *
+ * Context: kprobe_mutex, cpus_read_lock() and text_mutex are held.
+ *
+ * Return: true.
+ */
+bool arch_put_jump(struct probepoint *pp)
+{
+	list_add_tail(&pp->op.list, &jumps);
+	return true;
+}
+
+/**
+ * arch_sync_jumps() - write the jumps that were begun
+ *
+ * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
+ */
+void arch_sync_jumps(void)
+{
+	/* It takes them off the list. */
+	arch_optimize_kprobes(&jumps);
+}
+
+/**
+ * arch_break_jump() - replace a jump by the breakpoint
+ * @pp: the probepoint
+ *
+ * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
+ */
+void arch_break_jump(struct probepoint *pp)
+{
+	arch_unoptimize_kprobe(&pp->op);
+}
+
+/**
+ * arch_restore_jump() - restore what was behind the breakpoint
+ * @pp: the probepoint
+ *
+ * The jump was no longer than the breakpoint.
+ */
+void arch_restore_jump(struct probepoint *pp)
+{
+}
+
+/**
+ * arch_kprobe_module_goes() - forget a module
+ * @mod: the module
+ *
+ * arch_check_jumps() does not read its text.
+ */
+void arch_kprobe_module_goes(const struct module *mod)
+{
+}
+
+#endif /* !__ARCH_WANT_PROBEPOINT */
