@@ -5,8 +5,9 @@
 VARIANT ?= default
 VARIANTS := default i386
 # What `make test-all` runs beside `make test`: targets that end in a line "N passed, M failed"
-MORE_TESTS := test-plain test-debug test-server test-configs test-kcfi test-kunit
+MORE_TESTS := test-plain test-debug test-server test-configs test-kcfi test-kunit cross
 TESTS ?=
+ARCHES ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all $(MORE_TESTS) test-clients attach-times bench shell tree kernel modules check patches clean
@@ -24,6 +25,8 @@ help:
 	@echo '                base kernel and on ours, test by test'
 	@echo '                VARIANT=i386           on 32-bit x86'
 	@echo 'make test-configs  compile in configurations that no variant has'
+	@echo 'make cross    compile for the other architectures that have kprobes'
+	@echo '                ARCHES="arm powerpc"   these only'
 	@echo 'make test-kcfi  the tests of handlers in a kernel that clang has built with kCFI'
 	@echo 'make test-kunit  the KUnit suites that need no module, built into a small kernel'
 	@echo '                TESTS=kretprobes_errno   this one only; a suite, or a glob'
@@ -76,6 +79,9 @@ test-clients:
 
 test-configs:
 	@series/scripts/configs.sh
+
+cross:
+	@series/scripts/cross.sh $(ARCHES)
 
 test-kcfi:
 	@series/scripts/kcfi.sh $(TESTS)
