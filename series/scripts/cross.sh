@@ -191,12 +191,28 @@ kmake()
 	make -C "$tree" O="$build" "${flags[@]}" "$@" </dev/null
 }
 
+# Programs of the host that were built for another architecture do here, too. Those of
+# scripts/mod know the architecture.
+start()
+{
+	local from
+
+	[ ! -e "$build" ] || return 0
+	mkdir -p "$build"
+	for from in "$OUT"/build/cross-*; do
+		[ -e "$from/all.o" ] || continue
+		cp -a "$from/scripts" "$build/"
+		rm -rf "$build/scripts/mod"
+		return
+	done
+}
+
 # What Kconfig makes of the fragments: the first value of a symbol counts.
 configure()
 {
 	local sym value got bad=0
 
-	mkdir -p "$build"
+	start
 	printf '%s\n%s\n' "$fragment" "$base" >"$build/fragment"
 	kmake -s KCONFIG_ALLCONFIG="$build/fragment" allnoconfig || return 1
 	while IFS='=' read -r sym value; do
