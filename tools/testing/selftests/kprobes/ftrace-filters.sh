@@ -1,0 +1,204 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Filters of ftrace that change: by users of all kinds in kp_filters, which compares
+# ftrace's records with what the users ask for, and by the files of tracefs, while ftrace
+# is on or off, and while modules come and go.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+TRACING=/sys/kernel/tracing
+FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
+FILTER=$TRACING/set_ftrace_filter
+NOTRACE=$TRACING/set_ftrace_notrace
+AUDIT=$DEBUGFS/kp_filters
+
+# Functions of the kernel, few of them called in this guest, and one of all the time
+SOME="vfs_rmdir sock_setsockopt vfs_read"
+
+# narrow NAMES: nothing else is in the filter; widen NAMES, without NAME: added, removed
+narrow() {
+	put $FILTER "$1"
+}
+
+widen() {
+	echo "$1" 2>/dev/null >>$FILTER || failed "'$1' cannot be added to the filter"
+}
+
+without() {
+	widen "!$1"
+}
+
+# consistent: the records are what their users ask for
+consistent() {
+	cat $AUDIT >"$TMP/audit"
+	grep -q ' wrong 0$' "$TMP/audit" || failed "$(cat "$TMP/audit")"
+}
+
+# used N: so many records have a user
+used() {
+	equal "used" "$(sed 's/.* used \([0-9]*\) .*/\1/' $AUDIT)" "$1"
+}
+
+add_some() {
+	for function in $SOME; do
+		widen "$function"
+		consistent
+	done
+}
+
+# The last function that leaves a filter leaves an empty one, for all functions.
+filter_changes() {
+	narrow vfs_rmdir
+	put $TRACING/current_tracer "$1"
+	consistent && used 1
+	add_some
+	used 3
+	without vfs_read
+	consistent && used 2
+	put $NOTRACE vfs_rmdir
+	consistent
+	# function_graph has one user of ftrace for all that it traces, and tests this itself.
+	[ "$1" = function_graph ] || used 1
+	narrow vfs_read
+	consistent && used 1
+	put $NOTRACE ''
+	consistent
+	put $TRACING/current_tracer nop
+	consistent && used 0
+	narrow ''
+}
+
+instances() {
+	narrow vfs_read
+	put $TRACING/current_tracer function
+	mkdir $TRACING/instances/kp_filters || return 1
+	put $TRACING/instances/kp_filters/set_ftrace_filter "$SOME"
+	put $TRACING/instances/kp_filters/current_tracer function
+	consistent && used 3
+	narrow vfs_rmdir
+	consistent && used 3
+	put $TRACING/current_tracer nop
+	consistent && used 3
+	put $TRACING/instances/kp_filters/current_tracer nop
+	rmdir $TRACING/instances/kp_filters
+	consistent && used 0
+	narrow ''
+}
+
+profiler() {
+	[ -e $TRACING/function_profile_enabled ] || {
+		skip_case "the kernel has no CONFIG_FUNCTION_PROFILER"
+		return
+	}
+	narrow vfs_read
+	put $TRACING/function_profile_enabled 1
+	consistent && used 1
+	add_some
+	put $TRACING/function_profile_enabled 0
+	consistent && used 0
+	narrow ''
+}
+
+# What changes while ftrace is off reaches the text when it is on again.
+switched_off() {
+	narrow vfs_read
+	put $TRACING/current_tracer function
+	put $FTRACE_ENABLED 0
+	consistent
+	add_some
+	without vfs_read
+	consistent
+	put $FTRACE_ENABLED 1
+	consistent && used 2
+	put $FTRACE_ENABLED 0
+	put $TRACING/current_tracer nop
+	consistent
+	put $FTRACE_ENABLED 1
+	consistent && used 0
+	narrow ''
+}
+
+# All functions, then few, then all but few
+all_functions() {
+	narrow ''
+	put $TRACING/current_tracer function
+	consistent
+	narrow "$SOME"
+	consistent && used 3
+	put $NOTRACE vfs_read
+	consistent && used 2
+	narrow ''
+	consistent
+	put $TRACING/current_tracer nop
+	put $NOTRACE ''
+	consistent && used 0
+}
+
+# A module's functions are in a filter, the module goes and comes back.
+modules_go() {
+	load kp_target
+	narrow "kp_tgt_function vfs_read"
+	put $TRACING/current_tracer function
+	consistent && used 2
+	unload kp_target
+	consistent && used 1
+	narrow vfs_rmdir
+	consistent && used 1
+	widen ':mod:kp_target'
+	load kp_target
+	consistent
+	at_least "used with the module" "$(sed 's/.* used \([0-9]*\) .*/\1/' $AUDIT)" 2
+	put $TRACING/current_tracer nop
+	consistent && used 0
+	unload kp_target
+	narrow ''
+	consistent
+}
+
+# Probes of the same functions, with post_handlers, which exclude others, and without
+with_probes() {
+	load kp_ctl
+	narrow vfs_read
+	put $TRACING/current_tracer function
+	id=1
+	for function in $SOME; do
+		ctl add $id "$function" && ctl add $((id + 1)) "$function" post || return 1
+		consistent
+		id=$((id + 2))
+	done
+	used 3
+	for id in 1 2 3 4 5 6; do
+		ctl del $id || return 1
+		consistent
+	done
+	used 1
+	put $TRACING/current_tracer nop
+	unload kp_ctl
+	consistent && used 0
+	narrow ''
+}
+
+setup
+[ -e $FILTER ] || mount -t tracefs none $TRACING 2>/dev/null || :
+if [ ! -e "$MODULE_DIR/kp_filters.ko" ] || [ ! -e $FILTER ]; then
+	ktap_skip_all "the kernel has no CONFIG_KPROBES_ON_FTRACE"
+	exit "$KSFT_SKIP"
+fi
+load_suites kp_filters "steps=${FILTER_STEPS:-60}" -- kprobes_filters
+ktap_set_plan $(($(count_cases kprobes_filters) + 9))
+grep -o 'seed [0-9]*' "$TMP/kprobes_filters.results" | sed 's/^/# /' || :
+report_suites kprobes_filters
+check "a filter of the function tracer" filter_changes function
+check "a filter of the function_graph tracer" filter_changes function_graph
+check "instances with filters of their own" instances
+check "a filter of the function profiler" profiler
+check "filters change while ftrace is off" switched_off
+check "all functions, and back to a filter" all_functions
+check "modules come and go" modules_go
+check "probes at the same functions" with_probes
+check "nothing left in list" list_is_empty
+unload kp_filters
+ktap_finished

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Functions that the users of ftrace in the suite kprobes_filters trace. */
+
+#include "kp_filters.h"
+#include "kp_ftrace_macros.S"
+
+kp_entries kf_targets KF_TARGETS
+
+SYM_FUNC_START(kf_direct)
+	RET
+SYM_FUNC_END(kf_direct)

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite: what a change of an ftrace_ops's filter does to ftrace's records. Users of
+ * ftrace of all kinds come, go and change their filters, in an order that chance decides.
+ * After each change all records are compared with what the users ask for, counted anew,
+ * and with the text.
+ *
+ * Reading the file kp_filters in debugfs compares them too, for a script that changes
+ * filters by other means.
+ */
+
+#include <linux/debugfs.h>
+#include <linux/ftrace.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/prandom.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+#include "kp_filters.h"
+#include "kp_symbol.h"
+
+static uint steps = 60;
+module_param(steps, uint, 0400);
+MODULE_PARM_DESC(steps, "number of changes in the case of random changes");
+
+static ulong seed;
+module_param(seed, ulong, 0400);
+MODULE_PARM_DESC(seed, "seed of the random changes; 0 for another one at each load");
+
+/* Symbols of ftrace that are not exported */
+static struct {
+	/* guards the list of users and all records */
+	struct mutex *lock;
+	struct ftrace_ops **list;
+	struct ftrace_ops *list_end;
+	int *enabled;
+	struct ftrace_rec_iter *(*iter_start)(void);
+	struct ftrace_rec_iter *(*iter_next)(struct ftrace_rec_iter *iter);
+	struct dyn_ftrace *(*iter_record)(struct ftrace_rec_iter *iter);
+	unsigned long (*addr_curr)(struct dyn_ftrace *rec);
+	int (*ops_test)(struct ftrace_ops *ops, unsigned long ip, void *regs);
+} kf_sym;
+
+/* Return: true if all symbols were found. */
+static bool kf_find_symbols(void)
+{
+	kf_sym.lock = kp_find_symbol("ftrace_lock");
+	kf_sym.list = kp_find_symbol("ftrace_ops_list");
+	kf_sym.list_end = kp_find_symbol("ftrace_list_end");
+	kf_sym.enabled = kp_find_symbol("ftrace_enabled");
+	kf_sym.iter_start = kp_find_symbol("ftrace_rec_iter_start");
+	kf_sym.iter_next = kp_find_symbol("ftrace_rec_iter_next");
+	kf_sym.iter_record = kp_find_symbol("ftrace_rec_iter_record");
+	kf_sym.addr_curr = kp_find_symbol("ftrace_get_addr_curr");
+	kf_sym.ops_test = kp_find_symbol("ftrace_ops_test");
+	return kf_sym.lock && kf_sym.list && kf_sym.list_end && kf_sym.enabled &&
+	       kf_sym.iter_start && kf_sym.iter_next && kf_sym.iter_record &&
+	       kf_sym.addr_curr && kf_sym.ops_test;
+}
+
+/*
+ * Compare a record with its users and its text. Return: NULL, or what is wrong.
+ *
+ * FTRACE_FL_REGS may stay set after the user that needed it has left the function.
+ */
+static __nocfi const char *kf_wrong(struct dyn_ftrace *rec, unsigned long expected[2])
+{
+	struct ftrace_ops *ops, *only = NULL;
+	unsigned long flags = rec->flags;
+	unsigned int users = 0;
+	bool modifies = false, direct = false, regs = false;
+	u8 insn[MCOUNT_INSN_SIZE];
+	s32 rel;
+
+	if ((flags & FTRACE_FL_DISABLED) && !(flags & FTRACE_FL_ENABLED))
+		return NULL;
+	for (ops = *kf_sym.list; ops != kf_sym.list_end; ops = ops->next) {
+		if (!(ops->flags & FTRACE_OPS_FL_ENABLED) || !kf_sym.ops_test(ops, rec->ip, rec))
+			continue;
+		only = users++ ? NULL : ops;
+		modifies |= ops->flags & FTRACE_OPS_FL_IPMODIFY;
+		direct |= ops->flags & FTRACE_OPS_FL_DIRECT;
+		regs |= ops->flags & FTRACE_OPS_FL_SAVE_REGS;
+	}
+	expected[0] = users;
+	expected[1] = ftrace_rec_count(rec);
+	if (ftrace_rec_count(rec) != users)
+		return "count";
+	if (!(flags & FTRACE_FL_ENABLED) != !(users && *kf_sym.enabled))
+		return "enabled";
+	if (!(flags & FTRACE_FL_IPMODIFY) != !modifies)
+		return "ipmodify";
+	if (users && !(flags & FTRACE_FL_DIRECT) != !direct)
+		return "direct";
+	if (regs && !(flags & FTRACE_FL_REGS))
+		return "regs";
+	if (users && !(flags & FTRACE_FL_TRAMP) != !(only && only->trampoline))
+		return "trampoline";
+	if (copy_from_kernel_nofault(insn, (void *)rec->ip, sizeof(insn)))
+		return "no text";
+	if (!(flags & FTRACE_FL_ENABLED))
+		return insn[0] == 0xe8 ? "text: a call" : NULL;
+	if (!(flags & FTRACE_FL_REGS) != !(flags & FTRACE_FL_REGS_EN))
+		return "regs, not updated";
+	if (!(flags & FTRACE_FL_TRAMP) != !(flags & FTRACE_FL_TRAMP_EN))
+		return "trampoline, not updated";
+	memcpy(&rel, insn + 1, sizeof(rel));
+	expected[0] = kf_sym.addr_curr(rec);
+	expected[1] = rec->ip + MCOUNT_INSN_SIZE + rel;
+	if (insn[0] != 0xe8)
+		return "text: no call";
+	return expected[0] != expected[1] ? "text: another call" : NULL;
+}
+
+struct kf_audit {
+	unsigned int records;
+	unsigned int used;
+	unsigned int wrong;
+};
+
+/* Compare all records; up to ten that are wrong go to the log. */
+static __nocfi struct kf_audit kf_audit(void)
+{
+	struct ftrace_rec_iter *iter;
+	struct kf_audit sum = {};
+
+	mutex_lock(kf_sym.lock);
+	for (iter = kf_sym.iter_start(); iter; iter = kf_sym.iter_next(iter)) {
+		struct dyn_ftrace *rec = kf_sym.iter_record(iter);
+		unsigned long expected[2];
+		const char *what;
+
+		sum.records++;
+		sum.used += !!ftrace_rec_count(rec);
+		what = kf_wrong(rec, expected);
+		if (what && sum.wrong++ < 10)
+			pr_info("kp_filters: %pS: %s: flags %lx, expected %lx, is %lx\n",
+				(void *)rec->ip, what, rec->flags, expected[0], expected[1]);
+		cond_resched();
+	}
+	mutex_unlock(kf_sym.lock);
+	return sum;
+}
+
+static int kf_show(struct seq_file *m, void *unused)
+{
+	struct kf_audit sum = kf_audit();
+
+	seq_printf(m, "records %u used %u wrong %u\n", sum.records, sum.used, sum.wrong);
+	return 0;
+}
+
+DEFINE_SHOW_ATTRIBUTE(kf);
+
+static void kf_expect_consistent(struct kunit *test, const char *after)
+{
+	struct kf_audit sum = kf_audit();
+
+	KUNIT_EXPECT_GT(test, sum.records, KF_TARGETS);
+	KUNIT_EXPECT_EQ_MSG(test, sum.wrong, 0, "after %s", after);
+}
+
+/* The users, and what the model knows of each */
+enum kf_kind { KF_PLAIN, KF_REGS, KF_MODIFY, KF_DIRECT };
+
+struct kf_user {
+	struct ftrace_ops ops;
+	enum kf_kind kind;
+	bool on;
+	DECLARE_BITMAP(filter, KF_TARGETS);
+	DECLARE_BITMAP(exempt, KF_TARGETS);
+	unsigned int hits;
+};
+
+static void notrace kf_func(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+			    struct ftrace_regs *fregs)
+{
+	container_of(ops, struct kf_user, ops)->hits++;
+}
+
+static struct kf_user kf_users[] = {
+	{ .kind = KF_PLAIN }, { .kind = KF_PLAIN }, { .kind = KF_PLAIN }, { .kind = KF_PLAIN },
+	{ .kind = KF_REGS }, { .kind = KF_REGS },
+	{ .kind = KF_MODIFY }, { .kind = KF_MODIFY },
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	{ .kind = KF_DIRECT },
+#endif
+};
+
+/* ftrace's location in a target */
+static unsigned long kf_locations[KF_TARGETS];
+
+static int kf_unregister(struct kf_user *user)
+{
+	user->on = false;
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	if (user->kind == KF_DIRECT)
+		return unregister_ftrace_direct(&user->ops, (unsigned long)kf_direct, true);
+#endif
+	return unregister_ftrace_function(&user->ops);
+}
+
+static void kf_users_off(void *unused)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kf_users); i++) {
+		if (kf_users[i].on)
+			kf_unregister(&kf_users[i]);
+		if (kf_users[i].kind != KF_DIRECT)
+			ftrace_free_filter(&kf_users[i].ops);
+	}
+}
+
+static __nocfi void kf_users_init(struct kunit *test)
+{
+	unsigned long (*location)(unsigned long ip) = kp_symbol(test, "ftrace_location");
+	int i;
+
+	for (i = 0; i < KF_TARGETS; i++) {
+		kf_locations[i] = location((unsigned long)kf_targets[i]);
+		KUNIT_ASSERT_NE(test, kf_locations[i], 0);
+	}
+	for (i = 0; i < ARRAY_SIZE(kf_users); i++) {
+		struct kf_user *user = &kf_users[i];
+		enum kf_kind kind = user->kind;
+
+		memset(user, 0, sizeof(*user));
+		user->kind = kind;
+		if (kind == KF_DIRECT)
+			continue;
+		user->ops.func = kf_func;
+		if (kind == KF_REGS)
+			user->ops.flags = FTRACE_OPS_FL_SAVE_REGS;
+		if (kind == KF_MODIFY)
+			user->ops.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_SAVE_REGS;
+	}
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kf_users_off, NULL), 0);
+}
+
+static bool kf_traces(const struct kf_user *user, int target)
+{
+	return user->on && test_bit(target, user->filter) && !test_bit(target, user->exempt);
+}
+
+/* Does another user of @kind trace a function of @filter? */
+static bool kf_shares(const struct kf_user *user, enum kf_kind kind, const unsigned long *filter)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kf_users); i++)
+		if (&kf_users[i] != user && kf_users[i].on && kf_users[i].kind == kind &&
+		    bitmap_intersects(kf_users[i].filter, filter, KF_TARGETS))
+			return true;
+	return false;
+}
+
+/* Only one user at a time may redirect a function. */
+static bool kf_conflicts(const struct kf_user *user, const unsigned long *filter)
+{
+	return user->kind == KF_MODIFY && kf_shares(user, KF_MODIFY, filter);
+}
+
+/* Call each target: every user that traces it is called once, and it does what it does. */
+static void kf_expect_hits(struct kunit *test)
+{
+	unsigned int before[ARRAY_SIZE(kf_users)];
+	int i, t;
+
+	for (t = 0; t < KF_TARGETS; t++) {
+		for (i = 0; i < ARRAY_SIZE(kf_users); i++)
+			before[i] = kf_users[i].hits;
+		KUNIT_EXPECT_EQ(test, kf_targets[t](t), t + 1);
+		for (i = 0; i < ARRAY_SIZE(kf_users); i++)
+			if (kf_users[i].kind != KF_DIRECT)
+				KUNIT_EXPECT_EQ_MSG(test, kf_users[i].hits - before[i],
+						    kf_traces(&kf_users[i], t),
+						    "user %d, target %d", i, t);
+	}
+}
+
+/* One to five targets */
+static void kf_choose(struct rnd_state *rnd, unsigned long *some)
+{
+	int n = 1 + prandom_u32_state(rnd) % 5;
+
+	bitmap_zero(some, KF_TARGETS);
+	while (n--)
+		__set_bit(prandom_u32_state(rnd) % KF_TARGETS, some);
+}
+
+static int kf_set(struct kf_user *user, const unsigned long *some, int remove, int reset)
+{
+	unsigned long ips[KF_TARGETS];
+	unsigned int t, n = 0;
+
+	for_each_set_bit(t, some, KF_TARGETS)
+		ips[n++] = kf_locations[t];
+	return ftrace_set_filter_ips(&user->ops, ips, n, remove, reset);
+}
+
+static void kf_add(struct kunit *test, struct kf_user *user, const unsigned long *some)
+{
+	DECLARE_BITMAP(filter, KF_TARGETS);
+	bool refused;
+
+	bitmap_or(filter, user->filter, some, KF_TARGETS);
+	if (user->on && user->kind == KF_MODIFY && kf_shares(user, KF_DIRECT, filter))
+		return;
+	refused = user->on && kf_conflicts(user, filter);
+	KUNIT_EXPECT_EQ(test, kf_set(user, some, 0, 0), refused ? -EBUSY : 0);
+	if (!refused)
+		bitmap_copy(user->filter, filter, KF_TARGETS);
+}
+
+static void kf_remove(struct kunit *test, struct kf_user *user, unsigned long *some)
+{
+	bitmap_and(some, some, user->filter, KF_TARGETS);
+	/* An empty filter would stand for all functions. */
+	if (bitmap_empty(some, KF_TARGETS) || bitmap_equal(some, user->filter, KF_TARGETS))
+		return;
+	KUNIT_EXPECT_EQ(test, kf_set(user, some, 1, 0), 0);
+	bitmap_andnot(user->filter, user->filter, some, KF_TARGETS);
+}
+
+static void kf_replace(struct kunit *test, struct kf_user *user, const unsigned long *some)
+{
+	bool refused = user->on && kf_conflicts(user, some);
+
+	if (user->on && user->kind == KF_MODIFY && kf_shares(user, KF_DIRECT, some))
+		return;
+	KUNIT_EXPECT_EQ(test, kf_set(user, some, 0, 1), refused ? -EBUSY : 0);
+	if (!refused)
+		bitmap_copy(user->filter, some, KF_TARGETS);
+}
+
+static void kf_exempt(struct kunit *test, struct kf_user *user, const unsigned long *some)
+{
+	unsigned int target = find_first_bit(some, KF_TARGETS);
+	char name[32];
+
+	if (user->kind == KF_MODIFY)
+		return;
+	snprintf(name, sizeof(name), "kf_targets_%u", target);
+	KUNIT_EXPECT_EQ(test, ftrace_set_notrace(&user->ops, name, strlen(name), 1), 0);
+	bitmap_zero(user->exempt, KF_TARGETS);
+	__set_bit(target, user->exempt);
+}
+
+static void kf_switch(struct kunit *test, struct kf_user *user)
+{
+	if (bitmap_empty(user->filter, KF_TARGETS))
+		return;
+	if (user->on) {
+		KUNIT_EXPECT_EQ(test, kf_unregister(user), 0);
+	} else if (kf_conflicts(user, user->filter) ||
+		   (user->kind == KF_MODIFY && kf_shares(user, KF_DIRECT, user->filter))) {
+		KUNIT_EXPECT_EQ(test, register_ftrace_function(&user->ops), -EBUSY);
+	} else {
+		KUNIT_EXPECT_EQ(test, register_ftrace_function(&user->ops), 0);
+		user->on = true;
+	}
+}
+
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+static void kf_switch_direct(struct kunit *test, struct kf_user *user, const unsigned long *some)
+{
+	if (user->on) {
+		KUNIT_EXPECT_EQ(test, kf_unregister(user), 0);
+		bitmap_zero(user->filter, KF_TARGETS);
+		return;
+	}
+	/* One that may redirect the function has to agree to share it; these do not. */
+	if (kf_shares(user, KF_MODIFY, some))
+		return;
+	memset(&user->ops, 0, sizeof(user->ops));
+	KUNIT_ASSERT_EQ(test, kf_set(user, some, 0, 1), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_direct(&user->ops, (unsigned long)kf_direct), 0);
+	bitmap_copy(user->filter, some, KF_TARGETS);
+	user->on = true;
+}
+#else
+static void kf_switch_direct(struct kunit *test, struct kf_user *user, const unsigned long *some)
+{
+}
+#endif
+
+static void kf_random(struct kunit *test)
+{
+	static const char *const actions[] = {
+		"add", "add", "remove", "replace", "exempt", "switch", "switch",
+	};
+	DECLARE_BITMAP(some, KF_TARGETS);
+	struct rnd_state rnd;
+	char after[64];
+	u64 seeded = seed ?: get_random_u32();
+	unsigned int i;
+
+	kunit_info(test, "seed %llu", seeded);
+	prandom_seed_state(&rnd, seeded);
+	kf_users_init(test);
+	for (i = 0; i < steps; i++) {
+		unsigned int which = prandom_u32_state(&rnd) % ARRAY_SIZE(kf_users);
+		unsigned int action = prandom_u32_state(&rnd) % ARRAY_SIZE(actions);
+		struct kf_user *user = &kf_users[which];
+
+		kf_choose(&rnd, some);
+		if (user->kind == KF_DIRECT)
+			kf_switch_direct(test, user, some);
+		else if (action < 2)
+			kf_add(test, user, some);
+		else if (action < 3)
+			kf_remove(test, user, some);
+		else if (action < 4)
+			kf_replace(test, user, some);
+		else if (action < 5)
+			kf_exempt(test, user, some);
+		else
+			kf_switch(test, user);
+		snprintf(after, sizeof(after), "change %u: %s, user %u, of kind %d", i,
+			 actions[action], which, user->kind);
+		kf_expect_consistent(test, after);
+		kf_expect_hits(test);
+		if (test->status == KUNIT_FAILURE)
+			return;
+	}
+	kunit_release_action(test, kf_users_off, NULL);
+	kf_expect_consistent(test, "the last one is off");
+	kf_expect_hits(test);
+}
+
+/* Most functions of a filter stay; one that differs is looked at alone. */
+static unsigned int kf_tested;
+static struct task_struct *kf_changer;
+
+static int kf_count_tests(struct kprobe *kp, struct pt_regs *regs)
+{
+	if (current == kf_changer)
+		kf_tested++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kf_count_tests);
+
+static struct kprobe kf_counter;
+
+static void kf_counter_off(void *unused)
+{
+	unregister_kprobe(&kf_counter);
+}
+
+static unsigned int kf_tests_of(struct kunit *test, int ret)
+{
+	unsigned int tested = kf_tested;
+
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	kf_tested = 0;
+	return tested;
+}
+
+static void kf_cost(struct kunit *test)
+{
+	struct kf_user *user = &kf_users[0];
+	unsigned long *ips = kf_locations;
+	const int last = KF_TARGETS - 1;
+	int ret;
+
+	kf_users_init(test);
+	kf_counter = (struct kprobe){
+		.symbol_name = "ftrace_test_record", .pre_handler = kf_count_tests,
+	};
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kf_counter), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kf_counter_off, NULL), 0);
+	kf_tested = 0;
+	kf_changer = current;
+
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ips(&user->ops, ips, last, 0, 1), 0);
+	ret = register_ftrace_function(&user->ops);
+	KUNIT_EXPECT_LE(test, kf_tests_of(test, ret), 3 * KF_TARGETS);
+	user->on = true;
+	ret = ftrace_set_filter_ips(&user->ops, ips + last, 1, 0, 0);
+	KUNIT_EXPECT_LE(test, kf_tests_of(test, ret), 4);
+	ret = ftrace_set_filter_ips(&user->ops, ips, 1, 1, 0);
+	KUNIT_EXPECT_LE(test, kf_tests_of(test, ret), 4);
+	/* It is in the filter already. */
+	ret = ftrace_set_filter_ips(&user->ops, ips + 1, 1, 0, 0);
+	KUNIT_EXPECT_EQ(test, kf_tests_of(test, ret), 0);
+	ret = unregister_ftrace_function(&user->ops);
+	KUNIT_EXPECT_LE(test, kf_tests_of(test, ret), 3 * KF_TARGETS);
+	user->on = false;
+	kf_changer = NULL;
+	kf_expect_consistent(test, "all");
+}
+
+static struct kunit_case kf_cases[] = {
+	KUNIT_CASE(kf_cost),
+	KUNIT_CASE_SLOW(kf_random),
+	{}
+};
+
+static struct kunit_suite kf_suite = {
+	.name = "kprobes_filters",
+	.test_cases = kf_cases,
+};
+
+static struct dentry *kf_file;
+
+static int __init kf_init(void)
+{
+	if (!kf_find_symbols())
+		return -ENOENT;
+	kf_file = debugfs_create_file("kp_filters", 0400, NULL, NULL, &kf_fops);
+	return 0;
+}
+
+static void __exit kf_exit(void)
+{
+	debugfs_remove(kf_file);
+}
+
+kunit_test_suite(kf_suite);
+module_init(kf_init);
+module_exit(kf_exit);
+
+MODULE_DESCRIPTION("Filters of ftrace that change, and ftrace's records");
+MODULE_LICENSE("GPL");
