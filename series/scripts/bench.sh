@@ -17,7 +17,6 @@ IFS=', ' read -ra variants <<<"${1:?usage: series/scripts/bench.sh VARIANTS}"
 case " ${variants[*]} " in
 *" i386 "*)
 	[ ${#variants[@]} -eq 1 ] || die "i386 cannot be measured beside variants with 64 bits"
-	i386_busybox
 	;;
 esac
 if [ -n "${STOCK:-}" ]; then
@@ -32,7 +31,8 @@ for variant in "${variants[@]}"; do
 	"$TOP/series/scripts/modules.sh" "$variant" "kp_bench kp_bench_entries"
 	builds+=("$OUT/build/$variant:$OUT/modules/$variant")
 done
-need_packages qemu-system-x86 busybox-static kmod make gnuplot-nox
+guest_packages "${variants[0]}"
+need_packages gnuplot-nox
 "$TOP/series/scripts/prepare.sh" >/dev/null
 lock bench
 exec "$OUT/linux/$SELFTESTS/benchmarks/bench.sh" -o "$OUT/log" -r "$OUT/bench" "${builds[@]}"

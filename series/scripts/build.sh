@@ -19,10 +19,11 @@ build=$OUT/build/$variant
 
 fragments=()
 case ${variant#stock-} in
-plain | debug | kcfi) basis=config.small ;;
-*) basis=config.default ;;
+plain | debug | kcfi) basis=(small x86) ;;
+default | server | i386) basis=(default) ;;
+*) basis=(small foreign) ;;
 esac
-for name in config "$basis" "config.${variant#stock-}"; do
+for name in config "${basis[@]/#/config.}" "config.${variant#stock-}"; do
 	[ -e "$TOP/$SELFTESTS/$name" ] ||
 		die "no variant $variant: there is no $SELFTESTS/$name" \
 			"there are: $(cd "$TOP/$SELFTESTS" && printf '%s ' config.* | sed 's/config\.//g')"
@@ -147,7 +148,7 @@ say "building the kernel $variant with $(nproc) jobs"
 start=$(date +%s)
 touch "$build/.building"
 set +e
-kmake -j"$(nproc)" bzImage modules </dev/null 2>&1 | tee "$log" |
+kmake -j"$(nproc)" "${arch[image]##*/}" modules </dev/null 2>&1 | tee "$log" |
 	sed -un '/^  [A-Z]/p' | progress "objects" "$estimate"
 rc=${PIPESTATUS[0]}
 set -e

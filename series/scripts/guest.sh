@@ -11,15 +11,9 @@ set -euo pipefail
 
 variant=${1:?usage: series/scripts/guest.sh VARIANT [argument of vmtest.sh...]}
 shift
-need_packages qemu-system-x86 busybox-static kmod make
-case ${variant#stock-} in
-i386)
-	i386_busybox
-	need_packages gcc-multilib
-	case " $* " in
-	*" -R "*) i386_root ;;
-	esac
-	;;
+guest_packages "$variant"
+case "${arch[name]} $* " in
+i386*" -R "*) i386_root ;;
 esac
 # the tests' scripts as they are now
 "$TOP/series/scripts/prepare.sh" >/dev/null

@@ -11,6 +11,15 @@ OWN_DIRS=(arch include kernel lib samples Documentation tools)
 
 mkdir -p "$OUT/log"
 
+# shellcheck source=tools/testing/selftests/kprobes/vmtest-archs.sh
+. "$TOP/$SELFTESTS/vmtest-archs.sh"
+
+# variant_arch VARIANT: sets arch to what it is for
+variant_arch()
+{
+	find_arch name "${1#stock-}" || find_arch name x86_64
+}
+
 # A compiler cache, where Debian's is installed. What was compiled in one clone is
 # found in another.
 if [ -d /usr/lib/ccache ]; then
@@ -25,6 +34,13 @@ die()
 	shift
 	[ $# -eq 0 ] || printf '       %s\n' "$@" >&2
 	exit 1
+}
+
+# is_foreign VARIANT: its guest cannot run the host's programs, and there is no root for it
+is_foreign()
+{
+	variant_arch "$1"
+	[ "${arch[package]}" != x86 ]
 }
 
 # own_files: every file of ours that is part of the kernel
@@ -85,22 +101,49 @@ as_root()
 	}
 }
 
-# i386_busybox: sets BUSYBOX for guests with a 32-bit kernel
-i386_busybox()
+# guest_packages VARIANT: gets what vmtest.sh needs for the variant's guest; sets BUSYBOX
+# if the installed one is for another architecture, and GUEST_ROOT for -R
+guest_packages()
 {
-	local dir=$OUT/i386 package=busybox-static:i386
+	variant_arch "$1"
+	need_packages "qemu-system-${arch[package]}" busybox-static kmod make
+	case ${arch[name]} in
+	x86_64) return ;;
+	i386) need_packages gcc-multilib ;;
+	*) need_packages "libc6-dev-${arch[debian]}-cross" ;;
+	esac
+	[ -n "${BUSYBOX:-}" ] || foreign_busybox "${arch[debian]}"
+}
+
+# foreign_busybox ARCH: sets BUSYBOX for guests of another architecture than the host. Apt's
+# lists for it are kept apart from the machine's.
+foreign_busybox()
+{
+	local dir=$OUT/busybox-$1 package=busybox-static:$1 mirror options
 
 	export BUSYBOX=$dir/bin/busybox
 	[ ! -x "$BUSYBOX" ] || return 0
 	say "getting $package"
-	as_root "get $package by hand" dpkg --add-architecture i386
-	update_packages
+	read -ra mirror < <(debian_mirror)
+	# Debian 13 is the first that has this architecture.
+	[ "$1" != riscv64 ] || mirror[0]=trixie
 	rm -rf "$dir.new"
-	mkdir -p "$dir.new"
-	(cd "$dir.new" && apt-get download "$package" >"$OUT/log/packages.log" 2>&1 &&
-		dpkg-deb -x ./*.deb .) || die "apt-get download $package failed" \
-			"set BUSYBOX= to a static busybox with 32 bits"
-	rm -rf "$dir"
+	mkdir -p "$dir.new"/apt/{lists,cache/archives}/partial
+	printf 'deb [signed-by=%s] %s %s main\n' /usr/share/keyrings/debian-archive-keyring.gpg \
+		"${mirror[1]:-http://deb.debian.org/debian}" "${mirror[0]}" \
+		>"$dir.new/apt/sources.list"
+	options=(-o APT::Architecture="$1" -o APT::Architectures="$1" -o Dir::Etc::sourceparts=-
+		-o Dir::Etc::sourcelist="$dir.new/apt/sources.list"
+		-o Dir::State::lists="$dir.new/apt/lists" -o Dir::State::status=/dev/null
+		-o Dir::Cache="$dir.new/apt/cache")
+	(
+		cd "$dir.new"
+		apt-get "${options[@]}" update && apt-get "${options[@]}" download "$package" &&
+			dpkg-deb -x ./*.deb . && { [ -d bin ] || ln -s usr/bin bin; }
+	) >"$OUT/log/packages.log" 2>&1 ||
+		die "apt-get download $package failed, see $OUT/log/packages.log" \
+			"set BUSYBOX= to a static busybox for $1"
+	rm -rf "$dir" "$dir.new/apt"
 	mv "$dir.new" "$dir"
 }
 
@@ -110,7 +153,7 @@ CLIENT_PACKAGES=(kmod perl-base procps gawk linux-perf trace-cmd perf-tools-unst
 # client_packages VARIANT: gets the programs that clients-*.sh run in the variant's guest
 client_packages()
 {
-	need_packages qemu-system-x86 busybox-static make kmod
+	guest_packages "$1"
 	case ${1#stock-} in
 	# guests of other variants have another root
 	i386) (i386_root) || exit ;;
@@ -173,17 +216,24 @@ kernel_version()
 		head -n 3 | paste -sd.
 }
 
-# use_toolchain VARIANT: sets compiler, and toolchain, what make has to be told of it
+# use_toolchain VARIANT: sets compiler, and toolchain, what make has to be told of it; and
+# gets it
 use_toolchain()
 {
+	variant_arch "$1"
 	# shellcheck disable=SC2034 # for the scripts that source this
 	compiler=gcc toolchain=()
+	[ "${arch[name]}" = x86_64 ] || toolchain=(ARCH="${arch[name]}")
+	if [ "${arch[compiler]}" != - ]; then
+		need_packages "gcc-${arch[compiler]}"
+		compiler=${arch[compiler]}-gcc
+		toolchain+=(CROSS_COMPILE="${arch[compiler]}-")
+	fi
 	case ${1#stock-} in
 	i386)
-		# Debian's gcc for x86_64 builds the kernel. The programs of the tests need more,
-		# and Kconfig asks if the compiler can link programs.
+		# Kconfig asks if the compiler can link programs. The programs of the tests need
+		# that, too.
 		need_packages gcc-multilib
-		toolchain=(ARCH=i386)
 		;;
 	kcfi)
 		# The first whose kCFI the kernel takes is 16.

@@ -92,7 +92,7 @@ trap end_guests EXIT
 has_kernel()
 {
 	[[ " ${variants[*]} " == *" $1 "* ]] &&
-		[ -e "$OUT/build/$1/arch/x86/boot/bzImage" ]
+		[ -e "$OUT/build/$1/.built" ]
 }
 
 built=()
@@ -115,10 +115,16 @@ for variant in "${built[@]}"; do
 	case $#$variant in
 	0default) these=("${clients[@]}") ;;
 	0i386) has_kernel default || these=("${clients[@]}") ;;
+	# What needs no programs of the guest's architecture but busybox
+	0*) ! is_foreign "$variant" || these=(clients-dynevents clients-events) ;;
 	esac
 	[ ${#these[@]} -gt 0 ] || continue
-	client_packages "$variant"
-	TIMEOUT=${TIMEOUT:-600} guest "$variant-clients" "$variant" -R "${these[@]}"
+	root=()
+	if ! is_foreign "$variant"; then
+		client_packages "$variant"
+		root=(-R)
+	fi
+	TIMEOUT=${TIMEOUT:-600} guest "$variant-clients" "$variant" "${root[@]}" "${these[@]}"
 done
 
 # short_guest VARIANT NAME TEST WORD...: one test of a variant, with words on the

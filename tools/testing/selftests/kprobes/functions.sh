@@ -33,10 +33,20 @@ is_x86() {
 	is_x86_32 || [ "$(uname -m)" = x86_64 ]
 }
 
-# The offset behind ftrace's call at a function's entry; there may be an endbr before the call.
-BEHIND_FTRACE=9
+# By architecture:
+# BEHIND_FTRACE	the offset behind ftrace's call at a function's entry; what is before the
+#		call counts too: an endbr, what saves the return address
+# SYSCALL	the names of functions that are system calls begin with this
 # shellcheck disable=SC2034 # for topic scripts
-! is_x86_32 || BEHIND_FTRACE=5
+case $(uname -m) in
+x86_64) BEHIND_FTRACE=9 SYSCALL=__x64_sys_ ;;
+i?86) BEHIND_FTRACE=5 SYSCALL=__ia32_sys_ ;;
+aarch64) BEHIND_FTRACE=8 SYSCALL=__arm64_sys_ ;;
+riscv64) BEHIND_FTRACE=8 SYSCALL=__riscv_sys_ ;;
+s390x) BEHIND_FTRACE=6 SYSCALL=__s390x_sys_ ;;
+ppc64le) BEHIND_FTRACE=16 SYSCALL=sys_ ;;
+*) BEHIND_FTRACE=8 SYSCALL=sys_ ;;
+esac
 
 TMP=
 LOADED=

@@ -143,9 +143,7 @@ run_process() {
 
 # Programs started in a function that returns in another one.
 executed() {
-	syscall=__x64_sys_execve
-	! is_x86_32 || syscall=__ia32_sys_execve
-	for function in $syscall bprm_execve begin_new_exec; do
+	for function in ${SYSCALL}execve bprm_execve begin_new_exec; do
 		grep -q " [tT] $function\$" /proc/kallsyms || continue
 		load kp_ret_guest symbol="$function" maxactive=20 || return 1
 		n=0

@@ -15,6 +15,7 @@ rootfs=
 tests=
 timeout=300
 shared_build=
+results=
 # shellcheck source=/dev/null
 . /vmtest.conf
 
@@ -88,7 +89,6 @@ echo on >/proc/sys/kernel/printk_devkmsg 2>/dev/null
 # insmod waits for the suites of its module, and that may take as long as a test may.
 echo "$timeout" >/proc/sys/kernel/hung_task_timeout_secs 2>/dev/null
 
-results=/dev/ttyS1
 stty -F "$results" -opost 2>/dev/null
 
 if [ -n "${host:-}" ]; then

@@ -19,6 +19,8 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 selftests=$(dirname "$here")
+# shellcheck source=tools/testing/selftests/kprobes/vmtest-archs.sh
+. "$here/vmtest-archs.sh"
 
 usage()
 {
@@ -43,13 +45,14 @@ need no more than the guest has: with -R, clients-*.sh, else all others.
 environment:
   ACCEL=      accelerator of QEMU, default tcg,thread=single, or kvm where the
               processor has it
-  SMP=4 MEM=1G CPU=max    size and processor of the guest; with -R, 2G
+  SMP= MEM=1G CPU=max     size and processor of the guest: 4 CPUs of x86, 2 of others;
+              with -R, 2G
   TIMEOUT=    seconds for one test (default: as in ./settings)
   QUIET=      seconds without a sign of life that count as a hang of the guest,
               default a minute more than TIMEOUT
   APPEND= QEMU_ARGS=      more kernel and QEMU arguments
   BUSYBOX=    a static busybox for the guest's processor, default the one that is
-              installed, which will not do for a 32-bit kernel on a 64-bit host
+              installed, which will do for the host's own architecture
   GUEST_ROOT=/    with -R, the directory that takes the place of the host's root: that
               of a Debian whose programs the kernel can run
 EOF
@@ -83,39 +86,41 @@ build=$(realpath "$build")
 modules=${modules:-$here}
 name=${name:-${build##*/}}
 logs=$(realpath "${logs:-$build}")
-bzimage=$build/arch/x86/boot/bzImage
-[ -e "$bzimage" ] || die "$bzimage is not there: build the kernel first"
+find_arch_of "$build" || die "$build has no kernel of an architecture that this knows"
+image=$(arch_image "$build")
+[ -e "$image" ] || die "$image is not there: build the kernel first"
 [ -e "$selftests/kselftest/ktap_helpers.sh" ] ||
 	die "$here is not in a kernel tree: no $selftests/kselftest"
 [ -z "$script" ] || [ -r "$script" ] || die "$script: cannot be read"
 guest_root=$(realpath "${GUEST_ROOT:-/}")
 [ -d "$guest_root/usr" ] || die "GUEST_ROOT=$guest_root: there is no root"
 
-qemu_program="qemu-system-x86_64"
-bits=64
-cpu=max
-if grep -qsx CONFIG_X86_32=y "$build/.config"; then
-	qemu_program="qemu-system-i386"
-	bits=32
-	# The other QEMU's. Its own is of AMD's family 6, which Linux warns of: not for SMP.
-	cpu=max,family=15,model=107
-fi
+qemu_program=qemu-system-${arch[qemu]}
 for tool in "$qemu_program" busybox depmod; do
 	command -v "$tool" >/dev/null ||
-		die "$tool is missing: install qemu-system-x86, busybox-static and kmod"
+		die "$tool is missing: install qemu-system-${arch[package]}, busybox-static and kmod"
 done
+# elf_kind FILE: class, byte order and machine, as its header has them
+elf_kind() { od -An -tx1 -j4 -N16 "$1" | awk '{ print $1, $2, $15, $16 }'; }
+
 BUSYBOX=${BUSYBOX:-$(command -v busybox)}
 ! ldd "$BUSYBOX" >/dev/null 2>&1 ||
 	die "busybox has to be a static one: install busybox-static"
-# The class of an ELF file: 1 has 32 bits, 2 has 64.
-[ "$(od -An -tu1 -j4 -N1 "$BUSYBOX" | tr -d ' ')" -eq $((bits / 32)) ] ||
-	die "the kernel has $bits bits and $BUSYBOX has not: set BUSYBOX="
+[ "$(elf_kind "$BUSYBOX")" = "$(elf_kind "$build/vmlinux")" ] ||
+	die "$BUSYBOX is for another processor than the kernel: set BUSYBOX="
+# What builds programs for the guest
+cc=("${CC:-cc}")
+case ${arch[name]} in
+i386) cc+=(-m32) ;;
+*) [ "${arch[compiler]}" = - ] || cc=("${arch[compiler]}-gcc") ;;
+esac
 
 if [ -z "${ACCEL:-}" ]; then
 	ACCEL=tcg,thread=single
-	! { grep -qwE 'vmx|svm' /proc/cpuinfo && [ -w /dev/kvm ]; } || ACCEL=kvm
+	! { [ "${arch[package]}" = x86 ] && grep -qwE 'vmx|svm' /proc/cpuinfo &&
+		[ -w /dev/kvm ]; } || ACCEL=kvm
 fi
-SMP=${SMP:-4}
+SMP=${SMP:-$([ "${arch[package]}" = x86 ] && echo 4 || echo 2)}
 # What is read of the host's files stays in the guest's memory.
 MEM=${MEM:-$([ -n "$rootfs" ] && echo 2G || echo 1G)}
 TIMEOUT=${TIMEOUT:-$(sed -n 's/^timeout=//p' "$here/settings")}
@@ -180,7 +185,7 @@ make_initramfs()
 	fi
 	# Without a C library to link with, what needs these programs is skipped.
 	for program in "$here"/*.c; do
-		"${CC:-cc}" "-m$bits" -static -O2 "$program" \
+		"${cc[@]}" -static -O2 "$program" \
 			-o "$root/kselftest/kprobes/$(basename "$program" .c)" 2>/dev/null || :
 	done
 	while IFS= read -r ko; do
@@ -192,10 +197,10 @@ make_initramfs()
 		mkdir -p "$mods/kernel/$dir/kprobes"
 		find "$modules/$dir" -name '*.ko' -exec cp -t "$mods/kernel/$dir/kprobes" {} +
 	done
+	# The tests of others
+	cp -r "$selftests/ftrace" "$root/kselftest/"
 	if [ -n "$rootfs" ]; then
-		# The tests of others, and the place where tools look for vmlinux
-		# and for what modules are built with
-		cp -r "$selftests/ftrace" "$root/kselftest/"
+		# The place where tools look for vmlinux and for what modules are built with
 		ln -s "$build" "$mods/build"
 		[ ! -d "$modules/test_modules" ] || mkdir "$mods/extra"
 		find "$modules/test_modules" -name '*.ko' -exec cp -t "$mods/extra" {} + \
@@ -212,6 +217,7 @@ make_initramfs()
 		timeout=$TIMEOUT
 		host=$host
 		rootfs=$rootfs
+		results=/dev/${arch[results]}
 		shared_build='$shared_build'
 	EOF
 	chmod +x "$root/init"
@@ -228,17 +234,18 @@ share()
 start_guest()
 {
 	local append args
-	append="console=ttyS0 panic=-1 oops=panic softlockup_panic=1 watchdog_thresh=30"
+	append="console=${arch[console]} panic=-1 oops=panic softlockup_panic=1 watchdog_thresh=30"
 	append+=" rcupdate.rcu_cpu_stall_timeout=90 kunit.stats_enabled=0"
 	# A busy host may let no tick through while the kernel looks for one.
-	append+=" no_timer_check ${APPEND:-}"
+	[ "${arch[package]}" != x86 ] || append+=" no_timer_check"
+	append+=" ${APPEND:-}"
 	# While a kernel with KASAN looks what its first processor can do, it forgets for a
 	# moment about the fifth level of page tables, and takes an interrupt's memory for wild.
 	! grep -qsx CONFIG_KASAN=y "$build/.config" || append+=" no5lvl"
 	args=(
-		-accel "$ACCEL" -cpu "${CPU:-$cpu}" -smp "$SMP" -m "$MEM"
+		-machine "${arch[board]}" -accel "$ACCEL" -cpu "${CPU:-${arch[cpu]}}" -smp "$SMP" -m "$MEM"
 		-nodefaults -no-user-config -display none -no-reboot
-		-kernel "$bzimage" -initrd "$work/initramfs"
+		-kernel "$image" -initrd "$work/initramfs"
 		-append "$append"
 	)
 
@@ -448,7 +455,10 @@ console=$logs/console-$name.log
 ktap=$logs/ktap-$name.log
 : >"$console"
 : >"$ktap"
-start_guest -serial "file:$console" -serial "file:$ktap" -monitor none \
+port=(-serial "file:$ktap")
+[ "${arch[device]}" = - ] || port=(-device "${arch[device]}" -chardev "file,id=ktap,path=$ktap"
+	-device virtconsole,chardev=ktap)
+start_guest -serial "file:$console" "${port[@]}" -monitor none \
 	</dev/null >"$work/qemu.log" 2>&1 &
 qemu=$!
 test='' finished='' hang=''
