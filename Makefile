@@ -45,7 +45,9 @@ help:
 	@echo 'make clean    removes out/'
 	@echo
 	@echo 'VARIANT=      default, i386, plain, debug, server, kcfi; or stock-default, stock-i386,'
-	@echo '                stock-server: the base kernel untouched'
+	@echo '                stock-server: the base kernel untouched;'
+	@echo '                arm64, riscv, s390, arm, powerpc, and stock-arm64 and so on:'
+	@echo '                emulated guests of other architectures'
 	@echo 'KERNEL_SRC=   a directory or tarball of any Linux 6.12.y as the base kernel'
 	@echo 'ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h'
 
