@@ -53,7 +53,7 @@ CONFIG_DYNAMIC_FTRACE=y'
 
 rethook='CONFIG_KRETPROBE_ON_RETHOOK=y'
 
-# architecture NAME: sets arch, the kernel's name of it; cross, the prefix of the
+# architecture NAME: sets kernel_arch, the kernel's name of it; cross, the prefix of the
 # compiler; packages; fragment; wants, more results; objects. With cross empty, it is
 # clang, for $target.
 architecture()
@@ -62,7 +62,7 @@ architecture()
 	target=
 	wants=
 	fragment=
-	arch=${1%%-*}
+	kernel_arch=${1%%-*}
 	case $1 in
 	arc)
 		cross=arc-linux-gnu-
@@ -181,7 +181,7 @@ all=(arc arm arm-unwind arm-thumb2 arm64 csky loongarch mips parisc powerpc powe
 
 kmake()
 {
-	local flags=(ARCH="$arch")
+	local flags=(ARCH="$kernel_arch")
 
 	if [ -n "$cross" ]; then
 		flags+=(CROSS_COMPILE="$cross")
@@ -235,7 +235,7 @@ link_objects()
 	local ld=${cross}ld nm=${cross}nm object
 
 	[ -n "$cross" ] || { ld=ld.lld-19; nm=llvm-nm-19; }
-	find "$build/kernel" "$build/arch/$arch" "$build/lib" "$build/samples" -name '*.o' \
+	find "$build/kernel" "$build/arch/$kernel_arch" "$build/lib" "$build/samples" -name '*.o' \
 		! -name '.*' ! -name 'built-in*' ! -name 'asm-offsets*' ! -name '*.mod.o' \
 		! -path '*/vdso*' ! -path '*/boot/*' ! -path '*/tools/*' -size +0 >"$build/all"
 	# Modules define what the others define, too.

@@ -457,7 +457,7 @@ ktap=$logs/ktap-$name.log
 : >"$ktap"
 port=(-serial "file:$ktap")
 [ "${arch[device]}" = - ] || port=(-device "${arch[device]}" -chardev "file,id=ktap,path=$ktap"
-	-device virtconsole,chardev=ktap)
+	-device "virtconsole,chardev=ktap")
 start_guest -serial "file:$console" "${port[@]}" -monitor none \
 	</dev/null >"$work/qemu.log" 2>&1 &
 qemu=$!
