@@ -40,7 +40,7 @@ declare -A arch=()
 find_arch()
 {
 	while read -r 'arch[name]' 'arch[config]' 'arch[compiler]' 'arch[image]' 'arch[qemu]' \
-		arch[package] 'arch[debian]' &&
+		'arch[package]' 'arch[debian]' &&
 		read -r 'arch[board]' 'arch[cpu]' 'arch[console]' 'arch[results]' 'arch[device]'; do
 		[ "${arch[$1]}" != "$2" ] || return 0
 	done < <(grep . <<<"$ARCH_TABLE")
