@@ -53,12 +53,12 @@ find_arch_of()
 {
 	local option
 
-	for option in $(awk 'NF == 7 { print $2 }' <<<"$ARCH_TABLE"); do
+	while read -r option; do
 		! grep -qsx "CONFIG_$option=y" "$1/.config" || {
 			find_arch config "$option"
 			return
 		}
-	done
+	done < <(awk 'NF == 7 { print $2 }' <<<"$ARCH_TABLE")
 	return 1
 }
 
