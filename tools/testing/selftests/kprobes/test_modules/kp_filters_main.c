@@ -493,7 +493,7 @@ static void kf_cost(struct kunit *test)
 }
 
 static struct kunit_case kf_cases[] = {
-	KUNIT_CASE(kf_cost),
+	KUNIT_CASE_SLOW(kf_cost),
 	KUNIT_CASE_SLOW(kf_random),
 	{}
 };
