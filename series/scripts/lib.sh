@@ -85,6 +85,18 @@ update_packages()
 	(as_root '' apt-get update) 2>/dev/null || say "not all of apt's repositories can be read"
 }
 
+# need_multilib: installs what the host's compiler needs to link 32-bit programs. It is not
+# gcc-multilib, which adds no more than a link to headers, and cannot be installed beside cross
+# compilers.
+need_multilib()
+{
+	local version
+
+	need_packages gcc
+	version=$(gcc -dumpversion)
+	need_packages "gcc-${version%%.*}-multilib"
+}
+
 # as_root ADVICE COMMAND...: for what changes the machine; ends with the advice if it fails
 as_root()
 {
@@ -109,7 +121,7 @@ guest_packages()
 	need_packages "qemu-system-${arch[package]}" busybox-static kmod make
 	case ${arch[name]} in
 	x86_64) return ;;
-	i386) need_packages gcc-multilib ;;
+	i386) need_multilib ;;
 	*) need_packages "libc6-dev-${arch[debian]}-cross" ;;
 	esac
 	[ -n "${BUSYBOX:-}" ] || foreign_busybox "${arch[debian]}"
@@ -231,9 +243,8 @@ use_toolchain()
 	fi
 	case ${1#stock-} in
 	i386)
-		# Kconfig asks if the compiler can link programs. The programs of the tests need
-		# that, too.
-		need_packages gcc-multilib
+		# Kconfig asks if the compiler can link programs.
+		need_multilib
 		;;
 	kcfi)
 		# The first whose kCFI the kernel takes is 16.

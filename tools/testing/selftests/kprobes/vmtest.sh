@@ -111,7 +111,8 @@ BUSYBOX=${BUSYBOX:-$(command -v busybox)}
 # What builds programs for the guest
 cc=("${CC:-cc}")
 case ${arch[name]} in
-i386) cc+=(-m32) ;;
+# The kernel's headers are those of 64-bit programs.
+i386) cc+=(-m32 -idirafter /usr/include/x86_64-linux-gnu) ;;
 *) [ "${arch[compiler]}" = - ] || cc=("${arch[compiler]}-gcc") ;;
 esac
 
