@@ -22,6 +22,12 @@
 
 #include "common.h"
 
+/* Slots are allocated where modules are; most addresses are elsewhere. */
+static __always_inline bool may_be_slot(unsigned long ip)
+{
+	return ip - MODULES_VADDR < MODULES_END - MODULES_VADDR;
+}
+
 /**
  * x86_kprobe_slot_owner() - find the probepoint whose slot or detour buffer contains an
  *	address
@@ -34,8 +40,7 @@
  */
 struct probepoint __kprobes *x86_kprobe_slot_owner(unsigned long ip)
 {
-	/* Slots are allocated where modules are; most addresses are elsewhere. */
-	if (ip - MODULES_VADDR >= MODULES_END - MODULES_VADDR)
+	if (!may_be_slot(ip))
 		return NULL;
 	return probepoint_of_insn_slot(ip);
 }
@@ -75,6 +80,8 @@ static unsigned long __kprobes text_ip(unsigned long ip)
 {
 	struct probepoint *pp;
 
+	if (!may_be_slot(ip))
+		return ip;
 	preempt_disable_notrace();
 	pp = x86_kprobe_slot_owner(ip);
 	if (pp)
@@ -198,22 +205,22 @@ bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 	return at_entry;
 }
 
-/* Is an address neither in slots nor one that takes the place of return addresses? */
-static __always_inline bool is_original(unsigned long addr)
+/* Is an address one that takes the place of a return address? */
+static __always_inline bool is_trampoline(unsigned long addr)
 {
 #ifdef CONFIG_KRETPROBES
 	if (is_kretprobe_trampoline(addr))
-		return false;
+		return true;
 #endif
 #ifdef CONFIG_RETHOOK
 	if (is_rethook_trampoline(addr))
-		return false;
+		return true;
 #endif
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 	if (addr == (unsigned long)return_to_handler)
-		return false;
+		return true;
 #endif
-	return addr - MODULES_VADDR >= MODULES_END - MODULES_VADDR;
+	return false;
 }
 
 /* Find the return address that the graph tracer and rethook have replaced, in any order. */
@@ -261,8 +268,8 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 	struct llist_node *cur = NULL;
 	unsigned long before, ip;
 
-	if (likely(is_original(addr)))
-		return addr;
+	if (!is_trampoline(addr))
+		goto found;
 	addr = recover_others(state, addr, addr_p);
 	/* An instance that one search finds must not be freed before the next one. */
 	preempt_disable_notrace();
@@ -273,7 +280,7 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 			addr = recover_others(state, addr, addr_p);
 	} while (addr != before);
 	preempt_enable_notrace();
-
+found:
 	ip = text_ip(addr);
 #ifdef CONFIG_UNWINDER_ORC
 	/* No call precedes it: look up the address itself, not the one before. */
@@ -297,7 +304,8 @@ unsigned long __kprobes x86_kretprobe_recover(unsigned long addr, void *slot)
 {
 	struct unwind_state state;
 
-	if (likely(is_original(addr)))
+	/* It is not in a slot: a copy of a call pushes the address in the function. */
+	if (likely(!is_trampoline(addr)))
 		return addr;
 	memset(&state, 0, sizeof(state));
 	state.task = current;
