@@ -2,17 +2,42 @@
 #ifndef KP_REGS_H
 #define KP_REGS_H
 
-/* Names that differ between 32-bit and 64-bit x86: registers of arguments, system calls. */
+/* Names that differ between architectures: registers of arguments, system calls. */
 
-/* A function's first two arguments at its entry, which a handler may change. */
-#ifdef CONFIG_X86_32
+/*
+ * kp_arg1, kp_arg2: a function's first two arguments at its entry, which a handler may change.
+ * KP_SYSCALL: the function that is a system call.
+ */
+#if defined(CONFIG_X86_32)
 #define kp_arg1(regs)		((regs)->ax)
 #define kp_arg2(regs)		((regs)->dx)
 #define KP_SYSCALL(name)	"__ia32_sys_" name
-#else
+#elif defined(CONFIG_X86_64)
 #define kp_arg1(regs)		((regs)->di)
 #define kp_arg2(regs)		((regs)->si)
 #define KP_SYSCALL(name)	"__x64_sys_" name
+#elif defined(CONFIG_ARM64)
+#define kp_arg1(regs)		((regs)->regs[0])
+#define kp_arg2(regs)		((regs)->regs[1])
+#define KP_SYSCALL(name)	"__arm64_sys_" name
+#elif defined(CONFIG_RISCV)
+#define kp_arg1(regs)		((regs)->a0)
+#define kp_arg2(regs)		((regs)->a1)
+#define KP_SYSCALL(name)	"__riscv_sys_" name
+#elif defined(CONFIG_S390)
+#define kp_arg1(regs)		((regs)->gprs[2])
+#define kp_arg2(regs)		((regs)->gprs[3])
+#define KP_SYSCALL(name)	"__s390x_sys_" name
+#elif defined(CONFIG_PPC)
+#define kp_arg1(regs)		((regs)->gpr[3])
+#define kp_arg2(regs)		((regs)->gpr[4])
+#define KP_SYSCALL(name)	"sys_" name
+#elif defined(CONFIG_ARM)
+#define kp_arg1(regs)		((regs)->ARM_r0)
+#define kp_arg2(regs)		((regs)->ARM_r1)
+#define KP_SYSCALL(name)	"sys_" name
+#else
+#define KP_SYSCALL(name)	"sys_" name
 #endif
 
 #endif

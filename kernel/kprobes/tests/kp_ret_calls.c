@@ -189,7 +189,7 @@ static void kp_ret_calls_handlers_in_flight(struct kunit *test)
 static int kp_ret_double_argument(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kp_ret_entry(ri, regs);
-#ifdef CONFIG_X86
+#ifdef kp_arg1
 	kp_arg1(regs) *= 2;
 #endif
 	return 0;
@@ -205,7 +205,11 @@ static int kp_ret_add_to_value(struct kretprobe_instance *ri, struct pt_regs *re
 static void kp_ret_calls_change(struct kunit *test)
 {
 	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
-	long factor = IS_ENABLED(CONFIG_X86) ? 2 : 1;
+#ifdef kp_arg1
+	long factor = 2;
+#else
+	long factor = 1;
+#endif
 
 	probe->rp.entry_handler = kp_ret_double_argument;
 	probe->rp.handler = kp_ret_add_to_value;

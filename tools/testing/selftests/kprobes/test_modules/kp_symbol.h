@@ -10,7 +10,9 @@
 
 #include <kunit/test.h>
 #include <linux/kprobes.h>
+#ifdef CONFIG_X86
 #include <asm/ibt.h>
+#endif
 
 /* The address of a symbol of the kernel, or NULL. */
 static inline __nocfi void *kp_find_symbol(const char *name)
@@ -23,9 +25,11 @@ static inline __nocfi void *kp_find_symbol(const char *name)
 		return NULL;
 	addr = kp.addr;
 	unregister_kprobe(&kp);
+#ifdef CONFIG_X86
 	/* Called at its endbr, where there is one. */
 	if (is_endbr(*(u32 *)(addr - ENDBR_INSN_SIZE)))
 		addr -= ENDBR_INSN_SIZE;
+#endif
 	lookup = addr;
 	return (void *)lookup(name);
 }
