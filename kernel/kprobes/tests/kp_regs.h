@@ -17,8 +17,8 @@
 #define kp_arg2(regs)		((regs)->si)
 #define KP_SYSCALL(name)	"__x64_sys_" name
 #elif defined(CONFIG_ARM64)
-#define kp_arg1(regs)		((regs)->regs[0])
-#define kp_arg2(regs)		((regs)->regs[1])
+#define kp_arg1(r)		((r)->regs[0])
+#define kp_arg2(r)		((r)->regs[1])
 #define KP_SYSCALL(name)	"__arm64_sys_" name
 #elif defined(CONFIG_RISCV)
 #define kp_arg1(regs)		((regs)->a0)
