@@ -267,7 +267,7 @@ link_objects()
 # Parse what the configuration has of the sources.
 parse()
 {
-	local gen=$build/include/generated arch_dir=$tree/arch/$arch dir source flags bad=0
+	local gen=$build/include/generated arch_dir=$tree/arch/$kernel_arch dir source flags bad=0
 
 	# Without the compiler this ends in an error, when the headers are there.
 	kmake -s asm-generic include/generated/utsrelease.h || true
@@ -283,7 +283,7 @@ parse()
 		-fheinous-gnu-extensions -D__KERNEL__ -D__CSKYABIV2__ -DKBUILD_MODNAME='"x"'
 		-DKBUILD_BASENAME='"x"' -DKBUILD_MODFILE='"x"' -D__KBUILD_MODNAME=x
 		-I"$tree/kernel/trace" -I"$arch_dir/abiv2/inc" -I"$arch_dir/kernel/probes")
-	for dir in "arch/$arch/include" include; do
+	for dir in "arch/$kernel_arch/include" include; do
 		flags+=(-I"$tree/$dir" -I"$build/$dir/generated" -I"$build/$dir" -I"$tree/$dir/uapi"
 			-I"$build/$dir/generated/uapi")
 	done

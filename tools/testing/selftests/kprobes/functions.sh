@@ -106,7 +106,7 @@ load() {
 		;;
 	*)
 		if [ ! -e "$MODULE_DIR/$module.ko" ]; then
-			ktap_exit_fail_msg "$MODULE_DIR/$module.ko is missing: build test_modules first"
+			ktap_exit_fail_msg "$module.ko is missing: build test_modules first"
 		fi
 		insmod "$MODULE_DIR/$module.ko" "$@" || ktap_exit_fail_msg "insmod $module failed"
 		;;

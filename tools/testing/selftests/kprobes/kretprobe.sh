@@ -44,8 +44,8 @@ setup_jumps
 spare=0
 ! grep -q -w 'kretprobes_kunit.spare=1' /proc/cmdline || spare=1
 PLANNED_MORE=3
-run_with_jumps 0 kretprobes_kunit spare=$spare -- kretprobes_errno kretprobes_calls kretprobes_contexts \
-	kretprobes_lifecycle kretprobes_values
+run_with_jumps 0 kretprobes_kunit spare=$spare -- kretprobes_errno kretprobes_calls \
+	kretprobes_contexts kretprobes_lifecycle kretprobes_values
 if grep -q '/kretprobe_example\.ko' "/lib/modules/$(uname -r)/modules.dep"; then
 	check "the sample reports what a function returned" sample_reports
 	check "the sample says why it can't" sample_refuses

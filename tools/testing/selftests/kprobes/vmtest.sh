@@ -98,7 +98,8 @@ guest_root=$(realpath "${GUEST_ROOT:-/}")
 qemu_program=qemu-system-${arch[qemu]}
 for tool in "$qemu_program" busybox depmod; do
 	command -v "$tool" >/dev/null ||
-		die "$tool is missing: install qemu-system-${arch[package]}, busybox-static and kmod"
+		die "$tool is missing" \
+			"install qemu-system-${arch[package]}, busybox-static and kmod"
 done
 # elf_kind FILE: class, byte order and machine, as its header has them
 elf_kind() { od -An -tx1 -j4 -N16 "$1" | awk '{ print $1, $2, $15, $16 }'; }
@@ -244,7 +245,8 @@ start_guest()
 	# moment about the fifth level of page tables, and takes an interrupt's memory for wild.
 	! grep -qsx CONFIG_KASAN=y "$build/.config" || append+=" no5lvl"
 	args=(
-		-machine "${arch[board]}" -accel "$ACCEL" -cpu "${CPU:-${arch[cpu]}}" -smp "$SMP" -m "$MEM"
+		-machine "${arch[board]}" -accel "$ACCEL" -cpu "${CPU:-${arch[cpu]}}"
+		-smp "$SMP" -m "$MEM"
 		-nodefaults -no-user-config -display none -no-reboot
 		-kernel "$image" -initrd "$work/initramfs"
 		-append "$append"

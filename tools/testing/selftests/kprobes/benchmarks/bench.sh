@@ -96,11 +96,11 @@ for file in $*; do
 		# behind what ftrace has at the entry
 		inside=+9
 		[ "\$(uname -m)" = x86_64 ] || inside=+5
-		users event event 'p:kpb/e kp_bench:kp_bench_called a=\$arg1 b=\$arg2'
+		users entry event 'p:kpb/e kp_bench:kp_bench_called a=\$arg1 b=\$arg2'
 		users inside event 'p:kpb/e kp_bench:kp_bench_called'"\$inside"
 		users return event 'r:kpb/e kp_bench:kp_bench_called r=\$retval'
-		users program program kp_bench_called
-		users return_program program -r kp_bench_called
+		users bpf program kp_bench_called
+		users bpf_return program -r kp_bench_called
 		continue
 		;;
 	esac
@@ -224,7 +224,8 @@ write_chart()
 	done >"$work/chart"
 	{
 		printf '%s\n' 'set terminal svg size 1200,600' "set output '$results/report.svg'" \
-			'set style data histograms' 'set style fill solid' 'set xtics rotate by -60' \
+			'set style data histograms' 'set style fill solid' \
+			'set xtics rotate by -60' \
 			'set ylabel "instructions, % of the base kernel"' 'set yrange [0:]' \
 			'set key noenhanced' 'set xtics noenhanced' 'set grid ytics'
 		printf 'plot '
@@ -354,11 +355,11 @@ row 265 1:ret_ftrace_limit "  and maxactive"
 row 300 1:ret_ftrace_all "  and entry_handler, maxactive, data"
 
 head_line "Instructions of a call, all the way to the user"
-row '' 1:users_event "kprobe event at the entry, 2 arguments"
+row '' 1:users_entry "kprobe event at the entry, 2 arguments"
 row '' 1:users_inside "kprobe event inside, by breakpoint"
 row '' 1:users_return "kretprobe event, return value"
-row '' 1:users_program "BPF program on perf's kprobe"
-row '' 1:users_return_program "BPF program on perf's kretprobe"
+row '' 1:users_bpf "BPF program on perf's kprobe"
+row '' 1:users_bpf_return "BPF program on perf's kretprobe"
 
 head_line "Thousand instructions for a probe (IPIs)"
 time_row 1:register_singly "1,000 registered one by one"
