@@ -51,9 +51,15 @@ open_files()
 seen()
 {
 	printf '\n# %s; what the kernel log has of it:\n' "$2"
-	listed=$(cat $list)
 	# the module prints only so much in a second
 	sleep 1.2
+	# a jump comes when no task can be inside of what it covers
+	i=0
+	while [ $i -lt 40 ] && ! grep -q 'FTRACE\|OPTIMIZED' $list; do
+		sleep 0.2
+		i=$((i + 1))
+	done
+	listed=$(cat $list)
 	mark "$symbol begins"
 	$1
 	mark "$symbol ends"
