@@ -223,20 +223,6 @@ static __always_inline bool is_trampoline(unsigned long addr)
 	return false;
 }
 
-/* Find the return address that the graph tracer and rethook have replaced, in any order. */
-static unsigned long __kprobes recover_others(struct unwind_state *state, unsigned long addr,
-					      unsigned long *addr_p)
-{
-	unsigned long before;
-
-	do {
-		before = addr;
-		addr = ftrace_graph_ret_addr(state->task, &state->graph_idx, addr, addr_p);
-		addr = unwind_recover_rethook(state, addr, addr_p);
-	} while (addr != before);
-	return addr;
-}
-
 /* Find the real return address, if it was a return probe that has replaced it. */
 static unsigned long __kprobes recover_kretprobe(struct task_struct *task, unsigned long addr,
 						 unsigned long *addr_p, struct llist_node **cur)
@@ -266,21 +252,18 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 					   unsigned long *addr_p)
 {
 	struct llist_node *cur = NULL;
-	unsigned long before, ip;
+	unsigned long before = 0, ip;
 
-	if (!is_trampoline(addr))
-		goto found;
-	addr = recover_others(state, addr, addr_p);
 	/* An instance that one search finds must not be freed before the next one. */
 	preempt_disable_notrace();
-	do {
+	while (is_trampoline(addr) && addr != before) {
 		before = addr;
+		addr = ftrace_graph_ret_addr(state->task, &state->graph_idx, addr, addr_p);
+		addr = unwind_recover_rethook(state, addr, addr_p);
 		addr = recover_kretprobe(state->task, addr, addr_p, &cur);
-		if (addr != before)
-			addr = recover_others(state, addr, addr_p);
-	} while (addr != before);
+	}
 	preempt_enable_notrace();
-found:
+
 	ip = text_ip(addr);
 #ifdef CONFIG_UNWINDER_ORC
 	/* No call precedes it: look up the address itself, not the one before. */
