@@ -333,7 +333,7 @@ void pool_free(struct kretprobe_pool *pool)
 	}
 	for (i = 0; i < pool->nr_dirs; i++)
 		kfree(pool->dir[i]);
-	/* That of a shared pool is never freed. */
+	/* A shared pool never frees its caches. */
 	if (!pool->hint)
 		free_percpu(pool->cache);
 	kfree(pool);

@@ -25,7 +25,7 @@ tools/testing/kunit/kunit.py run --arch=x86_64 --kunitconfig=kernel/kprobes \
 	--build_dir="$OUT/build/kunit" --jobs="$(nproc)" --timeout="${TIMEOUT:-600}" \
 	--qemu_args="-accel tcg,thread=single -smp ${SMP:-4}" "$@" </dev/null 2>&1 |
 	tee "$log" || status=1
-# of the last lines: `Testing complete. Ran 9 tests: passed: 8, failed: 1`
+# The last lines are like `Testing complete. Ran 9 tests: passed: 8, failed: 1`
 read -r passed failed < <(sed 's/\x1b\[[0-9;]*m//g' "$log" | awk '
 	/Testing complete\. Ran/ {
 		gsub(",", "")

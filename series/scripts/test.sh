@@ -184,7 +184,7 @@ fi
 while [ ${#running[@]} -gt 0 ]; do
 	reap
 done
-# What failed is far above by now.
+# The tests that failed were named far above.
 for name in "${names[@]}"; do
 	grep -E '^[^ ]+ +not ok: ' "$OUT/log/guest-$name.log" || true
 done

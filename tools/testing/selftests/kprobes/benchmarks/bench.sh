@@ -49,7 +49,7 @@ trap 'exit 130' INT TERM HUP
 # By column and key: what the module printed
 declare -A figure
 columns=()
-# What the table has shown, in its order
+# The keys of the table, in its order
 keys=()
 # By column: set if the figures have to be within the budget
 declare -A budgeted=()

@@ -61,7 +61,7 @@ static bool kp_reached_by(struct kprobe *p, enum kp_bench_entry entry)
 	return true;
 }
 
-/* What a return probe has beside its handler */
+/* The parts of a return probe beside its handler */
 enum kp_ret_form {
 	KP_RET_PLAIN,
 	/* an entry_handler */

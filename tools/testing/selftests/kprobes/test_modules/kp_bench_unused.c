@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What kprobes costs where no probe has ever been registered.
+ * The cost of kprobes in a kernel in which no probe has ever been registered.
  *
  * debugfs kp_bench/unused	a page fault, a frame of a stack trace, a process
  *
