@@ -276,6 +276,22 @@ static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
 }
 
 /**
+ * probepoint_has_several() - does a hit call several pre_handlers?
+ * @pp: the probepoint
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: true if more than one probe in the set has a pre_handler.
+ */
+static inline bool probepoint_has_several(const struct probepoint *pp)
+{
+	const struct probe_set *set = rcu_dereference_protected(pp->set,
+								lockdep_is_held(&kprobe_mutex));
+
+	return set->probes[0] && set->probes[1];
+}
+
+/**
  * probepoint_has_post() - does a hit call a post_handler?
  * @pp: the probepoint
  *
@@ -359,6 +375,7 @@ struct kprobe_jump {
 int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr);
 int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post);
 kprobe_opcode_t *arch_drop_detour(struct probepoint *pp);
+bool arch_match_detour(struct probepoint *pp);
 bool arch_put_jump(struct probepoint *pp);
 void arch_sync_jumps(void);
 void arch_break_jump(struct probepoint *pp);

@@ -164,6 +164,7 @@ static void patch_text(struct list_head *changes)
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
 	optimizer_unoptimize_conflicts(changes);
+	optimizer_match_detours(changes);
 	list_for_each_entry(pp, changes, change) {
 		if (pp->state == PROBEPOINT_DISARMED && probepoint_wants_arming(pp))
 			arch_arm_probepoint(pp);

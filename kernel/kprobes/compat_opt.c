@@ -265,6 +265,17 @@ kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
 }
 
 /**
+ * arch_match_detour() - adapt a detour buffer to a new set
+ * @pp: the probepoint
+ *
+ * Return: false: these detour buffers call one dispatcher for any set.
+ */
+bool arch_match_detour(struct probepoint *pp)
+{
+	return false;
+}
+
+/**
  * arch_put_jump() - begin to write a jump
  * @pp: the probepoint
  *

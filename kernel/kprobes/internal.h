@@ -69,6 +69,7 @@ void kprobe_retire_slot(struct retired_slot *retired);
 #ifdef CONFIG_OPTPROBES
 void optimizer_init_point(struct probepoint *pp);
 void optimizer_unoptimize_conflicts(struct list_head *changes);
+void optimizer_match_detours(struct list_head *changes);
 void optimizer_unoptimize_for_post(struct list_head *changes);
 void optimizer_changed(struct probepoint *pp);
 void optimizer_forget(struct probepoint *pp);
@@ -82,6 +83,7 @@ const char *optimizer_status(struct probepoint *pp, const char **why);
 #else
 static inline void optimizer_init_point(struct probepoint *pp) { }
 static inline void optimizer_unoptimize_conflicts(struct list_head *changes) { }
+static inline void optimizer_match_detours(struct list_head *changes) { }
 static inline void optimizer_unoptimize_for_post(struct list_head *changes) { }
 static inline void optimizer_changed(struct probepoint *pp) { }
 static inline void optimizer_forget(struct probepoint *pp) { }

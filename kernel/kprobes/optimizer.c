@@ -211,6 +211,25 @@ void optimizer_unoptimize_conflicts(struct list_head *changes)
 }
 
 /**
+ * optimizer_match_detours() - adapt the detour buffers of a batch to its new sets
+ * @changes: the batch. Its sets are published, and conflicting jumps are removed.
+ *
+ * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
+ */
+void optimizer_match_detours(struct list_head *changes)
+{
+	struct probepoint *pp;
+	bool queued = false;
+
+	lockdep_assert_held(&kprobe_mutex);
+	list_for_each_entry(pp, changes, change)
+		if (has_detour(pp))
+			queued |= arch_match_detour(pp);
+	if (queued)
+		arch_sync_jumps();
+}
+
+/**
  * optimizer_unoptimize_for_post() - unoptimise probepoints that get post_handlers
  * @changes: the batch, which has been staged
  *

@@ -20,7 +20,8 @@ my $build = shift or die "usage: series/scripts/hitpath.pl BUILD\n";
 # pointers: the handlers that the core puts into a struct kprobe or a probe_set.
 my @roots = qw(
 	kprobe_int3_handler kprobe_fault_begin kprobe_fault_resume kprobe_fault_handler
-	kprobe_post_thunk kprobe_detour_thunk kprobe_ftrace_thunk kprobe_just_return
+	kprobe_post_thunk kprobe_detour_thunk kprobe_detour_several_thunk
+	kprobe_ftrace_thunk kprobe_just_return
 	__kretprobe_trampoline
 	kprobe_ftrace_handler get_kretprobe_retaddr
 	get_kprobe kprobe_busy_begin kprobe_busy_end

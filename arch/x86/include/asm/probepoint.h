@@ -166,11 +166,13 @@ struct x86_slot {
  * @text: the buffer; NULL if there is none
  * @covered: the original text under the jump
  * @in_text: the jump is in the text
+ * @several: the buffer calls the thunk for several probes with a pre_handler
  */
 struct x86_detour {
 	kprobe_opcode_t *text;
 	u8 covered[KPROBE_JUMP_SIZE];
 	bool in_text;
+	bool several;
 };
 
 /**

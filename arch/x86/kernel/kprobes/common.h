@@ -182,6 +182,7 @@ void x86_kprobe_choose_exec(struct probepoint *pp);
 /* thunks_64.S, thunks_32.S: assembly, whose addresses are used */
 void kprobe_post_thunk(void);
 void kprobe_detour_thunk(void);
+void kprobe_detour_several_thunk(void);
 void kprobe_ftrace_thunk(void);
 void kprobe_just_return(void);
 

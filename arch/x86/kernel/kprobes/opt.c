@@ -9,6 +9,10 @@
  *
  * The DCR are the instructions that the jump overlaps.
  *
+ * The call leads to kprobe_detour_thunk() while one probe has a pre_handler, and to
+ * kprobe_detour_several_thunk() while several have one. Either thunk is correct for any number
+ * of them, so the call is patched when a hit may already be on its way.
+ *
  * If there are post_handlers, a call of kprobe_post_thunk() follows the first copy. A map
  * at the end of the buffer tells which original each copy belongs to.
  *
@@ -134,6 +138,11 @@ static int put_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long a
 	return x86_kprobe_put_copy(buf, bytes, insn->length, at, addr);
 }
 
+static unsigned long thunk_of(bool several)
+{
+	return (unsigned long)(several ? kprobe_detour_several_thunk : kprobe_detour_thunk);
+}
+
 /* Write the code of a detour buffer to @buf, and fill in @map. Return: 0, or an errno. */
 static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const u8 *original,
 		       unsigned int reach, bool post, struct kprobe_detour_map *map)
@@ -145,7 +154,7 @@ static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const
 
 	map->nr = 0;
 	ret = x86_kprobe_put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
-				    (unsigned long)kprobe_detour_thunk);
+				    thunk_of(pp->arch.detour.several));
 	while (ret > 0 && done < reach) {
 		len += ret;
 		if (insn_decode(&insn, original + done, reach - done, INSN_MODE_KERN))
@@ -214,6 +223,7 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
 		return -ENOMEM;
 	memset(buf, INT3_INSN_OPCODE, sizeof(buf));
 	memcpy(buf, &pp, sizeof(pp));
+	detour->several = probepoint_has_several(pp);
 	ret = fill_detour(pp, buf, (unsigned long)slot, original, reach, post, &map);
 	if (ret) {
 		free_insn_slot(slot, 0);
@@ -244,6 +254,35 @@ kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
 	WRITE_ONCE(pp->arch.detour.text, NULL);
 	x86_kprobe_choose_exec(pp);
 	return text;
+}
+
+/**
+ * arch_match_detour() - have a detour buffer call the thunk for the number of pre_handlers
+ * @pp: the probepoint, which has a detour buffer
+ *
+ * The call is patched after arch_sync_jumps(). A CPU that hits the int3 while the call is
+ * being written calls the new thunk.
+ *
+ * Context: sleeps; kprobe_mutex and text_mutex are held.
+ *
+ * Return: true if there is something for arch_sync_jumps() to patch.
+ */
+bool arch_match_detour(struct probepoint *pp)
+{
+	struct x86_detour *detour = &pp->arch.detour;
+	bool several = probepoint_has_several(pp);
+	u8 call[CALL_INSN_SIZE];
+	u8 *at = detour->text + KPROBE_SLOT_CODE;
+
+	lockdep_assert_held(&kprobe_mutex);
+	lockdep_assert_held(&text_mutex);
+	if (several == detour->several ||
+	    x86_kprobe_put_branch(call, CALL_INSN_OPCODE, (unsigned long)at,
+				  thunk_of(several)) < 0)
+		return false;
+	text_poke_queue(at, call, sizeof(call), NULL);
+	detour->several = several;
+	return true;
 }
 
 /**
@@ -278,7 +317,7 @@ bool arch_put_jump(struct probepoint *pp)
 }
 
 /**
- * arch_sync_jumps() - put all jumps in place that arch_put_jump() has queued
+ * arch_sync_jumps() - patch what arch_put_jump() and arch_match_detour() have queued
  *
  * Context: sleeps; text_mutex is held.
  */

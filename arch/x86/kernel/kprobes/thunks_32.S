@@ -265,56 +265,87 @@ _ASM_NOKPROBE(kprobe_post_thunk)
 
 #ifdef CONFIG_OPTPROBES
 
-/*
- * kprobe_detour_thunk - call the pre_handlers
- */
-SYM_CODE_START(kprobe_detour_thunk)
+/* Call the pre_handlers; thunks_64.S describes @several. */
+.macro KPROBE_DETOUR_THUNK several:req
 	KPROBE_THUNK_ENTER
 	movl	-KPROBE_DETOUR_BEHIND_CALL(%eax), %eax
 	/* Unwinders know that it is one byte behind the probed address. */
 	pushl	PROBEPOINT_hit_ip(%eax)
-	KPROBE_THUNK_ENTERED .Lodd
-.Lentered:
+	KPROBE_THUNK_ENTERED .Lodd\@
+.Lentered\@:
 
-	KPROBE_THUNK_BEGIN .Lmissed
+	KPROBE_THUNK_BEGIN .Lmissed\@
+	.if \several
+	/* probepoint_set(); %esi has the place in its list, which NULL ends */
+	movl	PROBEPOINT_set(%eax), %esi
+	movl	PROBE_SET_probes(%esi), %eax
+	testl	%eax, %eax
+	jz	.Lcalled\@
+	.else
 	/* probepoint_first() */
 	movl	PROBEPOINT_first(%eax), %eax
+	.endif
 	movl	%eax, OUR_LEVEL(KPROBE_LEVEL_probe)
 	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
+.Lcall\@:
 	movl	%esp, %edx
 	movl	KPROBE_pre_handler(%eax), %ecx
 	CALL_NOSPEC ecx
 	testl	%eax, %eax
-	jnz	.Lredirected
-	KPROBE_THUNK_END .Lresched
-.Lleave:
-	KPROBE_THUNK_LEAVE .Lpopf KPROBE_THUNK_GAP
+	jnz	.Lredirected\@
+	.if \several
+	addl	$4, %esi
+	movl	PROBE_SET_probes(%esi), %eax
+	testl	%eax, %eax
+	jz	.Lcalled\@
+	movl	%eax, OUR_LEVEL(KPROBE_LEVEL_probe)
+	jmp	.Lcall\@
+	.endif
+.Lcalled\@:
+	KPROBE_THUNK_END .Lresched\@
+.Lleave\@:
+	KPROBE_THUNK_LEAVE .Lpopf\@ KPROBE_THUNK_GAP
 
-.Lpopf:
+.Lpopf\@:
 	KPROBE_THUNK_POPF KPROBE_THUNK_GAP
 
-.Lodd:
-	KPROBE_TAME_FLAGS .Lentered
+.Lodd\@:
+	KPROBE_TAME_FLAGS .Lentered\@
 
-.Lmissed:
+.Lmissed\@:
 	call	kprobe_detour_missed
-	jmp	.Lleave
+	jmp	.Lleave\@
 
-.Lredirected:
+.Lredirected\@:
 	movl	%esp, %eax
 	leal	OUR_LEVEL(0), %edx
 	call	kprobe_detour_redirect
 	testb	%al, %al
 	jnz	kprobe_thunk_iret
-	jmp	.Lleave
+	jmp	.Lleave\@
 
 #ifdef CONFIG_PREEMPTION
-.Lresched:
+.Lresched\@:
 	call	kprobe_thunk_resched
-	jmp	.Lleave
+	jmp	.Lleave\@
 #endif
+.endm
+
+/*
+ * kprobe_detour_thunk - call the pre_handler of the only probe that has one
+ */
+SYM_CODE_START(kprobe_detour_thunk)
+	KPROBE_DETOUR_THUNK several=0
 SYM_CODE_END(kprobe_detour_thunk)
 _ASM_NOKPROBE(kprobe_detour_thunk)
+
+/*
+ * kprobe_detour_several_thunk - call the pre_handlers of several probes
+ */
+SYM_CODE_START(kprobe_detour_several_thunk)
+	KPROBE_DETOUR_THUNK several=1
+SYM_CODE_END(kprobe_detour_several_thunk)
+_ASM_NOKPROBE(kprobe_detour_several_thunk)
 
 #endif /* CONFIG_OPTPROBES */
 

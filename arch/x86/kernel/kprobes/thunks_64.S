@@ -19,6 +19,9 @@
  *						    jmp  behind the DCR
  *						    struct kprobe_detour_map
  *
+ * While several probes have a pre_handler, the detour buffer calls
+ * kprobe_detour_several_thunk.
+ *
  * The stack of a thunk, from the higher addresses down:
  *
  *	                 stack of the probed function
@@ -280,57 +283,91 @@ _ASM_NOKPROBE(kprobe_post_thunk)
 #ifdef CONFIG_OPTPROBES
 
 /*
- * kprobe_detour_thunk - call the pre_handlers
+ * Call the pre_handlers. @several: walk the set, which may have any number of probes with a
+ * pre_handler; otherwise call the first, which may be the core's dispatcher.
  */
-SYM_CODE_START(kprobe_detour_thunk)
+.macro KPROBE_DETOUR_THUNK several:req
 	KPROBE_THUNK_ENTER
 	movq	-KPROBE_DETOUR_BEHIND_CALL(%rax), %rax
 	/* Unwinders know that it is one byte behind the probed address. */
 	pushq	PROBEPOINT_hit_ip(%rax)
-	KPROBE_THUNK_ENTERED .Lodd
-.Lentered:
+	KPROBE_THUNK_ENTERED .Lodd\@
+.Lentered\@:
 
-	KPROBE_THUNK_BEGIN .Lmissed
+	KPROBE_THUNK_BEGIN .Lmissed\@
+	.if \several
+	/* probepoint_set(); %rbx has the place in its list, which NULL ends */
+	movq	PROBEPOINT_set(%rax), %rbx
+	movq	PROBE_SET_probes(%rbx), %rdi
+	testq	%rdi, %rdi
+	jz	.Lcalled\@
+	.else
 	/* probepoint_first() */
 	movq	PROBEPOINT_first(%rax), %rdi
+	.endif
 	movq	%rdi, OUR_LEVEL(KPROBE_LEVEL_probe)
 	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
+.Lcall\@:
 	movq	%rsp, %rsi
 	movq	KPROBE_pre_handler(%rdi), %rax
 	KPROBE_CALL_HANDLER kprobe_call_pre %rdx
 	testl	%eax, %eax
-	jnz	.Lredirected
-	KPROBE_THUNK_END .Lresched
-.Lleave:
-	KPROBE_THUNK_LEAVE .Lpopf
+	jnz	.Lredirected\@
+	.if \several
+	addq	$8, %rbx
+	movq	PROBE_SET_probes(%rbx), %rdi
+	testq	%rdi, %rdi
+	jz	.Lcalled\@
+	movq	%rdi, OUR_LEVEL(KPROBE_LEVEL_probe)
+	jmp	.Lcall\@
+	.endif
+.Lcalled\@:
+	KPROBE_THUNK_END .Lresched\@
+.Lleave\@:
+	KPROBE_THUNK_LEAVE .Lpopf\@
 
-.Lpopf:
+.Lpopf\@:
 	KPROBE_THUNK_POPF
 
 	UNWIND_HINT_REGS
-.Lodd:
-	KPROBE_TAME_FLAGS .Lentered
+.Lodd\@:
+	KPROBE_TAME_FLAGS .Lentered\@
 
-.Lmissed:
+.Lmissed\@:
 	movq	%rax, %rdi
 	call	kprobe_detour_missed
-	jmp	.Lleave
+	jmp	.Lleave\@
 
-.Lredirected:
+.Lredirected\@:
 	movq	%rsp, %rdi
 	leaq	OUR_LEVEL(0), %rsi
 	call	kprobe_detour_redirect
 	testb	%al, %al
 	jnz	kprobe_thunk_iret
-	jmp	.Lleave
+	jmp	.Lleave\@
 
 #ifdef CONFIG_PREEMPTION
-.Lresched:
+.Lresched\@:
 	call	kprobe_thunk_resched
-	jmp	.Lleave
+	jmp	.Lleave\@
 #endif
+.endm
+
+/*
+ * kprobe_detour_thunk - call the pre_handler of the only probe that has one
+ */
+SYM_CODE_START(kprobe_detour_thunk)
+	KPROBE_DETOUR_THUNK several=0
 SYM_CODE_END(kprobe_detour_thunk)
 _ASM_NOKPROBE(kprobe_detour_thunk)
+
+/*
+ * kprobe_detour_several_thunk - call the pre_handlers of several probes
+ */
+SYM_CODE_START(kprobe_detour_several_thunk)
+	KPROBE_DETOUR_THUNK several=1
+SYM_CODE_END(kprobe_detour_several_thunk)
+_ASM_NOKPROBE(kprobe_detour_several_thunk)
 
 #endif /* CONFIG_OPTPROBES */
 

@@ -175,6 +175,111 @@ static void kp_opt_colocated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, plain->kp.nmissed, 0);
 }
 
+/* The target of the call at which a detour buffer begins. */
+static unsigned long kp_opt_thunk(struct kunit *test, struct kp_opt_probe *probe)
+{
+	unsigned long call = kp_jump_target(probe->kp.addr);
+	s32 disp;
+
+	KUNIT_ASSERT_NE(test, call, 0);
+	KUNIT_ASSERT_EQ(test, kp_byte_at((void *)call), CALL_INSN_OPCODE);
+	KUNIT_ASSERT_EQ(test, copy_from_kernel_nofault(&disp, (void *)call + 1, sizeof(disp)), 0);
+	return call + CALL_INSN_SIZE + disp;
+}
+
+static struct kp_opt_probe *kp_opt_called[4];
+static unsigned int kp_opt_nr_called;
+
+static int kp_opt_note_call(struct kprobe *kp, struct pt_regs *regs)
+{
+	to_opt_probe(kp)->pre++;
+	if (kp_opt_nr_called < ARRAY_SIZE(kp_opt_called))
+		kp_opt_called[kp_opt_nr_called++] = to_opt_probe(kp);
+	return 0;
+}
+
+/* A hit that a handler makes is missed by all probes. */
+static int kp_opt_note_and_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_opt_note_call(kp, regs);
+	kp_opt_sum(1, 1);
+	return 0;
+}
+
+static int kp_opt_return_seven(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_opt_note_call(kp, regs);
+	regs_set_return_value(regs, 7);
+	regs->ip = *(unsigned long *)kernel_stack_pointer(regs);
+	regs->sp += sizeof(long);
+	return 1;
+}
+
+/*
+ * Probes join an optimised one, and leave. The jump stays, and the detour buffer calls the
+ * thunk that is made for the number of pre_handlers.
+ */
+static void kp_opt_several(struct kunit *test)
+{
+	struct kp_opt_probe *probe[3];
+	unsigned long one, several;
+	int i, nr;
+
+	for (i = 0; i < 3; i++) {
+		probe[i] = kp_opt_new(test, kp_opt_sum, false);
+		probe[i]->kp.pre_handler = kp_opt_note_call;
+	}
+	kp_opt_add(test, probe[0]);
+	kp_opt_becomes_jump(test, probe[0]);
+	one = kp_opt_thunk(test, probe[0]);
+	for (nr = 2; nr <= 3; nr++) {
+		kp_opt_add(test, probe[nr - 1]);
+		several = kp_opt_thunk(test, probe[0]);
+		KUNIT_EXPECT_NE(test, several, one);
+		kp_opt_nr_called = 0;
+		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
+		KUNIT_ASSERT_EQ(test, kp_opt_nr_called, nr);
+		for (i = 0; i < nr; i++)
+			KUNIT_EXPECT_PTR_EQ(test, kp_opt_called[i], probe[nr - 1 - i]);
+	}
+	/* The one in the middle is disabled, then the newest, then both are enabled again. */
+	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe[1]->kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_opt_thunk(test, probe[0]), several);
+	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe[2]->kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_opt_thunk(test, probe[0]), one);
+	kp_opt_nr_called = 0;
+	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
+	KUNIT_ASSERT_EQ(test, kp_opt_nr_called, 1);
+	KUNIT_EXPECT_PTR_EQ(test, kp_opt_called[0], probe[0]);
+	KUNIT_ASSERT_EQ(test, enable_kprobe(&probe[1]->kp), 0);
+	KUNIT_ASSERT_EQ(test, enable_kprobe(&probe[2]->kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_opt_thunk(test, probe[0]), several);
+
+	for (i = 0; i < 3; i++)
+		probe[i]->kp.pre_handler = kp_opt_note_and_hit;
+	kp_opt_nr_called = 0;
+	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
+	KUNIT_EXPECT_EQ(test, kp_opt_nr_called, 3);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, probe[i]->kp.nmissed, 3);
+
+	/* The one in the middle redirects execution: the oldest is not called. */
+	for (i = 0; i < 3; i++)
+		probe[i]->kp.pre_handler = i == 1 ? kp_opt_return_seven : kp_opt_note_call;
+	kp_opt_nr_called = 0;
+	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 7);
+	KUNIT_ASSERT_EQ(test, kp_opt_nr_called, 2);
+	KUNIT_EXPECT_PTR_EQ(test, kp_opt_called[1], probe[1]);
+
+	kp_opt_del(test, probe[1]);
+	KUNIT_EXPECT_EQ(test, kp_opt_thunk(test, probe[0]), several);
+	kp_opt_del(test, probe[2]);
+	KUNIT_EXPECT_EQ(test, kp_opt_thunk(test, probe[0]), one);
+	kp_opt_nr_called = 0;
+	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
+	KUNIT_EXPECT_EQ(test, kp_opt_nr_called, 1);
+}
+
 /*
  * Handlers that come by probes themselves, and contexts that come over them.
  */
@@ -393,6 +498,7 @@ static struct kunit_case kp_opt_hits_cases[] = {
 	KUNIT_CASE(kp_opt_few_handlers),
 	KUNIT_CASE(kp_opt_change_registers),
 	KUNIT_CASE(kp_opt_colocated),
+	KUNIT_CASE(kp_opt_several),
 	KUNIT_CASE(kp_opt_interrupted),
 	KUNIT_CASE(kp_opt_nmi),
 	KUNIT_CASE(kp_opt_missed_same),
