@@ -55,7 +55,8 @@ keys=()
 declare -A budgeted=()
 over=0
 
-# guest_script FILE...: for the guest, to read these files of the module
+# guest_script FILE...: for the guest, to read these files of the module; $many is the number of
+# probes for those about many
 guest_script()
 {
 	cat <<EOT
@@ -89,8 +90,54 @@ program()
 	./bpf_probe "\$@" "cat \$bench/call" 2>/dev/null | sed -n 1p
 }
 bench=/sys/kernel/debug/kp_bench
+scale=/sys/kernel/debug/kp_bench_scale
+kprobes=/sys/kernel/debug/kprobes
+# spent NAME COMMAND...: prints what the command takes for each of the probes that are held
+spent()
+{
+	name=\$1
+	shift
+	before=\$(cat \$scale/now)
+	"\$@"
+	after=\$(cat \$scale/now)
+	echo "held_\$name \$(((after - before) / $many))(0)"
+}
+list() { cat \$kprobes/list >/dev/null; }
+enabled() { echo \$1 >\$kprobes/enabled; }
+optimize()
+{
+	echo 1 >\$optimization
+	while [ "\$(cat \$scale/jumps)" -lt $many ]; do sleep 0.1; done
+}
+unoptimize() { echo 0 >\$optimization; }
+hold() { echo \$1 >\$scale/hold; }
 for file in $*; do
 	case \$file in
+	cpus)
+		insmod test_modules/kp_bench_scale.ko
+		[ ! -w \$optimization ] || unoptimize
+		cat \$scale/cpus
+		rmmod kp_bench_scale
+		continue
+		;;
+	scale)
+		insmod test_modules/kp_bench_scale.ko probes=$many
+		[ ! -w \$optimization ] || unoptimize
+		cat \$scale/grow
+		hold 1
+		spent list list
+		spent disarm enabled 0
+		spent arm enabled 1
+		if [ -w \$optimization ]; then
+			spent optimize optimize
+			spent list_jumps list
+			spent unoptimize unoptimize
+			optimize
+			spent off_jumps hold 0
+		fi
+		rmmod kp_bench_scale
+		continue
+		;;
 	users)
 		[ ! -w \$optimization ] || echo 0 >\$optimization
 		# behind what ftrace has at the entry
@@ -141,7 +188,7 @@ measure()
 
 measure_build()
 {
-	local build=$1 modules=$2 name=${1##*/} model column
+	local build=$1 modules=$2 name=${1##*/} model column many=50000
 
 	models=('')
 	! grep -q '^CONFIG_PREEMPT_DYNAMIC=y' "$build/.config" || models=(full none)
@@ -155,6 +202,10 @@ measure_build()
 		measure "$column" "$build" "$modules" 4 "${model:+preempt=$model}" \
 			changes optimizing
 	done
+	# One preemption model is enough for these, and the base kernel takes long for so many.
+	[[ $name != stock-* ]] || many=10000
+	measure "$column" "$build" "$modules" 1 "${model:+preempt=$model}" scale
+	measure "$column" "$build" "$modules" 16 "${model:+preempt=$model}" cpus
 }
 
 # cells KEY: one line of figures, marked where they are above $budget
@@ -386,6 +437,33 @@ for cpus in 1 4; do
 	time_row "$cpus:unregister_optimized_one" "  unregistered"
 	time_row "$cpus:optimize_batch" "  a batch of 1,000"
 	time_row "$cpus:unregister_optimized_batch" "  unregistered"
+done
+
+head_line "Instructions for a probe, with others"
+for others in 0 1000 10000 20000 50000; do
+	row '' "1:grow_hit_$others" "a hit, with $others others"
+	row '' "1:grow_on_$others" "  one more registered"
+	row '' "1:grow_off_$others" "  unregistered"
+	[ "$others" -eq 0 ] || row '' "1:grow_batch_$others" "  each of the last batch registered"
+done
+row '' 1:grow_batch_off "unregistered as a batch, each"
+row '' 1:grow_bytes "bytes of memory for each"
+row '' 1:held_list "reading kprobes/list, for each"
+row '' 1:held_disarm "enabled = 0, for each"
+row '' 1:held_arm "enabled = 1, for each"
+row '' 1:held_optimize "all optimised, for each"
+row '' 1:held_list_jumps "reading kprobes/list, for each"
+row '' 1:held_unoptimize "all unoptimised, for each"
+row '' 1:held_off_jumps "unregistered with their jumps, each"
+
+head_line "Instructions of a hit on several CPUs"
+for cpus in 1 2 4 8 16; do
+	row '' "16:cpus_pre_one_$cpus" "$cpus of 16 CPUs: one probe"
+	row '' "16:cpus_pre_each_$cpus" "  one each"
+	row '' "16:cpus_ret_one_$cpus" "  one return probe"
+	row '' "16:cpus_ret_each_$cpus" "  one each"
+	row '' "16:cpus_limit_one_$cpus" "  one with maxactive"
+	row '' "16:cpus_limit_each_$cpus" "  one each"
 done
 
 if [ -n "$results" ]; then

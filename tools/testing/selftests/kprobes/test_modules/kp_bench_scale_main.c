@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What probes cost as their number grows, and as the number of CPUs grows that hit them. Time
+ * is counted as in kp_bench_main.c.
+ *
+ * debugfs kp_bench_scale/grow	with 0 to the parameter "probes" other probes: a hit, and one
+ *				probe registered and unregistered; and what the others cost
+ * debugfs kp_bench_scale/hold	a write of 1 registers all of them, 0 unregisters them
+ * debugfs kp_bench_scale/jumps	the held probes that have a jump
+ * debugfs kp_bench_scale/now	the time-stamp counter
+ * debugfs kp_bench_scale/cpus	a hit, while 1 to 16 CPUs hit one probe, or one each; and a
+ *				call with a return probe
+ *
+ * Reading or writing them does the work. There should be nobody else's probes meanwhile.
+ */
+
+#include <linux/atomic.h>
+#include <linux/cleanup.h>
+#include <linux/completion.h>
+#include <linux/debugfs.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/vmalloc.h>
+#include <linux/vmstat.h>
+#include <asm/ibt.h>
+#include <asm/msr.h>
+#include "kp_bench_scale.h"
+
+#define KP_PROBES	(KP_SCALE_ROWS * KP_SCALE_ROW)
+#define KP_PLACE_SIZE	(KP_SCALE_INSNS * 2)
+#define KP_JUMP_OPCODE	0xe9
+#define KP_CALLS	1000
+/* Probes that are registered and unregistered one by one for one figure. */
+#define KP_SINGLY	20
+
+static int probes = KP_PROBES;
+module_param(probes, int, 0400);
+MODULE_PARM_DESC(probes, "number of probes to register at most");
+
+static DEFINE_MUTEX(kp_scale_mutex);
+static struct kprobe *kp_all;
+static struct kprobe **kp_ptr;
+static bool kp_held;
+
+/* On separate cache lines, so that the handlers share nothing. */
+static DEFINE_PER_CPU_ALIGNED(unsigned long, kp_hits);
+
+static int kp_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	__this_cpu_inc(kp_hits);
+	return 0;
+}
+
+static int kp_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	__this_cpu_inc(kp_hits);
+	return 0;
+}
+
+static void kp_init(struct kprobe *p, void *addr)
+{
+	memset(p, 0, sizeof(*p));
+	p->addr = addr;
+	p->pre_handler = kp_pre;
+}
+
+static int kp_register(int from, int to)
+{
+	int i;
+
+	for (i = from; i < to; i++)
+		kp_init(kp_ptr[i], (void *)kp_scale_rows[i / KP_SCALE_ROW] + ENDBR_INSN_SIZE +
+			i % KP_SCALE_ROW * KP_PLACE_SIZE);
+	return from == to ? 0 : register_kprobes(kp_ptr + from, to - from);
+}
+
+/* Of a call of a function with one place, without interrupts. */
+static u64 kp_time_call(void (*fn)(void))
+{
+	u64 least = U64_MAX, start;
+	unsigned long flags;
+	int i;
+
+	for (i = 0; i < KP_CALLS; i++) {
+		local_irq_save(flags);
+		start = rdtsc();
+		fn();
+		least = min(least, rdtsc() - start);
+		local_irq_restore(flags);
+	}
+	return least;
+}
+
+/*
+ * debugfs kp_bench_scale/grow
+ */
+
+/* Lines: what it is of and the number of other probes, instructions. */
+static int kp_measure_one(struct seq_file *m, int others)
+{
+	u64 bare, hit, on = 0, off = 0, start;
+	struct kprobe p;
+	int i, err;
+
+	bare = kp_time_call(kp_scale_ones[0]);
+	for (i = 0; i < KP_SINGLY; i++) {
+		kp_init(&p, (void *)kp_scale_ones[0] + ENDBR_INSN_SIZE);
+		start = rdtsc();
+		err = register_kprobe(&p);
+		if (err)
+			return err;
+		on += rdtsc() - start;
+		hit = kp_time_call(kp_scale_ones[0]);
+		start = rdtsc();
+		unregister_kprobe(&p);
+		off += rdtsc() - start;
+		cond_resched();
+	}
+	seq_printf(m, "grow_hit_%d %llu(1)\n", others, hit - bare);
+	seq_printf(m, "grow_on_%d %llu(0)\n", others, div_u64(on, KP_SINGLY));
+	seq_printf(m, "grow_off_%d %llu(0)\n", others, div_u64(off, KP_SINGLY));
+	return 0;
+}
+
+static int kp_grow_show(struct seq_file *m, void *unused)
+{
+	static const int steps[] = { 0, 1000, 10000, 20000, 50000 };
+	unsigned long before;
+	int i, err, nr = 0;
+	u64 start;
+
+	guard(mutex)(&kp_scale_mutex);
+	if (kp_held)
+		return -EBUSY;
+	before = global_zone_page_state(NR_FREE_PAGES);
+	for (i = 0; i < ARRAY_SIZE(steps) && steps[i] <= probes; i++) {
+		start = rdtsc();
+		err = kp_register(nr, steps[i]);
+		if (err)
+			break;
+		if (steps[i] > nr)
+			seq_printf(m, "grow_batch_%d %llu(0)\n", steps[i],
+				   div_u64(rdtsc() - start, steps[i] - nr));
+		nr = steps[i];
+		err = kp_measure_one(m, nr);
+		if (err)
+			break;
+	}
+	if (nr) {
+		seq_printf(m, "grow_bytes %lu(0)\n",
+			   (before - global_zone_page_state(NR_FREE_PAGES)) * PAGE_SIZE / nr);
+		start = rdtsc();
+		unregister_kprobes(kp_ptr, nr);
+		seq_printf(m, "grow_batch_off %llu(0)\n", div_u64(rdtsc() - start, nr));
+	}
+	return err;
+}
+DEFINE_SHOW_ATTRIBUTE(kp_grow);
+
+/*
+ * debugfs kp_bench_scale/hold, jumps and now
+ */
+
+static int kp_hold_set(void *data, u64 val)
+{
+	int err;
+
+	guard(mutex)(&kp_scale_mutex);
+	if (!!val == kp_held)
+		return 0;
+	if (!val) {
+		unregister_kprobes(kp_ptr, probes);
+		kp_held = false;
+		return 0;
+	}
+	err = kp_register(0, probes);
+	kp_held = !err;
+	return err;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(kp_hold_fops, NULL, kp_hold_set, "%llu\n");
+
+static int kp_jumps_get(void *data, u64 *val)
+{
+	int i;
+
+	guard(mutex)(&kp_scale_mutex);
+	*val = 0;
+	for (i = 0; kp_held && i < probes; i++)
+		*val += READ_ONCE(*(u8 *)kp_ptr[i]->addr) == KP_JUMP_OPCODE;
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(kp_jumps_fops, kp_jumps_get, NULL, "%llu\n");
+
+static int kp_now_get(void *data, u64 *val)
+{
+	*val = rdtsc();
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(kp_now_fops, kp_now_get, NULL, "%llu\n");
+
+/*
+ * debugfs kp_bench_scale/cpus
+ */
+
+static struct {
+	void (*fn[KP_SCALE_CPUS])(void);
+	atomic_t ready;
+	atomic_t running;
+	bool go;
+	u64 end;
+	struct completion done;
+} kp_run;
+
+static int kp_caller(void *data)
+{
+	void (*fn)(void) = kp_run.fn[(long)data];
+	int i;
+
+	atomic_inc(&kp_run.ready);
+	/* Pairs with kp_time_calls(). */
+	while (!smp_load_acquire(&kp_run.go))
+		cond_resched();
+	for (i = 0; i < KP_CALLS; i++)
+		fn();
+	if (atomic_dec_and_test(&kp_run.running)) {
+		kp_run.end = rdtsc();
+		complete(&kp_run.done);
+	}
+	return 0;
+}
+
+/* Instructions of one call, of all that @nr CPUs make at the same time. */
+static int kp_time_calls(int nr, u64 *cost)
+{
+	struct task_struct *task[KP_SCALE_CPUS];
+	int i, cpu = -1, err = 0;
+	u64 start;
+
+	atomic_set(&kp_run.ready, 0);
+	atomic_set(&kp_run.running, nr);
+	kp_run.go = false;
+	init_completion(&kp_run.done);
+	for (i = 0; i < nr; i++) {
+		cpu = cpumask_next(cpu, cpu_online_mask);
+		task[i] = kthread_create(kp_caller, (void *)(long)i, "kp_scale/%d", i);
+		if (IS_ERR(task[i])) {
+			err = PTR_ERR(task[i]);
+			break;
+		}
+		kthread_bind(task[i], cpu);
+	}
+	if (err) {
+		while (i--)
+			kthread_stop(task[i]);
+		return err;
+	}
+	for (i = 0; i < nr; i++)
+		wake_up_process(task[i]);
+	while (atomic_read(&kp_run.ready) < nr)
+		cond_resched();
+	start = rdtsc();
+	/* Pairs with kp_caller(). */
+	smp_store_release(&kp_run.go, true);
+	wait_for_completion(&kp_run.done);
+	*cost = div_u64(kp_run.end - start, nr * KP_CALLS);
+	return 0;
+}
+
+static unsigned long kp_sum_hits(void)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		sum += per_cpu(kp_hits, cpu);
+		per_cpu(kp_hits, cpu) = 0;
+	}
+	return sum;
+}
+
+enum kp_kind { KP_PRE, KP_RET, KP_RET_LIMIT };
+
+/* A line: what it is of and the number of CPUs, instructions of a call more than without. */
+static int kp_measure_cpus(struct seq_file *m, const char *name, enum kp_kind kind, int nr,
+			   bool shared)
+{
+	static struct kretprobe ret[KP_SCALE_CPUS];
+	static struct kprobe pre[KP_SCALE_CPUS];
+	int i, set = 0, err, err2, all = shared ? 1 : nr;
+	u64 bare, cost;
+
+	for (i = 0; i < nr; i++)
+		kp_run.fn[i] = kp_scale_ones[shared ? 0 : i];
+	err = kp_time_calls(nr, &bare);
+	for (; !err && set < all; set++) {
+		if (kind == KP_PRE) {
+			kp_init(&pre[set], (void *)kp_run.fn[set] + ENDBR_INSN_SIZE);
+			err = register_kprobe(&pre[set]);
+		} else {
+			memset(&ret[set], 0, sizeof(ret[set]));
+			ret[set].kp.addr = (void *)kp_run.fn[set];
+			ret[set].handler = kp_return;
+			ret[set].maxactive = kind == KP_RET_LIMIT ? 2 * KP_SCALE_CPUS : 0;
+			err = register_kretprobe(&ret[set]);
+		}
+		if (err)
+			set--;
+	}
+	kp_sum_hits();
+	err2 = err ?: kp_time_calls(nr, &cost);
+	for (i = 0; i < set; i++) {
+		if (kind == KP_PRE)
+			unregister_kprobe(&pre[i]);
+		else
+			unregister_kretprobe(&ret[i]);
+	}
+	if (err2)
+		return err2;
+	if (kp_sum_hits() != nr * KP_CALLS)
+		return -EIO;
+	seq_printf(m, "cpus_%s_%d %lld(0)\n", name, nr, cost - bare);
+	return 0;
+}
+
+static int kp_cpus_show(struct seq_file *m, void *unused)
+{
+	unsigned int nr;
+	int err = 0;
+
+	guard(mutex)(&kp_scale_mutex);
+	for (nr = 1; !err && nr <= min(num_online_cpus(), KP_SCALE_CPUS); nr *= 2)
+		err = kp_measure_cpus(m, "pre_one", KP_PRE, nr, true) ?:
+		      kp_measure_cpus(m, "pre_each", KP_PRE, nr, false) ?:
+		      kp_measure_cpus(m, "ret_one", KP_RET, nr, true) ?:
+		      kp_measure_cpus(m, "ret_each", KP_RET, nr, false) ?:
+		      kp_measure_cpus(m, "limit_one", KP_RET_LIMIT, nr, true) ?:
+		      kp_measure_cpus(m, "limit_each", KP_RET_LIMIT, nr, false);
+	return err;
+}
+DEFINE_SHOW_ATTRIBUTE(kp_cpus);
+
+static struct dentry *kp_dir;
+
+static int __init kp_bench_scale_init(void)
+{
+	int i;
+
+	probes = clamp(probes, 0, KP_PROBES);
+	kp_all = kvcalloc(KP_PROBES, sizeof(*kp_all), GFP_KERNEL);
+	kp_ptr = kvcalloc(KP_PROBES, sizeof(*kp_ptr), GFP_KERNEL);
+	if (!kp_all || !kp_ptr) {
+		kvfree(kp_all);
+		kvfree(kp_ptr);
+		return -ENOMEM;
+	}
+	for (i = 0; i < KP_PROBES; i++)
+		kp_ptr[i] = &kp_all[i];
+
+	kp_dir = debugfs_create_dir("kp_bench_scale", NULL);
+	debugfs_create_file("grow", 0400, kp_dir, NULL, &kp_grow_fops);
+	debugfs_create_file("hold", 0200, kp_dir, NULL, &kp_hold_fops);
+	debugfs_create_file("jumps", 0400, kp_dir, NULL, &kp_jumps_fops);
+	debugfs_create_file("now", 0400, kp_dir, NULL, &kp_now_fops);
+	debugfs_create_file("cpus", 0400, kp_dir, NULL, &kp_cpus_fops);
+	return 0;
+}
+module_init(kp_bench_scale_init);
+
+static void __exit kp_bench_scale_exit(void)
+{
+	debugfs_remove(kp_dir);
+	kp_hold_set(NULL, 0);
+	kvfree(kp_ptr);
+	kvfree(kp_all);
+}
+module_exit(kp_bench_scale_exit);
+
+MODULE_DESCRIPTION("What kernel probes cost as their number and that of CPUs grows");
+MODULE_LICENSE("GPL");
