@@ -59,6 +59,13 @@ static bool settled = true;
 static bool out_of_memory;
 static DECLARE_WAIT_QUEUE_HEAD(settled_wait);
 
+/*
+ * Rounds that the worker has begun and ended. A round deals with all probepoints that were
+ * on the lists when it began. While probes keep coming, the worker is never idle: a task that
+ * waits for some probepoints waits for a round.
+ */
+static unsigned long rounds_begun, rounds_ended;
+
 /* Tells probepoints apart that have had the same address. */
 static u64 last_serial;
 
@@ -365,13 +372,25 @@ void optimizer_wait_idle(void)
 					 OPTIMIZER_PATIENCE);
 }
 
+/* The round that deals with all probepoints that are on the lists now. */
+static unsigned long next_round(void)
+{
+	guard(mutex)(&kprobe_mutex);
+	return rounds_begun + 1;
+}
+
+static bool round_has_ended(unsigned long round)
+{
+	return READ_ONCE(settled) || (long)(READ_ONCE(rounds_ended) - round) >= 0;
+}
+
 /**
- * wait_for_kprobe_optimizer() - wait until the optimiser is idle
+ * wait_for_kprobe_optimizer() - wait until the optimiser has dealt with all probes
  *
  * When this returns, every probe that was registered, enabled or switched on before has
- * its jump if it can have one, and the optimiser changes no text until another probe
- * comes. If memory is short, this does not wait for the jumps that need it: the worker
- * tries again later.
+ * its jump if it can have one. The optimiser changes no text until another probe comes. If
+ * memory is short, this does not wait for the jumps that need it: the worker tries again
+ * later.
  *
  * The name, and that it is not inlined, are for modules that look it up by name.
  *
@@ -379,16 +398,12 @@ void optimizer_wait_idle(void)
  */
 noinline void wait_for_kprobe_optimizer(void)
 {
-	while (!READ_ONCE(settled)) {
-		/*
-		 * A run of the worker that begins now finds all probepoints that were put
-		 * on the lists before. A run that is under way is waited for too.
-		 */
-		mod_delayed_work(system_unbound_wq, &optimizer, 0);
-		flush_delayed_work(&optimizer);
-		if (READ_ONCE(out_of_memory))
-			return;
-	}
+	unsigned long round = next_round();
+
+	if (round_has_ended(round))
+		return;
+	mod_delayed_work(system_unbound_wq, &optimizer, 0);
+	wait_event(settled_wait, round_has_ended(round));
 }
 
 /*
@@ -571,11 +586,19 @@ static bool put_some_jumps(void)
 	return nr;
 }
 
+static void end_round(void)
+{
+	WRITE_ONCE(rounds_ended, rounds_begun);
+	wake_up_all(&settled_wait);
+}
+
 static void optimize(struct work_struct *work)
 {
 	bool waiting, failed;
 
 	do {
+		scoped_guard(mutex, &kprobe_mutex)
+			rounds_begun++;
 		failed = check_pending() || prepare_pending();
 		WRITE_ONCE(out_of_memory, failed);
 		/* If memory is short, try again later. */
@@ -584,13 +607,11 @@ static void optimize(struct work_struct *work)
 		scoped_guard(mutex, &kprobe_mutex) {
 			list_sort(NULL, &queued, point_cmp);
 			waiting = !list_empty(&queued);
-			if (!waiting && list_empty(&pending)) {
+			if (!waiting && list_empty(&pending))
 				WRITE_ONCE(settled, true);
-				wake_up_all(&settled_wait);
-			}
 		}
 		if (!waiting)
-			return;
+			break;
 		/*
 		 * The first is for tasks that were preempted in the DCR, or in a slot on
 		 * their way there. The second is for hits that are under way, and for idle
@@ -600,7 +621,9 @@ static void optimize(struct work_struct *work)
 		synchronize_rcu();
 		while (put_some_jumps())
 			cond_resched();
+		end_round();
 	} while (true);
+	end_round();
 }
 
 /*
@@ -633,16 +656,22 @@ static void switch_on(void)
 			enqueue(pp);
 }
 
+static bool round_has_succeeded(unsigned long round)
+{
+	return READ_ONCE(settled) || (round_has_ended(round) && !READ_ONCE(out_of_memory));
+}
+
 /*
- * A write returns when all probepoints are optimised or unoptimised as it has asked. A task
- * may delay the tasks-RCU grace period without bounds, so a signal ends the wait. Then the
- * write returns -EINTR, and has taken effect.
+ * A write returns when all probepoints that there are by now are optimised or unoptimised as
+ * it has asked. A task may delay the tasks-RCU grace period without bounds, so a signal ends
+ * the wait. Then the write returns -EINTR, and has taken effect.
  */
 static int optimization_handler(const struct ctl_table *table, int write, void *buffer,
 				size_t *lenp, loff_t *ppos)
 {
 	u8 value = READ_ONCE(kprobes_optimization);
 	struct ctl_table mine = *table;
+	unsigned long round;
 	int ret;
 
 	mine.data = &value;
@@ -655,11 +684,12 @@ static int optimization_handler(const struct ctl_table *table, int write, void *
 		else if (kprobes_optimization)
 			switch_off();
 	}
-	if (value) {
-		mod_delayed_work(system_unbound_wq, &optimizer, 0);
-		if (wait_event_interruptible(settled_wait, READ_ONCE(settled)))
-			return -EINTR;
-	}
+	if (!value)
+		return 0;
+	round = next_round();
+	mod_delayed_work(system_unbound_wq, &optimizer, 0);
+	if (wait_event_interruptible(settled_wait, round_has_succeeded(round)))
+		return -EINTR;
 	return 0;
 }
 
