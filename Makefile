@@ -10,7 +10,7 @@ TESTS ?=
 ARCHES ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all $(MORE_TESTS) test-clients attach-times bench shell tree kernel modules check patches clean
+.PHONY: help demo test test-all $(MORE_TESTS) test-clients torture attach-times bench shell tree kernel modules check patches clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
@@ -30,6 +30,8 @@ help:
 	@echo 'make test-kcfi  the tests of handlers in a kernel that clang has built with kCFI'
 	@echo 'make test-kunit  the KUnit suites that need no module, built into a small kernel'
 	@echo '                TESTS=kretprobes_errno   this one only; a suite, or a glob'
+	@echo 'make torture  the torture test: probes come and go while all CPUs hit them'
+	@echo '                VARIANT=debug MINUTES=60 SEED=1'
 	@echo 'make attach-times  how long these take to attach probes, on both'
 	@echo 'make bench    what a probe costs, in instructions, against the budget'
 	@echo '                STOCK=1                beside those of the base kernel; out/bench has'
@@ -93,6 +95,9 @@ test-kunit:
 
 attach-times:
 	@series/scripts/attach-times.sh
+
+torture:
+	@series/scripts/torture.sh "$(VARIANT)" "$(or $(MINUTES),5)" $(SEED)
 
 bench: BENCHED := default,server
 ifeq ($(origin VARIANT),command line)

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * kprobe_torture: readers, which call the targets.
+ *
+ * Each CPU has a task, a tasklet and a timer that call, and NMIs where there is a way to send
+ * them. They interrupt each other, and each other's handlers.
+ */
+#include <linux/bottom_half.h>
+#include <linux/cpu.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/kthread.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+#include <linux/stacktrace.h>
+#include <linux/torture.h>
+
+#include "torture.h"
+
+#define TIMER_NS	(2 * NSEC_PER_MSEC)
+#define TRACE_DEPTH	64
+/* The frames at the end of each task's stack trace. */
+#define TRACE_END	2
+
+/**
+ * struct reader - what calls on one CPU
+ * @task: the task
+ * @tasklet: the tasklet
+ * @timer: the timer
+ * @turn: number of times that the timer has expired
+ * @end: the last addresses of a stack trace of @task; 0 until the task has begun
+ */
+struct reader {
+	struct task_struct *task;
+	struct tasklet_struct tasklet;
+	struct hrtimer timer;
+	u32 turn;
+	unsigned long end[TRACE_END];
+};
+
+static DEFINE_PER_CPU(struct reader, readers);
+static bool stopping;
+/* This CPU calls from an NMI. */
+static DEFINE_PER_CPU(bool, in_nmi_call);
+
+/* Save a stack trace. Return: its length; 0 if it is too long, or if there is none. */
+static unsigned int save_trace(unsigned long trace[TRACE_DEPTH])
+{
+	unsigned int nr = 0;
+
+#ifdef CONFIG_STACKTRACE
+	nr = stack_trace_save(trace, TRACE_DEPTH, 0);
+#endif
+	return nr < TRACE_DEPTH ? nr : 0;
+}
+
+/**
+ * torture_check_trace() - does a stack trace from here lead to where the task began?
+ * @where: for the message if it does not
+ *
+ * Context: any; a handler. Only traces of readers are looked at. An NMI may come while the
+ * CPU switches tasks, so its traces are not.
+ */
+void torture_check_trace(const char *where)
+{
+	unsigned long trace[TRACE_DEPTH];
+	struct reader *reader;
+	unsigned int nr, i;
+	int cpu;
+
+	if (this_cpu_read(in_nmi_call))
+		return;
+	for_each_possible_cpu(cpu) {
+		reader = per_cpu_ptr(&readers, cpu);
+		if (READ_ONCE(reader->task) == current)
+			break;
+	}
+	if (cpu >= nr_cpu_ids || !READ_ONCE(reader->end[0]))
+		return;
+	nr = save_trace(trace);
+	if (!nr || (nr >= TRACE_END &&
+		    !memcmp(trace + nr - TRACE_END, reader->end, sizeof(reader->end))))
+		return;
+	if (!torture_can_unwind_from(trace[nr - 1]))
+		return;
+	torture_error("a stack trace from %s does not end where it must", where);
+	for (i = 0; i < nr; i++)
+		torture_error_at(trace[i]);
+}
+
+static void call_some(enum torture_context context, u32 random)
+{
+	torture_call(torture_pick(random >> 8, false), random % TORTURE_SEEDS, context);
+}
+
+static void call_from_nmi(void)
+{
+	this_cpu_write(in_nmi_call, true);
+	call_some(TORTURE_NMI, this_cpu_read(readers.turn) * 0x9e3779b1);
+	this_cpu_write(in_nmi_call, false);
+}
+
+static void call_from_tasklet(struct tasklet_struct *tasklet)
+{
+	call_some(TORTURE_SOFTIRQ, this_cpu_read(readers.turn) * 0x85ebca6b);
+}
+
+static enum hrtimer_restart call_from_timer(struct hrtimer *timer)
+{
+	u32 turn = this_cpu_inc_return(readers.turn);
+
+	if (READ_ONCE(stopping))
+		return HRTIMER_NORESTART;
+	call_some(TORTURE_HARDIRQ, turn * 0xc2b2ae35);
+	if (turn % 2)
+		tasklet_schedule(this_cpu_ptr(&readers.tasklet));
+	if (turn % 8 == 0)
+		torture_send_nmi();
+	hrtimer_forward_now(timer, ns_to_ktime(TIMER_NS + turn % 16 * NSEC_PER_USEC));
+	return HRTIMER_RESTART;
+}
+
+static void call_in_turn(u32 random)
+{
+	struct torture_target *target;
+	unsigned long flags;
+
+	switch (random % 8) {
+	case 0:
+		local_irq_save(flags);
+		call_some(TORTURE_TASK, random >> 3);
+		local_irq_restore(flags);
+		break;
+	case 1:
+		local_bh_disable();
+		call_some(TORTURE_TASK, random >> 3);
+		local_bh_enable();
+		break;
+	case 2:
+		preempt_disable();
+		call_some(TORTURE_TASK, random >> 3);
+		preempt_enable();
+		break;
+	case 3:
+		/* Few of the calls sleep: most of the time is for the others. */
+		target = torture_pick(random >> 11, random >> 3 & 1);
+		torture_call(target, (random >> 7) % TORTURE_SEEDS, TORTURE_TASK);
+		break;
+	default:
+		call_some(TORTURE_TASK, random >> 3);
+	}
+}
+
+static int torture_reader(void *arg)
+{
+	unsigned long trace[TRACE_DEPTH];
+	struct reader *reader = arg;
+	struct rnd_state random;
+	unsigned int nr;
+	bool was_offline = false;
+	int cpu;
+	u32 n;
+
+	for_each_possible_cpu(cpu)
+		if (per_cpu_ptr(&readers, cpu) == reader)
+			break;
+	prandom_seed_state(&random, cpu + 1);
+	nr = save_trace(trace);
+	if (nr >= TRACE_END)
+		memcpy(reader->end, trace + nr - TRACE_END, sizeof(reader->end));
+	set_cpus_allowed_ptr(current, cpumask_of(cpu));
+	do {
+		for (n = 0; n < 64; n++)
+			call_in_turn(prandom_u32_state(&random));
+		while (cpu_is_offline(cpu) && !torture_must_stop()) {
+			schedule_timeout_interruptible(HZ / 5);
+			was_offline = true;
+		}
+		if (was_offline) {
+			set_cpus_allowed_ptr(current, cpumask_of(cpu));
+			was_offline = false;
+		}
+		/* Writers have to get somewhere too, where CPUs are emulated one after another. */
+		torture_hrtimeout_us(200, 200, NULL);
+		stutter_wait("torture_reader");
+	} while (!torture_must_stop());
+	torture_kthread_stopping("torture_reader");
+	return 0;
+}
+
+static void start_timer(void *unused)
+{
+	struct reader *reader = this_cpu_ptr(&readers);
+
+	hrtimer_start(&reader->timer, ns_to_ktime(TIMER_NS), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/**
+ * torture_start_readers() - have all CPUs call the targets
+ *
+ * Return: 0, or an errno; then torture_stop_readers() must be called too.
+ */
+int torture_start_readers(void)
+{
+	struct reader *reader;
+	int cpu, err;
+
+	stopping = false;
+	for_each_possible_cpu(cpu) {
+		reader = per_cpu_ptr(&readers, cpu);
+		memset(reader, 0, sizeof(*reader));
+		tasklet_setup(&reader->tasklet, call_from_tasklet);
+		hrtimer_init(&reader->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+		reader->timer.function = call_from_timer;
+	}
+	err = torture_start_nmi(call_from_nmi);
+	if (err)
+		return err;
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		reader = per_cpu_ptr(&readers, cpu);
+		err = torture_create_kthread(torture_reader, reader, reader->task);
+		if (err)
+			break;
+	}
+	if (!err)
+		on_each_cpu(start_timer, NULL, 1);
+	cpus_read_unlock();
+	return err;
+}
+
+/**
+ * torture_stop_readers() - have no CPU call the targets any more
+ */
+void torture_stop_readers(void)
+{
+	struct reader *reader;
+	int cpu;
+
+	WRITE_ONCE(stopping, true);
+	for_each_possible_cpu(cpu) {
+		reader = per_cpu_ptr(&readers, cpu);
+		torture_stop_kthread(torture_reader, reader->task);
+		if (reader->timer.function)
+			hrtimer_cancel(&reader->timer);
+	}
+	for_each_possible_cpu(cpu)
+		if (per_cpu(readers, cpu).timer.function)
+			tasklet_kill(&per_cpu(readers, cpu).tasklet);
+	torture_stop_nmi();
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * kprobe_torture: the functions that are probed and called.
+ *
+ * A target's result depends on its argument alone, and is known from before the first
+ * probe. So a register, a flag or an instruction that a probe spoils shows in the result.
+ *
+ * Each target has a steady probe and a steady return probe. They stay as long as readers
+ * call, so at the end every call was a hit, or was counted as missed.
+ */
+#include <linux/ftrace.h>
+#include <linux/hash.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "torture.h"
+
+DEFINE_PER_CPU(struct torture_counts, torture_counts);
+
+struct torture_target torture_targets[TORTURE_MAX_TARGETS];
+unsigned int torture_nr_targets;
+
+/* A function that the compiler has made, with ftrace's call if there is one. */
+static noinline unsigned long torture_leaf(unsigned long seed)
+{
+	return hash_long(seed, 20) + seed;
+}
+
+static noinline unsigned long torture_called(unsigned long seed)
+{
+	return hash_long(seed, 16) - seed;
+}
+
+static noinline unsigned long torture_calls(unsigned long seed)
+{
+	return torture_called(seed) ^ (torture_called(seed + 1) << 3);
+}
+
+/* Its memory access faults, and the fault is repaired. */
+static noinline unsigned long torture_faults(unsigned long seed)
+{
+	unsigned long value = 0;
+	long err;
+
+	/* No error pointer is mapped. */
+	err = copy_from_kernel_nofault(&value, (void *)-4016L, sizeof(value));
+	return seed + value - err;
+}
+
+static noinline unsigned long torture_sleeps(unsigned long seed)
+{
+	schedule_timeout_uninterruptible(1 + seed % 3);
+	return seed * 3;
+}
+
+unsigned long torture_seed(unsigned int i)
+{
+	return hash_long(i + 1, BITS_PER_LONG);
+}
+
+/**
+ * torture_call() - call a target, and check its result
+ * @target: the target
+ * @i: which of the seeds it is given
+ * @context: the context of the caller
+ *
+ * Context: any; if the target sleeps, that of a task.
+ */
+void torture_call(struct torture_target *target, unsigned int i, enum torture_context context)
+{
+	unsigned long result;
+
+	this_cpu_inc(torture_counts.contexts[context]);
+	this_cpu_inc(torture_counts.calls[target - torture_targets]);
+	result = target->call(torture_seed(i));
+	if (unlikely(result != target->expected[i]))
+		torture_error("%s(%lx) has returned %lx instead of %lx, context %d", target->name,
+			      torture_seed(i), result, target->expected[i], context);
+}
+
+/**
+ * torture_pick() - choose a target
+ * @random: any number
+ * @may_sleep: a target that sleeps will do
+ *
+ * Return: the target.
+ */
+struct torture_target *torture_pick(u32 random, bool may_sleep)
+{
+	struct torture_target *target = &torture_targets[random % torture_nr_targets];
+
+	/* The first does not sleep. */
+	return target->sleeps && !may_sleep ? &torture_targets[0] : target;
+}
+
+/*
+ * The steady probes.
+ */
+
+static int steady_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	struct torture_target *target = container_of(p, struct torture_target, steady);
+
+	if (this_cpu_inc_return(torture_counts.hits[target - torture_targets]) % 256 == 0)
+		torture_check_trace(target->name);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(steady_hit);
+
+static int steady_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kretprobe *rp = get_kretprobe(ri);
+	struct torture_target *target = container_of(rp, struct torture_target, steady_return);
+
+	if (rp)
+		this_cpu_inc(torture_counts.returns[target - torture_targets]);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(steady_return);
+
+static kprobe_opcode_t *place_addr(struct torture_target *target, unsigned int i)
+{
+	return (void *)dereference_function_descriptor(target->call) + target->places[i].offset;
+}
+
+static int register_steady(struct torture_target *target)
+{
+	int err;
+
+	target->steady.addr = place_addr(target, 0);
+	target->steady.pre_handler = steady_hit;
+	err = register_kprobe(&target->steady);
+	if (err)
+		return err;
+	target->steady_return.kp.addr = place_addr(target, 0);
+	target->steady_return.handler = steady_return;
+	err = register_kretprobe(&target->steady_return);
+	if (err)
+		unregister_kprobe(&target->steady);
+	return err;
+}
+
+/**
+ * torture_register_steady() - register the probes that stay
+ *
+ * Return: 0, or what a registration has returned; then none is left.
+ */
+int torture_register_steady(void)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < torture_nr_targets; i++) {
+		err = register_steady(&torture_targets[i]);
+		if (!err)
+			continue;
+		torture_error("cannot probe %s: %d", torture_targets[i].name, err);
+		while (i--) {
+			unregister_kretprobe(&torture_targets[i].steady_return);
+			unregister_kprobe(&torture_targets[i].steady);
+		}
+		return err;
+	}
+	return 0;
+}
+
+/**
+ * torture_unregister_steady() - unregister the probes that stayed; no reader calls any more
+ */
+void torture_unregister_steady(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < torture_nr_targets; i++) {
+		unregister_kretprobe(&torture_targets[i].steady_return);
+		unregister_kprobe(&torture_targets[i].steady);
+	}
+}
+
+/**
+ * torture_check_steady() - was every call a hit and a return, or missed?
+ *
+ * No reader calls any more.
+ */
+void torture_check_steady(void)
+{
+	unsigned long calls, hits, returns, least, nested = 0;
+	unsigned int i;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		nested += per_cpu(torture_counts, cpu).contexts[TORTURE_HANDLER];
+	for (i = 0; i < torture_nr_targets; i++) {
+		struct torture_target *target = &torture_targets[i];
+		unsigned long missed = target->steady.nmissed;
+		unsigned long untold = target->steady_return.nmissed +
+				       target->steady_return.kp.nmissed;
+
+		calls = 0;
+		hits = 0;
+		returns = 0;
+		for_each_possible_cpu(cpu) {
+			struct torture_counts *counts = per_cpu_ptr(&torture_counts, cpu);
+
+			calls += counts->calls[i];
+			hits += counts->hits[i];
+			returns += counts->returns[i];
+		}
+		pr_alert(TORTURE_TYPE "-torture: %s: %lu calls, %lu hits + %lu missed, %lu returns + %lu missed\n",
+			 target->name, calls, hits, missed, returns, untold);
+		/*
+		 * Handlers call the first target. While another tracer is attached there, ftrace
+		 * itself ends the recursion, and kprobes does not see the hit.
+		 */
+		least = calls;
+		if (!torture_exact)
+			least = 0;
+		else if (!i)
+			least -= nested;
+		if (hits + missed < least || hits + missed > calls)
+			torture_error("%s: the hits are not the calls", target->name);
+		if (returns + untold < least || returns + untold > calls)
+			torture_error("%s: the returns are not the calls", target->name);
+		if (!calls)
+			torture_error("%s: never called", target->name);
+	}
+}
+
+/*
+ * Finding out where a target can be probed.
+ */
+
+static atomic_t trial_hits;
+
+static int trial_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&trial_hits);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(trial_hit);
+
+/* Return: true if there can be a probe at this offset of the target. */
+static bool try_place(struct torture_target *target, unsigned int offset)
+{
+	struct torture_place *place = &target->places[target->nr_places];
+	struct kprobe trial = {
+		.pre_handler = trial_hit,
+	};
+	unsigned int i;
+
+	place->offset = offset;
+	trial.addr = place_addr(target, target->nr_places);
+	if (register_kprobe(&trial))
+		return false;
+	place->always = true;
+	for (i = 0; i < TORTURE_SEEDS; i++) {
+		atomic_set(&trial_hits, 0);
+		if (target->call(torture_seed(i)) != target->expected[i])
+			torture_error("%s+%u: wrong with one probe", target->name, offset);
+		if (!atomic_read(&trial_hits))
+			place->always = false;
+	}
+	unregister_kprobe(&trial);
+	return true;
+}
+
+static int add_target(const char *name, unsigned long (*call)(unsigned long), unsigned int size,
+		      bool sleeps)
+{
+	struct torture_target *target = &torture_targets[torture_nr_targets];
+	unsigned int i;
+
+	target->name = name;
+	target->call = call;
+	target->size = size;
+	target->sleeps = sleeps;
+	size = max(size, 16U);
+	target->text = kmemdup(dereference_function_descriptor(call), size, GFP_KERNEL);
+	if (!target->text)
+		return -ENOMEM;
+	torture_nr_targets++;
+	for (i = 0; i < TORTURE_SEEDS; i++)
+		target->expected[i] = call(torture_seed(i));
+	/* Where the entry has a landing pad, the probe is behind it. */
+	for (i = 0; i <= target->size && target->nr_places < TORTURE_MAX_PLACES; i++)
+		target->nr_places += try_place(target, i);
+	if (target->nr_places && target->places[0].always)
+		return 0;
+	torture_error("%s cannot be probed", name);
+	return -EINVAL;
+}
+
+/**
+ * torture_find_targets() - find out where the targets can be probed, and what they return
+ *
+ * Return: 0, or an errno.
+ */
+int torture_find_targets(void)
+{
+	return add_target("torture_leaf", torture_leaf, 0, false) ?:
+	       add_target("torture_calls", torture_calls, 0, false) ?:
+	       add_target("torture_faults", torture_faults, 0, false) ?:
+#ifdef CONFIG_X86
+	       add_target("torture_x86_registers", torture_x86_registers,
+			  torture_x86_registers_size, false) ?:
+	       add_target("torture_x86_fault", torture_x86_fault, torture_x86_fault_size,
+			  false) ?:
+#endif
+	       add_target("torture_sleeps", torture_sleeps, 0, true);
+}
+
+/**
+ * torture_check_text() - are the bytes of all targets what they were?
+ *
+ * No probe is registered any more.
+ */
+void torture_check_text(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < torture_nr_targets; i++) {
+		struct torture_target *target = &torture_targets[i];
+
+		if (memcmp(target->text, dereference_function_descriptor(target->call),
+			   max(target->size, 16U)))
+			torture_error("%s: the text is not what it was", target->name);
+	}
+}
+
+void torture_free_targets(void)
+{
+	while (torture_nr_targets)
+		kfree(torture_targets[--torture_nr_targets].text);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KERNEL_KPROBES_TORTURE_H
+#define _KERNEL_KPROBES_TORTURE_H
+/*
+ * What the parts of kprobe_torture share.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+#define TORTURE_TYPE		"kprobe"
+/* Each target is called with this number of different arguments. */
+#define TORTURE_SEEDS		16
+#define TORTURE_MAX_TARGETS	8
+#define TORTURE_MAX_PLACES	128
+
+/**
+ * enum torture_context - where a target is called from
+ * @TORTURE_TASK: a reader's task; or a writer's
+ * @TORTURE_SOFTIRQ: a tasklet
+ * @TORTURE_HARDIRQ: a timer
+ * @TORTURE_NMI: an NMI that a CPU has sent to itself
+ * @TORTURE_HANDLER: a handler of a probe
+ * @TORTURE_CONTEXTS: number of contexts
+ */
+enum torture_context {
+	TORTURE_TASK,
+	TORTURE_SOFTIRQ,
+	TORTURE_HARDIRQ,
+	TORTURE_NMI,
+	TORTURE_HANDLER,
+	TORTURE_CONTEXTS,
+};
+
+/**
+ * struct torture_place - an instruction of a target that can be probed
+ * @offset: of its first byte, from the start of the target
+ * @always: every call of the target executes it
+ */
+struct torture_place {
+	unsigned int offset;
+	bool always;
+};
+
+/**
+ * struct torture_target - a function that is probed and called
+ * @name: for messages
+ * @call: the function. Its result depends on nothing but its argument.
+ * @size: number of bytes from its start that may be probed; 0: only the entry
+ * @sleeps: it sleeps, so only tasks call it
+ * @text: its bytes before the first probe
+ * @places: the instructions that can be probed
+ * @nr_places: number of @places
+ * @expected: results for all seeds, from before the first probe
+ * @steady: a probe at its first place, which stays as long as readers call
+ * @steady_return: a return probe that stays as long
+ */
+struct torture_target {
+	const char *name;
+	unsigned long (*call)(unsigned long seed);
+	unsigned int size;
+	bool sleeps;
+	u8 *text;
+	struct torture_place places[TORTURE_MAX_PLACES];
+	unsigned int nr_places;
+	unsigned long expected[TORTURE_SEEDS];
+	struct kprobe steady;
+	struct kretprobe steady_return;
+};
+
+/**
+ * struct torture_counts - what one CPU has counted; by context and by target
+ * @contexts: calls from each context
+ * @calls: calls of each target
+ * @hits: hits of each target's steady probe
+ * @returns: returns that the steady return probe of each target has seen
+ */
+struct torture_counts {
+	unsigned long contexts[TORTURE_CONTEXTS];
+	unsigned long calls[TORTURE_MAX_TARGETS];
+	unsigned long hits[TORTURE_MAX_TARGETS];
+	unsigned long returns[TORTURE_MAX_TARGETS];
+};
+
+DECLARE_PER_CPU(struct torture_counts, torture_counts);
+
+extern struct torture_target torture_targets[TORTURE_MAX_TARGETS];
+extern unsigned int torture_nr_targets;
+
+/* main.c */
+extern bool torture_exact;
+extern bool torture_nomem;
+__printf(1, 2) void torture_error(const char *fmt, ...);
+void torture_error_at(unsigned long addr);
+
+/* targets.c */
+unsigned long torture_seed(unsigned int i);
+int torture_find_targets(void);
+int torture_register_steady(void);
+void torture_unregister_steady(void);
+void torture_check_steady(void);
+void torture_check_text(void);
+void torture_free_targets(void);
+void torture_call(struct torture_target *target, unsigned int i, enum torture_context context);
+struct torture_target *torture_pick(u32 random, bool may_sleep);
+
+/* readers.c */
+int torture_start_readers(void);
+void torture_stop_readers(void);
+void torture_check_trace(const char *where);
+
+/* writers.c */
+int torture_start_writers(unsigned int nr, u64 seed);
+void torture_stop_writers(void);
+void torture_free_writers(void);
+void torture_print_writers(char *buf, size_t size);
+
+/* x86.c, or nothing */
+#ifdef CONFIG_X86
+unsigned long torture_x86_registers(unsigned long seed);
+unsigned long torture_x86_fault(unsigned long seed);
+extern const unsigned int torture_x86_registers_size, torture_x86_fault_size;
+bool torture_can_unwind_from(unsigned long addr);
+int torture_start_nmi(void (*call)(void));
+void torture_stop_nmi(void);
+void torture_send_nmi(void);
+#else
+static inline bool torture_can_unwind_from(unsigned long addr) { return true; }
+static inline int torture_start_nmi(void (*call)(void)) { return 0; }
+static inline void torture_stop_nmi(void) { }
+static inline void torture_send_nmi(void) { }
+#endif
+
+#endif /* _KERNEL_KPROBES_TORTURE_H */

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * kprobe_torture on x86: NMIs that a CPU sends to itself.
+ */
+#include <linux/kallsyms.h>
+#include <linux/percpu.h>
+#include <linux/string.h>
+#include <asm/apic.h>
+#include <asm/irq_vectors.h>
+#include <asm/nmi.h>
+
+#include "torture.h"
+
+/* The kernel's unwinders give up in a retpoline, which is called in one way and left in another. */
+bool torture_can_unwind_from(unsigned long addr)
+{
+	char name[KSYM_SYMBOL_LEN];
+
+	snprintf(name, sizeof(name), "%ps", (void *)addr);
+	return !strstarts(name, "__x86_indirect_") && !strstarts(name, "__x86_return_") &&
+	       !strstarts(name, "retbleed_") && !strstarts(name, "srso_");
+}
+
+static void (*nmi_call)(void);
+/* This CPU has sent itself an NMI, so the next is ours. */
+static DEFINE_PER_CPU(bool, nmi_sent);
+
+static int torture_nmi(unsigned int type, struct pt_regs *regs)
+{
+	if (!this_cpu_read(nmi_sent))
+		return NMI_DONE;
+	this_cpu_write(nmi_sent, false);
+	nmi_call();
+	return NMI_HANDLED;
+}
+
+int torture_start_nmi(void (*call)(void))
+{
+	int err;
+
+	err = register_nmi_handler(NMI_LOCAL, torture_nmi, 0, "kprobe_torture");
+	if (!err)
+		nmi_call = call;
+	return err;
+}
+
+void torture_stop_nmi(void)
+{
+	if (!nmi_call)
+		return;
+	unregister_nmi_handler(NMI_LOCAL, "kprobe_torture");
+	nmi_call = NULL;
+}
+
+/* Context: interrupts are off. */
+void torture_send_nmi(void)
+{
+	if (!apic_is_x2apic_enabled() && !boot_cpu_has(X86_FEATURE_APIC))
+		return;
+	this_cpu_write(nmi_sent, true);
+	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
+}

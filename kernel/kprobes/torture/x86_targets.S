@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * kprobe_torture on x86: targets in assembly, whose instructions can all be probed.
+ */
+
+#include <linux/linkage.h>
+#include <asm/asm.h>
+#include <asm/nospec-branch.h>
+#include <asm/unwind_hints.h>
+
+#ifdef CONFIG_X86_64
+#define _ASM_SEED	_ASM_DI
+#else
+#define _ASM_SEED	_ASM_AX
+#endif
+
+	.text
+
+/* Add a register to the result, which is in ax. */
+.macro MIX reg:req
+	rol	$7, %_ASM_AX
+	xor	\reg, %_ASM_AX
+.endm
+
+SYM_FUNC_START_LOCAL(torture_x86_leaf)
+	lea	5(%_ASM_BX, %_ASM_CX, 2), %_ASM_BX
+	RET
+SYM_FUNC_END(torture_x86_leaf)
+
+/*
+ * unsigned long torture_x86_registers(unsigned long seed)
+ *
+ * Fills all registers, does a little of everything with them, and returns a mixture of them
+ * and of the arithmetic flags.
+ */
+SYM_FUNC_START(torture_x86_registers)
+	push	%_ASM_BP
+	push	%_ASM_BX
+	push	%_ASM_SI
+	push	%_ASM_DI
+#ifdef CONFIG_X86_64
+	push	%r12
+	push	%r13
+	push	%r14
+	push	%r15
+#endif
+	mov	%_ASM_SEED, %_ASM_AX
+	lea	1(%_ASM_AX), %_ASM_BX
+	lea	3(%_ASM_BX), %_ASM_CX
+	lea	5(%_ASM_AX, %_ASM_AX), %_ASM_DX
+	lea	7(%_ASM_BX, %_ASM_AX), %_ASM_SI
+	lea	11(%_ASM_CX, %_ASM_BX), %_ASM_DI
+	lea	13(%_ASM_DX, %_ASM_SI, 4), %_ASM_BP
+#ifdef CONFIG_X86_64
+	lea	17(%rax), %r8
+	lea	19(%rbx), %r9
+	lea	23(%rcx), %r10
+	lea	29(%rdx), %r11
+	lea	31(%rsi), %r12
+	lea	37(%rdi), %r13
+	lea	41(%rbp), %r14
+	lea	43(%r8), %r15
+#endif
+	/* Each of these reads a flag that the one before has written. */
+	add	%_ASM_BX, %_ASM_AX
+	adc	$0x123, %_ASM_CX
+	sbb	%_ASM_SI, %_ASM_DX
+	rcl	$1, %_ASM_DI
+	sbb	%_ASM_DI, %_ASM_BP
+	setc	%bl
+	cmovs	%_ASM_SI, %_ASM_DX
+	lahf
+	pushf
+	pop	%_ASM_SI
+	push	%_ASM_SI
+	popf
+	jc	1f
+	xchg	%_ASM_AX, %_ASM_BX
+	nop
+1:	jo	2f
+	inc	%_ASM_CX
+2:	test	$1, %al
+	jz	3f
+	not	%_ASM_DX
+3:	and	$0x8d5, %_ASM_SI	/* the arithmetic flags */
+	add	%_ASM_SI, %_ASM_DI
+	push	%_ASM_CX
+	mov	$3, %ecx
+4:	rol	$3, %_ASM_DI
+	loop	4b
+	pop	%_ASM_CX
+	call	torture_x86_leaf
+	add	_ASM_RIP(.Ltorture_x86_data), %_ASM_AX
+	push	$0x1234567
+	add	(%_ASM_SP), %_ASM_BP
+	pop	%_ASM_DX
+	sub	$32, %_ASM_SP
+	mov	%_ASM_BX, (%_ASM_SP)
+	mov	%_ASM_BP, 16(%_ASM_SP)
+	push	%_ASM_DI
+	push	%_ASM_CX
+	lea	2 * __ASM_SEL(4, 8)(%_ASM_SP), %_ASM_DI
+	mov	$16, %ecx
+	mov	$0x5a, %al
+	rep stosb
+	pop	%_ASM_CX
+	pop	%_ASM_DI
+	add	(%_ASM_SP), %_ASM_DX
+	xor	16(%_ASM_SP), %_ASM_DX
+	add	$32, %_ASM_SP
+	jmp	5f
+	int3
+5:	bswap	%ecx
+	movzbl	%dl, %esi
+	imul	$77, %_ASM_BX, %_ASM_BX
+	cmp	%_ASM_BX, %_ASM_CX
+	pushf
+	MIX	%_ASM_BX
+	MIX	%_ASM_CX
+	MIX	%_ASM_DX
+	MIX	%_ASM_SI
+	MIX	%_ASM_DI
+	MIX	%_ASM_BP
+#ifdef CONFIG_X86_64
+	MIX	%r8
+	MIX	%r9
+	MIX	%r10
+	MIX	%r11
+	MIX	%r12
+	MIX	%r13
+	MIX	%r14
+	MIX	%r15
+#endif
+	pop	%_ASM_BX
+	and	$0x8d5, %_ASM_BX
+	add	%_ASM_BX, %_ASM_AX
+#ifdef CONFIG_X86_64
+	pop	%r15
+	pop	%r14
+	pop	%r13
+	pop	%r12
+#endif
+	pop	%_ASM_DI
+	pop	%_ASM_SI
+	pop	%_ASM_BX
+	pop	%_ASM_BP
+.Ltorture_x86_registers_end:
+	RET
+SYM_FUNC_END(torture_x86_registers)
+
+/*
+ * unsigned long torture_x86_fault(unsigned long seed)
+ *
+ * Reads memory that is not there. The exception is repaired by the exception table.
+ */
+SYM_FUNC_START(torture_x86_fault)
+	lea	1(%_ASM_SEED), %_ASM_AX
+	mov	$-4016, %_ASM_CX	/* no error pointer is mapped */
+6:	mov	(%_ASM_CX), %_ASM_AX
+	xor	%eax, %eax
+	nop
+7:	add	%_ASM_CX, %_ASM_AX
+	_ASM_EXTABLE(6b, 7b)
+	xor	$0x55, %al
+.Ltorture_x86_fault_end:
+	RET
+SYM_FUNC_END(torture_x86_fault)
+
+	.section .rodata, "a"
+	.balign	8
+.Ltorture_x86_data:
+	.quad	0x0123456789abcdef
+SYM_DATA(torture_x86_registers_size,
+	 .long	.Ltorture_x86_registers_end - torture_x86_registers)
+SYM_DATA(torture_x86_fault_size,
+	 .long	.Ltorture_x86_fault_end - torture_x86_fault)

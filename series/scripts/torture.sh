@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Runs the torture test of kprobes in a guest with the kernel of a variant.
+#
+#	series/scripts/torture.sh VARIANT [MINUTES [SEED]]
+#
+# MINUTES is how long all cases take together, 5 by default. The same SEED has the writers
+# make the same changes. Each case ends with the last lines of kprobe_torture, and the whole
+# with a line "N passed, M failed".
+
+set -euo pipefail
+# shellcheck source=series/scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+variant=${1:?usage: series/scripts/torture.sh VARIANT [MINUTES [SEED]]}
+minutes=${2:-5}
+seed=${3:-$(date +%s)}
+[[ $minutes =~ ^[1-9][0-9]*$ && $seed =~ ^[0-9]+$ ]] ||
+	die "MINUTES and SEED are numbers, not '$minutes' and '$seed'"
+
+"$TOP/series/scripts/build.sh" "$variant"
+"$TOP/series/scripts/modules.sh" "$variant"
+say "torture of $variant for $minutes minutes, SEED=$seed"
+export APPEND="TORTURE_S=$((minutes * 60 / 4)) TORTURE_SEED=$seed ${APPEND:-}"
+# The guest's clock may be slower than the host's.
+export TIMEOUT=$((minutes * 60 * 4 + 600))
+exec "$TOP/series/scripts/guest.sh" "$variant" -n "torture-$variant" torture
