@@ -53,10 +53,33 @@ args=("KPROBES_TESTS=$TOP/kernel/kprobes/tests")
 # Some use what only our kprobes have
 [[ $variant != stock-* ]] || args+=(KP_ANY=1)
 
+# has OPTION...: the kernel was built with all of them
+has()
+{
+	local option
+
+	for option; do
+		grep -qx "CONFIG_$option=y" "$build/.config" || return 1
+	done
+}
+
+# The samples that the kernel has what it takes for; samples/Kconfig has the same.
+samples=(CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m)
+while read -r sample needs; do
+	read -ra needs <<<"$needs"
+	! has "${needs[@]}" || samples+=("CONFIG_SAMPLE_KPROBES_$sample=m")
+done <<-END
+	ARGUMENTS HAVE_FUNCTION_ARG_ACCESS_API DEBUG_FS
+	BATCH GLOB DEBUG_FS
+	INJECT KRETPROBES HAVE_FUNCTION_ERROR_INJECTION
+	LATENCY KRETPROBES DEBUG_FS
+	WATCH HAVE_FUNCTION_ARG_ACCESS_API HAVE_HW_BREAKPOINT PERF_EVENTS DEBUG_FS STACKTRACE
+END
+
 : >"$log"
 module_dir test_modules $SELFTESTS/test_modules "${args[@]}"
 [ -n "$only" ] ||
-	module_dir samples samples/kprobes CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m
+	module_dir samples samples/kprobes "${samples[@]}"
 # A kernel with our kprobes has these among its own modules.
 [ -n "$only" ] || [[ $variant != stock-* ]] ||
 	module_dir kunit kernel/kprobes/tests CONFIG_KPROBES_KUNIT_TEST=m
