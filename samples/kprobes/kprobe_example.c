@@ -3,9 +3,10 @@
  * A kernel module with one kprobe, as a start for your own.
  *
  *	modprobe kprobe_example
- *	modprobe kprobe_example symbol=do_sys_openat2 offset=8
+ *	modprobe kprobe_example symbol=do_sys_openat2 offset=10
  *
- * The module sets a probe on the function, or on the instruction at the offset. It prints
+ * The module sets a probe on the function, or on the instruction at the offset; where
+ * instructions begin differs from kernel to kernel, and objdump shows it. The module prints
  * some registers before and after the instruction is executed. The messages are in the
  * kernel log, and the probe is in /sys/kernel/debug/kprobes/list.
  */
