@@ -25,7 +25,7 @@ sample_reports() {
 	done
 	rmmod kretprobe_example || return 1
 	LOADED=
-	dmesg | sed -n '/kretprobe_example: return probe on/,$p' >"$TMP/sample"
+	dmesg | sed -n '/kretprobe_example: return probe on kernel_clone/,$p' >"$TMP/sample"
 	line='kernel_clone returned [1-9][0-9]* to .*+0x.* after [0-9][0-9]* ns'
 	said=$(grep -c "kretprobe_example: $line" "$TMP/sample") || :
 	counted=$(sed -n 's/.*return probe gone after \([0-9]*\) returns, 0 more were missed/\1/p' \

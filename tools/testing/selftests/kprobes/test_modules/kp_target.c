@@ -76,6 +76,15 @@ noinline int kp_tgt_nokprobe(int arg)
 
 NOKPROBE_SYMBOL(kp_tgt_nokprobe);
 
+/* More arguments than registers have room for; a probe reads them. */
+noinline __noclone void kp_tgt_arguments(long a, long b, long c, long d, long e, long f,
+					 long g, const char *h);
+noinline __noclone void kp_tgt_arguments(long a, long b, long c, long d, long e, long f,
+					 long g, const char *h)
+{
+	kp_target_room();
+}
+
 noinline int __init kp_tgt_init_function(int arg);
 noinline int __init kp_tgt_init_function(int arg)
 {
@@ -90,6 +99,7 @@ static int kp_target_calls_set(const char *val, const struct kernel_param *param
 	if (ret)
 		return ret;
 	for (i = 0; i < calls; i++) {
+		kp_tgt_arguments(1, 2, 3, 4, 5, 6, 7, "eighth");
 		if (kp_tgt_caller(i) != KP_TARGET_EXPECTED(i) || kp_tgt_plain(i) != i + 1)
 			return -EIO;
 	}
