@@ -137,6 +137,14 @@ short_guest()
 	APPEND="${APPEND:-} $*" guest "$name" "$variant" "$test"
 }
 
+# boot_events_guest VARIANT NAME OFFSET: with events on the command line, and in the boot
+# configuration
+boot_events_guest()
+{
+	BOOTCONFIG=$TOP/$SELFTESTS/boot-events.bootconfig \
+		short_guest "$1" "$2" boot-events "$(boot_events "$3")"
+}
+
 # boot_events OFFSET: probes for the kernel's command line. OFFSET is where the second
 # instruction of a function begins, behind ftrace's call. What the kernel's own init code does is
 # over when a test starts.
@@ -155,7 +163,7 @@ short_guests()
 {
 	# What alternatives may still patch is there only until a second CPU comes up.
 	short_guest "$1" "$2one-cpu" api maxcpus=1
-	short_guest "$1" "$2boot-events" boot-events "$(boot_events "$3")"
+	boot_events_guest "$1" "$2boot-events" "$3"
 	# A handler that oopses switches lockdep off, among others.
 	short_guest "$1" "$2oops" context-oops kp_oops
 	# Nothing traces functions any more after that.
@@ -176,7 +184,7 @@ if [ $# -eq 0 ] && has_kernel i386; then
 fi
 if [ $# -eq 0 ] && has_kernel plain; then
 	# Where all functions can be probed, those among them that tracers leave alone.
-	short_guest plain plain-boot-events boot-events "$(boot_events 9)"
+	boot_events_guest plain plain-boot-events 9
 fi
 if [ $# -eq 0 ] && has_kernel debug; then
 	short_guest debug debug-oops context-oops kp_oops

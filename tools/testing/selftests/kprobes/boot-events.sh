@@ -11,6 +11,9 @@
 #
 # in one line; functions of init text may have other names in other kernels. +9 is behind an
 # endbr and ftrace's call; with 32 bits, behind the call is +5.
+#
+# The events of the boot configuration, boot-events.bootconfig, are tested if they are there
+# as well: that takes CONFIG_BOOTTIME_TRACING, and `bootconfig` on the command line.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -89,6 +92,38 @@ others_are_hit() {
 	at_least "hits of kpboot/leave" "$(hits leave)" $((left + 2))
 }
 
+# The boot configuration defines these, in the group kprobes.
+CONFIGURED="conf_enter conf_leave conf_init"
+
+is_configured() {
+	grep -q 'ftrace.event.kprobes.conf_enter' /proc/bootconfig 2>/dev/null || {
+		skip_case "no such events are in the boot configuration"
+		return 1
+	}
+}
+
+are_configured() {
+	if ! is_configured; then
+		return
+	fi
+	must grep -q '^p:kprobes/conf_enter wake_up_new_task' $TRACEFS/kprobe_events
+	must grep -q '^r[0-9]*:kprobes/conf_leave do_sys_openat2 ret=.retval$' \
+		$TRACEFS/kprobe_events
+	for event in $CONFIGURED; do
+		equal "$event/enable" "$(cat "$TRACEFS/events/kprobes/$event/enable")" 1
+	done
+	at_least "hits of conf_enter" "$(hits conf_enter)" 10
+	at_least "hits of conf_leave" "$(hits conf_leave)" 10
+	equal "hits and misses of conf_init" "$(profile conf_init)" "1 0"
+	must grep -q ' conf_leave: (.* <- do_sys_openat2) ret=' $TRACEFS/trace
+	entered=$(hits conf_enter)
+	left=$(hits conf_leave)
+	cat /proc/version >/dev/null
+	at_least "hits of conf_enter" "$(hits conf_enter)" $((entered + 1))
+	at_least "hits of conf_leave" "$(hits conf_leave)" $((left + 1))
+	put $TRACEFS/events/kprobes/enable 0
+}
+
 switched() {
 	put $TRACEFS/events/kpinit/enable 0
 	put $TRACEFS/events/kpboot/enable 0
@@ -109,6 +144,12 @@ removed() {
 	for event in kpinit/inside kpinit/late kpinit/later; do
 		echo "-:$event" 2>/dev/null >>$TRACEFS/kprobe_events || :
 	done
+	if [ -e $TRACEFS/events/kprobes/conf_enter ]; then
+		for event in $CONFIGURED; do
+			echo "-:kprobes/$event" >>$TRACEFS/kprobe_events ||
+				failed "$event cannot be removed"
+		done
+	fi
 	must_fail grep . $TRACEFS/kprobe_events
 	list_is_empty
 }
@@ -119,13 +160,14 @@ if ! grep -q 'kprobe_event=.*kpboot/enter.*kpinit/console' /proc/cmdline; then
 	exit "$KSFT_SKIP"
 fi
 [ -e $TRACEFS/kprobe_events ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
-ktap_set_plan 8
+ktap_set_plan 9
 check "events of the command line are there, and enabled" are_there
 check "they were hit while the kernel booted" were_hit
 check "their hits are in the trace" are_traced
 check "those of init text have gone with it" init_is_gone
 check "init text that is executed after that meets none" late_init_is_not_hit
 check "the others are hit" others_are_hit
+check "events of the boot configuration are there, and hit" are_configured
 check "they can be switched" switched
 check "they can be removed" removed
 ktap_finished

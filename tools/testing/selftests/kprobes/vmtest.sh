@@ -51,6 +51,7 @@ environment:
   QUIET=      seconds without a sign of life that count as a hang of the guest,
               default a minute more than TIMEOUT
   APPEND= QEMU_ARGS=      more kernel and QEMU arguments
+  BOOTCONFIG= a boot configuration for the kernel: it is added to the initrd
   BUSYBOX=    a static busybox for the guest's processor, default the one that is
               installed, which will do for the host's own architecture
   GUEST_ROOT=/    with -R, the directory that takes the place of the host's root: that
@@ -91,7 +92,9 @@ image=$(arch_image "$build")
 [ -e "$image" ] || die "$image is not there: build the kernel first"
 [ -e "$selftests/kselftest/ktap_helpers.sh" ] ||
 	die "$here is not in a kernel tree: no $selftests/kselftest"
-[ -z "$script" ] || [ -r "$script" ] || die "$script: cannot be read"
+for file in "$script" "${BOOTCONFIG:-}"; do
+	[ -z "$file" ] || [ -r "$file" ] || die "$file: cannot be read"
+done
 guest_root=$(realpath "${GUEST_ROOT:-/}")
 [ -d "$guest_root/usr" ] || die "GUEST_ROOT=$guest_root: there is no root"
 
@@ -166,6 +169,40 @@ select_tests()
 	done
 }
 
+# add_bootconfig FILE: to the end of the initramfs, as Documentation/admin-guide/bootconfig.rst
+# has the form of it
+add_bootconfig()
+{
+	local size sum
+
+	{
+		cat "$1"
+		# The end of all is at a multiple of four bytes.
+		size=$(cat "$work/initramfs" "$1" | wc -c)
+		head -c $((-size & 3)) /dev/zero
+	} >"$work/bootconfig"
+	size=$(stat -c %s "$work/bootconfig")
+	sum=$(od -An -v -tu1 "$work/bootconfig" |
+		awk '{ for (i = 1; i <= NF; i++) n += $i } END { print n }')
+	{
+		cat "$work/bootconfig"
+		le32 "$size"
+		le32 "$sum"
+		echo '#BOOTCONFIG'
+	} >>"$work/initramfs"
+}
+
+# le32 NUMBER: as four bytes, the lowest first
+le32()
+{
+	local i
+
+	for i in 0 8 16 24; do
+		# shellcheck disable=SC2059 # a byte is a format of its own
+		printf "\\x$(printf %02x $(($1 >> i & 255)))"
+	done
+}
+
 make_initramfs()
 {
 	local root=$work/root release mods program dir
@@ -224,6 +261,7 @@ make_initramfs()
 	EOF
 	chmod +x "$root/init"
 	(cd "$root" && find . | busybox cpio -o -H newc 2>/dev/null) >"$work/initramfs"
+	[ -z "${BOOTCONFIG:-}" ] || add_bootconfig "$BOOTCONFIG"
 }
 
 # share TAG DIRECTORY: adds to QEMU's arguments, for the guest to mount it read-only
@@ -241,6 +279,7 @@ start_guest()
 	# A busy host may let no tick through while the kernel looks for one.
 	[ "${arch[package]}" != x86 ] || append+=" no_timer_check"
 	append+=" ${APPEND:-}"
+	[ -z "${BOOTCONFIG:-}" ] || append+=" bootconfig"
 	# While a kernel with KASAN looks what its first processor can do, it forgets for a
 	# moment about the fifth level of page tables, and takes an interrupt's memory for wild.
 	! grep -qsx CONFIG_KASAN=y "$build/.config" || append+=" no5lvl"
