@@ -55,8 +55,10 @@ void torture_stop_nmi(void)
 /* Context: interrupts are off. */
 void torture_send_nmi(void)
 {
-	if (!apic_is_x2apic_enabled() && !boot_cpu_has(X86_FEATURE_APIC))
+#ifdef CONFIG_X86_LOCAL_APIC
+	if (!boot_cpu_has(X86_FEATURE_APIC))
 		return;
 	this_cpu_write(nmi_sent, true);
 	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
+#endif
 }
