@@ -14,6 +14,7 @@
 #include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/module.h>
+#include <linux/printk.h>
 #include <linux/string.h>
 #include <asm/sections.h>
 
@@ -70,35 +71,42 @@ static bool is_start_of_text(const char *sym)
 	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
 }
 
-/*
- * Compute the address to probe, from a symbol or an address, and an offset. Return: the
- * address, or an error as kprobe_on_func_entry() returns it.
+/**
+ * kprobe_find_address() - compute the address to probe
+ * @addr: an address, or NULL if @sym is given; result: the address to probe
+ * @sym: name of a function, or NULL if @addr is given
+ * @offset: offset in bytes from @addr or @sym
+ * @is_entry: result: the address counts as the function's entry
+ *
+ * Context: sleeps.
+ *
+ * Return: %KPROBE_WHY_NONE, or the reason why there is no such address.
  */
-static kprobe_opcode_t *
-find_address(kprobe_opcode_t *addr, const char *sym, unsigned long offset, bool *is_entry)
+enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
+				       unsigned long offset, bool *is_entry)
 {
 	unsigned long size, base, within;
 
-	if (!addr == !sym)
-		return ERR_PTR(-EINVAL);
+	if (!*addr == !sym)
+		return KPROBE_WHY_NO_LOCATION;
+	base = (unsigned long)*addr;
 	if (sym) {
-		addr = kprobe_lookup_name(sym, offset);
-		if (!addr)
-			return ERR_PTR(-ENOENT);
+		base = (unsigned long)kprobe_lookup_name(sym, offset);
+		if (!base)
+			return KPROBE_WHY_NO_SYMBOL;
 	}
-	base = (unsigned long)addr;
 	if (base + offset < base)
-		return ERR_PTR(-EINVAL);
+		return KPROBE_WHY_OFFSET_WRAPS;
 	if (!kallsyms_lookup_size_offset(base + offset, &size, &within))
-		return ERR_PTR(-EINVAL);
+		return KPROBE_WHY_NO_FUNCTION;
 	/*
 	 * The symbol ends before the offset. An offset that leads to the first byte of
 	 * another symbol is accepted: users of kprobe events count up to the end.
 	 */
 	if (sym && within && within < offset && !is_start_of_text(sym))
-		return ERR_PTR(-EINVAL);
-	return arch_adjust_kprobe_addr(base + offset - within, within,
-				       is_entry);
+		return KPROBE_WHY_OFFSET_BEYOND;
+	*addr = arch_adjust_kprobe_addr(base + offset - within, within, is_entry);
+	return KPROBE_WHY_NONE;
 }
 
 /**
@@ -115,18 +123,20 @@ find_address(kprobe_opcode_t *addr, const char *sym, unsigned long offset, bool 
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset)
 {
+	enum kprobe_reason why;
 	bool is_entry;
 
-	addr = find_address(addr, sym, offset, &is_entry);
-	if (!IS_ERR(addr))
+	why = kprobe_find_address(&addr, sym, offset, &is_entry);
+	if (!why)
 		return is_entry ? 0 : -EINVAL;
-	return PTR_ERR(addr);
+	return kprobe_reason_errno(why);
 }
 
 /* Compute the address of a probe, which may have been registered before. */
-static kprobe_opcode_t *probe_address(const struct kprobe *p, bool *is_entry)
+static enum kprobe_reason set_address(struct kprobe *p, bool *is_entry)
 {
 	kprobe_opcode_t *addr = p->addr;
+	enum kprobe_reason why;
 	unsigned long offset = p->offset;
 
 	if (addr && addr == p->resolved) {
@@ -137,50 +147,85 @@ static kprobe_opcode_t *probe_address(const struct kprobe *p, bool *is_entry)
 		else if (offset == p->resolved_offset)
 			offset = 0;
 	}
-	return find_address(addr, p->symbol_name, offset, is_entry);
+	why = kprobe_find_address(&addr, p->symbol_name, offset, is_entry);
+	if (!why)
+		p->addr = addr;
+	return why;
 }
 
-/*
- * Can the text at @addr be patched, or can ftrace put a call there? Return: 0, with the
- * module pinned that contains @addr, or an errno.
+/**
+ * kprobe_check_text() - can the text at an address be patched, or ftrace put a call there?
+ * @addr: the address
+ * @module: result: the module that contains @addr, pinned for the caller; NULL if there is
+ *	none, or if the text is refused
+ * @on_ftrace: result: ftrace can put a call there
+ * @site: result: the text that the kernel patches itself, if that is the reason
+ *
+ * Context: sleeps; kprobe_mutex is held; takes jump_label_lock().
+ *
+ * Return: %KPROBE_WHY_NONE, or the reason why the text is refused.
  */
-static int check_address(unsigned long addr, struct module **module, bool *on_ftrace)
+enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
+				     bool *on_ftrace, struct kprobe_range *site)
 {
+	enum kprobe_reason why = KPROBE_WHY_NONE;
 	struct module *mod = NULL;
-	int err = -EINVAL;
 
+	lockdep_assert_held(&kprobe_mutex);
 	*module = NULL;
 	*on_ftrace = false;
 	if (kprobe_patched_text_init())
-		return -ENOMEM;
+		return KPROBE_WHY_NO_MEMORY;
 	/* No jump label may be added or removed while the tables are read. */
 	jump_label_lock();
 	preempt_disable();
-	if (init_text_is_going && is_kernel_inittext(addr))
-		goto out;
-	if (!core_kernel_text(addr)) {
+	if (!core_kernel_text(addr))
 		mod = __module_text_address(addr);
-		if (!mod)
-			goto out;
+	if (init_text_is_going && is_kernel_inittext(addr))
+		why = KPROBE_WHY_INIT_FREED;
+	else if (!mod && !core_kernel_text(addr))
+		why = KPROBE_WHY_NO_TEXT;
+	else if (within_kprobe_blacklist(addr))
+		why = KPROBE_WHY_BLACKLISTED;
+	else
+		why = kprobe_patched_site(addr, mod, site);
+	if (!why && ftrace_text_reserved((void *)addr, (void *)addr)) {
+		why = kprobe_ftrace_check(addr);
+		*on_ftrace = !why;
 	}
-	if (within_kprobe_blacklist(addr) || kprobe_is_patched_text(addr, mod))
-		goto out;
-	if (ftrace_text_reserved((void *)addr, (void *)addr)) {
-		err = kprobe_ftrace_check(addr);
-		if (err)
-			goto out;
-		*on_ftrace = true;
+	if (!why && mod) {
+		why = kprobe_module_get(mod, addr);
+		*module = why ? NULL : mod;
 	}
-	if (mod) {
-		err = -ENOENT;
-		if (!kprobe_module_get(mod, addr))
-			goto out;
-		*module = mod;
-	}
-	err = 0;
-out:
 	preempt_enable();
 	jump_label_unlock();
+	return why;
+}
+
+/**
+ * kprobe_refused() - record and tell the reason why a registration is refused
+ * @p: the probe, or NULL if the caller has given none
+ * @why: the reason
+ * @err: the errno that the registration returns
+ *
+ * Context: any.
+ *
+ * Return: @err.
+ */
+int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err)
+{
+	const char *text = *kprobe_reason_text(why);
+
+	if (p)
+		p->refusal = why;
+	if (!p)
+		pr_debug("kprobes: refused: %s (%d)\n", text, err);
+	else if (p->symbol_name)
+		pr_debug("kprobes: %s+0x%x refused: %s (%d)\n", p->symbol_name, p->offset, text,
+			 err);
+	else
+		pr_debug("kprobes: %pS refused: %s (%d)\n", (void *)p->addr + p->offset, text,
+			 err);
 	return err;
 }
 
@@ -188,19 +233,21 @@ out:
 static int attach_probe(struct kprobe *p, struct list_head *changes)
 {
 	struct kprobe before = *p;
+	enum kprobe_reason why;
 	struct module *module;
+	struct kprobe_range site;
 	bool is_entry, on_ftrace;
 	int err;
 
 	if (p->point)
-		return -EINVAL;
-	p->addr = probe_address(p, &is_entry);
-	err = PTR_ERR_OR_ZERO(p->addr);
-	if (!err)
-		err = kretprobe_check(p, (unsigned long)p->addr, is_entry);
-	if (!err)
-		err = check_address((unsigned long)p->addr, &module, &on_ftrace);
-	if (err)
+		return kprobe_refused(p, KPROBE_WHY_REGISTERED, -EINVAL);
+	why = set_address(p, &is_entry);
+	if (!why && is_kretprobe(p))
+		why = kretprobe_check((unsigned long)p->addr, is_entry);
+	if (!why)
+		why = kprobe_check_text((unsigned long)p->addr, &module, &on_ftrace, &site);
+	err = kprobe_reason_errno(why);
+	if (why)
 		goto restore;
 
 	p->resolved = p->addr;
@@ -208,9 +255,10 @@ static int attach_probe(struct kprobe *p, struct list_head *changes)
 	p->flags = (before.flags & KPROBE_FLAG_DISABLED) |
 		   (is_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 		   (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
-	err = probepoint_attach(p, module, changes);
+	err = probepoint_attach(p, module, changes, &why);
 	if (!err) {
 		p->nmissed = 0;
+		p->refusal = KPROBE_WHY_NONE;
 		return 0;
 	}
 	module_put(module);
@@ -218,7 +266,22 @@ restore:
 	p->addr = before.addr;
 	p->resolved = before.resolved;
 	p->flags = before.flags;
-	return err;
+	return kprobe_refused(p, why, err);
+}
+
+/* A batch was refused when it was staged: for want of memory, or by ftrace. */
+static void batch_refused(struct kprobe **kps, int num, int err)
+{
+	enum kprobe_reason why = err == -ENOMEM ? KPROBE_WHY_NO_MEMORY : kprobe_ftrace_reason(err);
+	int i, culprit = 0;
+
+	for (i = 0; i < num; i++) {
+		kps[i]->refusal = why;
+		if (!kprobe_ftrace(kps[culprit]) && kprobe_ftrace(kps[i]))
+			culprit = i;
+	}
+	/* Ftrace does not tell which address of a batch it has refused: name the first. */
+	kprobe_refused(kps[culprit], why, err);
 }
 
 /* Undo attach_probe() in a batch that has failed later. */
@@ -251,17 +314,22 @@ int register_kprobes(struct kprobe **kps, int num)
 	int done, err = 0;
 
 	if (!kps || num <= 0)
-		return -EINVAL;
+		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 
 	guard(mutex)(&kprobe_mutex);
 	for (done = 0; done < num; done++) {
-		err = kps[done] ? attach_probe(kps[done], &changes) : -EINVAL;
+		if (kps[done])
+			err = attach_probe(kps[done], &changes);
+		else
+			err = kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 		if (err)
 			goto undo;
 	}
 	err = probepoints_stage(&changes);
-	if (err)
+	if (err) {
+		batch_refused(kps, num, err);
 		goto undo;
+	}
 	arch_begin_kprobes();
 	probepoints_commit(&changes);
 	return 0;
@@ -278,7 +346,9 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  * @p: the probe; see &struct kprobe for the fields that the user sets
  *
  * When this returns 0, every execution of the probed instruction, on any CPU, calls the
- * handlers, unless %KPROBE_FLAG_DISABLED is set or debugfs kprobes/enabled is 0.
+ * handlers, unless %KPROBE_FLAG_DISABLED is set or debugfs kprobes/enabled is 0. If it
+ * returns an error, a debug message has the reason, which debugfs kprobes/explain tells
+ * as well.
  *
  * Context: sleeps; takes kprobe_mutex.
  *

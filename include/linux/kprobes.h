@@ -14,6 +14,7 @@
 #include <linux/bug.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/kprobe_reason.h>
 #include <linux/linkage.h>
 #include <linux/list.h>
 #include <linux/llist.h>
@@ -158,6 +159,7 @@ enum kprobe_flag {
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
  * @resolved: for the kernel: the @addr that the last registration has set. If @addr is
  *	different, the user has set it. So the structure can be registered again as it is.
+ * @refusal: for the kernel: the reason why the last registration was refused
  *
  * All fields that the user does not set must be zero before the first registration. The
  * structure must stay in place until the probe has been unregistered; then it may be
@@ -179,6 +181,7 @@ struct kprobe {
 	unsigned int resolved_offset;
 	struct probepoint *point;
 	kprobe_opcode_t *resolved;
+	enum kprobe_reason refusal;
 };
 
 /* The most private data that an instance of a return probe can have, in bytes. */

@@ -100,8 +100,8 @@ struct kprobe_deferred {
  * @checked: the safety check has been done
  * @post: the detour buffer calls post_handlers
  * @reach: size of the DCR in bytes, if the safety check has passed
- * @refusal: the reason why the safety check has failed, or NULL
- * @failure: the reason why the last attempt to optimise has failed, or NULL
+ * @refusal: the reason why the safety check has failed, or %KPROBE_WHY_NONE
+ * @failure: the reason why the last attempt to optimise has failed, or %KPROBE_WHY_NONE
  * @serial: tells probepoints apart that have had the same address
  * @retired: what the detour buffer is freed with
  */
@@ -111,8 +111,8 @@ struct probepoint_jump {
 	bool checked;
 	bool post;
 	unsigned int reach;
-	const char *refusal;
-	const char *failure;
+	enum kprobe_reason refusal;
+	enum kprobe_reason failure;
 	u64 serial;
 	struct retired_slot *retired;
 };
@@ -149,6 +149,8 @@ struct probepoint_jump {
  * @leftover: links the probepoints without probes that ftrace has not released
  * @deferred: frees the slot, and the probepoint if it is @dead
  * @retired: @deferred has been passed to kprobe_defer_free()
+ * @why: the reason why the architecture refuses the address, or, if it does not, why it
+ *	executes the instruction in another way than the opcode says; or %KPROBE_WHY_NONE
  * @rcu: frees the probepoint; an unwinder may still read it
  * @module: the module that a batch has pinned, or NULL
  * @jump: what the optimiser knows of the probepoint
@@ -175,6 +177,7 @@ struct probepoint {
 	bool dead;
 	bool dying;
 	bool retired;
+	enum kprobe_reason why;
 	u8 filters;
 	u8 handled_for;
 	struct list_head probes;
@@ -337,6 +340,54 @@ void probepoint_call_post(struct probepoint *pp, struct pt_regs *regs, struct kp
 bool probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs, int trapnr);
 void probepoint_count_missed(struct probepoint *pp);
 
+/* Record why the architecture refuses an address. Return: the errno that belongs to @why. */
+static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason why)
+{
+	pp->why = why;
+	return kprobe_reason_errno(why);
+}
+
+/**
+ * enum kprobe_answer - an answer of debugfs kprobes/explain
+ * @KPROBE_NO: no
+ * @KPROBE_YES: yes
+ * @KPROBE_UNKNOWN: only trying can tell
+ */
+enum kprobe_answer {
+	KPROBE_NO,
+	KPROBE_YES,
+	KPROBE_UNKNOWN,
+};
+
+/**
+ * struct kprobe_exec - how the probed instruction would be executed
+ * @how: a word for debugfs kprobes/explain; NULL if it is not known
+ * @why: the reason
+ */
+struct kprobe_exec {
+	const char *how;
+	enum kprobe_reason why;
+};
+
+/**
+ * struct kprobe_explanation - what would become of a probe at an address
+ * @probed: can a probe be registered?
+ * @refusal: if not, or if only a registration can tell: the reason
+ * @before: the last instruction boundary before the address, if the address is known not to
+ *	be one, or not known to be one; 0 if there is none
+ * @after: the first one behind it, or 0
+ * @length: length of the instruction in bytes, or 0
+ * @exec: how the instruction would be executed, without post_handlers and with them
+ */
+struct kprobe_explanation {
+	enum kprobe_answer probed;
+	enum kprobe_reason refusal;
+	unsigned long before;
+	unsigned long after;
+	unsigned int length;
+	struct kprobe_exec exec[2];
+};
+
 /* Slots for architectures with __ARCH_WANT_KPROBES_INSN_SLOT. */
 kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp);
 struct probepoint *probepoint_of_insn_slot(unsigned long addr);
@@ -349,6 +400,7 @@ int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **
 void arch_arm_probepoint(struct probepoint *pp);
 void arch_probepoint_armed(struct probepoint *pp);
 void arch_disarm_probepoint(struct probepoint *pp);
+void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e);
 #ifdef CONFIG_KPROBES_ON_FTRACE
 int arch_prepare_probepoint_ftrace(struct probepoint *pp);
 #endif
@@ -360,7 +412,7 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp);
  * @start: for the architecture: where the function begins
  * @end: for the architecture: where the function ends
  * @reach: result: size of the DCR in bytes
- * @refusal: result: the reason why a jump is not safe, or NULL
+ * @refusal: result: the reason why a jump is not safe, or %KPROBE_WHY_NONE
  * @serial: for the core: &struct probepoint_jump.serial
  */
 struct kprobe_jump {
@@ -368,12 +420,13 @@ struct kprobe_jump {
 	unsigned long start;
 	unsigned long end;
 	unsigned int reach;
-	const char *refusal;
+	enum kprobe_reason refusal;
 	u64 serial;
 };
 
 int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr);
 int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post);
+enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int reach, bool post);
 kprobe_opcode_t *arch_drop_detour(struct probepoint *pp);
 bool arch_match_detour(struct probepoint *pp);
 bool arch_put_jump(struct probepoint *pp);

@@ -208,6 +208,50 @@ const struct kprobe_blacklist *kprobe_blacklist_get(void)
 					 lockdep_is_held(&kprobe_mutex));
 }
 
+/* Find the first range with @addr, the outermost one. RCU or kprobe_mutex keeps @b. */
+static const struct kprobe_range *range_of(const struct kprobe_blacklist *b, unsigned long addr)
+{
+	unsigned int i;
+
+	for (i = 0; b && i < b->nr && b->range[i].start <= addr; i++)
+		if (addr < b->range[i].end)
+			return &b->range[i];
+	return NULL;
+}
+
+/* The function of which the text at @addr is a part that the compiler has moved out, or 0. */
+static unsigned long whole_function(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN], *dot;
+
+	if (lookup_symbol_name(addr, name))
+		return 0;
+	dot = strchr(name, '.');
+	if (!dot || dot == name)
+		return 0;
+	*dot = '\0';
+	return (unsigned long)kprobe_lookup_name(name, 0);
+}
+
+/**
+ * kprobe_blacklist_find() - find the entry of the blacklist that an address is refused for
+ * @addr: the address, for which within_kprobe_blacklist() returns true
+ * @entry: result: the entry. For a part of a function, it is that of the function.
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: false if the architecture refuses the address without an entry.
+ */
+bool kprobe_blacklist_find(unsigned long addr, struct kprobe_range *entry)
+{
+	const struct kprobe_blacklist *b = kprobe_blacklist_get();
+	const struct kprobe_range *r = range_of(b, addr) ?: range_of(b, whole_function(addr));
+
+	if (r)
+		*entry = *r;
+	return r;
+}
+
 static bool addr_is_listed(unsigned long addr)
 {
 	const struct kprobe_blacklist *b;
@@ -244,19 +288,11 @@ static bool addr_is_listed(unsigned long addr)
  */
 bool within_kprobe_blacklist(unsigned long addr)
 {
-	char name[KSYM_NAME_LEN], *dot;
 	unsigned long whole;
 
 	if (addr_is_listed(addr))
 		return true;
-
-	if (lookup_symbol_name(addr, name))
-		return false;
-	dot = strchr(name, '.');
-	if (!dot || dot == name)
-		return false;
-	*dot = '\0';
-	whole = (unsigned long)kprobe_lookup_name(name, 0);
+	whole = whole_function(addr);
 	return whole && addr_is_listed(whole);
 }
 

@@ -135,6 +135,19 @@ int arch_prepare_probepoint(struct probepoint *pp)
 }
 
 /**
+ * arch_explain_probepoint() - tell what would become of a probe
+ * @pp: a probepoint that is never registered
+ * @e: the explanation
+ *
+ * arch_prepare_kprobe() allocates a slot, so it is not asked.
+ */
+void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e)
+{
+	e->probed = KPROBE_UNKNOWN;
+	e->refusal = KPROBE_WHY_ARCH_DECIDES;
+}
+
+/**
  * arch_remove_probepoint() - free what arch_prepare_probepoint() allocated
  * @pp: the probepoint; no task can be in its slot
  *

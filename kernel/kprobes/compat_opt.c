@@ -243,14 +243,30 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
 {
 	int ret;
 
-	if (post)
+	if (post) {
+		pp->jump.failure = KPROBE_WHY_JUMP_POST;
 		return -EOPNOTSUPP;
+	}
 	if (arch_prepared_optinsn(&pp->op.optinsn))
 		return 0;
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
 	ret = arch_prepare_optimized_kprobe(&pp->op, &pp->kp);
 	return ret == -ENOMEM ? -ENOSPC : ret;
+}
+
+/**
+ * arch_explain_detour() - could a detour buffer be made?
+ * @pp: a probepoint that is never registered; its jump.failure is set
+ * @reach: size of the DCR
+ * @post: hits would call post_handlers
+ *
+ * Return: %KPROBE_NO if @post, or %KPROBE_UNKNOWN.
+ */
+enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int reach, bool post)
+{
+	pp->jump.failure = post ? KPROBE_WHY_JUMP_POST : KPROBE_WHY_JUMP_ARCH_DECIDES;
+	return post ? KPROBE_NO : KPROBE_UNKNOWN;
 }
 
 /**

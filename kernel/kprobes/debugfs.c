@@ -149,7 +149,8 @@ static int optimizer_show(struct seq_file *m, void *v)
 {
 	struct probepoint *pp = v;
 	unsigned long addr = (unsigned long)pp->addr;
-	const char *status, *why;
+	enum kprobe_reason why;
+	const char *status;
 
 	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp)) {
 		status = optimizer_status(pp, &why);
@@ -159,7 +160,7 @@ static int optimizer_show(struct seq_file *m, void *v)
 			seq_printf(m, "  %s", status);
 		else
 			seq_printf(m, "  %pS  %s", pp->addr, status);
-		seq_printf(m, "%s%s\n", why ? ": " : "", why ?: "");
+		seq_printf(m, "%s%s\n", why ? ": " : "", *kprobe_reason_text(why));
 	}
 	return 0;
 }

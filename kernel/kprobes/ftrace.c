@@ -126,12 +126,38 @@ void kprobe_ftrace_kill(void)
  * kprobe_ftrace_check() - can an address that belongs to ftrace be probed?
  * @addr: the address
  *
- * Return: 0 if it can; -EILSEQ if @addr is inside the bytes that ftrace patches, where no
- * instruction begins.
+ * Return: %KPROBE_WHY_NONE if it can; or a reason if @addr is inside the bytes that ftrace
+ * patches, where no instruction begins.
  */
-int kprobe_ftrace_check(unsigned long addr)
+enum kprobe_reason kprobe_ftrace_check(unsigned long addr)
 {
-	return ftrace_location_range(addr, addr) == addr ? 0 : -EILSEQ;
+	return ftrace_location_range(addr, addr) == addr ? KPROBE_WHY_NONE :
+							   KPROBE_WHY_FTRACE_INSIDE;
+}
+
+/**
+ * kprobe_ftrace_state() - can ftrace call probes?
+ *
+ * Return: %KPROBE_WHY_NONE if it can; or the reason why not.
+ */
+enum kprobe_reason kprobe_ftrace_state(void)
+{
+	if (READ_ONCE(kprobe_ftrace_disabled))
+		return KPROBE_WHY_FTRACE_FAILED;
+	return READ_ONCE(ftrace_enabled) ? KPROBE_WHY_NONE : KPROBE_WHY_FTRACE_OFF;
+}
+
+/**
+ * kprobe_ftrace_reason() - find the reason for an error of kprobe_ftrace_arm()
+ * @err: the error, which is not -ENOMEM
+ *
+ * Return: the reason.
+ */
+enum kprobe_reason kprobe_ftrace_reason(int err)
+{
+	if (err == -EBUSY)
+		return kprobe_ftrace_state() ?: KPROBE_WHY_FTRACE_REDIRECTS;
+	return err == -ENODEV ? KPROBE_WHY_FTRACE_FAILED : KPROBE_WHY_FTRACE_REFUSES;
 }
 
 /* Return: the bit of the filter that the probes in @set need; 0 if @set is empty. */

@@ -12,10 +12,19 @@
 #include <linux/mutex.h>
 #include <linux/probepoint.h>
 
+struct kprobe_range;
+
+/* kprobes.c */
+enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
+				       unsigned long offset, bool *is_entry);
+enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
+				     bool *on_ftrace, struct kprobe_range *site);
+int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err);
+
 /* probepoint.c */
 void probepoint_set_state(struct probepoint *pp, enum probepoint_state state);
-int probepoint_attach(struct kprobe *p, struct module *module,
-		      struct list_head *changes);
+int probepoint_attach(struct kprobe *p, struct module *module, struct list_head *changes,
+		      enum kprobe_reason *why);
 void probepoint_detach(struct kprobe *p, struct list_head *changes);
 struct probepoint *probepoint_from(unsigned long addr);
 struct probepoint *probepoint_before(unsigned long addr);
@@ -79,7 +88,9 @@ static inline void optimizer_module_goes(const struct module *mod)
 	arch_kprobe_module_goes(mod);
 }
 
-const char *optimizer_status(struct probepoint *pp, const char **why);
+const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why);
+int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
+		      enum kprobe_reason why[2]);
 #else
 static inline void optimizer_init_point(struct probepoint *pp) { }
 static inline void optimizer_unoptimize_conflicts(struct list_head *changes) { }
@@ -89,6 +100,16 @@ static inline void optimizer_changed(struct probepoint *pp) { }
 static inline void optimizer_forget(struct probepoint *pp) { }
 static inline void optimizer_wait_idle(void) { }
 static inline void optimizer_module_goes(const struct module *mod) { }
+
+static inline int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
+				    enum kprobe_reason why[2])
+{
+	answer[0] = KPROBE_NO;
+	answer[1] = KPROBE_NO;
+	why[0] = KPROBE_WHY_JUMP_NEVER;
+	why[1] = KPROBE_WHY_JUMP_NEVER;
+	return 0;
+}
 #endif
 
 /* compat_opt.c */
@@ -104,13 +125,26 @@ int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type
 
 /* ftrace.c */
 #ifdef CONFIG_KPROBES_ON_FTRACE
-int kprobe_ftrace_check(unsigned long addr);
+enum kprobe_reason kprobe_ftrace_check(unsigned long addr);
+enum kprobe_reason kprobe_ftrace_state(void);
+enum kprobe_reason kprobe_ftrace_reason(int err);
 int kprobe_ftrace_arm(struct list_head *changes);
 int kprobe_ftrace_arm_most(struct list_head *changes);
 void kprobe_ftrace_disarm(struct list_head *changes);
 void kprobe_ftrace_forget(struct probepoint *pp);
 #else
-static inline int kprobe_ftrace_check(unsigned long addr) { return -EINVAL; }
+static inline enum kprobe_reason kprobe_ftrace_check(unsigned long addr)
+{
+	return KPROBE_WHY_FTRACE_PATCHES;
+}
+
+static inline enum kprobe_reason kprobe_ftrace_state(void) { return KPROBE_WHY_NONE; }
+
+static inline enum kprobe_reason kprobe_ftrace_reason(int err)
+{
+	return KPROBE_WHY_FTRACE_REFUSES;
+}
+
 static inline int arch_prepare_probepoint_ftrace(struct probepoint *pp) { return -EINVAL; }
 static inline int kprobe_ftrace_arm(struct list_head *changes) { return 0; }
 static inline int kprobe_ftrace_arm_most(struct list_head *changes) { return 0; }
@@ -172,7 +206,7 @@ kretprobe_cache_try_cmpxchg(struct kretprobe_instance * __percpu *cache,
 extern struct mutex kretprobe_mutex;
 
 /* kretprobe.c */
-int kretprobe_check(const struct kprobe *p, unsigned long addr, bool is_entry);
+enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry);
 void kretprobes_init(void);
 
 /* retcall.c or rethook.c */
@@ -186,10 +220,9 @@ void kretprobe_release(struct kretprobe *rp);
 static inline bool is_kretprobe(const struct kprobe *p) { return false; }
 static inline void kretprobes_init(void) { }
 
-static inline
-int kretprobe_check(const struct kprobe *p, unsigned long addr, bool is_entry)
+static inline enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry)
 {
-	return 0;
+	return KPROBE_WHY_NONE;
 }
 
 #endif
@@ -213,7 +246,8 @@ void kretprobe_pools_show(struct seq_file *m);
 
 /* patched.c */
 int kprobe_patched_text_init(void);
-bool kprobe_is_patched_text(unsigned long addr, const struct module *mod);
+enum kprobe_reason kprobe_patched_site(unsigned long addr, const struct module *mod,
+				       struct kprobe_range *where);
 
 /* Tables that the linker makes of the kernel's own entries. */
 #ifdef CONFIG_GENERIC_BUG
@@ -236,10 +270,14 @@ void kprobe_blacklist_del_range(unsigned long start, unsigned long end);
 
 #ifdef CONFIG_MODULES
 int kprobe_blacklist_add_module(struct module *mod);
-bool kprobe_module_get(struct module *mod, unsigned long addr);
+enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr);
 int kprobe_modules_init(void);
 #else
-static inline bool kprobe_module_get(struct module *mod, unsigned long addr) { return false; }
+static inline enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr)
+{
+	return KPROBE_WHY_NO_TEXT;
+}
+
 static inline int kprobe_modules_init(void) { return 0; }
 #endif
 
@@ -268,5 +306,9 @@ struct kprobe_blacklist {
 };
 
 const struct kprobe_blacklist *kprobe_blacklist_get(void);
+bool kprobe_blacklist_find(unsigned long addr, struct kprobe_range *entry);
+
+/* explain.c */
+extern const struct file_operations kprobe_explain_fops;
 
 #endif /* _KERNEL_KPROBES_INTERNAL_H */

@@ -24,39 +24,41 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
 
 static int claim(struct kretprobe *rp)
 {
+	enum kprobe_reason why = KPROBE_WHY_NO_MEMORY;
 	int err;
 
+	if (!rp)
+		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
-		return -E2BIG;
+		return kprobe_refused(&rp->kp, KPROBE_WHY_RETURN_DATA, -E2BIG);
 	err = kretprobe_claim(rp);
+	if (err == -EINVAL)
+		why = KPROBE_WHY_REGISTERED;
 	if (err)
-		return err;
+		return kprobe_refused(&rp->kp, why, err);
 	rp->kp.post_handler = NULL;
 	rp->nmissed = 0;
 	return 0;
 }
 
 /**
- * kretprobe_check() - can a probe be set at an address?
- * @p: the probe. If it does not belong to a return probe, it can.
+ * kretprobe_check() - can a return probe be set at an address?
  * @addr: the address
  * @is_entry: @addr is the entry of a function
  *
- * Return: 0, or -EINVAL.
+ * Return: %KPROBE_WHY_NONE, or the reason why not.
  */
-int kretprobe_check(const struct kprobe *p, unsigned long addr, bool is_entry)
+enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry)
 {
 	unsigned long size, offset;
 	int i;
 
-	if (!is_kretprobe(p))
-		return 0;
 	if (!is_entry || !kallsyms_lookup_size_offset(addr, &size, &offset))
-		return -EINVAL;
+		return KPROBE_WHY_RETURN_INSIDE;
 	for (i = 0; i < kretprobe_blacklist_size; i++)
 		if (kretprobe_blacklist[i].addr == (void *)(addr - offset))
-			return -EINVAL;
-	return 0;
+			return KPROBE_WHY_RETURN_EXCLUDED;
+	return KPROBE_WHY_NONE;
 }
 
 /**
@@ -77,10 +79,10 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	int done, err = 0;
 
 	if (!rps || num <= 0)
-		return -EINVAL;
+		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 	scoped_guard(mutex, &kretprobe_mutex) {
 		for (done = 0; done < num && !err; done += !err)
-			err = rps[done] ? claim(rps[done]) : -EINVAL;
+			err = claim(rps[done]);
 	}
 	/* A struct kretprobe begins with its struct kprobe. */
 	err = err ?: register_kprobes((struct kprobe **)rps, num);

@@ -78,16 +78,18 @@ static bool is_ready(const struct module *mod)
  *
  * Context: kprobe_mutex is held.
  *
- * Return: true if the module is pinned; false if @addr cannot be probed, not yet or no
- * more.
+ * Return: %KPROBE_WHY_NONE if the module is pinned; or the reason why @addr cannot be probed,
+ * not yet or no more.
  */
-bool kprobe_module_get(struct module *mod, unsigned long addr)
+enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	/* Init text is freed soon after the module has become live. */
 	if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)
-		return false;
-	return is_ready(mod) && try_module_get(mod);
+		return KPROBE_WHY_MODULE_INIT;
+	if (!is_ready(mod))
+		return KPROBE_WHY_MODULE_COMES;
+	return try_module_get(mod) ? KPROBE_WHY_NONE : KPROBE_WHY_MODULE_GOES;
 }
 
 static void text_goes(const struct module *mod, enum mod_mem_type type)

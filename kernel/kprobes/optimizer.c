@@ -98,15 +98,21 @@ static unsigned long end_of_jump(const struct probepoint *pp)
 	return addr_of(pp) + (pp->jump.checked ? pp->jump.reach : KPROBE_JUMP_REACH);
 }
 
+/* Is a probepoint armed behind @addr and before @end? */
+static bool is_armed_behind(unsigned long addr, unsigned long end)
+{
+	struct probepoint *other = probepoint_from(addr + 1);
+
+	for (; other && addr_of(other) < end; other = probepoint_next(other))
+		if (has_breakpoint(other))
+			return true;
+	return false;
+}
+
 /* Is another probepoint armed in the DCR of @pp? */
 static bool is_blocked(struct probepoint *pp)
 {
-	struct probepoint *other = pp;
-
-	while ((other = probepoint_next(other)) && addr_of(other) < end_of_jump(pp))
-		if (addr_of(other) != addr_of(pp) && has_breakpoint(other))
-			return true;
-	return false;
+	return is_armed_behind(addr_of(pp), end_of_jump(pp));
 }
 
 static void show_optimized(struct probepoint *pp, bool optimized)
@@ -315,23 +321,23 @@ void optimizer_init_point(struct probepoint *pp)
 	INIT_LIST_HEAD(&pp->jump.leave);
 	pp->jump.serial = ++last_serial;
 	if (pp->kp.flags & KPROBE_FLAG_FTRACE)
-		pp->jump.refusal = "the address belongs to ftrace";
+		pp->jump.refusal = KPROBE_WHY_JUMP_FTRACE;
 }
 
 /**
  * optimizer_status() - report a probepoint's jump-optimisation state
  * @pp: the probepoint
- * @why: result: the reason if the state is "refused", or NULL. It is lasting if the safety
- *	check has failed; if the last attempt to optimise has failed, it is cleared by the
- *	next one.
+ * @why: result: the reason if the state is "refused", or %KPROBE_WHY_NONE. It is lasting if
+ *	the safety check has failed; if the last attempt to optimise has failed, it is cleared
+ *	by the next one.
  *
  * Context: kprobe_mutex is held.
  *
  * Return: the state, as a word for debugfs kprobes/optimizer.
  */
-const char *optimizer_status(struct probepoint *pp, const char **why)
+const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 {
-	*why = NULL;
+	*why = KPROBE_WHY_NONE;
 	lockdep_assert_held(&kprobe_mutex);
 	switch (pp->state) {
 	case PROBEPOINT_GONE:
@@ -351,6 +357,49 @@ const char *optimizer_status(struct probepoint *pp, const char **why)
 	if (is_blocked(pp))
 		return "blocked";
 	return list_empty(&pp->jump.work) ? "possible" : "queued";
+}
+
+/**
+ * optimizer_explain() - would a probepoint be optimised?
+ * @pp: the probepoint that arch_explain_probepoint() was given
+ * @answer: result: the answers, without post_handlers and with them
+ * @why: result: the reasons why not, or why it is not known
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
+		      enum kprobe_reason why[2])
+{
+	struct kprobe_jump jump = { .addr = addr_of(pp) };
+	unsigned int post;
+	int ret;
+
+	ret = arch_check_jumps(&jump, 1);
+	if (ret)
+		return ret;
+	guard(mutex)(&kprobe_mutex);
+	for (post = 0; post < 2; post++) {
+		answer[post] = KPROBE_NO;
+		why[post] = jump.refusal;
+		if (jump.refusal)
+			continue;
+		answer[post] = arch_explain_detour(pp, jump.reach, post);
+		why[post] = pp->jump.failure;
+		if (answer[post] == KPROBE_NO)
+			continue;
+		if (is_armed_behind(addr_of(pp), addr_of(pp) + jump.reach))
+			why[post] = KPROBE_WHY_JUMP_BLOCKED;
+		else if (!kprobes_optimization)
+			why[post] = KPROBE_WHY_JUMP_OFF;
+		else if (kprobes_all_disarmed)
+			why[post] = KPROBE_WHY_JUMP_DISARMED;
+		else
+			continue;
+		answer[post] = KPROBE_NO;
+	}
+	return 0;
 }
 
 /**
@@ -421,7 +470,7 @@ static unsigned int list_unchecked(struct kprobe_jump *jumps, unsigned int max)
 		if (pp->jump.checked)
 			continue;
 		jumps[nr].addr = addr_of(pp);
-		jumps[nr].refusal = NULL;
+		jumps[nr].refusal = KPROBE_WHY_NONE;
 		jumps[nr].reach = 0;
 		jumps[nr++].serial = pp->jump.serial;
 	}
@@ -498,7 +547,7 @@ static int prepare_one(struct probepoint *pp)
 	int ret;
 
 	list_del_init(&pp->jump.work);
-	pp->jump.failure = NULL;
+	pp->jump.failure = KPROBE_WHY_NONE;
 	if (pp->state == PROBEPOINT_OPTIMIZED && pp->jump.post != wants_post(pp)) {
 		note_leaving(pp, &leave);
 		guard(cpus_read_lock)();
@@ -512,8 +561,8 @@ static int prepare_one(struct probepoint *pp)
 		list_add_tail(&pp->jump.work, &queued);
 	else if (ret == -ENOMEM)
 		list_add_tail(&pp->jump.work, &pending);
-	else
-		pp->jump.failure = "no detour buffer can be made";
+	else if (!pp->jump.failure)
+		pp->jump.failure = KPROBE_WHY_JUMP_DETOUR;
 	return ret == -ENOMEM ? ret : 0;
 }
 
@@ -571,7 +620,7 @@ static bool put_some_jumps(void)
 			list_move_tail(&pp->jump.work, &done);
 			continue;
 		}
-		pp->jump.failure = "other code has changed the text";
+		pp->jump.failure = KPROBE_WHY_JUMP_CHANGED;
 		note_leaving(pp, &leave);
 	}
 	arch_sync_jumps();

@@ -24,17 +24,32 @@
 
 #include "internal.h"
 
-/* An entry of the list: the size of the site, and above it its offset from _stext. */
-#define SIZE_BITS	8
-#define SIZE_MASK	((1U << SIZE_BITS) - 1)
+/* An entry of the list: size and kind of the site, and above them its offset from _stext. */
+#define KIND_SHIFT	6
+#define SITE_BITS	8
+#define SITE_MASK	((1U << SITE_BITS) - 1)
+#define SIZE_MASK	((1U << KIND_SHIFT) - 1)
+
+/* The kinds of sites */
+enum site_kind {
+	SITE_JUMP_LABEL,
+	SITE_STATIC_CALL,
+	SITE_BUG,
+};
+
+static const enum kprobe_reason reasons[] = {
+	[SITE_JUMP_LABEL] = KPROBE_WHY_JUMP_LABEL,
+	[SITE_STATIC_CALL] = KPROBE_WHY_STATIC_CALL,
+	[SITE_BUG] = KPROBE_WHY_BUG,
+};
 
 /* The sites of the kernel's text, sorted; NULL before the first registration. */
 static u64 *sites;
 static unsigned int nr_sites;
 
-static u64 site(unsigned long addr, unsigned int size)
+static u64 site(unsigned long addr, enum site_kind kind, unsigned int size)
 {
-	return (u64)(u32)(addr - (unsigned long)_stext) << SIZE_BITS | size;
+	return (u64)(u32)(addr - (unsigned long)_stext) << SITE_BITS | kind << KIND_SHIFT | size;
 }
 
 #ifdef CONFIG_GENERIC_BUG
@@ -63,18 +78,18 @@ static unsigned int list_sites(u64 *to)
 #ifdef CONFIG_JUMP_LABEL
 	for (struct jump_entry *e = __start___jump_table; e < __stop___jump_table; e++, nr++)
 		if (to && core_kernel_text(jump_entry_code(e)))
-			to[nr] = site(jump_entry_code(e), jump_entry_size(e));
+			to[nr] = site(jump_entry_code(e), SITE_JUMP_LABEL, jump_entry_size(e));
 #endif
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 	for (struct static_call_site *c = __start_static_call_sites;
 	     c < __stop_static_call_sites; c++, nr++)
 		if (to)
-			to[nr] = site(addr_of_call(c), CALL_INSN_SIZE);
+			to[nr] = site(addr_of_call(c), SITE_STATIC_CALL, CALL_INSN_SIZE);
 #endif
 #ifdef CONFIG_GENERIC_BUG
 	for (struct bug_entry *b = __start___bug_table; b < __stop___bug_table; b++, nr++)
 		if (to)
-			to[nr] = site(addr_of_bug(b), 1);
+			to[nr] = site(addr_of_bug(b), SITE_BUG, 1);
 #endif
 	return nr;
 }
@@ -118,10 +133,22 @@ int kprobe_patched_text_init(void)
 	return 0;
 }
 
-static bool is_kernel_site(unsigned long addr)
+/* Is @addr in the site of @size bytes that begins at @start? Then fill in @where. */
+static bool is_at(unsigned long addr, unsigned long start, unsigned int size,
+		  struct kprobe_range *where)
 {
-	u64 wanted = site(addr, SIZE_MASK);
+	if (addr - start >= size)
+		return false;
+	where->start = start;
+	where->end = start + size;
+	return true;
+}
+
+static enum kprobe_reason kernel_site(unsigned long addr, struct kprobe_range *where)
+{
+	u64 wanted = (u64)(u32)(addr - (unsigned long)_stext) << SITE_BITS | SITE_MASK;
 	unsigned int low = 0, high = nr_sites;
+	unsigned long start;
 
 	/* Find the last site that begins at @addr or before it. */
 	while (low < high) {
@@ -132,12 +159,17 @@ static bool is_kernel_site(unsigned long addr)
 		else
 			high = mid;
 	}
-	return low && (wanted >> SIZE_BITS) - (sites[low - 1] >> SIZE_BITS) <
-		      (sites[low - 1] & SIZE_MASK);
+	if (!low)
+		return KPROBE_WHY_NONE;
+	start = (unsigned long)_stext + (u32)(sites[low - 1] >> SITE_BITS);
+	if (!is_at(addr, start, sites[low - 1] & SIZE_MASK, where))
+		return KPROBE_WHY_NONE;
+	return reasons[(sites[low - 1] & SITE_MASK) >> KIND_SHIFT];
 }
 
 #ifdef CONFIG_MODULES
-static bool is_module_site(const struct module *mod, unsigned long addr)
+static enum kprobe_reason module_site(const struct module *mod, unsigned long addr,
+				      struct kprobe_range *where)
 {
 #ifdef CONFIG_JUMP_LABEL
 	for (unsigned int i = 0; i < mod->num_jump_entries; i++) {
@@ -145,41 +177,45 @@ static bool is_module_site(const struct module *mod, unsigned long addr)
 
 		/* Get the size only if it matters: that may take decoding the instruction. */
 		if (addr - jump_entry_code(e) < SIZE_MASK &&
-		    addr - jump_entry_code(e) < jump_entry_size(e))
-			return true;
+		    is_at(addr, jump_entry_code(e), jump_entry_size(e), where))
+			return KPROBE_WHY_JUMP_LABEL;
 	}
 #endif
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 	for (int i = 0; i < mod->num_static_call_sites; i++)
-		if (addr - addr_of_call(&mod->static_call_sites[i]) < CALL_INSN_SIZE)
-			return true;
+		if (is_at(addr, addr_of_call(&mod->static_call_sites[i]), CALL_INSN_SIZE, where))
+			return KPROBE_WHY_STATIC_CALL;
 #endif
 #ifdef CONFIG_GENERIC_BUG
 	for (unsigned int i = 0; i < mod->num_bugs; i++)
-		if (addr == addr_of_bug(&mod->bug_table[i]))
-			return true;
+		if (is_at(addr, addr_of_bug(&mod->bug_table[i]), 1, where))
+			return KPROBE_WHY_BUG;
 #endif
-	return false;
+	return KPROBE_WHY_NONE;
 }
 #else
-static bool is_module_site(const struct module *mod, unsigned long addr)
+static enum kprobe_reason module_site(const struct module *mod, unsigned long addr,
+				      struct kprobe_range *where)
 {
-	return false;
+	return KPROBE_WHY_NONE;
 }
 #endif
 
 /**
- * kprobe_is_patched_text() - is an address in an instruction that the kernel patches?
+ * kprobe_patched_site() - is an address in an instruction that the kernel patches?
  * @addr: address of code
  * @mod: the module that contains it, or NULL; the module stays loaded
+ * @where: result: if so, the instruction; its first byte if it is a BUG()
  *
  * Context: kprobe_mutex and jump_label_lock() are held, and kprobe_patched_text_init()
  * has returned 0.
  *
- * Return: true if @addr is in a jump label or a static call, or is that of a BUG().
+ * Return: a reason if @addr is in a jump label or a static call, or is that of a BUG(); or
+ * %KPROBE_WHY_NONE.
  */
-bool kprobe_is_patched_text(unsigned long addr, const struct module *mod)
+enum kprobe_reason kprobe_patched_site(unsigned long addr, const struct module *mod,
+				       struct kprobe_range *where)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	return mod ? is_module_site(mod, addr) : is_kernel_site(addr);
+	return mod ? module_site(mod, addr, where) : kernel_site(addr, where);
 }

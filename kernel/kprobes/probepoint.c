@@ -124,11 +124,13 @@ static bool probepoint_less(struct rb_node *a, const struct rb_node *b)
 	       rb_entry(b, struct probepoint, node)->addr;
 }
 
-static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrace)
+static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrace,
+					    enum kprobe_reason *why)
 {
 	struct probepoint *pp = kzalloc(sizeof(*pp), GFP_KERNEL);
 	int ret;
 
+	*why = KPROBE_WHY_NO_MEMORY;
 	if (!pp)
 		return ERR_PTR(-ENOMEM);
 	pp->addr = addr;
@@ -142,6 +144,8 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
 	optimizer_init_point(pp);
 	ret = on_ftrace ? arch_prepare_probepoint_ftrace(pp) : arch_prepare_probepoint(pp);
 	if (ret) {
+		if (ret != -ENOMEM)
+			*why = pp->why ?: KPROBE_WHY_ARCH;
 		/* It may have owned a slot, by which an unwinder has found it. */
 		kfree_rcu(pp, rcu);
 		return ERR_PTR(ret);
@@ -156,18 +160,20 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
  * @module: the module that contains the address, pinned by the caller, or NULL. The
  *	end of the batch releases it, unless this function fails.
  * @changes: the batch
+ * @why: result: the reason for an error
  *
  * Context: sleeps; kprobe_mutex is held.
  *
  * Return: 0; -ENOMEM; or what the architecture says of the address.
  */
-int probepoint_attach(struct kprobe *p, struct module *module, struct list_head *changes)
+int probepoint_attach(struct kprobe *p, struct module *module, struct list_head *changes,
+		      enum kprobe_reason *why)
 {
 	struct probepoint *pp = find_live(p->addr);
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (!pp)
-		pp = probepoint_create(p->addr, kprobe_ftrace(p));
+		pp = probepoint_create(p->addr, kprobe_ftrace(p), why);
 	if (IS_ERR(pp))
 		return PTR_ERR(pp);
 

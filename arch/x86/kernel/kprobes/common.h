@@ -69,6 +69,10 @@
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
+/* Slots are between these addresses: on 32-bit x86 in vmalloc()'s memory as modules are. */
+#define KPROBE_SLOTS_START	MODULES_VADDR
+#define KPROBE_SLOTS_END	(MODULES_END - KPROBE_SLOT_SIZE)
+
 /* The slot or detour buffer that @ip is in; no call is its last instruction. */
 static __always_inline unsigned long kprobe_slot_of(unsigned long ip)
 {
@@ -149,7 +153,7 @@ bool x86_needs_sti_shadow(const u8 *text, size_t len);
 bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len);
 bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *insn,
 			    u8 buf[MAX_INSN_SIZE]);
-int x86_kprobe_decode(struct probepoint *pp);
+int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e);
 
 /* May other code follow an out-of-line copy? */
 static inline bool x86_insn_boostable(struct insn *insn)

@@ -70,11 +70,11 @@ enum entry_kind {
 
 #define KIND_BITS	2
 
-static const char *const reasons[] = {
-	[BY_FIXUP] = "an exception fixup leads into the JTPR",
-	[BY_LABEL] = "a jump label leads into the JTPR",
-	[BY_BRANCH] = "a branch from another function leads into the JTPR",
-	[BY_LOAD] = "another function loads an address inside the JTPR",
+static const enum kprobe_reason reasons[] = {
+	[BY_FIXUP] = KPROBE_WHY_JUMP_FIXUP,
+	[BY_LABEL] = KPROBE_WHY_JUMP_LABEL_INTO,
+	[BY_BRANCH] = KPROBE_WHY_JUMP_FAR_BRANCH,
+	[BY_LOAD] = KPROBE_WHY_JUMP_FAR_ADDRESS,
 };
 
 /**
@@ -518,8 +518,8 @@ static struct text_entries *entries_of(const struct module *mod)
 	return find_entries(mod);
 }
 
-/* Return: the reason why there cannot be a jump at @addr, or NULL. */
-static const char *look_up(const struct text_entries *te, unsigned long addr)
+/* Return: the reason why there cannot be a jump at @addr, or KPROBE_WHY_NONE. */
+static enum kprobe_reason look_up(const struct text_entries *te, unsigned long addr)
 {
 	u64 first = entry_of(addr + 1, 0), end = entry_of(addr + KPROBE_JUMP_SIZE, 0);
 	unsigned int low = 0, high = te->nr, kind = ARRAY_SIZE(reasons);
@@ -534,12 +534,12 @@ static const char *look_up(const struct text_entries *te, unsigned long addr)
 	}
 	for (; low < te->nr && te->entry[low] < end; low++)
 		kind = min(kind, te->entry[low] & ((1U << KIND_BITS) - 1));
-	return kind < ARRAY_SIZE(reasons) ? reasons[kind] : NULL;
+	return kind < ARRAY_SIZE(reasons) ? reasons[kind] : KPROBE_WHY_NONE;
 }
 
 /**
  * x86_kprobe_check_entries() - check that no far branch leads into a JTPR
- * @jump: the jump. The reason why it is refused is filled in, or NULL.
+ * @jump: the jump. The reason why it is refused is filled in, or %KPROBE_WHY_NONE.
  *
  * Context: sleeps; may take as long as a search of all text.
  *
@@ -554,7 +554,7 @@ int x86_kprobe_check_entries(struct kprobe_jump *jump)
 	if (!core_kernel_text(jump->addr)) {
 		mod = module_at(jump->addr);
 		if (!mod) {
-			jump->refusal = "the module is being unloaded";
+			jump->refusal = KPROBE_WHY_JUMP_GONE;
 			return 0;
 		}
 	}

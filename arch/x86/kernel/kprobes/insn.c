@@ -126,32 +126,50 @@ bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *
 /* After this number of instructions text_mutex is released. */
 #define DECODE_BATCH	32
 
-/*
- * Does an instruction begin at @addr? Decode the function from its start up to it, and tell in
- * @loads whether an instruction on the way loads a data segment. text_mutex
- * keeps jump labels from being seen half patched. It can be released now and then, since
- * patching does not move the start of an instruction: what replaces instructions has the
- * same length. kprobe_mutex keeps probes as they are.
+/**
+ * struct x86_decoding - what was found on the way to an instruction
+ * @loads: an instruction before it loads a data segment
+ * @before: the last boundary before the address, or 0
+ * @after: if the address is no boundary, the first one behind it, or 0
  */
-static bool decode_on_boundary(unsigned long addr, struct insn *insn, u8 buf[MAX_INSN_SIZE],
-			       bool *loads)
+struct x86_decoding {
+	bool loads;
+	unsigned long before;
+	unsigned long after;
+};
+
+/*
+ * Does an instruction begin at @addr? Decode the function from its start up to it. Return:
+ * KPROBE_WHY_NONE if one does, or the reason why it is not known to. text_mutex keeps jump
+ * labels from being seen half patched. It can be released now and then, since patching does not
+ * move the start of an instruction: what replaces instructions has the same length.
+ * kprobe_mutex keeps probes as they are.
+ */
+static enum kprobe_reason decode_on_boundary(unsigned long addr, struct insn *insn,
+					     u8 buf[MAX_INSN_SIZE], struct x86_decoding *d)
 {
 	unsigned long size, offset, at, end;
 	int i;
 
+	*d = (struct x86_decoding){};
 	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
-		return false;
+		return KPROBE_WHY_NO_FUNCTION;
 	at = addr - offset;
 	end = at + size;
 
 	for (;;) {
 		scoped_guard(mutex, &text_mutex) {
 			for (i = 0; i < DECODE_BATCH; i++, at += insn->length) {
-				if (at > addr || !decode_original(at, end - at, insn, buf))
-					return false;
+				if (at > addr) {
+					d->after = at;
+					return KPROBE_WHY_NO_BOUNDARY;
+				}
+				if (!decode_original(at, end - at, insn, buf))
+					return KPROBE_WHY_UNDECODED;
 				if (at == addr)
-					return true;
-				*loads |= x86_insn_loads_data_segment(insn);
+					return KPROBE_WHY_NONE;
+				d->before = at;
+				d->loads |= x86_insn_loads_data_segment(insn);
 			}
 		}
 		cond_resched();
@@ -210,7 +228,9 @@ static bool is_endbr_insn(const u8 *bytes)
 
 /**
  * x86_kprobe_decode() - decode the instruction of a probepoint
- * @pp: the probepoint, with its address set. Its insn and emulation are filled in.
+ * @pp: the probepoint, with its address set. Its insn and emulation are filled in; its why
+ *	has the reason for an error.
+ * @e: if the address is no boundary, the boundaries around it are filled in; or NULL
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
@@ -218,40 +238,56 @@ static bool is_endbr_insn(const u8 *bytes)
  * know an instruction on the way there; -EINVAL if it exists to trap, or if other code must
  * find it unchanged; -EOPNOTSUPP if it can neither be copied nor emulated.
  */
-int x86_kprobe_decode(struct probepoint *pp)
+int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 {
 	unsigned long addr = (unsigned long)pp->addr;
 	struct arch_probepoint *ap = &pp->arch;
 	u8 *bytes = ap->insn.bytes;
+	struct x86_decoding decoding;
+	enum kprobe_reason why;
 	struct insn insn;
-	bool loads = false;
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (is_in_padding(addr))
-		return -EINVAL;
-	if (!decode_on_boundary(addr, &insn, bytes, &loads))
-		return -EILSEQ;
-	if (is_endbr_insn(bytes) || is_cfi_check(addr, &insn))
-		return -EINVAL;
+		return probepoint_refuse(pp, KPROBE_WHY_PADDING);
+	why = decode_on_boundary(addr, &insn, bytes, &decoding);
+	if (why && e) {
+		e->before = decoding.before;
+		e->after = decoding.after;
+	}
+	if (why)
+		return probepoint_refuse(pp, why);
+	if (is_endbr_insn(bytes))
+		return probepoint_refuse(pp, KPROBE_WHY_ENDBR);
+	if (is_cfi_check(addr, &insn))
+		return probepoint_refuse(pp, KPROBE_WHY_CFI_CHECK);
 	ap->insn.size = insn.length;
 	ap->insn.op = x86_insn_op(&insn);
 	/* A thunk, which would call the post_handlers, does not load the kernel's segments. */
-	if (loads && ap->insn.op == X86_OP_COPY)
+	if (decoding.loads && ap->insn.op == X86_OP_COPY) {
 		ap->insn.op = X86_OP_STEP;
+		pp->why = KPROBE_WHY_EXEC_SEGMENT;
+	}
 	ap->hit_ip = addr + INT3_INSN_SIZE;
 	ap->next_ip = addr + insn.length;
 	pp->kp.opcode = bytes[0];
 
 	x86_kprobe_find_emulation(pp, &insn);
+	if (ap->emulation.run && x86_insn_is_sti(&insn) && !sti_is_safe(addr))
+		return probepoint_refuse(pp, KPROBE_WHY_STI_SHADOW);
 	if (ap->emulation.run)
-		return x86_insn_is_sti(&insn) && !sti_is_safe(addr) ? -EOPNOTSUPP : 0;
+		return 0;
 	switch (ap->insn.op) {
 	case X86_OP_COPY:
 	case X86_OP_STEP:
 		return 0;
 	case X86_OP_TRAP:
-		return -EINVAL;
+		return probepoint_refuse(pp, KPROBE_WHY_TRAP);
+	case X86_OP_NONE:
+		return probepoint_refuse(pp, KPROBE_WHY_UNKNOWN_OPCODE);
+	case X86_OP_REFUSE:
+		return probepoint_refuse(pp, KPROBE_WHY_NOT_MOVABLE);
 	default:
-		return -EOPNOTSUPP;
+		return probepoint_refuse(pp, KPROBE_WHY_NO_EMULATION);
 	}
 }

@@ -25,8 +25,10 @@
  * Text is patched under text_mutex. Detour buffers are made and dropped under
  * kprobe_mutex; the core frees them when no task can be in them.
  */
+#include <linux/array_size.h>
 #include <linux/memory.h>
 #include <linux/perf_event.h>
+#include <linux/pgtable.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -163,8 +165,10 @@ static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		if (len + MAX_INSN_SIZE + 2 * JMP32_INSN_SIZE > KPROBE_DETOUR_END)
 			return -ENOSPC;
 		/* The call of post_handlers would follow one of its two ways only. */
-		if (post && !done && !x86_insn_boostable(&insn))
+		if (post && !done && !x86_insn_boostable(&insn)) {
+			pp->jump.failure = KPROBE_WHY_JUMP_POST;
 			return -EOPNOTSUPP;
+		}
 		if (x86_insn_branches(&insn, addr + done, &target))
 			ret = x86_kprobe_put_branch_copy(buf + len, &insn, slot + len, addr + done,
 							 target);
@@ -202,7 +206,8 @@ static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
- * Return: 0; -ENOMEM; or another errno if no detour buffer can be made.
+ * Return: 0; -ENOMEM; or another errno if no detour buffer can be made. A reason that can
+ * change is in @pp->jump.failure then.
  */
 int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
 {
@@ -214,8 +219,10 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
 
 	lockdep_assert_held(&kprobe_mutex);
 	/* The parameter kprobes.boost switches this off too. */
-	if (!x86_kprobe_boost)
+	if (!x86_kprobe_boost) {
+		pp->jump.failure = KPROBE_WHY_JUMP_BOOST_OFF;
 		return -EOPNOTSUPP;
+	}
 	if (!x86_kprobe_read_original((unsigned long)pp->addr, original, reach))
 		return -EFAULT;
 	slot = get_insn_slot_for(pp);
@@ -236,6 +243,39 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
 	WRITE_ONCE(detour->text, slot);
 	x86_kprobe_choose_exec(pp);
 	return 0;
+}
+
+/**
+ * arch_explain_detour() - could a detour buffer be made?
+ * @pp: the probepoint that arch_explain_probepoint() was given; its jump.failure is set if
+ *	the answer is not %KPROBE_YES
+ * @reach: size of the DCR in bytes
+ * @post: hits would call a post_handler
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ *
+ * Return: the answer.
+ */
+enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int reach, bool post)
+{
+	unsigned long slots[] = { KPROBE_SLOTS_START, KPROBE_SLOTS_END };
+	u8 original[KPROBE_JUMP_REACH], buf[KPROBE_SLOT_SIZE];
+	struct kprobe_detour_map map;
+	unsigned int i, made = 0;
+
+	lockdep_assert_held(&kprobe_mutex);
+	pp->jump.failure = KPROBE_WHY_NONE;
+	if (!x86_kprobe_boost) {
+		pp->jump.failure = KPROBE_WHY_JUMP_BOOST_OFF;
+		return KPROBE_NO;
+	}
+	if (x86_kprobe_read_original((unsigned long)pp->addr, original, reach))
+		for (i = 0; i < ARRAY_SIZE(slots); i++)
+			made += !fill_detour(pp, buf, slots[i], original, reach, post, &map);
+	if (made == ARRAY_SIZE(slots))
+		return KPROBE_YES;
+	pp->jump.failure = pp->jump.failure ?: KPROBE_WHY_JUMP_DETOUR;
+	return made ? KPROBE_UNKNOWN : KPROBE_NO;
 }
 
 /**

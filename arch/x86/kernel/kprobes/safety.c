@@ -41,10 +41,13 @@
 
 #include "common.h"
 
+/* No call in the DCR that can be moved returns into the JTPR: it is as long as the jump. */
+static_assert(CALL_INSN_SIZE >= KPROBE_JUMP_SIZE);
+
 /* How far a branch with one byte of displacement leads, in either direction. */
 #define SHORT_BRANCH	130
 
-static void refuse(struct kprobe_jump *jump, const char *why)
+static void refuse(struct kprobe_jump *jump, enum kprobe_reason why)
 {
 	if (!jump->refusal)
 		jump->refusal = why;
@@ -104,39 +107,37 @@ static bool is_indirect_jump(struct insn *insn, unsigned long addr)
 
 /*
  * Why can the instruction at @addr not be in the DCR? @dead: the CPU never gets there from
- * the instruction before it. Return: the reason, or NULL if it can.
+ * the instruction before it. Return: the reason, or KPROBE_WHY_NONE if it can.
  */
-static const char *refuse_insn(struct kprobe_jump *jump, struct insn *insn, unsigned long addr,
-			       const u8 *bytes, bool dead)
+static enum kprobe_reason refuse_insn(struct kprobe_jump *jump, struct insn *insn,
+				      unsigned long addr, const u8 *bytes, bool dead)
 {
 	unsigned long target, size, offset, next = addr + insn->length;
 
 	if (next > jump->end)
-		return "the function ends before the jump does";
+		return KPROBE_WHY_JUMP_END;
 	if (within_kprobe_blacklist(addr))
-		return "the DCR has text on the blacklist";
+		return KPROBE_WHY_JUMP_BLACKLISTED;
 	if (addr != jump->addr && search_exception_tables(addr))
-		return "a task may sleep in a fault in the DCR";
+		return KPROBE_WHY_JUMP_FAULT;
 	if (addr != jump->addr && insn->length == ENDBR_INSN_SIZE &&
 	    is_endbr(get_unaligned((u32 *)bytes)))
-		return "an indirect jump may lead into the DCR";
+		return KPROBE_WHY_JUMP_ENDBR;
 
 	if (x86_insn_branches(insn, addr, &target)) {
 		if (!x86_insn_has_near_form(insn))
-			return "a branch in the DCR has no near form";
-		if (x86_insn_is_call(insn) && next < jump->addr + KPROBE_JUMP_SIZE)
-			return "a call in the DCR returns into the JTPR";
+			return KPROBE_WHY_JUMP_NO_NEAR_FORM;
 		if (target - jump->start >= jump->end - jump->start &&
 		    (!kallsyms_lookup_size_offset(target, &size, &offset) || offset))
-			return "a branch in the DCR leads into another function";
-		return NULL;
+			return KPROBE_WHY_JUMP_OTHER_FUNCTION;
+		return KPROBE_WHY_NONE;
 	}
 	/* It is padding. If a branch leads there, the check finds the branch as any other. */
 	if (dead && bytes[0] == INT3_INSN_OPCODE)
-		return NULL;
+		return KPROBE_WHY_NONE;
 	if (x86_insn_is_ret(insn) || x86_insn_boostable(insn))
-		return NULL;
-	return "an instruction of the DCR cannot be moved";
+		return KPROBE_WHY_NONE;
+	return KPROBE_WHY_JUMP_NOT_MOVABLE;
 }
 
 /*
@@ -170,11 +171,11 @@ static noinline void check_cold_part(struct kprobe_jump *jump, unsigned long tar
 	for (end = at + size; at < end; at += insn.length) {
 		if (!x86_kprobe_decode_text(at, end, &insn, buf)) {
 			if (!is_filler(at, end))
-				refuse(jump, "not all of the function can be decoded");
+				refuse(jump, KPROBE_WHY_JUMP_UNDECODED);
 			return;
 		}
 		if (is_indirect_jump(&insn, at))
-			refuse(jump, "the targets of an indirect jump are not known");
+			refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
 	}
 }
 
@@ -186,7 +187,7 @@ static void check_indirect_jumps(struct kprobe_jump *jump, struct insn *insn, un
 	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 		return;
 	if (is_indirect_jump(insn, at))
-		refuse(jump, "the targets of an indirect jump are not known");
+		refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
 	else if (x86_insn_branches(insn, at, &target) && !x86_insn_is_call(insn) &&
 		 target - jump->start >= jump->end - jump->start)
 		check_cold_part(jump, target);
@@ -209,15 +210,15 @@ static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigne
 		if (!x86_kprobe_decode_text(at, end, &insn, buf)) {
 			if (is_filler(at, end))
 				break;
-			refuse(jump, "not all of the function can be decoded");
+			refuse(jump, KPROBE_WHY_JUMP_UNDECODED);
 			return;
 		}
 		if (x86_insn_branches(&insn, at, &target) && is_inside(jump, target))
-			refuse(jump, "a branch leads into the JTPR");
+			refuse(jump, KPROBE_WHY_JUMP_BRANCH);
 		if (x86_insn_has_address(&insn, at, jump->addr + 1, KPROBE_JUMP_SIZE - 1))
-			refuse(jump, "an address inside the JTPR is loaded");
+			refuse(jump, KPROBE_WHY_JUMP_ADDRESS);
 		if (own && x86_insn_loads_data_segment(&insn))
-			refuse(jump, "the function changes segments that handlers need");
+			refuse(jump, KPROBE_WHY_JUMP_SEGMENTS);
 		if (own)
 			check_indirect_jumps(jump, &insn, at);
 		if (at < jump->addr || at >= jump->addr + KPROBE_JUMP_SIZE)
@@ -227,7 +228,7 @@ static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigne
 		jump->reach = at + insn.length - jump->addr;
 	}
 	if (own && jump->reach < KPROBE_JUMP_SIZE)
-		refuse(jump, "the function ends before the jump does");
+		refuse(jump, KPROBE_WHY_JUMP_END);
 }
 
 static void decode_around(struct kprobe_jump *jump)
@@ -283,7 +284,7 @@ static void check_reserved(struct kprobe_jump *jump)
 	}
 	jump_label_unlock();
 	if (reserved)
-		refuse(jump, "the kernel patches the DCR itself");
+		refuse(jump, KPROBE_WHY_JUMP_PATCHED);
 }
 
 /**
@@ -303,7 +304,7 @@ int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 
 	for (jump = jumps; jump < jumps + nr && !ret; jump++) {
 		if (!kallsyms_lookup_size_offset(jump->addr, &size, &offset)) {
-			refuse(jump, "the function is not known");
+			refuse(jump, KPROBE_WHY_JUMP_GONE);
 			continue;
 		}
 		jump->start = jump->addr - offset;

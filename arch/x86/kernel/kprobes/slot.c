@@ -26,6 +26,7 @@
 #include <linux/memory.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
+#include <linux/pgtable.h>
 #include <linux/preempt.h>
 #include <linux/set_memory.h>
 #include <linux/string.h>
@@ -311,22 +312,40 @@ int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **
 	return 0;
 }
 
+/* Which form of slot does a new probepoint get? */
+static enum x86_slot_form choose_form(const struct x86_probed_insn *insn)
+{
+	bool boost = x86_kprobe_boost &&
+		     (insn->op == X86_OP_COPY || insn->copy == X86_COPY_BRANCH);
+
+	if (boost)
+		return insn->copy == X86_COPY_NONE ? X86_SLOT_NONE : X86_SLOT_BOOST;
+	/* A branch is emulated if it is not boosted. */
+	return insn->copy == X86_COPY_BYTES ? X86_SLOT_STEP : X86_SLOT_NONE;
+}
+
 /* Return: 0, or an errno if the instruction can neither be copied nor emulated. */
 static int prepare_slot(struct probepoint *pp)
 {
-	struct x86_probed_insn *insn = &pp->arch.insn;
-	bool boost = x86_kprobe_boost &&
-		     (insn->op == X86_OP_COPY || insn->copy == X86_COPY_BRANCH);
-	int ret;
+	enum x86_slot_form form = choose_form(&pp->arch.insn);
+	int ret = form == X86_SLOT_NONE ? -EOPNOTSUPP : make_slot(pp, form);
 
-	if (insn->copy == X86_COPY_BYTES)
-		return make_slot(pp, boost ? X86_SLOT_BOOST : X86_SLOT_STEP);
-	/* A branch is emulated if it is not boosted. */
-	ret = boost ? make_slot(pp, X86_SLOT_BOOST) : -EOPNOTSUPP;
 	if (ret != -EOPNOTSUPP)
 		return ret;
-	insn->copy = X86_COPY_NONE;
+	if (pp->arch.insn.copy == X86_COPY_BYTES)
+		return probepoint_refuse(pp, KPROBE_WHY_TOO_FAR);
+	pp->arch.insn.copy = X86_COPY_NONE;
 	return 0;
+}
+
+/* Decode the instruction of @pp, if the kernel does not patch it. Return: 0, or an errno. */
+static int check_insn(struct probepoint *pp, struct kprobe_explanation *e)
+{
+	/* The end of this range is the first byte after it. */
+	scoped_guard(mutex, &text_mutex)
+		if (alternatives_text_reserved(pp->addr, pp->addr + 1))
+			return probepoint_refuse(pp, KPROBE_WHY_LOCK_PREFIX);
+	return x86_kprobe_decode(pp, e);
 }
 
 /**
@@ -342,16 +361,95 @@ int arch_prepare_probepoint(struct probepoint *pp)
 	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
-	/* The end of this range is the first byte after it. */
-	scoped_guard(mutex, &text_mutex)
-		if (alternatives_text_reserved(pp->addr, pp->addr + 1))
-			return -EINVAL;
-	ret = x86_kprobe_decode(pp);
+	ret = check_insn(pp, NULL);
 	if (!ret && pp->arch.insn.copy != X86_COPY_NONE)
 		ret = prepare_slot(pp);
 	if (!ret)
 		x86_kprobe_choose_exec(pp);
 	return ret;
+}
+
+/* Would a copy of the instruction reach its operand, wherever its slot is? */
+static enum kprobe_answer copy_reaches(struct probepoint *pp)
+{
+	bool low, high;
+	u8 buf[MAX_INSN_SIZE];
+
+	if (pp->arch.insn.copy != X86_COPY_BYTES)
+		return KPROBE_YES;
+	low = put_insn(pp, buf, KPROBE_SLOTS_START) > 0;
+	high = put_insn(pp, buf, KPROBE_SLOTS_END) > 0;
+	if (low != high)
+		return KPROBE_UNKNOWN;
+	return low ? KPROBE_YES : KPROBE_NO;
+}
+
+/* Why would a hit have the instruction executed as choose_exec() says? */
+static enum kprobe_reason exec_reason(const struct probepoint *pp, enum x86_exec exec)
+{
+	const struct x86_probed_insn *insn = &pp->arch.insn;
+
+	if (exec == X86_EXEC_BOOST)
+		return insn->copy == X86_COPY_BRANCH ? KPROBE_WHY_EXEC_BRANCH :
+						       KPROBE_WHY_EXEC_COPY;
+	switch (insn->op) {
+	case X86_OP_STEP:
+		return pp->why ?: KPROBE_WHY_EXEC_KERNEL;
+	case X86_OP_INDIRECT:
+		return KPROBE_WHY_EXEC_INDIRECT;
+	case X86_OP_RETURN:
+		return KPROBE_WHY_EXEC_RETURN;
+	case X86_OP_FLAGS:
+		return KPROBE_WHY_EXEC_FLAGS;
+	case X86_OP_RELATIVE:
+		if (insn->copy == X86_COPY_NONE)
+			return KPROBE_WHY_EXEC_RELATIVE;
+		break;
+	default:
+		break;
+	}
+	return pp->arch.slot.form >= X86_SLOT_BOOST ? KPROBE_WHY_EXEC_POST :
+						      KPROBE_WHY_EXEC_BOOST_OFF;
+}
+
+/**
+ * arch_explain_probepoint() - tell what would become of a probe
+ * @pp: zero but for the address; a probepoint that is never registered, and gets no slot
+ * @e: the explanation, zero but for what is known already; to be filled in
+ *
+ * Context: sleeps; kprobe_mutex is held; takes text_mutex.
+ */
+void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e)
+{
+	static const char *const words[] = {
+		[X86_EXEC_EMULATE] = "emulate",
+		[X86_EXEC_STEP] = "single-step",
+		[X86_EXEC_BOOST] = "boost",
+	};
+	struct arch_probepoint *ap = &pp->arch;
+	unsigned int post;
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (check_insn(pp, e)) {
+		e->probed = KPROBE_NO;
+		e->refusal = pp->why;
+		return;
+	}
+	e->length = ap->insn.size;
+	e->probed = copy_reaches(pp);
+	if (e->probed != KPROBE_YES)
+		e->refusal = KPROBE_WHY_TOO_FAR;
+	if (e->probed == KPROBE_NO)
+		return;
+	ap->slot.form = choose_form(&ap->insn);
+	for (post = 0; post < 2; post++) {
+		enum x86_exec exec;
+
+		ap->post = post;
+		exec = choose_exec(ap);
+		e->exec[post].how = words[exec];
+		e->exec[post].why = exec_reason(pp, exec);
+	}
 }
 
 /**
