@@ -6,6 +6,7 @@
  * enabled    1, or 0 while all probes are switched off
  * blacklist  the text that must not be probed
  * optimizer  which probepoints are optimised, and the reasons why others are not
+ * explain    what would become of a probe, and the reasons, see explain.c
  * pools      the instances that return probes share
  *
  * Each read takes kprobe_mutex. Between two reads the probes may change; list goes on
@@ -290,6 +291,7 @@ static int __init kprobe_debugfs_init(void)
 #ifdef CONFIG_OPTPROBES
 	debugfs_create_file("optimizer", 0400, dir, NULL, &optimizer_fops);
 #endif
+	debugfs_create_file("explain", 0600, dir, NULL, &kprobe_explain_fops);
 	create_pools(dir);
 	return 0;
 }
