@@ -3,7 +3,8 @@
 #
 # Writes the project as a series of patches against the base kernel, for
 # `git am`, to out/patches. The commit messages are series/messages/*; the last
-# line of each names the directories and files that belong to it.
+# line of each names the directories and files that belong to it, "Files: ", or the edits of
+# series/edits, "Edits: ", if the patches of several messages change the same files.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -54,8 +55,34 @@ in_repo add -A
 in_repo commit -q -m base
 in_repo tag base
 
+# edits_of MESSAGE: the edits that it names; edited MESSAGE: the files that they change
+edits_of()
+{
+	sed -n 's/^Edits: //p' "$1" | tr ' ' '\n'
+}
+
+edited()
+{
+	local edit
+
+	for edit in $(edits_of "$1"); do
+		sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$TOP/series/edits/$edit.diff"
+	done | sort -u
+}
+
+# These are the base kernel's until their edits are applied one by one.
 for message in "$TOP"/series/messages/*; do
-	read -ra owned < <(sed -n 's/^Files: //p' "$message")
+	edited "$message"
+done | sort -u >"$work/by-edits"
+grep -vxFf "$work/by-edits" "$work/files" >"$work/rest" || true
+mv "$work/rest" "$work/files"
+
+for message in "$TOP"/series/messages/*; do
+	for edit in $(edits_of "$message"); do
+		patch -d "$repo" -p1 --fuzz=0 --force --no-backup-if-mismatch -s \
+			<"$TOP/series/edits/$edit.diff"
+	done
+	read -ra owned < <(sed -n 's/^Files: //p' "$message") || true
 	while IFS= read -r file; do
 		for prefix in "${owned[@]}"; do
 			case $file in
@@ -68,10 +95,14 @@ for message in "$TOP"/series/messages/*; do
 	take "$OUT/linux" <"$work/these"
 	in_repo add -A
 	in_repo diff --cached --quiet ||
-		sed '/^Files: /d' "$message" | in_repo commit -q -s -F -
+		sed '/^Files: /d; /^Edits: /d' "$message" | in_repo commit -q -s -F -
 done
 [ ! -s "$work/files" ] ||
 	die "no message in series/messages has these files:" "$(paste -sd' ' "$work/files")"
+while IFS= read -r file; do
+	cmp -s "$repo/$file" "$OUT/linux/$file" ||
+		die "series/messages does not name all edits of $file"
+done <"$work/by-edits"
 
 rm -rf "$OUT/patches"
 in_repo format-patch -q -M -o "$OUT/patches" base
