@@ -163,6 +163,7 @@ short_guests()
 {
 	# What alternatives may still patch is there only until a second CPU comes up.
 	short_guest "$1" "$2one-cpu" api maxcpus=1
+	short_guest "$1" "$2one-cpu-explain" api-explain maxcpus=1
 	boot_events_guest "$1" "$2boot-events" "$3"
 	# A handler that oopses switches lockdep off, among others.
 	short_guest "$1" "$2oops" context-oops kp_oops

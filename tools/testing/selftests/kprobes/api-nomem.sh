@@ -30,7 +30,7 @@ where() {
 
 # Each file is read as far as it goes, and after that as always.
 files_are_read() {
-	for file in list blacklist enabled optimizer pools; do
+	for file in list blacklist enabled optimizer explain pools; do
 		[ -e "$KPROBES/$file" ] || continue
 		n=1
 		while [ $n -lt 100 ]; do
@@ -42,6 +42,26 @@ files_are_read() {
 		ktap_print_msg "$file: $((n - 1)) allocations"
 		[ $n -gt 1 ] && [ $n -lt 100 ] || return 1
 	done
+}
+
+# explained N: a question is answered as always, after allocation N has failed
+explained() {
+	exec 3<>$KPROBES/explain
+	echo kp_tgt_plain >&3
+	grep -q '^probe: yes$' <&3 || where "$1"
+	exec 3>&-
+}
+
+questions_are_asked() {
+	n=1
+	while [ $n -lt 100 ]; do
+		without $n "exec 3<>$KPROBES/explain; echo kp_tgt_plain >&3" || :
+		! had_all || break
+		explained $n
+		n=$((n + 1))
+	done
+	ktap_print_msg "explain: $((n - 1)) allocations"
+	[ $n -gt 1 ] && [ $n -lt 100 ]
 }
 
 hits=0
@@ -168,11 +188,12 @@ if ! is_x86; then
 fi
 load_suites kp_nomem -- kprobes_nomem
 cases=$(count_cases kprobes_nomem) || exit "$KSFT_FAIL"
-ktap_set_plan $((cases + 4))
+ktap_set_plan $((cases + 5))
 report_suites kprobes_nomem
 load kp_target
 load kp_ctl
 check "files in debugfs are read" files_are_read
+check "questions are answered" questions_are_asked
 check "all are switched off and on" switched
 check "modules come and go" modules_come_and_go
 unload kp_ctl

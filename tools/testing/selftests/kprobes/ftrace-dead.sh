@@ -48,6 +48,19 @@ may_join() {
 no_more() {
 	ctl_refused add "$1" "$2"
 	equal "error" "$(ctl_get "$1" error)" -19
+	equal "reason" "$(sed -n "s/^$1 //p" $DEBUGFS/kp_ctl/reasons)" \
+		"the address belongs to ftrace, which has failed"
+}
+
+# What a question is answered for such an address
+explained() {
+	exec 3<>$KPROBES/explain
+	echo kernel_clone >&3
+	cat <&3 >"$TMP/answer"
+	exec 3>&-
+	must grep -q '^probe: no$' "$TMP/answer"
+	must grep -q '^errno: -19$' "$TMP/answer"
+	must grep -q '^reason: the address belongs to ftrace, which has failed$' "$TMP/answer"
 }
 
 are_disabled() {
@@ -72,7 +85,7 @@ if [ ! -e "$MODULE_DIR/kp_kill_ftrace.ko" ]; then
 	ktap_skip_all "the kernel has no CONFIG_KPROBES_ON_FTRACE"
 	exit "$KSFT_SKIP"
 fi
-ktap_set_plan 11
+ktap_set_plan 12
 load kp_target
 load kp_ret_pool
 load kp_ctl
@@ -82,6 +95,7 @@ check "those that were there are hit" are_hit_still
 check "returns are followed" returns_are_followed
 check "others may join them" may_join
 check "no new ones at entries" no_more 5 kernel_clone
+check "the reason is explained" explained
 check "those that were there are disabled" are_disabled
 check "and unregistered" are_unregistered
 check "none comes back" no_more 6 kp_tgt_function

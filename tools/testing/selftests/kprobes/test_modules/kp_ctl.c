@@ -7,6 +7,8 @@
  *
  *	add ID WHERE [post] [disabled]		register a probe that counts its hits
  *	when MODULE ID WHERE [post] [disabled]	do so when MODULE is about to be loaded
+ *	live MODULE ID WHERE [post] [disabled]	do so when MODULE has been loaded
+ *	going MODULE ID WHERE [post] [disabled]	do so when MODULE is being unloaded
  *	early ID WHERE [post] [disabled]	do so when the next module is known by
  *						name, before ftrace is ready for it
  *	late					wait until that has been done
@@ -17,6 +19,8 @@
  * error is the write's, and is kept in the probe's line of kp_ctl/probes:
  *
  *	ID ADDRESS HITS POSTS NMISSED ERROR TEXT
+ *
+ * kp_ctl/reasons has a line with the reason for each probe that was refused.
  */
 
 #include <linux/debugfs.h>
@@ -29,6 +33,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include "kp_symbol.h"
 
 #define KP_CTL_PROBES	128
 #define KP_CTL_NAME	96
@@ -41,6 +46,7 @@ struct kp_ctl_probe {
 	atomic_t posts;
 	char symbol[KP_CTL_NAME];
 	char wait_for[MODULE_NAME_LEN];
+	unsigned long wait_state;
 };
 
 static struct kp_ctl_probe kp_ctl_probes[KP_CTL_PROBES];
@@ -184,6 +190,16 @@ static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 	return 0;
 }
 
+/* Which state of a module does a verb wait for? -1 if it waits for none. */
+static long kp_ctl_wait_state(const char *verb)
+{
+	if (!strcmp(verb, "when"))
+		return MODULE_STATE_COMING;
+	if (!strcmp(verb, "live"))
+		return MODULE_STATE_LIVE;
+	return strcmp(verb, "going") ? -1 : MODULE_STATE_GOING;
+}
+
 static int kp_ctl_command(char *args)
 {
 	char *verb = strsep(&args, " "), *module = NULL, *id;
@@ -193,7 +209,7 @@ static int kp_ctl_command(char *args)
 
 	if (!strcmp(verb, "late"))
 		return kp_early_end();
-	if (!strcmp(verb, "when"))
+	if (kp_ctl_wait_state(verb) >= 0)
 		module = strsep(&args, " ");
 	id = strsep(&args, " ");
 	if (!id || kstrtouint(id, 10, &index) || index >= KP_CTL_PROBES)
@@ -211,6 +227,7 @@ static int kp_ctl_command(char *args)
 		if (!module)
 			return kp_ctl_register(probe);
 		strscpy(probe->wait_for, module);
+		probe->wait_state = kp_ctl_wait_state(verb);
 		return 0;
 	}
 	if (!strcmp(verb, "del"))
@@ -270,19 +287,46 @@ static int kp_ctl_probes_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(kp_ctl_probes);
 
-/* Registers what waits for a module while its init code has not run yet. */
+/* The base kernel has no reasons. */
+#if __has_include("linux/kprobe_reason.h")
+static const char *const *(*kp_ctl_text)(enum kprobe_reason why);
+
+static __nocfi int kp_ctl_reasons_show(struct seq_file *m, void *unused)
+{
+	int i;
+
+	mutex_lock(&kp_ctl_mutex);
+	for (i = 0; i < KP_CTL_PROBES; i++)
+		if (kp_ctl_probes[i].error)
+			seq_printf(m, "%d %s\n", i, *kp_ctl_text(kp_ctl_probes[i].kp.refusal));
+	mutex_unlock(&kp_ctl_mutex);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(kp_ctl_reasons);
+
+static void kp_ctl_create_reasons(void)
+{
+	kp_ctl_text = kp_find_symbol("kprobe_reason_text");
+	if (kp_ctl_text)
+		debugfs_create_file("reasons", 0400, kp_ctl_dir, NULL, &kp_ctl_reasons_fops);
+}
+#else
+static void kp_ctl_create_reasons(void)
+{
+}
+#endif
+
+/* Registers what waits for a module: while its init code has not run yet, or later. */
 static int kp_ctl_module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *module = data;
 	int i;
 
-	if (event != MODULE_STATE_COMING)
-		return NOTIFY_DONE;
 	mutex_lock(&kp_ctl_mutex);
 	for (i = 0; i < KP_CTL_PROBES; i++) {
 		struct kp_ctl_probe *probe = &kp_ctl_probes[i];
 
-		if (!strcmp(probe->wait_for, module->name)) {
+		if (!strcmp(probe->wait_for, module->name) && probe->wait_state == event) {
 			probe->wait_for[0] = '\0';
 			kp_ctl_register(probe);
 		}
@@ -304,6 +348,7 @@ static int __init kp_ctl_init(void)
 	kp_ctl_dir = debugfs_create_dir("kp_ctl", NULL);
 	debugfs_create_file("cmd", 0200, kp_ctl_dir, NULL, &kp_ctl_cmd_fops);
 	debugfs_create_file("probes", 0400, kp_ctl_dir, NULL, &kp_ctl_probes_fops);
+	kp_ctl_create_reasons();
 	return 0;
 }
 

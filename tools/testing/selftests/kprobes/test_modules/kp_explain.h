@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_EXPLAIN_H
+#define KP_EXPLAIN_H
+
+/* What kp_explain_code.S has: locations and their names, as offsets from where they begin. */
+
+#include <linux/jump_label.h>
+#include <linux/types.h>
+
+struct kp_explain_code {
+	u32 at;
+	u32 name;
+} __packed;
+
+extern const struct kp_explain_code kp_explain_codes[];
+extern const u32 kp_explain_codes_nr;
+extern const char kp_explain_names[];
+void kp_explain_text(void);
+
+/* The key of its jump labels */
+extern struct static_key_false kp_explain_key;
+
+#endif
