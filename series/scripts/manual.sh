@@ -11,6 +11,7 @@
 # - files in Documentation/ that our files refer to, and that are not there
 # - files, functions and constants that the page on the design names, and that are
 #   not there
+# - reasons of kernel/kprobes/reason.c that the manual does not have
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -133,7 +134,20 @@ check_design()
 	done
 }
 
+# The manual wraps them.
+check_reasons()
+{
+	tr -s ' \n' ' ' <"$TOP/$manual" >"$work/flat"
+	sed -n 's/^\t\t[A-Z]*(.*"\(.*\)"),$/\1/p' "$TOP/kernel/kprobes/reason.c" >"$work/reasons"
+	[ "$(grep -c . "$work/reasons")" -eq "$(grep -c '^	\[KPROBE_WHY_.*=$' \
+		"$TOP/kernel/kprobes/reason.c")" ] || echo "kernel/kprobes/reason.c: not read to its end"
+	while IFS= read -r reason; do
+		grep -qF " $reason " "$work/flat" || echo "$manual: there is no reason $reason"
+	done <"$work/reasons"
+}
+
 build
+check_reasons
 check_taken
 check_exported
 check_references
