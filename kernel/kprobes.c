@@ -244,6 +244,8 @@ static int attach_probe(struct kprobe *p, struct list_head *changes)
 	why = set_address(p, &is_entry);
 	if (!why && is_kretprobe(p))
 		why = kretprobe_check((unsigned long)p->addr, is_entry);
+	if (!why && is_jprobe(p) && !is_entry)
+		why = KPROBE_WHY_JPROBE_INSIDE;
 	if (!why)
 		why = kprobe_check_text((unsigned long)p->addr, &module, &on_ftrace, &site);
 	err = kprobe_reason_errno(why);

@@ -30,6 +30,7 @@
 #include <linux/ftrace.h>
 #include <asm/kprobes.h>
 
+struct jprobe;
 struct kprobe;
 struct kretprobe;
 struct kretprobe_chunk;
@@ -276,6 +277,23 @@ struct kretprobe_anchor {
 	struct kretprobe_pool *pool;
 	bool limited;
 	struct llist_node dead;
+};
+
+/**
+ * struct jprobe - a probe whose handler has the parameters of the probed function
+ * @kp: the probe at the function's entry. The user sets its address, and leaves its
+ *	pre_handler and post_handler to the kernel.
+ * @entry: the handler: a function with the parameters and the calling convention of the
+ *	probed one, that ends in jprobe_return()
+ * @reported: for the kernel: the mistakes of the handler that have been printed, one bit
+ *	for each kind
+ *
+ * All fields that the user does not set must be zero before the first registration.
+ */
+struct jprobe {
+	struct kprobe kp;
+	void *entry;
+	unsigned long reported;
 };
 
 /**
@@ -729,6 +747,49 @@ static inline bool is_kretprobe_trampoline(unsigned long addr)
 static inline void kprobe_flush_task(struct task_struct *tk) { }
 
 #endif /* !CONFIG_KRETPROBES */
+
+#ifdef CONFIG_JPROBES
+
+int register_jprobe(struct jprobe *jp);
+void unregister_jprobe(struct jprobe *jp);
+int register_jprobes(struct jprobe **jps, int num);
+void unregister_jprobes(struct jprobe **jps, int num);
+int disable_jprobe(struct jprobe *jp);
+int enable_jprobe(struct jprobe *jp);
+void jprobe_return(void);
+
+/* Architectures provide these. */
+bool arch_jprobe_call(struct pt_regs *regs, void *entry);
+void arch_jprobe_return(void);
+
+#else /* !CONFIG_JPROBES */
+
+static inline int register_jprobe(struct jprobe *jp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int register_jprobes(struct jprobe **jps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_jprobe(struct jprobe *jp) { }
+static inline void unregister_jprobes(struct jprobe **jps, int num) { }
+
+static inline int disable_jprobe(struct jprobe *jp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int enable_jprobe(struct jprobe *jp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void jprobe_return(void) { }
+
+#endif /* !CONFIG_JPROBES */
 
 #if IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)
 /* For ftrace-based probes: architectures provide and read these. */

@@ -90,7 +90,7 @@ static void show_probe(struct seq_file *m, struct kprobe *p)
 				      &modname, name);
 	}
 	show_address(m, "", (unsigned long)p->addr);
-	seq_puts(m, is_kretprobe(p) ? "  r  " : "  k  ");
+	seq_puts(m, is_kretprobe(p) ? "  r  " : is_jprobe(p) ? "  j  " : "  k  ");
 	if (sym)
 		seq_printf(m, "%s+0x%lx", sym, offset);
 	else

@@ -227,6 +227,17 @@ static inline enum kprobe_reason kretprobe_check(unsigned long addr, bool is_ent
 
 #endif
 
+#ifdef CONFIG_JPROBES
+
+/* jprobe.c */
+bool is_jprobe(const struct kprobe *p);
+
+#else
+
+static inline bool is_jprobe(const struct kprobe *p) { return false; }
+
+#endif
+
 /* Bytes of data that every instance of a return probe with data has room for. */
 #define KRETPROBE_DATA_MIN	((size_t)16)
 

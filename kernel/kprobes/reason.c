@@ -40,6 +40,8 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 		REFUSAL(-ENOMEM, "out of memory, or maxactive is too large"),
 	[KPROBE_WHY_RETURN_DATA] =
 		REFUSAL(-E2BIG, "data_size is more than KRETPROBE_MAX_DATA_SIZE"),
+	[KPROBE_WHY_JPROBE_HANDLER] =
+		REFUSAL(-EINVAL, "the handler of a jprobe is not in the text of the kernel or of a module"),
 
 	[KPROBE_WHY_NO_SYMBOL] =
 		REFUSAL(-ENOENT, "there is no symbol of that name"),
@@ -63,6 +65,8 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 		REFUSAL(-EINVAL, "a return probe must be at the entry of a function"),
 	[KPROBE_WHY_RETURN_EXCLUDED] =
 		REFUSAL(-EINVAL, "the function must not have return probes"),
+	[KPROBE_WHY_JPROBE_INSIDE] =
+		REFUSAL(-EINVAL, "a jprobe must be at the entry of a function"),
 
 	[KPROBE_WHY_BLACKLISTED] =
 		REFUSAL(-EINVAL, "the address is on the blacklist"),

@@ -25,6 +25,7 @@ my @roots = qw(
 	__kretprobe_trampoline
 	kprobe_ftrace_handler get_kretprobe_retaddr
 	get_kprobe kprobe_busy_begin kprobe_busy_end
+	call_handler jprobe_return x86_jprobe_call x86_jprobe_end
 	several_pre several_post no_post dispatch_fault
 	kretprobe_entry kretprobe_entry_data kretprobe_return no_handler
 	run_worker queue_free_limited
@@ -45,6 +46,9 @@ my @others = (
 	qr/^(panic|_printk|__warn_printk|vpanic)$/,
 	# not traced; by handlers of returns, while hits are counted as missed
 	qr/^(ftrace_graph|rethook)_(ret|find_ret)_addr$/,
+	# by handlers of jprobes, while hits are counted as missed
+	qr/^get_stack_info$|^rethook_recycle$|^trace_hardirqs_o(n|ff)$/,
+	qr/^___ratelimit$|^__kasan_unpoison_range$/,
 	# by copies that fault, and never on the way of a breakpoint
 	qr/^xa_load$|^__rcu_read_(un)?lock$|^rcu_(read_lock_|is_)|^lock(dep)?_|^debug_lockdep/,
 	# while hits are counted as missed: asks for a worker, or leaves something to it

@@ -55,6 +55,7 @@ struct arch_specific_insn { };
  * @regs: registers that the handlers were given: pre_handlers, and post_handlers
  *	behind ftrace's call. NULL if none runs, or if a thunk saved the registers.
  * @in_fault: the fault_handler of @probe runs
+ * @jprobe: if @probe is a jprobe: the call of its handler
  */
 struct kprobe_level {
 	s32 context;
@@ -62,6 +63,9 @@ struct kprobe_level {
 	struct kprobe *probe;
 	struct pt_regs *regs;
 	bool in_fault;
+#ifdef CONFIG_JPROBES
+	struct x86_jprobe_call *jprobe;
+#endif
 };
 
 /**
@@ -199,6 +203,29 @@ struct kprobe_fault {
 	bool stepping;
 	bool run_post;
 };
+
+#ifdef CONFIG_JPROBES
+/*
+ * How many bytes of the probed function's stack arguments the handler of a jprobe gets: 8
+ * arguments behind those in registers, or 16 in 32-bit mode.
+ */
+#define MAX_STACK_SIZE	64
+
+/**
+ * struct x86_jprobe_call - a call of a jprobe's handler, for x86_jprobe_call()
+ * @bp: result: the frame pointer of x86_jprobe_call(), by which jprobe_return() gets back
+ *	there
+ * @entry: the handler
+ * @args: the probed function's arguments on the stack
+ * @size: number of bytes to copy from @args
+ */
+struct x86_jprobe_call {
+	unsigned long bp;
+	void *entry;
+	const void *args;
+	unsigned long size;
+};
+#endif
 
 #ifdef CONFIG_KRETPROBES
 /* Operations on per-CPU variables are one instruction, so no NMI gets in between. */

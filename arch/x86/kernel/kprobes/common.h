@@ -69,6 +69,8 @@
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
+struct x86_jprobe_call;
+
 /* Slots are between these addresses: on 32-bit x86 in vmalloc()'s memory as modules are. */
 #define KPROBE_SLOTS_START	MODULES_VADDR
 #define KPROBE_SLOTS_END	(MODULES_END - KPROBE_SLOT_SIZE)
@@ -212,6 +214,10 @@ __visible void kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
 __visible int kprobe_call_return(struct kretprobe_instance *ri, struct pt_regs *regs,
 				 kretprobe_handler_t handler);
 #endif
+
+/* jprobe_call.S */
+bool x86_jprobe_call(struct x86_jprobe_call *call, struct pt_regs *regs);
+void x86_jprobe_end(unsigned long bp);
 
 /* entries.c */
 #ifdef CONFIG_OPTPROBES

@@ -326,12 +326,23 @@ refuse() {
 	seen "$3"
 }
 
+JPROBE_INSIDE="a jprobe must be at the entry of a function"
+JPROBE_HANDLER="the handler of a jprobe is not in the text of the kernel or of a module"
+
+has_jprobes() {
+	grep -q ' register_jprobe$' /proc/kallsyms
+}
+
 refuses_calls() {
 	refuse twice -22 "the probe is registered already"
 	refuse neither -22 "neither an address nor a symbol is given, or both are"
 	refuse both -22 "neither an address nor a symbol is given, or both are"
 	refuse data -7 "data_size is more than KRETPROBE_MAX_DATA_SIZE"
 	refuse memory -12 "out of memory, or maxactive is too large"
+	if has_jprobes; then
+		refuse jprobe-inside -22 "$JPROBE_INSIDE"
+		refuse jprobe-handler -22 "$JPROBE_HANDLER"
+	fi
 }
 
 refuses_text() {
@@ -695,6 +706,7 @@ elsewhere() {
 	echo "the code of the architecture refuses the instruction"
 	echo "the architecture looks at the instruction at a registration only"
 	echo "the architecture decides when the detour buffer is made"
+	has_jprobes || printf '%s\n' "$JPROBE_INSIDE" "$JPROBE_HANDLER"
 	# ftrace-dead.sh
 	echo "the address belongs to ftrace, which has failed"
 	grep -q -w maxcpus=1 /proc/cmdline ||

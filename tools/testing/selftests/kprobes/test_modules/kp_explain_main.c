@@ -6,8 +6,8 @@
  * /sys/kernel/debug/kp_explain/cases has a line for each location: a name, and SYMBOL+OFFSET.
  *
  * A write of one word to kp_explain/refuse provokes a refusal, and kp_explain/refused has
- * the errno and the reason that it left: null, twice, neither, both, data, memory, redirects,
- * and rest, by which kprobes is asked for reasons that are never seen otherwise. The word
+ * the errno and the reason that it left: null, twice, neither, both, data, memory,
+ * jprobe-inside, jprobe-handler, redirects, and rest, by which kprobes is asked for reasons that are never seen otherwise. The word
  * changed has a jump refused since the text is another; unchanged undoes that.
  */
 
@@ -312,6 +312,48 @@ static int kp_refuse_redirects(void)
 }
 #endif
 
+#ifdef CONFIG_JPROBES
+static void kp_jprobe_entry(void)
+{
+	jprobe_return();
+}
+
+static int kp_try_jprobe(unsigned int offset, void *entry)
+{
+	struct jprobe jp = {
+		.kp.symbol_name = "vfs_read",
+		.kp.offset = offset,
+		.entry = entry,
+	};
+
+	kp_refused_errno = register_jprobe(&jp);
+	kp_refused_reason = jp.kp.refusal;
+	if (!kp_refused_errno)
+		unregister_jprobe(&jp);
+	return 0;
+}
+
+static int kp_refuse_jprobe_inside(void)
+{
+	return kp_try_jprobe(16, kp_jprobe_entry);
+}
+
+static int kp_refuse_jprobe_handler(void)
+{
+	return kp_try_jprobe(0, &kp_refused_errno);
+}
+#else
+static int kp_refuse_jprobe_inside(void)
+{
+	return -EOPNOTSUPP;
+}
+
+static int kp_refuse_jprobe_handler(void)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
 /* No text has the address, as if it had been freed since a probe was there. */
 static __nocfi int kp_refuse_gone(void)
 {
@@ -408,6 +450,8 @@ static const struct {
 	{ "both", kp_refuse_both },
 	{ "data", kp_refuse_data },
 	{ "memory", kp_refuse_memory },
+	{ "jprobe-inside", kp_refuse_jprobe_inside },
+	{ "jprobe-handler", kp_refuse_jprobe_handler },
 	{ "redirects", kp_refuse_redirects },
 	{ "gone", kp_refuse_gone },
 	{ "ftrace", kp_refuse_ftrace },

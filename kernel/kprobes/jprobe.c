@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: jprobes, for modules from before Linux 4.15.
+ *
+ * A jprobe is a probe at the entry of a function. Its pre_handler calls the user's handler
+ * with the arguments of the function: those in registers are loaded from the saved
+ * registers, those on the stack are copied to the handler's own stack frame. So the handler
+ * can overwrite all of them, and nothing has to be restored. The call is an ordinary one,
+ * on the stack of the pre_handler; execution is not redirected. For this reason a jprobe
+ * needs nothing from the way in which its probepoint is reached.
+ *
+ * jprobe_return() ends the handler. It may be called from any depth of calls: it drops the
+ * stack frames in between, and continues behind the call of the handler. What these frames
+ * would have undone on their way back is undone here, see struct before_handler.
+ *
+ * There is no lock: what is needed of a call is on the stack, and in the architecture's
+ * record of running handlers.
+ */
+#include <linux/bitops.h>
+#include <linux/export.h>
+#include <linux/ftrace.h>
+#include <linux/irqflags.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+#include <linux/printk.h>
+#include <linux/rethook.h>
+#include <linux/sched.h>
+
+#include "internal.h"
+
+/* unregister_jprobes() passes an array of one as that of the other. */
+static_assert(offsetof(struct jprobe, kp) == 0);
+
+/* Mistakes of a handler, each of which is printed once for a jprobe. */
+enum mistake {
+	NO_JPROBE_RETURN,
+	PREEMPT_COUNT,
+	IRQ_FLAG,
+};
+
+/**
+ * struct before_handler - the state that a handler has to leave as it is
+ * @count: preempt_count
+ * @flags: the interrupt flag, as local_save_flags() saves it
+ * @rethooks: the first of the calls whose return a rethook follows
+ */
+struct before_handler {
+	int count;
+	unsigned long flags;
+#ifdef CONFIG_RETHOOK
+	struct llist_node *rethooks;
+#endif
+};
+
+/*
+ * Forget the calls, of functions whose return a rethook follows, that jprobe_return() has
+ * dropped. Their frames no longer return to the rethook's trampoline, which would take
+ * the first of these records for that of the next call that does. Interrupts add records, too,
+ * and remove them before they return.
+ */
+static __always_inline void drop_rethooks(const struct before_handler *before)
+{
+#ifdef CONFIG_RETHOOK
+	struct llist_node *node;
+
+	while (unlikely((node = current->rethooks.first) != before->rethooks)) {
+		current->rethooks.first = node->next;
+		rethook_recycle(container_of(node, struct rethook_node, llist));
+	}
+#endif
+}
+
+static __always_inline void note_state(struct before_handler *before)
+{
+	before->count = preempt_count();
+	local_save_flags(before->flags);
+#ifdef CONFIG_RETHOOK
+	before->rethooks = current->rethooks.first;
+#endif
+	/*
+	 * The function graph tracer replaces return addresses. A call that jprobe_return()
+	 * drops would stay on its stack of calls for ever.
+	 */
+	pause_graph_tracing();
+}
+
+static bool __kprobes is_first(struct jprobe *jp, enum mistake mistake)
+{
+	return !test_and_set_bit(mistake, &jp->reported);
+}
+
+/* A handler that took a lock and did not release it, for example. */
+static noinline void __kprobes restore_preempt_count(struct jprobe *jp, int count)
+{
+	int left = preempt_count();
+
+	preempt_count_set(count);
+	if (is_first(jp, PREEMPT_COUNT))
+		pr_err("kprobes: handler %pS of a jprobe has left preempt_count %#x instead of %#x\n",
+		       jp->entry, left, count);
+}
+
+static noinline void __kprobes restore_irq_flag(struct jprobe *jp, unsigned long flags)
+{
+	local_irq_restore(flags);
+	if (is_first(jp, IRQ_FLAG))
+		pr_err("kprobes: handler %pS of a jprobe has left interrupts %s\n", jp->entry,
+		       irqs_disabled_flags(flags) ? "enabled" : "disabled");
+}
+
+static __always_inline
+void restore_state(struct jprobe *jp, const struct before_handler *before)
+{
+	unpause_graph_tracing();
+	drop_rethooks(before);
+	if (unlikely(preempt_count() != before->count))
+		restore_preempt_count(jp, before->count);
+	if (unlikely(irqs_disabled() != irqs_disabled_flags(before->flags)))
+		restore_irq_flag(jp, before->flags);
+}
+
+/* The pre_handler of a jprobe */
+static int __kprobes call_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct jprobe *jp = container_of(p, struct jprobe, kp);
+	struct before_handler before;
+	bool returned;
+
+	note_state(&before);
+	returned = !arch_jprobe_call(regs, jp->entry);
+	restore_state(jp, &before);
+	if (unlikely(returned) && is_first(jp, NO_JPROBE_RETURN))
+		pr_err("kprobes: handler %pS of a jprobe has returned without jprobe_return()\n",
+		       jp->entry);
+	return 0;
+}
+
+/**
+ * is_jprobe() - does a probe belong to a jprobe?
+ * @p: the probe
+ *
+ * Return: true if @p is the probe at the function's entry.
+ */
+bool __kprobes is_jprobe(const struct kprobe *p)
+{
+	return p->pre_handler == call_handler;
+}
+
+/**
+ * jprobe_return() - end the handler of a jprobe
+ *
+ * The probed function continues with the registers and the stack that it was called with.
+ * Functions that the handler has called may call this as well. It does not release what
+ * they hold, such as locks.
+ *
+ * If the calling context runs no handler of a jprobe, or runs its fault_handler, a message
+ * says so and the function returns to its caller.
+ *
+ * Context: the handler.
+ */
+void __kprobes jprobe_return(void)
+{
+	struct kprobe *running = preemptible() ? NULL : kprobe_running();
+
+	if (running && is_jprobe(running))
+		arch_jprobe_return();
+	pr_err_ratelimited("kprobes: %pS has called %s() outside of a jprobe's handler\n",
+			   __builtin_return_address(0), __func__);
+}
+EXPORT_SYMBOL_GPL(jprobe_return);
+
+static int claim(struct jprobe *jp)
+{
+	if (!jp)
+		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
+	if (!jp->entry || !func_ptr_is_kernel_text(jp->entry))
+		return kprobe_refused(&jp->kp, KPROBE_WHY_JPROBE_HANDLER, -EINVAL);
+	jp->kp.pre_handler = call_handler;
+	jp->kp.post_handler = NULL;
+	return 0;
+}
+
+/**
+ * register_jprobes() - register several jprobes
+ * @jps: the jprobes
+ * @num: number of jprobes
+ *
+ * If one cannot be registered, none is.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: 0, or what register_jprobe() would return for the first jprobe that cannot be
+ * registered. -EINVAL also if @jps or one of its members is NULL, if @num is not positive,
+ * or if a jprobe is in the array twice.
+ */
+int register_jprobes(struct jprobe **jps, int num)
+{
+	int i, err;
+
+	if (!jps || num <= 0)
+		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
+	for (i = 0; i < num; i++) {
+		err = claim(jps[i]);
+		if (err)
+			return err;
+	}
+	return register_kprobes((struct kprobe **)jps, num);
+}
+EXPORT_SYMBOL_GPL(register_jprobes);
+
+/**
+ * register_jprobe() - register a jprobe
+ * @jp: the jprobe; see &struct jprobe for the fields that the user sets
+ *
+ * When this returns 0, every call of the function, on any CPU, calls the handler first,
+ * unless it is counted in nmissed, %KPROBE_FLAG_DISABLED is set or debugfs kprobes/enabled
+ * is 0.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return:
+ * * 0 - the jprobe is registered
+ * * -EINVAL - what register_kprobe() returns it for; the handler is NULL or is not in the
+ *   text of the kernel or of a module; the address is not the entry of a function
+ * * -EILSEQ, -EOPNOTSUPP, -ENOENT, -EBUSY, -ENODEV, -ENOMEM - as register_kprobe()
+ */
+int register_jprobe(struct jprobe *jp)
+{
+	return register_jprobes(&jp, 1);
+}
+EXPORT_SYMBOL_GPL(register_jprobe);
+
+/**
+ * unregister_jprobes() - unregister several jprobes
+ * @jps: the jprobes. A member may be NULL; if it is not registered, its addr is set to
+ *	NULL.
+ * @num: number of jprobes
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ */
+void unregister_jprobes(struct jprobe **jps, int num)
+{
+	unregister_kprobes((struct kprobe **)jps, num);
+}
+EXPORT_SYMBOL_GPL(unregister_jprobes);
+
+/**
+ * unregister_jprobe() - unregister a jprobe
+ * @jp: the jprobe; if it is not registered, its addr is set to NULL
+ *
+ * When this returns, the handler is not running and is not called any more.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ */
+void unregister_jprobe(struct jprobe *jp)
+{
+	unregister_jprobes(&jp, 1);
+}
+EXPORT_SYMBOL_GPL(unregister_jprobe);
+
+/**
+ * disable_jprobe() - stop calling the handler of a jprobe
+ * @jp: a registered jprobe
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: as disable_kprobe(); -EINVAL if @jp is NULL.
+ */
+int disable_jprobe(struct jprobe *jp)
+{
+	return jp ? disable_kprobe(&jp->kp) : -EINVAL;
+}
+EXPORT_SYMBOL_GPL(disable_jprobe);
+
+/**
+ * enable_jprobe() - call the handler of a jprobe again
+ * @jp: a registered jprobe
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: as enable_kprobe(); -EINVAL if @jp is NULL.
+ */
+int enable_jprobe(struct jprobe *jp)
+{
+	return jp ? enable_kprobe(&jp->kp) : -EINVAL;
+}
+EXPORT_SYMBOL_GPL(enable_jprobe);
