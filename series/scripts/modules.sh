@@ -65,6 +65,7 @@ has()
 
 # The samples that the kernel has what it takes for; samples/Kconfig has the same.
 samples=(CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m)
+! has JPROBES || samples+=(CONFIG_SAMPLE_JPROBES=m)
 while read -r sample needs; do
 	read -ra needs <<<"$needs"
 	! has "${needs[@]}" || samples+=("CONFIG_SAMPLE_KPROBES_$sample=m")
