@@ -83,7 +83,7 @@ check_config()
 	while read -r sym value; do
 		case $variant/$sym in
 		# The base kernel does not have it.
-		stock-*/CONFIG_KPROBES_KUNIT_TEST) continue ;;
+		stock-*/CONFIG_KPROBES_KUNIT_TEST | stock-*/CONFIG_JPROBES) continue ;;
 		esac
 		got=$(sed -n "s/^$sym=//p" "$build/.config")
 		[ "${got:-n}" = "$value" ] || bad+=("$sym is ${got:-n}, wanted $value")

@@ -7,9 +7,11 @@
 #include <asm/unwind.h>
 
 int kp_stubs(struct kprobe *p, struct kprobe **ps, struct kretprobe *rp, struct kretprobe **rps,
-	     struct kretprobe_instance *ri, struct pt_regs *regs, void *addr);
+	     struct kretprobe_instance *ri, struct jprobe *jp, struct jprobe **jps,
+	     struct pt_regs *regs, void *addr);
 int kp_stubs(struct kprobe *p, struct kprobe **ps, struct kretprobe *rp, struct kretprobe **rps,
-	     struct kretprobe_instance *ri, struct pt_regs *regs, void *addr)
+	     struct kretprobe_instance *ri, struct jprobe *jp, struct jprobe **jps,
+	     struct pt_regs *regs, void *addr)
 {
 	unsigned long ip = (unsigned long)addr;
 	char type, name[KSYM_NAME_LEN];
@@ -23,6 +25,11 @@ int kp_stubs(struct kprobe *p, struct kprobe **ps, struct kretprobe *rp, struct 
 	sum += enable_kretprobe(rp) + disable_kretprobe(rp);
 	unregister_kretprobe(rp);
 	unregister_kretprobes(rps, 1);
+	sum += register_jprobe(jp) + register_jprobes(jps, 1);
+	sum += enable_jprobe(jp) + disable_jprobe(jp);
+	unregister_jprobe(jp);
+	unregister_jprobes(jps, 1);
+	jprobe_return();
 	wait_for_kprobe_optimizer();
 
 	sum += kprobe_gone(p) + kprobe_disabled(p) + kprobe_optimized(p) + kprobe_ftrace(p);

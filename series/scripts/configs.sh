@@ -95,6 +95,18 @@ configuration()
 		fragment=
 		undefined="CONFIG_KRETPROBES"
 		;;
+	jprobes)
+		fragment=$tracer$'\nCONFIG_JPROBES=y\nCONFIG_FPROBE=y'
+		objects+=" $fprobe arch/x86/kernel/ftrace.o"
+		;;
+	jprobes-rt)
+		fragment=$'CONFIG_JPROBES=y\nCONFIG_PREEMPT_RT=y'
+		;;
+	i386-jprobes)
+		fragment=$'CONFIG_64BIT=n\nCONFIG_UNWINDER_ORC=n\nCONFIG_UNWINDER_FRAME_POINTER=y'
+		fragment+=$'\nCONFIG_JPROBES=y'
+		objects="$ours $users $unwind arch/x86/kernel/unwind_frame.o"
+		;;
 	no-optprobes)
 		fragment=
 		undefined="CONFIG_OPTPROBES"
@@ -136,7 +148,7 @@ configuration()
 }
 
 all=(no-kprobes no-kprobes-fprobe i386-fprobe i386 i386-no-smp no-modules no-kretprobes
-	no-optprobes no-debugfs no-smp no-printk frame-pointer guess rt xen startup-test all)
+	jprobes jprobes-rt i386-jprobes no-optprobes no-debugfs no-smp no-printk frame-pointer guess rt xen startup-test all)
 
 kmake()
 {
@@ -179,7 +191,7 @@ symbols()
 	local files=("$@")
 
 	nm -u "${files[@]}" | awk '$1 == "U" { print $2 }' | sort -u |
-		grep -E '(^|_)k(ret)?probes?(_|$)|insn_slot|rethook|wait_for_kprobe|^fprobe' |
+		grep -E '(^|_)(k(ret)?|j)probes?(_|$)|insn_slot|rethook|wait_for_kprobe|^fprobe' |
 		grep -v '^__tracepoint' >"$build/needed" || return 0
 	nm --defined-only "${files[@]}" | awk 'NF == 3 { print $3 }' | sort -u >"$build/given"
 	# What the linker and what is not compiled here give
@@ -268,6 +280,8 @@ if [ "${1:-}" = quick ]; then
 			arch/x86/kernel/kprobes/safety.o
 		quick "KRETPROBES=n" CONFIG_KRETPROBES kernel/kprobes.o \
 			arch/x86/kernel/kprobes/int3.o arch/x86/kernel/unwind_orc.o
+		quick "JPROBES=n" CONFIG_JPROBES kernel/kprobes.o kernel/kprobes/debugfs.o \
+			arch/x86/kernel/kprobes/int3.o
 		quick "OPTPROBES=n" CONFIG_OPTPROBES kernel/kprobes/probepoint.o \
 			arch/x86/kernel/kprobes/slot.o
 	}

@@ -63,7 +63,8 @@ report_mode() {
 
 # run_in_modes EXTRA MODULE [PARAM=VALUE...] -- SUITE...
 # Loads, reports and unloads in each mode; modules are told by opt=1 to wait for jumps. EXTRA
-# is how many results the script's function after_mode MODE adds to those of each mode.
+# is how many results the script's function after_mode MODE adds to those of each mode,
+# PLANNED_MORE how many come after those of all modes.
 run_in_modes() {
 	extra=$1
 	topic_module=$2
@@ -83,7 +84,7 @@ run_in_modes() {
 		if [ -z "$planned" ]; then
 			# Every mode has the same cases.
 			planned=$(((cases + extra + 1) * $(modes | wc -w)))
-			ktap_set_plan $planned
+			ktap_set_plan $((planned + ${PLANNED_MORE:-0}))
 		fi
 		# shellcheck disable=SC2086
 		report_mode "$mode" $suites

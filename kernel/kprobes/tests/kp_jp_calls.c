@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Handlers of jprobes in tasks: what they get, and what the function gets after them. */
+
+#include <linux/mm.h>
+#include <linux/sched/task_stack.h>
+#include <linux/stacktrace.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+#include <asm/processor-flags.h>
+#include "kp_jp.h"
+
+#define KP_JP_ROUNDS	20
+
+static void kp_jp_calls_arguments(struct kunit *test)
+{
+	enum kp_jp_target target = kp_jp_target(test);
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	int i;
+
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	for (i = 0; i < KP_JP_ROUNDS; i++)
+		kp_jp_expect_call(test, jp, target);
+	KUNIT_EXPECT_EQ(test, jp->jp.kp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, jp->jp.reported, 0);
+	kp_jp_unregister(test, &jp->jp);
+	KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
+	KUNIT_EXPECT_EQ(test, jp->calls, KP_JP_ROUNDS);
+}
+
+static noinline long kp_jp_call_on_stack(void)
+{
+	return KP_JP_CALL(kp_jp_on_stack);
+}
+
+static void kp_jp_calls_all_on_stack(struct kunit *test)
+{
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_on_stack);
+	int i;
+
+	jp->jp.entry = kp_jp_handler_on_stack;
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_EXPECT_EQ(test, kp_jp_call_on_stack(), kp_jp_result());
+	KUNIT_EXPECT_EQ(test, jp->calls, 1);
+	for (i = 0; i < KP_JP_ARGS; i++)
+		KUNIT_EXPECT_EQ(test, jp->arg[i], KP_JP_ARG(i + 1));
+}
+
+/* Ended by a function that the handler has called. */
+static void kp_jp_calls_deep(struct kunit *test)
+{
+	enum kp_jp_target target = kp_jp_target(test);
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	int i;
+
+	kp_jp_deep = true;
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	for (i = 0; i < KP_JP_ROUNDS; i++)
+		kp_jp_expect_call(test, jp, target);
+}
+
+/* A handler that just returns: the script looks for the message. */
+static void kp_jp_calls_no_return(struct kunit *test)
+{
+	enum kp_jp_target target = kp_jp_target(test);
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	int i;
+
+	kp_jp_returns = true;
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	for (i = 0; i < KP_JP_ROUNDS; i++)
+		kp_jp_expect_call(test, jp, target);
+	KUNIT_EXPECT_NE(test, jp->jp.reported, 0);
+	kp_jp_returns = false;
+	kp_jp_expect_call(test, jp, target);
+}
+
+static long kp_jp_regs_handler(void)
+{
+	return kp_jp_handler(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+}
+
+/* Every register, and the arithmetic flags, with all values that the flags can have. */
+static void kp_jp_calls_registers(struct kunit *test)
+{
+	static const unsigned long flag[] = {
+		X86_EFLAGS_CF, X86_EFLAGS_PF, X86_EFLAGS_AF, X86_EFLAGS_ZF, X86_EFLAGS_SF,
+		X86_EFLAGS_OF,
+	};
+	const unsigned long arith = X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |
+				    X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF;
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_regs_target);
+	unsigned long flags;
+	int set, i, nr = IS_ENABLED(CONFIG_X86_64) ? KP_JP_NR : KP_JP_FLAGS;
+
+	jp->jp.entry = kp_jp_regs_handler;
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	for (set = 0; set < 1 << ARRAY_SIZE(flag); set++) {
+		flags = X86_EFLAGS_IF | X86_EFLAGS_FIXED;
+		for (i = 0; i < ARRAY_SIZE(flag); i++)
+			flags |= set & BIT(i) ? flag[i] : 0;
+		preempt_disable();
+		for (i = 0; i < KP_JP_NR; i++)
+			kp_jp_in[i] = 0x1234567UL * (i + 1) + set;
+		kp_jp_in[KP_JP_FLAGS] = flags;
+		memset(kp_jp_out, 0, sizeof(kp_jp_out));
+		kp_jp_regs();
+		preempt_enable();
+		for (i = 0; i < nr; i++)
+			if (i != KP_JP_FLAGS)
+				KUNIT_EXPECT_EQ_MSG(test, kp_jp_out[i], kp_jp_in[i],
+						    "register %d", i);
+		KUNIT_EXPECT_EQ(test, kp_jp_out[KP_JP_FLAGS] & (arith | X86_EFLAGS_IF),
+				flags & (arith | X86_EFLAGS_IF));
+	}
+	KUNIT_EXPECT_EQ(test, jp->calls, set);
+	KUNIT_EXPECT_EQ(test, jp->survived, 0);
+}
+
+/* Arguments on the stack that begin on one page and end on the next. */
+static void kp_jp_calls_across_pages(struct kunit *test)
+{
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_plain);
+	unsigned long here = (unsigned long)__builtin_frame_address(0);
+	unsigned long page = ALIGN_DOWN(here - 1024, PAGE_SIZE);
+	long args[KP_JP_ARGS];
+	int i, words, calls = 0;
+
+	if (page <= (unsigned long)task_stack_page(current))
+		kunit_skip(test, "the stack has no page below this one");
+	for (i = 0; i < KP_JP_ARGS; i++)
+		args[i] = KP_JP_ARG(i + 1);
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	for (words = -KP_JP_ARGS; words <= 2; words++) {
+		memset(jp->arg, 0, sizeof(jp->arg));
+		KUNIT_EXPECT_EQ(test, kp_jp_call_plain_at(args, (long *)page + words),
+				kp_jp_result());
+		KUNIT_EXPECT_EQ(test, jp->calls, ++calls);
+		for (i = 0; i < KP_JP_ARGS; i++)
+			KUNIT_EXPECT_EQ_MSG(test, jp->arg[i], args[i], "%d words, argument %d",
+					    words, i + 1);
+	}
+}
+
+static noinline long kp_jp_short_handler(long arg)
+{
+	return kp_jp_handler(arg, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+}
+
+/* Right behind the return address the stack ends, and then comes a guard page. */
+static void kp_jp_calls_end_of_stack(struct kunit *test)
+{
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_short);
+	void *stack = vmalloc(THREAD_SIZE);
+	unsigned long flags;
+	long got[KP_JP_ARGS];
+	int words;
+
+	KUNIT_ASSERT_NOT_NULL(test, stack);
+	jp->jp.entry = kp_jp_short_handler;
+	if (kp_jp_register(test, &jp->jp)) {
+		vfree(stack);
+		KUNIT_FAIL_AND_ABORT(test, "the jprobe was refused");
+	}
+	/* No interrupt is to find a stack that is no task's. */
+	local_irq_save(flags);
+	for (words = 0; words < KP_JP_ARGS; words++)
+		got[words] = kp_jp_call_short_at(words, stack + THREAD_SIZE -
+						 words * sizeof(long));
+	local_irq_restore(flags);
+	for (words = 0; words < KP_JP_ARGS; words++)
+		KUNIT_EXPECT_EQ(test, got[words], words + 1);
+	KUNIT_EXPECT_EQ(test, jp->calls, KP_JP_ARGS);
+	KUNIT_EXPECT_EQ(test, jp->arg[0], KP_JP_ARGS - 1);
+	KUNIT_EXPECT_EQ(test, jp->survived, 0);
+	kp_jp_unregister(test, &jp->jp);
+	vfree(stack);
+}
+
+static void kp_jp_calls_disabled(struct kunit *test)
+{
+	enum kp_jp_target target = kp_jp_target(test);
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+
+	jp->jp.kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
+	KUNIT_EXPECT_EQ(test, jp->calls, 0);
+	KUNIT_EXPECT_EQ(test, enable_jprobe(&jp->jp), 0);
+	kp_jp_settle(test, &jp->jp.kp);
+	kp_jp_expect_call(test, jp, target);
+	KUNIT_EXPECT_EQ(test, disable_jprobe(&jp->jp), 0);
+	KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
+	KUNIT_EXPECT_EQ(test, jp->calls, 1);
+}
+
+static void kp_jp_calls_batch(struct kunit *test)
+{
+	struct kp_jp *jp[KP_JP_TARGETS];
+	struct jprobe *jps[KP_JP_TARGETS];
+	int i;
+
+	for (i = 0; i < KP_JP_TARGETS; i++) {
+		jp[i] = kp_jp_new(test, kp_jp_address(i));
+		jps[i] = &jp[i]->jp;
+	}
+	KUNIT_ASSERT_EQ(test, register_jprobes(jps, KP_JP_TARGETS), 0);
+	for (i = 0; i < KP_JP_TARGETS; i++) {
+		kp_jp_settle(test, &jp[i]->jp.kp);
+		kp_jp_now = jp[i];
+		kp_jp_expect_call(test, jp[i], i);
+	}
+	unregister_jprobes(jps, KP_JP_TARGETS);
+	for (i = 0; i < KP_JP_TARGETS; i++) {
+		KUNIT_EXPECT_EQ(test, kp_jp_call(i), kp_jp_result());
+		KUNIT_EXPECT_EQ(test, jp[i]->calls, 1);
+	}
+}
+
+/*
+ * Other probes at the same address.
+ */
+
+struct kp_jp_beside {
+	struct kprobe kp;
+	struct kretprobe rp;
+	unsigned int pre, post, entry, ret;
+	long value;
+	long arg;
+};
+
+static struct kp_jp_beside kp_jp_older, kp_jp_newer;
+
+static struct kp_jp_beside *kp_jp_beside_of(struct kprobe *p)
+{
+	return p == &kp_jp_older.kp || p == &kp_jp_older.rp.kp ? &kp_jp_older : &kp_jp_newer;
+}
+
+static int kp_jp_beside_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	kp_jp_beside_of(p)->pre = ++kp_jp_order;
+	kp_jp_beside_of(p)->arg = regs_get_kernel_argument(regs, 1);
+	return 0;
+}
+
+static void kp_jp_beside_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	kp_jp_beside_of(p)->post = ++kp_jp_order;
+}
+
+static int kp_jp_beside_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_jp_beside_of(&get_kretprobe(ri)->kp)->entry = ++kp_jp_order;
+	return 0;
+}
+
+static int kp_jp_beside_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_jp_beside_of(&get_kretprobe(ri)->kp)->ret = ++kp_jp_order;
+	kp_jp_beside_of(&get_kretprobe(ri)->kp)->value = regs_return_value(regs);
+	return 0;
+}
+
+static void kp_jp_beside_gone(void *beside)
+{
+	unregister_kprobe(&((struct kp_jp_beside *)beside)->kp);
+	unregister_kretprobe(&((struct kp_jp_beside *)beside)->rp);
+}
+
+static void kp_jp_beside(struct kunit *test, struct kp_jp_beside *beside, void *addr)
+{
+	memset(beside, 0, sizeof(*beside));
+	beside->kp.addr = addr;
+	beside->kp.pre_handler = kp_jp_beside_pre;
+	beside->kp.post_handler = kp_jp_beside_post;
+	beside->rp.kp.addr = addr;
+	beside->rp.entry_handler = kp_jp_beside_entry;
+	beside->rp.handler = kp_jp_beside_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&beside->rp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&beside->kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_jp_beside_gone, beside), 0);
+}
+
+/* The newest of all is called first; the others are called in their order. */
+static void kp_jp_calls_beside(struct kunit *test)
+{
+	enum kp_jp_target target = kp_jp_target(test);
+	void *addr = kp_jp_address(target);
+	struct kp_jp *jp;
+	int i;
+
+	kp_jp_beside(test, &kp_jp_older, addr);
+	jp = kp_jp_new(test, addr);
+	KUNIT_ASSERT_EQ(test, register_jprobe(&jp->jp), 0);
+	kp_jp_beside(test, &kp_jp_newer, addr);
+	kp_jp_settle(test, &jp->jp.kp);
+	for (i = 0; i < KP_JP_ROUNDS; i++) {
+		kp_jp_order = 0;
+		kp_jp_expect_call(test, jp, target);
+		KUNIT_EXPECT_EQ(test, kp_jp_newer.pre, 1);
+		KUNIT_EXPECT_EQ(test, kp_jp_newer.entry, 2);
+		KUNIT_EXPECT_EQ(test, jp->order, 3);
+		KUNIT_EXPECT_EQ(test, kp_jp_older.pre, 4);
+		KUNIT_EXPECT_EQ(test, kp_jp_older.entry, 5);
+		KUNIT_EXPECT_EQ(test, kp_jp_newer.post + kp_jp_older.post, 6 + 7);
+		KUNIT_EXPECT_EQ(test, kp_jp_newer.ret + kp_jp_older.ret, 8 + 9);
+		KUNIT_EXPECT_EQ(test, kp_jp_older.value, kp_jp_result());
+		KUNIT_EXPECT_EQ(test, kp_jp_newer.value, kp_jp_result());
+		KUNIT_EXPECT_EQ(test, kp_jp_older.arg, KP_JP_ARG(2));
+	}
+	unregister_jprobe(&jp->jp);
+}
+
+/* Two jprobes of one function: two handlers. */
+static void kp_jp_calls_two(struct kunit *test)
+{
+	enum kp_jp_target target = kp_jp_target(test);
+	struct kp_jp *older = kp_jp_new(test, kp_jp_address(target));
+	struct kp_jp *newer = kp_jp_new(test, kp_jp_address(target));
+
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &older->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &newer->jp), 0);
+	/* Both handlers record for the newer one. */
+	KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
+	KUNIT_EXPECT_EQ(test, newer->calls, 2);
+	KUNIT_EXPECT_EQ(test, newer->survived, 0);
+}
+
+/*
+ * Exceptions in handlers.
+ */
+
+static int kp_jp_faults;
+static bool kp_jp_fault_handler_ends;
+
+static int kp_jp_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	kp_jp_faults++;
+	/* Refused: it would leave the exception behind. */
+	if (kp_jp_fault_handler_ends)
+		jprobe_return();
+	return 0;
+}
+
+static long kp_jp_fixed_up;
+
+static void kp_jp_read_nowhere(void)
+{
+	long word;
+
+	kp_jp_fixed_up = copy_from_kernel_nofault(&word, (void *)-4096L, sizeof(word));
+}
+
+static void kp_jp_calls_fault(struct kunit *test)
+{
+	enum kp_jp_target target = kp_jp_target(test);
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	int i;
+
+	kp_jp_faults = 0;
+	jp->jp.kp.fault_handler = kp_jp_fault;
+	kp_jp_hook = kp_jp_read_nowhere;
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	for (i = 1; i <= 4; i++) {
+		kp_jp_fault_handler_ends = i > 2;
+		kp_jp_fixed_up = 0;
+		kp_jp_expect_call(test, jp, target);
+		KUNIT_EXPECT_EQ(test, kp_jp_fixed_up, -EFAULT);
+		KUNIT_EXPECT_EQ(test, kp_jp_faults, i);
+	}
+}
+
+/*
+ * Stack traces: the handler, the probed function, and its callers.
+ */
+
+#define KP_JP_DEPTH	64
+
+static struct kp_jp_trace {
+	unsigned int nr;
+	unsigned long entry[KP_JP_DEPTH];
+} kp_jp_in_handler, kp_jp_in_function;
+
+static void kp_jp_trace_handler(void)
+{
+	kp_jp_in_handler.nr = stack_trace_save(kp_jp_in_handler.entry, KP_JP_DEPTH, 0);
+}
+
+static int kp_jp_trace_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	kp_jp_in_function.nr = stack_trace_save(kp_jp_in_function.entry, KP_JP_DEPTH, 0);
+	return 0;
+}
+
+/* The index of the first entry in the function at @addr */
+static unsigned int kp_jp_find(const struct kp_jp_trace *trace, void *addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < trace->nr; i++)
+		if (trace->entry[i] - (unsigned long)addr < 16)
+			break;
+	return i;
+}
+
+static noinline long kp_jp_call_from_here(enum kp_jp_target target)
+{
+	long ret = kp_jp_call(target);
+
+	barrier();
+	return ret;
+}
+
+static void kp_jp_calls_stack_trace(struct kunit *test)
+{
+	enum kp_jp_target target = kp_jp_target(test);
+	void *addr = kp_jp_address(target);
+	struct kprobe kp = { .addr = addr, .pre_handler = kp_jp_trace_pre };
+	struct kp_jp *jp = kp_jp_new(test, addr);
+	unsigned int i, j;
+
+	kp_jp_hook = kp_jp_trace_handler;
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	kp_jp_settle(test, &kp);
+	KUNIT_EXPECT_EQ(test, kp_jp_call_from_here(target), kp_jp_result());
+	unregister_kprobe(&kp);
+	KUNIT_EXPECT_EQ(test, jp->calls, 1);
+	i = kp_jp_find(&kp_jp_in_handler, addr);
+	j = kp_jp_find(&kp_jp_in_function, addr);
+	KUNIT_ASSERT_GT(test, i, 1);
+	KUNIT_ASSERT_LT(test, i, kp_jp_in_handler.nr);
+	/* At least kp_jp_call(), its caller, and the case. */
+	KUNIT_ASSERT_LT(test, j + 3, kp_jp_in_function.nr);
+	KUNIT_EXPECT_EQ(test, kp_jp_in_handler.nr - i, kp_jp_in_function.nr - j);
+	for (; i < kp_jp_in_handler.nr && j < kp_jp_in_function.nr; i++, j++)
+		KUNIT_EXPECT_EQ_MSG(test, kp_jp_in_handler.entry[i], kp_jp_in_function.entry[j],
+				    "%pS", (void *)kp_jp_in_handler.entry[i]);
+}
+
+static struct kunit_case kp_jp_calls_cases[] = {
+	KP_JP_CASE(kp_jp_calls_arguments),
+	KUNIT_CASE(kp_jp_calls_all_on_stack),
+	KP_JP_CASE(kp_jp_calls_deep),
+	KP_JP_CASE(kp_jp_calls_no_return),
+	KUNIT_CASE(kp_jp_calls_registers),
+	KUNIT_CASE(kp_jp_calls_across_pages),
+	KUNIT_CASE(kp_jp_calls_end_of_stack),
+	KP_JP_CASE(kp_jp_calls_disabled),
+	KUNIT_CASE(kp_jp_calls_batch),
+	KP_JP_CASE(kp_jp_calls_beside),
+	KP_JP_CASE(kp_jp_calls_two),
+	KP_JP_CASE(kp_jp_calls_fault),
+	KP_JP_CASE(kp_jp_calls_stack_trace),
+	{}
+};
+
+struct kunit_suite kp_jp_calls_suite = {
+	.name = "jprobes_calls",
+	.init = kp_jp_init,
+	.test_cases = kp_jp_calls_cases,
+};

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a handler has begun and does not end, because jprobe_return() does not let it: locks,
+ * interrupts that it has disabled, and calls whose return others follow.
+ */
+
+#include <linux/fprobe.h>
+#include <linux/irqflags.h>
+#include <linux/preempt.h>
+#include "kp_jp.h"
+
+static void kp_jp_takes_preempt_count(void)
+{
+	preempt_disable();
+}
+
+static void kp_jp_takes_bh(void)
+{
+	/* As local_bh_disable(), which must not be called in an NMI, does */
+	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
+}
+
+static void kp_jp_takes_irqs(void)
+{
+	local_irq_disable();
+}
+
+static void kp_jp_drops(struct kunit *test, void (*take)(void))
+{
+	enum kp_jp_target target = kp_jp_target(test);
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	int i, count;
+
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	kp_jp_hook = take;
+	for (i = 0; i < 5; i++) {
+		count = preempt_count();
+		KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
+		KUNIT_EXPECT_EQ(test, preempt_count(), count);
+		KUNIT_EXPECT_FALSE(test, irqs_disabled());
+		KUNIT_EXPECT_EQ(test, jp->calls, i + 1);
+		KUNIT_EXPECT_EQ(test, jp->survived, 0);
+	}
+	/* A breakpoint's handler has interrupts off already. */
+	if (take != kp_jp_takes_irqs || kprobe_optimized(&jp->jp.kp) ||
+	    kprobe_ftrace(&jp->jp.kp))
+		KUNIT_EXPECT_NE(test, jp->jp.reported, 0);
+	else
+		KUNIT_EXPECT_EQ(test, jp->jp.reported, 0);
+}
+
+static void kp_jp_drops_preempt_count(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		kunit_skip(test, "preempt_disable() does nothing in this kernel");
+	kp_jp_drops(test, kp_jp_takes_preempt_count);
+}
+
+static void kp_jp_drops_bh(struct kunit *test)
+{
+	kp_jp_drops(test, kp_jp_takes_bh);
+}
+
+static void kp_jp_drops_irqs(struct kunit *test)
+{
+	kp_jp_drops(test, kp_jp_takes_irqs);
+}
+
+#ifdef CONFIG_FPROBE
+
+/* An fprobe that follows the returns of functions, those of the handler too. */
+static int kp_jp_fprobe_entries, kp_jp_fprobe_exits;
+
+static int kp_jp_fprobe_entry(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
+			      struct pt_regs *regs, void *data)
+{
+	kp_jp_fprobe_entries++;
+	return 0;
+}
+
+static void kp_jp_fprobe_exit(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
+			      struct pt_regs *regs, void *data)
+{
+	kp_jp_fprobe_exits++;
+}
+
+static struct fprobe kp_jp_fprobe;
+
+static void kp_jp_fprobe_gone(void *unused)
+{
+	unregister_fprobe(&kp_jp_fprobe);
+}
+
+/*
+ * The call of the probed function's caller returns through the fprobe's trampoline; those of
+ * the handler and of what it has called do not return at all.
+ */
+static void kp_jp_drops_fprobe(struct kunit *test)
+{
+	/* The call sorts them. */
+	const char *names[] = { "kp_jp_handler", "kp_jp_return_from_within", "kp_jp_call" };
+	enum kp_jp_target target = kp_jp_target(test);
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	int i, ret;
+
+	memset(&kp_jp_fprobe, 0, sizeof(kp_jp_fprobe));
+	kp_jp_fprobe.entry_handler = kp_jp_fprobe_entry;
+	kp_jp_fprobe.exit_handler = kp_jp_fprobe_exit;
+	kp_jp_fprobe_entries = 0;
+	kp_jp_fprobe_exits = 0;
+	kp_jp_deep = true;
+	ret = register_fprobe_syms(&kp_jp_fprobe, names, ARRAY_SIZE(names));
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_jp_fprobe_gone, NULL), 0);
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	/* More often than the fprobe has records of calls: it gets them back. */
+	for (i = 1; i <= 500; i++) {
+		kp_jp_expect_call(test, jp, target);
+		KUNIT_ASSERT_EQ(test, kp_jp_fprobe_entries, 3 * i);
+		KUNIT_ASSERT_EQ(test, kp_jp_fprobe_exits, i);
+	}
+	KUNIT_EXPECT_EQ(test, kp_jp_fprobe.nmissed, 0);
+}
+#endif
+
+/* Many calls, for the script: with the function graph tracer following the handler. */
+static void kp_jp_drops_many(struct kunit *test)
+{
+	enum kp_jp_target target = kp_jp_target(test);
+	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	int i;
+
+	kp_jp_deep = true;
+	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	for (i = 0; i < 500; i++)
+		kp_jp_expect_call(test, jp, target);
+}
+
+static struct kunit_case kp_jp_drops_cases[] = {
+	KP_JP_CASE(kp_jp_drops_preempt_count),
+	KP_JP_CASE(kp_jp_drops_bh),
+	KP_JP_CASE(kp_jp_drops_irqs),
+#ifdef CONFIG_FPROBE
+	KP_JP_CASE(kp_jp_drops_fprobe),
+#endif
+	KP_JP_CASE(kp_jp_drops_many),
+	{}
+};
+
+struct kunit_suite kp_jp_drops_suite = {
+	.name = "jprobes_drops",
+	.init = kp_jp_init,
+	.test_cases = kp_jp_drops_cases,
+};

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suites for jprobes: what the calls refuse, what handlers are given and may do,
+ * contexts, and what is left of a handler that jprobe_return() has ended.
+ */
+
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include "kp_jp.h"
+#include "kp_switch.h"
+
+static bool opt;
+module_param(opt, bool, 0400);
+MODULE_PARM_DESC(opt, "wait until probes are jump-optimised, where they can be");
+
+struct kp_jp *kp_jp_now;
+void (*kp_jp_hook)(void);
+bool kp_jp_returns;
+bool kp_jp_deep;
+unsigned int kp_jp_order;
+int kp_jp_other_calls;
+
+static noinline void kp_jp_return_from_within(void)
+{
+	jprobe_return();
+	barrier();
+}
+
+/* Overwrite what a function of the calling convention has to preserve, and the flags. */
+static __always_inline void kp_jp_clobber(void)
+{
+#ifdef CONFIG_X86_64
+	asm volatile("xor %%ebx, %%ebx; xor %%r12d, %%r12d; xor %%r13d, %%r13d;"
+		     "xor %%r14d, %%r14d; xor %%r15d, %%r15d; stc"
+		     : : : "rbx", "r12", "r13", "r14", "r15", "cc", "memory");
+#else
+	asm volatile("xor %%ebx, %%ebx; xor %%esi, %%esi; xor %%edi, %%edi; stc"
+		     : : : "ebx", "esi", "edi", "cc", "memory");
+#endif
+}
+
+/*
+ * @args: copies of the arguments
+ * @own: where the compiler has the handler's parameters: on the stack where kprobes has put
+ *	the copies, or in the handler's frame
+ *
+ * Returns only if the handler is to.
+ */
+static __always_inline void kp_jp_handle(const long *args, long *const *own)
+{
+	struct kp_jp *jp = kp_jp_now;
+	int i;
+
+	jp->calls++;
+	memcpy(jp->arg, args, sizeof(jp->arg));
+	jp->preemptible |= preemptible();
+	jp->irqs_disabled = irqs_disabled();
+	jp->order = ++kp_jp_order;
+	for (i = 0; i < KP_JP_ARGS; i++)
+		WRITE_ONCE(*own[i], -1);
+	if (kp_jp_hook)
+		kp_jp_hook();
+	kp_jp_clobber();
+	if (kp_jp_returns)
+		return;
+	if (kp_jp_deep)
+		kp_jp_return_from_within();
+	jprobe_return();
+	jp->survived++;
+}
+
+noinline long kp_jp_handler(KP_JP_PARAMS)
+{
+	const long args[] = { KP_JP_LIST };
+	long *const own[] = {
+		&a1, &a2, &a3, &a4, &a5, &a6, &a7, &a8, &a9, &a10, &a11, &a12, &a13, &a14,
+	};
+
+	kp_jp_handle(args, own);
+	return -1;
+}
+
+asmlinkage noinline long kp_jp_handler_on_stack(KP_JP_PARAMS)
+{
+	const long args[] = { KP_JP_LIST };
+	long *const own[] = {
+		&a1, &a2, &a3, &a4, &a5, &a6, &a7, &a8, &a9, &a10, &a11, &a12, &a13, &a14,
+	};
+
+	kp_jp_handle(args, own);
+	return -1;
+}
+
+noinline long kp_jp_other_handler(long arg)
+{
+	kp_jp_other_calls++;
+	jprobe_return();
+	return -1;
+}
+
+void *kp_jp_address(enum kp_jp_target target)
+{
+	switch (target) {
+	case KP_JP_PLAIN:
+		return kp_jp_plain;
+	case KP_JP_EMULATED:
+		return kp_jp_emulated;
+	default:
+		return kp_jp_traced;
+	}
+}
+
+noinline long kp_jp_call(enum kp_jp_target target)
+{
+	long ret;
+
+	switch (target) {
+	case KP_JP_PLAIN:
+		ret = KP_JP_CALL(kp_jp_plain);
+		break;
+	case KP_JP_EMULATED:
+		ret = KP_JP_CALL(kp_jp_emulated);
+		break;
+	default:
+		ret = KP_JP_CALL(kp_jp_traced);
+	}
+	barrier();
+	return ret;
+}
+
+long kp_jp_result(void)
+{
+	long sum = 0, i;
+
+	for (i = 1; i <= KP_JP_ARGS; i++)
+		sum += i * KP_JP_ARG(i);
+	return sum;
+}
+
+struct kp_jp *kp_jp_new(struct kunit *test, void *addr)
+{
+	struct kp_jp *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, jp);
+	jp->jp.kp.addr = addr;
+	jp->jp.entry = kp_jp_handler;
+	kp_jp_now = jp;
+	return jp;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(kp_jp_unregister_action, unregister_jprobe, struct jprobe *);
+
+void kp_jp_settle(struct kunit *test, struct kprobe *kp)
+{
+	if (opt && !kprobe_disabled(kp))
+		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
+}
+
+int kp_jp_register(struct kunit *test, struct jprobe *jp)
+{
+	int ret = register_jprobe(jp);
+
+	if (ret)
+		return ret;
+	ret = kunit_add_action_or_reset(test, kp_jp_unregister_action, jp);
+	if (ret)
+		return ret;
+	kp_jp_settle(test, &jp->kp);
+	/* All of the targets can be optimised, but for those that ftrace has. */
+	if (opt)
+		KUNIT_EXPECT_TRUE(test, kprobe_optimized(&jp->kp) || kprobe_ftrace(&jp->kp) ||
+				  kprobe_disabled(&jp->kp));
+	else
+		KUNIT_EXPECT_FALSE(test, kprobe_optimized(&jp->kp));
+	return 0;
+}
+
+void kp_jp_unregister(struct kunit *test, struct jprobe *jp)
+{
+	kunit_release_action(test, kp_jp_unregister_action, jp);
+}
+
+void kp_jp_expect_call(struct kunit *test, struct kp_jp *jp, enum kp_jp_target target)
+{
+	int calls = jp->calls, survived = jp->survived, i;
+
+	memset(jp->arg, 0, sizeof(jp->arg));
+	KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
+	KUNIT_EXPECT_EQ(test, jp->calls, calls + 1);
+	KUNIT_EXPECT_EQ(test, jp->survived, survived);
+	for (i = 0; i < KP_JP_ARGS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, jp->arg[i], KP_JP_ARG(i + 1), "argument %d", i + 1);
+	KUNIT_EXPECT_FALSE(test, jp->preemptible);
+}
+
+const void *kp_jp_next_target(const void *prev, char *desc)
+{
+	static const enum kp_jp_target targets[] = {
+		KP_JP_TRACED, KP_JP_PLAIN, KP_JP_EMULATED,
+	};
+	static const char *const names[] = { "traced", "plain", "emulated" };
+	const enum kp_jp_target *next = prev ? (const enum kp_jp_target *)prev + 1 : targets;
+
+	if (next == targets + ARRAY_SIZE(targets))
+		return NULL;
+	strscpy(desc, names[*next], KUNIT_PARAM_DESC_SIZE);
+	return next;
+}
+
+int kp_jp_init(struct kunit *test)
+{
+	kp_jp_now = NULL;
+	kp_jp_hook = NULL;
+	kp_jp_returns = false;
+	kp_jp_deep = false;
+	kp_jp_order = 0;
+	kp_jp_other_calls = 0;
+	return 0;
+}
+
+kunit_test_suites(&kp_jp_errno_suite, &kp_jp_calls_suite, &kp_jp_contexts_suite,
+		  &kp_jp_drops_suite);
+
+MODULE_DESCRIPTION("KUnit suites for jprobes");
+MODULE_LICENSE("GPL");

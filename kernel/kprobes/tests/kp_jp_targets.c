@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions for the suites of jprobes_kunit to probe, in a file of their own so that the
+ * compiler neither inlines nor clones them.
+ */
+
+#include "kp_jp.h"
+
+noinline notrace long kp_jp_body(KP_JP_PARAMS)
+{
+	return a1 + 2 * a2 + 3 * a3 + 4 * a4 + 5 * a5 + 6 * a6 + 7 * a7 + 8 * a8 + 9 * a9 +
+	       10 * a10 + 11 * a11 + 12 * a12 + 13 * a13 + 14 * a14;
+}
+
+noinline long kp_jp_traced(KP_JP_PARAMS)
+{
+	long ret = kp_jp_body(KP_JP_LIST);
+
+	barrier();
+	return ret;
+}
+
+asmlinkage noinline long kp_jp_on_stack(KP_JP_PARAMS)
+{
+	long ret = kp_jp_body(KP_JP_LIST);
+
+	barrier();
+	return ret;
+}
+
+noinline long kp_jp_other(long arg)
+{
+	barrier();
+	return arg + 1;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Functions for the suites of jprobes_kunit whose first instructions and stacks are known. */
+
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/asm.h>
+#include <asm/frame.h>
+#include "kp_jp.h"
+
+#define KP_WORD		__SIZEOF_LONG__
+#define KP_IN(reg)	_ASM_RIP(kp_jp_in + (reg) * KP_WORD)
+#define KP_OUT(reg)	_ASM_RIP(kp_jp_out + (reg) * KP_WORD)
+
+	.text
+
+SYM_FUNC_START(kp_jp_plain)
+	test	%_ASM_SP, %_ASM_SP
+	.rept	8
+	nop
+	.endr
+	jmp	kp_jp_body
+SYM_FUNC_END(kp_jp_plain)
+
+SYM_FUNC_START(kp_jp_emulated)
+	jmp	1f
+	.rept	8
+	nop
+	.endr
+1:	jmp	kp_jp_body
+SYM_FUNC_END(kp_jp_emulated)
+
+SYM_FUNC_START(kp_jp_short)
+	test	%_ASM_SP, %_ASM_SP
+	.rept	8
+	nop
+	.endr
+	lea	1(%_ASM_ARG1), %_ASM_AX
+	RET
+SYM_FUNC_END(kp_jp_short)
+
+SYM_FUNC_START(kp_jp_regs_target)
+	mov	%_ASM_AX, %_ASM_AX	/* changes no flag */
+	.rept	8
+	nop
+	.endr
+	mov	%_ASM_AX, KP_OUT(KP_JP_AX)
+	mov	%_ASM_BX, KP_OUT(KP_JP_BX)
+	mov	%_ASM_CX, KP_OUT(KP_JP_CX)
+	mov	%_ASM_DX, KP_OUT(KP_JP_DX)
+	mov	%_ASM_SI, KP_OUT(KP_JP_SI)
+	mov	%_ASM_DI, KP_OUT(KP_JP_DI)
+	mov	%_ASM_BP, KP_OUT(KP_JP_BP)
+	mov	%_ASM_SP, KP_OUT(KP_JP_SP)
+#ifdef CONFIG_X86_64
+	mov	%r8, KP_OUT(KP_JP_R8)
+	mov	%r9, KP_OUT(KP_JP_R8 + 1)
+	mov	%r10, KP_OUT(KP_JP_R8 + 2)
+	mov	%r11, KP_OUT(KP_JP_R8 + 3)
+	mov	%r12, KP_OUT(KP_JP_R8 + 4)
+	mov	%r13, KP_OUT(KP_JP_R8 + 5)
+	mov	%r14, KP_OUT(KP_JP_R8 + 6)
+	mov	%r15, KP_OUT(KP_JP_R8 + 7)
+#endif
+	pushf
+	pop	KP_OUT(KP_JP_FLAGS)
+	RET
+SYM_FUNC_END(kp_jp_regs_target)
+STACK_FRAME_NON_STANDARD kp_jp_regs_target
+
+SYM_FUNC_START(kp_jp_regs)
+	push	%_ASM_BX
+#ifdef CONFIG_X86_64
+	push	%r12
+	push	%r13
+	push	%r14
+	push	%r15
+#else
+	push	%esi
+	push	%edi
+#endif
+	/* An unwinder that goes by frame pointers may come at any time. */
+	mov	%_ASM_BP, KP_IN(KP_JP_BP)
+	lea	-KP_WORD(%_ASM_SP), %_ASM_AX
+	mov	%_ASM_AX, KP_IN(KP_JP_SP)
+	push	KP_IN(KP_JP_FLAGS)
+	popf
+	mov	KP_IN(KP_JP_AX), %_ASM_AX
+	mov	KP_IN(KP_JP_BX), %_ASM_BX
+	mov	KP_IN(KP_JP_CX), %_ASM_CX
+	mov	KP_IN(KP_JP_DX), %_ASM_DX
+	mov	KP_IN(KP_JP_SI), %_ASM_SI
+	mov	KP_IN(KP_JP_DI), %_ASM_DI
+#ifdef CONFIG_X86_64
+	mov	KP_IN(KP_JP_R8), %r8
+	mov	KP_IN(KP_JP_R8 + 1), %r9
+	mov	KP_IN(KP_JP_R8 + 2), %r10
+	mov	KP_IN(KP_JP_R8 + 3), %r11
+	mov	KP_IN(KP_JP_R8 + 4), %r12
+	mov	KP_IN(KP_JP_R8 + 5), %r13
+	mov	KP_IN(KP_JP_R8 + 6), %r14
+	mov	KP_IN(KP_JP_R8 + 7), %r15
+#endif
+	call	kp_jp_regs_target
+#ifdef CONFIG_X86_64
+	pop	%r15
+	pop	%r14
+	pop	%r13
+	pop	%r12
+#else
+	pop	%edi
+	pop	%esi
+#endif
+	pop	%_ASM_BX
+	RET
+SYM_FUNC_END(kp_jp_regs)
+STACK_FRAME_NON_STANDARD kp_jp_regs
+
+/* long kp_jp_call_plain_at(const long *args, void *sp) */
+SYM_FUNC_START(kp_jp_call_plain_at)
+	push	%_ASM_BP
+	mov	%_ASM_SP, %_ASM_BP
+	push	%_ASM_BX
+#ifdef CONFIG_X86_64
+	mov	%rdi, %rbx
+	mov	%rsi, %rax
+#else
+	mov	%eax, %ebx
+	mov	%edx, %eax
+#endif
+	lea	(KP_JP_ARGS - KP_JP_REG_ARGS) * KP_WORD(%_ASM_AX), %_ASM_SP
+	mov	$KP_JP_ARGS, %ecx
+1:	push	-KP_WORD(%_ASM_BX, %_ASM_CX, KP_WORD)
+	dec	%ecx
+	cmp	$KP_JP_REG_ARGS, %ecx
+	jne	1b
+#ifdef CONFIG_X86_64
+	mov	0 * KP_WORD(%rbx), %rdi
+	mov	1 * KP_WORD(%rbx), %rsi
+	mov	2 * KP_WORD(%rbx), %rdx
+	mov	3 * KP_WORD(%rbx), %rcx
+	mov	4 * KP_WORD(%rbx), %r8
+	mov	5 * KP_WORD(%rbx), %r9
+#else
+	mov	0 * KP_WORD(%ebx), %eax
+	mov	1 * KP_WORD(%ebx), %edx
+	mov	2 * KP_WORD(%ebx), %ecx
+#endif
+	call	kp_jp_plain
+	lea	-KP_WORD(%_ASM_BP), %_ASM_SP
+	pop	%_ASM_BX
+	pop	%_ASM_BP
+	RET
+SYM_FUNC_END(kp_jp_call_plain_at)
+STACK_FRAME_NON_STANDARD kp_jp_call_plain_at
+
+/* long kp_jp_call_short_at(long arg, void *sp) */
+SYM_FUNC_START(kp_jp_call_short_at)
+	push	%_ASM_BP
+	mov	%_ASM_SP, %_ASM_BP
+	mov	%_ASM_ARG2, %_ASM_SP
+	call	kp_jp_short
+	mov	%_ASM_BP, %_ASM_SP
+	pop	%_ASM_BP
+	RET
+SYM_FUNC_END(kp_jp_call_short_at)
+STACK_FRAME_NON_STANDARD kp_jp_call_short_at
+
+	.data
+	.balign	KP_WORD
+SYM_DATA(kp_jp_in, .fill KP_JP_NR, KP_WORD, 0)
+SYM_DATA(kp_jp_out, .fill KP_JP_NR, KP_WORD, 0)
