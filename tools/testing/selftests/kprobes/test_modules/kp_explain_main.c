@@ -7,8 +7,9 @@
  *
  * A write of one word to kp_explain/refuse provokes a refusal, and kp_explain/refused has
  * the errno and the reason that it left: null, twice, neither, both, data, memory,
- * jprobe-inside, jprobe-handler, redirects, and rest, by which kprobes is asked for reasons that are never seen otherwise. The word
- * changed has a jump refused since the text is another; unchanged undoes that.
+ * jprobe-inside, jprobe-handler, redirects, and rest, by which kprobes is asked for reasons
+ * that are never seen otherwise. The word changed has a jump refused since the text is
+ * another; unchanged undoes that.
  */
 
 #include <linux/bug.h>
