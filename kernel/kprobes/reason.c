@@ -41,7 +41,7 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 	[KPROBE_WHY_RETURN_DATA] =
 		REFUSAL(-E2BIG, "data_size is more than KRETPROBE_MAX_DATA_SIZE"),
 	[KPROBE_WHY_JPROBE_HANDLER] =
-		REFUSAL(-EINVAL, "the handler of a jprobe is not in the text of the kernel or of a module"),
+		REFUSAL(-EINVAL, "the handler of a jprobe is not in kernel text"),
 
 	[KPROBE_WHY_NO_SYMBOL] =
 		REFUSAL(-ENOENT, "there is no symbol of that name"),

@@ -67,7 +67,7 @@ static int count_hit(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(count_hit);
 
-/* What the kernel knows of the symbol at an address. */
+/* The symbol at an address, as the kernel knows it. */
 struct symbol {
 	unsigned long start;
 	unsigned long size;

@@ -36,7 +36,7 @@ struct histogram {
 /* CPUs that count at the same time do not share cache lines. */
 static DEFINE_PER_CPU(struct histogram, histograms);
 
-/* What the probe records of each call, from its entry to its return. */
+/* Recorded at the entry of each call, until it returns. */
 struct call {
 	u64 entered;
 };

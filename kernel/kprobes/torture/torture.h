@@ -2,7 +2,7 @@
 #ifndef _KERNEL_KPROBES_TORTURE_H
 #define _KERNEL_KPROBES_TORTURE_H
 /*
- * What the parts of kprobe_torture share.
+ * Types and functions that the parts of kprobe_torture share.
  */
 
 #include <linux/kprobes.h>

@@ -43,7 +43,7 @@ struct torture_probe {
 	atomic_long_t hits;
 };
 
-/* What writers count */
+/* Counters of a writer */
 enum change {
 	CHANGE_REGISTER,
 	CHANGE_UNREGISTER,
@@ -322,7 +322,7 @@ static void unregister_batch(struct writer *writer)
 	}
 }
 
-/* What must be refused, and leave nothing. */
+/* Registers a probe that must be refused, and must leave nothing. */
 static void register_refused(struct writer *writer, u32 random)
 {
 	struct kprobe kp = {

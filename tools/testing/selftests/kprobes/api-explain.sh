@@ -327,7 +327,7 @@ refuse() {
 }
 
 JPROBE_INSIDE="a jprobe must be at the entry of a function"
-JPROBE_HANDLER="the handler of a jprobe is not in the text of the kernel or of a module"
+JPROBE_HANDLER="the handler of a jprobe is not in kernel text"
 
 has_jprobes() {
 	grep -q ' register_jprobe$' /proc/kallsyms
