@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Page faults that handlers and copies of instructions raise, on any architecture.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+setup
+run_suites 0 kp_page_faults -- kprobes_page_faults
+ktap_finished
