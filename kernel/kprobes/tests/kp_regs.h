@@ -2,7 +2,9 @@
 #ifndef KP_REGS_H
 #define KP_REGS_H
 
-/* Names that differ between architectures: registers of arguments, system calls. */
+/* What differs between architectures: registers of arguments, names of system calls. */
+
+#include <linux/ptrace.h>
 
 /*
  * kp_arg1, kp_arg2: a function's first two arguments at its entry, which a handler may change.
@@ -39,5 +41,19 @@
 #else
 #define KP_SYSCALL(name)	"sys_" name
 #endif
+
+/* The function's argument number @n, counted from 0, at its entry. */
+static inline unsigned long kp_argument(struct pt_regs *regs, unsigned int n)
+{
+#ifdef CONFIG_ARM
+	return n < 4 ? regs->uregs[n] : ((unsigned long *)regs->ARM_sp)[n - 4];
+#elif defined(CONFIG_S390)
+	/* The kernel does not export what regs_get_kernel_argument() calls. */
+	return n < 5 ? regs->gprs[2 + n] :
+		       ((unsigned long *)(regs->gprs[15] + STACK_FRAME_OVERHEAD))[n - 5];
+#else
+	return regs_get_kernel_argument(regs, n);
+#endif
+}
 
 #endif

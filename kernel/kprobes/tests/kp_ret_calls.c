@@ -266,7 +266,7 @@ static int kp_ret_level_entry(struct kretprobe_instance *ri, struct pt_regs *reg
 
 	if (memchr_inv(level, 0, sizeof(*level)))
 		kp_ret_levels.wrong_data++;
-	level->depth = regs_get_kernel_argument(regs, 0);
+	level->depth = kp_argument(regs, 0);
 	memset_l(level->fill, ~level->depth, ARRAY_SIZE(level->fill));
 	return kp_ret_entry(ri, regs);
 }

@@ -8,6 +8,7 @@
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/smp.h>
+#include "kp_regs.h"
 #include "kp_ret.h"
 
 #ifdef CONFIG_X86
@@ -285,7 +286,7 @@ static int kp_ret_interrupted_return(struct kretprobe_instance *ri, struct pt_re
 
 static int kp_ret_interrupted_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	if (regs_get_kernel_argument(regs, 0) == 1) {
+	if (kp_argument(regs, 0) == 1) {
 		WRITE_ONCE(kp_ret_over.in_handler, true);
 		kp_ret_have_interrupted(kp_ret_over.cpu_of_nmi == -2);
 		WRITE_ONCE(kp_ret_over.in_handler, false);

@@ -7,6 +7,7 @@
 #include <linux/module.h>
 #include <linux/preempt.h>
 #include "kp_jumps.h"
+#include "kp_regs.h"
 #include "kp_ret.h"
 
 static bool spare;
@@ -32,7 +33,7 @@ int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	atomic_inc(&probe->entries);
 	probe->entry_rp = get_kretprobe(ri);
 	probe->entry_retaddr = get_kretprobe_retaddr(ri);
-	probe->arg = regs_get_kernel_argument(regs, 0);
+	probe->arg = kp_argument(regs, 0);
 	probe->preemptible |= preemptible();
 	probe->instance = ri;
 	return 0;

@@ -6,6 +6,7 @@
  */
 
 #include <linux/string.h>
+#include "kp_regs.h"
 #include "kp_ret.h"
 
 #define KP_RET_ARGS	8
@@ -18,16 +19,21 @@ static int kp_ret_note_args(struct kretprobe_instance *ri, struct pt_regs *regs)
 	int i;
 
 	for (i = 0; i < KP_RET_ARGS; i++)
-		kp_ret_args[i] = regs_get_kernel_argument(regs, i);
+		kp_ret_args[i] = kp_argument(regs, i);
 	return kp_ret_entry(ri, regs);
 }
+
+/* Functions return the address of a structure that they have filled in, as on x86. */
+#define KP_RET_BIG_HAS_ADDRESS	IS_ENABLED(CONFIG_X86)
 
 /* The structure that the last handler found at the address it was given as the value. */
 static struct kp_ret_big kp_ret_big_seen;
 
 static int kp_ret_note_big(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	memcpy(&kp_ret_big_seen, (void *)regs_return_value(regs), sizeof(kp_ret_big_seen));
+	if (KP_RET_BIG_HAS_ADDRESS)
+		memcpy(&kp_ret_big_seen, (void *)regs_return_value(regs),
+		       sizeof(kp_ret_big_seen));
 	return kp_ret_return(ri, regs);
 }
 
@@ -82,7 +88,7 @@ static void kp_ret_values_two(struct kunit *test)
 	}
 }
 
-/* A structure comes back in the caller's memory, whose address is the value. */
+/* A structure comes back in the caller's memory, whose address may be the value. */
 static void kp_ret_values_expect_big(struct kunit *test, bool on_stack)
 {
 	struct kp_rp *probe = kp_rp_new(test, on_stack ? (void *)kp_ret_big_on_stack :
@@ -97,7 +103,8 @@ static void kp_ret_values_expect_big(struct kunit *test, bool on_stack)
 		big = on_stack ? kp_ret_big_on_stack(i) : kp_ret_big(i);
 		for (n = 0; n < ARRAY_SIZE(big.word); n++)
 			KUNIT_EXPECT_EQ(test, big.word[n], i * 100 + n);
-		KUNIT_EXPECT_MEMEQ(test, &kp_ret_big_seen, &big, sizeof(big));
+		if (KP_RET_BIG_HAS_ADDRESS)
+			KUNIT_EXPECT_MEMEQ(test, &kp_ret_big_seen, &big, sizeof(big));
 		kp_ret_values_expect_returns(test, probe, i);
 	}
 	kp_rp_unregister(test, probe);
@@ -157,6 +164,55 @@ static void kp_ret_values_variadic(struct kunit *test)
 	kp_ret_values_expect_returns(test, probe, 4);
 }
 
+#if defined(CONFIG_ARM) && !defined(CONFIG_FRAME_POINTER) && !defined(CONFIG_THUMB2_KERNEL)
+
+/* Calls kp_ret_target() with @frame in the register of the frame pointer. */
+static noinline long kp_ret_with_frame(unsigned long frame, long arg)
+{
+	register long value asm("r0") = arg;
+
+	asm volatile("mov r10, r11\n\t"
+		     "mov r11, %[frame]\n\t"
+		     "bl kp_ret_target\n\t"
+		     "mov r11, r10"
+		     : "+r" (value)
+		     : [frame] "r" (frame)
+		     : "r1", "r2", "r3", "r10", "ip", "lr", "cc", "memory");
+	return value;
+}
+
+/*
+ * Where the frame pointer is a register like any other, it has any value, while the core
+ * marks calls that have several instances in bit 0.
+ */
+static void kp_ret_values_any_frame(struct kunit *test)
+{
+	static const unsigned long frames[] = { 0, 1, 2, 3, ~1UL, ~0UL };
+	struct kp_rp *probe[2];
+	int i, n, calls = 0;
+
+	for (n = 0; n < ARRAY_SIZE(probe); n++) {
+		probe[n] = kp_rp_new(test, kp_ret_target);
+		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe[n]), 0);
+		for (i = 0; i < ARRAY_SIZE(frames); i++) {
+			KUNIT_EXPECT_EQ(test, kp_ret_with_frame(frames[i], i), i + 1);
+			calls++;
+			kp_rp_expect(test, probe[0], calls, calls);
+			KUNIT_EXPECT_EQ(test, probe[n]->value, i + 1);
+		}
+	}
+	kp_rp_expect(test, probe[1], ARRAY_SIZE(frames), ARRAY_SIZE(frames));
+}
+
+#else
+
+static void kp_ret_values_any_frame(struct kunit *test)
+{
+	kunit_skip(test, "the frame of a call is a place on the stack");
+}
+
+#endif
+
 static struct kunit_case kp_ret_values_cases[] = {
 	KUNIT_CASE(kp_ret_values_two),
 	KUNIT_CASE(kp_ret_values_structure),
@@ -164,6 +220,7 @@ static struct kunit_case kp_ret_values_cases[] = {
 	KUNIT_CASE(kp_ret_values_arguments),
 	KUNIT_CASE(kp_ret_values_asmlinkage),
 	KUNIT_CASE(kp_ret_values_variadic),
+	KUNIT_CASE(kp_ret_values_any_frame),
 	{}
 };
 

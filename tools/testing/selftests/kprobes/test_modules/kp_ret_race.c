@@ -26,6 +26,7 @@
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include "kp_regs.h"
 
 static unsigned int ms = 1500;
 module_param(ms, uint, 0400);
@@ -127,9 +128,9 @@ static int kp_race_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	/* It is about to be unregistered. */
 	if (!rp || !kp_is_live(rp))
 		return 1;
-	data->caller = (struct kp_caller *)regs_get_kernel_argument(regs, 0);
-	data->loop = regs_get_kernel_argument(regs, 1);
-	data->depth = regs_get_kernel_argument(regs, 2);
+	data->caller = (struct kp_caller *)kp_argument(regs, 0);
+	data->loop = kp_argument(regs, 1);
+	data->depth = kp_argument(regs, 2);
 	data->cpu = raw_smp_processor_id();
 	data->check = kp_check(data);
 	data->caller->entries[data->caller->phase]++;

@@ -8,6 +8,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
+#include "kp_regs.h"
 #include "kp_ret_tasks.h"
 
 /*
@@ -173,7 +174,7 @@ static int kp_crowd_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	if (probe->gone)
 		atomic_inc(&probe->wrong);
 	if (probe->rp.data_size) {
-		data->arg = regs_get_kernel_argument(regs, 0);
+		data->arg = kp_argument(regs, 0);
 		data->task = current;
 	}
 	return 0;
