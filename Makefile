@@ -10,7 +10,8 @@ TESTS ?=
 ARCHES ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all $(MORE_TESTS) test-clients torture attach-times bench shell tree kernel modules check patches clean
+.PHONY: help demo test test-all $(MORE_TESTS) test-archs test-clients torture attach-times bench \
+	shell tree kernel modules check patches clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
@@ -27,6 +28,11 @@ help:
 	@echo 'make test-configs  compile in configurations that no variant has'
 	@echo 'make cross    compile for the other architectures that have kprobes'
 	@echo '                ARCHES="arm powerpc"   these only'
+	@echo 'make test-archs  all tests in emulated guests of the other architectures, in a table'
+	@echo '                ARCHES="arm64 s390"    these only'
+	@echo '                TESTS="api stress"     these tests only'
+	@echo '                STOCK=1                beside the base kernel; REUSE=1 keeps what an'
+	@echo '                                       earlier run found out about it'
 	@echo 'make test-kcfi  the tests of handlers in a kernel that clang has built with kCFI'
 	@echo 'make test-kunit  the KUnit suites that need no module, built into a small kernel'
 	@echo '                TESTS=kretprobes_errno   this one only; a suite, or a glob'
@@ -86,6 +92,9 @@ test-configs:
 
 cross:
 	@series/scripts/cross.sh $(ARCHES)
+
+test-archs:
+	@TESTS="$(TESTS)" STOCK=$(STOCK) REUSE=$(REUSE) series/scripts/archs.sh $(ARCHES)
 
 test-kcfi:
 	@series/scripts/kcfi.sh $(TESTS)
