@@ -94,11 +94,21 @@ list_has_all() {
 	equal "lines in list" "$(grep -c . $KPROBES/list)" $(($(summary functions) * insns))
 }
 
+# kp_functions knows which instructions go on to the next one.
+knows_pairs() {
+	case $(uname -m) in
+	x86_64 | i?86 | aarch64 | riscv64 | ppc64le) return 0 ;;
+	esac
+	return 1
+}
+
 counts_are_right() {
 	sed 's/^/# /' $sweep/summary
-	! grep -q '^bad' $sweep/summary &&
-		[ "$(summary functions_hit)" -gt 5 ] &&
-		{ [ "$insns" -eq 1 ] || [ "$(summary pairs_compared)" -gt 10 ]; }
+	must_fail grep -q '^bad' $sweep/summary
+	at_least "functions that were hit" "$(summary functions_hit)" 6
+	if [ "$insns" -gt 1 ] && knows_pairs; then
+		at_least "pairs of instructions compared" "$(summary pairs_compared)" 11
+	fi
 }
 
 # Most of them have a jump, where there are any.
@@ -116,8 +126,25 @@ have_jumps() {
 	[ $((jumps + by_ftrace)) -ge $(($(summary functions) / 2)) ]
 }
 
+# The compiler puts data between functions of arm, and into them; behind a short function it may
+# be taken for its third instruction.
+has_data_in_text() {
+	case $(uname -m) in
+	arm*) return 0 ;;
+	esac
+	return 1
+}
+
 sweep() {
 	insns=$1
+	if [ "$insns" -gt 1 ] && has_data_in_text; then
+		for name in "functions probed at $insns instructions" "list has all of them, $insns" \
+			"a shell works meanwhile, $insns" "all removed at once, $insns" \
+			"counts are right, text is as it was, $insns" "list is empty, $insns"; do
+			ktap_test_skip "$name: there is data in the text"
+		done
+		return
+	fi
 	load kp_functions "insns=$insns"
 	check "functions probed at $insns instructions" probe_functions
 	check "list has all of them, $insns" list_has_all

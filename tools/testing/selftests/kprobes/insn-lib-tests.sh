@@ -172,6 +172,12 @@ most_have_jumps() {
 }
 
 setup
+case $(uname -m) in
+arm*)
+	ktap_skip_all "there is data among the instructions of functions"
+	exit "$KSFT_SKIP"
+	;;
+esac
 if ! have_module test_sort || ! have_module rbtree_test; then
 	ktap_skip_all "the library's tests are needed as modules, CONFIG_TEST_SORT and others"
 	exit "$KSFT_SKIP"

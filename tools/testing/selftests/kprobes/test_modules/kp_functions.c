@@ -23,6 +23,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include "kp_boundary.h"
 
 #define KP_INSNS	3
 
@@ -87,8 +88,9 @@ static unsigned int kp_symbol_size(unsigned long addr)
 	return min(size, 0xffffUL);
 }
 
-/* Does the instruction that @kp is on go on to the next one, whatever happens? */
-static bool kp_falls_through(const struct kprobe *kp, const u8 *insn)
+/* Does the instruction whose bytes are at @insn go on to the next one, whatever happens? */
+#if defined(CONFIG_X86)
+static bool kp_falls_through(const u8 *insn)
 {
 	switch (insn[0]) {
 	case 0x0f:		/* jcc, syscall and the like: not looked into */
@@ -102,8 +104,47 @@ static bool kp_falls_through(const struct kprobe *kp, const u8 *insn)
 	case 0xff:
 		return false;
 	}
-	return IS_ENABLED(CONFIG_X86);
+	return true;
 }
+#elif defined(CONFIG_ARM64)
+static bool kp_falls_through(const u8 *insn)
+{
+	/* branches, exceptions, system instructions */
+	return (insn[3] >> 2 & 7) != 5;
+}
+#elif defined(CONFIG_RISCV)
+static bool kp_falls_through(const u8 *insn)
+{
+	switch (insn[0] & 3) {
+	case 3:
+		switch (insn[0] & 0x7f) {
+		case 0x63: case 0x67: case 0x6f: case 0x73:
+			return false;
+		}
+		return true;
+	case 2:			/* c.jr, c.jalr, c.ebreak */
+		return insn[1] >> 5 != 4;
+	case 1:			/* c.j, c.beqz, c.bnez */
+		return insn[1] >> 5 < 5;
+	}
+	return true;
+}
+#elif defined(CONFIG_PPC) && defined(CONFIG_CPU_LITTLE_ENDIAN)
+static bool kp_falls_through(const u8 *insn)
+{
+	switch (insn[3] >> 2) {
+	case 2: case 3:		/* traps */
+	case 16 ... 19:
+		return false;
+	}
+	return true;
+}
+#else
+static bool kp_falls_through(const u8 *insn)
+{
+	return false;
+}
+#endif
 
 static void kp_function_unregister(struct kp_function *function)
 {
@@ -121,9 +162,9 @@ static int kp_register_from(struct kp_function *function, int i, unsigned int of
 	unsigned int limit = min(function->size, KP_REACH);
 	int ret = -ENOSPC;
 
-	counter->follows = i > 0 && kp_falls_through(&counter[-1].kp,
-			function->text + ((unsigned long)counter[-1].kp.addr - function->addr));
-	for (; offset < limit; offset++) {
+	counter->follows = i > 0 && kp_falls_through(function->text +
+			((unsigned long)counter[-1].kp.addr - function->addr));
+	for (; offset < limit; offset += kp_next_boundary(function->text + offset)) {
 		memset(&counter->kp, 0, sizeof(counter->kp));
 		counter->kp.addr = (kprobe_opcode_t *)(function->addr + offset);
 		counter->kp.pre_handler = kp_functions_pre;
@@ -143,7 +184,7 @@ static int kp_register_from(struct kp_function *function, int i, unsigned int of
 static int kp_functions_add(unsigned long addr)
 {
 	struct kp_function *function;
-	int offset = -1, i, ret;
+	int offset = 0, i, ret;
 
 	if (kp_functions_nr == KP_FUNCTIONS || kp_stopped)
 		return -EBUSY;
@@ -158,7 +199,9 @@ static int kp_functions_add(unsigned long addr)
 		return -EINVAL;
 	}
 	for (i = 0; i < insns; i++) {
-		offset = kp_register_from(function, i, offset + 1);
+		if (i)
+			offset += kp_next_boundary(function->text + offset);
+		offset = kp_register_from(function, i, offset);
 		if (offset < 0) {
 			while (i--)
 				unregister_kprobe(&function->insn[i].kp);

@@ -18,6 +18,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
+#include <linux/math.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
@@ -25,6 +26,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/xarray.h>
+#include "kp_boundary.h"
 
 struct kp_lib_tests_probe {
 	struct kprobe kp;
@@ -107,7 +109,7 @@ static void kp_find_instructions(struct kp_lib_tests_function *function, void *s
 	unsigned long offset;
 	int ret;
 
-	for (offset = 0; offset < size; offset++) {
+	for (offset = 0; offset < size; offset += kp_next_boundary(start + offset)) {
 		probe = &function->probe[function->nr];
 		kp_prepare(probe, start + offset);
 		probe->kp.flags = KPROBE_FLAG_DISABLED;
@@ -121,7 +123,8 @@ static void kp_find_instructions(struct kp_lib_tests_function *function, void *s
 			}
 			function->kps[function->nr++] = &probe->kp;
 			if (apart)
-				offset += apart - 1;
+				offset += round_up(apart, kp_next_boundary(start + offset)) -
+					  kp_next_boundary(start + offset);
 			break;
 		case -EILSEQ:
 			break;
