@@ -68,6 +68,7 @@ records_agree() {
 
 setup
 ktap_set_plan 7
+is_x86 || skip_all "only x86 tells perf of the text that it patches"
 [ -x "$RECORDS" ] || skip_all "perf_records is not built"
 
 # Past what belongs to ftrace, with and without endbr before it.
