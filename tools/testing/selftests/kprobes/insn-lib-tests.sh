@@ -140,8 +140,13 @@ says_the_same() {
 
 # What the module computes, and what is known of it.
 own_is_right() {
+	sha256=328de8f1895f8bb09f6e6b4c2012ef2b2a6f067cd002794b750aa040a6f6d8bd
+	if ! grep -q ' sha256_final$' /proc/kallsyms; then
+		ktap_print_msg "the kernel has no sha256_final()"
+		sha256=$(printf '%064d' 0)
+	fi
 	equal "what the module computes" "$(cat $params/own)" "$(cat <<-EOF
-		sha256 328de8f1895f8bb09f6e6b4c2012ef2b2a6f067cd002794b750aa040a6f6d8bd
+		sha256 $sha256
 		crc32 cbf43926 fc891918 e3069283
 		xarray 0 wrong
 	EOF
