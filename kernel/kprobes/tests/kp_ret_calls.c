@@ -577,10 +577,14 @@ static void kp_ret_calls_colocated(struct kunit *test)
 	}
 }
 
-/* The real return address, in both handlers, whoever else has swapped it. */
+/*
+ * The real return address, whatever other code has put in its place: in the handler, and on x86
+ * in the entry_handler. Elsewhere it is not known that early.
+ */
 static void kp_ret_calls_retaddr(struct kunit *test)
 {
 	unsigned long from = kp_ret_calls_from();
+	unsigned long known = IS_ENABLED(CONFIG_X86) ? from : 0;
 	struct kp_rp *probe[4];
 	int nr, i;
 
@@ -591,7 +595,7 @@ static void kp_ret_calls_retaddr(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ(test, kp_ret_calls(1), 2);
 		for (i = 0; i < nr; i++) {
-			KUNIT_EXPECT_EQ_MSG(test, probe[i]->entry_retaddr, from,
+			KUNIT_EXPECT_EQ_MSG(test, probe[i]->entry_retaddr, known,
 					    "entry, probe %d of %d: %pS", i, nr,
 					    (void *)probe[i]->entry_retaddr);
 			KUNIT_EXPECT_EQ_MSG(test, probe[i]->retaddr, from,
