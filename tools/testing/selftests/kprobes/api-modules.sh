@@ -130,12 +130,22 @@ freed() {
 	dmesg | grep -c 'kp_target: parameters freed' || :
 }
 
+# Offsets at which an instruction may begin; registration is refused at those where none does. On
+# s390 it is not: only what is at the function's entry is known there.
+offsets() {
+	case $(uname -m) in
+	x86_64 | i?86) seq 0 14 ;;
+	s390x) echo 0 "$BEHIND_FTRACE" ;;
+	*) seq 0 2 44 ;;
+	esac
+}
+
 # A module's parameters are destroyed by its own functions, after its probes have gone.
 text_runs_after_going() {
 	before=$(freed)
 	ids=
 	id=30
-	for offset in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
+	for offset in $(offsets); do
 		! ctl_try add $id "kp_tgt_at_free+$offset" || {
 			ids="$ids $id"
 			id=$((id + 1))
@@ -143,7 +153,7 @@ text_runs_after_going() {
 	done
 	jumps=$(grep -c OPTIMIZED $KPROBES/list) || :
 	ktap_print_msg "probes: $((id - 30)), of them jumps: $jumps"
-	[ $id -ge 35 ] || return 1
+	at_least "probes" $((id - 30)) $(($(offsets | wc -w) < 5 ? 2 : 5))
 	rmmod kp_target || return 1
 	LOADED=kp_ctl
 	equal "parameters freed" "$(freed)" $((before + 1))

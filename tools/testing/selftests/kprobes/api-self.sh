@@ -213,6 +213,11 @@ hits_leave_no_trace() {
 	done
 }
 
+# has_fprobe_events: not all architectures have fprobes
+has_fprobe_events() {
+	grep -q '^[[:blank:]]*f\[:' $TRACING/README
+}
+
 # Breakpoints or jumps, or return probes, on all functions at once, fprobes on some, and both
 # tracers.
 all_at_once() {
@@ -225,7 +230,7 @@ all_at_once() {
 	ktap_print_msg "$set_events events"
 	at_least "events" "$set_events" 100
 	for name in $API; do
-		[ ! -e $TRACING/set_ftrace_filter ] || must add_event f kp_selff "$name"
+		! has_fprobe_events || must add_event f kp_selff "$name"
 	done
 	put $TRACING/events/kp_self/enable 1
 	[ ! -e $TRACING/events/kp_selff ] || put $TRACING/events/kp_selff/enable 1
