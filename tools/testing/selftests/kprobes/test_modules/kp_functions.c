@@ -109,7 +109,9 @@ static bool kp_falls_through(const u8 *insn)
 #elif defined(CONFIG_ARM64)
 static bool kp_falls_through(const u8 *insn)
 {
-	/* branches, exceptions, system instructions */
+	/* nop and other hints; then branches, exceptions, system instructions */
+	if (insn[3] == 0xd5 && insn[2] == 0x03 && insn[1] >> 4 == 2 && (insn[0] & 0x1f) == 0x1f)
+		return true;
 	return (insn[3] >> 2 & 7) != 5;
 }
 #elif defined(CONFIG_RISCV)
