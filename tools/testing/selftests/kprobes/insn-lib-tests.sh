@@ -13,9 +13,12 @@ set -eu
 
 params=/sys/module/kp_lib_tests/parameters
 
-# Of a kernel that checks everything, which is many times slower, every sixth function.
+# Of a kernel that checks everything, which is many times slower, every sixth function; and where
+# each instruction is single-stepped by two exceptions.
 step=1
-[ ! -e /proc/lockdep ] || step=6
+if [ -e /proc/lockdep ] || ! is_x86; then
+	step=6
+fi
 
 # What each test exercises; with a number after it, only so many bytes of it are probed,
 # where a test is in the rest for too long. Of all others it is the first 300, for finding
