@@ -273,9 +273,11 @@ names_blacklist_entry() {
 	must grep -q "^$(answer range | cut -d' ' -f1)	" $KPROBES/blacklist
 }
 
-# What kp_ctl stops the loading of a module at
+# kp_ctl stops the loading of a module in ftrace_module_enable(), by a handler that waits for
+# another CPU.
 loads_with_ftrace() {
-	grep -q ' ftrace_module_enable$' /proc/kallsyms
+	grep -q ' ftrace_module_enable$' /proc/kallsyms &&
+		[ "$(grep -c '^processor' /proc/cpuinfo)" -gt 1 ]
 }
 
 refuses_modules() {

@@ -35,7 +35,8 @@ verdict() {
 	wait_until rmmod kprobe_torture 2>/dev/null
 	LOADED=${LOADED#kprobe_torture }
 	dmesg | sed -n '/torture begins/h; /kprobe-torture:/H; $ { x; p; }' >"$TMP/said"
-	grep 'kprobe-torture: \|!!!' "$TMP/said" | sed 's/.*kprobe-torture: *//' | tail -n 12 >"$TMP/lines"
+	grep 'kprobe-torture: \|!!!' "$TMP/said" | sed 's/.*kprobe-torture: *//' |
+		tail -n 12 >"$TMP/lines"
 	while read -r line; do
 		ktap_print_msg "$line"
 	done <"$TMP/lines"

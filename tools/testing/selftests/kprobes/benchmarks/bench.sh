@@ -102,37 +102,37 @@ spent()
 	after=\$(cat \$scale/now)
 	echo "held_\$name \$(((after - before) / $many))(0)"
 }
-list() { cat \$kprobes/list >/dev/null; }
-enabled() { echo \$1 >\$kprobes/enabled; }
-optimize()
+read_list() { cat \$kprobes/list >/dev/null; }
+set_enabled() { echo \$1 >\$kprobes/enabled; }
+jumps_come()
 {
 	echo 1 >\$optimization
 	while [ "\$(cat \$scale/jumps)" -lt $many ]; do sleep 0.1; done
 }
-unoptimize() { echo 0 >\$optimization; }
+jumps_go() { echo 0 >\$optimization; }
 hold() { echo \$1 >\$scale/hold; }
 for file in $*; do
 	case \$file in
 	cpus)
 		insmod test_modules/kp_bench_scale.ko
-		[ ! -w \$optimization ] || unoptimize
+		[ ! -w \$optimization ] || jumps_go
 		cat \$scale/cpus
 		rmmod kp_bench_scale
 		continue
 		;;
 	scale)
 		insmod test_modules/kp_bench_scale.ko probes=$many
-		[ ! -w \$optimization ] || unoptimize
+		[ ! -w \$optimization ] || jumps_go
 		cat \$scale/grow
 		hold 1
-		spent list list
-		spent disarm enabled 0
-		spent arm enabled 1
+		spent list read_list
+		spent disarm set_enabled 0
+		spent arm set_enabled 1
 		if [ -w \$optimization ]; then
-			spent optimize optimize
-			spent list_jumps list
-			spent unoptimize unoptimize
-			optimize
+			spent optimize jumps_come
+			spent list_jumps read_list
+			spent unoptimize jumps_go
+			jumps_come
 			spent off_jumps hold 0
 		fi
 		rmmod kp_bench_scale
