@@ -139,7 +139,8 @@ sweep() {
 	insns=$1
 	if [ "$insns" -gt 1 ] && has_data_in_text; then
 		for name in "functions probed at $insns instructions" \
-			"list has all of them, $insns" "a shell works meanwhile, $insns" "all removed at once, $insns" \
+			"list has all of them, $insns" "a shell works meanwhile, $insns" \
+			"all removed at once, $insns" \
 			"counts are right, text is as it was, $insns" "list is empty, $insns"; do
 			ktap_test_skip "$name: there is data in the text"
 		done
