@@ -30,11 +30,14 @@ SYM_FUNC_END(torture_x86_leaf)
 /*
  * unsigned long torture_x86_registers(unsigned long seed)
  *
- * Fills all registers, does a little of everything with them, and returns a mixture of them
- * and of the arithmetic flags.
+ * Fills all registers, but for the frame pointer where there is one, does a little of
+ * everything with them, and returns a mixture of them and of the arithmetic flags.
  */
 SYM_FUNC_START(torture_x86_registers)
 	push	%_ASM_BP
+#ifdef CONFIG_FRAME_POINTER
+	mov	%_ASM_SP, %_ASM_BP	/* unwinders go by it */
+#endif
 	push	%_ASM_BX
 	push	%_ASM_SI
 	push	%_ASM_DI
@@ -50,7 +53,9 @@ SYM_FUNC_START(torture_x86_registers)
 	lea	5(%_ASM_AX, %_ASM_AX), %_ASM_DX
 	lea	7(%_ASM_BX, %_ASM_AX), %_ASM_SI
 	lea	11(%_ASM_CX, %_ASM_BX), %_ASM_DI
+#ifndef CONFIG_FRAME_POINTER
 	lea	13(%_ASM_DX, %_ASM_SI, 4), %_ASM_BP
+#endif
 #ifdef CONFIG_X86_64
 	lea	17(%rax), %r8
 	lea	19(%rbx), %r9
@@ -58,7 +63,7 @@ SYM_FUNC_START(torture_x86_registers)
 	lea	29(%rdx), %r11
 	lea	31(%rsi), %r12
 	lea	37(%rdi), %r13
-	lea	41(%rbp), %r14
+	lea	41(%rdi), %r14
 	lea	43(%r8), %r15
 #endif
 	/* Each of these reads a flag that the one before has written. */
@@ -66,7 +71,7 @@ SYM_FUNC_START(torture_x86_registers)
 	adc	$0x123, %_ASM_CX
 	sbb	%_ASM_SI, %_ASM_DX
 	rcl	$1, %_ASM_DI
-	sbb	%_ASM_DI, %_ASM_BP
+	sbb	%_ASM_DI, %_ASM_BX
 	setc	%bl
 	cmovs	%_ASM_SI, %_ASM_DX
 	lahf
@@ -92,11 +97,11 @@ SYM_FUNC_START(torture_x86_registers)
 	call	torture_x86_leaf
 	add	_ASM_RIP(.Ltorture_x86_data), %_ASM_AX
 	push	$0x1234567
-	add	(%_ASM_SP), %_ASM_BP
+	add	(%_ASM_SP), %_ASM_CX
 	pop	%_ASM_DX
 	sub	$32, %_ASM_SP
 	mov	%_ASM_BX, (%_ASM_SP)
-	mov	%_ASM_BP, 16(%_ASM_SP)
+	mov	%_ASM_CX, 16(%_ASM_SP)
 	push	%_ASM_DI
 	push	%_ASM_CX
 	lea	2 * __ASM_SEL(4, 8)(%_ASM_SP), %_ASM_DI
@@ -120,7 +125,9 @@ SYM_FUNC_START(torture_x86_registers)
 	MIX	%_ASM_DX
 	MIX	%_ASM_SI
 	MIX	%_ASM_DI
+#ifndef CONFIG_FRAME_POINTER
 	MIX	%_ASM_BP
+#endif
 #ifdef CONFIG_X86_64
 	MIX	%r8
 	MIX	%r9

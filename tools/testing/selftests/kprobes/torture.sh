@@ -10,7 +10,7 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 TRACING=/sys/kernel/tracing
-SECONDS_EACH=${TORTURE_S:-15}
+SECONDS_EACH=${TORTURE_S:-10}
 SEED=${TORTURE_SEED:-1}
 FAILSLAB=$DEBUGFS/failslab
 
