@@ -3,7 +3,7 @@
 #define KP_JP_H
 
 /*
- * What the suites of jprobes_kunit share: functions to probe, handlers that record their
+ * Shared by the suites of jprobes_kunit: functions to probe, handlers that record their
  * arguments, and registration that is undone when a case breaks off.
  */
 

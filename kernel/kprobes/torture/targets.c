@@ -121,7 +121,14 @@ static int steady_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(steady_return);
 
-static kprobe_opcode_t *place_addr(struct torture_target *target, unsigned int i)
+/**
+ * torture_place_addr() - find the address of a place
+ * @target: the target
+ * @i: index of the place
+ *
+ * Return: the address.
+ */
+kprobe_opcode_t *torture_place_addr(struct torture_target *target, unsigned int i)
 {
 	return (void *)dereference_function_descriptor(target->call) + target->places[i].offset;
 }
@@ -130,12 +137,12 @@ static int register_steady(struct torture_target *target)
 {
 	int err;
 
-	target->steady.addr = place_addr(target, 0);
+	target->steady.addr = torture_place_addr(target, 0);
 	target->steady.pre_handler = steady_hit;
 	err = register_kprobe(&target->steady);
 	if (err)
 		return err;
-	target->steady_return.kp.addr = place_addr(target, 0);
+	target->steady_return.kp.addr = torture_place_addr(target, 0);
 	target->steady_return.handler = steady_return;
 	err = register_kretprobe(&target->steady_return);
 	if (err)
@@ -253,7 +260,7 @@ static bool try_place(struct torture_target *target, unsigned int offset)
 	unsigned int i;
 
 	place->offset = offset;
-	trial.addr = place_addr(target, target->nr_places);
+	trial.addr = torture_place_addr(target, target->nr_places);
 	if (register_kprobe(&trial))
 		return false;
 	place->always = true;
@@ -285,7 +292,7 @@ static int add_target(const char *name, unsigned long (*call)(unsigned long), un
 	torture_nr_targets++;
 	for (i = 0; i < TORTURE_SEEDS; i++)
 		target->expected[i] = call(torture_seed(i));
-	/* Where the entry has a landing pad, the probe is behind it. */
+	/* If the entry is a landing pad, the first place is the instruction behind it. */
 	for (i = 0; i <= target->size && target->nr_places < TORTURE_MAX_PLACES; i++)
 		target->nr_places += try_place(target, i);
 	if (target->nr_places && target->places[0].always)

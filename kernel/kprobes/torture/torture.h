@@ -102,6 +102,7 @@ void torture_unregister_steady(void);
 void torture_check_steady(void);
 void torture_check_text(void);
 void torture_free_targets(void);
+kprobe_opcode_t *torture_place_addr(struct torture_target *target, unsigned int i);
 void torture_call(struct torture_target *target, unsigned int i, enum torture_context context);
 struct torture_target *torture_pick(u32 random, bool may_sleep);
 

@@ -162,12 +162,6 @@ static void check_hit(struct torture_probe *probe)
 			      probe->target->places[probe->place].offset);
 }
 
-static void *place_of(struct torture_probe *probe)
-{
-	return (void *)dereference_function_descriptor(probe->target->call) +
-	       probe->target->places[probe->place].offset;
-}
-
 static void init_probe(struct writer *writer, struct torture_probe *probe)
 {
 	u32 random = prandom_u32_state(&writer->random);
@@ -177,7 +171,7 @@ static void init_probe(struct writer *writer, struct torture_probe *probe)
 	probe->nested = random % 8 == 0;
 	atomic_long_set(&probe->hits, 0);
 	memset(&probe->kp, 0, sizeof(probe->kp));
-	probe->kp.addr = place_of(probe);
+	probe->kp.addr = torture_place_addr(probe->target, probe->place);
 	probe->kp.pre_handler = changing_pre;
 	if (random & BIT(3))
 		probe->kp.post_handler = changing_post;
@@ -194,7 +188,7 @@ static void init_return_probe(struct writer *writer, struct torture_probe *probe
 	probe->place = 0;
 	probe->silent = false;
 	memset(&probe->rp, 0, sizeof(probe->rp));
-	probe->rp.kp.addr = place_of(probe);
+	probe->rp.kp.addr = torture_place_addr(probe->target, probe->place);
 	probe->rp.handler = changing_return;
 	if (random & BIT(0)) {
 		probe->rp.entry_handler = changing_entry;

@@ -11,7 +11,7 @@
  * debugfs kp_bench_scale/cpus	a hit, while 1 to 16 CPUs hit one probe, or one each; and a
  *				call with a return probe
  *
- * Reading or writing them does the work. There should be nobody else's probes meanwhile.
+ * A read or a write takes the measurement. No other probes should be registered meanwhile.
  */
 
 #include <linux/atomic.h>
@@ -80,7 +80,7 @@ static int kp_register(int from, int to)
 	return from == to ? 0 : register_kprobes(kp_ptr + from, to - from);
 }
 
-/* Of a call of a function with one place, without interrupts. */
+/* Measure a call of a function, with interrupts disabled. */
 static u64 kp_time_call(void (*fn)(void))
 {
 	u64 least = U64_MAX, start;
