@@ -48,6 +48,8 @@ graph() {
 		skip_case "there is no function graph tracer"
 		return
 	fi
+	# An oops before this, of a test as well, has stopped the ring buffer.
+	put $TRACING/tracing_on 1
 	put $TRACING/set_ftrace_filter '*:mod:jprobes_kunit'
 	put $TRACING/current_tracer function_graph
 	load_suites jprobes_kunit -- jprobes_calls jprobes_drops
