@@ -38,7 +38,7 @@ MODULE_LICENSE("GPL");
 static char *torture_type = TORTURE_TYPE;
 
 torture_param(int, nwriters, 4, "Number of tasks that change probes");
-torture_param(long, seed, 1, "Seed of the writers' random numbers");
+torture_param(long, seed, 1, "Seed of all random numbers");
 torture_param(int, onoff_holdoff, 10, "Time after start before CPUs go offline (s)");
 torture_param(int, onoff_interval, 0, "Time between CPUs going offline (jiffies), 0 = none do");
 torture_param(int, shutdown_secs, 0, "Shutdown time (s), <= zero to disable");
@@ -173,7 +173,7 @@ static int __init kprobe_torture_init(void)
 	if (!err && stutter > 0)
 		err = torture_stutter_init(stutter * HZ, stutter * HZ);
 	if (!err)
-		err = torture_start_readers();
+		err = torture_start_readers(seed);
 	if (!err && onoff_interval > 0)
 		err = torture_onoff_init(onoff_holdoff * HZ, onoff_interval, NULL);
 	if (!err)

@@ -27,6 +27,8 @@
  * @task: the task
  * @tasklet: the tasklet
  * @timer: the timer
+ * @random: chooses the targets that the task calls
+ * @cpu: the CPU
  * @turn: number of times that the timer has expired
  * @end: the last addresses of a stack trace of @task; 0 until the task has begun
  */
@@ -34,6 +36,8 @@ struct reader {
 	struct task_struct *task;
 	struct tasklet_struct tasklet;
 	struct hrtimer timer;
+	struct rnd_state random;
+	int cpu;
 	u32 turn;
 	unsigned long end[TRACE_END];
 };
@@ -155,23 +159,18 @@ static int torture_reader(void *arg)
 {
 	unsigned long trace[TRACE_DEPTH];
 	struct reader *reader = arg;
-	struct rnd_state random;
-	unsigned int nr;
 	bool was_offline = false;
-	int cpu;
+	int cpu = reader->cpu;
+	unsigned int nr;
 	u32 n;
 
-	for_each_possible_cpu(cpu)
-		if (per_cpu_ptr(&readers, cpu) == reader)
-			break;
-	prandom_seed_state(&random, cpu + 1);
 	nr = save_trace(trace);
 	if (nr >= TRACE_END)
 		memcpy(reader->end, trace + nr - TRACE_END, sizeof(reader->end));
 	set_cpus_allowed_ptr(current, cpumask_of(cpu));
 	do {
 		for (n = 0; n < 64; n++)
-			call_in_turn(prandom_u32_state(&random));
+			call_in_turn(prandom_u32_state(&reader->random));
 		while (cpu_is_offline(cpu) && !torture_must_stop()) {
 			schedule_timeout_interruptible(HZ / 5);
 			was_offline = true;
@@ -197,10 +196,11 @@ static void start_timer(void *unused)
 
 /**
  * torture_start_readers() - have all CPUs call the targets
+ * @seed: for their random numbers, which differ from those of writers
  *
  * Return: 0, or an errno; then torture_stop_readers() must be called too.
  */
-int torture_start_readers(void)
+int torture_start_readers(u64 seed)
 {
 	struct reader *reader;
 	int cpu, err;
@@ -209,6 +209,8 @@ int torture_start_readers(void)
 	for_each_possible_cpu(cpu) {
 		reader = per_cpu_ptr(&readers, cpu);
 		memset(reader, 0, sizeof(*reader));
+		reader->cpu = cpu;
+		prandom_seed_state(&reader->random, ~seed - cpu);
 		tasklet_setup(&reader->tasklet, call_from_tasklet);
 		hrtimer_init(&reader->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 		reader->timer.function = call_from_timer;

@@ -107,7 +107,7 @@ void torture_call(struct torture_target *target, unsigned int i, enum torture_co
 struct torture_target *torture_pick(u32 random, bool may_sleep);
 
 /* readers.c */
-int torture_start_readers(void);
+int torture_start_readers(u64 seed);
 void torture_stop_readers(void);
 void torture_check_trace(const char *where);
 
