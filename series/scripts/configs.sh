@@ -4,7 +4,8 @@
 # Compiles kprobes, and what uses it, in configurations that no variant has. The
 # objects alone: of what they need of each other is made sure by their symbols.
 # All are made in one directory, out/build/configs, one after the other, so that
-# what does not depend on the difference is compiled once.
+# what does not depend on the difference is compiled once; those of clang in another,
+# out/build/configs-clang.
 #
 #	series/scripts/configs.sh [CONFIGURATION...]
 #	series/scripts/configs.sh quick
@@ -56,6 +57,8 @@ configuration()
 	local orc="arch/x86/kernel/unwind_orc.o"
 
 	undefined=
+	toolchain=()
+	build=$OUT/build/configs
 	objects="$ours $users $unwind $orc"
 	case $1 in
 	all)	# to compare with
@@ -136,6 +139,16 @@ configuration()
 		fragment=$'CONFIG_HYPERVISOR_GUEST=y\nCONFIG_PARAVIRT=y\nCONFIG_XEN=y'
 		fragment+=$'\nCONFIG_XEN_PV=y\nCONFIG_PARAVIRT_XXL=y'
 		;;
+	clang*)
+		toolchain=(LLVM=-19)
+		build=$OUT/build/configs-clang
+		fragment=$tracer$'\nCONFIG_KPROBE_EVENTS=y\nCONFIG_FPROBE=y\nCONFIG_JPROBES=y'
+		objects+=" $fprobe arch/x86/kernel/ftrace.o kernel/trace/trace_kprobe.o"
+		case $1 in
+		clang-cfi) fragment+=$'\nCONFIG_CFI_CLANG=y' ;;
+		clang-lto) fragment+=$'\nCONFIG_LTO_CLANG_THIN=y\nCONFIG_CFI_CLANG=y' ;;
+		esac
+		;;
 	startup-test)
 		fragment=$tracer$'\nCONFIG_KPROBE_EVENTS=y\nCONFIG_FTRACE_STARTUP_TEST=y'
 		objects="kernel/trace/trace_kprobe.o kernel/trace/trace_kprobe_selftest.o"
@@ -148,11 +161,12 @@ configuration()
 }
 
 all=(no-kprobes no-kprobes-fprobe i386-fprobe i386 i386-no-smp no-modules no-kretprobes
-	jprobes jprobes-rt i386-jprobes no-optprobes no-debugfs no-smp no-printk frame-pointer guess rt xen startup-test all)
+	jprobes jprobes-rt i386-jprobes no-optprobes no-debugfs no-smp no-printk frame-pointer
+	guess rt xen startup-test clang clang-cfi clang-lto all)
 
 kmake()
 {
-	make -C "$tree" O="$build" "$@" </dev/null
+	make -C "$tree" O="$build" "${toolchain[@]}" "$@" </dev/null
 }
 
 # The host's programs of a variant that was built do here, too, and take long to build.
@@ -161,7 +175,8 @@ start()
 	local from=$OUT/build/default dir
 
 	mkdir -p "$build"
-	[ ! -e "$build/.config" ] && [ -e "$from/tools/objtool/objtool" ] || return 0
+	[ ${#toolchain[@]} -eq 0 ] && [ ! -e "$build/.config" ] &&
+		[ -e "$from/tools/objtool/objtool" ] || return 0
 	for dir in scripts tools; do
 		cp -a "$from/$dir" "$build/"
 	done
@@ -188,12 +203,14 @@ configure()
 # What of kprobes' symbols an object needs has to be in another.
 symbols()
 {
-	local files=("$@")
+	local files=("$@") nm=nm
 
-	nm -u "${files[@]}" | awk '$1 == "U" { print $2 }' | sort -u |
+	# that of binutils does not read the objects of LTO
+	[ ${#toolchain[@]} -eq 0 ] || nm=llvm-nm-19
+	$nm -u "${files[@]}" | awk '$1 == "U" { print $2 }' | sort -u |
 		grep -E '(^|_)(k(ret)?|j)probes?(_|$)|insn_slot|rethook|wait_for_kprobe|^fprobe' |
 		grep -v '^__tracepoint' >"$build/needed" || return 0
-	nm --defined-only "${files[@]}" | awk 'NF == 3 { print $3 }' | sort -u >"$build/given"
+	$nm --defined-only "${files[@]}" | awk 'NF == 3 { print $3 }' | sort -u >"$build/given"
 	# What the linker and what is not compiled here give
 	grep -vxE '__(start|stop)_kprobe_blacklist|__kprobes_text_(start|end)|.*trace_kprobe.*' \
 		"$build/needed" | sort | comm -23 - "$build/given" | sed 's/^/undefined: /'
@@ -293,12 +310,15 @@ names=("$@")
 "$TOP/series/scripts/prepare.sh"
 lock build-configs
 need_packages gcc libc6-dev make bc bison flex libelf-dev perl
-start
+case " ${names[*]}" in
+*" clang"*) need_packages clang-19 lld-19 llvm-19 ;;
+esac
 passed=0
 failed=0
 : >"$log.all"
 for name in "${names[@]}"; do
 	configuration "$name"
+	start
 	begun=$SECONDS
 	if configure >"$log" 2>&1 && compile >>"$log" 2>&1; then
 		passed=$((passed + 1))

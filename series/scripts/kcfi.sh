@@ -12,7 +12,7 @@ set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-[ $# -gt 0 ] || set -- api api-explain insn-stepped opt kretprobe ftrace
+[ $# -gt 0 ] || set -- api api-explain insn-stepped opt kretprobe ftrace jprobe
 dir=$OUT/build/kcfi/arch/x86/kernel/kprobes
 passed=0
 failed=0
