@@ -56,14 +56,6 @@ refused() {
 	list_is_empty
 }
 
-processes() {
-	n=0
-	while [ $n -lt "$1" ]; do
-		must sh -c :
-		n=$((n + 1))
-	done
-}
-
 reports_hits() {
 	if ! has_sample kprobe_example; then
 		return

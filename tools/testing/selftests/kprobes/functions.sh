@@ -243,6 +243,15 @@ must_fail() {
 	! "$@" || failed "did not fail: $*"
 }
 
+# processes N: start so many, one after the other
+processes() {
+	n=0
+	while [ $n -lt "$1" ]; do
+		must sh -c :
+		n=$((n + 1))
+	done
+}
+
 # write_to FILE TEXT: the kernel takes TEXT; put FILE TEXT: it has to;
 # put_refused FILE TEXT: it must not
 write_to() {

@@ -64,14 +64,6 @@ graph() {
 	done
 }
 
-processes() {
-	n=0
-	while [ $n -lt "$1" ]; do
-		must sh -c :
-		n=$((n + 1))
-	done
-}
-
 sample() {
 	mark sample
 	must modprobe jprobe_example
