@@ -116,7 +116,7 @@ static void unprobe_entry(void)
 	unregister_kprobe(&entry_probe);
 }
 #else
-/* Where a function finds its return address depends on the architecture. */
+/* The sample knows only how x86 returns from a function. */
 static int probe_entry(void)
 {
 	return -EOPNOTSUPP;

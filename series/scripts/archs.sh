@@ -29,7 +29,7 @@ done
 
 read -ra tests <<<"${TESTS:-}"
 if [ ${#tests[@]} -eq 0 ]; then
-	# What needs programs of the architecture is left out, but for those with busybox's.
+	# Tests that need programs of the architecture are left out; busybox's are there.
 	mapfile -t tests < <(sed -n '/^TEST_PROGS :=/,/[^\\]$/s/^\t\([a-z-]*\)\.sh.*/\1/p' \
 		"$TOP/$SELFTESTS/Makefile" | grep -v '^clients-')
 	tests+=(clients-dynevents clients-events)

@@ -97,7 +97,7 @@ extern struct kp_jp *kp_jp_now;
 extern void (*kp_jp_hook)(void);
 extern bool kp_jp_returns;
 extern bool kp_jp_deep;
-/* What kp_jp.order counts */
+/* Incremented by each handler that runs, which records it as its order */
 extern unsigned int kp_jp_order;
 
 long kp_jp_handler(KP_JP_PARAMS);

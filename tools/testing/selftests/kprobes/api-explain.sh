@@ -18,7 +18,7 @@ BOOST=/sys/module/kprobes/parameters/boost
 FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
 KPTR=/proc/sys/kernel/kptr_restrict
 
-# What the script changes, and what it was
+# Settings before the script changed them; empty: not changed
 BOOST_WAS=
 FTRACE_WAS=
 KPTR_WAS=

@@ -2,7 +2,7 @@
 #ifndef KP_EXPLAIN_H
 #define KP_EXPLAIN_H
 
-/* What kp_explain_code.S has: locations and their names, as offsets from where they begin. */
+/* A location of kp_explain_code.S and its name, both as offsets from their fields */
 
 #include <linux/jump_label.h>
 #include <linux/types.h>

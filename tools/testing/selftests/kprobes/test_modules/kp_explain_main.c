@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For explain.sh: locations that kprobes/explain is asked about, and registrations that are
+ * For api-explain.sh: locations that kprobes/explain is asked about, and registrations that are
  * refused for what no location shows.
  *
  * /sys/kernel/debug/kp_explain/cases has a line for each location: a name, and SYMBOL+OFFSET.
  *
  * A write of one word to kp_explain/refuse provokes a refusal, and kp_explain/refused has
  * the errno and the reason that it left: null, twice, neither, both, data, memory,
- * jprobe-inside, jprobe-handler, redirects, and rest, by which kprobes is asked for reasons
- * that are never seen otherwise. The word changed has a jump refused since the text is
- * another; unchanged undoes that.
+ * jprobe-inside, jprobe-handler, redirects, and rest. With rest, the module calls functions
+ * of kprobes directly, for reasons that no registration has. With changed, it modifies text
+ * under a jump, so that the jump is refused; unchanged restores the text.
  */
 
 #include <linux/bug.h>

@@ -26,7 +26,7 @@ struct kp_pf {
 	/* The fault_handler has the CPU execute the instruction again so many times. */
 	int retries;
 	struct kprobe *seen;
-	/* What reads in a handler have returned. */
+	/* Results of reads in a handler */
 	long in_pre;
 	long in_post;
 	long in_fault;
