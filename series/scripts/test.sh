@@ -127,14 +127,15 @@ for variant in "${built[@]}"; do
 	TIMEOUT=${TIMEOUT:-600} guest "$variant-clients" "$variant" "${root[@]}" "${these[@]}"
 done
 
-# short_guest VARIANT NAME TEST WORD...: one test of a variant, with words on the
+# short_guest VARIANT NAME TESTS WORD...: a few tests of a variant, with words on the
 # kernel's command line
 short_guest()
 {
-	local variant=$1 name=$2 test=$3
+	local variant=$1 name=$2 tests
 
+	read -ra tests <<<"$3"
 	shift 3
-	APPEND="${APPEND:-} $*" guest "$name" "$variant" "$test"
+	APPEND="${APPEND:-} $*" guest "$name" "$variant" "${tests[@]}"
 }
 
 # boot_events_guest VARIANT NAME OFFSET: with events on the command line, and in the boot
@@ -166,7 +167,7 @@ short_guests()
 	short_guest "$1" "$2one-cpu-explain" api-explain maxcpus=1
 	boot_events_guest "$1" "$2boot-events" "$3"
 	# A handler that oopses switches lockdep off, among others.
-	short_guest "$1" "$2oops" context-oops kp_oops
+	short_guest "$1" "$2oops" "context-oops torture" "kp_oops TORTURE_S=3"
 	# Nothing traces functions any more after that.
 	short_guest "$1" "$2ftrace-dead" ftrace-dead kp_kill_ftrace
 }
@@ -188,7 +189,7 @@ if [ $# -eq 0 ] && has_kernel plain; then
 	boot_events_guest plain plain-boot-events 9
 fi
 if [ $# -eq 0 ] && has_kernel debug; then
-	short_guest debug debug-oops context-oops kp_oops
+	short_guest debug debug-oops "context-oops torture" "kp_oops TORTURE_S=3"
 fi
 while [ ${#running[@]} -gt 0 ]; do
 	reap

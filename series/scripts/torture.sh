@@ -22,7 +22,8 @@ seed=${3:-$(date +%s)}
 "$TOP/series/scripts/build.sh" "$variant"
 "$TOP/series/scripts/modules.sh" "$variant"
 say "torture of $variant for $minutes minutes, SEED=$seed"
-export APPEND="TORTURE_S=$((minutes * 60 / 4)) TORTURE_SEED=$seed ${APPEND:-}"
+cases=8
+export APPEND="kp_oops TORTURE_S=$((minutes * 60 / cases)) TORTURE_SEED=$seed ${APPEND:-}"
 # The guest's clock may be slower than the host's.
 export TIMEOUT=$((minutes * 60 * 4 + 600))
 exec "$TOP/series/scripts/guest.sh" "$variant" -n "torture-$variant" torture

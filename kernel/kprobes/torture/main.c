@@ -4,8 +4,8 @@
  *
  * Readers call functions from tasks, softirqs, hard interrupts, NMIs and handlers, on all
  * CPUs. Writers register, unregister, enable and disable probes of these functions meanwhile,
- * one by one and in batches. It runs until it is unloaded, or until the machine is shut down
- * after shutdown_secs. Its last line is
+ * one by one and in batches. Other tasks end inside of probed functions. It runs until it is
+ * unloaded, or until the machine is shut down after shutdown_secs. Its last line is
  *
  *	kprobe-torture:--- End of test: SUCCESS
  *
@@ -18,6 +18,7 @@
  *   missed; likewise for a return probe.
  * - A probe is hit after it was registered or enabled, and not after it was unregistered or
  *   disabled.
+ * - When a task ends, the returns that it has not made are forgotten.
  * - A stack trace from a handler ends where the task began.
  * - What has to be refused is refused with the documented errno.
  * - The text of the functions is the original at the end.
@@ -47,11 +48,17 @@ torture_param(int, stutter, 0, "Number of seconds to run/halt test");
 torture_param(int, verbose, 0, "Enable verbose debugging printk()s");
 torture_param(bool, exact, true, "All calls must be hits; not if kprobes/enabled is written");
 torture_param(bool, nomem, false, "Registrations may fail for want of memory");
+torture_param(bool, oops, false, "Have return handlers oops; the tasks end");
+
+char *torture_symbols[TORTURE_MAX_SYMBOLS];
+int torture_nr_symbols;
+module_param_array_named(symbols, torture_symbols, charp, &torture_nr_symbols, 0444);
+MODULE_PARM_DESC(symbols, "Functions to probe as well, of modules that come and go");
 
 /* Errors that are printed; the others are counted. */
 #define MAX_PRINTED	20
 
-bool torture_exact, torture_nomem;
+bool torture_exact, torture_nomem, torture_oops;
 static atomic_t errors;
 static struct task_struct *stats_task;
 
@@ -124,9 +131,9 @@ static int torture_stats(void *arg)
 
 static void print_parameters(const char *tag)
 {
-	pr_alert(TORTURE_TYPE TORTURE_FLAG "--- %s: nwriters=%d seed=%ld onoff_holdoff=%d onoff_interval=%d shutdown_secs=%d stat_interval=%d stutter=%d exact=%d nomem=%d errors=%d\n",
+	pr_alert(TORTURE_TYPE TORTURE_FLAG "--- %s: nwriters=%d seed=%ld onoff_holdoff=%d onoff_interval=%d shutdown_secs=%d stat_interval=%d stutter=%d exact=%d nomem=%d oops=%d symbols=%d errors=%d\n",
 		 tag, nwriters, seed, onoff_holdoff, onoff_interval, shutdown_secs, stat_interval,
-		 stutter, exact, nomem, atomic_read(&errors));
+		 stutter, exact, nomem, oops, torture_nr_symbols, atomic_read(&errors));
 }
 
 static bool steady;
@@ -136,6 +143,7 @@ static void torture_cleanup(void)
 	if (torture_cleanup_begin())
 		return;
 	torture_stop_writers();
+	torture_stop_victims();
 	torture_stop_readers();
 	torture_stop_kthread(torture_stats, stats_task);
 	print_stats();
@@ -165,6 +173,7 @@ static int __init kprobe_torture_init(void)
 		return -EBUSY;
 	torture_exact = exact;
 	torture_nomem = nomem;
+	torture_oops = oops;
 	print_parameters("Start of test");
 	err = torture_find_targets() ?: torture_register_steady();
 	steady = !err;
@@ -177,7 +186,7 @@ static int __init kprobe_torture_init(void)
 	if (!err && onoff_interval > 0)
 		err = torture_onoff_init(onoff_holdoff * HZ, onoff_interval, NULL);
 	if (!err)
-		err = torture_start_writers(nwriters, seed);
+		err = torture_start_writers(nwriters, seed) ?: torture_start_victims(seed);
 	if (!err && stat_interval > 0)
 		err = torture_create_kthread(torture_stats, NULL, stats_task);
 	torture_init_end();

@@ -14,6 +14,7 @@
 #define TORTURE_SEEDS		16
 #define TORTURE_MAX_TARGETS	8
 #define TORTURE_MAX_PLACES	128
+#define TORTURE_MAX_SYMBOLS	8
 
 /**
  * enum torture_context - where a target is called from
@@ -91,6 +92,9 @@ extern unsigned int torture_nr_targets;
 /* main.c */
 extern bool torture_exact;
 extern bool torture_nomem;
+extern bool torture_oops;
+extern char *torture_symbols[TORTURE_MAX_SYMBOLS];
+extern int torture_nr_symbols;
 __printf(1, 2) void torture_error(const char *fmt, ...);
 void torture_error_at(unsigned long addr);
 
@@ -116,6 +120,10 @@ int torture_start_writers(unsigned int nr, u64 seed);
 void torture_stop_writers(void);
 void torture_free_writers(void);
 void torture_print_writers(char *buf, size_t size);
+
+/* victims.c */
+int torture_start_victims(u64 seed);
+void torture_stop_victims(void);
 
 /* x86.c, or nothing */
 #ifdef CONFIG_X86

@@ -28,6 +28,7 @@ enum probe_kind { PROBE_FREE, PROBE_PLAIN, PROBE_RETURN };
  * @kind: which of the two is registered
  * @target: the target that is probed
  * @place: which of its places
+ * @symbol: a function of another module is probed instead of @target, or NULL
  * @silent: it is disabled or unregistered: no handler may run
  * @nested: its handler calls a target
  * @hits: calls of its handlers
@@ -38,6 +39,7 @@ struct torture_probe {
 	enum probe_kind kind;
 	struct torture_target *target;
 	unsigned int place;
+	const char *symbol;
 	bool silent;
 	bool nested;
 	atomic_long_t hits;
@@ -52,11 +54,13 @@ enum change {
 	CHANGE_BATCH,
 	CHANGE_REFUSED,
 	CHANGE_NOMEM,
+	CHANGE_GONE,
 	CHANGES,
 };
 
 static const char * const change_names[CHANGES] = {
 	"registered", "unregistered", "enabled", "disabled", "batches", "refused", "no memory",
+	"no module",
 };
 
 /**
@@ -80,11 +84,18 @@ static unsigned int nr_writers;
  * Handlers.
  */
 
+static const char *probed_name(struct torture_probe *probe)
+{
+	return probe->symbol ?: probe->target->name;
+}
+
+NOKPROBE_SYMBOL(probed_name);
+
 static void note_hit(struct torture_probe *probe, const char *handler)
 {
 	if (READ_ONCE(probe->silent))
 		torture_error("%s of a probe of %s that is not registered or not enabled", handler,
-			      probe->target->name);
+			      probed_name(probe));
 	atomic_long_inc(&probe->hits);
 }
 
@@ -125,7 +136,7 @@ static int changing_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 		return 0;
 	probe = container_of(rp, struct torture_probe, rp);
 	if (rp->data_size && *(u64 *)ri->data != DATA_MAGIC)
-		torture_error("data of a return from %s is %llx", probe->target->name,
+		torture_error("data of a return from %s is %llx", probed_name(probe),
 			      *(u64 *)ri->data);
 	atomic_long_inc(&probe->hits);
 	if (probe->nested)
@@ -153,13 +164,21 @@ static void check_hit(struct torture_probe *probe)
 {
 	unsigned long before = probe_count(probe);
 
-	if (probe->silent || probe->target->sleeps || !torture_exact ||
+	if (probe->silent || probe->symbol || probe->target->sleeps || !torture_exact ||
 	    !probe->target->places[probe->place].always)
 		return;
 	torture_call(probe->target, 2, TORTURE_TASK);
 	if (probe_count(probe) == before)
 		torture_error("a call of %s does not hit the probe at +%u", probe->target->name,
 			      probe->target->places[probe->place].offset);
+}
+
+static void set_location(struct torture_probe *probe, struct kprobe *kp)
+{
+	if (probe->symbol)
+		kp->symbol_name = probe->symbol;
+	else
+		kp->addr = torture_place_addr(probe->target, probe->place);
 }
 
 static void init_probe(struct writer *writer, struct torture_probe *probe)
@@ -170,8 +189,11 @@ static void init_probe(struct writer *writer, struct torture_probe *probe)
 	probe->place = (random >> 8) % 256 % probe->target->nr_places;
 	probe->nested = random % 8 == 0;
 	atomic_long_set(&probe->hits, 0);
+	probe->symbol = NULL;
+	if (torture_nr_symbols && random % 4 == 1)
+		probe->symbol = torture_symbols[(random >> 8) % torture_nr_symbols];
 	memset(&probe->kp, 0, sizeof(probe->kp));
-	probe->kp.addr = torture_place_addr(probe->target, probe->place);
+	set_location(probe, &probe->kp);
 	probe->kp.pre_handler = changing_pre;
 	if (random & BIT(3))
 		probe->kp.post_handler = changing_post;
@@ -188,7 +210,7 @@ static void init_return_probe(struct writer *writer, struct torture_probe *probe
 	probe->place = 0;
 	probe->silent = false;
 	memset(&probe->rp, 0, sizeof(probe->rp));
-	probe->rp.kp.addr = torture_place_addr(probe->target, probe->place);
+	set_location(probe, &probe->rp.kp);
 	probe->rp.handler = changing_return;
 	if (random & BIT(0)) {
 		probe->rp.entry_handler = changing_entry;
@@ -205,12 +227,22 @@ static bool being_unloaded(void)
 	       READ_ONCE(THIS_MODULE->state) == MODULE_STATE_GOING;
 }
 
+/* May a change of a probe fail because of the module that it is in? */
+static bool is_errno_of_module(int err)
+{
+	return err == -ENOENT || err == -EINVAL;
+}
+
 /* Return: true if a registration has succeeded. */
-static bool note_registered(struct writer *writer, int err)
+static bool note_registered(struct writer *writer, int err, bool by_symbol)
 {
 	if (!err) {
 		writer->done[CHANGE_REGISTER]++;
 		return true;
+	}
+	if (by_symbol && is_errno_of_module(err)) {
+		writer->done[CHANGE_GONE]++;
+		return false;
 	}
 	writer->done[CHANGE_NOMEM]++;
 	if (!(err == -ENOMEM && torture_nomem) && !(err == -ENOENT && being_unloaded()))
@@ -227,7 +259,7 @@ static void register_one(struct writer *writer, struct torture_probe *probe)
 	else
 		init_probe(writer, probe);
 	if (!note_registered(writer, is_return ? register_kretprobe(&probe->rp) :
-			     register_kprobe(&probe->kp)))
+			     register_kprobe(&probe->kp), probe->symbol))
 		return;
 	probe->kind = is_return ? PROBE_RETURN : PROBE_PLAIN;
 	check_hit(probe);
@@ -262,7 +294,9 @@ static void switch_one(struct writer *writer, struct torture_probe *probe)
 			WRITE_ONCE(probe->silent, true);
 		writer->done[CHANGE_DISABLE]++;
 	}
-	if (err && (err != -ENOMEM || !torture_nomem))
+	if (err && probe->symbol && is_errno_of_module(err))
+		writer->done[CHANGE_GONE]++;
+	else if (err && (err != -ENOMEM || !torture_nomem))
 		torture_error("%s has returned %d", enable ? "enabling" : "disabling", err);
 }
 
@@ -282,15 +316,17 @@ static void register_batch(struct writer *writer)
 	struct torture_probe *probe[WRITER_BATCH];
 	struct kprobe *kps[WRITER_BATCH];
 	unsigned int i, nr = collect(writer, PROBE_FREE, probe);
+	bool by_symbol = false;
 
 	if (!nr)
 		return;
 	for (i = 0; i < nr; i++) {
 		init_probe(writer, probe[i]);
+		by_symbol |= !!probe[i]->symbol;
 		kps[i] = &probe[i]->kp;
 	}
 	writer->done[CHANGE_BATCH]++;
-	if (!note_registered(writer, register_kprobes(kps, nr)))
+	if (!note_registered(writer, register_kprobes(kps, nr), by_symbol))
 		return;
 	for (i = 0; i < nr; i++) {
 		probe[i]->kind = PROBE_PLAIN;

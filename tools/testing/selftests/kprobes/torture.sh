@@ -3,7 +3,8 @@
 #
 # The kernel's torture test of kprobes, kprobe_torture, while other things change that decide
 # how probes are reached. In the environment, TORTURE_S=N makes each case last N seconds, and
-# TORTURE_SEED=N is the seed of the writers.
+# TORTURE_SEED=N is the seed of all random numbers. With kp_oops on the kernel's command line,
+# handlers oops at the end.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -121,15 +122,88 @@ with_little_memory() {
 	verdict
 }
 
+# Modules whose functions are probed by name come and go.
+with_modules() {
+	begin symbols=kp_tgt_function,kp_tgt_caller || return 1
+	calls=0
+	while lasts; do
+		must insmod "$MODULE_DIR/kp_target.ko"
+		LOADED="kp_target $LOADED"
+		put /sys/module/kp_target/parameters/calls 50
+		calls=$((calls + 1))
+		# A registration that looks at the module pins it.
+		wait_until rmmod kp_target 2>/dev/null
+		LOADED=${LOADED#kp_target }
+	done
+	at_least "times that the module was loaded" "$calls" 3
+	verdict
+}
+
+# profile EVENT COLUMN: 2 has the hits, 3 the missed ones
+profile() {
+	awk -v name="$1" -v column="$2" '$1 == name { print $column }' $TRACING/kprobe_profile
+}
+
+# A detector of intruders watches functions that all tasks call, by return probes with
+# pools of a fixed size and entry handlers.
+with_watched_functions() {
+	if [ ! -e $TRACING/kprobe_events ]; then
+		skip_case "no kprobe events"
+		return
+	fi
+	watched=
+	for name in generic_permission lookup_fast capable do_exit wake_up_new_task \
+		override_creds revert_creds begin_new_exec commit_creds set_current_groups \
+		do_faccessat vfs_read vfs_write do_filp_open; do
+		if echo "r40:kp_watch/$name $name \$retval" 2>/dev/null >>$TRACING/kprobe_events; then
+			watched="$watched $name"
+		fi
+	done
+	at_least "functions that are watched" "$(echo "$watched" | wc -w)" 8
+	begin || return 1
+	put $TRACING/events/kp_watch/enable 1
+	while lasts; do
+		processes 3
+		must ls -lR $KPROBES >/dev/null
+	done
+	at_least "returns from vfs_read" "$(profile vfs_read 2)" 10
+	# It never returns: when a task ends, what was prepared for its returns is free again.
+	equal "missed calls of do_exit" "$(profile do_exit 3)" 0
+	put $TRACING/events/kp_watch/enable 0
+	put $TRACING/kprobe_events ''
+	verdict
+}
+
+# Return handlers oops; lockdep and the ring buffer are off afterwards, until the next boot.
+with_oopses() {
+	if ! grep -q -w kp_oops /proc/cmdline; then
+		skip_case "kp_oops is not on the kernel's command line"
+		return
+	fi
+	put /proc/sys/kernel/panic_on_oops 0
+	echo "kprobes-selftest: expect BUG: unable to handle page fault for address: ffff" >/dev/kmsg
+	echo "kprobes-selftest: expect Oops: Oops: 0002" >/dev/kmsg
+	begin oops=1 || return 1
+	while lasts; do
+		sleep 1
+	done
+	verdict
+	oopses=$(sed -n 's/.*of handlers that oops \([0-9]*\)$/\1/p' "$TMP/said")
+	at_least "handlers that have oopsed" "$oopses" 1
+}
+
 setup
 if ! grep -qs /kprobe_torture.ko "/lib/modules/$(uname -r)/modules.dep"; then
 	ktap_skip_all "CONFIG_KPROBE_TORTURE_TEST=m is needed"
 	exit "$KSFT_SKIP"
 fi
-ktap_set_plan 5
+ktap_set_plan 8
 check "jumps come and go" with_jumps
 check "tracers come and go" with_tracers
 check "kprobes/enabled switched meanwhile" with_enabled
 check "CPUs go offline" with_hotplug
 check "memory is short" with_little_memory
+check "modules come and go" with_modules
+check "many functions are watched" with_watched_functions
+check "handlers oops" with_oopses
 ktap_finished
