@@ -19,7 +19,7 @@ build=$OUT/build/$variant
 
 fragments=()
 case ${variant#stock-} in
-plain | debug | kcfi) basis=(small x86) ;;
+plain | debug | kcfi | kcsan) basis=(small x86) ;;
 default | server | i386) basis=(default) ;;
 *) basis=(small foreign) ;;
 esac

@@ -307,12 +307,29 @@ trouble+='|INFO: task .* blocked|INFO: rcu|soft lockup|hard LOCKUP|scheduling wh
 trouble+='|sleeping function called|unable to handle|double fault|Unexpected int3'
 trouble+='|refcount_t:|list_(add|del) corruption|bad: scheduling|stack-protector'
 
+# kcsan_functions: those of kprobes, if KCSAN looks for data races
+kcsan_functions()
+{
+	! grep -q '^CONFIG_KCSAN=y' "$build/.config" ||
+		find "$build/kernel/kprobes.o" "$build/kernel/kprobes" \
+			"$build"/arch/*/kernel/kprobes -name '*.o' -exec nm --defined-only {} + |
+		awk '$2 ~ /[tTwW]/ { print $3 }'
+}
+
 # troubled: lines of the console's log that tell of trouble nobody announced
 troubled()
 {
 	TROUBLE=$trouble awk '
 		BEGIN { trouble = ENVIRON["TROUBLE"]; where = "boot" }
+		FILENAME == ARGV[1] { own[$1] = 1; next }
 		{ sub(/\r$/, "") }
+		# Data races of others are not of interest.
+		/BUG: KCSAN: / {
+			ours = 0
+			for (i = 1; i <= NF; i++)
+				ours += $i in own
+			if (!ours) next
+		}
 		match($0, /kprobes-selftest: start /) {
 			where = substr($0, RSTART + RLENGTH)
 			n = 0
@@ -327,7 +344,7 @@ troubled()
 			for (i = 0; i < n; i++)
 				if ($0 ~ expected[i]) next
 			print where ": " $0
-		}' "$console"
+		}' <(kcsan_functions) "$console"
 }
 
 # Results, counted where they are most deeply nested
