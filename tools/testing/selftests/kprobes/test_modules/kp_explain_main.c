@@ -302,14 +302,22 @@ static int kp_refuse_redirects(void)
 	if (ret)
 		return ret;
 	kp_try(&kp);
-	ret = unregister_ftrace_function(&kp_redirecting);
+	return unregister_ftrace_function(&kp_redirecting);
+}
+
+/* Only at the end: a filter that was freed must not be set again. */
+static void kp_free_redirecting(void)
+{
 	ftrace_free_filter(&kp_redirecting);
-	return ret;
 }
 #else
 static int kp_refuse_redirects(void)
 {
 	return -EOPNOTSUPP;
+}
+
+static void kp_free_redirecting(void)
+{
 }
 #endif
 
@@ -521,6 +529,7 @@ static void __exit kp_explain_exit(void)
 	debugfs_remove(kp_explain_dir);
 	if (kp_changed.addr)
 		kp_unchange();
+	kp_free_redirecting();
 }
 
 module_init(kp_explain_init);
