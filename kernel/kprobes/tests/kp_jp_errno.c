@@ -97,14 +97,17 @@ static void kp_jp_errno_entry(struct kunit *test)
 /* There the arguments may have moved. */
 static void kp_jp_errno_not_entry(struct kunit *test)
 {
+	void *entry = kp_jp_plain;
 	struct kp_jp *jp;
 	unsigned int offset;
 
+	/* An address inside of the function in the code here would keep jumps out of it. */
+	OPTIMIZER_HIDE_VAR(entry);
 	for (offset = 1; offset < 16; offset++) {
 		/* The first instruction proper, behind an ENDBR, counts as the entry. */
 		if (offset == 4)
 			continue;
-		jp = kp_jp_new(test, (void *)kp_jp_plain + offset);
+		jp = kp_jp_new(test, entry + offset);
 		kp_jp_expect_refused(test, jp, -EINVAL);
 		jp = kp_jp_new(test, (void *)kp_jp_plain);
 		jp->jp.kp.offset = offset;
