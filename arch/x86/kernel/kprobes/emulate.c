@@ -501,10 +501,10 @@ static emulation_t find_one_byte(struct probepoint *pp, struct insn *insn)
 		em->imm = insn->immediate1.value;
 		return op == 0x9a ? do_far_call : do_jmp;
 	case 0x9c:
-		em->opsize = opsize ? 2 : sizeof(long);
+		em->opsize = opsize && !X86_REX_W(insn->rex_prefix.bytes[0]) ? 2 : sizeof(long);
 		return do_pushf;
 	case 0x9d:
-		em->opsize = opsize ? 2 : sizeof(long);
+		em->opsize = opsize && !X86_REX_W(insn->rex_prefix.bytes[0]) ? 2 : sizeof(long);
 		return do_popf;
 	case RET_INSN_OPCODE:
 		return opsize ? NULL : do_ret;
