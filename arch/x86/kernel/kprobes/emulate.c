@@ -339,18 +339,32 @@ static s16 rm_reg(struct insn *insn, u8 low)
 	return gpr_offset[low | (X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0)];
 }
 
-/* Return: the segment that a prefix names and that may have a base: fs or gs. */
+/*
+ * Return: the segment that a prefix names and that may have a base: fs or gs. If there are
+ * several such prefixes, the CPU goes by the last one, and the decoder does not keep their
+ * order. In 64-bit mode, the prefixes of other segments are ignored.
+ */
 static u8 segment_prefix(struct insn *insn)
 {
 	u8 seg = 0;
-	insn_byte_t b;
 	int i;
 
-	for_each_insn_prefix(insn, i, b) {
-		if (b == 0x65)
-			seg = INAT_SEG_REG_GS;
-		else if (b == 0x64)
+	for (i = 0; i < insn->prefixes.nbytes; i++) {
+		switch (insn->kaddr[i]) {
+		case 0x64:
 			seg = INAT_SEG_REG_FS;
+			break;
+		case 0x65:
+			seg = INAT_SEG_REG_GS;
+			break;
+		case 0x26:
+		case 0x2e:
+		case 0x36:
+		case 0x3e:
+			if (!IS_ENABLED(CONFIG_X86_64))
+				seg = 0;
+			break;
+		}
 	}
 	return seg;
 }
