@@ -137,6 +137,7 @@ static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, stru
 }
 
 /* opcodes.c */
+bool x86_insn_length_known(struct insn *insn);
 enum x86_op x86_insn_op(struct insn *insn);
 bool x86_insn_has_prefix(struct insn *insn, u8 wanted);
 bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target);

@@ -101,7 +101,8 @@ static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
 {
 	max = min_t(size_t, max, MAX_INSN_SIZE);
 	return x86_kprobe_read_original(addr, buf, max) &&
-	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
+	       !insn_decode(insn, buf, max, INSN_MODE_KERN) &&
+	       x86_insn_length_known(insn);
 }
 
 /**

@@ -72,7 +72,7 @@ static const char map_0f[256 + 1] = {
 	"MMMMMMMMMMMMMMMM"	/* 4_ */
 	"3f553333fff7ffff"	/* 5_ */
 	"3333333333332237"	/* 6_ */
-	"fGGG3331MM..aa77"	/* 7_ */
+	"fGGG333111..aa77"	/* 7_ */
 	"JJJJJJJJJJJJJJJJ"	/* 8_ */
 	"MMMMMMMMMMMMMMMM"	/* 9_ */
 	"MWMMMMMMMWRMMMGM"	/* a_ */
@@ -401,6 +401,67 @@ static const char *vex_map(struct insn *insn)
 	}
 }
 
+/* By the rows of map 0f, a bit for each column: opcodes that no ModRM byte follows */
+static const u16 no_modrm_0f[16] = {
+	[0x0] = 0x4be0,		/* 05 to 09, 0b, 0e */
+	[0x3] = 0x00ff,		/* 30 to 37 */
+	[0x7] = 0x0080,		/* 77 */
+	[0x8] = 0xffff,		/* jcc */
+	[0xa] = 0x0707,		/* a0 to a2, a8 to aa */
+	[0xc] = 0xff00,		/* bswap */
+	[0xf] = 0x8000,		/* ud0, about which CPUs differ */
+};
+
+/* Do all instructions with an opcode of map 0f have an immediate, if mandatory prefixes decide? */
+static bool has_immediate_0f(u8 opcode)
+{
+	return (opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 ||
+	       (opcode >= 0xc4 && opcode <= 0xc6);
+}
+
+/**
+ * x86_insn_length_known() - is the decoder right about the length of an instruction?
+ * @insn: a decoded instruction
+ *
+ * The decoder goes by the last prefix where the CPU goes by the mandatory one, and so may miss
+ * the ModRM byte or the immediate. It does not know some instructions without an effect (0f 19,
+ * 0f 1d). And mov to or from control and debug registers has no operand in memory, whatever the
+ * ModRM byte says.
+ *
+ * Return: false if it is known to be wrong.
+ */
+bool x86_insn_length_known(struct insn *insn)
+{
+	const u8 *opcode = insn->opcode.bytes;
+	bool modrm = insn->modrm.nbytes;
+	bool imm = insn->immediate.nbytes;
+
+	if (insn_is_avx(insn)) {
+		switch (insn_vex_m_bits(insn)) {
+		case 1:
+			if (opcode[0] == 0x77)
+				return true;
+			return modrm && (imm || !has_immediate_0f(opcode[0]));
+		case 3:
+			return modrm && imm;
+		default:
+			return modrm;
+		}
+	}
+	switch (insn->opcode.nbytes) {
+	case 1:
+		return true;
+	case 2:
+		if (!modrm)
+			return no_modrm_0f[opcode[1] >> 4] >> (opcode[1] & 0xf) & 1;
+		if (opcode[1] >= 0x20 && opcode[1] <= 0x23)
+			return X86_MODRM_MOD(insn->modrm.bytes[0]) == 3;
+		return imm || !has_immediate_0f(opcode[1]);
+	default:
+		return modrm && (imm || opcode[1] != 0x3a);
+	}
+}
+
 /**
  * x86_insn_op() - look an instruction up in the opcode maps
  * @insn: a decoded instruction
@@ -415,7 +476,7 @@ enum x86_op x86_insn_op(struct insn *insn)
 
 	if (insn_has_emulate_prefix(insn))
 		return X86_OP_TRAP;
-	if (insn_is_rex2(insn))
+	if (insn_is_rex2(insn) || !x86_insn_length_known(insn))
 		return X86_OP_NONE;
 	if (insn_is_avx(insn)) {
 		map = vex_map(insn);
