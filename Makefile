@@ -10,8 +10,8 @@ TESTS ?=
 ARCHES ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all $(MORE_TESTS) test-archs test-clients torture attach-times bench \
-	shell tree kernel modules check patches clean
+.PHONY: help demo test test-all $(MORE_TESTS) test-archs test-clients torture fuzz attach-times \
+	bench shell tree kernel modules check patches clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
@@ -38,6 +38,8 @@ help:
 	@echo '                TESTS=kretprobes_errno   this one only; a suite, or a glob'
 	@echo 'make torture  the torture test: probes come and go while all CPUs hit them'
 	@echo '                VARIANT=debug MINUTES=60 SEED=1'
+	@echo 'make fuzz     random instructions: what kprobes makes of them, and what the CPU makes'
+	@echo '                SEED=1 COUNT=1000000 MINUTES=60'
 	@echo 'make attach-times  how long these take to attach probes, on both'
 	@echo 'make bench    what a probe costs, in instructions, against the budget'
 	@echo '                STOCK=1                beside those of the base kernel; out/bench has'
@@ -107,6 +109,9 @@ attach-times:
 
 torture:
 	@series/scripts/torture.sh "$(VARIANT)" "$(or $(MINUTES),5)" $(SEED)
+
+fuzz:
+	@series/scripts/fuzz.sh "$(or $(MINUTES),0)" "$(or $(SEED),$(shell date +%s))" $(COUNT)
 
 bench: BENCHED := default,server
 ifeq ($(origin VARIANT),command line)

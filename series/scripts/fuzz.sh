@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Fuzzes the instruction decoder, the opcode maps, slots and emulations: as programs on this
+# machine's CPU, for 64 and for 32 bits.
+#
+#	series/scripts/fuzz.sh [MINUTES [SEED [COUNT]]]
+#
+# The programs try COUNT encodings each, 1000000 by default. With MINUTES, the programs run
+# as long as that together, and there is no limit to the number of encodings. The
+# same SEED tries the same encodings; without one it is the time. The last line sums up.
+
+set -euo pipefail
+# shellcheck source=series/scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+minutes=${1:-0}
+seed=${2:-$(date +%s)}
+count=${3:-1000000}
+[[ $minutes =~ ^[0-9]+$ && $seed =~ ^[0-9]+$ && $count =~ ^[1-9][0-9]*$ ]] ||
+	die "MINUTES, SEED and COUNT are numbers, not '$minutes', '$seed' and '$count'"
+
+passed=0
+failed=0
+
+# add LOG: adds what the last line "... N passed, M failed" of a log says
+add()
+{
+	local p f
+
+	if ! read -r p f < <(sed -n 's/^\(.* \)\?\([0-9]\+\) passed, \([0-9]\+\) failed.*/\2 \3/p' \
+		"$1" | tail -n 1); then
+		p=0 f=1
+	fi
+	passed=$((passed + p))
+	failed=$((failed + f))
+}
+
+"$TOP/series/scripts/prepare.sh"
+need_packages gcc libc6-dev make gawk binutils
+need_multilib
+make -s -C "$OUT/linux/$SELFTESTS/fuzz" O="$OUT/fuzz"
+limit=(-n "$count")
+[ "$minutes" -eq 0 ] || limit=(-n 18446744073709551615 -t $((minutes * 30)))
+for bits in 64 32; do
+	say "fuzz: encodings of $bits bits on this CPU, SEED=$seed"
+	log=$OUT/log/fuzz-$bits.log
+	"$OUT/fuzz/fuzz_$bits" -s "$seed" -c "$OUT/linux/$SELFTESTS/fuzz/corpus" \
+		"${limit[@]}" 2>&1 | tee "$log" || true
+	add "$log"
+done
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,1181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Compares what kprobes makes of random encodings with what the CPU of the host and objdump
+ * make of them. See fuzz.h for the parts of the program.
+ *
+ * For each encoding:
+ *
+ * length	The decoder's length has to be that which the CPU fetches: at the end of a page
+ *		behind which nothing is mapped, the instruction runs, and it faults if it is one
+ *		byte later. objdump has to agree, unless the CPU has proved the decoder right.
+ * copy		If it would be probed by a copy, the copy in its slot has to do what the original
+ *		does: registers, flags, the state of the FPU, memory, exceptions, and the next
+ *		instruction.
+ * emulation	If it has an emulation, that has to do what the CPU does.
+ *
+ * Encodings and states are made of a seed and a number, so each can be repeated alone. The tests
+ * run in a child, which shares its counts with the parent: if a test kills the child, that is a
+ * failure, and another child goes on with the next encoding.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+
+typedef uint8_t u8;
+typedef uint32_t u32;
+typedef uint64_t u64;
+#include "fuzz_gen.h"
+#include "fuzz_gen.c"
+
+#ifdef __x86_64__
+#define X86_64		true
+#define MODE		64
+#define OBJDUMP_ARCH	"i386:x86-64"
+#else
+#define X86_64		false
+#define MODE		32
+#define OBJDUMP_ARCH	"i386"
+#endif
+
+#define FLAG_IF		0x200UL
+#define FLAG_IOPL	0x3000UL
+#define FLAG_RF		0x10000UL
+#define FLAG_TF		0x100UL
+#define FLAG_ARITHMETIC	0x8d5UL
+
+/* What is printed of failures that are alike */
+#define SHOWN_OF_KIND	2
+
+enum {
+	C_ENCODINGS,		/* generated */
+	C_UNDECODED,		/* the decoder does not know them */
+	C_PREFIX,		/* refused: a prefix that the decoder takes for the opcode */
+	C_UNKNOWN,		/* refused: the opcode maps have nothing */
+	C_REFUSED,		/* refused: not movable */
+	C_TRAPS,		/* refused: made to trap */
+	C_NO_EMULATION,		/* refused: would have to be emulated */
+	C_OTHERWISE,		/* refused for another reason */
+	C_COPIED,		/* accepted: copied */
+	C_STEPPED,		/* accepted: copied, single-stepped */
+	C_EMULATED,		/* accepted: emulated only */
+	C_BRANCHES,		/* accepted: a branch is made anew */
+	C_UD,			/* of the accepted: the host's CPU has no such instruction */
+	C_SLOW,			/* of the accepted: the CPU is not done within seconds */
+	C_FAULTED,		/* of the accepted: another exception */
+	C_LENGTHS,		/* lengths that were compared with the CPU's */
+	C_COPY_RUNS,		/* copies that were compared */
+	C_EMULATION_RUNS,	/* emulations that were compared */
+	C_NO_ORACLE,		/* emulations that were not: the CPU faults in user mode */
+	C_RUNS_THOUGH_UNKNOWN,	/* unknown to the opcode maps, and the CPU executes it */
+	C_OBJDUMP,		/* lengths that were compared with objdump's */
+	C_OBJDUMP_BAD,		/* objdump does not know the encoding */
+	C_OBJDUMP_WRONG,	/* objdump differs, the CPU agrees with the decoder */
+	C_REFUSED_WRONG,	/* the decoder's length is wrong, and the encoding is refused */
+	C_COUNTS,
+};
+
+static const char *const count_names[C_COUNTS] = {
+	"encodings", "not decoded", "prefix as opcode", "unknown opcode", "not movable",
+	"made to trap", "no emulation", "refused otherwise", "copied", "copied, stepped",
+	"emulated only", "branches", " no such insn", " too slow", " other faults", "lengths: CPU",
+	"copies run", "emulations run", "no oracle", "unknown, but run", "lengths: objdump",
+	"objdump: (bad)", "objdump: wrong", "wrong, refused",
+};
+
+static const char *const map_names[FUZZ_MAPS] = {
+	"1 byte", "0f", "0f38", "0f3a", "vex2", "vex3", "evex",
+};
+
+struct kind {
+	char name[12];
+	u8 map, opcode, vexmap;
+	u32 nr;
+};
+
+/* Shared by the parent and its child */
+static struct shared {
+	u64 next;
+	u64 failed;
+	bool stop;
+	u64 count[FUZZ_MAPS][C_COUNTS];
+	u8 bytes[FUZZ_MAX_INSN];
+	u32 nr_kinds;
+	struct kind kinds[4096];
+} *shared;
+
+static u64 seed = 1, count_max = 1000000;
+static unsigned int seconds_max;
+static bool verbose, only_index;
+static const char *corpus_file;
+
+/* The encoding at hand */
+static struct {
+	u8 bytes[FUZZ_MAX_INSN];
+	enum fuzz_map map;
+	struct fuzz_insn insn;
+	struct fuzz_probe probe;
+	struct fuzz_regs in;
+	struct fuzz_outcome bare;
+	bool repeated;
+	bool unsafe;
+	bool bare_failed;
+} now;
+
+static u8 mem_pool[4 * FUZZ_ARENA_SIZE];
+static const u8 *mem_in;
+static u8 mem_bare[FUZZ_ARENA_SIZE];
+static u8 fpu_bare[16384], fpu_other[16384];
+
+static u64 *counter(int c)
+{
+	return &shared->count[now.map][c];
+}
+
+static void hex(char *to, const u8 *bytes, unsigned int n)
+{
+	while (n--)
+		to += sprintf(to, "%02x", *bytes++);
+	*to = 0;
+}
+
+static void __attribute__((format(printf, 2, 3))) fail(const char *kind, const char *fmt, ...)
+{
+	const u8 op = now.insn.opcode[now.insn.opcodes ? now.insn.opcodes - 1 : 0];
+	char text[2 * FUZZ_MAX_INSN + 1];
+	struct kind *k;
+	va_list args;
+
+	shared->failed++;
+	for (k = shared->kinds; k < shared->kinds + shared->nr_kinds; k++)
+		if (!strcmp(k->name, kind) && k->map == now.map && k->opcode == op &&
+		    k->vexmap == now.insn.map)
+			break;
+	if (k == shared->kinds + shared->nr_kinds) {
+		if (shared->nr_kinds == sizeof(shared->kinds) / sizeof(shared->kinds[0]))
+			return;
+		shared->nr_kinds++;
+		snprintf(k->name, sizeof(k->name), "%s", kind);
+		k->map = now.map;
+		k->opcode = op;
+		k->vexmap = now.insn.map;
+	}
+	if (k->nr++ >= SHOWN_OF_KIND && !verbose)
+		return;
+	hex(text, now.bytes, now.insn.len ? now.insn.len : FUZZ_MAX_INSN);
+	printf("FAIL %s: %d %s (number %llu): ", kind, MODE, text,
+	       (unsigned long long)shared->next);
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+}
+
+/*
+ * The state that an encoding is executed from.
+ */
+
+static bool has_prefix(u8 prefix)
+{
+	unsigned int i;
+
+	for (i = 0; i < now.insn.nr_prefixes; i++)
+		if (now.bytes[i] == prefix)
+			return true;
+	return false;
+}
+
+static bool is_legacy(unsigned int opcodes, u8 opcode)
+{
+	return !now.insn.nr_vex && now.insn.opcodes == opcodes &&
+	       now.insn.opcode[opcodes - 1] == opcode;
+}
+
+/*
+ * Does the decoder take a prefix for the opcode? It does behind a REX prefix and behind four
+ * different ones, where no compiler and no assembler puts one. There is no such opcode, so the
+ * encoding is refused.
+ */
+static bool is_prefix_as_opcode(void)
+{
+	static const u8 prefixes[] = {
+		0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3,
+	};
+	u8 op = now.insn.opcode[0];
+
+	return !now.insn.nr_vex && now.insn.opcodes == 1 && now.probe.err &&
+	       (memchr(prefixes, op, sizeof(prefixes)) || (X86_64 && (op & 0xf0) == 0x40));
+}
+
+/* Is it a string instruction with a prefix, which traps after each repetition? */
+static bool repeats(void)
+{
+	u8 op = now.insn.opcode[0];
+
+	if (now.insn.nr_vex || now.insn.opcodes != 1)
+		return false;
+	return (has_prefix(0xf2) || has_prefix(0xf3)) &&
+	       ((op >= 0x6c && op <= 0x6f) || (op >= 0xa4 && op <= 0xa7) ||
+		(op >= 0xaa && op <= 0xaf));
+}
+
+static bool is_gather(void)
+{
+	u8 op = now.insn.opcode[0];
+
+	return now.insn.nr_vex && now.insn.map == 2 &&
+	       ((op >= 0x90 && op <= 0x93) || (op >= 0xa0 && op <= 0xa3) || op == 0xc6 ||
+		op == 0xc7);
+}
+
+static unsigned int reg_number(unsigned int low, u8 rex_bit, u8 vex_bit)
+{
+	if (!X86_64)
+		return low;
+	if (now.insn.nr_vex == 2)
+		return low | (vex_bit == 0x80 && !(now.insn.vex[1] & 0x80) ? 8 : 0);
+	if (now.insn.nr_vex)
+		return low | (now.insn.vex[1] & vex_bit ? 0 : 8);
+	return low | (now.insn.rex & rex_bit ? 8 : 0);
+}
+
+/* An address in the middle of the arena, aligned in most cases. */
+static unsigned long some_place(struct fuzz_random *r)
+{
+	unsigned long at = FUZZ_ARENA + FUZZ_ARENA_SIZE / 2 + 64 * fuzz_below(r, 16);
+
+	if (fuzz_one_in(r, 2))
+		return at;
+	if (has_prefix(0xf0) || is_legacy(1, 0x86) || is_legacy(1, 0x87))
+		return at + 8 * fuzz_below(r, 8);
+	return at + fuzz_below(r, 64);
+}
+
+static void patch(unsigned int at, u64 value, unsigned int len)
+{
+	memcpy(now.bytes + at, &value, len);
+}
+
+static unsigned long segment_of_prefix(void)
+{
+	unsigned long base = 0;
+	unsigned int i;
+
+	for (i = 0; i < now.insn.nr_prefixes; i++) {
+		u8 p = now.bytes[i];
+
+		if (p == 0x64)
+			base = now.in.fs_base;
+		else if (p == 0x65)
+			base = now.in.gs_base;
+		else if (!X86_64 && (p & 0xe7) == 0x26)
+			base = 0;
+	}
+	return base;
+}
+
+/* Have the operand in memory be in the arena, by a register or by the displacement. */
+static void place_operand(struct fuzz_random *r)
+{
+	struct fuzz_insn *insn = &now.insn;
+	unsigned long target = some_place(r) - segment_of_prefix(), add;
+	int mod = insn->modrm >> 6, rm = insn->modrm & 7, base = -1, index = -1, scale = 0;
+	bool addr32 = X86_64 && insn->addr_bytes == 4;
+
+	if (!insn->has_modrm || mod == 3 || insn->addr_bytes == 2)
+		return;
+	if (insn->has_sib) {
+		index = reg_number(insn->sib >> 3 & 7, 2, 0x40);
+		if (index == 4 || is_gather())
+			index = -1;
+		scale = insn->sib >> 6;
+		if ((insn->sib & 7) != 5 || mod)
+			base = reg_number(insn->sib & 7, 1, 0x20);
+	} else if (mod || rm != 5) {
+		base = reg_number(rm, 1, 0x20);
+	}
+	/* EVEX has a factor of up to 64 for a displacement of one byte. */
+	if (insn->nr_vex == 4 && insn->disp_len == 1)
+		patch(insn->disp_at, fuzz_below(r, 8), 1);
+	if (base >= 0 && insn->disp_len == 4 && (base == FUZZ_SP || fuzz_one_in(r, 2)))
+		patch(insn->disp_at, fuzz_below(r, 512), 4);
+	fuzz_decode(now.bytes, sizeof(now.bytes), insn);
+	/* Outside of 64-bit mode, nothing may go astray. */
+	if (base >= 0 && base == index) {
+		now.in.reg[base] = (target - insn->disp) / (1 + (1UL << scale));
+		if (addr32)
+			now.in.reg[base] = (u32)now.in.reg[base] / (1 + (1UL << scale));
+		return;
+	}
+	add = index >= 0 ? now.in.reg[index] << scale : 0;
+	if (base >= 0) {
+		now.in.reg[base] = target - insn->disp - add;
+		if (addr32 && fuzz_one_in(r, 2))
+			now.in.reg[base] ^= (u64)fuzz_next(r) << 32;
+		return;
+	}
+	if (insn->rip_relative) {
+		patch(insn->disp_at, target - FUZZ_AT - insn->len, 4);
+	} else {
+		/* The index is added to the displacement; the sum is below 4 GiB. */
+		if (index >= 0 && X86_64 && !addr32) {
+			now.in.reg[index] = fuzz_below(r, 1 << 24);
+			add = now.in.reg[index] << scale;
+		}
+		patch(insn->disp_at, target - add, 4);
+	}
+	fuzz_decode(now.bytes, sizeof(now.bytes), insn);
+}
+
+/* Operands that the ModRM byte does not tell. */
+static void place_implicit(struct fuzz_random *r)
+{
+	struct fuzz_insn *insn = &now.insn;
+	int reg = reg_number(insn->modrm >> 3 & 7, 4, 0x80);
+	int i;
+
+	now.in.reg[FUZZ_SP] = FUZZ_ARENA + FUZZ_ARENA_SIZE / 4 + 8 * fuzz_below(r, 64);
+	if (fuzz_one_in(r, 8))
+		now.in.reg[FUZZ_SP] += fuzz_below(r, 8);
+	now.in.reg[FUZZ_BP] = FUZZ_ARENA + FUZZ_ARENA_SIZE / 2 + 8 * fuzz_below(r, 64);
+	now.in.reg[FUZZ_SI] = some_place(r);
+	now.in.reg[FUZZ_DI] = some_place(r);
+	now.in.reg[FUZZ_BX] = some_place(r);
+	if (has_prefix(0xf2) || has_prefix(0xf3))
+		now.in.reg[FUZZ_CX] = fuzz_below(r, 32);
+	else if (fuzz_one_in(r, 4))
+		now.in.reg[FUZZ_CX] = fuzz_below(r, 3);
+	/* mov between al or rax and an address in the instruction */
+	if (!insn->nr_vex && insn->opcodes == 1 && insn->opcode[0] >= 0xa0 &&
+	    insn->opcode[0] <= 0xa3 && insn->addr_bytes > 2) {
+		patch(insn->nr_prefixes + (insn->rex ? 1 : 0) + 1, some_place(r) -
+		      segment_of_prefix(), insn->addr_bytes);
+		fuzz_decode(now.bytes, sizeof(now.bytes), insn);
+	}
+	if (!insn->has_modrm || insn->modrm >> 6 == 3)
+		return;
+	if (is_legacy(2, 0xa3) || is_legacy(2, 0xab) || is_legacy(2, 0xb3) || is_legacy(2, 0xbb)) {
+		now.in.reg[reg] = (long)fuzz_below(r, 16384) - 8192;
+		now.unsafe = !X86_64;
+	}
+	if (is_legacy(3, 0xf8) || is_legacy(3, 0xf9)) {
+		now.in.reg[reg] = some_place(r) & ~63UL;
+		now.unsafe = !X86_64;
+	}
+	if (!now.unsafe)
+		return;
+	/* The other operand's place is found by changing another register. */
+	i = insn->has_sib ? insn->sib & 7 : insn->modrm & 7;
+	now.unsafe = i == reg || (insn->has_sib && (insn->sib >> 3 & 7) == reg);
+}
+
+static void randomize(struct fuzz_random *r)
+{
+	int i;
+
+	now.unsafe = false;
+	for (i = 0; i < FUZZ_NR_REGS; i++)
+		now.in.reg[i] = fuzz_value(r);
+	now.in.ip = FUZZ_AT;
+	now.in.flags = 0x202 | (fuzz_next(r) & FLAG_ARITHMETIC);
+	if (fuzz_one_in(r, 4))
+		now.in.flags |= 0x400;
+	now.in.cs = X86_64 ? 0x33 : 0x23;
+	now.in.fs_base = X86_64 ? 64 * fuzz_below(r, 8) : fuzz_cpu_fs_base;
+	now.in.gs_base = X86_64 ? 64 * fuzz_below(r, 8) : 0;
+	mem_in = mem_pool + 8 * fuzz_below(r, 3 * FUZZ_ARENA_SIZE / 8);
+	place_implicit(r);
+	place_operand(r);
+	fuzz_fpu_randomize(r, is_gather());
+}
+
+/* Random memory has few addresses: put some where branches read them, and selectors. */
+static void plant(unsigned long at, u64 value, unsigned int len)
+{
+	if (at - FUZZ_ARENA < FUZZ_ARENA_SIZE - 8)
+		memcpy((void *)at, &value, len);
+}
+
+static void reset_memory(void)
+{
+	const struct fuzz_insn *insn = &now.insn;
+	unsigned long sp = now.in.reg[FUZZ_SP], target, i;
+
+	memcpy((void *)FUZZ_ARENA, mem_in, FUZZ_ARENA_SIZE);
+	memcpy(&target, mem_in, sizeof(target));
+	if (X86_64)
+		target = (long)(target << 16) >> 16;
+	if (insn->op == FUZZ_OP_RETURN) {
+		bool wide = insn->rex & 8;
+
+		plant(sp, target, sizeof(target));
+		if (is_legacy(1, 0xca) || is_legacy(1, 0xcb)) {
+			plant(sp + (wide ? 8 : 4), now.in.cs, wide ? 8 : 4);
+			if (wide)
+				plant(sp, target, 8);
+		}
+	}
+	if (insn->op == FUZZ_OP_INDIRECT && insn->has_modrm) {
+		i = FUZZ_ARENA + FUZZ_ARENA_SIZE / 2 - 64;
+		for (; i < FUZZ_ARENA + FUZZ_ARENA_SIZE - 8; i += 8)
+			plant(i + (target & 7 & -(long)!X86_64), target + i, sizeof(target));
+	}
+}
+
+static void put_text(unsigned long at)
+{
+	memset((void *)FUZZ_TEXT, 0xcc, FUZZ_TEXT_SIZE);
+	memcpy((void *)at, now.bytes, now.insn.len);
+}
+
+/*
+ * Comparisons.
+ */
+
+/* Registers that are different each time */
+static u32 volatile_regs(void)
+{
+	const struct fuzz_insn *insn = &now.insn;
+
+	if (is_legacy(2, 0x31) || (is_legacy(2, 0x01) && insn->modrm == 0xf9))
+		return 1 << FUZZ_AX | 1 << FUZZ_DX;
+	if (is_legacy(2, 0xc7) && insn->modrm >= 0xf0)
+		return 1 << reg_number(insn->modrm & 7, 1, 0x20);
+	return 0;
+}
+
+static unsigned long flags_compared(void)
+{
+	unsigned long mask = ~(FLAG_RF | FLAG_TF);
+
+	/* rdrand, rdseed */
+	if (is_legacy(2, 0xc7) && now.insn.modrm >= 0xf0)
+		mask &= ~FLAG_ARITHMETIC;
+	/* The CPU does not let a program change these. */
+	return mask & ~(FLAG_IF | FLAG_IOPL);
+}
+
+static bool regs_differ(const char *kind, const struct fuzz_regs *a, const struct fuzz_regs *b)
+{
+	static const char *const names[] = {
+		"ax", "cx", "dx", "bx", "sp", "bp", "si", "di",
+		"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+	};
+	u32 skip = volatile_regs();
+	int i;
+
+	for (i = 0; i < FUZZ_NR_REGS; i++) {
+		if (a->reg[i] == b->reg[i] || skip >> i & 1)
+			continue;
+		fail(kind, "%s is %lx, not %lx", names[i], a->reg[i], b->reg[i]);
+		return true;
+	}
+	if ((a->flags ^ b->flags) & flags_compared()) {
+		fail(kind, "flags are %lx, not %lx", a->flags, b->flags);
+		return true;
+	}
+	return false;
+}
+
+static bool memory_differs(const char *kind)
+{
+	const u8 *mem = (const u8 *)FUZZ_ARENA;
+	unsigned int i;
+
+	if (!memcmp(mem, mem_bare, FUZZ_ARENA_SIZE))
+		return false;
+	for (i = 0; mem[i] == mem_bare[i]; i++)
+		;
+	fail(kind, "byte %x of memory is %02x, not %02x (sp %lx)", i, mem[i], mem_bare[i],
+	     now.in.reg[FUZZ_SP] - FUZZ_ARENA);
+	return true;
+}
+
+/* Compare with what the original has done. @from: where the copy is, @to: where it ends. */
+static void compare(const char *kind, const struct fuzz_outcome *o, unsigned long from,
+		    unsigned long to)
+{
+	const struct fuzz_outcome *bare = &now.bare;
+	int at;
+
+	if (o->sig != bare->sig || o->trap != bare->trap || o->code != bare->code ||
+	    o->error != bare->error || o->address != bare->address) {
+		fail(kind, "signal %d, exception %lx/%lx at %lx, ip %lx; not %d, %lx/%lx, %lx, %lx",
+		     o->sig, o->trap, o->error, o->address, o->regs.ip, bare->sig, bare->trap,
+		     bare->error, bare->address, bare->regs.ip);
+		return;
+	}
+	if (o->regs.ip != (o->sig ? from : to)) {
+		fail(kind, "ip is %lx, not %lx", o->regs.ip, o->sig ? from : to);
+		return;
+	}
+	if (regs_differ(kind, &o->regs, &bare->regs) || memory_differs(kind))
+		return;
+	if (o->regs.fs_base != bare->regs.fs_base || o->regs.gs_base != bare->regs.gs_base ||
+	    o->regs.segments[0] != bare->regs.segments[0] ||
+	    o->regs.segments[1] != bare->regs.segments[1]) {
+		fail(kind, "segments differ");
+		return;
+	}
+	at = fuzz_fpu_compare(fpu_other, fpu_bare);
+	if (at >= 0)
+		fail(kind, "byte %x of the state of the FPU is %02x, not %02x", at,
+		     fpu_other[at], fpu_bare[at]);
+}
+
+/* Take single steps through the slot at @from, until the CPU leaves it. */
+static void step_through(unsigned long from, struct fuzz_outcome *out)
+{
+	struct fuzz_regs in = now.in;
+	int steps;
+
+	in.ip = from;
+	for (steps = 0; steps < 4; steps++) {
+		fuzz_execute(&in, FUZZ_AFTER_STEP, out, fpu_other);
+		if (out->sig || out->regs.ip - FUZZ_SLOTS >= FUZZ_SLOTS_SIZE)
+			return;
+		in = out->regs;
+		in.flags &= ~FLAG_TF;
+		in.fs_base = now.in.fs_base;
+		in.gs_base = now.in.gs_base;
+	}
+}
+
+static void test_slot(void)
+{
+	const struct fuzz_probe *p = &now.probe;
+	struct fuzz_regs in = now.in;
+	struct fuzz_outcome out;
+
+	reset_memory();
+	in.ip = p->slot;
+	if (p->branch)
+		step_through(p->slot, &out);
+	else
+		fuzz_execute(&in, FUZZ_BY_INT3, &out, fpu_other);
+	++*counter(C_COPY_RUNS);
+	compare("copy", &out, p->slot, p->branch ? now.bare.regs.ip :
+		p->boosted ? p->next : p->slot + now.insn.len);
+}
+
+/* The slot with a call of the thunk: the call is where the copy ends. */
+static void test_post_slot(void)
+{
+	const struct fuzz_probe *p = &now.probe;
+	struct fuzz_regs in = now.in;
+	struct fuzz_outcome out;
+	unsigned long word, at;
+	int disp;
+
+	if (!p->post_slot)
+		return;
+	reset_memory();
+	in.ip = p->post_slot;
+	fuzz_execute(&in, FUZZ_BY_INT3, &out, fpu_other);
+	if (!out.sig) {
+		at = out.regs.reg[FUZZ_SP];
+		if (at - FUZZ_ARENA >= FUZZ_ARENA_SIZE) {
+			fail("post", "sp is %lx at the thunk", at);
+			return;
+		}
+		memcpy(&word, (void *)at, sizeof(word));
+		out.regs.reg[FUZZ_SP] += sizeof(word);
+		memcpy((void *)at, mem_bare + (at - FUZZ_ARENA), sizeof(word));
+		memcpy(&disp, (void *)(word + 1), 4);
+		if (word != p->post_slot + now.insn.len + 5 || *(u8 *)word != 0xe9 ||
+		    word + 5 + disp != p->next)
+			fail("post", "the thunk returns to %lx, of the slot %lx", word,
+			     p->post_slot);
+	}
+	compare("post", &out, p->post_slot, FUZZ_THUNK);
+}
+
+/* Can the host's CPU say what a privileged CPU does? */
+static bool has_oracle(void)
+{
+	/* An emulation uses the stack as it is: the kernel has always one. */
+	if (now.in.reg[FUZZ_SP] - FUZZ_ARENA - 64 >= FUZZ_ARENA_SIZE - 128)
+		return false;
+	if (!now.bare.sig)
+		return true;
+	if (is_legacy(1, 0xfa) || is_legacy(1, 0xfb))
+		return false;
+	/* A branch to what is no address faults where it is. The kernel has no such branch. */
+	if (now.insn.op == FUZZ_OP_INDIRECT || now.insn.op == FUZZ_OP_RETURN)
+		return now.bare.trap == 14;
+	return true;
+}
+
+static void test_emulation(void)
+{
+	struct fuzz_regs regs = now.in;
+
+	reset_memory();
+	if (!has_oracle()) {
+		++*counter(C_NO_ORACLE);
+		return;
+	}
+	++*counter(C_EMULATION_RUNS);
+	if (fuzz_emulate(&regs)) {
+		/* Sent to the copy, which must fault as the original does. */
+		regs.ip = now.in.ip;
+		if (memcmp(&regs, &now.in, sizeof(regs)))
+			fail("emulation", "changes registers, and goes to the copy");
+		else if (!now.bare.sig)
+			fail("emulation", "goes to the copy, though the original does not fault");
+		return;
+	}
+	if (now.bare.sig) {
+		fail("emulation", "ip is %lx; the CPU raises signal %d, exception %lx/%lx at %lx",
+		     regs.ip, now.bare.sig, now.bare.trap, now.bare.error, now.bare.address);
+		return;
+	}
+	if (regs.ip != now.bare.regs.ip)
+		fail("emulation", "ip is %lx, not %lx", regs.ip, now.bare.regs.ip);
+	else if (regs.cs != now.bare.regs.cs)
+		fail("emulation", "cs is %lx, not %lx", regs.cs, now.bare.regs.cs);
+	else if (!regs_differ("emulation", &regs, &now.bare.regs))
+		memory_differs("emulation");
+}
+
+/*
+ * Lengths.
+ */
+
+/* Does the CPU fetch from behind the page, if @len bytes are in it? */
+static bool fetches_more(unsigned int len)
+{
+	const unsigned long end = FUZZ_TEXT + FUZZ_TEXT_SIZE;
+	struct fuzz_regs in = now.in;
+	struct fuzz_outcome out;
+
+	memset((void *)FUZZ_TEXT, 0xcc, FUZZ_TEXT_SIZE);
+	memcpy((void *)(end - len), now.bytes, len);
+	in.ip = end - len;
+	fuzz_execute(&in, FUZZ_AFTER_STEP, &out, NULL);
+	return out.sig == SIGSEGV && out.trap == 14 && (out.error & 0x10) && out.address == end &&
+	       out.regs.ip == in.ip;
+}
+
+/* Return: the length that the CPU sees, or 0 if it does not go on after this one. */
+static unsigned int length_on_cpu(unsigned int max)
+{
+	unsigned int len;
+
+	for (len = 1; len <= max; len++)
+		if (!fetches_more(len))
+			return len;
+	return 0;
+}
+
+static bool test_length(void)
+{
+	unsigned int len = now.insn.len;
+	bool more;
+
+	++*counter(C_LENGTHS);
+	more = fetches_more(len);
+	if (!more && (len == 1 || fetches_more(len - 1)))
+		return true;
+	if (now.probe.err) {
+		++*counter(C_REFUSED_WRONG);
+		return false;
+	}
+	fail("length", "the decoder says %u, the CPU %u", len, length_on_cpu(FUZZ_MAX_INSN));
+	return false;
+}
+
+/*
+ * One encoding.
+ */
+
+/* What is not executed: it would change what the fuzzer itself relies on. */
+static bool may_execute(void)
+{
+	const struct fuzz_insn *insn = &now.insn;
+
+	if (now.unsafe || is_prefix_as_opcode())
+		return false;
+	/* wrpkru: no memory would be accessible. */
+	if (is_legacy(2, 0x01) && insn->modrm == 0xef)
+		return false;
+	/* vmmcall: a hypervisor may write another instruction over it. */
+	if (is_legacy(2, 0x01) && insn->modrm == 0xd9)
+		return false;
+	return !now.probe.err || insn->op == FUZZ_OP_NONE;
+}
+
+static void count_class(void)
+{
+	const struct fuzz_probe *p = &now.probe;
+
+	if (!p->err) {
+		++*counter(p->branch ? C_BRANCHES : !p->slot ? C_EMULATED :
+			   p->boosted ? C_COPIED : p->emulated ? C_EMULATED : C_STEPPED);
+		return;
+	}
+	if (is_prefix_as_opcode()) {
+		++*counter(C_PREFIX);
+		return;
+	}
+	switch (now.insn.op) {
+	case FUZZ_OP_NONE:
+		++*counter(C_UNKNOWN);
+		break;
+	case FUZZ_OP_REFUSE:
+		++*counter(C_REFUSED);
+		break;
+	case FUZZ_OP_TRAP:
+		++*counter(C_TRAPS);
+		break;
+	case FUZZ_OP_COPY:
+	case FUZZ_OP_STEP:
+		++*counter(C_OTHERWISE);
+		break;
+	default:
+		++*counter(C_NO_EMULATION);
+	}
+}
+
+static void test_execution(void)
+{
+	const struct fuzz_probe *p = &now.probe;
+	bool linear;
+
+	reset_memory();
+	/* pushf would save the trap flag of the single step. */
+	fuzz_execute(&now.in, is_legacy(1, 0x9c) ? FUZZ_BY_INT3 : repeats() ?
+		     FUZZ_AFTER_REPEATING : FUZZ_AFTER_STEP, &now.bare, fpu_bare);
+	memcpy(mem_bare, (void *)FUZZ_ARENA, FUZZ_ARENA_SIZE);
+	if (p->err) {
+		if (now.bare.sig != SIGILL)
+			++*counter(C_RUNS_THOUGH_UNKNOWN);
+		if (now.bare.sig != SIGILL && verbose) {
+			char text[2 * FUZZ_MAX_INSN + 1];
+
+			hex(text, now.bytes, now.insn.len);
+			printf("unknown to the opcode maps, and executed: %d %s, signal %d\n", MODE,
+			       text, now.bare.sig);
+		}
+		return;
+	}
+	/* A hypervisor may slow down locked accesses that cross a cache line. */
+	if (now.bare.sig == SIGALRM) {
+		++*counter(C_SLOW);
+		return;
+	}
+	if (now.bare.sig == SIGILL)
+		++*counter(C_UD);
+	else if (now.bare.sig)
+		++*counter(C_FAULTED);
+	linear = now.insn.op == FUZZ_OP_COPY || now.insn.op == FUZZ_OP_STEP;
+	if (linear && !now.bare.sig && now.bare.regs.ip != p->next) {
+		fail("class", "said to go on with the next instruction, goes to %lx",
+		     now.bare.regs.ip);
+		return;
+	}
+	/* If it is always emulated, its copy is there to fault. */
+	if (p->slot && (!p->emulated || p->boosted || now.bare.trap == 14))
+		test_slot();
+	/* The thunk's call needs a stack. */
+	if (linear && now.bare.regs.reg[FUZZ_SP] - FUZZ_ARENA - 8 < FUZZ_ARENA_SIZE - 8 &&
+	    !(volatile_regs() & 1 << FUZZ_SP))
+		test_post_slot();
+	if (p->emulated)
+		test_emulation();
+}
+
+static bool test_encoding(struct fuzz_random *r)
+{
+	bool known = false;
+
+	memcpy(shared->bytes, now.bytes, sizeof(now.bytes));
+	++*counter(C_ENCODINGS);
+	fuzz_decode(now.bytes, sizeof(now.bytes), &now.insn);
+	if (!now.insn.len) {
+		++*counter(C_UNDECODED);
+		return false;
+	}
+	randomize(r);
+	put_text(FUZZ_AT);
+	fuzz_probe(&now.probe);
+	count_class();
+	if (!may_execute())
+		return false;
+	test_execution();
+	if (now.bare.sig != SIGILL)
+		known = test_length();
+	return known;
+}
+
+/*
+ * objdump, for many encodings at once. Each is at a multiple of 32, with zeroes behind it,
+ * of which objdump shows no more than one line.
+ */
+
+#define BATCH	16384
+#define SPACE	32
+
+static struct {
+	u8 bytes[FUZZ_MAX_INSN];
+	u8 len;
+	u8 map;
+	bool known;
+	bool refused;
+	u64 index;
+} batch[BATCH];
+static unsigned int batch_nr;
+static char batch_file[] = "/tmp/kprobes-fuzz-XXXXXX";
+
+static const char *const lone_prefixes[] = {
+	"data16", "data32", "addr32", "addr16", "rep", "repz", "repnz", "lock", "cs", "ds", "es",
+	"ss", "fs", "gs", "rex", "xacquire", "xrelease", "notrack", "bnd", NULL
+};
+
+/* Is a text of objdump's no instruction: "(bad)", or prefixes and no more? */
+static bool is_bad(char *text)
+{
+	char *word, *save = NULL;
+	int i;
+
+	if (strstr(text, "(bad)"))
+		return true;
+	for (word = strtok_r(text, " \t\n", &save); word; word = strtok_r(NULL, " \t\n", &save)) {
+		for (i = 0; lone_prefixes[i]; i++)
+			if (!strcmp(word, lone_prefixes[i]) || !strncmp(word, "rex.", 4))
+				break;
+		if (!lone_prefixes[i])
+			return false;
+	}
+	return true;
+}
+
+static void objdump_line(char *line)
+{
+	char *bytes, *text = NULL, *p;
+	unsigned long at;
+	unsigned int len = 0, i;
+
+	at = strtoul(line, &bytes, 16);
+	if (*bytes != ':' || bytes[1] != '\t')
+		return;
+	i = at / SPACE;
+	if (at % SPACE || i >= batch_nr || !batch[i].len)
+		return;
+	text = strchr(bytes + 2, '\t');
+	for (p = bytes + 2; p < (text ? text : p + strlen(p)) && *p; p++)
+		if (*p == ' ')
+			len++;
+	/* Blanks up to a column follow the bytes. */
+	len = 0;
+	for (p = bytes + 2; p[0] && p[1] && p[0] != ' ' && p[0] != '\n'; p += 3)
+		len++;
+	memcpy(now.bytes, batch[i].bytes, sizeof(now.bytes));
+	now.map = batch[i].map;
+	shared->next = batch[i].index;
+	if (!text || is_bad(text + 1)) {
+		++*counter(C_OBJDUMP_BAD);
+	} else {
+		++*counter(C_OBJDUMP);
+		if (len != batch[i].len && batch[i].known) {
+			++*counter(C_OBJDUMP_WRONG);
+		} else if (len != batch[i].len && batch[i].refused) {
+			++*counter(C_REFUSED_WRONG);
+		} else if (len != batch[i].len) {
+			fuzz_decode(now.bytes, sizeof(now.bytes), &now.insn);
+			fail("objdump", "the decoder says %u, objdump %u, the CPU cannot tell",
+			     batch[i].len, len);
+		}
+	}
+	batch[i].len = 0;
+}
+
+static void objdump_batch(void)
+{
+	u64 next = shared->next;
+	char command[256], line[512];
+	unsigned int i;
+	FILE *f;
+
+	f = fopen(batch_file, "w");
+	for (i = 0; f && i < batch_nr; i++) {
+		u8 space[SPACE] = {};
+
+		memcpy(space, batch[i].bytes, batch[i].len);
+		fwrite(space, SPACE, 1, f);
+	}
+	if (!f || fclose(f)) {
+		perror(batch_file);
+		exit(2);
+	}
+	snprintf(command, sizeof(command), "objdump -D -w -b binary -m %s --insn-width=16 %s",
+		 OBJDUMP_ARCH, batch_file);
+	f = popen(command, "r");
+	while (f && fgets(line, sizeof(line), f))
+		objdump_line(line);
+	if (!f || pclose(f)) {
+		fprintf(stderr, "fuzz: objdump failed\n");
+		exit(2);
+	}
+	batch_nr = 0;
+	shared->next = next;
+}
+
+static void note_for_objdump(bool known)
+{
+	unsigned int i = batch_nr;
+
+	if (!now.insn.len || is_prefix_as_opcode())
+		return;
+	memcpy(batch[i].bytes, now.bytes, sizeof(now.bytes));
+	batch[i].len = now.insn.len;
+	batch[i].map = now.map;
+	batch[i].known = known;
+	batch[i].refused = now.probe.err;
+	batch[i].index = shared->next;
+	if (++batch_nr == BATCH)
+		objdump_batch();
+}
+
+/*
+ * The corpus: what was ever wrong, and what else is to be tried in each run. Lines of a mode
+ * (64, 32, or any) and an encoding in hex digits; behind # is a comment.
+ */
+
+#define CORPUS_STATES	200
+
+static bool read_encoding(const char *text, u8 bytes[FUZZ_MAX_INSN])
+{
+	unsigned int i, byte;
+
+	memset(bytes, 0xcc, FUZZ_MAX_INSN);
+	for (i = 0; i < FUZZ_MAX_INSN && sscanf(text + 2 * i, "%2x", &byte) == 1; i++)
+		bytes[i] = byte;
+	return i && !text[2 * i];
+}
+
+static enum fuzz_map map_of(const u8 *bytes)
+{
+	struct fuzz_insn insn;
+
+	fuzz_decode(bytes, FUZZ_MAX_INSN, &insn);
+	if (insn.nr_vex)
+		return insn.nr_vex == 2 ? FUZZ_VEX2 : insn.nr_vex == 3 ? FUZZ_VEX3 : FUZZ_EVEX;
+	return insn.opcodes == 3 ? (insn.opcode[1] == 0x38 ? FUZZ_0F38 : FUZZ_0F3A) :
+	       insn.opcodes == 2 ? FUZZ_0F : FUZZ_ONE_BYTE;
+}
+
+static void test_in_many_states(const u8 *bytes)
+{
+	unsigned int i;
+
+	for (i = 0; i < CORPUS_STATES; i++) {
+		struct fuzz_random r = fuzz_random_of(seed, i);
+
+		memcpy(now.bytes, bytes, sizeof(now.bytes));
+		now.map = map_of(bytes);
+		note_for_objdump(test_encoding(&r));
+	}
+}
+
+static void test_corpus(void)
+{
+	char line[256], mode[16], text[64];
+	u8 bytes[FUZZ_MAX_INSN];
+	unsigned int nr = 0;
+	FILE *f;
+
+	f = fopen(corpus_file, "r");
+	if (!f) {
+		perror(corpus_file);
+		exit(2);
+	}
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " %15[^# \t\n] %63[^# \t\n]", mode, text) != 2)
+			continue;
+		if (!read_encoding(text, bytes)) {
+			fprintf(stderr, "fuzz: %s: not an encoding: %s\n", corpus_file, text);
+			exit(2);
+		}
+		if (strcmp(mode, "any") && atoi(mode) != MODE)
+			continue;
+		nr++;
+		test_in_many_states(bytes);
+	}
+	fclose(f);
+	printf("corpus: %u encodings in %u states each\n", nr, CORPUS_STATES);
+}
+
+/*
+ * The program.
+ */
+
+static void child(void)
+{
+	time_t end = seconds_max ? time(NULL) + seconds_max : 0;
+	struct fuzz_random r = { seed };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(mem_pool); i += 8) {
+		u64 v = fuzz_value(&r);
+
+		memcpy(mem_pool + i, &v, 8);
+	}
+	fuzz_cpu_init();
+	if (corpus_file && !shared->next)
+		test_corpus();
+	for (; shared->next < count_max; shared->next++) {
+		r = fuzz_random_of(seed, shared->next);
+		now.map = fuzz_generate(&r, now.bytes, X86_64);
+		note_for_objdump(test_encoding(&r));
+		if (end && !(shared->next & 255) && time(NULL) >= end)
+			break;
+		if (only_index)
+			break;
+	}
+	if (batch_nr)
+		objdump_batch();
+	shared->stop = true;
+	exit(0);
+}
+
+static u64 total(int c)
+{
+	u64 sum = 0;
+	int m;
+
+	for (m = 0; m < FUZZ_MAPS; m++)
+		sum += shared->count[m][c];
+	return sum;
+}
+
+static void report(void)
+{
+	int c, m;
+
+	printf("%-18s", "");
+	for (m = 0; m < FUZZ_MAPS; m++)
+		printf("%9s", map_names[m]);
+	printf("%10s  share\n", "all");
+	for (c = 0; c < C_COUNTS; c++) {
+		printf("%-18s", count_names[c]);
+		for (m = 0; m < FUZZ_MAPS; m++)
+			printf("%9llu", (unsigned long long)shared->count[m][c]);
+		printf("%10llu %5.1f%%\n", (unsigned long long)total(c),
+		       total(C_ENCODINGS) ? 100.0 * total(c) / total(C_ENCODINGS) : 0.0);
+	}
+}
+
+static void usage(void)
+{
+	fprintf(stderr,
+		"usage: fuzz_%d [-s SEED] [-n COUNT] [-t SECONDS] [-c CORPUS] [-i NUMBER] [-x HEX] [-v]\n"
+		"-i repeats one encoding of a seed, -x tries an encoding in many states\n", MODE);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	u8 bytes[FUZZ_MAX_INSN];
+	bool one = false;
+	int opt, status, fd;
+	pid_t pid;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	if (shared == MAP_FAILED) {
+		perror("fuzz: mmap");
+		return 2;
+	}
+	while ((opt = getopt(argc, argv, "s:n:t:c:i:x:v")) != -1) {
+		switch (opt) {
+		case 's':
+			seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'n':
+			count_max = strtoull(optarg, NULL, 0);
+			break;
+		case 't':
+			seconds_max = atoi(optarg);
+			break;
+		case 'c':
+			corpus_file = optarg;
+			break;
+		case 'i':
+			shared->next = strtoull(optarg, NULL, 0);
+			count_max = shared->next + 1;
+			only_index = true;
+			break;
+		case 'x':
+			if (!read_encoding(optarg, bytes))
+				usage();
+			one = true;
+			break;
+		case 'v':
+			verbose = true;
+			break;
+		default:
+			usage();
+		}
+	}
+	fd = mkstemp(batch_file);
+	if (fd < 0) {
+		perror(batch_file);
+		return 2;
+	}
+	close(fd);
+	while (!shared->stop) {
+		fflush(stdout);
+		pid = fork();
+		if (!pid) {
+			if (one) {
+				struct fuzz_random r = { seed };
+				unsigned int i;
+
+				for (i = 0; i < sizeof(mem_pool); i += 8) {
+					u64 v = fuzz_value(&r);
+
+					memcpy(mem_pool + i, &v, 8);
+				}
+				fuzz_cpu_init();
+				test_in_many_states(bytes);
+				objdump_batch();
+				shared->stop = true;
+				exit(0);
+			}
+			child();
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+			perror("fuzz: fork");
+			return 2;
+		}
+		if (WIFEXITED(status) && WEXITSTATUS(status))
+			return WEXITSTATUS(status);
+		if (WIFSIGNALED(status)) {
+			memcpy(now.bytes, shared->bytes, sizeof(now.bytes));
+			now.insn.len = 0;
+			fail("crash", "the test was killed by signal %d", WTERMSIG(status));
+			if (one || only_index)
+				break;
+			shared->next++;
+		}
+	}
+	unlink(batch_file);
+	report();
+	printf("%d bits, SEED=%llu: %llu passed, %llu failed\n", MODE, (unsigned long long)seed,
+	       (unsigned long long)(total(C_ENCODINGS) - (shared->failed < total(C_ENCODINGS) ?
+						  shared->failed : total(C_ENCODINGS))),
+	       (unsigned long long)shared->failed);
+	return shared->failed ? 1 : 0;
+}
