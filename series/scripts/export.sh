@@ -1,43 +1,51 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Writes the project as a series of patches against the base kernel, for
-# `git am`, to out/patches. The commit messages are series/messages/*; the last
-# line of each names the directories and files that belong to it, "Files: ", or the edits of
-# series/edits, "Edits: ", if the patches of several messages change the same files.
+# Writes the project as a series of patches against the base kernel, for `git am`, to
+# out/patches, with a cover letter. series/messages has the messages, and says which files
+# and parts of files arrive with each: see series/scripts/split.pl.
+#
+#	series/scripts/export.sh [--check]
+#
+# With --check it writes nothing, but looks whether each step has what it names, and each file
+# belongs to one; whether the last step is out/linux; how many there are; and whether
+# get_maintainer.pl names a person for each. What is wrong goes to stdout, and only that.
+#
+# out/series keeps the steps as commits of a repository, which has the files that the series
+# changes and no others: bisect.sh goes through them.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-need_packages git
-"$TOP/series/scripts/prepare.sh"
-"$TOP/series/scripts/prepare.sh" --stock
-[ "$(kernel_version "$OUT/linux")" = "$(kernel_version "$OUT/linux-stock")" ] ||
+# What reviewers can be asked to read
+FEWEST=25 MOST=45
+
+check=
+case ${1:-} in
+"") ;;
+--check) check=y ;;
+*) die "usage: ${0##*/} [--check]" ;;
+esac
+
+need_packages git patch perl
+{
+	"$TOP/series/scripts/prepare.sh"
+	"$TOP/series/scripts/prepare.sh" --stock
+} | if [ -n "$check" ]; then cat >/dev/null; else cat; fi
+version=$(kernel_version "$OUT/linux")
+[ "$version" = "$(kernel_version "$OUT/linux-stock")" ] ||
 	die "out/linux and out/linux-stock are different kernels" "remove out/linux-stock"
 
-work=$(mktemp -d)
+work=$(mktemp -d "$OUT/.export.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 repo=$work/repo
 
 in_repo()
 {
 	git -C "$repo" -c user.name="$(git -C "$TOP" config user.name || id -un)" \
-		-c user.email="$(git -C "$TOP" config user.email || id -un)" "$@"
-}
-
-# take TREE: the files on stdin, as TREE has them
-take()
-{
-	local file
-
-	while IFS= read -r file; do
-		rm -f "$repo/$file"
-		[ ! -e "$1/$file" ] || {
-			mkdir -p "$repo/$(dirname "$file")"
-			cp -p "$1/$file" "$repo/$file"
-		}
-	done
+		-c user.email="$(git -C "$TOP" config user.email || id -un)" \
+		-c core.autocrlf=false -c gc.auto=0 "$@"
 }
 
 # Every file that differs between the two
@@ -50,60 +58,75 @@ take()
 } | sort -u >"$work/files"
 
 git init -q "$repo"
-take "$OUT/linux-stock" <"$work/files"
-in_repo add -A
-in_repo commit -q -m base
-in_repo tag base
 
-# edits_of MESSAGE: the edits that it names; edited MESSAGE: the files that they change
-edits_of()
-{
-	sed -n 's/^Edits: //p' "$1" | tr ' ' '\n'
-}
+# split.pl calls this with the number of a step and the file that has its message.
+cat >"$work/commit" <<'END'
+#!/bin/bash
+set -euo pipefail
+git add -A
+if [ "$1" -eq 0 ]; then
+	git commit -q -m base
+	git tag base
+else
+	! git diff --cached --quiet || { echo "step $1 changes nothing" >&2; exit 1; }
+	git commit -q -s -F "$2"
+fi
+END
+chmod +x "$work/commit"
+(
+	cd "$repo"
+	GIT_AUTHOR_NAME=$(git -C "$TOP" config user.name || id -un)
+	GIT_AUTHOR_EMAIL=$(git -C "$TOP" config user.email || id -un)
+	export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL
+	export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
+	"$TOP/series/scripts/split.pl" "$TOP" "$OUT/linux-stock" "$OUT/linux" "$work/files" \
+		"$repo" "$work/commit"
+) || die "series/messages and the tree do not fit together"
 
-edited()
-{
-	local edit
-
-	for edit in $(edits_of "$1"); do
-		sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$TOP/series/edits/$edit.diff"
-	done | sort -u
-}
-
-# These are the base kernel's until their edits are applied one by one.
-for message in "$TOP"/series/messages/*; do
-	edited "$message"
-done | sort -u >"$work/by-edits"
-grep -vxFf "$work/by-edits" "$work/files" >"$work/rest" || true
-mv "$work/rest" "$work/files"
-
-for message in "$TOP"/series/messages/*; do
-	for edit in $(edits_of "$message"); do
-		patch -d "$repo" -p1 --fuzz=0 --force --no-backup-if-mismatch -s \
-			<"$TOP/series/edits/$edit.diff"
-	done
-	read -ra owned < <(sed -n 's/^Files: //p' "$message") || true
-	while IFS= read -r file; do
-		for prefix in "${owned[@]}"; do
-			case $file in
-			"$prefix"*) printf '%s\n' "$file" && break ;;
-			esac
-		done
-	done <"$work/files" >"$work/these"
-	grep -vxFf "$work/these" "$work/files" >"$work/rest" || true
-	mv "$work/rest" "$work/files"
-	take "$OUT/linux" <"$work/these"
-	in_repo add -A
-	in_repo diff --cached --quiet ||
-		sed '/^Files: /d; /^Edits: /d' "$message" | in_repo commit -q -s -F -
-done
-[ ! -s "$work/files" ] ||
-	die "no message in series/messages has these files:" "$(paste -sd' ' "$work/files")"
+# The last step is what prepare.sh makes.
 while IFS= read -r file; do
 	cmp -s "$repo/$file" "$OUT/linux/$file" ||
-		die "series/messages does not name all edits of $file"
-done <"$work/by-edits"
+		{ [ ! -e "$repo/$file" ] && [ ! -e "$OUT/linux/$file" ]; } ||
+		die "$file of the last step is not that of out/linux"
+	[ ! -e "$repo/$file" ] || [ "$(stat -c %A "$repo/$file")" = "$(stat -c %A "$OUT/linux/$file")" ] ||
+		die "$file of the last step has another mode than that of out/linux"
+done <"$work/files"
 
-rm -rf "$OUT/patches"
-in_repo format-patch -q -M -o "$OUT/patches" base
-say "out/patches: $(find "$OUT/patches" -name '*.patch' | wc -l) patches against Linux $(kernel_version "$OUT/linux")"
+count=$(in_repo rev-list --count base..HEAD)
+if [ "$count" -lt $FEWEST ] || [ "$count" -gt $MOST ]; then
+	die "the series has $count patches" "$FEWEST to $MOST are wanted"
+fi
+
+in_repo format-patch -q -M -o "$work/patches" base
+
+# A patch with a file that the entry in MAINTAINERS has is known to reach people. Others are
+# asked for: get_maintainer.pl goes by the tree that it is run in.
+sed -n 's/^F:[ \t]*//p' "$TOP/MAINTAINERS" >"$work/ours"
+echo MAINTAINERS >>"$work/ours"
+while IFS= read -r patch; do
+	! sed -n 's,^\(---\|+++\) [ab]/,,p' "$patch" |
+		awk 'NR == FNR { ours[$0] = 1; next }
+		     { for (o in ours) if (index($0, o) == 1) found = 1 }
+		     END { exit !found }' "$work/ours" - || continue
+	(cd "$OUT/linux" && scripts/get_maintainer.pl --no-git --no-git-fallback --no-rolestats \
+		--no-keywords --no-l "$patch") >"$work/people" 2>/dev/null || true
+	grep -q '@' "$work/people" || die "get_maintainer.pl names no person for ${patch##*/}"
+done < <(find "$work/patches" -name '*.patch' | sort)
+
+[ -z "$check" ] || exit 0
+
+"$TOP/series/scripts/cover.sh" "$version" "$count" >"$work/cover"
+in_repo format-patch -q -M --cover-letter --cover-from-description=none \
+	-o "$work/patches" base
+{
+	sed '/^\*\*\* BLURB HERE \*\*\*$/,$d' "$work/patches/0000-cover-letter.patch" |
+		sed "s/\*\*\* SUBJECT HERE \*\*\*/$(head -n 1 "$work/cover")/"
+	tail -n +3 "$work/cover"
+	sed '1,/^\*\*\* BLURB HERE \*\*\*$/d' "$work/patches/0000-cover-letter.patch"
+} >"$work/letter"
+mv "$work/letter" "$work/patches/0000-cover-letter.patch"
+
+rm -rf "$OUT/patches" "$OUT/series"
+mv "$work/patches" "$OUT/patches"
+mv "$repo" "$OUT/series"
+say "out/patches: $count patches against Linux $version, and a cover letter"

@@ -1,0 +1,402 @@
+#!/usr/bin/env perl
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Splits the difference between the base kernel and out/linux into the steps of the series.
+#
+#	series/scripts/split.pl TOP STOCK TREE FILES DIR [COMMAND...]
+#
+# TOP has series/, STOCK is the base kernel and TREE is out/linux. FILES lists what differs
+# between the two. The steps are made in DIR one after the other, of these files only. At the
+# base kernel's own state, and after each step, COMMAND is run in DIR, with two arguments
+# more: the number of the step, and a file that has its commit message ("" for the base).
+#
+# A step is a file of series/messages. Behind the last blank line of the message it may have
+# lines of data, which are no part of the message:
+#
+#	Removes: PATH...	files of the base kernel that this step removes. Files with
+#				the same names may arrive later.
+#	Files: PATH...		files that arrive. A path that ends in / stands for all that is
+#				in it. If several paths match a file, the longest one counts.
+#	Edits: NAME...		diffs of series/edits that are applied
+#	Parts: FILE RE [... RE]	a part of a file that has arrived before: the paragraph that
+#				has a line which matches, or the paragraphs from the first
+#				expression's to the second's. A paragraph is what stands
+#				between blank lines; blank lines inside braces do not count.
+#	Lines: FILE RE [... RE] [@-N+M]
+#				the same for lines: all that match, or those from the first
+#				match to the next match of the second expression; with N lines
+#				before and M lines behind
+#	Holds: NAME...		diffs of series/steps that are applied on top of this step and
+#	Lifts: NAME...		all that follow, until a step lifts them
+#
+# So a file is kept whole, as it is in the end, and an edit of it needs no change here, unless
+# an expression does not match any more. Each thing has to be named exactly once, and the last
+# step has to be TREE: anything else is an error.
+
+use strict;
+use warnings;
+use File::Basename qw(basename dirname);
+use File::Copy qw(copy);
+use File::Path qw(make_path remove_tree);
+
+die "usage: split.pl TOP STOCK TREE FILES DIR [COMMAND...]\n" if @ARGV < 5;
+my ($top, $stock, $tree, $list, $dir, @command) = @ARGV;
+my (%base, %final, %mode, %arrives, %edited, %parted, %removed, %held, %owner);
+my (@steps, @errors);
+
+sub bad { push @errors, join '', @_; return; }
+
+sub stop_on_errors
+{
+	return if !@errors;
+	warn "series/messages: $_\n" for @errors;
+	exit 1;
+}
+
+sub slurp
+{
+	my ($path) = @_;
+
+	open my $in, '<:raw', $path or return;
+	local $/ = undef;
+	my $text = <$in>;
+	close $in;
+	return $text // '';
+}
+
+sub spew
+{
+	my ($path, $text, $mode) = @_;
+
+	make_path(dirname($path));
+	open my $out, '>:raw', $path or die "$path: $!\n";
+	print {$out} $text;
+	close $out or die "$path: $!\n";
+	chmod $mode, $path if defined $mode;
+	return;
+}
+
+sub read_step
+{
+	my ($path) = @_;
+	my @lines = split /\n/, slurp($path);
+	my %step = (name => basename($path), map { $_ => [] } qw(Removes Files Edits Parts Lines Holds Lifts));
+	my @data;
+
+	unshift @data, pop @lines while @lines && $lines[-1] ne '';
+	if (!@lines || grep { !/^(?:Removes|Files|Edits|Parts|Lines|Holds|Lifts): ./ } @data) {
+		bad("$step{name}: its last paragraph is not data");
+		return \%step;
+	}
+	for (@data) {
+		my ($key, $value) = /^(\w+): (.*?)\s*$/;
+		push @{$step{$key}}, $key =~ /^(?:Parts|Lines)$/ ? $value : split ' ', $value;
+	}
+	pop @lines while @lines && $lines[-1] eq '';
+	$step{message} = join("\n", @lines) . "\n";
+	my $subject = $lines[0] // '';
+	bad("$step{name}: the subject has " . length($subject) . ' characters') if length $subject > 75;
+	bad("$step{name}: the second line is not empty") if ($lines[1] // '') ne '';
+	for (@lines) {
+		bad("$step{name}: more than 75 characters: $_") if length > 75 && !/^(?:Fixes:|\s|\S*https?:)/;
+	}
+	return \%step;
+}
+
+# The files that a diff changes
+sub files_of
+{
+	my ($diff) = @_;
+
+	return slurp($diff) =~ m{^\+\+\+ b/([^\t\n]+)}mg;
+}
+
+sub apply
+{
+	my ($where, $diff) = @_;
+	my $log = `patch -d '$where' -p1 --fuzz=0 --force --no-backup-if-mismatch -r - <'$diff' 2>&1`;
+
+	die "$diff does not apply to this step:\n$log" if $?;
+	return;
+}
+
+# paragraphs(LINES): for each line, the first and the last line of its paragraph
+sub paragraphs
+{
+	my ($lines) = @_;
+	my @range;
+	my $depth = 0;
+	my $comment = 0;
+	my $start;
+
+	for my $i (0 .. $#$lines) {
+		my $line = $lines->[$i];
+
+		if ($line =~ /^\s*$/ && !$depth && !$comment) {
+			$start = undef;
+			next;
+		}
+		$start //= $i;
+		$range[$_] = [$start, $i] for $start .. $i;
+		# Only braces at the start or the end of a line open and close a block.
+		$comment = 1 if $line =~ m{^\s*/\*} && $line !~ m{\*/};
+		$depth = 1 if !$comment && $line =~ /^[^\s#].*\{\s*$|^\{/;
+		$depth = 0 if $line =~ /^\}/;
+		$comment = 0 if $line =~ m{\*/};
+	}
+	return @range;
+}
+
+# claim(STEP, KIND, VALUE): has the step own some lines of a file
+sub claim
+{
+	my ($nr, $kind, $value) = @_;
+	my ($before, $behind) = $value =~ s/ @-(\d+)\+(\d+)$// ? ($1, $2) : (0, 0);
+	my ($file, $from, $to) = $value =~ /^(\S+) (.*?)(?: \.\.\. (.*))?$/;
+	my $name = "$steps[$nr]{name}: $kind: $value";
+
+	return bad("$name: no such file of ours") if !defined $file || !defined $final{$file};
+	return bad("$name: edits change it, so split the edit") if $edited{$file};
+	my $lines = $parted{$file}{lines} //= [split /^/, $final{$file}];
+	my $owners = $parted{$file}{owners} //= [(undef) x @$lines];
+	my @hits = grep { $lines->[$_] =~ $from } 0 .. $#$lines;
+	my @mine;
+
+	return bad("$name: nothing matches") if !@hits;
+	if ($kind eq 'Lines' && !defined $to) {
+		@mine = map { $_ - $before .. $_ + $behind } @hits;
+	} else {
+		my $end = $hits[0];
+
+		return bad("$name: matches " . @hits . ' lines') if defined $to && @hits > 1;
+		if (defined $to) {
+			($end) = grep { $_ > $hits[0] && $lines->[$_] =~ $to } 0 .. $#$lines;
+			return bad("$name: nothing matches the end") if !defined $end;
+		}
+		my ($first, $last) = ($hits[0], $end);
+		if ($kind eq 'Parts') {
+			my @range = paragraphs($lines);
+
+			$first = $range[$hits[0]][0];
+			$last = $range[$end][1];
+			return bad("$name: matches several paragraphs") if grep { $_ < $first || $_ > $last } @hits;
+			# The blank line behind it goes with it, or else that before it.
+			if (($lines->[$last + 1] // '') =~ /^\s*$/ && $last < $#$lines) {
+				$last++;
+			} elsif ($first && $lines->[$first - 1] =~ /^\s*$/) {
+				$first--;
+			}
+		}
+		@mine = $first - $before .. $last + $behind;
+	}
+	# Of a part that a step takes, later steps may take parts.
+	for (@mine) {
+		$owners->[$_] = $nr if !defined $owners->[$_] || $owners->[$_] < $nr;
+	}
+	$parted{$file}{claims}{$nr} = $name;
+	return;
+}
+
+# What the files of a step look like, without those that are edited
+sub content
+{
+	my ($file, $nr) = @_;
+	my $parts = $parted{$file};
+
+	return $final{$file} if !$parts;
+	return join '', map { $parts->{lines}[$_] }
+		grep { !defined $parts->{owners}[$_] || $parts->{owners}[$_] <= $nr } 0 .. $#{$parts->{lines}};
+}
+
+sub read_all
+{
+	my %steps_of;
+
+	@steps = map { read_step($_) } sort glob "$top/series/messages/*";
+	open my $in, '<', $list or die "$list: $!\n";
+	my @files = <$in>;
+	close $in;
+	chomp @files;
+	for my $name (map { @{$_->{Holds}} } @steps) {
+		push @files, files_of("$top/series/steps/$name.diff") if -e "$top/series/steps/$name.diff";
+	}
+	my %seen;
+	for my $file (grep { !$seen{$_}++ } @files) {
+		$base{$file} = slurp("$stock/$file");
+		$final{$file} = slurp("$tree/$file");
+		$mode{$file} = (stat(-e "$tree/$file" ? "$tree/$file" : "$stock/$file"))[2] & 0777;
+	}
+
+	# Edits and holds: each is named once.
+	for my $nr (0 .. $#steps) {
+		for my $edit (@{$steps[$nr]{Edits}}) {
+			my $diff = "$top/series/edits/$edit.diff";
+
+			bad("$steps[$nr]{name}: there is no $diff") if !-e $diff;
+			bad("$steps[$nr]{name}: $edit is named by $steps_of{$edit}, too") if $steps_of{$edit};
+			$steps_of{$edit} = $steps[$nr]{name};
+			$edited{$_} = 1 for files_of($diff);
+		}
+		for my $name (@{$steps[$nr]{Holds}}) {
+			my $diff = "$top/series/steps/$name.diff";
+
+			bad("$steps[$nr]{name}: there is no $diff") if !-e $diff;
+			bad("$diff does not begin with 'Why: ...'") if (slurp($diff) // '') !~ /^Why: ./;
+			bad("$steps[$nr]{name}: $name is held already") if $held{$name};
+			$held{$name} = 1;
+		}
+		for my $name (@{$steps[$nr]{Lifts}}) {
+			bad("$steps[$nr]{name}: $name is not held") if ($held{$name} // 0) != 1;
+			$held{$name} = 2;
+		}
+	}
+	for my $edit (map { basename($_, '.diff') } glob "$top/series/edits/*.diff") {
+		bad("no step has the edit $edit") if !$steps_of{$edit};
+	}
+	for my $name (map { basename($_, '.diff') } glob "$top/series/steps/*.diff") {
+		bad("no step holds $name") if !$held{$name};
+		bad("no step lifts $name") if ($held{$name} // 0) == 1;
+	}
+	return;
+}
+
+# longest(FILE, KEY): the step whose path of this key is the longest that matches the file
+sub longest
+{
+	my ($file, $key, $used) = @_;
+	my ($best, $length) = (undef, 0);
+
+	for my $nr (0 .. $#steps) {
+		for my $path (@{$steps[$nr]{$key}}) {
+			my $prefix = $path =~ s/\*$//r;
+
+			next if $file ne $path && ($path !~ m{[/*]$} || index($file, $prefix) != 0);
+			if (length $path == $length) {
+				bad("$file: named by $steps[$best]{name} and by $steps[$nr]{name}");
+			} elsif (length $path > $length) {
+				($best, $length) = ($nr, length $path);
+				$used->{"$file"} = "$nr $path";
+			}
+		}
+	}
+	return $best;
+}
+
+sub assign_files
+{
+	my %used;
+
+	for my $file (sort keys %base) {
+		next if $edited{$file};
+		my $removed_by = defined $base{$file} ? longest($file, 'Removes', \my %gone) : undef;
+
+		$used{"Removes $gone{$file}"} = 1 if defined $removed_by;
+		$removed{$file} = $removed_by if defined $removed_by;
+		if (defined $final{$file}) {
+			my $nr = longest($file, 'Files', \my %came);
+
+			if (!defined $nr) {
+				bad("no step has $file") if ($base{$file} // "\0") ne $final{$file};
+				next;
+			}
+			$used{"Files $came{$file}"} = 1;
+			$arrives{$file} = $nr;
+			bad("$file: arrives before it is removed") if defined $removed_by && $removed_by > $nr;
+		} elsif (!defined $removed_by) {
+			bad("no step removes $file");
+		}
+	}
+	for my $nr (0 .. $#steps) {
+		for my $key (qw(Removes Files)) {
+			for my $path (@{$steps[$nr]{$key}}) {
+				bad("$steps[$nr]{name}: $key: $path: there is no such file, or others have all of it")
+					if !$used{"$key $nr $path"};
+			}
+		}
+		claim($nr, 'Parts', $_) for @{$steps[$nr]{Parts}};
+		claim($nr, 'Lines', $_) for @{$steps[$nr]{Lines}};
+	}
+	for my $file (sort keys %parted) {
+		for my $nr (keys %{$parted{$file}{claims}}) {
+			bad("$parted{$file}{claims}{$nr}: $file itself does not arrive before")
+				if !defined $arrives{$file} || $arrives{$file} >= $nr;
+		}
+	}
+	return;
+}
+
+# call(NUMBER, MESSAGE): the command, for a step
+sub call
+{
+	my ($nr, $message) = @_;
+
+	return if !@command;
+	spew("$dir.message", $message) if $message ne '';
+	my $rc = system { $command[0] } @command, $nr, $message ne '' ? "$dir.message" : '';
+	die "step $nr: $command[0] failed\n" if $rc;
+	return;
+}
+
+# lay(FROM, HOLDS): DIR is what FROM has, with these diffs of series/steps applied
+sub lay
+{
+	my ($plain, @holds) = @_;
+
+	for my $file (keys %base) {
+		my $have = slurp("$dir/$file");
+		my $want = slurp("$plain/$file");
+
+		if (!defined $want) {
+			unlink "$dir/$file" if defined $have;
+		} elsif (($have // "\0") ne $want) {
+			spew("$dir/$file", $want, $mode{$file});
+		}
+	}
+	apply($dir, "$top/series/steps/$_.diff") for @holds;
+	return;
+}
+
+sub write_steps
+{
+	my $plain = "$dir.plain";
+	my %holds;
+
+	remove_tree($plain);
+	for my $file (keys %base) {
+		spew("$plain/$file", $base{$file}, $mode{$file}) if defined $base{$file};
+	}
+	lay($plain);
+	call(0, '');
+	for my $nr (0 .. $#steps) {
+		my $step = $steps[$nr];
+
+		for my $file (grep { $removed{$_} == $nr } keys %removed) {
+			unlink "$plain/$file";
+		}
+		apply($plain, "$top/series/edits/$_.diff") for @{$step->{Edits}};
+		for my $file (keys %arrives) {
+			next if $arrives{$file} > $nr;
+			next if $arrives{$file} < $nr && !($parted{$file} && $parted{$file}{claims}{$nr});
+			spew("$plain/$file", content($file, $nr), $mode{$file});
+		}
+		$holds{$_} = 1 for @{$step->{Holds}};
+		delete $holds{$_} for @{$step->{Lifts}};
+		lay($plain, sort keys %holds);
+		call($nr + 1, $step->{message});
+	}
+	for my $file (sort keys %base) {
+		my $have = slurp("$dir/$file");
+
+		bad("after the last step, $file is not what it is in $tree")
+			if ($have // "\0") ne ($final{$file} // "\0");
+	}
+	remove_tree($plain);
+	unlink "$dir.message";
+	return;
+}
+
+read_all();
+assign_files();
+stop_on_errors();
+write_steps();
+stop_on_errors();
