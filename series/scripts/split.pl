@@ -80,11 +80,11 @@ sub read_step
 {
 	my ($path) = @_;
 	my @lines = split /\n/, slurp($path);
-	my %step = (name => basename($path), map { $_ => [] } qw(Removes Files Edits Parts Lines Holds Lifts));
+	my %step = (name => basename($path), map { $_ => [] } qw(Removes Files Edits Parts Lines Holds Lifts Builds));
 	my @data;
 
 	unshift @data, pop @lines while @lines && $lines[-1] ne '';
-	if (!@lines || grep { !/^(?:Removes|Files|Edits|Parts|Lines|Holds|Lifts): ./ } @data) {
+	if (!@lines || grep { !/^(?:Removes|Files|Edits|Parts|Lines|Holds|Lifts|Builds): ./ } @data) {
 		bad("$step{name}: its last paragraph is not data");
 		return \%step;
 	}
@@ -204,8 +204,19 @@ sub content
 	my $parts = $parted{$file};
 
 	return $final{$file} if !$parts;
-	return join '', map { $parts->{lines}[$_] }
-		grep { !defined $parts->{owners}[$_] || $parts->{owners}[$_] <= $nr } 0 .. $#{$parts->{lines}};
+	my @here = grep { !defined $parts->{owners}[$_] || $parts->{owners}[$_] <= $nr }
+		0 .. $#{$parts->{lines}};
+	return $final{$file} if @here == @{$parts->{lines}};
+	# Where something is to come there is one blank line, and none at the end.
+	my $text = '';
+	for my $i (0 .. $#here) {
+		my $line = $parts->{lines}[$here[$i]];
+
+		next if $i && $here[$i] != $here[$i - 1] + 1 && $line eq "\n" && $text =~ /\n\n\z/;
+		$text .= $line;
+	}
+	$text =~ s/\n\n+\z/\n/;
+	return $text;
 }
 
 sub read_all
@@ -244,6 +255,9 @@ sub read_all
 			bad("$diff does not begin with 'Why: ...'") if (slurp($diff) // '') !~ /^Why: ./;
 			bad("$steps[$nr]{name}: $name is held already") if $held{$name};
 			$held{$name} = 1;
+		}
+		for my $name (@{$steps[$nr]{Builds}}) {
+			bad("$steps[$nr]{name}: $name is not held") if ($held{$name} // 0) != 1;
 		}
 		for my $name (@{$steps[$nr]{Lifts}}) {
 			bad("$steps[$nr]{name}: $name is not held") if ($held{$name} // 0) != 1;

@@ -1,0 +1,318 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Walks through the series patch by patch: writes the tree of each step to out/bisect/linux,
+# which touches only what the patch changes, and looks whether it builds and works:
+#
+# - checkpatch --strict has nothing to say of the patch.
+# - What the patch changes, and all of kprobes that is there, compiles with W=1 and without
+#   warnings of our files, in each variant. While a feature is held back by Kconfig, the
+#   patches that add to it name it in a line `Builds:`, and are compiled without the hold.
+# - In each variant for x86 the kernel, its modules and the test modules are built, without
+#   that, and a guest runs the tests that have arrived.
+#
+#	series/scripts/bisect.sh
+#
+# environment:
+#	FROM= TO=	numbers of patches, default all
+#	VARIANTS=	default "default i386 arm64 debug"
+#	STAGES=		default "checkpatch objects guest"
+#	TESTS=		scripts to run in the guests, if they are there; default all
+#	AGAIN=1		do again what has passed before
+#
+# What passed is remembered by the tree of the step, so that the walk can be resumed, and a
+# change of one patch repeats only the steps from there on. The last line says how many passed.
+
+set -euo pipefail
+# shellcheck source=series/scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+read -ra variants <<<"${VARIANTS:-default i386 arm64 debug}"
+read -ra stages <<<"${STAGES:-checkpatch objects guest}"
+read -ra tests <<<"${TESTS:-}"
+dir=$OUT/bisect
+tree=$dir/linux
+steps=$dir/steps
+jobs=${JOBS:-$(nproc)}
+export CCACHE_BASEDIR=$dir
+
+need_packages git rsync patch perl gcc libc6-dev make bc bison flex libelf-dev kmod
+mkdir -p "$dir"
+lock bisect
+"$TOP/series/scripts/export.sh"
+[ -d "$tree" ] || {
+	say "copying the base kernel"
+	rsync -a --exclude=/.series "$OUT/linux-stock/" "$tree.new"
+	mv "$tree.new" "$tree"
+}
+rm -rf "$steps"
+git clone -q "$OUT/series" "$steps"
+mapfile -t commits < <(git -C "$steps" rev-list --reverse "$(git -C "$steps" rev-parse base)..HEAD")
+mapfile -t messages < <(find "$TOP/series/messages" -type f | sort)
+[ ${#commits[@]} -eq ${#messages[@]} ] || die "the series changed while it was read"
+{
+	git -C "$steps" ls-tree -r --name-only base
+	git -C "$steps" log --name-only --no-renames --format= base..HEAD
+} | sort -u >"$dir/files"
+
+passed=0
+failed=0
+from=${FROM:-1}
+to=${TO:-${#commits[@]}}
+
+# lay COMMIT: the tree has this step
+lay()
+{
+	git -C "$steps" checkout -q --force "$1"
+	git -C "$steps" ls-files | sort >"$dir/here"
+	rsync -rc --perms --files-from="$dir/here" "$steps/" "$tree/"
+	comm -23 "$dir/files" "$dir/here" | (cd "$tree" && xargs -r rm -f)
+}
+
+# names KEY MESSAGE: what a line of data names
+names()
+{
+	sed -n "s/^$1: //p" "$2"
+}
+
+# unhold MESSAGE: takes back what holds the features of this step, for compiling it
+unhold()
+{
+	local name
+
+	for name in $(names Builds "$1"); do
+		patch -R -d "$tree" -p1 --fuzz=0 --force --no-backup-if-mismatch -s -r - \
+			<"$TOP/series/steps/$name.diff"
+	done
+}
+
+kmake()
+{
+	make -C "$tree" O="$build" "${toolchain[@]}" -j"$jobs" "$@" </dev/null
+}
+
+# set_up VARIANT DIRECTORY: makes its configuration; sets build and toolchain
+set_up()
+{
+	local variant=$1 fragments=() basis=() name
+
+	build=$2
+	use_toolchain "$variant"
+	case $variant in
+	plain | debug | kcfi) basis=(small x86) ;;
+	default | server | i386) basis=(default) ;;
+	*) basis=(small foreign) ;;
+	esac
+	for name in config "${basis[@]/#/config.}" "config.$variant"; do
+		fragments+=("$TOP/$SELFTESTS/$name")
+	done
+	mkdir -p "$build"
+	kmake tinyconfig
+	(cd "$tree" && scripts/kconfig/merge_config.sh -m -O "$build" "$build/.config" "${fragments[@]}")
+	kmake olddefconfig
+}
+
+# has OPTION: the configuration has it
+has()
+{
+	grep -qE "^CONFIG_$1=[ym]$" "$build/.config"
+}
+
+# objects_of COMMIT: the targets to compile for this patch
+objects_of()
+{
+	local file srcarch=x86
+
+	case ${arch[name]} in
+	x86_64 | i386) ;;
+	*) srcarch=${arch[name]} ;;
+	esac
+	while IFS= read -r file; do
+		case $file in
+		*_32.S | *_64.S) continue ;; # the directory's makefile knows
+		arch/$srcarch/*.[cS] | kernel/*.c | lib/*.c | init/*.c) ;;
+		*) continue ;;
+		esac
+		case $file in
+		kernel/kprobes/* | kernel/kprobes.c | arch/x86/kernel/kprobes/* | */asm-offsets.c) continue ;;
+		*/unwind_orc.c) has UNWINDER_ORC || continue ;;
+		*/unwind_frame.c) has UNWINDER_FRAME_POINTER || continue ;;
+		*/mce/*) has X86_MCE || continue ;;
+		kernel/trace/trace_events_synth.c) has SYNTH_EVENTS || continue ;;
+		kernel/trace/trace_events_user.c) has USER_EVENTS || continue ;;
+		kernel/trace/trace_kprobe.c) has KPROBE_EVENTS || continue ;;
+		kernel/trace/bpf_trace.c) has BPF_EVENTS || continue ;;
+		kernel/trace/ftrace.c) has FUNCTION_TRACER || continue ;;
+		kernel/trace/trace_event_perf.c) has PERF_EVENTS || continue ;;
+		kernel/trace/*) has TRACING || continue ;;
+		esac
+		[ ! -e "$tree/$file" ] || printf '%s\n' "${file%.*}.o"
+	done < <(git -C "$steps" diff --name-only "$1^" "$1")
+	if has KPROBES; then
+		[ ! -e "$tree/kernel/kprobes.c" ] || echo kernel/kprobes.o
+		for file in kernel/kprobes/ "arch/$srcarch/kernel/kprobes/" samples/kprobes/; do
+			[ ! -e "$tree/$file" ] || echo "$file"
+		done
+	fi
+}
+
+# our_warnings: shows the warnings in the log that are of files of kprobes, if there are any.
+# Those that are still the base kernel's are left out.
+our_warnings()
+{
+	local line file found=1
+
+	while IFS= read -r line; do
+		file=${line%%:*}
+		file=${file#"$tree"/}
+		! git -C "$steps" diff --quiet base HEAD -- "$file" || continue
+		printf '%s\n' "$line"
+		found=0
+	done < <(grep -E '(kernel/kprobes|samples/kprobes|linux/(kprobe|probepoint)|asm/(kprobes|probepoint))[^ :]*:.*warning:' "$log")
+	return $found
+}
+
+# Each of these prints what is wrong, and fails then.
+run_checkpatch()
+{
+	local number file
+
+	number=$(printf '%04d' "$n")
+	for file in "$OUT/patches/$number"-*.patch; do
+		(
+			cd "$tree"
+			scripts/checkpatch.pl --strict --no-summary --terse --show-types --showfile \
+				--color=never --ignore FILE_PATH_CHANGES "$file" 2>&1 || true
+		)
+	done | awk -v allow="$TOP/series/scripts/checkpatch.allow" '
+		BEGIN {
+			while ((getline line < allow) > 0)
+				if (split(line, w, " ") > 2) ok[w[2], w[1]] = 1
+		}
+		{
+			split($0, part, ":")
+			if (!((part[1], part[4]) in ok)) { print; bad = 1 }
+		}
+		END { exit bad }'
+}
+
+run_objects()
+{
+	local targets
+
+	unhold "$message"
+	set_up "$1" "$dir/objects-$1" >"$log.config" 2>&1 || { cat "$log.config"; return 1; }
+	mapfile -t targets < <(objects_of "$commit")
+	kmake W=1 prepare scripts >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
+	[ ${#targets[@]} -eq 0 ] || kmake W=1 -k "${targets[@]}" >>"$log" 2>&1 || {
+		grep -A3 'error:\|undefined\|No rule' "$log" || tail -n 20 "$log"
+		return 1
+	}
+	! our_warnings
+}
+
+run_guest()
+{
+	local variant=$1 image all=() wanted=() test modules=$dir/modules-$1 name
+
+	variant_arch "$variant"
+	case ${arch[name]} in
+	x86_64 | i386) ;;
+	*) return 0 ;;
+	esac
+	image=${arch[image]##*/}
+	set_up "$variant" "$dir/build-$variant" >"$log.config" 2>&1 || { cat "$log.config"; return 1; }
+	kmake "$image" modules >"$log" 2>&1 || {
+		grep -A3 'error:\|undefined reference\|^ERROR' "$log" || tail -n 20 "$log"
+		return 1
+	}
+	! our_warnings || return 1
+	if [ ! -e "$tree/$SELFTESTS/vmtest.sh" ]; then
+		boot_only "$variant"
+		return
+	fi
+	mkdir -p "$modules"
+	for name in test_modules:$SELFTESTS/test_modules samples:samples/kprobes kunit:kernel/kprobes/tests; do
+		[ -e "$tree/${name#*:}/Makefile" ] || continue
+		mkdir -p "$modules/${name%%:*}"
+		rsync -rc --delete --include='*/' --include='*.[chS]' --include=Makefile --exclude='*' \
+			"$tree/${name#*:}/" "$modules/${name%%:*}/"
+		make -C "$build" M="$modules/${name%%:*}" "${toolchain[@]}" -j"$jobs" \
+			KPROBES_TESTS="$tree/kernel/kprobes/tests" CONFIG_KPROBES_KUNIT_TEST=m \
+			CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m modules \
+			</dev/null >>"$log" 2>&1 ||
+			{ grep -A3 'error:\|undefined' "$log" || tail -n 20 "$log"; return 1; }
+	done
+	mapfile -t all < <(sed -n '/^TEST_PROGS :=/,/[^\\]$/s/^\t\([a-z-]*\)\.sh.*/\1/p' "$tree/$SELFTESTS/Makefile")
+	for test in "${all[@]}"; do
+		[[ $test != clients-* ]] || continue
+		[ ${#tests[@]} -eq 0 ] || [[ " ${tests[*]} " == *" $test "* ]] || continue
+		wanted+=("$test")
+	done
+	(
+		guest_packages "$variant" >>"$log"
+		"$tree/$SELFTESTS/vmtest.sh" -n "bisect-$variant" -b "$build" -m "$modules" \
+			-o "$dir/log" "${wanted[@]}"
+	) >"$log.guest" 2>&1 || { grep -E 'not ok|trouble|error|failed' "$log.guest" | tail -n 30; return 1; }
+	tail -n 1 "$log.guest" | sed "s/^/   $variant: /"
+}
+
+# boot_only VARIANT: there is no vmtest.sh yet in this step, so take that of the last
+boot_only()
+{
+	echo 'echo booted: && uname -r' >"$dir/boot.sh"
+	(
+		guest_packages "$1" >>"$log"
+		"$OUT/linux/$SELFTESTS/vmtest.sh" -n "bisect-$1" -b "$build" -m "$dir" -o "$dir/log" \
+			-c "$dir/boot.sh"
+	) >"$log.guest" 2>&1
+	grep -A1 'booted:' "$log.guest" || { tail -n 20 "$log.guest"; return 1; }
+}
+
+# try STAGE [VARIANT]: unless this tree has passed it
+try()
+{
+	local what="$*" key start=$SECONDS
+
+	key="$(git -C "$steps" rev-parse "$commit^{tree}") $what ${tests[*]}"
+	if [ -z "${AGAIN:-}" ] && grep -qxF "$key" "$dir/passed" 2>/dev/null; then
+		printf 'ok: %02d %s (before)\n' "$n" "$what"
+		passed=$((passed + 1))
+		return
+	fi
+	log=$dir/log/$(printf '%02d' "$n")-${what// /-}.log
+	mkdir -p "$dir/log"
+	lay "$commit"
+	# A subshell of its own keeps errexit, which a condition would switch off.
+	set +e
+	(set -e; "run_$1" "${@:2}") >"$log.said" 2>&1
+	local rc=$?
+	set -e
+	if [ "$rc" -eq 0 ]; then
+		passed=$((passed + 1))
+		printf '%s\n' "$key" >>"$dir/passed"
+		printf 'ok: %02d %s, %d s\n' "$n" "$what" $((SECONDS - start))
+	else
+		failed=$((failed + 1))
+		printf 'not ok: %02d %s: %s\n' "$n" "$what" "$(git -C "$steps" log -1 --format=%s "$commit")"
+	fi
+	sed 's/^/   /' "$log.said"
+}
+
+for ((n = from; n <= to; n++)); do
+	commit=${commits[n - 1]}
+	message=${messages[n - 1]}
+	for stage in "${stages[@]}"; do
+		case $stage in
+		checkpatch) try checkpatch ;;
+		objects | guest)
+			for variant in "${variants[@]}"; do
+				try "$stage" "$variant"
+			done
+			;;
+		*) die "no stage $stage" ;;
+		esac
+	done
+done
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
