@@ -11,7 +11,7 @@ ARCHES ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all $(MORE_TESTS) test-archs test-clients torture fuzz attach-times \
-	bench shell tree kernel modules check patches clean
+	bench shell tree kernel modules check patches bisect clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
@@ -52,6 +52,10 @@ help:
 	@echo 'make check    checkpatch, sparse, kernel-doc, Sphinx and shellcheck over our files,'
 	@echo '                and what makes sure that the tests can fail'
 	@echo 'make patches  the project as a series for git am, in out/patches'
+	@echo 'make bisect   builds and tests each step of the series: hours; goes on where it stopped'
+	@echo '                FROM=18 TO=22          these patches only'
+	@echo '                VARIANTS="default"     default: default i386 arm64 debug'
+	@echo '                STAGES="objects"       default: checkpatch objects guest'
 	@echo 'make clean    removes out/'
 	@echo
 	@echo 'VARIANT=      default, i386, plain, debug, server, kcfi; or stock-default, stock-i386,'
@@ -137,6 +141,18 @@ check:
 
 patches:
 	@series/scripts/export.sh
+
+bisect: export FROM := $(FROM)
+bisect: export TO := $(TO)
+bisect: export STAGES := $(STAGES)
+bisect: export TESTS := $(TESTS)
+ifneq ($(origin VARIANTS),file)
+bisect: export VARIANTS := $(VARIANTS)
+else
+bisect: export VARIANTS :=
+endif
+bisect:
+	@series/scripts/bisect.sh
 
 clean:
 	rm -rf out

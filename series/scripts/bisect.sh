@@ -7,7 +7,8 @@
 # - checkpatch --strict has nothing to say of the patch.
 # - What the patch changes, and all of kprobes that is there, compiles with W=1 and without
 #   warnings of our files, in each variant. While a feature is held back by Kconfig, the
-#   patches that add to it name it in a line `Builds:`, and are compiled without the hold.
+#   patches that add to it name it in a line `Builds:`, and are compiled without the hold. For
+#   the others, no object of kprobes may need a function of kprobes that is not there.
 # - In each variant for x86 the kernel, its modules and the test modules are built, without
 #   that, and a guest runs the tests that have arrived.
 #
@@ -208,7 +209,40 @@ run_objects()
 		grep -A3 'error:\|undefined\|No rule' "$log" || tail -n 20 "$log"
 		return 1
 	}
-	! our_warnings
+	! our_warnings || return 1
+	[ -n "$(names Builds "$message")" ] || ! has KPROBES || all_defined
+}
+
+# all_defined: the objects of kprobes need no function of kprobes that none of them has. The
+# kernel would not link.
+all_defined()
+{
+	local objects missing
+
+	[ -e "$tree/kernel/kprobes.c" ] || return 0
+	mapfile -t objects < <(
+		cd "$build"
+		for object in kernel/kprobes.o kernel/kprobes/*.o arch/x86/kernel/kprobes/*.o; do
+			case $object in
+			*/built-in.o | *.mod.o) ;;
+			*) [ ! -e "$tree/${object%.o}.c" ] && [ ! -e "$tree/${object%.o}.S" ] || echo "$object" ;;
+			esac
+		done
+		for object in kernel/trace/trace_kprobe.o arch/x86/kernel/traps.o; do
+			[ ! -e "$object" ] || echo "$object"
+		done
+	)
+	missing=$(cd "$build" && nm "${objects[@]}" 2>/dev/null | awk '
+		NF == 2 && $1 == "U" { wanted[$2] = 1 }
+		NF == 3 { have[$3] = 1 }
+		END { for (s in wanted) if (!(s in have)) print s }' |
+		grep -E 'probepoint|kprobe|optimizer|x86_insn|kretprobe|jprobe' |
+		grep -vE '^__(start|stop)_|^perf_|^(bpf|trace)_|kprobes?_(text|event)|k(ret)?probe_(multi|prog|trace|perf)' |
+		sort | paste -sd' ') || true
+	[ -z "$missing" ] || {
+		printf 'not defined: %s\n' "$missing"
+		return 1
+	}
 }
 
 run_guest()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # checkpatch, sparse, kernel-doc, Sphinx and shellcheck over our files. None may
-# have anything to say. Then the tests of the tests' scripts, which need no guest.
+# have anything to say, and neither may the cutting of the series. Then the tests of the tests' scripts, which need no guest.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -99,6 +99,13 @@ say "manual: Sphinx, and what the manual takes from kernel-doc"
 log=$OUT/log/manual.log
 "$TOP/series/scripts/manual.sh" >"$log" 2>&1 || echo "manual.sh failed" >>"$log"
 verdict "manual" "$log"
+
+say "series: each file, edit and part belongs to a patch, and git am takes all"
+log=$OUT/log/series.log
+{
+	"$TOP/series/scripts/split-test.sh" && "$TOP/series/scripts/export.sh" --check
+} >"$log" 2>&1 || echo "split-test.sh or export.sh failed" >>"$log"
+verdict "series" "$log"
 
 say "shellcheck: ${#scripts[@]} scripts"
 log=$OUT/log/shellcheck.log

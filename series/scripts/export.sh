@@ -8,8 +8,8 @@
 #	series/scripts/export.sh [--check]
 #
 # With --check it writes nothing, but looks whether each step has what it names, and each file
-# belongs to one; whether the last step is out/linux; how many there are; and whether
-# get_maintainer.pl names a person for each. What is wrong goes to stdout, and only that.
+# belongs to one; whether the last step is out/linux, by git am, too; how many there are; and
+# whether get_maintainer.pl names a person for each. It prints what is wrong, and only that.
 #
 # out/series keeps the steps as commits of a repository, which has the files that the series
 # changes and no others: bisect.sh goes through them.
@@ -112,6 +112,20 @@ while IFS= read -r patch; do
 		--no-keywords --no-l "$patch") >"$work/people" 2>/dev/null || true
 	grep -q '@' "$work/people" || die "get_maintainer.pl names no person for ${patch##*/}"
 done < <(find "$work/patches" -name '*.patch' | sort)
+
+# What a maintainer does with them has to lead to the same tree.
+git clone -q "$repo" "$work/am"
+(
+	cd "$work/am"
+	git checkout -q --detach base
+	git -c user.name=am -c user.email=am am -q "$work"/patches/*.patch
+) >"$work/am.log" 2>&1 || {
+	cat "$work/am.log" >&2
+	die "git am does not take the patches"
+}
+[ ! -s "$work/am.log" ] || die "git am has something to say:" "$(cat "$work/am.log")"
+[ "$(git -C "$work/am" rev-parse 'HEAD^{tree}')" = "$(in_repo rev-parse 'HEAD^{tree}')" ] ||
+	die "git am of the patches leads to another tree"
 
 [ -z "$check" ] || exit 0
 

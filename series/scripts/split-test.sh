@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Tests split.pl on a series of two small steps: the steps have what they are to have, and each
+# mistake in the data is found. Prints what fails, and only that.
+
+set -euo pipefail
+split=$(cd "$(dirname "$0")" && pwd)/split.pl
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# A base kernel, the tree that it becomes, and a series that leads there
+make_all()
+{
+	rm -rf "${work:?}"/*
+	mkdir -p "$work"/{stock,tree}/dir "$work"/top/series/{messages,edits,steps} "$work/out"
+	printf 'config A\n\tdepends on B\n\tbool\n' >"$work/stock/Kconfig"
+	printf 'config A\n\tdepends on B\n\tbool\n\thelp\n' >"$work/tree/Kconfig"
+	printf 'old\n' >"$work/stock/dir/file.c"
+	printf '/*\n * Head.\n */\n\nint one(void)\n{\n\n\treturn 1;\n}\n\nint two(void)\n{\n\treturn 2;\n}\n' \
+		>"$work/tree/dir/file.c"
+	printf 'a.o\nb.o\n' >"$work/tree/dir/Makefile"
+	printf 'gone\n' >"$work/stock/dir/gone.c"
+	printf '%s\n' Kconfig dir/file.c dir/Makefile dir/gone.c >"$work/files"
+	printf 'Why: a help\n--- a/Kconfig\n+++ b/Kconfig\n@@ -3 +3,2 @@\n \tbool\n+\thelp\n' \
+		>"$work/top/series/edits/help.diff"
+	printf 'Why: not yet\n--- a/Kconfig\n+++ b/Kconfig\n@@ -2 +2 @@\n-\tdepends on B\n+\tdepends on BROKEN\n' \
+		>"$work/top/series/steps/A.diff"
+	printf 'one: First\n\nText.\n\n%s\n' 'Removes: dir/file.c dir/gone.c
+Files: dir/
+Holds: A' >"$work/top/series/messages/0010-one"
+	printf 'two: Second\n\nText.\n\n%s\n' 'Edits: help
+Lines: dir/Makefile ^b\.o$
+Parts: dir/file.c ^int one
+Lifts: A' >"$work/top/series/messages/0020-two"
+}
+
+# split_all: what split.pl prints, and the steps in $work/steps
+split_all()
+{
+	cat >"$work/keep" <<-'END'
+		#!/bin/bash
+		mkdir -p "$1/$2" && cp -a . "$1/$2"
+	END
+	chmod +x "$work/keep"
+	(cd "$work/out" && "$split" "$work/top" "$work/stock" "$work/tree" "$work/files" \
+		"$work/out" "$work/keep" "$work/steps") 2>&1
+}
+
+not_ok()
+{
+	printf 'split.pl: %s\n' "$*"
+	failed=1
+}
+
+# has STEP FILE TEXT: a file of a step
+has()
+{
+	[ "$(cat "$work/steps/$1/$2" 2>/dev/null)" = "$(printf '%b' "$3")" ] ||
+		not_ok "step $1 has another $2: $(cat "$work/steps/$1/$2" 2>&1)"
+}
+
+# refused TEXT COMMAND: after this change of the data, split.pl fails and says so
+refused()
+{
+	local said
+
+	make_all
+	(cd "$work/top/series" && bash -c "$2")
+	if said=$(split_all); then
+		not_ok "nothing was found after: $2"
+	elif [[ $said != *"$1"* ]]; then
+		not_ok "after: $2: expected '$1', got: $said"
+	fi
+}
+
+make_all
+split_all || not_ok "a series without mistakes is refused"
+has 0 dir/file.c 'old'
+has 1 dir/file.c '/*\n * Head.\n */\n\nint two(void)\n{\n\treturn 2;\n}'
+has 1 dir/Makefile 'a.o'
+has 1 Kconfig 'config A\n\tdepends on BROKEN\n\tbool'
+has 2 Kconfig 'config A\n\tdepends on B\n\tbool\n\thelp'
+[ ! -e "$work/steps/1/dir/gone.c" ] || not_ok "dir/gone.c was not removed"
+cmp -s "$work/steps/2/dir/file.c" "$work/tree/dir/file.c" || not_ok "the last step is not the tree"
+
+refused "nothing matches" "sed -i 's/b\\\\.o/c\\\\.o/' messages/0020-two"
+refused "matches several paragraphs" "sed -i 's/int one/int/' messages/0020-two"
+refused "no such file of ours" "sed -i 's,^Parts: dir/file,Parts: dir/x,' messages/0020-two"
+refused "edits change it" "echo 'Lines: Kconfig bool' >>messages/0020-two"
+refused "does not arrive before" "echo 'Lines: dir/Makefile ^a' >>messages/0010-one"
+refused "no step has the edit help" "sed -i '/^Edits/d' messages/0020-two"
+refused "is named by 0020-two, too" "echo 'Edits: help' >>messages/0020-two"
+refused "there is no " "echo 'Edits: nothing' >>messages/0020-two"
+refused "no step has dir/Makefile" "sed -i 's,^Files:.*,Files: dir/file.c,' messages/0010-one"
+refused "there is no such file" "echo 'Files: dir/x' >>messages/0020-two"
+refused "named by 0010-one and by 0020-two" "echo 'Files: dir/' >>messages/0020-two"
+refused "no step removes dir/gone.c" "sed -i 's, dir/gone.c,,' messages/0010-one"
+refused "arrives before it is removed" "echo 'Removes: dir/file.c' >>messages/0020-two; sed -i 's,dir/file.c ,,' messages/0010-one"
+refused "no step lifts A" "sed -i '/^Lifts/d' messages/0020-two"
+refused "is not held" "sed -i '/^Holds/d' messages/0010-one"
+refused "no step holds B" "cp steps/A.diff steps/B.diff"
+refused "does not begin with 'Why: ...'" "sed -i 1d steps/A.diff"
+refused "does not apply" "sed -i 's/on B\$/on C/' steps/A.diff"
+refused "is not data" "echo 'Something: else' >>messages/0020-two"
+refused "the subject has" "sed -i '1s/\$/$(printf '%0100d' 0)/' messages/0020-two"
+refused "the second line is not empty" "sed -i 2d messages/0020-two"
+refused "more than 75 characters" "sed -i '3s/\$/$(printf '%0100d' 0)/' messages/0020-two"
+refused "is not what it is in" "sed -i 's/+\\thelp/+\\tmore/' edits/help.diff"
+exit $failed
