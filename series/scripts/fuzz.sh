@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Fuzzes the instruction decoder, the opcode maps, slots and emulations: as programs on this
-# machine's CPU, for 64 and for 32 bits.
+# machine's CPU, for 64 and for 32 bits, and then by probes in a guest with the kernel of the
+# variant default.
 #
 #	series/scripts/fuzz.sh [MINUTES [SEED [COUNT]]]
 #
-# The programs try COUNT encodings each, 1000000 by default. With MINUTES, the programs run
-# as long as that together, and there is no limit to the number of encodings. The
+# The programs try COUNT encodings each, 1000000 by default. With MINUTES, the programs
+# and the guest run as long as that together, and there is no limit to the number of encodings. The
 # same SEED tries the same encodings; without one it is the time. The last line sums up.
 
 set -euo pipefail
@@ -41,7 +42,7 @@ need_packages gcc libc6-dev make gawk binutils
 need_multilib
 make -s -C "$OUT/linux/$SELFTESTS/fuzz" O="$OUT/fuzz"
 limit=(-n "$count")
-[ "$minutes" -eq 0 ] || limit=(-n 18446744073709551615 -t $((minutes * 30)))
+[ "$minutes" -eq 0 ] || limit=(-n 18446744073709551615 -t $((minutes * 20)))
 for bits in 64 32; do
 	say "fuzz: encodings of $bits bits on this CPU, SEED=$seed"
 	log=$OUT/log/fuzz-$bits.log
@@ -49,6 +50,15 @@ for bits in 64 32; do
 		"${limit[@]}" 2>&1 | tee "$log" || true
 	add "$log"
 done
+
+"$TOP/series/scripts/build.sh" default
+"$TOP/series/scripts/modules.sh" default
+say "fuzz: encodings under probes in a guest, SEED=$seed"
+log=$OUT/log/fuzz-guest.log
+[ "$minutes" -eq 0 ] || export TIMEOUT=$((minutes * 60 * 2 + 600))
+APPEND="FUZZ_SEED=$seed FUZZ_S=$((minutes > 0 ? minutes * 7 : 20)) ${APPEND:-}" \
+	"$TOP/series/scripts/guest.sh" default -n fuzz fuzz 2>&1 | tee "$log" || true
+add "$log"
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

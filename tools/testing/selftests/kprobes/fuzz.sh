@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Random instructions run probed as they run bare: with breakpoints, boosted and single-stepped,
+# and with jumps. The programs in fuzz/ do the same in user mode, for many more. In the
+# environment, FUZZ_S=N makes each case last N seconds, FUZZ_SEED=N is the seed, and FUZZ_TRACE=1
+# prints each instruction before it is executed.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+# shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
+. "$(dirname "$0")/functions-modes.sh"
+
+setup_modes
+if ! is_x86; then
+	ktap_skip_all "the instructions are those of x86"
+	exit "$KSFT_SKIP"
+fi
+optimization 1
+bad_frame_pointers
+
+# results MODE BOOST
+results() {
+	set_mode "$1"
+	load_suites kp_fuzz "boost=$2" "seed=${FUZZ_SEED:-1}" "seconds=${FUZZ_S:-5}" \
+		"trace=${FUZZ_TRACE:-0}" at_least=100 -- kprobes_fuzz
+	unload kp_fuzz
+	mv "$TMP/kprobes_fuzz.results" "$TMP/kprobes_fuzz.$1.results"
+}
+
+results boosted 1
+results stepped 0
+cases=$(count_cases kprobes_fuzz.boosted kprobes_fuzz.stepped) || exit "$KSFT_FAIL"
+ktap_set_plan $((cases + 1))
+report_suites kprobes_fuzz.boosted kprobes_fuzz.stepped
+check "list is empty" list_is_empty
+ktap_finished

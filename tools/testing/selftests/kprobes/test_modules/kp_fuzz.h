@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_FUZZ_H
+#define KP_FUZZ_H
+
+/*
+ * Functions whose first bytes are replaced by random instructions. Each is
+ *
+ *	instruction, and nops	KP_FUZZ_ROOM bytes
+ *	jmp kp_insn_done
+ *	...
+ *	at KP_FUZZ_TAKEN: where branches go to: sets kp_fuzz_way to KP_FUZZ_BRANCH
+ *	...: where an exception goes to: sets kp_fuzz_way to KP_FUZZ_FAULT
+ */
+#define KP_FUZZ_TARGETS	96
+#define KP_FUZZ_SIZE	128
+#define KP_FUZZ_ROOM	32
+#define KP_FUZZ_TAKEN	64
+
+#define KP_FUZZ_BRANCH	1
+#define KP_FUZZ_FAULT	2
+
+#ifndef __ASSEMBLY__
+void kp_fuzz_text(void);
+extern u8 kp_fuzz_way;
+#endif
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The functions that random instructions are put into, see kp_fuzz.h. */
+
+#include "kp_insn_macros.S"
+#include "kp_fuzz.h"
+
+.macro KP_FUZZ_TARGET
+	.balign	KP_FUZZ_SIZE
+	.type	kp_fuzz_target_\@, @function
+kp_fuzz_target_\@:
+	.rept	KP_FUZZ_ROOM
+	nop
+	.endr
+	jmp	kp_insn_done
+	.org	kp_fuzz_target_\@ + KP_FUZZ_TAKEN, 0x90
+	movb	$KP_FUZZ_BRANCH, _ASM_RIP(kp_fuzz_way)
+	jmp	kp_insn_done
+.Lfault_\@:
+	movb	$KP_FUZZ_FAULT, _ASM_RIP(kp_fuzz_way)
+	jmp	kp_insn_done
+	int3
+	nop
+	.size	kp_fuzz_target_\@, . - kp_fuzz_target_\@
+	STACK_FRAME_NON_STANDARD kp_fuzz_target_\@
+	_ASM_EXTABLE(kp_fuzz_target_\@, .Lfault_\@)
+.endm
+
+	.text
+	.balign	KP_FUZZ_SIZE
+	.globl	kp_fuzz_text
+	.type	kp_fuzz_text, @function
+kp_fuzz_text:
+	ENDBR
+	RET
+	.size	kp_fuzz_text, . - kp_fuzz_text
+.rept KP_FUZZ_TARGETS
+	KP_FUZZ_TARGET
+.endr
+	.balign	KP_FUZZ_SIZE
+
+	.data
+SYM_DATA(kp_fuzz_way, .byte 0)

@@ -1,0 +1,824 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite: random instructions run probed as they run bare. The generator is that of the
+ * program in ../fuzz, which compares copies and emulations with the CPU, in user mode. Here the
+ * probes are real ones: breakpoints and jumps, with a pre_handler, and with a post_handler too.
+ *
+ * Only instructions are executed that cannot harm the kernel, whatever their operands: no
+ * system instructions, none that sets the stack pointer, and memory operands are in
+ * kp_insn_mem or on the stack. An exception is fixed up by the exception table.
+ */
+
+#include <linux/cpufeature.h>
+#include <asm/asm.h>
+#include <asm/fpu/api.h>
+#include <asm/insn.h>
+#include <asm/processor-flags.h>
+#include <asm/segment.h>
+#include <kunit/test.h>
+#include <linux/cpumask.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/vmalloc.h>
+#include "fuzz_gen.h"
+#include "fuzz_gen.c"
+#include "kp_insn.h"
+#include "kp_fuzz.h"
+#include "kp_opt.h"
+#include "kp_symbol.h"
+
+static unsigned long seed = 1;
+module_param(seed, ulong, 0400);
+MODULE_PARM_DESC(seed, "what the random values start from");
+
+static unsigned int seconds = 5;
+module_param(seconds, uint, 0400);
+MODULE_PARM_DESC(seconds, "how long each case lasts");
+
+static unsigned int at_least = 1;
+module_param(at_least, uint, 0400);
+MODULE_PARM_DESC(at_least, "fail if a case has run fewer instructions under probes");
+
+static bool boost = true;
+module_param(boost, bool, 0400);
+MODULE_PARM_DESC(boost, "probes can be jumps, since kprobes.boost is 1");
+
+static bool trace;
+module_param(trace, bool, 0400);
+MODULE_PARM_DESC(trace, "print each instruction first: the last one has killed the kernel");
+
+#define KP_ROUNDS	3
+#define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
+			 X86_EFLAGS_SF | X86_EFLAGS_OF)
+#define KP_OPERAND	(KP_MEM / 2)
+
+enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_OPT_PRE, KP_OPT_POST, KP_MODES };
+
+static const char *const kp_mode_names[] = {
+	"bare", "pre", "pre and post", "jump", "jump, pre and post",
+};
+
+/**
+ * struct kp_target - a function and its instruction
+ * @kp: the probe
+ * @text: the function
+ * @bytes: the instruction
+ * @insn: the same, decoded
+ * @index: the number of the instruction
+ * @base: register that is set so that the operand is in kp_insn_mem; -1 for none
+ * @offset: what is added to it
+ * @add: index register; -1 for none
+ * @scale: how far it is shifted
+ * @to_reg: register that is set to where a branch goes; -1 for none
+ * @branches: the branch reads its target from memory
+ * @runs: it is accepted, and executed
+ * @jumped: there is a jump
+ * @bare: what it does without probe
+ * @way: KP_FUZZ_FAULT or KP_FUZZ_BRANCH, if it does not go on with the next instruction
+ */
+struct kp_target {
+	struct kprobe kp;
+	u8 *text;
+	u8 bytes[FUZZ_MAX_INSN];
+	struct insn insn;
+	u64 index;
+	int base;
+	long offset;
+	int add;
+	int scale;
+	int to_reg;
+	bool branches;
+	bool runs;
+	bool jumped;
+	struct kp_state bare[KP_ROUNDS];
+	u8 way[KP_ROUNDS];
+};
+
+static struct kp_target *kp_targets;
+static struct kprobe *kp_probes[KP_FUZZ_TARGETS];
+static int kp_nr_probes;
+
+static struct {
+	struct kp_target *target;
+	struct kp_state in;
+	struct kp_state out;
+	enum kp_mode mode;
+	int pre;
+	int post;
+} kp;
+
+static struct {
+	u64 next;
+	unsigned long generated;
+	unsigned long refused;
+	unsigned long faults;
+	unsigned long run;
+	unsigned long runs[KP_MODES];
+} kp_count;
+
+static struct {
+	int (*insn_decode)(struct insn *insn, const void *kaddr, int buf_len, enum insn_mode m);
+	void *(*text_poke)(void *addr, const void *opcode, size_t len);
+	void (*text_poke_sync)(void);
+	struct mutex *text_mutex;	/* held while text is patched */
+} kernel;
+
+/*
+ * Which instructions are executed.
+ *
+ *	A	any operands that the rules below allow
+ *	V	the same, with vector registers
+ *	J	a relative branch
+ *	R	a near return
+ *	F	popf
+ *	i	outside of 64-bit mode only
+ */
+static const char one_byte[256 + 1] = {
+	"AAAAAA..AAAAAA.."	/* 0_ */
+	"AAAAAA..AAAAAA.."	/* 1_ */
+	"AAAAAA.iAAAAAA.i"	/* 2_ */
+	"AAAAAA.iAAAAAA.i"	/* 3_ */
+	"iiiiiiiiiiiiiiii"	/* 4_ */
+	"AAAAAAAAAAAAAAAA"	/* 5_ */
+	"...A....AAAA...."	/* 6_ */
+	"JJJJJJJJJJJJJJJJ"	/* 7_ */
+	"AA.AAAAAAAAAAA.A"	/* 8_ */
+	"AAAAAAAAAA..AFAA"	/* 9_ */
+	"....AAAAAAAAAAAA"	/* a_ */
+	"AAAAAAAAAAAAAAAA"	/* b_ */
+	"AARR..AA........"	/* c_ */
+	"AAAAii.A........"	/* d_ */
+	"JJJJ....JJ.J...."	/* e_ */
+	".....AAAAAAAAAAA"	/* f_ */
+};
+
+static const char map_0f[256 + 1] = {
+	".............A.."	/* 0_ */
+	"VVVVVVVVAAAAAAAA"	/* 1_ */
+	"........VVVVVVVV"	/* 2_ */
+	".A.............."	/* 3_ */
+	"AAAAAAAAAAAAAAAA"	/* 4_ */
+	"VVVVVVVVVVVVVVVV"	/* 5_ */
+	"VVVVVVVVVVVVVVVV"	/* 6_ */
+	"VVVVVVVV....VVVV"	/* 7_ */
+	"JJJJJJJJJJJJJJJJ"	/* 8_ */
+	"AAAAAAAAAAAAAAAA"	/* 9_ */
+	"A.AAAA..A..AAA.A"	/* a_ */
+	"AA.A..AAA.AAAAAA"	/* b_ */
+	"AAVAVVVAAAAAAAAA"	/* c_ */
+	"VVVVVVVVVVVVVVVV"	/* d_ */
+	"VVVVVVVVVVVVVVVV"	/* e_ */
+	"VVVVVVVVVVVVVVV."	/* f_ */
+};
+
+static char kp_kind(const struct insn *insn)
+{
+	const u8 *op = insn->opcode.bytes;
+
+	if (insn->vex_prefix.nbytes == 4 || insn->emulate_prefix_size)
+		return '.';
+	if (insn->vex_prefix.nbytes) {
+		switch (insn_vex_m_bits((struct insn *)insn)) {
+		case 1:		/* not vldmxcsr, vstmxcsr */
+			return op[0] == 0xae ? '.' : 'V';
+		case 2:		/* not tiles, gathers */
+			return (op[0] & 0xf0) == 0x40 || op[0] == 0x5c || op[0] == 0x5e ||
+			       op[0] == 0x6c || (op[0] & 0xfc) == 0x90 ? '.' : 'V';
+		case 3:
+			return 'V';
+		}
+		return '.';
+	}
+	switch (insn->opcode.nbytes) {
+	case 1:
+		return one_byte[op[0]];
+	case 2:
+		return map_0f[op[1]];
+	case 3:
+		if (op[1] == 0x3a)
+			return 'V';
+		return op[2] <= 0x41 || (op[2] >= 0xc8 && op[2] <= 0xcf) ||
+		       (op[2] >= 0xdb && op[2] <= 0xdf) || op[2] == 0xf0 || op[2] == 0xf1 ||
+		       op[2] == 0xf6 ? 'V' : '.';
+	}
+	return '.';
+}
+
+static bool kp_has_prefix(const struct kp_target *t, u8 prefix)
+{
+	return memchr(t->bytes, prefix, t->insn.prefixes.nbytes);
+}
+
+static bool kp_is(const struct insn *insn, int opcodes, u8 first, u8 last)
+{
+	u8 op = insn->opcode.bytes[opcodes - 1];
+
+	return !insn->vex_prefix.nbytes && insn->opcode.nbytes == opcodes && op >= first &&
+	       op <= last && (opcodes == 1 || insn->opcode.bytes[0] == 0x0f);
+}
+
+/* Does the middle field of the ModRM byte extend the opcode? */
+static bool kp_is_group(const struct insn *insn)
+{
+	return kp_is(insn, 1, 0x80, 0x83) || kp_is(insn, 1, 0x8f, 0x8f) ||
+	       kp_is(insn, 1, 0xc0, 0xc1) || kp_is(insn, 1, 0xc6, 0xc7) ||
+	       kp_is(insn, 1, 0xd0, 0xd3) || kp_is(insn, 1, 0xf6, 0xf7) ||
+	       kp_is(insn, 1, 0xfe, 0xff) || kp_is(insn, 2, 0x0d, 0x0d) ||
+	       kp_is(insn, 2, 0x18, 0x1f) || kp_is(insn, 2, 0x71, 0x73) ||
+	       kp_is(insn, 2, 0xba, 0xba) || kp_is(insn, 2, 0xc7, 0xc7) ||
+	       kp_is(insn, 1, 0x8c, 0x8c);
+}
+
+static bool kp_is_memory(const struct insn *insn)
+{
+	return insn->modrm.nbytes && X86_MODRM_MOD(insn->modrm.bytes[0]) != 3;
+}
+
+static bool kp_is_rip_relative(const struct insn *insn)
+{
+	return IS_ENABLED(CONFIG_X86_64) && kp_is_memory(insn) &&
+	       (insn->modrm.bytes[0] & 0xc7) == 0x05;
+}
+
+/* The upper bits of register numbers, from a REX or a VEX prefix; ignored in 32-bit mode */
+static int kp_ext_b(const struct insn *insn)
+{
+	if (!IS_ENABLED(CONFIG_X86_64))
+		return 0;
+	if (insn->vex_prefix.nbytes == 3)
+		return X86_VEX_B(insn->vex_prefix.bytes[1]) ? 0 : 8;
+	return X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0;
+}
+
+static int kp_ext_x(const struct insn *insn)
+{
+	if (!IS_ENABLED(CONFIG_X86_64))
+		return 0;
+	if (insn->vex_prefix.nbytes == 3)
+		return X86_VEX_X(insn->vex_prefix.bytes[1]) ? 0 : 8;
+	return X86_REX_X(insn->rex_prefix.bytes[0]) ? 8 : 0;
+}
+
+/* May it set the stack pointer? Without knowing the operands: is it one of the registers? */
+static bool kp_names_sp(const struct insn *insn)
+{
+	u8 modrm = insn->modrm.bytes[0];
+	u8 v = X86_VEX_V(~insn->vex_prefix.bytes[2] & 0xff);
+	bool r = insn->vex_prefix.nbytes ? !X86_VEX_R(insn->vex_prefix.bytes[1]) :
+					   X86_REX_R(insn->rex_prefix.bytes[0]);
+
+	/* In 32-bit mode the highest bit is ignored. */
+	if (insn->vex_prefix.nbytes && (IS_ENABLED(CONFIG_X86_64) ? v : v & 7) == KP_SP)
+		return true;
+	if (insn->modrm.nbytes)
+		return (!kp_is_group(insn) && X86_MODRM_REG(modrm) == KP_SP && !r) ||
+		       (!kp_is_memory(insn) && X86_MODRM_RM(modrm) == KP_SP && !kp_ext_b(insn));
+	return (kp_is(insn, 1, 0x40, 0x4f) || kp_is(insn, 1, 0x58, 0x5f) ||
+		kp_is(insn, 1, 0x90, 0x97) || kp_is(insn, 1, 0xb0, 0xbf) ||
+		kp_is(insn, 2, 0xc8, 0xcf)) &&
+	       (insn->opcode.bytes[insn->opcode.nbytes - 1] & 7) == KP_SP && !kp_ext_b(insn);
+}
+
+/* What QEMU 7.2 does not emulate rightly when it has no KVM. */
+static bool kp_breaks_qemu(const struct kp_target *t)
+{
+	const struct insn *insn = &t->insn;
+
+	/* adcx, adox: flags are set that do not exist */
+	if (kp_is(insn, 3, 0xf6, 0xf6))
+		return true;
+	/* lock and a register, at btc for one: QEMU aborts, instead of raising #UD */
+	if (kp_has_prefix(t, 0xf0) && !kp_is_memory(insn))
+		return true;
+	/* In 32-bit mode the CPU ignores the highest bit of vvvv; QEMU reads another register. */
+	if (!IS_ENABLED(CONFIG_X86_64) && insn->vex_prefix.nbytes &&
+	    X86_VEX_V(~insn->vex_prefix.bytes[2] & 0xff) & 8)
+		return true;
+	/* vroundss, vroundsd with 256 bits: QEMU aborts */
+	return insn->vex_prefix.nbytes && insn_vex_m_bits((struct insn *)insn) == 3 &&
+	       (insn->opcode.bytes[0] & 0xfe) == 0x0a &&
+	       X86_VEX_L(insn->vex_prefix.bytes[2]);
+}
+
+static void kp_patch(struct kp_target *t, int at, long value, int len)
+{
+	memcpy(t->bytes + at, &value, len);
+}
+
+static bool __nocfi kp_decode(struct kp_target *t)
+{
+	return !kernel.insn_decode(&t->insn, t->bytes, sizeof(t->bytes), INSN_MODE_KERN);
+}
+
+/* Decide how the operand in memory is kept within bounds. Return: true if it can be. */
+static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
+{
+	struct insn *insn = &t->insn;
+	u8 modrm = insn->modrm.bytes[0], sib = insn->sib.bytes[0];
+	bool addr_prefix = kp_has_prefix(t, 0x67);
+	bool segment = kp_has_prefix(t, 0x64) || kp_has_prefix(t, 0x65);
+	unsigned long place = (unsigned long)kp_insn_mem + KP_OPERAND - 64 + fuzz_below(r, 128);
+	int disp_at = insn_offset_displacement(insn);
+
+	t->base = -1;
+	t->add = -1;
+	/* String instructions and xlat have registers that are set anyway. */
+	if (kp_is(insn, 1, 0xa4, 0xaf) || kp_is(insn, 1, 0xd7, 0xd7) || kp_is(insn, 2, 0xf7, 0xf7))
+		return !addr_prefix && !segment;
+	if (insn->vex_prefix.nbytes && insn_vex_m_bits(insn) == 1 && insn->opcode.bytes[0] == 0xf7)
+		return !addr_prefix && !segment;
+	if (!kp_is_memory(insn) || kp_is(insn, 1, 0x8d, 0x8d))
+		return true;
+	if (addr_prefix || segment)
+		return false;
+	/* A bit offset in a register reaches far. */
+	if (kp_is(insn, 2, 0xa3, 0xa3) || kp_is(insn, 2, 0xab, 0xab) ||
+	    kp_is(insn, 2, 0xb3, 0xb3) || kp_is(insn, 2, 0xbb, 0xbb))
+		return false;
+	/* A branch finds its target in any aligned word. */
+	if (fuzz_one_in(r, 2) || kp_is(insn, 1, 0xff, 0xff))
+		place = ALIGN_DOWN(place, 64);
+	if (kp_is_rip_relative(insn)) {
+		kp_patch(t, disp_at, place - (unsigned long)t->text - insn->length, 4);
+		return kp_decode(t);
+	}
+	if (insn->sib.nbytes) {
+		t->add = X86_SIB_INDEX(sib) | kp_ext_x(insn);
+		t->scale = X86_SIB_SCALE(sib);
+		if (t->add == KP_SP)
+			t->add = -1;
+		if (X86_SIB_BASE(sib) == 5 && !X86_MODRM_MOD(modrm))
+			return false;
+		t->base = X86_SIB_BASE(sib) | kp_ext_b(insn);
+	} else if (X86_MODRM_MOD(modrm) || X86_MODRM_RM(modrm) != 5) {
+		t->base = X86_MODRM_RM(modrm) | kp_ext_b(insn);
+	} else {
+		kp_patch(t, disp_at, place, 4);
+		return kp_decode(t);
+	}
+	if (t->base == t->add)
+		return false;
+	if (t->base == KP_SP) {
+		/* The stack pointer is what it is. */
+		if (t->add >= 0)
+			return false;
+		t->base = -1;
+		if (insn->displacement.nbytes)
+			kp_patch(t, disp_at, fuzz_below(r, KP_STACK_TOP - 96),
+				 insn->displacement.nbytes);
+		return kp_decode(t);
+	}
+	t->offset = place - insn->displacement.value;
+	return true;
+}
+
+/* Have all branches go to the same place of the function. */
+static bool kp_place_target(struct kp_target *t, char kind)
+{
+	struct insn *insn = &t->insn;
+	u8 modrm = insn->modrm.bytes[0];
+
+	t->to_reg = -1;
+	t->branches = false;
+	if (kind == 'J') {
+		if (kp_has_prefix(t, 0x66))
+			return false;
+		kp_patch(t, insn_offset_immediate(insn), KP_FUZZ_TAKEN - insn->length,
+			 insn->immediate.nbytes);
+		return kp_decode(t);
+	}
+	/* ret with a number of bytes to drop */
+	if (kp_is(insn, 1, 0xc2, 0xc2)) {
+		kp_patch(t, insn_offset_immediate(insn), insn->immediate.value & 0x38, 2);
+		return kp_decode(t);
+	}
+	if (!kp_is(insn, 1, 0xff, 0xff) || X86_MODRM_REG(modrm) < 2 || X86_MODRM_REG(modrm) > 5)
+		return true;
+	if (X86_MODRM_REG(modrm) & 1)
+		return false;
+	if (kp_is_memory(insn)) {
+		/* In the stack there is something else. */
+		t->branches = t->base >= 0 || kp_is_rip_relative(insn);
+		return t->branches;
+	}
+	t->to_reg = X86_MODRM_RM(modrm) | kp_ext_b(insn);
+	return true;
+}
+
+/* Generate the next instruction that can be executed. */
+static bool kp_generate(struct kp_target *t)
+{
+	struct fuzz_random r = fuzz_random_of(seed, kp_count.next);
+	char kind;
+
+	t->index = kp_count.next++;
+	kp_count.generated++;
+	fuzz_generate(&r, t->bytes, IS_ENABLED(CONFIG_X86_64));
+	if (!kp_decode(t))
+		return false;
+	kind = kp_kind(&t->insn);
+	if (kind == 'i' && IS_ENABLED(CONFIG_X86_64))
+		return false;
+	if (kind == '.' || kp_names_sp(&t->insn))
+		return false;
+	if (kp_breaks_qemu(t))
+		return false;
+	/* Only cmpxchg8b and cmpxchg16b */
+	if (kp_is(&t->insn, 2, 0xc7, 0xc7) &&
+	    (!kp_is_memory(&t->insn) || X86_MODRM_REG(t->insn.modrm.bytes[0]) != 1))
+		return false;
+	return kp_place_operand(t, &r) && kp_place_target(t, kind);
+}
+
+/*
+ * Execution.
+ */
+
+static int kp_fuzz_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	kp.pre++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_fuzz_pre);
+
+static void kp_fuzz_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	kp.post++;
+}
+
+NOKPROBE_SYMBOL(kp_fuzz_post);
+
+static void kp_randomize(const struct kp_target *t, int round)
+{
+	struct fuzz_random r = fuzz_random_of(~(u64)seed, t->index * KP_ROUNDS + round);
+	unsigned long *reg = kp.in.reg, taken = (unsigned long)t->text + KP_FUZZ_TAKEN, flags;
+	u64 *words = (u64 *)kp.in.stack;
+	int i;
+
+	for (i = 0; i < KP_REGS; i++)
+		reg[i] = fuzz_value(&r);
+	reg[KP_BX] = (unsigned long)kp_insn_mem + 256;
+	reg[KP_SI] = (unsigned long)kp_insn_mem + KP_OPERAND - 64;
+	reg[KP_DI] = (unsigned long)kp_insn_mem + KP_OPERAND + 64;
+	if (kp_has_prefix(t, 0xf2) || kp_has_prefix(t, 0xf3) || fuzz_one_in(&r, 4))
+		reg[KP_CX] = fuzz_below(&r, 12);
+#ifdef CONFIG_X86_32
+	savesegment(ds, reg[KP_DS]);
+	savesegment(es, reg[KP_ES]);
+	savesegment(fs, reg[KP_FS]);
+	savesegment(gs, reg[KP_GS]);
+#endif
+	reg[KP_FLAGS] &= KP_ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_IF;
+	reg[KP_FLAGS] |= X86_EFLAGS_FIXED;
+	for (i = 0; i < sizeof(kp.in.stack) / 8; i++)
+		words[i] = fuzz_value(&r);
+	for (i = 0; i < KP_MEM / 8; i++)
+		((u64 *)kp.in.mem)[i] = fuzz_value(&r);
+	for (i = 0; i < sizeof(kp.in.vector) / 8; i++)
+		((u64 *)kp.in.vector)[i] = fuzz_value(&r);
+
+	if (t->to_reg >= 0)
+		reg[t->to_reg] = taken;
+	if (t->base >= 0)
+		reg[t->base] = t->offset - (t->add >= 0 ? reg[t->add] << t->scale : 0);
+	if (t->branches)
+		for (i = 0; i < KP_MEM; i += sizeof(taken))
+			memcpy(kp.in.mem + i, &taken, sizeof(taken));
+	if (kp_is(&t->insn, 1, 0xc2, 0xc3))
+		memcpy(kp.in.stack + KP_STACK_TOP, &taken, sizeof(taken));
+	if (kp_is(&t->insn, 1, 0x9d, 0x9d)) {
+		flags = (fuzz_next(&r) & (KP_ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_ID)) |
+			X86_EFLAGS_FIXED | (reg[KP_FLAGS] & X86_EFLAGS_IF);
+		memcpy(kp.in.stack + KP_STACK_TOP, &flags, sizeof(flags));
+	}
+}
+
+static bool kp_uses_vectors(const struct kp_target *t)
+{
+	return kp_kind(&t->insn) == 'V';
+}
+
+/* The registers of MMX are kept where the vectors of this processor have nothing. */
+#define KP_MMX(state, i)	(*(u64 *)&(state)->vector[i].byte[48])
+
+static void kp_load_mmx(const struct kp_state *in)
+{
+	asm volatile("emms; movq %0, %%mm0; movq %1, %%mm1; movq %2, %%mm2; movq %3, %%mm3" : :
+		     "m" (KP_MMX(in, 0)), "m" (KP_MMX(in, 1)), "m" (KP_MMX(in, 2)),
+		     "m" (KP_MMX(in, 3)));
+	asm volatile("movq %0, %%mm4; movq %1, %%mm5; movq %2, %%mm6; movq %3, %%mm7" : :
+		     "m" (KP_MMX(in, 4)), "m" (KP_MMX(in, 5)), "m" (KP_MMX(in, 6)),
+		     "m" (KP_MMX(in, 7)));
+}
+
+static void kp_save_mmx(struct kp_state *out)
+{
+	asm volatile("movq %%mm0, %0; movq %%mm1, %1; movq %%mm2, %2; movq %%mm3, %3" :
+		     "=m" (KP_MMX(out, 0)), "=m" (KP_MMX(out, 1)), "=m" (KP_MMX(out, 2)),
+		     "=m" (KP_MMX(out, 3)));
+	asm volatile("movq %%mm4, %0; movq %%mm5, %1; movq %%mm6, %2; movq %%mm7, %3; emms" :
+		     "=m" (KP_MMX(out, 4)), "=m" (KP_MMX(out, 5)), "=m" (KP_MMX(out, 6)),
+		     "=m" (KP_MMX(out, 7)));
+}
+
+/* Always from here, so that the stack pointer is the same each time. */
+static noinline void kp_run(const struct kp_target *t, struct kp_state *out)
+{
+	bool irqs_on = kp.in.reg[KP_FLAGS] & X86_EFLAGS_IF;
+	bool avx = boot_cpu_has(X86_FEATURE_AVX);
+	bool fpu = kp_uses_vectors(t);
+	unsigned long flags = 0;
+
+	*out = kp.in;
+	memcpy(kp_insn_in, kp.in.reg, sizeof(kp.in.reg));
+	memcpy(kp_insn_stack, kp.in.stack, sizeof(kp.in.stack));
+	memcpy(kp_insn_mem, kp.in.mem, sizeof(kp.in.mem));
+	kp.pre = 0;
+	kp.post = 0;
+	kp_fuzz_way = 0;
+	if (fpu) {
+		kernel_fpu_begin();
+		kp_load_mmx(&kp.in);
+		if (avx)
+			kp_insn_load_avx(kp.in.vector);
+		else
+			kp_insn_load_sse(kp.in.vector);
+	}
+	if (!irqs_on)
+		local_irq_save(flags);
+	kp_insn_run(t->text);
+	if (!irqs_on)
+		local_irq_restore(flags);
+	if (fpu) {
+		kp_save_mmx(out);
+		if (avx)
+			kp_insn_save_avx(out->vector);
+		else
+			kp_insn_save_sse(out->vector);
+		kernel_fpu_end();
+	}
+	memcpy(out->reg, kp_insn_out, sizeof(out->reg));
+	memcpy(out->stack, kp_insn_stack, sizeof(out->stack));
+	memcpy(out->mem, kp_insn_mem, sizeof(out->mem));
+	kp.in.reg[KP_SP] = kp_insn_in[KP_SP];
+}
+
+/* Where the bytes of two states differ, or -1 */
+static int kp_first_difference(const u8 *a, const u8 *b, int from, int to)
+{
+	for (; from < to; from++)
+		if (a[from] != b[from])
+			return from;
+	return -1;
+}
+
+static bool kp_fails(struct kunit *test, const struct kp_target *t, const char *what,
+		     unsigned long got, unsigned long wanted)
+{
+	KUNIT_FAIL(test, "%*phN (number %llu), %s: %s is %lx, not %lx\n", t->insn.length,
+		   t->bytes, t->index, kp_mode_names[kp.mode], what, got, wanted);
+	return true;
+}
+
+static bool kp_differs(struct kunit *test, const struct kp_target *t, int round)
+{
+	const struct kp_state *out = &kp.out, *bare = &t->bare[round];
+	bool fault = t->way[round] == KP_FUZZ_FAULT;
+	bool post = kp.mode == KP_PRE_POST || kp.mode == KP_OPT_POST;
+	char name[16];
+	int i, sp;
+
+	if (kp_fuzz_way != t->way[round])
+		return kp_fails(test, t, "its way", kp_fuzz_way, t->way[round]);
+	if (kp.pre != 1)
+		return kp_fails(test, t, "number of pre_handler calls", kp.pre, 1);
+	if (kp.post != (post && !fault))
+		return kp_fails(test, t, "number of post_handler calls", kp.post, post && !fault);
+	for (i = 0; i < KP_REGS; i++) {
+		unsigned long mask = ~0UL;
+
+		if (kp_is(&t->insn, 2, 0x31, 0x31) && (i == KP_AX || i == KP_DX))
+			continue;
+		if (i == KP_FLAGS)
+			mask &= ~X86_EFLAGS_RF;
+		snprintf(name, sizeof(name), i == KP_FLAGS ? "flags" : "register %d", i);
+		if ((out->reg[i] ^ bare->reg[i]) & mask)
+			return kp_fails(test, t, name, out->reg[i], bare->reg[i]);
+	}
+	sp = (int)(bare->reg[KP_SP] - kp.in.reg[KP_SP]) + KP_STACK_TOP;
+	i = kp_first_difference(out->stack, bare->stack, clamp(sp, 0, KP_STACK), KP_STACK);
+	if (i >= 0)
+		return kp_fails(test, t, "a byte of the stack", out->stack[i], bare->stack[i]);
+	i = kp_first_difference(out->mem, bare->mem, 0, KP_MEM);
+	if (i >= 0)
+		return kp_fails(test, t, "a byte of memory", out->mem[i], bare->mem[i]);
+	i = kp_first_difference((void *)out->vector, (void *)bare->vector, 0,
+				sizeof(out->vector));
+	if (i >= 0)
+		return kp_fails(test, t, "a byte of a vector", ((u8 *)out->vector)[i],
+				((u8 *)bare->vector)[i]);
+	return false;
+}
+
+/* Return: false if it does not do what it does without the probe. */
+static noinline bool kp_rounds(struct kunit *test, struct kp_target *t)
+{
+	int round;
+
+	if (trace)
+		pr_emerg("%*phN (number %llu), %s\n", t->insn.length, t->bytes, t->index,
+			 kp_mode_names[kp.mode]);
+	for (round = 0; round < KP_ROUNDS; round++) {
+		kp_randomize(t, round);
+		kp_run(t, kp.mode == KP_BARE ? &t->bare[round] : &kp.out);
+		kp_count.runs[kp.mode]++;
+		if (kp.mode == KP_BARE) {
+			t->way[round] = kp_fuzz_way;
+			kp_count.faults += kp_fuzz_way == KP_FUZZ_FAULT;
+		} else if (kp_differs(test, t, round)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Batches.
+ */
+
+static void __nocfi kp_write(void)
+{
+	u8 code[KP_FUZZ_ROOM];
+	int i;
+
+	mutex_lock(kernel.text_mutex);
+	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
+		struct kp_target *t = &kp_targets[i];
+
+		memset(code, 0x90, sizeof(code));
+		memcpy(code, t->bytes, t->insn.length);
+		kernel.text_poke(t->text, code, sizeof(code));
+	}
+	kernel.text_poke_sync();
+	mutex_unlock(kernel.text_mutex);
+}
+
+static void kp_unregister(void *unused)
+{
+	int nr = kp_nr_probes;
+
+	kp_nr_probes = 0;
+	if (nr)
+		unregister_kprobes(kp_probes, nr);
+}
+
+static void kp_register(struct kunit *test, bool post)
+{
+	int i;
+
+	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
+		struct kp_target *t = &kp_targets[i];
+		int ret;
+
+		if (!t->runs)
+			continue;
+		memset(&t->kp, 0, sizeof(t->kp));
+		t->kp.addr = t->text;
+		t->kp.pre_handler = kp_fuzz_pre;
+		if (post)
+			t->kp.post_handler = kp_fuzz_post;
+		ret = register_kprobe(&t->kp);
+		if (!ret) {
+			kp_probes[kp_nr_probes++] = &t->kp;
+			continue;
+		}
+		t->runs = false;
+		kp_count.refused++;
+		if (ret != -EINVAL && ret != -EOPNOTSUPP && ret != -EILSEQ)
+			KUNIT_FAIL(test, "%*phN is refused with %d\n", t->insn.length, t->bytes,
+				   ret);
+	}
+}
+
+static void kp_run_all(struct kunit *test, enum kp_mode mode)
+{
+	int i;
+
+	kp.mode = mode;
+	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
+		struct kp_target *t = &kp_targets[i];
+
+		if (!t->runs || (mode >= KP_OPT_PRE && !kp_is_jump(t->text)))
+			continue;
+		/* A jump of its own is no jump of kprobes. */
+		if (mode >= KP_OPT_PRE && t->bytes[0] == JMP32_INSN_OPCODE)
+			continue;
+		if (!kp_rounds(test, t))
+			t->runs = false;
+	}
+	cond_resched();
+}
+
+static void kp_batch(struct kunit *test, bool jumps)
+{
+	enum kp_mode mode = jumps ? KP_OPT_PRE : KP_PRE;
+	int i;
+
+	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
+		struct kp_target *t = &kp_targets[i];
+
+		/* The first of these functions is there to have a symbol. */
+		t->text = (u8 *)kp_fuzz_text + (i + 1) * KP_FUZZ_SIZE;
+		while (!kp_generate(t))
+			cond_resched();
+		t->runs = true;
+	}
+	kp_write();
+	/* What is refused is not executed: it may be something else than the decoder says. */
+	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
+	kp_register(test, false);
+	kp_unregister(NULL);
+	for (i = 0; i < KP_FUZZ_TARGETS; i++)
+		kp_count.run += kp_targets[i].runs;
+	kp_run_all(test, KP_BARE);
+	for (i = 0; i < 2; i++, mode++) {
+		KUNIT_ASSERT_EQ(test, kp_opt_switch(jumps), 0);
+		kp_register(test, i);
+		if (jumps)
+			KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
+		kp_run_all(test, mode);
+		kp_unregister(NULL);
+	}
+}
+
+static void kp_fuzz(struct kunit *test, bool jumps)
+{
+	unsigned long end = jiffies + seconds * HZ;
+	enum kp_mode mode;
+
+	memset(&kp_count, 0, sizeof(kp_count));
+	do {
+		kp_batch(test, jumps);
+	} while (time_before(jiffies, end) && test->status == KUNIT_SUCCESS);
+	kunit_info(test, "seed %lu: %llu encodings, %lu of them refused, %lu executed; %lu faults\n",
+		   seed, kp_count.next, kp_count.refused, kp_count.run, kp_count.faults);
+	for (mode = KP_BARE; mode < KP_MODES; mode++)
+		if (kp_count.runs[mode])
+			kunit_info(test, "%lu runs, %s\n", kp_count.runs[mode],
+				   kp_mode_names[mode]);
+	KUNIT_EXPECT_GE(test, kp_count.runs[jumps ? KP_OPT_PRE : KP_PRE], (unsigned long)at_least);
+}
+
+static void kp_fuzz_breakpoints(struct kunit *test)
+{
+	kp_fuzz(test, false);
+}
+
+static void kp_fuzz_jumps(struct kunit *test)
+{
+	if (!boost)
+		kunit_skip(test, "without boosting there are no jumps");
+	kp_fuzz(test, true);
+}
+
+static int kp_fuzz_init(struct kunit *test)
+{
+	kernel.insn_decode = kp_symbol(test, "insn_decode");
+	kernel.text_poke = kp_symbol(test, "text_poke");
+	kernel.text_poke_sync = kp_symbol(test, "text_poke_sync");
+	kernel.text_mutex = kp_symbol(test, "text_mutex");
+	kp_targets = vcalloc(KP_FUZZ_TARGETS, sizeof(*kp_targets));
+	if (!kp_targets)
+		return -ENOMEM;
+	/* Per-CPU values are compared: one CPU for all. */
+	return set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
+}
+
+static void kp_fuzz_exit(struct kunit *test)
+{
+	kp_unregister(NULL);
+	vfree(kp_targets);
+	kp_targets = NULL;
+}
+
+static struct kunit_case kp_fuzz_cases[] = {
+	KUNIT_CASE_SLOW(kp_fuzz_breakpoints),
+	KUNIT_CASE_SLOW(kp_fuzz_jumps),
+	{}
+};
+
+static struct kunit_suite kp_fuzz_suite = {
+	.name = "kprobes_fuzz",
+	.init = kp_fuzz_init,
+	.exit = kp_fuzz_exit,
+	.test_cases = kp_fuzz_cases,
+};
+
+kunit_test_suite(kp_fuzz_suite);
+
+MODULE_DESCRIPTION("KUnit suite: random instructions run probed as they run bare");
+MODULE_LICENSE("GPL");
