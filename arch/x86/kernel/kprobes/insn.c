@@ -101,8 +101,7 @@ static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
 {
 	max = min_t(size_t, max, MAX_INSN_SIZE);
 	return x86_kprobe_read_original(addr, buf, max) &&
-	       !insn_decode(insn, buf, max, INSN_MODE_KERN) &&
-	       x86_insn_length_known(insn);
+	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 
 /**
@@ -121,7 +120,7 @@ bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *
 {
 	lockdep_assert_held(&text_mutex);
 	guard(preempt)();
-	return decode_original(addr, end - addr, insn, buf);
+	return decode_original(addr, end - addr, insn, buf) && x86_insn_length_known(insn);
 }
 
 /* After this number of instructions text_mutex is released. */
@@ -169,6 +168,8 @@ static enum kprobe_reason decode_on_boundary(unsigned long addr, struct insn *in
 					return KPROBE_WHY_UNDECODED;
 				if (at == addr)
 					return KPROBE_WHY_NONE;
+				if (!x86_insn_length_known(insn))
+					return KPROBE_WHY_UNDECODED;
 				d->before = at;
 				d->loads |= x86_insn_loads_data_segment(insn);
 			}
