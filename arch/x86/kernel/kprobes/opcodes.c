@@ -428,7 +428,7 @@ static bool has_immediate_0f(u8 opcode)
  * 0f 1d). And mov to or from control and debug registers has no operand in memory, whatever the
  * ModRM byte says.
  *
- * Return: false if it is known to be wrong.
+ * Return: false if it is known to be wrong. True for opcodes that the maps do not have.
  */
 bool x86_insn_length_known(struct insn *insn)
 {
@@ -452,12 +452,16 @@ bool x86_insn_length_known(struct insn *insn)
 	case 1:
 		return true;
 	case 2:
+		if (map_0f[opcode[1]] == '.')
+			return true;
 		if (!modrm)
 			return no_modrm_0f[opcode[1] >> 4] >> (opcode[1] & 0xf) & 1;
 		if (opcode[1] >= 0x20 && opcode[1] <= 0x23)
 			return X86_MODRM_MOD(insn->modrm.bytes[0]) == 3;
 		return imm || !has_immediate_0f(opcode[1]);
 	default:
+		if ((opcode[1] == 0x38 ? map_0f38 : map_0f3a)[opcode[2]] == '.')
+			return true;
 		return modrm && (imm || opcode[1] != 0x3a);
 	}
 }

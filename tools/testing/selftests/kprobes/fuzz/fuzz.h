@@ -46,7 +46,7 @@ enum fuzz_op {
 	FUZZ_OP_RELATIVE, FUZZ_OP_INDIRECT, FUZZ_OP_RETURN, FUZZ_OP_FLAGS, FUZZ_OPS
 };
 
-/**
+/*
  * struct fuzz_insn - an encoding as the kernel's decoder sees it
  * @len: length, 0 if it is none
  * @op: what the opcode maps say
@@ -77,7 +77,7 @@ struct fuzz_insn {
 	bool rip_relative;
 };
 
-/**
+/*
  * struct fuzz_probe - what kprobes would do with the encoding
  * @err: 0 or the errno of a registration, and @why the text of the reason
  * @emulated: there is an emulation
@@ -103,7 +103,7 @@ void fuzz_decode(const unsigned char *bytes, unsigned int max, struct fuzz_insn 
 void fuzz_probe(struct fuzz_probe *probe);
 int fuzz_emulate(struct fuzz_regs *regs);
 
-/**
+/*
  * struct fuzz_outcome - the end of an execution
  * @regs: registers; the instruction pointer is that of the next instruction, or of the one
  *	that has raised an exception
@@ -122,7 +122,7 @@ struct fuzz_outcome {
 	unsigned long address;
 };
 
-/**
+/*
  * enum fuzz_end - when an execution ends, if there is no exception
  * @FUZZ_BY_INT3: when an int3 is executed
  * @FUZZ_AFTER_STEP: after one instruction

@@ -222,7 +222,7 @@ static void handler(int sig, siginfo_t *info, void *context)
 	}
 }
 
-/**
+/*
  * fuzz_execute() - execute an instruction
  * @in: registers to begin with
  * @end: when it ends, if there is no exception
@@ -339,7 +339,7 @@ static void take_template(void)
 	}
 }
 
-/**
+/*
  * fuzz_cpu_init() - map the memory of tests, and install the signal handler
  *
  * A test that does not end within some seconds is ended by SIGALRM.
@@ -379,7 +379,7 @@ void fuzz_cpu_init(void)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/**
+/*
  * fuzz_fpu_randomize() - choose a state of the FPU to begin tests with
  * @r: random sequence
  * @small: the elements of vectors are small, as those of indices must be
@@ -449,7 +449,7 @@ void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 	}
 }
 
-/**
+/*
  * fuzz_fpu_compare() - compare two states of the FPU
  * @a: what a test has ended with
  * @b: what another has

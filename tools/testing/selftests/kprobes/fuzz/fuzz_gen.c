@@ -94,7 +94,7 @@ static unsigned int fuzz_put_vex(struct fuzz_random *r, u8 *p, enum fuzz_map map
 	return len;
 }
 
-/**
+/*
  * fuzz_generate() - generate a random encoding
  * @r: the random sequence
  * @bytes: result: the instruction, and random bytes behind it

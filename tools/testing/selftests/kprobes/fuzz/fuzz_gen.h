@@ -8,7 +8,7 @@
 
 #define FUZZ_MAX_INSN	15
 
-/**
+/*
  * enum fuzz_map - which opcode map an encoding was taken from
  */
 enum fuzz_map {

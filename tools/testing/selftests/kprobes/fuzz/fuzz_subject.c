@@ -98,7 +98,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
  * What the fuzzer calls.
  */
 
-/**
+/*
  * fuzz_decode() - decode an encoding
  * @bytes: the bytes
  * @max: how many there are
@@ -135,7 +135,7 @@ void fuzz_decode(const unsigned char *bytes, unsigned int max, struct fuzz_insn 
 	res->rip_relative = insn_rip_relative(&insn);
 }
 
-/**
+/*
  * fuzz_probe() - prepare a probepoint for the instruction at FUZZ_AT
  * @probe: result
  *
@@ -184,7 +184,7 @@ static unsigned long *fuzz_pt_reg(struct pt_regs *regs, unsigned int i)
 	return places[i];
 }
 
-/**
+/*
  * fuzz_emulate() - run the emulation of the instruction that fuzz_probe() has prepared
  * @r: registers, changed as the emulation does
  *

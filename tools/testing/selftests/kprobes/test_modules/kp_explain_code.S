@@ -84,6 +84,11 @@ CODE trap
 	ud2
 CODE_END trap
 
+CODE unknown
+	AT	unknown
+	.byte	0x0f, 0x0a
+CODE_END unknown
+
 CODE hlt
 	AT	hlt
 	hlt
@@ -386,12 +391,6 @@ CODE_END changed
 CODE room
 	.skip	256, 0x90
 CODE_END room
-
-/* Nobody knows its length, so what comes behind it cannot be decoded. */
-CODE unknown
-	AT	unknown
-	.byte	0x0f, 0x0a
-CODE_END unknown
 
 /* It ends in the middle of an instruction, as another symbol begins there. */
 CODE undecoded

@@ -61,7 +61,7 @@ static const char *const kp_mode_names[] = {
 	"bare", "pre", "pre and post", "jump", "jump, pre and post",
 };
 
-/**
+/*
  * struct kp_target - a function and its instruction
  * @kp: the probe
  * @text: the function
