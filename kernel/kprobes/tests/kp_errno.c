@@ -332,7 +332,7 @@ static void kp_errno_padding(struct kunit *test)
 #if defined(CONFIG_PREFIX_SYMBOLS) || defined(CONFIG_CFI_CLANG)
 	kp_expect_padding_refused(test, kp_target);
 	kp_expect_padding_refused(test, kp_target_other);
-	kp_expect_padding_refused(test, vsnprintf);
+	kp_expect_padding_refused(test, (void *)vsnprintf);
 	kp_expect_padding_refused(test, register_kprobe);
 #else
 	kunit_skip(test, "functions have no symbol for their padding");
