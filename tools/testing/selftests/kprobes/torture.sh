@@ -154,10 +154,9 @@ with_watched_functions() {
 	for name in generic_permission lookup_fast capable do_exit wake_up_new_task \
 		override_creds revert_creds begin_new_exec commit_creds set_current_groups \
 		do_faccessat vfs_read vfs_write do_filp_open; do
-		if echo "r40:kp_watch/$name $name \$retval" 2>/dev/null >>$TRACING/kprobe_events; then
-			watched="$watched $name"
-		fi
-	done
+		echo "r40:kp_watch/$name $name \$retval" >>$TRACING/kprobe_events || continue
+		watched="$watched $name"
+	done 2>/dev/null
 	at_least "functions that are watched" "$(echo "$watched" | wc -w)" 8
 	begin || return 1
 	put $TRACING/events/kp_watch/enable 1
@@ -179,7 +178,8 @@ with_oopses() {
 		return
 	fi
 	put /proc/sys/kernel/panic_on_oops 0
-	echo "kprobes-selftest: expect BUG: unable to handle page fault for address: ffff" >/dev/kmsg
+	echo "kprobes-selftest: expect BUG: unable to handle page fault for address: ffff" \
+		>/dev/kmsg
 	echo "kprobes-selftest: expect Oops: Oops: 0002" >/dev/kmsg
 	begin oops=1 || return 1
 	while lasts; do
