@@ -30,8 +30,7 @@ done
 read -ra tests <<<"${TESTS:-}"
 if [ ${#tests[@]} -eq 0 ]; then
 	# Tests that need programs of the architecture are left out; busybox's are there.
-	mapfile -t tests < <(sed -n '/^TEST_PROGS :=/,/[^\\]$/s/^\t\([a-z-]*\)\.sh.*/\1/p' \
-		"$TOP/$SELFTESTS/Makefile" | grep -v '^clients-')
+	mapfile -t tests < <(test_programs "$TOP")
 	tests+=(clients-dynevents clients-events)
 fi
 tests=("${tests[@]%.sh}")

@@ -17,21 +17,7 @@ only=${2:-}
 log=$OUT/log/build-$variant.log
 build=$OUT/build/$variant
 
-fragments=()
-case ${variant#stock-} in
-plain | debug | kcfi | kcsan) basis=(small x86) ;;
-default | server | i386) basis=(default) ;;
-*) basis=(small foreign) ;;
-esac
-for name in config "${basis[@]/#/config.}" "config.${variant#stock-}"; do
-	[ -e "$TOP/$SELFTESTS/$name" ] ||
-		die "no variant $variant: there is no $SELFTESTS/$name" \
-			"there are: $(cd "$TOP/$SELFTESTS" && printf '%s ' config.* | sed 's/config\.//g')"
-	case " ${fragments[*]} " in
-	*" $TOP/$SELFTESTS/$name "*) ;;
-	*) fragments+=("$TOP/$SELFTESTS/$name") ;;
-	esac
-done
+find_fragments "$variant"
 
 case $variant in
 stock-*)
@@ -83,7 +69,8 @@ check_config()
 	while read -r sym value; do
 		case $variant/$sym in
 		# The base kernel does not have it.
-		stock-*/CONFIG_KPROBES_KUNIT_TEST | stock-*/CONFIG_JPROBES) continue ;;
+		stock-*/CONFIG_KPROBES_KUNIT_TEST | stock-*/CONFIG_JPROBES | \
+		stock-*/CONFIG_KPROBE_TORTURE_TEST) continue ;;
 		esac
 		got=$(sed -n "s/^$sym=//p" "$build/.config")
 		[ "${got:-n}" = "$value" ] || bad+=("$sym is ${got:-n}, wanted $value")

@@ -200,7 +200,7 @@ configure()
 	return $bad
 }
 
-# What of kprobes' symbols an object needs has to be in another.
+# Each symbol of kprobes that an object needs has to be in another one.
 symbols()
 {
 	local files=("$@") nm=nm

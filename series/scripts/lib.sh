@@ -228,6 +228,35 @@ kernel_version()
 		head -n 3 | paste -sd.
 }
 
+# find_fragments VARIANT: sets fragments to the files that its configuration is made of
+find_fragments()
+{
+	local variant=${1#stock-} basis name
+
+	fragments=()
+	case $variant in
+	plain | debug | kcfi | kcsan) basis=(small x86) ;;
+	default | server | i386) basis=(default) ;;
+	*) basis=(small foreign) ;;
+	esac
+	for name in config "${basis[@]/#/config.}" "config.$variant"; do
+		[ -e "$TOP/$SELFTESTS/$name" ] ||
+			die "no variant $variant: there is no $SELFTESTS/$name" \
+				"there are: $(cd "$TOP/$SELFTESTS" && printf '%s ' config.* | sed 's/config\.//g')"
+		case " ${fragments[*]} " in
+		*" $TOP/$SELFTESTS/$name "*) ;;
+		*) fragments+=("$TOP/$SELFTESTS/$name") ;;
+		esac
+	done
+}
+
+# test_programs TREE: the names of the selftests in TREE that need nothing of the host
+test_programs()
+{
+	sed -n '/^TEST_PROGS :=/,/[^\\]$/s/^\t\([a-z-]*\)\.sh.*/\1/p' "$1/$SELFTESTS/Makefile" |
+		grep -v '^clients-'
+}
+
 # use_toolchain VARIANT: sets compiler, and toolchain, what make has to be told of it; and
 # gets it
 use_toolchain()
