@@ -95,18 +95,11 @@ kmake()
 # set_up VARIANT DIRECTORY: makes its configuration; sets build and toolchain
 set_up()
 {
-	local variant=$1 fragments=() basis=() name
+	local variant=$1 fragments=() name
 
 	build=$2
 	use_toolchain "$variant"
-	case $variant in
-	plain | debug | kcfi) basis=(small x86) ;;
-	default | server | i386) basis=(default) ;;
-	*) basis=(small foreign) ;;
-	esac
-	for name in config "${basis[@]/#/config.}" "config.$variant"; do
-		fragments+=("$TOP/$SELFTESTS/$name")
-	done
+	find_fragments "$variant"
 	mkdir -p "$build"
 	# As tinyconfig and merge_config.sh do, in one go. Options that a step does not have are
 	# left out.
@@ -168,6 +161,9 @@ objects_of()
 		for file in kernel/kprobes/ "arch/$srcarch/kernel/kprobes/" samples/kprobes/; do
 			[ ! -e "$tree/$file" ] || echo "$file"
 		done
+		# all_defined looks at these as well.
+		! has KPROBE_EVENTS || echo kernel/trace/trace_kprobe.o
+		[ "$srcarch" != x86 ] || echo arch/x86/kernel/traps.o
 	fi
 }
 
@@ -219,7 +215,7 @@ run_objects()
 
 	unhold "$message"
 	set_up "$1" "$dir/objects-$1" >"$log.config" 2>&1 || { cat "$log.config"; return 1; }
-	mapfile -t targets < <(objects_of "$commit")
+	mapfile -t targets < <(objects_of "$commit" | sort -u)
 	kmake W=1 prepare scripts >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
 	[ ${#targets[@]} -eq 0 ] || kmake W=1 -k "${targets[@]}" >>"$log" 2>&1 || {
 		grep -A3 'error:\|undefined\|No rule' "$log" || tail -n 20 "$log"
@@ -235,7 +231,8 @@ all_defined()
 {
 	local objects missing
 
-	[ -e "$tree/kernel/kprobes.c" ] || return 0
+	# as long as it is all the base kernel's, or nothing
+	[ -e "$tree/kernel/kprobes.c" ] && [ -d "$tree/kernel/kprobes" ] || return 0
 	mapfile -t objects < <(
 		cd "$build"
 		for object in kernel/kprobes.o kernel/kprobes/*.o arch/x86/kernel/kprobes/*.o; do
@@ -293,9 +290,8 @@ run_guest()
 			</dev/null >>"$log" 2>&1 ||
 			{ grep -A3 'error:\|undefined' "$log" || tail -n 20 "$log"; return 1; }
 	done
-	mapfile -t all < <(sed -n '/^TEST_PROGS :=/,/[^\\]$/s/^\t\([a-z-]*\)\.sh.*/\1/p' "$tree/$SELFTESTS/Makefile")
+	mapfile -t all < <(test_programs "$tree")
 	for test in "${all[@]}"; do
-		[[ $test != clients-* ]] || continue
 		[ ${#tests[@]} -eq 0 ] || [[ " ${tests[*]} " == *" $test "* ]] || continue
 		wanted+=("$test")
 	done
