@@ -79,7 +79,12 @@ EXPORT_SYMBOL_GPL(get_kretprobe);
  */
 unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {
-	return ri->node.ret_addr;
+	struct llist_node *at = &ri->node.llist;
+
+	if (ri->node.ret_addr != (unsigned long)arch_rethook_trampoline)
+		return ri->node.ret_addr;
+	/* Of several nodes that follow one call, the first one hooked has the address. */
+	return rethook_find_ret_addr(current, ri->node.frame, &at);
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
