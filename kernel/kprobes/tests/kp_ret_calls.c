@@ -218,11 +218,19 @@ static void kp_ret_calls_change(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->value, 20 * factor + 1);
 }
 
+/* With rethook, the default number of instances is fixed, and depends on that of the CPUs. */
+static void kp_ret_calls_reserve(struct kp_rp *probe)
+{
+	if (IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
+		probe->rp.maxactive = KP_RET_DEPTH;
+}
+
 static void kp_ret_calls_nested(struct kunit *test)
 {
 	struct kp_rp *probe = kp_rp_new(test, kp_ret_nest);
 	int depth, calls = 0;
 
+	kp_ret_calls_reserve(probe);
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
 	for (depth = 0; depth < KP_RET_DEPTH; depth++) {
 		KUNIT_EXPECT_EQ(test, kp_ret_nest(depth), depth);
@@ -238,6 +246,8 @@ static void kp_ret_calls_mutual(struct kunit *test)
 	struct kp_rp *even = kp_rp_new(test, kp_ret_even);
 	struct kp_rp *odd = kp_rp_new(test, kp_ret_odd);
 
+	kp_ret_calls_reserve(even);
+	kp_ret_calls_reserve(odd);
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, even), 0);
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, odd), 0);
 	KUNIT_EXPECT_EQ(test, kp_ret_even(KP_RET_DEPTH - 1), KP_RET_DEPTH - 1);
@@ -613,6 +623,7 @@ static void kp_ret_calls_tail_call(struct kunit *test)
 	struct kp_rp *tail = kp_rp_new(test, kp_ret_tail);
 	struct kp_rp *target = kp_rp_new(test, kp_ret_target);
 	unsigned long plain = kp_ret_calls_from();
+	unsigned long known = IS_ENABLED(CONFIG_X86) ? from : 0;
 	int i;
 
 	if (from >= (unsigned long)kp_ret_tail && from < (unsigned long)kp_ret_calls_tail &&
@@ -631,8 +642,8 @@ static void kp_ret_calls_tail_call(struct kunit *test)
 		kp_rp_expect(test, target, i, i);
 		KUNIT_EXPECT_EQ(test, tail->retaddr, from);
 		KUNIT_EXPECT_EQ(test, target->retaddr, from);
-		KUNIT_EXPECT_EQ(test, tail->entry_retaddr, from);
-		KUNIT_EXPECT_EQ(test, target->entry_retaddr, from);
+		KUNIT_EXPECT_EQ(test, tail->entry_retaddr, known);
+		KUNIT_EXPECT_EQ(test, target->entry_retaddr, known);
 		KUNIT_EXPECT_EQ(test, tail->value, i + 1);
 		KUNIT_EXPECT_EQ(test, target->value, i + 1);
 	}

@@ -81,7 +81,9 @@ static void kp_ret_values_two(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, (unsigned long)two, low);
 			KUNIT_EXPECT_EQ(test, (unsigned long)(two >> BITS_PER_LONG),
 					high + low + add);
-			KUNIT_EXPECT_EQ(test, probe->value, low);
+			/* On s390 both words are returned in memory. */
+			if (!IS_ENABLED(CONFIG_S390))
+				KUNIT_EXPECT_EQ(test, probe->value, low);
 			kp_ret_values_expect_returns(test, probe, low);
 		}
 		kp_rp_unregister(test, probe);

@@ -142,7 +142,23 @@ has_format() {
 	done
 }
 
+# by_ftrace: a probe at a function's entry is
+by_ftrace() {
+	asked kernel_clone && [ "$(answer execution)" = ftrace ]
+}
+
+# entry_probed: what is said of a function that can be probed. Other architectures than x86 look
+# at an instruction only when it is registered.
+entry_probed() {
+	if is_x86 || by_ftrace; then
+		echo yes
+	else
+		echo unknown
+	fi
+}
+
 finds_location() {
+	probed=$(entry_probed)
 	ask kp_tgt_plain
 	address=$(answer address)
 	must expr "$address" : '0x[0-9a-f]\{8,16\}$' >/dev/null
@@ -152,12 +168,12 @@ finds_location() {
 		ask "$location"
 		says address "$address"
 		says symbol "$symbol"
-		says probe yes
+		says probe "$probed"
 	done
 	# The shell's newline is no part of the location, nor are blanks around it.
 	ask "  kp_tgt_plain	"
 	says location kp_tgt_plain
-	says probe yes
+	says probe "$probed"
 }
 
 refuses_rubbish() {
@@ -255,8 +271,14 @@ hides_addresses() {
 refuses_locations() {
 	refused kp_no_such_symbol -2 "there is no symbol of that name"
 	refused kp_target:kp_no_such_symbol -2 "there is no symbol of that name"
-	refused do_sys_openat2+0xffffffff -22 \
-		"the offset leads beyond the end of the address space"
+	# An offset has 32 bits: where the kernel is further from the end, no offset leads there.
+	ask do_sys_openat2
+	case $(answer address) in
+	0xffffffff???????? | 0x????????)
+		refused do_sys_openat2+0xffffffff -22 \
+			"the offset leads beyond the end of the address space"
+		;;
+	esac
 	refused do_sys_openat2+0x100001 -22 \
 		"the offset leads beyond the symbol, into the middle of another"
 	refused 0x1 -22 "no symbol of the kernel or of a module has the address"
@@ -307,12 +329,19 @@ left() {
 }
 
 refuses_returns() {
-	ask kp_tgt_plain+3
-	says probe yes
+	if is_x86; then
+		ask kp_tgt_plain+3
+		says probe yes
+	else
+		# Some architectures take the bytes up to ftrace's call for the entry.
+		ask kp_tgt_plain+$((BEHIND_FTRACE + 4))
+		says probe unknown
+	fi
 	says return-probe no
 	because return-probe-reason "a return probe must be at the entry of a function"
+	probed=$(entry_probed)
 	ask kp_tgt_plain
-	says return-probe yes
+	says return-probe "$probed"
 	says_not return-probe-reason
 	if is_x86; then
 		ask __switch_to
@@ -455,10 +484,6 @@ refuses_far_operands() {
 		ctl del 0
 	done
 	equal "operands that were too far" $far_refused 1
-}
-
-by_ftrace() {
-	asked kernel_clone && [ "$(answer execution)" = ftrace ]
 }
 
 refuses_by_ftrace() {

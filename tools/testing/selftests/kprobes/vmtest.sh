@@ -402,7 +402,7 @@ what_failed()
 		/^ *ok / { text = ""; next }
 		{ text = text "      | " $0 "\n" }
 		/^ *not ok / { printf "%s", text; text = "" }
-		END { printf "%s", text }' | head -n 60
+		END { printf "%s", text }' | sed -n 1,60p
 }
 
 end_test()

@@ -7,9 +7,9 @@
 #include <linux/types.h>
 
 /*
- * How many bytes from the instruction at @text to the next place that may be tried. On x86 and
- * riscv registration is refused inside of an instruction. On s390 it is not, and a breakpoint
- * would spoil the instruction; its first two bits say how long that is.
+ * How many bytes from the instruction at @text to the next place that may be tried. Registration
+ * is refused inside of an instruction. On s390 the error is the same as for an instruction that
+ * may not be probed; there the first two bits of an instruction say how long it is.
  */
 static inline unsigned int kp_next_boundary(const void *text)
 {

@@ -85,14 +85,15 @@ static int kp_ctl_unregister(struct kp_ctl_probe *probe)
 }
 
 /*
- * A probe where a module is half known stops the loading there until somebody else
- * has tried to register, on another CPU; or gives up after a while.
+ * A probe where a module is half known stops the loading there until a thread on another CPU
+ * has tried to register, or gives up after a while. The handler keeps its own CPU busy, with
+ * interrupts disabled, and may be on any: of two threads that are bound to two CPUs, one runs.
  */
 static struct {
 	struct kprobe kp;
 	struct kp_ctl_probe *probe;
-	struct task_struct *task;
-	enum { KP_EARLY_WAITING, KP_EARLY_NOW, KP_EARLY_DONE } state;
+	struct task_struct *tasks[2];
+	enum { KP_EARLY_WAITING, KP_EARLY_NOW, KP_EARLY_BUSY, KP_EARLY_DONE } state;
 } kp_early;
 
 static int kp_early_pre(struct kprobe *kp, struct pt_regs *regs)
@@ -102,7 +103,7 @@ static int kp_early_pre(struct kprobe *kp, struct pt_regs *regs)
 	if (READ_ONCE(kp_early.state) != KP_EARLY_WAITING)
 		return 0;
 	WRITE_ONCE(kp_early.state, KP_EARLY_NOW);
-	for (i = 0; i < 200000000 && READ_ONCE(kp_early.state) == KP_EARLY_NOW; i++)
+	for (i = 0; i < 200000000 && READ_ONCE(kp_early.state) != KP_EARLY_DONE; i++)
 		cpu_relax();
 	return 0;
 }
@@ -113,30 +114,48 @@ static int kp_early_thread(void *unused)
 {
 	while (READ_ONCE(kp_early.state) == KP_EARLY_WAITING && !kthread_should_stop())
 		usleep_range(100, 200);
-	if (READ_ONCE(kp_early.state) == KP_EARLY_NOW)
+	if (cmpxchg(&kp_early.state, KP_EARLY_NOW, KP_EARLY_BUSY) == KP_EARLY_NOW) {
 		kp_ctl_register(kp_early.probe);
-	WRITE_ONCE(kp_early.state, KP_EARLY_DONE);
+		WRITE_ONCE(kp_early.state, KP_EARLY_DONE);
+	}
 	while (!kthread_should_stop())
 		usleep_range(100, 200);
 	return 0;
 }
 
+static void kp_early_stop_threads(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kp_early.tasks); i++) {
+		if (kp_early.tasks[i])
+			kthread_stop(kp_early.tasks[i]);
+		kp_early.tasks[i] = NULL;
+	}
+}
+
 static int kp_early_begin(struct kp_ctl_probe *probe)
 {
-	int ret;
+	unsigned int cpus[] = {
+		cpumask_first(cpu_online_mask), cpumask_last(cpu_online_mask)
+	};
+	struct task_struct *task;
+	int i;
 
-	if (kp_early.task)
+	if (kp_early.tasks[0])
 		return -EBUSY;
 	kp_early.probe = probe;
 	kp_early.state = KP_EARLY_WAITING;
 	memset(&kp_early.kp, 0, sizeof(kp_early.kp));
 	kp_early.kp.symbol_name = "ftrace_module_enable";
 	kp_early.kp.pre_handler = kp_early_pre;
-	kp_early.task = kthread_run(kp_early_thread, NULL, "kp_early");
-	if (IS_ERR(kp_early.task)) {
-		ret = PTR_ERR(kp_early.task);
-		kp_early.task = NULL;
-		return ret;
+	for (i = 0; i < ARRAY_SIZE(cpus); i++) {
+		task = kthread_run_on_cpu(kp_early_thread, NULL, cpus[i], "kp_early/%u");
+		if (IS_ERR(task)) {
+			kp_early_stop_threads();
+			return PTR_ERR(task);
+		}
+		kp_early.tasks[i] = task;
 	}
 	return register_kprobe(&kp_early.kp);
 }
@@ -146,9 +165,7 @@ static int kp_early_end(void)
 	int state = READ_ONCE(kp_early.state);
 
 	unregister_kprobe(&kp_early.kp);
-	if (kp_early.task)
-		kthread_stop(kp_early.task);
-	kp_early.task = NULL;
+	kp_early_stop_threads();
 	return state == KP_EARLY_WAITING ? -EAGAIN : 0;
 }
 

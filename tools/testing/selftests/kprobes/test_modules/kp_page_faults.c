@@ -283,6 +283,12 @@ static void kp_pf_of_copy(struct kunit *test)
 
 	if (!insn)
 		kunit_skip(test, "the instruction is not in the function itself");
+	/*
+	 * do_pgm_check() handles a page fault that comes with the event of a single step as the
+	 * event alone: kprobes takes the instruction for done, and the task hits it for ever.
+	 */
+	if (IS_ENABLED(CONFIG_S390))
+		kunit_skip(test, "the architecture loses the fault");
 	probe = kp_pf_new(test, insn);
 	probe->kp.post_handler = kp_pf_post;
 	if (IS_ENABLED(CONFIG_ARM64)) {
