@@ -149,6 +149,13 @@ static int register_victim_probes(void)
 	return err;
 }
 
+static void unregister_victim_probes(void)
+{
+	unregister_kretprobes(victim_rps, ARRAY_SIZE(victim_rps));
+	if (torture_oops)
+		unregister_kretprobe(&oops_rp);
+}
+
 /*
  * The task that starts them.
  */
@@ -179,7 +186,7 @@ static void one_victim(void)
 	if (end == VICTIM_OOPSES)
 		oopses++;
 	else
-		WRITE_ONCE(victims, victims + 1);
+		victims++;
 }
 
 static int torture_killer(void *unused)
@@ -212,9 +219,7 @@ int torture_start_victims(u64 seed)
 	err = torture_create_kthread(torture_killer, NULL, killer);
 	if (err) {
 		killer = NULL;
-		unregister_kretprobes(victim_rps, ARRAY_SIZE(victim_rps));
-		if (torture_oops)
-			unregister_kretprobe(&oops_rp);
+		unregister_victim_probes();
 	}
 	return err;
 }
@@ -242,7 +247,5 @@ void torture_stop_victims(void)
 		torture_error("no task was a victim");
 	pr_alert(TORTURE_TYPE TORTURE_FLAG " victims %lu, of handlers that oops %lu\n", victims,
 		 oopses);
-	unregister_kretprobes(victim_rps, ARRAY_SIZE(victim_rps));
-	if (torture_oops)
-		unregister_kretprobe(&oops_rp);
+	unregister_victim_probes();
 }

@@ -11,14 +11,19 @@
 
 #include "torture.h"
 
-/* The kernel's unwinders give up in a retpoline, which is called in one way and left in another. */
+/*
+ * The kernel's unwinders give up in a retpoline, which is called in one way and left in another.
+ * And they do not know the trampoline that calls the function tracer once the tracer has gone:
+ * ftrace keeps the trampoline for tasks that are in it, but does not find it by its address.
+ */
 bool torture_can_unwind_from(unsigned long addr)
 {
 	char name[KSYM_SYMBOL_LEN];
 
 	snprintf(name, sizeof(name), "%ps", (void *)addr);
 	return !strstarts(name, "__x86_indirect_") && !strstarts(name, "__x86_return_") &&
-	       !strstarts(name, "retbleed_") && !strstarts(name, "srso_");
+	       !strstarts(name, "retbleed_") && !strstarts(name, "srso_") &&
+	       !strstarts(name, "function_trace_call");
 }
 
 static void (*nmi_call)(void);
