@@ -3,7 +3,7 @@
 #
 # Fuzzes the instruction decoder, the opcode maps, slots and emulations: as programs on this
 # machine's CPU, for 64 and for 32 bits, and then by probes in a guest with the kernel of the
-# variant default.
+# variant default. The guest also has random arguments for the interfaces.
 #
 #	series/scripts/fuzz.sh [MINUTES [SEED [COUNT]]]
 #
@@ -53,11 +53,13 @@ done
 
 "$TOP/series/scripts/build.sh" default
 "$TOP/series/scripts/modules.sh" default
-say "fuzz: encodings under probes in a guest, SEED=$seed"
+say "fuzz: encodings under probes, and interfaces, in a guest, SEED=$seed"
 log=$OUT/log/fuzz-guest.log
 [ "$minutes" -eq 0 ] || export TIMEOUT=$((minutes * 60 * 2 + 600))
-APPEND="FUZZ_SEED=$seed FUZZ_S=$((minutes > 0 ? minutes * 7 : 20)) ${APPEND:-}" \
-	"$TOP/series/scripts/guest.sh" default -n fuzz fuzz 2>&1 | tee "$log" || true
+# four cases of fuzz, and two of fuzz-interfaces, last so many seconds
+each=$((minutes > 0 ? minutes * 5 : 20))
+APPEND="FUZZ_SEED=$seed FUZZ_S=$each FUZZ_COUNT=$((each * 5)) ${APPEND:-}" \
+	"$TOP/series/scripts/guest.sh" default -n fuzz fuzz fuzz-interfaces 2>&1 | tee "$log" || true
 add "$log"
 
 printf '%d passed, %d failed\n' "$passed" "$failed"

@@ -14,6 +14,7 @@ TRACING=/sys/kernel/tracing
 SECONDS_EACH=${TORTURE_S:-10}
 SEED=${TORTURE_SEED:-1}
 FAILSLAB=$DEBUGFS/failslab
+TEXT_HASH=$DEBUGFS/kp_text_hash
 
 # begin PARAMETER...: loads the module
 begin() {
@@ -144,12 +145,15 @@ profile() {
 }
 
 # A detector of intruders watches functions that all tasks call, by return probes with
-# pools of a fixed size and entry handlers.
+# pools of a fixed size and entry handlers, and hashes the kernel's text meanwhile. When all
+# probes are gone, so are all changes of the text.
 with_watched_functions() {
 	if [ ! -e $TRACING/kprobe_events ]; then
 		skip_case "no kprobe events"
 		return
 	fi
+	load kp_text_hash
+	hash=$(cat $TEXT_HASH)
 	watched=
 	for name in generic_permission lookup_fast capable do_exit wake_up_new_task \
 		override_creds revert_creds begin_new_exec commit_creds set_current_groups \
@@ -160,15 +164,20 @@ with_watched_functions() {
 	at_least "functions that are watched" "$(echo "$watched" | wc -w)" 8
 	begin || return 1
 	put $TRACING/events/kp_watch/enable 1
+	changed=0
 	while lasts || [ "$(profile vfs_read 2)" -lt 10 ]; do
 		processes 3
 		must ls -lR $KPROBES >/dev/null
+		[ "$(cat $TEXT_HASH)" = "$hash" ] || changed=$((changed + 1))
 	done
 	# It never returns: when a task ends, what was prepared for its returns is free again.
 	equal "missed calls of do_exit" "$(profile do_exit 3)" 0
 	put $TRACING/events/kp_watch/enable 0
 	put $TRACING/kprobe_events ''
 	verdict
+	at_least "hashes that see probes" $changed 1
+	equal "hash of the text" "$(cat $TEXT_HASH)" "$hash"
+	unload kp_text_hash
 }
 
 # Return handlers oops; lockdep and the ring buffer are off afterwards, until the next boot.

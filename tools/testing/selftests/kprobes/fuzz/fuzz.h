@@ -2,7 +2,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 /*
- * What the parts of the fuzzer share: fuzz_subject.c, which is compiled with shim.h and calls
+ * Shared by the parts of the fuzzer: fuzz_subject.c, which is compiled with shim.h and calls
  * the kernel's files, and fuzz_cpu.c and fuzz_main.c, which are ordinary programs.
  */
 

@@ -39,7 +39,7 @@ typedef uint64_t u64;
 #define TRAP_DEBUG	1
 #define TRAP_INT3	3
 
-/* Where the FPU's state begins in a signal frame, and what fxsave and xsave have where */
+/* Offset of the FPU's state in a signal frame, and those of fields of fxsave and xsave */
 #ifdef __x86_64__
 #define FXSAVE		0
 #else

@@ -1021,9 +1021,8 @@ static void test_corpus(void)
  * The program.
  */
 
-static void child(void)
+static void set_up(void)
 {
-	time_t end = seconds_max ? time(NULL) + seconds_max : 0;
 	struct fuzz_random r = { seed };
 	unsigned int i;
 
@@ -1033,6 +1032,14 @@ static void child(void)
 		memcpy(mem_pool + i, &v, 8);
 	}
 	fuzz_cpu_init();
+}
+
+static void child(void)
+{
+	time_t end = seconds_max ? time(NULL) + seconds_max : 0;
+	struct fuzz_random r;
+
+	set_up();
 	if (corpus_file && !shared->next)
 		test_corpus();
 	for (; shared->next < count_max; shared->next++) {
@@ -1140,15 +1147,7 @@ int main(int argc, char **argv)
 		pid = fork();
 		if (!pid) {
 			if (one) {
-				struct fuzz_random r = { seed };
-				unsigned int i;
-
-				for (i = 0; i < sizeof(mem_pool); i += 8) {
-					u64 v = fuzz_value(&r);
-
-					memcpy(mem_pool + i, &v, 8);
-				}
-				fuzz_cpu_init();
+				set_up();
 				test_in_many_states(bytes);
 				objdump_batch();
 				shared->stop = true;

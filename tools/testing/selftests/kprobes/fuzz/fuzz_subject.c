@@ -19,7 +19,7 @@ static struct probepoint fuzz_pp;
 static unsigned int fuzz_slots_used;
 
 /*
- * What the kernel's files call.
+ * Functions that the kernel's files call.
  */
 
 unsigned long fuzz_segment_base(int seg)
@@ -95,7 +95,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 }
 
 /*
- * What the fuzzer calls.
+ * Functions that the fuzzer calls.
  */
 
 /*

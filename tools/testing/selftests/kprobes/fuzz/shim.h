@@ -265,7 +265,7 @@ static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason wh
 	return kprobe_reason_errno(why);
 }
 
-/* What the post_handlers' inline function calls, which nothing here does. */
+/* Called by an inline function for post_handlers, which nothing here calls. */
 bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context, void *probe,
 		  void *regs);
 void kprobe_leave(struct kprobe_level *level);

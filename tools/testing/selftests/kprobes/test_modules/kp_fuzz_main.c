@@ -567,7 +567,7 @@ static noinline void kp_run(const struct kp_target *t, struct kp_state *out)
 	kp.in.reg[KP_SP] = kp_insn_in[KP_SP];
 }
 
-/* Where the bytes of two states differ, or -1 */
+/* Return: the first byte in which two states differ, or -1. */
 static int kp_first_difference(const u8 *a, const u8 *b, int from, int to)
 {
 	for (; from < to; from++)
@@ -738,7 +738,7 @@ static void kp_batch(struct kunit *test, bool jumps)
 		t->runs = true;
 	}
 	kp_write();
-	/* What is refused is not executed: it may be something else than the decoder says. */
+	/* One that is refused may be another one than the decoder says: it is not run. */
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 	kp_register(test, false);
 	kp_unregister(NULL);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A hash of the kernel's text, as detectors of intruders take it: each read of
+ * /sys/kernel/debug/kp_text_hash computes it, while the text is patched or is not.
+ */
+#include <linux/debugfs.h>
+#include <linux/jhash.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include "kp_symbol.h"
+
+static const char *kp_text_start, *kp_text_end;
+static struct dentry *kp_text_file;
+
+static int kp_text_hash_show(struct seq_file *s, void *unused)
+{
+	const char *from, *to;
+	u32 hash = 0;
+
+	for (from = kp_text_start; from < kp_text_end; from = to) {
+		to = min(from + PAGE_SIZE, kp_text_end);
+		hash = jhash(from, to - from, hash);
+		cond_resched();
+	}
+	seq_printf(s, "%08x\n", hash);
+	return 0;
+}
+
+DEFINE_SHOW_ATTRIBUTE(kp_text_hash);
+
+static int __init kp_text_hash_init(void)
+{
+	kp_text_start = kp_find_symbol("_stext");
+	kp_text_end = kp_find_symbol("_etext");
+	if (!kp_text_start || !kp_text_end)
+		return -ENOENT;
+	kp_text_file = debugfs_create_file("kp_text_hash", 0400, NULL, NULL, &kp_text_hash_fops);
+	return PTR_ERR_OR_ZERO(kp_text_file);
+}
+
+static void __exit kp_text_hash_exit(void)
+{
+	debugfs_remove(kp_text_file);
+}
+
+module_init(kp_text_hash_init);
+module_exit(kp_text_hash_exit);
+
+MODULE_DESCRIPTION("Hash of the kernel's text, for tests of kprobes");
+MODULE_LICENSE("GPL");
