@@ -7,6 +7,8 @@
  * Only instructions are executed that cannot harm the kernel, whatever their operands: no
  * system instructions, none that sets the stack pointer, and memory operands are in
  * kp_insn_mem or on the stack. An exception is fixed up by the exception table.
+ *
+ * The first encodings are those of ../fuzz/corpus that may be executed.
  */
 
 #include <linux/cpufeature.h>
@@ -97,6 +99,18 @@ struct kp_target {
 	u8 way[KP_ROUNDS];
 };
 
+/* So many of the corpus are executed at least, if all are accepted that should be. */
+#define KP_CORPUS_MIN	20UL
+#define KP_BITS		(IS_ENABLED(CONFIG_X86_64) ? 64 : 32)
+
+/* @bits: the only mode that the encoding is for, or 0 */
+static const struct {
+	u8 bits;
+	u8 bytes[FUZZ_MAX_INSN + 1];
+} kp_corpus[] = {
+#include "kp_fuzz_corpus.h"
+};
+
 static struct kp_target *kp_targets;
 static struct kprobe *kp_probes[KP_FUZZ_TARGETS];
 static int kp_nr_probes;
@@ -116,6 +130,7 @@ static struct {
 	unsigned long refused;
 	unsigned long faults;
 	unsigned long run;
+	unsigned long of_corpus;
 	unsigned long runs[KP_MODES];
 } kp_count;
 
@@ -408,7 +423,12 @@ static bool kp_place_target(struct kp_target *t, char kind)
 	return true;
 }
 
-/* Generate the next instruction that can be executed. */
+static bool kp_is_of_corpus(const struct kp_target *t)
+{
+	return t->index < ARRAY_SIZE(kp_corpus);
+}
+
+/* Take the next encoding of the corpus, or generate one. Return: true if it can be executed. */
 static bool kp_generate(struct kp_target *t)
 {
 	struct fuzz_random r = fuzz_random_of(seed, kp_count.next);
@@ -417,6 +437,13 @@ static bool kp_generate(struct kp_target *t)
 	t->index = kp_count.next++;
 	kp_count.generated++;
 	fuzz_generate(&r, t->bytes, IS_ENABLED(CONFIG_X86_64));
+	if (kp_is_of_corpus(t)) {
+		u8 bits = kp_corpus[t->index].bits;
+
+		if (bits && bits != KP_BITS)
+			return false;
+		memcpy(t->bytes, kp_corpus[t->index].bytes, sizeof(t->bytes));
+	}
 	if (!kp_decode(t))
 		return false;
 	kind = kp_kind(&t->insn);
@@ -742,8 +769,10 @@ static void kp_batch(struct kunit *test, bool jumps)
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 	kp_register(test, false);
 	kp_unregister(NULL);
-	for (i = 0; i < KP_FUZZ_TARGETS; i++)
+	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
 		kp_count.run += kp_targets[i].runs;
+		kp_count.of_corpus += kp_targets[i].runs && kp_is_of_corpus(&kp_targets[i]);
+	}
 	kp_run_all(test, KP_BARE);
 	for (i = 0; i < 2; i++, mode++) {
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(jumps), 0);
@@ -766,11 +795,13 @@ static void kp_fuzz(struct kunit *test, bool jumps)
 	} while (time_before(jiffies, end) && test->status == KUNIT_SUCCESS);
 	kunit_info(test, "seed %lu: %llu encodings, %lu of them refused, %lu executed; %lu faults\n",
 		   seed, kp_count.next, kp_count.refused, kp_count.run, kp_count.faults);
+	kunit_info(test, "%lu of the corpus executed\n", kp_count.of_corpus);
 	for (mode = KP_BARE; mode < KP_MODES; mode++)
 		if (kp_count.runs[mode])
 			kunit_info(test, "%lu runs, %s\n", kp_count.runs[mode],
 				   kp_mode_names[mode]);
 	KUNIT_EXPECT_GE(test, kp_count.runs[jumps ? KP_OPT_PRE : KP_PRE], (unsigned long)at_least);
+	KUNIT_EXPECT_GE(test, kp_count.of_corpus, KP_CORPUS_MIN);
 }
 
 static void kp_fuzz_breakpoints(struct kunit *test)
