@@ -17,7 +17,7 @@ help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
 	@echo 'make test     build the variants $(VARIANTS) and run all tests in them'
 	@echo '                VARIANT=debug          in this one instead'
-	@echo '                TESTS="basic errors"   these only'
+	@echo '                TESTS="api insn"       these only'
 	@echo 'make test-all test, and more: $(MORE_TESTS)'
 	@echo 'make test-plain  all tests in a small kernel without the function tracer'
 	@echo 'make test-debug  all tests in the variant with the checks of the kernel itself'

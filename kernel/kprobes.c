@@ -117,8 +117,8 @@ enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
  *
  * Context: sleeps.
  *
- * Return: 0 if it is; -EINVAL if it is not, if it is in no function, or if both or
- * neither of @addr and @sym are given; -ENOENT if there is no function @sym.
+ * Return: 0 if it is; %-EINVAL if it is not, if it is in no function, or if both or
+ * neither of @addr and @sym are given; %-ENOENT if there is no function @sym.
  */
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset)
@@ -307,7 +307,7 @@ static void undo_attach(struct kprobe *p, struct list_head *changes)
  * Context: sleeps; takes kprobe_mutex.
  *
  * Return: 0, or what register_kprobe() would return for the first probe that cannot be
- * registered. -EINVAL also if @kps or one of its members is NULL, if @num is not
+ * registered. %-EINVAL also if @kps or one of its members is NULL, if @num is not
  * positive, or if a probe is in the array twice.
  */
 int register_kprobes(struct kprobe **kps, int num)
@@ -356,23 +356,23 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  *
  * Return:
  * * 0 - the probe is registered
- * * -EINVAL - @p is NULL, or is registered already; both an address and a symbol are
+ * * %-EINVAL - @p is NULL, or is registered already; both an address and a symbol are
  *   given, or neither is; the offset is beyond the end of the symbol; the address is in
  *   no text of the kernel or of a module, or is blacklisted; the kernel patches the
  *   instruction or keeps its address in a table (jump labels, static calls, alternatives
  *   for SMP, BUG()); the instruction exists to trap; or other code must find it unchanged
- * * -EILSEQ - no instruction begins at the address, which may be inside ftrace's bytes;
+ * * %-EILSEQ - no instruction begins at the address, which may be inside ftrace's bytes;
  *   or the decoder does not know an instruction between the start of the function and
  *   the address
- * * -EOPNOTSUPP - the instruction can neither be executed out of line nor be emulated
- * * -ENOENT - there is no such symbol; or the address is in a module that is being
+ * * %-EOPNOTSUPP - the instruction can neither be executed out of line nor be emulated
+ * * %-ENOENT - there is no such symbol; or the address is in a module that is being
  *   unloaded, or whose notifiers have not been called yet, or in the init part of a
  *   module that has finished loading
- * * -EBUSY - the address belongs to ftrace, and ftrace is switched off; or @p has a
+ * * %-EBUSY - the address belongs to ftrace, and ftrace is switched off; or @p has a
  *   post_handler, and another user of ftrace may redirect the function, as a live patch
  *   does
- * * -ENODEV - the address belongs to ftrace, which has failed
- * * -ENOMEM - out of memory
+ * * %-ENODEV - the address belongs to ftrace, which has failed
+ * * %-ENOMEM - out of memory
  */
 int register_kprobe(struct kprobe *p)
 {
@@ -470,7 +470,7 @@ EXPORT_SYMBOL_GPL(unregister_kprobe);
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: 0, also if @kp was disabled already or its text is gone; -EINVAL if @kp is NULL
+ * Return: 0, also if @kp was disabled already or its text is gone; %-EINVAL if @kp is NULL
  * or is not registered.
  */
 int disable_kprobe(struct kprobe *kp)
@@ -502,8 +502,8 @@ EXPORT_SYMBOL_GPL(disable_kprobe);
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: 0, also if @kp was enabled already; -EINVAL if @kp is NULL or is not registered,
- * or its text is gone; -EBUSY and -ENODEV as register_kprobe(); -ENOMEM if out of memory.
+ * Return: 0, also if @kp was enabled already; %-EINVAL if @kp is NULL or is not registered,
+ * or its text is gone; %-EBUSY and %-ENODEV as register_kprobe(); %-ENOMEM if out of memory.
  */
 int enable_kprobe(struct kprobe *kp)
 {

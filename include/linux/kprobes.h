@@ -5,8 +5,8 @@
  *
  * Documentation/trace/kprobes.rst is the manual. The first half of this file is for
  * users of probes. The second half is for architectures and for other parts of the
- * kernel that have to know about probes. What the core and architectures know of a
- * probed address is in linux/probepoint.h.
+ * kernel that have to know about probes. linux/probepoint.h has what the core and
+ * architectures know of a probed address.
  */
 #ifndef _LINUX_KPROBES_H
 #define _LINUX_KPROBES_H
@@ -56,8 +56,8 @@ struct arch_specific_insn {
  *	is one byte past the probed address, however the probepoint is reached, as a
  *	breakpoint leaves it.
  *
- * Context: preemption is disabled; must not sleep. At a breakpoint, interrupts are
- * disabled and in_nmi() is true. At an optimised or ftrace-based probepoint, the
+ * Context: preemption is disabled; must not sleep. On x86, at a breakpoint, interrupts
+ * are disabled and in_nmi() is true; at an optimised or ftrace-based probepoint, the
  * context is that of the probed code.
  *
  * Return: 0 if the CPU is to execute the instruction; non-zero if the handler has
@@ -197,8 +197,9 @@ struct kprobe {
  * @entry_handler: called when the function is entered, or NULL; if it returns non-zero,
  *	the call is not followed. It may be set while the return probe is registered.
  * @maxactive: the number of calls that can be followed at once. That many instances are
- *	reserved for this return probe. If it is 0 or less, there is no limit: the
- *	instances come from a pool that grows, which return probes share.
+ *	reserved for this return probe. If it is 0 or less, the instances come from a pool
+ *	that grows, which return probes share, up to kprobes.return_pool_kib; on
+ *	architectures that use rethook, there are eight for each possible CPU.
  * @nmissed: number of calls since the registration that were not followed, because no
  *	instance was free
  * @data_size: bytes of private data in each &struct kretprobe_instance, at most

@@ -103,7 +103,7 @@ struct kprobe_deferred {
  * @refusal: the reason why the safety check has failed, or %KPROBE_WHY_NONE
  * @failure: the reason why the last attempt to optimise has failed, or %KPROBE_WHY_NONE
  * @serial: tells probepoints apart that have had the same address
- * @retired: what the detour buffer is freed with
+ * @deferred_slot: has the detour buffer freed
  */
 struct probepoint_jump {
 	struct list_head work;
@@ -114,7 +114,7 @@ struct probepoint_jump {
 	enum kprobe_reason refusal;
 	enum kprobe_reason failure;
 	u64 serial;
-	struct retired_slot *retired;
+	struct deferred_slot *deferred_slot;
 };
 
 #if defined(CONFIG_OPTPROBES) && !defined(KPROBE_JUMP_REACH)
@@ -139,16 +139,16 @@ struct probepoint_jump {
  * @published: a hit may find the probepoint in the table
  * @removed: the architecture has freed what it held for the probepoint
  * @dead: the last probe has been detached; to be freed
- * @dying: the text is about to be freed, so no probe is to be called any more
+ * @text_goes: the text is about to be freed, so no probe is to be called any more
  * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
  * @handled_for: the filter that hits are handled for while the address is in two of them;
  *	hits read it on architectures that do not find out by themselves
  * @probes: every attached probe, disabled ones too
  * @node: orders all probepoints by address, GONE ones too
  * @change: links the probepoints that one batch changes
- * @leftover: links the probepoints without probes that ftrace has not released
+ * @unreleased: links the probepoints without probes that ftrace has not released
  * @deferred: frees the slot, and the probepoint if it is @dead
- * @retired: @deferred has been passed to kprobe_defer_free()
+ * @deferred_queued: @deferred has been passed to kprobe_defer_free()
  * @why: the reason why the architecture refuses the address, or, if it does not, why it
  *	executes the instruction in another way than the opcode says; or %KPROBE_WHY_NONE
  * @rcu: frees the probepoint; an unwinder may still read it
@@ -175,15 +175,15 @@ struct probepoint {
 	bool published;
 	bool removed;
 	bool dead;
-	bool dying;
-	bool retired;
+	bool text_goes;
+	bool deferred_queued;
 	enum kprobe_reason why;
 	u8 filters;
 	u8 handled_for;
 	struct list_head probes;
 	struct rb_node node;
 	struct list_head change;
-	struct list_head leftover;
+	struct list_head unreleased;
 	struct kprobe_deferred deferred;
 	struct rcu_head rcu;
 	struct module *module;
@@ -250,7 +250,7 @@ static __always_inline struct probepoint *get_probepoint(void *addr)
 }
 
 /**
- * probepoint_set() - the probes that a hit calls
+ * probepoint_set() - get the probes that a hit calls
  * @pp: the probepoint
  *
  * Context: any, with preemption disabled.
@@ -264,7 +264,7 @@ static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
 }
 
 /**
- * probepoint_first() - the probe whose pre_handler a hit calls
+ * probepoint_first() - get the probe whose pre_handler a hit calls
  * @pp: the probepoint
  *
  * Context: any, with preemption disabled.

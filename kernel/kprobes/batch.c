@@ -31,7 +31,7 @@ bool kprobes_all_disarmed;
  * Probepoints without probes whose call ftrace could not remove, for want of memory.
  * Each batch tries again.
  */
-static LIST_HEAD(leftovers);
+static LIST_HEAD(unreleased);
 
 /**
  * arch_kprobes_sync() - make all CPUs see what was armed and disarmed
@@ -58,38 +58,38 @@ void probepoint_touch(struct probepoint *pp, struct list_head *changes)
 		list_add_tail(&pp->change, changes);
 }
 
-static void free_retired_slot(struct kprobe_deferred *deferred)
+static void free_deferred_slot(struct kprobe_deferred *deferred)
 {
-	struct retired_slot *retired = container_of(deferred, struct retired_slot, deferred);
+	struct deferred_slot *ds = container_of(deferred, struct deferred_slot, deferred);
 
-	free_insn_slot(retired->slot, 1);
-	kfree(retired);
+	free_insn_slot(ds->slot, 1);
+	kfree(ds);
 }
 
 /**
- * kprobe_retire_slot() - free a slot when no task can be in it
- * @retired: the slot; no hit is sent there any more
+ * kprobe_defer_free_slot() - free a slot when no task can be in it
+ * @ds: the slot; no hit is sent there any more
  *
  * Context: kprobe_mutex is held.
  */
-void kprobe_retire_slot(struct retired_slot *retired)
+void kprobe_defer_free_slot(struct deferred_slot *ds)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	kprobe_defer_free(&retired->deferred, free_retired_slot);
+	kprobe_defer_free(&ds->deferred, free_deferred_slot);
 }
 
 static int reshape(struct probepoint *pp, bool post)
 {
-	struct retired_slot *retired;
+	struct deferred_slot *ds;
 	kprobe_opcode_t *old;
 	int ret;
 
 	ret = arch_reshape_probepoint(pp, post, &old);
 	if (ret || !old)
 		return ret;
-	retired = kmalloc(sizeof(*retired), GFP_KERNEL | __GFP_NOFAIL);
-	retired->slot = old;
-	kprobe_retire_slot(retired);
+	ds = kmalloc(sizeof(*ds), GFP_KERNEL | __GFP_NOFAIL);
+	ds->slot = old;
+	kprobe_defer_free_slot(ds);
 	return 0;
 }
 
@@ -187,12 +187,12 @@ static void patch_text(struct list_head *changes)
 	}
 }
 
-static void take_leftovers(struct list_head *changes)
+static void take_unreleased(struct list_head *changes)
 {
 	struct probepoint *pp, *next;
 
-	list_for_each_entry_safe(pp, next, &leftovers, leftover) {
-		list_del_init(&pp->leftover);
+	list_for_each_entry_safe(pp, next, &unreleased, unreleased) {
+		list_del_init(&pp->unreleased);
 		probepoint_touch(pp, changes);
 	}
 }
@@ -207,7 +207,7 @@ static bool end_change(struct probepoint *pp)
 	if (!list_empty(&pp->probes))
 		return pp->state != PROBEPOINT_GONE;
 	if (pp->filters)
-		list_add(&pp->leftover, &leftovers);
+		list_add(&pp->unreleased, &unreleased);
 	else
 		probepoint_free(pp);
 	return false;
@@ -246,7 +246,7 @@ void probepoints_commit(struct list_head *changes)
 		}
 		probepoint_publish_set(pp);
 	}
-	take_leftovers(changes);
+	take_unreleased(changes);
 	patch_text(changes);
 	kprobe_ftrace_disarm(changes);
 	end_changes(changes);
@@ -265,7 +265,7 @@ void probepoints_abort(struct list_head *changes)
 	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(pp, changes, change)
 		probepoint_unstage_set(pp);
-	take_leftovers(changes);
+	take_unreleased(changes);
 	kprobe_ftrace_disarm(changes);
 	end_changes(changes);
 }
@@ -321,16 +321,16 @@ void probepoints_kill(unsigned long start, unsigned long end)
 	     pp = probepoint_next(pp)) {
 		if (pp->state == PROBEPOINT_GONE)
 			continue;
-		pp->dying = true;
+		pp->text_goes = true;
 		probepoint_publish_set(pp);
 		probepoint_touch(pp, &changes);
 	}
-	take_leftovers(&changes);
+	take_unreleased(&changes);
 	patch_text(&changes);
 	/* Ftrace must forget the addresses before other text gets them. */
 	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
-		if (pp->dying) {
+		if (pp->text_goes) {
 			probepoint_kill(pp);
 			kprobe_ftrace_forget(pp);
 		}

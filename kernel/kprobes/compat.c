@@ -25,12 +25,15 @@
 static struct kprobe kprobe_busy;
 
 /**
- * arch_begin_kprobes() - the first probe is about to be registered, or another one
+ * arch_begin_kprobes() - do nothing
+ *
+ * No static key guards exceptions and unwinders of these architectures.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
 void arch_begin_kprobes(void)
 {
+	lockdep_assert_held(&kprobe_mutex);
 }
 
 /**
@@ -129,6 +132,7 @@ void kprobe_task_oopsed(void)
  */
 int arch_prepare_probepoint(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
 	return arch_prepare_kprobe(&pp->kp);
@@ -155,6 +159,7 @@ void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e
  */
 void arch_remove_probepoint(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 #ifdef CONFIG_OPTPROBES
 	arch_remove_optimized_kprobe(&pp->op);
 #endif
@@ -199,6 +204,7 @@ int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **
  */
 void arch_arm_probepoint(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	arch_arm_kprobe(&pp->kp);
 }
 
@@ -210,6 +216,7 @@ void arch_arm_probepoint(struct probepoint *pp)
  */
 void arch_probepoint_armed(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 }
 
 /**
@@ -220,6 +227,7 @@ void arch_probepoint_armed(struct probepoint *pp)
  */
 void arch_disarm_probepoint(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	arch_disarm_kprobe(&pp->kp);
 }
 
@@ -234,6 +242,7 @@ void arch_disarm_probepoint(struct probepoint *pp)
  */
 int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
 	return arch_prepare_kprobe_ftrace(&pp->kp);

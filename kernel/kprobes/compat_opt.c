@@ -243,6 +243,7 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
 {
 	int ret;
 
+	lockdep_assert_held(&kprobe_mutex);
 	if (post) {
 		pp->jump.failure = KPROBE_WHY_JUMP_POST;
 		return -EOPNOTSUPP;
@@ -301,6 +302,7 @@ bool arch_match_detour(struct probepoint *pp)
  */
 bool arch_put_jump(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	list_add_tail(&pp->op.list, &jumps);
 	return true;
 }
@@ -312,6 +314,7 @@ bool arch_put_jump(struct probepoint *pp)
  */
 void arch_sync_jumps(void)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	/* It takes them off the list. */
 	arch_optimize_kprobes(&jumps);
 }
@@ -324,6 +327,7 @@ void arch_sync_jumps(void)
  */
 void arch_break_jump(struct probepoint *pp)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	arch_unoptimize_kprobe(&pp->op);
 }
 

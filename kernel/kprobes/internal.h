@@ -50,11 +50,11 @@ void probepoint_publish_set(struct probepoint *pp);
 bool probepoint_next_has_post(const struct probepoint *pp);
 
 /**
- * struct retired_slot - a slot that no hit is sent to any more
+ * struct deferred_slot - a slot that no hit is sent to any more
  * @deferred: frees the slot
  * @slot: the slot
  */
-struct retired_slot {
+struct deferred_slot {
 	struct kprobe_deferred deferred;
 	kprobe_opcode_t *slot;
 };
@@ -72,7 +72,7 @@ void probepoints_abort(struct list_head *changes);
 void probepoints_kill(unsigned long start, unsigned long end);
 int probepoints_arm_all(bool arm);
 bool probepoint_wants_arming(struct probepoint *pp);
-void kprobe_retire_slot(struct retired_slot *retired);
+void kprobe_defer_free_slot(struct deferred_slot *ds);
 
 /* optimizer.c */
 #ifdef CONFIG_OPTPROBES

@@ -10,8 +10,8 @@
  * needs nothing from the way in which its probepoint is reached.
  *
  * jprobe_return() ends the handler. It may be called from any depth of calls: it drops the
- * stack frames in between, and continues behind the call of the handler. What these frames
- * would have undone on their way back is undone here, see struct before_handler.
+ * stack frames in between, and continues behind the call of the handler. The effects that
+ * these frames would have undone on their way back are undone here, see struct before_handler.
  *
  * There is no lock: what is needed of a call is on the stack, and in the architecture's
  * record of running handlers.
@@ -191,7 +191,7 @@ static int claim(struct jprobe *jp)
  * Context: sleeps; takes kprobe_mutex.
  *
  * Return: 0, or what register_jprobe() would return for the first jprobe that cannot be
- * registered. -EINVAL also if @jps or one of its members is NULL, if @num is not positive,
+ * registered. %-EINVAL also if @jps or one of its members is NULL, if @num is not positive,
  * or if a jprobe is in the array twice.
  */
 int register_jprobes(struct jprobe **jps, int num)
@@ -221,9 +221,9 @@ EXPORT_SYMBOL_GPL(register_jprobes);
  *
  * Return:
  * * 0 - the jprobe is registered
- * * -EINVAL - what register_kprobe() returns it for; the handler is NULL or is not in the
+ * * %-EINVAL - what register_kprobe() returns it for; the handler is NULL or is not in the
  *   text of the kernel or of a module; the address is not the entry of a function
- * * -EILSEQ, -EOPNOTSUPP, -ENOENT, -EBUSY, -ENODEV, -ENOMEM - as register_kprobe()
+ * * %-EILSEQ, %-EOPNOTSUPP, %-ENOENT, %-EBUSY, %-ENODEV, %-ENOMEM - as register_kprobe()
  */
 int register_jprobe(struct jprobe *jp)
 {
@@ -265,7 +265,7 @@ EXPORT_SYMBOL_GPL(unregister_jprobe);
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: as disable_kprobe(); -EINVAL if @jp is NULL.
+ * Return: as disable_kprobe(); %-EINVAL if @jp is NULL.
  */
 int disable_jprobe(struct jprobe *jp)
 {
@@ -279,7 +279,7 @@ EXPORT_SYMBOL_GPL(disable_jprobe);
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: as enable_kprobe(); -EINVAL if @jp is NULL.
+ * Return: as enable_kprobe(); %-EINVAL if @jp is NULL.
  */
 int enable_jprobe(struct jprobe *jp)
 {

@@ -71,7 +71,7 @@ enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry)
  * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  *
  * Return: 0, or what register_kretprobe() would return for the first return probe that
- * cannot be registered. -EINVAL also if @rps or one of its members is NULL, if @num is
+ * cannot be registered. %-EINVAL also if @rps or one of its members is NULL, if @num is
  * not positive, or if a return probe is in the array twice.
  */
 int register_kretprobes(struct kretprobe **rps, int num)
@@ -109,11 +109,11 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  *
  * Return:
  * * 0 - the return probe is registered
- * * -EINVAL - what register_kprobe() returns it for; the address is not the entry of a
+ * * %-EINVAL - what register_kprobe() returns it for; the address is not the entry of a
  *   function; the function must not have return probes; @rp is registered already
- * * -E2BIG - data_size is more than %KRETPROBE_MAX_DATA_SIZE
- * * -EILSEQ, -EOPNOTSUPP, -ENOENT, -EBUSY, -ENODEV - as register_kprobe()
- * * -ENOMEM - out of memory, or maxactive is more than a pool can have
+ * * %-E2BIG - data_size is more than %KRETPROBE_MAX_DATA_SIZE
+ * * %-EILSEQ, %-EOPNOTSUPP, %-ENOENT, %-EBUSY, %-ENODEV - as register_kprobe()
+ * * %-ENOMEM - out of memory, or maxactive is more than a pool can have
  */
 int register_kretprobe(struct kretprobe *rp)
 {
@@ -207,7 +207,7 @@ EXPORT_SYMBOL_GPL(unregister_kretprobe);
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: as disable_kprobe(); -EINVAL if @rp is NULL.
+ * Return: as disable_kprobe(); %-EINVAL if @rp is NULL.
  */
 int disable_kretprobe(struct kretprobe *rp)
 {
@@ -221,7 +221,7 @@ EXPORT_SYMBOL_GPL(disable_kretprobe);
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: as enable_kprobe(); -EINVAL if @rp is NULL.
+ * Return: as enable_kprobe(); %-EINVAL if @rp is NULL.
  */
 int enable_kretprobe(struct kretprobe *rp)
 {

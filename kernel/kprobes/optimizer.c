@@ -4,7 +4,7 @@
  *
  * A jump to a detour buffer replaces the breakpoint. It overlaps the instructions of the DCR
  * (detoured code region), and no control flow may enter its bytes 1 to 4, the JTPR (jump
- * target prohibited region).
+ * target prohibition region).
  *
  * A probepoint that has been armed is put on a list. A worker goes through the list some
  * time later, so that a probe costs nothing if it is unregistered at once:
@@ -52,12 +52,12 @@ static bool kprobes_optimization = true;
 static LIST_HEAD(pending);
 static LIST_HEAD(queued);
 
-/* The worker is idle: both lists are empty, and it has no probepoint in its hands. */
-static bool settled = true;
+/* The worker is idle: both lists are empty, and it is not processing a probepoint. */
+static bool idle = true;
 
 /* The worker's last run was short of memory. It will try again. */
 static bool out_of_memory;
-static DECLARE_WAIT_QUEUE_HEAD(settled_wait);
+static DECLARE_WAIT_QUEUE_HEAD(idle_wait);
 
 /*
  * Rounds that the worker has begun and ended. A round deals with all probepoints that were
@@ -133,22 +133,22 @@ static void enqueue(struct probepoint *pp)
 		return;
 	if (list_empty(&pp->jump.work))
 		list_add_tail(&pp->jump.work, &pending);
-	WRITE_ONCE(settled, false);
+	WRITE_ONCE(idle, false);
 	queue_delayed_work(system_unbound_wq, &optimizer, OPTIMIZER_DELAY);
 }
 
 /* Send no more hits to the detour buffer, and free it when no task can be in it. */
 static void drop_detour(struct probepoint *pp)
 {
-	struct retired_slot *retired = pp->jump.retired;
+	struct deferred_slot *ds = pp->jump.deferred_slot;
 
 	list_del_init(&pp->jump.work);
-	pp->jump.retired = NULL;
-	retired->slot = arch_drop_detour(pp);
-	if (retired->slot)
-		kprobe_retire_slot(retired);
+	pp->jump.deferred_slot = NULL;
+	ds->slot = arch_drop_detour(pp);
+	if (ds->slot)
+		kprobe_defer_free_slot(ds);
 	else
-		kfree(retired);
+		kfree(ds);
 	show_optimized(pp, false);
 }
 
@@ -327,9 +327,9 @@ void optimizer_init_point(struct probepoint *pp)
 /**
  * optimizer_status() - report a probepoint's jump-optimisation state
  * @pp: the probepoint
- * @why: result: the reason if the state is "refused", or %KPROBE_WHY_NONE. It is lasting if
- *	the safety check has failed; if the last attempt to optimise has failed, it is cleared
- *	by the next one.
+ * @why: result: the reason if the state is "refused" or "failed", or %KPROBE_WHY_NONE. The
+ *	safety check has refused the probepoint, once for all; or the last attempt to optimise
+ *	it has failed, and the next one may succeed.
  *
  * Context: kprobe_mutex is held.
  *
@@ -351,7 +351,7 @@ const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 	}
 	*why = pp->jump.refusal ?: pp->jump.failure;
 	if (*why)
-		return "refused";
+		return pp->jump.refusal ? "refused" : "failed";
 	if (!pp->jump.checked)
 		return "unchecked";
 	if (is_blocked(pp))
@@ -413,11 +413,11 @@ int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
  */
 void optimizer_wait_idle(void)
 {
-	if (READ_ONCE(settled))
+	if (READ_ONCE(idle))
 		return;
 	/* This task does not wait for OPTIMIZER_DELAY. */
 	mod_delayed_work(system_unbound_wq, &optimizer, 0);
-	wait_event_interruptible_timeout(settled_wait, READ_ONCE(settled),
+	wait_event_interruptible_timeout(idle_wait, READ_ONCE(idle),
 					 OPTIMIZER_PATIENCE);
 }
 
@@ -430,7 +430,7 @@ static unsigned long next_round(void)
 
 static bool round_has_ended(unsigned long round)
 {
-	return READ_ONCE(settled) || (long)(READ_ONCE(rounds_ended) - round) >= 0;
+	return READ_ONCE(idle) || (long)(READ_ONCE(rounds_ended) - round) >= 0;
 }
 
 /**
@@ -452,7 +452,7 @@ noinline void wait_for_kprobe_optimizer(void)
 	if (round_has_ended(round))
 		return;
 	mod_delayed_work(system_unbound_wq, &optimizer, 0);
-	wait_event(settled_wait, round_has_ended(round));
+	wait_event(idle_wait, round_has_ended(round));
 }
 
 /*
@@ -526,13 +526,13 @@ static int make_detour(struct probepoint *pp)
 	bool post = wants_post(pp);
 	int ret;
 
-	pp->jump.retired = kmalloc(sizeof(*pp->jump.retired), GFP_KERNEL);
-	if (!pp->jump.retired)
+	pp->jump.deferred_slot = kmalloc(sizeof(*pp->jump.deferred_slot), GFP_KERNEL);
+	if (!pp->jump.deferred_slot)
 		return -ENOMEM;
 	ret = arch_prepare_detour(pp, pp->jump.reach, post);
 	if (ret) {
-		kfree(pp->jump.retired);
-		pp->jump.retired = NULL;
+		kfree(pp->jump.deferred_slot);
+		pp->jump.deferred_slot = NULL;
 		return ret;
 	}
 	pp->jump.post = post;
@@ -638,7 +638,7 @@ static bool put_some_jumps(void)
 static void end_round(void)
 {
 	WRITE_ONCE(rounds_ended, rounds_begun);
-	wake_up_all(&settled_wait);
+	wake_up_all(&idle_wait);
 }
 
 static void optimize(struct work_struct *work)
@@ -657,7 +657,7 @@ static void optimize(struct work_struct *work)
 			list_sort(NULL, &queued, point_cmp);
 			waiting = !list_empty(&queued);
 			if (!waiting && list_empty(&pending))
-				WRITE_ONCE(settled, true);
+				WRITE_ONCE(idle, true);
 		}
 		if (!waiting)
 			break;
@@ -707,7 +707,7 @@ static void switch_on(void)
 
 static bool round_has_succeeded(unsigned long round)
 {
-	return READ_ONCE(settled) || (round_has_ended(round) && !READ_ONCE(out_of_memory));
+	return READ_ONCE(idle) || (round_has_ended(round) && !READ_ONCE(out_of_memory));
 }
 
 /*
@@ -737,7 +737,7 @@ static int optimization_handler(const struct ctl_table *table, int write, void *
 		return 0;
 	round = next_round();
 	mod_delayed_work(system_unbound_wq, &optimizer, 0);
-	if (wait_event_interruptible(settled_wait, round_has_succeeded(round)))
+	if (wait_event_interruptible(idle_wait, round_has_succeeded(round)))
 		return -EINTR;
 	return 0;
 }

@@ -116,7 +116,7 @@ static enum pool_growth shared_pool_add(struct kretprobe_pool *pool)
 	return POOL_MAY_GROW;
 }
 
-/* Of a shared pool. */
+/* Count the instances of a shared pool that stand for calls. */
 static unsigned int taken(const struct kretprobe_pool *pool)
 {
 	const struct kretprobe_chunk *c = NULL;

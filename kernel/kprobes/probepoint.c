@@ -140,7 +140,7 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
 	INIT_LIST_HEAD(&pp->kp.list);
 	INIT_LIST_HEAD(&pp->probes);
 	INIT_LIST_HEAD(&pp->change);
-	INIT_LIST_HEAD(&pp->leftover);
+	INIT_LIST_HEAD(&pp->unreleased);
 	optimizer_init_point(pp);
 	ret = on_ftrace ? arch_prepare_probepoint_ftrace(pp) : arch_prepare_probepoint(pp);
 	if (ret) {
@@ -210,7 +210,7 @@ static void probepoint_release(struct kprobe_deferred *deferred)
 {
 	struct probepoint *pp = container_of(deferred, struct probepoint, deferred);
 
-	pp->retired = false;
+	pp->deferred_queued = false;
 	if (!pp->removed)
 		arch_remove_probepoint(pp);
 	pp->removed = true;
@@ -219,11 +219,11 @@ static void probepoint_release(struct kprobe_deferred *deferred)
 }
 
 /* Free the slot, and the probepoint if it is dead by then. */
-static void retire(struct probepoint *pp)
+static void defer_free(struct probepoint *pp)
 {
-	if (!pp->retired)
+	if (!pp->deferred_queued)
 		kprobe_defer_free(&pp->deferred, probepoint_release);
-	pp->retired = true;
+	pp->deferred_queued = true;
 }
 
 static void unpublish(struct probepoint *pp)
@@ -252,7 +252,7 @@ void probepoint_free(struct probepoint *pp)
 	}
 	unpublish(pp);
 	pp->dead = true;
-	retire(pp);
+	defer_free(pp);
 }
 
 /**
@@ -268,9 +268,9 @@ void probepoint_kill(struct probepoint *pp)
 	lockdep_assert_held(&kprobe_mutex);
 	optimizer_forget(pp);
 	probepoint_set_state(pp, PROBEPOINT_GONE);
-	pp->dying = false;
+	pp->text_goes = false;
 	unpublish(pp);
 	list_for_each_entry(p, &pp->probes, list)
 		p->flags |= KPROBE_FLAG_GONE;
-	retire(pp);
+	defer_free(pp);
 }

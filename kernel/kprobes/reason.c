@@ -213,7 +213,7 @@ int kprobe_reason_errno(enum kprobe_reason why)
 }
 
 /**
- * kprobe_reason_kind() - tell what a reason is a reason for
+ * kprobe_reason_kind() - get the kind of a reason
  * @why: the reason
  *
  * Return: "refusal", "execution" or "jump".

@@ -213,7 +213,7 @@ bool probepoint_set_is_empty(const struct probepoint *pp)
 
 static bool is_called(const struct probepoint *pp, const struct kprobe *p)
 {
-	return pp->state != PROBEPOINT_GONE && !pp->dying &&
+	return pp->state != PROBEPOINT_GONE && !pp->text_goes &&
 	       !(p->flags & KPROBE_FLAG_DISABLED);
 }
 

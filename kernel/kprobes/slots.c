@@ -246,7 +246,7 @@ bool is_kprobe_insn_slot(unsigned long addr)
  * @type: result: the type of the symbol
  * @name: result: its name, in a buffer of KSYM_NAME_LEN bytes
  *
- * Return: 0, or -ERANGE if there is no such page.
+ * Return: 0, or %-ERANGE if there is no such page.
  */
 int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
 {

@@ -59,7 +59,10 @@ static void table_put(struct probepoint_table *t, struct probepoint *pp)
 		i = (i + 1) & t->mask;
 	t->used += !t->entry[i];
 	t->live++;
-	/* A reader sees a probepoint that is initialised. Pairs with READ_ONCE() in find(). */
+	/*
+	 * A reader sees a probepoint that is initialised. Pairs with READ_ONCE() in
+	 * get_probepoint().
+	 */
 	smp_store_release(&t->entry[i], pp);
 }
 

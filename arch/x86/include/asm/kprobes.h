@@ -71,8 +71,8 @@ struct kprobe_level {
 /**
  * struct kprobe_levels - a CPU's stack of running handlers
  * @top: the innermost level; &level[0] if no handler runs
- * @level: the levels, each of a deeper interrupt context than the one before. The
- *	first one is a sentinel, whose context is always KPROBE_CONTEXT_NONE.
+ * @level: the levels, each of an interrupt context that has interrupted that of the one
+ *	before. The first one is a sentinel, whose context is always KPROBE_CONTEXT_NONE.
  */
 struct kprobe_levels {
 	struct kprobe_level *top;

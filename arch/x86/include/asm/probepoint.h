@@ -164,7 +164,7 @@ struct x86_slot {
 /**
  * struct x86_detour - the detour buffer of a probepoint
  * @text: the buffer; NULL if there is none
- * @covered: the original text under the jump
+ * @covered: the original text of the bytes that the jump overwrites
  * @in_text: the jump is in the text
  * @several: the buffer calls the thunk for several probes with a pre_handler
  */
@@ -189,7 +189,7 @@ struct x86_detour {
  * @detour: the detour buffer
  *
  * A hit reads @resume, @hit_ip, @next_ip, @emulation and @slot. They are complete before
- * the probepoint is published; later x86_kprobe_choose_exec() and x86_kprobe_make_slot()
+ * the probepoint is published; later x86_kprobe_choose_exec() and make_slot(), see slot.c,
  * change @resume and @slot, by a single store each. Everything else is guarded by
  * kprobe_mutex.
  */

@@ -244,12 +244,15 @@ static int __kprobes skip_call(struct probepoint *pp, struct pt_regs *regs)
  * arch_prepare_probepoint_ftrace() - prepare a probepoint at a location of ftrace
  * @pp: the probepoint, with nothing set but its address
  *
+ * Context: kprobe_mutex is held.
+ *
  * Return: 0.
  */
 int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 {
 	struct arch_probepoint *ap = &pp->arch;
 
+	lockdep_assert_held(&kprobe_mutex);
 	/* The text while no tracer is attached to the function. */
 	memcpy(ap->insn.bytes, x86_nops[MCOUNT_INSN_SIZE], MCOUNT_INSN_SIZE);
 	pp->kp.opcode = ap->insn.bytes[0];

@@ -10,8 +10,8 @@
  * A CPU's levels record which interrupt contexts run handlers, see struct kprobe_level.
  * A hit that a handler makes itself comes from the context that is recorded: it is
  * counted as missed, and its instruction is executed all the same. A hit from a softirq,
- * a hard interrupt or an NMI that has interrupted a handler comes from a deeper context,
- * and calls its handlers. The int3 itself counts as an NMI in preempt_count, so the
+ * a hard interrupt or an NMI that has interrupted a handler comes from another interrupt
+ * context, nested in that one, and calls its handlers. The int3 itself counts as an NMI in preempt_count, so the
  * context that it has interrupted is compared.
  *
  * An NMI may come at any point. It finds the levels consistent, and leaves them as they
@@ -64,6 +64,7 @@ int __init arch_init_kprobes(void)
  */
 void arch_begin_kprobes(void)
 {
+	lockdep_assert_held(&kprobe_mutex);
 	if (!static_key_enabled(&kprobes_used_key))
 		static_branch_enable(&kprobes_used_key);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: replacing return addresses.
+ * Kernel probes on x86: the functions that must not have return probes.
  *
- * At the entry of a function its return address is on top of the stack. A return probe
- * replaces it there by the address of __kretprobe_trampoline, see thunks_64.S. The rest is
- * generic, see kernel/kprobes/retcall.c.
+ * kernel/kprobes/retcall.c replaces return addresses and finds the real ones, thunks_64.S
+ * and thunks_32.S have the trampoline, and unwind.c answers unwinders.
  */
 #include <linux/kprobes.h>
 

@@ -2,7 +2,7 @@
 /*
  * Kernel probes on x86: the safety check, which finds out where a jump may be put.
  *
- * A jump takes five bytes. No control flow may enter its JTPR, bytes 1 to 4: no branch, no
+ * A jump has five bytes. No control flow may enter its JTPR, bytes 1 to 4: no branch, no
  * fixup of an exception table, no target of a jump label, no return of a call, and no task
  * that has slept in an instruction there. And it must be possible to execute each
  * instruction of the DCR in the detour buffer. An int3 that the compiler has put behind a

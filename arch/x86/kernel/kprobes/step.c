@@ -66,7 +66,7 @@ static struct kprobe_step *__kprobes current_step(void)
 void __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool run_post)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
-	/* Pairs with the release in x86_kprobe_make_slot(). */
+	/* Pairs with the release in make_slot(). */
 	unsigned long copy = (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	struct kprobe_step *step;
 

@@ -83,7 +83,8 @@
 
 /*
  * Save the other registers. The unwind hints need a complete struct pt_regs, so the ip has
- * been pushed before. %rax keeps its value. Goes to @odd if C cannot run with the flags.
+ * been pushed before. Leaves: %rax unchanged; %r14: the saved flags. Goes to @odd if C cannot
+ * run with the flags.
  */
 .macro KPROBE_THUNK_ENTERED odd:req
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
@@ -95,6 +96,21 @@
 .endm
 
 /*
+ * Clear the flags that C code cannot run with, and go to @back. Leaves in %r14 a value that
+ * flags never have, so that KPROBE_LOAD_FLAGS goes to its @popf.
+ */
+.macro KPROBE_TAME_FLAGS back:req
+	pushfq
+	andq	$~(X86_EFLAGS_DF | X86_EFLAGS_NT | X86_EFLAGS_AC), (%rsp)
+	popfq
+	orq	$-1, %r14
+	jmp	\back
+.endm
+
+/*
+ * Load the flags; or go to @popf, if the flags have changed, if the CPU has no sahf, or if it
+ * has @feature. Changes %ah.
+ *
  * popf costs a CPU more than most of what a thunk does. So a thunk loads only the arithmetic
  * flags, if the others are as they were saved, and C code has run with them. %r14 has the
  * saved flags; or a value that flags never have, if C code could not run with them.
@@ -107,18 +123,6 @@
  * An NMI or an interrupt in between restores the flags that it finds. A debugger that changes
  * the trap flag in between keeps its change: popf would load the saved one.
  */
-.macro KPROBE_TAME_FLAGS back:req
-	pushfq
-	andq	$~(X86_EFLAGS_DF | X86_EFLAGS_NT | X86_EFLAGS_AC), (%rsp)
-	popfq
-	orq	$-1, %r14
-	jmp	\back
-.endm
-
-/*
- * Load the flags; or go to @popf, if the flags have changed, if the CPU has no sahf, or if it
- * has @feature.
- */
 .macro KPROBE_LOAD_FLAGS popf:req feature:req
 	cmpq	EFLAGS(%rsp), %r14
 	ALTERNATIVE_2 "jmp \popf", "jne \popf", X86_FEATURE_LAHF_LM, \
@@ -128,7 +132,7 @@
 	sahf
 .endm
 
-/* Restore all registers, and return by the pushed word. */
+/* Restore all registers, and return by the pushed word. Needs %r14 as for KPROBE_LOAD_FLAGS. */
 .macro KPROBE_THUNK_LEAVE popf:req
 	/* With call depth tracking, the return changes flags. */
 	KPROBE_LOAD_FLAGS \popf X86_FEATURE_CALL_DEPTH

@@ -2,6 +2,10 @@
 /*
  * Kernel probes on x86: what unwinders and exceptions ask of addresses and registers.
  *
+ * x86_kprobe_recover() finds the real return address where a return probe, rethook or the
+ * graph tracer has replaced it on a stack. It asks kretprobe_find_ret_addr(), see
+ * kernel/kprobes/retcall.c.
+ *
  * A task in a slot or in a detour buffer is shown in the probed function. Registers that
  * pre_handlers are given have an instruction pointer one byte behind the probed address,
  * which is shown at the probed address.

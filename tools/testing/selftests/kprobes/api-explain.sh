@@ -647,7 +647,7 @@ text_was_changed() {
 	optimization 1
 	put $DEBUGFS/kp_explain/refuse changed
 	text="other code has changed the text"
-	must grep -q " kp_ex_changed+.*  refused: $text\$" $KPROBES/optimizer
+	must grep -q " kp_ex_changed+.*  failed: $text\$" $KPROBES/optimizer
 	seen "$text"
 	put $DEBUGFS/kp_explain/refuse unchanged
 }

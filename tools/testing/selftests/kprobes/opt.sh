@@ -215,7 +215,7 @@ reasons_are_shown() {
 		line=$(grep "^$(ctl_get $id address) " $KPROBES/optimizer) || line=none
 		case $line in
 		*"  optimized") is_optimized $id ;;
-		*"  refused: "?*) is_not_optimized $id ;;
+		*"  refused: "?* | *"  failed: "?*) is_not_optimized $id ;;
 		*) failed "probe $id in kprobes/optimizer: $line" ;;
 		esac
 	done
