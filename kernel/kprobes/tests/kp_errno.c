@@ -248,7 +248,7 @@ static void kp_errno_not_registered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), -EINVAL);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), -EINVAL);
 
-	/* Neither does it matter that somebody else probes the same address. */
+	/* Another user's probe at the same address makes no difference. */
 	KUNIT_ASSERT_EQ(test, kp_register(test, other), 0);
 	probe->kp.addr = other->kp.addr;
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), -EINVAL);
@@ -423,7 +423,7 @@ static void kp_errno_beyond_the_end(struct kunit *test)
 		kp_expect_refused(test, &probe->kp, -EINVAL);
 	}
 
-	/* Its first byte is where somebody may want to get, as kprobe/probepoint.tc does. */
+	/* An offset may lead to the next function's first byte, as in kprobe/probepoint.tc. */
 	probe->kp.symbol_name = "kp_x86_sum";
 	probe->kp.addr = NULL;
 	probe->kp.offset = kp_x86_sum_insn[KP_SUM_SIZE];

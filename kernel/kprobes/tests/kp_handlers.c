@@ -192,7 +192,10 @@ static void kp_handlers_order(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, kp_runs[i].kp, &probe[3 - i % 4]->kp);
 }
 
-/* A post_handler is called from when it joins until it leaves, whoever else is there. */
+/*
+ * A post_handler is called from its registration to its unregistration, whatever other probes
+ * there are.
+ */
 static void kp_handlers_post_joins(struct kunit *test)
 {
 	struct kp_probe *plain = kp_new(test, kp_target);

@@ -169,8 +169,9 @@ static void kp_remove_needs_cpus(struct kunit *test)
 }
 
 /*
- * A handler that a breakpoint calls has interrupts off, and a CPU with interrupts off
- * holds up whoever patches text. So the handler is reached by a jump, or by ftrace.
+ * Does a hit of @p reach the handler by a jump or by ftrace? Wait up to 10 seconds for the jump.
+ * A handler that a breakpoint calls has interrupts off. A task that patches text waits for all
+ * CPUs, so it would wait until the handler stops spinning.
  */
 static bool kp_remove_has_jump(const struct kprobe *p)
 {

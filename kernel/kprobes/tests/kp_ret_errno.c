@@ -218,7 +218,7 @@ static void kp_ret_errno_not_registered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enable_kretprobe(&probe->rp), -EINVAL);
 	KUNIT_EXPECT_EQ(test, disable_kretprobe(&probe->rp), -EINVAL);
 
-	/* Neither does it matter that somebody else probes the same function. */
+	/* Another user's probe at the same function makes no difference. */
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, bystander), 0);
 	probe->rp.kp.addr = bystander->rp.kp.addr;
 	KUNIT_EXPECT_EQ(test, enable_kretprobe(&probe->rp), -EINVAL);

@@ -208,13 +208,13 @@ static void kp_ret_lifecycle_registered_in_flight(struct kunit *test)
 	struct kp_rp *first = kp_rp_new(test, kp_ret_calls_back);
 	struct kp_rp *second = kp_rp_new(test, kp_ret_calls_back);
 
-	/* Nobody was there before. */
+	/* No return probe was on the function before. */
 	kp_ret_middle_set(test, NULL, second);
 	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_registers, 1), 2);
 	kp_rp_expect(test, second, 0, 0);
 	kp_rp_unregister(test, second);
 
-	/* Somebody else was there. */
+	/* Another return probe was on the function. */
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, first), 0);
 	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_registers, 1), 2);
 	kp_rp_expect(test, first, 1, 1);

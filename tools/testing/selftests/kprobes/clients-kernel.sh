@@ -21,8 +21,9 @@ fprobe_case() {
 	}
 }
 
-# Makes events for a kprobe and a kretprobe of do_sys_open(), which is out of line for
-# nobody to call, and enables them.
+# kprobe_event_gen_test makes events for a kprobe and a kretprobe of do_sys_open(), and enables
+# them. The out-of-line do_sys_open() has no caller, so the test looks for the probes, not for
+# hits.
 event_gen_test() {
 	modprobe kprobe_event_gen_test || return 1
 	cp $TRACEFS/dynamic_events "$TMP/events"

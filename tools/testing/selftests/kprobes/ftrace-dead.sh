@@ -27,7 +27,7 @@ dies() {
 	dmesg | grep -q 'kprobes: ftrace has failed, probes by way of it stay as they are'
 }
 
-# What is in the text goes on, since nobody takes it out.
+# Ftrace leaves its calls in the text when it fails, so the probes are still hit.
 are_hit_still() {
 	call_target 3 && hits_all 5 && listed_as 0 FTRACE && listed_as 1 FTRACE
 }

@@ -201,7 +201,7 @@ optimization() {
 	echo "$1" >$OPTIMIZATION
 }
 
-# list_is_empty: no probe is registered, by anybody
+# list_is_empty: no probe is registered
 list_is_empty() {
 	! grep . $KPROBES/list >"$TMP/left" || failed "left in list: $(cat "$TMP/left")"
 }

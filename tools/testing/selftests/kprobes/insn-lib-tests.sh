@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Library functions probed at every instruction, all at once, while their own tests run:
-# the tests say what they say without probes, and nobody says anything else. Then once more
-# with probes as far apart that they can be jump-optimised.
+# Probes library functions at every instruction, all at once, while the library's own tests
+# run. The tests log what they log without probes, and the kernel logs nothing else. The tests
+# then run once more, with probes as far apart that they can be jump-optimised.
 #
 # LIBRARY_TESTS="MODULE..." in the environment runs only these tests.
 set -eu

@@ -111,7 +111,8 @@ unloaded_while_in_kernel() {
 	ended_by TERM
 }
 
-# The function's module goes, while nobody is in it; the probe stays.
+# The function's module is unloaded while no task is in the function. The return probe stays
+# registered.
 function_goes() {
 	load kp_ret_guest && put_to_sleep 5 && wake || return 1
 	rmmod kp_ret_sleepers || return 1
@@ -154,7 +155,7 @@ executed() {
 		entries=$(cat $guest/entries)
 		ktap_print_msg "$function: $entries entries"
 		at_least "entries" "$entries" 50
-		# Those who read them have been executed too.
+		# The processes that read the counts have been executed, too.
 		at_least "returns" "$(cat $guest/returns)" "$entries"
 		# A failing exec returns as well.
 		must_fail sh -c 'exec /nowhere' 2>/dev/null

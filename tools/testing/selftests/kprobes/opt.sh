@@ -206,8 +206,8 @@ sysctl_is_checked() {
 		sysctl_takes 1 && sysctl_refuses 256 && sysctl_takes 1
 }
 
-# Each probepoint has a line in kprobes/optimizer; the word agrees with the text, and whoever
-# is refused has a reason.
+# Each probepoint has a line in kprobes/optimizer. The state in the line agrees with the probed
+# text. The line of a refused probepoint gives the reason.
 reasons_are_shown() {
 	optimization 1
 	for id in 0 1 2 3 4 5 6; do

@@ -293,7 +293,7 @@ static void follow_page(const struct event *e)
 	}
 }
 
-/* Whoever follows the jump has to know where it leads. */
+/* A decoder that follows the jump has to know its target. */
 static void follow_jump(const struct event *e)
 {
 	const u8 *jump = e->bytes + e->old_len;
@@ -344,7 +344,7 @@ static void follow_text(const struct event *e)
 	} else if (byte_at(e->addr)->probed) {
 		count(e);
 	} else {
-		/* Somebody else's. */
+		/* Another user patched this text, which is in no slot and is not probed. */
 		return;
 	}
 	for (i = 0; i < e->old_len; i++) {
@@ -455,7 +455,7 @@ int main(int argc, char **argv)
 		look_at_probes(argv[1]);
 		read_all(nr, page_size);
 	}
-	/* Slots are emptied when nobody can be in them any more. */
+	/* A slot is emptied when no task can be in it any more. */
 	for (i = 0; i < PATIENCE && slots_are_left(); i++) {
 		sleep(1);
 		read_all(nr, page_size);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads a file as cat does, but not as anybody:
+ * Prints a file as cat does, but may open it as another kind of reader:
  *
  *	read_as [-n] [-s] FILE
  *
- * With -n, without waiting for anything (O_NONBLOCK); with -s, as root who may not see
- * addresses of the kernel (CAP_SYSLOG).
+ * With -n, the program opens the file with O_NONBLOCK, so that it waits for nothing. With -s,
+ * it drops CAP_SYSLOG before, so that it may not see addresses of the kernel even as root.
  */
 
 #include <fcntl.h>

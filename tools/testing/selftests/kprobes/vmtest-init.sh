@@ -19,8 +19,9 @@ results=
 # shellcheck source=/dev/null
 . /vmtest.conf
 
-# mount_shared TAG DIRECTORY: at a prompt, what the host writes is to be seen; for tests
-# nobody writes, and what was read once is kept
+# mount_shared TAG DIRECTORY: mounts a directory of the host, read-only. At a prompt, the user
+# is to see what the host writes, so the guest caches nothing. The host writes nothing while
+# tests run, so the guest keeps what it has read.
 mount_shared()
 {
 	cache=loose

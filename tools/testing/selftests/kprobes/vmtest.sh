@@ -316,7 +316,7 @@ kcsan_functions()
 		awk '$2 ~ /[tTwW]/ { print $3 }'
 }
 
-# troubled: lines of the console's log that tell of trouble nobody announced
+# troubled: prints the lines of the console's log that tell of trouble no test has announced
 troubled()
 {
 	TROUBLE=$trouble awk '

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: everybody who can be attached to the entry of a function comes and
- * goes in random order, while a thread on each CPU calls the function.
+ * KUnit suite: probes, return probes, an fprobe and a tracer (the clients) are attached to
+ * the entry of a function and detached in random order, while a thread on each CPU calls
+ * the function.
  *
- * After each change the threads are stopped, the counts of all are noted, and each
- * thread makes as many calls as it is told. Then everybody who is there has to have
- * seen exactly these calls, and nobody else any.
+ * After each change the test stops the threads, notes the counts of all clients, and has
+ * each thread make a fixed number of calls. Then each attached client has to have counted
+ * exactly these calls, and the other clients have to have counted none.
  *
- * The order comes from the parameter seed, so that it can be had again.
+ * The order comes from the parameter seed, so that a run can be repeated.
  */
 
 #include <kunit/test.h>
@@ -30,7 +31,7 @@ MODULE_PARM_DESC(seed, "of the order; 0: another one each time");
 
 static unsigned int steps = 40;
 module_param(steps, uint, 0400);
-MODULE_PARM_DESC(steps, "how often somebody comes or goes");
+MODULE_PARM_DESC(steps, "how often a client is attached or detached");
 
 #define KP_CALLS	50
 
@@ -41,7 +42,7 @@ noinline unsigned long kp_attach_target(unsigned long arg)
 	return arg + 1;
 }
 
-/* Somebody: entries and returns that he has seen; the latter not by all. */
+/* A client counts the entries and the returns that it sees. Not every client sees returns. */
 struct kp_client {
 	const char *name;
 	int (*attach)(struct kp_client *client);
@@ -234,7 +235,7 @@ static int kp_thread(void *data)
 			for (calls = 0; calls < 100; calls++)
 				kp_call(caller);
 		}
-		/* Those who change what ftrace calls wait for this task, holding ftrace's lock. */
+		/* A task that detaches from ftrace waits for this task, holding ftrace_lock. */
 		cond_resched_tasks_rcu_qs();
 	}
 	return 0;

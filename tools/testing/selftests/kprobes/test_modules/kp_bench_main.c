@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a probe costs, in units of the time-stamp counter. Under QEMU's -icount
- * shift=0 these are instructions; see bench.sh, which makes a table of what is
- * printed here, one figure to a line.
+ * Measures what a probe costs, in units of the time-stamp counter. Under QEMU's -icount
+ * shift=0 these are instructions. A file has one figure to a line, and bench.sh makes a
+ * table of the figures.
  *
  * debugfs kp_bench/hits	a hit, less what the same call costs without
  * debugfs kp_bench/jumps	a hit of an optimised probe
@@ -10,9 +10,10 @@
  * debugfs kp_bench/changes	registering and unregistering
  * debugfs kp_bench/optimizing	how long it takes until probes are optimised
  *
- * and those of kp_bench_ret.c for return probes and kp_bench_unused.c for none at all.
+ * kp_bench_ret.c has files for return probes, and kp_bench_unused.c one for a kernel in which
+ * no probe has been registered yet.
  *
- * Reading them does the work. There should be nobody else's probes meanwhile.
+ * A task that reads a file takes the measurements. No other user should have probes meanwhile.
  */
 
 #include <linux/cleanup.h>
@@ -44,7 +45,7 @@
 /* As many instructions as a jump covers, so that each of its size can have one. */
 #define KP_JUMP_INSNS	3
 #define KP_JUMP_OPCODE	0xe9
-/* Longer than that nobody waits for a jump. */
+/* A measurement waits at most so long until a jump is written, or removed. */
 #define KP_JUMP_PATIENCE	(10 * HZ)
 
 /* One reader at a time: all that follows is there once. */
@@ -517,7 +518,10 @@ static int kp_bench_changes_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(kp_bench_changes);
 
-/* All @nr probes, where nobody's jump covers another's instruction. */
+/*
+ * Measure how long it takes to optimise @nr probes, and to unregister them. None of them is in the
+ * DCR of another.
+ */
 static int kp_optimize(struct seq_file *m, int nr, const char *come, const char *go)
 {
 	const int per_row = KP_BENCH_ROW / KP_JUMP_INSNS;

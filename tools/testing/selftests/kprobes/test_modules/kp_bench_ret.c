@@ -18,7 +18,7 @@
 #include "kp_bench.h"
 
 #define KP_JUMP_OPCODE		0xe9
-/* Longer than that nobody waits for a jump. */
+/* A measurement waits at most so long until a jump is written. */
 #define KP_JUMP_PATIENCE	(10 * HZ)
 
 #define KP_RET_MAXACTIVE	16

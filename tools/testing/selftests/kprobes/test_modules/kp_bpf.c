@@ -15,7 +15,10 @@
 
 #define KP_INTERPRETER	"___bpf_prog_run"
 
-/* One in so many instructions is probed at a time, so that most are in nobody's way. */
+/*
+ * One of so many instructions is probed at a time. Together these have as many bytes as a jump, or
+ * more, so no probe is in the DCR of another.
+ */
 #define KP_PASSES	5
 #define KP_RUNS		20
 #define KP_MAX_INSNS	1024

@@ -67,7 +67,7 @@ static inline unsigned long *kp_first_arg(struct pt_regs *regs)
 void kp_watched_store(long *to, long value);
 extern const u32 kp_watched_store_insn[2];
 
-/* Return their argument plus one; on the way of the second is an int3 that is nobody's. */
+/* Both return their argument plus one. The second executes an int3 that belongs to no probe. */
 long kp_plain(long arg);
 extern const u32 kp_plain_insn;
 long kp_foreign_int3(long arg);

@@ -77,7 +77,7 @@ FAULT ".byte 0x0f, 0x22, 0xc8", X86_TRAP_UD
 FAULT "fwait", X86_TRAP_MF, flags=KP_X87|KP_MAY_FAULT, \
 	pre="fninit; movw $0x033b, (%ebx); fldcw (%ebx); fld1; fldz; fdivrp", fixed="fninit"
 
-/* As above, but nobody fixes anything up. */
+/* These are like the ones above, but no exception table has a fix-up for them. */
 FAULT "mov %es:(%ebx), %edi", X86_TRAP_GP, pre=NULL_ES, flags=KP_NO_EXTABLE|KP_MAY_FAULT
 FAULT "fxsave 8(%ebx)", X86_TRAP_GP, flags=KP_X87|KP_NO_EXTABLE
 FAULT "mov %edi, (%ebx)", X86_TRAP_PF, pre=BAD_KERNEL, flags=KP_NO_EXTABLE|KP_OOPS

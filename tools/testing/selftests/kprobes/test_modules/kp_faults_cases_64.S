@@ -58,7 +58,7 @@ FAULT "mov (%rbp), %r9", 0, pre="movabs $0x5a5a5a5a5a5a5a00, %rbp"
 FAULT "fwait", X86_TRAP_MF, flags=KP_X87|KP_MAY_FAULT, \
 	pre="fninit; movw $0x033b, (%rbx); fldcw (%rbx); fld1; fldz; fdivrp", fixed="fninit"
 
-/* As above, but nobody fixes anything up. */
+/* These are like the ones above, but no exception table has a fix-up for them. */
 FAULT "mov (%rbx), %r10", X86_TRAP_GP, pre=NON_CANONICAL, flags=KP_NO_EXTABLE|KP_OOPS
 FAULT "mov %r11, (%rbx)", X86_TRAP_PF, pre=BAD_KERNEL, flags=KP_NO_EXTABLE|KP_OOPS
 FAULT "call *(%rbx)", X86_TRAP_PF, flags=KP_NO_EXTABLE|KP_OOPS, \

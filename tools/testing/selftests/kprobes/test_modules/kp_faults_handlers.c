@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: what a fault_handler may do, faults that handlers raise themselves, and
- * breakpoints that are nobody's probe.
+ * breakpoints that belong to no probe.
  */
 
 #include <asm/trapnr.h>
@@ -323,7 +323,7 @@ static void kp_faulty_missed(struct kunit *test)
 }
 
 /*
- * Breakpoints that are nobody's probe.
+ * Breakpoints that belong to no probe.
  */
 
 static struct {

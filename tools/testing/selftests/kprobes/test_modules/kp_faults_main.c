@@ -30,7 +30,7 @@ static unsigned int kp_jumps;
 
 static bool oops;
 module_param(oops, bool, 0400);
-MODULE_PARM_DESC(oops, "have the kernel print oopses, for a script to read; nobody dies of them");
+MODULE_PARM_DESC(oops, "have the kernel print oopses, for a script to read; no task dies of them");
 
 #define KP_ROUNDS	4
 #define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
@@ -44,7 +44,7 @@ static const char *const kp_mode_names[] = {
 	"bare", "pre", "pre and post", "pre and fault", "all",
 };
 
-/* What was seen of an exception by whoever was told. */
+/* What a die notifier, or a fault_handler, was told of an exception, and how often. */
 struct kp_told {
 	unsigned int times;
 	unsigned long trap;
@@ -201,7 +201,10 @@ static bool kp_differ(struct kunit *test, enum kp_mode mode, const char *what, u
 	return true;
 }
 
-/* Whoever was told of the exception has to have seen it where the original is. */
+/*
+ * Was a die notifier, or a fault_handler, told something else of the exception than it should be?
+ * Each has to be called once, with the registers of an exception of the original instruction.
+ */
 static bool kp_told_differ(struct kunit *test, enum kp_mode mode, const char *who,
 			   const struct kp_told *told, const struct kp_run *bare)
 {

@@ -51,13 +51,13 @@ struct kp_ft_probe *kp_ft_new(struct kunit *test, void *func);
 int kp_ft_register(struct kunit *test, struct kp_ft_probe *probe);
 void kp_ft_unregister(struct kunit *test, struct kp_ft_probe *probe);
 
-/* Is the place as it is while nobody traces the function? */
+/* Is there a nop at the probed address, as while ftrace calls nothing from the function? */
 bool kp_ft_is_nop(const struct kp_ft_probe *probe);
 
 /* Others that ftrace calls for the targets: none, or one that counts. */
 extern bool kp_ft_crowd;
 
-/* Somebody else who may change where functions go on, as a live patch does. */
+/* The callback of this ftrace_ops redirects execution to another function, as a live patch does. */
 extern struct ftrace_ops kp_ft_rival;
 
 /* kp_ftrace_changes.c */

@@ -73,7 +73,7 @@ static struct kp_ft_costs kp_ft_costs_end(struct kunit *test)
 	return costs;
 }
 
-/* Somebody else who may change where functions go on, as a live patch does. */
+/* Redirect execution to kp_ft_elsewhere(), as a live patch does. */
 static void notrace kp_ft_rival_func(unsigned long ip, unsigned long parent_ip,
 				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {

@@ -16,7 +16,7 @@
 
 bool kp_ft_crowd;
 module_param_named(crowd, kp_ft_crowd, bool, 0400);
-MODULE_PARM_DESC(crowd, "have ftrace call somebody else for the same functions");
+MODULE_PARM_DESC(crowd, "have ftrace call another callback for the same functions");
 
 int kp_ft_pre(struct kprobe *kp, struct pt_regs *regs)
 {

@@ -37,7 +37,7 @@ MODULE_PARM_DESC(insns, "how many instructions of each function are probed");
 struct kp_counter {
 	struct kprobe kp;
 	atomic_long_t hits;
-	/* Whoever comes here comes from the instruction counted before. */
+	/* A CPU that executes the instruction counted before executes this one next. */
 	bool follows;
 };
 
@@ -236,7 +236,11 @@ static int kp_functions_self_calls(unsigned long calls)
 	return 0;
 }
 
-/* From the first to the last, each time waiting until nobody is between the two. */
+/*
+ * Unregister the probes on the first instruction of each function, then those on the second, and
+ * so on. After each step, wait until no task is between two of the instructions: a hit of one
+ * is then counted at the next one, too. At last, compare the text.
+ */
 static int kp_functions_stop(void)
 {
 	struct kprobe **kps;
@@ -324,7 +328,7 @@ static void kp_check_counts(struct seq_file *m, const struct kp_function *functi
 			   (void *)function->addr, i, kp_counted(counter), kp_counted(counter - 1));
 }
 
-/* Nobody else calls the module's own function. */
+/* Only kp_functions_self_calls() calls the module's own function. */
 static void kp_check_self(struct seq_file *m, const struct kp_function *function, int i)
 {
 	long own = atomic_long_read(&function->insn[i].hits);

@@ -139,7 +139,7 @@ static void kp_call_all(struct kunit *test)
 #define KP_TOO_BIG	BIT(5)
 #define KP_NOMEM	BIT(6)
 #define KP_OTHER	BIT(7)
-/* Anywhere in text: nobody here knows what is there. */
+/* The suite does not know what is at a random address: any of these results is right. */
 #define KP_ANYWHERE	(KP_OK | KP_INVAL | KP_ILSEQ | KP_NOTSUPP | KP_NOENT)
 
 static unsigned int kp_result(int err)

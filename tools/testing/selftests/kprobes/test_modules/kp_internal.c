@@ -361,7 +361,10 @@ static void kp_internal_running_return(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp_running());
 }
 
-/* One for all probes at an address, which is nobody's own; none anywhere else. */
+/*
+ * get_kprobe() returns one kprobe for all probes at an address, that of the probepoint, which no
+ * user has registered. It returns NULL for any other address.
+ */
 static void kp_internal_get_kprobe(struct kunit *test)
 {
 	struct kprobe *found;

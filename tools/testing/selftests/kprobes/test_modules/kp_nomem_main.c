@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What becomes of probes when there is no memory for them: one allocation after the other
- * is made to fail, by probes on those who allocate. They are there in any kernel, and fail
- * more than CONFIG_FAILSLAB does. Others, on those who free, tell what was not freed.
+ * What becomes of probes when there is no memory for them: probes on the functions that
+ * allocate make one allocation after the other fail. Every kernel has these functions, and
+ * more allocations fail than with CONFIG_FAILSLAB. Probes on the functions that free show
+ * what was not freed.
  *
  * For the script there are parameters as well:
  *
  * - nth: for the writing task, the allocation of this number fails, from now on
  * - within: the name of a function; if nth_within is N, the Nth allocation fails of each
  *   call of it
- * - failed: how many have, since one of these was set last to what is not 0; where: who
- *   allocated last
+ * - failed: how many allocations have failed since nth or nth_within was last set to a number
+ *   other than 0
+ * - where: the caller whose allocation failed last
  */
 
 #include <linux/hash.h>
@@ -37,8 +39,8 @@ static struct {
 } kp_fail;
 
 /*
- * Accounts: what was allocated, and not freed yet. Whoever frees may do so in any context
- * and on any CPU, but only the task in question adds something.
+ * An account stands for memory that was allocated and is not freed yet. Memory may be freed in
+ * any context and on any CPU, but only the task whose allocations are counted adds accounts.
  */
 #define KP_SLOTS_BITS	13
 #define KP_SLOTS	BIT(KP_SLOTS_BITS)
@@ -96,7 +98,7 @@ static void kp_account_free(void *mem)
 
 NOKPROBE_SYMBOL(kp_account_free);
 
-/* Whoever asks for memory, is it one of those whom this is about? */
+/* Is this the task, or the optimiser's worker, whose allocations are counted? */
 static bool kp_is_asking(void)
 {
 	struct work_struct *work;
@@ -118,7 +120,7 @@ static bool kp_is_asking(void)
 NOKPROBE_SYMBOL(kp_is_asking);
 
 /*
- * Those who allocate.
+ * Probes on the functions that allocate.
  */
 
 #define KP_BUCKET	IS_ENABLED(CONFIG_SLAB_BUCKETS)
@@ -226,7 +228,7 @@ static int kp_alloc_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kp_alloc_return);
 
 /*
- * Those who free.
+ * Probes on the functions that free.
  */
 
 static int kp_free_first(struct kprobe *kp, struct pt_regs *regs)

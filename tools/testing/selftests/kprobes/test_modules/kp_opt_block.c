@@ -33,7 +33,10 @@ static void kp_row_calls(struct kunit *test, struct kp_opt_probe **probes, int n
 		KUNIT_EXPECT_EQ_MSG(test, probes[i]->pre, 2, "probe %d", i);
 }
 
-/* The second has the first one's jump out of the way before anybody can hit it. */
+/*
+ * Registering a second probe in the DCR of the first unoptimises the first one's probepoint, before
+ * a CPU can hit the second. A second probe behind the DCR leaves the jump alone.
+ */
 static void kp_opt_enters(struct kunit *test)
 {
 	struct kp_opt_bytes before;
@@ -70,7 +73,7 @@ static void kp_opt_enters(struct kunit *test)
 	}
 }
 
-/* One that is disabled is in nobody's way. */
+/* A disabled probe does not keep the neighbour from being optimised. */
 static void kp_opt_blocker_disabled(struct kunit *test)
 {
 	struct kp_opt_probe *probes[] = { kp_row_new(test, 4, false), kp_row_new(test, 5, false) };

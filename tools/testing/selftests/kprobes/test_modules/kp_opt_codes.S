@@ -556,7 +556,7 @@ CODE jump_filled_first, KP_ACCEPT_PRE
 1:	add	$2, %eax
 CODE_END jump_filled_first
 
-/* It is somebody's, or nobody knows whose. */
+/* A branch leads to the code after the return. An int3 that the CPU can reach is no padding. */
 CODE after_return, KP_REFUSE
 	test	$1, %edi
 	jz	1f

@@ -100,7 +100,7 @@ static void kp_opt_codes_checked(struct kunit *test, bool post)
 			KUNIT_EXPECT_FALSE_MSG(test, jump, "%s is optimised", kp_code_name(i));
 		if (code->flags & KP_ACCEPT || (code->flags & KP_ACCEPT_PRE && !post))
 			KUNIT_EXPECT_TRUE_MSG(test, jump, "%s is not optimised", kp_code_name(i));
-		/* Nobody would survive the call of what is wrong. */
+		/* The kernel might not survive the call of a function with a wrong jump. */
 		if (!jump || !(code->flags & KP_REFUSE))
 			kp_code_compare(test, i, checked, jump ? "jump" : "breakpoint");
 	}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A task sleeps over a fault among the instructions that a jump would overlap, or in the
- * detour; for tasks RCU that is a quiescent state. And a task that gives tasks RCU none
- * keeps jumps from coming, but nobody from registering and unregistering.
+ * detour buffer. For tasks RCU that is a quiescent state. A task that gives tasks RCU none
+ * keeps the optimiser from writing jumps, but no task from registering and unregistering
+ * probes.
  */
 
 #include <linux/anon_inodes.h>

@@ -133,7 +133,7 @@ static int kp_thread(void *data)
 			kp_call_some(cpu, KP_THREAD, i, i + 10);
 		/* Pairs with kp_enter(): the calls and their hits are over. */
 		smp_store_release(&cpu->loops, cpu->loops + 1);
-		/* Those who change things are to get somewhere, on a slow machine too. */
+		/* Leave CPU time to the tasks that change probes, on a slow machine, too. */
 		usleep_range(500, 1000);
 	}
 	return 0;
@@ -520,7 +520,7 @@ static void kp_stress_meddlers(struct kunit *test)
 	kunit_info(test, "%lu changes, %d jumps on average\n", done, jumps / max(looks, 1));
 	KUNIT_EXPECT_EQ(test, failed, 0);
 	KUNIT_EXPECT_GT(test, done, 20);
-	/* Nobody is in anybody's way any more. */
+	/* The meddlers have unregistered their probes, so none of these is in a DCR. */
 	kp_all_jump(test);
 	kp_enter(test, KP_CHANGING);
 	kp_settle_accounts(test, false);

@@ -10,9 +10,9 @@
  * but never more hits than calls. Before something is changed the controller waits
  * until all calls of the phase before are over.
  *
- * Whoever unregistered a probe may free it at once. Here it is poisoned and kept
- * until the end, so that late handlers are seen by what they find and by what they
- * write.
+ * The task that has unregistered a probe may free it at once. The suite poisons it instead,
+ * and keeps it until the end. A handler that runs too late finds the poison, or overwrites
+ * it, and the suite sees both.
  */
 
 #include <kunit/test.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A return probe that is there while the module is: its parameters say where, and what it
- * has counted. The handlers go with the module, whoever is still in the function.
+ * A return probe is registered while the module is loaded. The module's parameters say on
+ * which function, and what the probe has counted. The handlers go with the module, even
+ * while tasks are still in the function.
  */
 
 #include <linux/atomic.h>
@@ -90,5 +91,5 @@ static void __exit kp_guest_exit(void)
 }
 module_exit(kp_guest_exit);
 
-MODULE_DESCRIPTION("A return probe on a function of somebody else");
+MODULE_DESCRIPTION("A return probe on a function of the kernel or of another module");
 MODULE_LICENSE("GPL");

@@ -29,7 +29,7 @@ noinline long kp_home_sleep(long arg)
 	return ret ?: arg + 1;
 }
 
-/* A chain of callers, for those who look at the stack. */
+/* The chain of callers is what kretprobe-tasks.sh looks for in the stacks of sleeping tasks. */
 static noinline long kp_home_inner(long arg)
 {
 	long ret = kp_home_sleep(arg);
@@ -83,7 +83,7 @@ static struct dentry *kp_home_dir;
 static int __init kp_home_init(void)
 {
 	kp_home_dir = debugfs_create_dir("kp_ret_sleepers", NULL);
-	/* No proxy: it would keep the file from going while somebody sleeps. */
+	/* With debugfs's proxy, debugfs_remove() would wait for a task that sleeps in a write. */
 	debugfs_create_file_unsafe("sleep", 0200, kp_home_dir, NULL, &kp_home_sleep_fops);
 	debugfs_create_file("wake", 0200, kp_home_dir, NULL, &kp_home_wake_fops);
 	debugfs_create_atomic_t("asleep", 0400, kp_home_dir, &kp_home_asleep);

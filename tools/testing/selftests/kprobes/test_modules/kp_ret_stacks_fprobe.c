@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Return probes, and exit handlers of fprobes, on one function: whoever came first, each
- * sees the call, where it returns to, and the stack as it is without them.
+ * Return probes and an fprobe with an exit handler are registered on one function, in various
+ * orders. Each handler sees the call and its return value. A return probe's handler also sees
+ * where the call returns to. It sees the stack as it is without probes, and so does the function.
  */
 
 #include <linux/fprobe.h>

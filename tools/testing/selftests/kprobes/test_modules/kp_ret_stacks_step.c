@@ -69,8 +69,8 @@ static void kp_rs_step_look(unsigned int *wrong)
 NOKPROBE_SYMBOL(kp_rs_step_look);
 
 /*
- * Nobody owns what is below the stack pointer; the debug exception has another stack. On 32-bit
- * x86 it has not, and its own frames overwrite what is there.
+ * Overwrite what is below the stack pointer, as an interrupt may. On 64-bit x86 the debug exception
+ * has another stack. On 32-bit x86 it has none, and its own frames overwrite what is there.
  */
 static void kp_rs_step_clobber(unsigned long sp)
 {
@@ -107,7 +107,7 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 	}
 	if (clobber)
 		kp_rs_step_clobber(regs->sp);
-	/* As this exception sees it, and as those who begin with its registers do. */
+	/* Unwind from this handler, then from the registers that the exception has saved. */
 	kp_save(&kp_step.now);
 	kp_rs_step_look(&kp_step.wrong);
 	kp_save_regs(&kp_step.now, regs);

@@ -3,9 +3,9 @@
  * KUnit suite: the stack as handlers, and interrupts that come while a probed
  * instruction runs, see it.
  *
- * A trace from a handler begins with what the probe needed. Then come the probed
- * function and its callers, and these have to be what a trace shows that the function
- * takes by calling somebody.
+ * A trace from a handler begins with the frames of the probe. Then come the probed function
+ * and its callers. These have to be the same as in a trace that kp_stacks_callee() takes
+ * when the probed function calls it.
  */
 
 #include <asm/irq_regs.h>
