@@ -301,7 +301,7 @@ static void kp_errno_endbr(struct kunit *test)
 }
 
 /*
- * The bytes in front of a function belong to who patches calls, and to checks of types. They
+ * The bytes in front of a function belong to code that patches calls, and to checks of types. They
  * have a symbol: __cfi_ with the function's name from the compiler, or __pfx_ from objtool.
  */
 static __maybe_unused void kp_expect_padding_refused(struct kunit *test, void *function)

@@ -128,7 +128,7 @@ static void kp_handlers_divert(struct kunit *test)
 }
 #endif
 
-/* Who ran, in the order of the runs. */
+/* The handlers that ran, in the order of the runs. */
 static struct {
 	struct kprobe *kp;
 	bool post;

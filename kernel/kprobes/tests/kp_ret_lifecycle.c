@@ -109,7 +109,7 @@ static void kp_ret_lifecycle_batch(struct kunit *test)
 	}
 }
 
-/* What happens in the middle of a call, to whom. */
+/* The change that is made in the middle of a call, and the probe that it is made to. */
 static struct {
 	struct kunit *test;
 	struct kp_rp *probe[2];
@@ -222,7 +222,7 @@ static void kp_ret_lifecycle_registered_in_flight(struct kunit *test)
 	kp_rp_unregister(test, first);
 	kp_rp_unregister(test, second);
 
-	/* It was there itself, before it went: that was another registration. */
+	/* An earlier registration of the same return probe makes no difference. */
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, second), 0);
 	kp_ret_middle_set(test, second, second);
 	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_unregisters_and_registers, 1), 2);

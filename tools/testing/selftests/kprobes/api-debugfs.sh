@@ -267,7 +267,7 @@ check "list is still sorted" list_is_sorted
 check "blacklist holds kernel and module functions" blacklist_has_known
 check "blacklist has the documented format" blacklist_has_format
 check "offsets from the start of the text" counted_from_start
-check "addresses are hidden from who may not see them" addresses_are_hidden
+check "addresses are hidden from tasks that may not see them" addresses_are_hidden
 unload kp_ctl
 check "list is empty again" list_is_empty
 unload kp_target

@@ -802,7 +802,7 @@ check "locations that do not exist, or not any more" refuses_locations
 check "the entry of the blacklist is named" names_blacklist_entry
 check "functions that may not have return probes" refuses_returns
 check "modules that come and go" refuses_modules
-check "addresses are hidden from who may not see them" hides_addresses
+check "addresses are hidden from tasks that may not see them" hides_addresses
 if is_x86; then
 	load kp_explain
 	check "a question changes nothing" changes_nothing

@@ -16,7 +16,7 @@ FAIL=$DEBUGFS/fail_function
 
 # inject FUNCTION RETVAL TIMES [TASK_FILTER]
 inject() {
-	# First whom it concerns, then that it does.
+	# First the task is chosen, then the injection is switched on.
 	echo "${4:-N}" >$FAIL/task-filter
 	echo "$3" >$FAIL/times
 	echo "$1" >$FAIL/inject || return 1
@@ -76,7 +76,7 @@ others_too() {
 	calls_are failable 7 3 -5 || status=1
 	cat $TRACEFS/trace >"$TMP/trace"
 	uninject kp_cl_failable || status=1
-	# Whose handler is called first is a matter of who came last, and that one's
+	# The handler of the user that has come last is called first, and that one's
 	# decision holds: where fail_function came last, the others see what it left over.
 	at_least "entries" "$(grep -c 'enter: ' "$TMP/trace")" 7 || status=1
 	at_least "returns" "$(grep -c 'leave: .*ret=[0-9]' "$TMP/trace")" 7 || status=1

@@ -323,7 +323,7 @@ check() {
 	fi
 }
 
-# For tests whose code has anything in the frame pointer: who unwinds a stack by frame
+# For tests whose code has anything in the frame pointer: code that unwinds by frame
 # pointers, as KASAN does at any time, may say so.
 bad_frame_pointers() {
 	echo "kprobes-selftest: expect WARNING: kernel stack .* has bad" >/dev/kmsg

@@ -91,7 +91,7 @@ no_call_lost() {
 	is entries "$1" && is nmissed $((crowd - $1)) && is wrong 0
 }
 
-# All who are asleep wake up, and go.
+# All sleeping tasks wake up, and leave the function.
 all_return() {
 	followed=$(cat $PARAMETERS/entries)
 	set_to sleepers 0 && is entries "$followed" && is returns "$followed" && is wrong 0

@@ -60,7 +60,7 @@ all_return() {
 	unload kp_ret_guest
 }
 
-# The module goes while everybody is in the function, and they wake after that.
+# The module goes while all tasks are in the function, and they wake after that.
 unloaded_meanwhile() {
 	for round in 1 2 3; do
 		load kp_ret_guest maxactive=$((round % 2 * 50)) && put_to_sleep 20 || return 1
@@ -164,7 +164,7 @@ executed() {
 	done
 }
 
-# Functions that are entered by who ends: more of them than could be in flight.
+# Functions that ending tasks enter: more of them than could be in flight.
 ended() {
 	for function in do_group_exit do_exit; do
 		load kp_ret_guest symbol=$function maxactive=100 || return 1

@@ -248,7 +248,7 @@ static void kp_count(unsigned int n)
 
 	WRITE_ONCE(kp_free, false);
 	for (i = 0; i < kp_callers; i++) {
-		/* Pairs with kp_thread(): all who were attached before see these. */
+		/* Pairs with kp_thread(): all that were attached before see these. */
 		smp_store_release(&kp_caller[i].calls, n);
 	}
 	for (i = 0; i < kp_callers; i++)
@@ -351,5 +351,5 @@ static struct kunit_suite kp_attach_order_suite = {
 
 kunit_test_suite(kp_attach_order_suite);
 
-MODULE_DESCRIPTION("KUnit suite for all who can be at the entry of a function");
+MODULE_DESCRIPTION("KUnit suite for all tracers that can be at the entry of a function");
 MODULE_LICENSE("GPL");

@@ -185,7 +185,7 @@ static void kp_faulty_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
 }
 
-/* The newest is asked first; who comes after one that repairs is not. */
+/* The newest is asked first; those behind one that repairs are not. */
 static void kp_faulty_order(struct kunit *test)
 {
 	struct kp_faulty *probe[4];

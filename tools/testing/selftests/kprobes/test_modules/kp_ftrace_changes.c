@@ -16,7 +16,7 @@ struct kp_ft_costs {
 	int stop_machine;
 };
 
-/* Who is asked to count is asked by this task alone. */
+/* The task whose changes are counted. */
 static struct task_struct *kp_ft_counted;
 
 struct kp_ft_counter {
@@ -161,8 +161,8 @@ void kp_ft_patched_before(struct kunit *test)
 
 /*
  * Two probes with a post_handler and two without come and go at one address in
- * every order: who is there is called, once; and a live patch can come if and
- * only if none is there that may divert.
+ * every order: each that is registered is called, once; and a live patch can come if and
+ * only if none is registered that may redirect execution.
  */
 void kp_ft_orders(struct kunit *test)
 {

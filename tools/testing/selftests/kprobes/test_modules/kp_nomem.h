@@ -15,7 +15,7 @@
 #include <kunit/test.h>
 #include <linux/kprobes.h>
 
-/* Whose allocations are counted. */
+/* The task whose allocations are counted. */
 enum kp_nomem_who {
 	KP_NOMEM_CURRENT,	/* those of the task that called kp_nomem_begin() */
 	KP_NOMEM_OPTIMIZER,	/* those of the worker that puts in jumps */
@@ -28,7 +28,7 @@ enum kp_nomem_who {
 void kp_nomem_begin(enum kp_nomem_who who, unsigned int nth);
 /* True if one has failed. */
 bool kp_nomem_end(void);
-/* Who asked for the last one that failed, and was told that there is no memory. */
+/* The caller whose allocation failed last. */
 void *kp_nomem_where(void);
 
 /* Forget what was allocated so far. */

@@ -34,7 +34,7 @@ static struct {
 	unsigned int count;
 	unsigned int failed;
 	void *where;
-	/* Within others who allocate, and keep some of it for later. */
+	/* Within allocators that keep some of it for later. */
 	unsigned int inside;
 } kp_fail;
 
@@ -157,7 +157,7 @@ static struct kp_site kp_sites[] = {
 	{ "set_memory_rox", KP_NO_FLAGS, -ENOMEM, false, true },
 };
 
-/* Those of who can't sleep are not ours: nothing of kprobes allocates like that. */
+/* Kprobes allocates nothing where it cannot sleep: such an allocation is not counted. */
 static bool kp_has_flags(const struct kp_site *site, struct pt_regs *regs, gfp_t has, gfp_t not)
 {
 	gfp_t gfp;

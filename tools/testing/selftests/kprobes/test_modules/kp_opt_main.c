@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suites for jump-optimised probes: what a hit does, who is in whose way, where
+ * KUnit suites for jump-optimised probes: what a hit does, which probes block which, where
  * there may be a jump and where not, and tasks that are just where one is to come or go.
  */
 

@@ -158,7 +158,7 @@ static int kp_preempt_init(struct kunit *test)
 	kp.cpu = cpumask_last(cpu_online_mask);
 	if (kp.cpu == cpumask_first(cpu_online_mask))
 		kunit_skip(test, "needs a second CPU");
-	/* The one who tells is elsewhere. */
+	/* The task that tells is in another function. */
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
 	ret = kunit_add_action_or_reset(test, kp_stop, NULL);
 	if (ret)

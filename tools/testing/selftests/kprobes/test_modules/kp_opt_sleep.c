@@ -289,7 +289,7 @@ static void kp_busy_stop(void *unused)
 	kthread_stop(kp_busy.task);
 }
 
-/* Who reads the list waits for jumps that are about to come, but not for a busy task. */
+/* A reader of the list waits for jumps that are about to come, but not for a busy task. */
 static void kp_list_opens(struct kunit *test)
 {
 	struct file *file = filp_open("/sys/kernel/debug/kprobes/list", O_RDONLY, 0);
@@ -338,7 +338,7 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, probes[i].pre, 1);
 		}
 	}
-	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(kp_busy.running), "somebody waited for it");
+	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(kp_busy.running), "the test waited for the busy task");
 	kunit_info(test, "%d probes had a jump meanwhile\n", jumps);
 	/* Only where there is something that tasks RCU waits for. */
 	if (IS_ENABLED(CONFIG_PREEMPTION))

@@ -45,7 +45,7 @@ enum { KP_THREAD, KP_TIMER, KP_NMI, KP_CALLERS };
 
 struct kp_cpu {
 	struct kp_account account[KP_CALLERS];
-	/* On whose account, and of which phase, the call is that is under way. */
+	/* The account and the phase of the call that is under way. */
 	struct kp_account *calling;
 	enum kp_phase phase;
 	unsigned long loops;

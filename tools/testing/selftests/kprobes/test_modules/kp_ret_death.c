@@ -40,7 +40,7 @@ static DECLARE_COMPLETION(kp_ret_alive);
 
 static int kp_ret_dying(void *data)
 {
-	/* Who is stopped before it runs does not run at all. */
+	/* A thread that is stopped before it runs does not run at all. */
 	complete(&kp_ret_alive);
 	return kp_ret_dies((long)data);
 }

@@ -10,7 +10,7 @@
  * than entries, nor more entries than calls. Before something is changed the controller
  * waits until all calls of the phase before are over.
  *
- * Each call's private data say whose it is; its return has to find them as they were.
+ * Each call's private data name the call; its return has to find them as they were.
  */
 
 #include <kunit/test.h>

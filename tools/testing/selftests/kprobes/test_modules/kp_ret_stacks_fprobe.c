@@ -40,7 +40,7 @@ static void kp_rs_together_exit(struct fprobe *fp, unsigned long entry_ip, unsig
 	kp.exit_value = regs_return_value(regs);
 }
 
-/* Who comes, and goes, in which order; a return probe by its number, or the fprobe. */
+/* The order of registration and unregistration: numbers of return probes, or the fprobe. */
 #define KP_FPROBE	9
 static const int kp_rs_orders[][4] = {
 	{ KP_FPROBE, -1 }, { 0, -1 }, { 0, KP_FPROBE, -1 }, { KP_FPROBE, 0, -1 },
