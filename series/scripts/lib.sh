@@ -248,6 +248,7 @@ find_fragments()
 		*) fragments+=("$TOP/$SELFTESTS/$name") ;;
 		esac
 	done
+	[[ $1 != stock-* ]] || fragments+=("$TOP/series/scripts/config.stock")
 }
 
 # test_programs TREE: the names of the selftests in TREE that need nothing of the host

@@ -85,6 +85,8 @@ module_dir test_modules $SELFTESTS/test_modules "${args[@]}"
 [ -n "$only" ] ||
 	module_dir samples samples/kprobes "${samples[@]}"
 # A kernel with our kprobes has these among its own modules.
-[ -n "$only" ] || [[ $variant != stock-* ]] ||
+if [ -z "$only" ] && [[ $variant == stock-* ]]; then
 	module_dir kunit kernel/kprobes/tests CONFIG_KPROBES_KUNIT_TEST=m
+	module_dir torture kernel/kprobes/torture CONFIG_KPROBE_TORTURE_TEST=m
+fi
 say "modules for $variant: $(find "$dest" -name '*.ko' 2>/dev/null | wc -l) in ${dest#"$TOP"/}"

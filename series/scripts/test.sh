@@ -167,7 +167,7 @@ short_guests()
 	short_guest "$1" "$2one-cpu-explain" api-explain maxcpus=1
 	boot_events_guest "$1" "$2boot-events" "$3"
 	# A handler that oopses switches lockdep off, among others.
-	short_guest "$1" "$2oops" "context-oops torture" "kp_oops TORTURE_S=3"
+	short_guest "$1" "$2oops" "context-oops torture" "kp_oops TORTURE_S=5"
 	# Nothing traces functions any more after that.
 	short_guest "$1" "$2ftrace-dead" ftrace-dead kp_kill_ftrace
 }
@@ -189,7 +189,7 @@ if [ $# -eq 0 ] && has_kernel plain; then
 	boot_events_guest plain plain-boot-events 9
 fi
 if [ $# -eq 0 ] && has_kernel debug; then
-	short_guest debug debug-oops "context-oops torture" "kp_oops TORTURE_S=3"
+	short_guest debug debug-oops "context-oops torture" "kp_oops TORTURE_S=5"
 fi
 while [ ${#running[@]} -gt 0 ]; do
 	reap

@@ -11,7 +11,7 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 TRACING=/sys/kernel/tracing
-SECONDS_EACH=${TORTURE_S:-10}
+SECONDS_EACH=${TORTURE_S:-16}
 SEED=${TORTURE_SEED:-1}
 FAILSLAB=$DEBUGFS/failslab
 TEXT_HASH=$DEBUGFS/kp_text_hash
@@ -201,7 +201,7 @@ with_oopses() {
 
 setup
 if ! grep -qs /kprobe_torture.ko "/lib/modules/$(uname -r)/modules.dep"; then
-	ktap_skip_all "CONFIG_KPROBE_TORTURE_TEST=m is needed"
+	ktap_skip_all "kprobe_torture is needed, see CONFIG_KPROBE_TORTURE_TEST"
 	exit "$KSFT_SKIP"
 fi
 ktap_set_plan 8

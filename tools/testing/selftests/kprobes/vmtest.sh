@@ -27,7 +27,7 @@ usage()
 	cat <<EOF
 usage: ${0##*/} -b BUILD [option...] [TEST...]
   -b BUILD    where the kernel was built (O=), see config and config.default
-  -m MODULES  where test_modules/ (and samples/, kunit/) were built, default: here
+  -m MODULES  where test_modules/ (and samples/, kunit/, torture/) were built, default: here
   -n NAME     what to call this run, default the last part of BUILD
   -o DIR      where to leave the logs, default BUILD
   -r FILE     write the numbers of passed and failed tests to FILE
@@ -231,7 +231,7 @@ make_initramfs()
 		mkdir -p "$mods/kernel/$(dirname "$ko")"
 		cp "$build/$ko" "$mods/kernel/$ko"
 	done < <(sed -n 's/\.o$/.ko/p' "$build/modules.order")
-	for dir in samples kunit; do
+	for dir in samples kunit torture; do
 		[ -d "$modules/$dir" ] || continue
 		mkdir -p "$mods/kernel/$dir/kprobes"
 		find "$modules/$dir" -name '*.ko' -exec cp -t "$mods/kernel/$dir/kprobes" {} +
