@@ -242,7 +242,8 @@ static unsigned long __kprobes recover_kretprobe(struct task_struct *task, unsig
  * x86_kprobe_recover() - find where code that an unwinder has found on a stack really is
  * @state: state of the unwinder
  * @addr: the address that it has found
- * @addr_p: the place where it was found
+ * @addr_p: the place where it was found; with the frame-pointer unwinder, it may be in the
+ *	registers of @state
  *
  * Several of return probes, rethook and the graph tracer may have replaced a return address,
  * in any order. And a task that is in a slot, or a function that was called from one, is shown
@@ -258,6 +259,16 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 	struct llist_node *cur = NULL;
 	unsigned long before = 0, ip;
 
+#ifdef CONFIG_UNWINDER_FRAME_POINTER
+	/*
+	 * The instruction pointer of saved registers is no return address. If it is that of a
+	 * trampoline, the ret that led there has popped the place of the return address.
+	 */
+	if (state->regs && addr_p == &state->regs->ip) {
+		addr = x86_kprobe_regs_ip(state->regs, state->task);
+		addr_p = (unsigned long *)state->regs->sp - 1;
+	}
+#endif
 	/* An instance that one search finds must not be freed before the next one. */
 	preempt_disable_notrace();
 	while (is_trampoline(addr) && addr != before) {
