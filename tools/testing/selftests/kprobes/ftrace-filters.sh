@@ -16,7 +16,7 @@ NOTRACE=$TRACING/set_ftrace_notrace
 AUDIT=$DEBUGFS/kp_filters
 
 # Functions of the kernel, few of them called in this guest, and one of all the time
-SOME="vfs_rmdir kobject_rename vfs_read"
+SOME="vfs_rmdir device_move vfs_read"
 
 # narrow NAMES: nothing else is in the filter; widen NAMES, without NAME: added, removed
 narrow() {
