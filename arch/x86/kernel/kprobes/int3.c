@@ -11,8 +11,8 @@
  * A hit that a handler makes itself comes from the context that is recorded: it is
  * counted as missed, and its instruction is executed all the same. A hit from a softirq,
  * a hard interrupt or an NMI that has interrupted a handler comes from another interrupt
- * context, nested in that one, and calls its handlers. The int3 itself counts as an NMI in preempt_count, so the
- * context that it has interrupted is compared.
+ * context, nested in that one, and calls its handlers. The int3 itself counts as an NMI in
+ * preempt_count, so the context that it has interrupted is compared.
  *
  * An NMI may come at any point. It finds the levels consistent, and leaves them as they
  * were.

@@ -121,7 +121,8 @@ have_jumps() {
 	jumps=$(grep -c -F '[OPTIMIZED]' $KPROBES/list) || :
 	by_ftrace=$(grep -c -F '[FTRACE]' $KPROBES/list) || :
 	ktap_print_msg "$jumps of $(summary functions) optimised, $by_ftrace reached by ftrace"
-	[ ! -e $KPROBES/optimizer ] || sed -n 's/.*  \(refused\|failed\): /# \1: /p' $KPROBES/optimizer |
+	[ ! -e $KPROBES/optimizer ] ||
+		sed -n 's/.*  \(refused\|failed\): /# \1: /p' $KPROBES/optimizer |
 		sort | uniq -c | sort -rn | sed 's/^ *\([0-9]*\) # /# \1 /'
 	[ $((jumps + by_ftrace)) -ge $(($(summary functions) / 2)) ]
 }

@@ -338,7 +338,7 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, probes[i].pre, 1);
 		}
 	}
-	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(kp_busy.running), "the test waited for the busy task");
+	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(kp_busy.running), "it waited for the busy task");
 	kunit_info(test, "%d probes had a jump meanwhile\n", jumps);
 	/* Only where there is something that tasks RCU waits for. */
 	if (IS_ENABLED(CONFIG_PREEMPTION))
