@@ -130,8 +130,11 @@ run_ftracetest() {
 		fi
 		begun=$(date +%s)
 		# Outside, for its results come by signals.
-		sh "$ftracetest" -K -vv -l "$TMP/logs" "$file" </dev/null >"$TMP/log" 2>&1 || :
+		timeout 300 sh "$ftracetest" -K -vv -l "$TMP/logs" "$file" </dev/null \
+			>"$TMP/log" 2>&1 || :
 		took=$(($(date +%s) - begun))
+		# The console then shows which tasks wait, and for what.
+		[ "$took" -lt 300 ] || echo w >/proc/sysrq-trigger
 		[ "$took" -lt 10 ] || ktap_print_msg "$name took $took s"
 		result=$(grep -E '^(not )?ok 1 ' "$TMP/log" | head -n 1)
 		case $result in
