@@ -83,7 +83,7 @@ unhold()
 
 	for name in $(names Builds "$1"); do
 		patch -R -d "$tree" -p1 --fuzz=0 --force --no-backup-if-mismatch -s -r - \
-			<"$TOP/series/steps/$name.diff"
+			<"$(adapted steps "$name.diff")"
 	done
 }
 

@@ -23,6 +23,8 @@ case $variant in
 stock-*)
 	tree=$OUT/linux-stock
 	"$TOP/series/scripts/prepare.sh" --stock
+	# The fragments that are adapted to the base kernel are in out/linux.
+	[ -z "$ADAPTIONS" ] || "$TOP/series/scripts/prepare.sh"
 	;;
 *)
 	tree=$OUT/linux
@@ -32,6 +34,8 @@ esac
 
 lock "build-$variant"
 need_packages gcc libc6-dev make bc bison flex libelf-dev perl kmod
+# Newer kernels make a header by a script that other awks run without an error, and wrongly.
+[ -z "$ADAPTIONS" ] || need_packages gawk
 use_toolchain "$variant"
 mkdir -p "$build"
 

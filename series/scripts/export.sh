@@ -35,7 +35,7 @@ need_packages git patch perl
 } | if [ -n "$check" ]; then cat >/dev/null; else cat; fi
 version=$(kernel_version "$OUT/linux")
 [ "$version" = "$(kernel_version "$OUT/linux-stock")" ] ||
-	die "out/linux and out/linux-stock are different kernels" "remove out/linux-stock"
+	die "${OUT#"$TOP"/}/linux and linux-stock there are different kernels" "remove linux-stock"
 
 work=$(mktemp -d "$OUT/.export.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -56,6 +56,18 @@ in_repo()
 	(cd "$OUT/linux/.series/orig" && find . -type f -printf '%P\n')
 	own_files
 } | sort -u >"$work/files"
+
+# The series' data, as it is for this base kernel
+mkdir -p "$work/top/series"
+cp -r "$TOP"/series/{messages,edits,steps} "$work/top/series"
+if [ -n "$ADAPTIONS" ]; then
+	for kind in edits steps; do
+		[ ! -d "$ADAPTIONS/$kind" ] || cp "$ADAPTIONS/$kind"/* "$work/top/series/$kind"
+	done
+	(cd "$work/top" && find series/messages -type f) >"$work/messages"
+	"$TOP/series/scripts/rename.pl" "$ADAPTIONS/messages" "$work/top" "$work/top" \
+		"$work/messages" || die "${ADAPTIONS#"$TOP"/}/messages does not fit the series"
+fi
 
 git init -q "$repo"
 
@@ -79,7 +91,7 @@ chmod +x "$work/commit"
 	GIT_AUTHOR_EMAIL=$(git -C "$TOP" config user.email || id -un)
 	export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL
 	export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
-	"$TOP/series/scripts/split.pl" "$TOP" "$OUT/linux-stock" "$OUT/linux" "$work/files" \
+	"$TOP/series/scripts/split.pl" "$work/top" "$OUT/linux-stock" "$OUT/linux" "$work/files" \
 		"$repo" "$work/commit"
 ) || die "series/messages and the tree do not fit together"
 
@@ -143,4 +155,4 @@ mv "$work/letter" "$work/patches/0000-cover-letter.patch"
 rm -rf "$OUT/patches" "$OUT/series"
 mv "$work/patches" "$OUT/patches"
 mv "$repo" "$OUT/series"
-say "out/patches: $count patches against Linux $version, and a cover letter"
+say "${OUT#"$TOP"/}/patches: $count patches against Linux $version, and a cover letter"

@@ -4,10 +4,25 @@
 # What the front door's scripts share. Sourced, never run.
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-OUT=$TOP/out
+SHARED=$TOP/out
+OUT=$SHARED
 # shellcheck disable=SC2034 # for the scripts that source this
 SELFTESTS=tools/testing/selftests/kprobes
 OWN_DIRS=(arch include kernel lib samples Documentation tools)
+
+# The base kernel. For all others than the default, series/base-* has what is other there, and
+# everything that is made of them is in out/ in a directory of their own.
+DEFAULT_BASE=6.12
+export BASE=${BASE:-$DEFAULT_BASE}
+ADAPTIONS=
+if [ "$BASE" != $DEFAULT_BASE ]; then
+	OUT=$SHARED/$BASE
+	ADAPTIONS=$TOP/series/base-$BASE
+	[ -d "$ADAPTIONS" ] || {
+		printf 'error: BASE=%s: there is no series/base-%s\n' "$BASE" "$BASE" >&2
+		exit 1
+	}
+fi
 
 mkdir -p "$OUT/log"
 
@@ -41,6 +56,16 @@ is_foreign()
 {
 	variant_arch "$1"
 	[ "${arch[package]}" != x86 ]
+}
+
+# adapted KIND NAME: the file of series/KIND, or that of the base kernel that takes its place
+adapted()
+{
+	if [ -n "$ADAPTIONS" ] && [ -e "$ADAPTIONS/$1/$2" ]; then
+		printf '%s\n' "$ADAPTIONS/$1/$2"
+	else
+		printf '%s\n' "$TOP/series/$1/$2"
+	fi
 }
 
 # own_files: every file of ours that is part of the kernel
@@ -127,34 +152,46 @@ guest_packages()
 	[ -n "${BUSYBOX:-}" ] || foreign_busybox "${arch[debian]}"
 }
 
-# foreign_busybox ARCH: sets BUSYBOX for guests of another architecture than the host. Apt's
-# lists for it are kept apart from the machine's.
+# foreign_busybox ARCH: sets BUSYBOX for guests of another architecture than the host
 foreign_busybox()
 {
-	local dir=$OUT/busybox-$1 package=busybox-static:$1 mirror options
+	local dir=$SHARED/busybox-$1 release=
 
 	export BUSYBOX=$dir/bin/busybox
 	[ ! -x "$BUSYBOX" ] || return 0
-	say "getting $package"
-	read -ra mirror < <(debian_mirror)
 	# Debian 13 is the first that has this architecture.
-	[ "$1" != riscv64 ] || mirror[0]=trixie
+	[ "$1" != riscv64 ] || release=trixie
+	unpack_package "$dir" "busybox-static:$1" "$release" "set BUSYBOX= to a static busybox for $1"
+	[ -d "$dir/bin" ] || ln -s usr/bin "$dir/bin"
+}
+
+# unpack_package DIRECTORY PACKAGE:ARCH RELEASE ADVICE: downloads a package of a release of
+# Debian, or of this machine's if RELEASE is empty, and unpacks it to DIRECTORY. It is not
+# installed, and apt's lists for it are kept apart from the machine's.
+unpack_package()
+{
+	local dir=$1 package=$2 release=$3 mirror options
+
+	say "getting $package of Debian ${release:-as it is installed}"
+	read -ra mirror < <(debian_mirror)
 	rm -rf "$dir.new"
 	mkdir -p "$dir.new"/apt/{lists,cache/archives}/partial
 	printf 'deb [signed-by=%s] %s %s main\n' /usr/share/keyrings/debian-archive-keyring.gpg \
-		"${mirror[1]:-http://deb.debian.org/debian}" "${mirror[0]}" \
+		"${mirror[1]:-http://deb.debian.org/debian}" "${release:-${mirror[0]}}" \
 		>"$dir.new/apt/sources.list"
-	options=(-o APT::Architecture="$1" -o APT::Architectures="$1" -o Dir::Etc::sourceparts=-
-		-o Dir::Etc::sourcelist="$dir.new/apt/sources.list"
+	options=(-o Dir::Etc::sourceparts=- -o Dir::Etc::sourcelist="$dir.new/apt/sources.list"
 		-o Dir::State::lists="$dir.new/apt/lists" -o Dir::State::status=/dev/null
 		-o Dir::Cache="$dir.new/apt/cache")
+	case $package in
+	*:all) package=${package%:all} ;;
+	*) options+=(-o APT::Architecture="${package#*:}" -o APT::Architectures="${package#*:}") ;;
+	esac
 	(
 		cd "$dir.new"
 		apt-get "${options[@]}" update && apt-get "${options[@]}" download "$package" &&
-			dpkg-deb -x ./*.deb . && { [ -d bin ] || ln -s usr/bin bin; }
+			dpkg-deb -x ./*.deb . && rm ./*.deb
 	) >"$OUT/log/packages.log" 2>&1 ||
-		die "apt-get download $package failed, see $OUT/log/packages.log" \
-			"set BUSYBOX= to a static busybox for $1"
+		die "apt-get download $package failed, see $OUT/log/packages.log" "$4"
 	rm -rf "$dir" "$dir.new/apt"
 	mv "$dir.new" "$dir"
 }
@@ -191,9 +228,9 @@ debian_mirror()
 i386_root()
 {
 	[ -z "${GUEST_ROOT:-}" ] || return 0
-	export GUEST_ROOT=$OUT/i386-root
+	export GUEST_ROOT=$SHARED/i386-root
 	(
-		lock i386-root
+		lock i386-root "$SHARED"
 		[ "${CLIENT_PACKAGES[*]}" != "$(cat "$GUEST_ROOT/.packages" 2>/dev/null)" ] ||
 			exit 0
 		make_i386_root "$GUEST_ROOT"
@@ -231,8 +268,10 @@ kernel_version()
 # find_fragments VARIANT: sets fragments to the files that its configuration is made of
 find_fragments()
 {
-	local variant=${1#stock-} basis name
+	local variant=${1#stock-} basis name dir=$TOP/$SELFTESTS
 
+	# as they are for this base kernel
+	[ -z "$ADAPTIONS" ] || dir=$OUT/linux/$SELFTESTS
 	fragments=()
 	case $variant in
 	plain | debug | kcfi | kcsan) basis=(small x86) ;;
@@ -244,8 +283,8 @@ find_fragments()
 			die "no variant $variant: there is no $SELFTESTS/$name" \
 				"there are: $(cd "$TOP/$SELFTESTS" && printf '%s ' config.* | sed 's/config\.//g')"
 		case " ${fragments[*]} " in
-		*" $TOP/$SELFTESTS/$name "*) ;;
-		*) fragments+=("$TOP/$SELFTESTS/$name") ;;
+		*" $dir/$name "*) ;;
+		*) fragments+=("$dir/$name") ;;
 		esac
 	done
 	[[ $1 != stock-* ]] || fragments+=("$TOP/series/scripts/config.stock")
@@ -308,10 +347,10 @@ progress()
 	printf '   %s: %d, %d s\n' "$what" "$n" $((SECONDS - start))
 }
 
-# lock NAME: one at a time, whoever else builds here
+# lock NAME [DIRECTORY]: one at a time, whoever else builds here
 lock()
 {
-	exec 9>"$OUT/.lock.$1"
+	exec 9>"${2:-$OUT}/.lock.$1"
 	flock -n 9 || {
 		say "waiting for another run that works on $1"
 		flock 9

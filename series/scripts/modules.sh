@@ -20,6 +20,8 @@ dest=$OUT/modules/$variant
 
 [ -e "$build/.built" ] || die "the kernel $variant is not built" "make kernel VARIANT=$variant"
 
+# the sources as they are now
+"$TOP/series/scripts/prepare.sh" >/dev/null
 lock "modules-$variant"
 need_packages gcc make rsync
 use_toolchain "$variant"
@@ -27,7 +29,7 @@ use_toolchain "$variant"
 # module_dir NAME SOURCE [MAKE_ARGUMENT...]
 module_dir()
 {
-	local name=$1 dir=$2 src=$TOP/$2
+	local name=$1 dir=$2 src=$OUT/linux/$2
 	shift 2
 
 	[ -e "$src/Makefile" ] || return 0
@@ -48,7 +50,7 @@ module_dir()
 	}
 }
 
-args=("KPROBES_TESTS=$TOP/kernel/kprobes/tests")
+args=("KPROBES_TESTS=$OUT/linux/kernel/kprobes/tests")
 [ -z "$only" ] || args+=("KP_ONLY=$only")
 # Some use what only our kprobes have
 [[ $variant != stock-* ]] || args+=(KP_ANY=1)

@@ -4,7 +4,12 @@
 # Makes out/linux, the base kernel with this project's kprobes in place of its
 # own. May be run at any time: only what differs is touched, so that kbuild
 # rebuilds little. With --stock it makes out/linux-stock, the base kernel as it
-# is, to compare with.
+# is, to compare with. With BASE= it makes them of another kernel, with the adaptions of
+# series/base-*:
+#	edits/, steps/	diffs that take the place of those with the same names
+#	renames		substitutions in our files, see rename.pl
+#	ours/		diffs of our files, which are applied after them
+#	messages	substitutions in the series' messages, for export.sh
 #
 # out/linux/.series keeps what is needed to do it again:
 #	source		where the tree came from
@@ -17,8 +22,7 @@ set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-PACKAGE=linux-source-6.12
-BASE=6.12
+PACKAGE=linux-source-$BASE
 
 work=
 cleanup() { [ -z "$work" ] || rm -rf "$work"; }
@@ -143,6 +147,49 @@ list_files()
 	done <"$work/own"
 }
 
+# own FILE: ours, as it is for this base kernel
+own()
+{
+	if [ -e "$work/ours/$1" ]; then
+		printf '%s\n' "$work/ours/$1"
+	else
+		printf '%s\n' "$TOP/$1"
+	fi
+}
+
+# take_own FILE DIFF: a copy of ours for the diff to change
+take_own()
+{
+	grep -qxF "$1" "$work/own" || die "${2#"$TOP"/}: $1 is no file of ours"
+	[ -e "$work/ours/$1" ] || {
+		mkdir -p "$work/ours/$(dirname "$1")"
+		cp -p "$TOP/$1" "$work/ours/$1"
+	}
+}
+
+# adapt_own: makes the changes of our own files that this base kernel needs
+adapt_own()
+{
+	local file diff name=${ADAPTIONS##*/}
+
+	[ -n "$ADAPTIONS" ] || return 0
+	"$TOP/series/scripts/rename.pl" "$ADAPTIONS/renames" "$TOP" "$work/ours" "$work/own" ||
+		die "series/$name/renames does not fit our files"
+	for diff in "$ADAPTIONS"/ours/*.diff; do
+		[ -e "$diff" ] || continue
+		check_why "$diff"
+		while IFS= read -r file; do
+			take_own "$file" "$diff"
+		done < <(files_of "$diff")
+		apply "$work/ours" "$diff" "our files with series/$name/renames"
+	done
+	for diff in "$ADAPTIONS"/{edits,steps}/*.diff; do
+		file=${diff#"$ADAPTIONS"/}
+		[ ! -e "$diff" ] || [ -e "$TOP/series/$file" ] ||
+			die "series/$name/$file: there is no series/$file that it could replace"
+	done
+}
+
 lay_files()
 {
 	local file
@@ -150,7 +197,7 @@ lay_files()
 	sort -u "$work/own" "$state/laid" >"$work/both"
 	cp "$work/both" "$state/laid"
 	while IFS= read -r file; do
-		install_file "$TOP/$file" "$tree/$file"
+		install_file "$(own "$file")" "$tree/$file"
 	done <"$work/own"
 	while IFS= read -r file; do
 		rm -f "$tree/$file"
@@ -189,35 +236,57 @@ merge_maintainers()
 		END { exit !found }' "$1"
 }
 
+# check_why DIFF: it says what it is for
+check_why()
+{
+	head -n 1 "$1" | grep -q '^Why: .' || die "${1#"$TOP"/}: does not begin with 'Why: ...'"
+}
+
+# files_of DIFF: the files that it changes
+files_of()
+{
+	sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$1"
+}
+
+# apply DIRECTORY DIFF WHAT: WHAT is what the diff is for
+apply()
+{
+	local bad
+
+	# With another base kernel than the default, a diff may have nothing to do.
+	grep -q '^+++ ' "$2" || return 0
+	patch -d "$1" -p1 --fuzz=0 --force --no-backup-if-mismatch -r - \
+		<"$2" >"$work/patch.log" 2>&1 || {
+		bad=$(awk '/^patching file/ { f = $3 } /FAILED/ { print f }' \
+			"$work/patch.log" | sort -u | paste -sd' ')
+		sed 's/^/       /' "$work/patch.log" >&2
+		die "${2#"$TOP"/} does not apply to ${bad:-it} of $3" \
+			"the tree was left as it was; adapt the diff"
+	}
+}
+
 # Every edited file is made anew from its original, all of them before the
 # first is put into the tree.
 apply_edits()
 {
-	local edit file files=() bad stage=$work/stage
+	local edit file files=() stage=$work/stage
 
 	mkdir "$stage"
 	for edit in "$TOP"/series/edits/*.diff; do
 		[ -e "$edit" ] || continue
-		head -n 1 "$edit" | grep -q '^Why: .' ||
-			die "series/edits/${edit##*/}: does not begin with 'Why: ...'"
+		edit=$(adapted edits "${edit##*/}")
+		check_why "$edit"
 		while IFS= read -r file; do
 			[ -f "$(original "$file")" ] ||
-				die "series/edits/${edit##*/} does not apply: $file is not in Linux $version"
+				die "${edit#"$TOP"/} does not apply: $file is not in Linux $version"
 			! grep -qxF "$file" "$work/own" ||
-				die "series/edits/${edit##*/} edits $file, which is ours"
+				die "${edit#"$TOP"/} edits $file, which is ours"
 			[ ! -e "$stage/$file" ] || continue
 			mkdir -p "$stage/$(dirname "$file")"
 			cp -p "$(original "$file")" "$stage/$file"
 			files+=("$file")
-		done < <(sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$edit")
-		if ! patch -d "$stage" -p1 --fuzz=0 --force --no-backup-if-mismatch -r - \
-			<"$edit" >"$work/patch.log" 2>&1; then
-			bad=$(awk '/^patching file/ { f = $3 } /FAILED/ { print f }' \
-				"$work/patch.log" | sort -u | paste -sd' ')
-			sed 's/^/       /' "$work/patch.log" >&2
-			die "series/edits/${edit##*/} does not apply to ${bad:-it} of Linux $version" \
-				"the tree was left as it was; adapt the edit to this kernel"
-		fi
+		done < <(files_of "$edit")
+		apply "$stage" "$edit" "Linux $version"
 	done
 	if [ -e "$TOP/MAINTAINERS" ]; then
 		merge_maintainers "$(original MAINTAINERS)" >"$stage/MAINTAINERS" ||
@@ -244,6 +313,24 @@ apply_edits()
 	done < <(cd "$state/orig" && find . -type f ! -name '*.new' -printf '%P\n')
 }
 
+# base_package: sets source to Debian's package of the base kernel. Only the newest release of
+# Debian has others than the default.
+base_package()
+{
+	local path=usr/src/$PACKAGE.tar.xz
+
+	source=/$path
+	[ ! -e "$source" ] || return 0
+	if [ -z "$ADAPTIONS" ]; then
+		need_packages "$PACKAGE"
+		return
+	fi
+	source=$OUT/source/$path
+	[ ! -e "$source" ] || return 0
+	unpack_package "$OUT/source" "$PACKAGE:all" sid \
+		"set KERNEL_SRC= to a directory or a tarball of any $BASE.y"
+}
+
 lock "linux${stock:+-stock}"
 need_packages rsync patch xz-utils
 
@@ -257,8 +344,7 @@ if [ -z "$have" ] || [ "${source:-$have}" != "$have" ] ||
 	{ [ -z "$stock" ] && ! cmp -s "$TOP/series/removed" "$state/removed"; }; then
 	source=${source:-$have}
 	if [ -z "$source" ]; then
-		need_packages $PACKAGE
-		source=/usr/src/$PACKAGE.tar.xz
+		base_package
 	fi
 	[ -e "$source" ] || die "$source: no such file or directory" \
 		"set KERNEL_SRC= to a directory or a tarball of any $BASE.y"
@@ -267,13 +353,14 @@ fi
 version=$(kernel_version "$tree")
 
 if [ -n "$stock" ]; then
-	say "out/linux-stock: Linux $version as it is"
+	say "${tree#"$TOP"/}: Linux $version as it is"
 	exit 0
 fi
 
 changed=0
 work=$(mktemp -d "$OUT/.prepare.XXXXXX")
 list_files
+adapt_own
 apply_edits
 lay_files
-say "out/linux: Linux $version with our kprobes, $changed files updated"
+say "${tree#"$TOP"/}: Linux $version with our kprobes, $changed files updated"

@@ -114,6 +114,9 @@ sub files_of
 sub apply
 {
 	my ($where, $diff) = @_;
+
+	# With another base kernel than the default, a diff may have nothing to do.
+	return if !files_of($diff);
 	my $log = `patch -d '$where' -p1 --fuzz=0 --force --no-backup-if-mismatch -r - <'$diff' 2>&1`;
 
 	die "$diff does not apply to this step:\n$log" if $?;
