@@ -63,7 +63,9 @@ help:
 	@echo '                stock-server: the base kernel untouched;'
 	@echo '                arm64, riscv, s390, arm, powerpc, and stock-arm64 and so on:'
 	@echo '                emulated guests of other architectures'
-	@echo 'KERNEL_SRC=   a directory or tarball of any Linux 6.12.y as the base kernel'
+	@echo 'BASE=7.2      another base kernel than 6.12, and all of the above in out/7.2; there is one'
+	@echo '                for each series/base-*'
+	@echo 'KERNEL_SRC=   a directory or tarball of any Linux 6.12.y, or BASE.y, as the base kernel'
 	@echo 'ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h'
 
 demo: modules
