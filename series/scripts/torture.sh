@@ -5,9 +5,9 @@
 #
 #	series/scripts/torture.sh VARIANT [MINUTES [SEED]]
 #
-# MINUTES is how long all cases take together, 5 by default. The same SEED has the writers
-# make the same changes. Each case ends with the last lines of kprobe_torture, and the whole
-# with a line "N passed, M failed".
+# VARIANT may be the base kernel, as a control. MINUTES is how long all cases take together, 5
+# by default. The same SEED has the writers make the same changes. Each case ends with the last
+# lines of kprobe_torture, and the whole with a line "N passed, M failed".
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -24,6 +24,8 @@ seed=${3:-$(date +%s)}
 say "torture of $variant for $minutes minutes, SEED=$seed"
 cases=8
 export APPEND="kp_oops TORTURE_S=$((minutes * 60 / cases)) TORTURE_SEED=$seed ${APPEND:-}"
+# What tests know of the base kernel
+[[ $variant != stock-* ]] || APPEND+=" kprobes_base_kernel"
 # The guest's clock may be slower than the host's.
 export TIMEOUT=$((minutes * 60 * 4 + 600))
 exec "$TOP/series/scripts/guest.sh" "$variant" -n "torture-$variant" torture
