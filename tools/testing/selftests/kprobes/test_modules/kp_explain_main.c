@@ -443,6 +443,8 @@ static int kp_change(void)
 
 static int kp_unchange(void)
 {
+	if (!kp_changed.addr)
+		return -ENOENT;
 	kp_flip();
 	unregister_kprobe(&kp_changed);
 	kp_changed.addr = NULL;
