@@ -70,6 +70,14 @@ static void set_watchpoint(struct work_struct *work)
 	struct perf_event * __percpu *event;
 	struct perf_event_attr attr;
 
+	/*
+	 * There the exception comes before the write, and comes again unless the write is
+	 * executed by a single step, which the kernel does for perf's own handlers only.
+	 */
+	if (IS_ENABLED(CONFIG_ARM) || IS_ENABLED(CONFIG_ARM64)) {
+		WRITE_ONCE(state, -EOPNOTSUPP);
+		return;
+	}
 	hw_breakpoint_init(&attr);
 	attr.bp_addr = (unsigned long)watched->comm;
 	attr.bp_len = HW_BREAKPOINT_LEN_1;
