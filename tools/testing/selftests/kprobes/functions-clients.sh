@@ -109,6 +109,18 @@ no_events() {
 	list_is_empty
 }
 
+# symlinks_are_hits: of a probe on vfs_symlink()
+symlinks_are_hits() {
+	echo 'p:kp_lacks/e vfs_symlink' >$TRACEFS/kprobe_events
+	echo 1 >$TRACEFS/events/kp_lacks/enable
+	ln -s to "$TMP/symlink"
+	rm "$TMP/symlink"
+	echo 0 >$TRACEFS/events/kp_lacks/enable
+	hits=$(awk '$1 == "e" { print $2 }' $TRACEFS/kprobe_profile)
+	: >$TRACEFS/kprobe_events
+	[ "${hits:-0}" -gt 0 ]
+}
+
 # ftracetest_lacks NAME: succeeds if this guest has not what this one of the kernel's tests needs,
 # and says what
 ftracetest_lacks() {
@@ -118,6 +130,14 @@ ftracetest_lacks() {
 		# shellcheck disable=SC2016 # the shell's own number
 		! echo 'cat /proc/$$/maps' | /bin/sh | grep -q 'r-xp .*/bin/.*sh$' || return 1
 		ktap_print_msg "$1 needs a shell whose file's name ends in sh"
+		;;
+	*/kretprobe_maxactive.tc)
+		! grep -q -w inet_csk_accept /proc/kallsyms || return 1
+		ktap_print_msg "$1 needs inet_csk_accept(), of CONFIG_INET"
+		;;
+	*/kprobe_args_user.tc)
+		! is_x86 && ! symlinks_are_hits || return 1
+		ktap_print_msg "$1 needs a vfs_symlink() that the compiler has not inlined"
 		;;
 	*)
 		return 1
