@@ -100,7 +100,7 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 		return NOTIFY_STOP;
 
 	kp_step.steps++;
-	/* Of the thunks of indirect calls, [__pi_]__x86_indirect_*, the kernel says it can't know. */
+	/* Of thunks of indirect calls, [__pi_]__x86_indirect_*, the kernel says it can't know. */
 	if (strstr(kp_rs_name(regs->ip, kp_step.name), "__x86_indirect_")) {
 		kp_step.thunks++;
 		return NOTIFY_STOP;
