@@ -39,10 +39,8 @@ for side in "$stock" "$variant"; do
 		continue
 	fi
 	rm -f "$asked"
-	base=
-	[ "$side" = "$variant" ] || base=kprobes_base_kernel
 	# What fails here may fail there too; the table tells.
-	APPEND="${APPEND:-} $base" TIMEOUT=${TIMEOUT:-1200} "$TOP/series/scripts/guest.sh" "$side" -R -n "clients-$side" \
+	TIMEOUT=${TIMEOUT:-1200} "$TOP/series/scripts/guest.sh" "$side" -R -n "clients-$side" \
 		"${tests[@]}" || true
 	grep -q '^#@ done' "$ktap" || say "$side: the guest did not get to the end"
 done

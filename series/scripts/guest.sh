@@ -30,5 +30,7 @@ case " $* " in
 *" -s "*) ;;
 *) lock "guest-$name" ;;
 esac
+# The tests' on_base_kernel() looks for this word.
+[[ $variant != stock-* ]] || export APPEND="${APPEND:-} kprobes_base_kernel"
 exec "$OUT/linux/$SELFTESTS/vmtest.sh" -n "$variant" -b "$OUT/build/$variant" \
 	-m "$OUT/modules/$variant" -o "$OUT/log" "$@"

@@ -24,8 +24,6 @@ seed=${3:-$(date +%s)}
 say "torture of $variant for $minutes minutes, SEED=$seed"
 cases=8
 export APPEND="kp_oops TORTURE_S=$((minutes * 60 / cases)) TORTURE_SEED=$seed ${APPEND:-}"
-# What tests know of the base kernel
-[[ $variant != stock-* ]] || APPEND+=" kprobes_base_kernel"
 # The guest's clock may be slower than the host's.
 export TIMEOUT=$((minutes * 60 * 4 + 600))
 exec "$TOP/series/scripts/guest.sh" "$variant" -n "torture-$variant" torture

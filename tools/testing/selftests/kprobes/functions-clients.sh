@@ -32,8 +32,8 @@ setup_clients() {
 	fi
 }
 
-# on_base_kernel: where series/scripts/clients.sh runs the tests on the kprobes of the base
-# kernel; what ends that one has to be left out
+# on_base_kernel: succeeds if the guest runs the kprobes of the base kernel, as
+# series/scripts/guest.sh says; tests leave out what ends that kernel
 on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline
 }
@@ -109,7 +109,7 @@ no_events() {
 	list_is_empty
 }
 
-# symlinks_are_hits: of a probe on vfs_symlink()
+# symlinks_are_hits: succeeds if a new symbolic link hits a probe on vfs_symlink()
 symlinks_are_hits() {
 	echo 'p:kp_lacks/e vfs_symlink' >$TRACEFS/kprobe_events
 	echo 1 >$TRACEFS/events/kp_lacks/enable
@@ -121,12 +121,12 @@ symlinks_are_hits() {
 	[ "${hits:-0}" -gt 0 ]
 }
 
-# ftracetest_lacks NAME: succeeds if this guest has not what this one of the kernel's tests needs,
-# and says what
-ftracetest_lacks() {
+# ftracetest_is_left_out NAME: succeeds if this test must not run in this guest, and says why.
+# ftracetest.skip has lines of a test and the reason.
+ftracetest_is_left_out() {
 	case $1 in
 	*/add_remove_uprobe.tc)
-		# It looks for sh in the list of its mappings.
+		# The test looks for the shell's file in /proc/PID/maps.
 		# shellcheck disable=SC2016 # the shell's own number
 		! echo 'cat /proc/$$/maps' | /bin/sh | grep -q 'r-xp .*/bin/.*sh$' || return 1
 		ktap_print_msg "$1 needs a shell whose file's name ends in sh"
@@ -140,13 +140,13 @@ ftracetest_lacks() {
 		ktap_print_msg "$1 needs a vfs_symlink() that the compiler has not inlined"
 		;;
 	*)
-		return 1
+		why=$(grep "^$1 " "$TOPIC_DIR/ftracetest.skip") || return 1
+		ktap_print_msg "$why"
 		;;
 	esac
 }
 
 # run_ftracetest DIRECTORY...: those of the kernel's tests of tracefs, each a result.
-# ftracetest.skip has lines of a file and why it is not run.
 run_ftracetest() {
 	ftracetest=$SELFTESTS_DIR/ftrace/ftracetest
 	if [ ! -e "$ftracetest" ]; then
@@ -159,11 +159,7 @@ run_ftracetest() {
 	ktap_set_plan $(($(wc -l <"$TMP/tests") + 1))
 	while IFS= read -r file; do
 		name=${file#*/test.d/}
-		if grep -q "^$name " "$TOPIC_DIR/ftracetest.skip"; then
-			ktap_print_msg "$(grep "^$name " "$TOPIC_DIR/ftracetest.skip")"
-			ktap_test_skip "$name"
-			continue
-		elif ftracetest_lacks "$name"; then
+		if ftracetest_is_left_out "$name"; then
 			ktap_test_skip "$name"
 			continue
 		fi
@@ -184,7 +180,7 @@ run_ftracetest() {
 			ktap_test_pass "$name"
 			;;
 		*)
-			# It has its own lines behind #, and the commands are among them.
+			# ftracetest -vv prints the test's commands in lines that begin with #.
 			grep -vE '^([0-9]|# Totals)' "$TMP/log" | tail -n 20 | sed 's/^/# | /'
 			ktap_test_fail "$name"
 			;;
