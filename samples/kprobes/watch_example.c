@@ -71,8 +71,9 @@ static void set_watchpoint(struct work_struct *work)
 	struct perf_event_attr attr;
 
 	/*
-	 * There the exception comes before the write, and comes again unless the write is
-	 * executed by a single step, which the kernel does for perf's own handlers only.
+	 * On arm and arm64 the CPU raises the exception before the write, and again each time
+	 * it returns to the write. The kernel single-steps the write only if the event has one
+	 * of perf's own handlers.
 	 */
 	if (IS_ENABLED(CONFIG_ARM) || IS_ENABLED(CONFIG_ARM64)) {
 		WRITE_ONCE(state, -EOPNOTSUPP);

@@ -21,7 +21,7 @@ bool torture_can_unwind_from(unsigned long addr)
 	char name[KSYM_SYMBOL_LEN];
 
 	snprintf(name, sizeof(name), "%ps", (void *)addr);
-	/* Names of thunks may begin with __pi_. */
+	/* kallsyms may find a thunk's alias, whose name begins with __pi_. */
 	return !strstr(name, "__x86_indirect_") && !strstr(name, "__x86_return_") &&
 	       !strstarts(name, "retbleed_") && !strstarts(name, "srso_") &&
 	       !strstarts(name, "function_trace_call");

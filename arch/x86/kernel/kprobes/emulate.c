@@ -451,7 +451,7 @@ static emulation_t find_relative(struct probepoint *pp, struct insn *insn)
 		em->cc = op & 0xf;
 		return do_jcc;
 	case 0xe0 ... 0xe3:
-		/* Of loopne and loope, some CPUs take f2 and f3 for the condition. */
+		/* AMD CPUs may take f2 or f3 for the condition, instead of the opcode. */
 		if (op < 0xe2 && (x86_insn_has_prefix(insn, 0xf2) || has_rep_prefix(insn)))
 			return NULL;
 		em->cc = op & 3;

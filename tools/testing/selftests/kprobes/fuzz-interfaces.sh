@@ -143,7 +143,7 @@ explain_is_right() {
 			yes=$((yes + 1))
 			ctl add 0 "$where" || failed "$(cat "$TMP/answer")"
 		elif ctl_try add 0 "$where"; then
-			# Some architectures know it only when they try.
+			# On some architectures only a registration can tell.
 			[ "$said" = unknown ] || failed "registered: $(cat "$TMP/answer")"
 			yes=$((yes + 1))
 		else

@@ -41,7 +41,7 @@ static struct {
 /*
  * An account stands for memory that was allocated and is not freed yet. Memory may be freed in
  * any context and on any CPU, but only the task whose allocations are counted adds accounts.
- * On a busy machine, thousands of them wait for RCU.
+ * On a busy machine, thousands of allocations wait until RCU frees them.
  */
 #define KP_SLOTS_BITS	15
 #define KP_SLOTS	BIT(KP_SLOTS_BITS)

@@ -100,7 +100,7 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 		return NOTIFY_STOP;
 
 	kp_step.steps++;
-	/* Of thunks of indirect calls, [__pi_]__x86_indirect_*, the kernel says it can't know. */
+	/* Unwinders stop in thunks of indirect calls; an alias's name begins with __pi_. */
 	if (strstr(kp_rs_name(regs->ip, kp_step.name), "__x86_indirect_")) {
 		kp_step.thunks++;
 		return NOTIFY_STOP;
