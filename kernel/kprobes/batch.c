@@ -156,7 +156,7 @@ bool probepoint_wants_arming(struct probepoint *pp)
 }
 
 /* Bring the text in line with the sets, with one synchronisation of all CPUs. */
-static void patch_text(struct list_head *changes)
+static void patch_changes(struct list_head *changes)
 {
 	struct probepoint *pp;
 	bool patched = false;
@@ -247,7 +247,7 @@ void probepoints_commit(struct list_head *changes)
 		probepoint_publish_set(pp);
 	}
 	take_unreleased(changes);
-	patch_text(changes);
+	patch_changes(changes);
 	kprobe_ftrace_disarm(changes);
 	end_changes(changes);
 }
@@ -290,7 +290,7 @@ int probepoints_arm_all(bool arm)
 	for (pp = probepoint_from(0); pp; pp = probepoint_next(pp))
 		probepoint_touch(pp, &changes);
 	err = kprobe_ftrace_arm_most(&changes);
-	patch_text(&changes);
+	patch_changes(&changes);
 	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
 		list_del_init(&pp->change);
@@ -326,7 +326,7 @@ void probepoints_kill(unsigned long start, unsigned long end)
 		probepoint_touch(pp, &changes);
 	}
 	take_unreleased(&changes);
-	patch_text(&changes);
+	patch_changes(&changes);
 	/* Ftrace must forget the addresses before other text gets them. */
 	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
