@@ -47,7 +47,9 @@ static const enum kprobe_reason reasons[] = {
 static u64 *sites;
 static unsigned int nr_sites;
 
-static u64 site(unsigned long addr, enum site_kind kind, unsigned int size)
+/* An architecture may have none of these kinds. */
+static __maybe_unused
+u64 site(unsigned long addr, enum site_kind kind, unsigned int size)
 {
 	return (u64)(u32)(addr - (unsigned long)_stext) << SITE_BITS | kind << KIND_SHIFT | size;
 }
