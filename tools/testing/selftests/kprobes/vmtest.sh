@@ -278,6 +278,9 @@ start_guest()
 	append+=" rcupdate.rcu_cpu_stall_timeout=90 kunit.stats_enabled=0"
 	# A busy host may let no tick through while the kernel looks for one.
 	[ "${arch[package]}" != x86 ] || append+=" no_timer_check"
+	# On arm, one CPU flushes the kernel's pages one by one, while the others wait for it with
+	# interrupts off. In the emulator this takes minutes, unless there are no others.
+	[ "${arch[name]}" != arm ] || append+=" maxcpus=1"
 	append+=" ${APPEND:-}"
 	[ -z "${BOOTCONFIG:-}" ] || append+=" bootconfig"
 	# While a kernel with KASAN looks what its first processor can do, it forgets for a

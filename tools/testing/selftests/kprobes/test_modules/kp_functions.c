@@ -157,6 +157,23 @@ static void kp_function_unregister(struct kp_function *function)
 	kfree(function);
 }
 
+/*
+ * On riscv, a trap between lr and sc makes sc fail, and the loop around both never ends. That
+ * architecture allows probes there. So let no function be probed that begins like that.
+ */
+static bool kp_begins_with_lr(const struct kp_function *function)
+{
+	const u8 *insn = function->text, *end = insn + KP_REACH - 4;
+
+	if (!IS_ENABLED(CONFIG_RISCV))
+		return false;
+	/* opcode AMO, and the upper five bits of LR */
+	for (; insn <= end; insn += (insn[0] & 3) == 3 ? 4 : 2)
+		if ((insn[0] & 0x7f) == 0x2f && insn[3] >> 3 == 2)
+			return true;
+	return false;
+}
+
 /* The next place from @offset on that can be probed; an error, or where it was. */
 static int kp_register_from(struct kp_function *function, int i, unsigned int offset)
 {
@@ -196,7 +213,7 @@ static int kp_functions_add(unsigned long addr)
 	function->addr = addr;
 	function->size = kp_symbol_size(addr);
 	ret = copy_from_kernel_nofault(function->text, (void *)addr, KP_REACH);
-	if (ret || !function->size) {
+	if (ret || !function->size || kp_begins_with_lr(function)) {
 		kfree(function);
 		return -EINVAL;
 	}
