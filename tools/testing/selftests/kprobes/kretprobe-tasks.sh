@@ -9,6 +9,8 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 home=$DEBUGFS/kp_ret_sleepers
+# Rethook has 8 instances for each CPU, unless maxactive says otherwise.
+many=12
 guest=/sys/module/kp_ret_guest/parameters
 pids=
 
@@ -48,13 +50,13 @@ wake() {
 }
 
 all_return() {
-	load kp_ret_guest maxactive=20 && put_to_sleep 20 || return 1
+	load kp_ret_guest maxactive=$many && put_to_sleep $many || return 1
 	grep -q ' r  *kp_home_sleep+' $KPROBES/list ||
 		failed "not in the list: $(cat $KPROBES/list)"
-	guest_is entries 20
+	guest_is entries $many
 	guest_is returns 0
 	wake
-	guest_is returns 20
+	guest_is returns $many
 	guest_is nmissed 0
 	guest_is wrong 0
 	unload kp_ret_guest
@@ -63,8 +65,8 @@ all_return() {
 # The module goes while all tasks are in the function, and they wake after that.
 unloaded_meanwhile() {
 	for round in 1 2 3; do
-		load kp_ret_guest maxactive=$((round % 2 * 50)) && put_to_sleep 20 || return 1
-		guest_is entries 20 && unload kp_ret_guest || return 1
+		load kp_ret_guest maxactive=$((round % 2 * 50)) && put_to_sleep $many || return 1
+		guest_is entries $many && unload kp_ret_guest || return 1
 		# Something else may come to where its text was.
 		load kp_ctl && wake || return 1
 		unload kp_ctl
@@ -101,12 +103,12 @@ unloaded_while_in_kernel() {
 	load kp_ret_guest symbol=hrtimer_nanosleep || return 1
 	pids=
 	n=0
-	while [ $n -lt 20 ]; do
+	while [ $n -lt $many ]; do
 		sleep 10000 &
 		pids="$pids $!"
 		n=$((n + 1))
 	done
-	wait_until entries_reach 20
+	wait_until entries_reach $many
 	unload kp_ret_guest
 	ended_by TERM
 }
@@ -260,7 +262,10 @@ test_case "sleepers are killed" signalled KILL
 test_case "programs are executed" executed
 test_case "processes end" ended
 test_case "kprobes/enabled switched while they sleep" switched_meanwhile
-test_case "/proc/PID/stack of a sleeper" sleeping_stack
+case $(uname -m) in
+riscv64 | ppc64le) ktap_test_skip "/proc/PID/stack of a sleeper: it shows return probes here" ;;
+*) test_case "/proc/PID/stack of a sleeper" sleeping_stack ;;
+esac
 check "list is empty" list_is_empty
 unload kp_ret_sleepers
 check "list is empty after all modules went" list_is_empty

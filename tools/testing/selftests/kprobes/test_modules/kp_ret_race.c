@@ -10,6 +10,9 @@
  * than entries, nor more entries than calls. Before something is changed the controller
  * waits until all calls of the phase before are over.
  *
+ * With rethook, calls may be missed, if that is counted: while it calls a handler, an interrupt's
+ * hits are missed; and there are no more instances than were allocated at first.
+ *
  * Each call's private data name the call; its return has to find them as they were.
  */
 
@@ -349,6 +352,12 @@ static void kp_add(struct kp_caller *sum, const struct kp_caller *caller)
 	}
 }
 
+/* The calls that had no entry, and were counted. */
+static int kp_missed(const struct kretprobe *rp)
+{
+	return rp->nmissed + (IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ? rp->kp.nmissed : 0);
+}
+
 /* Ends the case: stops the callers and balances the accounts. */
 static void kp_settle(struct kunit *test, int probes, int cycles, int missed)
 {
@@ -366,7 +375,8 @@ static void kp_settle(struct kunit *test, int probes, int cycles, int missed)
 		   sum.entries[KP_ON], sum.returns[KP_ON], atomic_long_read(&kp_migrated));
 	KUNIT_EXPECT_EQ(test, sum.wrong, 0);
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&kp_spoilt), 0);
-	KUNIT_EXPECT_EQ(test, missed, 0);
+	if (!IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
+		KUNIT_EXPECT_EQ(test, missed, 0);
 	KUNIT_EXPECT_GT(test, sum.calls[KP_ON], 0);
 	KUNIT_EXPECT_GT(test, sum.calls[KP_OFF], 0);
 	for (phase = 0; phase < KP_PHASES; phase++) {
@@ -375,8 +385,9 @@ static void kp_settle(struct kunit *test, int probes, int cycles, int missed)
 	}
 	KUNIT_EXPECT_EQ(test, sum.entries[KP_OFF], 0);
 	if (!switching) {
-		KUNIT_EXPECT_EQ(test, sum.entries[KP_ON], probes * sum.calls[KP_ON]);
-		KUNIT_EXPECT_EQ(test, sum.returns[KP_ON], probes * sum.calls[KP_ON]);
+		/* Some of those missed may be calls of another phase. */
+		KUNIT_EXPECT_GE(test, sum.entries[KP_ON] + missed, probes * sum.calls[KP_ON]);
+		KUNIT_EXPECT_EQ(test, sum.returns[KP_ON], sum.entries[KP_ON]);
 		KUNIT_EXPECT_GT(test, atomic_long_read(&kp_migrated), 0);
 	}
 }
@@ -414,10 +425,10 @@ static void kp_visits(struct kunit *test, int nr, bool limited)
 		if (!limited && !cycles)
 			msleep(200);
 		for (i = 0; i < nr; i++)
-			missed -= racer[i]->rp.nmissed;
+			missed -= kp_missed(&racer[i]->rp);
 		kp_stay(test, KP_ON);
 		for (i = 0; i < nr; i++)
-			missed += racer[i]->rp.nmissed;
+			missed += kp_missed(&racer[i]->rp);
 		for (i = 0; i < nr; i++)
 			kunit_release_action(test, kp_retire, racer[i]);
 		kp_stay(test, KP_OFF);
@@ -456,7 +467,7 @@ static void kp_ret_race_enable(struct kunit *test)
 		cycles++;
 	} while (!kp_enough(start, cycles));
 	KUNIT_EXPECT_GE(test, cycles, KP_MIN_CYCLES);
-	kp_settle(test, 1, cycles, racer->rp.nmissed);
+	kp_settle(test, 1, cycles, kp_missed(&racer->rp));
 }
 
 /* Without a pause, so that more of them meet calls that are in the middle of something. */
@@ -477,7 +488,7 @@ static void kp_ret_race_hurry(struct kunit *test)
 	kp_stay(test, KP_OFF);
 	racer = kp_racer_new(test, kp_all_calls(), 0);
 	kp_stay(test, KP_ON);
-	missed = racer->rp.nmissed;
+	missed = kp_missed(&racer->rp);
 	kunit_release_action(test, kp_retire, racer);
 	kp_settle(test, 1, cycles, missed);
 }
