@@ -152,13 +152,6 @@ run_test()
 }
 
 cd /kselftest/kprobes || exit
-# vmtest.sh has the kernel of arm boot on one CPU.
-if [ "$(uname -m)" = armv7l ]; then
-	for cpu in /sys/devices/system/cpu/cpu*/online; do
-		[ "$(cat "$cpu")" = 1 ] || echo 1 >"$cpu"
-	done
-fi
-
 # QEMU computes operands of copied instructions wrong, if the copy is in the lowest memory that
 # modules of s390 have; see kp_low_memory.c.
 [ "$(uname -m)" != s390x ] || [ ! -e test_modules/kp_low_memory.ko ] ||

@@ -43,8 +43,8 @@ usage: ${0##*/} -b BUILD [option...] [TEST...]
 TEST is the name of a script here, with or without .sh; default all of them that
 need no more than the guest has: with -R, clients-*.sh, else all others.
 environment:
-  ACCEL=      accelerator of QEMU, default tcg,thread=single, or kvm where the
-              processor has it
+  ACCEL=      accelerator of QEMU, default tcg,thread=single, for arm
+              tcg,thread=multi, or kvm where the processor has it
   SMP= MEM=1G CPU=max     size and processor of the guest: 4 CPUs of x86, 2 of others;
               with -R, 2G
   TIMEOUT=    seconds for one test (default: as in ./settings)
@@ -122,6 +122,9 @@ esac
 
 if [ -z "${ACCEL:-}" ]; then
 	ACCEL=tcg,thread=single
+	# Arm flushes a range of the kernel's pages one by one. With a single thread, each waits
+	# until the other CPU has had its turn, so that a large range takes hours.
+	[ "${arch[name]}" != arm ] || ACCEL=tcg,thread=multi
 	! { [ "${arch[package]}" = x86 ] && grep -qwE 'vmx|svm' /proc/cpuinfo &&
 		[ -w /dev/kvm ]; } || ACCEL=kvm
 fi
@@ -278,9 +281,6 @@ start_guest()
 	append+=" rcupdate.rcu_cpu_stall_timeout=90 kunit.stats_enabled=0"
 	# A busy host may let no tick through while the kernel looks for one.
 	[ "${arch[package]}" != x86 ] || append+=" no_timer_check"
-	# On arm, one CPU flushes the kernel's pages one by one, while the others wait for it with
-	# interrupts off. In the emulator this takes minutes, unless there are no others.
-	[ "${arch[name]}" != arm ] || append+=" maxcpus=1"
 	append+=" ${APPEND:-}"
 	[ -z "${BOOTCONFIG:-}" ] || append+=" bootconfig"
 	# While a kernel with KASAN looks what its first processor can do, it forgets for a
