@@ -260,7 +260,12 @@ waits_when_off() {
 	put /sys/module/kp_self/parameters/wait 1
 	call_target 2
 	hits_are 0 2
-	equal "first byte" "$(ctl_get 0 text | cut -c1-2)" cc
+	case $(uname -m) in
+	arm*) breakpoint=f8 ;;
+	ppc64le) breakpoint=08 ;;
+	*) breakpoint=cc ;;
+	esac
+	equal "first byte" "$(ctl_get 0 text | cut -c1-2)" $breakpoint
 	optimization 1
 	put /sys/module/kp_self/parameters/wait 1
 	ctl del 0
