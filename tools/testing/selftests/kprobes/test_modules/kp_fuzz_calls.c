@@ -316,7 +316,12 @@ static void kp_make_location(struct kp_made *m)
 		return;
 	case 11:
 		m->location = "kernel text";
-		p->addr = dereference_function_descriptor(kp_one_in(2) ? (void *)vsnprintf :
+		/*
+		 * Functions of spinlocks may be behind schedule_timeout(). Arm does not survive
+		 * probes there: it takes a spinlock to find out what an undefined instruction is.
+		 */
+		p->addr = dereference_function_descriptor(IS_ENABLED(CONFIG_ARM) || kp_one_in(2) ?
+							  (void *)vsnprintf :
 							  (void *)schedule_timeout);
 		p->addr = (void *)p->addr + kp_below(4096);
 		kp_wrong(m, KP_ANYWHERE);
