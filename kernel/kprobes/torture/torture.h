@@ -5,8 +5,11 @@
  * Types and functions that the parts of kprobe_torture share.
  */
 
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
+#include <linux/sprintf.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #define TORTURE_TYPE		"kprobe"
@@ -135,7 +138,17 @@ int torture_start_nmi(void (*call)(void));
 void torture_stop_nmi(void);
 void torture_send_nmi(void);
 #else
-static inline bool torture_can_unwind_from(unsigned long addr) { return true; }
+static inline bool torture_can_unwind_from(unsigned long addr)
+{
+	char name[KSYM_SYMBOL_LEN];
+
+	if (!IS_ENABLED(CONFIG_ARM_UNWIND))
+		return true;
+	/* Arm's unwinder with tables does not look for return probes. */
+	snprintf(name, sizeof(name), "%ps", (void *)addr);
+	return strcmp(name, "__kretprobe_trampoline");
+}
+
 static inline int torture_start_nmi(void (*call)(void)) { return 0; }
 static inline void torture_stop_nmi(void) { }
 static inline void torture_send_nmi(void) { }
