@@ -121,6 +121,20 @@ symlinks_are_hits() {
 	[ "${hits:-0}" -gt 0 ]
 }
 
+# arguments_are_known: succeeds if events can fetch a function's arguments by their numbers
+arguments_are_known() {
+	# shellcheck disable=SC2016 # the dollar is the definition's
+	echo 'p:kp_lacks/e vfs_read a=$arg1' >$TRACEFS/kprobe_events 2>/dev/null || return 1
+	: >$TRACEFS/kprobe_events
+}
+
+# is_split_function: succeeds if there is a function whose name has a dot
+is_split_function() {
+	names=$TRACEFS/available_filter_functions
+	[ -e "$names" ] || names=/proc/kallsyms
+	grep -q '\.isra\.' "$names"
+}
+
 # ftracetest_is_left_out NAME: succeeds if this test must not run in this guest, and says why.
 # ftracetest.skip has lines of a test and the reason.
 ftracetest_is_left_out() {
@@ -134,6 +148,14 @@ ftracetest_is_left_out() {
 	*/kretprobe_maxactive.tc)
 		! grep -q -w inet_csk_accept /proc/kallsyms || return 1
 		ktap_print_msg "$1 needs inet_csk_accept(), of CONFIG_INET"
+		;;
+	*/test_duplicates.tc | */kprobe_args_vfs.tc | */kretprobe_entry_arg.tc)
+		! arguments_are_known || return 1
+		ktap_print_msg "$1 needs arguments by their numbers, which the architecture lacks"
+		;;
+	*/kprobe_eventname.tc)
+		! is_split_function || return 1
+		ktap_print_msg "$1 needs a function that the compiler has named .isra"
 		;;
 	*/kprobe_args_user.tc)
 		! is_x86 && ! symlinks_are_hits || return 1
