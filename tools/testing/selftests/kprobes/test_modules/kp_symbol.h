@@ -9,7 +9,10 @@
  */
 
 #include <kunit/test.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/sprintf.h>
+#include <linux/string.h>
 #ifdef CONFIG_X86
 #include <asm/ibt.h>
 #endif
@@ -29,6 +32,20 @@ static inline __nocfi void *kp_find_symbol(const char *name)
 	/* Called at its endbr, where there is one. */
 	if (is_endbr(*(u32 *)(addr - ENDBR_INSN_SIZE)))
 		addr -= ENDBR_INSN_SIZE;
+#endif
+#ifdef CONFIG_PPC64
+	{
+		/* Called where it sets up r2; the probe is behind that. */
+		char symbol[KSYM_SYMBOL_LEN];
+		unsigned long offset;
+		char *plus;
+
+		sprint_symbol(symbol, (unsigned long)addr);
+		plus = strrchr(symbol, '+');
+		if (!plus || sscanf(plus, "+0x%lx", &offset) != 1)
+			return NULL;
+		addr -= offset;
+	}
 #endif
 	lookup = addr;
 	return (void *)lookup(name);
