@@ -19,7 +19,7 @@ add_probes() {
 }
 
 list_is_complete() {
-	equal "lines in list" "$(grep -c . $KPROBES/list)" 7 || return 1
+	equal "lines in list" "$(grep -cv "$ALWAYS_LISTED" $KPROBES/list)" 7 || return 1
 	for id in 0 1 2 3 4 6; do
 		list_line $id >/dev/null || failed "probe $id is not in list"
 	done
@@ -47,7 +47,7 @@ list_names() {
 
 list_names_symbols() {
 	# A function that begins with ENDBR is probed after it.
-	list_names 1 ' k +kernel_clone\+0x[04]' &&
+	list_names 1 ' k +kernel_clone\+0x[048c]' &&
 		list_names 3 ' k +vsnprintf\+0x[04].*\[DISABLED\]' &&
 		list_names 2 ' k +kp_tgt_caller\+0x[04] +\[?kp_target\]?'
 }
@@ -169,7 +169,10 @@ counted_from_start() {
 		from=$(awk -v start=$start '$3 == start { print $1; exit }' /proc/kallsyms)
 		offset=$(($(low_half "$function") - $(low_half "$from")))
 		ctl add 11 "$start+$offset"
-		equal "$start+$offset" "$(ctl_get 11 address)" "$(ctl_get 10 address)"
+		wanted=$(ctl_get 10 address)
+		# Only by its name it is the place behind what sets up r2.
+		! is_powerpc || wanted=$function
+		equal "$start+$offset" "$(ctl_get 11 address)" "$wanted"
 		ctl del 11
 	done
 	# Of no other symbol there is so much.

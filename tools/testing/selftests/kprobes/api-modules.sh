@@ -19,6 +19,15 @@ nokprobe_is_refused() {
 	equal "error" "$(ctl_get 20 error)" -22
 }
 
+# init_check DESCRIPTION COMMAND...: powerpc keeps the init text of modules with the rest
+init_check() {
+	if is_powerpc; then
+		ktap_test_skip "$1: it is not freed here"
+	else
+		check "$@"
+	fi
+}
+
 freed_init_is_refused() {
 	ctl_refused add 20 kp_tgt_init_function
 	equal "error" "$(ctl_get 20 error)" -2
@@ -175,7 +184,7 @@ load kp_ctl
 load kp_target
 check "a module's functions are hit" function_is_hit
 check "a module's NOKPROBE_SYMBOL is refused" nokprobe_is_refused
-check "a freed init function is refused" freed_init_is_refused
+init_check "a freed init function is refused" freed_init_is_refused
 check "one more probe, disabled" ctl add 2 kp_tgt_function disabled
 check "a probed module can be unloaded" module_unloads
 check "its probes are listed as gone, with their counts" gone_is_listed
@@ -187,7 +196,7 @@ check "other modules in its place are probed by their own bytes" other_code_by_t
 check "list is empty" list_is_empty
 check "an init function is hit while the module loads" init_function_is_hit
 check "a coming module's blacklist is in force" coming_blacklist_counts
-check "its probe is gone once init memory is freed" freed_init_is_gone
+init_check "its probe is gone once init memory is freed" freed_init_is_gone
 check "the gone init probe is unregistered" ctl del 0
 check "and the other one" ctl del 1
 check "list is empty once more" list_is_empty

@@ -90,7 +90,10 @@ takes_offset() {
 		return
 	fi
 	mark offset
-	offset=1
+	first=1
+	# Most callers do not execute what sets up r2.
+	! is_powerpc || first=9
+	offset=$first
 	while [ $offset -lt 16 ]; do
 		! modprobe kprobe_example symbol=do_sys_openat2 offset=$offset 2>/dev/null || break
 		offset=$((offset + 1))
@@ -103,7 +106,7 @@ takes_offset() {
 	at_least "hits" "$(said | sed -n 's/^probe gone after \([0-9]*\) hits.*/\1/p')" 1
 	at_least "lines before" "$(lines '^before do_sys_openat2\+')" 1
 	# A modprobe may try twice.
-	at_least "refusals" "$(lines '^no instruction begins at|cannot be probed')" $((offset - 1))
+	at_least "refusals" "$(lines '^no instruction begins at|cannot be probed')" $((offset - first))
 }
 
 says_why_not() {
@@ -367,7 +370,8 @@ probes_all_that_match() {
 	at_least "entries" "$entries" "$functions"
 	at_most "entries" "$entries" "$symbols"
 	must_fail grep -v -E '^ *([0-9]+ +0|refused +-[0-9]+)  vfs_[a-z0-9_.]+$' "$TMP/hits"
-	at_least "hits of vfs_read()" "$(hits_of vfs_read)" 1
+	# Most callers do not execute what sets up r2, where the address of the symbol is.
+	is_powerpc || at_least "hits of vfs_read()" "$(hits_of vfs_read)" 1
 	equal "probes" "$(grep -c '  k  vfs_' $KPROBES/list)" $((entries - refused))
 	unload_sample
 	pattern="^$((entries - refused)) probes registered in [0-9]+ us, $refused refused\$"

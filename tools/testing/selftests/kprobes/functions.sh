@@ -33,6 +33,11 @@ is_x86() {
 	is_x86_32 || [ "$(uname -m)" = x86_64 ]
 }
 
+# is_powerpc: 64 bits, little endian
+is_powerpc() {
+	[ "$(uname -m)" = ppc64le ]
+}
+
 # By architecture:
 # BEHIND_FTRACE	the offset behind ftrace's call at a function's entry; what is before the
 #		call counts too: an endbr, what saves the return address
