@@ -48,8 +48,8 @@ list_names() {
 list_names_symbols() {
 	# A function that begins with ENDBR is probed after it.
 	list_names 1 ' k +kernel_clone\+0x[048c]' &&
-		list_names 3 ' k +vsnprintf\+0x[04].*\[DISABLED\]' &&
-		list_names 2 ' k +kp_tgt_caller\+0x[04] +\[?kp_target\]?'
+		list_names 3 ' k +vsnprintf\+0x[048c].*\[DISABLED\]' &&
+		list_names 2 ' k +kp_tgt_caller\+0x[048c] +\[?kp_target\]?'
 }
 
 marks_follow_switching() {

@@ -45,34 +45,41 @@ static bool kp_one_in(u32 n)
 
 #define KP_TARGETS	4
 
+/* Powerpc takes a call of ftrace's within 16 bytes for that of the function, however short it is. */
+#ifdef CONFIG_PPC64
+#define kp_room()	asm volatile("nop; nop; nop; nop" : : : "memory")
+#else
+#define kp_room()	barrier()
+#endif
+
 static noinline long kp_fuzz_called_0(long x)
 {
-	barrier();
+	kp_room();
 	return x + 1;
 }
 
 static noinline long kp_fuzz_called_1(long x)
 {
-	barrier();
+	kp_room();
 	return x + 2;
 }
 
 /* Ftrace does not know it. */
 static noinline notrace long kp_fuzz_called_2(long x)
 {
-	barrier();
+	kp_room();
 	return x + 3;
 }
 
 static noinline notrace long kp_fuzz_called_3(long x)
 {
-	barrier();
+	kp_room();
 	return x + 4;
 }
 
 static noinline long kp_fuzz_not_probed(long x)
 {
-	barrier();
+	kp_room();
 	return x + 5;
 }
 
