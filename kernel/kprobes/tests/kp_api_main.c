@@ -6,9 +6,6 @@
 
 #include <linux/module.h>
 #include <linux/preempt.h>
-#ifdef CONFIG_PPC64
-#include <asm/code-patching.h>
-#endif
 #include "kp_api.h"
 #include "kp_jumps.h"
 #include "kp_switch.h"
@@ -43,10 +40,6 @@ struct kp_probe *kp_new(struct kunit *test, void *addr)
 	struct kp_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, probe);
-#ifdef CONFIG_PPC64
-	/* Where all callers enter the function; some do not execute what sets up r2. */
-	addr = (void *)ppc_function_entry(addr);
-#endif
 	probe->kp.addr = addr;
 	probe->kp.pre_handler = kp_count_pre;
 	return probe;
