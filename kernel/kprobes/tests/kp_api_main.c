@@ -8,6 +8,7 @@
 #include <linux/preempt.h>
 #include "kp_api.h"
 #include "kp_jumps.h"
+#include "kp_regs.h"
 #include "kp_switch.h"
 
 int kp_count_pre(struct kprobe *kp, struct pt_regs *regs)
@@ -40,7 +41,7 @@ struct kp_probe *kp_new(struct kunit *test, void *addr)
 	struct kp_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, probe);
-	probe->kp.addr = addr;
+	probe->kp.addr = kp_entry(addr);
 	probe->kp.pre_handler = kp_count_pre;
 	return probe;
 }

@@ -7,10 +7,6 @@
 #include "kp_api.h"
 #include "kp_regs.h"
 
-#ifdef CONFIG_PPC64
-#include <asm/code-patching.h>
-#endif
-
 #ifdef CONFIG_X86
 #include <asm/apic.h>
 #include <asm/nmi.h>
@@ -334,10 +330,6 @@ static void kp_handlers_nested_functions(struct kunit *test)
 	struct kp_probe *outer = kp_new(test, kp_target_calls);
 	struct kp_probe *inner = kp_new(test, kp_target);
 
-#ifdef CONFIG_PPC64
-	/* Its callers share its r2, and do not execute what sets it up. */
-	outer->kp.addr = (void *)ppc_function_entry(kp_target_calls);
-#endif
 	outer->kp.post_handler = kp_count_post;
 	inner->kp.post_handler = kp_count_post;
 	KUNIT_ASSERT_EQ(test, kp_register(test, outer), 0);

@@ -5,6 +5,7 @@
 /* What differs between architectures: registers of arguments, names of system calls. */
 
 #include <linux/ptrace.h>
+#include <linux/uaccess.h>
 
 /*
  * kp_arg1, kp_arg2: a function's first two arguments at its entry, which a handler may change.
@@ -54,6 +55,23 @@ static inline unsigned long kp_argument(struct pt_regs *regs, unsigned int n)
 #else
 	return regs_get_kernel_argument(regs, n);
 #endif
+}
+
+/*
+ * Where all callers of a function enter it. On powerpc some do not execute the two instructions
+ * that it may begin with, which set up r2. What is no function stays what it is.
+ */
+static inline void *kp_entry(void *addr)
+{
+#ifdef CONFIG_PPC64
+	u32 insn[2];
+
+	if (!copy_from_kernel_nofault(insn, addr, sizeof(insn)) &&
+	    ((insn[0] & 0xffff0000) == 0x3c4c0000 || (insn[0] & 0xffff0000) == 0x3c400000) &&
+	    (insn[1] & 0xffff0000) == 0x38420000)
+		return addr + sizeof(insn);
+#endif
+	return addr;
 }
 
 #endif

@@ -62,7 +62,7 @@ struct kp_rp *kp_rp_new(struct kunit *test, void *addr)
 	struct kp_rp *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, probe);
-	probe->rp.kp.addr = addr;
+	probe->rp.kp.addr = kp_entry(addr);
 	probe->rp.entry_handler = kp_ret_entry;
 	probe->rp.handler = kp_ret_return;
 	return probe;

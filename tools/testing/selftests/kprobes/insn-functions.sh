@@ -127,7 +127,10 @@ have_jumps() {
 	[ ! -e $KPROBES/optimizer ] ||
 		sed -n 's/.*  \(refused\|failed\): /# \1: /p' $KPROBES/optimizer |
 		sort | uniq -c | sort -rn | sed 's/^ *\([0-9]*\) # /# \1 /'
-	[ $((jumps + by_ftrace)) -ge $(($(summary functions) / 2)) ]
+	# Powerpc has a jump where it can emulate the instruction.
+	least=$(($(summary functions) / 2))
+	is_x86 || least=1
+	[ $((jumps + by_ftrace)) -ge $least ]
 }
 
 # The compiler puts data between functions of arm, and into them; behind a short function it may
@@ -153,7 +156,7 @@ sweep() {
 	load kp_functions "insns=$insns"
 	check "functions probed at $insns instructions" probe_functions
 	check "list has all of them, $insns" list_has_all
-	[ "$insns" -ne 1 ] || check "most are optimised" have_jumps
+	[ "$insns" -ne 1 ] || check "they are optimised" have_jumps
 	check "a shell works meanwhile, $insns" work
 	check "all removed at once, $insns" sweep_cmd stop
 	check "counts are right, text is as it was, $insns" counts_are_right

@@ -131,7 +131,7 @@ summary() {
 }
 
 list_has_all() {
-	equal "lines in list" "$(grep -c . $KPROBES/list)" "$(summary probes)"
+	equal "lines in list" "$(grep -cv "$ALWAYS_LISTED" $KPROBES/list)" "$(summary probes)"
 }
 
 # says_the_same NAME
@@ -176,7 +176,10 @@ most_have_jumps() {
 	optimization 1
 	jumps=$(grep -c -F '[OPTIMIZED]' $KPROBES/list) || :
 	ktap_print_msg "$jumps of $(summary probes) optimised"
-	[ "$jumps" -ge $(($(summary probes) / 2)) ]
+	# Powerpc has a jump where it can emulate the instruction.
+	least=$(($(summary probes) / 2))
+	is_x86 || least=1
+	[ "$jumps" -ge $least ]
 }
 
 setup
@@ -208,7 +211,7 @@ unload kp_lib_tests
 if [ "$(has_jumps)" -eq 1 ]; then
 	load kp_lib_tests
 	check "functions probed for jumps" probe_functions 5
-	check "most are optimised" most_have_jumps
+	check "they are optimised" most_have_jumps
 	check "tests with jumps" run_tests jumps
 	check "they pass, optimised" passes jumps
 	check "they say the same, optimised" says_the_same jumps
