@@ -64,11 +64,16 @@ static inline unsigned long kp_argument(struct pt_regs *regs, unsigned int n)
 static inline void *kp_entry(void *addr)
 {
 #ifdef CONFIG_PPC64
-	u32 insn[2];
+	u32 insn[2], high;
 
-	if (!copy_from_kernel_nofault(insn, addr, sizeof(insn)) &&
-	    ((insn[0] & 0xffff0000) == 0x3c4c0000 || (insn[0] & 0xffff0000) == 0x3c400000) &&
-	    (insn[1] & 0xffff0000) == 0x38420000)
+	if (copy_from_kernel_nofault(insn, addr, sizeof(insn)))
+		return addr;
+	high = insn[0] >> 16;
+	/* addis r2,r12 or lis r2; addi r2,r2 */
+	if ((high == 0x3c4c || high == 0x3c40) && insn[1] >> 16 == 0x3842)
+		return addr + sizeof(insn);
+	/* ld r2,-8(r12); add r2,r2,r12 */
+	if (high == 0xe84c && insn[1] == 0x7c426214)
 		return addr + sizeof(insn);
 #endif
 	return addr;
