@@ -59,7 +59,8 @@ static inline unsigned long kp_argument(struct pt_regs *regs, unsigned int n)
 
 /*
  * Where all callers of a function enter it. On powerpc some do not execute the two instructions
- * that it may begin with, which set up r2. What is no function stays what it is.
+ * that it may begin with, which set up r2. What is no function, or is probed there, stays what
+ * it is.
  */
 static inline void *kp_entry(void *addr)
 {

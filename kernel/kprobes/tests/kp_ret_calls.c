@@ -550,7 +550,7 @@ static void kp_ret_calls_colocated(struct kunit *test)
 	for (order = 0; order < 6; order++) {
 		kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, kp);
-		kp->addr = (void *)kp_ret_target;
+		kp->addr = kp_entry(kp_ret_target);
 		kp->pre_handler = kp_ret_kprobe_pre;
 		if (order < 3)
 			kp->post_handler = kp_ret_kprobe_post;

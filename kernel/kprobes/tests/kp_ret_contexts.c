@@ -107,7 +107,7 @@ static void kp_ret_contexts_handler_hits_kprobe(struct kunit *test)
 	int i;
 
 	memset(&kp, 0, sizeof(kp));
-	kp.addr = (void *)kp_ret_other;
+	kp.addr = kp_entry(kp_ret_other);
 	kp.pre_handler = kp_ret_other_pre;
 	atomic_set(&kp_ret_other_hits, 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
@@ -204,7 +204,7 @@ static void kp_ret_contexts_kprobe_handler(struct kunit *test)
 	int i;
 
 	memset(&kp, 0, sizeof(kp));
-	kp.addr = (void *)kp_ret_target;
+	kp.addr = kp_entry(kp_ret_target);
 	kp.pre_handler = kp_ret_pre_calls_other;
 	atomic_set(&kp_ret_other_hits, 0);
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, other), 0);

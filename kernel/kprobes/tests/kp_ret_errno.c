@@ -3,6 +3,7 @@
 
 #include <linux/slab.h>
 #include "kp_module.h"
+#include "kp_regs.h"
 #include "kp_ret.h"
 
 /* register_kretprobe() has to fail with @error, and what is left is not registered. */
@@ -80,7 +81,7 @@ static void kp_ret_errno_no_location(struct kunit *test)
 	kp_ret_expect_refused(test, probe, -EINVAL);
 
 	/* By name and by address at once. */
-	probe->rp.kp.addr = (void *)kp_ret_target;
+	probe->rp.kp.addr = kp_entry(kp_ret_target);
 	probe->rp.kp.symbol_name = "kp_ret_target";
 	kp_ret_expect_refused(test, probe, -EINVAL);
 }
@@ -271,7 +272,7 @@ static void kp_ret_errno_unregister(struct kunit *test)
 	calls = atomic_read(&bystander->entries);
 	probe = kp_rp_new(test, kp_ret_target);
 	for (i = 1; i <= 3; i++) {
-		probe->rp.kp.addr = (void *)kp_ret_target;
+		probe->rp.kp.addr = kp_entry(kp_ret_target);
 		KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
 		KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
 		unregister_kretprobe(&probe->rp);
@@ -285,7 +286,7 @@ static void kp_ret_errno_unregister(struct kunit *test)
 	}
 
 	/* The same one twice in a batch. */
-	probe->rp.kp.addr = (void *)kp_ret_target;
+	probe->rp.kp.addr = kp_entry(kp_ret_target);
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
 	rps[0] = &probe->rp;
 	rps[1] = &probe->rp;

@@ -7,6 +7,7 @@
 
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "kp_regs.h"
 #include "kp_ret.h"
 
 static void kp_ret_lifecycle_switched(struct kunit *test)
@@ -62,7 +63,7 @@ static void kp_ret_lifecycle_subsets(struct kunit *test)
 	int hits[3] = {}, on, i;
 
 	KUNIT_ASSERT_NOT_NULL(test, kp);
-	kp->addr = (void *)kp_ret_target;
+	kp->addr = kp_entry(kp_ret_target);
 	kp->pre_handler = kp_ret_steady_pre;
 	kp_ret_steady_hits = 0;
 	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
@@ -154,7 +155,7 @@ static void kp_ret_lifecycle_unregistered_in_flight(struct kunit *test)
 
 	for (i = 0; i < 20; i++) {
 		memset(probe, 0, sizeof(*probe));
-		probe->rp.kp.addr = (void *)kp_ret_calls_back;
+		probe->rp.kp.addr = kp_entry(kp_ret_calls_back);
 		probe->rp.entry_handler = kp_ret_entry;
 		probe->rp.handler = kp_ret_return;
 		probe->rp.maxactive = i % 2;

@@ -28,6 +28,7 @@
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include "kp_regs.h"
 
 static unsigned int ms = 1500;
 module_param(ms, uint, 0400);
@@ -265,7 +266,7 @@ static struct kp_racer *kp_racer_new(struct kunit *test, enum kp_role role, bool
 	KUNIT_ASSERT_NOT_NULL(test, racer);
 	racer->live = KP_LIVE;
 	racer->role = role;
-	racer->kp.addr = (kprobe_opcode_t *)kp_race_target;
+	racer->kp.addr = kp_entry(kp_race_target);
 	racer->kp.flags = flags;
 	racer->kp.pre_handler = kp_race_pre;
 	if (post)

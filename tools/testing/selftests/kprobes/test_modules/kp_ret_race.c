@@ -306,7 +306,7 @@ static struct kp_racer *kp_racer_new(struct kunit *test, int maxactive, u32 flag
 
 	KUNIT_ASSERT_NOT_NULL(test, racer);
 	racer->live = KP_LIVE;
-	racer->rp.kp.addr = (kprobe_opcode_t *)kp_ret_race_target;
+	racer->rp.kp.addr = kp_entry(kp_ret_race_target);
 	racer->rp.kp.flags = flags;
 	racer->rp.entry_handler = kp_race_entry;
 	racer->rp.handler = kp_race_return;

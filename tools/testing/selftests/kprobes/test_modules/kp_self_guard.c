@@ -132,7 +132,7 @@ static void kp_guard_call(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_self_target(1), 4);
 	unregister_kprobe(&kp);
 	memset(&kp, 0, sizeof(kp));
-	kp.addr = (void *)kp_self_target;
+	kp.addr = kp_entry(kp_self_target);
 	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 1), 0);
 	unregister_kprobes(kps, 1);
 	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
@@ -262,7 +262,7 @@ static void kp_guard_jump_is_there(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, kp);
 	for (i = 0; i < 5; i++) {
 		memset(kp, 0, sizeof(*kp));
-		kp->addr = (void *)kp_self_target;
+		kp->addr = kp_entry(kp_self_target);
 		kp->pre_handler = kp_guard_pre;
 		KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
 		KUNIT_ASSERT_EQ(test, kunit_add_action(test, kp_guard_unregister, kp), 0);

@@ -8,6 +8,7 @@
 
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include "kp_regs.h"
 #include "kp_self.h"
 #include "kp_symbol.h"
 
@@ -113,7 +114,7 @@ static void kp_self_call_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_self_target(2), 7);
 	unregister_kprobe(&kp);
 	memset(&kp, 0, sizeof(kp));
-	kp.addr = (void *)kp_self_target;
+	kp.addr = kp_entry(kp_self_target);
 	kp.pre_handler = kp_self_pre;
 	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 1), 0);
 	unregister_kprobes(kps, 1);
@@ -124,7 +125,7 @@ static void kp_self_call_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_self_target(3), 10);
 	unregister_kretprobe(&rp);
 	memset(&rp, 0, sizeof(rp));
-	rp.kp.addr = (void *)kp_self_target;
+	rp.kp.addr = kp_entry(kp_self_target);
 	KUNIT_EXPECT_EQ(test, register_kretprobes(rps, 1), 0);
 	unregister_kretprobes(rps, 1);
 }
