@@ -328,6 +328,23 @@ struct kp_expected {
 /* Each phase is to be seen a few times; with the switch at work, once will do. */
 #define KP_MIN_CYCLES	(switching ? 1 : 3)
 
+/*
+ * Hits that were missed, and counted: none on x86. On other architectures an interrupt's hits may
+ * be missed while a handler runs.
+ */
+static unsigned long kp_missed;
+
+/* The probe that stays, if there is one. */
+static struct kp_racer *kp_resident;
+
+/* All @calls have to be @hits, or missed. */
+static void kp_expect_all(struct kunit *test, unsigned long hits, unsigned long calls,
+			  const char *what, enum kp_phase phase)
+{
+	KUNIT_EXPECT_LE_MSG(test, hits, calls, "%s in phase %d", what, phase);
+	KUNIT_EXPECT_GE_MSG(test, hits + kp_missed, calls, "%s in phase %d", what, phase);
+}
+
 static void kp_expect_hits(struct kunit *test, const struct kp_worker *sum, enum kp_phase phase,
 			   unsigned long hits, bool expected, const char *what)
 {
@@ -336,7 +353,7 @@ static void kp_expect_hits(struct kunit *test, const struct kp_worker *sum, enum
 	else if (switching || phase == KP_CHANGING)
 		KUNIT_EXPECT_LE_MSG(test, hits, sum->calls[phase], "%s in phase %d", what, phase);
 	else
-		KUNIT_EXPECT_EQ_MSG(test, hits, sum->calls[phase], "%s in phase %d", what, phase);
+		kp_expect_all(test, hits, sum->calls[phase], what, phase);
 }
 
 /* Ends the case: stops the workers and balances the accounts. */
@@ -354,7 +371,11 @@ static void kp_settle(struct kunit *test, const struct kp_expected *expected, in
 		   sum.pre[KP_VISITOR][KP_ON]);
 	KUNIT_EXPECT_GE(test, cycles, KP_MIN_CYCLES);
 	KUNIT_EXPECT_EQ(test, sum.wrong, 0);
-	KUNIT_EXPECT_EQ(test, missed, 0);
+	kp_missed = missed;
+	if (kp_resident)
+		kp_missed += kp_resident->kp.nmissed;
+	if (IS_ENABLED(CONFIG_X86))
+		KUNIT_EXPECT_EQ(test, kp_missed, 0);
 	KUNIT_EXPECT_GT(test, sum.calls[KP_ON], 0);
 	KUNIT_EXPECT_GT(test, sum.calls[KP_OFF], 0);
 	for (phase = 0; phase < KP_PHASES; phase++) {
@@ -371,9 +392,11 @@ static void kp_settle(struct kunit *test, const struct kp_expected *expected, in
 	if (!expected->pre[KP_RESIDENT] || switching)
 		return;
 	/* The resident lost nothing while others came and went. */
-	KUNIT_EXPECT_EQ(test, sum.pre[KP_RESIDENT][KP_CHANGING], sum.calls[KP_CHANGING]);
+	kp_expect_all(test, sum.pre[KP_RESIDENT][KP_CHANGING], sum.calls[KP_CHANGING],
+		      "pre_handler of the resident", KP_CHANGING);
 	if (expected->post[KP_RESIDENT])
-		KUNIT_EXPECT_EQ(test, sum.post[KP_RESIDENT][KP_CHANGING], sum.calls[KP_CHANGING]);
+		kp_expect_all(test, sum.post[KP_RESIDENT][KP_CHANGING], sum.calls[KP_CHANGING],
+			      "post_handler of the resident", KP_CHANGING);
 }
 
 static bool kp_enough(unsigned long start, int cycles)
@@ -427,9 +450,10 @@ static void kp_visits_to(struct kunit *test, const struct kp_expected *expected)
 	/* What was called before the resident came is not on its account. */
 	kunit_release_action(test, kp_stop, NULL);
 	resident = kp_racer_new(test, KP_RESIDENT, expected->post[KP_RESIDENT], 0);
+	kp_resident = resident;
 	KUNIT_ASSERT_EQ(test, kp_race_init(test), 0);
 	kp_visits(test, expected);
-	KUNIT_EXPECT_EQ(test, resident->kp.nmissed, 0);
+	kp_resident = NULL;
 	kunit_release_action(test, kp_retire, resident);
 }
 
