@@ -280,12 +280,16 @@ static struct kp_racer *kp_racer_new(struct kunit *test, enum kp_role role, bool
 	return racer;
 }
 
+/* The probe that stays, if there is one */
+static struct kp_racer *kp_resident;
+
 /* What was retired must have stayed as it was poisoned. */
 static void kp_race_exit(struct kunit *test)
 {
 	struct kp_racer *racer, *next;
 	int written = 0;
 
+	kp_resident = NULL;
 	list_for_each_entry_safe(racer, next, &kp_retired, link) {
 		if (memchr_inv(racer, KP_POISON, offsetof(struct kp_racer, link)))
 			written++;
@@ -333,9 +337,6 @@ struct kp_expected {
  * be missed while a handler runs.
  */
 static unsigned long kp_missed;
-
-/* The probe that stays, if there is one. */
-static struct kp_racer *kp_resident;
 
 /* All @calls have to be @hits, or missed. */
 static void kp_expect_all(struct kunit *test, unsigned long hits, unsigned long calls,
