@@ -19,6 +19,9 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/torture.h>
+#ifdef CONFIG_PPC64
+#include <asm/code-patching.h>
+#endif
 
 #include "torture.h"
 
@@ -121,9 +124,18 @@ NOKPROBE_SYMBOL(victim_oopses);
 static struct victim_probe victim_probes[3];
 static struct kretprobe *victim_rps[ARRAY_SIZE(victim_probes)];
 static struct kretprobe oops_rp = {
-	.kp.addr = (kprobe_opcode_t *)victim_returns,
 	.handler = victim_oopses,
 };
+
+/* Where all callers enter it: on powerpc, those of the same module pass over what sets up r2. */
+static kprobe_opcode_t *entry_of(void *function)
+{
+#ifdef CONFIG_PPC64
+	return (kprobe_opcode_t *)ppc_function_entry(function);
+#else
+	return function;
+#endif
+}
 
 static int register_victim_probes(void)
 {
@@ -133,7 +145,7 @@ static int register_victim_probes(void)
 
 	for (i = 0; i < ARRAY_SIZE(victim_probes); i++) {
 		memset(&victim_probes[i], 0, sizeof(victim_probes[i]));
-		victim_probes[i].rp.kp.addr = (kprobe_opcode_t *)functions[i];
+		victim_probes[i].rp.kp.addr = entry_of(functions[i]);
 		victim_probes[i].rp.entry_handler = victim_entered;
 		victim_probes[i].rp.handler = victim_returned;
 		victim_probes[i].rp.maxactive = VICTIM_ACTIVE;
@@ -143,6 +155,7 @@ static int register_victim_probes(void)
 	err = register_kretprobes(victim_rps, ARRAY_SIZE(victim_rps));
 	if (err || !torture_oops)
 		return err;
+	oops_rp.kp.addr = entry_of(victim_returns);
 	err = register_kretprobe(&oops_rp);
 	if (err)
 		unregister_kretprobes(victim_rps, ARRAY_SIZE(victim_rps));

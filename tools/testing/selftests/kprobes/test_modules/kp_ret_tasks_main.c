@@ -209,7 +209,7 @@ struct kp_crowd_probe *kp_crowd_probe_new(struct kunit *test, void *addr)
 	struct kp_crowd_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, probe);
-	probe->rp.kp.addr = addr;
+	probe->rp.kp.addr = kp_entry(addr);
 	probe->rp.entry_handler = kp_crowd_entry;
 	probe->rp.handler = kp_crowd_return;
 	probe->rp.data_size = sizeof(struct kp_crowd_data);
