@@ -106,7 +106,8 @@ takes_offset() {
 	at_least "hits" "$(said | sed -n 's/^probe gone after \([0-9]*\) hits.*/\1/p')" 1
 	at_least "lines before" "$(lines '^before do_sys_openat2\+')" 1
 	# A modprobe may try twice.
-	at_least "refusals" "$(lines '^no instruction begins at|cannot be probed')" $((offset - first))
+	at_least "refusals" "$(lines '^no instruction begins at|cannot be probed')" \
+		$((offset - first))
 }
 
 says_why_not() {

@@ -211,7 +211,8 @@ optimization() {
 
 # list_is_empty: no probe is registered
 list_is_empty() {
-	! grep -v "$ALWAYS_LISTED" $KPROBES/list >"$TMP/left" || failed "left in list: $(cat "$TMP/left")"
+	! grep -v "$ALWAYS_LISTED" $KPROBES/list >"$TMP/left" ||
+		failed "left in list: $(cat "$TMP/left")"
 }
 
 # Assertions.

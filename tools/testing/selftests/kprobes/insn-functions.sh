@@ -94,7 +94,8 @@ work() {
 }
 
 list_has_all() {
-	equal "lines in list" "$(grep -cv "$ALWAYS_LISTED" $KPROBES/list)" $(($(summary functions) * insns))
+	equal "lines in list" "$(grep -cv "$ALWAYS_LISTED" $KPROBES/list)" \
+		$(($(summary functions) * insns))
 }
 
 # kp_functions knows which instructions go on to the next one.

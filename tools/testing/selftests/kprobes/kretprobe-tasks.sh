@@ -263,7 +263,9 @@ test_case "programs are executed" executed
 test_case "processes end" ended
 test_case "kprobes/enabled switched while they sleep" switched_meanwhile
 case $(uname -m) in
-riscv64 | ppc64le | arm*) ktap_test_skip "/proc/PID/stack of a sleeper: it shows return probes here" ;;
+riscv64 | ppc64le | arm*)
+	ktap_test_skip "/proc/PID/stack of a sleeper: it shows return probes here"
+	;;
 *) test_case "/proc/PID/stack of a sleeper" sleeping_stack ;;
 esac
 check "list is empty" list_is_empty

@@ -45,12 +45,15 @@ static bool kp_one_in(u32 n)
 
 #define KP_TARGETS	4
 
-/* Powerpc takes a call of ftrace's within 16 bytes for that of the function, however short it is. */
+/* Powerpc takes a call of ftrace's within 16 bytes for the function's, however short that is. */
+static __always_inline void kp_room(void)
+{
 #ifdef CONFIG_PPC64
-#define kp_room()	asm volatile("nop; nop; nop; nop" : : : "memory")
+	asm volatile("nop; nop; nop; nop" : : : "memory");
 #else
-#define kp_room()	barrier()
+	barrier();
 #endif
+}
 
 static noinline long kp_fuzz_called_0(long x)
 {
