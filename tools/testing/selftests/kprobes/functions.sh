@@ -54,7 +54,8 @@ ppc64le) BEHIND_FTRACE=16 SYSCALL=sys_ ;;
 esac
 
 # Powerpc keeps a probe on the trampoline that return probes return to.
-ALWAYS_LISTED=' arch_rethook_trampoline+0x0'
+ALWAYS_LISTED='^$'
+! is_powerpc || ALWAYS_LISTED=' arch_rethook_trampoline+0x0'
 
 TMP=
 LOADED=
