@@ -12,6 +12,7 @@
 #include <linux/percpu.h>
 #include <linux/slab.h>
 #include "kp_opt.h"
+#include "kp_symbol.h"
 
 #define KP_INTERPRETER	"___bpf_prog_run"
 
@@ -208,7 +209,6 @@ static int kp_find_insns(struct kunit *test, unsigned long **insns)
 {
 	struct kprobe first = { .symbol_name = KP_INTERPRETER, .flags = KPROBE_FLAG_DISABLED };
 	unsigned long addr, offset, size, nr = 0;
-	char name[KSYM_SYMBOL_LEN], *plus;
 	struct kprobe *kps;
 	int ret;
 
@@ -217,9 +217,7 @@ static int kp_find_insns(struct kunit *test, unsigned long **insns)
 		kunit_skip(test, "no BPF interpreter: %d", ret);
 	addr = (unsigned long)first.addr;
 	unregister_kprobe(&first);
-	sprint_symbol(name, addr);
-	plus = strrchr(name, '+');
-	KUNIT_ASSERT_TRUE(test, plus && sscanf(plus, "+0x%lx/0x%lx", &offset, &size) == 2);
+	KUNIT_ASSERT_EQ(test, kp_measure((void *)addr, &offset, &size), 0);
 	addr -= offset;
 	*insns = kunit_kcalloc(test, size, sizeof(**insns), GFP_KERNEL);
 	kps = kvcalloc(size, sizeof(*kps), GFP_KERNEL);

@@ -21,6 +21,7 @@
 #include <linux/uaccess.h>
 #include <asm/nops.h>
 #include "kp_opt.h"
+#include "kp_symbol.h"
 
 static unsigned int quiet;
 module_param(quiet, uint, 0400);
@@ -84,12 +85,9 @@ static int kp_try(struct kp_place *place, unsigned long addr)
 /* The function that @addr is in has to begin at @start. */
 static bool kp_is_in(unsigned long addr, unsigned long start)
 {
-	char name[KSYM_SYMBOL_LEN], *plus;
 	unsigned long offset, size;
 
-	sprint_symbol(name, addr);
-	plus = strrchr(name, '+');
-	return plus && sscanf(plus, "+0x%lx/0x%lx", &offset, &size) == 2 && addr - offset == start;
+	return !kp_measure((void *)addr, &offset, &size) && addr - offset == start;
 }
 
 /* @place is that of the first instruction, if it may be probed, and becomes the second. */

@@ -24,6 +24,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include "kp_boundary.h"
+#include "kp_symbol.h"
 
 #define KP_INSNS	3
 
@@ -78,12 +79,9 @@ NOKPROBE_SYMBOL(kp_functions_pre);
 /* The symbol has to begin at @addr; what kallsyms takes for its size. */
 static unsigned int kp_symbol_size(unsigned long addr)
 {
-	char name[KSYM_SYMBOL_LEN], *plus;
 	unsigned long offset, size;
 
-	sprint_symbol(name, addr);
-	plus = strrchr(name, '+');
-	if (!plus || sscanf(plus, "+0x%lx/0x%lx", &offset, &size) != 2 || offset)
+	if (kp_measure((void *)addr, &offset, &size) || offset)
 		return 0;
 	return min(size, 0xffffUL);
 }

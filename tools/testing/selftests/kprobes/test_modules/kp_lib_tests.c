@@ -27,6 +27,7 @@
 #include <linux/string.h>
 #include <linux/xarray.h>
 #include "kp_boundary.h"
+#include "kp_symbol.h"
 
 struct kp_lib_tests_probe {
 	struct kprobe kp;
@@ -80,17 +81,6 @@ static void kp_lib_tests_post(struct kprobe *kp, struct pt_regs *regs, unsigned 
 }
 
 NOKPROBE_SYMBOL(kp_lib_tests_post);
-
-/* The size of the function that @addr is in, and how far into it that is. */
-static int kp_measure(void *addr, unsigned long *offset, unsigned long *size)
-{
-	char symbol[KSYM_SYMBOL_LEN];
-	char *plus;
-
-	sprint_symbol(symbol, (unsigned long)addr);
-	plus = strrchr(symbol, '+');
-	return plus && sscanf(plus, "+0x%lx/0x%lx", offset, size) == 2 ? 0 : -ENOENT;
-}
 
 static void kp_prepare(struct kp_lib_tests_probe *probe, void *addr)
 {

@@ -17,11 +17,23 @@
 #include <asm/ibt.h>
 #endif
 
+/* The size of the function that @addr is in, and how far into it that is. */
+static inline int kp_measure(void *addr, unsigned long *offset, unsigned long *size)
+{
+	char symbol[KSYM_SYMBOL_LEN];
+	char *plus;
+
+	sprint_symbol(symbol, (unsigned long)addr);
+	plus = strrchr(symbol, '+');
+	return plus && sscanf(plus, "+0x%lx/0x%lx", offset, size) == 2 ? 0 : -ENOENT;
+}
+
 /* The address of a symbol of the kernel, or NULL. */
 static inline __nocfi void *kp_find_symbol(const char *name)
 {
 	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
 	unsigned long (*lookup)(const char *name);
+	unsigned long offset, size;
 	void *addr;
 
 	if (register_kprobe(&kp))
@@ -33,20 +45,12 @@ static inline __nocfi void *kp_find_symbol(const char *name)
 	if (is_endbr(*(u32 *)(addr - ENDBR_INSN_SIZE)))
 		addr -= ENDBR_INSN_SIZE;
 #endif
-#ifdef CONFIG_PPC64
-	{
-		/* Called where it sets up r2; the probe is behind that. */
-		char symbol[KSYM_SYMBOL_LEN];
-		unsigned long offset;
-		char *plus;
-
-		sprint_symbol(symbol, (unsigned long)addr);
-		plus = strrchr(symbol, '+');
-		if (!plus || sscanf(plus, "+0x%lx", &offset) != 1)
+	/* Powerpc probes a function behind the instructions that set up r2 for this call. */
+	if (IS_ENABLED(CONFIG_PPC64)) {
+		if (kp_measure(addr, &offset, &size))
 			return NULL;
 		addr -= offset;
 	}
-#endif
 	lookup = addr;
 	return (void *)lookup(name);
 }
