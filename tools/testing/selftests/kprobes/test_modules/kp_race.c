@@ -54,6 +54,8 @@ struct kp_worker {
 	unsigned long calls[KP_PHASES];
 	unsigned long pre[KP_ROLES][KP_PHASES];
 	unsigned long post[KP_ROLES][KP_PHASES];
+	/* The hits that were missed, and counted. Only the sum of all workers has them. */
+	unsigned long missed;
 };
 
 enum { KP_THREAD, KP_TIMER, KP_WORKERS };
@@ -280,16 +282,12 @@ static struct kp_racer *kp_racer_new(struct kunit *test, enum kp_role role, bool
 	return racer;
 }
 
-/* The probe that stays, if there is one */
-static struct kp_racer *kp_resident;
-
 /* What was retired must have stayed as it was poisoned. */
 static void kp_race_exit(struct kunit *test)
 {
 	struct kp_racer *racer, *next;
 	int written = 0;
 
-	kp_resident = NULL;
 	list_for_each_entry_safe(racer, next, &kp_retired, link) {
 		if (memchr_inv(racer, KP_POISON, offsetof(struct kp_racer, link)))
 			written++;
@@ -332,18 +330,13 @@ struct kp_expected {
 /* Each phase is to be seen a few times; with the switch at work, once will do. */
 #define KP_MIN_CYCLES	(switching ? 1 : 3)
 
-/*
- * Hits that were missed, and counted: none on x86. On other architectures an interrupt's hits may
- * be missed while a handler runs.
- */
-static unsigned long kp_missed;
-
-/* All @calls have to be @hits, or missed. */
-static void kp_expect_all(struct kunit *test, unsigned long hits, unsigned long calls,
-			  const char *what, enum kp_phase phase)
+/* Each call has to be a hit, or missed. */
+static void kp_expect_all(struct kunit *test, const struct kp_worker *sum, enum kp_phase phase,
+			  unsigned long hits, const char *what)
 {
-	KUNIT_EXPECT_LE_MSG(test, hits, calls, "%s in phase %d", what, phase);
-	KUNIT_EXPECT_GE_MSG(test, hits + kp_missed, calls, "%s in phase %d", what, phase);
+	KUNIT_EXPECT_LE_MSG(test, hits, sum->calls[phase], "%s in phase %d", what, phase);
+	KUNIT_EXPECT_GE_MSG(test, hits + sum->missed, sum->calls[phase], "%s in phase %d", what,
+			    phase);
 }
 
 static void kp_expect_hits(struct kunit *test, const struct kp_worker *sum, enum kp_phase phase,
@@ -354,12 +347,15 @@ static void kp_expect_hits(struct kunit *test, const struct kp_worker *sum, enum
 	else if (switching || phase == KP_CHANGING)
 		KUNIT_EXPECT_LE_MSG(test, hits, sum->calls[phase], "%s in phase %d", what, phase);
 	else
-		kp_expect_all(test, hits, sum->calls[phase], what, phase);
+		kp_expect_all(test, sum, phase, hits, what);
 }
 
-/* Ends the case: stops the workers and balances the accounts. */
+/*
+ * Ends the case: stops the workers and balances the accounts. @missed is of the visitor; @resident
+ * is NULL if there is none.
+ */
 static void kp_settle(struct kunit *test, const struct kp_expected *expected, int cycles,
-		      unsigned long missed)
+		      unsigned long missed, const struct kp_racer *resident)
 {
 	struct kp_worker sum;
 	bool on;
@@ -372,11 +368,10 @@ static void kp_settle(struct kunit *test, const struct kp_expected *expected, in
 		   sum.pre[KP_VISITOR][KP_ON]);
 	KUNIT_EXPECT_GE(test, cycles, KP_MIN_CYCLES);
 	KUNIT_EXPECT_EQ(test, sum.wrong, 0);
-	kp_missed = missed;
-	if (kp_resident)
-		kp_missed += kp_resident->kp.nmissed;
+	sum.missed = missed + (resident ? resident->kp.nmissed : 0);
+	/* Other architectures may miss an interrupt's hits while a handler runs. */
 	if (IS_ENABLED(CONFIG_X86))
-		KUNIT_EXPECT_EQ(test, kp_missed, 0);
+		KUNIT_EXPECT_EQ(test, sum.missed, 0);
 	KUNIT_EXPECT_GT(test, sum.calls[KP_ON], 0);
 	KUNIT_EXPECT_GT(test, sum.calls[KP_OFF], 0);
 	for (phase = 0; phase < KP_PHASES; phase++) {
@@ -393,11 +388,11 @@ static void kp_settle(struct kunit *test, const struct kp_expected *expected, in
 	if (!expected->pre[KP_RESIDENT] || switching)
 		return;
 	/* The resident lost nothing while others came and went. */
-	kp_expect_all(test, sum.pre[KP_RESIDENT][KP_CHANGING], sum.calls[KP_CHANGING],
-		      "pre_handler of the resident", KP_CHANGING);
+	kp_expect_all(test, &sum, KP_CHANGING, sum.pre[KP_RESIDENT][KP_CHANGING],
+		      "pre_handler of the resident");
 	if (expected->post[KP_RESIDENT])
-		kp_expect_all(test, sum.post[KP_RESIDENT][KP_CHANGING], sum.calls[KP_CHANGING],
-			      "post_handler of the resident", KP_CHANGING);
+		kp_expect_all(test, &sum, KP_CHANGING, sum.post[KP_RESIDENT][KP_CHANGING],
+			      "post_handler of the resident");
 }
 
 static bool kp_enough(unsigned long start, int cycles)
@@ -411,7 +406,8 @@ static bool kp_enough(unsigned long start, int cycles)
 }
 
 /* A visitor is registered and unregistered as long as the case lasts. */
-static void kp_visits(struct kunit *test, const struct kp_expected *expected)
+static void kp_visits(struct kunit *test, const struct kp_expected *expected,
+		      const struct kp_racer *resident)
 {
 	unsigned long start = jiffies;
 	unsigned long missed = 0;
@@ -426,21 +422,21 @@ static void kp_visits(struct kunit *test, const struct kp_expected *expected)
 		kp_stay(test, KP_OFF);
 		cycles++;
 	} while (!kp_enough(start, cycles));
-	kp_settle(test, expected, cycles, missed);
+	kp_settle(test, expected, cycles, missed, resident);
 }
 
 static void kp_race_register(struct kunit *test)
 {
 	const struct kp_expected expected = { .pre[KP_VISITOR] = true };
 
-	kp_visits(test, &expected);
+	kp_visits(test, &expected, NULL);
 }
 
 static void kp_race_register_post(struct kunit *test)
 {
 	const struct kp_expected expected = { .pre[KP_VISITOR] = true, .post[KP_VISITOR] = true };
 
-	kp_visits(test, &expected);
+	kp_visits(test, &expected, NULL);
 }
 
 /* Here the resident is there before the first call and until after the last. */
@@ -451,10 +447,8 @@ static void kp_visits_to(struct kunit *test, const struct kp_expected *expected)
 	/* What was called before the resident came is not on its account. */
 	kunit_release_action(test, kp_stop, NULL);
 	resident = kp_racer_new(test, KP_RESIDENT, expected->post[KP_RESIDENT], 0);
-	kp_resident = resident;
 	KUNIT_ASSERT_EQ(test, kp_race_init(test), 0);
-	kp_visits(test, expected);
-	kp_resident = NULL;
+	kp_visits(test, expected, resident);
 	kunit_release_action(test, kp_retire, resident);
 }
 
@@ -501,7 +495,7 @@ static void kp_race_switch(struct kunit *test, const struct kp_expected *expecte
 		KUNIT_ASSERT_EQ(test, disable_kprobe(&racer->kp), 0);
 		cycles++;
 	} while (!kp_enough(start, cycles));
-	kp_settle(test, expected, cycles, racer->kp.nmissed);
+	kp_settle(test, expected, cycles, racer->kp.nmissed, NULL);
 }
 
 static void kp_race_enable(struct kunit *test)
