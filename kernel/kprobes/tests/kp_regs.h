@@ -6,6 +6,9 @@
 
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
+#ifdef CONFIG_PPC64
+#include <asm/code-patching.h>
+#endif
 
 /*
  * kp_arg1, kp_arg2: a function's first two arguments at its entry, which a handler may change.
@@ -58,24 +61,18 @@ static inline unsigned long kp_argument(struct pt_regs *regs, unsigned int n)
 }
 
 /*
- * Where all callers of a function enter it. On powerpc some do not execute the two instructions
- * that it may begin with, which set up r2. What is no function, or is probed there, stays what
- * it is.
+ * The address at which all callers of the function at @addr enter it. On powerpc a function may
+ * begin with two instructions that set up r2. Callers that share its r2 jump behind them. If
+ * @addr is not the first of these instructions, or has a breakpoint, this returns @addr.
  */
 static inline void *kp_entry(void *addr)
 {
 #ifdef CONFIG_PPC64
-	u32 insn[2], high;
+	u32 insn[2];
 
-	if (copy_from_kernel_nofault(insn, addr, sizeof(insn)))
-		return addr;
-	high = insn[0] >> 16;
-	/* addis r2,r12 or lis r2; addi r2,r2 */
-	if ((high == 0x3c4c || high == 0x3c40) && insn[1] >> 16 == 0x3842)
-		return addr + sizeof(insn);
-	/* ld r2,-8(r12); add r2,r2,r12 */
-	if (high == 0xe84c && insn[1] == 0x7c426214)
-		return addr + sizeof(insn);
+	/* Tests pass addresses, too, that cannot be read. */
+	if (!copy_from_kernel_nofault(insn, addr, sizeof(insn)))
+		return (void *)ppc_function_entry(addr);
 #endif
 	return addr;
 }

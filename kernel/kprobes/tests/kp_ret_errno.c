@@ -81,7 +81,7 @@ static void kp_ret_errno_no_location(struct kunit *test)
 	kp_ret_expect_refused(test, probe, -EINVAL);
 
 	/* By name and by address at once. */
-	probe->rp.kp.addr = kp_entry(kp_ret_target);
+	probe->rp.kp.addr = (void *)kp_ret_target;
 	probe->rp.kp.symbol_name = "kp_ret_target";
 	kp_ret_expect_refused(test, probe, -EINVAL);
 }
