@@ -9,9 +9,11 @@
 #include <linux/cpu.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/kallsyms.h>
 #include <linux/kthread.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
+#include <linux/sprintf.h>
 #include <linux/stacktrace.h>
 #include <linux/torture.h>
 
@@ -58,6 +60,18 @@ static unsigned int save_trace(unsigned long trace[TRACE_DEPTH])
 	return nr < TRACE_DEPTH ? nr : 0;
 }
 
+/*
+ * Can the kernel's unwinder get out of the function that @addr is in? It is noinline, so that the
+ * buffer is on a handler's stack only after a trace that ends early.
+ */
+static noinline bool can_unwind_from(unsigned long addr)
+{
+	char name[KSYM_SYMBOL_LEN];
+
+	snprintf(name, sizeof(name), "%ps", (void *)addr);
+	return torture_can_unwind(name);
+}
+
 /**
  * torture_check_trace() - does a stack trace from here lead to where the task began?
  * @where: for the message if it does not
@@ -85,7 +99,7 @@ void torture_check_trace(const char *where)
 	if (!nr || (nr >= TRACE_END &&
 		    !memcmp(trace + nr - TRACE_END, reader->end, sizeof(reader->end))))
 		return;
-	if (!torture_can_unwind_from(trace[nr - 1]))
+	if (!can_unwind_from(trace[nr - 1]))
 		return;
 	torture_error("a stack trace from %s does not end where it must", where);
 	for (i = 0; i < nr; i++)

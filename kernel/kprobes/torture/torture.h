@@ -5,10 +5,8 @@
  * Types and functions that the parts of kprobe_torture share.
  */
 
-#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
-#include <linux/sprintf.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -133,20 +131,15 @@ void torture_stop_victims(void);
 unsigned long torture_x86_registers(unsigned long seed);
 unsigned long torture_x86_fault(unsigned long seed);
 extern const unsigned int torture_x86_registers_size, torture_x86_fault_size;
-bool torture_can_unwind_from(unsigned long addr);
+bool torture_can_unwind(const char *function);
 int torture_start_nmi(void (*call)(void));
 void torture_stop_nmi(void);
 void torture_send_nmi(void);
 #else
-static inline bool torture_can_unwind_from(unsigned long addr)
+static inline bool torture_can_unwind(const char *function)
 {
-	char name[KSYM_SYMBOL_LEN];
-
-	if (!IS_ENABLED(CONFIG_ARM_UNWIND))
-		return true;
-	/* Arm's unwinder with tables does not look for return probes. */
-	snprintf(name, sizeof(name), "%ps", (void *)addr);
-	return strcmp(name, "__kretprobe_trampoline");
+	/* The unwinder of arm that reads tables does not look for return probes. */
+	return !IS_ENABLED(CONFIG_ARM_UNWIND) || strcmp(function, "__kretprobe_trampoline");
 }
 
 static inline int torture_start_nmi(void (*call)(void)) { return 0; }

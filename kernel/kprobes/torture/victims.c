@@ -127,7 +127,10 @@ static struct kretprobe oops_rp = {
 	.handler = victim_oopses,
 };
 
-/* Where all callers enter it: on powerpc, those of the same module pass over what sets up r2. */
+/*
+ * The address at which all callers enter @function. On powerpc, callers of the same module jump
+ * behind the two instructions that set up r2.
+ */
 static kprobe_opcode_t *entry_of(void *function)
 {
 #ifdef CONFIG_PPC64

@@ -2,7 +2,6 @@
 /*
  * kprobe_torture on x86: NMIs that a CPU sends to itself.
  */
-#include <linux/kallsyms.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
 #include <asm/apic.h>
@@ -16,15 +15,12 @@
  * And they do not know the trampoline that calls the function tracer once the tracer has gone:
  * ftrace keeps the trampoline for tasks that are in it, but does not find it by its address.
  */
-bool torture_can_unwind_from(unsigned long addr)
+bool torture_can_unwind(const char *function)
 {
-	char name[KSYM_SYMBOL_LEN];
-
-	snprintf(name, sizeof(name), "%ps", (void *)addr);
 	/* kallsyms may find a thunk's alias, whose name begins with __pi_. */
-	return !strstr(name, "__x86_indirect_") && !strstr(name, "__x86_return_") &&
-	       !strstarts(name, "retbleed_") && !strstarts(name, "srso_") &&
-	       !strstarts(name, "function_trace_call");
+	return !strstr(function, "__x86_indirect_") && !strstr(function, "__x86_return_") &&
+	       !strstarts(function, "retbleed_") && !strstarts(function, "srso_") &&
+	       !strstarts(function, "function_trace_call");
 }
 
 static void (*nmi_call)(void);
