@@ -163,7 +163,9 @@ finds_location() {
 	address=$(answer address)
 	must expr "$address" : '0x[0-9a-f]\{8,16\}$' >/dev/null
 	symbol=$(answer symbol)
-	must expr "$symbol" : 'kp_tgt_plain+0x[048c]/0x[0-9a-f]* \[kp_target\]$' >/dev/null
+	first=0
+	! is_powerpc || first=$BY_NAME
+	must expr "$symbol" : "kp_tgt_plain+0x$first/0x[0-9a-f]* \[kp_target\]\$" >/dev/null
 	for location in kp_target:kp_tgt_plain kp_tgt_plain+0 kp_tgt_plain+0x0 "$address"; do
 		ask "$location"
 		says address "$address"

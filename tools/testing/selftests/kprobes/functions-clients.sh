@@ -128,8 +128,8 @@ arguments_are_known() {
 	: >$TRACEFS/kprobe_events
 }
 
-# is_split_function: succeeds if there is a function whose name has a dot
-is_split_function() {
+# has_isra_function: succeeds if the compiler has named a function .isra, and it can be traced
+has_isra_function() {
 	names=$TRACEFS/available_filter_functions
 	[ -e "$names" ] || names=/proc/kallsyms
 	grep -q '\.isra\.' "$names"
@@ -154,7 +154,7 @@ ftracetest_is_left_out() {
 		ktap_print_msg "$1 needs arguments by their numbers, which the architecture lacks"
 		;;
 	*/kprobe_eventname.tc)
-		! is_split_function || return 1
+		! has_isra_function || return 1
 		ktap_print_msg "$1 needs a function that the compiler has named .isra"
 		;;
 	*/kprobe_args_user.tc)

@@ -173,11 +173,12 @@ definitions() {
 		skip_case "no kprobe events"
 		return
 	}
-	# Return probes of arm do not know where the stack is, and $stackN reads there unchecked.
+	# On arm the registers of a return probe have no stack pointer, and $stackN reads memory by
+	# it unchecked.
 	# shellcheck disable=SC2016 # the dollars are those of definitions
 	case $(uname -m) in
-	arm*) words= ;;
-	*) words='$stack0 $stack3' ;;
+	arm*) stack_entries= ;;
+	*) stack_entries='$stack0 $stack3' ;;
 	esac
 	# shellcheck disable=SC2016
 	random_lines "$COUNT" '
@@ -191,7 +192,7 @@ definitions() {
 			if (one_in(10))
 				return pick("% %zz $ $arg $arg0 $arg999 $nothing @ @no_such " \
 					"+() +0 -( \\\\ $stack999999 +9(+9(+9(+9(%ax))))")
-			return pick("$arg1 $arg2 $stack $comm $retval '"$words"' " \
+			return pick("$arg1 $arg2 $stack $comm $retval '"$stack_entries"' " \
 				"@jiffies +0($arg1) -8($stack) +8(+0($arg1)) +u0($arg1) \\\\1")
 		}
 		function mutate(s, at) {

@@ -22,9 +22,9 @@ summary() {
 	sed -n "s/^$1 //p" $sweep/summary
 }
 
-# The kernel's text symbols, without those of freed init text, and on powerpc of what exceptions
-# begin with, in as many equal parts
-# as functions are wanted; a few of each part, since many cannot be probed.
+# The kernel's text symbols in as many equal parts as functions are wanted; a few of each part,
+# since many cannot be probed. Symbols of freed init text are left out, and on powerpc those of the
+# code in which exceptions begin.
 choose() {
 	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
 	entry=$(sed -n 's/ . __end_soft_masked$//p' /proc/kallsyms)
@@ -94,8 +94,7 @@ work() {
 }
 
 list_has_all() {
-	equal "lines in list" "$(grep -cv "$ALWAYS_LISTED" $KPROBES/list)" \
-		$(($(summary functions) * insns))
+	equal "lines in list" "$(probes_listed | wc -l)" $(($(summary functions) * insns))
 }
 
 # kp_functions knows which instructions go on to the next one.
@@ -128,10 +127,7 @@ have_jumps() {
 	[ ! -e $KPROBES/optimizer ] ||
 		sed -n 's/.*  \(refused\|failed\): /# \1: /p' $KPROBES/optimizer |
 		sort | uniq -c | sort -rn | sed 's/^ *\([0-9]*\) # /# \1 /'
-	# Powerpc has a jump where it can emulate the instruction.
-	least=$(($(summary functions) / 2))
-	is_x86 || least=1
-	[ $((jumps + by_ftrace)) -ge $least ]
+	enough_have_jumps $((jumps + by_ftrace)) "$(summary functions)"
 }
 
 # The compiler puts data between functions of arm, and into them; behind a short function it may
