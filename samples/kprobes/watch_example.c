@@ -72,8 +72,8 @@ static void set_watchpoint(struct work_struct *work)
 
 	/*
 	 * On arm and arm64 the CPU raises the exception before the write, and again each time
-	 * it returns to the write. The kernel single-steps the write only if the event has one
-	 * of perf's own handlers.
+	 * it returns to the write. The kernel single-steps the write only for perf's own handlers,
+	 * and this event has another handler.
 	 */
 	if (IS_ENABLED(CONFIG_ARM) || IS_ENABLED(CONFIG_ARM64)) {
 		WRITE_ONCE(state, -EOPNOTSUPP);

@@ -3,9 +3,10 @@
  * Takes the lowest 32 MiB of the memory that modules and slots come from.
  *
  * The s390 kernel places that memory 2 GiB below itself. Instructions with a relative operand
- * (lgrl, stgrl, clgrl...) reach 4 GiB, but QEMU 7.2 computes their addresses with 32
- * bits: if the copy of such an instruction is more than 2 GiB below its operand, it faults in
- * the emulator. So let no copy be there. vmtest-init.sh loads this module first, on s390 only.
+ * (lgrl, stgrl, clgrl...) reach 4 GiB, but QEMU 7.2 computes the operand's address with 32 bits.
+ * If the copy of such an instruction is more than 2 GiB below its operand, the copy faults. While
+ * this module is loaded, the kernel places no copy there. vmtest-init.sh loads it first, on s390
+ * only.
  */
 #include <linux/module.h>
 #include <linux/sizes.h>
@@ -14,7 +15,7 @@ static char kp_low_memory[SZ_32M];
 
 static int __init kp_low_memory_init(void)
 {
-	/* So that the compiler keeps it. */
+	/* Without this store the compiler drops the array. */
 	WRITE_ONCE(kp_low_memory[0], 1);
 	return 0;
 }
