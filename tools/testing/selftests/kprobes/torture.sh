@@ -15,6 +15,7 @@ SECONDS_EACH=${TORTURE_S:-16}
 SEED=${TORTURE_SEED:-1}
 FAILSLAB=$DEBUGFS/failslab
 TEXT_HASH=$DEBUGFS/kp_text_hash
+TRACES=/sys/module/kprobe_torture/parameters/traces
 
 # begin PARAMETER...: loads the module
 begin() {
@@ -71,7 +72,9 @@ with_tracers() {
 		put $TRACING/current_tracer function
 		put $TRACING/tracing_on 0
 		sleep 0.2
+		put $TRACES 0
 		put $TRACING/current_tracer nop
+		put $TRACES 1
 		put $TRACING/set_ftrace_filter ''
 		put $TRACING/tracing_on 1
 	done
