@@ -50,6 +50,10 @@ torture_param(bool, exact, true, "All calls must be hits; not if kprobes/enabled
 torture_param(bool, nomem, false, "Registrations may fail for want of memory");
 torture_param(bool, oops, false, "Have return handlers oops; the tasks end");
 
+bool torture_traces = true;
+module_param_named(traces, torture_traces, bool, 0644);
+MODULE_PARM_DESC(traces, "Look at stack traces; not while a tracer goes");
+
 char *torture_symbols[TORTURE_MAX_SYMBOLS];
 int torture_nr_symbols;
 module_param_array_named(symbols, torture_symbols, charp, &torture_nr_symbols, 0444);

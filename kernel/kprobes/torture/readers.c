@@ -77,7 +77,8 @@ static noinline bool can_unwind_from(unsigned long addr)
  * @where: for the message if it does not
  *
  * Context: any; a handler. Only traces of readers are looked at. An NMI may come while the
- * CPU switches tasks, so its traces are not.
+ * CPU switches tasks, so its traces are not. And none is while a tracer goes: ftrace keeps the
+ * trampoline that has called the tracer for tasks that are in it, but unwinders do not find it.
  */
 void torture_check_trace(const char *where)
 {
@@ -86,7 +87,7 @@ void torture_check_trace(const char *where)
 	unsigned int nr, i;
 	int cpu;
 
-	if (this_cpu_read(in_nmi_call))
+	if (this_cpu_read(in_nmi_call) || !READ_ONCE(torture_traces))
 		return;
 	for_each_possible_cpu(cpu) {
 		reader = per_cpu_ptr(&readers, cpu);
@@ -99,7 +100,7 @@ void torture_check_trace(const char *where)
 	if (!nr || (nr >= TRACE_END &&
 		    !memcmp(trace + nr - TRACE_END, reader->end, sizeof(reader->end))))
 		return;
-	if (!can_unwind_from(trace[nr - 1]))
+	if (!can_unwind_from(trace[nr - 1]) || !READ_ONCE(torture_traces))
 		return;
 	torture_error("a stack trace from %s does not end where it must", where);
 	for (i = 0; i < nr; i++)

@@ -91,6 +91,7 @@ extern struct torture_target torture_targets[TORTURE_MAX_TARGETS];
 extern unsigned int torture_nr_targets;
 
 /* main.c */
+extern bool torture_traces;
 extern bool torture_exact;
 extern bool torture_nomem;
 extern bool torture_oops;

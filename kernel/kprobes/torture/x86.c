@@ -10,17 +10,12 @@
 
 #include "torture.h"
 
-/*
- * The kernel's unwinders give up in a retpoline, which is called in one way and left in another.
- * And they do not know the trampoline that calls the function tracer once the tracer has gone:
- * ftrace keeps the trampoline for tasks that are in it, but does not find it by its address.
- */
+/* The kernel's unwinders give up in a retpoline, which is called in one way and left in another. */
 bool torture_can_unwind(const char *function)
 {
 	/* kallsyms may find a thunk's alias, whose name begins with __pi_. */
 	return !strstr(function, "__x86_indirect_") && !strstr(function, "__x86_return_") &&
-	       !strstarts(function, "retbleed_") && !strstarts(function, "srso_") &&
-	       !strstarts(function, "function_trace_call");
+	       !strstarts(function, "retbleed_") && !strstarts(function, "srso_");
 }
 
 static void (*nmi_call)(void);
