@@ -152,10 +152,10 @@ NOKPROBE_SYMBOL(changing_return);
 
 static unsigned long probe_count(struct torture_probe *probe)
 {
-	unsigned long missed = probe->kp.nmissed;
+	unsigned long missed = READ_ONCE(probe->kp.nmissed);
 
 	if (probe->kind == PROBE_RETURN)
-		missed = probe->rp.nmissed + probe->rp.kp.nmissed;
+		missed = READ_ONCE(probe->rp.nmissed) + READ_ONCE(probe->rp.kp.nmissed);
 	return atomic_long_read(&probe->hits) + missed;
 }
 
