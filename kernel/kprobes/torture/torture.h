@@ -7,6 +7,7 @@
 
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -139,6 +140,9 @@ void torture_send_nmi(void);
 #else
 static inline bool torture_can_unwind(const char *function)
 {
+	/* The unwinder of s390 follows back chains. An interrupt may come before one is in place. */
+	if (IS_ENABLED(CONFIG_S390) && (in_hardirq() || in_serving_softirq()))
+		return false;
 	/* The unwinder of arm that reads tables does not look for return probes. */
 	return !IS_ENABLED(CONFIG_ARM_UNWIND) || strcmp(function, "__kretprobe_trampoline");
 }
