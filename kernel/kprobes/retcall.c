@@ -34,6 +34,7 @@
 #include <linux/cleanup.h>
 #include <linux/export.h>
 #include <linux/irq_work.h>
+#include <linux/kcsan-checks.h>
 #include <linux/kprobes.h>
 #include <linux/panic.h>
 #include <linux/percpu.h>
@@ -133,6 +134,8 @@ static __always_inline void give(struct kretprobe_instance *ri)
 	struct kretprobe_anchor *anchor = ri->anchor;
 	struct kretprobe_instance *none = NULL;
 
+	/* Nothing to order: an interrupt of this CPU takes it, or this CPU. KCSAN does not know. */
+	kcsan_release();
 	if (likely(kretprobe_cache_try_cmpxchg(anchor->back, NULL, ri)))
 		return;
 	/* Pairs with the exchange in take_from_cpus(). */
@@ -172,10 +175,30 @@ static __always_inline void end_call(struct kretprobe_instance *ri)
  * The entry of a function.
  */
 
+/*
+ * The instances of the current task. An interrupt may add some anywhere between two accesses,
+ * and has removed them when it returns.
+ */
+static __always_inline struct llist_node *newest_call(void)
+{
+	return READ_ONCE(current->kretprobe_instances.first);
+}
+
+static __always_inline void set_newest_call(struct llist_node *node)
+{
+	WRITE_ONCE(current->kretprobe_instances.first, node);
+}
+
+static __always_inline void add_call(struct kretprobe_instance *ri)
+{
+	ri->llist.next = newest_call();
+	set_newest_call(&ri->llist);
+}
+
 /* The call is followed already: copy the real return address from its newest instance. */
 static __always_inline void chain(struct kretprobe_instance *ri)
 {
-	struct llist_node *top = current->kretprobe_instances.first;
+	struct llist_node *top = newest_call();
 
 	if (!top)
 		return;
@@ -207,7 +230,7 @@ static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_reg
  */
 static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	__llist_add(&ri->llist, &current->kretprobe_instances);
+	add_call(ri);
 	barrier();
 	WRITE_ONCE(*arch_kretprobe_slot(regs), (unsigned long)__kretprobe_trampoline);
 }
@@ -225,7 +248,7 @@ static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *
 	ri->fp = unchained(ri->fp);
 	if (is_followed(ri))
 		chain(ri);
-	__llist_add(&ri->llist, &current->kretprobe_instances);
+	add_call(ri);
 }
 
 #endif
@@ -342,7 +365,7 @@ static struct llist_node *__kprobes find_call(struct llist_node *first, void *fr
  */
 unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
 {
-	struct llist_node *first = current->kretprobe_instances.first, *last, *node;
+	struct llist_node *first = newest_call(), *last, *node;
 	struct kretprobe_instance *ri;
 	unsigned long addr;
 	void *fp;
@@ -380,7 +403,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 #else
 	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)addr);
 #endif
-	current->kretprobe_instances.first = last->next;
+	set_newest_call(last->next);
 	for (node = first; ; node = first) {
 		first = node->next;
 		end_call(instance(node));
