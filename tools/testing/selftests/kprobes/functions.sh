@@ -38,6 +38,12 @@ is_powerpc() {
 	[ "$(uname -m)" = ppc64le ]
 }
 
+# steps_branches: false where an emulated s390 does not take a branch that is single-stepped; see
+# kp_s390_qemu.c
+steps_branches() {
+	! grep -q Y /sys/module/kp_s390_qemu/parameters/loses_branches 2>/dev/null
+}
+
 # By architecture:
 # BEHIND_FTRACE	the offset behind ftrace's call at a function's entry; what is before the
 #		call counts too: an endbr, what saves the return address

@@ -186,6 +186,10 @@ arm*)
 	exit "$KSFT_SKIP"
 	;;
 esac
+if ! steps_branches; then
+	ktap_skip_all "this emulator does not take branches that are single-stepped"
+	exit "$KSFT_SKIP"
+fi
 if ! have_module test_sort || ! have_module rbtree_test; then
 	ktap_skip_all "the library's tests are needed as modules, CONFIG_TEST_SORT and others"
 	exit "$KSFT_SKIP"

@@ -153,9 +153,9 @@ run_test()
 
 cd /kselftest/kprobes || exit
 # QEMU computes operands of copied instructions wrong, if the copy is in the lowest memory that
-# modules of s390 have; see kp_low_memory.c.
-[ "$(uname -m)" != s390x ] || [ ! -e test_modules/kp_low_memory.ko ] ||
-	insmod test_modules/kp_low_memory.ko
+# modules of s390 have. The module takes that memory.
+[ "$(uname -m)" != s390x ] || [ ! -e test_modules/kp_s390_qemu.ko ] ||
+	insmod test_modules/kp_s390_qemu.ko
 case ${mode:-tests} in
 tests)
 	for test in $tests; do
