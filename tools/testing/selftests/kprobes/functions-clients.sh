@@ -149,6 +149,11 @@ ftracetest_is_left_out() {
 		! grep -q -w inet_csk_accept /proc/kallsyms || return 1
 		ktap_print_msg "$1 needs inet_csk_accept(), of CONFIG_INET"
 		;;
+	*/kprobe_insn_boundary.tc)
+		# It probes vfs_read() at every instruction.
+		! steps_branches || return 1
+		ktap_print_msg "$1 needs a CPU that takes branches that are single-stepped"
+		;;
 	*/test_duplicates.tc | */kprobe_args_vfs.tc | */kretprobe_entry_arg.tc)
 		! arguments_are_known || return 1
 		ktap_print_msg "$1 needs arguments by their numbers, which the architecture lacks"

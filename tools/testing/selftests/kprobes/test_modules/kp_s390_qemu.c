@@ -24,7 +24,7 @@ MODULE_PARM_DESC(loses_branches, "a branch that is single-stepped is not taken")
 extern kprobe_opcode_t kp_branch_insn[];
 
 /* Return: 1, if the branch is not taken. */
-static noinline noclone long kp_branch(void)
+static noinline __noclone long kp_branch(void)
 {
 	long ret;
 
