@@ -12,17 +12,31 @@
 #include "kp_symbol.h"
 
 static const char *kp_text_start, *kp_text_end;
+/* s390 keeps the address of each function's last tracer in its text. Both may be NULL. */
+static const char *kp_tracers_start, *kp_tracers_end;
 static struct dentry *kp_text_file;
+
+static u32 kp_hash(const char *from, const char *end, u32 hash)
+{
+	const char *to;
+
+	for (; from < end; from = to) {
+		to = min(from + PAGE_SIZE, end);
+		hash = jhash(from, to - from, hash);
+		cond_resched();
+	}
+	return hash;
+}
 
 static int kp_text_hash_show(struct seq_file *s, void *unused)
 {
-	const char *from, *to;
 	u32 hash = 0;
 
-	for (from = kp_text_start; from < kp_text_end; from = to) {
-		to = min(from + PAGE_SIZE, kp_text_end);
-		hash = jhash(from, to - from, hash);
-		cond_resched();
+	if (kp_tracers_start && kp_tracers_end) {
+		hash = kp_hash(kp_text_start, kp_tracers_start, hash);
+		hash = kp_hash(kp_tracers_end, kp_text_end, hash);
+	} else {
+		hash = kp_hash(kp_text_start, kp_text_end, hash);
 	}
 	seq_printf(s, "%08x\n", hash);
 	return 0;
@@ -36,6 +50,8 @@ static int __init kp_text_hash_init(void)
 	kp_text_end = kp_find_symbol("_etext");
 	if (!kp_text_start || !kp_text_end)
 		return -ENOENT;
+	kp_tracers_start = kp_find_symbol("__ftrace_hotpatch_trampolines_start");
+	kp_tracers_end = kp_find_symbol("__ftrace_hotpatch_trampolines_end");
 	kp_text_file = debugfs_create_file("kp_text_hash", 0400, NULL, NULL, &kp_text_hash_fops);
 	return PTR_ERR_OR_ZERO(kp_text_file);
 }
