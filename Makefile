@@ -59,8 +59,8 @@ help:
 	@echo '                STAGES="objects"       default: checkpatch objects guest'
 	@echo 'make clean    removes out/'
 	@echo
-	@echo 'VARIANT=      default, i386, plain, debug, server, kcfi; or stock-default, stock-i386,'
-	@echo '                stock-server: the base kernel untouched;'
+	@echo 'VARIANT=      default, i386, plain, debug, server, kcfi, kcsan; or stock-default,'
+	@echo '                stock-i386, stock-server: the base kernel untouched;'
 	@echo '                arm64, riscv, s390, arm, powerpc, and stock-arm64 and so on:'
 	@echo '                emulated guests of other architectures'
 	@echo 'BASE=7.2      another base kernel than 6.12, and all of the above in out/7.2; there is one'
