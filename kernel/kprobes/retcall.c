@@ -134,7 +134,7 @@ static __always_inline void give(struct kretprobe_instance *ri)
 	struct kretprobe_anchor *anchor = ri->anchor;
 	struct kretprobe_instance *none = NULL;
 
-	/* Nothing to order: an interrupt of this CPU takes it, or this CPU. KCSAN does not know. */
+	/* Only this CPU takes it from its cache, and sees its own accesses in order. Tell KCSAN. */
 	kcsan_release();
 	if (likely(kretprobe_cache_try_cmpxchg(anchor->back, NULL, ri)))
 		return;

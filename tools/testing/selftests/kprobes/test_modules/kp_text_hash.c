@@ -12,7 +12,7 @@
 #include "kp_symbol.h"
 
 static const char *kp_text_start, *kp_text_end;
-/* s390 keeps the address of each function's last tracer in its text. Both may be NULL. */
+/* s390 keeps the address of each function's last tracer in its text. This is left out. */
 static const char *kp_tracers_start, *kp_tracers_end;
 static struct dentry *kp_text_file;
 
@@ -30,15 +30,9 @@ static u32 kp_hash(const char *from, const char *end, u32 hash)
 
 static int kp_text_hash_show(struct seq_file *s, void *unused)
 {
-	u32 hash = 0;
+	u32 hash = kp_hash(kp_text_start, kp_tracers_start, 0);
 
-	if (kp_tracers_start && kp_tracers_end) {
-		hash = kp_hash(kp_text_start, kp_tracers_start, hash);
-		hash = kp_hash(kp_tracers_end, kp_text_end, hash);
-	} else {
-		hash = kp_hash(kp_text_start, kp_text_end, hash);
-	}
-	seq_printf(s, "%08x\n", hash);
+	seq_printf(s, "%08x\n", kp_hash(kp_tracers_end, kp_text_end, hash));
 	return 0;
 }
 
@@ -52,6 +46,8 @@ static int __init kp_text_hash_init(void)
 		return -ENOENT;
 	kp_tracers_start = kp_find_symbol("__ftrace_hotpatch_trampolines_start");
 	kp_tracers_end = kp_find_symbol("__ftrace_hotpatch_trampolines_end");
+	if (!kp_tracers_start || !kp_tracers_end)
+		kp_tracers_start = kp_tracers_end = kp_text_end;
 	kp_text_file = debugfs_create_file("kp_text_hash", 0400, NULL, NULL, &kp_text_hash_fops);
 	return PTR_ERR_OR_ZERO(kp_text_file);
 }
