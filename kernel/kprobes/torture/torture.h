@@ -140,7 +140,7 @@ void torture_send_nmi(void);
 #else
 static inline bool torture_can_unwind(const char *function)
 {
-	/* The unwinder of s390 follows back chains. An interrupt may come before one is in place. */
+	/* The unwinder of s390 follows back chains. An interrupt may come before one is set. */
 	if (IS_ENABLED(CONFIG_S390) && (in_hardirq() || in_serving_softirq()))
 		return false;
 	/* The unwinder of arm that reads tables does not look for return probes. */

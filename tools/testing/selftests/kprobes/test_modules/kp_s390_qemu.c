@@ -21,15 +21,12 @@ static bool loses_branches;
 module_param(loses_branches, bool, 0444);
 MODULE_PARM_DESC(loses_branches, "a branch that is single-stepped is not taken");
 
-extern kprobe_opcode_t kp_branch_insn[];
-
 /* Return: 1, if the branch is not taken. */
 static noinline __noclone long kp_branch(void)
 {
 	long ret;
 
 	asm volatile("	lghi	%0,0\n"
-		     ".globl kp_branch_insn\n"
 		     "kp_branch_insn:\n"
 		     "	j	0f\n"
 		     "	lghi	%0,1\n"
@@ -40,7 +37,7 @@ static noinline __noclone long kp_branch(void)
 
 static int __init kp_s390_qemu_init(void)
 {
-	struct kprobe kp = { .addr = kp_branch_insn };
+	struct kprobe kp = { .symbol_name = "kp_branch_insn" };
 	int err;
 
 	/* Without this store the compiler drops the array. */

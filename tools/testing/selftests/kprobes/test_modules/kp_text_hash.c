@@ -46,8 +46,10 @@ static int __init kp_text_hash_init(void)
 		return -ENOENT;
 	kp_tracers_start = kp_find_symbol("__ftrace_hotpatch_trampolines_start");
 	kp_tracers_end = kp_find_symbol("__ftrace_hotpatch_trampolines_end");
-	if (!kp_tracers_start || !kp_tracers_end)
-		kp_tracers_start = kp_tracers_end = kp_text_end;
+	if (!kp_tracers_start || !kp_tracers_end) {
+		kp_tracers_start = kp_text_end;
+		kp_tracers_end = kp_text_end;
+	}
 	kp_text_file = debugfs_create_file("kp_text_hash", 0400, NULL, NULL, &kp_text_hash_fops);
 	return PTR_ERR_OR_ZERO(kp_text_file);
 }
