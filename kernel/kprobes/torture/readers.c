@@ -100,6 +100,7 @@ void torture_check_trace(const char *where)
 	if (!nr || (nr >= TRACE_END &&
 		    !memcmp(trace + nr - TRACE_END, reader->end, sizeof(reader->end))))
 		return;
+	/* The test may have begun to remove the tracer while the trace was taken. */
 	if (!can_unwind_from(trace[nr - 1]) || !READ_ONCE(torture_traces))
 		return;
 	torture_error("a stack trace from %s does not end where it must", where);

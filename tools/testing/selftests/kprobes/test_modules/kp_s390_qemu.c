@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What QEMU 7.2 does wrong as an s390. vmtest-init.sh loads this module first, on s390 only.
+ * This module deals with two bugs of QEMU 7.2 in the emulation of s390. vmtest-init.sh loads it
+ * before the tests, on s390 only.
  *
- * It takes the lowest 32 MiB of the memory that modules and slots come from. The kernel places
- * that memory 2 GiB below itself. Instructions with a relative operand (lgrl, stgrl, clgrl...)
- * reach 4 GiB, but QEMU computes the operand's address with 32 bits. If the copy of such an
+ * The module occupies the lowest 32 MiB of the memory that modules and slots come from. The kernel
+ * places that memory 2 GiB below itself. An instruction with a relative operand, such as lgrl,
+ * reaches 4 GiB, but QEMU computes the operand's address with 32 bits. If the copy of such an
  * instruction is more than 2 GiB below its operand, the copy faults. While this module is loaded,
  * the kernel places no copy there.
  *
- * And it finds out whether a branch is taken that is single-stepped. QEMU goes on behind the
- * branch, on any kernel. It is parameters/loses_branches in sysfs.
+ * The module single-steps a branch. QEMU resumes at the instruction behind the branch instead of
+ * at the branch's target, with the base kernel too. The parameter loses_branches says whether it
+ * does; tests that step branches are skipped then.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -58,5 +60,5 @@ static void __exit kp_s390_qemu_exit(void)
 module_init(kp_s390_qemu_init);
 module_exit(kp_s390_qemu_exit);
 
-MODULE_DESCRIPTION("knows what QEMU does wrong as an s390");
+MODULE_DESCRIPTION("Works around bugs of QEMU's s390, for tests of kprobes");
 MODULE_LICENSE("GPL");
