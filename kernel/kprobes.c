@@ -189,13 +189,18 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 		why = KPROBE_WHY_BLACKLISTED;
 	else
 		why = kprobe_patched_site(addr, mod, site);
+	if (!why && mod) {
+		why = kprobe_module_get(mod, addr);
+		*module = why ? NULL : mod;
+	}
+	/* Ftrace forgets a module that is being unloaded, at any moment, but not a pinned one. */
 	if (!why && ftrace_text_reserved((void *)addr, (void *)addr)) {
 		why = kprobe_ftrace_check(addr);
 		*on_ftrace = !why;
 	}
-	if (!why && mod) {
-		why = kprobe_module_get(mod, addr);
-		*module = why ? NULL : mod;
+	if (why) {
+		module_put(*module);
+		*module = NULL;
 	}
 	preempt_enable();
 	jump_label_unlock();

@@ -307,6 +307,8 @@ loads_with_ftrace() {
 refuses_modules() {
 	ctl live kp_target 50 kp_tgt_init_function
 	ctl going kp_target 51 kp_tgt_function
+	# Inside ftrace's call on x86; ftrace may know it no more.
+	ctl going kp_target 53 kp_tgt_function+$((BEHIND_FTRACE - 4))
 	! loads_with_ftrace || ctl early 52 kp_tgt_caller
 	unload kp_target
 	load kp_target
@@ -316,6 +318,8 @@ refuses_modules() {
 	fi
 	equal "errno" "$(ctl_get 51 error)" -2
 	left 51 "the module is being unloaded"
+	equal "errno" "$(ctl_get 53 error)" -2
+	left 53 "the module is being unloaded"
 	if loads_with_ftrace; then
 		ctl late
 		equal "errno" "$(ctl_get 52 error)" -2
@@ -324,6 +328,7 @@ refuses_modules() {
 	fi
 	ctl del 50
 	ctl del 51
+	ctl del 53
 }
 
 # left ID REASON: the registration by kp_ctl was refused for it
