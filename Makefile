@@ -37,7 +37,7 @@ help:
 	@echo 'make test-kunit  the KUnit suites that need no module, built into a small kernel'
 	@echo '                TESTS=kretprobes_errno   this one only; a suite, or a glob'
 	@echo 'make torture  the torture test: probes come and go while all CPUs hit them'
-	@echo '                VARIANT=debug MINUTES=60 SEED=1'
+	@echo '                VARIANT=debug MINUTES=60 SEED=1 CASE=6'
 	@echo 'make fuzz     random instructions: what kprobes makes of them, and what the CPU makes;'
 	@echo '                and random arguments for all interfaces'
 	@echo '                SEED=1 COUNT=1000000 MINUTES=60'

@@ -6,8 +6,9 @@
 #	series/scripts/torture.sh VARIANT [MINUTES [SEED]]
 #
 # VARIANT may be the base kernel, as a control. MINUTES is how long all cases take together, 5
-# by default. The same SEED has the writers make the same changes. Each case ends with the last
-# lines of kprobe_torture, and the whole with a line "N passed, M failed".
+# by default. The same SEED has the writers make the same changes. With CASE=N in the
+# environment, the other cases are left out. Each case ends with the last lines of
+# kprobe_torture, and the whole with a line "N passed, M failed".
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -16,14 +17,21 @@ set -euo pipefail
 variant=${1:?usage: series/scripts/torture.sh VARIANT [MINUTES [SEED]]}
 minutes=${2:-5}
 seed=${3:-$(date +%s)}
+cases=8
 [[ $minutes =~ ^[1-9][0-9]*$ && $seed =~ ^[0-9]+$ ]] ||
 	die "MINUTES and SEED are numbers, not '$minutes' and '$seed'"
+[[ ${CASE:-1} =~ ^[1-$cases]$ ]] || die "CASE is a number from 1 to $cases, not '$CASE'"
 
 "$TOP/series/scripts/build.sh" "$variant"
 "$TOP/series/scripts/modules.sh" "$variant"
-say "torture of $variant for $minutes minutes, SEED=$seed"
-cases=8
-export APPEND="kp_oops TORTURE_S=$((minutes * 60 / cases)) TORTURE_SEED=$seed ${APPEND:-}"
+say "torture of $variant for $minutes minutes, SEED=$seed${CASE:+, CASE=$CASE}"
+APPEND="kp_oops TORTURE_SEED=$seed ${APPEND:-}"
+if [ -n "${CASE:-}" ]; then
+	APPEND+=" TORTURE_CASE=$CASE TORTURE_S=$((minutes * 60))"
+else
+	APPEND+=" TORTURE_S=$((minutes * 60 / cases))"
+fi
+export APPEND
 # The guest's clock may be slower than the host's.
 export TIMEOUT=$((minutes * 60 * 4 + 600))
 exec "$TOP/series/scripts/guest.sh" "$variant" -n "torture-$variant" torture

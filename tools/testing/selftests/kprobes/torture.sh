@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The kernel's torture test of kprobes, kprobe_torture, while other things change that decide
-# how probes are reached. In the environment, TORTURE_S=N makes each case last N seconds, and
-# TORTURE_SEED=N is the seed of all random numbers. With kp_oops on the kernel's command line,
-# handlers oops at the end.
+# how probes are reached. In the environment, TORTURE_S=N makes each case last N seconds,
+# TORTURE_SEED=N is the seed of all random numbers, and TORTURE_CASE=N is the only case to run.
+# With kp_oops on the kernel's command line, handlers oops at the end.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -13,6 +13,7 @@ set -eu
 TRACING=/sys/kernel/tracing
 SECONDS_EACH=${TORTURE_S:-16}
 SEED=${TORTURE_SEED:-1}
+ONLY=${TORTURE_CASE:-}
 FAILSLAB=$DEBUGFS/failslab
 TEXT_HASH=$DEBUGFS/kp_text_hash
 TRACES=/sys/module/kprobe_torture/parameters/traces
@@ -202,18 +203,28 @@ with_oopses() {
 	at_least "handlers that have oopsed" "$oopses" 1
 }
 
+# unless_left_out NUMBER CHECK...
+unless_left_out() {
+	if [ -n "$ONLY" ] && [ "$ONLY" != "$1" ]; then
+		skip_case "left out"
+		return
+	fi
+	shift
+	"$@"
+}
+
 setup
 if ! grep -qs /kprobe_torture.ko "/lib/modules/$(uname -r)/modules.dep"; then
 	ktap_skip_all "kprobe_torture is needed, see CONFIG_KPROBE_TORTURE_TEST"
 	exit "$KSFT_SKIP"
 fi
 ktap_set_plan 8
-check "jumps come and go" with_jumps
-check "tracers come and go" with_tracers
-check "kprobes/enabled switched meanwhile" with_enabled
-check "CPUs go offline" with_hotplug
-check "memory is short" with_little_memory
-check "modules come and go" with_modules
-check "many functions are watched" with_watched_functions
-check "handlers oops" with_oopses
+check "jumps come and go" unless_left_out 1 with_jumps
+check "tracers come and go" unless_left_out 2 with_tracers
+check "kprobes/enabled switched meanwhile" unless_left_out 3 with_enabled
+check "CPUs go offline" unless_left_out 4 with_hotplug
+check "memory is short" unless_left_out 5 with_little_memory
+check "modules come and go" unless_left_out 6 with_modules
+check "many functions are watched" unless_left_out 7 with_watched_functions
+check "handlers oops" unless_left_out 8 with_oopses
 ktap_finished
