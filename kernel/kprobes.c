@@ -159,7 +159,7 @@ static enum kprobe_reason set_address(struct kprobe *p, bool *is_entry)
  * @module: result: the module that contains @addr, pinned for the caller; NULL if there is
  *	none, or if the text is refused
  * @on_ftrace: result: ftrace can put a call there
- * @site: result: the text that the kernel patches itself, if that is the reason
+ * @site: result: the text that the kernel or ftrace patches, if that is the reason
  *
  * Context: sleeps; kprobe_mutex is held; takes jump_label_lock().
  *
@@ -194,10 +194,8 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 		*module = why ? NULL : mod;
 	}
 	/* Ftrace forgets a module that is being unloaded, at any moment, but not a pinned one. */
-	if (!why && ftrace_text_reserved((void *)addr, (void *)addr)) {
-		why = kprobe_ftrace_check(addr);
-		*on_ftrace = !why;
-	}
+	if (!why)
+		why = kprobe_ftrace_check(addr, on_ftrace, site);
 	if (why) {
 		module_put(*module);
 		*module = NULL;

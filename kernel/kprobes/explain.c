@@ -111,18 +111,11 @@ static void find_range(struct question *q)
 	case KPROBE_WHY_BUG:
 		q->has_range = true;
 		break;
-#ifdef CONFIG_KPROBES_ON_FTRACE
 	case KPROBE_WHY_FTRACE_INSIDE:
-		q->range.start = ftrace_location_range(addr, addr);
-		/* Ftrace forgets a module that is being unloaded. */
-		if (!q->range.start)
-			break;
-		q->range.end = q->range.start + MCOUNT_INSN_SIZE;
 		q->has_range = true;
 		q->e.before = q->range.start;
 		q->e.after = q->range.end;
 		break;
-#endif
 	default:
 		break;
 	}

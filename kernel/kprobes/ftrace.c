@@ -123,16 +123,27 @@ void kprobe_ftrace_kill(void)
 }
 
 /**
- * kprobe_ftrace_check() - can an address that belongs to ftrace be probed?
- * @addr: the address
+ * kprobe_ftrace_check() - is an address ftrace's, and can it be probed then?
+ * @addr: the address; a module that contains it is pinned
+ * @on_ftrace: result: ftrace can put a call there
+ * @site: result: the bytes that ftrace patches, if they are the reason
  *
- * Return: %KPROBE_WHY_NONE if it can; or a reason if @addr is inside the bytes that ftrace
- * patches, where no instruction begins.
+ * Context: any.
+ *
+ * Return: %KPROBE_WHY_NONE if it can be probed, or is not ftrace's; or a reason if @addr is
+ * inside the bytes that ftrace patches, where no instruction begins.
  */
-enum kprobe_reason kprobe_ftrace_check(unsigned long addr)
+enum kprobe_reason kprobe_ftrace_check(unsigned long addr, bool *on_ftrace,
+				       struct kprobe_range *site)
 {
-	return ftrace_location_range(addr, addr) == addr ? KPROBE_WHY_NONE :
-							   KPROBE_WHY_FTRACE_INSIDE;
+	unsigned long ip = ftrace_location_range(addr, addr);
+
+	*on_ftrace = ip == addr;
+	if (!ip || *on_ftrace)
+		return KPROBE_WHY_NONE;
+	site->start = ip;
+	site->end = ip + MCOUNT_INSN_SIZE;
+	return KPROBE_WHY_FTRACE_INSIDE;
 }
 
 /**

@@ -125,7 +125,8 @@ int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type
 
 /* ftrace.c */
 #ifdef CONFIG_KPROBES_ON_FTRACE
-enum kprobe_reason kprobe_ftrace_check(unsigned long addr);
+enum kprobe_reason kprobe_ftrace_check(unsigned long addr, bool *on_ftrace,
+				       struct kprobe_range *site);
 enum kprobe_reason kprobe_ftrace_state(void);
 enum kprobe_reason kprobe_ftrace_reason(int err);
 int kprobe_ftrace_arm(struct list_head *changes);
@@ -133,9 +134,12 @@ int kprobe_ftrace_arm_most(struct list_head *changes);
 void kprobe_ftrace_disarm(struct list_head *changes);
 void kprobe_ftrace_forget(struct probepoint *pp);
 #else
-static inline enum kprobe_reason kprobe_ftrace_check(unsigned long addr)
+static inline enum kprobe_reason kprobe_ftrace_check(unsigned long addr, bool *on_ftrace,
+						     struct kprobe_range *site)
 {
-	return KPROBE_WHY_FTRACE_PATCHES;
+	*on_ftrace = false;
+	return ftrace_text_reserved((void *)addr, (void *)addr) ? KPROBE_WHY_FTRACE_PATCHES :
+								  KPROBE_WHY_NONE;
 }
 
 static inline enum kprobe_reason kprobe_ftrace_state(void) { return KPROBE_WHY_NONE; }
