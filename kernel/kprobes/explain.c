@@ -66,7 +66,7 @@ struct location {
  * @range: the text that cannot be probed, if that is the reason
  * @has_range: @range is known
  * @e: what would become of a probe
- * @returns: the reason why there can be no return probe
+ * @return_reason: the reason why there can be no return probe
  * @jump: would there be a jump, without post_handlers and with them?
  * @no_jump: the reasons why not
  */
@@ -78,7 +78,7 @@ struct question {
 	struct kprobe_range range;
 	bool has_range;
 	struct kprobe_explanation e;
-	enum kprobe_reason returns;
+	enum kprobe_reason return_reason;
 	enum kprobe_answer jump[2];
 	enum kprobe_reason no_jump[2];
 };
@@ -133,7 +133,7 @@ static void ask(struct question *q, const struct location *l, struct probepoint 
 		q->where = NULL;
 		return;
 	}
-	q->returns = kretprobe_check((unsigned long)q->where, q->is_entry);
+	q->return_reason = kretprobe_check((unsigned long)q->where, q->is_entry);
 	e->refusal = kprobe_check_text((unsigned long)q->where, &q->module, &q->on_ftrace,
 				       &q->range);
 	if (!e->refusal && q->on_ftrace)
@@ -210,8 +210,8 @@ static void write_how(struct explain_file *f, const struct question *q)
 	write_answer(f, "jump-post", q->jump[1]);
 	write_reason(f, "jump-post-reason", q->no_jump[1]);
 	if (IS_ENABLED(CONFIG_KRETPROBES)) {
-		write_answer(f, "return-probe", q->returns ? KPROBE_NO : q->e.probed);
-		write_reason(f, "return-probe-reason", q->returns);
+		write_answer(f, "return-probe", q->return_reason ? KPROBE_NO : q->e.probed);
+		write_reason(f, "return-probe-reason", q->return_reason);
 	}
 }
 

@@ -115,7 +115,7 @@ static int steady_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct torture_target *target = container_of(rp, struct torture_target, steady_return);
 
 	if (rp)
-		this_cpu_inc(torture_counts.returns[target - torture_targets]);
+		this_cpu_inc(torture_counts.returned[target - torture_targets]);
 	return 0;
 }
 
@@ -214,7 +214,7 @@ void torture_check_steady(void)
 
 			calls += counts->calls[i];
 			hits += counts->hits[i];
-			returns += counts->returns[i];
+			returns += counts->returned[i];
 		}
 		pr_alert(TORTURE_TYPE "-torture: %s: %lu calls, %lu hits + %lu missed, %lu returns + %lu missed\n",
 			 target->name, calls, hits, missed, returns, untold);

@@ -77,13 +77,13 @@ struct torture_target {
  * @contexts: calls from each context
  * @calls: calls of each target
  * @hits: hits of each target's steady probe
- * @returns: returns that the steady return probe of each target has seen
+ * @returned: returns that the steady return probe of each target has seen
  */
 struct torture_counts {
 	unsigned long contexts[TORTURE_CONTEXTS];
 	unsigned long calls[TORTURE_MAX_TARGETS];
 	unsigned long hits[TORTURE_MAX_TARGETS];
-	unsigned long returns[TORTURE_MAX_TARGETS];
+	unsigned long returned[TORTURE_MAX_TARGETS];
 };
 
 DECLARE_PER_CPU(struct torture_counts, torture_counts);
