@@ -719,11 +719,17 @@ static int optimization_handler(const struct ctl_table *table, int write, void *
 				size_t *lenp, loff_t *ppos)
 {
 	u8 value = READ_ONCE(kprobes_optimization);
-	struct ctl_table mine = *table;
+	const struct ctl_table mine = {
+		.procname	= table->procname,
+		.data		= &value,
+		.maxlen		= sizeof(value),
+		.mode		= table->mode,
+		.extra1		= table->extra1,
+		.extra2		= table->extra2,
+	};
 	unsigned long round;
 	int ret;
 
-	mine.data = &value;
 	ret = proc_dou8vec_minmax(&mine, write, buffer, lenp, ppos);
 	if (ret || !write)
 		return ret;
