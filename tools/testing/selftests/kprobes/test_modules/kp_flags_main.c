@@ -300,6 +300,8 @@ static void kp_flags_register_return(struct kunit *test, struct kretprobe *rp,
 static void kp_flags_return_by(struct kunit *test, bool jump, bool two)
 {
 	kp_flags_survive_return(test);
+	if (!IS_ENABLED(CONFIG_KRETPROBES))
+		kunit_skip(test, "no return probes in this kernel");
 	kp_flags_jumps(test, NULL, jump);
 	kp_flags_register_return(test, &kp.rp, kp_flags_handler);
 	if (two)
