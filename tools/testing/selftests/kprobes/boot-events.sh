@@ -31,13 +31,24 @@ hits() {
 	profile "$1" | cut -d' ' -f1
 }
 
+# The directories of events are filled by a work item. An event that the kernel defines while
+# that item ends may be left without one, so events are switched by the file set_event.
+are_enabled() {
+	for event in "$@"; do
+		must grep -q "^$event\$" $TRACEFS/set_event
+	done
+}
+
+# switch EVENTS: system:*, or !system:* to disable them
+switch() {
+	echo "$1" >>$TRACEFS/set_event || failed "set_event does not take $1"
+}
+
 are_there() {
 	must grep -q '^p:kpboot/enter kernel_clone' $TRACEFS/kprobe_events
 	must grep -q '^r[0-9]*:kpboot/leave kernel_clone' $TRACEFS/kprobe_events
 	must grep -q '^p:kpinit/console ' $TRACEFS/kprobe_events
-	for event in kpboot/enter kpboot/leave kpinit/console; do
-		equal "$event/enable" "$(cat $TRACEFS/events/$event/enable)" 1
-	done
+	are_enabled kpboot:enter kpboot:leave kpinit:console
 }
 
 # Since boot: by processes that the kernel itself has started.
@@ -92,9 +103,6 @@ others_are_hit() {
 	at_least "hits of kpboot/leave" "$(hits leave)" $((left + 2))
 }
 
-# The boot configuration defines these, in the group kprobes.
-CONFIGURED="conf_enter conf_leave conf_init"
-
 is_configured() {
 	grep -q 'ftrace.event.kprobes.conf_enter' /proc/bootconfig 2>/dev/null || {
 		skip_case "no such events are in the boot configuration"
@@ -109,9 +117,7 @@ are_configured() {
 	must grep -q '^p:kprobes/conf_enter wake_up_new_task' $TRACEFS/kprobe_events
 	must grep -q '^r[0-9]*:kprobes/conf_leave do_sys_openat2 ret=.retval$' \
 		$TRACEFS/kprobe_events
-	for event in $CONFIGURED; do
-		equal "$event/enable" "$(cat "$TRACEFS/events/kprobes/$event/enable")" 1
-	done
+	are_enabled kprobes:conf_enter kprobes:conf_leave kprobes:conf_init
 	at_least "hits of conf_enter" "$(hits conf_enter)" 10
 	at_least "hits of conf_leave" "$(hits conf_leave)" 10
 	equal "hits and misses of conf_init" "$(profile conf_init)" "1 0"
@@ -121,22 +127,22 @@ are_configured() {
 	cat /proc/version >/dev/null
 	at_least "hits of conf_enter" "$(hits conf_enter)" $((entered + 1))
 	at_least "hits of conf_leave" "$(hits conf_leave)" $((left + 1))
-	put $TRACEFS/events/kprobes/enable 0
+	switch '!kprobes:*'
 }
 
 switched() {
-	put $TRACEFS/events/kpinit/enable 0
-	put $TRACEFS/events/kpboot/enable 0
+	switch '!kpinit:*'
+	switch '!kpboot:*'
 	entered=$(hits enter)
 	sh -c :
 	equal "hits while off" "$(hits enter)" "$entered"
-	put $TRACEFS/events/kpboot/enable 1
+	switch 'kpboot:*'
 	sh -c :
 	at_least "hits when on again" "$(hits enter)" $((entered + 1))
 }
 
 removed() {
-	put $TRACEFS/events/kpboot/enable 0
+	switch '!kpboot:*'
 	for event in kpboot/enter kpboot/leave kpinit/console; do
 		echo "-:$event" >>$TRACEFS/kprobe_events || failed "$event cannot be removed"
 	done
@@ -144,8 +150,8 @@ removed() {
 	for event in kpinit/inside kpinit/late kpinit/later; do
 		echo "-:$event" 2>/dev/null >>$TRACEFS/kprobe_events || :
 	done
-	if [ -e $TRACEFS/events/kprobes/conf_enter ]; then
-		for event in $CONFIGURED; do
+	if grep -q ':kprobes/conf_enter ' $TRACEFS/kprobe_events; then
+		for event in conf_enter conf_leave conf_init; do
 			echo "-:kprobes/$event" >>$TRACEFS/kprobe_events ||
 				failed "$event cannot be removed"
 		done
