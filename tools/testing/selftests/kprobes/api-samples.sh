@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The modules in samples/kprobes/: what they print and what their files show, as the manual
-# says, and which parameters they refuse. See kretprobe.sh for more on kretprobe_example.
+# says, and which parameters they refuse.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -143,6 +143,33 @@ kprobe_is_limited() {
 		return
 	fi
 	is_limited '^(before|after)' symbol=do_sys_openat2
+}
+
+# kretprobe_example reports each of five forks, counts what it reports, and misses none.
+reports_returns() {
+	if ! has_sample kretprobe_example; then
+		return
+	fi
+	mark returns
+	load_sample
+	n=0
+	while [ $n -lt 5 ]; do
+		must sh -c :
+		n=$((n + 1))
+	done
+	unload_sample
+	reported=$(lines '^kernel_clone returned [1-9][0-9]* to .*\+0x.* after [0-9]+ ns$')
+	at_least "reported returns" "$reported" 5
+	equal "counted returns" "$(said | sed -n 's/^return probe gone after \([0-9]*\) .*/\1/p')" \
+		"$reported"
+	equal "none was missed" "$(lines '^return probe gone after .*, 0 more were missed$')" 1
+}
+
+says_why_no_return() {
+	if ! has_sample kretprobe_example; then
+		return
+	fi
+	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
 }
 
 kretprobe_is_limited() {
@@ -457,12 +484,14 @@ if ! grep -q '/kprobe_example\.ko' "/lib/modules/$(uname -r)/modules.dep" 2>/dev
 	ktap_skip_all "CONFIG_SAMPLE_KPROBES is needed"
 	exit "$KSFT_SKIP"
 fi
-ktap_set_plan 22
+ktap_set_plan 24
 check "kprobe_example reports hits" reports_hits
 check "and none after it has gone" is_gone
 check "it probes the middle of a function" takes_offset
 check "it says why it can't" says_why_not
 check "it prints at a limited rate" kprobe_is_limited
+check "kretprobe_example reports what a function returned" reports_returns
+check "it says why a function can't have a return probe" says_why_no_return
 check "kretprobe_example prints at a limited rate" kretprobe_is_limited
 check "arguments_example shows a string of user space" shows_user_string
 check "it shows a string of the kernel" shows_kernel_string

@@ -174,7 +174,7 @@ none_is_found() {
 		*) set -- "$@" "$script" ;;
 		esac
 	done
-	at_least "scripts" $# 30
+	at_least "scripts" $# 3
 	look_through "$@" >"$TMP/found" || failed "$(cat "$TMP/found")"
 }
 
