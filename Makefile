@@ -11,7 +11,7 @@ ARCHES ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all $(MORE_TESTS) test-archs test-clients torture fuzz attach-times \
-	bench shell tree kernel modules check patches bisect clean
+	bench shell tree kernel modules check patches bisect bisect-sample clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
@@ -57,6 +57,8 @@ help:
 	@echo '                FROM=18 TO=22          these patches only'
 	@echo '                VARIANTS="default"     default: default i386 arm64 debug'
 	@echo '                STAGES="objects"       default: checkpatch objects guest'
+	@echo '                TESTS="new api"        default: all; new: those that a patch brings'
+	@echo 'make bisect-sample  two steps of it, as in CI'
 	@echo 'make clean    removes out/'
 	@echo
 	@echo 'VARIANT=      default, i386, plain, debug, server, kcfi, kcsan; or stock-default,'
@@ -156,6 +158,10 @@ bisect: export VARIANTS :=
 endif
 bisect:
 	@series/scripts/bisect.sh
+
+# A feature is no longer held back, and its tests arrive. The variant is the one built fastest.
+bisect-sample:
+	@FROM=27 TO=28 VARIANTS=plain TESTS=new series/scripts/bisect.sh
 
 clean:
 	rm -rf out

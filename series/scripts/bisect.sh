@@ -7,8 +7,9 @@
 # - checkpatch --strict has nothing to say of the patch.
 # - What the patch changes, and all of kprobes that is there, compiles with W=1 and without
 #   warnings of our files, in each variant. While a feature is held back by Kconfig, the
-#   patches that add to it name it in a line `Builds:`, and are compiled without the hold. For
-#   the others, no object of kprobes may need a function of kprobes that is not there.
+#   patches that add to it name it in a line `Builds:`, and are compiled without the hold, in
+#   the variants that can have it then. For the others, no object of kprobes may need a
+#   function of kprobes that is not there.
 # - In each variant for x86 the kernel, its modules and the test modules are built, without
 #   that, and a guest runs the tests that have arrived.
 #
@@ -18,7 +19,8 @@
 #	FROM= TO=	numbers of patches, default all
 #	VARIANTS=	default "default i386 arm64 debug"
 #	STAGES=		default "checkpatch objects guest"
-#	TESTS=		scripts to run in the guests, if they are there; default all
+#	TESTS=		scripts to run in the guests, if they are there; default all. The word "new"
+#			stands for those that the patch adds or changes
 #	AGAIN=1		do again what has passed before
 #
 # What passed is remembered by the tree of the step, so that the walk can be resumed, and a
@@ -101,19 +103,30 @@ set_up()
 	use_toolchain "$variant"
 	find_fragments "$variant"
 	mkdir -p "$build"
-	# As tinyconfig and merge_config.sh do, in one go. Options that a step does not have are
-	# left out.
+	# As tinyconfig and merge_config.sh -m do. Options that a step does not have are left out.
 	for name in kernel/configs/tiny-base.config kernel/configs/tiny.config arch/x86/configs/tiny.config; do
 		[ ! -e "$tree/$name" ] || cat "$tree/$name"
 	done >"$build/asked"
-	cat "${fragments[@]}" >>"$build/asked"
 	kmake KCONFIG_ALLCONFIG="$build/asked" allnoconfig
+	cat "${fragments[@]}" >>"$build/.config"
+	kmake olddefconfig
 }
 
 # has OPTION: the configuration has it
 has()
 {
 	grep -qE "^CONFIG_$1=[ym]$" "$build/.config"
+}
+
+# part: this patch is a part of a feature that is held back, and can be had in this variant
+part()
+{
+	local name
+
+	[ -n "$(names Builds "$message")" ] || return 1
+	for name in $(names Builds "$message"); do
+		has "$name" || return 1
+	done
 }
 
 # objects_of COMMIT: the targets to compile for this patch
@@ -133,7 +146,7 @@ objects_of()
 		case $file in
 		*/asm-offsets.c) continue ;;
 		kernel/kprobes/* | kernel/kprobes.c | arch/x86/kernel/kprobes/*)
-			[ -n "$(names Builds "$message")" ] || continue
+			part || continue
 			;;
 		esac
 		case $file in
@@ -156,9 +169,10 @@ objects_of()
 		[ ! -e "$tree/$file" ] || printf '%s\n' "${file%.*}.o"
 	done < <(git -C "$steps" diff --name-only "$1^" "$1")
 	# While something is held back, only what arrives can be compiled without the hold.
-	if has KPROBES && [ -z "$(names Builds "$message")" ]; then
+	if has KPROBES && ! part; then
 		[ ! -e "$tree/kernel/kprobes.c" ] || echo kernel/kprobes.o
-		for file in kernel/kprobes/ "arch/$srcarch/kernel/kprobes/" samples/kprobes/; do
+		for file in kernel/kprobes/ "arch/$srcarch/kernel/kprobes/" \
+			"arch/$srcarch/kernel/probes/" samples/kprobes/; do
 			[ ! -e "$tree/$file" ] || echo "$file"
 		done
 		# all_defined looks at these as well.
@@ -222,7 +236,7 @@ run_objects()
 		return 1
 	}
 	! our_warnings || return 1
-	[ -n "$(names Builds "$message")" ] || ! has KPROBES || all_defined
+	part || ! has KPROBES || all_defined
 }
 
 # all_defined: the objects of kprobes need no function of kprobes that none of them has. The
@@ -232,10 +246,10 @@ all_defined()
 	local objects missing
 
 	# as long as it is all the base kernel's, or nothing
-	[ -e "$tree/kernel/kprobes.c" ] && [ -d "$tree/kernel/kprobes" ] || return 0
+	[ -e "$tree/kernel/kprobes.c" ] && [ -e "$tree/kernel/kprobes/Makefile" ] || return 0
 	mapfile -t objects < <(
 		cd "$build"
-		for object in kernel/kprobes.o kernel/kprobes/*.o arch/x86/kernel/kprobes/*.o; do
+		for object in kernel/kprobes.o kernel/kprobes/*.o arch/*/kernel/{k,}probes/*.o; do
 			case $object in
 			*/built-in.o | *.mod.o) ;;
 			*) [ ! -e "$tree/${object%.o}.c" ] && [ ! -e "$tree/${object%.o}.S" ] || echo "$object" ;;
@@ -260,7 +274,7 @@ all_defined()
 
 run_guest()
 {
-	local variant=$1 image all=() wanted=() test modules=$dir/modules-$1 name
+	local variant=$1 image all=() wanted=() asked=" ${tests[*]} " test modules=$dir/modules-$1 name
 
 	variant_arch "$variant"
 	case ${arch[name]} in
@@ -291,10 +305,18 @@ run_guest()
 			{ grep -A3 'error:\|undefined' "$log" || tail -n 20 "$log"; return 1; }
 	done
 	mapfile -t all < <(test_programs "$tree")
+	[[ $asked != *" new "* ]] || asked+="$(
+		git -C "$steps" diff --name-only --diff-filter=AM "$commit^" "$commit" -- "$SELFTESTS/*.sh" |
+			sed 's,.*/,,; s,\.sh$,,' | paste -sd' '
+	) "
 	for test in "${all[@]}"; do
-		[ ${#tests[@]} -eq 0 ] || [[ " ${tests[*]} " == *" $test "* ]] || continue
+		[ ${#tests[@]} -eq 0 ] || [[ $asked == *" $test "* ]] || continue
 		wanted+=("$test")
 	done
+	if [ ${#wanted[@]} -eq 0 ]; then
+		boot_only "$variant"
+		return
+	fi
 	(
 		guest_packages "$variant" >>"$log"
 		"$tree/$SELFTESTS/vmtest.sh" -n "bisect-$variant" -b "$build" -m "$modules" \
@@ -303,7 +325,7 @@ run_guest()
 	tail -n 1 "$log.guest" | sed "s/^/   $variant: /"
 }
 
-# boot_only VARIANT: there is no vmtest.sh yet in this step, so take that of the last
+# boot_only VARIANT: there is nothing to run; vmtest.sh is that of the last step
 boot_only()
 {
 	echo 'echo booted: && uname -r' >"$dir/boot.sh"

@@ -293,7 +293,7 @@ find_fragments()
 # test_programs TREE: the names of the selftests in TREE that need nothing of the host
 test_programs()
 {
-	sed -n '/^TEST_PROGS :=/,/[^\\]$/s/^\t\([a-z-]*\)\.sh.*/\1/p' "$1/$SELFTESTS/Makefile" |
+	sed -n '/^TEST_PROGS :=/,/\(^\|[^\\]\)$/s/^\t\([a-z-]*\)\.sh.*/\1/p' "$1/$SELFTESTS/Makefile" |
 		grep -v '^clients-'
 }
 
