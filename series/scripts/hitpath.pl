@@ -43,7 +43,7 @@ my @others = (
 	qr/^__SCT__preempt_schedule_notrace$/,
 	qr/^__asan_|^__ubsan_|^__sanitizer_|^__stack_chk_fail$|^__mem(set|cpy|move)$|^mem(set|cpy|move)$/,
 	# the end, or a warning of what no user should do
-	qr/^(panic|_printk|__warn_printk|vpanic)$/,
+	qr/^(panic|_printk|__warn_printk|__SCT__WARN_trap|vpanic)$/,
 	# not traced; by handlers of returns, while hits are counted as missed
 	qr/^(ftrace_graph|rethook)_(ret|find_ret)_addr$/,
 	# by handlers of jprobes, while hits are counted as missed

@@ -35,7 +35,7 @@ taken()
 		file != "" {
 			for (i = 1; i <= NF; i++)
 				if ($i !~ /^:/) print file, $i
-		}' "$TOP/$manual"
+		}' "$tree/$manual"
 }
 
 # Only lines that name a file of ours, with a colon behind it
@@ -50,7 +50,7 @@ build()
 	local log=$OUT/log/sphinx.log page
 
 	# Neither theme nor Python's cache is to change the tree.
-	PYTHONDONTWRITEBYTECODE=1 LC_ALL=C.UTF-8 \
+	PYTHONDONTWRITEBYTECODE=1 LC_ALL=C.UTF-8 srctree=$tree \
 		sphinx-build -q -E -j1 -b html -c "$tree/Documentation" -d "$work/doctrees" \
 		-D version="$(kernel_version "$tree")" -D release="$(kernel_version "$tree")" \
 		-D kerneldoc_srctree="$tree" -D kerneldoc_bin="$tree/scripts/kernel-doc" \
@@ -98,7 +98,7 @@ check_references()
 {
 	local file
 
-	(cd "$TOP" && xargs grep -ohP '(?<![\w/])Documentation/[-\w/]+\.(rst|txt)' <"$work/own") |
+	(cd "$tree" && xargs grep -ohP '(?<![\w/])Documentation/[-\w/]+\.(rst|txt)' <"$work/own") |
 		sort -u | while IFS= read -r file; do
 		[ -e "$tree/$file" ] || echo "there is no $file, which our files refer to"
 	done
@@ -107,7 +107,7 @@ check_references()
 # named PATTERN: what the page on the design has of it, once each
 named()
 {
-	grep -ohP "$1" "$TOP/$design" | sort -u
+	grep -ohP "$1" "$tree/$design" | sort -u
 }
 
 # The page abbreviates two directories in its tables, and names headers as C does. What
@@ -123,7 +123,7 @@ check_design()
 			[ -e "$tree/$name" ] || echo "$design: there is no $name"
 		done
 	grep '\.[chS]$' "$work/own" | grep -v -e ^tools/ -e ^samples/ |
-		(cd "$TOP" && xargs cat) >"$work/code"
+		(cd "$tree" && xargs cat) >"$work/code"
 	{
 		named '\b[a-z_]\w+(?=\(\))'
 		named '``\K[A-Za-z_]\w+(?=``)'
@@ -137,10 +137,10 @@ check_design()
 # The manual wraps them.
 check_reasons()
 {
-	tr -s ' \n' ' ' <"$TOP/$manual" >"$work/flat"
-	sed -n 's/^\t\t[A-Z]*(.*"\(.*\)"),$/\1/p' "$TOP/kernel/kprobes/reason.c" >"$work/reasons"
+	tr -s ' \n' ' ' <"$tree/$manual" >"$work/flat"
+	sed -n 's/^\t\t[A-Z]*(.*"\(.*\)"),$/\1/p' "$tree/kernel/kprobes/reason.c" >"$work/reasons"
 	[ "$(grep -c . "$work/reasons")" -eq "$(grep -c '^	\[KPROBE_WHY_.*=$' \
-		"$TOP/kernel/kprobes/reason.c")" ] || echo "kernel/kprobes/reason.c: not read to its end"
+		"$tree/kernel/kprobes/reason.c")" ] || echo "kernel/kprobes/reason.c: not read to its end"
 	while IFS= read -r reason; do
 		grep -qF " $reason " "$work/flat" || echo "$manual: there is no reason $reason"
 	done <"$work/reasons"
