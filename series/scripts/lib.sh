@@ -100,8 +100,11 @@ need_packages()
 
 	say "installing missing packages: ${missing[*]}"
 	update_packages
+	# apt refuses to go on where an installation was interrupted.
+	(as_root '' env DEBIAN_FRONTEND=noninteractive dpkg --configure -a) 2>/dev/null ||
+		say "not all that is unpacked can be configured"
 	as_root "install by hand: ${missing[*]}" env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y --no-install-recommends "${missing[@]}"
+		apt-get install -y --no-install-recommends --fix-broken "${missing[@]}"
 }
 
 # update_packages: if a repository cannot be read now, what is known of it may do
