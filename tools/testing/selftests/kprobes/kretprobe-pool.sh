@@ -46,13 +46,13 @@ pool() {
 	echo 0
 }
 
-# Of all pools.
+# Of all pools; the words of the first line count as 0.
 all_kib() {
-	sum=0
-	while read -r size _ _ _ kib; do
-		[ "$size" = data_size ] || sum=$((sum + kib))
-	done <$KPROBES/pools
-	echo $sum
+	awk '{ sum += $5 } END { print sum }' $KPROBES/pools
+}
+
+all_probes() {
+	awk '{ sum += $2 } END { print sum }' $KPROBES/pools
 }
 
 # not_above N COMMAND...: what COMMAND prints is N or less
@@ -70,8 +70,10 @@ shrinks_to() {
 	equal "$*" "$("$@")" "$goal"
 }
 
-# all_empty: nothing is left of earlier use; sooner, where nothing is allowed to be
+# all_empty: nothing is left of earlier use; sooner, where nothing is allowed to be. A pool
+# grows again with the bound while a return probe that was unregistered still counts.
 all_empty() {
+	shrinks_to 0 all_probes
 	was=$(cat $BOUND)
 	put $BOUND 0
 	shrinks_to 0 all_kib
