@@ -101,10 +101,11 @@ need_packages()
 	say "installing missing packages: ${missing[*]}"
 	update_packages
 	# apt refuses to go on where an installation was interrupted.
-	(as_root '' env DEBIAN_FRONTEND=noninteractive dpkg --configure -a) 2>/dev/null ||
+	(as_root '' dpkg --configure -a) 2>/dev/null ||
 		say "not all that is unpacked can be configured"
-	as_root "install by hand: ${missing[*]}" env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y --no-install-recommends --fix-broken "${missing[@]}"
+	# Somebody else, another clone's tests for one, may be installing: wait ten minutes for them.
+	as_root "install by hand: ${missing[*]}" apt-get -o DPkg::Lock::Timeout=600 \
+		install -y --no-install-recommends --fix-broken "${missing[@]}"
 }
 
 # update_packages: if a repository cannot be read now, what is known of it may do
@@ -125,7 +126,8 @@ need_multilib()
 	need_packages "gcc-${version%%.*}-multilib"
 }
 
-# as_root ADVICE COMMAND...: for what changes the machine; ends with the advice if it fails
+# as_root ADVICE COMMAND...: for what changes the machine, without questions; ends with the
+# advice if it fails
 as_root()
 {
 	local advice=$1 root=() log=$OUT/log/packages.log
@@ -135,7 +137,7 @@ as_root()
 		command -v sudo >/dev/null || die "not root and no sudo" "$advice"
 		root=(sudo)
 	fi
-	"${root[@]}" "$@" </dev/null >"$log" 2>&1 || {
+	"${root[@]}" env DEBIAN_FRONTEND=noninteractive "$@" </dev/null >"$log" 2>&1 || {
 		tail -n 15 "$log" >&2
 		die "$1 failed, see $log" "$advice"
 	}
