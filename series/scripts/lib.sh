@@ -103,7 +103,8 @@ need_packages()
 	# apt refuses to go on where an installation was interrupted.
 	(as_root '' dpkg --configure -a) 2>/dev/null ||
 		say "not all that is unpacked can be configured"
-	# Somebody else, another clone's tests for one, may be installing: wait ten minutes for them.
+	# Another process, the tests of a second clone for example, may hold dpkg's lock: apt-get
+	# waits up to 600 s for it.
 	as_root "install by hand: ${missing[*]}" apt-get -o DPkg::Lock::Timeout=600 \
 		install -y --no-install-recommends --fix-broken "${missing[@]}"
 }
@@ -126,8 +127,8 @@ need_multilib()
 	need_packages "gcc-${version%%.*}-multilib"
 }
 
-# as_root ADVICE COMMAND...: for what changes the machine, without questions; ends with the
-# advice if it fails
+# as_root ADVICE COMMAND...: runs a command that changes the machine, as root; debconf asks no
+# questions. If the command fails, prints the end of its log and the advice, and exits.
 as_root()
 {
 	local advice=$1 root=() log=$OUT/log/packages.log
