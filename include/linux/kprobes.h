@@ -34,7 +34,7 @@ struct jprobe;
 struct kprobe;
 struct kretprobe;
 struct kretprobe_chunk;
-struct kretprobe_anchor;
+struct kretprobe_holder;
 struct kretprobe_instance;
 struct kretprobe_pool;
 struct module;
@@ -205,7 +205,7 @@ struct kprobe {
  * @data_size: bytes of private data in each &struct kretprobe_instance, at most
  *	%KRETPROBE_MAX_DATA_SIZE
  * @leaving: for the kernel: links return probes that are unregistered together
- * @anchor: for the kernel: what the instances refer to
+ * @rph: for the kernel: what the instances refer to
  * @rh: for the kernel: the rethook that the instances are taken from
  *
  * All fields that the user does not set must be zero before the first registration.
@@ -221,7 +221,7 @@ struct kretprobe {
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 	struct rethook *rh;
 #else
-	struct kretprobe_anchor *anchor;
+	struct kretprobe_holder *rph;
 #endif
 };
 
@@ -229,7 +229,7 @@ struct kretprobe {
  * struct kretprobe_instance - record of one call of a return-probed function
  * @node: for the kernel: rethook's record of the call
  * @llist: for the kernel: links the calls that a task is in
- * @anchor: for the kernel: leads to the return probe
+ * @rph: for the kernel: leads to the return probe
  * @chunk: for the kernel: the chunk that contains the instance
  * @ret_addr: for architectures: the return address. Other code calls
  *	get_kretprobe_retaddr().
@@ -244,7 +244,7 @@ struct kretprobe_instance {
 	struct rethook_node node;
 #else
 	struct llist_node llist;
-	struct kretprobe_anchor *anchor;
+	struct kretprobe_holder *rph;
 	struct kretprobe_chunk *chunk;
 	kprobe_opcode_t *ret_addr;
 	void *fp;
@@ -254,10 +254,10 @@ struct kretprobe_instance {
 };
 
 /**
- * struct kretprobe_anchor - what instances refer to instead of their return probe
- * @probe: the return probe; NULL when it has been unregistered
- * @active: the return probe whose handler a return calls. It is @probe, or one without
- *	a handler when @probe has been unregistered, so the trampoline has one test for
+ * struct kretprobe_holder - what instances refer to instead of their return probe
+ * @rp: the return probe; NULL when it has been unregistered
+ * @active: the return probe whose handler a return calls. It is @rp, or one without
+ *	a handler when @rp has been unregistered, so the trampoline has one test for
  *	both.
  * @back: where an instance of a shared pool is put if the place is empty: @cache; for
  *	other pools a place that is always occupied
@@ -267,10 +267,10 @@ struct kretprobe_instance {
  *	NULL if there is none
  * @pool: the pool that instances are taken from
  * @limited: @pool is of fixed size, for this return probe only
- * @dead: links the anchors that are about to be freed
+ * @dead: links the holders that are about to be freed
  */
-struct kretprobe_anchor {
-	struct kretprobe __rcu *probe;
+struct kretprobe_holder {
+	struct kretprobe __rcu *rp;
 	struct kretprobe *active;
 	struct kretprobe_instance * __percpu *back;
 	struct kretprobe_instance * __percpu *cache;
@@ -672,7 +672,7 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
  */
 static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 {
-	return rcu_dereference_raw(READ_ONCE(ri->anchor)->probe);
+	return rcu_dereference_raw(READ_ONCE(ri->rph)->rp);
 }
 
 #ifndef is_kretprobe_trampoline

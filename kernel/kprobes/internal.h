@@ -256,7 +256,7 @@ struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool
 void kretprobe_pool_put(struct kretprobe_pool *pool);
 bool kretprobe_pool_drop(struct kretprobe_pool *pool);
 bool kretprobe_pool_drain(struct kretprobe_pool *pool);
-void kretprobe_pools_replace_dead(struct kretprobe_anchor *by);
+void kretprobe_pools_replace_dead(struct kretprobe_holder *by);
 void kretprobe_pools_show(struct seq_file *m);
 
 /* patched.c */

@@ -347,33 +347,33 @@ void pool_put_shared(struct kretprobe_pool *pool)
 }
 
 static noinline void replace_dead_in(const struct kretprobe_pool *pool, struct kretprobe_chunk *c,
-				     struct kretprobe_anchor *by)
+				     struct kretprobe_holder *by)
 {
 	unsigned int bit, nr = hweight_long(c->full);
 	struct kretprobe_instance *ri;
-	struct kretprobe_anchor *anchor;
+	struct kretprobe_holder *holder;
 
 	for (bit = 0; bit < nr; bit++) {
 		ri = (void *)c->instances + bit * pool->size;
-		anchor = READ_ONCE(ri->anchor);
-		if (!anchor || anchor == by || rcu_access_pointer(anchor->probe))
+		holder = READ_ONCE(ri->rph);
+		if (!holder || holder == by || rcu_access_pointer(holder->rp))
 			continue;
 		/* A hit may have taken it meanwhile, for another return probe. */
-		cmpxchg(&ri->anchor, anchor, by);
+		cmpxchg(&ri->rph, holder, by);
 	}
 }
 
 /**
- * kretprobe_pools_replace_dead() - replace anchors that have no return probe
+ * kretprobe_pools_replace_dead() - replace holders that have no return probe
  * @by: what instances of the shared pools are to refer to instead
  *
  * The free ones too, which refer to what they were taken for last. No lock is
  * held, so a chunk may come or go meanwhile: a new one does not refer to any
- * anchor, and none of the instances of one that goes is used again.
+ * holder, and none of the instances of one that goes is used again.
  *
  * Context: sleeps.
  */
-void kretprobe_pools_replace_dead(struct kretprobe_anchor *by)
+void kretprobe_pools_replace_dead(struct kretprobe_holder *by)
 {
 	struct kretprobe_pool *pool;
 	struct kretprobe_chunk *c;

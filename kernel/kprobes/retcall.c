@@ -16,19 +16,19 @@
  * fp is no place on the stack but the value of a register, its bit 0 is ignored.
  *
  * An instance does not refer to its struct kretprobe, which belongs to the user and may be
- * freed before the call returns. It refers to an anchor, which refers to the return probe
- * while that is registered. Hits count no references to an anchor, and it is freed without
+ * freed before the call returns. It refers to a holder, which refers to the return probe
+ * while that is registered. Hits count no references to a holder, and it is freed without
  * waiting for calls, which may not return for a long time:
  *
  * - Instances of a shared pool: some time after return probes have been unregistered, a
- *   worker looks at every instance, and replaces anchors that have no return probe by
- *   @unprobed, which is never freed. Then it frees all anchors that had been unregistered
+ *   worker looks at every instance, and replaces holders that have no return probe by
+ *   @unprobed, which is never freed. Then it frees all holders that had been unregistered
  *   before it began.
- * - Instances of a pool of fixed size: the anchor and the pool are freed with the last
+ * - Instances of a pool of fixed size: the holder and the pool are freed with the last
  *   instance. When the return probe has been unregistered, no hit takes an instance any
  *   more, and the pool counts down the instances as calls return, see pool.c.
  *
- * kretprobe_mutex guards the claiming and releasing of anchors. Only a task itself changes
+ * kretprobe_mutex guards the claiming and releasing of holders. Only a task itself changes
  * its list; an interrupt leaves the list as it was.
  */
 #include <linux/cleanup.h>
@@ -50,21 +50,21 @@
 /* The probe that is recorded as running for several instances. No user registers it. */
 static struct kprobe __maybe_unused several;
 
-/* Takes the place of unregistered return probes in anchors. It has no handler. */
+/* Takes the place of unregistered return probes in holders. It has no handler. */
 static struct kretprobe no_probe;
 
 /* Sentinels: never_there always reads as empty, always_there as occupied. */
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
 
-/* What instances of shared pools refer to when their own anchor is about to be freed. */
-static struct kretprobe_anchor unprobed = {
+/* What instances of shared pools refer to when their own holder is about to be freed. */
+static struct kretprobe_holder unprobed = {
 	.active = &no_probe,
 	.back = &always_there,
 };
 
 /*
- * Anchors of unregistered return probes. Instances of a shared pool may still refer to the
+ * Holders of unregistered return probes. Instances of a shared pool may still refer to the
  * first ones; the others have a pool of fixed size, and none of its instances is in use.
  */
 static LLIST_HEAD(dead_shared);
@@ -118,44 +118,44 @@ static __always_inline void *unchained(void *frame)
  * Take the instance that the CPU keeps to itself, or NULL. Only the CPU itself takes that of a
  * shared pool, in any context.
  */
-static __always_inline struct kretprobe_instance *take_own(struct kretprobe_anchor *anchor)
+static __always_inline struct kretprobe_instance *take_own(struct kretprobe_holder *holder)
 {
-	struct kretprobe_instance *ri = this_cpu_read(*anchor->cache);
+	struct kretprobe_instance *ri = this_cpu_read(*holder->cache);
 
 	if (likely(ri))
 		/* Else an interrupt has taken it. */
-		return likely(kretprobe_cache_try_cmpxchg(anchor->cache, ri, NULL)) ? ri : NULL;
+		return likely(kretprobe_cache_try_cmpxchg(holder->cache, ri, NULL)) ? ri : NULL;
 	/* Pairs with the exchange in take_from_cpus(). */
-	return likely(anchor->own) ? xchg(raw_cpu_ptr(anchor->own), NULL) : NULL;
+	return likely(holder->own) ? xchg(raw_cpu_ptr(holder->own), NULL) : NULL;
 }
 
 static __always_inline void give(struct kretprobe_instance *ri)
 {
-	struct kretprobe_anchor *anchor = ri->anchor;
+	struct kretprobe_holder *holder = ri->rph;
 	struct kretprobe_instance *none = NULL;
 
 	/* Only this CPU takes it from its cache, and sees its own accesses in order. Tell KCSAN. */
 	kcsan_release();
-	if (likely(kretprobe_cache_try_cmpxchg(anchor->back, NULL, ri)))
+	if (likely(kretprobe_cache_try_cmpxchg(holder->back, NULL, ri)))
 		return;
 	/* Pairs with the exchange in take_from_cpus(). */
-	if (anchor->own && try_cmpxchg(raw_cpu_ptr(anchor->own), &none, ri))
+	if (holder->own && try_cmpxchg(raw_cpu_ptr(holder->own), &none, ri))
 		return;
 	kretprobe_pool_give(ri);
 }
 
-/* Have a pool of fixed size freed, with its anchor. None of its instances is in use. */
-static void __kprobes limited_is_free(struct kretprobe_anchor *anchor)
+/* Have a pool of fixed size freed, with its holder. None of its instances is in use. */
+static void __kprobes limited_is_free(struct kretprobe_holder *holder)
 {
-	llist_add(&anchor->dead, &dead_limited);
+	llist_add(&holder->dead, &dead_limited);
 	irq_work_queue(&free_limited_irq_work);
 }
 
 /*
  * Give back the instance of a call that has ended. The return probe may be unregistered:
  *
- * - If @anchor->probe is set, the instance is given back before the grace period ends that
- *   precedes kretprobe_pool_drain(): preemption has been disabled since the anchor was read
+ * - If @holder->rp is set, the instance is given back before the grace period ends that
+ *   precedes kretprobe_pool_drain(): preemption has been disabled since the holder was read
  *   first. kretprobe_pool_drain() counts it as free.
  * - If it is NULL, kretprobe_pool_drop() counts the instance, which is not given back.
  *
@@ -163,12 +163,12 @@ static void __kprobes limited_is_free(struct kretprobe_anchor *anchor)
  */
 static __always_inline void end_call(struct kretprobe_instance *ri)
 {
-	struct kretprobe_anchor *anchor = ri->anchor;
+	struct kretprobe_holder *holder = ri->rph;
 
-	if (likely(!anchor->limited || rcu_access_pointer(anchor->probe)))
+	if (likely(!holder->limited || rcu_access_pointer(holder->rp)))
 		give(ri);
-	else if (kretprobe_pool_drop(anchor->pool))
-		limited_is_free(anchor);
+	else if (kretprobe_pool_drop(holder->pool))
+		limited_is_free(holder);
 }
 
 /*
@@ -278,7 +278,7 @@ static __always_inline int follow(struct kretprobe *rp, struct kretprobe_instanc
 {
 	kretprobe_handler_t entry_handler;
 
-	WRITE_ONCE(ri->anchor, rp->anchor);
+	WRITE_ONCE(ri->rph, rp->rph);
 	prepare(ri, regs);
 	if (data)
 		clear_data(ri, rp->data_size);
@@ -292,7 +292,7 @@ static __always_inline int follow(struct kretprobe *rp, struct kretprobe_instanc
 /* The CPU has no instance of its own. */
 static noinline int __kprobes enter(struct kretprobe *rp, struct pt_regs *regs)
 {
-	struct kretprobe_instance *ri = kretprobe_pool_take(rp->anchor->pool);
+	struct kretprobe_instance *ri = kretprobe_pool_take(rp->rph->pool);
 
 	if (likely(ri))
 		return follow(rp, ri, regs, rp->data_size);
@@ -307,7 +307,7 @@ static noinline int __kprobes enter(struct kretprobe *rp, struct pt_regs *regs)
 static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	struct kretprobe_instance *ri = take_own(rp->anchor);
+	struct kretprobe_instance *ri = take_own(rp->rph);
 
 	return likely(ri) ? follow(rp, ri, regs, false) : enter(rp, regs);
 }
@@ -315,7 +315,7 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	struct kretprobe_instance *ri = take_own(rp->anchor);
+	struct kretprobe_instance *ri = take_own(rp->rph);
 
 	return likely(ri) ? follow(rp, ri, regs, true) : enter(rp, regs);
 }
@@ -516,30 +516,30 @@ void kretprobe_flush_task(struct task_struct *tsk)
 }
 
 /*
- * Anchors.
+ * Holders.
  */
 
-static void anchor_free(struct kretprobe_anchor *anchor)
+static void holder_free(struct kretprobe_holder *holder)
 {
-	kretprobe_pool_put(anchor->pool);
-	kfree(anchor);
+	kretprobe_pool_put(holder->pool);
+	kfree(holder);
 }
 
-static void anchors_free(struct llist_node *dead)
+static void holders_free(struct llist_node *dead)
 {
-	struct kretprobe_anchor *anchor, *next;
+	struct kretprobe_holder *holder, *next;
 
-	llist_for_each_entry_safe(anchor, next, dead, dead) {
-		anchor_free(anchor);
+	llist_for_each_entry_safe(holder, next, dead, dead) {
+		holder_free(holder);
 		cond_resched();
 	}
 }
 
 /*
- * Free the anchors of return probes that used a shared pool. No hit has used one of them
+ * Free the holders of return probes that used a shared pool. No hit has used one of them
  * for a grace period, so no more instances come to refer to them. Only this function frees
- * such anchors, and the work item does not run twice at a time: while the instances are
- * looked at, every anchor that one of them refers to exists.
+ * such holders, and the work item does not run twice at a time: while the instances are
+ * looked at, every holder that one of them refers to exists.
  */
 static void free_shared(struct work_struct *work)
 {
@@ -548,9 +548,9 @@ static void free_shared(struct work_struct *work)
 	if (!dead)
 		return;
 	kretprobe_pools_replace_dead(&unprobed);
-	/* A return that has read an anchor from its instance before that may still use it. */
+	/* A return that has read a holder from its instance before that may still use it. */
 	synchronize_rcu();
-	anchors_free(dead);
+	holders_free(dead);
 }
 
 static void free_limited(struct work_struct *work)
@@ -561,11 +561,11 @@ static void free_limited(struct work_struct *work)
 		return;
 	/* The CPU that counted the last instance, and unwinders, may still use it. */
 	synchronize_rcu();
-	anchors_free(dead);
+	holders_free(dead);
 }
 
 /**
- * kretprobe_claim() - give a return probe its anchor and its pool
+ * kretprobe_claim() - give a return probe its holder and its pool
  * @rp: the return probe
  *
  * Context: sleeps; kretprobe_mutex is held.
@@ -574,33 +574,33 @@ static void free_limited(struct work_struct *work)
  */
 int kretprobe_claim(struct kretprobe *rp)
 {
-	struct kretprobe_anchor *anchor;
+	struct kretprobe_holder *holder;
 
 	lockdep_assert_held(&kretprobe_mutex);
-	if (rp->anchor)
+	if (rp->rph)
 		return -EINVAL;
-	anchor = kzalloc(sizeof(*anchor), GFP_KERNEL);
-	if (!anchor)
+	holder = kzalloc(sizeof(*holder), GFP_KERNEL);
+	if (!holder)
 		return -ENOMEM;
-	anchor->limited = rp->maxactive > 0;
-	anchor->pool = anchor->limited ?
+	holder->limited = rp->maxactive > 0;
+	holder->pool = holder->limited ?
 		       kretprobe_pool_create(rp->maxactive, rp->data_size) :
 		       kretprobe_pool_share(rp->data_size);
-	if (!anchor->pool) {
-		kfree(anchor);
+	if (!holder->pool) {
+		kfree(holder);
 		return -ENOMEM;
 	}
-	if (anchor->limited) {
-		anchor->own = kretprobe_pool_cache(anchor->pool);
-		anchor->cache = &never_there;
-		anchor->back = &always_there;
+	if (holder->limited) {
+		holder->own = kretprobe_pool_cache(holder->pool);
+		holder->cache = &never_there;
+		holder->back = &always_there;
 	} else {
-		anchor->cache = kretprobe_pool_cache(anchor->pool);
-		anchor->back = anchor->cache;
+		holder->cache = kretprobe_pool_cache(holder->pool);
+		holder->back = holder->cache;
 	}
-	anchor->active = rp;
-	rcu_assign_pointer(anchor->probe, rp);
-	rp->anchor = anchor;
+	holder->active = rp;
+	rcu_assign_pointer(holder->rp, rp);
+	rp->rph = holder;
 	rp->kp.pre_handler = rp->data_size ? kretprobe_entry_data : kretprobe_entry;
 	return 0;
 }
@@ -617,13 +617,13 @@ int kretprobe_claim(struct kretprobe *rp)
  */
 bool kretprobe_stop(struct kretprobe *rp)
 {
-	struct kretprobe_anchor *anchor = rp->anchor;
+	struct kretprobe_holder *holder = rp->rph;
 
 	lockdep_assert_held(&kretprobe_mutex);
-	if (!anchor || !rcu_access_pointer(anchor->probe))
+	if (!holder || !rcu_access_pointer(holder->rp))
 		return false;
-	RCU_INIT_POINTER(anchor->probe, NULL);
-	WRITE_ONCE(anchor->active, &no_probe);
+	RCU_INIT_POINTER(holder->rp, NULL);
+	WRITE_ONCE(holder->active, &no_probe);
 	return true;
 }
 
@@ -636,16 +636,16 @@ bool kretprobe_stop(struct kretprobe *rp)
  */
 void kretprobe_release(struct kretprobe *rp)
 {
-	struct kretprobe_anchor *anchor = rp->anchor;
+	struct kretprobe_holder *holder = rp->rph;
 
 	lockdep_assert_held(&kretprobe_mutex);
-	rp->anchor = NULL;
+	rp->rph = NULL;
 	rp->kp.pre_handler = NULL;
-	if (!anchor->limited) {
-		llist_add(&anchor->dead, &dead_shared);
+	if (!holder->limited) {
+		llist_add(&holder->dead, &dead_shared);
 		queue_delayed_work(system_unbound_wq, &free_shared_work, FREE_SHARED_DELAY);
-	} else if (kretprobe_pool_drain(anchor->pool)) {
-		limited_is_free(anchor);
+	} else if (kretprobe_pool_drain(holder->pool)) {
+		limited_is_free(holder);
 	}
 }
 

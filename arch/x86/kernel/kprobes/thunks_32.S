@@ -410,8 +410,8 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	cmpl	%edx, KRETPROBE_INSTANCE_fp(%eax)
 	jne	.Lreturn_several
 	movl	KRETPROBE_INSTANCE_ret_addr(%eax), %esi
-	movl	KRETPROBE_INSTANCE_anchor(%eax), %edx
-	movl	KRETPROBE_ANCHOR_active(%edx), %edx
+	movl	KRETPROBE_INSTANCE_rph(%eax), %edx
+	movl	KRETPROBE_HOLDER_active(%edx), %edx
 	movl	%edx, OUR_LEVEL(KPROBE_LEVEL_probe)
 	movl	KRETPROBE_handler(%edx), %edx
 	testl	%edx, %edx
@@ -433,8 +433,8 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	movl	PER_CPU_VAR(pcpu_hot + X86_current_task), %edx
 	movl	%eax, TASK_kretprobe_instances(%edx)
 	/* give() */
-	movl	KRETPROBE_INSTANCE_anchor(%ebx), %edx
-	movl	KRETPROBE_ANCHOR_back(%edx), %edx
+	movl	KRETPROBE_INSTANCE_rph(%ebx), %edx
+	movl	KRETPROBE_HOLDER_back(%edx), %edx
 	xorl	%eax, %eax
 	cmpxchgl %ebx, __percpu (%edx)
 	jne	.Lreturn_give
@@ -458,16 +458,16 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 .Lreturn_no_handler:
 	/* If the return probe has been unregistered, C ends the call. */
-	movl	KRETPROBE_INSTANCE_anchor(%eax), %edx
-	cmpl	$0, KRETPROBE_ANCHOR_probe(%edx)
+	movl	KRETPROBE_INSTANCE_rph(%eax), %edx
+	cmpl	$0, KRETPROBE_HOLDER_rp(%edx)
 	je	.Lreturn_several
 	movl	%eax, %ebx
 	jmp	.Lreturn_handled
 
 .Lreturn_give:
 	/* A pool of fixed size has a place that other CPUs take the instance from, too. */
-	movl	KRETPROBE_INSTANCE_anchor(%ebx), %edx
-	movl	KRETPROBE_ANCHOR_own(%edx), %edx
+	movl	KRETPROBE_INSTANCE_rph(%ebx), %edx
+	movl	KRETPROBE_HOLDER_own(%edx), %edx
 	testl	%edx, %edx
 	jz	.Lreturn_give_to_pool
 	xorl	%eax, %eax

@@ -445,8 +445,8 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	cmpq	%rax, KRETPROBE_INSTANCE_fp(%rbx)
 	jne	.Lreturn_several
 	movq	KRETPROBE_INSTANCE_ret_addr(%rbx), %r15
-	movq	KRETPROBE_INSTANCE_anchor(%rbx), %rdx
-	movq	KRETPROBE_ANCHOR_active(%rdx), %rdi
+	movq	KRETPROBE_INSTANCE_rph(%rbx), %rdx
+	movq	KRETPROBE_HOLDER_active(%rdx), %rdi
 	movq	KRETPROBE_handler(%rdi), %rax
 	testq	%rax, %rax
 	jz	.Lreturn_no_handler
@@ -466,8 +466,8 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	movq	KRETPROBE_INSTANCE_next(%rbx), %rax
 	movq	%rax, TASK_kretprobe_instances(%r13)
 	/* give() */
-	movq	KRETPROBE_INSTANCE_anchor(%rbx), %rdx
-	movq	KRETPROBE_ANCHOR_back(%rdx), %rdx
+	movq	KRETPROBE_INSTANCE_rph(%rbx), %rdx
+	movq	KRETPROBE_HOLDER_back(%rdx), %rdx
 	xorl	%eax, %eax
 	cmpxchgq %rbx, __percpu (%rdx)
 	jne	.Lreturn_give
@@ -502,15 +502,15 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	UNWIND_HINT_REGS
 .Lreturn_no_handler:
 	/* If the return probe has been unregistered, C ends the call. */
-	cmpq	$0, KRETPROBE_ANCHOR_probe(%rdx)
+	cmpq	$0, KRETPROBE_HOLDER_rp(%rdx)
 	jne	.Lreturn_handled
 	jmp	.Lreturn_several
 
 	UNWIND_HINT_REGS
 .Lreturn_give:
 	/* A pool of fixed size has a place that other CPUs take the instance from, too. */
-	movq	KRETPROBE_INSTANCE_anchor(%rbx), %rdx
-	movq	KRETPROBE_ANCHOR_own(%rdx), %rdx
+	movq	KRETPROBE_INSTANCE_rph(%rbx), %rdx
+	movq	KRETPROBE_HOLDER_own(%rdx), %rdx
 	testq	%rdx, %rdx
 	jz	.Lreturn_give_to_pool
 	xorl	%eax, %eax
