@@ -18,8 +18,11 @@
 
 #define TABLE_MIN_BITS	6
 
-/* Takes the place of a probepoint that was removed. No address matches it. */
-static struct probepoint mark = { .addr = (kprobe_opcode_t *)~0UL };
+/*
+ * Takes the place of a probepoint that was removed. Its address is one of data: a task in user
+ * space can make the CPU look up any address at which it can have a breakpoint.
+ */
+static struct probepoint mark = { .addr = (kprobe_opcode_t *)&mark };
 
 /* The empty table, so that readers need no test for NULL. The first insertion replaces it. */
 static struct {

@@ -155,8 +155,6 @@ unreadable:
 /* Handle a breakpoint at an address that has no probepoint. */
 static noinline int __kprobes other_int3(struct pt_regs *regs)
 {
-	if (user_mode(regs))
-		return 0;
 	return x86_kprobe_step_trap(regs) || breakpoint_is_gone(regs);
 }
 
@@ -221,11 +219,10 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	s32 context;
 
 	/*
-	 * In 64-bit mode user space has no address at which there is a probepoint, so
-	 * user_mode() is not asked. In 32-bit mode a task can have any instruction pointer,
-	 * since it can have a code segment with any base.
+	 * A task can have almost any instruction pointer: its code segment can have a base,
+	 * and 32-bit code wraps around at 4 GiB.
 	 */
-	if (!IS_ENABLED(CONFIG_X86_64) && user_mode(regs))
+	if (user_mode(regs))
 		return 0;
 	pp = get_probepoint((void *)(regs->ip - INT3_INSN_SIZE));
 	if (unlikely(!pp))

@@ -17,6 +17,8 @@
 #include <linux/probepoint.h>
 #include <linux/rcupdate.h>
 #include <asm/asm.h>
+#include <asm/segment.h>
+#include <asm/text-patching.h>
 #include <kunit/test.h>
 #include "kp_internal.h"
 #include "kp_opt.h"
@@ -35,6 +37,7 @@ static struct {
 	bool (*blacklisted)(unsigned long addr);
 	bool (*in_slot)(unsigned long addr);
 	bool (*in_detour)(unsigned long addr);
+	int (*int3_handler)(struct pt_regs *regs);
 } kernel;
 
 #define KP_INTERNAL(name) \
@@ -50,6 +53,19 @@ static struct {
 	".popsection"
 asm(KP_INTERNAL(kp_internal_plain));
 asm(KP_INTERNAL(kp_internal_other));
+
+/* Each byte is an instruction. */
+#define KP_INTERNAL_NOPS	64
+asm(".pushsection .text, \"ax\"\n\t"
+    ".globl kp_internal_nops\n\t"
+    ".type kp_internal_nops, @function\n"
+    "kp_internal_nops:\n\t"
+    ".rept " __stringify(KP_INTERNAL_NOPS) "\n\t"
+    ".byte 0x90\n\t"
+    ".endr\n\t"
+    ASM_RET
+    ".size kp_internal_nops, . - kp_internal_nops\n\t"
+    ".popsection");
 
 static noinline long kp_internal_entry(long arg)
 {
@@ -199,6 +215,13 @@ static void kp_register(struct kunit *test, struct kprobe *p, void *addr, bool p
 	KUNIT_ASSERT_EQ(test, register_kprobe(p), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, p), 0);
 	kp_settle(test, p);
+}
+
+/* Register a probe at one of the nops, and do not wait for a jump. */
+static void kp_register_nop(struct kunit *test, unsigned int i)
+{
+	kp_probe = (struct kprobe){ .addr = (void *)kp_internal_nops + i, .pre_handler = kp_pre };
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_probe), 0);
 }
 
 static void kp_call(struct kunit *test)
@@ -391,6 +414,51 @@ static void kp_internal_get_kprobe(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp_find(NULL));
 }
 
+/*
+ * A probepoint that is removed leaves a mark in the table, which a search for any address may
+ * meet. No address finds it, neither the highest one nor that of the mark.
+ */
+static void kp_internal_no_address(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < KP_INTERNAL_NOPS; i++) {
+		kp_register_nop(test, i);
+		unregister_kprobe(&kp_probe);
+		KUNIT_EXPECT_NULL_MSG(test, kp_find((void *)~0UL), "after %u", i);
+		KUNIT_EXPECT_NULL_MSG(test, kp_find(NULL), "after %u", i);
+	}
+}
+
+/* Call the handler of breakpoints with registers of user space. */
+static void kp_user_int3(struct kunit *test, unsigned long ip)
+{
+	struct pt_regs regs = { .cs = __USER_CS, .ip = ip };
+	int handled;
+
+	scoped_guard(irqsave)
+		handled = kernel.int3_handler(&regs);
+	KUNIT_EXPECT_EQ(test, handled, 0);
+	KUNIT_EXPECT_EQ(test, regs.ip, ip);
+}
+
+/*
+ * A task can execute a breakpoint with any instruction pointer: at the end of 32-bit code, some
+ * CPUs wrap around to 0. It must not hit a probepoint, nor a mark.
+ */
+static void kp_internal_user_int3(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < KP_INTERNAL_NOPS; i++) {
+		kp_register_nop(test, i);
+		kp_user_int3(test, (unsigned long)kp_probe.addr + INT3_INSN_SIZE);
+		unregister_kprobe(&kp_probe);
+		kp_user_int3(test, 0);
+	}
+	KUNIT_EXPECT_EQ(test, kp.hits, 0);
+}
+
 static void kp_internal_blacklist(struct kunit *test)
 {
 	/* A module's, from its first to its last byte, and not beyond. */
@@ -440,6 +508,8 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE_PARAM(kp_internal_running, kp_targets_gen_params),
 	KUNIT_CASE_PARAM(kp_internal_running_return, kp_targets_gen_params),
 	KUNIT_CASE_PARAM(kp_internal_get_kprobe, kp_targets_gen_params),
+	KUNIT_CASE(kp_internal_no_address),
+	KUNIT_CASE(kp_internal_user_int3),
 	KUNIT_CASE(kp_internal_blacklist),
 	KUNIT_CASE(kp_internal_slots),
 	{}
@@ -466,12 +536,13 @@ static int kp_internal_init(struct kunit *test)
 		kernel.get_kprobe = kp_symbol(test, "get_kprobe");
 		kernel.blacklisted = kp_symbol(test, "within_kprobe_blacklist");
 		kernel.in_slot = kp_symbol(test, "is_kprobe_insn_slot");
+		kernel.int3_handler = kp_symbol(test, "kprobe_int3_handler");
 		kernel.in_detour = kp_find_symbol("is_kprobe_optinsn_slot");
 		kernel.levels = (struct kprobe_levels __percpu *)kp_symbol(test, "kprobe_levels");
 	}
 	if (!kp_may_call(kernel.busy_begin) || !kp_may_call(kernel.busy_end) ||
 	    !kp_may_call(kernel.get_kprobe) || !kp_may_call(kernel.blacklisted) ||
-	    !kp_may_call(kernel.in_slot))
+	    !kp_may_call(kernel.in_slot) || !kp_may_call(kernel.int3_handler))
 		kunit_skip(test, "the functions cannot be called from here");
 	return 0;
 }

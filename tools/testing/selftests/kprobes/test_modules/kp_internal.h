@@ -5,5 +5,7 @@
 /* Functions in assembly, with instructions at +0 and +3. */
 long kp_internal_plain(long arg);
 long kp_internal_other(long arg);
+/* Instructions of one byte. */
+void kp_internal_nops(void);
 
 #endif
