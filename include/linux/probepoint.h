@@ -127,11 +127,13 @@ struct probepoint_jump {
  * @set: the enabled probes, which a hit calls
  * @first: the probe whose pre_handler a hit calls: the only one that has a
  *	pre_handler; or else @kp, whose pre_handler is the core's dispatcher
+ * @has_post: a probe in @set has a post_handler
+ * @has_fault: a probe in @set has a fault_handler
  * @arch: what the architecture keeps of the instruction
  * @kp: stands for the probepoint where a struct kprobe is needed: for
  *	get_kprobe() and for the hooks of architectures that know no probepoints.
  *	Its handlers are the core's dispatchers; its post_handler and
- *	fault_handler are NULL if no probe in @set has one.
+ *	fault_handler are NULL until a probe has one, and stay set from then on.
  * @op: @kp, with what the jump-optimisation hooks of such architectures keep
  * @state: how the probepoint is reached
  * @next_set: replaces @set when the batch is committed, if @staged
@@ -162,6 +164,8 @@ struct probepoint {
 	kprobe_opcode_t *addr;
 	struct probe_set __rcu *set;
 	struct kprobe *first;
+	bool has_post;
+	bool has_fault;
 	struct arch_probepoint arch;
 	union {
 		struct kprobe kp;
@@ -304,7 +308,7 @@ static inline bool probepoint_has_several(const struct probepoint *pp)
  */
 static __always_inline bool probepoint_has_post(const struct probepoint *pp)
 {
-	return READ_ONCE(pp->kp.post_handler);
+	return READ_ONCE(pp->has_post);
 }
 
 /**
@@ -317,7 +321,7 @@ static __always_inline bool probepoint_has_post(const struct probepoint *pp)
  */
 static __always_inline bool probepoint_has_fault(const struct probepoint *pp)
 {
-	return READ_ONCE(pp->kp.fault_handler);
+	return READ_ONCE(pp->has_fault);
 }
 
 /**

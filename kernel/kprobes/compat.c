@@ -59,7 +59,8 @@ void kprobe_busy_end(void)
 	preempt_enable();
 }
 
-static bool __kprobes run_fault_handler(struct kprobe *p, struct pt_regs *regs, int trapnr)
+static bool __kprobes run_fault_handler(kprobe_fault_handler_t handler, struct kprobe *p,
+					struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
 	struct kprobe *running = kprobe_running();
@@ -69,7 +70,7 @@ static bool __kprobes run_fault_handler(struct kprobe *p, struct pt_regs *regs, 
 	/* An exception that the handler raises is not offered to it. */
 	__this_cpu_write(current_kprobe, &kprobe_busy);
 	kcb->kprobe_status = KPROBE_HIT_ACTIVE;
-	handled = p->fault_handler(p, regs, trapnr);
+	handled = handler(p, regs, trapnr);
 	kcb->kprobe_status = status;
 	__this_cpu_write(current_kprobe, running);
 	return handled;
@@ -91,18 +92,19 @@ static bool __kprobes run_fault_handler(struct kprobe *p, struct pt_regs *regs, 
 bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 {
 	struct kprobe *p = kprobe_running();
+	kprobe_fault_handler_t handler = READ_ONCE(p->fault_handler);
 	bool stepping, handled;
 
-	if (likely(!p->fault_handler))
+	if (likely(!handler))
 		return kprobe_fault_handler(regs, trapnr);
 	/* The end of the step enables preemption on some architectures. */
 	preempt_disable();
 	stepping = get_kprobe_ctlblk()->kprobe_status & (KPROBE_HIT_SS | KPROBE_REENTER);
 	if (stepping)
 		handled = kprobe_fault_handler(regs, trapnr) ||
-			  run_fault_handler(p, regs, trapnr);
+			  run_fault_handler(handler, p, regs, trapnr);
 	else
-		handled = run_fault_handler(p, regs, trapnr) ||
+		handled = run_fault_handler(handler, p, regs, trapnr) ||
 			  kprobe_fault_handler(regs, trapnr);
 	preempt_enable_no_resched();
 	return handled;

@@ -85,8 +85,7 @@ static void __kprobes several_post(struct kprobe *kp, struct pt_regs *regs, unsi
 /* These architectures call the handlers of the set themselves. */
 #define dispatch_pre	several_pre
 
-/* Never called: probepoint_has_post() tests whether it is there. */
-static void dispatch_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void set_dispatchers(struct probepoint *pp)
 {
 }
 
@@ -106,16 +105,33 @@ static int __kprobes dispatch_pre(struct kprobe *kp, struct pt_regs *regs)
 
 static void __kprobes dispatch_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	probepoint_call_post(probepoint_of(kp), regs, raw_cpu_ptr(&current_kprobe));
+	struct probepoint *pp = probepoint_of(kp);
+
+	/* The hit stays recorded as running where there is no probe to record instead. */
+	if (!probepoint_has_post(pp))
+		return;
+	probepoint_call_post(pp, regs, raw_cpu_ptr(&current_kprobe));
 	__this_cpu_write(current_kprobe, kp);
 }
-
-#endif
 
 static int __kprobes dispatch_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
 	return probepoint_run_fault_handlers(probepoint_of(kp), regs, trapnr);
 }
+
+/*
+ * A hit on another CPU tests the pointers and loads them again to call them. So a dispatcher
+ * stays when the last probe with such a handler has gone; it finds an empty list then.
+ */
+static void set_dispatchers(struct probepoint *pp)
+{
+	if (pp->has_post)
+		WRITE_ONCE(pp->kp.post_handler, dispatch_post);
+	if (pp->has_fault)
+		WRITE_ONCE(pp->kp.fault_handler, dispatch_fault);
+}
+
+#endif
 
 static __always_inline struct kprobe **all_of(struct probepoint *pp)
 {
@@ -138,10 +154,13 @@ bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_re
 					     int trapnr)
 {
 	struct kprobe **pos = all_of(pp), *p;
+	kprobe_fault_handler_t handler;
 
-	while ((p = *pos++))
-		if (p->fault_handler && p->fault_handler(p, regs, trapnr))
+	while ((p = *pos++)) {
+		handler = READ_ONCE(p->fault_handler);
+		if (handler && handler(p, regs, trapnr))
 			return true;
+	}
 	return false;
 }
 
@@ -347,8 +366,9 @@ void probepoint_publish_set(struct probepoint *pp)
 	lockdep_assert_held(&kprobe_mutex);
 	if (!pp->staged)
 		probepoint_stage_set(pp, GFP_KERNEL | __GFP_NOFAIL);
-	WRITE_ONCE(pp->kp.post_handler, set_has_post(pp->next_set) ? dispatch_post : NULL);
-	WRITE_ONCE(pp->kp.fault_handler, set_has_fault(pp->next_set) ? dispatch_fault : NULL);
+	WRITE_ONCE(pp->has_post, set_has_post(pp->next_set));
+	WRITE_ONCE(pp->has_fault, set_has_fault(pp->next_set));
+	set_dispatchers(pp);
 	/* Pairs with probepoint_set(): a hit sees a set that is complete. */
 	old = rcu_replace_pointer(pp->set, pp->next_set, lockdep_is_held(&kprobe_mutex));
 	/*
