@@ -93,22 +93,19 @@ static int publish(void)
  *
  * Context: sleeps; kprobe_mutex is held.
  *
- * Return: the size of the function in bytes; -EINVAL if @entry is in no known function;
- * or -ENOMEM.
+ * Return: the number of bytes from @entry to the end of the function; -EINVAL if @entry is
+ * in no known function; or -ENOMEM.
  */
 int kprobe_add_ksym_blacklist(unsigned long entry)
 {
 	unsigned long size = 0, offset = 0;
-	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (!kallsyms_lookup_size_offset(entry, &size, &offset))
 		return -EINVAL;
 	/* A label at the end of a function in assembly has no size. */
-	if (!size)
-		size = 1;
-	ret = list_range(entry, entry - offset + size);
-	return ret ?: (int)size;
+	size = size > offset ? size - offset : 1;
+	return list_range(entry, entry + size) ?: (int)size;
 }
 
 /**

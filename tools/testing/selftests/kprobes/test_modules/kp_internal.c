@@ -38,6 +38,9 @@ static struct {
 	bool (*in_slot)(unsigned long addr);
 	bool (*in_detour)(unsigned long addr);
 	int (*int3_handler)(struct pt_regs *regs);
+	struct mutex *mutex;
+	int (*add_area)(unsigned long start, unsigned long end);
+	void (*del_range)(unsigned long start, unsigned long end);
 } kernel;
 
 #define KP_INTERNAL(name) \
@@ -66,6 +69,11 @@ asm(".pushsection .text, \"ax\"\n\t"
     ASM_RET
     ".size kp_internal_nops, . - kp_internal_nops\n\t"
     ".popsection");
+
+/* Three functions, one after the other. */
+asm(KP_INTERNAL(kp_internal_area1));
+asm(KP_INTERNAL(kp_internal_area2));
+asm(KP_INTERNAL(kp_internal_area3));
 
 static noinline long kp_internal_entry(long arg)
 {
@@ -104,6 +112,16 @@ static struct {
 	int count_before, count_after;
 	unsigned int hits, posts, other_hits;
 } kp;
+
+/* Where indirect branches are tracked, some of the functions are no targets of any. */
+static bool kp_may_call(const void *func)
+{
+#ifdef CONFIG_X86_KERNEL_IBT
+	if (boot_cpu_has(X86_FEATURE_IBT))
+		return is_endbr(*(u32 *)func);
+#endif
+	return func;
+}
 
 /* kprobe_running(), for which modules lack the variable. */
 static struct kprobe *kp_running(void)
@@ -476,6 +494,31 @@ static void kp_internal_blacklist(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kp_blacklisted(&kp));
 }
 
+/* An area that begins and ends inside of functions: all of it, and not what is before. */
+static void kp_internal_area(struct kunit *test)
+{
+	unsigned long first = (unsigned long)kp_internal_area1;
+	unsigned long third = (unsigned long)kp_internal_area3;
+	unsigned long addr;
+	int ret;
+
+	if (!kp_may_call(kernel.add_area) || !kp_may_call(kernel.del_range))
+		kunit_skip(test, "the functions cannot be called from here");
+	mutex_lock(kernel.mutex);
+	ret = kernel.add_area(first + 1, third + 1);
+	/* A removal makes the list that readers search. The module takes the rest with it. */
+	if (!ret)
+		ret = kernel.add_area((unsigned long)kp_internal_other,
+				      (unsigned long)kp_internal_other + 1);
+	kernel.del_range((unsigned long)kp_internal_other, (unsigned long)kp_internal_other + 1);
+	mutex_unlock(kernel.mutex);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	KUNIT_EXPECT_FALSE(test, kernel.blacklisted(first));
+	for (addr = first + 1; addr <= third; addr++)
+		KUNIT_EXPECT_TRUE_MSG(test, kernel.blacklisted(addr), "at +%lu", addr - first);
+	KUNIT_EXPECT_FALSE(test, kp_blacklisted(kp_internal_other));
+}
+
 static void kp_internal_slots(struct kunit *test)
 {
 	unsigned long slot = 0, detour = 0;
@@ -511,19 +554,10 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE(kp_internal_no_address),
 	KUNIT_CASE(kp_internal_user_int3),
 	KUNIT_CASE(kp_internal_blacklist),
+	KUNIT_CASE(kp_internal_area),
 	KUNIT_CASE(kp_internal_slots),
 	{}
 };
-
-/* Where indirect branches are tracked, some of the functions are no targets of any. */
-static bool kp_may_call(const void *func)
-{
-#ifdef CONFIG_X86_KERNEL_IBT
-	if (boot_cpu_has(X86_FEATURE_IBT))
-		return is_endbr(*(u32 *)func);
-#endif
-	return func;
-}
 
 static int kp_internal_init(struct kunit *test)
 {
@@ -537,6 +571,9 @@ static int kp_internal_init(struct kunit *test)
 		kernel.blacklisted = kp_symbol(test, "within_kprobe_blacklist");
 		kernel.in_slot = kp_symbol(test, "is_kprobe_insn_slot");
 		kernel.int3_handler = kp_symbol(test, "kprobe_int3_handler");
+		kernel.mutex = kp_symbol(test, "kprobe_mutex");
+		kernel.add_area = kp_symbol(test, "kprobe_add_area_blacklist");
+		kernel.del_range = kp_symbol(test, "kprobe_blacklist_del_range");
 		kernel.in_detour = kp_find_symbol("is_kprobe_optinsn_slot");
 		kernel.levels = (struct kprobe_levels __percpu *)kp_symbol(test, "kprobe_levels");
 	}

@@ -5,6 +5,9 @@
 /* Functions in assembly, with instructions at +0 and +3. */
 long kp_internal_plain(long arg);
 long kp_internal_other(long arg);
+long kp_internal_area1(long arg);
+long kp_internal_area2(long arg);
+long kp_internal_area3(long arg);
 /* Instructions of one byte. */
 void kp_internal_nops(void);
 
