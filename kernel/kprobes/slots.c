@@ -43,7 +43,8 @@
  * @text: the page
  * @nr_used: number of slots in use
  * @used: the slots in use
- * @owner: the probepoint of each slot in use; NULL if it has none
+ * @owner: the probepoint of each slot in use; NULL if it has none. Where slots do not divide
+ *	the page, the last one is for addresses after the last slot, and is always NULL.
  */
 struct slot_page {
 	struct rcu_work free_work;
@@ -52,7 +53,7 @@ struct slot_page {
 	kprobe_opcode_t *text;
 	unsigned int nr_used;
 	DECLARE_BITMAP(used, SLOTS_PER_PAGE);
-	struct probepoint *owner[SLOTS_PER_PAGE];
+	struct probepoint *owner[DIV_ROUND_UP(PAGE_SIZE, KPROBE_SLOT_SIZE)];
 };
 
 static DEFINE_MUTEX(slot_mutex);
