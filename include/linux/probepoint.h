@@ -142,6 +142,8 @@ struct probepoint_jump {
  * @removed: the architecture has freed what it held for the probepoint
  * @dead: the last probe has been detached; to be freed
  * @text_goes: the text is about to be freed, so no probe is to be called any more
+ * @nr_slots: number of slots and detour buffers that name the probepoint as their owner; an
+ *	unwinder may find it by one of them. The mutex of the slots guards it.
  * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
  * @handled_for: the filter that hits are handled for while the address is in two of them;
  *	hits read it on architectures that do not find out by themselves
@@ -182,6 +184,7 @@ struct probepoint {
 	bool text_goes;
 	bool deferred_queued;
 	enum kprobe_reason why;
+	unsigned int nr_slots;
 	u8 filters;
 	u8 handled_for;
 	struct list_head probes;

@@ -8,43 +8,78 @@
  * period, in which every hit that read the probepoint has ended. The second one is
  * also for idle tasks, which tasks RCU does not wait for.
  *
- * kprobe_mutex guards the list.
+ * No thread waits for the grace periods: any busy task can delay that of tasks RCU.
+ * Memory that is deferred meanwhile waits for the next ones.
+ *
+ * kprobe_mutex guards the lists.
  */
 #include <linux/cleanup.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/workqueue.h>
 
 #include "internal.h"
 
+/* After this number of objects kprobe_mutex is released. */
+#define FREE_BATCH	128
+
+/* What waits for the grace periods that are under way, and what waits for the next ones. */
+static LIST_HEAD(waiting);
 static LIST_HEAD(deferred_list);
 
-static void free_deferred(struct work_struct *work)
+static void free_waiting(struct work_struct *work);
+
+static struct rcu_head tasks_rcu;
+static struct rcu_work free_work = {
+	.work = __WORK_INITIALIZER(free_work.work, free_waiting),
+};
+
+static void tasks_have_left(struct rcu_head *head)
 {
-	struct kprobe_deferred *d, *next;
-	LIST_HEAD(list);
+	queue_rcu_work(system_unbound_wq, &free_work);
+}
 
-	scoped_guard(mutex, &kprobe_mutex)
-		list_splice_init(&deferred_list, &list);
-	if (list_empty(&list))
-		return;
+static void begin_wait(void)
+{
+	list_splice_tail_init(&deferred_list, &waiting);
+	call_rcu_tasks(&tasks_rcu, tasks_have_left);
+}
 
-	synchronize_rcu_tasks();
-	synchronize_rcu();
+/* Free some of what has waited. Return: true if there is more. */
+static bool free_some(void)
+{
+	struct kprobe_deferred *d;
+	unsigned int nr;
 
 	guard(mutex)(&kprobe_mutex);
-	list_for_each_entry_safe(d, next, &list, list) {
+	for (nr = 0; nr < FREE_BATCH; nr++) {
+		d = list_first_entry_or_null(&waiting, struct kprobe_deferred, list);
+		if (!d)
+			break;
 		list_del(&d->list);
 		d->free(d);
 	}
+	if (!list_empty(&waiting))
+		return true;
+	if (!list_empty(&deferred_list))
+		begin_wait();
+	return false;
 }
 
-static DECLARE_WORK(free_deferred_work, free_deferred);
+static void free_waiting(struct work_struct *work)
+{
+	while (free_some())
+		cond_resched();
+}
 
 /**
  * kprobe_defer_free() - free memory after a tasks-RCU and an RCU grace period
  * @deferred: embedded in what is to be freed; no new hit gets there any more
  * @free: frees it; the worker calls it with kprobe_mutex held
+ *
+ * What is deferred first is freed first. So a detour buffer is freed before the probepoint
+ * that it names as its owner.
  *
  * Context: kprobe_mutex is held.
  */
@@ -53,6 +88,7 @@ void kprobe_defer_free(struct kprobe_deferred *deferred,
 {
 	lockdep_assert_held(&kprobe_mutex);
 	deferred->free = free;
-	list_add(&deferred->list, &deferred_list);
-	queue_work(system_unbound_wq, &free_deferred_work);
+	list_add_tail(&deferred->list, &deferred_list);
+	if (list_empty(&waiting))
+		begin_wait();
 }

@@ -214,7 +214,8 @@ static void probepoint_release(struct kprobe_deferred *deferred)
 	if (!pp->removed)
 		arch_remove_probepoint(pp);
 	pp->removed = true;
-	if (pp->dead)
+	/* Its detour buffers were deferred before it, and are free. */
+	if (pp->dead && !WARN_ON_ONCE(pp->nr_slots))
 		kfree_rcu(pp, rcu);
 }
 

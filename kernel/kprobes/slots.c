@@ -147,6 +147,8 @@ kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp)
 		if (++sp->nr_used == SLOTS_PER_PAGE)
 			list_del_init(&sp->avail);
 		WRITE_ONCE(sp->owner[i], pp);
+		if (pp)
+			pp->nr_slots++;
 		slot = (void *)sp->text + i * KPROBE_SLOT_SIZE;
 	}
 	mutex_unlock(&slot_mutex);
@@ -189,6 +191,8 @@ void free_insn_slot(kprobe_opcode_t *slot, int dirty)
 	i = ((unsigned long)slot & ~PAGE_MASK) / KPROBE_SLOT_SIZE;
 	if (WARN_ON_ONCE(!__test_and_clear_bit(i, sp->used)))
 		goto unlock;
+	if (sp->owner[i])
+		sp->owner[i]->nr_slots--;
 	WRITE_ONCE(sp->owner[i], NULL);
 	if (dirty)
 		perf_event_text_poke(slot, slot, KPROBE_SLOT_SIZE, NULL, 0);
