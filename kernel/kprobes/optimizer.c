@@ -26,13 +26,16 @@
  */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
 #include <linux/list_sort.h>
 #include <linux/memory.h>
 #include <linux/mm.h>
+#include <linux/rcupdate_wait.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
 #include <linux/wait.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 
@@ -48,11 +51,15 @@
 /* The sysctl debug.kprobes-optimization */
 static bool kprobes_optimization = true;
 
-/* Probepoints that the worker is to look at, and QUEUED ones that wait for step 4. */
+/*
+ * Probepoints that wait for step 1, those that have passed it and wait for step 2, and QUEUED
+ * ones that wait for step 4.
+ */
+static LIST_HEAD(unchecked);
 static LIST_HEAD(pending);
 static LIST_HEAD(queued);
 
-/* The worker is idle: both lists are empty, and it is not processing a probepoint. */
+/* The worker is idle: the lists are empty, and it is not processing a probepoint. */
 static bool idle = true;
 
 /* The worker's last run was short of memory. It will try again. */
@@ -69,8 +76,14 @@ static unsigned long rounds_begun, rounds_ended;
 /* Tells probepoints apart that have had the same address. */
 static u64 last_serial;
 
-static void optimize(struct work_struct *work);
-static DECLARE_DELAYED_WORK(optimizer, optimize);
+static void optimize(struct kthread_work *work);
+static DEFINE_KTHREAD_DELAYED_WORK(optimizer, optimize);
+
+/*
+ * The worker's thread. It waits for tasks RCU, which a busy task can delay for long, so it holds
+ * up no other work. NULL early in boot.
+ */
+static struct kthread_worker *thread;
 
 static bool has_detour(const struct probepoint *pp)
 {
@@ -127,14 +140,28 @@ static void show_optimized(struct probepoint *pp, bool optimized)
 	}
 }
 
+/* Have the worker run after @delay, if it is not to run anyway. */
+static void queue_optimizer(unsigned long delay)
+{
+	if (thread)
+		kthread_queue_delayed_work(thread, &optimizer, delay);
+}
+
+/* Have the worker run at once. */
+static void kick_optimizer(void)
+{
+	if (thread)
+		kthread_mod_delayed_work(thread, &optimizer, 0);
+}
+
 static void enqueue(struct probepoint *pp)
 {
 	if (!kprobes_optimization || pp->state == PROBEPOINT_GONE || pp->jump.refusal)
 		return;
 	if (list_empty(&pp->jump.work))
-		list_add_tail(&pp->jump.work, &pending);
+		list_add_tail(&pp->jump.work, pp->jump.checked ? &pending : &unchecked);
 	WRITE_ONCE(idle, false);
-	queue_delayed_work(system_unbound_wq, &optimizer, OPTIMIZER_DELAY);
+	queue_optimizer(OPTIMIZER_DELAY);
 }
 
 /* Send no more hits to the detour buffer, and free it when no task can be in it. */
@@ -169,13 +196,16 @@ static void unoptimize(struct list_head *leave)
 			continue;
 		arch_break_jump(pp);
 		patched = true;
+		cond_resched();
 	}
 	/* After this, no CPU executes the jump. */
 	if (patched)
 		arch_kprobes_sync();
-	list_for_each_entry(pp, leave, jump.leave)
+	list_for_each_entry(pp, leave, jump.leave) {
 		if (pp->state == PROBEPOINT_OPTIMIZED)
 			arch_restore_jump(pp);
+		cond_resched();
+	}
 	/* After this, all CPUs see the original JTPR, and may be sent to the slot. */
 	if (patched)
 		arch_kprobes_sync();
@@ -183,6 +213,7 @@ static void unoptimize(struct list_head *leave)
 		list_del_init(&pp->jump.leave);
 		probepoint_set_state(pp, PROBEPOINT_ARMED);
 		drop_detour(pp);
+		cond_resched();
 	}
 }
 
@@ -219,6 +250,7 @@ void optimizer_unoptimize_conflicts(struct list_head *changes)
 		     other = probepoint_prev(other))
 			if (end_of_jump(other) > addr_of(pp))
 				note_leaving(other, &leave);
+		cond_resched();
 	}
 	unoptimize(&leave);
 }
@@ -235,9 +267,11 @@ void optimizer_match_detours(struct list_head *changes)
 	bool queued = false;
 
 	lockdep_assert_held(&kprobe_mutex);
-	list_for_each_entry(pp, changes, change)
+	list_for_each_entry(pp, changes, change) {
 		if (has_detour(pp))
 			queued |= arch_match_detour(pp);
+		cond_resched();
+	}
 	if (queued)
 		arch_sync_jumps();
 }
@@ -416,7 +450,7 @@ void optimizer_wait_idle(void)
 	if (READ_ONCE(idle))
 		return;
 	/* This task does not wait for OPTIMIZER_DELAY. */
-	mod_delayed_work(system_unbound_wq, &optimizer, 0);
+	kick_optimizer();
 	wait_event_interruptible_timeout(idle_wait, READ_ONCE(idle),
 					 OPTIMIZER_PATIENCE);
 }
@@ -451,8 +485,9 @@ noinline void wait_for_kprobe_optimizer(void)
 
 	if (round_has_ended(round))
 		return;
-	mod_delayed_work(system_unbound_wq, &optimizer, 0);
-	wait_event(idle_wait, round_has_ended(round));
+	kick_optimizer();
+	/* For as long as a busy task delays tasks RCU; neither a hung task nor load. */
+	wait_event_state(idle_wait, round_has_ended(round), TASK_IDLE | TASK_FREEZABLE);
 }
 
 /*
@@ -464,11 +499,9 @@ static unsigned int list_unchecked(struct kprobe_jump *jumps, unsigned int max)
 	struct probepoint *pp;
 	unsigned int nr = 0;
 
-	list_for_each_entry(pp, &pending, jump.work) {
+	list_for_each_entry(pp, &unchecked, jump.work) {
 		if (nr == max)
 			break;
-		if (pp->jump.checked)
-			continue;
 		jumps[nr].addr = addr_of(pp);
 		jumps[nr].refusal = KPROBE_WHY_NONE;
 		jumps[nr].reach = 0;
@@ -491,6 +524,8 @@ static void note_checked(const struct kprobe_jump *jump)
 	pp->jump.refusal = jump->refusal;
 	if (jump->refusal)
 		list_del_init(&pp->jump.work);
+	else if (!list_empty(&pp->jump.work))
+		list_move_tail(&pp->jump.work, &pending);
 }
 
 /*
@@ -566,10 +601,7 @@ static int prepare_one(struct probepoint *pp)
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/*
- * Make detour buffers. Probepoints queued since the check began keep their place on the
- * list. Return: 0, or -ENOMEM.
- */
+/* Make detour buffers for the probepoints that have been checked. Return: 0, or -ENOMEM. */
 static int prepare_pending(void)
 {
 	struct probepoint *pp, *next;
@@ -585,9 +617,7 @@ static int prepare_pending(void)
 		list_for_each_entry_safe(pp, next, &todo, jump.work) {
 			if (done++ == OPTIMIZER_BATCH)
 				break;
-			if (!pp->jump.checked)
-				list_move_tail(&pp->jump.work, &pending);
-			else if (!ret)
+			if (!ret)
 				ret = prepare_one(pp);
 			else
 				list_move_tail(&pp->jump.work, &pending);
@@ -641,7 +671,22 @@ static void end_round(void)
 	wake_up_all(&idle_wait);
 }
 
-static void optimize(struct work_struct *work)
+/*
+ * Wait for tasks RCU. The thread is idle meanwhile, and does not keep the system from being
+ * suspended.
+ */
+static void wait_for_tasks_rcu(void)
+{
+	struct rcu_synchronize rs;
+
+	init_rcu_head_on_stack(&rs.head);
+	init_completion(&rs.completion);
+	call_rcu_tasks(&rs.head, wakeme_after_rcu);
+	wait_for_completion_state(&rs.completion, TASK_IDLE | TASK_FREEZABLE);
+	destroy_rcu_head_on_stack(&rs.head);
+}
+
+static void optimize(struct kthread_work *work)
 {
 	bool waiting, failed;
 
@@ -652,11 +697,11 @@ static void optimize(struct work_struct *work)
 		WRITE_ONCE(out_of_memory, failed);
 		/* If memory is short, try again later. */
 		if (failed)
-			queue_delayed_work(system_unbound_wq, &optimizer, HZ);
+			queue_optimizer(HZ);
 		scoped_guard(mutex, &kprobe_mutex) {
 			list_sort(NULL, &queued, point_cmp);
 			waiting = !list_empty(&queued);
-			if (!waiting && list_empty(&pending))
+			if (!waiting && list_empty(&unchecked) && list_empty(&pending))
 				WRITE_ONCE(idle, true);
 		}
 		if (!waiting)
@@ -666,7 +711,7 @@ static void optimize(struct work_struct *work)
 		 * their way there. The second is for hits that are under way, and for idle
 		 * tasks, which tasks RCU does not wait for.
 		 */
-		synchronize_rcu_tasks();
+		wait_for_tasks_rcu();
 		synchronize_rcu();
 		while (put_some_jumps())
 			cond_resched();
@@ -674,6 +719,23 @@ static void optimize(struct work_struct *work)
 	} while (true);
 	end_round();
 }
+
+static int __init optimizer_init(void)
+{
+	struct kthread_worker *worker;
+
+	worker = kthread_create_worker(KTW_FREEZABLE, "kprobe-optimizer");
+	if (IS_ERR(worker)) {
+		pr_err("kprobes: no thread to optimise probes (%ld)\n", PTR_ERR(worker));
+		return PTR_ERR(worker);
+	}
+	guard(mutex)(&kprobe_mutex);
+	thread = worker;
+	if (!idle)
+		queue_optimizer(OPTIMIZER_DELAY);
+	return 0;
+}
+early_initcall(optimizer_init);
 
 /*
  * The sysctl.
@@ -691,6 +753,7 @@ static void switch_off(void)
 	for (pp = probepoint_from(0); pp; pp = probepoint_next(pp)) {
 		list_del_init(&pp->jump.work);
 		note_leaving(pp, &leave);
+		cond_resched();
 	}
 	unoptimize(&leave);
 }
@@ -700,9 +763,11 @@ static void switch_on(void)
 	struct probepoint *pp;
 
 	kprobes_optimization = true;
-	for (pp = probepoint_from(0); pp; pp = probepoint_next(pp))
+	for (pp = probepoint_from(0); pp; pp = probepoint_next(pp)) {
 		if (!has_detour(pp))
 			enqueue(pp);
+		cond_resched();
+	}
 }
 
 static bool round_has_succeeded(unsigned long round)
@@ -742,7 +807,7 @@ static int optimization_handler(const struct ctl_table *table, int write, void *
 	if (!value)
 		return 0;
 	round = next_round();
-	mod_delayed_work(system_unbound_wq, &optimizer, 0);
+	kick_optimizer();
 	if (wait_event_interruptible(idle_wait, round_has_succeeded(round)))
 		return -EINTR;
 	return 0;
