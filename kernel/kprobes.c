@@ -15,6 +15,7 @@
 #include <linux/memory.h>
 #include <linux/module.h>
 #include <linux/printk.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <asm/sections.h>
 
@@ -329,6 +330,7 @@ int register_kprobes(struct kprobe **kps, int num)
 			err = kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 		if (err)
 			goto undo;
+		cond_resched();
 	}
 	err = probepoints_stage(&changes);
 	if (err) {
@@ -339,8 +341,10 @@ int register_kprobes(struct kprobe **kps, int num)
 	probepoints_commit(&changes);
 	return 0;
 undo:
-	while (done--)
+	while (done--) {
 		undo_attach(kps[done], &changes);
+		cond_resched();
+	}
 	probepoints_abort(&changes);
 	return err;
 }
@@ -438,6 +442,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 			probepoint_detach(p, &changes);
 			p->flags &= ADDRESS_FLAGS;
 			detached = true;
+			cond_resched();
 		}
 		if (!detached)
 			return;

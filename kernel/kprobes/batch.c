@@ -14,12 +14,14 @@
  * probepoints_kill() is called for it.
  *
  * kprobe_mutex is held all the time. Patching takes cpus_read_lock() and text_mutex
- * inside it.
+ * inside it. A batch can have many thousands of probepoints, so every loop over one
+ * reschedules.
  */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/memory.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -119,6 +121,7 @@ int probepoints_stage(struct list_head *changes)
 		if (ret)
 			return ret;
 		new += !pp->published;
+		cond_resched();
 	}
 	optimizer_unoptimize_for_post(changes);
 	ret = probepoint_table_reserve(new);
@@ -173,6 +176,7 @@ static void patch_changes(struct list_head *changes)
 		else
 			continue;
 		patched = true;
+		cond_resched();
 	}
 	if (!patched)
 		return;
@@ -184,6 +188,7 @@ static void patch_changes(struct list_head *changes)
 		} else if (pp->state == PROBEPOINT_ARMED && !probepoint_wants_arming(pp)) {
 			probepoint_set_state(pp, PROBEPOINT_DISARMED);
 		}
+		cond_resched();
 	}
 }
 
@@ -218,10 +223,12 @@ static void end_changes(struct list_head *changes)
 {
 	struct probepoint *pp, *next;
 
-	list_for_each_entry_safe(pp, next, changes, change)
+	list_for_each_entry_safe(pp, next, changes, change) {
 		if (end_change(pp) && !probepoint_has_post(pp))
 			/* If this fails, the old slot stays: slower, and as correct. */
 			reshape(pp, false);
+		cond_resched();
+	}
 }
 
 /**
@@ -245,6 +252,7 @@ void probepoints_commit(struct list_head *changes)
 			pp->published = true;
 		}
 		probepoint_publish_set(pp);
+		cond_resched();
 	}
 	take_unreleased(changes);
 	patch_changes(changes);
@@ -263,8 +271,10 @@ void probepoints_abort(struct list_head *changes)
 	struct probepoint *pp;
 
 	lockdep_assert_held(&kprobe_mutex);
-	list_for_each_entry(pp, changes, change)
+	list_for_each_entry(pp, changes, change) {
 		probepoint_unstage_set(pp);
+		cond_resched();
+	}
 	take_unreleased(changes);
 	kprobe_ftrace_disarm(changes);
 	end_changes(changes);
@@ -287,14 +297,17 @@ int probepoints_arm_all(bool arm)
 
 	lockdep_assert_held(&kprobe_mutex);
 	kprobes_all_disarmed = !arm;
-	for (pp = probepoint_from(0); pp; pp = probepoint_next(pp))
+	for (pp = probepoint_from(0); pp; pp = probepoint_next(pp)) {
 		probepoint_touch(pp, &changes);
+		cond_resched();
+	}
 	err = kprobe_ftrace_arm_most(&changes);
 	patch_changes(&changes);
 	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
 		list_del_init(&pp->change);
 		optimizer_changed(pp);
+		cond_resched();
 	}
 	return err;
 }
@@ -324,6 +337,7 @@ void probepoints_kill(unsigned long start, unsigned long end)
 		pp->text_goes = true;
 		probepoint_publish_set(pp);
 		probepoint_touch(pp, &changes);
+		cond_resched();
 	}
 	take_unreleased(&changes);
 	patch_changes(&changes);
@@ -335,5 +349,6 @@ void probepoints_kill(unsigned long start, unsigned long end)
 			kprobe_ftrace_forget(pp);
 		}
 		end_change(pp);
+		cond_resched();
 	}
 }
