@@ -145,8 +145,6 @@ struct probepoint_jump {
  * @nr_slots: number of slots and detour buffers that name the probepoint as their owner; an
  *	unwinder may find it by one of them. The mutex of the slots guards it.
  * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
- * @handled_for: the filter that hits are handled for while the address is in two of them;
- *	hits read it on architectures that do not find out by themselves
  * @probes: every attached probe, disabled ones too
  * @node: orders all probepoints by address, GONE ones too
  * @change: links the probepoints that one batch changes
@@ -186,7 +184,6 @@ struct probepoint {
 	enum kprobe_reason why;
 	unsigned int nr_slots;
 	u8 filters;
-	u8 handled_for;
 	struct list_head probes;
 	struct rb_node node;
 	struct list_head change;

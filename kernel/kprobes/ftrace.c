@@ -14,10 +14,12 @@
  * must not exclude a live patch. Addresses without post_handlers are in the filter of the
  * other ftrace_ops, which does not redirect functions.
  *
- * To move an address from one filter to the other, it is added to the second one before
- * it is removed from the first. A hit in between is passed by both, and is handled once:
- * x86 marks the registers of a hit that it has handled; for other architectures the
- * probepoint says which of the filters its hits are handled for, see filter_hit().
+ * On x86 an address moves to the other filter when its first post_handler is registered, or
+ * its last one unregistered. It is added to the second filter before it is removed from the
+ * first. A hit in between is passed by both: x86 marks the registers of a hit that it has
+ * handled. Other architectures have no place for such a mark, so there an address stays in the
+ * filter that it was armed in: a probe with a post_handler that is added to one without does
+ * not exclude a live patch, and excludes one after it was unregistered.
  *
  * To update a filter is expensive, so a batch does it once. Adding may fail, and is part
  * of staging. If an address cannot be removed for want of memory, it stays in the filter
@@ -29,8 +31,8 @@
 #include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/stop_machine.h>
 
 #include "internal.h"
 
@@ -52,43 +54,24 @@ struct kprobe_filter {
 /* With PERMANENT, kernel.ftrace_enabled cannot be set to 0 while probes rely on ftrace. */
 #define FILTER_FLAGS	(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT)
 
+/* Can an address be in both filters for a moment, so that a hit is passed twice? */
 #ifdef __ARCH_WANT_PROBEPOINT
-/* The architecture finds out by itself whether it has handled a hit. */
-#define CLAIMS_HITS	true
-#define filter_hit	kprobe_ftrace_handler
+#define CAN_MOVE	true
 #else
-#define CLAIMS_HITS	false
-static void filter_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
-		       struct ftrace_regs *fregs);
+#define CAN_MOVE	false
 #endif
 
 static struct kprobe_filter filters[] = {
 	[FILTER_STAY] = {
-		.ops = { .func = filter_hit, .flags = FILTER_FLAGS },
+		.ops = { .func = kprobe_ftrace_handler, .flags = FILTER_FLAGS },
 	},
 	[FILTER_DIVERT] = {
 		.ops = {
-			.func = filter_hit,
+			.func = kprobe_ftrace_handler,
 			.flags = FILTER_FLAGS | FTRACE_OPS_FL_IPMODIFY,
 		},
 	},
 };
-
-#ifndef __ARCH_WANT_PROBEPOINT
-/* A hit that both filters have passed gets here twice, with preemption disabled all the time. */
-static void __kprobes filter_hit(unsigned long ip, unsigned long parent_ip,
-				 struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	struct kprobe_filter *f = container_of(ops, struct kprobe_filter, ops);
-	struct probepoint *pp;
-
-	preempt_disable_notrace();
-	pp = get_probepoint((void *)ip);
-	if (!pp || READ_ONCE(pp->handled_for) == f - filters)
-		kprobe_ftrace_handler(ip, parent_ip, ops, fregs);
-	preempt_enable_notrace();
-}
-#endif
 
 /* Ftrace has failed. It does not know which functions call it any more. */
 bool kprobe_ftrace_disabled __read_mostly;
@@ -196,6 +179,8 @@ static u8 filter_wanted(const struct probepoint *pp)
 		return 0;
 	if (!pp->staged)
 		set = rcu_dereference_protected(pp->set, lockdep_is_held(&kprobe_mutex));
+	if (!CAN_MOVE && pp->filters && set->probes[set->all])
+		return pp->filters;
 	return filter_for(set);
 }
 
@@ -273,11 +258,9 @@ static int filter_change(unsigned int which, struct list_head *changes,
 	if (!ips)
 		return -ENOMEM;
 	list_for_each_entry(pp, changes, change) {
-		if (!(choose(pp) & bit))
-			continue;
-		ips[i++] = (unsigned long)pp->addr;
-		if (!pp->filters)
-			WRITE_ONCE(pp->handled_for, which);
+		if (choose(pp) & bit)
+			ips[i++] = (unsigned long)pp->addr;
+		cond_resched();
 	}
 	if (choose == filter_missing)
 		ret = filter_add(&filters[which], ips, nr);
@@ -355,35 +338,18 @@ static bool moves(const struct probepoint *pp)
 	return filter_excess(pp) && filter_wanted(pp);
 }
 
-/* Have the hits of probepoints that move handled for the filter that they move to. */
-static int change_handled_for(void *data)
-{
-	struct list_head *changes = data;
-	struct probepoint *pp;
-
-	list_for_each_entry(pp, changes, change)
-		if (moves(pp))
-			WRITE_ONCE(pp->handled_for, __ffs(filter_wanted(pp)));
-	return 0;
-}
-
-/* All hits that begin after this can do without the filters that are about to be left. */
-static void prepare_moves(struct list_head *changes)
+/*
+ * A hit may have tested one filter before an address was added to it. It must not test the
+ * other one after the address is removed there, or it calls no handler.
+ */
+static void wait_for_moves(struct list_head *changes)
 {
 	struct probepoint *pp;
 
 	list_for_each_entry(pp, changes, change) {
 		if (!moves(pp))
 			continue;
-		/*
-		 * A hit may have tested one filter before the address was added to it. It
-		 * must not test the other one after the address is removed there, or it
-		 * calls no handler.
-		 */
 		synchronize_rcu_expedited();
-		/* Now each hit passes both filters, and none may be under way in between. */
-		if (!CLAIMS_HITS)
-			stop_machine(change_handled_for, changes, NULL);
 		return;
 	}
 }
@@ -402,7 +368,7 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 	 * stays where it is: a live patch is excluded without need, but no hit is lost.
 	 */
 	filter_change(FILTER_STAY, changes, filter_missing, GFP_KERNEL | __GFP_NOFAIL);
-	prepare_moves(changes);
+	wait_for_moves(changes);
 	filter_change(FILTER_STAY, changes, filter_excess, GFP_KERNEL | __GFP_NOFAIL);
 	filter_change(FILTER_DIVERT, changes, filter_excess, GFP_KERNEL | __GFP_NOFAIL);
 }
