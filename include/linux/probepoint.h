@@ -392,6 +392,10 @@ struct kprobe_explanation {
 	struct kprobe_exec exec[2];
 };
 
+#ifdef CONFIG_MODULES
+bool kprobe_module_ready(const struct module *mod);
+#endif
+
 /* Slots for architectures with __ARCH_WANT_KPROBES_INSN_SLOT. */
 kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp);
 struct probepoint *probepoint_of_insn_slot(unsigned long addr);

@@ -14,11 +14,12 @@
  *
  * The notifier takes kprobe_mutex, which guards the list of modules. Registration pins the
  * module until its batch has ended, so no probepoint is created in text that the notifier
- * has dealt with.
+ * has dealt with. The safety check does not hold kprobe_mutex, and reads the list by RCU.
  */
 #include <linux/init.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
+#include <linux/rculist.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -27,10 +28,12 @@
  * struct coming_module - a module that may be probed although it is not live yet
  * @list: links it on coming_modules
  * @mod: the module
+ * @rcu: frees it when no reader of the list has it any more
  */
 struct coming_module {
 	struct list_head list;
 	const struct module *mod;
+	struct rcu_head rcu;
 };
 
 static LIST_HEAD(coming_modules);
@@ -42,7 +45,7 @@ static int module_comes(const struct module *mod)
 	if (!cm)
 		return -ENOMEM;
 	cm->mod = mod;
-	list_add(&cm->list, &coming_modules);
+	list_add_rcu(&cm->list, &coming_modules);
 	return 0;
 }
 
@@ -52,20 +55,32 @@ static void module_has_come(const struct module *mod)
 
 	list_for_each_entry_safe(cm, next, &coming_modules, list) {
 		if (cm->mod == mod) {
-			list_del(&cm->list);
-			kfree(cm);
+			list_del_rcu(&cm->list);
+			kfree_rcu(cm, rcu);
 		}
 	}
 }
 
-/* Has the notifier below been called for @mod? */
-static bool is_ready(const struct module *mod)
+/**
+ * kprobe_module_ready() - may the text of a module be probed, or searched?
+ * @mod: the module
+ *
+ * It may from the call of the notifier below for MODULE_STATE_COMING to that for
+ * MODULE_STATE_GOING. If the loading of a module fails, the state of the module still is
+ * MODULE_STATE_COMING during the latter.
+ *
+ * Context: any with preemption disabled, which keeps @mod in memory.
+ *
+ * Return: true if it may.
+ */
+bool kprobe_module_ready(const struct module *mod)
 {
+	enum module_state state = READ_ONCE(mod->state);
 	struct coming_module *cm;
 
-	if (mod->state != MODULE_STATE_COMING)
-		return true;
-	list_for_each_entry(cm, &coming_modules, list)
+	if (state != MODULE_STATE_COMING)
+		return state == MODULE_STATE_LIVE;
+	list_for_each_entry_rcu(cm, &coming_modules, list)
 		if (cm->mod == mod)
 			return true;
 	return false;
@@ -76,7 +91,7 @@ static bool is_ready(const struct module *mod)
  * @mod: the module
  * @addr: the address to probe
  *
- * Context: kprobe_mutex is held.
+ * Context: kprobe_mutex is held, and preemption is disabled.
  *
  * Return: %KPROBE_WHY_NONE if the module is pinned; or the reason why @addr cannot be probed,
  * not yet or no more.
@@ -87,7 +102,7 @@ enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr)
 	/* Init text is freed soon after the module has become live. */
 	if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)
 		return KPROBE_WHY_MODULE_INIT;
-	if (!is_ready(mod))
+	if (mod->state == MODULE_STATE_COMING && !kprobe_module_ready(mod))
 		return KPROBE_WHY_MODULE_COMES;
 	return try_module_get(mod) ? KPROBE_WHY_NONE : KPROBE_WHY_MODULE_GOES;
 }

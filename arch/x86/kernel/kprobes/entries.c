@@ -407,14 +407,17 @@ static int search_module(struct text_search *s, const struct module *mod)
 	return ret;
 }
 
-/* The module that contains @addr, or NULL; in memory until entries_mutex is released. */
+/*
+ * The module that contains @addr, or NULL; in memory until entries_mutex is released: it is not
+ * ready any more when arch_kprobe_module_goes() is called.
+ */
 static const struct module *module_at(unsigned long addr)
 {
 	const struct module *mod;
 
 	guard(preempt)();
 	mod = __module_text_address(addr);
-	return mod && mod->state != MODULE_STATE_GOING ? mod : NULL;
+	return mod && kprobe_module_ready(mod) ? mod : NULL;
 }
 #else
 static int search_module(struct text_search *s, const struct module *mod)

@@ -169,6 +169,19 @@ text_runs_after_going() {
 	done
 }
 
+# Its probe is gone, and nothing is kept of its text, which is freed.
+refused_module_is_forgotten() {
+	insmod "$MODULE_DIR/kp_refuse.ko" || return 1
+	LOADED="kp_ctl kp_refuse"
+	must_fail insmod "$MODULE_DIR/kp_target.ko"
+	equal "error of the registration" "$(cat /sys/module/kp_refuse/parameters/registered)" 0
+	equal "the safety check has refused it" \
+		"$(cat /sys/module/kp_refuse/parameters/refusal)" 1
+	equal "probes that are gone" "$(grep -c -F '[GONE]' $KPROBES/list)" 1
+	rmmod kp_refuse || return 1
+	LOADED=kp_ctl
+}
+
 # with_jumps 0|1 COMMAND...
 with_jumps() {
 	optimization "$1"
@@ -179,7 +192,7 @@ with_jumps() {
 }
 
 setup
-ktap_set_plan 22
+ktap_set_plan 23
 load kp_ctl
 load kp_target
 check "a module's functions are hit" function_is_hit
@@ -203,6 +216,11 @@ check "list is empty once more" list_is_empty
 unload kp_target
 check "text that runs after its probes have gone, breakpoints" with_jumps 0 text_runs_after_going
 check "the same with jumps" with_jumps 1 text_runs_after_going
+if is_x86; then
+	check "a module that another notifier refuses" refused_module_is_forgotten
+else
+	ktap_test_skip "a module that another notifier refuses: no search here"
+fi
 unload kp_ctl
 check "list is empty after all modules went" list_is_empty
 check "kprobes/enabled is as it was" equal "kprobes/enabled" "$(cat $KPROBES/enabled)" 1

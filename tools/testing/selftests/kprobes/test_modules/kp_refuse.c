@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lets the loading of kp_target fail, in a module notifier that first has probed it.
+ *
+ * During the notifiers' calls for the failure, the state of the module still is that of one that
+ * is being loaded. The notifier of kprobes comes first. The one here that comes next finds out
+ * what a safety check does then: it must not read the text any more.
+ */
+
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/notifier.h>
+#include <linux/probepoint.h>
+#include <linux/string.h>
+#include <kunit/test.h>
+#include "kp_symbol.h"
+
+/* Long enough for the optimiser to do its safety check. */
+#define KP_CHECKED_AFTER	30
+
+static int registered = -1;
+module_param(registered, int, 0400);
+MODULE_PARM_DESC(registered, "what the registration of the probe has returned");
+
+static int refusal = -1;
+module_param(refusal, int, 0400);
+MODULE_PARM_DESC(refusal, "1: the safety check has refused the module as one that goes; 0: not");
+
+static struct kprobe kp_probe = { .symbol_name = "kp_target:kp_tgt_plain" };
+static unsigned long kp_addr;
+static int (*kp_check_jumps)(struct kprobe_jump *jumps, unsigned int nr);
+
+static bool kp_is_target(const struct module *mod)
+{
+	return !strcmp(mod->name, "kp_target");
+}
+
+/* The last notifier: it probes the module, and then refuses it. */
+static int kp_refuse(struct notifier_block *nb, unsigned long state, void *mod)
+{
+	if (!kp_is_target(mod) || state != MODULE_STATE_COMING)
+		return NOTIFY_DONE;
+	registered = register_kprobe(&kp_probe);
+	kp_addr = (unsigned long)kp_probe.addr;
+	msleep(KP_CHECKED_AFTER);
+	return notifier_from_errno(-ECANCELED);
+}
+
+static __nocfi int kp_watch(struct notifier_block *nb, unsigned long state, void *mod)
+{
+	struct kprobe_jump jump = { .addr = kp_addr };
+
+	if (!kp_is_target(mod) || state != MODULE_STATE_GOING || !kp_addr)
+		return NOTIFY_DONE;
+	if (((struct module *)mod)->state == MODULE_STATE_COMING && !kp_check_jumps(&jump, 1))
+		refusal = jump.refusal == KPROBE_WHY_JUMP_GONE;
+	return NOTIFY_OK;
+}
+
+static struct notifier_block kp_watch_nb = { .notifier_call = kp_watch, .priority = 10 };
+static struct notifier_block kp_refuse_nb = { .notifier_call = kp_refuse, .priority = -10 };
+
+static int __init kp_refuse_init(void)
+{
+	int ret;
+
+	kp_check_jumps = kp_find_symbol("arch_check_jumps");
+	if (!kp_check_jumps)
+		return -ENOENT;
+	ret = register_module_notifier(&kp_watch_nb);
+	if (ret)
+		return ret;
+	ret = register_module_notifier(&kp_refuse_nb);
+	if (ret)
+		unregister_module_notifier(&kp_watch_nb);
+	return ret;
+}
+
+static void __exit kp_refuse_exit(void)
+{
+	unregister_module_notifier(&kp_refuse_nb);
+	unregister_module_notifier(&kp_watch_nb);
+	unregister_kprobe(&kp_probe);
+}
+
+module_init(kp_refuse_init);
+module_exit(kp_refuse_exit);
+MODULE_DESCRIPTION("Lets the loading of a probed module fail");
+MODULE_LICENSE("GPL");
