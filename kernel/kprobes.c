@@ -136,22 +136,18 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 /* Compute the address of a probe, which may have been registered before. */
 static enum kprobe_reason set_address(struct kprobe *p, bool *is_entry)
 {
-	kprobe_opcode_t *addr = p->addr;
+	/* A symbol is looked up again, since its address may have changed. */
+	kprobe_opcode_t *addr = p->symbol_name && p->by_symbol ? NULL : p->addr;
+	kprobe_opcode_t *given = addr;
 	enum kprobe_reason why;
-	unsigned long offset = p->offset;
 
-	if (addr && addr == p->resolved) {
-		/* Look the symbol up again, since its address may have changed. */
-		if (p->symbol_name)
-			addr = NULL;
-		/* Another offset means that the user has set the address too. */
-		else if (offset == p->resolved_offset)
-			offset = 0;
-	}
-	why = kprobe_find_address(&addr, p->symbol_name, offset, is_entry);
-	if (!why)
-		p->addr = addr;
-	return why;
+	why = kprobe_find_address(&addr, p->symbol_name, p->offset, is_entry);
+	if (why)
+		return why;
+	p->given = given;
+	p->by_symbol = !given;
+	p->addr = addr;
+	return KPROBE_WHY_NONE;
 }
 
 /**
@@ -256,8 +252,6 @@ static int attach_probe(struct kprobe *p, struct list_head *changes)
 	if (why)
 		goto restore;
 
-	p->resolved = p->addr;
-	p->resolved_offset = p->offset;
 	p->flags = (before.flags & KPROBE_FLAG_DISABLED) |
 		   (is_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 		   (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
@@ -270,7 +264,8 @@ static int attach_probe(struct kprobe *p, struct list_head *changes)
 	module_put(module);
 restore:
 	p->addr = before.addr;
-	p->resolved = before.resolved;
+	p->given = before.given;
+	p->by_symbol = before.by_symbol;
 	p->flags = before.flags;
 	return kprobe_refused(p, why, err);
 }
@@ -294,10 +289,7 @@ static void batch_refused(struct kprobe **kps, int num, int err)
 static void undo_attach(struct kprobe *p, struct list_head *changes)
 {
 	probepoint_detach(p, changes);
-	if (p->symbol_name) {
-		p->addr = NULL;
-		p->resolved = NULL;
-	}
+	p->addr = p->given;
 	p->flags = kprobe_has_flag(p, KPROBE_FLAG_DISABLED) ? KPROBE_FLAG_DISABLED : 0;
 }
 
@@ -402,6 +394,21 @@ static void commit_removal(struct list_head *changes)
 	handlers_gone = get_state_synchronize_rcu();
 }
 
+/*
+ * No handler reads the addresses of these probes any more. Give back what the user gave, so that
+ * a probe can be registered again as it is. The address of a symbol stays, since users read it
+ * here.
+ */
+static void give_addresses_back(struct kprobe **kps, int num)
+{
+	int i;
+
+	guard(mutex)(&kprobe_mutex);
+	for (i = 0; i < num; i++)
+		if (kps[i] && !kps[i]->point && kps[i]->addr && !kps[i]->by_symbol)
+			kps[i]->addr = kps[i]->given;
+}
+
 /**
  * unregister_kprobes() - unregister several probes
  * @kps: the probes. A member may be NULL; if it is not registered, its addr is set to
@@ -450,6 +457,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 		gone = handlers_gone;
 	}
 	cond_synchronize_rcu_expedited(gone);
+	give_addresses_back(kps, num);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 

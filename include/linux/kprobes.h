@@ -143,7 +143,8 @@ enum kprobe_flag {
  * @nmissed: number of hits for which the handlers were not called, because a handler
  *	was running in the same context already
  * @addr: the address to probe, or NULL if @symbol_name is given; registration sets it to
- *	the probed address
+ *	the probed address, and unregistration back to what the user gave. If a symbol was
+ *	given, it stays that of the last registration.
  * @symbol_name: name of the function to probe, or "module:function"; NULL if @addr is
  *	given
  * @offset: offset of the probe in bytes from @addr or @symbol_name
@@ -156,10 +157,11 @@ enum kprobe_flag {
  * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED; the kernel sets
  *	and clears the others. Unregistration leaves only %KPROBE_FLAG_FTRACE and
  *	%KPROBE_FLAG_ON_FUNC_ENTRY, for handlers that still run.
- * @resolved_offset: for the kernel: the @offset that @resolved was computed with
+ * @by_symbol: for the kernel: the last registration has set @addr by @symbol_name. If the
+ *	structure is registered again with a symbol, @addr is not taken for the user's.
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
- * @resolved: for the kernel: the @addr that the last registration has set. If @addr is
- *	different, the user has set it. So the structure can be registered again as it is.
+ * @given: for the kernel: the @addr that the user gave. Unregistration gives it back, so
+ *	that the structure can be registered again as it is.
  * @refusal: for the kernel: the reason why the last registration was refused
  *
  * All fields that the user does not set must be zero before the first registration. The
@@ -179,9 +181,9 @@ struct kprobe {
 	kprobe_opcode_t opcode;
 	struct arch_specific_insn ainsn;
 	u32 flags;
-	unsigned int resolved_offset;
+	bool by_symbol;
 	struct probepoint *point;
-	kprobe_opcode_t *resolved;
+	kprobe_opcode_t *given;
 	enum kprobe_reason refusal;
 };
 

@@ -448,6 +448,33 @@ static void kp_internal_no_address(struct kunit *test)
 	}
 }
 
+/* The address is the user's again after unregistration, even if the offset stays the same. */
+static void kp_internal_given_address(struct kunit *test)
+{
+	void *nops = (void *)kp_internal_nops;
+	unsigned int i;
+
+	kp_probe = (struct kprobe){ .pre_handler = kp_pre, .offset = 4 };
+	for (i = 0; i < 16; i += 4) {
+		kp_probe.addr = nops + i;
+		KUNIT_ASSERT_EQ(test, register_kprobe(&kp_probe), 0);
+		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr, nops + i + 4);
+		unregister_kprobe(&kp_probe);
+		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr, nops + i);
+	}
+	/* The address of a symbol can be read, and is not in the way of the next registration. */
+	kp_probe = (struct kprobe){ .symbol_name = "kp_internal_nops", .pre_handler = kp_pre };
+	for (i = 0; i < 3; i++) {
+		kp_probe.offset = i;
+		KUNIT_ASSERT_EQ(test, register_kprobe(&kp_probe), 0);
+		unregister_kprobe(&kp_probe);
+		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr, nops + i);
+	}
+	/* But a user's own address is one too much. */
+	kp_probe = (struct kprobe){ .addr = nops, .symbol_name = "kp_internal_nops" };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp_probe), -EINVAL);
+}
+
 /* Call the handler of breakpoints with registers of user space. */
 static void kp_user_int3(struct kunit *test, unsigned long ip)
 {
@@ -553,6 +580,7 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE_PARAM(kp_internal_get_kprobe, kp_targets_gen_params),
 	KUNIT_CASE(kp_internal_no_address),
 	KUNIT_CASE(kp_internal_user_int3),
+	KUNIT_CASE(kp_internal_given_address),
 	KUNIT_CASE(kp_internal_blacklist),
 	KUNIT_CASE(kp_internal_area),
 	KUNIT_CASE(kp_internal_slots),
