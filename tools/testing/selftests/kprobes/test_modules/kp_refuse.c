@@ -42,9 +42,12 @@ static int kp_refuse(struct notifier_block *nb, unsigned long state, void *mod)
 {
 	if (!kp_is_target(mod) || state != MODULE_STATE_COMING)
 		return NOTIFY_DONE;
-	registered = register_kprobe(&kp_probe);
-	kp_addr = (unsigned long)kp_probe.addr;
-	msleep(KP_CHECKED_AFTER);
+	/* insmod tries a second time, by another system call. */
+	if (!kp_addr) {
+		registered = register_kprobe(&kp_probe);
+		kp_addr = (unsigned long)kp_probe.addr;
+		msleep(KP_CHECKED_AFTER);
+	}
 	return notifier_from_errno(-ECANCELED);
 }
 
@@ -54,7 +57,8 @@ static __nocfi int kp_watch(struct notifier_block *nb, unsigned long state, void
 
 	if (!kp_is_target(mod) || state != MODULE_STATE_GOING || !kp_addr)
 		return NOTIFY_DONE;
-	if (((struct module *)mod)->state == MODULE_STATE_COMING && !kp_check_jumps(&jump, 1))
+	if (refusal < 0 && ((struct module *)mod)->state == MODULE_STATE_COMING &&
+	    !kp_check_jumps(&jump, 1))
 		refusal = jump.refusal == KPROBE_WHY_JUMP_GONE;
 	return NOTIFY_OK;
 }
