@@ -175,6 +175,8 @@ short_guests()
 if [ $# -eq 0 ] && has_kernel default; then
 	# An endbr is in front of the call.
 	short_guests default '' 9
+	# No task is preempted in the kernel.
+	short_guest default preempt-none kretprobe preempt=none
 	# Returns go by way of thunks: those in the lower half of a cacheline, or all.
 	short_guest default returns-its opt-return-thunks spectre_v2=retpoline \
 		indirect_target_selection=force

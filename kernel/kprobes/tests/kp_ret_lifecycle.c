@@ -5,6 +5,9 @@
  * been unregistered.
  */
 
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "kp_regs.h"
@@ -325,6 +328,101 @@ static __nocfi void kp_ret_lifecycle_many(struct kunit *test)
 #endif
 }
 
+#ifdef CONFIG_X86
+/* Probes in one batch, and the time slices that a task may lose to others in a time. */
+#define KP_RET_BATCH		16000
+#define KP_RET_JIFFIES_A_SLICE	8
+
+struct kp_ret_batch {
+	struct kprobe **kps;
+	struct completion done;
+	unsigned long elapsed[2];
+	unsigned long switches[2];
+	int ret;
+};
+
+/* Register and unregister a large batch, and count how often another task got the CPU. */
+static int kp_ret_batch_thread(void *data)
+{
+	struct kp_ret_batch *batch = data;
+	unsigned long begin[3], switches[3];
+
+	begin[0] = jiffies;
+	switches[0] = current->nivcsw;
+	batch->ret = register_kprobes(batch->kps, KP_RET_BATCH);
+	begin[1] = jiffies;
+	switches[1] = current->nivcsw;
+	if (!batch->ret)
+		unregister_kprobes(batch->kps, KP_RET_BATCH);
+	begin[2] = jiffies;
+	switches[2] = current->nivcsw;
+	for (int i = 0; i < 2; i++) {
+		batch->elapsed[i] = begin[i + 1] - begin[i];
+		batch->switches[i] = switches[i + 1] - switches[i];
+	}
+	complete(&batch->done);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
+static int kp_ret_rival_thread(void *unused)
+{
+	while (!kthread_should_stop())
+		cond_resched();
+	return 0;
+}
+
+static void kp_ret_stop_thread(void *task)
+{
+	kthread_stop(task);
+}
+
+static void kp_ret_run_on(struct kunit *test, int cpu, int (*fn)(void *data), void *data)
+{
+	struct task_struct *task = kthread_create(fn, data, "kp_ret_batch");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpu);
+	wake_up_process(task);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ret_stop_thread, task), 0);
+}
+#endif
+
+/* A batch of thousands lets other tasks run, where a task is not preempted in the kernel too. */
+static void kp_ret_lifecycle_batch_reschedules(struct kunit *test)
+{
+#ifdef CONFIG_X86
+	struct kp_ret_batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
+	struct kprobe *probes;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	batch->kps = kunit_kcalloc(test, KP_RET_BATCH, sizeof(*batch->kps), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, batch->kps);
+	probes = kunit_kcalloc(test, KP_RET_BATCH, sizeof(*probes), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, probes);
+	for (i = 0; i < KP_RET_BATCH; i++) {
+		probes[i].addr = kp_ret_many[i % KP_RET_MANY];
+		probes[i].flags = KPROBE_FLAG_DISABLED;
+		batch->kps[i] = &probes[i];
+	}
+	init_completion(&batch->done);
+	kp_ret_run_on(test, 0, kp_ret_rival_thread, NULL);
+	kp_ret_run_on(test, 0, kp_ret_batch_thread, batch);
+	wait_for_completion(&batch->done);
+	KUNIT_EXPECT_EQ(test, batch->ret, 0);
+	for (i = 0; i < 2; i++) {
+		kunit_info(test, "%lu ticks, %lu other slices\n", batch->elapsed[i],
+			   batch->switches[i]);
+		KUNIT_EXPECT_GE(test, batch->switches[i],
+				batch->elapsed[i] / KP_RET_JIFFIES_A_SLICE);
+	}
+#else
+	kunit_skip(test, "there are no such functions");
+#endif
+}
+
 static struct kunit_case kp_ret_lifecycle_cases[] = {
 	KUNIT_CASE(kp_ret_lifecycle_switched),
 	KUNIT_CASE(kp_ret_lifecycle_disabled_at_first),
@@ -336,6 +434,7 @@ static struct kunit_case kp_ret_lifecycle_cases[] = {
 	KUNIT_CASE(kp_ret_lifecycle_switched_in_flight),
 	KUNIT_CASE(kp_ret_lifecycle_unregistered_in_depth),
 	KUNIT_CASE_SLOW(kp_ret_lifecycle_many),
+	KUNIT_CASE_SLOW(kp_ret_lifecycle_batch_reschedules),
 	{}
 };
 

@@ -17,6 +17,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include "kp_opt_suites.h"
+#include "kp_symbol.h"
 
 /*
  * Memory that comes in when all that is to happen before has happened.
@@ -415,11 +416,64 @@ static void kp_opt_busy_signal(struct kunit *test)
 	kp_opt_del(test, probe);
 }
 
+/* A task that waits for the optimiser, as modules do that look this function up by its name. */
+static struct {
+	struct task_struct *task;
+	struct completion done;
+	void (*wait)(void);
+} kp_waiter;
+
+static __nocfi int kp_waiter_thread(void *unused)
+{
+	kp_waiter.wait();
+	complete(&kp_waiter.done);
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
+static void kp_waiter_stop(void *unused)
+{
+	WRITE_ONCE(kp_busy.release, true);
+	kthread_stop(kp_waiter.task);
+}
+
+/* While a busy task delays it, it is idle: neither a hung task nor part of the load. */
+static void kp_opt_busy_wait(struct kunit *test)
+{
+	struct kp_opt_probe *probe = kp_opt_new(test, (void *)kp_opt_many[0], false);
+
+	if (!IS_ENABLED(CONFIG_PREEMPTION))
+		kunit_skip(test, "no task is waited for long in this kernel");
+	kp_waiter.wait = kp_symbol(test, "wait_for_kprobe_optimizer");
+	WRITE_ONCE(kp_busy.release, false);
+	kp_busy.task = kthread_run(kp_busy_thread, NULL, "kp_busy");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kp_busy.task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_busy_stop, NULL), 0);
+	while (!READ_ONCE(kp_busy.running))
+		msleep(20);
+	kp_opt_add(test, probe);
+
+	init_completion(&kp_waiter.done);
+	kp_waiter.task = kthread_run(kp_waiter_thread, NULL, "kp_waiter");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kp_waiter.task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_waiter_stop, NULL), 0);
+	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&kp_waiter.done, HZ / 2), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kp_waiter.task->__state) & TASK_IDLE, TASK_IDLE);
+	KUNIT_EXPECT_FALSE(test, kp_is_jump(probe->kp.addr));
+
+	WRITE_ONCE(kp_busy.release, true);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&kp_waiter.done, 30 * HZ), 0);
+	KUNIT_EXPECT_TRUE(test, kp_is_jump(probe->kp.addr));
+	kp_opt_del(test, probe);
+}
+
 static struct kunit_case kp_opt_sleep_cases[] = {
 	KUNIT_CASE(kp_opt_sleeps_in_text),
 	KUNIT_CASE(kp_opt_sleeps_in_detour),
 	KUNIT_CASE_SLOW(kp_opt_busy_task),
 	KUNIT_CASE_SLOW(kp_opt_busy_signal),
+	KUNIT_CASE_SLOW(kp_opt_busy_wait),
 	{}
 };
 
