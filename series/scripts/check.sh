@@ -83,6 +83,15 @@ log=$OUT/log/hitpath.log
 "$TOP/series/scripts/hitpath.pl" "$OUT/build/default" >"$log" 2>&1 || echo "hitpath.pl failed" >>"$log"
 verdict "hit path" "$log"
 
+say "thunks: none leaves by iret, which unblocks NMIs with FRED"
+log=$OUT/log/iret.log
+: >"$log"
+for object in "$OUT"/build/{default,i386}/arch/x86/kernel/kprobes/*.o; do
+	[ ! -e "$object" ] || objdump -d --no-show-raw-insn "$object" 2>&1 |
+		sed -n "/\<iret/s|^|${object##*/}: |p" >>"$log"
+done
+verdict "iret" "$log"
+
 say "configurations: what of the variant default breaks first without others"
 log=$OUT/log/configs-quick.log
 "$TOP/series/scripts/configs.sh" quick >"$log" 2>&1 || echo "configs.sh failed" >>"$log"

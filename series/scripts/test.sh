@@ -182,6 +182,10 @@ if [ $# -eq 0 ] && has_kernel default; then
 		indirect_target_selection=force
 	CPU=max,family=23,model=1 \
 		short_guest default returns-unret opt-return-thunks retbleed=unret spec_rstack_overflow=off
+	# Returns count, and change flags.
+	CPU=max,vendor=GenuineIntel,family=6,model=94,stepping=3 \
+		short_guest default returns-depth "opt-return-thunks insn-flags kretprobe-stacks" \
+		retbleed=stuff spectre_v2=retpoline
 fi
 if [ $# -eq 0 ] && has_kernel i386; then
 	short_guests i386 i386- 5

@@ -242,7 +242,7 @@ static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
 }
 #endif
 __visible void kprobe_detour_missed(struct probepoint *pp);
-__visible bool kprobe_detour_redirect(struct pt_regs *regs, struct kprobe_level *level);
+__visible void kprobe_detour_redirect(struct pt_regs *regs, struct kprobe_level *level);
 
 #endif /* CONFIG_KPROBES */
 #endif /* !__ASSEMBLY__ */

@@ -120,8 +120,8 @@ static noinline bool __kprobes find_unwatched_hit(unsigned long ip, struct pt_re
  *
  * Context: that of the probed function.
  *
- * Return: false if the thunk is to return by the pushed word, which has the resume address;
- * true if it is to load all registers from @regs.
+ * Return: false if the thunk is to return behind the call; true if it is to load all
+ * registers from @regs, since a handler has redirected execution.
  */
 __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next)
 {
@@ -139,11 +139,7 @@ __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long n
 	if (likely(!redirected && regs->ip == next))
 		return false;
 	find_resume_address(regs);
-	/* If the handler has pushed a word, that is in the place of the return address. */
-	if (redirected && regs->sp != (unsigned long)(kprobe_thunk_return(regs) + 1))
-		return true;
-	*kprobe_thunk_return(regs) = regs->ip;
-	return false;
+	return true;
 }
 
 /*

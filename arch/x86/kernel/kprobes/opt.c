@@ -99,26 +99,17 @@ __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
 
 /**
  * kprobe_detour_redirect() - end a hit whose pre_handler has redirected execution
- * @regs: registers as the handler has left them
+ * @regs: registers as the handler has left them; the thunk loads all of them
  * @level: the level of the handler
  *
  * Context: that of the probed function. Preemption is disabled, and enabled here.
- *
- * Return: true if the thunk has to load all registers from @regs; false if the stack
- * pointer is unchanged, so that a return by the pushed word will do.
  */
-__visible bool __kprobes kprobe_detour_redirect(struct pt_regs *regs,
+__visible void __kprobes kprobe_detour_redirect(struct pt_regs *regs,
 						struct kprobe_level *level)
 {
-	unsigned long *where = kprobe_thunk_return(regs);
-
 	kprobe_leave(level);
 	regs->ip = x86_kprobe_resume_address(regs->ip);
 	preempt_enable_notrace();
-	if (regs->sp != (unsigned long)(where + 1))
-		return true;
-	*where = regs->ip;
-	return false;
 }
 
 /*

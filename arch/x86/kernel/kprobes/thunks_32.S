@@ -9,10 +9,6 @@
  * - Segment registers are saved, and not loaded: they are the kernel's. No detour buffer is
  *   made in a function that loads ds or es, and no slot with post_handlers behind the first
  *   such instruction. fs is the kernel's everywhere.
- * - A trap from the kernel pushes neither the stack pointer nor the stack segment, and iret
- *   does not load them. A thunk that has to load the stack pointer leaves the frame of iret
- *   right below where that is to be, as the entry code does, and so does the gap of a
- *   breakpoint: of its 24 bytes a handler may push 8, and the frame takes 16.
  * - Return thunks, call depth tracking and Xen's processors without kernel privileges are
  *   not there, and every processor has sahf.
  *
@@ -134,19 +130,10 @@
 .endm
 
 /* Restore all registers, and return by the word @gap bytes behind them. */
-.macro KPROBE_THUNK_LEAVE popf:req gap:req
+.macro KPROBE_THUNK_LEAVE popf=kprobe_thunk_popf gap=KPROBE_THUNK_GAP
 	KPROBE_LOAD_FLAGS \popf
 	KPROBE_POP_REGS
 	leal	PTREGS_SIZE-POPPED_SIZE+\gap(%esp), %esp
-	RET
-.endm
-
-/* The same, and load all flags. */
-.macro KPROBE_THUNK_POPF gap:req
-	KPROBE_POP_REGS
-	leal	PT_EFLAGS-POPPED_SIZE(%esp), %esp
-	popfl
-	leal	PTREGS_SIZE-PT_OLDESP+\gap(%esp), %esp
 	RET
 .endm
 
@@ -204,6 +191,52 @@
 .endm
 
 /*
+ * kprobe_thunk_popf - load all registers and the flags, and return by the pushed word
+ *
+ * See thunks_64.S. %eax has the new stack pointer S, and its value is at S - 12. Unwinders go
+ * by the encoded frame pointer until %ebp is popped.
+ */
+SYM_CODE_START_LOCAL(kprobe_thunk_popf)
+	movl	PTREGS_SIZE+KPROBE_THUNK_GAP(%esp), %eax
+	movl	%eax, PT_EIP(%esp)
+	leal	PTREGS_SIZE+KPROBE_THUNK_GAP+4(%esp), %eax
+	movl	%eax, PT_OLDESP(%esp)
+.Lkprobe_thunk_resume:
+	movl	PT_OLDESP(%esp), %eax
+	leal	PTREGS_SIZE(%esp), %edx
+	cmpl	%edx, %eax
+	jb	.Lresume_move
+	movl	PT_EIP(%esp), %ecx
+	movl	PT_EFLAGS(%esp), %edx
+	movl	%ecx, -4(%eax)
+	movl	PT_EAX(%esp), %ecx
+	movl	%edx, -8(%eax)
+	movl	%ecx, -12(%eax)
+	popl	%ebx
+	popl	%ecx
+	popl	%edx
+	popl	%esi
+	popl	%edi
+	popl	%ebp
+	leal	-12(%eax), %esp
+	popl	%eax
+	popfl
+	RET
+
+.Lresume_move:
+	movl	%esp, %esi
+	leal	-2*PTREGS_SIZE(%eax), %esp
+	movl	%esp, %edi
+	movl	$(PTREGS_SIZE / 4), %ecx
+	rep movsl
+#ifdef CONFIG_FRAME_POINTER
+	leal	-0x80000000(%esp), %ebp
+#endif
+	jmp	.Lkprobe_thunk_resume
+SYM_CODE_END(kprobe_thunk_popf)
+_ASM_NOKPROBE(kprobe_thunk_popf)
+
+/*
  * kprobe_post_thunk - call the post_handlers, after the probed instruction
  *
  * %esi has the address of the next instruction.
@@ -234,10 +267,7 @@ SYM_CODE_START(kprobe_post_thunk)
 	cmpl	PT_EIP(%esp), %esi
 	jne	.Lpost_redirected
 .Lpost_return:
-	KPROBE_THUNK_LEAVE .Lpost_popf KPROBE_THUNK_GAP
-
-.Lpost_popf:
-	KPROBE_THUNK_POPF KPROBE_THUNK_GAP
+	KPROBE_THUNK_LEAVE
 
 .Lpost_odd:
 	KPROBE_TAME_FLAGS .Lpost_entered
@@ -304,10 +334,7 @@ _ASM_NOKPROBE(kprobe_post_thunk)
 .Lcalled\@:
 	KPROBE_THUNK_END .Lresched\@
 .Lleave\@:
-	KPROBE_THUNK_LEAVE .Lpopf\@, KPROBE_THUNK_GAP
-
-.Lpopf\@:
-	KPROBE_THUNK_POPF KPROBE_THUNK_GAP
+	KPROBE_THUNK_LEAVE
 
 .Lodd\@:
 	KPROBE_TAME_FLAGS .Lentered\@
@@ -320,9 +347,7 @@ _ASM_NOKPROBE(kprobe_post_thunk)
 	movl	%esp, %eax
 	leal	OUR_LEVEL(0), %edx
 	call	kprobe_detour_redirect
-	testb	%al, %al
-	jnz	kprobe_thunk_iret
-	jmp	.Lleave\@
+	jmp	.Lkprobe_thunk_resume
 
 #ifdef CONFIG_PREEMPTION
 .Lresched\@:
@@ -348,31 +373,6 @@ SYM_CODE_END(kprobe_detour_several_thunk)
 _ASM_NOKPROBE(kprobe_detour_several_thunk)
 
 #endif /* CONFIG_OPTPROBES */
-
-/*
- * Load all registers from struct pt_regs, as after a breakpoint. The stack pointer is not
- * moved above the frame that iret needs before that is complete: an NMI would overwrite it.
- */
-SYM_CODE_START_LOCAL(kprobe_thunk_iret)
-	movl	PT_OLDESP(%esp), %eax
-	movl	PT_EFLAGS(%esp), %ecx
-	movl	%ecx, -4(%eax)
-	movl	$__KERNEL_CS, -8(%eax)
-	movl	PT_EIP(%esp), %ecx
-	movl	%ecx, -12(%eax)
-	movl	PT_EAX(%esp), %ecx
-	movl	%ecx, -16(%eax)
-	popl	%ebx
-	popl	%ecx
-	popl	%edx
-	popl	%esi
-	popl	%edi
-	popl	%ebp
-	leal	-16(%eax), %esp
-	popl	%eax
-	iretl
-SYM_CODE_END(kprobe_thunk_iret)
-_ASM_NOKPROBE(kprobe_thunk_iret)
 
 #ifdef CONFIG_KRETPROBES
 
@@ -447,7 +447,11 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	KPROBE_THUNK_LEAVE .Lreturn_popf 0
 
 .Lreturn_popf:
-	KPROBE_THUNK_POPF 0
+	movl	PTREGS_SIZE(%esp), %eax
+	movl	%eax, PT_EIP(%esp)
+	leal	PTREGS_SIZE+4(%esp), %eax
+	movl	%eax, PT_OLDESP(%esp)
+	jmp	.Lkprobe_thunk_resume
 
 	/*
 	 * A function may return with AC set, for accesses to user memory, and its caller
@@ -514,11 +518,8 @@ SYM_CODE_START(kprobe_ftrace_thunk)
 	movl	%esp, %eax
 	call	kprobe_ftrace_hit
 	testb	%al, %al
-	jnz	kprobe_thunk_iret
-	KPROBE_THUNK_LEAVE .Lftrace_popf KPROBE_THUNK_GAP
-
-.Lftrace_popf:
-	KPROBE_THUNK_POPF KPROBE_THUNK_GAP
+	jnz	.Lkprobe_thunk_resume
+	KPROBE_THUNK_LEAVE
 
 .Lftrace_odd:
 	KPROBE_TAME_FLAGS .Lftrace_entered

@@ -30,9 +30,9 @@
  *	                 where a breakpoint was hit
  *	regs:            struct pt_regs; its sp is that of the probed function
  *
- * To resume elsewhere, C stores the resume address in the place of the return address,
- * see kprobe_thunk_return(). If a handler has changed the stack pointer, that is not
- * enough: then C returns true, and the thunk loads all registers by iret.
+ * A post_handler has the CPU resume elsewhere: C stores the resume address in the place of
+ * the return address, see kprobe_thunk_return(). A pre_handler that redirects execution may
+ * have changed the stack pointer, too: kprobe_thunk_popf loads both from struct pt_regs.
  *
  * The stack of the return trampoline, where a probed function has returned to:
  *
@@ -59,9 +59,12 @@
 
 	.text
 
-/* Unwind by a return address on the stack. @offset: of the word above it. */
-.macro KPROBE_HINT_WORD offset:req
-	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=\offset type=UNWIND_HINT_TYPE_CALL
+/*
+ * Unwind by a return address on the stack. @offset: of the word above it, from @reg. @signal:
+ * 1 if no call precedes that address.
+ */
+.macro KPROBE_HINT_WORD offset:req reg=ORC_REG_SP signal=0
+	UNWIND_HINT sp_reg=\reg sp_offset=\offset type=UNWIND_HINT_TYPE_CALL signal=\signal
 .endm
 
 /*
@@ -84,13 +87,14 @@
 /*
  * Save the other registers. The unwind hints need a complete struct pt_regs, so the ip has
  * been pushed before. Leaves: %rax unchanged; %r14: the saved flags. Goes to @odd if C cannot
- * run with the flags.
+ * run with the flags, and with call depth tracking.
  */
 .macro KPROBE_THUNK_ENTERED odd:req
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
 	PUSH_REGS rax=KPROBE_THUNK_GAP+72(%rsp)
 	ENCODE_FRAME_POINTER
-	movq	EFLAGS(%rsp), %r14
+	/* The jump is shorter, so alternatives add no nop. */
+	ALTERNATIVE __stringify(movq EFLAGS(%rsp), %r14), "jmp \odd", X86_FEATURE_CALL_DEPTH
 	testl	$KPROBE_ODD_FLAGS, %r14d
 	jnz	\odd
 .endm
@@ -108,8 +112,24 @@
 .endm
 
 /*
- * Load the flags; or go to @popf, if the flags have changed, if the CPU has no sahf, or if it
- * has @feature. Changes %ah.
+ * The @odd of KPROBE_THUNK_ENTERED, which goes on at @back.
+ *
+ * Call depth tracking counts calls and returns to keep the return predictor filled. It does
+ * not count the call that slots, detour buffers and ftrace make, so the thunk does. The thunk's
+ * return is counted by kprobe_thunk_popf, where %r14 leads.
+ */
+.macro KPROBE_THUNK_ODD back:req
+	UNWIND_HINT_REGS
+	CALL_DEPTH_ACCOUNT
+	orq	$-1, %r14
+	testl	$KPROBE_ODD_FLAGS, EFLAGS(%rsp)
+	jz	\back
+	KPROBE_TAME_FLAGS \back
+.endm
+
+/*
+ * Load the flags; or go to @popf, if the flags have changed, or if the CPU has no sahf.
+ * Changes %ah.
  *
  * popf costs a CPU more than most of what a thunk does. So a thunk loads only the arithmetic
  * flags, if the others are as they were saved, and C code has run with them. %r14 has the
@@ -123,40 +143,25 @@
  * An NMI or an interrupt in between restores the flags that it finds. A debugger that changes
  * the trap flag in between keeps its change: popf would load the saved one.
  */
-.macro KPROBE_LOAD_FLAGS popf:req feature:req
+.macro KPROBE_LOAD_FLAGS popf:req
 	cmpq	EFLAGS(%rsp), %r14
-	ALTERNATIVE_2 "jmp \popf", "jne \popf", X86_FEATURE_LAHF_LM, \
-		      "jmp \popf", \feature
+	ALTERNATIVE "jmp \popf", "jne \popf", X86_FEATURE_LAHF_LM
 	cmpb	$-0x78, EFLAGS+1(%rsp)
 	movb	EFLAGS(%rsp), %ah
 	sahf
 .endm
 
 /* Restore all registers, and return by the pushed word. Needs %r14 as for KPROBE_LOAD_FLAGS. */
-.macro KPROBE_THUNK_LEAVE popf:req
-	/* With call depth tracking, the return changes flags. */
-	KPROBE_LOAD_FLAGS \popf X86_FEATURE_CALL_DEPTH
+.macro KPROBE_THUNK_LEAVE
+	KPROBE_LOAD_FLAGS kprobe_thunk_popf
 	/*
 	 * Unwind by the return address from here on: an interrupt overwrites registers that
-	 * have been popped.
+	 * have been popped. It may be where a post_handler has redirected execution.
 	 */
-	KPROBE_HINT_WORD FRAME_SIZE+KPROBE_THUNK_GAP+8
+	KPROBE_HINT_WORD FRAME_SIZE+KPROBE_THUNK_GAP+8 signal=1
 	POP_REGS
 	leaq	FRAME_SIZE-ORIG_RAX+KPROBE_THUNK_GAP(%rsp), %rsp
-	UNWIND_HINT_FUNC
-	RET
-.endm
-
-/* The same, and load all flags. */
-.macro KPROBE_THUNK_POPF
-	UNWIND_HINT_REGS
-	ALTERNATIVE "", "jmp kprobe_thunk_return_iret", X86_FEATURE_CALL_DEPTH
-	KPROBE_HINT_WORD FRAME_SIZE+KPROBE_THUNK_GAP+8
-	POP_REGS
-	leaq	24(%rsp), %rsp		/* orig_ax, ip, cs */
-	popfq
-	leaq	16+KPROBE_THUNK_GAP(%rsp), %rsp
-	UNWIND_HINT_FUNC
+	KPROBE_HINT_WORD 8 signal=1
 	RET
 .endm
 
@@ -225,6 +230,88 @@
 .endm
 
 /*
+ * kprobe_thunk_popf - load all registers and the flags, and return by the pushed word
+ *
+ * .Lkprobe_thunk_resume loads the stack pointer from struct pt_regs too, and goes on at its ip.
+ * Not by iret: with FRED, the iretq of a probe in an NMI handler would unblock NMIs. The CPU
+ * pops the last three words from below the new stack pointer S:
+ *
+ *	S - 8:	ip
+ *	S - 16:	flags
+ *	S - 24:	%rdi, which has S until then
+ *
+ * Interrupts may be on, so no word is kept below %rsp. If S is in struct pt_regs or lower, as
+ * when a handler has done what a subtraction from the stack pointer does, struct pt_regs moves
+ * below S first. Otherwise, at the lowest S, the three words are in the places of ss, sp and
+ * flags. All of the gap is left to the handler.
+ */
+SYM_CODE_START_LOCAL(kprobe_thunk_popf)
+	UNWIND_HINT_REGS
+	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rax
+	movq	%rax, RIP(%rsp)
+	leaq	FRAME_SIZE+KPROBE_THUNK_GAP+8(%rsp), %rax
+	movq	%rax, RSP(%rsp)
+.Lkprobe_thunk_resume:
+#ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
+	/* call_depth_return_thunk() changes flags. Do the same before they are loaded. */
+	ALTERNATIVE "jmp .Lresume_counted", "", X86_FEATURE_CALL_DEPTH
+	CALL_THUNKS_DEBUG_INC_RETS
+	shlq	$5, PER_CPU_VAR(pcpu_hot + X86_call_depth)
+	jnz	.Lresume_counted
+	CALL_THUNKS_DEBUG_INC_STUFFS
+	movl	$(RSB_RET_STUFF_LOOPS / 2), %ecx
+1:
+	.rept	2
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	2f
+	int3
+2:
+	.endr
+	addq	$16, %rsp
+	decl	%ecx
+	jnz	1b
+	CREDIT_CALL_DEPTH
+#endif
+.Lresume_counted:
+	movq	RSP(%rsp), %rdi
+	leaq	FRAME_SIZE(%rsp), %rdx
+	cmpq	%rdx, %rdi
+	jb	.Lresume_move
+	movq	RIP(%rsp), %rax
+	movq	EFLAGS(%rsp), %rdx
+	movq	%rax, -8(%rdi)
+	/* Unwind by that word: what follows overwrites what is left of struct pt_regs. */
+	KPROBE_HINT_WORD 0 reg=ORC_REG_DI signal=1
+	movq	RDI(%rsp), %rax
+	movq	%rdx, -16(%rdi)
+	movq	%rax, -24(%rdi)
+	POP_REGS pop_rdi=0
+	leaq	-24(%rdi), %rsp
+	KPROBE_HINT_WORD 24 signal=1
+	popq	%rdi
+	KPROBE_HINT_WORD 16 signal=1
+	popfq
+	KPROBE_HINT_WORD 8 signal=1
+	ALTERNATIVE __stringify(RET), __stringify(ANNOTATE_UNRET_SAFE; ret; int3), \
+		    X86_FEATURE_CALL_DEPTH
+
+	/* The lower one does not overlap the old one, which is above S - FRAME_SIZE. */
+	UNWIND_HINT_REGS
+.Lresume_move:
+	movq	%rsp, %rdx
+	UNWIND_HINT_REGS base=%rdx
+	leaq	-2*FRAME_SIZE(%rdi), %rsp
+	movq	%rdx, %rsi
+	movq	%rsp, %rdi
+	movl	$(FRAME_SIZE / 8), %ecx
+	rep movsq
+	UNWIND_HINT_REGS
+	ENCODE_FRAME_POINTER
+	jmp	.Lresume_counted
+SYM_CODE_END(kprobe_thunk_popf)
+_ASM_NOKPROBE(kprobe_thunk_popf)
+
+/*
  * kprobe_post_thunk - call the post_handlers, after the probed instruction
  *
  * %r13 has the address of the next instruction.
@@ -254,14 +341,10 @@ SYM_CODE_START(kprobe_post_thunk)
 	cmpq	RIP(%rsp), %r13
 	jne	.Lpost_redirected
 .Lpost_return:
-	KPROBE_THUNK_LEAVE .Lpost_popf
+	KPROBE_THUNK_LEAVE
 
-.Lpost_popf:
-	KPROBE_THUNK_POPF
-
-	UNWIND_HINT_REGS
 .Lpost_odd:
-	KPROBE_TAME_FLAGS .Lpost_entered
+	KPROBE_THUNK_ODD .Lpost_entered
 
 .Lpost_redirected:
 	movq	%rsp, %rdi
@@ -328,14 +411,10 @@ _ASM_NOKPROBE(kprobe_post_thunk)
 .Lcalled\@:
 	KPROBE_THUNK_END .Lresched\@
 .Lleave\@:
-	KPROBE_THUNK_LEAVE .Lpopf\@
+	KPROBE_THUNK_LEAVE
 
-.Lpopf\@:
-	KPROBE_THUNK_POPF
-
-	UNWIND_HINT_REGS
 .Lodd\@:
-	KPROBE_TAME_FLAGS .Lentered\@
+	KPROBE_THUNK_ODD .Lentered\@
 
 .Lmissed\@:
 	movq	%rax, %rdi
@@ -346,9 +425,7 @@ _ASM_NOKPROBE(kprobe_post_thunk)
 	movq	%rsp, %rdi
 	leaq	OUR_LEVEL(0), %rsi
 	call	kprobe_detour_redirect
-	testb	%al, %al
-	jnz	kprobe_thunk_iret
-	jmp	.Lleave\@
+	jmp	.Lkprobe_thunk_resume
 
 #ifdef CONFIG_PREEMPTION
 .Lresched\@:
@@ -374,31 +451,6 @@ SYM_CODE_END(kprobe_detour_several_thunk)
 _ASM_NOKPROBE(kprobe_detour_several_thunk)
 
 #endif /* CONFIG_OPTPROBES */
-
-/* Load all registers by iret, and resume at the pushed word. */
-SYM_CODE_START_LOCAL(kprobe_thunk_return_iret)
-	UNWIND_HINT_REGS
-	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rax
-	movq	%rax, RIP(%rsp)
-	leaq	FRAME_SIZE+KPROBE_THUNK_GAP+8(%rsp), %rax
-	movq	%rax, RSP(%rsp)
-	jmp	kprobe_thunk_iret
-SYM_CODE_END(kprobe_thunk_return_iret)
-_ASM_NOKPROBE(kprobe_thunk_return_iret)
-
-/* Load all registers from struct pt_regs by iret, as after a breakpoint. */
-SYM_CODE_START_LOCAL(kprobe_thunk_iret)
-	UNWIND_HINT_REGS
-	movl	%cs, %eax		/* Xen has other selectors */
-	movq	%rax, CS(%rsp)
-	movl	%ss, %eax
-	movq	%rax, SS(%rsp)
-	POP_REGS
-	leaq	8(%rsp), %rsp		/* orig_ax */
-	UNWIND_HINT_IRET_REGS
-	iretq
-SYM_CODE_END(kprobe_thunk_iret)
-_ASM_NOKPROBE(kprobe_thunk_iret)
 
 #ifdef CONFIG_KRETPROBES
 
@@ -480,7 +532,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	 * With call depth tracking the function's own return has changed the arithmetic flags,
 	 * so this one may change them too. Xen PV always takes popf, because of IOPL.
 	 */
-	KPROBE_LOAD_FLAGS .Lreturn_popf X86_FEATURE_XENPV
+	KPROBE_LOAD_FLAGS .Lreturn_popf
 	/*
 	 * Unwind by the return address from here on: an interrupt overwrites registers that
 	 * have been popped.
@@ -540,13 +592,11 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 	UNWIND_HINT_REGS
 .Lreturn_popf:
-	KPROBE_HINT_WORD FRAME_SIZE+8
-	POP_REGS
-	leaq	24(%rsp), %rsp		/* orig_ax, ip, cs */
-	popfq
-	leaq	16(%rsp), %rsp		/* sp, ss */
-	UNWIND_HINT_FUNC
-	RET
+	movq	FRAME_SIZE(%rsp), %rax
+	movq	%rax, RIP(%rsp)
+	leaq	FRAME_SIZE+8(%rsp), %rax
+	movq	%rax, RSP(%rsp)
+	jmp	.Lkprobe_thunk_resume
 SYM_CODE_END(__kretprobe_trampoline)
 _ASM_NOKPROBE(__kretprobe_trampoline)
 
@@ -556,9 +606,6 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 
 /*
  * kprobe_ftrace_thunk - handle ftrace's call at the entry of a function
- *
- * Call depth tracking counts calls to keep the return predictor filled. It does not see calls
- * that ftrace has put in place, so the thunk counts this one.
  */
 SYM_CODE_START(kprobe_ftrace_thunk)
 	KPROBE_THUNK_ENTER
@@ -566,20 +613,15 @@ SYM_CODE_START(kprobe_ftrace_thunk)
 	pushq	%rax
 	KPROBE_THUNK_ENTERED .Lftrace_odd
 .Lftrace_entered:
-	CALL_DEPTH_ACCOUNT
 	movq	%rsp, %rdi
 	movq	%rax, %rsi
 	call	kprobe_ftrace_hit
 	testb	%al, %al
-	jnz	kprobe_thunk_iret
-	KPROBE_THUNK_LEAVE .Lftrace_popf
+	jnz	.Lkprobe_thunk_resume
+	KPROBE_THUNK_LEAVE
 
-.Lftrace_popf:
-	KPROBE_THUNK_POPF
-
-	UNWIND_HINT_REGS
 .Lftrace_odd:
-	KPROBE_TAME_FLAGS .Lftrace_entered
+	KPROBE_THUNK_ODD .Lftrace_entered
 SYM_CODE_END(kprobe_ftrace_thunk)
 _ASM_NOKPROBE(kprobe_ftrace_thunk)
 

@@ -2,6 +2,10 @@
 #ifndef KP_RET_STACKS_H
 #define KP_RET_STACKS_H
 
+/* How many words a handler may push, and what the first one is. */
+#define KP_GAP		6
+#define KP_RS_WORD	0x4b50
+
 #ifndef __ASSEMBLY__
 
 /* What the suites of kp_ret_stacks share: a chain of calls, and what stacks it has. */
@@ -40,6 +44,11 @@ unsigned int kp_rs_callers(struct kunit *test);
 /* @trace ends as @wanted does, in @nr entries. */
 bool kp_rs_same_end(const struct kp_trace *trace, const struct kp_trace *wanted, unsigned int nr);
 void kp_rs_show(struct kunit *test, const char *what, const struct kp_trace *trace);
+
+/* Drops as many words as its name says, and returns @arg plus one. */
+typedef long kp_rs_drop(long arg);
+kp_rs_drop kp_rs_drop_0, kp_rs_drop_1, kp_rs_drop_2, kp_rs_drop_5, kp_rs_drop_6, kp_rs_drop_7;
+kp_rs_drop kp_rs_drop_16, kp_rs_drop_28, kp_rs_drop_60, kp_rs_drop_200;
 
 /* @kp is reached as it is going to be, if that was asked for. */
 void kp_rs_settle(struct kprobe *kp);

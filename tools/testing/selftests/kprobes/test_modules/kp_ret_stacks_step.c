@@ -26,10 +26,14 @@ MODULE_PARM_DESC(clobber, "step over stacks as interrupts leave them: what is be
 static struct {
 	struct task_struct *task;	/* who is stepping, or NULL */
 	bool inside;			/* between entry and return */
+	unsigned long top;		/* the stack pointer at a redirected hit; or 0 */
+	unsigned long sp;		/* what a handler has set: to be waited for; or 0 */
 	const struct kp_trace *reference;	/* NULL while it is being made */
 	unsigned int callers;
+	void *entry;			/* of the function */
 	unsigned long back;		/* where the function returns to */
 	unsigned int steps;
+	unsigned int looks;
 	unsigned int thunks;
 	unsigned int wrong;
 	unsigned int wrong_regs;
@@ -92,9 +96,10 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 		return NOTIFY_DONE;
 	/* Which of the processor's reasons it was: consumed. */
 	*(unsigned long *)args->err &= ~DR_STEP;
-	if (kp_rs_is_in(regs->ip, kp_rs_probed_untraced, 16))
+	if (kp_rs_is_in(regs->ip, kp_step.entry, 16))
 		kp_step.inside = true;
-	if (regs->ip == kp_step.back)
+	/* After a redirect by iret, the instruction there has been executed before the trap. */
+	if (regs->ip == kp_step.back || (kp_step.top && regs->sp > kp_step.top))
 		kp_step.inside = false;
 	if (!kp_step.inside || !kp_step.reference)
 		return NOTIFY_STOP;
@@ -107,6 +112,16 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 	}
 	if (clobber)
 		kp_rs_step_clobber(regs->sp);
+	/* A handler sets the instruction pointer and the stack pointer one after the other. */
+	if (strstr(kp_step.name, "kp_rs_redirect_pre"))
+		return NOTIFY_STOP;
+	/* Before a thunk has moved below it, the stack pointer is in the midst of what runs. */
+	if (kp_step.sp && strstr(kp_step.name, "kprobe_thunk_popf") &&
+	    regs->sp == kp_step.sp - 2 * sizeof(*regs))
+		kp_step.sp = 0;
+	if (kp_step.sp)
+		return NOTIFY_STOP;
+	kp_step.looks++;
 	/* Unwind from this handler, then from the registers that the exception has saved. */
 	kp_save(&kp_step.now);
 	kp_rs_step_look(&kp_step.wrong);
@@ -208,6 +223,7 @@ static void kp_rs_step_every(struct kunit *test)
 		if (nr > 0)
 			KUNIT_ASSERT_EQ(test, kp_rs_step_set(nr), 0);
 		memset(&kp_step, 0, offsetof(typeof(kp_step), now));
+		kp_step.entry = kp_rs_probed_untraced;
 		if (nr >= 0) {
 			kp_step.reference = reference;
 			kp_step.callers = kp_rs_callers(test);
@@ -253,8 +269,164 @@ static void kp_rs_step_every(struct kunit *test)
 	kp_rs_untraced = false;
 }
 
+/*
+ * Handlers that redirect execution, and may have changed the stack pointer; or that have
+ * changed a flag that only popf loads.
+ */
+
+static const struct kp_rs_redirect {
+	const char *what;
+	kp_rs_drop *to;			/* NULL: to the caller */
+	unsigned int words;		/* on top of the stack, which it drops */
+	unsigned long flags;		/* changed */
+	bool redirect;
+} kp_rs_redirects[] = {
+	{ "flags", NULL, 0, X86_EFLAGS_ID, false },
+	{ "the same", kp_rs_drop_0, 0, 0, true },
+	{ "return", NULL, 0, 0, true },
+	{ "return and flags", NULL, 0, X86_EFLAGS_ID, true },
+	{ "a word more", kp_rs_drop_1, 1, 0, true },
+	{ "2 words more", kp_rs_drop_2, 2, 0, true },
+	{ "5 words more", kp_rs_drop_5, 5, 0, true },
+	/* All of the gap. */
+	{ "6 words more", kp_rs_drop_6, 6, 0, true },
+	/* In the thunk's registers, and below: the words there are not the handler's. */
+	{ "7 words more", kp_rs_drop_7, 7, 0, true },
+	{ "16 words more", kp_rs_drop_16, 16, 0, true },
+	{ "28 words more", kp_rs_drop_28, 28, 0, true },
+	{ "60 words more", kp_rs_drop_60, 60, 0, true },
+	{ "200 words more", kp_rs_drop_200, 200, 0, true },
+};
+
+static const struct kp_rs_redirect *kp_rs_redirect;
+static unsigned int kp_rs_redirect_hits;
+
+static int kp_rs_redirect_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	const struct kp_rs_redirect *r = kp_rs_redirect;
+	unsigned long *sp = (unsigned long *)regs->sp;
+	unsigned int i;
+
+	kp_rs_redirect_hits++;
+	kp_step.top = regs->sp;
+	regs->flags ^= r->flags;
+	if (!r->redirect)
+		return 0;
+	if (r->to) {
+		for (i = 0; i < r->words && i < KP_GAP; i++)
+			*--sp = KP_RS_WORD + i;
+		sp = (unsigned long *)regs->sp - r->words;
+		regs->ip = (unsigned long)r->to;
+		if (r->words > KP_GAP)
+			kp_step.sp = (unsigned long)sp;
+	} else {
+		regs->ax = 2;
+		regs->ip = *sp++;
+	}
+	regs->sp = (unsigned long)sp;
+	return 1;
+}
+
+NOKPROBE_SYMBOL(kp_rs_redirect_pre);
+
+static struct kprobe kp_rs_redirect_kp;
+
+static void kp_rs_redirect_unset(void *unused)
+{
+	kp_rs_untraced = false;
+	if (kp_rs_redirect_kp.addr)
+		unregister_kprobe(&kp_rs_redirect_kp);
+	kp_rs_redirect_kp.addr = NULL;
+}
+
+/* Returns what kp_rs_loop() did. */
+static long kp_rs_redirect_step(void)
+{
+	unsigned long flags;
+	long ret;
+
+	local_irq_save(flags);
+	WRITE_ONCE(kp_step.task, current);
+	kp_rs_set_tf();
+	ret = kp_rs_loop(1);
+	kp_rs_clear_tf();
+	WRITE_ONCE(kp_step.task, NULL);
+	local_irq_restore(flags);
+	return ret;
+}
+
+/* At an entry, by ftrace if it can be; or at one that ftrace has no part in. */
+static void kp_rs_step_redirect(struct kunit *test, bool untraced)
+{
+	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
+	void *entry = untraced ? kp_rs_probed_untraced : kp_rs_probed;
+	unsigned int i, j;
+	long ret;
+	int nr;
+
+	KUNIT_ASSERT_NOT_NULL(test, reference);
+	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_rs_step_nb), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_step_unregister, NULL), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_redirect_unset, NULL), 0);
+	kp_rs_untraced = untraced;
+	for (nr = -1; nr < (int)ARRAY_SIZE(kp_rs_redirects); nr++) {
+		if (!nr) {
+			memset(&kp_rs_redirect_kp, 0, sizeof(kp_rs_redirect_kp));
+			kp_rs_redirect_kp.addr = entry;
+			kp_rs_redirect_kp.pre_handler = kp_rs_redirect_pre;
+			ret = register_kprobe(&kp_rs_redirect_kp);
+			if (ret)
+				kp_rs_redirect_kp.addr = NULL;
+			KUNIT_ASSERT_EQ(test, ret, 0);
+			kp_rs_settle(&kp_rs_redirect_kp);
+		}
+		memset(&kp_step, 0, offsetof(typeof(kp_step), now));
+		kp_step.entry = entry;
+		if (nr >= 0) {
+			kp_rs_redirect = &kp_rs_redirects[nr];
+			kp_step.reference = reference;
+			kp_step.callers = kp_rs_callers(test);
+			kp_step.back = reference->entry[reference->nr - kp_step.callers];
+		}
+		kp_rs_save = nr < 0;
+		kp_rs_redirect_hits = 0;
+
+		/* One place for all of them, so nothing here may differ. */
+		ret = kp_rs_redirect_step();
+
+		KUNIT_EXPECT_EQ(test, ret, 2);
+		kp_rs_save = false;
+		if (nr < 0) {
+			*reference = kp_rs_callee;
+			continue;
+		}
+		i = kp_step.wrong + kp_step.wrong_regs;
+		kunit_info(test, "%s: %u steps, %u looked at; stacks wrong: %u, by registers %u\n",
+			   kp_rs_redirect->what, kp_step.steps, kp_step.looks, kp_step.wrong,
+			   kp_step.wrong_regs);
+		KUNIT_EXPECT_EQ_MSG(test, kp_rs_redirect_hits, 1, "%s", kp_rs_redirect->what);
+		KUNIT_EXPECT_EQ_MSG(test, i, 0, "%s", kp_rs_redirect->what);
+		for (j = 0; j < kp_step.nr_shown && j < 3; j++)
+			kp_rs_show(test, "step", &kp_step.shown[j]);
+		if (i)
+			kp_rs_show(test, "without", reference);
+	}
+}
+
+static void kp_rs_step_redirects(struct kunit *test)
+{
+	kp_rs_step_redirect(test, true);
+}
+
+static void kp_rs_step_redirects_entry(struct kunit *test)
+{
+	kp_rs_step_redirect(test, false);
+}
+
 static struct kunit_case kp_rs_step_cases[] = {
 	KUNIT_CASE_SLOW(kp_rs_step_every),
+	KUNIT_CASE_SLOW(kp_rs_step_redirects),
+	KUNIT_CASE_SLOW(kp_rs_step_redirects_entry),
 	{}
 };
 

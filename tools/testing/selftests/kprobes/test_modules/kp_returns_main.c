@@ -9,6 +9,7 @@
 #include <linux/cpufeature.h>
 #include <linux/module.h>
 #include <linux/string.h>
+#include <asm/current.h>
 #include "kp_opt.h"
 
 typedef long kp_returns_fn(long);
@@ -30,6 +31,15 @@ static int kp_returns_pre(struct kprobe *kp, struct pt_regs *regs)
 }
 
 NOKPROBE_SYMBOL(kp_returns_pre);
+
+static int kp_returns_pre_flags(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_hits++;
+	regs->flags ^= X86_EFLAGS_ID;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_returns_pre_flags);
 
 static void kp_returns_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
@@ -101,6 +111,74 @@ static void kp_returns_after_post_handlers(struct kunit *test)
 		kp_returns_check(test, kp_fns[i], true);
 }
 
+#ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
+/* Ftrace has a call in it. */
+static noinline long kp_returns_traced(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+/* Three calls; the probed one and those for its probe are fewer than are counted. */
+#define KP_DEPTH_BEFORE		0xffff000000000000ULL
+
+/* What is counted after a call if nothing but the call changes it. */
+static __nocfi u64 kp_returns_depth_after(kp_returns_fn *fn)
+{
+	unsigned long flags;
+	u64 depth;
+
+	local_irq_save(flags);
+	this_cpu_write(pcpu_hot.call_depth, KP_DEPTH_BEFORE);
+	fn(1);
+	depth = this_cpu_read(pcpu_hot.call_depth);
+	/* As the kernel has it where nothing is known. */
+	this_cpu_write(pcpu_hot.call_depth, 0x8000000000000000ULL);
+	local_irq_restore(flags);
+	return depth;
+}
+
+static void kp_returns_check_depth(struct kunit *test, kp_returns_fn *fn, bool post, bool flags)
+{
+	struct kprobe kp = {
+		.addr = (kprobe_opcode_t *)fn,
+		.pre_handler = flags ? kp_returns_pre_flags : kp_returns_pre,
+		.post_handler = post ? kp_returns_post : NULL,
+	};
+	u64 before, after;
+
+	before = kp_returns_depth_after(fn);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_returns_unregister, &kp), 0);
+	if (!kprobe_ftrace(&kp))
+		KUNIT_ASSERT_TRUE(test, kp_wait_jump(kp.addr, true));
+	kp_hits = 0;
+	after = kp_returns_depth_after(fn);
+	KUNIT_EXPECT_EQ(test, kp_hits, 1);
+	KUNIT_EXPECT_EQ_MSG(test, after, before, "%ps%s%s", fn, post ? ", post" : "",
+			    flags ? ", flags" : "");
+	kunit_release_action(test, kp_returns_unregister, &kp);
+}
+
+/* Call depth tracking counts as many calls as returns for a hit. */
+static void kp_returns_depth(struct kunit *test)
+{
+	int i;
+
+	if (!boot_cpu_has(X86_FEATURE_CALL_DEPTH))
+		kunit_skip(test, "no call depth tracking");
+	for (i = 0; i < 4; i++) {
+		kp_returns_check_depth(test, kp_returns_1, i & 1, i & 2);
+		kp_returns_check_depth(test, kp_returns_traced, i & 1, i & 2);
+	}
+}
+#else
+static void kp_returns_depth(struct kunit *test)
+{
+	kunit_skip(test, "no call depth tracking");
+}
+#endif
+
 static int kp_returns_init(struct kunit *test)
 {
 	if (!kp_opt_available())
@@ -111,6 +189,7 @@ static int kp_returns_init(struct kunit *test)
 static struct kunit_case kp_returns_cases[] = {
 	KUNIT_CASE(kp_returns_in_detours),
 	KUNIT_CASE(kp_returns_after_post_handlers),
+	KUNIT_CASE(kp_returns_depth),
 	{}
 };
 

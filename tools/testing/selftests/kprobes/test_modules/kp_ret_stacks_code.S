@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Functions that handlers send execution to, with a stack pointer of their own: they drop the
+ * words that they find there, and return one more than the argument. If it is for a handler to
+ * push all of them, the first and the last have to be as the handler has left them.
+ */
+
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/asm.h>
+#include <asm/nospec-branch.h>
+#include "kp_ret_stacks.h"
+#ifdef CONFIG_X86_64
+#include <asm/unwind_hints.h>
+#endif
+
+	.text
+
+.macro DROP words:req
+	.balign	16
+	SYM_CODE_START(kp_rs_drop_\words)
+#ifdef CONFIG_X86_64
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=8*\words+8 type=UNWIND_HINT_TYPE_CALL
+	ANNOTATE_NOENDBR
+	.if \words && \words <= KP_GAP
+	cmpl	$(KP_RS_WORD + \words - 1), (%rsp)
+	jne	.Lwrong_\words
+	cmpl	$KP_RS_WORD, 8*\words-8(%rsp)
+	jne	.Lwrong_\words
+	.endif
+	lea	8*\words(%rsp), %rsp
+	UNWIND_HINT_FUNC
+	lea	1(%rdi), %rax
+	RET
+	UNWIND_HINT sp_reg=ORC_REG_SP sp_offset=8*\words+8 type=UNWIND_HINT_TYPE_CALL
+.Lwrong_\words:
+	lea	8*\words(%rsp), %rsp
+	UNWIND_HINT_FUNC
+	xorl	%eax, %eax
+#else
+	.if \words && \words <= KP_GAP
+	cmpl	$(KP_RS_WORD + \words - 1), (%esp)
+	jne	.Lwrong_\words
+	cmpl	$KP_RS_WORD, 4*\words-4(%esp)
+	jne	.Lwrong_\words
+	.endif
+	lea	4*\words(%esp), %esp
+	lea	1(%eax), %eax
+	RET
+.Lwrong_\words:
+	lea	4*\words(%esp), %esp
+	xorl	%eax, %eax
+#endif
+	RET
+	SYM_CODE_END(kp_rs_drop_\words)
+.endm
+
+DROP 0
+DROP 1
+DROP 2
+DROP 5
+DROP 6
+DROP 7
+DROP 16
+DROP 28
+DROP 60
+DROP 200
