@@ -17,7 +17,7 @@ set -euo pipefail
 variant=${1:?usage: series/scripts/torture.sh VARIANT [MINUTES [SEED]]}
 minutes=${2:-5}
 seed=${3:-$(date +%s)}
-cases=8
+cases=9
 [[ $minutes =~ ^[1-9][0-9]*$ && $seed =~ ^[0-9]+$ ]] ||
 	die "MINUTES and SEED are numbers, not '$minutes' and '$seed'"
 [[ ${CASE:-1} =~ ^[1-$cases]$ ]] || die "CASE is a number from 1 to $cases, not '$CASE'"

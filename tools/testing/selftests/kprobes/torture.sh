@@ -17,6 +17,8 @@ ONLY=${TORTURE_CASE:-}
 FAILSLAB=$DEBUGFS/failslab
 TEXT_HASH=$DEBUGFS/kp_text_hash
 TRACES=/sys/module/kprobe_torture/parameters/traces
+PARANOID=/proc/sys/kernel/perf_event_paranoid
+EXCEPTIONS=/proc/sys/debug/exception-trace
 
 # begin PARAMETER...: loads the module
 begin() {
@@ -203,6 +205,70 @@ with_oopses() {
 	at_least "handlers that have oopsed" "$oopses" 1
 }
 
+# Functions of exceptions, signals, steps and stack traces; those that this kernel has are probed
+HOSTILE_WATCHED="force_sig_fault force_sig_info_to_task get_signal send_user_sigtrap do_group_exit
+	arch_ptrace ptrace_resume user_enable_single_step ptrace_write_dr7_bp
+	perf_callchain perf_callchain_user perf_bp_event bad_area_nosemaphore
+	restore_sigcontext fixup_iopl_exception wake_up_new_task do_wp_page"
+
+# hostile_watch: as far as they can be had, by probes and return probes
+hostile_watch() {
+	for name in $HOSTILE_WATCHED; do
+		{
+			echo "p:kp_hostile/p_$name $name" >>$TRACING/kprobe_events
+			echo "r:kp_hostile/r_$name $name" >>$TRACING/kprobe_events
+		} 2>/dev/null || :
+	done
+	put $TRACING/events/kp_hostile/enable 1
+}
+
+hostile_forget() {
+	put $TRACING/events/kp_hostile/enable 0
+	awk '{ hits += $2 } END { print hits + 0 }' $TRACING/kprobe_profile >>"$TMP/hostile_hits"
+	put $TRACING/kprobe_events ''
+}
+
+# A user who may do nothing does what brings the CPU to the kernel's exception handlers, and
+# each act has the end that it has without probes.
+with_hostile_user() {
+	if ! is_x86 || [ ! -e $TRACING/kprobe_events ]; then
+		skip_case "no kprobe events, or the acts are not for this processor"
+		return
+	fi
+	[ -x "$TOPIC_DIR/user_hostile" ] || {
+		failed "user_hostile is not built"
+		return
+	}
+	# It does each act several times in less than that.
+	SECONDS_EACH=${TORTURE_S:-10}
+	# Let users have stacks of the kernel, and do not log each of their faults.
+	paranoid=$(cat $PARANOID) || return 1
+	put $PARANOID 0
+	exceptions=$(cat $EXCEPTIONS 2>/dev/null) || exceptions=
+	[ -z "$exceptions" ] || put $EXCEPTIONS 0
+	: >"$TMP/hostile_hits"
+	begin || return 1
+	"$TOPIC_DIR/user_hostile" "$SECONDS_EACH" "$SEED" >"$TMP/hostile" 2>&1 &
+	user=$!
+	while kill -0 $user 2>/dev/null; do
+		hostile_watch
+		sleep 0.3
+		hostile_forget
+	done
+	rc=0
+	wait $user || rc=$?
+	verdict
+	put $PARANOID "$paranoid"
+	[ -z "$exceptions" ] || put $EXCEPTIONS "$exceptions"
+	while read -r line; do
+		ktap_print_msg "$line"
+	done <"$TMP/hostile"
+	equal "exit status of the user" $rc 0
+	at_least "acts" "$(sed -n 's/^acts \([0-9]*\) wrong 0$/\1/p' "$TMP/hostile")" 24
+	at_least "hits of what handles them" "$(awk '{ n += $1 } END { print n + 0 }' \
+		"$TMP/hostile_hits")" 100
+}
+
 # unless_left_out NUMBER CHECK...
 unless_left_out() {
 	if [ -n "$ONLY" ] && [ "$ONLY" != "$1" ]; then
@@ -218,7 +284,7 @@ if ! grep -qs /kprobe_torture.ko "/lib/modules/$(uname -r)/modules.dep"; then
 	ktap_skip_all "kprobe_torture is needed, see CONFIG_KPROBE_TORTURE_TEST"
 	exit "$KSFT_SKIP"
 fi
-ktap_set_plan 8
+ktap_set_plan 9
 check "jumps come and go" unless_left_out 1 with_jumps
 check "tracers come and go" unless_left_out 2 with_tracers
 check "kprobes/enabled switched meanwhile" unless_left_out 3 with_enabled
@@ -227,4 +293,5 @@ check "memory is short" unless_left_out 5 with_little_memory
 check "modules come and go" unless_left_out 6 with_modules
 check "many functions are watched" unless_left_out 7 with_watched_functions
 check "handlers oops" unless_left_out 8 with_oopses
+check "a user is hostile" unless_left_out 9 with_hostile_user
 ktap_finished

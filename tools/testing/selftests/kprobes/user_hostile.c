@@ -1,0 +1,690 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an unprivileged process of x86 can do to the kernel's exception handlers: breakpoints,
+ * icebp, the trap flag, far jumps between 64-bit and 32-bit code, at the edges of the address
+ * space and with any stack pointer; steps and registers of a child that it traces, forged signal
+ * frames, sampling with stacks, breakpoints of the CPU, io_uring.
+ *
+ *	user_hostile SECONDS SEED
+ *
+ * Each act is a child of its own. Where the signal that ends it is known, it must be that one.
+ * Prints how often each act was done, and how often it was refused or could not be had. Exits
+ * with 0 if no act had another end, and with 4 if this is no x86.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+
+#define ARRAY_SIZE(x)	(sizeof(x) / sizeof((x)[0]))
+#define NOBODY		65534
+#define PAGE		4096UL
+/* What a child exits with */
+#define DONE		0
+#define WRONG		1
+#define NOT_HAD		77
+/* An act that may end in any signal of an exception, or in none */
+#define ANY		0
+
+#define FLAG_TF		0x100UL
+#define FLAG_DF		0x400UL
+#define FLAG_NT		0x4000UL
+#define FLAG_AC		0x40000UL
+#define FLAG_ID		0x200000UL
+
+#ifdef __x86_64__
+#define WORD_BITS	64
+#define CODE_64		0x33
+#define CODE_32		0x23
+#define REG_PC		REG_RIP
+#define REG_STACK	REG_RSP
+#define PTRACE_PC	rip
+#define PTRACE_SP	rsp
+#define PTRACE_FLAGS	eflags
+#else
+#define WORD_BITS	32
+#define CODE_32		0x73
+#define REG_PC		REG_EIP
+#define REG_STACK	REG_ESP
+#define PTRACE_PC	eip
+#define PTRACE_SP	esp
+#define PTRACE_FLAGS	eflags
+#endif
+
+static uint64_t state;
+
+static uint32_t below(uint32_t n)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)(state >> 33) % n;
+}
+
+static int one_in(uint32_t n)
+{
+	return !below(n);
+}
+
+static unsigned long any_address(void)
+{
+	static const unsigned long some[] = {
+		0, 1, 8, -1UL, -2UL, -8UL, -4096UL, 0xffffffffUL, 0xfffffff0UL, 0x80000000UL,
+#ifdef __x86_64__
+		0x00007fffffffffffUL, 0x0000800000000000UL, 0xffff7fffffffffffUL,
+		0xffff800000000000UL, 0xffff888000000000UL, 0xfffffe0000000000UL,
+		0xfffffe0000001000UL, 0xffffffff81000000UL, 0xffffffffc0000000UL,
+		0xffffffffff600000UL, 0x100000000UL,
+#else
+		0xc0000000UL, 0xc1000000UL, 0xbfffffffUL, 0xf8000000UL, 0xffc00000UL,
+#endif
+	};
+
+	if (one_in(4))
+		return ((unsigned long)below(1U << 31) << (WORD_BITS - 32)) ^ below(1U << 31);
+	return some[below(ARRAY_SIZE(some))] + (one_in(2) ? 0 : below(64) - 32L);
+}
+
+static unsigned long stack_of(unsigned char *page)
+{
+	return (unsigned long)page + PAGE / 2;
+}
+
+/* A page that can be executed, at one of the edges of the address space or anywhere below 4 GiB. */
+static unsigned char *code_page(void)
+{
+	static const unsigned long edges[] = {
+		0xfffff000UL,		/* the last one of 32-bit code */
+		0x10000UL,		/* the lowest, mostly */
+		0x1000UL,
+#ifdef __x86_64__
+		0x7fffffffe000UL,	/* the last one with four levels of tables */
+		0x100000000UL,
+		0xffffe000UL,
+#else
+		0xbfffe000UL,
+		0xffffe000UL,
+#endif
+	};
+	int prot = PROT_READ | PROT_WRITE | PROT_EXEC, flags = MAP_PRIVATE | MAP_ANONYMOUS, i;
+	void *page;
+
+	for (i = 0; i < 8; i++) {
+		unsigned long at = edges[below(ARRAY_SIZE(edges))];
+
+		if (one_in(3))
+			at = 0x20000000UL + below(0x10000) * PAGE;
+		page = mmap((void *)at, PAGE, prot, flags | MAP_FIXED_NOREPLACE, -1, 0);
+		if (page == (void *)at)
+			return page;
+		if (page != MAP_FAILED)
+			munmap(page, PAGE);
+	}
+	page = mmap(NULL, PAGE, prot, flags, -1, 0);
+	if (page == MAP_FAILED)
+		_exit(NOT_HAD);
+	return page;
+}
+
+/* Jumps to @to with @sp as the stack pointer; never comes back. @far: to 32-bit code */
+static void jump(unsigned long to, unsigned long sp, int far)
+{
+#ifdef __x86_64__
+	if (far) {
+		struct {
+			uint32_t offset;
+			uint16_t selector;
+		} target = { to, far };
+
+		asm volatile("mov %[sp], %%rsp\n\t"
+			     "ljmp *(%[target])"
+			     : : [sp] "r" (sp), [target] "r" (&target), "a" (39), "m" (target));
+	}
+	asm volatile("mov %[sp], %%rsp\n\t"
+		     "jmp *%[to]"
+		     : : [sp] "r" (sp), [to] "r" (to), "a" (39));
+#else
+	struct {
+		uint32_t offset;
+		uint16_t selector;
+	} target = { to, far };
+
+	if (far)
+		asm volatile("mov %[sp], %%esp\n\t"
+			     "ljmp *(%[target])"
+			     : : [sp] "r" (sp), [target] "r" (&target), "a" (20), "m" (target));
+	asm volatile("mov %[sp], %%esp\n\t"
+		     "jmp *%[to]"
+		     : : [sp] "r" (sp), [to] "r" (to), "a" (20));
+#endif
+	__builtin_unreachable();
+}
+
+/* Can far jumps get to @to? */
+static int far_selector(unsigned long to)
+{
+	return to <= 0xffffffffUL && one_in(2) ? CODE_32 : 0;
+}
+
+/*
+ * Instructions that trap, at the end of a page, so that the instruction pointer may be behind the
+ * address space; or anywhere in the page.
+ */
+static void act_insn(const char *code, size_t size, int any_stack)
+{
+	unsigned char *page = code_page();
+	size_t at = one_in(2) ? PAGE - size : below(PAGE / 4);
+	unsigned long sp = any_stack && one_in(2) ? any_address() : stack_of(page);
+	unsigned long to = (unsigned long)page + at;
+
+	memset(page, 0x90, PAGE);
+	memcpy(page + at, code, size);
+	jump(to, sp, far_selector(to + size - 1));
+}
+
+#define ACT_INSN(name, any_stack, code)					\
+	static void act_##name(void)					\
+	{								\
+		act_insn(code, sizeof(code) - 1, any_stack);		\
+	}
+
+ACT_INSN(int3, 1, "\xcc")
+ACT_INSN(int_3, 1, "\xcd\x03")
+ACT_INSN(icebp, 1, "\xf1")
+ACT_INSN(int_4, 1, "\xcd\x04")
+ACT_INSN(int_1, 1, "\xcd\x01")
+ACT_INSN(int_2, 1, "\xcd\x02")
+ACT_INSN(int_other, 1, "\xcd\x20")
+ACT_INSN(ud2, 1, "\x0f\x0b")
+ACT_INSN(hlt, 1, "\xf4")
+/* No iret: QEMU 7.2 reads the stack for a user's iret with the kernel's rights. */
+/* mov %ss, %eax; mov %eax, %ss, which shadows; then the breakpoint */
+ACT_INSN(shadow_int3, 1, "\x8c\xd0\x8e\xd0\xcc")
+ACT_INSN(shadow_int_3, 1, "\x8c\xd0\x8e\xd0\xcd\x03")
+ACT_INSN(shadow_icebp, 1, "\x8c\xd0\x8e\xd0\xf1")
+
+/* The trap flag over anything: pushf; orl $0x100, (%rsp); popf; then @code. */
+static void act_trap_flag(void)
+{
+	static const char *const code[] = {
+		"\x90\x90", "\xcc\x90", "\xf1\x90", "\xcd\x03", "\x0f\x05", "\xcd\x80", "\x0f\x34",
+		"\x0f\xa2", "\x0f\x0b", "\xf4\x90", "\x9c\x9d", "\x8e\xd0", "\x0f\x31", "\xeb\xfe",
+		"\x0f\x07", "\xfa\x90",
+	};
+	static const char set[] = "\x9c\x81\x0c\x24\x00\x01\x00\x00\x9d";
+	unsigned char *page = code_page();
+	size_t size = sizeof(set) - 1 + 2, at = one_in(2) ? PAGE - size : below(PAGE / 4);
+
+	memset(page, 0x90, PAGE);
+	memcpy(page + at, set, sizeof(set) - 1);
+	memcpy(page + at + sizeof(set) - 1, code[below(ARRAY_SIZE(code))], 2);
+	jump((unsigned long)page + at, stack_of(page), far_selector((unsigned long)page + at));
+}
+
+/* Other flags that the kernel must not run with, then a breakpoint. */
+static void act_flags(void)
+{
+	static const unsigned long some[] = {
+		FLAG_DF, FLAG_NT, FLAG_AC, FLAG_ID, FLAG_DF | FLAG_NT | FLAG_AC,
+	};
+	static const char set[] = "\x68____\x9d\xcc";
+	unsigned char *page = code_page();
+	size_t size = sizeof(set) - 1, at = one_in(2) ? PAGE - size : below(PAGE / 4);
+	uint32_t flags = 2 | some[below(ARRAY_SIZE(some))];
+
+	memcpy(page + at, set, size);
+	memcpy(page + at + 1, &flags, sizeof(flags));
+	jump((unsigned long)page + at, stack_of(page), far_selector((unsigned long)page + at));
+}
+
+/* To 32-bit code and back, then a breakpoint; or to any selector. */
+static void act_far(void)
+{
+	unsigned char *page = code_page();
+	unsigned long to = (unsigned long)page;
+
+	if (to > 0xffffffffUL)
+		_exit(NOT_HAD);
+	memset(page, 0xcc, PAGE);
+#ifdef __x86_64__
+	if (one_in(2)) {
+		uint32_t back = to + 7;
+		uint16_t selector = CODE_64;
+
+		page[0] = 0xea;
+		memcpy(page + 1, &back, sizeof(back));
+		memcpy(page + 5, &selector, sizeof(selector));
+	}
+#endif
+	jump(to, stack_of(page), CODE_32);
+}
+
+static void act_selector(void)
+{
+	unsigned char *page = code_page();
+
+	memset(page, 0xcc, PAGE);
+	jump((unsigned long)page & 0xffffffffUL, one_in(2) ? any_address() : stack_of(page),
+	     below(0x10000) | 1);
+}
+
+/* The instruction pointer anywhere */
+static void act_wild_jump(void)
+{
+	jump(any_address(), any_address(), one_in(3) ? CODE_32 : 0);
+}
+
+/* A handler of breakpoints that is called as often as there are some, and looks. */
+static int handled, handled_wrong;
+static unsigned long handled_start;
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	greg_t *reg = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	handled++;
+	if ((unsigned long)reg[REG_PC] != handled_start + handled)
+		handled_wrong++;
+}
+
+static void act_handled(void)
+{
+	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	unsigned char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int nr = 1 + below(20);
+
+	if (page == MAP_FAILED)
+		_exit(NOT_HAD);
+	sigaction(SIGTRAP, &action, NULL);
+	memset(page, 0xcc, nr);
+	page[nr] = 0xc3;
+	handled_start = (unsigned long)page;
+	((void (*)(void))page)();
+	_exit(handled == nr && !handled_wrong ? DONE : WRONG);
+}
+
+/* Return from a signal with registers of one's own choice. */
+static void on_forged(int sig, siginfo_t *info, void *context)
+{
+	greg_t *reg = ((ucontext_t *)context)->uc_mcontext.gregs;
+	unsigned char *page = code_page();
+
+	memset(page, one_in(2) ? 0xcc : 0x90, PAGE);
+	reg[REG_PC] = one_in(3) ? any_address() : (unsigned long)page + below(PAGE);
+	reg[REG_STACK] = one_in(2) ? any_address() : stack_of(page);
+	reg[REG_EFL] = one_in(2) ? below(1U << 31) : FLAG_TF;
+#ifdef __x86_64__
+	if (one_in(3))
+		reg[REG_CSGSFS] = (reg[REG_CSGSFS] & ~0xffffLL) |
+				  (one_in(2) ? CODE_32 : below(0x10000));
+#else
+	if (one_in(3))
+		reg[REG_CS] = below(0x10000);
+#endif
+}
+
+static void act_forged(void)
+{
+	struct sigaction action = { .sa_sigaction = on_forged, .sa_flags = SA_SIGINFO };
+
+	alarm(1);
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	/* What comes after it may be anything. */
+	_exit(DONE);
+}
+
+static int watched;
+
+static int breakpoint_event(unsigned long addr, int type)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .bp_type = type,
+		.bp_addr = addr, .bp_len = type == 4 ? sizeof(long) : 4, .sample_period = 1,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN, .exclude_hv = 1,
+		.exclude_kernel = one_in(2),
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+static __attribute__((noinline)) void watched_function(void)
+{
+	asm volatile("");
+}
+
+static void some_calls(int nr)
+{
+	char buf[256];
+
+	while (nr--) {
+		int fds[2];
+
+		syscall(SYS_getppid);
+		if (!pipe(fds)) {
+			if (write(fds[1], buf, sizeof(buf)) != read(fds[0], buf, sizeof(buf)))
+				_exit(WRONG);
+			close(fds[0]);
+			close(fds[1]);
+		}
+		munmap(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), PAGE);
+	}
+}
+
+/* Breakpoints of the CPU, on data and on code: each is a #DB, in the kernel too. */
+static void act_breakpoint(void)
+{
+	uint64_t count = 0;
+	int fd, i;
+
+	if (one_in(4)) {
+		/* Not a user's to have. */
+		fd = breakpoint_event(-4096UL, 4);
+		_exit(fd < 0 ? DONE : WRONG);
+	}
+	if (one_in(2))
+		fd = breakpoint_event((unsigned long)&watched, 3);
+	else
+		fd = breakpoint_event((unsigned long)watched_function, 4);
+	if (fd < 0)
+		_exit(NOT_HAD);
+	for (i = 0; i < 20; i++) {
+		watched = i;
+		asm volatile("" : : : "memory");
+		watched_function();
+	}
+	/* The kernel writes there as well. */
+	if (!clock_gettime(CLOCK_MONOTONIC, (void *)&(struct timespec){}))
+		some_calls(1);
+	if (read(fd, &count, sizeof(count)) != sizeof(count) || count < 20)
+		_exit(WRONG);
+	_exit(DONE);
+}
+
+/* Samples of what runs, with its stacks, in the kernel too where a user may. */
+static void act_sampling(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+		.config = one_in(2) ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = 20000 + below(200000),
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN,
+		.exclude_hv = 1,
+	};
+	void *ring;
+	int fd;
+
+	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	if (fd < 0) {
+		attr.exclude_kernel = 1;
+		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	}
+	if (fd < 0)
+		_exit(NOT_HAD);
+	ring = mmap(NULL, 9 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	some_calls(200);
+	if (ring != MAP_FAILED)
+		munmap(ring, 9 * PAGE);
+	_exit(DONE);
+}
+
+static void on_alarm(int sig)
+{
+}
+
+/* Signals in the midst of system calls */
+static void act_signals(void)
+{
+	struct itimerval timer = { { 0, 500 }, { 0, 500 } };
+	struct sigaction action = { .sa_handler = on_alarm };
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	some_calls(100);
+	_exit(DONE);
+}
+
+/* Steps of a child, with registers and breakpoints that its tracer sets. */
+static void act_trace(void)
+{
+	struct user_regs_struct regs;
+	int status, i, nr = 20 + below(100);
+	unsigned long addr;
+	pid_t child;
+
+	child = fork();
+	if (child < 0)
+		_exit(NOT_HAD);
+	if (!child) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		some_calls(1000);
+		_exit(0);
+	}
+	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
+		_exit(WRONG);
+	ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(long)PTRACE_O_EXITKILL);
+	if (one_in(2)) {
+		/* An address of the kernel is refused, now and when it is enabled. */
+		ptrace(PTRACE_POKEUSER, child, (void *)offsetof(struct user, u_debugreg[0]),
+		       (void *)(one_in(2) ? any_address() : (unsigned long)&watched));
+		ptrace(PTRACE_POKEUSER, child, (void *)offsetof(struct user, u_debugreg[7]),
+		       (void *)(one_in(2) ? 0xd0001UL : (unsigned long)below(1U << 31)));
+	}
+	for (i = 0; i < nr; i++) {
+		if (ptrace(one_in(8) ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, child, NULL, NULL))
+			break;
+		if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
+			break;
+	}
+	if (!ptrace(PTRACE_GETREGS, child, NULL, &regs)) {
+		addr = any_address();
+		regs.PTRACE_PC = addr;
+		if (one_in(2))
+			regs.PTRACE_SP = any_address();
+		regs.PTRACE_FLAGS ^= below(1U << 31);
+		ptrace(PTRACE_SETREGS, child, NULL, &regs);
+		for (i = 0; i < 5; i++) {
+			if (ptrace(PTRACE_SINGLESTEP, child, NULL,
+				   (void *)(long)(one_in(2) ? SIGTRAP : 0)))
+				break;
+			if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
+				break;
+		}
+	}
+	kill(child, SIGKILL);
+	while (waitpid(child, &status, 0) == child && WIFSTOPPED(status))
+		;
+	_exit(DONE);
+}
+
+#ifdef SYS_io_uring_setup
+#include <linux/io_uring.h>
+
+/* Operations that workers of the kernel do in the name of the task */
+static void act_io_uring(void)
+{
+	struct io_uring_params params = {};
+	struct io_uring_sqe *sqe;
+	unsigned int *tail, *mask, *array, i, nr = 8;
+	size_t size;
+	char *ring;
+	int fd;
+
+	fd = syscall(SYS_io_uring_setup, nr, &params);
+	if (fd < 0 || !(params.features & IORING_FEAT_SINGLE_MMAP))
+		_exit(NOT_HAD);
+	size = params.cq_off.cqes + params.cq_entries * sizeof(struct io_uring_cqe);
+	if (size < params.sq_off.array + params.sq_entries * sizeof(*array))
+		size = params.sq_off.array + params.sq_entries * sizeof(*array);
+	ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING);
+	sqe = mmap(NULL, params.sq_entries * sizeof(*sqe), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   IORING_OFF_SQES);
+	if (ring == MAP_FAILED || sqe == MAP_FAILED)
+		_exit(NOT_HAD);
+	tail = (unsigned int *)(ring + params.sq_off.tail);
+	mask = (unsigned int *)(ring + params.sq_off.ring_mask);
+	array = (unsigned int *)(ring + params.sq_off.array);
+	for (i = 0; i < nr; i++) {
+		memset(&sqe[i], 0, sizeof(sqe[i]));
+		sqe[i].opcode = one_in(2) ? IORING_OP_NOP : IORING_OP_OPENAT;
+		sqe[i].fd = -100;
+		sqe[i].addr = one_in(2) ? (unsigned long)"/proc/version" : any_address();
+		/* Some of them by a worker */
+		sqe[i].flags = one_in(2) ? IOSQE_ASYNC : 0;
+		array[i & *mask] = i;
+	}
+	__atomic_store_n(tail, *tail + nr, __ATOMIC_RELEASE);
+	/* A bad address ends what is submitted at once. */
+	_exit(syscall(SYS_io_uring_enter, fd, nr, nr, IORING_ENTER_GETEVENTS, NULL, 0) > 0 ? DONE :
+	      WRONG);
+}
+#else
+static void act_io_uring(void)
+{
+	_exit(NOT_HAD);
+}
+#endif
+
+static struct act {
+	const char *name;
+	void (*run)(void);
+	int signal;		/* that ends it; or 0, if it ends by itself */
+	int any;		/* or by any signal of an exception */
+	int qemu;		/* or by this one, as QEMU 7.2 knows no icebp */
+	unsigned int done, not_had, wrong;
+} acts[] = {
+	{ "int3", act_int3, SIGTRAP },
+	{ "int-3", act_int_3, SIGTRAP },
+	{ "icebp", act_icebp, SIGTRAP, .qemu = SIGILL },
+	{ "int-4", act_int_4, SIGSEGV },
+	{ "int-1", act_int_1, SIGSEGV },
+	{ "int-2", act_int_2, SIGSEGV },
+	{ "int-other", act_int_other, SIGSEGV },
+	{ "ud2", act_ud2, SIGILL },
+	{ "hlt", act_hlt, SIGSEGV },
+	{ "shadow-int3", act_shadow_int3, SIGTRAP },
+	{ "shadow-int-3", act_shadow_int_3, SIGTRAP },
+	{ "shadow-icebp", act_shadow_icebp, SIGTRAP, .qemu = SIGILL },
+	{ "trap-flag", act_trap_flag, ANY, 1 },
+	{ "flags", act_flags, SIGTRAP },
+	{ "far", act_far, SIGTRAP },
+	{ "selector", act_selector, ANY, 1 },
+	{ "wild-jump", act_wild_jump, ANY, 1 },
+	{ "handled", act_handled },
+	{ "forged", act_forged, ANY, 1 },
+	{ "breakpoint", act_breakpoint },
+	{ "sampling", act_sampling },
+	{ "signals", act_signals },
+	{ "trace", act_trace },
+	{ "io_uring", act_io_uring },
+};
+
+#define NR_ACTS	ARRAY_SIZE(acts)
+
+/* Run @act in a child, and compare its end. */
+static void perform(struct act *act)
+{
+	struct rlimit none = {};
+	int status, sig;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0) {
+		act->not_had++;
+		return;
+	}
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setrlimit(RLIMIT_CORE, &none);
+		act->run();
+		_exit(WRONG);
+	}
+	while (waitpid(pid, &status, 0) != pid)
+		;
+	sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_HAD) {
+		act->not_had++;
+	} else if (act->any ? !sig || sig == SIGTRAP || sig == SIGSEGV || sig == SIGILL ||
+			      sig == SIGBUS || sig == SIGFPE || sig == SIGALRM || sig == SIGSYS :
+		   (sig == act->signal || (sig && sig == act->qemu)) &&
+		   (sig || !WEXITSTATUS(status))) {
+		act->done++;
+	} else {
+		if (!act->wrong++)
+			printf("%s: signal %d, status %x\n", act->name, sig, status);
+	}
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int i, done = 0, wrong = 0, round;
+	double end;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: %s SECONDS SEED\n", argv[0]);
+		return 2;
+	}
+	end = now() + atof(argv[1]);
+	state = strtoull(argv[2], NULL, 0) * 2654435761U + 1;
+	if (!getuid() && (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))) {
+		perror("setresuid");
+		return 2;
+	}
+	/* It has changed its user, so its children could not be traced. */
+	prctl(PR_SET_DUMPABLE, 1);
+	/* Each at least once, then any. */
+	for (round = 0; round < NR_ACTS || now() < end; round++) {
+		struct act *act = &acts[round < NR_ACTS ? round : below(NR_ACTS)];
+
+		/* The child inherits it, and the next one is to have other numbers. */
+		below(2);
+		perform(act);
+	}
+	for (i = 0; i < NR_ACTS; i++) {
+		printf("%s %u%s", acts[i].name, acts[i].done, acts[i].not_had ? "" : ", ");
+		if (acts[i].not_had)
+			printf(" (not had %u), ", acts[i].not_had);
+		done += acts[i].done;
+		wrong += acts[i].wrong;
+	}
+	printf("\nacts %u wrong %u\n", done, wrong);
+	return !!wrong;
+}
+
+#else
+
+int main(void)
+{
+	return 4;
+}
+
+#endif
