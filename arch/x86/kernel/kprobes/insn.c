@@ -13,9 +13,9 @@
  *   while a hit is handled are emulated, see emulate.c. Relative jumps are made anew in the
  *   slot. They and some more (push, mov between registers, lea, nops) are emulated only
  *   while there are post_handlers, which costs less then.
- * - Instructions that change what the kernel itself relies on (control and debug registers,
- *   MSRs, descriptor tables, port I/O) are single-stepped with interrupts off: no other
- *   code is executed between the copy and the trap behind it.
+ * - Outside of 64-bit mode, instructions that load a segment register, and those that follow a
+ *   load of ds or es, are single-stepped with interrupts off: the thunk that a boosted copy
+ *   calls does not load the kernel's segments, but the trap after the copy does.
  * - Instructions that cannot be executed at another address, or whose effect on the next
  *   instruction would be lost, are refused with -EOPNOTSUPP, and so is every opcode that
  *   the manual does not have. Instructions that exist to trap (int3, int, ud2) are refused

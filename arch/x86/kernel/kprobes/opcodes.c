@@ -13,7 +13,8 @@
  *	M	can be boosted, and moved into a detour buffer: %X86_OP_COPY
  *	0-9a-f	the same, with some mandatory prefixes only: the sum of
  *		1 (none), 2 (66), 4 (f3) and 8 (f2)
- *	S	%X86_OP_STEP
+ *	S	loads a segment register that C code outside of 64-bit mode relies on:
+ *		%X86_OP_STEP there, and %X86_OP_COPY in 64-bit mode
  *	R	%X86_OP_REFUSE
  *	T	%X86_OP_TRAP
  *	J	%X86_OP_RELATIVE
@@ -25,6 +26,15 @@
  *		there, and %X86_OP_STEP outside of 64-bit mode
  *
  * and g to z for what the capital letter means, but outside of 64-bit mode only.
+ *
+ * After a load of ds, es or fs, the thunk that calls the post_handlers would run with the new
+ * segment. The int3 that ends a step enters the kernel, which loads its own segments and
+ * restores the new ones afterwards. What else changes the state of the CPU is boosted, and
+ * may be in a DCR: lidt, lgdt, ltr, wrmsr, mov to control and debug registers, port I/O. The
+ * copy differs from the original by its address only, and a jump needs nothing but the page
+ * tables, which map the slots wherever they map the text. An int3 after the copy would need
+ * the IDT, the GDT or the GS base that the instruction has just changed. An exception
+ * between monitor and mwait would even keep the mwait from waiting.
  *
  * VEX and EVEX share their tables. Where an instruction has only one of the two
  * forms, the copy of the other raises #UD as its original does. No instruction
@@ -52,7 +62,7 @@ static const char one_byte[256 + 1] = {
 	"MMMMMM.mMMMMMM.m"	/* 3_ */
 	"mmmmmmmmmmmmmmmm"	/* 4_, REX */
 	"MMMMMMMMMMMMMMMM"	/* 5_ */
-	"mmmM....MMMMSSSS"	/* 6_ */
+	"mmmM....MMMMMMMM"	/* 6_ */
 	"JJJJJJJJJJJJJJJJ"	/* 7_ */
 	"MMmMMMMMMMMMGGGG"	/* 8_ */
 	"MMMMMMMMMMiMFFMM"	/* 9_ */
@@ -60,15 +70,15 @@ static const char one_byte[256 + 1] = {
 	"MMMMMMMMMMMMMMMM"	/* b_ */
 	"GGNNssGGMMNNTTtR"	/* c_ */
 	"GGGGmm.MGGGGGGGG"	/* d_ */
-	"JJJJSSSSJJiJSSSS"	/* e_ */
+	"JJJJMMMMJJiJMMMM"	/* e_ */
 	".T..RMGGMMFFMMGG"	/* f_ */
 };
 
 static const char map_0f[256 + 1] = {
-	"GGMM.RSRSS.T.G.."	/* 0_ */
+	"GGMM.RMRMM.T.G.."	/* 0_ */
 	"fff33373MMMMMMMM"	/* 1_ */
-	"SSSS....33ffff33"	/* 2_ */
-	"SMSSRR.R........"	/* 3_ */
+	"MMMM....33ffff33"	/* 2_ */
+	"MMMMRR.R........"	/* 3_ */
 	"MMMMMMMMMMMMMMMM"	/* 4_ */
 	"3f553333fff7ffff"	/* 5_ */
 	"3333333333332237"	/* 6_ */
@@ -234,7 +244,7 @@ struct opcode_group {
 static const struct opcode_group groups[] = {
 	{ 0x008c, 0x008c, "MMMMMM..", "MMMMMM.." },	/* mov from a segment register */
 	{ 0x008d, 0x008d, "MMMMMMMM", "........" },	/* lea */
-	/* mov to a segment register: ss inhibits interrupts, and the kernel relies on gs */
+	/* mov to a segment register. After a load of ss, the CPU holds interrupts off. */
 	{ 0x008e, 0x008e, "S.RSSW..", "S.RSSW.." },
 	{ 0x008f, 0x008f, "M.......", "M......." },	/* pop; the others are XOP */
 	{ 0x00c0, 0x00c1, "MMMMMM.M", "MMMMMM.M" },	/* shifts */
@@ -244,9 +254,9 @@ static const struct opcode_group groups[] = {
 	{ 0x00f6, 0x00f7, "M.MMMMMM", "M.MMMMMM" },	/* test, not, neg, mul, div */
 	{ 0x00fe, 0x00fe, "MM......", "MM......" },	/* inc, dec */
 	{ 0x00ff, 0x00ff, "MMIRIRM.", "MMI.I.M." },	/* and call, jmp, push */
-	{ 0x0f00, 0x0f00, "SSSSSS..", "SSSSSS.." },	/* sldt, str, lldt, ltr, verr, verw */
+	{ 0x0f00, 0x0f00, "MMMMMM..", "MMMMMM.." },	/* sldt, str, lldt, ltr, verr, verw */
 	/* sgdt, sidt, lgdt, lidt, smsw, rstorssp, lmsw, invlpg; see map_0f01 */
-	{ 0x0f01, 0x0f01, "SSSSSRSS", "........" },
+	{ 0x0f01, 0x0f01, "MMMMMRMM", "........" },
 	{ 0x0f0d, 0x0f0d, "MMMMMMMM", "........" },	/* prefetchw */
 	{ 0x0f71, 0x0f72, "........", "..3.3.3." },	/* shifts of vectors */
 	{ 0x0f73, 0x0f73, "........", "..32..32" },
@@ -259,13 +269,13 @@ static const struct opcode_group groups[] = {
 
 /* Opcode 0f 01 with a register operand, by the ModRM byte from c0 on */
 static const char map_0f01[64 + 1] = {
-	"RSRRRRRR"	/* c0: virtualisation, pconfig */
-	"SRMMRRRR"	/* c8: monitor, mwait, clac, stac, enclaves */
-	"MS..RRMR"	/* d0: xgetbv, xsetbv, vmfunc, xend, xtest, enclu */
-	"RSRRRRRR"	/* d8: vmmcall among virtualisation */
-	"SSSSSSSS"	/* e0: smsw */
+	"RMRRRRRR"	/* c0: virtualisation, pconfig */
+	"MRMMRRRR"	/* c8: monitor, mwait, clac, stac, enclaves */
+	"MM..RRMR"	/* d0: xgetbv, xsetbv, vmfunc, xend, xtest, enclu */
+	"RMRRRRRR"	/* d8: vmmcall among virtualisation */
+	"MMMMMMMM"	/* e0: smsw */
 	"R.RRRRMM"	/* e8: serialize, shadow stacks, rdpkru, wrpkru */
-	"SSSSSSSS"	/* f0: lmsw */
+	"MMMMMMMM"	/* f0: lmsw */
 	"RMRRRRRR"	/* f8: swapgs, rdtscp, mwaitx and more */
 };
 
@@ -313,7 +323,7 @@ static enum x86_op op_of(char c, struct insn *insn)
 	case 'M':
 		return X86_OP_COPY;
 	case 'S':
-		return X86_OP_STEP;
+		return IS_ENABLED(CONFIG_X86_64) ? X86_OP_COPY : X86_OP_STEP;
 	case 'R':
 		return X86_OP_REFUSE;
 	case 'T':

@@ -528,6 +528,7 @@ refuses_by_ftrace() {
 
 SAME="the instruction has the same effect elsewhere"
 POST="post_handlers cost less behind an emulation"
+KERNEL="kprobes itself depends on what the instruction reads or changes"
 
 tells_execution() {
 	executed "$(case_at plain)" boost "$SAME"
@@ -540,9 +541,11 @@ tells_execution() {
 	executed "$(case_at flags)" emulate \
 		"the instruction uses flags that are different during a hit"
 	executed "$(case_at push)" boost "$SAME" emulate "$POST"
-	executed "$(case_at step)" single-step \
-		"kprobes itself depends on what the instruction reads or changes"
+	for state in state state_second state_third; do
+		executed "$(case_at $state)" boost "$SAME"
+	done
 	if has_case segment; then
+		executed "$(case_at step)" single-step "$KERNEL"
 		executed "$(case_at segment)" single-step \
 			"the function loads a data segment before the instruction"
 	fi
@@ -764,6 +767,7 @@ elsewhere() {
 		echo "instruction slots are too far from the operand"
 		echo "no detour buffer can be made"
 	else
+		echo "$KERNEL"
 		echo "the function loads a data segment before the instruction"
 		echo "the function changes segments that handlers need"
 	fi

@@ -44,7 +44,7 @@ set_mode stepped
 suites=
 results stepped kprobes_kunit -- kprobes_batch kprobes_api kprobes_handlers
 bad_frame_pointers
-results stepped kp_insn "rounds=${INSN_ROUNDS:-4}" -- kprobes_insn
+results stepped kp_insn stepped=1 "rounds=${INSN_ROUNDS:-4}" -- kprobes_insn
 results stepped kp_race "ms=$ms" -- kprobes_race
 results stepped kp_patch -- kprobes_patching
 extra=1

@@ -406,8 +406,8 @@ static int kp_bench_hits_show(struct seq_file *m, void *unused)
 	       kp_hit(m, "post_jmp", kp_bench_jmp, true) ?:
 	       kp_hit(m, "pre_je", kp_bench_je, false) ?:
 	       kp_hit(m, "post_je", kp_bench_je, true) ?:
-	       kp_hit(m, "pre_step", kp_bench_str, false) ?:
-	       kp_hit(m, "post_step", kp_bench_str, true) ?:
+	       kp_hit(m, "pre_str", kp_bench_str, false) ?:
+	       kp_hit(m, "post_str", kp_bench_str, true) ?:
 	       kp_hits_at_entry(m) ?:
 	       kp_hits_of_several(m, "several_boost", kp_bench_add, false) ?:
 	       kp_hits_among_others(m);

@@ -197,12 +197,23 @@ CODE push
 	SOME_NOPS
 CODE_END push
 
-CODE step
-	AT	step
-	str	%ax
-CODE_END step
+/* The boosted copy changes what a second trap would need. */
+CODE state
+	AT	state
+	lidt	(%_ASM_AX)
+	AT	state_second
+	wrmsr
+	AT	state_third
+	mov	%_ASM_AX, %cr0
+	SOME_NOPS
+CODE_END state
 
 #ifdef CONFIG_X86_32
+CODE step
+	AT	step
+	mov	%eax, %es
+CODE_END step
+
 CODE segment
 	mov	%eax, %ds
 	AT	segment

@@ -64,7 +64,7 @@ FAULT "aam $0", X86_TRAP_DE
 FAULT ".byte 0xf0, 0x89, 0x0b", X86_TRAP_UD, flags=KP_MAY_FAULT
 FAULT ".byte 0xf0, 0x01, 0xc8", X86_TRAP_UD
 
-/* Single-stepped: selectors of nothing, a control register that does not exist. */
+/* Selectors of nothing, a control register that does not exist. */
 FAULT "mov %ecx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %ecx"
 FAULT "mov %ecx, %es", X86_TRAP_GP, pre="mov $0xfff8, %ecx"
 FAULT "mov %ecx, %gs", X86_TRAP_GP, pre="mov $0xfff8, %ecx"

@@ -46,7 +46,7 @@ FAULT "idivl 64(%rbx)", X86_TRAP_DE, pre="movl $0, 64(%rbx)"
 FAULT ".byte 0xf0, 0x48, 0x89, 0x0b", X86_TRAP_UD, flags=KP_MAY_FAULT
 FAULT ".byte 0xf0, 0x01, 0xc8", X86_TRAP_UD
 
-/* Single-stepped: selectors of nothing, a control register that does not exist. */
+/* Selectors of nothing, a control register that does not exist. */
 FAULT "mov %ecx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %ecx"
 FAULT "mov %ecx, %es", X86_TRAP_GP, pre="mov $0xfff8, %ecx"
 FAULT ".byte 0x0f, 0x22, 0xc8", X86_TRAP_UD

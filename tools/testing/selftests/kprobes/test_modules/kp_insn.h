@@ -95,6 +95,7 @@
 
 #ifndef __ASSEMBLY__
 
+#include <linux/kprobes.h>
 #include <linux/types.h>
 
 /* Offsets are from the start of the case's text, and of the strings. */
@@ -134,6 +135,10 @@ extern u8 kp_insn_stack[KP_STACK];
 extern u8 kp_insn_mem[KP_MEM];
 
 void kp_insn_run(const void *start);
+
+struct desc_ptr;
+void kp_insn_use_idt(const struct desc_ptr *idt, const struct desc_ptr *was);
+extern kprobe_opcode_t kp_insn_use_idt_probed[];
 
 void kp_insn_load_sse(const struct kp_vector *vector);
 void kp_insn_save_sse(struct kp_vector *vector);

@@ -59,9 +59,10 @@ GROUP KP_DCR_FLAGS
 	DCR "std", rest="stosb; lodsb; cld; nop"
 	DCR "cld", rest="stosb; lodsb; std; nop", post="scasb"
 	DCR "lodsb", rest="scasb; stosb; movsb; nop"
-	/* An instruction that cannot be moved, or is only stepped, is in the way. */
-	DCR "nop", rest="str %eax; nop", flags=KP_NO_OPT
-	DCR "str %eax", rest="nop; nop", flags=KP_NO_OPT
+	/* What changes the state of the CPU can be moved. */
+	DCR "nop", rest="str %eax; nop"
+	DCR "str %eax", rest="nop; nop"
+	DCR "nop", rest="clts; nop; nop"
 
 #ifdef CONFIG_X86_64
 #include "kp_insn_dcr_64.S"

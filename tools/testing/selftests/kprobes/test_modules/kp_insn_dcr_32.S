@@ -115,8 +115,8 @@ GROUP KP_DCR_FLAGS
 	DCR "cli", rest="pushf; pop %eax; nop; nop", flags=0
 	DCR "nop", rest="cli; pushf; pop %eax; nop", flags=0
 	DCR "nop", rest="sti; pushf; pop %eax; nop", flags=0
-	/* An instruction that cannot be moved, or is only stepped, is in the way. */
-	DCR "nop", rest="mov %cr0, %eax; nop", flags=KP_NO_OPT
+	DCR "nop", rest="mov %cr0, %eax; nop"
+	DCR "mov %cr0, %eax", rest="mov %eax, %cr0"
 
 	.text
 SYM_FUNC_START_LOCAL(kp_insn_dcr_callee)

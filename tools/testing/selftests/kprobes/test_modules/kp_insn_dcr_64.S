@@ -116,8 +116,8 @@ GROUP KP_DCR_FLAGS
 	DCR "cli", rest="pushfq; pop %rax; nop; nop", flags=0
 	DCR "nop", rest="cli; pushfq; pop %rax; nop", flags=0
 	DCR "nop", rest="sti; pushfq; pop %rax; nop", flags=0
-	/* An instruction that cannot be moved, or is only stepped, is in the way. */
-	DCR "nop", rest="mov %cr0, %rax; nop", flags=KP_NO_OPT
+	DCR "nop", rest="mov %cr0, %rax; nop"
+	DCR "mov %cr0, %rax", rest="mov %rax, %cr0"
 
 	.text
 SYM_FUNC_START_LOCAL(kp_insn_dcr_callee)

@@ -123,17 +123,22 @@ GROUP KP_SYSTEM
 	CASE "rdtscp", flags=(KP_ANY_AX | KP_ANY_DX), feature=X86_FEATURE_RDTSCP
 	CASE "xgetbv", pre="xor %ecx, %ecx", feature=X86_FEATURE_OSXSAVE
 	CASE "rdmsr", pre="mov $0xc0000080, %ecx"
-	CASE "smsw %eax"
-	CASE "str %ax"
-	CASE "sldt %edx"
+	CASE "wrmsr", pre="mov $0xc0000080, %ecx; rdmsr", flags=KP_OPT
+	CASE "smsw %eax", flags=KP_OPT
+	CASE "lmsw %ax", pre="smsw %eax", flags=KP_OPT
+	CASE "clts", flags=KP_OPT
+	CASE "str %ax", flags=KP_OPT
+	CASE "sldt %edx", flags=KP_OPT
+	CASE "lldt %ax", pre="sldt %eax", flags=KP_OPT
+	CASE "wbinvd", flags=KP_OPT
 	CASE "lsl %ecx, %eax", pre="mov %cs, %ecx"
 	CASE "mov %ds, %eax"
 	CASE "mov %cs, %ax"
 	CASE "mov %eax, %es", pre="mov %es, %eax"
 	CASE "mov %eax, %ss", pre="mov %ss, %eax", flags=KP_MAYBE
-	CASE "in $0x80, %al", flags=KP_ANY_AX
-	CASE "out %al, $0x80"
-	CASE "out %al, %dx", pre="mov $0x80, %edx"
+	CASE "in $0x80, %al", flags=(KP_ANY_AX | KP_OPT)
+	CASE "out %al, $0x80", flags=KP_OPT
+	CASE "out %al, %dx", pre="mov $0x80, %edx", flags=KP_OPT
 	CASE "hlt", flags=(KP_MAYBE | KP_IRQS_ON)
 
 GROUP KP_TRAPS
@@ -185,3 +190,22 @@ GROUP KP_UNKNOWN
 #endif
 
 TABLE_END kp_insn_integer
+
+/*
+ * void kp_insn_use_idt(const struct desc_ptr *idt, const struct desc_ptr *was): for some
+ * instructions, with interrupts off, use another IDT.
+ */
+	.text
+SYM_FUNC_START(kp_insn_use_idt)
+	pushf
+	cli
+SYM_INNER_LABEL(kp_insn_use_idt_probed, SYM_L_GLOBAL)
+	lidt	(%_ASM_ARG1)
+	.rept	5
+	nop
+	.endr
+	lidt	(%_ASM_ARG2)
+	popf
+	RET
+SYM_FUNC_END(kp_insn_use_idt)
+STACK_FRAME_NON_STANDARD kp_insn_use_idt

@@ -414,14 +414,19 @@ GROUP KP_SYSTEM
 	CASE "rdpid %eax", feature=X86_FEATURE_RDPID
 	/* MSR_IA32_SYSENTER_CS: emulators do not read MSR_TSC_AUX in 32-bit mode. */
 	CASE "wrmsr", pre="mov $0x174, %ecx; rdmsr", feature=X86_FEATURE_SEP
-	CASE "mov %cr0, %eax"
-	CASE "mov %cr4, %ecx"
-	CASE "mov %db7, %edx"
-	CASE "mov %eax, %cr0", pre="mov %cr0, %eax"
-	CASE "invlpg (%ebx)"
-	CASE "sgdt (%ebx)"
-	CASE "sidt 16(%ebx)"
-	CASE "verw (%ebx)", pre="mov %ds, (%ebx)"
+	CASE "mov %cr0, %eax", flags=KP_OPT
+	CASE "mov %cr4, %ecx", flags=KP_OPT
+	CASE "mov %db7, %edx", flags=KP_OPT
+	CASE "mov %eax, %cr0", pre="mov %cr0, %eax", flags=KP_OPT
+	CASE "mov %eax, %cr3", pre="mov %cr3, %eax", flags=(KP_ANY_AX | KP_OPT)
+	CASE "mov %eax, %cr4", pre="mov %cr4, %eax", flags=KP_OPT
+	CASE "mov %eax, %db7", pre="mov %db7, %eax", flags=KP_OPT
+	CASE "invlpg (%ebx)", flags=KP_OPT
+	CASE "sgdt (%ebx)", flags=KP_OPT
+	CASE "sidt 16(%ebx)", flags=KP_OPT
+	CASE "lgdt (%ebx)", pre="sgdt (%ebx)", flags=KP_OPT
+	CASE "lidt 16(%ebx)", pre="sidt 16(%ebx)", flags=KP_OPT
+	CASE "verw (%ebx)", pre="mov %ds, (%ebx)", flags=KP_OPT
 	CASE "lar %ecx, %eax", pre="mov %ds, %ecx"
 	CASE "arpl %cx, %dx"
 	CASE "arpl %ax, 6(%ebx)"

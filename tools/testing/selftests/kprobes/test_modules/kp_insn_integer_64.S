@@ -286,15 +286,24 @@ GROUP KP_SYSTEM
 	CASE "rdpid %rax", feature=X86_FEATURE_RDPID
 	CASE "rdfsbase %rax", feature=X86_FEATURE_FSGSBASE
 	CASE "rdgsbase %rdx", feature=X86_FEATURE_FSGSBASE
-	CASE "wrmsr", pre="mov $0xc0000103, %ecx; rdmsr", feature=X86_FEATURE_RDTSCP
-	CASE "mov %cr0, %rax"
-	CASE "mov %cr4, %r9"
-	CASE "mov %db7, %rdx"
-	CASE "mov %rax, %cr0", pre="mov %cr0, %rax"
-	CASE "invlpg (%rbx)"
-	CASE "sgdt (%rbx)"
-	CASE "sidt 16(%rbx)"
-	CASE "verw (%rbx)", pre="mov %ds, (%rbx)"
+	CASE "wrmsr", pre="mov $0xc0000103, %ecx; rdmsr", feature=X86_FEATURE_RDTSCP, \
+		flags=KP_OPT
+	/* MSR_GS_BASE */
+	CASE "wrmsr", pre="mov $0xc0000101, %ecx; rdmsr", flags=KP_OPT
+	CASE "mov %eax, %ds", pre="mov %ds, %eax", flags=KP_OPT
+	CASE "mov %cr0, %rax", flags=KP_OPT
+	CASE "mov %cr4, %r9", flags=KP_OPT
+	CASE "mov %db7, %rdx", flags=KP_OPT
+	CASE "mov %rax, %cr0", pre="mov %cr0, %rax", flags=KP_OPT
+	CASE "mov %rax, %cr3", pre="mov %cr3, %rax", flags=(KP_ANY_AX | KP_OPT)
+	CASE "mov %rax, %cr4", pre="mov %cr4, %rax", flags=KP_OPT
+	CASE "mov %rax, %db7", pre="mov %db7, %rax", flags=KP_OPT
+	CASE "invlpg (%rbx)", flags=KP_OPT
+	CASE "sgdt (%rbx)", flags=KP_OPT
+	CASE "sidt 16(%rbx)", flags=KP_OPT
+	CASE "lgdt (%rbx)", pre="sgdt (%rbx)", flags=KP_OPT
+	CASE "lidt 16(%rbx)", pre="sidt 16(%rbx)", flags=KP_OPT
+	CASE "verw (%rbx)", pre="mov %ds, (%rbx)", flags=KP_OPT
 	CASE "mov %ss, (%rbx)"
 
 GROUP KP_RIP

@@ -7,9 +7,11 @@
 
 #include <linux/cpufeature.h>
 #include <asm/asm.h>
+#include <asm/desc.h>
 #include <asm/fpu/api.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
+#include <asm/trapnr.h>
 #include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/irqflags.h>
@@ -41,6 +43,10 @@ MODULE_PARM_DESC(skip, "no instructions with this in their names");
 static bool opt;
 module_param(opt, bool, 0400);
 MODULE_PARM_DESC(opt, "compare jump-optimised probes with others");
+
+static bool stepped;
+module_param(stepped, bool, 0400);
+MODULE_PARM_DESC(stepped, "copies are single-stepped, which needs int3 to work after them");
 
 #define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 			 X86_EFLAGS_SF | X86_EFLAGS_OF)
@@ -692,6 +698,45 @@ KP_GROUP_CASE(decimal, KP_DECIMAL)
 KP_GROUP_CASE(addr16, KP_ADDR16)
 #endif
 
+/*
+ * An IDT that has no gate for int3 is loaded, and after some instructions the kernel's again: kexec
+ * does the like before it jumps to the next kernel. A second trap after the copy would be a panic.
+ */
+static void kp_matrix_no_int3(struct kunit *test)
+{
+	struct desc_ptr was, bare;
+	enum kp_mode mode;
+	gate_desc *idt;
+
+	if (stepped)
+		kunit_skip(test, "copies are single-stepped");
+	store_idt(&was);
+	idt = kunit_kmalloc(test, was.size + 1, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, idt);
+	memcpy(idt, (void *)was.address, was.size + 1);
+	idt[X86_TRAP_BP].bits.p = 0;
+	bare = (struct desc_ptr){ .size = was.size, .address = (unsigned long)idt };
+	for (mode = KP_PRE; mode < KP_MODES; mode++) {
+		memset(&kp.kp, 0, sizeof(kp.kp));
+		kp.kp.addr = kp_insn_use_idt_probed;
+		kp.kp.pre_handler = kp_insn_pre;
+		if (mode == KP_PRE_POST)
+			kp.kp.post_handler = kp_insn_post;
+		kp.pre = 0;
+		kp.post = 0;
+		KUNIT_ASSERT_EQ(test, register_kprobe(&kp.kp), 0);
+		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, NULL), 0);
+		if (opt) {
+			KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
+			KUNIT_EXPECT_TRUE(test, kp_wait_jump(kp.kp.addr, true));
+		}
+		kp_insn_use_idt(&bare, &was);
+		KUNIT_EXPECT_EQ(test, kp.pre, 1);
+		KUNIT_EXPECT_EQ(test, kp.post, mode == KP_PRE_POST ? 1 : 0);
+		kunit_release_action(test, kp_unregister, NULL);
+	}
+}
+
 static struct kunit_case kp_insn_test_cases[] = {
 	KUNIT_CASE_SLOW(kp_matrix_alu),
 	KUNIT_CASE_SLOW(kp_matrix_move),
@@ -706,6 +751,7 @@ static struct kunit_case kp_insn_test_cases[] = {
 	KUNIT_CASE_SLOW(kp_matrix_call),
 	KUNIT_CASE_SLOW(kp_matrix_eflags),
 	KUNIT_CASE_SLOW(kp_matrix_system),
+	KUNIT_CASE(kp_matrix_no_int3),
 	KUNIT_CASE_SLOW(kp_matrix_sse),
 	KUNIT_CASE_SLOW(kp_matrix_avx),
 	KUNIT_CASE_SLOW(kp_matrix_bmi),
