@@ -49,6 +49,7 @@ GROUP KP_DCR_JUMP
 	DCR_BRANCH "nop", rest="nop; nop; loop 1f", flags=0
 	/* Whatever becomes of it, the return address is that of the case. */
 	DCR "nop", rest="call kp_insn_dcr_callee", flags=0
+	DCR "nop", rest=".byte 0x2e; call kp_insn_dcr_callee", flags=KP_OPT
 	/* The first one is a branch itself. */
 	DCR_BRANCH "{disp32} jz 1f", flags=KP_BRANCH
 	DCR_BRANCH "jmp 1f", rest="nop; nop; nop", flags=KP_BRANCH

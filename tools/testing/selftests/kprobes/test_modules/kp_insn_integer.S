@@ -99,12 +99,22 @@ GROUP KP_JUMP
 .endr
 	BRANCH "jmp 1f"
 	BRANCH "{disp32} jmp 1f"
-	BRANCH ".byte 0x2e; jmp 1f"
+	/* Each prefix that a branch may have. None of them has an effect here. */
+.irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3
+	BRANCH ".byte \prefix; jmp 1f"
+	BRANCH ".byte \prefix; {disp32} jmp 1f"
+	BRANCH ".byte \prefix; jc 1f"
+	BRANCH ".byte \prefix; {disp32} jc 1f"
+.endr
 	CASE "jmp 1b", pre="jmp 2f; 1: mov $2, %edx; jmp 3f; 2:", post="3:", flags=KP_BRANCH
 
 /* The callee keeps the return address, which has to be that of the case. */
 GROUP KP_CALL
 	CASE "call kp_insn_callee", flags=KP_BRANCH
+.irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3
+	CASE ".byte \prefix; call kp_insn_callee", flags=KP_BRANCH
+.endr
+	CASE ".byte 0x2e, 0x2e, 0x3e; call kp_insn_callee", flags=KP_BRANCH
 
 GROUP KP_EFLAGS
 .irp op, clc, stc, cmc, cld, std

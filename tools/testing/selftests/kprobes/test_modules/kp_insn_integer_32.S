@@ -347,8 +347,9 @@ GROUP KP_JUMP
 .irp reg, eax, ecx, edx, ebx, ebp, esi, edi
 	JUMP_REG %\reg
 .endr
-	BRANCH ".byte 0x2e; jmp *%eax", pre="mov $1f, %eax; ANNOTATE_RETPOLINE_SAFE"
-	BRANCH "addr16 jmp *%eax", pre="mov $1f, %eax; ANNOTATE_RETPOLINE_SAFE"
+.irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3
+	BRANCH ".byte \prefix; jmp *%eax", pre="mov $1f, %eax; ANNOTATE_RETPOLINE_SAFE"
+.endr
 	JUMP_MEM "(%ebx)"
 	JUMP_MEM "8(%ebp, %ecx, 4)", pre="and $7, %ecx"
 	JUMP_MEM "kp_insn_mem+96"
@@ -383,6 +384,10 @@ GROUP KP_CALL
 .irp reg, eax, ecx, edx, ebx, ebp, esi, edi
 	CALL_REG %\reg
 .endr
+.irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3
+	CASE ".byte \prefix; call *%eax", flags=KP_BRANCH, \
+		pre="mov $kp_insn_callee, %eax; ANNOTATE_RETPOLINE_SAFE"
+.endr
 	CALL_MEM "(%ebx)"
 	CALL_MEM "-8(%ebp, %ecx, 4)", pre="and $7, %ecx"
 	CALL_MEM "kp_insn_mem+104"
@@ -394,7 +399,9 @@ GROUP KP_CALL
 		flags=(KP_BRANCH | KP_MAYBE)
 	RETURN "ret"
 	RETURN "ret $16"
-	RETURN "repz ret"
+.irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3
+	RETURN ".byte \prefix; ret"
+.endr
 	FAR_RETURN "lret"
 	FAR_RETURN "lret $8"
 	BRANCH "iret", flags=(KP_BRANCH | KP_MAYBE), pre="pushf; push %cs; push $1f"

@@ -228,7 +228,10 @@ GROUP KP_JUMP
 .irp reg, rax, rcx, rdx, rbx, rbp, rsi, rdi, r8, r12, r13, r15
 	JUMP_REG %\reg
 .endr
-	BRANCH ".byte 0x2e; jmp *%rax", pre="lea 1f(%rip), %rax; ANNOTATE_RETPOLINE_SAFE"
+.irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3, 0x48
+	BRANCH ".byte \prefix; jmp *%rax", pre="lea 1f(%rip), %rax; ANNOTATE_RETPOLINE_SAFE"
+.endr
+	BRANCH ".byte 0x48; jmp 1f"
 	JUMP_MEM "(%rbx)"
 	JUMP_MEM "8(%rbp, %r15, 8)"
 	JUMP_MEM "kp_insn_mem+96(%rip)"
@@ -259,6 +262,11 @@ GROUP KP_CALL
 .irp reg, rax, rcx, rdx, rbx, rbp, rsi, rdi, r8, r12, r13, r15
 	CALL_REG %\reg
 .endr
+.irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3, 0x48
+	CASE ".byte \prefix; call *%rax", flags=KP_BRANCH, \
+		pre="lea kp_insn_callee(%rip), %rax; ANNOTATE_RETPOLINE_SAFE"
+.endr
+	CASE ".byte 0x48; call kp_insn_callee", flags=KP_BRANCH
 	CALL_MEM "(%rbx)"
 	CALL_MEM "-8(%rbp, %r15, 8)"
 	CALL_MEM "kp_insn_mem+104(%rip)"
@@ -266,7 +274,9 @@ GROUP KP_CALL
 	CALL_MEM "16(%rsp)"
 	RETURN "ret"
 	RETURN "ret $16"
-	RETURN "repz ret"
+.irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3, 0x48
+	RETURN ".byte \prefix; ret"
+.endr
 	FAR_RETURN "lretq"
 	FAR_RETURN "lretq $8"
 	BRANCH "iretq", flags=(KP_BRANCH | KP_MAYBE), pre="mov %rsp, %rdx; mov %ss, %eax; \
