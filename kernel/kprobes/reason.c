@@ -172,8 +172,6 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 		JUMP("the DCR has text on the blacklist"),
 	[KPROBE_WHY_JUMP_NO_NEAR_FORM] =
 		JUMP("a branch in the DCR has no near form"),
-	[KPROBE_WHY_JUMP_OTHER_FUNCTION] =
-		JUMP("a branch in the DCR leads into another function"),
 	[KPROBE_WHY_JUMP_NOT_MOVABLE] =
 		JUMP("an instruction of the DCR cannot be moved"),
 	[KPROBE_WHY_JUMP_SEGMENTS] =

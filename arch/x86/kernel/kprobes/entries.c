@@ -22,11 +22,10 @@
  *
  * The array stays right, since no patching makes a branch lead into the middle of another
  * function: jump labels lead to targets that are in the array, static calls and ftrace to
- * the start of a function or out of the text. A branch from one function into the middle of
- * another never is in the DCR of a jump, see safety.c, and the search reads the byte that a
- * breakpoint has replaced. Entries for init text stay when that is freed, and do no harm.
- * The array of a module is freed with the module. Under memory pressure all arrays are
- * freed.
+ * the start of a function or out of the text. A later search finds what jumps and breakpoints
+ * of probes have covered meanwhile, since it reads the text as it is without probes. Entries
+ * for init text stay when that is freed, and do no harm. The array of a module is freed with
+ * the module. Under memory pressure all arrays are freed.
  */
 #include <linux/cleanup.h>
 #include <linux/extable.h>
@@ -54,7 +53,7 @@
 
 /* Bytes of text that are searched at a time, and the bytes around them that are read too. */
 #define SEARCH_CHUNK	4096
-#define SEARCH_BEFORE	4
+#define SEARCH_BEFORE	7
 #define SEARCH_AFTER	3
 
 /* How many starts of functions a search remembers, as a power of two. */
@@ -229,31 +228,16 @@ static int find_labels(struct text_search *s, struct jump_entry *e, unsigned int
 	return ret;
 }
 
-/* Return: the byte that a probepoint at @addr has replaced, or @byte if there is none. */
-static u8 original_byte(u8 byte, unsigned long addr)
-{
-	struct kprobe *kp = NULL;
-
-	guard(preempt)();
-	if (byte == INT3_INSN_OPCODE)
-		kp = get_kprobe((void *)addr);
-	return kp ? kp->opcode : byte;
-}
-
 /* A lea with a displacement only. In 64-bit mode it is relative to the next instruction. */
 static bool is_lea(u8 opcode, u8 modrm)
 {
 	return opcode == 0x8d && (modrm & 0xc7) == 0x05;
 }
 
-/*
- * May the four bytes at @p, a copy of the text at @at, be the displacement of a branch or of
- * a lea? The bytes before them tell.
- */
-static bool looks_like_branch(const u8 *p, unsigned long at)
+/* May the four bytes at @p be the displacement of a branch or of a lea? */
+static bool looks_like_branch(const u8 *p)
 {
-	u8 before = original_byte(p[-2], at - 2);
-	u8 opcode = original_byte(p[-1], at - 1);
+	u8 before = p[-2], opcode = p[-1];
 
 	switch (opcode) {
 	case CALL_INSN_OPCODE:
@@ -272,18 +256,18 @@ static bool looks_like_branch(const u8 *p, unsigned long at)
 }
 
 /* May the four bytes at @p be an address that a mov, a push or a lea loads? */
-static bool looks_like_load(const u8 *p, unsigned long at)
+static bool looks_like_load(const u8 *p)
 {
-	u8 opcode = original_byte(p[-1], at - 1);
+	u8 opcode = p[-1];
 	int i;
 
 	if (opcode == 0x68 || (opcode & 0xf8) == 0xb8)
 		return true;
-	if (!IS_ENABLED(CONFIG_X86_64) && is_lea(original_byte(p[-2], at - 2), opcode))
+	if (!IS_ENABLED(CONFIG_X86_64) && is_lea(p[-2], opcode))
 		return true;
-	/* mov to memory or to a register, with up to two bytes behind the ModRM byte */
+	/* mov: a ModRM byte follows the opcode, and perhaps a SIB byte and a displacement */
 	for (i = 2; i <= SEARCH_BEFORE; i++)
-		if (original_byte(p[-i], at - i) == 0xc7)
+		if (p[-i] == 0xc7)
 			return true;
 	return false;
 }
@@ -340,14 +324,21 @@ static int __no_sanitize_address search_chunk(struct text_search *s, const u8 *p
 		unsigned long value = (long)get_unaligned((s32 *)p);
 		unsigned long target = at + sizeof(s32) + value;
 
-		if (unlikely(is_in_text(s, target)) && looks_like_branch(p, at) &&
+		if (unlikely(is_in_text(s, target)) && looks_like_branch(p) &&
 		    is_far_entry(s, at, target))
 			ret = note(s, target, BY_BRANCH);
-		if (unlikely(is_in_text(s, value)) && !ret && looks_like_load(p, at) &&
+		if (unlikely(is_in_text(s, value)) && !ret && looks_like_load(p) &&
 		    is_far_entry(s, at, value))
 			ret = note(s, value, BY_LOAD);
 	}
 	return ret;
+}
+
+static bool read_text(unsigned long at, u8 *buf, size_t len)
+{
+	guard(mutex)(&text_mutex);
+	guard(preempt)();
+	return x86_kprobe_read_original(at, buf, len);
 }
 
 static int search_text(struct text_search *s, const struct text_range *range)
@@ -359,8 +350,7 @@ static int search_text(struct text_search *s, const struct text_range *range)
 	for (; at < end && !ret; at += len) {
 		len = min_t(unsigned long, end - at, SEARCH_CHUNK);
 		/* Init text may have been freed meanwhile. */
-		if (copy_from_kernel_nofault(s->buf + SEARCH_BEFORE, (void *)at,
-					     min(end - at, len + SEARCH_AFTER)))
+		if (!read_text(at, s->buf + SEARCH_BEFORE, min(end - at, len + SEARCH_AFTER)))
 			break;
 		ret = search_chunk(s, s->buf + SEARCH_BEFORE, at, len);
 		memcpy(s->buf, s->buf + len, SEARCH_BEFORE);

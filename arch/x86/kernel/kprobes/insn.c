@@ -50,7 +50,7 @@ static struct probepoint *probepoint_behind(unsigned long addr, u8 byte)
  * x86_kprobe_read_original() - read text as it is without probes
  * @addr: the first address
  * @buf: result: the bytes
- * @len: number of bytes, at most KPROBE_JUMP_REACH
+ * @len: number of bytes
  *
  * Breakpoints that other code has put into the text are not undone.
  *
@@ -61,25 +61,24 @@ static struct probepoint *probepoint_behind(unsigned long addr, u8 byte)
  */
 bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 {
-	u8 text[KPROBE_JUMP_SIZE - 1 + KPROBE_JUMP_REACH];
-	unsigned long start = addr - (KPROBE_JUMP_SIZE - 1);
 	long i, j, end = len;
 
 	if (copy_from_kernel_nofault(buf, (void *)addr, len))
 		return false;
-	memcpy(text + KPROBE_JUMP_SIZE - 1, buf, len);
 	/*
 	 * A jump may begin up to four bytes before @addr. If these bytes are in a page that
-	 * cannot be read, no jump begins there; one may begin behind the page boundary.
+	 * cannot be read, no jump begins there; one may begin after the page boundary.
 	 */
-	for (i = 0; i < KPROBE_JUMP_SIZE - 1; i++)
-		if (get_kernel_nofault(text[i], (u8 *)start + i))
-			text[i] = 0;
-
 	for (i = 1 - KPROBE_JUMP_SIZE; i < end; i++) {
-		u8 byte = text[i + KPROBE_JUMP_SIZE - 1];
-		struct probepoint *pp = probepoint_behind(addr + i, byte);
+		struct probepoint *pp;
+		u8 byte;
 
+		/* A byte that a jump has covered is the original's by now, and stays. */
+		if (i >= 0)
+			byte = buf[i];
+		else if (get_kernel_nofault(byte, (u8 *)addr + i))
+			continue;
+		pp = probepoint_behind(addr + i, byte);
 		if (!pp)
 			continue;
 		if (i >= 0)

@@ -18,9 +18,7 @@
  * may do so.
  *
  * The check holds no lock of kprobes. It looks at the text as it is without probes, so
- * probes may be registered and unregistered meanwhile. A branch from one function into the
- * middle of another never is in a DCR: the search of all text reads what is in memory, and
- * would miss a branch that a jump has overwritten.
+ * probes may be registered and unregistered meanwhile.
  */
 #include <linux/cleanup.h>
 #include <linux/extable.h>
@@ -112,7 +110,7 @@ static bool is_indirect_jump(struct insn *insn, unsigned long addr)
 static enum kprobe_reason refuse_insn(struct kprobe_jump *jump, struct insn *insn,
 				      unsigned long addr, const u8 *bytes, bool dead)
 {
-	unsigned long target, size, offset, next = addr + insn->length;
+	unsigned long target, next = addr + insn->length;
 
 	if (next > jump->end)
 		return KPROBE_WHY_JUMP_END;
@@ -127,9 +125,6 @@ static enum kprobe_reason refuse_insn(struct kprobe_jump *jump, struct insn *ins
 	if (x86_insn_branches(insn, addr, &target)) {
 		if (!x86_insn_has_near_form(insn))
 			return KPROBE_WHY_JUMP_NO_NEAR_FORM;
-		if (target - jump->start >= jump->end - jump->start &&
-		    (!kallsyms_lookup_size_offset(target, &size, &offset) || offset))
-			return KPROBE_WHY_JUMP_OTHER_FUNCTION;
 		return KPROBE_WHY_NONE;
 	}
 	/* It is padding. If a branch leads there, the check finds the branch as any other. */

@@ -587,7 +587,6 @@ tells_of_jumps() {
 	no_jump "$(case_at fault_covered)" "a task may sleep in a fault in the DCR"
 	no_jump "$(case_at blacklist_covered)" "the DCR has text on the blacklist"
 	no_jump "$(case_at loop_covered)" "a branch in the DCR has no near form"
-	no_jump "$(case_at into_other)" "a branch in the DCR leads into another function"
 	no_jump "$(case_at flags_covered)" "an instruction of the DCR cannot be moved"
 	no_jump "$(case_at label_covered)" "the kernel patches the DCR itself"
 	if has_case endbr_covered; then
@@ -599,6 +598,10 @@ tells_of_jumps() {
 	if has_case segment; then
 		no_jump "$(case_at segment)" "the function changes segments that handlers need"
 	fi
+	for covered in state into_other; do
+		ask "$(case_at $covered)"
+		says jump yes
+	done
 	ask "$(case_at branch)"
 	says jump yes
 	says jump-post no
@@ -632,7 +635,7 @@ tells_of_changes() {
 # The optimiser says the same as the answer, for the same addresses.
 optimizer_agrees() {
 	names="plain branch undecoded_later end into address fixup label_into far_branch \
-		far_address fault_covered blacklist_covered loop_covered into_other \
+		far_address fault_covered blacklist_covered loop_covered \
 		flags_covered label_covered"
 	id=0
 	for name in $names; do

@@ -445,6 +445,73 @@ CODE_END last_of_five
 #endif
 
 /*
+ * Another function stores the address by an instruction whose opcode is far from it, and jumps
+ * there by a return.
+ */
+.macro STORED_FROM_FAR name:req, memory:vararg
+CODE \name, KP_REFUSE
+	test	$1, %edi
+	jz	kp_opt_stores_\name
+	add	$16, %eax
+	PROBED	\name
+	nop
+.Linto_\name:
+	ANNOTATE_NOENDBR
+	KP_INC_EAX
+	add	$2, %eax
+CODE_END \name
+	.section .text.unlikely, "ax"
+	.type	kp_opt_stores_\name, @function
+kp_opt_stores_\name:
+	add	$32, %eax
+	push	%_ASM_AX
+	lea	-0x200(%_ASM_SP), %_ASM_DX
+	xor	%ecx, %ecx
+	__ASM_SIZE(mov)	$.Linto_\name, \memory
+	ANNOTATE_RETPOLINE_SAFE
+	ret
+	int3
+	.size	kp_opt_stores_\name, . - kp_opt_stores_\name
+	STACK_FRAME_NON_STANDARD kp_opt_stores_\name
+	.text
+.endm
+
+STORED_FROM_FAR disp32, 0x200(%_ASM_DX)
+STORED_FROM_FAR sib_disp32, 0x200(%_ASM_DX, %_ASM_CX)
+
+/* long kp_opt_hidden(long arg): a jump covers the instruction that loads the address. */
+	.text
+	.balign	16
+SYM_FUNC_START(kp_opt_hidden)
+	ENDBR
+	xor	%eax, %eax
+	test	$1, %edi
+	jz	kp_opt_hides
+	add	$16, %eax
+SYM_INNER_LABEL(kp_opt_hidden_probed, SYM_L_GLOBAL)
+	nop
+.Linto_hidden:
+	ANNOTATE_NOENDBR
+	KP_INC_EAX
+	add	$2, %eax
+	RET
+SYM_FUNC_END(kp_opt_hidden)
+STACK_FRAME_NON_STANDARD kp_opt_hidden
+
+	.section .text.unlikely, "ax"
+SYM_FUNC_START_LOCAL(kp_opt_hides)
+	add	$32, %eax
+SYM_INNER_LABEL(kp_opt_hides_probed, SYM_L_GLOBAL)
+	ADDRESS	.Linto_hidden, %_ASM_DX
+	push	%_ASM_DX
+	ANNOTATE_RETPOLINE_SAFE
+	ret
+	int3
+SYM_FUNC_END(kp_opt_hides)
+STACK_FRAME_NON_STANDARD kp_opt_hides
+	.text
+
+/*
  * No place for a jump.
  */
 

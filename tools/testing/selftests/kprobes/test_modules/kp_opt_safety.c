@@ -5,9 +5,11 @@
  */
 
 #include <linux/jump_label.h>
+#include <linux/shrinker.h>
 #include <linux/static_call.h>
 #include <asm/nops.h>
 #include "kp_opt_suites.h"
+#include "kp_symbol.h"
 
 #define KP_ARGS		4
 /* In the page that error pointers lead to. */
@@ -264,11 +266,36 @@ static void kp_opt_one_search(struct kunit *test)
 	KUNIT_EXPECT_LE(test, search->pre, KP_SEARCHES / 4);
 }
 
+/*
+ * An optimised probepoint hides an address that its function loads. The text is searched again,
+ * since the result of the first search is gone, and the address is found nevertheless.
+ */
+static __nocfi void kp_opt_hidden_address(struct kunit *test)
+{
+	unsigned long (*forget)(struct shrinker *shrinker, struct shrink_control *sc);
+	struct kp_opt_probe *hides = kp_opt_new(test, kp_opt_hides_probed, false);
+	struct kp_opt_probe *hidden = kp_opt_new(test, kp_opt_hidden_probed, false);
+
+	forget = kp_symbol(test, "shrink_known");
+	kp_opt_add(test, hides);
+	kp_opt_becomes_jump(test, hides);
+	forget(NULL, NULL);
+	kp_opt_add(test, hidden);
+	kp_opt_stays_int3(test, hidden);
+	if (kp_is_jump(hidden->kp.addr))
+		return;
+	KUNIT_EXPECT_EQ(test, kp_opt_run_code(kp_opt_hidden, 0), 35);
+	KUNIT_EXPECT_EQ(test, kp_opt_run_code(kp_opt_hidden, 1), 19);
+	KUNIT_EXPECT_EQ(test, hides->pre, 1);
+	KUNIT_EXPECT_EQ(test, hidden->pre, 1);
+}
+
 static struct kunit_case kp_opt_safety_cases[] = {
 	KUNIT_CASE(kp_opt_safe),
 	KUNIT_CASE(kp_opt_safe_post),
 	KUNIT_CASE(kp_opt_patched_by_others),
 	KUNIT_CASE(kp_opt_one_search),
+	KUNIT_CASE(kp_opt_hidden_address),
 	{}
 };
 

@@ -79,6 +79,10 @@ extern const u32 kp_opt_codes_nr;
 extern const char kp_opt_names[];
 void kp_opt_text(void);
 
+/* What loads the address is in another function, and is probed. So is what it leads into. */
+kp_opt_fn kp_opt_hidden;
+extern kprobe_opcode_t kp_opt_hidden_probed[], kp_opt_hides_probed[];
+
 struct kp_opt_probe {
 	struct kprobe kp;
 	bool registered;
