@@ -182,6 +182,17 @@ static void write_reason(struct explain_file *f, const char *key, enum kprobe_re
 		seq_buf_printf(&f->text, "%s: %s\n", key, *kprobe_reason_text(why));
 }
 
+/*
+ * The check of jumps takes each address in an instruction for a target. Code that registers a
+ * probe at a fixed address has one that is none.
+ */
+static void write_hint(struct explain_file *f, enum kprobe_reason why)
+{
+	if (why == KPROBE_WHY_JUMP_ADDRESS || why == KPROBE_WHY_JUMP_FAR_ADDRESS)
+		seq_buf_printf(&f->text, "jump-hint: %s; give symbol_name and offset instead\n",
+			       "an address that is only stored in a struct kprobe looks the same");
+}
+
 static void write_answer(struct explain_file *f, const char *key, enum kprobe_answer answer)
 {
 	static const char *const words[] = {
@@ -207,6 +218,7 @@ static void write_how(struct explain_file *f, const struct question *q)
 	}
 	write_answer(f, "jump", q->jump[0]);
 	write_reason(f, "jump-reason", q->no_jump[0]);
+	write_hint(f, q->no_jump[0]);
 	write_answer(f, "jump-post", q->jump[1]);
 	write_reason(f, "jump-post-reason", q->no_jump[1]);
 	if (IS_ENABLED(CONFIG_KRETPROBES)) {

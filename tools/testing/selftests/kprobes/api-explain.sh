@@ -569,6 +569,9 @@ tells_of_boost() {
 # Jumps
 #
 
+ADDRESS_HINT="an address that is only stored in a struct kprobe looks the same; \
+give symbol_name and offset instead"
+
 tells_of_jumps() {
 	optimization 1
 	ask "$(case_at plain)"
@@ -580,10 +583,13 @@ tells_of_jumps() {
 	no_jump "$(case_at end)" "the function ends before the jump does"
 	no_jump "$(case_at into)" "a branch leads into the JTPR"
 	no_jump "$(case_at address)" "an address inside the JTPR is loaded"
+	says jump-hint "$ADDRESS_HINT"
 	no_jump "$(case_at fixup)" "an exception fixup leads into the JTPR"
 	no_jump "$(case_at label_into)" "a jump label leads into the JTPR"
 	no_jump "$(case_at far_branch)" "a branch from another function leads into the JTPR"
+	says_not jump-hint
 	no_jump "$(case_at far_address)" "another function loads an address inside the JTPR"
+	says jump-hint "$ADDRESS_HINT"
 	no_jump "$(case_at fault_covered)" "a task may sleep in a fault in the DCR"
 	no_jump "$(case_at blacklist_covered)" "the DCR has text on the blacklist"
 	no_jump "$(case_at loop_covered)" "a branch in the DCR has no near form"
