@@ -15,7 +15,8 @@
  * has an endbr. Without it, no jump is put into a function that has an indirect jump. A
  * jump to a retpoline counts as one: with retpolines the compiler makes no jump tables for
  * switch statements, but the BPF interpreter jumps through a table of labels, and assembly
- * may do so.
+ * may do so. A function and its .cold part are one function in this respect: either may have
+ * the jump, and the table leads into both.
  *
  * The check holds no lock of kprobes. It looks at the text as it is without probes, so
  * probes may be registered and unregistered meanwhile.
@@ -26,6 +27,7 @@
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/memory.h>
+#include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
@@ -148,21 +150,16 @@ static bool is_filler(unsigned long addr, unsigned long end)
 	       !memchr_inv(buf, 0, len);
 }
 
-/*
- * Refuse the jump if @target is in the .cold part of a function, and that has an indirect
- * jump.
- */
-static noinline void check_cold_part(struct kprobe_jump *jump, unsigned long target)
+/* Refuse the jump if the other part of its function, which @addr is in, has an indirect jump. */
+static void check_other_part(struct kprobe_jump *jump, unsigned long addr)
 {
 	unsigned long size, offset, at, end;
-	char name[KSYM_NAME_LEN];
 	u8 buf[MAX_INSN_SIZE];
 	struct insn insn;
 
-	if (lookup_symbol_name(target, name) || !strstr(name, ".cold") ||
-	    !kallsyms_lookup_size_offset(target, &size, &offset))
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
 		return;
-	at = target - offset;
+	at = addr - offset;
 	for (end = at + size; at < end; at += insn.length) {
 		if (!x86_kprobe_decode_text(at, end, &insn, buf)) {
 			if (!is_filler(at, end))
@@ -172,6 +169,75 @@ static noinline void check_cold_part(struct kprobe_jump *jump, unsigned long tar
 		if (is_indirect_jump(&insn, at))
 			refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
 	}
+}
+
+/* The .cold part of a function has a symbol of its own, whose name begins with the function's. */
+static noinline void check_cold_part(struct kprobe_jump *jump, unsigned long target)
+{
+	char name[KSYM_NAME_LEN];
+
+	if (!lookup_symbol_name(target, name) && strstr(name, ".cold"))
+		check_other_part(jump, target);
+}
+
+/**
+ * struct hot_parts - the functions that a .cold part may belong to
+ * @jump: the jump, in the .cold part
+ * @found: number of functions that were found
+ * @module: name of the module, or empty
+ * @name: name of the function
+ */
+struct hot_parts {
+	struct kprobe_jump *jump;
+	unsigned int found;
+	char module[MODULE_NAME_LEN];
+	char name[KSYM_NAME_LEN];
+};
+
+static int check_hot_part(void *data, unsigned long addr)
+{
+	struct hot_parts *hot = data;
+
+	guard(mutex)(&text_mutex);
+	check_other_part(hot->jump, addr);
+	hot->found++;
+	return 0;
+}
+
+static int check_hot_part_of_module(void *data, const char *name, unsigned long addr)
+{
+	struct hot_parts *hot = data;
+
+	return strcmp(name, hot->name) ? 0 : check_hot_part(hot, addr);
+}
+
+/*
+ * Without IBT, refuse a jump in a .cold part if the function that the part belongs to has an
+ * indirect jump. Several static functions may have the same name. Kallsyms does not tell which of
+ * them it is, so all are looked at.
+ */
+static noinline void check_hot_parts(struct kprobe_jump *jump)
+{
+	struct hot_parts hot = { .jump = jump };
+	unsigned long size, offset;
+	char *module, *cold;
+
+	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+		return;
+	/* The module's name is freed with the module. */
+	scoped_guard(preempt)
+		if (kallsyms_lookup(jump->start, &size, &offset, &module, hot.name) && module)
+			strscpy(hot.module, module);
+	cold = strstr(hot.name, ".cold");
+	if (!cold)
+		return;
+	*cold = '\0';
+	if (hot.module[0])
+		module_kallsyms_on_each_symbol(hot.module, check_hot_part_of_module, &hot);
+	else
+		kallsyms_on_each_match_symbol(check_hot_part, hot.name, &hot);
+	if (!hot.found)
+		refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
 }
 
 /* Without IBT, refuse the jump if the function has an indirect jump. */
@@ -305,6 +371,8 @@ int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 		jump->start = jump->addr - offset;
 		jump->end = jump->start + size;
 		decode_around(jump);
+		if (!jump->refusal)
+			check_hot_parts(jump);
 		if (!jump->refusal)
 			check_reserved(jump);
 		if (!jump->refusal)

@@ -266,6 +266,38 @@ kp_opt_code_table_cold.cold:
 	.size	kp_opt_code_table_cold.cold, . - kp_opt_code_table_cold.cold
 	STACK_FRAME_NON_STANDARD kp_opt_code_table_cold.cold
 	.text
+
+/* The jump is in the function, and leads into its part, which is probed. */
+.macro INTO_COLD name:req, jump:req, flags:req
+CODE \name, \flags
+	mov	%edi, %ecx
+	and	$1, %ecx
+	mov	.Ltable_\name(, %_ASM_CX, __ASM_SEL(4, 8)), %_ASM_DX
+	\jump
+CODE_END \name
+	.type	kp_opt_code_\name\().cold, @function
+kp_opt_code_\name\().cold:
+	test	%eax, %eax
+.Lone_\name:
+	add	$16, %eax
+	PROBED	\name
+	nop
+.Lother_\name:
+	KP_INC_EAX
+	add	$2, %eax
+	RET
+	.size	kp_opt_code_\name\().cold, . - kp_opt_code_\name\().cold
+	STACK_FRAME_NON_STANDARD kp_opt_code_\name\().cold
+	.section .rodata
+	_ASM_ALIGN
+.Ltable_\name:
+	_ASM_PTR .Lone_\name, .Lother_\name
+	.text
+.endm
+
+INTO_COLD into_cold, BY_RETPOLINE, KP_REFUSE
+INTO_COLD into_cold_plain, PLAIN, KP_REFUSE
+INTO_COLD beside_cold, "jmp .Lone_beside_cold", KP_ACCEPT
 #endif
 
 /* From another part of the function, which has a symbol of its own. */
