@@ -99,6 +99,8 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 		REFUSAL(-EOPNOTSUPP, "this form of the instruction has no emulation"),
 	[KPROBE_WHY_STI_SHADOW] =
 		REFUSAL(-EOPNOTSUPP, "the next instruction needs the interrupt shadow of the sti"),
+	[KPROBE_WHY_FILLS_RSB] =
+		REFUSAL(-EOPNOTSUPP, "the call only fills the return stack buffer"),
 	[KPROBE_WHY_TOO_FAR] =
 		REFUSAL(-EOPNOTSUPP, "instruction slots are too far from the operand"),
 	[KPROBE_WHY_ARCH] =

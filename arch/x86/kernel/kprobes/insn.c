@@ -200,6 +200,32 @@ static bool is_in_padding(unsigned long addr)
 	       (strstarts(name, "__pfx_") || strstarts(name, "__cfi_"));
 }
 
+/**
+ * x86_kprobe_fills_rsb() - is an instruction a call that fills the return stack buffer?
+ * @insn: a decoded instruction
+ * @addr: its address
+ *
+ * The code that fills it, in __switch_to_asm() for one, has calls that lead over an int3, and
+ * drops their return addresses from the stack. It relies on what the CPU remembers of a call. An
+ * emulation, and the push and the jump of a detour buffer, put the return address on the
+ * stack only.
+ *
+ * Context: that of x86_kprobe_read_original().
+ *
+ * Return: true for a call into its own function that an int3 follows.
+ */
+bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr)
+{
+	unsigned long target, size, offset;
+	u8 next;
+
+	return x86_insn_is_call(insn) && x86_insn_branches(insn, addr, &target) &&
+	       kallsyms_lookup_size_offset(addr, &size, &offset) &&
+	       target - (addr - offset) < size &&
+	       x86_kprobe_read_original(addr + insn->length, &next, sizeof(next)) &&
+	       next == INT3_INSN_OPCODE;
+}
+
 /* With kCFI, the compiler puts these instructions before an indirect call. */
 #define CFI_MOVL_SIZE	6		/* movl $-type, %r10d */
 #define CFI_ADDL_SIZE	4		/* addl -4(%reg), %r10d */
@@ -262,6 +288,8 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 		return probepoint_refuse(pp, KPROBE_WHY_ENDBR);
 	if (is_cfi_check(addr, &insn))
 		return probepoint_refuse(pp, KPROBE_WHY_CFI_CHECK);
+	if (x86_kprobe_fills_rsb(&insn, addr))
+		return probepoint_refuse(pp, KPROBE_WHY_FILLS_RSB);
 	ap->insn.size = insn.length;
 	ap->insn.op = x86_insn_op(&insn);
 	/* A thunk, which would call the post_handlers, does not load the kernel's segments. */

@@ -127,6 +127,9 @@ static enum kprobe_reason refuse_insn(struct kprobe_jump *jump, struct insn *ins
 	if (x86_insn_branches(insn, addr, &target)) {
 		if (!x86_insn_has_near_form(insn))
 			return KPROBE_WHY_JUMP_NO_NEAR_FORM;
+		scoped_guard(preempt)
+			if (x86_kprobe_fills_rsb(insn, addr))
+				return KPROBE_WHY_JUMP_NOT_MOVABLE;
 		return KPROBE_WHY_NONE;
 	}
 	/* It is padding. If a branch leads there, the check finds the branch as any other. */

@@ -471,6 +471,7 @@ refuses_instructions() {
 	refused "$(case_at hlt)" -95 "a copy elsewhere would not have the instruction's effect"
 	refused "$(case_at ret16)" -95 "this form of the instruction has no emulation"
 	refused "$(case_at sti)" -95 "the next instruction needs the interrupt shadow of the sti"
+	refused "$(case_at rsb)" -95 "the call only fills the return stack buffer"
 }
 
 # The address of a slot is known at a registration only. One of the two is refused then.

@@ -106,6 +106,13 @@ CODE sti
 	hlt
 CODE_END sti
 
+CODE rsb
+	AT	rsb
+	call	1f
+	int3
+1:	add	$__SIZEOF_LONG__, %_ASM_SP
+CODE_END rsb
+
 CODE lock
 	AT	lock
 	LOCK_PREFIX

@@ -112,6 +112,8 @@ GROUP KP_DCR_FLAGS
 	DCR "nop", rest="popf; adc %eax, %edx; nop", pre="pushf; xorl $0x8d5, (%esp)", flags=0
 	DCR "nop", rest="nop; nop; nop; popf", pre="pushf; xorl $0x8d5, (%esp)", flags=0
 	DCR "nop", rest="popf; nop; nop; nop", pre="pushf; xorl $0x200, (%esp)", flags=0
+	/* A call that fills the return stack buffer cannot be moved. */
+	DCR "nop", rest="call 1f; int3; 1: add $4, %esp", flags=KP_NO_OPT
 	DCR "cli", rest="pushf; pop %eax; nop; nop", flags=0
 	DCR "nop", rest="cli; pushf; pop %eax; nop", flags=0
 	DCR "nop", rest="sti; pushf; pop %eax; nop", flags=0

@@ -113,6 +113,8 @@ GROUP KP_DCR_FLAGS
 	DCR "nop", rest="popfq; adc %rax, %rdx", pre="pushfq; xorl $0x8d5, (%rsp)", flags=0
 	DCR "nop", rest="nop; nop; nop; popfq", pre="pushfq; xorl $0x8d5, (%rsp)", flags=0
 	DCR "nop", rest="popfq; nop; nop; nop", pre="pushfq; xorl $0x200, (%rsp)", flags=0
+	/* A call that fills the return stack buffer cannot be moved. */
+	DCR "nop", rest="call 1f; int3; 1: add $8, %rsp", flags=KP_NO_OPT
 	DCR "cli", rest="pushfq; pop %rax; nop; nop", flags=0
 	DCR "nop", rest="cli; pushfq; pop %rax; nop", flags=0
 	DCR "nop", rest="sti; pushfq; pop %rax; nop", flags=0

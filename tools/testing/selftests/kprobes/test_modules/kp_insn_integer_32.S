@@ -397,6 +397,8 @@ GROUP KP_CALL
 	CASE "lcall $kp_kernel_cs, $kp_insn_far_callee", flags=KP_BRANCH
 	CASE "lcall *(%ebx)", pre="movl $kp_insn_far_callee, (%ebx); mov %cs, 4(%ebx)", \
 		flags=(KP_BRANCH | KP_MAYBE)
+	/* What fills the return stack buffer, where an emulation would fill nothing */
+	UNSUPPORTED "call 1f", post="int3; 1: add $4, %esp", pad=0
 	RETURN "ret"
 	RETURN "ret $16"
 .irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3

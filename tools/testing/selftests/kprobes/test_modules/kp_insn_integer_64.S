@@ -272,6 +272,8 @@ GROUP KP_CALL
 	CALL_MEM "kp_insn_mem+104(%rip)"
 	CALL_MEM "(%rsp)"
 	CALL_MEM "16(%rsp)"
+	/* What fills the return stack buffer, where an emulation would fill nothing */
+	UNSUPPORTED "call 1f", post="int3; 1: add $8, %rsp", pad=0
 	RETURN "ret"
 	RETURN "ret $16"
 .irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3, 0x48

@@ -547,6 +547,15 @@ STACK_FRAME_NON_STANDARD kp_opt_hides
  * No place for a jump.
  */
 
+CODE fills_rsb, KP_REFUSE
+	add	$16, %eax
+	PROBED	fills_rsb
+	KP_INC_EAX
+	call	1f
+	int3
+1:	add	$__SIZEOF_LONG__, %_ASM_SP
+CODE_END fills_rsb
+
 CODE short_end, KP_REFUSE
 	add	$16, %eax
 	PROBED	short_end
