@@ -25,6 +25,7 @@
  */
 #include <linux/cfi.h>
 #include <linux/kallsyms.h>
+#include <linux/kgdb.h>
 #include <linux/memory.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -92,6 +93,19 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 }
 
 /*
+ * Is the int3 at @addr a breakpoint of kgdb? The instruction that it has replaced is not
+ * known then, nor where the next one begins.
+ */
+static bool is_debuggers(unsigned long addr)
+{
+#ifdef CONFIG_KGDB
+	return kgdb_has_hit_break(addr);
+#else
+	return false;
+#endif
+}
+
+/*
  * Decode the original instruction at @addr. @max is the number of bytes up to the end of
  * its function. Return: true if it could be decoded.
  */
@@ -100,6 +114,7 @@ static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
 {
 	max = min_t(size_t, max, MAX_INSN_SIZE);
 	return x86_kprobe_read_original(addr, buf, max) &&
+	       !(buf[0] == INT3_INSN_OPCODE && is_debuggers(addr)) &&
 	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 

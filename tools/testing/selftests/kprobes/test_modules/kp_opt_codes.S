@@ -543,6 +543,22 @@ SYM_FUNC_END(kp_opt_hides)
 STACK_FRAME_NON_STANDARD kp_opt_hides
 	.text
 
+/* long kp_opt_debugged(long arg): with an int3 over its first byte, mov reads as int3, js, xor */
+	.balign	16
+SYM_FUNC_START(kp_opt_debugged)
+	ENDBR
+	xor	%eax, %eax
+	.rept	5
+	nop
+	.endr
+	mov	$0x12345678, %eax
+	.rept	5
+	nop
+	.endr
+	RET
+SYM_FUNC_END(kp_opt_debugged)
+STACK_FRAME_NON_STANDARD kp_opt_debugged
+
 /*
  * No place for a jump.
  */

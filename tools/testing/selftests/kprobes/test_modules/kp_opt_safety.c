@@ -7,6 +7,7 @@
 #include <linux/jump_label.h>
 #include <linux/shrinker.h>
 #include <linux/static_call.h>
+#include <linux/stop_machine.h>
 #include <asm/nops.h>
 #include "kp_opt_suites.h"
 #include "kp_symbol.h"
@@ -290,12 +291,92 @@ static __nocfi void kp_opt_hidden_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hidden->pre, 1);
 }
 
+/*
+ * A debugger's breakpoint hides an instruction: what follows it is not known, and no guess is made.
+ */
+
+static struct {
+	int (*set)(unsigned long addr);
+	int (*activate)(void);
+	int (*deactivate)(void);
+	int (*remove)(unsigned long addr);
+	bool is_set;
+} kp_debugger;
+
+/* All other CPUs are stopped, as they are by the debugger. */
+static __nocfi int kp_opt_set_break(void *addr)
+{
+	return kp_debugger.set((unsigned long)addr) ?: kp_debugger.activate();
+}
+
+static __nocfi int kp_opt_remove_break(void *addr)
+{
+	return kp_debugger.deactivate() ?: kp_debugger.remove((unsigned long)addr);
+}
+
+static void kp_opt_break(void *unused)
+{
+	int (*fn)(void *addr) = kp_debugger.is_set ? kp_opt_remove_break : kp_opt_set_break;
+	void *addr = kp_opt_entry(kp_opt_debugged) + KP_DEBUGGED_INSN;
+	int tries = 100;
+
+	/* It fails while other code patches the text. */
+	while (stop_machine(fn, addr, NULL) && --tries)
+		usleep_range(1000, 2000);
+	kp_debugger.is_set = kp_byte_at(addr) == INT3_INSN_OPCODE;
+}
+
+static int kp_opt_try(int offset)
+{
+	struct kprobe kp = { .addr = kp_opt_entry(kp_opt_debugged) + offset };
+	int ret = register_kprobe(&kp);
+
+	if (!ret)
+		unregister_kprobe(&kp);
+	return ret;
+}
+
+static void kp_opt_beside_debugger(struct kunit *test)
+{
+	void *addr = kp_opt_entry(kp_opt_debugged) + KP_DEBUGGED_BEFORE;
+	struct kp_opt_probe *before = kp_opt_new(test, addr, false);
+
+	if (!IS_ENABLED(CONFIG_KGDB))
+		kunit_skip(test, "no debugger in this kernel");
+	kp_debugger.set = kp_symbol(test, "dbg_set_sw_break");
+	kp_debugger.activate = kp_symbol(test, "dbg_activate_sw_breakpoints");
+	kp_debugger.deactivate = kp_symbol(test, "dbg_deactivate_sw_breakpoints");
+	kp_debugger.remove = kp_symbol(test, "dbg_remove_sw_break");
+	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_INSN + 1), -EILSEQ);
+	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_NEXT), 0);
+
+	kp_opt_break(NULL);
+	KUNIT_ASSERT_TRUE(test, kp_debugger.is_set);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_opt_break, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_BEFORE), 0);
+	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_INSN), -EILSEQ);
+	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_INSN + 1), -EILSEQ);
+	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_NEXT), -EILSEQ);
+	kp_opt_add(test, before);
+	kp_opt_stays_int3(test, before);
+	kunit_release_action(test, kp_opt_break, NULL);
+	KUNIT_EXPECT_FALSE(test, kp_debugger.is_set);
+
+	/* The breakpoint is gone. A probepoint that is new is checked anew. */
+	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_NEXT), 0);
+	kp_opt_del(test, before);
+	kp_opt_add(test, before);
+	kp_opt_becomes_jump(test, before);
+	KUNIT_EXPECT_EQ(test, kp_opt_run_code(kp_opt_debugged, 0), 0x12345678);
+}
+
 static struct kunit_case kp_opt_safety_cases[] = {
 	KUNIT_CASE(kp_opt_safe),
 	KUNIT_CASE(kp_opt_safe_post),
 	KUNIT_CASE(kp_opt_patched_by_others),
 	KUNIT_CASE(kp_opt_one_search),
 	KUNIT_CASE(kp_opt_hidden_address),
+	KUNIT_CASE(kp_opt_beside_debugger),
 	{}
 };
 

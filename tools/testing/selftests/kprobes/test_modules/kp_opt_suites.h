@@ -83,6 +83,12 @@ void kp_opt_text(void);
 kp_opt_fn kp_opt_hidden;
 extern kprobe_opcode_t kp_opt_hidden_probed[], kp_opt_hides_probed[];
 
+/* An instruction of five bytes is between five nops and five nops, which an xor precedes. */
+kp_opt_fn kp_opt_debugged;
+#define KP_DEBUGGED_BEFORE	2
+#define KP_DEBUGGED_INSN	7
+#define KP_DEBUGGED_NEXT	12
+
 struct kp_opt_probe {
 	struct kprobe kp;
 	bool registered;
