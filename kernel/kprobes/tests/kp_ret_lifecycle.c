@@ -348,14 +348,14 @@ static int kp_ret_batch_thread(void *data)
 	unsigned long begin[3], switches[3];
 
 	begin[0] = jiffies;
-	switches[0] = current->nivcsw;
+	switches[0] = current->nvcsw + current->nivcsw;
 	batch->ret = register_kprobes(batch->kps, KP_RET_BATCH);
 	begin[1] = jiffies;
-	switches[1] = current->nivcsw;
+	switches[1] = current->nvcsw + current->nivcsw;
 	if (!batch->ret)
 		unregister_kprobes(batch->kps, KP_RET_BATCH);
 	begin[2] = jiffies;
-	switches[2] = current->nivcsw;
+	switches[2] = current->nvcsw + current->nivcsw;
 	for (int i = 0; i < 2; i++) {
 		batch->elapsed[i] = begin[i + 1] - begin[i];
 		batch->switches[i] = switches[i + 1] - switches[i];

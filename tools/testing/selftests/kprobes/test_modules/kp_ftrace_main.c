@@ -72,9 +72,13 @@ void kp_ft_unregister(struct kunit *test, struct kp_ft_probe *probe)
 bool kp_ft_is_nop(const struct kp_ft_probe *probe)
 {
 	static const u8 nop[] = { BYTES_NOP5 };
+	const void *at = probe->kp.addr;
 	u8 now[sizeof(nop)];
 
-	return !copy_from_kernel_nofault(now, probe->kp.addr, sizeof(now)) &&
+	/* Unregistered, it has the address that it was given. */
+	if (is_endbr(*(u32 *)at))
+		at += ENDBR_INSN_SIZE;
+	return !copy_from_kernel_nofault(now, at, sizeof(now)) &&
 	       !memcmp(now, nop, sizeof(now));
 }
 
