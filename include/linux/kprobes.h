@@ -387,8 +387,7 @@ DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
  * Context: preemption is disabled; the answer is of no use otherwise.
  *
  * Return: the probe, or NULL if no handler of a probe runs. Between kprobe_busy_begin()
- * and kprobe_busy_end() it is a stand-in, which no user has registered; handlers of
- * return probes run between these two.
+ * and kprobe_busy_end() it is a stand-in, which no user has registered.
  */
 static inline struct kprobe *kprobe_running(void)
 {

@@ -47,9 +47,6 @@
 
 #include "internal.h"
 
-/* The probe that is recorded as running for several instances. No user registers it. */
-static struct kprobe __maybe_unused several;
-
 /* Takes the place of unregistered return probes in holders. It has no handler. */
 static struct kretprobe no_probe;
 
@@ -357,7 +354,8 @@ static struct llist_node *__kprobes find_call(struct llist_node *first, void *fr
  * @frame: identifies the call; the value that arch_prepare_kretprobe() has stored in the
  *	instance's fp
  *
- * Architectures call it if hits are counted as missed anyway.
+ * Architectures call it if hits are counted as missed anyway. While a handler runs,
+ * kprobe_running() returns its return probe's kp; bpf_get_func_ip() reads that.
  *
  * Context: that of the function, with preemption disabled.
  *
@@ -366,6 +364,8 @@ static struct llist_node *__kprobes find_call(struct llist_node *first, void *fr
 unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
 {
 	struct llist_node *first = newest_call(), *last, *node;
+	struct kprobe **running = kprobe_running_place();
+	struct kprobe *outer = *running;
 	struct kretprobe_instance *ri;
 	unsigned long addr;
 	void *fp;
@@ -391,11 +391,14 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 		kretprobe_handler_t handler = rp ? READ_ONCE(rp->handler) : NULL;
 
 		ri = instance(node);
-		if (handler && (ri->fp == fp || ri->fp == chained(fp)))
+		if (handler && (ri->fp == fp || ri->fp == chained(fp))) {
+			WRITE_ONCE(*running, &rp->kp);
 			handler(ri, regs);
+		}
 		if (node == last)
 			break;
 	}
+	WRITE_ONCE(*running, outer);
 
 #ifdef arch_kretprobe_slot
 	WRITE_ONCE(*(unsigned long *)frame, addr);
@@ -427,7 +430,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
  */
 __visible void __kprobes kretprobe_return(struct pt_regs *regs)
 {
-	bool begun = arch_kretprobe_begin(&several);
+	bool begun = arch_kretprobe_begin();
 
 	__kretprobe_trampoline_handler(regs, regs + 1);
 	arch_kretprobe_end(begun);

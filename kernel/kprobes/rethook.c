@@ -40,7 +40,10 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Rethook calls this. Hits that the handler makes are counted as missed. */
+/*
+ * Rethook calls this. Hits that the handler makes are counted as missed. The handler may be
+ * a BPF program, which asks kprobe_running() for the function.
+ */
 static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
 				       unsigned long ret_addr, struct pt_regs *regs)
 {
@@ -49,6 +52,7 @@ static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
 	if (!rp->handler)
 		return;
 	kprobe_busy_begin();
+	*kprobe_running_place() = &rp->kp;
 	rp->handler(container_of(node, struct kretprobe_instance, node), regs);
 	kprobe_busy_end();
 }

@@ -168,9 +168,8 @@ static __always_inline struct kprobe **kprobe_running_place(void)
  *
  * Context: preemption is disabled; the answer is of no use otherwise.
  *
- * Return: the probe, or NULL if no handler of a probe is running. It may be a stand-in,
- * which no user has registered: between kprobe_busy_begin() and kprobe_busy_end(), and
- * while the handlers of several return probes of one call run.
+ * Return: the probe, or NULL if no handler of a probe is running. Between
+ * kprobe_busy_begin() and kprobe_busy_end() it is a stand-in, which no user has registered.
  */
 static inline struct kprobe *kprobe_running(void)
 {
@@ -238,14 +237,14 @@ struct x86_jprobe_call {
  * Handlers of returns run with hits of their context missed. If a handler runs in this
  * context already, its hits are missed anyway, and there is no level to give back.
  */
-static __always_inline bool arch_kretprobe_begin(struct kprobe *running)
+static __always_inline bool arch_kretprobe_begin(void)
 {
 	struct kprobe_level *level;
 	s32 context;
 
 	preempt_disable_notrace();
 	context = kprobe_context();
-	return kprobe_enter(&level, context, context, running, NULL);
+	return kprobe_enter(&level, context, context, NULL, NULL);
 }
 
 static __always_inline void arch_kretprobe_end(bool begun)

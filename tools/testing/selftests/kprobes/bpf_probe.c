@@ -3,11 +3,12 @@
  * Runs a command while a BPF program is attached to a probe, as bpftrace does where there
  * is one:
  *
- *	bpf_probe [-r] [-e ERRNO -f FROM] FUNCTION[+OFFSET] COMMAND
+ *	bpf_probe [-r] [-i ADDRESS] [-e ERRNO -f FROM] FUNCTION[+OFFSET] COMMAND
  *
  * COMMAND is for sh. With -r it is a return probe. The program counts the hits, and adds
  * up the functions' first arguments, or their results, which have to be of 32 bits. With
- * -e it has the function return -ERRNO, where the argument is FROM or more.
+ * -i it adds up 1 for each hit for which bpf_get_func_ip() gives ADDRESS. With -e it has
+ * the function return -ERRNO, where the argument is FROM or more.
  *
  * Prints "count N" and "sum N" after the command has ended. Exits with 4, as a skipped
  * kselftest does, where the registers of the processor are not known.
@@ -66,12 +67,21 @@ static void emit_add_to_value(int field, int code, int src, int imm)
  * Additions are not atomic, for what compiles BPF for 32-bit x86 knows of no atomic
  * operations: one task at a time may call the function.
  */
-static void write_program(int map, int reg, int error, int from)
+static void write_program(int map, int reg, __u64 func_ip, int error, int from)
 {
 	int to_end[2], nr_to_end = 0;
 
 	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0);
-	emit(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_7, BPF_REG_6, reg, 0);
+	if (func_ip) {
+		emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_func_ip);
+		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_7, 0, 0, 1);
+		emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, 0, 0, func_ip);
+		emit(0, 0, 0, 0, func_ip >> 32);
+		emit(BPF_JMP | BPF_JEQ | BPF_X, BPF_REG_0, BPF_REG_1, 1, 0);
+		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_7, 0, 0, 0);
+	} else {
+		emit(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_7, BPF_REG_6, reg, 0);
+	}
 	emit(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0);
 	emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map);
 	emit(0, 0, 0, 0, 0);
@@ -190,13 +200,16 @@ int main(int argc, char **argv)
 {
 	int opt, map, program, event, error = 0, from = 0;
 	bool is_return = false;
-	__u64 offset = 0;
+	__u64 offset = 0, func_ip = 0;
 	char *plus;
 
-	while ((opt = getopt(argc, argv, "re:f:")) != -1) {
+	while ((opt = getopt(argc, argv, "ri:e:f:")) != -1) {
 		switch (opt) {
 		case 'r':
 			is_return = true;
+			break;
+		case 'i':
+			func_ip = strtoull(optarg, NULL, 16);
 			break;
 		case 'e':
 			error = atoi(optarg);
@@ -219,7 +232,7 @@ int main(int argc, char **argv)
 	map = make_map();
 	if (map < 0)
 		return 1;
-	write_program(map, is_return ? RESULT : ARGUMENT, error, from);
+	write_program(map, is_return ? RESULT : ARGUMENT, func_ip, error, from);
 	program = load_program();
 	if (program < 0)
 		return 1;

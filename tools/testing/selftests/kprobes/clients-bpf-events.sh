@@ -62,6 +62,20 @@ together() {
 	return $status
 }
 
+# Programs are told the function, those of several return probes too.
+function_known() {
+	function=$(awk '$3 == "kp_cl_inner" { print $1 }' /proc/kallsyms)
+	probe_calls func_ip 50 50 -i "$function" kp_cl_inner &&
+		probe_calls func_ip_ret 50 50 -r -i "$function" kp_cl_inner || return 1
+	cat >"$TMP/func_ip.work" <<-WORK
+		echo 50 >$CLIENTS/calls
+		$BPF_PROBE -r -i $function kp_cl_inner 'echo 30 >$CLIENTS/calls' >$TMP/func_ip_2
+	WORK
+	run func_ip_1 "$BPF_PROBE" -r -i "$function" kp_cl_inner "sh $TMP/func_ip.work"
+	counted func_ip_1 80 80
+	counted func_ip_2 30 30
+}
+
 # Of 100 calls, those with 40 and more get another result.
 overrides() {
 	run override "$BPF_PROBE" -e 12 -f 40 kp_cl_failable "echo 100 >$CLIENTS/failable" &&
@@ -97,11 +111,12 @@ if [ ! -e /sys/bus/event_source/devices/kprobe ]; then
 	exit "$KSFT_SKIP"
 fi
 load kp_clients
-ktap_set_plan 9
+ktap_set_plan 10
 check "hits and arguments at a function's entry" at_entry
 check "returns and results" at_return
 check "hits behind the entry" behind_entry
 check "several at one entry" together
+check "the function's address" function_known
 check "override" overrides
 check "override of a function that is not to fail is refused" override_refused
 check "attached probes are in list" listed_in_debugfs

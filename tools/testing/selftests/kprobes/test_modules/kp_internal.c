@@ -108,9 +108,9 @@ static struct {
 	bool begin_in_handler;
 	bool other_in_handler;
 	bool irq_done;
-	struct kprobe *before, *during, *after, *post, *irq, *returning;
+	struct kprobe *before, *during, *after, *post, *irq;
 	int count_before, count_after;
-	unsigned int hits, posts, other_hits;
+	unsigned int hits, posts, other_hits, returns, own_returns;
 } kp;
 
 /* Where indirect branches are tracked, some of the functions are no targets of any. */
@@ -170,6 +170,12 @@ NOKPROBE_SYMBOL(kp_running);
 NOKPROBE_SYMBOL(kp_begin);
 NOKPROBE_SYMBOL(kp_end);
 
+static noinline long kp_internal_begins(long arg)
+{
+	kp_begin();
+	return arg + 1;
+}
+
 static int kp_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	kp.hits++;
@@ -210,7 +216,7 @@ static int kp_other_pre(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kp_other_pre);
 
 static struct kprobe kp_probe, kp_second, kp_other;
-static struct kretprobe kp_return;
+static struct kretprobe kp_return[3];
 
 static void kp_unregister(void *p)
 {
@@ -342,7 +348,8 @@ static void kp_internal_busy_in_handler(struct kunit *test)
 
 static int kp_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	kp.returning = kp_running();
+	kp.returns++;
+	kp.own_returns += kp_running() == &get_kretprobe(ri)->kp;
 	kp_internal_other(1);
 	return 0;
 }
@@ -384,21 +391,52 @@ static void kp_internal_running(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp_running());
 }
 
+static void kp_register_return(struct kunit *test, struct kretprobe *rp, void *addr)
+{
+	memset(rp, 0, sizeof(*rp));
+	rp->kp.addr = addr;
+	rp->handler = kp_returned;
+	rp->entry_handler = kp_entered;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_return, rp), 0);
+	kp_settle(test, &rp->kp);
+}
+
+/* Each handler's own return probe, of several that follow one call as well. */
 static void kp_internal_running_return(struct kunit *test)
 {
+	int i, returns = 0;
+
 	kp_register(test, &kp_other, kp_internal_other, false);
-	memset(&kp_return, 0, sizeof(kp_return));
-	kp_return.kp.addr = (kprobe_opcode_t *)kp.target->call;
-	kp_return.handler = kp_returned;
-	kp_return.entry_handler = kp_entered;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&kp_return), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_return, &kp_return),
-			0);
-	kp_settle(test, &kp_return.kp);
-	kp_call(test);
-	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_return.kp);
-	KUNIT_EXPECT_NOT_NULL(test, kp.returning);
-	KUNIT_EXPECT_EQ(test, kp_other.nmissed, 1);
+	for (i = 0; i < ARRAY_SIZE(kp_return); i++) {
+		kp_register_return(test, &kp_return[i], kp.target->call);
+		kp_call(test);
+		returns += i + 1;
+		KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_return[0].kp);
+		KUNIT_EXPECT_EQ(test, kp.returns, returns);
+		KUNIT_EXPECT_EQ(test, kp.own_returns, returns);
+		KUNIT_EXPECT_EQ(test, kp_other.nmissed, returns);
+		KUNIT_EXPECT_NULL(test, kp_running());
+	}
+}
+
+/* The function begins a busy context, and returns in it. */
+static void kp_internal_running_return_busy(struct kunit *test)
+{
+	struct kprobe *busy;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		kp_register_return(test, &kp_return[i], kp_internal_begins);
+	KUNIT_EXPECT_EQ(test, kp_internal_begins(4), 5);
+	busy = kp_running();
+	KUNIT_EXPECT_EQ(test, kp.returns, 2);
+	KUNIT_EXPECT_EQ(test, kp.own_returns, 2);
+	/* The busy context goes on. */
+	KUNIT_EXPECT_NOT_NULL(test, busy);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_PTR_NE(test, busy, &kp_return[i].kp);
+	kp_end();
 	KUNIT_EXPECT_NULL(test, kp_running());
 }
 
@@ -575,6 +613,7 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE_PARAM(kp_internal_busy_in_handler, kp_targets_gen_params),
 	KUNIT_CASE_PARAM(kp_internal_running, kp_targets_gen_params),
 	KUNIT_CASE_PARAM(kp_internal_running_return, kp_targets_gen_params),
+	KUNIT_CASE(kp_internal_running_return_busy),
 	KUNIT_CASE_PARAM(kp_internal_get_kprobe, kp_targets_gen_params),
 	KUNIT_CASE(kp_internal_no_address),
 	KUNIT_CASE(kp_internal_user_int3),
