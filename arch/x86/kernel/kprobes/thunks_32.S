@@ -465,6 +465,8 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	movl	KRETPROBE_INSTANCE_rph(%eax), %edx
 	cmpl	$0, KRETPROBE_HOLDER_rp(%edx)
 	je	.Lreturn_several
+	/* Unwinders go by it as soon as the instance is off the list. */
+	movl	%esi, PT_EIP(%esp)
 	movl	%eax, %ebx
 	jmp	.Lreturn_handled
 

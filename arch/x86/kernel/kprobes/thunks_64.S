@@ -555,8 +555,10 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 .Lreturn_no_handler:
 	/* If the return probe has been unregistered, C ends the call. */
 	cmpq	$0, KRETPROBE_HOLDER_rp(%rdx)
-	jne	.Lreturn_handled
-	jmp	.Lreturn_several
+	je	.Lreturn_several
+	/* Unwinders go by it as soon as the instance is off the list. */
+	movq	%r15, RIP(%rsp)
+	jmp	.Lreturn_handled
 
 	UNWIND_HINT_REGS
 .Lreturn_give:

@@ -182,8 +182,11 @@ static void kp_rs_step_unset(void *unused)
 	}
 }
 
-/* The last one, which is the first to be there, also has an entry handler. */
-static int kp_rs_step_set(int nr)
+/*
+ * The last one, which is the first to be there, also has an entry handler. @silent: no
+ * return is to call a handler.
+ */
+static int kp_rs_step_set(int nr, bool silent)
 {
 	struct kretprobe *rp;
 	int i, ret;
@@ -192,7 +195,7 @@ static int kp_rs_step_set(int nr)
 		rp = &kp_rs_step_rps[i];
 		memset(rp, 0, sizeof(*rp));
 		rp->kp.addr = (void *)kp_rs_probed_untraced;
-		rp->handler = kp_rs_step_return;
+		rp->handler = silent ? NULL : kp_rs_step_return;
 		if (!i)
 			rp->entry_handler = kp_rs_step_entry;
 		ret = register_kretprobe(rp);
@@ -211,17 +214,23 @@ static void kp_rs_step_every(struct kunit *test)
 	unsigned int i, without = 0;
 	unsigned long flags;
 	long ret;
-	int nr;
+	int nr, round;
 
 	KUNIT_ASSERT_NOT_NULL(test, reference);
 	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_rs_step_nb), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_step_unregister, NULL), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_step_unset, NULL), 0);
 	kp_rs_untraced = true;
-	/* To have the reference, then without and with return probes. */
-	for (nr = -1; nr <= KP_PROBES; nr++) {
+	/*
+	 * To have the reference, then without and with return probes; the last round has one
+	 * without a handler.
+	 */
+	for (round = -1; round <= KP_PROBES + 1; round++) {
+		bool silent = round > KP_PROBES;
+
+		nr = silent ? 1 : round;
 		if (nr > 0)
-			KUNIT_ASSERT_EQ(test, kp_rs_step_set(nr), 0);
+			KUNIT_ASSERT_EQ(test, kp_rs_step_set(nr, silent), 0);
 		memset(&kp_step, 0, offsetof(typeof(kp_step), now));
 		kp_step.entry = kp_rs_probed_untraced;
 		if (nr >= 0) {
@@ -247,9 +256,10 @@ static void kp_rs_step_every(struct kunit *test)
 			*reference = kp_rs_callee;
 			continue;
 		}
-		kunit_info(test, "%d return probes: %u steps, %u of them in thunks; stacks wrong: %u, by registers %u\n",
-			   nr, kp_step.steps, kp_step.thunks, kp_step.wrong, kp_step.wrong_regs);
-		KUNIT_EXPECT_EQ(test, kp_rs_step_returns, nr);
+		kunit_info(test, "%d return probes%s: %u steps, %u of them in thunks; stacks wrong: %u, by registers %u\n",
+			   nr, silent ? ", no handler" : "", kp_step.steps, kp_step.thunks,
+			   kp_step.wrong, kp_step.wrong_regs);
+		KUNIT_EXPECT_EQ(test, kp_rs_step_returns, silent ? 0 : nr);
 		KUNIT_EXPECT_EQ(test, kp_step.wrong, 0);
 		KUNIT_EXPECT_EQ(test, kp_step.wrong_regs, 0);
 		for (i = 0; i < kp_step.nr_shown; i++)
