@@ -192,15 +192,21 @@ static __always_inline void add_call(struct kretprobe_instance *ri)
 	set_newest_call(&ri->llist);
 }
 
-/* The call is followed already: copy the real return address from its newest instance. */
+/*
+ * The call is followed already: copy the real return address from its newest instance. That is
+ * the first on the list, unless calls in between were left without a return.
+ */
 static __always_inline void chain(struct kretprobe_instance *ri)
 {
-	struct llist_node *top = newest_call();
+	struct llist_node *node;
 
-	if (!top)
-		return;
-	ri->ret_addr = instance(top)->ret_addr;
-	ri->fp = chained(ri->fp);
+	for (node = newest_call(); node; node = node->next) {
+		if (chained(instance(node)->fp) == chained(ri->fp)) {
+			ri->ret_addr = instance(node)->ret_addr;
+			ri->fp = chained(ri->fp);
+			return;
+		}
+	}
 }
 
 static __always_inline bool is_followed(struct kretprobe_instance *ri)

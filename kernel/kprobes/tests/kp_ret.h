@@ -75,6 +75,8 @@ extern unsigned long kp_ret_from;
 long kp_ret_calls(long arg);
 long kp_ret_tail(long arg);
 long kp_ret_calls_tail(long arg);
+/* Calls kp_ret_other(), then kp_ret_target(), the second by jumping there. */
+long kp_ret_leaves(long arg);
 /* Where kp_ret_calls(), kp_ret_calls_tail() have what they call return to. */
 unsigned long kp_ret_calls_from(void);
 unsigned long kp_ret_calls_tail_from(void);

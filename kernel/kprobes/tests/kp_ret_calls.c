@@ -657,6 +657,68 @@ static void kp_ret_calls_tail_call(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, target->retaddr, from);
 }
 
+#ifdef CONFIG_X86
+static struct kp_rp *kp_ret_left;
+
+/* At the entry of kp_ret_other(): leave it without a return, as an exception of BPF does. */
+static int kp_ret_leave(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = kp_ret_left->entry_retaddr;
+	regs->sp += sizeof(long);
+	return 1;
+}
+
+NOKPROBE_SYMBOL(kp_ret_leave);
+
+static void kp_ret_leave_unset(void *p)
+{
+	unregister_kprobe(p);
+}
+
+/*
+ * A call that was left without a return has an instance still. A later call, which another
+ * return probe follows already, does not get its return address from there.
+ */
+static void kp_ret_calls_left(struct kunit *test)
+{
+	static struct kprobe leave;
+	struct kp_rp *outer = kp_rp_new(test, kp_ret_leaves);
+	struct kp_rp *inner = kp_rp_new(test, kp_ret_target);
+	int i;
+
+	kp_ret_leaves(1);
+	if (kp_ret_from >= (unsigned long)kp_ret_leaves &&
+	    kp_ret_from < (unsigned long)kp_ret_calls_tail)
+		kunit_skip(test, "the compiler did not make it a jump");
+	kp_ret_left = kp_rp_new(test, kp_ret_other);
+	/* The return probe comes later, so its handler runs first. */
+	memset(&leave, 0, sizeof(leave));
+	leave.addr = (void *)kp_ret_other;
+	leave.pre_handler = kp_ret_leave;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&leave), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ret_leave_unset, &leave), 0);
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, kp_ret_left), 0);
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, outer), 0);
+	KUNIT_ASSERT_EQ(test, kp_rp_register(test, inner), 0);
+	for (i = 1; i <= 3; i++) {
+		KUNIT_EXPECT_EQ(test, kp_ret_leaves(i), i + 1);
+		kp_rp_expect(test, kp_ret_left, i, 0);
+		kp_rp_expect(test, outer, i, i);
+		kp_rp_expect(test, inner, i, i);
+		KUNIT_EXPECT_NE(test, outer->retaddr, kp_ret_left->entry_retaddr);
+		KUNIT_EXPECT_EQ(test, outer->retaddr, outer->entry_retaddr);
+		KUNIT_EXPECT_EQ(test, inner->entry_retaddr, outer->retaddr);
+		KUNIT_EXPECT_EQ(test, inner->retaddr, outer->retaddr);
+	}
+	KUNIT_EXPECT_EQ(test, kp_ret_left->rp.nmissed, 0);
+}
+#else
+static void kp_ret_calls_left(struct kunit *test)
+{
+	kunit_skip(test, "handlers cannot change the stack pointer");
+}
+#endif
+
 static struct kunit_case kp_ret_calls_cases[] = {
 	KUNIT_CASE(kp_ret_calls_simple),
 	KUNIT_CASE(kp_ret_calls_by_symbol),
@@ -679,6 +741,7 @@ static struct kunit_case kp_ret_calls_cases[] = {
 	KUNIT_CASE(kp_ret_calls_colocated),
 	KUNIT_CASE(kp_ret_calls_retaddr),
 	KUNIT_CASE(kp_ret_calls_tail_call),
+	KUNIT_CASE(kp_ret_calls_left),
 	{}
 };
 

@@ -38,6 +38,13 @@ noinline long kp_ret_tail(long arg)
 	return kp_ret_target(arg);
 }
 
+/* The case has the first call left without a return. The second one is a jump. */
+noinline long kp_ret_leaves(long arg)
+{
+	kp_ret_other(arg);
+	return kp_ret_target(arg);
+}
+
 noinline long kp_ret_calls_tail(long arg)
 {
 	arg = kp_ret_tail(arg);
