@@ -227,7 +227,7 @@ EXPORT_SYMBOL_GPL(register_jprobes);
  */
 int register_jprobe(struct jprobe *jp)
 {
-	return register_jprobes(&jp, 1);
+	return claim(jp) ?: register_kprobe(&jp->kp);
 }
 EXPORT_SYMBOL_GPL(register_jprobe);
 

@@ -61,12 +61,22 @@ enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry)
 	return KPROBE_WHY_NONE;
 }
 
+/* Undo claim() for those that claim() has succeeded for. */
+static void unclaim(struct kretprobe **rps, int num)
+{
+	guard(mutex)(&kretprobe_mutex);
+	while (num--) {
+		kretprobe_stop(rps[num]);
+		kretprobe_release(rps[num]);
+	}
+}
+
 /**
  * register_kretprobes() - register several return probes
  * @rps: the return probes
  * @num: number of return probes
  *
- * If one cannot be registered, none is.
+ * If one cannot be registered, none is. It calls register_kprobes(), once.
  *
  * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  *
@@ -86,14 +96,8 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	}
 	/* A struct kretprobe begins with its struct kprobe. */
 	err = err ?: register_kprobes((struct kprobe **)rps, num);
-	if (!err)
-		return 0;
-
-	guard(mutex)(&kretprobe_mutex);
-	while (done--) {
-		kretprobe_stop(rps[done]);
-		kretprobe_release(rps[done]);
-	}
+	if (err)
+		unclaim(rps, done);
 	return err;
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
@@ -104,6 +108,9 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  *
  * When this returns 0, every call of the function that begins from now on calls the
  * handlers, unless it is counted in nmissed.
+ *
+ * It calls register_kprobe(): security agents have a probe there, to see what others
+ * register.
  *
  * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  *
@@ -117,7 +124,16 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  */
 int register_kretprobe(struct kretprobe *rp)
 {
-	return register_kretprobes(&rp, 1);
+	int err;
+
+	scoped_guard(mutex, &kretprobe_mutex)
+		err = claim(rp);
+	if (err)
+		return err;
+	err = register_kprobe(&rp->kp);
+	if (err)
+		unclaim(&rp, 1);
+	return err;
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
 

@@ -423,11 +423,63 @@ static void kp_ret_lifecycle_batch_reschedules(struct kunit *test)
 #endif
 }
 
+static unsigned int kp_ret_seen;
+
+static int kp_ret_see(struct kprobe *p, struct pt_regs *regs)
+{
+	kp_ret_seen++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_ret_see);
+
+static void kp_ret_see_no_more(void *p)
+{
+	unregister_kprobe(p);
+}
+
+/*
+ * Security agents have probes on register_kprobe(), which every single registration calls, and on
+ * register_kprobes(), which every batch calls.
+ */
+static void kp_ret_lifecycle_seen(struct kunit *test)
+{
+	static const char *const names[] = { "register_kprobe", "register_kprobes" };
+	struct kp_rp *probe[2] = {
+		kp_rp_new(test, kp_ret_target), kp_rp_new(test, kp_ret_other),
+	};
+	struct kretprobe *rps[2] = { &probe[0]->rp, &probe[1]->rp };
+	static struct kprobe watch;
+	int i, err;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		memset(&watch, 0, sizeof(watch));
+		watch.symbol_name = names[i];
+		watch.pre_handler = kp_ret_see;
+		KUNIT_ASSERT_EQ(test, register_kprobe(&watch), 0);
+		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ret_see_no_more,
+								&watch), 0);
+		kp_ret_seen = 0;
+		if (!i) {
+			KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe[0]), 0);
+			kp_rp_unregister(test, probe[0]);
+		} else {
+			err = register_kretprobes(rps, ARRAY_SIZE(rps));
+			if (!err)
+				unregister_kretprobes(rps, ARRAY_SIZE(rps));
+			KUNIT_EXPECT_EQ(test, err, 0);
+		}
+		KUNIT_EXPECT_EQ_MSG(test, kp_ret_seen, 1, "%s", names[i]);
+		kunit_release_action(test, kp_ret_see_no_more, &watch);
+	}
+}
+
 static struct kunit_case kp_ret_lifecycle_cases[] = {
 	KUNIT_CASE(kp_ret_lifecycle_switched),
 	KUNIT_CASE(kp_ret_lifecycle_disabled_at_first),
 	KUNIT_CASE(kp_ret_lifecycle_subsets),
 	KUNIT_CASE(kp_ret_lifecycle_batch),
+	KUNIT_CASE(kp_ret_lifecycle_seen),
 	KUNIT_CASE(kp_ret_lifecycle_unregistered_in_flight),
 	KUNIT_CASE(kp_ret_lifecycle_other_stays),
 	KUNIT_CASE(kp_ret_lifecycle_registered_in_flight),
