@@ -235,8 +235,9 @@ struct kretprobe {
  * @chunk: for the kernel: the chunk that contains the instance
  * @ret_addr: for architectures: the return address. Other code calls
  *	get_kretprobe_retaddr().
- * @fp: for architectures: identifies the call. The core makes it odd if there is an
- *	older instance of the same call.
+ * @fp: for architectures: identifies the call. The core sets bit 0 if there is an older
+ *	instance of the same call, and, if @fp is a place on the stack, bit 1 if another
+ *	tracer had replaced the return address before.
  * @bit: for the kernel: the bit of the instance in @chunk
  * @data: the user's private data, &struct kretprobe.data_size bytes; zero when the
  *	function is entered
@@ -846,5 +847,14 @@ bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)
 		return false;
 	return kprobe_offer_fault(regs, trapnr);
 }
+
+#ifndef arch_recover_return
+/* Where tracers and return probes do not replace return addresses side by side. */
+static __always_inline unsigned long
+arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *node)
+{
+	return addr;
+}
+#endif
 
 #endif /* _LINUX_KPROBES_H */

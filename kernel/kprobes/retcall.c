@@ -9,11 +9,15 @@
  * The instances of a task are a list, the newest first. Unwinders find there what the
  * trampoline has replaced. One call has several instances if several return probes are on
  * the function, or if the function ends in a tail call of another one that has a return
- * probe. They all belong to the same place on the stack, and each has the real return
- * address. All but the oldest of them are chained: their fp is odd. Other code may replace
- * the return address between two of them, for example the function graph tracer. The
- * address that it has put there is the real one for the instances that come later. Where the
- * fp is no place on the stack but the value of a register, its bit 0 is ignored.
+ * probe. They all belong to the same place on the stack, and each has the address that the
+ * CPU goes on at. All but the oldest of them are chained: bit 0 of their fp is set.
+ *
+ * Other code may replace the return address too, before or between two of them: rethook, and
+ * the function graph tracer. Then the address that the CPU goes on at is that of another
+ * trampoline. Such an instance is marked by bit 1 of its fp, so the return does not take the
+ * short way in assembly: handlers are to see the address in the caller, which real_address()
+ * finds. Where the fp is no place on the stack but the value of a register, its bit 0 is
+ * ignored, and there is no such mark.
  *
  * An instance does not refer to its struct kretprobe, which belongs to the user and may be
  * freed before the call returns. It refers to a holder, which refers to the return probe
@@ -95,20 +99,36 @@ static __always_inline struct kretprobe_instance *instance(struct llist_node *no
 	return container_of(node, struct kretprobe_instance, llist);
 }
 
-/* The fp of an instance whose call has an older one. */
-static __always_inline void *chained(void *frame)
+/* In fp: the call has an older instance. */
+#define FP_CHAINED	1UL
+#ifdef arch_kretprobe_slot
+/* In fp: the return address was another trampoline's already. */
+#define FP_REPLACED	2UL
+#else
+#define FP_REPLACED	0UL
+#endif
+
+/* Without the marks in it. */
+static __always_inline void *unmarked(void *fp)
 {
-	return (void *)((unsigned long)frame | 1);
+	return (void *)((unsigned long)fp & ~(FP_CHAINED | FP_REPLACED));
 }
 
-/* The fp of the oldest instance of a call. */
-static __always_inline void *unchained(void *frame)
+static __always_inline void mark(struct kretprobe_instance *ri, unsigned long mark)
 {
-#ifdef arch_kretprobe_slot
-	return frame;
-#else
-	return (void *)((unsigned long)frame & ~1UL);
-#endif
+	ri->fp = (void *)((unsigned long)ri->fp | mark);
+}
+
+/* Is an instance one of the call that @frame, which is unmarked, identifies? */
+static __always_inline bool is_of_call(struct kretprobe_instance *ri, void *frame)
+{
+	return unmarked(ri->fp) == frame;
+}
+
+/* Is it the oldest one? */
+static __always_inline bool is_oldest(struct kretprobe_instance *ri, void *frame)
+{
+	return ((unsigned long)ri->fp & ~FP_REPLACED) == (unsigned long)frame;
 }
 
 /*
@@ -186,24 +206,18 @@ static __always_inline void set_newest_call(struct llist_node *node)
 	WRITE_ONCE(current->kretprobe_instances.first, node);
 }
 
-static __always_inline void add_call(struct kretprobe_instance *ri)
-{
-	ri->llist.next = newest_call();
-	set_newest_call(&ri->llist);
-}
-
 /*
- * The call is followed already: copy the real return address from its newest instance. That is
- * the first on the list, unless calls in between were left without a return.
+ * The call is followed already: copy the return address from its newest instance. That is the
+ * first on the list, unless calls in between were left without a return.
  */
 static __always_inline void chain(struct kretprobe_instance *ri)
 {
 	struct llist_node *node;
 
-	for (node = newest_call(); node; node = node->next) {
-		if (chained(instance(node)->fp) == chained(ri->fp)) {
+	for (node = ri->llist.next; node; node = node->next) {
+		if (is_of_call(instance(node), ri->fp)) {
 			ri->ret_addr = instance(node)->ret_addr;
-			ri->fp = chained(ri->fp);
+			mark(ri, FP_CHAINED);
 			return;
 		}
 	}
@@ -220,11 +234,18 @@ static __always_inline bool is_followed(struct kretprobe_instance *ri)
 static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	unsigned long *slot = arch_kretprobe_slot(regs);
+	unsigned long addr = *slot;
 
+	ri->llist.next = newest_call();
 	ri->fp = slot;
-	ri->ret_addr = (kprobe_opcode_t *)*slot;
+	ri->ret_addr = (kprobe_opcode_t *)addr;
+	/* A quick test, which few return addresses pass, before the two that compare. */
+	if (likely(!arch_kretprobe_may_be_replaced(addr)))
+		return;
 	if (is_followed(ri))
 		chain(ri);
+	else if (arch_kretprobe_is_replaced(addr))
+		mark(ri, FP_REPLACED);
 }
 
 /*
@@ -233,7 +254,7 @@ static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_reg
  */
 static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	add_call(ri);
+	set_newest_call(&ri->llist);
 	barrier();
 	WRITE_ONCE(*arch_kretprobe_slot(regs), (unsigned long)__kretprobe_trampoline);
 }
@@ -242,16 +263,17 @@ static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *
 
 static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
+	ri->llist.next = newest_call();
 	ri->ret_addr = NULL;
 }
 
 static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	arch_prepare_kretprobe(ri, regs);
-	ri->fp = unchained(ri->fp);
+	ri->fp = unmarked(ri->fp);
 	if (is_followed(ri))
 		chain(ri);
-	add_call(ri);
+	set_newest_call(&ri->llist);
 }
 
 #endif
@@ -276,12 +298,12 @@ static noinline int __kprobes ask(struct kretprobe_instance *ri, struct pt_regs 
 }
 
 /* The user may set the entry_handler at any time. */
-static __always_inline int follow(struct kretprobe *rp, struct kretprobe_instance *ri,
-				  struct pt_regs *regs, bool data)
+static __always_inline int follow(struct kretprobe *rp, struct kretprobe_holder *holder,
+				  struct kretprobe_instance *ri, struct pt_regs *regs, bool data)
 {
 	kretprobe_handler_t entry_handler;
 
-	WRITE_ONCE(ri->rph, rp->rph);
+	WRITE_ONCE(ri->rph, holder);
 	prepare(ri, regs);
 	if (data)
 		clear_data(ri, rp->data_size);
@@ -295,10 +317,11 @@ static __always_inline int follow(struct kretprobe *rp, struct kretprobe_instanc
 /* The CPU has no instance of its own. */
 static noinline int __kprobes enter(struct kretprobe *rp, struct pt_regs *regs)
 {
-	struct kretprobe_instance *ri = kretprobe_pool_take(rp->rph->pool);
+	struct kretprobe_holder *holder = rp->rph;
+	struct kretprobe_instance *ri = kretprobe_pool_take(holder->pool);
 
 	if (likely(ri))
-		return follow(rp, ri, regs, rp->data_size);
+		return follow(rp, holder, ri, regs, rp->data_size);
 	raw_atomic_inc((atomic_t *)&rp->nmissed);
 	return 0;
 }
@@ -310,17 +333,19 @@ static noinline int __kprobes enter(struct kretprobe *rp, struct pt_regs *regs)
 static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	struct kretprobe_instance *ri = take_own(rp->rph);
+	struct kretprobe_holder *holder = rp->rph;
+	struct kretprobe_instance *ri = take_own(holder);
 
-	return likely(ri) ? follow(rp, ri, regs, false) : enter(rp, regs);
+	return likely(ri) ? follow(rp, holder, ri, regs, false) : enter(rp, regs);
 }
 
 static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	struct kretprobe_instance *ri = take_own(rp->rph);
+	struct kretprobe_holder *holder = rp->rph;
+	struct kretprobe_instance *ri = take_own(holder);
 
-	return likely(ri) ? follow(rp, ri, regs, true) : enter(rp, regs);
+	return likely(ri) ? follow(rp, holder, ri, regs, true) : enter(rp, regs);
 }
 
 /*
@@ -340,18 +365,37 @@ static struct llist_node *__kprobes find_call(struct llist_node *first, void *fr
 	struct llist_node *node, *nearest = NULL;
 
 	for (node = first; node; node = node->next)
-		if (likely(instance(node)->fp == frame))
+		if (likely(is_oldest(instance(node), frame)))
 			return node;
 #ifdef arch_kretprobe_slot
 	for (node = first; node; node = node->next) {
-		void *fp = instance(node)->fp;
+		void *fp = unmarked(instance(node)->fp);
 
-		if (fp != chained(fp) && fp < frame && frame - fp <= RETURN_POPS_MAX &&
-		    (!nearest || fp > instance(nearest)->fp))
+		if (is_oldest(instance(node), fp) && fp < frame &&
+		    frame - fp <= RETURN_POPS_MAX &&
+		    (!nearest || fp > unmarked(instance(nearest)->fp)))
 			nearest = node;
 	}
 #endif
 	return nearest;
+}
+
+/*
+ * The address in the caller that a call returns to. The addresses that others have put in its
+ * place are found from the call's oldest instance on: newer ones are of no use there.
+ */
+static __always_inline unsigned long real_address(struct kretprobe_instance *ri)
+{
+	unsigned long addr = (unsigned long)ri->ret_addr;
+
+#ifdef arch_kretprobe_slot
+	if (unlikely(arch_kretprobe_may_be_replaced(addr))) {
+		void *frame = unmarked(ri->fp);
+
+		addr = arch_kretprobe_recover(addr, frame, find_call(&ri->llist, frame));
+	}
+#endif
+	return addr;
 }
 
 /**
@@ -365,7 +409,8 @@ static struct llist_node *__kprobes find_call(struct llist_node *first, void *fr
  *
  * Context: that of the function, with preemption disabled.
  *
- * Return: the real return address, which is also in @regs.
+ * Return: the address to go on at. That is the real return address, and also in @regs, unless
+ * arch_kretprobe_is_replaced().
  */
 unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
 {
@@ -376,15 +421,15 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	unsigned long addr;
 	void *fp;
 
-	frame = unchained(frame);
+	frame = unmarked(frame);
 	/* Functions of other frames were left without a return: end these calls too. */
 	last = find_call(first, frame);
 	if (unlikely(!last))
 		panic("kprobes: no return address at %p\n", frame);
 	ri = instance(last);
-	fp = ri->fp;
+	fp = unmarked(ri->fp);
 	addr = (unsigned long)ri->ret_addr;
-	instruction_pointer_set(regs, addr);
+	instruction_pointer_set(regs, real_address(ri));
 #ifdef arch_kretprobe_slot
 	/* Unwinders do not find the instance by this place. */
 	if (unlikely(fp != frame))
@@ -397,7 +442,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 		kretprobe_handler_t handler = rp ? READ_ONCE(rp->handler) : NULL;
 
 		ri = instance(node);
-		if (handler && (ri->fp == fp || ri->fp == chained(fp))) {
+		if (handler && is_of_call(ri, fp)) {
 			WRITE_ONCE(*running, &rp->kp);
 			handler(ri, regs);
 		}
@@ -476,12 +521,12 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
 	if (task != current && task_is_running(task))
 		return 0;
 
-	frame = unchained(frame);
+	frame = unmarked(frame);
 	node = *at ? READ_ONCE((*at)->next) : READ_ONCE(task->kretprobe_instances.first);
 	for (; node; node = READ_ONCE(node->next)) {
 		struct kretprobe_instance *ri = instance(node);
 
-		if (ri->fp != frame)
+		if (!is_oldest(ri, frame))
 			continue;
 		*at = node;
 		return (unsigned long)ri->ret_addr;
@@ -502,12 +547,7 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
  */
 unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {
-	unsigned long addr = (unsigned long)ri->ret_addr;
-
-#ifdef arch_kretprobe_recover
-	addr = arch_kretprobe_recover(addr, ri->fp);
-#endif
-	return addr;
+	return real_address(ri);
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 

@@ -8,6 +8,14 @@
 
 #include <asm-generic/kprobes.h>
 
+/*
+ * All trampolines whose addresses take the place of return addresses are aligned to this.
+ * So one instruction tells nearly all other addresses apart.
+ */
+#define RETURN_TRAMPOLINE_ALIGN	256
+
+#ifndef __ASSEMBLY__
+
 #ifdef CONFIG_KPROBES
 
 #include <linux/cleanup.h>
@@ -19,6 +27,7 @@
 #include <asm/ptrace.h>
 
 struct kprobe;
+struct llist_node;
 struct notifier_block;
 struct probepoint;
 struct pt_regs;
@@ -254,9 +263,14 @@ static __always_inline void arch_kretprobe_end(bool begun)
 	preempt_enable_notrace();
 }
 
-/* Tracers may have replaced what is a return probe's real return address. */
-#define arch_kretprobe_recover		x86_kretprobe_recover
-unsigned long x86_kretprobe_recover(unsigned long addr, void *slot);
+/* May a return address be that of a trampoline? */
+static __always_inline bool arch_kretprobe_may_be_replaced(unsigned long addr)
+{
+	return addr % RETURN_TRAMPOLINE_ALIGN == 0;
+}
+
+#define arch_kretprobe_is_replaced	x86_is_tracer_trampoline
+#define arch_kretprobe_recover(addr, slot, at)	x86_recover_return(addr, slot, at, NULL)
 
 /* Where the trampoline is called from, for the processor's return predictor. */
 extern char kretprobe_trampoline_return[];
@@ -282,6 +296,43 @@ static __always_inline bool kprobes_have_been_used(void)
 {
 	return static_branch_unlikely(&kprobes_used_key);
 }
+
+/* Of rethook, and of the function graph tracer. */
+void arch_rethook_trampoline(void);
+void return_to_handler(void);
+
+/* Has other code than a return probe put an address in the place of a return address? */
+static __always_inline bool x86_is_tracer_trampoline(unsigned long addr)
+{
+	return (IS_ENABLED(CONFIG_RETHOOK) && addr == (unsigned long)arch_rethook_trampoline) ||
+	       (IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER) &&
+		addr == (unsigned long)return_to_handler);
+}
+
+unsigned long x86_recover_return(unsigned long addr, unsigned long *slot,
+				 struct llist_node *instance, struct llist_node *node);
+
+/**
+ * arch_recover_return() - find the return address in the caller of a function
+ * @addr: the return address that a tracer has found
+ * @frame: its place on the stack
+ * @node: the node of rethook that has @addr; NULL if none has it
+ *
+ * Return probes and other tracers may have replaced it before.
+ *
+ * Context: that of the function, with preemption disabled.
+ *
+ * Return: the address; @addr itself if no probe was ever registered.
+ */
+static __always_inline unsigned long
+arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *node)
+{
+	if (kprobes_have_been_used())
+		return x86_recover_return(addr, (unsigned long *)frame, NULL, node);
+	return addr;
+}
+
+#define arch_recover_return arch_recover_return
 
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
@@ -437,4 +488,5 @@ unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 unsigned long x86_kprobe_recover(struct unwind_state *state, unsigned long addr,
 				 unsigned long *addr_p);
 
+#endif /* !__ASSEMBLY__ */
 #endif /* _ASM_X86_KPROBES_H */

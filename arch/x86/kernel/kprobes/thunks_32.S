@@ -43,6 +43,7 @@
 #include <asm/asm.h>
 #include <asm/asm-offsets.h>
 #include <asm/frame.h>
+#include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
 #include <asm/percpu.h>
 #include <asm/processor-flags.h>
@@ -381,6 +382,7 @@ _ASM_NOKPROBE(kprobe_detour_several_thunk)
  *
  * The call keeps the CPU's return predictor balanced, see thunks_64.S.
  */
+	.balign	RETURN_TRAMPOLINE_ALIGN, 0x90
 SYM_CODE_START(__kretprobe_trampoline)
 	call	1f
 SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)

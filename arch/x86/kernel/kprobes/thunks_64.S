@@ -49,6 +49,7 @@
 #include <asm/asm-offsets.h>
 #include <asm/cpufeatures.h>
 #include <asm/frame.h>
+#include <asm/kprobes.h>
 #include <asm/nospec-branch.h>
 #include <asm/percpu.h>
 #include <asm/processor-flags.h>
@@ -462,6 +463,7 @@ _ASM_NOKPROBE(kprobe_detour_several_thunk)
  * that the call pushes is in the place of the return address that was replaced. An unwinder
  * that finds the word there looks up the real return address, and C stores that there.
  */
+	.balign	RETURN_TRAMPOLINE_ALIGN, 0x90
 SYM_CODE_START(__kretprobe_trampoline)
 	UNWIND_HINT_UNDEFINED
 	ANNOTATE_NOENDBR

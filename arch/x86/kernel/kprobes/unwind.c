@@ -216,15 +216,7 @@ static __always_inline bool is_trampoline(unsigned long addr)
 	if (is_kretprobe_trampoline(addr))
 		return true;
 #endif
-#ifdef CONFIG_RETHOOK
-	if (is_rethook_trampoline(addr))
-		return true;
-#endif
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	if (addr == (unsigned long)return_to_handler)
-		return true;
-#endif
-	return false;
+	return x86_is_tracer_trampoline(addr);
 }
 
 /* Find the real return address, if it was a return probe that has replaced it. */
@@ -235,6 +227,32 @@ static unsigned long __kprobes recover_kretprobe(struct task_struct *task, unsig
 	if (is_kretprobe_trampoline(addr))
 		return kretprobe_find_ret_addr(task, addr_p, cur) ?: addr;
 #endif
+	return addr;
+}
+
+/*
+ * Find the real return address, if @addr is that of a trampoline. Return probes, rethook and
+ * the graph tracer may have replaced it in any order, each several times. So only one of them is
+ * asked at a time, and each goes on behind what it has found last.
+ *
+ * An instance that one search finds must not be freed before the next one, so preemption
+ * is disabled.
+ */
+static unsigned long __kprobes find_return(struct unwind_state *state, unsigned long addr,
+					   unsigned long *addr_p, struct llist_node *cur)
+{
+	unsigned long before;
+
+	while (is_trampoline(addr)) {
+		before = addr;
+		addr = ftrace_graph_ret_addr(state->task, &state->graph_idx, addr, addr_p);
+		if (addr == before)
+			addr = unwind_recover_rethook(state, addr, addr_p);
+		if (addr == before)
+			addr = recover_kretprobe(state->task, addr, addr_p, &cur);
+		if (addr == before)
+			break;
+	}
 	return addr;
 }
 
@@ -256,8 +274,7 @@ static unsigned long __kprobes recover_kretprobe(struct task_struct *task, unsig
 unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned long addr,
 					   unsigned long *addr_p)
 {
-	struct llist_node *cur = NULL;
-	unsigned long before = 0, ip;
+	unsigned long ip;
 
 #ifdef CONFIG_UNWINDER_FRAME_POINTER
 	/*
@@ -269,14 +286,8 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 		addr_p = (unsigned long *)state->regs->sp - 1;
 	}
 #endif
-	/* An instance that one search finds must not be freed before the next one. */
 	preempt_disable_notrace();
-	while (is_trampoline(addr) && addr != before) {
-		before = addr;
-		addr = ftrace_graph_ret_addr(state->task, &state->graph_idx, addr, addr_p);
-		addr = unwind_recover_rethook(state, addr, addr_p);
-		addr = recover_kretprobe(state->task, addr, addr_p, &cur);
-	}
+	addr = find_return(state, addr, addr_p, NULL);
 	preempt_enable_notrace();
 
 	ip = text_ip(addr);
@@ -288,25 +299,33 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 	return ip;
 }
 
-#ifdef CONFIG_KRETPROBES
 /**
- * x86_kretprobe_recover() - find the real return address if other code has replaced it
- * @addr: the return address that the return probe has found
+ * x86_recover_return() - find the return address in the caller, for a handler of a return
+ * @addr: the return address that the handler's return probe or tracer has found
  * @slot: its place on the stack
+ * @instance: the instance of a return probe that has @addr; NULL if none has it
+ * @node: the node of rethook that has @addr; NULL if none has it
  *
- * Context: handlers of return probes.
+ * Context: that of the function, with preemption disabled.
  *
- * Return: the address in the caller of the function.
+ * Return: the address as it is without probes and tracers.
  */
-unsigned long __kprobes x86_kretprobe_recover(unsigned long addr, void *slot)
+unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *slot,
+					   struct llist_node *instance, struct llist_node *node)
 {
 	struct unwind_state state;
 
 	/* It is not in a slot: a copy of a call pushes the address in the function. */
 	if (likely(!is_trampoline(addr)))
 		return addr;
+	/* At the entry, others may have replaced it since, and have records of that. */
+	if (!instance && !node && is_trampoline(READ_ONCE(*slot)))
+		addr = READ_ONCE(*slot);
 	memset(&state, 0, sizeof(state));
 	state.task = current;
-	return x86_kprobe_recover(&state, addr, slot);
-}
+#ifdef CONFIG_RETHOOK
+	state.kr_cur = node;
 #endif
+	/* Rethook gives 0 for what it does not know. */
+	return find_return(&state, addr, slot, instance) ?: addr;
+}

@@ -169,6 +169,126 @@ round() {
 	return $bad_round
 }
 
+# What follows is about clients that replace return addresses: where a call returns to, and the
+# first frames of stacks, are what they are without the others.
+
+return_attach() {
+	case $1 in
+	kretprobe) event_attach kretprobe "r:kp/kretprobe $2" ;;
+	fprobe) event_attach fprobe "f:kp/fprobe $2%return" ;;
+	function_graph)
+		put "$(instance function_graph)/set_ftrace_filter" "$2" &&
+			put "$(instance function_graph)/current_tracer" function_graph
+		;;
+	bpf) bpf_stacks "kretprobe:$2" ;;
+	multi) bpf_stacks "kretprobe:$2*" ;;
+	esac
+	case $1 in
+	kretprobe | fprobe)
+		put "$(instance "$1")/events/kp/$1/trigger" stacktrace &&
+			put "$(instance "$1")/trace" ''
+		;;
+	esac
+}
+
+return_detach() {
+	case $1 in
+	kretprobe | fprobe)
+		# An event that goes clears the buffer.
+		cp "$(instance "$1")/trace" "$TMP/$1.callers"
+		# While it has a trigger, it cannot go.
+		echo '!stacktrace' >"$(instance "$1")/events/kp/$1/trigger" || :
+		event_detach "$1"
+		;;
+	function_graph) tracer_detach "$1" ;;
+	bpf | multi)
+		rm -f "$TMP/bpf.up"
+		wait "$bpf_pid"
+		;;
+	esac
+}
+
+bpf_stacks() {
+	cat >"$TMP/bpf.work" <<-WORK
+		touch $TMP/bpf.up
+		while [ -e $TMP/bpf.up ]; do
+			sleep 0.2
+		done
+	WORK
+	bpftrace -e "$1 { @[kstack(3)] = count(); }" -c "/bin/sh $TMP/bpf.work" >"$TMP/bpf" 2>&1 &
+	bpf_pid=$!
+	wait_until test -e "$TMP/bpf.up"
+}
+
+# caller_seen CLIENT: what it says of nine calls of kp_cl_inner(), each made by kp_cl_middle()
+caller_seen() {
+	case $1 in
+	kretprobe | fprobe)
+		lines_are "$1's events" "$TMP/$1.callers" \
+			" $1: \\(kp_cl_middle[+].* <- kp_cl_inner[)]" 9
+		# The handlers and the trampoline that has called them may come before.
+		lines_are "$1's stacks" "$TMP/$1.callers" '^ => kp_cl_middle$' 9
+		in_order "$TMP/$1.callers" '^ => kp_cl_middle$' '^ => kp_cl_outer$'
+		lines_are "$1's unknown frames" "$TMP/$1.callers" 'unknown' 0
+		;;
+	bpf | multi)
+		in_order "$TMP/bpf" '^@\[$' '^ +kp_cl_middle[+]' '^ +kp_cl_outer[+]'
+		lines_are "BPF's stacks" "$TMP/bpf" ']: 9$' 1
+		;;
+	esac
+}
+
+# callers_seen CLIENT...: attached in this order
+callers_seen() {
+	for client; do
+		must return_attach "$client" kp_cl_inner
+	done
+	call tagged 9
+	for client; do
+		must return_detach "$client"
+		caller_seen "$client"
+	done
+}
+
+# sleeper_seen CLIENT...: a task that sleeps in the function has the stack of one without clients
+sleeper_seen() {
+	for client; do
+		must return_attach "$client" hrtimer_nanosleep
+	done
+	sleep 1000 &
+	sleeper=$!
+	wait_until grep -q hrtimer_nanosleep "/proc/$sleeper/stack"
+	cat "/proc/$sleeper/stack" >"$TMP/stack.now"
+	must kill "$sleeper"
+	wait "$sleeper" || :
+	for client; do
+		must return_detach "$client"
+	done
+	[ $# -gt 0 ] || mv "$TMP/stack.now" "$TMP/stack"
+	[ $# -eq 0 ] || must diff "$TMP/stack" "$TMP/stack.now"
+}
+
+# Orders of clients, as words with commas. BPF's is a return probe, or an fprobe (multi).
+return_orders() {
+	for first in $returns; do
+		for second in $returns; do
+			case $first,$second in
+			bpf,multi | multi,bpf) ;;
+			*) [ "$first" = "$second" ] || echo "$first,$second" ;;
+			esac
+		done
+	done
+	case $returns in
+	*fprobe*function_graph*)
+		echo kretprobe,fprobe,function_graph
+		echo function_graph,fprobe,kretprobe
+		;;
+	esac
+	case $returns in
+	*fprobe*multi*) echo multi,kretprobe,fprobe ;;
+	esac
+}
+
 setup_clients
 load kp_clients
 clients="kprobe kretprobe offset"
@@ -180,12 +300,27 @@ done
 for client in $clients; do
 	[ "$client" = bpf ] || mkdir "$(instance "$client")"
 done
-ktap_set_plan $((rounds + 2))
+returns=kretprobe
+! grep -q 'f\[:' $TRACEFS/README || returns="$returns fprobe"
+! grep -qw function_graph $TRACEFS/available_tracers || returns="$returns function_graph"
+sleeper_orders=$(return_orders)
+! command -v bpftrace >/dev/null || returns="$returns bpf multi"
+orders=$(return_orders)
+ktap_set_plan $((rounds + 3 + $(echo "$orders $sleeper_orders" | wc -w)))
 ktap_print_msg "$clients; TOGETHER_SEED=$seed"
 i=0
 while [ $i -lt "$rounds" ]; do
 	i=$((i + 1))
 	check "round $i" round
+done
+for order in $orders; do
+	# shellcheck disable=SC2046 # words
+	check "callers seen by $order" callers_seen $(echo "$order" | tr , ' ')
+done
+check "stack of a task that sleeps" sleeper_seen
+for order in $sleeper_orders; do
+	# shellcheck disable=SC2046 # words
+	check "stack of a task that sleeps, $order" sleeper_seen $(echo "$order" | tr , ' ')
 done
 for client in $clients; do
 	[ "$client" = bpf ] || rmdir "$(instance "$client")"

@@ -35,6 +35,9 @@ long kp_rs_probed(long arg);
 /* Its like, in its place where kp_rs_untraced is set; ftrace has no part in it. */
 long kp_rs_probed_untraced(long arg);
 extern bool kp_rs_untraced;
+/* Calls kp_rs_probed() by a jump, in its place where kp_rs_tailed is set. */
+long kp_rs_tail(long arg);
+extern bool kp_rs_tailed;
 extern struct kp_trace kp_rs_callee;
 extern bool kp_rs_save;
 

@@ -20,6 +20,7 @@
 struct kp_trace kp_rs_callee;
 bool kp_rs_save;
 bool kp_rs_untraced;
+bool kp_rs_tailed;
 unsigned int kp_rs_times = 1;
 
 void kp_save(struct kp_trace *trace)
@@ -69,9 +70,16 @@ noinline notrace long kp_rs_probed_untraced(long arg)
 	return arg + 1;
 }
 
+/* Nothing is left to be done after the call, so the compiler makes it a jump. */
+noinline long kp_rs_tail(long arg)
+{
+	return kp_rs_probed(arg);
+}
+
 static noinline long kp_rs_inner(long arg)
 {
-	long ret = kp_rs_untraced ? kp_rs_probed_untraced(arg) : kp_rs_probed(arg);
+	long ret = kp_rs_untraced ? kp_rs_probed_untraced(arg) :
+		   kp_rs_tailed ? kp_rs_tail(arg) : kp_rs_probed(arg);
 
 	barrier();
 	return ret;

@@ -1,144 +1,351 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Return probes and an fprobe with an exit handler are registered on one function, in various
- * orders. Each handler sees the call and its return value. A return probe's handler also sees
- * where the call returns to. It sees the stack as it is without probes, and so does the function.
+ * All that replaces return addresses on one function: return probes, fprobes with an exit
+ * handler and a user of the function graph tracer (the clients), in various orders. Each
+ * handler sees the call, its return value, the address that the call returns to, and the stack
+ * as it is without clients; so does the function itself.
  */
 
 #include <linux/fprobe.h>
+#include <linux/ftrace.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include "kp_ret_stacks.h"
+#include "kp_symbol.h"
 
-#ifdef CONFIG_FPROBE
+#if defined(CONFIG_FPROBE) && defined(CONFIG_FUNCTION_GRAPH_TRACER)
+
+/* What a handler was told of a call. */
+struct kp_told {
+	unsigned int entries, returns;
+	/* Where the call returns to. At the entry some clients are not told. */
+	unsigned long at_entry, at_return, ip;
+	unsigned long value;
+	struct kp_trace entry, ret, regs;
+};
+
+struct kp_together {
+	char letter;
+	int (*attach)(struct kp_together *client);
+	void (*detach)(struct kp_together *client);
+	/* The function is the one that jumps to the other clients' function. */
+	bool tail;
+	struct kp_told told;
+	union {
+		struct kretprobe rp;
+		struct fprobe fp;
+		struct fgraph_ops graph;
+	};
+};
 
 static struct {
-	struct kretprobe rp[2];
-	struct fprobe fp;
-	unsigned int returns, exits;
-	/* What they were told of the call. */
-	unsigned long retaddr, exit_retaddr, value, exit_value;
-	struct kp_trace ret;
-} kp;
+	int (*register_graph)(struct fgraph_ops *graph);
+	void (*unregister_graph)(struct fgraph_ops *graph);
+} kernel;
+
+/* Without @regs on kernels that give an fprobe's handler none. */
+static void kp_rs_told_return(struct kp_told *told, unsigned long addr, unsigned long value,
+			      struct pt_regs *regs)
+{
+	told->returns++;
+	told->at_return = addr;
+	told->value = value;
+	kp_save(&told->ret);
+	if (!regs)
+		return;
+	told->ip = regs->ip;
+	kp_save_regs(&told->regs, regs);
+}
+
+NOKPROBE_SYMBOL(kp_rs_told_return);
+
+static int kp_rs_together_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kp_told *told = &container_of(get_kretprobe(ri), struct kp_together, rp)->told;
+
+	told->entries++;
+	told->at_entry = get_kretprobe_retaddr(ri);
+	kp_save(&told->entry);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_rs_together_entry);
 
 static int kp_rs_together_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	kp.returns++;
-	kp.retaddr = get_kretprobe_retaddr(ri);
-	kp.value = regs_return_value(regs);
-	kp_save(&kp.ret);
+	struct kp_told *told = &container_of(get_kretprobe(ri), struct kp_together, rp)->told;
+
+	kp_rs_told_return(told, get_kretprobe_retaddr(ri), regs_return_value(regs), regs);
 	return 0;
 }
 
 NOKPROBE_SYMBOL(kp_rs_together_return);
 
-static void kp_rs_together_exit(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
-				struct pt_regs *regs, void *entry_data)
+static int kp_rs_attach_return(struct kp_together *client)
 {
-	kp.exits++;
-	kp.exit_retaddr = ret_ip;
-	kp.exit_value = regs_return_value(regs);
+	memset(&client->rp, 0, sizeof(client->rp));
+	client->rp.kp.addr = client->tail ? (void *)kp_rs_tail : (void *)kp_rs_probed;
+	client->rp.entry_handler = kp_rs_together_entry;
+	client->rp.handler = kp_rs_together_return;
+	return register_kretprobe(&client->rp);
 }
 
-/* The order of registration and unregistration: numbers of return probes, or the fprobe. */
-#define KP_FPROBE	9
-static const int kp_rs_orders[][4] = {
-	{ KP_FPROBE, -1 }, { 0, -1 }, { 0, KP_FPROBE, -1 }, { KP_FPROBE, 0, -1 },
-	{ 0, KP_FPROBE, 1, -1 }, { KP_FPROBE, 1, 0, -1 }, { 1, 0, KP_FPROBE, -1 },
+static void kp_rs_detach_return(struct kp_together *client)
+{
+	unregister_kretprobe(&client->rp);
+}
+
+static int kp_rs_fprobe_entry(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
+			      struct pt_regs *regs, void *data)
+{
+	struct kp_told *told = &container_of(fp, struct kp_together, fp)->told;
+
+	told->entries++;
+	told->at_entry = ret_ip;
+	kp_save(&told->entry);
+	return 0;
+}
+
+static void kp_rs_fprobe_exit(struct fprobe *fp, unsigned long entry_ip, unsigned long ret_ip,
+			      struct pt_regs *regs, void *data)
+{
+	struct kp_told *told = &container_of(fp, struct kp_together, fp)->told;
+
+	kp_rs_told_return(told, ret_ip, regs_return_value(regs), regs);
+}
+
+static int kp_rs_attach_fprobe(struct kp_together *client)
+{
+	unsigned long addr = client->tail ? (unsigned long)kp_rs_tail : (unsigned long)kp_rs_probed;
+
+	memset(&client->fp, 0, sizeof(client->fp));
+	client->fp.entry_handler = kp_rs_fprobe_entry;
+	client->fp.exit_handler = kp_rs_fprobe_exit;
+	return register_fprobe_ips(&client->fp, &addr, 1);
+}
+
+static void kp_rs_detach_fprobe(struct kp_together *client)
+{
+	unregister_fprobe(&client->fp);
+}
+
+static int kp_rs_graph_entry(struct ftrace_graph_ent *trace, struct fgraph_ops *graph)
+{
+	struct kp_told *told = &container_of(graph, struct kp_together, graph)->told;
+
+	told->entries++;
+	kp_save(&told->entry);
+	return 1;
+}
+
+static void kp_rs_graph_return(struct ftrace_graph_ret *trace, struct fgraph_ops *graph)
+{
+	struct kp_told *told = &container_of(graph, struct kp_together, graph)->told;
+
+	told->returns++;
+	kp_save(&told->ret);
+}
+
+/* Newer kernels give the handlers one more argument. */
+static int kp_rs_attach_graph(struct kp_together *client)
+{
+	unsigned long addr = client->tail ? (unsigned long)kp_rs_tail : (unsigned long)kp_rs_probed;
+	int err;
+
+	memset(&client->graph, 0, sizeof(client->graph));
+	client->graph.entryfunc = (void *)kp_rs_graph_entry;
+	client->graph.retfunc = (void *)kp_rs_graph_return;
+	err = ftrace_set_filter_ip(&client->graph.ops, addr, 0, 0);
+	return err ?: kernel.register_graph(&client->graph);
+}
+
+static void kp_rs_detach_graph(struct kp_together *client)
+{
+	kernel.unregister_graph(&client->graph);
+	ftrace_free_filter(&client->graph.ops);
+}
+
+#define KP_RETURN(l, t)								\
+	{ .letter = l, .tail = t, .attach = kp_rs_attach_return, .detach = kp_rs_detach_return }
+#define KP_FPROBE(l, t)								\
+	{ .letter = l, .tail = t, .attach = kp_rs_attach_fprobe, .detach = kp_rs_detach_fprobe }
+#define KP_GRAPH(l, t)								\
+	{ .letter = l, .tail = t, .attach = kp_rs_attach_graph, .detach = kp_rs_detach_graph }
+
+/* The last three are on kp_rs_tail(), which the others' function is jumped to from. */
+static struct kp_together kp_together[] = {
+	KP_RETURN('r', false), KP_RETURN('R', false), KP_FPROBE('f', false),
+	KP_FPROBE('F', false), KP_GRAPH('g', false),
+	KP_RETURN('t', true), KP_FPROBE('u', true), KP_GRAPH('v', true),
 };
 
-static int kp_rs_come(int who)
-{
-	unsigned long addr = (unsigned long)kp_rs_probed;
+/*
+ * The clients in the order in which they are attached and detached. The one that is attached
+ * last is called first at the entry, but for return probes, which all have the place of the
+ * first one of them.
+ */
+static const char *const kp_rs_orders[] = {
+	"r", "f", "g", "rR", "fF", "rf", "fr", "rg", "gr", "fg", "gf",
+	"rfg", "rgf", "frg", "fgr", "grf", "gfr",
+	"rfR", "frF", "rfF", "Ffr", "gfrF", "fgrF", "frgF", "frFg", "fgRrF",
+};
 
-	if (who == KP_FPROBE) {
-		memset(&kp.fp, 0, sizeof(kp.fp));
-		kp.fp.exit_handler = kp_rs_together_exit;
-		return register_fprobe_ips(&kp.fp, &addr, 1);
+/* Those for which kp_rs_tail() jumps to the function. */
+static const char *const kp_rs_tail_orders[] = {
+	"r", "f", "g", "tr", "tf", "tg", "ur", "uf", "ug", "vr", "vf", "vg",
+	"tfr", "trf", "utrf", "tufr", "tvgr", "vtufgr", "tugrfF",
+};
+
+static struct kp_together *kp_rs_client(char letter)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kp_together); i++)
+		if (kp_together[i].letter == letter)
+			return &kp_together[i];
+	return NULL;
+}
+
+/* The first @nr of them. */
+static void kp_rs_detach(const char *order, int nr)
+{
+	struct kp_together *client;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		client = kp_rs_client(order[i]);
+		client->detach(client);
 	}
-	memset(&kp.rp[who], 0, sizeof(kp.rp[who]));
-	kp.rp[who].kp.addr = (void *)kp_rs_probed;
-	kp.rp[who].handler = kp_rs_together_return;
-	return register_kretprobe(&kp.rp[who]);
 }
 
-static void kp_rs_go(int who)
+static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_together *client,
+			     const struct kp_trace *reference, unsigned int callers)
 {
-	if (who == KP_FPROBE)
-		unregister_fprobe(&kp.fp);
-	else
-		unregister_kretprobe(&kp.rp[who]);
+	unsigned long back = reference->entry[reference->nr - callers];
+	/*
+	 * Unwinders that go by frame pointers miss the caller where a tracer is called at the
+	 * entry, before the function has a frame, and in the trampoline of the graph tracer.
+	 */
+	bool graph = client->attach == kp_rs_attach_graph, framed = IS_ENABLED(CONFIG_UNWINDER_ORC);
+	unsigned int at_entry = callers - !(framed || client->attach == kp_rs_attach_return);
+	unsigned int at_return = callers - !(framed || !graph);
+	struct kp_told *told = &client->told;
+	char what[32];
+
+	snprintf(what, sizeof(what), "%s, %c", order, client->letter);
+	KUNIT_EXPECT_EQ_MSG(test, told->entries, 1, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(test, told->returns, 1, "%s", what);
+	/*
+	 * The graph tracer has its record of the call before its trampoline is on the stack. If
+	 * it has one already, of the function that has jumped here, the newer one is in the way.
+	 */
+	if (!(client->letter == 'g' && strchr(order, 'v')) &&
+	    !kp_rs_same_end(&told->entry, reference, at_entry)) {
+		KUNIT_FAIL(test, "%s: stack at the entry differs", what);
+		kp_rs_show(test, "entry", &told->entry);
+	}
+	if (!kp_rs_same_end(&told->ret, reference, at_return)) {
+		KUNIT_FAIL(test, "%s: stack at the return differs", what);
+		kp_rs_show(test, "return", &told->ret);
+	}
+	if (graph)
+		return;
+	KUNIT_EXPECT_EQ_MSG(test, told->at_entry, back, "%s: entry %pS", what,
+			    (void *)told->at_entry);
+	KUNIT_EXPECT_EQ_MSG(test, told->at_return, back, "%s: return %pS", what,
+			    (void *)told->at_return);
+	KUNIT_EXPECT_EQ_MSG(test, told->value, 6, "%s", what);
+	if (!told->ip)
+		return;
+	KUNIT_EXPECT_EQ_MSG(test, told->ip, back, "%s: ip %pS", what, (void *)told->ip);
+	if (told->regs.nr != callers || !kp_rs_same_end(&told->regs, reference, callers)) {
+		KUNIT_FAIL(test, "%s: stack by registers differs", what);
+		kp_rs_show(test, "registers", &told->regs);
+	}
 }
 
-static void kp_rs_together(struct kunit *test)
+static void kp_rs_together(struct kunit *test, const char *const *orders, int nr)
 {
 	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
-	unsigned int callers = 0, returns, exits;
-	unsigned long back = 0;
-	int i, n, who, err;
+	unsigned int callers = 0;
+	const char *order, *at;
+	char name[KSYM_SYMBOL_LEN];
+	int i, n, err;
 
 	KUNIT_ASSERT_NOT_NULL(test, reference);
-	kp_rs_save = true;
-	for (i = -1; i < (int)ARRAY_SIZE(kp_rs_orders); i++) {
-		returns = 0;
-		exits = 0;
+	kernel.register_graph = kp_symbol(test, "register_ftrace_graph");
+	kernel.unregister_graph = kp_symbol(test, "unregister_ftrace_graph");
+	for (i = -1; i < nr; i++) {
+		order = i < 0 ? "" : orders[i];
+		for (n = 0; n < ARRAY_SIZE(kp_together); n++)
+			memset(&kp_together[n].told, 0, sizeof(kp_together[n].told));
 		err = 0;
-		for (n = 0; i >= 0 && !err && kp_rs_orders[i][n] >= 0; n++) {
-			who = kp_rs_orders[i][n];
-			err = kp_rs_come(who);
-			returns += who != KP_FPROBE;
-			exits += who == KP_FPROBE;
+		for (at = order; *at && !err; at++) {
+			struct kp_together *client = kp_rs_client(*at);
+
+			err = client->attach(client);
 		}
 		if (err) {
-			KUNIT_FAIL(test, "order %d: %d", i, err);
-			for (n -= 2; n >= 0; n--)
-				kp_rs_go(kp_rs_orders[i][n]);
+			KUNIT_FAIL(test, "%s: client %td: %d", order, at - order, err);
+			kp_rs_detach(order, at - order - 1);
 			break;
 		}
-		kp.returns = 0;
-		kp.exits = 0;
+		kp_rs_save = true;
 		/* One place for all of them, so no copy of the loop's body for any. */
 		OPTIMIZER_HIDE_VAR(i);
 		KUNIT_EXPECT_EQ(test, kp_rs_loop(5), 6);
-		for (n = 0; i >= 0 && kp_rs_orders[i][n] >= 0; n++)
-			kp_rs_go(kp_rs_orders[i][n]);
+		kp_rs_save = false;
+		kp_rs_detach(order, strlen(order));
 		if (i < 0) {
 			callers = kp_rs_callers(test);
 			*reference = kp_rs_callee;
-			back = reference->entry[reference->nr - callers];
 			continue;
 		}
-		KUNIT_EXPECT_EQ_MSG(test, kp.returns, returns, "order %d", i);
-		KUNIT_EXPECT_EQ_MSG(test, kp.exits, exits, "order %d", i);
-		if (returns) {
-			KUNIT_EXPECT_EQ_MSG(test, kp.retaddr, back, "order %d: %pS", i,
-					    (void *)kp.retaddr);
-			KUNIT_EXPECT_EQ(test, kp.value, 6);
-		}
-		if (exits)
-			KUNIT_EXPECT_EQ(test, kp.exit_value, 6);
-		if (!kp_rs_same_end(&kp_rs_callee, reference, reference->nr) ||
-		    (returns && !kp_rs_same_end(&kp.ret, reference, callers))) {
-			KUNIT_FAIL(test, "order %d: stacks differ", i);
+		for (at = order; *at; at++)
+			kp_rs_check_told(test, order, kp_rs_client(*at), reference, callers);
+		if (!kp_rs_same_end(&kp_rs_callee, reference, reference->nr)) {
+			KUNIT_FAIL(test, "%s: stack in the function differs", order);
 			kp_rs_show(test, "function", &kp_rs_callee);
-			kp_rs_show(test, "return handler", &kp.ret);
 			kp_rs_show(test, "without", reference);
 		}
 	}
-	kp_rs_save = false;
+	/* The function's own caller, if that is a frame of its own. */
+	kp_rs_name(reference->entry[reference->nr - callers], name);
+	KUNIT_EXPECT_STREQ(test, name, "kp_rs_inner");
+}
+
+static void kp_rs_together_called(struct kunit *test)
+{
+	kp_rs_together(test, kp_rs_orders, ARRAY_SIZE(kp_rs_orders));
+}
+
+static void kp_rs_together_jumped_to(struct kunit *test)
+{
+	/* The kernel has all calls made as calls where it goes by frame pointers. */
+	if (IS_ENABLED(CONFIG_FRAME_POINTER))
+		kunit_skip(test, "the compiler does not make it a jump");
+	kp_rs_tailed = true;
+	kp_rs_together(test, kp_rs_tail_orders, ARRAY_SIZE(kp_rs_tail_orders));
+	kp_rs_tailed = false;
 }
 
 #else
 
-static void kp_rs_together(struct kunit *test)
+static void kp_rs_together_called(struct kunit *test)
 {
-	kunit_skip(test, "CONFIG_FPROBE is off");
+	kunit_skip(test, "CONFIG_FPROBE or CONFIG_FUNCTION_GRAPH_TRACER is off");
+}
+
+static void kp_rs_together_jumped_to(struct kunit *test)
+{
+	kunit_skip(test, "CONFIG_FPROBE or CONFIG_FUNCTION_GRAPH_TRACER is off");
 }
 
 #endif
 
 static struct kunit_case kp_rs_fprobe_cases[] = {
-	KUNIT_CASE(kp_rs_together),
+	KUNIT_CASE_SLOW(kp_rs_together_called),
+	KUNIT_CASE_SLOW(kp_rs_together_jumped_to),
 	{}
 };
 
