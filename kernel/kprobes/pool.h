@@ -78,11 +78,13 @@ struct group_dir {
 /**
  * enum pool_growth - whether hits ask for more instances of a shared pool
  * @POOL_MAY_GROW: they do
+ * @POOL_ASKED: they do not: a hit has asked, and grow() has not run since then
  * @POOL_AT_LIMIT: they do not: there is no room, or the limit does not allow more
  * @POOL_NO_MEMORY: they do not: memory was short
  */
 enum pool_growth {
 	POOL_MAY_GROW,
+	POOL_ASKED,
 	POOL_AT_LIMIT,
 	POOL_NO_MEMORY,
 };

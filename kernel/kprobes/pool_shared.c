@@ -75,11 +75,19 @@ static DEFINE_PER_CPU(struct pool_cpu, pool_cpu);
 static unsigned long shared_kib;
 static unsigned long return_pool_kib;
 
-/* Called by hits, when the last instance of a chunk has been taken, or none was found. */
+/*
+ * Called by hits, when the last instance of a chunk has been taken, or none was found. What
+ * run_worker() calls can have return probes, whose hits get here too, in the interrupt. Only the
+ * first hit raises it, until grow() has stored another value: otherwise each of these hits would
+ * raise the interrupt again, and the worker would never get the CPU.
+ */
 void __kprobes pool_ask_for_more(struct kretprobe_pool *pool)
 {
+	enum pool_growth growth = POOL_MAY_GROW;
+
 	if (pool->hint && READ_ONCE(pool->growth) == POOL_MAY_GROW &&
-	    2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks))
+	    2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks) &&
+	    try_cmpxchg(&pool->growth, &growth, POOL_ASKED))
 		irq_work_queue(this_cpu_ptr(&pool_cpu.irq_work));
 }
 
@@ -170,13 +178,16 @@ static void grow(struct kretprobe_pool *pool)
 		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
 }
 
-/* Hits may ask for more of any shared pool again. */
+/*
+ * Hits may ask for more of any shared pool again. A pool for which a hit has asked stays as it
+ * is: only grow() ends that.
+ */
 static void may_grow_again(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < NR_CLASSES; i++)
-		if (shared[i])
+		if (shared[i] && READ_ONCE(shared[i]->growth) > POOL_ASKED)
 			WRITE_ONCE(shared[i]->growth, POOL_MAY_GROW);
 }
 
@@ -275,7 +286,7 @@ static void shrink_all(struct work_struct *work)
 
 /*
  * Many tasks may be ready to run, all of them about to need an instance: the worker has a
- * high priority. A hit asks for this interrupt, so no hit may come from it.
+ * high priority.
  */
 static void __kprobes run_worker(struct irq_work *work)
 {

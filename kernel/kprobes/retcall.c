@@ -80,7 +80,7 @@ static DECLARE_DELAYED_WORK(free_shared_work, free_shared);
 static void free_limited(struct work_struct *work);
 static DECLARE_WORK(free_limited_work, free_limited);
 
-/* A return raises this interrupt, so no hit may come from it. */
+/* A return raises this interrupt, once for each holder. */
 static void __kprobes queue_free_limited(struct irq_work *work)
 {
 	queue_work(system_unbound_wq, &free_limited_work);

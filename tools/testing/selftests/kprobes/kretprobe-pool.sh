@@ -290,6 +290,17 @@ has_room() {
 	[ "$(pool instances)" -gt $(($(pool taken) + 100)) ]
 }
 
+# The worker is queued by an interrupt that a hit raises. With the pool empty, each hit of a
+# return probe on what this interrupt calls may raise it again.
+worker_is_probed() {
+	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
+	put $BOUND $((base_kib + 64)) && set_to sleepers $crowd || return 1
+	at_least "calls missed" "$(cat $PARAMETERS/nmissed)" 1
+	set_to worker_probed 1 && put $BOUND "$BOUND_WAS" && wait_until has_room || return 1
+	at_most "interrupts raised" "$(cat $PARAMETERS/raised)" 50
+	set_to worker_probed 0 && set_to sleepers 0 && is wrong 0
+}
+
 # More than 64 x 64 chunks, of 7 instances each
 huge() {
 	set_to sleepers 0 && set_to registered 0 && set_to data_size 4096 && all_empty || return 1
@@ -320,7 +331,7 @@ if [ ! -e $KPROBES/pools ]; then
 fi
 BOUND_WAS=$(cat $BOUND)
 trap 'restore_bound; at_exit' EXIT
-ktap_set_plan 25
+ktap_set_plan 26
 load kp_ret_pool data_size=$data_size
 load kp_ctl
 check "registered, with what pools begin with" registered_alone
@@ -346,6 +357,7 @@ check "many are unregistered, many calls in flight" many_dead
 check "many with maxactive are unregistered, calls in flight" many_dead_inside
 check "many calls are missed at the limit" missed_at_limit
 check "none is missed when the limit is raised" room_at_limit
+check "a return probe on what queues the worker" worker_is_probed
 check "more than 4096 chunks" huge
 check "more than there can be is refused" too_many 300000
 check "much more than there can be is refused" too_many 2147483647

@@ -7,6 +7,9 @@
  * - sleepers: so many tasks are asleep when the write returns, each in the function
  *   depth + 1 times
  * - calls: a write of N makes N calls that do not sleep
+ * - worker_probed: 1 registers a return probe, with data_size, on the function that queues the
+ *   worker of the pool, 0 unregisters it
+ * - raised: how often that function was called from hard interrupts since then
  * - dead: a write of N registers N more return probes on another function, which is not
  *   called, and unregisters them
  * - dead_inside: a write of N registers N more return probes on the function, with
@@ -25,6 +28,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/preempt.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/wait.h>
@@ -253,6 +257,80 @@ static const struct kernel_param_ops kp_calls_ops = {
 module_param_cb(calls, &kp_calls_ops, NULL, 0200);
 
 /*
+ * A return probe on what an interrupt calls that a hit has raised. If each of its hits raises
+ * the interrupt again, the CPU never leaves it. A probe at the same address ends that: it has
+ * the call skipped, so that the return probe is not hit.
+ */
+
+#define KP_RAISED_MAX	1000
+
+static atomic_t raised;
+static bool worker_probed;
+
+static noinline bool kp_pool_not_queued(void)
+{
+	barrier();
+	return false;
+}
+
+static int kp_pool_raised(struct kprobe *p, struct pt_regs *regs)
+{
+	if (!in_hardirq() || atomic_inc_return(&raised) <= KP_RAISED_MAX)
+		return 0;
+	instruction_pointer_set(regs, (unsigned long)kp_pool_not_queued);
+	return 1;
+}
+
+NOKPROBE_SYMBOL(kp_pool_raised);
+
+static struct kprobe kp_pool_breaker;
+static struct kretprobe kp_pool_queue_probe;
+
+static int kp_worker_probed_set(const char *val, const struct kernel_param *param)
+{
+	bool on;
+	int ret = kstrtobool(val, &on);
+
+	if (ret)
+		return ret;
+	guard(mutex)(&kp_pool_mutex);
+	if (on == worker_probed)
+		return 0;
+	if (!on) {
+		unregister_kretprobe(&kp_pool_queue_probe);
+		unregister_kprobe(&kp_pool_breaker);
+		worker_probed = false;
+		return 0;
+	}
+	atomic_set(&raised, 0);
+	kp_pool_breaker = (struct kprobe) {
+		.symbol_name = "queue_work_on",
+		.pre_handler = kp_pool_raised,
+	};
+	kp_pool_queue_probe = (struct kretprobe) {
+		.kp.symbol_name = "queue_work_on",
+		.data_size = data_size,
+	};
+	ret = register_kretprobe(&kp_pool_queue_probe);
+	if (ret)
+		return ret;
+	/* The handler of the newest probe is called first. */
+	ret = register_kprobe(&kp_pool_breaker);
+	if (ret)
+		unregister_kretprobe(&kp_pool_queue_probe);
+	worker_probed = !ret;
+	return ret;
+}
+
+static const struct kernel_param_ops kp_worker_probed_ops = {
+	.set = kp_worker_probed_set,
+	.get = param_get_bool,
+};
+
+module_param_cb(worker_probed, &kp_worker_probed_ops, &worker_probed, 0600);
+module_param_named(raised, raised.counter, int, 0400);
+
+/*
  * Many more.
  */
 
@@ -377,6 +455,10 @@ static void __exit kp_pool_exit(void)
 	if (kp_inside)
 		unregister_kretprobes(kp_inside->ptr, kp_inside->nr);
 	kp_many_free(kp_inside);
+	if (worker_probed) {
+		unregister_kretprobe(&kp_pool_queue_probe);
+		unregister_kprobe(&kp_pool_breaker);
+	}
 	if (registered)
 		unregister_kretprobe(&kp_pool_probe);
 }
