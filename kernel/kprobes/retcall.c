@@ -506,8 +506,11 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *a
  * kretprobe_find_ret_addr() - find the real return address behind the trampoline
  * @task: the task whose stack it is; the current task, or one that is not running
  * @frame: identifies the call, as for __kretprobe_trampoline_handler()
- * @at: the instance that the last search has found. The caller sets it to NULL for the
- *	first search, and keeps preemption disabled until the last one.
+ * @at: how far the searches of this stack have got: the number of instances that they have
+ *	passed. The caller sets it to NULL for the first search. It is a number, not the
+ *	instance that the last search has found: the caller may be preempted between two
+ *	searches, and a task that is not the current one may go on and return, after which
+ *	the instance may be freed.
  *
  * Context: any.
  *
@@ -516,19 +519,22 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *a
 unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *frame,
 						struct llist_node **at)
 {
+	unsigned long passed = 0;
 	struct llist_node *node;
 
 	if (task != current && task_is_running(task))
 		return 0;
 
 	frame = unmarked(frame);
-	node = *at ? READ_ONCE((*at)->next) : READ_ONCE(task->kretprobe_instances.first);
+	/* Chunks and pools are freed by RCU. */
+	guard(preempt_notrace)();
+	node = READ_ONCE(task->kretprobe_instances.first);
 	for (; node; node = READ_ONCE(node->next)) {
 		struct kretprobe_instance *ri = instance(node);
 
-		if (!is_oldest(ri, frame))
+		if (passed++ < (unsigned long)*at || !is_oldest(ri, frame))
 			continue;
-		*at = node;
+		*at = (struct llist_node *)passed;
 		return (unsigned long)ri->ret_addr;
 	}
 	return 0;

@@ -290,6 +290,14 @@ has_room() {
 	[ "$(pool instances)" -gt $(($(pool taken) + 100)) ]
 }
 
+# Unwinders may be preempted between two frames. So they must not keep an instance, which is
+# freed when the task goes on.
+walked() {
+	set_to sleepers 0 && set_to depth 9 && grown_to 20 && set_to walk 1 || return 1
+	set_to sleepers 0 && set_to depth 0 && set_to registered 0 && all_empty || return 1
+	set_to walk 0
+}
+
 # The worker is queued by an interrupt that a hit raises. With the pool empty, each hit of a
 # return probe on what this interrupt calls may raise it again.
 worker_is_probed() {
@@ -331,7 +339,7 @@ if [ ! -e $KPROBES/pools ]; then
 fi
 BOUND_WAS=$(cat $BOUND)
 trap 'restore_bound; at_exit' EXIT
-ktap_set_plan 26
+ktap_set_plan 27
 load kp_ret_pool data_size=$data_size
 load kp_ctl
 check "registered, with what pools begin with" registered_alone
@@ -358,6 +366,7 @@ check "many with maxactive are unregistered, calls in flight" many_dead_inside
 check "many calls are missed at the limit" missed_at_limit
 check "none is missed when the limit is raised" room_at_limit
 check "a return probe on what queues the worker" worker_is_probed
+check "an unwinder keeps no instance" walked
 check "more than 4096 chunks" huge
 check "more than there can be is refused" too_many 300000
 check "much more than there can be is refused" too_many 2147483647

@@ -6,6 +6,9 @@
  * - registered: 1 registers it, with maxactive and data_size, 0 unregisters it
  * - sleepers: so many tasks are asleep when the write returns, each in the function
  *   depth + 1 times
+ * - walk: 1 has an unwinder's searches find all instances of a sleeper, and fails if one is
+ *   not found, or if what is kept between two searches is an instance; 0 goes on with that
+ *   search, for a task that is followed nowhere
  * - calls: a write of N makes N calls that do not sleep
  * - worker_probed: 1 registers a return probe, with data_size, on the function that queues the
  *   worker of the pool, 0 unregisters it
@@ -32,6 +35,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/wait.h>
+#include "kp_symbol.h"
 
 static int maxactive;
 module_param(maxactive, int, 0600);
@@ -174,6 +178,67 @@ static const struct kernel_param_ops kp_sleepers_ops = {
 };
 
 module_param_cb(sleepers, &kp_sleepers_ops, &sleepers, 0600);
+
+/*
+ * What an unwinder does.
+ */
+
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+static int kp_walk(bool first)
+{
+	return -EOPNOTSUPP;
+}
+#else
+static unsigned long (*kp_find_ret_addr)(struct task_struct *task, void *frame,
+					 struct llist_node **at);
+static struct llist_node *kp_walk_at;
+
+static __nocfi int kp_walk_sleeper(struct task_struct *task)
+{
+	struct llist_node *node = READ_ONCE(task->kretprobe_instances.first);
+	struct kretprobe_instance *ri;
+	unsigned int found = 0;
+
+	kp_walk_at = NULL;
+	for (; node; node = node->next, found++) {
+		ri = container_of(node, struct kretprobe_instance, llist);
+		if (kp_find_ret_addr(task, ri->fp, &kp_walk_at) != (unsigned long)ri->ret_addr)
+			return -ENOENT;
+		if (kp_walk_at == node)
+			return -EBUSY;
+	}
+	return found == depth + 1 ? 0 : -ENODATA;
+}
+
+static __nocfi int kp_walk(bool first)
+{
+	kp_find_ret_addr = kp_find_ret_addr ?: kp_find_symbol("kretprobe_find_ret_addr");
+	if (!kp_find_ret_addr)
+		return -EOPNOTSUPP;
+	if (!first)
+		return kp_find_ret_addr(current, &first, &kp_walk_at) ? -EEXIST : 0;
+	if (list_empty(&kp_sleepers))
+		return -ESRCH;
+	return kp_walk_sleeper(list_first_entry(&kp_sleepers, struct kp_sleeper, list)->task);
+}
+#endif
+
+static int kp_walk_set(const char *val, const struct kernel_param *param)
+{
+	bool first;
+	int ret = kstrtobool(val, &first);
+
+	if (ret)
+		return ret;
+	guard(mutex)(&kp_pool_mutex);
+	return kp_walk(first);
+}
+
+static const struct kernel_param_ops kp_walk_ops = {
+	.set = kp_walk_set,
+};
+
+module_param_cb(walk, &kp_walk_ops, NULL, 0200);
 
 /*
  * The probe.
