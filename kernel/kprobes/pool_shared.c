@@ -3,8 +3,8 @@
  * Kernel probes: how many instances the shared pools have.
  *
  * Return probes without maxactive share a pool for each class of instance size. A pool
- * has a base of free instances, which depends on the number of CPUs and of its return
- * probes, and is kept so large that beyond these as many instances are free as are taken.
+ * has a base of free instances while it has return probes, and is kept so large that beyond
+ * these as many instances are free as are taken.
  *
  * - A hit that takes the last instance of a chunk, while half of the chunks are used up,
  *   asks for a worker on its own CPU. It does so by irq_work, which may be used in any
@@ -30,12 +30,14 @@
 #include "pool.h"
 
 /*
- * The base: the number of free instances at first, below which a pool does not shrink.
- * It is no more than FREE_BYTES hold; but at least FREE_MIN_PER_CPU for each CPU.
+ * The base: the number of free instances at first, below which a pool does not shrink. They
+ * are the reserve for tasks that enter a function at once: when a hit asks for more, half of
+ * them are left for the calls that begin before the worker has run, which takes hundreds of
+ * calls if many tasks are ready to run. The base is what BASE_KIB hold, or the BASE_SHARE-th
+ * part of the limit; but at least FREE_MIN_PER_CPU for each CPU.
  */
-#define FREE_PER_CPU		64
-#define FREE_PER_PROBE		8
-#define FREE_BYTES		SZ_256K
+#define BASE_KIB		256UL
+#define BASE_SHARE		16
 #define FREE_MIN_PER_CPU	2
 
 /* How long chunks are idle before they are freed, and until memory is tried again. */
@@ -154,8 +156,7 @@ static unsigned int wanted(const struct kretprobe_pool *pool, unsigned int nr_ta
 
 	if (!pool->nr_probes)
 		return nr_taken;
-	base = FREE_PER_CPU * num_possible_cpus() + FREE_PER_PROBE * pool->nr_probes;
-	base = min_t(unsigned int, base, FREE_BYTES / pool->size);
+	base = min(BASE_KIB, return_pool_kib / BASE_SHARE) * SZ_1K / pool->size;
 	base = max_t(unsigned int, base, FREE_MIN_PER_CPU * num_possible_cpus());
 	return base + 2 * nr_taken;
 }

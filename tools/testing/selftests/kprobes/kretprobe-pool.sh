@@ -298,6 +298,25 @@ walked() {
 	set_to walk 0
 }
 
+# Tasks that enter the function for the first time, all at once
+at_once=${RET_SLEEPERS:-2000}
+
+none_lost() {
+	set_to sleepers 0 && set_to depth 0 && set_to registered 0 || return 1
+	set_to data_size 16 && set_to at_once 1 || return 1
+	round=0
+	while [ $round -lt "${RET_ROUNDS:-3}" ]; do
+		registered_alone && set_to sleepers "$at_once" || return 1
+		ktap_print_msg "$(cat $PARAMETERS/nmissed) of $at_once returns lost," \
+			"$base instances in $base_kib KiB at first, $(pool instances) now"
+		is nmissed 0
+		is entries "$at_once"
+		set_to sleepers 0 && set_to registered 0 && is wrong 0 || return 1
+		round=$((round + 1))
+	done
+	set_to data_size $data_size && set_to at_once 0
+}
+
 # The worker is queued by an interrupt that a hit raises. With the pool empty, each hit of a
 # return probe on what this interrupt calls may raise it again.
 worker_is_probed() {
@@ -339,7 +358,7 @@ if [ ! -e $KPROBES/pools ]; then
 fi
 BOUND_WAS=$(cat $BOUND)
 trap 'restore_bound; at_exit' EXIT
-ktap_set_plan 27
+ktap_set_plan 28
 load kp_ret_pool data_size=$data_size
 load kp_ctl
 check "registered, with what pools begin with" registered_alone
@@ -367,6 +386,7 @@ check "many calls are missed at the limit" missed_at_limit
 check "none is missed when the limit is raised" room_at_limit
 check "a return probe on what queues the worker" worker_is_probed
 check "an unwinder keeps no instance" walked
+check "$at_once tasks enter at once" none_lost
 check "more than 4096 chunks" huge
 check "more than there can be is refused" too_many 300000
 check "much more than there can be is refused" too_many 2147483647

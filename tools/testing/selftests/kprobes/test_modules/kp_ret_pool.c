@@ -5,7 +5,7 @@
  *
  * - registered: 1 registers it, with maxactive and data_size, 0 unregisters it
  * - sleepers: so many tasks are asleep when the write returns, each in the function
- *   depth + 1 times
+ *   depth + 1 times. With at_once, they start together, when all have been created.
  * - walk: 1 has an unwinder's searches find all instances of a sleeper, and fails if one is
  *   not found, or if what is kept between two searches is an instance; 0 goes on with that
  *   search, for a task that is followed nowhere
@@ -45,6 +45,9 @@ module_param(data_size, ulong, 0600);
 
 static unsigned int depth;
 module_param(depth, uint, 0600);
+
+static bool at_once;
+module_param(at_once, bool, 0600);
 
 static int error;
 module_param(error, int, 0400);
@@ -131,7 +134,8 @@ static int kp_pool_add_sleeper(void)
 	}
 	list_add(&s->list, &kp_sleepers);
 	sleepers++;
-	wake_up_process(s->task);
+	if (!at_once)
+		wake_up_process(s->task);
 	return 0;
 }
 
@@ -159,6 +163,7 @@ static int kp_pool_end(void)
 
 static int kp_sleepers_set(const char *val, const struct kernel_param *param)
 {
+	struct kp_sleeper *s;
 	unsigned int wanted;
 	int ret = kstrtouint(val, 0, &wanted);
 
@@ -169,6 +174,10 @@ static int kp_sleepers_set(const char *val, const struct kernel_param *param)
 		ret = kp_pool_end();
 	while (!ret && sleepers < wanted)
 		ret = kp_pool_add_sleeper();
+	/* The tasks that are asleep go on with it. */
+	scoped_guard(preempt)
+		list_for_each_entry(s, &kp_sleepers, list)
+			wake_up_process(s->task);
 	return ret ?: kp_pool_wait_for(&asleep);
 }
 
