@@ -36,10 +36,13 @@
  * its list; an interrupt leaves the list as it was.
  */
 #include <linux/cleanup.h>
+#include <linux/cpuhotplug.h>
 #include <linux/export.h>
+#include <linux/init.h>
 #include <linux/irq_work.h>
 #include <linux/kcsan-checks.h>
 #include <linux/kprobes.h>
+#include <linux/minmax.h>
 #include <linux/panic.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
@@ -569,6 +572,24 @@ void kretprobe_flush_task(struct task_struct *tsk)
 		end_call(instance(node));
 	}
 }
+
+/*
+ * An idle task never returns from the functions in which it takes its CPU offline, and it may
+ * enter some of these when the CPU has been reported dead already. It begins anew when the CPU
+ * comes up again. Before that, the CPU that brings it up gives its instances back.
+ */
+static int flush_idle_task(unsigned int cpu)
+{
+	kprobe_flush_task(idle_task(cpu));
+	return 0;
+}
+
+static int __init flush_idle_tasks(void)
+{
+	return min(0, cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "kprobes:idle",
+						flush_idle_task, NULL));
+}
+early_initcall(flush_idle_tasks);
 
 /*
  * Holders.

@@ -185,6 +185,42 @@ ended() {
 	done
 }
 
+# The last CPU that can be taken offline
+hotplugged() {
+	for cpu in /sys/devices/system/cpu/cpu*/online; do :; done
+	echo "$cpu"
+}
+
+all_taken() {
+	awk '{ sum += $4 } END { print sum + 0 }' $KPROBES/pools
+}
+
+# An idle task never returns from the functions in which it takes its CPU down. It begins
+# anew when the CPU comes up, and gives back what followed it.
+cpu_offline() {
+	if [ ! -e "$(hotplugged)" ]; then
+		skip_case "no CPU can be taken offline"
+		return
+	fi
+	for maxactive in 0 2; do
+		for function in arch_cpu_idle_dead native_play_dead; do
+			grep -q " [tT] $function\$" /proc/kallsyms || continue
+			load kp_ret_guest symbol=$function maxactive=$maxactive || return 1
+			before=$(all_taken)
+			for round in 1 2 3 4 5; do
+				put "$(hotplugged)" 0
+				put "$(hotplugged)" 1
+				guest_is entries $round
+			done
+			ktap_print_msg "$function, maxactive $maxactive:" \
+				"$(all_taken) taken, $before before, nmissed $(cat $guest/nmissed)"
+			guest_is nmissed 0
+			equal "instances taken" "$(all_taken)" "$before"
+			unload kp_ret_guest
+		done
+	done
+}
+
 # Calls in flight while all probes are switched off, and on again.
 switched_meanwhile() {
 	load kp_ret_guest && put_to_sleep 10 || return 1
@@ -251,7 +287,7 @@ trap 'restore_switch; at_exit' EXIT
 many=20
 # Without pools, a return probe has 8 instances for each CPU, unless maxactive says otherwise.
 [ -e $KPROBES/pools ] || many=12
-ktap_set_plan 14
+ktap_set_plan 15
 load kp_ret_sleepers
 test_case "processes that slept in the function return" all_return
 test_case "a return probe's module goes while they sleep" unloaded_meanwhile
@@ -262,6 +298,11 @@ test_case "sleepers are interrupted" signalled USR1
 test_case "sleepers are killed" signalled KILL
 test_case "programs are executed" executed
 test_case "processes end" ended
+if [ -e $KPROBES/pools ]; then
+	test_case "a CPU goes offline, and comes back" cpu_offline
+else
+	ktap_test_skip "a CPU goes offline, and comes back: instances are rethook's here"
+fi
 test_case "kprobes/enabled switched while they sleep" switched_meanwhile
 case $(uname -m) in
 riscv64 | ppc64le | arm*)
