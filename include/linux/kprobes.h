@@ -201,7 +201,8 @@ struct kprobe {
  * @maxactive: the number of calls that can be followed at once. That many instances are
  *	reserved for this return probe. If it is 0 or less, the instances come from a pool
  *	that grows, which return probes share, up to kprobes.return_pool_kib; on
- *	architectures that use rethook, there are eight for each possible CPU.
+ *	architectures that use rethook, there are eight for each possible CPU. Registration
+ *	leaves it as it is, 0 too, so that the structure can be registered again as it is.
  * @nmissed: number of calls since the registration that were not followed, because no
  *	instance was free
  * @data_size: bytes of private data in each &struct kretprobe_instance, at most
