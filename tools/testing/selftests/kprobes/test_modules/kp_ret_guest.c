@@ -32,6 +32,20 @@ module_param_cb(entries, &kp_guest_ops, &kp_guest_entries, 0400);
 module_param_cb(returns, &kp_guest_ops, &kp_guest_returns, 0400);
 module_param_cb(wrong, &kp_guest_ops, &kp_guest_wrong, 0400);
 
+static struct kretprobe kp_guest;
+
+/* Modules that are not in the tree find the return probe like this. */
+static struct kretprobe *kp_guest_probe(struct kretprobe_instance *ri)
+{
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	return get_kretprobe(ri);
+#else
+	return rcu_access_pointer(ri->rph->rp);
+#endif
+}
+
+NOKPROBE_SYMBOL(kp_guest_probe);
+
 struct kp_guest_data {
 	struct task_struct *task;
 };
@@ -41,6 +55,8 @@ static int kp_guest_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct kp_guest_data *data = (void *)ri->data;
 
 	data->task = current;
+	if (kp_guest_probe(ri) != &kp_guest)
+		atomic_inc(&kp_guest_wrong);
 	atomic_inc(&kp_guest_entries);
 	return 0;
 }
@@ -51,7 +67,7 @@ static int kp_guest_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kp_guest_data *data = (void *)ri->data;
 
-	if (data->task != current)
+	if (data->task != current || kp_guest_probe(ri) != &kp_guest)
 		atomic_inc(&kp_guest_wrong);
 	atomic_inc(&kp_guest_returns);
 	return 0;
