@@ -10,7 +10,7 @@ TESTS ?=
 ARCHES ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all $(MORE_TESTS) test-archs test-clients torture fuzz attach-times \
+.PHONY: help demo test test-all $(MORE_TESTS) test-archs test-clients test-outside torture fuzz attach-times \
 	bench shell tree kernel modules check patches bisect bisect-sample clean
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo 'make test-clients  what comes to kprobes by tracefs, perf and BPF, tested on the'
 	@echo '                base kernel and on ours, test by test'
 	@echo '                VARIANT=i386           on 32-bit x86'
+	@echo 'make test-outside  compile users of kprobes that are not in the kernel: LTTng, SystemTap'
 	@echo 'make test-configs  compile in configurations that no variant has'
 	@echo 'make cross    compile for the other architectures that have kprobes'
 	@echo '                ARCHES="arm powerpc"   these only'
@@ -97,6 +98,9 @@ test-clients: COMPARED := $(VARIANT)
 endif
 test-clients:
 	@series/scripts/clients.sh $(COMPARED) $(TESTS)
+
+test-outside: kernel
+	@series/scripts/outside.sh $(VARIANT)
 
 test-configs:
 	@series/scripts/configs.sh

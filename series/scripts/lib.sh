@@ -173,10 +173,10 @@ foreign_busybox()
 
 # unpack_package DIRECTORY PACKAGE:ARCH RELEASE ADVICE: downloads a package of a release of
 # Debian, or of this machine's if RELEASE is empty, and unpacks it to DIRECTORY. It is not
-# installed, and apt's lists for it are kept apart from the machine's.
+# installed, and apt's lists for it are kept apart from the machine's. PACKAGE may be several.
 unpack_package()
 {
-	local dir=$1 package=$2 release=$3 mirror options
+	local dir=$1 package=$2 release=$3 mirror options packages deb
 
 	say "getting $package of Debian ${release:-as it is installed}"
 	read -ra mirror < <(debian_mirror)
@@ -189,13 +189,18 @@ unpack_package()
 		-o Dir::State::lists="$dir.new/apt/lists" -o Dir::State::status=/dev/null
 		-o Dir::Cache="$dir.new/apt/cache")
 	case $package in
-	*:all) package=${package%:all} ;;
+	*:all) ;;
 	*) options+=(-o APT::Architecture="${package#*:}" -o APT::Architectures="${package#*:}") ;;
 	esac
+	read -ra packages <<<"${package%:*}"
 	(
 		cd "$dir.new"
-		apt-get "${options[@]}" update && apt-get "${options[@]}" download "$package" &&
-			dpkg-deb -x ./*.deb . && rm ./*.deb
+		apt-get "${options[@]}" update &&
+			apt-get "${options[@]}" download "${packages[@]}" || exit
+		for deb in ./*.deb; do
+			dpkg-deb -x "$deb" . || exit
+		done
+		rm ./*.deb
 	) >"$OUT/log/packages.log" 2>&1 ||
 		die "apt-get download $package failed, see $OUT/log/packages.log" "$4"
 	rm -rf "$dir" "$dir.new/apt"

@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Compiles users of kprobes that are not in the kernel's tree against the headers of a variant:
+# the kprobes and return probes of LTTng's modules, and a module that SystemTap makes of a script
+# with both. The packages are those of Debian's sid, which know new kernels; they are downloaded
+# and unpacked, not installed. SystemTap runs with the C library of its own release.
+#
+#	series/scripts/outside.sh VARIANT
+
+set -euo pipefail
+# shellcheck source=series/scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+variant=${1:?usage: series/scripts/outside.sh VARIANT}
+build=$OUT/build/$variant
+dir=$OUT/outside
+log=$OUT/log/outside-$variant.log
+packages=(lttng-modules-dkms systemtap systemtap-common libc6 libstdc++6 libgcc-s1 libdw1t64
+	libelf1t64 libssl3t64)
+passed=0
+failed=0
+
+[ -e "$build/.built" ] || die "the kernel $variant is not built" "make kernel VARIANT=$variant"
+variant_arch "$variant"
+[ "${arch[name]}" = x86_64 ] || die "SystemTap runs for x86_64 only"
+need_packages gcc make libdebuginfod1 libsqlite3-0 libavahi-client3 libnss3
+mkdir -p "$dir"
+[ -d "$dir/debian" ] ||
+	unpack_package "$dir/debian" "${packages[*]}:all" sid "unpack ${packages[*]} there"
+: >"$log"
+
+# compiled NAME COMMAND...
+compiled()
+{
+	local name=$1
+
+	shift
+	printf '== %s\n' "$name" >>"$log"
+	if "$@" </dev/null >>"$log" 2>&1; then
+		printf '   ok: %s\n' "$name"
+		passed=$((passed + 1))
+	else
+		printf '   not ok: %s, see %s\n' "$name" "${log#"$TOP"/}"
+		grep -m 5 -E 'error' "$log" || true
+		failed=$((failed + 1))
+	fi
+}
+
+lttng=$(echo "$dir"/debian/usr/src/lttng-modules-*)
+compiled "${lttng##*/}: kprobes and return probes" \
+	make -C "$build" M="$lttng/src" CONFIG_LTTNG=m lttng-kprobes.o lttng-kretprobes.o
+
+# stap looks for the kernel's symbols below its --sysroot. It writes the module to the current
+# directory.
+cd "$dir"
+mkdir -p "$dir/root/boot"
+cp "$build/System.map" "$dir/root/boot/System.map-$(cat "$build/include/config/kernel.release")"
+libs=$dir/debian/usr/lib/x86_64-linux-gnu
+stap=("$libs/ld-linux-x86-64.so.2" --library-path "$libs:/usr/lib/x86_64-linux-gnu"
+	"$dir/debian/usr/bin/stap")
+# Where the kernel has no relay files, the module's other half compiles all the same, but does
+# not link.
+stap_script='
+probe kprobe.function("vfs_read") { printf("%d\n", pid()) }
+probe kprobe.function("vfs_read").return { printf("%d\n", returnval()) }
+probe kprobe.function("vfs_write").return.maxactive(20) { printf("%s\n", symname(addr())) }
+'
+version=$("${stap[@]}" -V 2>&1 | sed -n 's/.*(version \([0-9.]*\).*/\1/p')
+compiled "systemtap-$version: a script" \
+	env SYSTEMTAP_DIR="$dir/cache" "${stap[@]}" -v -p4 -w --disable-cache \
+	-r "$build" --sysroot="$dir/root" -R "$dir/debian/usr/share/systemtap/runtime" \
+	-I "$dir/debian/usr/share/systemtap/tapset" -B KCFLAGS=-DCONFIG_RELAY=1 \
+	-B KBUILD_MODPOST_WARN=1 -m kp_outside -e "$stap_script"
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]
