@@ -299,6 +299,25 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 	return ip;
 }
 
+/*
+ * How far a search of the current task's instances has got that has found @instance last, see
+ * kretprobe_find_ret_addr(). While an entry_handler runs, its instance is not on the list yet.
+ */
+static struct llist_node *__kprobes search_after(struct llist_node *instance)
+{
+#ifdef CONFIG_KRETPROBES
+	struct llist_node *node = READ_ONCE(current->kretprobe_instances.first);
+	unsigned long passed = 0;
+
+	for (; node && instance; node = node->next) {
+		passed++;
+		if (node == instance)
+			return (struct llist_node *)passed;
+	}
+#endif
+	return NULL;
+}
+
 /**
  * x86_recover_return() - find the return address in the caller, for a handler of a return
  * @addr: the return address that the handler's return probe or tracer has found
@@ -327,5 +346,5 @@ unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *sl
 	state.kr_cur = node;
 #endif
 	/* Rethook gives 0 for what it does not know. */
-	return find_return(&state, addr, slot, instance) ?: addr;
+	return find_return(&state, addr, slot, search_after(instance)) ?: addr;
 }
