@@ -429,6 +429,32 @@ static void kf_random(struct kunit *test)
 	kf_expect_hits(test);
 }
 
+/* An ops whose filter was freed can have another one, which has nothing of the first. */
+static void kf_freed(struct kunit *test)
+{
+	struct kf_user *user = &kf_users[0];
+	DECLARE_BITMAP(some, KF_TARGETS) = {};
+	struct ftrace_hash *filter;
+
+	kf_users_init(test);
+	__set_bit(0, some);
+	kf_add(test, user, some);
+	kf_switch(test, user);
+	kf_switch(test, user);
+	filter = rcu_access_pointer(user->ops.func_hash->filter_hash);
+	ftrace_free_filter(&user->ops);
+	KUNIT_ASSERT_PTR_NE(test, rcu_access_pointer(user->ops.func_hash->filter_hash), filter);
+	ftrace_free_filter(&user->ops);
+
+	bitmap_zero(user->filter, KF_TARGETS);
+	__clear_bit(0, some);
+	__set_bit(1, some);
+	kf_add(test, user, some);
+	kf_switch(test, user);
+	kf_expect_consistent(test, "a filter after one that was freed");
+	kf_expect_hits(test);
+}
+
 /* Most functions of a filter stay; one that differs is looked at alone. */
 static unsigned int kf_tested;
 static struct task_struct *kf_changer;
@@ -495,6 +521,7 @@ static void kf_cost(struct kunit *test)
 static struct kunit_case kf_cases[] = {
 	KUNIT_CASE_SLOW(kf_cost),
 	KUNIT_CASE_SLOW(kf_random),
+	KUNIT_CASE(kf_freed),
 	{}
 };
 
