@@ -31,11 +31,12 @@ hits() {
 	profile "$1" | cut -d' ' -f1
 }
 
-# The directories of events are filled by a work item. An event that the kernel defines while
-# that item ends may be left without one, so events are switched by the file set_event.
+# A work item makes the directories of the events that are there when it runs. Events that are
+# added while it runs, as these are, have directories, too.
 are_enabled() {
 	for event in "$@"; do
 		must grep -q "^$event\$" $TRACEFS/set_event
+		must test -e "$TRACEFS/events/${event%:*}/${event#*:}/enable"
 	done
 }
 
