@@ -229,6 +229,34 @@ int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err)
 	return err;
 }
 
+/**
+ * kprobe_event_refused() - record and tell why a kprobe event is refused in a notrace function
+ * @p: the probe of the event
+ *
+ * Kprobe events look for notrace functions before they register a probe. Most functions that
+ * kprobes refuses are notrace as well. For these, the reason of kprobes says more: the text
+ * has been freed, or is on the blacklist.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: %-EINVAL.
+ */
+int kprobe_event_refused(struct kprobe *p)
+{
+	kprobe_opcode_t *addr = p->addr;
+	struct module *module = NULL;
+	struct kprobe_range site;
+	enum kprobe_reason why;
+	bool is_entry, on_ftrace;
+
+	guard(mutex)(&kprobe_mutex);
+	why = kprobe_find_address(&addr, p->symbol_name, p->offset, &is_entry);
+	if (!why)
+		why = kprobe_check_text((unsigned long)addr, &module, &on_ftrace, &site);
+	module_put(module);
+	return kprobe_refused(p, why ?: KPROBE_WHY_EVENT_NOTRACE, -EINVAL);
+}
+
 /* Put one probe on a batch. Return: 0, or an errno if @p is as it was before. */
 static int attach_probe(struct kprobe *p, struct list_head *changes)
 {

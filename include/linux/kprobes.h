@@ -428,6 +428,7 @@ static inline void reset_current_kprobe(void)
 void __kprobes kprobe_busy_begin(void);
 void __kprobes kprobe_busy_end(void);
 void kprobe_task_oopsed(void);
+int kprobe_event_refused(struct kprobe *p);
 
 /* Architectures provide these. */
 int arch_init_kprobes(void);
@@ -594,6 +595,17 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 }
 
 #endif /* CONFIG_KPROBES */
+
+/* Kprobe events provide this. */
+#if defined(CONFIG_KPROBE_EVENTS) && defined(CONFIG_DYNAMIC_FTRACE) && \
+	!defined(CONFIG_KPROBE_EVENTS_ON_NOTRACE)
+bool kprobe_events_refuse(unsigned long addr);
+#else
+static inline bool kprobe_events_refuse(unsigned long addr)
+{
+	return false;
+}
+#endif
 
 #ifdef CONFIG_KRETPROBES
 

@@ -67,6 +67,7 @@ struct location {
  * @has_range: @range is known
  * @e: what would become of a probe
  * @return_reason: the reason why there can be no return probe
+ * @event_reason: the reason why there can be no kprobe event, though there can be a probe
  * @jump: would there be a jump, without post_handlers and with them?
  * @no_jump: the reasons why not
  */
@@ -79,6 +80,7 @@ struct question {
 	bool has_range;
 	struct kprobe_explanation e;
 	enum kprobe_reason return_reason;
+	enum kprobe_reason event_reason;
 	enum kprobe_answer jump[2];
 	enum kprobe_reason no_jump[2];
 };
@@ -142,6 +144,8 @@ static void ask(struct question *q, const struct location *l, struct probepoint 
 		find_range(q);
 		return;
 	}
+	if (kprobe_events_refuse((unsigned long)q->where))
+		q->event_reason = KPROBE_WHY_EVENT_NOTRACE;
 	pp->addr = q->where;
 	if (!q->on_ftrace) {
 		arch_explain_probepoint(pp, e);
@@ -224,6 +228,10 @@ static void write_how(struct explain_file *f, const struct question *q)
 	if (IS_ENABLED(CONFIG_KRETPROBES)) {
 		write_answer(f, "return-probe", q->return_reason ? KPROBE_NO : q->e.probed);
 		write_reason(f, "return-probe-reason", q->return_reason);
+	}
+	if (IS_ENABLED(CONFIG_KPROBE_EVENTS)) {
+		write_answer(f, "event", q->event_reason ? KPROBE_NO : q->e.probed);
+		write_reason(f, "event-reason", q->event_reason);
 	}
 }
 

@@ -120,6 +120,8 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 		REFUSAL(-ENODEV, "the address belongs to ftrace, which has failed"),
 	[KPROBE_WHY_FTRACE_REFUSES] =
 		REFUSAL(0, "ftrace refuses the address"),
+	[KPROBE_WHY_EVENT_NOTRACE] =
+		REFUSAL(-EINVAL, "kprobe events are refused in notrace functions"),
 
 	[KPROBE_WHY_EXEC_FTRACE] =
 		EXECUTION("ftrace calls the probe, and there is no instruction to execute"),

@@ -136,7 +136,7 @@ has_format() {
 		ask "$location"
 		! grep -v -E '^(location|address|symbol|probe|errno|reason): .' "$TMP/answer" |
 			grep -v -E '^(range|before|after): .' |
-			grep -v -E '^(length|execution|jump|return-probe)[a-z-]*: .' \
+			grep -v -E '^(length|execution|jump|return-probe|event)[a-z-]*: .' \
 			>"$TMP/malformed" || failed "$location: $(cat "$TMP/malformed")"
 		says location "$location"
 	done
@@ -678,10 +678,10 @@ text_was_changed() {
 # The logs
 #
 
-# event_refused LOCATION MESSAGE REASON: both are in the error log
+# event_refused LOCATION MESSAGE REASON [TYPE]: both are in the error log
 event_refused() {
 	: >$TRACEFS/error_log
-	put_refused $TRACEFS/kprobe_events "p:kpexplain/event $1"
+	put_refused $TRACEFS/kprobe_events "${4:-p}:kpexplain/event $1"
 	must grep -q "trace_kprobe: error: $2\$" $TRACEFS/error_log
 	must grep -q "trace_kprobe: error: $3\$" $TRACEFS/error_log
 	# Scripts look at the last line for the place of the error.
@@ -690,27 +690,98 @@ event_refused() {
 	equal "column" "$(tail -n 1 $TRACEFS/error_log)" "$(printf '%29s^' '')"
 }
 
-error_log_has_reasons() {
+has_events() {
 	[ -e $TRACEFS/kprobe_events ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
-	if [ ! -e $TRACEFS/kprobe_events ]; then
+	[ -e $TRACEFS/kprobe_events ]
+}
+
+NOTRACE="kprobe events are refused in notrace functions"
+
+# refuses_notrace: kprobe events refuse what ftrace does not know
+refuses_notrace() {
+	grep -q ' kprobe_events_refuse$' /proc/kallsyms
+}
+
+error_log_has_reasons() {
+	if ! has_events; then
 		skip_case "no kprobe events"
 		return
 	fi
 	fail="Failed to register probe event"
 	boundary="Probe point is not an instruction boundary"
-	event_refused kp_tgt_nokprobe "$fail" "the address is on the blacklist"
-	# Where there is ftrace, kprobe events refuse themselves what it does not know.
+	blacklisted="the address is on the blacklist"
+	event_refused kp_tgt_nokprobe "$fail" "$blacklisted"
+	# This and the next are notrace, and the reason of kprobes says more.
+	event_refused start_kernel "$fail" "the init text of the kernel has been freed"
+	event_refused jiffies "$fail" "the address is in no text of the kernel or of a module"
+	event_refused 0x1 "$fail" "no symbol of the kernel or of a module has the address"
+	event_refused do_sys_openat2+0x100001 "$fail" \
+		"the offset leads beyond the symbol, into the middle of another"
 	if ! is_x86; then
-		:
-	elif by_ftrace; then
+		: >$TRACEFS/error_log
+		return
+	fi
+	event_refused asm_exc_int3 "$fail" "$blacklisted"
+	event_refused kprobe_int3_handler "$fail" "$blacklisted"
+	if by_ftrace; then
 		event_refused kernel_clone+$((BEHIND_FTRACE - 1)) "$boundary" \
 			"the address is inside the bytes that ftrace patches"
+	fi
+	if refuses_notrace; then
+		event_refused "$(case_at plain)" "$fail" "$NOTRACE"
+		event_refused __switch_to "$fail" "$NOTRACE" r
+		dmesg | must grep -q "Could not probe kp_ex_plain.*: $NOTRACE"
 	else
+		event_refused __switch_to "$fail" "the function must not have return probes" r
 		event_refused kp_ex_plain+3 "$boundary" "no instruction begins at the address"
 		event_refused "$(case_at hlt)" "$fail" \
 			"a copy elsewhere would not have the instruction's effect"
 	fi
 	: >$TRACEFS/error_log
+}
+
+# event_agrees LOCATION: a kprobe event is refused if and only if explain says so, and the error
+# log has the same reason. Where explain has a reason of the instruction's, kprobe events may
+# have refused the function before that.
+event_agrees() {
+	ask "$1"
+	probed=$(answer probe)
+	reason=$(answer reason)
+	[ "$probed" = no ] || reason=$(answer event-reason)
+	: >$TRACEFS/error_log
+	if write_to $TRACEFS/kprobe_events "p:kpexplain/event $1"; then
+		[ "$probed" = unknown ] || equal "why $1 cannot have an event" "$reason" ""
+		: >$TRACEFS/kprobe_events
+		return
+	fi
+	logged=$(sed -n 's/.*trace_kprobe: error: //p' $TRACEFS/error_log | tail -n 1)
+	printf '%s\n' "$logged" >>"$TMP/logged"
+	[ "$probed" != unknown ] || return 0
+	[ "$probed" != no ] || [ "$logged" != "$NOTRACE" ] || return 0
+	equal "reason in the error log for $1" "$logged" "$reason"
+}
+
+events_agree() {
+	if ! has_events; then
+		skip_case "no kprobe events"
+		return
+	fi
+	: >"$TMP/logged"
+	ask kernel_clone
+	says event yes
+	says_not event-reason
+	if refuses_notrace; then
+		ask "$(case_at plain)"
+		says probe yes
+		says event no
+		because event-reason "$NOTRACE"
+	fi
+	# shellcheck disable=SC2013 # locations have no blanks
+	for location in $(cut -d' ' -f2 $CASES | sort -u); do
+		event_agrees "$location"
+	done
+	: >$TRACEFS/error_log
+	ktap_print_msg "reasons in the error log: $(sort -u "$TMP/logged" | grep -c .)"
 }
 
 # debug_has N TEXT COMMAND...: the command adds N messages with the reason
@@ -756,6 +827,7 @@ elsewhere() {
 	echo "the architecture looks at the instruction at a registration only"
 	echo "the architecture decides when the detour buffer is made"
 	has_jprobes || printf '%s\n' "$JPROBE_INSIDE" "$JPROBE_HANDLER"
+	refuses_notrace || echo "$NOTRACE"
 	# ftrace-dead.sh
 	echo "the address belongs to ftrace, which has failed"
 	grep -q -w maxcpus=1 /proc/cmdline ||
@@ -810,7 +882,7 @@ fi
 trap 'restore_all; at_exit' EXIT
 : >"$TMP/seen"
 cases=14
-! is_x86 || cases=31
+! is_x86 || cases=32
 ktap_set_plan $cases
 load kp_target
 load kp_ctl
@@ -846,6 +918,7 @@ if is_x86; then
 fi
 check "the error log of tracefs has the reasons" error_log_has_reasons
 if is_x86; then
+	check "kprobe events are refused for the same reasons" events_agree
 	check "the kernel's log has the reasons" debug_messages_have_reasons
 	check "every reason was seen" every_reason_was_seen
 	unload kp_explain
