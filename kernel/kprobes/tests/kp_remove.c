@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: two callers remove the same probe while its handler runs.
+ * KUnit suite: a probe is removed while it is hit, by two callers while its handler runs.
  *
  * A handler spins on one CPU until it is released. Meanwhile a first task disables or
  * unregisters the probe, and then a second one does the same. Neither may come back before
@@ -314,12 +314,101 @@ static void kp_remove_unregister_return(struct kunit *test)
 	kp_remove_return_probe(test, kp_unregister_return, false);
 }
 
+/* Ftrace does not know it: a hit executes a copy of the instruction, or emulates it. */
+noinline notrace long kp_remove_hot(long arg);
+noinline notrace long kp_remove_hot(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+static unsigned long kp_hot_hits, kp_hot_posts;
+
+static int kp_hot_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_hot_hits++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_hot_pre);
+
+static void kp_hot_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	WRITE_ONCE(kp_hot_posts, kp_hot_posts + 1);
+}
+
+NOKPROBE_SYMBOL(kp_hot_post);
+
+static struct kprobe kp_hot = {
+	.addr = (kprobe_opcode_t *)kp_remove_hot,
+	.pre_handler = kp_hot_pre,
+};
+
+static int kp_hot_caller(void *wrong)
+{
+	while (!kthread_should_stop()) {
+		if (kp_remove_hot(1) != 2)
+			++*(unsigned long *)wrong;
+		cond_resched();
+	}
+	return 0;
+}
+
+/*
+ * One task hits a probepoint all the time. Another one adds the only probe there that has a
+ * post_handler, and removes it. A hit that has found that there is a post_handler may call it
+ * when the probe has been removed from the set; that must be safe, and the post_handler must
+ * not run any more when unregister_kprobe() has returned.
+ */
+static void kp_remove_post(struct kunit *test)
+{
+	unsigned long wrong = 0, posts, late = 0, called = 0;
+	struct task_struct *caller;
+	int i, ret = 0;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "the two tasks need a CPU each");
+	kp_hot_hits = 0;
+	kp_hot_posts = 0;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_hot), 0);
+	caller = kthread_run(kp_hot_caller, &wrong, "kp_hot");
+	if (IS_ERR(caller)) {
+		unregister_kprobe(&kp_hot);
+		KUNIT_FAIL(test, "no task");
+		return;
+	}
+	for (i = 0; i < 200 && !ret; i++) {
+		memset(&kp, 0, sizeof(kp));
+		kp.addr = (kprobe_opcode_t *)kp_remove_hot;
+		kp.post_handler = kp_hot_post;
+		posts = READ_ONCE(kp_hot_posts);
+		ret = register_kprobe(&kp);
+		/* Let the caller hit it, but not for long if it has no CPU. */
+		if (!ret)
+			schedule_timeout_uninterruptible(1);
+		unregister_kprobe(&kp);
+		called += READ_ONCE(kp_hot_posts) != posts;
+		posts = READ_ONCE(kp_hot_posts);
+		schedule_timeout_uninterruptible(1);
+		late += READ_ONCE(kp_hot_posts) != posts;
+	}
+	kthread_stop(caller);
+	unregister_kprobe(&kp_hot);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, late, 0);
+	KUNIT_EXPECT_GT(test, called, 0);
+	KUNIT_EXPECT_GE(test, kp_hot_hits, kp_hot_posts);
+	kunit_info(test, "%lu hits, %lu of them with the post_handler", kp_hot_hits, kp_hot_posts);
+}
+
 static struct kunit_case kp_remove_cases[] = {
 	KUNIT_CASE(kp_remove_disable),
 	KUNIT_CASE(kp_remove_unregister),
 	KUNIT_CASE(kp_remove_disable_entry),
 	KUNIT_CASE(kp_remove_unregister_entry),
 	KUNIT_CASE(kp_remove_unregister_return),
+	KUNIT_CASE_SLOW(kp_remove_post),
 	{}
 };
 
