@@ -33,7 +33,6 @@
 #include <asm/alternative.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
-#include <asm/sections.h>
 #include <asm/text-patching.h>
 
 #include "common.h"
@@ -552,42 +551,6 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offse
 		entry = ENDBR_INSN_SIZE;
 	*is_entry = !offset || offset == entry;
 	return (kprobe_opcode_t *)func + (*is_entry ? entry : offset);
-}
-
-/**
- * arch_within_kprobe_blacklist() - is an address in text that cannot take a trap?
- * @addr: address of code
- *
- * Such text is the entry code, and the thunks of returns and of indirect calls, which the
- * handling of a trap executes: some of them are before the entry code, and some, with the
- * jumps of static calls, behind it.
- *
- * Return: true if it is.
- */
-bool arch_within_kprobe_blacklist(unsigned long addr)
-{
-	void *p = (void *)addr;
-
-	return p >= (void *)__softirqentry_text_end && p < (void *)_etext;
-}
-
-/**
- * arch_populate_kprobe_blacklist() - put text that cannot take a trap on the blacklist
- *
- * Return: 0 or a negative errno.
- */
-int __init arch_populate_kprobe_blacklist(void)
-{
-#ifdef CONFIG_PREEMPTION
-	int ret;
-
-	/* After a hit at its entry, the thunk would call it again to reschedule. */
-	ret = kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
-	if (ret < 0)
-		return ret;
-#endif
-	return kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
-					 (unsigned long)_etext);
 }
 
 #undef MODULE_PARAM_PREFIX

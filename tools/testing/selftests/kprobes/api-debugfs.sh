@@ -155,6 +155,55 @@ blacklist_has_known() {
 	fi
 }
 
+# Text that x86 copies, patches without a table of the places, or executes where no trap can be
+# handled: the first symbol, and the last one if there are several. In 32-bit mode some labels have
+# other names.
+untouchable="
+relocate_kernel swap_pages
+ftrace_caller ftrace_caller_end
+ftrace_regs_caller ftrace_regs_caller_end
+ftrace_call ftrace_regs_call ftrace_graph_call
+core_restore_code copy_loop restore_image restore_registers __enc_copy
+secondary_startup_64 secondary_startup_64_no_verify startup_32_smp
+wakeup_long64 wakeup_pmode_return do_suspend_lowlevel
+trace_hwlat_callback trace_osnoise_callback kgdb_ll_trap __kgdb_notify
+__asan_load8 __asan_store8 __tsan_read8 __tsan_write8 __tsan_func_entry"
+
+# Address and name of each symbol of the kernel's text that is one of these, or in an area
+untouchable_symbols() {
+	echo "$untouchable" | awk '
+		FNR == NR { for (i = 1; i <= NF; i++) wanted[$i] = 1 }
+		FNR == NR && NF == 2 { last[$1] = $2 }
+		FNR == NR || $4 != "" || $2 !~ /[tTwW]/ { next }
+		$3 in last { until = last[$3]; area = ""; left = 32 }
+		until != "" { area = area $1 " " $3 "\n" }
+		until != "" && $3 == until { printf "%s", area; until = "" }
+		$3 in wanted { print $1, $3 }
+		!--left { until = "" }
+	' - /proc/kallsyms
+}
+
+untouchable_is_listed() {
+	if ! is_x86; then
+		skip_case "x86 has a table of names"
+		return
+	fi
+	untouchable_symbols >"$TMP/symbols"
+	at_least "symbols found" "$(grep -c . "$TMP/symbols")" 1
+	awk '
+		FNR == NR { split($1, range, /0x|-/); from[NR] = range[2]; to[NR] = range[4]; n = NR; next }
+		{
+			found = 0
+			for (i = 1; i <= n && !found; i++)
+				found = from[i] "" <= $1 "" && $1 "" < to[i] ""
+			if (!found) printf " %s", $2
+		}' $KPROBES/blacklist "$TMP/symbols" >"$TMP/missing"
+	equal "not in blacklist" "$(cat "$TMP/missing")" ""
+	while read -r address symbol; do
+		ctl_refused add 10 "$symbol"
+	done <"$TMP/symbols"
+}
+
 # low_half ADDRESS: its last 8 digits. What is before them is the same for all of the text, and
 # too much for some shells.
 low_half() {
@@ -252,7 +301,7 @@ addresses_are_hidden() {
 
 setup
 trap 'restore_kptr; at_exit' EXIT
-ktap_set_plan 19
+ktap_set_plan 20
 load kp_target
 load kp_ctl
 check "probes registered" add_probes
@@ -268,6 +317,7 @@ check "enabled refuses other words" enabled_refuses_rubbish
 check "what changes while off takes effect when on" enabled_off_keeps_state
 check "list is still sorted" list_is_sorted
 check "blacklist holds kernel and module functions" blacklist_has_known
+check "blacklist holds text that is copied, patched or without a trap" untouchable_is_listed
 check "blacklist has the documented format" blacklist_has_format
 check "offsets from the start of the text" counted_from_start
 check "addresses are hidden from tasks that may not see them" addresses_are_hidden

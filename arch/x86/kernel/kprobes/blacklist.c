@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: text of the kernel that must not be probed.
+ *
+ * NOKPROBE_SYMBOL() and the text sections name most of it, see kernel/kprobes/blacklist.c.
+ * This file adds what has no such mark, by name. A kernel that does not have a name is
+ * built without that code.
+ */
+#include <linux/init.h>
+#include <linux/kallsyms.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+#include <asm/page.h>
+#include <asm/sections.h>
+
+#include "common.h"
+
+/**
+ * struct x86_blacklist_area - text from one symbol to another
+ * @first: the symbol at its start
+ * @last: the last symbol that belongs to it; NULL if @first is the only one
+ *
+ * A label inside a function splits it into several symbols.
+ */
+struct x86_blacklist_area {
+	const char *first;
+	const char *last;
+};
+
+static const struct x86_blacklist_area areas[] __initconst = {
+	/* Ftrace and the graph tracer patch these; in 64-bit mode create_trampoline() copies them. */
+#ifdef CONFIG_X86_64
+	{ "ftrace_caller", "ftrace_caller_end" },
+	{ "ftrace_regs_caller", "ftrace_regs_caller_end" },
+#else
+	{ "ftrace_caller", "ftrace_stub" },
+	{ "ftrace_regs_caller", "ftrace_regs_call" },
+#endif
+
+	/* Kexec, hibernation, SME and Hyper-V's crash handler execute copies of these. */
+	{ "relocate_kernel", "swap_pages" },
+#ifdef CONFIG_X86_64
+	{ "core_restore_code" },
+#else
+	{ "core_restore_code", "done" },
+#endif
+	{ "__enc_copy" },
+	{ "hv_crash_asm32", "hv_crash_asm_end" },
+
+	/* The CPU's tables, per-CPU base or page tables are not the kernel's here. */
+	{ "restore_image" },
+	{ "restore_registers" },
+	{ "secondary_startup_64", "secondary_startup_64_no_verify" },
+	{ "startup_32_smp" },
+	{ "wakeup_long64" },
+	{ "wakeup_pmode_return" },
+	{ "do_suspend_lowlevel" },
+
+	/* The entry and exit of an int3 of the kernel call these. */
+	{ "trace_hwlat_callback" },
+	{ "trace_osnoise_callback" },
+#ifdef CONFIG_KGDB_LOW_LEVEL_TRAP
+	{ "__kgdb_notify" },
+	{ "kgdb_ll_trap" },
+#endif
+};
+
+static int __init blacklist_area(const struct x86_blacklist_area *area)
+{
+	unsigned long start = kallsyms_lookup_name(area->first);
+	unsigned long end = area->last ? kallsyms_lookup_name(area->last) : start;
+
+	if (!start || !is_kernel_text(start))
+		return 0;
+	/* If @last is missing, or if other code has that name, only @first is known. */
+	if (end < start || end - start >= PAGE_SIZE)
+		end = start;
+	return kprobe_add_area_blacklist(start, end + 1);
+}
+
+/*
+ * Functions that the compiler calls for memory accesses, or for the code around them, and
+ * those of the debugger: do_int3() calls them before kprobe_int3_handler() can know that a
+ * hit comes from its own handling.
+ */
+static const char *const prefixes[] __initconst = {
+#if defined(CONFIG_KASAN_GENERIC) || defined(CONFIG_KASAN_SW_TAGS)
+	"__asan_", "__hwasan_", "__kasan_check_", "kasan_check_range",
+#endif
+#ifdef CONFIG_KCSAN
+	"__tsan_", "kcsan_", "__kcsan_",
+#endif
+#ifdef CONFIG_KMSAN
+	"__msan_", "kmsan_",
+#endif
+#ifdef CONFIG_KCOV
+	"__sanitizer_cov_",
+#endif
+#ifdef CONFIG_KGDB_LOW_LEVEL_TRAP
+	"kgdb_", "dbg_", "gdbstub_",
+#endif
+	NULL
+};
+
+static int __init blacklist_prefixed(void *unused, const char *name, unsigned long addr)
+{
+	const char *const *prefix;
+	int ret;
+
+	for (prefix = prefixes; *prefix; prefix++) {
+		if (!str_has_prefix(name, *prefix) || !is_kernel_text(addr))
+			continue;
+		ret = kprobe_add_ksym_blacklist(addr);
+		return ret < 0 ? ret : 0;
+	}
+	return 0;
+}
+
+/**
+ * arch_within_kprobe_blacklist() - is an address in text that cannot take a trap?
+ * @addr: address of code
+ *
+ * Such text is the entry code, and the thunks of returns and of indirect calls, which the
+ * handling of a trap executes: some of them are before the entry code, and some, with the
+ * jumps of static calls, behind it.
+ *
+ * Return: true if it is.
+ */
+bool arch_within_kprobe_blacklist(unsigned long addr)
+{
+	void *p = (void *)addr;
+
+	return p >= (void *)__softirqentry_text_end && p < (void *)_etext;
+}
+
+/**
+ * arch_populate_kprobe_blacklist() - put text that cannot take a trap on the blacklist
+ *
+ * Return: 0 or a negative errno.
+ */
+int __init arch_populate_kprobe_blacklist(void)
+{
+	unsigned int i;
+	int ret;
+
+#ifdef CONFIG_PREEMPTION
+	/* After a hit at its entry, the thunk would call it again to reschedule. */
+	ret = kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
+	if (ret < 0)
+		return ret;
+#endif
+	for (i = 0; i < ARRAY_SIZE(areas); i++) {
+		ret = blacklist_area(&areas[i]);
+		if (ret < 0)
+			return ret;
+	}
+	/* The walk decodes the names of all symbols, so it is for these kernels only. */
+	if (prefixes[0]) {
+		ret = kallsyms_on_each_symbol(blacklist_prefixed, NULL);
+		if (ret < 0)
+			return ret;
+	}
+	return kprobe_add_area_blacklist((unsigned long)__softirqentry_text_end,
+					 (unsigned long)_etext);
+}
