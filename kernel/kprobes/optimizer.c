@@ -487,7 +487,7 @@ noinline void wait_for_kprobe_optimizer(void)
 		return;
 	kick_optimizer();
 	/* For as long as a busy task delays tasks RCU; neither a hung task nor load. */
-	wait_event_state(idle_wait, round_has_ended(round), TASK_IDLE | TASK_FREEZABLE);
+	wait_event_state(idle_wait, round_has_ended(round), (TASK_IDLE | TASK_FREEZABLE));
 }
 
 /*
