@@ -99,23 +99,14 @@ static void kp_account_free(void *mem)
 
 NOKPROBE_SYMBOL(kp_account_free);
 
-/* Is this the task, or the optimiser's worker, whose allocations are counted? */
+/* Is this the task, or the optimiser's thread, whose allocations are counted? */
 static bool kp_is_asking(void)
 {
-	struct work_struct *work;
-	char name[KSYM_SYMBOL_LEN];
-
 	if (!READ_ONCE(kp_fail.on))
 		return false;
 	if (kp_fail.who == KP_NOMEM_CURRENT)
 		return current == kp_fail.task;
-	if (!(current->flags & PF_WQ_WORKER))
-		return false;
-	work = current_work();
-	if (!work)
-		return false;
-	snprintf(name, sizeof(name), "%ps", work->func);
-	return !strcmp(name, "optimize");
+	return current->flags & PF_KTHREAD && strstarts(current->comm, "kprobe-optimize");
 }
 
 NOKPROBE_SYMBOL(kp_is_asking);
