@@ -92,6 +92,33 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 	return true;
 }
 
+/**
+ * x86_kprobe_put_original() - undo probes in an instruction that a copy was executed of
+ * @buf: MAX_INSN_SIZE bytes that were read from the text at @addr
+ * @addr: address of the original, as exceptions are shown it
+ *
+ * For machine checks, which cannot take a mutex. The instruction may be the probed one, or
+ * another in a DCR. What this reads does not change while the CPU has interrupts off: a
+ * probepoint's own bytes never do, and a jump stays in the text as long as there is a
+ * detour buffer, or until arch_kprobes_sync() has interrupted all CPUs.
+ *
+ * Context: any, with interrupts off since the text was read.
+ */
+void __kprobes x86_kprobe_put_original(u8 *buf, unsigned long addr)
+{
+	struct probepoint *pp = get_probepoint((void *)addr);
+	int i;
+
+	for (i = 1; !pp && i < KPROBE_JUMP_SIZE; i++) {
+		struct probepoint *before = get_probepoint((void *)(addr - i));
+
+		if (before && READ_ONCE(before->arch.detour.text))
+			memcpy(buf, before->arch.detour.covered + i, KPROBE_JUMP_SIZE - i);
+	}
+	if (pp)
+		memcpy(buf, pp->arch.insn.bytes, pp->arch.insn.size);
+}
+
 /*
  * Is the int3 at @addr a breakpoint of kgdb? The instruction that it has replaced is not
  * known then, nor where the next one begins.

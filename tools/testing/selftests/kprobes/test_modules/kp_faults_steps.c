@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: what an exception of a copy leaves behind, above all of one that is stepped;
- * watchpoints that a copy hits; and breakpoints that have just been removed.
+ * watchpoints that a copy hits; machine checks; and breakpoints that have just been removed.
  */
 
 #include <asm/processor-flags.h>
@@ -11,6 +11,7 @@
 #include <linux/kprobes.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>
+#include <asm/mce.h>
 #include "kp_faults.h"
 #include "kp_opt.h"
 #include "kp_symbol.h"
@@ -222,6 +223,70 @@ static void kp_steps_watchpoint(struct kunit *test)
 	}
 }
 
+/* Offsets of two instructions: a nop that a jump may replace, and a load that it covers. */
+extern const u8 kp_mce_insn[2];
+
+static noinline __noclone notrace int kp_mce_load(const int *from)
+{
+	int value;
+
+	asm volatile("0:	nop; nop\n"
+		     "1:	movl (%1), %0\n"
+		     "	.rept 8; nop; .endr\n"
+		     "	.pushsection .rodata\n"
+		     "kp_mce_insn:\n"
+		     "	.byte 0b - kp_mce_load, 1b - kp_mce_load\n"
+		     "	.popsection" : "=a" (value) : "D" (from) : "memory");
+	return value;
+}
+
+/*
+ * A machine check at an instruction that reads user memory can be recovered from. The kernel
+ * decodes the instruction, at the address that exceptions of copies are shown at. There is no
+ * machine check to be had, so this calls the function that decodes.
+ */
+static __nocfi void kp_steps_machine_check(struct kunit *test)
+{
+	int (*context)(struct mce *m, struct pt_regs *regs) = kp_find_symbol("error_context");
+	const int number = 23;
+	unsigned long flags;
+	struct kprobe *kp;
+	int mode;
+
+	if (!context || !IS_ENABLED(CONFIG_X86_MCE))
+		kunit_skip(test, "no machine checks");
+	/* Bare; the load has the probe; an instruction before it, whose jump may cover the load. */
+	for (mode = 0; mode < 3; mode++) {
+		struct pt_regs regs = { .cs = __KERNEL_CS, .flags = X86_EFLAGS_IF };
+		struct mce m = {
+			.mcgstatus = MCG_STATUS_RIPV | MCG_STATUS_EIPV,
+			.cs = __KERNEL_CS,
+		};
+
+		kp = kp_new(test, (void *)kp_mce_load + kp_mce_insn[mode == 1]);
+		if (mode)
+			kp_register(test, kp);
+		regs.ip = (unsigned long)kp_mce_load + kp_mce_insn[1];
+		regs.di = PAGE_SIZE;
+		m.ip = regs.ip;
+		local_irq_save(flags);
+		context(&m, &regs);
+		local_irq_restore(flags);
+		KUNIT_EXPECT_TRUE_MSG(test, m.kflags & MCE_IN_KERNEL_COPYIN, "mode %d", mode);
+
+		/* A load of the kernel's memory is another matter. */
+		m.kflags = 0;
+		regs.di = (unsigned long)&number;
+		local_irq_save(flags);
+		context(&m, &regs);
+		local_irq_restore(flags);
+		KUNIT_EXPECT_FALSE_MSG(test, m.kflags & MCE_IN_KERNEL_COPYIN, "mode %d", mode);
+		KUNIT_EXPECT_EQ(test, kp_mce_load(&number), number);
+		if (mode)
+			kunit_release_action(test, kp_unregister, kp);
+	}
+}
+
 /*
  * A CPU that text_poke_sync() does not reach executes a breakpoint that has been removed
  * when it looks for its probepoint. There is no such CPU to be had here; this is what it
@@ -266,6 +331,7 @@ static struct kunit_case kp_steps_cases[] = {
 	KUNIT_CASE(kp_steps_nested),
 	KUNIT_CASE(kp_steps_irq_state),
 	KUNIT_CASE(kp_steps_watchpoint),
+	KUNIT_CASE(kp_steps_machine_check),
 	KUNIT_CASE(kp_steps_gone_int3),
 	{}
 };
