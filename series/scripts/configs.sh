@@ -48,6 +48,9 @@ ours="kernel/kprobes.o kernel/kprobes/ arch/x86/kernel/kprobes/"
 unwind="arch/x86/kernel/stacktrace.o"
 users="arch/x86/kernel/traps.o arch/x86/mm/fault.o kernel/fork.o kernel/exit.o init/main.o
 kernel/kallsyms.o kernel/extable.o arch/x86/kernel/jump_label.o"
+# what hitpath.pl reads besides ours
+entry="kernel/entry/common.o kernel/context_tracking.o arch/x86/kernel/traps.o
+arch/x86/kernel/alternative.o"
 fprobe="arch/x86/kernel/rethook.o kernel/trace/rethook.o kernel/trace/fprobe.o"
 
 # configuration NAME: sets fragment, objects, and undefined, symbols that Kconfig offers
@@ -57,6 +60,7 @@ configuration()
 	local orc="arch/x86/kernel/unwind_orc.o"
 
 	undefined=
+	hitpath=
 	toolchain=()
 	build=$OUT/build/configs
 	objects="$ours $users $unwind $orc"
@@ -139,6 +143,29 @@ configuration()
 		fragment=$'CONFIG_HYPERVISOR_GUEST=y\nCONFIG_PARAVIRT=y\nCONFIG_XEN=y'
 		fragment+=$'\nCONFIG_XEN_PV=y\nCONFIG_PARAVIRT_XXL=y'
 		;;
+	entry)	# what the entry of an int3 calls, instrumented by KASAN
+		hitpath=1
+		fragment=$tracer$'\nCONFIG_KASAN=y\nCONFIG_KASAN_GENERIC=y\nCONFIG_KASAN_OUTLINE=y'
+		fragment+=$'\nCONFIG_KGDB=y\nCONFIG_KGDB_LOW_LEVEL_TRAP=y\nCONFIG_PROVE_LOCKING=y'
+		fragment+=$'\nCONFIG_HWLAT_TRACER=y\nCONFIG_OSNOISE_TRACER=y'
+		fragment+=$'\nCONFIG_IRQSOFF_TRACER=y'
+		objects="$ours $entry kernel/trace/trace_preemptirq.o kernel/trace/trace_irqsoff.o"
+		objects+=" kernel/trace/trace_hwlat.o kernel/trace/trace_osnoise.o"
+		objects+=" arch/x86/kernel/kgdb.o kernel/locking/lockdep.o"
+		objects+=" mm/kasan/generic.o mm/kasan/shadow.o"
+		;;
+	entry-kcsan)
+		hitpath=1
+		fragment=$tracer$'\nCONFIG_KCSAN=y'
+		objects="$ours $entry kernel/kcsan/core.o"
+		;;
+	clang-kmsan)
+		toolchain=(LLVM=-19)
+		build=$OUT/build/configs-clang
+		hitpath=1
+		fragment=$tracer$'\nCONFIG_KMSAN=y\nCONFIG_PREEMPT_NONE=y'
+		objects="$ours $entry mm/kmsan/hooks.o mm/kmsan/instrumentation.o"
+		;;
 	clang*)
 		toolchain=(LLVM=-19)
 		build=$OUT/build/configs-clang
@@ -162,7 +189,8 @@ configuration()
 
 all=(no-kprobes no-kprobes-fprobe i386-fprobe i386 i386-no-smp no-modules no-kretprobes
 	jprobes jprobes-rt i386-jprobes no-optprobes no-debugfs no-smp no-printk frame-pointer
-	guess rt xen startup-test clang clang-cfi clang-lto all)
+	guess rt xen startup-test entry entry-kcsan clang clang-cfi clang-lto clang-kmsan
+	all)
 
 kmake()
 {
@@ -254,6 +282,11 @@ compile()
 	for object in "${files[@]}"; do
 		[ -s "$object" ] || return 1
 	done
+	if [ -n "$hitpath" ]; then
+		"$TOP/series/scripts/hitpath.pl" "$build" >"$build/hitpath"
+		sed 's/^/hit path error: /' "$build/hitpath"
+		[ ! -s "$build/hitpath" ] || return 1
+	fi
 	symbols "${files[@]}" >"$build/missing"
 	cat "$build/missing"
 	[ ! -s "$build/missing" ]

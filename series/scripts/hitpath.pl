@@ -5,13 +5,23 @@
 # could be traced or probed. A hit of such a function would come from the midst of
 # another hit. Silence is what we want.
 #
+# It walks, too:
+#
+# - what exc_int3() calls before and after kprobe_int3_handler(), in the objects that the
+#   entry of an exception consists of. There kprobes does not know of recursion: a
+#   probe in it raises the next int3, and that one raises the next, until the stack ends;
+# - what a hit raises, which runs after the hit: functions of irq_work, work items and so on.
+#   If one of them can be probed, a hit of it may raise the same again, forever. Each
+#   needs a guard in the function that raises it, or a reason in @raises.
+#
 #	series/scripts/hitpath.pl BUILD
 #
 # BUILD is a directory with kernel/kprobes.o, kernel/kprobes/ and
-# arch/x86/kernel/kprobes/ built.
+# arch/x86/kernel/kprobes/ built, and as many of @entry_files as its configuration has.
 
 use strict;
 use warnings;
+use FindBin;
 
 my $build = shift or die "usage: series/scripts/hitpath.pl BUILD\n";
 
@@ -28,9 +38,55 @@ my @roots = qw(
 	call_handler jprobe_return x86_jprobe_call x86_jprobe_end
 	several_pre several_post no_post dispatch_fault
 	kretprobe_entry kretprobe_entry_data kretprobe_return no_handler
-	run_worker queue_free_limited
 	skip_call
 );
+
+# Where the CPU comes from to kprobe_int3_handler(), and returns to.
+my @entries = qw(exc_int3);
+my @entry_files = qw(
+	kernel/entry/common.o kernel/context_tracking.o kernel/locking/lockdep.o
+	kernel/trace/trace_preemptirq.o kernel/trace/trace_irqsoff.o
+	kernel/trace/trace_hwlat.o kernel/trace/trace_osnoise.o
+	arch/x86/kernel/traps.o arch/x86/kernel/alternative.o arch/x86/kernel/kgdb.o
+	mm/kasan/generic.o mm/kasan/shadow.o mm/kmsan/hooks.o mm/kmsan/instrumentation.o
+	kernel/kcsan/core.o
+);
+
+# Where the walk from there ends, and why that is no harm.
+my %ends = (
+	irqentry_enter_from_user_mode => 'user space has raised the int3, so no hit repeats it',
+	irqentry_exit_to_user_mode => 'the same',
+	do_int3_user => 'the same',
+	do_trap => 'the same',
+	notify_die => 'kprobes has seen the int3, and has left it to others',
+	die => 'the end',
+	trace_irq_disable => 'tracing_irq_cpu is set by then, so that a hit does not call it again',
+	trace_irq_enable => 'only if lockdep had interrupts on; it has them off in a hit of this',
+	lockdep_hardirqs_on_prepare => 'the same',
+	debug_locks_off => 'a report',
+	kasan_report => 'a report',
+	kcsan_report_known_origin => 'a report',
+	'.altinstr_aux' => 'before alternatives are patched, when there are no probes',
+	x86_kprobe_regs_ip => 'for unwinders: x86_kretprobe_recover() gives no registers',
+);
+
+# A guard of the first kind is in the code: the function that raises has a locked
+# instruction, by which only the first of several hits raises. The second kind is a reason.
+# What has neither must not be probed, nor what it calls.
+my @raises = (
+	{ by => qr/^pool_ask_for_more$/, call => 'irq_work_queue',
+	  runs => [qw(run_worker)], guard => 'locked' },
+	{ by => qr/./, call => 'irq_work_queue', runs => [qw(queue_free_limited)],
+	  reason => 'once for each return probe that is unregistered' },
+	{ by => qr/./, call => 'preempt_schedule_notrace',
+	  reason => 'it disables preemption, so that hits of what it calls do not call it; ' .
+		    'it is on the blacklist' },
+);
+my $raisers = qr/^irq_work_|^(?:__)?queue_(?:delayed_|rcu_)?work|^schedule_(?:delayed_)?work
+		|^mod_(?:delayed_work|timer)|^add_timer|^hrtimer_start|tasklet_|^raise_softirq
+		|^call_s?rcu|^task_work_|^(?:__)?wake_up|^try_to_wake_up|^swake_up|^complete
+		|^smp_call_|^kthread_queue|^stop_one_cpu|^resched_c|send_IPI
+		|^(?:__SCT__|__)?preempt_schedule/x;
 
 # All that emulate.c has pointers to is called by a hit, too.
 my $emulations = "emulate.o";
@@ -41,9 +97,9 @@ my @others = (
 	qr/^__x86_return_thunk$|^__x86_indirect_(call_|jump_)?thunk_/,
 	qr/^ct_nmi_(enter|exit)$|^(__)?preempt_schedule_notrace(_thunk)?$/,
 	qr/^__SCT__preempt_schedule_notrace$/,
-	qr/^__asan_|^__ubsan_|^__sanitizer_|^__stack_chk_fail$|^__mem(set|cpy|move)$|^mem(set|cpy|move)$/,
+	qr/^__mem(set|cpy|move)$|^mem(set|cpy|move)$/,
 	# the end, or a warning of what no user should do
-	qr/^(panic|_printk|__warn_printk|__SCT__WARN_trap|vpanic)$/,
+	qr/^(panic|_printk|__warn_printk|__SCT__WARN_trap|vpanic)$|^__ubsan_|^__stack_chk_fail$/,
 	# not traced; by handlers of returns, while hits are counted as missed
 	qr/^(ftrace_graph|rethook)_(ret|find_ret)_addr$/,
 	# by handlers of jprobes, while hits are counted as missed
@@ -51,9 +107,36 @@ my @others = (
 	qr/^___ratelimit$|^__kasan_unpoison_range$/,
 	# by copies that fault, and never on the way of a breakpoint
 	qr/^xa_load$|^__rcu_read_(un)?lock$|^rcu_(read_lock_|is_)|^lock(dep)?_|^debug_lockdep/,
-	# while hits are counted as missed: asks for a worker, or leaves something to it
-	qr/^irq_work_queue$|^queue_work_on$|^llist_add_batch$/,
+	# while hits are counted as missed
+	qr/^llist_add_batch$/,
 );
+
+# What arch_populate_kprobe_blacklist() adds by name and by prefix.
+my (%by_name, @by_prefix);
+{
+	my $file = "$FindBin::Bin/../../arch/x86/kernel/kprobes/blacklist.c";
+	my $in = '';
+
+	open(my $fh, '<', $file) or die "$file: $!\n";
+	while (<$fh>) {
+		$in = $1 if /^static const .*\b(areas|prefixes)\[\]/;
+		$in = '' if /^\};/;
+		if ($in eq 'areas') {
+			$by_name{$_} = 1 for /"(\w+)"/g;
+		} elsif ($in eq 'prefixes') {
+			push @by_prefix, /"(\w+)"/g;
+		}
+	}
+	close($fh);
+	%by_name && @by_prefix or die "$file: no names found\n";
+}
+
+sub is_named
+{
+	my ($name) = @_;
+
+	return $by_name{$name} || grep { index($name, $_) == 0 } @by_prefix;
+}
 
 my (%func, %bad_ref, %static, %listed, @pointers);
 
@@ -133,6 +216,7 @@ sub read_code
 			$here = at($file, $section, $addr);
 			next unless defined $here;
 			$insn = $text;
+			$func{$here}{locked} = 1 if $text =~ /^lock\s|^(?:lock )?\s*xchg\s.*\(/;
 			if ($text =~ /^(?:\S+ )*(?:call|j[a-z]+)\s+(?:\w+ )*([0-9a-f]+) </) {
 				my $to = at($file, $section, hex($1));
 				$pending = $to if defined $to && $to ne $here;
@@ -175,6 +259,8 @@ my @files = glob("$build/kernel/kprobes.o $build/kernel/kprobes/*.o " .
 		 "$build/arch/x86/kernel/kprobes/*.o");
 @files = grep { -e && !/built-in|\.mod\.o$/ } @files;
 @files >= 3 or die "$build: kprobes is not built there\n";
+my %ours = map { $_ => 1 } @files;
+push @files, grep { -e } map { "$build/$_" } @entry_files;
 
 read_symbols($_) for @files;
 read_code($_) for @files;
@@ -202,25 +288,66 @@ for my $root (@roots) {
 $found >= 12 or die "$build: few of the functions that hits enter are there\n";
 add($_, 'a hit') for grep { /\/\Q$emulations\E:do_/ } @pointers;
 
+for my $entry (@entries) {
+	my @which = grep { /:\Q$entry\E$/ } keys %func;
+	print STDERR "   $entry is not built there\n" if !@which && -t STDERR;
+	add($_, 'the CPU') for @which;
+}
+
+# raise FUNCTION, NAME: what a function of the hit path leaves to run later
+sub raise
+{
+	my ($f, $short, $call) = @_;
+	(my $plain = $call) =~ s/^__SCT__|_thunk$//g;
+	my @known = grep { $short =~ $_->{by} && $plain =~ /^_*\Q$_->{call}\E$/ } @raises;
+
+	if (!@known) {
+		print "$short calls $call: what it raises is not known, nor who guards it\n";
+		return;
+	}
+	my $r = $known[0];
+	return if $r->{reason};
+	return if ($r->{guard} // '') eq 'locked' && $func{$f}{locked};
+	print "$short calls $call: no guard lets only the first of several hits raise ",
+		join(', ', @{$r->{runs}}), "\n" if $r->{guard};
+	for my $run (@{$r->{runs}}) {
+		my @which = grep { /:\Q$run\E$/ } keys %func;
+		print "$short raises $run: it is not there\n" if !@which;
+		add($_, $f) for @which;
+	}
+}
+
 my $walked = 0;
 while (defined(my $name = shift @todo)) {
 	my $from = $seen{$name};
 	(my $short = $name) =~ s/.*://;
 	(my $caller = $from) =~ s/.*://;
+	(my $file = $name) =~ s/:.*//;
+	# The compiler has moved parts of functions out.
+	(my $whole = $short) =~ s/\..*//;
 
+	next if $ends{$short} || !$ours{$file} && grep { $short =~ $_ } @others;
 	if (!exists $func{$name}) {
 		print "$short, which $caller calls: not known to be safe on a hit\n"
-			unless grep { $short =~ $_ } @others;
+			unless is_named($short);
 		next;
 	}
 	$walked++;
 	my $f = $func{$name};
 	my $traced = $f->{traced} || grep { $_ eq '__fentry__' } @{$f->{calls}};
-	print "$short, which $caller calls: can be traced\n" if $traced;
+	# Ftrace copes with what of others it traces in the entry of an exception.
+	print "$short, which $caller calls: can be traced\n" if $traced && $ours{$file};
 	print "$short, which $caller calls: can be probed\n"
 		unless $f->{section} =~ /^\.(kprobes|noinstr|entry)\.text$/ || $listed{$name} ||
-		       $listed{$short};
-	add($_, $name) for grep { $_ ne '__fentry__' } @{$f->{calls}};
+		       $listed{$short} || $listed{$whole} || $listed{"$file:$whole"} ||
+		       is_named($whole);
+	for my $call (grep { $_ ne '__fentry__' } @{$f->{calls}}) {
+		if ($call =~ $raisers && !exists $func{$global{$call} // $call}) {
+			raise($name, $short, $call);
+		} else {
+			add($call, $name);
+		}
+	}
 }
 $walked >= 30 or print "only $walked functions were found that a hit can call\n";
 # stderr, for people: the log of the check is stdout
