@@ -23,6 +23,7 @@
 static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	kretprobe_handler_t entry_handler = READ_ONCE(rp->entry_handler);
 	struct kretprobe_instance *ri;
 	struct rethook_node *node;
 
@@ -33,7 +34,7 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 	}
 	ri = container_of(node, struct kretprobe_instance, node);
 	memset(ri->data, 0, rp->data_size);
-	if (rp->entry_handler && rp->entry_handler(ri, regs))
+	if (entry_handler && entry_handler(ri, regs))
 		rethook_recycle(node);
 	else
 		rethook_hook(node, regs, kprobe_ftrace(p));
@@ -48,12 +49,13 @@ static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
 				       unsigned long ret_addr, struct pt_regs *regs)
 {
 	struct kretprobe *rp = data;
+	kretprobe_handler_t handler = READ_ONCE(rp->handler);
 
-	if (!rp->handler)
+	if (!handler)
 		return;
 	kprobe_busy_begin();
 	*kprobe_running_place() = &rp->kp;
-	rp->handler(container_of(node, struct kretprobe_instance, node), regs);
+	handler(container_of(node, struct kretprobe_instance, node), regs);
 	kprobe_busy_end();
 }
 

@@ -8,7 +8,7 @@ set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-need_packages shellcheck sparse perl gcc make binutils python3-sphinx
+need_packages shellcheck sparse perl gcc make binutils python3-sphinx coccinelle
 "$TOP/series/scripts/build.sh" default config
 
 passed=0
@@ -91,6 +91,28 @@ for object in "$OUT"/build/{default,i386}/arch/x86/kernel/kprobes/*.o; do
 		sed -n "/\<iret/s|^|${object##*/}: |p" >>"$log"
 done
 verdict "iret" "$log"
+
+say "double loads: no handler is tested by one load, and called by another"
+log=$OUT/log/double-load.log
+# double_loads FILE...: print those that spatch finds
+double_loads()
+{
+	spatch --very-quiet -D report --sp-file "$TOP/series/scripts/double-load.cocci" "$@" 2>&1
+}
+# It has to find the one that it is shown first.
+cat >"$OUT/log/double-load.c" <<'EOF'
+static int example(struct kprobe *p, struct pt_regs *regs)
+{
+	return p->fault_handler && p->fault_handler(p, regs, 14);
+}
+EOF
+{
+	double_loads "$OUT/log/double-load.c" | grep -q 'c:3: fault_handler' ||
+		echo "double-load.cocci does not find what it is for"
+	(cd "$TOP" && double_loads kernel/kprobes.c kernel/kprobes/*.c \
+		arch/x86/kernel/kprobes/*.c include/linux/probepoint.h)
+} >"$log" 2>&1 || echo "spatch failed" >>"$log"
+verdict "double loads" "$log"
 
 say "configurations: what of the variant default breaks first without others"
 log=$OUT/log/configs-quick.log

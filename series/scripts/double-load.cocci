@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A pointer to a handler that a user may set or clear while hits are under way, or that the
+// core may, has to be loaded once: into a variable, by READ_ONCE(). Here it is tested, and
+// loaded again to be called, so it may have become NULL in between.
+
+virtual report
+
+@again@
+expression E;
+identifier f = {pre_handler, post_handler, fault_handler, handler, entry_handler};
+position p;
+@@
+(
+  E->f && <+... E->f@p(...) ...+>
+|
+  E->f ? <+... E->f@p(...) ...+> : ...
+|
+  !E->f || <+... E->f@p(...) ...+>
+)
+
+@branch@
+expression E;
+identifier f = {pre_handler, post_handler, fault_handler, handler, entry_handler};
+position p;
+statement S;
+@@
+(
+  if (<+... E->f ...+>) { ... when any
+    E->f@p(...)
+    ... when any
+  }
+|
+  if (!E->f) S
+  ... when any
+  E->f@p(...)
+)
+
+@script:python@
+p << again.p;
+f << again.f;
+@@
+print("%s:%s: %s is loaded again after a test" % (p[0].file, p[0].line, f))
+
+@script:python@
+p << branch.p;
+f << branch.f;
+@@
+print("%s:%s: %s is loaded again after a test" % (p[0].file, p[0].line, f))
