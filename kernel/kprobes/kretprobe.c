@@ -13,6 +13,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
+#include <linux/sched.h>
 #include <linux/wait_bit.h>
 
 #include "internal.h"
@@ -91,8 +92,10 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	if (!rps || num <= 0)
 		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 	scoped_guard(mutex, &kretprobe_mutex) {
-		for (done = 0; done < num && !err; done += !err)
+		for (done = 0; done < num && !err; done += !err) {
 			err = claim(rps[done]);
+			cond_resched();
+		}
 	}
 	/* A struct kretprobe begins with its struct kprobe. */
 	err = err ?: register_kprobes((struct kprobe **)rps, num);
@@ -186,6 +189,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 				kretprobe_release(rp);
 				list_del_init_careful(&rp->leaving);
 				wake_up_var(rp);
+				cond_resched();
 			}
 	}
 

@@ -23,6 +23,7 @@
 #include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -253,6 +254,7 @@ static bool shrink(struct kretprobe_pool *pool)
 			may_grow_again();
 			spare -= !!spare;
 		}
+		cond_resched();
 	}
 	return may_shrink(pool) || beyond_limit();
 }
