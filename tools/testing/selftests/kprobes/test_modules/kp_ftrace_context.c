@@ -34,6 +34,7 @@ void kp_ft_missed(struct kunit *test)
 	struct kp_ft_probe *outer = kp_ft_new(test, kp_ft_target);
 	struct kp_ft_probe *other = kp_ft_new(test, kp_ft_other);
 	struct kp_ft_probe *trap = kp_ft_new(test, NULL);
+	void *after_call;
 	int i;
 
 	other->kp.post_handler = kp_ft_post;
@@ -56,9 +57,10 @@ void kp_ft_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
 	KUNIT_EXPECT_EQ(test, trap->kp.nmissed, 2);
 	KUNIT_EXPECT_EQ(test, trap->pre, 0);
+	after_call = (void *)outer->kp.addr + MCOUNT_INSN_SIZE;
 	kp_ft_unregister(test, outer);
 
-	outer->kp.addr = (void *)outer->kp.addr + MCOUNT_INSN_SIZE;
+	outer->kp.addr = after_call;
 	outer->kp.post_handler = NULL;
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, outer), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
