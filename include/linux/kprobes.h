@@ -30,13 +30,8 @@
 #include <linux/ftrace.h>
 #include <asm/kprobes.h>
 
-struct jprobe;
 struct kprobe;
-struct kretprobe;
-struct kretprobe_chunk;
-struct kretprobe_holder;
 struct kretprobe_instance;
-struct kretprobe_pool;
 struct module;
 struct probepoint;
 struct pt_regs;
@@ -215,17 +210,15 @@ struct kprobe {
  */
 struct kretprobe {
 	struct kprobe kp;
-	kretprobe_handler_t handler;
-	kretprobe_handler_t entry_handler;
-	int maxactive;
-	int nmissed;
+	kretprobe_handler_t entry_handler, handler;
 	size_t data_size;
-	struct list_head leaving;
-#ifdef CONFIG_KRETPROBE_ON_RETHOOK
-	struct rethook *rh;
-#else
+	int maxactive, nmissed;
+#ifndef CONFIG_KRETPROBE_ON_RETHOOK
 	struct kretprobe_holder *rph;
+#else
+	struct rethook *rh;
 #endif
+	struct list_head leaving;
 };
 
 /**
@@ -244,15 +237,15 @@ struct kretprobe {
  *	function is entered
  */
 struct kretprobe_instance {
-#ifdef CONFIG_KRETPROBE_ON_RETHOOK
-	struct rethook_node node;
-#else
+#ifndef CONFIG_KRETPROBE_ON_RETHOOK
 	struct llist_node llist;
+	void *fp;
+	kprobe_opcode_t *ret_addr;
 	struct kretprobe_holder *rph;
 	struct kretprobe_chunk *chunk;
-	kprobe_opcode_t *ret_addr;
-	void *fp;
 	u8 bit;
+#else
+	struct rethook_node node;
 #endif
 	char data[] __aligned(sizeof(long));
 };
@@ -309,8 +302,7 @@ struct jprobe {
  */
 struct kprobe_blacklist_entry {
 	struct list_head list;
-	unsigned long start_addr;
-	unsigned long end_addr;
+	unsigned long start_addr, end_addr;
 };
 
 static inline bool kprobe_has_flag(const struct kprobe *p, u32 flag)
@@ -516,38 +508,20 @@ static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 
 #else /* !CONFIG_KPROBES */
 
-static inline int register_kprobe(struct kprobe *p)
-{
-	return -EOPNOTSUPP;
-}
+static inline int register_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
 
-static inline int register_kprobes(struct kprobe **kps, int num)
-{
-	return -EOPNOTSUPP;
-}
+static inline int register_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
 
 static inline void unregister_kprobe(struct kprobe *p) { }
 static inline void unregister_kprobes(struct kprobe **kps, int num) { }
 
-static inline int enable_kprobe(struct kprobe *kp)
-{
-	return -EOPNOTSUPP;
-}
+static inline int enable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
 
-static inline int disable_kprobe(struct kprobe *kp)
-{
-	return -EOPNOTSUPP;
-}
+static inline int disable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
 
-static inline struct kprobe *get_kprobe(void *addr)
-{
-	return NULL;
-}
+static inline struct kprobe *get_kprobe(void *addr) { return NULL; }
 
-static inline struct kprobe *kprobe_running(void)
-{
-	return NULL;
-}
+static inline struct kprobe *kprobe_running(void) { return NULL; }
 
 static inline void kprobe_busy_begin(void)
 {
@@ -559,16 +533,10 @@ static inline void kprobe_busy_end(void)
 
 static inline void kprobe_task_oopsed(void) { }
 
-static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
-{
-	return 0;
-}
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { return 0; }
 
 /* Without kprobes there is no blacklist, so no address is known to be safe. */
-static inline bool within_kprobe_blacklist(unsigned long addr)
-{
-	return true;
-}
+static inline bool within_kprobe_blacklist(unsigned long addr) { return true; }
 
 static inline void kprobe_free_init_mem(void)
 {
@@ -578,15 +546,9 @@ static inline void wait_for_kprobe_optimizer(void)
 {
 }
 
-static inline bool is_kprobe_insn_slot(unsigned long addr)
-{
-	return false;
-}
+static inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
 
-static inline bool is_kprobe_optinsn_slot(unsigned long addr)
-{
-	return false;
-}
+static inline bool is_kprobe_optinsn_slot(unsigned long addr) { return false; }
 
 static inline
 int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
@@ -601,10 +563,7 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 	!defined(CONFIG_KPROBE_EVENTS_ON_NOTRACE)
 bool kprobe_events_refuse(unsigned long addr);
 #else
-static inline bool kprobe_events_refuse(unsigned long addr)
-{
-	return false;
-}
+static inline bool kprobe_events_refuse(unsigned long addr) { return false; }
 #endif
 
 #ifdef CONFIG_KRETPROBES
@@ -722,43 +681,22 @@ static inline void kprobe_flush_task(struct task_struct *tsk)
 
 #else /* !CONFIG_KRETPROBES */
 
-static inline int register_kretprobe(struct kretprobe *rp)
-{
-	return -EOPNOTSUPP;
-}
+static inline int register_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
 
-static inline int register_kretprobes(struct kretprobe **rps, int num)
-{
-	return -EOPNOTSUPP;
-}
+static inline int register_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
 
 static inline void unregister_kretprobe(struct kretprobe *rp) { }
 static inline void unregister_kretprobes(struct kretprobe **rps, int num) { }
 
-static inline int disable_kretprobe(struct kretprobe *rp)
-{
-	return -EOPNOTSUPP;
-}
+static inline int disable_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
 
-static inline int enable_kretprobe(struct kretprobe *rp)
-{
-	return -EOPNOTSUPP;
-}
+static inline int enable_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
 
-static inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
-{
-	return NULL;
-}
+static inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri) { return NULL; }
 
-static inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
-{
-	return 0;
-}
+static inline unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri) { return 0; }
 
-static inline bool is_kretprobe_trampoline(unsigned long addr)
-{
-	return false;
-}
+static inline bool is_kretprobe_trampoline(unsigned long addr) { return false; }
 
 static inline void kprobe_flush_task(struct task_struct *tk) { }
 
@@ -780,28 +718,16 @@ void arch_jprobe_return(void);
 
 #else /* !CONFIG_JPROBES */
 
-static inline int register_jprobe(struct jprobe *jp)
-{
-	return -EOPNOTSUPP;
-}
+static inline int register_jprobe(struct jprobe *jp) { return -EOPNOTSUPP; }
 
-static inline int register_jprobes(struct jprobe **jps, int num)
-{
-	return -EOPNOTSUPP;
-}
+static inline int register_jprobes(struct jprobe **jps, int num) { return -EOPNOTSUPP; }
 
 static inline void unregister_jprobe(struct jprobe *jp) { }
 static inline void unregister_jprobes(struct jprobe **jps, int num) { }
 
-static inline int disable_jprobe(struct jprobe *jp)
-{
-	return -EOPNOTSUPP;
-}
+static inline int disable_jprobe(struct jprobe *jp) { return -EOPNOTSUPP; }
 
-static inline int enable_jprobe(struct jprobe *jp)
-{
-	return -EOPNOTSUPP;
-}
+static inline int enable_jprobe(struct jprobe *jp) { return -EOPNOTSUPP; }
 
 static inline void jprobe_return(void) { }
 
