@@ -268,6 +268,9 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 			kp_register(test, kp);
 		regs.ip = (unsigned long)kp_mce_load + kp_mce_insn[1];
 		regs.di = PAGE_SIZE;
+#ifdef CONFIG_X86_32
+		regs.ds = __USER_DS;
+#endif
 		m.ip = regs.ip;
 		local_irq_save(flags);
 		context(&m, &regs);
