@@ -28,7 +28,7 @@ struct x86_blacklist_area {
 };
 
 static const struct x86_blacklist_area areas[] __initconst = {
-	/* Ftrace and the graph tracer patch these; in 64-bit mode create_trampoline() copies them. */
+	/* Ftrace and the graph tracer patch these. In 64-bit mode ftrace copies them. */
 #ifdef CONFIG_X86_64
 	{ "ftrace_caller", "ftrace_caller_end" },
 	{ "ftrace_regs_caller", "ftrace_regs_caller_end" },

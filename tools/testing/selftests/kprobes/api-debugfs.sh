@@ -191,7 +191,13 @@ untouchable_is_listed() {
 	untouchable_symbols >"$TMP/symbols"
 	at_least "symbols found" "$(grep -c . "$TMP/symbols")" 1
 	awk '
-		FNR == NR { split($1, range, /0x|-/); from[NR] = range[2]; to[NR] = range[4]; n = NR; next }
+		FNR == NR {
+			split($1, range, /0x|-/)
+			from[NR] = range[2]
+			to[NR] = range[4]
+			n = NR
+			next
+		}
 		{
 			found = 0
 			for (i = 1; i <= n && !found; i++)

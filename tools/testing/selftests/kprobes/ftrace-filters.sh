@@ -204,7 +204,7 @@ graph_stops() {
 		put $TRACING/current_tracer nop
 	done
 	while read -r reader; do
-		kill "$reader"
+		kill "$reader" || :
 		wait "$reader" 2>/dev/null || :
 	done <"$TMP/readers"
 	put $TRACING/tracing_on 1

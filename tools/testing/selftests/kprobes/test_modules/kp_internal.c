@@ -38,6 +38,7 @@ static struct {
 	bool (*in_slot)(unsigned long addr);
 	bool (*in_detour)(unsigned long addr);
 	int (*int3_handler)(struct pt_regs *regs);
+	/* Guards all of kprobes; add_area() and del_range() need it. */
 	struct mutex *mutex;
 	int (*add_area)(unsigned long start, unsigned long end);
 	void (*del_range)(unsigned long start, unsigned long end);
@@ -59,16 +60,18 @@ asm(KP_INTERNAL(kp_internal_other));
 
 /* Each byte is an instruction. */
 #define KP_INTERNAL_NOPS	64
-asm(".pushsection .text, \"ax\"\n\t"
-    ".globl kp_internal_nops\n\t"
-    ".type kp_internal_nops, @function\n"
-    "kp_internal_nops:\n\t"
-    ".rept " __stringify(KP_INTERNAL_NOPS) "\n\t"
-    ".byte 0x90\n\t"
-    ".endr\n\t"
-    ASM_RET
-    ".size kp_internal_nops, . - kp_internal_nops\n\t"
-    ".popsection");
+#define KP_INTERNAL_ROW \
+	".pushsection .text, \"ax\"\n\t" \
+	".globl kp_internal_nops\n\t" \
+	".type kp_internal_nops, @function\n" \
+	"kp_internal_nops:\n\t" \
+	".rept " __stringify(KP_INTERNAL_NOPS) "\n\t" \
+	".byte 0x90\n\t" \
+	".endr\n\t" \
+	ASM_RET \
+	".size kp_internal_nops, . - kp_internal_nops\n\t" \
+	".popsection"
+asm(KP_INTERNAL_ROW);
 
 /* Three functions, one after the other. */
 asm(KP_INTERNAL(kp_internal_area1));
