@@ -49,7 +49,7 @@ unwind="arch/x86/kernel/stacktrace.o"
 users="arch/x86/kernel/traps.o arch/x86/mm/fault.o kernel/fork.o kernel/exit.o init/main.o
 kernel/kallsyms.o kernel/extable.o arch/x86/kernel/jump_label.o"
 # what hitpath.pl reads besides ours
-entry="kernel/entry/common.o kernel/context_tracking.o arch/x86/kernel/traps.o
+entry="kernel/fork.o kernel/entry/common.o kernel/context_tracking.o arch/x86/kernel/traps.o
 arch/x86/kernel/alternative.o"
 fprobe="arch/x86/kernel/rethook.o kernel/trace/rethook.o kernel/trace/fprobe.o"
 

@@ -60,14 +60,21 @@ my %ends = (
 	do_trap => 'the same',
 	notify_die => 'kprobes has seen the int3, and has left it to others',
 	die => 'the end',
-	trace_irq_disable => 'tracing_irq_cpu is set by then, so that a hit does not call it again',
-	trace_irq_enable => 'only if lockdep had interrupts on; it has them off in a hit of this',
-	lockdep_hardirqs_on_prepare => 'the same',
+	lockdep_hardirqs_on_prepare => 'only if lockdep had interrupts on, which a hit of it turns off',
+	__udelay => 'KCSAN watches one of more accesses than a hit makes',
 	debug_locks_off => 'a report',
 	kasan_report => 'a report',
 	kcsan_report_known_origin => 'a report',
 	'.altinstr_aux' => 'before alternatives are patched, when there are no probes',
 	x86_kprobe_regs_ip => 'for unwinders: x86_kretprobe_recover() gives no registers',
+);
+
+# What these call may be hit: they do nothing in an int3 that has interrupted them.
+my %guarded = (
+	trace_hwlat_callback => 'leaves out an NMI inside of another',
+	trace_osnoise_callback => 'the same',
+	trace_hardirqs_off_finish => 'tracing_irq_cpu is set first',
+	trace_hardirqs_on_prepare => 'only if lockdep had interrupts on; they are off for it by then',
 );
 
 # A guard of the first kind is in the code: the function that raises has a locked
@@ -191,7 +198,8 @@ sub read_symbols
 		next unless /^([0-9a-f]+) (.).{4}(.)(.) (\S+)\t([0-9a-f]+) (?:\.hidden )?(\S+)$/;
 		my ($addr, $bind, $type, $section, $size, $name) = (hex($1), $2, $4, $5, hex($6), $7);
 		next if $section eq '*UND*' || $section eq '*ABS*' || $section !~ /text/;
-		next if $name =~ /^\.L|^__pfx_|^__cfi_|^__UNIQUE|^\.text|^\.init/;
+		# Symbols of sections would hide the functions at their start.
+		next if $name =~ /^\.|^__pfx_|^__cfi_|^__UNIQUE/;
 		# Labels within assembly begin what falls through to them, too.
 		$size = 1 if !$size;
 		push @{$symbols{$file}{$section}}, [$addr, $addr + $size, $name];
@@ -208,6 +216,8 @@ sub read_code
 
 	for (run($file, '-dr', '--no-show-raw-insn')) {
 		if (/^Disassembly of section (\S+):/) {
+			# A jump to another function may be the last instruction.
+			push @{$func{$here}{calls}}, $pending if defined $pending && defined $here;
 			($section, $here, $pending) = ($1, undef, undef);
 		} elsif (/^\s*([0-9a-f]+):\t(.*)$/ && $_ !~ /R_X86_64/) {
 			my ($addr, $text) = (hex($1), $2);
@@ -341,6 +351,7 @@ while (defined(my $name = shift @todo)) {
 		unless $f->{section} =~ /^\.(kprobes|noinstr|entry)\.text$/ || $listed{$name} ||
 		       $listed{$short} || $listed{$whole} || $listed{"$file:$whole"} ||
 		       is_named($whole);
+	next if $guarded{$whole};
 	for my $call (grep { $_ ne '__fentry__' } @{$f->{calls}}) {
 		if ($call =~ $raisers && !exists $func{$global{$call} // $call}) {
 			raise($name, $short, $call);
