@@ -62,6 +62,7 @@ my %ends = (
 	die => 'the end',
 	lockdep_hardirqs_on_prepare => 'only if lockdep had interrupts on, which a hit of it turns off',
 	__udelay => 'KCSAN watches one of more accesses than a hit makes',
+	stack_depot_save => 'KMSAN leaves NMIs out, and so int3',
 	debug_locks_off => 'a report',
 	kasan_report => 'a report',
 	kcsan_report_known_origin => 'a report',
@@ -234,6 +235,8 @@ sub read_code
 		} elsif (/R_X86_64_(\S+)\t([^\s+-]+)([+-]0x[0-9a-f]+)?/) {
 			my ($sym, $add) = ($2, offset($3));
 			next unless defined $here;
+			# A jump by a table stays in the function.
+			next if $sym =~ /^\.rodata/ && $insn =~ /^(?:\S+ )*jmp\s+\*/;
 			if ($insn =~ /^(?:\S+ )*(?:call|j[a-z]+)\s/) {
 				$pending = target($file, $sym, $add + 4);
 			} elsif (exists $symbols{$file}{$sym} || $static{"$file:$sym"}) {
