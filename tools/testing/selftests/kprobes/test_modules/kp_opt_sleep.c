@@ -290,6 +290,16 @@ static void kp_busy_stop(void *unused)
 	kthread_stop(kp_busy.task);
 }
 
+static void kp_busy_start(struct kunit *test)
+{
+	WRITE_ONCE(kp_busy.release, false);
+	kp_busy.task = kthread_run(kp_busy_thread, NULL, "kp_busy");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kp_busy.task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_busy_stop, NULL), 0);
+	while (!READ_ONCE(kp_busy.running))
+		msleep(20);
+}
+
 /* A reader of the list waits for jumps that are about to come, but not for a busy task. */
 static void kp_list_opens(struct kunit *test)
 {
@@ -306,12 +316,7 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 	static struct kprobe *kps[KP_MANY];
 	int i, round, jumps = 0;
 
-	WRITE_ONCE(kp_busy.release, false);
-	kp_busy.task = kthread_run(kp_busy_thread, NULL, "kp_busy");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(kp_busy.task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_busy_stop, NULL), 0);
-	while (!READ_ONCE(kp_busy.running))
-		msleep(20);
+	kp_busy_start(test);
 	for (round = 0; round < 4; round++) {
 		for (i = 0; i < KP_MANY; i++) {
 			memset(&probes[i], 0, sizeof(probes[i]));
@@ -389,12 +394,7 @@ static void kp_opt_busy_signal(struct kunit *test)
 	if (!IS_ENABLED(CONFIG_PREEMPTION))
 		kunit_skip(test, "no task is waited for long in this kernel");
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
-	WRITE_ONCE(kp_busy.release, false);
-	kp_busy.task = kthread_run(kp_busy_thread, NULL, "kp_busy");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(kp_busy.task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_busy_stop, NULL), 0);
-	while (!READ_ONCE(kp_busy.running))
-		msleep(20);
+	kp_busy_start(test);
 	kp_opt_add(test, probe);
 
 	init_completion(&kp_writer.done);
@@ -446,12 +446,7 @@ static void kp_opt_busy_wait(struct kunit *test)
 	if (!IS_ENABLED(CONFIG_PREEMPTION))
 		kunit_skip(test, "no task is waited for long in this kernel");
 	kp_waiter.wait = kp_symbol(test, "wait_for_kprobe_optimizer");
-	WRITE_ONCE(kp_busy.release, false);
-	kp_busy.task = kthread_run(kp_busy_thread, NULL, "kp_busy");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(kp_busy.task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_busy_stop, NULL), 0);
-	while (!READ_ONCE(kp_busy.running))
-		msleep(20);
+	kp_busy_start(test);
 	kp_opt_add(test, probe);
 
 	init_completion(&kp_waiter.done);
