@@ -67,7 +67,7 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offse
 }
 
 /* Is @sym not a function, but the start of all text? Perf counts offsets from there. */
-static bool is_start_of_text(const char *sym)
+static bool kprobe_is_start_of_text(const char *sym)
 {
 	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
 }
@@ -104,7 +104,7 @@ enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 	 * The symbol ends before the offset. An offset that leads to the first byte of
 	 * another symbol is accepted: users of kprobe events count up to the end.
 	 */
-	if (sym && within && within < offset && !is_start_of_text(sym))
+	if (sym && within && within < offset && !kprobe_is_start_of_text(sym))
 		return KPROBE_WHY_OFFSET_BEYOND;
 	*addr = arch_adjust_kprobe_addr(base + offset - within, within, is_entry);
 	return KPROBE_WHY_NONE;
@@ -134,7 +134,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 }
 
 /* Compute the address of a probe, which may have been registered before. */
-static enum kprobe_reason set_address(struct kprobe *p, bool *is_entry)
+static enum kprobe_reason kprobe_set_address(struct kprobe *p, bool *is_entry)
 {
 	/* A symbol is looked up again, since its address may have changed. */
 	kprobe_opcode_t *addr = p->symbol_name && p->by_symbol ? NULL : p->addr;
@@ -171,7 +171,7 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 	lockdep_assert_held(&kprobe_mutex);
 	*module = NULL;
 	*on_ftrace = false;
-	if (kprobe_patched_text_init())
+	if (kprobe_text_sites_init())
 		return KPROBE_WHY_NO_MEMORY;
 	/* No jump label may be added or removed while the tables are read. */
 	jump_label_lock();
@@ -185,7 +185,7 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 	else if (within_kprobe_blacklist(addr))
 		why = KPROBE_WHY_BLACKLISTED;
 	else
-		why = kprobe_patched_site(addr, mod, site);
+		why = kprobe_reserved_site(addr, mod, site);
 	if (!why && mod) {
 		why = kprobe_module_get(mod, addr);
 		*module = why ? NULL : mod;
@@ -258,7 +258,7 @@ int kprobe_event_refused(struct kprobe *p)
 }
 
 /* Put one probe on a batch. Return: 0, or an errno if @p is as it was before. */
-static int attach_probe(struct kprobe *p, struct list_head *changes)
+static int kprobe_attach(struct kprobe *p, struct list_head *changes)
 {
 	struct kprobe before = *p;
 	enum kprobe_reason why;
@@ -269,7 +269,7 @@ static int attach_probe(struct kprobe *p, struct list_head *changes)
 
 	if (p->point)
 		return kprobe_refused(p, KPROBE_WHY_REGISTERED, -EINVAL);
-	why = set_address(p, &is_entry);
+	why = kprobe_set_address(p, &is_entry);
 	if (!why && is_kretprobe(p))
 		why = kretprobe_check((unsigned long)p->addr, is_entry);
 	if (!why && is_jprobe(p) && !is_entry)
@@ -299,7 +299,7 @@ restore:
 }
 
 /* A batch was refused when it was staged: for want of memory, or by ftrace. */
-static void batch_refused(struct kprobe **kps, int num, int err)
+static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 {
 	enum kprobe_reason why = err == -ENOMEM ? KPROBE_WHY_NO_MEMORY : kprobe_ftrace_reason(err);
 	int i, culprit = 0;
@@ -313,8 +313,8 @@ static void batch_refused(struct kprobe **kps, int num, int err)
 	kprobe_refused(kps[culprit], why, err);
 }
 
-/* Undo attach_probe() in a batch that has failed later. */
-static void undo_attach(struct kprobe *p, struct list_head *changes)
+/* Undo kprobe_attach() in a batch that has failed later. */
+static void kprobe_undo_attach(struct kprobe *p, struct list_head *changes)
 {
 	probepoint_detach(p, changes);
 	p->addr = p->given;
@@ -345,7 +345,7 @@ int register_kprobes(struct kprobe **kps, int num)
 	guard(mutex)(&kprobe_mutex);
 	for (done = 0; done < num; done++) {
 		if (kps[done])
-			err = attach_probe(kps[done], &changes);
+			err = kprobe_attach(kps[done], &changes);
 		else
 			err = kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 		if (err)
@@ -354,7 +354,7 @@ int register_kprobes(struct kprobe **kps, int num)
 	}
 	err = probepoints_stage(&changes);
 	if (err) {
-		batch_refused(kps, num, err);
+		kprobe_batch_refused(kps, num, err);
 		goto undo;
 	}
 	arch_begin_kprobes();
@@ -362,7 +362,7 @@ int register_kprobes(struct kprobe **kps, int num)
 	return 0;
 undo:
 	while (done--) {
-		undo_attach(kps[done], &changes);
+		kprobe_undo_attach(kps[done], &changes);
 		cond_resched();
 	}
 	probepoints_abort(&changes);
@@ -415,7 +415,7 @@ EXPORT_SYMBOL_GPL(register_kprobe);
 #define ADDRESS_FLAGS	(KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY)
 
 /* Commit a batch that disables or detaches probes. */
-static void commit_removal(struct list_head *changes)
+static void kprobe_commit_removal(struct list_head *changes)
 {
 	probepoints_commit(changes);
 	/* Hits that began before may still call the handlers of these probes. */
@@ -423,11 +423,11 @@ static void commit_removal(struct list_head *changes)
 }
 
 /*
- * No handler reads the addresses of these probes any more. Give back what the user gave, so that
- * a probe can be registered again as it is. The address of a symbol stays, since users read it
- * here.
+ * No handler reads the addresses of these probes any more. Give back what the user gave, so
+ * that a probe can be registered again as it is. The address of a symbol stays, since users
+ * read it here.
  */
-static void give_addresses_back(struct kprobe **kps, int num)
+static void kprobe_restore_addresses(struct kprobe **kps, int num)
 {
 	int i;
 
@@ -481,11 +481,11 @@ void unregister_kprobes(struct kprobe **kps, int num)
 		}
 		if (!detached)
 			return;
-		commit_removal(&changes);
+		kprobe_commit_removal(&changes);
 		gone = handlers_gone;
 	}
 	cond_synchronize_rcu_expedited(gone);
-	give_addresses_back(kps, num);
+	kprobe_restore_addresses(kps, num);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 
@@ -528,7 +528,7 @@ int disable_kprobe(struct kprobe *kp)
 		if (!kprobe_has_flag(kp, KPROBE_FLAG_DISABLED)) {
 			kp->flags |= KPROBE_FLAG_DISABLED;
 			probepoint_touch(kp->point, &changes);
-			commit_removal(&changes);
+			kprobe_commit_removal(&changes);
 		}
 		gone = handlers_gone;
 	}

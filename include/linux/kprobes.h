@@ -389,7 +389,7 @@ static inline struct kprobe *kprobe_running(void)
 }
 
 /* Where the dispatchers record the probe whose handler runs. */
-static __always_inline struct kprobe **kprobe_running_place(void)
+static __always_inline struct kprobe **kprobe_running_ptr(void)
 {
 	return raw_cpu_ptr(&current_kprobe);
 }

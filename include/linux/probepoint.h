@@ -10,7 +10,7 @@
  * An architecture whose hooks take a struct probepoint defines
  * __ARCH_WANT_PROBEPOINT in its asm/kprobes.h, and struct arch_probepoint in its
  * asm/probepoint.h. The hooks of other architectures take a struct kprobe: they are
- * given the one that the probepoint embeds, see kernel/kprobes/compat.c.
+ * given the one that the probepoint embeds, see kernel/kprobes/legacy_hooks.c.
  */
 #ifndef _LINUX_PROBEPOINT_H
 #define _LINUX_PROBEPOINT_H
@@ -99,7 +99,7 @@ struct kprobe_deferred {
  * @leave: links the probepoints that are being unoptimised
  * @checked: the safety check has been done
  * @post: the detour buffer calls post_handlers
- * @reach: size of the DCR in bytes, if the safety check has passed
+ * @dcr_size: size of the DCR in bytes, if the safety check has passed
  * @refusal: the reason why the safety check has failed, or %KPROBE_WHY_NONE
  * @failure: the reason why the last attempt to optimise has failed, or %KPROBE_WHY_NONE
  * @serial: tells probepoints apart that have had the same address
@@ -110,15 +110,15 @@ struct probepoint_jump {
 	struct list_head leave;
 	bool checked;
 	bool post;
-	unsigned int reach;
+	unsigned int dcr_size;
 	enum kprobe_reason refusal;
 	enum kprobe_reason failure;
 	u64 serial;
 	struct deferred_slot *deferred_slot;
 };
 
-#if defined(CONFIG_OPTPROBES) && !defined(KPROBE_JUMP_REACH)
-#define KPROBE_JUMP_REACH	MAX_OPTIMIZED_LENGTH
+#if defined(CONFIG_OPTPROBES) && !defined(KPROBE_DCR_MAX)
+#define KPROBE_DCR_MAX	MAX_OPTIMIZED_LENGTH
 #endif
 
 /**
@@ -141,7 +141,7 @@ struct probepoint_jump {
  * @published: a hit may find the probepoint in the table
  * @removed: the architecture has freed what it held for the probepoint
  * @dead: the last probe has been detached; to be freed
- * @text_goes: the text is about to be freed, so no probe is to be called any more
+ * @text_going: the text is about to be freed, so no probe is to be called any more
  * @nr_slots: number of slots and detour buffers that name the probepoint as their owner; an
  *	unwinder may find it by one of them. The mutex of the slots guards it.
  * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
@@ -179,7 +179,7 @@ struct probepoint {
 	bool published;
 	bool removed;
 	bool dead;
-	bool text_goes;
+	bool text_going;
 	bool deferred_queued;
 	enum kprobe_reason why;
 	unsigned int nr_slots;
@@ -245,7 +245,7 @@ static __always_inline struct probepoint *get_probepoint(void *addr)
 	unsigned long i = probepoint_first_place(t, addr);
 
 	for (;; i = (i + 1) & t->mask) {
-		/* Pairs with the release in table_put(). */
+		/* Pairs with the release in probepoint_table_put(). */
 		struct probepoint *pp = READ_ONCE(t->entry[i]);
 
 		if (!pp || pp->addr == addr)
@@ -283,14 +283,14 @@ static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
 }
 
 /**
- * probepoint_has_several() - does a hit call several pre_handlers?
+ * probepoint_has_multi_pre() - does a hit call several pre_handlers?
  * @pp: the probepoint
  *
  * Context: kprobe_mutex is held.
  *
  * Return: true if more than one probe in the set has a pre_handler.
  */
-static inline bool probepoint_has_several(const struct probepoint *pp)
+static inline bool probepoint_has_multi_pre(const struct probepoint *pp)
 {
 	const struct probe_set *set = rcu_dereference_protected(pp->set,
 								lockdep_is_held(&kprobe_mutex));
@@ -400,7 +400,7 @@ bool kprobe_module_ready(const struct module *mod);
 kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp);
 struct probepoint *probepoint_of_insn_slot(unsigned long addr);
 
-/* The architecture's part, or that of kernel/kprobes/compat.c. */
+/* The architecture's part, or that of kernel/kprobes/legacy_hooks.c. */
 void arch_begin_kprobes(void);
 int arch_prepare_probepoint(struct probepoint *pp);
 void arch_remove_probepoint(struct probepoint *pp);
@@ -419,7 +419,7 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp);
  * @addr: the probed address
  * @start: for the architecture: where the function begins
  * @end: for the architecture: where the function ends
- * @reach: result: size of the DCR in bytes
+ * @dcr_size: result: size of the DCR in bytes
  * @refusal: result: the reason why a jump is not safe, or %KPROBE_WHY_NONE
  * @serial: for the core: &struct probepoint_jump.serial
  */
@@ -427,21 +427,21 @@ struct kprobe_jump {
 	unsigned long addr;
 	unsigned long start;
 	unsigned long end;
-	unsigned int reach;
+	unsigned int dcr_size;
 	enum kprobe_reason refusal;
 	u64 serial;
 };
 
 int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr);
-int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post);
-enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int reach, bool post);
+int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post);
+enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_size, bool post);
 kprobe_opcode_t *arch_drop_detour(struct probepoint *pp);
 bool arch_match_detour(struct probepoint *pp);
 bool arch_put_jump(struct probepoint *pp);
 void arch_sync_jumps(void);
 void arch_break_jump(struct probepoint *pp);
 void arch_restore_jump(struct probepoint *pp);
-void arch_kprobe_module_goes(const struct module *mod);
+void arch_kprobe_module_going(const struct module *mod);
 #endif
 
 #endif /* _LINUX_PROBEPOINT_H */

@@ -60,7 +60,7 @@ void probepoint_touch(struct probepoint *pp, struct list_head *changes)
 		list_add_tail(&pp->change, changes);
 }
 
-static void free_deferred_slot(struct kprobe_deferred *deferred)
+static void batch_free_slot(struct kprobe_deferred *deferred)
 {
 	struct deferred_slot *ds = container_of(deferred, struct deferred_slot, deferred);
 
@@ -77,10 +77,10 @@ static void free_deferred_slot(struct kprobe_deferred *deferred)
 void kprobe_defer_free_slot(struct deferred_slot *ds)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	kprobe_defer_free(&ds->deferred, free_deferred_slot);
+	kprobe_defer_free(&ds->deferred, batch_free_slot);
 }
 
-static int reshape(struct probepoint *pp, bool post)
+static int batch_reshape(struct probepoint *pp, bool post)
 {
 	struct deferred_slot *ds;
 	kprobe_opcode_t *old;
@@ -117,7 +117,7 @@ int probepoints_stage(struct list_head *changes)
 	list_for_each_entry(pp, changes, change) {
 		ret = probepoint_stage_set(pp, GFP_KERNEL);
 		if (!ret && probepoint_next_has_post(pp))
-			ret = reshape(pp, true);
+			ret = batch_reshape(pp, true);
 		if (ret)
 			return ret;
 		new += !pp->published;
@@ -133,7 +133,7 @@ int probepoints_stage(struct list_head *changes)
  * Does a hit of @pp stand for the return of a function that has a return probe? Such calls
  * may be under way at any time.
  */
-static bool is_return_trampoline(struct probepoint *pp)
+static bool batch_is_return_trampoline(struct probepoint *pp)
 {
 #ifdef __ARCH_WANT_PROBEPOINT
 	return false;
@@ -143,23 +143,23 @@ static bool is_return_trampoline(struct probepoint *pp)
 }
 
 /**
- * probepoint_wants_arming() - should a probepoint have a breakpoint or a jump?
+ * probepoint_should_arm() - should a probepoint have a breakpoint or a jump?
  * @pp: the probepoint
  *
  * Context: kprobe_mutex is held.
  *
  * Return: true if it should, with the set that is published.
  */
-bool probepoint_wants_arming(struct probepoint *pp)
+bool probepoint_should_arm(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (kprobes_all_disarmed && !is_return_trampoline(pp))
+	if (kprobes_all_disarmed && !batch_is_return_trampoline(pp))
 		return false;
 	return !(pp->kp.flags & KPROBE_FLAG_FTRACE) && !probepoint_set_is_empty(pp);
 }
 
 /* Bring the text in line with the sets, with one synchronisation of all CPUs. */
-static void patch_changes(struct list_head *changes)
+static void batch_patch_text(struct list_head *changes)
 {
 	struct probepoint *pp;
 	bool patched = false;
@@ -169,9 +169,9 @@ static void patch_changes(struct list_head *changes)
 	optimizer_unoptimize_conflicts(changes);
 	optimizer_match_detours(changes);
 	list_for_each_entry(pp, changes, change) {
-		if (pp->state == PROBEPOINT_DISARMED && probepoint_wants_arming(pp))
+		if (pp->state == PROBEPOINT_DISARMED && probepoint_should_arm(pp))
 			arch_arm_probepoint(pp);
-		else if (pp->state == PROBEPOINT_ARMED && !probepoint_wants_arming(pp))
+		else if (pp->state == PROBEPOINT_ARMED && !probepoint_should_arm(pp))
 			arch_disarm_probepoint(pp);
 		else
 			continue;
@@ -182,17 +182,17 @@ static void patch_changes(struct list_head *changes)
 		return;
 	arch_kprobes_sync();
 	list_for_each_entry(pp, changes, change) {
-		if (pp->state == PROBEPOINT_DISARMED && probepoint_wants_arming(pp)) {
+		if (pp->state == PROBEPOINT_DISARMED && probepoint_should_arm(pp)) {
 			arch_probepoint_armed(pp);
 			probepoint_set_state(pp, PROBEPOINT_ARMED);
-		} else if (pp->state == PROBEPOINT_ARMED && !probepoint_wants_arming(pp)) {
+		} else if (pp->state == PROBEPOINT_ARMED && !probepoint_should_arm(pp)) {
 			probepoint_set_state(pp, PROBEPOINT_DISARMED);
 		}
 		cond_resched();
 	}
 }
 
-static void take_unreleased(struct list_head *changes)
+static void batch_take_unreleased(struct list_head *changes)
 {
 	struct probepoint *pp, *next;
 
@@ -203,7 +203,7 @@ static void take_unreleased(struct list_head *changes)
 }
 
 /* Take a probepoint off a batch. Return: false if it was freed, or is GONE. */
-static bool end_change(struct probepoint *pp)
+static bool batch_end_change(struct probepoint *pp)
 {
 	list_del_init(&pp->change);
 	module_put(pp->module);
@@ -219,14 +219,14 @@ static bool end_change(struct probepoint *pp)
 }
 
 /* End a batch. Slots that call post_handlers for nothing are replaced. */
-static void end_changes(struct list_head *changes)
+static void batch_end_changes(struct list_head *changes)
 {
 	struct probepoint *pp, *next;
 
 	list_for_each_entry_safe(pp, next, changes, change) {
-		if (end_change(pp) && !probepoint_has_post(pp))
+		if (batch_end_change(pp) && !probepoint_has_post(pp))
 			/* If this fails, the old slot stays: slower, and as correct. */
-			reshape(pp, false);
+			batch_reshape(pp, false);
 		cond_resched();
 	}
 }
@@ -254,10 +254,10 @@ void probepoints_commit(struct list_head *changes)
 		probepoint_publish_set(pp);
 		cond_resched();
 	}
-	take_unreleased(changes);
-	patch_changes(changes);
+	batch_take_unreleased(changes);
+	batch_patch_text(changes);
 	kprobe_ftrace_disarm(changes);
-	end_changes(changes);
+	batch_end_changes(changes);
 }
 
 /**
@@ -275,9 +275,9 @@ void probepoints_abort(struct list_head *changes)
 		probepoint_unstage_set(pp);
 		cond_resched();
 	}
-	take_unreleased(changes);
+	batch_take_unreleased(changes);
 	kprobe_ftrace_disarm(changes);
-	end_changes(changes);
+	batch_end_changes(changes);
 }
 
 /**
@@ -297,12 +297,12 @@ int probepoints_arm_all(bool arm)
 
 	lockdep_assert_held(&kprobe_mutex);
 	kprobes_all_disarmed = !arm;
-	for (pp = probepoint_from(0); pp; pp = probepoint_next(pp)) {
+	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
 		probepoint_touch(pp, &changes);
 		cond_resched();
 	}
 	err = kprobe_ftrace_arm_most(&changes);
-	patch_changes(&changes);
+	batch_patch_text(&changes);
 	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
 		list_del_init(&pp->change);
@@ -330,25 +330,25 @@ void probepoints_kill(unsigned long start, unsigned long end)
 	LIST_HEAD(changes);
 
 	lockdep_assert_held(&kprobe_mutex);
-	for (pp = probepoint_from(start); pp && (unsigned long)pp->addr < end;
+	for (pp = probepoint_lower_bound(start); pp && (unsigned long)pp->addr < end;
 	     pp = probepoint_next(pp)) {
 		if (pp->state == PROBEPOINT_GONE)
 			continue;
-		pp->text_goes = true;
+		pp->text_going = true;
 		probepoint_publish_set(pp);
 		probepoint_touch(pp, &changes);
 		cond_resched();
 	}
-	take_unreleased(&changes);
-	patch_changes(&changes);
+	batch_take_unreleased(&changes);
+	batch_patch_text(&changes);
 	/* Ftrace must forget the addresses before other text gets them. */
 	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
-		if (pp->text_goes) {
+		if (pp->text_going) {
 			probepoint_kill(pp);
 			kprobe_ftrace_forget(pp);
 		}
-		end_change(pp);
+		batch_end_change(pp);
 		cond_resched();
 	}
 }

@@ -28,7 +28,7 @@ static struct kprobe_blacklist __rcu *blacklist;
 static struct kprobe_range *ranges;
 static unsigned int nr_ranges, max_ranges;
 
-static int list_range(unsigned long start, unsigned long end)
+static int blacklist_append(unsigned long start, unsigned long end)
 {
 	if (nr_ranges == max_ranges) {
 		unsigned int max = max_ranges ? 2 * max_ranges : 512;
@@ -49,7 +49,7 @@ static int list_range(unsigned long start, unsigned long end)
 	return 0;
 }
 
-static int cmp_range(const void *a, const void *b)
+static int blacklist_cmp(const void *a, const void *b)
 {
 	const struct kprobe_range *ra = a, *rb = b;
 
@@ -60,10 +60,10 @@ static int cmp_range(const void *a, const void *b)
 	return 0;
 }
 
-static int publish(void)
+static int blacklist_publish(void)
 {
 	struct kprobe_blacklist *new, *old;
-	unsigned long reach = 0;
+	unsigned long max_end = 0;
 	unsigned int i;
 
 	new = kvmalloc(struct_size(new, range, nr_ranges), GFP_KERNEL);
@@ -72,10 +72,10 @@ static int publish(void)
 	new->nr = nr_ranges;
 	if (nr_ranges)
 		memcpy(new->range, ranges, array_size(nr_ranges, sizeof(*ranges)));
-	sort(new->range, nr_ranges, sizeof(*ranges), cmp_range, NULL);
+	sort(new->range, nr_ranges, sizeof(*ranges), blacklist_cmp, NULL);
 	for (i = 0; i < nr_ranges; i++) {
-		reach = max(reach, new->range[i].end);
-		new->range[i].reach = reach;
+		max_end = max(max_end, new->range[i].end);
+		new->range[i].max_end = max_end;
 	}
 
 	old = rcu_replace_pointer(blacklist, new,
@@ -105,7 +105,7 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 		return -EINVAL;
 	/* A label at the end of a function in assembly has no size. */
 	size = size > offset ? size - offset : 1;
-	return list_range(entry, entry + size) ?: (int)size;
+	return blacklist_append(entry, entry + size) ?: (int)size;
 }
 
 /**
@@ -188,7 +188,7 @@ int __init kprobe_blacklist_init(void)
 						(unsigned long)__noinstr_text_end);
 	if (!ret)
 		ret = arch_populate_kprobe_blacklist();
-	return ret ?: publish();
+	return ret ?: blacklist_publish();
 }
 
 /**
@@ -206,7 +206,8 @@ const struct kprobe_blacklist *kprobe_blacklist_get(void)
 }
 
 /* Find the first range with @addr, the outermost one. RCU or kprobe_mutex keeps @b. */
-static const struct kprobe_range *range_of(const struct kprobe_blacklist *b, unsigned long addr)
+static const struct kprobe_range *
+blacklist_function_range(const struct kprobe_blacklist *b, unsigned long addr)
 {
 	unsigned int i;
 
@@ -217,7 +218,7 @@ static const struct kprobe_range *range_of(const struct kprobe_blacklist *b, uns
 }
 
 /* The function of which the text at @addr is a part that the compiler has moved out, or 0. */
-static unsigned long whole_function(unsigned long addr)
+static unsigned long blacklist_whole_function(unsigned long addr)
 {
 	char name[KSYM_NAME_LEN], *dot;
 
@@ -242,14 +243,15 @@ static unsigned long whole_function(unsigned long addr)
 bool kprobe_blacklist_find(unsigned long addr, struct kprobe_range *entry)
 {
 	const struct kprobe_blacklist *b = kprobe_blacklist_get();
-	const struct kprobe_range *r = range_of(b, addr) ?: range_of(b, whole_function(addr));
+	const struct kprobe_range *r = blacklist_function_range(b, addr) ?:
+				       blacklist_function_range(b, blacklist_whole_function(addr));
 
 	if (r)
 		*entry = *r;
 	return r;
 }
 
-static bool addr_is_listed(unsigned long addr)
+static bool blacklist_contains(unsigned long addr)
 {
 	const struct kprobe_blacklist *b;
 	unsigned int lo = 0, hi;
@@ -269,7 +271,7 @@ static bool addr_is_listed(unsigned long addr)
 		else
 			hi = mid;
 	}
-	return lo && addr < b->range[lo - 1].reach;
+	return lo && addr < b->range[lo - 1].max_end;
 }
 
 /**
@@ -287,10 +289,10 @@ bool within_kprobe_blacklist(unsigned long addr)
 {
 	unsigned long whole;
 
-	if (addr_is_listed(addr))
+	if (blacklist_contains(addr))
 		return true;
-	whole = whole_function(addr);
-	return whole && addr_is_listed(whole);
+	whole = blacklist_whole_function(addr);
+	return whole && blacklist_contains(whole);
 }
 
 /**
@@ -313,16 +315,16 @@ void kprobe_blacklist_del_range(unsigned long start, unsigned long end)
 			ranges[kept++] = ranges[i];
 	nr_ranges = kept;
 	if (kept != before)
-		publish();
+		blacklist_publish();
 }
 
 #ifdef CONFIG_MODULES
 
-static int add_module_area(const void *start, unsigned int size)
+static int blacklist_add_module_area(const void *start, unsigned int size)
 {
 	if (!start || !size)
 		return 0;
-	return list_range((unsigned long)start, (unsigned long)start + size);
+	return blacklist_append((unsigned long)start, (unsigned long)start + size);
 }
 
 /**
@@ -344,12 +346,12 @@ int kprobe_blacklist_add_module(struct module *mod)
 		if (ret == -ENOMEM)
 			goto undo;
 	}
-	ret = add_module_area(mod->kprobes_text_start, mod->kprobes_text_size);
+	ret = blacklist_add_module_area(mod->kprobes_text_start, mod->kprobes_text_size);
 	if (!ret)
-		ret = add_module_area(mod->noinstr_text_start,
-				      mod->noinstr_text_size);
+		ret = blacklist_add_module_area(mod->noinstr_text_start,
+						mod->noinstr_text_size);
 	if (!ret && nr_ranges != before)
-		ret = publish();
+		ret = blacklist_publish();
 	if (!ret)
 		return 0;
 undo:

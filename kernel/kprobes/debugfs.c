@@ -34,7 +34,7 @@ struct list_position {
 };
 
 /* Find the first probepoint at the next address. All probepoints there are one record. */
-static void *list_start(struct seq_file *m, loff_t *pos)
+static void *kprobe_list_start(struct seq_file *m, loff_t *pos)
 {
 	struct list_position *at = m->private;
 
@@ -44,7 +44,7 @@ static void *list_start(struct seq_file *m, loff_t *pos)
 		at->index = 0;
 	}
 	for (;;) {
-		struct probepoint *pp = probepoint_from(at->next);
+		struct probepoint *pp = probepoint_lower_bound(at->next);
 
 		if (!pp || at->index == *pos)
 			return pp;
@@ -53,30 +53,30 @@ static void *list_start(struct seq_file *m, loff_t *pos)
 	}
 }
 
-static void *list_next(struct seq_file *m, void *v, loff_t *pos)
+static void *kprobe_list_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	struct list_position *at = m->private;
 	struct probepoint *pp = v;
 
 	at->next = (unsigned long)pp->addr + 1;
 	at->index = ++*pos;
-	return probepoint_from(at->next);
+	return probepoint_lower_bound(at->next);
 }
 
-static void list_stop(struct seq_file *m, void *v)
+static void kprobe_list_stop(struct seq_file *m, void *v)
 {
 	mutex_unlock(&kprobe_mutex);
 }
 
 /* Show an address, or 0 if the reader may not see addresses in /proc/kallsyms either. */
-static void show_address(struct seq_file *m, const char *prefix, unsigned long addr)
+static void kprobe_list_show_address(struct seq_file *m, const char *prefix, unsigned long addr)
 {
 	if (!kallsyms_show_value(m->file->f_cred))
 		addr = 0;
 	seq_printf(m, "%s%0*lx", prefix, (int)(2 * sizeof(addr)), addr);
 }
 
-static void show_probe(struct seq_file *m, struct kprobe *p)
+static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
 {
 	char name[KSYM_NAME_LEN], *modname = NULL;
 	unsigned long offset = 0, size;
@@ -89,12 +89,12 @@ static void show_probe(struct seq_file *m, struct kprobe *p)
 		sym = kallsyms_lookup((unsigned long)p->addr, &size, &offset,
 				      &modname, name);
 	}
-	show_address(m, "", (unsigned long)p->addr);
+	kprobe_list_show_address(m, "", (unsigned long)p->addr);
 	seq_puts(m, is_kretprobe(p) ? "  r  " : is_jprobe(p) ? "  j  " : "  k  ");
 	if (sym)
 		seq_printf(m, "%s+0x%lx", sym, offset);
 	else
-		show_address(m, "", (unsigned long)p->addr);
+		kprobe_list_show_address(m, "", (unsigned long)p->addr);
 	if (modname)
 		seq_printf(m, "  %s", modname);
 	if (kprobe_gone(p))
@@ -108,7 +108,7 @@ static void show_probe(struct seq_file *m, struct kprobe *p)
 	seq_putc(m, '\n');
 }
 
-static int list_show(struct seq_file *m, void *v)
+static int kprobe_list_show(struct seq_file *m, void *v)
 {
 	struct probepoint *pp = v;
 	unsigned long addr = (unsigned long)pp->addr;
@@ -116,20 +116,20 @@ static int list_show(struct seq_file *m, void *v)
 
 	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp))
 		list_for_each_entry(p, &pp->probes, list)
-			show_probe(m, p);
+			kprobe_list_show_probe(m, p);
 	return 0;
 }
 
-static const struct seq_operations list_sops = {
-	.start = list_start,
-	.next = list_next,
-	.stop = list_stop,
-	.show = list_show,
+static const struct seq_operations kprobe_list_sops = {
+	.start = kprobe_list_start,
+	.next = kprobe_list_next,
+	.stop = kprobe_list_stop,
+	.show = kprobe_list_show,
 };
 
-static int list_open(struct inode *inode, struct file *file)
+static int kprobe_list_open(struct inode *inode, struct file *file)
 {
-	void *at = __seq_open_private(file, &list_sops,
+	void *at = __seq_open_private(file, &kprobe_list_sops,
 				      sizeof(struct list_position));
 
 	if (!(file->f_flags & O_NONBLOCK))
@@ -137,16 +137,16 @@ static int list_open(struct inode *inode, struct file *file)
 	return at ? 0 : -ENOMEM;
 }
 
-static const struct file_operations list_fops = {
+static const struct file_operations kprobe_list_fops = {
 	.owner = THIS_MODULE,
-	.open = list_open,
+	.open = kprobe_list_open,
 	.read = seq_read,
 	.llseek = seq_lseek,
 	.release = seq_release_private,
 };
 
 #ifdef CONFIG_OPTPROBES
-static int optimizer_show(struct seq_file *m, void *v)
+static int kprobe_optimizer_show(struct seq_file *m, void *v)
 {
 	struct probepoint *pp = v;
 	unsigned long addr = (unsigned long)pp->addr;
@@ -155,7 +155,7 @@ static int optimizer_show(struct seq_file *m, void *v)
 
 	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp)) {
 		status = optimizer_status(pp, &why);
-		show_address(m, "", addr);
+		kprobe_list_show_address(m, "", addr);
 		/* The address may have other code now, so do not name the function there. */
 		if (pp->state == PROBEPOINT_GONE)
 			seq_printf(m, "  %s", status);
@@ -167,13 +167,13 @@ static int optimizer_show(struct seq_file *m, void *v)
 }
 
 static const struct seq_operations optimizer_sops = {
-	.start = list_start,
-	.next = list_next,
-	.stop = list_stop,
-	.show = optimizer_show,
+	.start = kprobe_list_start,
+	.next = kprobe_list_next,
+	.stop = kprobe_list_stop,
+	.show = kprobe_optimizer_show,
 };
 
-static int optimizer_open(struct inode *inode, struct file *file)
+static int kprobe_optimizer_open(struct inode *inode, struct file *file)
 {
 	void *at = __seq_open_private(file, &optimizer_sops,
 				      sizeof(struct list_position));
@@ -181,16 +181,16 @@ static int optimizer_open(struct inode *inode, struct file *file)
 	return at ? 0 : -ENOMEM;
 }
 
-static const struct file_operations optimizer_fops = {
+static const struct file_operations kprobe_optimizer_fops = {
 	.owner = THIS_MODULE,
-	.open = optimizer_open,
+	.open = kprobe_optimizer_open,
 	.read = seq_read,
 	.llseek = seq_lseek,
 	.release = seq_release_private,
 };
 #endif /* CONFIG_OPTPROBES */
 
-static void *blacklist_start(struct seq_file *m, loff_t *pos)
+static void *kprobe_blacklist_start(struct seq_file *m, loff_t *pos)
 {
 	const struct kprobe_blacklist *b;
 
@@ -199,46 +199,46 @@ static void *blacklist_start(struct seq_file *m, loff_t *pos)
 	return b && *pos < b->nr ? (void *)&b->range[*pos] : NULL;
 }
 
-static void *blacklist_next(struct seq_file *m, void *v, loff_t *pos)
+static void *kprobe_blacklist_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	const struct kprobe_blacklist *b = kprobe_blacklist_get();
 
 	return ++*pos < b->nr ? (void *)&b->range[*pos] : NULL;
 }
 
-static void blacklist_stop(struct seq_file *m, void *v)
+static void kprobe_blacklist_stop(struct seq_file *m, void *v)
 {
 	mutex_unlock(&kprobe_mutex);
 }
 
-static int blacklist_show(struct seq_file *m, void *v)
+static int kprobe_blacklist_show(struct seq_file *m, void *v)
 {
 	const struct kprobe_range *r = v;
 
-	show_address(m, "0x", r->start);
-	show_address(m, "-0x", r->end);
+	kprobe_list_show_address(m, "0x", r->start);
+	kprobe_list_show_address(m, "-0x", r->end);
 	seq_printf(m, "\t%ps\n", (void *)r->start);
 	return 0;
 }
 
-static const struct seq_operations blacklist_sops = {
-	.start = blacklist_start,
-	.next = blacklist_next,
-	.stop = blacklist_stop,
-	.show = blacklist_show,
+static const struct seq_operations kprobe_blacklist_sops = {
+	.start = kprobe_blacklist_start,
+	.next = kprobe_blacklist_next,
+	.stop = kprobe_blacklist_stop,
+	.show = kprobe_blacklist_show,
 };
-DEFINE_SEQ_ATTRIBUTE(blacklist);
+DEFINE_SEQ_ATTRIBUTE(kprobe_blacklist);
 
-static ssize_t enabled_read(struct file *file, char __user *buf, size_t count,
-			    loff_t *pos)
+static ssize_t kprobe_enabled_read(struct file *file, char __user *buf, size_t count,
+				   loff_t *pos)
 {
 	const char *text = READ_ONCE(kprobes_all_disarmed) ? "0\n" : "1\n";
 
 	return simple_read_from_buffer(buf, count, pos, text, 2);
 }
 
-static ssize_t enabled_write(struct file *file, const char __user *buf,
-			     size_t count, loff_t *pos)
+static ssize_t kprobe_enabled_write(struct file *file, const char __user *buf,
+				    size_t count, loff_t *pos)
 {
 	bool enable;
 	int ret, err = 0;
@@ -256,27 +256,27 @@ static ssize_t enabled_write(struct file *file, const char __user *buf,
 	return err ?: count;
 }
 
-static const struct file_operations enabled_fops = {
+static const struct file_operations kprobe_enabled_fops = {
 	.owner = THIS_MODULE,
-	.read = enabled_read,
-	.write = enabled_write,
+	.read = kprobe_enabled_read,
+	.write = kprobe_enabled_write,
 	.llseek = default_llseek,
 };
 
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
-static int pools_show(struct seq_file *m, void *v)
+static int kprobe_pools_show(struct seq_file *m, void *v)
 {
 	kretprobe_pools_show(m);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(pools);
+DEFINE_SHOW_ATTRIBUTE(kprobe_pools);
 
-static void create_pools(struct dentry *dir)
+static void kprobe_pools_create(struct dentry *dir)
 {
-	debugfs_create_file("pools", 0400, dir, NULL, &pools_fops);
+	debugfs_create_file("pools", 0400, dir, NULL, &kprobe_pools_fops);
 }
 #else
-static void create_pools(struct dentry *dir)
+static void kprobe_pools_create(struct dentry *dir)
 {
 }
 #endif
@@ -285,14 +285,14 @@ static int __init kprobe_debugfs_init(void)
 {
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
 
-	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
-	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
-	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
+	debugfs_create_file("list", 0400, dir, NULL, &kprobe_list_fops);
+	debugfs_create_file("enabled", 0600, dir, NULL, &kprobe_enabled_fops);
+	debugfs_create_file("blacklist", 0400, dir, NULL, &kprobe_blacklist_fops);
 #ifdef CONFIG_OPTPROBES
-	debugfs_create_file("optimizer", 0400, dir, NULL, &optimizer_fops);
+	debugfs_create_file("optimizer", 0400, dir, NULL, &kprobe_optimizer_fops);
 #endif
 	debugfs_create_file("explain", 0600, dir, NULL, &kprobe_explain_fops);
-	create_pools(dir);
+	kprobe_pools_create(dir);
 	return 0;
 }
 late_initcall(kprobe_debugfs_init);

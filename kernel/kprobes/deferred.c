@@ -28,26 +28,26 @@
 static LIST_HEAD(waiting);
 static LIST_HEAD(deferred_list);
 
-static void free_waiting(struct work_struct *work);
+static void deferred_free_waiting(struct work_struct *work);
 
 static struct rcu_head tasks_rcu;
 static struct rcu_work free_work = {
-	.work = __WORK_INITIALIZER(free_work.work, free_waiting),
+	.work = __WORK_INITIALIZER(free_work.work, deferred_free_waiting),
 };
 
-static void tasks_have_left(struct rcu_head *head)
+static void deferred_tasks_left(struct rcu_head *head)
 {
 	queue_rcu_work(system_unbound_wq, &free_work);
 }
 
-static void begin_wait(void)
+static void deferred_begin_wait(void)
 {
 	list_splice_tail_init(&deferred_list, &waiting);
-	call_rcu_tasks(&tasks_rcu, tasks_have_left);
+	call_rcu_tasks(&tasks_rcu, deferred_tasks_left);
 }
 
 /* Free some of what has waited. Return: true if there is more. */
-static bool free_some(void)
+static bool deferred_free_some(void)
 {
 	struct kprobe_deferred *d;
 	unsigned int nr;
@@ -63,13 +63,13 @@ static bool free_some(void)
 	if (!list_empty(&waiting))
 		return true;
 	if (!list_empty(&deferred_list))
-		begin_wait();
+		deferred_begin_wait();
 	return false;
 }
 
-static void free_waiting(struct work_struct *work)
+static void deferred_free_waiting(struct work_struct *work)
 {
-	while (free_some())
+	while (deferred_free_some())
 		cond_resched();
 }
 
@@ -90,5 +90,5 @@ void kprobe_defer_free(struct kprobe_deferred *deferred,
 	deferred->free = free;
 	list_add_tail(&deferred->list, &deferred_list);
 	if (list_empty(&waiting))
-		begin_wait();
+		deferred_begin_wait();
 }

@@ -85,7 +85,7 @@ struct question {
 	enum kprobe_reason no_jump[2];
 };
 
-static void write_usage(struct seq_buf *s)
+static void explain_print_usage(struct seq_buf *s)
 {
 	enum kprobe_reason why;
 
@@ -100,7 +100,7 @@ static void write_usage(struct seq_buf *s)
 }
 
 /* Is the text that @q->refusal is about known? */
-static void find_range(struct question *q)
+static void explain_find_range(struct question *q)
 {
 	unsigned long addr = (unsigned long)q->where;
 
@@ -124,7 +124,7 @@ static void find_range(struct question *q)
 }
 
 /* Find out what a registration would find out, in its order. */
-static void ask(struct question *q, const struct location *l, struct probepoint *pp)
+static void explain_probe(struct question *q, const struct location *l, struct probepoint *pp)
 {
 	struct kprobe_explanation *e = &q->e;
 
@@ -141,7 +141,7 @@ static void ask(struct question *q, const struct location *l, struct probepoint 
 	if (!e->refusal && q->on_ftrace)
 		e->refusal = kprobe_ftrace_state();
 	if (e->refusal) {
-		find_range(q);
+		explain_find_range(q);
 		return;
 	}
 	if (kprobe_events_refuse((unsigned long)q->where))
@@ -158,7 +158,7 @@ static void ask(struct question *q, const struct location *l, struct probepoint 
 }
 
 /* Would there be a jump? Return: 0 or -ENOMEM. */
-static int ask_for_jump(struct question *q, struct probepoint *pp)
+static int explain_jump(struct question *q, struct probepoint *pp)
 {
 	if (!q->on_ftrace)
 		return optimizer_explain(pp, q->jump, q->no_jump);
@@ -167,20 +167,20 @@ static int ask_for_jump(struct question *q, struct probepoint *pp)
 	return 0;
 }
 
-static void write_address(struct explain_file *f, unsigned long addr)
+static void explain_print_address(struct explain_file *f, unsigned long addr)
 {
 	if (!f->show_addresses)
 		addr = 0;
 	seq_buf_printf(&f->text, "0x%0*lx", (int)(2 * sizeof(addr)), addr);
 }
 
-static void write_symbol(struct explain_file *f, const char *key, unsigned long addr)
+static void explain_print_symbol(struct explain_file *f, const char *key, unsigned long addr)
 {
 	if (addr)
 		seq_buf_printf(&f->text, "%s: %pS\n", key, (void *)addr);
 }
 
-static void write_reason(struct explain_file *f, const char *key, enum kprobe_reason why)
+static void explain_print_reason(struct explain_file *f, const char *key, enum kprobe_reason why)
 {
 	if (why)
 		seq_buf_printf(&f->text, "%s: %s\n", key, *kprobe_reason_text(why));
@@ -190,14 +190,14 @@ static void write_reason(struct explain_file *f, const char *key, enum kprobe_re
  * The check of jumps takes each address in an instruction for a target. Code that registers a
  * probe at a fixed address has one that is none.
  */
-static void write_hint(struct explain_file *f, enum kprobe_reason why)
+static void explain_print_hint(struct explain_file *f, enum kprobe_reason why)
 {
 	if (why == KPROBE_WHY_JUMP_ADDRESS || why == KPROBE_WHY_JUMP_FAR_ADDRESS)
 		seq_buf_printf(&f->text, "jump-hint: %s; give symbol_name and offset instead\n",
 			       "an address that is only stored in a struct kprobe looks the same");
 }
 
-static void write_answer(struct explain_file *f, const char *key, enum kprobe_answer answer)
+static void explain_print_answer(struct explain_file *f, const char *key, enum kprobe_answer answer)
 {
 	static const char *const words[] = {
 		[KPROBE_NO] = "no",
@@ -208,7 +208,7 @@ static void write_answer(struct explain_file *f, const char *key, enum kprobe_an
 	seq_buf_printf(&f->text, "%s: %s\n", key, words[answer]);
 }
 
-static void write_how(struct explain_file *f, const struct question *q)
+static void explain_print_exec(struct explain_file *f, const struct question *q)
 {
 	const struct kprobe_exec *exec = q->e.exec;
 
@@ -216,26 +216,27 @@ static void write_how(struct explain_file *f, const struct question *q)
 		seq_buf_printf(&f->text, "length: %u\n", q->e.length);
 	if (exec[0].how) {
 		seq_buf_printf(&f->text, "execution: %s\n", exec[0].how);
-		write_reason(f, "execution-reason", exec[0].why);
+		explain_print_reason(f, "execution-reason", exec[0].why);
 		seq_buf_printf(&f->text, "execution-post: %s\n", exec[1].how);
-		write_reason(f, "execution-post-reason", exec[1].why);
+		explain_print_reason(f, "execution-post-reason", exec[1].why);
 	}
-	write_answer(f, "jump", q->jump[0]);
-	write_reason(f, "jump-reason", q->no_jump[0]);
-	write_hint(f, q->no_jump[0]);
-	write_answer(f, "jump-post", q->jump[1]);
-	write_reason(f, "jump-post-reason", q->no_jump[1]);
+	explain_print_answer(f, "jump", q->jump[0]);
+	explain_print_reason(f, "jump-reason", q->no_jump[0]);
+	explain_print_hint(f, q->no_jump[0]);
+	explain_print_answer(f, "jump-post", q->jump[1]);
+	explain_print_reason(f, "jump-post-reason", q->no_jump[1]);
 	if (IS_ENABLED(CONFIG_KRETPROBES)) {
-		write_answer(f, "return-probe", q->return_reason ? KPROBE_NO : q->e.probed);
-		write_reason(f, "return-probe-reason", q->return_reason);
+		explain_print_answer(f, "return-probe", q->return_reason ? KPROBE_NO : q->e.probed);
+		explain_print_reason(f, "return-probe-reason", q->return_reason);
 	}
 	if (IS_ENABLED(CONFIG_KPROBE_EVENTS)) {
-		write_answer(f, "event", q->event_reason ? KPROBE_NO : q->e.probed);
-		write_reason(f, "event-reason", q->event_reason);
+		explain_print_answer(f, "event", q->event_reason ? KPROBE_NO : q->e.probed);
+		explain_print_reason(f, "event-reason", q->event_reason);
 	}
 }
 
-static void write_all(struct explain_file *f, const char *location, const struct question *q)
+static void explain_print_all(struct explain_file *f, const char *location,
+			      const struct question *q)
 {
 	const struct kprobe_explanation *e = &q->e;
 
@@ -243,28 +244,28 @@ static void write_all(struct explain_file *f, const char *location, const struct
 	seq_buf_printf(&f->text, "location: %s\n", location);
 	if (q->where) {
 		seq_buf_puts(&f->text, "address: ");
-		write_address(f, (unsigned long)q->where);
+		explain_print_address(f, (unsigned long)q->where);
 		seq_buf_putc(&f->text, '\n');
-		write_symbol(f, "symbol", (unsigned long)q->where);
+		explain_print_symbol(f, "symbol", (unsigned long)q->where);
 	}
-	write_answer(f, "probe", e->probed);
+	explain_print_answer(f, "probe", e->probed);
 	if (e->probed == KPROBE_NO)
 		seq_buf_printf(&f->text, "errno: %d\n", kprobe_reason_errno(e->refusal));
-	write_reason(f, "reason", e->refusal);
+	explain_print_reason(f, "reason", e->refusal);
 	if (q->has_range) {
 		seq_buf_puts(&f->text, "range: ");
-		write_address(f, q->range.start);
+		explain_print_address(f, q->range.start);
 		seq_buf_putc(&f->text, '-');
-		write_address(f, q->range.end);
+		explain_print_address(f, q->range.end);
 		seq_buf_printf(&f->text, " %pS\n", (void *)q->range.start);
 	}
-	write_symbol(f, "before", e->before);
-	write_symbol(f, "after", e->after);
+	explain_print_symbol(f, "before", e->before);
+	explain_print_symbol(f, "after", e->after);
 	if (e->probed != KPROBE_NO)
-		write_how(f, q);
+		explain_print_exec(f, q);
 }
 
-static int explain(struct explain_file *f, const char *name, const struct location *l)
+static int explain_location(struct explain_file *f, const char *name, const struct location *l)
 {
 	struct question *q __free(kfree) = kzalloc(sizeof(*q), GFP_KERNEL);
 	struct probepoint *pp __free(kfree) = kzalloc(sizeof(*pp), GFP_KERNEL);
@@ -272,14 +273,14 @@ static int explain(struct explain_file *f, const char *name, const struct locati
 
 	if (!q || !pp)
 		return -ENOMEM;
-	ask(q, l, pp);
+	explain_probe(q, l, pp);
 	/* This takes kprobe_mutex itself. The module is pinned meanwhile. */
 	if (q->e.probed != KPROBE_NO)
-		err = ask_for_jump(q, pp);
+		err = explain_jump(q, pp);
 	if (q->e.refusal == KPROBE_WHY_NO_MEMORY)
 		err = -ENOMEM;
 	if (!err)
-		write_all(f, name, q);
+		explain_print_all(f, name, q);
 	module_put(q->module);
 	return err;
 }
@@ -288,7 +289,7 @@ static int explain(struct explain_file *f, const char *name, const struct locati
  * Parse a location: an address, or a symbol and perhaps an offset. Names are cut out of
  * @text, which is changed.
  */
-static int parse(char *text, struct location *l)
+static int explain_parse(char *text, struct location *l)
 {
 	unsigned long addr;
 	char *offset;
@@ -320,7 +321,7 @@ static int explain_open(struct inode *inode, struct file *file)
 	mutex_init(&f->lock);
 	seq_buf_init(&f->text, f->buf, sizeof(f->buf));
 	f->show_addresses = kallsyms_show_value(file->f_cred);
-	write_usage(&f->text);
+	explain_print_usage(&f->text);
 	file->private_data = f;
 	return 0;
 }
@@ -357,13 +358,13 @@ static ssize_t explain_write(struct file *file, const char __user *buf, size_t c
 	if (IS_ERR(text))
 		return PTR_ERR(text);
 	name = kstrdup(strim(text), GFP_KERNEL);
-	err = name ? parse(strim(text), &location) : -ENOMEM;
+	err = name ? explain_parse(strim(text), &location) : -ENOMEM;
 	/* The answer to an address would tell where the kernel is. */
 	if (!err && location.addr && !f->show_addresses)
 		err = -EPERM;
 	if (!err) {
 		guard(mutex)(&f->lock);
-		err = explain(f, name, &location);
+		err = explain_location(f, name, &location);
 		if (!err)
 			*pos = 0;
 	}

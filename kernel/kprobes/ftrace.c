@@ -155,7 +155,7 @@ enum kprobe_reason kprobe_ftrace_reason(int err)
 }
 
 /* Return: the bit of the filter that the probes in @set need; 0 if @set is empty. */
-static u8 filter_for(const struct probe_set *set)
+static u8 kprobe_filter_for(const struct probe_set *set)
 {
 	unsigned int i;
 	bool any = false;
@@ -171,7 +171,7 @@ static u8 filter_for(const struct probe_set *set)
 }
 
 /* Return: the bit of the filter that a probepoint needs, with its staged set if it has one. */
-static u8 filter_wanted(const struct probepoint *pp)
+static u8 kprobe_filter_wanted(const struct probepoint *pp)
 {
 	const struct probe_set *set = pp->next_set;
 
@@ -181,10 +181,10 @@ static u8 filter_wanted(const struct probepoint *pp)
 		set = rcu_dereference_protected(pp->set, lockdep_is_held(&kprobe_mutex));
 	if (!CAN_MOVE && pp->filters && set->probes[set->all])
 		return pp->filters;
-	return filter_for(set);
+	return kprobe_filter_for(set);
 }
 
-static int filter_add(struct kprobe_filter *f, unsigned long *ips, unsigned int nr)
+static int kprobe_filter_add(struct kprobe_filter *f, unsigned long *ips, unsigned int nr)
 {
 	int ret;
 
@@ -202,7 +202,7 @@ static int filter_add(struct kprobe_filter *f, unsigned long *ips, unsigned int 
 	return 0;
 }
 
-static int filter_del(struct kprobe_filter *f, unsigned long *ips, unsigned int nr)
+static int kprobe_filter_del(struct kprobe_filter *f, unsigned long *ips, unsigned int nr)
 {
 	int ret;
 
@@ -220,18 +220,18 @@ static int filter_del(struct kprobe_filter *f, unsigned long *ips, unsigned int 
 /* Return: the bits of the filters that are to be changed for @pp. */
 typedef u8 (*filter_choice_t)(const struct probepoint *pp);
 
-static u8 filter_missing(const struct probepoint *pp)
+static u8 kprobe_filter_missing(const struct probepoint *pp)
 {
-	return filter_wanted(pp) & ~pp->filters;
+	return kprobe_filter_wanted(pp) & ~pp->filters;
 }
 
 /* An address is removed from one filter only when it is in the other. */
-static u8 filter_excess(const struct probepoint *pp)
+static u8 kprobe_filter_excess(const struct probepoint *pp)
 {
-	return filter_missing(pp) ? 0 : pp->filters & ~filter_wanted(pp);
+	return kprobe_filter_missing(pp) ? 0 : pp->filters & ~kprobe_filter_wanted(pp);
 }
 
-static unsigned int count_chosen(struct list_head *changes, filter_choice_t choose, u8 bit)
+static unsigned int kprobe_filter_count(struct list_head *changes, filter_choice_t choose, u8 bit)
 {
 	struct probepoint *pp;
 	unsigned int nr = 0;
@@ -242,8 +242,8 @@ static unsigned int count_chosen(struct list_head *changes, filter_choice_t choo
 }
 
 /* Change one filter for all probepoints of a batch for which @choose returns its bit. */
-static int filter_change(unsigned int which, struct list_head *changes,
-			 filter_choice_t choose, gfp_t gfp)
+static int kprobe_filter_change(unsigned int which, struct list_head *changes,
+				filter_choice_t choose, gfp_t gfp)
 {
 	unsigned int nr, i = 0;
 	struct probepoint *pp;
@@ -251,7 +251,7 @@ static int filter_change(unsigned int which, struct list_head *changes,
 	unsigned long *ips;
 	int ret;
 
-	nr = count_chosen(changes, choose, bit);
+	nr = kprobe_filter_count(changes, choose, bit);
 	if (!nr)
 		return 0;
 	ips = kvmalloc_array(nr, sizeof(*ips), gfp);
@@ -262,10 +262,10 @@ static int filter_change(unsigned int which, struct list_head *changes,
 			ips[i++] = (unsigned long)pp->addr;
 		cond_resched();
 	}
-	if (choose == filter_missing)
-		ret = filter_add(&filters[which], ips, nr);
+	if (choose == kprobe_filter_missing)
+		ret = kprobe_filter_add(&filters[which], ips, nr);
 	else
-		ret = filter_del(&filters[which], ips, nr);
+		ret = kprobe_filter_del(&filters[which], ips, nr);
 	kvfree(ips);
 	if (ret)
 		return ret;
@@ -296,9 +296,9 @@ int kprobe_ftrace_arm(struct list_head *changes)
 	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
-	ret = filter_change(FILTER_DIVERT, changes, filter_missing, GFP_KERNEL);
+	ret = kprobe_filter_change(FILTER_DIVERT, changes, kprobe_filter_missing, GFP_KERNEL);
 	if (!ret)
-		ret = filter_change(FILTER_STAY, changes, filter_missing, GFP_KERNEL);
+		ret = kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_missing, GFP_KERNEL);
 	return ret;
 }
 
@@ -333,21 +333,21 @@ int kprobe_ftrace_arm_most(struct list_head *changes)
 	return err;
 }
 
-static bool moves(const struct probepoint *pp)
+static bool kprobe_filter_moves(const struct probepoint *pp)
 {
-	return filter_excess(pp) && filter_wanted(pp);
+	return kprobe_filter_excess(pp) && kprobe_filter_wanted(pp);
 }
 
 /*
  * A hit may have tested one filter before an address was added to it. It must not test the
  * other one after the address is removed there, or it calls no handler.
  */
-static void wait_for_moves(struct list_head *changes)
+static void kprobe_filter_wait_for_moves(struct list_head *changes)
 {
 	struct probepoint *pp;
 
 	list_for_each_entry(pp, changes, change) {
-		if (!moves(pp))
+		if (!kprobe_filter_moves(pp))
 			continue;
 		synchronize_rcu_expedited();
 		return;
@@ -367,10 +367,12 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 	 * An address without post_handlers moves to the other filter. If that fails, it
 	 * stays where it is: a live patch is excluded without need, but no hit is lost.
 	 */
-	filter_change(FILTER_STAY, changes, filter_missing, GFP_KERNEL | __GFP_NOFAIL);
-	wait_for_moves(changes);
-	filter_change(FILTER_STAY, changes, filter_excess, GFP_KERNEL | __GFP_NOFAIL);
-	filter_change(FILTER_DIVERT, changes, filter_excess, GFP_KERNEL | __GFP_NOFAIL);
+	kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_missing,
+			     GFP_KERNEL | __GFP_NOFAIL);
+	kprobe_filter_wait_for_moves(changes);
+	kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_excess, GFP_KERNEL | __GFP_NOFAIL);
+	kprobe_filter_change(FILTER_DIVERT, changes, kprobe_filter_excess,
+			     GFP_KERNEL | __GFP_NOFAIL);
 }
 
 /**

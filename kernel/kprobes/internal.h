@@ -26,8 +26,8 @@ void probepoint_set_state(struct probepoint *pp, enum probepoint_state state);
 int probepoint_attach(struct kprobe *p, struct module *module, struct list_head *changes,
 		      enum kprobe_reason *why);
 void probepoint_detach(struct kprobe *p, struct list_head *changes);
-struct probepoint *probepoint_from(unsigned long addr);
-struct probepoint *probepoint_before(unsigned long addr);
+struct probepoint *probepoint_lower_bound(unsigned long addr);
+struct probepoint *probepoint_last_below(unsigned long addr);
 void probepoint_free(struct probepoint *pp);
 void probepoint_kill(struct probepoint *pp);
 
@@ -71,7 +71,7 @@ void probepoints_commit(struct list_head *changes);
 void probepoints_abort(struct list_head *changes);
 void probepoints_kill(unsigned long start, unsigned long end);
 int probepoints_arm_all(bool arm);
-bool probepoint_wants_arming(struct probepoint *pp);
+bool probepoint_should_arm(struct probepoint *pp);
 void kprobe_defer_free_slot(struct deferred_slot *ds);
 
 /* optimizer.c */
@@ -83,9 +83,9 @@ void optimizer_unoptimize_for_post(struct list_head *changes);
 void optimizer_changed(struct probepoint *pp);
 void optimizer_forget(struct probepoint *pp);
 void optimizer_wait_idle(void);
-static inline void optimizer_module_goes(const struct module *mod)
+static inline void optimizer_module_going(const struct module *mod)
 {
-	arch_kprobe_module_goes(mod);
+	arch_kprobe_module_going(mod);
 }
 
 const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why);
@@ -99,7 +99,7 @@ static inline void optimizer_unoptimize_for_post(struct list_head *changes) { }
 static inline void optimizer_changed(struct probepoint *pp) { }
 static inline void optimizer_forget(struct probepoint *pp) { }
 static inline void optimizer_wait_idle(void) { }
-static inline void optimizer_module_goes(const struct module *mod) { }
+static inline void optimizer_module_going(const struct module *mod) { }
 
 static inline int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
 				    enum kprobe_reason why[2])
@@ -112,7 +112,7 @@ static inline int optimizer_explain(struct probepoint *pp, enum kprobe_answer an
 }
 #endif
 
-/* compat_opt.c */
+/* legacy_opt.c */
 #if defined(CONFIG_OPTPROBES) && !defined(__ARCH_WANT_PROBEPOINT)
 int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name);
 #else
@@ -259,10 +259,10 @@ bool kretprobe_pool_drain(struct kretprobe_pool *pool);
 void kretprobe_pools_replace_dead(struct kretprobe_holder *by);
 void kretprobe_pools_show(struct seq_file *m);
 
-/* patched.c */
-int kprobe_patched_text_init(void);
-enum kprobe_reason kprobe_patched_site(unsigned long addr, const struct module *mod,
-				       struct kprobe_range *where);
+/* text_sites.c */
+int kprobe_text_sites_init(void);
+enum kprobe_reason kprobe_reserved_site(unsigned long addr, const struct module *mod,
+					struct kprobe_range *where);
 
 /* Tables that the linker makes of the kernel's own entries. */
 #ifdef CONFIG_GENERIC_BUG
@@ -300,12 +300,12 @@ static inline int kprobe_modules_init(void) { return 0; }
  * struct kprobe_range - text that must not be probed
  * @start: its first address
  * @end: the first address after it
- * @reach: the highest @end of this range and all before it
+ * @max_end: the highest @end of this range and all before it
  */
 struct kprobe_range {
 	unsigned long start;
 	unsigned long end;
-	unsigned long reach;
+	unsigned long max_end;
 };
 
 /**

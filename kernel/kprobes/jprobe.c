@@ -59,7 +59,7 @@ struct before_handler {
  * the first of these records for that of the next call that does. Interrupts add records, too,
  * and remove them before they return.
  */
-static __always_inline void drop_rethooks(const struct before_handler *before)
+static __always_inline void jprobe_drop_rethooks(const struct before_handler *before)
 {
 #ifdef CONFIG_RETHOOK
 	struct llist_node *node;
@@ -71,7 +71,7 @@ static __always_inline void drop_rethooks(const struct before_handler *before)
 #endif
 }
 
-static __always_inline void note_state(struct before_handler *before)
+static __always_inline void jprobe_save_state(struct before_handler *before)
 {
 	before->count = preempt_count();
 	local_save_flags(before->flags);
@@ -85,52 +85,52 @@ static __always_inline void note_state(struct before_handler *before)
 	pause_graph_tracing();
 }
 
-static bool __kprobes is_first(struct jprobe *jp, enum mistake mistake)
+static bool __kprobes jprobe_is_first(struct jprobe *jp, enum mistake mistake)
 {
 	return !test_and_set_bit(mistake, &jp->reported);
 }
 
 /* A handler that took a lock and did not release it, for example. */
-static noinline void __kprobes restore_preempt_count(struct jprobe *jp, int count)
+static noinline void __kprobes jprobe_restore_preempt_count(struct jprobe *jp, int count)
 {
 	int left = preempt_count();
 
 	preempt_count_set(count);
-	if (is_first(jp, PREEMPT_COUNT))
+	if (jprobe_is_first(jp, PREEMPT_COUNT))
 		pr_err("kprobes: handler %pS of a jprobe has left preempt_count %#x instead of %#x\n",
 		       jp->entry, left, count);
 }
 
-static noinline void __kprobes restore_irq_flag(struct jprobe *jp, unsigned long flags)
+static noinline void __kprobes jprobe_restore_irq_flag(struct jprobe *jp, unsigned long flags)
 {
 	local_irq_restore(flags);
-	if (is_first(jp, IRQ_FLAG))
+	if (jprobe_is_first(jp, IRQ_FLAG))
 		pr_err("kprobes: handler %pS of a jprobe has left interrupts %s\n", jp->entry,
 		       irqs_disabled_flags(flags) ? "enabled" : "disabled");
 }
 
 static __always_inline
-void restore_state(struct jprobe *jp, const struct before_handler *before)
+void jprobe_restore_state(struct jprobe *jp, const struct before_handler *before)
 {
 	unpause_graph_tracing();
-	drop_rethooks(before);
+	jprobe_drop_rethooks(before);
 	if (unlikely(preempt_count() != before->count))
-		restore_preempt_count(jp, before->count);
+		jprobe_restore_preempt_count(jp, before->count);
 	if (unlikely(irqs_disabled() != irqs_disabled_flags(before->flags)))
-		restore_irq_flag(jp, before->flags);
+		jprobe_restore_irq_flag(jp, before->flags);
 }
 
 /* The pre_handler of a jprobe */
-static int __kprobes call_handler(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes jprobe_call_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct jprobe *jp = container_of(p, struct jprobe, kp);
 	struct before_handler before;
 	bool returned;
 
-	note_state(&before);
+	jprobe_save_state(&before);
 	returned = !arch_jprobe_call(regs, jp->entry);
-	restore_state(jp, &before);
-	if (unlikely(returned) && is_first(jp, NO_JPROBE_RETURN))
+	jprobe_restore_state(jp, &before);
+	if (unlikely(returned) && jprobe_is_first(jp, NO_JPROBE_RETURN))
 		pr_err("kprobes: handler %pS of a jprobe has returned without jprobe_return()\n",
 		       jp->entry);
 	return 0;
@@ -144,7 +144,7 @@ static int __kprobes call_handler(struct kprobe *p, struct pt_regs *regs)
  */
 bool __kprobes is_jprobe(const struct kprobe *p)
 {
-	return p->pre_handler == call_handler;
+	return p->pre_handler == jprobe_call_handler;
 }
 
 /**
@@ -170,13 +170,13 @@ void __kprobes jprobe_return(void)
 }
 EXPORT_SYMBOL_GPL(jprobe_return);
 
-static int claim(struct jprobe *jp)
+static int jprobe_claim(struct jprobe *jp)
 {
 	if (!jp)
 		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 	if (!jp->entry || !func_ptr_is_kernel_text(jp->entry))
 		return kprobe_refused(&jp->kp, KPROBE_WHY_JPROBE_HANDLER, -EINVAL);
-	jp->kp.pre_handler = call_handler;
+	jp->kp.pre_handler = jprobe_call_handler;
 	jp->kp.post_handler = NULL;
 	return 0;
 }
@@ -201,7 +201,7 @@ int register_jprobes(struct jprobe **jps, int num)
 	if (!jps || num <= 0)
 		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 	for (i = 0; i < num; i++) {
-		err = claim(jps[i]);
+		err = jprobe_claim(jps[i]);
 		if (err)
 			return err;
 	}
@@ -227,7 +227,7 @@ EXPORT_SYMBOL_GPL(register_jprobes);
  */
 int register_jprobe(struct jprobe *jp)
 {
-	return claim(jp) ?: register_kprobe(&jp->kp);
+	return jprobe_claim(jp) ?: register_kprobe(&jp->kp);
 }
 EXPORT_SYMBOL_GPL(register_jprobe);
 

@@ -23,7 +23,7 @@ DEFINE_MUTEX(kretprobe_mutex);
 
 static_assert(offsetof(struct kretprobe, kp) == 0);
 
-static int claim(struct kretprobe *rp)
+static int kretprobes_claim(struct kretprobe *rp)
 {
 	enum kprobe_reason why = KPROBE_WHY_NO_MEMORY;
 	int err;
@@ -62,8 +62,8 @@ enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry)
 	return KPROBE_WHY_NONE;
 }
 
-/* Undo claim() for those that claim() has succeeded for. */
-static void unclaim(struct kretprobe **rps, int num)
+/* Undo kretprobes_claim() for those that kretprobes_claim() has succeeded for. */
+static void kretprobes_unclaim(struct kretprobe **rps, int num)
 {
 	guard(mutex)(&kretprobe_mutex);
 	while (num--) {
@@ -93,14 +93,14 @@ int register_kretprobes(struct kretprobe **rps, int num)
 		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 	scoped_guard(mutex, &kretprobe_mutex) {
 		for (done = 0; done < num && !err; done += !err) {
-			err = claim(rps[done]);
+			err = kretprobes_claim(rps[done]);
 			cond_resched();
 		}
 	}
 	/* A struct kretprobe begins with its struct kprobe. */
 	err = err ?: register_kprobes((struct kprobe **)rps, num);
 	if (err)
-		unclaim(rps, done);
+		kretprobes_unclaim(rps, done);
 	return err;
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
@@ -130,12 +130,12 @@ int register_kretprobe(struct kretprobe *rp)
 	int err;
 
 	scoped_guard(mutex, &kretprobe_mutex)
-		err = claim(rp);
+		err = kretprobes_claim(rp);
 	if (err)
 		return err;
 	err = register_kprobe(&rp->kp);
 	if (err)
-		unclaim(&rp, 1);
+		kretprobes_unclaim(&rp, 1);
 	return err;
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
@@ -144,7 +144,7 @@ EXPORT_SYMBOL_GPL(register_kretprobe);
  * Is a caller of unregister_kretprobes() waiting for the handlers of @rp? The list head is
  * all zero if @rp has never been unregistered.
  */
-static bool is_leaving(struct kretprobe *rp)
+static bool kretprobe_is_leaving(struct kretprobe *rp)
 {
 	return READ_ONCE(rp->leaving.next) && !list_empty_careful(&rp->leaving);
 }
@@ -175,7 +175,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 				continue;
 			if (kretprobe_stop(rps[i]))
 				list_add_tail(&rps[i]->leaving, &leaving);
-			else if (is_leaving(rps[i]))
+			else if (kretprobe_is_leaving(rps[i]))
 				others = true;
 			else
 				rps[i]->kp.addr = NULL;
@@ -199,7 +199,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	 */
 	for (i = 0; others && i < num; i++)
 		if (rps[i])
-			wait_var_event(rps[i], !is_leaving(rps[i]));
+			wait_var_event(rps[i], !kretprobe_is_leaving(rps[i]));
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);
 

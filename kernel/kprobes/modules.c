@@ -38,7 +38,7 @@ struct coming_module {
 
 static LIST_HEAD(coming_modules);
 
-static int module_comes(const struct module *mod)
+static int kprobe_module_coming(const struct module *mod)
 {
 	struct coming_module *cm = kmalloc(sizeof(*cm), GFP_KERNEL);
 
@@ -49,7 +49,7 @@ static int module_comes(const struct module *mod)
 	return 0;
 }
 
-static void module_has_come(const struct module *mod)
+static void kprobe_module_live(const struct module *mod)
 {
 	struct coming_module *cm, *next;
 
@@ -107,7 +107,7 @@ enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr)
 	return try_module_get(mod) ? KPROBE_WHY_NONE : KPROBE_WHY_MODULE_GOES;
 }
 
-static void text_goes(const struct module *mod, enum mod_mem_type type)
+static void kprobe_text_going(const struct module *mod, enum mod_mem_type type)
 {
 	unsigned long start = (unsigned long)mod->mem[type].base;
 	unsigned long end = start + mod->mem[type].size;
@@ -125,20 +125,20 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 	guard(mutex)(&kprobe_mutex);
 	switch (state) {
 	case MODULE_STATE_COMING:
-		ret = module_comes(mod) ?: kprobe_blacklist_add_module(mod);
+		ret = kprobe_module_coming(mod) ?: kprobe_blacklist_add_module(mod);
 		/* This is not called again for a module whose loading it has failed. */
 		if (ret)
-			module_has_come(mod);
+			kprobe_module_live(mod);
 		break;
 	case MODULE_STATE_LIVE:
-		module_has_come(mod);
-		text_goes(mod, MOD_INIT_TEXT);
+		kprobe_module_live(mod);
+		kprobe_text_going(mod, MOD_INIT_TEXT);
 		break;
 	case MODULE_STATE_GOING:
-		module_has_come(mod);
-		text_goes(mod, MOD_INIT_TEXT);
-		text_goes(mod, MOD_TEXT);
-		optimizer_module_goes(mod);
+		kprobe_module_live(mod);
+		kprobe_text_going(mod, MOD_INIT_TEXT);
+		kprobe_text_going(mod, MOD_TEXT);
+		optimizer_module_going(mod);
 		break;
 	}
 	return notifier_from_errno(ret);

@@ -76,59 +76,59 @@ static unsigned long rounds_begun, rounds_ended;
 /* Tells probepoints apart that have had the same address. */
 static u64 last_serial;
 
-static void optimize(struct kthread_work *work);
-static DEFINE_KTHREAD_DELAYED_WORK(optimizer, optimize);
+static void optimizer_work_fn(struct kthread_work *work);
+static DEFINE_KTHREAD_DELAYED_WORK(optimizer, optimizer_work_fn);
 
 /*
- * The worker's thread. It waits for tasks RCU, which a busy task can delay for long, so it holds
- * up no other work. NULL early in boot.
+ * The worker's thread. It waits for tasks RCU, which a busy task can delay for long, so it
+ * holds up no other work. NULL early in boot.
  */
 static struct kthread_worker *thread;
 
-static bool has_detour(const struct probepoint *pp)
+static bool optimizer_has_detour(const struct probepoint *pp)
 {
 	return pp->state == PROBEPOINT_QUEUED || pp->state == PROBEPOINT_OPTIMIZED;
 }
 
-static bool has_breakpoint(const struct probepoint *pp)
+static bool optimizer_has_breakpoint(const struct probepoint *pp)
 {
-	return pp->state == PROBEPOINT_ARMED || has_detour(pp);
+	return pp->state == PROBEPOINT_ARMED || optimizer_has_detour(pp);
 }
 
-static bool wants_post(const struct probepoint *pp)
+static bool optimizer_wants_post(const struct probepoint *pp)
 {
 	return probepoint_has_post(pp);
 }
 
-static unsigned long addr_of(const struct probepoint *pp)
+static unsigned long optimizer_addr(const struct probepoint *pp)
 {
 	return (unsigned long)pp->addr;
 }
 
 /* The end of the DCR; before the safety check, of the largest DCR that there can be. */
-static unsigned long end_of_jump(const struct probepoint *pp)
+static unsigned long optimizer_dcr_end(const struct probepoint *pp)
 {
-	return addr_of(pp) + (pp->jump.checked ? pp->jump.reach : KPROBE_JUMP_REACH);
+	return optimizer_addr(pp) + (pp->jump.checked ? pp->jump.dcr_size : KPROBE_DCR_MAX);
 }
 
 /* Is a probepoint armed behind @addr and before @end? */
-static bool is_armed_behind(unsigned long addr, unsigned long end)
+static bool optimizer_is_armed_between(unsigned long addr, unsigned long end)
 {
-	struct probepoint *other = probepoint_from(addr + 1);
+	struct probepoint *other = probepoint_lower_bound(addr + 1);
 
-	for (; other && addr_of(other) < end; other = probepoint_next(other))
-		if (has_breakpoint(other))
+	for (; other && optimizer_addr(other) < end; other = probepoint_next(other))
+		if (optimizer_has_breakpoint(other))
 			return true;
 	return false;
 }
 
 /* Is another probepoint armed in the DCR of @pp? */
-static bool is_blocked(struct probepoint *pp)
+static bool optimizer_is_blocked(struct probepoint *pp)
 {
-	return is_armed_behind(addr_of(pp), end_of_jump(pp));
+	return optimizer_is_armed_between(optimizer_addr(pp), optimizer_dcr_end(pp));
 }
 
-static void show_optimized(struct probepoint *pp, bool optimized)
+static void optimizer_show_optimized(struct probepoint *pp, bool optimized)
 {
 	struct kprobe *p;
 
@@ -141,31 +141,31 @@ static void show_optimized(struct probepoint *pp, bool optimized)
 }
 
 /* Have the worker run after @delay, if it is not to run anyway. */
-static void queue_optimizer(unsigned long delay)
+static void optimizer_queue_worker(unsigned long delay)
 {
 	if (thread)
 		kthread_queue_delayed_work(thread, &optimizer, delay);
 }
 
 /* Have the worker run at once. */
-static void kick_optimizer(void)
+static void optimizer_kick_worker(void)
 {
 	if (thread)
 		kthread_mod_delayed_work(thread, &optimizer, 0);
 }
 
-static void enqueue(struct probepoint *pp)
+static void optimizer_enqueue(struct probepoint *pp)
 {
 	if (!kprobes_optimization || pp->state == PROBEPOINT_GONE || pp->jump.refusal)
 		return;
 	if (list_empty(&pp->jump.work))
 		list_add_tail(&pp->jump.work, pp->jump.checked ? &pending : &unchecked);
 	WRITE_ONCE(idle, false);
-	queue_optimizer(OPTIMIZER_DELAY);
+	optimizer_queue_worker(OPTIMIZER_DELAY);
 }
 
 /* Send no more hits to the detour buffer, and free it when no task can be in it. */
-static void drop_detour(struct probepoint *pp)
+static void optimizer_drop_detour(struct probepoint *pp)
 {
 	struct deferred_slot *ds = pp->jump.deferred_slot;
 
@@ -176,7 +176,7 @@ static void drop_detour(struct probepoint *pp)
 		kprobe_defer_free_slot(ds);
 	else
 		kfree(ds);
-	show_optimized(pp, false);
+	optimizer_show_optimized(pp, false);
 }
 
 /*
@@ -186,7 +186,7 @@ static void drop_detour(struct probepoint *pp)
  * A jump is removed in two steps, with a synchronisation of all CPUs after each. While
  * there is a detour buffer, CPUs that hit the int3 are sent there.
  */
-static void unoptimize(struct list_head *leave)
+static void optimizer_unoptimize(struct list_head *leave)
 {
 	struct probepoint *pp, *next;
 	bool patched = false;
@@ -212,14 +212,14 @@ static void unoptimize(struct list_head *leave)
 	list_for_each_entry_safe(pp, next, leave, jump.leave) {
 		list_del_init(&pp->jump.leave);
 		probepoint_set_state(pp, PROBEPOINT_ARMED);
-		drop_detour(pp);
+		optimizer_drop_detour(pp);
 		cond_resched();
 	}
 }
 
-static void note_leaving(struct probepoint *pp, struct list_head *leave)
+static void optimizer_note_leaving(struct probepoint *pp, struct list_head *leave)
 {
-	if (has_detour(pp) && list_empty(&pp->jump.leave))
+	if (optimizer_has_detour(pp) && list_empty(&pp->jump.leave))
 		list_add_tail(&pp->jump.leave, leave);
 }
 
@@ -239,20 +239,20 @@ void optimizer_unoptimize_conflicts(struct list_head *changes)
 
 	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(pp, changes, change) {
-		if (!probepoint_wants_arming(pp)) {
-			note_leaving(pp, &leave);
+		if (!probepoint_should_arm(pp)) {
+			optimizer_note_leaving(pp, &leave);
 			continue;
 		}
 		if (pp->state != PROBEPOINT_DISARMED)
 			continue;
-		for (other = probepoint_before(addr_of(pp));
-		     other && addr_of(other) + KPROBE_JUMP_REACH > addr_of(pp);
+		for (other = probepoint_last_below(optimizer_addr(pp));
+		     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);
 		     other = probepoint_prev(other))
-			if (end_of_jump(other) > addr_of(pp))
-				note_leaving(other, &leave);
+			if (optimizer_dcr_end(other) > optimizer_addr(pp))
+				optimizer_note_leaving(other, &leave);
 		cond_resched();
 	}
-	unoptimize(&leave);
+	optimizer_unoptimize(&leave);
 }
 
 /**
@@ -268,7 +268,7 @@ void optimizer_match_detours(struct list_head *changes)
 
 	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(pp, changes, change) {
-		if (has_detour(pp))
+		if (optimizer_has_detour(pp))
 			queued |= arch_match_detour(pp);
 		cond_resched();
 	}
@@ -292,12 +292,12 @@ void optimizer_unoptimize_for_post(struct list_head *changes)
 	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(pp, changes, change)
 		if (!pp->jump.post && probepoint_next_has_post(pp))
-			note_leaving(pp, &leave);
+			optimizer_note_leaving(pp, &leave);
 	if (list_empty(&leave))
 		return;
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
-	unoptimize(&leave);
+	optimizer_unoptimize(&leave);
 }
 
 /**
@@ -315,17 +315,17 @@ void optimizer_changed(struct probepoint *pp)
 	if (pp->state == PROBEPOINT_GONE)
 		return;
 	if (pp->state == PROBEPOINT_OPTIMIZED)
-		show_optimized(pp, true);
-	if (!has_detour(pp) || pp->jump.post != wants_post(pp))
-		enqueue(pp);
+		optimizer_show_optimized(pp, true);
+	if (!optimizer_has_detour(pp) || pp->jump.post != optimizer_wants_post(pp))
+		optimizer_enqueue(pp);
 	if (pp->state != PROBEPOINT_DISARMED)
 		return;
 	/* It is disarmed, and does not block the probepoints whose DCR it is in any more. */
-	for (other = probepoint_before(addr_of(pp));
-	     other && addr_of(other) + KPROBE_JUMP_REACH > addr_of(pp);
+	for (other = probepoint_last_below(optimizer_addr(pp));
+	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);
 	     other = probepoint_prev(other))
-		if (other->state == PROBEPOINT_ARMED && end_of_jump(other) > addr_of(pp))
-			enqueue(other);
+		if (other->state == PROBEPOINT_ARMED && optimizer_dcr_end(other) > optimizer_addr(pp))
+			optimizer_enqueue(other);
 }
 
 /**
@@ -337,8 +337,8 @@ void optimizer_changed(struct probepoint *pp)
 void optimizer_forget(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (has_detour(pp))
-		drop_detour(pp);
+	if (optimizer_has_detour(pp))
+		optimizer_drop_detour(pp);
 	list_del_init(&pp->jump.work);
 }
 
@@ -388,7 +388,7 @@ const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 		return pp->jump.refusal ? "refused" : "failed";
 	if (!pp->jump.checked)
 		return "unchecked";
-	if (is_blocked(pp))
+	if (optimizer_is_blocked(pp))
 		return "blocked";
 	return list_empty(&pp->jump.work) ? "possible" : "queued";
 }
@@ -406,7 +406,7 @@ const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
 		      enum kprobe_reason why[2])
 {
-	struct kprobe_jump jump = { .addr = addr_of(pp) };
+	struct kprobe_jump jump = { .addr = optimizer_addr(pp) };
 	unsigned int post;
 	int ret;
 
@@ -419,11 +419,11 @@ int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
 		why[post] = jump.refusal;
 		if (jump.refusal)
 			continue;
-		answer[post] = arch_explain_detour(pp, jump.reach, post);
+		answer[post] = arch_explain_detour(pp, jump.dcr_size, post);
 		why[post] = pp->jump.failure;
 		if (answer[post] == KPROBE_NO)
 			continue;
-		if (is_armed_behind(addr_of(pp), addr_of(pp) + jump.reach))
+		if (optimizer_is_armed_between(optimizer_addr(pp), optimizer_addr(pp) + jump.dcr_size))
 			why[post] = KPROBE_WHY_JUMP_BLOCKED;
 		else if (!kprobes_optimization)
 			why[post] = KPROBE_WHY_JUMP_OFF;
@@ -450,19 +450,19 @@ void optimizer_wait_idle(void)
 	if (READ_ONCE(idle))
 		return;
 	/* This task does not wait for OPTIMIZER_DELAY. */
-	kick_optimizer();
+	optimizer_kick_worker();
 	wait_event_interruptible_timeout(idle_wait, READ_ONCE(idle),
 					 OPTIMIZER_PATIENCE);
 }
 
 /* The round that deals with all probepoints that are on the lists now. */
-static unsigned long next_round(void)
+static unsigned long optimizer_next_round(void)
 {
 	guard(mutex)(&kprobe_mutex);
 	return rounds_begun + 1;
 }
 
-static bool round_has_ended(unsigned long round)
+static bool optimizer_round_has_ended(unsigned long round)
 {
 	return READ_ONCE(idle) || (long)(READ_ONCE(rounds_ended) - round) >= 0;
 }
@@ -481,20 +481,20 @@ static bool round_has_ended(unsigned long round)
  */
 noinline void wait_for_kprobe_optimizer(void)
 {
-	unsigned long round = next_round();
+	unsigned long round = optimizer_next_round();
 
-	if (round_has_ended(round))
+	if (optimizer_round_has_ended(round))
 		return;
-	kick_optimizer();
+	optimizer_kick_worker();
 	/* For as long as a busy task delays tasks RCU; neither a hung task nor load. */
-	wait_event_state(idle_wait, round_has_ended(round), (TASK_IDLE | TASK_FREEZABLE));
+	wait_event_state(idle_wait, optimizer_round_has_ended(round), (TASK_IDLE | TASK_FREEZABLE));
 }
 
 /*
  * The worker.
  */
 
-static unsigned int list_unchecked(struct kprobe_jump *jumps, unsigned int max)
+static unsigned int optimizer_list_unchecked(struct kprobe_jump *jumps, unsigned int max)
 {
 	struct probepoint *pp;
 	unsigned int nr = 0;
@@ -502,25 +502,25 @@ static unsigned int list_unchecked(struct kprobe_jump *jumps, unsigned int max)
 	list_for_each_entry(pp, &unchecked, jump.work) {
 		if (nr == max)
 			break;
-		jumps[nr].addr = addr_of(pp);
+		jumps[nr].addr = optimizer_addr(pp);
 		jumps[nr].refusal = KPROBE_WHY_NONE;
-		jumps[nr].reach = 0;
+		jumps[nr].dcr_size = 0;
 		jumps[nr++].serial = pp->jump.serial;
 	}
 	return nr;
 }
 
-static void note_checked(const struct kprobe_jump *jump)
+static void optimizer_note_checked(const struct kprobe_jump *jump)
 {
-	struct probepoint *pp = probepoint_from(jump->addr);
+	struct probepoint *pp = probepoint_lower_bound(jump->addr);
 
-	while (pp && addr_of(pp) == jump->addr && pp->jump.serial != jump->serial)
+	while (pp && optimizer_addr(pp) == jump->addr && pp->jump.serial != jump->serial)
 		pp = probepoint_next(pp);
 	/* The probepoint may have been freed since the check began. */
-	if (!pp || addr_of(pp) != jump->addr)
+	if (!pp || optimizer_addr(pp) != jump->addr)
 		return;
 	pp->jump.checked = true;
-	pp->jump.reach = jump->reach;
+	pp->jump.dcr_size = jump->dcr_size;
 	pp->jump.refusal = jump->refusal;
 	if (jump->refusal)
 		list_del_init(&pp->jump.work);
@@ -532,7 +532,7 @@ static void note_checked(const struct kprobe_jump *jump)
  * Do the safety check for the probepoints that have not been checked, a batch at a time.
  * Return: 0, or -ENOMEM.
  */
-static int check_pending(void)
+static int optimizer_check_pending(void)
 {
 	struct kprobe_jump *jumps;
 	unsigned int nr, i;
@@ -543,28 +543,28 @@ static int check_pending(void)
 		return -ENOMEM;
 	do {
 		scoped_guard(mutex, &kprobe_mutex)
-			nr = list_unchecked(jumps, OPTIMIZER_BATCH);
+			nr = optimizer_list_unchecked(jumps, OPTIMIZER_BATCH);
 		ret = nr ? arch_check_jumps(jumps, nr) : 0;
 		if (ret)
 			break;
 		scoped_guard(mutex, &kprobe_mutex) {
 			for (i = 0; i < nr; i++)
-				note_checked(&jumps[i]);
+				optimizer_note_checked(&jumps[i]);
 		}
 	} while (nr);
 	kfree(jumps);
 	return ret;
 }
 
-static int make_detour(struct probepoint *pp)
+static int optimizer_make_detour(struct probepoint *pp)
 {
-	bool post = wants_post(pp);
+	bool post = optimizer_wants_post(pp);
 	int ret;
 
 	pp->jump.deferred_slot = kmalloc(sizeof(*pp->jump.deferred_slot), GFP_KERNEL);
 	if (!pp->jump.deferred_slot)
 		return -ENOMEM;
-	ret = arch_prepare_detour(pp, pp->jump.reach, post);
+	ret = arch_prepare_detour(pp, pp->jump.dcr_size, post);
 	if (ret) {
 		kfree(pp->jump.deferred_slot);
 		pp->jump.deferred_slot = NULL;
@@ -576,22 +576,22 @@ static int make_detour(struct probepoint *pp)
 }
 
 /* Make a detour buffer for a probepoint, if it can have a jump. Return: 0, or -ENOMEM. */
-static int prepare_one(struct probepoint *pp)
+static int optimizer_prepare_one(struct probepoint *pp)
 {
 	LIST_HEAD(leave);
 	int ret;
 
 	list_del_init(&pp->jump.work);
 	pp->jump.failure = KPROBE_WHY_NONE;
-	if (pp->state == PROBEPOINT_OPTIMIZED && pp->jump.post != wants_post(pp)) {
-		note_leaving(pp, &leave);
+	if (pp->state == PROBEPOINT_OPTIMIZED && pp->jump.post != optimizer_wants_post(pp)) {
+		optimizer_note_leaving(pp, &leave);
 		guard(cpus_read_lock)();
 		guard(mutex)(&text_mutex);
-		unoptimize(&leave);
+		optimizer_unoptimize(&leave);
 	}
-	if (pp->state != PROBEPOINT_ARMED || is_blocked(pp))
+	if (pp->state != PROBEPOINT_ARMED || optimizer_is_blocked(pp))
 		return 0;
-	ret = make_detour(pp);
+	ret = optimizer_make_detour(pp);
 	if (!ret)
 		list_add_tail(&pp->jump.work, &queued);
 	else if (ret == -ENOMEM)
@@ -602,7 +602,7 @@ static int prepare_one(struct probepoint *pp)
 }
 
 /* Make detour buffers for the probepoints that have been checked. Return: 0, or -ENOMEM. */
-static int prepare_pending(void)
+static int optimizer_prepare_pending(void)
 {
 	struct probepoint *pp, *next;
 	unsigned int done;
@@ -618,7 +618,7 @@ static int prepare_pending(void)
 			if (done++ == OPTIMIZER_BATCH)
 				break;
 			if (!ret)
-				ret = prepare_one(pp);
+				ret = optimizer_prepare_one(pp);
 			else
 				list_move_tail(&pp->jump.work, &pending);
 		}
@@ -626,14 +626,14 @@ static int prepare_pending(void)
 	return ret;
 }
 
-static int point_cmp(void *priv, const struct list_head *a, const struct list_head *b)
+static int optimizer_cmp(void *priv, const struct list_head *a, const struct list_head *b)
 {
-	return addr_of(list_entry(a, struct probepoint, jump.work)) >
-	       addr_of(list_entry(b, struct probepoint, jump.work));
+	return optimizer_addr(list_entry(a, struct probepoint, jump.work)) >
+	       optimizer_addr(list_entry(b, struct probepoint, jump.work));
 }
 
 /* Put in a batch of jumps. No task is in their DCR. Return: false if there were none left. */
-static bool put_some_jumps(void)
+static bool optimizer_put_jumps(void)
 {
 	struct probepoint *pp, *next;
 	unsigned int nr = 0;
@@ -651,21 +651,21 @@ static bool put_some_jumps(void)
 			continue;
 		}
 		pp->jump.failure = KPROBE_WHY_JUMP_CHANGED;
-		note_leaving(pp, &leave);
+		optimizer_note_leaving(pp, &leave);
 	}
 	arch_sync_jumps();
-	unoptimize(&leave);
+	optimizer_unoptimize(&leave);
 	list_for_each_entry_safe(pp, next, &done, jump.work) {
 		list_del_init(&pp->jump.work);
 		probepoint_set_state(pp, PROBEPOINT_OPTIMIZED);
-		show_optimized(pp, true);
-		if (pp->jump.post != wants_post(pp))
-			enqueue(pp);
+		optimizer_show_optimized(pp, true);
+		if (pp->jump.post != optimizer_wants_post(pp))
+			optimizer_enqueue(pp);
 	}
 	return nr;
 }
 
-static void end_round(void)
+static void optimizer_end_round(void)
 {
 	WRITE_ONCE(rounds_ended, rounds_begun);
 	wake_up_all(&idle_wait);
@@ -675,7 +675,7 @@ static void end_round(void)
  * Wait for tasks RCU. The thread is idle meanwhile, and does not keep the system from being
  * suspended.
  */
-static void wait_for_tasks_rcu(void)
+static void optimizer_wait_for_tasks(void)
 {
 	struct rcu_synchronize rs;
 
@@ -686,20 +686,20 @@ static void wait_for_tasks_rcu(void)
 	destroy_rcu_head_on_stack(&rs.head);
 }
 
-static void optimize(struct kthread_work *work)
+static void optimizer_work_fn(struct kthread_work *work)
 {
 	bool waiting, failed;
 
 	do {
 		scoped_guard(mutex, &kprobe_mutex)
 			rounds_begun++;
-		failed = check_pending() || prepare_pending();
+		failed = optimizer_check_pending() || optimizer_prepare_pending();
 		WRITE_ONCE(out_of_memory, failed);
 		/* If memory is short, try again later. */
 		if (failed)
-			queue_optimizer(HZ);
+			optimizer_queue_worker(HZ);
 		scoped_guard(mutex, &kprobe_mutex) {
-			list_sort(NULL, &queued, point_cmp);
+			list_sort(NULL, &queued, optimizer_cmp);
 			waiting = !list_empty(&queued);
 			if (!waiting && list_empty(&unchecked) && list_empty(&pending))
 				WRITE_ONCE(idle, true);
@@ -711,13 +711,13 @@ static void optimize(struct kthread_work *work)
 		 * their way there. The second is for hits that are under way, and for idle
 		 * tasks, which tasks RCU does not wait for.
 		 */
-		wait_for_tasks_rcu();
+		optimizer_wait_for_tasks();
 		synchronize_rcu();
-		while (put_some_jumps())
+		while (optimizer_put_jumps())
 			cond_resched();
-		end_round();
+		optimizer_end_round();
 	} while (true);
-	end_round();
+	optimizer_end_round();
 }
 
 static int __init optimizer_init(void)
@@ -732,7 +732,7 @@ static int __init optimizer_init(void)
 	guard(mutex)(&kprobe_mutex);
 	thread = worker;
 	if (!idle)
-		queue_optimizer(OPTIMIZER_DELAY);
+		optimizer_queue_worker(OPTIMIZER_DELAY);
 	return 0;
 }
 early_initcall(optimizer_init);
@@ -742,7 +742,7 @@ early_initcall(optimizer_init);
  */
 
 #ifdef CONFIG_SYSCTL
-static void switch_off(void)
+static void optimizer_switch_off(void)
 {
 	struct probepoint *pp;
 	LIST_HEAD(leave);
@@ -750,29 +750,29 @@ static void switch_off(void)
 	kprobes_optimization = false;
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
-	for (pp = probepoint_from(0); pp; pp = probepoint_next(pp)) {
+	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
 		list_del_init(&pp->jump.work);
-		note_leaving(pp, &leave);
+		optimizer_note_leaving(pp, &leave);
 		cond_resched();
 	}
-	unoptimize(&leave);
+	optimizer_unoptimize(&leave);
 }
 
-static void switch_on(void)
+static void optimizer_switch_on(void)
 {
 	struct probepoint *pp;
 
 	kprobes_optimization = true;
-	for (pp = probepoint_from(0); pp; pp = probepoint_next(pp)) {
-		if (!has_detour(pp))
-			enqueue(pp);
+	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
+		if (!optimizer_has_detour(pp))
+			optimizer_enqueue(pp);
 		cond_resched();
 	}
 }
 
-static bool round_has_succeeded(unsigned long round)
+static bool optimizer_round_has_succeeded(unsigned long round)
 {
-	return READ_ONCE(idle) || (round_has_ended(round) && !READ_ONCE(out_of_memory));
+	return READ_ONCE(idle) || (optimizer_round_has_ended(round) && !READ_ONCE(out_of_memory));
 }
 
 /*
@@ -780,8 +780,8 @@ static bool round_has_succeeded(unsigned long round)
  * it has asked. A task may delay the tasks-RCU grace period without bounds, so a signal ends
  * the wait. Then the write returns -EINTR, and has taken effect.
  */
-static int optimization_handler(const struct ctl_table *table, int write, void *buffer,
-				size_t *lenp, loff_t *ppos)
+static int optimizer_sysctl_handler(const struct ctl_table *table, int write, void *buffer,
+				    size_t *lenp, loff_t *ppos)
 {
 	u8 value = READ_ONCE(kprobes_optimization);
 	const struct ctl_table mine = {
@@ -800,15 +800,15 @@ static int optimization_handler(const struct ctl_table *table, int write, void *
 		return ret;
 	scoped_guard(mutex, &kprobe_mutex) {
 		if (value)
-			switch_on();
+			optimizer_switch_on();
 		else if (kprobes_optimization)
-			switch_off();
+			optimizer_switch_off();
 	}
 	if (!value)
 		return 0;
-	round = next_round();
-	kick_optimizer();
-	if (wait_event_interruptible(idle_wait, round_has_succeeded(round)))
+	round = optimizer_next_round();
+	optimizer_kick_worker();
+	if (wait_event_interruptible(idle_wait, optimizer_round_has_succeeded(round)))
 		return -EINTR;
 	return 0;
 }
@@ -818,7 +818,7 @@ static struct ctl_table optimizer_table[] = {
 		.procname	= "kprobes-optimization",
 		.maxlen		= sizeof(u8),
 		.mode		= 0644,
-		.proc_handler	= optimization_handler,
+		.proc_handler	= optimizer_sysctl_handler,
 		.extra1		= SYSCTL_ZERO,
 		.extra2		= SYSCTL_ONE,
 	},

@@ -37,13 +37,13 @@ DEFINE_MUTEX(pool_mutex);
  */
 
 /* An instance of a chunk is free: set the bits above it. */
-static void __kprobes chunk_has_free(struct chunk_group *g, unsigned int index)
+static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int index)
 {
 	struct kretprobe_pool *pool = g->pool;
 
 	if (!test_and_set_bit(index, &g->avail))
 		atomic_inc(&pool->nr_avail);
-	/* Pairs with the barrier of the same level in chunk_is_empty(). */
+	/* Pairs with the barrier of the same level in pool_chunk_is_empty(). */
 	smp_mb__after_atomic();
 	if (!test_bit(g->bit, &g->dir->avail))
 		set_bit(g->bit, &g->dir->avail);
@@ -54,7 +54,7 @@ static void __kprobes chunk_has_free(struct chunk_group *g, unsigned int index)
  * instance back meanwhile, or the worker may replace the chunk: either it sees the bit
  * cleared and sets it again, or this function sees the free instance.
  */
-static noinline void __kprobes chunk_is_empty(struct chunk_group *g, unsigned int index)
+static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsigned int index)
 {
 	struct kretprobe_pool *pool = g->pool;
 	struct kretprobe_chunk *c;
@@ -65,19 +65,19 @@ static noinline void __kprobes chunk_is_empty(struct chunk_group *g, unsigned in
 	smp_mb__after_atomic();
 	c = READ_ONCE(g->chunk[index]);
 	if (c && READ_ONCE(c->free))
-		chunk_has_free(g, index);
+		pool_chunk_has_free(g, index);
 
 	if (READ_ONCE(g->avail))
 		return;
 	clear_bit(g->bit, &g->dir->avail);
-	/* Pairs with the barrier in chunk_has_free(). */
+	/* Pairs with the barrier in pool_chunk_has_free(). */
 	smp_mb__after_atomic();
 	if (READ_ONCE(g->avail))
 		set_bit(g->bit, &g->dir->avail);
 }
 
 static __always_inline struct kretprobe_instance *
-take_from(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
+pool_take_from_chunk(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 {
 	unsigned long free = READ_ONCE(c->free);
 	unsigned int bit;
@@ -92,8 +92,8 @@ take_from(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 		if (!test_and_clear_bit(bit, &c->free))
 			continue;
 		if (unlikely(!free)) {
-			chunk_is_empty(c->group, c->index);
-			pool_ask_for_more(pool);
+			pool_chunk_is_empty(c->group, c->index);
+			pool_request_growth(pool);
 		}
 		return (void *)c->instances + bit * pool->size;
 	}
@@ -102,7 +102,7 @@ take_from(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 
 /* Search the groups of a directory. Each CPU begins with a different chunk. */
 static struct kretprobe_instance __kprobes *
-search_dir(struct kretprobe_pool *pool, struct group_dir *dir)
+pool_search_dir(struct kretprobe_pool *pool, struct group_dir *dir)
 {
 	unsigned int start = raw_smp_processor_id();
 	unsigned int i, j, nr = BITS_PER_LONG;
@@ -113,7 +113,7 @@ search_dir(struct kretprobe_pool *pool, struct group_dir *dir)
 	for (i = 0; i < nr; i++) {
 		/*
 		 * A CPU that sees the bit sees the group, which was published
-		 * before: pairs with the barrier in chunk_has_free(), between
+		 * before: pairs with the barrier in pool_chunk_has_free(), between
 		 * what the worker did before it and set_bit().
 		 */
 		if (!(smp_load_acquire(&dir->avail) & BIT(i)))
@@ -125,20 +125,20 @@ search_dir(struct kretprobe_pool *pool, struct group_dir *dir)
 			if (!(READ_ONCE(g->avail) & BIT(index)))
 				continue;
 			c = READ_ONCE(g->chunk[index]);
-			ri = c ? take_from(pool, c) : NULL;
+			ri = c ? pool_take_from_chunk(pool, c) : NULL;
 			if (ri) {
 				if (pool->hint)
 					this_cpu_write(*pool->hint, &g->chunk[index]);
 				return ri;
 			}
-			chunk_is_empty(g, index);
+			pool_chunk_is_empty(g, index);
 		}
 	}
 	return NULL;
 }
 
 /* Take an instance that a CPU keeps to itself, from a pool of fixed size. */
-static struct kretprobe_instance __kprobes *take_from_cpus(struct kretprobe_pool *pool)
+static struct kretprobe_instance __kprobes *pool_take_from_cpus(struct kretprobe_pool *pool)
 {
 	struct kretprobe_instance *ri = NULL;
 	unsigned int cpu;
@@ -148,7 +148,7 @@ static struct kretprobe_instance __kprobes *take_from_cpus(struct kretprobe_pool
 	for_each_possible_cpu(cpu) {
 		struct kretprobe_instance **place = per_cpu_ptr(pool->cache, cpu);
 
-		/* Pairs with the exchanges of take_own() and give() in retcall.c. */
+		/* Pairs with the exchanges of kretprobe_take_cached() and kretprobe_give() in retcall.c. */
 		if (READ_ONCE(*place))
 			ri = xchg(place, NULL);
 		if (ri)
@@ -158,7 +158,7 @@ static struct kretprobe_instance __kprobes *take_from_cpus(struct kretprobe_pool
 }
 
 static noinline struct kretprobe_instance __kprobes *
-search(struct kretprobe_pool *pool)
+pool_search(struct kretprobe_pool *pool)
 {
 	struct kretprobe_instance *ri;
 	struct group_dir *dir;
@@ -169,12 +169,12 @@ search(struct kretprobe_pool *pool)
 		dir = READ_ONCE(pool->dir[i]);
 		if (!dir)
 			break;
-		ri = search_dir(pool, dir);
+		ri = pool_search_dir(pool, dir);
 		if (ri)
 			return ri;
 	}
-	pool_ask_for_more(pool);
-	return take_from_cpus(pool);
+	pool_request_growth(pool);
+	return pool_take_from_cpus(pool);
 }
 
 /**
@@ -195,16 +195,16 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
 		place = this_cpu_read(*pool->hint);
 	/* Pairs with smp_store_release() in pool_add_chunk(). */
 	c = READ_ONCE(*place);
-	ri = likely(c) ? take_from(pool, c) : NULL;
+	ri = likely(c) ? pool_take_from_chunk(pool, c) : NULL;
 	if (likely(ri))
 		return ri;
-	return search(pool);
+	return pool_search(pool);
 }
 
 /*
  * Two CPUs that are at the same word:
  *
- *	kretprobe_pool_give()			take_from()
+ *	kretprobe_pool_give()			pool_take_from_chunk()
  *
  *	read and write the instance		test_and_clear_bit(&c->free)
  *	smp_mb__before_atomic()			write the instance
@@ -213,7 +213,7 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
  * If the right CPU finds the bit set, its writes come after all accesses of the left
  * CPU. The same word, and the one above it:
  *
- *	kretprobe_pool_give()			chunk_is_empty()
+ *	kretprobe_pool_give()			pool_chunk_is_empty()
  *
  *	set_bit(&c->free)			test_and_clear_bit(&g->avail)
  *	smp_mb__after_atomic()			smp_mb__after_atomic()
@@ -235,20 +235,20 @@ void __kprobes kretprobe_pool_give(struct kretprobe_instance *ri)
 	struct chunk_group *g = c->group;
 	unsigned int index = c->index;
 
-	/* Pairs with test_and_clear_bit() in take_from(). */
+	/* Pairs with test_and_clear_bit() in pool_take_from_chunk(). */
 	smp_mb__before_atomic();
 	set_bit(ri->bit, &c->free);
-	/* Pairs with the barrier of the same level in chunk_is_empty(). */
+	/* Pairs with the barrier of the same level in pool_chunk_is_empty(). */
 	smp_mb__after_atomic();
 	if (unlikely(!test_bit(index, &g->avail)))
-		chunk_has_free(g, index);
+		pool_chunk_has_free(g, index);
 }
 
 /*
  * Making and freeing chunks.
  */
 
-static unsigned int instances_in(unsigned int bytes, unsigned int size)
+static unsigned int pool_instances_in(unsigned int bytes, unsigned int size)
 {
 	return min_t(size_t, BITS_PER_LONG,
 		     (bytes - offsetof(struct kretprobe_chunk, instances)) / size);
@@ -266,9 +266,9 @@ struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_dirs)
 	pool->size = size;
 	pool->chunk_bytes = CHUNK_BYTES_MIN;
 	while (pool->chunk_bytes < CHUNK_BYTES_MAX &&
-	       instances_in(pool->chunk_bytes, size) < CHUNK_INSTANCES_MIN)
+	       pool_instances_in(pool->chunk_bytes, size) < CHUNK_INSTANCES_MIN)
 		pool->chunk_bytes *= 2;
-	pool->per_chunk = instances_in(pool->chunk_bytes, size);
+	pool->per_chunk = pool_instances_in(pool->chunk_bytes, size);
 	return pool;
 }
 
@@ -281,7 +281,7 @@ struct group_dir *pool_add_dir(struct kretprobe_pool *pool, unsigned int index,
 	if (!dir)
 		return NULL;
 	dir->nr = nr_groups;
-	/* Pairs with READ_ONCE() in search(), and the address dependency behind it. */
+	/* Pairs with READ_ONCE() in pool_search(), and the address dependency behind it. */
 	smp_store_release(&pool->dir[index], dir);
 	return dir;
 }
@@ -300,7 +300,7 @@ struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int ind
 	g->dir = dir;
 	g->index = index;
 	g->bit = index % BITS_PER_LONG;
-	/* Pairs with smp_load_acquire() in pool_group(), and the other in search_dir(). */
+	/* Pairs with smp_load_acquire() in pool_group(), and the other in pool_search_dir(). */
 	smp_store_release(&dir->group[g->bit], g);
 	return g;
 }
@@ -365,7 +365,7 @@ bool pool_add_chunk(struct chunk_group *g, unsigned int nr)
 	WRITE_ONCE(pool->nr_chunks, pool->nr_chunks + 1);
 	/* Hits see a chunk that is complete: pairs with READ_ONCE() of its place. */
 	smp_store_release(&g->chunk[c->index], c);
-	chunk_has_free(g, c->index);
+	pool_chunk_has_free(g, c->index);
 	return true;
 }
 
@@ -379,7 +379,7 @@ bool pool_del_chunk(struct kretprobe_chunk *c)
 	if (cmpxchg(&c->free, c->full, 0) != c->full)
 		return false;
 	WRITE_ONCE(g->chunk[c->index], NULL);
-	chunk_is_empty(g, c->index);
+	pool_chunk_is_empty(g, c->index);
 	g->nr_chunks--;
 	pool->room = min(pool->room, g->index);
 	WRITE_ONCE(pool->nr_chunks, pool->nr_chunks - 1);

@@ -78,13 +78,13 @@ struct group_dir {
 /**
  * enum pool_growth - whether hits ask for more instances of a shared pool
  * @POOL_MAY_GROW: they do
- * @POOL_ASKED: they do not: a hit has asked, and grow() has not run since then
+ * @POOL_GROWTH_REQUESTED: they do not: a hit has asked, and pool_grow() has not run since then
  * @POOL_AT_LIMIT: they do not: there is no room, or the limit does not allow more
  * @POOL_NO_MEMORY: they do not: memory was short
  */
 enum pool_growth {
 	POOL_MAY_GROW,
-	POOL_ASKED,
+	POOL_GROWTH_REQUESTED,
 	POOL_AT_LIMIT,
 	POOL_NO_MEMORY,
 };
@@ -143,7 +143,7 @@ struct kretprobe_chunk *pool_next_chunk(const struct kretprobe_pool *pool,
 					const struct kretprobe_chunk *c);
 
 /* pool_shared.c */
-void __kprobes pool_ask_for_more(struct kretprobe_pool *pool);
+void __kprobes pool_request_growth(struct kretprobe_pool *pool);
 void pool_put_shared(struct kretprobe_pool *pool);
 
 #endif /* _KERNEL_KPROBES_POOL_H */

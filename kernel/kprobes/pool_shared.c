@@ -80,27 +80,27 @@ static unsigned long return_pool_kib;
 
 /*
  * Called by hits, when the last instance of a chunk has been taken, or none was found. What
- * run_worker() calls can have return probes, whose hits get here too, in the interrupt. Only the
- * first hit raises it, until grow() has stored another value: otherwise each of these hits would
- * raise the interrupt again, and the worker would never get the CPU.
+ * pool_run_worker() calls can have return probes, whose hits get here too, in the interrupt.
+ * Only the first hit raises it, until pool_grow() has stored another value: otherwise each of
+ * these hits would raise the interrupt again, and the worker would never get the CPU.
  */
-void __kprobes pool_ask_for_more(struct kretprobe_pool *pool)
+void __kprobes pool_request_growth(struct kretprobe_pool *pool)
 {
 	enum pool_growth growth = POOL_MAY_GROW;
 
 	if (pool->hint && READ_ONCE(pool->growth) == POOL_MAY_GROW &&
 	    2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks) &&
-	    try_cmpxchg(&pool->growth, &growth, POOL_ASKED))
+	    try_cmpxchg(&pool->growth, &growth, POOL_GROWTH_REQUESTED))
 		irq_work_queue(this_cpu_ptr(&pool_cpu.irq_work));
 }
 
-static unsigned int chunk_kib(const struct kretprobe_pool *pool)
+static unsigned int pool_chunk_kib(const struct kretprobe_pool *pool)
 {
 	return pool->chunk_bytes / SZ_1K;
 }
 
 /* Make the next group of a shared pool. */
-static struct chunk_group *group_add(struct kretprobe_pool *pool, unsigned int index)
+static struct chunk_group *pool_next_group(struct kretprobe_pool *pool, unsigned int index)
 {
 	unsigned int dir = index / BITS_PER_LONG;
 
@@ -110,25 +110,25 @@ static struct chunk_group *group_add(struct kretprobe_pool *pool, unsigned int i
 }
 
 /* Add a chunk to a shared pool; say why not. */
-static enum pool_growth shared_pool_add(struct kretprobe_pool *pool)
+static enum pool_growth pool_grow_by_chunk(struct kretprobe_pool *pool)
 {
 	struct chunk_group *g;
 
-	if (shared_kib + chunk_kib(pool) > return_pool_kib)
+	if (shared_kib + pool_chunk_kib(pool) > return_pool_kib)
 		return POOL_AT_LIMIT;
 	while ((g = pool_group(pool, pool->room)) && g->nr_chunks == g->nr)
 		pool->room++;
 	if (!g && pool->room == pool->nr_dirs * BITS_PER_LONG)
 		return POOL_AT_LIMIT;
-	g = g ?: group_add(pool, pool->room);
+	g = g ?: pool_next_group(pool, pool->room);
 	if (!g || !pool_add_chunk(g, pool->per_chunk))
 		return POOL_NO_MEMORY;
-	shared_kib += chunk_kib(pool);
+	shared_kib += pool_chunk_kib(pool);
 	return POOL_MAY_GROW;
 }
 
 /* Count the instances of a shared pool that stand for calls. */
-static unsigned int taken(const struct kretprobe_pool *pool)
+static unsigned int pool_nr_taken(const struct kretprobe_pool *pool)
 {
 	const struct kretprobe_chunk *c = NULL;
 	unsigned int nr = 0, cached = 0;
@@ -145,13 +145,13 @@ static unsigned int taken(const struct kretprobe_pool *pool)
 	return nr - min(nr, cached);
 }
 
-static unsigned int total(const struct kretprobe_pool *pool)
+static unsigned int pool_nr_total(const struct kretprobe_pool *pool)
 {
 	return pool->nr_chunks * pool->per_chunk;
 }
 
 /* How many instances a shared pool should have, when @nr_taken are taken. */
-static unsigned int wanted(const struct kretprobe_pool *pool, unsigned int nr_taken)
+static unsigned int pool_target(const struct kretprobe_pool *pool, unsigned int nr_taken)
 {
 	unsigned int base;
 
@@ -162,17 +162,17 @@ static unsigned int wanted(const struct kretprobe_pool *pool, unsigned int nr_ta
 	return base + 2 * nr_taken;
 }
 
-static void shrink_all(struct work_struct *work);
+static void pool_shrink_all(struct work_struct *work);
 
-static DECLARE_DELAYED_WORK(shrink_work, shrink_all);
+static DECLARE_DELAYED_WORK(shrink_work, pool_shrink_all);
 
-static void grow(struct kretprobe_pool *pool)
+static void pool_grow(struct kretprobe_pool *pool)
 {
-	unsigned int want = wanted(pool, taken(pool));
+	unsigned int want = pool_target(pool, pool_nr_taken(pool));
 	enum pool_growth growth = POOL_MAY_GROW;
 
-	while (total(pool) < want && growth == POOL_MAY_GROW) {
-		growth = shared_pool_add(pool);
+	while (pool_nr_total(pool) < want && growth == POOL_MAY_GROW) {
+		growth = pool_grow_by_chunk(pool);
 		cond_resched();
 	}
 	WRITE_ONCE(pool->growth, growth);
@@ -182,18 +182,18 @@ static void grow(struct kretprobe_pool *pool)
 
 /*
  * Hits may ask for more of any shared pool again. A pool for which a hit has asked stays as it
- * is: only grow() ends that.
+ * is: only pool_grow() ends that.
  */
-static void may_grow_again(void)
+static void pool_may_grow_again(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < NR_CLASSES; i++)
-		if (shared[i] && READ_ONCE(shared[i]->growth) > POOL_ASKED)
+		if (shared[i] && READ_ONCE(shared[i]->growth) > POOL_GROWTH_REQUESTED)
 			WRITE_ONCE(shared[i]->growth, POOL_MAY_GROW);
 }
 
-static void flush_cache(void *data)
+static void pool_flush_cache(void *data)
 {
 	struct kretprobe_pool *pool = data;
 	struct kretprobe_instance *ri = kretprobe_cache_xchg(pool->cache, NULL);
@@ -203,13 +203,13 @@ static void flush_cache(void *data)
 }
 
 /* Take back the instances that CPUs keep to themselves, those of offline CPUs too. */
-static void flush_caches(struct kretprobe_pool *pool)
+static void pool_flush_caches(struct kretprobe_pool *pool)
 {
 	struct kretprobe_instance *ri;
 	int cpu;
 
 	guard(cpus_read_lock)();
-	on_each_cpu(flush_cache, pool, 1);
+	on_each_cpu(pool_flush_cache, pool, 1);
 	for_each_possible_cpu(cpu) {
 		if (cpu_online(cpu))
 			continue;
@@ -221,12 +221,12 @@ static void flush_caches(struct kretprobe_pool *pool)
 }
 
 /* May there be more instances than wanted when all are free? */
-static bool may_shrink(const struct kretprobe_pool *pool)
+static bool pool_may_shrink(const struct kretprobe_pool *pool)
 {
-	return total(pool) >= wanted(pool, 0) + pool->per_chunk;
+	return pool_nr_total(pool) >= pool_target(pool, 0) + pool->per_chunk;
 }
 
-static bool beyond_limit(void)
+static bool pool_beyond_limit(void)
 {
 	return shared_kib > return_pool_kib;
 }
@@ -235,42 +235,42 @@ static bool beyond_limit(void)
  * Free half of the chunks that are not wanted; the rest may be wanted again soon. Beyond
  * the limit, free all idle chunks. Return: true if this is to be called again.
  */
-static bool shrink(struct kretprobe_pool *pool)
+static bool pool_shrink(struct kretprobe_pool *pool)
 {
-	unsigned int want = wanted(pool, taken(pool)), spare = 0;
+	unsigned int want = pool_target(pool, pool_nr_taken(pool)), spare = 0;
 	struct kretprobe_chunk *c, *next;
 
-	if (total(pool) >= want + pool->per_chunk)
-		spare = DIV_ROUND_UP((total(pool) - want) / pool->per_chunk, 2);
-	else if (!beyond_limit())
-		return may_shrink(pool);
+	if (pool_nr_total(pool) >= want + pool->per_chunk)
+		spare = DIV_ROUND_UP((pool_nr_total(pool) - want) / pool->per_chunk, 2);
+	else if (!pool_beyond_limit())
+		return pool_may_shrink(pool);
 	/* The instances that CPUs keep to themselves are free too. */
-	if (!pool->nr_probes || beyond_limit())
-		flush_caches(pool);
-	for (c = pool_next_chunk(pool, NULL); c && (spare || beyond_limit()); c = next) {
+	if (!pool->nr_probes || pool_beyond_limit())
+		pool_flush_caches(pool);
+	for (c = pool_next_chunk(pool, NULL); c && (spare || pool_beyond_limit()); c = next) {
 		next = pool_next_chunk(pool, c);
 		if (pool_del_chunk(c)) {
-			shared_kib -= chunk_kib(pool);
-			may_grow_again();
+			shared_kib -= pool_chunk_kib(pool);
+			pool_may_grow_again();
 			spare -= !!spare;
 		}
 		cond_resched();
 	}
-	return may_shrink(pool) || beyond_limit();
+	return pool_may_shrink(pool) || pool_beyond_limit();
 }
 
-static void grow_all(struct work_struct *work)
+static void pool_grow_all(struct work_struct *work)
 {
 	unsigned int i;
 
 	guard(mutex)(&pool_mutex);
 	for (i = 0; i < NR_CLASSES; i++)
 		if (shared[i])
-			grow(shared[i]);
+			pool_grow(shared[i]);
 	queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
 }
 
-static void shrink_all(struct work_struct *work)
+static void pool_shrink_all(struct work_struct *work)
 {
 	bool more = false;
 	unsigned int i;
@@ -281,7 +281,7 @@ static void shrink_all(struct work_struct *work)
 			continue;
 		if (shared[i]->growth == POOL_NO_MEMORY)
 			WRITE_ONCE(shared[i]->growth, POOL_MAY_GROW);
-		more |= shrink(shared[i]);
+		more |= pool_shrink(shared[i]);
 	}
 	if (more)
 		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
@@ -291,7 +291,7 @@ static void shrink_all(struct work_struct *work)
  * Many tasks may be ready to run, all of them about to need an instance: the worker has a
  * high priority.
  */
-static void __kprobes run_worker(struct irq_work *work)
+static void __kprobes pool_run_worker(struct irq_work *work)
 {
 	queue_work(system_highpri_wq, &container_of(work, struct pool_cpu, irq_work)->work);
 }
@@ -301,7 +301,7 @@ static void __kprobes run_worker(struct irq_work *work)
  * to work, and the thread that creates it may have to wait for many others. Have it
  * created now, while there is time.
  */
-static void wake_workers(void)
+static void pool_wake_workers(void)
 {
 	int cpu;
 
@@ -334,7 +334,7 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 		struct chunk_group *g;
 
 		pool = pool_create(class_size[class], NR_DIRS);
-		g = pool ? group_add(pool, 0) : NULL;
+		g = pool ? pool_next_group(pool, 0) : NULL;
 		if (!g) {
 			if (pool)
 				pool_free(pool);
@@ -345,10 +345,10 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 		pool->hint = &pool_cpu.hint[class];
 		pool->cache = &pool_cpu.cache[class];
 		shared[class] = pool;
-		wake_workers();
+		pool_wake_workers();
 	}
 	pool->nr_probes++;
-	grow(pool);
+	pool_grow(pool);
 	return pool;
 }
 
@@ -360,8 +360,9 @@ void pool_put_shared(struct kretprobe_pool *pool)
 	queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
 }
 
-static noinline void replace_dead_in(const struct kretprobe_pool *pool, struct kretprobe_chunk *c,
-				     struct kretprobe_holder *by)
+static noinline void pool_replace_dead_in(const struct kretprobe_pool *pool,
+					  struct kretprobe_chunk *c,
+					  struct kretprobe_holder *by)
 {
 	unsigned int bit, nr = hweight_long(c->full);
 	struct kretprobe_instance *ri;
@@ -403,7 +404,7 @@ void kretprobe_pools_replace_dead(struct kretprobe_holder *by)
 				/* Pairs with smp_store_release() in pool_add_chunk(). */
 				c = smp_load_acquire(&g->chunk[j]);
 				if (c)
-					replace_dead_in(pool, c, by);
+					pool_replace_dead_in(pool, c, by);
 			}
 			cond_resched();
 		}
@@ -428,31 +429,31 @@ void kretprobe_pools_show(struct seq_file *m)
 		if (pool)
 			seq_printf(m, "%zu %u %u %u %u\n",
 				   pool->size - sizeof(struct kretprobe_instance),
-				   pool->nr_probes, total(pool), taken(pool),
-				   pool->nr_chunks * chunk_kib(pool));
+				   pool->nr_probes, pool_nr_total(pool), pool_nr_taken(pool),
+				   pool->nr_chunks * pool_chunk_kib(pool));
 	}
 }
 
 /* A sixty-fourth of memory, unless the command line says otherwise. */
-static int __init pools_init(void)
+static int __init pool_shared_init(void)
 {
 	struct pool_cpu *pc;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
 		pc = per_cpu_ptr(&pool_cpu, cpu);
-		pc->irq_work = IRQ_WORK_INIT_HARD(run_worker);
-		INIT_WORK(&pc->work, grow_all);
+		pc->irq_work = IRQ_WORK_INIT_HARD(pool_run_worker);
+		INIT_WORK(&pc->work, pool_grow_all);
 	}
 	if (!return_pool_kib)
 		return_pool_kib = (totalram_pages() - totalhigh_pages()) *
 				  (PAGE_SIZE / SZ_1K) / 64;
 	return 0;
 }
-early_initcall(pools_init);
+early_initcall(pool_shared_init);
 
 /* Free what is beyond a lower limit; hits may wait for a higher one. */
-static int limit_set(const char *val, const struct kernel_param *param)
+static int pool_limit_set(const char *val, const struct kernel_param *param)
 {
 	int ret;
 
@@ -460,7 +461,7 @@ static int limit_set(const char *val, const struct kernel_param *param)
 	ret = param_set_ulong(val, param);
 	if (ret)
 		return ret;
-	may_grow_again();
+	pool_may_grow_again();
 	if (system_state == SYSTEM_RUNNING) {
 		queue_work(system_highpri_wq, &raw_cpu_ptr(&pool_cpu)->work);
 		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
@@ -469,7 +470,7 @@ static int limit_set(const char *val, const struct kernel_param *param)
 }
 
 static const struct kernel_param_ops limit_ops = {
-	.set = limit_set,
+	.set = pool_limit_set,
 	.get = param_get_ulong,
 };
 

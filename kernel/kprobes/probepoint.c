@@ -62,14 +62,14 @@ void probepoint_set_state(struct probepoint *pp, enum probepoint_state state)
 }
 
 /**
- * probepoint_from() - find the first probepoint at an address or above it
+ * probepoint_lower_bound() - find the first probepoint at an address or above it
  * @addr: the address
  *
  * Context: kprobe_mutex is held.
  *
  * Return: the probepoint, GONE or not; or NULL if there is none.
  */
-struct probepoint *probepoint_from(unsigned long addr)
+struct probepoint *probepoint_lower_bound(unsigned long addr)
 {
 	struct rb_node *n = probepoints.rb_node;
 	struct probepoint *found = NULL;
@@ -89,16 +89,16 @@ struct probepoint *probepoint_from(unsigned long addr)
 }
 
 /**
- * probepoint_before() - find the last probepoint below an address
+ * probepoint_last_below() - find the last probepoint below an address
  * @addr: the address
  *
  * Context: kprobe_mutex is held.
  *
  * Return: the probepoint, GONE or not; or NULL if there is none.
  */
-struct probepoint *probepoint_before(unsigned long addr)
+struct probepoint *probepoint_last_below(unsigned long addr)
 {
-	struct probepoint *pp = probepoint_from(addr);
+	struct probepoint *pp = probepoint_lower_bound(addr);
 	struct rb_node *last;
 
 	lockdep_assert_held(&kprobe_mutex);
@@ -109,9 +109,9 @@ struct probepoint *probepoint_before(unsigned long addr)
 }
 
 /* The probepoint at @addr whose text is there, or NULL. */
-static struct probepoint *find_live(kprobe_opcode_t *addr)
+static struct probepoint *probepoint_find_live(kprobe_opcode_t *addr)
 {
-	struct probepoint *pp = probepoint_from((unsigned long)addr);
+	struct probepoint *pp = probepoint_lower_bound((unsigned long)addr);
 
 	while (pp && pp->addr == addr && pp->state == PROBEPOINT_GONE)
 		pp = probepoint_next(pp);
@@ -169,7 +169,7 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
 int probepoint_attach(struct kprobe *p, struct module *module, struct list_head *changes,
 		      enum kprobe_reason *why)
 {
-	struct probepoint *pp = find_live(p->addr);
+	struct probepoint *pp = probepoint_find_live(p->addr);
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (!pp)
@@ -220,14 +220,14 @@ static void probepoint_release(struct kprobe_deferred *deferred)
 }
 
 /* Free the slot, and the probepoint if it is dead by then. */
-static void defer_free(struct probepoint *pp)
+static void probepoint_defer_free(struct probepoint *pp)
 {
 	if (!pp->deferred_queued)
 		kprobe_defer_free(&pp->deferred, probepoint_release);
 	pp->deferred_queued = true;
 }
 
-static void unpublish(struct probepoint *pp)
+static void probepoint_unpublish(struct probepoint *pp)
 {
 	if (pp->published)
 		probepoint_table_del(pp);
@@ -251,9 +251,9 @@ void probepoint_free(struct probepoint *pp)
 		kfree_rcu(pp, rcu);
 		return;
 	}
-	unpublish(pp);
+	probepoint_unpublish(pp);
 	pp->dead = true;
-	defer_free(pp);
+	probepoint_defer_free(pp);
 }
 
 /**
@@ -269,9 +269,9 @@ void probepoint_kill(struct probepoint *pp)
 	lockdep_assert_held(&kprobe_mutex);
 	optimizer_forget(pp);
 	probepoint_set_state(pp, PROBEPOINT_GONE);
-	pp->text_goes = false;
-	unpublish(pp);
+	pp->text_going = false;
+	probepoint_unpublish(pp);
 	list_for_each_entry(p, &pp->probes, list)
 		p->flags |= KPROBE_FLAG_GONE;
-	defer_free(pp);
+	probepoint_defer_free(pp);
 }

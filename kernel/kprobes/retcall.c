@@ -15,9 +15,9 @@
  * Other code may replace the return address too, before or between two of them: rethook, and
  * the function graph tracer. Then the address that the CPU goes on at is that of another
  * trampoline. Such an instance is marked by bit 1 of its fp, so the return does not take the
- * short way in assembly: handlers are to see the address in the caller, which real_address()
- * finds. Where the fp is no place on the stack but the value of a register, its bit 0 is
- * ignored, and there is no such mark.
+ * short way in assembly: handlers are to see the address in the caller, which
+ * kretprobe_real_address() finds. Where the fp is no place on the stack but the value of a
+ * register, its bit 0 is ignored, and there is no such mark.
  *
  * An instance does not refer to its struct kretprobe, which belongs to the user and may be
  * freed before the call returns. It refers to a holder, which refers to the return probe
@@ -77,27 +77,27 @@ static LLIST_HEAD(dead_limited);
 /* One pass over all instances serves all return probes that are unregistered in this time. */
 #define FREE_SHARED_DELAY	(HZ / 10)
 
-static void free_shared(struct work_struct *work);
-static DECLARE_DELAYED_WORK(free_shared_work, free_shared);
+static void kretprobe_free_shared(struct work_struct *work);
+static DECLARE_DELAYED_WORK(free_shared_work, kretprobe_free_shared);
 
-static void free_limited(struct work_struct *work);
-static DECLARE_WORK(free_limited_work, free_limited);
+static void kretprobe_free_limited(struct work_struct *work);
+static DECLARE_WORK(free_limited_work, kretprobe_free_limited);
 
 /* A return raises this interrupt, once for each holder. */
-static void __kprobes queue_free_limited(struct irq_work *work)
+static void __kprobes kretprobe_queue_free_limited(struct irq_work *work)
 {
 	queue_work(system_unbound_wq, &free_limited_work);
 }
 
 /* For returns, which may be in any context. */
-static struct irq_work free_limited_irq_work = IRQ_WORK_INIT_HARD(queue_free_limited);
+static struct irq_work free_limited_irq_work = IRQ_WORK_INIT_HARD(kretprobe_queue_free_limited);
 
-static __always_inline unsigned long trampoline(void)
+static __always_inline unsigned long kretprobe_trampoline_addr(void)
 {
 	return (unsigned long)dereference_kernel_function_descriptor(__kretprobe_trampoline);
 }
 
-static __always_inline struct kretprobe_instance *instance(struct llist_node *node)
+static __always_inline struct kretprobe_instance *kretprobe_node_instance(struct llist_node *node)
 {
 	return container_of(node, struct kretprobe_instance, llist);
 }
@@ -112,24 +112,24 @@ static __always_inline struct kretprobe_instance *instance(struct llist_node *no
 #endif
 
 /* Without the marks in it. */
-static __always_inline void *unmarked(void *fp)
+static __always_inline void *kretprobe_unmarked(void *fp)
 {
 	return (void *)((unsigned long)fp & ~(FP_CHAINED | FP_REPLACED));
 }
 
-static __always_inline void mark(struct kretprobe_instance *ri, unsigned long mark)
+static __always_inline void kretprobe_mark(struct kretprobe_instance *ri, unsigned long mark)
 {
 	ri->fp = (void *)((unsigned long)ri->fp | mark);
 }
 
 /* Is an instance one of the call that @frame, which is unmarked, identifies? */
-static __always_inline bool is_of_call(struct kretprobe_instance *ri, void *frame)
+static __always_inline bool kretprobe_is_of_call(struct kretprobe_instance *ri, void *frame)
 {
-	return unmarked(ri->fp) == frame;
+	return kretprobe_unmarked(ri->fp) == frame;
 }
 
 /* Is it the oldest one? */
-static __always_inline bool is_oldest(struct kretprobe_instance *ri, void *frame)
+static __always_inline bool kretprobe_is_oldest(struct kretprobe_instance *ri, void *frame)
 {
 	return ((unsigned long)ri->fp & ~FP_REPLACED) == (unsigned long)frame;
 }
@@ -138,18 +138,19 @@ static __always_inline bool is_oldest(struct kretprobe_instance *ri, void *frame
  * Take the instance that the CPU keeps to itself, or NULL. Only the CPU itself takes that of a
  * shared pool, in any context.
  */
-static __always_inline struct kretprobe_instance *take_own(struct kretprobe_holder *holder)
+static __always_inline
+struct kretprobe_instance *kretprobe_take_cached(struct kretprobe_holder *holder)
 {
 	struct kretprobe_instance *ri = this_cpu_read(*holder->cache);
 
 	if (likely(ri))
 		/* Else an interrupt has taken it. */
 		return likely(kretprobe_cache_try_cmpxchg(holder->cache, ri, NULL)) ? ri : NULL;
-	/* Pairs with the exchange in take_from_cpus(). */
+	/* Pairs with the exchange in pool_take_from_cpus(). */
 	return likely(holder->own) ? xchg(raw_cpu_ptr(holder->own), NULL) : NULL;
 }
 
-static __always_inline void give(struct kretprobe_instance *ri)
+static __always_inline void kretprobe_give(struct kretprobe_instance *ri)
 {
 	struct kretprobe_holder *holder = ri->rph;
 	struct kretprobe_instance *none = NULL;
@@ -158,14 +159,14 @@ static __always_inline void give(struct kretprobe_instance *ri)
 	kcsan_release();
 	if (likely(kretprobe_cache_try_cmpxchg(holder->back, NULL, ri)))
 		return;
-	/* Pairs with the exchange in take_from_cpus(). */
+	/* Pairs with the exchange in pool_take_from_cpus(). */
 	if (holder->own && try_cmpxchg(raw_cpu_ptr(holder->own), &none, ri))
 		return;
 	kretprobe_pool_give(ri);
 }
 
 /* Have a pool of fixed size freed, with its holder. None of its instances is in use. */
-static void __kprobes limited_is_free(struct kretprobe_holder *holder)
+static void __kprobes kretprobe_limited_is_free(struct kretprobe_holder *holder)
 {
 	llist_add(&holder->dead, &dead_limited);
 	irq_work_queue(&free_limited_irq_work);
@@ -181,14 +182,14 @@ static void __kprobes limited_is_free(struct kretprobe_holder *holder)
  *
  * So each instance is counted once.
  */
-static __always_inline void end_call(struct kretprobe_instance *ri)
+static __always_inline void kretprobe_end_call(struct kretprobe_instance *ri)
 {
 	struct kretprobe_holder *holder = ri->rph;
 
 	if (likely(!holder->limited || rcu_access_pointer(holder->rp)))
-		give(ri);
+		kretprobe_give(ri);
 	else if (kretprobe_pool_drop(holder->pool))
-		limited_is_free(holder);
+		kretprobe_limited_is_free(holder);
 }
 
 /*
@@ -199,12 +200,12 @@ static __always_inline void end_call(struct kretprobe_instance *ri)
  * The instances of the current task. An interrupt may add some anywhere between two accesses,
  * and has removed them when it returns.
  */
-static __always_inline struct llist_node *newest_call(void)
+static __always_inline struct llist_node *kretprobe_newest_call(void)
 {
 	return READ_ONCE(current->kretprobe_instances.first);
 }
 
-static __always_inline void set_newest_call(struct llist_node *node)
+static __always_inline void kretprobe_set_newest_call(struct llist_node *node)
 {
 	WRITE_ONCE(current->kretprobe_instances.first, node);
 }
@@ -213,76 +214,76 @@ static __always_inline void set_newest_call(struct llist_node *node)
  * The call is followed already: copy the return address from its newest instance. That is the
  * first on the list, unless calls in between were left without a return.
  */
-static __always_inline void chain(struct kretprobe_instance *ri)
+static __always_inline void kretprobe_chain(struct kretprobe_instance *ri)
 {
 	struct llist_node *node;
 
 	for (node = ri->llist.next; node; node = node->next) {
-		if (is_of_call(instance(node), ri->fp)) {
-			ri->ret_addr = instance(node)->ret_addr;
-			mark(ri, FP_CHAINED);
+		if (kretprobe_is_of_call(kretprobe_node_instance(node), ri->fp)) {
+			ri->ret_addr = kretprobe_node_instance(node)->ret_addr;
+			kretprobe_mark(ri, FP_CHAINED);
 			return;
 		}
 	}
 }
 
-static __always_inline bool is_followed(struct kretprobe_instance *ri)
+static __always_inline bool kretprobe_is_followed(struct kretprobe_instance *ri)
 {
-	return unlikely((unsigned long)ri->ret_addr == trampoline());
+	return unlikely((unsigned long)ri->ret_addr == kretprobe_trampoline_addr());
 }
 
 #ifdef arch_kretprobe_slot
 
 /* Fill in the instance. The stack is unchanged: the entry_handler sees the call as it was. */
-static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_regs *regs)
+static __always_inline void kretprobe_fill(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	unsigned long *slot = arch_kretprobe_slot(regs);
 	unsigned long addr = *slot;
 
-	ri->llist.next = newest_call();
+	ri->llist.next = kretprobe_newest_call();
 	ri->fp = slot;
 	ri->ret_addr = (kprobe_opcode_t *)addr;
 	/* A quick test, which few return addresses pass, before the two that compare. */
 	if (likely(!arch_kretprobe_may_be_replaced(addr)))
 		return;
-	if (is_followed(ri))
-		chain(ri);
+	if (kretprobe_is_followed(ri))
+		kretprobe_chain(ri);
 	else if (arch_kretprobe_is_replaced(addr))
-		mark(ri, FP_REPLACED);
+		kretprobe_mark(ri, FP_REPLACED);
 }
 
 /*
  * Follow the call. The instance is on the list before the trampoline is on the stack: an
  * unwinder in an NMI that finds the trampoline finds the instance.
  */
-static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *regs)
+static __always_inline void kretprobe_hook(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	set_newest_call(&ri->llist);
+	kretprobe_set_newest_call(&ri->llist);
 	barrier();
 	WRITE_ONCE(*arch_kretprobe_slot(regs), (unsigned long)__kretprobe_trampoline);
 }
 
 #else
 
-static __always_inline void prepare(struct kretprobe_instance *ri, struct pt_regs *regs)
+static __always_inline void kretprobe_fill(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	ri->llist.next = newest_call();
+	ri->llist.next = kretprobe_newest_call();
 	ri->ret_addr = NULL;
 }
 
-static __always_inline void hook(struct kretprobe_instance *ri, struct pt_regs *regs)
+static __always_inline void kretprobe_hook(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	arch_prepare_kretprobe(ri, regs);
-	ri->fp = unmarked(ri->fp);
-	if (is_followed(ri))
-		chain(ri);
-	set_newest_call(&ri->llist);
+	ri->fp = kretprobe_unmarked(ri->fp);
+	if (kretprobe_is_followed(ri))
+		kretprobe_chain(ri);
+	kretprobe_set_newest_call(&ri->llist);
 }
 
 #endif
 
 /* An instance with data has room for KRETPROBE_DATA_MIN bytes, and ends with a whole word. */
-static __always_inline void clear_data(struct kretprobe_instance *ri, size_t size)
+static __always_inline void kretprobe_clear_data(struct kretprobe_instance *ri, size_t size)
 {
 	memset(ri->data, 0, KRETPROBE_DATA_MIN);
 	if (unlikely(size > KRETPROBE_DATA_MIN))
@@ -290,41 +291,43 @@ static __always_inline void clear_data(struct kretprobe_instance *ri, size_t siz
 }
 
 /* Let the user decide whether the call is followed. */
-static noinline int __kprobes ask(struct kretprobe_instance *ri, struct pt_regs *regs,
-				  kretprobe_handler_t entry_handler)
+static noinline int __kprobes
+kretprobe_call_entry_handler(struct kretprobe_instance *ri, struct pt_regs *regs,
+			     kretprobe_handler_t entry_handler)
 {
 	if (entry_handler(ri, regs))
-		give(ri);
+		kretprobe_give(ri);
 	else
-		hook(ri, regs);
+		kretprobe_hook(ri, regs);
 	return 0;
 }
 
 /* The user may set the entry_handler at any time. */
-static __always_inline int follow(struct kretprobe *rp, struct kretprobe_holder *holder,
-				  struct kretprobe_instance *ri, struct pt_regs *regs, bool data)
+static __always_inline
+int kretprobe_follow(struct kretprobe *rp, struct kretprobe_holder *holder,
+		     struct kretprobe_instance *ri, struct pt_regs *regs, bool data)
 {
 	kretprobe_handler_t entry_handler;
 
 	WRITE_ONCE(ri->rph, holder);
-	prepare(ri, regs);
+	kretprobe_fill(ri, regs);
 	if (data)
-		clear_data(ri, rp->data_size);
+		kretprobe_clear_data(ri, rp->data_size);
 	entry_handler = READ_ONCE(rp->entry_handler);
 	if (entry_handler)
-		return ask(ri, regs, entry_handler);
-	hook(ri, regs);
+		return kretprobe_call_entry_handler(ri, regs, entry_handler);
+	kretprobe_hook(ri, regs);
 	return 0;
 }
 
 /* The CPU has no instance of its own. */
-static noinline int __kprobes enter(struct kretprobe *rp, struct pt_regs *regs)
+static noinline int __kprobes kretprobe_enter(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_holder *holder = rp->rph;
 	struct kretprobe_instance *ri = kretprobe_pool_take(holder->pool);
 
 	if (likely(ri))
-		return follow(rp, holder, ri, regs, rp->data_size);
+		return kretprobe_follow(rp, holder, ri, regs, rp->data_size);
 	raw_atomic_inc((atomic_t *)&rp->nmissed);
 	return 0;
 }
@@ -337,18 +340,18 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_holder *holder = rp->rph;
-	struct kretprobe_instance *ri = take_own(holder);
+	struct kretprobe_instance *ri = kretprobe_take_cached(holder);
 
-	return likely(ri) ? follow(rp, holder, ri, regs, false) : enter(rp, regs);
+	return likely(ri) ? kretprobe_follow(rp, holder, ri, regs, false) : kretprobe_enter(rp, regs);
 }
 
 static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_holder *holder = rp->rph;
-	struct kretprobe_instance *ri = take_own(holder);
+	struct kretprobe_instance *ri = kretprobe_take_cached(holder);
 
-	return likely(ri) ? follow(rp, holder, ri, regs, true) : enter(rp, regs);
+	return likely(ri) ? kretprobe_follow(rp, holder, ri, regs, true) : kretprobe_enter(rp, regs);
 }
 
 /*
@@ -363,20 +366,20 @@ static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs
  * several. If the return has dropped arguments, @frame is above the place where the return
  * address was: then it is the nearest call below.
  */
-static struct llist_node *__kprobes find_call(struct llist_node *first, void *frame)
+static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first, void *frame)
 {
 	struct llist_node *node, *nearest = NULL;
 
 	for (node = first; node; node = node->next)
-		if (likely(is_oldest(instance(node), frame)))
+		if (likely(kretprobe_is_oldest(kretprobe_node_instance(node), frame)))
 			return node;
 #ifdef arch_kretprobe_slot
 	for (node = first; node; node = node->next) {
-		void *fp = unmarked(instance(node)->fp);
+		void *fp = kretprobe_unmarked(kretprobe_node_instance(node)->fp);
 
-		if (is_oldest(instance(node), fp) && fp < frame &&
+		if (kretprobe_is_oldest(kretprobe_node_instance(node), fp) && fp < frame &&
 		    frame - fp <= RETURN_POPS_MAX &&
-		    (!nearest || fp > unmarked(instance(nearest)->fp)))
+		    (!nearest || fp > kretprobe_unmarked(kretprobe_node_instance(nearest)->fp)))
 			nearest = node;
 	}
 #endif
@@ -387,15 +390,15 @@ static struct llist_node *__kprobes find_call(struct llist_node *first, void *fr
  * The address in the caller that a call returns to. The addresses that others have put in its
  * place are found from the call's oldest instance on: newer ones are of no use there.
  */
-static __always_inline unsigned long real_address(struct kretprobe_instance *ri)
+static __always_inline unsigned long kretprobe_real_address(struct kretprobe_instance *ri)
 {
 	unsigned long addr = (unsigned long)ri->ret_addr;
 
 #ifdef arch_kretprobe_slot
 	if (unlikely(arch_kretprobe_may_be_replaced(addr))) {
-		void *frame = unmarked(ri->fp);
+		void *frame = kretprobe_unmarked(ri->fp);
 
-		addr = arch_kretprobe_recover(addr, frame, find_call(&ri->llist, frame));
+		addr = arch_kretprobe_recover(addr, frame, kretprobe_find_call(&ri->llist, frame));
 	}
 #endif
 	return addr;
@@ -417,22 +420,22 @@ static __always_inline unsigned long real_address(struct kretprobe_instance *ri)
  */
 unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
 {
-	struct llist_node *first = newest_call(), *last, *node;
-	struct kprobe **running = kprobe_running_place();
+	struct llist_node *first = kretprobe_newest_call(), *last, *node;
+	struct kprobe **running = kprobe_running_ptr();
 	struct kprobe *outer = *running;
 	struct kretprobe_instance *ri;
 	unsigned long addr;
 	void *fp;
 
-	frame = unmarked(frame);
+	frame = kretprobe_unmarked(frame);
 	/* Functions of other frames were left without a return: end these calls too. */
-	last = find_call(first, frame);
+	last = kretprobe_find_call(first, frame);
 	if (unlikely(!last))
 		panic("kprobes: no return address at %p\n", frame);
-	ri = instance(last);
-	fp = unmarked(ri->fp);
+	ri = kretprobe_node_instance(last);
+	fp = kretprobe_unmarked(ri->fp);
 	addr = (unsigned long)ri->ret_addr;
-	instruction_pointer_set(regs, real_address(ri));
+	instruction_pointer_set(regs, kretprobe_real_address(ri));
 #ifdef arch_kretprobe_slot
 	/* Unwinders do not find the instance by this place. */
 	if (unlikely(fp != frame))
@@ -441,11 +444,11 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 
 	/* The instances stay on the list, since a handler may take a stack trace. */
 	for (node = first; ; node = node->next) {
-		struct kretprobe *rp = get_kretprobe(instance(node));
+		struct kretprobe *rp = get_kretprobe(kretprobe_node_instance(node));
 		kretprobe_handler_t handler = rp ? READ_ONCE(rp->handler) : NULL;
 
-		ri = instance(node);
-		if (handler && is_of_call(ri, fp)) {
+		ri = kretprobe_node_instance(node);
+		if (handler && kretprobe_is_of_call(ri, fp)) {
 			WRITE_ONCE(*running, &rp->kp);
 			handler(ri, regs);
 		}
@@ -460,10 +463,10 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 #else
 	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)addr);
 #endif
-	set_newest_call(last->next);
+	kretprobe_set_newest_call(last->next);
 	for (node = first; ; node = first) {
 		first = node->next;
-		end_call(instance(node));
+		kretprobe_end_call(kretprobe_node_instance(node));
 		if (node == last)
 			break;
 	}
@@ -528,14 +531,14 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
 	if (task != current && task_is_running(task))
 		return 0;
 
-	frame = unmarked(frame);
+	frame = kretprobe_unmarked(frame);
 	/* Chunks and pools are freed by RCU. */
 	guard(preempt_notrace)();
 	node = READ_ONCE(task->kretprobe_instances.first);
 	for (; node; node = READ_ONCE(node->next)) {
-		struct kretprobe_instance *ri = instance(node);
+		struct kretprobe_instance *ri = kretprobe_node_instance(node);
 
-		if (passed++ < (unsigned long)*at || !is_oldest(ri, frame))
+		if (passed++ < (unsigned long)*at || !kretprobe_is_oldest(ri, frame))
 			continue;
 		*at = (struct llist_node *)passed;
 		return (unsigned long)ri->ret_addr;
@@ -556,7 +559,7 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
  */
 unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {
-	return real_address(ri);
+	return kretprobe_real_address(ri);
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
@@ -569,7 +572,7 @@ void kretprobe_flush_task(struct task_struct *tsk)
 	node = __llist_del_all(&tsk->kretprobe_instances);
 	for (; node; node = next) {
 		next = node->next;
-		end_call(instance(node));
+		kretprobe_end_call(kretprobe_node_instance(node));
 	}
 }
 
@@ -578,35 +581,35 @@ void kretprobe_flush_task(struct task_struct *tsk)
  * enter some of these when the CPU has been reported dead already. It begins anew when the CPU
  * comes up again. Before that, the CPU that brings it up gives its instances back.
  */
-static int flush_idle_task(unsigned int cpu)
+static int kretprobe_flush_idle_task(unsigned int cpu)
 {
 	kprobe_flush_task(idle_task(cpu));
 	return 0;
 }
 
-static int __init flush_idle_tasks(void)
+static int __init kretprobe_flush_init(void)
 {
 	return min(0, cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "kprobes:idle",
-						flush_idle_task, NULL));
+						kretprobe_flush_idle_task, NULL));
 }
-early_initcall(flush_idle_tasks);
+early_initcall(kretprobe_flush_init);
 
 /*
  * Holders.
  */
 
-static void holder_free(struct kretprobe_holder *holder)
+static void kretprobe_holder_free(struct kretprobe_holder *holder)
 {
 	kretprobe_pool_put(holder->pool);
 	kfree(holder);
 }
 
-static void holders_free(struct llist_node *dead)
+static void kretprobe_holders_free(struct llist_node *dead)
 {
 	struct kretprobe_holder *holder, *next;
 
 	llist_for_each_entry_safe(holder, next, dead, dead) {
-		holder_free(holder);
+		kretprobe_holder_free(holder);
 		cond_resched();
 	}
 }
@@ -617,7 +620,7 @@ static void holders_free(struct llist_node *dead)
  * such holders, and the work item does not run twice at a time: while the instances are
  * looked at, every holder that one of them refers to exists.
  */
-static void free_shared(struct work_struct *work)
+static void kretprobe_free_shared(struct work_struct *work)
 {
 	struct llist_node *dead = llist_del_all(&dead_shared);
 
@@ -626,10 +629,10 @@ static void free_shared(struct work_struct *work)
 	kretprobe_pools_replace_dead(&unprobed);
 	/* A return that has read a holder from its instance before that may still use it. */
 	synchronize_rcu();
-	holders_free(dead);
+	kretprobe_holders_free(dead);
 }
 
-static void free_limited(struct work_struct *work)
+static void kretprobe_free_limited(struct work_struct *work)
 {
 	struct llist_node *dead = llist_del_all(&dead_limited);
 
@@ -637,7 +640,7 @@ static void free_limited(struct work_struct *work)
 		return;
 	/* The CPU that counted the last instance, and unwinders, may still use it. */
 	synchronize_rcu();
-	holders_free(dead);
+	kretprobe_holders_free(dead);
 }
 
 /**
@@ -721,7 +724,7 @@ void kretprobe_release(struct kretprobe *rp)
 		llist_add(&holder->dead, &dead_shared);
 		queue_delayed_work(system_unbound_wq, &free_shared_work, FREE_SHARED_DELAY);
 	} else if (kretprobe_pool_drain(holder->pool)) {
-		limited_is_free(holder);
+		kretprobe_limited_is_free(holder);
 	}
 }
 

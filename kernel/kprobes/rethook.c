@@ -54,7 +54,7 @@ static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
 	if (!handler)
 		return;
 	kprobe_busy_begin();
-	*kprobe_running_place() = &rp->kp;
+	*kprobe_running_ptr() = &rp->kp;
 	handler(container_of(node, struct kretprobe_instance, node), regs);
 	kprobe_busy_end();
 }

@@ -7,7 +7,7 @@
  * RCU. So a hit tests no flag: a disabled probe is not in the set.
  *
  * If exactly one probe has a pre_handler, a hit calls it directly. Else it calls
- * several_pre() by way of the probepoint's own kprobe. The same goes for
+ * probe_set_multi_pre() by way of the probepoint's own kprobe. The same goes for
  * post_handlers.
  *
  * kprobe_mutex guards staging and publishing. A hit reads the set with preemption
@@ -19,7 +19,8 @@
 
 #include "internal.h"
 
-static void __kprobes no_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void __kprobes probe_set_no_post(struct kprobe *kp, struct pt_regs *regs,
+					unsigned long flags)
 {
 }
 
@@ -29,13 +30,13 @@ static struct {
 	struct kprobe *none[3];
 } empty = {
 	.set = {
-		.post_handler = no_post,
+		.post_handler = probe_set_no_post,
 		.post = 1,
 		.all = 2,
 	},
 };
 
-static __always_inline struct probepoint *probepoint_of(struct kprobe *kp)
+static __always_inline struct probepoint *probe_set_probepoint(struct kprobe *kp)
 {
 	return container_of(kp, struct probepoint, kp);
 }
@@ -48,44 +49,45 @@ static __always_inline struct probepoint *probepoint_of(struct kprobe *kp)
  * A hit that gets here may find a newer set, with any number of handlers. The last handler is
  * called when there is nothing left to do here, so the compiler jumps to it.
  */
-static int __kprobes several_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes probe_set_multi_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	struct kprobe **pos = probepoint_set(probepoint_of(kp))->probes;
+	struct kprobe **pos = probepoint_set(probe_set_probepoint(kp))->probes;
 	struct kprobe *each = *pos, *next;
 
 	if (unlikely(!each))
 		return 0;
 	for (; (next = *++pos); each = next) {
-		WRITE_ONCE(*kprobe_running_place(), each);
+		WRITE_ONCE(*kprobe_running_ptr(), each);
 		if (each->pre_handler(each, regs))
 			return 1;
 	}
-	WRITE_ONCE(*kprobe_running_place(), each);
+	WRITE_ONCE(*kprobe_running_ptr(), each);
 	return each->pre_handler(each, regs);
 }
 
-static void __kprobes several_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void __kprobes probe_set_multi_post(struct kprobe *kp, struct pt_regs *regs,
+					   unsigned long flags)
 {
-	struct probe_set *set = probepoint_set(probepoint_of(kp));
+	struct probe_set *set = probepoint_set(probe_set_probepoint(kp));
 	struct kprobe **pos = set->probes + set->post;
 	struct kprobe *each = *pos, *next;
 
 	if (unlikely(!each))
 		return;
 	for (; (next = *++pos); each = next) {
-		WRITE_ONCE(*kprobe_running_place(), each);
+		WRITE_ONCE(*kprobe_running_ptr(), each);
 		each->post_handler(each, regs, flags);
 	}
-	WRITE_ONCE(*kprobe_running_place(), each);
+	WRITE_ONCE(*kprobe_running_ptr(), each);
 	each->post_handler(each, regs, flags);
 }
 
 #ifdef __ARCH_WANT_PROBEPOINT
 
 /* These architectures call the handlers of the set themselves. */
-#define dispatch_pre	several_pre
+#define probe_set_dispatch_pre	probe_set_multi_pre
 
-static void set_dispatchers(struct probepoint *pp)
+static void probe_set_dispatchers(struct probepoint *pp)
 {
 }
 
@@ -95,17 +97,18 @@ static void set_dispatchers(struct probepoint *pp)
  * Architectures that know no probepoints call the handlers of the kprobe that stands
  * for one, and expect current_kprobe to be that kprobe afterwards.
  */
-static int __kprobes dispatch_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes probe_set_dispatch_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	int ret = several_pre(kp, regs);
+	int ret = probe_set_multi_pre(kp, regs);
 
 	__this_cpu_write(current_kprobe, kp);
 	return ret;
 }
 
-static void __kprobes dispatch_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void __kprobes probe_set_dispatch_post(struct kprobe *kp, struct pt_regs *regs,
+					      unsigned long flags)
 {
-	struct probepoint *pp = probepoint_of(kp);
+	struct probepoint *pp = probe_set_probepoint(kp);
 
 	/* The hit stays recorded as running where there is no probe to record instead. */
 	if (!probepoint_has_post(pp))
@@ -114,26 +117,26 @@ static void __kprobes dispatch_post(struct kprobe *kp, struct pt_regs *regs, uns
 	__this_cpu_write(current_kprobe, kp);
 }
 
-static int __kprobes dispatch_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+static int __kprobes probe_set_dispatch_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
 {
-	return probepoint_run_fault_handlers(probepoint_of(kp), regs, trapnr);
+	return probepoint_run_fault_handlers(probe_set_probepoint(kp), regs, trapnr);
 }
 
 /*
  * A hit on another CPU tests the pointers and loads them again to call them. So a dispatcher
  * stays when the last probe with such a handler has gone; it finds an empty list then.
  */
-static void set_dispatchers(struct probepoint *pp)
+static void probe_set_dispatchers(struct probepoint *pp)
 {
 	if (pp->has_post)
-		WRITE_ONCE(pp->kp.post_handler, dispatch_post);
+		WRITE_ONCE(pp->kp.post_handler, probe_set_dispatch_post);
 	if (pp->has_fault)
-		WRITE_ONCE(pp->kp.fault_handler, dispatch_fault);
+		WRITE_ONCE(pp->kp.fault_handler, probe_set_dispatch_fault);
 }
 
 #endif
 
-static __always_inline struct kprobe **all_of(struct probepoint *pp)
+static __always_inline struct kprobe **probe_set_all(struct probepoint *pp)
 {
 	struct probe_set *set = probepoint_set(pp);
 
@@ -153,7 +156,7 @@ static __always_inline struct kprobe **all_of(struct probepoint *pp)
 bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs,
 					     int trapnr)
 {
-	struct kprobe **pos = all_of(pp), *p;
+	struct kprobe **pos = probe_set_all(pp), *p;
 	kprobe_fault_handler_t handler;
 
 	while ((p = *pos++)) {
@@ -164,7 +167,7 @@ bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_re
 	return false;
 }
 
-static __always_inline void count_missed(struct kprobe *p)
+static __always_inline void probe_set_count_missed(struct kprobe *p)
 {
 	/* Two CPUs may miss the same probe, or a CPU and its NMI. */
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
@@ -180,10 +183,10 @@ static __always_inline void count_missed(struct kprobe *p)
  */
 void __kprobes probepoint_count_missed(struct probepoint *pp)
 {
-	struct kprobe **pos = all_of(pp), *p;
+	struct kprobe **pos = probe_set_all(pp), *p;
 
 	while ((p = *pos++))
-		count_missed(p);
+		probe_set_count_missed(p);
 }
 
 /**
@@ -195,10 +198,10 @@ void __kprobes probepoint_count_missed(struct probepoint *pp)
  */
 void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
 {
-	if (p->pre_handler == dispatch_pre)
-		probepoint_count_missed(probepoint_of(p));
+	if (p->pre_handler == probe_set_dispatch_pre)
+		probepoint_count_missed(probe_set_probepoint(p));
 	else
-		count_missed(p);
+		probe_set_count_missed(p);
 }
 
 /*
@@ -213,7 +216,7 @@ void probepoint_init_set(struct probepoint *pp)
 {
 	RCU_INIT_POINTER(pp->set, &empty.set);
 	pp->first = &pp->kp;
-	pp->kp.pre_handler = dispatch_pre;
+	pp->kp.pre_handler = probe_set_dispatch_pre;
 }
 
 /**
@@ -230,18 +233,18 @@ bool probepoint_set_is_empty(const struct probepoint *pp)
 	return rcu_access_pointer(pp->set) == &empty.set;
 }
 
-static bool is_called(const struct probepoint *pp, const struct kprobe *p)
+static bool probe_set_calls(const struct probepoint *pp, const struct kprobe *p)
 {
-	return pp->state != PROBEPOINT_GONE && !pp->text_goes &&
+	return pp->state != PROBEPOINT_GONE && !pp->text_going &&
 	       !(p->flags & KPROBE_FLAG_DISABLED);
 }
 
-static bool set_has_post(const struct probe_set *set)
+static bool probe_set_has_post(const struct probe_set *set)
 {
 	return set->probes[set->post];
 }
 
-static bool set_has_fault(const struct probe_set *set)
+static bool probe_set_has_fault(const struct probe_set *set)
 {
 	unsigned int i;
 
@@ -251,7 +254,7 @@ static bool set_has_fault(const struct probe_set *set)
 	return false;
 }
 
-static void choose_post(struct probepoint *pp, struct probe_set *set)
+static void probe_set_choose_post(struct probepoint *pp, struct probe_set *set)
 {
 	struct kprobe **post = set->probes + set->post;
 
@@ -260,7 +263,7 @@ static void choose_post(struct probepoint *pp, struct probe_set *set)
 		set->post_handler = post[0]->post_handler;
 	} else {
 		set->post_probe = &pp->kp;
-		set->post_handler = post[0] ? several_post : no_post;
+		set->post_handler = post[0] ? probe_set_multi_post : probe_set_no_post;
 	}
 }
 
@@ -281,7 +284,7 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 
 	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(p, &pp->probes, list) {
-		if (!is_called(pp, p))
+		if (!probe_set_calls(pp, p))
 			continue;
 		nr++;
 		nr_pre += !!p->pre_handler;
@@ -297,7 +300,7 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 		nr_post = set->post;
 		i = set->all;
 		list_for_each_entry(p, &pp->probes, list) {
-			if (!is_called(pp, p))
+			if (!probe_set_calls(pp, p))
 				continue;
 			if (p->pre_handler)
 				set->probes[nr_pre++] = p;
@@ -305,7 +308,7 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 				set->probes[nr_post++] = p;
 			set->probes[i++] = p;
 		}
-		choose_post(pp, set);
+		probe_set_choose_post(pp, set);
 	}
 	pp->next_set = set;
 	pp->staged = true;
@@ -320,10 +323,10 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
  */
 bool probepoint_next_has_post(const struct probepoint *pp)
 {
-	return set_has_post(pp->next_set);
+	return probe_set_has_post(pp->next_set);
 }
 
-static void free_set(struct probe_set *set)
+static void probe_set_free(struct probe_set *set)
 {
 	if (set && set != &empty.set)
 		kvfree_rcu(set, rcu);
@@ -338,13 +341,13 @@ static void free_set(struct probe_set *set)
 void probepoint_unstage_set(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	free_set(pp->next_set);
+	probe_set_free(pp->next_set);
 	pp->next_set = NULL;
 	pp->staged = false;
 }
 
 /* The only probe with a pre_handler, or the dispatcher. */
-static struct kprobe *choose_first(struct probepoint *pp, struct probe_set *set)
+static struct kprobe *probe_set_choose_first(struct probepoint *pp, struct probe_set *set)
 {
 	return set->probes[0] && !set->probes[1] ? set->probes[0] : &pp->kp;
 }
@@ -366,17 +369,17 @@ void probepoint_publish_set(struct probepoint *pp)
 	lockdep_assert_held(&kprobe_mutex);
 	if (!pp->staged)
 		probepoint_stage_set(pp, GFP_KERNEL | __GFP_NOFAIL);
-	WRITE_ONCE(pp->has_post, set_has_post(pp->next_set));
-	WRITE_ONCE(pp->has_fault, set_has_fault(pp->next_set));
-	set_dispatchers(pp);
+	WRITE_ONCE(pp->has_post, probe_set_has_post(pp->next_set));
+	WRITE_ONCE(pp->has_fault, probe_set_has_fault(pp->next_set));
+	probe_set_dispatchers(pp);
 	/* Pairs with probepoint_set(): a hit sees a set that is complete. */
 	old = rcu_replace_pointer(pp->set, pp->next_set, lockdep_is_held(&kprobe_mutex));
 	/*
 	 * Pairs with probepoint_first(): a hit that calls the dispatcher finds this
 	 * set, or a newer one.
 	 */
-	smp_store_release(&pp->first, choose_first(pp, pp->next_set));
+	smp_store_release(&pp->first, probe_set_choose_first(pp, pp->next_set));
 	pp->next_set = NULL;
 	pp->staged = false;
-	free_set(old);
+	probe_set_free(old);
 }

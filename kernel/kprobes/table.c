@@ -49,12 +49,12 @@ struct kprobe *get_kprobe(void *addr)
 	return pp ? &pp->kp : NULL;
 }
 
-static struct probepoint_table *current_table(void)
+static struct probepoint_table *probepoint_table_current(void)
 {
 	return rcu_dereference_protected(probepoint_table, lockdep_is_held(&kprobe_mutex));
 }
 
-static void table_put(struct probepoint_table *t, struct probepoint *pp)
+static void probepoint_table_put(struct probepoint_table *t, struct probepoint *pp)
 {
 	unsigned long i = probepoint_first_place(t, pp->addr);
 
@@ -81,7 +81,7 @@ static void table_put(struct probepoint_table *t, struct probepoint *pp)
  */
 int probepoint_table_reserve(unsigned int nr)
 {
-	struct probepoint_table *old = current_table(), *new;
+	struct probepoint_table *old = probepoint_table_current(), *new;
 	unsigned int bits, i;
 
 	lockdep_assert_held(&kprobe_mutex);
@@ -100,7 +100,7 @@ int probepoint_table_reserve(unsigned int nr)
 		struct probepoint *pp = old->entry[i];
 
 		if (pp && pp != &mark)
-			table_put(new, pp);
+			probepoint_table_put(new, pp);
 	}
 
 	rcu_assign_pointer(probepoint_table, new);
@@ -120,7 +120,7 @@ int probepoint_table_reserve(unsigned int nr)
 void probepoint_table_add(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	table_put(current_table(), pp);
+	probepoint_table_put(probepoint_table_current(), pp);
 }
 
 /**
@@ -131,7 +131,7 @@ void probepoint_table_add(struct probepoint *pp)
  */
 void probepoint_table_del(struct probepoint *pp)
 {
-	struct probepoint_table *t = current_table();
+	struct probepoint_table *t = probepoint_table_current();
 	unsigned long i = probepoint_first_place(t, pp->addr);
 
 	lockdep_assert_held(&kprobe_mutex);

@@ -83,7 +83,7 @@ log=$OUT/log/hitpath.log
 "$TOP/series/scripts/hitpath.pl" "$OUT/build/default" >"$log" 2>&1 || echo "hitpath.pl failed" >>"$log"
 verdict "hit path" "$log"
 
-say "thunks: none leaves by iret, which unblocks NMIs with FRED"
+say "trampolines: none leaves by iret, which unblocks NMIs with FRED"
 log=$OUT/log/iret.log
 : >"$log"
 for object in "$OUT"/build/{default,i386}/arch/x86/kernel/kprobes/*.o; do

@@ -293,7 +293,7 @@ parse()
 	# shellcheck disable=SC2086 # patterns
 	for source in $(cd "$tree" && echo $sources); do
 		case $source in
-		*/compat_opt.c | */optimizer.c | */rethook.c | */jprobe.c) continue ;;
+		*/legacy_opt.c | */optimizer.c | */rethook.c | */jprobe.c) continue ;;
 		esac
 		echo "  PARSE   $source"
 		clang-19 "${flags[@]}" "$tree/$source" >"$build/parse.log" 2>&1 || bad=1

@@ -30,8 +30,8 @@ my $build = shift or die "usage: series/scripts/hitpath.pl BUILD\n";
 # pointers: the handlers that the core puts into a struct kprobe or a probe_set.
 my @roots = qw(
 	kprobe_int3_handler kprobe_fault_begin kprobe_fault_resume kprobe_fault_handler
-	kprobe_post_thunk kprobe_detour_thunk kprobe_detour_several_thunk
-	kprobe_ftrace_thunk kprobe_just_return
+	kprobe_post_trampoline kprobe_detour_trampoline kprobe_detour_multi_trampoline
+	kprobe_ftrace_trampoline kprobe_just_return
 	__kretprobe_trampoline
 	kprobe_ftrace_handler get_kretprobe_retaddr
 	get_kprobe kprobe_busy_begin kprobe_busy_end
@@ -82,7 +82,7 @@ my %guarded = (
 # instruction, by which only the first of several hits raises. The second kind is a reason.
 # What has neither must not be probed, nor what it calls.
 my @raises = (
-	{ by => qr/^pool_ask_for_more$/, call => 'irq_work_queue',
+	{ by => qr/^pool_request_growth$/, call => 'irq_work_queue',
 	  runs => [qw(run_worker)], guard => 'locked' },
 	{ by => qr/./, call => 'irq_work_queue', runs => [qw(queue_free_limited)],
 	  reason => 'once for each return probe that is unregistered' },

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Builds a kernel in which indirect calls check the type of what they call (kCFI,
-# by clang), and runs the tests there whose handlers are called by thunks. With
-# FineIBT, on a processor that QEMU does not emulate, a call that is not checked
+# by clang), and runs the tests there whose handlers are called by trampolines.
+# With FineIBT, on a processor that QEMU does not emulate, a call that is not checked
 # ends in an exception; so what assembly calls is looked for in the object.
 #
 #	series/scripts/kcfi.sh [TEST...]
@@ -32,27 +32,27 @@ check()
 	fi
 }
 
-thunks() { objdump -dr --no-show-raw-insn "$dir/thunks_64.o"; }
+trampolines() { objdump -dr --no-show-raw-insn "$dir/trampolines_64.o"; }
 
 no_indirect_call()
 {
-	[ -s "$dir/thunks_64.o" ] || return 1
-	! thunks | grep -E '(call|jmp)q? +\*|__x86_indirect'
+	[ -s "$dir/trampolines_64.o" ] || return 1
+	! trampolines | grep -E '(call|jmp)q? +\*|__x86_indirect'
 }
 
-# called FUNCTION: by the thunks; and there the compiler checks the type
+# called FUNCTION: by the trampolines; and there the compiler checks the type
 called()
 {
-	thunks | grep "R_X86_64_PLT32.$1-" >/dev/null || return 1
-	objdump -dr --no-show-raw-insn "$dir/thunks.o" |
+	trampolines | grep "R_X86_64_PLT32.$1-" >/dev/null || return 1
+	objdump -dr --no-show-raw-insn "$dir/trampolines.o" |
 		awk -v f="<$1>:" '/^[0-9a-f]+ </ { inside = $2 == f }
 			inside && /\tud2/ { n++ } END { exit n != 1 }'
 }
 
 "$TOP/series/scripts/build.sh" kcfi
-check "thunks: no indirect call" no_indirect_call
+check "trampolines: no indirect call" no_indirect_call
 for function in kprobe_call_pre kprobe_call_post kprobe_call_return; do
-	check "thunks: $function() checks" called $function
+	check "trampolines: $function() checks" called $function
 done
 "$TOP/series/scripts/test.sh" kcfi "$@" | tee "$OUT/log/kcfi.log" || true
 read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$OUT/log/kcfi.log") ||

@@ -62,7 +62,7 @@ struct arch_specific_insn { };
  * @busy: number of calls of kprobe_busy_begin() without kprobe_busy_end()
  * @probe: the probe whose handler runs; meaningless if none runs
  * @regs: registers that the handlers were given: pre_handlers, and post_handlers
- *	behind ftrace's call. NULL if none runs, or if a thunk saved the registers.
+ *	behind ftrace's call. NULL if none runs, or if a trampoline saved the registers.
  * @in_fault: the fault_handler of @probe runs
  * @jprobe: if @probe is a jprobe: the call of its handler
  */
@@ -117,11 +117,11 @@ static __always_inline struct kprobe_level *kprobe_top_level(void)
  * @interrupted: the context that the hit has interrupted
  * @context: the context in which the handlers run, which is not less
  * @probe: the probe whose handler is called first
- * @regs: registers that the handlers are given, or NULL if a thunk saved them
+ * @regs: registers that the handlers are given, or NULL if a trampoline saved them
  *
- * The level is taken before it is filled, and has no context until it is filled: an NMI
- * in between takes the next level, and gives it back. thunks_64.S and thunks_32.S have the
- * same steps.
+ * The level is taken before it is filled, and has no context until it is filled: an NMI in
+ * between takes the next level, and gives it back. trampolines_64.S and trampolines_32.S have
+ * the same steps.
  *
  * Context: any, with preemption disabled.
  *
@@ -167,7 +167,7 @@ static __always_inline void kprobe_leave(struct kprobe_level *level)
 }
 
 /* Where the dispatchers record the probe whose handler runs. */
-static __always_inline struct kprobe **kprobe_running_place(void)
+static __always_inline struct kprobe **kprobe_running_ptr(void)
 {
 	return &kprobe_top_level()->probe;
 }
@@ -394,7 +394,7 @@ DEFINE_CLASS(kprobe_nmi_fault, struct kprobe_fault, kprobe_nmi_fault_end(&_T),
 
 /**
  * kprobe_regs_ip() - find the instruction that saved registers belong to
- * @regs: registers that an exception or a thunk saved. The caller may read the
+ * @regs: registers that an exception or a trampoline saved. The caller may read the
  *	instruction pointer and what the CPU pushes beside it.
  * @task: the task on whose stack @regs are
  *
@@ -416,7 +416,7 @@ unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 
 /**
  * kprobe_regs_at_entry() - do saved registers belong to a function without a frame?
- * @regs: registers that an exception or a thunk saved
+ * @regs: registers that an exception or a trampoline saved
  * @task: the task on whose stack @regs are
  *
  * For unwinders that go by frame pointers.

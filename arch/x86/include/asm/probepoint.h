@@ -19,13 +19,13 @@ struct pt_regs;
  */
 #define KPROBE_SLOT_SIZE	64
 
-/* A slot begins with the address of its probepoint, for the thunks that its code calls. */
+/* A slot begins with the address of its probepoint, for the trampolines that its code calls. */
 #define KPROBE_SLOT_CODE	sizeof(struct probepoint *)
 
 /* Size of the jump that replaces the instructions of the DCR. */
 #define KPROBE_JUMP_SIZE	5
 /* The largest DCR: its last instruction begins under the last byte of the jump. */
-#define KPROBE_JUMP_REACH	(KPROBE_JUMP_SIZE - 1 + MAX_INSN_SIZE)
+#define KPROBE_DCR_MAX	(KPROBE_JUMP_SIZE - 1 + MAX_INSN_SIZE)
 
 /**
  * enum x86_op - what kprobes may do with an instruction
@@ -72,7 +72,7 @@ enum x86_copy {
  * @X86_SLOT_NONE: there is no slot
  * @X86_SLOT_STEP: an int3, which ends the step
  * @X86_SLOT_BOOST: a jump back to the probed function
- * @X86_SLOT_POST: a call of kprobe_post_thunk(), and the jump
+ * @X86_SLOT_POST: a call of kprobe_post_trampoline(), and the jump
  */
 enum x86_slot_form {
 	X86_SLOT_NONE,
@@ -86,7 +86,7 @@ enum x86_slot_form {
  * @X86_EXEC_EMULATE: in C
  * @X86_EXEC_STEP: from the slot, which traps after it
  * @X86_EXEC_BOOST: from the slot, which jumps back
- * @X86_EXEC_DETOUR: from the detour buffer, behind its call of the thunk
+ * @X86_EXEC_DETOUR: from the detour buffer, behind its call of the trampoline
  */
 enum x86_exec {
 	X86_EXEC_EMULATE,
@@ -166,7 +166,7 @@ struct x86_slot {
  * @text: the buffer; NULL if there is none
  * @covered: the original text of the bytes that the jump overwrites
  * @in_text: the jump is in the text
- * @several: the buffer calls the thunk for several probes with a pre_handler
+ * @several: the buffer calls the trampoline for several probes with a pre_handler
  */
 struct x86_detour {
 	kprobe_opcode_t *text;
@@ -189,7 +189,7 @@ struct x86_detour {
  * @detour: the detour buffer
  *
  * A hit reads @resume, @hit_ip, @next_ip, @emulation and @slot. They are complete before
- * the probepoint is published; later x86_kprobe_choose_exec() and make_slot(), see slot.c,
+ * the probepoint is published; later x86_kprobe_choose_exec() and slot_make(), see slot.c,
  * change @resume and @slot, by a single store each. Everything else is guarded by
  * kprobe_mutex.
  */

@@ -65,7 +65,7 @@ static const struct x86_blacklist_area areas[] __initconst = {
 #endif
 };
 
-static int __init blacklist_area(const struct x86_blacklist_area *area)
+static int __init x86_blacklist_area(const struct x86_blacklist_area *area)
 {
 	unsigned long start = kallsyms_lookup_name(area->first);
 	unsigned long end = area->last ? kallsyms_lookup_name(area->last) : start;
@@ -102,7 +102,7 @@ static const char *const prefixes[] __initconst = {
 	NULL
 };
 
-static int __init blacklist_prefixed(void *unused, const char *name, unsigned long addr)
+static int __init x86_blacklist_prefixed(void *unused, const char *name, unsigned long addr)
 {
 	const char *const *prefix;
 	int ret;
@@ -144,19 +144,19 @@ int __init arch_populate_kprobe_blacklist(void)
 	int ret;
 
 #ifdef CONFIG_PREEMPTION
-	/* After a hit at its entry, the thunk would call it again to reschedule. */
+	/* After a hit at its entry, the trampoline would call it again to reschedule. */
 	ret = kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
 	if (ret < 0)
 		return ret;
 #endif
 	for (i = 0; i < ARRAY_SIZE(areas); i++) {
-		ret = blacklist_area(&areas[i]);
+		ret = x86_blacklist_area(&areas[i]);
 		if (ret < 0)
 			return ret;
 	}
 	/* The walk decodes the names of all symbols, so it is for these kernels only. */
 	if (prefixes[0]) {
-		ret = kallsyms_on_each_symbol(blacklist_prefixed, NULL);
+		ret = kallsyms_on_each_symbol(x86_blacklist_prefixed, NULL);
 		if (ret < 0)
 			return ret;
 	}

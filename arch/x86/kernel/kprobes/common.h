@@ -6,16 +6,16 @@
  */
 
 /*
- * Bytes between the word that the call of a thunk has pushed and the registers that the
- * thunk saves. With the word, it is the gap that the entry code leaves for breakpoints.
+ * Bytes between the word that the call of a trampoline has pushed and the registers that the
+ * trampoline saves. With the word, it is the gap that the entry code leaves for breakpoints.
  */
 #ifdef CONFIG_X86_64
-#define KPROBE_THUNK_GAP	40
+#define KPROBE_TRAMPOLINE_GAP	40
 #else
-#define KPROBE_THUNK_GAP	20
+#define KPROBE_TRAMPOLINE_GAP	20
 #endif
 
-/* Flags that are clear while C code runs. A thunk that has saved one loads flags by popf. */
+/* Flags that are clear while C code runs. A trampoline that has saved one loads flags by popf. */
 #define KPROBE_ODD_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
 				 X86_EFLAGS_AC)
 
@@ -115,10 +115,10 @@ static __always_inline unsigned long kprobe_copy_of(unsigned long slot, bool det
 	return slot + KPROBE_SLOT_CODE + (detour ? CALL_INSN_SIZE : 0);
 }
 
-/* The word that the call of a thunk has pushed: where the thunk returns to. */
-static __always_inline unsigned long *kprobe_thunk_return(struct pt_regs *regs)
+/* The word that the call of a trampoline has pushed: where the trampoline returns to. */
+static __always_inline unsigned long *kprobe_trampoline_return(struct pt_regs *regs)
 {
-	return (void *)(regs + 1) + KPROBE_THUNK_GAP;
+	return (void *)(regs + 1) + KPROBE_TRAMPOLINE_GAP;
 }
 
 /*
@@ -187,11 +187,11 @@ int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, uns
 void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf);
 void x86_kprobe_choose_exec(struct probepoint *pp);
 
-/* thunks_64.S, thunks_32.S: assembly, whose addresses are used */
-void kprobe_post_thunk(void);
-void kprobe_detour_thunk(void);
-void kprobe_detour_several_thunk(void);
-void kprobe_ftrace_thunk(void);
+/* trampolines_64.S, trampolines_32.S: assembly, whose addresses are used */
+void kprobe_post_trampoline(void);
+void kprobe_detour_trampoline(void);
+void kprobe_detour_multi_trampoline(void);
+void kprobe_ftrace_trampoline(void);
 void kprobe_just_return(void);
 
 /* step.c */
@@ -205,8 +205,8 @@ void x86_kprobe_steps_forget(void);
 struct probepoint *x86_kprobe_slot_owner(unsigned long ip);
 unsigned long x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip);
 
-/* thunks.c */
-__visible void kprobe_thunk_resched(void);
+/* trampolines.c */
+__visible void kprobe_trampoline_resched(void);
 __visible void kprobe_post_redirect(struct pt_regs *regs);
 #ifdef CONFIG_CFI_CLANG
 __visible int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,

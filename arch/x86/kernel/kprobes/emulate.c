@@ -5,7 +5,7 @@
  * Branches, calls and returns depend on their address. pushf, popf, cli and sti depend on
  * flags that are different while a hit is handled. A copy would not have the same effect.
  * Some instructions are emulated while there are post_handlers only, since that costs less
- * than the slot's call of the thunk: relative jumps, nops, endbr, push and pop of a
+ * than the slot's call of the trampoline: relative jumps, nops, endbr, push and pop of a
  * register, lea, and mov between registers.
  *
  * An emulation does what the CPU would, and sets the instruction pointer to the next
@@ -55,14 +55,14 @@ static const s16 gpr_offset[] = {
 #endif
 };
 
-static __always_inline unsigned long *reg_of(struct pt_regs *regs, int offset)
+static __always_inline unsigned long *emulate_reg(struct pt_regs *regs, int offset)
 {
 	return (void *)regs + offset;
 }
 
 #ifdef CONFIG_X86_64
 /* rdmsrl() has a tracepoint, whose callbacks may have probes. */
-static __always_inline unsigned long segment_base(u8 seg, const struct pt_regs *regs)
+static __always_inline unsigned long emulate_segment_base(u8 seg, const struct pt_regs *regs)
 {
 	if (seg == INAT_SEG_REG_GS)
 		return __rdmsr(MSR_GS_BASE);
@@ -70,7 +70,7 @@ static __always_inline unsigned long segment_base(u8 seg, const struct pt_regs *
 }
 #else
 /* fs is the kernel's per-CPU segment. All other segments that are emulated are flat. */
-static __always_inline unsigned long segment_base(u8 seg, const struct pt_regs *regs)
+static __always_inline unsigned long emulate_segment_base(u8 seg, const struct pt_regs *regs)
 {
 	unsigned int nr = regs->fs / sizeof(struct desc_struct);
 
@@ -81,30 +81,30 @@ static __always_inline unsigned long segment_base(u8 seg, const struct pt_regs *
 #endif
 
 static __always_inline
-unsigned long effective_address(const struct x86_operand *rm,
-				struct pt_regs *regs)
+unsigned long emulate_address(const struct x86_operand *rm,
+			      struct pt_regs *regs)
 {
 	unsigned long addr = rm->disp;
 
 	if (rm->base >= 0)
-		addr += *reg_of(regs, rm->base);
+		addr += *emulate_reg(regs, rm->base);
 	if (rm->index >= 0)
-		addr += *reg_of(regs, rm->index) << rm->scale;
+		addr += *emulate_reg(regs, rm->index) << rm->scale;
 	if (rm->addr32)
 		addr = (u32)addr;
 	return addr;
 }
 
 static __always_inline
-bool read_operand(const struct x86_operand *rm, struct pt_regs *regs,
-		  unsigned long *val)
+bool emulate_read_operand(const struct x86_operand *rm, struct pt_regs *regs,
+			  unsigned long *val)
 {
 	if (rm->reg) {
-		*val = *reg_of(regs, rm->base);
+		*val = *emulate_reg(regs, rm->base);
 		return true;
 	}
 	/* In the context of a breakpoint, a fault does not sleep: the read fails. */
-	__get_kernel_nofault(val, effective_address(rm, regs) + segment_base(rm->seg, regs),
+	__get_kernel_nofault(val, emulate_address(rm, regs) + emulate_segment_base(rm->seg, regs),
 			     unsigned long, fault);
 	return true;
 fault:
@@ -115,26 +115,26 @@ fault:
  * The emulations.
  */
 
-static int __kprobes do_nop(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_nop(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_jmp(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_jmp(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = pp->arch.emulation.imm;
 	return 1;
 }
 
-static int __kprobes do_call(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_call(struct probepoint *pp, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, pp->arch.next_ip);
 	regs->ip = pp->arch.emulation.imm;
 	return 1;
 }
 
-static int __kprobes do_jcc(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_jcc(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long next = pp->arch.next_ip;
 
@@ -143,7 +143,7 @@ static int __kprobes do_jcc(struct probepoint *pp, struct pt_regs *regs)
 }
 
 /* loopne, loope, loop and jcxz, in this order of cc; opsize is that of the counter. */
-static int __kprobes do_loop(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long count = regs->cx;
 	bool jump;
@@ -178,41 +178,41 @@ static int __kprobes do_loop(struct probepoint *pp, struct pt_regs *regs)
 }
 
 /* Memory cannot be read: send the CPU to the copy, which raises the exception. */
-static __always_inline int run_copy(struct probepoint *pp, struct pt_regs *regs)
+static __always_inline int emulate_call_copy(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)pp->arch.slot.copy;
 	return 1;
 }
 
-static int __kprobes do_jmp_rm(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_jmp_rm(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long target;
 
-	if (!read_operand(&pp->arch.emulation.rm, regs, &target))
-		return run_copy(pp, regs);
+	if (!emulate_read_operand(&pp->arch.emulation.rm, regs, &target))
+		return emulate_call_copy(pp, regs);
 	regs->ip = target;
 	return 1;
 }
 
-static int __kprobes do_call_rm(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_call_rm(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long target;
 
-	if (!read_operand(&pp->arch.emulation.rm, regs, &target))
-		return run_copy(pp, regs);
+	if (!emulate_read_operand(&pp->arch.emulation.rm, regs, &target))
+		return emulate_call_copy(pp, regs);
 	int3_emulate_push(regs, pp->arch.next_ip);
 	regs->ip = target;
 	return 1;
 }
 
 /* A far call to an address in the kernel: cs stays as it is. */
-static int __kprobes do_far_call(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_far_call(struct probepoint *pp, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, (u16)regs->cs);
-	return do_call(pp, regs);
+	return emulate_call(pp, regs);
 }
 
-static int __kprobes do_ret(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_ret(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = int3_emulate_pop(regs);
 	regs->sp += pp->arch.emulation.imm;
@@ -220,7 +220,7 @@ static int __kprobes do_ret(struct probepoint *pp, struct pt_regs *regs)
 }
 
 /* A far return inside the kernel. The exit from the breakpoint loads cs. */
-static int __kprobes do_far_ret(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_far_ret(struct probepoint *pp, struct pt_regs *regs)
 {
 	u32 eip;
 
@@ -237,31 +237,31 @@ static int __kprobes do_far_ret(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-static int __kprobes do_push(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_push(struct probepoint *pp, struct pt_regs *regs)
 {
-	int3_emulate_push(regs, *reg_of(regs, pp->arch.emulation.reg));
+	int3_emulate_push(regs, *emulate_reg(regs, pp->arch.emulation.reg));
 	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_push_imm(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_push_imm(struct probepoint *pp, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, pp->arch.emulation.imm);
 	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_pop(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_pop(struct probepoint *pp, struct pt_regs *regs)
 {
 	/* The stack pointer is incremented first: pop rsp overwrites it. */
 	unsigned long val = int3_emulate_pop(regs);
 
-	*reg_of(regs, pp->arch.emulation.reg) = val;
+	*emulate_reg(regs, pp->arch.emulation.reg) = val;
 	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_pushf(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_pushf(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long flags = regs->flags & ~(X86_EFLAGS_VM | X86_EFLAGS_RF);
 
@@ -275,7 +275,7 @@ static int __kprobes do_pushf(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-static int __kprobes do_popf(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_popf(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long mask = POPF_FLAGS, flags;
 
@@ -291,14 +291,14 @@ static int __kprobes do_popf(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-static int __kprobes do_cli(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_cli(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->flags &= ~X86_EFLAGS_IF;
 	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_sti(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_sti(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->flags |= X86_EFLAGS_IF;
 	regs->ip = pp->arch.next_ip;
@@ -306,20 +306,20 @@ static int __kprobes do_sti(struct probepoint *pp, struct pt_regs *regs)
 }
 
 /* mov from @rm to @reg, which are registers of 32 or 64 bits */
-static int __kprobes do_mov(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_mov(struct probepoint *pp, struct pt_regs *regs)
 {
-	unsigned long val = *reg_of(regs, pp->arch.emulation.rm.base);
+	unsigned long val = *emulate_reg(regs, pp->arch.emulation.rm.base);
 
-	*reg_of(regs, pp->arch.emulation.reg) = pp->arch.emulation.opsize == 4 ? (u32)val : val;
+	*emulate_reg(regs, pp->arch.emulation.reg) = pp->arch.emulation.opsize == 4 ? (u32)val : val;
 	regs->ip = pp->arch.next_ip;
 	return 1;
 }
 
-static int __kprobes do_lea(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes emulate_lea(struct probepoint *pp, struct pt_regs *regs)
 {
-	unsigned long val = effective_address(&pp->arch.emulation.rm, regs);
+	unsigned long val = emulate_address(&pp->arch.emulation.rm, regs);
 
-	*reg_of(regs, pp->arch.emulation.reg) = pp->arch.emulation.opsize == 4 ? (u32)val : val;
+	*emulate_reg(regs, pp->arch.emulation.reg) = pp->arch.emulation.opsize == 4 ? (u32)val : val;
 	regs->ip = pp->arch.next_ip;
 	return 1;
 }
@@ -328,13 +328,13 @@ static int __kprobes do_lea(struct probepoint *pp, struct pt_regs *regs)
  * Choosing an emulation.
  */
 
-static s16 modrm_reg(struct insn *insn)
+static s16 emulate_modrm_reg(struct insn *insn)
 {
 	return gpr_offset[X86_MODRM_REG(insn->modrm.bytes[0]) |
 			  (X86_REX_R(insn->rex_prefix.bytes[0]) ? 8 : 0)];
 }
 
-static s16 rm_reg(struct insn *insn, u8 low)
+static s16 emulate_rm_reg(struct insn *insn, u8 low)
 {
 	return gpr_offset[low | (X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0)];
 }
@@ -344,7 +344,7 @@ static s16 rm_reg(struct insn *insn, u8 low)
  * several such prefixes, the CPU goes by the last one, and the decoder does not keep their
  * order. In 64-bit mode, the prefixes of other segments are ignored.
  */
-static u8 segment_prefix(struct insn *insn)
+static u8 emulate_segment_prefix(struct insn *insn)
 {
 	u8 seg = 0;
 	int i;
@@ -373,7 +373,7 @@ static u8 segment_prefix(struct insn *insn)
  * Fill in the operand that the ModRM byte names. Return: false for what no compiler uses in
  * 32-bit mode, addresses of 16 bits and gs.
  */
-static bool decode_rm(struct probepoint *pp, struct insn *insn)
+static bool emulate_decode_rm(struct probepoint *pp, struct insn *insn)
 {
 	struct x86_operand *rm = &pp->arch.emulation.rm;
 	u8 modrm = insn->modrm.bytes[0];
@@ -383,12 +383,12 @@ static bool decode_rm(struct probepoint *pp, struct insn *insn)
 	rm->base = -1;
 	rm->index = -1;
 	rm->disp = insn->displacement.value;
-	rm->seg = segment_prefix(insn);
+	rm->seg = emulate_segment_prefix(insn);
 	rm->addr32 = IS_ENABLED(CONFIG_X86_64) && insn->addr_bytes == 4;
 	rm->reg = X86_MODRM_MOD(modrm) == 3;
 
 	if (rm->reg) {
-		rm->base = rm_reg(insn, X86_MODRM_RM(modrm));
+		rm->base = emulate_rm_reg(insn, X86_MODRM_RM(modrm));
 		return true;
 	}
 	if (!IS_ENABLED(CONFIG_X86_64) &&
@@ -403,157 +403,157 @@ static bool decode_rm(struct probepoint *pp, struct insn *insn)
 		rm->scale = X86_SIB_SCALE(sib);
 		/* Without a base, the displacement has four bytes. */
 		if (X86_SIB_BASE(sib) != 5 || X86_MODRM_MOD(modrm) != 0)
-			rm->base = rm_reg(insn, X86_SIB_BASE(sib));
+			rm->base = emulate_rm_reg(insn, X86_SIB_BASE(sib));
 	} else if (X86_MODRM_MOD(modrm) == 0 && X86_MODRM_RM(modrm) == 5) {
 		if (insn_rip_relative(insn))
 			rm->disp += (unsigned long)pp->addr + insn->length;
 	} else {
-		rm->base = rm_reg(insn, X86_MODRM_RM(modrm));
+		rm->base = emulate_rm_reg(insn, X86_MODRM_RM(modrm));
 	}
 	return true;
 }
 
 /* Can an emulation set this register? In 32-bit mode it cannot set the stack pointer. */
-static bool can_set(s16 reg)
+static bool emulate_can_set(s16 reg)
 {
 	return IS_ENABLED(CONFIG_X86_64) || reg != offsetof(struct pt_regs, sp);
 }
 
-static bool has_opsize_prefix(struct insn *insn)
+static bool emulate_has_opsize_prefix(struct insn *insn)
 {
 	return x86_insn_has_prefix(insn, 0x66);
 }
 
-static bool has_rep_prefix(struct insn *insn)
+static bool emulate_has_rep_prefix(struct insn *insn)
 {
 	return x86_insn_has_prefix(insn, 0xf3);
 }
 
 typedef int (*emulation_t)(struct probepoint *pp, struct pt_regs *regs);
 
-static emulation_t find_relative(struct probepoint *pp, struct insn *insn)
+static emulation_t emulate_find_relative(struct probepoint *pp, struct insn *insn)
 {
 	struct x86_emulation *em = &pp->arch.emulation;
 	u8 op = insn->opcode.bytes[0];
 
 	/* CPUs differ about the size of the target. */
-	if (has_opsize_prefix(insn))
+	if (emulate_has_opsize_prefix(insn))
 		return NULL;
 	em->imm = pp->arch.next_ip + insn->immediate.value;
 	if (insn->opcode.nbytes == 2) {
 		em->cc = insn->opcode.bytes[1] & 0xf;
-		return do_jcc;
+		return emulate_jcc;
 	}
 	switch (op) {
 	case 0xc7:	/* xbegin */
 		return NULL;
 	case 0x70 ... 0x7f:
 		em->cc = op & 0xf;
-		return do_jcc;
+		return emulate_jcc;
 	case 0xe0 ... 0xe3:
 		/* AMD CPUs may take f2 or f3 for the condition, instead of the opcode. */
-		if (op < 0xe2 && (x86_insn_has_prefix(insn, 0xf2) || has_rep_prefix(insn)))
+		if (op < 0xe2 && (x86_insn_has_prefix(insn, 0xf2) || emulate_has_rep_prefix(insn)))
 			return NULL;
 		em->cc = op & 3;
 		em->opsize = insn->addr_bytes;
-		return do_loop;
+		return emulate_loop;
 	case CALL_INSN_OPCODE:
-		return do_call;
+		return emulate_call;
 	default:
-		return do_jmp;
+		return emulate_jmp;
 	}
 }
 
-static emulation_t find_one_byte(struct probepoint *pp, struct insn *insn)
+static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *insn)
 {
 	struct x86_emulation *em = &pp->arch.emulation;
 	u8 op = insn->opcode.bytes[0];
 	u8 modrm = insn->modrm.bytes[0];
-	bool opsize = has_opsize_prefix(insn);
+	bool opsize = emulate_has_opsize_prefix(insn);
 
 	switch (op) {
 	case 0x50 ... 0x57:
 		if (opsize)
 			return NULL;
-		em->reg = rm_reg(insn, op & 7);
-		return do_push;
+		em->reg = emulate_rm_reg(insn, op & 7);
+		return emulate_push;
 	case 0x58 ... 0x5f:
 		if (opsize)
 			return NULL;
-		em->reg = rm_reg(insn, op & 7);
-		return can_set(em->reg) ? do_pop : NULL;
+		em->reg = emulate_rm_reg(insn, op & 7);
+		return emulate_can_set(em->reg) ? emulate_pop : NULL;
 	case 0x68:
 	case 0x6a:
 		if (opsize)
 			return NULL;
 		em->imm = insn->immediate.value;
-		return do_push_imm;
+		return emulate_push_imm;
 	case 0x89:
 	case 0x8b:
 		if (X86_MODRM_MOD(modrm) != 3 || insn->opnd_bytes < 4)
 			return NULL;
-		decode_rm(pp, insn);
-		em->reg = modrm_reg(insn);
+		emulate_decode_rm(pp, insn);
+		em->reg = emulate_modrm_reg(insn);
 		em->opsize = insn->opnd_bytes;
 		if (op == 0x89)
 			swap(em->reg, em->rm.base);
-		return can_set(em->reg) ? do_mov : NULL;
+		return emulate_can_set(em->reg) ? emulate_mov : NULL;
 	case 0x8d:
 		if (X86_MODRM_MOD(modrm) == 3 || insn->opnd_bytes < 4 ||
-		    !decode_rm(pp, insn))
+		    !emulate_decode_rm(pp, insn))
 			return NULL;
-		em->reg = modrm_reg(insn);
+		em->reg = emulate_modrm_reg(insn);
 		em->opsize = insn->opnd_bytes;
-		return can_set(em->reg) ? do_lea : NULL;
+		return emulate_can_set(em->reg) ? emulate_lea : NULL;
 	case 0x90:
 		/* With REX.B it is xchg with r8; with rep it is pause. */
-		if (X86_REX_B(insn->rex_prefix.bytes[0]) || has_rep_prefix(insn))
+		if (X86_REX_B(insn->rex_prefix.bytes[0]) || emulate_has_rep_prefix(insn))
 			return NULL;
-		return do_nop;
+		return emulate_nop;
 	case 0x9a:
 	case 0xea:
 		/* To another segment it would be a call gate, or a change of the task. */
 		if (opsize || insn->immediate2.value != __KERNEL_CS)
 			return NULL;
 		em->imm = insn->immediate1.value;
-		return op == 0x9a ? do_far_call : do_jmp;
+		return op == 0x9a ? emulate_far_call : emulate_jmp;
 	case 0x9c:
 		em->opsize = opsize && !X86_REX_W(insn->rex_prefix.bytes[0]) ? 2 : sizeof(long);
-		return do_pushf;
+		return emulate_pushf;
 	case 0x9d:
 		em->opsize = opsize && !X86_REX_W(insn->rex_prefix.bytes[0]) ? 2 : sizeof(long);
-		return do_popf;
+		return emulate_popf;
 	case RET_INSN_OPCODE:
-		return opsize ? NULL : do_ret;
+		return opsize ? NULL : emulate_ret;
 	case 0xc2:
 		em->imm = (u16)insn->immediate.value;
-		return opsize ? NULL : do_ret;
+		return opsize ? NULL : emulate_ret;
 	case 0xca:
 		em->imm = (u16)insn->immediate.value;
 		fallthrough;
 	case 0xcb:
 		em->opsize = X86_REX_W(insn->rex_prefix.bytes[0]) ? 8 : 4;
-		return opsize ? NULL : do_far_ret;
+		return opsize ? NULL : emulate_far_ret;
 	case 0xfa:
-		return do_cli;
+		return emulate_cli;
 	case 0xfb:
-		return do_sti;
+		return emulate_sti;
 	case 0xff:
-		if (x86_insn_op(insn) != X86_OP_INDIRECT || opsize || !decode_rm(pp, insn))
+		if (x86_insn_op(insn) != X86_OP_INDIRECT || opsize || !emulate_decode_rm(pp, insn))
 			return NULL;
-		return X86_MODRM_REG(modrm) == 2 ? do_call_rm : do_jmp_rm;
+		return X86_MODRM_REG(modrm) == 2 ? emulate_call_rm : emulate_jmp_rm;
 	}
 	return NULL;
 }
 
-static emulation_t find_emulation(struct probepoint *pp, struct insn *insn)
+static emulation_t emulate_find(struct probepoint *pp, struct insn *insn)
 {
 	/* With a lock prefix all of them raise #UD, which is left to the copy. */
 	if (insn_is_avx(insn) || x86_insn_has_prefix(insn, 0xf0))
 		return NULL;
 	switch (x86_insn_op(insn)) {
 	case X86_OP_RELATIVE:
-		return find_relative(pp, insn);
+		return emulate_find_relative(pp, insn);
 	case X86_OP_COPY:
 	case X86_OP_INDIRECT:
 	case X86_OP_RETURN:
@@ -563,29 +563,29 @@ static emulation_t find_emulation(struct probepoint *pp, struct insn *insn)
 		return NULL;
 	}
 	if (insn->opcode.nbytes == 1)
-		return find_one_byte(pp, insn);
+		return emulate_find_one_byte(pp, insn);
 	if (insn->opcode.nbytes != 2)
 		return NULL;
 	switch (insn->opcode.bytes[1]) {
 	case 0x1e:
 		/* endbr64 and endbr32; other forms may read the shadow stack. */
-		if (!has_rep_prefix(insn) ||
+		if (!emulate_has_rep_prefix(insn) ||
 		    (insn->modrm.bytes[0] != 0xfa && insn->modrm.bytes[0] != 0xfb))
 			return NULL;
-		return do_nop;
+		return emulate_nop;
 	case 0x1f:
-		return do_nop;
+		return emulate_nop;
 	}
 	return NULL;
 }
 
 /* How is the out-of-line copy made that an instruction has beside its emulation? */
-static enum x86_copy choose_copy(enum x86_op op, emulation_t run)
+static enum x86_copy emulate_choose_copy(enum x86_op op, emulation_t run)
 {
-	if (op == X86_OP_RELATIVE && (run == do_jmp || run == do_jcc))
+	if (op == X86_OP_RELATIVE && (run == emulate_jmp || run == emulate_jcc))
 		return X86_COPY_BRANCH;
 	/* If an emulation cannot read memory, the copy raises the fault. */
-	if (!run || op == X86_OP_COPY || run == do_jmp_rm || run == do_call_rm)
+	if (!run || op == X86_OP_COPY || run == emulate_jmp_rm || run == emulate_call_rm)
 		return X86_COPY_BYTES;
 	return X86_COPY_NONE;
 }
@@ -600,6 +600,6 @@ void x86_kprobe_find_emulation(struct probepoint *pp, struct insn *insn)
 {
 	struct arch_probepoint *ap = &pp->arch;
 
-	ap->emulation.run = find_emulation(pp, insn);
-	ap->insn.copy = choose_copy(ap->insn.op, ap->emulation.run);
+	ap->emulation.run = emulate_find(pp, insn);
+	ap->insn.copy = emulate_choose_copy(ap->insn.op, ap->emulation.run);
 }

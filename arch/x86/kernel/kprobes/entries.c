@@ -94,7 +94,7 @@ struct text_entries {
 
 /*
  * Guards the list, and keeps modules in memory: the text of a module is freed after
- * arch_kprobe_module_goes(). Nests inside kprobe_mutex.
+ * arch_kprobe_module_going(). Nests inside kprobe_mutex.
  */
 static DEFINE_MUTEX(entries_mutex);
 static LIST_HEAD(known);
@@ -144,22 +144,22 @@ struct text_search {
 	u8 buf[SEARCH_BEFORE + SEARCH_CHUNK + SEARCH_AFTER];
 };
 
-static u64 entry_of(unsigned long addr, enum entry_kind kind)
+static u64 entries_make(unsigned long addr, enum entry_kind kind)
 {
 	return (u64)(u32)addr << KIND_BITS | kind;
 }
 
-static bool is_in_range(const struct text_range *range, unsigned long addr)
+static bool entries_is_in_range(const struct text_range *range, unsigned long addr)
 {
 	return addr - range->start < range->size;
 }
 
-static bool is_in_text(const struct text_search *s, unsigned long addr)
+static bool entries_is_in_text(const struct text_search *s, unsigned long addr)
 {
-	return is_in_range(&s->range[0], addr) || is_in_range(&s->range[1], addr);
+	return entries_is_in_range(&s->range[0], addr) || entries_is_in_range(&s->range[1], addr);
 }
 
-static int note(struct text_search *s, unsigned long addr, enum entry_kind kind)
+static int entries_note(struct text_search *s, unsigned long addr, enum entry_kind kind)
 {
 	if (s->nr == s->max) {
 		unsigned int max = max(2 * s->max, 1024U);
@@ -173,12 +173,12 @@ static int note(struct text_search *s, unsigned long addr, enum entry_kind kind)
 		s->found = found;
 		s->max = max;
 	}
-	s->found[s->nr++] = entry_of(addr, kind);
+	s->found[s->nr++] = entries_make(addr, kind);
 	return 0;
 }
 
 /* Is @addr in a function, but not at its start? */
-static bool is_in_middle(struct text_search *s, unsigned long addr)
+static bool entries_is_in_middle(struct text_search *s, unsigned long addr)
 {
 	u32 *start = &s->starts[hash_32((u32)addr, STARTS_BITS)];
 	unsigned long size, offset;
@@ -191,51 +191,51 @@ static bool is_in_middle(struct text_search *s, unsigned long addr)
 }
 
 /* Are @from, which is in the text, and @to in the same function? */
-static bool is_same_function(struct text_search *s, unsigned long from, unsigned long to)
+static bool entries_is_same_function(struct text_search *s, unsigned long from, unsigned long to)
 {
 	unsigned long size, offset;
 
-	if (!is_in_range(&s->function, from)) {
+	if (!entries_is_in_range(&s->function, from)) {
 		s->function = (struct text_range){};
 		if (kallsyms_lookup_size_offset(from, &size, &offset))
 			s->function = (struct text_range){ from - offset, size };
 	}
-	return is_in_range(&s->function, to);
+	return entries_is_in_range(&s->function, to);
 }
 
-static int find_fixups(struct text_search *s, const struct exception_table_entry *e,
-		       unsigned int nr)
+static int entries_find_fixups(struct text_search *s, const struct exception_table_entry *e,
+			       unsigned int nr)
 {
 	unsigned long addr;
 	int ret = 0;
 
 	for (; nr && !ret; nr--, e++) {
 		addr = (unsigned long)&e->fixup + e->fixup;
-		if (is_in_middle(s, addr))
-			ret = note(s, addr, BY_FIXUP);
+		if (entries_is_in_middle(s, addr))
+			ret = entries_note(s, addr, BY_FIXUP);
 	}
 	return ret;
 }
 
-static int find_labels(struct text_search *s, struct jump_entry *e, unsigned int nr)
+static int entries_find_labels(struct text_search *s, struct jump_entry *e, unsigned int nr)
 {
 	int ret = 0;
 #ifdef CONFIG_JUMP_LABEL
 	for (; nr && !ret; nr--, e++)
-		if (is_in_middle(s, jump_entry_target(e)))
-			ret = note(s, jump_entry_target(e), BY_LABEL);
+		if (entries_is_in_middle(s, jump_entry_target(e)))
+			ret = entries_note(s, jump_entry_target(e), BY_LABEL);
 #endif
 	return ret;
 }
 
 /* A lea with a displacement only. In 64-bit mode it is relative to the next instruction. */
-static bool is_lea(u8 opcode, u8 modrm)
+static bool entries_is_lea(u8 opcode, u8 modrm)
 {
 	return opcode == 0x8d && (modrm & 0xc7) == 0x05;
 }
 
 /* May the four bytes at @p be the displacement of a branch or of a lea? */
-static bool looks_like_branch(const u8 *p)
+static bool entries_looks_like_branch(const u8 *p)
 {
 	u8 before = p[-2], opcode = p[-1];
 
@@ -252,18 +252,18 @@ static bool looks_like_branch(const u8 *p)
 		if (before == 0xc7)
 			return true;
 	}
-	return IS_ENABLED(CONFIG_X86_64) && is_lea(before, opcode);
+	return IS_ENABLED(CONFIG_X86_64) && entries_is_lea(before, opcode);
 }
 
 /* May the four bytes at @p be an address that a mov, a push or a lea loads? */
-static bool looks_like_load(const u8 *p)
+static bool entries_looks_like_load(const u8 *p)
 {
 	u8 opcode = p[-1];
 	int i;
 
 	if (opcode == 0x68 || (opcode & 0xf8) == 0xb8)
 		return true;
-	if (!IS_ENABLED(CONFIG_X86_64) && is_lea(p[-2], opcode))
+	if (!IS_ENABLED(CONFIG_X86_64) && entries_is_lea(p[-2], opcode))
 		return true;
 	/* mov: a ModRM byte follows the opcode, and perhaps a SIB byte and a displacement */
 	for (i = 2; i <= SEARCH_BEFORE; i++)
@@ -276,7 +276,7 @@ static bool looks_like_load(const u8 *p)
  * Has an instruction its displacement or its immediate operand at @at? If it cannot be told,
  * it is assumed: if the bytes belong to no function, or if there is an int3 of other code.
  */
-static bool has_operand_at(struct text_search *s, unsigned long at)
+static bool entries_has_operand_at(struct text_search *s, unsigned long at)
 {
 	struct text_decoding *d = &s->decoding;
 	unsigned long size, offset, end;
@@ -309,13 +309,14 @@ static bool has_operand_at(struct text_search *s, unsigned long at)
 }
 
 /* Is @to, which an operand at @from seems to name, in the middle of another function? */
-static bool is_far_entry(struct text_search *s, unsigned long from, unsigned long to)
+static bool entries_is_far(struct text_search *s, unsigned long from, unsigned long to)
 {
-	return !is_same_function(s, from, to) && is_in_middle(s, to) && has_operand_at(s, from);
+	return !entries_is_same_function(s, from, to) && entries_is_in_middle(s, to) &&
+	       entries_has_operand_at(s, from);
 }
 
-static int __no_sanitize_address search_chunk(struct text_search *s, const u8 *p,
-					      unsigned long at, unsigned int len)
+static int __no_sanitize_address entries_search_chunk(struct text_search *s, const u8 *p,
+						      unsigned long at, unsigned int len)
 {
 	const u8 *end = p + len;
 	int ret = 0;
@@ -324,24 +325,24 @@ static int __no_sanitize_address search_chunk(struct text_search *s, const u8 *p
 		unsigned long value = (long)get_unaligned((s32 *)p);
 		unsigned long target = at + sizeof(s32) + value;
 
-		if (unlikely(is_in_text(s, target)) && looks_like_branch(p) &&
-		    is_far_entry(s, at, target))
-			ret = note(s, target, BY_BRANCH);
-		if (unlikely(is_in_text(s, value)) && !ret && looks_like_load(p) &&
-		    is_far_entry(s, at, value))
-			ret = note(s, value, BY_LOAD);
+		if (unlikely(entries_is_in_text(s, target)) && entries_looks_like_branch(p) &&
+		    entries_is_far(s, at, target))
+			ret = entries_note(s, target, BY_BRANCH);
+		if (unlikely(entries_is_in_text(s, value)) && !ret && entries_looks_like_load(p) &&
+		    entries_is_far(s, at, value))
+			ret = entries_note(s, value, BY_LOAD);
 	}
 	return ret;
 }
 
-static bool read_text(unsigned long at, u8 *buf, size_t len)
+static bool entries_read_text(unsigned long at, u8 *buf, size_t len)
 {
 	guard(mutex)(&text_mutex);
 	guard(preempt)();
 	return x86_kprobe_read_original(at, buf, len);
 }
 
-static int search_text(struct text_search *s, const struct text_range *range)
+static int entries_search_text(struct text_search *s, const struct text_range *range)
 {
 	unsigned long at = range->start, end = range->start + range->size, len;
 	int ret = 0;
@@ -350,16 +351,17 @@ static int search_text(struct text_search *s, const struct text_range *range)
 	for (; at < end && !ret; at += len) {
 		len = min_t(unsigned long, end - at, SEARCH_CHUNK);
 		/* Init text may have been freed meanwhile. */
-		if (!read_text(at, s->buf + SEARCH_BEFORE, min(end - at, len + SEARCH_AFTER)))
+		if (!entries_read_text(at, s->buf + SEARCH_BEFORE,
+				       min(end - at, len + SEARCH_AFTER)))
 			break;
-		ret = search_chunk(s, s->buf + SEARCH_BEFORE, at, len);
+		ret = entries_search_chunk(s, s->buf + SEARCH_BEFORE, at, len);
 		memcpy(s->buf, s->buf + len, SEARCH_BEFORE);
 		cond_resched();
 	}
 	return ret;
 }
 
-static int search_kernel(struct text_search *s)
+static int entries_search_kernel(struct text_search *s)
 {
 	int ret;
 
@@ -369,17 +371,17 @@ static int search_kernel(struct text_search *s)
 		s->range[1].start = (unsigned long)_sinittext;
 		s->range[1].size = _einittext - _sinittext;
 	}
-	ret = find_fixups(s, __start___ex_table, __stop___ex_table - __start___ex_table);
+	ret = entries_find_fixups(s, __start___ex_table, __stop___ex_table - __start___ex_table);
 #ifdef CONFIG_JUMP_LABEL
 	if (!ret)
-		ret = find_labels(s, __start___jump_table,
-				  __stop___jump_table - __start___jump_table);
+		ret = entries_find_labels(s, __start___jump_table,
+					  __stop___jump_table - __start___jump_table);
 #endif
 	return ret;
 }
 
 #ifdef CONFIG_MODULES
-static int search_module(struct text_search *s, const struct module *mod)
+static int entries_search_module(struct text_search *s, const struct module *mod)
 {
 	static const enum mod_mem_type types[] = { MOD_TEXT, MOD_INIT_TEXT };
 	unsigned int i;
@@ -389,19 +391,19 @@ static int search_module(struct text_search *s, const struct module *mod)
 		s->range[i].start = (unsigned long)mod->mem[types[i]].base;
 		s->range[i].size = mod->mem[types[i]].size;
 	}
-	ret = find_fixups(s, mod->extable, mod->num_exentries);
+	ret = entries_find_fixups(s, mod->extable, mod->num_exentries);
 #ifdef CONFIG_JUMP_LABEL
 	if (!ret)
-		ret = find_labels(s, mod->jump_entries, mod->num_jump_entries);
+		ret = entries_find_labels(s, mod->jump_entries, mod->num_jump_entries);
 #endif
 	return ret;
 }
 
 /*
  * The module that contains @addr, or NULL; in memory until entries_mutex is released: it is not
- * ready any more when arch_kprobe_module_goes() is called.
+ * ready any more when arch_kprobe_module_going() is called.
  */
-static const struct module *module_at(unsigned long addr)
+static const struct module *entries_module_at(unsigned long addr)
 {
 	const struct module *mod;
 
@@ -410,37 +412,37 @@ static const struct module *module_at(unsigned long addr)
 	return mod && kprobe_module_ready(mod) ? mod : NULL;
 }
 #else
-static int search_module(struct text_search *s, const struct module *mod)
+static int entries_search_module(struct text_search *s, const struct module *mod)
 {
 	return 0;
 }
 
-static const struct module *module_at(unsigned long addr)
+static const struct module *entries_module_at(unsigned long addr)
 {
 	return NULL;
 }
 #endif
 
-static int entry_cmp(const void *a, const void *b)
+static int entries_cmp(const void *a, const void *b)
 {
 	const u64 *ea = a, *eb = b;
 
 	return *ea < *eb ? -1 : *ea > *eb;
 }
 
-static unsigned long count_known(struct shrinker *shrinker, struct shrink_control *sc)
+static unsigned long entries_count_known(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	return READ_ONCE(nr_known);
 }
 
-static void forget(struct text_entries *te)
+static void entries_forget(struct text_entries *te)
 {
 	list_del(&te->list);
 	WRITE_ONCE(nr_known, nr_known - te->nr);
 	kvfree(te);
 }
 
-static unsigned long shrink_known(struct shrinker *shrinker, struct shrink_control *sc)
+static unsigned long entries_shrink(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	struct text_entries *te, *next;
 	unsigned long freed = 0;
@@ -450,14 +452,14 @@ static unsigned long shrink_known(struct shrinker *shrinker, struct shrink_contr
 		return SHRINK_STOP;
 	list_for_each_entry_safe(te, next, &known, list) {
 		freed += te->nr;
-		forget(te);
+		entries_forget(te);
 	}
 	mutex_unlock(&entries_mutex);
 	return freed;
 }
 
 /* Register the shrinker. Without memory for it, the arrays stay until modules are freed. */
-static void need_shrinker(void)
+static void entries_need_shrinker(void)
 {
 	static struct shrinker *shrinker;
 
@@ -466,13 +468,13 @@ static void need_shrinker(void)
 	shrinker = shrinker_alloc(0, "kprobe-entries");
 	if (!shrinker)
 		return;
-	shrinker->count_objects = count_known;
-	shrinker->scan_objects = shrink_known;
+	shrinker->count_objects = entries_count_known;
+	shrinker->scan_objects = entries_shrink;
 	shrinker_register(shrinker);
 }
 
 /* Search the text of the kernel, or of @mod. Return: the entries, or NULL if out of memory. */
-static noinline struct text_entries *find_entries(const struct module *mod)
+static noinline struct text_entries *entries_find(const struct module *mod)
 {
 	struct text_search *s = kvzalloc(sizeof(*s), GFP_KERNEL);
 	struct text_entries *te = NULL;
@@ -481,9 +483,9 @@ static noinline struct text_entries *find_entries(const struct module *mod)
 
 	if (!s)
 		return NULL;
-	ret = mod ? search_module(s, mod) : search_kernel(s);
+	ret = mod ? entries_search_module(s, mod) : entries_search_kernel(s);
 	for (i = 0; i < ARRAY_SIZE(s->range) && !ret; i++)
-		ret = search_text(s, &s->range[i]);
+		ret = entries_search_text(s, &s->range[i]);
 	if (!ret)
 		te = kvmalloc(struct_size(te, entry, s->nr), GFP_KERNEL);
 	if (te) {
@@ -491,30 +493,30 @@ static noinline struct text_entries *find_entries(const struct module *mod)
 		te->nr = s->nr;
 		if (s->nr)
 			memcpy(te->entry, s->found, array_size(s->nr, sizeof(*s->found)));
-		sort(te->entry, te->nr, sizeof(te->entry[0]), entry_cmp, NULL);
+		sort(te->entry, te->nr, sizeof(te->entry[0]), entries_cmp, NULL);
 		list_add(&te->list, &known);
 		WRITE_ONCE(nr_known, nr_known + te->nr);
-		need_shrinker();
+		entries_need_shrinker();
 	}
 	kvfree(s->found);
 	kvfree(s);
 	return te;
 }
 
-static struct text_entries *entries_of(const struct module *mod)
+static struct text_entries *entries_for(const struct module *mod)
 {
 	struct text_entries *te;
 
 	list_for_each_entry(te, &known, list)
 		if (te->mod == mod)
 			return te;
-	return find_entries(mod);
+	return entries_find(mod);
 }
 
 /* Return: the reason why there cannot be a jump at @addr, or KPROBE_WHY_NONE. */
-static enum kprobe_reason look_up(const struct text_entries *te, unsigned long addr)
+static enum kprobe_reason entries_look_up(const struct text_entries *te, unsigned long addr)
 {
-	u64 first = entry_of(addr + 1, 0), end = entry_of(addr + KPROBE_JUMP_SIZE, 0);
+	u64 first = entries_make(addr + 1, 0), end = entries_make(addr + KPROBE_JUMP_SIZE, 0);
 	unsigned int low = 0, high = te->nr, kind = ARRAY_SIZE(reasons);
 
 	while (low < high) {
@@ -545,26 +547,26 @@ int x86_kprobe_check_entries(struct kprobe_jump *jump)
 
 	guard(mutex)(&entries_mutex);
 	if (!core_kernel_text(jump->addr)) {
-		mod = module_at(jump->addr);
+		mod = entries_module_at(jump->addr);
 		if (!mod) {
 			jump->refusal = KPROBE_WHY_JUMP_GONE;
 			return 0;
 		}
 	}
-	te = entries_of(mod);
+	te = entries_for(mod);
 	if (!te)
 		return -ENOMEM;
-	jump->refusal = look_up(te, jump->addr);
+	jump->refusal = entries_look_up(te, jump->addr);
 	return 0;
 }
 
 /**
- * arch_kprobe_module_goes() - free the entries of a module
+ * arch_kprobe_module_going() - free the entries of a module
  * @mod: the module, which is about to be freed
  *
  * Context: sleeps; kprobe_mutex is held.
  */
-void arch_kprobe_module_goes(const struct module *mod)
+void arch_kprobe_module_going(const struct module *mod)
 {
 	struct text_entries *te, *next;
 
@@ -572,5 +574,5 @@ void arch_kprobe_module_goes(const struct module *mod)
 	guard(mutex)(&entries_mutex);
 	list_for_each_entry_safe(te, next, &known, list)
 		if (te->mod == mod)
-			forget(te);
+			entries_forget(te);
 }

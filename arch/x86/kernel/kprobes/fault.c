@@ -18,7 +18,7 @@
 #include "common.h"
 
 /* Offer an exception of a handler to the fault_handler of the same probe. */
-static bool __kprobes fault_in_handler(struct pt_regs *regs, int trapnr)
+static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_level *level = kprobe_top_level();
 	struct kprobe *p = level->probe;
@@ -39,7 +39,7 @@ static bool __kprobes fault_in_handler(struct pt_regs *regs, int trapnr)
  * reports what has been done already, and a machine check may have nothing to do with the
  * instruction.
  */
-static __always_inline bool is_fault(int trapnr)
+static __always_inline bool kprobe_is_fault(int trapnr)
 {
 	return trapnr != X86_TRAP_DB && trapnr != X86_TRAP_MC;
 }
@@ -66,8 +66,8 @@ void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *re
 	struct probepoint *pp = x86_kprobe_slot_owner(regs->ip);
 
 	if (likely(!pp)) {
-		fault->handled = is_fault(trapnr) && unlikely(kprobe_running()) &&
-				 fault_in_handler(regs, trapnr);
+		fault->handled = kprobe_is_fault(trapnr) && unlikely(kprobe_running()) &&
+				 kprobe_fault_in_handler(regs, trapnr);
 		return;
 	}
 
@@ -81,7 +81,7 @@ void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *re
 	fault->stepping = x86_kprobe_step_fault(regs, &fault->run_post);
 	regs->ip = fault->ip;
 	/* Only the first copy is of the probed instruction. */
-	if (fault->first && is_fault(trapnr) && probepoint_has_fault(pp))
+	if (fault->first && kprobe_is_fault(trapnr) && probepoint_has_fault(pp))
 		fault->handled = probepoint_run_fault_handlers(pp, regs, trapnr);
 }
 

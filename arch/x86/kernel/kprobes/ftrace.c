@@ -2,11 +2,11 @@
 /*
  * Kernel probes on x86: ftrace-based probes.
  *
- * There is no trap. If no other user of ftrace is attached to the function, ftrace's call
- * leads to a thunk of kprobes, as the calls of slots and detour buffers do. Else it leads to
+ * There is no trap. If no other user of ftrace is attached to the function, ftrace's call leads
+ * to a trampoline of kprobes, as the calls of slots and detour buffers do. Else it leads to
  * ftrace's trampoline, which saves the registers and calls all users one after the other.
- * Handlers see the registers as at a breakpoint. Their context is that of the probed
- * function, with interrupts as they are there.
+ * Handlers see the registers as at a breakpoint. Their context is that of the probed function,
+ * with interrupts as they are there.
  *
  * The recursion guards of ftrace are not used, since they drop hits that have to be counted
  * as missed. The CPU's levels take their place, as for breakpoints, see int3.c.
@@ -28,7 +28,7 @@
  *
  * Return: true if this is the first time.
  */
-static __always_inline bool claim_hit(struct pt_regs *regs)
+static __always_inline bool kprobe_ftrace_claim_hit(struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_64
 	u64 *word = &regs->ssx;
@@ -47,7 +47,7 @@ static __always_inline bool claim_hit(struct pt_regs *regs)
 
 /* Call the handlers. Return: true if a pre_handler has redirected execution, see @regs. */
 static __always_inline
-bool handle_hit(struct probepoint *pp, struct pt_regs *regs, unsigned long next)
+bool kprobe_ftrace_handle_hit(struct probepoint *pp, struct pt_regs *regs, unsigned long next)
 {
 	s32 context = kprobe_context();
 	struct kprobe *first = probepoint_first(pp);
@@ -70,7 +70,7 @@ bool handle_hit(struct probepoint *pp, struct pt_regs *regs, unsigned long next)
 	return redirected;
 }
 
-static __always_inline bool rcu_watches(void)
+static __always_inline bool kprobe_ftrace_rcu_watches(void)
 {
 #ifdef CONFIG_CONTEXT_TRACKING_IDLE
 	return raw_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
@@ -79,19 +79,20 @@ static __always_inline bool rcu_watches(void)
 #endif
 }
 
-static __always_inline bool find_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
+static __always_inline
+bool kprobe_ftrace_find_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
 {
 	struct probepoint *pp = get_probepoint((void *)ip);
 
 	if (likely(pp))
-		return handle_hit(pp, regs, next);
+		return kprobe_ftrace_handle_hit(pp, regs, next);
 	/* The last probe was unregistered after the CPU had executed the call. */
 	regs->ip = next;
 	return false;
 }
 
 /* A handler has redirected execution, perhaps into the DCR of an optimised probepoint. */
-static noinline void __kprobes find_resume_address(struct pt_regs *regs)
+static noinline void __kprobes kprobe_ftrace_resume_address(struct pt_regs *regs)
 {
 	preempt_disable_notrace();
 	regs->ip = x86_kprobe_resume_address(regs->ip);
@@ -99,28 +100,28 @@ static noinline void __kprobes find_resume_address(struct pt_regs *regs)
 }
 
 /* Have RCU watch: handlers use it, and unregister_kprobe() relies on it to wait for them. */
-static noinline bool __kprobes find_unwatched_hit(unsigned long ip, struct pt_regs *regs,
-						  unsigned long next)
+static noinline bool __kprobes
+kprobe_ftrace_find_unwatched_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
 {
 	bool redirected;
 
 	ct_nmi_enter();
-	redirected = find_hit(ip, regs, next);
+	redirected = kprobe_ftrace_find_hit(ip, regs, next);
 	ct_nmi_exit();
 	return redirected;
 }
 
 /**
- * kprobe_ftrace_hit() - handle a hit for the thunk
+ * kprobe_ftrace_hit() - handle a hit for the trampoline
  * @regs: registers as at the call, but for the instruction pointer
  * @next: address of the instruction behind the call
  *
- * Ftrace has put a call of kprobe_ftrace_thunk() into a function to which no other user is
+ * Ftrace has put a call of kprobe_ftrace_trampoline() into a function to which no other user is
  * attached.
  *
  * Context: that of the probed function.
  *
- * Return: false if the thunk is to return behind the call; true if it is to load all
+ * Return: false if the trampoline is to return behind the call; true if it is to load all
  * registers from @regs, since a handler has redirected execution.
  */
 __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next)
@@ -130,15 +131,15 @@ __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long n
 
 	regs->ip = ip + INT3_INSN_SIZE;
 	preempt_disable_notrace();
-	if (likely(rcu_watches()))
-		redirected = find_hit(ip, regs, next);
+	if (likely(kprobe_ftrace_rcu_watches()))
+		redirected = kprobe_ftrace_find_hit(ip, regs, next);
 	else
-		redirected = find_unwatched_hit(ip, regs, next);
+		redirected = kprobe_ftrace_find_unwatched_hit(ip, regs, next);
 	preempt_enable_notrace();
 
 	if (likely(!redirected && regs->ip == next))
 		return false;
-	find_resume_address(regs);
+	kprobe_ftrace_resume_address(regs);
 	return true;
 }
 
@@ -156,7 +157,7 @@ __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long n
  * In 32-bit mode the trampoline loads the stack pointer. But then it calls the graph tracer,
  * which takes the word there for the return address, so a dropped one is emulated, too.
  */
-static noinline void __kprobes move_stack(struct pt_regs *regs, unsigned long sp)
+static noinline void __kprobes kprobe_ftrace_move_stack(struct pt_regs *regs, unsigned long sp)
 {
 	if (regs->sp == sp + sizeof(sp)) {
 		*(unsigned long *)sp = regs->ip;
@@ -195,7 +196,7 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	 * If not all registers are saved, the call was not updated yet for this address, or
 	 * the address is not one of kprobes.
 	 */
-	if (!regs || !claim_hit(regs))
+	if (!regs || !kprobe_ftrace_claim_hit(regs))
 		return;
 	/* Another user of ftrace may have set these, and rely on them. */
 	next = regs->ip;
@@ -204,33 +205,33 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	regs->ip = ip + INT3_INSN_SIZE;
 	regs->orig_ax = -1;
 	preempt_disable_notrace();
-	if (likely(rcu_watches()))
-		redirected = find_hit(ip, regs, next);
+	if (likely(kprobe_ftrace_rcu_watches()))
+		redirected = kprobe_ftrace_find_hit(ip, regs, next);
 	else
-		redirected = find_unwatched_hit(ip, regs, next);
+		redirected = kprobe_ftrace_find_unwatched_hit(ip, regs, next);
 	preempt_enable_notrace();
 	regs->orig_ax = orig_ax;
 	if (unlikely(regs->ip != next))
-		find_resume_address(regs);
+		kprobe_ftrace_resume_address(regs);
 	if (unlikely(redirected && regs->sp != sp))
-		move_stack(regs, sp);
+		kprobe_ftrace_move_stack(regs, sp);
 }
 
 /**
  * arch_kprobe_ftrace_trampoline() - get what ftrace is to call from probed functions
  *
- * Return: the address of the thunk.
+ * Return: the address of the trampoline.
  */
 unsigned long arch_kprobe_ftrace_trampoline(void)
 {
-	return (unsigned long)kprobe_ftrace_thunk;
+	return (unsigned long)kprobe_ftrace_trampoline;
 }
 
 /*
  * Skip the call of ftrace. If other code has put a breakpoint here, its int3 is taken for
  * one of the probepoint.
  */
-static int __kprobes skip_call(struct probepoint *pp, struct pt_regs *regs)
+static int __kprobes kprobe_ftrace_skip_call(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = pp->arch.next_ip;
 	return 1;
@@ -256,6 +257,6 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 	ap->next_ip = (unsigned long)pp->addr + MCOUNT_INSN_SIZE;
 	ap->insn.copy = X86_COPY_NONE;
 	ap->exec = X86_EXEC_EMULATE;
-	ap->emulation.run = skip_call;
+	ap->emulation.run = kprobe_ftrace_skip_call;
 	return 0;
 }

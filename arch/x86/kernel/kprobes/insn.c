@@ -14,7 +14,7 @@
  *   slot. They and some more (push, mov between registers, lea, nops) are emulated only
  *   while there are post_handlers, which costs less then.
  * - Outside of 64-bit mode, instructions that load a segment register, and those that follow a
- *   load of ds or es, are single-stepped with interrupts off: the thunk that a boosted copy
+ *   load of ds or es, are single-stepped with interrupts off: the trampoline that a boosted copy
  *   calls does not load the kernel's segments, but the trap after the copy does.
  * - Instructions that cannot be executed at another address, or whose effect on the next
  *   instruction would be lost, are refused with -EOPNOTSUPP, and so is every opcode that
@@ -37,7 +37,7 @@
 #include "common.h"
 
 /* Find the probepoint at @addr, if it has patched @byte into the text; or NULL. */
-static struct probepoint *probepoint_behind(unsigned long addr, u8 byte)
+static struct probepoint *probepoint_with_byte(unsigned long addr, u8 byte)
 {
 	struct probepoint *pp;
 
@@ -79,7 +79,7 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 			byte = buf[i];
 		else if (get_kernel_nofault(byte, (u8 *)addr + i))
 			continue;
-		pp = probepoint_behind(addr + i, byte);
+		pp = probepoint_with_byte(addr + i, byte);
 		if (!pp)
 			continue;
 		if (i >= 0)
@@ -123,7 +123,7 @@ void __kprobes x86_kprobe_put_original(u8 *buf, unsigned long addr)
  * Is the int3 at @addr a breakpoint of kgdb? The instruction that it has replaced is not
  * known then, nor where the next one begins.
  */
-static bool is_debuggers(unsigned long addr)
+static bool kprobe_is_debuggers_int3(unsigned long addr)
 {
 #ifdef CONFIG_KGDB
 	return kgdb_has_hit_break(addr);
@@ -136,12 +136,12 @@ static bool is_debuggers(unsigned long addr)
  * Decode the original instruction at @addr. @max is the number of bytes up to the end of
  * its function. Return: true if it could be decoded.
  */
-static bool decode_original(unsigned long addr, size_t max, struct insn *insn,
-			    u8 buf[MAX_INSN_SIZE])
+static bool kprobe_decode_original(unsigned long addr, size_t max, struct insn *insn,
+				   u8 buf[MAX_INSN_SIZE])
 {
 	max = min_t(size_t, max, MAX_INSN_SIZE);
 	return x86_kprobe_read_original(addr, buf, max) &&
-	       !(buf[0] == INT3_INSN_OPCODE && is_debuggers(addr)) &&
+	       !(buf[0] == INT3_INSN_OPCODE && kprobe_is_debuggers_int3(addr)) &&
 	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 
@@ -161,7 +161,7 @@ bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *
 {
 	lockdep_assert_held(&text_mutex);
 	guard(preempt)();
-	return decode_original(addr, end - addr, insn, buf) && x86_insn_length_known(insn);
+	return kprobe_decode_original(addr, end - addr, insn, buf) && x86_insn_length_known(insn);
 }
 
 /* After this number of instructions text_mutex is released. */
@@ -186,8 +186,8 @@ struct x86_decoding {
  * move the start of an instruction: what replaces instructions has the same length.
  * kprobe_mutex keeps probes as they are.
  */
-static enum kprobe_reason decode_on_boundary(unsigned long addr, struct insn *insn,
-					     u8 buf[MAX_INSN_SIZE], struct x86_decoding *d)
+static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct insn *insn,
+						    u8 buf[MAX_INSN_SIZE], struct x86_decoding *d)
 {
 	unsigned long size, offset, at, end;
 	int i;
@@ -205,7 +205,7 @@ static enum kprobe_reason decode_on_boundary(unsigned long addr, struct insn *in
 					d->after = at;
 					return KPROBE_WHY_NO_BOUNDARY;
 				}
-				if (!decode_original(at, end - at, insn, buf))
+				if (!kprobe_decode_original(at, end - at, insn, buf))
 					return KPROBE_WHY_UNDECODED;
 				if (at == addr)
 					return KPROBE_WHY_NONE;
@@ -220,7 +220,7 @@ static enum kprobe_reason decode_on_boundary(unsigned long addr, struct insn *in
 }
 
 /* Can the sti at @addr be emulated? Not if the next instruction needs its interrupt shadow. */
-static bool sti_is_safe(unsigned long addr)
+static bool kprobe_sti_is_safe(unsigned long addr)
 {
 	u8 next[3];
 
@@ -234,7 +234,7 @@ static bool sti_is_safe(unsigned long addr)
  * of the function's type there, and code that it makes of it at boot, or code that counts
  * calls. Callers read the hash, and jump into the code.
  */
-static bool is_in_padding(unsigned long addr)
+static bool kprobe_is_in_padding(unsigned long addr)
 {
 	char name[KSYM_NAME_LEN];
 
@@ -248,8 +248,8 @@ static bool is_in_padding(unsigned long addr)
  * @addr: its address
  *
  * The code that fills it, in __switch_to_asm() for one, has calls that lead over an int3, and
- * drops their return addresses from the stack. It relies on what the CPU remembers of a call. An
- * emulation, and the push and the jump of a detour buffer, put the return address on the
+ * drops their return addresses from the stack. It relies on what the CPU remembers of a call.
+ * An emulation, and the push and the jump of a detour buffer, put the return address on the
  * stack only.
  *
  * Context: that of x86_kprobe_read_original().
@@ -277,7 +277,7 @@ bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr)
  * Is the instruction the movl or the addl of such a check? When the ud2 traps, the kernel
  * decodes both in the text, to find the type and the register.
  */
-static bool is_cfi_check(unsigned long addr, struct insn *insn)
+static bool kprobe_is_cfi_check(unsigned long addr, struct insn *insn)
 {
 	if (insn->opcode.value == 0xba && insn->length == CFI_MOVL_SIZE)
 		return is_cfi_trap(addr + CFI_MOVL_SIZE + CFI_ADDL_SIZE + CFI_JE_SIZE);
@@ -290,7 +290,7 @@ static bool is_cfi_check(unsigned long addr, struct insn *insn)
  * Is the instruction an endbr? At the start of a function the probe is moved behind it. So
  * it is inside the function, where an indirect jump must find it.
  */
-static bool is_endbr_insn(const u8 *bytes)
+static bool kprobe_is_endbr(const u8 *bytes)
 {
 	return is_endbr(get_unaligned((u32 *)bytes));
 }
@@ -317,24 +317,24 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 	struct insn insn;
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (is_in_padding(addr))
+	if (kprobe_is_in_padding(addr))
 		return probepoint_refuse(pp, KPROBE_WHY_PADDING);
-	why = decode_on_boundary(addr, &insn, bytes, &decoding);
+	why = kprobe_decode_on_boundary(addr, &insn, bytes, &decoding);
 	if (why && e) {
 		e->before = decoding.before;
 		e->after = decoding.after;
 	}
 	if (why)
 		return probepoint_refuse(pp, why);
-	if (is_endbr_insn(bytes))
+	if (kprobe_is_endbr(bytes))
 		return probepoint_refuse(pp, KPROBE_WHY_ENDBR);
-	if (is_cfi_check(addr, &insn))
+	if (kprobe_is_cfi_check(addr, &insn))
 		return probepoint_refuse(pp, KPROBE_WHY_CFI_CHECK);
 	if (x86_kprobe_fills_rsb(&insn, addr))
 		return probepoint_refuse(pp, KPROBE_WHY_FILLS_RSB);
 	ap->insn.size = insn.length;
 	ap->insn.op = x86_insn_op(&insn);
-	/* A thunk, which would call the post_handlers, does not load the kernel's segments. */
+	/* A trampoline, which would call the post_handlers, does not load the kernel's segments. */
 	if (decoding.loads && ap->insn.op == X86_OP_COPY) {
 		ap->insn.op = X86_OP_STEP;
 		pp->why = KPROBE_WHY_EXEC_SEGMENT;
@@ -344,7 +344,7 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 	pp->kp.opcode = bytes[0];
 
 	x86_kprobe_find_emulation(pp, &insn);
-	if (ap->emulation.run && x86_insn_is_sti(&insn) && !sti_is_safe(addr))
+	if (ap->emulation.run && x86_insn_is_sti(&insn) && !kprobe_sti_is_safe(addr))
 		return probepoint_refuse(pp, KPROBE_WHY_STI_SHADOW);
 	if (ap->emulation.run)
 		return 0;

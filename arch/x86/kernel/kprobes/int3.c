@@ -4,7 +4,7 @@
  *
  * The pre_handlers run. Then the instruction is emulated, or the CPU is sent to the slot
  * or to the detour buffer. A slot that ends in a jump back is the last that this file
- * sees of the hit: if there are post_handlers, the slot calls kprobe_post_thunk(). A slot
+ * sees of the hit: if there are post_handlers, the slot calls kprobe_post_trampoline(). A slot
  * that ends in int3 is single-stepped, see step.c.
  *
  * A CPU's levels record which interrupt contexts run handlers, see struct kprobe_level.
@@ -133,7 +133,7 @@ void kprobe_task_oopsed(void)
  * probepoint when the text is the original again and the probepoint has left the table.
  * Then it has to execute the original instruction.
  */
-static bool __kprobes breakpoint_is_gone(struct pt_regs *regs)
+static bool __kprobes int3_is_removed(struct pt_regs *regs)
 {
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
 	u8 text[2];
@@ -153,13 +153,13 @@ unreadable:
 }
 
 /* Handle a breakpoint at an address that has no probepoint. */
-static noinline int __kprobes other_int3(struct pt_regs *regs)
+static noinline int __kprobes int3_without_probepoint(struct pt_regs *regs)
 {
-	return x86_kprobe_step_trap(regs) || breakpoint_is_gone(regs);
+	return x86_kprobe_step_trap(regs) || int3_is_removed(regs);
 }
 
 /* A handler has made the hit itself: execute the instruction, and call no handler. */
-static noinline int __kprobes missed(struct probepoint *pp, struct pt_regs *regs)
+static noinline int __kprobes int3_missed(struct probepoint *pp, struct pt_regs *regs)
 {
 	/* Pairs with the release in x86_kprobe_choose_exec(). */
 	unsigned long resume = READ_ONCE(pp->arch.resume);
@@ -175,7 +175,7 @@ static noinline int __kprobes missed(struct probepoint *pp, struct pt_regs *regs
 }
 
 /* End a hit that is single-stepped, or that is emulated and has post_handlers. */
-static noinline int __kprobes finish_hit(struct probepoint *pp, struct pt_regs *regs)
+static noinline int __kprobes int3_finish_hit(struct probepoint *pp, struct pt_regs *regs)
 {
 	struct kprobe_level *level = kprobe_top_level();
 	bool post = probepoint_has_post(pp);
@@ -226,12 +226,12 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 		return 0;
 	pp = get_probepoint((void *)(regs->ip - INT3_INSN_SIZE));
 	if (unlikely(!pp))
-		return other_int3(regs);
+		return int3_without_probepoint(regs);
 
 	context = kprobe_context();
 	first = probepoint_first(pp);
 	if (!kprobe_enter(&level, context - KPROBE_CONTEXT_INT3, context, first, regs))
-		return missed(pp, regs);
+		return int3_missed(pp, regs);
 	if (unlikely(first->pre_handler(first, regs))) {
 		kprobe_leave(level);
 		regs->ip = x86_kprobe_resume_address(regs->ip);
@@ -248,5 +248,5 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 		kprobe_leave(level);
 		return pp->arch.emulation.run(pp, regs);
 	}
-	return finish_hit(pp, regs);
+	return int3_finish_hit(pp, regs);
 }

@@ -23,7 +23,7 @@
  * its own knows where that ends, and get_stack_info() does not. Behind the last page there
  * may be a guard page.
  */
-static noinline unsigned long __kprobes end_of_stack_at(unsigned long sp)
+static noinline unsigned long __kprobes jprobe_stack_end(unsigned long sp)
 {
 	struct stack_info stack;
 
@@ -36,11 +36,11 @@ static noinline unsigned long __kprobes end_of_stack_at(unsigned long sp)
  * How many bytes of arguments can there be on the stack? @sp is where the return address is.
  * The function may be the first on its stack, with no arguments there.
  */
-static __always_inline unsigned long size_of_args(unsigned long sp)
+static __always_inline unsigned long jprobe_args_size(unsigned long sp)
 {
 	if (likely(offset_in_page(sp) + sizeof(sp) + MAX_STACK_SIZE <= PAGE_SIZE))
 		return MAX_STACK_SIZE;
-	return min_t(unsigned long, end_of_stack_at(sp) - sizeof(sp) - sp, MAX_STACK_SIZE);
+	return min_t(unsigned long, jprobe_stack_end(sp) - sizeof(sp) - sp, MAX_STACK_SIZE);
 }
 
 /**
@@ -59,7 +59,7 @@ bool __kprobes arch_jprobe_call(struct pt_regs *regs, void *entry)
 	struct x86_jprobe_call call = {
 		.entry = entry,
 		.args = (void *)(sp + sizeof(sp)),
-		.size = size_of_args(sp),
+		.size = jprobe_args_size(sp),
 	};
 	bool ended;
 

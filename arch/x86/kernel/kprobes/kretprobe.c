@@ -2,8 +2,8 @@
 /*
  * Kernel probes on x86: the functions that must not have return probes.
  *
- * kernel/kprobes/retcall.c replaces return addresses and finds the real ones, thunks_64.S
- * and thunks_32.S have the trampoline, and unwind.c answers unwinders.
+ * kernel/kprobes/retcall.c replaces return addresses and finds the real ones, trampolines_64.S
+ * and trampolines_32.S have the trampoline, and unwind.c answers unwinders.
  */
 #include <linux/kprobes.h>
 

@@ -27,14 +27,14 @@
  *
  * and g to z for what the capital letter means, but outside of 64-bit mode only.
  *
- * After a load of ds, es or fs, the thunk that calls the post_handlers would run with the new
- * segment. The int3 that ends a step enters the kernel, which loads its own segments and
- * restores the new ones afterwards. What else changes the state of the CPU is boosted, and
- * may be in a DCR: lidt, lgdt, ltr, wrmsr, mov to control and debug registers, port I/O. The
- * copy differs from the original by its address only, and a jump needs nothing but the page
- * tables, which map the slots wherever they map the text. An int3 after the copy would need
- * the IDT, the GDT or the GS base that the instruction has just changed. An exception
- * between monitor and mwait would even keep the mwait from waiting.
+ * After a load of ds, es or fs, the trampoline that calls the post_handlers would run with the
+ * new segment. The int3 that ends a step enters the kernel, which loads its own segments and
+ * restores the new ones afterwards. What else changes the state of the CPU is boosted, and may
+ * be in a DCR: lidt, lgdt, ltr, wrmsr, mov to control and debug registers, port I/O. The copy
+ * differs from the original by its address only, and a jump needs nothing but the page tables,
+ * which map the slots wherever they map the text. An int3 after the copy would need the IDT,
+ * the GDT or the GS base that the instruction has just changed. An exception between monitor
+ * and mwait would even keep the mwait from waiting.
  *
  * VEX and EVEX share their tables. Where an instruction has only one of the two
  * forms, the copy of the other raises #UD as its original does. No instruction
@@ -295,7 +295,7 @@ static const struct {
 };
 
 /* Return: the mandatory prefix, as the tables encode it; the sum if there are f2 and f3. */
-static unsigned int mandatory_prefix(struct insn *insn)
+static unsigned int x86_insn_mandatory_prefix(struct insn *insn)
 {
 	static const u8 of_vex[] = { 1, 2, 4, 8 };
 	unsigned int prefix;
@@ -309,12 +309,12 @@ static unsigned int mandatory_prefix(struct insn *insn)
 	return prefix;
 }
 
-static enum x86_op op_of(char c, struct insn *insn)
+static enum x86_op x86_op_of_letter(char c, struct insn *insn)
 {
 	unsigned int prefix;
 
 	if (isdigit(c) || (c >= 'a' && c <= 'f')) {
-		prefix = mandatory_prefix(insn);
+		prefix = x86_insn_mandatory_prefix(insn);
 		return (hex_to_bin(c) & prefix) == prefix ? X86_OP_COPY : X86_OP_NONE;
 	}
 	if (!IS_ENABLED(CONFIG_X86_64))
@@ -344,9 +344,9 @@ static enum x86_op op_of(char c, struct insn *insn)
 }
 
 /* Look up an opcode for which the middle field of the ModRM byte is not enough. */
-static enum x86_op op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
+static enum x86_op x86_op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
 {
-	unsigned int prefix = mandatory_prefix(insn);
+	unsigned int prefix = x86_insn_mandatory_prefix(insn);
 	u8 field = X86_MODRM_REG(modrm);
 
 	if (X86_MODRM_MOD(modrm) != 3)
@@ -359,7 +359,7 @@ static enum x86_op op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
 		return modrm == 0xf8 ? X86_OP_RELATIVE : X86_OP_NONE;
 	case 0x0f01:
 		/* With these prefixes: erets, eretu, setssbsy, user interrupts and more */
-		return prefix & 0xc ? X86_OP_REFUSE : op_of(map_0f01[modrm & 0x3f], insn);
+		return prefix & 0xc ? X86_OP_REFUSE : x86_op_of_letter(map_0f01[modrm & 0x3f], insn);
 	case 0x0fae:
 		/* rdfsbase, rdgsbase; wrfsbase, wrgsbase, ptwrite, incssp, umonitor */
 		if (prefix == 4 && field != 7)
@@ -371,7 +371,7 @@ static enum x86_op op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
 	return X86_OP_NONE;
 }
 
-static enum x86_op op_of_group(u16 opcode, struct insn *insn)
+static enum x86_op x86_op_of_group(u16 opcode, struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0];
 	bool reg = X86_MODRM_MOD(modrm) == 3;
@@ -387,13 +387,13 @@ static enum x86_op op_of_group(u16 opcode, struct insn *insn)
 	for (g = groups; g < groups + ARRAY_SIZE(groups); g++) {
 		if (opcode < g->first || opcode > g->last)
 			continue;
-		op = op_of((reg ? g->reg : g->memory)[X86_MODRM_REG(modrm)], insn);
-		return op == X86_OP_NONE ? op_of_exception(opcode, modrm, insn) : op;
+		op = x86_op_of_letter((reg ? g->reg : g->memory)[X86_MODRM_REG(modrm)], insn);
+		return op == X86_OP_NONE ? x86_op_of_exception(opcode, modrm, insn) : op;
 	}
 	return X86_OP_NONE;
 }
 
-static const char *vex_map(struct insn *insn)
+static const char *x86_insn_vex_map(struct insn *insn)
 {
 	switch (insn_vex_m_bits(insn)) {
 	case 1:
@@ -423,7 +423,7 @@ static const u16 no_modrm_0f[16] = {
 };
 
 /* Do all instructions with an opcode of map 0f have an immediate, if mandatory prefixes decide? */
-static bool has_immediate_0f(u8 opcode)
+static bool x86_insn_has_immediate_0f(u8 opcode)
 {
 	return (opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 ||
 	       (opcode >= 0xc4 && opcode <= 0xc6);
@@ -451,7 +451,7 @@ bool x86_insn_length_known(struct insn *insn)
 		case 1:
 			if (opcode[0] == 0x77)
 				return true;
-			return modrm && (imm || !has_immediate_0f(opcode[0]));
+			return modrm && (imm || !x86_insn_has_immediate_0f(opcode[0]));
 		case 3:
 			return modrm && imm;
 		default:
@@ -468,7 +468,7 @@ bool x86_insn_length_known(struct insn *insn)
 			return no_modrm_0f[opcode[1] >> 4] >> (opcode[1] & 0xf) & 1;
 		if (opcode[1] >= 0x20 && opcode[1] <= 0x23)
 			return X86_MODRM_MOD(insn->modrm.bytes[0]) == 3;
-		return imm || !has_immediate_0f(opcode[1]);
+		return imm || !x86_insn_has_immediate_0f(opcode[1]);
 	default:
 		if ((opcode[1] == 0x38 ? map_0f38 : map_0f3a)[opcode[2]] == '.')
 			return true;
@@ -493,20 +493,20 @@ enum x86_op x86_insn_op(struct insn *insn)
 	if (insn_is_rex2(insn) || !x86_insn_length_known(insn))
 		return X86_OP_NONE;
 	if (insn_is_avx(insn)) {
-		map = vex_map(insn);
-		return map ? op_of(map[opcode[0]], insn) : X86_OP_NONE;
+		map = x86_insn_vex_map(insn);
+		return map ? x86_op_of_letter(map[opcode[0]], insn) : X86_OP_NONE;
 	}
 	switch (insn->opcode.nbytes) {
 	case 1:
 		if (one_byte[opcode[0]] == 'G')
-			return op_of_group(opcode[0], insn);
-		return op_of(one_byte[opcode[0]], insn);
+			return x86_op_of_group(opcode[0], insn);
+		return x86_op_of_letter(one_byte[opcode[0]], insn);
 	case 2:
 		if (map_0f[opcode[1]] == 'G')
-			return op_of_group(0x0f00 | opcode[1], insn);
-		return op_of(map_0f[opcode[1]], insn);
+			return x86_op_of_group(0x0f00 | opcode[1], insn);
+		return x86_op_of_letter(map_0f[opcode[1]], insn);
 	case 3:
-		return op_of((opcode[1] == 0x38 ? map_0f38 : map_0f3a)[opcode[2]], insn);
+		return x86_op_of_letter((opcode[1] == 0x38 ? map_0f38 : map_0f3a)[opcode[2]], insn);
 	default:
 		return X86_OP_NONE;
 	}
@@ -551,7 +551,7 @@ bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *tar
 	return true;
 }
 
-static bool is_one_byte(const struct insn *insn, u8 opcode)
+static bool x86_insn_is_one_byte(const struct insn *insn, u8 opcode)
 {
 	return insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == opcode;
 }
@@ -564,7 +564,7 @@ static bool is_one_byte(const struct insn *insn, u8 opcode)
  */
 bool x86_insn_is_call(const struct insn *insn)
 {
-	return is_one_byte(insn, CALL_INSN_OPCODE);
+	return x86_insn_is_one_byte(insn, CALL_INSN_OPCODE);
 }
 
 /**
@@ -575,7 +575,7 @@ bool x86_insn_is_call(const struct insn *insn)
  */
 bool x86_insn_is_ret(const struct insn *insn)
 {
-	return is_one_byte(insn, RET_INSN_OPCODE);
+	return x86_insn_is_one_byte(insn, RET_INSN_OPCODE);
 }
 
 /**
@@ -586,8 +586,8 @@ bool x86_insn_is_ret(const struct insn *insn)
  */
 bool x86_insn_never_falls_through(const struct insn *insn)
 {
-	return x86_insn_is_ret(insn) || is_one_byte(insn, JMP32_INSN_OPCODE) ||
-	       is_one_byte(insn, JMP8_INSN_OPCODE);
+	return x86_insn_is_ret(insn) || x86_insn_is_one_byte(insn, JMP32_INSN_OPCODE) ||
+	       x86_insn_is_one_byte(insn, JMP8_INSN_OPCODE);
 }
 
 /**
@@ -600,7 +600,7 @@ bool x86_insn_jumps_indirectly(const struct insn *insn)
 {
 	u8 field = X86_MODRM_REG(insn->modrm.bytes[0]);
 
-	return is_one_byte(insn, 0xff) && (field == 4 || field == 5);
+	return x86_insn_is_one_byte(insn, 0xff) && (field == 4 || field == 5);
 }
 
 /**
@@ -638,7 +638,7 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
 
 	if (insn_rip_relative(insn)) {
 		value = addr + insn->length + insn->displacement.value;
-		if (is_one_byte(insn, 0x8d) && value - first < size)
+		if (x86_insn_is_one_byte(insn, 0x8d) && value - first < size)
 			return true;
 	} else if (insn->displacement.nbytes == 4) {
 		value = insn->displacement.value;
@@ -668,9 +668,9 @@ bool x86_insn_loads_data_segment(struct insn *insn)
 	if (IS_ENABLED(CONFIG_X86_64) || insn_is_avx(insn))
 		return false;
 	/* pop, les, lds, and mov, in which es is 0 and ds is 3 */
-	return is_one_byte(insn, 0x07) || is_one_byte(insn, 0x1f) ||
-	       is_one_byte(insn, 0xc4) || is_one_byte(insn, 0xc5) ||
-	       (is_one_byte(insn, 0x8e) && (field == 0 || field == 3));
+	return x86_insn_is_one_byte(insn, 0x07) || x86_insn_is_one_byte(insn, 0x1f) ||
+	       x86_insn_is_one_byte(insn, 0xc4) || x86_insn_is_one_byte(insn, 0xc5) ||
+	       (x86_insn_is_one_byte(insn, 0x8e) && (field == 0 || field == 3));
 }
 
 /**
@@ -681,7 +681,7 @@ bool x86_insn_loads_data_segment(struct insn *insn)
  */
 bool x86_insn_is_sti(const struct insn *insn)
 {
-	return is_one_byte(insn, 0xfb);
+	return x86_insn_is_one_byte(insn, 0xfb);
 }
 
 /**

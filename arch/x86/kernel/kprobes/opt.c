@@ -5,18 +5,18 @@
  * Where the safety check of safety.c allows it, a jump replaces the breakpoint. It leads
  * to a detour buffer, which is a slot of this form:
  *
- *	probepoint; call thunk; copies of all instructions of the DCR; jmp back
+ *	probepoint; call trampoline; copies of all instructions of the DCR; jmp back
  *
  * The DCR are the instructions that the jump overlaps.
  *
- * The call leads to kprobe_detour_thunk() while one probe has a pre_handler, and to
- * kprobe_detour_several_thunk() while several have one. Either thunk is correct for any number
- * of them, so the call is patched when a hit may already be on its way.
+ * The call leads to kprobe_detour_trampoline() while one probe has a pre_handler, and to
+ * kprobe_detour_multi_trampoline() while several have one. Either trampoline is correct for any
+ * number of them, so the call is patched when a hit may already be on its way.
  *
- * If there are post_handlers, a call of kprobe_post_thunk() follows the first copy. A map
+ * If there are post_handlers, a call of kprobe_post_trampoline() follows the first copy. A map
  * at the end of the buffer tells which original each copy belongs to.
  *
- * A task may also enter a detour buffer behind the call of the thunk. As soon as there is
+ * A task may also enter a detour buffer behind the call of the trampoline. As soon as there is
  * a buffer, hits of the breakpoint resume there, and no longer in the text behind the
  * breakpoint. So after a tasks-RCU grace period no task is in the DCR, nor on the way to
  * it, and the jump can be written. When the probepoint is unoptimised, hits resume there
@@ -40,7 +40,7 @@
 #include "common.h"
 
 /* The copy in @detour of the instruction @offset bytes behind the probed address; or 0. */
-static unsigned long __kprobes copy_at(unsigned long detour, unsigned long offset)
+static unsigned long __kprobes detour_copy_at(unsigned long detour, unsigned long offset)
 {
 	const struct kprobe_detour_map *map = kprobe_detour_map(detour);
 	unsigned int i;
@@ -50,7 +50,7 @@ static unsigned long __kprobes copy_at(unsigned long detour, unsigned long offse
 
 		if (map->from[i] != offset)
 			continue;
-		/* No copy is a call, so a call here is that of kprobe_post_thunk(). */
+		/* No copy is a call, so a call here is that of kprobe_post_trampoline(). */
 		return copy + (*(u8 *)copy == CALL_INSN_OPCODE ? CALL_INSN_SIZE : 0);
 	}
 	return 0;
@@ -78,7 +78,7 @@ unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
 		if (!pp)
 			continue;
 		detour = (unsigned long)READ_ONCE(pp->arch.detour.text);
-		copy = detour ? copy_at(detour, i) : 0;
+		copy = detour ? detour_copy_at(detour, i) : 0;
 		if (copy)
 			return copy;
 	}
@@ -99,7 +99,7 @@ __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
 
 /**
  * kprobe_detour_redirect() - end a hit whose pre_handler has redirected execution
- * @regs: registers as the handler has left them; the thunk loads all of them
+ * @regs: registers as the handler has left them; the trampoline loads all of them
  * @level: the level of the handler
  *
  * Context: that of the probed function. Preemption is disabled, and enabled here.
@@ -122,8 +122,8 @@ __visible void __kprobes kprobe_detour_redirect(struct pt_regs *regs,
  * decided anew: with ITS, a return is safe in the upper half only. A jump to a return
  * thunk is a relative branch, which is made anew.
  */
-static int put_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long at,
-		    unsigned long addr)
+static int detour_put_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long at,
+			   unsigned long addr)
 {
 	if (x86_insn_op(insn) == X86_OP_RETURN && cpu_wants_rethunk_at((void *)at))
 		return x86_kprobe_put_branch(buf, JMP32_INSN_OPCODE, at,
@@ -131,14 +131,14 @@ static int put_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long a
 	return x86_kprobe_put_copy(buf, bytes, insn->length, at, addr);
 }
 
-static unsigned long thunk_of(bool several)
+static unsigned long detour_trampoline(bool several)
 {
-	return (unsigned long)(several ? kprobe_detour_several_thunk : kprobe_detour_thunk);
+	return (unsigned long)(several ? kprobe_detour_multi_trampoline : kprobe_detour_trampoline);
 }
 
 /* Write the code of a detour buffer to @buf, and fill in @map. Return: 0, or an errno. */
-static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const u8 *original,
-		       unsigned int reach, bool post, struct kprobe_detour_map *map)
+static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const u8 *original,
+		       unsigned int dcr_size, bool post, struct kprobe_detour_map *map)
 {
 	unsigned long addr = (unsigned long)pp->addr, target;
 	unsigned int done = 0, len = KPROBE_SLOT_CODE;
@@ -147,10 +147,10 @@ static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const
 
 	map->nr = 0;
 	ret = x86_kprobe_put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
-				    thunk_of(pp->arch.detour.several));
-	while (ret > 0 && done < reach) {
+				    detour_trampoline(pp->arch.detour.several));
+	while (ret > 0 && done < dcr_size) {
 		len += ret;
-		if (insn_decode(&insn, original + done, reach - done, INSN_MODE_KERN))
+		if (insn_decode(&insn, original + done, dcr_size - done, INSN_MODE_KERN))
 			return -EILSEQ;
 		/* The longest instruction, a call and a jump have to fit. */
 		if (len + MAX_INSN_SIZE + 2 * JMP32_INSN_SIZE > KPROBE_DETOUR_END)
@@ -164,7 +164,7 @@ static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const
 			ret = x86_kprobe_put_branch_copy(buf + len, &insn, slot + len, addr + done,
 							 target);
 		else
-			ret = put_copy(buf + len, &insn, original + done, slot + len, addr + done);
+			ret = detour_put_copy(buf + len, &insn, original + done, slot + len, addr + done);
 		if (ret < 0)
 			return ret;
 		done += insn.length;
@@ -179,7 +179,7 @@ static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		if (map->nr == 1 && post) {
 			len += ret;
 			ret = x86_kprobe_put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
-						    (unsigned long)kprobe_post_thunk);
+						    (unsigned long)kprobe_post_trampoline);
 		}
 	}
 	if (ret > 0) {
@@ -192,7 +192,7 @@ static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const
 /**
  * arch_prepare_detour() - make a detour buffer, and send hits of the breakpoint there
  * @pp: the probepoint, which has none
- * @reach: size of the DCR in bytes, as arch_check_jumps() has found
+ * @dcr_size: size of the DCR in bytes, as arch_check_jumps() has found
  * @post: hits call a post_handler
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
@@ -200,10 +200,10 @@ static int fill_detour(struct probepoint *pp, u8 *buf, unsigned long slot, const
  * Return: 0; -ENOMEM; or another errno if no detour buffer can be made. A reason that can
  * change is in @pp->jump.failure then.
  */
-int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
+int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 {
 	struct x86_detour *detour = &pp->arch.detour;
-	u8 original[KPROBE_JUMP_REACH], buf[KPROBE_SLOT_SIZE];
+	u8 original[KPROBE_DCR_MAX], buf[KPROBE_SLOT_SIZE];
 	struct kprobe_detour_map map = {};
 	kprobe_opcode_t *slot;
 	int ret;
@@ -214,15 +214,15 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
 		pp->jump.failure = KPROBE_WHY_JUMP_BOOST_OFF;
 		return -EOPNOTSUPP;
 	}
-	if (!x86_kprobe_read_original((unsigned long)pp->addr, original, reach))
+	if (!x86_kprobe_read_original((unsigned long)pp->addr, original, dcr_size))
 		return -EFAULT;
 	slot = get_insn_slot_for(pp);
 	if (!slot)
 		return -ENOMEM;
 	memset(buf, INT3_INSN_OPCODE, sizeof(buf));
 	memcpy(buf, &pp, sizeof(pp));
-	detour->several = probepoint_has_several(pp);
-	ret = fill_detour(pp, buf, (unsigned long)slot, original, reach, post, &map);
+	detour->several = probepoint_has_multi_pre(pp);
+	ret = detour_fill(pp, buf, (unsigned long)slot, original, dcr_size, post, &map);
 	if (ret) {
 		free_insn_slot(slot, 0);
 		return ret;
@@ -240,17 +240,17 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
  * arch_explain_detour() - could a detour buffer be made?
  * @pp: the probepoint that arch_explain_probepoint() was given; its jump.failure is set if
  *	the answer is not %KPROBE_YES
- * @reach: size of the DCR in bytes
+ * @dcr_size: size of the DCR in bytes
  * @post: hits would call a post_handler
  *
  * Context: sleeps; kprobe_mutex is held.
  *
  * Return: the answer.
  */
-enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int reach, bool post)
+enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 {
 	unsigned long slots[] = { KPROBE_SLOTS_START, KPROBE_SLOTS_END };
-	u8 original[KPROBE_JUMP_REACH], buf[KPROBE_SLOT_SIZE];
+	u8 original[KPROBE_DCR_MAX], buf[KPROBE_SLOT_SIZE];
 	struct kprobe_detour_map map;
 	unsigned int i, made = 0;
 
@@ -260,9 +260,9 @@ enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int reach
 		pp->jump.failure = KPROBE_WHY_JUMP_BOOST_OFF;
 		return KPROBE_NO;
 	}
-	if (x86_kprobe_read_original((unsigned long)pp->addr, original, reach))
+	if (x86_kprobe_read_original((unsigned long)pp->addr, original, dcr_size))
 		for (i = 0; i < ARRAY_SIZE(slots); i++)
-			made += !fill_detour(pp, buf, slots[i], original, reach, post, &map);
+			made += !detour_fill(pp, buf, slots[i], original, dcr_size, post, &map);
 	if (made == ARRAY_SIZE(slots))
 		return KPROBE_YES;
 	pp->jump.failure = pp->jump.failure ?: KPROBE_WHY_JUMP_DETOUR;
@@ -288,11 +288,11 @@ kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
 }
 
 /**
- * arch_match_detour() - have a detour buffer call the thunk for the number of pre_handlers
+ * arch_match_detour() - have a detour buffer call the trampoline for the number of pre_handlers
  * @pp: the probepoint, which has a detour buffer
  *
  * The call is patched after arch_sync_jumps(). A CPU that hits the int3 while the call is
- * being written calls the new thunk.
+ * being written calls the new trampoline.
  *
  * Context: sleeps; kprobe_mutex and text_mutex are held.
  *
@@ -301,7 +301,7 @@ kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
 bool arch_match_detour(struct probepoint *pp)
 {
 	struct x86_detour *detour = &pp->arch.detour;
-	bool several = probepoint_has_several(pp);
+	bool several = probepoint_has_multi_pre(pp);
 	u8 call[CALL_INSN_SIZE];
 	u8 *at = detour->text + KPROBE_SLOT_CODE;
 
@@ -309,7 +309,7 @@ bool arch_match_detour(struct probepoint *pp)
 	lockdep_assert_held(&text_mutex);
 	if (several == detour->several ||
 	    x86_kprobe_put_branch(call, CALL_INSN_OPCODE, (unsigned long)at,
-				  thunk_of(several)) < 0)
+				  detour_trampoline(several)) < 0)
 		return false;
 	text_poke_queue(at, call, sizeof(call), NULL);
 	detour->several = several;

@@ -47,20 +47,20 @@ static_assert(CALL_INSN_SIZE >= KPROBE_JUMP_SIZE);
 /* How far a branch with one byte of displacement leads, in either direction. */
 #define SHORT_BRANCH	130
 
-static void refuse(struct kprobe_jump *jump, enum kprobe_reason why)
+static void safety_refuse(struct kprobe_jump *jump, enum kprobe_reason why)
 {
 	if (!jump->refusal)
 		jump->refusal = why;
 }
 
 /* Is @addr inside the JTPR of this jump (its bytes 1 to 4)? */
-static bool is_inside(const struct kprobe_jump *jump, unsigned long addr)
+static bool safety_is_in_jtpr(const struct kprobe_jump *jump, unsigned long addr)
 {
 	return addr - jump->addr - 1 < KPROBE_JUMP_SIZE - 1;
 }
 
 /* The address from which on no short branch leads into the JTPR. */
-static unsigned long short_branch_end(const struct kprobe_jump *jump)
+static unsigned long safety_short_branch_end(const struct kprobe_jump *jump)
 {
 	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;
 }
@@ -69,7 +69,7 @@ static unsigned long short_branch_end(const struct kprobe_jump *jump)
 #define NR_THUNKS	(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
 
 /* Does code at @target jump through a register? */
-static bool is_indirect_thunk(unsigned long target)
+static bool safety_is_indirect_thunk(unsigned long target)
 {
 #ifdef CONFIG_MITIGATION_RETPOLINE
 	const struct {
@@ -95,22 +95,22 @@ static bool is_indirect_thunk(unsigned long target)
 }
 
 /* Is an instruction an indirect jump? A retpoline may have become one at boot. */
-static bool is_indirect_jump(struct insn *insn, unsigned long addr)
+static bool safety_is_indirect_jump(struct insn *insn, unsigned long addr)
 {
 	unsigned long target;
 
 	if (x86_insn_jumps_indirectly(insn))
 		return true;
 	return x86_insn_branches(insn, addr, &target) && !x86_insn_is_call(insn) &&
-	       is_indirect_thunk(target);
+	       safety_is_indirect_thunk(target);
 }
 
 /*
  * Why can the instruction at @addr not be in the DCR? @dead: the CPU never gets there from
  * the instruction before it. Return: the reason, or KPROBE_WHY_NONE if it can.
  */
-static enum kprobe_reason refuse_insn(struct kprobe_jump *jump, struct insn *insn,
-				      unsigned long addr, const u8 *bytes, bool dead)
+static enum kprobe_reason safety_check_insn(struct kprobe_jump *jump, struct insn *insn,
+					    unsigned long addr, const u8 *bytes, bool dead)
 {
 	unsigned long target, next = addr + insn->length;
 
@@ -144,7 +144,7 @@ static enum kprobe_reason refuse_insn(struct kprobe_jump *jump, struct insn *ins
  * Are there only zeros from @addr to @end, too few for an instruction? kallsyms counts the
  * rest of its page to the last function of a module.
  */
-static bool is_filler(unsigned long addr, unsigned long end)
+static bool safety_is_filler(unsigned long addr, unsigned long end)
 {
 	u8 buf[MAX_INSN_SIZE];
 	size_t len = end - addr;
@@ -154,7 +154,7 @@ static bool is_filler(unsigned long addr, unsigned long end)
 }
 
 /* Refuse the jump if the other part of its function, which @addr is in, has an indirect jump. */
-static void check_other_part(struct kprobe_jump *jump, unsigned long addr)
+static void safety_check_other_part(struct kprobe_jump *jump, unsigned long addr)
 {
 	unsigned long size, offset, at, end;
 	u8 buf[MAX_INSN_SIZE];
@@ -165,22 +165,22 @@ static void check_other_part(struct kprobe_jump *jump, unsigned long addr)
 	at = addr - offset;
 	for (end = at + size; at < end; at += insn.length) {
 		if (!x86_kprobe_decode_text(at, end, &insn, buf)) {
-			if (!is_filler(at, end))
-				refuse(jump, KPROBE_WHY_JUMP_UNDECODED);
+			if (!safety_is_filler(at, end))
+				safety_refuse(jump, KPROBE_WHY_JUMP_UNDECODED);
 			return;
 		}
-		if (is_indirect_jump(&insn, at))
-			refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
+		if (safety_is_indirect_jump(&insn, at))
+			safety_refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
 	}
 }
 
 /* The .cold part of a function has a symbol of its own, whose name begins with the function's. */
-static noinline void check_cold_part(struct kprobe_jump *jump, unsigned long target)
+static noinline void safety_check_cold_part(struct kprobe_jump *jump, unsigned long target)
 {
 	char name[KSYM_NAME_LEN];
 
 	if (!lookup_symbol_name(target, name) && strstr(name, ".cold"))
-		check_other_part(jump, target);
+		safety_check_other_part(jump, target);
 }
 
 /**
@@ -197,29 +197,29 @@ struct hot_parts {
 	char name[KSYM_NAME_LEN];
 };
 
-static int check_hot_part(void *data, unsigned long addr)
+static int safety_check_hot_part(void *data, unsigned long addr)
 {
 	struct hot_parts *hot = data;
 
 	guard(mutex)(&text_mutex);
-	check_other_part(hot->jump, addr);
+	safety_check_other_part(hot->jump, addr);
 	hot->found++;
 	return 0;
 }
 
-static int check_hot_part_of_module(void *data, const char *name, unsigned long addr)
+static int safety_check_hot_part_of_module(void *data, const char *name, unsigned long addr)
 {
 	struct hot_parts *hot = data;
 
-	return strcmp(name, hot->name) ? 0 : check_hot_part(hot, addr);
+	return strcmp(name, hot->name) ? 0 : safety_check_hot_part(hot, addr);
 }
 
 /*
  * Without IBT, refuse a jump in a .cold part if the function that the part belongs to has an
- * indirect jump. Several static functions may have the same name. Kallsyms does not tell which of
- * them it is, so all are looked at.
+ * indirect jump. Several static functions may have the same name. Kallsyms does not tell which
+ * of them it is, so all are looked at.
  */
-static noinline void check_hot_parts(struct kprobe_jump *jump)
+static noinline void safety_check_hot_parts(struct kprobe_jump *jump)
 {
 	struct hot_parts hot = { .jump = jump };
 	unsigned long size, offset;
@@ -236,83 +236,84 @@ static noinline void check_hot_parts(struct kprobe_jump *jump)
 		return;
 	*cold = '\0';
 	if (hot.module[0])
-		module_kallsyms_on_each_symbol(hot.module, check_hot_part_of_module, &hot);
+		module_kallsyms_on_each_symbol(hot.module, safety_check_hot_part_of_module, &hot);
 	else
-		kallsyms_on_each_match_symbol(check_hot_part, hot.name, &hot);
+		kallsyms_on_each_match_symbol(safety_check_hot_part, hot.name, &hot);
 	if (!hot.found)
-		refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
+		safety_refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
 }
 
 /* Without IBT, refuse the jump if the function has an indirect jump. */
-static void check_indirect_jumps(struct kprobe_jump *jump, struct insn *insn, unsigned long at)
+static void safety_check_indirect_jumps(struct kprobe_jump *jump, struct insn *insn,
+					unsigned long at)
 {
 	unsigned long target;
 
 	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 		return;
-	if (is_indirect_jump(insn, at))
-		refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
+	if (safety_is_indirect_jump(insn, at))
+		safety_refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
 	else if (x86_insn_branches(insn, at, &target) && !x86_insn_is_call(insn) &&
 		 target - jump->start >= jump->end - jump->start)
-		check_cold_part(jump, target);
+		safety_check_cold_part(jump, target);
 }
 
 /*
  * Decode the symbol [@start, @end), which may be the probed function. If it is not, only
  * the part is decoded from which a short branch may lead into the JTPR.
  */
-static void decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigned long end)
+static void safety_decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigned long end)
 {
 	bool own = jump->addr - start < end - start;
-	unsigned long reach = own ? end : min(end, short_branch_end(jump));
+	unsigned long limit = own ? end : min(end, safety_short_branch_end(jump));
 	u8 buf[MAX_INSN_SIZE];
 	unsigned long at, target;
 	struct insn insn;
 	bool dead = false;
 
-	for (at = start; at < reach && !jump->refusal; at += insn.length) {
+	for (at = start; at < limit && !jump->refusal; at += insn.length) {
 		if (!x86_kprobe_decode_text(at, end, &insn, buf)) {
-			if (is_filler(at, end))
+			if (safety_is_filler(at, end))
 				break;
-			refuse(jump, KPROBE_WHY_JUMP_UNDECODED);
+			safety_refuse(jump, KPROBE_WHY_JUMP_UNDECODED);
 			return;
 		}
-		if (x86_insn_branches(&insn, at, &target) && is_inside(jump, target))
-			refuse(jump, KPROBE_WHY_JUMP_BRANCH);
+		if (x86_insn_branches(&insn, at, &target) && safety_is_in_jtpr(jump, target))
+			safety_refuse(jump, KPROBE_WHY_JUMP_BRANCH);
 		if (x86_insn_has_address(&insn, at, jump->addr + 1, KPROBE_JUMP_SIZE - 1))
-			refuse(jump, KPROBE_WHY_JUMP_ADDRESS);
+			safety_refuse(jump, KPROBE_WHY_JUMP_ADDRESS);
 		if (own && x86_insn_loads_data_segment(&insn))
-			refuse(jump, KPROBE_WHY_JUMP_SEGMENTS);
+			safety_refuse(jump, KPROBE_WHY_JUMP_SEGMENTS);
 		if (own)
-			check_indirect_jumps(jump, &insn, at);
+			safety_check_indirect_jumps(jump, &insn, at);
 		if (at < jump->addr || at >= jump->addr + KPROBE_JUMP_SIZE)
 			continue;
-		refuse(jump, refuse_insn(jump, &insn, at, buf, dead));
+		safety_refuse(jump, safety_check_insn(jump, &insn, at, buf, dead));
 		dead = x86_insn_is_end(&insn, buf, dead);
-		jump->reach = at + insn.length - jump->addr;
+		jump->dcr_size = at + insn.length - jump->addr;
 	}
-	if (own && jump->reach < KPROBE_JUMP_SIZE)
-		refuse(jump, KPROBE_WHY_JUMP_END);
+	if (own && jump->dcr_size < KPROBE_JUMP_SIZE)
+		safety_refuse(jump, KPROBE_WHY_JUMP_END);
 }
 
-static void decode_around(struct kprobe_jump *jump)
+static void safety_decode_around(struct kprobe_jump *jump)
 {
 	unsigned long at, size, offset;
 
 	/* No other code patches the text meanwhile. */
 	guard(mutex)(&text_mutex);
-	decode_symbol(jump, jump->start, jump->end);
+	safety_decode_symbol(jump, jump->start, jump->end);
 	for (at = jump->start; !jump->refusal && at + SHORT_BRANCH > jump->addr; at -= offset) {
 		if (!kallsyms_lookup_size_offset(--at, &size, &offset) ||
 		    !__kernel_text_address(at))
 			break;
-		decode_symbol(jump, at - offset, at - offset + size);
+		safety_decode_symbol(jump, at - offset, at - offset + size);
 	}
-	for (at = jump->end; !jump->refusal && at < short_branch_end(jump); at += size) {
+	for (at = jump->end; !jump->refusal && at < safety_short_branch_end(jump); at += size) {
 		if (!kallsyms_lookup_size_offset(at, &size, &offset) || offset ||
 		    !__kernel_text_address(at))
 			break;
-		decode_symbol(jump, at, at + size);
+		safety_decode_symbol(jump, at, at + size);
 	}
 }
 
@@ -321,7 +322,7 @@ static void decode_around(struct kprobe_jump *jump)
  */
 
 /* Is @addr the jump that a static call without a site of its own goes through? */
-static bool is_static_call_trampoline(unsigned long addr)
+static bool safety_is_static_call_trampoline(unsigned long addr)
 {
 	static const u8 mark[] = { 0x0f, 0xb9, 0xcc };
 	u8 text[sizeof(mark)];
@@ -330,9 +331,9 @@ static bool is_static_call_trampoline(unsigned long addr)
 	       !memcmp(text, mark, sizeof(mark));
 }
 
-static void check_reserved(struct kprobe_jump *jump)
+static void safety_check_reserved(struct kprobe_jump *jump)
 {
-	void *first = (void *)jump->addr, *last = first + jump->reach - 1;
+	void *first = (void *)jump->addr, *last = first + jump->dcr_size - 1;
 	bool reserved;
 
 	jump_label_lock();
@@ -343,12 +344,12 @@ static void check_reserved(struct kprobe_jump *jump)
 		reserved |= jump_label_text_reserved(first, last) ||
 			    static_call_text_reserved(first, last) ||
 			    ftrace_text_reserved(first, last) ||
-			    is_static_call_trampoline(jump->addr);
+			    safety_is_static_call_trampoline(jump->addr);
 		preempt_enable();
 	}
 	jump_label_unlock();
 	if (reserved)
-		refuse(jump, KPROBE_WHY_JUMP_PATCHED);
+		safety_refuse(jump, KPROBE_WHY_JUMP_PATCHED);
 }
 
 /**
@@ -368,16 +369,16 @@ int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 
 	for (jump = jumps; jump < jumps + nr && !ret; jump++) {
 		if (!kallsyms_lookup_size_offset(jump->addr, &size, &offset)) {
-			refuse(jump, KPROBE_WHY_JUMP_GONE);
+			safety_refuse(jump, KPROBE_WHY_JUMP_GONE);
 			continue;
 		}
 		jump->start = jump->addr - offset;
 		jump->end = jump->start + size;
-		decode_around(jump);
+		safety_decode_around(jump);
 		if (!jump->refusal)
-			check_hot_parts(jump);
+			safety_check_hot_parts(jump);
 		if (!jump->refusal)
-			check_reserved(jump);
+			safety_check_reserved(jump);
 		if (!jump->refusal)
 			ret = x86_kprobe_check_entries(jump);
 		cond_resched();

@@ -6,7 +6,7 @@
  *
  *	probepoint; copy; int3			single-stepped
  *	probepoint; copy; jmp back		boosted
- *	probepoint; copy; call thunk; jmp back	boosted, with post_handlers
+ *	probepoint; copy; call trampoline; jmp back	boosted, with post_handlers
  *
  * It begins with the address of the probepoint. The memory is of kernel/kprobes/slots.c.
  *
@@ -14,7 +14,7 @@
  * post_handlers it is emulated, since one call behind it would see one of its two ways
  * only.
  *
- * The word that the call pushes tells the thunk which slot it was called from. A slot is
+ * The word that the call pushes tells the trampoline which slot it was called from. A slot is
  * complete before a hit is sent there, and it is immutable; a probepoint that needs
  * another form gets another slot. Detour buffers, which opt.c makes, are in the same
  * memory.
@@ -63,7 +63,7 @@ void *alloc_insn_page(void)
 	return page;
 }
 
-static bool fits_s32(long v)
+static bool slot_fits_s32(long v)
 {
 	return v == (s32)v;
 }
@@ -72,7 +72,7 @@ static bool fits_s32(long v)
  * Adjust the rip-relative displacement of the copy in @buf, which is to be executed at
  * @slot, so that it refers to the same memory as the original at @addr.
  */
-static int fix_displacement(u8 *buf, unsigned long slot, unsigned long addr)
+static int slot_fix_displacement(u8 *buf, unsigned long slot, unsigned long addr)
 {
 	struct insn insn;
 	long disp;
@@ -83,7 +83,7 @@ static int fix_displacement(u8 *buf, unsigned long slot, unsigned long addr)
 	if (!insn_rip_relative(&insn))
 		return 0;
 	disp = (long)insn.displacement.value + (long)(addr - slot);
-	if (!fits_s32(disp))
+	if (!slot_fits_s32(disp))
 		return -EOPNOTSUPP;
 	disp32 = disp;
 	memcpy(buf + insn_offset_displacement(&insn), &disp32, sizeof(disp32));
@@ -105,7 +105,7 @@ int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
 			unsigned long addr)
 {
 	memcpy(buf, bytes, size);
-	return fix_displacement(buf, at, addr) ?: size;
+	return slot_fix_displacement(buf, at, addr) ?: size;
 }
 
 /**
@@ -119,7 +119,7 @@ int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
  */
 int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
 {
-	if (!fits_s32((long)to - (long)(at + JMP32_INSN_SIZE)))
+	if (!slot_fits_s32((long)to - (long)(at + JMP32_INSN_SIZE)))
 		return -EOPNOTSUPP;
 	__text_gen_insn(buf, opcode, (void *)at, (void *)to, JMP32_INSN_SIZE);
 	return JMP32_INSN_SIZE;
@@ -164,7 +164,7 @@ int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, uns
 }
 
 /* Write the out-of-line copy, to be executed at @at. Return: its size, or an errno. */
-static int put_insn(struct probepoint *pp, u8 *buf, unsigned long at)
+static int slot_put_insn(struct probepoint *pp, u8 *buf, unsigned long at)
 {
 	struct arch_probepoint *ap = &pp->arch;
 	unsigned long addr = (unsigned long)pp->addr;
@@ -193,11 +193,11 @@ void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf)
 }
 
 /* How a hit has the instruction executed, with what the probepoint has now. */
-static enum x86_exec choose_exec(const struct arch_probepoint *ap)
+static enum x86_exec slot_choose_exec(const struct arch_probepoint *ap)
 {
 	if (ap->detour.text)
 		return X86_EXEC_DETOUR;
-	/* With post_handlers, emulating costs less than the slot's call of the thunk. */
+	/* With post_handlers, emulating costs less than the slot's call of the trampoline. */
 	if (ap->slot.form >= X86_SLOT_BOOST && !(ap->emulation.run && ap->post))
 		return X86_EXEC_BOOST;
 	return ap->emulation.run ? X86_EXEC_EMULATE : X86_EXEC_STEP;
@@ -217,7 +217,7 @@ void x86_kprobe_choose_exec(struct probepoint *pp)
 	unsigned long resume = 0;
 
 	lockdep_assert_held(&kprobe_mutex);
-	ap->exec = choose_exec(ap);
+	ap->exec = slot_choose_exec(ap);
 	if (ap->exec == X86_EXEC_DETOUR)
 		resume = kprobe_copy_of((unsigned long)ap->detour.text, true);
 	else if (ap->exec == X86_EXEC_BOOST)
@@ -226,7 +226,7 @@ void x86_kprobe_choose_exec(struct probepoint *pp)
 	smp_store_release(&ap->resume, resume);
 }
 
-static kprobe_opcode_t *slot_start(const struct probepoint *pp)
+static kprobe_opcode_t *kprobe_slot_start(const struct probepoint *pp)
 {
 	return pp->arch.slot.copy ? pp->arch.slot.copy - KPROBE_SLOT_CODE : NULL;
 }
@@ -235,7 +235,7 @@ static kprobe_opcode_t *slot_start(const struct probepoint *pp)
  * Make a slot of the form @form, in the place of the one that there may be. Return: 0;
  * -ENOMEM; or -EOPNOTSUPP if the slot is too far from what the instruction refers to.
  */
-static int make_slot(struct probepoint *pp, enum x86_slot_form form)
+static int slot_make(struct probepoint *pp, enum x86_slot_form form)
 {
 	struct arch_probepoint *ap = &pp->arch;
 	int len = KPROBE_SLOT_CODE, ret;
@@ -250,13 +250,13 @@ static int make_slot(struct probepoint *pp, enum x86_slot_form form)
 
 	memset(buf, INT3_INSN_OPCODE, sizeof(buf));
 	memcpy(buf, &pp, sizeof(pp));
-	ret = put_insn(pp, buf + len, slot + len);
+	ret = slot_put_insn(pp, buf + len, slot + len);
 	if (ret < 0)
 		goto free;
 	len += ret;
 	if (form == X86_SLOT_POST) {
 		ret = x86_kprobe_put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
-					    (unsigned long)kprobe_post_thunk);
+					    (unsigned long)kprobe_post_trampoline);
 		if (ret < 0)
 			goto free;
 		len += ret;
@@ -294,14 +294,14 @@ int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **
 {
 	enum x86_slot_form form = post ? X86_SLOT_POST : X86_SLOT_BOOST;
 	struct arch_probepoint *ap = &pp->arch;
-	kprobe_opcode_t *before = slot_start(pp);
+	kprobe_opcode_t *before = kprobe_slot_start(pp);
 	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 	*old = NULL;
 	/* After a step and after an emulation, C calls the post_handlers. */
 	if (ap->slot.form >= X86_SLOT_BOOST && !ap->emulation.run && ap->slot.form != form) {
-		ret = make_slot(pp, form);
+		ret = slot_make(pp, form);
 		if (ret)
 			return ret;
 		*old = before;
@@ -312,7 +312,7 @@ int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **
 }
 
 /* Which form of slot does a new probepoint get? */
-static enum x86_slot_form choose_form(const struct x86_probed_insn *insn)
+static enum x86_slot_form slot_choose_form(const struct x86_probed_insn *insn)
 {
 	bool boost = x86_kprobe_boost &&
 		     (insn->op == X86_OP_COPY || insn->copy == X86_COPY_BRANCH);
@@ -324,10 +324,10 @@ static enum x86_slot_form choose_form(const struct x86_probed_insn *insn)
 }
 
 /* Return: 0, or an errno if the instruction can neither be copied nor emulated. */
-static int prepare_slot(struct probepoint *pp)
+static int slot_prepare(struct probepoint *pp)
 {
-	enum x86_slot_form form = choose_form(&pp->arch.insn);
-	int ret = form == X86_SLOT_NONE ? -EOPNOTSUPP : make_slot(pp, form);
+	enum x86_slot_form form = slot_choose_form(&pp->arch.insn);
+	int ret = form == X86_SLOT_NONE ? -EOPNOTSUPP : slot_make(pp, form);
 
 	if (ret != -EOPNOTSUPP)
 		return ret;
@@ -338,7 +338,7 @@ static int prepare_slot(struct probepoint *pp)
 }
 
 /* Decode the instruction of @pp, if the kernel does not patch it. Return: 0, or an errno. */
-static int check_insn(struct probepoint *pp, struct kprobe_explanation *e)
+static int slot_check_insn(struct probepoint *pp, struct kprobe_explanation *e)
 {
 	/* The end of this range is the first byte after it. */
 	scoped_guard(mutex, &text_mutex)
@@ -360,31 +360,31 @@ int arch_prepare_probepoint(struct probepoint *pp)
 	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
-	ret = check_insn(pp, NULL);
+	ret = slot_check_insn(pp, NULL);
 	if (!ret && pp->arch.insn.copy != X86_COPY_NONE)
-		ret = prepare_slot(pp);
+		ret = slot_prepare(pp);
 	if (!ret)
 		x86_kprobe_choose_exec(pp);
 	return ret;
 }
 
 /* Would a copy of the instruction reach its operand, wherever its slot is? */
-static enum kprobe_answer copy_reaches(struct probepoint *pp)
+static enum kprobe_answer slot_copy_reaches(struct probepoint *pp)
 {
 	bool low, high;
 	u8 buf[MAX_INSN_SIZE];
 
 	if (pp->arch.insn.copy != X86_COPY_BYTES)
 		return KPROBE_YES;
-	low = put_insn(pp, buf, KPROBE_SLOTS_START) > 0;
-	high = put_insn(pp, buf, KPROBE_SLOTS_END) > 0;
+	low = slot_put_insn(pp, buf, KPROBE_SLOTS_START) > 0;
+	high = slot_put_insn(pp, buf, KPROBE_SLOTS_END) > 0;
 	if (low != high)
 		return KPROBE_UNKNOWN;
 	return low ? KPROBE_YES : KPROBE_NO;
 }
 
-/* Why would a hit have the instruction executed as choose_exec() says? */
-static enum kprobe_reason exec_reason(const struct probepoint *pp, enum x86_exec exec)
+/* Why would a hit have the instruction executed as slot_choose_exec() says? */
+static enum kprobe_reason slot_exec_reason(const struct probepoint *pp, enum x86_exec exec)
 {
 	const struct x86_probed_insn *insn = &pp->arch.insn;
 
@@ -429,25 +429,25 @@ void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e
 	unsigned int post;
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (check_insn(pp, e)) {
+	if (slot_check_insn(pp, e)) {
 		e->probed = KPROBE_NO;
 		e->refusal = pp->why;
 		return;
 	}
 	e->length = ap->insn.size;
-	e->probed = copy_reaches(pp);
+	e->probed = slot_copy_reaches(pp);
 	if (e->probed != KPROBE_YES)
 		e->refusal = KPROBE_WHY_TOO_FAR;
 	if (e->probed == KPROBE_NO)
 		return;
-	ap->slot.form = choose_form(&ap->insn);
+	ap->slot.form = slot_choose_form(&ap->insn);
 	for (post = 0; post < 2; post++) {
 		enum x86_exec exec;
 
 		ap->post = post;
-		exec = choose_exec(ap);
+		exec = slot_choose_exec(ap);
 		e->exec[post].how = words[exec];
-		e->exec[post].why = exec_reason(pp, exec);
+		e->exec[post].why = slot_exec_reason(pp, exec);
 	}
 }
 
@@ -459,7 +459,7 @@ void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e
  */
 void arch_remove_probepoint(struct probepoint *pp)
 {
-	kprobe_opcode_t *slot = slot_start(pp);
+	kprobe_opcode_t *slot = kprobe_slot_start(pp);
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (!slot)

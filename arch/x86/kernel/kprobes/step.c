@@ -47,7 +47,7 @@ struct kprobe_steps {
 static DEFINE_PER_CPU(struct kprobe_steps, kprobe_steps);
 
 /* The innermost step, or NULL. */
-static struct kprobe_step *__kprobes current_step(void)
+static struct kprobe_step *__kprobes step_current(void)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
 	unsigned int depth = READ_ONCE(steps->depth);
@@ -66,7 +66,7 @@ static struct kprobe_step *__kprobes current_step(void)
 void __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool run_post)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
-	/* Pairs with the release in make_slot(). */
+	/* Pairs with the release in slot_make(). */
 	unsigned long copy = (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	struct kprobe_step *step;
 
@@ -98,11 +98,11 @@ void __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool
 void __kprobes x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs, bool run_post)
 {
 	x86_kprobe_step(pp, regs, run_post);
-	current_step()->repaired = true;
+	step_current()->repaired = true;
 }
 
 /* Restore the flags, and forget the innermost step. */
-static void __kprobes end_step(struct kprobe_step *step, struct pt_regs *regs)
+static void __kprobes step_end(struct kprobe_step *step, struct pt_regs *regs)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
 
@@ -118,7 +118,7 @@ static void __kprobes end_step(struct kprobe_step *step, struct pt_regs *regs)
  * that they stay off. The exit from the int3 that ends the step leaves this as the int3
  * has found it. Make it match what the exit loads.
  */
-static void __kprobes note_interrupts_on(unsigned long ip)
+static void __kprobes step_note_interrupts_on(unsigned long ip)
 {
 	trace_hardirqs_on_prepare();
 	lockdep_hardirqs_on_prepare();
@@ -135,7 +135,7 @@ static void __kprobes note_interrupts_on(unsigned long ip)
  */
 bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 {
-	struct kprobe_step *step = current_step();
+	struct kprobe_step *step = step_current();
 	bool run_post, repaired;
 	struct probepoint *pp;
 	s32 context;
@@ -146,7 +146,7 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 	run_post = step->run_post;
 	repaired = step->repaired;
 	regs->ip = pp->arch.next_ip;
-	end_step(step, regs);
+	step_end(step, regs);
 	if (run_post) {
 		context = kprobe_context();
 		kprobe_run_post_handlers(pp, regs, context - KPROBE_CONTEXT_INT3, context);
@@ -154,7 +154,7 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 			regs->ip = x86_kprobe_resume_address(regs->ip);
 	}
 	if (repaired && regs->flags & X86_EFLAGS_IF)
-		note_interrupts_on(regs->ip);
+		step_note_interrupts_on(regs->ip);
 	return true;
 }
 
@@ -169,12 +169,12 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
  */
 bool __kprobes x86_kprobe_step_fault(struct pt_regs *regs, bool *run_post)
 {
-	struct kprobe_step *step = current_step();
+	struct kprobe_step *step = step_current();
 
 	if (!step || kprobe_slot_of(READ_ONCE(step->trap)) != kprobe_slot_of(regs->ip))
 		return false;
 	*run_post = step->run_post;
-	end_step(step, regs);
+	step_end(step, regs);
 	return true;
 }
 

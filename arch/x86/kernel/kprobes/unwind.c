@@ -27,7 +27,7 @@
 #include "common.h"
 
 /* Slots are allocated where modules are; most addresses are elsewhere. */
-static __always_inline bool may_be_slot(unsigned long ip)
+static __always_inline bool unwind_may_be_slot(unsigned long ip)
 {
 	return ip - MODULES_VADDR < MODULES_END - MODULES_VADDR;
 }
@@ -44,7 +44,7 @@ static __always_inline bool may_be_slot(unsigned long ip)
  */
 struct probepoint __kprobes *x86_kprobe_slot_owner(unsigned long ip)
 {
-	if (!may_be_slot(ip))
+	if (!unwind_may_be_slot(ip))
 		return NULL;
 	return probepoint_of_insn_slot(ip);
 }
@@ -80,11 +80,11 @@ unsigned long __kprobes x86_kprobe_original_ip(const struct probepoint *pp, unsi
 }
 
 /* The address in the probed function, if @ip is in a slot or in a detour buffer. */
-static unsigned long __kprobes text_ip(unsigned long ip)
+static unsigned long __kprobes unwind_text_ip(unsigned long ip)
 {
 	struct probepoint *pp;
 
-	if (!may_be_slot(ip))
+	if (!unwind_may_be_slot(ip))
 		return ip;
 	preempt_disable_notrace();
 	pp = x86_kprobe_slot_owner(ip);
@@ -96,8 +96,8 @@ static unsigned long __kprobes text_ip(unsigned long ip)
 
 #ifdef CONFIG_OPTPROBES
 /*
- * The probepoint whose detour buffer has called the thunk that saved @regs, or NULL. The
- * word that the call pushed tells, see the drawing in thunks_64.S: the stack pointer in
+ * The probepoint whose detour buffer has called the trampoline that saved @regs, or NULL. The
+ * word that the call pushed tells, see the drawing in trampolines_64.S: the stack pointer in
  * @regs is right above it. No other registers on a stack have their stack pointer there,
  * with an address of a detour buffer below it. In 64-bit mode an exception leaves one word
  * at most between what it saves and the stack that it has interrupted, but for int3, which
@@ -108,10 +108,10 @@ static unsigned long __kprobes text_ip(unsigned long ip)
  * may be beyond the end of the stack, in its guard page. So the word is read only if it
  * is on a stack.
  */
-static struct probepoint *detour_of_regs(struct pt_regs *regs, struct task_struct *task,
-					 unsigned long ip)
+static struct probepoint *unwind_detour_of_regs(struct pt_regs *regs, struct task_struct *task,
+						unsigned long ip)
 {
-	unsigned long *where = kprobe_thunk_return(regs), detour;
+	unsigned long *where = kprobe_trampoline_return(regs), detour;
 	struct stack_info stack;
 	struct probepoint *pp;
 
@@ -128,8 +128,8 @@ static struct probepoint *detour_of_regs(struct pt_regs *regs, struct task_struc
 	return pp;
 }
 #else
-static struct probepoint *detour_of_regs(struct pt_regs *regs, struct task_struct *task,
-					 unsigned long ip)
+static struct probepoint *unwind_detour_of_regs(struct pt_regs *regs, struct task_struct *task,
+						unsigned long ip)
 {
 	return NULL;
 }
@@ -139,7 +139,7 @@ static struct probepoint *detour_of_regs(struct pt_regs *regs, struct task_struc
  * The probe whose handler is running with @regs, if a level of this CPU has them. The
  * handler cannot end while preemption is disabled.
  */
-static struct kprobe *probe_of_regs(struct pt_regs *regs)
+static struct kprobe *unwind_probe_of_regs(struct pt_regs *regs)
 {
 	struct kprobe_level *sentinel = this_cpu_ptr(&kprobe_levels.level[0]);
 	struct kprobe_level *level;
@@ -154,7 +154,7 @@ static struct kprobe *probe_of_regs(struct pt_regs *regs)
 }
 
 /* Are @regs those that a pre_handler of @p is given? */
-static bool is_pre_ip(const struct kprobe *p, unsigned long ip)
+static bool unwind_is_pre_ip(const struct kprobe *p, unsigned long ip)
 {
 	return ip == (unsigned long)p->addr + INT3_INSN_SIZE;
 }
@@ -169,15 +169,15 @@ unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 	if (user_mode(regs))
 		return ip;
 	preempt_disable_notrace();
-	p = probe_of_regs(regs);
-	if (detour_of_regs(regs, task, ip) || (p && is_pre_ip(p, ip)))
+	p = unwind_probe_of_regs(regs);
+	if (unwind_detour_of_regs(regs, task, ip) || (p && unwind_is_pre_ip(p, ip)))
 		ip -= INT3_INSN_SIZE;
 	preempt_enable_notrace();
-	return text_ip(ip);
+	return unwind_text_ip(ip);
 }
 
 /* Are @regs those that a post_handler of @p is given, behind ftrace's call? */
-static bool is_behind_ftrace_call(struct kprobe *p, unsigned long ip)
+static bool unwind_is_after_ftrace_call(struct kprobe *p, unsigned long ip)
 {
 #ifdef CONFIG_KPROBES_ON_FTRACE
 	return kprobe_ftrace(p) && ip == (unsigned long)p->addr + MCOUNT_INSN_SIZE;
@@ -198,11 +198,11 @@ bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 		return false;
 	preempt_disable_notrace();
 	ip = READ_ONCE_NOCHECK(regs->ip);
-	pp = detour_of_regs(regs, task, ip);
-	p = probe_of_regs(regs);
+	pp = unwind_detour_of_regs(regs, task, ip);
+	p = unwind_probe_of_regs(regs);
 	if (pp)
 		p = &pp->kp;
-	else if (p && !is_pre_ip(p, ip) && !is_behind_ftrace_call(p, ip))
+	else if (p && !unwind_is_pre_ip(p, ip) && !unwind_is_after_ftrace_call(p, ip))
 		p = NULL;
 	at_entry = p && kprobe_has_flag(p, KPROBE_FLAG_ON_FUNC_ENTRY);
 	preempt_enable_notrace();
@@ -210,7 +210,7 @@ bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 }
 
 /* Is an address one that takes the place of a return address? */
-static __always_inline bool is_trampoline(unsigned long addr)
+static __always_inline bool unwind_is_trampoline(unsigned long addr)
 {
 #ifdef CONFIG_KRETPROBES
 	if (is_kretprobe_trampoline(addr))
@@ -220,8 +220,9 @@ static __always_inline bool is_trampoline(unsigned long addr)
 }
 
 /* Find the real return address, if it was a return probe that has replaced it. */
-static unsigned long __kprobes recover_kretprobe(struct task_struct *task, unsigned long addr,
-						 unsigned long *addr_p, struct llist_node **cur)
+static unsigned long __kprobes
+unwind_recover_kretprobe(struct task_struct *task, unsigned long addr, unsigned long *addr_p,
+			 struct llist_node **cur)
 {
 #ifdef CONFIG_KRETPROBES
 	if (is_kretprobe_trampoline(addr))
@@ -232,24 +233,24 @@ static unsigned long __kprobes recover_kretprobe(struct task_struct *task, unsig
 
 /*
  * Find the real return address, if @addr is that of a trampoline. Return probes, rethook and
- * the graph tracer may have replaced it in any order, each several times. So only one of them is
- * asked at a time, and each goes on behind what it has found last.
+ * the graph tracer may have replaced it in any order, each several times. So only one of them
+ * is asked at a time, and each goes on behind what it has found last.
  *
  * An instance that one search finds must not be freed before the next one, so preemption
  * is disabled.
  */
-static unsigned long __kprobes find_return(struct unwind_state *state, unsigned long addr,
-					   unsigned long *addr_p, struct llist_node *cur)
+static unsigned long __kprobes unwind_find_return(struct unwind_state *state, unsigned long addr,
+						  unsigned long *addr_p, struct llist_node *cur)
 {
 	unsigned long before;
 
-	while (is_trampoline(addr)) {
+	while (unwind_is_trampoline(addr)) {
 		before = addr;
 		addr = ftrace_graph_ret_addr(state->task, &state->graph_idx, addr, addr_p);
 		if (addr == before)
 			addr = unwind_recover_rethook(state, addr, addr_p);
 		if (addr == before)
-			addr = recover_kretprobe(state->task, addr, addr_p, &cur);
+			addr = unwind_recover_kretprobe(state->task, addr, addr_p, &cur);
 		if (addr == before)
 			break;
 	}
@@ -287,10 +288,10 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 	}
 #endif
 	preempt_disable_notrace();
-	addr = find_return(state, addr, addr_p, NULL);
+	addr = unwind_find_return(state, addr, addr_p, NULL);
 	preempt_enable_notrace();
 
-	ip = text_ip(addr);
+	ip = unwind_text_ip(addr);
 #ifdef CONFIG_UNWINDER_ORC
 	/* No call precedes it: look up the address itself, not the one before. */
 	if (ip != addr)
@@ -303,7 +304,7 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
  * How far a search of the current task's instances has got that has found @instance last, see
  * kretprobe_find_ret_addr(). While an entry_handler runs, its instance is not on the list yet.
  */
-static struct llist_node *__kprobes search_after(struct llist_node *instance)
+static struct llist_node *__kprobes unwind_search_after(struct llist_node *instance)
 {
 #ifdef CONFIG_KRETPROBES
 	struct llist_node *node = READ_ONCE(current->kretprobe_instances.first);
@@ -335,10 +336,10 @@ unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *sl
 	struct unwind_state state;
 
 	/* It is not in a slot: a copy of a call pushes the address in the function. */
-	if (likely(!is_trampoline(addr)))
+	if (likely(!unwind_is_trampoline(addr)))
 		return addr;
 	/* At the entry, others may have replaced it since, and have records of that. */
-	if (!instance && !node && is_trampoline(READ_ONCE(*slot)))
+	if (!instance && !node && unwind_is_trampoline(READ_ONCE(*slot)))
 		addr = READ_ONCE(*slot);
 	memset(&state, 0, sizeof(state));
 	state.task = current;
@@ -346,5 +347,5 @@ unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *sl
 	state.kr_cur = node;
 #endif
 	/* Rethook gives 0 for what it does not know. */
-	return find_return(&state, addr, slot, search_after(instance)) ?: addr;
+	return unwind_find_return(&state, addr, slot, unwind_search_after(instance)) ?: addr;
 }

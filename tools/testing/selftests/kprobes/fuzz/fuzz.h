@@ -20,7 +20,7 @@
 #define FUZZ_AT		(FUZZ_TEXT + 0x400)
 #define FUZZ_SLOTS	0x58000000UL
 #define FUZZ_SLOTS_SIZE	0x1000UL
-#define FUZZ_THUNK	0x59000000UL	/* stands for kprobe_post_thunk(); see the Makefile */
+#define FUZZ_THUNK	0x59000000UL	/* stands for kprobe_post_trampoline(); see the Makefile */
 
 /* In the order of the encoding; 32-bit mode has the first eight. */
 #ifdef __x86_64__
@@ -84,7 +84,7 @@ struct fuzz_insn {
  * @slot: the slot's copy; 0 if there is none
  * @boosted: a jump back follows the copy, or it is a branch
  * @branch: the copy is a branch that was made anew
- * @post_slot: the copy in a slot with a call of the post_handlers' thunk; or 0
+ * @post_slot: the copy in a slot with a call of the post_handlers' trampoline; or 0
  * @next: address of the next instruction
  */
 struct fuzz_probe {

@@ -8,14 +8,15 @@
  * length	The decoder's length has to be that which the CPU fetches: at the end of a page
  *		behind which nothing is mapped, the instruction runs, and it faults if it is one
  *		byte later. objdump has to agree, unless the CPU has proved the decoder right.
- * copy		If it would be probed by a copy, the copy in its slot has to do what the original
+ * copy            If it would be probed by a copy, the copy in its slot has to do what the
+ * original
  *		does: registers, flags, the state of the FPU, memory, exceptions, and the next
  *		instruction.
  * emulation	If it has an emulation, that has to do what the CPU does.
  *
- * Encodings and states are made of a seed and a number, so each can be repeated alone. The tests
- * run in a child, which shares its counts with the parent: if a test kills the child, that is a
- * failure, and another child goes on with the next encoding.
+ * Encodings and states are made of a seed and a number, so each can be repeated alone. The
+ * tests run in a child, which shares its counts with the parent: if a test kills the child,
+ * that is a failure, and another child goes on with the next encoding.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -569,7 +570,7 @@ static void test_slot(void)
 		p->boosted ? p->next : p->slot + now.insn.len);
 }
 
-/* The slot with a call of the thunk: the call is where the copy ends. */
+/* The slot with a call of the trampoline: the call is where the copy ends. */
 static void test_post_slot(void)
 {
 	const struct fuzz_probe *p = &now.probe;
@@ -586,7 +587,7 @@ static void test_post_slot(void)
 	if (!out.sig) {
 		at = out.regs.reg[FUZZ_SP];
 		if (at - FUZZ_ARENA >= FUZZ_ARENA_SIZE) {
-			fail("post", "sp is %lx at the thunk", at);
+			fail("post", "sp is %lx at the trampoline", at);
 			return;
 		}
 		memcpy(&word, (void *)at, sizeof(word));
@@ -595,7 +596,7 @@ static void test_post_slot(void)
 		memcpy(&disp, (void *)(word + 1), 4);
 		if (word != p->post_slot + now.insn.len + 5 || *(u8 *)word != 0xe9 ||
 		    word + 5 + disp != p->next)
-			fail("post", "the thunk returns to %lx, of the slot %lx", word,
+			fail("post", "the trampoline returns to %lx, of the slot %lx", word,
 			     p->post_slot);
 	}
 	compare("post", &out, p->post_slot, FUZZ_THUNK);
@@ -749,8 +750,8 @@ static void count_class(void)
 }
 
 /*
- * A locked verw has an invalid opcode. An AMD CPU executes it nevertheless, but now and then, of
- * some ten thousand times, it does not.
+ * A locked verw has an invalid opcode. An AMD CPU executes it nevertheless, but now and then,
+ * of some ten thousand times, it does not.
  */
 static bool is_locked_verw(void)
 {
@@ -801,7 +802,7 @@ static void test_execution(void)
 	/* If it is always emulated, its copy is there to fault. */
 	if (p->slot && (!p->emulated || p->boosted || now.bare.trap == 14))
 		test_slot();
-	/* The thunk's call needs a stack. */
+	/* The trampoline's call needs a stack. */
 	if (linear && now.bare.regs.reg[FUZZ_SP] - FUZZ_ARENA - 8 < FUZZ_ARENA_SIZE - 8 &&
 	    !(volatile_regs() & 1 << FUZZ_SP))
 		test_post_slot();

@@ -176,7 +176,7 @@ static void kp_opt_colocated(struct kunit *test)
 }
 
 /* The target of the call at which a detour buffer begins. */
-static unsigned long kp_opt_thunk(struct kunit *test, struct kp_opt_probe *probe)
+static unsigned long kp_opt_trampoline(struct kunit *test, struct kp_opt_probe *probe)
 {
 	unsigned long call = kp_jump_target(probe->kp.addr);
 	s32 disp;
@@ -217,7 +217,7 @@ static int kp_opt_return_seven(struct kprobe *kp, struct pt_regs *regs)
 
 /*
  * Probes join an optimised one, and leave. The jump stays, and the detour buffer calls the
- * thunk that is made for the number of pre_handlers.
+ * trampoline that is made for the number of pre_handlers.
  */
 static void kp_opt_several(struct kunit *test)
 {
@@ -231,10 +231,10 @@ static void kp_opt_several(struct kunit *test)
 	}
 	kp_opt_add(test, probe[0]);
 	kp_opt_becomes_jump(test, probe[0]);
-	one = kp_opt_thunk(test, probe[0]);
+	one = kp_opt_trampoline(test, probe[0]);
 	for (nr = 2; nr <= 3; nr++) {
 		kp_opt_add(test, probe[nr - 1]);
-		several = kp_opt_thunk(test, probe[0]);
+		several = kp_opt_trampoline(test, probe[0]);
 		KUNIT_EXPECT_NE(test, several, one);
 		kp_opt_nr_called = 0;
 		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
@@ -244,16 +244,16 @@ static void kp_opt_several(struct kunit *test)
 	}
 	/* The one in the middle is disabled, then the newest, then both are enabled again. */
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe[1]->kp), 0);
-	KUNIT_EXPECT_EQ(test, kp_opt_thunk(test, probe[0]), several);
+	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), several);
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe[2]->kp), 0);
-	KUNIT_EXPECT_EQ(test, kp_opt_thunk(test, probe[0]), one);
+	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), one);
 	kp_opt_nr_called = 0;
 	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
 	KUNIT_ASSERT_EQ(test, kp_opt_nr_called, 1);
 	KUNIT_EXPECT_PTR_EQ(test, kp_opt_called[0], probe[0]);
 	KUNIT_ASSERT_EQ(test, enable_kprobe(&probe[1]->kp), 0);
 	KUNIT_ASSERT_EQ(test, enable_kprobe(&probe[2]->kp), 0);
-	KUNIT_EXPECT_EQ(test, kp_opt_thunk(test, probe[0]), several);
+	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), several);
 
 	for (i = 0; i < 3; i++)
 		probe[i]->kp.pre_handler = kp_opt_note_and_hit;
@@ -272,9 +272,9 @@ static void kp_opt_several(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, kp_opt_called[1], probe[1]);
 
 	kp_opt_del(test, probe[1]);
-	KUNIT_EXPECT_EQ(test, kp_opt_thunk(test, probe[0]), several);
+	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), several);
 	kp_opt_del(test, probe[2]);
-	KUNIT_EXPECT_EQ(test, kp_opt_thunk(test, probe[0]), one);
+	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), one);
 	kp_opt_nr_called = 0;
 	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
 	KUNIT_EXPECT_EQ(test, kp_opt_nr_called, 1);

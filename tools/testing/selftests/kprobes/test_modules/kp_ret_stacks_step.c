@@ -73,8 +73,9 @@ static void kp_rs_step_look(unsigned int *wrong)
 NOKPROBE_SYMBOL(kp_rs_step_look);
 
 /*
- * Overwrite what is below the stack pointer, as an interrupt may. On 64-bit x86 the debug exception
- * has another stack. On 32-bit x86 it has none, and its own frames overwrite what is there.
+ * Overwrite what is below the stack pointer, as an interrupt may. On 64-bit x86 the debug
+ * exception has another stack. On 32-bit x86 it has none, and its own frames overwrite what is
+ * there.
  */
 static void kp_rs_step_clobber(unsigned long sp)
 {
@@ -105,9 +106,9 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 		return NOTIFY_STOP;
 
 	kp_step.steps++;
-	/* Unwinders stop in thunks of indirect calls; an alias's name begins with __pi_. */
+	/* Unwinders stop in trampolines of indirect calls; an alias's name begins with __pi_. */
 	if (strstr(kp_rs_name(regs->ip, kp_step.name), "__x86_indirect_")) {
-		kp_step.thunks++;
+		kp_step.trampolines++;
 		return NOTIFY_STOP;
 	}
 	if (clobber)
@@ -115,8 +116,8 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 	/* A handler sets the instruction pointer and the stack pointer one after the other. */
 	if (strstr(kp_step.name, "kp_rs_redirect_pre"))
 		return NOTIFY_STOP;
-	/* Before a thunk has moved below it, the stack pointer is in the midst of what runs. */
-	if (kp_step.sp && strstr(kp_step.name, "kprobe_thunk_popf") &&
+	/* Before a trampoline has moved below it, the stack pointer is in the midst of what runs. */
+	if (kp_step.sp && strstr(kp_step.name, "kprobe_trampoline_popf") &&
 	    regs->sp == kp_step.sp - 2 * sizeof(*regs))
 		kp_step.sp = 0;
 	if (kp_step.sp)
@@ -257,7 +258,7 @@ static void kp_rs_step_every(struct kunit *test)
 			continue;
 		}
 		kunit_info(test, "%d return probes%s: %u steps, %u of them in thunks; stacks wrong: %u, by registers %u\n",
-			   nr, silent ? ", no handler" : "", kp_step.steps, kp_step.thunks,
+			   nr, silent ? ", no handler" : "", kp_step.steps, kp_step.trampolines,
 			   kp_step.wrong, kp_step.wrong_regs);
 		KUNIT_EXPECT_EQ(test, kp_rs_step_returns, silent ? 0 : nr);
 		KUNIT_EXPECT_EQ(test, kp_step.wrong, 0);
@@ -300,7 +301,7 @@ static const struct kp_rs_redirect {
 	{ "5 words more", kp_rs_drop_5, 5, 0, true },
 	/* All of the gap. */
 	{ "6 words more", kp_rs_drop_6, 6, 0, true },
-	/* In the thunk's registers, and below: the words there are not the handler's. */
+	/* In the trampoline's registers, and below: the words there are not the handler's. */
 	{ "7 words more", kp_rs_drop_7, 7, 0, true },
 	{ "16 words more", kp_rs_drop_16, 16, 0, true },
 	{ "28 words more", kp_rs_drop_28, 28, 0, true },

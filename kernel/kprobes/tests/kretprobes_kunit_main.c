@@ -8,7 +8,7 @@
 #include <linux/preempt.h>
 #include "kp_jumps.h"
 #include "kp_regs.h"
-#include "kp_ret.h"
+#include "kretprobes_kunit.h"
 
 static bool spare;
 module_param(spare, bool, 0400);

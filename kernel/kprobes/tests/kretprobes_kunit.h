@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef KP_RET_H
-#define KP_RET_H
+#ifndef KRETPROBES_KUNIT_H
+#define KRETPROBES_KUNIT_H
 
 /*
  * What the suites of kretprobes_kunit share: return probes that count, functions to probe, and

@@ -4,7 +4,7 @@
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/smp.h>
-#include "kp_api.h"
+#include "kprobes_kunit.h"
 #include "kp_regs.h"
 
 #ifdef CONFIG_X86

@@ -7,7 +7,7 @@
 #include <linux/fprobe.h>
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
-#include "kp_jp.h"
+#include "jprobes_kunit.h"
 
 static void kp_jp_takes_preempt_count(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes on 32-bit x86: the thunks that slots, detour buffers, ftrace and returns call.
+ * Kernel probes on 32-bit x86: the trampolines that slots, detour buffers, ftrace and returns
+ * call.
  *
- * thunks_64.S describes what a thunk does and how it is called. The differences:
+ * trampolines_64.S describes what a trampoline does and how it is called. The differences:
  *
  * - Arguments of C functions are in %eax, %edx and %ecx. Only %ebx, %esi and %edi survive a
  *   call of C; %ebp is the encoded frame pointer. %edi always has the saved flags.
@@ -17,18 +18,18 @@
  *	slot with post_handlers			detour buffer
  *
  *	 0  address of the probepoint		 0  address of the probepoint
- *	 4  copy of the instruction		 4  call kprobe_detour_thunk
- *	    call kprobe_post_thunk		 9  copy of the probed instruction
- *	    jmp  next instruction		    [call kprobe_post_thunk]
+ *	 4  copy of the instruction		 4  call kprobe_detour_trampoline
+ *	    call kprobe_post_trampoline		 9  copy of the probed instruction
+ *	    jmp  next instruction		    [call kprobe_post_trampoline]
  *						    copies of the rest of the DCR
  *						    jmp  behind the DCR
  *						    struct kprobe_detour_map
  *
- * The stack of a thunk, from the higher addresses down:
+ * The stack of a trampoline, from the higher addresses down:
  *
  *	                 stack of the probed function
- *	regs + 1 + GAP:  return address of the thunk, in the slot or detour buffer
- *	regs + 1:        gap of KPROBE_THUNK_GAP bytes
+ *	regs + 1 + GAP:  return address of the trampoline, in the slot or detour buffer
+ *	regs + 1:        gap of KPROBE_TRAMPOLINE_GAP bytes
  *	regs:            struct pt_regs; its sp is that of the probed function
  *
  * The stack of the return trampoline, where a probed function has returned to:
@@ -89,14 +90,14 @@
  * Begin to save the registers below the word that the call pushed. Leaves that word in
  * %eax. The caller pushes an ip next.
  */
-.macro KPROBE_THUNK_ENTER
+.macro KPROBE_TRAMPOLINE_ENTER
 	pushl	%eax			/* the first word of the gap */
 	movl	4(%esp), %eax
-	leal	4-KPROBE_THUNK_GAP(%esp), %esp
+	leal	4-KPROBE_TRAMPOLINE_GAP(%esp), %esp
 	pushl	%ss			/* ss */
 	pushl	%esp			/* sp, corrected below */
 	pushfl				/* flags */
-	addl	$(8 + KPROBE_THUNK_GAP), 4(%esp)
+	addl	$(8 + KPROBE_TRAMPOLINE_GAP), 4(%esp)
 	pushl	$__KERNEL_CS		/* cs */
 .endm
 
@@ -104,15 +105,15 @@
  * Save the other registers. %eax keeps its value, %edi gets the flags. Goes to @odd if C
  * cannot run with them.
  */
-.macro KPROBE_THUNK_ENTERED odd:req
+.macro KPROBE_TRAMPOLINE_ENTERED odd:req
 	pushl	$-1			/* orig_ax, as a breakpoint has it */
-	KPROBE_PUSH_REGS ax=KPROBE_THUNK_GAP+36(%esp)
+	KPROBE_PUSH_REGS ax=KPROBE_TRAMPOLINE_GAP+36(%esp)
 	movl	PT_EFLAGS(%esp), %edi
 	testl	$KPROBE_ODD_FLAGS, %edi
 	jnz	\odd
 .endm
 
-/* See thunks_64.S, where flags are loaded in the same way, for the same reason. */
+/* See trampolines_64.S, where flags are loaded in the same way, for the same reason. */
 .macro KPROBE_TAME_FLAGS back:req
 	pushfl
 	andl	$~(X86_EFLAGS_DF | X86_EFLAGS_NT | X86_EFLAGS_AC), (%esp)
@@ -131,7 +132,7 @@
 .endm
 
 /* Restore all registers, and return by the word @gap bytes behind them. */
-.macro KPROBE_THUNK_LEAVE popf=kprobe_thunk_popf gap=KPROBE_THUNK_GAP
+.macro KPROBE_TRAMPOLINE_LEAVE popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP
 	KPROBE_LOAD_FLAGS \popf
 	KPROBE_POP_REGS
 	leal	PTREGS_SIZE-POPPED_SIZE+\gap(%esp), %esp
@@ -142,11 +143,11 @@
 #define TOP_LEVEL	PER_CPU_VAR(kprobe_levels + KPROBE_LEVELS_top)
 
 /*
- * The thunks call handlers without a C function in between, as those of thunks_64.S do. The
- * steps are those of kprobe_enter() and kprobe_leave() in asm/kprobes.h, and of
+ * The trampolines call handlers without a C function in between, as those of trampolines_64.S
+ * do. The steps are those of kprobe_enter() and kprobe_leave() in asm/kprobes.h, and of
  * probepoint_first() and probepoint_call_post() in linux/probepoint.h.
  *
- * OUR_LEVEL is relative to the level below that of the thunk, which %ebx has.
+ * OUR_LEVEL is relative to the level below that of the trampoline, which %ebx has.
  */
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%ebx)
 
@@ -157,7 +158,7 @@
  * Leaves: %ecx: the context, which the caller stores in the level when the level is
  * filled; %ebx: the level below. The level is ignored until it has a context.
  */
-.macro KPROBE_THUNK_BEGIN miss:req
+.macro KPROBE_TRAMPOLINE_BEGIN miss:req
 	/* preempt_disable() and kprobe_context() */
 #ifdef CONFIG_PREEMPT_COUNT
 	incl	PREEMPT_COUNT
@@ -172,7 +173,7 @@
 .endm
 
 /* Give the level back, whose lower neighbour is in %ebx, and enable preemption. */
-.macro KPROBE_THUNK_END resched:req
+.macro KPROBE_TRAMPOLINE_END resched:req
 	/* kprobe_leave() */
 	movl	$KPROBE_CONTEXT_NO, OUR_LEVEL(KPROBE_LEVEL_context)
 	movl	%ebx, TOP_LEVEL
@@ -186,23 +187,23 @@
 .endm
 
 /* The level below ours, where %ebx was needed for something else. */
-.macro KPROBE_THUNK_FIND_LEVEL
+.macro KPROBE_TRAMPOLINE_FIND_LEVEL
 	movl	TOP_LEVEL, %ebx
 	leal	-KPROBE_LEVEL_SIZE(%ebx), %ebx
 .endm
 
 /*
- * kprobe_thunk_popf - load all registers and the flags, and return by the pushed word
+ * kprobe_trampoline_popf - load all registers and the flags, and return by the pushed word
  *
- * See thunks_64.S. %eax has the new stack pointer S, and its value is at S - 12. Unwinders go
- * by the encoded frame pointer until %ebp is popped.
+ * See trampolines_64.S. %eax has the new stack pointer S, and its value is at S - 12. Unwinders
+ * go by the encoded frame pointer until %ebp is popped.
  */
-SYM_CODE_START_LOCAL(kprobe_thunk_popf)
-	movl	PTREGS_SIZE+KPROBE_THUNK_GAP(%esp), %eax
+SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
+	movl	PTREGS_SIZE+KPROBE_TRAMPOLINE_GAP(%esp), %eax
 	movl	%eax, PT_EIP(%esp)
-	leal	PTREGS_SIZE+KPROBE_THUNK_GAP+4(%esp), %eax
+	leal	PTREGS_SIZE+KPROBE_TRAMPOLINE_GAP+4(%esp), %eax
 	movl	%eax, PT_OLDESP(%esp)
-.Lkprobe_thunk_resume:
+.Lkprobe_trampoline_resume:
 	movl	PT_OLDESP(%esp), %eax
 	leal	PTREGS_SIZE(%esp), %edx
 	cmpl	%edx, %eax
@@ -233,25 +234,25 @@ SYM_CODE_START_LOCAL(kprobe_thunk_popf)
 #ifdef CONFIG_FRAME_POINTER
 	leal	-0x80000000(%esp), %ebp
 #endif
-	jmp	.Lkprobe_thunk_resume
-SYM_CODE_END(kprobe_thunk_popf)
-_ASM_NOKPROBE(kprobe_thunk_popf)
+	jmp	.Lkprobe_trampoline_resume
+SYM_CODE_END(kprobe_trampoline_popf)
+_ASM_NOKPROBE(kprobe_trampoline_popf)
 
 /*
- * kprobe_post_thunk - call the post_handlers, after the probed instruction
+ * kprobe_post_trampoline - call the post_handlers, after the probed instruction
  *
  * %esi has the address of the next instruction.
  */
-SYM_CODE_START(kprobe_post_thunk)
-	KPROBE_THUNK_ENTER
+SYM_CODE_START(kprobe_post_trampoline)
+	KPROBE_TRAMPOLINE_ENTER
 	andl	$-KPROBE_SLOT_BYTES, %eax
 	movl	(%eax), %eax
 	pushl	PROBEPOINT_next_ip(%eax)
-	KPROBE_THUNK_ENTERED .Lpost_odd
+	KPROBE_TRAMPOLINE_ENTERED .Lpost_odd
 .Lpost_entered:
 	movl	PT_EIP(%esp), %esi
 
-	KPROBE_THUNK_BEGIN .Lpost_missed
+	KPROBE_TRAMPOLINE_BEGIN .Lpost_missed
 	/* probepoint_call_post() */
 	movl	PROBEPOINT_set(%eax), %edx
 	movl	PROBE_SET_post_probe(%edx), %eax
@@ -261,14 +262,14 @@ SYM_CODE_START(kprobe_post_thunk)
 	movl	%esp, %edx
 	xorl	%ecx, %ecx
 	CALL_NOSPEC ebx
-	KPROBE_THUNK_FIND_LEVEL
-	KPROBE_THUNK_END .Lpost_resched
+	KPROBE_TRAMPOLINE_FIND_LEVEL
+	KPROBE_TRAMPOLINE_END .Lpost_resched
 
 .Lpost_leave:
 	cmpl	PT_EIP(%esp), %esi
 	jne	.Lpost_redirected
 .Lpost_return:
-	KPROBE_THUNK_LEAVE
+	KPROBE_TRAMPOLINE_LEAVE
 
 .Lpost_odd:
 	KPROBE_TAME_FLAGS .Lpost_entered
@@ -288,24 +289,24 @@ SYM_CODE_START(kprobe_post_thunk)
 #else
 	jnz	.Lpost_leave
 .Lpost_resched:
-	call	kprobe_thunk_resched
+	call	kprobe_trampoline_resched
 	jmp	.Lpost_leave
 #endif
-SYM_CODE_END(kprobe_post_thunk)
-_ASM_NOKPROBE(kprobe_post_thunk)
+SYM_CODE_END(kprobe_post_trampoline)
+_ASM_NOKPROBE(kprobe_post_trampoline)
 
 #ifdef CONFIG_OPTPROBES
 
-/* Call the pre_handlers; thunks_64.S describes @several. */
-.macro KPROBE_DETOUR_THUNK several:req
-	KPROBE_THUNK_ENTER
+/* Call the pre_handlers; trampolines_64.S describes @several. */
+.macro KPROBE_DETOUR_TRAMPOLINE several:req
+	KPROBE_TRAMPOLINE_ENTER
 	movl	-KPROBE_DETOUR_BEHIND_CALL(%eax), %eax
 	/* Unwinders know that it is one byte behind the probed address. */
 	pushl	PROBEPOINT_hit_ip(%eax)
-	KPROBE_THUNK_ENTERED .Lodd\@
+	KPROBE_TRAMPOLINE_ENTERED .Lodd\@
 .Lentered\@:
 
-	KPROBE_THUNK_BEGIN .Lmissed\@
+	KPROBE_TRAMPOLINE_BEGIN .Lmissed\@
 	.if \several
 	/* probepoint_set(); %esi has the place in its list, which NULL ends */
 	movl	PROBEPOINT_set(%eax), %esi
@@ -333,9 +334,9 @@ _ASM_NOKPROBE(kprobe_post_thunk)
 	jmp	.Lcall\@
 	.endif
 .Lcalled\@:
-	KPROBE_THUNK_END .Lresched\@
+	KPROBE_TRAMPOLINE_END .Lresched\@
 .Lleave\@:
-	KPROBE_THUNK_LEAVE
+	KPROBE_TRAMPOLINE_LEAVE
 
 .Lodd\@:
 	KPROBE_TAME_FLAGS .Lentered\@
@@ -348,30 +349,30 @@ _ASM_NOKPROBE(kprobe_post_thunk)
 	movl	%esp, %eax
 	leal	OUR_LEVEL(0), %edx
 	call	kprobe_detour_redirect
-	jmp	.Lkprobe_thunk_resume
+	jmp	.Lkprobe_trampoline_resume
 
 #ifdef CONFIG_PREEMPTION
 .Lresched\@:
-	call	kprobe_thunk_resched
+	call	kprobe_trampoline_resched
 	jmp	.Lleave\@
 #endif
 .endm
 
 /*
- * kprobe_detour_thunk - call the pre_handler of the only probe that has one
+ * kprobe_detour_trampoline - call the pre_handler of the only probe that has one
  */
-SYM_CODE_START(kprobe_detour_thunk)
-	KPROBE_DETOUR_THUNK several=0
-SYM_CODE_END(kprobe_detour_thunk)
-_ASM_NOKPROBE(kprobe_detour_thunk)
+SYM_CODE_START(kprobe_detour_trampoline)
+	KPROBE_DETOUR_TRAMPOLINE several=0
+SYM_CODE_END(kprobe_detour_trampoline)
+_ASM_NOKPROBE(kprobe_detour_trampoline)
 
 /*
- * kprobe_detour_several_thunk - call the pre_handlers of several probes
+ * kprobe_detour_multi_trampoline - call the pre_handlers of several probes
  */
-SYM_CODE_START(kprobe_detour_several_thunk)
-	KPROBE_DETOUR_THUNK several=1
-SYM_CODE_END(kprobe_detour_several_thunk)
-_ASM_NOKPROBE(kprobe_detour_several_thunk)
+SYM_CODE_START(kprobe_detour_multi_trampoline)
+	KPROBE_DETOUR_TRAMPOLINE several=1
+SYM_CODE_END(kprobe_detour_multi_trampoline)
+_ASM_NOKPROBE(kprobe_detour_multi_trampoline)
 
 #endif /* CONFIG_OPTPROBES */
 
@@ -380,7 +381,7 @@ _ASM_NOKPROBE(kprobe_detour_several_thunk)
 /*
  * __kretprobe_trampoline - a return-probed function has returned
  *
- * The call keeps the CPU's return predictor balanced, see thunks_64.S.
+ * The call keeps the CPU's return predictor balanced, see trampolines_64.S.
  */
 	.balign	RETURN_TRAMPOLINE_ALIGN, 0x90
 SYM_CODE_START(__kretprobe_trampoline)
@@ -402,7 +403,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 .Lreturn_entered:
 
 	/* arch_kretprobe_begin() */
-	KPROBE_THUNK_BEGIN .Lreturn_missed
+	KPROBE_TRAMPOLINE_BEGIN .Lreturn_missed
 	/* Does the call have one instance, the first on the list, and a handler? */
 	movl	PER_CPU_VAR(pcpu_hot + X86_current_task), %edx
 	movl	TASK_kretprobe_instances(%edx), %eax
@@ -434,7 +435,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	movl	KRETPROBE_INSTANCE_next(%ebx), %eax
 	movl	PER_CPU_VAR(pcpu_hot + X86_current_task), %edx
 	movl	%eax, TASK_kretprobe_instances(%edx)
-	/* give() */
+	/* kretprobe_give() */
 	movl	KRETPROBE_INSTANCE_rph(%ebx), %edx
 	movl	KRETPROBE_HOLDER_back(%edx), %edx
 	xorl	%eax, %eax
@@ -442,18 +443,18 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	jne	.Lreturn_give
 .Lreturn_given:
 	/* arch_kretprobe_end() */
-	KPROBE_THUNK_FIND_LEVEL
-	KPROBE_THUNK_END .Lreturn_resched
+	KPROBE_TRAMPOLINE_FIND_LEVEL
+	KPROBE_TRAMPOLINE_END .Lreturn_resched
 
 .Lreturn_leave:
-	KPROBE_THUNK_LEAVE .Lreturn_popf 0
+	KPROBE_TRAMPOLINE_LEAVE .Lreturn_popf 0
 
 .Lreturn_popf:
 	movl	PTREGS_SIZE(%esp), %eax
 	movl	%eax, PT_EIP(%esp)
 	leal	PTREGS_SIZE+4(%esp), %eax
 	movl	%eax, PT_OLDESP(%esp)
-	jmp	.Lkprobe_thunk_resume
+	jmp	.Lkprobe_trampoline_resume
 
 	/*
 	 * A function may return with AC set, for accesses to user memory, and its caller
@@ -499,7 +500,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 #ifdef CONFIG_PREEMPTION
 .Lreturn_resched:
-	call	kprobe_thunk_resched
+	call	kprobe_trampoline_resched
 	jmp	.Lreturn_leave
 #endif
 SYM_CODE_END(__kretprobe_trampoline)
@@ -510,25 +511,25 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
 /*
- * kprobe_ftrace_thunk - handle ftrace's call at the entry of a function
+ * kprobe_ftrace_trampoline - handle ftrace's call at the entry of a function
  */
-SYM_CODE_START(kprobe_ftrace_thunk)
-	KPROBE_THUNK_ENTER
+SYM_CODE_START(kprobe_ftrace_trampoline)
+	KPROBE_TRAMPOLINE_ENTER
 	/* ip; C changes it to what handlers expect */
 	pushl	%eax
-	KPROBE_THUNK_ENTERED .Lftrace_odd
+	KPROBE_TRAMPOLINE_ENTERED .Lftrace_odd
 .Lftrace_entered:
 	movl	%eax, %edx
 	movl	%esp, %eax
 	call	kprobe_ftrace_hit
 	testb	%al, %al
-	jnz	.Lkprobe_thunk_resume
-	KPROBE_THUNK_LEAVE
+	jnz	.Lkprobe_trampoline_resume
+	KPROBE_TRAMPOLINE_LEAVE
 
 .Lftrace_odd:
 	KPROBE_TAME_FLAGS .Lftrace_entered
-SYM_CODE_END(kprobe_ftrace_thunk)
-_ASM_NOKPROBE(kprobe_ftrace_thunk)
+SYM_CODE_END(kprobe_ftrace_trampoline)
+_ASM_NOKPROBE(kprobe_ftrace_trampoline)
 
 /*
  * kprobe_just_return - return to the address on top of the stack

@@ -2,7 +2,7 @@
 /* Jprobes that are refused, each for the documented reason, and leave nothing. */
 
 #include <linux/slab.h>
-#include "kp_jp.h"
+#include "jprobes_kunit.h"
 #include "kp_module.h"
 
 /* Is not called: the jprobes are refused. */

@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "kp_regs.h"
-#include "kp_ret.h"
+#include "kretprobes_kunit.h"
 
 static void kp_ret_lifecycle_switched(struct kunit *test)
 {
@@ -439,8 +439,8 @@ static void kp_ret_see_no_more(void *p)
 }
 
 /*
- * Security agents have probes on register_kprobe(), which every single registration calls, and on
- * register_kprobes(), which every batch calls.
+ * Security agents have probes on register_kprobe(), which every single registration calls, and
+ * on register_kprobes(), which every batch calls.
  */
 static void kp_ret_lifecycle_seen(struct kunit *test)
 {

@@ -11,7 +11,7 @@
  * A detour buffer is kept until the probepoint is freed, since the architecture tells by its
  * struct arch_specific_insn how the buffer executes the instruction: tasks may still be in
  * an old buffer when a new one is made. It is in memory of its own: on some architectures
- * jumps do not reach the memory of slots.
+ * jumps do not dcr_size the memory of slots.
  *
  * kprobe_mutex guards the memory. Readers of the list of pages use RCU.
  */
@@ -221,14 +221,14 @@ int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		jumps[i].reach = MAX_OPTIMIZED_LENGTH;
+		jumps[i].dcr_size = MAX_OPTIMIZED_LENGTH;
 	return 0;
 }
 
 /**
  * arch_prepare_detour() - make the detour buffer of a probepoint, if it has none
  * @pp: the probepoint
- * @reach: size of the DCR
+ * @dcr_size: size of the DCR
  * @post: hits call post_handlers
  *
  * Hits of the breakpoint do not resume there: a task can be before or behind the only
@@ -237,9 +237,9 @@ int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
  * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.
  *
  * Return: 0, or an errno if the probepoint can't be optimised as it is. It is not -ENOMEM,
- * since the memory that jumps reach may be too small for good.
+ * since the memory that jumps dcr_size may be too small for good.
  */
-int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
+int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 {
 	int ret;
 
@@ -259,12 +259,12 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int reach, bool post)
 /**
  * arch_explain_detour() - could a detour buffer be made?
  * @pp: a probepoint that is never registered; its jump.failure is set
- * @reach: size of the DCR
+ * @dcr_size: size of the DCR
  * @post: hits would call post_handlers
  *
  * Return: %KPROBE_NO if @post, or %KPROBE_UNKNOWN.
  */
-enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int reach, bool post)
+enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 {
 	pp->jump.failure = post ? KPROBE_WHY_JUMP_POST : KPROBE_WHY_JUMP_ARCH_DECIDES;
 	return post ? KPROBE_NO : KPROBE_UNKNOWN;
@@ -342,12 +342,12 @@ void arch_restore_jump(struct probepoint *pp)
 }
 
 /**
- * arch_kprobe_module_goes() - forget a module
+ * arch_kprobe_module_going() - forget a module
  * @mod: the module
  *
  * arch_check_jumps() does not read its text.
  */
-void arch_kprobe_module_goes(const struct module *mod)
+void arch_kprobe_module_going(const struct module *mod)
 {
 }
 

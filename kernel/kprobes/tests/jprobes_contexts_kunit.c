@@ -13,7 +13,7 @@
 #include <linux/smp.h>
 #include <asm/apic.h>
 #include <asm/nmi.h>
-#include "kp_jp.h"
+#include "jprobes_kunit.h"
 
 static enum kp_jp_target kp_jp_context_target;
 static long kp_jp_context_result;

@@ -7,7 +7,7 @@
 #include <linux/string.h>
 #include "kp_module.h"
 #include "kp_regs.h"
-#include "kp_ret.h"
+#include "kretprobes_kunit.h"
 
 #define KP_RET_DEPTH	64
 

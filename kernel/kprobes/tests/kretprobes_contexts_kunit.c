@@ -9,7 +9,7 @@
 #include <linux/irq_work.h>
 #include <linux/smp.h>
 #include "kp_regs.h"
-#include "kp_ret.h"
+#include "kretprobes_kunit.h"
 
 #ifdef CONFIG_X86
 #include <asm/apic.h>

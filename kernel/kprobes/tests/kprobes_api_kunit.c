@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One struct kprobe from registration to registration: locations, switching, use again. */
 
-#include "kp_api.h"
+#include "kprobes_kunit.h"
 #include "kp_module.h"
 
 static void kp_lifecycle_hit(struct kunit *test)

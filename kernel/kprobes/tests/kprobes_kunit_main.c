@@ -6,7 +6,7 @@
 
 #include <linux/module.h>
 #include <linux/preempt.h>
-#include "kp_api.h"
+#include "kprobes_kunit.h"
 #include "kp_jumps.h"
 #include "kp_regs.h"
 #include "kp_switch.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef KP_API_H
-#define KP_API_H
+#ifndef KPROBES_KUNIT_H
+#define KPROBES_KUNIT_H
 
 /*
  * What the suites of kprobes_kunit share: probes that count, functions to probe, and

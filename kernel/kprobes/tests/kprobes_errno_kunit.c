@@ -8,7 +8,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/static_call.h>
-#include "kp_api.h"
+#include "kprobes_kunit.h"
 #include "kp_module.h"
 
 static void kp_errno_no_location(struct kunit *test)
@@ -306,8 +306,9 @@ static void kp_errno_endbr(struct kunit *test)
 }
 
 /*
- * The bytes in front of a function belong to code that patches calls, and to checks of types. They
- * have a symbol: __cfi_ with the function's name from the compiler, or __pfx_ from objtool.
+ * The bytes in front of a function belong to code that patches calls, and to checks of types.
+ * They have a symbol: __cfi_ with the function's name from the compiler, or __pfx_ from
+ * objtool.
  */
 static __maybe_unused void kp_expect_padding_refused(struct kunit *test, void *function)
 {

@@ -49,13 +49,13 @@ static unsigned int nr_sites;
 
 /* An architecture may have none of these kinds. */
 static __maybe_unused
-u64 site(unsigned long addr, enum site_kind kind, unsigned int size)
+u64 text_site_make(unsigned long addr, enum site_kind kind, unsigned int size)
 {
 	return (u64)(u32)(addr - (unsigned long)_stext) << SITE_BITS | kind << KIND_SHIFT | size;
 }
 
 #ifdef CONFIG_GENERIC_BUG
-static unsigned long addr_of_bug(const struct bug_entry *bug)
+static unsigned long text_site_bug_addr(const struct bug_entry *bug)
 {
 #ifdef CONFIG_GENERIC_BUG_RELATIVE_POINTERS
 	return (unsigned long)&bug->bug_addr_disp + bug->bug_addr_disp;
@@ -66,37 +66,38 @@ static unsigned long addr_of_bug(const struct bug_entry *bug)
 #endif
 
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
-static unsigned long addr_of_call(const struct static_call_site *call)
+static unsigned long text_site_call_addr(const struct static_call_site *call)
 {
 	return (unsigned long)&call->addr + call->addr;
 }
 #endif
 
 /* Write the sites to @to, unless it is NULL. Return: their number. */
-static unsigned int list_sites(u64 *to)
+static unsigned int text_sites_list(u64 *to)
 {
 	unsigned int nr = 0;
 
 #ifdef CONFIG_JUMP_LABEL
 	for (struct jump_entry *e = __start___jump_table; e < __stop___jump_table; e++, nr++)
 		if (to && core_kernel_text(jump_entry_code(e)))
-			to[nr] = site(jump_entry_code(e), SITE_JUMP_LABEL, jump_entry_size(e));
+			to[nr] = text_site_make(jump_entry_code(e), SITE_JUMP_LABEL,
+						jump_entry_size(e));
 #endif
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 	for (struct static_call_site *c = __start_static_call_sites;
 	     c < __stop_static_call_sites; c++, nr++)
 		if (to)
-			to[nr] = site(addr_of_call(c), SITE_STATIC_CALL, CALL_INSN_SIZE);
+			to[nr] = text_site_make(text_site_call_addr(c), SITE_STATIC_CALL, CALL_INSN_SIZE);
 #endif
 #ifdef CONFIG_GENERIC_BUG
 	for (struct bug_entry *b = __start___bug_table; b < __stop___bug_table; b++, nr++)
 		if (to)
-			to[nr] = site(addr_of_bug(b), SITE_BUG, 1);
+			to[nr] = text_site_make(text_site_bug_addr(b), SITE_BUG, 1);
 #endif
 	return nr;
 }
 
-static int site_cmp(const void *a, const void *b)
+static int text_site_cmp(const void *a, const void *b)
 {
 	const u64 *sa = a, *sb = b;
 
@@ -104,7 +105,7 @@ static int site_cmp(const void *a, const void *b)
 }
 
 /**
- * kprobe_patched_text_init() - make the list of the sites in the kernel's text
+ * kprobe_text_sites_init() - make the list of the sites in the kernel's text
  *
  * It does nothing if the list exists already.
  *
@@ -112,7 +113,7 @@ static int site_cmp(const void *a, const void *b)
  *
  * Return: 0 or -ENOMEM.
  */
-int kprobe_patched_text_init(void)
+int kprobe_text_sites_init(void)
 {
 	unsigned int nr;
 	u64 *list;
@@ -120,24 +121,24 @@ int kprobe_patched_text_init(void)
 	lockdep_assert_held(&kprobe_mutex);
 	if (sites)
 		return 0;
-	nr = list_sites(NULL);
+	nr = text_sites_list(NULL);
 	/* Entries for init text that was freed stay 0: a site of size 0 matches no address. */
 	list = kvcalloc(nr + 1, sizeof(*list), GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
 	/* Keep jump labels as they are while some are decoded for their size. */
 	jump_label_lock();
-	list_sites(list);
+	text_sites_list(list);
 	jump_label_unlock();
-	sort(list, nr, sizeof(*list), site_cmp, NULL);
+	sort(list, nr, sizeof(*list), text_site_cmp, NULL);
 	nr_sites = nr;
 	sites = list;
 	return 0;
 }
 
 /* Is @addr in the site of @size bytes that begins at @start? Then fill in @where. */
-static bool is_at(unsigned long addr, unsigned long start, unsigned int size,
-		  struct kprobe_range *where)
+static bool text_site_contains(unsigned long addr, unsigned long start, unsigned int size,
+			       struct kprobe_range *where)
 {
 	if (addr - start >= size)
 		return false;
@@ -146,7 +147,7 @@ static bool is_at(unsigned long addr, unsigned long start, unsigned int size,
 	return true;
 }
 
-static enum kprobe_reason kernel_site(unsigned long addr, struct kprobe_range *where)
+static enum kprobe_reason text_site_find_kernel(unsigned long addr, struct kprobe_range *where)
 {
 	u64 wanted = (u64)(u32)(addr - (unsigned long)_stext) << SITE_BITS | SITE_MASK;
 	unsigned int low = 0, high = nr_sites;
@@ -164,14 +165,14 @@ static enum kprobe_reason kernel_site(unsigned long addr, struct kprobe_range *w
 	if (!low)
 		return KPROBE_WHY_NONE;
 	start = (unsigned long)_stext + (u32)(sites[low - 1] >> SITE_BITS);
-	if (!is_at(addr, start, sites[low - 1] & SIZE_MASK, where))
+	if (!text_site_contains(addr, start, sites[low - 1] & SIZE_MASK, where))
 		return KPROBE_WHY_NONE;
 	return reasons[(sites[low - 1] & SITE_MASK) >> KIND_SHIFT];
 }
 
 #ifdef CONFIG_MODULES
-static enum kprobe_reason module_site(const struct module *mod, unsigned long addr,
-				      struct kprobe_range *where)
+static enum kprobe_reason text_site_find_module(const struct module *mod, unsigned long addr,
+						struct kprobe_range *where)
 {
 #ifdef CONFIG_JUMP_LABEL
 	for (unsigned int i = 0; i < mod->num_jump_entries; i++) {
@@ -179,45 +180,46 @@ static enum kprobe_reason module_site(const struct module *mod, unsigned long ad
 
 		/* Get the size only if it matters: that may take decoding the instruction. */
 		if (addr - jump_entry_code(e) < SIZE_MASK &&
-		    is_at(addr, jump_entry_code(e), jump_entry_size(e), where))
+		    text_site_contains(addr, jump_entry_code(e), jump_entry_size(e), where))
 			return KPROBE_WHY_JUMP_LABEL;
 	}
 #endif
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 	for (int i = 0; i < mod->num_static_call_sites; i++)
-		if (is_at(addr, addr_of_call(&mod->static_call_sites[i]), CALL_INSN_SIZE, where))
+		if (text_site_contains(addr, text_site_call_addr(&mod->static_call_sites[i]),
+				       CALL_INSN_SIZE, where))
 			return KPROBE_WHY_STATIC_CALL;
 #endif
 #ifdef CONFIG_GENERIC_BUG
 	for (unsigned int i = 0; i < mod->num_bugs; i++)
-		if (is_at(addr, addr_of_bug(&mod->bug_table[i]), 1, where))
+		if (text_site_contains(addr, text_site_bug_addr(&mod->bug_table[i]), 1, where))
 			return KPROBE_WHY_BUG;
 #endif
 	return KPROBE_WHY_NONE;
 }
 #else
-static enum kprobe_reason module_site(const struct module *mod, unsigned long addr,
-				      struct kprobe_range *where)
+static enum kprobe_reason text_site_find_module(const struct module *mod, unsigned long addr,
+						struct kprobe_range *where)
 {
 	return KPROBE_WHY_NONE;
 }
 #endif
 
 /**
- * kprobe_patched_site() - is an address in an instruction that the kernel patches?
+ * kprobe_reserved_site() - is an address in an instruction that the kernel patches?
  * @addr: address of code
  * @mod: the module that contains it, or NULL; the module stays loaded
  * @where: result: if so, the instruction; its first byte if it is a BUG()
  *
- * Context: kprobe_mutex and jump_label_lock() are held, and kprobe_patched_text_init()
+ * Context: kprobe_mutex and jump_label_lock() are held, and kprobe_text_sites_init()
  * has returned 0.
  *
  * Return: a reason if @addr is in a jump label or a static call, or is that of a BUG(); or
  * %KPROBE_WHY_NONE.
  */
-enum kprobe_reason kprobe_patched_site(unsigned long addr, const struct module *mod,
-				       struct kprobe_range *where)
+enum kprobe_reason kprobe_reserved_site(unsigned long addr, const struct module *mod,
+					struct kprobe_range *where)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	return mod ? module_site(mod, addr, where) : kernel_site(addr, where);
+	return mod ? text_site_find_module(mod, addr, where) : text_site_find_kernel(addr, where);
 }

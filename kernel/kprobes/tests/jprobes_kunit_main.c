@@ -6,7 +6,7 @@
 
 #include <linux/module.h>
 #include <linux/preempt.h>
-#include "kp_jp.h"
+#include "jprobes_kunit.h"
 #include "kp_switch.h"
 
 static bool opt;

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes on 64-bit x86: the thunks that slots, detour buffers, ftrace and returns call.
+ * Kernel probes on 64-bit x86: the trampolines that slots, detour buffers, ftrace and returns
+ * call.
  *
- * A thunk is called with nothing saved, from the middle of any function, on its stack.
+ * A trampoline is called with nothing saved, from the middle of any function, on its stack.
  * It saves all registers as a trap would, so that handlers and unwinders see a struct
  * pt_regs, and calls the handlers. The word that the call pushed is popped by the
- * thunk's return, so the CPU's return predictor stays balanced.
+ * trampoline's return, so the CPU's return predictor stays balanced.
  *
  * The code that calls them, KPROBE_SLOT_SIZE bytes, aligned to their size:
  *
  *	slot with post_handlers			detour buffer
  *
  *	 0  address of the probepoint		 0  address of the probepoint
- *	 8  copy of the instruction		 8  call kprobe_detour_thunk
- *	    call kprobe_post_thunk		13  copy of the probed instruction
- *	    jmp  next instruction		    [call kprobe_post_thunk]
+ *	 8  copy of the instruction		 8  call kprobe_detour_trampoline
+ *	    call kprobe_post_trampoline		13  copy of the probed instruction
+ *	    jmp  next instruction		    [call kprobe_post_trampoline]
  *						    copies of the rest of the DCR
  *						    jmp  behind the DCR
  *						    struct kprobe_detour_map
  *
  * While several probes have a pre_handler, the detour buffer calls
- * kprobe_detour_several_thunk.
+ * kprobe_detour_multi_trampoline.
  *
- * The stack of a thunk, from the higher addresses down:
+ * The stack of a trampoline, from the higher addresses down:
  *
  *	                 stack of the probed function
- *	regs + 1 + GAP:  return address of the thunk, in the slot or detour buffer
- *	regs + 1:        gap of KPROBE_THUNK_GAP bytes: a handler may push a word, as it may
+ *	regs + 1 + GAP:  return address of the trampoline, in the slot or detour buffer
+ *	regs + 1:        gap of KPROBE_TRAMPOLINE_GAP bytes: a handler may push a word, as it may
  *	                 where a breakpoint was hit
  *	regs:            struct pt_regs; its sp is that of the probed function
  *
- * A post_handler has the CPU resume elsewhere: C stores the resume address in the place of
- * the return address, see kprobe_thunk_return(). A pre_handler that redirects execution may
- * have changed the stack pointer, too: kprobe_thunk_popf loads both from struct pt_regs.
+ * A post_handler has the CPU resume elsewhere: C stores the resume address in the place of the
+ * return address, see kprobe_trampoline_return(). A pre_handler that redirects execution may
+ * have changed the stack pointer, too: kprobe_trampoline_popf loads both from struct pt_regs.
  *
  * The stack of the return trampoline, where a probed function has returned to:
  *
@@ -72,16 +73,16 @@
  * Begin to save the registers below the word that the call pushed. Leaves that word in
  * %rax. The caller pushes an ip next.
  */
-.macro KPROBE_THUNK_ENTER
+.macro KPROBE_TRAMPOLINE_ENTER
 	UNWIND_HINT_FUNC
 	ANNOTATE_NOENDBR
 	pushq	%rax			/* the first word of the gap */
 	movq	8(%rsp), %rax
-	leaq	8-KPROBE_THUNK_GAP(%rsp), %rsp
+	leaq	8-KPROBE_TRAMPOLINE_GAP(%rsp), %rsp
 	pushq	$__KERNEL_DS		/* ss */
 	pushq	%rsp			/* sp, corrected below */
 	pushfq				/* flags */
-	addq	$(16 + KPROBE_THUNK_GAP), 8(%rsp)
+	addq	$(16 + KPROBE_TRAMPOLINE_GAP), 8(%rsp)
 	pushq	$__KERNEL_CS		/* cs */
 .endm
 
@@ -90,9 +91,9 @@
  * been pushed before. Leaves: %rax unchanged; %r14: the saved flags. Goes to @odd if C cannot
  * run with the flags, and with call depth tracking.
  */
-.macro KPROBE_THUNK_ENTERED odd:req
+.macro KPROBE_TRAMPOLINE_ENTERED odd:req
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
-	PUSH_REGS rax=KPROBE_THUNK_GAP+72(%rsp)
+	PUSH_REGS rax=KPROBE_TRAMPOLINE_GAP+72(%rsp)
 	ENCODE_FRAME_POINTER
 	/* The jump is shorter, so alternatives add no nop. */
 	ALTERNATIVE __stringify(movq EFLAGS(%rsp), %r14), "jmp \odd", X86_FEATURE_CALL_DEPTH
@@ -113,13 +114,13 @@
 .endm
 
 /*
- * The @odd of KPROBE_THUNK_ENTERED, which goes on at @back.
+ * The @odd of KPROBE_TRAMPOLINE_ENTERED, which goes on at @back.
  *
- * Call depth tracking counts calls and returns to keep the return predictor filled. It does
- * not count the call that slots, detour buffers and ftrace make, so the thunk does. The thunk's
- * return is counted by kprobe_thunk_popf, where %r14 leads.
+ * Call depth tracking counts calls and returns to keep the return predictor filled. It does not
+ * count the call that slots, detour buffers and ftrace make, so the trampoline does. The
+ * trampoline's return is counted by kprobe_trampoline_popf, where %r14 leads.
  */
-.macro KPROBE_THUNK_ODD back:req
+.macro KPROBE_TRAMPOLINE_ODD back:req
 	UNWIND_HINT_REGS
 	CALL_DEPTH_ACCOUNT
 	orq	$-1, %r14
@@ -132,9 +133,9 @@
  * Load the flags; or go to @popf, if the flags have changed, or if the CPU has no sahf.
  * Changes %ah.
  *
- * popf costs a CPU more than most of what a thunk does. So a thunk loads only the arithmetic
- * flags, if the others are as they were saved, and C code has run with them. %r14 has the
- * saved flags; or a value that flags never have, if C code could not run with them.
+ * popf costs a CPU more than most of what a trampoline does. So a trampoline loads only the
+ * arithmetic flags, if the others are as they were saved, and C code has run with them. %r14
+ * has the saved flags; or a value that flags never have, if C code could not run with them.
  *
  * sahf loads the arithmetic flags from the lower byte, except for the overflow flag, which is
  * 8 in the upper byte. There only the trap flag, 1, and the interrupt flag, 2, can be set
@@ -153,15 +154,15 @@
 .endm
 
 /* Restore all registers, and return by the pushed word. Needs %r14 as for KPROBE_LOAD_FLAGS. */
-.macro KPROBE_THUNK_LEAVE
-	KPROBE_LOAD_FLAGS kprobe_thunk_popf
+.macro KPROBE_TRAMPOLINE_LEAVE
+	KPROBE_LOAD_FLAGS kprobe_trampoline_popf
 	/*
 	 * Unwind by the return address from here on: an interrupt overwrites registers that
 	 * have been popped. It may be where a post_handler has redirected execution.
 	 */
-	KPROBE_HINT_WORD FRAME_SIZE+KPROBE_THUNK_GAP+8 signal=1
+	KPROBE_HINT_WORD FRAME_SIZE+KPROBE_TRAMPOLINE_GAP+8 signal=1
 	POP_REGS
-	leaq	FRAME_SIZE-ORIG_RAX+KPROBE_THUNK_GAP(%rsp), %rsp
+	leaq	FRAME_SIZE-ORIG_RAX+KPROBE_TRAMPOLINE_GAP(%rsp), %rsp
 	KPROBE_HINT_WORD 8 signal=1
 	RET
 .endm
@@ -170,13 +171,13 @@
 #define TOP_LEVEL	PER_CPU_VAR(kprobe_levels + KPROBE_LEVELS_top)
 
 /*
- * The thunks call handlers without a C function in between, which would save registers that
- * are saved already. Rare cases are handled in C. The steps are those of kprobe_enter() and
- * kprobe_leave() in asm/kprobes.h, and of probepoint_first() and probepoint_call_post() in
+ * The trampolines call handlers without a C function in between, which would save registers
+ * that are saved already. Rare cases are handled in C. The steps are those of kprobe_enter()
+ * and kprobe_leave() in asm/kprobes.h, and of probepoint_first() and probepoint_call_post() in
  * linux/probepoint.h.
  *
- * %r12 has the level below that of the thunk, so offsets into the thunk's level are larger by
- * the size of one level.
+ * %r12 has the level below that of the trampoline, so offsets into the trampoline's level are
+ * larger by the size of one level.
  */
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%r12)
 
@@ -187,7 +188,7 @@
  * Leaves: %ecx: the context, which the caller stores in the level when the level is
  * filled; %r12: the level below. The level is ignored until it has a context.
  */
-.macro KPROBE_THUNK_BEGIN miss:req
+.macro KPROBE_TRAMPOLINE_BEGIN miss:req
 	/* preempt_disable() and kprobe_context() */
 #ifdef CONFIG_PREEMPT_COUNT
 	incl	PREEMPT_COUNT
@@ -201,8 +202,8 @@
 	addq	$KPROBE_LEVEL_SIZE, TOP_LEVEL
 .endm
 
-/* Give the level back, and enable preemption. Needs %r12 as KPROBE_THUNK_BEGIN left it. */
-.macro KPROBE_THUNK_END resched:req
+/* Give the level back, and enable preemption. Needs %r12 as KPROBE_TRAMPOLINE_BEGIN left it. */
+.macro KPROBE_TRAMPOLINE_END resched:req
 	/* kprobe_leave() */
 	movl	$KPROBE_CONTEXT_NO, OUR_LEVEL(KPROBE_LEVEL_context)
 	movq	%r12, TOP_LEVEL
@@ -231,11 +232,11 @@
 .endm
 
 /*
- * kprobe_thunk_popf - load all registers and the flags, and return by the pushed word
+ * kprobe_trampoline_popf - load all registers and the flags, and return by the pushed word
  *
- * .Lkprobe_thunk_resume loads the stack pointer from struct pt_regs too, and goes on at its ip.
- * Not by iret: with FRED, the iretq of a probe in an NMI handler would unblock NMIs. The CPU
- * pops the last three words from below the new stack pointer S:
+ * .Lkprobe_trampoline_resume loads the stack pointer from struct pt_regs too, and goes on at
+ * its ip. Not by iret: with FRED, the iretq of a probe in an NMI handler would unblock NMIs.
+ * The CPU pops the last three words from below the new stack pointer S:
  *
  *	S - 8:	ip
  *	S - 16:	flags
@@ -246,13 +247,13 @@
  * below S first. Otherwise, at the lowest S, the three words are in the places of ss, sp and
  * flags. All of the gap is left to the handler.
  */
-SYM_CODE_START_LOCAL(kprobe_thunk_popf)
+SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	UNWIND_HINT_REGS
-	movq	FRAME_SIZE+KPROBE_THUNK_GAP(%rsp), %rax
+	movq	FRAME_SIZE+KPROBE_TRAMPOLINE_GAP(%rsp), %rax
 	movq	%rax, RIP(%rsp)
-	leaq	FRAME_SIZE+KPROBE_THUNK_GAP+8(%rsp), %rax
+	leaq	FRAME_SIZE+KPROBE_TRAMPOLINE_GAP+8(%rsp), %rax
 	movq	%rax, RSP(%rsp)
-.Lkprobe_thunk_resume:
+.Lkprobe_trampoline_resume:
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
 	/* call_depth_return_thunk() changes flags. Do the same before they are loaded. */
 	ALTERNATIVE "jmp .Lresume_counted", "", X86_FEATURE_CALL_DEPTH
@@ -309,24 +310,24 @@ SYM_CODE_START_LOCAL(kprobe_thunk_popf)
 	UNWIND_HINT_REGS
 	ENCODE_FRAME_POINTER
 	jmp	.Lresume_counted
-SYM_CODE_END(kprobe_thunk_popf)
-_ASM_NOKPROBE(kprobe_thunk_popf)
+SYM_CODE_END(kprobe_trampoline_popf)
+_ASM_NOKPROBE(kprobe_trampoline_popf)
 
 /*
- * kprobe_post_thunk - call the post_handlers, after the probed instruction
+ * kprobe_post_trampoline - call the post_handlers, after the probed instruction
  *
  * %r13 has the address of the next instruction.
  */
-SYM_CODE_START(kprobe_post_thunk)
-	KPROBE_THUNK_ENTER
+SYM_CODE_START(kprobe_post_trampoline)
+	KPROBE_TRAMPOLINE_ENTER
 	andq	$-KPROBE_SLOT_BYTES, %rax
 	movq	(%rax), %rax
 	pushq	PROBEPOINT_next_ip(%rax)
-	KPROBE_THUNK_ENTERED .Lpost_odd
+	KPROBE_TRAMPOLINE_ENTERED .Lpost_odd
 .Lpost_entered:
 	movq	RIP(%rsp), %r13
 
-	KPROBE_THUNK_BEGIN .Lpost_missed
+	KPROBE_TRAMPOLINE_BEGIN .Lpost_missed
 	/* probepoint_call_post() */
 	movq	PROBEPOINT_set(%rax), %rax
 	movq	PROBE_SET_post_probe(%rax), %rdi
@@ -336,16 +337,16 @@ SYM_CODE_START(kprobe_post_thunk)
 	xorl	%edx, %edx
 	movq	PROBE_SET_post_handler(%rax), %rax
 	KPROBE_CALL_HANDLER kprobe_call_post %rcx
-	KPROBE_THUNK_END .Lpost_resched
+	KPROBE_TRAMPOLINE_END .Lpost_resched
 
 .Lpost_leave:
 	cmpq	RIP(%rsp), %r13
 	jne	.Lpost_redirected
 .Lpost_return:
-	KPROBE_THUNK_LEAVE
+	KPROBE_TRAMPOLINE_LEAVE
 
 .Lpost_odd:
-	KPROBE_THUNK_ODD .Lpost_entered
+	KPROBE_TRAMPOLINE_ODD .Lpost_entered
 
 .Lpost_redirected:
 	movq	%rsp, %rdi
@@ -362,11 +363,11 @@ SYM_CODE_START(kprobe_post_thunk)
 #else
 	jnz	.Lpost_leave
 .Lpost_resched:
-	call	kprobe_thunk_resched
+	call	kprobe_trampoline_resched
 	jmp	.Lpost_leave
 #endif
-SYM_CODE_END(kprobe_post_thunk)
-_ASM_NOKPROBE(kprobe_post_thunk)
+SYM_CODE_END(kprobe_post_trampoline)
+_ASM_NOKPROBE(kprobe_post_trampoline)
 
 #ifdef CONFIG_OPTPROBES
 
@@ -374,15 +375,15 @@ _ASM_NOKPROBE(kprobe_post_thunk)
  * Call the pre_handlers. @several: walk the set, which may have any number of probes with a
  * pre_handler; otherwise call the first, which may be the core's dispatcher.
  */
-.macro KPROBE_DETOUR_THUNK several:req
-	KPROBE_THUNK_ENTER
+.macro KPROBE_DETOUR_TRAMPOLINE several:req
+	KPROBE_TRAMPOLINE_ENTER
 	movq	-KPROBE_DETOUR_BEHIND_CALL(%rax), %rax
 	/* Unwinders know that it is one byte behind the probed address. */
 	pushq	PROBEPOINT_hit_ip(%rax)
-	KPROBE_THUNK_ENTERED .Lodd\@
+	KPROBE_TRAMPOLINE_ENTERED .Lodd\@
 .Lentered\@:
 
-	KPROBE_THUNK_BEGIN .Lmissed\@
+	KPROBE_TRAMPOLINE_BEGIN .Lmissed\@
 	.if \several
 	/* probepoint_set(); %rbx has the place in its list, which NULL ends */
 	movq	PROBEPOINT_set(%rax), %rbx
@@ -410,12 +411,12 @@ _ASM_NOKPROBE(kprobe_post_thunk)
 	jmp	.Lcall\@
 	.endif
 .Lcalled\@:
-	KPROBE_THUNK_END .Lresched\@
+	KPROBE_TRAMPOLINE_END .Lresched\@
 .Lleave\@:
-	KPROBE_THUNK_LEAVE
+	KPROBE_TRAMPOLINE_LEAVE
 
 .Lodd\@:
-	KPROBE_THUNK_ODD .Lentered\@
+	KPROBE_TRAMPOLINE_ODD .Lentered\@
 
 .Lmissed\@:
 	movq	%rax, %rdi
@@ -426,30 +427,30 @@ _ASM_NOKPROBE(kprobe_post_thunk)
 	movq	%rsp, %rdi
 	leaq	OUR_LEVEL(0), %rsi
 	call	kprobe_detour_redirect
-	jmp	.Lkprobe_thunk_resume
+	jmp	.Lkprobe_trampoline_resume
 
 #ifdef CONFIG_PREEMPTION
 .Lresched\@:
-	call	kprobe_thunk_resched
+	call	kprobe_trampoline_resched
 	jmp	.Lleave\@
 #endif
 .endm
 
 /*
- * kprobe_detour_thunk - call the pre_handler of the only probe that has one
+ * kprobe_detour_trampoline - call the pre_handler of the only probe that has one
  */
-SYM_CODE_START(kprobe_detour_thunk)
-	KPROBE_DETOUR_THUNK several=0
-SYM_CODE_END(kprobe_detour_thunk)
-_ASM_NOKPROBE(kprobe_detour_thunk)
+SYM_CODE_START(kprobe_detour_trampoline)
+	KPROBE_DETOUR_TRAMPOLINE several=0
+SYM_CODE_END(kprobe_detour_trampoline)
+_ASM_NOKPROBE(kprobe_detour_trampoline)
 
 /*
- * kprobe_detour_several_thunk - call the pre_handlers of several probes
+ * kprobe_detour_multi_trampoline - call the pre_handlers of several probes
  */
-SYM_CODE_START(kprobe_detour_several_thunk)
-	KPROBE_DETOUR_THUNK several=1
-SYM_CODE_END(kprobe_detour_several_thunk)
-_ASM_NOKPROBE(kprobe_detour_several_thunk)
+SYM_CODE_START(kprobe_detour_multi_trampoline)
+	KPROBE_DETOUR_TRAMPOLINE several=1
+SYM_CODE_END(kprobe_detour_multi_trampoline)
+_ASM_NOKPROBE(kprobe_detour_multi_trampoline)
 
 #endif /* CONFIG_OPTPROBES */
 
@@ -489,7 +490,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 .Lreturn_entered:
 
 	/* arch_kretprobe_begin() */
-	KPROBE_THUNK_BEGIN .Lreturn_missed
+	KPROBE_TRAMPOLINE_BEGIN .Lreturn_missed
 	/* Does the call have one instance, the first on the list, and a handler? */
 	movq	PER_CPU_VAR(pcpu_hot + X86_current_task), %r13
 	movq	TASK_kretprobe_instances(%r13), %rbx
@@ -519,7 +520,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	movq	%r15, FRAME_SIZE(%rsp)
 	movq	KRETPROBE_INSTANCE_next(%rbx), %rax
 	movq	%rax, TASK_kretprobe_instances(%r13)
-	/* give() */
+	/* kretprobe_give() */
 	movq	KRETPROBE_INSTANCE_rph(%rbx), %rdx
 	movq	KRETPROBE_HOLDER_back(%rdx), %rdx
 	xorl	%eax, %eax
@@ -527,7 +528,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	jne	.Lreturn_give
 .Lreturn_given:
 	/* arch_kretprobe_end() */
-	KPROBE_THUNK_END .Lreturn_resched
+	KPROBE_TRAMPOLINE_END .Lreturn_resched
 
 .Lreturn_leave:
 	/*
@@ -590,7 +591,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 #ifdef CONFIG_PREEMPTION
 .Lreturn_resched:
-	call	kprobe_thunk_resched
+	call	kprobe_trampoline_resched
 	jmp	.Lreturn_leave
 #endif
 
@@ -600,7 +601,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	movq	%rax, RIP(%rsp)
 	leaq	FRAME_SIZE+8(%rsp), %rax
 	movq	%rax, RSP(%rsp)
-	jmp	.Lkprobe_thunk_resume
+	jmp	.Lkprobe_trampoline_resume
 SYM_CODE_END(__kretprobe_trampoline)
 _ASM_NOKPROBE(__kretprobe_trampoline)
 
@@ -609,25 +610,25 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
 /*
- * kprobe_ftrace_thunk - handle ftrace's call at the entry of a function
+ * kprobe_ftrace_trampoline - handle ftrace's call at the entry of a function
  */
-SYM_CODE_START(kprobe_ftrace_thunk)
-	KPROBE_THUNK_ENTER
+SYM_CODE_START(kprobe_ftrace_trampoline)
+	KPROBE_TRAMPOLINE_ENTER
 	/* ip; C changes it to what handlers expect */
 	pushq	%rax
-	KPROBE_THUNK_ENTERED .Lftrace_odd
+	KPROBE_TRAMPOLINE_ENTERED .Lftrace_odd
 .Lftrace_entered:
 	movq	%rsp, %rdi
 	movq	%rax, %rsi
 	call	kprobe_ftrace_hit
 	testb	%al, %al
-	jnz	.Lkprobe_thunk_resume
-	KPROBE_THUNK_LEAVE
+	jnz	.Lkprobe_trampoline_resume
+	KPROBE_TRAMPOLINE_LEAVE
 
 .Lftrace_odd:
-	KPROBE_THUNK_ODD .Lftrace_entered
-SYM_CODE_END(kprobe_ftrace_thunk)
-_ASM_NOKPROBE(kprobe_ftrace_thunk)
+	KPROBE_TRAMPOLINE_ODD .Lftrace_entered
+SYM_CODE_END(kprobe_ftrace_trampoline)
+_ASM_NOKPROBE(kprobe_ftrace_trampoline)
 
 /*
  * kprobe_just_return - return to the address on top of the stack

@@ -59,8 +59,8 @@ void kprobe_busy_end(void)
 	preempt_enable();
 }
 
-static bool __kprobes run_fault_handler(kprobe_fault_handler_t handler, struct kprobe *p,
-					struct pt_regs *regs, int trapnr)
+static bool __kprobes legacy_run_fault_handler(kprobe_fault_handler_t handler, struct kprobe *p,
+					       struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
 	struct kprobe *running = kprobe_running();
@@ -102,9 +102,9 @@ bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 	stepping = get_kprobe_ctlblk()->kprobe_status & (KPROBE_HIT_SS | KPROBE_REENTER);
 	if (stepping)
 		handled = kprobe_fault_handler(regs, trapnr) ||
-			  run_fault_handler(handler, p, regs, trapnr);
+			  legacy_run_fault_handler(handler, p, regs, trapnr);
 	else
-		handled = run_fault_handler(handler, p, regs, trapnr) ||
+		handled = legacy_run_fault_handler(handler, p, regs, trapnr) ||
 			  kprobe_fault_handler(regs, trapnr);
 	preempt_enable_no_resched();
 	return handled;

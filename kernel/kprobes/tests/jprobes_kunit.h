@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef KP_JP_H
-#define KP_JP_H
+#ifndef JPROBES_KUNIT_H
+#define JPROBES_KUNIT_H
 
 /*
  * Shared by the suites of jprobes_kunit: functions to probe, handlers that record their

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The calls that take an array of probes. */
 
-#include "kp_api.h"
+#include "kprobes_kunit.h"
 
 #define KP_BATCH 4
 

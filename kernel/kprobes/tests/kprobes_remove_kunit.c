@@ -182,9 +182,9 @@ static void kp_remove_needs_cpus(struct kunit *test)
 }
 
 /*
- * Does a hit of @p reach the handler by a jump or by ftrace? Wait up to 10 seconds for the jump.
- * A handler that a breakpoint calls has interrupts off. A task that patches text waits for all
- * CPUs, so it would wait until the handler stops spinning.
+ * Does a hit of @p reach the handler by a jump or by ftrace? Wait up to 10 seconds for the
+ * jump. A handler that a breakpoint calls has interrupts off. A task that patches text waits
+ * for all CPUs, so it would wait until the handler stops spinning.
  */
 static bool kp_remove_has_jump(const struct kprobe *p)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: the parts of the thunks that are in C. They are called by the assembly
- * in thunks_64.S and thunks_32.S.
+ * Kernel probes on x86: the parts of the trampolines that are in C. They are called by the
+ * assembly in trampolines_64.S and trampolines_32.S.
  */
 #include <linux/preempt.h>
 
@@ -16,20 +16,20 @@
 __visible void __kprobes kprobe_post_redirect(struct pt_regs *regs)
 {
 	preempt_disable_notrace();
-	*kprobe_thunk_return(regs) = x86_kprobe_resume_address(regs->ip);
+	*kprobe_trampoline_return(regs) = x86_kprobe_resume_address(regs->ip);
 	preempt_enable_notrace();
 }
 
 #ifdef CONFIG_CFI_CLANG
 /*
- * The thunks call these instead of a handler: the compiler makes the indirect call, with
+ * The trampolines call these instead of a handler: the compiler makes the indirect call, with
  * the check of the handler's type before it.
  */
 
 /**
- * kprobe_call_pre() - call a pre_handler for a thunk
+ * kprobe_call_pre() - call a pre_handler for a trampoline
  * @p: the probe
- * @regs: registers that the thunk has saved
+ * @regs: registers that the trampoline has saved
  * @handler: the pre_handler
  *
  * Context: as the handler's.
@@ -43,9 +43,9 @@ __visible int __kprobes kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
 }
 
 /**
- * kprobe_call_post() - call a post_handler for a thunk
+ * kprobe_call_post() - call a post_handler for a trampoline
  * @p: the probe
- * @regs: registers that the thunk has saved
+ * @regs: registers that the trampoline has saved
  * @flags: 0
  * @handler: the post_handler
  *
@@ -78,12 +78,12 @@ __visible int __kprobes kprobe_call_return(struct kretprobe_instance *ri,
 
 #ifdef CONFIG_PREEMPTION
 /**
- * kprobe_thunk_resched() - let another task run, when handlers have been called
+ * kprobe_trampoline_resched() - let another task run, when handlers have been called
  *
  * Context: that of the probed function; it was preemptible, and a reschedule was
  * requested while the handlers ran.
  */
-__visible void __kprobes kprobe_thunk_resched(void)
+__visible void __kprobes kprobe_trampoline_resched(void)
 {
 	__preempt_schedule_notrace();
 }

@@ -9,7 +9,7 @@
 #include <linux/bug.h>
 #include <linux/jump_label.h>
 #include <linux/static_call.h>
-#include "kp_api.h"
+#include "kprobes_kunit.h"
 
 /* Enough that a jump may be put there. */
 static __always_inline void kp_room(void)

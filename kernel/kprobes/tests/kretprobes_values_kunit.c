@@ -7,7 +7,7 @@
 
 #include <linux/string.h>
 #include "kp_regs.h"
-#include "kp_ret.h"
+#include "kretprobes_kunit.h"
 
 #define KP_RET_ARGS	8
 

@@ -7,7 +7,7 @@
  */
 
 #include <linux/stdarg.h>
-#include "kp_ret.h"
+#include "kretprobes_kunit.h"
 
 unsigned long kp_ret_from;
 

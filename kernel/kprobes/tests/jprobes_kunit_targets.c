@@ -4,7 +4,7 @@
  * compiler neither inlines nor clones them.
  */
 
-#include "kp_jp.h"
+#include "jprobes_kunit.h"
 
 noinline notrace long kp_jp_body(KP_JP_PARAMS)
 {

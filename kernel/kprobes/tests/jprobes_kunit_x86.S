@@ -5,7 +5,7 @@
 #include <linux/objtool.h>
 #include <asm/asm.h>
 #include <asm/frame.h>
-#include "kp_jp.h"
+#include "jprobes_kunit.h"
 
 #define KP_WORD		__SIZEOF_LONG__
 #define KP_IN(reg)	_ASM_RIP(kp_jp_in + (reg) * KP_WORD)

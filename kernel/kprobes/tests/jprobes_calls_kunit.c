@@ -7,7 +7,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include <asm/processor-flags.h>
-#include "kp_jp.h"
+#include "jprobes_kunit.h"
 
 #define KP_JP_ROUNDS	20
 

@@ -4,7 +4,7 @@
 #include <linux/slab.h>
 #include "kp_module.h"
 #include "kp_regs.h"
-#include "kp_ret.h"
+#include "kretprobes_kunit.h"
 
 /* register_kretprobe() has to fail with @error, and what is left is not registered. */
 static void kp_ret_expect_refused(struct kunit *test, struct kp_rp *probe, int error)
