@@ -329,9 +329,12 @@ static __nocfi void kp_ret_lifecycle_many(struct kunit *test)
 }
 
 #ifdef CONFIG_X86
-/* Probes in one batch, and the time slices that a task may lose to others in a time. */
+/*
+ * Probes in one batch. Another task must get the CPU once in so many ticks. A busy host makes a
+ * guest miss ticks; a batch that never reschedules takes hundreds and lets no other task run.
+ */
 #define KP_RET_BATCH		16000
-#define KP_RET_JIFFIES_A_SLICE	8
+#define KP_RET_JIFFIES_A_SLICE	32
 
 struct kp_ret_batch {
 	struct kprobe **kps;

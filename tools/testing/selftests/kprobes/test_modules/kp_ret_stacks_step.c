@@ -106,9 +106,9 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 		return NOTIFY_STOP;
 
 	kp_step.steps++;
-	/* Unwinders stop in trampolines of indirect calls; an alias's name begins with __pi_. */
+	/* Unwinders stop in thunks of indirect calls; an alias's name begins with __pi_. */
 	if (strstr(kp_rs_name(regs->ip, kp_step.name), "__x86_indirect_")) {
-		kp_step.trampolines++;
+		kp_step.thunks++;
 		return NOTIFY_STOP;
 	}
 	if (clobber)
@@ -258,7 +258,7 @@ static void kp_rs_step_every(struct kunit *test)
 			continue;
 		}
 		kunit_info(test, "%d return probes%s: %u steps, %u of them in thunks; stacks wrong: %u, by registers %u\n",
-			   nr, silent ? ", no handler" : "", kp_step.steps, kp_step.trampolines,
+			   nr, silent ? ", no handler" : "", kp_step.steps, kp_step.thunks,
 			   kp_step.wrong, kp_step.wrong_regs);
 		KUNIT_EXPECT_EQ(test, kp_rs_step_returns, silent ? 0 : nr);
 		KUNIT_EXPECT_EQ(test, kp_step.wrong, 0);
