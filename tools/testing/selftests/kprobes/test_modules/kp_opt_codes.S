@@ -546,7 +546,6 @@ STACK_FRAME_NON_STANDARD kp_opt_hides
 /* long kp_opt_debugged(long arg): with an int3 over its first byte, mov reads as int3, js, xor */
 	.balign	16
 SYM_FUNC_START(kp_opt_debugged)
-	ENDBR
 	xor	%eax, %eax
 	.rept	5
 	nop
