@@ -201,9 +201,12 @@ bool x86_kprobe_step_trap(struct pt_regs *regs);
 bool x86_kprobe_step_fault(struct pt_regs *regs, bool *run_post);
 void x86_kprobe_steps_forget(void);
 
-/* unwind.c */
+/* origin.c */
 struct probepoint *x86_kprobe_slot_owner(unsigned long ip);
 unsigned long x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip);
+unsigned long x86_kprobe_text_ip(unsigned long ip);
+struct probepoint *x86_kprobe_detour_of_regs(struct pt_regs *regs, struct task_struct *task,
+					     unsigned long ip);
 
 /* trampolines.c */
 __visible void kprobe_trampoline_resched(void);

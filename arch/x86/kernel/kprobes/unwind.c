@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: what unwinders and exceptions ask of addresses and registers.
+ * Kernel probes on x86: what unwinders ask of addresses and registers.
  *
  * x86_kprobe_recover() finds the real return address where a return probe, rethook or the
  * graph tracer has replaced it on a stack. It asks kretprobe_find_ret_addr(), see
@@ -11,129 +11,16 @@
  * which is shown at the probed address.
  *
  * An unwinder may ask about anything: registers of user space, stale words of a stack,
- * the stack of a task that runs. So nothing is read that was not checked, and slots and
- * probepoints are read with preemption disabled: both are freed an RCU grace period after
- * the slot has lost its owner, see free_insn_slot() and deferred.c.
+ * the stack of a task that runs. So nothing is read that was not checked, see origin.c.
  */
 #include <linux/ftrace.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/string.h>
-#include <asm/pgtable_types.h>
 #include <asm/ptrace.h>
-#include <asm/stacktrace.h>
 #include <asm/unwind.h>
 
 #include "common.h"
-
-/* Slots are allocated where modules are; most addresses are elsewhere. */
-static __always_inline bool unwind_may_be_slot(unsigned long ip)
-{
-	return ip - MODULES_VADDR < MODULES_END - MODULES_VADDR;
-}
-
-/**
- * x86_kprobe_slot_owner() - find the probepoint whose slot or detour buffer contains an
- *	address
- * @ip: any address
- *
- * Context: any, with preemption disabled until the caller has read what it needs; or the
- * task is in the slot.
- *
- * Return: the probepoint, or NULL.
- */
-struct probepoint __kprobes *x86_kprobe_slot_owner(unsigned long ip)
-{
-	if (!unwind_may_be_slot(ip))
-		return NULL;
-	return probepoint_of_insn_slot(ip);
-}
-
-/**
- * x86_kprobe_original_ip() - translate an address in a slot to the probed function
- * @pp: the probepoint that the slot or detour buffer belongs to
- * @ip: the address
- *
- * Context: as x86_kprobe_slot_owner().
- *
- * Return: where the original of the instruction at @ip is.
- */
-unsigned long __kprobes x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip)
-{
-	const struct kprobe_detour_map *map = kprobe_detour_map(ip);
-	unsigned long offset = ip - kprobe_slot_of(ip);
-	unsigned long addr = (unsigned long)pp->addr;
-	unsigned int i;
-
-	if (!map)
-		return offset < KPROBE_SLOT_CODE + pp->arch.insn.size ? addr : pp->arch.next_ip;
-	for (i = map->nr; i > 0; i--)
-		if (offset >= map->at[i - 1])
-			break;
-	if (!i)
-		return addr;
-	if (map->from[i - 1] != KPROBE_DETOUR_CALLED)
-		return addr + map->from[i - 1];
-	/* The call has pushed already: show the function that the jump here leads to. */
-	ip = kprobe_slot_of(ip) + map->at[i - 1];
-	return ip + JMP32_INSN_SIZE + *(s32 *)(ip + 1);
-}
-
-/* The address in the probed function, if @ip is in a slot or in a detour buffer. */
-static unsigned long __kprobes unwind_text_ip(unsigned long ip)
-{
-	struct probepoint *pp;
-
-	if (!unwind_may_be_slot(ip))
-		return ip;
-	preempt_disable_notrace();
-	pp = x86_kprobe_slot_owner(ip);
-	if (pp)
-		ip = x86_kprobe_original_ip(pp, ip);
-	preempt_enable_notrace();
-	return ip;
-}
-
-#ifdef CONFIG_OPTPROBES
-/*
- * The probepoint whose detour buffer has called the trampoline that saved @regs, or NULL. The
- * word that the call pushed tells, see the drawing in trampolines_64.S: the stack pointer in
- * @regs is right above it. No other registers on a stack have their stack pointer there,
- * with an address of a detour buffer below it. In 64-bit mode an exception leaves one word
- * at most between what it saves and the stack that it has interrupted, but for int3, which
- * has a stack segment in that place. In 32-bit mode all exceptions leave the same gap, and
- * have the flags there.
- *
- * On the stack of a running task @regs may be any words, and the place of the pushed word
- * may be beyond the end of the stack, in its guard page. So the word is read only if it
- * is on a stack.
- */
-static struct probepoint *unwind_detour_of_regs(struct pt_regs *regs, struct task_struct *task,
-						unsigned long ip)
-{
-	unsigned long *where = kprobe_trampoline_return(regs), detour;
-	struct stack_info stack;
-	struct probepoint *pp;
-
-	if (READ_ONCE_NOCHECK(regs->sp) != (unsigned long)(where + 1))
-		return NULL;
-	if (get_stack_info(where, task, &stack, NULL) ||
-	    !on_stack(&stack, where, sizeof(*where)))
-		return NULL;
-	detour = READ_ONCE_NOCHECK(*where);
-	pp = x86_kprobe_slot_owner(detour);
-	if (!pp || detour != kprobe_copy_of(kprobe_slot_of(detour), true) ||
-	    !kprobe_detour_map(detour) || ip != pp->arch.hit_ip)
-		return NULL;
-	return pp;
-}
-#else
-static struct probepoint *unwind_detour_of_regs(struct pt_regs *regs, struct task_struct *task,
-						unsigned long ip)
-{
-	return NULL;
-}
-#endif
 
 /*
  * The probe whose handler is running with @regs, if a level of this CPU has them. The
@@ -170,10 +57,10 @@ unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 		return ip;
 	preempt_disable_notrace();
 	p = unwind_probe_of_regs(regs);
-	if (unwind_detour_of_regs(regs, task, ip) || (p && unwind_is_pre_ip(p, ip)))
+	if (x86_kprobe_detour_of_regs(regs, task, ip) || (p && unwind_is_pre_ip(p, ip)))
 		ip -= INT3_INSN_SIZE;
 	preempt_enable_notrace();
-	return unwind_text_ip(ip);
+	return x86_kprobe_text_ip(ip);
 }
 
 /* Are @regs those that a post_handler of @p is given, behind ftrace's call? */
@@ -198,7 +85,7 @@ bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 		return false;
 	preempt_disable_notrace();
 	ip = READ_ONCE_NOCHECK(regs->ip);
-	pp = unwind_detour_of_regs(regs, task, ip);
+	pp = x86_kprobe_detour_of_regs(regs, task, ip);
 	p = unwind_probe_of_regs(regs);
 	if (pp)
 		p = &pp->kp;
@@ -291,7 +178,7 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 	addr = unwind_find_return(state, addr, addr_p, NULL);
 	preempt_enable_notrace();
 
-	ip = unwind_text_ip(addr);
+	ip = x86_kprobe_text_ip(addr);
 #ifdef CONFIG_UNWINDER_ORC
 	/* No call precedes it: look up the address itself, not the one before. */
 	if (ip != addr)

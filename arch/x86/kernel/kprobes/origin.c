@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on x86: from an address in a slot or detour buffer to the probed text.
+ *
+ * Exceptions, return trampolines and unwinders find a task in an out-of-line copy, or an
+ * address there on a stack. They show the original instead.
+ *
+ * An unwinder may ask about anything: registers of user space, stale words of a stack,
+ * the stack of a task that runs. So nothing is read that was not checked, and slots and
+ * probepoints are read with preemption disabled: both are freed an RCU grace period after
+ * the slot has lost its owner, see free_insn_slot() and deferred.c.
+ */
+#include <linux/preempt.h>
+#include <asm/pgtable_types.h>
+#include <asm/ptrace.h>
+#include <asm/stacktrace.h>
+
+#include "common.h"
+
+/* Slots are allocated where modules are; most addresses are elsewhere. */
+static __always_inline bool origin_may_be_slot(unsigned long ip)
+{
+	return ip - MODULES_VADDR < MODULES_END - MODULES_VADDR;
+}
+
+/**
+ * x86_kprobe_slot_owner() - find the probepoint whose slot or detour buffer contains an
+ *	address
+ * @ip: any address
+ *
+ * Context: any, with preemption disabled until the caller has read what it needs; or the
+ * task is in the slot.
+ *
+ * Return: the probepoint, or NULL.
+ */
+struct probepoint __kprobes *x86_kprobe_slot_owner(unsigned long ip)
+{
+	if (!origin_may_be_slot(ip))
+		return NULL;
+	return probepoint_of_insn_slot(ip);
+}
+
+/**
+ * x86_kprobe_original_ip() - translate an address in a slot to the probed function
+ * @pp: the probepoint that the slot or detour buffer belongs to
+ * @ip: the address
+ *
+ * Context: as x86_kprobe_slot_owner().
+ *
+ * Return: where the original of the instruction at @ip is.
+ */
+unsigned long __kprobes x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip)
+{
+	const struct kprobe_detour_map *map = kprobe_detour_map(ip);
+	unsigned long offset = ip - kprobe_slot_of(ip);
+	unsigned long addr = (unsigned long)pp->addr;
+	unsigned int i;
+
+	if (!map)
+		return offset < KPROBE_SLOT_CODE + pp->arch.insn.size ? addr : pp->arch.next_ip;
+	for (i = map->nr; i > 0; i--)
+		if (offset >= map->at[i - 1])
+			break;
+	if (!i)
+		return addr;
+	if (map->from[i - 1] != KPROBE_DETOUR_CALLED)
+		return addr + map->from[i - 1];
+	/* The call has pushed already: show the function that the jump here leads to. */
+	ip = kprobe_slot_of(ip) + map->at[i - 1];
+	return ip + JMP32_INSN_SIZE + *(s32 *)(ip + 1);
+}
+
+/**
+ * x86_kprobe_text_ip() - translate an address that may be in a slot
+ * @ip: any address
+ *
+ * Context: any.
+ *
+ * Return: if @ip is in a slot or detour buffer, the address of the original; else @ip.
+ */
+unsigned long __kprobes x86_kprobe_text_ip(unsigned long ip)
+{
+	struct probepoint *pp;
+
+	if (!origin_may_be_slot(ip))
+		return ip;
+	preempt_disable_notrace();
+	pp = x86_kprobe_slot_owner(ip);
+	if (pp)
+		ip = x86_kprobe_original_ip(pp, ip);
+	preempt_enable_notrace();
+	return ip;
+}
+
+/**
+ * x86_kprobe_detour_of_regs() - find the probepoint whose detour buffer has called the
+ *	trampoline that saved registers
+ * @regs: registers on a stack
+ * @task: the task whose stack it is
+ * @ip: the instruction pointer in @regs
+ *
+ * The word that the call pushed tells, see the drawing in trampolines_64.S: the stack pointer
+ * in @regs is right above it. No other registers on a stack have their stack pointer there,
+ * with an address of a detour buffer below it. In 64-bit mode an exception leaves one word
+ * at most between what it saves and the stack that it has interrupted, but for int3, which
+ * has a stack segment in that place. In 32-bit mode all exceptions leave the same gap, and
+ * have the flags there.
+ *
+ * On the stack of a running task @regs may be any words, and the place of the pushed word
+ * may be beyond the end of the stack, in its guard page. So the word is read only if it
+ * is on a stack.
+ *
+ * Context: any, with preemption disabled until the caller has read what it needs.
+ *
+ * Return: the probepoint; NULL if no detour buffer has led to @regs.
+ */
+struct probepoint *x86_kprobe_detour_of_regs(struct pt_regs *regs, struct task_struct *task,
+					     unsigned long ip)
+{
+	unsigned long *where = kprobe_trampoline_return(regs), detour;
+	struct stack_info stack;
+	struct probepoint *pp;
+
+	if (READ_ONCE_NOCHECK(regs->sp) != (unsigned long)(where + 1))
+		return NULL;
+	if (get_stack_info(where, task, &stack, NULL) ||
+	    !on_stack(&stack, where, sizeof(*where)))
+		return NULL;
+	detour = READ_ONCE_NOCHECK(*where);
+	pp = x86_kprobe_slot_owner(detour);
+	if (!pp || detour != kprobe_copy_of(kprobe_slot_of(detour), true) ||
+	    !kprobe_detour_map(detour) || ip != pp->arch.hit_ip)
+		return NULL;
+	return pp;
+}
