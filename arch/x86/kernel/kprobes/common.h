@@ -121,21 +121,6 @@ static __always_inline unsigned long *kprobe_trampoline_return(struct pt_regs *r
 	return (void *)(regs + 1) + KPROBE_TRAMPOLINE_GAP;
 }
 
-/*
- * Call the post_handlers after an instruction that was single-stepped or emulated. If a
- * handler has made the hit, it was counted as missed before.
- */
-static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, struct pt_regs *regs,
-						     s32 interrupted, s32 context)
-{
-	struct kprobe_level *level;
-
-	if (!kprobe_enter(&level, interrupted, context, NULL, NULL))
-		return;
-	probepoint_call_post(pp, regs, &level->probe);
-	kprobe_leave(level);
-}
-
 /* opcodes.c */
 bool x86_insn_length_known(struct insn *insn);
 enum x86_op x86_insn_op(struct insn *insn);
@@ -210,7 +195,7 @@ struct probepoint *x86_kprobe_detour_of_regs(struct pt_regs *regs, struct task_s
 
 /* trampolines.c */
 __visible void kprobe_trampoline_resched(void);
-__visible void kprobe_post_redirect(struct pt_regs *regs);
+__visible void kprobe_redirect(struct pt_regs *regs);
 #ifdef CONFIG_CFI_CLANG
 __visible int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
 			      kprobe_pre_handler_t handler);
@@ -246,7 +231,20 @@ static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
 }
 #endif
 __visible void kprobe_detour_missed(struct probepoint *pp);
-__visible void kprobe_detour_redirect(struct pt_regs *regs, struct kprobe_level *level);
+
+/*
+ * Call the post_handlers after C has emulated an instruction or ended a single-step, at
+ * @level. If a post_handler redirects execution, the CPU resumes there.
+ */
+static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, struct pt_regs *regs,
+						     struct kprobe_level *level)
+{
+	unsigned long next = regs->ip;
+
+	probepoint_call_post(pp, regs, &level->probe);
+	if (unlikely(regs->ip != next))
+		regs->ip = x86_kprobe_resume_address(regs->ip);
+}
 
 #endif /* CONFIG_KPROBES */
 #endif /* !__ASSEMBLY__ */

@@ -91,14 +91,6 @@ bool kprobe_ftrace_find_hit(unsigned long ip, struct pt_regs *regs, unsigned lon
 	return false;
 }
 
-/* A handler has redirected execution, perhaps into the DCR of an optimised probepoint. */
-static noinline void __kprobes kprobe_ftrace_resume_address(struct pt_regs *regs)
-{
-	preempt_disable_notrace();
-	regs->ip = x86_kprobe_resume_address(regs->ip);
-	preempt_enable_notrace();
-}
-
 /* Have RCU watch: handlers use it, and unregister_kprobe() relies on it to wait for them. */
 static noinline bool __kprobes
 kprobe_ftrace_find_unwatched_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
@@ -121,8 +113,8 @@ kprobe_ftrace_find_unwatched_hit(unsigned long ip, struct pt_regs *regs, unsigne
  *
  * Context: that of the probed function.
  *
- * Return: false if the trampoline is to return behind the call; true if it is to load all
- * registers from @regs, since a handler has redirected execution.
+ * Return: false if the trampoline is to return behind the call; true if a handler has
+ * redirected execution.
  */
 __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next)
 {
@@ -136,11 +128,7 @@ __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long n
 	else
 		redirected = kprobe_ftrace_find_unwatched_hit(ip, regs, next);
 	preempt_enable_notrace();
-
-	if (likely(!redirected && regs->ip == next))
-		return false;
-	kprobe_ftrace_resume_address(regs);
-	return true;
+	return redirected || regs->ip != next;
 }
 
 /*
@@ -212,7 +200,7 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	preempt_enable_notrace();
 	regs->orig_ax = orig_ax;
 	if (unlikely(regs->ip != next))
-		kprobe_ftrace_resume_address(regs);
+		kprobe_redirect(regs);
 	if (unlikely(redirected && regs->sp != sp))
 		kprobe_ftrace_move_stack(regs, sp);
 }

@@ -179,7 +179,6 @@ static noinline int __kprobes int3_finish_hit(struct probepoint *pp, struct pt_r
 {
 	struct kprobe_level *level = kprobe_top_level();
 	bool post = probepoint_has_post(pp);
-	unsigned long next;
 
 	if (!pp->arch.emulation.run) {
 		kprobe_leave(level);
@@ -191,12 +190,8 @@ static noinline int __kprobes int3_finish_hit(struct probepoint *pp, struct pt_r
 	WRITE_ONCE(level->probe, NULL);
 	pp->arch.emulation.run(pp, regs);
 	/* An emulation that could not read memory has sent the CPU to the copy. */
-	if (post && (!pp->arch.slot.copy || regs->ip != (unsigned long)pp->arch.slot.copy)) {
-		next = regs->ip;
-		probepoint_call_post(pp, regs, &level->probe);
-		if (unlikely(regs->ip != next))
-			regs->ip = x86_kprobe_resume_address(regs->ip);
-	}
+	if (post && (!pp->arch.slot.copy || regs->ip != (unsigned long)pp->arch.slot.copy))
+		kprobe_run_post_handlers(pp, regs, level);
 	kprobe_leave(level);
 	return 1;
 }

@@ -97,21 +97,6 @@ __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
 	preempt_enable_notrace();
 }
 
-/**
- * kprobe_detour_redirect() - end a hit whose pre_handler has redirected execution
- * @regs: registers as the handler has left them; the trampoline loads all of them
- * @level: the level of the handler
- *
- * Context: that of the probed function. Preemption is disabled, and enabled here.
- */
-__visible void __kprobes kprobe_detour_redirect(struct pt_regs *regs,
-						struct kprobe_level *level)
-{
-	kprobe_leave(level);
-	regs->ip = x86_kprobe_resume_address(regs->ip);
-	preempt_enable_notrace();
-}
-
 /*
  * Put a copy of the instruction at @addr, which is no relative branch, into a detour
  * buffer.

@@ -136,9 +136,10 @@ static void __kprobes step_note_interrupts_on(unsigned long ip)
 bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 {
 	struct kprobe_step *step = step_current();
+	s32 context = kprobe_context();
+	struct kprobe_level *level;
 	bool run_post, repaired;
 	struct probepoint *pp;
-	s32 context;
 
 	if (!step || READ_ONCE(step->trap) != regs->ip - INT3_INSN_SIZE)
 		return false;
@@ -147,11 +148,10 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 	repaired = step->repaired;
 	regs->ip = pp->arch.next_ip;
 	step_end(step, regs);
-	if (run_post) {
-		context = kprobe_context();
-		kprobe_run_post_handlers(pp, regs, context - KPROBE_CONTEXT_INT3, context);
-		if (unlikely(regs->ip != pp->arch.next_ip))
-			regs->ip = x86_kprobe_resume_address(regs->ip);
+	/* If a handler has made the hit, it was counted as missed before the step. */
+	if (run_post && kprobe_enter(&level, context - KPROBE_CONTEXT_INT3, context, NULL, NULL)) {
+		kprobe_run_post_handlers(pp, regs, level);
+		kprobe_leave(level);
 	}
 	if (repaired && regs->flags & X86_EFLAGS_IF)
 		step_note_interrupts_on(regs->ip);

@@ -8,15 +8,17 @@
 #include "common.h"
 
 /**
- * kprobe_post_redirect() - resume where a post_handler has set the instruction pointer
- * @regs: registers as the handler has left them
+ * kprobe_redirect() - find where to resume after a handler has redirected execution
+ * @regs: registers as the handler has left them; @regs->ip is changed
+ *
+ * Also lets another task run, if that was requested while the handlers ran.
  *
  * Context: that of the probed function.
  */
-__visible void __kprobes kprobe_post_redirect(struct pt_regs *regs)
+__visible void __kprobes kprobe_redirect(struct pt_regs *regs)
 {
 	preempt_disable_notrace();
-	*kprobe_trampoline_return(regs) = x86_kprobe_resume_address(regs->ip);
+	regs->ip = x86_kprobe_resume_address(regs->ip);
 	preempt_enable_notrace();
 }
 

@@ -172,8 +172,8 @@
 	addl	$KPROBE_LEVEL_SIZE, TOP_LEVEL
 .endm
 
-/* Give the level back, whose lower neighbour is in %ebx, and enable preemption. */
-.macro KPROBE_TRAMPOLINE_END resched:req
+/* Give the level back, whose lower neighbour is in %ebx, and enable preemption; see _64.S. */
+.macro KPROBE_TRAMPOLINE_END resched
 	/* kprobe_leave() */
 	movl	$KPROBE_CONTEXT_NO, OUR_LEVEL(KPROBE_LEVEL_context)
 	movl	%ebx, TOP_LEVEL
@@ -182,7 +182,9 @@
 	decl	PREEMPT_COUNT
 #endif
 #ifdef CONFIG_PREEMPTION
+	.ifnb \resched
 	jz	\resched
+	.endif
 #endif
 .endm
 
@@ -235,6 +237,11 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	leal	-0x80000000(%esp), %ebp
 #endif
 	jmp	.Lkprobe_trampoline_resume
+
+.Lkprobe_trampoline_redirect:
+	movl	%esp, %eax
+	call	kprobe_redirect
+	jmp	.Lkprobe_trampoline_resume
 SYM_CODE_END(kprobe_trampoline_popf)
 _ASM_NOKPROBE(kprobe_trampoline_popf)
 
@@ -267,17 +274,11 @@ SYM_CODE_START(kprobe_post_trampoline)
 
 .Lpost_leave:
 	cmpl	PT_EIP(%esp), %esi
-	jne	.Lpost_redirected
-.Lpost_return:
+	jne	.Lkprobe_trampoline_redirect
 	KPROBE_TRAMPOLINE_LEAVE
 
 .Lpost_odd:
 	KPROBE_TAME_FLAGS .Lpost_entered
-
-.Lpost_redirected:
-	movl	%esp, %eax
-	call	kprobe_post_redirect
-	jmp	.Lpost_return
 
 	/* A handler has made this hit. It was counted as missed before the instruction. */
 .Lpost_missed:
@@ -346,10 +347,8 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 	jmp	.Lleave\@
 
 .Lredirected\@:
-	movl	%esp, %eax
-	leal	OUR_LEVEL(0), %edx
-	call	kprobe_detour_redirect
-	jmp	.Lkprobe_trampoline_resume
+	KPROBE_TRAMPOLINE_END
+	jmp	.Lkprobe_trampoline_redirect
 
 #ifdef CONFIG_PREEMPTION
 .Lresched\@:
@@ -523,7 +522,7 @@ SYM_CODE_START(kprobe_ftrace_trampoline)
 	movl	%esp, %eax
 	call	kprobe_ftrace_hit
 	testb	%al, %al
-	jnz	.Lkprobe_trampoline_resume
+	jnz	.Lkprobe_trampoline_redirect
 	KPROBE_TRAMPOLINE_LEAVE
 
 .Lftrace_odd:

@@ -31,9 +31,8 @@
  *	                 where a breakpoint was hit
  *	regs:            struct pt_regs; its sp is that of the probed function
  *
- * A post_handler has the CPU resume elsewhere: C stores the resume address in the place of the
- * return address, see kprobe_trampoline_return(). A pre_handler that redirects execution may
- * have changed the stack pointer, too: kprobe_trampoline_popf loads both from struct pt_regs.
+ * A handler that redirects execution may have changed the stack pointer, too. Then the trampoline
+ * leaves by .Lkprobe_trampoline_redirect, which loads both from struct pt_regs.
  *
  * The stack of the return trampoline, where a probed function has returned to:
  *
@@ -158,7 +157,7 @@
 	KPROBE_LOAD_FLAGS kprobe_trampoline_popf
 	/*
 	 * Unwind by the return address from here on: an interrupt overwrites registers that
-	 * have been popped. It may be where a post_handler has redirected execution.
+	 * have been popped. The original of the code there follows no call.
 	 */
 	KPROBE_HINT_WORD FRAME_SIZE+KPROBE_TRAMPOLINE_GAP+8 signal=1
 	POP_REGS
@@ -202,8 +201,12 @@
 	addq	$KPROBE_LEVEL_SIZE, TOP_LEVEL
 .endm
 
-/* Give the level back, and enable preemption. Needs %r12 as KPROBE_TRAMPOLINE_BEGIN left it. */
-.macro KPROBE_TRAMPOLINE_END resched:req
+/*
+ * Give the level back, and enable preemption. Go to @resched if a reschedule is due; without
+ * @resched, kprobe_redirect() follows, which reschedules. Needs %r12 as KPROBE_TRAMPOLINE_BEGIN
+ * left it.
+ */
+.macro KPROBE_TRAMPOLINE_END resched
 	/* kprobe_leave() */
 	movl	$KPROBE_CONTEXT_NO, OUR_LEVEL(KPROBE_LEVEL_context)
 	movq	%r12, TOP_LEVEL
@@ -212,7 +215,9 @@
 	decl	PREEMPT_COUNT
 #endif
 #ifdef CONFIG_PREEMPTION
+	.ifnb \resched
 	jz	\resched
+	.endif
 #endif
 .endm
 
@@ -310,6 +315,12 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	UNWIND_HINT_REGS
 	ENCODE_FRAME_POINTER
 	jmp	.Lresume_counted
+
+	UNWIND_HINT_REGS
+.Lkprobe_trampoline_redirect:
+	movq	%rsp, %rdi
+	call	kprobe_redirect
+	jmp	.Lkprobe_trampoline_resume
 SYM_CODE_END(kprobe_trampoline_popf)
 _ASM_NOKPROBE(kprobe_trampoline_popf)
 
@@ -341,17 +352,11 @@ SYM_CODE_START(kprobe_post_trampoline)
 
 .Lpost_leave:
 	cmpq	RIP(%rsp), %r13
-	jne	.Lpost_redirected
-.Lpost_return:
+	jne	.Lkprobe_trampoline_redirect
 	KPROBE_TRAMPOLINE_LEAVE
 
 .Lpost_odd:
 	KPROBE_TRAMPOLINE_ODD .Lpost_entered
-
-.Lpost_redirected:
-	movq	%rsp, %rdi
-	call	kprobe_post_redirect
-	jmp	.Lpost_return
 
 	/* A handler has made this hit. It was counted as missed before the instruction. */
 .Lpost_missed:
@@ -424,10 +429,8 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 	jmp	.Lleave\@
 
 .Lredirected\@:
-	movq	%rsp, %rdi
-	leaq	OUR_LEVEL(0), %rsi
-	call	kprobe_detour_redirect
-	jmp	.Lkprobe_trampoline_resume
+	KPROBE_TRAMPOLINE_END
+	jmp	.Lkprobe_trampoline_redirect
 
 #ifdef CONFIG_PREEMPTION
 .Lresched\@:
@@ -622,7 +625,7 @@ SYM_CODE_START(kprobe_ftrace_trampoline)
 	movq	%rax, %rsi
 	call	kprobe_ftrace_hit
 	testb	%al, %al
-	jnz	.Lkprobe_trampoline_resume
+	jnz	.Lkprobe_trampoline_redirect
 	KPROBE_TRAMPOLINE_LEAVE
 
 .Lftrace_odd:
