@@ -55,11 +55,6 @@ int kp_stubs(struct kprobe *p, struct kprobe **ps, struct kretprobe *rp, struct 
 
 		sum += fault.handled;
 	}
-	{
-		CLASS(kprobe_nmi_fault, fault)(regs, 18);
-
-		sum += fault.handled;
-	}
 	sum += kprobe_regs_ip(regs, current) == ip;
 	sum += kprobe_regs_ip(addr, current) == ip;
 	sum += kprobe_regs_at_entry(regs, current);

@@ -193,10 +193,9 @@ static inline struct kprobe *kprobe_running(void)
  * @regs: registers as at the exception
  * @handled: a fault_handler has handled it, so nothing else must be done
  * @pp: the probepoint; NULL if no out-of-line copy has raised the exception
- * @addr: the probed address
  * @ip: the instruction pointer that the kernel is shown
- * @where: the instruction pointer in the slot or detour buffer
- * @first: @where is the copy of the probed instruction itself
+ * @where: the instruction pointer in the slot or detour buffer; 0 if it is that of the copy
+ *	of the probed instruction, whose address is @ip then
  * @stepping: the copy was being single-stepped
  * @run_post: post_handlers were to be called after the step
  */
@@ -204,10 +203,8 @@ struct kprobe_fault {
 	struct pt_regs *regs;
 	bool handled;
 	struct probepoint *pp;
-	unsigned long addr;
 	unsigned long ip;
 	unsigned long where;
-	bool first;
 	bool stepping;
 	bool run_post;
 };
@@ -351,46 +348,30 @@ static __always_inline struct kprobe_fault kprobe_fault_enter(struct pt_regs *re
 {
 	struct kprobe_fault fault;
 
+	instrumentation_begin();
 	fault.handled = false;
 	fault.pp = NULL;
 	if (kprobe_may_have_faulted(regs))
 		kprobe_fault_begin(&fault, regs, trapnr);
+	instrumentation_end();
 	return fault;
 }
 
 static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
 {
+	instrumentation_begin();
 	if (unlikely(fault->pp))
 		kprobe_fault_resume(fault);
+	instrumentation_end();
 }
 
 /*
  * CLASS(kprobe_fault, name)(regs, trapnr): while in scope, an exception that
- * the copy of a probed instruction raised looks as if the original had.
+ * the copy of a probed instruction raised looks as if the original had. The scope may be
+ * noinstr.
  */
 DEFINE_CLASS(kprobe_fault, struct kprobe_fault, kprobe_fault_end(&_T),
 	     kprobe_fault_enter(regs, trapnr), struct pt_regs *regs, int trapnr)
-
-/* CLASS(kprobe_nmi_fault, name)(regs, trapnr): the same for code that is noinstr. */
-static __always_inline struct kprobe_fault kprobe_nmi_fault_enter(struct pt_regs *regs, int trapnr)
-{
-	struct kprobe_fault fault;
-
-	instrumentation_begin();
-	fault = kprobe_fault_enter(regs, trapnr);
-	instrumentation_end();
-	return fault;
-}
-
-static __always_inline void kprobe_nmi_fault_end(struct kprobe_fault *fault)
-{
-	instrumentation_begin();
-	kprobe_fault_end(fault);
-	instrumentation_end();
-}
-
-DEFINE_CLASS(kprobe_nmi_fault, struct kprobe_fault, kprobe_nmi_fault_end(&_T),
-	     kprobe_nmi_fault_enter(regs, trapnr), struct pt_regs *regs, int trapnr)
 
 /**
  * kprobe_regs_ip() - find the instruction that saved registers belong to
@@ -460,9 +441,6 @@ static __always_inline bool kprobe_may_have_faulted(struct pt_regs *regs)
 }
 
 DEFINE_CLASS(kprobe_fault, struct kprobe_fault, (void)_T,
-	     ((struct kprobe_fault){}), struct pt_regs *regs, int trapnr)
-
-DEFINE_CLASS(kprobe_nmi_fault, struct kprobe_fault, (void)_T,
 	     ((struct kprobe_fault){}), struct pt_regs *regs, int trapnr)
 
 static __always_inline bool kprobes_have_been_used(void)

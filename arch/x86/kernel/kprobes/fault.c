@@ -64,6 +64,7 @@ static __always_inline bool kprobe_is_fault(int trapnr)
 void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *regs, int trapnr)
 {
 	struct probepoint *pp = x86_kprobe_slot_owner(regs->ip);
+	unsigned long copy;
 
 	if (likely(!pp)) {
 		fault->handled = kprobe_is_fault(trapnr) && unlikely(kprobe_running()) &&
@@ -73,15 +74,13 @@ void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *re
 
 	fault->regs = regs;
 	fault->pp = pp;
-	fault->addr = (unsigned long)pp->addr;
 	fault->ip = x86_kprobe_original_ip(pp, regs->ip);
-	fault->where = regs->ip;
-	fault->first = regs->ip == kprobe_copy_of(kprobe_slot_of(regs->ip),
-						  kprobe_detour_map(regs->ip));
+	copy = kprobe_copy_of(kprobe_slot_of(regs->ip), kprobe_detour_map(regs->ip));
+	fault->where = regs->ip == copy ? 0 : regs->ip;
 	fault->stepping = x86_kprobe_step_fault(regs, &fault->run_post);
 	regs->ip = fault->ip;
 	/* Only the first copy is of the probed instruction. */
-	if (fault->first && kprobe_is_fault(trapnr) && probepoint_has_fault(pp))
+	if (!fault->where && kprobe_is_fault(trapnr) && probepoint_has_fault(pp))
 		fault->handled = probepoint_run_fault_handlers(pp, regs, trapnr);
 }
 
@@ -110,14 +109,14 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 			regs->ip = x86_kprobe_resume_address(regs->ip);
 		return;
 	}
-	if (!fault->first) {
+	if (fault->where) {
 		/* A watchpoint or a machine check between the copy and the int3. */
 		if (fault->stepping)
 			x86_kprobe_step_again(fault->pp, regs, fault->run_post);
 		regs->ip = fault->where;
 		return;
 	}
-	pp = get_probepoint((void *)fault->addr);
+	pp = get_probepoint((void *)fault->ip);
 	if (pp != fault->pp)
 		return;
 	/* Pairs with the release in x86_kprobe_choose_exec(). */
