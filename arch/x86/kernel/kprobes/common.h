@@ -121,20 +121,37 @@ static __always_inline unsigned long *kprobe_trampoline_return(struct pt_regs *r
 	return (void *)(regs + 1) + KPROBE_TRAMPOLINE_GAP;
 }
 
+/**
+ * enum x86_kind - instructions that callers tell apart from others of their &enum x86_op
+ * @X86_KIND_OTHER: none of these
+ * @X86_KIND_CALL: a relative near call
+ * @X86_KIND_JMP: an unconditional relative jump
+ * @X86_KIND_LOOP: a relative branch that no jump can stand for: the loop instructions, jrcxz
+ *	and xbegin
+ * @X86_KIND_JMP_INDIRECT: a near or far jump through a register or memory
+ * @X86_KIND_RET: a near return without operand
+ * @X86_KIND_STI: sti
+ * @X86_KIND_LOAD_SEGMENT: changes ds or es, in 32-bit mode
+ */
+enum x86_kind {
+	X86_KIND_OTHER,
+	X86_KIND_CALL,
+	X86_KIND_JMP,
+	X86_KIND_LOOP,
+	X86_KIND_JMP_INDIRECT,
+	X86_KIND_RET,
+	X86_KIND_STI,
+	X86_KIND_LOAD_SEGMENT,
+};
+
 /* opcodes.c */
 bool x86_insn_length_known(struct insn *insn);
 enum x86_op x86_insn_op(struct insn *insn);
 bool x86_insn_has_prefix(struct insn *insn, u8 wanted);
 bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target);
-bool x86_insn_is_call(const struct insn *insn);
-bool x86_insn_is_ret(const struct insn *insn);
-bool x86_insn_never_falls_through(const struct insn *insn);
-bool x86_insn_jumps_indirectly(const struct insn *insn);
-bool x86_insn_has_near_form(struct insn *insn);
+enum x86_kind x86_insn_kind(struct insn *insn);
 bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long first,
 			  unsigned long size);
-bool x86_insn_loads_data_segment(struct insn *insn);
-bool x86_insn_is_sti(const struct insn *insn);
 bool x86_needs_sti_shadow(const u8 *text, size_t len);
 
 /* insn.c */
@@ -156,7 +173,10 @@ static inline bool x86_insn_boostable(struct insn *insn)
  */
 static inline bool x86_insn_is_end(struct insn *insn, const u8 *bytes, bool dead)
 {
-	return x86_insn_never_falls_through(insn) || (dead && bytes[0] == INT3_INSN_OPCODE);
+	enum x86_kind kind = x86_insn_kind(insn);
+
+	return kind == X86_KIND_RET || kind == X86_KIND_JMP ||
+	       (dead && bytes[0] == INT3_INSN_OPCODE);
 }
 
 /* emulate.c */

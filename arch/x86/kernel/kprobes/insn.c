@@ -212,7 +212,7 @@ static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct i
 				if (!x86_insn_length_known(insn))
 					return KPROBE_WHY_UNDECODED;
 				d->before = at;
-				d->loads |= x86_insn_loads_data_segment(insn);
+				d->loads |= x86_insn_kind(insn) == X86_KIND_LOAD_SEGMENT;
 			}
 		}
 		cond_resched();
@@ -261,7 +261,7 @@ bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr)
 	unsigned long target, size, offset;
 	u8 next;
 
-	return x86_insn_is_call(insn) && x86_insn_branches(insn, addr, &target) &&
+	return x86_insn_kind(insn) == X86_KIND_CALL && x86_insn_branches(insn, addr, &target) &&
 	       kallsyms_lookup_size_offset(addr, &size, &offset) &&
 	       target - (addr - offset) < size &&
 	       x86_kprobe_read_original(addr + insn->length, &next, sizeof(next)) &&
@@ -344,7 +344,7 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 	pp->kp.opcode = bytes[0];
 
 	x86_kprobe_find_emulation(pp, &insn);
-	if (ap->emulation.run && x86_insn_is_sti(&insn) && !kprobe_sti_is_safe(addr))
+	if (ap->emulation.run && x86_insn_kind(&insn) == X86_KIND_STI && !kprobe_sti_is_safe(addr))
 		return probepoint_refuse(pp, KPROBE_WHY_STI_SHADOW);
 	if (ap->emulation.run)
 		return 0;

@@ -551,72 +551,46 @@ bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *tar
 	return true;
 }
 
-static bool x86_insn_is_one_byte(const struct insn *insn, u8 opcode)
-{
-	return insn->opcode.nbytes == 1 && insn->opcode.bytes[0] == opcode;
-}
-
 /**
- * x86_insn_is_call() - is an instruction a relative near call?
+ * x86_insn_kind() - find out which of the kinds that matter an instruction is
  * @insn: a decoded instruction
  *
- * Return: true if it is.
+ * Return: the kind. A jump to a retpoline is %X86_KIND_JMP.
  */
-bool x86_insn_is_call(const struct insn *insn)
+enum x86_kind x86_insn_kind(struct insn *insn)
 {
-	return x86_insn_is_one_byte(insn, CALL_INSN_OPCODE);
-}
+	u8 modrm = insn->modrm.bytes[0], field = X86_MODRM_REG(modrm);
 
-/**
- * x86_insn_is_ret() - is an instruction a near return without operand?
- * @insn: a decoded instruction
- *
- * Return: true if it is.
- */
-bool x86_insn_is_ret(const struct insn *insn)
-{
-	return x86_insn_is_one_byte(insn, RET_INSN_OPCODE);
-}
-
-/**
- * x86_insn_never_falls_through() - does the CPU never go on behind an instruction?
- * @insn: a decoded instruction
- *
- * Return: true for a near return and an unconditional relative jump.
- */
-bool x86_insn_never_falls_through(const struct insn *insn)
-{
-	return x86_insn_is_ret(insn) || x86_insn_is_one_byte(insn, JMP32_INSN_OPCODE) ||
-	       x86_insn_is_one_byte(insn, JMP8_INSN_OPCODE);
-}
-
-/**
- * x86_insn_jumps_indirectly() - is an instruction a jump through a register or memory?
- * @insn: a decoded instruction
- *
- * Return: true for a near or far indirect jump. A jump to a retpoline is none.
- */
-bool x86_insn_jumps_indirectly(const struct insn *insn)
-{
-	u8 field = X86_MODRM_REG(insn->modrm.bytes[0]);
-
-	return x86_insn_is_one_byte(insn, 0xff) && (field == 4 || field == 5);
-}
-
-/**
- * x86_insn_has_near_form() - can a relative branch be made with 32 bits of displacement?
- * @insn: a decoded relative branch
- *
- * Return: false for the loop instructions, jrcxz and xbegin, and for branches with an
- * operand-size prefix, about which CPUs differ.
- */
-bool x86_insn_has_near_form(struct insn *insn)
-{
-	u8 op = insn->opcode.bytes[0];
-
-	if (x86_insn_has_prefix(insn, 0x66))
-		return false;
-	return insn->opcode.nbytes != 1 || !((op >= 0xe0 && op <= 0xe3) || op == 0xc7);
+	/* The opcode of a VEX instruction is one byte too. */
+	if (insn->opcode.nbytes != 1 || insn_is_avx(insn))
+		return X86_KIND_OTHER;
+	switch (insn->opcode.bytes[0]) {
+	case CALL_INSN_OPCODE:
+		return X86_KIND_CALL;
+	case JMP32_INSN_OPCODE:
+	case JMP8_INSN_OPCODE:
+		return X86_KIND_JMP;
+	case RET_INSN_OPCODE:
+		return X86_KIND_RET;
+	case 0xfb:
+		return X86_KIND_STI;
+	case 0xff:
+		return field == 4 || field == 5 ? X86_KIND_JMP_INDIRECT : X86_KIND_OTHER;
+	case 0xe0 ... 0xe3:
+		return X86_KIND_LOOP;
+	case 0xc7:	/* xbegin, or mov */
+		return modrm == 0xf8 ? X86_KIND_LOOP : X86_KIND_OTHER;
+	case 0x07:	/* pop, les, lds; and mov, in which es is 0 and ds is 3 */
+	case 0x1f:
+	case 0xc4:
+	case 0xc5:
+		return IS_ENABLED(CONFIG_X86_64) ? X86_KIND_OTHER : X86_KIND_LOAD_SEGMENT;
+	case 0x8e:
+		return !IS_ENABLED(CONFIG_X86_64) && (field == 0 || field == 3) ?
+		       X86_KIND_LOAD_SEGMENT : X86_KIND_OTHER;
+	default:
+		return X86_KIND_OTHER;
+	}
 }
 
 /**
@@ -638,7 +612,7 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
 
 	if (insn_rip_relative(insn)) {
 		value = addr + insn->length + insn->displacement.value;
-		if (x86_insn_is_one_byte(insn, 0x8d) && value - first < size)
+		if (insn->opcode.value == 0x8d && value - first < size)
 			return true;
 	} else if (insn->displacement.nbytes == 4) {
 		value = insn->displacement.value;
@@ -652,36 +626,6 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
 	if (insn->immediate1.nbytes == 4 && insn->immediate2.nbytes == 4)
 		value = (u32)insn->immediate1.value | (u64)(u32)insn->immediate2.value << 32;
 	return insn->immediate1.nbytes >= 4 && value - first < size;
-}
-
-/**
- * x86_insn_loads_data_segment() - does an instruction change what C code has in ds or es?
- * @insn: a decoded instruction
- *
- * Return: true if it loads one of them and has an effect on memory accesses, which is so
- * in 32-bit mode only.
- */
-bool x86_insn_loads_data_segment(struct insn *insn)
-{
-	u8 field = X86_MODRM_REG(insn->modrm.bytes[0]);
-
-	if (IS_ENABLED(CONFIG_X86_64) || insn_is_avx(insn))
-		return false;
-	/* pop, les, lds, and mov, in which es is 0 and ds is 3 */
-	return x86_insn_is_one_byte(insn, 0x07) || x86_insn_is_one_byte(insn, 0x1f) ||
-	       x86_insn_is_one_byte(insn, 0xc4) || x86_insn_is_one_byte(insn, 0xc5) ||
-	       (x86_insn_is_one_byte(insn, 0x8e) && (field == 0 || field == 3));
-}
-
-/**
- * x86_insn_is_sti() - is an instruction sti?
- * @insn: a decoded instruction
- *
- * Return: true if it is.
- */
-bool x86_insn_is_sti(const struct insn *insn)
-{
-	return x86_insn_is_one_byte(insn, 0xfb);
 }
 
 /**

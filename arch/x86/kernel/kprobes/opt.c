@@ -155,7 +155,7 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		done += insn.length;
 		map->at[map->nr] = len + ret;
 		map->from[map->nr] = done;
-		if (x86_insn_is_call(&insn)) {
+		if (x86_insn_kind(&insn) == X86_KIND_CALL) {
 			/* Behind its push, only the jump to the called function is left. */
 			map->at[map->nr] = len + KPROBE_PUSH_SIZE;
 			map->from[map->nr] = KPROBE_DETOUR_CALLED;

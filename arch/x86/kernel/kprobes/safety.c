@@ -99,9 +99,9 @@ static bool safety_is_indirect_jump(struct insn *insn, unsigned long addr)
 {
 	unsigned long target;
 
-	if (x86_insn_jumps_indirectly(insn))
+	if (x86_insn_kind(insn) == X86_KIND_JMP_INDIRECT)
 		return true;
-	return x86_insn_branches(insn, addr, &target) && !x86_insn_is_call(insn) &&
+	return x86_insn_branches(insn, addr, &target) && x86_insn_kind(insn) != X86_KIND_CALL &&
 	       safety_is_indirect_thunk(target);
 }
 
@@ -125,7 +125,8 @@ static enum kprobe_reason safety_check_insn(struct kprobe_jump *jump, struct ins
 		return KPROBE_WHY_JUMP_ENDBR;
 
 	if (x86_insn_branches(insn, addr, &target)) {
-		if (!x86_insn_has_near_form(insn))
+		/* CPUs differ about an operand-size prefix. */
+		if (x86_insn_kind(insn) == X86_KIND_LOOP || x86_insn_has_prefix(insn, 0x66))
 			return KPROBE_WHY_JUMP_NO_NEAR_FORM;
 		scoped_guard(preempt)
 			if (x86_kprobe_fills_rsb(insn, addr))
@@ -135,7 +136,7 @@ static enum kprobe_reason safety_check_insn(struct kprobe_jump *jump, struct ins
 	/* It is padding. If a branch leads there, the check finds the branch as any other. */
 	if (dead && bytes[0] == INT3_INSN_OPCODE)
 		return KPROBE_WHY_NONE;
-	if (x86_insn_is_ret(insn) || x86_insn_boostable(insn))
+	if (x86_insn_kind(insn) == X86_KIND_RET || x86_insn_boostable(insn))
 		return KPROBE_WHY_NONE;
 	return KPROBE_WHY_JUMP_NOT_MOVABLE;
 }
@@ -253,7 +254,7 @@ static void safety_check_indirect_jumps(struct kprobe_jump *jump, struct insn *i
 		return;
 	if (safety_is_indirect_jump(insn, at))
 		safety_refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
-	else if (x86_insn_branches(insn, at, &target) && !x86_insn_is_call(insn) &&
+	else if (x86_insn_branches(insn, at, &target) && x86_insn_kind(insn) != X86_KIND_CALL &&
 		 target - jump->start >= jump->end - jump->start)
 		safety_check_cold_part(jump, target);
 }
@@ -282,7 +283,7 @@ static void safety_decode_symbol(struct kprobe_jump *jump, unsigned long start, 
 			safety_refuse(jump, KPROBE_WHY_JUMP_BRANCH);
 		if (x86_insn_has_address(&insn, at, jump->addr + 1, KPROBE_JUMP_SIZE - 1))
 			safety_refuse(jump, KPROBE_WHY_JUMP_ADDRESS);
-		if (own && x86_insn_loads_data_segment(&insn))
+		if (own && x86_insn_kind(&insn) == X86_KIND_LOAD_SEGMENT)
 			safety_refuse(jump, KPROBE_WHY_JUMP_SEGMENTS);
 		if (own)
 			safety_check_indirect_jumps(jump, &insn, at);

@@ -145,7 +145,7 @@ int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, uns
 	s32 next = addr + insn->length;
 	int ret;
 
-	if (x86_insn_is_call(insn)) {
+	if (x86_insn_kind(insn) == X86_KIND_CALL) {
 		/* Sign-extended, it is the address that the call would push. */
 		if ((long)next != (long)(addr + insn->length))
 			return -EOPNOTSUPP;
@@ -155,7 +155,7 @@ int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, uns
 					    at + KPROBE_PUSH_SIZE, target);
 		return ret < 0 ? ret : KPROBE_PUSH_SIZE + ret;
 	}
-	if (op == JMP32_INSN_OPCODE || op == JMP8_INSN_OPCODE)
+	if (x86_insn_kind(insn) == X86_KIND_JMP)
 		return x86_kprobe_put_branch(buf, JMP32_INSN_OPCODE, at, target);
 	/* jcc: the long form has a prefix, and the same condition */
 	buf[0] = 0x0f;
