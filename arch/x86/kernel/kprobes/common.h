@@ -234,6 +234,9 @@ void x86_jprobe_end(unsigned long bp);
 int x86_kprobe_check_entries(struct kprobe_jump *jump);
 #endif
 
+/* The start of the jumps of static calls. The linker puts the thunks before them. */
+extern char __static_call_text_start[];
+
 /* Table that the linker makes of the kernel's own entries. */
 extern const struct exception_table_entry __start___ex_table[];
 extern const struct exception_table_entry __stop___ex_table[];

@@ -37,6 +37,7 @@
 #include <asm/ibt.h>
 #include <asm/insn.h>
 #include <asm/nospec-branch.h>
+#include <asm/sections.h>
 #include <asm/text-patching.h>
 
 #include "common.h"
@@ -65,33 +66,17 @@ static unsigned long safety_short_branch_end(const struct kprobe_jump *jump)
 	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;
 }
 
-/* There is one thunk for each register. */
-#define NR_THUNKS	(IS_ENABLED(CONFIG_X86_64) ? 16 : 8)
-
 /* Does code at @target jump through a register? */
 static bool safety_is_indirect_thunk(unsigned long target)
 {
-#ifdef CONFIG_MITIGATION_RETPOLINE
-	const struct {
-		unsigned long start;
-		unsigned long size;
-	} thunks[] = {
-		{ (unsigned long)__x86_indirect_thunk_array, sizeof(retpoline_thunk_t) },
-#ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
-		{ (unsigned long)__x86_indirect_jump_thunk_array, sizeof(retpoline_thunk_t) },
-#endif
-#ifdef CONFIG_MITIGATION_ITS
-		{ (unsigned long)__x86_indirect_its_thunk_array, sizeof(its_thunk_t) },
-#endif
-	};
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(thunks); i++)
-		if (target - thunks[i].start < NR_THUNKS * thunks[i].size)
-			return true;
-#endif
 	/* Thunks that are allocated for ITS are outside the kernel's text. */
-	return !__kernel_text_address(target);
+	if (!__kernel_text_address(target))
+		return true;
+	/* The linker puts the other thunks, and those of returns, into this range. */
+	return target >= (unsigned long)__softirqentry_text_end &&
+	       target < (unsigned long)__static_call_text_start &&
+	       target != (unsigned long)x86_return_thunk &&
+	       target != (unsigned long)__x86_return_thunk;
 }
 
 /* Is an instruction an indirect jump? A retpoline may have become one at boot. */
