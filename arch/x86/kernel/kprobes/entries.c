@@ -25,7 +25,7 @@
  * the start of a function or out of the text. A later search finds what jumps and breakpoints
  * of probes have covered meanwhile, since it reads the text as it is without probes. Entries
  * for init text stay when that is freed, and do no harm. The array of a module is freed with
- * the module. Under memory pressure all arrays are freed.
+ * the module.
  */
 #include <linux/cleanup.h>
 #include <linux/extable.h>
@@ -38,7 +38,6 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
-#include <linux/shrinker.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/string.h>
@@ -98,7 +97,6 @@ struct text_entries {
  */
 static DEFINE_MUTEX(entries_mutex);
 static LIST_HEAD(known);
-static unsigned long nr_known;
 
 /**
  * struct text_range - a range of text
@@ -430,49 +428,6 @@ static int entries_cmp(const void *a, const void *b)
 	return *ea < *eb ? -1 : *ea > *eb;
 }
 
-static unsigned long entries_count_known(struct shrinker *shrinker, struct shrink_control *sc)
-{
-	return READ_ONCE(nr_known);
-}
-
-static void entries_forget(struct text_entries *te)
-{
-	list_del(&te->list);
-	WRITE_ONCE(nr_known, nr_known - te->nr);
-	kvfree(te);
-}
-
-static unsigned long entries_shrink(struct shrinker *shrinker, struct shrink_control *sc)
-{
-	struct text_entries *te, *next;
-	unsigned long freed = 0;
-
-	/* The allocation that is short of memory may be one of the search. */
-	if (!mutex_trylock(&entries_mutex))
-		return SHRINK_STOP;
-	list_for_each_entry_safe(te, next, &known, list) {
-		freed += te->nr;
-		entries_forget(te);
-	}
-	mutex_unlock(&entries_mutex);
-	return freed;
-}
-
-/* Register the shrinker. Without memory for it, the arrays stay until modules are freed. */
-static void entries_need_shrinker(void)
-{
-	static struct shrinker *shrinker;
-
-	if (shrinker)
-		return;
-	shrinker = shrinker_alloc(0, "kprobe-entries");
-	if (!shrinker)
-		return;
-	shrinker->count_objects = entries_count_known;
-	shrinker->scan_objects = entries_shrink;
-	shrinker_register(shrinker);
-}
-
 /* Search the text of the kernel, or of @mod. Return: the entries, or NULL if out of memory. */
 static noinline struct text_entries *entries_find(const struct module *mod)
 {
@@ -495,8 +450,6 @@ static noinline struct text_entries *entries_find(const struct module *mod)
 			memcpy(te->entry, s->found, array_size(s->nr, sizeof(*s->found)));
 		sort(te->entry, te->nr, sizeof(te->entry[0]), entries_cmp, NULL);
 		list_add(&te->list, &known);
-		WRITE_ONCE(nr_known, nr_known + te->nr);
-		entries_need_shrinker();
 	}
 	kvfree(s->found);
 	kvfree(s);
@@ -572,7 +525,10 @@ void arch_kprobe_module_going(const struct module *mod)
 
 	lockdep_assert_held(&kprobe_mutex);
 	guard(mutex)(&entries_mutex);
-	list_for_each_entry_safe(te, next, &known, list)
-		if (te->mod == mod)
-			entries_forget(te);
+	list_for_each_entry_safe(te, next, &known, list) {
+		if (te->mod != mod)
+			continue;
+		list_del(&te->list);
+		kvfree(te);
+	}
 }
