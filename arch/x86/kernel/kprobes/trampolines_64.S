@@ -152,17 +152,20 @@
 	sahf
 .endm
 
-/* Restore all registers, and return by the pushed word. Needs %r14 as for KPROBE_LOAD_FLAGS. */
-.macro KPROBE_TRAMPOLINE_LEAVE
-	KPROBE_LOAD_FLAGS kprobe_trampoline_popf
+/*
+ * Restore all registers, and return by the word @gap bytes above them. @signal: 1 if the
+ * original of the code there follows no call. Needs %r14 as for KPROBE_LOAD_FLAGS.
+ */
+.macro KPROBE_TRAMPOLINE_LEAVE popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP signal=1
+	KPROBE_LOAD_FLAGS \popf
 	/*
 	 * Unwind by the return address from here on: an interrupt overwrites registers that
-	 * have been popped. The original of the code there follows no call.
+	 * have been popped.
 	 */
-	KPROBE_HINT_WORD FRAME_SIZE+KPROBE_TRAMPOLINE_GAP+8 signal=1
+	KPROBE_HINT_WORD FRAME_SIZE+\gap+8 signal=\signal
 	POP_REGS
-	leaq	FRAME_SIZE-ORIG_RAX+KPROBE_TRAMPOLINE_GAP(%rsp), %rsp
-	KPROBE_HINT_WORD 8 signal=1
+	leaq	FRAME_SIZE-ORIG_RAX+\gap(%rsp), %rsp
+	KPROBE_HINT_WORD 8 signal=\signal
 	RET
 .endm
 
@@ -538,16 +541,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	 * With call depth tracking the function's own return has changed the arithmetic flags,
 	 * so this one may change them too. Xen PV always takes popf, because of IOPL.
 	 */
-	KPROBE_LOAD_FLAGS .Lreturn_popf
-	/*
-	 * Unwind by the return address from here on: an interrupt overwrites registers that
-	 * have been popped.
-	 */
-	KPROBE_HINT_WORD FRAME_SIZE+8
-	POP_REGS
-	leaq	FRAME_SIZE-ORIG_RAX(%rsp), %rsp
-	UNWIND_HINT_FUNC
-	RET
+	KPROBE_TRAMPOLINE_LEAVE .Lreturn_popf gap=0 signal=0
 
 	/*
 	 * A function may return with AC set, for accesses to user memory, and its caller
