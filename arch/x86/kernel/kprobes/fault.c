@@ -2,14 +2,14 @@
 /*
  * Kernel probes on x86: exceptions of out-of-line copies and of handlers.
  *
- * An exception that a copy raises is shown to the kernel as if the original instruction
- * had raised it: exception tables, oops messages and signals go by the probed address and
- * by the original flags. If the kernel repairs the fault and has the instruction executed
- * again, the copy is executed again: one execution of the instruction is one hit.
+ * If a copy raises an exception, the kernel is shown the original instruction: exception
+ * tables, oops messages and signals use the probed address and the original flags. If the
+ * kernel repairs the fault and restarts the instruction, the copy is executed again, without
+ * calling pre_handlers: one execution of the instruction is one hit.
  *
- * The exception handlers of the kernel have CLASS(kprobe_fault) in scope, see
- * asm/kprobes.h, which calls kprobe_fault_begin() and kprobe_fault_resume(). It calls neither
- * before the first probe is registered, nor for an exception that user space has raised.
+ * The exception handlers of the kernel have CLASS(kprobe_fault) in scope, see asm/kprobes.h. It
+ * calls kprobe_fault_begin() and kprobe_fault_resume(), but not before the first probe is
+ * registered, and not for exceptions that user space has raised.
  */
 #include <linux/preempt.h>
 #include <asm/ptrace.h>
@@ -17,7 +17,7 @@
 
 #include "common.h"
 
-/* Offer an exception of a handler to the fault_handler of the same probe. */
+/* Call the fault_handler of the probe whose handler has raised the exception. */
 static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_level *level = kprobe_top_level();
@@ -25,7 +25,7 @@ static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 	kprobe_fault_handler_t handler = READ_ONCE(p->fault_handler);
 	bool handled;
 
-	/* A fault_handler is not called for its own faults. */
+	/* Do not call a fault_handler for its own faults. */
 	if (level->in_fault || level->context != kprobe_context() || !handler)
 		return false;
 	level->in_fault = true;
@@ -35,9 +35,8 @@ static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 }
 
 /*
- * Has the instruction raised the exception instead of having an effect? A watchpoint
- * reports what has been done already, and a machine check may have nothing to do with the
- * instruction.
+ * Was the exception raised instead of executing the instruction? A watchpoint (#DB) is reported
+ * after its access, and a machine check may not be related to the instruction.
  */
 static __always_inline bool kprobe_is_fault(int trapnr)
 {
@@ -51,12 +50,12 @@ static __always_inline bool kprobe_is_fault(int trapnr)
  * @regs: registers as at the exception
  * @trapnr: its number, X86_TRAP_*
  *
- * If a copy has raised it, @regs are changed to those of the original instruction. A task
- * that dies of the exception, or is sent to a fix-up, never returns to the slot; if the
- * instruction is to be executed again, kprobe_fault_resume() sends the task to the copy.
+ * If a copy has raised the exception, @regs are changed to those of the original instruction. A
+ * task that is killed by the exception, or sent to a fixup, never returns to the slot. If the
+ * instruction is to be restarted, kprobe_fault_resume() sends the task to the copy.
  *
  * The fault_handlers are called first: those of the probepoint if its copy has raised the
- * exception, that of the running probe if a handler has. They are not called for debug
+ * exception, or that of the running probe if a handler has. They are not called for debug
  * exceptions and machine checks.
  *
  * Context: interrupts are off, and RCU is watching.
@@ -79,21 +78,24 @@ void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *re
 	fault->where = regs->ip == copy ? 0 : regs->ip;
 	fault->stepping = x86_kprobe_step_fault(regs, &fault->run_post);
 	regs->ip = fault->ip;
-	/* Only the first copy is of the probed instruction. */
+	/*
+	 * A detour buffer has copies of several instructions. Call the fault_handlers for the
+	 * first one only, which is the probed one.
+	 */
 	if (!fault->where && kprobe_is_fault(trapnr) && probepoint_has_fault(pp))
 		fault->handled = probepoint_run_fault_handlers(pp, regs, trapnr);
 }
 
 /**
- * kprobe_fault_resume() - end the handling of an exception that a copy has raised
- * @fault: what kprobe_fault_begin() returned
+ * kprobe_fault_resume() - finish handling an exception that a copy has raised
+ * @fault: what kprobe_fault_begin() has filled in
  *
- * If the instruction is to be executed again, the task resumes where a hit would now:
- * handling the exception may have taken long and slept, so the slot that raised it may be
- * gone. If the probepoint is gone, the task executes the text.
+ * If the instruction is to be restarted, the task resumes where a hit would resume now:
+ * handling the exception may have slept, and the slot that has raised it may be freed. If the
+ * probepoint is freed, the task executes the text.
  *
- * Other instructions of a detour buffer raise no exception in which a task can sleep, so
- * the buffer is still there.
+ * The other instructions of a detour buffer raise no exception in which a task can sleep, so
+ * the buffer still exists.
  *
  * Context: interrupts are off.
  */
@@ -104,13 +106,13 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	unsigned long resume;
 
 	if (regs->ip != fault->ip) {
-		/* A fault_handler has redirected execution, and knows of no jumps. */
+		/* The fault_handler's address may be in the DCR of an optimised probepoint. */
 		if (fault->handled)
 			regs->ip = x86_kprobe_resume_address(regs->ip);
 		return;
 	}
 	if (fault->where) {
-		/* A watchpoint or a machine check between the copy and the int3. */
+		/* A #DB or #MC after the copy and before the int3 that ends the step */
 		if (fault->stepping)
 			x86_kprobe_step_again(fault->pp, regs, fault->run_post);
 		regs->ip = fault->where;
@@ -130,13 +132,14 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 }
 
 /**
- * kprobe_fault_handler() - offer a page fault to a fault_handler
+ * kprobe_fault_handler() - do nothing
  * @regs: registers as at the exception
  * @trapnr: its number, X86_TRAP_*
  *
- * The core calls it by kprobe_page_fault().
+ * kprobe_page_fault() of the core calls it. kprobe_fault_begin() has already called the
+ * fault_handlers.
  *
- * Return: 0: kprobe_fault_begin() has called the fault_handlers already.
+ * Return: 0.
  */
 int __kprobes kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {

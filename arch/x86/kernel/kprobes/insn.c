@@ -2,24 +2,21 @@
 /*
  * Kernel probes on x86: decoding the probed instruction.
  *
- * opcodes.c tells what kind of instruction it is, emulate.c and slot.c choose how it is
- * executed: from an out-of-line copy, by an emulation in C, or not at all. This file checks
- * that it can be probed. A copy is at another address than its original, and other code
- * follows it. For most instructions this makes no difference once a rip-relative
- * displacement has been adjusted: a jump back follows the copy, so they are boosted. The
- * others are treated by what they depend on:
+ * This file checks that an instruction can be probed. opcodes.c tells its kind; emulate.c and
+ * slot.c choose how it is executed:
  *
- * - Calls, returns, indirect branches, and instructions that use flags that are different
- *   while a hit is handled are emulated, see emulate.c. Relative jumps are made anew in the
- *   slot. They and some more (push, mov between registers, lea, nops) are emulated only
- *   while there are post_handlers, which costs less then.
- * - Outside of 64-bit mode, instructions that load a segment register, and those that follow a
- *   load of ds or es, are single-stepped with interrupts off: the trampoline that a boosted copy
- *   calls does not load the kernel's segments, but the trap after the copy does.
- * - Instructions that cannot be executed at another address, or whose effect on the next
- *   instruction would be lost, are refused with -EOPNOTSUPP, and so is every opcode that
- *   the manual does not have. Instructions that exist to trap (int3, int, ud2) are refused
- *   with -EINVAL.
+ * - Most instructions have the same effect at another address, once a rip-relative displacement
+ *   is adjusted. They are boosted: a jump back follows the copy.
+ * - Calls, returns, indirect branches, and instructions that use flags which differ while a hit
+ *   is handled, are emulated, see emulate.c. Relative jumps are made anew in the slot. They and
+ *   a few others (push, mov between registers, lea, nops) are emulated if there are
+ *   post_handlers, which costs less.
+ * - In 32-bit mode, instructions that load a segment register, or that follow a load of ds or
+ *   es in their function, are single-stepped: the trampoline that calls post_handlers does not
+ *   load the kernel's segments, but the trap after a copy does.
+ * - Instructions that depend on their address, or whose effect on the next instruction would be
+ *   lost, are refused with -EOPNOTSUPP, as is every undefined opcode. Instructions that exist
+ *   to trap (int3, int, ud2) are refused with -EINVAL.
  *
  * Runs at registration, under kprobe_mutex.
  */
@@ -36,7 +33,7 @@
 
 #include "common.h"
 
-/* Find the probepoint at @addr, if it has patched @byte into the text; or NULL. */
+/* Return: the probepoint at @addr, if it has put @byte into the text; or NULL. */
 static struct probepoint *probepoint_with_byte(unsigned long addr, u8 byte)
 {
 	struct probepoint *pp;
@@ -48,15 +45,15 @@ static struct probepoint *probepoint_with_byte(unsigned long addr, u8 byte)
 }
 
 /**
- * x86_kprobe_read_original() - read text as it is without probes
+ * x86_kprobe_read_original() - read text without the changes that probes have made
  * @addr: the first address
  * @buf: result: the bytes
  * @len: number of bytes
  *
- * Breakpoints that other code has put into the text are not undone.
+ * Breakpoints of other code stay in the result.
  *
- * Context: kprobe_mutex or text_mutex is held, so that jumps stay as they are; if it is
- * text_mutex, preemption is disabled.
+ * Context: kprobe_mutex is held; or text_mutex is held and preemption is disabled. Either keeps
+ * jumps as they are.
  *
  * Return: true if the text could be read.
  */
@@ -67,14 +64,14 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 	if (copy_from_kernel_nofault(buf, (void *)addr, len))
 		return false;
 	/*
-	 * A jump may begin up to four bytes before @addr. If these bytes are in a page that
-	 * cannot be read, no jump begins there; one may begin after the page boundary.
+	 * A jump may begin up to four bytes before @addr. If those bytes are in a page that
+	 * cannot be read, it can only begin after the page boundary.
 	 */
 	for (i = 1 - KPROBE_JUMP_SIZE; i < end; i++) {
 		struct probepoint *pp;
 		u8 byte;
 
-		/* A byte that a jump has covered is the original's by now, and stays. */
+		/* Where a jump was found, buf[i] is already original text. */
 		if (i >= 0)
 			byte = buf[i];
 		else if (get_kernel_nofault(byte, (u8 *)addr + i))
@@ -93,14 +90,14 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 }
 
 /**
- * x86_kprobe_put_original() - undo probes in an instruction that a copy was executed of
+ * x86_kprobe_put_original() - undo probes in an instruction whose copy was executed
  * @buf: MAX_INSN_SIZE bytes that were read from the text at @addr
  * @addr: address of the original, as exceptions are shown it
  *
  * For machine checks, which cannot take a mutex. The instruction may be the probed one, or
- * another in a DCR. What this reads does not change while the CPU has interrupts off: a
- * probepoint's own bytes never do, and a jump stays in the text as long as there is a
- * detour buffer, or until arch_kprobes_sync() has interrupted all CPUs.
+ * another in a DCR. What is read here does not change while this CPU has interrupts off: the
+ * bytes of a probepoint are constant, and a jump stays in the text as long as there is a detour
+ * buffer, or until arch_kprobes_sync() has interrupted all CPUs.
  *
  * Context: any, with interrupts off since the text was read.
  */
@@ -119,10 +116,7 @@ void __kprobes x86_kprobe_put_original(u8 *buf, unsigned long addr)
 		memcpy(buf, pp->arch.insn.bytes, pp->arch.insn.size);
 }
 
-/*
- * Is the int3 at @addr a breakpoint of kgdb? The instruction that it has replaced is not
- * known then, nor where the next one begins.
- */
+/* Is the int3 at @addr kgdb's? Then the original instruction and its length are not known. */
 static bool kprobe_is_debuggers_int3(unsigned long addr)
 {
 #ifdef CONFIG_KGDB
@@ -133,8 +127,8 @@ static bool kprobe_is_debuggers_int3(unsigned long addr)
 }
 
 /*
- * Decode the original instruction at @addr. @max is the number of bytes up to the end of
- * its function. Return: true if it could be decoded.
+ * Decode the original instruction at @addr, which has at most @max bytes up to the end of its
+ * function. Return: true if it could be decoded.
  */
 static bool kprobe_decode_original(unsigned long addr, size_t max, struct insn *insn,
 				   u8 buf[MAX_INSN_SIZE])
@@ -146,7 +140,7 @@ static bool kprobe_decode_original(unsigned long addr, size_t max, struct insn *
 }
 
 /**
- * x86_kprobe_decode_text() - decode an instruction as it is without probes
+ * x86_kprobe_decode_text() - decode an instruction without the changes that probes have made
  * @addr: its address
  * @end: the end of its function
  * @insn: result: the instruction
@@ -164,14 +158,14 @@ bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *
 	return kprobe_decode_original(addr, end - addr, insn, buf) && x86_insn_length_known(insn);
 }
 
-/* After this number of instructions text_mutex is released. */
+/* text_mutex is released after this number of instructions. */
 #define DECODE_BATCH	32
 
 /**
- * struct x86_decoding - what was found on the way to an instruction
- * @loads: an instruction before it loads a data segment
- * @before: the last boundary before the address, or 0
- * @after: if the address is no boundary, the first one behind it, or 0
+ * struct x86_decoding - what was found while decoding a function up to an address
+ * @loads: an instruction before the address loads a data segment
+ * @before: the last instruction boundary before the address, or 0
+ * @after: if the address is no boundary, the first one after it, or 0
  */
 struct x86_decoding {
 	bool loads;
@@ -180,11 +174,12 @@ struct x86_decoding {
 };
 
 /*
- * Does an instruction begin at @addr? Decode the function from its start up to it. Return:
- * KPROBE_WHY_NONE if one does, or the reason why it is not known to. text_mutex keeps jump
- * labels from being seen half patched. It can be released now and then, since patching does not
- * move the start of an instruction: what replaces instructions has the same length.
- * kprobe_mutex keeps probes as they are.
+ * Does an instruction begin at @addr? Decode the function from its start. Return:
+ * KPROBE_WHY_NONE, or the reason why it does not, or is not known to.
+ *
+ * text_mutex keeps jump labels from being patched while they are read. Releasing it between
+ * batches does no harm: patching does not move instruction boundaries. kprobe_mutex keeps
+ * probes as they are.
  */
 static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct insn *insn,
 						    u8 buf[MAX_INSN_SIZE], struct x86_decoding *d)
@@ -219,7 +214,7 @@ static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct i
 	}
 }
 
-/* Can the sti at @addr be emulated? Not if the next instruction needs its interrupt shadow. */
+/* Can the sti at @addr be emulated? Not if the next instruction relies on its interrupt shadow. */
 static bool kprobe_sti_is_safe(unsigned long addr)
 {
 	u8 next[3];
@@ -229,10 +224,10 @@ static bool kprobe_sti_is_safe(unsigned long addr)
 }
 
 /*
- * Is @addr in the padding in front of a function? It has a symbol of its own: __cfi_ and the
- * name of the function from the compiler, or __pfx_ from objtool. The kernel keeps the hash
- * of the function's type there, and code that it makes of it at boot, or code that counts
- * calls. Callers read the hash, and jump into the code.
+ * Is @addr in the padding before a function? Its symbol is __cfi_ (from the compiler) or __pfx_
+ * (from objtool) and the function's name. It holds the hash of the function's type, which
+ * callers read, or code that the kernel generates there at boot, which they jump to, or code
+ * that counts calls.
  */
 static bool kprobe_is_in_padding(unsigned long addr)
 {
@@ -247,10 +242,9 @@ static bool kprobe_is_in_padding(unsigned long addr)
  * @insn: a decoded instruction
  * @addr: its address
  *
- * The code that fills it, in __switch_to_asm() for one, has calls that lead over an int3, and
- * drops their return addresses from the stack. It relies on what the CPU remembers of a call.
- * An emulation, and the push and the jump of a detour buffer, put the return address on the
- * stack only.
+ * Such code, for instance in __switch_to_asm(), calls over an int3 and drops the return address
+ * from the stack: it needs the entry that a call makes in the CPU's return stack buffer. An
+ * emulation, or the push and jump of a detour buffer, make none.
  *
  * Context: that of x86_kprobe_read_original().
  *
@@ -268,14 +262,14 @@ bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr)
 	       next == INT3_INSN_OPCODE;
 }
 
-/* With kCFI, the compiler puts these instructions before an indirect call. */
+/* With kCFI, the compiler puts these instructions before an indirect call: */
 #define CFI_MOVL_SIZE	6		/* movl $-type, %r10d */
 #define CFI_ADDL_SIZE	4		/* addl -4(%reg), %r10d */
 #define CFI_JE_SIZE	2		/* je past the ud2 that follows */
 
 /*
- * Is the instruction the movl or the addl of such a check? When the ud2 traps, the kernel
- * decodes both in the text, to find the type and the register.
+ * Is the instruction the movl or the addl of a kCFI check? When its ud2 traps, the kernel
+ * decodes both in the text to find the type and the register.
  */
 static bool kprobe_is_cfi_check(unsigned long addr, struct insn *insn)
 {
@@ -287,8 +281,8 @@ static bool kprobe_is_cfi_check(unsigned long addr, struct insn *insn)
 }
 
 /*
- * Is the instruction an endbr? At the start of a function the probe is moved behind it. So
- * it is inside the function, where an indirect jump must find it.
+ * Is the instruction an endbr inside a function, which an indirect jump must find? At the start
+ * of a function, the probe was moved to the next instruction.
  */
 static bool kprobe_is_endbr(const u8 *bytes)
 {
@@ -297,14 +291,14 @@ static bool kprobe_is_endbr(const u8 *bytes)
 
 /**
  * x86_kprobe_decode() - decode the instruction of a probepoint
- * @pp: the probepoint, with its address set. Its insn and emulation are filled in; its why
- *	has the reason for an error.
- * @e: if the address is no boundary, the boundaries around it are filled in; or NULL
+ * @pp: the probepoint, with its address set. Its insn and emulation are filled in, and in case
+ *	of an error its why.
+ * @e: if not NULL, and the address is no boundary, the boundaries around it are filled in
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
- * Return: 0; -EILSEQ if no instruction begins at the address, or if the decoder does not
- * know an instruction on the way there; -EINVAL if it exists to trap, or if other code must
+ * Return: 0; -EILSEQ if no instruction begins at the address, or if the decoder does not know
+ * an instruction before it; -EINVAL if the instruction exists to trap, or if other code must
  * find it unchanged; -EOPNOTSUPP if it can neither be copied nor emulated.
  */
 int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
@@ -334,7 +328,7 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 		return probepoint_refuse(pp, KPROBE_WHY_FILLS_RSB);
 	ap->insn.size = insn.length;
 	ap->insn.op = x86_insn_op(&insn);
-	/* A trampoline, which would call the post_handlers, does not load the kernel's segments. */
+	/* post_handlers would run with the segments that the function has loaded: do not boost. */
 	if (decoding.loads && ap->insn.op == X86_OP_COPY) {
 		ap->insn.op = X86_OP_STEP;
 		pp->why = KPROBE_WHY_EXEC_SEGMENT;

@@ -2,20 +2,19 @@
 /*
  * Kernel probes on x86: a hit of a breakpoint.
  *
- * The pre_handlers run. Then the instruction is emulated, or the CPU is sent to the slot
- * or to the detour buffer. A slot that ends in a jump back is the last that this file
- * sees of the hit: if there are post_handlers, the slot calls kprobe_post_trampoline(). A slot
- * that ends in int3 is single-stepped, see step.c.
+ * The pre_handlers run. Then the instruction is emulated, or the CPU resumes in the slot or in
+ * the detour buffer. A boosted slot ends in a jump back, and calls kprobe_post_trampoline() if
+ * there are post_handlers: such a hit does not return to this file. A slot that ends in an int3
+ * is single-stepped, see step.c.
  *
- * A CPU's levels record which interrupt contexts run handlers, see struct kprobe_level.
- * A hit that a handler makes itself comes from the context that is recorded: it is
- * counted as missed, and its instruction is executed all the same. A hit from a softirq,
- * a hard interrupt or an NMI that has interrupted a handler comes from another interrupt
- * context, nested in that one, and calls its handlers. The int3 itself counts as an NMI in
- * preempt_count, so the context that it has interrupted is compared.
+ * A CPU's levels record which interrupt contexts run handlers, see struct kprobe_level. If a
+ * handler itself causes a hit, the hit has the handler's context: it is counted as missed, and
+ * its instruction is executed. A softirq, hard interrupt or NMI that interrupts a handler has a
+ * context of its own, so its hits call their handlers. preempt_count counts the int3 itself as
+ * an NMI, so the context that the int3 has interrupted is compared.
  *
- * An NMI may come at any point. It finds the levels consistent, and leaves them as they
- * were.
+ * An NMI may interrupt this file at any instruction. It finds the levels consistent, and leaves
+ * them unchanged.
  */
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -31,11 +30,11 @@ DEFINE_PER_CPU(struct kprobe_levels, kprobe_levels);
 
 DEFINE_STATIC_KEY_FALSE(kprobes_used_key);
 
-/* The probe that kprobe_busy_begin() records as running. No user registers it. */
+/* kprobe_busy_begin() records this probe as running. It is never registered. */
 static struct kprobe kprobe_busy;
 
 /**
- * arch_init_kprobes() - prepare the levels of all CPUs
+ * arch_init_kprobes() - initialise the levels of all CPUs
  *
  * Return: 0.
  */
@@ -55,10 +54,10 @@ int __init arch_init_kprobes(void)
 }
 
 /**
- * arch_begin_kprobes() - have exceptions and unwinders take note of slots
+ * arch_begin_kprobes() - enable the checks for slots in exceptions and unwinders
  *
- * They do so from the first probe on. The key stays enabled: a task may return to a
- * trampoline at any time after the last probe.
+ * Called for each registration. The key is never disabled: a task may return to a trampoline at
+ * any time after the last probe was unregistered.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -70,10 +69,10 @@ void arch_begin_kprobes(void)
 }
 
 /**
- * kprobe_busy_begin() - have hits of this context counted as missed
+ * kprobe_busy_begin() - count hits of this context as missed
  *
- * For code that calls handlers outside of a hit. Calls nest. If a handler runs in this
- * context already, only preemption is disabled.
+ * For code that calls handlers outside of a hit. Calls nest. If a handler already runs in this
+ * context, only preemption is disabled.
  *
  * Context: any. Disables preemption until kprobe_busy_end().
  */
@@ -104,14 +103,14 @@ void kprobe_busy_end(void)
 }
 
 /**
- * kprobe_task_oopsed() - forget the handlers that the current task was in
+ * kprobe_task_oopsed() - discard the levels of a task that has oopsed
  *
- * Called when an oops is about to end the task. A handler that has raised it never
- * returns; if its level stayed, the CPU would count all later hits of its context as
- * missed. All levels of the CPU are the task's: an oops in an interrupt is a panic, and
- * a handler of another task would have preemption disabled.
+ * Called when an oops is about to end the task. A handler that has raised it never returns. If
+ * its level stayed, the CPU would count all later hits of that context as missed. All levels of
+ * the CPU belong to the task: an oops in an interrupt is a panic, and a handler of another task
+ * would have preemption disabled.
  *
- * Context: that of a task; preemption is still disabled if a handler was running.
+ * Context: task context; preemption is still disabled if a handler was running.
  */
 void kprobe_task_oopsed(void)
 {
@@ -126,12 +125,12 @@ void kprobe_task_oopsed(void)
 }
 
 /*
- * Has the breakpoint been removed while this CPU was on its way here?
+ * Was the breakpoint removed after this CPU had executed it?
  *
  * text_poke_sync() waits for the handlers of breakpoints on all online CPUs, but not on
- * a CPU that comes up or goes down: that CPU may execute the int3, and look for its
- * probepoint when the text is the original again and the probepoint has left the table.
- * Then it has to execute the original instruction.
+ * a CPU that is being brought up or down: that CPU may execute the int3, and look for its
+ * probepoint when the probepoint has left the table and the text is the original again.
+ * Then it must execute the original instruction.
  */
 static bool __kprobes int3_is_removed(struct pt_regs *regs)
 {
@@ -139,8 +138,8 @@ static bool __kprobes int3_is_removed(struct pt_regs *regs)
 	u8 text[2];
 
 	/*
-	 * The byte before it is read too: an int with a vector of 3 leaves the same
-	 * address. No function is called, since a breakpoint in it would lead here again.
+	 * Read the byte before it too: an int with vector 3 leaves the same address. Call no
+	 * function: a breakpoint in it would lead here again.
 	 */
 	__get_kernel_nofault(text, (void *)(addr - 1), u16, unreadable);
 	if (text[1] == INT3_INSN_OPCODE || (text[0] == INT_IMM8_OPCODE && text[1] == X86_TRAP_BP))
@@ -158,7 +157,7 @@ static noinline int __kprobes int3_without_probepoint(struct pt_regs *regs)
 	return x86_kprobe_step_trap(regs) || int3_is_removed(regs);
 }
 
-/* A handler has made the hit itself: execute the instruction, and call no handler. */
+/* A handler has caused the hit: execute the instruction, and call no handler. */
 static noinline int __kprobes int3_missed(struct probepoint *pp, struct pt_regs *regs)
 {
 	/* Pairs with the release in x86_kprobe_choose_exec(). */
@@ -174,7 +173,7 @@ static noinline int __kprobes int3_missed(struct probepoint *pp, struct pt_regs 
 	return 1;
 }
 
-/* End a hit that is single-stepped, or that is emulated and has post_handlers. */
+/* Finish a hit that is single-stepped, or that is emulated and has post_handlers. */
 static noinline int __kprobes int3_finish_hit(struct probepoint *pp, struct pt_regs *regs)
 {
 	struct kprobe_level *level = kprobe_top_level();
@@ -185,11 +184,11 @@ static noinline int __kprobes int3_finish_hit(struct probepoint *pp, struct pt_r
 		x86_kprobe_step(pp, regs, post);
 		return 1;
 	}
-	/* No handler runs while the emulation reads memory, which may fault. */
+	/* The emulation may fault when it reads memory: no handler runs then. */
 	level->regs = NULL;
 	WRITE_ONCE(level->probe, NULL);
 	pp->arch.emulation.run(pp, regs);
-	/* An emulation that could not read memory has sent the CPU to the copy. */
+	/* If the emulation could not read memory, the CPU resumes in the copy. */
 	if (post && (!pp->arch.slot.copy || regs->ip != (unsigned long)pp->arch.slot.copy))
 		kprobe_run_post_handlers(pp, regs, level);
 	kprobe_leave(level);
@@ -197,13 +196,13 @@ static noinline int __kprobes int3_finish_hit(struct probepoint *pp, struct pt_r
 }
 
 /**
- * kprobe_int3_handler() - handle a breakpoint, if it is one of a probepoint
- * @regs: registers as at the breakpoint; the instruction pointer is behind it
+ * kprobe_int3_handler() - handle a breakpoint, if a probepoint owns it
+ * @regs: registers as at the breakpoint; the instruction pointer is after it
  *
  * Context: interrupts are off, and RCU is watching.
  *
- * Return: 1 if the breakpoint has been handled and the CPU is to resume with @regs; 0 if
- * it belongs to other code, and @regs are unchanged.
+ * Return: 1 if the breakpoint has been handled and the CPU is to resume with @regs; 0 if it
+ * belongs to other code, and @regs are unchanged.
  */
 int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {
@@ -214,7 +213,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	s32 context;
 
 	/*
-	 * A task can have almost any instruction pointer: its code segment can have a base,
+	 * User space can set almost any instruction pointer: its code segment can have a base,
 	 * and 32-bit code wraps around at 4 GiB.
 	 */
 	if (user_mode(regs))

@@ -2,18 +2,17 @@
 /*
  * Kernel probes on x86: the opcode maps.
  *
- * For each instruction of the processor's manual the tables tell what kprobes
- * may do with it; see &enum x86_op. An opcode that no table names is
- * %X86_OP_NONE and is refused: nothing is known of what it does.
+ * The tables tell for each instruction of the processor's manual what kprobes may do with it,
+ * see &enum x86_op. An opcode that is in no table is %X86_OP_NONE and is refused.
  *
- * The tables have the form of the manual's appendix on opcode maps, sixteen
- * rows of sixteen opcodes. A character stands for an opcode:
+ * The tables have the form of the manual's opcode maps: sixteen rows of sixteen opcodes, with a
+ * character for each opcode:
  *
  *	.	no instruction; or a prefix, or the escape to another map
  *	M	can be boosted, and moved into a detour buffer: %X86_OP_COPY
  *	0-9a-f	the same, with some mandatory prefixes only: the sum of
  *		1 (none), 2 (66), 4 (f3) and 8 (f2)
- *	S	loads a segment register that C code outside of 64-bit mode relies on:
+ *	S	loads a segment register that C code relies on in 32-bit mode:
  *		%X86_OP_STEP there, and %X86_OP_COPY in 64-bit mode
  *	R	%X86_OP_REFUSE
  *	T	%X86_OP_TRAP
@@ -23,24 +22,23 @@
  *	F	%X86_OP_FLAGS
  *	G	depends on the ModRM byte
  *	W	loads a segment register that only 64-bit kernels rely on: %X86_OP_REFUSE
- *		there, and %X86_OP_STEP outside of 64-bit mode
+ *		there, and %X86_OP_STEP in 32-bit mode
+ *	g-z	as the capital letter in 32-bit mode; no instruction in 64-bit mode
  *
- * and g to z for what the capital letter means, but outside of 64-bit mode only.
+ * After a load of ds, es or fs, the trampoline that calls post_handlers would run with the new
+ * segment. The int3 that ends a step enters the kernel, which loads its own segments and
+ * restores the new ones afterwards.
  *
- * After a load of ds, es or fs, the trampoline that calls the post_handlers would run with the
- * new segment. The int3 that ends a step enters the kernel, which loads its own segments and
- * restores the new ones afterwards. What else changes the state of the CPU is boosted, and may
- * be in a DCR: lidt, lgdt, ltr, wrmsr, mov to control and debug registers, port I/O. The copy
- * differs from the original by its address only, and a jump needs nothing but the page tables,
- * which map the slots wherever they map the text. An int3 after the copy would need the IDT,
- * the GDT or the GS base that the instruction has just changed. An exception between monitor
- * and mwait would even keep the mwait from waiting.
+ * Other instructions that change the state of the CPU are boosted, and may be in a DCR: lidt,
+ * lgdt, ltr, wrmsr, mov to control and debug registers, port I/O. A jump after the copy needs
+ * only the page tables, which map slots wherever they map the text. An int3 after the copy
+ * would need the IDT, the GDT or the GS base that the instruction has just changed, and an
+ * exception between monitor and mwait would keep the mwait from waiting.
  *
- * VEX and EVEX share their tables. Where an instruction has only one of the two
- * forms, the copy of the other raises #UD as its original does. No instruction
- * with such a prefix branches.
+ * VEX and EVEX share their tables. Where an instruction has only one of the two forms, the copy
+ * of the other raises #UD as its original does. No VEX or EVEX instruction branches.
  *
- * Runs at registration and while jumps are being checked; holds no lock.
+ * Runs at registration and during the safety check; takes no lock.
  */
 #include <linux/array_size.h>
 #include <linux/ctype.h>
@@ -231,7 +229,7 @@ static const char evex_6[256 + 1] = {
  * struct opcode_group - opcodes that the ModRM byte extends
  * @first: the first opcode; those of map 0f begin at 0x0f00
  * @last: the last one
- * @memory: by the byte's middle field, with an operand in memory
+ * @memory: letters by the ModRM byte's middle field, with an operand in memory
  * @reg: the same, with an operand in a register
  */
 struct opcode_group {
@@ -244,7 +242,7 @@ struct opcode_group {
 static const struct opcode_group groups[] = {
 	{ 0x008c, 0x008c, "MMMMMM..", "MMMMMM.." },	/* mov from a segment register */
 	{ 0x008d, 0x008d, "MMMMMMMM", "........" },	/* lea */
-	/* mov to a segment register. After a load of ss, the CPU holds interrupts off. */
+	/* mov to a segment register; the CPU holds interrupts off after a load of ss */
 	{ 0x008e, 0x008e, "S.RSSW..", "S.RSSW.." },
 	{ 0x008f, 0x008f, "M.......", "M......." },	/* pop; the others are XOP */
 	{ 0x00c0, 0x00c1, "MMMMMM.M", "MMMMMM.M" },	/* shifts */
@@ -279,7 +277,10 @@ static const char map_0f01[64 + 1] = {
 	"RMRRRRRR"	/* f8: swapgs, rdtscp, mwaitx and more */
 };
 
-/* The x87 opcodes d8 to df: the known middle fields, and the known bytes from c0 on */
+/*
+ * The x87 opcodes d8 to df: defined middle fields (memory), defined ModRM bytes from c0 on
+ * (reg)
+ */
 static const struct {
 	u8 memory;
 	u64 reg;
@@ -294,7 +295,7 @@ static const struct {
 	{ 0xff, 0x00ffff0100000000 },
 };
 
-/* Return: the mandatory prefix, as the tables encode it; the sum if there are f2 and f3. */
+/* Return: the mandatory prefix, as the tables encode it; with both f2 and f3, the sum. */
 static unsigned int x86_insn_mandatory_prefix(struct insn *insn)
 {
 	static const u8 of_vex[] = { 1, 2, 4, 8 };
@@ -343,7 +344,7 @@ static enum x86_op x86_op_of_letter(char c, struct insn *insn)
 	}
 }
 
-/* Look up an opcode for which the middle field of the ModRM byte is not enough. */
+/* Look up an opcode that the middle field of the ModRM byte does not determine. */
 static enum x86_op x86_op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
 {
 	unsigned int prefix = x86_insn_mandatory_prefix(insn);
@@ -411,7 +412,7 @@ static const char *x86_insn_vex_map(struct insn *insn)
 	}
 }
 
-/* By the rows of map 0f, a bit for each column: opcodes that no ModRM byte follows */
+/* For each row of map 0f, a bit for each column: opcodes without a ModRM byte */
 static const u16 no_modrm_0f[16] = {
 	[0x0] = 0x4be0,		/* 05 to 09, 0b, 0e */
 	[0x3] = 0x00ff,		/* 30 to 37 */
@@ -422,7 +423,10 @@ static const u16 no_modrm_0f[16] = {
 	[0xf] = 0x8000,		/* ud0, about which CPUs differ */
 };
 
-/* Do all instructions with an opcode of map 0f have an immediate, if mandatory prefixes decide? */
+/*
+ * Do all instructions with this opcode of map 0f, whatever their mandatory prefix, have an
+ * immediate?
+ */
 static bool x86_insn_has_immediate_0f(u8 opcode)
 {
 	return (opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 ||
@@ -430,15 +434,14 @@ static bool x86_insn_has_immediate_0f(u8 opcode)
 }
 
 /**
- * x86_insn_length_known() - is the decoder right about the length of an instruction?
+ * x86_insn_length_known() - does the decoder know the length of an instruction?
  * @insn: a decoded instruction
  *
- * The decoder goes by the last prefix where the CPU goes by the mandatory one, and so may miss
- * the ModRM byte or the immediate. It does not know some instructions without an effect (0f 19,
- * 0f 1d). And mov to or from control and debug registers has no operand in memory, whatever the
- * ModRM byte says.
+ * The decoder uses the last prefix where the CPU uses the mandatory one, and so may miss the
+ * ModRM byte or the immediate. It lacks some hint instructions (0f 19, 0f 1d). And mov to or
+ * from control and debug registers has no operand in memory, whatever the ModRM byte says.
  *
- * Return: false if it is known to be wrong. True for opcodes that the maps do not have.
+ * Return: false if the decoder is wrong. True for opcodes that the maps do not have.
  */
 bool x86_insn_length_known(struct insn *insn)
 {
@@ -480,8 +483,8 @@ bool x86_insn_length_known(struct insn *insn)
  * x86_insn_op() - look an instruction up in the opcode maps
  * @insn: a decoded instruction
  *
- * Return: what kprobes may do with it. %X86_OP_NONE also for XOP, 3DNow! and REX2, and
- * %X86_OP_TRAP also for instructions with the prefix of paravirtualisation.
+ * Return: what kprobes may do with it. %X86_OP_NONE for XOP, 3DNow! and REX2; %X86_OP_TRAP for
+ * instructions with the emulate prefix of paravirtualisation.
  */
 enum x86_op x86_insn_op(struct insn *insn)
 {
@@ -512,17 +515,14 @@ enum x86_op x86_insn_op(struct insn *insn)
 	}
 }
 
-/*
- * Questions that the tables do not answer. No other file looks at opcodes, except
- * emulate.c, which has an emulation for each.
- */
+/* What the tables do not tell. Only this file and emulate.c look at opcodes. */
 
 /**
  * x86_insn_has_prefix() - does an instruction have a legacy prefix?
  * @insn: a decoded instruction
  * @wanted: the prefix
  *
- * Return: true if it has.
+ * Return: true if it does.
  */
 bool x86_insn_has_prefix(struct insn *insn, u8 wanted)
 {
@@ -536,12 +536,12 @@ bool x86_insn_has_prefix(struct insn *insn, u8 wanted)
 }
 
 /**
- * x86_insn_branches() - does an instruction have a relative target?
+ * x86_insn_branches() - find the target of a relative branch
  * @insn: a decoded instruction
  * @addr: its address
  * @target: result: the target
  *
- * Return: true for a jump, a call, or another branch relative to its address.
+ * Return: true if the instruction is a relative branch, calls included.
  */
 bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target)
 {
@@ -552,7 +552,7 @@ bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *tar
 }
 
 /**
- * x86_insn_kind() - find out which of the kinds that matter an instruction is
+ * x86_insn_kind() - look up the kind of an instruction
  * @insn: a decoded instruction
  *
  * Return: the kind. A jump to a retpoline is %X86_KIND_JMP.
@@ -561,7 +561,7 @@ enum x86_kind x86_insn_kind(struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0], field = X86_MODRM_REG(modrm);
 
-	/* The opcode of a VEX instruction is one byte too. */
+	/* A VEX opcode has one byte too. */
 	if (insn->opcode.nbytes != 1 || insn_is_avx(insn))
 		return X86_KIND_OTHER;
 	switch (insn->opcode.bytes[0]) {
@@ -600,10 +600,10 @@ enum x86_kind x86_insn_kind(struct insn *insn)
  * @first: first address of the range
  * @size: size of the range in bytes
  *
- * Such an operand is a rip-relative address that is loaded by lea, a displacement without
- * a rip, or an immediate: code may use it as the target of an indirect branch.
+ * Code may use such an operand as the target of an indirect branch. It is a rip-relative
+ * address that lea loads, an absolute displacement, or an immediate.
  *
- * Return: true if it has. False for relative branches, see x86_insn_branches().
+ * Return: true if it does. False for relative branches, see x86_insn_branches().
  */
 bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long first,
 			  unsigned long size)
@@ -621,7 +621,7 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
 	}
 	if (x86_insn_op(insn) == X86_OP_RELATIVE)
 		return false;
-	/* For mov with 64 bits and for far branches, the fields are immediate1 and 2. */
+	/* mov with 64 bits and far branches use the fields immediate1 and immediate2. */
 	value = insn->immediate.value;
 	if (insn->immediate1.nbytes == 4 && insn->immediate2.nbytes == 4)
 		value = (u32)insn->immediate1.value | (u64)(u32)insn->immediate2.value << 32;
@@ -631,10 +631,10 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
 /**
  * x86_needs_sti_shadow() - does an instruction rely on the interrupt shadow of sti?
  * @text: the bytes of the instruction that follows sti
- * @len: how many there are
+ * @len: number of bytes
  *
- * sti holds off interrupts until the next instruction has been executed. Idle code relies
- * on it: no interrupt comes between the check for work and the instruction that sleeps.
+ * sti holds interrupts off until the next instruction has been executed. Idle code relies on
+ * it: an interrupt between the check for work and the instruction that sleeps would be lost.
  *
  * Return: true for hlt, mwait, mwaitx and sysexit.
  */

@@ -3,12 +3,12 @@
  * Kernel probes on x86: from an address in a slot or detour buffer to the probed text.
  *
  * Exceptions, return trampolines and unwinders find a task in an out-of-line copy, or an
- * address there on a stack. They show the original instead.
+ * address of one on a stack. They show the original instead.
  *
- * An unwinder may ask about anything: registers of user space, stale words of a stack,
- * the stack of a task that runs. So nothing is read that was not checked, and slots and
- * probepoints are read with preemption disabled: both are freed an RCU grace period after
- * the slot has lost its owner, see free_insn_slot() and deferred.c.
+ * An unwinder may ask for any value: registers of user space, stale words of a stack, the stack
+ * of a running task. So nothing is dereferenced unchecked. Slots and probepoints are read with
+ * preemption disabled: both are freed an RCU grace period after the slot has lost its owner,
+ * see free_insn_slot() and deferred.c.
  */
 #include <linux/preempt.h>
 #include <asm/pgtable_types.h>
@@ -17,19 +17,18 @@
 
 #include "common.h"
 
-/* Slots are allocated where modules are; most addresses are elsewhere. */
+/* Slots are in the address range of modules; most addresses are not. */
 static __always_inline bool origin_may_be_slot(unsigned long ip)
 {
 	return ip - MODULES_VADDR < MODULES_END - MODULES_VADDR;
 }
 
 /**
- * x86_kprobe_slot_owner() - find the probepoint whose slot or detour buffer contains an
- *	address
+ * x86_kprobe_slot_owner() - find the probepoint whose slot or detour buffer has an address
  * @ip: any address
  *
- * Context: any, with preemption disabled until the caller has read what it needs; or the
- * task is in the slot.
+ * Context: any, with preemption disabled until the caller has read what it needs; or the task
+ * is in the slot.
  *
  * Return: the probepoint, or NULL.
  */
@@ -65,7 +64,10 @@ unsigned long __kprobes x86_kprobe_original_ip(const struct probepoint *pp, unsi
 		return addr;
 	if (map->from[i - 1] != KPROBE_DETOUR_CALLED)
 		return addr + map->from[i - 1];
-	/* The call has pushed already: show the function that the jump here leads to. */
+	/*
+	 * The copy of a call has pushed the return address, and only its jump is left: show the
+	 * called function.
+	 */
 	ip = kprobe_slot_of(ip) + map->at[i - 1];
 	return ip + JMP32_INSN_SIZE + *(s32 *)(ip + 1);
 }
@@ -93,26 +95,24 @@ unsigned long __kprobes x86_kprobe_text_ip(unsigned long ip)
 }
 
 /**
- * x86_kprobe_detour_of_regs() - find the probepoint whose detour buffer has called the
- *	trampoline that saved registers
+ * x86_kprobe_detour_of_regs() - find the detour buffer whose call of a trampoline saved
+ *	registers
  * @regs: registers on a stack
  * @task: the task whose stack it is
  * @ip: the instruction pointer in @regs
  *
- * The word that the call pushed tells, see the drawing in trampolines_64.S: the stack pointer
- * in @regs is right above it. No other registers on a stack have their stack pointer there,
- * with an address of a detour buffer below it. In 64-bit mode an exception leaves one word
- * at most between what it saves and the stack that it has interrupted, but for int3, which
- * has a stack segment in that place. In 32-bit mode all exceptions leave the same gap, and
- * have the flags there.
+ * The word that the call pushed is KPROBE_TRAMPOLINE_GAP bytes after @regs, see the drawing in
+ * trampolines_64.S, and the stack pointer in @regs is right above it. No other saved registers
+ * have an address of a detour buffer there. In 64-bit mode an exception leaves at most one word
+ * between its frame and the interrupted stack, except int3, which has the stack segment in that
+ * place. In 32-bit mode all exceptions leave the same gap, and have the flags there.
  *
- * On the stack of a running task @regs may be any words, and the place of the pushed word
- * may be beyond the end of the stack, in its guard page. So the word is read only if it
- * is on a stack.
+ * On the stack of a running task, @regs may be arbitrary words, and the pushed word may be
+ * after the end of the stack, in the guard page. So the word is read only if it is on a stack.
  *
  * Context: any, with preemption disabled until the caller has read what it needs.
  *
- * Return: the probepoint; NULL if no detour buffer has led to @regs.
+ * Return: the probepoint; NULL if no detour buffer has called the trampoline.
  */
 struct probepoint *x86_kprobe_detour_of_regs(struct pt_regs *regs, struct task_struct *task,
 					     unsigned long ip)

@@ -2,12 +2,12 @@
 /*
  * Kernel probes on x86: single-stepping an out-of-line copy.
  *
- * The CPU is sent to the slot with interrupts off, and the int3 behind the copy ends the
- * step. So only exceptions of the copy, NMIs and machine checks come in between. An NMI
- * may have hits that are single-stepped too: a CPU has a stack of steps, apart from its
- * levels of running handlers. While the copy is executed, the innermost level is that of
- * the handler that has made the hit, if one has: an exception of the copy calls functions
- * whose hits are missed just as that handler's are.
+ * The CPU executes the copy in the slot with interrupts off. The int3 after the copy ends the
+ * step. So only exceptions of the copy, NMIs and machine checks can occur during a step. An NMI
+ * may have single-stepped hits too: each CPU has a stack of steps. It is separate from the
+ * levels of running handlers: during a step, the innermost level is that of a handler that has
+ * caused the hit, if any. So if the copy raises an exception, hits in the exception handler are
+ * missed only if hits of that handler are.
  */
 #include <linux/panic.h>
 #include <linux/percpu.h>
@@ -19,12 +19,12 @@
 
 /**
  * struct kprobe_step - a step that this CPU has begun
- * @trap: address of the int3 that ends the step; 0 if there is no step. An NMI tests it
- *	first, so it is set last and cleared first.
+ * @trap: address of the int3 that ends the step; 0 if there is no step. An NMI reads it first,
+ *	so it is set last and cleared first.
  * @pp: the probepoint
  * @flags: X86_EFLAGS_IF and X86_EFLAGS_TF as they were before the step
- * @run_post: post_handlers are to be called after the step
- * @repaired: an exception of the copy has been handled, and the copy is stepped again
+ * @run_post: call the post_handlers after the step
+ * @repaired: an exception of the copy was handled, and the copy is stepped again
  */
 struct kprobe_step {
 	unsigned long trap;
@@ -58,10 +58,10 @@ static struct kprobe_step *__kprobes step_current(void)
 /**
  * x86_kprobe_step() - single-step the copy of the probed instruction
  * @pp: the probepoint
- * @regs: registers of the hit, with which the CPU resumes in the slot
+ * @regs: registers of the hit, changed to resume in the slot
  * @run_post: call the post_handlers after the step
  *
- * Context: that of an int3.
+ * Context: the handler of an int3.
  */
 void __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool run_post)
 {
@@ -70,10 +70,10 @@ void __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool
 	unsigned long copy = (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	struct kprobe_step *step;
 
-	/* Steps nest no deeper than interrupt contexts do. */
+	/* Steps nest no deeper than interrupt contexts. */
 	if (unlikely(steps->depth == ARRAY_SIZE(steps->step)))
 		panic("kprobes: too many nested steps, at %pS\n", pp->addr);
-	/* From here on an NMI takes the next step, and gives it back. */
+	/* From here on, an NMI takes the next step, and gives it back. */
 	step = &steps->step[steps->depth];
 	WRITE_ONCE(steps->depth, steps->depth + 1);
 	barrier();
@@ -88,12 +88,12 @@ void __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool
 }
 
 /**
- * x86_kprobe_step_again() - single-step a copy whose exception has been handled
+ * x86_kprobe_step_again() - single-step a copy again after its exception was handled
  * @pp: the probepoint
  * @regs: registers of the exception
  * @run_post: call the post_handlers after the step
  *
- * Context: that of the exception, with interrupts off.
+ * Context: the exception's handler, with interrupts off.
  */
 void __kprobes x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs, bool run_post)
 {
@@ -101,7 +101,7 @@ void __kprobes x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs
 	step_current()->repaired = true;
 }
 
-/* Restore the flags, and forget the innermost step. */
+/* Restore the flags, and remove the innermost step. */
 static void __kprobes step_end(struct kprobe_step *step, struct pt_regs *regs)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
@@ -113,10 +113,10 @@ static void __kprobes step_end(struct kprobe_step *step, struct pt_regs *regs)
 }
 
 /*
- * The kernel's exit from an exception looks at the flags that it is going to load. Those
- * of a copy that is stepped again have interrupts off, so lockdep and the tracers believe
- * that they stay off. The exit from the int3 that ends the step leaves this as the int3
- * has found it. Make it match what the exit loads.
+ * Tell lockdep and the tracers that interrupts will be on. When a copy is stepped again, the
+ * exit from its exception tells them that interrupts are off, as they are in the step. The exit
+ * from the int3 that ends the step restores the state that the int3 has found, so it does not
+ * correct this.
  */
 static void __kprobes step_note_interrupts_on(unsigned long ip)
 {
@@ -129,9 +129,9 @@ static void __kprobes step_note_interrupts_on(unsigned long ip)
  * x86_kprobe_step_trap() - end a step, if a breakpoint is the one that ends it
  * @regs: registers as at the breakpoint
  *
- * Context: that of an int3.
+ * Context: the handler of an int3.
  *
- * Return: true if it was, and the CPU is to resume with @regs.
+ * Return: true if the breakpoint has ended a step, and the CPU is to resume with @regs.
  */
 bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 {
@@ -148,7 +148,7 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 	repaired = step->repaired;
 	regs->ip = pp->arch.next_ip;
 	step_end(step, regs);
-	/* If a handler has made the hit, it was counted as missed before the step. */
+	/* A hit that a handler has caused was counted as missed before the step. */
 	if (run_post && kprobe_enter(&level, context - KPROBE_CONTEXT_INT3, context, NULL, NULL)) {
 		kprobe_run_post_handlers(pp, regs, level);
 		kprobe_leave(level);
@@ -159,11 +159,11 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 }
 
 /**
- * x86_kprobe_step_fault() - give a step up, if an exception comes from its slot
+ * x86_kprobe_step_fault() - abandon a step whose copy has raised an exception
  * @regs: registers as at the exception, in a slot; their flags are restored
  * @run_post: result: post_handlers were to be called after the step
  *
- * Context: that of the exception.
+ * Context: the exception's handler.
  *
  * Return: true if the copy was being single-stepped.
  */
@@ -179,9 +179,9 @@ bool __kprobes x86_kprobe_step_fault(struct pt_regs *regs, bool *run_post)
 }
 
 /**
- * x86_kprobe_steps_forget() - forget the steps of a task that has oopsed
+ * x86_kprobe_steps_forget() - discard the steps of a task that has oopsed
  *
- * Context: that of the task, with preemption disabled.
+ * Context: the task's, with preemption disabled.
  */
 void x86_kprobe_steps_forget(void)
 {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: what unwinders ask of addresses and registers.
+ * Kernel probes on x86: what unwinders need to know of return addresses and registers.
  *
- * x86_kprobe_recover() finds the real return address where a return probe, rethook or the
- * graph tracer has replaced it on a stack. It asks kretprobe_find_ret_addr(), see
+ * x86_kprobe_recover() finds the real return address where a return probe, rethook or the graph
+ * tracer has replaced it on a stack. For return probes it calls kretprobe_find_ret_addr(), see
  * kernel/kprobes/retcall.c.
  *
- * A task in a slot or in a detour buffer is shown in the probed function. Registers that
- * pre_handlers are given have an instruction pointer one byte behind the probed address,
- * which is shown at the probed address.
+ * A task in a slot or detour buffer is shown in the probed function, see origin.c. The
+ * registers of pre_handlers have an instruction pointer one byte after the probed address, and
+ * are shown at the probed address.
  *
- * An unwinder may ask about anything: registers of user space, stale words of a stack,
- * the stack of a task that runs. So nothing is read that was not checked, see origin.c.
+ * An unwinder may pass any value, so nothing is dereferenced unchecked.
  */
 #include <linux/ftrace.h>
 #include <linux/preempt.h>
@@ -23,8 +22,8 @@
 #include "common.h"
 
 /*
- * The probe whose handler is running with @regs, if a level of this CPU has them. The
- * handler cannot end while preemption is disabled.
+ * Find the probe whose handler runs with @regs, if a level of this CPU has them. The handler
+ * cannot end while preemption is disabled.
  */
 static struct kprobe *unwind_probe_of_regs(struct pt_regs *regs)
 {
@@ -40,19 +39,19 @@ static struct kprobe *unwind_probe_of_regs(struct pt_regs *regs)
 	return NULL;
 }
 
-/* Are @regs those that a pre_handler of @p is given? */
+/* Is @ip what pre_handlers of @p see? */
 static bool unwind_is_pre_ip(const struct kprobe *p, unsigned long ip)
 {
 	return ip == (unsigned long)p->addr + INT3_INSN_SIZE;
 }
 
-/* kprobe_regs_ip(), when a probe has been registered */
+/* Slow path of kprobe_regs_ip(): called only after the first registration. */
 unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 {
 	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
 	struct kprobe *p;
 
-	/* A task in user space can set all its registers to any value. */
+	/* User space can set all its registers to any value. */
 	if (user_mode(regs))
 		return ip;
 	preempt_disable_notrace();
@@ -63,7 +62,7 @@ unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 	return x86_kprobe_text_ip(ip);
 }
 
-/* Are @regs those that a post_handler of @p is given, behind ftrace's call? */
+/* Is @ip what post_handlers of @p see if the probe is at a call of ftrace? */
 static bool unwind_is_after_ftrace_call(struct kprobe *p, unsigned long ip)
 {
 #ifdef CONFIG_KPROBES_ON_FTRACE
@@ -73,7 +72,7 @@ static bool unwind_is_after_ftrace_call(struct kprobe *p, unsigned long ip)
 #endif
 }
 
-/* kprobe_regs_at_entry(), when a probe has been registered */
+/* Slow path of kprobe_regs_at_entry(): called only after the first registration. */
 bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 {
 	struct probepoint *pp;
@@ -96,7 +95,7 @@ bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 	return at_entry;
 }
 
-/* Is an address one that takes the place of a return address? */
+/* Does @addr replace a return address? */
 static __always_inline bool unwind_is_trampoline(unsigned long addr)
 {
 #ifdef CONFIG_KRETPROBES
@@ -106,7 +105,7 @@ static __always_inline bool unwind_is_trampoline(unsigned long addr)
 	return x86_is_tracer_trampoline(addr);
 }
 
-/* Find the real return address, if it was a return probe that has replaced it. */
+/* Find the real return address, if a return probe has replaced it. */
 static unsigned long __kprobes
 unwind_recover_kretprobe(struct task_struct *task, unsigned long addr, unsigned long *addr_p,
 			 struct llist_node **cur)
@@ -119,12 +118,12 @@ unwind_recover_kretprobe(struct task_struct *task, unsigned long addr, unsigned 
 }
 
 /*
- * Find the real return address, if @addr is that of a trampoline. Return probes, rethook and
- * the graph tracer may have replaced it in any order, each several times. So only one of them
- * is asked at a time, and each goes on behind what it has found last.
+ * Find the real return address, if @addr is a trampoline. Return probes, rethook and the graph
+ * tracer may have replaced it in any order, each several times. So each step asks only one of
+ * them, which continues its search after what it found last.
  *
- * An instance that one search finds must not be freed before the next one, so preemption
- * is disabled.
+ * Preemption is disabled, since an instance that one step finds must not be freed before the
+ * next step.
  */
 static unsigned long __kprobes unwind_find_return(struct unwind_state *state, unsigned long addr,
 						  unsigned long *addr_p, struct llist_node *cur)
@@ -145,19 +144,18 @@ static unsigned long __kprobes unwind_find_return(struct unwind_state *state, un
 }
 
 /**
- * x86_kprobe_recover() - find where code that an unwinder has found on a stack really is
+ * x86_kprobe_recover() - translate an address on a stack to the probed text
  * @state: state of the unwinder
  * @addr: the address that it has found
- * @addr_p: the place where it was found; with the frame-pointer unwinder, it may be in the
- *	registers of @state
+ * @addr_p: where it was found; the frame-pointer unwinder may pass a pointer into the registers
+ *	of @state
  *
- * Several of return probes, rethook and the graph tracer may have replaced a return address,
- * in any order. And a task that is in a slot, or a function that was called from one, is shown
- * in the probed function.
+ * Return probes, rethook and the graph tracer may have replaced a return address, in any order.
+ * A task in a slot, or a function called from a slot, is shown in the probed function.
  *
  * Context: any.
  *
- * Return: the address in the function as it is without probes and tracers.
+ * Return: the address without probes and tracers.
  */
 unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned long addr,
 					   unsigned long *addr_p)
@@ -166,8 +164,9 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 
 #ifdef CONFIG_UNWINDER_FRAME_POINTER
 	/*
-	 * The instruction pointer of saved registers is no return address. If it is that of a
-	 * trampoline, the ret that led there has popped the place of the return address.
+	 * The instruction pointer of saved registers is no return address. If it is a
+	 * trampoline, the ret that jumped there has popped the word that held the return
+	 * address.
 	 */
 	if (state->regs && addr_p == &state->regs->ip) {
 		addr = x86_kprobe_regs_ip(state->regs, state->task);
@@ -180,7 +179,7 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 
 	ip = x86_kprobe_text_ip(addr);
 #ifdef CONFIG_UNWINDER_ORC
-	/* No call precedes it: look up the address itself, not the one before. */
+	/* No call precedes it: look up @ip itself, not @ip - 1. */
 	if (ip != addr)
 		state->signal = true;
 #endif
@@ -188,8 +187,9 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 }
 
 /*
- * How far a search of the current task's instances has got that has found @instance last, see
- * kretprobe_find_ret_addr(). While an entry_handler runs, its instance is not on the list yet.
+ * Return: the position of a search of the current task's instances that has just found
+ * @instance, in the form of kretprobe_find_ret_addr(). While an entry_handler runs, its
+ * instance is not on the list yet.
  */
 static struct llist_node *__kprobes unwind_search_after(struct llist_node *instance)
 {
@@ -209,23 +209,23 @@ static struct llist_node *__kprobes unwind_search_after(struct llist_node *insta
 /**
  * x86_recover_return() - find the return address in the caller, for a handler of a return
  * @addr: the return address that the handler's return probe or tracer has found
- * @slot: its place on the stack
- * @instance: the instance of a return probe that has @addr; NULL if none has it
- * @node: the node of rethook that has @addr; NULL if none has it
+ * @slot: where it was on the stack
+ * @instance: the instance of a return probe that has @addr, or NULL
+ * @node: the node of rethook that has @addr, or NULL
  *
  * Context: that of the function, with preemption disabled.
  *
- * Return: the address as it is without probes and tracers.
+ * Return: the address without probes and tracers.
  */
 unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *slot,
 					   struct llist_node *instance, struct llist_node *node)
 {
 	struct unwind_state state;
 
-	/* It is not in a slot: a copy of a call pushes the address in the function. */
+	/* @addr is never in a slot: the copy of a call pushes the original return address. */
 	if (likely(!unwind_is_trampoline(addr)))
 		return addr;
-	/* At the entry, others may have replaced it since, and have records of that. */
+	/* At the entry, another tracer may have replaced it since, and have recorded that. */
 	if (!instance && !node && unwind_is_trampoline(READ_ONCE(*slot)))
 		addr = READ_ONCE(*slot);
 	memset(&state, 0, sizeof(state));
@@ -233,6 +233,6 @@ unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *sl
 #ifdef CONFIG_RETHOOK
 	state.kr_cur = node;
 #endif
-	/* Rethook gives 0 for what it does not know. */
+	/* rethook returns 0 for an unknown address. */
 	return unwind_find_return(&state, addr, slot, unwind_search_after(instance)) ?: addr;
 }
