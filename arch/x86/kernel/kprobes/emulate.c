@@ -2,25 +2,24 @@
 /*
  * Kernel probes on x86: instructions that are emulated in C.
  *
- * Branches, calls and returns depend on their address. pushf, popf, cli and sti depend on
- * flags that are different while a hit is handled. A copy would not have the same effect.
- * Some instructions are emulated while there are post_handlers only, since that costs less
- * than the slot's call of the trampoline: relative jumps, nops, endbr, push and pop of a
- * register, lea, and mov between registers.
+ * A copy of a branch, call or return would use the copy's address. A copy of pushf, popf, cli
+ * or sti would use flags that differ while a hit is handled. These are always emulated. If
+ * there are post_handlers, relative jumps, nops, endbr, push and pop of a register, lea, and
+ * mov between registers are emulated too: that costs less than the slot's call of the
+ * trampoline.
  *
- * An emulation does what the CPU would, and sets the instruction pointer to the next
- * instruction. It accesses memory only on the stack of the probed function, where it cannot
- * fault, and reads memory operands without faulting. If such a read fails, the emulation
- * changes nothing but the instruction pointer, to the out-of-line copy, which raises the
- * exception as the original would. All emulations return 1, so the breakpoint handler can
- * end in a tail call of them.
+ * An emulation does what the CPU would do, and sets the instruction pointer to the next
+ * instruction. It writes memory only on the stack of the probed function, where it cannot
+ * fault. It reads memory operands without faulting: if a read fails, the emulation changes only
+ * the instruction pointer, to the out-of-line copy, which raises the exception. All emulations
+ * return 1, so the breakpoint handler can end in a tail call of them.
  *
  * A push needs room between the stack of the probed function and the registers that the
- * breakpoint has saved. The entry code of int3 leaves a gap, as text patching needs it too.
- * Of the 32-bit entry code's gap two words can be used: the rest is for the frame of iret,
- * which is put below the stack pointer. So the stack pointer must not be set any lower.
+ * breakpoint has saved: the entry code of int3 leaves a gap. Of the 32-bit gap, two words can
+ * be used: the rest is for the frame of iret, which is put below the stack pointer. So no
+ * emulation may set the stack pointer lower than that.
  *
- * An emulation is chosen at registration, under kprobe_mutex. It runs on a hit.
+ * An emulation is chosen at registration, under kprobe_mutex, and runs during a hit.
  */
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -61,7 +60,7 @@ static __always_inline unsigned long *emulate_reg(struct pt_regs *regs, int offs
 }
 
 #ifdef CONFIG_X86_64
-/* rdmsrl() has a tracepoint, whose callbacks may have probes. */
+/* Not rdmsrl(): it has a tracepoint, whose callbacks may be probed. */
 static __always_inline unsigned long emulate_segment_base(u8 seg, const struct pt_regs *regs)
 {
 	if (seg == INAT_SEG_REG_GS)
@@ -69,7 +68,7 @@ static __always_inline unsigned long emulate_segment_base(u8 seg, const struct p
 	return seg == INAT_SEG_REG_FS ? __rdmsr(MSR_FS_BASE) : 0;
 }
 #else
-/* fs is the kernel's per-CPU segment. All other segments that are emulated are flat. */
+/* fs is the kernel's per-CPU segment. The other segments that are emulated are flat. */
 static __always_inline unsigned long emulate_segment_base(u8 seg, const struct pt_regs *regs)
 {
 	unsigned int nr = regs->fs / sizeof(struct desc_struct);
@@ -103,7 +102,7 @@ bool emulate_read_operand(const struct x86_operand *rm, struct pt_regs *regs,
 		*val = *emulate_reg(regs, rm->base);
 		return true;
 	}
-	/* In the context of a breakpoint, a fault does not sleep: the read fails. */
+	/* In a breakpoint handler, a fault does not sleep: the read fails. */
 	__get_kernel_nofault(val, emulate_address(rm, regs) + emulate_segment_base(rm->seg, regs),
 			     unsigned long, fault);
 	return true;
@@ -142,7 +141,7 @@ static int __kprobes emulate_jcc(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* loopne, loope, loop and jcxz, in this order of cc; opsize is that of the counter. */
+/* cc: 0 loopne, 1 loope, 2 loop, 3 jcxz; opsize: size of the counter */
 static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long count = regs->cx;
@@ -168,7 +167,7 @@ static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 		jump = !count;
 		break;
 	}
-	/* A counter of 4 bytes clears the upper half of rcx, as any such register does. */
+	/* A counter of 4 bytes clears the upper half of rcx. */
 	if (pp->arch.emulation.cc != 3 && pp->arch.emulation.opsize == 2)
 		*(u16 *)&regs->cx = count;
 	else if (pp->arch.emulation.cc != 3)
@@ -177,7 +176,7 @@ static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Memory cannot be read: send the CPU to the copy, which raises the exception. */
+/* Memory cannot be read: resume in the copy, which raises the exception. */
 static __always_inline int emulate_call_copy(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)pp->arch.slot.copy;
@@ -305,7 +304,7 @@ static int __kprobes emulate_sti(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* mov from @rm to @reg, which are registers of 32 or 64 bits */
+/* mov from @rm to @reg, registers of 32 or 64 bits */
 static int __kprobes emulate_mov(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long val = *emulate_reg(regs, pp->arch.emulation.rm.base);
@@ -340,9 +339,9 @@ static s16 emulate_rm_reg(struct insn *insn, u8 low)
 }
 
 /*
- * Return: the segment that a prefix names and that may have a base: fs or gs. If there are
- * several such prefixes, the CPU goes by the last one, and the decoder does not keep their
- * order. In 64-bit mode, the prefixes of other segments are ignored.
+ * Return: the segment that a prefix names, if it may have a base: fs or gs. The CPU uses the
+ * last such prefix; the decoder does not keep their order. In 64-bit mode, prefixes of other
+ * segments are ignored.
  */
 static u8 emulate_segment_prefix(struct insn *insn)
 {
@@ -370,8 +369,8 @@ static u8 emulate_segment_prefix(struct insn *insn)
 }
 
 /*
- * Fill in the operand that the ModRM byte names. Return: false for what no compiler uses in
- * 32-bit mode, addresses of 16 bits and gs.
+ * Fill in the operand that the ModRM byte names. Return: false for 16-bit addresses and gs in
+ * 32-bit mode, which no compiler uses.
  */
 static bool emulate_decode_rm(struct probepoint *pp, struct insn *insn)
 {
@@ -413,7 +412,7 @@ static bool emulate_decode_rm(struct probepoint *pp, struct insn *insn)
 	return true;
 }
 
-/* Can an emulation set this register? In 32-bit mode it cannot set the stack pointer. */
+/* Can an emulation set this register? In 32-bit mode, not the stack pointer. */
 static bool emulate_can_set(s16 reg)
 {
 	return IS_ENABLED(CONFIG_X86_64) || reg != offsetof(struct pt_regs, sp);
@@ -512,7 +511,7 @@ static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *ins
 		return emulate_nop;
 	case 0x9a:
 	case 0xea:
-		/* To another segment it would be a call gate, or a change of the task. */
+		/* To another segment it would be a call gate or a task switch. */
 		if (opsize || insn->immediate2.value != __KERNEL_CS)
 			return NULL;
 		em->imm = insn->immediate1.value;
@@ -548,7 +547,7 @@ static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *ins
 
 static emulation_t emulate_find(struct probepoint *pp, struct insn *insn)
 {
-	/* With a lock prefix all of them raise #UD, which is left to the copy. */
+	/* With a lock prefix all of them raise #UD: leave that to the copy. */
 	if (insn_is_avx(insn) || x86_insn_has_prefix(insn, 0xf0))
 		return NULL;
 	switch (x86_insn_op(insn)) {
@@ -579,21 +578,21 @@ static emulation_t emulate_find(struct probepoint *pp, struct insn *insn)
 	return NULL;
 }
 
-/* How is the out-of-line copy made that an instruction has beside its emulation? */
+/* How is the out-of-line copy of an instruction made, in addition to its emulation? */
 static enum x86_copy emulate_choose_copy(enum x86_op op, emulation_t run)
 {
 	if (op == X86_OP_RELATIVE && (run == emulate_jmp || run == emulate_jcc))
 		return X86_COPY_BRANCH;
-	/* If an emulation cannot read memory, the copy raises the fault. */
+	/* The copy raises the fault if an emulation cannot read memory. */
 	if (!run || op == X86_OP_COPY || run == emulate_jmp_rm || run == emulate_call_rm)
 		return X86_COPY_BYTES;
 	return X86_COPY_NONE;
 }
 
 /**
- * x86_kprobe_find_emulation() - find the emulation of an instruction, if it has one
- * @pp: the probepoint, with its next_ip and insn.op set. Its emulation and insn.copy are
- *	filled in.
+ * x86_kprobe_find_emulation() - choose the emulation of an instruction, if it has one
+ * @pp: the probepoint, with its next_ip and insn.op set. Its emulation and insn.copy are filled
+ *	in.
  * @insn: the instruction
  */
 void x86_kprobe_find_emulation(struct probepoint *pp, struct insn *insn)

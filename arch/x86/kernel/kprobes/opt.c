@@ -2,28 +2,25 @@
 /*
  * Kernel probes on x86: detour buffers, and the jumps to them.
  *
- * Where the safety check of safety.c allows it, a jump replaces the breakpoint. It leads
- * to a detour buffer, which is a slot of this form:
+ * If the safety check in safety.c allows it, a jump to a detour buffer replaces the breakpoint.
+ * The DCR are the instructions that the jump overlaps. A detour buffer is a slot of this form:
  *
  *	probepoint; call trampoline; copies of all instructions of the DCR; jmp back
  *
- * The DCR are the instructions that the jump overlaps.
+ * It calls kprobe_detour_trampoline() while one probe has a pre_handler, and
+ * kprobe_detour_multi_trampoline() while several have one. Each of the two is correct for any
+ * number of pre_handlers, so the call can be patched while hits run.
  *
- * The call leads to kprobe_detour_trampoline() while one probe has a pre_handler, and to
- * kprobe_detour_multi_trampoline() while several have one. Either trampoline is correct for any
- * number of them, so the call is patched when a hit may already be on its way.
+ * If there are post_handlers, a call of kprobe_post_trampoline() follows the first copy. The
+ * map at the end of the buffer tells the original of each copy.
  *
- * If there are post_handlers, a call of kprobe_post_trampoline() follows the first copy. A map
- * at the end of the buffer tells which original each copy belongs to.
+ * As soon as there is a detour buffer, hits of the breakpoint resume there, after its call of
+ * the trampoline, and not in the text after the breakpoint. So after a tasks-RCU grace period
+ * no task is in the DCR or on its way there, and the jump can be written. While the probepoint
+ * is unoptimised, hits still resume in the buffer, until the text is the original again.
  *
- * A task may also enter a detour buffer behind the call of the trampoline. As soon as there is
- * a buffer, hits of the breakpoint resume there, and no longer in the text behind the
- * breakpoint. So after a tasks-RCU grace period no task is in the DCR, nor on the way to
- * it, and the jump can be written. When the probepoint is unoptimised, hits resume there
- * until the text is the original again.
- *
- * Text is patched under text_mutex. Detour buffers are made and dropped under
- * kprobe_mutex; the core frees them when no task can be in them.
+ * Text is patched under text_mutex. Detour buffers are made and dropped under kprobe_mutex; the
+ * core frees them when no task can be in them.
  */
 #include <linux/array_size.h>
 #include <linux/memory.h>
@@ -39,7 +36,7 @@
 
 #include "common.h"
 
-/* The copy in @detour of the instruction @offset bytes behind the probed address; or 0. */
+/* Return: the copy in @detour of the instruction @offset bytes after the probed address; or 0. */
 static unsigned long __kprobes detour_copy_at(unsigned long detour, unsigned long offset)
 {
 	const struct kprobe_detour_map *map = kprobe_detour_map(detour);
@@ -50,22 +47,21 @@ static unsigned long __kprobes detour_copy_at(unsigned long detour, unsigned lon
 
 		if (map->from[i] != offset)
 			continue;
-		/* No copy is a call, so a call here is that of kprobe_post_trampoline(). */
+		/* Copies are never calls: a call here is that of kprobe_post_trampoline(). */
 		return copy + (*(u8 *)copy == CALL_INSN_OPCODE ? CALL_INSN_SIZE : 0);
 	}
 	return 0;
 }
 
 /**
- * x86_kprobe_resume_address() - find where to resume after a handler has redirected
- *	execution
+ * x86_kprobe_resume_address() - find where to resume after a handler has redirected execution
  * @ip: where the handler wants to resume
  *
- * Context: preemption is disabled, and stays so until the CPU is there; or the task does
- * not sleep until then.
+ * Context: preemption stays disabled until the CPU resumes; or the task does not sleep until
+ * then.
  *
- * Return: @ip; or, if the instruction at @ip is in the DCR of a probepoint with a detour
- * buffer, its copy there.
+ * Return: if the instruction at @ip is in the DCR of a probepoint with a detour buffer, its
+ * copy there; otherwise @ip.
  */
 unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
 {
@@ -86,7 +82,7 @@ unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
 }
 
 /**
- * kprobe_detour_missed() - end a hit that a handler has made itself
+ * kprobe_detour_missed() - end a missed hit
  * @pp: the probepoint
  *
  * Context: that of the probed function. Preemption is disabled, and enabled here.
@@ -98,14 +94,12 @@ __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
 }
 
 /*
- * Put a copy of the instruction at @addr, which is no relative branch, into a detour
- * buffer.
+ * Put a copy of the instruction at @addr, which is no relative branch, into a detour buffer.
  *
- * A bare return is in the text if the mitigations of this CPU need no return thunk at its
- * address, so that alternatives have replaced the jump to the thunk, or if assembly has
- * asked for one. The copy is at another address, in another half of a cacheline, so it is
- * decided anew: with ITS, a return is safe in the upper half only. A jump to a return
- * thunk is a relative branch, which is made anew.
+ * The text has a plain RET only where this CPU needs no return thunk at that address, or if
+ * assembly requires one. The copy is at another address, so decide again: with ITS, a RET is
+ * safe only in the upper half of a cache line. A jump to a return thunk is a relative branch,
+ * which is not copied here.
  */
 static int detour_put_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long at,
 			   unsigned long addr)
@@ -137,10 +131,13 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		len += ret;
 		if (insn_decode(&insn, original + done, dcr_size - done, INSN_MODE_KERN))
 			return -EILSEQ;
-		/* The longest instruction, a call and a jump have to fit. */
+		/* The longest instruction, a call and a jump must fit. */
 		if (len + MAX_INSN_SIZE + 2 * JMP32_INSN_SIZE > KPROBE_DETOUR_END)
 			return -ENOSPC;
-		/* The call of post_handlers would follow one of its two ways only. */
+		/*
+		 * The call of the post_handlers would follow only one of the two ways of a
+		 * branch.
+		 */
 		if (post && !done && !x86_insn_boostable(&insn)) {
 			pp->jump.failure = KPROBE_WHY_JUMP_POST;
 			return -EOPNOTSUPP;
@@ -156,7 +153,7 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		map->at[map->nr] = len + ret;
 		map->from[map->nr] = done;
 		if (x86_insn_kind(&insn) == X86_KIND_CALL) {
-			/* Behind its push, only the jump to the called function is left. */
+			/* After its push, only the jump to the called function is left. */
 			map->at[map->nr] = len + KPROBE_PUSH_SIZE;
 			map->from[map->nr] = KPROBE_DETOUR_CALLED;
 		}
@@ -175,15 +172,15 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 }
 
 /**
- * arch_prepare_detour() - make a detour buffer, and send hits of the breakpoint there
+ * arch_prepare_detour() - make a detour buffer, and let hits of the breakpoint resume there
  * @pp: the probepoint, which has none
  * @dcr_size: size of the DCR in bytes, as arch_check_jumps() has found
  * @post: hits call a post_handler
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
- * Return: 0; -ENOMEM; or another errno if no detour buffer can be made. A reason that can
- * change is in @pp->jump.failure then.
+ * Return: 0; -ENOMEM; or another errno if no detour buffer can be made. If the reason may
+ * change later, it is in @pp->jump.failure.
  */
 int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 {
@@ -194,7 +191,7 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
-	/* The parameter kprobes.boost switches this off too. */
+	/* kprobes.boost=0 disables optimisation too. */
 	if (!x86_kprobe_boost) {
 		pp->jump.failure = KPROBE_WHY_JUMP_BOOST_OFF;
 		return -EOPNOTSUPP;
@@ -223,8 +220,8 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 
 /**
  * arch_explain_detour() - could a detour buffer be made?
- * @pp: the probepoint that arch_explain_probepoint() was given; its jump.failure is set if
- *	the answer is not %KPROBE_YES
+ * @pp: the probepoint of arch_explain_probepoint(); its jump.failure is set if the answer is
+ *	not %KPROBE_YES
  * @dcr_size: size of the DCR in bytes
  * @post: hits would call a post_handler
  *
@@ -255,12 +252,12 @@ enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_s
 }
 
 /**
- * arch_drop_detour() - stop sending hits to the detour buffer
+ * arch_drop_detour() - let hits no longer resume in the detour buffer
  * @pp: the probepoint; the jump is not in its text
  *
  * Context: kprobe_mutex is held.
  *
- * Return: the detour buffer, for the caller to free when no task can be in it.
+ * Return: the detour buffer, which the caller frees when no task can be in it.
  */
 kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
 {
@@ -273,15 +270,15 @@ kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
 }
 
 /**
- * arch_match_detour() - have a detour buffer call the trampoline for the number of pre_handlers
+ * arch_match_detour() - choose the trampoline that suits the number of pre_handlers
  * @pp: the probepoint, which has a detour buffer
  *
- * The call is patched after arch_sync_jumps(). A CPU that hits the int3 while the call is
- * being written calls the new trampoline.
+ * arch_sync_jumps() patches the call. A CPU that hits the int3 while the call is being written
+ * calls the new trampoline.
  *
  * Context: sleeps; kprobe_mutex and text_mutex are held.
  *
- * Return: true if there is something for arch_sync_jumps() to patch.
+ * Return: true if arch_sync_jumps() has something to patch.
  */
 bool arch_match_detour(struct probepoint *pp)
 {
@@ -309,7 +306,7 @@ bool arch_match_detour(struct probepoint *pp)
  *
  * Context: sleeps; kprobe_mutex and text_mutex are held.
  *
- * Return: false if the text has been changed by other code, and is left alone.
+ * Return: false if other code has changed the text, which is then left unchanged.
  */
 bool arch_put_jump(struct probepoint *pp)
 {
@@ -326,7 +323,10 @@ bool arch_put_jump(struct probepoint *pp)
 	if (x86_kprobe_put_branch(jump, JMP32_INSN_OPCODE, (unsigned long)pp->addr,
 				  thunk_call) < 0)
 		return false;
-	/* A CPU that hits the int3 while the jump is being written is sent to its target. */
+	/*
+	 * A CPU that hits the int3 while the jump is being written is redirected to the jump's
+	 * target.
+	 */
 	text_poke_queue(pp->addr, jump, sizeof(jump), NULL);
 	detour->in_text = true;
 	return true;
@@ -346,7 +346,7 @@ void arch_sync_jumps(void)
  * arch_break_jump() - begin to replace a jump by a breakpoint
  * @pp: the probepoint
  *
- * The caller calls arch_kprobes_sync(), arch_restore_jump() and arch_kprobes_sync() next.
+ * The caller next calls arch_kprobes_sync(), arch_restore_jump() and arch_kprobes_sync().
  *
  * Context: sleeps; text_mutex is held.
  */
@@ -359,7 +359,7 @@ void arch_break_jump(struct probepoint *pp)
 
 /**
  * arch_restore_jump() - restore the original text in the JTPR of a jump
- * @pp: the probepoint, whose breakpoint arch_break_jump() has put in place
+ * @pp: the probepoint, whose breakpoint arch_break_jump() has written
  *
  * Context: sleeps; kprobe_mutex and text_mutex are held.
  */
@@ -383,8 +383,7 @@ void arch_restore_jump(struct probepoint *pp)
  * is_kprobe_optinsn_slot() - is an address in a detour buffer?
  * @addr: any address
  *
- * The answer is valid as long as the caller knows that a detour buffer there cannot be
- * freed, since a task is in it.
+ * The answer stays valid only while a task is in the detour buffer, which is not freed then.
  *
  * Context: any in which RCU is watching.
  *

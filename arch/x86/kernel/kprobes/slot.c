@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: building the slot of a probepoint, and patching it.
+ * Kernel probes on x86: building the slot of a probepoint, and patching the text.
  *
  * A slot has one of three forms, see enum x86_slot_form:
  *
@@ -8,16 +8,16 @@
  *	probepoint; copy; jmp back		boosted
  *	probepoint; copy; call trampoline; jmp back	boosted, with post_handlers
  *
- * It begins with the address of the probepoint. The memory is of kernel/kprobes/slots.c.
+ * It begins with the address of the probepoint, which the trampoline reads: the word that the
+ * call pushes is in the slot. kernel/kprobes/slots.c allocates the memory, for detour buffers
+ * (opt.c) too.
  *
- * A relative branch is not copied: a branch with the same target is made. If there are
- * post_handlers it is emulated, since one call behind it would see one of its two ways
- * only.
+ * Instead of a copy of a relative branch, the slot has a branch with the same target. If there
+ * are post_handlers, the branch is emulated: the slot's call would follow only one of its two
+ * ways.
  *
- * The word that the call pushes tells the trampoline which slot it was called from. A slot is
- * complete before a hit is sent there, and it is immutable; a probepoint that needs
- * another form gets another slot. Detour buffers, which opt.c makes, are in the same
- * memory.
+ * A slot is complete before a hit uses it, and then never changes. A probepoint that needs
+ * another form gets another slot.
  *
  * Slots are written under text_mutex, which nests inside kprobe_mutex.
  */
@@ -40,8 +40,8 @@
 #define PUSH_IMM32_OPCODE	0x68
 
 /*
- * The parameter kprobes.boost. If it is 0, every new slot is single-stepped, and no
- * probepoint is optimised: to find out whether a problem has to do with boosting.
+ * The parameter kprobes.boost, for debugging. If it is 0, every new slot is single-stepped, and
+ * no probepoint is optimised.
  */
 bool x86_kprobe_boost = true;
 
@@ -69,8 +69,8 @@ static bool slot_fits_s32(long v)
 }
 
 /*
- * Adjust the rip-relative displacement of the copy in @buf, which is to be executed at
- * @slot, so that it refers to the same memory as the original at @addr.
+ * Adjust the rip-relative displacement of the copy in @buf, which will be executed at @slot, so
+ * that it refers to the same memory as the original at @addr.
  */
 static int slot_fix_displacement(u8 *buf, unsigned long slot, unsigned long addr)
 {
@@ -95,11 +95,10 @@ static int slot_fix_displacement(u8 *buf, unsigned long slot, unsigned long addr
  * @buf: where to write it
  * @bytes: the original
  * @size: its length
- * @at: address at which the copy is going to be executed
+ * @at: address at which the copy will be executed
  * @addr: address of the original
  *
- * Return: the length of the copy; or -EOPNOTSUPP if the slot is too far from the memory
- * that the instruction refers to.
+ * Return: the length of the copy; -EOPNOTSUPP if the slot is too far from the operand.
  */
 int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
 			unsigned long addr)
@@ -112,10 +111,10 @@ int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
  * x86_kprobe_put_branch() - put a jump or a call into a slot
  * @buf: where to write it
  * @opcode: its opcode, of one byte
- * @at: address at which it is going to be executed
+ * @at: address at which it will be executed
  * @to: its target
  *
- * Return: its length; or -EOPNOTSUPP if the target is too far away.
+ * Return: its length; -EOPNOTSUPP if the target is too far away.
  */
 int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
 {
@@ -129,14 +128,14 @@ int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to
  * x86_kprobe_put_branch_copy() - put a branch with the same target into a slot
  * @buf: where to write it
  * @insn: the original: jmp, jcc or call
- * @at: address at which it is going to be executed
+ * @at: address at which it will be executed
  * @addr: address of the original
  * @target: target of the original
  *
- * A short branch becomes a near one. A call becomes a push of the original's return
- * address and a jump, so that the called function returns behind the original.
+ * A short branch becomes a near one. A call becomes a push of the original's return address and
+ * a jump, so that the called function returns to the probed function.
  *
- * Return: its length; or -EOPNOTSUPP if the target is too far away.
+ * Return: its length; -EOPNOTSUPP if the target is too far away.
  */
 int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
 			       unsigned long target)
@@ -146,7 +145,7 @@ int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, uns
 	int ret;
 
 	if (x86_insn_kind(insn) == X86_KIND_CALL) {
-		/* Sign-extended, it is the address that the call would push. */
+		/* push sign-extends its operand of 32 bits. */
 		if ((long)next != (long)(addr + insn->length))
 			return -EOPNOTSUPP;
 		buf[0] = PUSH_IMM32_OPCODE;
@@ -157,13 +156,13 @@ int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, uns
 	}
 	if (x86_insn_kind(insn) == X86_KIND_JMP)
 		return x86_kprobe_put_branch(buf, JMP32_INSN_OPCODE, at, target);
-	/* jcc: the long form has a prefix, and the same condition */
+	/* jcc: the near form has a prefix, and the same condition. */
 	buf[0] = 0x0f;
 	ret = x86_kprobe_put_branch(buf + 1, 0x80 | (op & 0xf), at + 1, target);
 	return ret < 0 ? ret : 1 + ret;
 }
 
-/* Write the out-of-line copy, to be executed at @at. Return: its size, or an errno. */
+/* Write the out-of-line copy, to be executed at @at. Return: its length, or an errno. */
 static int slot_put_insn(struct probepoint *pp, u8 *buf, unsigned long at)
 {
 	struct arch_probepoint *ap = &pp->arch;
@@ -179,7 +178,7 @@ static int slot_put_insn(struct probepoint *pp, u8 *buf, unsigned long at)
 
 /**
  * x86_kprobe_write_slot() - write a slot
- * @slot: the slot; no hit is sent there yet
+ * @slot: the slot; no hit uses it yet
  * @buf: its contents, KPROBE_SLOT_SIZE bytes
  *
  * Context: sleeps; takes text_mutex.
@@ -192,22 +191,23 @@ void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf)
 	perf_event_text_poke(slot, NULL, 0, buf, KPROBE_SLOT_SIZE);
 }
 
-/* How a hit has the instruction executed, with what the probepoint has now. */
+/* Choose how a hit executes the instruction, given the slot, detour buffer and post_handlers. */
 static enum x86_exec slot_choose_exec(const struct arch_probepoint *ap)
 {
 	if (ap->detour.text)
 		return X86_EXEC_DETOUR;
-	/* With post_handlers, emulating costs less than the slot's call of the trampoline. */
+	/* With post_handlers, an emulation costs less than the slot's call of the trampoline. */
 	if (ap->slot.form >= X86_SLOT_BOOST && !(ap->emulation.run && ap->post))
 		return X86_EXEC_BOOST;
 	return ap->emulation.run ? X86_EXEC_EMULATE : X86_EXEC_STEP;
 }
 
 /**
- * x86_kprobe_choose_exec() - decide how hits have the instruction executed
+ * x86_kprobe_choose_exec() - choose how hits execute the instruction
  * @pp: the probepoint, whose slot, detour buffer or post_handlers have changed
  *
- * A hit under way may go the old way, which stays correct until what it uses is freed.
+ * A concurrent hit may use the previous choice, which stays correct until the slot or detour
+ * buffer is freed.
  *
  * Context: kprobe_mutex is held.
  */
@@ -222,7 +222,10 @@ void x86_kprobe_choose_exec(struct probepoint *pp)
 		resume = kprobe_copy_of((unsigned long)ap->detour.text, true);
 	else if (ap->exec == X86_EXEC_BOOST)
 		resume = (unsigned long)ap->slot.copy;
-	/* A hit sees a slot that is complete. Pairs with READ_ONCE() where a hit reads it. */
+	/*
+	 * Publish the slot's code before its address. Pairs with READ_ONCE(resume) in int3.c
+	 * and fault.c.
+	 */
 	smp_store_release(&ap->resume, resume);
 }
 
@@ -232,8 +235,8 @@ static kprobe_opcode_t *kprobe_slot_start(const struct probepoint *pp)
 }
 
 /*
- * Make a slot of the form @form, in the place of the one that there may be. Return: 0;
- * -ENOMEM; or -EOPNOTSUPP if the slot is too far from what the instruction refers to.
+ * Make a slot of the form @form, and replace the present one, if any. Return: 0; -ENOMEM; or
+ * -EOPNOTSUPP if the slot is too far from the operand or target.
  */
 static int slot_make(struct probepoint *pp, enum x86_slot_form form)
 {
@@ -270,7 +273,10 @@ static int slot_make(struct probepoint *pp, enum x86_slot_form form)
 	x86_kprobe_write_slot(text, buf);
 
 	ap->slot.form = form;
-	/* A step sees a slot that is complete. Pairs with READ_ONCE() in step.c. */
+	/*
+	 * Publish the slot's code before its address. Pairs with READ_ONCE(copy) in step.c and
+	 * fault.c.
+	 */
 	smp_store_release(&ap->slot.copy, text + KPROBE_SLOT_CODE);
 	x86_kprobe_choose_exec(pp);
 	return 0;
@@ -280,15 +286,14 @@ free:
 }
 
 /**
- * arch_reshape_probepoint() - replace a slot by one with or without post_handlers
+ * arch_reshape_probepoint() - replace a slot by one with or without a call of post_handlers
  * @pp: the probepoint
  * @post: hits call a post_handler
- * @old: result: the slot that was replaced, for the caller to free when no task can be
- *	in it; or NULL
+ * @old: result: the replaced slot, which the caller frees when no task can be in it; or NULL
  *
  * Context: sleeps; kprobe_mutex is held.
  *
- * Return: 0, or -ENOMEM if nothing has changed.
+ * Return: 0; or -ENOMEM, if nothing has changed.
  */
 int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old)
 {
@@ -299,7 +304,7 @@ int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **
 
 	lockdep_assert_held(&kprobe_mutex);
 	*old = NULL;
-	/* After a step and after an emulation, C calls the post_handlers. */
+	/* A step or an emulation calls the post_handlers in C. */
 	if (ap->slot.form >= X86_SLOT_BOOST && !ap->emulation.run && ap->slot.form != form) {
 		ret = slot_make(pp, form);
 		if (ret)
@@ -311,7 +316,7 @@ int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **
 	return 0;
 }
 
-/* Which form of slot does a new probepoint get? */
+/* Choose the form of the slot of a new probepoint. */
 static enum x86_slot_form slot_choose_form(const struct x86_probed_insn *insn)
 {
 	bool boost = x86_kprobe_boost &&
@@ -323,7 +328,7 @@ static enum x86_slot_form slot_choose_form(const struct x86_probed_insn *insn)
 	return insn->copy == X86_COPY_BYTES ? X86_SLOT_STEP : X86_SLOT_NONE;
 }
 
-/* Return: 0, or an errno if the instruction can neither be copied nor emulated. */
+/* Return: 0, or an errno if the instruction can be neither copied nor emulated. */
 static int slot_prepare(struct probepoint *pp)
 {
 	enum x86_slot_form form = slot_choose_form(&pp->arch.insn);
@@ -337,10 +342,10 @@ static int slot_prepare(struct probepoint *pp)
 	return 0;
 }
 
-/* Decode the instruction of @pp, if the kernel does not patch it. Return: 0, or an errno. */
+/* Decode the instruction of @pp, unless the kernel patches it. Return: 0, or an errno. */
 static int slot_check_insn(struct probepoint *pp, struct kprobe_explanation *e)
 {
-	/* The end of this range is the first byte after it. */
+	/* alternatives_text_reserved() takes the first byte after the range. */
 	scoped_guard(mutex, &text_mutex)
 		if (alternatives_text_reserved(pp->addr, pp->addr + 1))
 			return probepoint_refuse(pp, KPROBE_WHY_LOCK_PREFIX);
@@ -349,11 +354,11 @@ static int slot_check_insn(struct probepoint *pp, struct kprobe_explanation *e)
 
 /**
  * arch_prepare_probepoint() - decide how the instruction of a new probepoint is executed
- * @pp: the probepoint, with nothing set but its address
+ * @pp: the probepoint, with only its address set
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
- * Return: 0, or an errno as register_kprobe() documents it.
+ * Return: 0, or an errno as documented at register_kprobe().
  */
 int arch_prepare_probepoint(struct probepoint *pp)
 {
@@ -368,7 +373,7 @@ int arch_prepare_probepoint(struct probepoint *pp)
 	return ret;
 }
 
-/* Would a copy of the instruction reach its operand, wherever its slot is? */
+/* Can a copy refer to the operand from every possible slot? */
 static enum kprobe_answer slot_copy_reaches(struct probepoint *pp)
 {
 	bool low, high;
@@ -383,7 +388,7 @@ static enum kprobe_answer slot_copy_reaches(struct probepoint *pp)
 	return low ? KPROBE_YES : KPROBE_NO;
 }
 
-/* Why would a hit have the instruction executed as slot_choose_exec() says? */
+/* Return: the reason for slot_choose_exec()'s choice @exec. */
 static enum kprobe_reason slot_exec_reason(const struct probepoint *pp, enum x86_exec exec)
 {
 	const struct x86_probed_insn *insn = &pp->arch.insn;
@@ -412,9 +417,9 @@ static enum kprobe_reason slot_exec_reason(const struct probepoint *pp, enum x86
 }
 
 /**
- * arch_explain_probepoint() - tell what would become of a probe
- * @pp: zero but for the address; a probepoint that is never registered, and gets no slot
- * @e: the explanation, zero but for what is known already; to be filled in
+ * arch_explain_probepoint() - report how a probe at an address would be executed
+ * @pp: zero except the address; it is never registered, and gets no slot
+ * @e: the explanation to fill in
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  */
@@ -469,13 +474,13 @@ void arch_remove_probepoint(struct probepoint *pp)
 }
 
 /*
- * Perf is told of a change when it is true for all CPUs: of a breakpoint when no CPU can
- * execute the original any more, and of the original before any CPU can. Where the text
- * has a breakpoint, a trace has the exception.
+ * Perf is told of the text while it is true for all CPUs: of a breakpoint when no CPU can
+ * execute the original any more, and of the original before any CPU can execute it. A trace
+ * that reaches a breakpoint has the exception.
  */
 
 /**
- * arch_arm_probepoint() - put the breakpoint of a probepoint in place
+ * arch_arm_probepoint() - write the breakpoint of a probepoint
  * @pp: the probepoint
  *
  * All CPUs see it after arch_kprobes_sync().
@@ -521,8 +526,8 @@ void arch_disarm_probepoint(struct probepoint *pp)
 /**
  * arch_kprobes_sync() - make all CPUs see the text that was patched
  *
- * A CPU handles int3 with interrupts off. So when every CPU has taken the interrupt that
- * this sends, no CPU is on its way from a removed breakpoint to its handler.
+ * int3 is handled with interrupts off. So when every CPU has taken the interrupt that this
+ * sends, none is between a removed breakpoint and the look-up of its probepoint.
  *
  * Context: sleeps; text_mutex is held.
  */
@@ -532,13 +537,12 @@ void arch_kprobes_sync(void)
 }
 
 /**
- * arch_adjust_kprobe_addr() - put a probe of a function's entry behind its endbr
+ * arch_adjust_kprobe_addr() - move a probe of a function's entry past its endbr
  * @func: start of the function
- * @offset: offset from there at which the probe was asked for, in bytes
+ * @offset: requested offset from there, in bytes
  * @is_entry: result: the address counts as the entry of the function
  *
- * An indirect call must find the endbr, so a function that begins with one is probed at
- * the instruction behind it.
+ * An indirect call must find the endbr.
  *
  * Return: the address to probe.
  */
