@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: text of the kernel that must not be probed.
+ * Kernel probes on x86: kernel text that must not be probed.
  *
- * NOKPROBE_SYMBOL() and the text sections name most of it, see kernel/kprobes/blacklist.c.
- * This file adds what has no such mark, by name. A kernel that does not have a name is
- * built without that code.
+ * kernel/kprobes/blacklist.c adds text that has a mark: NOKPROBE_SYMBOL(), or a text section.
+ * This file adds text without a mark, by name. If a name is unknown, the kernel is built
+ * without that code.
  */
 #include <linux/init.h>
 #include <linux/kallsyms.h>
@@ -28,7 +28,7 @@ struct x86_blacklist_area {
 };
 
 static const struct x86_blacklist_area areas[] __initconst = {
-	/* Ftrace and the graph tracer patch these. In 64-bit mode ftrace copies them. */
+	/* Ftrace and the graph tracer patch these. In 64-bit mode ftrace copies them, too. */
 #ifdef CONFIG_X86_64
 	{ "ftrace_caller", "ftrace_caller_end" },
 	{ "ftrace_regs_caller", "ftrace_regs_caller_end" },
@@ -47,7 +47,7 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "__enc_copy" },
 	{ "hv_crash_asm32", "hv_crash_asm_end" },
 
-	/* The CPU's tables, per-CPU base or page tables are not the kernel's here. */
+	/* The CPU's tables, per-CPU base or page tables are not yet the kernel's here. */
 	{ "restore_image" },
 	{ "restore_registers" },
 	{ "secondary_startup_64", "secondary_startup_64_no_verify" },
@@ -72,16 +72,16 @@ static int __init x86_blacklist_area(const struct x86_blacklist_area *area)
 
 	if (!start || !is_kernel_text(start))
 		return 0;
-	/* If @last is missing, or if other code has that name, only @first is known. */
+	/* If @last is unknown, or other code has that name, add only @first. */
 	if (end < start || end - start >= PAGE_SIZE)
 		end = start;
 	return kprobe_add_area_blacklist(start, end + 1);
 }
 
 /*
- * Functions that the compiler calls for memory accesses, or for the code around them, and
- * those of the debugger: do_int3() calls them before kprobe_int3_handler() can know that a
- * hit comes from its own handling.
+ * Functions that instrumented code calls for memory accesses, and those of the debugger:
+ * do_int3() calls them before kprobe_int3_handler() can detect that the hit was caused by its
+ * own handling.
  */
 static const char *const prefixes[] __initconst = {
 #if defined(CONFIG_KASAN_GENERIC) || defined(CONFIG_KASAN_SW_TAGS)
@@ -120,9 +120,9 @@ static int __init x86_blacklist_prefixed(void *unused, const char *name, unsigne
  * arch_within_kprobe_blacklist() - is an address in text that cannot take a trap?
  * @addr: address of code
  *
- * Such text is the entry code, and the thunks of returns and of indirect calls, which the
- * handling of a trap executes: some of them are before the entry code, and some, with the
- * jumps of static calls, behind it.
+ * That is the entry code, and the thunks of returns and indirect calls, which the handling of a
+ * trap executes. The thunks are before and after the entry code, and so are the jumps of static
+ * calls.
  *
  * Return: true if it is.
  */
@@ -134,7 +134,7 @@ bool arch_within_kprobe_blacklist(unsigned long addr)
 }
 
 /**
- * arch_populate_kprobe_blacklist() - put text that cannot take a trap on the blacklist
+ * arch_populate_kprobe_blacklist() - add text that cannot take a trap to the blacklist
  *
  * Return: 0 or a negative errno.
  */
@@ -144,7 +144,7 @@ int __init arch_populate_kprobe_blacklist(void)
 	int ret;
 
 #ifdef CONFIG_PREEMPTION
-	/* After a hit at its entry, the trampoline would call it again to reschedule. */
+	/* After a hit of it, the trampoline would call it again to reschedule. */
 	ret = kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
 	if (ret < 0)
 		return ret;
@@ -154,7 +154,7 @@ int __init arch_populate_kprobe_blacklist(void)
 		if (ret < 0)
 			return ret;
 	}
-	/* The walk decodes the names of all symbols, so it is for these kernels only. */
+	/* Only if needed: this decodes the names of all symbols. */
 	if (prefixes[0]) {
 		ret = kallsyms_on_each_symbol(x86_blacklist_prefixed, NULL);
 		if (ret < 0)

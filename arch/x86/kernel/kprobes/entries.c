@@ -2,30 +2,25 @@
 /*
  * Kernel probes on x86: the search for far branches into the middle of functions.
  *
- * A jump cannot be put where control flow enters its JTPR. Decoding finds the branches of
- * the function itself and of its neighbours, see safety.c. This file finds the others, for
- * the whole kernel and for each module:
+ * No control flow may enter the JTPR of a jump. safety.c finds the branches of the function and
+ * of its neighbours. This file finds the others, for the whole kernel and for each module:
  *
- * - Branches from other functions. From farther away than a short branch leads, they have a
- *   displacement of four bytes. The search looks for such displacements at every byte of the
- *   text. What it finds may look like a branch by chance, so the function that it is in is
- *   decoded then; a branch right behind data in a function may be missed by that. Compiled
- *   code has these branches in the parts of functions that were split off, and assembly may
- *   have them anywhere.
- * - Addresses that other functions load: by lea with a displacement, which is found with
- *   the branches, or by mov or push with the address itself.
+ * - Branches of other functions, which have a displacement of four bytes. The search looks for
+ *   such displacements at each byte of the text. A match may be accidental, so the function
+ *   that contains it is decoded. A branch right after data in a function may be missed by that.
+ *   Compiled code branches like this from .cold parts; assembly may do it anywhere.
+ * - Addresses that other functions load: by lea with a displacement, which is found with the
+ *   branches, or by mov or push of the address.
  * - Fixups of exception tables, and targets of jump labels.
  *
- * Nearly all branches to other functions lead to their first byte, so only few are found.
- * They are kept in a sorted array, in which each probepoint is looked up. The text is
- * searched when the first probepoint needs the array.
+ * Nearly all branches to another function lead to its first byte, so only few are found. They
+ * are kept in a sorted array, which is made when the first probepoint needs it.
  *
- * The array stays right, since no patching makes a branch lead into the middle of another
- * function: jump labels lead to targets that are in the array, static calls and ftrace to
- * the start of a function or out of the text. A later search finds what jumps and breakpoints
- * of probes have covered meanwhile, since it reads the text as it is without probes. Entries
- * for init text stay when that is freed, and do no harm. The array of a module is freed with
- * the module.
+ * The array stays correct: no patching makes a branch lead into the middle of another function.
+ * Targets of jump labels are in the array. Static calls and ftrace branch to the start of a
+ * function or out of the text. Jumps and breakpoints of probes do not hide anything from a
+ * later search, since it reads the text without them. Entries for freed init text do no harm.
+ * The array of a module is freed with the module.
  */
 #include <linux/cleanup.h>
 #include <linux/extable.h>
@@ -50,15 +45,15 @@
 
 #include "common.h"
 
-/* Bytes of text that are searched at a time, and the bytes around them that are read too. */
+/* Bytes of text that are searched at a time, and bytes before and after that are read too */
 #define SEARCH_CHUNK	4096
 #define SEARCH_BEFORE	7
 #define SEARCH_AFTER	3
 
-/* How many starts of functions a search remembers, as a power of two. */
+/* Number of starts of functions that a search caches, as a power of two */
 #define STARTS_BITS	12
 
-/* What leads to an entry. If there are several, the first kind is the reason. */
+/* What leads to an entry. If several do, the first kind is the reason. */
 enum entry_kind {
 	BY_FIXUP,
 	BY_LABEL,
@@ -76,13 +71,13 @@ static const enum kprobe_reason reasons[] = {
 };
 
 /**
- * struct text_entries - where the text of the kernel, or of a module, is entered in the
- *	middle of functions
- * @list: links it on known
- * @mod: the module, or NULL; it is not freed before this is
+ * struct text_entries - where the text of the kernel, or of a module, is entered in the middle
+ *	of functions
+ * @list: on the list known
+ * @mod: the module, which is freed after this; or NULL
  * @nr: number of entries
- * @entry: the entries, sorted: the lower half of the address, which is unique in all text,
- *	and below it &enum entry_kind
+ * @entry: the entries, sorted: the lower 32 bits of the address, which are unique in all text,
+ *	and below them &enum entry_kind
  */
 struct text_entries {
 	struct list_head list;
@@ -92,8 +87,8 @@ struct text_entries {
 };
 
 /*
- * Guards the list, and keeps modules in memory: the text of a module is freed after
- * arch_kprobe_module_going(). Nests inside kprobe_mutex.
+ * Guards the list, and keeps modules in memory: arch_kprobe_module_going() takes it before the
+ * text of the module is freed. Nests inside kprobe_mutex.
  */
 static DEFINE_MUTEX(entries_mutex);
 static LIST_HEAD(known);
@@ -112,7 +107,7 @@ struct text_range {
  * struct text_decoding - how far a function has been decoded
  * @function: its start, or 0
  * @at: the next instruction
- * @dead: the CPU does not get there from the instruction before it
+ * @dead: control flow does not reach @at from the instruction before
  */
 struct text_decoding {
 	unsigned long function;
@@ -122,13 +117,13 @@ struct text_decoding {
 
 /**
  * struct text_search - a search of text
- * @range: the text, and the init text while it exists
- * @function: the function in which the search is; its size is 0 if it is not known
+ * @range: the text, and the init text if it exists
+ * @function: the function that is being searched; its size is 0 if it is not known
  * @decoding: the function that was decoded last
  * @found: the entries
  * @nr: number of entries
- * @max: number of entries for which there is room
- * @starts: starts of functions, each at the hash of its address
+ * @max: allocated size of @found, in entries
+ * @starts: a cache of starts of functions, by the hash of the address
  * @buf: a copy of the text
  */
 struct text_search {
@@ -226,7 +221,7 @@ static int entries_find_labels(struct text_search *s, struct jump_entry *e, unsi
 	return ret;
 }
 
-/* A lea with a displacement only. In 64-bit mode it is relative to the next instruction. */
+/* lea with a displacement and no register; rip-relative in 64-bit mode */
 static bool entries_is_lea(u8 opcode, u8 modrm)
 {
 	return opcode == 0x8d && (modrm & 0xc7) == 0x05;
@@ -240,7 +235,7 @@ static bool entries_looks_like_branch(const u8 *p)
 	switch (opcode) {
 	case CALL_INSN_OPCODE:
 	case JMP32_INSN_OPCODE:
-	case INT3_INSN_OPCODE:		/* other code's, over one of these */
+	case INT3_INSN_OPCODE:		/* other code's breakpoint, over one of these */
 		return true;
 	case 0x80 ... 0x8f:		/* jcc, perhaps with such an int3 */
 		if (before == 0x0f || before == INT3_INSN_OPCODE)
@@ -271,8 +266,8 @@ static bool entries_looks_like_load(const u8 *p)
 }
 
 /*
- * Has an instruction its displacement or its immediate operand at @at? If it cannot be told,
- * it is assumed: if the bytes belong to no function, or if there is an int3 of other code.
+ * Is @at the displacement or the immediate operand of an instruction? If that is not known,
+ * assume it: if the bytes belong to no function, or after an int3 of other code.
  */
 static bool entries_has_operand_at(struct text_search *s, unsigned long at)
 {
@@ -284,7 +279,7 @@ static bool entries_has_operand_at(struct text_search *s, unsigned long at)
 	if (!kallsyms_lookup_size_offset(at, &size, &offset))
 		return true;
 	end = at - offset + size;
-	/* Candidates come in ascending order: go on where the last one was decided. */
+	/* Candidates have ascending addresses: continue after the last one. */
 	if (d->function != at - offset || d->at > at)
 		*d = (struct text_decoding){ .function = at - offset, .at = at - offset };
 	cond_resched();
@@ -306,7 +301,7 @@ static bool entries_has_operand_at(struct text_search *s, unsigned long at)
 	return true;
 }
 
-/* Is @to, which an operand at @from seems to name, in the middle of another function? */
+/* Does an operand at @from name @to, in the middle of another function? */
 static bool entries_is_far(struct text_search *s, unsigned long from, unsigned long to)
 {
 	return !entries_is_same_function(s, from, to) && entries_is_in_middle(s, to) &&
@@ -348,7 +343,7 @@ static int entries_search_text(struct text_search *s, const struct text_range *r
 	memset(s->buf, 0, SEARCH_BEFORE);
 	for (; at < end && !ret; at += len) {
 		len = min_t(unsigned long, end - at, SEARCH_CHUNK);
-		/* Init text may have been freed meanwhile. */
+		/* Init text may be freed meanwhile. */
 		if (!entries_read_text(at, s->buf + SEARCH_BEFORE,
 				       min(end - at, len + SEARCH_AFTER)))
 			break;
@@ -398,8 +393,9 @@ static int entries_search_module(struct text_search *s, const struct module *mod
 }
 
 /*
- * The module that contains @addr, or NULL; in memory until entries_mutex is released: it is not
- * ready any more when arch_kprobe_module_going() is called.
+ * Return: the module that contains @addr, or NULL. It stays in memory until entries_mutex is
+ * released: arch_kprobe_module_going() waits for that, and the module is not ready when it is
+ * called.
  */
 static const struct module *entries_module_at(unsigned long addr)
 {
@@ -466,7 +462,7 @@ static struct text_entries *entries_for(const struct module *mod)
 	return entries_find(mod);
 }
 
-/* Return: the reason why there cannot be a jump at @addr, or KPROBE_WHY_NONE. */
+/* Return: the reason why a jump at @addr is not safe, or KPROBE_WHY_NONE. */
 static enum kprobe_reason entries_look_up(const struct text_entries *te, unsigned long addr)
 {
 	u64 first = entries_make(addr + 1, 0), end = entries_make(addr + KPROBE_JUMP_SIZE, 0);
@@ -487,9 +483,9 @@ static enum kprobe_reason entries_look_up(const struct text_entries *te, unsigne
 
 /**
  * x86_kprobe_check_entries() - check that no far branch leads into a JTPR
- * @jump: the jump. The reason why it is refused is filled in, or %KPROBE_WHY_NONE.
+ * @jump: the jump. Its refusal is filled in, with a reason or %KPROBE_WHY_NONE.
  *
- * Context: sleeps; may take as long as a search of all text.
+ * Context: sleeps; takes entries_mutex; may search all text.
  *
  * Return: 0 or -ENOMEM.
  */

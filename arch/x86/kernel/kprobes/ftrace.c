@@ -2,14 +2,13 @@
 /*
  * Kernel probes on x86: ftrace-based probes.
  *
- * There is no trap. If no other user of ftrace is attached to the function, ftrace's call leads
- * to a trampoline of kprobes, as the calls of slots and detour buffers do. Else it leads to
- * ftrace's trampoline, which saves the registers and calls all users one after the other.
- * Handlers see the registers as at a breakpoint. Their context is that of the probed function,
- * with interrupts as they are there.
+ * There is no trap. If kprobes is the only user of ftrace in a function, ftrace's call goes to
+ * kprobe_ftrace_trampoline. Otherwise it goes to ftrace's trampoline, which saves the registers
+ * and calls all users. Handlers see the registers as at a breakpoint, and run in the context of
+ * the probed function, with its interrupt flag.
  *
- * The recursion guards of ftrace are not used, since they drop hits that have to be counted
- * as missed. The CPU's levels take their place, as for breakpoints, see int3.c.
+ * ftrace's recursion guards are not used, since they drop hits that must be counted as missed.
+ * The CPU's levels take their place, as for breakpoints, see int3.c.
  */
 #include <linux/context_tracking.h>
 #include <linux/ftrace.h>
@@ -22,11 +21,10 @@
 #include "common.h"
 
 /*
- * Set in the word of a segment, above what the CPU loads from it, when a hit has been
- * handled. An address that moves from one filter to the other may be in both, and is passed
- * twice.
+ * Mark @regs as handled, by an unused upper bit of a saved segment register. While an address
+ * moves between the two filters it may be in both, and ftrace calls kprobes twice for one hit.
  *
- * Return: true if this is the first time.
+ * Return: true if @regs were not marked.
  */
 static __always_inline bool kprobe_ftrace_claim_hit(struct pt_regs *regs)
 {
@@ -34,7 +32,7 @@ static __always_inline bool kprobe_ftrace_claim_hit(struct pt_regs *regs)
 	u64 *word = &regs->ssx;
 	u64 handled = BIT_ULL(63);
 #else
-	/* A push of a segment may leave the upper half as it was, but cs is a constant. */
+	/* cs: a push of another segment register may leave the upper half unchanged. */
 	u16 *word = &regs->__csh;
 	u16 handled = BIT(0);
 #endif
@@ -45,7 +43,7 @@ static __always_inline bool kprobe_ftrace_claim_hit(struct pt_regs *regs)
 	return true;
 }
 
-/* Call the handlers. Return: true if a pre_handler has redirected execution, see @regs. */
+/* Call the handlers. Return: true if a pre_handler has redirected execution to @regs. */
 static __always_inline
 bool kprobe_ftrace_handle_hit(struct probepoint *pp, struct pt_regs *regs, unsigned long next)
 {
@@ -62,7 +60,7 @@ bool kprobe_ftrace_handle_hit(struct probepoint *pp, struct pt_regs *regs, unsig
 	redirected = first->pre_handler(first, regs);
 	if (likely(!redirected)) {
 		regs->ip = next;
-		/* The level keeps @regs: kprobe_regs_at_entry() looks for them. */
+		/* The level keeps @regs, which kprobe_regs_at_entry() looks for. */
 		if (probepoint_has_post(pp))
 			probepoint_call_post(pp, regs, &level->probe);
 	}
@@ -86,12 +84,15 @@ bool kprobe_ftrace_find_hit(unsigned long ip, struct pt_regs *regs, unsigned lon
 
 	if (likely(pp))
 		return kprobe_ftrace_handle_hit(pp, regs, next);
-	/* The last probe was unregistered after the CPU had executed the call. */
+	/* The last probe was unregistered after this CPU had executed the call. */
 	regs->ip = next;
 	return false;
 }
 
-/* Have RCU watch: handlers use it, and unregister_kprobe() relies on it to wait for them. */
+/*
+ * Make RCU watch this CPU: handlers rely on it, and unregister_kprobe() waits for an RCU grace
+ * period.
+ */
 static noinline bool __kprobes
 kprobe_ftrace_find_unwatched_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
 {
@@ -104,17 +105,14 @@ kprobe_ftrace_find_unwatched_hit(unsigned long ip, struct pt_regs *regs, unsigne
 }
 
 /**
- * kprobe_ftrace_hit() - handle a hit for the trampoline
- * @regs: registers as at the call, but for the instruction pointer
- * @next: address of the instruction behind the call
- *
- * Ftrace has put a call of kprobe_ftrace_trampoline() into a function to which no other user is
- * attached.
+ * kprobe_ftrace_hit() - handle a hit for kprobe_ftrace_trampoline
+ * @regs: registers as at the call, except the instruction pointer
+ * @next: address of the instruction after the call
  *
  * Context: that of the probed function.
  *
- * Return: false if the trampoline is to return behind the call; true if a handler has
- * redirected execution.
+ * Return: false if the trampoline is to return to @next; true if a handler has redirected
+ * execution.
  */
 __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next)
 {
@@ -133,17 +131,18 @@ __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long n
 
 /*
  * Make a handler's change of the stack pointer take effect. In 64-bit mode ftrace's trampoline
- * does not load the stack pointer, but two values can be emulated:
+ * does not load the stack pointer, but two changes can be emulated:
  *
- * - The handler has dropped the function's return address. Then the trampoline resumes at a
- *   return instruction, and the place of the return address has the handler's address.
- * - The handler has pushed a word, as a call does. Then the handler's address is stored as
- *   that of a direct caller: the trampoline leaves regs->ip on the stack, in the place of the
- *   pushed word, and resumes there. @regs->orig_ax is that address, see
- *   arch_ftrace_set_direct_caller().
+ * - The handler has removed the function's return address. Then the handler's resume address
+ *   replaces it, and the trampoline resumes at a return instruction.
+ * - The handler has pushed a word, as a call does. Then the handler's resume address is stored
+ *   like that of a direct caller, in @regs->orig_ax, see arch_ftrace_set_direct_caller(). The
+ *   trampoline stores regs->ip, which is the pushed word, in that word's place, and resumes at
+ *   orig_ax.
  *
  * In 32-bit mode the trampoline loads the stack pointer. But then it calls the graph tracer,
- * which takes the word there for the return address, so a dropped one is emulated, too.
+ * which takes the word at the stack pointer for the return address. So the removal of the
+ * return address is emulated there, too.
  */
 static noinline void __kprobes kprobe_ftrace_move_stack(struct pt_regs *regs, unsigned long sp)
 {
@@ -169,7 +168,7 @@ static noinline void __kprobes kprobe_ftrace_move_stack(struct pt_regs *regs, un
  * @ops: not used; one of the two of kernel/kprobes/ftrace.c
  * @fregs: registers as at the call, if ftrace has saved them
  *
- * Ftrace calls it if other users are attached to the function.
+ * Called if other users of ftrace are attached to the function.
  *
  * Context: that of the probed function.
  */
@@ -180,10 +179,7 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	unsigned long next, orig_ax, sp;
 	bool redirected;
 
-	/*
-	 * If not all registers are saved, the call was not updated yet for this address, or
-	 * the address is not one of kprobes.
-	 */
+	/* Without all registers, the call was not updated yet, or the address is not probed. */
 	if (!regs || !kprobe_ftrace_claim_hit(regs))
 		return;
 	/* Another user of ftrace may have set these, and rely on them. */
@@ -206,7 +202,7 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 }
 
 /**
- * arch_kprobe_ftrace_trampoline() - get what ftrace is to call from probed functions
+ * arch_kprobe_ftrace_trampoline() - get the code that ftrace's calls go to
  *
  * Return: the address of the trampoline.
  */
@@ -216,8 +212,8 @@ unsigned long arch_kprobe_ftrace_trampoline(void)
 }
 
 /*
- * Skip the call of ftrace. If other code has put a breakpoint here, its int3 is taken for
- * one of the probepoint.
+ * Skip ftrace's call. Used only if other code has put an int3 there, which kprobes takes for
+ * its own.
  */
 static int __kprobes kprobe_ftrace_skip_call(struct probepoint *pp, struct pt_regs *regs)
 {
@@ -227,7 +223,7 @@ static int __kprobes kprobe_ftrace_skip_call(struct probepoint *pp, struct pt_re
 
 /**
  * arch_prepare_probepoint_ftrace() - prepare a probepoint at a location of ftrace
- * @pp: the probepoint, with nothing set but its address
+ * @pp: the probepoint, with only its address set
  *
  * Context: kprobe_mutex is held.
  *

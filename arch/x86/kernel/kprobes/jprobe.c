@@ -2,12 +2,11 @@
 /*
  * Kernel probes on x86: the call of a jprobe's handler.
  *
- * x86_jprobe_call() in jprobe_call.S builds the handler's stack frame. The level of the
- * running handler leads jprobe_return() back to it.
+ * x86_jprobe_call() in jprobe_call.S builds the handler's stack frame. jprobe_return() finds it
+ * by the level of the running handler.
  *
- * An interrupt that comes while a handler runs may hit a jprobe itself. That hit has a
- * level of its own, so each of the two handlers is ended by a jprobe_return() of its own
- * context.
+ * An interrupt during a handler may hit a jprobe itself. That hit has a level of its own, so
+ * each jprobe_return() ends the handler of its own context.
  */
 #include <linux/kasan.h>
 #include <linux/minmax.h>
@@ -19,8 +18,8 @@
 #include "common.h"
 
 /*
- * Find the end of the stack on which @sp is, or of its page. Code that switches to a stack of
- * its own knows where that ends, and get_stack_info() does not. Behind the last page there
+ * Return: the end of the stack that @sp is on. If get_stack_info() does not know the stack,
+ * since the function has switched to one of its own, return the end of the page: the next page
  * may be a guard page.
  */
 static noinline unsigned long __kprobes jprobe_stack_end(unsigned long sp)
@@ -33,8 +32,8 @@ static noinline unsigned long __kprobes jprobe_stack_end(unsigned long sp)
 }
 
 /*
- * How many bytes of arguments can there be on the stack? @sp is where the return address is.
- * The function may be the first on its stack, with no arguments there.
+ * Return: number of bytes of arguments to copy. @sp is the address of the return address. The
+ * function may be the first on its stack, and have no arguments there.
  */
 static __always_inline unsigned long jprobe_args_size(unsigned long sp)
 {
@@ -72,9 +71,8 @@ bool __kprobes arch_jprobe_call(struct pt_regs *regs, void *entry)
 /**
  * arch_jprobe_return() - end the handler of a jprobe, if this context runs it
  *
- * Returns only if it does not. The probe that the innermost level of the CPU records is a
- * jprobe's. But an interrupt may have come while the handler runs, or an exception, for
- * which the fault_handler is called. And the caller may have left the handler's stack.
+ * The innermost level of the CPU records a jprobe. But the caller may be in an interrupt, or in
+ * a fault_handler, or may have left the handler's stack. Returns only in these cases.
  *
  * Context: any, with preemption disabled.
  */
@@ -87,7 +85,7 @@ void __kprobes arch_jprobe_return(void)
 	if (!call || level->context != kprobe_context() || level->in_fault ||
 	    (unsigned long)call - here >= THREAD_SIZE)
 		return;
-	/* The functions that do not return have no chance to unpoison their frames. */
+	/* The functions that are skipped do not unpoison their frames. */
 	if (IS_ENABLED(CONFIG_KASAN_STACK))
 		kasan_unpoison_range((void *)here, call->bp - here);
 	x86_jprobe_end(call->bp);

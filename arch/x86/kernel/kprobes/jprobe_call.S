@@ -10,7 +10,7 @@
  *	copy of the probed function's arguments on the stack, at most MAX_STACK_SIZE bytes
  *	return address of the handler
  *
- * Unwinders find the caller by %bp, so the size of the copy makes no difference to them.
+ * Unwinders find the caller by %bp, whatever the size of the copy.
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -62,7 +62,7 @@ SYM_FUNC_START(x86_jprobe_call)
 	movq	RCX(%r10), %rcx
 	movq	R8(%r10), %r8
 	movq	R9(%r10), %r9
-	/* Of a function with variable arguments: the number of those in vector registers */
+	/* With variable arguments: the number of vector registers in use */
 	movq	RAX(%r10), %rax
 #ifdef CONFIG_CFI_CLANG
 	call	jprobe_go_to_r11
@@ -107,10 +107,10 @@ SYM_FUNC_START(x86_jprobe_call)
 	RET
 
 /*
- * void x86_jprobe_end(unsigned long bp) - continue behind the call of the handler
+ * void x86_jprobe_end(unsigned long bp) - continue after the call of the handler
  *
- * @bp is the frame pointer of x86_jprobe_call(). With it, the frame is the innermost one for
- * unwinders, too, and the frames below it are dropped.
+ * @bp is the frame pointer of x86_jprobe_call(). The frames below it are dropped, and unwinders
+ * that use frame pointers begin with it.
  */
 SYM_INNER_LABEL(x86_jprobe_end, SYM_L_GLOBAL)
 	UNWIND_HINT_FUNC
@@ -126,8 +126,8 @@ _ASM_NOKPROBE(x86_jprobe_end)
 #ifdef CONFIG_CFI_CLANG
 /*
  * Go to the address in %r11, by a return. With FineIBT an indirect call must not go to the
- * first instruction of a function, and the type of the handler, for which the compiler
- * would generate a check, is not known.
+ * first instruction of a function. And the compiler cannot generate the check here, since the
+ * handler's type is not known.
  */
 SYM_FUNC_START_LOCAL(jprobe_go_to_r11)
 	pushq	%r11

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: the safety check, which finds out where a jump may be put.
+ * Kernel probes on x86: the safety check, which decides where a jump is safe.
  *
- * A jump has five bytes. No control flow may enter its JTPR, bytes 1 to 4: no branch, no
- * fixup of an exception table, no target of a jump label, no return of a call, and no task
- * that has slept in an instruction there. And it must be possible to execute each
- * instruction of the DCR in the detour buffer. An int3 that the compiler has put behind a
- * return or a jump is never executed, so it may be in the DCR.
+ * A jump has five bytes. No control flow may enter its JTPR (bytes 1 to 4): no branch, no fixup
+ * of an exception table, no target of a jump label, no return of a call, and no task that has
+ * slept in an instruction there. And each instruction of the DCR must have a correct copy in
+ * the detour buffer. An int3 after a return or a jump is padding of the compiler, which is
+ * never executed and may be in the DCR.
  *
- * The function is decoded, and so are neighbours that are near enough for a short branch. A
- * search of all text finds branches from farther away, see entries.c.
+ * The check decodes the function, and its neighbours as far as a short branch reaches.
+ * entries.c searches all text for longer branches.
  *
- * The targets of an indirect jump are not known. With CONFIG_X86_KERNEL_IBT each of them
- * has an endbr. Without it, no jump is put into a function that has an indirect jump. A
- * jump to a retpoline counts as one: with retpolines the compiler makes no jump tables for
- * switch statements, but the BPF interpreter jumps through a table of labels, and assembly
- * may do so. A function and its .cold part are one function in this respect: either may have
- * the jump, and the table leads into both.
+ * The targets of an indirect jump are not known. With CONFIG_X86_KERNEL_IBT each of them has an
+ * endbr. Without it, a function with an indirect jump gets no jump. A jump to a retpoline
+ * counts as an indirect one: with retpolines the compiler makes no jump tables for switch
+ * statements, but the BPF interpreter jumps through a table of labels, and assembly may do so.
+ * A function and its .cold part count as one function: the table of either may lead into both.
  *
- * The check holds no lock of kprobes. It looks at the text as it is without probes, so
+ * The check holds no lock of kprobes. It ignores what probes have changed in the text, so
  * probes may be registered and unregistered meanwhile.
  */
 #include <linux/cleanup.h>
@@ -42,10 +41,10 @@
 
 #include "common.h"
 
-/* No call in the DCR that can be moved returns into the JTPR: it is as long as the jump. */
+/* A call in the DCR does not return into the JTPR: it is at least as long as the jump. */
 static_assert(CALL_INSN_SIZE >= KPROBE_JUMP_SIZE);
 
-/* How far a branch with one byte of displacement leads, in either direction. */
+/* Reach of a branch with a displacement of one byte, in either direction */
 #define SHORT_BRANCH	130
 
 static void safety_refuse(struct kprobe_jump *jump, enum kprobe_reason why)
@@ -60,7 +59,7 @@ static bool safety_is_in_jtpr(const struct kprobe_jump *jump, unsigned long addr
 	return addr - jump->addr - 1 < KPROBE_JUMP_SIZE - 1;
 }
 
-/* The address from which on no short branch leads into the JTPR. */
+/* Short branches from this address on do not reach the JTPR. */
 static unsigned long safety_short_branch_end(const struct kprobe_jump *jump)
 {
 	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;
@@ -69,7 +68,7 @@ static unsigned long safety_short_branch_end(const struct kprobe_jump *jump)
 /* Does code at @target jump through a register? */
 static bool safety_is_indirect_thunk(unsigned long target)
 {
-	/* Thunks that are allocated for ITS are outside the kernel's text. */
+	/* ITS thunks may be allocated outside the kernel text. */
 	if (!__kernel_text_address(target))
 		return true;
 	/* The linker puts the other thunks, and those of returns, into this range. */
@@ -79,7 +78,7 @@ static bool safety_is_indirect_thunk(unsigned long target)
 	       target != (unsigned long)__x86_return_thunk;
 }
 
-/* Is an instruction an indirect jump? A retpoline may have become one at boot. */
+/* Is an instruction an indirect jump, or one through a retpoline? */
 static bool safety_is_indirect_jump(struct insn *insn, unsigned long addr)
 {
 	unsigned long target;
@@ -91,8 +90,8 @@ static bool safety_is_indirect_jump(struct insn *insn, unsigned long addr)
 }
 
 /*
- * Why can the instruction at @addr not be in the DCR? @dead: the CPU never gets there from
- * the instruction before it. Return: the reason, or KPROBE_WHY_NONE if it can.
+ * Check an instruction of the DCR. @dead: control flow does not reach it from the instruction
+ * before. Return: the reason why it cannot be in the DCR, or KPROBE_WHY_NONE.
  */
 static enum kprobe_reason safety_check_insn(struct kprobe_jump *jump, struct insn *insn,
 					    unsigned long addr, const u8 *bytes, bool dead)
@@ -118,7 +117,7 @@ static enum kprobe_reason safety_check_insn(struct kprobe_jump *jump, struct ins
 				return KPROBE_WHY_JUMP_NOT_MOVABLE;
 		return KPROBE_WHY_NONE;
 	}
-	/* It is padding. If a branch leads there, the check finds the branch as any other. */
+	/* Padding. If a branch leads there, the check finds the branch. */
 	if (dead && bytes[0] == INT3_INSN_OPCODE)
 		return KPROBE_WHY_NONE;
 	if (x86_insn_kind(insn) == X86_KIND_RET || x86_insn_boostable(insn))
@@ -127,8 +126,8 @@ static enum kprobe_reason safety_check_insn(struct kprobe_jump *jump, struct ins
 }
 
 /*
- * Are there only zeros from @addr to @end, too few for an instruction? kallsyms counts the
- * rest of its page to the last function of a module.
+ * Are there only zeros from @addr to @end, too few for an instruction? To the last function of
+ * a module, kallsyms adds the rest of the page.
  */
 static bool safety_is_filler(unsigned long addr, unsigned long end)
 {
@@ -139,7 +138,7 @@ static bool safety_is_filler(unsigned long addr, unsigned long end)
 	       !memchr_inv(buf, 0, len);
 }
 
-/* Refuse the jump if the other part of its function, which @addr is in, has an indirect jump. */
+/* Refuse the jump if the function at @addr, the other part, has an indirect jump. */
 static void safety_check_other_part(struct kprobe_jump *jump, unsigned long addr)
 {
 	unsigned long size, offset, at, end;
@@ -160,7 +159,7 @@ static void safety_check_other_part(struct kprobe_jump *jump, unsigned long addr
 	}
 }
 
-/* The .cold part of a function has a symbol of its own, whose name begins with the function's. */
+/* A .cold part has a symbol of its own, whose name begins with the function's. */
 static noinline void safety_check_cold_part(struct kprobe_jump *jump, unsigned long target)
 {
 	char name[KSYM_NAME_LEN];
@@ -172,7 +171,7 @@ static noinline void safety_check_cold_part(struct kprobe_jump *jump, unsigned l
 /**
  * struct hot_parts - the functions that a .cold part may belong to
  * @jump: the jump, in the .cold part
- * @found: number of functions that were found
+ * @found: number of functions found
  * @module: name of the module, or empty
  * @name: name of the function
  */
@@ -201,9 +200,8 @@ static int safety_check_hot_part_of_module(void *data, const char *name, unsigne
 }
 
 /*
- * Without IBT, refuse a jump in a .cold part if the function that the part belongs to has an
- * indirect jump. Several static functions may have the same name. Kallsyms does not tell which
- * of them it is, so all are looked at.
+ * Without IBT, refuse a jump in a .cold part if its function has an indirect jump. If several
+ * static functions have that name, kallsyms does not tell which one it is: check all.
  */
 static noinline void safety_check_hot_parts(struct kprobe_jump *jump)
 {
@@ -213,7 +211,7 @@ static noinline void safety_check_hot_parts(struct kprobe_jump *jump)
 
 	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 		return;
-	/* The module's name is freed with the module. */
+	/* With preemption enabled, the module's name may be freed. */
 	scoped_guard(preempt)
 		if (kallsyms_lookup(jump->start, &size, &offset, &module, hot.name) && module)
 			strscpy(hot.module, module);
@@ -245,8 +243,8 @@ static void safety_check_indirect_jumps(struct kprobe_jump *jump, struct insn *i
 }
 
 /*
- * Decode the symbol [@start, @end), which may be the probed function. If it is not, only
- * the part is decoded from which a short branch may lead into the JTPR.
+ * Decode the symbol [@start, @end). If it is not the probed function, decode only the part from
+ * which a short branch may reach the JTPR.
  */
 static void safety_decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigned long end)
 {
@@ -286,7 +284,6 @@ static void safety_decode_around(struct kprobe_jump *jump)
 {
 	unsigned long at, size, offset;
 
-	/* No other code patches the text meanwhile. */
 	guard(mutex)(&text_mutex);
 	safety_decode_symbol(jump, jump->start, jump->end);
 	for (at = jump->start; !jump->refusal && at + SHORT_BRANCH > jump->addr; at -= offset) {
@@ -307,7 +304,7 @@ static void safety_decode_around(struct kprobe_jump *jump)
  * Text that the kernel patches itself.
  */
 
-/* Is @addr the jump that a static call without a site of its own goes through? */
+/* Is @addr the trampoline of a static call? A static call without a site of its own uses it. */
 static bool safety_is_static_call_trampoline(unsigned long addr)
 {
 	static const u8 mark[] = { 0x0f, 0xb9, 0xcc };
@@ -324,7 +321,7 @@ static void safety_check_reserved(struct kprobe_jump *jump)
 
 	jump_label_lock();
 	scoped_guard(mutex, &text_mutex) {
-		/* The end of this range is the first byte after it. */
+		/* alternatives_text_reserved() takes the first byte after the range. */
 		reserved = alternatives_text_reserved(first, last + 1);
 		preempt_disable();
 		reserved |= jump_label_text_reserved(first, last) ||
@@ -343,7 +340,7 @@ static void safety_check_reserved(struct kprobe_jump *jump)
  * @jumps: the probed addresses; the results are filled in
  * @nr: number of @jumps, more than 0
  *
- * Context: sleeps; takes jump_label_lock() and text_mutex now and then.
+ * Context: sleeps; takes jump_label_lock(), text_mutex and entries_mutex.
  *
  * Return: 0 or -ENOMEM.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: the parts of the trampolines that are in C. They are called by the
- * assembly in trampolines_64.S and trampolines_32.S.
+ * Kernel probes on x86: the parts of the trampolines that are in C. The assembly in
+ * trampolines_64.S and trampolines_32.S calls them.
  */
 #include <linux/preempt.h>
 
@@ -11,7 +11,7 @@
  * kprobe_redirect() - find where to resume after a handler has redirected execution
  * @regs: registers as the handler has left them; @regs->ip is changed
  *
- * Also lets another task run, if that was requested while the handlers ran.
+ * Also reschedules, if that was requested while the handlers ran.
  *
  * Context: that of the probed function.
  */
@@ -24,8 +24,8 @@ __visible void __kprobes kprobe_redirect(struct pt_regs *regs)
 
 #ifdef CONFIG_CFI_CLANG
 /*
- * The trampolines call these instead of a handler: the compiler makes the indirect call, with
- * the check of the handler's type before it.
+ * The trampolines call these instead of a handler: the compiler generates the indirect call
+ * with the check of the handler's type.
  */
 
 /**
@@ -80,10 +80,10 @@ __visible int __kprobes kprobe_call_return(struct kretprobe_instance *ri,
 
 #ifdef CONFIG_PREEMPTION
 /**
- * kprobe_trampoline_resched() - let another task run, when handlers have been called
+ * kprobe_trampoline_resched() - reschedule after handlers were called
  *
- * Context: that of the probed function; it was preemptible, and a reschedule was
- * requested while the handlers ran.
+ * Context: that of the probed function, which was preemptible; a reschedule was requested while
+ * the handlers ran.
  */
 __visible void __kprobes kprobe_trampoline_resched(void)
 {
