@@ -3,14 +3,14 @@
 #define _ASM_X86_KPROBES_H
 /*
  * Kernel probes on x86: each CPU's stack of running handlers and the hooks of return probes,
- * for the kprobes core; and what exception handlers and unwinders call of kprobes.
+ * for the kprobes core; what exception handlers and unwinders call.
  */
 
 #include <asm-generic/kprobes.h>
 
 /*
- * All trampolines whose addresses take the place of return addresses are aligned to this.
- * So one instruction tells nearly all other addresses apart.
+ * Alignment of all trampolines that replace return addresses: one instruction tells nearly all
+ * other addresses apart.
  */
 #define RETURN_TRAMPOLINE_ALIGN	256
 
@@ -33,36 +33,34 @@ struct probepoint;
 struct pt_regs;
 struct task_struct;
 
-/* Copies of instructions run from slots that the core hands out. */
+/* The core provides instruction slots. */
 #define __ARCH_WANT_KPROBES_INSN_SLOT
 
 /*
- * The hooks take a struct probepoint. And x86 records which interrupt contexts run
- * handlers, so it has its own kprobe_running() and kprobe_busy_begin().
+ * The hooks take a struct probepoint. x86 records which interrupt contexts run handlers, so it
+ * has its own kprobe_running() and kprobe_busy_begin().
  */
 #define __ARCH_WANT_PROBEPOINT
 
 typedef u8 kprobe_opcode_t;
 
-/* What x86 keeps of a probed instruction is in its probepoint, see asm/probepoint.h. */
+/* The probed instruction is described in the probepoint, see asm/probepoint.h. */
 struct arch_specific_insn { };
 
 /*
- * How deep handlers can nest on one CPU. Each interrupt context runs the handlers of
- * one hit at a time, and preempt_count tells apart that of a task, that of a softirq,
- * and as many hard interrupts and NMIs as its hardirq field can count, since it counts
- * an NMI there too.
+ * How deep handlers can nest on one CPU: each interrupt context runs the handlers of one hit at
+ * a time. preempt_count distinguishes task, softirq, and as many hard interrupts and NMIs as
+ * its hardirq field can count, which counts NMIs too.
  */
 #define KPROBE_MAX_LEVELS	(2 + (HARDIRQ_MASK >> HARDIRQ_SHIFT))
 
 /**
  * struct kprobe_level - one interrupt context in which this CPU runs handlers
- * @context: the interrupt context, see kprobe_context(); KPROBE_CONTEXT_NONE if no
- *	handler runs
+ * @context: the interrupt context, see kprobe_context(); KPROBE_CONTEXT_NONE if no handler runs
  * @busy: number of calls of kprobe_busy_begin() without kprobe_busy_end()
  * @probe: the probe whose handler runs; meaningless if none runs
- * @regs: registers that the handlers were given: pre_handlers, and post_handlers
- *	behind ftrace's call. NULL if none runs, or if a trampoline saved the registers.
+ * @regs: registers that pre_handlers, or post_handlers after ftrace's call, were given. NULL if
+ *	no handler runs, or if a trampoline saved the registers.
  * @in_fault: the fault_handler of @probe runs
  * @jprobe: if @probe is a jprobe: the call of its handler
  */
@@ -80,8 +78,8 @@ struct kprobe_level {
 /**
  * struct kprobe_levels - a CPU's stack of running handlers
  * @top: the innermost level; &level[0] if no handler runs
- * @level: the levels, each of an interrupt context that has interrupted that of the one
- *	before. The first one is a sentinel, whose context is always KPROBE_CONTEXT_NONE.
+ * @level: the levels; the context of each has interrupted the one before. The first is a
+ *	sentinel, whose context is always KPROBE_CONTEXT_NONE.
  */
 struct kprobe_levels {
 	struct kprobe_level *top;
@@ -92,13 +90,13 @@ DECLARE_PER_CPU(struct kprobe_levels, kprobe_levels);
 
 /*
  * The bits of preempt_count that change with the interrupt context: each softirq, hard
- * interrupt and NMI-like exception increments them. So two values are equal only in the
- * same context, and the context that has interrupted another has the greater value.
+ * interrupt and NMI-like exception increments them. Two values are equal only in the same
+ * context, and a nested context has a greater value.
  */
 #define KPROBE_CONTEXT_MASK	(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)
-/* What the kernel's entry code adds for an int3 that came from the kernel. */
+/* What the entry code adds for an int3 in the kernel */
 #define KPROBE_CONTEXT_INT3	(NMI_OFFSET + HARDIRQ_OFFSET)
-/* Less than any context. */
+/* Less than any context */
 #define KPROBE_CONTEXT_NONE	(-1)
 
 static __always_inline s32 kprobe_context(void)
@@ -112,21 +110,20 @@ static __always_inline struct kprobe_level *kprobe_top_level(void)
 }
 
 /**
- * kprobe_enter() - begin to run handlers, unless this context runs handlers already
+ * kprobe_enter() - begin to run handlers, unless this context already runs handlers
  * @level: result: the level, for kprobe_leave()
  * @interrupted: the context that the hit has interrupted
  * @context: the context in which the handlers run, which is not less
  * @probe: the probe whose handler is called first
  * @regs: registers that the handlers are given, or NULL if a trampoline saved them
  *
- * The level is taken before it is filled, and has no context until it is filled: an NMI in
- * between takes the next level, and gives it back. trampolines_64.S and trampolines_32.S have
- * the same steps.
+ * The level is taken first, and has no context until it is filled: an NMI in between takes the
+ * next level, and gives it back. The trampolines have the same steps in assembly.
  *
  * Context: any, with preemption disabled.
  *
- * Return: true; or false if a handler that runs in this context has made the hit, which
- * must be counted as missed.
+ * Return: true; false if a handler of this context has caused the hit, which must be counted as
+ * missed.
  */
 static __always_inline
 bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context,
@@ -154,9 +151,9 @@ bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context,
  * kprobe_leave() - end what kprobe_enter() began
  * @level: what kprobe_enter() has stored
  *
- * The level is cleared before it is given back: an NMI takes it uncleared otherwise.
+ * The level is cleared before it is given back, since an NMI may take it immediately.
  *
- * Context: as that of kprobe_enter().
+ * Context: as for kprobe_enter().
  */
 static __always_inline void kprobe_leave(struct kprobe_level *level)
 {
@@ -166,36 +163,36 @@ static __always_inline void kprobe_leave(struct kprobe_level *level)
 	__this_cpu_write(kprobe_levels.top, level - 1);
 }
 
-/* Where the dispatchers record the probe whose handler runs. */
+/* Return: where the dispatchers record the probe whose handler runs. */
 static __always_inline struct kprobe **kprobe_running_ptr(void)
 {
 	return &kprobe_top_level()->probe;
 }
 
 /**
- * kprobe_running() - find the probe whose handler runs on this CPU
+ * kprobe_running() - get the probe whose handler runs on this CPU
  *
- * Context: preemption is disabled; the answer is of no use otherwise.
+ * Context: preemption is disabled.
  *
- * Return: the probe, or NULL if no handler of a probe is running. Between
- * kprobe_busy_begin() and kprobe_busy_end() it is a stand-in, which no user has registered.
+ * Return: the probe, or NULL if no handler runs. Between kprobe_busy_begin() and
+ * kprobe_busy_end() it is a placeholder that is never registered.
  */
 static inline struct kprobe *kprobe_running(void)
 {
 	struct kprobe_level *level = this_cpu_read(kprobe_levels.top);
 
-	/* NULL early in boot. */
+	/* NULL early in boot */
 	return level && level->context != KPROBE_CONTEXT_NONE ? level->probe : NULL;
 }
 
 /**
  * struct kprobe_fault - an exception that an out-of-line copy has raised
  * @regs: registers as at the exception
- * @handled: a fault_handler has handled it, so nothing else must be done
+ * @handled: a fault_handler has handled it; do nothing else
  * @pp: the probepoint; NULL if no out-of-line copy has raised the exception
  * @ip: the instruction pointer that the kernel is shown
- * @where: the instruction pointer in the slot or detour buffer; 0 if it is that of the copy
- *	of the probed instruction, whose address is @ip then
+ * @where: the instruction pointer in the slot or detour buffer; 0 if it is that of the copy of
+ *	the probed instruction, whose address is @ip then
  * @stepping: the copy was being single-stepped
  * @run_post: post_handlers were to be called after the step
  */
@@ -212,14 +209,13 @@ struct kprobe_fault {
 #ifdef CONFIG_JPROBES
 /*
  * How many bytes of the probed function's stack arguments the handler of a jprobe gets: 8
- * arguments behind those in registers, or 16 in 32-bit mode.
+ * arguments after those in registers, or 16 in 32-bit mode.
  */
 #define MAX_STACK_SIZE	64
 
 /**
  * struct x86_jprobe_call - a call of a jprobe's handler, for x86_jprobe_call()
- * @bp: result: the frame pointer of x86_jprobe_call(), by which jprobe_return() gets back
- *	there
+ * @bp: result: the frame pointer of x86_jprobe_call(), to which jprobe_return() returns
  * @entry: the handler
  * @args: the probed function's arguments on the stack
  * @size: number of bytes to copy from @args
@@ -233,15 +229,15 @@ struct x86_jprobe_call {
 #endif
 
 #ifdef CONFIG_KRETPROBES
-/* Operations on per-CPU variables are one instruction, so no NMI gets in between. */
+/* An operation on a per-CPU variable is one instruction, which no NMI interrupts. */
 #define KPROBE_PERCPU_OPS_NMI_SAFE
 
-/* The return address is on the stack, and can be changed there at any time. */
+/* The return address is on the stack, and can be replaced at any time. */
 #define arch_kretprobe_slot(regs)	((unsigned long *)kernel_stack_pointer(regs))
 
 /*
- * Handlers of returns run with hits of their context missed. If a handler runs in this
- * context already, its hits are missed anyway, and there is no level to give back.
+ * While handlers of returns run, hits of their context are missed. If a handler already runs in
+ * this context, hits are missed anyway, and no level is taken.
  */
 static __always_inline bool arch_kretprobe_begin(void)
 {
@@ -260,7 +256,7 @@ static __always_inline void arch_kretprobe_end(bool begun)
 	preempt_enable_notrace();
 }
 
-/* May a return address be that of a trampoline? */
+/* Can @addr be a trampoline that replaces a return address? */
 static __always_inline bool arch_kretprobe_may_be_replaced(unsigned long addr)
 {
 	return addr % RETURN_TRAMPOLINE_ALIGN == 0;
@@ -269,7 +265,10 @@ static __always_inline bool arch_kretprobe_may_be_replaced(unsigned long addr)
 #define arch_kretprobe_is_replaced	x86_is_tracer_trampoline
 #define arch_kretprobe_recover(addr, slot, at)	x86_recover_return(addr, slot, at, NULL)
 
-/* Where the trampoline is called from, for the processor's return predictor. */
+/*
+ * The return address of the call at the start of the trampoline, which balances the CPU's
+ * return predictor.
+ */
 extern char kretprobe_trampoline_return[];
 void __kretprobe_trampoline(void);
 
@@ -282,23 +281,23 @@ static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 
 #endif /* CONFIG_KRETPROBES */
 
-/* Enabled for good when the first probe is registered. */
+/* Enabled permanently when the first probe is registered. */
 DECLARE_STATIC_KEY_FALSE(kprobes_used_key);
 
 /*
- * Has a probe ever been registered? Until then, exceptions and unwinders have nothing to do
- * with slots, detour buffers and the trampoline.
+ * Was a probe ever registered? Until then, exceptions and unwinders need not look for slots,
+ * detour buffers and trampolines.
  */
 static __always_inline bool kprobes_have_been_used(void)
 {
 	return static_branch_unlikely(&kprobes_used_key);
 }
 
-/* Of rethook, and of the function graph tracer. */
+/* The trampolines of rethook and of the function graph tracer */
 void arch_rethook_trampoline(void);
 void return_to_handler(void);
 
-/* Has other code than a return probe put an address in the place of a return address? */
+/* Is @addr the trampoline of another tracer, which replaces return addresses? */
 static __always_inline bool x86_is_tracer_trampoline(unsigned long addr)
 {
 	return (IS_ENABLED(CONFIG_RETHOOK) && addr == (unsigned long)arch_rethook_trampoline) ||
@@ -311,13 +310,11 @@ unsigned long x86_recover_return(unsigned long addr, unsigned long *slot,
 
 /**
  * arch_recover_return() - find the return address in the caller of a function
- * @addr: the return address that a tracer has found
- * @frame: its place on the stack
- * @node: the node of rethook that has @addr; NULL if none has it
+ * @addr: the return address that a tracer has found, which may be a trampoline of another
+ * @frame: where it was on the stack
+ * @node: the node of rethook that has @addr, or NULL
  *
- * Return probes and other tracers may have replaced it before.
- *
- * Context: that of the function, with preemption disabled.
+ * Context: the function's, with preemption disabled.
  *
  * Return: the address; @addr itself if no probe was ever registered.
  */
@@ -338,7 +335,7 @@ void kprobe_fault_resume(struct kprobe_fault *fault);
 unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
 bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task);
 
-/* Is it for kprobes to look at an exception? Never before a probe is registered. */
+/* Can a copy of a probed instruction, or a handler, have raised this exception? */
 static __always_inline bool kprobe_may_have_faulted(struct pt_regs *regs)
 {
 	return kprobes_have_been_used() && !user_mode(regs);
@@ -366,26 +363,25 @@ static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
 }
 
 /*
- * CLASS(kprobe_fault, name)(regs, trapnr): while in scope, an exception that
- * the copy of a probed instruction raised looks as if the original had. The scope may be
- * noinstr.
+ * CLASS(kprobe_fault, name)(regs, trapnr): while in scope, an exception of an out-of-line copy
+ * looks as if the original instruction had raised it. The scope may be noinstr.
  */
 DEFINE_CLASS(kprobe_fault, struct kprobe_fault, kprobe_fault_end(&_T),
 	     kprobe_fault_enter(regs, trapnr), struct pt_regs *regs, int trapnr)
 
 /**
  * kprobe_regs_ip() - find the instruction that saved registers belong to
- * @regs: registers that an exception or a trampoline saved. The caller may read the
- *	instruction pointer and what the CPU pushes beside it.
+ * @regs: registers that an exception or a trampoline saved. The caller may read the instruction
+ *	pointer and what the CPU pushes with it.
  * @task: the task on whose stack @regs are
  *
- * While pre_handlers run, the saved instruction pointer is behind the breakpoint, where a
- * different instruction may begin. Of registers of user space, only the instruction
- * pointer and the code segment are read.
+ * While pre_handlers run, the saved instruction pointer is after the breakpoint, where a
+ * different instruction may begin. Of registers of user space, only the instruction pointer and
+ * the code segment are read.
  *
  * Context: any.
  *
- * Return: the instruction pointer in the function as it is without probes.
+ * Return: the instruction pointer in the function without probes.
  */
 static __always_inline
 unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
@@ -400,13 +396,12 @@ unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
  * @regs: registers that an exception or a trampoline saved
  * @task: the task on whose stack @regs are
  *
- * For unwinders that go by frame pointers.
+ * For unwinders that use frame pointers.
  *
  * Context: any.
  *
  * Return: true if @regs are those of pre_handlers at the entry of a function, or of
- * post_handlers behind ftrace's call there: the stack pointer is where the return address
- * is.
+ * post_handlers after ftrace's call there: the stack pointer is at the return address.
  */
 static __always_inline
 bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
@@ -460,7 +455,7 @@ static inline bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct
 
 #endif /* CONFIG_KPROBES */
 
-/* Not called before a probe has been registered. */
+/* Called only after the first registration */
 struct unwind_state;
 unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
 unsigned long x86_kprobe_recover(struct unwind_state *state, unsigned long addr,

@@ -2,7 +2,7 @@
 #ifndef _ASM_X86_PROBEPOINT_H
 #define _ASM_X86_PROBEPOINT_H
 /*
- * Kernel probes on x86: what a probepoint keeps of the probed instruction.
+ * Kernel probes on x86: the part of a probepoint that is specific to x86.
  */
 
 #include <linux/cache.h>
@@ -13,35 +13,31 @@
 struct probepoint;
 struct pt_regs;
 
-/*
- * Size of a slot, and of a detour buffer, which is made in the same memory. Slots are
- * aligned to their size.
- */
+/* Size and alignment of a slot, and of a detour buffer, which is in the same memory */
 #define KPROBE_SLOT_SIZE	64
 
-/* A slot begins with the address of its probepoint, for the trampolines that its code calls. */
+/* A slot begins with the address of its probepoint, which the trampolines read. */
 #define KPROBE_SLOT_CODE	sizeof(struct probepoint *)
 
-/* Size of the jump that replaces the instructions of the DCR. */
+/* Size of the jump to a detour buffer */
 #define KPROBE_JUMP_SIZE	5
-/* The largest DCR: its last instruction begins under the last byte of the jump. */
+/* The largest DCR: its last instruction begins in the last byte of the jump. */
 #define KPROBE_DCR_MAX	(KPROBE_JUMP_SIZE - 1 + MAX_INSN_SIZE)
 
 /**
  * enum x86_op - what kprobes may do with an instruction
- * @X86_OP_NONE: nothing, the opcode maps do not have it
+ * @X86_OP_NONE: nothing: the opcode maps do not have it
  * @X86_OP_COPY: execute an out-of-line copy; other code may follow it
  * @X86_OP_STEP: execute an out-of-line copy with interrupts off, and trap right after it
- * @X86_OP_REFUSE: nothing; its effect depends on its address or on its neighbours
- * @X86_OP_TRAP: nothing; it is there to raise an exception
- * @X86_OP_RELATIVE: a branch relative to its address, calls included: emulate it, or
- *	make a branch with the same target
+ * @X86_OP_REFUSE: nothing: its effect depends on its address or on adjacent instructions
+ * @X86_OP_TRAP: nothing: it exists to raise an exception
+ * @X86_OP_RELATIVE: a relative branch, calls included: emulate it, or make a branch with the
+ *	same target
  * @X86_OP_INDIRECT: a near jump or call through a register or memory: emulate it
  * @X86_OP_RETURN: a return, near or far: emulate it
- * @X86_OP_FLAGS: reads or writes flags that are different while a hit is handled:
- *	emulate it
+ * @X86_OP_FLAGS: reads or writes flags that differ while a hit is handled: emulate it
  *
- * If an instruction can only be emulated and has no emulation, it is refused.
+ * An instruction that must be emulated, and has no emulation, is refused.
  */
 enum x86_op {
 	X86_OP_NONE,
@@ -57,9 +53,9 @@ enum x86_op {
 
 /**
  * enum x86_copy - how the out-of-line copy is made
- * @X86_COPY_NONE: there is none; the instruction is always emulated
- * @X86_COPY_BYTES: the bytes are copied, and a rip-relative displacement is adjusted
- * @X86_COPY_BRANCH: a branch with the same target is made
+ * @X86_COPY_NONE: not at all: the instruction is always emulated
+ * @X86_COPY_BYTES: copy the bytes, and adjust a rip-relative displacement
+ * @X86_COPY_BRANCH: make a branch with the same target
  */
 enum x86_copy {
 	X86_COPY_NONE,
@@ -82,11 +78,11 @@ enum x86_slot_form {
 };
 
 /**
- * enum x86_exec - how a hit of the breakpoint has the instruction executed
+ * enum x86_exec - how the probed instruction is executed after a breakpoint hit
  * @X86_EXEC_EMULATE: in C
- * @X86_EXEC_STEP: from the slot, which traps after it
- * @X86_EXEC_BOOST: from the slot, which jumps back
- * @X86_EXEC_DETOUR: from the detour buffer, behind its call of the trampoline
+ * @X86_EXEC_STEP: in the slot, which traps after it
+ * @X86_EXEC_BOOST: in the slot, which jumps back
+ * @X86_EXEC_DETOUR: in the detour buffer, after its call of the trampoline
  */
 enum x86_exec {
 	X86_EXEC_EMULATE,
@@ -131,12 +127,12 @@ struct x86_operand {
 };
 
 /**
- * struct x86_emulation - the probed instruction, done in C
- * @run: does what the CPU would, and sets the instruction pointer behind the
- *	instruction or to its target. If memory cannot be read, it changes nothing but
- *	the instruction pointer, to the slot, whose copy raises the exception. NULL if
- *	there is no emulation. Always returns 1.
- * @opsize: bytes that the instruction moves; of the counter, if it is a loop instruction
+ * struct x86_emulation - how the probed instruction is emulated in C
+ * @run: does what the CPU would do, and sets the instruction pointer to the next instruction or
+ *	to the target. If it cannot read memory, it changes only the instruction pointer, to
+ *	the copy in the slot, which raises the exception. NULL if there is no emulation.
+ *	Always returns 1.
+ * @opsize: bytes that the instruction moves; size of the counter of a loop instruction
  * @cc: condition code, or which of the loop instructions it is
  * @reg: offset in &struct pt_regs of a register operand
  * @imm: immediate operand, or the target of a relative branch
@@ -176,22 +172,21 @@ struct x86_detour {
 };
 
 /**
- * struct arch_probepoint - what x86 keeps of a probed instruction
- * @resume: where a hit resumes after its pre_handlers, in the slot or in the detour
- *	buffer; 0 if @exec is X86_EXEC_EMULATE or X86_EXEC_STEP
+ * struct arch_probepoint - the part of a probepoint that is specific to x86
+ * @resume: where a hit resumes after its pre_handlers, in the slot or in the detour buffer; 0
+ *	if @exec is X86_EXEC_EMULATE or X86_EXEC_STEP
  * @hit_ip: the instruction pointer that pre_handlers see
  * @next_ip: address of the next instruction
- * @exec: how a hit has the instruction executed, for which @resume is set
+ * @exec: how hits execute the instruction; @resume depends on it
  * @post: hits call a post_handler
  * @insn: the original instruction
  * @emulation: how the instruction is emulated
  * @slot: the slot
  * @detour: the detour buffer
  *
- * A hit reads @resume, @hit_ip, @next_ip, @emulation and @slot. They are complete before
- * the probepoint is published; later x86_kprobe_choose_exec() and slot_make(), see slot.c,
- * change @resume and @slot, by a single store each. Everything else is guarded by
- * kprobe_mutex.
+ * A hit reads @resume, @hit_ip, @next_ip, @emulation and @slot. They are complete before the
+ * probepoint is published. Later x86_kprobe_choose_exec() changes @resume, and slot_make()
+ * @slot, by a single store each, see slot.c. kprobe_mutex guards everything else.
  */
 struct arch_probepoint {
 	unsigned long resume;

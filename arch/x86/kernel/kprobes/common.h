@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _X86_KERNEL_KPROBES_COMMON_H
 #define _X86_KERNEL_KPROBES_COMMON_H
-/*
- * Functions and types that the x86 files of kprobes share.
- */
+/* Kernel probes on x86: what the files of this directory share. */
 
 /*
- * Bytes between the word that the call of a trampoline has pushed and the registers that the
- * trampoline saves. With the word, it is the gap that the entry code leaves for breakpoints.
+ * Bytes between the word that the call of a trampoline pushed and the registers that the
+ * trampoline saves. Together they are the gap that the entry code of int3 leaves.
  */
 #ifdef CONFIG_X86_64
 #define KPROBE_TRAMPOLINE_GAP	40
@@ -15,7 +13,7 @@
 #define KPROBE_TRAMPOLINE_GAP	20
 #endif
 
-/* Flags that are clear while C code runs. A trampoline that has saved one loads flags by popf. */
+/* Flags that are clear while C code runs. If one was set, the trampoline leaves by popf. */
 #define KPROBE_ODD_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
 				 X86_EFLAGS_AC)
 
@@ -27,8 +25,8 @@
 
 /*
  * For asm() statements that build a struct pt_regs, such as rethook's trampoline. Before
- * SAVE_REGS_STRING, ss, sp and flags have been pushed; cs, ip and orig_ax are filled in by C.
- * After RESTORE_REGS_STRING the stack pointer is at flags.
+ * SAVE_REGS_STRING, ss, sp and flags were pushed; C fills in cs, ip and orig_ax. After
+ * RESTORE_REGS_STRING the stack pointer is at flags.
  */
 #ifdef CONFIG_X86_64
 #define SAVE_REGS_STRING						\
@@ -53,7 +51,7 @@
 	"pushl %edx\n\tpushl %ecx\n\tpushl %ebx\n\t"			\
 	ENCODE_FRAME_POINTER
 
-/* The segment registers have not changed, and are not loaded. */
+/* The segment registers are unchanged, and not loaded. */
 #define RESTORE_REGS_STRING						\
 	"popl %ebx\n\tpopl %ecx\n\tpopl %edx\n\tpopl %esi\n\t"	\
 	"popl %edi\n\tpopl %ebp\n\tpopl %eax\n\t"			\
@@ -71,24 +69,26 @@
 
 struct x86_jprobe_call;
 
-/* Slots are between these addresses: on 32-bit x86 in vmalloc()'s memory as modules are. */
+/* Slots are in the address range of modules; on 32-bit x86 that is the range of vmalloc(). */
 #define KPROBE_SLOTS_START	MODULES_VADDR
 #define KPROBE_SLOTS_END	(MODULES_END - KPROBE_SLOT_SIZE)
 
-/* The slot or detour buffer that @ip is in; no call is its last instruction. */
+/*
+ * Return: the start of the slot or detour buffer that @ip is in. @ip may be a return address
+ * there, since no call is the last instruction.
+ */
 static __always_inline unsigned long kprobe_slot_of(unsigned long ip)
 {
 	return ip & ~(KPROBE_SLOT_SIZE - 1UL);
 }
 
 /**
- * struct kprobe_detour_map - from a detour buffer to the text; the end of the buffer
- * @at: for each copy, where in the buffer the code after it begins
- * @from: for each copy, where the original of that code is, in bytes from the probed
- *	address; KPROBE_DETOUR_CALLED if the copy is a call of which all but the jump is
- *	done there
- * @nr: number of copies. A slot has INT3_INSN_OPCODE here, with which slots are filled
- *	up.
+ * struct kprobe_detour_map - which original each copy belongs to; at the end of a detour buffer
+ * @at: for each copy, the offset in the buffer of the code after it
+ * @from: for each copy, where the original of that code is, in bytes from the probed address;
+ *	KPROBE_DETOUR_CALLED if the copy is a call that has pushed its return address, and @at
+ *	is its jump
+ * @nr: number of copies. A slot has INT3_INSN_OPCODE here, which fills the rest of a slot.
  */
 struct kprobe_detour_map {
 	u8 at[KPROBE_JUMP_SIZE];
@@ -97,11 +97,11 @@ struct kprobe_detour_map {
 };
 
 #define KPROBE_DETOUR_CALLED	0xff
-/* Size of the push that stands for a call's push of the return address. */
+/* Size of the push in the copy of a call */
 #define KPROBE_PUSH_SIZE	5
 #define KPROBE_DETOUR_END	(KPROBE_SLOT_SIZE - sizeof(struct kprobe_detour_map))
 
-/* The map of the detour buffer that @ip is in; NULL if @ip is in a slot. */
+/* Return: the map of the detour buffer that @ip is in; NULL if @ip is in a slot. */
 static __always_inline const struct kprobe_detour_map *kprobe_detour_map(unsigned long ip)
 {
 	const struct kprobe_detour_map *map = (void *)kprobe_slot_of(ip) + KPROBE_DETOUR_END;
@@ -109,29 +109,29 @@ static __always_inline const struct kprobe_detour_map *kprobe_detour_map(unsigne
 	return map->nr <= KPROBE_JUMP_SIZE ? map : NULL;
 }
 
-/* The copy of the probed instruction in a slot, or behind the call in a detour buffer. */
+/* Return: the copy of the probed instruction in a slot, or after the call in a detour buffer. */
 static __always_inline unsigned long kprobe_copy_of(unsigned long slot, bool detour)
 {
 	return slot + KPROBE_SLOT_CODE + (detour ? CALL_INSN_SIZE : 0);
 }
 
-/* The word that the call of a trampoline has pushed: where the trampoline returns to. */
+/* Return: where the call of the trampoline that saved @regs pushed its return address. */
 static __always_inline unsigned long *kprobe_trampoline_return(struct pt_regs *regs)
 {
 	return (void *)(regs + 1) + KPROBE_TRAMPOLINE_GAP;
 }
 
 /**
- * enum x86_kind - instructions that callers tell apart from others of their &enum x86_op
+ * enum x86_kind - instructions that callers distinguish in addition to &enum x86_op
  * @X86_KIND_OTHER: none of these
  * @X86_KIND_CALL: a relative near call
  * @X86_KIND_JMP: an unconditional relative jump
- * @X86_KIND_LOOP: a relative branch that no jump can stand for: the loop instructions, jrcxz
- *	and xbegin
+ * @X86_KIND_LOOP: a relative branch without an equivalent near jump: the loop instructions,
+ *	jrcxz and xbegin
  * @X86_KIND_JMP_INDIRECT: a near or far jump through a register or memory
  * @X86_KIND_RET: a near return without operand
  * @X86_KIND_STI: sti
- * @X86_KIND_LOAD_SEGMENT: changes ds or es, in 32-bit mode
+ * @X86_KIND_LOAD_SEGMENT: loads ds or es, in 32-bit mode
  */
 enum x86_kind {
 	X86_KIND_OTHER,
@@ -168,8 +168,8 @@ static inline bool x86_insn_boostable(struct insn *insn)
 }
 
 /*
- * Does the CPU never go on behind an instruction? @dead: it never gets to the instruction from
- * the one before it. An int3 there is padding.
+ * Does the CPU never execute what follows the instruction? @dead: control flow does not reach
+ * the instruction itself, where an int3 is padding.
  */
 static inline bool x86_insn_is_end(struct insn *insn, const u8 *bytes, bool dead)
 {
@@ -192,7 +192,7 @@ int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, uns
 void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf);
 void x86_kprobe_choose_exec(struct probepoint *pp);
 
-/* trampolines_64.S, trampolines_32.S: assembly, whose addresses are used */
+/* trampolines_64.S, trampolines_32.S: assembly code, not called from C */
 void kprobe_post_trampoline(void);
 void kprobe_detour_trampoline(void);
 void kprobe_detour_multi_trampoline(void);
@@ -234,10 +234,10 @@ void x86_jprobe_end(unsigned long bp);
 int x86_kprobe_check_entries(struct kprobe_jump *jump);
 #endif
 
-/* The start of the jumps of static calls. The linker puts the thunks before them. */
+/* From the linker: the start of the trampolines of static calls. The thunks are before it. */
 extern char __static_call_text_start[];
 
-/* Table that the linker makes of the kernel's own entries. */
+/* From the linker: the kernel's own exception table */
 extern const struct exception_table_entry __start___ex_table[];
 extern const struct exception_table_entry __stop___ex_table[];
 
@@ -256,8 +256,8 @@ static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
 __visible void kprobe_detour_missed(struct probepoint *pp);
 
 /*
- * Call the post_handlers after C has emulated an instruction or ended a single-step, at
- * @level. If a post_handler redirects execution, the CPU resumes there.
+ * Call the post_handlers at @level, after an instruction was emulated or single-stepped. If a
+ * post_handler redirects execution, the CPU resumes there.
  */
 static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, struct pt_regs *regs,
 						     struct kprobe_level *level)

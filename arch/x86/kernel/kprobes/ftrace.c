@@ -2,8 +2,8 @@
 /*
  * Kernel probes on x86: ftrace-based probes.
  *
- * There is no trap. If kprobes is the only user of ftrace in a function, ftrace's call goes to
- * kprobe_ftrace_trampoline. Otherwise it goes to ftrace's trampoline, which saves the registers
+ * There is no trap. If kprobes is the only user of ftrace in a function, ftrace calls
+ * kprobe_ftrace_trampoline. Otherwise it calls its own trampoline, which saves the registers
  * and calls all users. Handlers see the registers as at a breakpoint, and run in the context of
  * the probed function, with its interrupt flag.
  *
@@ -109,7 +109,7 @@ kprobe_ftrace_find_unwatched_hit(unsigned long ip, struct pt_regs *regs, unsigne
  * @regs: registers as at the call, except the instruction pointer
  * @next: address of the instruction after the call
  *
- * Context: that of the probed function.
+ * Context: the probed function's.
  *
  * Return: false if the trampoline is to return to @next; true if a handler has redirected
  * execution.
@@ -170,7 +170,7 @@ static noinline void __kprobes kprobe_ftrace_move_stack(struct pt_regs *regs, un
  *
  * Called if other users of ftrace are attached to the function.
  *
- * Context: that of the probed function.
+ * Context: the probed function's.
  */
 void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 				     struct ftrace_ops *ops, struct ftrace_regs *fregs)

@@ -246,7 +246,7 @@ static bool kprobe_is_in_padding(unsigned long addr)
  * from the stack: it needs the entry that a call makes in the CPU's return stack buffer. An
  * emulation, or the push and jump of a detour buffer, make none.
  *
- * Context: that of x86_kprobe_read_original().
+ * Context: as for x86_kprobe_read_original().
  *
  * Return: true for a call into its own function that an int3 follows.
  */

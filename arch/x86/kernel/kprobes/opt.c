@@ -85,7 +85,7 @@ unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
  * kprobe_detour_missed() - end a missed hit
  * @pp: the probepoint
  *
- * Context: that of the probed function. Preemption is disabled, and enabled here.
+ * Context: the probed function's. Preemption is disabled, and enabled here.
  */
 __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
 {

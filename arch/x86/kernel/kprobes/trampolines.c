@@ -13,7 +13,7 @@
  *
  * Also reschedules, if that was requested while the handlers ran.
  *
- * Context: that of the probed function.
+ * Context: the probed function's.
  */
 __visible void __kprobes kprobe_redirect(struct pt_regs *regs)
 {
@@ -82,7 +82,7 @@ __visible int __kprobes kprobe_call_return(struct kretprobe_instance *ri,
 /**
  * kprobe_trampoline_resched() - reschedule after handlers were called
  *
- * Context: that of the probed function, which was preemptible; a reschedule was requested while
+ * Context: the probed function's, which was preemptible; a reschedule was requested while
  * the handlers ran.
  */
 __visible void __kprobes kprobe_trampoline_resched(void)

@@ -3,41 +3,17 @@
  * Kernel probes on 32-bit x86: the trampolines that slots, detour buffers, ftrace and returns
  * call.
  *
- * trampolines_64.S describes what a trampoline does and how it is called. The differences:
+ * trampolines_64.S has the drawings of slots, detour buffers and stacks. In 32-bit mode:
  *
- * - Arguments of C functions are in %eax, %edx and %ecx. Only %ebx, %esi and %edi survive a
- *   call of C; %ebp is the encoded frame pointer. %edi always has the saved flags.
- * - Segment registers are saved, and not loaded: they are the kernel's. No detour buffer is
- *   made in a function that loads ds or es, and no slot with post_handlers behind the first
- *   such instruction. fs is the kernel's everywhere.
- * - Return thunks, call depth tracking and Xen's processors without kernel privileges are
- *   not there, and every processor has sahf.
- *
- * The slot, with pointers of 4 bytes:
- *
- *	slot with post_handlers			detour buffer
- *
- *	 0  address of the probepoint		 0  address of the probepoint
- *	 4  copy of the instruction		 4  call kprobe_detour_trampoline
- *	    call kprobe_post_trampoline		 9  copy of the probed instruction
- *	    jmp  next instruction		    [call kprobe_post_trampoline]
- *						    copies of the rest of the DCR
- *						    jmp  behind the DCR
- *						    struct kprobe_detour_map
- *
- * The stack of a trampoline, from the higher addresses down:
- *
- *	                 stack of the probed function
- *	regs + 1 + GAP:  return address of the trampoline, in the slot or detour buffer
- *	regs + 1:        gap of KPROBE_TRAMPOLINE_GAP bytes
- *	regs:            struct pt_regs; its sp is that of the probed function
- *
- * The stack of the return trampoline, where a probed function has returned to:
- *
- *	                 stack of the caller
- *	regs + 1:        the place where the function had its return address; C and the
- *	                 trampoline put the real return address here
- *	regs:            struct pt_regs
+ * - Pointers have 4 bytes: the code of a slot begins at 4, the first copy in a detour buffer at
+ *   9.
+ * - Arguments of C functions are in %eax, %edx and %ecx. A call of C preserves only %ebx, %esi
+ *   and %edi; %ebp is the encoded frame pointer. %edi always has the saved flags.
+ * - Segment registers are saved, but not loaded: they are the kernel's. A function that loads
+ *   ds or es gets no detour buffer, and after the first such instruction no slot with
+ *   post_handlers. fs is the kernel's everywhere.
+ * - There are no return thunks, no call depth tracking and no Xen PV, and every processor has
+ *   sahf.
  */
 #include <linux/linkage.h>
 #include <asm/alternative.h>
@@ -53,10 +29,10 @@
 
 	.text
 
-/* Size of the registers that KPROBE_POP_REGS pops. */
+/* Size of the registers that KPROBE_POP_REGS pops */
 #define POPPED_SIZE	PT_DS
 
-/* The registers that C uses, above the segments. @ax: where the value of %eax is. */
+/* Push the segments and the registers that C uses. @ax: where the value of %eax is. */
 .macro KPROBE_PUSH_REGS ax=%eax
 	pushl	$0			/* gs, which the kernel does not use */
 	pushl	%fs
@@ -75,7 +51,7 @@
 #endif
 .endm
 
-/* Leaves the stack pointer at ds in struct pt_regs. */
+/* Leaves %esp at ds in struct pt_regs. */
 .macro KPROBE_POP_REGS
 	popl	%ebx
 	popl	%ecx
@@ -87,8 +63,8 @@
 .endm
 
 /*
- * Begin to save the registers below the word that the call pushed. Leaves that word in
- * %eax. The caller pushes an ip next.
+ * Begin to save the registers, below the word that the call pushed. Leaves that word in %eax.
+ * The caller pushes an ip next.
  */
 .macro KPROBE_TRAMPOLINE_ENTER
 	pushl	%eax			/* the first word of the gap */
@@ -102,8 +78,8 @@
 .endm
 
 /*
- * Save the other registers. %eax keeps its value, %edi gets the flags. Goes to @odd if C
- * cannot run with them.
+ * Save the other registers. Leaves: %eax unchanged; %edi: the saved flags. Jumps to @odd if C
+ * cannot run with the flags.
  */
 .macro KPROBE_TRAMPOLINE_ENTERED odd:req
 	pushl	$-1			/* orig_ax, as a breakpoint has it */
@@ -113,7 +89,7 @@
 	jnz	\odd
 .endm
 
-/* See trampolines_64.S, where flags are loaded in the same way, for the same reason. */
+/* Clear the flags that C code cannot run with, and jump to @back; see trampolines_64.S. */
 .macro KPROBE_TAME_FLAGS back:req
 	pushfl
 	andl	$~(X86_EFLAGS_DF | X86_EFLAGS_NT | X86_EFLAGS_AC), (%esp)
@@ -122,7 +98,7 @@
 	jmp	\back
 .endm
 
-/* Load the arithmetic flags; or go to @popf, if other flags have changed. */
+/* Load the arithmetic flags; or jump to @popf if others may have changed; see trampolines_64.S. */
 .macro KPROBE_LOAD_FLAGS popf:req
 	cmpl	PT_EFLAGS(%esp), %edi
 	jne	\popf
@@ -131,7 +107,7 @@
 	sahf
 .endm
 
-/* Restore all registers, and return by the word @gap bytes behind them. */
+/* Restore all registers, and return by the word @gap bytes above them. */
 .macro KPROBE_TRAMPOLINE_LEAVE popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP
 	KPROBE_LOAD_FLAGS \popf
 	KPROBE_POP_REGS
@@ -143,20 +119,19 @@
 #define TOP_LEVEL	PER_CPU_VAR(kprobe_levels + KPROBE_LEVELS_top)
 
 /*
- * The trampolines call handlers without a C function in between, as those of trampolines_64.S
- * do. The steps are those of kprobe_enter() and kprobe_leave() in asm/kprobes.h, and of
+ * The steps are those of kprobe_enter() and kprobe_leave() in asm/kprobes.h, and of
  * probepoint_first() and probepoint_call_post() in linux/probepoint.h.
  *
- * OUR_LEVEL is relative to the level below that of the trampoline, which %ebx has.
+ * %ebx has the level below that of the trampoline, hence KPROBE_LEVEL_SIZE.
  */
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%ebx)
 
 /*
- * Disable preemption and take a level; or go to @miss, with preemption disabled, if a
- * handler runs in this context already.
+ * Disable preemption and take a level; or jump to @miss, with preemption disabled, if a handler
+ * already runs in this context.
  *
- * Leaves: %ecx: the context, which the caller stores in the level when the level is
- * filled; %ebx: the level below. The level is ignored until it has a context.
+ * Leaves: %ecx: the context, which the caller stores in the level when it has filled the level;
+ * %ebx: the level below. A level without a context is ignored.
  */
 .macro KPROBE_TRAMPOLINE_BEGIN miss:req
 	/* preempt_disable() and kprobe_context() */
@@ -172,7 +147,10 @@
 	addl	$KPROBE_LEVEL_SIZE, TOP_LEVEL
 .endm
 
-/* Give the level back, whose lower neighbour is in %ebx, and enable preemption; see _64.S. */
+/*
+ * Give the level back, and enable preemption, see trampolines_64.S. Needs %ebx as
+ * KPROBE_TRAMPOLINE_BEGIN left it.
+ */
 .macro KPROBE_TRAMPOLINE_END resched
 	/* kprobe_leave() */
 	movl	$KPROBE_CONTEXT_NO, OUR_LEVEL(KPROBE_LEVEL_context)
@@ -188,7 +166,7 @@
 #endif
 .endm
 
-/* The level below ours, where %ebx was needed for something else. */
+/* Load %ebx as KPROBE_TRAMPOLINE_BEGIN left it. */
 .macro KPROBE_TRAMPOLINE_FIND_LEVEL
 	movl	TOP_LEVEL, %ebx
 	leal	-KPROBE_LEVEL_SIZE(%ebx), %ebx
@@ -197,8 +175,8 @@
 /*
  * kprobe_trampoline_popf - load all registers and the flags, and return by the pushed word
  *
- * See trampolines_64.S. %eax has the new stack pointer S, and its value is at S - 12. Unwinders
- * go by the encoded frame pointer until %ebp is popped.
+ * See trampolines_64.S. Here %eax has the new stack pointer S, and its own value is at S - 12.
+ * Unwinders use the encoded frame pointer until %ebp is popped.
  */
 SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	movl	PTREGS_SIZE+KPROBE_TRAMPOLINE_GAP(%esp), %eax
@@ -280,7 +258,7 @@ SYM_CODE_START(kprobe_post_trampoline)
 .Lpost_odd:
 	KPROBE_TAME_FLAGS .Lpost_entered
 
-	/* A handler has made this hit. It was counted as missed before the instruction. */
+	/* A handler has caused this hit. It was counted as missed before the instruction. */
 .Lpost_missed:
 #ifdef CONFIG_PREEMPT_COUNT
 	decl	PREEMPT_COUNT
@@ -302,14 +280,14 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_ENTER
 	movl	-KPROBE_DETOUR_BEHIND_CALL(%eax), %eax
-	/* Unwinders know that it is one byte behind the probed address. */
+	/* one byte after the probed address, which unwinders take into account */
 	pushl	PROBEPOINT_hit_ip(%eax)
 	KPROBE_TRAMPOLINE_ENTERED .Lodd\@
 .Lentered\@:
 
 	KPROBE_TRAMPOLINE_BEGIN .Lmissed\@
 	.if \several
-	/* probepoint_set(); %esi has the place in its list, which NULL ends */
+	/* probepoint_set(); %esi points into its list, which NULL ends */
 	movl	PROBEPOINT_set(%eax), %esi
 	movl	PROBE_SET_probes(%esi), %eax
 	testl	%eax, %eax
@@ -378,7 +356,7 @@ _ASM_NOKPROBE(kprobe_detour_multi_trampoline)
 #ifdef CONFIG_KRETPROBES
 
 /*
- * __kretprobe_trampoline - a return-probed function has returned
+ * __kretprobe_trampoline - a probed function has returned here
  *
  * The call keeps the CPU's return predictor balanced, see trampolines_64.S.
  */
@@ -426,9 +404,9 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	CALL_NOSPEC ecx
 .Lreturn_handled:
 	/*
-	 * Calls that the handler has made are over, so the instance is the first again. Store
-	 * the real return address before the instance leaves the list: an unwinder, in an NMI
-	 * too, finds one of the two.
+	 * The calls of the handler have returned, so the instance is the first again. Store the
+	 * real return address before the instance leaves the list, so that an unwinder, even in
+	 * an NMI, finds one of the two.
 	 */
 	movl	%esi, PTREGS_SIZE(%esp)
 	movl	KRETPROBE_INSTANCE_next(%ebx), %eax
@@ -456,24 +434,24 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	jmp	.Lkprobe_trampoline_resume
 
 	/*
-	 * A function may return with AC set, for accesses to user memory, and its caller
-	 * relies on that. Handlers run with AC clear.
+	 * A function may return with AC set for accesses to user memory, and its caller relies
+	 * on that. Handlers run with AC clear.
 	 */
 .Lreturn_odd:
 	KPROBE_TAME_FLAGS .Lreturn_entered
 
 .Lreturn_no_handler:
-	/* If the return probe has been unregistered, C ends the call. */
+	/* If the return probe was unregistered, C ends the call. */
 	movl	KRETPROBE_INSTANCE_rph(%eax), %edx
 	cmpl	$0, KRETPROBE_HOLDER_rp(%edx)
 	je	.Lreturn_several
-	/* Unwinders go by it as soon as the instance is off the list. */
+	/* Unwinders use the ip as soon as the instance is off the list. */
 	movl	%esi, PT_EIP(%esp)
 	movl	%eax, %ebx
 	jmp	.Lreturn_handled
 
 .Lreturn_give:
-	/* A pool of fixed size has a place that other CPUs take the instance from, too. */
+	/* A pool of fixed size has a cached instance that other CPUs take, too. */
 	movl	KRETPROBE_INSTANCE_rph(%ebx), %edx
 	movl	KRETPROBE_HOLDER_own(%edx), %edx
 	testl	%edx, %edx

@@ -3,12 +3,12 @@
  * Kernel probes on 64-bit x86: the trampolines that slots, detour buffers, ftrace and returns
  * call.
  *
- * A trampoline is called with nothing saved, from the middle of any function, on its stack.
- * It saves all registers as a trap would, so that handlers and unwinders see a struct
- * pt_regs, and calls the handlers. The word that the call pushed is popped by the
- * trampoline's return, so the CPU's return predictor stays balanced.
+ * A trampoline is called in the middle of any function, with nothing saved, on the function's
+ * stack. It saves all registers as a trap would, so that handlers and unwinders see a struct
+ * pt_regs, and calls the handlers. Its return pops the word that the call pushed, so the CPU's
+ * return predictor stays balanced.
  *
- * The code that calls them, KPROBE_SLOT_SIZE bytes, aligned to their size:
+ * Its callers have KPROBE_SLOT_SIZE bytes and are aligned to that:
  *
  *	slot with post_handlers			detour buffer
  *
@@ -17,29 +17,28 @@
  *	    call kprobe_post_trampoline		13  copy of the probed instruction
  *	    jmp  next instruction		    [call kprobe_post_trampoline]
  *						    copies of the rest of the DCR
- *						    jmp  behind the DCR
+ *						    jmp  first instruction after the DCR
  *						    struct kprobe_detour_map
  *
- * While several probes have a pre_handler, the detour buffer calls
- * kprobe_detour_multi_trampoline.
+ * If several probes have a pre_handler, the detour buffer calls kprobe_detour_multi_trampoline.
  *
  * The stack of a trampoline, from the higher addresses down:
  *
  *	                 stack of the probed function
  *	regs + 1 + GAP:  return address of the trampoline, in the slot or detour buffer
- *	regs + 1:        gap of KPROBE_TRAMPOLINE_GAP bytes: a handler may push a word, as it may
- *	                 where a breakpoint was hit
- *	regs:            struct pt_regs; its sp is that of the probed function
+ *	regs + 1:        gap of KPROBE_TRAMPOLINE_GAP bytes, the same as for a breakpoint: a
+ *	                 handler may push a word
+ *	regs:            struct pt_regs, with the sp of the probed function
  *
- * A handler that redirects execution may have changed the stack pointer, too. Then the trampoline
- * leaves by .Lkprobe_trampoline_redirect, which loads both from struct pt_regs.
+ * If a handler redirects execution, it may have changed the stack pointer, too. Then the
+ * trampoline leaves by .Lkprobe_trampoline_redirect, which loads both from struct pt_regs.
  *
- * The stack of the return trampoline, where a probed function has returned to:
+ * The stack of the return trampoline, to which a probed function has returned:
  *
  *	                 stack of the caller
- *	regs + 1:        the place where the function had its return address, by which
- *	                 unwinders and struct kretprobe_instance.fp know the call; C and the
- *	                 trampoline put the real return address here
+ *	regs + 1:        where the return address was. Unwinders and
+ *	                 struct kretprobe_instance.fp identify the call by this address. C and
+ *	                 the trampoline store the real return address here.
  *	regs:            struct pt_regs
  */
 #include <linux/linkage.h>
@@ -61,16 +60,16 @@
 	.text
 
 /*
- * Unwind by a return address on the stack. @offset: of the word above it, from @reg. @signal:
- * 1 if no call precedes that address.
+ * Unwind by a return address on the stack, whose end is @offset bytes above @reg. @signal: 1 if
+ * no call precedes the original of that address.
  */
 .macro KPROBE_HINT_WORD offset:req reg=ORC_REG_SP signal=0
 	UNWIND_HINT sp_reg=\reg sp_offset=\offset type=UNWIND_HINT_TYPE_CALL signal=\signal
 .endm
 
 /*
- * Begin to save the registers below the word that the call pushed. Leaves that word in
- * %rax. The caller pushes an ip next.
+ * Begin to save the registers, below the word that the call pushed. Leaves that word in %rax.
+ * The caller pushes an ip next.
  */
 .macro KPROBE_TRAMPOLINE_ENTER
 	UNWIND_HINT_FUNC
@@ -86,9 +85,9 @@
 .endm
 
 /*
- * Save the other registers. The unwind hints need a complete struct pt_regs, so the ip has
- * been pushed before. Leaves: %rax unchanged; %r14: the saved flags. Goes to @odd if C cannot
- * run with the flags, and with call depth tracking.
+ * Save the other registers. The unwind hints need a complete struct pt_regs, so the ip was
+ * pushed before. Leaves: %rax unchanged; %r14: the saved flags. Jumps to @odd if C cannot run
+ * with the flags, and if the CPU uses call depth tracking.
  */
 .macro KPROBE_TRAMPOLINE_ENTERED odd:req
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
@@ -101,8 +100,8 @@
 .endm
 
 /*
- * Clear the flags that C code cannot run with, and go to @back. Leaves in %r14 a value that
- * flags never have, so that KPROBE_LOAD_FLAGS goes to its @popf.
+ * Clear the flags that C code cannot run with, and jump to @back. Leaves in %r14 a value that
+ * the flags never have, so that KPROBE_LOAD_FLAGS jumps to its @popf.
  */
 .macro KPROBE_TAME_FLAGS back:req
 	pushfq
@@ -113,11 +112,11 @@
 .endm
 
 /*
- * The @odd of KPROBE_TRAMPOLINE_ENTERED, which goes on at @back.
+ * The code at @odd of KPROBE_TRAMPOLINE_ENTERED, which continues at @back.
  *
- * Call depth tracking counts calls and returns to keep the return predictor filled. It does not
- * count the call that slots, detour buffers and ftrace make, so the trampoline does. The
- * trampoline's return is counted by kprobe_trampoline_popf, where %r14 leads.
+ * Call depth tracking counts calls and returns. It does not count the call of a trampoline by a
+ * slot, a detour buffer or ftrace, so the trampoline does. kprobe_trampoline_popf counts its
+ * return: %r14 makes it leave there.
  */
 .macro KPROBE_TRAMPOLINE_ODD back:req
 	UNWIND_HINT_REGS
@@ -129,20 +128,20 @@
 .endm
 
 /*
- * Load the flags; or go to @popf, if the flags have changed, or if the CPU has no sahf.
- * Changes %ah.
+ * Load the flags; or jump to @popf if other than arithmetic flags may have changed, or if the
+ * CPU has no sahf. Changes %ah.
  *
- * popf costs a CPU more than most of what a trampoline does. So a trampoline loads only the
- * arithmetic flags, if the others are as they were saved, and C code has run with them. %r14
- * has the saved flags; or a value that flags never have, if C code could not run with them.
+ * popf costs more than most of what a trampoline does. So if a handler has not changed the
+ * saved flags, and C has run with them, only the arithmetic flags are loaded: the others are
+ * unchanged. %r14 has the saved flags; or a value that the flags never have, if C cannot run
+ * with them.
  *
- * sahf loads the arithmetic flags from the lower byte, except for the overflow flag, which is
- * 8 in the upper byte. There only the trap flag, 1, and the interrupt flag, 2, can be set
- * beside it. Subtracting -0x78 from the upper byte overflows if the 8 is set, and does not
- * otherwise.
+ * sahf loads the arithmetic flags from the lower byte, except the overflow flag, which is 8 in
+ * the upper byte. The only other flags that can be set there are the trap flag, 1, and the
+ * interrupt flag, 2. So subtracting -0x78 from the upper byte overflows only if the 8 is set.
  *
- * An NMI or an interrupt in between restores the flags that it finds. A debugger that changes
- * the trap flag in between keeps its change: popf would load the saved one.
+ * An NMI or an interrupt restores the flags that it has interrupted. If a debugger changes the
+ * trap flag meanwhile, its change stays, which popf would undo.
  */
 .macro KPROBE_LOAD_FLAGS popf:req
 	cmpq	EFLAGS(%rsp), %r14
@@ -153,14 +152,14 @@
 .endm
 
 /*
- * Restore all registers, and return by the word @gap bytes above them. @signal: 1 if the
- * original of the code there follows no call. Needs %r14 as for KPROBE_LOAD_FLAGS.
+ * Restore all registers, and return by the word @gap bytes above them. @signal: as for
+ * KPROBE_HINT_WORD. Needs %r14 as KPROBE_LOAD_FLAGS does.
  */
 .macro KPROBE_TRAMPOLINE_LEAVE popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP signal=1
 	KPROBE_LOAD_FLAGS \popf
 	/*
-	 * Unwind by the return address from here on: an interrupt overwrites registers that
-	 * have been popped.
+	 * Unwind by the return address from here on: popped registers may be overwritten by an
+	 * interrupt.
 	 */
 	KPROBE_HINT_WORD FRAME_SIZE+\gap+8 signal=\signal
 	POP_REGS
@@ -173,22 +172,20 @@
 #define TOP_LEVEL	PER_CPU_VAR(kprobe_levels + KPROBE_LEVELS_top)
 
 /*
- * The trampolines call handlers without a C function in between, which would save registers
- * that are saved already. Rare cases are handled in C. The steps are those of kprobe_enter()
- * and kprobe_leave() in asm/kprobes.h, and of probepoint_first() and probepoint_call_post() in
- * linux/probepoint.h.
+ * The trampolines call handlers directly: a C function in between would save registers again.
+ * Rare cases are handled in C. The steps are those of kprobe_enter() and kprobe_leave() in
+ * asm/kprobes.h, and of probepoint_first() and probepoint_call_post() in linux/probepoint.h.
  *
- * %r12 has the level below that of the trampoline, so offsets into the trampoline's level are
- * larger by the size of one level.
+ * %r12 has the level below that of the trampoline, hence KPROBE_LEVEL_SIZE.
  */
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%r12)
 
 /*
- * Disable preemption and take a level; or go to @miss, with preemption disabled, if a
- * handler runs in this context already.
+ * Disable preemption and take a level; or jump to @miss, with preemption disabled, if a handler
+ * already runs in this context.
  *
- * Leaves: %ecx: the context, which the caller stores in the level when the level is
- * filled; %r12: the level below. The level is ignored until it has a context.
+ * Leaves: %ecx: the context, which the caller stores in the level when it has filled the level;
+ * %r12: the level below. A level without a context is ignored.
  */
 .macro KPROBE_TRAMPOLINE_BEGIN miss:req
 	/* preempt_disable() and kprobe_context() */
@@ -205,9 +202,9 @@
 .endm
 
 /*
- * Give the level back, and enable preemption. Go to @resched if a reschedule is due; without
- * @resched, kprobe_redirect() follows, which reschedules. Needs %r12 as KPROBE_TRAMPOLINE_BEGIN
- * left it.
+ * Give the level back, and enable preemption. Jump to @resched if a reschedule was requested.
+ * Omit @resched if kprobe_redirect() follows, which reschedules. Needs %r12 as
+ * KPROBE_TRAMPOLINE_BEGIN left it.
  */
 .macro KPROBE_TRAMPOLINE_END resched
 	/* kprobe_leave() */
@@ -225,10 +222,9 @@
 .endm
 
 /*
- * Call the handler in %rax. With FineIBT an indirect call has to check the type of the
- * function, and must not go to its first instruction. Only the compiler can generate this
- * call: @checked is a C function that makes it, and takes the handler in @reg, behind the
- * handler's own arguments.
+ * Call the handler in %rax. With FineIBT an indirect call must check the type of the function,
+ * and must not go to its first instruction. Only the compiler can generate that call: the C
+ * function @checked makes it, and has the handler as its last argument, in @reg.
  */
 .macro KPROBE_CALL_HANDLER checked:req reg:req
 #ifdef CONFIG_CFI_CLANG
@@ -242,18 +238,18 @@
 /*
  * kprobe_trampoline_popf - load all registers and the flags, and return by the pushed word
  *
- * .Lkprobe_trampoline_resume loads the stack pointer from struct pt_regs too, and goes on at
- * its ip. Not by iret: with FRED, the iretq of a probe in an NMI handler would unblock NMIs.
- * The CPU pops the last three words from below the new stack pointer S:
+ * .Lkprobe_trampoline_resume also loads the stack pointer and the ip from struct pt_regs. It
+ * does not use iret: with FRED, the iretq of a probe in an NMI handler would unblock NMIs. The
+ * CPU pops the last three words from below the new stack pointer S:
  *
  *	S - 8:	ip
  *	S - 16:	flags
  *	S - 24:	%rdi, which has S until then
  *
- * Interrupts may be on, so no word is kept below %rsp. If S is in struct pt_regs or lower, as
- * when a handler has done what a subtraction from the stack pointer does, struct pt_regs moves
- * below S first. Otherwise, at the lowest S, the three words are in the places of ss, sp and
- * flags. All of the gap is left to the handler.
+ * Interrupts may be on, so %rsp must be below all words that are still needed. If S is in
+ * struct pt_regs or lower, as after a handler that has emulated a subtraction from the stack
+ * pointer, struct pt_regs is moved below S first. Otherwise S is at least the end of struct
+ * pt_regs, where the three words replace ss, sp and flags. So handlers may use all of the gap.
  */
 SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	UNWIND_HINT_REGS
@@ -263,7 +259,7 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	movq	%rax, RSP(%rsp)
 .Lkprobe_trampoline_resume:
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
-	/* call_depth_return_thunk() changes flags. Do the same before they are loaded. */
+	/* call_depth_return_thunk() changes flags. Do the same, before they are loaded. */
 	ALTERNATIVE "jmp .Lresume_counted", "", X86_FEATURE_CALL_DEPTH
 	CALL_THUNKS_DEBUG_INC_RETS
 	shlq	$5, PER_CPU_VAR(pcpu_hot + X86_call_depth)
@@ -290,7 +286,7 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	movq	RIP(%rsp), %rax
 	movq	EFLAGS(%rsp), %rdx
 	movq	%rax, -8(%rdi)
-	/* Unwind by that word: what follows overwrites what is left of struct pt_regs. */
+	/* Unwind by that word: what follows may overwrite struct pt_regs. */
 	KPROBE_HINT_WORD 0 reg=ORC_REG_DI signal=1
 	movq	RDI(%rsp), %rax
 	movq	%rdx, -16(%rdi)
@@ -305,7 +301,7 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	ALTERNATIVE __stringify(RET), __stringify(ANNOTATE_UNRET_SAFE; ret; int3), \
 		    X86_FEATURE_CALL_DEPTH
 
-	/* The lower one does not overlap the old one, which is above S - FRAME_SIZE. */
+	/* The lower struct pt_regs does not overlap the old one, which is above S - FRAME_SIZE. */
 	UNWIND_HINT_REGS
 .Lresume_move:
 	movq	%rsp, %rdx
@@ -361,7 +357,7 @@ SYM_CODE_START(kprobe_post_trampoline)
 .Lpost_odd:
 	KPROBE_TRAMPOLINE_ODD .Lpost_entered
 
-	/* A handler has made this hit. It was counted as missed before the instruction. */
+	/* A handler has caused this hit. It was counted as missed before the instruction. */
 .Lpost_missed:
 #ifdef CONFIG_PREEMPT_COUNT
 	decl	PREEMPT_COUNT
@@ -380,20 +376,20 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 #ifdef CONFIG_OPTPROBES
 
 /*
- * Call the pre_handlers. @several: walk the set, which may have any number of probes with a
- * pre_handler; otherwise call the first, which may be the core's dispatcher.
+ * Call the pre_handlers. @several: walk the set, in which any number of probes have a
+ * pre_handler; otherwise call the first pre_handler, which may be that of the dispatcher.
  */
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_ENTER
 	movq	-KPROBE_DETOUR_BEHIND_CALL(%rax), %rax
-	/* Unwinders know that it is one byte behind the probed address. */
+	/* one byte after the probed address, which unwinders take into account */
 	pushq	PROBEPOINT_hit_ip(%rax)
 	KPROBE_TRAMPOLINE_ENTERED .Lodd\@
 .Lentered\@:
 
 	KPROBE_TRAMPOLINE_BEGIN .Lmissed\@
 	.if \several
-	/* probepoint_set(); %rbx has the place in its list, which NULL ends */
+	/* probepoint_set(); %rbx points into its list, which NULL ends */
 	movq	PROBEPOINT_set(%rax), %rbx
 	movq	PROBE_SET_probes(%rbx), %rdi
 	testq	%rdi, %rdi
@@ -463,12 +459,12 @@ _ASM_NOKPROBE(kprobe_detour_multi_trampoline)
 #ifdef CONFIG_KRETPROBES
 
 /*
- * __kretprobe_trampoline - a return-probed function has returned
+ * __kretprobe_trampoline - a probed function has returned here
  *
- * The function's return popped one entry of the CPU's return predictor, and the return at the
- * end pops another. The call in between pushes one, so the predictor stays balanced. The word
- * that the call pushes is in the place of the return address that was replaced. An unwinder
- * that finds the word there looks up the real return address, and C stores that there.
+ * The function's return has popped an entry of the CPU's return predictor, and the return at
+ * the end pops another. The call here pushes one, so the predictor stays balanced. The word
+ * that the call pushes replaces the trampoline's address as return address. An unwinder that
+ * finds it there looks up the real return address, which C stores there later.
  */
 	.balign	RETURN_TRAMPOLINE_ALIGN, 0x90
 SYM_CODE_START(__kretprobe_trampoline)
@@ -519,9 +515,9 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	KPROBE_CALL_HANDLER kprobe_call_return %rdx
 .Lreturn_handled:
 	/*
-	 * Calls that the handler has made are over, so the instance is the first again. Store
-	 * the real return address before the instance leaves the list: an unwinder, in an NMI
-	 * too, finds one of the two.
+	 * The calls of the handler have returned, so the instance is the first again. Store the
+	 * real return address before the instance leaves the list, so that an unwinder, even in
+	 * an NMI, finds one of the two.
 	 */
 	movq	%r15, FRAME_SIZE(%rsp)
 	movq	KRETPROBE_INSTANCE_next(%rbx), %rax
@@ -538,14 +534,14 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 .Lreturn_leave:
 	/*
-	 * With call depth tracking the function's own return has changed the arithmetic flags,
-	 * so this one may change them too. Xen PV always takes popf, because of IOPL.
+	 * With call depth tracking, the function's own return has changed the arithmetic flags,
+	 * so this one may change them, too. Xen PV always takes popf, because of IOPL.
 	 */
 	KPROBE_TRAMPOLINE_LEAVE .Lreturn_popf gap=0 signal=0
 
 	/*
-	 * A function may return with AC set, for accesses to user memory, and its caller
-	 * relies on that. Handlers run with AC clear.
+	 * A function may return with AC set for accesses to user memory, and its caller relies
+	 * on that. Handlers run with AC clear.
 	 */
 	UNWIND_HINT_REGS
 .Lreturn_odd:
@@ -553,16 +549,16 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 	UNWIND_HINT_REGS
 .Lreturn_no_handler:
-	/* If the return probe has been unregistered, C ends the call. */
+	/* If the return probe was unregistered, C ends the call. */
 	cmpq	$0, KRETPROBE_HOLDER_rp(%rdx)
 	je	.Lreturn_several
-	/* Unwinders go by it as soon as the instance is off the list. */
+	/* Unwinders use the ip as soon as the instance is off the list. */
 	movq	%r15, RIP(%rsp)
 	jmp	.Lreturn_handled
 
 	UNWIND_HINT_REGS
 .Lreturn_give:
-	/* A pool of fixed size has a place that other CPUs take the instance from, too. */
+	/* A pool of fixed size has a cached instance that other CPUs take, too. */
 	movq	KRETPROBE_INSTANCE_rph(%rbx), %rdx
 	movq	KRETPROBE_HOLDER_own(%rdx), %rdx
 	testq	%rdx, %rdx

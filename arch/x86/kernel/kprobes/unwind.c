@@ -213,7 +213,7 @@ static struct llist_node *__kprobes unwind_search_after(struct llist_node *insta
  * @instance: the instance of a return probe that has @addr, or NULL
  * @node: the node of rethook that has @addr, or NULL
  *
- * Context: that of the function, with preemption disabled.
+ * Context: the function's, with preemption disabled.
  *
  * Return: the address without probes and tracers.
  */
