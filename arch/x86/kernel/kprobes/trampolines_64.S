@@ -8,7 +8,7 @@
  * pt_regs, and calls the handlers. Its return pops the word that the call pushed, so the CPU's
  * return predictor stays balanced.
  *
- * Its callers have KPROBE_SLOT_SIZE bytes and are aligned to that:
+ * Slots and detour buffers have KPROBE_SLOT_SIZE bytes, and are aligned to that:
  *
  *	slot with post_handlers			detour buffer
  *
