@@ -309,7 +309,8 @@ static int __kprobes emulate_mov(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long val = *emulate_reg(regs, pp->arch.emulation.rm.base);
 
-	*emulate_reg(regs, pp->arch.emulation.reg) = pp->arch.emulation.opsize == 4 ? (u32)val : val;
+	*emulate_reg(regs, pp->arch.emulation.reg) =
+		pp->arch.emulation.opsize == 4 ? (u32)val : val;
 	regs->ip = pp->arch.next_ip;
 	return 1;
 }
@@ -318,7 +319,8 @@ static int __kprobes emulate_lea(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long val = emulate_address(&pp->arch.emulation.rm, regs);
 
-	*emulate_reg(regs, pp->arch.emulation.reg) = pp->arch.emulation.opsize == 4 ? (u32)val : val;
+	*emulate_reg(regs, pp->arch.emulation.reg) =
+		pp->arch.emulation.opsize == 4 ? (u32)val : val;
 	regs->ip = pp->arch.next_ip;
 	return 1;
 }

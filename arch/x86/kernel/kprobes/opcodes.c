@@ -360,7 +360,8 @@ static enum x86_op x86_op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
 		return modrm == 0xf8 ? X86_OP_RELATIVE : X86_OP_NONE;
 	case 0x0f01:
 		/* With these prefixes: erets, eretu, setssbsy, user interrupts and more */
-		return prefix & 0xc ? X86_OP_REFUSE : x86_op_of_letter(map_0f01[modrm & 0x3f], insn);
+		return prefix & 0xc ? X86_OP_REFUSE :
+				      x86_op_of_letter(map_0f01[modrm & 0x3f], insn);
 	case 0x0fae:
 		/* rdfsbase, rdgsbase; wrfsbase, wrgsbase, ptwrite, incssp, umonitor */
 		if (prefix == 4 && field != 7)

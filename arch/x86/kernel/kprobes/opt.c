@@ -146,7 +146,8 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 			ret = x86_kprobe_put_branch_copy(buf + len, &insn, slot + len, addr + done,
 							 target);
 		else
-			ret = detour_put_copy(buf + len, &insn, original + done, slot + len, addr + done);
+			ret = detour_put_copy(buf + len, &insn, original + done, slot + len,
+					      addr + done);
 		if (ret < 0)
 			return ret;
 		done += insn.length;
