@@ -29,9 +29,6 @@
 /* With few instances in a chunk, the words above it are written too often. */
 #define CHUNK_INSTANCES_MIN	16
 
-/* Guards which chunks, groups and directories there are, and the sizes of the pools. */
-DEFINE_MUTEX(pool_mutex);
-
 /*
  * Taking and giving back.
  */
@@ -74,6 +71,22 @@ static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsign
 	smp_mb__after_atomic();
 	if (READ_ONCE(g->avail))
 		set_bit(g->bit, &g->dir->avail);
+}
+
+/*
+ * Called by hits, when the last instance of a chunk has been taken, or none was found. What
+ * pool_run_worker() calls can have return probes, whose hits get here too, in the interrupt.
+ * Only the first hit raises it, until pool_grow() has stored another value: otherwise each of
+ * these hits would raise the interrupt again, and the worker would never get the CPU.
+ */
+static void __kprobes pool_request_growth(struct kretprobe_pool *pool)
+{
+	enum pool_growth growth = POOL_MAY_GROW;
+
+	if (READ_ONCE(pool->growth) == POOL_MAY_GROW &&
+	    2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks) &&
+	    try_cmpxchg(&pool->growth, &growth, POOL_GROWTH_REQUESTED))
+		irq_work_queue(this_cpu_ptr(pool->grow_work));
 }
 
 static __always_inline struct kretprobe_instance *
@@ -262,6 +275,8 @@ struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_dirs)
 	pool = kzalloc(struct_size(pool, dir, nr_dirs), GFP_KERNEL);
 	if (!pool)
 		return NULL;
+	/* Hits of a pool of fixed size never ask for more; a shared pool calls pool_grow(). */
+	pool->growth = POOL_AT_LIMIT;
 	pool->nr_dirs = nr_dirs;
 	pool->size = size;
 	pool->chunk_bytes = CHUNK_BYTES_MIN;
@@ -320,8 +335,11 @@ struct chunk_group *pool_group(const struct kretprobe_pool *pool, unsigned int i
 	return smp_load_acquire(&dir->group[index % BITS_PER_LONG]);
 }
 
-/* Free a pool; no hit uses it. */
-void pool_free(struct kretprobe_pool *pool)
+/**
+ * kretprobe_pool_free() - free a pool
+ * @pool: the pool. None of its instances is in use, and a grace period has passed since then.
+ */
+void kretprobe_pool_free(struct kretprobe_pool *pool)
 {
 	struct chunk_group *g;
 	unsigned int i, j;
@@ -408,7 +426,7 @@ struct kretprobe_chunk *pool_next_chunk(const struct kretprobe_pool *pool,
  *
  * Context: sleeps.
  *
- * Return: the pool, for kretprobe_pool_put(); or NULL if out of memory, or if a pool cannot
+ * Return: the pool, for kretprobe_pool_free(); or NULL if out of memory, or if a pool cannot
  * have so many instances.
  */
 struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
@@ -448,7 +466,7 @@ struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 	}
 	return pool;
 fail:
-	kretprobe_pool_put(pool);
+	kretprobe_pool_free(pool);
 	return NULL;
 }
 
@@ -468,21 +486,6 @@ struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool
 }
 
 /**
- * kretprobe_pool_put() - drop a reference to a pool
- * @pool: the pool. If it is of fixed size, none of its instances is in use, and a grace
- *	period has passed since then.
- *
- * Context: sleeps.
- */
-void kretprobe_pool_put(struct kretprobe_pool *pool)
-{
-	if (pool->hint)
-		pool_put_shared(pool);
-	else
-		pool_free(pool);
-}
-
-/**
  * kretprobe_pool_drop() - count an instance as gone, instead of giving it back
  * @pool: a pool of fixed size
  *
@@ -490,7 +493,7 @@ void kretprobe_pool_put(struct kretprobe_pool *pool)
  *
  * Context: any.
  *
- * Return: true if that was the last one. The pool may be put a grace period later.
+ * Return: true if that was the last one. The pool may be freed a grace period later.
  */
 bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
 {
@@ -502,7 +505,7 @@ bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
  * @pool: a pool of fixed size, from which nothing is taken any more, and to which
  *	nothing is given back
  *
- * Return: true if there are no others. The pool may be put a grace period later.
+ * Return: true if there are no others. The pool may be freed a grace period later.
  */
 bool kretprobe_pool_drain(struct kretprobe_pool *pool)
 {

@@ -2,7 +2,7 @@
 #ifndef _KERNEL_KPROBES_POOL_H
 #define _KERNEL_KPROBES_POOL_H
 /*
- * Kernel probes: the pools of instances, shared by pool.c and pool_shared.c.
+ * Kernel probes: the pools of instances, for pool.c and for pool_shared.c, which calls it.
  *
  *	pool		dir[]: up to 64 directories
  *	  directory	avail: a bit for each group that may have a free instance
@@ -92,7 +92,8 @@ enum pool_growth {
 /**
  * struct kretprobe_pool - where instances are taken from
  * @first: the place of the first chunk, of a pool of fixed size
- * @growth: whether hits ask for more instances
+ * @growth: whether hits ask for more instances; %POOL_AT_LIMIT if the pool has a fixed size
+ * @grow_work: of a shared pool, what hits queue on their CPU to ask for more instances
  * @hint: the place of the chunk in which this CPU has found an instance last; NULL if
  *	the pool has a fixed size
  * @cache: one free instance of this CPU's own; NULL if a pool of fixed size has too few
@@ -113,6 +114,7 @@ enum pool_growth {
 struct kretprobe_pool {
 	struct kretprobe_chunk **first;
 	enum pool_growth growth;
+	struct irq_work __percpu *grow_work;
 	struct kretprobe_chunk ** __percpu *hint;
 	struct kretprobe_instance * __percpu *cache;
 	atomic_t nr_avail;
@@ -127,11 +129,7 @@ struct kretprobe_pool {
 	struct group_dir *dir[] __counted_by(nr_dirs);
 };
 
-extern struct mutex pool_mutex;
-
-/* pool.c */
 struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_dirs);
-void pool_free(struct kretprobe_pool *pool);
 struct group_dir *pool_add_dir(struct kretprobe_pool *pool, unsigned int index,
 			       unsigned int nr_groups);
 struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int index,
@@ -141,9 +139,5 @@ bool pool_add_chunk(struct chunk_group *g, unsigned int nr);
 bool pool_del_chunk(struct kretprobe_chunk *c);
 struct kretprobe_chunk *pool_next_chunk(const struct kretprobe_pool *pool,
 					const struct kretprobe_chunk *c);
-
-/* pool_shared.c */
-void __kprobes pool_request_growth(struct kretprobe_pool *pool);
-void pool_put_shared(struct kretprobe_pool *pool);
 
 #endif /* _KERNEL_KPROBES_POOL_H */

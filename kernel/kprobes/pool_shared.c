@@ -55,6 +55,9 @@ static const unsigned int class_size[] = {
 
 #define NR_CLASSES	ARRAY_SIZE(class_size)
 
+/* Guards which chunks, groups and directories there are, and the sizes of the pools. */
+static DEFINE_MUTEX(pool_mutex);
+
 static struct kretprobe_pool *shared[NR_CLASSES];
 
 /**
@@ -77,22 +80,6 @@ static DEFINE_PER_CPU(struct pool_cpu, pool_cpu);
 /* What all shared pools use, and the limit. */
 static unsigned long shared_kib;
 static unsigned long return_pool_kib;
-
-/*
- * Called by hits, when the last instance of a chunk has been taken, or none was found. What
- * pool_run_worker() calls can have return probes, whose hits get here too, in the interrupt.
- * Only the first hit raises it, until pool_grow() has stored another value: otherwise each of
- * these hits would raise the interrupt again, and the worker would never get the CPU.
- */
-void __kprobes pool_request_growth(struct kretprobe_pool *pool)
-{
-	enum pool_growth growth = POOL_MAY_GROW;
-
-	if (pool->hint && READ_ONCE(pool->growth) == POOL_MAY_GROW &&
-	    2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks) &&
-	    try_cmpxchg(&pool->growth, &growth, POOL_GROWTH_REQUESTED))
-		irq_work_queue(this_cpu_ptr(&pool_cpu.irq_work));
-}
 
 static unsigned int pool_chunk_kib(const struct kretprobe_pool *pool)
 {
@@ -316,7 +303,7 @@ static void pool_wake_workers(void)
  *
  * Context: sleeps.
  *
- * Return: the pool, for kretprobe_pool_put(); or NULL if out of memory.
+ * Return: the pool, for kretprobe_pool_unshare(); or NULL if out of memory.
  */
 struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 {
@@ -337,11 +324,12 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 		g = pool ? pool_next_group(pool, 0) : NULL;
 		if (!g) {
 			if (pool)
-				pool_free(pool);
+				kretprobe_pool_free(pool);
 			return NULL;
 		}
 		for_each_possible_cpu(cpu)
 			per_cpu(pool_cpu, cpu).hint[class] = &g->chunk[0];
+		pool->grow_work = &pool_cpu.irq_work;
 		pool->hint = &pool_cpu.hint[class];
 		pool->cache = &pool_cpu.cache[class];
 		shared[class] = pool;
@@ -352,8 +340,13 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 	return pool;
 }
 
-/* Drop a reference to a shared pool. */
-void pool_put_shared(struct kretprobe_pool *pool)
+/**
+ * kretprobe_pool_unshare() - drop a reference to a shared pool
+ * @pool: what kretprobe_pool_share() has returned
+ *
+ * Context: sleeps.
+ */
+void kretprobe_pool_unshare(struct kretprobe_pool *pool)
 {
 	guard(mutex)(&pool_mutex);
 	pool->nr_probes--;

@@ -600,7 +600,10 @@ early_initcall(kretprobe_flush_init);
 
 static void kretprobe_holder_free(struct kretprobe_holder *holder)
 {
-	kretprobe_pool_put(holder->pool);
+	if (holder->limited)
+		kretprobe_pool_free(holder->pool);
+	else
+		kretprobe_pool_unshare(holder->pool);
 	kfree(holder);
 }
 

@@ -57,7 +57,7 @@ functions_between() {
 all_functions() {
 	{
 		functions_between register_kprobe kprobe_on_func_entry probepoint_lower_bound \
-			probepoint_attach kprobe_get_kallsym kretprobe_pool_put \
+			probepoint_attach kprobe_get_kallsym kretprobe_pool_free \
 			kprobe_blacklist_del_range wait_for_kprobe_optimizer
 		functions_between arch_prepare_probepoint x86_kprobe_decode arch_check_jumps \
 			arch_prepare_detour arch_kprobe_ftrace_trampoline

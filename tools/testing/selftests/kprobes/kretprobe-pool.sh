@@ -242,7 +242,7 @@ many_dead() {
 
 # Those with maxactive go with the last call that they follow.
 many_dead_inside() {
-	set_to sleepers 0 && set_to depth 0 && counted_by 1 kretprobe_pool_put || return 1
+	set_to sleepers 0 && set_to depth 0 && counted_by 1 kretprobe_pool_free || return 1
 	set_to dead_inside 300 && set_to sleepers 40 && set_to dead_inside 0 || return 1
 	equal "pools freed while calls are in flight" "$(ctl_get 1 hits)" 0 || return 1
 	set_to sleepers 0 && is wrong 0 && grows_to 300 ctl_get 1 hits || return 1
