@@ -42,8 +42,8 @@ static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int in
 		atomic_inc(&pool->nr_avail);
 	/* Pairs with the barrier of the same level in pool_chunk_is_empty(). */
 	smp_mb__after_atomic();
-	if (!test_bit(g->bit, &g->dir->avail))
-		set_bit(g->bit, &g->dir->avail);
+	if (!test_bit(g->index, pool->avail))
+		set_bit(g->index, pool->avail);
 }
 
 /*
@@ -66,11 +66,11 @@ static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsign
 
 	if (READ_ONCE(g->avail))
 		return;
-	clear_bit(g->bit, &g->dir->avail);
+	clear_bit(g->index, pool->avail);
 	/* Pairs with the barrier in pool_chunk_has_free(). */
 	smp_mb__after_atomic();
 	if (READ_ONCE(g->avail))
-		set_bit(g->bit, &g->dir->avail);
+		set_bit(g->index, pool->avail);
 }
 
 /*
@@ -113,39 +113,28 @@ pool_take_from_chunk(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 	return NULL;
 }
 
-/* Search the groups of a directory. Each CPU begins with a different chunk. */
+/* Search a group. Each CPU begins with a different chunk. */
 static struct kretprobe_instance __kprobes *
-pool_search_dir(struct kretprobe_pool *pool, struct group_dir *dir)
+pool_search_group(struct kretprobe_pool *pool, struct chunk_group *g)
 {
 	unsigned int start = raw_smp_processor_id();
-	unsigned int i, j, nr = BITS_PER_LONG;
 	struct kretprobe_instance *ri;
 	struct kretprobe_chunk *c;
-	struct chunk_group *g;
+	unsigned int i;
 
-	for (i = 0; i < nr; i++) {
-		/*
-		 * A CPU that sees the bit sees the group, which was published
-		 * before: pairs with the barrier in pool_chunk_has_free(), between
-		 * what the worker did before it and set_bit().
-		 */
-		if (!(smp_load_acquire(&dir->avail) & BIT(i)))
+	for (i = 0; i < BITS_PER_LONG; i++) {
+		unsigned int index = (start + i) % BITS_PER_LONG;
+
+		if (!(READ_ONCE(g->avail) & BIT(index)))
 			continue;
-		g = READ_ONCE(dir->group[i]);
-		for (j = 0; j < nr; j++) {
-			unsigned int index = (start + j) % nr;
-
-			if (!(READ_ONCE(g->avail) & BIT(index)))
-				continue;
-			c = READ_ONCE(g->chunk[index]);
-			ri = c ? pool_take_from_chunk(pool, c) : NULL;
-			if (ri) {
-				if (pool->hint)
-					this_cpu_write(*pool->hint, &g->chunk[index]);
-				return ri;
-			}
-			pool_chunk_is_empty(g, index);
+		c = READ_ONCE(g->chunk[index]);
+		ri = c ? pool_take_from_chunk(pool, c) : NULL;
+		if (ri) {
+			if (pool->hint)
+				this_cpu_write(*pool->hint, &g->chunk[index]);
+			return ri;
 		}
+		pool_chunk_is_empty(g, index);
 	}
 	return NULL;
 }
@@ -174,17 +163,21 @@ static noinline struct kretprobe_instance __kprobes *
 pool_search(struct kretprobe_pool *pool)
 {
 	struct kretprobe_instance *ri;
-	struct group_dir *dir;
+	unsigned long avail;
 	unsigned int i;
 
-	for (i = 0; i < pool->nr_dirs; i++) {
-		/* Pairs with smp_store_release() in pool_add_dir(). */
-		dir = READ_ONCE(pool->dir[i]);
-		if (!dir)
-			break;
-		ri = pool_search_dir(pool, dir);
-		if (ri)
-			return ri;
+	for (i = 0; i < pool->nr_groups; i += BITS_PER_LONG) {
+		/*
+		 * A CPU that sees the bit sees the group: pairs with the barrier in
+		 * pool_chunk_has_free(), which the worker executes after pool_add_group()
+		 * and before set_bit().
+		 */
+		avail = smp_load_acquire(&pool->avail[i / BITS_PER_LONG]);
+		for (; avail; avail &= avail - 1) {
+			ri = pool_search_group(pool, READ_ONCE(pool->group[i + __ffs(avail)]));
+			if (ri)
+				return ri;
+		}
 	}
 	pool_request_growth(pool);
 	return pool_take_from_cpus(pool);
@@ -233,7 +226,7 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
  *	test_bit(&g->avail)			read c->free
  *
  * At least one of the CPUs sees what the other one has written, and sets the bit in
- * g->avail. The same holds between g->avail and dir->avail.
+ * g->avail. The same holds between g->avail and pool->avail.
  */
 
 /**
@@ -267,72 +260,57 @@ static unsigned int pool_instances_in(unsigned int bytes, unsigned int size)
 		     (bytes - offsetof(struct kretprobe_chunk, instances)) / size);
 }
 
+static unsigned int pool_chunk_bytes(unsigned int size)
+{
+	unsigned int bytes = CHUNK_BYTES_MIN;
+
+	while (bytes < CHUNK_BYTES_MAX && pool_instances_in(bytes, size) < CHUNK_INSTANCES_MIN)
+		bytes *= 2;
+	return bytes;
+}
+
 /* Make a pool without chunks. */
-struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_dirs)
+struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups)
 {
 	struct kretprobe_pool *pool;
+	size_t bytes = struct_size(pool, group, nr_groups);
 
-	pool = kzalloc(struct_size(pool, dir, nr_dirs), GFP_KERNEL);
+	pool = kzalloc(bytes + BITS_TO_LONGS(nr_groups) * sizeof(long), GFP_KERNEL);
 	if (!pool)
 		return NULL;
 	/* Hits of a pool of fixed size never ask for more; a shared pool calls pool_grow(). */
 	pool->growth = POOL_AT_LIMIT;
-	pool->nr_dirs = nr_dirs;
 	pool->size = size;
-	pool->chunk_bytes = CHUNK_BYTES_MIN;
-	while (pool->chunk_bytes < CHUNK_BYTES_MAX &&
-	       pool_instances_in(pool->chunk_bytes, size) < CHUNK_INSTANCES_MIN)
-		pool->chunk_bytes *= 2;
+	pool->chunk_bytes = pool_chunk_bytes(size);
 	pool->per_chunk = pool_instances_in(pool->chunk_bytes, size);
+	pool->nr_groups = nr_groups;
+	pool->avail = (void *)pool + bytes;
 	return pool;
 }
 
-/* Make the directory number @index of a pool. */
-struct group_dir *pool_add_dir(struct kretprobe_pool *pool, unsigned int index,
-			       unsigned int nr_groups)
-{
-	struct group_dir *dir = kzalloc(struct_size(dir, group, nr_groups), GFP_KERNEL);
-
-	if (!dir)
-		return NULL;
-	dir->nr = nr_groups;
-	/* Pairs with READ_ONCE() in pool_search(), and the address dependency behind it. */
-	smp_store_release(&pool->dir[index], dir);
-	return dir;
-}
-
-/* Make the group number @index of a pool, whose directory is there. */
+/* Make the group number @index of a pool. */
 struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int index,
 				   unsigned int nr_chunks)
 {
-	struct group_dir *dir = pool->dir[index / BITS_PER_LONG];
 	struct chunk_group *g = kzalloc(struct_size(g, chunk, nr_chunks), GFP_KERNEL);
 
 	if (!g)
 		return NULL;
 	g->nr = nr_chunks;
 	g->pool = pool;
-	g->dir = dir;
 	g->index = index;
-	g->bit = index % BITS_PER_LONG;
-	/* Pairs with smp_load_acquire() in pool_group(), and the other in pool_search_dir(). */
-	smp_store_release(&dir->group[g->bit], g);
+	/* Pairs with smp_load_acquire() in pool_group(), and the other in pool_search(). */
+	smp_store_release(&pool->group[index], g);
 	return g;
 }
 
-/* The group number @index; NULL if there is none, and none behind it. */
+/* The group number @index; NULL if there is none, and none after it. */
 struct chunk_group *pool_group(const struct kretprobe_pool *pool, unsigned int index)
 {
-	struct group_dir *dir;
-
-	if (index / BITS_PER_LONG >= pool->nr_dirs)
-		return NULL;
-	/* Pairs with smp_store_release() in pool_add_dir(). */
-	dir = smp_load_acquire(&pool->dir[index / BITS_PER_LONG]);
-	if (!dir || index % BITS_PER_LONG >= dir->nr)
+	if (index >= pool->nr_groups)
 		return NULL;
 	/* Pairs with smp_store_release() in pool_add_group(). */
-	return smp_load_acquire(&dir->group[index % BITS_PER_LONG]);
+	return smp_load_acquire(&pool->group[index]);
 }
 
 /**
@@ -349,11 +327,7 @@ void kretprobe_pool_free(struct kretprobe_pool *pool)
 			kfree(g->chunk[j]);
 		kfree(g);
 	}
-	for (i = 0; i < pool->nr_dirs; i++)
-		kfree(pool->dir[i]);
-	/* A shared pool never frees its caches. */
-	if (!pool->hint)
-		free_percpu(pool->cache);
+	free_percpu(pool->cache);
 	kfree(pool);
 }
 
@@ -437,14 +411,12 @@ struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 	struct kretprobe_pool *pool;
 	struct chunk_group *g;
 
-	pool = pool_create(size, 1);
+	chunks = DIV_ROUND_UP(nr, pool_instances_in(pool_chunk_bytes(size), size));
+	groups = DIV_ROUND_UP(chunks, BITS_PER_LONG);
+	pool = groups > BITS_PER_LONG ? NULL : pool_create(size, groups);
 	if (!pool)
 		return NULL;
 	atomic_set(&pool->left, nr + 1);
-	chunks = DIV_ROUND_UP(nr, pool->per_chunk);
-	groups = DIV_ROUND_UP(chunks, BITS_PER_LONG);
-	if (groups > BITS_PER_LONG || !pool_add_dir(pool, 0, groups))
-		goto fail;
 	for (i = 0; i < groups; i++) {
 		g = pool_add_group(pool, i, min_t(unsigned int, chunks, BITS_PER_LONG));
 		if (!g)
@@ -457,7 +429,7 @@ struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 			nr -= part;
 		}
 	}
-	pool->first = &pool_group(pool, 0)->chunk[0];
+	pool->first = &pool->group[0]->chunk[0];
 	/* With fewer instances than CPUs, hits would take them from each other. */
 	if (asked > num_possible_cpus()) {
 		pool->cache = alloc_percpu(struct kretprobe_instance *);

@@ -4,14 +4,13 @@
 /*
  * Kernel probes: the pools of instances, for pool.c and for pool_shared.c, which calls it.
  *
- *	pool		dir[]: up to 64 directories
- *	  directory	avail: a bit for each group that may have a free instance
- *	    group	avail: a bit for each chunk that may have a free instance
- *	      chunk	free: a bit for each instance that is free
+ *	pool		avail: a bit for each group that may have a free instance
+ *	  group		avail: a bit for each chunk that may have a free instance
+ *	    chunk	free: a bit for each instance that is free
  *
- * pool_mutex guards which chunks, groups and directories there are. It nests inside
+ * pool_mutex guards which chunks and groups a shared pool has. It nests inside
  * kretprobe_mutex. Hits read them with preemption disabled, so chunks are freed by RCU;
- * groups and directories are freed with their pool.
+ * groups are freed with their pool.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -45,9 +44,7 @@ struct kretprobe_chunk {
  * struct chunk_group - chunks that share a word
  * @avail: which chunks may have a free instance
  * @pool: the pool
- * @dir: the directory that contains the group
- * @index: number of the group in the pool
- * @bit: the bit of the group in the directory
+ * @index: the bit of the group in the pool
  * @nr: number of places in @chunk
  * @nr_chunks: number of chunks
  * @chunk: the chunks; NULL where there is none
@@ -55,24 +52,10 @@ struct kretprobe_chunk {
 struct chunk_group {
 	unsigned long avail;
 	struct kretprobe_pool *pool;
-	struct group_dir *dir;
 	unsigned int index;
-	unsigned int bit;
 	unsigned int nr;
 	unsigned int nr_chunks;
 	struct kretprobe_chunk *chunk[] __counted_by(nr);
-};
-
-/**
- * struct group_dir - groups that share a word
- * @avail: which groups may have a free instance
- * @nr: number of places in @group
- * @group: the groups; NULL where there is none
- */
-struct group_dir {
-	unsigned long avail;
-	unsigned int nr;
-	struct chunk_group *group[] __counted_by(nr);
 };
 
 /**
@@ -107,9 +90,9 @@ enum pool_growth {
  * @left: of a pool of fixed size, the number of instances that calls may still have, and
  *	one more until kretprobe_pool_drain()
  * @room: all groups before this one are full
- * @nr_dirs: number of places in @dir
- * @dir: the directories; NULL behind the last one. Directories and groups are made in
- *	order.
+ * @nr_groups: number of places in @group
+ * @avail: which groups may have a free instance
+ * @group: the groups, which are made in order; NULL after the last one
  */
 struct kretprobe_pool {
 	struct kretprobe_chunk **first;
@@ -125,13 +108,12 @@ struct kretprobe_pool {
 	unsigned int nr_probes;
 	atomic_t left;
 	unsigned int room;
-	unsigned int nr_dirs;
-	struct group_dir *dir[] __counted_by(nr_dirs);
+	unsigned int nr_groups;
+	unsigned long *avail;
+	struct chunk_group *group[] __counted_by(nr_groups);
 };
 
-struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_dirs);
-struct group_dir *pool_add_dir(struct kretprobe_pool *pool, unsigned int index,
-			       unsigned int nr_groups);
+struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups);
 struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int index,
 				   unsigned int nr_chunks);
 struct chunk_group *pool_group(const struct kretprobe_pool *pool, unsigned int index);

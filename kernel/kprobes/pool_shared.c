@@ -44,8 +44,12 @@
 /* How long chunks are idle before they are freed, and until memory is tried again. */
 #define SHRINK_INTERVAL		(2 * HZ)
 
-/* With chunks of 4 KiB, so many directories hold 1 GiB on 64-bit machines. */
-#define NR_DIRS			64
+/*
+ * The most groups of a pool. With chunks of 4 KiB they hold 960 MiB on 64-bit machines. The
+ * struct kretprobe_pool with its places for them fits into 32 KiB there, and into 8 KiB on
+ * 32-bit machines.
+ */
+#define NR_GROUPS		(60 * BITS_PER_LONG)
 
 /* Bytes of an instance in each of the shared pools. */
 static const unsigned int class_size[] = {
@@ -55,7 +59,7 @@ static const unsigned int class_size[] = {
 
 #define NR_CLASSES	ARRAY_SIZE(class_size)
 
-/* Guards which chunks, groups and directories there are, and the sizes of the pools. */
+/* Guards which chunks and groups there are, and the sizes of the pools. */
 static DEFINE_MUTEX(pool_mutex);
 
 static struct kretprobe_pool *shared[NR_CLASSES];
@@ -86,16 +90,6 @@ static unsigned int pool_chunk_kib(const struct kretprobe_pool *pool)
 	return pool->chunk_bytes / SZ_1K;
 }
 
-/* Make the next group of a shared pool. */
-static struct chunk_group *pool_next_group(struct kretprobe_pool *pool, unsigned int index)
-{
-	unsigned int dir = index / BITS_PER_LONG;
-
-	if (!pool->dir[dir] && !pool_add_dir(pool, dir, BITS_PER_LONG))
-		return NULL;
-	return pool_add_group(pool, index, BITS_PER_LONG);
-}
-
 /* Add a chunk to a shared pool; say why not. */
 static enum pool_growth pool_grow_by_chunk(struct kretprobe_pool *pool)
 {
@@ -105,9 +99,9 @@ static enum pool_growth pool_grow_by_chunk(struct kretprobe_pool *pool)
 		return POOL_AT_LIMIT;
 	while ((g = pool_group(pool, pool->room)) && g->nr_chunks == g->nr)
 		pool->room++;
-	if (!g && pool->room == pool->nr_dirs * BITS_PER_LONG)
+	if (!g && pool->room == pool->nr_groups)
 		return POOL_AT_LIMIT;
-	g = g ?: pool_next_group(pool, pool->room);
+	g = g ?: pool_add_group(pool, pool->room, BITS_PER_LONG);
 	if (!g || !pool_add_chunk(g, pool->per_chunk))
 		return POOL_NO_MEMORY;
 	shared_kib += pool_chunk_kib(pool);
@@ -320,11 +314,10 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 	if (!pool) {
 		struct chunk_group *g;
 
-		pool = pool_create(class_size[class], NR_DIRS);
-		g = pool ? pool_next_group(pool, 0) : NULL;
+		pool = pool_create(class_size[class], NR_GROUPS);
+		g = pool ? pool_add_group(pool, 0, BITS_PER_LONG) : NULL;
 		if (!g) {
-			if (pool)
-				kretprobe_pool_free(pool);
+			kfree(pool);
 			return NULL;
 		}
 		for_each_possible_cpu(cpu)
