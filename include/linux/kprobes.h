@@ -202,7 +202,6 @@ struct kprobe {
  *	instance was free
  * @data_size: bytes of private data in each &struct kretprobe_instance, at most
  *	%KRETPROBE_MAX_DATA_SIZE
- * @leaving: for the kernel: links return probes that are unregistered together
  * @rph: for the kernel: what the instances refer to
  * @rh: for the kernel: the rethook that the instances are taken from
  *
@@ -218,7 +217,6 @@ struct kretprobe {
 #else
 	struct rethook *rh;
 #endif
-	struct list_head leaving;
 };
 
 /**

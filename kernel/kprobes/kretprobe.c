@@ -12,9 +12,7 @@
 #include <linux/export.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
-#include <linux/list.h>
 #include <linux/sched.h>
-#include <linux/wait_bit.h>
 
 #include "internal.h"
 
@@ -140,15 +138,6 @@ int register_kretprobe(struct kretprobe *rp)
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
 
-/*
- * Is a caller of unregister_kretprobes() waiting for the handlers of @rp? The list head is
- * all zero if @rp has never been unregistered.
- */
-static bool kretprobe_is_leaving(struct kretprobe *rp)
-{
-	return READ_ONCE(rp->leaving.next) && !list_empty_careful(&rp->leaving);
-}
-
 /**
  * unregister_kretprobes() - unregister several return probes
  * @rps: the return probes. A member may be NULL; if it is not registered, its addr is set
@@ -161,45 +150,26 @@ static bool kretprobe_is_leaving(struct kretprobe *rp)
  */
 void unregister_kretprobes(struct kretprobe **rps, int num)
 {
-	struct kretprobe *rp, *next;
-	bool others = false;
-	LIST_HEAD(leaving);
 	int i;
 
 	if (!rps || num <= 0)
 		return;
 
 	scoped_guard(mutex, &kretprobe_mutex)
-		for (i = 0; i < num; i++) {
-			if (!rps[i])
-				continue;
-			if (kretprobe_stop(rps[i]))
-				list_add_tail(&rps[i]->leaving, &leaving);
-			else if (kretprobe_is_leaving(rps[i]))
-				others = true;
-			else
-				rps[i]->kp.addr = NULL;
-		}
-
-	if (!list_empty(&leaving)) {
-		/* Waits for the handlers that are running, at entries and at returns. */
-		unregister_kprobes((struct kprobe **)rps, num);
-		scoped_guard(mutex, &kretprobe_mutex)
-			list_for_each_entry_safe(rp, next, &leaving, leaving) {
-				kretprobe_release(rp);
-				list_del_init_careful(&rp->leaving);
-				wake_up_var(rp);
-				cond_resched();
-			}
-	}
-
+		for (i = 0; i < num; i++)
+			if (rps[i])
+				kretprobe_stop(rps[i]);
 	/*
-	 * Another caller may have stopped one of the return probes, and wait for its
-	 * handlers. It releases the return probe when they have ended.
+	 * Waits for running handlers, at entries and at returns, also of return probes that
+	 * another caller is unregistering. The first of the callers here releases them.
 	 */
-	for (i = 0; others && i < num; i++)
-		if (rps[i])
-			wait_var_event(rps[i], !kretprobe_is_leaving(rps[i]));
+	unregister_kprobes((struct kprobe **)rps, num);
+	scoped_guard(mutex, &kretprobe_mutex)
+		for (i = 0; i < num; i++) {
+			if (rps[i])
+				kretprobe_release(rps[i]);
+			cond_resched();
+		}
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);
 

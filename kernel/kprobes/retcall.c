@@ -711,8 +711,10 @@ bool kretprobe_stop(struct kretprobe *rp)
 
 /**
  * kretprobe_release() - undo kretprobe_claim()
- * @rp: the return probe. It has been stopped, and is not hit any more. If it was ever
- *	hit, a grace period has passed since then.
+ * @rp: the return probe. If it was ever hit, a grace period has passed since it was stopped
+ *	and its last hit.
+ *
+ * Does nothing if @rp is not stopped, or not claimed.
  *
  * Context: kretprobe_mutex is held.
  */
@@ -721,6 +723,8 @@ void kretprobe_release(struct kretprobe *rp)
 	struct kretprobe_holder *holder = rp->rph;
 
 	lockdep_assert_held(&kretprobe_mutex);
+	if (!holder || rcu_access_pointer(holder->rp))
+		return;
 	rp->rph = NULL;
 	rp->kp.pre_handler = NULL;
 	if (!holder->limited) {

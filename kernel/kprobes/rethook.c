@@ -153,14 +153,18 @@ bool kretprobe_stop(struct kretprobe *rp)
 
 /**
  * kretprobe_release() - undo kretprobe_claim()
- * @rp: the return probe. It has been stopped, and is not hit any more. If it was ever
- *	hit, a grace period has passed since then.
+ * @rp: the return probe. If it was ever hit, a grace period has passed since it was stopped
+ *	and its last hit.
+ *
+ * Does nothing if @rp is not stopped, or not claimed.
  *
  * Context: kretprobe_mutex is held.
  */
 void kretprobe_release(struct kretprobe *rp)
 {
 	lockdep_assert_held(&kretprobe_mutex);
+	if (!rp->rh || rcu_access_pointer(rp->rh->handler))
+		return;
 	rethook_free(rp->rh);
 	rp->rh = NULL;
 	rp->kp.pre_handler = NULL;
