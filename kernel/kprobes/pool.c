@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: taking the instances of return probes from a pool, and giving them back.
+ * Kernel probes: taking instances of return probes from a pool, and giving them back.
  *
  * A hit takes an instance and a return gives it back, in any context, so neither may wait.
- * An instance is a bit in a word, set while the instance is free; the CPU that clears the
- * bit has the instance. A word of bits has no ABA problem, as the head of a free list has.
+ * Each instance has a bit in a word, set while it is free. The CPU that clears the bit owns
+ * the instance. Unlike the head of a free list, a word of bits has no ABA problem.
  *
- * The instances of one word are a chunk, which is allocated and freed as a whole. A hit
- * finds a chunk with a free instance by two more levels of words, see pool.h. It tries
- * the chunk that it has found last before it searches; and before that, the one instance
- * of each pool that the CPU keeps to itself. A pool of fixed size must not refuse a call
- * while an instance is free, so other CPUs may take that one too, after they have searched.
+ * The instances of one word are a chunk, which is allocated and freed as a whole. A hit tries
+ * first the instance that its CPU caches for the pool, see retcall.c; then the chunk that it
+ * has found last; then it searches for a chunk by two more levels of words, see pool.h.
  *
- * A pool of fixed size is that of a return probe with maxactive. The others share one pool
- * for each class of instance size; how large these are is decided in pool_shared.c.
+ * A return probe with maxactive has a pool of fixed size. The pool must not miss a call while
+ * an instance is free, so a search that fails takes an instance from another CPU's cache.
+ * All other return probes share one pool for each class of instance size. pool_shared.c
+ * decides how large these are.
  *
- * pool_mutex guards which chunks there are. Hits read them with preemption disabled.
+ * Changes of which chunks a shared pool has hold pool_mutex. Hits read them with preemption
+ * disabled.
  */
 #include <linux/cleanup.h>
 #include <linux/overflow.h>
@@ -26,14 +27,14 @@
 
 #define CHUNK_BYTES_MIN		SZ_4K
 #define CHUNK_BYTES_MAX		SZ_32K
-/* With few instances in a chunk, the words above it are written too often. */
+/* With fewer instances in a chunk, CPUs would write the words above it too often. */
 #define CHUNK_INSTANCES_MIN	16
 
 /*
  * Taking and giving back.
  */
 
-/* An instance of a chunk is free: set the bits above it. */
+/* Set the bits above a chunk, which has a free instance. */
 static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int index)
 {
 	struct kretprobe_pool *pool = g->pool;
@@ -47,9 +48,9 @@ static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int in
 }
 
 /*
- * No instance of a chunk is free: clear the bits above it. Another CPU may give an
- * instance back meanwhile, or the worker may replace the chunk: either it sees the bit
- * cleared and sets it again, or this function sees the free instance.
+ * Clear the bits above a chunk that has no free instance. If another CPU gives one back
+ * meanwhile, or the worker adds a chunk here, one of the two sets the bits again: see the
+ * comment above kretprobe_pool_give().
  */
 static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsigned int index)
 {
@@ -74,10 +75,10 @@ static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsign
 }
 
 /*
- * Called by hits, when the last instance of a chunk has been taken, or none was found. What
- * pool_run_worker() calls can have return probes, whose hits get here too, in the interrupt.
- * Only the first hit raises it, until pool_grow() has stored another value: otherwise each of
- * these hits would raise the interrupt again, and the worker would never get the CPU.
+ * Called by a hit that takes the last instance of a chunk, or finds none. Only the first such
+ * hit queues the irq_work, until pool_grow() has stored another value: pool_run_worker() calls
+ * functions that may have return probes. Their hits get here too, would raise the interrupt
+ * again each time, and the worker would never get the CPU.
  */
 static void __kprobes pool_request_growth(struct kretprobe_pool *pool)
 {
@@ -99,8 +100,8 @@ pool_take_from_chunk(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 		bit = __ffs(free);
 		free &= free - 1;
 		/*
-		 * Fully ordered: the instance is written only after this, and pairs
-		 * with the barrier before set_bit() in kretprobe_pool_give().
+		 * Fully ordered: the CPU writes the instance only after this. Pairs with
+		 * the barrier before set_bit() in kretprobe_pool_give().
 		 */
 		if (!test_and_clear_bit(bit, &c->free))
 			continue;
@@ -113,7 +114,7 @@ pool_take_from_chunk(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 	return NULL;
 }
 
-/* Search a group. Each CPU begins with a different chunk. */
+/* Each CPU begins at a different chunk of the group. */
 static struct kretprobe_instance __kprobes *
 pool_search_group(struct kretprobe_pool *pool, struct chunk_group *g)
 {
@@ -139,7 +140,7 @@ pool_search_group(struct kretprobe_pool *pool, struct chunk_group *g)
 	return NULL;
 }
 
-/* Take an instance that a CPU keeps to itself, from a pool of fixed size. */
+/* Take an instance from the cache of any CPU, if the pool has a fixed size. */
 static struct kretprobe_instance __kprobes *pool_take_from_cpus(struct kretprobe_pool *pool)
 {
 	struct kretprobe_instance *ri = NULL;
@@ -150,7 +151,7 @@ static struct kretprobe_instance __kprobes *pool_take_from_cpus(struct kretprobe
 	for_each_possible_cpu(cpu) {
 		struct kretprobe_instance **place = per_cpu_ptr(pool->cache, cpu);
 
-		/* Pairs with the exchanges of kretprobe_take_cached() and kretprobe_give() in retcall.c. */
+		/* Pairs with the exchanges in kretprobe_take_cached() and kretprobe_give(). */
 		if (READ_ONCE(*place))
 			ri = xchg(place, NULL);
 		if (ri)
@@ -168,9 +169,8 @@ pool_search(struct kretprobe_pool *pool)
 
 	for (i = 0; i < pool->nr_groups; i += BITS_PER_LONG) {
 		/*
-		 * A CPU that sees the bit sees the group: pairs with the barrier in
-		 * pool_chunk_has_free(), which the worker executes after pool_add_group()
-		 * and before set_bit().
+		 * Pairs with the barrier in pool_chunk_has_free(), between pool_add_group()
+		 * and set_bit(): a CPU that sees the bit sees the group.
 		 */
 		avail = smp_load_acquire(&pool->avail[i / BITS_PER_LONG]);
 		for (; avail; avail &= avail - 1) {
@@ -208,7 +208,7 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
 }
 
 /*
- * Two CPUs that are at the same word:
+ * Two CPUs access the same word:
  *
  *	kretprobe_pool_give()			pool_take_from_chunk()
  *
@@ -216,8 +216,8 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
  *	smp_mb__before_atomic()			write the instance
  *	set_bit(&c->free)
  *
- * If the right CPU finds the bit set, its writes come after all accesses of the left
- * CPU. The same word, and the one above it:
+ * If the right CPU finds the bit set, its writes happen after all accesses of the left CPU.
+ * Two CPUs access the same word and the one above it:
  *
  *	kretprobe_pool_give()			pool_chunk_is_empty()
  *
@@ -225,8 +225,8 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
  *	smp_mb__after_atomic()			smp_mb__after_atomic()
  *	test_bit(&g->avail)			read c->free
  *
- * At least one of the CPUs sees what the other one has written, and sets the bit in
- * g->avail. The same holds between g->avail and pool->avail.
+ * At least one of the CPUs sees the other one's write, and sets the bit in g->avail. The
+ * same holds between g->avail and pool->avail.
  */
 
 /**
@@ -278,7 +278,7 @@ struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups)
 	pool = kzalloc(bytes + BITS_TO_LONGS(nr_groups) * sizeof(long), GFP_KERNEL);
 	if (!pool)
 		return NULL;
-	/* Hits of a pool of fixed size never ask for more; a shared pool calls pool_grow(). */
+	/* For ever, if the pool has a fixed size. pool_grow() changes it for a shared pool. */
 	pool->growth = POOL_AT_LIMIT;
 	pool->size = size;
 	pool->chunk_bytes = pool_chunk_bytes(size);
@@ -288,7 +288,7 @@ struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups)
 	return pool;
 }
 
-/* Make the group number @index of a pool. */
+/* Make group number @index. */
 struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int index,
 				   unsigned int nr_chunks)
 {
@@ -299,12 +299,12 @@ struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int ind
 	g->nr = nr_chunks;
 	g->pool = pool;
 	g->index = index;
-	/* Pairs with smp_load_acquire() in pool_group(), and the other in pool_search(). */
+	/* Pairs with smp_load_acquire() in pool_group(). */
 	smp_store_release(&pool->group[index], g);
 	return g;
 }
 
-/* The group number @index; NULL if there is none, and none after it. */
+/* Return group number @index. NULL: there is none, and none after it. */
 struct chunk_group *pool_group(const struct kretprobe_pool *pool, unsigned int index)
 {
 	if (index >= pool->nr_groups)
@@ -331,7 +331,7 @@ void kretprobe_pool_free(struct kretprobe_pool *pool)
 	kfree(pool);
 }
 
-/* Add a chunk of @nr instances to a group that has room for it. Return: false if out of memory. */
+/* Add a chunk of @nr instances to a group that is not full. Return false if out of memory. */
 bool pool_add_chunk(struct chunk_group *g, unsigned int nr)
 {
 	struct kretprobe_pool *pool = g->pool;
@@ -355,19 +355,19 @@ bool pool_add_chunk(struct chunk_group *g, unsigned int nr)
 	}
 	g->nr_chunks++;
 	WRITE_ONCE(pool->nr_chunks, pool->nr_chunks + 1);
-	/* Hits see a chunk that is complete: pairs with READ_ONCE() of its place. */
+	/* Publish the complete chunk. Pairs with READ_ONCE() of the pointer by hits. */
 	smp_store_release(&g->chunk[c->index], c);
 	pool_chunk_has_free(g, c->index);
 	return true;
 }
 
-/* Free a chunk. Return: false if one of its instances is taken. */
+/* Free a chunk. Return false if one of its instances is in use. */
 bool pool_del_chunk(struct kretprobe_chunk *c)
 {
 	struct chunk_group *g = c->group;
 	struct kretprobe_pool *pool = g->pool;
 
-	/* From here on no hit can take one of them. */
+	/* From here on no hit can take an instance of it. */
 	if (cmpxchg(&c->free, c->full, 0) != c->full)
 		return false;
 	WRITE_ONCE(g->chunk[c->index], NULL);
@@ -379,7 +379,7 @@ bool pool_del_chunk(struct kretprobe_chunk *c)
 	return true;
 }
 
-/* The chunk after @c, or the first one if @c is NULL. */
+/* Return the chunk after @c, or the first one if @c is NULL. */
 struct kretprobe_chunk *pool_next_chunk(const struct kretprobe_pool *pool,
 					const struct kretprobe_chunk *c)
 {
@@ -395,13 +395,13 @@ struct kretprobe_chunk *pool_next_chunk(const struct kretprobe_pool *pool,
 
 /**
  * kretprobe_pool_create() - make a pool of fixed size
- * @nr: how many instances it is to have, at least one
+ * @nr: number of instances, at least one
  * @data_size: bytes of private data in each instance
  *
  * Context: sleeps.
  *
- * Return: the pool, for kretprobe_pool_free(); or NULL if out of memory, or if a pool cannot
- * have so many instances.
+ * Return: the pool, for kretprobe_pool_free(); or NULL if out of memory, or if @nr is too
+ * large.
  */
 struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 {
@@ -430,7 +430,7 @@ struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 		}
 	}
 	pool->first = &pool->group[0]->chunk[0];
-	/* With fewer instances than CPUs, hits would take them from each other. */
+	/* With fewer instances than CPUs, hits would take them from each other's caches. */
 	if (asked > num_possible_cpus()) {
 		pool->cache = alloc_percpu(struct kretprobe_instance *);
 		if (!pool->cache)
@@ -443,14 +443,14 @@ fail:
 }
 
 /**
- * kretprobe_pool_cache() - find the instance that each CPU keeps of a pool
+ * kretprobe_pool_cache() - return the per-CPU cache of a pool
  * @pool: the pool
  *
- * An exchange with NULL takes the instance. A compare-and-exchange of NULL with an
- * instance gives that instance back. If the pool has a fixed size, other CPUs do this
- * too, and both have to be atomic for all CPUs.
+ * Each CPU's part holds one free instance, or NULL. xchg() with NULL takes the instance;
+ * cmpxchg() of NULL with an instance gives that back. Both have to be atomic for all CPUs
+ * if the pool has a fixed size, since other CPUs take the instance too.
  *
- * Return: the per-CPU pointer to it; or NULL if the pool has none.
+ * Return: the cache, or NULL if the pool has none.
  */
 struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool *pool)
 {
@@ -458,14 +458,14 @@ struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool
 }
 
 /**
- * kretprobe_pool_drop() - count an instance as gone, instead of giving it back
+ * kretprobe_pool_drop() - count down the pool, instead of giving an instance back
  * @pool: a pool of fixed size
  *
- * For calls that end after their return probe has been unregistered.
+ * For a call that ends after its return probe was unregistered.
  *
  * Context: any.
  *
- * Return: true if that was the last one. The pool may be freed a grace period later.
+ * Return: true if no instance is left. The pool may be freed a grace period later.
  */
 bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
 {
@@ -473,16 +473,15 @@ bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
 }
 
 /**
- * kretprobe_pool_drain() - count the instances as gone that are free
- * @pool: a pool of fixed size, from which nothing is taken any more, and to which
- *	nothing is given back
+ * kretprobe_pool_drain() - count down the pool by its free instances
+ * @pool: a pool of fixed size; no instance is taken any more, or given back
  *
- * Return: true if there are no others. The pool may be freed a grace period later.
+ * Return: true if no instance is left. The pool may be freed a grace period later.
  */
 bool kretprobe_pool_drain(struct kretprobe_pool *pool)
 {
 	struct kretprobe_chunk *c = NULL;
-	/* Until now one more is left than there are instances. */
+	/* pool->left was one more than the number of instances until now. */
 	unsigned int nr = 1, cpu;
 
 	while ((c = pool_next_chunk(pool, c)))

@@ -2,7 +2,7 @@
 #ifndef _KERNEL_KPROBES_POOL_H
 #define _KERNEL_KPROBES_POOL_H
 /*
- * Kernel probes: the pools of instances, for pool.c and for pool_shared.c, which calls it.
+ * Kernel probes: the pools of instances, for pool.c, and for pool_shared.c above it.
  *
  *	pool		avail: a bit for each group that may have a free instance
  *	  group		avail: a bit for each chunk that may have a free instance
@@ -23,8 +23,8 @@
 #include "internal.h"
 
 /**
- * struct kretprobe_chunk - instances that share a word
- * @free: which of them are free
+ * struct kretprobe_chunk - up to BITS_PER_LONG instances
+ * @free: bit mask of the free instances
  * @full: the value of @free when all are free
  * @group: the group that contains the chunk
  * @index: the bit of the chunk in the group
@@ -41,11 +41,11 @@ struct kretprobe_chunk {
 };
 
 /**
- * struct chunk_group - chunks that share a word
- * @avail: which chunks may have a free instance
+ * struct chunk_group - up to BITS_PER_LONG chunks
+ * @avail: bit mask of the chunks that may have a free instance
  * @pool: the pool
  * @index: the bit of the group in the pool
- * @nr: number of places in @chunk
+ * @nr: number of elements of @chunk
  * @nr_chunks: number of chunks
  * @chunk: the chunks; NULL where there is none
  */
@@ -59,11 +59,11 @@ struct chunk_group {
 };
 
 /**
- * enum pool_growth - whether hits ask for more instances of a shared pool
- * @POOL_MAY_GROW: they do
- * @POOL_GROWTH_REQUESTED: they do not: a hit has asked, and pool_grow() has not run since then
- * @POOL_AT_LIMIT: they do not: there is no room, or the limit does not allow more
- * @POOL_NO_MEMORY: they do not: memory was short
+ * enum pool_growth - may hits request more instances?
+ * @POOL_MAY_GROW: yes
+ * @POOL_GROWTH_REQUESTED: no: a hit has, and pool_grow() has not run since then
+ * @POOL_AT_LIMIT: no: all groups are full, or kprobes.return_pool_kib is reached
+ * @POOL_NO_MEMORY: no: an allocation has failed
  */
 enum pool_growth {
 	POOL_MAY_GROW,
@@ -73,26 +73,28 @@ enum pool_growth {
 };
 
 /**
- * struct kretprobe_pool - where instances are taken from
- * @first: the place of the first chunk, of a pool of fixed size
- * @growth: whether hits ask for more instances; %POOL_AT_LIMIT if the pool has a fixed size
- * @grow_work: of a shared pool, what hits queue on their CPU to ask for more instances
- * @hint: the place of the chunk in which this CPU has found an instance last; NULL if
- *	the pool has a fixed size
- * @cache: one free instance of this CPU's own; NULL if a pool of fixed size has too few
- *	instances for that
+ * struct kretprobe_pool - instances of one size, shared or of one return probe
+ * @first: fixed size only: the address of the pointer to the first chunk
+ * @growth: may hits request more instances?
+ * @grow_work: shared only: a hit queues it on its CPU to request more instances
+ * @hint: shared only: the address of the pointer to the chunk in which this CPU has found an
+ *	instance last
+ * @cache: one free instance for each CPU; NULL if a pool of fixed size has too few
  * @nr_avail: number of chunks that may have a free instance
  * @nr_chunks: number of chunks
  * @size: bytes of an instance, its private data included
  * @per_chunk: instances in a chunk; the last chunk of a pool of fixed size may have fewer
  * @chunk_bytes: bytes of a chunk
- * @nr_probes: number of return probes that share the pool
- * @left: of a pool of fixed size, the number of instances that calls may still have, and
- *	one more until kretprobe_pool_drain()
+ * @nr_probes: shared only: number of return probes that share the pool
+ * @left: fixed size only: the number of instances that kretprobe_pool_drop() and
+ *	kretprobe_pool_drain() have not counted yet, plus one until the latter is called
  * @room: all groups before this one are full
- * @nr_groups: number of places in @group
- * @avail: which groups may have a free instance
+ * @nr_groups: number of elements of @group
+ * @avail: bitmap of the groups that may have a free instance
  * @group: the groups, which are made in order; NULL after the last one
+ *
+ * It is no objpool: that has a fixed number of objects, and cannot be walked, as
+ * kretprobe_pools_replace_dead() walks a pool.
  */
 struct kretprobe_pool {
 	struct kretprobe_chunk **first;

@@ -2,20 +2,19 @@
 /*
  * Kernel probes: how many instances the shared pools have.
  *
- * Return probes without maxactive share a pool for each class of instance size. A pool
- * has a base of free instances while it has return probes, and is kept so large that beyond
- * these as many instances are free as are taken.
+ * Return probes without maxactive share a pool for each class of instance size. While a pool
+ * has return probes, its target is a base of free instances, plus twice the number in use.
  *
  * - A hit that takes the last instance of a chunk, while half of the chunks are used up,
- *   asks for a worker on its own CPU. It does so by irq_work, which may be used in any
- *   context. The worker makes chunks until the pool is large enough.
- * - Another worker frees idle chunks, half of what is too much at a time.
+ *   queues an irq_work, which is allowed in any context. That queues a worker on the same CPU,
+ *   which makes chunks up to the target.
+ * - Another worker frees idle chunks, half of those above the target at a time.
  *
- * All shared pools together use no more memory than kprobes.return_pool_kib. If the worker
- * could not make what was asked for, hits do not ask again before a chunk has been freed
- * or the limit has been raised; or, if memory was short, before SHRINK_INTERVAL has passed.
+ * All shared pools together use at most kprobes.return_pool_kib. A worker that has reached the
+ * limit stops requests until a chunk is freed or the limit is raised. A worker whose allocation
+ * has failed stops them for SHRINK_INTERVAL.
  *
- * pool_mutex guards everything here but what hits read.
+ * pool_mutex guards everything here except what hits read.
  */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
@@ -31,23 +30,21 @@
 #include "pool.h"
 
 /*
- * The base: the number of free instances at first, below which a pool does not shrink. They
- * are the reserve for tasks that enter a function at once: when a hit asks for more, half of
- * them are left for the calls that begin before the worker has run, which takes hundreds of
- * calls if many tasks are ready to run. The base is what BASE_KIB hold, or the BASE_SHARE-th
- * part of the limit; but at least FREE_MIN_PER_CPU for each CPU.
+ * The base is the initial number of instances; a pool does not shrink below it. When a hit
+ * requests more, half of the base is left for calls that begin before the worker runs: hundreds
+ * if many tasks are ready to run. The base is the instances that BASE_KIB hold, or 1/BASE_SHARE
+ * of the limit if that is less; but at least FREE_MIN_PER_CPU for each possible CPU.
  */
 #define BASE_KIB		256UL
 #define BASE_SHARE		16
 #define FREE_MIN_PER_CPU	2
 
-/* How long chunks are idle before they are freed, and until memory is tried again. */
+/* Delay before idle chunks are freed, and before a failed allocation is tried again. */
 #define SHRINK_INTERVAL		(2 * HZ)
 
 /*
- * The most groups of a pool. With chunks of 4 KiB they hold 960 MiB on 64-bit machines. The
- * struct kretprobe_pool with its places for them fits into 32 KiB there, and into 8 KiB on
- * 32-bit machines.
+ * The most groups of a pool: on 64-bit machines, 960 MiB of 4-KiB chunks. A struct
+ * kretprobe_pool with that many pointers fits into 32 KiB, on 32-bit machines into 8 KiB.
  */
 #define NR_GROUPS		(60 * BITS_PER_LONG)
 
@@ -65,12 +62,12 @@ static DEFINE_MUTEX(pool_mutex);
 static struct kretprobe_pool *shared[NR_CLASSES];
 
 /**
- * struct pool_cpu - what a CPU keeps of the shared pools
- * @cache: for each pool, an instance that was given back, or NULL
- * @hint: for each pool, the place of the chunk in which it has found the last instance
+ * struct pool_cpu - a CPU's part of the shared pools
+ * @cache: for each pool, a free instance, or NULL
+ * @hint: for each pool, see &struct kretprobe_pool
  * @irq_work: queues @work, for hits
- * @work: makes chunks, on the CPU that asks for them: another CPU may be a virtual one
- *	that does not run.
+ * @work: makes chunks on the CPU that requests them: the host may have stopped another,
+ *	virtual CPU
  */
 struct pool_cpu {
 	struct kretprobe_instance *cache[NR_CLASSES];
@@ -81,7 +78,7 @@ struct pool_cpu {
 
 static DEFINE_PER_CPU(struct pool_cpu, pool_cpu);
 
-/* What all shared pools use, and the limit. */
+/* The memory of all shared pools, and its limit. */
 static unsigned long shared_kib;
 static unsigned long return_pool_kib;
 
@@ -90,7 +87,7 @@ static unsigned int pool_chunk_kib(const struct kretprobe_pool *pool)
 	return pool->chunk_bytes / SZ_1K;
 }
 
-/* Add a chunk to a shared pool; say why not. */
+/* Add a chunk to a shared pool. Return POOL_MAY_GROW, or the reason why not. */
 static enum pool_growth pool_grow_by_chunk(struct kretprobe_pool *pool)
 {
 	struct chunk_group *g;
@@ -108,7 +105,7 @@ static enum pool_growth pool_grow_by_chunk(struct kretprobe_pool *pool)
 	return POOL_MAY_GROW;
 }
 
-/* Count the instances of a shared pool that stand for calls. */
+/* Count the instances of a shared pool that calls use. */
 static unsigned int pool_nr_taken(const struct kretprobe_pool *pool)
 {
 	const struct kretprobe_chunk *c = NULL;
@@ -122,7 +119,7 @@ static unsigned int pool_nr_taken(const struct kretprobe_pool *pool)
 	}
 	for_each_possible_cpu(cpu)
 		cached += !!READ_ONCE(*per_cpu_ptr(pool->cache, cpu));
-	/* Both change while they are counted. */
+	/* Both may have changed while they were counted. */
 	return nr - min(nr, cached);
 }
 
@@ -131,7 +128,7 @@ static unsigned int pool_nr_total(const struct kretprobe_pool *pool)
 	return pool->nr_chunks * pool->per_chunk;
 }
 
-/* How many instances a shared pool should have, when @nr_taken are taken. */
+/* How many instances should a shared pool have if calls use @nr_taken? */
 static unsigned int pool_target(const struct kretprobe_pool *pool, unsigned int nr_taken)
 {
 	unsigned int base;
@@ -161,10 +158,7 @@ static void pool_grow(struct kretprobe_pool *pool)
 		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
 }
 
-/*
- * Hits may ask for more of any shared pool again. A pool for which a hit has asked stays as it
- * is: only pool_grow() ends that.
- */
+/* Let hits request growth again. Only pool_grow() ends POOL_GROWTH_REQUESTED. */
 static void pool_may_grow_again(void)
 {
 	unsigned int i;
@@ -183,7 +177,7 @@ static void pool_flush_cache(void *data)
 		kretprobe_pool_give(ri);
 }
 
-/* Take back the instances that CPUs keep to themselves, those of offline CPUs too. */
+/* Give back the instances in the caches of all CPUs, also offline ones. */
 static void pool_flush_caches(struct kretprobe_pool *pool)
 {
 	struct kretprobe_instance *ri;
@@ -201,7 +195,7 @@ static void pool_flush_caches(struct kretprobe_pool *pool)
 	}
 }
 
-/* May there be more instances than wanted when all are free? */
+/* Will the pool be a chunk above its target when all calls have returned? */
 static bool pool_may_shrink(const struct kretprobe_pool *pool)
 {
 	return pool_nr_total(pool) >= pool_target(pool, 0) + pool->per_chunk;
@@ -213,8 +207,8 @@ static bool pool_beyond_limit(void)
 }
 
 /*
- * Free half of the chunks that are not wanted; the rest may be wanted again soon. Beyond
- * the limit, free all idle chunks. Return: true if this is to be called again.
+ * Free half of the chunks above the target; the rest may be needed again soon. Beyond the
+ * limit, free all idle chunks. Return true if the worker has to run again.
  */
 static bool pool_shrink(struct kretprobe_pool *pool)
 {
@@ -225,7 +219,7 @@ static bool pool_shrink(struct kretprobe_pool *pool)
 		spare = DIV_ROUND_UP((pool_nr_total(pool) - want) / pool->per_chunk, 2);
 	else if (!pool_beyond_limit())
 		return pool_may_shrink(pool);
-	/* The instances that CPUs keep to themselves are free too. */
+	/* A cached instance is free, but its bit in the chunk is not set. */
 	if (!pool->nr_probes || pool_beyond_limit())
 		pool_flush_caches(pool);
 	for (c = pool_next_chunk(pool, NULL); c && (spare || pool_beyond_limit()); c = next) {
@@ -268,19 +262,15 @@ static void pool_shrink_all(struct work_struct *work)
 		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
 }
 
-/*
- * Many tasks may be ready to run, all of them about to need an instance: the worker has a
- * high priority.
- */
+/* High priority: many tasks may be ready to run, and about to need an instance. */
 static void __kprobes pool_run_worker(struct irq_work *work)
 {
 	queue_work(system_highpri_wq, &container_of(work, struct pool_cpu, irq_work)->work);
 }
 
 /*
- * The workqueue creates a second worker thread before the only idle one of a CPU begins
- * to work, and the thread that creates it may have to wait for many others. Have it
- * created now, while there is time.
+ * Before the only idle thread of a CPU's workqueue begins to work, it creates a second one,
+ * and may have to wait for many tasks. Make it do that now, before a hit needs it.
  */
 static void pool_wake_workers(void)
 {
@@ -359,18 +349,18 @@ static noinline void pool_replace_dead_in(const struct kretprobe_pool *pool,
 		holder = READ_ONCE(ri->rph);
 		if (!holder || holder == by || rcu_access_pointer(holder->rp))
 			continue;
-		/* A hit may have taken it meanwhile, for another return probe. */
+		/* Fails if a hit has taken the instance meanwhile, for another return probe. */
 		cmpxchg(&ri->rph, holder, by);
 	}
 }
 
 /**
  * kretprobe_pools_replace_dead() - replace holders that have no return probe
- * @by: what instances of the shared pools are to refer to instead
+ * @by: the holder that all instances of the shared pools refer to instead
  *
- * The free ones too, which refer to what they were taken for last. No lock is
- * held, so a chunk may come or go meanwhile: a new one does not refer to any
- * holder, and none of the instances of one that goes is used again.
+ * Free instances are included: they refer to the holder that they were last taken for. No lock
+ * is held, so a chunk may be added or deleted meanwhile: a new one refers to no holder, and
+ * the instances of a deleted one are never used again.
  *
  * Context: sleeps.
  */
@@ -420,7 +410,7 @@ void kretprobe_pools_show(struct seq_file *m)
 	}
 }
 
-/* A sixty-fourth of memory, unless the command line says otherwise. */
+/* The default limit is 1/64 of the memory. */
 static int __init pool_shared_init(void)
 {
 	struct pool_cpu *pc;
@@ -438,7 +428,7 @@ static int __init pool_shared_init(void)
 }
 early_initcall(pool_shared_init);
 
-/* Free what is beyond a lower limit; hits may wait for a higher one. */
+/* If the limit is lower, pools shrink; if it is higher, pools that have reached it grow. */
 static int pool_limit_set(const char *val, const struct kernel_param *param)
 {
 	int ret;
