@@ -2,19 +2,18 @@
 /*
  * Kernel probes: jprobes, for modules from before Linux 4.15.
  *
- * A jprobe is a probe at the entry of a function. Its pre_handler calls the user's handler
- * with the arguments of the function: those in registers are loaded from the saved
- * registers, those on the stack are copied to the handler's own stack frame. So the handler
- * can overwrite all of them, and nothing has to be restored. The call is an ordinary one,
- * on the stack of the pre_handler; execution is not redirected. For this reason a jprobe
- * needs nothing from the way in which its probepoint is reached.
+ * A jprobe is a probe at the entry of a function. Its pre_handler calls the user's handler,
+ * loads the function's register arguments from the saved registers, and copies its stack
+ * arguments to the handler's own stack frame. So the handler can overwrite them all, and
+ * nothing has to be restored. This is an ordinary call on the stack of the pre_handler, no
+ * redirection, so it works for breakpoints, jumps and ftrace in the same way.
  *
- * jprobe_return() ends the handler. It may be called from any depth of calls: it drops the
- * stack frames in between, and continues behind the call of the handler. The effects that
- * these frames would have undone on their way back are undone here, see struct before_handler.
+ * jprobe_return() ends the handler, also from a function that the handler has called: it drops
+ * the stack frames and resumes after the call of the handler. What returning from these frames
+ * would have restored is restored here, see struct before_handler.
  *
- * There is no lock: what is needed of a call is on the stack, and in the architecture's
- * record of running handlers.
+ * There is no lock: the state of a call is on the stack, and in the architecture's record of
+ * running handlers.
  */
 #include <linux/bitops.h>
 #include <linux/export.h>
@@ -29,10 +28,10 @@
 
 #include "internal.h"
 
-/* unregister_jprobes() passes an array of one as that of the other. */
+/* unregister_jprobes() casts an array of pointers. */
 static_assert(offsetof(struct jprobe, kp) == 0);
 
-/* Mistakes of a handler, each of which is printed once for a jprobe. */
+/* Bits of jprobe.reported: mistakes of a handler, each printed once for a jprobe */
 enum mistake {
 	NO_JPROBE_RETURN,
 	PREEMPT_COUNT,
@@ -40,10 +39,10 @@ enum mistake {
 };
 
 /**
- * struct before_handler - the state that a handler has to leave as it is
+ * struct before_handler - state that a handler must not change
  * @count: preempt_count
  * @flags: the interrupt flag, as local_save_flags() saves it
- * @rethooks: the first of the calls whose return a rethook follows
+ * @rethooks: the first on the task's list of rethook nodes
  */
 struct before_handler {
 	int count;
@@ -54,10 +53,9 @@ struct before_handler {
 };
 
 /*
- * Forget the calls, of functions whose return a rethook follows, that jprobe_return() has
- * dropped. Their frames no longer return to the rethook's trampoline, which would take
- * the first of these records for that of the next call that does. Interrupts add records, too,
- * and remove them before they return.
+ * Recycle rethook nodes of calls that jprobe_return() has dropped. These calls never return to
+ * rethook's trampoline, which would use their nodes for the next call that does. Interrupts add
+ * nodes too, but remove them before they return.
  */
 static __always_inline void jprobe_drop_rethooks(const struct before_handler *before)
 {
@@ -78,10 +76,7 @@ static __always_inline void jprobe_save_state(struct before_handler *before)
 #ifdef CONFIG_RETHOOK
 	before->rethooks = current->rethooks.first;
 #endif
-	/*
-	 * The function graph tracer replaces return addresses. A call that jprobe_return()
-	 * drops would stay on its stack of calls for ever.
-	 */
+	/* A call that jprobe_return() drops would stay on the graph tracer's shadow stack. */
 	pause_graph_tracing();
 }
 
@@ -90,7 +85,7 @@ static bool __kprobes jprobe_is_first(struct jprobe *jp, enum mistake mistake)
 	return !test_and_set_bit(mistake, &jp->reported);
 }
 
-/* A handler that took a lock and did not release it, for example. */
+/* The handler may have taken a lock without releasing it, for example. */
 static noinline void __kprobes jprobe_restore_preempt_count(struct jprobe *jp, int count)
 {
 	int left = preempt_count();
@@ -120,7 +115,6 @@ void jprobe_restore_state(struct jprobe *jp, const struct before_handler *before
 		jprobe_restore_irq_flag(jp, before->flags);
 }
 
-/* The pre_handler of a jprobe */
 static int __kprobes jprobe_call_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct jprobe *jp = container_of(p, struct jprobe, kp);
@@ -151,11 +145,11 @@ bool __kprobes is_jprobe(const struct kprobe *p)
  * jprobe_return() - end the handler of a jprobe
  *
  * The probed function continues with the registers and the stack that it was called with.
- * Functions that the handler has called may call this as well. It does not release what
- * they hold, such as locks.
+ * Functions that the handler has called may call this too. It does not release locks that they
+ * hold.
  *
- * If the calling context runs no handler of a jprobe, or runs its fault_handler, a message
- * says so and the function returns to its caller.
+ * If no handler of a jprobe is running, or a fault_handler is, it prints a message and returns
+ * to its caller.
  *
  * Context: the handler.
  */
@@ -213,9 +207,8 @@ EXPORT_SYMBOL_GPL(register_jprobes);
  * register_jprobe() - register a jprobe
  * @jp: the jprobe; see &struct jprobe for the fields that the user sets
  *
- * When this returns 0, every call of the function, on any CPU, calls the handler first,
- * unless it is counted in nmissed, %KPROBE_FLAG_DISABLED is set or debugfs kprobes/enabled
- * is 0.
+ * After this has returned 0, every call of the function calls the handler first, unless it is
+ * counted in nmissed, %KPROBE_FLAG_DISABLED is set or debugfs kprobes/enabled is 0.
  *
  * Context: sleeps; takes kprobe_mutex.
  *

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the functions that users of return probes call to register them.
+ * Kernel probes: registering and unregistering return probes.
  *
- * A return probe is a probe at the entry of a function, whose pre_handler has the return
- * call a handler as well: see retcall.c, or rethook.c for architectures that leave it to
- * rethook.
- *
- * kretprobe_mutex guards which return probes are registered. kprobe_mutex nests inside it.
+ * A return probe is a probe at the entry of a function. Its pre_handler makes the call return
+ * to a trampoline: see retcall.c, or rethook.c for architectures that use rethook.
  */
 #include <linux/cleanup.h>
 #include <linux/export.h>
@@ -16,7 +13,7 @@
 
 #include "internal.h"
 
-/* Guards which return probes are registered. */
+/* Guards which return probes are registered. kprobe_mutex nests inside it. */
 DEFINE_MUTEX(kretprobe_mutex);
 
 static_assert(offsetof(struct kretprobe, kp) == 0);
@@ -60,7 +57,7 @@ enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry)
 	return KPROBE_WHY_NONE;
 }
 
-/* Undo kretprobes_claim() for those that kretprobes_claim() has succeeded for. */
+/* Undo kretprobes_claim() for return probes that it has succeeded for. */
 static void kretprobes_unclaim(struct kretprobe **rps, int num)
 {
 	guard(mutex)(&kretprobe_mutex);
@@ -75,7 +72,7 @@ static void kretprobes_unclaim(struct kretprobe **rps, int num)
  * @rps: the return probes
  * @num: number of return probes
  *
- * If one cannot be registered, none is. It calls register_kprobes(), once.
+ * If one cannot be registered, none is. Calls register_kprobes() once.
  *
  * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  *
@@ -107,11 +104,10 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * register_kretprobe() - register a return probe
  * @rp: the return probe; see &struct kretprobe for the fields that the user sets
  *
- * When this returns 0, every call of the function that begins from now on calls the
- * handlers, unless it is counted in nmissed.
+ * After this has returned 0, every call of the function calls the handlers, or is counted in
+ * nmissed.
  *
- * It calls register_kprobe(): security agents have a probe there, to see what others
- * register.
+ * Calls register_kprobe(), where security agents have a probe to see registrations.
  *
  * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  *
@@ -161,7 +157,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 				kretprobe_stop(rps[i]);
 	/*
 	 * Waits for running handlers, at entries and at returns, also of return probes that
-	 * another caller is unregistering. The first of the callers here releases them.
+	 * another caller is unregistering. The first of the two callers here releases them.
 	 */
 	unregister_kprobes((struct kprobe **)rps, num);
 	scoped_guard(mutex, &kretprobe_mutex)
@@ -177,9 +173,9 @@ EXPORT_SYMBOL_GPL(unregister_kretprobes);
  * unregister_kretprobe() - unregister a return probe
  * @rp: the return probe; if it is not registered, its addr is set to NULL
  *
- * When this returns, no handler of @rp is running and none is called any more. That is so
- * as well if another caller is unregistering @rp. Calls that have not returned yet return
- * to their callers without a call of the handler.
+ * When this returns, no handler of @rp is running and none is called any more, also if another
+ * caller is unregistering @rp. Calls that are still under way return without a call of the
+ * handler.
  *
  * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  */
@@ -193,7 +189,7 @@ EXPORT_SYMBOL_GPL(unregister_kretprobe);
  * disable_kretprobe() - stop following the calls of a function
  * @rp: a registered return probe
  *
- * Calls that are followed already still call the handler when they return.
+ * Calls that are under way still call the handler when they return.
  *
  * Context: sleeps; takes kprobe_mutex.
  *

@@ -2,38 +2,33 @@
 /*
  * Kernel probes: the calls that return probes follow.
  *
- * A hit at the entry of the function takes an instance, the record of this call, and
- * replaces the return address by the address of a trampoline. When the function returns,
- * the trampoline calls the handlers, and resumes at the real return address.
+ * A hit at the entry of a function takes an instance, the record of this call, and replaces
+ * the return address by the address of a trampoline. When the function returns, the
+ * trampoline calls the handlers and resumes at the real return address.
  *
- * The instances of a task are a list, the newest first. Unwinders find there what the
- * trampoline has replaced. One call has several instances if several return probes are on
- * the function, or if the function ends in a tail call of another one that has a return
- * probe. They all belong to the same place on the stack, and each has the address that the
- * CPU goes on at. All but the oldest of them are chained: bit 0 of their fp is set.
+ * Each task has a list of its instances, newest first, where unwinders find the return
+ * addresses. A call has several instances if the function has several return probes, or ends
+ * in a tail call of another function with a return probe. All of them have the same stack
+ * address in fp, and the same resume address. All but the oldest are chained: bit 0 of fp is set.
  *
- * Other code may replace the return address too, before or between two of them: rethook, and
- * the function graph tracer. Then the address that the CPU goes on at is that of another
- * trampoline. Such an instance is marked by bit 1 of its fp, so the return does not take the
- * short way in assembly: handlers are to see the address in the caller, which
- * kretprobe_real_address() finds. Where the fp is no place on the stack but the value of a
- * register, its bit 0 is ignored, and there is no such mark.
+ * Rethook and the function graph tracer replace return addresses too. If the resume address is
+ * one of their trampolines, bit 1 of fp is set. Such a return is handled in C, not
+ * in assembly: handlers must see the address in the caller, which kretprobe_real_address()
+ * finds. On architectures where fp is the value of a register, not a stack address, its bit 0
+ * is ignored and bit 1 is not used.
  *
- * An instance does not refer to its struct kretprobe, which belongs to the user and may be
- * freed before the call returns. It refers to a holder, which refers to the return probe
- * while that is registered. Hits count no references to a holder, and it is freed without
- * waiting for calls, which may not return for a long time:
+ * The user may free the struct kretprobe before the call returns. So an instance refers to a
+ * holder, which refers to the return probe while that is registered. Hits count no references
+ * to a holder, and it is freed without waiting for the calls, which may take long to return:
  *
- * - Instances of a shared pool: some time after return probes have been unregistered, a
- *   worker looks at every instance, and replaces holders that have no return probe by
- *   @unprobed, which is never freed. Then it frees all holders that had been unregistered
- *   before it began.
- * - Instances of a pool of fixed size: the holder and the pool are freed with the last
- *   instance. When the return probe has been unregistered, no hit takes an instance any
- *   more, and the pool counts down the instances as calls return, see pool.c.
+ * - Shared pool: some time after return probes were unregistered, a worker visits every
+ *   instance and replaces holders that have no return probe by @unprobed, which is never
+ *   freed. Then it frees all holders that had been unregistered before it began.
+ * - Pool of fixed size: after unregistration no hit takes an instance, and the pool counts the
+ *   instances down as calls return. The holder and the pool are freed after the last one.
  *
  * kretprobe_mutex guards the claiming and releasing of holders. Only a task itself changes
- * its list; an interrupt leaves the list as it was.
+ * its list; an interrupt has removed its instances when it returns.
  */
 #include <linux/cleanup.h>
 #include <linux/cpuhotplug.h>
@@ -54,27 +49,27 @@
 
 #include "internal.h"
 
-/* Takes the place of unregistered return probes in holders. It has no handler. */
+/* In holders, replaces an unregistered return probe. It has no handler. */
 static struct kretprobe no_probe;
 
 /* Sentinels: never_there always reads as empty, always_there as occupied. */
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
 
-/* What instances of shared pools refer to when their own holder is about to be freed. */
+/* Instances of shared pools refer to it when their own holder is about to be freed. */
 static struct kretprobe_holder unprobed = {
 	.active = &no_probe,
 	.back = &always_there,
 };
 
 /*
- * Holders of unregistered return probes. Instances of a shared pool may still refer to the
- * first ones; the others have a pool of fixed size, and none of its instances is in use.
+ * Holders of unregistered return probes. Instances may still refer to those in @dead_shared.
+ * Those in @dead_limited have a pool of fixed size, none of whose instances is in use.
  */
 static LLIST_HEAD(dead_shared);
 static LLIST_HEAD(dead_limited);
 
-/* One pass over all instances serves all return probes that are unregistered in this time. */
+/* The worker visits all instances at most once in this time. */
 #define FREE_SHARED_DELAY	(HZ / 10)
 
 static void kretprobe_free_shared(struct work_struct *work);
@@ -83,13 +78,12 @@ static DECLARE_DELAYED_WORK(free_shared_work, kretprobe_free_shared);
 static void kretprobe_free_limited(struct work_struct *work);
 static DECLARE_WORK(free_limited_work, kretprobe_free_limited);
 
-/* A return raises this interrupt, once for each holder. */
 static void __kprobes kretprobe_queue_free_limited(struct irq_work *work)
 {
 	queue_work(system_unbound_wq, &free_limited_work);
 }
 
-/* For returns, which may be in any context. */
+/* A return, in any context, may queue it. */
 static struct irq_work free_limited_irq_work = IRQ_WORK_INIT_HARD(kretprobe_queue_free_limited);
 
 static __always_inline unsigned long kretprobe_trampoline_addr(void)
@@ -102,16 +96,15 @@ static __always_inline struct kretprobe_instance *kretprobe_node_instance(struct
 	return container_of(node, struct kretprobe_instance, llist);
 }
 
-/* In fp: the call has an older instance. */
+/* Bit of fp: the call has an older instance. */
 #define FP_CHAINED	1UL
 #ifdef arch_kretprobe_slot
-/* In fp: the return address was another trampoline's already. */
+/* Bit of fp: another tracer had replaced the return address before. */
 #define FP_REPLACED	2UL
 #else
 #define FP_REPLACED	0UL
 #endif
 
-/* Without the marks in it. */
 static __always_inline void *kretprobe_unmarked(void *fp)
 {
 	return (void *)((unsigned long)fp & ~(FP_CHAINED | FP_REPLACED));
@@ -122,21 +115,21 @@ static __always_inline void kretprobe_mark(struct kretprobe_instance *ri, unsign
 	ri->fp = (void *)((unsigned long)ri->fp | mark);
 }
 
-/* Is an instance one of the call that @frame, which is unmarked, identifies? */
+/* Does @ri belong to the call at @frame? */
 static __always_inline bool kretprobe_is_of_call(struct kretprobe_instance *ri, void *frame)
 {
 	return kretprobe_unmarked(ri->fp) == frame;
 }
 
-/* Is it the oldest one? */
+/* Is @ri the oldest instance of the call at @frame? */
 static __always_inline bool kretprobe_is_oldest(struct kretprobe_instance *ri, void *frame)
 {
 	return ((unsigned long)ri->fp & ~FP_REPLACED) == (unsigned long)frame;
 }
 
 /*
- * Take the instance that the CPU keeps to itself, or NULL. Only the CPU itself takes that of a
- * shared pool, in any context.
+ * Take the instance in this CPU's cache, or return NULL. If the pool is shared, no other CPU
+ * accesses the cache, but interrupts and NMIs of this CPU do.
  */
 static __always_inline
 struct kretprobe_instance *kretprobe_take_cached(struct kretprobe_holder *holder)
@@ -144,7 +137,7 @@ struct kretprobe_instance *kretprobe_take_cached(struct kretprobe_holder *holder
 	struct kretprobe_instance *ri = this_cpu_read(*holder->cache);
 
 	if (likely(ri))
-		/* Else an interrupt has taken it. */
+		/* It fails if an interrupt has taken the instance. */
 		return likely(kretprobe_cache_try_cmpxchg(holder->cache, ri, NULL)) ? ri : NULL;
 	/* Pairs with the exchange in pool_take_from_cpus(). */
 	return likely(holder->own) ? xchg(raw_cpu_ptr(holder->own), NULL) : NULL;
@@ -155,7 +148,7 @@ static __always_inline void kretprobe_give(struct kretprobe_instance *ri)
 	struct kretprobe_holder *holder = ri->rph;
 	struct kretprobe_instance *none = NULL;
 
-	/* Only this CPU takes it from its cache, and sees its own accesses in order. Tell KCSAN. */
+	/* For KCSAN: only this CPU takes it from there, and sees its own accesses in order. */
 	kcsan_release();
 	if (likely(kretprobe_cache_try_cmpxchg(holder->back, NULL, ri)))
 		return;
@@ -165,7 +158,7 @@ static __always_inline void kretprobe_give(struct kretprobe_instance *ri)
 	kretprobe_pool_give(ri);
 }
 
-/* Have a pool of fixed size freed, with its holder. None of its instances is in use. */
+/* Queue a holder to be freed with its pool of fixed size, none of whose instances is in use. */
 static void __kprobes kretprobe_limited_is_free(struct kretprobe_holder *holder)
 {
 	llist_add(&holder->dead, &dead_limited);
@@ -173,14 +166,13 @@ static void __kprobes kretprobe_limited_is_free(struct kretprobe_holder *holder)
 }
 
 /*
- * Give back the instance of a call that has ended. The return probe may be unregistered:
+ * Give back the instance of a call that has ended. In a pool of fixed size, each instance has
+ * to be counted down once after kretprobe_stop() has cleared holder->rp:
  *
- * - If @holder->rp is set, the instance is given back before the grace period ends that
- *   precedes kretprobe_pool_drain(): preemption has been disabled since the holder was read
- *   first. kretprobe_pool_drain() counts it as free.
- * - If it is NULL, kretprobe_pool_drop() counts the instance, which is not given back.
- *
- * So each instance is counted once.
+ * - If @rp is still set, the instance is given back with preemption disabled since the holder
+ *   was read. So the grace period between kretprobe_stop() and kretprobe_pool_drain() waits
+ *   for this, and the latter counts the instance as free.
+ * - If @rp is NULL, kretprobe_pool_drop() counts the instance, which is not given back.
  */
 static __always_inline void kretprobe_end_call(struct kretprobe_instance *ri)
 {
@@ -196,10 +188,7 @@ static __always_inline void kretprobe_end_call(struct kretprobe_instance *ri)
  * The entry of a function.
  */
 
-/*
- * The instances of the current task. An interrupt may add some anywhere between two accesses,
- * and has removed them when it returns.
- */
+/* READ_ONCE() and WRITE_ONCE(): interrupts add instances to the list and remove them again. */
 static __always_inline struct llist_node *kretprobe_newest_call(void)
 {
 	return READ_ONCE(current->kretprobe_instances.first);
@@ -211,8 +200,8 @@ static __always_inline void kretprobe_set_newest_call(struct llist_node *node)
 }
 
 /*
- * The call is followed already: copy the return address from its newest instance. That is the
- * first on the list, unless calls in between were left without a return.
+ * Copy the return address from the newest instance of the same call. That is the first on the
+ * list, unless calls after it were left without a return.
  */
 static __always_inline void kretprobe_chain(struct kretprobe_instance *ri)
 {
@@ -234,7 +223,7 @@ static __always_inline bool kretprobe_is_followed(struct kretprobe_instance *ri)
 
 #ifdef arch_kretprobe_slot
 
-/* Fill in the instance. The stack is unchanged: the entry_handler sees the call as it was. */
+/* Leave the stack unchanged: the entry_handler must see the original return address there. */
 static __always_inline void kretprobe_fill(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	unsigned long *slot = arch_kretprobe_slot(regs);
@@ -243,7 +232,7 @@ static __always_inline void kretprobe_fill(struct kretprobe_instance *ri, struct
 	ri->llist.next = kretprobe_newest_call();
 	ri->fp = slot;
 	ri->ret_addr = (kprobe_opcode_t *)addr;
-	/* A quick test, which few return addresses pass, before the two that compare. */
+	/* A cheap test first: few return addresses are aligned as trampolines are. */
 	if (likely(!arch_kretprobe_may_be_replaced(addr)))
 		return;
 	if (kretprobe_is_followed(ri))
@@ -252,10 +241,7 @@ static __always_inline void kretprobe_fill(struct kretprobe_instance *ri, struct
 		kretprobe_mark(ri, FP_REPLACED);
 }
 
-/*
- * Follow the call. The instance is on the list before the trampoline is on the stack: an
- * unwinder in an NMI that finds the trampoline finds the instance.
- */
+/* List the instance first: an unwinder in an NMI that finds the trampoline needs it. */
 static __always_inline void kretprobe_hook(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kretprobe_set_newest_call(&ri->llist);
@@ -282,7 +268,7 @@ static __always_inline void kretprobe_hook(struct kretprobe_instance *ri, struct
 
 #endif
 
-/* An instance with data has room for KRETPROBE_DATA_MIN bytes, and ends with a whole word. */
+/* Instances with data have room for at least KRETPROBE_DATA_MIN bytes. */
 static __always_inline void kretprobe_clear_data(struct kretprobe_instance *ri, size_t size)
 {
 	memset(ri->data, 0, KRETPROBE_DATA_MIN);
@@ -290,7 +276,6 @@ static __always_inline void kretprobe_clear_data(struct kretprobe_instance *ri, 
 		memset(ri->data + KRETPROBE_DATA_MIN, 0, size - KRETPROBE_DATA_MIN);
 }
 
-/* Let the user decide whether the call is followed. */
 static noinline int __kprobes
 kretprobe_call_entry_handler(struct kretprobe_instance *ri, struct pt_regs *regs,
 			     kretprobe_handler_t entry_handler)
@@ -302,7 +287,6 @@ kretprobe_call_entry_handler(struct kretprobe_instance *ri, struct pt_regs *regs
 	return 0;
 }
 
-/* The user may set the entry_handler at any time. */
 static __always_inline
 int kretprobe_follow(struct kretprobe *rp, struct kretprobe_holder *holder,
 		     struct kretprobe_instance *ri, struct pt_regs *regs, bool data)
@@ -313,6 +297,7 @@ int kretprobe_follow(struct kretprobe *rp, struct kretprobe_holder *holder,
 	kretprobe_fill(ri, regs);
 	if (data)
 		kretprobe_clear_data(ri, rp->data_size);
+	/* The user may set it at any time. */
 	entry_handler = READ_ONCE(rp->entry_handler);
 	if (entry_handler)
 		return kretprobe_call_entry_handler(ri, regs, entry_handler);
@@ -320,7 +305,7 @@ int kretprobe_follow(struct kretprobe *rp, struct kretprobe_holder *holder,
 	return 0;
 }
 
-/* The CPU has no instance of its own. */
+/* The slow path of an entry: this CPU's cache is empty. */
 static noinline int __kprobes kretprobe_enter(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_holder *holder = rp->rph;
@@ -333,8 +318,8 @@ static noinline int __kprobes kretprobe_enter(struct kretprobe *rp, struct pt_re
 }
 
 /*
- * The pre_handlers of return probes, without data and with. Other functions are called last, so
- * that no registers need to be saved for them.
+ * The pre_handlers of return probes, without data and with it: two functions save a load and
+ * a branch for each hit. They end in tail calls, so that they need not save registers.
  */
 static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
@@ -342,7 +327,8 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 	struct kretprobe_holder *holder = rp->rph;
 	struct kretprobe_instance *ri = kretprobe_take_cached(holder);
 
-	return likely(ri) ? kretprobe_follow(rp, holder, ri, regs, false) : kretprobe_enter(rp, regs);
+	return likely(ri) ? kretprobe_follow(rp, holder, ri, regs, false) :
+			    kretprobe_enter(rp, regs);
 }
 
 static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs)
@@ -351,20 +337,20 @@ static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs
 	struct kretprobe_holder *holder = rp->rph;
 	struct kretprobe_instance *ri = kretprobe_take_cached(holder);
 
-	return likely(ri) ? kretprobe_follow(rp, holder, ri, regs, true) : kretprobe_enter(rp, regs);
+	return likely(ri) ? kretprobe_follow(rp, holder, ri, regs, true) :
+			    kretprobe_enter(rp, regs);
 }
 
 /*
  * The return of a function.
  */
 
-/* A return pops at most so many bytes beyond the return address, and drops arguments with them. */
+/* The most bytes of arguments that a return instruction (ret imm16) drops. */
 #define RETURN_POPS_MAX	0xffff
 
 /*
- * Find the instance of the call that has returned to @frame, the oldest one if there are
- * several. If the return has dropped arguments, @frame is above the place where the return
- * address was: then it is the nearest call below.
+ * Find the oldest instance of the call that has returned to @frame. If the return has dropped
+ * arguments, @frame is above the stack address of the call: look for the nearest call below.
  */
 static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first, void *frame)
 {
@@ -387,8 +373,8 @@ static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first
 }
 
 /*
- * The address in the caller that a call returns to. The addresses that others have put in its
- * place are found from the call's oldest instance on: newer ones are of no use there.
+ * Return the address in the caller, also if another tracer has replaced that. The search for
+ * it has to begin at the oldest instance of the call.
  */
 static __always_inline unsigned long kretprobe_real_address(struct kretprobe_instance *ri)
 {
@@ -410,13 +396,13 @@ static __always_inline unsigned long kretprobe_real_address(struct kretprobe_ins
  * @frame: identifies the call; the value that arch_prepare_kretprobe() has stored in the
  *	instance's fp
  *
- * Architectures call it if hits are counted as missed anyway. While a handler runs,
- * kprobe_running() returns its return probe's kp; bpf_get_func_ip() reads that.
+ * The caller has made further hits of this CPU count as missed. While a handler runs,
+ * kprobe_running() returns its return probe's kp, for bpf_get_func_ip().
  *
- * Context: that of the function, with preemption disabled.
+ * Context: the context of the function, with preemption disabled.
  *
- * Return: the address to go on at. That is the real return address, and also in @regs, unless
- * arch_kretprobe_is_replaced().
+ * Return: the resume address. The instruction pointer in @regs has the real return address,
+ * which differs if arch_kretprobe_is_replaced().
  */
 unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
 {
@@ -428,7 +414,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	void *fp;
 
 	frame = kretprobe_unmarked(frame);
-	/* Functions of other frames were left without a return: end these calls too. */
+	/* Newer calls, at other frames, were left without a return: end them too. */
 	last = kretprobe_find_call(first, frame);
 	if (unlikely(!last))
 		panic("kprobes: no return address at %p\n", frame);
@@ -437,12 +423,12 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	addr = (unsigned long)ri->ret_addr;
 	instruction_pointer_set(regs, kretprobe_real_address(ri));
 #ifdef arch_kretprobe_slot
-	/* Unwinders do not find the instance by this place. */
+	/* The return has dropped arguments: unwinders do not find the instance by @frame. */
 	if (unlikely(fp != frame))
 		WRITE_ONCE(*(unsigned long *)frame, addr);
 #endif
 
-	/* The instances stay on the list, since a handler may take a stack trace. */
+	/* Leave the instances on the list: a handler may take a stack trace. */
 	for (node = first; ; node = node->next) {
 		struct kretprobe *rp = get_kretprobe(kretprobe_node_instance(node));
 		kretprobe_handler_t handler = rp ? READ_ONCE(rp->handler) : NULL;
@@ -477,13 +463,13 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 
 /**
  * kretprobe_return() - handle the return of a function
- * @regs: registers as after the return. The word behind them is the place where the
- *	return address was, and where the trampoline reads it.
+ * @regs: registers as after the return. The next word is the stack address of the return
+ *	address; the trampoline returns to the value that this function stores there.
  *
- * The trampoline handles the common case itself: one instance, whose return probe is
- * registered. It calls this function in all others.
+ * The trampoline itself handles a call with one instance whose return probe is registered. It
+ * calls this function for all others.
  *
- * Context: that of the function.
+ * Context: the context of the function.
  */
 __visible void __kprobes kretprobe_return(struct pt_regs *regs)
 {
@@ -501,7 +487,7 @@ __visible void __kprobes kretprobe_return(struct pt_regs *regs)
  * @regs: registers that the trampoline has saved
  * @addr: the return address
  *
- * For architectures that keep it in memory.
+ * Architectures override it if they keep the return address in memory.
  */
 void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *addr)
 {
@@ -509,14 +495,12 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *a
 #endif
 
 /**
- * kretprobe_find_ret_addr() - find the real return address behind the trampoline
+ * kretprobe_find_ret_addr() - find the return address that the trampoline has replaced
  * @task: the task whose stack it is; the current task, or one that is not running
  * @frame: identifies the call, as for __kretprobe_trampoline_handler()
- * @at: how far the searches of this stack have got: the number of instances that they have
- *	passed. The caller sets it to NULL for the first search. It is a number, not the
- *	instance that the last search has found: the caller may be preempted between two
- *	searches, and a task that is not the current one may go on and return, after which
- *	the instance may be freed.
+ * @at: the number of instances that earlier searches of this stack have passed, as a pointer;
+ *	NULL at the first search. It is not an instance, which might be freed between two
+ *	searches: the caller may be preempted there, and another task may run and return.
  *
  * Context: any.
  *
@@ -550,7 +534,7 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
  * get_kretprobe_retaddr() - find the address that a call returns to
  * @ri: record of the call
  *
- * It is an address in the caller, also if other code has replaced the return address too.
+ * It is an address in the caller, also if another tracer has replaced it on the stack.
  *
  * Context: handlers of the return probe.
  *
@@ -563,7 +547,7 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
-/* kprobe_flush_task(), if the task has instances */
+/* Slow path of kprobe_flush_task(): the task has instances. */
 void kretprobe_flush_task(struct task_struct *tsk)
 {
 	struct llist_node *node, *next;
@@ -577,9 +561,9 @@ void kretprobe_flush_task(struct task_struct *tsk)
 }
 
 /*
- * An idle task never returns from the functions in which it takes its CPU offline, and it may
- * enter some of these when the CPU has been reported dead already. It begins anew when the CPU
- * comes up again. Before that, the CPU that brings it up gives its instances back.
+ * An idle task never returns from the functions that take its CPU offline, and enters some of
+ * them after the CPU was reported dead. It starts from the beginning when the CPU is brought
+ * up. Before that, the CPU that brings it up gives the instances back.
  */
 static int kretprobe_flush_idle_task(unsigned int cpu)
 {
@@ -618,10 +602,9 @@ static void kretprobe_holders_free(struct llist_node *dead)
 }
 
 /*
- * Free the holders of return probes that used a shared pool. No hit has used one of them
- * for a grace period, so no more instances come to refer to them. Only this function frees
- * such holders, and the work item does not run twice at a time: while the instances are
- * looked at, every holder that one of them refers to exists.
+ * Free the holders in @dead_shared. No hit has used them for a grace period, so no instance
+ * begins to refer to them. Only this function frees holders of shared pools, and never runs
+ * concurrently with itself: all holders that instances refer to exist while it visits them.
  */
 static void kretprobe_free_shared(struct work_struct *work)
 {
@@ -630,7 +613,7 @@ static void kretprobe_free_shared(struct work_struct *work)
 	if (!dead)
 		return;
 	kretprobe_pools_replace_dead(&unprobed);
-	/* A return that has read a holder from its instance before that may still use it. */
+	/* A return may have read a holder from its instance before that. */
 	synchronize_rcu();
 	kretprobe_holders_free(dead);
 }
@@ -641,7 +624,7 @@ static void kretprobe_free_limited(struct work_struct *work)
 
 	if (!dead)
 		return;
-	/* The CPU that counted the last instance, and unwinders, may still use it. */
+	/* The CPU that counted the last instance, and unwinders, may still access the pool. */
 	synchronize_rcu();
 	kretprobe_holders_free(dead);
 }

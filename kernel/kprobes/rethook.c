@@ -2,9 +2,9 @@
 /*
  * Kernel probes: return probes of architectures that use rethook.
  *
- * Instances are nodes of rethook: maxactive of them for each return probe, or some for each
- * CPU. When a return probe is unregistered, its nodes are freed with the last call that
- * is under way; such calls do not call the handler.
+ * Instances are nodes of rethook: for each return probe maxactive of them, or some for each
+ * possible CPU. After unregistration, rethook frees the nodes with the last call under way;
+ * such calls do not call the handler.
  *
  * kretprobe_mutex guards which return probes have a rethook.
  */
@@ -42,8 +42,8 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * Rethook calls this. Hits that the handler makes are counted as missed. The handler may be
- * a BPF program, which asks kprobe_running() for the function.
+ * Called by rethook. Hits in the handler are counted as missed. The handler may be a BPF
+ * program, for which bpf_get_func_ip() asks kprobe_running() for the function.
  */
 static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
 				       unsigned long ret_addr, struct pt_regs *regs)
@@ -89,7 +89,7 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 
 	if (ri->node.ret_addr != (unsigned long)arch_rethook_trampoline)
 		return ri->node.ret_addr;
-	/* Of several nodes that follow one call, the first one hooked has the address. */
+	/* Of several nodes of one call, the one that was hooked first has the address. */
 	return rethook_find_ret_addr(current, ri->node.frame, &at);
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
