@@ -2,13 +2,13 @@
 /*
  * Kernel probes: architectures whose hooks take a struct kprobe.
  *
- * The core calls hooks that take a struct probepoint. These architectures have hooks
- * of an older shape, which are given the struct kprobe that the probepoint embeds.
- * They keep the instruction in its ainsn, and call its handlers, which are the
- * core's dispatchers, see set.c. They define current_kprobe and kprobe_ctlblk.
+ * The core calls hooks that take a struct probepoint. This file passes the struct kprobe that
+ * is embedded there to the older hooks of these architectures. They keep the instruction in its
+ * ainsn, and call its handlers, which are the core's dispatchers, see set.c. They define
+ * current_kprobe and kprobe_ctlblk.
  *
- * Some of them write to a slot as they patch text, and decode text that they have
- * patched: they are called with text_mutex, and while no CPU comes or goes.
+ * Some of them write slots by patching text, and decode text that they have patched. So they are
+ * called with text_mutex and cpus_read_lock() held.
  */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
@@ -21,13 +21,13 @@
 
 #ifndef __ARCH_WANT_PROBEPOINT
 
-/* The probe that kprobe_busy_begin() records as running. No user registers it. */
+/* kprobe_busy_begin() records it as running. It is never registered. */
 static struct kprobe kprobe_busy;
 
 /**
  * arch_begin_kprobes() - do nothing
  *
- * No static key guards exceptions and unwinders of these architectures.
+ * These architectures have no static key in exceptions and unwinders to enable.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -37,9 +37,9 @@ void arch_begin_kprobes(void)
 }
 
 /**
- * kprobe_busy_begin() - have hits of this CPU counted as missed
+ * kprobe_busy_begin() - begin to count hits of this CPU as missed
  *
- * For code that calls handlers outside of a hit. Calls do not nest.
+ * For code that calls handlers outside a hit. Calls do not nest.
  *
  * Context: disables preemption until kprobe_busy_end().
  */
@@ -51,7 +51,7 @@ void kprobe_busy_begin(void)
 }
 
 /**
- * kprobe_busy_end() - end what kprobe_busy_begin() began
+ * kprobe_busy_end() - undo kprobe_busy_begin()
  */
 void kprobe_busy_end(void)
 {
@@ -67,7 +67,7 @@ static bool __kprobes legacy_run_fault_handler(kprobe_fault_handler_t handler, s
 	unsigned long status = kcb->kprobe_status;
 	bool handled;
 
-	/* An exception that the handler raises is not offered to it. */
+	/* kprobe_busy has no fault_handler, so an exception of the handler is not offered to it. */
 	__this_cpu_write(current_kprobe, &kprobe_busy);
 	kcb->kprobe_status = KPROBE_HIT_ACTIVE;
 	handled = handler(p, regs, trapnr);
@@ -81,13 +81,13 @@ static bool __kprobes legacy_run_fault_handler(kprobe_fault_handler_t handler, s
  * @regs: registers as at the fault
  * @trapnr: number of the exception, for the fault_handler
  *
- * If the copy of an instruction has raised the fault, the architecture ends the step first,
- * and sets the instruction pointer to the probed address. So the fault_handlers may have the
- * CPU resume there, or anywhere else.
+ * If the copy of an instruction has raised the fault, the architecture first ends the step and
+ * sets the instruction pointer to the probed address. So a fault_handler may leave that, or
+ * set another one.
  *
- * Context: that of the fault; kprobe_running() is not NULL.
+ * Context: the context of the fault; kprobe_running() is not NULL.
  *
- * Return: true if the fault has been handled.
+ * Return: true if the fault was handled.
  */
 bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 {
@@ -113,10 +113,10 @@ bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 /**
  * kprobe_task_oopsed() - forget the handlers that the current task was in
  *
- * Called when an oops is about to end the task. A handler that has raised it never
- * returns, and its CPU would count all later hits as missed.
+ * Called when an oops is about to end the task. If a handler has raised it, that never returns,
+ * and its CPU would count all later hits as missed.
  *
- * Context: that of a task; preemption is still disabled if a handler was running.
+ * Context: a task; preemption is still disabled if a handler was running.
  */
 void kprobe_task_oopsed(void)
 {
@@ -141,11 +141,11 @@ int arch_prepare_probepoint(struct probepoint *pp)
 }
 
 /**
- * arch_explain_probepoint() - tell what would become of a probe
+ * arch_explain_probepoint() - explain whether a probe would be accepted
  * @pp: a probepoint that is never registered
  * @e: the explanation
  *
- * arch_prepare_kprobe() allocates a slot, so it is not asked.
+ * It cannot ask arch_prepare_kprobe(), which allocates a slot.
  */
 void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e)
 {
@@ -172,8 +172,8 @@ void arch_remove_probepoint(struct probepoint *pp)
  * arch_remove_kprobe() - free what arch_prepare_kprobe() allocated
  * @p: what arch_prepare_kprobe() was given
  *
- * It must not touch the text, which may have been freed. For architectures that allocate
- * nothing.
+ * Architectures override it if they allocate something. It must not access the probed text,
+ * which may have been freed.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -185,10 +185,10 @@ void __weak arch_remove_kprobe(struct kprobe *p)
  * arch_reshape_probepoint() - replace a slot by one with or without post_handlers
  * @pp: the probepoint
  * @post: hits call a post_handler
- * @old: result: the slot that was replaced, for the caller to free; or NULL
+ * @old: result: NULL. Other architectures return the slot that was replaced.
  *
- * The hooks of these architectures single-step where there is a post_handler: one
- * form of slot does for both.
+ * These architectures use the same slot in both cases: a hit single-steps it if there is a
+ * post_handler.
  *
  * Return: 0.
  */

@@ -3,17 +3,17 @@
  * Kernel probes: jump optimisation on architectures whose hooks take a struct
  * optimized_kprobe.
  *
- * There a jump replaces one instruction, so its DCR is that instruction, and no other
- * probepoint can be in it. A detour buffer calls pre_handlers only. So a probepoint with
- * post_handlers keeps its breakpoint, and a pre_handler that wants to redirect execution
- * has to have a post_handler beside it.
+ * Here a jump replaces one instruction, so the DCR is that instruction and has no other
+ * probepoint. A detour buffer calls pre_handlers only. So a probepoint with post_handlers keeps
+ * its breakpoint, and a probe whose pre_handler redirects execution must have a post_handler.
  *
- * A detour buffer is kept until the probepoint is freed, since the architecture tells by its
- * struct arch_specific_insn how the buffer executes the instruction: tasks may still be in
- * an old buffer when a new one is made. It is in memory of its own: on some architectures
- * jumps do not dcr_size the memory of slots.
+ * A detour buffer is kept until the probepoint is freed: tasks may be in it, and the
+ * architecture stores in the only struct arch_specific_insn how the buffer executes the
+ * instruction, so there cannot be two.
  *
- * kprobe_mutex guards the memory. Readers of the list of pages use RCU.
+ * Detour buffers are not in pages of slots.c, since jumps do not reach these on powerpc. That
+ * has a fixed area for them, which is not page-aligned, so the xarray of slots.c cannot find
+ * it. kprobe_mutex guards the list of pages. Its readers use RCU.
  */
 #include <linux/bitmap.h>
 #include <linux/cleanup.h>
@@ -32,16 +32,16 @@
 /* The name of a page of detour buffers in /proc/kallsyms and for perf. */
 #define DETOUR_PAGE_SYMBOL	"kprobe_optinsn_page"
 
-/* MAX_OPTINSN_SIZE counts instructions. It is no constant for the compiler. */
+/* MAX_OPTINSN_SIZE counts instructions. The linker sets it, so it is not constant here. */
 #define DETOUR_SIZE		(MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t))
 #define DETOURS_PER_PAGE	(PAGE_SIZE / DETOUR_SIZE)
 
 /**
  * struct detour_page - a page of detour buffers
- * @rcu: frees the structure when no reader of the list has it any more
+ * @rcu: frees the structure after readers of the list
  * @list: links all pages
  * @text: the page
- * @used: the buffers in use
+ * @used: bitmap of the buffers in use
  */
 struct detour_page {
 	struct rcu_head rcu;
@@ -52,13 +52,13 @@ struct detour_page {
 
 static LIST_HEAD(detour_pages);
 
-/* Jumps that arch_put_jump() has begun. */
+/* Filled by arch_put_jump(), emptied by arch_sync_jumps() */
 static LIST_HEAD(jumps);
 
 /**
  * alloc_optinsn_page() - allocate a page for detour buffers
  *
- * Architectures override it if detour buffers have to be in other memory than slots.
+ * Architectures override it if jumps do not reach the memory of slots.
  *
  * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  *
@@ -132,7 +132,7 @@ found:
 	return dp->text + i * DETOUR_SIZE;
 }
 
-/* The page with the address, or NULL. RCU or kprobe_mutex keeps it. */
+/* Return the page with @addr, or NULL. The caller holds kprobe_mutex, or uses RCU. */
 static struct detour_page *detour_page_of(unsigned long addr)
 {
 	struct detour_page *dp;
@@ -146,7 +146,7 @@ static struct detour_page *detour_page_of(unsigned long addr)
 /**
  * free_optinsn_slot() - free a detour buffer
  * @slot: the buffer; no task is in it, running or preempted
- * @dirty: perf was told of the contents, and is told that there are none any more
+ * @dirty: tell perf, which was told of the contents, that they are invalid
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -208,11 +208,12 @@ int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type
  */
 
 /**
- * arch_check_jumps() - do the safety check
+ * arch_check_jumps() - do the safety check of jumps
  * @jumps: the addresses
  * @nr: number of addresses
  *
- * Whether the instruction can be executed in a detour buffer is found out when that is made.
+ * arch_prepare_optimized_kprobe() does the check that the instruction can be executed in a
+ * detour buffer.
  *
  * Return: 0.
  */
@@ -231,13 +232,13 @@ int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
  * @dcr_size: size of the DCR
  * @post: hits call post_handlers
  *
- * Hits of the breakpoint do not resume there: a task can be before or behind the only
+ * Hits of the breakpoint need not resume in the buffer: a task can be before or after the only
  * instruction of the DCR, but not inside.
  *
  * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.
  *
- * Return: 0, or an errno if the probepoint can't be optimised as it is. It is not -ENOMEM,
- * since the memory that jumps dcr_size may be too small for good.
+ * Return: 0, or an errno if the probepoint cannot be optimised now. -ENOMEM becomes -ENOSPC, so
+ * that the optimiser does not try again: the memory that jumps reach may be full permanently.
  */
 int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 {
@@ -271,7 +272,7 @@ enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_s
 }
 
 /**
- * arch_drop_detour() - send no more hits to the detour buffer
+ * arch_drop_detour() - stop sending hits to the detour buffer
  * @pp: the probepoint
  *
  * Return: NULL, since arch_remove_probepoint() frees the buffer.
@@ -285,7 +286,7 @@ kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
  * arch_match_detour() - adapt a detour buffer to a new set
  * @pp: the probepoint
  *
- * Return: false: these detour buffers call one dispatcher for any set.
+ * Return: false. These detour buffers call a dispatcher, which works for any set.
  */
 bool arch_match_detour(struct probepoint *pp)
 {
@@ -293,7 +294,7 @@ bool arch_match_detour(struct probepoint *pp)
 }
 
 /**
- * arch_put_jump() - begin to write a jump
+ * arch_put_jump() - queue a jump for arch_sync_jumps()
  * @pp: the probepoint
  *
  * Context: kprobe_mutex, cpus_read_lock() and text_mutex are held.
@@ -308,14 +309,14 @@ bool arch_put_jump(struct probepoint *pp)
 }
 
 /**
- * arch_sync_jumps() - write the jumps that were begun
+ * arch_sync_jumps() - write the jumps of arch_put_jump()
  *
  * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
 void arch_sync_jumps(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	/* It takes them off the list. */
+	/* Takes them off the list. */
 	arch_optimize_kprobes(&jumps);
 }
 
@@ -332,20 +333,20 @@ void arch_break_jump(struct probepoint *pp)
 }
 
 /**
- * arch_restore_jump() - restore what was behind the breakpoint
+ * arch_restore_jump() - restore the bytes after the breakpoint
  * @pp: the probepoint
  *
- * The jump was no longer than the breakpoint.
+ * There are none: the jump was no longer than the breakpoint.
  */
 void arch_restore_jump(struct probepoint *pp)
 {
 }
 
 /**
- * arch_kprobe_module_going() - forget a module
+ * arch_kprobe_module_going() - forget what arch_check_jumps() has read of a module
  * @mod: the module
  *
- * arch_check_jumps() does not read its text.
+ * Here arch_check_jumps() does not read text.
  */
 void arch_kprobe_module_going(const struct module *mod)
 {
