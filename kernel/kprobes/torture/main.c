@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kprobe_torture: loads kprobes from all sides, and says whether anything went wrong.
+ * kprobe_torture: stress test of kprobes.
  *
  * Readers call functions from tasks, softirqs, hard interrupts, NMIs and handlers, on all
- * CPUs. Writers register, unregister, enable and disable probes of these functions meanwhile,
- * one by one and in batches. Other tasks end inside of probed functions. It runs until it is
- * unloaded, or until the machine is shut down after shutdown_secs. Its last line is
+ * CPUs. Meanwhile writers register, unregister, enable and disable probes of these functions,
+ * one by one and in batches. Victims are tasks that end inside probed functions. The test runs
+ * until it is unloaded, or shuts the machine down after shutdown_secs. Its last line is
  *
  *	kprobe-torture:--- End of test: SUCCESS
  *
- * or FAILURE with the number of errors. Each error has been printed, up to MAX_PRINTED.
+ * or FAILURE with the number of errors. The first MAX_PRINTED errors are printed.
  *
  * The invariants:
  *
- * - Every result of a function is what it was without probes.
- * - Every call of a function is a hit of the probe that stays on it, or was counted as
- *   missed; likewise for a return probe.
+ * - Every function returns the same result as without probes.
+ * - Every call of a function hits its steady probe and its steady return probe, or is counted
+ *   as missed.
  * - A probe is hit after it was registered or enabled, and not after it was unregistered or
  *   disabled.
- * - When a task ends, the returns that it has not made are forgotten.
+ * - A task that ends inside a function gives back the instances of its calls.
  * - A stack trace from a handler ends where the task began.
- * - What has to be refused is refused with the documented errno.
+ * - Invalid registrations are refused with the documented errno.
  * - The text of the functions is the original at the end.
  *
  * It uses the interface of linux/kprobes.h only, so it builds for any kernel.
@@ -59,7 +59,7 @@ int torture_nr_symbols;
 module_param_array_named(symbols, torture_symbols, charp, &torture_nr_symbols, 0444);
 MODULE_PARM_DESC(symbols, "Functions to probe as well, of modules that come and go");
 
-/* Errors that are printed; the others are counted. */
+/* Further errors are counted only. */
 #define MAX_PRINTED	20
 
 bool torture_exact, torture_nomem, torture_oops;

@@ -2,8 +2,8 @@
 /*
  * kprobe_torture: readers, which call the targets.
  *
- * Each CPU has a task, a tasklet and a timer that call, and NMIs where there is a way to send
- * them. They interrupt each other, and each other's handlers.
+ * On each CPU a task, a tasklet, a timer and, on x86, NMIs call them. These interrupt each
+ * other, and each other's handlers.
  */
 #include <linux/bottom_half.h>
 #include <linux/cpu.h>
@@ -21,11 +21,11 @@
 
 #define TIMER_NS	(2 * NSEC_PER_MSEC)
 #define TRACE_DEPTH	64
-/* The frames at the end of each task's stack trace. */
+/* Number of outermost entries of a stack trace to compare. */
 #define TRACE_END	2
 
 /**
- * struct reader - what calls on one CPU
+ * struct reader - the callers on one CPU
  * @task: the task
  * @tasklet: the tasklet
  * @timer: the timer
@@ -46,10 +46,10 @@ struct reader {
 
 static DEFINE_PER_CPU(struct reader, readers);
 static bool stopping;
-/* This CPU calls from an NMI. */
+/* This CPU runs call_from_nmi(). */
 static DEFINE_PER_CPU(bool, in_nmi_call);
 
-/* Save a stack trace. Return: its length; 0 if it is too long, or if there is none. */
+/* Save a stack trace. Return its length, or 0 if it is too long or cannot be taken. */
 static unsigned int save_trace(unsigned long trace[TRACE_DEPTH])
 {
 	unsigned int nr = 0;
@@ -61,8 +61,8 @@ static unsigned int save_trace(unsigned long trace[TRACE_DEPTH])
 }
 
 /*
- * Can the kernel's unwinder get out of the function that @addr is in? It is noinline, so that the
- * buffer is on a handler's stack only after a trace that ends early.
+ * Can unwinders continue from the function that @addr is in? noinline: only a trace that ends
+ * early puts the buffer on a handler's stack.
  */
 static noinline bool can_unwind_from(unsigned long addr)
 {
@@ -73,12 +73,14 @@ static noinline bool can_unwind_from(unsigned long addr)
 }
 
 /**
- * torture_check_trace() - does a stack trace from here lead to where the task began?
+ * torture_check_trace() - check that a stack trace ends where the task began
  * @where: for the message if it does not
  *
- * Context: any; a handler. Only traces of readers are looked at. An NMI may come while the
- * CPU switches tasks, so its traces are not. And none is while a tracer goes: ftrace keeps the
- * trampoline that has called the tracer for tasks that are in it, but unwinders do not find it.
+ * Checks readers only. Ignores NMIs, which may interrupt a task switch. The test must clear the
+ * parameter traces before it removes a tracer: ftrace keeps the tracer's trampoline for tasks
+ * that are in it, but unwinders do not find it any more.
+ *
+ * Context: a handler, in any context.
  */
 void torture_check_trace(const char *where)
 {
@@ -100,7 +102,7 @@ void torture_check_trace(const char *where)
 	if (!nr || (nr >= TRACE_END &&
 		    !memcmp(trace + nr - TRACE_END, reader->end, sizeof(reader->end))))
 		return;
-	/* The test may have begun to remove the tracer while the trace was taken. */
+	/* The parameter may have been cleared while the trace was taken. */
 	if (!can_unwind_from(trace[nr - 1]) || !READ_ONCE(torture_traces))
 		return;
 	torture_error("a stack trace from %s does not end where it must", where);
@@ -162,7 +164,7 @@ static void call_in_turn(u32 random)
 		preempt_enable();
 		break;
 	case 3:
-		/* Few of the calls sleep: most of the time is for the others. */
+		/* Only one of 16 may choose a target that sleeps: sleeping takes long. */
 		target = torture_pick(random >> 11, random >> 3 & 1);
 		torture_call(target, (random >> 7) % TORTURE_SEEDS, TORTURE_TASK);
 		break;
@@ -195,7 +197,7 @@ static int torture_reader(void *arg)
 			set_cpus_allowed_ptr(current, cpumask_of(cpu));
 			was_offline = false;
 		}
-		/* Writers have to get somewhere too, where CPUs are emulated one after another. */
+		/* An emulator may run one CPU at a time: let the writers run. */
 		torture_hrtimeout_us(200, 200, NULL);
 		stutter_wait("torture_reader");
 	} while (!torture_must_stop());
@@ -211,8 +213,8 @@ static void start_timer(void *unused)
 }
 
 /**
- * torture_start_readers() - have all CPUs call the targets
- * @seed: for their random numbers, which differ from those of writers
+ * torture_start_readers() - start to call the targets on all CPUs
+ * @seed: for their random numbers, which differ from the writers'
  *
  * Return: 0, or an errno; then torture_stop_readers() must be called too.
  */
@@ -248,7 +250,7 @@ int torture_start_readers(u64 seed)
 }
 
 /**
- * torture_stop_readers() - have no CPU call the targets any more
+ * torture_stop_readers() - stop calling the targets
  */
 void torture_stop_readers(void)
 {

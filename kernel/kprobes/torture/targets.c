@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kprobe_torture: the functions that are probed and called.
+ * kprobe_torture: targets, the functions that are probed and called.
  *
- * A target's result depends on its argument alone, and is known from before the first
- * probe. So a register, a flag or an instruction that a probe spoils shows in the result.
+ * A target's result depends on its argument alone, and is recorded before the first probe. So
+ * a register or flag that a hit corrupts shows in the result.
  *
- * Each target has a steady probe and a steady return probe. They stay as long as readers
- * call, so at the end every call was a hit, or was counted as missed.
+ * Each target has a steady probe and a steady return probe, registered as long as readers
+ * run. At the end, every call must have hit both, or be counted as missed.
  */
 #include <linux/ftrace.h>
 #include <linux/hash.h>
@@ -21,7 +21,6 @@ DEFINE_PER_CPU(struct torture_counts, torture_counts);
 struct torture_target torture_targets[TORTURE_MAX_TARGETS];
 unsigned int torture_nr_targets;
 
-/* A function that the compiler has made, with ftrace's call if there is one. */
 static noinline unsigned long torture_leaf(unsigned long seed)
 {
 	return hash_long(seed, 20) + seed;
@@ -37,7 +36,7 @@ static noinline unsigned long torture_calls(unsigned long seed)
 	return torture_called(seed) ^ (torture_called(seed + 1) << 3);
 }
 
-/* Its memory access faults, and the fault is repaired. */
+/* Its memory access faults, and the exception table repairs the fault. */
 static noinline unsigned long torture_faults(unsigned long seed)
 {
 	unsigned long value = 0;
@@ -62,10 +61,10 @@ unsigned long torture_seed(unsigned int i)
 /**
  * torture_call() - call a target, and check its result
  * @target: the target
- * @i: which of the seeds it is given
+ * @i: number of the seed, its argument
  * @context: the context of the caller
  *
- * Context: any; if the target sleeps, that of a task.
+ * Context: any; a task if the target sleeps.
  */
 void torture_call(struct torture_target *target, unsigned int i, enum torture_context context)
 {
@@ -82,7 +81,7 @@ void torture_call(struct torture_target *target, unsigned int i, enum torture_co
 /**
  * torture_pick() - choose a target
  * @random: any number
- * @may_sleep: a target that sleeps will do
+ * @may_sleep: the target may sleep
  *
  * Return: the target.
  */
@@ -90,7 +89,7 @@ struct torture_target *torture_pick(u32 random, bool may_sleep)
 {
 	struct torture_target *target = &torture_targets[random % torture_nr_targets];
 
-	/* The first does not sleep. */
+	/* The first one does not sleep. */
 	return target->sleeps && !may_sleep ? &torture_targets[0] : target;
 }
 
@@ -151,9 +150,9 @@ static int register_steady(struct torture_target *target)
 }
 
 /**
- * torture_register_steady() - register the probes that stay
+ * torture_register_steady() - register the steady probes
  *
- * Return: 0, or what a registration has returned; then none is left.
+ * Return: 0, or the errno of a registration; then none is registered.
  */
 int torture_register_steady(void)
 {
@@ -175,7 +174,7 @@ int torture_register_steady(void)
 }
 
 /**
- * torture_unregister_steady() - unregister the probes that stayed; no reader calls any more
+ * torture_unregister_steady() - unregister the steady probes, after the readers have ended
  */
 void torture_unregister_steady(void)
 {
@@ -188,9 +187,9 @@ void torture_unregister_steady(void)
 }
 
 /**
- * torture_check_steady() - was every call a hit and a return, or missed?
+ * torture_check_steady() - check that each call hit the steady probes or was counted as missed
  *
- * No reader calls any more.
+ * The readers have ended.
  */
 void torture_check_steady(void)
 {
@@ -219,8 +218,8 @@ void torture_check_steady(void)
 		pr_alert(TORTURE_TYPE "-torture: %s: %lu calls, %lu hits + %lu missed, %lu returns + %lu missed\n",
 			 target->name, calls, hits, missed, returns, untold);
 		/*
-		 * Handlers call the first target. While another tracer is attached there, ftrace
-		 * itself ends the recursion, and kprobes does not see the hit.
+		 * Handlers call the first target. While another tracer is attached to it,
+		 * ftrace's own recursion check drops these hits before kprobes can count them.
 		 */
 		least = calls;
 		if (!torture_exact)
@@ -250,7 +249,7 @@ static int trial_hit(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(trial_hit);
 
-/* Return: true if there can be a probe at this offset of the target. */
+/* Add a place at @offset if it can be probed. Return true if it can. */
 static bool try_place(struct torture_target *target, unsigned int offset)
 {
 	struct torture_place *place = &target->places[target->nr_places];
@@ -292,7 +291,7 @@ static int add_target(const char *name, unsigned long (*call)(unsigned long), un
 	torture_nr_targets++;
 	for (i = 0; i < TORTURE_SEEDS; i++)
 		target->expected[i] = call(torture_seed(i));
-	/* If the entry is a landing pad, the first place is the instruction behind it. */
+	/* If the entry is a landing pad (endbr, bti), the first place is after it. */
 	for (i = 0; i <= target->size && target->nr_places < TORTURE_MAX_PLACES; i++)
 		target->nr_places += try_place(target, i);
 	if (target->nr_places && target->places[0].always)
@@ -302,7 +301,7 @@ static int add_target(const char *name, unsigned long (*call)(unsigned long), un
 }
 
 /**
- * torture_find_targets() - find out where the targets can be probed, and what they return
+ * torture_find_targets() - record where the targets can be probed, and what they return
  *
  * Return: 0, or an errno.
  */
@@ -321,7 +320,7 @@ int torture_find_targets(void)
 }
 
 /**
- * torture_check_text() - are the bytes of all targets what they were?
+ * torture_check_text() - check that the text of all targets is the original
  *
  * No probe is registered any more.
  */

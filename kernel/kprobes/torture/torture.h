@@ -12,15 +12,15 @@
 #include <linux/types.h>
 
 #define TORTURE_TYPE		"kprobe"
-/* Each target is called with this number of different arguments. */
+/* Number of different arguments of each target */
 #define TORTURE_SEEDS		16
 #define TORTURE_MAX_TARGETS	8
 #define TORTURE_MAX_PLACES	128
 #define TORTURE_MAX_SYMBOLS	8
 
 /**
- * enum torture_context - where a target is called from
- * @TORTURE_TASK: a reader's task; or a writer's
+ * enum torture_context - the context that calls a target
+ * @TORTURE_TASK: a reader's task, or a writer's
  * @TORTURE_SOFTIRQ: a tasklet
  * @TORTURE_HARDIRQ: a timer
  * @TORTURE_NMI: an NMI that a CPU has sent to itself
@@ -38,7 +38,7 @@ enum torture_context {
 
 /**
  * struct torture_place - an instruction of a target that can be probed
- * @offset: of its first byte, from the start of the target
+ * @offset: its offset in the target
  * @always: every call of the target executes it
  */
 struct torture_place {
@@ -49,15 +49,15 @@ struct torture_place {
 /**
  * struct torture_target - a function that is probed and called
  * @name: for messages
- * @call: the function. Its result depends on nothing but its argument.
- * @size: number of bytes from its start that may be probed; 0: only the entry
+ * @call: the function. Its result depends on its argument alone.
+ * @size: number of bytes from its start to look for places; 0: only the entry
  * @sleeps: it sleeps, so only tasks call it
  * @text: its bytes before the first probe
  * @places: the instructions that can be probed
  * @nr_places: number of @places
- * @expected: results for all seeds, from before the first probe
- * @steady: a probe at its first place, which stays as long as readers call
- * @steady_return: a return probe that stays as long
+ * @expected: results for all seeds, without probes
+ * @steady: a probe at its first place, registered as long as readers run
+ * @steady_return: a return probe, registered as long
  */
 struct torture_target {
 	const char *name;
@@ -73,7 +73,7 @@ struct torture_target {
 };
 
 /**
- * struct torture_counts - what one CPU has counted; by context and by target
+ * struct torture_counts - counters of one CPU
  * @contexts: calls from each context
  * @calls: calls of each target
  * @hits: hits of each target's steady probe
@@ -140,10 +140,10 @@ void torture_send_nmi(void);
 #else
 static inline bool torture_can_unwind(const char *function)
 {
-	/* The unwinder of s390 follows back chains. An interrupt may come before one is set. */
+	/* s390 unwinds by back chains, and a function may be interrupted before it sets its own. */
 	if (IS_ENABLED(CONFIG_S390) && (in_hardirq() || in_serving_softirq()))
 		return false;
-	/* The unwinder of arm that reads tables does not look for return probes. */
+	/* The table-driven unwinder of arm does not ask for replaced return addresses. */
 	return !IS_ENABLED(CONFIG_ARM_UNWIND) || strcmp(function, "__kretprobe_trampoline");
 }
 

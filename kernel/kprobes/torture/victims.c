@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kprobe_torture: victims, tasks that end inside of probed functions.
+ * kprobe_torture: victims, tasks that end inside probed functions.
  *
- * A task starts them one after the other. Each calls three functions that have return
- * probes, and never returns from the last: it exits there, at once or when it is killed. So
- * the returns that the kernel has prepared never happen, and their instances have to be given
- * back when the task ends. The return probes have pools of a fixed size, which would be
- * empty soon if one was not.
+ * A task starts them one by one. Each calls three nested functions that have return probes, and
+ * exits in the innermost, at once or when it is killed. So the calls never return, and the
+ * kernel has to give their instances back when the task ends. The return probes have pools of
+ * fixed size, which would soon be empty otherwise, so that calls would be missed.
  *
  * With oops=1, some victims return from a function whose return handler oopses.
  */
@@ -25,14 +24,14 @@
 
 #include "torture.h"
 
-/* More than there can be tasks that have exited but are not yet gone. */
+/* More than the number of victims that may have exited, but not given their instances back */
 #define VICTIM_ACTIVE	64
 
 /* How a victim ends */
 enum victim_end { VICTIM_EXITS, VICTIM_KILLED, VICTIM_OOPSES };
 
 /**
- * struct victim_probe - a return probe of a function that is never left
+ * struct victim_probe - a return probe of a function that never returns
  * @rp: the return probe
  * @entries: calls of its entry_handler
  */
@@ -128,8 +127,8 @@ static struct kretprobe oops_rp = {
 };
 
 /*
- * The address at which all callers enter @function. On powerpc, callers of the same module jump
- * behind the two instructions that set up r2.
+ * Return the address at which all callers enter @function. On powerpc, callers in the same module
+ * skip the first two instructions, which set r2.
  */
 static kprobe_opcode_t *entry_of(void *function)
 {
@@ -197,7 +196,7 @@ static void one_victim(void)
 	wait_for_completion(&victim_inside);
 	if (end == VICTIM_KILLED)
 		send_sig(SIGKILL, task, 1);
-	/* Waits until it has exited. */
+	/* Wait until it has exited. */
 	kthread_stop_put(task);
 	if (end == VICTIM_OOPSES)
 		oopses++;
@@ -217,8 +216,8 @@ static int torture_killer(void *unused)
 }
 
 /**
- * torture_start_victims() - have tasks end inside of probed functions
- * @seed: for the random numbers that say how
+ * torture_start_victims() - start tasks that end inside probed functions
+ * @seed: for the random numbers that decide how
  *
  * Return: 0, or an errno; then torture_stop_victims() may be called, but does nothing.
  */
@@ -241,7 +240,7 @@ int torture_start_victims(u64 seed)
 }
 
 /**
- * torture_stop_victims() - start no more, and check that the kernel has lost none
+ * torture_stop_victims() - start no more, and check that no call was missed
  */
 void torture_stop_victims(void)
 {

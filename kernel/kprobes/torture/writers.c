@@ -2,9 +2,9 @@
 /*
  * kprobe_torture: writers, which change probes while the readers call.
  *
- * A writer has probes of its own, and does to them what comes next in its sequence of random
- * numbers. What it has been promised it checks: a probe that was registered or enabled is
- * hit, and one that was unregistered or disabled is not.
+ * A writer has probes of its own, and its sequence of random numbers decides what it does to
+ * them. It checks that a probe is hit after it was registered or enabled, and is not hit after
+ * it was unregistered or disabled.
  */
 #include <linux/atomic.h>
 #include <linux/kthread.h>
@@ -28,7 +28,7 @@ enum probe_kind { PROBE_FREE, PROBE_PLAIN, PROBE_RETURN };
  * @kind: which of the two is registered
  * @target: the target that is probed
  * @place: which of its places
- * @symbol: a function of another module is probed instead of @target, or NULL
+ * @symbol: if not NULL, a function of another module that is probed instead of @target
  * @silent: it is disabled or unregistered: no handler may run
  * @nested: its handler calls a target
  * @hits: calls of its handlers
@@ -159,7 +159,7 @@ static unsigned long probe_count(struct torture_probe *probe)
 	return atomic_long_read(&probe->hits) + missed;
 }
 
-/* A probe that is enabled is hit by a call that begins now. */
+/* Check that a call hits an enabled probe. */
 static void check_hit(struct torture_probe *probe)
 {
 	unsigned long before = probe_count(probe);
@@ -227,13 +227,13 @@ static bool being_unloaded(void)
 	       READ_ONCE(THIS_MODULE->state) == MODULE_STATE_GOING;
 }
 
-/* May a change of a probe fail because of the module that it is in? */
+/* May a change fail with @err because the probed module is being loaded or unloaded? */
 static bool is_errno_of_module(int err)
 {
 	return err == -ENOENT || err == -EINVAL;
 }
 
-/* Return: true if a registration has succeeded. */
+/* Count a registration, and check its errno. Return true if it has succeeded. */
 static bool note_registered(struct writer *writer, int err, bool by_symbol)
 {
 	if (!err) {
@@ -352,7 +352,7 @@ static void unregister_batch(struct writer *writer)
 	}
 }
 
-/* Registers a probe that must be refused, and must leave nothing. */
+/* Register a probe that must be refused. */
 static void register_refused(struct writer *writer, u32 random)
 {
 	struct kprobe kp = {
@@ -416,7 +416,7 @@ static int torture_writer(void *arg)
 	do {
 		change_something(writer);
 		cond_resched_tasks_rcu_qs();
-		/* From time to time, leave jumps the time to come. */
+		/* From time to time, give the optimiser the time to write jumps. */
 		if (prandom_u32_state(&writer->random) % 64 == 0)
 			schedule_timeout_interruptible(HZ / 10);
 		stutter_wait("torture_writer");
@@ -429,7 +429,7 @@ static int torture_writer(void *arg)
 }
 
 /**
- * torture_start_writers() - have tasks change probes
+ * torture_start_writers() - start tasks that change probes
  * @nr: number of tasks
  * @seed: for their random numbers
  *
@@ -467,7 +467,7 @@ void torture_stop_writers(void)
 /**
  * torture_free_writers() - free the writers and their probes
  *
- * Calls that a return probe had followed are over.
+ * No handler of their probes runs any more.
  */
 void torture_free_writers(void)
 {
@@ -481,7 +481,7 @@ void torture_free_writers(void)
 }
 
 /**
- * torture_print_writers() - say what the writers have done
+ * torture_print_writers() - print the counters of the writers
  * @buf: where to print it
  * @size: size of @buf
  */

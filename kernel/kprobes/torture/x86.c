@@ -10,16 +10,16 @@
 
 #include "torture.h"
 
-/* The kernel's unwinders give up in a retpoline, which is called in one way and left in another. */
+/* Unwinders give up in a retpoline, which does not return to its caller. */
 bool torture_can_unwind(const char *function)
 {
-	/* kallsyms may find a thunk's alias, whose name begins with __pi_. */
+	/* Not strstarts(): kallsyms may return an alias with the prefix __pi_. */
 	return !strstr(function, "__x86_indirect_") && !strstr(function, "__x86_return_") &&
 	       !strstarts(function, "retbleed_") && !strstarts(function, "srso_");
 }
 
 static void (*nmi_call)(void);
-/* This CPU has sent itself an NMI, so the next is ours. */
+/* This CPU has sent itself an NMI, so the next one is ours. */
 static DEFINE_PER_CPU(bool, nmi_sent);
 
 static int torture_nmi(unsigned int type, struct pt_regs *regs)

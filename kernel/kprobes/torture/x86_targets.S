@@ -16,7 +16,7 @@
 
 	.text
 
-/* Add a register to the result, which is in ax. */
+/* Mix a register into the result, which is in ax. */
 .macro MIX reg:req
 	rol	$7, %_ASM_AX
 	xor	\reg, %_ASM_AX
@@ -30,13 +30,13 @@ SYM_FUNC_END(torture_x86_leaf)
 /*
  * unsigned long torture_x86_registers(unsigned long seed)
  *
- * Fills all registers, but for the frame pointer where there is one, does a little of
- * everything with them, and returns a mixture of them and of the arithmetic flags.
+ * Fills all registers (except the frame pointer, if there is one), executes instructions of many
+ * kinds, and returns a hash of all registers and of the arithmetic flags.
  */
 SYM_FUNC_START(torture_x86_registers)
 	push	%_ASM_BP
 #ifdef CONFIG_FRAME_POINTER
-	mov	%_ASM_SP, %_ASM_BP	/* unwinders go by it */
+	mov	%_ASM_SP, %_ASM_BP	/* for unwinders */
 #endif
 	push	%_ASM_BX
 	push	%_ASM_SI
@@ -66,7 +66,7 @@ SYM_FUNC_START(torture_x86_registers)
 	lea	41(%rdi), %r14
 	lea	43(%r8), %r15
 #endif
-	/* Each of these reads a flag that the one before has written. */
+	/* Each of these reads a flag that the previous one has written. */
 	add	%_ASM_BX, %_ASM_AX
 	adc	$0x123, %_ASM_CX
 	sbb	%_ASM_SI, %_ASM_DX
@@ -158,7 +158,7 @@ SYM_FUNC_END(torture_x86_registers)
 /*
  * unsigned long torture_x86_fault(unsigned long seed)
  *
- * Reads memory that is not there. The exception is repaired by the exception table.
+ * Reads unmapped memory. The exception table repairs the fault.
  */
 SYM_FUNC_START(torture_x86_fault)
 	lea	1(%_ASM_SEED), %_ASM_AX
