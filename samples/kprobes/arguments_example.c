@@ -6,9 +6,9 @@
  *	modprobe arguments_example func=get_fs_type args=1 string=0 user=0
  *	cat /sys/kernel/debug/arguments_example/calls
  *
- * The handler counts the calls on each CPU, and keeps the arguments of the last call there.
- * It prints nothing: a handler may be called in any context and at any rate, so it leaves
- * formatting to the reader of the file.
+ * The handler counts the calls on each CPU, and records the arguments of the last one. It
+ * prints nothing, since it may be called in any context and at any rate. Reading the file
+ * formats the records.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -47,8 +47,8 @@ module_param(user, bool, 0444);
 MODULE_PARM_DESC(user, "the string is in memory of the process, not of the kernel");
 
 /*
- * What is known of the calls on one CPU. The sequence count is odd while the handler writes
- * the arguments, and readers try again if it has changed.
+ * The calls on one CPU. The sequence count is odd while the handler writes the arguments;
+ * readers try again if it has changed.
  */
 struct record {
 	unsigned long calls;
@@ -62,12 +62,12 @@ struct record {
 static DEFINE_PER_CPU(struct record, records);
 
 /*
- * Read a string whose page may be missing. A handler must not wait for a page, and the
- * _nofault functions fail instead. strncpy_from_kernel_nofault() and
- * strncpy_from_user_nofault() do this too, but are not exported to modules.
+ * Read a string. If its page is missing, the _nofault functions fail: a handler must not wait
+ * for the page. strncpy_from_kernel_nofault() and strncpy_from_user_nofault() do all of this,
+ * but are not exported to modules.
  *
- * Each copy ends at a word boundary. A word is within one page, so that the string is read
- * up to its end even if the page behind it is missing.
+ * Each copy ends at a word boundary, so it never reads from the page after the end of the
+ * string, which may be missing.
  */
 static int read_string(char *to, unsigned long from)
 {
@@ -92,8 +92,8 @@ static int read_string(char *to, unsigned long from)
 }
 
 /*
- * regs_get_kernel_argument() is right before the first instruction of the function: further
- * on, the function has moved its arguments.
+ * regs_get_kernel_argument() is valid at the first instruction of the function only: after
+ * that, the function may have moved its arguments.
  */
 static int on_call(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -102,8 +102,8 @@ static int on_call(struct kprobe *kp, struct pt_regs *regs)
 
 	this_cpu_inc(records.calls);
 	/*
-	 * Preemption is disabled. An interrupt may come while the handler writes, and may
-	 * hit the probe, too. That call is counted, but its arguments are not recorded.
+	 * Preemption is disabled, but an interrupt may hit the probe while the handler writes.
+	 * That call is counted, but its arguments are not recorded.
 	 */
 	if (raw_read_seqcount(&rec->seq) & 1) {
 		this_cpu_inc(records.nested);

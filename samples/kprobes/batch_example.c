@@ -6,10 +6,10 @@
  *	modprobe batch_example glob='kp_tgt_*' beside=kp_tgt_function
  *	cat /sys/kernel/debug/batch_example/hits
  *
- * The pattern is searched for in the kernel, or in the module that has the function `beside`.
- * Registering a batch registers all probes or none. So each probe is first tried alone, as
- * a disabled one, which patches no text. Then one call registers those that can be set: it
- * interrupts the other CPUs once, and not once for each probe.
+ * The module searches the kernel, or the module that contains the function named by `beside`.
+ * Registering a batch registers all probes or none. So the module first tries each probe alone,
+ * disabled, which patches no text. Then one call registers all that can be set, which
+ * interrupts the other CPUs once, instead of once for each probe.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -42,7 +42,7 @@ static unsigned int limit = 5000;
 module_param(limit, uint, 0444);
 MODULE_PARM_DESC(limit, "refuse to load if more functions match");
 
-/* One function that matches. */
+/* A function that matches */
 struct entry {
 	struct list_head list;
 	struct kprobe kp;
@@ -55,7 +55,7 @@ struct entry {
 static LIST_HEAD(entries);
 static unsigned int matches;
 
-/* The entries that can be probed, for the calls that take a batch. */
+/* The probes that can be registered */
 static struct kprobe **batch;
 static int probes;
 
@@ -67,7 +67,6 @@ static int count_hit(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(count_hit);
 
-/* The symbol at an address, as the kernel knows it. */
 struct symbol {
 	unsigned long start;
 	unsigned long size;
@@ -77,8 +76,8 @@ struct symbol {
 };
 
 /*
- * Find the symbol at an address. Of the functions that look symbols up, modules can call
- * sprint_symbol(): it writes "name+offset/size", and " [module]" behind that.
+ * Find the symbol at an address. Of all functions that look symbols up, only sprint_symbol() is
+ * exported to modules. It writes "name+offset/size", followed by " [module]" if it is in one.
  */
 static bool find_symbol(unsigned long addr, struct symbol *sym)
 {
@@ -125,8 +124,8 @@ static int add_symbol(const struct symbol *sym)
 }
 
 /*
- * Walk from symbol to symbol, from the one at @addr to the end of what the kernel or the
- * module has, up or down. Data may be there too: it cannot be probed, and is reported so.
+ * Walk from symbol to symbol, up or down from @addr, to the last one of the kernel or of the
+ * module. Symbols of data are added too; their probes will be refused.
  */
 static int walk(unsigned long addr, bool up, const struct symbol *from, struct symbol *sym)
 {
@@ -144,7 +143,7 @@ static int walk(unsigned long addr, bool up, const struct symbol *from, struct s
 	return 0;
 }
 
-/* Registering a probe looks a name up, in modules too. A disabled one is never hit. */
+/* Look a name up, in modules too, by registering a disabled probe. */
 static int find_beside(unsigned long *addr)
 {
 	struct kprobe kp = {
@@ -194,7 +193,7 @@ static void set_up(struct entry *entry, u32 flags)
 	};
 }
 
-/* Find out which entries can be probed: the functions, except those that are blacklisted. */
+/* Find out which entries can be probed. Data and blacklisted functions cannot. */
 static int try_each(void)
 {
 	struct entry *entry;
@@ -287,7 +286,7 @@ static int __init batch_example_init(void)
 static void __exit batch_example_exit(void)
 {
 	debugfs_lookup_and_remove(KBUILD_MODNAME, NULL);
-	/* All are disarmed by one call, too, and it waits once for their handlers. */
+	/* Disarms all probes, and waits once for their handlers. */
 	unregister_kprobes(batch, probes);
 	free_all();
 }

@@ -5,14 +5,13 @@
  *	modprobe inject_example pid=$$ skip=1
  *	echo 2 >/sys/module/inject_example/parameters/times
  *
- * The next two calls of do_sys_openat2() by that process return -EIO. With skip=1 the function
- * is not executed: a pre_handler at its entry redirects execution to its caller. Otherwise
- * the function is executed, and a return probe replaces its result.
+ * The next two calls of do_sys_openat2() by that process return -EIO. With skip=1 the CPU does
+ * not execute the function: a pre_handler at its entry redirects execution to the caller.
+ * Otherwise it executes the function, and a return probe replaces the result.
  *
- * The module does not know what the callers of the function rely on. A caller must expect
- * the result, and with skip=1 it must not need anything else that the function does: a lock
- * that it takes or releases, a structure that it fills. Functions that are marked
- * ALLOW_ERROR_INJECTION() are made for that.
+ * The caller of the function must be able to handle the result. With skip=1 it must not rely
+ * on anything else that the function does, such as taking a lock or filling a structure.
+ * Functions that are marked ALLOW_ERROR_INJECTION() are made for that.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -48,7 +47,7 @@ MODULE_PARM_DESC(times, "how many calls are still to be changed");
 
 static atomic_long_t changed;
 
-/* Is this call to be changed? If so, count it. Several CPUs may ask at once. */
+/* Should this call be changed? If so, count it. Several CPUs may ask at once. */
 static bool change_this(void)
 {
 	int filter = READ_ONCE(pid), left;
@@ -70,13 +69,12 @@ NOKPROBE_SYMBOL(change_this);
 /*
  * Redirect execution. The rules:
  *
- * - At the entry of a function, the return address is on top of the stack. The handler does
- *   what the function's last instruction would: it takes the address off the stack and
- *   continues there. Anywhere else in a function it would have to undo what the function
- *   has done so far.
- * - The result is in the registers, as the caller expects it.
+ * - At the entry of a function, the return address is on top of the stack. The handler pops it
+ *   into the instruction pointer, as a return instruction does. Anywhere else in a function it
+ *   would also have to undo what the function has done so far.
+ * - The handler stores the result in the registers where the caller expects it.
  * - The handler returns non-zero. Then the CPU does not execute the probed instruction, and
- *   kprobes calls no other handler of this hit: probes that others set here do not see it.
+ *   kprobes calls no other handler for this hit, not even those of other users' probes.
  */
 static int return_at_once(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -91,8 +89,8 @@ static int return_at_once(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(return_at_once);
 
 /*
- * If ftrace calls the probe, a post_handler tells ftrace that the probe may redirect
- * execution. Ftrace then keeps live patches away from the function.
+ * Does nothing. If ftrace calls the probe, its having a post_handler tells ftrace that it may
+ * redirect execution. Ftrace then refuses live patches of the function.
  */
 static void tells_ftrace(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
@@ -128,8 +126,8 @@ static void unprobe_entry(void)
 #endif
 
 /*
- * Called when the function has returned, before its caller goes on. On i386 this changes a
- * result of 32 bits; the upper half of a longer one is in regs->dx.
+ * Called when the function has returned, before its caller continues. On i386 this changes 32
+ * bits of the result; the upper half of a longer result is in regs->dx.
  */
 static int change_result(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

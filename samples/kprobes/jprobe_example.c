@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A kernel module with one jprobe. New code does not need jprobes: it sets a kprobe at the
- * entry of the function and reads the arguments by regs_get_kernel_argument().
+ * A kernel module with one jprobe. New code does not need jprobes: a kprobe at the entry of the
+ * function reads the arguments with regs_get_kernel_argument().
  *
  *	modprobe jprobe_example
  *
@@ -20,13 +20,13 @@
 
 static atomic_long_t calls;
 
-/* A function that is called often must not flood the log. */
+/* A busy function must not flood the log. */
 static DEFINE_RATELIMIT_STATE(limit, HZ, 20);
 
 /*
- * Called before the function, with the arguments of the function. Preemption is disabled, and
- * interrupts may be: do not sleep, and be quick. The handler may assign to its parameters:
- * the function does not see that.
+ * Called before the function, with its arguments. Preemption is disabled, and interrupts may
+ * be: do not sleep, and be quick. If the handler assigns to its parameters, the function does
+ * not see that.
  */
 static pid_t on_clone(struct kernel_clone_args *args)
 {
@@ -35,12 +35,12 @@ static pid_t on_clone(struct kernel_clone_args *args)
 		pr_info("kernel_clone(flags=%#llx, exit_signal=%d)\n", args->flags,
 			args->exit_signal);
 
-	/* Every way out of the handler needs this. The return is for the compiler. */
+	/* Every path must end with this. The return is for the compiler. */
 	jprobe_return();
 	return 0;
 }
 
-/* Nothing compares the parameters at run time: a wrong handler gets wrong arguments. */
+/* Nothing checks the prototype at run time: with another one the arguments would be wrong. */
 static_assert(__same_type(on_clone, kernel_clone));
 
 static struct jprobe probe = {

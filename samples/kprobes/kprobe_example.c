@@ -5,10 +5,9 @@
  *	modprobe kprobe_example
  *	modprobe kprobe_example symbol=do_sys_openat2 offset=10
  *
- * The module sets a probe on the function, or on the instruction at the offset; where
- * instructions begin differs from kernel to kernel, and objdump shows it. The module prints
- * some registers before and after the instruction is executed. The messages are in the
- * kernel log, and the probe is in /sys/kernel/debug/kprobes/list.
+ * The module sets a probe on the function, or on the instruction at the offset, which depends
+ * on the kernel: objdump shows where instructions begin. It prints some registers before and
+ * after the instruction, to the kernel log. The probe is in /sys/kernel/debug/kprobes/list.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -34,7 +33,7 @@ static atomic_long_t hits;
 /* A probe on a busy function must not flood the log. */
 static DEFINE_RATELIMIT_STATE(limit, HZ, 20);
 
-/* Print some registers: those with arguments and results, and the flags. */
+/* Print the flags and the registers of arguments and results. */
 static void show(const char *when, unsigned long addr, struct pt_regs *regs)
 {
 	if (!__ratelimit(&limit))
@@ -56,12 +55,12 @@ static void show(const char *when, unsigned long addr, struct pt_regs *regs)
 
 /*
  * Called before the probed instruction. Preemption is disabled, and interrupts may be: do
- * not sleep, and be quick. If a function that a handler calls has a probe, the hit is
- * counted as missed.
+ * not sleep, and be quick. If a handler calls a function that has a probe, the hit is counted
+ * as missed.
  *
- * A handler may change the registers. If it redirects execution, by a new instruction
- * pointer, it returns non-zero: the instruction is not executed, and post_handlers are not
- * called. Any other handler returns 0.
+ * A handler may change the registers. If it redirects execution by setting the instruction
+ * pointer, it returns non-zero; then the CPU does not execute the instruction, and
+ * post_handlers are not called. Otherwise it returns 0.
  */
 static int before_insn(struct kprobe *kp, struct pt_regs *regs)
 {

@@ -30,7 +30,7 @@ static atomic_long_t returns;
 /* A busy function must not flood the log. */
 static DEFINE_RATELIMIT_STATE(limit, HZ, 20);
 
-/* What the probe records of each call, from its entry to its return. */
+/* Private data of each call, from its entry to its return */
 struct call {
 	u64 entered;
 };
@@ -39,7 +39,7 @@ struct call {
  * Called when the function is entered, with its arguments in the registers. The data is
  * zero. If it returns non-zero, the call is not followed: here, a call of a kernel thread.
  *
- * A breakpoint may be hit while a lock is held. Only the fast clocks take no lock.
+ * The caller may hold any lock. Only the fast clocks take none.
  */
 static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -64,7 +64,7 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* With maxactive 0, the number of calls under way at the same time is not limited. */
+/* maxactive is 0, so the number of calls under way at once is not limited. */
 static struct kretprobe probe = {
 	.handler = on_return,
 	.entry_handler = on_entry,

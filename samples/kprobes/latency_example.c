@@ -6,8 +6,8 @@
  *	modprobe latency_example func=do_sys_openat2
  *	cat /sys/kernel/debug/latency_example/histogram
  *
- * Each line of the file counts the calls that took at least as long as its first column
- * says, and less than its second: a power of two, and the next one.
+ * Each line of the file counts the calls that took at least the time in its first column, and
+ * less than that in its second. These are a power of two and the next one.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -33,15 +33,15 @@ struct histogram {
 	unsigned long calls[LINES];
 };
 
-/* CPUs that count at the same time do not share cache lines. */
+/* Per CPU, so that CPUs do not share cache lines. */
 static DEFINE_PER_CPU(struct histogram, histograms);
 
-/* Recorded at the entry of each call, until it returns. */
+/* Private data of each call, from its entry to its return */
 struct call {
 	u64 entered;
 };
 
-/* Only the fast clocks take no lock, which the probed function may hold. */
+/* Only the fast clocks take no lock that the caller of the function may hold. */
 static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct call *call = (struct call *)ri->data;
@@ -57,7 +57,7 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct call *call = (struct call *)ri->data;
 	s64 ns = ktime_get_mono_fast_ns() - call->entered;
 
-	/* The fast clock may step back when the task has moved to another CPU. */
+	/* The fast clock may step back if the task has moved to another CPU. */
 	this_cpu_inc(histograms.calls[ns > 0 ? fls64(ns) : 0]);
 	return 0;
 }

@@ -8,10 +8,10 @@
  *	echo second >/proc/$$/comm
  *	cat /sys/kernel/debug/watch_example/stack
  *
- * The first call of __set_task_comm() for the process tells the probe where its name is
- * stored. Soon after that a hardware breakpoint watches that memory, and the file shows the
- * stack of the first write; reading the file waits until the watchpoint is set. See
- * samples/hw_breakpoint/ for a watchpoint of a variable whose address is known beforehand.
+ * The first call of __set_task_comm() for the thread hits the probe, which gets the address of
+ * the name. Then the module sets a watchpoint there, and the file shows the stack of the first
+ * write. Reading the file waits until the watchpoint is set. See samples/hw_breakpoint/ for a
+ * watchpoint of a variable whose address is known.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -36,7 +36,7 @@ static int pid;
 module_param(pid, int, 0444);
 MODULE_PARM_DESC(pid, "thread whose name is watched");
 
-/* The task, once the probe was hit. The module has a reference to it then. */
+/* Set by the first hit, which takes a reference. */
 static struct task_struct *watched;
 static struct perf_event * __percpu *watchpoint;
 
@@ -48,8 +48,8 @@ static unsigned long stack[32];
 static unsigned int stack_len;
 
 /*
- * Called after a write, on the CPU that has executed it. The exception may have come anywhere
- * in the kernel, with locks held, so the rules of kprobes' handlers apply here, too.
+ * Called after a write, on the CPU that has executed it. The writer may hold any lock, so the
+ * rules for handlers of kprobes apply here too.
  */
 static void on_write(struct perf_event *bp, struct perf_sample_data *data, struct pt_regs *regs)
 {
@@ -58,22 +58,22 @@ static void on_write(struct perf_event *bp, struct perf_sample_data *data, struc
 	if (atomic_long_inc_return(&writes) != 1)
 		return;
 	len = stack_trace_save(stack, ARRAY_SIZE(stack), 0);
-	/* Pairs with the load in stack_show(): a reader of the length finds the stack written. */
+	/* Pairs with smp_load_acquire() in stack_show(): publish the stack before its length. */
 	smp_store_release(&stack_len, len);
 }
 
 NOKPROBE_SYMBOL(on_write);
 
-/* Register the watchpoint on all CPUs. This takes mutexes. */
+/* Register the watchpoint on all CPUs. Context: takes mutexes. */
 static void set_watchpoint(struct work_struct *work)
 {
 	struct perf_event * __percpu *event;
 	struct perf_event_attr attr;
 
 	/*
-	 * On arm and arm64 the CPU raises the exception before the write, and again each time
-	 * it returns to the write. The kernel single-steps the write only for perf's own handlers,
-	 * and this event has another handler.
+	 * On arm and arm64 the CPU raises the exception before the write, and again whenever it
+	 * resumes there. The kernel single-steps the write only if perf's default handler is
+	 * used, and this event has its own.
 	 */
 	if (IS_ENABLED(CONFIG_ARM) || IS_ENABLED(CONFIG_ARM64)) {
 		WRITE_ONCE(state, -EOPNOTSUPP);
@@ -94,7 +94,7 @@ static void set_watchpoint(struct work_struct *work)
 
 static DECLARE_WORK(watch_work, set_watchpoint);
 
-/* Called by an interrupt soon after irq_work_queue(). It must not sleep, but may wake tasks. */
+/* Called by an interrupt after irq_work_queue(). It must not sleep, but may wake tasks. */
 static void pass_on(struct irq_work *work)
 {
 	schedule_work(&watch_work);
@@ -105,8 +105,8 @@ static struct irq_work found_work = IRQ_WORK_INIT(pass_on);
 /*
  * void __set_task_comm(struct task_struct *tsk, const char *buf, bool exec)
  *
- * The handler of a breakpoint runs like one of an NMI. It can neither register a watchpoint
- * nor wake a worker that does, so it queues an irq_work.
+ * The handler of a breakpoint runs in a context like an NMI's. It can neither register a
+ * watchpoint nor wake a worker that does, so it queues an irq_work.
  */
 static int on_rename(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -114,7 +114,7 @@ static int on_rename(struct kprobe *kp, struct pt_regs *regs)
 
 	if (task->pid != pid || cmpxchg(&watched, NULL, task))
 		return 0;
-	/* The caller's reference keeps the task until the function returns. */
+	/* Safe: the caller has a reference until the function returns. */
 	get_task_struct(task);
 	irq_work_queue(&found_work);
 	return 0;
@@ -132,7 +132,7 @@ static int stack_show(struct seq_file *m, void *v)
 	unsigned int i, len;
 	int now;
 
-	/* If the probe was hit, its watchpoint is set when the file is read. */
+	/* If the probe was hit, wait until the watchpoint is set. */
 	irq_work_sync(&found_work);
 	flush_work(&watch_work);
 	now = READ_ONCE(state);
@@ -147,7 +147,7 @@ static int stack_show(struct seq_file *m, void *v)
 	}
 	seq_printf(m, "watching the name of thread %d: %ld writes\n", pid,
 		   atomic_long_read(&writes));
-	/* Pairs with the store in on_write(). */
+	/* Pairs with smp_store_release() in on_write(). */
 	len = smp_load_acquire(&stack_len);
 	for (i = 0; i < len; i++)
 		seq_printf(m, "  %pS\n", (void *)stack[i]);
@@ -178,7 +178,7 @@ static int __init watch_example_init(void)
 static void __exit watch_example_exit(void)
 {
 	debugfs_lookup_and_remove(KBUILD_MODNAME, NULL);
-	/* In the order in which one leads to the next: none can start again. */
+	/* In this order, since each of them starts the next one. */
 	unregister_kprobe(&probe);
 	irq_work_sync(&found_work);
 	cancel_work_sync(&watch_work);
