@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Handlers of jprobes in tasks: what they get, and what the function gets after them. */
+/* Handlers of jprobes in tasks: arguments, other probes, exceptions, stack traces */
 
 #include <linux/mm.h>
 #include <linux/sched/task_stack.h>
@@ -45,7 +45,6 @@ static void kp_jp_calls_all_on_stack(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, jp->arg[i], KP_JP_ARG(i + 1));
 }
 
-/* Ended by a function that the handler has called. */
 static void kp_jp_calls_deep(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
@@ -58,7 +57,7 @@ static void kp_jp_calls_deep(struct kunit *test)
 		kp_jp_expect_call(test, jp, target);
 }
 
-/* A handler that just returns: the script looks for the message. */
+/* The script looks for the message. */
 static void kp_jp_calls_no_return(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
@@ -79,7 +78,6 @@ static long kp_jp_regs_handler(void)
 	return kp_jp_handler(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
-/* Every register, and the arithmetic flags, with all values that the flags can have. */
 static void kp_jp_calls_registers(struct kunit *test)
 {
 	static const unsigned long flag[] = {
@@ -116,7 +114,6 @@ static void kp_jp_calls_registers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, jp->survived, 0);
 }
 
-/* Arguments on the stack that begin on one page and end on the next. */
 static void kp_jp_calls_across_pages(struct kunit *test)
 {
 	struct kp_jp *jp = kp_jp_new(test, kp_jp_plain);
@@ -146,7 +143,7 @@ static noinline long kp_jp_short_handler(long arg)
 	return kp_jp_handler(arg, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
-/* Right behind the return address the stack ends, and then comes a guard page. */
+/* The stack ends right after the return address, at a guard page. */
 static void kp_jp_calls_end_of_stack(struct kunit *test)
 {
 	struct kp_jp *jp = kp_jp_new(test, kp_jp_short);
@@ -161,7 +158,7 @@ static void kp_jp_calls_end_of_stack(struct kunit *test)
 		vfree(stack);
 		KUNIT_FAIL_AND_ABORT(test, "the jprobe was refused");
 	}
-	/* No interrupt is to find a stack that is no task's. */
+	/* An interrupt must not run on this stack. */
 	local_irq_save(flags);
 	for (words = 0; words < KP_JP_ARGS; words++)
 		got[words] = kp_jp_call_short_at(words, stack + THREAD_SIZE -
@@ -216,9 +213,7 @@ static void kp_jp_calls_batch(struct kunit *test)
 	}
 }
 
-/*
- * Other probes at the same address.
- */
+/* Other probes at the same address */
 
 struct kp_jp_beside {
 	struct kprobe kp;
@@ -310,7 +305,6 @@ static void kp_jp_calls_beside(struct kunit *test)
 	unregister_jprobe(&jp->jp);
 }
 
-/* Two jprobes of one function: two handlers. */
 static void kp_jp_calls_two(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
@@ -319,15 +313,13 @@ static void kp_jp_calls_two(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &older->jp), 0);
 	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &newer->jp), 0);
-	/* Both handlers record for the newer one. */
+	/* Both handlers record for the newer jprobe. */
 	KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
 	KUNIT_EXPECT_EQ(test, newer->calls, 2);
 	KUNIT_EXPECT_EQ(test, newer->survived, 0);
 }
 
-/*
- * Exceptions in handlers.
- */
+/* Exceptions in handlers */
 
 static int kp_jp_faults;
 static bool kp_jp_fault_handler_ends;
@@ -335,7 +327,7 @@ static bool kp_jp_fault_handler_ends;
 static int kp_jp_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	kp_jp_faults++;
-	/* Refused: it would leave the exception behind. */
+	/* Refused, or the exception would never return. */
 	if (kp_jp_fault_handler_ends)
 		jprobe_return();
 	return 0;
@@ -369,9 +361,7 @@ static void kp_jp_calls_fault(struct kunit *test)
 	}
 }
 
-/*
- * Stack traces: the handler, the probed function, and its callers.
- */
+/* Stack traces: handler, probed function, callers */
 
 #define KP_JP_DEPTH	64
 
@@ -391,7 +381,7 @@ static int kp_jp_trace_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* The index of the first entry in the function at @addr */
+/* Index of the first entry in the function at @addr */
 static unsigned int kp_jp_find(const struct kp_jp_trace *trace, void *addr)
 {
 	unsigned int i;
@@ -429,7 +419,7 @@ static void kp_jp_calls_stack_trace(struct kunit *test)
 	j = kp_jp_find(&kp_jp_in_function, addr);
 	KUNIT_ASSERT_GT(test, i, 1);
 	KUNIT_ASSERT_LT(test, i, kp_jp_in_handler.nr);
-	/* At least kp_jp_call(), its caller, and the case. */
+	/* At least kp_jp_call(), its caller and the case */
 	KUNIT_ASSERT_LT(test, j + 3, kp_jp_in_function.nr);
 	KUNIT_EXPECT_EQ(test, kp_jp_in_handler.nr - i, kp_jp_in_function.nr - j);
 	for (; i < kp_jp_in_handler.nr && j < kp_jp_in_function.nr; i++, j++)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Jprobes in every context: handlers that run into jprobes themselves, interrupts over
- * handlers, and handlers on all CPUs while probes come and go.
- */
+/* Jprobes in every context: nested hits, interrupts during handlers, all CPUs */
 
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
@@ -66,7 +63,7 @@ static void kp_jp_contexts_all(struct kunit *test)
 
 	kp_jp_call_in_context();
 	kp_jp_expect_context(test, jp, ++calls);
-	/* An ftrace-based or optimised probe has the function's interrupt flag. */
+	/* Ftrace and jumps keep the function's interrupt flag. */
 	off = jp->irqs_disabled;
 	KUNIT_EXPECT_EQ(test, off, !kprobe_optimized(&jp->jp.kp) && !kprobe_ftrace(&jp->jp.kp));
 
@@ -101,8 +98,8 @@ static void kp_jp_contexts_all(struct kunit *test)
 }
 
 /*
- * A handler that calls a function with a jprobe: the hit is missed, and its handler, which
- * would call jprobe_return(), does not end the outer one.
+ * A handler calls a function with a jprobe: the hit is missed. So the inner handler does not
+ * run, and its jprobe_return() does not end the outer one.
  */
 
 static long kp_jp_other_result;
@@ -157,15 +154,13 @@ static void kp_jp_contexts_itself(struct kunit *test)
 	}
 }
 
-/*
- * An interrupt over the handler.
- */
+/* An interrupt during the handler */
 
 static struct {
 	struct irq_work work;
-	int cpu_of_nmi;		/* the one that waits for its NMI, or -1 */
-	bool nmi;		/* have an NMI come, and no interrupt */
-	bool returns;		/* call jprobe_return() there, and no probed function */
+	int cpu_of_nmi;		/* the CPU that waits for its NMI, or -1 */
+	bool nmi;		/* send an NMI, no interrupt */
+	bool returns;		/* call jprobe_return() there, no probed function */
 	bool came;
 	bool in_handler;
 	int over_handler;
@@ -196,7 +191,6 @@ static int kp_jp_over_nmi(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* The handler does this. */
 static void kp_jp_have_interrupted(void)
 {
 	int i;
@@ -209,7 +203,7 @@ static void kp_jp_have_interrupted(void)
 	} else {
 		irq_work_queue(&kp_jp_over.work);
 	}
-	/* An interrupt comes later where they are off. */
+	/* If interrupts are off, one arrives later. */
 	for (i = 0; i < 1000000 && !READ_ONCE(kp_jp_over.came); i++) {
 		if (!kp_jp_over.nmi && irqs_disabled())
 			break;
@@ -253,7 +247,7 @@ static void kp_jp_contexts_irq(struct kunit *test)
 	kp_jp_over_handler(test, false, false);
 }
 
-/* It must not end the handler that the interrupt has come over. */
+/* jprobe_return() in an interrupt must not end the interrupted handler. */
 static void kp_jp_contexts_irq_returns(struct kunit *test)
 {
 	kp_jp_over_handler(test, false, true);
@@ -283,10 +277,9 @@ static void kp_jp_contexts_nmi_returns(struct kunit *test)
 	kp_jp_with_nmi(test, true);
 }
 
-/* The same function is hit again by an interrupt over its handler. */
 static void kp_jp_call_again(struct irq_work *work)
 {
-	/* Once, or it would not end. */
+	/* Once, or it would never end. */
 	kp_jp_hook = NULL;
 	kp_jp_over.other = kp_jp_call(kp_jp_context_target);
 	WRITE_ONCE(kp_jp_over.came, true);
@@ -314,9 +307,7 @@ static void kp_jp_contexts_irq_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, jp->jp.kp.nmissed, 0);
 }
 
-/*
- * unregister_jprobe() waits for the handler, which another CPU is in.
- */
+/* unregister_jprobe() waits for a handler on another CPU. */
 
 static struct {
 	bool entered;
@@ -369,7 +360,7 @@ static void kp_jp_contexts_unregister_waits(struct kunit *test)
 	while (!READ_ONCE(kp_jp_wait.entered))
 		usleep_range(100, 200);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(kp_jp_wait.left));
-	/* On this CPU: the other one may have its interrupts off. */
+	/* On this CPU: interrupts may be off on the other one. */
 	hrtimer_start(&timer, ms_to_ktime(50), HRTIMER_MODE_REL_PINNED_HARD);
 	kp_jp_unregister(test, &jp->jp);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(kp_jp_wait.left));
@@ -381,8 +372,8 @@ static void kp_jp_contexts_unregister_waits(struct kunit *test)
 }
 
 /*
- * Calls on every CPU, in tasks that are preempted and in timer interrupts over them, while
- * the jprobe is registered, disabled, enabled, unregistered.
+ * Tasks and timer interrupts on every CPU call the function while the jprobe is registered,
+ * disabled, enabled and unregistered.
  */
 
 #define KP_JP_TASKS	4
@@ -437,7 +428,7 @@ static int kp_jp_stress_task(void *data)
 	hrtimer_start(timer, ns_to_ktime(KP_JP_PERIOD), HRTIMER_MODE_REL_HARD);
 	while (!kthread_should_stop()) {
 		kp_jp_stress_call();
-		/* The optimiser waits until each task has been here. */
+		/* The optimiser waits for a quiescent state of each task. */
 		cond_resched_tasks_rcu_qs();
 	}
 	hrtimer_cancel(timer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a handler has begun and does not end, because jprobe_return() does not let it: locks,
- * interrupts that it has disabled, and calls whose return others follow.
+ * State that jprobe_return() leaves unbalanced: locks, disabled interrupts, calls whose
+ * return a tracer follows
  */
 
 #include <linux/fprobe.h>
@@ -16,7 +16,7 @@ static void kp_jp_takes_preempt_count(void)
 
 static void kp_jp_takes_bh(void)
 {
-	/* As local_bh_disable(), which must not be called in an NMI, does */
+	/* Like local_bh_disable(), which is not allowed in an NMI */
 	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
 }
 
@@ -41,7 +41,7 @@ static void kp_jp_drops(struct kunit *test, void (*take)(void))
 		KUNIT_EXPECT_EQ(test, jp->calls, i + 1);
 		KUNIT_EXPECT_EQ(test, jp->survived, 0);
 	}
-	/* A breakpoint's handler has interrupts off already. */
+	/* A breakpoint's handler already runs with interrupts off. */
 	if (take != kp_jp_takes_irqs || kprobe_optimized(&jp->jp.kp) ||
 	    kprobe_ftrace(&jp->jp.kp))
 		KUNIT_EXPECT_NE(test, jp->jp.reported, 0);
@@ -68,7 +68,7 @@ static void kp_jp_drops_irqs(struct kunit *test)
 
 #ifdef CONFIG_FPROBE
 
-/* An fprobe that follows the returns of functions, those of the handler too. */
+/* An fprobe follows returns, also in the handler. */
 static int kp_jp_fprobe_entries, kp_jp_fprobe_exits;
 
 static int kp_jp_fprobe_entry(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
@@ -92,12 +92,12 @@ static void kp_jp_fprobe_gone(void *unused)
 }
 
 /*
- * The call of the probed function's caller returns through the fprobe's trampoline; those of
- * the handler and of what it has called do not return at all.
+ * Only kp_jp_call() returns through the fprobe's trampoline. The handler and the functions
+ * that it has called never return.
  */
 static void kp_jp_drops_fprobe(struct kunit *test)
 {
-	/* The call sorts them. */
+	/* register_fprobe_syms() sorts them. */
 	const char *names[] = { "kp_jp_handler", "kp_jp_return_from_within", "kp_jp_call" };
 	enum kp_jp_target target = kp_jp_target(test);
 	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
@@ -113,7 +113,7 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ret, 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_jp_fprobe_gone, NULL), 0);
 	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
-	/* More often than the fprobe has records of calls: it gets them back. */
+	/* More often than the fprobe has records, so it must get them back. */
 	for (i = 1; i <= 500; i++) {
 		kp_jp_expect_call(test, jp, target);
 		KUNIT_ASSERT_EQ(test, kp_jp_fprobe_entries, 3 * i);
@@ -123,7 +123,7 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 }
 #endif
 
-/* Many calls, for the script: with the function graph tracer following the handler. */
+/* For the script, which makes the function graph tracer follow the handler. */
 static void kp_jp_drops_many(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Jprobes that are refused, each for the documented reason, and leave nothing. */
+/* Jprobes that must be refused with the documented errno, and leave nothing */
 
 #include <linux/slab.h>
 #include "jprobes_kunit.h"
 #include "kp_module.h"
 
-/* Is not called: the jprobes are refused. */
 static void kp_jp_expect_refused(struct kunit *test, struct kp_jp *jp, int error)
 {
 	const char *name = jp->jp.kp.symbol_name;
@@ -50,7 +49,10 @@ static void kp_jp_errno_number(struct kunit *test)
 	kp_jp_expect_call(test, jp, KP_JP_PLAIN);
 }
 
-/* One member is wrong: none is registered. The others are unregistered all the same. */
+/*
+ * One member is wrong, so none is registered. unregister_jprobes() still unregisters the
+ * others.
+ */
 static void kp_jp_errno_member(struct kunit *test)
 {
 	struct kp_jp *wrong = kp_jp_new(test, kp_jp_emulated);
@@ -94,17 +96,17 @@ static void kp_jp_errno_entry(struct kunit *test)
 	kp_jp_expect_call(test, jp, KP_JP_PLAIN);
 }
 
-/* There the arguments may have moved. */
+/* Not at the entry: arguments may have moved. */
 static void kp_jp_errno_not_entry(struct kunit *test)
 {
 	void *entry = kp_jp_plain;
 	struct kp_jp *jp;
 	unsigned int offset;
 
-	/* An address inside of the function in the code here would keep jumps out of it. */
+	/* A visible address inside the function would prevent jumps in it. */
 	OPTIMIZER_HIDE_VAR(entry);
 	for (offset = 1; offset < 16; offset++) {
-		/* The first instruction proper, behind an ENDBR, counts as the entry. */
+		/* The first instruction after an ENDBR counts as the entry. */
 		if (offset == 4)
 			continue;
 		jp = kp_jp_new(test, entry + offset);
@@ -126,11 +128,11 @@ static void kp_jp_errno_location(struct kunit *test)
 	kp_jp_expect_refused(test, jp, -EINVAL);
 	jp->jp.kp.symbol_name = KP_QUALIFIED("kp_no_such_function");
 	kp_jp_expect_refused(test, jp, -ENOENT);
-	/* By name and by address at once */
+	/* Both name and address */
 	jp->jp.kp.symbol_name = KP_QUALIFIED("kp_jp_plain");
 	jp->jp.kp.addr = (void *)kp_jp_plain;
 	kp_jp_expect_refused(test, jp, -EINVAL);
-	/* Data, and a function that must not be probed */
+	/* Data, and a blacklisted function */
 	jp = kp_jp_new(test, &kp_jp_now);
 	kp_jp_expect_refused(test, jp, -EINVAL);
 	jp = kp_jp_new(test, jprobe_return);
@@ -142,7 +144,6 @@ static void kp_jp_errno_location(struct kunit *test)
 	kp_jp_expect_call(test, jp, KP_JP_PLAIN);
 }
 
-/* The second registration fails, and the first one stays. */
 static void kp_jp_errno_twice(struct kunit *test)
 {
 	struct kp_jp *jp = kp_jp_new(test, kp_jp_plain);
@@ -153,7 +154,6 @@ static void kp_jp_errno_twice(struct kunit *test)
 	kp_jp_unregister(test, &jp->jp);
 	KUNIT_EXPECT_EQ(test, kp_jp_call(KP_JP_PLAIN), kp_jp_result());
 	KUNIT_EXPECT_EQ(test, jp->calls, 1);
-	/* Not registered: its address is forgotten. */
 	unregister_jprobe(&jp->jp);
 	KUNIT_EXPECT_NULL(test, jp->jp.kp.addr);
 	jp->jp.kp.addr = (void *)kp_jp_plain;
@@ -161,7 +161,7 @@ static void kp_jp_errno_twice(struct kunit *test)
 	kp_jp_expect_call(test, jp, KP_JP_PLAIN);
 }
 
-/* Handlers that the user has set are not called. */
+/* Handlers that the user has set in jp.kp are not called. */
 static int kp_jp_no_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	kp_jp_other_calls++;
@@ -184,7 +184,7 @@ static void kp_jp_errno_own_handlers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_jp_other_calls, 0);
 }
 
-/* Outside of a handler jprobe_return() returns. The script looks for the message. */
+/* Outside a handler jprobe_return() returns. The script looks for the message. */
 static void kp_jp_errno_return_outside(struct kunit *test)
 {
 	struct kp_jp *jp = kp_jp_new(test, kp_jp_plain);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suites for jprobes: what the calls refuse, what handlers are given and may do,
- * contexts, and what is left of a handler that jprobe_return() has ended.
+ * KUnit suites for jprobes: refusals, arguments, contexts, and handlers that jprobe_return()
+ * has ended
  */
 
 #include <linux/module.h>
@@ -26,7 +26,7 @@ static noinline void kp_jp_return_from_within(void)
 	barrier();
 }
 
-/* Overwrite what a function of the calling convention has to preserve, and the flags. */
+/* Overwrite the flags, and the registers that a function must preserve. */
 static __always_inline void kp_jp_clobber(void)
 {
 #ifdef CONFIG_X86_64
@@ -41,10 +41,11 @@ static __always_inline void kp_jp_clobber(void)
 
 /*
  * @args: copies of the arguments
- * @own: where the compiler has the handler's parameters: on the stack where kprobes has put
- *	the copies, or in the handler's frame
  *
- * Returns only if the handler is to.
+ * @own: the addresses of the handler's parameters: on the stack where kprobes has copied
+ * them, or in the handler's frame
+ *
+ * Returns only if the handler should return.
  */
 static __always_inline void kp_jp_handle(const long *args, long *const *own)
 {
@@ -166,7 +167,7 @@ int kp_jp_register(struct kunit *test, struct jprobe *jp)
 	if (ret)
 		return ret;
 	kp_jp_settle(test, &jp->kp);
-	/* All of the targets can be optimised, but for those that ftrace has. */
+	/* All targets can be optimised, except those of ftrace. */
 	if (opt)
 		KUNIT_EXPECT_TRUE(test, kprobe_optimized(&jp->kp) || kprobe_ftrace(&jp->kp) ||
 				  kprobe_disabled(&jp->kp));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions for the suites of jprobes_kunit to probe, in a file of their own so that the
- * compiler neither inlines nor clones them.
+ * Functions for jprobes_kunit to probe, in another file so that the compiler does not inline
+ * or clone them
  */
 
 #include "jprobes_kunit.h"

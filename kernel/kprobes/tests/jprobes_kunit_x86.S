@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions for the suites of jprobes_kunit whose first instructions and stacks are known. */
+/* Functions for jprobes_kunit with known first instructions and stacks */
 
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -39,7 +39,7 @@ SYM_FUNC_START(kp_jp_short)
 SYM_FUNC_END(kp_jp_short)
 
 SYM_FUNC_START(kp_jp_regs_target)
-	mov	%_ASM_AX, %_ASM_AX	/* changes no flag */
+	mov	%_ASM_AX, %_ASM_AX	/* keeps the flags */
 	.rept	8
 	nop
 	.endr
@@ -78,7 +78,7 @@ SYM_FUNC_START(kp_jp_regs)
 	push	%esi
 	push	%edi
 #endif
-	/* An unwinder that goes by frame pointers may come at any time. */
+	/* Keep the frame pointer valid: an unwinder may interrupt at any time. */
 	mov	%_ASM_BP, KP_IN(KP_JP_BP)
 	lea	-KP_WORD(%_ASM_SP), %_ASM_AX
 	mov	%_ASM_AX, KP_IN(KP_JP_SP)

@@ -3,8 +3,7 @@
 #define KP_JUMPS_H
 
 /*
- * For one file of a module whose probes are to have jumps when the script says so:
- * its parameters, and how to wait.
+ * Parameters of a test module that wants jumps, and waiting for them. Include it in one file.
  */
 
 #include <linux/delay.h>
@@ -19,7 +18,7 @@ static unsigned int jumped;
 module_param(jumped, uint, 0400);
 MODULE_PARM_DESC(jumped, "how often one came");
 
-/* What ftrace leads to is no breakpoint either. */
+/* A probe that ftrace calls has no breakpoint either. */
 static inline bool kp_without_breakpoint(struct kprobe *kp)
 {
 	return kprobe_optimized(kp) || kprobe_ftrace(kp);

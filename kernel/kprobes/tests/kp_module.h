@@ -2,7 +2,7 @@
 #ifndef KP_MODULE_H
 #define KP_MODULE_H
 
-/* The name of a function with its module's before it, if the suites are no part of the kernel. */
+/* Qualify a symbol with its module, unless the suites are built in. */
 #ifdef MODULE
 #define KP_QUALIFIED(symbol)	KBUILD_MODNAME ":" symbol
 #else

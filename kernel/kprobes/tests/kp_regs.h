@@ -2,7 +2,7 @@
 #ifndef KP_REGS_H
 #define KP_REGS_H
 
-/* What differs between architectures: registers of arguments, names of system calls. */
+/* Differences of architectures: argument registers, names of system calls */
 
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
@@ -11,8 +11,9 @@
 #endif
 
 /*
- * kp_arg1, kp_arg2: a function's first two arguments at its entry, which a handler may change.
- * KP_SYSCALL: the function that is a system call.
+ * kp_arg1, kp_arg2: the first two arguments at a function's entry, as lvalues.
+ *
+ * KP_SYSCALL: the function of a system call.
  */
 #if defined(CONFIG_X86_32)
 #define kp_arg1(regs)		((regs)->ax)
@@ -46,13 +47,13 @@
 #define KP_SYSCALL(name)	"sys_" name
 #endif
 
-/* The function's argument number @n, counted from 0, at its entry. */
+/* Argument number @n, counted from 0, at the function's entry */
 static inline unsigned long kp_argument(struct pt_regs *regs, unsigned int n)
 {
 #ifdef CONFIG_ARM
 	return n < 4 ? regs->uregs[n] : ((unsigned long *)regs->ARM_sp)[n - 4];
 #elif defined(CONFIG_S390)
-	/* The kernel does not export what regs_get_kernel_argument() calls. */
+	/* regs_get_kernel_argument() calls a function that is not exported. */
 	return n < 5 ? regs->gprs[2 + n] :
 		       ((unsigned long *)(regs->gprs[15] + STACK_FRAME_OVERHEAD))[n - 5];
 #else
@@ -61,16 +62,16 @@ static inline unsigned long kp_argument(struct pt_regs *regs, unsigned int n)
 }
 
 /*
- * The address at which all callers of the function at @addr enter it. On powerpc a function may
- * begin with two instructions that set up r2. Callers that share its r2 jump behind them. If
- * @addr is not the first of these instructions, or has a breakpoint, this returns @addr.
+ * Return the address at which all callers of the function enter it. On powerpc a function may
+ * begin with two instructions that set r2; callers with the same r2 skip them. Returns @addr
+ * if these are not at @addr, or are hidden by a breakpoint.
  */
 static inline void *kp_entry(void *addr)
 {
 #ifdef CONFIG_PPC64
 	u32 insn[2];
 
-	/* Tests pass addresses, too, that cannot be read. */
+	/* Some tests pass addresses that cannot be read. */
 	if (!copy_from_kernel_nofault(insn, addr, sizeof(insn)))
 		return (void *)ppc_function_entry(addr);
 #endif

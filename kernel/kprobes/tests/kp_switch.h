@@ -2,7 +2,7 @@
 #ifndef KP_SWITCH_H
 #define KP_SWITCH_H
 
-/* The switch of jump optimisation, which other architectures don't have. */
+/* The sysctl of jump optimisation, which some architectures do not have */
 
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -10,7 +10,6 @@
 
 #define KP_OPT_SWITCH	"/proc/sys/debug/kprobes-optimization"
 
-/* sysctl debug.kprobes-optimization */
 static inline int kp_opt_switch(bool on)
 {
 	struct file *file = filp_open(KP_OPT_SWITCH, O_WRONLY, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One struct kprobe from registration to registration: locations, switching, use again. */
+/* One struct kprobe over its life: locations, enabling, registering it again */
 
 #include "kprobes_kunit.h"
 #include "kp_module.h"
@@ -32,7 +32,7 @@ static void kp_lifecycle_by_symbol(struct kunit *test)
 		probe = kp_new(test, NULL);
 		probe->kp.symbol_name = names[i];
 		KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-		/* The address is the function's, or past the ENDBR that it begins with. */
+		/* addr is the function's entry, or after its ENDBR. */
 		KUNIT_EXPECT_LE(test, (unsigned long)probe->kp.addr - (unsigned long)kp_target, 4);
 		KUNIT_EXPECT_EQ(test, kp_target(1), 2);
 		KUNIT_EXPECT_EQ(test, probe->pre, 1);
@@ -41,7 +41,6 @@ static void kp_lifecycle_by_symbol(struct kunit *test)
 	}
 }
 
-/* A function of the kernel proper. */
 static void kp_lifecycle_kernel_function(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
@@ -57,7 +56,7 @@ static void kp_lifecycle_kernel_function(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre, 0);
 }
 
-/* A caller through a pointer, which has to land on an ENDBR, is a hit like any other. */
+/* An indirect call, which must land on an ENDBR, hits too. */
 static void kp_lifecycle_indirect_call(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_target);
@@ -113,7 +112,7 @@ static void kp_lifecycle_switch_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre, 2);
 }
 
-/* Flags other than KPROBE_FLAG_DISABLED are not the caller's to set. */
+/* Flags other than KPROBE_FLAG_DISABLED are ignored. */
 static void kp_lifecycle_flags(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_target);
@@ -135,7 +134,7 @@ static void kp_lifecycle_no_handlers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
 }
 
-/* The same struct again, as unregistration left it. */
+/* The same struct again, as unregistration has left it */
 static void kp_lifecycle_again_by_addr(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_target);
@@ -165,7 +164,7 @@ static void kp_lifecycle_again_by_symbol(struct kunit *test)
 	}
 }
 
-/* Neither is a disabled probe's struct, nor one that goes elsewhere, in the way of itself. */
+/* A struct that was disabled, or that now probes another address, can be used again too. */
 static void kp_lifecycle_again_elsewhere(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
@@ -195,7 +194,7 @@ static void kp_lifecycle_again_after_failure(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
 
-	/* By symbol: not found, then refused once it had an address, then right. */
+	/* By symbol: not found, then blacklisted, then right */
 	probe->kp.symbol_name = "kp_no_such_function";
 	kp_expect_refused(test, &probe->kp, -ENOENT);
 	probe->kp.symbol_name = "kp_target_nokprobe";
@@ -206,7 +205,6 @@ static void kp_lifecycle_again_after_failure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 	kp_unregister(test, probe);
 
-	/* By address. */
 	probe = kp_new(test, kp_target_nokprobe);
 	kp_expect_refused(test, &probe->kp, -EINVAL);
 	probe->kp.addr = (void *)kp_target;
@@ -229,7 +227,7 @@ static void kp_lifecycle_unregister_unregistered(struct kunit *test)
 	unregister_kprobe(&probe->kp);
 	KUNIT_EXPECT_NULL(test, probe->kp.addr);
 
-	/* One that was refused, and one that has been unregistered already. */
+	/* One that was refused, and one that was unregistered */
 	probe->kp.addr = (void *)kp_target_nokprobe;
 	kp_expect_refused(test, &probe->kp, -EINVAL);
 	unregister_kprobe(&probe->kp);
@@ -246,7 +244,7 @@ static void kp_lifecycle_unregister_unregistered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre, 0);
 }
 
-/* In a batch the members that are registered go, and the others lose their addr. */
+/* unregister_kprobes() clears addr of members that are not registered. */
 static void kp_lifecycle_unregister_some(struct kunit *test)
 {
 	struct kp_probe *registered = kp_new(test, kp_target);
@@ -260,7 +258,7 @@ static void kp_lifecycle_unregister_some(struct kunit *test)
 	kp_expect_unprobed(test, registered, kp_target);
 }
 
-/* Without its addr a probe by symbol is registered as it was before. */
+/* Without addr, a probe by symbol registers at the same address again. */
 static void kp_lifecycle_cleared_by_symbol(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
@@ -287,7 +285,6 @@ static void kp_lifecycle_colocated(struct kunit *test)
 		probe[i] = kp_new(test, kp_target);
 		KUNIT_ASSERT_EQ(test, kp_register(test, probe[i]), 0);
 	}
-	/* Every subset of them enabled, none included. */
 	for (on = 0; on < 16; on++) {
 		for (i = 0; i < 4; i++) {
 			if (on & BIT(i))
@@ -306,7 +303,6 @@ static void kp_lifecycle_colocated(struct kunit *test)
 		if (!on)
 			kp_bytes_expect_same(test, &text);
 	}
-	/* They go in an order other than they came. */
 	for (i = 0; i < 4; i++) {
 		kp_unregister(test, probe[(i * 3 + 1) % 4]);
 		KUNIT_EXPECT_EQ(test, kp_target(1), 2);
@@ -336,7 +332,7 @@ static void kp_lifecycle_offset(struct kunit *test)
 				probe->kp.symbol_name = "kp_x86_sum";
 				probe->kp.offset = kp_x86_sum_insn[insn];
 			}
-			/* Registration may not make of an offset what it was not. */
+			/* Registration must not change the offset. */
 			KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 			KUNIT_EXPECT_PTR_EQ(test, (void *)probe->kp.addr, kp_x86_sum_addr(insn));
 			KUNIT_EXPECT_EQ(test, kp_x86_sum(40, 2), 42);
@@ -349,7 +345,7 @@ static void kp_lifecycle_offset(struct kunit *test)
 }
 
 /* An offset is added once, however often the struct is used. */
-/* A loop over the instructions from one on, whose first round has no offset. */
+/* Probe one instruction after another, in a loop that starts without an offset. */
 static void kp_lifecycle_loop_over_offsets(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
@@ -368,11 +364,11 @@ static void kp_lifecycle_loop_over_offsets(struct kunit *test)
 			kp_unregister(test, probe);
 		}
 	}
-	/* As it is, it is registered where it was. */
+	/* Unchanged, it registers at the same address. */
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	KUNIT_EXPECT_PTR_EQ(test, (void *)probe->kp.addr, kp_x86_sum_addr(KP_SUM_RET));
 	kp_unregister(test, probe);
-	/* A symbol with another offset is looked up anew. */
+	/* With another offset, the symbol is looked up again. */
 	probe = kp_new(test, NULL);
 	probe->kp.symbol_name = "kp_x86_sum";
 	for (insn = KP_SUM_LEA; insn <= KP_SUM_RET; insn++) {

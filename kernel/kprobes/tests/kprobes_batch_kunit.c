@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The calls that take an array of probes. */
+/* register_kprobes() and unregister_kprobes() */
 
 #include "kprobes_kunit.h"
 
 #define KP_BATCH 4
 
-/* An array as the batch calls want it; all at one function unless changed. */
 static struct kprobe **kp_batch_new(struct kunit *test, void *addr)
 {
 	struct kprobe **kps = kunit_kcalloc(test, KP_BATCH, sizeof(*kps), GFP_KERNEL);
@@ -22,7 +21,7 @@ static void kp_batch_unregister(void *kps)
 	unregister_kprobes(kps, KP_BATCH);
 }
 
-/* Registered until the action is released or the case ends. */
+/* Registered until the action is released or the case ends */
 static void kp_batch_register(struct kunit *test, struct kprobe **kps)
 {
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, KP_BATCH), 0);
@@ -49,7 +48,7 @@ static void kp_batch_empty(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
 	kp_batch_expect_hits(test, kps, 0);
 
-	/* No error to return: nothing may happen. */
+	/* No errno to check: nothing may happen. */
 	kp_batch_register(test, kps);
 	unregister_kprobes(NULL, 0);
 	unregister_kprobes(kps, 0);
@@ -95,7 +94,7 @@ static void kp_batch_many_addresses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, to_kp_probe(kps[3])->pre, 1);
 }
 
-/* @bad fails with @error wherever it stands, and leaves nothing of the others. */
+/* @bad fails with @error at any index, and no other member stays registered. */
 static void kp_batch_expect_refused(struct kunit *test, struct kprobe *bad, int error)
 {
 	struct kprobe **kps;
@@ -155,7 +154,6 @@ static void kp_batch_same_twice(struct kunit *test)
 	kp_bytes_expect_same(test, &text);
 }
 
-/* A member that is registered already fails the batch, and goes on as it was. */
 static void kp_batch_registered_member(struct kunit *test)
 {
 	struct kprobe **kps = kp_batch_new(test, kp_target);
@@ -177,11 +175,11 @@ static void kp_batch_again(struct kunit *test)
 	struct kprobe *good = kps[1];
 	int i;
 
-	/* After a failure ... */
+	/* After a failure */
 	kps[1] = &kp_new(test, kp_target_nokprobe)->kp;
 	KUNIT_EXPECT_EQ(test, register_kprobes(kps, KP_BATCH), -EINVAL);
 	kps[1] = good;
-	/* ... and after success, as the structs were left. */
+	/* After success, with the structs as unregistration has left them */
 	for (i = 1; i <= 3; i++) {
 		kp_batch_register(test, kps);
 		KUNIT_EXPECT_EQ(test, kp_target(1), 2);
@@ -199,7 +197,7 @@ static void kp_batch_unregister_unregistered(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, kp_register(test, bystander), 0);
 
-	/* None, then some, of the members are registered. */
+	/* First none, then some of the members are registered. */
 	unregister_kprobes(kps, KP_BATCH);
 	KUNIT_EXPECT_EQ(test, kp_target(1), 2);
 	KUNIT_EXPECT_EQ(test, bystander->pre, 1);

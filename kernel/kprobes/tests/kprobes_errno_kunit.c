@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every error that the documentation promises, by the path that leads to it. */
+/* Every documented errno, by the path that leads to it */
 
 #include <linux/bug.h>
 #include <linux/cpumask.h>
@@ -98,10 +98,9 @@ static void kp_errno_not_kernel(struct kunit *test)
 static void kp_errno_blacklisted_kernel(struct kunit *test)
 {
 	static const char *const names[] = {
-		/* NOKPROBE_SYMBOL() */
 		"notify_die", "atomic_notifier_call_chain", "get_kprobe",
 #ifdef CONFIG_X86
-		/* entry text, its assembly and its C */
+		/* entry text, in assembly and in C */
 		"asm_exc_int3", "asm_exc_page_fault", KP_ENTRY_SYSCALL, KP_ENTRY_EXCEPTION,
 		"exc_int3", "exc_page_fault", "irqentry_enter",
 #endif
@@ -113,7 +112,9 @@ static void kp_errno_blacklisted_kernel(struct kunit *test)
 		probe = kp_new(test, NULL);
 		probe->kp.symbol_name = names[i];
 		kp_expect_refused(test, &probe->kp, -EINVAL);
-		/* Not only its first byte; and the blacklist is asked before the boundary. */
+		/*
+		 * Also inside the function, since the blacklist is checked before boundaries.
+		 */
 		probe->kp.addr = NULL;
 		probe->kp.offset = 1;
 		kp_expect_refused(test, &probe->kp, -EINVAL);
@@ -142,10 +143,7 @@ static void kp_errno_blacklisted_module(struct kunit *test)
 	}
 }
 
-/*
- * The module's own tables say where the kernel may patch its text. Those of a kernel have too
- * many entries.
- */
+/* The module's own tables of patched sites. The kernel's have too many entries. */
 static void kp_errno_jump_label(struct kunit *test)
 {
 #if defined(MODULE) && defined(CONFIG_JUMP_LABEL)
@@ -208,10 +206,9 @@ static void kp_errno_bug(struct kunit *test)
 	int i;
 
 #ifdef __WARN_FLAGS
-	/* At least one BUG_ON() and one WARN_ON() */
 	KUNIT_EXPECT_GE(test, THIS_MODULE->num_bugs, 2);
 #else
-	/* WARN_ON() is no trap. */
+	/* WARN_ON() does not trap. */
 	KUNIT_EXPECT_GE(test, THIS_MODULE->num_bugs, 1);
 #endif
 	for (i = 0; i < THIS_MODULE->num_bugs; i++) {
@@ -253,7 +250,6 @@ static void kp_errno_not_registered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), -EINVAL);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), -EINVAL);
 
-	/* Another user's probe at the same address makes no difference. */
 	KUNIT_ASSERT_EQ(test, kp_register(test, other), 0);
 	probe->kp.addr = other->kp.addr;
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), -EINVAL);
@@ -273,7 +269,7 @@ static void kp_errno_smp_alternative(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, (void *)kp_x86_lock + kp_x86_lock_insn[0]);
 
-	/* The kernel keeps the list of lock prefixes only while it may need to restore them. */
+	/* The kernel keeps the list of lock prefixes only while it may patch them back. */
 	if (num_online_cpus() > 1 || num_possible_cpus() == 1)
 		kunit_skip(test, "needs a kernel booted with maxcpus=1 on several CPUs");
 	kp_expect_refused(test, &probe->kp, -EINVAL);
@@ -298,7 +294,6 @@ static void kp_errno_endbr(struct kunit *test)
 	probe->kp.offset = kp_x86_endbr_insn[0];
 	kp_expect_refused(test, &probe->kp, -EINVAL);
 
-	/* Its neighbours are ordinary instructions. */
 	probe = kp_new(test, (void *)kp_x86_endbr + kp_x86_endbr_insn[1]);
 	KUNIT_EXPECT_EQ(test, kp_register(test, probe), 0);
 	probe = kp_new(test, (void *)kp_x86_endbr + kp_x86_endbr_insn[2]);
@@ -306,9 +301,8 @@ static void kp_errno_endbr(struct kunit *test)
 }
 
 /*
- * The bytes in front of a function belong to code that patches calls, and to checks of types.
- * They have a symbol: __cfi_ with the function's name from the compiler, or __pfx_ from
- * objtool.
+ * The bytes before a function belong to call thunks and type checks. Their symbol has the
+ * prefix __cfi_, from the compiler, or __pfx_, from objtool.
  */
 static __maybe_unused void kp_expect_padding_refused(struct kunit *test, void *function)
 {
@@ -325,7 +319,6 @@ static __maybe_unused void kp_expect_padding_refused(struct kunit *test, void *f
 		kp_expect_refused(test, &probe->kp, -EINVAL);
 	}
 	KUNIT_EXPECT_GT_MSG(test, in_padding, 4, "in front of %ps", function);
-	/* By the name of the padding. */
 	snprintf(name, sizeof(name), "%ps", function - 1);
 	*strchrnul(name, ' ') = '\0';
 	probe = kp_new(test, NULL);
@@ -345,7 +338,7 @@ static void kp_errno_padding(struct kunit *test)
 #endif
 }
 
-/* The compiler's check before an indirect call, which is read when it fails. */
+/* The compiler's check before an indirect call, which the trap handler decodes */
 static void kp_errno_cfi_check(struct kunit *test)
 {
 #ifdef CONFIG_CFI_CLANG
@@ -353,7 +346,7 @@ static void kp_errno_cfi_check(struct kunit *test)
 	struct kp_probe *probe;
 	int i, found = 0;
 
-	/* movl $type, %r10d; addl -4(%reg) or the like, %r10d; je; ud2 */
+	/* movl $type, %r10d; addl -4(%reg), %r10d or similar; je; ud2 */
 	for (i = 0; i < 128 && !found; i++) {
 		if (code[i] != 0x41 || code[i + 1] != 0xba || code[i + 10] != 0x74 ||
 		    code[i + 12] != 0x0f || code[i + 13] != 0x0b)
@@ -394,7 +387,7 @@ static void kp_errno_not_a_boundary(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_x86_sum(40, 2), 42);
 }
 
-/* Where boundaries are known must stay known while a probe's breakpoint hides an instruction. */
+/* A breakpoint hides an instruction, but instruction boundaries after it stay known. */
 static void kp_errno_boundary_behind_probe(struct kunit *test)
 {
 	struct kp_probe *first = kp_new(test, kp_x86_sum_addr(KP_SUM_LEA));
@@ -416,7 +409,7 @@ static void kp_errno_boundary_behind_probe(struct kunit *test)
 static void kp_errno_beyond_the_end(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
-	/* The next function's second byte, and what is far away or wraps. */
+	/* The next function's second byte, far away, wrapping */
 	const unsigned int offsets[] = {
 		kp_x86_sum_insn[KP_SUM_SIZE] + 1, 0x100001, 0x7fffffff, 0x80000001, ~0U,
 	};
@@ -429,12 +422,14 @@ static void kp_errno_beyond_the_end(struct kunit *test)
 		kp_expect_refused(test, &probe->kp, -EINVAL);
 	}
 
-	/* An offset may lead to the next function's first byte, as in kprobe/probepoint.tc. */
+	/*
+	 * An offset may lead to the first byte of the next function, as in
+	 * kprobe/probepoint.tc.
+	 */
 	probe->kp.symbol_name = "kp_x86_sum";
 	probe->kp.addr = NULL;
 	probe->kp.offset = kp_x86_sum_insn[KP_SUM_SIZE];
 	KUNIT_EXPECT_EQ(test, register_kprobe(&probe->kp), 0);
-	/* There, or behind its endbr. */
 	KUNIT_EXPECT_LE(test, (void *)probe->kp.addr - kp_x86_sum_addr(KP_SUM_SIZE), 4L);
 	KUNIT_EXPECT_GE(test, (void *)probe->kp.addr - kp_x86_sum_addr(KP_SUM_SIZE), 0L);
 	unregister_kprobe(&probe->kp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What handlers are given, in which order they run, and what they may do. */
+/* Handlers: registers, order, redirection, nesting */
 
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
@@ -11,7 +11,7 @@
 #include <asm/apic.h>
 #include <asm/nmi.h>
 
-/* Each instruction of a function probed: every handler knows where it is. */
+/* A probe at each instruction of a function: check the instruction pointers. */
 static void kp_handlers_addresses(struct kunit *test)
 {
 	struct kp_probe *probe;
@@ -25,7 +25,7 @@ static void kp_handlers_addresses(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, probe->pre, 1);
 		KUNIT_EXPECT_EQ(test, probe->post, 1);
 		KUNIT_EXPECT_PTR_EQ(test, probe->seen, &probe->kp);
-		/* As the breakpoint leaves it, past its one byte. */
+		/* As the breakpoint leaves it, one byte on */
 		KUNIT_EXPECT_EQ(test, probe->pre_ip, (unsigned long)probe->kp.addr + 1);
 		KUNIT_EXPECT_EQ(test, probe->post_ip, (unsigned long)kp_x86_sum_addr(insn + 1));
 		KUNIT_EXPECT_FALSE(test, probe->preemptible);
@@ -33,7 +33,7 @@ static void kp_handlers_addresses(struct kunit *test)
 	}
 }
 
-/* After a return the next instruction is the caller's. */
+/* After a return instruction, the next instruction is in the caller. */
 static void kp_handlers_return(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_x86_sum_addr(KP_SUM_RET));
@@ -48,14 +48,12 @@ static void kp_handlers_return(struct kunit *test)
 			   probe->post_ip < start + kp_x86_sum_insn[KP_SUM_RET]);
 }
 
-/* Registers are the handlers' to change, before the instruction ... */
 static int kp_double_argument(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_arg1(regs) *= 2;
 	return kp_count_pre(kp, regs);
 }
 
-/* ... and after it. */
 static void kp_add_to_result(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	regs->ax += 1000;
@@ -79,7 +77,6 @@ static void kp_handlers_change_registers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->post, 1);
 }
 
-/* Makes the probed function return at once, with twice its argument. */
 static int kp_return_at_once(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_count_pre(kp, regs);
@@ -104,7 +101,10 @@ static void kp_handlers_divert(struct kunit *test)
 	kp_unregister(test, divert);
 	KUNIT_EXPECT_EQ(test, kp_x86_sum(10, 1), 11);
 
-	/* Among others: those before it ran already, those after it have nothing to see. */
+	/*
+	 * With other probes: pre_handlers before it have run, later ones and post_handlers do
+	 * not.
+	 */
 	older->kp.post_handler = kp_count_post;
 	newer->kp.post_handler = kp_count_post;
 	divert->pre = 0;
@@ -117,7 +117,7 @@ static void kp_handlers_divert(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, older->pre, 0);
 	KUNIT_EXPECT_EQ(test, newer->post + divert->post + older->post, 0);
 
-	/* A diverted hit leaves nothing behind that would spoil the next one. */
+	/* A redirected hit does not affect the next one. */
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&divert->kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_x86_sum(10, 1), 11);
 	KUNIT_EXPECT_EQ(test, newer->pre, 2);
@@ -128,7 +128,7 @@ static void kp_handlers_divert(struct kunit *test)
 }
 #endif
 
-/* The handlers that ran, in the order of the runs. */
+/* The handlers that ran, in order */
 static struct {
 	struct kprobe *kp;
 	bool post;
@@ -162,7 +162,7 @@ static void kp_note_post(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 
 NOKPROBE_SYMBOL(kp_note_post);
 
-/* All pre_handlers, then all post_handlers, each time the newest registration first. */
+/* All pre_handlers run, then all post_handlers, each time the newest first. */
 static void kp_handlers_order(struct kunit *test)
 {
 	struct kp_probe *probe[4];
@@ -182,7 +182,7 @@ static void kp_handlers_order(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_runs[i].post, i >= 4);
 	}
 
-	/* Being switched off and on is no new registration. */
+	/* Disabling and enabling does not change the order. */
 	kp_runs_nr = 0;
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe[1]->kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_enable(test, &probe[1]->kp), 0);
@@ -216,7 +216,7 @@ static void kp_handlers_post_joins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, plain->pre, 7);
 	KUNIT_EXPECT_EQ(test, plain->post, 0);
 
-	/* The same by enabling and disabling it. */
+	/* The same by enabling and disabling */
 	joins->kp.flags = KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, kp_register(test, joins), 0);
 	kp_expect_unprobed(test, joins, kp_target);
@@ -239,10 +239,10 @@ static void kp_handlers_post_only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe->preemptible);
 }
 
-/* Handlers that run into a probe themselves. */
+/* Handlers that hit another probe */
 static int kp_call_other_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	/* A wrong result is noticed by the missing count. */
+	/* The count shows a wrong result. */
 	if (kp_target_other(1) == 2)
 		to_kp_probe(kp)->pre++;
 	return 0;
@@ -294,7 +294,7 @@ static void kp_handlers_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enabled[0]->pre + enabled[1]->pre + enabled[1]->post, 0);
 	KUNIT_EXPECT_EQ(test, outer->kp.nmissed, 0);
 
-	/* Outside of a handler it is a hit, and no more is missed. */
+	/* Outside a handler it is a hit, and is not missed. */
 	KUNIT_EXPECT_EQ(test, kp_target_other(1), 2);
 	KUNIT_EXPECT_EQ(test, enabled[0]->pre, 1);
 	KUNIT_EXPECT_EQ(test, enabled[1]->pre, 1);
@@ -302,7 +302,7 @@ static void kp_handlers_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enabled[0]->kp.nmissed, 20);
 }
 
-/* A handler that calls the very function it probes. */
+/* A handler calls the function that it probes. */
 static int kp_call_same_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (kp_target(1) == 2)
@@ -324,7 +324,7 @@ static void kp_handlers_missed_same(struct kunit *test)
 	}
 }
 
-/* A probed function may call probed functions: no handler is running then. */
+/* Probed functions that call each other: no handler is running then. */
 static void kp_handlers_nested_functions(struct kunit *test)
 {
 	struct kp_probe *outer = kp_new(test, kp_target_calls);
@@ -402,14 +402,14 @@ static void kp_handlers_contexts(struct kunit *test)
 
 #ifdef CONFIG_X86
 
-/* What the tests of contexts that come over a running handler share. */
+/* For contexts that interrupt a running handler */
 static struct {
 	struct irq_work work;
 	struct tasklet_struct tasklet;
-	int cpu_of_nmi;		/* the one that waits for its NMI, or -1 */
+	int cpu_of_nmi;		/* the CPU that waits for its NMI, or -1 */
 	bool running;		/* the handler has not returned yet */
-	bool irqs_on;		/* interrupts could come over it */
-	int over_handler;	/* how many did */
+	bool irqs_on;		/* the handler ran with interrupts on */
+	int over_handler;	/* how many contexts interrupted it */
 } kp_over;
 
 static void kp_over_tasklet(struct tasklet_struct *tasklet)
@@ -432,7 +432,7 @@ static void kp_over_post(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 	WRITE_ONCE(kp_over.running, true);
 	kp_over.irqs_on = !irqs_disabled();
 	irq_work_queue(&kp_over.work);
-	/* A stepped probe's post_handler waits in vain. */
+	/* A single-stepped probe's post_handler times out: interrupts are off. */
 	for (i = 0; i < 1000 && READ_ONCE(kp_over.over_handler) < 2; i++)
 		cpu_relax();
 	kp_target_other(1);
@@ -440,7 +440,7 @@ static void kp_over_post(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 	WRITE_ONCE(kp_over.running, false);
 }
 
-/* A hard interrupt, and a softirq, over a handler have hits of their own. */
+/* A hard interrupt and a softirq during a handler have hits of their own. */
 static void kp_handlers_interrupted(struct kunit *test)
 {
 	struct kp_probe *outer = kp_new(test, kp_x86_sum_addr(KP_SUM_XOR));
@@ -488,7 +488,7 @@ static int kp_over_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* So has an NMI. */
+/* So does an NMI. */
 static void kp_handlers_nmi(struct kunit *test)
 {
 	struct kp_probe *outer = kp_new(test, kp_target);

@@ -3,15 +3,15 @@
 #define KPROBES_KUNIT_H
 
 /*
- * What the suites of kprobes_kunit share: probes that count, functions to probe, and
- * registration that is undone when a case breaks off.
+ * Shared by the suites of kprobes_kunit: probes that count, functions to probe, registration
+ * that ends with the case
  */
 
 #include <kunit/test.h>
 #include <linux/kprobes.h>
 #include <linux/uaccess.h>
 
-/* A kprobe with counters; what its handlers saw last. */
+/* A kprobe with counters, and what its handlers saw last */
 struct kp_probe {
 	struct kprobe kp;
 	unsigned int pre;
@@ -30,27 +30,27 @@ static inline struct kp_probe *to_kp_probe(struct kprobe *kp)
 int kp_count_pre(struct kprobe *kp, struct pt_regs *regs);
 void kp_count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 
-/* A probe at @addr that counts in its pre_handler; not registered yet. */
+/* Make a probe at @addr that counts in its pre_handler; do not register it. */
 struct kp_probe *kp_new(struct kunit *test, void *addr);
 
-/* Registered until kp_unregister() or the end of the case. */
+/* Registers until kp_unregister() or the end of the case. */
 int kp_register(struct kunit *test, struct kp_probe *probe);
 void kp_unregister(struct kunit *test, struct kp_probe *probe);
 
 /*
- * With the parameter jumps set, returns when @kp is reached by a jump, if it can be. It has
- * been called for what is registered and enabled by functions of this file.
+ * If the parameter jumps is set, wait until @kp has a jump, if it can have one. Registering
+ * and enabling by functions of this file calls it.
  */
 void kp_settle(struct kunit *test, struct kprobe *kp);
 int kp_enable(struct kunit *test, struct kprobe *kp);
 
-/* register_kprobe() has to fail with @error, and to leave nothing. */
+/* register_kprobe() must fail with @error and leave nothing. */
 void kp_expect_refused(struct kunit *test, struct kprobe *kp, int error);
 
-/* A probe at @addr is never hit by a call of @target, until it is registered again. */
+/* Check that calls of @target do not hit the probe at @addr until it is registered again. */
 void kp_expect_unprobed(struct kunit *test, struct kp_probe *probe, long (*target)(long));
 
-/* The first bytes of some text, to be compared later. */
+/* The first bytes of some text, to compare later */
 struct kp_bytes {
 	void *addr;
 	u8 byte[16];
@@ -59,7 +59,7 @@ struct kp_bytes {
 void kp_bytes_save(struct kunit *test, struct kp_bytes *bytes, void *addr);
 void kp_bytes_expect_same(struct kunit *test, const struct kp_bytes *bytes);
 
-/* Functions to probe. Each returns its argument plus one. */
+/* Functions to probe; each returns its argument plus one. */
 long kp_target(long arg);
 long kp_target_other(long arg);
 long kp_target_calls(long arg);
@@ -69,22 +69,22 @@ long kp_target_bug(long arg);
 long kp_target_warn(long arg);
 long kp_target_indirect(long arg);
 
-/* Functions that must not be probed. */
+/* Functions that must not be probed */
 long kp_target_nokprobe(long arg);
 long kp_target_noinstr(long arg);
 long kp_target_kprobes(long arg);
 
 #ifdef CONFIG_X86
-/* Adds its arguments. The instructions' offsets are in kp_x86_sum_insn[], then comes its size. */
+/* Adds its arguments. kp_x86_sum_insn[] has the offsets of its instructions, then its size. */
 long kp_x86_sum(long a, long b);
 enum { KP_SUM_LEA, KP_SUM_MOVABS, KP_SUM_XOR, KP_SUM_XOR_BACK, KP_SUM_RET, KP_SUM_SIZE, KP_SUM_NR };
 extern const u32 kp_x86_sum_insn[KP_SUM_NR];
 
-/* An endbr that is not the first instruction, at [0], and what is before and after it. */
+/* An ENDBR that is not the first instruction, at [0], and its neighbours */
 void kp_x86_endbr(void);
 extern const u32 kp_x86_endbr_insn[3];
 
-/* Never called: an int3, and a lock prefix that alternatives may patch, at [0]. */
+/* Never called: an int3; and a lock prefix, at [0], that alternatives may patch */
 void kp_x86_int3(void);
 extern const u32 kp_x86_int3_insn[1];
 void kp_x86_lock(void);

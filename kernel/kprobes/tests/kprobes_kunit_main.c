@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suites for the documented kprobes calls: which arguments they refuse and
- * how, batches, the life of a struct kprobe, and what handlers are given.
+ * KUnit suites for kprobes: refused arguments, batches, the life of a struct kprobe, handlers
  */
 
 #include <linux/module.h>

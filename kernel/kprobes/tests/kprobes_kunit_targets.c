@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions for the suites of kprobes_kunit to probe, or to try to.
- *
- * They stand in a file of their own so that the compiler, which does not see them
- * where they are called, neither inlines nor clones them.
+ * Functions for kprobes_kunit to probe, in another file so that the compiler does not inline
+ * or clone them
  */
 
 #include <linux/bug.h>
@@ -11,7 +9,7 @@
 #include <linux/static_call.h>
 #include "kprobes_kunit.h"
 
-/* Enough that a jump may be put there. */
+/* Room for a jump */
 static __always_inline void kp_room(void)
 {
 	asm volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop" : : : "memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code whose instruction boundaries the suites of kprobes_kunit know. The tables
- * hold offsets rather than addresses: text that data points at would need an ENDBR.
+ * Code with known instruction boundaries. The tables have offsets: text whose address is in
+ * data would need an ENDBR.
  */
 
 #include <linux/linkage.h>
@@ -25,7 +25,7 @@ SYM_FUNC_START(kp_x86_sum)
 	RET
 SYM_FUNC_END(kp_x86_sum)
 
-/* The next symbol: kallsyms takes it for the end of kp_x86_sum. */
+/* The next symbol: kallsyms ends kp_x86_sum here. */
 SYM_FUNC_START(kp_x86_after_sum)
 	xor	%eax, %eax
 	RET
@@ -48,7 +48,7 @@ SYM_FUNC_START(kp_x86_lock)
 	RET
 SYM_FUNC_END(kp_x86_lock)
 
-/* An indirect jump may lead to the second endbr. */
+/* An indirect jump may lead to the second ENDBR. */
 SYM_FUNC_START(kp_x86_endbr)
 	xor	%eax, %eax
 .Lendbr_nop:

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: a probe is removed while it is hit, by two callers while its handler runs.
+ * KUnit suite: two callers remove a probe while its handler runs.
  *
- * A handler spins on one CPU until it is released. Meanwhile a first task disables or
- * unregisters the probe, and then a second one does the same. Neither may come back before
- * the handler has ended: its user may free then what the handler works on.
+ * A handler spins on one CPU until it is released. Meanwhile two tasks disable or unregister
+ * the probe, one after the other. Neither call may return before the handler ends, since its
+ * caller may then free what the handler uses.
  *
- * The kernel may call stop_machine() meanwhile, to change its clock source for instance.
- * stop_machine() waits for the handler, and the task that releases the handler waits for
- * stop_machine(). So the handler stops spinning after 10 seconds, and the case is repeated.
+ * stop_machine(), for instance for a new clock source, waits for the handler, and blocks the
+ * task that would release it. So the handler spins for at most 10 seconds, and the case is
+ * repeated.
  */
 
 #include <kunit/test.h>
@@ -46,7 +46,7 @@ static bool kp_is_set(const bool *what)
 
 NOKPROBE_SYMBOL(kp_is_set);
 
-/* Handlers look at the flags and the address; read both when the probe has been removed. */
+/* Handlers may read flags and addr: read both after the probe was removed. */
 static void kp_handler_spins(const struct kprobe *kp)
 {
 	unsigned long end = jiffies + 10 * HZ;
@@ -77,7 +77,7 @@ NOKPROBE_SYMBOL(kp_remove_pre);
 
 static int kp_remove_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	/* It can't be asked for any more when the return probe is being unregistered. */
+	/* get_kretprobe() returns NULL once the return probe is being unregistered. */
 	kp_handler_spins(&get_kretprobe(ri)->kp);
 	return 0;
 }
@@ -91,12 +91,11 @@ noinline long kp_remove_target(long arg)
 	return arg + 1;
 }
 
-/* A task that calls the probed function, or removes the probe. */
 struct kp_remover {
 	int (*remove)(void);
 	struct task_struct *task;
 	int ret;
-	/* A handler was running when it came back. */
+	/* the call returned while a handler was running */
 	bool early;
 	bool done;
 };
@@ -157,7 +156,7 @@ static void kp_remover_join(struct kp_remover *r)
 	put_task_struct(r->task);
 }
 
-/* Until it waits for something, or is through. */
+/* Wait until the task blocks or has ended. */
 static void kp_remover_settles(struct kp_remover *r)
 {
 	while (!kp_is_set(&r->done) &&
@@ -165,7 +164,7 @@ static void kp_remover_settles(struct kp_remover *r)
 		schedule_timeout_uninterruptible(1);
 }
 
-/* Has the first of two callers of @remove done what the second one finds done? */
+/* Has the first call of @remove changed the state that the second one will see? */
 static bool kp_is_removed(int (*remove)(void))
 {
 	if (remove == kp_disable)
@@ -182,9 +181,9 @@ static void kp_remove_needs_cpus(struct kunit *test)
 }
 
 /*
- * Does a hit of @p reach the handler by a jump or by ftrace? Wait up to 10 seconds for the
- * jump. A handler that a breakpoint calls has interrupts off. A task that patches text waits
- * for all CPUs, so it would wait until the handler stops spinning.
+ * Is @p hit by a jump or by ftrace? Wait up to 10 seconds for the jump. A breakpoint's
+ * handler has interrupts off, and would block a task that patches text, which waits for all
+ * CPUs.
  */
 static bool kp_remove_has_jump(const struct kprobe *p)
 {
@@ -195,7 +194,7 @@ static bool kp_remove_has_jump(const struct kprobe *p)
 	return p->flags & (KPROBE_FLAG_OPTIMIZED | KPROBE_FLAG_FTRACE);
 }
 
-/* Remove the probe twice. Return false if the handler stopped spinning before its release. */
+/* Remove the probe twice. Return false if the handler timed out. */
 static bool kp_remove_twice(struct kunit *test, struct kprobe *p, int (*remove)(void))
 {
 	struct kp_remover caller = {}, first = {}, second = {};
@@ -226,9 +225,9 @@ static bool kp_remove_twice(struct kunit *test, struct kprobe *p, int (*remove)(
 	KUNIT_EXPECT_EQ(test, second.ret, 0);
 	KUNIT_EXPECT_FALSE_MSG(test, first.early, "the first caller came back early");
 	KUNIT_EXPECT_FALSE_MSG(test, second.early, "the second caller came back early");
-	/* bpf_get_func_ip() is one that asks. */
+	/* bpf_get_func_ip() reads this flag, for instance. */
 	KUNIT_EXPECT_TRUE(test, kp_handler.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
-	/* The second caller clears addr, but only when the handler has ended. */
+	/* The second caller clears addr, but only after the handler has ended. */
 	KUNIT_EXPECT_LT(test, (unsigned long)kp_handler.addr - (unsigned long)kp_remove_target,
 			16UL);
 	return true;
@@ -258,7 +257,7 @@ static int kp_register_entry(void)
 	return register_kretprobe(&rp);
 }
 
-/* Run a case up to three times, until a handler is released. */
+/* Run a case up to three times, until the handler does not time out. */
 static void kp_remove_repeat(struct kunit *test, struct kprobe *p, int (*add)(void),
 			     int (*remove)(void))
 {
@@ -314,7 +313,7 @@ static void kp_remove_unregister_return(struct kunit *test)
 	kp_remove_return_probe(test, kp_unregister_return, false);
 }
 
-/* Ftrace does not know it: a hit executes a copy of the instruction, or emulates it. */
+/* Not traced: a hit executes a copy of the instruction, or emulates it. */
 noinline notrace long kp_remove_hot(long arg);
 noinline notrace long kp_remove_hot(long arg)
 {
@@ -355,10 +354,9 @@ static int kp_hot_caller(void *wrong)
 }
 
 /*
- * One task hits a probepoint all the time. Another one adds the only probe there that has a
- * post_handler, and removes it. A hit that has found that there is a post_handler may call it
- * when the probe has been removed from the set; that must be safe, and the post_handler must
- * not run any more when unregister_kprobe() has returned.
+ * One task hits a probepoint all the time. Another one registers and unregisters the only
+ * probe with a post_handler. A hit may call the post_handler after the probe has left the
+ * set, but not after unregister_kprobe() has returned.
  */
 static void kp_remove_post(struct kunit *test)
 {
@@ -383,7 +381,7 @@ static void kp_remove_post(struct kunit *test)
 		kp.post_handler = kp_hot_post;
 		posts = READ_ONCE(kp_hot_posts);
 		ret = register_kprobe(&kp);
-		/* Let the caller hit it, but not for long if it has no CPU. */
+		/* Let the caller hit it, but do not wait if it gets no CPU. */
 		if (!ret)
 			schedule_timeout_uninterruptible(1);
 		unregister_kprobe(&kp);

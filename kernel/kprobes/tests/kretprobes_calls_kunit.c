@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the handlers of one call are given, and of calls within calls. */
+/* Handlers of single calls and of nested calls */
 
 #include <linux/cpu.h>
 #include <linux/random.h>
@@ -44,7 +44,7 @@ static void kp_ret_calls_by_symbol(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		probe = kp_rp_new(test, NULL);
 		probe->rp.kp.symbol_name = names[i];
-		/* The structure can be used again as unregistering leaves it. */
+		/* The struct can be used again as unregistration leaves it. */
 		for (again = 1; again <= 3; again++) {
 			KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
 			KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
@@ -56,7 +56,6 @@ static void kp_ret_calls_by_symbol(struct kunit *test)
 	}
 }
 
-/* A function of the kernel proper, and indirect calls. */
 static void kp_ret_calls_kernel_function(struct kunit *test)
 {
 	struct kp_rp *probe = kp_rp_new(test, NULL);
@@ -82,7 +81,7 @@ static int kp_ret_refuse_all(struct kretprobe_instance *ri, struct pt_regs *regs
 	return 1;
 }
 
-/* Either handler is enough, and so is none. */
+/* Either handler may be NULL, or both. */
 static void kp_ret_calls_handlers_missing(struct kunit *test)
 {
 	struct kp_rp *probe;
@@ -102,7 +101,7 @@ static void kp_ret_calls_handlers_missing(struct kunit *test)
 	}
 }
 
-/* Handlers that are set, changed and taken away while the return probe is registered. */
+/* Set, change and clear handlers while the return probe is registered. */
 static void kp_ret_expect_late(struct kunit *test, struct kp_rp *probe)
 {
 	probe->rp.entry_handler = NULL;
@@ -126,7 +125,7 @@ static void kp_ret_expect_late(struct kunit *test, struct kp_rp *probe)
 	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
 	kp_rp_expect(test, probe, 2, 2);
 
-	/* A call that a late entry_handler refuses is not followed. */
+	/* The call is not followed if an entry_handler that was set later refuses it. */
 	probe->rp.handler = kp_ret_return;
 	probe->rp.entry_handler = kp_ret_refuse_all;
 	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
@@ -162,7 +161,6 @@ static void kp_ret_calls_handlers_late(struct kunit *test)
 	}
 }
 
-/* Set after the call began, and before it returns. */
 static void kp_ret_set_handler(long data)
 {
 	struct kp_rp *probe = (void *)data;
@@ -185,7 +183,6 @@ static void kp_ret_calls_handlers_in_flight(struct kunit *test)
 	kp_rp_expect(test, probe, 1, 2);
 }
 
-/* Handlers may change the argument and the value. */
 static int kp_ret_double_argument(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kp_ret_entry(ri, regs);
@@ -218,7 +215,7 @@ static void kp_ret_calls_change(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->value, 20 * factor + 1);
 }
 
-/* With rethook, the default number of instances is fixed, and depends on that of the CPUs. */
+/* With rethook, the default number of instances is fixed, and depends on the number of CPUs. */
 static void kp_ret_calls_reserve(struct kp_rp *probe)
 {
 	if (IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
@@ -258,7 +255,7 @@ static void kp_ret_calls_mutual(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, even->rp.nmissed + odd->rp.nmissed, 0);
 }
 
-/* Of each call what its entry left in its data, and in the right order. */
+/* Each call finds the data of its own entry. */
 struct kp_ret_level {
 	long depth;
 	unsigned long fill[7];
@@ -319,7 +316,7 @@ static void kp_ret_calls_nested_data(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 
-/* maxactive is how many calls are followed at once; what is beyond is counted. */
+/* maxactive calls are followed at once; further ones are counted. */
 static void kp_ret_calls_maxactive(struct kunit *test)
 {
 	static const int limits[] = { 1, 2, 3, 16, 63, 64, 100 };
@@ -335,7 +332,7 @@ static void kp_ret_calls_maxactive(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_ret_nest(KP_RET_DEPTH - 1), KP_RET_DEPTH - 1);
 		kp_rp_expect(test, probe, followed, followed);
 		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, missed);
-		/* And they are there again for the next calls. */
+		/* All instances are free again. */
 		KUNIT_EXPECT_EQ(test, kp_ret_nest(KP_RET_DEPTH - 1), KP_RET_DEPTH - 1);
 		kp_rp_expect(test, probe, 2 * followed, 2 * followed);
 		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 2 * missed);
@@ -349,10 +346,7 @@ static int kp_ret_call_here(void *result)
 	return 0;
 }
 
-/*
- * The instance that each CPU keeps to itself is there for the others, too: no call is missed
- * that maxactive allows.
- */
+/* Other CPUs take the instance in a CPU's cache, so up to maxactive no call is missed. */
 static void kp_ret_calls_maxactive_cpus(struct kunit *test)
 {
 	struct kp_rp *probe = kp_rp_new(test, kp_ret_nest);
@@ -372,12 +366,11 @@ static void kp_ret_calls_maxactive_cpus(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_ret_nest(limit - 1), limit - 1);
 	kp_rp_expect(test, probe, calls + limit, calls + limit);
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
-	/* And no more than that. */
 	KUNIT_EXPECT_EQ(test, kp_ret_nest(limit + 2), limit + 2);
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 3);
 }
 
-/* nmissed counts from the registration on, and can be read when the probe has gone. */
+/* nmissed counts from registration on, and is readable after unregistration. */
 static void kp_ret_calls_nmissed(struct kunit *test)
 {
 	struct kp_rp *probe = kp_rp_new(test, kp_ret_nest);
@@ -390,7 +383,6 @@ static void kp_ret_calls_nmissed(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 		KUNIT_EXPECT_EQ(test, kp_ret_nest(7), 7);
 		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 7);
-		/* Refused, since it is registered: it goes on as it was. */
 		KUNIT_EXPECT_EQ(test, register_kretprobe(&probe->rp), -EINVAL);
 		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 7);
 		kp_rp_unregister(test, probe);
@@ -398,7 +390,7 @@ static void kp_ret_calls_nmissed(struct kunit *test)
 	}
 }
 
-/* What one probe is limited to is no limit to another on the same function. */
+/* One probe's maxactive does not limit another probe of the same function. */
 static void kp_ret_calls_maxactive_apart(struct kunit *test)
 {
 	struct kp_rp *few = kp_rp_new(test, kp_ret_nest);
@@ -415,7 +407,7 @@ static void kp_ret_calls_maxactive_apart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, many->rp.nmissed, 0);
 }
 
-/* Not a number of calls: as if it had been left at 0. */
+/* A negative maxactive works like 0. */
 static void kp_ret_calls_maxactive_negative(struct kunit *test)
 {
 	static const int limits[] = { -1, INT_MIN };
@@ -433,7 +425,6 @@ static void kp_ret_calls_maxactive_negative(struct kunit *test)
 	}
 }
 
-/* Every third call is left alone. */
 static int kp_ret_refuse_third(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kp_ret_entry(ri, regs);
@@ -445,7 +436,7 @@ static void kp_ret_calls_refused(struct kunit *test)
 	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
 	int i;
 
-	/* A call that is left alone keeps nothing back. */
+	/* A call that is not followed leaves its instance free. */
 	probe->rp.maxactive = 1;
 	probe->rp.entry_handler = kp_ret_refuse_third;
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
@@ -458,7 +449,7 @@ static void kp_ret_calls_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 
-/* The same where calls that are followed and calls that are not are in each other. */
+/* The same with nested calls, some of them followed */
 static void kp_ret_calls_refused_nested(struct kunit *test)
 {
 	struct kp_rp *probe = kp_rp_new(test, kp_ret_nest);
@@ -472,7 +463,7 @@ static void kp_ret_calls_refused_nested(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 
-/* The data of each call are zero, whatever the call before left there. */
+/* Data are zero at each entry, whatever an earlier call has left there. */
 static unsigned int kp_ret_not_zero;
 
 static int kp_ret_zero_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -513,7 +504,7 @@ static void kp_ret_calls_data(struct kunit *test)
 		probe[i]->rp.handler = kp_ret_zero_return;
 		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe[i]), 0);
 	}
-	/* All sizes at once, so that a write beyond one's own data is noticed too. */
+	/* All sizes at once, to notice writes beyond an instance's own data. */
 	for (i = 0; i < calls; i++)
 		KUNIT_EXPECT_EQ(test, kp_ret_nest(3), 3);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -523,7 +514,6 @@ static void kp_ret_calls_data(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_ret_not_zero, 0);
 }
 
-/* Two return probes and a kprobe on one function. */
 static atomic_t kp_ret_kprobe_hits;
 
 static int kp_ret_kprobe_pre(struct kprobe *p, struct pt_regs *regs)
@@ -546,7 +536,7 @@ static void kp_ret_calls_colocated(struct kunit *test)
 	struct kprobe *kp;
 	int order, i, calls;
 
-	/* The kprobe first, in between, and last; then without a post_handler. */
+	/* The kprobe is first, in between and last, with a post_handler and without. */
 	for (order = 0; order < 6; order++) {
 		kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, kp);
@@ -576,7 +566,6 @@ static void kp_ret_calls_colocated(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, atomic_read(&kp_ret_kprobe_hits),
 					order < 3 ? 2 * calls : calls);
 		}
-		/* They go in an order other than they came. */
 		kp_rp_unregister(test, probe[0]);
 		KUNIT_EXPECT_EQ(test, kp_ret_calls(1), 2);
 		kunit_release_action(test, kp_ret_unregister_kprobe, kp);
@@ -588,8 +577,8 @@ static void kp_ret_calls_colocated(struct kunit *test)
 }
 
 /*
- * The real return address, whatever other code has put in its place: in the handler, and on x86
- * in the entry_handler. Elsewhere it is not known that early.
+ * get_kretprobe_retaddr() finds the real return address, also if other code has replaced it:
+ * in the handler, and on x86 in the entry_handler too.
  */
 static void kp_ret_calls_retaddr(struct kunit *test)
 {
@@ -616,7 +605,7 @@ static void kp_ret_calls_retaddr(struct kunit *test)
 	}
 }
 
-/* A function that ends with a jump to another: both return at once, to one place. */
+/* A function ends in a jump to another: one return for both. */
 static void kp_ret_calls_tail_call(struct kunit *test)
 {
 	unsigned long from = kp_ret_calls_tail_from();
@@ -647,7 +636,6 @@ static void kp_ret_calls_tail_call(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, tail->value, i + 1);
 		KUNIT_EXPECT_EQ(test, target->value, i + 1);
 	}
-	/* The one that is jumped to can still be called. */
 	KUNIT_EXPECT_EQ(test, kp_ret_calls(1), 2);
 	KUNIT_EXPECT_EQ(test, target->retaddr, plain);
 	kp_rp_expect(test, tail, 6, 6);
@@ -660,7 +648,10 @@ static void kp_ret_calls_tail_call(struct kunit *test)
 #ifdef CONFIG_X86
 static struct kp_rp *kp_ret_left;
 
-/* At the entry of kp_ret_other(): leave it without a return, as an exception of BPF does. */
+/*
+ * At the entry of kp_ret_other(): leave its caller without a return, as an exception in BPF
+ * does.
+ */
 static int kp_ret_leave(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = kp_ret_left->entry_retaddr;
@@ -676,8 +667,8 @@ static void kp_ret_leave_unset(void *p)
 }
 
 /*
- * A call that was left without a return has an instance still. A later call, which another
- * return probe follows already, does not get its return address from there.
+ * A call was left without a return, and its instance is still on the list. A later call that
+ * another return probe follows must not get the return address from there.
  */
 static void kp_ret_calls_left(struct kunit *test)
 {
@@ -691,7 +682,7 @@ static void kp_ret_calls_left(struct kunit *test)
 	    kp_ret_from < (unsigned long)kp_ret_calls_tail)
 		kunit_skip(test, "the compiler did not make it a jump");
 	kp_ret_left = kp_rp_new(test, kp_ret_other);
-	/* The return probe comes later, so its handler runs first. */
+	/* This return probe is registered last, so its handler runs first. */
 	memset(&leave, 0, sizeof(leave));
 	leave.addr = (void *)kp_ret_other;
 	leave.pre_handler = kp_ret_leave;

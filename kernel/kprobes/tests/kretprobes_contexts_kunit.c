@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls in every context there is, and handlers that run into probes themselves: in the
- * handler's own context that is a call which is not followed, in a context that comes over
- * it, it is one like any other.
+ * Calls in every context. If a handler calls a probed function, the call is missed; if a
+ * context that interrupts the handler does, it is followed.
  */
 
 #include <linux/interrupt.h>
@@ -76,7 +75,7 @@ static void kp_ret_contexts_all(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe->preemptible);
 }
 
-/* Handlers that call a probed function; a wrong result is noticed by the missing count. */
+/* Handlers that call a probed function. The count shows a wrong result. */
 static int kp_ret_entry_calls_other(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	if (kp_ret_other(1) == 2)
@@ -99,7 +98,6 @@ static int kp_ret_other_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* What such a handler calls has a kprobe. */
 static void kp_ret_contexts_handler_hits_kprobe(struct kunit *test)
 {
 	static struct kprobe kp;
@@ -129,7 +127,6 @@ static void kp_ret_contexts_handler_hits_kprobe(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ(test, atomic_read(&kp_ret_other_hits), 0);
 		kp_rp_unregister(test, probe);
-		/* Outside of a handler it is a hit. */
 		KUNIT_EXPECT_EQ(test, kp_ret_other(1), 2);
 		KUNIT_EXPECT_EQ(test, atomic_read(&kp_ret_other_hits), 1);
 		KUNIT_EXPECT_EQ(test, kp.nmissed, 20);
@@ -140,7 +137,6 @@ static void kp_ret_contexts_handler_hits_kprobe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), 20);
 }
 
-/* What it calls has a return probe. */
 static void kp_ret_contexts_handler_hits_kretprobe(struct kunit *test)
 {
 	struct kp_rp *probe = kp_rp_new(test, kp_ret_target);
@@ -155,7 +151,7 @@ static void kp_ret_contexts_handler_hits_kretprobe(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
 		kp_rp_expect(test, probe, i, i);
 		kp_rp_expect(test, other, 0, 0);
-		/* Missed as a hit, not for lack of an instance. */
+		/* Missed as a hit, not for lack of an instance */
 		KUNIT_EXPECT_EQ(test, other->rp.kp.nmissed, 2 * i);
 		KUNIT_EXPECT_EQ(test, other->rp.nmissed, 0);
 	}
@@ -164,7 +160,6 @@ static void kp_ret_contexts_handler_hits_kretprobe(struct kunit *test)
 	kp_rp_expect(test, other, 1, 1);
 }
 
-/* What is called is the function that is probed itself. */
 static int kp_ret_calls_itself(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	if (kp_ret_target(1) == 2)
@@ -189,7 +184,7 @@ static void kp_ret_contexts_handler_hits_itself(struct kunit *test)
 	}
 }
 
-/* What a kprobe's handler calls has a return probe: the call is not followed. */
+/* A kprobe's handler calls a function with a return probe: the call is not followed. */
 static int kp_ret_pre_calls_other(struct kprobe *p, struct pt_regs *regs)
 {
 	if (kp_ret_other(1) == 2)
@@ -220,16 +215,19 @@ static void kp_ret_contexts_kprobe_handler(struct kunit *test)
 
 #ifdef CONFIG_X86
 
-/* An interrupt over the function or over a handler, and what it found there. */
+/* An interrupt during the function or during a handler */
 static struct {
 	struct irq_work work;
-	int cpu_of_nmi;		/* the one that waits for its NMI, or -1 */
+	int cpu_of_nmi;		/* the CPU that waits for its NMI, or -1 */
 	bool came;
-	bool in_handler;	/* a handler is to be interrupted, and runs */
-	int over_handler;	/* interrupts that found it so */
+	bool in_handler;	/* the handler that should be interrupted is running */
+	int over_handler;	/* interrupts during a handler */
 } kp_ret_over;
 
-/* In it two functions are called that are return-probed, one of them interrupted. */
+/*
+ * Called by the interrupt: call two functions with return probes, one of them the interrupted
+ * one.
+ */
 static void kp_ret_interruption(void)
 {
 	kp_ret_over.over_handler += READ_ONCE(kp_ret_over.in_handler);
@@ -264,7 +262,7 @@ static void kp_ret_have_interrupted(long nmi)
 	} else {
 		irq_work_queue(&kp_ret_over.work);
 	}
-	/* An interrupt comes later where they are off. */
+	/* If interrupts are off, one arrives later. */
 	for (i = 0; i < 1000000 && !READ_ONCE(kp_ret_over.came); i++) {
 		if (!nmi && irqs_disabled())
 			break;
@@ -275,7 +273,7 @@ static void kp_ret_have_interrupted(long nmi)
 
 static int kp_ret_interrupted_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	/* Only one of them, or it would not end. */
+	/* Interrupt one of them only, or it would never end. */
 	if (regs_return_value(regs) == 2) {
 		WRITE_ONCE(kp_ret_over.in_handler, true);
 		kp_ret_have_interrupted(kp_ret_over.cpu_of_nmi == -2);
@@ -347,7 +345,7 @@ static void kp_ret_over_return_handler(struct kunit *test, bool nmi)
 	KUNIT_EXPECT_EQ(test, other->rp.kp.nmissed + target->rp.kp.nmissed, 0);
 }
 
-/* Entry handlers may run with interrupts off; then only an NMI can come over them. */
+/* Only an NMI can interrupt an entry_handler that runs with interrupts off. */
 static void kp_ret_over_entry_handler(struct kunit *test, bool nmi)
 {
 	struct kp_rp *target = kp_rp_new(test, kp_ret_target);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Return probes that are refused, each for the documented reason, and leave nothing. */
+/* Return probes that must be refused with the documented errno, and leave nothing */
 
 #include <linux/slab.h>
 #include "kp_module.h"
 #include "kp_regs.h"
 #include "kretprobes_kunit.h"
 
-/* register_kretprobe() has to fail with @error, and what is left is not registered. */
+/* register_kretprobe() must fail with @error and leave nothing registered. */
 static void kp_ret_expect_refused(struct kunit *test, struct kp_rp *probe, int error)
 {
 	const char *name = probe->rp.kp.symbol_name;
@@ -50,7 +50,7 @@ static void kp_ret_errno_null_member(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
 	kp_rp_expect(test, probe, 0, 0);
 
-	/* Those that are there are unregistered all the same. */
+	/* unregister_kretprobes() still unregisters the registered members. */
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
 	unregister_kretprobes(rps, 2);
 	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
@@ -80,7 +80,7 @@ static void kp_ret_errno_no_location(struct kunit *test)
 
 	kp_ret_expect_refused(test, probe, -EINVAL);
 
-	/* By name and by address at once. */
+	/* Both name and address */
 	probe->rp.kp.addr = (void *)kp_ret_target;
 	probe->rp.kp.symbol_name = "kp_ret_target";
 	kp_ret_expect_refused(test, probe, -EINVAL);
@@ -101,7 +101,7 @@ static void kp_ret_errno_unknown_symbol(struct kunit *test)
 	}
 }
 
-/* In the middle of a function there is no return address to be found. */
+/* Not at the entry: the return address is not on top of the stack. */
 static void kp_ret_errno_not_entry(struct kunit *test)
 {
 	struct kp_rp *probe;
@@ -110,7 +110,7 @@ static void kp_ret_errno_not_entry(struct kunit *test)
 	if (IS_ENABLED(CONFIG_PPC64))
 		kunit_skip(test, "the first 16 bytes are the entry");
 	for (offset = 1; offset < 16; offset++) {
-		/* The first instruction proper, behind an ENDBR, may count as the entry. */
+		/* The first instruction after an ENDBR may count as the entry. */
 		if (offset == 4)
 			continue;
 		probe = kp_rp_new(test, (void *)kp_ret_target + offset);
@@ -135,7 +135,7 @@ static void kp_ret_errno_not_text(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, heap);
 	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
 		probe = kp_rp_new(test, addrs[i]);
-		/* Which of the two depends on whether some symbol is near. */
+		/* The errno depends on whether a symbol is near. */
 		ret = register_kretprobe(&probe->rp);
 		KUNIT_EXPECT_TRUE_MSG(test, ret == -EINVAL || ret == -ENOENT, "address %d: %d", i,
 				      ret);
@@ -163,7 +163,7 @@ static void kp_ret_errno_blacklisted(struct kunit *test)
 	kp_ret_expect_refused(test, probe, -EINVAL);
 }
 
-/* Functions that are entered in one task, or on one stack, and left in another. */
+/* Functions that one task, or one stack, enters and another one leaves */
 static void kp_ret_errno_switches(struct kunit *test)
 {
 #ifdef CONFIG_X86
@@ -173,7 +173,7 @@ static void kp_ret_errno_switches(struct kunit *test)
 	probe->rp.kp.symbol_name = "__switch_to";
 	kp_ret_expect_refused(test, probe, -EINVAL);
 
-	/* By its address too, which a kprobe finds, for it may be there. */
+	/* Also by address, which a kprobe finds: it is allowed there. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	unregister_kprobe(&kp);
 	probe = kp_rp_new(test, kp.addr);
@@ -221,7 +221,6 @@ static void kp_ret_errno_not_registered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enable_kretprobe(&probe->rp), -EINVAL);
 	KUNIT_EXPECT_EQ(test, disable_kretprobe(&probe->rp), -EINVAL);
 
-	/* Another user's probe at the same function makes no difference. */
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, bystander), 0);
 	probe->rp.kp.addr = bystander->rp.kp.addr;
 	KUNIT_EXPECT_EQ(test, enable_kretprobe(&probe->rp), -EINVAL);
@@ -235,7 +234,7 @@ static void kp_ret_errno_not_registered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, disable_kretprobe(&bystander->rp), -EINVAL);
 }
 
-/* Unregistering what is not registered clears its addr, and leaves the others alone. */
+/* Unregistering a probe that is not registered clears its addr and affects no other. */
 static void kp_ret_errno_unregister(struct kunit *test)
 {
 	struct kp_rp *bystander = kp_rp_new(test, kp_ret_target);
@@ -246,12 +245,12 @@ static void kp_ret_errno_unregister(struct kunit *test)
 	kp_ret_may_be_fatal(test);
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, bystander), 0);
 
-	/* Never registered. */
+	/* Never registered */
 	unregister_kretprobe(&probe->rp);
 	KUNIT_EXPECT_NULL(test, probe->rp.kp.addr);
 	unregister_kretprobe(&probe->rp);
 
-	/* Registration failed, for each kind of reason. */
+	/* After a failed registration, for each kind of errno */
 	probe->rp.kp.addr = (void *)kp_ret_nokprobe;
 	kp_ret_expect_refused(test, probe, -EINVAL);
 	unregister_kretprobe(&probe->rp);
@@ -268,7 +267,7 @@ static void kp_ret_errno_unregister(struct kunit *test)
 	kp_ret_expect_refused(test, probe, -ENOENT);
 	unregister_kretprobe(&probe->rp);
 
-	/* More than once. */
+	/* More than once */
 	calls = atomic_read(&bystander->entries);
 	probe = kp_rp_new(test, kp_ret_target);
 	for (i = 1; i <= 3; i++) {
@@ -285,7 +284,7 @@ static void kp_ret_errno_unregister(struct kunit *test)
 		kp_rp_expect(test, bystander, calls + 2 * i, calls + 2 * i);
 	}
 
-	/* The same one twice in a batch. */
+	/* The same one twice in a batch */
 	probe->rp.kp.addr = kp_entry(kp_ret_target);
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
 	rps[0] = &probe->rp;
@@ -295,7 +294,7 @@ static void kp_ret_errno_unregister(struct kunit *test)
 	kp_rp_expect(test, probe, 3, 3);
 	kp_rp_expect(test, bystander, calls + 7, calls + 7);
 
-	/* One that is registered and one that is not. */
+	/* One that is registered and one that is not */
 	probe = kp_rp_new(test, kp_ret_target);
 	rps[0] = &kp_rp_new(test, kp_ret_other)->rp;
 	rps[1] = &probe->rp;
@@ -320,7 +319,7 @@ static struct kretprobe **kp_ret_batch_new(struct kunit *test)
 	return rps;
 }
 
-/* Nothing is left of a batch with a member that fails with @error, wherever it stands. */
+/* @bad fails with @error at any index, and no other member stays registered. */
 static void kp_ret_expect_batch_refused(struct kunit *test, struct kp_rp *bad, int error)
 {
 	const struct kp_rp original = *bad;
@@ -377,7 +376,6 @@ static void kp_ret_errno_batch_same_twice(struct kunit *test)
 		kp_rp_expect(test, container_of(rps[i], struct kp_rp, rp), 0, 0);
 }
 
-/* A member that is registered already fails the batch, and goes on as it was. */
 static void kp_ret_errno_batch_registered(struct kunit *test)
 {
 	struct kretprobe **rps = kp_ret_batch_new(test);

@@ -3,8 +3,8 @@
 #define KRETPROBES_KUNIT_H
 
 /*
- * What the suites of kretprobes_kunit share: return probes that count, functions to probe, and
- * registration that is undone when a case breaks off.
+ * Shared by the suites of kretprobes_kunit: return probes that count, functions to probe,
+ * registration that ends with the case
  */
 
 #include <kunit/test.h>
@@ -12,25 +12,24 @@
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
 
-/* A kretprobe with counters; what its handlers saw last. */
 struct kp_rp {
 	struct kretprobe rp;
 	atomic_t entries;
 	atomic_t returns;
-	/* Of the last entry: the argument, and where the call was to return to. */
+	/* last entry: the argument and the return address */
 	unsigned long arg;
 	unsigned long entry_retaddr;
 	struct kretprobe *entry_rp;
-	/* Of the last return. */
+	/* last return */
 	unsigned long value;
 	unsigned long retaddr;
 	struct kretprobe *return_rp;
 	bool preemptible;
-	/* The last call's record, of use only while that call is in flight. */
+	/* record of the last call, valid until it returns */
 	struct kretprobe_instance *instance;
 };
 
-/* NULL where the return probe has been unregistered. */
+/* NULL if the return probe was unregistered */
 static inline struct kp_rp *to_kp_rp(struct kretprobe_instance *ri)
 {
 	struct kretprobe *rp = get_kretprobe(ri);
@@ -41,14 +40,14 @@ static inline struct kp_rp *to_kp_rp(struct kretprobe_instance *ri)
 int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs);
 int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs);
 
-/* A return probe on the function at @addr that counts; not registered yet. */
+/* Make a return probe on the function at @addr; do not register it. */
 struct kp_rp *kp_rp_new(struct kunit *test, void *addr);
 
-/* Registered until kp_rp_unregister() or the end of the case. */
+/* Registers until kp_rp_unregister() or the end of the case. */
 int kp_rp_register(struct kunit *test, struct kp_rp *probe);
 void kp_rp_unregister(struct kunit *test, struct kp_rp *probe);
 
-/* How many entries and returns there were since the probe was made. */
+/* Numbers of entries and returns since the probe was made */
 #define kp_rp_expect(test, probe, wanted_entries, wanted_returns) do {			\
 	struct kunit *_test = (test);							\
 	struct kp_rp *_probe = (probe);							\
@@ -58,38 +57,36 @@ void kp_rp_unregister(struct kunit *test, struct kp_rp *probe);
 } while (0)
 
 /*
- * Cases that a kernel of another make is known not to survive are left out when the
- * module is told so.
+ * Skip a case that other kernels are known not to survive, if the module's parameter says so.
  */
 void kp_ret_may_be_fatal(struct kunit *test);
 
 /*
- * Functions to probe. The first two return their argument plus one. Where they were
- * called from is in kp_ret_from, as long as they are not return-probed themselves.
+ * Functions to probe. The first two return their argument plus one, and store their return
+ * address in kp_ret_from, valid if they have no return probe.
  */
 long kp_ret_target(long arg);
 long kp_ret_other(long arg);
 extern unsigned long kp_ret_from;
 
-/* Each calls kp_ret_target(), from always the same place; the second by jumping there. */
+/* Each calls kp_ret_target() at one place; the second one by a jump. */
 long kp_ret_calls(long arg);
 long kp_ret_tail(long arg);
 long kp_ret_calls_tail(long arg);
-/* Calls kp_ret_other(), then kp_ret_target(), the second by jumping there. */
+/* Calls kp_ret_other(), then kp_ret_target(), the second one by a jump. */
 long kp_ret_leaves(long arg);
-/* Where kp_ret_calls(), kp_ret_calls_tail() have what they call return to. */
+/* The return addresses of the calls in kp_ret_calls() and kp_ret_calls_tail() */
 unsigned long kp_ret_calls_from(void);
 unsigned long kp_ret_calls_tail_from(void);
 
-/* Return @depth, having called themselves, or each other, so many times. */
+/* Call themselves, or each other, @depth times, and return @depth. */
 long kp_ret_nest(long depth);
 long kp_ret_even(long depth);
 long kp_ret_odd(long depth);
 
-/* Calls @fn in the middle of itself, and returns @data plus one. */
+/* Calls @fn, and returns @data plus one. */
 long kp_ret_calls_back(void (*fn)(long data), long data);
 
-/* Values of two registers, and of more than there are. */
 #ifdef CONFIG_64BIT
 typedef unsigned __int128 kp_ret_two_t;
 #else
@@ -104,16 +101,15 @@ kp_ret_two_t kp_ret_two(unsigned long low, unsigned long high);
 struct kp_ret_big kp_ret_big(long arg);
 asmlinkage struct kp_ret_big kp_ret_big_on_stack(long arg);
 
-/* Return the sum of the first argument, twice the second, three times the third and so on. */
+/* Return the sum of the first argument, twice the second and so on. */
 long kp_ret_eight(long a, long b, long c, long d, long e, long f, long g, long h);
 asmlinkage long kp_ret_on_stack(long a, long b, long c);
-/* Returns the sum of its arguments but the first, which says how many those are. */
+/* Returns the sum of its other arguments; @nr is their number. */
 long kp_ret_variadic(int nr, ...);
 
-/* Functions that must not be probed. */
 long kp_ret_nokprobe(long arg);
 
-/* So many functions that do nothing. */
+/* This many functions that do nothing */
 #define KP_RET_MANY	500
 
 #ifdef CONFIG_X86

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * KUnit suites for return probes: what the calls accept and refuse, what handlers are
- * given, in which contexts, and what happens to calls in flight.
- */
+/* KUnit suites for return probes: refusals, handlers, contexts, and calls in flight */
 
 #include <linux/module.h>
 #include <linux/preempt.h>
@@ -14,7 +11,7 @@ static bool spare;
 module_param(spare, bool, 0400);
 MODULE_PARM_DESC(spare, "leave out cases that a kernel without our kprobes would die of");
 
-/* Not every place can have a jump. */
+/* Some probes cannot have a jump. */
 #define KP_RET_PATIENCE_MS	500
 
 void kp_ret_may_be_fatal(struct kunit *test)
@@ -27,7 +24,7 @@ int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kp_rp *probe = to_kp_rp(ri);
 
-	/* It may be about to be unregistered. */
+	/* It may be being unregistered. */
 	if (!probe)
 		return 1;
 	atomic_inc(&probe->entries);

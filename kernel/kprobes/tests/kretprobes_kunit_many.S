@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions for a great many return probes, and where they are. */
+/* Functions for many return probes, and their addresses */
 
 #include <linux/linkage.h>
 #include <asm/asm.h>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions for the suites of kretprobes_kunit to probe, or to try to.
- *
- * They stand in a file of their own so that the compiler, which does not see them
- * where they are called, neither inlines nor clones them.
+ * Functions for kretprobes_kunit to probe, in another file so that the compiler does not
+ * inline or clone them
  */
 
 #include <linux/stdarg.h>
@@ -32,13 +30,13 @@ noinline long kp_ret_calls(long arg)
 	return arg;
 }
 
-/* Nothing is left to be done after the call, so the compiler makes it a jump. */
+/* The call is last, so the compiler makes it a jump. */
 noinline long kp_ret_tail(long arg)
 {
 	return kp_ret_target(arg);
 }
 
-/* The case has the first call left without a return. The second one is a jump. */
+/* The case leaves the first call without a return. The second call is a jump. */
 noinline long kp_ret_leaves(long arg)
 {
 	kp_ret_other(arg);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Return probes that come, go and are switched, while calls are in flight too: whatever
- * happens, a call returns to where it came from, and no handler runs for a probe that has
- * been unregistered.
+ * Return probes that are registered, unregistered, enabled and disabled, also while calls are
+ * in flight: each call returns to its caller, and no handler of an unregistered probe runs.
  */
 
 #include <linux/completion.h>
@@ -48,7 +47,6 @@ static void kp_ret_lifecycle_disabled_at_first(struct kunit *test)
 	kp_rp_expect(test, probe, 1, 1);
 }
 
-/* Every subset of three probes on one function, and a kprobe that is always there. */
 static int kp_ret_steady_hits;
 
 static int kp_ret_steady_pre(struct kprobe *p, struct pt_regs *regs)
@@ -113,7 +111,7 @@ static void kp_ret_lifecycle_batch(struct kunit *test)
 	}
 }
 
-/* The change that is made in the middle of a call, and the probe that it is made to. */
+/* The probes to change in the middle of a call */
 static struct {
 	struct kunit *test;
 	struct kp_rp *probe[2];
@@ -128,7 +126,7 @@ static void kp_ret_middle_set(struct kunit *test, struct kp_rp *first, struct kp
 	kp_ret_middle.probe[1] = second;
 }
 
-/* So that a handler which runs too late finds nothing it could work with. */
+/* A handler that runs too late must not find valid data. */
 static void kp_ret_unregister_and_poison(struct kunit *test, struct kp_rp *probe)
 {
 	kp_rp_unregister(test, probe);
@@ -147,7 +145,7 @@ static void kp_ret_unregisters(long data)
 
 	kp_ret_middle.entries = atomic_read(&kp_ret_middle.probe[0]->entries);
 	kp_ret_unregister_and_poison(kp_ret_middle.test, kp_ret_middle.probe[0]);
-	/* The call is still in flight, and with it its record. */
+	/* The call is in flight, so its instance still exists. */
 	kp_ret_middle.seen = get_kretprobe(ri);
 }
 
@@ -173,7 +171,7 @@ static void kp_ret_lifecycle_unregistered_in_flight(struct kunit *test)
 	}
 }
 
-/* With another probe on the function, which stays, and was there before or after. */
+/* Another probe, registered before or after it, stays on the function. */
 static void kp_ret_lifecycle_other_stays(struct kunit *test)
 {
 	struct kp_rp *probe[2];
@@ -194,7 +192,7 @@ static void kp_ret_lifecycle_other_stays(struct kunit *test)
 	}
 }
 
-/* Registered in the middle of a call: this call is none of its. */
+/* Registered in the middle of a call, which it does not follow. */
 static void kp_ret_registers(long data)
 {
 	KUNIT_EXPECT_EQ(kp_ret_middle.test,
@@ -212,13 +210,13 @@ static void kp_ret_lifecycle_registered_in_flight(struct kunit *test)
 	struct kp_rp *first = kp_rp_new(test, kp_ret_calls_back);
 	struct kp_rp *second = kp_rp_new(test, kp_ret_calls_back);
 
-	/* No return probe was on the function before. */
+	/* With no other return probe on the function */
 	kp_ret_middle_set(test, NULL, second);
 	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_registers, 1), 2);
 	kp_rp_expect(test, second, 0, 0);
 	kp_rp_unregister(test, second);
 
-	/* Another return probe was on the function. */
+	/* With another return probe on the function */
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, first), 0);
 	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_registers, 1), 2);
 	kp_rp_expect(test, first, 1, 1);
@@ -226,7 +224,7 @@ static void kp_ret_lifecycle_registered_in_flight(struct kunit *test)
 	kp_rp_unregister(test, first);
 	kp_rp_unregister(test, second);
 
-	/* An earlier registration of the same return probe makes no difference. */
+	/* The same return probe, which was registered before */
 	KUNIT_ASSERT_EQ(test, kp_rp_register(test, second), 0);
 	kp_ret_middle_set(test, second, second);
 	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_unregisters_and_registers, 1), 2);
@@ -235,7 +233,7 @@ static void kp_ret_lifecycle_registered_in_flight(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_ret_target(1), 2);
 }
 
-/* Switched in the middle of a call: its return is to where it came from all the same. */
+/* Disabled or enabled in the middle of a call: it still returns to its caller. */
 static void kp_ret_disables(long data)
 {
 	KUNIT_EXPECT_EQ(kp_ret_middle.test, disable_kretprobe(&kp_ret_middle.probe[0]->rp), 0);
@@ -256,18 +254,17 @@ static void kp_ret_lifecycle_switched_in_flight(struct kunit *test)
 	kp_ret_middle_set(test, probe, NULL);
 	for (i = 1; i <= 10; i++) {
 		KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_disables, i), i + 1);
-		/* The entry has been seen; whether the return is, is not promised. */
+		/* Whether the handler is called for this return is not documented. */
 		KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), i);
 		KUNIT_EXPECT_LE(test, atomic_read(&probe->returns), i);
 		returns = atomic_read(&probe->returns);
-		/* Not entered while it was enabled: not followed. */
+		/* Disabled at its entry, so not followed */
 		KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_enables, i), i + 1);
 		kp_rp_expect(test, probe, i, returns);
 	}
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 
-/* Unregistered in the depth of a recursion. */
 static void kp_ret_recurses(long depth)
 {
 	if (depth == 30)
@@ -293,7 +290,6 @@ static void kp_ret_lifecycle_unregistered_in_depth(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stays->value, 64);
 }
 
-/* Many at once, on functions of their own, each with as many calls as it can have. */
 static __nocfi void kp_ret_lifecycle_many(struct kunit *test)
 {
 #ifdef CONFIG_X86
@@ -392,7 +388,7 @@ static void kp_ret_run_on(struct kunit *test, int cpu, int (*fn)(void *data), vo
 }
 #endif
 
-/* A batch of thousands lets other tasks run, where a task is not preempted in the kernel too. */
+/* A batch of thousands reschedules also if the kernel is not preemptible. */
 static void kp_ret_lifecycle_batch_reschedules(struct kunit *test)
 {
 #ifdef CONFIG_X86
@@ -442,8 +438,8 @@ static void kp_ret_see_no_more(void *p)
 }
 
 /*
- * Security agents have probes on register_kprobe(), which every single registration calls, and
- * on register_kprobes(), which every batch calls.
+ * Security agents probe register_kprobe() to see single registrations, and register_kprobes()
+ * to see batches.
  */
 static void kp_ret_lifecycle_seen(struct kunit *test)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Return probes on functions of all shapes: with values that one register does not hold, with
- * arguments on the stack, and with such as the function itself takes off the stack. Neither
- * the trampoline nor the handlers may change what the caller gets.
+ * Return probes on functions with long values, stack arguments, and arguments that they pop:
+ * neither the trampoline nor the handlers may change what the caller gets.
  */
 
 #include <linux/string.h>
@@ -11,7 +10,6 @@
 
 #define KP_RET_ARGS	8
 
-/* The arguments that the last entry_handler found. */
 static unsigned long kp_ret_args[KP_RET_ARGS];
 
 static int kp_ret_note_args(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -23,10 +21,10 @@ static int kp_ret_note_args(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return kp_ret_entry(ri, regs);
 }
 
-/* Functions return the address of a structure that they have filled in, as on x86. */
+/* On x86 a function returns the address of the structure that it has filled. */
 #define KP_RET_BIG_HAS_ADDRESS	IS_ENABLED(CONFIG_X86)
 
-/* The structure that the last handler found at the address it was given as the value. */
+/* The structure that the last handler found at that address */
 static struct kp_ret_big kp_ret_big_seen;
 
 static int kp_ret_note_big(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -62,7 +60,7 @@ static int kp_ret_add_to_upper(struct kretprobe_instance *ri, struct pt_regs *re
 	return 0;
 }
 
-/* A value in two registers, of which handlers may change either. */
+/* A value in two registers. Handlers may change either. */
 static void kp_ret_values_two(struct kunit *test)
 {
 	unsigned long high = ~0UL / 5, low, add;
@@ -81,7 +79,7 @@ static void kp_ret_values_two(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, (unsigned long)two, low);
 			KUNIT_EXPECT_EQ(test, (unsigned long)(two >> BITS_PER_LONG),
 					high + low + add);
-			/* On s390 both words are returned in memory. */
+			/* s390 returns both words in memory. */
 			if (!IS_ENABLED(CONFIG_S390))
 				KUNIT_EXPECT_EQ(test, probe->value, low);
 			kp_ret_values_expect_returns(test, probe, low);
@@ -90,7 +88,7 @@ static void kp_ret_values_two(struct kunit *test)
 	}
 }
 
-/* A structure comes back in the caller's memory, whose address may be the value. */
+/* The caller provides the memory of the structure; its address may be the value. */
 static void kp_ret_values_expect_big(struct kunit *test, bool on_stack)
 {
 	struct kp_rp *probe = kp_rp_new(test, on_stack ? (void *)kp_ret_big_on_stack :
@@ -117,7 +115,7 @@ static void kp_ret_values_structure(struct kunit *test)
 	kp_ret_values_expect_big(test, false);
 }
 
-/* With 32 bits, the function takes the address off the stack when it returns. */
+/* On i386 the function pops the address when it returns. */
 static void kp_ret_values_structure_on_stack(struct kunit *test)
 {
 	if (IS_ENABLED(CONFIG_X86_32))
@@ -125,7 +123,7 @@ static void kp_ret_values_structure_on_stack(struct kunit *test)
 	kp_ret_values_expect_big(test, true);
 }
 
-/* So many arguments that some of them are on the stack. */
+/* Enough arguments that some are on the stack */
 static void kp_ret_values_arguments(struct kunit *test)
 {
 	struct kp_rp *probe = kp_ret_values_probe(test, kp_ret_eight);
@@ -141,7 +139,7 @@ static void kp_ret_values_arguments(struct kunit *test)
 	}
 }
 
-/* With 32 bits, all of them are. */
+/* On i386 all are on the stack. */
 static void kp_ret_values_asmlinkage(struct kunit *test)
 {
 	struct kp_rp *probe = kp_ret_values_probe(test, kp_ret_on_stack);
@@ -168,7 +166,7 @@ static void kp_ret_values_variadic(struct kunit *test)
 
 #if defined(CONFIG_ARM) && !defined(CONFIG_FRAME_POINTER) && !defined(CONFIG_THUMB2_KERNEL)
 
-/* Calls kp_ret_target() with @frame in the register of the frame pointer. */
+/* Call kp_ret_target() with @frame in the frame pointer register. */
 static noinline long kp_ret_with_frame(unsigned long frame, long arg)
 {
 	register long value asm("r0") = arg;
@@ -184,8 +182,8 @@ static noinline long kp_ret_with_frame(unsigned long frame, long arg)
 }
 
 /*
- * Where the frame pointer is a register like any other, it has any value, while the core
- * marks calls that have several instances in bit 0.
+ * Without frame pointers the register may have any value. The core must not take its bit 0
+ * for the mark of a call with several instances.
  */
 static void kp_ret_values_any_frame(struct kunit *test)
 {
