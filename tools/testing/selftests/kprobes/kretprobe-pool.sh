@@ -233,7 +233,7 @@ grown_to() {
 many_dead() {
 	set_to depth 39 && grown_to 100 || return 1
 	taken=$(pool taken)
-	[ "$taken" -ge 4000 ] && counted_by 0 replace_dead_in || return 1
+	[ "$taken" -ge 4000 ] && counted_by 0 pool_replace_dead_in || return 1
 	set_to dead 500 && shrinks_to 1 pool probes && equal taken "$(pool taken)" "$taken" ||
 		return 1
 	# All pools but this one are empty; and the probe before may have left work to do.
@@ -270,7 +270,7 @@ missed_at_limit() {
 	set_to sleepers 0 && set_to registered 0 && set_to depth 0 && registered_alone || return 1
 	echo $((base_kib + 64)) >$BOUND && set_to sleepers $crowd || return 1
 	missed=$(cat $PARAMETERS/nmissed)
-	[ "$missed" -gt 0 ] && counted_by 2 grow_all || return 1
+	[ "$missed" -gt 0 ] && counted_by 2 pool_grow_all || return 1
 	set_to calls 5000 && is wrong 0 || return 1
 	# A CPU may keep one to itself.
 	kept=$(($(cat $PARAMETERS/nmissed) - missed))
