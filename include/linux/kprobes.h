@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes: break into almost any kernel instruction and call handlers with the
- * registers of the CPU. The probed code then continues as it would without the probe.
+ * Kernel probes: call handlers at almost any kernel instruction, with the registers of the
+ * CPU. The probed code then continues as it would without the probe.
  *
- * Documentation/trace/kprobes.rst is the manual. The first half of this file is for
- * users of probes. The second half is for architectures and for other parts of the
- * kernel that have to know about probes. linux/probepoint.h has what the core and
- * architectures know of a probed address.
+ * Documentation/trace/kprobes.rst is the manual. The first half of this file is for users of
+ * probes, the second half for architectures and other parts of the kernel. The interface
+ * between the core and architectures is in linux/probepoint.h.
  */
 #ifndef _LINUX_KPROBES_H
 #define _LINUX_KPROBES_H
@@ -47,32 +46,31 @@ struct arch_specific_insn {
 /**
  * typedef kprobe_pre_handler_t - called before the probed instruction is executed
  * @p: the probe, as registered
- * @regs: registers of the probed code, which the handler may change. On x86, regs->ip
- *	is one byte past the probed address, however the probepoint is reached, as a
- *	breakpoint leaves it.
+ * @regs: registers of the probed code, which the handler may change. On x86, regs->ip is one
+ *	byte past the probed address, as after a breakpoint, even if the probepoint is
+ *	optimised or ftrace-based.
  *
- * Context: preemption is disabled; must not sleep. On x86, at a breakpoint, interrupts
- * are disabled and in_nmi() is true; at an optimised or ftrace-based probepoint, the
- * context is that of the probed code.
+ * Context: preemption is disabled; must not sleep. On x86, at a breakpoint, interrupts are
+ * disabled and in_nmi() is true. At an optimised or ftrace-based probepoint, the handler runs
+ * in the context of the probed code.
  *
- * Return: 0 if the CPU is to execute the instruction; non-zero if the handler has
- * redirected execution: the CPU resumes at the instruction pointer in @regs. The
- * instruction, the pre_handlers still to be called for this hit, and all post_handlers
- * are left out.
+ * Return: 0 if the CPU is to execute the instruction; non-zero if the handler has redirected
+ * execution: the CPU resumes at the instruction pointer in @regs. It skips the instruction, the
+ * remaining pre_handlers of this hit, and all post_handlers.
  */
 typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
 
 /**
  * typedef kprobe_post_handler_t - called after the probed instruction has been executed
  * @p: the probe, as registered
- * @regs: registers after the instruction; the instruction pointer is that of the
- *	instruction that is executed next
+ * @regs: registers after the instruction; the instruction pointer is the address of the next
+ *	instruction
  * @flags: always 0
  *
- * Context: preemption is disabled; must not sleep. After an instruction that was boosted
- * or optimised, and behind ftrace's call, the context is that of the probed code. After
- * one that was emulated or single-stepped, it is that of the breakpoint: interrupts are
- * disabled and in_nmi() is true.
+ * Context: preemption is disabled; must not sleep. If the instruction was boosted, or the
+ * probepoint is optimised or ftrace-based, the handler runs in the context of the probed code.
+ * If the instruction was emulated or single-stepped, interrupts are disabled and in_nmi() is
+ * true.
  */
 typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
@@ -82,15 +80,16 @@ typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, un
  * @regs: registers as at the exception
  * @trapnr: number of the exception, as the architecture counts them
  *
- * It is not called for exceptions that it raises itself, nor, on x86, for #DB and #MC. On
- * other architectures it is called for page faults only. If a copy of the instruction has
- * raised one, @regs has the probed address, and a hit follows if the CPU is to resume there.
+ * It is not called for exceptions that it raises itself. On x86 it is not called for #DB and
+ * #MC, and on other architectures for page faults only. If an out-of-line copy of the
+ * instruction has raised the exception, the instruction pointer in @regs is the probed address;
+ * resuming there is a new hit.
  *
- * Context: that of the exception, with preemption disabled; on x86 with interrupts disabled,
- * too. Must not sleep.
+ * Context: exception, with preemption disabled; on x86 with interrupts disabled, too. Must not
+ * sleep.
  *
- * Return: non-zero if the handler has handled the exception, and the CPU is to resume at
- * the instruction pointer in @regs; 0 if the kernel is to handle it.
+ * Return: 0 if the kernel is to handle the exception; non-zero if the handler has done so, and
+ * the CPU is to resume at the instruction pointer in @regs.
  */
 typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, int trapnr);
 
@@ -100,8 +99,8 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, in
  * @ri: record of this call
  * @regs: registers at the entry, or after the return
  *
- * Context: an entry_handler has the context of a &kprobe_pre_handler_t. At the return,
- * the context is that of the function, with preemption disabled. Must not sleep.
+ * Context: must not sleep. An entry_handler runs in the context of a &kprobe_pre_handler_t, a
+ * handler in the context of the probed function, with preemption disabled.
  *
  * Return: as an entry_handler, non-zero if this call is not to be followed; as a handler,
  * the value is ignored.
@@ -112,8 +111,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  * enum kprobe_flag - bits of &struct kprobe.flags
  * @KPROBE_FLAG_GONE: the probed code has been unloaded or freed
  * @KPROBE_FLAG_DISABLED: a hit does not call the handlers
- * @KPROBE_FLAG_OPTIMIZED: the CPU gets to the handlers by a jump
- * @KPROBE_FLAG_FTRACE: the CPU gets to the handlers through ftrace
+ * @KPROBE_FLAG_OPTIMIZED: a jump leads to the handlers
+ * @KPROBE_FLAG_FTRACE: ftrace calls the handlers
  * @KPROBE_FLAG_ON_FUNC_ENTRY: the probe is at the entry of a function
  */
 enum kprobe_flag {
@@ -124,7 +123,7 @@ enum kprobe_flag {
 	KPROBE_FLAG_ON_FUNC_ENTRY	= BIT(4),
 };
 
-/* What a CPU does for a hit, where an architecture records it */
+/* kprobe_ctlblk.kprobe_status of architectures: how far this CPU is with a hit */
 #define KPROBE_HIT_ACTIVE		BIT(0)	/* handlers run */
 #define KPROBE_HIT_SS			BIT(1)	/* the copy is single-stepped */
 #define KPROBE_REENTER			BIT(2)	/* the copy of a nested hit is single-stepped */
@@ -136,10 +135,10 @@ enum kprobe_flag {
  * @list: links the probes of one probepoint. It is all zero, not an empty list, before
  *	the first registration.
  * @nmissed: number of hits for which the handlers were not called, because a handler
- *	was running in the same context already
- * @addr: the address to probe, or NULL if @symbol_name is given; registration sets it to
- *	the probed address, and unregistration back to what the user gave. If a symbol was
- *	given, it stays that of the last registration.
+ *	was already running in the same context
+ * @addr: the address to probe, or NULL if @symbol_name is given. Registration sets it to the
+ *	probed address. Unregistration sets it back to what the user gave, or keeps it if a
+ *	symbol was given.
  * @symbol_name: name of the function to probe, or "module:function"; NULL if @addr is
  *	given
  * @offset: offset of the probe in bytes from @addr or @symbol_name
@@ -147,21 +146,20 @@ enum kprobe_flag {
  * @post_handler: called after the instruction, or NULL
  * @fault_handler: called for exceptions, or NULL
  * @opcode: for the kernel: what the breakpoint replaced
- * @ainsn: for the kernel: what some architectures keep of the instruction. It is used in
- *	the kprobe that stands for a probepoint, not in a user's.
+ * @ainsn: for the kernel: data of the architecture on the instruction, in a kprobe that stands
+ *	for a probepoint; unused in a user's
  * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED; the kernel sets
  *	and clears the others. Unregistration leaves only %KPROBE_FLAG_FTRACE and
  *	%KPROBE_FLAG_ON_FUNC_ENTRY, for handlers that still run.
- * @by_symbol: for the kernel: the last registration has set @addr by @symbol_name. If the
- *	structure is registered again with a symbol, @addr is not taken for the user's.
+ * @by_symbol: for the kernel: @addr is the result of looking @symbol_name up, so that a new
+ *	registration looks it up again
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
- * @given: for the kernel: the @addr that the user gave. Unregistration gives it back, so
- *	that the structure can be registered again as it is.
+ * @given: for the kernel: the @addr that the user gave, which unregistration restores
  * @refusal: for the kernel: the reason why the last registration was refused
  *
  * All fields that the user does not set must be zero before the first registration. The
  * structure must stay in place until the probe has been unregistered; then it may be
- * freed, changed, or registered again as it is.
+ * freed, changed, or registered again.
  */
 struct kprobe {
 	struct hlist_node hlist;
@@ -182,28 +180,27 @@ struct kprobe {
 	enum kprobe_reason refusal;
 };
 
-/* The most private data that an instance of a return probe can have, in bytes. */
+/* Maximum of &struct kretprobe.data_size */
 #define KRETPROBE_MAX_DATA_SIZE	4096
 
 /**
  * struct kretprobe - a probe of the returns of a function
  * @kp: the probe at the function's entry. The user sets its address, and leaves its
  *	handlers to the kernel.
- * @handler: called when the function returns, or NULL. If it is set while the return
- *	probe is registered, later returns call the new one.
+ * @handler: called when the function returns, or NULL. It may be set while the return probe
+ *	is registered: later returns call the new one.
  * @entry_handler: called when the function is entered, or NULL; if it returns non-zero,
  *	the call is not followed. It may be set while the return probe is registered.
  * @maxactive: the number of calls that can be followed at once. That many instances are
- *	reserved for this return probe. If it is 0 or less, the instances come from a pool
- *	that grows, which return probes share, up to kprobes.return_pool_kib; on
- *	architectures that use rethook, there are eight for each possible CPU. Registration
- *	leaves it as it is, 0 too, so that the structure can be registered again as it is.
+ *	reserved for this return probe. If it is 0 or less, the return probe takes instances
+ *	from a pool that return probes share, which grows up to kprobes.return_pool_kib. With
+ *	rethook it gets eight for each possible CPU instead. Registration does not change it.
  * @nmissed: number of calls since the registration that were not followed, because no
  *	instance was free
  * @data_size: bytes of private data in each &struct kretprobe_instance, at most
  *	%KRETPROBE_MAX_DATA_SIZE
- * @rph: for the kernel: what the instances refer to
- * @rh: for the kernel: the rethook that the instances are taken from
+ * @rph: for the kernel: the holder that the instances refer to
+ * @rh: for the kernel: the rethook that has the instances
  *
  * All fields that the user does not set must be zero before the first registration.
  */
@@ -222,14 +219,14 @@ struct kretprobe {
 /**
  * struct kretprobe_instance - record of one call of a return-probed function
  * @node: for the kernel: rethook's record of the call
- * @llist: for the kernel: links the calls that a task is in
- * @rph: for the kernel: leads to the return probe
+ * @llist: for the kernel: links the instances of a task, the newest call first
+ * @rph: for the kernel: the holder that has the return probe
  * @chunk: for the kernel: the chunk that contains the instance
  * @ret_addr: for architectures: the return address. Other code calls
  *	get_kretprobe_retaddr().
- * @fp: for architectures: identifies the call. The core sets bit 0 if there is an older
- *	instance of the same call, and, if @fp is a place on the stack, bit 1 if another
- *	tracer had replaced the return address before.
+ * @fp: for architectures: identifies the call, for example by an address on the stack. The core
+ *	sets bit 0 if there is an older instance of the same call, and, if @fp is an address on
+ *	the stack, bit 1 if another tracer had replaced the return address before.
  * @bit: for the kernel: the bit of the instance in @chunk
  * @data: the user's private data, &struct kretprobe.data_size bytes; zero when the
  *	function is entered
@@ -249,17 +246,16 @@ struct kretprobe_instance {
 };
 
 /**
- * struct kretprobe_holder - what instances refer to instead of their return probe
+ * struct kretprobe_holder - stands for a return probe in its instances, and outlives it
  * @rp: the return probe; NULL when it has been unregistered
- * @active: the return probe whose handler a return calls. It is @rp, or one without
- *	a handler when @rp has been unregistered, so the trampoline has one test for
- *	both.
- * @back: where an instance of a shared pool is put if the place is empty: @cache; for
- *	other pools a place that is always occupied
- * @cache: one instance for each CPU, tried before @pool, if that is shared; for other
- *	pools a place that is always empty
- * @own: the same for a pool of fixed size, of which other CPUs may take the instance too;
- *	NULL if there is none
+ * @active: the return probe whose handler a return calls: @rp, or one without a handler when
+ *	@rp has been unregistered. So a return tests for a handler only.
+ * @back: where a return puts the instance if it is empty. For a shared pool it is @cache, for
+ *	others a per-CPU sentinel that is always occupied.
+ * @cache: one instance for each CPU, tried before @pool. It belongs to a shared pool; for
+ *	others it is a per-CPU sentinel that is always empty.
+ * @own: one instance for each CPU if the pool is of fixed size. Other CPUs may take it, too.
+ *	NULL if there is none.
  * @pool: the pool that instances are taken from
  * @limited: @pool is of fixed size, for this return probe only
  * @dead: links the holders that are about to be freed
@@ -280,7 +276,7 @@ struct kretprobe_holder {
  * @kp: the probe at the function's entry. The user sets its address, and leaves its
  *	pre_handler and post_handler to the kernel.
  * @entry: the handler: a function with the parameters and the calling convention of the
- *	probed one, that ends in jprobe_return()
+ *	probed one, which ends by calling jprobe_return()
  * @reported: for the kernel: the mistakes of the handler that have been printed, one bit
  *	for each kind
  *
@@ -320,12 +316,12 @@ static inline bool kprobe_gone(struct kprobe *p)
 }
 
 /**
- * kprobe_disabled() - is a probe disabled, or its text gone?
+ * kprobe_disabled() - is a probe disabled, or has its text been freed?
  * @p: a registered probe
  *
- * The state of debugfs kprobes/enabled makes no difference.
+ * debugfs kprobes/enabled makes no difference.
  *
- * Return: true if no hit calls @p for one of these two reasons.
+ * Return: true if one of the two is the case, so no hit calls @p.
  */
 static inline bool kprobe_disabled(struct kprobe *p)
 {
@@ -336,7 +332,7 @@ static inline bool kprobe_disabled(struct kprobe *p)
  * kprobe_optimized() - is a probe reached by a jump?
  * @p: a registered probe
  *
- * Return: true if the probepoint of @p is optimised at the moment.
+ * Return: true if the probepoint of @p is optimised now.
  */
 static inline bool kprobe_optimized(struct kprobe *p)
 {
@@ -376,10 +372,10 @@ DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 /**
  * kprobe_running() - find the probe whose handler runs on this CPU
  *
- * Context: preemption is disabled; the answer is of no use otherwise.
+ * Context: preemption is disabled.
  *
- * Return: the probe, or NULL if no handler of a probe runs. Between kprobe_busy_begin()
- * and kprobe_busy_end() it is a stand-in, which no user has registered.
+ * Return: the probe, or NULL if no handler runs. Between kprobe_busy_begin() and
+ * kprobe_busy_end() it is a dummy that no user has registered.
  */
 static inline struct kprobe *kprobe_running(void)
 {
@@ -393,7 +389,7 @@ static __always_inline struct kprobe **kprobe_running_ptr(void)
 }
 
 /**
- * get_kprobe_ctlblk() - find what the architecture keeps of hits of this CPU
+ * get_kprobe_ctlblk() - get the architecture's state of hits of this CPU
  *
  * Context: preemption is disabled.
  *
@@ -428,7 +424,7 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
 void arch_kprobes_sync(void);
 #ifndef __ARCH_WANT_PROBEPOINT
-/* They take the kprobe that stands for a probepoint. */
+/* The argument is the kprobe that stands for a probepoint. */
 int arch_prepare_kprobe(struct kprobe *p);
 void arch_remove_kprobe(struct kprobe *p);
 void arch_arm_kprobe(struct kprobe *p);
@@ -456,10 +452,11 @@ void wait_for_kprobe_optimizer(void);
 
 #ifndef __ARCH_WANT_PROBEPOINT
 /**
- * struct optimized_kprobe - a probepoint, as architectures see it that know none
+ * struct optimized_kprobe - stands for a probepoint in the jump hooks of architectures without
+ *	probepoints
  * @kp: the kprobe that stands for the probepoint
- * @list: links it on the list that arch_optimize_kprobes() is given
- * @optinsn: what the architecture keeps of the jump and of the detour buffer
+ * @list: links it on the argument of arch_optimize_kprobes()
+ * @optinsn: the architecture's data on the jump and the detour buffer
  */
 struct optimized_kprobe {
 	struct kprobe kp;
@@ -468,12 +465,12 @@ struct optimized_kprobe {
 };
 
 /**
- * opt_pre_handler() - call the pre_handlers of a probepoint, in a detour buffer
+ * opt_pre_handler() - call the pre_handlers of an optimised probepoint
  * @p: the kprobe that stands for the probepoint
  * @regs: registers as at the probed instruction
  *
- * What the handlers return has no effect there. Context: that of the probed code, with
- * preemption disabled and hits of this context missed.
+ * What the handlers return has no effect. Context: detour buffer, with preemption disabled and
+ * hits of this context missed.
  */
 static __always_inline void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
@@ -533,7 +530,7 @@ static inline void kprobe_task_oopsed(void) { }
 
 static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { return 0; }
 
-/* Without kprobes there is no blacklist, so no address is known to be safe. */
+/* Without kprobes there is no blacklist, so all addresses count as unsafe. */
 static inline bool within_kprobe_blacklist(unsigned long addr) { return true; }
 
 static inline void kprobe_free_init_mem(void)
@@ -576,7 +573,7 @@ struct kretprobe_blackpoint {
 	void *addr;
 };
 
-/* For example, a function that one task enters and another task leaves. */
+/* For example, functions that one task enters and another task leaves */
 #ifndef kretprobe_blacklist_size
 extern const int kretprobe_blacklist_size;
 #endif
@@ -649,10 +646,10 @@ static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
 
 #ifndef is_kretprobe_trampoline
 /**
- * is_kretprobe_trampoline() - is a return address that of the trampoline?
+ * is_kretprobe_trampoline() - does a return address lead to the return trampoline?
  * @addr: the return address
  *
- * Return: true if it is, so the real return address is in an instance.
+ * Return: true if it does; then an instance has the real return address.
  */
 static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 {
@@ -664,8 +661,8 @@ static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 void kretprobe_flush_task(struct task_struct *tsk);
 
 /**
- * kprobe_flush_task() - give back the instances of a task that has ended
- * @tsk: the task. The calls that it was in will not return.
+ * kprobe_flush_task() - free the instances of a task that has ended
+ * @tsk: the task, whose calls will not return
  *
  * Context: any in which no other code changes the task's list.
  */
@@ -747,7 +744,7 @@ void kprobe_ftrace_kill(void);
 static inline void kprobe_ftrace_kill(void) { /* nothing can fail */ }
 #endif
 
-/* Architectures that know no probepoints have their kprobe_fault_handler() called by this. */
+/* On architectures without probepoints, this calls their kprobe_fault_handler(). */
 #if defined(CONFIG_KPROBES) && !defined(__ARCH_WANT_PROBEPOINT)
 bool kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr);
 #else
@@ -759,12 +756,12 @@ bool kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 #endif
 
 /**
- * kprobe_page_fault() - offer a page fault to a fault_handler
+ * kprobe_page_fault() - call the fault_handler of the running probe for a page fault
  * @regs: registers as at the fault
  * @trapnr: number of the exception, for the fault_handler
  *
- * The architecture's page fault handler calls it early. On x86 it always returns false:
- * kprobe_fault_begin() has called the fault_handlers already.
+ * The architecture's page fault handler calls it early. On x86 it does nothing, since
+ * kprobe_fault_begin() has called the fault_handlers.
  *
  * Return: true if a fault_handler has handled the fault.
  */
@@ -776,17 +773,14 @@ bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)
 #endif
 	if (!IS_ENABLED(CONFIG_KPROBES) || user_mode(regs))
 		return false;
-	/*
-	 * Handlers run with preemption disabled. So a fault in preemptible code comes from
-	 * no handler, and kprobe_running() is of no use there.
-	 */
+	/* Handlers run with preemption disabled, so preemptible code is no handler. */
 	if (preemptible() || !kprobe_running())
 		return false;
 	return kprobe_offer_fault(regs, trapnr);
 }
 
 #ifndef arch_recover_return
-/* Where tracers and return probes do not replace return addresses side by side. */
+/* Elsewhere, a return address is not replaced both by a tracer and by a return probe. */
 static __always_inline unsigned long
 arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *node)
 {

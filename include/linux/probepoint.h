@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes: probed addresses, as the core and the architectures see them.
+ * Kernel probes: probed addresses, for the core and the architectures.
  *
- * A user registers a struct kprobe, see linux/kprobes.h. The core attaches it to
- * the probepoint of its address. A probepoint owns the patched text, the
- * out-of-line copy of the instruction, and the state; several probes may be
- * attached to it.
+ * A user registers a struct kprobe, see linux/kprobes.h. The core attaches it to the
+ * probepoint of its address. A probepoint owns the patched text, the out-of-line copy of the
+ * instruction, and the state. Several probes may be attached to it.
  *
- * An architecture whose hooks take a struct probepoint defines
- * __ARCH_WANT_PROBEPOINT in its asm/kprobes.h, and struct arch_probepoint in its
- * asm/probepoint.h. The hooks of other architectures take a struct kprobe: they are
- * given the one that the probepoint embeds, see kernel/kprobes/legacy_hooks.c.
+ * An architecture whose hooks take a struct probepoint defines __ARCH_WANT_PROBEPOINT in its
+ * asm/kprobes.h, and struct arch_probepoint in its asm/probepoint.h. The hooks of other
+ * architectures take the struct kprobe that the probepoint embeds, see
+ * kernel/kprobes/legacy_hooks.c.
  */
 #ifndef _LINUX_PROBEPOINT_H
 #define _LINUX_PROBEPOINT_H
@@ -32,22 +31,22 @@ struct mutex;
 struct probepoint;
 
 /*
- * Guards everything that changes probes and probepoints. Architectures may assert that
- * it is held; only the core takes it. jump_label_lock(), cpus_read_lock(), text_mutex
- * and the mutex of the slots nest inside it, and kretprobe_mutex outside.
+ * Guards all changes of probes and probepoints. Architectures may assert that it is held; only
+ * the core takes it. Lock order: kretprobe_mutex, kprobe_mutex, then jump_label_lock(),
+ * cpus_read_lock(), text_mutex and the mutex of the slots.
  */
 extern struct mutex kprobe_mutex;
 
 /**
  * struct probe_set - the enabled probes of a probepoint
  * @rcu: frees the set when no hit walks it any more
- * @post_probe: the probe that @post_handler is called with
- * @post_handler: the post_handler of the only probe that has one; or else the
- *	core's dispatcher, which calls all that there are
- * @post: index in @probes of the first probe that has a post_handler
- * @all: index in @probes of the first of all probes
- * @probes: three lists, each ended by NULL, the newest registration first: the
- *	probes with a pre_handler, those with a post_handler, and all of them
+ * @post_probe: the first argument of @post_handler
+ * @post_handler: the post_handler of the only probe that has one; otherwise a dispatcher that
+ *	calls all post_handlers
+ * @post: index in @probes of the second list
+ * @all: index in @probes of the third list
+ * @probes: three lists, each ended by NULL, the newest registration first: the probes with a
+ *	pre_handler, the probes with a post_handler, and all probes
  *
  * A set is immutable. The core replaces it when a probe is enabled or disabled.
  */
@@ -61,14 +60,14 @@ struct probe_set {
 };
 
 /**
- * enum probepoint_state - how the CPU gets from the probed address to the probes
- * @PROBEPOINT_DISARMED: not at all; the text is the original
- * @PROBEPOINT_ARMED: by a breakpoint
- * @PROBEPOINT_QUEUED: by a breakpoint, and a hit is sent to the detour buffer. The
- *	jump is put in when no task can be inside the DCR any more.
- * @PROBEPOINT_OPTIMIZED: by a jump to the detour buffer
- * @PROBEPOINT_FTRACE: by a call that ftrace has put there
- * @PROBEPOINT_GONE: never again; the text has been unloaded or freed
+ * enum probepoint_state - what is in the text at the probed address
+ * @PROBEPOINT_DISARMED: the original; there are no hits
+ * @PROBEPOINT_ARMED: a breakpoint
+ * @PROBEPOINT_QUEUED: a breakpoint, whose hits are redirected to the detour buffer. The jump
+ *	is written when no task can be inside the DCR any more.
+ * @PROBEPOINT_OPTIMIZED: a jump to the detour buffer
+ * @PROBEPOINT_FTRACE: a call of ftrace
+ * @PROBEPOINT_GONE: the text has been unloaded or freed; there are no hits any more
  *
  * See probepoint_set_state() for the transitions.
  */
@@ -94,16 +93,16 @@ struct kprobe_deferred {
 };
 
 /**
- * struct probepoint_jump - what the optimiser knows of a probepoint
- * @work: links the probepoints that the optimiser is to look at
+ * struct probepoint_jump - the optimiser's data on a probepoint
+ * @work: links the probepoints that the worker is to process
  * @leave: links the probepoints that are being unoptimised
- * @checked: the safety check has been done
+ * @checked: the safety check is complete
  * @post: the detour buffer calls post_handlers
  * @dcr_size: size of the DCR in bytes, if the safety check has passed
  * @refusal: the reason why the safety check has failed, or %KPROBE_WHY_NONE
  * @failure: the reason why the last attempt to optimise has failed, or %KPROBE_WHY_NONE
- * @serial: tells probepoints apart that have had the same address
- * @deferred_slot: has the detour buffer freed
+ * @serial: generation number: tells the probepoint from later ones at the same address
+ * @deferred_slot: frees the detour buffer
  */
 struct probepoint_jump {
 	struct list_head work;
@@ -125,40 +124,39 @@ struct probepoint_jump {
  * struct probepoint - one probed address
  * @addr: the probed address
  * @set: the enabled probes, which a hit calls
- * @first: the probe whose pre_handler a hit calls: the only one that has a
- *	pre_handler; or else @kp, whose pre_handler is the core's dispatcher
+ * @first: the probe whose pre_handler a hit calls: the only one that has a pre_handler;
+ *	otherwise @kp, whose pre_handler is a dispatcher
  * @has_post: a probe in @set has a post_handler
  * @has_fault: a probe in @set has a fault_handler
- * @arch: what the architecture keeps of the instruction
- * @kp: stands for the probepoint where a struct kprobe is needed: for
- *	get_kprobe() and for the hooks of architectures that know no probepoints.
- *	Its handlers are the core's dispatchers; its post_handler and
- *	fault_handler are NULL until a probe has one, and stay set from then on.
- * @op: @kp, with what the jump-optimisation hooks of such architectures keep
- * @state: how the probepoint is reached
+ * @arch: the architecture's data on the instruction
+ * @kp: stands for the probepoint where a struct kprobe is needed: for get_kprobe(), and for the
+ *	hooks of architectures without probepoints. Its handlers are dispatchers of the core.
+ *	Its post_handler and fault_handler are NULL until a probe has one, and stay set then.
+ * @op: @kp, with the data of such an architecture's jump hooks
+ * @state: what is in the text
  * @next_set: replaces @set when the batch is committed, if @staged
  * @staged: a batch has prepared @next_set
- * @published: a hit may find the probepoint in the table
- * @removed: the architecture has freed what it held for the probepoint
+ * @published: the probepoint is in the table, so that hits find it
+ * @removed: arch_remove_probepoint() has been called
  * @dead: the last probe has been detached; to be freed
- * @text_going: the text is about to be freed, so no probe is to be called any more
- * @nr_slots: number of slots and detour buffers that name the probepoint as their owner; an
- *	unwinder may find it by one of them. The mutex of the slots guards it.
+ * @text_going: the text is about to be freed: call no more probes
+ * @nr_slots: number of slots and detour buffers that have the probepoint as owner, by which an
+ *	unwinder may find it. Guarded by the mutex of the slots.
  * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
- * @probes: every attached probe, disabled ones too
- * @node: orders all probepoints by address, GONE ones too
- * @change: links the probepoints that one batch changes
- * @unreleased: links the probepoints without probes that ftrace has not released
+ * @probes: every attached probe, including disabled ones
+ * @node: orders all probepoints by address, including GONE ones
+ * @change: links the probepoints of a batch
+ * @unreleased: links the probepoints without probes that are still in a filter
  * @deferred: frees the slot, and the probepoint if it is @dead
  * @deferred_queued: @deferred has been passed to kprobe_defer_free()
- * @why: the reason why the architecture refuses the address, or, if it does not, why it
- *	executes the instruction in another way than the opcode says; or %KPROBE_WHY_NONE
- * @rcu: frees the probepoint; an unwinder may still read it
+ * @why: the reason why the architecture refuses the address; or, if it does not, why it does
+ *	not execute the instruction as the opcode alone would suggest; or %KPROBE_WHY_NONE
+ * @rcu: frees the probepoint when no unwinder reads it any more
  * @module: the module that a batch has pinned, or NULL
- * @jump: what the optimiser knows of the probepoint
+ * @jump: the optimiser's data
  *
- * A hit reads what comes before @state, with preemption disabled. kprobe_mutex
- * guards the rest, and all changes.
+ * A hit reads the members before @state, with preemption disabled. kprobe_mutex guards the
+ * others, and all changes.
  */
 struct probepoint {
 	kprobe_opcode_t *addr;
@@ -197,13 +195,13 @@ struct probepoint {
 };
 
 /**
- * struct probepoint_table - finds the probepoint at an address; replaced when it is full
+ * struct probepoint_table - hash table of probepoints by address; replaced when it is full
  * @rcu: frees the table when no reader searches it any more
  * @mask: number of entries, a power of two, minus 1
- * @shift: number of bits by which a hash is shifted right, to get the index of an entry
- * @used: number of entries that are not NULL, marks included
+ * @shift: number of bits by which a hash is shifted right to get an index
+ * @used: number of entries that are not NULL, including marks
  * @live: number of entries that are probepoints
- * @entry: the probepoints, at the hash of their address or behind it
+ * @entry: the probepoints, each at the index of its hash or after it
  *
  * See kernel/kprobes/table.c.
  */
@@ -218,7 +216,7 @@ struct probepoint_table {
 
 extern struct probepoint_table __rcu *probepoint_table;
 
-/* The same as hash_long(), with a shift that is computed once for the table. */
+/* hash_long(), with a shift that is stored in the table */
 static __always_inline
 unsigned long probepoint_first_place(const struct probepoint_table *t, const void *addr)
 {
@@ -234,7 +232,7 @@ unsigned long probepoint_first_place(const struct probepoint_table *t, const voi
  * @addr: the probed address
  *
  * Context: any, with preemption disabled or kprobe_mutex held. The probepoint is valid
- * as long as it stays so.
+ * until preemption is enabled or kprobe_mutex released.
  *
  * Return: the probepoint, or NULL if @addr is not probed.
  */
@@ -273,8 +271,8 @@ static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
  *
  * Context: any, with preemption disabled.
  *
- * Return: a probe with a pre_handler. If it is not the only one that has a
- * pre_handler, it is @pp->kp, whose pre_handler calls them all.
+ * Return: the only probe that has a pre_handler; otherwise @pp->kp, whose pre_handler calls
+ * all pre_handlers.
  */
 static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
 {
@@ -288,7 +286,7 @@ static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
  *
  * Context: kprobe_mutex is held.
  *
- * Return: true if more than one probe in the set has a pre_handler.
+ * Return: true if several probes in the set have a pre_handler.
  */
 static inline bool probepoint_has_multi_pre(const struct probepoint *pp)
 {
@@ -344,7 +342,7 @@ void probepoint_call_post(struct probepoint *pp, struct pt_regs *regs, struct kp
 bool probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs, int trapnr);
 void probepoint_count_missed(struct probepoint *pp);
 
-/* Record why the architecture refuses an address. Return: the errno that belongs to @why. */
+/* Record why the architecture refuses an address. Return: the errno of @why. */
 static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason why)
 {
 	pp->why = why;
@@ -355,7 +353,7 @@ static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason wh
  * enum kprobe_answer - an answer of debugfs kprobes/explain
  * @KPROBE_NO: no
  * @KPROBE_YES: yes
- * @KPROBE_UNKNOWN: only trying can tell
+ * @KPROBE_UNKNOWN: not known before a probe is registered or optimised
  */
 enum kprobe_answer {
 	KPROBE_NO,
@@ -374,12 +372,11 @@ struct kprobe_exec {
 };
 
 /**
- * struct kprobe_explanation - what would become of a probe at an address
+ * struct kprobe_explanation - the architecture's answers for debugfs kprobes/explain
  * @probed: can a probe be registered?
- * @refusal: if not, or if only a registration can tell: the reason
- * @before: the last instruction boundary before the address, if the address is known not to
- *	be one, or not known to be one; 0 if there is none
- * @after: the first one behind it, or 0
+ * @refusal: the reason, unless @probed is %KPROBE_YES
+ * @before: if the address may be no instruction boundary, the last boundary before it, or 0
+ * @after: in the same case, the first boundary after it, or 0
  * @length: length of the instruction in bytes, or 0
  * @exec: how the instruction would be executed, without post_handlers and with them
  */
@@ -400,7 +397,7 @@ bool kprobe_module_ready(const struct module *mod);
 kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp);
 struct probepoint *probepoint_of_insn_slot(unsigned long addr);
 
-/* The architecture's part, or that of kernel/kprobes/legacy_hooks.c. */
+/* The architecture provides these, or kernel/kprobes/legacy_hooks.c does. */
 void arch_begin_kprobes(void);
 int arch_prepare_probepoint(struct probepoint *pp);
 void arch_remove_probepoint(struct probepoint *pp);
@@ -417,8 +414,8 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp);
 /**
  * struct kprobe_jump - an address whose safety check is to be done
  * @addr: the probed address
- * @start: for the architecture: where the function begins
- * @end: for the architecture: where the function ends
+ * @start: for the architecture: the start of the function
+ * @end: for the architecture: the first address after the function
  * @dcr_size: result: size of the DCR in bytes
  * @refusal: result: the reason why a jump is not safe, or %KPROBE_WHY_NONE
  * @serial: for the core: &struct probepoint_jump.serial
