@@ -24,20 +24,19 @@
 /* Guards all probes and probepoints, see linux/probepoint.h. */
 DEFINE_MUTEX(kprobe_mutex);
 
-/* The kernel's init text is about to be freed. kprobe_mutex guards it. */
+/* The kernel's init text is being freed, or has been. Guarded by kprobe_mutex. */
 static bool init_text_is_going;
 
 /*
- * The RCU grace period after which no handler runs of the probe that was disabled or
- * unregistered last. kprobe_mutex guards it.
+ * The RCU grace period of the last removal: when it has ended, no handler of a disabled or
+ * unregistered probe runs. Guarded by kprobe_mutex.
  */
 static unsigned long handlers_gone;
 
 /**
  * kprobe_lookup_name() - find the address of a function
  * @name: name of the function, or "module:function"
- * @offset: offset of the probe; not used here. Architectures use it whose functions have
- *	more than one entry.
+ * @offset: offset of the probe, for architectures whose functions have several entries
  *
  * Context: may sleep.
  *
@@ -55,7 +54,7 @@ kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
  * @offset: offset of the probe in bytes
  * @is_entry: result: the address counts as the function's entry
  *
- * For architectures whose functions begin with instructions that must not be patched.
+ * Architectures whose functions begin with instructions that must not be patched override it.
  *
  * Return: the address to probe.
  */
@@ -66,7 +65,7 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offse
 	return (kprobe_opcode_t *)(func + offset);
 }
 
-/* Is @sym not a function, but the start of all text? Perf counts offsets from there. */
+/* Perf gives an address as an offset from the start of all text, which is no function. */
 static bool kprobe_is_start_of_text(const char *sym)
 {
 	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
@@ -101,8 +100,8 @@ enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 	if (!kallsyms_lookup_size_offset(base + offset, &size, &within))
 		return KPROBE_WHY_NO_FUNCTION;
 	/*
-	 * The symbol ends before the offset. An offset that leads to the first byte of
-	 * another symbol is accepted: users of kprobe events count up to the end.
+	 * The offset is past the end of the symbol. One that leads to the first byte of another
+	 * symbol is accepted, since kprobe events accept the size of the symbol as offset.
 	 */
 	if (sym && within && within < offset && !kprobe_is_start_of_text(sym))
 		return KPROBE_WHY_OFFSET_BEYOND;
@@ -136,7 +135,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 /* Compute the address of a probe, which may have been registered before. */
 static enum kprobe_reason kprobe_set_address(struct kprobe *p, bool *is_entry)
 {
-	/* A symbol is looked up again, since its address may have changed. */
+	/* Look a symbol up again: its address may have changed since the last registration. */
 	kprobe_opcode_t *addr = p->symbol_name && p->by_symbol ? NULL : p->addr;
 	kprobe_opcode_t *given = addr;
 	enum kprobe_reason why;
@@ -156,7 +155,7 @@ static enum kprobe_reason kprobe_set_address(struct kprobe *p, bool *is_entry)
  * @module: result: the module that contains @addr, pinned for the caller; NULL if there is
  *	none, or if the text is refused
  * @on_ftrace: result: ftrace can put a call there
- * @site: result: the text that the kernel or ftrace patches, if that is the reason
+ * @site: result: the instruction that the kernel or ftrace patches, if that is the reason
  *
  * Context: sleeps; kprobe_mutex is held; takes jump_label_lock().
  *
@@ -173,7 +172,7 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 	*on_ftrace = false;
 	if (kprobe_text_sites_init())
 		return KPROBE_WHY_NO_MEMORY;
-	/* No jump label may be added or removed while the tables are read. */
+	/* Keeps jump labels from being added, removed and patched meanwhile. */
 	jump_label_lock();
 	preempt_disable();
 	if (!core_kernel_text(addr))
@@ -190,7 +189,7 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 		why = kprobe_module_get(mod, addr);
 		*module = why ? NULL : mod;
 	}
-	/* Ftrace forgets a module that is being unloaded, at any moment, but not a pinned one. */
+	/* After pinning the module: ftrace may drop its records at any moment otherwise. */
 	if (!why)
 		why = kprobe_ftrace_check(addr, on_ftrace, site);
 	if (why) {
@@ -203,7 +202,7 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 }
 
 /**
- * kprobe_refused() - record and tell the reason why a registration is refused
+ * kprobe_refused() - record and log the reason why a registration is refused
  * @p: the probe, or NULL if the caller has given none
  * @why: the reason
  * @err: the errno that the registration returns
@@ -230,12 +229,11 @@ int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err)
 }
 
 /**
- * kprobe_event_refused() - record and tell why a kprobe event is refused in a notrace function
+ * kprobe_event_refused() - record and log why a kprobe event is refused in a notrace function
  * @p: the probe of the event
  *
- * Kprobe events look for notrace functions before they register a probe. Most functions that
- * kprobes refuses are notrace as well. For these, the reason of kprobes says more: the text
- * has been freed, or is on the blacklist.
+ * Kprobe events refuse a notrace function before they register a probe. If kprobes would
+ * refuse it as well, its reason says more: the text has been freed, or is blacklisted.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
@@ -257,7 +255,7 @@ int kprobe_event_refused(struct kprobe *p)
 	return kprobe_refused(p, why ?: KPROBE_WHY_EVENT_NOTRACE, -EINVAL);
 }
 
-/* Put one probe on a batch. Return: 0, or an errno if @p is as it was before. */
+/* Put one probe on a batch. Return: 0; or an errno, and only the refusal of @p has changed. */
 static int kprobe_attach(struct kprobe *p, struct list_head *changes)
 {
 	struct kprobe before = *p;
@@ -298,7 +296,7 @@ restore:
 	return kprobe_refused(p, why, err);
 }
 
-/* A batch was refused when it was staged: for want of memory, or by ftrace. */
+/* Record why the staging of a batch has failed: out of memory, or refused by ftrace. */
 static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 {
 	enum kprobe_reason why = err == -ENOMEM ? KPROBE_WHY_NO_MEMORY : kprobe_ftrace_reason(err);
@@ -309,11 +307,11 @@ static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 		if (!kprobe_ftrace(kps[culprit]) && kprobe_ftrace(kps[i]))
 			culprit = i;
 	}
-	/* Ftrace does not tell which address of a batch it has refused: name the first. */
+	/* Ftrace does not say which address it has refused: name the first one of the batch. */
 	kprobe_refused(kps[culprit], why, err);
 }
 
-/* Undo kprobe_attach() in a batch that has failed later. */
+/* Undo kprobe_attach() after a later failure in the same batch. */
 static void kprobe_undo_attach(struct kprobe *p, struct list_head *changes)
 {
 	probepoint_detach(p, changes);
@@ -326,7 +324,8 @@ static void kprobe_undo_attach(struct kprobe *p, struct list_head *changes)
  * @kps: the probes
  * @num: number of probes
  *
- * All CPUs are synchronised once for all of them. If one cannot be registered, none is.
+ * The whole batch costs one synchronisation of all CPUs. If one probe cannot be registered,
+ * none is.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
@@ -375,9 +374,8 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  * @p: the probe; see &struct kprobe for the fields that the user sets
  *
  * When this returns 0, every execution of the probed instruction, on any CPU, calls the
- * handlers, unless %KPROBE_FLAG_DISABLED is set or debugfs kprobes/enabled is 0. If it
- * returns an error, a debug message has the reason, which debugfs kprobes/explain tells
- * as well.
+ * handlers, unless %KPROBE_FLAG_DISABLED is set or debugfs kprobes/enabled is 0. After an
+ * error, a debug message and debugfs kprobes/explain have the reason.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
@@ -408,9 +406,8 @@ int register_kprobe(struct kprobe *p)
 EXPORT_SYMBOL_GPL(register_kprobe);
 
 /*
- * Flags that describe the probed address. Handlers that still run when their probe is
- * unregistered read them, for example in bpf_get_func_ip(), so they stay set until the
- * probe is registered again.
+ * Flags of the probed address. They stay set after unregistration: handlers that still run
+ * read them, for example in bpf_get_func_ip().
  */
 #define ADDRESS_FLAGS	(KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY)
 
@@ -423,9 +420,8 @@ static void kprobe_commit_removal(struct list_head *changes)
 }
 
 /*
- * No handler reads the addresses of these probes any more. Give back what the user gave, so
- * that a probe can be registered again as it is. The address of a symbol stays, since users
- * read it here.
+ * Reset addr to what the user gave, so that the structure can be registered again. No handler
+ * reads it any more. The address of a symbol stays, since users read it after unregistration.
  */
 static void kprobe_restore_addresses(struct kprobe **kps, int num)
 {
@@ -443,8 +439,7 @@ static void kprobe_restore_addresses(struct kprobe **kps, int num)
  *	NULL.
  * @num: number of probes
  *
- * All CPUs are synchronised once for all of them, and the call waits once for the
- * handlers that are running.
+ * The whole batch costs one synchronisation of all CPUs and one wait for running handlers.
  *
  * Context: sleeps; takes kprobe_mutex.
  */
@@ -463,8 +458,8 @@ void unregister_kprobes(struct kprobe **kps, int num)
 			if (!kps[i] || kps[i]->point)
 				continue;
 			/*
-			 * Another caller may have detached this probe just now, and wait for
-			 * handlers that still read its addr.
+			 * Another caller may have just detached this probe: its handlers may
+			 * still run, and read addr.
 			 */
 			cond_synchronize_rcu_expedited(handlers_gone);
 			kps[i]->addr = NULL;
@@ -493,8 +488,8 @@ EXPORT_SYMBOL_GPL(unregister_kprobes);
  * unregister_kprobe() - unregister a probe
  * @p: the probe; if it is not registered, its addr is set to NULL
  *
- * When this returns, no handler of @p is running and none is called any more. That is so
- * as well if another caller has just unregistered @p: this call waits for the handlers too.
+ * When this returns, no handler of @p is running and none is called any more, even if
+ * another caller has just unregistered @p.
  *
  * Context: sleeps; takes kprobe_mutex.
  */
@@ -509,13 +504,13 @@ EXPORT_SYMBOL_GPL(unregister_kprobe);
  * @kp: a registered probe
  *
  * When this returns 0, no handler of @kp is running, and none is called before
- * enable_kprobe(). If @kp belongs to a return probe, that is true of the entry only:
- * calls that are followed already still call the return probe's handler.
+ * enable_kprobe(). If @kp belongs to a return probe, this is true of the entry only: calls
+ * that are already followed still call the return probe's handler.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
- * Return: 0, also if @kp was disabled already or its text is gone; %-EINVAL if @kp is NULL
- * or is not registered.
+ * Return: 0, also if @kp was disabled already or its text has been freed; %-EINVAL if @kp is
+ * NULL or is not registered.
  */
 int disable_kprobe(struct kprobe *kp)
 {
@@ -532,7 +527,7 @@ int disable_kprobe(struct kprobe *kp)
 		}
 		gone = handlers_gone;
 	}
-	/* If another caller has disabled it, the handlers may still be running too. */
+	/* Wait even if another caller has disabled it: its handlers may still be running. */
 	cond_synchronize_rcu_expedited(gone);
 	return 0;
 }
@@ -547,7 +542,7 @@ EXPORT_SYMBOL_GPL(disable_kprobe);
  * Context: sleeps; takes kprobe_mutex.
  *
  * Return: 0, also if @kp was enabled already; %-EINVAL if @kp is NULL or is not registered,
- * or its text is gone; %-EBUSY and %-ENODEV as register_kprobe(); %-ENOMEM if out of memory.
+ * or its text has been freed; %-EBUSY, %-ENODEV and %-ENOMEM as register_kprobe().
  */
 int enable_kprobe(struct kprobe *kp)
 {
@@ -573,9 +568,9 @@ int enable_kprobe(struct kprobe *kp)
 EXPORT_SYMBOL_GPL(enable_kprobe);
 
 /**
- * kprobe_free_init_mem() - mark all probepoints in the kernel's init text as GONE
+ * kprobe_free_init_mem() - remove all probepoints in the kernel's init text
  *
- * Called right before the init text is freed.
+ * Called before the init text is freed, while it can still be patched.
  *
  * Context: sleeps; takes kprobe_mutex.
  */
@@ -592,7 +587,7 @@ void kprobe_free_init_mem(void)
  * dump_kprobe() - print the address and the opcode of a probepoint
  * @kp: what get_kprobe() returned
  *
- * Architectures call it before BUG().
+ * For architectures, which call it before BUG().
  *
  * Context: any.
  */
@@ -608,7 +603,7 @@ void __kprobes dump_kprobe(struct kprobe *kp)
  * @event: what happened, a DIE_ number
  * @args: a &struct die_args
  *
- * For architectures that reach probes by the die notifier.
+ * Architectures that handle hits in a die notifier override it.
  *
  * Return: a NOTIFY_ number.
  */
@@ -618,7 +613,7 @@ int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, voi
 	return NOTIFY_DONE;
 }
 
-/* Called before any other notifier that handles breakpoints. */
+/* Before any other notifier that handles breakpoints */
 static struct notifier_block die_nb = {
 	.notifier_call = kprobe_exceptions_notify,
 	.priority = INT_MAX,
@@ -630,7 +625,7 @@ static int __init init_kprobes(void)
 
 	scoped_guard(mutex, &kprobe_mutex)
 		err = kprobe_blacklist_init();
-	/* A probe of an address that is missing in the blacklist can crash the kernel. */
+	/* A probe at an address that should be on the blacklist can crash the kernel. */
 	if (err)
 		pr_err("kprobes: incomplete blacklist (%d), take care what you probe\n", err);
 

@@ -2,16 +2,13 @@
 /*
  * Kernel probes: changes of many probepoints at once.
  *
- * A batch is a list of probepoints. Attaching, detaching, enabling and disabling
- * probes put their probepoints on it.
+ * A batch is a list of probepoints whose probes are being attached, detached, enabled or
+ * disabled.
  *
- * - Staging allocates all that the batch needs, and may fail. Hits see nothing of it.
- * - Committing cannot fail. It publishes the new sets and patches the text; the
- *   whole batch costs one synchronisation of all CPUs.
+ * - Staging allocates all that the batch needs, and may fail. Hits do not see it.
+ * - Committing cannot fail. It publishes the new sets and patches the text, with one
+ *   synchronisation of all CPUs for the whole batch.
  * - Aborting undoes a batch that was not committed.
- *
- * Text of the kernel's init sections and of modules is about to be freed when
- * probepoints_kill() is called for it.
  *
  * kprobe_mutex is held all the time. Patching takes cpus_read_lock() and text_mutex
  * inside it. A batch can have many thousands of probepoints, so every loop over one
@@ -26,11 +23,11 @@
 
 #include "internal.h"
 
-/* debugfs kprobes/enabled is 0: no probepoint is armed but a return trampoline. */
+/* debugfs kprobes/enabled is 0: only return trampolines that are probepoints are armed. */
 bool kprobes_all_disarmed;
 
 /*
- * Probepoints without probes whose call ftrace could not remove, for want of memory.
+ * Probepoints without probes that ftrace could not remove from a filter, for lack of memory.
  * Each batch tries again.
  */
 static LIST_HEAD(unreleased);
@@ -38,7 +35,7 @@ static LIST_HEAD(unreleased);
 /**
  * arch_kprobes_sync() - make all CPUs see what was armed and disarmed
  *
- * For architectures whose hooks do not do so for each probepoint.
+ * Architectures whose hooks do not synchronise for each probepoint override it.
  *
  * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
@@ -69,8 +66,8 @@ static void batch_free_slot(struct kprobe_deferred *deferred)
 }
 
 /**
- * kprobe_defer_free_slot() - free a slot when no task can be in it
- * @ds: the slot; no hit is sent there any more
+ * kprobe_defer_free_slot() - free a slot when no task can be in it any more
+ * @ds: the slot; new hits do not get there
  *
  * Context: kprobe_mutex is held.
  */
@@ -99,8 +96,7 @@ static int batch_reshape(struct probepoint *pp, bool post)
  * probepoints_stage() - allocate what a batch needs
  * @changes: the batch
  *
- * A slot that calls post_handlers is put in place here already: until the set is
- * published it calls none.
+ * This already installs slots that call post_handlers: with the old set, they call none.
  *
  * Context: sleeps; kprobe_mutex is held.
  *
@@ -130,8 +126,8 @@ int probepoints_stage(struct list_head *changes)
 }
 
 /*
- * Does a hit of @pp stand for the return of a function that has a return probe? Such calls
- * may be under way at any time.
+ * Is @pp the return trampoline of return probes? It must stay armed: a followed call may
+ * return at any time.
  */
 static bool batch_is_return_trampoline(struct probepoint *pp)
 {
@@ -148,7 +144,7 @@ static bool batch_is_return_trampoline(struct probepoint *pp)
  *
  * Context: kprobe_mutex is held.
  *
- * Return: true if it should, with the set that is published.
+ * Return: true if it should, given the published set.
  */
 bool probepoint_should_arm(struct probepoint *pp)
 {
@@ -202,7 +198,7 @@ static void batch_take_unreleased(struct list_head *changes)
 	}
 }
 
-/* Take a probepoint off a batch. Return: false if it was freed, or is GONE. */
+/* Take a probepoint off a batch. Return: true if it has probes left, and is not GONE. */
 static bool batch_end_change(struct probepoint *pp)
 {
 	list_del_init(&pp->change);
@@ -218,14 +214,14 @@ static bool batch_end_change(struct probepoint *pp)
 	return false;
 }
 
-/* End a batch. Slots that call post_handlers for nothing are replaced. */
+/* End a batch. Replace the slots that call post_handlers but no longer need to. */
 static void batch_end_changes(struct list_head *changes)
 {
 	struct probepoint *pp, *next;
 
 	list_for_each_entry_safe(pp, next, changes, change) {
 		if (batch_end_change(pp) && !probepoint_has_post(pp))
-			/* If this fails, the old slot stays: slower, and as correct. */
+			/* If this fails, the old slot stays. It is correct, but slower. */
 			batch_reshape(pp, false);
 		cond_resched();
 	}
@@ -235,9 +231,9 @@ static void batch_end_changes(struct list_head *changes)
  * probepoints_commit() - make a batch take effect
  * @changes: the batch. It was staged, or it only detaches and disables probes.
  *
- * When this returns, a new hit on any CPU calls exactly the probes that are attached
- * and enabled. A hit that began before may still call the others until an RCU grace
- * period has passed.
+ * When this returns, a new hit on any CPU calls exactly the probes that are attached and
+ * enabled. A hit that began before may still call the others until the end of an RCU grace
+ * period.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -282,12 +278,12 @@ void probepoints_abort(struct list_head *changes)
 
 /**
  * probepoints_arm_all() - arm all probepoints with enabled probes, or disarm all
- * @arm: which of the two
+ * @arm: true to arm them
  *
  * Context: sleeps; kprobe_mutex is held.
  *
- * Return: 0; or, if some could not be armed, what kprobe_ftrace_arm() returned for
- * one of them. All others are armed.
+ * Return: 0; or what kprobe_ftrace_arm() returned for one of the probepoints that could not
+ * be armed. All others are armed.
  */
 int probepoints_arm_all(bool arm)
 {
@@ -313,14 +309,14 @@ int probepoints_arm_all(bool arm)
 }
 
 /**
- * probepoints_kill() - mark all probepoints in text that is about to be freed as GONE
+ * probepoints_kill() - disarm all probepoints in text that is about to be freed
  * @start: first address of the text
  * @end: first address after it
  *
- * The text is still mapped, and may still be executed: module_destroy_params() calls
- * functions of a module after its exit function has run, and init text frees the boot
- * configuration. So breakpoints and jumps are removed. The probepoints leave the table
- * when all CPUs see the original text.
+ * Their state becomes %PROBEPOINT_GONE. The text is still mapped, and may still be executed:
+ * module_destroy_params() calls functions of a module after its exit function has run, and
+ * init text frees the boot configuration. So breakpoints and jumps are removed first, and a
+ * probepoint leaves the table only when all CPUs see the original text.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -341,7 +337,7 @@ void probepoints_kill(unsigned long start, unsigned long end)
 	}
 	batch_take_unreleased(&changes);
 	batch_patch_text(&changes);
-	/* Ftrace must forget the addresses before other text gets them. */
+	/* Remove the addresses from the filters before other text is loaded there. */
 	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
 		if (pp->text_going) {

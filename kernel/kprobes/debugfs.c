@@ -5,12 +5,12 @@
  * list       every registered probe, by address
  * enabled    1, or 0 while all probes are switched off
  * blacklist  the text that must not be probed
- * optimizer  which probepoints are optimised, and the reasons why others are not
- * explain    what would become of a probe, and the reasons, see explain.c
+ * optimizer  which probepoints are optimised, and why the others are not
+ * explain    how a probe at a location would be handled, and why, see explain.c
  * pools      the instances that return probes share
  *
- * Each read takes kprobe_mutex. Between two reads the probes may change; list goes on
- * behind the last address that it has shown.
+ * Each read takes kprobe_mutex. The probes may change between two reads, so a read continues
+ * after the last address shown.
  */
 #include <linux/cleanup.h>
 #include <linux/debugfs.h>
@@ -24,7 +24,7 @@
 #include "internal.h"
 
 /**
- * struct list_position - the position of a reader of kprobes/list
+ * struct list_position - the position of a reader of kprobes/list or kprobes/optimizer
  * @next: the lowest address that has not been shown yet
  * @index: the number of addresses shown, which is seq_file's position
  */
@@ -33,7 +33,7 @@ struct list_position {
 	loff_t index;
 };
 
-/* Find the first probepoint at the next address. All probepoints there are one record. */
+/* Start at the first address not shown yet. All probepoints of one address are one record. */
 static void *kprobe_list_start(struct seq_file *m, loff_t *pos)
 {
 	struct list_position *at = m->private;
@@ -68,7 +68,7 @@ static void kprobe_list_stop(struct seq_file *m, void *v)
 	mutex_unlock(&kprobe_mutex);
 }
 
-/* Show an address, or 0 if the reader may not see addresses in /proc/kallsyms either. */
+/* Show an address, or 0 if /proc/kallsyms hides addresses from the reader, too. */
 static void kprobe_list_show_address(struct seq_file *m, const char *prefix, unsigned long addr)
 {
 	if (!kallsyms_show_value(m->file->f_cred))
@@ -81,7 +81,7 @@ static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
 	char name[KSYM_NAME_LEN], *modname = NULL;
 	unsigned long offset = 0, size;
 	const char *sym;
-	/* The address may have other code now, so show what the user has given. */
+	/* Other code may have been loaded at the address: show what the user has given. */
 	if (kprobe_gone(p)) {
 		sym = p->symbol_name;
 		offset = p->offset;
@@ -156,7 +156,7 @@ static int kprobe_optimizer_show(struct seq_file *m, void *v)
 	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp)) {
 		status = optimizer_status(pp, &why);
 		kprobe_list_show_address(m, "", addr);
-		/* The address may have other code now, so do not name the function there. */
+		/* Other code may have been loaded there: do not show its symbol. */
 		if (pp->state == PROBEPOINT_GONE)
 			seq_printf(m, "  %s", status);
 		else

@@ -2,14 +2,14 @@
 /*
  * Kernel probes: memory that is freed after two grace periods.
  *
- * A task may have been preempted inside a slot or a detour buffer, or on its way
- * into one, after the last hit that was sent there. Such memory is freed after a
- * tasks-RCU grace period, in which every task has left the slot, and an RCU grace
- * period, in which every hit that read the probepoint has ended. The second one is
- * also for idle tasks, which tasks RCU does not wait for.
+ * A task may be preempted inside a slot or a detour buffer, or on its way into one. Such
+ * memory is freed after a tasks-RCU grace period, when every task has left it, and an RCU
+ * grace period, when every hit that read the probepoint has ended. The RCU grace period also
+ * waits for idle tasks, which tasks RCU does not.
  *
- * No thread waits for the grace periods: any busy task can delay that of tasks RCU.
- * Memory that is deferred meanwhile waits for the next ones.
+ * queue_rcu_work() alone waits for RCU only, so call_rcu_tasks() queues it. No thread waits
+ * for the grace periods, since a busy task can delay the one of tasks RCU without bounds.
+ * Memory that is deferred meanwhile waits for the next grace periods.
  *
  * kprobe_mutex guards the lists.
  */
@@ -21,10 +21,10 @@
 
 #include "internal.h"
 
-/* After this number of objects kprobe_mutex is released. */
+/* Number of objects to free before kprobe_mutex is released */
 #define FREE_BATCH	128
 
-/* What waits for the grace periods that are under way, and what waits for the next ones. */
+/* Memory that waits for the current grace periods, and memory that waits for the next ones */
 static LIST_HEAD(waiting);
 static LIST_HEAD(deferred_list);
 
@@ -46,7 +46,7 @@ static void deferred_begin_wait(void)
 	call_rcu_tasks(&tasks_rcu, deferred_tasks_left);
 }
 
-/* Free some of what has waited. Return: true if there is more. */
+/* Free a part of the memory that has waited. Return: true if there is more. */
 static bool deferred_free_some(void)
 {
 	struct kprobe_deferred *d;
@@ -75,11 +75,11 @@ static void deferred_free_waiting(struct work_struct *work)
 
 /**
  * kprobe_defer_free() - free memory after a tasks-RCU and an RCU grace period
- * @deferred: embedded in what is to be freed; no new hit gets there any more
- * @free: frees it; the worker calls it with kprobe_mutex held
+ * @deferred: embedded in the object to free; no new hit gets there any more
+ * @free: frees the object; the worker calls it with kprobe_mutex held
  *
- * What is deferred first is freed first. So a detour buffer is freed before the probepoint
- * that it names as its owner.
+ * Objects are freed in the order of the calls: a detour buffer before the probepoint that
+ * owns it.
  *
  * Context: kprobe_mutex is held.
  */

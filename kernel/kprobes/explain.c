@@ -2,14 +2,13 @@
 /*
  * Kernel probes: /sys/kernel/debug/kprobes/explain.
  *
- * A user writes a location to the file, and reads from the same open file what would become
- * of a probe there: whether it can be registered, how the instruction would be executed,
- * whether the probepoint would be optimised, and the reasons. The answer goes the way of a
- * registration, up to where that allocates a slot: no text is patched, and no probepoint is
- * seen by anything else.
+ * A user writes a location to the file, and reads from the same open file whether a probe can
+ * be registered there, how the instruction would be executed, whether the probepoint would be
+ * optimised, and the reasons. The write runs the checks of a registration, and stops before
+ * that would allocate a slot: it patches no text, and publishes no probepoint.
  *
- * Each open file has its own answer, which its mutex guards. It is made when the location is
- * written, and does not change when it is read. kprobe_mutex nests inside the mutex.
+ * Each open file has its own answer, guarded by a mutex of its own. kprobe_mutex nests inside
+ * that. Reading does not compute the answer again.
  */
 #include <linux/cleanup.h>
 #include <linux/ctype.h>
@@ -25,21 +24,21 @@
 
 #include "internal.h"
 
-/* A module's name, a symbol's, and an offset or an address. */
+/* The names of a module and of a symbol, and an offset; or an address */
 #define LOCATION_MAX	(MODULE_NAME_LEN + KSYM_NAME_LEN + 32)
 
-/* An answer has few lines. The usage has a line for each reason. */
+/* Enough for the usage, which has a line for each reason. An answer is shorter. */
 #define ANSWER_MAX	(16 * 1024)
 
 /**
  * struct explain_file - an open file
- * @lock: guards all else
+ * @lock: guards the other members
  * @text: the answer, or the usage
  * @show_addresses: the user may see addresses of the kernel
  * @buf: the memory of @text
  */
 struct explain_file {
-	struct mutex lock;	/* guards all else */
+	struct mutex lock;	/* guards the other members */
 	struct seq_buf text;
 	bool show_addresses;
 	char buf[ANSWER_MAX];
@@ -58,18 +57,18 @@ struct location {
 };
 
 /**
- * struct question - what is found out about a location
+ * struct question - the checks' results for a location
  * @where: the address to probe; NULL if there is none
- * @is_entry: it counts as the entry of a function
- * @on_ftrace: it belongs to ftrace
- * @module: the module that it is in, pinned, or NULL
- * @range: the text that cannot be probed, if that is the reason
+ * @is_entry: @where counts as the entry of a function
+ * @on_ftrace: ftrace can put a call at @where
+ * @module: the pinned module that contains @where, or NULL
+ * @range: the text that the reason is about
  * @has_range: @range is known
- * @e: what would become of a probe
- * @return_reason: the reason why there can be no return probe
- * @event_reason: the reason why there can be no kprobe event, though there can be a probe
- * @jump: would there be a jump, without post_handlers and with them?
- * @no_jump: the reasons why not
+ * @e: the results of the architecture's checks
+ * @return_reason: why a return probe would be refused
+ * @event_reason: why a kprobe event would be refused, if a probe would not
+ * @jump: whether it would be optimised, without post_handlers and with them
+ * @no_jump: why it would not be optimised
  */
 struct question {
 	kprobe_opcode_t *where;
@@ -99,7 +98,7 @@ static void explain_print_usage(struct seq_buf *s)
 		seq_buf_printf(s, "# %s: %s\n", kprobe_reason_kind(why), *kprobe_reason_text(why));
 }
 
-/* Is the text that @q->refusal is about known? */
+/* Set @q->range if the reason names one: a blacklist entry, a patched site or ftrace's bytes. */
 static void explain_find_range(struct question *q)
 {
 	unsigned long addr = (unsigned long)q->where;
@@ -123,7 +122,7 @@ static void explain_find_range(struct question *q)
 	}
 }
 
-/* Find out what a registration would find out, in its order. */
+/* Do the checks of a registration, in the same order. */
 static void explain_probe(struct question *q, const struct location *l, struct probepoint *pp)
 {
 	struct kprobe_explanation *e = &q->e;
@@ -157,7 +156,7 @@ static void explain_probe(struct question *q, const struct location *l, struct p
 	e->exec[1] = e->exec[0];
 }
 
-/* Would there be a jump? Return: 0 or -ENOMEM. */
+/* Find out whether the probepoint would be optimised. Return: 0 or -ENOMEM. */
 static int explain_jump(struct question *q, struct probepoint *pp)
 {
 	if (!q->on_ftrace)
@@ -187,8 +186,8 @@ static void explain_print_reason(struct explain_file *f, const char *key, enum k
 }
 
 /*
- * The check of jumps takes each address in an instruction for a target. Code that registers a
- * probe at a fixed address has one that is none.
+ * The safety check takes each address that an instruction loads for the target of a jump. Code
+ * that stores an address in a struct kprobe loads it as well.
  */
 static void explain_print_hint(struct explain_file *f, enum kprobe_reason why)
 {
@@ -274,7 +273,7 @@ static int explain_location(struct explain_file *f, const char *name, const stru
 	if (!q || !pp)
 		return -ENOMEM;
 	explain_probe(q, l, pp);
-	/* This takes kprobe_mutex itself. The module is pinned meanwhile. */
+	/* Without kprobe_mutex, which this takes itself; the module stays pinned. */
 	if (q->e.probed != KPROBE_NO)
 		err = explain_jump(q, pp);
 	if (q->e.refusal == KPROBE_WHY_NO_MEMORY)
@@ -285,10 +284,7 @@ static int explain_location(struct explain_file *f, const char *name, const stru
 	return err;
 }
 
-/*
- * Parse a location: an address, or a symbol and perhaps an offset. Names are cut out of
- * @text, which is changed.
- */
+/* Parse a location: an address, or a symbol and perhaps an offset. Modifies @text. */
 static int explain_parse(char *text, struct location *l)
 {
 	unsigned long addr;
@@ -343,7 +339,7 @@ static ssize_t explain_read(struct file *file, char __user *buf, size_t count, l
 	return simple_read_from_buffer(buf, count, pos, f->buf, seq_buf_used(&f->text));
 }
 
-/* After an error, the answer to the last question stays. */
+/* After an error, the file still has its last answer. */
 static ssize_t explain_write(struct file *file, const char __user *buf, size_t count,
 			     loff_t *pos)
 {
@@ -359,7 +355,7 @@ static ssize_t explain_write(struct file *file, const char __user *buf, size_t c
 		return PTR_ERR(text);
 	name = kstrdup(strim(text), GFP_KERNEL);
 	err = name ? explain_parse(strim(text), &location) : -ENOMEM;
-	/* The answer to an address would tell where the kernel is. */
+	/* An answer for a raw address would reveal the KASLR offset. */
 	if (!err && location.addr && !f->show_addresses)
 		err = -EPERM;
 	if (!err) {

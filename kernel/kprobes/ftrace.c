@@ -2,28 +2,27 @@
 /*
  * Kernel probes: ftrace-based probes.
  *
- * At the entry of nearly every function there is room for a call of ftrace. A probe at
- * that address becomes a user of ftrace: it has neither a slot nor a breakpoint. The
- * address is put into the filter of an ftrace_ops, whose function is the architecture's
- * kprobe_ftrace_handler().
+ * Nearly every function has room for a call of ftrace at its entry. A probe at that address
+ * needs neither a slot nor a breakpoint: the address is added to the filter of an ftrace_ops,
+ * which calls the architecture's kprobe_ftrace_handler().
  *
- * There are two ftrace_ops, since only one user at a time may redirect a function. A live
- * patch is such a user, and a probe counts as one if it has a post_handler: that is how a
- * user of probes says that it redirects calls. If both want the same function, the second
- * one fails. Most probes have no post_handler (kprobe events, perf and BPF set none), and
- * must not exclude a live patch. Addresses without post_handlers are in the filter of the
- * other ftrace_ops, which does not redirect functions.
+ * There are two ftrace_ops. FILTER_DIVERT has %FTRACE_OPS_FL_IPMODIFY, which only one user of
+ * a function may have: a live patch, or a probepoint with a post_handler. By its post_handler,
+ * a user of probes declares that its pre_handler redirects calls. The second of such users of
+ * a function fails. Probes without post_handlers, as kprobe events, perf and BPF register
+ * them, must not exclude a live patch. They are in FILTER_STAY.
  *
  * On x86 an address moves to the other filter when its first post_handler is registered, or
- * its last one unregistered. It is added to the second filter before it is removed from the
- * first. A hit in between is passed by both: x86 marks the registers of a hit that it has
- * handled. Other architectures have no place for such a mark, so there an address stays in the
- * filter that it was armed in: a probe with a post_handler that is added to one without does
- * not exclude a live patch, and excludes one after it was unregistered.
+ * its last one unregistered. It is added to the new filter before it is removed from the old
+ * one. While it is in both, ftrace calls the handler twice for a hit, so x86 marks the
+ * registers of a hit that was handled. Other architectures have no place for a mark. There an
+ * address stays in the filter that it was armed in: a probe with a post_handler that is added
+ * to one without does not exclude a live patch. If the address is in FILTER_DIVERT, a live
+ * patch is still excluded after the probe with the post_handler was unregistered.
  *
- * To update a filter is expensive, so a batch does it once. Adding may fail, and is part
- * of staging. If an address cannot be removed for want of memory, it stays in the filter
- * until the next batch tries again; its hits find no handlers to call.
+ * Updating a filter is expensive, so a batch does it once. Adding may fail, and is part of
+ * staging. If an address cannot be removed for lack of memory, it stays in the filter until
+ * the next batch tries again. Its hits find no handlers to call.
  *
  * kprobe_mutex guards everything here. The locks of ftrace nest inside it.
  */
@@ -38,8 +37,8 @@
 
 /**
  * struct kprobe_filter - addresses at which ftrace calls kprobe_ftrace_handler()
- * @ops: the user of ftrace. It is registered if there are addresses: an empty filter
- *	stands for all functions.
+ * @ops: the user of ftrace. It is registered only while there are addresses: an empty
+ *	filter means all functions.
  * @nr: number of addresses in the filter
  */
 struct kprobe_filter {
@@ -47,14 +46,14 @@ struct kprobe_filter {
 	unsigned int nr;
 };
 
-/* Indices of filters[], and the bits of probepoint.filters. */
+/* Indices of filters[], and bit numbers in probepoint.filters */
 #define FILTER_STAY	0
 #define FILTER_DIVERT	1
 
-/* With PERMANENT, kernel.ftrace_enabled cannot be set to 0 while probes rely on ftrace. */
+/* PERMANENT: the sysctl kernel.ftrace_enabled cannot be set to 0 while there are addresses. */
 #define FILTER_FLAGS	(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT)
 
-/* Can an address be in both filters for a moment, so that a hit is passed twice? */
+/* Can an address move to the other filter? Then ftrace calls the handler twice for some hits. */
 #ifdef __ARCH_WANT_PROBEPOINT
 #define CAN_MOVE	true
 #else
@@ -73,16 +72,16 @@ static struct kprobe_filter filters[] = {
 	},
 };
 
-/* Ftrace has failed. It does not know which functions call it any more. */
+/* Ftrace has failed, and no longer knows which functions call it. */
 bool kprobe_ftrace_disabled __read_mostly;
 
 /**
- * arch_kprobe_ftrace_trampoline() - get what ftrace is to call from probed functions
+ * arch_kprobe_ftrace_trampoline() - get the trampoline that probed functions call
  *
- * Architectures override it if they have a faster way than ftrace's own trampolines.
- * Ftrace uses it for functions to which no other user is attached.
+ * Architectures that have a faster one than ftrace override it. Ftrace uses it for functions
+ * to which no other user is attached.
  *
- * Return: an address, or 0 for a trampoline of ftrace.
+ * Return: its address, or 0 for a trampoline of ftrace.
  */
 unsigned long __weak arch_kprobe_ftrace_trampoline(void)
 {
@@ -92,8 +91,8 @@ unsigned long __weak arch_kprobe_ftrace_trampoline(void)
 /**
  * kprobe_ftrace_kill() - record that ftrace has failed
  *
- * No more ftrace-based probes can be registered. The architecture decides what becomes of
- * registered ones.
+ * From now on, registering ftrace-based probes fails. The architecture decides how to treat
+ * hits of registered ones.
  *
  * Context: any.
  */
@@ -106,15 +105,15 @@ void kprobe_ftrace_kill(void)
 }
 
 /**
- * kprobe_ftrace_check() - is an address ftrace's, and can it be probed then?
+ * kprobe_ftrace_check() - can ftrace call a probe at an address?
  * @addr: the address; a module that contains it is pinned
  * @on_ftrace: result: ftrace can put a call there
  * @site: result: the bytes that ftrace patches, if they are the reason
  *
  * Context: any.
  *
- * Return: %KPROBE_WHY_NONE if it can be probed, or is not ftrace's; or a reason if @addr is
- * inside the bytes that ftrace patches, where no instruction begins.
+ * Return: %KPROBE_WHY_NONE if it can, or if ftrace does not patch @addr; or a reason if @addr
+ * is inside the bytes that ftrace patches, where no instruction begins.
  */
 enum kprobe_reason kprobe_ftrace_check(unsigned long addr, bool *on_ftrace,
 				       struct kprobe_range *site)
@@ -170,7 +169,7 @@ static u8 kprobe_filter_for(const struct probe_set *set)
 	return any ? BIT(FILTER_STAY) : 0;
 }
 
-/* Return: the bit of the filter that a probepoint needs, with its staged set if it has one. */
+/* Return: the bit of the filter that a probepoint needs for its staged set, or its current one. */
 static u8 kprobe_filter_wanted(const struct probepoint *pp)
 {
 	const struct probe_set *set = pp->next_set;
@@ -192,7 +191,7 @@ static int kprobe_filter_add(struct kprobe_filter *f, unsigned long *ips, unsign
 		return -ENODEV;
 	if (!f->ops.trampoline)
 		f->ops.trampoline = arch_kprobe_ftrace_trampoline();
-	/* A filter that is not in use may still have old addresses: reset it. */
+	/* An unused filter may still have old addresses: reset it. */
 	ret = ftrace_set_filter_ips(&f->ops, ips, nr, 0, !f->nr);
 	if (!ret && !f->nr)
 		ret = register_ftrace_function(&f->ops);
@@ -217,7 +216,7 @@ static int kprobe_filter_del(struct kprobe_filter *f, unsigned long *ips, unsign
 	return 0;
 }
 
-/* Return: the bits of the filters that are to be changed for @pp. */
+/* Return: the bits of the filters to change for @pp. */
 typedef u8 (*filter_choice_t)(const struct probepoint *pp);
 
 static u8 kprobe_filter_missing(const struct probepoint *pp)
@@ -225,7 +224,7 @@ static u8 kprobe_filter_missing(const struct probepoint *pp)
 	return kprobe_filter_wanted(pp) & ~pp->filters;
 }
 
-/* An address is removed from one filter only when it is in the other. */
+/* An address that moves is added to its new filter first: until then, remove nothing. */
 static u8 kprobe_filter_excess(const struct probepoint *pp)
 {
 	return kprobe_filter_missing(pp) ? 0 : pp->filters & ~kprobe_filter_wanted(pp);
@@ -283,13 +282,13 @@ static int kprobe_filter_change(unsigned int which, struct list_head *changes,
  * kprobe_ftrace_arm() - add the probepoints of a batch to their filters
  * @changes: the batch
  *
- * Hits find no handlers to call until the batch is committed.
+ * Hits find no new handlers to call until the batch is committed.
  *
  * Context: sleeps; kprobe_mutex is held; takes locks of ftrace and text_mutex.
  *
  * Return: 0; -EBUSY if ftrace is switched off, or if another user may redirect a
- * function; -ENODEV if ftrace has failed; -ENOMEM. After a failure,
- * kprobe_ftrace_disarm() undoes what was done.
+ * function; -ENODEV if ftrace has failed; -ENOMEM. After an error, the caller must call
+ * kprobe_ftrace_disarm().
  */
 int kprobe_ftrace_arm(struct list_head *changes)
 {
@@ -309,7 +308,7 @@ int kprobe_ftrace_arm(struct list_head *changes)
  * Context: as kprobe_ftrace_arm().
  *
  * Return: 0; or what kprobe_ftrace_arm() returned for one of the probepoints that could
- * not be added. The log names them all.
+ * not be added. The log has all of them.
  */
 int kprobe_ftrace_arm_most(struct list_head *changes)
 {
@@ -339,8 +338,8 @@ static bool kprobe_filter_moves(const struct probepoint *pp)
 }
 
 /*
- * A hit may have tested one filter before an address was added to it. It must not test the
- * other one after the address is removed there, or it calls no handler.
+ * Ftrace tests one filter after the other. If an address moved between the two tests of a hit,
+ * the hit would find it in neither. So wait for such hits before removing it.
  */
 static void kprobe_filter_wait_for_moves(struct list_head *changes)
 {
@@ -364,8 +363,8 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	/*
-	 * An address without post_handlers moves to the other filter. If that fails, it
-	 * stays where it is: a live patch is excluded without need, but no hit is lost.
+	 * Addresses that have lost their last post_handler move. If that fails, they stay in
+	 * FILTER_DIVERT: live patches are excluded without need, but no hit is lost.
 	 */
 	kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_missing,
 			     GFP_KERNEL | __GFP_NOFAIL);
@@ -376,8 +375,7 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 }
 
 /**
- * kprobe_ftrace_forget() - forget the filters of a probepoint whose text is about to be
- *	freed
+ * kprobe_ftrace_forget() - treat a probepoint whose text is being freed as removed
  * @pp: the probepoint; kprobe_ftrace_disarm() has removed it, or has failed
  *
  * Context: kprobe_mutex is held.

@@ -2,19 +2,18 @@
 /*
  * Kernel probes: modules that are loaded and unloaded.
  *
- * A probe does not keep the module that it probes from being unloaded. When text is
- * about to be freed (that of a module, or the init part of a module that has finished
- * loading), every probepoint in it becomes GONE and leaves the table. So a module that is
- * loaded to the same addresses next is probed by its own bytes. The probes are marked as
- * gone until their users unregister them.
+ * A registered probe does not prevent its module from being unloaded. Before the text of a
+ * module, or the init text of a module that has finished loading, is freed, every probepoint
+ * in it becomes GONE and leaves the table. A module that is loaded at the same address later
+ * gets probepoints of its own. The probes keep %KPROBE_FLAG_GONE until they are unregistered.
  *
- * The symbols of a module can be found before its notifiers have been called. Until then
- * its blacklist is not in force, and ftrace has not prepared its functions. So before the
- * notifier below has been called, no address of the module can be probed.
+ * Kallsyms finds the symbols of a module before the module notifiers are called. Until then
+ * its blacklist is not in force, and ftrace has not prepared its functions. So no address of
+ * the module can be probed before the notifier below has been called.
  *
  * The notifier takes kprobe_mutex, which guards the list of modules. Registration pins the
- * module until its batch has ended, so no probepoint is created in text that the notifier
- * has dealt with. The safety check does not hold kprobe_mutex, and reads the list by RCU.
+ * module until its batch has ended, so no probepoint is created after the notifier has removed
+ * those of the text. The safety check does not hold kprobe_mutex, and reads the list by RCU.
  */
 #include <linux/init.h>
 #include <linux/module.h>
@@ -28,7 +27,7 @@
  * struct coming_module - a module that may be probed although it is not live yet
  * @list: links it on coming_modules
  * @mod: the module
- * @rcu: frees it when no reader of the list has it any more
+ * @rcu: frees it when no reader of the list uses it any more
  */
 struct coming_module {
 	struct list_head list;
@@ -65,9 +64,9 @@ static void kprobe_module_live(const struct module *mod)
  * kprobe_module_ready() - may the text of a module be probed, or searched?
  * @mod: the module
  *
- * It may from the call of the notifier below for MODULE_STATE_COMING to that for
- * MODULE_STATE_GOING. If the loading of a module fails, the state of the module still is
- * MODULE_STATE_COMING during the latter.
+ * It may after the notifier was called for MODULE_STATE_COMING, until it is called for
+ * MODULE_STATE_GOING. That call may find mod->state still MODULE_STATE_COMING, if loading the
+ * module has failed; so the state alone is not enough.
  *
  * Context: any with preemption disabled, which keeps @mod in memory.
  *
@@ -93,13 +92,13 @@ bool kprobe_module_ready(const struct module *mod)
  *
  * Context: kprobe_mutex is held, and preemption is disabled.
  *
- * Return: %KPROBE_WHY_NONE if the module is pinned; or the reason why @addr cannot be probed,
- * not yet or no more.
+ * Return: %KPROBE_WHY_NONE if the module is pinned; or the reason why @addr cannot be probed
+ * yet, or any more.
  */
 enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	/* Init text is freed soon after the module has become live. */
+	/* Init text is freed soon after the module is live. */
 	if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)
 		return KPROBE_WHY_MODULE_INIT;
 	if (mod->state == MODULE_STATE_COMING && !kprobe_module_ready(mod))
@@ -126,7 +125,7 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 	switch (state) {
 	case MODULE_STATE_COMING:
 		ret = kprobe_module_coming(mod) ?: kprobe_blacklist_add_module(mod);
-		/* This is not called again for a module whose loading it has failed. */
+		/* After an error, the notifier is not called for MODULE_STATE_GOING. */
 		if (ret)
 			kprobe_module_live(mod);
 		break;
@@ -145,8 +144,8 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 }
 
 /*
- * Called before any other notifier. So notifiers that use probes see them gone, and the
- * blacklist of a module is in force before one of them can probe it.
+ * Called before any other notifier. So the blacklist of a module is in force before another
+ * notifier can probe it, and the flags of probes are up to date when others read them.
  */
 static struct notifier_block kprobe_module_nb = {
 	.notifier_call = kprobe_module_notify,
