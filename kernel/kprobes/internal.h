@@ -2,8 +2,7 @@
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H
 /*
- * Functions and types that the files of the core share. Users and architectures do not
- * need them.
+ * Functions and types of the core, not for users or architectures
  */
 
 #include <linux/kprobes.h>
@@ -50,9 +49,9 @@ void probepoint_publish_set(struct probepoint *pp);
 bool probepoint_next_has_post(const struct probepoint *pp);
 
 /**
- * struct deferred_slot - a slot that no hit is sent to any more
+ * struct deferred_slot - a slot to be freed
  * @deferred: frees the slot
- * @slot: the slot
+ * @slot: the slot, which new hits do not enter any more
  */
 struct deferred_slot {
 	struct kprobe_deferred deferred;
@@ -168,8 +167,9 @@ void probepoint_table_del(struct probepoint *pp);
  * @cache: its place
  * @ri: the new instance, or NULL
  *
- * An NMI may do the same at any time. On most architectures an operation on a per-CPU
- * variable is several instructions with interrupts disabled, so an atomic one is used.
+ * An NMI may do the same at any time. Most architectures implement operations on per-CPU
+ * variables by several instructions with interrupts disabled, which an NMI can interrupt. So
+ * an atomic operation is used there.
  *
  * Context: any, with preemption disabled.
  *
@@ -206,7 +206,7 @@ kretprobe_cache_try_cmpxchg(struct kretprobe_instance * __percpu *cache,
 #endif
 }
 
-/* Guards which return probes are registered. kprobe_mutex nests inside it. */
+/* Serialises the registration of return probes. kprobe_mutex nests inside it. */
 extern struct mutex kretprobe_mutex;
 
 /* kretprobe.c */
@@ -265,7 +265,7 @@ int kprobe_text_sites_init(void);
 enum kprobe_reason kprobe_reserved_site(unsigned long addr, const struct module *mod,
 					struct kprobe_range *where);
 
-/* Tables that the linker makes of the kernel's own entries. */
+/* Tables of the kernel image, made by the linker */
 #ifdef CONFIG_GENERIC_BUG
 struct bug_entry;
 extern struct bug_entry __start___bug_table[], __stop___bug_table[];
@@ -275,7 +275,7 @@ struct static_call_site;
 extern struct static_call_site __start_static_call_sites[], __stop_static_call_sites[];
 #endif
 
-/* The table of the functions that NOKPROBE_SYMBOL() names, made by the linker. */
+/* The functions that NOKPROBE_SYMBOL() names */
 extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];
 

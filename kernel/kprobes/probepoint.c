@@ -2,11 +2,11 @@
 /*
  * Kernel probes: the life of a probepoint.
  *
- * The first probe at an address creates its probepoint, further probes are attached
- * to it, and when the last one is detached it is freed. All probepoints are in a
- * tree, ordered by address.
+ * The first probe at an address creates its probepoint, further probes are attached to it,
+ * and it is freed when the last one is detached. All probepoints are in a tree, ordered by
+ * address.
  *
- *	             arm                 optimiser            jump is in
+ *	             arm                 optimiser          jump written
  *	DISARMED <----------> ARMED <----------------> QUEUED ----------> OPTIMIZED
  *	   |  ^     disarm      ^                                             |
  *	   |  |                 +---------------------------------------------+
@@ -15,13 +15,13 @@
  *	   v                   |
  *	  GONE <---------------+   (only if ftrace has failed to remove its call)
  *
- * When the text of a probepoint is freed, the probepoint is GONE and leaves the table;
- * it stays in the tree until its users have unregistered its probes. The same address
- * may have a new probepoint meanwhile.
+ * When the text of a probepoint is freed, its state becomes GONE and it leaves the table. It
+ * stays in the tree until its probes have been unregistered. The same address may have a new
+ * probepoint meanwhile.
  *
- * A probepoint is freed late: a task may have been preempted in its slot, see
- * deferred.c, and an unwinder may find it by a stale word of a stack, for which its
- * memory stays for one more RCU grace period.
+ * Its memory is freed late. A task may have been preempted in its slot, see deferred.c. An
+ * unwinder may find the probepoint by a stale address of the slot on a stack, so after the
+ * slot is freed the memory stays for one more RCU grace period.
  *
  * kprobe_mutex guards everything here.
  */
@@ -30,19 +30,19 @@
 
 #include "internal.h"
 
-/* Every probepoint, GONE ones too, by address. */
+/* All probepoints, ordered by address. An address may have several, all but one of them GONE. */
 static struct rb_root probepoints = RB_ROOT;
 
 /**
  * probepoint_set_state() - change the state of a probepoint
  * @pp: the probepoint
- * @state: the new state; text, slot and filters are in line with it
+ * @state: the new state, which text, slot and filters match already
  *
  * Context: kprobe_mutex is held.
  */
 void probepoint_set_state(struct probepoint *pp, enum probepoint_state state)
 {
-	/* From which states each state is entered. */
+	/* The states that may precede each state. */
 	static const u8 from[] = {
 		[PROBEPOINT_DISARMED] = BIT(PROBEPOINT_ARMED) | BIT(PROBEPOINT_FTRACE),
 		[PROBEPOINT_ARMED] = BIT(PROBEPOINT_DISARMED) | BIT(PROBEPOINT_QUEUED) |
@@ -108,7 +108,7 @@ struct probepoint *probepoint_last_below(unsigned long addr)
 	return rb_entry_safe(last, struct probepoint, node);
 }
 
-/* The probepoint at @addr whose text is there, or NULL. */
+/* Find the probepoint at @addr that is not GONE; NULL if there is none. */
 static struct probepoint *probepoint_find_live(kprobe_opcode_t *addr)
 {
 	struct probepoint *pp = probepoint_lower_bound((unsigned long)addr);
@@ -146,7 +146,7 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
 	if (ret) {
 		if (ret != -ENOMEM)
 			*why = pp->why ?: KPROBE_WHY_ARCH;
-		/* It may have owned a slot, by which an unwinder has found it. */
+		/* An unwinder may have found it by a slot that it owned. */
 		kfree_rcu(pp, rcu);
 		return ERR_PTR(ret);
 	}
@@ -157,14 +157,14 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
 /**
  * probepoint_attach() - attach a probe to the probepoint of its address
  * @p: the probe; its addr and flags are set
- * @module: the module that contains the address, pinned by the caller, or NULL. The
- *	end of the batch releases it, unless this function fails.
+ * @module: the module that contains the address, pinned by the caller, or NULL. The end of the
+ *	batch unpins it; after an error, the caller has to.
  * @changes: the batch
  * @why: result: the reason for an error
  *
  * Context: sleeps; kprobe_mutex is held.
  *
- * Return: 0; -ENOMEM; or what the architecture says of the address.
+ * Return: 0; -ENOMEM; or the errno of the architecture's hook.
  */
 int probepoint_attach(struct kprobe *p, struct module *module, struct list_head *changes,
 		      enum kprobe_reason *why)
@@ -182,7 +182,7 @@ int probepoint_attach(struct kprobe *p, struct module *module, struct list_head 
 	else
 		pp->module = module;
 	p->opcode = pp->kp.opcode;
-	/* All probes of one address agree on this flag. */
+	/* Depends on the address only, so all its probes have the same value. */
 	pp->kp.flags |= p->flags & KPROBE_FLAG_ON_FUNC_ENTRY;
 	p->point = pp;
 	list_add(&p->list, &pp->probes);
@@ -193,7 +193,7 @@ int probepoint_attach(struct kprobe *p, struct module *module, struct list_head 
 /**
  * probepoint_detach() - detach a probe from its probepoint
  * @p: the probe
- * @changes: the batch; once it is committed, no new hit calls @p
+ * @changes: the batch; after its commit, no new hit calls @p
  *
  * Context: kprobe_mutex is held.
  */
@@ -214,12 +214,12 @@ static void probepoint_release(struct kprobe_deferred *deferred)
 	if (!pp->removed)
 		arch_remove_probepoint(pp);
 	pp->removed = true;
-	/* Its detour buffers were deferred before it, and are free. */
+	/* Its detour buffers were deferred before, so they are free already. */
 	if (pp->dead && !WARN_ON_ONCE(pp->nr_slots))
 		kfree_rcu(pp, rcu);
 }
 
-/* Free the slot, and the probepoint if it is dead by then. */
+/* Free the slot after the grace periods, and the probepoint if it is dead by then. */
 static void probepoint_defer_free(struct probepoint *pp)
 {
 	if (!pp->deferred_queued)
@@ -236,7 +236,7 @@ static void probepoint_unpublish(struct probepoint *pp)
 
 /**
  * probepoint_free() - free a probepoint whose last probe has been detached
- * @pp: the probepoint; its text is the original, or is gone
+ * @pp: the probepoint; its text is the original, or has been freed
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -246,7 +246,7 @@ void probepoint_free(struct probepoint *pp)
 	optimizer_forget(pp);
 	rb_erase(&pp->node, &probepoints);
 	if (!pp->published && pp->state != PROBEPOINT_GONE) {
-		/* No hit has ever seen it; an unwinder may. */
+		/* No hit has found it, so no task is in its slot. An unwinder may have found it. */
 		arch_remove_probepoint(pp);
 		kfree_rcu(pp, rcu);
 		return;
@@ -257,7 +257,7 @@ void probepoint_free(struct probepoint *pp)
 }
 
 /**
- * probepoint_kill() - mark a probepoint and its probes as GONE
+ * probepoint_kill() - make the state of a probepoint GONE, and tell its probes
  * @pp: the probepoint; its text is the original, and no probe is called
  *
  * Context: kprobe_mutex is held.

@@ -2,10 +2,10 @@
 /*
  * Kernel probes: the table of reasons.
  *
- * It has every reason why a registration is refused, why an instruction is executed as it
- * is, and why a probepoint is not optimised. debugfs kprobes/explain and kprobes/optimizer,
- * the debug messages of refused registrations, and the error log of tracefs show the texts.
- * Scripts compare them, and the manual has them in a table, so a text does not change.
+ * It has the reasons why a registration is refused, why an instruction is emulated or executed
+ * out of line, and why a probepoint is not optimised. Debug messages of refused registrations,
+ * debugfs kprobes/explain and kprobes/optimizer, and the error log of tracefs show the texts.
+ * Scripts compare them, and the manual lists them, so a text must not change.
  */
 #include <linux/errno.h>
 #include <linux/kprobe_reason.h>
@@ -13,8 +13,8 @@
 /**
  * struct reason - one line of the table
  * @kind: "refusal", "execution" or "jump"
- * @err: what a registration that is refused for it returns; 0 if it refuses none, or if the
- *	errno comes from code of an architecture or of ftrace
+ * @err: the errno of a registration that is refused for this reason; 0 if the reason is no
+ *	refusal, or if the errno comes from an architecture or from ftrace
  * @text: the text that users see
  */
 struct reason {
@@ -206,8 +206,8 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
  * kprobe_reason_errno() - get the errno that belongs to a reason
  * @why: the reason
  *
- * Return: what a registration that is refused for @why returns; 0 if @why refuses none, or if
- * the errno is not always the same.
+ * Return: the errno of a registration that is refused for @why; 0 if @why is no refusal, or has
+ * no fixed errno.
  */
 int kprobe_reason_errno(enum kprobe_reason why)
 {
@@ -229,7 +229,7 @@ const char *kprobe_reason_kind(enum kprobe_reason why)
  * kprobe_reason_text() - get the text of a reason
  * @why: the reason
  *
- * Return: a pointer to the text's place in the table, as tracing_log_err() takes it.
+ * Return: a pointer to the entry with the text, as tracing_log_err() needs it.
  */
 const char *const *kprobe_reason_text(enum kprobe_reason why)
 {

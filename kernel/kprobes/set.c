@@ -2,13 +2,13 @@
 /*
  * Kernel probes: the enabled probes of a probepoint, and how a hit calls them.
  *
- * A probe_set is an immutable array. A change stages a new set, which may fail for
- * want of memory, and publishes it by one pointer store; the old set is freed by
- * RCU. So a hit tests no flag: a disabled probe is not in the set.
+ * A probe_set is an immutable array. A batch stages a new set, which may fail for lack of
+ * memory, and publishes it with one pointer store. The old set is freed by RCU. A disabled
+ * probe is not in the set, so a hit tests no flag.
  *
- * If exactly one probe has a pre_handler, a hit calls it directly. Else it calls
- * probe_set_multi_pre() by way of the probepoint's own kprobe. The same goes for
- * post_handlers.
+ * If exactly one probe has a pre_handler, a hit calls it directly. Otherwise it calls the
+ * pre_handler of the probepoint's own kprobe, a dispatcher that calls all of them. The same
+ * is true of post_handlers.
  *
  * kprobe_mutex guards staging and publishing. A hit reads the set with preemption
  * disabled.
@@ -46,8 +46,8 @@ static __always_inline struct probepoint *probe_set_probepoint(struct kprobe *kp
  */
 
 /*
- * A hit that gets here may find a newer set, with any number of handlers. The last handler is
- * called when there is nothing left to do here, so the compiler jumps to it.
+ * The set may be newer than the one that made the hit call this, and have any number of
+ * handlers. The last handler is called in tail position, so that the compiler jumps to it.
  */
 static int __kprobes probe_set_multi_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -94,8 +94,8 @@ static void probe_set_dispatchers(struct probepoint *pp)
 #else
 
 /*
- * Architectures that know no probepoints call the handlers of the kprobe that stands
- * for one, and expect current_kprobe to be that kprobe afterwards.
+ * Architectures without probepoints call the handlers of the kprobe that stands for one, and
+ * expect current_kprobe to be that kprobe afterwards.
  */
 static int __kprobes probe_set_dispatch_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -110,7 +110,7 @@ static void __kprobes probe_set_dispatch_post(struct kprobe *kp, struct pt_regs 
 {
 	struct probepoint *pp = probe_set_probepoint(kp);
 
-	/* The hit stays recorded as running where there is no probe to record instead. */
+	/* With no probe to call, current_kprobe must stay as the architecture has set it. */
 	if (!probepoint_has_post(pp))
 		return;
 	probepoint_call_post(pp, regs, raw_cpu_ptr(&current_kprobe));
@@ -123,8 +123,8 @@ static int __kprobes probe_set_dispatch_fault(struct kprobe *kp, struct pt_regs 
 }
 
 /*
- * A hit on another CPU tests the pointers and loads them again to call them. So a dispatcher
- * stays when the last probe with such a handler has gone; it finds an empty list then.
+ * A hit on another CPU tests the pointers, and loads them again to call them. So they never
+ * become NULL again: with no handler left, the dispatcher finds an empty list.
  */
 static void probe_set_dispatchers(struct probepoint *pp)
 {
@@ -144,14 +144,14 @@ static __always_inline struct kprobe **probe_set_all(struct probepoint *pp)
 }
 
 /**
- * probepoint_run_fault_handlers() - offer a fault to the fault_handlers of a probepoint
+ * probepoint_run_fault_handlers() - call the fault_handlers of a probepoint
  * @pp: the probepoint whose instruction has faulted
  * @regs: registers as at the fault
  * @trapnr: number of the exception, as the architecture counts them
  *
  * Context: any, with preemption disabled.
  *
- * Return: true if one of the handlers has handled the fault.
+ * Return: true if one of them has handled the fault; the others are not called then.
  */
 bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs,
 					     int trapnr)
@@ -177,7 +177,7 @@ static __always_inline void probe_set_count_missed(struct kprobe *p)
  * probepoint_count_missed() - count a hit whose handlers are not called
  * @pp: the probepoint
  *
- * Increments nmissed of every enabled probe.
+ * This increments nmissed of every enabled probe.
  *
  * Context: any, with preemption disabled.
  */
@@ -191,10 +191,10 @@ void __kprobes probepoint_count_missed(struct probepoint *pp)
 
 /**
  * kprobes_inc_nmissed_count() - count a hit whose handlers are not called
- * @p: what get_kprobe() returned for the probed address; or a user's probe, for which
- *	alone it is counted then
+ * @p: what get_kprobe() returned for the probed address; or a user's probe, to count the hit
+ *	for that one only
  *
- * For architectures that know no probepoints. Context: any, with preemption disabled.
+ * For architectures without probepoints. Context: any, with preemption disabled.
  */
 void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
 {
@@ -220,7 +220,7 @@ void probepoint_init_set(struct probepoint *pp)
 }
 
 /**
- * probepoint_set_is_empty() - is no probe of a probepoint enabled?
+ * probepoint_set_is_empty() - does a probepoint have no enabled probe?
  * @pp: the probepoint
  *
  * Context: kprobe_mutex is held.
@@ -353,12 +353,12 @@ static struct kprobe *probe_set_choose_first(struct probepoint *pp, struct probe
 }
 
 /**
- * probepoint_publish_set() - have hits call the probes that are enabled now
- * @pp: the probepoint. If its set was not staged, probes have only been detached or
- *	disabled; the set is small then, and its allocation does not fail.
+ * probepoint_publish_set() - make hits call the probes that are enabled now
+ * @pp: the probepoint. If no set was staged, this allocates one with __GFP_NOFAIL. That is for
+ *	detaching and disabling probes only, so that the set is not larger than the old one.
  *
- * A hit that began before may call the probes of the old set until an RCU grace
- * period has passed.
+ * A hit that began before may call the probes of the old set until the end of an RCU grace
+ * period.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -372,11 +372,11 @@ void probepoint_publish_set(struct probepoint *pp)
 	WRITE_ONCE(pp->has_post, probe_set_has_post(pp->next_set));
 	WRITE_ONCE(pp->has_fault, probe_set_has_fault(pp->next_set));
 	probe_set_dispatchers(pp);
-	/* Pairs with probepoint_set(): a hit sees a set that is complete. */
+	/* Publish the set's contents before its address. Pairs with probepoint_set(). */
 	old = rcu_replace_pointer(pp->set, pp->next_set, lockdep_is_held(&kprobe_mutex));
 	/*
-	 * Pairs with probepoint_first(): a hit that calls the dispatcher finds this
-	 * set, or a newer one.
+	 * Publish the set before the dispatcher that walks it. Pairs with probepoint_first(): a
+	 * hit that calls the dispatcher finds this set, or a newer one.
 	 */
 	smp_store_release(&pp->first, probe_set_choose_first(pp, pp->next_set));
 	pp->next_set = NULL;

@@ -2,12 +2,12 @@
 /*
  * Kernel probes: memory for instruction slots and detour buffers.
  *
- * Pages of executable memory are divided into slots of one size. Pages with a
- * free slot are on a list, so that no search is needed to get one. The caller of
- * free_insn_slot() makes sure that no task is in the slot, running or preempted.
+ * Pages of executable memory are divided into slots of one size. Pages with a free slot are
+ * on a list, so allocating one needs no search. The caller of free_insn_slot() makes sure that
+ * no task is in the slot, running or preempted.
  *
- * An xarray of pages leads from an address in a slot to the owner of the slot, without a
- * lock: exceptions and unwinders look addresses up in any context.
+ * An xarray finds the page of an address in a slot, and so the slot's owner. Exceptions and
+ * unwinders look addresses up in any context, without a lock.
  *
  * slot_mutex guards the lists and the bitmaps. It nests inside kprobe_mutex and
  * text_mutex. Readers of the xarray use RCU.
@@ -35,16 +35,16 @@
 
 /**
  * struct slot_page - a page of slots
- * @free_work: frees the structure and the page an RCU grace period after the last slot
- *	was freed: an unwinder that has found an address in the page may read both until
- *	then
+ * @free_work: frees the structure and the page an RCU grace period after the last slot was
+ *	freed. Until then an unwinder may read both.
  * @all: links all pages, in the order of their allocation
  * @avail: links the pages that have a free slot
  * @text: the page
  * @nr_used: number of slots in use
  * @used: the slots in use
- * @owner: the probepoint of each slot in use; NULL if it has none. Where slots do not divide
- *	the page, the last one is for addresses after the last slot, and is always NULL.
+ * @owner: the probepoint of each slot; NULL if the slot is free or has no owner. If the page
+ *	size is no multiple of the slot size, the last element is for the bytes after the last
+ *	slot, and always NULL.
  */
 struct slot_page {
 	struct rcu_work free_work;
@@ -64,12 +64,11 @@ static DEFINE_XARRAY(pages);
 /**
  * alloc_insn_page() - allocate a page for slots
  *
- * Architectures override it if slots have to be in other memory.
+ * Architectures that need slots in other memory override it.
  *
  * Context: sleeps.
  *
- * Return: a page that is executable, and that the architecture knows how to write to; or
- * NULL.
+ * Return: an executable page that the architecture is able to write to; or NULL.
  */
 void __weak *alloc_insn_page(void)
 {
@@ -125,7 +124,7 @@ static void slot_page_destroy(struct slot_page *sp)
 
 /**
  * get_insn_slot_for() - allocate a slot
- * @pp: the probepoint that probepoint_of_insn_slot() returns for it; or NULL
+ * @pp: the owner, as probepoint_of_insn_slot() returns it; or NULL
  *
  * Context: sleeps.
  *
@@ -175,7 +174,7 @@ static __always_inline struct slot_page *slot_page_of(unsigned long addr)
 /**
  * free_insn_slot() - free a slot
  * @slot: the slot; no task is in it, running or preempted
- * @dirty: perf was told of the contents, and is told that there are none any more
+ * @dirty: the slot had code that perf was told of: tell perf that it is removed
  *
  * Context: sleeps.
  */
@@ -199,8 +198,8 @@ void free_insn_slot(kprobe_opcode_t *slot, int dirty)
 	if (sp->nr_used-- == SLOTS_PER_PAGE)
 		list_add(&sp->avail, &avail_pages);
 	/*
-	 * The only page with a free slot is kept even if it is empty. So a single probe
-	 * that is registered again and again does not allocate a page each time.
+	 * Keep the only page with a free slot even if it is empty. Otherwise a single probe
+	 * that is registered repeatedly would allocate a page each time.
 	 */
 	if (!sp->nr_used && !list_is_singular(&avail_pages))
 		slot_page_destroy(sp);
@@ -209,14 +208,13 @@ unlock:
 }
 
 /**
- * probepoint_of_insn_slot() - find the probepoint that an address in a slot belongs to
+ * probepoint_of_insn_slot() - find the owner of the slot that contains an address
  * @addr: any address
  *
  * Context: any. The probepoint and the text of the slot are valid until the caller
  * enables preemption; or as long as a task is in the slot.
  *
- * Return: what get_insn_slot_for() was given; NULL if @addr is not in a slot that is
- * in use.
+ * Return: the owner; NULL if the slot has none, or @addr is in no slot in use.
  */
 struct probepoint __kprobes *probepoint_of_insn_slot(unsigned long addr)
 {
@@ -249,7 +247,7 @@ bool is_kprobe_insn_slot(unsigned long addr)
  * @nth: number of the page, counted from 0
  * @addr: result: its address
  * @type: result: the type of the symbol
- * @name: result: its name, in a buffer of KSYM_NAME_LEN bytes
+ * @name: result: the name of the symbol, in a buffer of KSYM_NAME_LEN bytes
  *
  * Return: 0, or %-ERANGE if there is no such page.
  */
@@ -266,7 +264,7 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 		strscpy(name, SLOT_PAGE_SYMBOL, KSYM_NAME_LEN);
 		return 0;
 	}
-	/* The loop has counted the pages of slots down. */
+	/* @nth is now relative to the first page of detour buffers. */
 	return kprobe_get_optinsn_kallsym(nth, addr, type, name);
 }
 

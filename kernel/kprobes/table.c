@@ -2,13 +2,16 @@
 /*
  * Kernel probes: the table that finds the probepoint at an address.
  *
- * Every hit looks its address up, in any context. So readers take no lock and never
- * wait, and the time does not depend on the number of probepoints: the table is an array
- * with open addressing, at most half full. A probepoint that is removed leaves a mark,
- * so that a search goes on to the entries behind it. To grow the table, or to drop the
- * marks, a writer fills a new array, which replaces the old one by RCU.
+ * Every hit looks its address up, in any context. So readers take no lock and never wait. The
+ * table is a hash table with open addressing, at most half full, so the time of a search does
+ * not depend on the number of probepoints. A removed probepoint is replaced by a mark, so that
+ * a search continues to the entries after it. To grow the table, or to drop the marks, a
+ * writer fills a new array, which replaces the old one by RCU.
  *
  * Writers hold kprobe_mutex. Readers have preemption disabled.
+ *
+ * It is no rhashtable: searching one may call functions that can be probed, as
+ * rht_bucket_nested(), and inserting into one may fail. A batch must not fail once it is staged.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -19,12 +22,12 @@
 #define TABLE_MIN_BITS	6
 
 /*
- * Takes the place of a probepoint that was removed. Its address is one of data: a task in user
- * space can make the CPU look up any address at which it can have a breakpoint.
+ * Replaces removed probepoints. No search finds it: its address is one of data, where no CPU
+ * executes a breakpoint. User space could execute one at a low address.
  */
 static struct probepoint mark = { .addr = (kprobe_opcode_t *)&mark };
 
-/* The empty table, so that readers need no test for NULL. The first insertion replaces it. */
+/* The first table, always empty, so that readers need no test for NULL */
 static struct {
 	struct probepoint_table head;
 	struct probepoint *none[2];
@@ -34,12 +37,12 @@ struct probepoint_table __rcu *probepoint_table =
 	(struct probepoint_table __rcu *)&first_table.head;
 
 /**
- * get_kprobe() - find what is probed at an address
+ * get_kprobe() - find the kprobe that stands for the probepoint at an address
  * @addr: the probed address
  *
  * Context: as get_probepoint().
  *
- * Return: the &struct kprobe that stands for the probepoint, which is not a user's; or
+ * Return: the &struct kprobe of the probepoint, which is none that a user has registered; or
  * NULL if @addr is not probed.
  */
 struct kprobe *get_kprobe(void *addr)
@@ -63,7 +66,7 @@ static void probepoint_table_put(struct probepoint_table *t, struct probepoint *
 	t->used += !t->entry[i];
 	t->live++;
 	/*
-	 * A reader sees a probepoint that is initialised. Pairs with READ_ONCE() in
+	 * Publish the probepoint's contents before its address. Pairs with READ_ONCE() in
 	 * get_probepoint().
 	 */
 	smp_store_release(&t->entry[i], pp);
@@ -88,7 +91,7 @@ int probepoint_table_reserve(unsigned int nr)
 	if (2UL * (old->used + nr) <= old->mask)
 		return 0;
 
-	/* A quarter full, so that the next batches find room as well. */
+	/* Make it a quarter full, so that the next batches need no new table. */
 	bits = max_t(unsigned int, TABLE_MIN_BITS,
 		     order_base_2(4UL * (old->live + nr)));
 	new = kvzalloc(struct_size(new, entry, 1UL << bits), GFP_KERNEL);
@@ -113,7 +116,7 @@ int probepoint_table_reserve(unsigned int nr)
  * probepoint_table_add() - add a probepoint
  * @pp: the probepoint; its address is not in the table, and room was reserved
  *
- * From now on a hit finds it.
+ * From now on hits find it.
  *
  * Context: kprobe_mutex is held.
  */
