@@ -8,8 +8,9 @@
  * array of ranges, sorted by start. Each range has the highest end of itself and all
  * ranges before it, so one binary search is enough even if ranges overlap.
  *
- * kprobe_mutex guards the ranges that writers change. Readers search a sorted copy of
- * them, which is replaced by RCU when a module is loaded or unloaded.
+ * kprobe_mutex guards the ranges that writers change. Readers search a sorted copy, which is
+ * replaced by RCU when a module is loaded or unloaded. It is no interval tree: that cannot be
+ * searched without a lock while it is changed.
  */
 #include <linux/init.h>
 #include <linux/kallsyms.h>
@@ -24,7 +25,7 @@
 
 static struct kprobe_blacklist __rcu *blacklist;
 
-/* The ranges, not sorted; their number, and the number that there is room for. */
+/* The ranges, not sorted; their number; and the size of the array */
 static struct kprobe_range *ranges;
 static unsigned int nr_ranges, max_ranges;
 
@@ -103,7 +104,7 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 	lockdep_assert_held(&kprobe_mutex);
 	if (!kallsyms_lookup_size_offset(entry, &size, &offset))
 		return -EINVAL;
-	/* A label at the end of a function in assembly has no size. */
+	/* The symbol may be a label without size, at the end of a function in assembly. */
 	size = size > offset ? size - offset : 1;
 	return blacklist_append(entry, entry + size) ?: (int)size;
 }
@@ -161,8 +162,8 @@ bool __weak arch_within_kprobe_blacklist(unsigned long addr)
  *
  * Context: early in boot; sleeps; kprobe_mutex is held.
  *
- * Return: 0, or an errno of kprobe_add_ksym_blacklist(). An address that
- * NOKPROBE_SYMBOL() has recorded, but that is in no known function, is left out.
+ * Return: 0, or an errno of kprobe_add_ksym_blacklist(). An address that NOKPROBE_SYMBOL() has
+ * recorded, but that is in no known function, is only logged.
  */
 int __init kprobe_blacklist_init(void)
 {
@@ -205,7 +206,7 @@ const struct kprobe_blacklist *kprobe_blacklist_get(void)
 					 lockdep_is_held(&kprobe_mutex));
 }
 
-/* Find the first range with @addr, the outermost one. RCU or kprobe_mutex keeps @b. */
+/* Find the range that contains @addr; if several do, the one that starts first. */
 static const struct kprobe_range *
 blacklist_function_range(const struct kprobe_blacklist *b, unsigned long addr)
 {
@@ -217,7 +218,7 @@ blacklist_function_range(const struct kprobe_blacklist *b, unsigned long addr)
 	return NULL;
 }
 
-/* The function of which the text at @addr is a part that the compiler has moved out, or 0. */
+/* If the compiler has moved the text at @addr out of a function, find the function; or 0. */
 static unsigned long blacklist_whole_function(unsigned long addr)
 {
 	char name[KSYM_NAME_LEN], *dot;
@@ -232,13 +233,13 @@ static unsigned long blacklist_whole_function(unsigned long addr)
 }
 
 /**
- * kprobe_blacklist_find() - find the entry of the blacklist that an address is refused for
+ * kprobe_blacklist_find() - find the range for which an address is refused
  * @addr: the address, for which within_kprobe_blacklist() returns true
- * @entry: result: the entry. For a part of a function, it is that of the function.
+ * @entry: result: the range. If @addr is in a part of a function, it is the whole function.
  *
  * Context: kprobe_mutex is held.
  *
- * Return: false if the architecture refuses the address without an entry.
+ * Return: true if there is one; false if the architecture refuses @addr by itself.
  */
 bool kprobe_blacklist_find(unsigned long addr, struct kprobe_range *entry)
 {
@@ -262,7 +263,7 @@ static bool blacklist_contains(unsigned long addr)
 	guard(rcu)();
 	b = rcu_dereference(blacklist);
 	hi = b ? b->nr : 0;
-	/* Find the first range that starts behind addr. */
+	/* Find the first range that starts after @addr. */
 	while (lo < hi) {
 		unsigned int mid = lo + (hi - lo) / 2;
 
@@ -278,8 +279,8 @@ static bool blacklist_contains(unsigned long addr)
  * within_kprobe_blacklist() - is an address on the blacklist?
  * @addr: address of code
  *
- * The compiler moves parts of functions out under names with a suffix (.cold, .part.0,
- * .isra.0 and others). A part is on the blacklist if its function is.
+ * The compiler moves parts of functions out, and gives them names with a suffix (.cold,
+ * .part.0, .isra.0 and others). A part is on the blacklist if its function is.
  *
  * Context: any in which RCU is watching.
  *
@@ -300,8 +301,8 @@ bool within_kprobe_blacklist(unsigned long addr)
  * @start: its first address
  * @end: the first address after it
  *
- * If there is no memory for a new list, readers still see the old one until it is
- * replaced: addresses in the range cannot be probed, though they could be.
+ * If there is no memory for a new list, readers see the old one until the next change: text
+ * that is loaded there cannot be probed.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
