@@ -6,21 +6,21 @@
  * (detoured code region), and no control flow may enter its bytes 1 to 4, the JTPR (jump
  * target prohibition region).
  *
- * A probepoint that has been armed is put on a list. A worker goes through the list some
- * time later, so that a probe costs nothing if it is unregistered at once:
+ * An armed probepoint is put on a list. Some time later a worker processes all that are on the
+ * lists, in rounds. A probe that is unregistered before costs it nothing.
  *
- * 1. The architecture does the safety check: does the text allow a jump? This takes long.
+ * 1. The architecture does the safety check: can control flow enter the JTPR? This takes long.
  *    It is done once for each probepoint, without kprobe_mutex.
- * 2. Each probepoint that is still armed gets a detour buffer, and is QUEUED. From then
- *    on its hits are sent to the detour buffer, so they do not execute the DCR.
- * 3. The worker waits for a tasks-RCU and an RCU grace period, once for all of them and
- *    without a lock. After that no task is in the DCR, nor in a slot on its way there.
- * 4. Probepoints that are still QUEUED get their jump. Others have been disarmed
- *    meanwhile, or another probepoint in their DCR has been armed.
+ * 2. Each probepoint that is still armed gets a detour buffer, and its state becomes QUEUED.
+ *    From then on its hits are redirected to the detour buffer, and do not execute the DCR.
+ * 3. The worker waits for one tasks-RCU and one RCU grace period, without a lock. After that no
+ *    task is in the DCR, nor in a slot on its way there.
+ * 4. The probepoints that are still QUEUED get their jump. Others have been disarmed meanwhile,
+ *    or another probepoint in their DCR has been armed.
  *
  * Unoptimising does not wait for grace periods. A batch that disarms a probepoint, or arms
- * one in the DCR of another, removes the jumps that conflict with it while it patches the
- * text. The detour buffers are freed later, see deferred.c.
+ * one in the DCR of another, removes the conflicting jumps when it patches the text. The detour
+ * buffers are freed later, see deferred.c.
  *
  * kprobe_mutex guards everything here.
  */
@@ -39,49 +39,46 @@
 
 #include "internal.h"
 
-/* A probe that is unregistered before this time has passed costs the worker nothing. */
+/* How long an armed probepoint waits for the worker */
 #define OPTIMIZER_DELAY		msecs_to_jiffies(20)
 
-/* After this number of probepoints kprobe_mutex is released. */
+/* Number of probepoints to process before kprobe_mutex is released */
 #define OPTIMIZER_BATCH		128
 
-/* How long a reader of kprobes/list waits for the worker at most. */
+/* How long a reader of kprobes/list waits for the worker at most */
 #define OPTIMIZER_PATIENCE	HZ
 
 /* The sysctl debug.kprobes-optimization */
 static bool kprobes_optimization = true;
 
-/*
- * Probepoints that wait for step 1, those that have passed it and wait for step 2, and QUEUED
- * ones that wait for step 4.
- */
+/* Probepoints that wait for step 1, for step 2, and for step 4 */
 static LIST_HEAD(unchecked);
 static LIST_HEAD(pending);
 static LIST_HEAD(queued);
 
-/* The worker is idle: the lists are empty, and it is not processing a probepoint. */
-static bool idle = true;
-
-/* The worker's last run was short of memory. It will try again. */
-static bool out_of_memory;
-static DECLARE_WAIT_QUEUE_HEAD(idle_wait);
-
 /*
- * Rounds that the worker has begun and ended. A round deals with all probepoints that were
- * on the lists when it began. While probes keep coming, the worker is never idle: a task that
- * waits for some probepoints waits for a round.
+ * The number of rounds that have begun, plus the number of those that have ended: it is odd
+ * during a round. A round processes all probepoints that are on the lists when it begins.
+ * Tasks wait for a round, not for empty lists: these may never be empty at once.
+ *
+ * They do not use kthread_flush_work(). That sleeps uninterruptibly, and a busy task can delay
+ * the grace periods without bounds.
  */
-static unsigned long rounds_begun, rounds_ended;
+static unsigned long rounds;
+static DECLARE_WAIT_QUEUE_HEAD(round_wait);
 
-/* Tells probepoints apart that have had the same address. */
+/* The last round failed for lack of memory. The worker will try again. */
+static bool out_of_memory;
+
+/* The last generation number, see struct probepoint_jump */
 static u64 last_serial;
 
 static void optimizer_work_fn(struct kthread_work *work);
 static DEFINE_KTHREAD_DELAYED_WORK(optimizer, optimizer_work_fn);
 
 /*
- * The worker's thread. It waits for tasks RCU, which a busy task can delay for long, so it
- * holds up no other work. NULL early in boot.
+ * The worker's own thread, so that waiting for tasks RCU delays no other work. NULL early in
+ * boot.
  */
 static struct kthread_worker *thread;
 
@@ -105,13 +102,13 @@ static unsigned long optimizer_addr(const struct probepoint *pp)
 	return (unsigned long)pp->addr;
 }
 
-/* The end of the DCR; before the safety check, of the largest DCR that there can be. */
+/* The end of the DCR; before the safety check, the end of the largest possible DCR. */
 static unsigned long optimizer_dcr_end(const struct probepoint *pp)
 {
 	return optimizer_addr(pp) + (pp->jump.checked ? pp->jump.dcr_size : KPROBE_DCR_MAX);
 }
 
-/* Is a probepoint armed behind @addr and before @end? */
+/* Is a probepoint armed after @addr and before @end? */
 static bool optimizer_is_armed_between(unsigned long addr, unsigned long end)
 {
 	struct probepoint *other = probepoint_lower_bound(addr + 1);
@@ -140,18 +137,11 @@ static void optimizer_show_optimized(struct probepoint *pp, bool optimized)
 	}
 }
 
-/* Have the worker run after @delay, if it is not to run anyway. */
+/* Make the worker run after @delay, unless it is queued already. */
 static void optimizer_queue_worker(unsigned long delay)
 {
 	if (thread)
 		kthread_queue_delayed_work(thread, &optimizer, delay);
-}
-
-/* Have the worker run at once. */
-static void optimizer_kick_worker(void)
-{
-	if (thread)
-		kthread_mod_delayed_work(thread, &optimizer, 0);
 }
 
 static void optimizer_enqueue(struct probepoint *pp)
@@ -160,11 +150,10 @@ static void optimizer_enqueue(struct probepoint *pp)
 		return;
 	if (list_empty(&pp->jump.work))
 		list_add_tail(&pp->jump.work, pp->jump.checked ? &pending : &unchecked);
-	WRITE_ONCE(idle, false);
 	optimizer_queue_worker(OPTIMIZER_DELAY);
 }
 
-/* Send no more hits to the detour buffer, and free it when no task can be in it. */
+/* Redirect no more hits to the detour buffer, and free it when no task can be in it. */
 static void optimizer_drop_detour(struct probepoint *pp)
 {
 	struct deferred_slot *ds = pp->jump.deferred_slot;
@@ -180,11 +169,12 @@ static void optimizer_drop_detour(struct probepoint *pp)
 }
 
 /*
- * Replace the jumps of all probepoints on @leave by breakpoints, and drop the detour
- * buffers of those that are QUEUED. cpus_read_lock() and text_mutex are held.
+ * Unoptimise all probepoints on @leave, which have a jump or are QUEUED. cpus_read_lock() and
+ * text_mutex are held.
  *
- * A jump is removed in two steps, with a synchronisation of all CPUs after each. While
- * there is a detour buffer, CPUs that hit the int3 are sent there.
+ * A jump is removed in two steps, with a synchronisation of all CPUs after each: first its
+ * opcode becomes an int3, then the other bytes are restored. CPUs that hit the int3 meanwhile
+ * are redirected to the detour buffer.
  */
 static void optimizer_unoptimize(struct list_head *leave)
 {
@@ -206,7 +196,7 @@ static void optimizer_unoptimize(struct list_head *leave)
 			arch_restore_jump(pp);
 		cond_resched();
 	}
-	/* After this, all CPUs see the original JTPR, and may be sent to the slot. */
+	/* After this, all CPUs see the original JTPR, and may execute it after the slot. */
 	if (patched)
 		arch_kprobes_sync();
 	list_for_each_entry_safe(pp, next, leave, jump.leave) {
@@ -227,8 +217,8 @@ static void optimizer_note_leaving(struct probepoint *pp, struct list_head *leav
  * optimizer_unoptimize_conflicts() - unoptimise the probepoints that conflict with a batch
  * @changes: the batch. Its sets are published, and its text is not patched yet.
  *
- * They are the probepoints that are about to be disarmed, and those whose DCR has a
- * probepoint that is about to be armed.
+ * These are probepoints of the batch that are about to be disarmed, and probepoints whose DCR
+ * has a probepoint that is about to be armed.
  *
  * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
@@ -280,7 +270,7 @@ void optimizer_match_detours(struct list_head *changes)
  * optimizer_unoptimize_for_post() - unoptimise probepoints that get post_handlers
  * @changes: the batch, which has been staged
  *
- * A detour buffer that was made without post_handlers calls none.
+ * Their detour buffers were made to call none.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -303,7 +293,7 @@ void optimizer_unoptimize_for_post(struct list_head *changes)
 /**
  * optimizer_changed() - queue a probepoint that has changed, and others that may be
  *	optimised now
- * @pp: the probepoint; its text is in line with its set
+ * @pp: the probepoint, whose text was patched as its set requires
  *
  * Context: kprobe_mutex is held.
  */
@@ -320,7 +310,7 @@ void optimizer_changed(struct probepoint *pp)
 		optimizer_enqueue(pp);
 	if (pp->state != PROBEPOINT_DISARMED)
 		return;
-	/* It is disarmed, and does not block the probepoints whose DCR it is in any more. */
+	/* It no longer blocks probepoints in whose DCR it is. */
 	for (other = probepoint_last_below(optimizer_addr(pp));
 	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);
 	     other = probepoint_prev(other))
@@ -361,9 +351,8 @@ void optimizer_init_point(struct probepoint *pp)
 /**
  * optimizer_status() - report a probepoint's jump-optimisation state
  * @pp: the probepoint
- * @why: result: the reason if the state is "refused" or "failed", or %KPROBE_WHY_NONE. The
- *	safety check has refused the probepoint, once for all; or the last attempt to optimise
- *	it has failed, and the next one may succeed.
+ * @why: result: the reason if the state is "refused" or "failed", or %KPROBE_WHY_NONE. What
+ *	the safety check has refused is not tried again; a failed attempt may be repeated.
  *
  * Context: kprobe_mutex is held.
  *
@@ -397,7 +386,7 @@ const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
  * optimizer_explain() - would a probepoint be optimised?
  * @pp: the probepoint that arch_explain_probepoint() was given
  * @answer: result: the answers, without post_handlers and with them
- * @why: result: the reasons why not, or why it is not known
+ * @why: result: the reasons, for answers other than %KPROBE_YES
  *
  * Context: sleeps; takes kprobe_mutex.
  *
@@ -436,58 +425,67 @@ int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
 	return 0;
 }
 
-/**
- * optimizer_wait_idle() - wait until the optimiser is idle, for OPTIMIZER_PATIENCE at most
- *
- * For readers of kprobes/list: a user reads it right after a probe has been registered, to
- * see whether it is optimised. A signal ends the wait, and so does a task that delays the
- * grace periods.
- *
- * Context: sleeps; kprobe_mutex is not held.
- */
-void optimizer_wait_idle(void)
+static bool optimizer_is_idle(void)
 {
-	if (READ_ONCE(idle))
-		return;
-	/* This task does not wait for OPTIMIZER_DELAY. */
-	optimizer_kick_worker();
-	wait_event_interruptible_timeout(idle_wait, READ_ONCE(idle),
-					 OPTIMIZER_PATIENCE);
+	return !(READ_ONCE(rounds) & 1) &&
+	       list_empty(&unchecked) && list_empty(&pending) && list_empty(&queued);
 }
 
-/* The round that deals with all probepoints that are on the lists now. */
-static unsigned long optimizer_next_round(void)
+/*
+ * Make the worker run at once, if there is work. Return: the value of rounds at the end of the
+ * round that processes all probepoints that are on the lists now.
+ */
+static unsigned long optimizer_request_round(void)
 {
 	guard(mutex)(&kprobe_mutex);
-	return rounds_begun + 1;
+	if (!thread || optimizer_is_idle())
+		return rounds;
+	kthread_mod_delayed_work(thread, &optimizer, 0);
+	/* The current round, if there is one, may have been too early for some of them. */
+	return (READ_ONCE(rounds) + 3) & ~1UL;
 }
 
 static bool optimizer_round_has_ended(unsigned long round)
 {
-	return READ_ONCE(idle) || (long)(READ_ONCE(rounds_ended) - round) >= 0;
+	/* Pairs with the release in optimizer_end_round(). */
+	return (long)(smp_load_acquire(&rounds) - round) >= 0;
 }
 
 /**
- * wait_for_kprobe_optimizer() - wait until the optimiser has dealt with all probes
+ * optimizer_wait_idle() - wait for a round of the worker, for OPTIMIZER_PATIENCE at most
  *
- * When this returns, every probe that was registered, enabled or switched on before has
- * its jump if it can have one. The optimiser changes no text until another probe comes. If
- * memory is short, this does not wait for the jumps that need it: the worker tries again
+ * For readers of kprobes/list: a user reads it right after registering a probe, to see whether
+ * the probe is optimised. A signal ends the wait. A task that delays the grace periods makes it
+ * time out.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ */
+void optimizer_wait_idle(void)
+{
+	unsigned long round = optimizer_request_round();
+
+	wait_event_interruptible_timeout(round_wait, optimizer_round_has_ended(round),
+					 OPTIMIZER_PATIENCE);
+}
+
+/**
+ * wait_for_kprobe_optimizer() - wait until the optimiser has processed all probes
+ *
+ * When this returns, every probe that was registered, enabled or switched on before has its
+ * jump if it can have one, and the optimiser changes no text until another probe is registered.
+ * If memory is short, this does not wait for the jumps that need it: the worker tries again
  * later.
  *
- * The name, and that it is not inlined, are for modules that look it up by name.
+ * Modules look it up by name, so the name must stay, and it must not be inlined.
  *
  * Context: sleeps; takes kprobe_mutex.
  */
 noinline void wait_for_kprobe_optimizer(void)
 {
-	unsigned long round = optimizer_next_round();
+	unsigned long round = optimizer_request_round();
 
-	if (optimizer_round_has_ended(round))
-		return;
-	optimizer_kick_worker();
-	/* For as long as a busy task delays tasks RCU; neither a hung task nor load. */
-	wait_event_state(idle_wait, optimizer_round_has_ended(round), (TASK_IDLE | TASK_FREEZABLE));
+	/* A busy task can delay this for long, so do not count as a hung task or as load. */
+	wait_event_state(round_wait, optimizer_round_has_ended(round), (TASK_IDLE | TASK_FREEZABLE));
 }
 
 /*
@@ -516,7 +514,7 @@ static void optimizer_note_checked(const struct kprobe_jump *jump)
 
 	while (pp && optimizer_addr(pp) == jump->addr && pp->jump.serial != jump->serial)
 		pp = probepoint_next(pp);
-	/* The probepoint may have been freed since the check began. */
+	/* The probepoint was freed during the check. */
 	if (!pp || optimizer_addr(pp) != jump->addr)
 		return;
 	pp->jump.checked = true;
@@ -528,10 +526,7 @@ static void optimizer_note_checked(const struct kprobe_jump *jump)
 		list_move_tail(&pp->jump.work, &pending);
 }
 
-/*
- * Do the safety check for the probepoints that have not been checked, a batch at a time.
- * Return: 0, or -ENOMEM.
- */
+/* Do the safety check of all probepoints that need it. Return: 0, or -ENOMEM. */
 static int optimizer_check_pending(void)
 {
 	struct kprobe_jump *jumps;
@@ -575,7 +570,7 @@ static int optimizer_make_detour(struct probepoint *pp)
 	return 0;
 }
 
-/* Make a detour buffer for a probepoint, if it can have a jump. Return: 0, or -ENOMEM. */
+/* Make a detour buffer for a probepoint if it can have a jump. Return: 0, or -ENOMEM. */
 static int optimizer_prepare_one(struct probepoint *pp)
 {
 	LIST_HEAD(leave);
@@ -601,7 +596,7 @@ static int optimizer_prepare_one(struct probepoint *pp)
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* Make detour buffers for the probepoints that have been checked. Return: 0, or -ENOMEM. */
+/* Make detour buffers for all probepoints that have passed the check. Return: 0, or -ENOMEM. */
 static int optimizer_prepare_pending(void)
 {
 	struct probepoint *pp, *next;
@@ -632,7 +627,7 @@ static int optimizer_cmp(void *priv, const struct list_head *a, const struct lis
 	       optimizer_addr(list_entry(b, struct probepoint, jump.work));
 }
 
-/* Put in a batch of jumps. No task is in their DCR. Return: false if there were none left. */
+/* Write a batch of jumps. No task is in their DCR. Return: false if there were none left. */
 static bool optimizer_put_jumps(void)
 {
 	struct probepoint *pp, *next;
@@ -667,13 +662,14 @@ static bool optimizer_put_jumps(void)
 
 static void optimizer_end_round(void)
 {
-	WRITE_ONCE(rounds_ended, rounds_begun);
-	wake_up_all(&idle_wait);
+	/* Waiters see what the round has done. Pairs with optimizer_round_has_ended(). */
+	smp_store_release(&rounds, rounds + 1);
+	wake_up_all(&round_wait);
 }
 
 /*
- * Wait for tasks RCU. The thread is idle meanwhile, and does not keep the system from being
- * suspended.
+ * synchronize_rcu_tasks() in another task state: the thread counts neither as load nor as hung,
+ * and does not prevent the system from being suspended.
  */
 static void optimizer_wait_for_tasks(void)
 {
@@ -691,33 +687,28 @@ static void optimizer_work_fn(struct kthread_work *work)
 	bool waiting, failed;
 
 	do {
-		scoped_guard(mutex, &kprobe_mutex)
-			rounds_begun++;
+		WRITE_ONCE(rounds, rounds + 1);
 		failed = optimizer_check_pending() || optimizer_prepare_pending();
 		WRITE_ONCE(out_of_memory, failed);
-		/* If memory is short, try again later. */
 		if (failed)
 			optimizer_queue_worker(HZ);
 		scoped_guard(mutex, &kprobe_mutex) {
 			list_sort(NULL, &queued, optimizer_cmp);
 			waiting = !list_empty(&queued);
-			if (!waiting && list_empty(&unchecked) && list_empty(&pending))
-				WRITE_ONCE(idle, true);
 		}
-		if (!waiting)
-			break;
-		/*
-		 * The first is for tasks that were preempted in the DCR, or in a slot on
-		 * their way there. The second is for hits that are under way, and for idle
-		 * tasks, which tasks RCU does not wait for.
-		 */
-		optimizer_wait_for_tasks();
-		synchronize_rcu();
-		while (optimizer_put_jumps())
-			cond_resched();
+		if (waiting) {
+			/*
+			 * The first is for tasks that were preempted in the DCR, or in a slot
+			 * on their way there. The second is for current hits, and for idle
+			 * tasks, which tasks RCU does not wait for.
+			 */
+			optimizer_wait_for_tasks();
+			synchronize_rcu();
+			while (optimizer_put_jumps())
+				cond_resched();
+		}
 		optimizer_end_round();
-	} while (true);
-	optimizer_end_round();
+	} while (waiting);
 }
 
 static int __init optimizer_init(void)
@@ -731,7 +722,7 @@ static int __init optimizer_init(void)
 	}
 	guard(mutex)(&kprobe_mutex);
 	thread = worker;
-	if (!idle)
+	if (!optimizer_is_idle())
 		optimizer_queue_worker(OPTIMIZER_DELAY);
 	return 0;
 }
@@ -770,15 +761,10 @@ static void optimizer_switch_on(void)
 	}
 }
 
-static bool optimizer_round_has_succeeded(unsigned long round)
-{
-	return READ_ONCE(idle) || (optimizer_round_has_ended(round) && !READ_ONCE(out_of_memory));
-}
-
 /*
- * A write returns when all probepoints that there are by now are optimised or unoptimised as
- * it has asked. A task may delay the tasks-RCU grace period without bounds, so a signal ends
- * the wait. Then the write returns -EINTR, and has taken effect.
+ * A write returns when all current probepoints are optimised or unoptimised. A task may delay
+ * the tasks-RCU grace period without bounds, so a signal ends the wait. Then the write returns
+ * -EINTR, and the optimiser continues.
  */
 static int optimizer_sysctl_handler(const struct ctl_table *table, int write, void *buffer,
 				    size_t *lenp, loff_t *ppos)
@@ -806,9 +792,9 @@ static int optimizer_sysctl_handler(const struct ctl_table *table, int write, vo
 	}
 	if (!value)
 		return 0;
-	round = optimizer_next_round();
-	optimizer_kick_worker();
-	if (wait_event_interruptible(idle_wait, optimizer_round_has_succeeded(round)))
+	round = optimizer_request_round();
+	if (wait_event_interruptible(round_wait, optimizer_round_has_ended(round) &&
+						 !READ_ONCE(out_of_memory)))
 		return -EINTR;
 	return 0;
 }
