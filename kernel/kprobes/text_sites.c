@@ -2,12 +2,13 @@
 /*
  * Kernel probes: instructions that the kernel patches itself, or keeps the address of.
  *
- * The kernel patches the sites of jump labels and static calls, and recognises the trap
- * of a BUG() by its address. No probe may be set there. The kernel's tables of these
- * sites are not sorted by address, and a search in all of them would take longer than the
- * rest of a registration. So the first registration makes a sorted list of the sites in
- * the kernel's text. The list never changes: sites in init text no longer matter when
- * that is freed. Modules have few sites, and their tables are searched as they are.
+ * The kernel patches the sites of jump labels and static calls, and recognises the trap of a
+ * BUG() by its address. No probe may be set there. The tables of the kernel image are not
+ * sorted by address. jump_label_text_reserved(), static_call_text_reserved() and find_bug()
+ * search them from end to end, which would take about as long as the rest of a registration,
+ * and do not return the site. So the first registration makes a sorted list of the sites in
+ * the kernel's text. The list never changes: when init text is freed, its sites match no
+ * address that is searched for. Modules have few sites, so their own tables are searched.
  *
  * kprobe_mutex guards the list.
  */
@@ -24,7 +25,7 @@
 
 #include "internal.h"
 
-/* An entry of the list: size and kind of the site, and above them its offset from _stext. */
+/* An entry of the list, from bit 0: size of the site, kind, offset of its start from _stext */
 #define KIND_SHIFT	6
 #define SITE_BITS	8
 #define SITE_MASK	((1U << SITE_BITS) - 1)
@@ -43,7 +44,7 @@ static const enum kprobe_reason reasons[] = {
 	[SITE_BUG] = KPROBE_WHY_BUG,
 };
 
-/* The sites of the kernel's text, sorted; NULL before the first registration. */
+/* The sites in the kernel's text, sorted; NULL before the first registration */
 static u64 *sites;
 static unsigned int nr_sites;
 
@@ -72,7 +73,7 @@ static unsigned long text_site_call_addr(const struct static_call_site *call)
 }
 #endif
 
-/* Write the sites to @to, unless it is NULL. Return: their number. */
+/* Count the sites in the kernel's tables, and write them to @to if it is not NULL. */
 static unsigned int text_sites_list(u64 *to)
 {
 	unsigned int nr = 0;
@@ -122,11 +123,11 @@ int kprobe_text_sites_init(void)
 	if (sites)
 		return 0;
 	nr = text_sites_list(NULL);
-	/* Entries for init text that was freed stay 0: a site of size 0 matches no address. */
+	/* Jump labels in freed init text are left out: their 0 is a site of size 0. */
 	list = kvcalloc(nr + 1, sizeof(*list), GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
-	/* Keep jump labels as they are while some are decoded for their size. */
+	/* jump_entry_size() decodes text, which must not be patched meanwhile. */
 	jump_label_lock();
 	text_sites_list(list);
 	jump_label_unlock();
@@ -178,7 +179,7 @@ static enum kprobe_reason text_site_find_module(const struct module *mod, unsign
 	for (unsigned int i = 0; i < mod->num_jump_entries; i++) {
 		struct jump_entry *e = &mod->jump_entries[i];
 
-		/* Get the size only if it matters: that may take decoding the instruction. */
+		/* jump_entry_size() may decode text, so call it for near sites only. */
 		if (addr - jump_entry_code(e) < SIZE_MASK &&
 		    text_site_contains(addr, jump_entry_code(e), jump_entry_size(e), where))
 			return KPROBE_WHY_JUMP_LABEL;
@@ -208,14 +209,14 @@ static enum kprobe_reason text_site_find_module(const struct module *mod, unsign
 /**
  * kprobe_reserved_site() - is an address in an instruction that the kernel patches?
  * @addr: address of code
- * @mod: the module that contains it, or NULL; the module stays loaded
- * @where: result: if so, the instruction; its first byte if it is a BUG()
+ * @mod: the module that contains @addr, or NULL; the caller keeps it loaded
+ * @where: result: if so, the range of the instruction; for a BUG() of its first byte only
  *
  * Context: kprobe_mutex and jump_label_lock() are held, and kprobe_text_sites_init()
  * has returned 0.
  *
- * Return: a reason if @addr is in a jump label or a static call, or is that of a BUG(); or
- * %KPROBE_WHY_NONE.
+ * Return: a reason if @addr is in a jump label or a static call, or is the address of a BUG();
+ * or %KPROBE_WHY_NONE.
  */
 enum kprobe_reason kprobe_reserved_site(unsigned long addr, const struct module *mod,
 					struct kprobe_range *where)
