@@ -5,13 +5,13 @@
 # with the directory that they are in and no other, and prints what is wrong:
 #
 # - what Sphinx and kernel-doc say about our files, a page in no toctree included
-# - symbols that the manual takes from kernel-doc, and that are not there or are
+# - symbols that the reference takes from kernel-doc, and that are not there or are
 #   taken twice
-# - exported functions that the manual does not take
+# - exported functions that the reference does not take
 # - files in Documentation/ that our files refer to, and that are not there
 # - files, functions and constants that the page on the design names, and that are
 #   not there
-# - reasons of kernel/kprobes/reason.c that the manual does not have
+# - reasons of kernel/kprobes/reason.c that the reference does not have
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -19,6 +19,7 @@ set -euo pipefail
 
 tree=$OUT/linux
 manual=Documentation/trace/kprobes.rst
+reference=Documentation/trace/kprobes-reference.rst
 design=Documentation/trace/kprobes-design.rst
 
 need_packages python3-sphinx perl
@@ -26,7 +27,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 own_files >"$work/own"
 
-# What the manual takes from kernel-doc: lines of `file symbol`
+# What the reference takes from kernel-doc: lines of `file symbol`
 taken()
 {
 	awk '
@@ -35,7 +36,7 @@ taken()
 		file != "" {
 			for (i = 1; i <= NF; i++)
 				if ($i !~ /^:/) print file, $i
-		}' "$tree/$manual"
+		}' "$tree/$reference"
 }
 
 # Only lines that name a file of ours, with a colon behind it
@@ -57,7 +58,7 @@ build()
 		"$tree/$(dirname "$manual")" "$work/html" </dev/null >"$log" 2>&1 ||
 		echo "sphinx-build failed, see ${log#"$TOP"/}"
 	about_ours <"$log"
-	for page in "$manual" "$design"; do
+	for page in "$manual" "$reference" "$design"; do
 		[ -s "$work/html/$(basename "$page" .rst).html" ] || echo "$page: nothing was built"
 	done
 }
@@ -75,15 +76,15 @@ check_taken()
 	local file
 
 	taken >"$work/taken"
-	[ -s "$work/taken" ] || echo "$manual: takes nothing from kernel-doc"
+	[ -s "$work/taken" ] || echo "$reference: takes nothing from kernel-doc"
 	awk '{ print $1 }' "$work/taken" | sort -u | while IFS= read -r file; do
 		described "$file" >"$work/described"
 		awk -v file="$file" '$1 == file { print $2 }' "$work/taken" | sort -u |
 			comm -23 - "$work/described" |
-			sed "s,.*,$manual: $file has no kernel-doc for &,"
+			sed "s,.*,$reference: $file has no kernel-doc for &,"
 	done
 	awk '{ print $2 }' "$work/taken" | sort >"$work/symbols"
-	uniq -d "$work/symbols" | sed "s,.*,$manual: & is described twice,"
+	uniq -d "$work/symbols" | sed "s,.*,$reference: & is described twice,"
 }
 
 check_exported()
@@ -91,7 +92,7 @@ check_exported()
 	grep '\.c$' "$work/own" | grep -v -e ^tools/ -e ^samples/ | (cd "$tree" && xargs sed -n \
 		's/^EXPORT_SYMBOL\(_GPL\)\?(\(.*\));$/\2/p') | sort -u |
 		comm -23 - <(uniq "$work/symbols") |
-		sed "s,.*,$manual: the exported & is not described,"
+		sed "s,.*,$reference: the exported & is not described,"
 }
 
 check_references()
@@ -134,15 +135,15 @@ check_design()
 	done
 }
 
-# The manual wraps them.
+# The reference wraps them.
 check_reasons()
 {
-	tr -s ' \n' ' ' <"$tree/$manual" >"$work/flat"
+	tr -s ' \n' ' ' <"$tree/$reference" >"$work/flat"
 	sed -n 's/^\t\t[A-Z]*(.*"\(.*\)"),$/\1/p' "$tree/kernel/kprobes/reason.c" >"$work/reasons"
 	[ "$(grep -c . "$work/reasons")" -eq "$(grep -c '^	\[KPROBE_WHY_.*=$' \
 		"$tree/kernel/kprobes/reason.c")" ] || echo "kernel/kprobes/reason.c: not read to its end"
 	while IFS= read -r reason; do
-		grep -qF " $reason " "$work/flat" || echo "$manual: there is no reason $reason"
+		grep -qF " $reason " "$work/flat" || echo "$reference: there is no reason $reason"
 	done <"$work/reasons"
 }
 
