@@ -143,6 +143,40 @@ git clone -q "$repo" "$work/am"
 
 [ -z "$check" ] || exit 0
 
+# diffstat: what the series changes, by file; what is kprobes' own, by directory
+diffstat()
+{
+	in_repo diff --numstat --no-renames base HEAD | awk '
+		BEGIN {
+			n = split("arch/x86/kernel/kprobes/ kernel/kprobes/tests/ kernel/kprobes/torture/ " \
+				  "kernel/kprobes/ samples/kprobes/ tools/testing/selftests/kprobes/", own)
+		}
+		{
+			name = $3
+			for (i = 1; i <= n; i++)
+				if (index(name, own[i]) == 1) {
+					name = own[i]
+					break
+				}
+			if (!(name in files))
+				order[++names] = name
+			files[name]++
+			plus[name] += $1
+			minus[name] += $2
+		}
+		END {
+			for (i = 1; i <= names; i++) {
+				name = order[i]
+				printf " %-57s +%d -%d%s\n", name, plus[name], minus[name],
+				       name ~ /\/$/ ? ", " files[name] " files" : ""
+				all += files[name]
+				added += plus[name]
+				removed += minus[name]
+			}
+			printf " %d files, +%d -%d\n", all, added, removed
+		}'
+}
+
 "$TOP/series/scripts/cover.sh" "$version" "$count" >"$work/cover"
 in_repo format-patch -q -M --cover-letter --cover-from-description=none \
 	-o "$work/patches" base
@@ -150,7 +184,11 @@ in_repo format-patch -q -M --cover-letter --cover-from-description=none \
 	sed '/^\*\*\* BLURB HERE \*\*\*$/,$d' "$work/patches/0000-cover-letter.patch" |
 		sed "s/\*\*\* SUBJECT HERE \*\*\*/$(head -n 1 "$work/cover")/"
 	tail -n +3 "$work/cover"
-	sed '1,/^\*\*\* BLURB HERE \*\*\*$/d' "$work/patches/0000-cover-letter.patch"
+	# The rest is the list of the patches, and git's diffstat, whose lines begin with one blank.
+	sed '1,/^\*\*\* BLURB HERE \*\*\*$/d; /^ [^ ]/d; /^-- $/,$d' \
+		"$work/patches/0000-cover-letter.patch" | cat -s
+	diffstat
+	printf -- '-- \n%s\n\n' "$(git version | sed 's/.* //')"
 } >"$work/letter"
 mv "$work/letter" "$work/patches/0000-cover-letter.patch"
 
