@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the tests in emulated guests of other architectures than x86, and prints a table: for
-# each architecture and script, how many tests passed, failed and were skipped. With STOCK=1,
-# the same tests run on the base kernel of the architecture, and the table has both.
+# Runs the tests in emulated guests of other architectures than x86, and prints a table of how
+# many tests passed, failed and were skipped, by architecture and script. With STOCK=1 the same
+# tests run on the base kernel of the architecture, too, and the table has both.
 #
 #	series/scripts/archs.sh [ARCH...]
 #
-# ARCH is a variant, all of them if there is none. TESTS="TEST..." runs only these tests.
-# REUSE=1 takes what an earlier run found out about the base kernel, if it had the same tests.
+# ARCH is a variant, all of them if none is given. TESTS="TEST..." runs only these tests.
+# REUSE=1 takes the results of the base kernel from an earlier run of the same tests.
 # The table is left in out/log/archs.txt.
 #
-# A guest that does not get to its end is followed by another one, for the tests behind the
-# one that it was in. The script fails if a test fails on ours, or has no result. Its last
-# line is `N passed, M failed`, of ours.
+# If a guest dies in a test, another guest runs the tests after that one. The script fails if
+# a test fails on our kernel, or has no result. Its last line is `N passed, M failed`, for our
+# kernel.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Measures how long clients take to attach and detach probes, on the base kernel
-# and on ours, in guests that run one after the other. The table is left in
-# out/log/attach-times.txt. On a host that does other things at the same time
-# the figures say little.
+# Measures how long clients take to attach and detach probes, on the base kernel and on ours,
+# in guests that run one after the other. The table is left in out/log/attach-times.txt. The
+# figures mean little if the host is busy with other work.
 #
 #	series/scripts/attach-times.sh
 

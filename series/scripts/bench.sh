@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the kernels of variants and what measures probes in them, and runs the
-# selftests' bench.sh on all of them.
+# Builds the kernels and test modules of variants, and runs the selftests' bench.sh on them.
 #
 #	series/scripts/bench.sh VARIANT[,VARIANT...]
 #
-# STOCK=1 has the base kernel measured beside each, in the same configuration. Guests of i386
-# need a busybox of their own, so it is measured alone.
+# STOCK=1 also measures the base kernel in the configuration of each. Guests of i386 need a
+# busybox of their own, so i386 is measured alone.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Walks through the series patch by patch: writes the tree of each step to out/bisect/linux,
-# which touches only what the patch changes, and looks whether it builds and works:
+# touching only the files that the patch changes, and checks that it builds and works:
 #
-# - checkpatch --strict has nothing to say of the patch.
+# - checkpatch --strict reports nothing about the patch.
 # - What the patch changes, and all of kprobes that is there, compiles with W=1 and without
 #   warnings of our files, in each variant. While a feature is held back by Kconfig, the
 #   patches that add to it name it in a line `Builds:`, and are compiled without the hold, in
@@ -20,8 +20,8 @@
 #	VARIANTS=	default "default i386 arm64 debug"
 #	STAGES=		default "checkpatch objects guest"
 #	TESTS=		scripts to run in the guests, if they are there; default all. The word "new"
-#			stands for those that the patch adds or changes
-#	AGAIN=1		do again what has passed before
+#			stands for the tests that the patch adds or changes
+#	AGAIN=1		repeat what has passed before
 #
 # What passed is remembered by the tree of the step, so that the walk can be resumed, and a
 # change of one patch repeats only the steps from there on. The last line says how many passed.
@@ -63,7 +63,7 @@ failed=0
 from=${FROM:-1}
 to=${TO:-${#commits[@]}}
 
-# lay COMMIT: the tree has this step
+# lay COMMIT: makes the tree that of this step
 lay()
 {
 	git -C "$steps" checkout -q --force "$1"
@@ -72,13 +72,13 @@ lay()
 	comm -23 "$dir/files" "$dir/here" | (cd "$tree" && xargs -r rm -f)
 }
 
-# names KEY MESSAGE: what a line of data names
+# names KEY MESSAGE: prints the values of a line of data
 names()
 {
 	sed -n "s/^$1: //p" "$2"
 }
 
-# unhold MESSAGE: takes back what holds the features of this step, for compiling it
+# unhold MESSAGE: reverts the diffs that hold back the features of this step, to compile it
 unhold()
 {
 	local name
@@ -118,7 +118,7 @@ has()
 	grep -qE "^CONFIG_$1=[ym]$" "$build/.config"
 }
 
-# part: this patch is a part of a feature that is held back, and can be had in this variant
+# part: is this patch a part of a feature that is held back, and that the variant supports?
 part()
 {
 	local name
@@ -181,15 +181,15 @@ objects_of()
 	fi
 }
 
-# our_warnings: shows the warnings in the log that are of files of kprobes, if there are any.
-# Those that are still the base kernel's are left out.
+# our_warnings: prints the warnings in the log about files of kprobes, except files that are
+# still the base kernel's; fails if there are none.
 our_warnings()
 {
 	local line file found=1
 
 	while IFS= read -r line; do
 		file=${line%%:*}
-		# ccache has the compiler see relative paths.
+		# With ccache, the compiler is given relative paths.
 		file=${file#"$tree"/}
 		file=${file#../linux/}
 		! git -C "$steps" diff --quiet base HEAD -- "$file" || continue
@@ -199,7 +199,7 @@ our_warnings()
 	return $found
 }
 
-# Each of these prints what is wrong, and fails then.
+# Each of the following prints what is wrong, and fails then.
 run_checkpatch()
 {
 	local number file
@@ -239,13 +239,13 @@ run_objects()
 	part || ! has KPROBES || all_defined
 }
 
-# all_defined: the objects of kprobes need no function of kprobes that none of them has. The
-# kernel would not link.
+# all_defined: fails if an object of kprobes needs a function of kprobes that no object has:
+# the kernel would not link.
 all_defined()
 {
 	local objects missing
 
-	# as long as it is all the base kernel's, or nothing
+	# The step has still the base kernel's kprobes, or none.
 	[ -e "$tree/kernel/kprobes.c" ] && [ -e "$tree/kernel/kprobes/Makefile" ] || return 0
 	mapfile -t objects < <(
 		cd "$build"
@@ -325,7 +325,7 @@ run_guest()
 	tail -n 1 "$log.guest" | sed "s/^/   $variant: /"
 }
 
-# boot_only VARIANT: there is nothing to run; vmtest.sh is that of the last step
+# boot_only VARIANT: boots a step that has no test yet, by the vmtest.sh of the last step
 boot_only()
 {
 	echo 'echo booted: && uname -r' >"$dir/boot.sh"
@@ -337,7 +337,7 @@ boot_only()
 	grep -A1 'booted:' "$log.guest" || { tail -n 20 "$log.guest"; return 1; }
 }
 
-# try STAGE [VARIANT]: unless this tree has passed it
+# try STAGE [VARIANT]: runs the stage, unless this tree has passed it
 try()
 {
 	local what="$*" key start=$SECONDS

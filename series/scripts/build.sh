@@ -34,7 +34,8 @@ esac
 
 lock "build-$variant"
 need_packages gcc libc6-dev make bc bison flex libelf-dev perl kmod
-# Newer kernels make a header by a script that other awks run without an error, and wrongly.
+# Newer kernels generate a header by an awk script that other awks than gawk get wrong, without
+# an error.
 [ -z "$ADAPTIONS" ] || need_packages gawk
 use_toolchain "$variant"
 mkdir -p "$build"
@@ -44,7 +45,7 @@ kmake()
 	make -C "$tree" O="$build" "${toolchain[@]}" "$@"
 }
 
-# fail WHAT ADVICE: with the errors that the log has, or with its end
+# fail WHAT ADVICE: prints the errors in the log, or its last lines, and exits
 fail()
 {
 	local errors
@@ -58,7 +59,7 @@ fail()
 	die "$1" "$2" "the whole log is ${log#"$TOP"/}"
 }
 
-# The last word that the fragments have on each symbol
+# The value that the last fragment gives each symbol
 wanted()
 {
 	awk '/^# CONFIG_.* is not set$/ { v[$2] = "n" }
@@ -85,7 +86,7 @@ check_config()
 	}
 }
 
-# Kconfig asks the same (CC_CAN_LINK): the answer depends on what is installed.
+# Kconfig tests the same (CC_CAN_LINK), and the answer depends on the installed packages.
 can_link()
 {
 	local bits=-m64
@@ -129,7 +130,7 @@ if [ "$build/.built" -nt "$tree/.series/changed" ]; then
 	exit 0
 fi
 
-# What a whole build of the variant prints, as far as it was ever seen
+# The number of lines that a whole build of the variant has printed so far
 estimate=0
 if [ ! -e "$build/vmlinux" ]; then
 	estimate=$(cat "$build/.lines" 2>/dev/null || echo 1900)
@@ -148,6 +149,6 @@ set -e
 lines=$(grep -c '^  [A-Z]' "$log" || true)
 [ "$lines" -le "$(cat "$build/.lines" 2>/dev/null || echo 1000)" ] ||
 	printf '%d\n' "$lines" >"$build/.lines"
-# as of the start: what changed meanwhile is built by the next run
+# The time of the start: files that changed during the build are built by the next run.
 mv "$build/.building" "$build/.built"
 say "kernel $variant: built in $(($(date +%s) - start)) s"

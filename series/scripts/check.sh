@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# checkpatch, sparse, kernel-doc, Sphinx and shellcheck over our files. None may
-# have anything to say, and neither may the cutting of the series. Then the tests of the tests' scripts, which need no guest.
+# Runs checkpatch, sparse, kernel-doc, Sphinx, coccinelle and shellcheck over our files, and
+# splits the series into its patches. None of these may report anything. Then scripts.sh tests
+# the tests' own scripts, which needs no guest.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -28,7 +29,7 @@ not_allowed()
 		}'
 }
 
-# verdict NAME LOG: an empty log is what we want
+# verdict NAME LOG: the check has passed if its log is empty
 verdict()
 {
 	if [ -s "$2" ]; then
@@ -94,12 +95,12 @@ verdict "iret" "$log"
 
 say "double loads: no handler is tested by one load, and called by another"
 log=$OUT/log/double-load.log
-# double_loads FILE...: print those that spatch finds
+# double_loads FILE...: prints the double loads that spatch finds
 double_loads()
 {
 	spatch --very-quiet -D report --sp-file "$TOP/series/scripts/double-load.cocci" "$@" 2>&1
 }
-# It has to find the one that it is shown first.
+# It has to find the double load in this file first: so the check can fail.
 cat >"$OUT/log/double-load.c" <<'EOF'
 static int example(struct kprobe *p, struct pt_regs *regs)
 {

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the tests of kprobes' clients on the base kernel and on ours, in the same
-# kind of guest, and compares test by test. Fails where a test fails on ours
-# that passes on the base kernel, or that the base kernel does not have.
+# Runs the tests of kprobes' clients on the base kernel and on ours, in the same kind of guest,
+# and compares them test by test. Fails if a test fails on our kernel that passes on the base
+# kernel, or that the base kernel does not have.
 #
 #	series/scripts/clients.sh VARIANT [TEST...]
 #
 # The base kernel is the variant stock-VARIANT. The table is left in
-# out/log/clients-VARIANT.txt. REUSE=1 takes what an earlier run
-# found out about the base kernel, if it has the same tests.
+# out/log/clients-VARIANT.txt. REUSE=1 takes the results of the base kernel from an earlier run
+# of the same tests.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -39,14 +39,14 @@ for side in "$stock" "$variant"; do
 		continue
 	fi
 	rm -f "$asked"
-	# What fails here may fail there too; the table tells.
+	# A failure is no error yet: it may fail on both kernels.
 	TIMEOUT=${TIMEOUT:-1200} "$TOP/series/scripts/guest.sh" "$side" -R -n "clients-$side" \
 		"${tests[@]}" || true
 	grep -q '^#@ done' "$ktap" || say "$side: the guest did not get to the end"
 done
 printf '%s\n' "${tests[*]}" >"$asked"
 
-# results KTAP: `test<TAB>result` for each, in their order
+# results KTAP: prints `test<TAB>result` for each test, in order
 results()
 {
 	tr -d '\r' <"$1" | awk '
@@ -61,7 +61,7 @@ results()
 
 results "$OUT/log/ktap-clients-$stock.log" >"$OUT/log/clients.stock"
 results "$OUT/log/ktap-clients-$variant.log" >"$OUT/log/clients.ours"
-# Neither is of much use without the other
+# There is nothing to compare without both.
 [ -s "$OUT/log/clients.stock" ] || die "there are no results of the base kernel"
 [ -s "$OUT/log/clients.ours" ] || die "there are no results of ours"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compiled by series/scripts/configs.sh in every configuration: whatever is configured,
- * these can be called.
+ * Compiled by series/scripts/configs.sh in every configuration: these functions can be called
+ * in all of them.
  */
 #include <linux/kprobes.h>
 #include <asm/unwind.h>

@@ -1,18 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Compiles kprobes, and what uses it, in configurations that no variant has. The
-# objects alone: of what they need of each other is made sure by their symbols.
-# All are made in one directory, out/build/configs, one after the other, so that
-# what does not depend on the difference is compiled once; those of clang in another,
-# out/build/configs-clang.
+# Compiles kprobes, and what uses it, in configurations that no variant has. Only the objects
+# are made; their symbols show if one needs what another does not have. All configurations
+# use the directory out/build/configs, one after the other, so that what does not depend on the
+# difference is compiled once; with clang it is out/build/configs-clang.
 #
 #	series/scripts/configs.sh [CONFIGURATION...]
 #	series/scripts/configs.sh quick
 #
-# The last line says how many passed and failed. With `quick`, only what breaks most
-# easily is compiled, in a minute, as the variant default does, but with symbols of the
-# configuration undefined; and only what fails is printed.
+# The last line says how many passed and failed. With `quick`, a minute is enough: the files
+# that break most easily are compiled as in the variant default, but with some symbols of the
+# configuration undefined. Only failures are printed.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -22,7 +21,7 @@ tree=$OUT/linux
 build=$OUT/build/configs
 log=$OUT/log/configs.log
 
-# What all have, unless they say otherwise.
+# The base of all configurations; a configuration's own fragment overrides it.
 base='CONFIG_64BIT=y
 CONFIG_EXPERT=y
 CONFIG_SMP=y
@@ -48,7 +47,7 @@ ours="kernel/kprobes.o kernel/kprobes/ arch/x86/kernel/kprobes/"
 unwind="arch/x86/kernel/stacktrace.o"
 users="arch/x86/kernel/traps.o arch/x86/mm/fault.o kernel/fork.o kernel/exit.o init/main.o
 kernel/kallsyms.o kernel/extable.o arch/x86/kernel/jump_label.o"
-# what hitpath.pl reads besides ours
+# objects of other subsystems that hitpath.pl reads
 entry="kernel/fork.o kernel/entry/common.o kernel/context_tracking.o arch/x86/kernel/traps.o
 arch/x86/kernel/alternative.o"
 fprobe="arch/x86/kernel/rethook.o kernel/trace/rethook.o kernel/trace/fprobe.o"
@@ -65,7 +64,7 @@ configuration()
 	build=$OUT/build/configs
 	objects="$ours $users $unwind $orc"
 	case $1 in
-	all)	# to compare with
+	all)	# the one that the others differ from
 		fragment=$tracer$'\nCONFIG_KPROBE_EVENTS=y\nCONFIG_FPROBE=y'
 		objects+=" $fprobe arch/x86/kernel/ftrace.o kernel/trace/trace_kprobe.o"
 		;;
@@ -197,7 +196,7 @@ kmake()
 	make -C "$tree" O="$build" "${toolchain[@]}" "$@" </dev/null
 }
 
-# The host's programs of a variant that was built do here, too, and take long to build.
+# Building the host's programs takes long: use those of a variant that was built.
 start()
 {
 	local from=$OUT/build/default dir
@@ -233,13 +232,13 @@ symbols()
 {
 	local files=("$@") nm=nm
 
-	# that of binutils does not read the objects of LTO
+	# The nm of binutils does not read the objects of LTO.
 	[ ${#toolchain[@]} -eq 0 ] || nm=llvm-nm-19
 	$nm -u "${files[@]}" | awk '$1 == "U" { print $2 }' | sort -u |
 		grep -E '(^|_)(k(ret)?|j)probes?(_|$)|insn_slot|rethook|wait_for_kprobe|^fprobe' |
 		grep -v '^__tracepoint' >"$build/needed" || return 0
 	$nm --defined-only "${files[@]}" | awk 'NF == 3 { print $3 }' | sort -u >"$build/given"
-	# What the linker and what is not compiled here give
+	# symbols that the linker defines, or a file that is not compiled here
 	grep -vxE '__(start|stop)_kprobe_blacklist|__kprobes_text_(start|end)|.*trace_kprobe.*' \
 		"$build/needed" | sort | comm -23 - "$build/given" | sed 's/^/undefined: /'
 }
@@ -252,7 +251,7 @@ as_in()
 	shift 3
 	cmd=$(sed -n 's/^savedcmd_[^ ]* := //p' "$dir/${object%/*}/.${object##*/}.cmd" | head -n 1)
 	[ -n "$cmd" ] || { echo "$object was not built in ${dir#"$TOP"/}"; return 1; }
-	# without what comes after the compiler, the file of dependencies, and the names
+	# Remove the commands after the compiler's, the dependency file, and the file names.
 	cmd=$(sed 's/ ; .*//; s/-Wp,-MMD,[^ ]*//; s/ -c -o .*//' <<<"$cmd")
 	(cd "$dir" && eval "$cmd $* -c -o '$build/as-in.o' '$source'")
 }
@@ -266,7 +265,7 @@ compile()
 		echo "#undef $sym" >>"$undef"
 	done
 	[ -z "$undefined" ] || flags=("KCFLAGS=-include $undef" "KAFLAGS=-include $undef")
-	# The makefiles are not to have them either.
+	# Undefine them for the makefiles as well.
 	for sym in $undefined; do
 		flags+=("$sym=")
 	done
@@ -315,7 +314,7 @@ if [ "${1:-}" = quick ]; then
 	mkdir -p "$build"
 	no_kprobes=(arch/x86/kernel/unwind_orc.o arch/x86/kernel/rethook.o
 		arch/x86/kernel/traps.o kernel/exit.o)
-	# The commands that compile them are known when they have been compiled once.
+	# Compile them once, so that kbuild has saved the commands.
 	(
 		lock build-default
 		make -C "$tree" O="$OUT/build/default" -j"$(nproc)" kernel/fork.o \

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Compiles kprobes for the other architectures that have it, with Debian's cross
-# compilers, which it installs: the core, what the architecture has of kprobes, and what
-# uses both. The objects alone are made, and linked to one, so that a symbol that two of
-# them define, or none, is found. A warning is an error. For csky Debian has no compiler,
-# but clang knows its types: there the sources are only parsed.
+# Compiles kprobes for the other architectures that have it, with Debian's cross compilers,
+# which it installs: the core, the architecture's kprobes, and what uses both. The objects are
+# linked into one, so that a symbol that two of them define, or none, is found. A warning is an
+# error. Debian has no compiler for csky, but clang knows its types: for csky, clang parses the
+# sources only.
 #
 #	series/scripts/cross.sh [ARCHITECTURE...]
 #
@@ -18,7 +18,7 @@ set -euo pipefail
 tree=$OUT/linux
 log=$OUT/log/cross.log
 
-# What all have, unless they say otherwise.
+# The base of all configurations; an architecture's own fragment overrides it.
 base='CONFIG_EXPERT=y
 CONFIG_MMU=y
 CONFIG_MODULES=y
@@ -42,7 +42,7 @@ CONFIG_SAMPLE_KPROBES=m
 CONFIG_SAMPLE_KRETPROBES=m
 CONFIG_WERROR=y'
 
-# What Kconfig has to make of it
+# The options that the configuration must have in the end
 results='CONFIG_KPROBES=y
 CONFIG_KRETPROBES=y'
 
@@ -55,8 +55,9 @@ CONFIG_DYNAMIC_FTRACE=y'
 rethook='CONFIG_KRETPROBE_ON_RETHOOK=y'
 
 # architecture NAME: sets kernel_arch, the kernel's name of it; cross, the prefix of the
-# compiler; packages; fragment; wants, more results; objects. With cross empty, it is
-# clang, for $target, which only parses what is in sources, if that is set.
+# compiler; packages; fragment; wants, further options that the configuration must have;
+# objects. An empty cross stands for clang, for $target. If sources is set, clang only parses
+# these.
 architecture()
 {
 	cross=
@@ -199,8 +200,8 @@ kmake()
 	make -C "$tree" O="$build" "${flags[@]}" "$@" </dev/null
 }
 
-# Programs of the host that were built for another architecture do here, too. Those of
-# scripts/mod know the architecture.
+# Programs of the host that were built for another architecture are used here, too, except
+# those of scripts/mod, which depend on the architecture.
 start()
 {
 	local from
@@ -215,7 +216,7 @@ start()
 	done
 }
 
-# What Kconfig makes of the fragments: the first value of a symbol counts.
+# Makes the configuration. If the fragments have several values of a symbol, the first counts.
 configure()
 {
 	local sym value got bad=0
@@ -237,7 +238,7 @@ configure()
 	return $bad
 }
 
-# What of kprobes' symbols an object needs, another one has to have, and only one of them.
+# Each symbol of kprobes that an object needs must be defined by exactly one other object.
 link_objects()
 {
 	local ld=${cross}ld nm=${cross}nm object
@@ -246,7 +247,7 @@ link_objects()
 	find "$build/kernel" "$build/arch/$kernel_arch" "$build/lib" "$build/samples" -name '*.o' \
 		! -name '.*' ! -name 'built-in*' ! -name 'asm-offsets*' ! -name '*.mod.o' \
 		! -path '*/vdso*' ! -path '*/boot/*' ! -path '*/tools/*' -size +0 >"$build/all"
-	# Modules define what the others define, too.
+	# Modules define symbols that the others define, too.
 	grep -vE '/(samples|lib)/|/test-[a-z]*\.o$' "$build/all" >"$build/linked"
 	mapfile -t objects_made <"$build/linked"
 	"$ld" -r -o "$build/all.o" "${objects_made[@]}" || return 1
@@ -264,16 +265,16 @@ link_objects()
 	[ ! -s "$build/missing" ]
 }
 
-# Parse what the configuration has of the sources.
+# Parses the sources that the configuration compiles.
 parse()
 {
 	local gen=$build/include/generated arch_dir=$tree/arch/$kernel_arch dir source flags bad=0
 
-	# Without the compiler this ends in an error, when the headers are there.
+	# There is no compiler, so this fails, but only after the headers have been made.
 	kmake -s asm-generic include/generated/utsrelease.h || true
 	sed -n 's/^CONFIG_HZ=//p' "$build/.config" | bc -q "$tree/kernel/time/timeconst.bc" \
 		>"$gen/timeconst.h"
-	# The numbers matter to code only.
+	# Any values do: no code is generated.
 	printf '#define %s\n' 'NR_PAGEFLAGS 24' 'MAX_NR_ZONES 3' 'NR_CPUS_BITS 2' \
 		'SPINLOCK_SIZE 4' 'LRU_GEN_WIDTH 0' '__LRU_REFS_WIDTH 0' >"$gen/bounds.h"
 	: >"$gen/asm-offsets.h"
@@ -297,7 +298,7 @@ parse()
 		esac
 		echo "  PARSE   $source"
 		clang-19 "${flags[@]}" "$tree/$source" >"$build/parse.log" 2>&1 || bad=1
-		# gcc takes a cast of asm/uaccess.h for what clang warns of
+		# Clang warns of a cast in asm/uaccess.h that gcc accepts.
 		! grep -E '(error|warning): ' "$build/parse.log" | grep -v heinous || bad=1
 	done
 	return $bad

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# What `make demo` runs in the guest: the sample module on a function that
-# everybody knows, and in the middle of another, seen from all sides.
+# What `make demo` runs in the guest: the sample module on a well-known function, then in the
+# middle of another one; and what the kernel log and debugfs show of it.
 
 set -eu
 
@@ -11,18 +11,19 @@ list=/sys/kernel/debug/kprobes/list
 forks=5
 opens=3
 
-# run COMMAND...: shows it, then what it prints
+# run COMMAND...: prints the command, then runs it
 run()
 {
 	printf '\n# %s\n' "$*"
 	"$@"
 }
 
-# Marks in the kernel log, without the shell having to open anything
+# mark TEXT: writes a mark to the kernel log. The file is open already, so that the shell does
+# not hit the probe by opening it.
 exec 7>/dev/kmsg
 mark() { echo "demo: $1" >&7; }
 
-# said FROM TO: what the module printed between two marks
+# said FROM TO: prints what the module has printed between two marks
 said()
 {
 	dmesg | sed "1,/demo: $1\$/d; /demo: $2\$/,\$d" |
@@ -47,13 +48,13 @@ open_files()
 	done
 }
 
-# seen WORK WORDS: does it with the probe in place, then without
+# seen WORK WORDS: runs WORK with the probe in place, then without
 seen()
 {
 	printf '\n# %s; what the kernel log has of it:\n' "$2"
-	# the module prints only so much in a second
+	# The module limits what it prints in a second.
 	sleep 1.2
-	# a jump comes when no task can be inside of what it covers
+	# The optimiser writes the jump once no task can be in the instructions that it covers.
 	i=0
 	while [ $i -lt 40 ] && ! grep -q 'FTRACE\|OPTIMIZED' $list; do
 		sleep 0.2
@@ -92,8 +93,8 @@ What happened, on Linux $(uname -r) with our kprobes in place of its own:
 EOF
 [ "$hits" -eq $forks ] && [ "$left" -eq 0 ] && [ "$late" -eq 0 ] || failed=y
 
-# An instruction further on: where one begins is for the kernel to say, which
-# refuses what is none
+# Find a later instruction: try offsets until the kernel does not refuse one for not being the
+# start of an instruction.
 symbol=do_sys_openat2
 offset=8
 while ! modprobe $module symbol=$symbol offset=$offset 2>/dev/null; do

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A pointer to a handler that a user may set or clear while hits are under way, or that the
-// core may, has to be loaded once: into a variable, by READ_ONCE(). Here it is tested, and
-// loaded again to be called, so it may have become NULL in between.
+// A pointer to a handler, which a user or the core may set or clear during a hit, has to be
+// loaded once, into a variable, by READ_ONCE(). This finds pointers that are tested, then loaded
+// again to be called: they may have become NULL in between.
 
 virtual report
 

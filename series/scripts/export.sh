@@ -7,18 +7,19 @@
 #
 #	series/scripts/export.sh [--check]
 #
-# With --check it writes nothing, but looks whether each step has what it names, and each file
-# belongs to one; whether the last step is out/linux, by git am, too; how many there are; and
-# whether get_maintainer.pl names a person for each. It prints what is wrong, and only that.
+# With --check it writes nothing, but checks that all that a step names exists, that each file
+# belongs to a step, that the last step is out/linux, also when git am has applied the patches,
+# how many patches there are, and that get_maintainer.pl names a person for each. It prints
+# errors only.
 #
-# out/series keeps the steps as commits of a repository, which has the files that the series
-# changes and no others: bisect.sh goes through them.
+# out/series is a repository with the steps as commits, and with only the files that the series
+# changes. bisect.sh uses it.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# What reviewers can be asked to read
+# The number of patches that reviewers can be asked to read
 FEWEST=25 MOST=50
 
 check=
@@ -57,7 +58,7 @@ in_repo()
 	own_files
 } | sort -u >"$work/files"
 
-# The series' data, as it is for this base kernel
+# The series' data, adapted to this base kernel
 mkdir -p "$work/top/series"
 cp -r "$TOP"/series/{messages,edits,steps} "$work/top/series"
 if [ -n "$ADAPTIONS" ]; then
@@ -95,7 +96,7 @@ chmod +x "$work/commit"
 		"$repo" "$work/commit"
 ) || die "series/messages and the tree do not fit together"
 
-# The last step is what prepare.sh makes.
+# The last step has to be what prepare.sh makes.
 while IFS= read -r file; do
 	cmp -s "$repo/$file" "$OUT/linux/$file" ||
 		{ [ ! -e "$repo/$file" ] && [ ! -e "$OUT/linux/$file" ]; } ||
@@ -111,11 +112,11 @@ fi
 
 in_repo format-patch -q -M -o "$work/patches" base
 
-# A patch with a file that the entry in MAINTAINERS has is known to reach people. Others are
-# asked for: get_maintainer.pl goes by the tree that it is run in.
+# A patch with a file of our entry in MAINTAINERS reaches that entry's people. For the others,
+# ask get_maintainer.pl.
 sed -n 's/^F:[ \t]*//p' "$TOP/MAINTAINERS" >"$work/ours"
 echo MAINTAINERS >>"$work/ours"
-# It has no maintainer. What is changed there is for kprobes, and goes to the same people.
+# kernel/exit.c has no maintainer. The change there is for kprobes.
 echo kernel/exit.c >>"$work/ours"
 while IFS= read -r patch; do
 	! sed -n 's,^\(---\|+++\) [ab]/,,p' "$patch" |
@@ -127,7 +128,7 @@ while IFS= read -r patch; do
 	grep -q '@' "$work/people" || die "get_maintainer.pl names no person for ${patch##*/}"
 done < <(find "$work/patches" -name '*.patch' | sort)
 
-# What a maintainer does with them has to lead to the same tree.
+# Applying the patches by git am has to lead to the same tree.
 git clone -q "$repo" "$work/am"
 (
 	cd "$work/am"
@@ -143,7 +144,8 @@ git clone -q "$repo" "$work/am"
 
 [ -z "$check" ] || exit 0
 
-# diffstat: what the series changes, by file; what is kprobes' own, by directory
+# diffstat: prints the lines that the series changes, by file, and by directory for the
+# directories of kprobes
 diffstat()
 {
 	in_repo diff --numstat --no-renames base HEAD | awk '

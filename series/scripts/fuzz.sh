@@ -7,9 +7,9 @@
 #
 #	series/scripts/fuzz.sh [MINUTES [SEED [COUNT]]]
 #
-# The programs try COUNT encodings each, 1000000 by default. With MINUTES, the programs
-# and the guest run as long as that together, and there is no limit to the number of encodings. The
-# same SEED tries the same encodings; without one it is the time. The last line sums up.
+# The programs try COUNT encodings each, 1000000 by default. With MINUTES, the programs and the
+# guest together run for that time, with any number of encodings. The same SEED gives the same
+# encodings; the default is the time. The last line is the sum of the results.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -24,7 +24,7 @@ count=${3:-1000000}
 passed=0
 failed=0
 
-# add LOG: adds what the last line "... N passed, M failed" of a log says
+# add LOG: adds the numbers of the last line "... N passed, M failed" of a log
 add()
 {
 	local p f
@@ -56,7 +56,7 @@ done
 say "fuzz: encodings under probes, and interfaces, in a guest, SEED=$seed"
 log=$OUT/log/fuzz-guest.log
 [ "$minutes" -eq 0 ] || export TIMEOUT=$((minutes * 60 * 2 + 600))
-# four cases of fuzz, and two of fuzz-interfaces, last so many seconds
+# The time is split between four cases of fuzz and two of fuzz-interfaces.
 each=$((minutes > 0 ? minutes * 5 : 20))
 APPEND="FUZZ_SEED=$seed FUZZ_S=$each FUZZ_COUNT=$((each * 5)) ${APPEND:-}" \
 	"$TOP/series/scripts/guest.sh" default -n fuzz fuzz fuzz-interfaces 2>&1 | tee "$log" || true

@@ -15,9 +15,9 @@ guest_packages "$variant"
 case "${arch[name]} $* " in
 i386*" -R "*) i386_root ;;
 esac
-# the tests' scripts as they are now
+# Update the tests' scripts.
 "$TOP/series/scripts/prepare.sh" >/dev/null
-# one guest of a name at a time writes its logs; a prompt writes none
+# Guests of one name write the same logs, so run one at a time. A prompt writes none.
 name=" $* "
 case $name in
 *" -n "*)

@@ -1,15 +1,15 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Walks all that a hit can call, in the objects of kprobes, and prints what of it
-# could be traced or probed. A hit of such a function would come from the midst of
-# another hit. Silence is what we want.
+# Walks over all functions that a hit can call, in the objects of kprobes, and prints those that
+# can be traced or probed: a hit of such a function would happen in the middle of another hit.
+# There should be none.
 #
 # It walks, too:
 #
 # - what exc_int3() calls before and after kprobe_int3_handler(), in the objects that the
-#   entry of an exception consists of. There kprobes does not know of recursion: a
-#   probe in it raises the next int3, and that one raises the next, until the stack ends;
+#   entry of an exception consists of. There kprobes cannot detect recursion: a probe in it
+#   raises the next int3, which raises the next, until the stack overflows;
 # - what a hit raises, which runs after the hit: functions of irq_work, work items and so on.
 #   If one of them can be probed, a hit of it may raise the same again, forever. Each
 #   needs a guard in the function that raises it, or a reason in @raises.
@@ -25,9 +25,9 @@ use FindBin;
 
 my $build = shift or die "usage: series/scripts/hitpath.pl BUILD\n";
 
-# Where the kernel enters: exceptions, what text, slots and detours call, and what
-# users and kernel call of kprobes while handlers run. The others are called by
-# pointers: the handlers that the core puts into a struct kprobe or a probe_set.
+# Entry points of a hit: what exceptions, the text, slots and detour buffers call, and what users
+# and the kernel call while handlers run. The rest are called through pointers: the handlers that
+# the core puts into a struct kprobe or a probe_set.
 my @roots = qw(
 	kprobe_int3_handler kprobe_fault_begin kprobe_fault_resume kprobe_fault_handler
 	kprobe_post_trampoline kprobe_detour_trampoline kprobe_detour_multi_trampoline
@@ -41,7 +41,7 @@ my @roots = qw(
 	skip_call
 );
 
-# Where the CPU comes from to kprobe_int3_handler(), and returns to.
+# Functions that lead to kprobe_int3_handler(), and those that it returns to
 my @entries = qw(exc_int3);
 my @entry_files = qw(
 	kernel/entry/common.o kernel/context_tracking.o kernel/locking/lockdep.o
@@ -52,14 +52,14 @@ my @entry_files = qw(
 	kernel/kcsan/core.o
 );
 
-# Where the walk from there ends, and why that is no harm.
+# Functions at which the walk from there ends, and why that is safe
 my %ends = (
 	irqentry_enter_from_user_mode => 'user space has raised the int3, so no hit repeats it',
 	irqentry_exit_to_user_mode => 'the same',
 	do_int3_user => 'the same',
 	do_trap => 'the same',
 	notify_die => 'kprobes has seen the int3, and has left it to others',
-	die => 'the end',
+	die => 'the kernel dies',
 	lockdep_hardirqs_on_prepare => 'only if lockdep had interrupts on, which a hit of it turns off',
 	__udelay => 'KCSAN watches one of more accesses than a hit makes',
 	stack_depot_save => 'KMSAN leaves NMIs out, and so int3',
@@ -70,7 +70,7 @@ my %ends = (
 	x86_kprobe_regs_ip => 'for unwinders: x86_kretprobe_recover() gives no registers',
 );
 
-# What these call may be hit: they do nothing in an int3 that has interrupted them.
+# Functions called by these may be hit: in an int3 that has interrupted them, these call nothing.
 my %guarded = (
 	trace_hwlat_callback => 'leaves out an NMI inside of another',
 	trace_osnoise_callback => 'the same',
@@ -78,9 +78,9 @@ my %guarded = (
 	trace_hardirqs_on_prepare => 'only if lockdep had interrupts on; they are off for it by then',
 );
 
-# A guard of the first kind is in the code: the function that raises has a locked
-# instruction, by which only the first of several hits raises. The second kind is a reason.
-# What has neither must not be probed, nor what it calls.
+# A guard is either code or a reason. Code: the raising function has a locked instruction, so
+# that only the first of several hits raises. A raised function with neither must not be probed,
+# nor must what it calls.
 my @raises = (
 	{ by => qr/^pool_request_growth$/, call => 'irq_work_queue',
 	  runs => [qw(run_worker)], guard => 'locked' },
@@ -96,30 +96,30 @@ my $raisers = qr/^irq_work_|^(?:__)?queue_(?:delayed_|rcu_)?work|^schedule_(?:de
 		|^smp_call_|^kthread_queue|^stop_one_cpu|^resched_c|send_IPI
 		|^(?:__SCT__|__)?preempt_schedule/x;
 
-# All that emulate.c has pointers to is called by a hit, too.
+# A hit also calls all functions that emulate.c has pointers to.
 my $emulations = "emulate.o";
 
-# What a hit calls of others, and why that is no harm.
+# Functions of other subsystems that a hit calls, and why that is safe
 my @others = (
 	# not traced, and on the blacklist, or in entry text or .noinstr.text
 	qr/^__x86_return_thunk$|^__x86_indirect_(call_|jump_)?thunk_/,
 	qr/^ct_nmi_(enter|exit)$|^(__)?preempt_schedule_notrace(_thunk)?$/,
 	qr/^__SCT__preempt_schedule_notrace$/,
 	qr/^__mem(set|cpy|move)$|^mem(set|cpy|move)$/,
-	# the end, or a warning of what no user should do
+	# the kernel dies, or warns of a user's error
 	qr/^(panic|_printk|__warn_printk|__SCT__WARN_trap|vpanic)$|^__ubsan_|^__stack_chk_fail$/,
 	# not traced; by handlers of returns, while hits are counted as missed
 	qr/^(ftrace_graph|rethook)_(ret|find_ret)_addr$/,
 	# by handlers of jprobes, while hits are counted as missed
 	qr/^get_stack_info$|^rethook_recycle$|^trace_hardirqs_o(n|ff)$/,
 	qr/^___ratelimit$|^__kasan_unpoison_range$/,
-	# by copies that fault, and never on the way of a breakpoint
+	# called for copies that fault, and never by a breakpoint
 	qr/^xa_load$|^__rcu_read_(un)?lock$|^rcu_(read_lock_|is_)|^lock(dep)?_|^debug_lockdep/,
 	# while hits are counted as missed
 	qr/^llist_add_batch$/,
 );
 
-# What arch_populate_kprobe_blacklist() adds by name and by prefix.
+# Functions that arch_populate_kprobe_blacklist() adds by name and by prefix
 my (%by_name, @by_prefix);
 {
 	my $file = "$FindBin::Bin/../../arch/x86/kernel/kprobes/blacklist.c";
@@ -148,7 +148,7 @@ sub is_named
 
 my (%func, %bad_ref, %static, %listed, @pointers);
 
-# Functions are FILE:NAME; global names stand for theirs.
+# A function is FILE:NAME; for a global one, NAME leads to it.
 my %global;
 
 sub run
@@ -173,7 +173,8 @@ sub at
 	return undef;
 }
 
-# target FILE, RELOCATION, ADDEND: of which the processor adds four where it calls
+# target FILE, RELOCATION, ADDEND: the called function; the addend is relative to the end of the
+# four bytes of the displacement
 sub target
 {
 	my ($file, $sym, $addend) = @_;
@@ -201,7 +202,7 @@ sub read_symbols
 		next if $section eq '*UND*' || $section eq '*ABS*' || $section !~ /text/;
 		# Symbols of sections would hide the functions at their start.
 		next if $name =~ /^\.|^__pfx_|^__cfi_|^__UNIQUE/;
-		# Labels within assembly begin what falls through to them, too.
+		# Code before a label in assembly falls through to it.
 		$size = 1 if !$size;
 		push @{$symbols{$file}{$section}}, [$addr, $addr + $size, $name];
 		$static{"$file:$name"} = 1;
@@ -217,7 +218,7 @@ sub read_code
 
 	for (run($file, '-dr', '--no-show-raw-insn')) {
 		if (/^Disassembly of section (\S+):/) {
-			# A jump to another function may be the last instruction.
+			# The last instruction may be a jump to another function (tail call).
 			push @{$func{$here}{calls}}, $pending if defined $pending && defined $here;
 			($section, $here, $pending) = ($1, undef, undef);
 		} elsif (/^\s*([0-9a-f]+):\t(.*)$/ && $_ !~ /R_X86_64/) {
@@ -248,7 +249,7 @@ sub read_code
 	push @{$func{$here}{calls}}, $pending if defined $pending && defined $here;
 }
 
-# The blacklist, the places that ftrace patches, and tables of pointers.
+# Read the blacklist, the sites that ftrace patches, and tables of pointers.
 sub read_tables
 {
 	my ($file) = @_;
@@ -294,7 +295,7 @@ sub add
 
 for my $root (@roots) {
 	my @which = grep { /:\Q$root\E$/ } keys %func;
-	# Some are there in some configurations only.
+	# Some exist in some configurations only.
 	add($_, 'a hit') for @which;
 	$found++ if @which;
 }
@@ -336,7 +337,7 @@ while (defined(my $name = shift @todo)) {
 	(my $short = $name) =~ s/.*://;
 	(my $caller = $from) =~ s/.*://;
 	(my $file = $name) =~ s/:.*//;
-	# The compiler has moved parts of functions out.
+	# The compiler has split off parts of functions.
 	(my $whole = $short) =~ s/\..*//;
 
 	next if $ends{$short} || !$ours{$file} && grep { $short =~ $_ } @others;
@@ -348,7 +349,7 @@ while (defined(my $name = shift @todo)) {
 	$walked++;
 	my $f = $func{$name};
 	my $traced = $f->{traced} || grep { $_ eq '__fentry__' } @{$f->{calls}};
-	# Ftrace copes with what of others it traces in the entry of an exception.
+	# Ftrace handles its own recursion if functions of others are traced in the entry.
 	print "$short, which $caller calls: can be traced\n" if $traced && $ours{$file};
 	print "$short, which $caller calls: can be probed\n"
 		unless $f->{section} =~ /^\.(kprobes|noinstr|entry)\.text$/ || $listed{$name} ||

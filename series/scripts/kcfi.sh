@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds a kernel in which indirect calls check the type of what they call (kCFI,
-# by clang), and runs the tests there whose handlers are called by trampolines.
-# With FineIBT, on a processor that QEMU does not emulate, a call that is not checked
-# ends in an exception; so what assembly calls is looked for in the object.
+# Builds a kernel in which indirect calls check the type of the called function (kCFI, by
+# clang), and runs the tests there whose handlers are called by trampolines. With FineIBT a
+# function that assembly calls must be compiled with a check, or the call raises an exception.
+# QEMU emulates no processor that has it, so look for the check in the object.
 #
 #	series/scripts/kcfi.sh [TEST...]
 
@@ -40,7 +40,7 @@ no_indirect_call()
 	! trampolines | grep -E '(call|jmp)q? +\*|__x86_indirect'
 }
 
-# called FUNCTION: by the trampolines; and there the compiler checks the type
+# called FUNCTION: the trampolines call it, and the compiler has given it a check of the type
 called()
 {
 	trampolines | grep "R_X86_64_PLT32.$1-" >/dev/null || return 1

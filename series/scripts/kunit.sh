@@ -18,7 +18,7 @@ log=$OUT/log/kunit.log
 lock build-kunit
 need_packages gcc libc6-dev make bc bison flex libelf-dev perl python3 qemu-system-x86
 cd "$OUT/linux"
-# QEMU is not to use hardware virtualisation, nor kunit.py to leave files among the sources.
+# Keep QEMU from using hardware virtualisation, and kunit.py from leaving files in the sources.
 export PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 status=0
 tools/testing/kunit/kunit.py run --arch=x86_64 --kunitconfig=kernel/kprobes \
@@ -33,7 +33,7 @@ read -r passed failed < <(sed 's/\x1b\[[0-9;]*m//g' "$log" | awk '
 			n[$i] = $(i + 1)
 	}
 	END { print n["passed:"] + 0, n["failed:"] + n["crashed:"] + n["errors:"] + 0 }')
-# It may have failed before it had anything to count.
+# kunit.py may have failed before the first case.
 [ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the front door's scripts share. Sourced, never run.
+# Functions for the scripts that the Makefile runs. Sourced, never run.
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 SHARED=$TOP/out
@@ -10,8 +10,8 @@ OUT=$SHARED
 SELFTESTS=tools/testing/selftests/kprobes
 OWN_DIRS=(arch include kernel lib samples Documentation tools)
 
-# The base kernel. For all others than the default, series/base-* has what is other there, and
-# everything that is made of them is in out/ in a directory of their own.
+# The base kernel. For others than the default, series/base-* has the differences, and all that
+# is built is in a directory of its own in out/.
 DEFAULT_BASE=6.12
 export BASE=${BASE:-$DEFAULT_BASE}
 ADAPTIONS=
@@ -29,14 +29,13 @@ mkdir -p "$OUT/log"
 # shellcheck source=tools/testing/selftests/kprobes/vmtest-archs.sh
 . "$TOP/$SELFTESTS/vmtest-archs.sh"
 
-# variant_arch VARIANT: sets arch to what it is for
+# variant_arch VARIANT: sets arch to its architecture
 variant_arch()
 {
 	find_arch name "${1#stock-}" || find_arch name x86_64
 }
 
-# A compiler cache, where Debian's is installed. What was compiled in one clone is
-# found in another.
+# Use ccache if Debian's is installed. Clones share the compiled objects.
 if [ -d /usr/lib/ccache ]; then
 	export PATH=/usr/lib/ccache:$PATH CCACHE_BASEDIR=$TOP CCACHE_NOHASHDIR=1
 fi
@@ -51,14 +50,15 @@ die()
 	exit 1
 }
 
-# is_foreign VARIANT: its guest cannot run the host's programs, and there is no root for it
+# is_foreign VARIANT: the guest cannot run the host's programs, and no root exists for it
 is_foreign()
 {
 	variant_arch "$1"
 	[ "${arch[package]}" != x86 ]
 }
 
-# adapted KIND NAME: the file of series/KIND, or that of the base kernel that takes its place
+# adapted KIND NAME: prints the path of the file in series/KIND, or of the one in series/base-*
+# that replaces it
 adapted()
 {
 	if [ -n "$ADAPTIONS" ] && [ -e "$ADAPTIONS/$1/$2" ]; then
@@ -68,7 +68,7 @@ adapted()
 	fi
 }
 
-# own_files: every file of ours that is part of the kernel
+# own_files: prints every file of ours that is part of the kernel
 own_files()
 (
 	dirs=()
@@ -86,7 +86,7 @@ own_files()
 	done
 )
 
-# need_packages PACKAGE...: installs those that are missing, and says so first
+# need_packages PACKAGE...: installs the missing packages, and says so first
 need_packages()
 {
 	local pkg missing=()
@@ -100,7 +100,7 @@ need_packages()
 
 	say "installing missing packages: ${missing[*]}"
 	update_packages
-	# apt refuses to go on where an installation was interrupted.
+	# apt refuses to run after an installation that was interrupted.
 	(as_root '' dpkg --configure -a) 2>/dev/null ||
 		say "not all that is unpacked can be configured"
 	# Another process, the tests of a second clone for example, may hold dpkg's lock: apt-get
@@ -109,15 +109,14 @@ need_packages()
 		install -y --no-install-recommends --fix-broken "${missing[@]}"
 }
 
-# update_packages: if a repository cannot be read now, what is known of it may do
+# update_packages: updates apt's lists. If a repository cannot be read now, its old list may do.
 update_packages()
 {
 	(as_root '' apt-get update) 2>/dev/null || say "not all of apt's repositories can be read"
 }
 
-# need_multilib: installs what the host's compiler needs to link 32-bit programs. It is not
-# gcc-multilib, which adds no more than a link to headers, and cannot be installed beside cross
-# compilers.
+# need_multilib: installs what the host's compiler needs to link 32-bit programs. gcc-multilib
+# itself adds only a link to headers, and conflicts with cross compilers.
 need_multilib()
 {
 	local version
@@ -127,8 +126,8 @@ need_multilib()
 	need_packages "gcc-${version%%.*}-multilib"
 }
 
-# as_root ADVICE COMMAND...: runs a command that changes the machine, as root; debconf asks no
-# questions. If the command fails, prints the end of its log and the advice, and exits.
+# as_root ADVICE COMMAND...: runs a command as root, without questions of debconf. If it fails,
+# prints the end of its log and the advice, and exits.
 as_root()
 {
 	local advice=$1 root=() log=$OUT/log/packages.log
@@ -221,13 +220,13 @@ client_packages()
 	esac
 }
 
-# debian_mirror: this machine's release of Debian, and where apt gets it from
+# debian_mirror: prints this machine's release of Debian, and the mirror that apt uses
 debian_mirror()
 {
 	local codename
 
 	codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-	# Without lists of apt's, mmdebstrap takes the mirror that is its default.
+	# If apt has no lists, mmdebstrap uses its default mirror.
 	# shellcheck disable=SC2016 # apt-get replaces these
 	apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' \
 		'Origin: Debian' 'Label: Debian' 'Component: main' "Codename: $codename" |
@@ -249,7 +248,7 @@ i386_root()
 	) || exit
 }
 
-# make_i386_root DIRECTORY: whole or not at all
+# make_i386_root DIRECTORY: makes it completely, or not at all
 make_i386_root()
 {
 	local advice="set GUEST_ROOT= to the root of a Debian for i386" mirror
@@ -258,12 +257,12 @@ make_i386_root()
 	read -ra mirror < <(debian_mirror)
 	say "making ${1#"$TOP"/}, a Debian for i386, with ${CLIENT_PACKAGES[*]}"
 	as_root "$advice" rm -rf "$1" "$1.new"
-	# Whatever ends mmdebstrap: what it mounts there goes with its mount namespace.
+	# In a mount namespace, so that all that mmdebstrap mounts is unmounted, however it ends.
 	as_root "$advice" unshare --mount mmdebstrap --mode=root --format=directory \
 		--architectures=i386 --variant=essential \
 		--include="${CLIENT_PACKAGES[*]}" --aptopt='APT::Install-Recommends "false"' \
 		"${mirror[0]}" "$1.new" "${mirror[@]:1}"
-	# The user who runs QEMU has to be able to read all of it.
+	# The user that runs QEMU has to be able to read all of it.
 	as_root "$advice" chown -R "$(id -u):$(id -g)" "$1.new"
 	printf '%s\n' "${CLIENT_PACKAGES[*]}" >"$1.new/.packages"
 	mv "$1.new" "$1"
@@ -281,7 +280,7 @@ find_fragments()
 {
 	local variant=${1#stock-} basis name dir=$TOP/$SELFTESTS
 
-	# as they are for this base kernel
+	# adapted to this base kernel
 	[ -z "$ADAPTIONS" ] || dir=$OUT/linux/$SELFTESTS
 	fragments=()
 	case $variant in
@@ -301,15 +300,15 @@ find_fragments()
 	[[ $1 != stock-* ]] || fragments+=("$TOP/series/scripts/config.stock")
 }
 
-# test_programs TREE: the names of the selftests in TREE that need nothing of the host
+# test_programs TREE: prints the names of the selftests in TREE that need no programs of the host
 test_programs()
 {
 	sed -n '/^TEST_PROGS :=/,/\(^\|[^\\]\)$/s/^\t\([a-z-]*\)\.sh.*/\1/p' "$1/$SELFTESTS/Makefile" |
 		grep -v '^clients-'
 }
 
-# use_toolchain VARIANT: sets compiler, and toolchain, what make has to be told of it; and
-# gets it
+# use_toolchain VARIANT: installs the compiler; sets compiler, and toolchain, make's arguments
+# for it
 use_toolchain()
 {
 	variant_arch "$1"
@@ -335,8 +334,8 @@ use_toolchain()
 	esac
 }
 
-# progress WHAT [TOTAL]: counts the lines on stdin; on a terminal all the time,
-# else with a line every half minute
+# progress WHAT [TOTAL]: counts the lines on stdin; prints the count all the time on a terminal,
+# else every half minute
 progress()
 {
 	local what=$1 total=${2:-0} n=0 last=-1 start=$SECONDS every=30 of=
@@ -358,7 +357,7 @@ progress()
 	printf '   %s: %d, %d s\n' "$what" "$n" $((SECONDS - start))
 }
 
-# lock NAME [DIRECTORY]: one at a time, whoever else builds here
+# lock NAME [DIRECTORY]: waits until no other process holds the lock, then takes it
 lock()
 {
 	exec 9>"${2:-$OUT}/.lock.$1"

@@ -39,7 +39,7 @@ taken()
 		}' "$tree/$reference"
 }
 
-# Only lines that name a file of ours, with a colon behind it
+# Only lines that name a file of ours, followed by a colon
 about_ours()
 {
 	sed 's/$/:/' "$work/own" >"$work/patterns"
@@ -50,7 +50,7 @@ build()
 {
 	local log=$OUT/log/sphinx.log page
 
-	# Neither theme nor Python's cache is to change the tree.
+	# Keep the theme and Python's cache from changing the tree.
 	PYTHONDONTWRITEBYTECODE=1 LC_ALL=C.UTF-8 srctree=$tree \
 		sphinx-build -q -E -j1 -b html -c "$tree/Documentation" -d "$work/doctrees" \
 		-D version="$(kernel_version "$tree")" -D release="$(kernel_version "$tree")" \
@@ -63,14 +63,14 @@ build()
 	done
 }
 
-# described FILE: the symbols that kernel-doc describes in it
+# described FILE: prints the symbols that kernel-doc describes in it
 described()
 {
 	"$tree/scripts/kernel-doc" -rst "$tree/$1" 2>/dev/null |
 		sed -n 's/^\.\. c:[a-z]*:: //; T; s/ (.*//; s/.*[ *]//; p' | sort -u
 }
 
-# Kernel-doc is silent about a symbol that is not there, if another one is.
+# Kernel-doc does not report a missing symbol if it finds another one.
 check_taken()
 {
 	local file
@@ -105,14 +105,14 @@ check_references()
 	done
 }
 
-# named PATTERN: what the page on the design has of it, once each
+# named PATTERN: prints each match on the page on the design, once
 named()
 {
 	grep -ohP "$1" "$tree/$design" | sort -u
 }
 
-# The page abbreviates two directories in its tables, and names headers as C does. What
-# our files do not have may be a function or an option of the base kernel.
+# The page abbreviates two directories in its tables, and names headers as #include does. A
+# name that our files do not have may be a function or an option of the base kernel.
 # shellcheck disable=SC2016
 check_design()
 {

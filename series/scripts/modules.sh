@@ -20,7 +20,7 @@ dest=$OUT/modules/$variant
 
 [ -e "$build/.built" ] || die "the kernel $variant is not built" "make kernel VARIANT=$variant"
 
-# the sources as they are now
+# Update the sources.
 "$TOP/series/scripts/prepare.sh" >/dev/null
 lock "modules-$variant"
 need_packages gcc make rsync
@@ -34,7 +34,7 @@ module_dir()
 
 	[ -e "$src/Makefile" ] || return 0
 	mkdir -p "$dest/$name"
-	# What is gone from the sources goes here too, and with it its objects
+	# Delete copies of sources that no longer exist, and their objects.
 	(cd "$src" && find . -name '*.[chS]' -o -name Makefile | sort) >"$dest/$name.new"
 	if ! cmp -s "$dest/$name.new" "$dest/$name.list"; then
 		rm -rf "${dest:?}/$name"
@@ -52,10 +52,10 @@ module_dir()
 
 args=("KPROBES_TESTS=$OUT/linux/kernel/kprobes/tests")
 [ -z "$only" ] || args+=("KP_ONLY=$only")
-# Some use what only our kprobes have
+# Some modules use what only our kprobes have.
 [[ $variant != stock-* ]] || args+=(KP_ANY=1)
 
-# has OPTION...: the kernel was built with all of them, and without those that begin with !
+# has OPTION...: was the kernel built with all of the options, and without each !OPTION?
 has()
 {
 	local option
@@ -68,7 +68,7 @@ has()
 	done
 }
 
-# The samples that the kernel has what it takes for; samples/Kconfig has the same.
+# The samples that this kernel can have; the same conditions as in samples/Kconfig.
 samples=(CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m)
 ! has JPROBES || samples+=(CONFIG_SAMPLE_JPROBES=m)
 while read -r sample needs; do
@@ -86,7 +86,7 @@ END
 module_dir test_modules $SELFTESTS/test_modules "${args[@]}"
 [ -n "$only" ] ||
 	module_dir samples samples/kprobes "${samples[@]}"
-# A kernel with our kprobes has these among its own modules.
+# A kernel with our kprobes builds these with its own modules.
 if [ -z "$only" ] && [[ $variant == stock-* ]]; then
 	module_dir kunit kernel/kprobes/tests CONFIG_KPROBES_KUNIT_TEST=m
 	module_dir torture kernel/kprobes/torture CONFIG_KPROBE_TORTURE_TEST=m

@@ -59,8 +59,8 @@ cp "$build/System.map" "$dir/root/boot/System.map-$(cat "$build/include/config/k
 libs=$dir/debian/usr/lib/x86_64-linux-gnu
 stap=("$libs/ld-linux-x86-64.so.2" --library-path "$libs:/usr/lib/x86_64-linux-gnu"
 	"$dir/debian/usr/bin/stap")
-# Where the kernel has no relay files, the module's other half compiles all the same, but does
-# not link.
+# If the kernel has no relay files, SystemTap's own part of the module compiles, but does not
+# link.
 stap_script='
 probe kprobe.function("vfs_read") { printf("%d\n", pid()) }
 probe kprobe.function("vfs_read").return { printf("%d\n", returnval()) }

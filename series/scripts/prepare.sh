@@ -1,21 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Makes out/linux, the base kernel with this project's kprobes in place of its
-# own. May be run at any time: only what differs is touched, so that kbuild
-# rebuilds little. With --stock it makes out/linux-stock, the base kernel as it
-# is, to compare with. With BASE= it makes them of another kernel, with the adaptions of
-# series/base-*:
-#	edits/, steps/	diffs that take the place of those with the same names
+# Makes out/linux, the base kernel with this project's kprobes in place of its own. May be run
+# at any time: it touches only files that differ, so that kbuild rebuilds little. With --stock
+# it makes out/linux-stock, the unmodified base kernel, to compare with. With BASE= it uses
+# another kernel, with the adaptions of series/base-*:
+#	edits/, steps/	diffs that replace the diffs of the same names
 #	renames		substitutions in our files, see rename.pl
-#	ours/		diffs of our files, which are applied after them
+#	ours/		diffs of our files, which are applied after the renames
 #	messages	substitutions in the series' messages, for export.sh
 #
-# out/linux/.series keeps what is needed to do it again:
-#	source		where the tree came from
-#	removed		series/removed as it was when the tree was unpacked
+# out/linux/.series has what the next run needs:
+#	source		what the tree was unpacked from
+#	removed		the series/removed that the tree was unpacked with
 #	laid		our files that were put there
-#	orig/		the files that series/edits changes, as they were
+#	orig/		the original files that series/edits changes
 #	changed		touched when a file changes that kernels are built from
 
 set -euo pipefail
@@ -47,7 +46,7 @@ check_version()
 	esac
 }
 
-# The files to leave out, for tar and for rsync
+# Arguments that leave out the removed files, for tar and for rsync
 excludes()
 {
 	local path
@@ -61,7 +60,7 @@ excludes()
 	done <"$TOP/series/removed"
 }
 
-# unpack SOURCE: the base kernel, into a directory that becomes $tree at the end
+# unpack SOURCE: unpacks the base kernel to a directory that becomes $tree at the end
 unpack()
 {
 	local src=$1 top opts total
@@ -73,7 +72,7 @@ unpack()
 		mapfile -t opts < <(excludes rsync)
 		top=$work/linux
 		rsync -a --exclude=/.git --exclude=/.series --exclude="$OUT" "${opts[@]}" "$src/" "$top"
-		# O= builds want a source directory that nothing was built in
+		# O= needs a source directory that nothing was built in.
 		if [ -e "$top/.config" ] || [ -e "$top/include/config" ]; then
 			make -s -C "$top" mrproper
 		fi
@@ -96,7 +95,7 @@ unpack()
 	printf '%s\n' "$src" >"$top/.series/source"
 	touch "$top/.series/changed"
 
-	# Objects of the previous tree may be newer than what this one holds
+	# Objects of the previous tree may be newer than the files of this one.
 	if [ -d "$tree" ]; then
 		mv "$tree" "$work/old"
 		if [ -n "$stock" ]; then
@@ -120,7 +119,7 @@ note_change()
 	esac
 }
 
-# install_file FROM TO: whole or not at all, and only where they differ
+# install_file FROM TO: replaces TO atomically, and only if it differs
 install_file()
 {
 	if cmp -s "$1" "$2" && [ "$(stat -c %A "$1")" = "$(stat -c %A "$2")" ]; then
@@ -147,7 +146,7 @@ list_files()
 	done <"$work/own"
 }
 
-# own FILE: ours, as it is for this base kernel
+# own FILE: prints the path of our file, adapted to this base kernel
 own()
 {
 	if [ -e "$work/ours/$1" ]; then
@@ -157,7 +156,7 @@ own()
 	fi
 }
 
-# take_own FILE DIFF: a copy of ours for the diff to change
+# take_own FILE DIFF: makes a copy of our file, which the diff changes
 take_own()
 {
 	grep -qxF "$1" "$work/own" || die "${2#"$TOP"/}: $1 is no file of ours"
@@ -167,7 +166,7 @@ take_own()
 	}
 }
 
-# adapt_own: makes the changes of our own files that this base kernel needs
+# adapt_own: changes our own files as this base kernel needs it
 adapt_own()
 {
 	local file diff name=${ADAPTIONS##*/}
@@ -207,7 +206,7 @@ lay_files()
 	mv "$work/own" "$state/laid"
 }
 
-# original FILE: the base kernel's version of it
+# original FILE: prints the path of the base kernel's version
 original()
 {
 	if [ -e "$state/orig/$1" ]; then
@@ -217,7 +216,7 @@ original()
 	fi
 }
 
-# A section of MAINTAINERS goes from its title to the next empty line
+# A section of MAINTAINERS extends from its title to the next empty line.
 merge_maintainers()
 {
 	awk -v ours="$TOP/MAINTAINERS" '
@@ -236,13 +235,13 @@ merge_maintainers()
 		END { exit !found }' "$1"
 }
 
-# check_why DIFF: it says what it is for
+# check_why DIFF: fails if the first line does not say what the diff is for
 check_why()
 {
 	head -n 1 "$1" | grep -q '^Why: .' || die "${1#"$TOP"/}: does not begin with 'Why: ...'"
 }
 
-# files_of DIFF: the files that it changes
+# files_of DIFF: prints the files that it changes
 files_of()
 {
 	sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$1"
@@ -265,8 +264,7 @@ apply()
 	}
 }
 
-# Every edited file is made anew from its original, all of them before the
-# first is put into the tree.
+# Make every edited file from its original, all of them before the first is installed.
 apply_edits()
 {
 	local edit file files=() stage=$work/stage
@@ -304,7 +302,7 @@ apply_edits()
 		install_file "$stage/$file" "$tree/$file"
 	done
 
-	# What is not edited any more is the base kernel's again
+	# Restore the original of a file that is not edited any more.
 	[ -d "$state/orig" ] || return 0
 	while IFS= read -r file; do
 		[ ! -e "$stage/$file" ] || continue
@@ -313,8 +311,8 @@ apply_edits()
 	done < <(cd "$state/orig" && find . -type f ! -name '*.new' -printf '%P\n')
 }
 
-# base_package: sets source to Debian's package of the base kernel. Only the newest release of
-# Debian has others than the default.
+# base_package: sets source to Debian's package of the base kernel. Other base kernels than the
+# default are only in Debian's newest release.
 base_package()
 {
 	local path=usr/src/$PACKAGE.tar.xz

@@ -1,14 +1,14 @@
 #!/usr/bin/env perl
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Changes copies of files as another base kernel needs it.
+# Adapts copies of files to another base kernel.
 #
 #	series/scripts/rename.pl RENAMES FROM TO LIST
 #
-# RENAMES is a file with lines of `PATTERN...: SUBSTITUTION`, for those of the files in LIST
-# that match a PATTERN, in which * stands for anything. What is changed is read from FROM,
-# unless TO has it already, and written to TO. A substitution has to match in a file of each of
-# its patterns, so that none outlives its reason.
+# RENAMES has lines of `PATTERN...: SUBSTITUTION`, for the files in LIST that match a PATTERN, in
+# which * stands for anything. A file is read from FROM, unless TO has it already, and written
+# to TO if it changes. A substitution has to match in a file of each of its patterns, so that
+# obsolete ones are found.
 
 use strict;
 use warnings;
@@ -53,7 +53,7 @@ for my $line (split /\n/, slurp($renames)) {
 }
 for my $file (sort keys %changed) {
 	make_path(dirname("$to/$file"));
-	# with the mode
+	# Keep the mode.
 	cp("$from/$file", "$to/$file") or die "$to/$file: $!\n" if !-e "$to/$file";
 	open my $out, '>:raw', "$to/$file" or die "$to/$file: $!\n";
 	print {$out} $text{$file};

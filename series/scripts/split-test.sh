@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests split.pl on a series of two small steps: the steps have what they are to have, and each
-# mistake in the data is found. Prints what fails, and only that.
+# Tests split.pl with a series of two small steps: the steps have the right contents, and each
+# mistake in the data is found. Prints failures only.
 
 set -euo pipefail
 split=$(cd "$(dirname "$0")" && pwd)/split.pl
@@ -36,7 +36,7 @@ Parts: dir/file.c ^int one
 Lifts: A' >"$work/top/series/messages/0020-two"
 }
 
-# split_all: what split.pl prints, and the steps in $work/steps
+# split_all: runs split.pl, with the steps in $work/steps
 split_all()
 {
 	cat >"$work/keep" <<-'END'
@@ -54,14 +54,14 @@ not_ok()
 	failed=1
 }
 
-# has STEP FILE TEXT: a file of a step
+# has STEP FILE TEXT: fails if the file of the step does not contain the text
 has()
 {
 	[ "$(cat "$work/steps/$1/$2" 2>/dev/null)" = "$(printf '%b' "$3")" ] ||
 		not_ok "step $1 has another $2: $(cat "$work/steps/$1/$2" 2>&1)"
 }
 
-# refused TEXT COMMAND: after this change of the data, split.pl fails and says so
+# refused TEXT COMMAND: after COMMAND has changed the data, split.pl fails with TEXT
 refused()
 {
 	local said

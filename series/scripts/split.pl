@@ -10,28 +10,28 @@
 # base kernel's own state, and after each step, COMMAND is run in DIR, with two arguments
 # more: the number of the step, and a file that has its commit message ("" for the base).
 #
-# A step is a file of series/messages. Behind the last blank line of the message it may have
-# lines of data, which are no part of the message:
+# A step is a file of series/messages. After the last blank line of the message it may have
+# lines of data, which are not part of the message:
 #
 #	Removes: PATH...	files of the base kernel that this step removes. Files with
 #				the same names may arrive later.
 #	Files: PATH...		files that arrive. A path that ends in / stands for all that is
-#				in it. If several paths match a file, the longest one counts.
+#				in it. If several paths match a file, the longest counts.
 #	Edits: NAME...		diffs of series/edits that are applied
 #	Parts: FILE RE [... RE]	a part of a file that has arrived before: the paragraph that
 #				has a line which matches, or the paragraphs from the first
-#				expression's to the second's. A paragraph is what stands
-#				between blank lines; blank lines inside braces do not count.
+#				expression's to the second's. Paragraphs are separated by
+#				blank lines; blank lines inside braces do not count.
 #	Lines: FILE RE [... RE] [@-N+M]
 #				the same for lines: all that match, or those from the first
 #				match to the next match of the second expression; with N lines
-#				before and M lines behind
+#				before and M lines after
 #	Holds: NAME...		diffs of series/steps that are applied on top of this step and
 #	Lifts: NAME...		all that follow, until a step lifts them
 #
-# So a file is kept whole, as it is in the end, and an edit of it needs no change here, unless
-# an expression does not match any more. Each thing has to be named exactly once, and the last
-# step has to be TREE: anything else is an error.
+# So only the final version of a file is kept, and an edit of it needs no change here, unless an
+# expression no longer matches. Each thing has to be named exactly once, and the last step has
+# to be TREE: anything else is an error.
 
 use strict;
 use warnings;
@@ -150,7 +150,7 @@ sub paragraphs
 	return @range;
 }
 
-# claim(STEP, KIND, VALUE): has the step own some lines of a file
+# claim(STEP, KIND, VALUE): makes the step own some lines of a file
 sub claim
 {
 	my ($nr, $kind, $value) = @_;
@@ -183,7 +183,7 @@ sub claim
 			$first = $range[$hits[0]][0];
 			$last = $range[$end][1];
 			return bad("$name: matches several paragraphs") if grep { $_ < $first || $_ > $last } @hits;
-			# The blank line behind it goes with it, or else that before it.
+			# The step also owns the blank line after them, or else the one before.
 			if (($lines->[$last + 1] // '') =~ /^\s*$/ && $last < $#$lines) {
 				$last++;
 			} elsif ($first && $lines->[$first - 1] =~ /^\s*$/) {
@@ -192,7 +192,7 @@ sub claim
 		}
 		@mine = $first - $before .. $last + $behind;
 	}
-	# Of a part that a step takes, later steps may take parts.
+	# Later steps may take parts of a part.
 	for (@mine) {
 		$owners->[$_] = $nr if !defined $owners->[$_] || $owners->[$_] < $nr;
 	}
@@ -200,7 +200,7 @@ sub claim
 	return;
 }
 
-# What the files of a step look like, without those that are edited
+# Computes the contents of the files of a step, except the edited ones.
 sub content
 {
 	my ($file, $nr) = @_;
@@ -210,7 +210,7 @@ sub content
 	my @here = grep { !defined $parts->{owners}[$_] || $parts->{owners}[$_] <= $nr }
 		0 .. $#{$parts->{lines}};
 	return $final{$file} if @here == @{$parts->{lines}};
-	# Where something is to come there is one blank line, and none at the end.
+	# One blank line remains in place of lines that arrive later, and none at the end.
 	my $text = '';
 	for my $i (0 .. $#here) {
 		my $line = $parts->{lines}[$here[$i]];
@@ -342,7 +342,7 @@ sub assign_files
 	return;
 }
 
-# call(NUMBER, MESSAGE): the command, for a step
+# call(NUMBER, MESSAGE): runs the command for a step
 sub call
 {
 	my ($nr, $message) = @_;
@@ -354,7 +354,7 @@ sub call
 	return;
 }
 
-# lay(FROM, HOLDS): DIR is what FROM has, with these diffs of series/steps applied
+# lay(FROM, HOLDS): copies FROM to DIR, and applies these diffs of series/steps
 sub lay
 {
 	my ($plain, @holds) = @_;

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs targets of the Makefile one after the other, whatever becomes of each. A target's last
-# line is `N passed, M failed`; the last line here is their sum.
+# Runs targets of the Makefile one after the other, even if one fails. A target's last line is
+# `N passed, M failed`; the last line of this script is their sum.
 #
 #	series/scripts/sum.sh TARGET...
 
@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.." || exit
 passed=0
 failed=0
 
-# run TARGET: adds what its last line says
+# run TARGET: runs it, and adds the numbers of its last line
 run()
 {
 	local log=out/log/make-$1.log last p f

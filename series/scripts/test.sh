@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the variants and runs the tests in each: first all that need no more than the
-# guest has, while the next variant is being built. Then the other guests follow, two at a
-# time: one of `default` for the tests of clients, clients-*.sh, which has the host's
-# programs; and short ones for what needs a kernel command line of its own. The last line
-# says how many passed and failed in all of them.
+# Builds the variants and runs the tests in each: first those that need no programs of the
+# host, while the next variant is being built. Then other guests follow, two at a time: one of
+# `default` with the host's programs, for clients-*.sh; and short ones for tests that need a
+# kernel command line of their own. The last line says how many tests passed and failed in all
+# guests.
 #
 #	series/scripts/test.sh VARIANT[,VARIANT...] [TEST...]
 
@@ -41,8 +41,7 @@ run_guest()
 		-r "$OUT/log/vmtest-$name.counts" "$@" </dev/null 2>&1 || true
 }
 
-# The guests that are running: their names, by the number of their process; and how many
-# there may be.
+# The names of the running guests, by process id; and how many may run at once
 declare -A running=()
 slots=1
 # The names of all guests, for the report at the end
@@ -61,15 +60,15 @@ reap()
 	failed=$((failed + f))
 }
 
-# guest NAME VARIANT ARGUMENT...: run_guest as soon as there is room for it, beside what
-# comes next. Each line says which guest it is from.
+# guest NAME VARIANT ARGUMENT...: starts run_guest in the background once fewer than $slots
+# guests run. Each line of its output names the guest.
 guest()
 {
 	while [ ${#running[@]} -ge "$slots" ]; do
 		reap
 	done
 	rm -f "$OUT/log/vmtest-$1.counts"
-	# with a process group, so that all of it can be ended
+	# In a process group of its own, so that all of it can be killed.
 	set -m
 	run_guest "$@" > >(sed -u "s/^/$1: /" | tee "$OUT/log/guest-$1.log") &
 	names+=("$1")
@@ -88,7 +87,7 @@ end_guests()
 }
 trap end_guests EXIT
 
-# has_kernel VARIANT: it is one of those that all tests run in, and was built
+# has_kernel VARIANT: is it one of the variants that run all tests, and was it built?
 has_kernel()
 {
 	[[ " ${variants[*]} " == *" $1 "* ]] &&
@@ -97,7 +96,7 @@ has_kernel()
 
 built=()
 for variant in "${variants[@]}"; do
-	# Beside the tests of the last one nothing is left to be built.
+	# While the tests of the last variant run, nothing is left to be built.
 	[ "$variant" != "${variants[-1]}" ] || slots=2
 	if ! { "$TOP/series/scripts/build.sh" "$variant" && "$TOP/series/scripts/modules.sh" "$variant"; }; then
 		failed=$((failed + 1))
@@ -115,7 +114,7 @@ for variant in "${built[@]}"; do
 	case $#$variant in
 	0default) these=("${clients[@]}") ;;
 	0i386) has_kernel default || these=("${clients[@]}") ;;
-	# What needs no programs of the guest's architecture but busybox
+	# tests that need no program of the guest's architecture except busybox
 	0*) ! is_foreign "$variant" || these=(clients-dynevents clients-events) ;;
 	esac
 	[ ${#these[@]} -gt 0 ] || continue
@@ -146,9 +145,9 @@ boot_events_guest()
 		short_guest "$1" "$2" boot-events "$(boot_events "$3")"
 }
 
-# boot_events OFFSET: probes for the kernel's command line. OFFSET is where the second
-# instruction of a function begins, behind ftrace's call. What the kernel's own init code does is
-# over when a test starts.
+# boot_events OFFSET: prints probes for the kernel's command line. OFFSET is the one of a
+# function's second instruction, after ftrace's call. These probes can be on the kernel's own
+# init code, which no longer runs when a test starts.
 boot_events()
 {
 	local events="p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone"
@@ -158,17 +157,17 @@ boot_events()
 	printf 'kprobe_event=%s\n' "$events"
 }
 
-# short_guests VARIANT PREFIX OFFSET: those of a variant that is built as distributions do; PREFIX
-# is of their names, OFFSET as for boot_events
+# short_guests VARIANT PREFIX OFFSET: starts the short guests of a variant that is configured as
+# distributions do; PREFIX is that of their names, OFFSET as for boot_events
 short_guests()
 {
-	# What alternatives may still patch is there only until a second CPU comes up.
+	# The locks that SMP alternatives may patch are reserved only until a second CPU is up.
 	short_guest "$1" "$2one-cpu" api maxcpus=1
 	short_guest "$1" "$2one-cpu-explain" api-explain maxcpus=1
 	boot_events_guest "$1" "$2boot-events" "$3"
-	# A handler that oopses switches lockdep off, among others.
+	# An oops switches lockdep off, among others.
 	short_guest "$1" "$2oops" "context-oops torture" "kp_oops TORTURE_S=5"
-	# Nothing traces functions any more after that.
+	# The function tracer is unusable after that.
 	short_guest "$1" "$2ftrace-dead" ftrace-dead kp_kill_ftrace
 }
 
@@ -177,12 +176,12 @@ if [ $# -eq 0 ] && has_kernel default; then
 	short_guests default '' 9
 	# No task is preempted in the kernel.
 	short_guest default preempt-none kretprobe preempt=none
-	# Returns go by way of thunks: those in the lower half of a cacheline, or all.
+	# Returns use return thunks: those in the lower half of a cache line, or all.
 	short_guest default returns-its opt-return-thunks spectre_v2=retpoline \
 		indirect_target_selection=force
 	CPU=max,family=23,model=1 \
 		short_guest default returns-unret opt-return-thunks retbleed=unret spec_rstack_overflow=off
-	# Returns count, and change flags.
+	# Returns count calls (call depth tracking), and change flags.
 	CPU=max,vendor=GenuineIntel,family=6,model=94,stepping=3 \
 		short_guest default returns-depth "opt-return-thunks insn-flags kretprobe-stacks" \
 		retbleed=stuff spectre_v2=retpoline
@@ -191,7 +190,7 @@ if [ $# -eq 0 ] && has_kernel i386; then
 	short_guests i386 i386- 5
 fi
 if [ $# -eq 0 ] && has_kernel plain; then
-	# Where all functions can be probed, those among them that tracers leave alone.
+	# Without the function tracer, notrace functions can be probed by events, too.
 	boot_events_guest plain plain-boot-events 9
 fi
 if [ $# -eq 0 ] && has_kernel debug; then
@@ -200,7 +199,7 @@ fi
 while [ ${#running[@]} -gt 0 ]; do
 	reap
 done
-# The tests that failed were named far above.
+# Repeat the tests that failed: their messages are far above.
 for name in "${names[@]}"; do
 	grep -E '^[^ ]+ +not ok: ' "$OUT/log/guest-$name.log" || true
 done

@@ -5,10 +5,10 @@
 #
 #	series/scripts/torture.sh VARIANT [MINUTES [SEED]]
 #
-# VARIANT may be the base kernel, as a control. MINUTES is how long all cases take together, 5
-# by default. The same SEED has the writers make the same changes. With CASE=N in the
-# environment, the other cases are left out. Each case ends with the last lines of
-# kprobe_torture, and the whole with a line "N passed, M failed".
+# VARIANT may be the base kernel, as a control. MINUTES is the time of all cases together, 5 by
+# default. With the same SEED, the writers make the same changes. With CASE=N in the environment,
+# only that case runs. Each case ends with the last lines of kprobe_torture, and the whole with a
+# line "N passed, M failed".
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
