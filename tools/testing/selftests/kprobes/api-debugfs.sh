@@ -7,7 +7,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-# Registered in an order that is not that of their addresses.
+# Register the probes out of address order.
 add_probes() {
 	ctl add 0 kp_target:kp_tgt_function &&
 		ctl add 1 kernel_clone &&
@@ -31,7 +31,7 @@ list_is_sorted() {
 	sort "$TMP/addresses" | cmp -s - "$TMP/addresses" || failed "$(cat $KPROBES/list)"
 }
 
-# ADDRESS  k  SYMBOL+0xOFFSET  MODULE [MARK]..., blanks as they come
+# Lines have the form ADDRESS  k  SYMBOL+0xOFFSET  MODULE [MARK]..., with any number of blanks.
 list_has_format() {
 	module='( +\[?[a-z0-9_]+\]?)?'
 	marks='( *\[(DISABLED|GONE|OPTIMIZED|FTRACE)\])*'
@@ -40,7 +40,7 @@ list_has_format() {
 		$KPROBES/list >"$TMP/malformed" || failed "$(cat "$TMP/malformed")"
 }
 
-# list_names ID PATTERN
+# list_names ID PATTERN: the probe's line matches, at the offset where it has to be
 list_names() {
 	list_line "$1" | grep -q -E "$2" || failed "no '$2' in: $(list_line "$1")"
 }
@@ -65,13 +65,13 @@ marks_follow_switching() {
 		listed_as 3 DISABLED
 }
 
-# Of two probes at one address, only the disabled one is marked.
+# If two probes share an address, only the disabled one is marked.
 marks_are_per_probe() {
 	equal "marked lines" "$(list_line 0 | grep -c -F '[DISABLED]')" 1 &&
 		equal "unmarked lines" "$(list_line 0 | grep -c -v -F '[DISABLED]')" 1
 }
 
-# switch VALUE: to kprobes/enabled
+# switch VALUE: writes it to kprobes/enabled
 switch() {
 	put $KPROBES/enabled "$1"
 }
@@ -80,7 +80,7 @@ enabled_reads() {
 	equal "kprobes/enabled" "$(cat $KPROBES/enabled)" "$1"
 }
 
-# probe 0 is hit by a call exactly when the argument is 1
+# The argument is 1 if and only if a call has to hit probe 0.
 target_hits() {
 	before=$(ctl_get 0 hits)
 	call_target 10
@@ -98,7 +98,7 @@ enabled_takes_letters() {
 		switch $off && enabled_reads 0 && target_hits 0 || return 1
 		for on in y Y 1; do
 			switch $on && enabled_reads 1 && target_hits 1 || return 1
-			# Once more changes nothing.
+			# Writing the same value again changes nothing.
 			switch $on && enabled_reads 1 && target_hits 1 || return 1
 			switch $off && switch $off && target_hits 0 || return 1
 		done
@@ -113,7 +113,7 @@ enabled_refuses_rubbish() {
 	target_hits 1
 }
 
-# What is registered, unregistered, enabled and disabled meanwhile.
+# Register, unregister, enable and disable probes while all are switched off.
 enabled_off_keeps_state() {
 	switch 0 || return 1
 	ctl add 10 kp_tgt_function || return 1
@@ -137,7 +137,7 @@ enabled_off_keeps_state() {
 	done
 }
 
-# in_blacklist SYMBOL: with a range that is not empty
+# in_blacklist SYMBOL: the blacklist has it, with a range that is not empty
 in_blacklist() {
 	awk -v symbol="$1" '
 		$2 == symbol { split($1, range, "-"); found = (range[1] "") < (range[2] "") }
@@ -155,9 +155,9 @@ blacklist_has_known() {
 	fi
 }
 
-# Text that x86 copies, patches without a table of the places, or executes where no trap can be
-# handled: the first symbol, and the last one if there are several. In 32-bit mode some labels have
-# other names.
+# Text that x86 copies, that it patches without a table of the sites, or in which no trap can be
+# handled: the first symbol, and the last one if there are several. In 32-bit mode some labels
+# have other names.
 untouchable="
 relocate_kernel swap_pages
 ftrace_caller ftrace_caller_end
@@ -169,7 +169,7 @@ wakeup_long64 wakeup_pmode_return do_suspend_lowlevel
 trace_hwlat_callback trace_osnoise_callback kgdb_ll_trap __kgdb_notify
 __asan_load8 __asan_store8 __tsan_read8 __tsan_write8 __tsan_func_entry"
 
-# Address and name of each symbol of the kernel's text that is one of these, or in an area
+# The address and name of each of these symbols in the kernel's text, or of those in an area
 untouchable_symbols() {
 	echo "$untouchable" | awk '
 		FNR == NR { for (i = 1; i <= NF; i++) wanted[$i] = 1 }
@@ -210,13 +210,13 @@ untouchable_is_listed() {
 	done <"$TMP/symbols"
 }
 
-# low_half ADDRESS: its last 8 digits. What is before them is the same for all of the text, and
-# too much for some shells.
+# low_half ADDRESS: prints the last 8 digits. The others are the same for all of the text, and
+# the number would be too large for some shells.
 low_half() {
 	echo "0x${1#"${1%????????}"}"
 }
 
-# perf gives each place in the kernel's text as so many bytes from where that begins.
+# perf gives each text symbol as an offset from the start of the text.
 counted_from_start() {
 	ctl add 10 do_sys_openat2
 	function=$(awk '$3 == "do_sys_openat2" { print $1; exit }' /proc/kallsyms)
@@ -225,17 +225,17 @@ counted_from_start() {
 		offset=$(($(low_half "$function") - $(low_half "$from")))
 		ctl add 11 "$start+$offset"
 		wanted=$(ctl_get 10 address)
-		# On powerpc only the name leads behind what sets up r2.
+		# On powerpc, a probe on the name is after the instructions that set up r2.
 		! is_powerpc || wanted=$function
 		equal "$start+$offset" "$(ctl_get 11 address)" "$wanted"
 		ctl del 11
 	done
-	# Of no other symbol there is so much.
+	# No other symbol is that large.
 	ctl_refused add 11 "do_sys_openat2+0x100001"
 	ctl del 10
 }
 
-# 0xSTART-0xEND<tab>SYMBOL, and [MODULE]
+# Lines have the form 0xSTART-0xEND<tab>SYMBOL, and [MODULE].
 blacklist_has_format() {
 	tab=$(printf '\t')
 	must grep -q . $KPROBES/blacklist
@@ -248,8 +248,8 @@ blacklist_forgets_module() {
 	in_blacklist notify_die
 }
 
-# has_addresses FILE COMMAND...: COMMAND, which reads it, shows some; has_no_addresses: none, but
-# all the rest is there
+# has_addresses FILE COMMAND...: COMMAND, which reads it, prints some addresses;
+# has_no_addresses: it prints none, but all the rest
 shown() {
 	shown_file=$1
 	shift
@@ -271,7 +271,7 @@ has_no_addresses() {
 	! grep -q '[1-9a-f]' "$TMP/addresses" || failed "addresses in kprobes/$1"
 }
 
-# The files that have addresses.
+# The files that have addresses
 files() {
 	for file in list blacklist optimizer; do
 		[ ! -e $KPROBES/$file ] || echo $file
@@ -288,7 +288,7 @@ restore_kptr() {
 	return $restored
 }
 
-# What /proc/kallsyms hides from a reader, these files do.
+# These files hide addresses from the readers that /proc/kallsyms hides them from.
 addresses_are_hidden() {
 	KPTR_WAS=$(cat $KPTR)
 	for file in $(files); do

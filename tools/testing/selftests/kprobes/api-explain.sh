@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kprobes/explain: the format of its answers, errors of the file, and each reason that there
-# is. Where a reason is not one that a location shows, a registration is refused for it, and the
-# probe, the kernel's log, or the error log of tracefs has the reason. In the end, every reason
-# of the kernel's table has been seen, or needs another kernel or another command line.
+# kprobes/explain: the format of its answers, the errors of the file, and each reason for a refusal.
+# Where no location can show a reason, a registration is refused for it, and the probe, the
+# kernel's log, or the error log of tracefs has the reason. At the end, every reason of the
+# kernel's table has been seen, or needs another kernel or another command line.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -18,7 +18,7 @@ BOOST=/sys/module/kprobes/parameters/boost
 FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
 KPTR=/proc/sys/kernel/kptr_restrict
 
-# Settings before the script changed them; empty: not changed
+# Settings before the script changed them; empty if unchanged
 BOOST_WAS=
 FTRACE_WAS=
 KPTR_WAS=
@@ -33,7 +33,7 @@ restore_all() {
 	return $restored
 }
 
-# asked LOCATION: the kernel takes it, and the answer is in $TMP/answer
+# asked LOCATION: the kernel takes the question; the answer is in $TMP/answer
 asked() {
 	question=$1
 	exec 3<>$EXPLAIN
@@ -52,12 +52,12 @@ ask_refused() {
 	! asked "$1" || failed "'$1' can be written to explain"
 }
 
-# the value that the answer has for a key
+# Prints the value that the answer has for a key.
 answer() {
 	sed -n "s/^$1: //p" "$TMP/answer"
 }
 
-# says KEY VALUE
+# says KEY VALUE: the answer has this value
 says() {
 	equal "$1 of $question" "$(answer "$1")" "$2"
 }
@@ -67,18 +67,18 @@ says_not() {
 	! grep -q "^$1: " "$TMP/answer" || failed "$1 of $question is $(answer "$1")"
 }
 
-# seen TEXT: a reason was provoked
+# seen TEXT: notes that this reason was provoked
 seen() {
 	printf '%s\n' "$1" >>"$TMP/seen"
 }
 
-# because KEY TEXT: the answer has this reason
+# because KEY TEXT: the answer has this reason, which is noted as seen
 because() {
 	says "$1" "$2"
 	seen "$2"
 }
 
-# case_at NAME [FUNCTION]: the location of that name in kp_explain
+# case_at NAME [FUNCTION]: prints the location of that name in kp_explain
 case_at() {
 	grep "^$1 ${2:-}" $CASES | head -n 1 | cut -d' ' -f2
 }
@@ -87,7 +87,7 @@ has_case() {
 	grep -q "^$1 " $CASES
 }
 
-# refused LOCATION ERRNO REASON
+# refused LOCATION ERRNO REASON: explain refuses it so
 refused() {
 	ask "$1"
 	says probe no
@@ -97,7 +97,7 @@ refused() {
 	says_not jump
 }
 
-# executed LOCATION HOW REASON [HOW REASON], the latter with post_handlers
+# executed LOCATION HOW REASON [HOW REASON]: the second pair is for a probe with post_handlers
 executed() {
 	ask "$1"
 	says probe yes
@@ -108,7 +108,7 @@ executed() {
 	because execution-post-reason "${5:-$3}"
 }
 
-# no_jump LOCATION REASON
+# no_jump LOCATION REASON: the probepoint would not be optimised
 no_jump() {
 	ask "$1"
 	says probe yes
@@ -130,7 +130,7 @@ tells_usage() {
 	! grep -q 'null' "$TMP/table" || failed "a reason has no text"
 }
 
-# Every line is "key: value", and the keys are those that the manual has.
+# Every line is "key: value", with only the keys that the manual describes.
 has_format() {
 	for location in kp_tgt_plain kp_tgt_plain+1 kp_tgt_nokprobe kp_no_such_symbol; do
 		ask "$location"
@@ -142,13 +142,13 @@ has_format() {
 	done
 }
 
-# by_ftrace: a probe at a function's entry is
+# by_ftrace: is a probe at a function's entry ftrace-based?
 by_ftrace() {
 	asked kernel_clone && [ "$(answer execution)" = ftrace ]
 }
 
-# entry_probed: what is said of a function that can be probed. Other architectures than x86 look
-# at an instruction only when it is registered.
+# entry_probed: the answer for a function that can be probed. Other architectures than x86 check
+# the instruction only at the registration.
 entry_probed() {
 	if is_x86 || by_ftrace; then
 		echo yes
@@ -172,7 +172,7 @@ finds_location() {
 		says symbol "$symbol"
 		says probe "$probed"
 	done
-	# The shell's newline is no part of the location, nor are blanks around it.
+	# The shell's newline and blanks around the location are ignored.
 	ask "  kp_tgt_plain	"
 	says location kp_tgt_plain
 	says probe "$probed"
@@ -182,10 +182,10 @@ refuses_rubbish() {
 	for text in "" " " "kp_tgt_plain kp_tgt_plain" kp_tgt_plain+ kp_tgt_plain+x +3 0 0x 0xx \
 		kp_tgt_plain+-1 kp_tgt_plain+0x100000000 kp_tgt_plain+1+1 0x1ffffffffffffffff; do
 		ask_refused "$text"
-		# The usage is still there.
+		# The file still has the usage.
 		cmp -s "$TMP/answer" "$TMP/usage" || failed "'$text' changes what is read"
 	done
-	# An error keeps the answer to the last question.
+	# An error keeps the previous answer.
 	exec 3<>$EXPLAIN
 	echo kp_tgt_plain >&3
 	taken=yes
@@ -202,7 +202,7 @@ refuses_what_is_too_long() {
 	done
 	ask_refused "$long"
 	cmp -s "$TMP/answer" "$TMP/usage" || failed "what is too long changes what is read"
-	# As long as a name may be, it is a symbol that does not exist.
+	# A name of the maximum length is taken, and is a symbol that does not exist.
 	name=$(printf '%s' "$long" | cut -c1-511)
 	refused "$name" -2 "there is no symbol of that name"
 }
@@ -226,7 +226,7 @@ readers_are_separate() {
 	exec 3>&- 4>&- 5<&-
 }
 
-# A read at an offset, in small pieces, and after a seek, gives the same bytes.
+# Reads at an offset, in small pieces, and after a seek give the same bytes.
 reads_anywhere() {
 	ask kp_tgt_plain
 	exec 3<>$EXPLAIN
@@ -239,7 +239,7 @@ reads_anywhere() {
 	exec 3>&-
 }
 
-# Without post_handlers and probes nothing is there that was not there before.
+# Without post_handlers and probes the answer has no further lines.
 changes_nothing() {
 	list_is_empty
 	before=$(grep -c . $KPROBES/blacklist)
@@ -273,7 +273,7 @@ hides_addresses() {
 refuses_locations() {
 	refused kp_no_such_symbol -2 "there is no symbol of that name"
 	refused kp_target:kp_no_such_symbol -2 "there is no symbol of that name"
-	# An offset has 32 bits: where the kernel is further from the end, no offset leads there.
+	# An offset has 32 bits. If the kernel is further from the end, no offset leads there.
 	ask do_sys_openat2
 	case $(answer address) in
 	0xffffffff???????? | 0x????????)
@@ -293,12 +293,12 @@ names_blacklist_entry() {
 	must expr "$(answer range)" : '0x[0-9a-f]*-0x[0-9a-f]* kp_tgt_nokprobe+0x0/' >/dev/null
 	refused notify_die+1 -22 "the address is on the blacklist"
 	must expr "$(answer range)" : '0x[0-9a-f]*-0x[0-9a-f]* notify_die+0x0/' >/dev/null
-	# The range is that of the blacklist.
+	# The answer has the range of the blacklist.
 	must grep -q "^$(answer range | cut -d' ' -f1)	" $KPROBES/blacklist
 }
 
-# kp_ctl stops the loading of a module in ftrace_module_enable(), by a handler that waits for
-# another CPU.
+# kp_ctl stops the loading of a module in ftrace_module_enable(): the handler spins until another
+# CPU has tried to register a probe.
 loads_with_ftrace() {
 	grep -q ' ftrace_module_enable$' /proc/kallsyms &&
 		[ "$(grep -c '^processor' /proc/cpuinfo)" -gt 1 ]
@@ -307,7 +307,7 @@ loads_with_ftrace() {
 refuses_modules() {
 	ctl live kp_target 50 kp_tgt_init_function
 	ctl going kp_target 51 kp_tgt_function
-	# Inside ftrace's call on x86; ftrace may know it no more.
+	# Inside ftrace's call on x86; ftrace may have forgotten the record already.
 	ctl going kp_target 53 kp_tgt_function+$((BEHIND_FTRACE - 4))
 	! loads_with_ftrace || ctl early 52 kp_tgt_caller
 	unload kp_target
@@ -331,7 +331,7 @@ refuses_modules() {
 	ctl del 53
 }
 
-# left ID REASON: the registration by kp_ctl was refused for it
+# left ID REASON: the registration by kp_ctl was refused for this reason
 left() {
 	equal "reason of probe $1" "$(sed -n "s/^$1 //p" $DEBUGFS/kp_ctl/reasons)" "$2"
 	seen "$2"
@@ -342,7 +342,7 @@ refuses_returns() {
 		ask kp_tgt_plain+3
 		says probe yes
 	else
-		# Some architectures take the bytes up to ftrace's call for the entry.
+		# Some architectures take all bytes up to ftrace's call for the entry.
 		ask kp_tgt_plain+$((BEHIND_FTRACE + 4))
 		says probe unknown
 	fi
@@ -359,7 +359,7 @@ refuses_returns() {
 	fi
 }
 
-# refuse WORD ERRNO REASON: kp_explain provokes it
+# refuse WORD ERRNO REASON: kp_explain provokes this refusal
 refuse() {
 	put $DEBUGFS/kp_explain/refuse "$1"
 	equal "$1" "$(cat $DEBUGFS/kp_explain/refused)" "$2 $3"
@@ -431,7 +431,7 @@ finds_boundaries() {
 	says_not after
 }
 
-# one_of_kernel NAME REASON: of the kernel's own sites of a kind, one is refused as that
+# one_of_kernel NAME REASON: one of the kernel's own sites of a kind is refused for this reason
 one_of_kernel() {
 	# shellcheck disable=SC2013 # locations have no blanks
 	for location in $(grep "^$1 " $CASES | cut -d' ' -f2); do
@@ -444,7 +444,7 @@ one_of_kernel() {
 	failed "none of the kernel's sites is refused since $2"
 }
 
-# The kernel's sites are found in a sorted list of all, those of a module in its tables.
+# Sites of the kernel are found in one sorted list, those of a module in its tables.
 refuses_kernel_sites() {
 	if ! grep -q ' __start___jump_table$' /proc/kallsyms; then
 		skip_case "no CONFIG_KALLSYMS_ALL"
@@ -456,7 +456,7 @@ refuses_kernel_sites() {
 		one_of_kernel kernel_call "the kernel patches the static call there"
 }
 
-# A breakpoint hides the first byte, and the boundaries are those of the original.
+# A breakpoint hides the first byte; instruction boundaries are those of the original text.
 finds_boundaries_of_original() {
 	ctl add 0 kp_ex_plain+2
 	finds_boundaries
@@ -474,7 +474,7 @@ refuses_instructions() {
 	refused "$(case_at rsb)" -95 "the call only fills the return stack buffer"
 }
 
-# The address of a slot is known at a registration only. One of the two is refused then.
+# The address of a slot is known at the registration only: one of two probes is refused then.
 refuses_far_operands() {
 	if ! has_case far; then
 		skip_case "operands are not relative to the instruction pointer"
@@ -639,7 +639,7 @@ tells_of_changes() {
 	refuse gone 0 "the text is being freed"
 }
 
-# The optimiser says the same as the answer, for the same addresses.
+# The optimiser's reason is the same as the answer's, for the same addresses.
 optimizer_agrees() {
 	names="plain branch undecoded_later end into address fixup label_into far_branch \
 		far_address fault_covered blacklist_covered loop_covered \
@@ -678,7 +678,7 @@ text_was_changed() {
 # The logs
 #
 
-# event_refused LOCATION MESSAGE REASON [TYPE]: both are in the error log
+# event_refused LOCATION MESSAGE REASON [TYPE]: the error log has both
 event_refused() {
 	: >$TRACEFS/error_log
 	put_refused $TRACEFS/kprobe_events "${4:-p}:kpexplain/event $1"
@@ -697,7 +697,7 @@ has_events() {
 
 NOTRACE="kprobe events are refused in notrace functions"
 
-# refuses_notrace: kprobe events refuse what ftrace does not know
+# refuses_notrace: do kprobe events refuse functions that ftrace does not know?
 refuses_notrace() {
 	grep -q ' kprobe_events_refuse$' /proc/kallsyms
 }
@@ -711,7 +711,7 @@ error_log_has_reasons() {
 	boundary="Probe point is not an instruction boundary"
 	blacklisted="the address is on the blacklist"
 	event_refused kp_tgt_nokprobe "$fail" "$blacklisted"
-	# This and the next are notrace, and the reason of kprobes says more.
+	# This and the next function are notrace, but the reason of kprobes is more precise.
 	event_refused start_kernel "$fail" "the init text of the kernel has been freed"
 	event_refused jiffies "$fail" "the address is in no text of the kernel or of a module"
 	event_refused 0x1 "$fail" "no symbol of the kernel or of a module has the address"
@@ -741,8 +741,8 @@ error_log_has_reasons() {
 }
 
 # event_agrees LOCATION: a kprobe event is refused if and only if explain says so, and the error
-# log has the same reason. Where explain has a reason of the instruction's, kprobe events may
-# have refused the function before that.
+# log has the same reason. If explain's reason is about the instruction, kprobe events may have
+# refused the function before that.
 event_agrees() {
 	ask "$1"
 	probed=$(answer probe)
@@ -813,7 +813,7 @@ debug_messages_have_reasons() {
 			put $DEBUGFS/kp_explain/refuse redirects
 	fi
 	dmesg | must grep -q -F "kprobes: kp_tgt_nokprobe+0x0 refused: the address is on the"
-	# What explain is asked is no registration.
+	# A question to explain is no registration, and logs nothing.
 	debug_has 0 "the address is on the blacklist" ask kp_tgt_nokprobe
 	put $DYNDBG "func kprobe_refused -p"
 	debug_has 0 "the address is on the blacklist" ctl_refused add 0 kp_tgt_nokprobe

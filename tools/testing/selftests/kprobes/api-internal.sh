@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the rest of the kernel calls of kprobes: kprobe_busy_begin() and kprobe_busy_end(),
-# kprobe_running(), get_kprobe(), within_kprobe_blacklist() and is_kprobe_insn_slot(), with
-# instructions boosted, stepped and optimised, and by way of ftrace.
+# Functions of kprobes that the rest of the kernel calls: kprobe_busy_begin(), kprobe_busy_end(),
+# kprobe_running(), get_kprobe(), within_kprobe_blacklist() and is_kprobe_insn_slot(); with
+# instructions boosted, stepped and optimised, and with ftrace-based probes.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes in modules: they go with the module's text, whole or its init part, and
-# what is loaded next is probed by its own bytes.
+# Probes in modules: they are removed with the module's text, all of it or its init part, and
+# probes in the next module at the same addresses start from that module's bytes.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -19,7 +19,7 @@ nokprobe_is_refused() {
 	equal "error" "$(ctl_get 20 error)" -22
 }
 
-# init_check DESCRIPTION COMMAND...: powerpc keeps the init text of modules with the rest
+# init_check DESCRIPTION COMMAND...: skipped on powerpc, which keeps the init text of modules
 init_check() {
 	if is_powerpc; then
 		ktap_test_skip "$1: it is not freed here"
@@ -33,7 +33,7 @@ freed_init_is_refused() {
 	equal "error" "$(ctl_get 20 error)" -2
 }
 
-# A probe is no reference to the module it is in.
+# A probe does not hold a reference to its module.
 module_unloads() {
 	equal "reference count" "$(cut -d' ' -f3 /proc/modules | sed -n 1p)" 0 &&
 		rmmod kp_target || return 1
@@ -56,14 +56,15 @@ gone_stays_gone() {
 	done
 }
 
-# The switch for all of them passes over those that are gone.
+# Switching all probes skips those in unloaded modules.
 gone_survives_switching() {
 	put $KPROBES/enabled 0
 	put $KPROBES/enabled 1
 	listed_as 0 GONE && hits_are 0 7
 }
 
-# New probes in the module loaded again; 0 and 1 are still gone, perhaps at the same addresses.
+# Register new probes in the module loaded again. Probes 0 and 1 stay gone, perhaps at the same
+# addresses.
 loaded_again() {
 	insmod "$MODULE_DIR/$1.ko" || return 1
 	LOADED="kp_ctl $1"
@@ -81,8 +82,8 @@ gone_is_unregistered() {
 	call_target 10 && hits_are 3 2010 && hits_are 0 7
 }
 
-# Other code under the same names, time and again, and sooner or later at the same
-# addresses: the kernel gives freed ones away again with the next but one module.
+# Load other code of the same names again and again. Sooner or later it gets the same addresses:
+# the kernel reuses freed ones for the next module but one.
 other_code_by_turns() {
 	ctl del 3 && ctl del 4 && rmmod kp_target || return 1
 	LOADED=kp_ctl
@@ -99,7 +100,7 @@ other_code_by_turns() {
 			other=$((other + 1))
 		fi
 		echo "$address $module" >>"$TMP/seen"
-		# Unregistered before the module goes, or left where the next ones come.
+		# Unregister before the module is unloaded, or leave the probes to the next modules.
 		if [ $module = kp_target ]; then
 			ctl del $id && ctl del $((id + 1)) || return 1
 		fi
@@ -114,7 +115,7 @@ other_code_by_turns() {
 	ktap_print_msg "other code at an address probed before: $other times"
 }
 
-# Registered while the module is coming: its init function is there to be probed.
+# Register while the module is coming, so that its init function can be probed.
 init_function_is_hit() {
 	ctl when kp_target 0 kp_tgt_init_function post && ctl when kp_target 1 kp_tgt_function &&
 		ctl when kp_target 2 kp_tgt_nokprobe || return 1
@@ -139,7 +140,7 @@ freed() {
 	dmesg | grep -c 'kp_target: parameters freed' || :
 }
 
-# Offsets at which an instruction may begin; registration is refused at those where none does.
+# Offsets at which an instruction may begin; registration is refused where none does.
 offsets() {
 	case $(uname -m) in
 	x86_64 | i?86) seq 0 14 ;;
@@ -147,7 +148,7 @@ offsets() {
 	esac
 }
 
-# A module's parameters are destroyed by its own functions, after its probes have gone.
+# A module's parameters are destroyed by its own functions, after its probes have been removed.
 text_runs_after_going() {
 	before=$(freed)
 	ids=
@@ -169,7 +170,7 @@ text_runs_after_going() {
 	done
 }
 
-# Its probe is gone, and nothing is kept of its text, which is freed.
+# The probe is marked as gone, and nothing refers to its text, which is freed.
 refused_module_is_forgotten() {
 	insmod "$MODULE_DIR/kp_refuse.ko" || return 1
 	LOADED="kp_ctl kp_refuse"
@@ -182,7 +183,7 @@ refused_module_is_forgotten() {
 	LOADED=kp_ctl
 }
 
-# with_jumps 0|1 COMMAND...
+# with_jumps 0|1 COMMAND...: runs it with jump optimisation off or on
 with_jumps() {
 	optimization "$1"
 	shift

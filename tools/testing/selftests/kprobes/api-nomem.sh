@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What becomes of probes for which there is no memory: one allocation after the other fails.
+# Failed allocations: each allocation of an operation fails, one after the other.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -9,7 +9,7 @@ set -eu
 
 PARAMETERS=/sys/module/kp_nomem/parameters
 
-# without N COMMAND: the shell does it, and its allocation N fails
+# without N COMMAND: the shell runs it, and its allocation N fails
 without() {
 	nth=$1
 	shift
@@ -19,7 +19,7 @@ without() {
 	return $result
 }
 
-# Return: true if the last attempt had all the memory that it asked for.
+# Return: true if no allocation of the last attempt failed.
 had_all() {
 	[ "$(cat $PARAMETERS/failed)" = 0 ]
 }
@@ -28,7 +28,7 @@ where() {
 	failed "that was without allocation $1, of $(cat $PARAMETERS/where)"
 }
 
-# Each file is read as far as it goes, and after that as always.
+# Each file is read as far as possible, and completely after that.
 files_are_read() {
 	for file in list blacklist enabled optimizer explain pools; do
 		[ -e "$KPROBES/$file" ] || continue
@@ -44,7 +44,7 @@ files_are_read() {
 	done
 }
 
-# explained N: a question is answered as always, after allocation N has failed
+# explained N: allocation N of a question fails; after that it is answered
 explained() {
 	exec 3<>$KPROBES/explain
 	echo kp_tgt_plain >&3
@@ -66,14 +66,14 @@ questions_are_asked() {
 
 hits=0
 
-# called TIMES MORE: so many calls, and so many more hits
+# called TIMES MORE: makes the calls, which add MORE hits
 called() {
 	call_target "$1" || return 1
 	hits=$((hits + $2))
 	hits_are 0 $hits && hits_are 1 $hits && hits_are 2 $hits
 }
 
-# After an attempt to switch: nothing has been done, or all. Then it is switched on.
+# After an attempt to switch, all probes are switched or none. Then switch them on.
 is_switched() {
 	equal enabled "$(cat $KPROBES/enabled)" "$1" && called 2 $((2 * $1)) || return 1
 	echo 1 >$KPROBES/enabled && called 3 3
@@ -94,7 +94,7 @@ switched_off() {
 	[ $n -gt 1 ] && [ $n -lt 200 ]
 }
 
-# Our probes are off as well then, so this is left to the kernel's own means.
+# The probes of this test are switched off as well, so fail allocations by the kernel's own means.
 switched_on() {
 	n=1
 	while [ $n -lt 200 ]; do
@@ -140,8 +140,9 @@ loaded_where() {
 	return 1
 }
 
-# A module that can't be noted as coming does not come, and leaves nothing; it goes in
-# any case, and what is left of it then goes with the next.
+# Fail each allocation of the module notifier. COMING: loading must fail and leave no blacklist
+# entry. GOING: unloading must succeed; a range that could not be removed disappears with the
+# next module.
 modules_come_and_go() {
 	rmmod kp_target && cat $KPROBES/blacklist >"$TMP/blacklist" || return 1
 	echo kprobe_module_notify >$PARAMETERS/within || return 1
@@ -150,7 +151,7 @@ modules_come_and_go() {
 	while [ $n -lt 100 ]; do
 		echo $n >$PARAMETERS/nth_within
 		came=1
-		# Which may try twice.
+		# modprobe may try twice.
 		insmod "$MODULE_DIR/kp_target.ko" 2>/dev/null || came=0
 		echo 0 >$PARAMETERS/nth_within
 		! had_all || break

@@ -1,14 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The modules in samples/kprobes/: what they print and what their files show, as the manual
-# says, and which parameters they refuse.
+# The modules in samples/kprobes/ print, show in their files and refuse what the manual says.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-# said: what the sample has printed since mark
+# said: prints what the sample has printed since mark
 marks=0
 mark() {
 	marks=$((marks + 1))
@@ -20,12 +19,12 @@ said() {
 	dmesg | sed -n "/$marker/,\$p" | sed -n "s/^\[[^]]*\] $sample: //p"
 }
 
-# lines PATTERN
+# lines PATTERN: prints the number of lines that match
 lines() {
 	said | grep -c -E "$1" || :
 }
 
-# has_sample NAME: otherwise the case is skipped
+# has_sample NAME: skips the case if the kernel does not have it
 has_sample() {
 	sample=$1
 	grep -q "/$sample\.ko" "/lib/modules/$(uname -r)/modules.dep" 2>/dev/null || {
@@ -45,7 +44,7 @@ unload_sample() {
 	LOADED=${LOADED#"$sample "}
 }
 
-# refused PATTERN PARAM=VALUE...: it does not load, says why, and leaves nothing
+# refused PATTERN PARAM=VALUE...: the sample does not load, says why, and leaves nothing
 refused() {
 	mark "refused $*"
 	pattern=$1
@@ -68,7 +67,7 @@ reports_hits() {
 	unload_sample
 	hits=$(said | sed -n 's/^probe gone after \([0-9]*\) hits, 0 more were missed$/\1/p')
 	at_least "hits" "$hits" 5
-	# It prints no more than 20 lines in a second.
+	# It prints at most 20 lines a second.
 	at_least "lines before" "$(lines '^before kernel_clone\+0x.*: .*sp=[0-9a-f]+')" 5
 	at_least "lines after" "$(lines '^after, next is kernel_clone\+0x.*: .*sp=[0-9a-f]+')" 5
 	at_most "lines" "$(lines '^before ')" "$hits"
@@ -84,14 +83,14 @@ is_gone() {
 	equal "lines" "$(lines .)" 0
 }
 
-# Within a function: at its second instruction, wherever that is.
+# A location within a function: its second instruction
 takes_offset() {
 	if ! has_sample kprobe_example; then
 		return
 	fi
 	mark offset
 	first=1
-	# Most callers do not execute what sets up r2.
+	# Most callers skip the instructions that set up r2.
 	! is_powerpc || first=9
 	offset=$first
 	while [ $offset -lt 16 ]; do
@@ -179,7 +178,7 @@ kretprobe_is_limited() {
 	is_limited ' returned ' func=do_sys_openat2
 }
 
-# Its last string on that CPU is the name of the file that is being opened to be read.
+# Its last string on that CPU is the name of the file that is being opened for reading.
 shows_user_string() {
 	if ! has_sample arguments_example; then
 		return
@@ -214,7 +213,7 @@ shows_kernel_string() {
 	must grep -q -E '^ *[0-9]+ +[1-9][0-9]* +0 +0  [0-9a-f]{8,} "tmpfs"$' "$TMP/calls"
 }
 
-# kp_tgt_arguments(1, 2, 3, 4, 5, 6, 7, "eighth"), of which some are on the stack
+# Some arguments of kp_tgt_arguments(1, 2, 3, 4, 5, 6, 7, "eighth") are on the stack.
 shows_stack_arguments() {
 	if ! has_sample arguments_example; then
 		return
@@ -225,7 +224,7 @@ shows_stack_arguments() {
 	cat "$DEBUGFS/$sample/calls" >"$TMP/calls"
 	unload_sample
 	must grep -q -E '^ *[0-9]+ +1 +0 +0  1 2 3 4 5 6 7 [0-9a-f]{8,} "eighth"$' "$TMP/calls"
-	# The first argument is no address.
+	# The first argument is not an address.
 	load_sample func=kp_tgt_arguments args=0 string=0 user=0
 	call_target
 	cat "$DEBUGFS/$sample/calls" >"$TMP/calls"
@@ -244,7 +243,7 @@ arguments_are_checked() {
 	refused '^no_such_function cannot be probed: error -2$' func=no_such_function
 }
 
-# histogram: the file of latency_example is kept, and has its form
+# histogram: saves the file of latency_example, which has to have the right form
 histogram() {
 	cat $DEBUGFS/latency_example/histogram >"$TMP/histogram"
 	sed 's/^/# /' "$TMP/histogram"
@@ -284,15 +283,15 @@ measures_time() {
 	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
 }
 
-# What a shell does while its calls are changed: it opens a file three times. It prints
-# the status of each, and how many files it has open more than before.
+# What a shell does while its calls are changed: it opens a file three times, and prints the
+# status of each, and how many more files it has open than before.
 cat_openers() {
 	cat <<-'END'
 		parameters=/sys/module/inject_example/parameters
 		open() {
 			read -r _ <"$1"
 		}
-		# not in a subshell, whose pipe this one may have to close yet
+		# Not in a subshell, whose pipe this one may still have to close.
 		count() {
 			set -- /proc/$$/fd/*
 			count=$#
@@ -312,8 +311,8 @@ cat_openers() {
 	END
 }
 
-# changes_opens SKIP MORE: with a third call that is left alone. A call that was executed
-# has opened a file, even if its caller is told otherwise.
+# changes_opens SKIP MORE: with a third call that is left alone. A call that was executed has
+# opened a file, even if its caller gets another result.
 changes_opens() {
 	if ! has_sample inject_example; then
 		return
@@ -351,7 +350,7 @@ changes_module() {
 		load_sample skip=$skip func=kp_tgt_function result=4711
 		call_target 3
 		put "/sys/module/$sample/parameters/times" 1
-		# It compares.
+		# The shell compares the numbers.
 		must_fail write_to /sys/module/kp_target/parameters/calls 1
 		call_target 3
 		equal "calls left" "$(cat "/sys/module/$sample/parameters/times")" 0
@@ -374,7 +373,7 @@ inject_is_refused() {
 	fi
 }
 
-# hits_of FUNCTION: by batch_example
+# hits_of FUNCTION: prints the hits that batch_example has counted
 hits_of() {
 	awk -v name="$1" '$3 == name { print $1 }' $DEBUGFS/batch_example/hits
 }
@@ -398,7 +397,7 @@ probes_all_that_match() {
 	at_least "entries" "$entries" "$functions"
 	at_most "entries" "$entries" "$symbols"
 	must_fail grep -v -E '^ *([0-9]+ +0|refused +-[0-9]+)  vfs_[a-z0-9_.]+$' "$TMP/hits"
-	# Most callers do not execute what sets up r2, where the address of the symbol is.
+	# Most callers skip the instructions that set up r2, which are at the symbol's address.
 	is_powerpc || at_least "hits of vfs_read()" "$(hits_of vfs_read)" 1
 	equal "probes" "$(grep -c '  k  vfs_' $KPROBES/list)" $((entries - refused))
 	unload_sample
@@ -434,7 +433,7 @@ batch_is_refused() {
 	refused '^no_such_function cannot be probed: error -2$' beside=no_such_function
 }
 
-# shown PATTERN: by watch_example
+# shown PATTERN: watch_example shows it
 shown() {
 	grep -q -E "$1" $DEBUGFS/watch_example/stack
 }
@@ -457,7 +456,7 @@ sees_write() {
 	put /proc/$$/comm second
 	cat "$DEBUGFS/$sample/stack" >"$TMP/stack"
 	sed 's/^/# /' "$TMP/stack"
-	# Other threads' names are others' memory.
+	# The names of other threads are in other memory.
 	processes 3
 	must shown "^watching the name of thread $$: [1-9][0-9]* writes\$"
 	must cmp "$TMP/stack" "$DEBUGFS/$sample/stack"
@@ -474,7 +473,7 @@ watch_is_refused() {
 		return
 	fi
 	refused '^pid is the number of a thread$' pid=0
-	# It is unloaded before it has found anything.
+	# Unload it before it has found anything.
 	load_sample pid=$$
 	unload_sample
 }

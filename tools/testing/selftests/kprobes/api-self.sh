@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The functions of kprobes itself, traced and probed as any other: all but those that a hit
-# runs. And a stand-in for a module that guards the kernel by return probes, on functions of
-# kprobes too.
+# Trace and probe the functions of kprobes itself like any others, except those that a hit
+# executes. A stand-in for a module that guards the kernel by return probes does so on functions
+# of kprobes, too.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -13,27 +13,27 @@ TRACING=/sys/kernel/tracing
 EVENTS=$TRACING/kprobe_events
 DYNAMIC=$TRACING/dynamic_events
 
-# What other parts of the kernel and modules call; detectors of intruders watch them.
+# Functions that other parts of the kernel and modules call; intrusion detectors watch them.
 API="register_kprobe unregister_kprobe register_kprobes unregister_kprobes enable_kprobe
 disable_kprobe register_kretprobe unregister_kretprobe register_kretprobes
 unregister_kretprobes enable_kretprobe disable_kretprobe kprobe_on_func_entry"
 [ ! -e $OPTIMIZATION ] || API="$API wait_for_kprobe_optimizer"
 
-# What a hit runs.
+# Functions that a hit executes
 HIT="get_kprobe kprobe_int3_handler kprobe_fault_begin several_pre kretprobe_entry
 kretprobe_pool_take kprobe_ftrace_hit probepoint_of_insn_slot
 kprobe_busy_begin do_nop probepoint_count_missed __kretprobe_trampoline_handler
 get_kretprobe_retaddr"
 
-# Where a breakpoint is: behind ftrace's call, or at the entry if there is none.
+# The offset of a breakpoint: after ftrace's call, or 0 if there is none
 INSIDE=kp_tgt_function
 
-# address_of FUNCTION
+# address_of FUNCTION: prints it
 address_of() {
 	awk -v name="$1" '$3 == name && !$4 { print $1; exit }' /proc/kallsyms
 }
 
-# How many functions kprobes has at least. Riscv and s390 leave return probes to rethook and have
+# The least number of functions of kprobes. Riscv and s390 use rethook for return probes and have
 # no jumps; riscv has no probes on ftrace either.
 case $(uname -m) in
 riscv64) LEAST=50 ;;
@@ -41,8 +41,8 @@ s390x) LEAST=85 ;;
 *) LEAST=100 ;;
 esac
 
-# The files of kprobes follow each other in the kernel's text, so all functions between some
-# that are known are functions of kprobes.
+# The files of kprobes are adjacent in the kernel's text, so all functions between known ones are
+# functions of kprobes.
 functions_between() {
 	for name; do
 		address_of "$name"
@@ -53,7 +53,7 @@ functions_between() {
 		}' /proc/kallsyms
 }
 
-# all_functions: to $TMP/own, those of which there is only one of the name
+# all_functions: writes those with a unique name to $TMP/own
 all_functions() {
 	{
 		functions_between register_kprobe kprobe_on_func_entry probepoint_lower_bound \
@@ -74,7 +74,7 @@ names_are_known() {
 	done
 }
 
-# traceable NAME...: how many of these ftrace can trace
+# traceable NAME...: prints how many of these ftrace can trace
 traceable() {
 	for name; do
 		echo "$name"
@@ -130,12 +130,12 @@ no_events() {
 	put $DYNAMIC ""
 }
 
-# hits_of EVENT
+# hits_of EVENT: prints its hits
 hits_of() {
 	awk -v name="$1" '$1 == name { print $2 }' $TRACING/kprobe_profile
 }
 
-# add_event TYPE GROUP FUNCTION: appended to those that there are
+# add_event TYPE GROUP FUNCTION: adds an event to the existing ones
 add_event() {
 	echo "$1:$2/$1_$3 $3" 2>/dev/null >>$DYNAMIC
 }
@@ -145,7 +145,7 @@ api_can_be_probed() {
 		must add_event p kp_self "$name"
 		must add_event r kp_self "$name"
 	done
-	# This calls some of them, with some of the events enabled.
+	# This calls some of the functions, with some of the events enabled.
 	put $TRACING/events/kp_self/enable 1
 	for name in register_kprobe unregister_kprobe enable_kprobe disable_kprobe; do
 		echo "$name $(hits_of p_$name) $(hits_of r_$name)"
@@ -159,21 +159,21 @@ api_can_be_probed() {
 	no_events
 }
 
-# traced_by TRACER...: one after the other, while probes come and go
+# traced_by TRACER...: uses each tracer while probes are registered and unregistered
 traced_by() {
 	for tracer; do
 		put $TRACING/current_tracer "$tracer"
 		churn
 		put $KPROBES/enabled 0
 		put $KPROBES/enabled 1
-		# In the trace it may have been overwritten.
+		# An entry may have been overwritten in the trace.
 		must grep -q '^register_kprobe ' $TRACING/enabled_functions
 	done
 	put $TRACING/current_tracer nop
 	put $TRACING/set_ftrace_filter ""
 }
 
-# to_filter: of $TMP/own, what can be traced, in set_ftrace_filter
+# to_filter: sets set_ftrace_filter to the functions in $TMP/own that can be traced
 to_filter() {
 	# shellcheck disable=SC2046 # words
 	traceable $(cat "$TMP/own") >/dev/null
@@ -185,8 +185,7 @@ all_traced() {
 	traced_by function function_graph
 }
 
-# Nothing is registered meanwhile, and what workers do is left out: what is in the trace is
-# of hits.
+# Nothing is registered meanwhile, and workers are excluded: the trace has only what hits do.
 hits_leave_no_trace() {
 	if grep -qw kasan_report /proc/kallsyms; then
 		skip_case "KASAN takes stack traces at any time, and unwinders ask kprobes"
@@ -226,8 +225,8 @@ has_fprobe_events() {
 	grep -q '^[[:blank:]]*f\[:' $TRACING/README
 }
 
-# Breakpoints or jumps, or return probes, on all functions at once, fprobes on some, and both
-# tracers.
+# Put breakpoints or jumps, or return probes, on all functions at once, fprobes on some, and use
+# both tracers.
 all_at_once() {
 	while read -r name; do
 		type=p

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes while the system around them changes: grace periods that are never expedited, CPUs
-# that go offline and come back, a kernel debugger that sets breakpoints of its own.
+# Probes while the system around them changes: grace periods are never expedited, CPUs go offline
+# and online again, a kernel debugger sets its own breakpoints.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -24,7 +24,7 @@ restore() {
 	return $restored
 }
 
-# churn_once: probes come, are hit, have jumps, are disabled, go; what they count is known
+# churn_once: registers probes, hits them, waits for jumps, disables and unregisters; checks counts
 churn_once() {
 	ctl add 10 kp_tgt_plain
 	ctl add 11 kp_tgt_caller post
@@ -47,8 +47,7 @@ churn_once() {
 	optimization 1
 }
 
-# A handler that is not called any more once its probe is unregistered, as with grace periods
-# that are expedited.
+# After unregister_kprobe() no handler is called, also without expedited grace periods.
 unregisters_normally() {
 	RCU_NORMAL_WAS=$(cat $RCU_NORMAL)
 	put $RCU_NORMAL 1
@@ -62,7 +61,7 @@ unregisters_normally() {
 	list_is_empty
 }
 
-# races_normally: the races of probes that come and go, with nothing expedited
+# races_normally: runs the race tests without expedited grace periods
 races_normally() {
 	put $RCU_NORMAL 1
 	load_suites kp_race "ms=${RACE_MS:-500}" -- kprobes_race
@@ -73,7 +72,7 @@ races_normally() {
 	list_is_empty
 }
 
-# call_on N: calls the probed functions as long as the file is there, and notes how often
+# call_on N: calls the probed functions on CPU N while the file exists, and counts the calls
 call_on() {
 	called=0
 	while [ -e "$TMP/churning" ]; do
@@ -83,7 +82,7 @@ call_on() {
 	echo $called >"$TMP/called.$1"
 }
 
-# hotplugger: each CPU that can goes offline and comes back, some times
+# hotplugger: takes each CPU that can go offline down and up, several times
 hotplugger() {
 	for round in 1 2 3 4; do
 		for cpu in "$CPUS"/cpu[0-9]*/online; do
@@ -96,7 +95,7 @@ hotplugger() {
 	rm "$TMP/churning"
 }
 
-# Probes 0, 1 and 2 are there all the time, and count all calls.
+# Probes 0, 1 and 2 stay registered, and count all calls.
 cpus_come_and_go() {
 	: >"$TMP/churning"
 	: >"$TMP/plugged"
@@ -137,7 +136,7 @@ cpus_come_and_go() {
 	list_is_empty
 }
 
-# A CPU that was away while text changed runs what is there when it comes back.
+# A CPU that was offline while text changed executes the present text when it is online again.
 text_changes_while_away() {
 	cpu=$CPUS/cpu1/online
 	for mode in 0 1; do
@@ -160,12 +159,12 @@ text_changes_while_away() {
 	done
 }
 
-# 20 calls on CPU 1
+# Makes 20 calls on CPU 1.
 on_cpu_1() {
 	must taskset 2 sh -c 'echo 20 >/sys/module/kp_target/parameters/calls'
 }
 
-# kgdb_test TESTS NAME: the debugger's own tests, see drivers/misc/kgdbts.c. What they say is in
+# kgdb_test TESTS NAME: runs the debugger's own tests, see drivers/misc/kgdbts.c. Their output is in
 # $TMP/NAME, without addresses.
 kgdb_test() {
 	marker="system: kgdbts $1 $2 $$"
@@ -178,8 +177,8 @@ kgdb_test() {
 	must_fail grep -E 'ERROR.*(plant|detach|^sw|bad_read|singlestep|step)' "$TMP/$2"
 }
 
-# Breakpoints of a debugger where none of ours are; ours are there and are hit. Those in
-# debug registers may fail in this machine, with probes as without.
+# The debugger sets breakpoints where no probe is; probes are armed and are hit. Breakpoints in
+# debug registers may fail in this machine, with and without probes.
 kgdb_beside_probes() {
 	echo "kprobes-selftest: expect WARNING: .*kgdbts" >/dev/kmsg
 	list_is_empty
@@ -201,12 +200,12 @@ kgdb_beside_probes() {
 	done
 }
 
-# can_unplug: there is a CPU to be taken offline
+# can_unplug: can a CPU be taken offline?
 can_unplug() {
 	[ -w $CPUS/cpu1/online ]
 }
 
-# check_if CONDITION DESCRIPTION FUNCTION: a result, or skipped
+# check_if CONDITION DESCRIPTION FUNCTION: checks, or skips if the condition is false
 check_if() {
 	if $1; then
 		check "$2" "$3"
@@ -219,8 +218,8 @@ has_rcu_normal() {
 	[ -w $RCU_NORMAL ]
 }
 
-# Kgdb patches text in an exception, for which lockdep would switch itself off until the next
-# boot: later tests need it.
+# Kgdb patches text in an exception. Lockdep would switch itself off for that until the next boot,
+# and later tests need it.
 has_kgdbts() {
 	[ -w $KGDBTS ] && [ ! -e /proc/lockdep ]
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes disabled and unregistered by two callers at once, while a handler runs.
+# Two callers disable and unregister the same probes at once, while a handler runs.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

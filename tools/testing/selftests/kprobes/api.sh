@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The documented calls: what they accept, what they refuse and with which error,
-# what the handlers see.
+# The documented calls: what they accept, what they refuse and with which errno, what handlers
+# get.
 #
-# Locations that SMP alternatives reserve exist only on a kernel booted with
-# maxcpus=1 that could have more; that one case is skipped elsewhere.
+# Locations that SMP alternatives reserve exist only on a kernel booted with maxcpus=1 on a
+# machine with more CPUs. The case is skipped elsewhere.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

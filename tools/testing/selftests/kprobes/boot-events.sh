@@ -1,19 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes that the kernel's command line asks for, in its text and in its init text, which is
-# freed before the first process starts. They are to be defined, in the groups
-# kpboot and kpinit, by
+# Probes of the kernel's command line, in its text and in its init text, which is freed before the
+# first process starts. The command line has to define them, in the groups kpboot and kpinit, by
 #
 #	kprobe_event=p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone;
 #	  p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9;
 #	  p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+9
 #
-# in one line; functions of init text may have other names in other kernels. +9 is behind an
-# endbr and ftrace's call; with 32 bits, behind the call is +5.
+# in one line; functions of init text may have other names in other kernels. +9 is after an endbr
+# and ftrace's call; with 32 bits, +5 is after the call.
 #
-# The events of the boot configuration, boot-events.bootconfig, are tested if they are there
-# as well: that takes CONFIG_BOOTTIME_TRACING, and `bootconfig` on the command line.
+# The events of the boot configuration, boot-events.bootconfig, are tested, too, if they exist:
+# that needs CONFIG_BOOTTIME_TRACING, and `bootconfig` on the command line.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -21,18 +20,18 @@ set -eu
 
 TRACEFS=/sys/kernel/tracing
 
-# profile EVENT: hits, missed
+# profile EVENT: prints hits and missed
 profile() {
 	awk -v event="$1" '$1 == event { print $2, $3 }' $TRACEFS/kprobe_profile
 }
 
-# hits EVENT
+# hits EVENT: prints its hits
 hits() {
 	profile "$1" | cut -d' ' -f1
 }
 
-# A work item makes the directories of the events that are there when it runs. Events that are
-# added while it runs, as these are, have directories, too.
+# A work item creates the directories of all events that exist when it runs. Events that are added
+# while it runs, as these are, get their directories, too.
 are_enabled() {
 	for event in "$@"; do
 		must grep -q "^$event\$" $TRACEFS/set_event
@@ -40,7 +39,7 @@ are_enabled() {
 	done
 }
 
-# switch EVENTS: system:*, or !system:* to disable them
+# switch EVENTS: writes system:*, or !system:* to disable them
 switch() {
 	echo "$1" >>$TRACEFS/set_event || failed "set_event does not take $1"
 }
@@ -52,12 +51,12 @@ are_there() {
 	are_enabled kpboot:enter kpboot:leave kpinit:console
 }
 
-# Since boot: by processes that the kernel itself has started.
+# Processes that the kernel itself has started since boot
 were_hit() {
 	at_least "hits of kpboot/enter" "$(hits enter)" 10
 	at_least "hits of kpboot/leave" "$(hits leave)" 10
 	equal "hits and misses of kpinit/console" "$(profile console)" "1 0"
-	# Some kernel may have no instruction there.
+	# In some kernels no instruction may begin there.
 	if grep -q '^p:kpinit/inside ' $TRACEFS/kprobe_events; then
 		equal "hits and misses of kpinit/inside" "$(profile inside)" "1 0"
 	fi
@@ -69,7 +68,7 @@ are_traced() {
 	must grep -q ' leave: (.* <- kernel_clone)' $TRACEFS/trace
 }
 
-# Other memory is there now.
+# The memory of the init text has been reused.
 init_is_gone() {
 	grep 'console_on_rootfs' $KPROBES/list >"$TMP/init" || failed "not in kprobes/list"
 	must_fail grep -v -F '[GONE]' "$TMP/init"
@@ -77,8 +76,8 @@ init_is_gone() {
 	must_fail grep -q ' console_on_rootfs$' $KPROBES/blacklist
 }
 
-# Init text that is executed after the probes in it have gone: it would have met a
-# breakpoint that no probe belongs to.
+# Init text that runs after the probes in it were removed: a breakpoint that was left there would
+# be fatal.
 late_init_is_not_hit() {
 	if ! grep -q '_xbc_exit' $KPROBES/list; then
 		skip_case "no event on _xbc_exit(): no CONFIG_BOOT_CONFIG, or not traced"

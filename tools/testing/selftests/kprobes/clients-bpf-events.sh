@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# BPF programs on perf's events of kprobes, as bpftrace makes them, without bpftrace: there
-# is none for every architecture, and wildcards of its own (kprobe.multi) are fprobe's.
+# BPF programs on perf's events of kprobes, as bpftrace uses them, but without bpftrace: not every
+# architecture has it, and its wildcards (kprobe.multi) use fprobe.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -12,7 +12,7 @@ set -eu
 
 BPF_PROBE=$TOPIC_DIR/bpf_probe
 
-# counted WHAT COUNT SUM: bpf_probe's results of this run
+# counted WHAT COUNT SUM: bpf_probe has printed these results
 counted() {
 	equal "$1: count and sum" "$(grep -E '^(count|sum) ' "$TMP/$1" | paste -sd' ')" \
 		"count $2 sum $3"
@@ -41,7 +41,7 @@ behind_entry() {
 	probe_calls offset 300 44850 "kp_cl_inner$SECOND_INSN"
 }
 
-# Two programs and an event of tracefs at the same entry, each with figures of its own.
+# Two programs and an event of tracefs at the same entry each have their own figures.
 together() {
 	echo 'p:both kp_cl_inner' >>$TRACEFS/kprobe_events || return 1
 	echo 1 >$TRACEFS/events/kprobes/both/enable
@@ -52,7 +52,7 @@ together() {
 	WORK
 	status=0
 	run outside "$BPF_PROBE" kp_cl_inner "sh $TMP/together.work" || status=1
-	# Of 50, 30 and 20 calls
+	# The sums are of 50, 30 and 20 calls.
 	counted outside 100 $((1225 + 435 + 190)) || status=1
 	counted inside 30 435 || status=1
 	equal "hits of the event" \
@@ -62,7 +62,7 @@ together() {
 	return $status
 }
 
-# Programs are told the function, those of several return probes too.
+# Programs get the address of the function, also from several return probes.
 function_known() {
 	function=$(awk '$3 == "kp_cl_inner" { print $1 }' /proc/kallsyms)
 	probe_calls func_ip 50 50 -i "$function" kp_cl_inner &&
@@ -93,7 +93,7 @@ override_refused() {
 	lines_are "what is refused" "$TMP/refused" 'PERF_EVENT_IOC_SET_BPF: Invalid argument' 1
 }
 
-# Probes are there while programs are attached.
+# The probes exist while programs are attached.
 listed_in_debugfs() {
 	run names "$BPF_PROBE" kp_many_700 \
 		"$BPF_PROBE -r kp_many_701 'cat $KPROBES/list >$TMP/names.list'" &&

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Kprobes by way of bpftrace: what its programs count, and the stacks that they see.
+# Kprobes of bpftrace: what its programs count, and the stacks that they get.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -9,8 +9,8 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 . "$(dirname "$0")/functions-clients.sh"
 
-# trace NAME PROGRAM PARAMETER CALLS: the program runs while kp_clients makes the calls,
-# what it prints is in $TMP/NAME
+# trace NAME PROGRAM PARAMETER CALLS: runs the program while kp_clients makes the calls; the output
+# is in $TMP/NAME
 trace() {
 	cat >"$TMP/$1.work" <<-WORK
 		echo $4 >$CLIENTS/$3
@@ -18,7 +18,7 @@ trace() {
 	run "$1" bpftrace --unsafe -e "$2" -c "/bin/sh $TMP/$1.work"
 }
 
-# Each probe counts every call, and adds up arguments or results.
+# Each probe counts every call, and sums up arguments or results.
 counts() {
 	trace counts '
 		kprobe:kp_cl_inner { @calls = count(); @args = sum(arg0); }
@@ -30,20 +30,20 @@ counts() {
 		lines_are "the sum of results" "$TMP/counts" '^@results: 1499500$' 1
 }
 
-# Within the function, its second instruction and what comes after.
+# Within the function: the second instruction and a later one.
 offset() {
 	trace offset "kprobe:kp_cl_outer$SECOND_INSN { @calls = count(); }" calls 300 &&
 		lines_are "the number of calls" "$TMP/offset" '^@calls: 300$' 1
 }
 
-# From all three functions of the chain, the callers' names; nothing in between.
+# Stacks from all three functions of the chain have the callers' names, and nothing in between.
 stacks() {
 	trace stacks 'kprobe:kp_cl_inner { @[kstack(4)] = count(); }' calls 100 &&
 		in_order "$TMP/stacks" 'kp_cl_inner[+]' 'kp_cl_middle[+]' 'kp_cl_outer[+]' \
 			'call_outer[+]|calls_set[+]' ']: 100$'
 }
 
-# Where the probed function's caller is, with the caller's return probed too.
+# The same with a return probe on the probed function's caller.
 return_stacks() {
 	trace return_stacks '
 		kretprobe:kp_cl_inner { @[kstack(4)] = count(); }
@@ -62,8 +62,8 @@ histogram() {
 		lines_are "[128, 256)" "$TMP/histogram" '^\[128, 256\) +21 \|' 1
 }
 
-# One program for a hundred functions, which each are called seven times. The results
-# of kp_many_300() to kp_many_399() are 301 to 400.
+# One program for a hundred functions, each of which is called seven times. The results of
+# kp_many_300() to kp_many_399() are 301 to 400.
 wildcard() {
 	trace wildcard 'kprobe:kp_many_3* { @[func] = count(); }' many 7 &&
 		lines_are "functions with 7 hits" "$TMP/wildcard" '^@\[kp_many_3..\]: 7$' 100
@@ -75,8 +75,7 @@ wildcard_returns() {
 			'^@\[(30[1-9]|3[1-9].|400)\]: 7$' 100
 }
 
-# bpftrace may attach wildcards in another way (kprobe.multi, which is fprobe's), but
-# not what is listed.
+# bpftrace may attach wildcards by kprobe.multi, which uses fprobe, but not a list of functions.
 listed() {
 	list=$(i=300; while [ $i -lt 400 ]; do echo "$1:kp_many_$i"; i=$((i + 1)); done |
 		paste -sd,)
@@ -84,7 +83,7 @@ listed() {
 		lines_are "all hits" "$TMP/listed-$1" '^@all: 500$' 1
 }
 
-# What is there while it is attached is as many probes as it asked for.
+# While it is attached, there are as many probes as it asked for.
 listed_in_debugfs() {
 	cat >"$TMP/names.work" <<-WORK
 		cat $KPROBES/list >$TMP/names.list
@@ -95,7 +94,7 @@ listed_in_debugfs() {
 		lines_are "kprobes/list" "$TMP/names.list" ' r +kp_many_702[+]' 1
 }
 
-# override() puts another result in the place of the function.
+# override() sets the result without calling the function.
 overrides() {
 	trace overrides 'kprobe:kp_cl_failable /arg0 >= 40/ { override(-12); @ = count(); }' \
 		failable 100 &&
@@ -107,7 +106,7 @@ overrides() {
 	equal "kept afterwards" "$(cat $CLIENTS/kept)" 100
 }
 
-# Two of bpftrace and a tracefs event at the same entry, each with figures of its own.
+# Two bpftrace and a tracefs event at the same entry each have their own figures.
 together() {
 	echo 'p:both kp_cl_inner' >>$TRACEFS/kprobe_events || return 1
 	echo 1 >$TRACEFS/events/kprobes/both/enable

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Fault injection by fail_function, which is a kprobe that replaces what a function
-# returns: at an entry that is ftrace's and at one that is not, where the probe is an
-# optimised one if there are any.
+# Fault injection by fail_function, a kprobe that replaces the result of a function: at an
+# ftrace-based entry and at one that is not, where the probe is optimised if possible.
 # shellcheck disable=SC2016 # the variables are the kernel's
 set -eu
 
@@ -14,13 +13,13 @@ set -eu
 
 FAIL=$DEBUGFS/fail_function
 
-# inject FUNCTION RETVAL TIMES [TASK_FILTER]
+# inject FUNCTION RETVAL TIMES [TASK_FILTER]: fails the next TIMES calls
 inject() {
-	# First the task is chosen, then the injection is switched on.
+	# Choose the task first, then enable the injection.
 	echo "${4:-N}" >$FAIL/task-filter
 	echo "$3" >$FAIL/times
 	echo "$1" >$FAIL/inject || return 1
-	# The file takes what is left of a signed number in 64 bits.
+	# The file takes a negative number as unsigned, of 64 bits.
 	printf '%#x' "$2" >"$FAIL/$1/retval" || return 1
 	echo 0 >$FAIL/interval
 	echo 0 >$FAIL/space
@@ -33,7 +32,7 @@ uninject() {
 	echo "!$1" >$FAIL/inject
 }
 
-# calls_are PARAMETER KEPT REPLACED RESULT: of ten calls
+# calls_are PARAMETER KEPT REPLACED RESULT: of ten calls, this many keep or lose their result
 calls_are() {
 	echo 10 >"$CLIENTS/$1"
 	equal "kept" "$(cat $CLIENTS/kept)" "$2" &&
@@ -45,13 +44,13 @@ is_marked() {
 	grep " $1+" $KPROBES/list | grep -q -F -e '[OPTIMIZED]' -e '[FTRACE]'
 }
 
-# show_mark FUNCTION: how its probe is listed, once it has a jump, if it gets one
+# show_mark FUNCTION: prints how its probe is listed, after waiting for a jump
 show_mark() {
 	comes_true 10 is_marked "$1" || :
 	grep " $1+" $KPROBES/list | sed 's/^/# /'
 }
 
-# some_calls FUNCTION PARAMETER: the first four are to fail
+# some_calls FUNCTION PARAMETER: the first four have to fail
 some_calls() {
 	inject "$1" -19 4 || return 1
 	show_mark "$1"
@@ -76,8 +75,8 @@ others_too() {
 	calls_are failable 7 3 -5 || status=1
 	cat $TRACEFS/trace >"$TMP/trace"
 	uninject kp_cl_failable || status=1
-	# The handler of the user that has come last is called first, and that one's
-	# decision holds: where fail_function came last, the others see what it left over.
+	# The handler of the probe registered last is called first, and may redirect: if that is
+	# fail_function's, the other users see only the calls that it does not fail.
 	at_least "entries" "$(grep -c 'enter: ' "$TMP/trace")" 7 || status=1
 	at_least "returns" "$(grep -c 'leave: .*ret=[0-9]' "$TMP/trace")" 7 || status=1
 	echo 0 >$TRACEFS/events/kp/enable
@@ -86,8 +85,8 @@ others_too() {
 	return $status
 }
 
-# open_errno FAIL: what a process gets when it opens a file with that in make-it-fail. It
-# does no more so: closing a file of 9p's must not fail.
+# open_errno FAIL: prints the errno of a process that opens a file with FAIL in its make-it-fail.
+# The process does nothing else afterwards: closing a file of 9p must not fail.
 open_errno() {
 	perl -e 'open(my $fail, ">", "/proc/self/make-it-fail") or die "make-it-fail: $!";
 		syswrite($fail, $ARGV[0]);
@@ -96,7 +95,7 @@ open_errno() {
 		print $errno;' "$1"
 }
 
-# Nothing is allocated for one process, which finds that out when it opens a file.
+# Fail the allocations of one process, which gets the error when it opens a file.
 failslab() {
 	inject should_failslab -12 -1 Y || return 1
 	show_mark should_failslab
@@ -108,9 +107,9 @@ failslab() {
 	return $status
 }
 
-# refused: what is not meant to fail, or is not there, or has it already
+# refused: functions that are not marked for injection, do not exist, or have one already
 refused() {
-	# EINVAL, EINVAL, EBUSY as the shell says them
+	# EINVAL, EINVAL, EBUSY in the words of the shell
 	put_refused $FAIL/inject kp_cl_inner
 	put_refused $FAIL/inject kp_cl_there_is_none
 	put $FAIL/inject kp_cl_failable

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The kernel's own modules that test or show clients of kprobes: test_fprobe,
+# The kernel's own modules that test or demonstrate clients of kprobes: test_fprobe,
 # kprobe_event_gen_test, the samples of fprobe and livepatch, lkdtm.
 set -eu
 
@@ -13,7 +13,7 @@ set -eu
 FPROBE_CASES="test_fprobe_entry test_fprobe test_fprobe_syms test_fprobe_data
 	test_fprobe_nest test_fprobe_skip"
 
-# Built in: it ran at boot.
+# If it is built in, it ran at boot.
 fprobe_case() {
 	grep -q -E "^ *ok [0-9]+ $1\$" $DEBUGFS/kunit/fprobe_test/results || {
 		sed 's/^/# | /' $DEBUGFS/kunit/fprobe_test/results
@@ -22,8 +22,7 @@ fprobe_case() {
 }
 
 # kprobe_event_gen_test makes events for a kprobe and a kretprobe of do_sys_open(), and enables
-# them. The out-of-line do_sys_open() has no caller, so the test looks for the probes, not for
-# hits.
+# them. The out-of-line do_sys_open() has no caller, so check the probes, not hits.
 event_gen_test() {
 	modprobe kprobe_event_gen_test || return 1
 	cp $TRACEFS/dynamic_events "$TMP/events"
@@ -36,7 +35,7 @@ event_gen_test() {
 		no_events
 }
 
-# mark NAME; since_marker: what the kernel said since
+# mark NAME: marks the log; since_marker: prints what the kernel has logged since
 mark() {
 	marker="clients-kernel: mark $1 $$"
 	echo "$marker" >/dev/kmsg
@@ -78,8 +77,8 @@ hits_of() {
 	awk -v event="$1" '$1 == event { print $2 }' $TRACEFS/kprobe_profile
 }
 
-# A probe on a function that is patched, from before to after: the patch works, and the
-# probe is hit at the entry of the old function, patched or not, for it comes first.
+# A probe on a live-patched function, registered before the patch and removed after it: the patch
+# works, and the probe is hit, with and without the patch, since its handler runs first.
 livepatch_sample() {
 	echo 'p:patched cmdline_proc_show' >>$TRACEFS/kprobe_events || return 1
 	echo 1 >$TRACEFS/events/kprobes/patched/enable
@@ -102,7 +101,7 @@ livepatch_sample() {
 	return $status
 }
 
-# lkdtm's crash points are kprobes; of what it can do at one, a warning is bearable.
+# lkdtm's crash points are kprobes. Of its actions, use one that only warns.
 lkdtm_warning() {
 	echo "kprobes-selftest: expect WARNING: .*lkdtm" >/dev/kmsg
 	mark lkdtm

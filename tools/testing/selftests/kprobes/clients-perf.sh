@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Kprobes by way of perf, trace-cmd and perf-tools' kprobe.
+# Kprobes of perf, trace-cmd and perf-tools' kprobe
 # shellcheck disable=SC2016 # the variables are the kernel's
 set -eu
 
@@ -10,7 +10,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 . "$(dirname "$0")/functions-clients.sh"
 
-# A program that makes a known number of system calls, and its only ones of this kind.
+# A program that makes a known number of system calls, the only ones of this kind.
 GETPPID='getppid() for 1..200'
 GETPPID_FUNCTION=__${SYSCALL_ABI}_sys_getppid
 GETPPID_FRAME="__($SYSCALL_ABI|do)_sys_getppid[+]"
@@ -38,7 +38,7 @@ perf_record() {
 			"perl .* probe:kp_leave__return: .* ret=0x[0-9a-f]*" 200
 }
 
-# The chain of each hit: the probed function, the callers that it has on any hit.
+# The chain of each hit: the probed function, then the callers that all hits have.
 perf_stacks() {
 	lines_are "frames of the function" "$TMP/script" \
 		"^\s*[0-9a-f]+ $GETPPID_FRAME" 200 || return 1
@@ -51,7 +51,7 @@ perf_probe_del() {
 	run probe-del perf probe --del 'probe:kp_*' && no_events
 }
 
-# Without perf probe: perf opens what tracefs has.
+# Without perf probe: perf opens an event of tracefs.
 perf_tracefs() {
 	echo "p:client/inner kp_cl_inner$FRAMED arg=$FIRST_ARG:s32" >>$TRACEFS/kprobe_events ||
 		return 1
@@ -80,7 +80,7 @@ trace_cmd() {
 	return $status
 }
 
-# With the stack of each.
+# With the stack of each hit
 trace_cmd_stacks() {
 	status=0
 	run record4 trace-cmd record -q -T -o "$TMP/trace2.dat" -e client:inner \
@@ -101,7 +101,7 @@ trace_cmd_function() {
 		lines_are "trace-cmd report" "$TMP/report5" 'inner: .* arg=[0-9]+$' 25
 }
 
-# Takes away all that there is in tracefs.
+# Removes everything from tracefs.
 trace_cmd_reset() {
 	run reset trace-cmd reset && no_events
 }
@@ -115,15 +115,15 @@ prints_lines() {
 	[ "$(grep -c -E "$1" "$TMP/kprobe-perf")" -ge "$2" ]
 }
 
-# kprobe_perf PROBE CALLS REGEX: lines of perf-tools' kprobe, which prints till it is
-# interrupted, and then takes the probe away
+# kprobe_perf PROBE CALLS REGEX: lines of perf-tools' kprobe, which prints until it is interrupted,
+# and then removes the probe
 kprobe_perf() {
 	kprobe-perf "$1" >"$TMP/kprobe-perf" 2>&1 </dev/null &
 	pid=$!
 	wait_until event_is_enabled
 	call calls "$2"
 	wait_until prints_lines "$3" "$2"
-	# Its trace_pipe is read by a cat of its own, which it ends only when asked so.
+	# A cat reads trace_pipe; the script ends it only when it is asked to.
 	pkill -TERM -P $pid 2>/dev/null || :
 	kill -TERM $pid 2>/dev/null || :
 	wait $pid 2>/dev/null || :

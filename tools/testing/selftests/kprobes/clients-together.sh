@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# All clients on one function: a kprobe, a kretprobe and an fprobe event, the function
-# tracer, function_graph and a BPF program come and go in shuffled orders while threads
-# call the function. After each step, those that are there have to see all calls, and
-# those that are not, none.
+# All clients on one function: a kprobe, a kretprobe and an fprobe event, the function tracer,
+# function_graph and a BPF program are attached and detached in shuffled orders while threads call
+# the function. After each step, attached clients have to see all calls, and the others none.
 #
-# TOGETHER_ROUNDS and TOGETHER_SEED in the environment.
+# TOGETHER_ROUNDS and TOGETHER_SEED in the environment set the number of rounds and the seed.
 # shellcheck disable=SC2016 # the variables are the kernel's
 set -eu
 
@@ -20,12 +19,12 @@ seed=${TOGETHER_SEED:-$(date +%N | sed 's/^0*//')}
 INSTANCES=$TRACEFS/instances
 TAG=7777777
 
-# Each has an instance of tracefs, with its own buffer.
+# Each client has an instance of tracefs, with its own buffer.
 instance() {
 	echo "$INSTANCES/kp_$1"
 }
 
-# event_attach CLIENT PROBE
+# event_attach CLIENT PROBE: defines and enables it
 event_attach() {
 	echo "$2" >>$TRACEFS/dynamic_events &&
 		echo 1 >"$(instance "$1")/events/kp/$1/enable"
@@ -46,7 +45,7 @@ tracer_detach() {
 		echo >"$(instance "$1")/set_ftrace_filter"
 }
 
-# bpftrace says what it counted when it ends; it counts only calls that are tagged.
+# bpftrace prints its count when it ends; it counts only calls that are tagged.
 bpf_attach() {
 	cat >"$TMP/bpf.work" <<-WORK
 		touch $TMP/bpf.up
@@ -89,7 +88,7 @@ detach() {
 	esac
 }
 
-# The calls seen since the buffer was cleared; the threads that call are asleep now.
+# Prints the calls seen since the buffer was cleared; the calling threads are asleep now.
 seen() {
 	case $1 in
 	kretprobe) grep -c -E "kretprobe: .* arg=$TAG\$" "$(instance "$1")/trace" ;;
@@ -98,7 +97,7 @@ seen() {
 	esac || :
 }
 
-# all_see STEP: nine calls
+# all_see STEP: each attached client sees nine calls
 all_see() {
 	for client in $clients; do
 		[ "$client" = bpf ] || echo >"$(instance "$client")/trace"
@@ -111,7 +110,7 @@ all_see() {
 		*" $client "*) wanted=9 ;;
 		esac
 		if [ "$client" = bpf ]; then
-			# Checked when it goes.
+			# bpf's count is checked when it is detached.
 			bpf_wanted=$((${bpf_wanted:-0} + wanted))
 			continue
 		fi
@@ -120,13 +119,13 @@ all_see() {
 	return $bad
 }
 
-# random N: a number below N
+# random N: sets a number below N
 random() {
 	seed=$(((seed * 1103515245 + 12345) % 2147483648))
 	echo $((seed / 65536 % $1))
 }
 
-# One of the clients at a time, attached or detached, till each was both.
+# Attach or detach a random client until each has been both.
 round() {
 	attached=
 	bad_round=0
@@ -144,8 +143,8 @@ round() {
 			for (i = 1; i <= NF; i++)
 				if ($i == client && !gone) gone = 1
 				else printf " %s", $i }')
-		# Linux 6.12.117 frees the hash that says what function_graph traces while
-		# others may be reading it, see ftrace_shutdown_subops().
+		# Linux 6.12.117 frees the hash of functions that function_graph traces while others
+		# may be reading it, see ftrace_shutdown_subops().
 		case "$client $attached " in
 		"function_graph"*" function_graph "*) call load 0 || bad_round=1 ;;
 		*) call load 2 || bad_round=1 ;;
@@ -169,8 +168,8 @@ round() {
 	return $bad_round
 }
 
-# What follows is about clients that replace return addresses: where a call returns to, and the
-# first frames of stacks, are what they are without the others.
+# The rest is about clients that replace return addresses: the address that a call returns to, and
+# the first frames of stacks, are the same as without other clients.
 
 return_attach() {
 	case $1 in
@@ -194,9 +193,9 @@ return_attach() {
 return_detach() {
 	case $1 in
 	kretprobe | fprobe)
-		# An event that goes clears the buffer.
+		# Removing an event clears the buffer.
 		cp "$(instance "$1")/trace" "$TMP/$1.callers"
-		# While it has a trigger, it cannot go.
+		# An event with a trigger cannot be removed.
 		echo '!stacktrace' >"$(instance "$1")/events/kp/$1/trigger" || :
 		event_detach "$1"
 		;;
@@ -220,13 +219,13 @@ bpf_stacks() {
 	wait_until test -e "$TMP/bpf.up"
 }
 
-# caller_seen CLIENT: what it says of nine calls of kp_cl_inner(), each made by kp_cl_middle()
+# caller_seen CLIENT: what it reports of nine calls of kp_cl_inner(), made by kp_cl_middle()
 caller_seen() {
 	case $1 in
 	kretprobe | fprobe)
 		lines_are "$1's events" "$TMP/$1.callers" \
 			" $1: \\(kp_cl_middle[+].* <- kp_cl_inner[)]" 9
-		# The handlers and the trampoline that has called them may come before.
+		# The handlers and the trampoline that has called them may precede.
 		lines_are "$1's stacks" "$TMP/$1.callers" '^ => kp_cl_middle$' 9
 		in_order "$TMP/$1.callers" '^ => kp_cl_middle$' '^ => kp_cl_outer$'
 		lines_are "$1's unknown frames" "$TMP/$1.callers" 'unknown' 0
@@ -238,7 +237,7 @@ caller_seen() {
 	esac
 }
 
-# callers_seen CLIENT...: attached in this order
+# callers_seen CLIENT...: attaches them in this order
 callers_seen() {
 	for client; do
 		must return_attach "$client" kp_cl_inner
@@ -250,7 +249,7 @@ callers_seen() {
 	done
 }
 
-# sleeper_seen CLIENT...: a task that sleeps in the function has the stack of one without clients
+# sleeper_seen CLIENT...: a task that sleeps in the function has the same stack as without clients
 sleeper_seen() {
 	for client; do
 		must return_attach "$client" hrtimer_nanosleep
