@@ -186,7 +186,8 @@ in_repo format-patch -q -M --cover-letter --cover-from-description=none \
 	sed '/^\*\*\* BLURB HERE \*\*\*$/,$d' "$work/patches/0000-cover-letter.patch" |
 		sed "s/\*\*\* SUBJECT HERE \*\*\*/$(head -n 1 "$work/cover")/"
 	tail -n +3 "$work/cover"
-	# The rest is the list of the patches, and git's diffstat, whose lines begin with one blank.
+	# The rest is the list of the patches, and git's diffstat, whose lines begin with one
+	# blank.
 	sed '1,/^\*\*\* BLURB HERE \*\*\*$/d; /^ [^ ]/d; /^-- $/,$d' \
 		"$work/patches/0000-cover-letter.patch" | cat -s
 	diffstat

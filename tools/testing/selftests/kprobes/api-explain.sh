@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kprobes/explain: the format of its answers, the errors of the file, and each reason for a refusal.
-# Where no location can show a reason, a registration is refused for it, and the probe, the
-# kernel's log, or the error log of tracefs has the reason. At the end, every reason of the
+# kprobes/explain: the format of its answers, the errors of the file, and each reason for a
+# refusal. Where no location can show a reason, a registration is refused for it, and the probe,
+# the kernel's log, or the error log of tracefs has the reason. At the end, every reason of the
 # kernel's table has been seen, or needs another kernel or another command line.
 set -eu
 

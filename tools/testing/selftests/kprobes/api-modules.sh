@@ -100,7 +100,8 @@ other_code_by_turns() {
 			other=$((other + 1))
 		fi
 		echo "$address $module" >>"$TMP/seen"
-		# Unregister before the module is unloaded, or leave the probes to the next modules.
+		# Unregister before the module is unloaded, or leave the probes to the next
+		# modules.
 		if [ $module = kp_target ]; then
 			ctl del $id && ctl del $((id + 1)) || return 1
 		fi

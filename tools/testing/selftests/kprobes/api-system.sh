@@ -24,7 +24,8 @@ restore() {
 	return $restored
 }
 
-# churn_once: registers probes, hits them, waits for jumps, disables and unregisters; checks counts
+# churn_once: registers probes, hits them, waits for jumps, disables and unregisters; checks
+# counts
 churn_once() {
 	ctl add 10 kp_tgt_plain
 	ctl add 11 kp_tgt_caller post
@@ -164,8 +165,8 @@ on_cpu_1() {
 	must taskset 2 sh -c 'echo 20 >/sys/module/kp_target/parameters/calls'
 }
 
-# kgdb_test TESTS NAME: runs the debugger's own tests, see drivers/misc/kgdbts.c. Their output is in
-# $TMP/NAME, without addresses.
+# kgdb_test TESTS NAME: runs the debugger's own tests, see drivers/misc/kgdbts.c. Their output is
+# in $TMP/NAME, without addresses.
 kgdb_test() {
 	marker="system: kgdbts $1 $2 $$"
 	echo "$marker" >/dev/kmsg

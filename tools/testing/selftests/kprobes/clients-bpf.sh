@@ -9,8 +9,8 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 . "$(dirname "$0")/functions-clients.sh"
 
-# trace NAME PROGRAM PARAMETER CALLS: runs the program while kp_clients makes the calls; the output
-# is in $TMP/NAME
+# trace NAME PROGRAM PARAMETER CALLS: runs the program while kp_clients makes the calls; the
+# output is in $TMP/NAME
 trace() {
 	cat >"$TMP/$1.work" <<-WORK
 		echo $4 >$CLIENTS/$3

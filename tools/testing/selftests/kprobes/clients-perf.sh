@@ -115,8 +115,8 @@ prints_lines() {
 	[ "$(grep -c -E "$1" "$TMP/kprobe-perf")" -ge "$2" ]
 }
 
-# kprobe_perf PROBE CALLS REGEX: lines of perf-tools' kprobe, which prints until it is interrupted,
-# and then removes the probe
+# kprobe_perf PROBE CALLS REGEX: lines of perf-tools' kprobe, which prints until it is
+# interrupted, and then removes the probe
 kprobe_perf() {
 	kprobe-perf "$1" >"$TMP/kprobe-perf" 2>&1 </dev/null &
 	pid=$!

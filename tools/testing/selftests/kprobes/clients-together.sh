@@ -143,8 +143,8 @@ round() {
 			for (i = 1; i <= NF; i++)
 				if ($i == client && !gone) gone = 1
 				else printf " %s", $i }')
-		# Linux 6.12.117 frees the hash of functions that function_graph traces while others
-		# may be reading it, see ftrace_shutdown_subops().
+		# Linux 6.12.117 frees the hash of functions that function_graph traces while
+		# others may be reading it, see ftrace_shutdown_subops().
 		case "$client $attached " in
 		"function_graph"*" function_graph "*) call load 0 || bad_round=1 ;;
 		*) call load 2 || bad_round=1 ;;

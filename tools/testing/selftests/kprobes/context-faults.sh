@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Page faults that handlers and copies of instructions raise, on any architecture.
+# Handlers and copies of instructions raise page faults, on any architecture.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

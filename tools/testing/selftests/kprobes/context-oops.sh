@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Handlers that oops: the task ends, and its CPU goes on calling handlers. What an oops
-# leaves switched off stays so until the next boot, so this has to be asked for: by kp_oops
-# on the kernel's command line.
+# A handler oopses: the task ends, and its CPU goes on calling handlers. An oops disables checks
+# until the next boot, so the test needs kp_oops on the kernel's command line.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# A task of 32 bits that executes int3 in a code segment of its own, with the instruction pointer
-# at a probed address of the kernel: that is no hit, however the probed instruction is executed.
+# A 32-bit task executes int3 in a code segment of its own, with the instruction pointer at a
+# probed address of the kernel. That is no hit, however the probed instruction is executed.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-# is_no_hit ID: a breakpoint of user space at the probe's address gives SIGTRAP
+# is_no_hit ID: a breakpoint of user space at the probe's address raises SIGTRAP
 is_no_hit() {
 	said=$("$TOPIC_DIR/user_segment" "$(ctl_get "$1" address)") || failed "user space: $said"
 	hits_are "$1" 0
@@ -19,7 +19,7 @@ boosted() {
 	ctl add 1 kp_tgt_plain && is_no_hit 1 && ctl del 1
 }
 
-# The first instruction behind ftrace's call is a push, which is emulated with a post_handler.
+# The first instruction after ftrace's call is a push, which is emulated with a post_handler.
 emulated() {
 	ctl add 1 "kp_tgt_caller+$BEHIND_FTRACE" post && is_no_hit 1 && ctl del 1
 }

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Stack traces from handlers, and from interrupts that come while a probed instruction
-# runs: the probed function and its callers are there. Copies boosted, stepped, and
-# emulated instructions.
+# Stack traces from handlers, and from interrupts while a probed instruction is executed, have the
+# probed function and its callers; with copies boosted or stepped, and with emulated instructions.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -11,8 +10,8 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
-# What the handlers let dump_stack() print: of each trace the probed function, which may
-# be shown by its registers, and its callers, none of them as a guess ("?").
+# The handlers call dump_stack(). Each trace has to show the probed function, perhaps by its
+# registers, and its callers, none of them as a guess ("?").
 dumps_are_right() {
 	dmesg | awk '
 		/kp_stacks: dumps begin/ { on = 1; n = 0; right = 0; next }
@@ -28,7 +27,7 @@ dumps_are_right() {
 		}'
 }
 
-# They come while a copy runs, but not while one is stepped.
+# Interrupts arrive while a copy is executed, but not while one is stepped.
 interrupts_came() {
 	! grep -q 'ok .* kp_stacks_in_interrupt # SKIP' "$TMP/kprobes_stacks.$1.results" ||
 		[ "$1" = stepped ]

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Unwinders read nothing that they have not checked: registers of user space that are set
-# to harm, and addresses in instruction slots that were freed long ago. Stacks of running
-# tasks are read from /proc while the functions that they are in are probed and not.
+# Unwinders check all that they read: registers of user space with harmful values, and addresses
+# in instruction slots that were freed long ago. /proc shows the stacks of running tasks while the
+# functions that they are in are probed and not probed.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -19,12 +19,12 @@ user_registers() {
 	[ "$calls" -eq 130 ] && [ "$traces" -ge "$calls" ]
 }
 
-# The pages of slots that there are while many probes are registered
+# Prints the pages of slots that exist while many probes are registered.
 slot_pages() {
 	awk '$3 == "kprobe_insn_page" { printf "%s0x%s", n++ ? "," : "", $1 }' /proc/kallsyms
 }
 
-# Their addresses, to be looked at when the probes have gone
+# Their addresses, for use after the probes have been unregistered
 note_pages() {
 	echo 1 >$parameters/registered || return 1
 	pages=$(slot_pages)
@@ -74,7 +74,7 @@ if ! is_x86; then
 	exit "$KSFT_SKIP"
 fi
 [ -x "$TOPIC_DIR/user_stack" ] || ktap_exit_fail_msg "user_stack is not built"
-# Stack pointers that lead to no frame: of user space, and made up. Unwinders may say so.
+# Stack pointers without a frame: of user space, and made up. Unwinders may warn of them.
 echo "kprobes-selftest: expect WARNING: stack going in the wrong direction" >/dev/kmsg
 bad_frame_pointers
 ktap_set_plan 5

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Ftrace gives up for good, as it does when it finds that the text is not what it thought,
-# while functions are probed by way of it. Nothing traces functions any more until the next
-# boot, so this has to be asked for: by kp_kill_ftrace on the kernel's command line.
+# Ftrace disables itself, as it does when the text is not what it expects, while probes use it.
+# Functions cannot be traced until the next boot, so the test needs kp_kill_ftrace on the kernel's
+# command line.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -11,7 +11,7 @@ set -eu
 
 POOL=/sys/module/kp_ret_pool/parameters
 
-# hits_all N: of all probes that were there in time
+# hits_all N: all probes that were registered before are hit N times
 hits_all() {
 	hits_are 0 "$1" && hits_are 1 "$1" && hits_are 2 "$1"
 }
@@ -37,8 +37,8 @@ returns_are_followed() {
 	equal entries "$(cat $POOL/entries)" 5 && equal returns "$(cat $POOL/returns)" 5
 }
 
-# They need nothing of ftrace; those that call no handler after the instruction can't
-# divert the function, either.
+# Probes that join an armed probepoint, or that are not at ftrace's call, need nothing of ftrace.
+# Without a post_handler, they do not redirect the function either.
 may_join() {
 	ctl add 3 kp_tgt_function && ctl add 4 kp_tgt_caller+$BEHIND_FTRACE &&
 		call_target 2 || return 1
@@ -52,7 +52,7 @@ no_more() {
 		"the address belongs to ftrace, which has failed"
 }
 
-# What a question is answered for such an address
+# Prints the answer of kprobes/explain for such an address.
 explained() {
 	exec 3<>$KPROBES/explain
 	echo kernel_clone >&3

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Filters of ftrace that change: by users of all kinds in kp_filters, which compares
-# ftrace's records with what the users ask for, and by the files of tracefs, while ftrace
-# is on or off, and while modules come and go.
+# Changes of ftrace filters: by users of all kinds in kp_filters, which compares ftrace's records
+# with what the users ask for, and by the files of tracefs, while ftrace is on or off, and while
+# modules are loaded and unloaded.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -15,10 +15,10 @@ FILTER=$TRACING/set_ftrace_filter
 NOTRACE=$TRACING/set_ftrace_notrace
 AUDIT=$DEBUGFS/kp_filters
 
-# Functions of the kernel, few of them called in this guest, and one of all the time
+# Functions of the kernel; this guest calls few of them, and one all the time
 SOME="vfs_rmdir device_move vfs_read"
 
-# narrow NAMES: nothing else is in the filter; widen NAMES, without NAME: added, removed
+# narrow NAMES: sets the filter to these; widen NAMES, without NAME: adds, removes
 narrow() {
 	put $FILTER "$1"
 }
@@ -31,13 +31,13 @@ without() {
 	widen "!$1"
 }
 
-# consistent: the records are what their users ask for
+# consistent: the records are what the users ask for
 consistent() {
 	cat $AUDIT >"$TMP/audit"
 	grep -q ' wrong 0$' "$TMP/audit" || failed "$(cat "$TMP/audit")"
 }
 
-# used N: so many records have a user
+# used N: this many records have a user
 used() {
 	equal "used" "$(sed 's/.* used \([0-9]*\) .*/\1/' $AUDIT)" "$1"
 }
@@ -49,7 +49,7 @@ add_some() {
 	done
 }
 
-# The last function that leaves a filter leaves an empty one, for all functions.
+# Removing the last function of a filter leaves an empty filter, which stands for all functions.
 filter_changes() {
 	narrow vfs_rmdir
 	put $TRACING/current_tracer "$1"
@@ -102,7 +102,7 @@ profiler() {
 	narrow ''
 }
 
-# What changes while ftrace is off reaches the text when it is on again.
+# Changes while ftrace is off reach the text when it is on again.
 switched_off() {
 	narrow vfs_read
 	put $TRACING/current_tracer function
@@ -121,7 +121,7 @@ switched_off() {
 	narrow ''
 }
 
-# All functions, then few, then all but few
+# The filter has all functions, then few, then all but few.
 all_functions() {
 	narrow ''
 	put $TRACING/current_tracer function
@@ -137,7 +137,7 @@ all_functions() {
 	consistent && used 0
 }
 
-# A module's functions are in a filter, the module goes and comes back.
+# A module with functions in a filter is unloaded and loaded again.
 modules_go() {
 	load kp_target
 	narrow "kp_tgt_function vfs_read"
@@ -181,9 +181,9 @@ with_probes() {
 	narrow ''
 }
 
-# The graph tracer stops while other CPUs look functions up in its filter: a KASAN kernel
-# reports a lookup in a filter that was freed. With two other tracers of the same functions the
-# text stays as it is, so that ftrace waits for no CPU.
+# The graph tracer stops while other CPUs look functions up in its filter: KASAN reports a lookup
+# in a freed filter. Two other tracers of the same functions keep the text unchanged, so that
+# ftrace waits for no CPU.
 graph_stops() {
 	functions="vfs_read vfs_write rw_verify_area ksys_read ksys_write read_zero write_null"
 	for instance in kp_one kp_two; do

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes at the entries of functions, which ftrace calls: alone and among others
-# that ftrace calls for the same functions, in modules that come and go, and with
-# the tracers of functions switched on and off while the functions are called.
+# Ftrace-based probes at function entries: alone and together with other users of ftrace on the
+# same functions, in modules that are loaded and unloaded, and while the tracers of functions are
+# switched on and off and the functions are called.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -30,19 +30,19 @@ stays_enabled() {
 	call_target 2 && hits_are 0 5
 }
 
-# Off before the probe comes, it is refused; on again it is not.
+# While ftrace is off, a registration is refused; it succeeds when ftrace is on again.
 refused_when_off() {
 	put $FTRACE_ENABLED 0
 	ctl_refused add 2 kp_tgt_function
 	equal "error" "$(ctl_get 2 error)" -16
-	# What is no location of ftrace's does not care.
+	# A location without ftrace's call does not depend on it.
 	ctl add 3 kp_tgt_function+$BEHIND_FTRACE && ctl del 3
 	put $FTRACE_ENABLED 1
 	ctl add 2 kp_tgt_function
 	call_target 2 && hits_are 2 2 && ctl del 2
 }
 
-# What can't be armed is said to be so, and does not keep the rest from it.
+# A probe that cannot be armed is reported, and does not prevent others from being armed.
 enabled_says_so() {
 	ctl add 2 kp_tgt_function && ctl add 3 kp_tgt_function+$BEHIND_FTRACE || return 1
 	put $KPROBES/enabled 0
@@ -69,8 +69,8 @@ switched_off_and_on() {
 	must_fail grep '^kp_tgt_function' $TRACING/enabled_functions
 }
 
-# Unloaded with its probes, which are gone then; loaded again, perhaps in the same
-# place, where nothing may be left of them.
+# Unloading the module removes its probes. It is loaded again, perhaps at the same addresses,
+# where nothing of them may remain.
 module_again() {
 	for id in 10 13 16 19; do
 		ctl add $id kp_tgt_function && ctl add $((id + 1)) kp_tgt_caller post || return 1
@@ -94,8 +94,8 @@ init_function() {
 	call_target 6 && hits_are 31 6 && ctl del 30 && ctl del 31
 }
 
-# From the moment that its symbols are known to the one that ftrace is ready for it,
-# a module's functions are taken for unknown.
+# A module's functions count as unknown from the time its symbols are known until ftrace has
+# records of them.
 too_early() {
 	rmmod kp_target || return 1
 	ctl early 32 kp_tgt_function || return 1
@@ -105,8 +105,8 @@ too_early() {
 	ctl add 33 kp_tgt_function && call_target 2 && hits_are 33 2 && ctl del 33
 }
 
-# with_tracers MODULE SUITE FUNCTION: the tracers of functions come and go on the
-# probed function, which is called meanwhile; the suite compares calls and hits.
+# with_tracers MODULE SUITE FUNCTION: switches tracers of functions on and off for the probed
+# function while it is called; the suite compares calls and hits.
 with_tracers() {
 	suite_module=$1
 	suite_name=$2
@@ -129,7 +129,7 @@ with_tracers() {
 	LOADED="$suite_module $LOADED"
 	cat "$DEBUGFS/kunit/$suite_name/results" >"$TMP/$suite_name.results"
 	ktap_print_msg "$switches switches of the tracer"
-	# Off, and to each of the two, while the suite runs; how often depends on the host.
+	# Set no tracer, and each of the two, while the suite runs; how often depends on the host.
 	[ $switches -ge 4 ]
 }
 

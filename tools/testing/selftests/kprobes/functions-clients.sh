@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# For the clients-*.sh: programs that come to kprobes by tracefs, perf or BPF, and the
-# kernel's own tests of these. Sourced after functions.sh.
+# For the clients-*.sh: programs that use kprobes through tracefs, perf or BPF, and the kernel's
+# own tests of these. Sourced after functions.sh.
 #
-# They run in a system with those programs installed; `vmtest.sh -R` makes one of the
-# host it runs on. They also run on the base kernel's kprobes, to compare with.
+# The programs have to be installed; `vmtest.sh -R` gives the host's to the guest. The tests also
+# run on the base kernel's kprobes, to compare.
 
 TRACEFS=/sys/kernel/tracing
 CLIENTS=/sys/module/kp_clients/parameters
 SELFTESTS_DIR=$(dirname "$TOPIC_DIR")
 
-# bpftrace's and perf's tables of symbols take long to read where that is not needed
+# Reading bpftrace's and perf's tables of symbols takes long; avoid it where it is not needed.
 export BPFTRACE_NO_USER_SYMBOLS=1
 export PERF_BUILDID_DIR=/tmp/buildid
 export LC_ALL=C
 
-# setup_clients [PROGRAM...]: as setup; skips the topic where a program or tracefs is not
+# setup_clients [PROGRAM...]: as setup; skips the topic if a program or tracefs is missing
 setup_clients() {
 	setup
 	for program; do
@@ -32,18 +32,18 @@ setup_clients() {
 	fi
 }
 
-# on_base_kernel: succeeds if the guest runs the kprobes of the base kernel, as
-# series/scripts/guest.sh says; tests leave out what ends that kernel
+# on_base_kernel: does the guest run the base kernel's kprobes, as series/scripts/guest.sh says?
+# Tests leave out what kills that kernel.
 on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline
 }
 
-# Arguments of C functions as probes have them, and the frames to be seen, by architecture:
+# Arguments of C functions as probes have them, and the expected frames, by architecture:
 # FIRST_ARG	the register with the first argument
-# SECOND_INSN	where a function's second instruction is, behind endbr64 or ftrace's call
-# FRAMED	where in a function stack traces have its caller: if not at the entry, where
-#		the function has no frame yet, behind the instructions that make one
-# SYSCALL_ABI	names of system calls begin with that
+# SECOND_INSN	the offset of a function's second instruction, after endbr64 or ftrace's call
+# FRAMED	the offset in a function from which stack traces have its caller: after the
+#	instructions that set up the frame, if traces at the entry have not
+# SYSCALL_ABI	the prefix of the names of system calls
 # SYSCALL_CALLERS	functions that call these, in traces from their entries
 # SYSCALL_ENTRY	a function in all stack traces from system calls
 # shellcheck disable=SC2034 # for topic scripts
@@ -65,19 +65,18 @@ else
 	SYSCALL_CALLERS="x64_sys_call|$SYSCALL_ENTRY"
 fi
 
-# call WHAT N: kp_clients' parameter, see there; the results are right
+# call WHAT N: writes kp_clients' parameter, see there; the results are right
 call() {
 	put "$CLIENTS/$1" "$2"
 }
 
-# lines_are WHAT FILE REGEX WANTED: so many lines of the file match
+# lines_are WHAT FILE REGEX WANTED: this many lines of the file match
 lines_are() {
 	equal "lines of $1" "$(grep -c -E "$3" "$2")" "$4" ||
 		failed "$(head -n 20 "$2" | sed 's/^/| /')"
 }
 
-# in_order FILE REGEX...: lines that match these follow each other, each at once
-# after the one before, somewhere in the file
+# in_order FILE REGEX...: somewhere in the file, adjacent lines match these, one each
 in_order() {
 	in_order_file=$1
 	shift
@@ -94,7 +93,7 @@ in_order() {
 $(head -n 20 "$in_order_file" | sed 's/^/| /')"
 }
 
-# run WHAT COMMAND...: fails as the command does, and then shows what it said
+# run WHAT COMMAND...: shows the command's output if it fails, and fails as well
 run() {
 	run_what=$1
 	shift
@@ -102,14 +101,14 @@ run() {
 $(tail -n 20 "$TMP/$run_what" | sed 's/^/| /')"
 }
 
-# no_events: no dynamic event is left, and no probe with it
+# no_events: no dynamic event is left, and no probe of one
 no_events() {
 	! grep . $TRACEFS/dynamic_events >"$TMP/events" ||
 		failed "events are left: $(cat "$TMP/events")"
 	list_is_empty
 }
 
-# symlinks_are_hits: succeeds if a new symbolic link hits a probe on vfs_symlink()
+# symlinks_are_hits: does a new symbolic link hit a probe on vfs_symlink()?
 symlinks_are_hits() {
 	echo 'p:kp_lacks/e vfs_symlink' >$TRACEFS/kprobe_events
 	echo 1 >$TRACEFS/events/kp_lacks/enable
@@ -121,21 +120,21 @@ symlinks_are_hits() {
 	[ "${hits:-0}" -gt 0 ]
 }
 
-# arguments_are_known: succeeds if events can fetch a function's arguments by their numbers
+# arguments_are_known: can events fetch a function's arguments by number?
 arguments_are_known() {
 	# shellcheck disable=SC2016 # the dollar is the definition's
 	echo 'p:kp_lacks/e vfs_read a=$arg1' >$TRACEFS/kprobe_events 2>/dev/null || return 1
 	: >$TRACEFS/kprobe_events
 }
 
-# has_isra_function: succeeds if the compiler has named a function .isra, and it can be traced
+# has_isra_function: has the compiler named a function .isra, and can it be traced?
 has_isra_function() {
 	names=$TRACEFS/available_filter_functions
 	[ -e "$names" ] || names=/proc/kallsyms
 	grep -q '\.isra\.' "$names"
 }
 
-# ftracetest_is_left_out NAME: succeeds if this test must not run in this guest, and says why.
+# ftracetest_is_left_out NAME: must this test not run in this guest? Prints the reason.
 # ftracetest.skip has lines of a test and the reason.
 ftracetest_is_left_out() {
 	case $1 in
@@ -155,8 +154,9 @@ ftracetest_is_left_out() {
 		ktap_print_msg "$1 needs a CPU that takes branches that are single-stepped"
 		;;
 	*/multiple_kprobes.tc)
-		# It probes the first 256 functions that can be. On powerpc that may be
-		# do_program_check(), which is called for each breakpoint: the next one never ends.
+		# It probes the first 256 functions that can be probed. On powerpc that may
+		# include do_program_check(), which is called for each breakpoint: a hit in it
+		# recurses forever.
 		grep -i ' t ' /proc/kallsyms | head -n 1000 | grep -q -w do_program_check ||
 			return 1
 		ktap_print_msg "$1 would probe do_program_check(), which handles breakpoints"
@@ -180,7 +180,7 @@ ftracetest_is_left_out() {
 	esac
 }
 
-# run_ftracetest DIRECTORY...: those of the kernel's tests of tracefs, each a result.
+# run_ftracetest DIRECTORY...: runs the kernel's tests of tracefs, each a result
 run_ftracetest() {
 	ftracetest=$SELFTESTS_DIR/ftrace/ftracetest
 	if [ ! -e "$ftracetest" ]; then
@@ -198,11 +198,11 @@ run_ftracetest() {
 			continue
 		fi
 		begun=$(date +%s)
-		# Outside, for its results come by signals.
+		# Outside of a subshell, since results arrive by signals.
 		timeout 300 sh "$ftracetest" -K -vv -l "$TMP/logs" "$file" </dev/null \
 			>"$TMP/log" 2>&1 || :
 		took=$(($(date +%s) - begun))
-		# The console then shows which tasks wait, and for what.
+		# Let the console show which tasks wait, and for what.
 		[ "$took" -lt 300 ] || echo w >/proc/sysrq-trigger
 		[ "$took" -lt 10 ] || ktap_print_msg "$name took $took s"
 		result=$(grep -E '^(not )?ok 1 ' "$TMP/log" | head -n 1)

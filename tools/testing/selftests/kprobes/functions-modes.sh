@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# Sourced after functions.sh by the topic scripts that run their suites more than once:
-# with copies of instructions boosted, stepped, and as part of detours.
+# For the topic scripts that run their suites more than once, with copies of instructions boosted,
+# stepped, and in detour buffers. Sourced after functions.sh.
 
 BOOST=/sys/module/kprobes/parameters/boost
 BOOST_WAS=
@@ -14,15 +14,15 @@ restore_boost() {
 	return $restored
 }
 
-# setup_modes: as setup. Where it is not known how to have copies stepped, what follows
-# runs in one mode only.
+# setup_modes: as setup. If it is not known how to make copies stepped, suites run in one mode
+# only.
 setup_modes() {
 	setup
 	[ ! -w $BOOST ] || BOOST_WAS=$(cat $BOOST)
 	trap 'restore_boost; at_exit' EXIT
 }
 
-# modes: those that there are
+# modes: prints the modes that this kernel supports
 modes() {
 	if [ -n "$BOOST_WAS" ] && [ -w "$OPTIMIZATION" ]; then
 		echo boosted stepped optimized
@@ -33,7 +33,7 @@ modes() {
 	fi
 }
 
-# set_mode MODE: of what is registered from now on
+# set_mode MODE: for probes that are registered from now on
 set_mode() {
 	case $1 in
 	boosted)
@@ -62,9 +62,9 @@ report_mode() {
 }
 
 # run_in_modes EXTRA MODULE [PARAM=VALUE...] -- SUITE...
-# Loads, reports and unloads in each mode; modules are told by opt=1 to wait for jumps. EXTRA
-# is how many results the script's function after_mode MODE adds to those of each mode,
-# PLANNED_MORE how many come after those of all modes.
+# Loads, reports and unloads in each mode; opt=1 tells a module to wait for jumps. EXTRA is how
+# many results the script's function after_mode MODE adds to those of each mode, PLANNED_MORE how
+# many follow those of all modes.
 run_in_modes() {
 	extra=$1
 	topic_module=$2
@@ -108,16 +108,15 @@ suites_of() {
 	echo "$@"
 }
 
-# What follows runs suites with probes that stay breakpoints, and with jumps in their place
-# where that can be, and is known to.
+# The following functions run suites twice: with breakpoints only, and with jumps if possible.
 #
-# setup_jumps: as setup. What the sysctl was is known then; it is restored at the exit.
+# setup_jumps: as setup. Saves the value of the sysctl, which is restored at the exit.
 setup_jumps() {
 	setup
 	[ ! -w "$OPTIMIZATION" ] || OPTIMIZATION_WAS=$(cat "$OPTIMIZATION")
 }
 
-# jump_modes: those that there are
+# jump_modes: prints the modes that this kernel supports
 jump_modes() {
 	if [ -n "$OPTIMIZATION_WAS" ]; then
 		echo breakpoints jumps
@@ -126,15 +125,15 @@ jump_modes() {
 	fi
 }
 
-# some_jumped: what was waited for came
+# some_jumped: the suites have seen a jump
 some_jumped() {
 	ktap_print_msg "jumps came $jumped times"
 	at_least "jumps" "$jumped" 1
 }
 
 # run_with_jumps EXTRA MODULE [PARAM=VALUE...] -- SUITE...
-# As run_in_modes; MODULE has the parameters jumps, to wait for them, and jumped.
-# PLANNED_MORE is how many results come after those of all modes.
+# As run_in_modes; MODULE has the parameters jumps, to wait for them, and jumped. PLANNED_MORE is
+# how many results follow those of all modes.
 run_with_jumps() {
 	extra=$1
 	topic_module=$2

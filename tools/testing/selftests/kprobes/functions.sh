@@ -3,10 +3,9 @@
 #
 # Shared by the topic scripts of the kprobes selftests; sourced, not run.
 #
-# A topic script loads modules from test_modules/. What a module tests by itself
-# is a KUnit suite, which runs while the module is loaded and leaves its results
-# in debugfs; what has to be seen from user space is checked by the script. Both
-# become one KTAP stream.
+# A topic script loads modules from test_modules/. A KUnit suite of a module runs while the module
+# is loaded, and leaves its results in debugfs; the script checks what is seen from user space.
+# Both become one KTAP stream.
 
 TOPIC_DIR=$(cd "$(dirname "$0")" && pwd)
 MODULE_DIR=$TOPIC_DIR/test_modules
@@ -17,11 +16,11 @@ KPROBES=$DEBUGFS/kprobes
 . "$TOPIC_DIR/../kselftest/ktap_helpers.sh"
 
 OPTIMIZATION=/proc/sys/debug/kprobes-optimization
-# read_as.c, where there was a C library to build it with
+# read_as.c, if there was a C library to build it with
 # shellcheck disable=SC2034 # for topic scripts
 READ_AS=$TOPIC_DIR/read_as
 
-# is_x86_32, is_x86: what the processor runs
+# is_x86_32, is_x86: the architecture of the kernel
 is_x86_32() {
 	case $(uname -m) in
 	i?86) return 0 ;;
@@ -38,18 +37,18 @@ is_powerpc() {
 	[ "$(uname -m)" = ppc64le ]
 }
 
-# steps_branches: false where an emulated s390 does not take a branch that is single-stepped; see
-# kp_s390_qemu.c
+# steps_branches: false if this is an emulated s390 that does not take a branch that is
+# single-stepped; see kp_s390_qemu.c
 steps_branches() {
 	! grep -q Y /sys/module/kp_s390_qemu/parameters/loses_branches 2>/dev/null
 }
 
 # By architecture:
-# BEHIND_FTRACE	the offset behind ftrace's call at a function's entry; what is before the
-#		call counts too: an endbr, what saves the return address
-# SYSCALL	the names of functions that are system calls begin with this
+# BEHIND_FTRACE	the offset after ftrace's call at a function's entry, including what precedes
+#	the call: an endbr, instructions that save the return address
+# SYSCALL	the prefix of the names of functions that are system calls
 # BY_NAME	a pattern of the last digit of the offset at which a probe on a function's name
-#		is; on powerpc, behind what sets up r2, and at ftrace's call
+#	is: on powerpc, after the instructions that set up r2, and at ftrace's call
 # shellcheck disable=SC2034 # for topic scripts
 BY_NAME='[04]'
 # shellcheck disable=SC2034
@@ -70,9 +69,9 @@ OPTIMIZATION_WAS=
 at_exit() {
 	status=$?
 	trap - EXIT
-	# What failed after the last case, or in one that the script did not come back from.
+	# Failures after the last case, or in one from which the script has exited
 	! failures_shown || [ "$status" -ne 0 ] || status=$KSFT_FAIL
-	# What a broken off run left loaded, the newest first.
+	# Modules that an aborted run has left loaded, the newest first
 	for module in $LOADED; do
 		rmmod "$module" 2>/dev/null || :
 	done
@@ -81,7 +80,7 @@ at_exit() {
 	exit "$status"
 }
 
-# setup: header, privileges, debugfs. Skips the topic where it cannot run.
+# setup: prints the header, checks privileges and debugfs. Skips the topic if it cannot run.
 setup() {
 	ktap_print_header
 	if [ "$(id -u)" -ne 0 ]; then
@@ -98,8 +97,8 @@ setup() {
 	trap 'exit 1' INT TERM HUP
 }
 
-# setup_optimized: as setup. Skips the topic where there is no jump optimisation, or where
-# its code is not for this architecture.
+# setup_optimized: as setup. Skips the topic if there is no jump optimisation, or if its code is
+# not for this architecture.
 setup_optimized() {
 	setup
 	if ! is_x86 || [ ! -w "$OPTIMIZATION" ]; then
@@ -136,7 +135,7 @@ unload() {
 }
 
 # load_suites MODULE [PARAM=VALUE...] -- SUITE...
-# Loads a module of KUnit suites, which runs them, and keeps their results.
+# Loads a module of KUnit suites, which runs them, and saves their results.
 load_suites() {
 	args=
 	while [ "$1" != -- ]; do
@@ -158,7 +157,7 @@ load_suites() {
 	done
 }
 
-# count_cases SUITE...: how many result lines report_suites will print
+# count_cases SUITE...: prints how many result lines report_suites will print
 count_cases() {
 	cases=0
 	for suite; do
@@ -169,7 +168,7 @@ count_cases() {
 	echo "$cases"
 }
 
-# report_suites SUITE...: one KTAP line per case, what went wrong as comments
+# report_suites SUITE...: prints one KTAP line per case, and its failures as comments
 report_suites() {
 	for suite; do
 		while IFS= read -r line; do
@@ -208,15 +207,15 @@ report_suites() {
 	done
 }
 
-# optimization 0|1: switches jumps off, or on and waits for those that there can be. What
-# it was is restored at the end. Where there are none, it does nothing.
+# optimization 0|1: switches jumps off, or on, and then waits for those that are possible. The
+# initial setting is restored at the end. Does nothing without jump optimisation.
 optimization() {
 	[ -w $OPTIMIZATION ] || return 0
 	[ -n "$OPTIMIZATION_WAS" ] || OPTIMIZATION_WAS=$(cat $OPTIMIZATION)
 	echo "$1" >$OPTIMIZATION
 }
 
-# probes_listed: the lines of kprobes/list, without that of the probe that powerpc keeps on the
+# probes_listed: prints the lines of kprobes/list, except the probe that powerpc keeps on the
 # trampoline of return probes
 probes_listed() {
 	if is_powerpc; then
@@ -231,8 +230,8 @@ list_is_empty() {
 	! probes_listed >"$TMP/left" || failed "left in list: $(cat "$TMP/left")"
 }
 
-# enough_have_jumps N PROBES: so many of them are optimised: half of them, but at least one on
-# powerpc, which has a jump only where it can emulate the instruction
+# enough_have_jumps N PROBES: N of the probes are optimised. Half of them are enough; on powerpc
+# one, since it has a jump only where it can emulate the instruction.
 enough_have_jumps() {
 	least=1
 	! is_x86 || least=$(($2 / 2))
@@ -242,32 +241,32 @@ enough_have_jumps() {
 # Assertions.
 #
 # A shell function that check calls can lose a status: "set -e" is off in it, so that in
-# "a && b; c" and in "a || :" a failing a is not seen. Every assertion therefore notes in a
-# file that it failed, and check fails the case for that, whatever its function returns. A
-# subshell notes it in the same file.
+# "a && b; c" and in "a || :" a failing a is not seen. Every assertion therefore notes its failure
+# in a file, also from a subshell, and check fails the case for that, whatever its function
+# returns.
 #
-# An assertion ends in failed. A condition asserts nothing: what a loop polls, what
-# "if" and "!" look at, is a plain command. scripts.sh looks for what is neither.
+# An assertion ends in failed. A condition asserts nothing: a loop polls, and "if" and "!" test, a
+# plain command. scripts.sh looks for violations.
 
-# failed MESSAGE...: the case fails
+# failed MESSAGE...: fails the case
 failed() {
 	printf '%s\n' "$*" >>"$TMP/failed"
 	return 1
 }
 
-# failures_shown: prints what has failed since the last call. True if there is any.
+# failures_shown: prints the failures since the last call. True if there are any.
 failures_shown() {
 	[ -n "$TMP" ] && [ -s "$TMP/failed" ] || return 1
 	sed 's/^/# /' "$TMP/failed"
 	rm -f "$TMP/failed"
 }
 
-# skip_case REASON...: the case cannot be had here; its function returns after that
+# skip_case REASON...: the case is impossible here; its function returns after that
 skip_case() {
 	printf '%s\n' "$*" >"$TMP/skipped"
 }
 
-# must COMMAND...: it succeeds; must_fail COMMAND...: it fails, for it is refused
+# must COMMAND...: it succeeds; must_fail COMMAND...: it fails, since it is refused
 must() {
 	"$@" || failed "failed with status $?: $*"
 }
@@ -276,7 +275,7 @@ must_fail() {
 	! "$@" || failed "did not fail: $*"
 }
 
-# processes N: start so many, one after the other
+# processes N: starts N processes, one after the other
 processes() {
 	n=0
 	while [ $n -lt "$1" ]; do
@@ -285,8 +284,8 @@ processes() {
 	done
 }
 
-# write_to FILE TEXT: the kernel takes TEXT; put FILE TEXT: it has to;
-# put_refused FILE TEXT: it must not
+# write_to FILE TEXT: writes TEXT; its status tells if the kernel takes it. put FILE TEXT: the
+# kernel has to take it; put_refused FILE TEXT: it must not
 write_to() {
 	printf '%s\n' "$2" 2>/dev/null >"$1"
 }
@@ -317,7 +316,7 @@ uptime_s() {
 	cut -d. -f1 /proc/uptime
 }
 
-# comes_true SECONDS COMMAND...: polls a condition. Its status tells if it came true in time.
+# comes_true SECONDS COMMAND...: polls a condition. Its status tells if it became true in time.
 comes_true() {
 	[ "$1" -gt 0 ] || return 2
 	until_uptime=$(($(uptime_s) + $1))
@@ -328,17 +327,17 @@ comes_true() {
 	done
 }
 
-# How long wait_until waits, in seconds. No test depends on how fast the machine is: this is
-# there to end it if the condition never comes true.
+# How long wait_until waits, in seconds. No test depends on the speed of the machine: this ends a
+# wait for a condition that never becomes true.
 PATIENCE=${PATIENCE:-120}
 
-# wait_until COMMAND...: the condition comes true, sooner or later
+# wait_until COMMAND...: the condition becomes true, sooner or later
 wait_until() {
 	comes_true "$PATIENCE" "$@" || failed "still not true after $PATIENCE s: $*"
 }
 
-# check DESCRIPTION COMMAND...: a result line by the command's exit status and by what was
-# asserted meanwhile, or since the last check
+# check DESCRIPTION COMMAND...: prints a result line by the command's exit status and by
+# assertions that failed in it, or since the last check
 check() {
 	description=$1
 	shift
@@ -356,15 +355,15 @@ check() {
 	fi
 }
 
-# For tests whose code has anything in the frame pointer: code that unwinds by frame
-# pointers, as KASAN does at any time, may say so.
+# For tests whose code has arbitrary values in the frame pointer: code that unwinds by frame
+# pointers, as KASAN does at any time, may warn.
 bad_frame_pointers() {
 	echo "kprobes-selftest: expect WARNING: kernel stack .* has bad" >/dev/kmsg
 }
 
 # run_suites EXTRA MODULE [PARAM=VALUE...] -- SUITE...
-# All of a topic that needs no more than its suites: load, report, unload. EXTRA
-# is how many results the script will add after those that run_suites gives.
+# A topic that has only suites: loads, reports, unloads. EXTRA is how many results the script adds
+# after that.
 run_suites() {
 	extra=$1
 	topic_module=$2
@@ -377,16 +376,16 @@ run_suites() {
 	cases=$(count_cases "$@") || exit "$KSFT_FAIL"
 	ktap_set_plan $((cases + extra + 2))
 	report_suites "$@"
-	# The suites clean up whatever fails, so only the code under test can leave a probe.
+	# The suites clean up after a failure, so only the code under test can leave a probe.
 	check "nothing left in list" list_is_empty
 	unload "$topic_module"
 	check "list is empty after rmmod $topic_module" list_is_empty
 }
 
-# What follows drives the module kp_ctl.
+# The following functions control the module kp_ctl.
 
-# ctl COMMAND...: the command succeeds; ctl_refused COMMAND...: it fails;
-# ctl_try COMMAND...: its status is the command's
+# ctl COMMAND...: the command succeeds; ctl_refused COMMAND...: it fails; ctl_try COMMAND...:
+# returns the command's status
 ctl_try() {
 	write_to $DEBUGFS/kp_ctl/cmd "$*"
 }
@@ -399,7 +398,7 @@ ctl_refused() {
 	! ctl_try "$@" || failed "kp_ctl: $* does not fail"
 }
 
-# ctl_get ID FIELD: address, hits, posts, nmissed, error, or text: its first bytes
+# ctl_get ID FIELD: prints address, hits, posts, nmissed, error, or text, the probe's first bytes
 ctl_get() {
 	while read -r id address hits posts nmissed error text; do
 		[ "$id" = "$1" ] || continue
@@ -419,7 +418,7 @@ hits_are() {
 	equal "hits of probe $1" "$(ctl_get "$1" hits)" "$2"
 }
 
-# list_line ID: the probe's line in kprobes/list; of several at one address, all lines
+# list_line ID: prints the probe's line in kprobes/list, or all lines of the address
 list_line() {
 	grep "^$(ctl_get "$1" address) " $KPROBES/list
 }
@@ -440,7 +439,7 @@ not_listed_as() {
 	esac
 }
 
-# call_target [N]: kp_target's function, N times, with the right results
+# call_target [N]: calls kp_target's function N times, with the right results
 call_target() {
 	for target in kp_target kp_target2; do
 		[ -w /sys/module/$target/parameters/calls ] || continue
@@ -450,8 +449,8 @@ call_target() {
 	failed "no module to be called"
 }
 
-# switch_meanwhile MODULE SUITE MS: the suite runs while kprobes/enabled is switched. What
-# insmod runs in the foreground has to run beside that.
+# switch_meanwhile MODULE SUITE MS: switches kprobes/enabled in the background while the suite
+# runs, in insmod
 switch_meanwhile() {
 	insmod "$MODULE_DIR/$1.ko" "ms=$3" switching=1 &
 	insmod_pid=$!
@@ -469,8 +468,8 @@ switch_meanwhile() {
 	[ $switches -ge 10 ]
 }
 
-# run_races MODULE SUITE MS: all of a topic about races, left alone and switched meanwhile;
-# each case lasts MS milliseconds
+# run_races MODULE SUITE MS: a topic about races, left alone and then with switching; each case
+# lasts MS milliseconds
 run_races() {
 	load_suites "$1" "ms=$3" -- "$2"
 	cases=$(count_cases "$2")

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random arguments: of the calls that register and unregister probes, of the files in debugfs, of
-# the sysctl and the parameters, and random definitions of kprobe events. What is accepted does
-# what it says, what is refused leaves nothing. In the environment, FUZZ_S=N makes each suite
-# last N seconds, FUZZ_COUNT=N is the number of lines that are written to each file, and
-# FUZZ_SEED=N is the seed.
+# Random arguments: for the calls that register and unregister probes, for the files in debugfs,
+# the sysctl and the parameters; and random definitions of kprobe events. An accepted argument has
+# the effect that it asks for, a refused one leaves nothing. In the environment, FUZZ_S=N makes
+# each suite last N seconds, FUZZ_COUNT=N is the number of lines that are written to each file,
+# and FUZZ_SEED=N is the seed.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -16,8 +16,8 @@ PARAMETERS=/sys/module/kprobes/parameters
 SEED=${FUZZ_SEED:-1}
 COUNT=${FUZZ_COUNT:-60}
 
-# random_lines NUMBER PROGRAM: lines that PROGRAM, in awk, returns from line(i). They have
-# backslash and octal digits for what the shell would not pass on.
+# random_lines NUMBER PROGRAM: prints lines that line(i) of PROGRAM, in awk, returns. Characters
+# that the shell would not pass on are octal, with a backslash.
 random_lines() {
 	awk -v seed="$SEED" -v count="$1" '
 		function below(n) { return int(rand() * n) }
@@ -32,15 +32,15 @@ random_lines() {
 		BEGIN { srand(seed); for (i = 0; i < count; i++) print line(i) }'
 }
 
-# written FILE TEXT: TEXT, with its octal digits, goes into the file in one write. What the
-# shell says of an error is left in $TMP/error.
+# written FILE TEXT: TEXT, with octal digits converted, is written to the file by one write. The
+# shell's error message is left in $TMP/error.
 written() {
 	printf '%b' "$2" >"$TMP/text"
 	dd if="$TMP/text" of="$1" bs=65536 count=1 conv=notrunc 2>"$TMP/error" >/dev/null
 }
 
-# settings FILE PATTERN: numbers, words and garbage are written to the file. It always has a
-# value that matches PATTERN; a value that is refused leaves the one before.
+# settings FILE PATTERN: numbers, words and garbage are written to the file. Its value always
+# matches PATTERN; a value that is refused changes nothing.
 settings() {
 	[ -w "$1" ] || {
 		skip_case "this kernel has no $1"
@@ -74,12 +74,12 @@ settings() {
 	at_least "refused values" $refused 1
 }
 
-# explained: the question is taken, and its answer is in $TMP/answer
+# explained: the kernel takes the question, and the answer is in $TMP/answer
 explained() {
 	exec 3<>$KPROBES/explain
 	status=0
 	printf '%b' "$1" >"$TMP/text"
-	# a single write
+	# A single write
 	cat "$TMP/text" 2>/dev/null >&3 || status=1
 	cat <&3 >"$TMP/answer"
 	exec 3>&-
@@ -113,7 +113,7 @@ questions() {
 			[ "$(answer probe)" != no ] || answer reason | grep -q . ||
 				failed "no reason for '$line'"
 		else
-			# The usage is still there.
+			# The file still has the usage.
 			grep -q '^#' "$TMP/answer" ||
 				failed "'$line' was refused: $(cat "$TMP/answer")"
 		fi
@@ -122,7 +122,7 @@ questions() {
 	at_least "accepted questions" $taken 1
 }
 
-# What explain says of any address, and what a registration makes of it, is the same.
+# For any address, explain and a registration give the same result.
 explain_is_right() {
 	yes=0
 	no=0
@@ -162,19 +162,20 @@ events() {
 	cat $TRACEFS/kprobe_events
 }
 
-# EINVAL, ENOENT, EEXIST, E2BIG, EILSEQ, EOPNOTSUPP, ERANGE, EADDRNOTAVAIL, ENAMETOOLONG: what
-# may become of a definition, in the words of two C libraries
+# EINVAL, ENOENT, EEXIST, E2BIG, EILSEQ, EOPNOTSUPP, ERANGE, EADDRNOTAVAIL, ENAMETOOLONG: possible
+# errors of a definition, in the words of two C libraries
 ERRORS='Invalid argument|No such file|File exists|list too long|Illegal byte|multibyte'
 ERRORS="$ERRORS|not supported|out of range|not representable|not available|name too long"
 
-# Definitions, most of them nearly right. What kprobe_events prints defines the same again.
+# Most definitions are nearly right. Each line that kprobe_events prints can define the same
+# again.
 definitions() {
 	[ -e $TRACEFS/kprobe_events ] || {
 		skip_case "no kprobe events"
 		return
 	}
-	# On arm the registers of a return probe have no stack pointer, and $stackN reads memory by
-	# it unchecked.
+	# On arm the registers of a return probe have no stack pointer, and $stackN reads memory
+	# through it unchecked.
 	# shellcheck disable=SC2016 # the dollars are those of definitions
 	case $(uname -m) in
 	arm*) stack_entries= ;;

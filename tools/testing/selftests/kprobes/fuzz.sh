@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random instructions run probed as they run bare: with breakpoints, boosted and single-stepped,
-# and with jumps. The programs in fuzz/ do the same in user mode, for many more. In the
+# Random instructions have the same effect probed and not probed: with breakpoints, boosted and
+# single-stepped, and with jumps. The programs in fuzz/ test many more in user mode. In the
 # environment, FUZZ_S=N makes each case last N seconds, FUZZ_SEED=N is the seed, and FUZZ_TRACE=1
 # prints each instruction before it is executed.
 set -eu
@@ -20,7 +20,7 @@ fi
 optimization 1
 bad_frame_pointers
 
-# results MODE BOOST
+# results MODE BOOST: runs the suite in this mode, and saves its results
 results() {
 	set_mode "$1"
 	load_suites kp_fuzz "boost=$2" "seed=${FUZZ_SEED:-1}" "seconds=${FUZZ_S:-5}" \

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Exceptions: an instruction raises the same, probed or not, and a handler may raise
-# them. Copies boosted, stepped, and emulated instructions that have to run a copy.
+# Exceptions: an instruction raises the same, probed or not, and a handler may raise some; with
+# copies boosted or stepped, and with emulated instructions that need a copy.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -10,9 +10,9 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
-# The oopses that the kernel prints name the probed instruction, and nothing dies of them.
-# They taint the kernel and end lockdep's work, so they are only had in a guest that is
-# there for the tests, or if FAULTS_OOPS=1 in the environment asks for them.
+# The kernel's oops messages name the probed instruction, and nothing else is harmed. Oopses taint
+# the kernel and disable lockdep, so this runs only in a guest of the tests, or with FAULTS_OOPS=1
+# in the environment.
 oops=0
 [ ! -e /vmtest.conf ] || [ -e /proc/lockdep ] || oops=1
 oops=${FAULTS_OOPS:-$oops}
@@ -22,7 +22,7 @@ oopses_are_right() {
 		/kp_faults: oops at/ { at = $(NF - 1); n++; seen = 0; next }
 		n && !seen && / [RE]IP: / {
 			seen = 1
-			# RIP comes with the code segment, EIP without.
+			# RIP is printed with the code segment, EIP without.
 			if (index($0, ":" at " ") || index($0, "EIP: " at " "))
 				right++
 			else

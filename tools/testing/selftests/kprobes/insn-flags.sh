@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Flags: exactly as they were, or as handlers have set them, after hits of every kind.
+# After hits of every kind, flags are unchanged, or as handlers have set them.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -12,7 +12,7 @@ if ! is_x86; then
 	ktap_skip_all "the flags are those of x86"
 	exit "$KSFT_SKIP"
 fi
-# The suite switches jumps as it needs them; they are switched back at the end.
+# The suite switches jumps on and off; they are restored at the end.
 [ ! -w $OPTIMIZATION ] || optimization "$(cat $OPTIMIZATION)"
 run_suites 0 kp_flags -- kprobes_flags
 ktap_finished

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# 200 functions chosen over the whole symbol table, probed at their first three
-# instructions while a shell keeps the kernel busy; then at the first one only, so
-# that none is in the way of another, and most are jump-optimised.
-# SWEEP_FUNCTIONS=N in the environment asks for another number, up to 1000.
+# Probes on the first three instructions of 200 functions, chosen over the whole symbol table,
+# while a shell keeps the kernel busy; then on the first one only, so that no probe prevents
+# another one's jump, and most are jump-optimised. SWEEP_FUNCTIONS=N in the environment sets
+# another number of functions, up to 1000.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -22,9 +22,9 @@ summary() {
 	sed -n "s/^$1 //p" $sweep/summary
 }
 
-# The kernel's text symbols in as many equal parts as functions are wanted; a few of each part,
-# since many cannot be probed. Symbols of freed init text are left out, and on powerpc those of the
-# code in which exceptions begin.
+# Divides the kernel's text symbols into as many parts as functions are wanted, and takes a few of
+# each, since many cannot be probed. Left out are symbols of freed init text, and on powerpc those
+# of the code in which exceptions begin.
 choose() {
 	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
 	entry=$(sed -n 's/ . __end_soft_masked$//p' /proc/kallsyms)
@@ -46,7 +46,7 @@ choose() {
 		"$wanted"
 }
 
-# One function of each part; then, where a part had none, another one of others.
+# Take one function of each part; if a part has none, another one of other parts.
 probe_functions() {
 	self=$(awk '$3 == "kp_functions_self" { print $1 }' /proc/kallsyms)
 	sweep_cmd add "0x$self" || {
@@ -77,7 +77,7 @@ probe_functions() {
 	equal "functions" "$(summary functions)" $((wanted + 1))
 }
 
-# What a shell does: processes, pipes, files, the kernel's own files.
+# A shell's work: processes, pipes, files, the kernel's own files
 work() {
 	for round in 1 2 3 4; do
 		for file in /proc/[1-9]/stat /proc/self/stat; do
@@ -97,7 +97,7 @@ list_has_all() {
 	equal "lines in list" "$(probes_listed | wc -l)" $(($(summary functions) * insns))
 }
 
-# kp_functions knows which instructions go on to the next one.
+# kp_functions knows which instructions continue at the next one.
 knows_pairs() {
 	case $(uname -m) in
 	x86_64 | i?86 | aarch64 | riscv64 | ppc64le) return 0 ;;
@@ -114,7 +114,7 @@ counts_are_right() {
 	fi
 }
 
-# Most of them have a jump, where there are any.
+# Most of them have a jump, if there are jumps.
 have_jumps() {
 	if [ ! -w $OPTIMIZATION ]; then
 		skip_case "no jump optimisation in this kernel"
@@ -130,8 +130,8 @@ have_jumps() {
 	enough_have_jumps $((jumps + by_ftrace)) "$(summary functions)"
 }
 
-# The compiler puts data between functions of arm, and into them; behind a short function it may
-# be taken for its third instruction.
+# The compiler puts data between and into functions of arm; data after a short function may look
+# like its third instruction.
 has_data_in_text() {
 	case $(uname -m) in
 	arm*) return 0 ;;

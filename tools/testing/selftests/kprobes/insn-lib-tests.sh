@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes library functions at every instruction, all at once, while the library's own tests
-# run. The tests log what they log without probes, and the kernel logs nothing else. The tests
-# then run once more, with probes as far apart that they can be jump-optimised.
+# Probes on every instruction of library functions, all at once, while the library's own tests
+# run. The tests log the same as without probes, and the kernel logs nothing else. Then the tests
+# run once more, with probes far enough apart for jumps.
 #
 # LIBRARY_TESTS="MODULE..." in the environment runs only these tests.
 set -eu
@@ -13,17 +13,16 @@ set -eu
 
 params=/sys/module/kp_lib_tests/parameters
 
-# Of a kernel that checks everything, which is many times slower, every sixth function; and where
-# each instruction is single-stepped by two exceptions.
+# On a kernel with all checks, which is many times slower, and where each instruction is
+# single-stepped by two exceptions, probe every sixth function only.
 step=1
 if [ -e /proc/lockdep ] || ! is_x86; then
 	step=6
 fi
 
-# What each test exercises; with a number after it, only so many bytes of it are probed,
-# where a test is in the rest for too long. Of all others it is the first 300, for finding
-# the instructions of a large function takes long. Not every kernel has all of these, and
-# which of them may be probed is the kernel's business too.
+# The functions that each test executes. A number after a function limits the probed bytes, if a
+# test spends too long in the rest; the default is 300, since finding the instructions of a large
+# function takes long. A kernel may lack some of these functions, and may refuse some.
 functions="
 	strlen strnlen strcmp strncmp strcasecmp strncasecmp strchr strchrnul strnchr strrchr
 	strstr strnstr strspn strcspn strpbrk strsep strcpy strncpy strcat strncat strlcat
@@ -48,7 +47,7 @@ functions="
 	siphash_1u32 siphash_3u32 __siphash_unaligned __siphash_aligned __hsiphash_unaligned
 	hsiphash_1u32 hsiphash_2u32 hsiphash_3u32 hsiphash_4u32"
 
-# The modules that have tests, with parameters that keep those short which can be long.
+# The modules that have tests, with parameters that shorten the long ones
 tests=${LIBRARY_TESTS:-"string_kunit string_helpers_kunit test_sort test_list_sort crc32test \
 	rbtree_test test_printf test_scanf test_hexdump test_bitmap test_hash \
 	siphash_kunit"}
@@ -63,7 +62,7 @@ have_module() {
 	grep -q "/$(echo "$1" | tr _ '.')\.ko" "/lib/modules/$(uname -r)/modules.dep" 2>/dev/null
 }
 
-# run_tests NAME: all tests; what they logged is in $TMP/NAME, how long each took in
+# run_tests NAME: runs all tests; their logs are in $TMP/NAME, the duration of each in
 # $TMP/NAME.times
 run_tests() {
 	marker="kp_lib_tests: $1 $$"
@@ -75,13 +74,13 @@ run_tests() {
 		status=0
 		# shellcheck disable=SC2046 # words
 		modprobe "$test" $(parameters_of "$test") 2>/dev/null || status=$?
-		# The test of rbtree never stays loaded.
+		# The module of the rbtree test always fails to load after the test.
 		rmmod "$test" 2>/dev/null || :
 		echo "$test: modprobe gives $status" >/dev/kmsg
 		echo "$test $begin $(cut -d' ' -f1 /proc/uptime)" >>"$TMP/$1.times"
 	done
 	echo "$marker ends" >/dev/kmsg
-	# Times are never the same; other numbers only where they count something.
+	# Remove times, which always differ, and numbers, except in lines that report results.
 	dmesg | sed -n "/$marker begins/,/$marker ends/p" |
 		sed -e 's/^\[[^]]*\] *//' -e 's/ in [0-9]* nsec//' |
 		grep -v -e '\.speed: ' -e 'should be marked slow' -e 'hrtimer: interrupt took' \
@@ -100,7 +99,7 @@ uptime_cs() {
 	cut -d' ' -f1 /proc/uptime | tr -d .
 }
 
-# probe_functions APART
+# probe_functions APART: sets the probes at least that many bytes apart
 probe_functions() {
 	echo "$1" >$params/apart
 	echo 0 >"$TMP/absent"
@@ -134,14 +133,14 @@ list_has_all() {
 	equal "lines in list" "$(probes_listed | wc -l)" "$(summary probes)"
 }
 
-# says_the_same NAME
+# says_the_same NAME: the tests have logged the same as without probes
 says_the_same() {
 	cmp -s "$TMP/bare" "$TMP/$1" && return
 	diff "$TMP/bare" "$TMP/$1" | grep '^[+-]' | head -n 30 | sed 's/^/# /'
 	return 1
 }
 
-# What the module computes, and what is known of it.
+# What a test computes, with known results
 own_is_right() {
 	sha256=328de8f1895f8bb09f6e6b4c2012ef2b2a6f067cd002794b750aa040a6f6d8bd
 	if ! grep -q ' sha256_final$' /proc/kallsyms; then
@@ -167,7 +166,7 @@ counts_are_right() {
 		[ "$(summary hits)" -ge 10000 ]
 }
 
-# has_jumps: 1 or 0
+# has_jumps: prints 1 or 0
 has_jumps() {
 	[ -w $OPTIMIZATION ] && echo 1 || echo 0
 }

@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The suites of the other topics with copies of instructions stepped: what is boosted as
-# a rule, and there runs without a second trap, has to do the same with one. Emulated
-# instructions are among the targets in both modes. Then those of the calls, when jumps have
-# taken the place of breakpoints: each waits for them whenever it has registered or enabled a
-# probe.
+# Runs suites of other topics with copies of instructions stepped: instructions that are boosted
+# by default have the same effect with a second trap. Emulated instructions are among the targets
+# in both modes. Then runs those of the calls with jumps in place of breakpoints: after each
+# registration and enabling they wait for the jump.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The instruction matrix: an instruction has the same effect, probed or not.
-# In the environment, INSN_ONLY=TEXT and INSN_SKIP=TEXT choose instructions by name,
-# INSN_ROUNDS=N and INSN_SEED=N how many values are tried, and which.
+# The instruction matrix: each instruction has the same effect, probed or not. In the environment,
+# INSN_ONLY=TEXT and INSN_SKIP=TEXT choose instructions by name, INSN_ROUNDS=N is the number of
+# values that are tried, and INSN_SEED=N chooses them.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Jprobes: what the calls refuse, what handlers get, and what the function gets after
-# them, with entries that are reached through ftrace, by breakpoints whose instructions are
-# boosted, single-stepped and emulated, and by jumps.
+# Jprobes: which calls are refused, what handlers get, and what the function gets after them; with
+# entries reached through ftrace, by breakpoints whose instructions are boosted, single-stepped
+# and emulated, and by jumps.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -19,12 +19,12 @@ mark() {
 	echo "$marker" >/dev/kmsg
 }
 
-# said PATTERN: how many lines the kernel has printed since mark
+# said PATTERN: prints how many lines the kernel has logged since mark
 said() {
 	dmesg | sed -n "/$marker/,\$p" | grep -c -E "$1" || :
 }
 
-# Each of three jprobes says so once, however often its handler does it.
+# Each of three jprobes logs this once, however often its handler does it.
 messages() {
 	equal "handlers that return" \
 		"$(said 'handler kp_jp_handler.* has returned without jprobe_return\(\)')" 3
@@ -32,7 +32,7 @@ messages() {
 		"$(said 'handler kp_jp_handler.* has left preempt_count 0x')" 3
 	at_most "handlers that leave interrupts disabled" \
 		"$(said 'handler kp_jp_handler.* has left interrupts disabled')" 3
-	# The kernel limits the rate of this one. In the first mode it was not printed before.
+	# The kernel limits the rate of this message. It was not logged in the first mode.
 	[ "$1" != boosted ] || at_least "calls outside of a handler" \
 		"$(said 'kp_jp_errno_return_outside.* has called jprobe_return\(\) outside')" 1
 }
@@ -42,18 +42,18 @@ after_mode() {
 	mark "after $1"
 }
 
-# The function graph tracer follows all functions of the module.
+# The function graph tracer traces all functions of the module.
 graph() {
 	if ! grep -q -w function_graph $TRACING/available_tracers 2>/dev/null; then
 		skip_case "there is no function graph tracer"
 		return
 	fi
-	# An oops before this, of a test as well, has stopped the ring buffer.
+	# An earlier oops, also one of a test, has stopped the ring buffer.
 	put $TRACING/tracing_on 1
 	put $TRACING/set_ftrace_filter '*:mod:jprobes_kunit'
 	put $TRACING/current_tracer function_graph
 	load_suites jprobes_kunit -- jprobes_calls jprobes_drops
-	# The buffer has the last calls only, of any of the module's functions.
+	# The buffer has only the last calls, of any of the module's functions.
 	at_least "calls in the trace" "$(grep -c 'kp_jp_' $TRACING/trace || :)" 100
 	unload jprobes_kunit
 	put $TRACING/current_tracer nop

@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What memory a great many return probes take that have nothing to do: instances are
-# shared, so it does not grow by a pool with each of them, nor with the number of CPUs.
+# The memory of a great many idle return probes: they share instances, so it does not grow by a
+# pool for each of them, nor with the number of CPUs.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 rounds=5
-# For 500 of them.
+# for 500 of them
 limit=2048
 
-# kib FIELD...: the sum of these fields of /proc/meminfo
+# kib FIELD...: prints the sum of these fields of /proc/meminfo
 kib() {
-	# Counters that are kept per CPU are to be exact.
+	# Make counters that are kept per CPU exact.
 	cat /proc/sys/vm/stat_refresh
 	sum=0
 	for field; do
@@ -29,7 +29,7 @@ register_all() {
 	put $PARAMETERS/registered "$1"
 }
 
-# is_settled: another round of grace periods, with what they free, changes next to nothing
+# is_settled: does another round of grace periods, and of deferred frees, change next to nothing?
 is_settled() {
 	earlier=$settled
 	write_to $PARAMETERS/barrier 1 || return 1
@@ -37,7 +37,7 @@ is_settled() {
 	[ "$earlier" -le $((settled + 16)) ] && [ "$earlier" -ge $((settled - 16)) ]
 }
 
-# settle: what is freed later has been freed
+# settle: waits until deferred frees are done
 settle() {
 	settled=0
 	wait_until is_settled
@@ -50,7 +50,7 @@ if ! is_x86; then
 fi
 ktap_set_plan 5
 load kp_ret_memory
-# What only the first time costs is not theirs: tables grow, slabs are made.
+# Register them once before, since that allocates tables and slabs that stay.
 check "registered once" register_all 1
 check "and unregistered" register_all 0
 i=0
@@ -67,7 +67,7 @@ while [ $i -lt $rounds ]; do
 	echo "$used" >>"$TMP/used"
 	i=$((i + 1))
 done
-# Others take and free memory meanwhile.
+# Other code allocates and frees memory meanwhile.
 median=$(sort -n "$TMP/used" | sed -n $((rounds / 2 + 1))p)
 ktap_print_msg "CPUs: $(nproc), possible: $(cat /sys/devices/system/cpu/possible)"
 if [ -e /sys/kernel/debug/kasan ] || grep -q ' kasan_' /proc/kallsyms; then

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The instances that return probes share: they become more with the calls that are under
-# way, up to the bound on their memory, and fewer when these have returned.
+# The instances that return probes share: a pool grows with the calls in flight, up to the bound
+# on its memory, and shrinks when these have returned.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -12,7 +12,7 @@ PARAMETERS=/sys/module/kp_ret_pool/parameters
 BOUND=/sys/module/kprobes/parameters/return_pool_kib
 BOUND_WAS=
 crowd=600
-# The last class but one of data, which no other test uses.
+# The size class that no other test uses
 data_size=1500
 
 # shellcheck disable=SC2317 # called by the trap
@@ -30,7 +30,7 @@ is() {
 	equal "$1 of the return probe" "$(cat "$PARAMETERS/$1")" "$2"
 }
 
-# pool COLUMN: of the pool that the probe has its instances from; probes, instances, taken, kib
+# pool COLUMN: prints that column of the probe's pool: probes, instances, taken, kib
 pool() {
 	while read -r size probes instances taken kib; do
 		[ "$size" != data_size ] || continue
@@ -46,7 +46,7 @@ pool() {
 	echo 0
 }
 
-# Of all pools; the words of the first line count as 0.
+# The same of all pools; the words of the first line count as 0.
 all_kib() {
 	awk '{ sum += $5 } END { print sum }' $KPROBES/pools
 }
@@ -55,14 +55,14 @@ all_probes() {
 	awk '{ sum += $2 } END { print sum }' $KPROBES/pools
 }
 
-# not_above N COMMAND...: what COMMAND prints is N or less
+# not_above N COMMAND...: COMMAND prints N or less
 not_above() {
 	goal=$1
 	shift
 	[ "$("$@")" -le "$goal" ]
 }
 
-# shrinks_to N COMMAND...: what COMMAND prints comes down to N, sooner or later, and not below
+# shrinks_to N COMMAND...: what COMMAND prints falls to N, sooner or later, and not below
 shrinks_to() {
 	wait_until not_above "$@"
 	goal=$1
@@ -70,8 +70,8 @@ shrinks_to() {
 	equal "$*" "$("$@")" "$goal"
 }
 
-# all_empty: nothing is left of earlier use; sooner, where nothing is allowed to be. A pool
-# grows again with the bound while a return probe that was unregistered still counts.
+# all_empty: waits until no memory of earlier use is left, with a bound of 0, which is faster.
+# While an unregistered return probe still counts, a pool would grow again with the old bound.
 all_empty() {
 	shrinks_to 0 all_probes
 	was=$(cat $BOUND)
@@ -80,7 +80,7 @@ all_empty() {
 	put $BOUND "$was"
 }
 
-# registered_alone: all pools are empty, then ours has what it begins with
+# registered_alone: all pools are empty, then the probe's pool has its initial instances
 registered_alone() {
 	set_to registered 0 && all_empty && set_to registered 1 || return 1
 	base=$(pool instances)
@@ -88,12 +88,12 @@ registered_alone() {
 	equal probes "$(pool probes)" 1 && equal taken "$(pool taken)" 0
 }
 
-# no_call_lost FOLLOWED: that many of the crowd's are followed, all others are counted
+# no_call_lost FOLLOWED: FOLLOWED calls of the crowd have an instance, all others count as missed
 no_call_lost() {
 	is entries "$1" && is nmissed $((crowd - $1)) && is wrong 0
 }
 
-# All sleeping tasks wake up, and leave the function.
+# Wakes all sleeping tasks, which leave the function.
 all_return() {
 	followed=$(cat $PARAMETERS/entries)
 	set_to sleepers 0 && is entries "$followed" && is returns "$followed" && is wrong 0
@@ -117,7 +117,7 @@ unregistered_asleep() {
 	followed=$(pool taken)
 	returned=$(cat $PARAMETERS/returns)
 	set_to registered 0 || return 1
-	# They are not free as long as the calls are under way.
+	# Instances are not free while the calls are in flight.
 	equal taken "$(pool taken)" "$followed" && set_to sleepers 0 || return 1
 	is returns "$returned" && shrinks_to 0 pool probes && equal taken "$(pool taken)" 0
 }
@@ -129,15 +129,15 @@ bound_is_kept() {
 	total=$(pool instances)
 	ktap_print_msg "bound $bound KiB: $(all_kib) KiB, $total instances, $followed calls"
 	no_call_lost "$followed" && equal taken "$(pool taken)" "$followed" || return 1
-	# Not more, nor less than what one chunk would have made more.
+	# At most the bound, and one more chunk would exceed it
 	at_most "KiB" "$(all_kib)" $bound
 	at_least "KiB" "$(all_kib)" $((bound - 31))
-	# A CPU may keep one to itself.
+	# A CPU may keep one instance to itself.
 	at_most "calls followed" "$followed" "$total"
 	at_least "calls followed" "$followed" $((total - $(nproc)))
 }
 
-# Others have what is theirs whatever the bound is.
+# A probe with maxactive has its own pool, whatever the bound is.
 reserved_beyond_bound() {
 	set_to registered 0 && all_empty && put $BOUND 0 || return 1
 	set_to maxactive 16 && set_to registered 1 && set_to sleepers $crowd || return 1
@@ -158,7 +158,7 @@ bound_raised() {
 	equal "calls missed with room for all" $lost 0
 }
 
-# What is idle goes, of what is in use nothing is lost.
+# Idle instances are freed, and used ones are kept.
 bound_lowered() {
 	set_to sleepers 100 && put $BOUND 0 || return 1
 	followed=$(cat $PARAMETERS/entries)
@@ -170,8 +170,8 @@ in_flight() {
 	echo $(($(cat $PARAMETERS/entries) - $(cat $PARAMETERS/returns)))
 }
 
-# What is used beyond the 32 KiB of each chunk that may have an instance in use; they are
-# filled one after the other, by each CPU.
+# Prints the KiB that exceed 32 for each chunk with a used instance; CPUs fill chunks one after
+# the other.
 idle_kib() {
 	idle=$(($(all_kib) - 32 * ($(in_flight) / 8 + 2 * $(nproc))))
 	echo $((idle > 0 ? idle : 0))
@@ -189,7 +189,7 @@ bad_bounds() {
 		put_refused $BOUND "$bad"
 	done
 	equal "bound" "$(cat $BOUND)" "$before" || return 1
-	# As many KiB as there are not bytes: no bound at all.
+	# So many KiB that the number of bytes overflows: no bound
 	case $(uname -m) in
 	i?86 | arm*) no_bound=4194304 ;;
 	*) no_bound=18014398509481984 ;;
@@ -199,8 +199,8 @@ bad_bounds() {
 }
 
 #
-# What many return probes that were unregistered cost, and many calls that are missed. It is
-# counted by probes on functions of the pools.
+# The cost of many return probes that were unregistered, and of many missed calls, counted by
+# probes on functions of the pools.
 #
 
 # counted_by ID SYMBOL
@@ -217,7 +217,7 @@ no_more_than() {
 	[ "$2" -le "$3" ]
 }
 
-# grown_to N: all return probes of N sleepers are followed, after a few rounds
+# grown_to N: after a few rounds, the returns of all N sleepers are handled
 grown_to() {
 	for _ in 1 2 3 4 5 6 7 8; do
 		was=$(cat $PARAMETERS/nmissed)
@@ -229,24 +229,24 @@ grown_to() {
 	return 1
 }
 
-# One look at all instances is enough for all of them, and calls in flight hold nothing up.
+# One scan of all instances serves all unregistered probes, and calls in flight delay nothing.
 many_dead() {
 	set_to depth 39 && grown_to 100 || return 1
 	taken=$(pool taken)
 	[ "$taken" -ge 4000 ] && counted_by 0 pool_replace_dead_in || return 1
 	set_to dead 500 && shrinks_to 1 pool probes && equal taken "$(pool taken)" "$taken" ||
 		return 1
-	# All pools but this one are empty; and the probe before may have left work to do.
+	# All pools but this one are empty; but the previous probe may have left work to do.
 	no_more_than "chunks looked at" "$(ctl_get 0 hits)" $((3 * $(all_kib) / 32)) && ctl del 0
 }
 
-# Those with maxactive go with the last call that they follow.
+# Pools of probes with maxactive are freed with the last call in flight.
 many_dead_inside() {
 	set_to sleepers 0 && set_to depth 0 && counted_by 1 kretprobe_pool_free || return 1
 	set_to dead_inside 300 && set_to sleepers 40 && set_to dead_inside 0 || return 1
 	equal "pools freed while calls are in flight" "$(ctl_get 1 hits)" 0 || return 1
 	set_to sleepers 0 && is wrong 0 && grows_to 300 ctl_get 1 hits || return 1
-	# Never called: at once.
+	# Without a call, the pool is freed at once.
 	set_to dead_inside 300 && set_to dead_inside 0 && grows_to 600 ctl_get 1 hits && ctl del 1
 }
 
@@ -265,32 +265,32 @@ grows_to() {
 	equal "$*" "$("$@")" "$goal"
 }
 
-# At its limit a pool does not have its worker look again and again whether there is more.
+# At its limit, a pool does not queue its worker again and again to grow it.
 missed_at_limit() {
 	set_to sleepers 0 && set_to registered 0 && set_to depth 0 && registered_alone || return 1
 	echo $((base_kib + 64)) >$BOUND && set_to sleepers $crowd || return 1
 	missed=$(cat $PARAMETERS/nmissed)
 	[ "$missed" -gt 0 ] && counted_by 2 pool_grow_all || return 1
 	set_to calls 5000 && is wrong 0 || return 1
-	# A CPU may keep one to itself.
+	# A CPU may keep one instance to itself.
 	kept=$(($(cat $PARAMETERS/nmissed) - missed))
 	ktap_print_msg "$kept of 5000 calls missed"
 	[ $kept -ge 2500 ] && no_more_than "runs of the worker" "$(ctl_get 2 hits)" 20
 }
 
-# There is room again: calls are followed, without having been missed first.
+# There is room again: returns are handled, and no call is missed first.
 room_at_limit() {
 	echo "$BOUND_WAS" >$BOUND && wait_until has_room && ctl del 2 || return 1
 	missed=$(cat $PARAMETERS/nmissed)
 	set_to calls 100 && is nmissed "$missed" && set_to sleepers 0 && is wrong 0
 }
 
-# Instances for more than are taken
+# has_room: there are instances for more calls than are in flight
 has_room() {
 	[ "$(pool instances)" -gt $(($(pool taken) + 100)) ]
 }
 
-# Unwinders may be preempted between two frames. So they must not keep an instance, which is
+# Unwinders may be preempted between two frames. So they must not hold on to an instance, which is
 # freed when the task goes on.
 walked() {
 	set_to sleepers 0 && set_to depth 9 && grown_to 20 && set_to walk 1 || return 1
@@ -298,7 +298,7 @@ walked() {
 	set_to walk 0
 }
 
-# Tasks that enter the function for the first time, all at once
+# Tasks enter the function for the first time, all at once.
 at_once=${RET_SLEEPERS:-2000}
 
 none_lost() {
@@ -317,8 +317,8 @@ none_lost() {
 	set_to data_size $data_size && set_to at_once 0
 }
 
-# The worker is queued by an interrupt that a hit raises. With the pool empty, each hit of a
-# return probe on what this interrupt calls may raise it again.
+# A hit raises an interrupt that queues the worker. With the pool empty, each hit of a return
+# probe on a function that this interrupt calls may raise it again.
 worker_is_probed() {
 	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
 	put $BOUND $((base_kib + 64)) && set_to sleepers $crowd || return 1
@@ -339,7 +339,7 @@ huge() {
 		echo "$BOUND_WAS" >$BOUND
 }
 
-# too_many MAXACTIVE: refused, and nothing is left of it
+# too_many MAXACTIVE: the registration is refused, and leaves nothing
 too_many() {
 	all_empty || return 1
 	before=$(cat $KPROBES/pools)

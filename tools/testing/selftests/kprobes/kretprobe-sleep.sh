@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Two thousand tasks asleep in a return-probed function, and as many that end in one.
+# Two thousand tasks sleep in a return-probed function, and a thousand end in one.
 #
-# RET_SLEEPERS=N and RET_DEATHS=N in the environment have fewer or more tasks take part.
+# RET_SLEEPERS=N and RET_DEATHS=N in the environment set the numbers of tasks.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-# Of a kernel that checks everything, which is many times slower, a part is enough.
+# A kernel with all checks is many times slower.
 deaths=1000
 [ ! -e /proc/lockdep ] || deaths=200
 

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Stack traces where there are return probes: in the function, in the handlers, over
-# interrupts and at each instruction in between, the real callers are there. Entries are
-# reached by breakpoints.
+# Stack traces with return probes show the real callers: in the function, in handlers, in
+# interrupts and at each instruction in between. Entries are reached by breakpoints.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -11,9 +10,8 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
-# What the handlers let dump_stack() print: of each trace the callers, none of them as a
-# guess ("?"), though the last one may be shown by registers; and the function only where
-# it has not returned yet.
+# The handlers call dump_stack(). Each trace has to show the callers, none as a guess ("?"),
+# though the last one may be shown by registers; and the function only if it has not returned yet.
 dumps_are_right() {
 	dmesg | awk '
 		/kp_ret_stacks: dumps begin/ { on = 1; n = 0; right = 0; next }

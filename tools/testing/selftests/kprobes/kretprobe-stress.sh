@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Return probes that change while every CPU runs into them, in tasks and in interrupts,
-# first left alone, then with kprobes/enabled switched all the while. RACE_MS=N in the
-# environment makes each case last N milliseconds.
+# Return probes change while every CPU hits them, in tasks and in interrupts, first left alone,
+# then while kprobes/enabled is switched. RACE_MS=N in the environment makes each case last N
+# milliseconds.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Return probes on functions in which tasks sleep, are interrupted, become another program
-# or end; probes and whole modules that go meanwhile.
+# Return probes on functions in which tasks sleep, are interrupted, execute another program or
+# end; meanwhile probes are unregistered and modules are unloaded.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -21,7 +21,7 @@ asleep_are() {
 	[ "$(cat $home/asleep)" -eq "$1" ]
 }
 
-# more_sleepers N: so many processes go into the function; their ids are added to $pids
+# more_sleepers N: N processes enter the function; their ids are added to $pids
 more_sleepers() {
 	n=0
 	while [ $n -lt "$1" ]; do
@@ -31,14 +31,14 @@ more_sleepers() {
 	done
 }
 
-# put_to_sleep N: so many processes, and no others, whose ids are in $pids
+# put_to_sleep N: N processes, and no others, whose ids are in $pids
 put_to_sleep() {
 	pids=
 	more_sleepers "$1"
 	wait_until asleep_are "$1"
 }
 
-# wake: all of them; each ends as it should
+# wake: wakes all of them; each ends without an error
 wake() {
 	put $home/wake x
 	for pid in $pids; do
@@ -60,18 +60,18 @@ all_return() {
 	unload kp_ret_guest
 }
 
-# The module goes while all tasks are in the function, and they wake after that.
+# The module is unloaded while all tasks are in the function, and they wake after that.
 unloaded_meanwhile() {
 	for round in 1 2 3; do
 		load kp_ret_guest maxactive=$((round % 2 * 50)) && put_to_sleep $many || return 1
 		guest_is entries $many && unload kp_ret_guest || return 1
-		# Something else may come to where its text was.
+		# Another module may be loaded where its text was.
 		load kp_ctl && wake || return 1
 		unload kp_ctl
 	done
 }
 
-# The same, with another return probe there before the first one's sleepers wake.
+# The same, but another return probe is registered before the first one's sleepers wake.
 loaded_again_meanwhile() {
 	load kp_ret_guest && put_to_sleep 10 && unload kp_ret_guest || return 1
 	load kp_ret_guest || return 1
@@ -85,7 +85,8 @@ entries_reach() {
 	[ "$(cat $guest/entries)" -ge "$1" ]
 }
 
-# ended_by SIGNAL: all of $pids are, though their calls have returned by way of the probe
+# ended_by SIGNAL: the signal has ended all of $pids, though their calls have returned through the
+# probe
 ended_by() {
 	# shellcheck disable=SC2086 # words
 	kill "-$1" $pids || failed "not all of them can be sent SIG$1"
@@ -96,7 +97,7 @@ ended_by() {
 	done
 }
 
-# In a function of the kernel proper. They would sleep for longer than any test takes.
+# The tasks sleep in a function of the kernel proper, for longer than any test takes.
 unloaded_while_in_kernel() {
 	load kp_ret_guest symbol=hrtimer_nanosleep || return 1
 	pids=
@@ -125,7 +126,7 @@ function_goes() {
 	unload kp_ret_guest
 }
 
-# signalled SIGNAL: the calls of processes that get one return, though these processes end
+# signalled SIGNAL: each call of the processes returns once, though the signal ends them
 signalled() {
 	load kp_ret_guest maxactive=10 || return 1
 	for round in 1 2 3 4 5; do
@@ -137,12 +138,12 @@ signalled() {
 	unload kp_ret_guest
 }
 
-# A process, with a program of its own, that ends at once.
+# A process that executes another program, which ends at once
 run_process() {
 	must sh -c :
 }
 
-# Programs started in a function that returns in another one.
+# Programs are executed by a function that returns in another one.
 executed() {
 	for function in ${SYSCALL}execve bprm_execve begin_new_exec; do
 		grep -q " [tT] $function\$" /proc/kallsyms || continue
@@ -164,7 +165,7 @@ executed() {
 	done
 }
 
-# Functions that ending tasks enter: more of them than could be in flight.
+# Functions that ending tasks enter and never leave: more calls than can be in flight.
 ended() {
 	for function in do_group_exit do_exit; do
 		load kp_ret_guest symbol=$function maxactive=100 || return 1
@@ -172,8 +173,8 @@ ended() {
 		while [ $n -lt 300 ]; do
 			run_process
 			n=$((n + 1))
-			# What followed them is there again when the task is freed, a grace
-			# period later.
+			# Their instances are free again when the task is freed, a grace period
+			# later.
 			[ $((n % 30)) -ne 0 ] || put $guest/barrier 1
 		done
 		entries=$(cat $guest/entries)
@@ -195,8 +196,8 @@ all_taken() {
 	awk '{ sum += $4 } END { print sum + 0 }' $KPROBES/pools
 }
 
-# An idle task never returns from the functions in which it takes its CPU down. It begins
-# anew when the CPU comes up, and gives back what followed it.
+# An idle task never returns from the functions in which it takes its CPU down. When the CPU is
+# brought up, it starts anew, and its instances are freed.
 cpu_offline() {
 	if [ ! -e "$(hotplugged)" ]; then
 		skip_case "no CPU can be taken offline"
@@ -221,7 +222,7 @@ cpu_offline() {
 	done
 }
 
-# Calls in flight while all probes are switched off, and on again.
+# Calls in flight while all probes are switched off, and on again
 switched_meanwhile() {
 	load kp_ret_guest && put_to_sleep 10 || return 1
 	put $KPROBES/enabled 0
@@ -242,7 +243,7 @@ switched_meanwhile() {
 	unload kp_ret_guest
 }
 
-# The stack of a task that sleeps in the function, line by line.
+# Prints the stack of a task that sleeps in the function, line by line.
 sleeping_stack() {
 	put_to_sleep 1 || return 1
 	# shellcheck disable=SC2086 # one word
@@ -251,7 +252,7 @@ sleeping_stack() {
 	load kp_ret_guest && put_to_sleep 1 && guest_is entries 1 || return 1
 	# shellcheck disable=SC2086
 	cat /proc/${pids# }/stack >"$TMP/with" || return 1
-	# Twice on the same function, and when it has gone.
+	# Probe the same function twice, and look after the probes have been unregistered.
 	unload kp_ret_guest
 	# shellcheck disable=SC2086
 	cat /proc/${pids# }/stack >"$TMP/after" && wake || return 1
@@ -262,7 +263,7 @@ $(sed 's/^/without: /' "$TMP/without")"
 	done
 }
 
-# test_case DESCRIPTION COMMAND...: and nothing is left of one that broke off
+# test_case DESCRIPTION COMMAND...: a check, which cleans up after a case that broke off
 test_case() {
 	check "$@"
 	[ ! -w $home/wake ] || echo x >$home/wake
@@ -285,7 +286,7 @@ setup
 # shellcheck disable=SC2154 # it is set by the function that the trap calls
 trap 'restore_switch; at_exit' EXIT
 many=20
-# Without pools, a return probe has 8 instances for each CPU, unless maxactive says otherwise.
+# Without pools, a return probe has 8 instances for each CPU, unless maxactive is set.
 [ -e $KPROBES/pools ] || many=12
 ktap_set_plan 15
 load kp_ret_sleepers

@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Return probes: the documented calls, what handlers are given, in every context, and
-# calls in flight while probes come and go; with entries that are reached by breakpoints,
-# and by jumps.
+# Return probes: the documented calls, what handlers get in every context, and calls in flight
+# while probes are registered and unregistered; with entries reached by breakpoints and by jumps.
 #
-# A kernel without our kprobes does not survive all of it: with kretprobes_kunit.spare=1 on
-# its command line the cases are left out that are known to kill such a kernel.
+# A kernel without our kprobes does not survive all of it: kretprobes_kunit.spare=1 on its command
+# line leaves out the cases that are known to kill it.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes on all instructions of the BPF interpreter, optimised where they may be, while it
-# runs a program: results are right.
+# Probes on all instructions of the BPF interpreter, optimised where possible, while it runs a
+# program with known results.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

@@ -1,27 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The share of the kernel's functions that can be jump-optimised at their first, and at
-# their second instruction. It must not fall below what it is known to be at least.
+# The share of the kernel's functions that can be jump-optimised at their first, and at their
+# second instruction. It must not fall below a known floor.
 #
-# OPT_SHARE_STEP=N in the environment looks at one in N functions, the same ones in every
-# kernel that has them; 1 is all of them. OPT_SHARE_QUIET=N is for kernels where jumps come and
-# go later than the sysctl and unregister_kprobes() return: milliseconds without a new one that
-# mean that there are no more.
+# OPT_SHARE_STEP=N in the environment tests one in N functions, the same ones in every kernel that
+# has them; 1 stands for all. OPT_SHARE_QUIET=N is for kernels whose jumps appear and disappear
+# after the sysctl and unregister_kprobes() have returned: after N milliseconds without a new
+# jump, all are in place.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 step=${OPT_SHARE_STEP:-40}
-# In percent of all functions, those included that may not be probed at all.
+# in percent of all functions, including those that cannot be probed at all
 floor_first=${OPT_SHARE_FIRST:-88}
 floor_second=${OPT_SHARE_SECOND:-84}
 share=$DEBUGFS/kp_coverage
 chunk=1000
 
-# Functions of the kernel, without freed init text and what is no function but padding. It is
-# by their names that they are chosen.
+# Functions of the kernel, without freed init text and symbols that are only padding. Their names
+# decide which are tested.
 choose() {
 	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
 	grep -E -v ' (__pfx_|__cfi_)|\[' /proc/kallsyms | grep -i ' t ' | sort -u -k1,1 |
@@ -43,7 +43,7 @@ choose() {
 	[ "$(grep -c . "$TMP/functions")" -ge 20 ]
 }
 
-# A write for so many functions at once: an address is as long as any other.
+# Write this many functions at once: all addresses have the same length.
 count() {
 	line=$(head -n 1 "$TMP/functions" | wc -c)
 	dd if="$TMP/functions" of=$share/functions bs=$((line * chunk)) 2>"$TMP/dd" || {
@@ -56,7 +56,7 @@ summary() {
 	sed -n "s/^$1 //p" $share/summary
 }
 
-# percent PART: of all functions, with one decimal
+# percent PART: prints the share of all functions, with one decimal
 percent() {
 	awk -v part="$1" -v all="$(summary functions)" 'BEGIN { printf "%.1f", 100 * part / all }'
 }

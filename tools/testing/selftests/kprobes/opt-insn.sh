@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The instruction matrix with jumps in place of breakpoints, and what jumps overlap: an
-# instruction has the same effect, and handlers are shown the same. INSN_ROUNDS=N and
-# INSN_SEED=N in the environment as for insn.sh.
+# The instruction matrix with jumps in place of breakpoints, and with the instructions that jumps
+# overlap: an instruction has the same effect, and handlers get the same. INSN_ROUNDS=N and
+# INSN_SEED=N in the environment are those of insn.sh.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

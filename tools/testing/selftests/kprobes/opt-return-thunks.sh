@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Returns in detours: by way of a return thunk where the kernel's own returns are. Which those
-# are depends on the processor and on the kernel's command line; among others
-# indirect_target_selection=force and retbleed=unret have them so.
+# A return in a detour buffer uses a return thunk if the kernel's own returns do. That depends on
+# the processor and on the kernel's command line, for example on indirect_target_selection=force
+# and retbleed=unret.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

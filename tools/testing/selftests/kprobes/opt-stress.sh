@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Jumps that come and go by the thousand, under load. OPT_CYCLES=N in the environment is how
-# many, OPT_MS=N makes each of the other cases last N milliseconds.
+# Thousands of jumps are written and removed, under load. OPT_CYCLES=N in the environment is their
+# number, OPT_MS=N makes each of the other cases last N milliseconds.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -11,7 +11,7 @@ set -eu
 setup_optimized
 optimization 1
 cycles=${OPT_CYCLES:-10000}
-# KUnit gives a case so much time, and with KASAN that is not enough for all.
+# KUnit limits the time of a case; with KASAN, fewer cycles fit.
 if grep -qw kasan_report /proc/kallsyms; then
 	cycles=${OPT_CYCLES:-1000}
 fi

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Jump optimisation: what an optimised probe does, where there may be a jump and where not,
-# what debugfs and sysctl say of it, and modules that come and go meanwhile.
+# Jump optimisation: what an optimised probe does, where a jump is possible, what debugfs and the
+# sysctl report, and modules that are loaded and unloaded meanwhile.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -11,7 +11,7 @@ set -eu
 PREEMPT=$DEBUGFS/sched/preempt
 PREEMPT_WAS=
 
-# Where it can be chosen, tasks are preempted everywhere.
+# Select full preemption, if the kernel lets us.
 preempt_full() {
 	[ -w $PREEMPT ] || return 0
 	PREEMPT_WAS=$(sed 's/.*(\(.*\)).*/\1/' $PREEMPT)
@@ -25,7 +25,7 @@ preempt_restore() {
 	return $restored
 }
 
-# has_jump ID: the text of that probe has one
+# has_jump ID: does the text of that probe have a jump?
 has_jump() {
 	case $(ctl_get "$1" text) in
 	e9*) return 0 ;;
@@ -46,7 +46,7 @@ is_not_optimized() {
 	done
 }
 
-# mark_is_true ID...: [OPTIMIZED] is shown exactly where the text has a jump
+# mark_is_true ID...: [OPTIMIZED] is shown if and only if the text has a jump
 mark_is_true() {
 	for id; do
 		if has_jump "$id"; then
@@ -57,7 +57,7 @@ mark_is_true() {
 	done
 }
 
-# by_ftrace ID: it needs no jump
+# by_ftrace ID: is it ftrace-based, so that it needs no jump?
 by_ftrace() {
 	list_line "$1" | grep -q -F '[FTRACE]'
 }
@@ -70,7 +70,7 @@ jumps() {
 	echo $jumps
 }
 
-# Functions of the kernel that are nearly always optimised, and the module's.
+# Functions of the kernel that are nearly always optimised, and the module's
 add_probes() {
 	ctl add 0 kp_tgt_function && ctl add 1 kp_tgt_caller post && ctl add 2 kernel_clone &&
 		ctl add 3 do_exit && ctl add 4 schedule_timeout post && ctl add 5 vsnprintf &&
@@ -103,10 +103,9 @@ target_is_marked() {
 	grep -q '  kp_tgt_plain+.*\[OPTIMIZED\]' $KPROBES/list
 }
 
-# A jump cannot be there as soon as the probe is registered: it takes the worker's delay and
-# a grace period. A list that does not wait for it never has the mark at once; one that
-# waits has it, unless the machine is so busy that the list gives up, so that a mark in
-# one of the rounds is enough.
+# A probe is not optimised as soon as it is registered: the worker has a delay and waits for a
+# grace period. So a list that does not wait never has the mark at once. One that waits has it,
+# unless the machine is so busy that the list gives up: the mark in one of the rounds is enough.
 list_waits_for_jumps() {
 	at_once=0
 	for round in 1 2 3 4 5 6 7 8 9 10; do
@@ -131,13 +130,13 @@ hits_whatever_it_is() {
 	equal "missed" "$(ctl_get 0 nmissed)" 0
 }
 
-# Off for all of them: the text is what it was. On: jumps again, after a while.
+# Off: the text of all of them is restored. On: after a while they have jumps again.
 all_switched() {
 	optimization 1
 	on=$(jumps 0 1 2 3 4 5 6)
 	put $KPROBES/enabled 0
 	grep -c -E ' (cc|e9)[0-9a-f]{8}$' $DEBUGFS/kp_ctl/probes >"$TMP/left" || :
-	# What was there may begin with such a byte by chance.
+	# The original text may begin with such a byte by chance.
 	equal "patched probes" "$(cat "$TMP/left")" 0
 	before=$(ctl_get 0 hits)
 	call_target 10
@@ -150,9 +149,9 @@ all_switched() {
 	mark_is_true 0 1 2 3 4 5 6 7
 }
 
-# One in the way of another, gone while everything is off.
+# A probe that prevents another one's jump, unregistered while optimisation is off
 blocker_gone_while_off() {
-	# Its second instruction is one of those that the jump overlaps.
+	# It is on the second instruction, which the jump overlaps.
 	ctl add 10 kp_tgt_plain
 	optimization 1
 	is_optimized 10
@@ -182,7 +181,7 @@ sysctl_refuses() {
 	equal "sysctl" "$(cat $OPTIMIZATION)" "$before"
 }
 
-# Right after the probe is registered there is no jump; a reader that waits sees one.
+# Right after the registration there is no jump; a reader that waits sees one.
 nonblocking_does_not_wait() {
 	unmarked=10
 	marked=0
@@ -206,8 +205,8 @@ sysctl_is_checked() {
 		sysctl_takes 1 && sysctl_refuses 256 && sysctl_takes 1
 }
 
-# Each probepoint has a line in kprobes/optimizer. The state in the line agrees with the probed
-# text. The line of a refused probepoint gives the reason.
+# Each probepoint has a line in kprobes/optimizer, with a state that agrees with the probed text,
+# and with the reason if it cannot be optimised.
 reasons_are_shown() {
 	optimization 1
 	for id in 0 1 2 3 4 5 6; do
@@ -233,7 +232,7 @@ reload() {
 	LOADED="$1 kp_ctl"
 }
 
-# hits_of_new ID: probes in the module that was just loaded, hit by breakpoint, then by jump
+# hits_of_new ID: probes in the module that was just loaded are hit by breakpoint, then by jump
 hits_of_new() {
 	ctl add "$1" kp_tgt_function && ctl add $(($1 + 1)) kp_tgt_caller post || return 1
 	call_target 300 && hits_are "$1" 300 && hits_are $(($1 + 1)) 300 || return 1
@@ -243,8 +242,8 @@ hits_of_new() {
 	equal "post handler calls" "$(ctl_get $(($1 + 1)) posts)" 600
 }
 
-# The module goes while its probes are optimised, are about to be, or no more; other code
-# comes in its place.
+# The module is unloaded while its probes are optimised, are about to be, or no longer are; other
+# code is loaded in its place.
 modules_by_turns() {
 	first=20
 	for how in jump queued undone off queued jump; do
@@ -257,7 +256,7 @@ modules_by_turns() {
 				equal "jumps" "$(jumps $first $((first + 1)))" 2 || return 1
 			;;
 		queued)
-			# As a rule the worker is in the midst of it then.
+			# Usually the worker is at work on them then.
 			sleep 0.03
 			;;
 		undone)
@@ -282,7 +281,7 @@ modules_by_turns() {
 			return 1
 		}
 		ctl del $((first + 2)) && ctl del $((first + 3)) || return 1
-		# Those that are gone stay for a while, or go.
+		# Probepoints of the unloaded module stay for a while, or are freed.
 		[ $((first % 3)) -eq 0 ] || ctl del "$first" || return 1
 		[ $((first % 3)) -eq 0 ] || ctl del $((first + 1)) || return 1
 		first=$((first + 4))
@@ -292,7 +291,7 @@ modules_by_turns() {
 	done
 }
 
-# Probes in a module's init function, optimised or not, and its memory is freed.
+# Probes in a module's init function, optimised or not, whose memory is freed
 init_text() {
 	reload kp_target || return 1
 	must rmmod kp_target

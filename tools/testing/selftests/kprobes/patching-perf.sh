@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What others are told of probes: perf of text that is patched and of pages of
-# slots, /proc/kallsyms of those pages.
+# How others are informed of probes: perf of patched text and of pages of slots, /proc/kallsyms of
+# these pages.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -22,7 +22,7 @@ skip_all() {
 	ktap_finished
 }
 
-# number NAME: as perf_records has counted
+# number NAME: prints what perf_records has counted
 number() {
 	sed -n "s/^$1 //p" "$TMP/numbers"
 }
@@ -32,27 +32,27 @@ in_and_out() {
 	equal "$1" "$(number "$1")" "$2" && equal "$1 taken out" "$(number "$1_out")" "$2"
 }
 
-# A breakpoint is put in place and taken away each time, and nothing else is done to the text.
+# A breakpoint is written and removed each time, and the text is not changed otherwise.
 text_is_right() {
 	[ "$armed" -gt 32 ] && in_and_out breakpoints $((2 * armed)) &&
 		equal "other records" "$(number others)" 0
 }
 
-# Where there is no jump optimisation there are none.
+# Without jump optimisation there are no jumps.
 jumps_are_right() {
 	ktap_print_msg "$optimized of $armed probes optimised"
 	[ ! -w "$OPTIMIZATION" ] || [ "$optimized" -gt 16 ] || return 1
 	in_and_out jumps $((2 * optimized))
 }
 
-# One for each probe, though some instructions need none, and one for each jump.
+# One slot for each probe, though some instructions need none, and one for each jump
 slots_are_right() {
 	[ "$(number filled)" -gt $((2 * optimized)) ] &&
 		[ "$(number filled)" -le $((2 * armed + 2 * optimized)) ] &&
 		equal "slots emptied" "$(number emptied)" "$(number filled)"
 }
 
-# with_two_pages ASSERTION...: one page may have been there before, and one is kept
+# with_two_pages ASSERTION...: one page may have existed before, and one is kept
 with_two_pages() {
 	if [ "$optimized" -le $PAGE_OF_SLOTS ]; then
 		skip_case "$optimized detour buffers may fit in one page"
@@ -71,12 +71,11 @@ ktap_set_plan 7
 is_x86 || skip_all "only x86 tells perf of the text that it patches"
 [ -x "$RECORDS" ] || skip_all "perf_records is not built"
 
-# Past what belongs to ftrace, with and without endbr before it.
+# The offset after ftrace's bytes, with and without endbr before them
 OFFSETS=+0
 ! grep -q ' __fentry__$' /proc/kallsyms || OFFSETS="+$BEHIND_FTRACE +5"
 
-# As many functions as kp_ctl has probes: their detour buffers alone need more than a page of
-# slots, which has 64.
+# All of kp_ctl's probes: their detour buffers alone need more than a page of slots, which has 64.
 PAGE_OF_SLOTS=64
 awk '$2 == "T" && $3 ~ /^(vfs|generic|simple|kern|do)_/ { print $3 }' /proc/kallsyms |
 	head -n 128 >"$TMP/names"
@@ -95,13 +94,13 @@ cat >"$TMP/work" <<-'EOF'
 		[ ! -w "$OPTIMIZATION" ] || echo "$1" >"$OPTIMIZATION"
 	}
 EOF
-# named_pages: how many pages of slots /proc/kallsyms has
+# named_pages: prints how many pages of slots /proc/kallsyms has
 named_pages() {
 	grep -c ' kprobe_insn_page' /proc/kallsyms || :
 }
 
 # Slots of probes that other tests have unregistered are freed later, and an empty page is kept
-# only if no other has a free slot. With more than one page left, none might be needed here.
+# only if no other has a free slot. With more than one page left, this test might need no new one.
 few_pages() {
 	[ "$(named_pages)" -le 1 ]
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The probed text: one byte differs while a probe is armed, none afterwards.
+# The probed text differs in one byte while a probe is armed, and in none afterwards.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Looks through topic scripts for statements that lose the result of a check, and prints
-# FILE:LINE: WHY for each. Used by scripts.sh, which names functions*.sh first.
+# Finds statements in topic scripts that lose the result of a check, and prints FILE:LINE: WHY for
+# each. scripts.sh uses it, and names functions*.sh first.
 #
-# A function asserts if it calls failed, itself or by way of others that are defined in
+# A function asserts if it calls failed, itself or through others that are defined in
 # functions*.sh or in the same script. In a function,
 #  - nothing that asserts is a condition: after !, if, while, until, wait_until, comes_true;
 #  - a command that asserts nothing ([, grep -q, rmmod...) is followed by || or is the
 #    function's last one;
-#  - a function that check calls does not pass where it had nothing to look at, by
+#  - a function that check calls does not pass if it had nothing to look at, by
 #    "|| return 0", but calls skip_case.
-# Beyond that, no script needs what only busybox has.
+# No script may use what only busybox has, either.
 
-# The text of a line without quoted strings and comments; quotes reach over lines.
+# Prints a line without quoted strings and comments; quotes may span lines.
 function bare(line,    i, c, out)
 {
 	out = ""
@@ -135,7 +135,7 @@ function first_word(part,    w, count, i)
 }
 
 END {
-	# Which functions assert: until no more are found.
+	# Find the functions that assert, until no more are found.
 	do {
 		more = 0
 		for (i = 1; i <= n; i++) {
@@ -170,7 +170,7 @@ END {
 			continue
 		if (text[i] ~ /\|\| return 0$/ && (name_of[i] ":" in_function[i]) in called_by_check)
 			complain(i, "passes where it should skip_case")
-		# What follows decides whether this is the last statement.
+		# The next statement decides whether this is the last one.
 		last = i < n && text[i + 1] == "}" && in_function[i + 1] == in_function[i]
 		if (last || text[i] ~ /\|\|/ ||
 		    text[i] ~ /&& (return|continue|break)$/ ||

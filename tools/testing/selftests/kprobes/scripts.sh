@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tests' own scripts: a check whose result is thrown away fails its case all the same,
-# and no script has a statement that loses one. Needs no kernel with kprobes, and no root.
+# The tests' own scripts: a check whose result is lost still fails its case, and no script has a
+# statement that loses one. Needs no kernel with kprobes, and no root.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-# run_script SCRIPT [ARGUMENT...]: one in $TMP, as if it were where this one is
+# run_script SCRIPT [ARGUMENT...]: runs one in $TMP as if it were in this directory
 run_script() {
 	SCRIPT=$TMP/$1
 	export SCRIPT
@@ -28,7 +28,7 @@ $wanted 1 a case of $2${3:+ $3}"*) ;;
 	esac
 }
 
-# What check makes of them, whatever the functions return.
+# The results of check, whatever the functions return
 write_cases() {
 	cat >"$TMP/cases" <<'CASES'
 . "${0%/*}/functions.sh"
@@ -66,11 +66,11 @@ between() { :; }
 KTAP_TESTNO=1
 case $1 in
 between)
-	# Outside a case: the next one fails for it.
+	# A failure outside of a case fails the next case.
 	equal "a word" x y || :
 	;;
 at_the_end)
-	# After the last one: the script does.
+	# A failure after the last case fails the script.
 	trap at_exit EXIT
 	ktap_set_plan 1
 	check "a case of $1" between
@@ -94,7 +94,7 @@ at_the_end_counts() {
 	equal "status of the script" $status 1
 }
 
-# One failing assertion does not fail the case after it.
+# A failing assertion does not fail the case after its own.
 next_case_is_clean() {
 	cat >"$TMP/two" <<'TWO'
 . "${SCRIPT%/*}/first"
@@ -110,13 +110,13 @@ ok 2 a second one"*) ;;
 	esac
 }
 
-# look_through SCRIPT...: prints what loses a result, and fails if there is anything
+# look_through SCRIPT...: prints statements that lose a result, and fails if there are any
 look_through() {
 	awk -f "$TOPIC_DIR/scripts.awk" "$TOPIC_DIR"/functions.sh \
 		"$TOPIC_DIR"/functions-modes.sh "$TOPIC_DIR"/functions-clients.sh "$@"
 }
 
-# finds LINE WHY: in $TMP/bad.sh
+# finds LINE WHY: scripts.awk reports this line of $TMP/bad.sh
 finds() {
 	grep -q "^bad.sh:$1: .*$2" "$TMP/found" || failed "line $1 is not found: $2"
 }

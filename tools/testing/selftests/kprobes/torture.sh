@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The kernel's torture test of kprobes, kprobe_torture, while other things change that decide
-# how probes are reached. In the environment, TORTURE_S=N makes each case last N seconds,
-# TORTURE_SEED=N is the seed of all random numbers, and TORTURE_CASE=N is the only case to run.
-# With kp_oops on the kernel's command line, handlers oops at the end.
+# The kernel's torture test of kprobes, kprobe_torture, while other changes affect how probes are
+# reached. In the environment, TORTURE_S=N makes each case last N seconds, TORTURE_SEED=N is the
+# seed of all random numbers, and TORTURE_CASE=N is the only case to run. With kp_oops on the
+# kernel's command line, handlers oops at the end.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -35,9 +35,9 @@ lasts() {
 	[ "$(uptime_s)" -lt "$end" ]
 }
 
-# verdict: unloads the module, and tells what it says
+# verdict: unloads the module, and checks its report
 verdict() {
-	# The writers pin the module now and then, whose functions they probe.
+	# The writers pin the module, whose functions they probe, for short times.
 	wait_until rmmod kprobe_torture 2>/dev/null
 	LOADED=${LOADED#kprobe_torture }
 	dmesg | sed -n '/torture begins/h; /kprobe-torture:/H; $ { x; p; }' >"$TMP/said"
@@ -51,7 +51,7 @@ verdict() {
 	list_is_empty
 }
 
-# Jumps come, stay for some time, and go.
+# Jumps are made, stay for some time, and are removed.
 with_jumps() {
 	begin || return 1
 	while lasts; do
@@ -63,7 +63,7 @@ with_jumps() {
 	verdict
 }
 
-# Other users of ftrace come to the entries of the targets, and go.
+# Other users of ftrace are added to the entries of the targets, and removed.
 with_tracers() {
 	if ! grep -qw function $TRACING/available_tracers 2>/dev/null; then
 		skip_case "no function tracer"
@@ -107,7 +107,7 @@ with_hotplug() {
 	verdict
 }
 
-# The allocator fails for the writers now and then.
+# Some of the writers' allocations fail.
 with_little_memory() {
 	if [ ! -d "$FAILSLAB" ]; then
 		skip_case "CONFIG_FAILSLAB is not set"
@@ -129,7 +129,7 @@ with_little_memory() {
 	verdict
 }
 
-# Modules whose functions are probed by name come and go.
+# Modules whose functions are probed by name are loaded and unloaded.
 with_modules() {
 	begin symbols=kp_tgt_function,kp_tgt_caller || return 1
 	loaded=0
@@ -138,21 +138,21 @@ with_modules() {
 		LOADED="kp_target $LOADED"
 		put /sys/module/kp_target/parameters/calls 50
 		loaded=$((loaded + 1))
-		# A registration that looks at the module pins it.
+		# A registration pins the module while it resolves the name.
 		wait_until rmmod kp_target 2>/dev/null
 		LOADED=${LOADED#kp_target }
 	done
 	verdict
 }
 
-# profile EVENT COLUMN: 2 has the hits, 3 the missed ones
+# profile EVENT COLUMN: column 2 has the hits, 3 the missed ones
 profile() {
 	awk -v name="$1" -v column="$2" '$1 == name { print $column }' $TRACING/kprobe_profile
 }
 
-# A detector of intruders watches functions that all tasks call, by return probes with
-# pools of a fixed size and entry handlers, and hashes the kernel's text meanwhile. When all
-# probes are gone, so are all changes of the text.
+# An intrusion detector watches functions that all tasks call, by return probes with pools of a
+# fixed size and entry handlers, and hashes the kernel's text meanwhile. When all probes are
+# unregistered, the text is unchanged.
 with_watched_functions() {
 	if [ ! -e $TRACING/kprobe_events ]; then
 		skip_case "no kprobe events"
@@ -176,7 +176,7 @@ with_watched_functions() {
 		must ls -lR $KPROBES >/dev/null
 		[ "$(cat $TEXT_HASH)" = "$hash" ] || changed=$((changed + 1))
 	done
-	# It never returns: when a task ends, what was prepared for its returns is free again.
+	# It never returns: the instance is free again when the task has ended.
 	equal "missed calls of do_exit" "$(profile do_exit 3)" 0
 	put $TRACING/events/kp_watch/enable 0
 	put $TRACING/kprobe_events ''
@@ -205,13 +205,14 @@ with_oopses() {
 	at_least "handlers that have oopsed" "$oopses" 1
 }
 
-# Functions of exceptions, signals, steps and stack traces; those that this kernel has are probed
+# Functions of exceptions, signals, steps and stack traces; those that exist in this kernel are
+# probed
 HOSTILE_WATCHED="force_sig_fault force_sig_info_to_task get_signal send_user_sigtrap do_group_exit
 	arch_ptrace ptrace_resume user_enable_single_step ptrace_write_dr7_bp
 	perf_callchain perf_callchain_user perf_bp_event bad_area_nosemaphore
 	restore_sigcontext fixup_iopl_exception wake_up_new_task do_wp_page"
 
-# hostile_watch: as far as they can be had, by probes and return probes
+# hostile_watch: probes them and their returns, as far as possible
 hostile_watch() {
 	for name in $HOSTILE_WATCHED; do
 		{
@@ -228,8 +229,8 @@ hostile_forget() {
 	put $TRACING/kprobe_events ''
 }
 
-# A user who may do nothing does what brings the CPU to the kernel's exception handlers, and
-# each act has the end that it has without probes.
+# An unprivileged user leads the CPU to the kernel's exception handlers, and each act ends as it
+# does without probes.
 with_hostile_user() {
 	if ! is_x86 || [ ! -e $TRACING/kprobe_events ]; then
 		skip_case "no kprobe events, or the acts are not for this processor"
@@ -239,9 +240,9 @@ with_hostile_user() {
 		failed "user_hostile is not built"
 		return
 	}
-	# It does each act several times in less than that.
+	# In less time than that it performs each act several times.
 	SECONDS_EACH=${TORTURE_S:-10}
-	# Let users have stacks of the kernel, and do not log each of their faults.
+	# Let users read stacks of the kernel, and do not log each of their faults.
 	paranoid=$(cat $PARANOID) || return 1
 	put $PARANOID 0
 	exceptions=$(cat $EXCEPTIONS 2>/dev/null) || exceptions=
@@ -269,7 +270,7 @@ with_hostile_user() {
 		"$TMP/hostile_hits")" 100
 }
 
-# unless_left_out NUMBER CHECK...
+# unless_left_out NUMBER CHECK...: runs it, unless TORTURE_CASE is another number
 unless_left_out() {
 	if [ -n "$ONLY" ] && [ "$ONLY" != "$1" ]; then
 		skip_case "left out"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The architectures whose guests the tests run in; sourced by vmtest.sh and by scripts that
-# build for them. Two lines for each:
+# The architectures whose guests run the tests; sourced by vmtest.sh and by scripts that build for
+# them. Each has two lines:
 #
 # name		what the kernel's Makefile calls it: ARCH=
 # config	the option that a kernel's configuration for it has
@@ -33,7 +33,7 @@ powerpc PPC64  powerpc64le-linux-gnu vmlinux      ppc64   ppc  ppc64el
   pseries         power9                  hvc0     hvc1  -
 '
 
-# What the table says of an architecture, by the words above
+# The fields of an architecture, by the words above
 declare -A arch=()
 
 # find_arch FIELD VALUE: sets arch to the architecture whose name or config it is
@@ -48,7 +48,7 @@ find_arch()
 	return 1
 }
 
-# find_arch_of BUILD: sets arch to the one that the kernel in BUILD is for
+# find_arch_of BUILD: sets arch to the architecture of the kernel in BUILD
 find_arch_of()
 {
 	local option
@@ -62,7 +62,7 @@ find_arch_of()
 	return 1
 }
 
-# arch_image BUILD: the path of the image
+# arch_image BUILD: prints the path of the image
 arch_image()
 {
 	case ${arch[image]} in

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 #
-# The first process of vmtest.sh's guest. The host's requests are in
-# /vmtest.conf; what it is to read goes to the port $results, apart from the
-# kernel's messages.
+# The first process of vmtest.sh's guest. The host's requests are in /vmtest.conf; output for the
+# host is written to the port $results, separate from the kernel's messages.
 #
-# Where the guest's root is to be the host's, this runs twice: to put it
-# together, and then within it.
+# If the guest's root is to be the host's, this script runs twice: it assembles that root, then
+# runs again inside of it.
 
 set -u
 export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/ TERM=linux LC_ALL=C
@@ -19,9 +18,9 @@ results=
 # shellcheck source=/dev/null
 . /vmtest.conf
 
-# mount_shared TAG DIRECTORY: mounts a directory of the host, read-only. At a prompt, the user
-# is to see what the host writes, so the guest caches nothing. The host writes nothing while
-# tests run, so the guest keeps what it has read.
+# mount_shared TAG DIRECTORY: mounts a directory of the host, read-only. At a prompt, the user has
+# to see what the host writes, so the guest caches nothing. While tests run, the host writes
+# nothing, so the guest may cache.
 mount_shared()
 {
 	cache=loose
@@ -30,8 +29,8 @@ mount_shared()
 	mount -t 9p -o "trans=virtio,version=9p2000.L,msize=512000,cache=$cache,ro" "$1" "$2"
 }
 
-# over_host: the host's root with ours above it, in /newroot. On the host /lib is a
-# link to /usr/lib, and what it has there is of no use to the guest's kernel.
+# over_host: mounts the host's root with ours above it, in /newroot. On the host /lib is a link to
+# /usr/lib, and its modules are useless to the guest's kernel.
 over_host()
 {
 	upper=/layer/upper
@@ -52,7 +51,7 @@ over_host()
 }
 
 if [ "$rootfs" = host ] && [ "$0" = /vmtest/init ]; then
-	# This script does with busybox's programs in either guest.
+	# This script uses busybox's programs in either guest.
 	busybox=/vmtest/busybox
 	path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	PATH=/vmtest/bin:$path
@@ -82,12 +81,12 @@ ln -sf /proc/self/fd /dev/fd
 ln -sf /proc/self/fd/0 /dev/stdin
 ln -sf /proc/self/fd/1 /dev/stdout
 ln -sf /proc/self/fd/2 /dev/stderr
-# Every message counts, none is held back
+# Show all messages on the console, without a rate limit.
 echo 8 >/proc/sys/kernel/printk
 echo 0 >/proc/sys/kernel/printk_ratelimit 2>/dev/null
 echo on >/proc/sys/kernel/printk_devkmsg 2>/dev/null
 
-# insmod waits for the suites of its module, and that may take as long as a test may.
+# insmod waits for the suites of its module, which may take as long as a test may.
 echo "$timeout" >/proc/sys/kernel/hung_task_timeout_secs 2>/dev/null
 
 stty -F "$results" -opost 2>/dev/null
@@ -112,8 +111,8 @@ kill_session()
 	done
 }
 
-# watch_test TEST PID: ends a test that takes too long, and leaves a word on where it
-# was. What the test started is in a session of its own.
+# watch_test TEST PID: kills a test that takes too long, and prints its stacks first. The
+# processes of the test have a session of their own.
 watch_test()
 {
 	trap 'kill $!; exit 0' TERM
@@ -152,8 +151,8 @@ run_test()
 }
 
 cd /kselftest/kprobes || exit
-# QEMU computes operands of copied instructions wrong, if the copy is in the lowest memory that
-# modules of s390 have. The module takes that memory.
+# QEMU computes operands of copied instructions wrongly if the copy is in the lowest memory that
+# modules of s390 use. This module occupies that memory.
 [ "$(uname -m)" != s390x ] || [ ! -e test_modules/kp_s390_qemu.ko ] ||
 	insmod test_modules/kp_s390_qemu.ko
 case ${mode:-tests} in

@@ -1,19 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Boots a kernel in QEMU and runs the tests of this directory in it. The guest
-# has busybox, the kernel's modules, and the tests laid out as kselftest
-# installs them; its first process is vmtest-init.sh. With -R it has all that the
-# host has: the host's root, read-only, comes by 9p, and what the guest writes
-# stays in its memory.
+# Boots a kernel in QEMU and runs the tests of this directory in it. The guest has busybox, the
+# kernel's modules, and the tests laid out as kselftest installs them; its first process is
+# vmtest-init.sh. With -R it has the host's root, read-only, over 9p, and keeps what it writes in
+# memory.
 #
-# The kernel's messages and the results come through serial ports of their own.
-# A message that tells of trouble (see `trouble` below) fails the run unless the
-# test that causes it announced it:
+# The kernel's messages and the results use separate serial ports. A message that reports trouble
+# (see `trouble` below) fails the run, unless the test that causes it has announced it:
 #
 #	echo "kprobes-selftest: expect EXTENDED_REGEX" >/dev/kmsg
 #
-# which holds for lines of the log till that test ends.
+# which is valid for lines of the log until that test ends.
 
 set -euo pipefail
 
@@ -104,7 +102,7 @@ for tool in "$qemu_program" busybox depmod; do
 		die "$tool is missing" \
 			"install qemu-system-${arch[package]}, busybox-static and kmod"
 done
-# elf_kind FILE: class, byte order and machine, as its header has them
+# elf_kind FILE: prints the class, byte order and machine of its header
 elf_kind() { od -An -tx1 -j4 -N16 "$1" | awk '{ print $1, $2, $15, $16 }'; }
 
 BUSYBOX=${BUSYBOX:-$(command -v busybox)}
@@ -112,7 +110,7 @@ BUSYBOX=${BUSYBOX:-$(command -v busybox)}
 	die "busybox has to be a static one: install busybox-static"
 [ "$(elf_kind "$BUSYBOX")" = "$(elf_kind "$build/vmlinux")" ] ||
 	die "$BUSYBOX is for another processor than the kernel: set BUSYBOX="
-# What builds programs for the guest
+# The compiler of programs for the guest
 cc=("${CC:-cc}")
 case ${arch[name]} in
 # The kernel's headers are those of 64-bit programs.
@@ -122,14 +120,14 @@ esac
 
 if [ -z "${ACCEL:-}" ]; then
 	ACCEL=tcg,thread=single
-	# Arm flushes a range of the kernel's pages one by one. With a single thread, each waits
+	# Arm flushes a range of kernel pages one by one. With a single thread, each flush waits
 	# until the other CPU has had its turn, so that a large range takes hours.
 	[ "${arch[name]}" != arm ] || ACCEL=tcg,thread=multi
 	! { [ "${arch[package]}" = x86 ] && grep -qwE 'vmx|svm' /proc/cpuinfo &&
 		[ -w /dev/kvm ]; } || ACCEL=kvm
 fi
 SMP=${SMP:-$([ "${arch[package]}" = x86 ] && echo 4 || echo 2)}
-# What is read of the host's files stays in the guest's memory.
+# The guest's memory caches files of the host that it has read.
 MEM=${MEM:-$([ -n "$rootfs" ] && echo 2G || echo 1G)}
 TIMEOUT=${TIMEOUT:-$(sed -n 's/^timeout=//p' "$here/settings")}
 QUIET=${QUIET:-$((TIMEOUT + 60))}
@@ -147,11 +145,11 @@ cleanup()
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
 
-# Under another root than the host's, the build directory is not where the links to it point.
+# Under another root, the modules' links to the build directory lead nowhere: share it as well.
 shared_build=
 [ -z "$rootfs" ] || [ "$guest_root" = / ] || shared_build=$build
 
-# Which tests, as the kselftest Makefile has them
+# The tests, as the kselftest Makefile lists them
 select_tests()
 {
 	local all test
@@ -225,7 +223,7 @@ make_initramfs()
 		find "$modules/test_modules" -name '*.ko' -exec cp -t \
 			"$root/kselftest/kprobes/test_modules" {} +
 	fi
-	# Without a C library to link with, what needs these programs is skipped.
+	# Without a C library to link with, tests that need these programs are skipped.
 	for program in "$here"/*.c; do
 		"${cc[@]}" -static -O2 "$program" \
 			-o "$root/kselftest/kprobes/$(basename "$program" .c)" 2>/dev/null || :
@@ -239,10 +237,10 @@ make_initramfs()
 		mkdir -p "$mods/kernel/$dir/kprobes"
 		find "$modules/$dir" -name '*.ko' -exec cp -t "$mods/kernel/$dir/kprobes" {} +
 	done
-	# The tests of others
+	# The tests of other subsystems
 	cp -r "$selftests/ftrace" "$root/kselftest/"
 	if [ -n "$rootfs" ]; then
-		# The place where tools look for vmlinux and for what modules are built with
+		# The place where tools look for vmlinux and for the build directory of modules
 		ln -s "$build" "$mods/build"
 		[ ! -d "$modules/test_modules" ] || mkdir "$mods/extra"
 		find "$modules/test_modules" -name '*.ko' -exec cp -t "$mods/extra" {} + \
@@ -267,24 +265,25 @@ make_initramfs()
 	[ -z "${BOOTCONFIG:-}" ] || add_bootconfig "$BOOTCONFIG"
 }
 
-# share TAG DIRECTORY: adds to QEMU's arguments, for the guest to mount it read-only
+# share TAG DIRECTORY: adds to QEMU's arguments, so that the guest can mount it read-only
 share()
 {
 	args+=(-virtfs "local,path=$2,mount_tag=$1,security_model=none,readonly=on,multidevs=remap")
 }
 
-# start_guest ARGUMENT...: QEMU in the background, or in the front for a prompt
+# start_guest ARGUMENT...: runs QEMU in the background, or in the foreground for a prompt
 start_guest()
 {
 	local append args
 	append="console=${arch[console]} panic=-1 oops=panic softlockup_panic=1 watchdog_thresh=30"
 	append+=" rcupdate.rcu_cpu_stall_timeout=90 kunit.stats_enabled=0"
-	# A busy host may let no tick through while the kernel looks for one.
+	# On a busy host, no tick may arrive while the kernel looks for one.
 	[ "${arch[package]}" != x86 ] || append+=" no_timer_check"
 	append+=" ${APPEND:-}"
 	[ -z "${BOOTCONFIG:-}" ] || append+=" bootconfig"
-	# While a kernel with KASAN looks what its first processor can do, it forgets for a
-	# moment about the fifth level of page tables, and takes an interrupt's memory for wild.
+	# While a KASAN kernel detects the features of its first processor, it ignores the fifth
+	# level of page tables for a moment, and takes the memory of an interrupt for a wild
+	# access.
 	! grep -qsx CONFIG_KASAN=y "$build/.config" || append+=" no5lvl"
 	args=(
 		-machine "${arch[board]}" -accel "$ACCEL" -cpu "${CPU:-${arch[cpu]}}"
@@ -302,7 +301,7 @@ start_guest()
 	exec "$qemu_program" "${args[@]}" "$@"
 }
 
-# What the kernel says when something is wrong
+# Messages of the kernel that report trouble
 trouble='BUG:|BUG at |WARNING:|Oops|Kernel panic|general protection fault'
 trouble+='|possible recursive locking|possible circular locking|inconsistent lock state'
 trouble+='|suspicious RCU usage|KASAN:|UBSAN:|kmemleak:|ODEBUG:|rcu:.*detected .*stall'
@@ -310,7 +309,7 @@ trouble+='|INFO: task .* blocked|INFO: rcu|soft lockup|hard LOCKUP|scheduling wh
 trouble+='|sleeping function called|unable to handle|double fault|Unexpected int3'
 trouble+='|refcount_t:|list_(add|del) corruption|bad: scheduling|stack-protector'
 
-# kcsan_functions: those of kprobes, if KCSAN looks for data races
+# kcsan_functions: prints those of kprobes, if KCSAN looks for data races
 kcsan_functions()
 {
 	! grep -q '^CONFIG_KCSAN=y' "$build/.config" ||
@@ -319,14 +318,15 @@ kcsan_functions()
 		awk '$2 ~ /[tTwW]/ { print $3 }'
 }
 
-# troubled: prints the lines of the console's log that tell of trouble no test has announced
+# troubled: prints the lines of the console's log that report trouble and that no test has
+# announced
 troubled()
 {
 	TROUBLE=$trouble awk '
 		BEGIN { trouble = ENVIRON["TROUBLE"]; where = "boot" }
 		FILENAME == ARGV[1] { own[$1] = 1; next }
 		{ sub(/\r$/, "") }
-		# Data races of others are not of interest.
+		# Ignore data races of others.
 		/BUG: KCSAN: / {
 			ours = 0
 			for (i = 1; i <= NF; i++)
@@ -350,7 +350,7 @@ troubled()
 		}' <(kcsan_functions) "$console"
 }
 
-# Results, counted where they are most deeply nested
+# Counts results where they are most deeply nested
 passed=0 failed=0 skipped=0
 failures=()
 fail()
@@ -360,8 +360,8 @@ fail()
 	printf '   not ok: %s\n' "$1"
 }
 
-# One test's lines: a result with deeper ones before it sums these up, and is
-# counted only where it adds something
+# The lines of one test: a result with deeper ones before it is their sum, and is counted only if
+# it adds something.
 begin_test()
 {
 	test=$1 planned=0 seen=0 t_pass=0 t_fail=0 t_skip=0
@@ -396,7 +396,7 @@ result_line()
 	fi
 }
 
-# What the test said before each result that is not ok, and at its end
+# What the test printed before each result that is not ok, and at its end
 what_failed()
 {
 	tr -d '\r' <"$ktap" | awk -v start="#@ start $test" '
@@ -466,7 +466,7 @@ show_console()
 	tail -n 60 "$console" | tr -d '\r' | sed 's/^/      | /'
 }
 
-# Follows the guest till it ends, or till it gives no sign of life any more
+# Follows the guest until it ends, or shows no activity any more.
 follow()
 {
 	local line part='' size last=0 since=$SECONDS

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# How long it takes to attach and detach 1, 100 and 1,000 probes by tracefs and by
-# bpftrace. Not a test: it prints lines of what, how many, and the milliseconds for
-# attaching and detaching. Emulated processors and busy hosts are slow; only what was
-# measured side by side can be compared.
+# Measures how long attaching and detaching 1, 100 and 1,000 probes takes, by tracefs and by
+# bpftrace. Not a test: it prints lines of client, number, and milliseconds for attaching and
+# detaching. Emulated processors and busy hosts are slow; compare only figures that were measured
+# on the same host at the same time.
 set -eu
 
 here=$(dirname "$0")
-# Installed, it is beside the tests; in the source tree they are one level up.
+# Installed, this script is in a directory with the tests; in the source tree they are one level
+# up.
 [ -e "$here/functions.sh" ] || here=$here/..
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$here/functions.sh"
@@ -16,7 +17,7 @@ here=$(dirname "$0")
 . "$here/functions-clients.sh"
 
 export BPFTRACE_MAX_PROBES=1100 BPFTRACE_MAX_BPF_PROGS=1100
-# one for each that bpftrace attaches
+# one file for each event that bpftrace attaches
 # shellcheck disable=SC3045 # every shell that is /bin/sh somewhere has it
 ulimit -n 4096
 
@@ -29,12 +30,12 @@ took() {
 	echo "time $1 $2 $((($4 - $3) / 1000000)) $((($6 - $5) / 1000000))"
 }
 
-# names N: the first of the thousand functions
+# names N: prints the first N of the thousand functions
 names() {
 	awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "kp_many_%03d\n", i }'
 }
 
-# events WHAT N TYPE OFFSET: defined and enabled; disabled and removed
+# events WHAT N TYPE OFFSET: defines and enables them; disables and removes them
 events() {
 	names "$2" | sed "s/.*/$3:many\/& &$4/" >"$TMP/define"
 	names "$2" | sed 's/^/-:many\//' >"$TMP/remove"
@@ -50,8 +51,7 @@ events() {
 	took "$1" "$2" "$t0" "$t1" "$t2" "$t3"
 }
 
-# bpf WHAT N PROBES: bpftrace's own time is in these too, for its maps and programs, but
-# not that for compiling
+# bpf WHAT N PROBES: includes bpftrace's own time for its maps and programs, but not for compiling
 bpf() {
 	cat >"$TMP/work" <<-WORK
 		date +%s%N >$TMP/t1

@@ -1,21 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What a probe costs: boots kernels in QEMU so that the time-stamp counter
-# counts instructions, has test_modules/kp_bench.ko measure in them, and prints
-# a table. The same kernel gives the same numbers every time.
+# Measures the cost of probes: boots kernels in QEMU with a time-stamp counter that counts
+# instructions, lets test_modules/kp_bench.ko measure in them, and prints a table. The same kernel
+# always gives the same numbers.
 #
-# There is one CPU, but for one more boot that counts the interrupts sent to
-# others while probes come and go. A kernel that chooses its preemption model at
-# boot is measured with the two most different ones.
+# The guest has one CPU. One more boot, with several, counts the interrupts that registering and
+# unregistering sends to others. A kernel that chooses its preemption model at boot is measured
+# with the two extremes.
 #
-# The budget is that of 64-bit kernels: figures of 32-bit ones are printed, and not
-# compared with it.
+# The budget is for 64-bit kernels: figures of 32-bit ones are printed, but not compared with it.
 
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-# In the source tree, the rest of the selftests is one level up.
+# In the source tree, the other selftests are one level up.
 [ -e "$here/vmtest.sh" ] || here=$(dirname "$here")
 
 usage()
@@ -46,7 +45,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
 
-# By column and key: what the module printed
+# The figures that the module printed, by column and key
 declare -A figure
 columns=()
 # The keys of the table, in its order
@@ -55,17 +54,18 @@ keys=()
 declare -A budgeted=()
 over=0
 
-# guest_script FILE...: for the guest, to read these files of the module; $many is the number of
-# probes for those about many
+# guest_script FILE...: prints the guest's script, which reads these files of the module; $many is
+# the number of probes for the files about many probes
 guest_script()
 {
 	cat <<EOT
 set -eu
-# of a kernel that has jump optimisation, breakpoints are to be measured too
+# With jump optimisation, measure breakpoints, too.
 optimization=/proc/sys/debug/kprobes-optimization
 insmod test_modules/kp_bench_entries.ko
 insmod test_modules/kp_bench.ko
-# users NAME COMMAND...: a call with a user's probe less one without; COMMAND prints the former
+# users NAME COMMAND...: prints the cost of a call with a user's probe less that without; COMMAND
+# prints the former
 users()
 {
 	name=\$1
@@ -74,7 +74,7 @@ users()
 	with=\$("\$@") || return 0
 	echo "users_\$name \$((with - without))(0)"
 }
-# event DEFINITION: prints what a call costs with this event
+# event DEFINITION: prints the cost of a call with this event
 event()
 {
 	tracefs=/sys/kernel/tracing
@@ -84,7 +84,7 @@ event()
 	echo 0 >\$tracefs/events/kpb/enable
 	echo >\$tracefs/kprobe_events
 }
-# program ARGUMENT...: prints what a call costs with a BPF program of bpf_probe
+# program ARGUMENT...: prints the cost of a call with a BPF program of bpf_probe
 program()
 {
 	./bpf_probe "\$@" "cat \$bench/call" 2>/dev/null | sed -n 1p
@@ -92,7 +92,7 @@ program()
 bench=/sys/kernel/debug/kp_bench
 scale=/sys/kernel/debug/kp_bench_scale
 kprobes=/sys/kernel/debug/kprobes
-# spent NAME COMMAND...: prints what the command takes for each of the probes that are held
+# spent NAME COMMAND...: prints the cost of the command for each of the probes
 spent()
 {
 	name=\$1
@@ -140,7 +140,7 @@ for file in $*; do
 		;;
 	users)
 		[ ! -w \$optimization ] || echo 0 >\$optimization
-		# behind what ftrace has at the entry
+		# The offset after ftrace's bytes at the entry
 		inside=+9
 		[ "\$(uname -m)" = x86_64 ] || inside=+5
 		users entry event 'p:kpb/e kp_bench:kp_bench_called a=\$arg1 b=\$arg2'
@@ -203,13 +203,13 @@ measure_build()
 			changes optimizing
 	done
 	# One preemption model is enough for these. The base kernel takes 17 million instructions
-	# for each probe that comes and goes.
+	# to register and unregister a probe.
 	[[ $name != stock-* ]] || many=1000
 	measure "$column" "$build" "$modules" 1 "${model:+preempt=$model}" scale
 	measure "$column" "$build" "$modules" 16 "${model:+preempt=$model}" cpus
 }
 
-# cells KEY: one line of figures, marked where they are above $budget
+# cells KEY: prints one line of figures, marked if above $budget
 cells()
 {
 	local column value mark
@@ -229,7 +229,8 @@ cells()
 	printf '\n'
 }
 
-# write_json: the figures as numbers, by row and column. Keys begin with the number of CPUs.
+# write_json: writes the figures as numbers, by row and column. Keys begin with the number of
+# CPUs.
 write_json()
 {
 	local key column value sep='' sep2
@@ -249,8 +250,8 @@ write_json()
 	printf '\n}\n'
 }
 
-# write_chart: for each column with one of the base kernel, the share of its instructions that a
-# hit takes
+# write_chart: for each column with its base kernel, draws a hit's share of the base kernel's
+# instructions
 write_chart()
 {
 	local column key value stock compared=()
@@ -307,14 +308,14 @@ row()
 {
 	local budget=$1
 
-	# A budget that no column has is not shown either.
+	# A budget that no column is compared with is not shown either.
 	[ ${#budgeted[@]} -gt 0 ] || budget=
 	printf '%-42s %6s' "$3" "${budget:--}"
 	cells "$2"
 }
 
-# extra_row EXTRA KEY LABEL: a figure that may be larger by EXTRA than in the column of the base
-# kernel of the same variant
+# extra_row EXTRA KEY LABEL: a figure that may exceed the one of the same variant's base kernel by
+# EXTRA
 extra_row()
 {
 	local extra=$1 key=$2 column value stock mark
@@ -336,7 +337,7 @@ extra_row()
 	printf '\n'
 }
 
-# time_row KEY LABEL: of a thousand probes, shown for one
+# time_row KEY LABEL: prints the figures of a thousand probes, for one of them
 time_row()
 {
 	local budget='' column key=$1 n ipis
