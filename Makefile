@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The front door: `make help` says what there is.
+# `make help` lists the targets.
 
 VARIANT ?= default
 VARIANTS := default i386
-# What `make test-all` runs beside `make test`: targets that end in a line "N passed, M failed"
+# What `make test-all` runs in addition to `make test`: targets whose last line is "N passed, M failed"
 MORE_TESTS := test-plain test-debug test-server test-configs test-kcfi test-kunit cross
 TESTS ?=
 ARCHES ?=
@@ -18,12 +18,12 @@ help:
 	@echo 'make test     build the variants $(VARIANTS) and run all tests in them'
 	@echo '                VARIANT=debug          in this one instead'
 	@echo '                TESTS="api insn"       these only'
-	@echo 'make test-all test, and more: $(MORE_TESTS)'
+	@echo 'make test-all test, and $(MORE_TESTS)'
 	@echo 'make test-plain  all tests in a small kernel without the function tracer'
-	@echo 'make test-debug  all tests in the variant with the checks of the kernel itself'
+	@echo 'make test-debug  all tests in the variant with KASAN, UBSAN, lockdep and RCU checks'
 	@echo 'make test-server  all tests in the variant that is measured'
-	@echo 'make test-clients  what comes to kprobes by tracefs, perf and BPF, tested on the'
-	@echo '                base kernel and on ours, test by test'
+	@echo 'make test-clients  tests of tracefs, perf and BPF as users of kprobes, on the'
+	@echo '                base kernel and on ours, compared test by test'
 	@echo '                VARIANT=i386           on 32-bit x86'
 	@echo 'make test-outside  compile users of kprobes that are not in the kernel: LTTng, SystemTap'
 	@echo 'make test-configs  compile in configurations that no variant has'
@@ -32,33 +32,33 @@ help:
 	@echo 'make test-archs  all tests in emulated guests of the other architectures, in a table'
 	@echo '                ARCHES="arm64 s390"    these only'
 	@echo '                TESTS="api stress"     these tests only'
-	@echo '                STOCK=1                beside the base kernel; REUSE=1 keeps what an'
-	@echo '                                       earlier run found out about it'
-	@echo 'make test-kcfi  the tests of handlers in a kernel that clang has built with kCFI'
+	@echo '                STOCK=1                on the base kernel, too; REUSE=1 takes its'
+	@echo '                                       results from an earlier run'
+	@echo 'make test-kcfi  the tests of handlers in a kernel built by clang with kCFI'
 	@echo 'make test-kunit  the KUnit suites that need no module, built into a small kernel'
 	@echo '                TESTS=kretprobes_errno   this one only; a suite, or a glob'
-	@echo 'make torture  the torture test: probes come and go while all CPUs hit them'
+	@echo 'make torture  the torture test: probes change while all CPUs hit them'
 	@echo '                VARIANT=debug MINUTES=60 SEED=1 CASE=6'
-	@echo 'make fuzz     random instructions: what kprobes makes of them, and what the CPU makes;'
+	@echo 'make fuzz     random instructions, executed by kprobes and by the CPU, and compared;'
 	@echo '                and random arguments for all interfaces'
 	@echo '                SEED=1 COUNT=1000000 MINUTES=60'
-	@echo 'make attach-times  how long these take to attach probes, on both'
-	@echo 'make bench    what a probe costs, in instructions, against the budget'
-	@echo '                STOCK=1                beside those of the base kernel; out/bench has'
+	@echo 'make attach-times  how long tracefs and bpftrace take to attach probes, on both kernels'
+	@echo 'make bench    the cost of a probe in instructions, compared with the budget'
+	@echo '                STOCK=1                and with the base kernel; out/bench has'
 	@echo '                                       the figures, and a chart'
-	@echo 'make shell    a prompt in the guest, with our modules at hand'
+	@echo 'make shell    a prompt in the guest, with our modules'
 	@echo '                TOOLS=1                and all programs of the host'
 	@echo 'make tree     out/linux: the base kernel with our files in it'
 	@echo 'make kernel   the kernel of a variant, in out/build/VARIANT'
 	@echo 'make modules  the test modules and samples, in out/modules/VARIANT'
 	@echo 'make check    checkpatch, sparse, kernel-doc, Sphinx and shellcheck over our files,'
-	@echo '                and what makes sure that the tests can fail'
+	@echo '                and scripts.sh, which makes sure that the tests can fail'
 	@echo 'make patches  the project as a series for git am, in out/patches'
 	@echo 'make bisect   builds and tests each step of the series: hours; goes on where it stopped'
 	@echo '                FROM=18 TO=22          these patches only'
 	@echo '                VARIANTS="default"     default: default i386 arm64 debug'
 	@echo '                STAGES="objects"       default: checkpatch objects guest'
-	@echo '                TESTS="new api"        default: all; new: those that a patch brings'
+	@echo '                TESTS="new api"        default: all; new: those that a patch adds'
 	@echo 'make bisect-sample  two steps of it, as in CI'
 	@echo 'make clean    removes out/'
 	@echo
@@ -163,7 +163,8 @@ endif
 bisect:
 	@series/scripts/bisect.sh
 
-# A feature is no longer held back, and its tests arrive. The variant is the one built fastest.
+# Two steps in which a feature is no longer held back, and its tests arrive. The variant plain is
+# built fastest.
 bisect-sample:
 	@FROM=27 TO=28 VARIANTS=plain TESTS=new series/scripts/bisect.sh
 
