@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a command while a BPF program is attached to a probe, as bpftrace does where there
- * is one:
+ * Runs a command while a BPF program is attached to a probe, for architectures without
+ * bpftrace:
  *
  *	bpf_probe [-r] [-i ADDRESS] [-e ERRNO -f FROM] FUNCTION[+OFFSET] COMMAND
  *
  * COMMAND is for sh. With -r it is a return probe. The program counts the hits, and adds
  * up the functions' first arguments, or their results, which have to be of 32 bits. With
- * -i it adds up 1 for each hit for which bpf_get_func_ip() gives ADDRESS. With -e it has
- * the function return -ERRNO, where the argument is FROM or more.
+ * -i it counts the hits for which bpf_get_func_ip() returns ADDRESS. With -e it makes the
+ * function return -ERRNO if the argument is FROM or more.
  *
  * Prints "count N" and "sum N" after the command has ended. Exits with 4, as a skipped
- * kselftest does, where the registers of the processor are not known.
+ * kselftest does, if the registers of the processor are not known.
  */
 #include <asm/ptrace.h>
 #include <linux/bpf.h>
@@ -64,8 +64,8 @@ static void emit_add_to_value(int field, int code, int src, int imm)
 }
 
 /*
- * Additions are not atomic, for what compiles BPF for 32-bit x86 knows of no atomic
- * operations: one task at a time may call the function.
+ * Additions are not atomic, since the BPF JIT of 32-bit x86 supports no atomic operations:
+ * only one task at a time may call the function.
  */
 static void write_program(int map, int reg, __u64 func_ip, int error, int from)
 {
@@ -167,7 +167,7 @@ static int attach(int program, const char *function, __u64 offset, bool is_retur
 	if (!file || fscanf(file, "%u", &attr.type) != 1)
 		return fail(PMU_TYPE);
 	fclose(file);
-	/* A BPF program sees the hits of all CPUs, whatever CPU the event is of. */
+	/* The program is called for hits on all CPUs, although the event is for one CPU. */
 	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return fail("perf_event_open");

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What perf is told of kprobes: runs commands, and follows the records about text
- * that was patched, and about pages of slots, as a decoder of traces does.
+ * Checks the records that perf gets from kprobes: runs commands, and follows the records about
+ * patched text and about pages of slots, as a decoder of traces does.
  *
  *	perf_records PROBES COMMAND...
  *
- * COMMANDs are for sh. PROBES, like kp_ctl/probes, is read after each of them: its
- * second field is an address, and the last one the first bytes of what is there. The
- * records are then put in order, and what they say was in the text is compared with
- * what the records before them say, and PROBES. All that does not agree is printed to
- * stderr.
+ * COMMANDs are for sh. PROBES, like kp_ctl/probes, is read after each of them: its second
+ * field is an address, and the last one the first bytes at that address. The records are then
+ * sorted by time, and the old bytes in each are compared with the records before it, and the
+ * result with PROBES. Differences are printed to stderr.
  *
- * Prints one "NAME NUMBER" a line. Exits with 4, as a skipped kselftest does, where
- * the kernel has no such records.
+ * Prints one "NAME NUMBER" a line. Exits with 4, as a skipped kselftest does, if the kernel has
+ * no such records.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -41,7 +40,7 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-/* Something that was recorded, or the text of a probe as it was seen. */
+/* A record, or the text of a probe at some time */
 struct event {
 	u64 time;
 	u32 order;
@@ -53,13 +52,13 @@ struct event {
 	u8 bytes[256];
 };
 
-/* Type of event, none of perf's. */
+/* A type that perf's events do not have */
 #define SEEN		0x1000
 
 static struct event *events;
 static u32 nr_events;
 
-/* What a decoder knows of the text. */
+/* The text as a decoder of traces knows it */
 #define KNOWN		0x100000
 static struct known {
 	u64 addr;
@@ -79,7 +78,7 @@ static struct cpu {
 	u64 at;
 } cpus[MAX_CPUS];
 
-/* Only so many are shown. */
+/* The number of differences that are printed */
 static bool show_wrong(const struct event *e)
 {
 	int i;
@@ -158,7 +157,7 @@ static void keep(const u8 *record, size_t size)
 	e->old_len = 0;
 }
 
-/* What a CPU has recorded since the last time; a record may go round the end. */
+/* Read what a CPU has recorded since the last call. A record may wrap around at the end. */
 static void read_records(struct cpu *cpu, size_t page_size)
 {
 	u64 size = DATA_PAGES * page_size;
@@ -255,7 +254,7 @@ static void page_comes(u64 addr)
 	pages[nr_pages++] = addr;
 }
 
-/* Pages that were there before. */
+/* pages that existed before */
 static void read_pages(void)
 {
 	FILE *file = fopen("/proc/kallsyms", "r");
@@ -301,7 +300,7 @@ static void follow_jump(const struct event *e)
 	int disp;
 
 	memcpy(&disp, jump + 1, sizeof(disp));
-	/* Addresses end where those of this program do. */
+	/* Wrap around at the size of an address of this program. */
 	to = (unsigned long)(e->addr + JMP_SIZE + disp);
 	if (page_of(to) < 0)
 		complain(e, "it leads to %llx, which is in no page of slots", to);
@@ -455,7 +454,7 @@ int main(int argc, char **argv)
 		look_at_probes(argv[1]);
 		read_all(nr, page_size);
 	}
-	/* A slot is emptied when no task can be in it any more. */
+	/* A slot is freed when no task can be in it any more. */
 	for (i = 0; i < PATIENCE && slots_are_left(); i++) {
 		sleep(1);
 		read_all(nr, page_size);

@@ -4,8 +4,9 @@
  *
  *	read_as [-n] [-s] FILE
  *
- * With -n, the program opens the file with O_NONBLOCK, so that it waits for nothing. With -s,
- * it drops CAP_SYSLOG before, so that it may not see addresses of the kernel even as root.
+ * With -n, the program opens the file with O_NONBLOCK, so that the kernel does not wait for the
+ * optimiser. With -s, it drops CAP_SYSLOG before, so that it may not see addresses of the kernel
+ * even as root.
  */
 
 #include <fcntl.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an unprivileged process of x86 can do to the kernel's exception handlers: breakpoints,
+ * Attacks the kernel's exception handlers as an unprivileged process on x86 can: by breakpoints,
  * icebp, the trap flag, far jumps between 64-bit and 32-bit code, at the edges of the address
- * space and with any stack pointer; steps and registers of a child that it traces, forged signal
- * frames, sampling with stacks, breakpoints of the CPU, io_uring.
+ * space and with any stack pointer; by steps and registers of a child that it traces, forged
+ * signal frames, sampling with stacks, hardware breakpoints, io_uring.
  *
  *	user_hostile SECONDS SEED
  *
- * Each act is a child of its own. Where the signal that ends it is known, it must be that one.
- * Prints how often each act was done, and how often it was refused or could not be had. Exits
- * with 0 if no act had another end, and with 4 if this is no x86.
+ * Each act runs in a child of its own. If the signal that ends it can be predicted, it must be
+ * that one. Prints how often each act was performed, and how often it was refused or is not
+ * possible here. Exits with 0 if all acts ended as predicted, and with 4 if this is not x86.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,7 +39,7 @@
 #define ARRAY_SIZE(x)	(sizeof(x) / sizeof((x)[0]))
 #define NOBODY		65534
 #define PAGE		4096UL
-/* What a child exits with */
+/* Exit codes of a child */
 #define DONE		0
 #define WRONG		1
 #define NOT_HAD		77
@@ -113,7 +113,7 @@ static unsigned char *code_page(void)
 {
 	static const unsigned long edges[] = {
 		0xfffff000UL,		/* the last one of 32-bit code */
-		0x10000UL,		/* the lowest, mostly */
+		0x10000UL,		/* usually the lowest one */
 		0x1000UL,
 #ifdef __x86_64__
 		0x7fffffffe000UL,	/* the last one with four levels of tables */
@@ -144,7 +144,7 @@ static unsigned char *code_page(void)
 	return page;
 }
 
-/* Jumps to @to with @sp as the stack pointer; never comes back. @far: to 32-bit code */
+/* Jump to @to with @sp as the stack pointer; never returns. @far: to 32-bit code */
 static void jump(unsigned long to, unsigned long sp, int far)
 {
 #ifdef __x86_64__
@@ -178,15 +178,15 @@ static void jump(unsigned long to, unsigned long sp, int far)
 	__builtin_unreachable();
 }
 
-/* Can far jumps get to @to? */
+/* Can a far jump reach @to? */
 static int far_selector(unsigned long to)
 {
 	return to <= 0xffffffffUL && one_in(2) ? CODE_32 : 0;
 }
 
 /*
- * Instructions that trap, at the end of a page, so that the instruction pointer may be behind the
- * address space; or anywhere in the page.
+ * Instructions that trap, at the end of a page, so that the instruction pointer may be past the
+ * end of the address space; or anywhere in the page.
  */
 static void act_insn(const char *code, size_t size, int any_stack)
 {
@@ -239,7 +239,7 @@ static void act_trap_flag(void)
 	jump((unsigned long)page + at, stack_of(page), far_selector((unsigned long)page + at));
 }
 
-/* Other flags that the kernel must not run with, then a breakpoint. */
+/* Flags that must not be set while the kernel runs, then a breakpoint */
 static void act_flags(void)
 {
 	static const unsigned long some[] = {
@@ -255,7 +255,7 @@ static void act_flags(void)
 	jump((unsigned long)page + at, stack_of(page), far_selector((unsigned long)page + at));
 }
 
-/* To 32-bit code and back, then a breakpoint; or to any selector. */
+/* Far jumps to 32-bit code and back, then a breakpoint; or to any selector */
 static void act_far(void)
 {
 	unsigned char *page = code_page();
@@ -292,7 +292,7 @@ static void act_wild_jump(void)
 	jump(any_address(), any_address(), one_in(3) ? CODE_32 : 0);
 }
 
-/* A handler of breakpoints that is called as often as there are some, and looks. */
+/* Count and check the breakpoints in a signal handler. */
 static int handled, handled_wrong;
 static unsigned long handled_start;
 
@@ -322,7 +322,7 @@ static void act_handled(void)
 	_exit(handled == nr && !handled_wrong ? DONE : WRONG);
 }
 
-/* Return from a signal with registers of one's own choice. */
+/* Return from a signal with arbitrary registers. */
 static void on_forged(int sig, siginfo_t *info, void *context)
 {
 	greg_t *reg = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -349,7 +349,7 @@ static void act_forged(void)
 	alarm(1);
 	sigaction(SIGUSR1, &action, NULL);
 	raise(SIGUSR1);
-	/* What comes after it may be anything. */
+	/* The next instruction may be anything. */
 	_exit(DONE);
 }
 
@@ -390,14 +390,14 @@ static void some_calls(int nr)
 	}
 }
 
-/* Breakpoints of the CPU, on data and on code: each is a #DB, in the kernel too. */
+/* Hardware breakpoints, on data and on code: each hit is a #DB, also in the kernel. */
 static void act_breakpoint(void)
 {
 	uint64_t count = 0;
 	int fd, i;
 
 	if (one_in(4)) {
-		/* Not a user's to have. */
+		/* Users may not have it. */
 		fd = breakpoint_event(-4096UL, 4);
 		_exit(fd < 0 ? DONE : WRONG);
 	}
@@ -420,7 +420,7 @@ static void act_breakpoint(void)
 	_exit(DONE);
 }
 
-/* Samples of what runs, with its stacks, in the kernel too where a user may. */
+/* Sampling with stacks, also in the kernel if a user may. */
 static void act_sampling(void)
 {
 	struct perf_event_attr attr = {
@@ -463,7 +463,7 @@ static void act_signals(void)
 	_exit(DONE);
 }
 
-/* Steps of a child, with registers and breakpoints that its tracer sets. */
+/* Step a child, and set its registers and breakpoints. */
 static void act_trace(void)
 {
 	struct user_regs_struct regs;
@@ -568,9 +568,9 @@ static void act_io_uring(void)
 static struct act {
 	const char *name;
 	void (*run)(void);
-	int signal;		/* that ends it; or 0, if it ends by itself */
-	int any;		/* or by any signal of an exception */
-	int qemu;		/* or by this one, as QEMU 7.2 knows no icebp */
+	int signal;		/* the signal that ends it; 0 if it ends by itself */
+	int any;		/* any signal of an exception may end it */
+	int qemu;		/* this signal may end it, too, as QEMU 7.2 knows no icebp */
 	unsigned int done, not_had, wrong;
 } acts[] = {
 	{ "int3", act_int3, SIGTRAP },
@@ -659,13 +659,13 @@ int main(int argc, char **argv)
 		perror("setresuid");
 		return 2;
 	}
-	/* It has changed its user, so its children could not be traced. */
+	/* Changing the user has made the process undumpable, so it could not trace its children. */
 	prctl(PR_SET_DUMPABLE, 1);
-	/* Each at least once, then any. */
+	/* Perform each act at least once, then random ones. */
 	for (round = 0; round < NR_ACTS || now() < end; round++) {
 		struct act *act = &acts[round < NR_ACTS ? round : below(NR_ACTS)];
 
-		/* The child inherits it, and the next one is to have other numbers. */
+		/* The child inherits the state; give the next child other numbers. */
 		below(2);
 		perform(act);
 	}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Executes an int3 of its own at an instruction pointer that is an address of the kernel, as a
- * task of 32 bits can: its code segment has a base, and the sum wraps around to its memory.
+ * Executes an int3 of its own with an instruction pointer that is an address of the kernel, as a
+ * 32-bit task can: its code segment has a base, and the sum wraps around to its own memory.
  *
  *	user_segment ADDRESS		(in hexadecimal)
  *
- * Exits with 0 if that gives SIGTRAP with the instruction pointer behind the int3, and all other
- * registers as they were; with 4 if there are no such segments.
+ * Exits with 0 if that raises SIGTRAP with the instruction pointer after the int3, and all other
+ * registers unchanged; with 4 if the kernel does not support such segments.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes system calls with a stack pointer near the end of the task's own kernel stack,
- * which is where an unwinder looks at what user space had in its registers.
+ * Makes system calls with a stack pointer near the end of the task's own kernel stack. An
+ * unwinder that takes the saved user registers for the kernel's would read the stack there.
  *
  *	user_stack FILE
  *
@@ -21,12 +21,12 @@
 #define CHANGES		"memory"
 #endif
 
-/* With @sp as the stack pointer. Nothing may use the stack until it is back. */
+/* Make the call with @sp as the stack pointer. Nothing may use the stack until it is restored. */
 static long getppid_at(unsigned long sp)
 {
 	long ret;
 
-	/* The system call leaves the register alone that keeps the other one. */
+	/* The original is saved in a register that the system call preserves. */
 	asm volatile("xchg %[sp], " STACK_POINTER "\n\t"
 		     SYSTEM_CALL "\n\t"
 		     "xchg %[sp], " STACK_POINTER

@@ -11,16 +11,16 @@
 
 /*
  * Memory at fixed addresses below 2 GiB, so that a displacement and the operands of 32-bit
- * addressing reach all of it. In 64-bit mode nothing else is there.
+ * addressing reach all of it. In 64-bit mode nothing else is mapped there.
  */
 #define FUZZ_ARENA	0x20000000UL	/* memory operands and the stack */
 #define FUZZ_ARENA_SIZE	0x4000UL
-#define FUZZ_TEXT	0x30000000UL	/* the probed instruction; behind it nothing is mapped */
+#define FUZZ_TEXT	0x30000000UL	/* the probed instruction; the page after it is unmapped */
 #define FUZZ_TEXT_SIZE	0x1000UL
 #define FUZZ_AT		(FUZZ_TEXT + 0x400)
 #define FUZZ_SLOTS	0x58000000UL
 #define FUZZ_SLOTS_SIZE	0x1000UL
-#define FUZZ_THUNK	0x59000000UL	/* stands for kprobe_post_trampoline(); see the Makefile */
+#define FUZZ_TRAMPOLINE	0x59000000UL	/* stands for kprobe_post_trampoline(); see the Makefile */
 
 /* In the order of the encoding; 32-bit mode has the first eight. */
 #ifdef __x86_64__
@@ -49,7 +49,7 @@ enum fuzz_op {
 /*
  * struct fuzz_insn - an encoding as the kernel's decoder sees it
  * @len: length, 0 if it is none
- * @op: what the opcode maps say
+ * @op: the entry in the opcode maps
  * @nr_prefixes: number of bytes before the opcode that are legacy prefixes
  * @vex: VEX or EVEX prefix, and @map the opcode map in it
  * @opcode: the last byte of the opcode, and @opcodes how many bytes it has
@@ -83,7 +83,7 @@ struct fuzz_insn {
  * @emulated: there is an emulation
  * @slot: the slot's copy; 0 if there is none
  * @boosted: a jump back follows the copy, or it is a branch
- * @branch: the copy is a branch that was made anew
+ * @branch: the copy is a branch with a new displacement
  * @post_slot: the copy in a slot with a call of the post_handlers' trampoline; or 0
  * @next: address of the next instruction
  */
@@ -105,8 +105,8 @@ int fuzz_emulate(struct fuzz_regs *regs);
 
 /*
  * struct fuzz_outcome - the end of an execution
- * @regs: registers; the instruction pointer is that of the next instruction, or of the one
- *	that has raised an exception
+ * @regs: registers; the instruction pointer is at the next instruction, or at the one that has
+ *	raised an exception
  * @sig: 0, or the signal of an exception
  * @code: its si_code
  * @trap: number of the exception

@@ -5,7 +5,7 @@
  *
  * fuzz_execute() raises SIGTRAP by an int3. The handler puts the test's registers into the
  * signal frame, so the return from the handler begins the test. The test ends with the next
- * signal: the trap after a single step, an int3 behind the instruction, or an exception. The
+ * signal: the trap after a single step, an int3 after the instruction, or an exception. The
  * handler takes the registers from the frame and puts those of fuzz_execute() back.
  *
  * A test may end with any base of fs, which thread-local variables need, and with any flags.
@@ -34,7 +34,7 @@ typedef uint64_t u64;
 #include "fuzz_gen.h"
 
 #define FLAG_TF		0x100UL
-/* The kernel leaves them as they are when it calls a handler, and when that returns. */
+/* The kernel does not change these flags when it calls a handler, nor when that returns. */
 #define FLAGS_KEPT	0x244000UL	/* NT, AC, ID */
 #define TRAP_DEBUG	1
 #define TRAP_INT3	3
@@ -132,7 +132,7 @@ static void begin_test(mcontext_t *mc)
 #ifndef __x86_64__
 	mc->gregs[REG_UESP] = cpu.in->reg[FUZZ_SP];
 	mc->gregs[REG_FS] = fs_selector;
-	/* A segment without a base, as that of ds: the base of gs is that of the program's data. */
+	/* Load gs with ds, which has no base, in place of its base for thread-local data. */
 	mc->gregs[REG_GS] = mc->gregs[REG_DS];
 #endif
 	mc->gregs[REG_IP] = cpu.in->ip;
@@ -179,7 +179,7 @@ static void end_test(int sig, const siginfo_t *info, mcontext_t *mc)
 #endif
 	if (cpu.fpu_out)
 		copy(cpu.fpu_out, mc->fpregs, fuzz_fpu_size);
-	/* The pointer to the state of the FPU is the frame's, and stays. */
+	/* Keep the frame's pointer to the state of the FPU. */
 	copy(mc->gregs, cpu.saved.gregs, sizeof(mc->gregs));
 	copy(mc->fpregs, cpu.saved_fpu, fuzz_fpu_size);
 	write_bases(cpu.own_fs, cpu.own_gs);
@@ -208,7 +208,7 @@ static void handler(int sig, siginfo_t *info, void *context)
 			begin_test(mc);
 		return;
 	case RUNS:
-		/* The first alarm of a test may come when it has just begun. */
+		/* The alarm may arrive when the test has just begun: wait for the second one. */
 		if (sig == SIGALRM && !cpu.alarms++)
 			return;
 		if (!has_more_steps(sig, mc))
@@ -217,7 +217,7 @@ static void handler(int sig, siginfo_t *info, void *context)
 	default:
 		if (sig == SIGALRM)
 			return;
-		/* A fault of the fuzzer itself: the next one kills it, and the parent tells. */
+		/* The fuzzer itself faulted: the next fault kills it, and the parent reports it. */
 		signal(sig, SIG_DFL);
 	}
 }
@@ -244,7 +244,7 @@ void fuzz_execute(const struct fuzz_regs *in, enum fuzz_end end, struct fuzz_out
 	cpu.state = ASKED;
 	__asm__ volatile("int3" : : : "memory", "cc");
 
-	/* Not an exception: the end of the step, or an int3 behind the instruction. */
+	/* Not an exception: the end of the step, or an int3 after the instruction */
 	if (out->sig == SIGTRAP && step && out->trap == TRAP_DEBUG) {
 		out->sig = 0;
 	} else if (out->sig == SIGTRAP && out->trap == TRAP_INT3 && out->regs.ip != in->ip + 1) {
@@ -252,7 +252,7 @@ void fuzz_execute(const struct fuzz_regs *in, enum fuzz_end end, struct fuzz_out
 		out->regs.ip--;
 	} else if (out->sig == SIGSEGV && out->trap == 14 && out->address == out->regs.ip &&
 		   (out->error & 0x10) && out->regs.ip != in->ip) {
-		/* A branch into memory that is not mapped has been executed. */
+		/* The instruction was a branch to unmapped memory. */
 		out->sig = 0;
 	}
 	if (!out->sig) {
@@ -294,7 +294,7 @@ static void find_xstates(void)
 	}
 }
 
-/* In 32-bit mode the base of fs is that of a descriptor. */
+/* In 32-bit mode a descriptor has the base of fs. */
 static void make_fs(void)
 {
 #ifndef __x86_64__
@@ -325,7 +325,7 @@ static void template_handler(int sig, siginfo_t *info, void *context)
 	memcpy(fpu_state, mc->fpregs, fuzz_fpu_size);
 }
 
-/* A signal shows what the frames of signals have. */
+/* Find out by a signal which states a signal frame has. */
 static void take_template(void)
 {
 	u32 magic;
@@ -342,7 +342,7 @@ static void take_template(void)
 /*
  * fuzz_cpu_init() - map the memory of tests, and install the signal handler
  *
- * A test that does not end within some seconds is ended by SIGALRM.
+ * SIGALRM ends a test that does not end within some seconds.
  */
 void fuzz_cpu_init(void)
 {
@@ -359,8 +359,8 @@ void fuzz_cpu_init(void)
 	map(FUZZ_ARENA, FUZZ_ARENA_SIZE, 0);
 	map(FUZZ_TEXT, FUZZ_TEXT_SIZE, PROT_EXEC);
 	map(FUZZ_SLOTS, FUZZ_SLOTS_SIZE, PROT_EXEC);
-	map(FUZZ_THUNK & -4096UL, 4096, PROT_EXEC);
-	memset((void *)(FUZZ_THUNK & -4096UL), 0xcc, 4096);
+	map(FUZZ_TRAMPOLINE & -4096UL, 4096, PROT_EXEC);
+	memset((void *)(FUZZ_TRAMPOLINE & -4096UL), 0xcc, 4096);
 	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL)) {
@@ -392,7 +392,7 @@ void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 
 	memcpy(fpu_state, fpu_template, fuzz_fpu_size);
 	memcpy(fpu_state + XSTATE_BV, &xfeatures, 8);
-	/* Round in any way; nearly always with exceptions masked. */
+	/* Any rounding mode; nearly always with exceptions masked */
 	mxcsr = 0x1f80 | (fuzz_next(r) & 0xe03f);
 	if (fuzz_one_in(r, 16))
 		mxcsr &= ~(fuzz_next(r) & 0x1f80);
@@ -411,7 +411,7 @@ void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 	fx[0] = 0x7f;
 	fx[1] = 0x03 | (fuzz_next(r) & 0x0c);
 #ifndef __x86_64__
-	/* The kernel takes these from the part of the frame that is like fnsave's. */
+	/* The kernel takes these from the part of the frame in the format of fnsave. */
 	fpu_state[0] = fx[0];
 	fpu_state[1] = fx[1];
 	fpu_state[4] = fx[2];
@@ -451,10 +451,10 @@ void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 
 /*
  * fuzz_fpu_compare() - compare two states of the FPU
- * @a: what a test has ended with
- * @b: what another has
+ * @a: the state at the end of one test
+ * @b: the state at the end of another
  *
- * The x87 instruction pointer is that of the copy, and is not compared.
+ * The x87 instruction pointers differ, since one is in the copy, and are not compared.
  *
  * Return: -1 if they are the same, or the offset of the first difference.
  */
@@ -468,7 +468,7 @@ int fuzz_fpu_compare(const unsigned char *a, const unsigned char *b)
 		if (i >= FXSAVE + 8 && i < FXSAVE + 16)
 			continue;
 #ifndef __x86_64__
-		/* The instruction's offset and selector, and the opcode beside it */
+		/* Skip the x87 instruction's offset and selector, and its opcode. */
 		if (i >= 12 && i < 20)
 			continue;
 #endif

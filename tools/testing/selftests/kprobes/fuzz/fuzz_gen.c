@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A generator of random encodings, see fuzz_gen.h. The fuzzer's program and the module kp_fuzz
- * include this file behind that header.
+ * include this file after that header.
  *
- * An encoding is fifteen bytes, of which the decoder finds out how many are the instruction.
+ * An encoding has fifteen bytes. The decoder finds out how many of them are the instruction.
  * All opcodes of a map are equally likely; prefixes and operands are chosen so that most
  * encodings of known opcodes can be executed.
  */
@@ -18,7 +18,7 @@ static const u8 fuzz_emulated[] = {
 	0x9d, 0xc2, 0xc3, 0xca, 0xcb, 0xe0, 0xe1, 0xe2, 0xe3, 0xe8, 0xea,
 };
 
-/* How many legacy prefixes: few, mostly, and now and then more than the decoder can note down. */
+/* The number of legacy prefixes: mostly few, sometimes more than the decoder can record */
 static unsigned int fuzz_nr_prefixes(struct fuzz_random *r)
 {
 	static const u8 nr[] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 6 };
@@ -37,7 +37,7 @@ static unsigned int fuzz_put_prefixes(struct fuzz_random *r, u8 *p)
 	return nr;
 }
 
-/* ModRM, SIB, displacement and immediate: the decoder takes what the opcode has. */
+/* ModRM, SIB, displacement and immediate: the decoder uses as many bytes as the opcode needs. */
 static void fuzz_put_operands(struct fuzz_random *r, u8 *p, const u8 *end)
 {
 	unsigned int i;
@@ -46,7 +46,7 @@ static void fuzz_put_operands(struct fuzz_random *r, u8 *p, const u8 *end)
 		*p = fuzz_next(r);
 }
 
-/* The three bytes behind 62: map, vector length, mask and the rest */
+/* The three bytes after 62: map, vector length, mask and the rest */
 static unsigned int fuzz_put_evex(struct fuzz_random *r, u8 *p, bool x86_64)
 {
 	static const u8 maps[] = { 1, 1, 2, 2, 2, 3, 3, 5, 6, 0, 4, 7 };
@@ -83,7 +83,7 @@ static unsigned int fuzz_put_vex(struct fuzz_random *r, u8 *p, enum fuzz_map map
 		len = 3;
 	}
 	p[0] = map == FUZZ_VEX3 ? 0xc4 : 0xc5;
-	/* Outside of 64-bit mode it would be les or lds otherwise. */
+	/* In 32-bit mode other values would make it les or lds. */
 	if (!x86_64 && !fuzz_one_in(r, 8))
 		p[1] |= 0xc0;
 	/* Most instructions with two operands want 1111 in vvvv. */
@@ -97,7 +97,7 @@ static unsigned int fuzz_put_vex(struct fuzz_random *r, u8 *p, enum fuzz_map map
 /*
  * fuzz_generate() - generate a random encoding
  * @r: the random sequence
- * @bytes: result: the instruction, and random bytes behind it
+ * @bytes: result: the instruction, and random bytes after it
  * @x86_64: it is for 64-bit mode
  *
  * Return: the opcode map that it is from.

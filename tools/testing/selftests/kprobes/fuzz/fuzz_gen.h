@@ -56,7 +56,7 @@ static inline struct fuzz_random fuzz_random_of(u64 seed, u64 index)
 	return r;
 }
 
-/* Now and then a value at which carries, signs and zero change. */
+/* Sometimes a value at which the carry, sign or zero flag changes */
 static inline u64 fuzz_value(struct fuzz_random *r)
 {
 	static const u64 edges[] = {

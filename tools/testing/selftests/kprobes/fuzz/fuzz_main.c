@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compares what kprobes makes of random encodings with what the CPU of the host and objdump
- * make of them. See fuzz.h for the parts of the program.
+ * Compares how kprobes, the CPU of the host and objdump decode and execute random encodings. See
+ * fuzz.h for the parts of the program.
  *
  * For each encoding:
  *
- * length	The decoder's length has to be that which the CPU fetches: at the end of a page
- *		behind which nothing is mapped, the instruction runs, and it faults if it is one
- *		byte later. objdump has to agree, unless the CPU has proved the decoder right.
- * copy            If it would be probed by a copy, the copy in its slot has to do what the
- * original
- *		does: registers, flags, the state of the FPU, memory, exceptions, and the next
- *		instruction.
+ * length	The decoder's length has to be the number of bytes that the CPU fetches: at the end
+ *		of a page, with the next one unmapped, the instruction runs, and one byte later it
+ *		faults. objdump has to agree, unless the CPU has proved the decoder right.
+ * copy		If it would be probed by a copy, the copy in its slot has to do what the
+ *		original does: registers, flags, the state of the FPU, memory, exceptions, and
+ *		the next instruction.
  * emulation	If it has an emulation, that has to do what the CPU does.
  *
  * Encodings and states are made of a seed and a number, so each can be repeated alone. The
  * tests run in a child, which shares its counts with the parent: if a test kills the child,
- * that is a failure, and another child goes on with the next encoding.
+ * that is a failure, and another child continues with the next encoding.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -55,7 +54,7 @@ typedef uint64_t u64;
 #define FLAG_TF		0x100UL
 #define FLAG_ARITHMETIC	0x8d5UL
 
-/* What is printed of failures that are alike */
+/* The number of similar failures that are printed */
 #define SHOWN_OF_KIND	2
 
 enum {
@@ -70,14 +69,14 @@ enum {
 	C_COPIED,		/* accepted: copied */
 	C_STEPPED,		/* accepted: copied, single-stepped */
 	C_EMULATED,		/* accepted: emulated only */
-	C_BRANCHES,		/* accepted: a branch is made anew */
+	C_BRANCHES,		/* accepted: a branch, copied with a new displacement */
 	C_UD,			/* of the accepted: the host's CPU has no such instruction */
 	C_SLOW,			/* of the accepted: the CPU is not done within seconds */
 	C_FAULTED,		/* of the accepted: another exception */
 	C_LENGTHS,		/* lengths that were compared with the CPU's */
 	C_COPY_RUNS,		/* copies that were compared */
 	C_EMULATION_RUNS,	/* emulations that were compared */
-	C_NO_ORACLE,		/* what was not: the CPU faults in user mode, or is not steady */
+	C_NO_ORACLE,		/* not compared: the CPU faults in user mode, or results vary */
 	C_RUNS_THOUGH_UNKNOWN,	/* unknown to the opcode maps, and the CPU executes it */
 	C_OBJDUMP,		/* lengths that were compared with objdump's */
 	C_OBJDUMP_BAD,		/* objdump does not know the encoding */
@@ -120,7 +119,7 @@ static unsigned int seconds_max;
 static bool verbose, only_index;
 static const char *corpus_file;
 
-/* The encoding at hand */
+/* The current encoding */
 static struct {
 	u8 bytes[FUZZ_MAX_INSN];
 	enum fuzz_map map;
@@ -204,7 +203,7 @@ static bool is_legacy(unsigned int opcodes, u8 opcode)
 }
 
 /*
- * Does the decoder take a prefix for the opcode? It does behind a REX prefix and behind four
+ * Does the decoder take a prefix for the opcode? It does after a REX prefix and after four
  * different ones, where no compiler and no assembler puts one. There is no such opcode, so the
  * encoding is refused.
  */
@@ -286,7 +285,7 @@ static unsigned long segment_of_prefix(void)
 	return base;
 }
 
-/* Have the operand in memory be in the arena, by a register or by the displacement. */
+/* Move the memory operand into the arena, by setting a register or the displacement. */
 static void place_operand(struct fuzz_random *r)
 {
 	struct fuzz_insn *insn = &now.insn;
@@ -312,7 +311,7 @@ static void place_operand(struct fuzz_random *r)
 	if (base >= 0 && insn->disp_len == 4 && (base == FUZZ_SP || fuzz_one_in(r, 2)))
 		patch(insn->disp_at, fuzz_below(r, 512), 4);
 	fuzz_decode(now.bytes, sizeof(now.bytes), insn);
-	/* Outside of 64-bit mode, nothing may go astray. */
+	/* In 32-bit mode an operand outside the arena could be in the fuzzer's own memory. */
 	if (base >= 0 && base == index) {
 		now.in.reg[base] = (target - insn->disp) / (1 + (1UL << scale));
 		if (addr32)
@@ -339,7 +338,7 @@ static void place_operand(struct fuzz_random *r)
 	fuzz_decode(now.bytes, sizeof(now.bytes), insn);
 }
 
-/* Operands that the ModRM byte does not tell. */
+/* Memory operands that the ModRM byte does not encode */
 static void place_implicit(struct fuzz_random *r)
 {
 	struct fuzz_insn *insn = &now.insn;
@@ -376,7 +375,7 @@ static void place_implicit(struct fuzz_random *r)
 	}
 	if (!now.unsafe)
 		return;
-	/* The other operand's place is found by changing another register. */
+	/* Changing another register moves the other operand. */
 	i = insn->has_sib ? insn->sib & 7 : insn->modrm & 7;
 	now.unsafe = i == reg || (insn->has_sib && (insn->sib >> 3 & 7) == reg);
 }
@@ -503,7 +502,7 @@ static bool memory_differs(const char *kind)
 	return true;
 }
 
-/* Compare with what the original has done. @from: where the copy is, @to: where it ends. */
+/* Compare with the outcome of the original. @from: start of the copy, @to: its end. */
 static void compare(const char *kind, const struct fuzz_outcome *o, unsigned long from,
 		    unsigned long to)
 {
@@ -570,7 +569,7 @@ static void test_slot(void)
 		p->boosted ? p->next : p->slot + now.insn.len);
 }
 
-/* The slot with a call of the trampoline: the call is where the copy ends. */
+/* The slot with a call of the trampoline: the call follows the copy. */
 static void test_post_slot(void)
 {
 	const struct fuzz_probe *p = &now.probe;
@@ -599,20 +598,20 @@ static void test_post_slot(void)
 			fail("post", "the trampoline returns to %lx, of the slot %lx", word,
 			     p->post_slot);
 	}
-	compare("post", &out, p->post_slot, FUZZ_THUNK);
+	compare("post", &out, p->post_slot, FUZZ_TRAMPOLINE);
 }
 
-/* Can the host's CPU say what a privileged CPU does? */
+/* Does the instruction do the same in user mode as in the kernel? */
 static bool has_oracle(void)
 {
-	/* An emulation uses the stack as it is: the kernel has always one. */
+	/* An emulation accesses the stack unchecked: the kernel always has one. */
 	if (now.in.reg[FUZZ_SP] - FUZZ_ARENA - 64 >= FUZZ_ARENA_SIZE - 128)
 		return false;
 	if (!now.bare.sig)
 		return true;
 	if (is_legacy(1, 0xfa) || is_legacy(1, 0xfb))
 		return false;
-	/* A branch to what is no address faults where it is. The kernel has no such branch. */
+	/* A branch to a non-canonical address faults at the branch; the kernel has none. */
 	if (now.insn.op == FUZZ_OP_INDIRECT || now.insn.op == FUZZ_OP_RETURN)
 		return now.bare.trap == 14;
 	return true;
@@ -654,7 +653,7 @@ static void test_emulation(void)
  * Lengths.
  */
 
-/* Does the CPU fetch from behind the page, if @len bytes are in it? */
+/* Does the CPU fetch bytes after the page if @len bytes are in it? */
 static bool fetches_more(unsigned int len)
 {
 	const unsigned long end = FUZZ_TEXT + FUZZ_TEXT_SIZE;
@@ -669,7 +668,7 @@ static bool fetches_more(unsigned int len)
 	       out.regs.ip == in.ip;
 }
 
-/* Return: the length that the CPU sees, or 0 if it does not go on after this one. */
+/* Return: the length that the CPU fetches, or 0 if it does not continue after the instruction. */
 static unsigned int length_on_cpu(unsigned int max)
 {
 	unsigned int len;
@@ -701,7 +700,7 @@ static bool test_length(void)
  * One encoding.
  */
 
-/* What is not executed: it would change what the fuzzer itself relies on. */
+/* Instructions that are not executed, since the fuzzer would not survive them */
 static bool may_execute(void)
 {
 	const struct fuzz_insn *insn = &now.insn;
@@ -750,8 +749,8 @@ static void count_class(void)
 }
 
 /*
- * A locked verw has an invalid opcode. An AMD CPU executes it nevertheless, but now and then,
- * of some ten thousand times, it does not.
+ * A locked verw is an invalid opcode. An AMD CPU executes it nevertheless, but once in some ten
+ * thousand times raises #UD.
  */
 static bool is_locked_verw(void)
 {
@@ -799,7 +798,7 @@ static void test_execution(void)
 		     now.bare.regs.ip);
 		return;
 	}
-	/* If it is always emulated, its copy is there to fault. */
+	/* If it is always emulated, its copy is only used to fault. */
 	if (p->slot && (!p->emulated || p->boosted || now.bare.trap == 14))
 		test_slot();
 	/* The trampoline's call needs a stack. */
@@ -834,8 +833,8 @@ static bool test_encoding(struct fuzz_random *r)
 }
 
 /*
- * objdump, for many encodings at once. Each is at a multiple of 32, with zeroes behind it,
- * of which objdump shows no more than one line.
+ * objdump, for many encodings at once. Each is at a multiple of 32, followed by zeroes, of which
+ * objdump shows at most one line.
  */
 
 #define BATCH	16384
@@ -857,7 +856,7 @@ static const char *const lone_prefixes[] = {
 	"ss", "fs", "gs", "rex", "xacquire", "xrelease", "notrack", "bnd", NULL
 };
 
-/* Is a text of objdump's no instruction: "(bad)", or prefixes and no more? */
+/* Does objdump's text show no instruction: "(bad)", or only prefixes? */
 static bool is_bad(char *text)
 {
 	char *word, *save = NULL;
@@ -963,8 +962,8 @@ static void note_for_objdump(bool known)
 }
 
 /*
- * The corpus: what was ever wrong, and what else is to be tried in each run. Lines of a mode
- * (64, 32, or any) and an encoding in hex digits; behind # is a comment.
+ * The corpus: encodings that were once handled wrongly, and others to try in each run. Lines have
+ * a mode (64, 32, or any) and an encoding in hex digits; a comment follows #.
  */
 
 #define CORPUS_STATES	200

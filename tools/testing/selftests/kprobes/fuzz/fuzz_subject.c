@@ -36,7 +36,7 @@ bool fuzz_read(void *to, unsigned long addr, size_t size)
 		{ FUZZ_ARENA, FUZZ_ARENA_SIZE },
 		{ FUZZ_TEXT, FUZZ_TEXT_SIZE },
 		{ FUZZ_SLOTS, FUZZ_SLOTS_SIZE },
-		{ FUZZ_THUNK & -PAGE_SIZE, PAGE_SIZE },
+		{ FUZZ_TRAMPOLINE & -PAGE_SIZE, PAGE_SIZE },
 	};
 	unsigned int i;
 
@@ -139,7 +139,7 @@ void fuzz_decode(const unsigned char *bytes, unsigned int max, struct fuzz_insn 
  * fuzz_probe() - prepare a probepoint for the instruction at FUZZ_AT
  * @probe: result
  *
- * It does what the registration of a probe does, and then what that of another with a
+ * It does what registering a probe does, and then what registering another one with a
  * post_handler does.
  */
 void fuzz_probe(struct fuzz_probe *probe)

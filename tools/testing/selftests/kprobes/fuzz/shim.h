@@ -2,9 +2,9 @@
 #ifndef FUZZ_SHIM_H
 #define FUZZ_SHIM_H
 /*
- * The part of the kernel's headers that the files of kprobes need which are compiled into the
- * fuzzer. The Makefile includes it before each of them, and gives them empty files for the
- * headers that it stands for. The headers of the instruction decoder, asm/probepoint.h,
+ * Replaces kernel headers for the files of kprobes that are compiled into the fuzzer. The
+ * Makefile includes it before each of them, and provides empty files in place of the headers
+ * that it replaces. The headers of the instruction decoder, asm/probepoint.h,
  * asm/text-patching.h and linux/kprobe_reason.h are the kernel's own.
  */
 
@@ -128,7 +128,7 @@ struct pt_regs {
 #define X86_EFLAGS_AC		0x00040000
 #define X86_EFLAGS_ID		0x00200000
 
-/* The segment that the program's code is in, as the kernel's is in its own */
+/* The segment of the program's code, in place of the kernel's */
 #ifdef __x86_64__
 #define __KERNEL_CS		0x33
 #else
@@ -168,7 +168,7 @@ struct desc_ptr_page {
 #define get_kernel_nofault(val, p)						\
 	copy_from_kernel_nofault(&(val), p, sizeof(val))
 
-/* One thread: locks are held by saying so. */
+/* The fuzzer has one thread, so locks only record that they are held. */
 struct mutex {
 	int held;
 };
@@ -226,7 +226,7 @@ struct exception_table_entry {
 extern char __softirqentry_text_end[], _etext[];
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 
-/* linux/kprobes.h, linux/probepoint.h and asm/kprobes.h, what is used of them */
+/* The parts of linux/kprobes.h, linux/probepoint.h and asm/kprobes.h that are used */
 typedef u8 kprobe_opcode_t;
 struct kprobe {
 	kprobe_opcode_t opcode;
