@@ -32,28 +32,28 @@ usage: ${0##*/} -b BUILD [option...] [TEST...]
   -c SCRIPT   run this in the guest and show what it prints, no tests
   -s          a prompt in the guest, no tests
   -H          the host's files, read-only, in the guest's /host
-  -R          the host's files are the guest's, with what is built over them: the
-              tools that are installed here run on that kernel. Nothing that the
-              guest writes gets out of it. The kernel needs OVERLAY_FS, NET_9P_VIRTIO
-              and 9P_FS; the processes are the guest's own, the file systems those of
-              -b, /tmp and /run empty. A 32-bit kernel cannot run programs of a 64-bit
-              host, see GUEST_ROOT
-TEST is the name of a script here, with or without .sh; default all of them that
-need no more than the guest has: with -R, clients-*.sh, else all others.
+  -R          the guest's root is the host's, overlaid with what was built, so that the
+              tools installed here run on that kernel. What the guest writes stays in
+              its memory. The kernel needs OVERLAY_FS, NET_9P_VIRTIO and 9P_FS; /tmp and
+              /run are empty. A 32-bit kernel cannot run programs of a 64-bit host, see
+              GUEST_ROOT
+TEST is the name of a script here, with or without .sh; default clients-*.sh with -R,
+else all others.
 environment:
   ACCEL=      accelerator of QEMU, default tcg,thread=single, for arm
               tcg,thread=multi, or kvm where the processor has it
   SMP= MEM=1G CPU=max     size and processor of the guest: 4 CPUs of x86, 2 of others;
               with -R, 2G
   TIMEOUT=    seconds for one test (default: as in ./settings)
-  QUIET=      seconds without a sign of life that count as a hang of the guest,
-              default a minute more than TIMEOUT
+  QUIET=      seconds without output after which the guest counts as hung, default a
+              minute more than TIMEOUT
   APPEND= QEMU_ARGS=      more kernel and QEMU arguments
-  BOOTCONFIG= a boot configuration for the kernel: it is added to the initrd
-  BUSYBOX=    a static busybox for the guest's processor, default the one that is
-              installed, which will do for the host's own architecture
-  GUEST_ROOT=/    with -R, the directory that takes the place of the host's root: that
-              of a Debian whose programs the kernel can run
+  BOOTCONFIG= a boot configuration for the kernel, which tools/bootconfig adds to the
+              initrd
+  BUSYBOX=    a static busybox for the guest's processor, default the installed one,
+              which is for the host's architecture
+  GUEST_ROOT=/    with -R, a directory to use in place of the host's root: the root of
+              a Debian whose programs the kernel can run
 EOF
 }
 
@@ -170,38 +170,15 @@ select_tests()
 	done
 }
 
-# add_bootconfig FILE: to the end of the initramfs, as Documentation/admin-guide/bootconfig.rst
-# has the form of it
+# add_bootconfig FILE: appends it to the initramfs
 add_bootconfig()
 {
-	local size sum
+	local tool=$here/../../../bootconfig
 
-	{
-		cat "$1"
-		# The end of all is at a multiple of four bytes.
-		size=$(cat "$work/initramfs" "$1" | wc -c)
-		head -c $((-size & 3)) /dev/zero
-	} >"$work/bootconfig"
-	size=$(stat -c %s "$work/bootconfig")
-	sum=$(od -An -v -tu1 "$work/bootconfig" |
-		awk '{ for (i = 1; i <= NF; i++) n += $i } END { print n }')
-	{
-		cat "$work/bootconfig"
-		le32 "$size"
-		le32 "$sum"
-		echo '#BOOTCONFIG'
-	} >>"$work/initramfs"
-}
-
-# le32 NUMBER: as four bytes, the lowest first
-le32()
-{
-	local i
-
-	for i in 0 8 16 24; do
-		# shellcheck disable=SC2059 # a byte is a format of its own
-		printf "\\x$(printf %02x $(($1 >> i & 255)))"
-	done
+	[ -e "$tool/main.c" ] || die "BOOTCONFIG= needs the kernel's sources, for tools/bootconfig"
+	make -s -C "$tool" OUTPUT="$work/" "$work/bootconfig"
+	"$work/bootconfig" -a "$1" "$work/initramfs" >/dev/null ||
+		die "$1 cannot be added to the initrd"
 }
 
 make_initramfs()
