@@ -305,10 +305,12 @@ run_guest()
 			{ grep -A3 'error:\|undefined' "$log" || tail -n 20 "$log"; return 1; }
 	done
 	mapfile -t all < <(test_programs "$tree")
-	[[ $asked != *" new "* ]] || asked+="$(
+	[[ $asked != *" new "* ]] || asked+="$({
 		git -C "$steps" diff --name-only --diff-filter=AM "$commit^" "$commit" -- "$SELFTESTS/*.sh" |
-			sed 's,.*/,,; s,\.sh$,,' | paste -sd' '
-	) "
+			sed 's,.*/,,; s,\.sh$,,'
+		git -C "$steps" diff "$commit^" "$commit" -- "$SELFTESTS/suites.sh" |
+			sed -n 's/^+\([a-z-]*\))$/\1/p'
+	} | paste -sd' ') "
 	for test in "${all[@]}"; do
 		[ ${#tests[@]} -eq 0 ] || [[ $asked == *" $test "* ]] || continue
 		wanted+=("$test")

@@ -303,8 +303,10 @@ find_fragments()
 # test_programs TREE: prints the names of the selftests in TREE that need no programs of the host
 test_programs()
 {
-	sed -n '/^TEST_PROGS :=/,/\(^\|[^\\]\)$/s/^\t\([a-z-]*\)\.sh.*/\1/p' "$1/$SELFTESTS/Makefile" |
-		grep -v '^clients-'
+	{
+		sed -n '/^TEST_PROGS :=/,/\(^\|[^\\]\)$/s/^\t\([a-z-]*\)\.sh.*/\1/p' "$1/$SELFTESTS/Makefile"
+		sed -n 's/^\([a-z-]*\))$/\1/p' "$1/$SELFTESTS/suites.sh"
+	} | grep -v '^clients-' | LC_ALL=C sort
 }
 
 # use_toolchain VARIANT: installs the compiler; sets compiler, and toolchain, make's arguments

@@ -155,7 +155,7 @@ select_tests()
 	local all test
 
 	all=$(make -s --no-print-directory -C "$here" OUTPUT="$work" emit_tests |
-		sed 's/.*://')
+		sed 's/.*://' | LC_ALL=C sort)
 	if [ $# -eq 0 ]; then
 		case $rootfs in
 		host) grep '^clients-' <<<"$all" || : ;;
@@ -165,7 +165,7 @@ select_tests()
 	fi
 	for test; do
 		test=${test%.sh}.sh
-		grep -qxF "$test" <<<"$all" || die "no '$test' in the Makefile's TEST_PROGS:" "$all"
+		grep -qxF "$test" <<<"$all" || die "no '$test' among the tests:" "$all"
 		printf '%s\n' "$test"
 	done
 }
@@ -195,6 +195,7 @@ make_initramfs()
 	find "$here" -maxdepth 2 -type f ! -name 'vmtest*' ! -path '*/test_modules/*' \
 		\( -name '*.sh' -o -name '*.awk' -o -name '*.skip' -o -name settings \) \
 		-exec cp -t "$root/kselftest/kprobes" {} +
+	make -s --no-print-directory -C "$here" OUTPUT="$root/kselftest/kprobes" suites
 	if [ -d "$modules/test_modules" ]; then
 		mkdir -p "$root/kselftest/kprobes/test_modules"
 		find "$modules/test_modules" -name '*.ko' -exec cp -t \

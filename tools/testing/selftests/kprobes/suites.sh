@@ -1,0 +1,174 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The topics that only load KUnit suites. The Makefile makes a copy of this script for each of
+# them, NAME.sh; the name of the copy selects the topic.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+# shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
+. "$(dirname "$0")/functions-modes.sh"
+
+# x86_only REASON: skips the topic on other architectures
+x86_only() {
+	is_x86 && return
+	ktap_skip_all "$1"
+	exit "$KSFT_SKIP"
+}
+
+case $(basename "$0" .sh) in
+
+# The documented calls: what they accept, what they refuse and with which errno, what handlers
+# get. Locations that SMP alternatives reserve exist only on a kernel booted with maxcpus=1 on a
+# machine with more CPUs. The case is skipped elsewhere.
+api)
+	setup
+	run_suites 0 kprobes_kunit -- kprobes_errno kprobes_batch kprobes_api kprobes_handlers
+	;;
+
+# Functions of kprobes that the rest of the kernel calls: kprobe_busy_begin(), kprobe_busy_end(),
+# kprobe_running(), get_kprobe(), within_kprobe_blacklist() and is_kprobe_insn_slot(); with
+# instructions boosted, stepped and optimised, and with ftrace-based probes.
+api-internal)
+	setup_modes
+	x86_only "handlers have no levels here"
+	run_in_modes 0 kp_internal -- kprobes_internal
+	;;
+
+# Two callers disable and unregister the same probes at once, while a handler runs.
+api-unregister)
+	setup
+	run_suites 0 kprobes_remove_kunit -- kprobes_remove
+	;;
+
+# Handlers and copies of instructions raise page faults, on any architecture.
+context-faults)
+	setup
+	run_suites 0 kp_page_faults -- kprobes_page_faults
+	;;
+
+# A handler oopses: the task ends, and its CPU still calls handlers. An oops disables checks until
+# the next boot, so the test needs kp_oops on the kernel's command line.
+context-oops)
+	setup
+	if ! grep -q -w kp_oops /proc/cmdline; then
+		ktap_skip_all "kp_oops is not on the kernel's command line"
+		exit "$KSFT_SKIP"
+	fi
+	echo 0 >/proc/sys/kernel/panic_on_oops
+	echo "kprobes-selftest: expect BUG: unable to handle page fault for address: ffff" >/dev/kmsg
+	echo "kprobes-selftest: expect Oops: Oops: 0002" >/dev/kmsg
+	run_suites 0 kp_oops -- kprobes_oops
+	;;
+
+# After hits of every kind, flags are unchanged, or as handlers have set them.
+insn-flags)
+	setup
+	x86_only "the flags are those of x86"
+	# The suite switches jumps on and off; they are restored at the end.
+	[ ! -w $OPTIMIZATION ] || optimization "$(cat $OPTIMIZATION)"
+	run_suites 0 kp_flags -- kprobes_flags
+	;;
+
+# The instruction matrix: each instruction has the same effect, probed or not. In the environment,
+# INSN_ONLY=TEXT and INSN_SKIP=TEXT choose instructions by name, INSN_ROUNDS=N is the number of
+# values that are tried, and INSN_SEED=N chooses them.
+insn)
+	setup
+	x86_only "the instructions are those of x86"
+	bad_frame_pointers
+	run_suites 0 kp_insn "rounds=${INSN_ROUNDS:-8}" "seed=${INSN_SEED:-1}" \
+		"only=${INSN_ONLY:-}" "skip=${INSN_SKIP:-}" -- kprobes_insn
+	;;
+
+# Two thousand tasks sleep in a return-probed function, and a thousand end in one. RET_SLEEPERS=N
+# and RET_DEATHS=N in the environment set the numbers of tasks.
+kretprobe-sleep)
+	# A kernel with all checks is many times slower.
+	deaths=1000
+	[ ! -e /proc/lockdep ] || deaths=200
+	setup
+	run_suites 0 kp_ret_tasks "sleepers=${RET_SLEEPERS:-2000}" \
+		"deaths=${RET_DEATHS:-$deaths}" -- kretprobes_sleep kretprobes_death
+	;;
+
+# Return probes change while every CPU hits them, in tasks and in interrupts, first left alone,
+# then while kprobes/enabled is switched. RACE_MS=N in the environment makes each case last N
+# milliseconds.
+kretprobe-stress)
+	setup
+	run_races kp_ret_race kretprobes_race "${RACE_MS:-1500}"
+	;;
+
+# Return probes: the documented calls, what handlers get in every context, and calls in flight while
+# probes are registered and unregistered; with entries reached by breakpoints and by jumps. A kernel
+# without our kprobes does not survive all of it: kretprobes_kunit.spare=1 on its command line
+# leaves out the cases that are known to kill it.
+kretprobe)
+	setup_jumps
+	spare=0
+	! grep -q -w 'kretprobes_kunit.spare=1' /proc/cmdline || spare=1
+	PLANNED_MORE=1
+	run_with_jumps 0 kretprobes_kunit spare=$spare -- kretprobes_errno kretprobes_calls \
+		kretprobes_contexts kretprobes_lifecycle kretprobes_values
+	check "list is empty at the end" list_is_empty
+	;;
+
+# The instruction matrix with jumps in place of breakpoints, and with the instructions that jumps
+# overlap: an instruction has the same effect, and handlers get the same. INSN_ROUNDS=N and
+# INSN_SEED=N in the environment as for insn.
+opt-insn)
+	setup_optimized
+	optimization 1
+	bad_frame_pointers
+	run_suites 0 kp_insn opt=1 "rounds=${INSN_ROUNDS:-3}" "seed=${INSN_SEED:-1}" -- kprobes_insn
+	;;
+
+# A return in a detour buffer uses a return thunk if the kernel's own returns do. That depends on
+# the processor and on the kernel's command line, for example on indirect_target_selection=force
+# and retbleed=unret.
+opt-return-thunks)
+	setup_optimized
+	if [ "$(uname -m)" != x86_64 ]; then
+		ktap_skip_all "a 32-bit kernel has no return thunks"
+		exit "$KSFT_SKIP"
+	fi
+	optimization 1
+	for bug in indirect_target_selection retbleed spec_rstack_overflow; do
+		file=/sys/devices/system/cpu/vulnerabilities/$bug
+		[ ! -r $file ] || ktap_print_msg "$bug: $(cat $file)"
+	done
+	run_suites 0 kp_returns -- kprobes_returns
+	;;
+
+# Thousands of jumps are written and removed, under load. OPT_CYCLES=N in the environment is their
+# number, OPT_MS=N makes each of the other cases last N milliseconds.
+opt-stress)
+	setup_optimized
+	optimization 1
+	cycles=${OPT_CYCLES:-10000}
+	# KUnit limits the time of a case; with KASAN, fewer cycles fit.
+	if grep -qw kasan_report /proc/kallsyms; then
+		cycles=${OPT_CYCLES:-1000}
+	fi
+	run_suites 0 kp_opt_stress "cycles=$cycles" "ms=${OPT_MS:-4000}" -- kprobes_opt_stress
+	;;
+
+# The probed text differs in one byte while a probe is armed, and in none afterwards.
+patching-text)
+	setup
+	# A jump has more bytes.
+	optimization 0
+	run_suites 0 kp_patch -- kprobes_patching
+	;;
+
+# Probes change while every CPU hits them, first left alone, then while kprobes/enabled is
+# switched. RACE_MS=N in the environment makes each case last N milliseconds.
+stress)
+	setup
+	run_races kp_race kprobes_race "${RACE_MS:-1500}"
+	;;
+
+esac
+ktap_finished
