@@ -144,14 +144,15 @@ git clone -q "$repo" "$work/am"
 
 [ -z "$check" ] || exit 0
 
-# diffstat: prints the lines that the series changes, by file, and by directory for the
-# directories of kprobes
+# diffstat: prints the lines that the series changes, by file; in the directories with most
+# changes, by directory
 diffstat()
 {
 	in_repo diff --numstat --no-renames base HEAD | awk '
 		BEGIN {
 			n = split("arch/x86/kernel/kprobes/ kernel/kprobes/tests/ kernel/kprobes/torture/ " \
-				  "kernel/kprobes/ samples/kprobes/ tools/testing/selftests/kprobes/", own)
+				  "kernel/kprobes/ kernel/trace/ samples/kprobes/ " \
+				  "tools/testing/selftests/kprobes/", own)
 		}
 		{
 			name = $3
