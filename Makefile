@@ -8,10 +8,11 @@ VARIANTS := default i386
 MORE_TESTS := test-plain test-debug test-server test-configs test-kcfi test-kunit cross
 TESTS ?=
 ARCHES ?=
+MUTANTS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all $(MORE_TESTS) test-archs test-clients test-outside torture fuzz attach-times \
-	bench shell tree kernel modules check patches bisect bisect-sample clean
+	mutants bench shell tree kernel modules check patches bisect bisect-sample clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
@@ -42,6 +43,10 @@ help:
 	@echo 'make fuzz     random instructions, executed by kprobes and by the CPU, and compared;'
 	@echo '                and random arguments for all interfaces'
 	@echo '                SEED=1 COUNT=1000000 MINUTES=60'
+	@echo 'make mutants  break one thing after the other, and see whether the tests find it; what was'
+	@echo '                found out is kept until sources, tests or the mutant change'
+	@echo '                MUTANTS="opt-* set-*"  these only, see series/mutants'
+	@echo '                VARIANT=default        in this one instead of the one that each names'
 	@echo 'make attach-times  how long tracefs and bpftrace take to attach probes, on both kernels'
 	@echo 'make bench    the cost of a probe in instructions, compared with the budget'
 	@echo '                STOCK=1                and with the base kernel; out/bench has'
@@ -122,6 +127,14 @@ attach-times:
 
 torture:
 	@series/scripts/torture.sh "$(VARIANT)" "$(or $(MINUTES),5)" $(SEED)
+
+ifeq ($(origin VARIANT),command line)
+mutants: export VARIANT := $(VARIANT)
+else
+mutants: export VARIANT :=
+endif
+mutants:
+	@series/scripts/mutants.sh "$(MUTANTS)"
 
 fuzz:
 	@series/scripts/fuzz.sh "$(or $(MINUTES),0)" "$(or $(SEED),$(shell date +%s))" $(COUNT)
