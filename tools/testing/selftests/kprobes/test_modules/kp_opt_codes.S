@@ -301,13 +301,13 @@ INTO_COLD beside_cold, "jmp .Lone_beside_cold", KP_ACCEPT
 #endif
 
 /* From another part of the function, which has a symbol of its own. */
-.macro PARTED name:req, suffix:req
+.macro PARTED name:req, suffix:req, insn:vararg
 CODE \name, KP_REFUSE
 	test	$1, %edi
 	jz	kp_opt_code_\name\suffix
 	add	$16, %eax
 	PROBED	\name
-	nop
+	\insn
 .Lback_\name:
 	KP_INC_EAX
 	add	$2, %eax
@@ -322,11 +322,67 @@ kp_opt_code_\name\suffix:
 	.text
 .endm
 
-PARTED cold, .cold
-PARTED part, .part.0
-PARTED constprop, .constprop.0
+PARTED cold, .cold, nop
+PARTED part, .part.0, nop
+PARTED constprop, .constprop.0, nop
 /* Not even the name says that they belong together. */
-PARTED assembly, _is_continued_here
+PARTED assembly, _is_continued_here, nop
+/* To the last byte that the jump takes: the instruction has four bytes, and adds 64. */
+PARTED part_last_byte, .part.1, bts $6, %eax
+
+/* By a conditional branch. */
+CODE part_jcc, KP_REFUSE
+	test	$1, %edi
+	jz	kp_opt_code_part_jcc.part.0
+	add	$16, %eax
+	PROBED	part_jcc
+	nop
+.Lback_part_jcc:
+	KP_INC_EAX
+	add	$2, %eax
+CODE_END part_jcc
+	.section .text.unlikely, "ax"
+	.type	kp_opt_code_part_jcc.part.0, @function
+kp_opt_code_part_jcc.part.0:
+	add	$32, %eax
+	jnz	.Lback_part_jcc
+	RET
+	.size	kp_opt_code_part_jcc.part.0, . - kp_opt_code_part_jcc.part.0
+	STACK_FRAME_NON_STANDARD kp_opt_code_part_jcc.part.0
+	.text
+
+/*
+ * The search for such branches reads a page of text at a time. @bytes of the branch are at the
+ * end of one page, the others at the start of the next one.
+ */
+.macro ACROSS_PAGES name:req, bytes:req
+CODE \name, KP_REFUSE
+	test	$1, %edi
+	jz	kp_opt_across_\name
+	add	$16, %eax
+	PROBED	\name
+	nop
+.Lback_\name:
+	KP_INC_EAX
+	add	$2, %eax
+CODE_END \name
+	.type	kp_opt_fill_\name, @function
+kp_opt_fill_\name:
+	.balign	4096, 0x90
+	.skip	4096 - 16, 0x90
+	.size	kp_opt_fill_\name, . - kp_opt_fill_\name
+	STACK_FRAME_NON_STANDARD kp_opt_fill_\name
+	.type	kp_opt_across_\name, @function
+kp_opt_across_\name:
+	add	$32, %eax
+	.skip	16 - 3 - \bytes, 0x90
+	{disp32} jmp .Lback_\name
+	.size	kp_opt_across_\name, . - kp_opt_across_\name
+	STACK_FRAME_NON_STANDARD kp_opt_across_\name
+.endm
+
+ACROSS_PAGES page_opcode, 1
+ACROSS_PAGES page_displacement, 3
 
 /* The exception table leads into it. */
 CODE fixup_into, (KP_REFUSE | KP_POINTER)
