@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* register_kprobes() and unregister_kprobes() */
 
+#include <linux/module.h>
 #include "kprobes_kunit.h"
 
 #define KP_BATCH 4
@@ -210,6 +211,36 @@ static void kp_batch_unregister_unregistered(struct kunit *test)
 	kp_batch_expect_hits(test, kps, 0);
 }
 
+/* No registration keeps the module that it probes, whether it is refused or not. */
+static void kp_batch_module_reference(struct kunit *test)
+{
+#if defined(MODULE) && defined(CONFIG_MODULE_UNLOAD)
+	struct kprobe **kps = kp_batch_new(test, kp_target);
+	int before = module_refcount(THIS_MODULE), refused = 0;
+	struct kp_probe *probe;
+	unsigned int offset;
+
+	/* Probes of one address, each of which pins the module. */
+	kp_batch_register(test, kps);
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), before);
+	kunit_release_action(test, kp_batch_unregister, kps);
+	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), before);
+
+	/* Refused by ftrace, or since no instruction begins there. */
+	for (offset = 0; offset < 16; offset++) {
+		probe = kp_new(test, (void *)kp_target + offset);
+		if (register_kprobe(&probe->kp))
+			refused++;
+		else
+			unregister_kprobe(&probe->kp);
+		KUNIT_EXPECT_EQ_MSG(test, module_refcount(THIS_MODULE), before, "at +%u", offset);
+	}
+	KUNIT_EXPECT_GT(test, refused, 0);
+#else
+	kunit_skip(test, "not a module that can be unloaded");
+#endif
+}
+
 static struct kunit_case kp_batch_cases[] = {
 	KUNIT_CASE(kp_batch_empty),
 	KUNIT_CASE(kp_batch_one_address),
@@ -219,6 +250,7 @@ static struct kunit_case kp_batch_cases[] = {
 	KUNIT_CASE(kp_batch_registered_member),
 	KUNIT_CASE(kp_batch_again),
 	KUNIT_CASE(kp_batch_unregister_unregistered),
+	KUNIT_CASE(kp_batch_module_reference),
 	{}
 };
 

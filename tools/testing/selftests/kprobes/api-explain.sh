@@ -291,6 +291,10 @@ refuses_locations() {
 names_blacklist_entry() {
 	refused kp_tgt_nokprobe -22 "the address is on the blacklist"
 	must expr "$(answer range)" : '0x[0-9a-f]*-0x[0-9a-f]* kp_tgt_nokprobe+0x0/' >/dev/null
+	after=$(answer range | sed 's/.*-\(0x[0-9a-f]*\) .*/\1/')
+	refused "$(printf '0x%x' $((after - 1)))" -22 "the address is on the blacklist"
+	ask "$after"
+	! grep 'on the blacklist' "$TMP/answer" || failed "what is after the range is refused, too"
 	refused notify_die+1 -22 "the address is on the blacklist"
 	must expr "$(answer range)" : '0x[0-9a-f]*-0x[0-9a-f]* notify_die+0x0/' >/dev/null
 	# The answer has the range of the blacklist.
