@@ -3,7 +3,7 @@
 
 #include <linux/bug.h>
 #include <linux/cpumask.h>
-#include <linux/jiffies.h>
+#include <linux/delay.h>
 #include <linux/jump_label.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -57,7 +57,7 @@ static void kp_errno_kernel_data(struct kunit *test)
 	kp_expect_refused(test, &probe->kp, -EINVAL);
 	probe->kp.addr = (void *)&kp_errno_suite;
 	kp_expect_refused(test, &probe->kp, -EINVAL);
-	probe->kp.addr = (void *)&jiffies;
+	probe->kp.addr = (void *)&loops_per_jiffy;
 	kp_expect_refused(test, &probe->kp, -EINVAL);
 	probe->kp.addr = heap;
 	kp_expect_refused(test, &probe->kp, -EINVAL);
@@ -121,13 +121,48 @@ static void kp_errno_blacklisted_kernel(struct kunit *test)
 	}
 }
 
+/* Text that the architecture names, as far as the kernel was built with it. */
+static void kp_errno_blacklisted_by_name(struct kunit *test)
+{
+#if defined(CONFIG_X86) && defined(__ARCH_WANT_PROBEPOINT)
+	static const char *const names[] = {
+		"ftrace_caller", "ftrace_regs_caller", "ftrace_regs_call",
+		"relocate_kernel", "swap_pages", "core_restore_code", "restore_image",
+		"restore_registers", "secondary_startup_64", "startup_32_smp",
+		"wakeup_long64", "wakeup_pmode_return", "do_suspend_lowlevel",
+		"trace_hwlat_callback", "trace_osnoise_callback", "kgdb_handle_exception",
+		"dbg_activate_sw_breakpoints", "gdbstub_state",
+		IS_ENABLED(CONFIG_PREEMPTION) ? "preempt_schedule_notrace" : "get_kprobe",
+		"__x86_return_thunk", "__x86_indirect_thunk_rax", "__x86_indirect_thunk_eax",
+	};
+	struct kp_probe *probe;
+	int i, known = 0, ret;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		probe = kp_new(test, NULL);
+		probe->kp.symbol_name = names[i];
+		ret = register_kprobe(&probe->kp);
+		if (!ret)
+			unregister_kprobe(&probe->kp);
+		KUNIT_EXPECT_TRUE_MSG(test, ret == -EINVAL || ret == -ENOENT, "%s: %d",
+				      names[i], ret);
+		known += ret == -EINVAL;
+	}
+	KUNIT_EXPECT_GT(test, known, 0);
+#else
+	kunit_skip(test, "no text is named");
+#endif
+}
+
 static void kp_errno_blacklisted_module(struct kunit *test)
 {
 	static long (*const targets[])(long) = {
 		kp_target_nokprobe, kp_target_noinstr, kp_target_kprobes,
+		kp_target_kprobes_named, kp_target_kprobes_after,
 	};
 	static const char *const names[] = {
 		"kp_target_nokprobe", "kp_target_noinstr", "kp_target_kprobes",
+		"kp_target_kprobes_named", "kp_target_kprobes_after",
 	};
 	struct kp_probe *probe;
 	int i;
@@ -444,6 +479,7 @@ static struct kunit_case kp_errno_cases[] = {
 	KUNIT_CASE(kp_errno_data_symbol),
 	KUNIT_CASE(kp_errno_not_kernel),
 	KUNIT_CASE(kp_errno_blacklisted_kernel),
+	KUNIT_CASE(kp_errno_blacklisted_by_name),
 	KUNIT_CASE(kp_errno_blacklisted_module),
 	KUNIT_CASE(kp_errno_jump_label),
 	KUNIT_CASE(kp_errno_static_call),

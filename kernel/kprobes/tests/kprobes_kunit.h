@@ -73,6 +73,8 @@ long kp_target_indirect(long arg);
 long kp_target_nokprobe(long arg);
 long kp_target_noinstr(long arg);
 long kp_target_kprobes(long arg);
+long kp_target_kprobes_named(long arg);
+long kp_target_kprobes_after(long arg);
 
 #ifdef CONFIG_X86
 /* Adds its arguments. kp_x86_sum_insn[] has the offsets of its instructions, then its size. */

@@ -94,3 +94,18 @@ noinline long __kprobes kp_target_kprobes(long arg)
 	barrier();
 	return arg + 1;
 }
+
+/* An entry of the blacklist inside the area that is another entry. */
+noinline long __kprobes kp_target_kprobes_named(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+NOKPROBE_SYMBOL(kp_target_kprobes_named);
+
+noinline long __kprobes kp_target_kprobes_after(long arg)
+{
+	barrier();
+	return arg + 1;
+}
