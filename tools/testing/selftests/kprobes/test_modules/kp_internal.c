@@ -17,6 +17,7 @@
 #include <linux/probepoint.h>
 #include <linux/rcupdate.h>
 #include <asm/asm.h>
+#include <asm/pgtable_types.h>
 #include <asm/segment.h>
 #include <asm/text-patching.h>
 #include <kunit/test.h>
@@ -589,6 +590,7 @@ static void kp_internal_slots(struct kunit *test)
 {
 	unsigned long slot = 0, detour = 0;
 	struct kprobe *found;
+	unsigned int level;
 
 	kp_register(test, &kp_probe, kp_internal_plain, false);
 	found = kp_find(kp_probe.addr);
@@ -597,6 +599,8 @@ static void kp_internal_slots(struct kunit *test)
 	KUNIT_ASSERT_NE(test, slot, 0);
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot));
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot + 1));
+	/* Code that can be written to is of use to an attacker. */
+	KUNIT_EXPECT_FALSE(test, pte_write(*lookup_address(slot, &level)));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)kp_internal_plain));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)&kp));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot(0));
@@ -608,6 +612,30 @@ static void kp_internal_slots(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kp_in_detour(slot));
 	KUNIT_EXPECT_FALSE(test, kp_in_detour((unsigned long)kp_internal_plain));
 	KUNIT_EXPECT_FALSE(test, kp_in_detour(0));
+}
+
+static enum x86_slot_form kp_slot_form(void)
+{
+	return container_of(kp_find(kp_probe.addr), struct probepoint, kp)->arch.slot.form;
+}
+
+/* A slot calls post_handlers as long as there are some. */
+static void kp_internal_slot_form(struct kunit *test)
+{
+	/* The test, since a lea is emulated when there are post_handlers. */
+	unsigned int offset = 3;
+	enum x86_slot_form form;
+	void *insn;
+
+	/* An instruction with the address would keep the function from being optimised. */
+	OPTIMIZER_HIDE_VAR(offset);
+	insn = (void *)kp_internal_plain + offset;
+	kp_register(test, &kp_probe, insn, false);
+	form = kp_slot_form();
+	kp_register(test, &kp_second, insn, true);
+	KUNIT_EXPECT_EQ(test, kp_slot_form(), form == X86_SLOT_BOOST ? X86_SLOT_POST : form);
+	kunit_release_action(test, kp_unregister, &kp_second);
+	KUNIT_EXPECT_EQ(test, kp_slot_form(), form);
 }
 
 static struct kunit_case kp_internal_cases[] = {
@@ -624,6 +652,7 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE(kp_internal_blacklist),
 	KUNIT_CASE(kp_internal_area),
 	KUNIT_CASE(kp_internal_slots),
+	KUNIT_CASE(kp_internal_slot_form),
 	{}
 };
 
