@@ -33,6 +33,11 @@ freed_init_is_refused() {
 	equal "error" "$(ctl_get 20 error)" -2
 }
 
+# kp_tgt_plain is the first function in the text on x86.
+more_probes() {
+	ctl add 2 kp_tgt_function disabled && ctl add 5 kp_tgt_plain
+}
+
 # A probe does not hold a reference to its module.
 module_unloads() {
 	equal "reference count" "$(cut -d' ' -f3 /proc/modules | sed -n 1p)" 0 &&
@@ -42,7 +47,7 @@ module_unloads() {
 }
 
 gone_is_listed() {
-	for id in 0 1 2; do
+	for id in 0 1 2 5; do
 		listed_as $id GONE || return 1
 	done
 	hits_are 0 7 && hits_are 1 7
@@ -76,7 +81,7 @@ loaded_again() {
 }
 
 gone_is_unregistered() {
-	for id in 0 1 2; do
+	for id in 0 1 2 5; do
 		ctl del $id || return 1
 	done
 	call_target 10 && hits_are 3 2010 && hits_are 0 7
@@ -200,7 +205,7 @@ load kp_target
 check "a module's functions are hit" function_is_hit
 check "a module's NOKPROBE_SYMBOL is refused" nokprobe_is_refused
 init_check "a freed init function is refused" freed_init_is_refused
-check "one more probe, disabled" ctl add 2 kp_tgt_function disabled
+check "two more probes, one disabled, one at the start of the text" more_probes
 check "a probed module can be unloaded" module_unloads
 check "its probes are listed as gone, with their counts" gone_is_listed
 check "a gone probe cannot be enabled" gone_stays_gone

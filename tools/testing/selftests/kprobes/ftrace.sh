@@ -133,13 +133,27 @@ with_tracers() {
 	[ $switches -ge 4 ]
 }
 
+# A filter that was empty has the addresses of its next probes only.
+filter_begins_anew() {
+	for kind in '' post; do
+		# shellcheck disable=SC2086 # a word or none
+		ctl add 0 kp_tgt_function $kind
+		ctl del 0
+		# shellcheck disable=SC2086
+		ctl add 0 kp_tgt_caller $kind
+		must grep -q '^kp_tgt_caller' $TRACING/enabled_functions
+		must_fail grep '^kp_tgt_function' $TRACING/enabled_functions
+		ctl del 0
+	done
+}
+
 setup
 [ -e $TRACING/set_ftrace_filter ] || mount -t tracefs none $TRACING 2>/dev/null || :
 if [ ! -e "$MODULE_DIR/kp_ftrace.ko" ] || [ ! -e $TRACING/set_ftrace_filter ]; then
 	ktap_skip_all "the kernel has no CONFIG_KPROBES_ON_FTRACE"
 	exit "$KSFT_SKIP"
 fi
-ktap_set_plan 53
+ktap_set_plan 54
 suite 0
 suite 1
 load kp_target
@@ -153,6 +167,7 @@ ctl del 1
 check "refused while ftrace is off" refused_when_off
 check "what can't be armed is reported" enabled_says_so
 check "kprobes/enabled switches" switched_off_and_on
+check "a filter begins anew" filter_begins_anew
 check "modules come and go" module_again
 check "an init function is hit, then gone" init_function
 check "a module is not probed before it is ready" too_early

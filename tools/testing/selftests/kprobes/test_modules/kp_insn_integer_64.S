@@ -62,6 +62,7 @@ GROUP KP_MOVE
 	CASE "lea -1(%rax, %rdx, 8), %rcx"
 	CASE "lea 0x12345(, %r9, 4), %r10d"
 	CASE "lea (%eax, %edx), %ecx"
+	CASE "lea -5(%eax, %edx, 4), %rcx"
 	CASE "movnti %rax, (%rbx)"
 	CASE "movbe (%rbx), %rax", feature=X86_FEATURE_MOVBE
 	CASE "movbe %ecx, 8(%rbx)", feature=X86_FEATURE_MOVBE
