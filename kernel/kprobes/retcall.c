@@ -268,14 +268,6 @@ static __always_inline void kretprobe_hook(struct kretprobe_instance *ri, struct
 
 #endif
 
-/* Instances with data have room for at least KRETPROBE_DATA_MIN bytes. */
-static __always_inline void kretprobe_clear_data(struct kretprobe_instance *ri, size_t size)
-{
-	memset(ri->data, 0, KRETPROBE_DATA_MIN);
-	if (unlikely(size > KRETPROBE_DATA_MIN))
-		memset(ri->data + KRETPROBE_DATA_MIN, 0, size - KRETPROBE_DATA_MIN);
-}
-
 static noinline int __kprobes
 kretprobe_call_entry_handler(struct kretprobe_instance *ri, struct pt_regs *regs,
 			     kretprobe_handler_t entry_handler)
@@ -289,20 +281,37 @@ kretprobe_call_entry_handler(struct kretprobe_instance *ri, struct pt_regs *regs
 
 static __always_inline
 int kretprobe_follow(struct kretprobe *rp, struct kretprobe_holder *holder,
-		     struct kretprobe_instance *ri, struct pt_regs *regs, bool data)
+		     struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kretprobe_handler_t entry_handler;
 
 	WRITE_ONCE(ri->rph, holder);
 	kretprobe_fill(ri, regs);
-	if (data)
-		kretprobe_clear_data(ri, rp->data_size);
 	/* The user may set it at any time. */
 	entry_handler = READ_ONCE(rp->entry_handler);
 	if (entry_handler)
 		return kretprobe_call_entry_handler(ri, regs, entry_handler);
 	kretprobe_hook(ri, regs);
 	return 0;
+}
+
+static noinline int __kprobes
+kretprobe_follow_long_data(struct kretprobe *rp, struct kretprobe_holder *holder,
+			   struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	memset(ri->data, 0, rp->data_size);
+	return kretprobe_follow(rp, holder, ri, regs);
+}
+
+/* Instances with data have room for at least KRETPROBE_DATA_MIN bytes. */
+static __always_inline
+int kretprobe_follow_data(struct kretprobe *rp, struct kretprobe_holder *holder,
+			  struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	if (unlikely(rp->data_size > KRETPROBE_DATA_MIN))
+		return kretprobe_follow_long_data(rp, holder, ri, regs);
+	memset(ri->data, 0, KRETPROBE_DATA_MIN);
+	return kretprobe_follow(rp, holder, ri, regs);
 }
 
 /* The slow path of an entry: this CPU's cache is empty. */
@@ -312,7 +321,8 @@ static noinline int __kprobes kretprobe_enter(struct kretprobe *rp, struct pt_re
 	struct kretprobe_instance *ri = kretprobe_pool_take(holder->pool);
 
 	if (likely(ri))
-		return kretprobe_follow(rp, holder, ri, regs, rp->data_size);
+		return rp->data_size ? kretprobe_follow_data(rp, holder, ri, regs) :
+				       kretprobe_follow(rp, holder, ri, regs);
 	raw_atomic_inc((atomic_t *)&rp->nmissed);
 	return 0;
 }
@@ -327,8 +337,7 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 	struct kretprobe_holder *holder = rp->rph;
 	struct kretprobe_instance *ri = kretprobe_take_cached(holder);
 
-	return likely(ri) ? kretprobe_follow(rp, holder, ri, regs, false) :
-			    kretprobe_enter(rp, regs);
+	return likely(ri) ? kretprobe_follow(rp, holder, ri, regs) : kretprobe_enter(rp, regs);
 }
 
 static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs)
@@ -337,7 +346,7 @@ static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs
 	struct kretprobe_holder *holder = rp->rph;
 	struct kretprobe_instance *ri = kretprobe_take_cached(holder);
 
-	return likely(ri) ? kretprobe_follow(rp, holder, ri, regs, true) :
+	return likely(ri) ? kretprobe_follow_data(rp, holder, ri, regs) :
 			    kretprobe_enter(rp, regs);
 }
 
