@@ -284,6 +284,46 @@ processes() {
 	done
 }
 
+PARANOID=/proc/sys/kernel/perf_event_paranoid
+EXCEPTIONS=/proc/sys/debug/exception-trace
+
+# has_hostile_user: there is a program for the processor
+has_hostile_user() {
+	is_x86 && [ -x "$TOPIC_DIR/user_hostile" ]
+}
+
+# start_hostile_user SEED: a user who may do nothing does what brings the CPU to the kernel's
+# exception handlers, until end_hostile_user; nothing where there is no program for that
+start_hostile_user() {
+	has_hostile_user || return 0
+	# Let users have stacks of the kernel, and do not log each of their faults.
+	paranoid_was=$(cat $PARANOID 2>/dev/null) || paranoid_was=
+	[ -z "$paranoid_was" ] || put $PARANOID 0
+	exceptions_was=$(cat $EXCEPTIONS 2>/dev/null) || exceptions_was=
+	[ -z "$exceptions_was" ] || put $EXCEPTIONS 0
+	"$TOPIC_DIR/user_hostile" 100000 "$1" >"$TMP/hostile" 2>&1 &
+	hostile_user=$!
+}
+
+# end_hostile_user: each act was done that this kernel lets a user do, and had the end that it has
+# without probes
+end_hostile_user() {
+	if ! has_hostile_user; then
+		skip_case "the acts are not for this processor, or user_hostile is not built"
+		return
+	fi
+	rc=0
+	kill "$hostile_user" 2>/dev/null || :
+	wait "$hostile_user" || rc=$?
+	[ -z "$paranoid_was" ] || put $PARANOID "$paranoid_was"
+	[ -z "$exceptions_was" ] || put $EXCEPTIONS "$exceptions_was"
+	while read -r line; do
+		ktap_print_msg "$line"
+	done <"$TMP/hostile"
+	equal "exit status of the user" $rc 0
+	at_least "acts" "$(sed -n 's/^acts \([0-9]*\) wrong 0$/\1/p' "$TMP/hostile")" 20
+}
+
 # write_to FILE TEXT: writes TEXT; its status tells if the kernel takes it. put FILE TEXT: the
 # kernel has to take it; put_refused FILE TEXT: it must not
 write_to() {

@@ -3,7 +3,8 @@
 #
 # Random arguments: for the calls that register and unregister probes, for the files in debugfs,
 # the sysctl and the parameters; and random definitions of kprobe events. An accepted argument has
-# the effect that it asks for, a refused one leaves nothing. In the environment, FUZZ_S=N makes
+# the effect that it asks for, a refused one leaves nothing. Meanwhile an unprivileged user leads the
+# CPU to the kernel's exception handlers. In the environment, FUZZ_S=N makes
 # each suite last N seconds, FUZZ_COUNT=N is the number of lines that are written to each file,
 # and FUZZ_SEED=N is the seed.
 set -eu
@@ -262,12 +263,13 @@ definitions() {
 }
 
 setup
+start_hostile_user "$SEED"
 load_suites kp_fuzz_calls "seed=$SEED" "seconds=${FUZZ_S:-3}" -- kprobes_fuzz_calls
 unload kp_fuzz_calls
 cases=$(count_cases kprobes_fuzz_calls) || exit "$KSFT_FAIL"
 load kp_ctl
 load kp_target
-ktap_set_plan $((cases + 8))
+ktap_set_plan $((cases + 9))
 report_suites kprobes_fuzz_calls
 check "anything written to enabled" settings $KPROBES/enabled '[01]'
 check "anything written to the sysctl" settings $OPTIMIZATION '[01]'
@@ -277,6 +279,7 @@ check "anything written to the parameter return_pool_kib" \
 check "anything written to explain" questions
 check "what explain says is true at any address" explain_is_right
 check "any definition of a kprobe event" definitions
+check "what a hostile user did meanwhile" end_hostile_user
 unload kp_target
 unload kp_ctl
 check "list is empty" list_is_empty

@@ -7,12 +7,13 @@
  *
  *	user_hostile SECONDS SEED
  *
- * Each act runs in a child of its own. If the signal that ends it can be predicted, it must be
+ * SIGTERM ends it earlier. Each act runs in a child of its own. If the signal that ends it can be predicted, it must be
  * that one. Prints how often each act was performed, and how often it was refused or is not
  * possible here. Exits with 0 if all acts ended as predicted, and with 4 if this is not x86.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -520,15 +521,52 @@ static void act_trace(void)
 #ifdef SYS_io_uring_setup
 #include <linux/io_uring.h>
 
-/* Operations that workers of the kernel do in the name of the task */
+/*
+ * Operations that the kernel does at once, when a timer expires, or by workers of its own in the
+ * name of the task
+ */
+static void fill_sqe(struct io_uring_sqe *sqe, int fd)
+{
+	static struct { long long seconds, nanoseconds; } soon = { 0, 1000000 };
+	static char buffer[64];
+
+	memset(sqe, 0, sizeof(*sqe));
+	switch (below(4)) {
+	case 0:
+		sqe->opcode = IORING_OP_NOP;
+		break;
+	case 1:
+		sqe->opcode = IORING_OP_OPENAT;
+		sqe->fd = -100;
+		sqe->addr = (unsigned long)"/proc/version";
+		break;
+	case 2:
+		sqe->opcode = IORING_OP_READ;
+		sqe->fd = fd;
+		sqe->addr = (unsigned long)buffer;
+		sqe->len = sizeof(buffer);
+		break;
+	case 3:
+		sqe->opcode = IORING_OP_TIMEOUT;
+		sqe->addr = (unsigned long)&soon;
+		sqe->len = 1;
+		break;
+	}
+	if (one_in(4))
+		sqe->addr = any_address();
+	/* Some of them by a worker */
+	sqe->flags = one_in(2) ? IOSQE_ASYNC : 0;
+}
+
 static void act_io_uring(void)
 {
+	unsigned int *tail, *mask, *array, *done_head, *done_tail, i, nr = 8;
 	struct io_uring_params params = {};
 	struct io_uring_sqe *sqe;
-	unsigned int *tail, *mask, *array, i, nr = 8;
+	long submitted;
 	size_t size;
 	char *ring;
-	int fd;
+	int fd, file = open("/proc/self/stat", O_RDONLY);
 
 	fd = syscall(SYS_io_uring_setup, nr, &params);
 	if (fd < 0 || !(params.features & IORING_FEAT_SINGLE_MMAP))
@@ -544,19 +582,21 @@ static void act_io_uring(void)
 	tail = (unsigned int *)(ring + params.sq_off.tail);
 	mask = (unsigned int *)(ring + params.sq_off.ring_mask);
 	array = (unsigned int *)(ring + params.sq_off.array);
+	done_head = (unsigned int *)(ring + params.cq_off.head);
+	done_tail = (unsigned int *)(ring + params.cq_off.tail);
 	for (i = 0; i < nr; i++) {
-		memset(&sqe[i], 0, sizeof(sqe[i]));
-		sqe[i].opcode = one_in(2) ? IORING_OP_NOP : IORING_OP_OPENAT;
-		sqe[i].fd = -100;
-		sqe[i].addr = one_in(2) ? (unsigned long)"/proc/version" : any_address();
-		/* Some of them by a worker */
-		sqe[i].flags = one_in(2) ? IOSQE_ASYNC : 0;
+		fill_sqe(&sqe[i], file);
 		array[i & *mask] = i;
 	}
 	__atomic_store_n(tail, *tail + nr, __ATOMIC_RELEASE);
-	/* A bad address ends what is submitted at once. */
-	_exit(syscall(SYS_io_uring_enter, fd, nr, nr, IORING_ENTER_GETEVENTS, NULL, 0) > 0 ? DONE :
-	      WRONG);
+	submitted = syscall(SYS_io_uring_enter, fd, nr, nr, IORING_ENTER_GETEVENTS, NULL, 0);
+	/* A bad address ends what is submitted at once, and a timeout that expires the wait. */
+	for (i = 0; submitted == nr && i < nr; i++) {
+		if (__atomic_load_n(done_tail, __ATOMIC_ACQUIRE) - *done_head == nr)
+			_exit(DONE);
+		syscall(SYS_io_uring_enter, fd, 0, nr, IORING_ENTER_GETEVENTS, NULL, 0);
+	}
+	_exit(submitted > 0 && submitted < nr ? DONE : WRONG);
 }
 #else
 static void act_io_uring(void)
@@ -615,6 +655,7 @@ static void perform(struct act *act)
 		return;
 	}
 	if (!pid) {
+		signal(SIGTERM, SIG_DFL);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setrlimit(RLIMIT_CORE, &none);
 		act->run();
@@ -634,6 +675,13 @@ static void perform(struct act *act)
 		if (!act->wrong++)
 			printf("%s: signal %d, status %x\n", act->name, sig, status);
 	}
+}
+
+static volatile sig_atomic_t ended;
+
+static void end_early(int sig)
+{
+	ended = 1;
 }
 
 static double now(void)
@@ -661,8 +709,9 @@ int main(int argc, char **argv)
 	}
 	/* Changing the user has made the process undumpable, so it could not trace its children. */
 	prctl(PR_SET_DUMPABLE, 1);
+	signal(SIGTERM, end_early);
 	/* Perform each act at least once, then random ones. */
-	for (round = 0; round < NR_ACTS || now() < end; round++) {
+	for (round = 0; round < NR_ACTS || (!ended && now() < end); round++) {
 		struct act *act = &acts[round < NR_ACTS ? round : below(NR_ACTS)];
 
 		/* The child inherits the state; give the next child other numbers. */
