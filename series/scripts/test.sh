@@ -169,6 +169,8 @@ short_guests()
 	short_guest "$1" "$2oops" "context-oops torture" "kp_oops TORTURE_S=5"
 	# The function tracer is unusable after that.
 	short_guest "$1" "$2ftrace-dead" ftrace-dead kp_kill_ftrace
+	# Another program takes the kernel's place.
+	short_guest "$1" "$2kexec" kexec kp_kexec
 }
 
 if [ $# -eq 0 ] && has_kernel default; then

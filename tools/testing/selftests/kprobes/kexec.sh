@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Another program is executed in the kernel's place, by kexec, while there are probes all the way
+# to it. That ends the guest, so it has to be asked for: by kp_kexec on the kernel's command line.
+# The program prints the last results.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+TRACEFS=/sys/kernel/tracing
+# Those of them that this kernel has
+WAY="kernel_kexec kernel_restart_prepare device_shutdown syscore_shutdown migrate_to_reboot_cpu
+	machine_shutdown native_machine_shutdown native_stop_other_cpus restore_boot_irq_mode
+	disable_local_APIC lapic_shutdown clear_local_APIC hpet_disable hw_breakpoint_disable
+	cc_platform_has machine_kexec idt_invalidate"
+
+# bytes_of FUNCTION: a line FUNCTION+OFFSET for each byte of it
+bytes_of() {
+	grep -i ' t ' /proc/kallsyms | sort | awk -v name="$1" '
+		function value(hex, i, n) {
+			for (i = length(hex) - 5; i <= length(hex); i++)
+				n = 16 * n + index("0123456789abcdef", substr(hex, i, 1)) - 1
+			return n
+		}
+		start != "" && $1 != start {
+			n = value($1) - value(start)
+			for (i = 0; i < n && n < 4096; i++)
+				print name "+" i
+			exit
+		}
+		$3 == name && NF == 3 { start = $1 }'
+}
+
+# Where no instruction begins, and in what cannot be probed, there is none.
+set_probes() {
+	for name in $WAY; do
+		bytes_of "$name"
+	done >"$TMP/places"
+	while read -r place; do
+		event=$(echo "$place" | tr + _)
+		echo "p:kp_kexec/$event $place" >>$TRACEFS/kprobe_events || continue
+	done <"$TMP/places" 2>/dev/null
+	for name in $WAY; do
+		echo "r:kp_kexec/r_$name $name" >>$TRACEFS/kprobe_events || continue
+	done 2>/dev/null
+	put $TRACEFS/events/kp_kexec/enable 1
+	for name in $WAY; do
+		ktap_print_msg "$name: $(grep -c " ${name}+" $TRACEFS/kprobe_events || :)"
+	done
+	at_least "probes" "$(wc -l <$TRACEFS/kprobe_events)" 200
+	for name in kernel_kexec machine_shutdown; do
+		at_least "probes on $name" "$(grep -c " ${name}+" $TRACEFS/kprobe_events)" 3
+	done
+}
+
+setup
+if ! grep -q -w kp_kexec /proc/cmdline; then
+	ktap_skip_all "kp_kexec is not on the kernel's command line"
+	exit "$KSFT_SKIP"
+fi
+if [ ! -x "$TOPIC_DIR/user_kexec" ] || [ ! -e /sys/kernel/kexec_loaded ] ||
+	[ ! -e $TRACEFS/kprobe_events ]; then
+	ktap_skip_all "CONFIG_KEXEC, user_kexec and kprobe events are needed"
+	exit "$KSFT_SKIP"
+fi
+ktap_set_plan 2
+check "probes are set" set_probes
+"$TOPIC_DIR/user_kexec" "ok 2 another program is executed in the kernel's place
+#@ end $(basename "$0") 0 1
+#@ done
+" || ktap_print_msg "user_kexec: $?"
+ktap_test_fail "another program is executed in the kernel's place"
+ktap_finished
