@@ -5,7 +5,7 @@
 VARIANT ?= default
 VARIANTS := default i386
 # What `make test-all` runs in addition to `make test`: targets whose last line is "N passed, M failed"
-MORE_TESTS := test-plain test-debug test-server test-configs test-kcfi test-kunit cross
+MORE_TESTS := test-plain test-debug test-server test-btf test-configs test-kcfi test-kunit cross
 TESTS ?=
 ARCHES ?=
 MUTANTS ?=
@@ -23,6 +23,7 @@ help:
 	@echo 'make test-plain  all tests in a small kernel without the function tracer'
 	@echo 'make test-debug  all tests in the variant with KASAN, UBSAN, lockdep and RCU checks'
 	@echo 'make test-server  all tests in the variant that is measured'
+	@echo 'make test-btf  all orders of what replaces return addresses, with fexit, which needs BTF'
 	@echo 'make test-clients  tests of tracefs, perf and BPF as users of kprobes, on the'
 	@echo '                base kernel and on ours, compared test by test'
 	@echo '                VARIANT=i386           on 32-bit x86'
@@ -67,8 +68,8 @@ help:
 	@echo 'make bisect-sample  two steps of it, as in CI'
 	@echo 'make clean    removes out/'
 	@echo
-	@echo 'VARIANT=      default, i386, plain, debug, server, kcfi, kcsan; or stock-default,'
-	@echo '                stock-i386, stock-server: the base kernel untouched;'
+	@echo 'VARIANT=      default, i386, plain, debug, server, btf, kcfi, kcsan; or'
+	@echo '                stock-default, stock-i386, stock-server: the base kernel untouched;'
 	@echo '                arm64, riscv, s390, arm, powerpc, and stock-arm64 and so on:'
 	@echo '                emulated guests of other architectures'
 	@echo 'BASE=7.2      another base kernel than 6.12, and all of the above in out/7.2; there is one'
@@ -96,6 +97,10 @@ test-debug:
 
 test-server:
 	@series/scripts/test.sh server
+
+test-btf:
+	@APPEND="$$APPEND TOGETHER_ORDERS=all" TIMEOUT=$${TIMEOUT:-3000} \
+		series/scripts/test.sh btf clients-together clients-bpf-events
 
 test-clients: COMPARED := server
 ifeq ($(origin VARIANT),command line)

@@ -37,6 +37,8 @@ need_packages gcc libc6-dev make bc bison flex libelf-dev perl kmod
 # Newer kernels generate a header by an awk script that other awks than gawk get wrong, without
 # an error.
 [ -z "$ADAPTIONS" ] || need_packages gawk
+# pahole makes types of what a compiler says for debuggers.
+[ "${variant#stock-}" != btf ] || need_packages dwarves
 use_toolchain "$variant"
 mkdir -p "$build"
 

@@ -43,6 +43,10 @@ module_dir()
 	mv "$dest/$name.new" "$dest/$name.list"
 	rsync -rpc --files-from="$dest/$name.list" "$src/" "$dest/$name/"
 
+	# Types of a module refer by number to those of the kernel, and make does not know that.
+	! grep -qx CONFIG_DEBUG_INFO_BTF_MODULES=y "$build/.config" ||
+		find "$dest/$name" -name '*.ko' ! -newer "$build/vmlinux" -delete
+
 	printf '== %s\n' "$name" >>"$log"
 	make -C "$build" M="$dest/$name" "${toolchain[@]}" -j"$(nproc)" "$@" modules </dev/null >>"$log" 2>&1 || {
 		tail -n 20 "$log" >&2

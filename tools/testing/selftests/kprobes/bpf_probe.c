@@ -4,17 +4,25 @@
  * bpftrace:
  *
  *	bpf_probe [-r] [-i ADDRESS] [-e ERRNO -f FROM] FUNCTION[+OFFSET] COMMAND
+ *	bpf_probe -s {-r|-m|-x} FUNCTION COMMAND
  *
  * COMMAND is for sh. With -r it is a return probe. The program counts the hits, and adds
  * up the functions' first arguments, or their results, which have to be of 32 bits. With
  * -i it counts the hits for which bpf_get_func_ip() returns ADDRESS. With -e it makes the
  * function return -ERRNO if the argument is FROM or more.
  *
- * Prints "count N" and "sum N" after the command has ended. Exits with 4, as a skipped
- * kselftest does, if the registers of the processor are not known.
+ * With -s it takes the stack of each hit instead: of a return probe, of the return of a
+ * kprobe.multi (-m), or of fexit (-x), which needs BTF.
+ *
+ * Prints "count N" and "sum N" after the command has ended; with -s, "count N", and then
+ * "stack" and the frames of each stack that was another than those before, as /proc/PID/stack
+ * has them. Exits with 4, as a skipped kselftest does, where the registers of the processor
+ * are not known, or the kernel has no such program.
  */
 #include <asm/ptrace.h>
+#include <errno.h>
 #include <linux/bpf.h>
+#include <linux/btf.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
 #include <stdbool.h>
@@ -29,9 +37,12 @@
 
 #define SKIP		4
 #define MAX_INSNS	32
+#define MAX_FRAMES	16
+#define MAX_STACKS	16
 #define PMU_TYPE	"/sys/bus/event_source/devices/kprobe/type"
 /* As format/retprobe of that PMU says: config:0. */
 #define CONFIG_RETPROBE	1
+#define BTF_DIR		"/sys/kernel/btf"
 
 #ifdef __x86_64__
 #define ARGUMENT	offsetof(struct pt_regs, rdi)
@@ -45,6 +56,13 @@ struct value {
 	__u64 count;
 	__u64 sum;
 };
+
+struct stack {
+	__u64 frames[MAX_FRAMES];
+};
+
+/* How the program comes to the function. */
+enum way { ENTRY, RETURN, MULTI, FEXIT };
 
 static struct bpf_insn insns[MAX_INSNS];
 static int nr_insns;
@@ -67,7 +85,7 @@ static void emit_add_to_value(int field, int code, int src, int imm)
  * Additions are not atomic, since the BPF JIT of 32-bit x86 supports no atomic operations:
  * only one task at a time may call the function.
  */
-static void write_program(int map, int reg, __u64 func_ip, int error, int from)
+static void write_program(int map, int stacks, int reg, __u64 func_ip, int error, int from)
 {
 	int to_end[2], nr_to_end = 0;
 
@@ -79,6 +97,12 @@ static void write_program(int map, int reg, __u64 func_ip, int error, int from)
 		emit(0, 0, 0, 0, func_ip >> 32);
 		emit(BPF_JMP | BPF_JEQ | BPF_X, BPF_REG_0, BPF_REG_1, 1, 0);
 		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_7, 0, 0, 0);
+	} else if (stacks >= 0) {
+		emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_2, BPF_PSEUDO_MAP_FD, 0, stacks);
+		emit(0, 0, 0, 0, 0);
+		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 0, 0);
+		emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_stackid);
+		emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_7, BPF_REG_0, 0, 0);
 	} else {
 		emit(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_7, BPF_REG_6, reg, 0);
 	}
@@ -116,24 +140,159 @@ static int bpf(int cmd, union bpf_attr *attr)
 	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
 }
 
-static int make_map(void)
+static int make_map(int type, int value_size, int entries)
 {
 	union bpf_attr attr = {
-		.map_type = BPF_MAP_TYPE_ARRAY,
+		.map_type = type,
 		.key_size = sizeof(__u32),
-		.value_size = sizeof(struct value),
-		.max_entries = 1,
+		.value_size = value_size,
+		.max_entries = entries,
 	};
 	int fd = bpf(BPF_MAP_CREATE, &attr);
 
 	return fd < 0 ? fail("BPF_MAP_CREATE") : fd;
 }
 
-static int load_program(void)
+/* read_btf - read the types of the kernel, or those that a module has beside them */
+static char *read_btf(const char *name)
+{
+	size_t size = 0, room = 0, n;
+	char path[256], *data = NULL;
+	FILE *file;
+
+	snprintf(path, sizeof(path), BTF_DIR "/%s", name);
+	file = fopen(path, "r");
+	if (!file)
+		return NULL;
+	do {
+		if (size == room) {
+			room = 2 * room + (1 << 20);
+			data = realloc(data, room);
+			if (!data)
+				exit(1);
+		}
+		n = fread(data + size, 1, room - size, file);
+		size += n;
+	} while (n);
+	fclose(file);
+	return data;
+}
+
+/* The size of what follows a type, by its kind and number of members */
+static size_t btf_extra(const struct btf_type *type)
+{
+	size_t nr = BTF_INFO_VLEN(type->info);
+
+	switch (BTF_INFO_KIND(type->info)) {
+	case BTF_KIND_INT:
+	case BTF_KIND_VAR:
+	case BTF_KIND_DECL_TAG:
+		return sizeof(__u32);
+	case BTF_KIND_ARRAY:
+		return sizeof(struct btf_array);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+		return nr * sizeof(struct btf_member);
+	case BTF_KIND_ENUM:
+		return nr * sizeof(struct btf_enum);
+	case BTF_KIND_ENUM64:
+		return nr * sizeof(struct btf_enum64);
+	case BTF_KIND_FUNC_PROTO:
+		return nr * sizeof(struct btf_param);
+	case BTF_KIND_DATASEC:
+		return nr * sizeof(struct btf_var_secinfo);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * find_in_btf - find the number of a function's type, or 0
+ * @first: number of the first type there; it becomes that of the first one after the last
+ * @str_start: where strings begin that are not those of the kernel; it becomes where they end
+ */
+static __u32 find_in_btf(const char *data, const char *function, __u32 *first, __u32 *str_start)
+{
+	const struct btf_header *header = (const void *)data;
+	const char *types = data + header->hdr_len + header->type_off;
+	const char *strings = data + header->hdr_len + header->str_off;
+	__u32 found = 0, at = 0;
+
+	while (at < header->type_len) {
+		const struct btf_type *type = (const void *)(types + at);
+
+		if (BTF_INFO_KIND(type->info) == BTF_KIND_FUNC && type->name_off >= *str_start &&
+		    !strcmp(strings + type->name_off - *str_start, function))
+			found = *first;
+		at += sizeof(*type) + btf_extra(type);
+		(*first)++;
+	}
+	*str_start += header->str_len;
+	return found;
+}
+
+/* module_btf - open the types of a module */
+static int module_btf(const char *module)
+{
+	struct bpf_btf_info info;
+	union bpf_attr attr;
+	char name[64];
+	__u32 id = 0;
+	int fd;
+
+	for (;;) {
+		memset(&attr, 0, sizeof(attr));
+		attr.start_id = id;
+		if (bpf(BPF_BTF_GET_NEXT_ID, &attr))
+			return -1;
+		id = attr.next_id;
+		memset(&attr, 0, sizeof(attr));
+		attr.btf_id = id;
+		fd = bpf(BPF_BTF_GET_FD_BY_ID, &attr);
+		if (fd < 0)
+			continue;
+		memset(&info, 0, sizeof(info));
+		info.name = (uintptr_t)name;
+		info.name_len = sizeof(name);
+		memset(&attr, 0, sizeof(attr));
+		attr.info.bpf_fd = fd;
+		attr.info.info_len = sizeof(info);
+		attr.info.info = (uintptr_t)&info;
+		if (!bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) && info.kernel_btf && !strcmp(name, module))
+			return fd;
+		close(fd);
+	}
+}
+
+/* find_function - find a function's type in the kernel's BTF, or in kp_clients' */
+static void find_function(const char *function, union bpf_attr *attr)
+{
+	static const char module[] = "kp_clients";
+	char *data = read_btf("vmlinux"), *own = read_btf(module);
+	__u32 first = 1, str_start = 0;
+
+	if (!data)
+		exit(SKIP);
+	attr->attach_btf_id = find_in_btf(data, function, &first, &str_start);
+	if (!attr->attach_btf_id && own) {
+		attr->attach_btf_id = find_in_btf(own, function, &first, &str_start);
+		attr->attach_btf_obj_fd = module_btf(module);
+	}
+	if (!attr->attach_btf_id) {
+		fprintf(stderr, "no type of %s\n", function);
+		exit(1);
+	}
+	free(data);
+	free(own);
+}
+
+static int load_program(enum way way, const char *function)
 {
 	static char log[65536];
 	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_KPROBE,
+		.prog_type = way == FEXIT ? BPF_PROG_TYPE_TRACING : BPF_PROG_TYPE_KPROBE,
+		.expected_attach_type = way == FEXIT ? BPF_TRACE_FEXIT :
+					way == MULTI ? BPF_TRACE_KPROBE_MULTI : 0,
 		.insns = (uintptr_t)insns,
 		.insn_cnt = nr_insns,
 		.license = (uintptr_t)"GPL",
@@ -141,13 +300,39 @@ static int load_program(void)
 		.log_size = sizeof(log),
 		.log_level = 1,
 	};
-	int fd = bpf(BPF_PROG_LOAD, &attr);
+	int fd;
 
+	if (way == FEXIT)
+		find_function(function, &attr);
+	fd = bpf(BPF_PROG_LOAD, &attr);
 	if (fd >= 0)
 		return fd;
 	fail("BPF_PROG_LOAD");
 	fputs(log, stderr);
 	return -1;
+}
+
+/* link_program - attach the program as fexit or kprobe.multi, as long as the descriptor is open */
+static int link_program(int program, enum way way, const char *function)
+{
+	__u64 symbol = (uintptr_t)function;
+	union bpf_attr attr = {
+		.link_create.prog_fd = program,
+		.link_create.attach_type = BPF_TRACE_FEXIT,
+	};
+	int fd;
+
+	if (way == MULTI) {
+		attr.link_create.attach_type = BPF_TRACE_KPROBE_MULTI;
+		attr.link_create.kprobe_multi.flags = BPF_F_KPROBE_MULTI_RETURN;
+		attr.link_create.kprobe_multi.cnt = 1;
+		attr.link_create.kprobe_multi.syms = (uintptr_t)&symbol;
+	}
+	fd = bpf(BPF_LINK_CREATE, &attr);
+	/* Without CONFIG_FPROBE, or trampolines of BPF for this processor */
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == 524 /* ENOTSUPP */))
+		exit(SKIP);
+	return fd < 0 ? fail("BPF_LINK_CREATE") : fd;
 }
 
 /* attach - attach the program to a probe, for as long as the descriptor is open */
@@ -178,7 +363,7 @@ static int attach(int program, const char *function, __u64 offset, bool is_retur
 	return fd;
 }
 
-static int print_value(int map)
+static int print_value(int map, bool with_sum)
 {
 	struct value value = { };
 	__u32 key = 0;
@@ -190,23 +375,88 @@ static int print_value(int map)
 
 	if (bpf(BPF_MAP_LOOKUP_ELEM, &attr))
 		return fail("BPF_MAP_LOOKUP_ELEM");
-	printf("count %llu\nsum %llu\n", (unsigned long long)value.count,
-	       (unsigned long long)value.sum);
+	printf("count %llu\n", (unsigned long long)value.count);
+	if (with_sum)
+		printf("sum %llu\n", (unsigned long long)value.sum);
 	return 0;
+}
+
+/* name_frames - find the symbols that addresses are in */
+static void name_frames(const __u64 *frames, int nr, char (*names)[128])
+{
+	FILE *file = fopen("/proc/kallsyms", "r");
+	unsigned long long start, best[MAX_FRAMES] = { };
+	char line[512], name[64];
+	int i;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%llx %*c %63s", &start, name) != 2)
+			continue;
+		for (i = 0; i < nr; i++) {
+			if (start > frames[i] || start < best[i])
+				continue;
+			best[i] = start;
+			snprintf(names[i], sizeof(names[i]), "%s+0x%llx", name, frames[i] - start);
+		}
+	}
+	if (file)
+		fclose(file);
+}
+
+static void print_stacks(int map)
+{
+	char names[MAX_FRAMES][128];
+	struct stack stack;
+	__u32 key, next;
+	union bpf_attr attr = {
+		.map_fd = map,
+		.next_key = (uintptr_t)&next,
+	};
+	int i, nr;
+
+	while (!bpf(BPF_MAP_GET_NEXT_KEY, &attr)) {
+		union bpf_attr get = {
+			.map_fd = map,
+			.key = (uintptr_t)&next,
+			.value = (uintptr_t)&stack,
+		};
+
+		key = next;
+		attr.key = (uintptr_t)&key;
+		memset(&stack, 0, sizeof(stack));
+		if (bpf(BPF_MAP_LOOKUP_ELEM, &get))
+			continue;
+		for (nr = 0; nr < MAX_FRAMES && stack.frames[nr]; nr++)
+			snprintf(names[nr], sizeof(names[nr]), "?");
+		name_frames(stack.frames, nr, names);
+		printf("stack\n");
+		for (i = 0; i < nr; i++)
+			printf(" %s\n", names[i]);
+	}
 }
 
 #ifdef ARGUMENT
 int main(int argc, char **argv)
 {
-	int opt, map, program, event, error = 0, from = 0;
-	bool is_return = false;
+	int opt, map, stacks = -1, program, event, error = 0, from = 0;
 	__u64 offset = 0, func_ip = 0;
+	bool with_stacks = false;
+	enum way way = ENTRY;
 	char *plus;
 
-	while ((opt = getopt(argc, argv, "ri:e:f:")) != -1) {
+	while ((opt = getopt(argc, argv, "rmxsi:e:f:")) != -1) {
 		switch (opt) {
 		case 'r':
-			is_return = true;
+			way = RETURN;
+			break;
+		case 'm':
+			way = MULTI;
+			break;
+		case 'x':
+			way = FEXIT;
+			break;
+		case 's':
+			with_stacks = true;
 			break;
 		case 'i':
 			func_ip = strtoull(optarg, NULL, 16);
@@ -221,7 +471,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (optind != argc - 2)
+	if (optind != argc - 2 || (way > RETURN && !with_stacks))
 		return 2;
 	plus = strchr(argv[optind], '+');
 	if (plus) {
@@ -229,22 +479,33 @@ int main(int argc, char **argv)
 		offset = strtoull(plus + 1, NULL, 0);
 	}
 
-	map = make_map();
+	map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), 1);
 	if (map < 0)
 		return 1;
-	write_program(map, is_return ? RESULT : ARGUMENT, func_ip, error, from);
-	program = load_program();
+	if (with_stacks) {
+		stacks = make_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(struct stack), MAX_STACKS);
+		if (stacks < 0)
+			return 1;
+	}
+	write_program(map, stacks, way == RETURN ? RESULT : ARGUMENT, func_ip, error, from);
+	program = load_program(way, argv[optind]);
 	if (program < 0)
 		return 1;
-	event = attach(program, argv[optind], offset, is_return);
+	event = way > RETURN ? link_program(program, way, argv[optind]) :
+			       attach(program, argv[optind], offset, way == RETURN);
 	if (event < 0)
 		return 1;
 	if (system(argv[optind + 1])) {
 		fprintf(stderr, "failed: %s\n", argv[optind + 1]);
 		return 1;
 	}
+	if (print_value(map, !with_stacks))
+		return 1;
+	/* Symbols of trampolines are gone when the program is. */
+	if (with_stacks)
+		print_stacks(stacks);
 	close(event);
-	return print_value(map) ? 1 : 0;
+	return 0;
 }
 #else
 int main(void)

@@ -5,7 +5,9 @@
 # function_graph and a BPF program are attached and detached in shuffled orders while threads call
 # the function. After each step, attached clients have to see all calls, and the others none.
 #
-# TOGETHER_ROUNDS and TOGETHER_SEED in the environment set the number of rounds and the seed.
+# Then those that replace return addresses are on one function, in all orders of two of them,
+# and in some of more, or in all orders there are with TOGETHER_ORDERS=all. That is in the
+# environment, as TOGETHER_ROUNDS and TOGETHER_SEED are.
 # shellcheck disable=SC2016 # the variables are the kernel's
 set -eu
 
@@ -15,8 +17,10 @@ set -eu
 . "$(dirname "$0")/functions-clients.sh"
 
 rounds=${TOGETHER_ROUNDS:-3}
-seed=${TOGETHER_SEED:-$(date +%N | sed 's/^0*//')}
+seed=${TOGETHER_SEED:-$(date +%s)}
+some_or_all=${TOGETHER_ORDERS:-some}
 INSTANCES=$TRACEFS/instances
+BPF_PROBE=$TOPIC_DIR/bpf_probe
 TAG=7777777
 
 # Each client has an instance of tracefs, with its own buffer.
@@ -27,12 +31,12 @@ instance() {
 # event_attach CLIENT PROBE: defines and enables it
 event_attach() {
 	echo "$2" >>$TRACEFS/dynamic_events &&
-		echo 1 >"$(instance "$1")/events/kp/$1/enable"
+		echo 1 >"$(instance "$1")/events/kp_tg/$1/enable"
 }
 
 event_detach() {
-	echo 0 >"$(instance "$1")/events/kp/$1/enable" &&
-		echo "-:kp/$1" >>$TRACEFS/dynamic_events
+	echo 0 >"$(instance "$1")/events/kp_tg/$1/enable" &&
+		echo "-:kp_tg/$1" >>$TRACEFS/dynamic_events
 }
 
 tracer_attach() {
@@ -69,11 +73,11 @@ bpf_detach() {
 
 attach() {
 	case $1 in
-	kprobe) event_attach kprobe "p:kp/kprobe kp_cl_inner arg=$FIRST_ARG:s32" ;;
-	kretprobe) event_attach kretprobe 'r:kp/kretprobe kp_cl_inner arg=$arg1:s32' ;;
-	fprobe) event_attach fprobe 'f:kp/fprobe kp_cl_inner arg=$arg1:s32' ;;
+	kprobe) event_attach kprobe "p:kp_tg/kprobe kp_cl_inner arg=$FIRST_ARG:s32" ;;
+	kretprobe) event_attach kretprobe 'r:kp_tg/kretprobe kp_cl_inner arg=$arg1:s32' ;;
+	fprobe) event_attach fprobe 'f:kp_tg/fprobe kp_cl_inner arg=$arg1:s32' ;;
 	offset)
-		event_attach offset "p:kp/offset kp_cl_inner$SECOND_INSN arg=$FIRST_ARG:s32"
+		event_attach offset "p:kp_tg/offset kp_cl_inner$SECOND_INSN arg=$FIRST_ARG:s32"
 		;;
 	function | function_graph) tracer_attach "$1" ;;
 	bpf) bpf_attach ;;
@@ -173,18 +177,19 @@ round() {
 
 return_attach() {
 	case $1 in
-	kretprobe) event_attach kretprobe "r:kp/kretprobe $2" ;;
-	fprobe) event_attach fprobe "f:kp/fprobe $2%return" ;;
+	kretprobe) event_attach kretprobe "r:kp_tg/kretprobe $2" ;;
+	fprobe) event_attach fprobe "f:kp_tg/fprobe $2%return" ;;
 	function_graph)
 		put "$(instance function_graph)/set_ftrace_filter" "$2" &&
 			put "$(instance function_graph)/current_tracer" function_graph
 		;;
-	bpf) bpf_stacks "kretprobe:$2" ;;
-	multi) bpf_stacks "kretprobe:$2*" ;;
+	bpf) bpf_stacks bpf -r "$2" ;;
+	multi) bpf_stacks multi -m "$2" ;;
+	fexit) bpf_stacks fexit -x "$2" ;;
 	esac
 	case $1 in
 	kretprobe | fprobe)
-		put "$(instance "$1")/events/kp/$1/trigger" stacktrace &&
+		put "$(instance "$1")/events/kp_tg/$1/trigger" stacktrace &&
 			put "$(instance "$1")/trace" ''
 		;;
 	esac
@@ -196,27 +201,51 @@ return_detach() {
 		# Removing an event clears the buffer.
 		cp "$(instance "$1")/trace" "$TMP/$1.callers"
 		# An event with a trigger cannot be removed.
-		echo '!stacktrace' >"$(instance "$1")/events/kp/$1/trigger" || :
+		echo '!stacktrace' >"$(instance "$1")/events/kp_tg/$1/trigger" || :
 		event_detach "$1"
 		;;
 	function_graph) tracer_detach "$1" ;;
-	bpf | multi)
-		rm -f "$TMP/bpf.up"
-		wait "$bpf_pid"
+	bpf | multi | fexit)
+		rm -f "$TMP/$1.up"
+		eval "wait \"\$${1}_pid\""
 		;;
 	esac
 }
 
+# bpf_stacks CLIENT OPTION FUNCTION: till return_detach()
 bpf_stacks() {
-	cat >"$TMP/bpf.work" <<-WORK
-		touch $TMP/bpf.up
-		while [ -e $TMP/bpf.up ]; do
-			sleep 0.2
+	cat >"$TMP/$1.work" <<-WORK
+		touch $TMP/$1.up
+		while [ -e $TMP/$1.up ]; do
+			sleep 0.1
 		done
 	WORK
-	bpftrace -e "$1 { @[kstack(3)] = count(); }" -c "/bin/sh $TMP/bpf.work" >"$TMP/bpf" 2>&1 &
-	bpf_pid=$!
-	wait_until test -e "$TMP/bpf.up"
+	"$BPF_PROBE" -s "$2" "$3" "sh $TMP/$1.work" >"$TMP/$1" 2>&1 &
+	eval "${1}_pid=\$!"
+	wait_until test -e "$TMP/$1.up"
+}
+
+# perf_events CLIENT...: what perf calls the events among them
+perf_events() {
+	for client; do
+		case $client in
+		kretprobe | fprobe) echo "-e kp_tg:$client" ;;
+		esac
+	done
+}
+
+# nine_calls CLIENT...: which are attached; perf takes the stacks of those that are events
+nine_calls() {
+	rm -f "$TMP/perf.script"
+	perf_events=$(perf_events "$@")
+	if [ -z "$perf_events" ] || ! command -v perf >/dev/null; then
+		call tagged 9
+		return
+	fi
+	# shellcheck disable=SC2086 # words
+	run perf.record perf record -q -o "$TMP/perf.data" -g $perf_events \
+		sh -c "echo 9 >$CLIENTS/tagged" &&
+		run perf.script perf script -i "$TMP/perf.data" -F event,ip,sym
 }
 
 # caller_seen CLIENT: what it reports of nine calls of kp_cl_inner(), made by kp_cl_middle()
@@ -229,12 +258,31 @@ caller_seen() {
 		lines_are "$1's stacks" "$TMP/$1.callers" '^ => kp_cl_middle$' 9
 		in_order "$TMP/$1.callers" '^ => kp_cl_middle$' '^ => kp_cl_outer$'
 		lines_are "$1's unknown frames" "$TMP/$1.callers" 'unknown' 0
+		[ -e "$TMP/perf.script" ] || return 0
+		# An event and its frames are a paragraph.
+		awk -v event="kp_tg:$1:" 'BEGIN { RS = ""; FS = "\n" } index($1, event) {
+			print $2, $3 }' "$TMP/perf.script" >"$TMP/perf.callers"
+		lines_are "stacks of $1 that perf took" "$TMP/perf.callers" \
+			' kp_cl_middle[[:space:]]+[0-9a-f]+ kp_cl_outer$' 9
 		;;
 	bpf | multi)
-		in_order "$TMP/bpf" '^@\[$' '^ +kp_cl_middle[+]' '^ +kp_cl_outer[+]'
-		lines_are "BPF's stacks" "$TMP/bpf" ']: 9$' 1
+		in_order "$TMP/$1" '^stack$' '^ kp_cl_middle[+]' '^ kp_cl_outer[+]'
+		bpf_counted "$1"
+		;;
+	fexit)
+		# The trampoline that has called the program is called at the function's entry.
+		in_order "$TMP/$1" '^ bpf_trampoline_' '^ kp_cl_inner[+]' '^ kp_cl_middle[+]' \
+			'^ kp_cl_outer[+]'
+		lines_are "unknown frames of $1" "$TMP/$1" '[?]|_trampoline[+]|return_to_handler' 0
+		bpf_counted "$1"
 		;;
 	esac
+}
+
+# bpf_counted CLIENT: nine hits, all with the same stack
+bpf_counted() {
+	lines_are "hits of $1" "$TMP/$1" '^count 9$' 1
+	lines_are "stacks of $1" "$TMP/$1" '^stack$' 1
 }
 
 # callers_seen CLIENT...: attaches them in this order
@@ -242,7 +290,7 @@ callers_seen() {
 	for client; do
 		must return_attach "$client" kp_cl_inner
 	done
-	call tagged 9
+	nine_calls "$@"
 	for client; do
 		must return_detach "$client"
 		caller_seen "$client"
@@ -257,7 +305,8 @@ sleeper_seen() {
 	sleep 1000 &
 	sleeper=$!
 	wait_until grep -q hrtimer_nanosleep "/proc/$sleeper/stack"
-	cat "/proc/$sleeper/stack" >"$TMP/stack.now"
+	# The function's entry calls the trampoline of fexit, and that the function.
+	awk '/bpf_trampoline_/ { getline; next } { print }' "/proc/$sleeper/stack" >"$TMP/stack.now"
 	must kill "$sleeper"
 	wait "$sleeper" || :
 	for client; do
@@ -267,25 +316,44 @@ sleeper_seen() {
 	[ $# -eq 0 ] || must diff "$TMP/stack" "$TMP/stack.now"
 }
 
-# Orders of clients, as words with commas. BPF's is a return probe, or an fprobe (multi).
+# all_orders SIZE CLIENT...: of so many of them, or with SIZE 0 of any number, as words with commas
+all_orders() {
+	echo "$*" | awk '
+		function extend(order, size, i) {
+			if (size && (wanted == size || !wanted))
+				print substr(order, 2)
+			if (size == wanted && wanted)
+				return
+			for (i = 2; i <= NF; i++) {
+				if (used[i])
+					continue
+				used[i] = 1
+				extend(order "," $i, size + 1)
+				used[i] = 0
+			}
+		}
+		{ wanted = $1; extend("", 0) }'
+}
+
+# return_orders CLIENT...: those to be tested
 return_orders() {
-	for first in $returns; do
-		for second in $returns; do
-			case $first,$second in
-			bpf,multi | multi,bpf) ;;
-			*) [ "$first" = "$second" ] || echo "$first,$second" ;;
-			esac
-		done
-	done
-	case $returns in
-	*fprobe*function_graph*)
-		echo kretprobe,fprobe,function_graph
-		echo function_graph,fprobe,kretprobe
-		;;
-	esac
-	case $returns in
-	*fprobe*multi*) echo multi,kretprobe,fprobe ;;
-	esac
+	all_orders 2 "$@"
+	if [ "$some_or_all" = all ]; then
+		# BPF's return probe is one as the event is.
+		# shellcheck disable=SC2046 # words
+		all_orders 0 $(printf '%s\n' "$@" | grep -vx bpf) | grep -v '^[a-z_]*,[a-z_]*$'
+	elif [ $# -gt 2 ]; then
+		# As they are given, and the other way around
+		all_orders $# "$@" | sed -n '1p; $p'
+	fi
+}
+
+# bpf_has OPTION: so BPF can be attached to a function of kp_clients
+bpf_has() {
+	"$BPF_PROBE" -s "$1" kp_cl_inner true >"$TMP/bpf_has" 2>&1 && return
+	status=$?
+	[ $status -eq "$KSFT_SKIP" ] || ktap_print_msg "bpf_probe $1: $(head -n 3 "$TMP/bpf_has")"
+	return 1
 }
 
 setup_clients
@@ -302,11 +370,17 @@ done
 returns=kretprobe
 ! grep -q 'f\[:' $TRACEFS/README || returns="$returns fprobe"
 ! grep -qw function_graph $TRACEFS/available_tracers || returns="$returns function_graph"
-sleeper_orders=$(return_orders)
-! command -v bpftrace >/dev/null || returns="$returns bpf multi"
-orders=$(return_orders)
+[ ! -x "$BPF_PROBE" ] || ! bpf_has -r || returns="$returns bpf"
+[ ! -x "$BPF_PROBE" ] || ! bpf_has -m || returns="$returns multi"
+[ ! -x "$BPF_PROBE" ] || [ ! -e /sys/kernel/btf/vmlinux ] || ! bpf_has -x ||
+	returns="$returns fexit"
+# shellcheck disable=SC2086 # words
+orders=$(return_orders $returns)
+# BPF on a return probe and kprobe.multi are the same there as the events.
+# shellcheck disable=SC2046,SC2086
+sleeper_orders=$(return_orders $(printf '%s\n' $returns | grep -vx 'bpf\|multi'))
 ktap_set_plan $((rounds + 3 + $(echo "$orders $sleeper_orders" | wc -w)))
-ktap_print_msg "$clients; TOGETHER_SEED=$seed"
+ktap_print_msg "$clients; returns: $returns; TOGETHER_SEED=$seed"
 i=0
 while [ $i -lt "$rounds" ]; do
 	i=$((i + 1))
