@@ -47,7 +47,8 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "__enc_copy" },
 	{ "hv_crash_asm32", "hv_crash_asm_end" },
 
-	/* The CPU's tables, per-CPU base or page tables are not yet the kernel's here. */
+	/* The CPU's tables, per-CPU base or page tables are not the kernel's here. */
+	{ "machine_kexec" },
 	{ "restore_image" },
 	{ "restore_registers" },
 	{ "secondary_startup_64", "secondary_startup_64_no_verify" },

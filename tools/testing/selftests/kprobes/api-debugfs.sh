@@ -159,6 +159,7 @@ blacklist_has_known() {
 # handled: the first symbol, and the last one if there are several. In 32-bit mode some labels
 # have other names.
 untouchable="
+machine_kexec
 relocate_kernel swap_pages
 ftrace_caller ftrace_caller_end
 ftrace_regs_caller ftrace_regs_caller_end

@@ -16,32 +16,29 @@ WAY="kernel_kexec kernel_restart_prepare device_shutdown syscore_shutdown migrat
 	disable_local_APIC lapic_shutdown clear_local_APIC hpet_disable hw_breakpoint_disable
 	cc_platform_has machine_kexec idt_invalidate"
 
-# bytes_of FUNCTION: a line FUNCTION+OFFSET for each byte of it
-bytes_of() {
-	grep -i ' t ' /proc/kallsyms | sort | awk -v name="$1" '
+# Where no instruction begins, and in what cannot be probed, there is none.
+set_probes() {
+	grep -i ' t ' /proc/kallsyms | sort | awk -v way="$WAY" '
 		function value(hex, i, n) {
 			for (i = length(hex) - 5; i <= length(hex); i++)
 				n = 16 * n + index("0123456789abcdef", substr(hex, i, 1)) - 1
 			return n
 		}
-		start != "" && $1 != start {
+		BEGIN {
+			n = split(way, names)
+			for (i = 1; i <= n; i++)
+				wanted[names[i]] = 1
+		}
+		name != "" && $1 != start {
 			n = value($1) - value(start)
 			for (i = 0; i < n && n < 4096; i++)
-				print name "+" i
-			exit
+				printf "p:kp_kexec/%s_%d %s+%d\n", name, i, name, i
+			name = ""
 		}
-		$3 == name && NF == 3 { start = $1 }'
-}
-
-# Where no instruction begins, and in what cannot be probed, there is none.
-set_probes() {
-	for name in $WAY; do
-		bytes_of "$name"
-	done >"$TMP/places"
-	while read -r place; do
-		event=$(echo "$place" | tr + _)
-		echo "p:kp_kexec/$event $place" >>$TRACEFS/kprobe_events || continue
-	done <"$TMP/places" 2>/dev/null
+		NF == 3 && $3 in wanted { start = $1; name = $3 }' >"$TMP/definitions"
+	while read -r definition; do
+		echo "$definition" >>$TRACEFS/kprobe_events || continue
+	done <"$TMP/definitions" 2>/dev/null
 	for name in $WAY; do
 		echo "r:kp_kexec/r_$name $name" >>$TRACEFS/kprobe_events || continue
 	done 2>/dev/null
