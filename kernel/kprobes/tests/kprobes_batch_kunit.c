@@ -241,6 +241,43 @@ static void kp_batch_module_reference(struct kunit *test)
 #endif
 }
 
+/* One of so many is enabled, since some architectures stop the machine to enable a probe. */
+#define KP_ROW_STEP	20
+
+static void kp_batch_unregister_row(void *kps)
+{
+	unregister_kprobes(kps, KP_ROW);
+}
+
+/* More slots than a page has. On s390 they do not divide the page. */
+static void kp_batch_row(struct kunit *test)
+{
+	struct kprobe **kps = kunit_kcalloc(test, KP_ROW, sizeof(*kps), GFP_KERNEL);
+	const size_t bytes = kp_row_bounds[1] - kp_row_bounds[0];
+	void *row = (void *)kp_target_row + kp_row_bounds[0];
+	void *text = kunit_kmalloc(test, bytes, GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, kps);
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	memcpy(text, row, bytes);
+	for (i = 0; i < KP_ROW; i++) {
+		kps[i] = &kp_new(test, row + i * (bytes / KP_ROW))->kp;
+		kps[i]->flags = KPROBE_FLAG_DISABLED;
+	}
+	KUNIT_ASSERT_EQ(test, register_kprobes(kps, KP_ROW), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_batch_unregister_row, kps), 0);
+	for (i = 0; i < KP_ROW; i += KP_ROW_STEP)
+		KUNIT_EXPECT_EQ(test, enable_kprobe(kps[i]), 0);
+	KUNIT_EXPECT_EQ(test, kp_target_row(1), 2);
+	kunit_release_action(test, kp_batch_unregister_row, kps);
+	KUNIT_EXPECT_EQ(test, kp_target_row(1), 2);
+	for (i = 0; i < KP_ROW; i++)
+		KUNIT_EXPECT_EQ_MSG(test, to_kp_probe(kps[i])->pre, i % KP_ROW_STEP == 0,
+				    "probe %d", i);
+	KUNIT_EXPECT_MEMEQ(test, row, text, bytes);
+}
+
 static struct kunit_case kp_batch_cases[] = {
 	KUNIT_CASE(kp_batch_empty),
 	KUNIT_CASE(kp_batch_one_address),
@@ -251,6 +288,7 @@ static struct kunit_case kp_batch_cases[] = {
 	KUNIT_CASE(kp_batch_again),
 	KUNIT_CASE(kp_batch_unregister_unregistered),
 	KUNIT_CASE(kp_batch_module_reference),
+	KUNIT_CASE_SLOW(kp_batch_row),
 	{}
 };
 

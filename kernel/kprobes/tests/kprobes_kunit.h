@@ -69,7 +69,20 @@ long kp_target_bug(long arg);
 long kp_target_warn(long arg);
 long kp_target_indirect(long arg);
 
-/* Functions that must not be probed */
+/*
+ * A row of instructions of one size, more than a page has slots for. The offsets of the first
+ * one, and after the last one, are in kp_row_bounds[].
+ */
+long kp_target_row(long arg);
+extern const u32 kp_row_bounds[2];
+/* A page of x86 has few slots, and a registration decodes the function from its beginning. */
+#ifdef CONFIG_X86
+#define KP_ROW		200
+#else
+#define KP_ROW		1400
+#endif
+
+/* Functions that must not be probed. */
 long kp_target_nokprobe(long arg);
 long kp_target_noinstr(long arg);
 long kp_target_kprobes(long arg);

@@ -7,6 +7,7 @@
 #include <linux/bug.h>
 #include <linux/jump_label.h>
 #include <linux/static_call.h>
+#include <linux/stringify.h>
 #include "kprobes_kunit.h"
 
 /* Room for a jump */
@@ -62,6 +63,39 @@ noinline long kp_target_bug(long arg)
 noinline long kp_target_warn(long arg)
 {
 	WARN_ON(arg == LONG_MAX);
+	return arg + 1;
+}
+
+/* An instruction that leaves the registers as they are, and is executed from a slot */
+#if defined(CONFIG_X86)
+#define KP_ROW_INSN	"test %%eax, %%eax"
+#elif defined(CONFIG_ARM64)
+#define KP_ROW_INSN	"mov x9, x9"
+#elif defined(CONFIG_ARM)
+#define KP_ROW_INSN	"mov r3, r3"
+#elif defined(CONFIG_S390)
+#define KP_ROW_INSN	"lgr %%r3, %%r3"
+#elif defined(CONFIG_RISCV)
+#define KP_ROW_INSN	"mv t0, t0"
+#elif defined(CONFIG_PPC)
+#define KP_ROW_INSN	"mr 9, 9"
+#else
+#define KP_ROW_INSN	"nop"
+#endif
+
+noinline long kp_target_row(long arg)
+{
+	asm volatile("1:\n\t"
+		     ".rept " __stringify(KP_ROW) "\n\t"
+		     KP_ROW_INSN "\n\t"
+		     ".endr\n"
+		     "2:\n\t"
+		     ".pushsection .rodata\n\t"
+		     ".balign 4\n\t"
+		     ".globl kp_row_bounds\n"
+		     "kp_row_bounds:\n\t"
+		     ".long 1b - kp_target_row, 2b - kp_target_row\n\t"
+		     ".popsection" : : : "memory", "cc");
 	return arg + 1;
 }
 
