@@ -314,7 +314,8 @@ void optimizer_changed(struct probepoint *pp)
 	for (other = probepoint_last_below(optimizer_addr(pp));
 	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);
 	     other = probepoint_prev(other))
-		if (other->state == PROBEPOINT_ARMED && optimizer_dcr_end(other) > optimizer_addr(pp))
+		if (other->state == PROBEPOINT_ARMED &&
+		    optimizer_dcr_end(other) > optimizer_addr(pp))
 			optimizer_enqueue(other);
 }
 
@@ -412,7 +413,8 @@ int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
 		why[post] = pp->jump.failure;
 		if (answer[post] == KPROBE_NO)
 			continue;
-		if (optimizer_is_armed_between(optimizer_addr(pp), optimizer_addr(pp) + jump.dcr_size))
+		if (optimizer_is_armed_between(optimizer_addr(pp),
+					       optimizer_addr(pp) + jump.dcr_size))
 			why[post] = KPROBE_WHY_JUMP_BLOCKED;
 		else if (!kprobes_optimization)
 			why[post] = KPROBE_WHY_JUMP_OFF;
@@ -485,7 +487,8 @@ noinline void wait_for_kprobe_optimizer(void)
 	unsigned long round = optimizer_request_round();
 
 	/* A busy task can delay this for long, so do not count as a hung task or as load. */
-	wait_event_state(round_wait, optimizer_round_has_ended(round), (TASK_IDLE | TASK_FREEZABLE));
+	wait_event_state(round_wait, optimizer_round_has_ended(round),
+			 (TASK_IDLE | TASK_FREEZABLE));
 }
 
 /*
@@ -793,8 +796,8 @@ static int optimizer_sysctl_handler(const struct ctl_table *table, int write, vo
 	if (!value)
 		return 0;
 	round = optimizer_request_round();
-	if (wait_event_interruptible(round_wait, optimizer_round_has_ended(round) &&
-						 !READ_ONCE(out_of_memory)))
+	if (wait_event_interruptible(round_wait,
+				     optimizer_round_has_ended(round) && !READ_ONCE(out_of_memory)))
 		return -EINTR;
 	return 0;
 }

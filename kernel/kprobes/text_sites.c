@@ -88,7 +88,8 @@ static unsigned int text_sites_list(u64 *to)
 	for (struct static_call_site *c = __start_static_call_sites;
 	     c < __stop_static_call_sites; c++, nr++)
 		if (to)
-			to[nr] = text_site_make(text_site_call_addr(c), SITE_STATIC_CALL, CALL_INSN_SIZE);
+			to[nr] = text_site_make(text_site_call_addr(c), SITE_STATIC_CALL,
+						CALL_INSN_SIZE);
 #endif
 #ifdef CONFIG_GENERIC_BUG
 	for (struct bug_entry *b = __start___bug_table; b < __stop___bug_table; b++, nr++)

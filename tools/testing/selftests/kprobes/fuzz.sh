@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Random instructions have the same effect probed and not probed: with breakpoints, boosted and
-# single-stepped, and with jumps, while a user leads the CPU to the kernel's exception handlers. The programs in fuzz/ test many more in user mode. In the
-# environment, FUZZ_S=N makes each case last N seconds, FUZZ_SEED=N is the seed, and FUZZ_TRACE=1
-# prints each instruction before it is executed.
+# single-stepped, and with jumps, while a user leads the CPU to the kernel's exception handlers. The
+# programs in fuzz/ test many more in user mode. In the environment, FUZZ_S=N makes each case last
+# N seconds, FUZZ_SEED=N is the seed, and FUZZ_TRACE=1 prints each instruction before it is executed.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

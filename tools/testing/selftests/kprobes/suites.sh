@@ -57,7 +57,7 @@ context-oops)
 		exit "$KSFT_SKIP"
 	fi
 	echo 0 >/proc/sys/kernel/panic_on_oops
-	echo "kprobes-selftest: expect BUG: unable to handle page fault for address: ffff" >/dev/kmsg
+	echo "kprobes-selftest: expect BUG: unable to handle page fault for address: fff" >/dev/kmsg
 	echo "kprobes-selftest: expect Oops: Oops: 0002" >/dev/kmsg
 	run_suites 0 kp_oops -- kprobes_oops
 	;;

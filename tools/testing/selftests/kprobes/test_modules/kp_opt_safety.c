@@ -274,6 +274,7 @@ static __nocfi void kp_opt_hidden_address(struct kunit *test)
 	struct kp_opt_probe *hides = kp_opt_new(test, kp_opt_hides_probed, false);
 	struct kp_opt_probe *hidden = kp_opt_new(test, kp_opt_hidden_probed, false);
 	void (*forget)(const struct module *mod);
+	/* The core's: kprobe_mutex. */
 	struct mutex *mutex;
 
 	forget = kp_symbol(test, "arch_kprobe_module_going");

@@ -116,7 +116,7 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 	/* A handler sets the instruction pointer and the stack pointer one after the other. */
 	if (strstr(kp_step.name, "kp_rs_redirect_pre"))
 		return NOTIFY_STOP;
-	/* Before a trampoline has moved below it, the stack pointer is in the midst of what runs. */
+	/* Until a trampoline has moved below it, the stack pointer is inside its frame. */
 	if (kp_step.sp && strstr(kp_step.name, "kprobe_trampoline_popf") &&
 	    regs->sp == kp_step.sp - 2 * sizeof(*regs))
 		kp_step.sp = 0;
