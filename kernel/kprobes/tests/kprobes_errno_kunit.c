@@ -133,7 +133,8 @@ static void kp_errno_blacklisted_by_name(struct kunit *test)
 		"trace_hwlat_callback", "trace_osnoise_callback", "kgdb_handle_exception",
 		"dbg_activate_sw_breakpoints", "gdbstub_state",
 		IS_ENABLED(CONFIG_PREEMPTION) ? "preempt_schedule_notrace" : "get_kprobe",
-		"__x86_return_thunk", "__x86_indirect_thunk_rax", "__x86_indirect_thunk_eax",
+		IS_ENABLED(CONFIG_MITIGATION_RETHUNK) ? "__x86_return_thunk" : "get_kprobe",
+		"__x86_indirect_thunk_rax", "__x86_indirect_thunk_eax",
 	};
 	struct kp_probe *probe;
 	int i, known = 0, ret;
