@@ -4,8 +4,8 @@
 # Random arguments: for the calls that register and unregister probes, for the files in debugfs,
 # the sysctl and the parameters; and random definitions of kprobe events. An accepted argument has
 # the effect that it asks for, a refused one leaves nothing. Meanwhile a user leads the CPU to the
-# kernel's exception handlers. In the environment, FUZZ_S=N makes each suite last N seconds, FUZZ_COUNT=N is the number of lines that are written to each file,
-# and FUZZ_SEED=N is the seed.
+# kernel's exception handlers. In the environment, FUZZ_S=N makes each suite last N seconds,
+# FUZZ_COUNT=N is the number of lines that are written to each file, and FUZZ_SEED=N is the seed.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

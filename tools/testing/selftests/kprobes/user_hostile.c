@@ -8,8 +8,9 @@
  *	user_hostile SECONDS SEED
  *
  * SIGTERM ends it earlier. Each act runs in a child of its own. If the signal that ends it can be
- * predicted, it must be that one. Prints how often each act was performed, and how often it was refused or is not
- * possible here. Exits with 0 if all acts ended as predicted, and with 4 if this is not x86.
+ * predicted, it must be that one. Prints how often each act was performed, and how often it was
+ * refused or is not possible here. Exits with 0 if all acts ended as predicted, and with 4 if this
+ * is not x86.
  */
 #define _GNU_SOURCE
 #include <errno.h>
