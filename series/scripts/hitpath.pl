@@ -35,10 +35,10 @@ my @roots = qw(
 	__kretprobe_trampoline
 	kprobe_ftrace_handler get_kretprobe_retaddr
 	get_kprobe kprobe_busy_begin kprobe_busy_end
-	call_handler jprobe_return x86_jprobe_call x86_jprobe_end
-	several_pre several_post no_post dispatch_fault
-	kretprobe_entry kretprobe_entry_data kretprobe_return no_handler
-	skip_call
+	jprobe_call_handler jprobe_return x86_jprobe_call x86_jprobe_end
+	probe_set_multi_pre probe_set_multi_post probe_set_no_post probe_set_dispatch_fault
+	kretprobe_entry kretprobe_entry_data kretprobe_return
+	kprobe_ftrace_skip_call
 );
 
 # Functions that lead to kprobe_int3_handler(), and those that it returns to
@@ -83,8 +83,9 @@ my %guarded = (
 # nor must what it calls.
 my @raises = (
 	{ by => qr/^pool_request_growth$/, call => 'irq_work_queue',
-	  runs => [qw(run_worker)], guard => 'locked' },
-	{ by => qr/./, call => 'irq_work_queue', runs => [qw(queue_free_limited)],
+	  runs => [qw(pool_run_worker)], guard => 'locked' },
+	{ by => qr/./, call => 'irq_work_queue',
+	  runs => [qw(kretprobe_queue_free_limited)],
 	  reason => 'once for each return probe that is unregistered' },
 	{ by => qr/./, call => 'preempt_schedule_notrace',
 	  reason => 'it disables preemption, so that hits of what it calls do not call it; ' .
@@ -96,8 +97,8 @@ my $raisers = qr/^irq_work_|^(?:__)?queue_(?:delayed_|rcu_)?work|^schedule_(?:de
 		|^smp_call_|^kthread_queue|^stop_one_cpu|^resched_c|send_IPI
 		|^(?:__SCT__|__)?preempt_schedule/x;
 
-# A hit also calls all functions that emulate.c has pointers to.
-my $emulations = "emulate.o";
+# A hit also calls all functions of this name that emulate.o has pointers to.
+my $emulations = qr/\/emulate\.o:emulate_/;
 
 # Functions of other subsystems that a hit calls, and why that is safe
 my @others = (
@@ -144,6 +145,24 @@ sub is_named
 	my ($name) = @_;
 
 	return $by_name{$name} || grep { index($name, $_) == 0 } @by_prefix;
+}
+
+# A name that has changed would silently be left out of the walk.
+{
+	my @sources = glob("$FindBin::Bin/../../{kernel,arch/x86/kernel}/kprobes/*.[cS] " .
+			   "$FindBin::Bin/../../kernel/kprobes.c");
+	my %words;
+
+	for my $source (@sources) {
+		open(my $fh, '<', $source) or die "$source: $!\n";
+		while (<$fh>) {
+			$words{$_} = 1 for /\w+/g;
+		}
+		close($fh);
+	}
+	for my $name (@roots, map { @{$_->{runs} // []} } @raises) {
+		die "$0: no source of kprobes has $name\n" if !$words{$name};
+	}
 }
 
 my (%func, %bad_ref, %static, %listed, @pointers);
@@ -300,7 +319,9 @@ for my $root (@roots) {
 	$found++ if @which;
 }
 $found >= 12 or die "$build: few of the functions that hits enter are there\n";
-add($_, 'a hit') for grep { /\/\Q$emulations\E:do_/ } @pointers;
+my @emulations = grep { /$emulations/ } @pointers;
+@emulations or die "$build: no pointer to an emulation is there\n";
+add($_, 'a hit') for @emulations;
 
 for my $entry (@entries) {
 	my @which = grep { /:\Q$entry\E$/ } keys %func;
