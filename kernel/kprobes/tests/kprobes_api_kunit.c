@@ -134,10 +134,9 @@ static void kp_lifecycle_no_handlers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
 }
 
-/* The same struct again, as unregistration has left it */
-static void kp_lifecycle_again_by_addr(struct kunit *test)
+/* Register the same struct again, as unregistration has left it. */
+static void kp_lifecycle_again(struct kunit *test, struct kp_probe *probe)
 {
-	struct kp_probe *probe = kp_new(test, kp_target);
 	int i;
 
 	for (i = 1; i <= 3; i++) {
@@ -149,19 +148,17 @@ static void kp_lifecycle_again_by_addr(struct kunit *test)
 	}
 }
 
+static void kp_lifecycle_again_by_addr(struct kunit *test)
+{
+	kp_lifecycle_again(test, kp_new(test, kp_target));
+}
+
 static void kp_lifecycle_again_by_symbol(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
-	int i;
 
 	probe->kp.symbol_name = "kp_target";
-	for (i = 1; i <= 3; i++) {
-		KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-		KUNIT_EXPECT_EQ(test, kp_target(1), 2);
-		KUNIT_EXPECT_EQ(test, probe->pre, i);
-		kp_unregister(test, probe);
-		kp_expect_unprobed(test, probe, kp_target);
-	}
+	kp_lifecycle_again(test, probe);
 }
 
 /* A struct that was disabled, or that now probes another address, can be used again too. */
