@@ -695,7 +695,7 @@ static double now(void)
 
 int main(int argc, char **argv)
 {
-	unsigned int i, done = 0, wrong = 0, round;
+	unsigned int i, done = 0, wrong = 0, never = 0, round;
 	double end;
 
 	if (argc != 3) {
@@ -725,8 +725,9 @@ int main(int argc, char **argv)
 			printf(" (not had %u), ", acts[i].not_had);
 		done += acts[i].done;
 		wrong += acts[i].wrong;
+		never += acts[i].not_had && !acts[i].done;
 	}
-	printf("\nacts %u wrong %u\n", done, wrong);
+	printf("\nnever had %u of %zu\nacts %u wrong %u\n", never, NR_ACTS, done, wrong);
 	return !!wrong;
 }
 
