@@ -57,9 +57,9 @@ static LIST_HEAD(pending);
 static LIST_HEAD(queued);
 
 /*
- * The number of rounds that have begun, plus the number of those that have ended: it is odd
- * during a round. A round processes all probepoints that are on the lists when it begins.
- * Tasks wait for a round, not for empty lists: these may never be empty at once.
+ * Incremented when a round begins and when it ends: odd during a round. A round processes all
+ * probepoints that are on the lists when it begins. Tasks wait for a round, not for empty
+ * lists: these may never be empty at once.
  *
  * They do not use kthread_flush_work(). That sleeps uninterruptibly, and a busy task can delay
  * the grace periods without bounds.

@@ -10,8 +10,8 @@
 # test finds it.
 #
 # The mutants are applied to a copy of the project, out/mutants/top, which has a tree and builds
-# of its own. While a guest tests one mutant, the kernel of the next one is built. Beside the copy
-# there are
+# of its own. While a guest tests one mutant, the kernel of the next one is built. Next to the
+# copy there are
 #	base/		what fails without a mutant, by variant and script
 #	results/	what became of each mutant
 #	log/		the output of builds and guests
@@ -151,7 +151,7 @@ base()
 	done
 }
 
-# new_failures LOG KIND: those that there are not without a mutant
+# new_failures LOG KIND: prints the failures that only the mutant causes
 new_failures()
 {
 	failures "$1" | grep -vxF -f <(cat "$DIR/base/$2"/*) || true
@@ -237,7 +237,7 @@ apply()
 	patch -d "$COPY" -p1 --fuzz=0 --force --no-backup-if-mismatch <"$diff" >"$log" 2>&1
 }
 
-# A header that a mutant changes may be one of those that test modules are made with.
+# A mutant has changed a header, which test modules may include.
 stale=
 run()
 {

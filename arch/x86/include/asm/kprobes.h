@@ -191,8 +191,8 @@ static inline struct kprobe *kprobe_running(void)
  * @handled: a fault_handler has handled it; do nothing else
  * @pp: the probepoint; NULL if no out-of-line copy has raised the exception
  * @ip: the instruction pointer that the kernel is shown
- * @where: the instruction pointer in the slot or detour buffer; 0 if it is that of the copy of
- *	the probed instruction, whose address is @ip then
+ * @where: the instruction pointer in the slot or detour buffer; 0 in the copy of the probed
+ *	instruction itself, whose address is @ip then
  * @stepping: the copy was being single-stepped
  * @run_post: post_handlers were to be called after the step
  */

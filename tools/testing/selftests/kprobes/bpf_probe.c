@@ -61,7 +61,7 @@ struct stack {
 	__u64 frames[MAX_FRAMES];
 };
 
-/* How the program comes to the function. */
+/* What calls the program */
 enum way { ENTRY, RETURN, MULTI, FEXIT };
 
 static struct bpf_insn insns[MAX_INSNS];
@@ -153,7 +153,7 @@ static int make_map(int type, int value_size, int entries)
 	return fd < 0 ? fail("BPF_MAP_CREATE") : fd;
 }
 
-/* read_btf - read the types of the kernel, or those that a module has beside them */
+/* read_btf - read the types of the kernel, or the additional types of a module */
 static char *read_btf(const char *name)
 {
 	size_t size = 0, room = 0, n;
@@ -208,7 +208,7 @@ static size_t btf_extra(const struct btf_type *type)
 
 /*
  * find_in_btf - find the number of a function's type, or 0
- * @first: number of the first type there; it becomes that of the first one after the last
+ * @first: number of the first type there; set to the number that follows the last one
  * @str_start: where strings begin that are not those of the kernel; it becomes where they end
  */
 static __u32 find_in_btf(const char *data, const char *function, __u32 *first, __u32 *str_start)

@@ -5,7 +5,7 @@
 # function_graph and a BPF program are attached and detached in shuffled orders while threads call
 # the function. After each step, attached clients have to see all calls, and the others none.
 #
-# Then those that replace return addresses are on one function, in all orders of two of them,
+# Then clients that replace return addresses share one function, in all orders of two of them,
 # and in some of more, or in all orders there are with TOGETHER_ORDERS=all. That is in the
 # environment, as TOGETHER_ROUNDS and TOGETHER_SEED are.
 # shellcheck disable=SC2016 # the variables are the kernel's
@@ -234,7 +234,7 @@ perf_events() {
 	done
 }
 
-# nine_calls CLIENT...: which are attached; perf takes the stacks of those that are events
+# nine_calls CLIENT...: calls the function nine times; perf records the stacks of attached events
 nine_calls() {
 	rm -f "$TMP/perf.script"
 	perf_events=$(perf_events "$@")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Has the kernel execute a small program in its place, by kexec. On a PC, the program writes a
+ * Makes the kernel execute a small program in its place, by kexec. On a PC, the program writes a
  * text to the second serial port and resets the machine:
  *
  *	user_kexec TEXT
@@ -24,15 +24,19 @@
 /* Memory that the kernel itself is not in */
 #define START	0x8000000UL
 
+/* Offsets in the code: of the pop, and of the operand of the add */
+#define POP_AT		6
+#define TEXT_OFFSET_AT	9
+
 /*
- * Position-independent, and the same in 64-bit and in 32-bit mode. The offset of the text from
- * the instruction behind the call is the last byte of the third one.
+ * Position-independent, and the same in 64-bit and in 32-bit mode. The text follows the
+ * code; main() fills in its offset from the pop, which the add needs.
  */
 static const unsigned char code[] = {
 	0xfc,				/*	cld			*/
 	0xe8, 0, 0, 0, 0,		/*	call	1f		*/
 	0x5e,				/* 1:	pop	%rsi		*/
-	0x83, 0xc6, 33,			/*	add	$text - 1b, %esi */
+	0x83, 0xc6, 0,			/*	add	$text - 1b, %esi */
 	0xac,				/* 2:	lodsb			*/
 	0x84, 0xc0,			/*	test	%al, %al	*/
 	0x74, 18,			/*	jz	4f		*/
@@ -61,8 +65,7 @@ int main(int argc, char **argv)
 	if (argc != 2 || strlen(argv[1]) >= PAGE - sizeof(code))
 		return 2;
 	memcpy(page, code, sizeof(code));
-	/* 1: is 6 bytes in. */
-	page[9] = sizeof(code) - 6;
+	page[TEXT_OFFSET_AT] = sizeof(code) - POP_AT;
 	memcpy(page + sizeof(code), argv[1], strlen(argv[1]));
 	if (syscall(SYS_kexec_load, START, 1, &segment, KEXEC_ARCH_DEFAULT)) {
 		perror("kexec_load");
