@@ -288,17 +288,6 @@ struct jprobe {
 	unsigned long reported;
 };
 
-/**
- * struct kprobe_blacklist_entry - a range of text that must not be probed
- * @list: not used; kept for users that initialise it
- * @start_addr: first address of the range
- * @end_addr: first address after the range
- */
-struct kprobe_blacklist_entry {
-	struct list_head list;
-	unsigned long start_addr, end_addr;
-};
-
 static inline bool kprobe_has_flag(const struct kprobe *p, u32 flag)
 {
 	return (p->flags & flag) != 0;
