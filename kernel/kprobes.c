@@ -10,7 +10,6 @@
 #include <linux/init.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
-#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/module.h>
@@ -583,54 +582,10 @@ void kprobe_free_init_mem(void)
 				   (unsigned long)__init_end);
 }
 
-/**
- * dump_kprobe() - print the address and the opcode of a probepoint
- * @kp: what get_kprobe() returned
- *
- * For architectures, which call it before BUG().
- *
- * Context: any.
- */
-void __kprobes dump_kprobe(struct kprobe *kp)
-{
-	pr_err("kprobes: probe on %pS, opcode %*ph\n", kp->addr, (int)sizeof(kp->opcode),
-	       &kp->opcode);
-}
-
-/**
- * kprobe_exceptions_notify() - handle an exception that the die notifier reports
- * @nb: not used
- * @event: what happened, a DIE_ number
- * @args: a &struct die_args
- *
- * Architectures that handle hits in a die notifier override it.
- *
- * Return: a NOTIFY_ number.
- */
-__weak
-int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, void *args)
-{
-	return NOTIFY_DONE;
-}
-
-/* Before any other notifier that handles breakpoints */
-static struct notifier_block die_nb = {
-	.notifier_call = kprobe_exceptions_notify,
-	.priority = INT_MAX,
-};
-
 static int __init init_kprobes(void)
 {
-	int err;
-
-	scoped_guard(mutex, &kprobe_mutex)
-		err = kprobe_blacklist_init();
-	/* A probe at an address that should be on the blacklist can crash the kernel. */
-	if (err)
-		pr_err("kprobes: incomplete blacklist (%d), take care what you probe\n", err);
-
+	kprobe_blacklist_init();
 	kretprobes_init();
-	return arch_init_kprobes() ?: register_die_notifier(&die_nb) ?:
-	       kprobe_modules_init();
+	return arch_init_kprobes() ?: kprobe_legacy_init() ?: kprobe_modules_init();
 }
 early_initcall(init_kprobes);

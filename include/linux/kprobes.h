@@ -408,7 +408,6 @@ int kprobe_event_refused(struct kprobe *p);
 /* Architectures provide these. */
 int arch_init_kprobes(void);
 int arch_populate_kprobe_blacklist(void);
-int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, void *args);
 bool arch_within_kprobe_blacklist(unsigned long addr);
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
 void arch_kprobes_sync(void);
@@ -419,11 +418,14 @@ void arch_remove_kprobe(struct kprobe *p);
 void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
 int arch_trampoline_kprobe(struct kprobe *p);
+int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, void *args);
 #endif
 
 /* Architectures call these. */
 void kprobes_inc_nmissed_count(struct kprobe *p);
+#ifndef __ARCH_WANT_PROBEPOINT
 void dump_kprobe(struct kprobe *kp);
+#endif
 int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 void *alloc_insn_page(void);

@@ -12,10 +12,12 @@
  * replaced by RCU when a module is loaded or unloaded. It is no interval tree: that cannot be
  * searched without a lock while it is changed.
  */
+#include <linux/cleanup.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
+#include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/string.h>
@@ -157,20 +159,12 @@ bool __weak arch_within_kprobe_blacklist(unsigned long addr)
 	return false;
 }
 
-/**
- * kprobe_blacklist_init() - make the blacklist of the kernel's own text
- *
- * Context: early in boot; sleeps; kprobe_mutex is held.
- *
- * Return: 0, or an errno of kprobe_add_ksym_blacklist(). An address that NOKPROBE_SYMBOL() has
- * recorded, but that is in no known function, is only logged.
- */
-int __init kprobe_blacklist_init(void)
+/* Add the kernel's own text. An address that is in no known function is only logged. */
+static int __init blacklist_populate(void)
 {
 	unsigned long *p;
 	int ret;
 
-	lockdep_assert_held(&kprobe_mutex);
 	for (p = __start_kprobe_blacklist; p < __stop_kprobe_blacklist; p++) {
 		unsigned long entry = (unsigned long)dereference_symbol_descriptor((void *)*p);
 
@@ -190,6 +184,22 @@ int __init kprobe_blacklist_init(void)
 	if (!ret)
 		ret = arch_populate_kprobe_blacklist();
 	return ret ?: blacklist_publish();
+}
+
+/**
+ * kprobe_blacklist_init() - make the blacklist of the kernel's own text
+ *
+ * Context: early in boot; sleeps; takes kprobe_mutex.
+ */
+void __init kprobe_blacklist_init(void)
+{
+	int err;
+
+	guard(mutex)(&kprobe_mutex);
+	err = blacklist_populate();
+	/* A probe at an address that should be on the blacklist can crash the kernel. */
+	if (err)
+		pr_err("kprobes: incomplete blacklist (%d), take care what you probe\n", err);
 }
 
 /**

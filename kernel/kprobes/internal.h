@@ -155,6 +155,13 @@ static inline void kprobe_ftrace_disarm(struct list_head *changes) { }
 static inline void kprobe_ftrace_forget(struct probepoint *pp) { }
 #endif
 
+/* legacy_hooks.c */
+#ifndef __ARCH_WANT_PROBEPOINT
+int kprobe_legacy_init(void);
+#else
+static inline int kprobe_legacy_init(void) { return 0; }
+#endif
+
 /* table.c */
 int probepoint_table_reserve(unsigned int nr);
 void probepoint_table_add(struct probepoint *pp);
@@ -280,8 +287,7 @@ extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];
 
 /* blacklist.c */
-int kprobe_blacklist_init(void);
-
+void kprobe_blacklist_init(void);
 void kprobe_blacklist_del_range(unsigned long start, unsigned long end);
 
 #ifdef CONFIG_MODULES

@@ -12,10 +12,13 @@
  */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
+#include <linux/init.h>
+#include <linux/kdebug.h>
 #include <linux/memory.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/printk.h>
 
 #include "internal.h"
 
@@ -250,5 +253,51 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 	return arch_prepare_kprobe_ftrace(&pp->kp);
 }
 #endif
+
+/**
+ * dump_kprobe() - print the address and the opcode of a probepoint
+ * @kp: what get_kprobe() returned
+ *
+ * For architectures, which call it before BUG().
+ *
+ * Context: any.
+ */
+void __kprobes dump_kprobe(struct kprobe *kp)
+{
+	pr_err("kprobes: probe on %pS, opcode %*ph\n", kp->addr, (int)sizeof(kp->opcode),
+	       &kp->opcode);
+}
+
+/**
+ * kprobe_exceptions_notify() - handle an exception that the die notifier reports
+ * @nb: not used
+ * @event: what happened, a DIE_ number
+ * @args: a &struct die_args
+ *
+ * Architectures that handle hits in a die notifier override it.
+ *
+ * Return: a NOTIFY_ number.
+ */
+__weak
+int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, void *args)
+{
+	return NOTIFY_DONE;
+}
+
+/* Before any other notifier that handles breakpoints */
+static struct notifier_block die_nb = {
+	.notifier_call = kprobe_exceptions_notify,
+	.priority = INT_MAX,
+};
+
+/**
+ * kprobe_legacy_init() - register the die notifier
+ *
+ * Return: 0 or a negative errno.
+ */
+int __init kprobe_legacy_init(void)
+{
+	return register_die_notifier(&die_nb);
+}
 
 #endif /* !__ARCH_WANT_PROBEPOINT */
