@@ -72,7 +72,7 @@ help:
 	@echo '                stock-default, stock-i386, stock-server: the base kernel untouched;'
 	@echo '                arm64, riscv, s390, arm, powerpc, and stock-arm64 and so on:'
 	@echo '                emulated guests of other architectures'
-	@echo 'BASE=7.2      another base kernel than 6.12, and all of the above in out/7.2; there is one'
+	@echo 'BASE=7.3      another base kernel than 6.12, and all of the above in out/7.3; there is one'
 	@echo '                for each series/base-*'
 	@echo 'KERNEL_SRC=   a directory or tarball of any Linux 6.12.y, or BASE.y, as the base kernel'
 	@echo 'ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h'

@@ -311,8 +311,8 @@ apply_edits()
 	done < <(cd "$state/orig" && find . -type f ! -name '*.new' -printf '%P\n')
 }
 
-# base_package: sets source to Debian's package of the base kernel. Other base kernels than the
-# default are only in Debian's newest release.
+# base_package: sets source to Debian's package of the base kernel. series/base-BASE/suite names the
+# part of Debian that has another base kernel than the default.
 base_package()
 {
 	local path=usr/src/$PACKAGE.tar.xz
@@ -325,7 +325,7 @@ base_package()
 	fi
 	source=$OUT/source/$path
 	[ ! -e "$source" ] || return 0
-	unpack_package "$OUT/source" "$PACKAGE:all" sid \
+	unpack_package "$OUT/source" "$PACKAGE:all" "$(cat "$ADAPTIONS/suite")" \
 		"set KERNEL_SRC= to a directory or a tarball of any $BASE.y"
 }
 
