@@ -39,10 +39,9 @@ static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int in
 {
 	struct kretprobe_pool *pool = g->pool;
 
+	/* A full barrier. Pairs with the one of the same level in pool_chunk_is_empty(). */
 	if (!test_and_set_bit(index, &g->avail))
 		atomic_inc(&pool->nr_avail);
-	/* Pairs with the barrier of the same level in pool_chunk_is_empty(). */
-	smp_mb__after_atomic();
 	if (!test_bit(g->index, pool->avail))
 		set_bit(g->index, pool->avail);
 }
@@ -57,10 +56,9 @@ static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsign
 	struct kretprobe_pool *pool = g->pool;
 	struct kretprobe_chunk *c;
 
+	/* A full barrier. Pairs with the one in kretprobe_pool_give(). */
 	if (test_and_clear_bit(index, &g->avail))
 		atomic_dec(&pool->nr_avail);
-	/* Pairs with the barrier in kretprobe_pool_give(). */
-	smp_mb__after_atomic();
 	c = READ_ONCE(g->chunk[index]);
 	if (c && READ_ONCE(c->free))
 		pool_chunk_has_free(g, index);
@@ -222,11 +220,12 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
  *	kretprobe_pool_give()			pool_chunk_is_empty()
  *
  *	set_bit(&c->free)			test_and_clear_bit(&g->avail)
- *	smp_mb__after_atomic()			smp_mb__after_atomic()
- *	test_bit(&g->avail)			read c->free
+ *	smp_mb__after_atomic()			read c->free
+ *	test_bit(&g->avail)
  *
  * At least one of the CPUs sees the other one's write, and sets the bit in g->avail. The
- * same holds between g->avail and pool->avail.
+ * same holds between g->avail and pool->avail. Bit operations that return the old bit are fully
+ * ordered; the others need the barrier.
  */
 
 /**
