@@ -147,13 +147,24 @@ static DECLARE_DELAYED_WORK(shrink_work, pool_shrink_all);
 static void pool_grow(struct kretprobe_pool *pool)
 {
 	unsigned int want = pool_target(pool, pool_nr_taken(pool));
-	enum pool_growth growth = POOL_MAY_GROW;
+	enum pool_growth growth;
 
-	while (pool_nr_total(pool) < want && growth == POOL_MAY_GROW) {
-		growth = pool_grow_by_chunk(pool);
-		cond_resched();
-	}
-	WRITE_ONCE(pool->growth, growth);
+	do {
+		growth = POOL_MAY_GROW;
+		while (pool_nr_total(pool) < want && growth == POOL_MAY_GROW) {
+			growth = pool_grow_by_chunk(pool);
+			cond_resched();
+		}
+		WRITE_ONCE(pool->growth, growth);
+		/*
+		 * Count again. A hit that took an instance after the last count has requested
+		 * nothing if it found POOL_GROWTH_REQUESTED. Pairs with test_and_clear_bit() in
+		 * pool_take_from_chunk(): either the hit finds the new value, or this counts
+		 * its instance as taken.
+		 */
+		smp_mb();
+		want = pool_target(pool, pool_nr_taken(pool));
+	} while (pool_nr_total(pool) < want && growth == POOL_MAY_GROW);
 	if (growth == POOL_NO_MEMORY)
 		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
 }
