@@ -298,7 +298,7 @@ struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int ind
 	g->nr = nr_chunks;
 	g->pool = pool;
 	g->index = index;
-	/* Pairs with smp_load_acquire() in pool_group(). */
+	/* Publish the complete group. Pairs with READ_ONCE() in pool_group(). */
 	smp_store_release(&pool->group[index], g);
 	return g;
 }
@@ -309,7 +309,7 @@ struct chunk_group *pool_group(const struct kretprobe_pool *pool, unsigned int i
 	if (index >= pool->nr_groups)
 		return NULL;
 	/* Pairs with smp_store_release() in pool_add_group(). */
-	return smp_load_acquire(&pool->group[index]);
+	return READ_ONCE(pool->group[index]);
 }
 
 /**

@@ -389,7 +389,7 @@ void kretprobe_pools_replace_dead(struct kretprobe_holder *by)
 			for (j = 0; j < g->nr; j++) {
 				guard(rcu)();
 				/* Pairs with smp_store_release() in pool_add_chunk(). */
-				c = smp_load_acquire(&g->chunk[j]);
+				c = READ_ONCE(g->chunk[j]);
 				if (c)
 					pool_replace_dead_in(pool, c, by);
 			}
