@@ -673,7 +673,8 @@ int kretprobe_claim(struct kretprobe *rp)
 		holder->back = holder->cache;
 	}
 	holder->active = rp;
-	rcu_assign_pointer(holder->rp, rp);
+	/* No hit finds the holder before probepoint_publish_set() has published @rp. */
+	RCU_INIT_POINTER(holder->rp, rp);
 	rp->rph = holder;
 	rp->kp.pre_handler = rp->data_size ? kretprobe_entry_data : kretprobe_entry;
 	return 0;
