@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Random instructions have the same effect probed and not probed: with breakpoints, boosted and
-# single-stepped, and with jumps. The programs in fuzz/ test many more in user mode. In the
-# environment, FUZZ_S=N makes each case last N seconds, FUZZ_SEED=N is the seed, and FUZZ_TRACE=1
-# prints each instruction before it is executed.
+# single-stepped, and with jumps, while a user leads the CPU to the kernel's exception handlers.
+# The programs in fuzz/ test many more in user mode. In the environment, FUZZ_S=N makes each case
+# last N seconds, FUZZ_SEED=N is the seed, and FUZZ_TRACE=1 prints each instruction first.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -29,10 +29,12 @@ results() {
 	mv "$TMP/kprobes_fuzz.results" "$TMP/kprobes_fuzz.$1.results"
 }
 
+start_hostile_user "${FUZZ_SEED:-1}"
 results boosted 1
 results stepped 0
 cases=$(count_cases kprobes_fuzz.boosted kprobes_fuzz.stepped) || exit "$KSFT_FAIL"
-ktap_set_plan $((cases + 1))
+ktap_set_plan $((cases + 2))
 report_suites kprobes_fuzz.boosted kprobes_fuzz.stepped
+check "what a hostile user did meanwhile" end_hostile_user
 check "list is empty" list_is_empty
 ktap_finished

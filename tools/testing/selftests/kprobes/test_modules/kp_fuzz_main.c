@@ -297,11 +297,34 @@ static bool kp_names_sp(const struct insn *insn)
 	       (insn->opcode.bytes[insn->opcode.nbytes - 1] & 7) == KP_SP && !kp_ext_b(insn);
 }
 
+static bool kp_names_mmx(const struct kp_target *t)
+{
+	bool plain = !kp_has_prefix(t, 0x66) && !kp_has_prefix(t, 0xf2) && !kp_has_prefix(t, 0xf3);
+	const u8 *op = t->insn.opcode.bytes;
+
+	if (t->insn.vex_prefix.nbytes || kp_kind(&t->insn) != 'V')
+		return false;
+	if (t->insn.opcode.nbytes == 3)
+		return plain && (op[1] == 0x38 ? op[2] <= 0x1e : op[2] == 0x0f);
+	/* With a prefix: cvtpi2pd, cvttpd2pi, cvtpd2pi, movq2dq, movdq2q */
+	return op[1] == 0x2a || op[1] == 0x2c || op[1] == 0x2d || op[1] == 0xd6 ||
+	       (plain && op[1] >= 0x60 && op[1] != 0xc2 && op[1] != 0xc6);
+}
+
 /* What QEMU 7.2 does not emulate rightly when it has no KVM. */
 static bool kp_breaks_qemu(const struct kp_target *t)
 {
 	const struct insn *insn = &t->insn;
+	u8 rex = insn->rex_prefix.bytes[0];
 
+	/*
+	 * A CPU has eight MMX registers and ignores REX.R and REX.B. QEMU takes mm8 to mm15 from
+	 * the fields after mm7 in its own structure: mm9 is the address of the last memory operand
+	 * of x87, which any process changes. Shown by 41 0f 38 06 f1 (phsubd %mm1, %mm6): the
+	 * upper half of its result is that address after fldl, and is mm1's on a CPU.
+	 */
+	if (kp_names_mmx(t) && (X86_REX_R(rex) || (X86_REX_B(rex) && !kp_is_memory(insn))))
+		return true;
 	/* adcx, adox: flags are set that do not exist */
 	if (kp_is(insn, 3, 0xf6, 0xf6))
 		return true;
