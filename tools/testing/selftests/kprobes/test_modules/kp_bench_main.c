@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measures what a probe costs, in units of the time-stamp counter. Under QEMU's -icount
- * shift=0 these are instructions. A file has one figure to a line, and bench.sh makes a
- * table of the figures.
+ * Measures the cost of a probe in units of the time-stamp counter, which are instructions with
+ * QEMU's -icount shift=0. A line of a file in debugfs is a figure; bench.sh prints a table.
  *
- * debugfs kp_bench/hits	a hit, less what the same call costs without
- * debugfs kp_bench/jumps	a hit of an optimised probe
- * debugfs kp_bench/call	a call of kp_bench_called(), for probes that users set
- * debugfs kp_bench/changes	registering and unregistering
- * debugfs kp_bench/optimizing	how long it takes until probes are optimised
+ * kp_bench/unused		page fault, stack trace, process; read it before any other file
+ * kp_bench/hits		a hit, less the same call without a probe
+ * kp_bench/jumps		a hit of an optimised probe
+ * kp_bench/returns		a call with a return probe, less the same call without
+ * kp_bench/jump_returns	the same, with an optimised entry
+ * kp_bench/call		a call of kp_bench_called(), which users probe
+ * kp_bench/changes		registering and unregistering
+ * kp_bench/optimizing		the time until probes are optimised
  *
- * kp_bench_ret.c has files for return probes, and kp_bench_unused.c one for a kernel in which
- * no probe has been registered yet.
- *
- * A task that reads a file takes the measurements. No other user should have probes meanwhile.
+ * Reading a file takes the measurement. No other user may have probes meanwhile.
  */
 
 #include <linux/cleanup.h>
@@ -33,6 +32,7 @@
 #include <asm/hardirq.h>
 #include <asm/ibt.h>
 #include <asm/msr.h>
+#include <asm/text-patching.h>
 #include <asm/trapnr.h>
 #include "kp_bench.h"
 
@@ -40,38 +40,45 @@
 /* Probes on one address */
 #define KP_COLOCATED	16
 #define KP_BATCH	1000
-/* Of each instruction in a row but the ENDBR. */
 #define KP_INSN_SIZE	2
-/* As many instructions as a jump covers, so that each of its size can have one. */
+/* The instructions of a row that a jump overlaps */
 #define KP_JUMP_INSNS	3
-#define KP_JUMP_OPCODE	0xe9
-/* A measurement waits at most so long until a jump is written, or removed. */
 #define KP_JUMP_PATIENCE	(10 * HZ)
 
-/* One reader at a time: all that follows is there once. */
-DEFINE_MUTEX(kp_bench_mutex);
+/* Serialises the readers: they share the probes. */
+static DEFINE_MUTEX(kp_bench_mutex);
 
-static struct kprobe kp_measured;
 static struct kprobe *kp_others;
 static struct kprobe **kp_other;
-/* What calling a row costs when nothing in it is probed. */
-static u64 kp_bare[KP_BENCH_ROWS];
 
-/* The only work of the handlers. */
-static unsigned long kp_hits, kp_posts;
+/* The calls of the measured handlers: @first are pre_handlers and handlers of returns. */
+static struct {
+	unsigned long first, second;
+} kp_called;
 
 static int kp_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	kp_hits++;
+	kp_called.first++;
 	return 0;
 }
 
 static void kp_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
-	kp_posts++;
+	kp_called.second++;
 }
 
-/* Without interrupts, so that there is nothing to measure but the call. */
+static int kp_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_called.first++;
+	return 0;
+}
+
+static int kp_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_called.second++;
+	return 0;
+}
+
 static noinline u64 kp_call(void (*fn)(void))
 {
 	unsigned long flags;
@@ -85,12 +92,17 @@ static noinline u64 kp_call(void (*fn)(void))
 	return end - start;
 }
 
-struct kp_cost kp_bench_calls(void (*fn)(void))
+struct kp_cost {
+	u64 least;
+	u64 most;
+};
+
+/* Measure KP_BENCH_CALLS calls, after one that may have more to do. */
+static struct kp_cost kp_calls(void (*fn)(void))
 {
 	struct kp_cost cost = { .least = U64_MAX };
 	int i;
 
-	/* The first call may find more to do than the others. */
 	kp_call(fn);
 	for (i = 0; i < KP_BENCH_CALLS; i++) {
 		u64 one = kp_call(fn);
@@ -101,10 +113,7 @@ struct kp_cost kp_bench_calls(void (*fn)(void))
 	return cost;
 }
 
-/*
- * Counting traps: an IDT that leads to the kernel's handlers by way of ours.
- */
-
+/* An IDT whose gates for #DB and #BP count, then jump to the kernel's handlers */
 static gate_desc kp_idt[IDT_ENTRIES] __page_aligned_bss;
 unsigned int kp_bench_traps;
 unsigned long kp_bench_real_debug, kp_bench_real_int3;
@@ -122,7 +131,8 @@ static unsigned long kp_redirect(int vector, void (*to)(void))
 	return real;
 }
 
-unsigned int kp_bench_count_traps(void (*fn)(void))
+/* Return: the number of traps of one call. */
+static unsigned int kp_count_traps(void (*fn)(void))
 {
 	struct desc_ptr ours = { .size = sizeof(kp_idt) - 1, .address = (unsigned long)kp_idt };
 	struct desc_ptr idt;
@@ -141,11 +151,7 @@ unsigned int kp_bench_count_traps(void (*fn)(void))
 	return kp_bench_traps;
 }
 
-/*
- * Timing changes.
- */
-
-/* Interrupts that CPUs sent to have something called elsewhere. */
+/* Interrupts by which CPUs had functions called on others */
 static unsigned int kp_ipis(void)
 {
 	unsigned int sum = 0;
@@ -167,7 +173,6 @@ static void kp_begin(void)
 	kp_start = rdtsc();
 }
 
-/* A line: what it is of, time, interrupts. */
 static void kp_end(struct seq_file *m, const char *name)
 {
 	u64 end = rdtsc();
@@ -177,10 +182,10 @@ static void kp_end(struct seq_file *m, const char *name)
 }
 
 /*
- * debugfs kp_bench/hits
+ * Hits and returns.
  */
 
-/* Not every kernel lets a probe be used again without. */
+/* Some kernels refuse a probe that has what an earlier registration has left in it. */
 static void kp_init(struct kprobe *p, void *addr, bool post)
 {
 	memset(p, 0, sizeof(*p));
@@ -194,125 +199,143 @@ static void *kp_first_insn(void (*fn)(void))
 	return (void *)fn + ENDBR_INSN_SIZE;
 }
 
-static bool kp_some_without_jump(struct kprobe **probes, int nr)
+/* Wait until there is a jump at the probe, or none any more. Not every kernel shows it in flags. */
+static int kp_wait_jump(const void *addr, bool wanted)
 {
-	int i;
+	unsigned long end = jiffies + KP_JUMP_PATIENCE;
 
-	for (i = 0; i < nr; i++)
-		if (READ_ONCE(*probes[i]->addr) != KP_JUMP_OPCODE)
-			return true;
-	return false;
+	while ((READ_ONCE(*(u8 *)addr) == JMP32_INSN_OPCODE) != wanted) {
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+		usleep_range(100, 200);
+	}
+	return 0;
 }
 
-/* Wait until jumps are where the probes are; not every kernel says it in flags. */
 static int kp_wait_jumps(struct kprobe **probes, int nr)
 {
-	unsigned long end = jiffies + KP_JUMP_PATIENCE;
+	int i, err = 0;
 
-	while (kp_some_without_jump(probes, nr)) {
-		if (time_after(jiffies, end))
-			return -ETIMEDOUT;
-		usleep_range(100, 200);
-	}
-	return 0;
+	for (i = 0; i < nr && !err; i++)
+		err = kp_wait_jump(probes[i]->addr, true);
+	return err;
 }
 
-/* Not every kernel removes the jump of a probe as soon as that is unregistered. */
-int kp_bench_wait_original(void *addr)
-{
-	unsigned long end = jiffies + KP_JUMP_PATIENCE;
+enum kp_way { KP_BREAKPOINT, KP_JUMP, KP_FTRACE };
 
-	while (READ_ONCE(*(u8 *)addr) == KP_JUMP_OPCODE) {
-		if (time_after(jiffies, end))
-			return -ETIMEDOUT;
-		usleep_range(100, 200);
-	}
-	return 0;
+/* How @p, which is registered, is hit */
+static bool kp_is_reached_by(struct kprobe *p, enum kp_way way)
+{
+	if (way == KP_JUMP)
+		return !kp_wait_jump(p->addr, true);
+	return kprobe_ftrace(p) == (way == KP_FTRACE);
 }
 
-/* A line: what it is of, instructions (as a range where they differ), traps. */
-static int kp_hit_as(struct seq_file *m, const char *name, void (*fn)(void), bool post,
-		     bool jump)
+#define KP_SECOND	0x1	/* has a post_handler or an entry_handler */
+#define KP_RETURN	0x2	/* is a return probe */
+#define KP_LIMIT	0x4	/* has a maxactive */
+#define KP_DATA		0x8	/* has data */
+
+static int kp_register(struct kretprobe *rp, void (*fn)(void), unsigned int form)
 {
-	struct kprobe *p = &kp_measured;
+	memset(rp, 0, sizeof(*rp));
+	if (!(form & KP_RETURN)) {
+		kp_init(&rp->kp, kp_first_insn(fn), form & KP_SECOND);
+		return register_kprobe(&rp->kp);
+	}
+	rp->kp.addr = (void *)fn;
+	rp->handler = kp_return;
+	rp->entry_handler = form & KP_SECOND ? kp_entry : NULL;
+	rp->maxactive = form & KP_LIMIT ? 16 : 0;
+	rp->data_size = form & KP_DATA ? 16 : 0;
+	return register_kretprobe(rp);
+}
+
+static void kp_unregister(struct kretprobe *rp, unsigned int form)
+{
+	if (form & KP_RETURN)
+		unregister_kretprobe(rp);
+	else
+		unregister_kprobe(&rp->kp);
+}
+
+/*
+ * Print a line: name, instructions (as a range where they differ), traps. Print nothing, and
+ * succeed, if the probe cannot be reached in this way.
+ */
+static int kp_measure(struct seq_file *m, const char *name, const char *suffix,
+		      void (*fn)(void), enum kp_way way, unsigned int form)
+{
+	/* kp_calls() calls once more, and so does kp_count_traps(). */
+	const unsigned long all = KP_BENCH_CALLS + 2;
+	static struct kretprobe rp;
 	struct kp_cost bare, hit;
 	unsigned int traps;
 	int err;
 
-	kp_init(p, kp_first_insn(fn), post);
-	err = kp_bench_wait_original(p->addr);
+	/* Some kernels remove the jump of an earlier probe later. */
+	err = kp_wait_jump(kp_first_insn(fn), false);
 	if (err)
 		return err;
-	bare = kp_bench_calls(fn);
-	err = register_kprobe(p);
+	bare = kp_calls(fn);
+	err = kp_register(&rp, fn, form);
 	if (err)
 		return err;
-	if (jump && kp_wait_jumps(&p, 1)) {
-		/* A figure that can't be had is no failure. */
-		unregister_kprobe(p);
+	if (!kp_is_reached_by(&rp.kp, way)) {
+		kp_unregister(&rp, form);
 		return 0;
 	}
-	kp_hits = 0;
-	kp_posts = 0;
-	hit = kp_bench_calls(fn);
-	traps = kp_bench_count_traps(fn);
-	unregister_kprobe(p);
-
-	/* kp_bench_calls() calls once more, and so does kp_bench_count_traps(). */
-	if (kp_hits != KP_BENCH_CALLS + 2 || kp_posts != (post ? KP_BENCH_CALLS + 2 : 0)) {
-		pr_err("kp_bench: %s: %lu hits, %lu post_handlers for %d calls\n", name, kp_hits,
-		       kp_posts, KP_BENCH_CALLS + 2);
+	kp_called.first = 0;
+	kp_called.second = 0;
+	hit = kp_calls(fn);
+	traps = kp_count_traps(fn);
+	kp_unregister(&rp, form);
+	if (kp_called.first != all || kp_called.second != (form & KP_SECOND ? all : 0)) {
+		pr_err("kp_bench: %s%s: %lu and %lu handlers for %lu calls\n", name, suffix,
+		       kp_called.first, kp_called.second, all);
 		return -EIO;
 	}
-
-	seq_printf(m, "%s %llu", name, hit.least - bare.least);
+	seq_printf(m, "%s%s %llu", name, suffix, hit.least - bare.least);
 	if (hit.most != hit.least)
 		seq_printf(m, "-%llu", hit.most - bare.least);
 	seq_printf(m, "(%u)\n", traps);
 	return 0;
 }
 
-static int kp_hit(struct seq_file *m, const char *name, void (*fn)(void), bool post)
+static int kp_pre_and_post(struct seq_file *m, const char *name, void (*fn)(void), enum kp_way way)
 {
-	return kp_hit_as(m, name, fn, post, false);
+	return kp_measure(m, "pre_", name, fn, way, 0) ?:
+	       kp_measure(m, "post_", name, fn, way, KP_SECOND);
 }
 
-/* A line: what it is of and the number of probes, instructions. */
-static int kp_hit_several(struct seq_file *m, const char *name, void (*fn)(void), int nr,
-			  bool jump)
+/* Measure a hit of several probes on one address. */
+static int kp_several(struct seq_file *m, const char *name, void (*fn)(void), bool jump)
 {
 	struct kp_cost bare, hit;
-	int i, err;
+	int i, nr, err;
 
-	for (i = 0; i < nr; i++)
-		kp_init(kp_other[i], kp_first_insn(fn), false);
-	err = kp_bench_wait_original(kp_first_insn(fn));
-	if (err)
-		return err;
-	bare = kp_bench_calls(fn);
-	err = register_kprobes(kp_other, nr);
-	if (err)
-		return err;
-	if (jump && kp_wait_jumps(kp_other, nr)) {
+	for (nr = 2; nr <= KP_COLOCATED; nr *= nr) {
+		for (i = 0; i < nr; i++)
+			kp_init(kp_other[i], kp_first_insn(fn), false);
+		err = kp_wait_jump(kp_first_insn(fn), false);
+		if (err)
+			return err;
+		bare = kp_calls(fn);
+		err = register_kprobes(kp_other, nr);
+		if (err)
+			return err;
+		if (!jump || !kp_wait_jumps(kp_other, 1)) {
+			kp_called.first = 0;
+			hit = kp_calls(fn);
+			if (kp_called.first != (KP_BENCH_CALLS + 1) * nr)
+				err = -EIO;
+			seq_printf(m, "%s_%d %llu(%d)\n", name, nr, hit.least - bare.least, !jump);
+		}
 		unregister_kprobes(kp_other, nr);
-		return 0;
+		if (err)
+			return err;
 	}
-	kp_hits = 0;
-	hit = kp_bench_calls(fn);
-	unregister_kprobes(kp_other, nr);
-	if (kp_hits != (KP_BENCH_CALLS + 1) * nr)
-		return -EIO;
-	seq_printf(m, "%s_%d %llu(%d)\n", name, nr, hit.least - bare.least, !jump);
 	return 0;
-}
-
-static int kp_hits_of_several(struct seq_file *m, const char *name, void (*fn)(void), bool jump)
-{
-	int nr, err = 0;
-
-	for (nr = 2; nr <= KP_COLOCATED && !err; nr *= nr)
-		err = kp_hit_several(m, name, fn, nr, jump);
-	return err;
 }
 
 static void kp_init_other(int i)
@@ -331,198 +354,173 @@ static int kp_register_others(int from, int to)
 	return register_kprobes(kp_other + from, to - from);
 }
 
-/* With many probes, the cost of one may depend on where it is: see all of them. */
-static int kp_hits_of_others(struct seq_file *m)
+/* Measure a hit while other probes are registered, then a hit of each of them. */
+static int kp_among_others(struct seq_file *m)
 {
+	static const struct {
+		int nr;
+		const char *name;
+	} steps[] = {
+		{ 1, "boost_among_1" }, { 100, "boost_among_100" }, { KP_OTHERS - KP_BATCH, NULL },
+		{ KP_OTHERS, "boost_among_10000" },
+	};
+	static u64 bare[KP_BENCH_ROWS];
+	int i, nr = 0, err = 0;
 	u64 sum = 0;
 	u32 tenths;
-	int i;
 
-	kp_hits = 0;
-	for (i = 0; i < KP_BENCH_ROWS; i++)
-		sum += kp_call(kp_bench_rows[i]) - kp_bare[i];
-	if (kp_hits != KP_OTHERS)
+	for (i = 0; i < KP_BENCH_ROWS; i++) {
+		kp_call(kp_bench_rows[i]);
+		bare[i] = kp_call(kp_bench_rows[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(steps) && !err; i++) {
+		kp_begin();
+		err = kp_register_others(nr, steps[i].nr);
+		if (err)
+			break;
+		nr = steps[i].nr;
+		if (nr == KP_OTHERS)
+			kp_end(m, "register_last_batch");
+		if (steps[i].name)
+			err = kp_measure(m, "pre_", steps[i].name, kp_bench_add, KP_BREAKPOINT, 0);
+	}
+	kp_called.first = 0;
+	for (i = 0; i < KP_BENCH_ROWS && !err; i++)
+		sum += kp_call(kp_bench_rows[i]) - bare[i];
+	if (nr)
+		unregister_kprobes(kp_other, nr);
+	if (err)
+		return err;
+	if (kp_called.first != KP_OTHERS)
 		return -EIO;
 	sum = div_u64_rem(div_u64(sum * 10, KP_OTHERS), 10, &tenths);
 	seq_printf(m, "pre_boost_each %llu.%u\n", sum, tenths);
 	return 0;
 }
 
-static int kp_hits_among_others(struct seq_file *m)
+static int kp_bench_hits(struct seq_file *m)
 {
-	int i, err;
+	static const struct {
+		const char *name;
+		void (*fn)(void);
+	} insns[] = {
+		{ "boost", kp_bench_add }, { "push", kp_bench_push }, { "nop", kp_bench_nop },
+		{ "jmp", kp_bench_jmp }, { "je", kp_bench_je }, { "str", kp_bench_str },
+	};
+	int i, err = 0;
 
-	for (i = 0; i < KP_BENCH_ROWS; i++) {
-		kp_call(kp_bench_rows[i]);
-		kp_bare[i] = kp_call(kp_bench_rows[i]);
-	}
-
-	err = kp_register_others(0, 1);
-	if (err)
-		return err;
-	err = kp_hit(m, "pre_boost_among_1", kp_bench_add, false) ?: kp_register_others(1, 100);
-	if (err) {
-		unregister_kprobe(kp_other[0]);
-		return err;
-	}
-	err = kp_hit(m, "pre_boost_among_100", kp_bench_add, false) ?:
-	      kp_register_others(100, KP_OTHERS - KP_BATCH);
-	if (err) {
-		unregister_kprobes(kp_other, 100);
-		return err;
-	}
-	kp_begin();
-	err = kp_register_others(KP_OTHERS - KP_BATCH, KP_OTHERS);
-	if (err) {
-		unregister_kprobes(kp_other, KP_OTHERS - KP_BATCH);
-		return err;
-	}
-	kp_end(m, "register_last_batch");
-	err = kp_hit(m, "pre_boost_among_10000", kp_bench_add, false) ?:
-	      kp_hits_of_others(m);
-	unregister_kprobes(kp_other, KP_OTHERS);
-	return err;
+	for (i = 0; i < ARRAY_SIZE(insns) && !err; i++)
+		err = kp_pre_and_post(m, insns[i].name, insns[i].fn, KP_BREAKPOINT);
+	return err ?:
+	       kp_pre_and_post(m, "ftrace", kp_bench_entries[0], KP_FTRACE) ?:
+	       kp_several(m, "several_boost", kp_bench_add, false) ?:
+	       kp_among_others(m);
 }
 
-/* Only where ftrace has its call is an entry another thing than the rest. */
-static int kp_hits_at_entry(struct seq_file *m)
+static int kp_bench_jumps(struct seq_file *m)
 {
-	if (!IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		return 0;
-	return kp_hit(m, "pre_ftrace", kp_bench_entries[0], false) ?:
-	       kp_hit(m, "post_ftrace", kp_bench_entries[0], true);
+	return kp_pre_and_post(m, "jump", kp_bench_long, KP_JUMP) ?:
+	       kp_several(m, "several_jump", kp_bench_long, true);
 }
 
-static int kp_bench_hits_show(struct seq_file *m, void *unused)
+/* The compiler makes room for ftrace's call where the kernel has function tracing. */
+static noinline void kp_bench_traced(void)
 {
-	guard(mutex)(&kp_bench_mutex);
-	return kp_hit(m, "pre_boost", kp_bench_add, false) ?:
-	       kp_hit(m, "post_boost", kp_bench_add, true) ?:
-	       kp_hit(m, "pre_push", kp_bench_push, false) ?:
-	       kp_hit(m, "post_push", kp_bench_push, true) ?:
-	       kp_hit(m, "pre_nop", kp_bench_nop, false) ?:
-	       kp_hit(m, "post_nop", kp_bench_nop, true) ?:
-	       kp_hit(m, "pre_jmp", kp_bench_jmp, false) ?:
-	       kp_hit(m, "post_jmp", kp_bench_jmp, true) ?:
-	       kp_hit(m, "pre_je", kp_bench_je, false) ?:
-	       kp_hit(m, "post_je", kp_bench_je, true) ?:
-	       kp_hit(m, "pre_str", kp_bench_str, false) ?:
-	       kp_hit(m, "post_str", kp_bench_str, true) ?:
-	       kp_hits_at_entry(m) ?:
-	       kp_hits_of_several(m, "several_boost", kp_bench_add, false) ?:
-	       kp_hits_among_others(m);
+	barrier();
 }
-DEFINE_SHOW_ATTRIBUTE(kp_bench_hits);
 
-static int kp_bench_jumps_show(struct seq_file *m, void *unused)
+static int kp_returns(struct seq_file *m, const char *name, void (*fn)(void), enum kp_way way)
 {
-	guard(mutex)(&kp_bench_mutex);
-	return kp_hit_as(m, "pre_jump", kp_bench_long, false, true) ?:
-	       kp_hit_as(m, "post_jump", kp_bench_long, true, true) ?:
-	       kp_hits_of_several(m, "several_jump", kp_bench_long, true);
+	return kp_measure(m, name, "", fn, way, KP_RETURN) ?:
+	       kp_measure(m, name, "_both", fn, way, KP_RETURN | KP_SECOND) ?:
+	       kp_measure(m, name, "_limit", fn, way, KP_RETURN | KP_LIMIT) ?:
+	       kp_measure(m, name, "_all", fn, way, KP_RETURN | KP_SECOND | KP_LIMIT | KP_DATA);
 }
-DEFINE_SHOW_ATTRIBUTE(kp_bench_jumps);
 
-/*
- * debugfs kp_bench/call
- */
+static int kp_bench_returns(struct seq_file *m)
+{
+	return kp_returns(m, "ret_boost", kp_bench_add, KP_BREAKPOINT) ?:
+	       kp_returns(m, "ret_push", kp_bench_push, KP_BREAKPOINT) ?:
+	       kp_returns(m, "ret_ftrace", kp_bench_traced, KP_FTRACE);
+}
 
-/* A function in C, whose entry is ftrace's, where the kernel has function tracing. */
+static int kp_bench_jump_returns(struct seq_file *m)
+{
+	return kp_returns(m, "ret_jump", kp_bench_long, KP_JUMP);
+}
+
+noinline long kp_bench_called(long one, long two);
 noinline long kp_bench_called(long one, long two)
 {
 	barrier();
 	return one + two;
 }
 
-static void kp_bench_call(void)
+static void kp_bench_call_it(void)
 {
 	kp_bench_called(1, 2);
 }
 
-static int kp_bench_call_show(struct seq_file *m, void *unused)
+static int kp_bench_call(struct seq_file *m)
 {
-	guard(mutex)(&kp_bench_mutex);
-	seq_printf(m, "%llu\n", kp_bench_calls(kp_bench_call).least);
+	seq_printf(m, "%llu\n", kp_calls(kp_bench_call_it).least);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(kp_bench_call);
 
 /*
- * debugfs kp_bench/changes
+ * Changes.
  */
-
-/* What the probes of a batch are made by: within functions, or at their entries. */
-typedef void (*kp_init_t)(int i);
 
 static void kp_init_entry(int i)
 {
 	kp_init(kp_other[i], kp_first_insn(kp_bench_entries[i]), false);
 }
 
-static int kp_singly(struct seq_file *m, kp_init_t init, const char *on, const char *off)
+/* Register and unregister KP_BATCH probes in one call, or in a call for each. */
+static int kp_change(struct seq_file *m, void (*init)(int i), bool batch, const char *on,
+		     const char *off)
 {
-	int i, done, err = 0;
+	int i, nr, each = batch ? KP_BATCH : 1;
 
 	for (i = 0; i < KP_BATCH; i++)
 		init(i);
 	kp_begin();
-	for (done = 0; done < KP_BATCH && !err; done++)
-		err = register_kprobe(kp_other[done]);
-	if (err) {
-		unregister_kprobes(kp_other, done - 1);
-		return err;
+	for (nr = 0; nr < KP_BATCH; nr += each) {
+		int err = register_kprobes(kp_other + nr, each);
+
+		if (err) {
+			if (nr)
+				unregister_kprobes(kp_other, nr);
+			return err;
+		}
 	}
 	kp_end(m, on);
-
 	kp_begin();
-	for (i = 0; i < KP_BATCH; i++)
-		unregister_kprobe(kp_other[i]);
+	for (nr = 0; nr < KP_BATCH; nr += each)
+		unregister_kprobes(kp_other + nr, each);
 	kp_end(m, off);
 	return 0;
 }
 
-static int kp_batch(struct seq_file *m, kp_init_t init, const char *on, const char *off)
-{
-	int i, err;
-
-	for (i = 0; i < KP_BATCH; i++)
-		init(i);
-	kp_begin();
-	err = register_kprobes(kp_other, KP_BATCH);
-	if (err)
-		return err;
-	kp_end(m, on);
-
-	kp_begin();
-	unregister_kprobes(kp_other, KP_BATCH);
-	kp_end(m, off);
-	return 0;
-}
-
-static int kp_bench_changes_show(struct seq_file *m, void *unused)
+static int kp_bench_changes(struct seq_file *m)
 {
 	int err;
 
-	guard(mutex)(&kp_bench_mutex);
-	/* Once before, for what only the first time costs. */
+	/* What only the first registration costs is not measured. */
 	err = kp_register_others(0, KP_BATCH);
 	if (err)
 		return err;
 	unregister_kprobes(kp_other, KP_BATCH);
-	err = kp_singly(m, kp_init_other, "register_singly", "unregister_singly") ?:
-	      kp_batch(m, kp_init_other, "register_batch", "unregister_batch");
+	err = kp_change(m, kp_init_other, false, "register_singly", "unregister_singly") ?:
+	      kp_change(m, kp_init_other, true, "register_batch", "unregister_batch");
 	if (err || !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
 		return err;
-	return kp_singly(m, kp_init_entry, "entries_on_singly", "entries_off_singly") ?:
-	       kp_batch(m, kp_init_entry, "entries_on_batch", "entries_off_batch");
+	return kp_change(m, kp_init_entry, false, "entries_on_singly", "entries_off_singly") ?:
+	       kp_change(m, kp_init_entry, true, "entries_on_batch", "entries_off_batch");
 }
-DEFINE_SHOW_ATTRIBUTE(kp_bench_changes);
 
-/*
- * Measure how long it takes to optimise @nr probes, and to unregister them. None of them is in the
- * DCR of another.
- */
-static int kp_optimize(struct seq_file *m, int nr, const char *come, const char *go)
+/* Measure until @nr probes are optimised; none is in the DCR of another. */
+static int kp_optimize(struct seq_file *m, int nr, const char *on, const char *off)
 {
 	const int per_row = KP_BENCH_ROW / KP_JUMP_INSNS;
 	int i, err;
@@ -536,21 +534,42 @@ static int kp_optimize(struct seq_file *m, int nr, const char *come, const char 
 		return err;
 	err = kp_wait_jumps(kp_other, nr);
 	if (!err)
-		kp_end(m, come);
+		kp_end(m, on);
 	kp_begin();
 	unregister_kprobes(kp_other, nr);
 	if (!err)
-		kp_end(m, go);
+		kp_end(m, off);
 	return err;
 }
 
-static int kp_bench_optimizing_show(struct seq_file *m, void *unused)
+static int kp_bench_optimizing(struct seq_file *m)
 {
-	guard(mutex)(&kp_bench_mutex);
 	return kp_optimize(m, 1, "optimize_one", "unregister_optimized_one") ?:
 	       kp_optimize(m, KP_BATCH, "optimize_batch", "unregister_optimized_batch");
 }
-DEFINE_SHOW_ATTRIBUTE(kp_bench_optimizing);
+
+static struct kp_file {
+	const char *name;
+	int (*measure)(struct seq_file *m);
+} kp_files[] = {
+	{ "unused", kp_bench_unused },
+	{ "hits", kp_bench_hits },
+	{ "jumps", kp_bench_jumps },
+	{ "returns", kp_bench_returns },
+	{ "jump_returns", kp_bench_jump_returns },
+	{ "call", kp_bench_call },
+	{ "changes", kp_bench_changes },
+	{ "optimizing", kp_bench_optimizing },
+};
+
+static int kp_bench_show(struct seq_file *m, void *unused)
+{
+	struct kp_file *file = m->private;
+
+	guard(mutex)(&kp_bench_mutex);
+	return file->measure(m);
+}
+DEFINE_SHOW_ATTRIBUTE(kp_bench);
 
 static struct dentry *kp_dir;
 
@@ -567,15 +586,9 @@ static int __init kp_bench_init(void)
 	}
 	for (i = 0; i < KP_OTHERS; i++)
 		kp_other[i] = &kp_others[i];
-
 	kp_dir = debugfs_create_dir("kp_bench", NULL);
-	debugfs_create_file("hits", 0400, kp_dir, NULL, &kp_bench_hits_fops);
-	debugfs_create_file("jumps", 0400, kp_dir, NULL, &kp_bench_jumps_fops);
-	debugfs_create_file("call", 0400, kp_dir, NULL, &kp_bench_call_fops);
-	debugfs_create_file("changes", 0400, kp_dir, NULL, &kp_bench_changes_fops);
-	debugfs_create_file("optimizing", 0400, kp_dir, NULL, &kp_bench_optimizing_fops);
-	kp_bench_create_ret(kp_dir);
-	kp_bench_create_unused(kp_dir);
+	for (i = 0; i < ARRAY_SIZE(kp_files); i++)
+		debugfs_create_file(kp_files[i].name, 0400, kp_dir, &kp_files[i], &kp_bench_fops);
 	return 0;
 }
 module_init(kp_bench_init);

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What probes cost as their number grows, and as the number of CPUs grows that hit them. Time
- * is counted as in kp_bench_main.c.
+ * The cost of a probe as the number of probes grows, and of CPUs that hit them; see
+ * kp_bench_main.c.
  *
- * debugfs kp_bench_scale/grow	with 0 to the parameter "probes" other probes: a hit, and one
- *				probe registered and unregistered; and what the others cost
- * debugfs kp_bench_scale/hold	a write of 1 registers all of them, 0 unregisters them
- * debugfs kp_bench_scale/jumps	the held probes that have a jump
- * debugfs kp_bench_scale/now	the time-stamp counter
- * debugfs kp_bench_scale/cpus	a hit, while 1 to 16 CPUs hit one probe, or one each; and a
- *				call with a return probe
- *
- * A read or a write takes the measurement. No other probes should be registered meanwhile.
+ * kp_bench_scale/grow	with up to @probes others: a hit, registering and unregistering
+ * kp_bench_scale/hold	1 registers @probes probes, 0 unregisters them
+ * kp_bench_scale/jumps	number of them that have a jump
+ * kp_bench_scale/now	the time-stamp counter
+ * kp_bench_scale/cpus	a hit and a return while 1 to 16 CPUs hit one probe, or one each
  */
 
 #include <linux/atomic.h>
@@ -30,13 +26,13 @@
 #include <linux/vmstat.h>
 #include <asm/ibt.h>
 #include <asm/msr.h>
+#include <asm/text-patching.h>
 #include "kp_bench_scale.h"
 
 #define KP_PROBES	(KP_SCALE_ROWS * KP_SCALE_ROW)
 #define KP_PLACE_SIZE	(KP_SCALE_INSNS * 2)
-#define KP_JUMP_OPCODE	0xe9
 #define KP_CALLS	1000
-/* Probes that are registered and unregistered one by one for one figure. */
+/* Registrations for one figure */
 #define KP_SINGLY	20
 
 static int probes = KP_PROBES;
@@ -48,7 +44,6 @@ static struct kprobe *kp_all;
 static struct kprobe **kp_ptr;
 static bool kp_held;
 
-/* On separate cache lines, so that the handlers share nothing. */
 static DEFINE_PER_CPU_ALIGNED(unsigned long, kp_hits);
 
 static int kp_pre(struct kprobe *p, struct pt_regs *regs)
@@ -97,11 +92,6 @@ static u64 kp_time_call(void (*fn)(void))
 	return least;
 }
 
-/*
- * debugfs kp_bench_scale/grow
- */
-
-/* Lines: what it is of and the number of other probes, instructions. */
 static int kp_measure_one(struct seq_file *m, int others)
 {
 	u64 bare, hit, on = 0, off = 0, start;
@@ -131,26 +121,23 @@ static int kp_measure_one(struct seq_file *m, int others)
 static int kp_grow_show(struct seq_file *m, void *unused)
 {
 	static const int steps[] = { 0, 1000, 10000, 20000, 50000 };
-	unsigned long before;
-	int i, err, nr = 0;
+	unsigned long before = global_zone_page_state(NR_FREE_PAGES);
+	int i, err = 0, nr = 0;
 	u64 start;
 
 	guard(mutex)(&kp_scale_mutex);
 	if (kp_held)
 		return -EBUSY;
-	before = global_zone_page_state(NR_FREE_PAGES);
-	for (i = 0; i < ARRAY_SIZE(steps) && steps[i] <= probes; i++) {
+	for (i = 0; i < ARRAY_SIZE(steps) && steps[i] <= probes && !err; i++) {
 		start = rdtsc();
 		err = kp_register(nr, steps[i]);
 		if (err)
 			break;
-		if (steps[i] > nr)
+		if (i)
 			seq_printf(m, "grow_batch_%d %llu(0)\n", steps[i],
 				   div_u64(rdtsc() - start, steps[i] - nr));
 		nr = steps[i];
 		err = kp_measure_one(m, nr);
-		if (err)
-			break;
 	}
 	if (nr) {
 		seq_printf(m, "grow_bytes %lu(0)\n",
@@ -162,10 +149,6 @@ static int kp_grow_show(struct seq_file *m, void *unused)
 	return err;
 }
 DEFINE_SHOW_ATTRIBUTE(kp_grow);
-
-/*
- * debugfs kp_bench_scale/hold, jumps and now
- */
 
 static int kp_hold_set(void *data, u64 val)
 {
@@ -192,7 +175,7 @@ static int kp_jumps_get(void *data, u64 *val)
 	guard(mutex)(&kp_scale_mutex);
 	*val = 0;
 	for (i = 0; kp_held && i < probes; i++)
-		*val += READ_ONCE(*(u8 *)kp_ptr[i]->addr) == KP_JUMP_OPCODE;
+		*val += READ_ONCE(*(u8 *)kp_ptr[i]->addr) == JMP32_INSN_OPCODE;
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(kp_jumps_fops, kp_jumps_get, NULL, "%llu\n");
@@ -203,10 +186,6 @@ static int kp_now_get(void *data, u64 *val)
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(kp_now_fops, kp_now_get, NULL, "%llu\n");
-
-/*
- * debugfs kp_bench_scale/cpus
- */
 
 static struct {
 	void (*fn[KP_SCALE_CPUS])(void);
@@ -235,11 +214,11 @@ static int kp_caller(void *data)
 	return 0;
 }
 
-/* Instructions of one call, of all that @nr CPUs make at the same time. */
+/* Measure KP_CALLS calls on each of @nr CPUs at the same time. @cost: instructions of one */
 static int kp_time_calls(int nr, u64 *cost)
 {
 	struct task_struct *task[KP_SCALE_CPUS];
-	int i, cpu = -1, err = 0;
+	int i, cpu = -1;
 	u64 start;
 
 	atomic_set(&kp_run.ready, 0);
@@ -250,15 +229,13 @@ static int kp_time_calls(int nr, u64 *cost)
 		cpu = cpumask_next(cpu, cpu_online_mask);
 		task[i] = kthread_create(kp_caller, (void *)(long)i, "kp_scale/%d", i);
 		if (IS_ERR(task[i])) {
-			err = PTR_ERR(task[i]);
-			break;
+			int err = PTR_ERR(task[i]);
+
+			while (i--)
+				kthread_stop(task[i]);
+			return err;
 		}
 		kthread_bind(task[i], cpu);
-	}
-	if (err) {
-		while (i--)
-			kthread_stop(task[i]);
-		return err;
 	}
 	for (i = 0; i < nr; i++)
 		wake_up_process(task[i]);
@@ -284,63 +261,70 @@ static unsigned long kp_sum_hits(void)
 	return sum;
 }
 
-enum kp_kind { KP_PRE, KP_RET, KP_RET_LIMIT };
+static const struct kp_kind {
+	const char *name;
+	bool returns, limit, shared;
+} kp_kinds[] = {
+	{ "pre_one", .shared = true },
+	{ "pre_each" },
+	{ "ret_one", .returns = true, .shared = true },
+	{ "ret_each", .returns = true },
+	{ "limit_one", .returns = true, .limit = true, .shared = true },
+	{ "limit_each", .returns = true, .limit = true },
+};
+
+static int kp_register_kind(struct kretprobe *rp, const struct kp_kind *kind, void *fn)
+{
+	if (!kind->returns) {
+		kp_init(&rp->kp, fn + ENDBR_INSN_SIZE);
+		return register_kprobe(&rp->kp);
+	}
+	memset(rp, 0, sizeof(*rp));
+	rp->kp.addr = fn;
+	rp->handler = kp_return;
+	rp->maxactive = kind->limit ? 2 * KP_SCALE_CPUS : 0;
+	return register_kretprobe(rp);
+}
 
 /* A line: what it is of and the number of CPUs, instructions of a call more than without. */
-static int kp_measure_cpus(struct seq_file *m, const char *name, enum kp_kind kind, int nr,
-			   bool shared)
+static int kp_measure_cpus(struct seq_file *m, const struct kp_kind *kind, int nr)
 {
-	static struct kretprobe ret[KP_SCALE_CPUS];
-	static struct kprobe pre[KP_SCALE_CPUS];
-	int i, set = 0, err, err2, all = shared ? 1 : nr;
+	static struct kretprobe rp[KP_SCALE_CPUS];
+	int i, set = 0, err, all = kind->shared ? 1 : nr;
 	u64 bare, cost;
 
 	for (i = 0; i < nr; i++)
-		kp_run.fn[i] = kp_scale_ones[shared ? 0 : i];
+		kp_run.fn[i] = kp_scale_ones[kind->shared ? 0 : i];
 	err = kp_time_calls(nr, &bare);
-	for (; !err && set < all; set++) {
-		if (kind == KP_PRE) {
-			kp_init(&pre[set], (void *)kp_run.fn[set] + ENDBR_INSN_SIZE);
-			err = register_kprobe(&pre[set]);
-		} else {
-			memset(&ret[set], 0, sizeof(ret[set]));
-			ret[set].kp.addr = (void *)kp_run.fn[set];
-			ret[set].handler = kp_return;
-			ret[set].maxactive = kind == KP_RET_LIMIT ? 2 * KP_SCALE_CPUS : 0;
-			err = register_kretprobe(&ret[set]);
-		}
-		if (err)
-			set--;
+	while (!err && set < all) {
+		err = kp_register_kind(&rp[set], kind, (void *)kp_run.fn[set]);
+		set += !err;
 	}
 	kp_sum_hits();
-	err2 = err ?: kp_time_calls(nr, &cost);
-	for (i = 0; i < set; i++) {
-		if (kind == KP_PRE)
-			unregister_kprobe(&pre[i]);
+	err = err ?: kp_time_calls(nr, &cost);
+	while (set--) {
+		if (kind->returns)
+			unregister_kretprobe(&rp[set]);
 		else
-			unregister_kretprobe(&ret[i]);
+			unregister_kprobe(&rp[set].kp);
 	}
-	if (err2)
-		return err2;
+	if (err)
+		return err;
 	if (kp_sum_hits() != nr * KP_CALLS)
 		return -EIO;
-	seq_printf(m, "cpus_%s_%d %lld(0)\n", name, nr, cost - bare);
+	seq_printf(m, "cpus_%s_%d %lld(0)\n", kind->name, nr, cost - bare);
 	return 0;
 }
 
 static int kp_cpus_show(struct seq_file *m, void *unused)
 {
-	unsigned int nr;
+	unsigned int nr, i;
 	int err = 0;
 
 	guard(mutex)(&kp_scale_mutex);
-	for (nr = 1; !err && nr <= min(num_online_cpus(), KP_SCALE_CPUS); nr *= 2)
-		err = kp_measure_cpus(m, "pre_one", KP_PRE, nr, true) ?:
-		      kp_measure_cpus(m, "pre_each", KP_PRE, nr, false) ?:
-		      kp_measure_cpus(m, "ret_one", KP_RET, nr, true) ?:
-		      kp_measure_cpus(m, "ret_each", KP_RET, nr, false) ?:
-		      kp_measure_cpus(m, "limit_one", KP_RET_LIMIT, nr, true) ?:
-		      kp_measure_cpus(m, "limit_each", KP_RET_LIMIT, nr, false);
+	for (nr = 1; nr <= min(num_online_cpus(), KP_SCALE_CPUS); nr *= 2)
+		for (i = 0; i < ARRAY_SIZE(kp_kinds) && !err; i++)
+			err = kp_measure_cpus(m, &kp_kinds[i], nr);
 	return err;
 }
 DEFINE_SHOW_ATTRIBUTE(kp_cpus);

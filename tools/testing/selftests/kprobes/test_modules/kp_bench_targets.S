@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What kp_bench probes. Of each function it is the first instruction after the
- * ENDBR.
- */
+/* What kp_bench probes: the first instruction of each function, after the ENDBR */
 
-#include <linux/linkage.h>
-#include <asm/asm.h>
-#include <asm/nospec-branch.h>
 #include <asm/unwind_hints.h>
 #include "kp_bench.h"
-#include "kp_inc.h"
+#include "kp_bench_macros.S"
 
 	.text
 
@@ -57,40 +51,12 @@ SYM_FUNC_START(kp_bench_str)
 SYM_FUNC_END(kp_bench_str)
 
 /*
- * The others: functions of KP_BENCH_ROW instructions of two bytes, so that
- * neither looking a symbol up nor decoding a function takes long.
+ * The rows have many short instructions, so that neither looking a symbol up nor decoding a
+ * function takes long.
  */
-.macro kp_bench_row nr
-SYM_FUNC_START(kp_bench_row_\nr)
-	.rept	KP_BENCH_ROW
-	KP_INC_EAX
-	.endr
-	RET
-SYM_FUNC_END(kp_bench_row_\nr)
-	.pushsection .rodata, "a"
-	_ASM_PTR kp_bench_row_\nr
-	.popsection
-.endm
+kp_rows kp_bench_rows KP_BENCH_ROWS KP_BENCH_ROW
 
-	.pushsection .rodata, "a"
-	_ASM_ALIGN
-SYM_DATA_START(kp_bench_rows)
-	.popsection
-	.altmacro
-	.set	nr, 0
-	.rept	KP_BENCH_ROWS
-	kp_bench_row %nr
-	.set	nr, nr + 1
-	.endr
-	.noaltmacro
-	.pushsection .rodata, "a"
-SYM_DATA_END(kp_bench_rows)
-	.popsection
-
-/*
- * In front of the kernel's handlers of #DB and #BP while traps are counted; all
- * registers and the frame are as the processor left them.
- */
+/* Count a trap, then continue in the kernel's handler with the CPU's registers and frame. */
 .macro kp_bench_gate name real
 SYM_CODE_START(\name)
 #ifdef CONFIG_X86_64

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Included by others: tables of functions that consist of short instructions */
+
+#include <linux/linkage.h>
+#include <asm/asm.h>
+#include <asm/nospec-branch.h>
+#include "kp_inc.h"
+
+/* A table of functions; each has so many instructions of two bytes. */
+.macro kp_rows table functions insns
+	.pushsection .rodata, "a"
+	_ASM_ALIGN
+SYM_DATA_START(\table)
+	.popsection
+	.altmacro
+	.set	kp_nr, 0
+	.rept	\functions
+	kp_row \table, %kp_nr, \insns
+	.set	kp_nr, kp_nr + 1
+	.endr
+	.noaltmacro
+	.pushsection .rodata, "a"
+SYM_DATA_END(\table)
+	.popsection
+.endm
+
+.macro kp_row table nr insns
+SYM_FUNC_START(\table\()_\nr)
+	.rept	\insns
+	KP_INC_EAX
+	.endr
+	RET
+SYM_FUNC_END(\table\()_\nr)
+	.pushsection .rodata, "a"
+	_ASM_PTR \table\()_\nr
+	.popsection
+.endm
