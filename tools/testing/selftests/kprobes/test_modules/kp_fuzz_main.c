@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: random instructions run probed as they run bare. The generator is that of the
- * program in ../fuzz, which compares copies and emulations with the CPU, in user mode. Here the
- * probes are real ones: breakpoints and jumps, with a pre_handler, and with a post_handler too.
+ * KUnit suite: random instructions have the same effect probed as bare. The programs in ../fuzz
+ * share the generator and the corpus, and compare copies and emulations with the CPU in user mode;
+ * here the probes are real ones.
  *
  * Only instructions are executed that cannot harm the kernel, whatever their operands: no
  * system instructions, none that sets the stack pointer, and memory operands are in
- * kp_insn_mem or on the stack. An exception is fixed up by the exception table.
- *
- * The first encodings are those of ../fuzz/corpus that may be executed.
+ * kp_insn_mem or on the stack. The exception table catches exceptions.
  */
 
 #include <linux/cpufeature.h>
+#include <linux/ctype.h>
 #include <asm/asm.h>
 #include <asm/fpu/api.h>
 #include <asm/insn.h>
@@ -34,7 +33,7 @@
 
 static unsigned long seed = 1;
 module_param(seed, ulong, 0400);
-MODULE_PARM_DESC(seed, "what the random values start from");
+MODULE_PARM_DESC(seed, "of the random values");
 
 static unsigned int seconds = 5;
 module_param(seconds, uint, 0400);
@@ -65,20 +64,13 @@ static const char *const kp_mode_names[] = {
 
 /*
  * struct kp_target - a function and its instruction
- * @kp: the probe
- * @text: the function
- * @bytes: the instruction
- * @insn: the same, decoded
- * @index: the number of the instruction
- * @base: register that is set so that the operand is in kp_insn_mem; -1 for none
- * @offset: what is added to it
- * @add: index register; -1 for none
- * @scale: how far it is shifted
- * @to_reg: register that is set to where a branch goes; -1 for none
+ * @index: number of the instruction
+ * @base: register that is set so that the operand is in kp_insn_mem, as @offset is added; or -1
+ * @add: index register, shifted by @scale; or -1
+ * @to_reg: register that gets the target of a branch; or -1
  * @branches: the branch reads its target from memory
  * @runs: it is accepted, and executed
- * @jumped: there is a jump
- * @bare: what it does without probe
+ * @bare: the results without a probe
  * @way: KP_FUZZ_FAULT or KP_FUZZ_BRANCH, if it does not go on with the next instruction
  */
 struct kp_target {
@@ -94,12 +86,11 @@ struct kp_target {
 	int to_reg;
 	bool branches;
 	bool runs;
-	bool jumped;
 	struct kp_state bare[KP_ROUNDS];
 	u8 way[KP_ROUNDS];
 };
 
-/* So many of the corpus are executed at least, if all are accepted that should be. */
+/* Encodings of the corpus that are executed at least */
 #define KP_CORPUS_MIN	20UL
 #define KP_BITS		(IS_ENABLED(CONFIG_X86_64) ? 64 : 32)
 
@@ -142,54 +133,55 @@ static struct {
 } kernel;
 
 /*
- * Which instructions are executed.
+ * Which instructions are executed. In small letters: the middle field of the ModRM byte is not a
+ * register, but extends the opcode.
  *
  *	A	any operands that the rules below allow
  *	V	the same, with vector registers
  *	J	a relative branch
  *	R	a near return
  *	F	popf
- *	i	outside of 64-bit mode only
+ *	I	outside of 64-bit mode only
  */
 static const char one_byte[256 + 1] = {
 	"AAAAAA..AAAAAA.."	/* 0_ */
 	"AAAAAA..AAAAAA.."	/* 1_ */
-	"AAAAAA.iAAAAAA.i"	/* 2_ */
-	"AAAAAA.iAAAAAA.i"	/* 3_ */
-	"iiiiiiiiiiiiiiii"	/* 4_ */
+	"AAAAAA.IAAAAAA.I"	/* 2_ */
+	"AAAAAA.IAAAAAA.I"	/* 3_ */
+	"IIIIIIIIIIIIIIII"	/* 4_ */
 	"AAAAAAAAAAAAAAAA"	/* 5_ */
 	"...A....AAAA...."	/* 6_ */
 	"JJJJJJJJJJJJJJJJ"	/* 7_ */
-	"AA.AAAAAAAAAAA.A"	/* 8_ */
+	"aa.aAAAAAAAAaA.a"	/* 8_ */
 	"AAAAAAAAAA..AFAA"	/* 9_ */
 	"....AAAAAAAAAAAA"	/* a_ */
 	"AAAAAAAAAAAAAAAA"	/* b_ */
-	"AARR..AA........"	/* c_ */
-	"AAAAii.A........"	/* d_ */
+	"aaRR..aa........"	/* c_ */
+	"aaaaII.A........"	/* d_ */
 	"JJJJ....JJ.J...."	/* e_ */
-	".....AAAAAAAAAAA"	/* f_ */
+	".....AaaAAAAAAaa"	/* f_ */
 };
 
 static const char map_0f[256 + 1] = {
-	".............A.."	/* 0_ */
-	"VVVVVVVVAAAAAAAA"	/* 1_ */
+	".............a.."	/* 0_ */
+	"VVVVVVVVaaaaaaaa"	/* 1_ */
 	"........VVVVVVVV"	/* 2_ */
 	".A.............."	/* 3_ */
 	"AAAAAAAAAAAAAAAA"	/* 4_ */
 	"VVVVVVVVVVVVVVVV"	/* 5_ */
 	"VVVVVVVVVVVVVVVV"	/* 6_ */
-	"VVVVVVVV....VVVV"	/* 7_ */
+	"VvvvVVVV....VVVV"	/* 7_ */
 	"JJJJJJJJJJJJJJJJ"	/* 8_ */
 	"AAAAAAAAAAAAAAAA"	/* 9_ */
 	"A.AAAA..A..AAA.A"	/* a_ */
-	"AA.A..AAA.AAAAAA"	/* b_ */
-	"AAVAVVVAAAAAAAAA"	/* c_ */
+	"AA.A..AAA.aAAAAA"	/* b_ */
+	"AAVAVVVaAAAAAAAA"	/* c_ */
 	"VVVVVVVVVVVVVVVV"	/* d_ */
 	"VVVVVVVVVVVVVVVV"	/* e_ */
 	"VVVVVVVVVVVVVVV."	/* f_ */
 };
 
-static char kp_kind(const struct insn *insn)
+static char kp_letter(const struct insn *insn)
 {
 	const u8 *op = insn->opcode.bytes;
 
@@ -235,16 +227,9 @@ static bool kp_is(const struct insn *insn, int opcodes, u8 first, u8 last)
 	       op <= last && (opcodes == 1 || insn->opcode.bytes[0] == 0x0f);
 }
 
-/* Does the middle field of the ModRM byte extend the opcode? */
-static bool kp_is_group(const struct insn *insn)
+static char kp_kind(const struct insn *insn)
 {
-	return kp_is(insn, 1, 0x80, 0x83) || kp_is(insn, 1, 0x8f, 0x8f) ||
-	       kp_is(insn, 1, 0xc0, 0xc1) || kp_is(insn, 1, 0xc6, 0xc7) ||
-	       kp_is(insn, 1, 0xd0, 0xd3) || kp_is(insn, 1, 0xf6, 0xf7) ||
-	       kp_is(insn, 1, 0xfe, 0xff) || kp_is(insn, 2, 0x0d, 0x0d) ||
-	       kp_is(insn, 2, 0x18, 0x1f) || kp_is(insn, 2, 0x71, 0x73) ||
-	       kp_is(insn, 2, 0xba, 0xba) || kp_is(insn, 2, 0xc7, 0xc7) ||
-	       kp_is(insn, 1, 0x8c, 0x8c);
+	return toupper(kp_letter(insn));
 }
 
 static bool kp_is_memory(const struct insn *insn)
@@ -258,26 +243,22 @@ static bool kp_is_rip_relative(const struct insn *insn)
 	       (insn->modrm.bytes[0] & 0xc7) == 0x05;
 }
 
-/* The upper bits of register numbers, from a REX or a VEX prefix; ignored in 32-bit mode */
+/* Bit 3 of a register number: @rex or @vex is its place in the prefix. 32-bit mode ignores it. */
+static int kp_ext(const struct insn *insn, u8 rex, u8 vex)
+{
+	if (!IS_ENABLED(CONFIG_X86_64))
+		return 0;
+	if (insn->vex_prefix.nbytes == 3)
+		return insn->vex_prefix.bytes[1] & vex ? 0 : 8;
+	return insn->rex_prefix.bytes[0] & rex ? 8 : 0;
+}
+
 static int kp_ext_b(const struct insn *insn)
 {
-	if (!IS_ENABLED(CONFIG_X86_64))
-		return 0;
-	if (insn->vex_prefix.nbytes == 3)
-		return X86_VEX_B(insn->vex_prefix.bytes[1]) ? 0 : 8;
-	return X86_REX_B(insn->rex_prefix.bytes[0]) ? 8 : 0;
+	return kp_ext(insn, 0x01, 0x20);
 }
 
-static int kp_ext_x(const struct insn *insn)
-{
-	if (!IS_ENABLED(CONFIG_X86_64))
-		return 0;
-	if (insn->vex_prefix.nbytes == 3)
-		return X86_VEX_X(insn->vex_prefix.bytes[1]) ? 0 : 8;
-	return X86_REX_X(insn->rex_prefix.bytes[0]) ? 8 : 0;
-}
-
-/* May it set the stack pointer? Without knowing the operands: is it one of the registers? */
+/* Is the stack pointer one of the registers, which might be set? */
 static bool kp_names_sp(const struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0];
@@ -289,7 +270,7 @@ static bool kp_names_sp(const struct insn *insn)
 	if (insn->vex_prefix.nbytes && (IS_ENABLED(CONFIG_X86_64) ? v : v & 7) == KP_SP)
 		return true;
 	if (insn->modrm.nbytes)
-		return (!kp_is_group(insn) && X86_MODRM_REG(modrm) == KP_SP && !r) ||
+		return (!islower(kp_letter(insn)) && X86_MODRM_REG(modrm) == KP_SP && !r) ||
 		       (!kp_is_memory(insn) && X86_MODRM_RM(modrm) == KP_SP && !kp_ext_b(insn));
 	return (kp_is(insn, 1, 0x40, 0x4f) || kp_is(insn, 1, 0x58, 0x5f) ||
 		kp_is(insn, 1, 0x90, 0x97) || kp_is(insn, 1, 0xb0, 0xbf) ||
@@ -351,7 +332,7 @@ static bool __nocfi kp_decode(struct kp_target *t)
 	return !kernel.insn_decode(&t->insn, t->bytes, sizeof(t->bytes), INSN_MODE_KERN);
 }
 
-/* Decide how the operand in memory is kept within bounds. Return: true if it can be. */
+/* Keep the operand in memory within bounds. Return: false if that is impossible. */
 static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 {
 	struct insn *insn = &t->insn;
@@ -384,7 +365,7 @@ static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 		return kp_decode(t);
 	}
 	if (insn->sib.nbytes) {
-		t->add = X86_SIB_INDEX(sib) | kp_ext_x(insn);
+		t->add = X86_SIB_INDEX(sib) | kp_ext(insn, 0x02, 0x40);
 		t->scale = X86_SIB_SCALE(sib);
 		if (t->add == KP_SP)
 			t->add = -1;
@@ -413,7 +394,7 @@ static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 	return true;
 }
 
-/* Have all branches go to the same place of the function. */
+/* Direct all branches to KP_FUZZ_TAKEN. Return: false if that is impossible. */
 static bool kp_place_target(struct kp_target *t, char kind)
 {
 	struct insn *insn = &t->insn;
@@ -470,7 +451,7 @@ static bool kp_generate(struct kp_target *t)
 	if (!kp_decode(t))
 		return false;
 	kind = kp_kind(&t->insn);
-	if (kind == 'i' && IS_ENABLED(CONFIG_X86_64))
+	if (kind == 'I' && IS_ENABLED(CONFIG_X86_64))
 		return false;
 	if (kind == '.' || kp_names_sp(&t->insn))
 		return false;
@@ -484,7 +465,7 @@ static bool kp_generate(struct kp_target *t)
 }
 
 /*
- * Execution.
+ * Execution
  */
 
 static int kp_fuzz_pre(struct kprobe *p, struct pt_regs *regs)
@@ -552,7 +533,7 @@ static bool kp_uses_vectors(const struct kp_target *t)
 	return kp_kind(&t->insn) == 'V';
 }
 
-/* The registers of MMX are kept where the vectors of this processor have nothing. */
+/* mm0 to mm7 are kept in bytes of the vectors that neither SSE nor AVX uses. */
 #define KP_MMX(state, i)	(*(u64 *)&(state)->vector[i].byte[48])
 
 static void kp_load_mmx(const struct kp_state *in)
@@ -575,7 +556,7 @@ static void kp_save_mmx(struct kp_state *out)
 		     "=m" (KP_MMX(out, 7)));
 }
 
-/* Always from here, so that the stack pointer is the same each time. */
+/* noinline: the stack pointer is the same in each run. */
 static noinline void kp_run(const struct kp_target *t, struct kp_state *out)
 {
 	bool irqs_on = kp.in.reg[KP_FLAGS] & X86_EFLAGS_IF;
@@ -617,15 +598,6 @@ static noinline void kp_run(const struct kp_target *t, struct kp_state *out)
 	kp.in.reg[KP_SP] = kp_insn_in[KP_SP];
 }
 
-/* Return: the first byte in which two states differ, or -1. */
-static int kp_first_difference(const u8 *a, const u8 *b, int from, int to)
-{
-	for (; from < to; from++)
-		if (a[from] != b[from])
-			return from;
-	return -1;
-}
-
 static bool kp_fails(struct kunit *test, const struct kp_target *t, const char *what,
 		     unsigned long got, unsigned long wanted)
 {
@@ -634,11 +606,22 @@ static bool kp_fails(struct kunit *test, const struct kp_target *t, const char *
 	return true;
 }
 
+static bool kp_bytes_differ(struct kunit *test, const struct kp_target *t, const char *what,
+			    const void *got, const void *wanted, int from, int to)
+{
+	const u8 *a = got, *b = wanted;
+
+	for (; from < to; from++)
+		if (a[from] != b[from])
+			return kp_fails(test, t, what, a[from], b[from]);
+	return false;
+}
+
 static bool kp_differs(struct kunit *test, const struct kp_target *t, int round)
 {
 	const struct kp_state *out = &kp.out, *bare = &t->bare[round];
-	bool fault = t->way[round] == KP_FUZZ_FAULT;
-	bool post = kp.mode == KP_PRE_POST || kp.mode == KP_OPT_POST;
+	int post = (kp.mode == KP_PRE_POST || kp.mode == KP_OPT_POST) &&
+		   t->way[round] != KP_FUZZ_FAULT;
 	char name[16];
 	int i, sp;
 
@@ -646,32 +629,25 @@ static bool kp_differs(struct kunit *test, const struct kp_target *t, int round)
 		return kp_fails(test, t, "its way", kp_fuzz_way, t->way[round]);
 	if (kp.pre != 1)
 		return kp_fails(test, t, "number of pre_handler calls", kp.pre, 1);
-	if (kp.post != (post && !fault))
-		return kp_fails(test, t, "number of post_handler calls", kp.post, post && !fault);
+	if (kp.post != post)
+		return kp_fails(test, t, "number of post_handler calls", kp.post, post);
 	for (i = 0; i < KP_REGS; i++) {
-		unsigned long mask = ~0UL;
+		unsigned long mask = i == KP_FLAGS ? ~X86_EFLAGS_RF : ~0UL;
 
+		/* rdtsc */
 		if (kp_is(&t->insn, 2, 0x31, 0x31) && (i == KP_AX || i == KP_DX))
 			continue;
-		if (i == KP_FLAGS)
-			mask &= ~X86_EFLAGS_RF;
 		snprintf(name, sizeof(name), i == KP_FLAGS ? "flags" : "register %d", i);
 		if ((out->reg[i] ^ bare->reg[i]) & mask)
 			return kp_fails(test, t, name, out->reg[i], bare->reg[i]);
 	}
-	sp = (int)(bare->reg[KP_SP] - kp.in.reg[KP_SP]) + KP_STACK_TOP;
-	i = kp_first_difference(out->stack, bare->stack, clamp(sp, 0, KP_STACK), KP_STACK);
-	if (i >= 0)
-		return kp_fails(test, t, "a byte of the stack", out->stack[i], bare->stack[i]);
-	i = kp_first_difference(out->mem, bare->mem, 0, KP_MEM);
-	if (i >= 0)
-		return kp_fails(test, t, "a byte of memory", out->mem[i], bare->mem[i]);
-	i = kp_first_difference((void *)out->vector, (void *)bare->vector, 0,
-				sizeof(out->vector));
-	if (i >= 0)
-		return kp_fails(test, t, "a byte of a vector", ((u8 *)out->vector)[i],
-				((u8 *)bare->vector)[i]);
-	return false;
+	/* What is below the stack pointer may have any value. */
+	sp = clamp((int)(bare->reg[KP_SP] - kp.in.reg[KP_SP]) + KP_STACK_TOP, 0, KP_STACK);
+	return kp_bytes_differ(test, t, "a byte of the stack", out->stack, bare->stack, sp,
+			       KP_STACK) ||
+	       kp_bytes_differ(test, t, "a byte of memory", out->mem, bare->mem, 0, KP_MEM) ||
+	       kp_bytes_differ(test, t, "a byte of a vector", out->vector, bare->vector, 0,
+			       sizeof(out->vector));
 }
 
 /* Return: false if it does not do what it does without the probe. */
@@ -697,7 +673,7 @@ static noinline bool kp_rounds(struct kunit *test, struct kp_target *t)
 }
 
 /*
- * Batches.
+ * Batches
  */
 
 static void __nocfi kp_write(void)
@@ -762,10 +738,9 @@ static void kp_run_all(struct kunit *test, enum kp_mode mode)
 	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
 		struct kp_target *t = &kp_targets[i];
 
-		if (!t->runs || (mode >= KP_OPT_PRE && !kp_is_jump(t->text)))
-			continue;
-		/* A jump of its own is no jump of kprobes. */
-		if (mode >= KP_OPT_PRE && t->bytes[0] == JMP32_INSN_OPCODE)
+		/* An instruction that is a jump itself does not show whether it is optimised. */
+		if (!t->runs || (mode >= KP_OPT_PRE && (!kp_is_jump(t->text) ||
+							t->bytes[0] == JMP32_INSN_OPCODE)))
 			continue;
 		if (!kp_rounds(test, t))
 			t->runs = false;
@@ -788,7 +763,7 @@ static void kp_batch(struct kunit *test, bool jumps)
 		t->runs = true;
 	}
 	kp_write();
-	/* One that is refused may be another one than the decoder says: it is not run. */
+	/* Do not run an encoding that is refused: it may not be what the decoder says. */
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 	kp_register(test, false);
 	kp_unregister(NULL);
