@@ -18,32 +18,17 @@ static const u8 fuzz_emulated[] = {
 	0x9d, 0xc2, 0xc3, 0xca, 0xcb, 0xe0, 0xe1, 0xe2, 0xe3, 0xe8, 0xea,
 };
 
-/* The number of legacy prefixes: mostly few, sometimes more than the decoder can record */
-static unsigned int fuzz_nr_prefixes(struct fuzz_random *r)
-{
-	static const u8 nr[] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 6 };
-
-	return nr[fuzz_below(r, sizeof(nr))];
-}
-
 static unsigned int fuzz_put_prefixes(struct fuzz_random *r, u8 *p)
 {
-	unsigned int i, nr = fuzz_nr_prefixes(r);
+	/* Mostly few, sometimes more than the decoder can record */
+	static const u8 most[] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 6 };
+	unsigned int i, nr = most[fuzz_below(r, sizeof(most))];
 
 	if (nr > 3)
 		nr = fuzz_below(r, nr + 1);
 	for (i = 0; i < nr; i++)
 		p[i] = fuzz_prefixes[fuzz_below(r, sizeof(fuzz_prefixes))];
 	return nr;
-}
-
-/* ModRM, SIB, displacement and immediate: the decoder uses as many bytes as the opcode needs. */
-static void fuzz_put_operands(struct fuzz_random *r, u8 *p, const u8 *end)
-{
-	unsigned int i;
-
-	for (i = 0; p < end; p++, i++)
-		*p = fuzz_next(r);
 }
 
 /* The three bytes after 62: map, vector length, mask and the rest */
@@ -99,10 +84,8 @@ static unsigned int fuzz_put_vex(struct fuzz_random *r, u8 *p, enum fuzz_map map
  * @r: the random sequence
  * @bytes: result: the instruction, and random bytes after it
  * @x86_64: it is for 64-bit mode
- *
- * Return: the opcode map that it is from.
  */
-enum fuzz_map fuzz_generate(struct fuzz_random *r, u8 bytes[FUZZ_MAX_INSN], bool x86_64)
+void fuzz_generate(struct fuzz_random *r, u8 bytes[FUZZ_MAX_INSN], bool x86_64)
 {
 	static const u8 maps[] = {
 		FUZZ_ONE_BYTE, FUZZ_ONE_BYTE, FUZZ_ONE_BYTE, FUZZ_ONE_BYTE, FUZZ_ONE_BYTE,
@@ -142,6 +125,7 @@ enum fuzz_map fuzz_generate(struct fuzz_random *r, u8 bytes[FUZZ_MAX_INSN], bool
 	if (map == FUZZ_ONE_BYTE && fuzz_one_in(r, 8))
 		bytes[n] = fuzz_emulated[fuzz_below(r, sizeof(fuzz_emulated))];
 	n++;
-	fuzz_put_operands(r, bytes + n, bytes + FUZZ_MAX_INSN);
-	return map;
+	/* ModRM, SIB, displacement and immediate: the decoder takes what the opcode needs. */
+	while (n < FUZZ_MAX_INSN)
+		bytes[n++] = fuzz_next(r);
 }

@@ -8,9 +8,7 @@
 
 #define FUZZ_MAX_INSN	15
 
-/*
- * enum fuzz_map - which opcode map an encoding was taken from
- */
+/* The opcode map that an encoding is from */
 enum fuzz_map {
 	FUZZ_ONE_BYTE,
 	FUZZ_0F,
@@ -19,7 +17,6 @@ enum fuzz_map {
 	FUZZ_VEX2,
 	FUZZ_VEX3,
 	FUZZ_EVEX,
-	FUZZ_MAPS,
 };
 
 struct fuzz_random {
@@ -74,6 +71,6 @@ static inline u64 fuzz_value(struct fuzz_random *r)
 	}
 }
 
-enum fuzz_map fuzz_generate(struct fuzz_random *r, u8 bytes[FUZZ_MAX_INSN], bool x86_64);
+void fuzz_generate(struct fuzz_random *r, u8 bytes[FUZZ_MAX_INSN], bool x86_64);
 
 #endif

@@ -169,6 +169,8 @@ struct desc_ptr_page {
 	copy_from_kernel_nofault(&(val), p, sizeof(val))
 
 /* The fuzzer has one thread, so locks only record that they are held. */
+struct task_struct;
+
 struct mutex {
 	int held;
 };
