@@ -109,16 +109,13 @@ int fuzz_emulate(struct fuzz_regs *regs);
  *	raised an exception
  * @sig: 0, or the signal of an exception
  * @code: its si_code
- * @trap: number of the exception
- * @error: its error code
- * @address: for a page fault: the address
+ * @page_fault: it is a page fault, at @address
  */
 struct fuzz_outcome {
 	struct fuzz_regs regs;
 	int sig;
 	int code;
-	unsigned long trap;
-	unsigned long error;
+	bool page_fault;
 	unsigned long address;
 };
 
@@ -132,6 +129,7 @@ enum fuzz_end { FUZZ_BY_INT3, FUZZ_AFTER_STEP, FUZZ_AFTER_REPEATING };
 
 /* fuzz_cpu.c */
 struct fuzz_random;
+#define FUZZ_FPU_MAX	16384
 extern unsigned char *fuzz_fpu;
 extern unsigned int fuzz_fpu_size;
 extern unsigned long fuzz_cpu_fs_base;

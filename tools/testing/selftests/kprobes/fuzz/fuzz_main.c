@@ -13,20 +13,15 @@
  *		the next instruction.
  * emulation	If it has an emulation, that has to do what the CPU does.
  *
- * Encodings and states are made of a seed and a number, so each can be repeated alone. The
- * tests run in a child, which shares its counts with the parent: if a test kills the child,
- * that is a failure, and another child continues with the next encoding.
+ * Encodings and states are made of a seed and a number, so each can be repeated alone.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,49 +52,47 @@ typedef uint64_t u64;
 /* The number of failures that are printed without -v */
 #define SHOWN	50
 
-#define COUNTS(C)							\
-	C(ENCODINGS, "encodings")					\
-	C(UNDECODED, "not decoded")					\
-	C(PREFIX, "prefix as opcode")		/* refused: see below */	\
-	C(UNKNOWN, "unknown opcode")		/* refused: not in the maps */	\
-	C(REFUSED, "not movable")					\
-	C(TRAPS, "made to trap")					\
-	C(NO_EMULATION, "no emulation")					\
-	C(OTHERWISE, "refused otherwise")				\
-	C(COPIED, "copied")						\
-	C(STEPPED, "copied, stepped")					\
-	C(EMULATED, "emulated only")					\
-	C(BRANCHES, "branches")			/* copied, new displacement */	\
-	C(UD, " no such insn")			/* accepted, not by this CPU */	\
-	C(SLOW, " too slow")			/* accepted, takes seconds */	\
-	C(FAULTED, " other faults")					\
-	C(LENGTHS, "lengths: CPU")					\
-	C(COPY_RUNS, "copies run")					\
-	C(EMULATION_RUNS, "emulations run")				\
-	C(NO_ORACLE, "no oracle")		/* the CPU faults in user mode */ \
-	C(RUNS_THOUGH_UNKNOWN, "unknown, but run")			\
-	C(OBJDUMP, "lengths: objdump")					\
-	C(OBJDUMP_BAD, "objdump: (bad)")				\
-	C(OBJDUMP_WRONG, "objdump: wrong")	/* the CPU agrees with the decoder */ \
-	C(REFUSED_WRONG, "wrong, refused")	/* the decoder is wrong */
+enum {
+	C_ENCODINGS,
+	C_UNDECODED,
+	C_PREFIX,		/* refused: see below */
+	C_UNKNOWN,		/* refused: not in the maps */
+	C_REFUSED,
+	C_TRAPS,
+	C_NO_EMULATION,
+	C_OTHERWISE,
+	C_COPIED,
+	C_STEPPED,
+	C_EMULATED,
+	C_BRANCHES,		/* copied, new displacement */
+	C_UD,			/* accepted, not by this CPU */
+	C_SLOW,			/* accepted, takes seconds */
+	C_FAULTED,
+	C_LENGTHS,
+	C_COPY_RUNS,
+	C_EMULATION_RUNS,
+	C_NO_ORACLE,		/* the CPU faults in user mode */
+	C_RUNS_THOUGH_UNKNOWN,
+	C_OBJDUMP,
+	C_OBJDUMP_BAD,
+	C_OBJDUMP_WRONG,	/* the CPU agrees with the decoder */
+	C_REFUSED_WRONG,	/* the decoder is wrong */
+	C_COUNTS,
+};
 
-#define COUNT_ENUM(id, name)	C_##id,
-#define COUNT_NAME(id, name)	name,
-enum { COUNTS(COUNT_ENUM) C_COUNTS };
-static const char *const count_names[C_COUNTS] = { COUNTS(COUNT_NAME) };
+static const char *const count_names[C_COUNTS] = {
+	"encodings", "not decoded", "prefix as opcode", "unknown opcode", "not movable",
+	"made to trap", "no emulation", "refused otherwise", "copied", "copied, stepped",
+	"emulated only", "branches", " no such insn", " too slow", " other faults",
+	"lengths: CPU", "copies run", "emulations run", "no oracle", "unknown, but run",
+	"lengths: objdump", "objdump: (bad)", "objdump: wrong", "wrong, refused",
+};
 
-/* Shared by the parent and its child */
-static struct shared {
-	u64 next;
-	u64 failed;
-	bool stop;
-	u64 count[C_COUNTS];
-	u8 bytes[FUZZ_MAX_INSN];
-} *shared;
-
+static u64 number, failures;
+static u64 count[C_COUNTS];
 static u64 seed = 1, count_max = 1000000;
 static unsigned int seconds_max;
-static bool verbose, only_index;
+static bool verbose;
 static const char *corpus_file;
 
 /* The current encoding */
@@ -131,11 +124,11 @@ static void __attribute__((format(printf, 2, 3))) fail(const char *kind, const c
 	char text[2 * FUZZ_MAX_INSN + 1];
 	va_list args;
 
-	if (shared->failed++ >= SHOWN && !verbose)
+	if (failures++ >= SHOWN && !verbose)
 		return;
 	hex(text, now.bytes, now.insn.len ? now.insn.len : FUZZ_MAX_INSN);
 	printf("FAIL %s: %d %s (number %llu): ", kind, MODE, text,
-	       (unsigned long long)shared->next);
+	       (unsigned long long)number);
 	va_start(args, fmt);
 	vprintf(fmt, args);
 	va_end(args);
@@ -464,11 +457,9 @@ static void compare(const char *kind, const struct fuzz_outcome *o, unsigned lon
 	const struct fuzz_outcome *bare = &now.bare;
 	int at;
 
-	if (o->sig != bare->sig || o->trap != bare->trap || o->code != bare->code ||
-	    o->error != bare->error || o->address != bare->address) {
-		fail(kind, "signal %d, exception %lx/%lx at %lx, ip %lx; not %d, %lx/%lx, %lx, %lx",
-		     o->sig, o->trap, o->error, o->address, o->regs.ip, bare->sig, bare->trap,
-		     bare->error, bare->address, bare->regs.ip);
+	if (o->sig != bare->sig || o->code != bare->code || o->address != bare->address) {
+		fail(kind, "signal %d/%d at %lx, ip %lx; not %d/%d, %lx, %lx", o->sig, o->code,
+		     o->address, o->regs.ip, bare->sig, bare->code, bare->address, bare->regs.ip);
 		return;
 	}
 	if (o->regs.ip != (o->sig ? from : to)) {
@@ -519,7 +510,7 @@ static void test_slot(void)
 		step_through(p->slot, &out);
 	else
 		fuzz_execute(&in, FUZZ_BY_INT3, &out, fpu_other);
-	++shared->count[C_COPY_RUNS];
+	++count[C_COPY_RUNS];
 	compare("copy", &out, p->slot, p->branch ? now.bare.regs.ip :
 		p->boosted ? p->next : p->slot + now.insn.len);
 }
@@ -568,7 +559,7 @@ static bool has_oracle(void)
 		return false;
 	/* A branch to a non-canonical address faults at the branch; the kernel has none. */
 	if (now.insn.op == FUZZ_OP_INDIRECT || now.insn.op == FUZZ_OP_RETURN)
-		return now.bare.trap == 14;
+		return now.bare.page_fault;
 	return true;
 }
 
@@ -578,10 +569,10 @@ static void test_emulation(void)
 
 	reset_memory();
 	if (!has_oracle()) {
-		++shared->count[C_NO_ORACLE];
+		++count[C_NO_ORACLE];
 		return;
 	}
-	++shared->count[C_EMULATION_RUNS];
+	++count[C_EMULATION_RUNS];
 	if (fuzz_emulate(&regs)) {
 		/* Sent to the copy, which must fault as the original does. */
 		regs.ip = now.in.ip;
@@ -592,8 +583,8 @@ static void test_emulation(void)
 		return;
 	}
 	if (now.bare.sig) {
-		fail("emulation", "ip is %lx; the CPU raises signal %d, exception %lx/%lx at %lx",
-		     regs.ip, now.bare.sig, now.bare.trap, now.bare.error, now.bare.address);
+		fail("emulation", "ip is %lx; the CPU raises signal %d/%d at %lx", regs.ip,
+		     now.bare.sig, now.bare.code, now.bare.address);
 		return;
 	}
 	if (regs.ip != now.bare.regs.ip)
@@ -619,8 +610,7 @@ static bool fetches_more(unsigned int len)
 	memcpy((void *)(end - len), now.bytes, len);
 	in.ip = end - len;
 	fuzz_execute(&in, FUZZ_AFTER_STEP, &out, NULL);
-	return out.sig == SIGSEGV && out.trap == 14 && (out.error & 0x10) && out.address == end &&
-	       out.regs.ip == in.ip;
+	return out.page_fault && out.address == end && out.regs.ip == in.ip;
 }
 
 /* Return: the length that the CPU fetches, or 0 if it does not continue after the instruction. */
@@ -639,12 +629,12 @@ static bool test_length(void)
 	unsigned int len = now.insn.len;
 	bool more;
 
-	++shared->count[C_LENGTHS];
+	++count[C_LENGTHS];
 	more = fetches_more(len);
 	if (!more && (len == 1 || fetches_more(len - 1)))
 		return true;
 	if (now.probe.err) {
-		++shared->count[C_REFUSED_WRONG];
+		++count[C_REFUSED_WRONG];
 		return false;
 	}
 	fail("length", "the decoder says %u, the CPU %u", len, length_on_cpu(FUZZ_MAX_INSN));
@@ -716,22 +706,22 @@ static void test_execution(void)
 	memcpy(mem_bare, (void *)FUZZ_ARENA, FUZZ_ARENA_SIZE);
 	if (p->err) {
 		if (now.bare.sig != SIGILL)
-			++shared->count[C_RUNS_THOUGH_UNKNOWN];
+			++count[C_RUNS_THOUGH_UNKNOWN];
 		return;
 	}
 	if (is_locked_verw()) {
-		++shared->count[C_NO_ORACLE];
+		++count[C_NO_ORACLE];
 		return;
 	}
 	/* A hypervisor may slow down locked accesses that cross a cache line. */
 	if (now.bare.sig == SIGALRM) {
-		++shared->count[C_SLOW];
+		++count[C_SLOW];
 		return;
 	}
 	if (now.bare.sig == SIGILL)
-		++shared->count[C_UD];
+		++count[C_UD];
 	else if (now.bare.sig)
-		++shared->count[C_FAULTED];
+		++count[C_FAULTED];
 	linear = now.insn.op == FUZZ_OP_COPY || now.insn.op == FUZZ_OP_STEP;
 	if (linear && !now.bare.sig && now.bare.regs.ip != p->next) {
 		fail("class", "said to go on with the next instruction, goes to %lx",
@@ -739,7 +729,7 @@ static void test_execution(void)
 		return;
 	}
 	/* If it is always emulated, its copy is only used to fault. */
-	if (p->slot && (!p->emulated || p->boosted || now.bare.trap == 14))
+	if (p->slot && (!p->emulated || p->boosted || now.bare.page_fault))
 		test_slot();
 	/* The trampoline's call needs a stack. */
 	if (linear && now.bare.regs.reg[FUZZ_SP] - FUZZ_ARENA - 8 < FUZZ_ARENA_SIZE - 8 &&
@@ -753,18 +743,17 @@ static bool test_encoding(struct fuzz_random *r)
 {
 	bool known = false;
 
-	memcpy(shared->bytes, now.bytes, sizeof(now.bytes));
-	++shared->count[C_ENCODINGS];
+	++count[C_ENCODINGS];
 	fuzz_decode(now.bytes, sizeof(now.bytes), &now.insn);
 	if (!now.insn.len) {
-		++shared->count[C_UNDECODED];
+		++count[C_UNDECODED];
 		return false;
 	}
 	randomize(r);
 	memset((void *)FUZZ_TEXT, 0xcc, FUZZ_TEXT_SIZE);
 	memcpy((void *)FUZZ_AT, now.bytes, now.insn.len);
 	fuzz_probe(&now.probe);
-	++shared->count[class_of()];
+	++count[class_of()];
 	if (!may_execute())
 		return false;
 	test_execution();
@@ -829,15 +818,15 @@ static void objdump_line(char *line)
 		len++;
 	text = strchr(p, '\t');
 	memcpy(now.bytes, batch[i].bytes, sizeof(now.bytes));
-	shared->next = batch[i].index;
+	number = batch[i].index;
 	if (!text || is_bad(text + 1)) {
-		++shared->count[C_OBJDUMP_BAD];
+		++count[C_OBJDUMP_BAD];
 	} else if (len == batch[i].len) {
-		++shared->count[C_OBJDUMP];
+		++count[C_OBJDUMP];
 	} else if (batch[i].known) {
-		++shared->count[C_OBJDUMP_WRONG];
+		++count[C_OBJDUMP_WRONG];
 	} else if (batch[i].refused) {
-		++shared->count[C_REFUSED_WRONG];
+		++count[C_REFUSED_WRONG];
 	} else {
 		fuzz_decode(now.bytes, sizeof(now.bytes), &now.insn);
 		fail("objdump", "the decoder says %u, objdump %u, the CPU cannot tell",
@@ -848,7 +837,7 @@ static void objdump_line(char *line)
 
 static void objdump_batch(void)
 {
-	u64 next = shared->next;
+	u64 next = number;
 	char command[256], line[512];
 	unsigned int i;
 	FILE *f;
@@ -874,7 +863,7 @@ static void objdump_batch(void)
 		exit(2);
 	}
 	batch_nr = 0;
-	shared->next = next;
+	number = next;
 }
 
 static void note_for_objdump(bool known)
@@ -887,7 +876,7 @@ static void note_for_objdump(bool known)
 	batch[i].len = now.insn.len;
 	batch[i].known = known;
 	batch[i].refused = now.probe.err;
-	batch[i].index = shared->next;
+	batch[i].index = number;
 	if (++batch_nr == BATCH)
 		objdump_batch();
 }
@@ -953,53 +942,32 @@ static void test_corpus(void)
  * The program.
  */
 
-static void set_up(void)
-{
-	struct fuzz_random r = { seed };
-	unsigned int i;
-
-	for (i = 0; i < sizeof(mem_pool); i += 8) {
-		u64 v = fuzz_value(&r);
-
-		memcpy(mem_pool + i, &v, 8);
-	}
-	fuzz_cpu_init();
-}
-
-static void child(void)
+static void test_random(void)
 {
 	time_t end = seconds_max ? time(NULL) + seconds_max : 0;
 	struct fuzz_random r;
 
-	set_up();
-	if (corpus_file && !shared->next)
-		test_corpus();
-	for (; shared->next < count_max; shared->next++) {
-		r = fuzz_random_of(seed, shared->next);
+	for (; number < count_max; number++) {
+		r = fuzz_random_of(seed, number);
 		fuzz_generate(&r, now.bytes, X86_64);
 		note_for_objdump(test_encoding(&r));
-		if (end && !(shared->next & 255) && time(NULL) >= end)
-			break;
-		if (only_index)
+		if (end && !(number & 255) && time(NULL) >= end)
 			break;
 	}
-	if (batch_nr)
-		objdump_batch();
-	shared->stop = true;
-	exit(0);
 }
 
 static void report(void)
 {
-	u64 all = shared->count[C_ENCODINGS], failed = shared->failed;
+	u64 all = count[C_ENCODINGS];
 	int c;
 
 	for (c = 0; c < C_COUNTS; c++)
 		printf("%-18s%10llu %5.1f%%\n", count_names[c],
-		       (unsigned long long)shared->count[c],
-		       all ? 100.0 * shared->count[c] / all : 0.0);
+		       (unsigned long long)count[c],
+		       all ? 100.0 * count[c] / all : 0.0);
 	printf("%d bits, SEED=%llu: %llu passed, %llu failed\n", MODE, (unsigned long long)seed,
-	       (unsigned long long)(failed < all ? all - failed : 0), (unsigned long long)failed);
+	       (unsigned long long)(failures < all ? all - failures : 0),
+	       (unsigned long long)failures);
 }
 
 static void usage(void)
@@ -1013,16 +981,11 @@ static void usage(void)
 int main(int argc, char **argv)
 {
 	u8 bytes[FUZZ_MAX_INSN];
-	bool one = false;
-	int opt, status, fd;
-	pid_t pid;
+	bool random = true;
+	struct fuzz_random r;
+	unsigned int i;
+	int opt, fd;
 
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		      -1, 0);
-	if (shared == MAP_FAILED) {
-		perror("fuzz: mmap");
-		return 2;
-	}
 	while ((opt = getopt(argc, argv, "s:n:t:c:i:x:v")) != -1) {
 		switch (opt) {
 		case 's':
@@ -1038,14 +1001,13 @@ int main(int argc, char **argv)
 			corpus_file = optarg;
 			break;
 		case 'i':
-			shared->next = strtoull(optarg, NULL, 0);
-			count_max = shared->next + 1;
-			only_index = true;
+			number = strtoull(optarg, NULL, 0);
+			count_max = number + 1;
 			break;
 		case 'x':
 			if (!read_encoding(optarg, bytes))
 				usage();
-			one = true;
+			random = false;
 			break;
 		case 'v':
 			verbose = true;
@@ -1060,35 +1022,22 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	close(fd);
-	while (!shared->stop) {
-		fflush(stdout);
-		pid = fork();
-		if (!pid) {
-			if (one) {
-				set_up();
-				test_in_many_states(bytes);
-				objdump_batch();
-				shared->stop = true;
-				exit(0);
-			}
-			child();
-		}
-		if (pid < 0 || waitpid(pid, &status, 0) != pid) {
-			perror("fuzz: fork");
-			return 2;
-		}
-		if (WIFEXITED(status) && WEXITSTATUS(status))
-			return WEXITSTATUS(status);
-		if (WIFSIGNALED(status)) {
-			memcpy(now.bytes, shared->bytes, sizeof(now.bytes));
-			now.insn.len = 0;
-			fail("crash", "the test was killed by signal %d", WTERMSIG(status));
-			if (one || only_index)
-				break;
-			shared->next++;
-		}
+	r.state = seed;
+	for (i = 0; i < sizeof(mem_pool); i += 8) {
+		u64 v = fuzz_value(&r);
+
+		memcpy(mem_pool + i, &v, 8);
 	}
+	fuzz_cpu_init();
+	if (corpus_file && !number)
+		test_corpus();
+	if (random)
+		test_random();
+	else
+		test_in_many_states(bytes);
+	if (batch_nr)
+		objdump_batch();
 	unlink(batch_file);
 	report();
-	return shared->failed ? 1 : 0;
+	return failures ? 1 : 0;
 }
