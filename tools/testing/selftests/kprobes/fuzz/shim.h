@@ -57,24 +57,7 @@ typedef long long s64, __s64;
 #define BUG_ON(x)		do { if (x) __builtin_trap(); } while (0)
 #define WARN_ONCE(x, ...)	BUG_ON(x)
 
-#define EINVAL			22
-#define EILSEQ			84
-#define ENODATA			61
-#define ENOMEM			12
-#define ENOENT			2
-#define EBUSY			16
-#define EEXIST			17
-#define ERANGE			34
-#define E2BIG			7
-#define EAGAIN			11
-#define ENOSYS			38
-#define ENODEV			19
-#define EPERM			1
-#define EACCES			13
-#define EFAULT			14
-#define ENOSPC			28
-#define EADDRNOTAVAIL		99
-#define EOPNOTSUPP		95
+#include "../../../../../include/uapi/asm-generic/errno.h"
 
 void *memcpy(void *to, const void *from, size_t n);
 void *memset(void *to, int c, size_t n);
@@ -96,6 +79,8 @@ static inline bool strstarts(const char *s, const char *prefix)
 #define le32_to_cpu(x)		((u32)(x))
 #define get_unaligned(p)	(((const struct { __typeof__(*(p)) x; } __packed *)(p))->x)
 
+#include "../../../../../arch/x86/include/uapi/asm/processor-flags.h"
+
 /* The same as in the kernel's asm/ptrace.h */
 struct pt_regs {
 #ifdef __x86_64__
@@ -107,26 +92,6 @@ struct pt_regs {
 	unsigned long ds, es, fs, gs, orig_ax, ip, cs, flags, sp, ss;
 #endif
 };
-
-#define X86_EFLAGS_CF_BIT	0
-#define X86_EFLAGS_ZF_BIT	6
-#define X86_EFLAGS_SF_BIT	7
-#define X86_EFLAGS_OF_BIT	11
-#define X86_EFLAGS_CF		0x00000001
-#define X86_EFLAGS_PF		0x00000004
-#define X86_EFLAGS_AF		0x00000010
-#define X86_EFLAGS_ZF		0x00000040
-#define X86_EFLAGS_SF		0x00000080
-#define X86_EFLAGS_TF		0x00000100
-#define X86_EFLAGS_IF		0x00000200
-#define X86_EFLAGS_DF		0x00000400
-#define X86_EFLAGS_OF		0x00000800
-#define X86_EFLAGS_IOPL		0x00003000
-#define X86_EFLAGS_NT		0x00004000
-#define X86_EFLAGS_RF		0x00010000
-#define X86_EFLAGS_VM		0x00020000
-#define X86_EFLAGS_AC		0x00040000
-#define X86_EFLAGS_ID		0x00200000
 
 /* The segment of the program's code, in place of the kernel's */
 #ifdef __x86_64__
