@@ -110,30 +110,9 @@ unpack()
 	work=
 }
 
-note_change()
-{
-	changed=$((changed + 1))
-	case $1 in
-	Documentation/* | MAINTAINERS | samples/* | tools/testing/*) ;;
-	*) touch "$state/changed" ;;
-	esac
-}
-
-# install_file FROM TO: replaces TO atomically, and only if it differs
-install_file()
-{
-	if cmp -s "$1" "$2" && [ "$(stat -c %A "$1")" = "$(stat -c %A "$2")" ]; then
-		return 0
-	fi
-	mkdir -p "$(dirname "$2")"
-	cp "$1" "$2.series-new"
-	chmod --reference="$1" "$2.series-new"
-	mv -f "$2.series-new" "$2"
-	note_change "${2#"$tree"/}"
-}
-
-# A file of the base kernel that we replace has to be listed as removed
-list_files()
+# stage_own: puts our files into $stage. A file of the base kernel that we replace has to be listed as
+# removed.
+stage_own()
 {
 	local file
 
@@ -144,66 +123,27 @@ list_files()
 			die "$file: the base kernel has it too" \
 				"list it in series/removed, or make it an edit in series/edits"
 	done <"$work/own"
+	rsync -rp --files-from="$work/own" "$TOP/" "$stage/"
 }
 
-# own FILE: prints the path of our file, adapted to this base kernel
-own()
-{
-	if [ -e "$work/ours/$1" ]; then
-		printf '%s\n' "$work/ours/$1"
-	else
-		printf '%s\n' "$TOP/$1"
-	fi
-}
-
-# take_own FILE DIFF: makes a copy of our file, which the diff changes
-take_own()
-{
-	grep -qxF "$1" "$work/own" || die "${2#"$TOP"/}: $1 is no file of ours"
-	[ -e "$work/ours/$1" ] || {
-		mkdir -p "$work/ours/$(dirname "$1")"
-		cp -p "$TOP/$1" "$work/ours/$1"
-	}
-}
-
-# adapt_own: changes our own files as this base kernel needs it
+# adapt_own: changes our files as this base kernel needs it
 adapt_own()
 {
 	local file diff name=${ADAPTIONS##*/}
 
 	[ -n "$ADAPTIONS" ] || return 0
-	"$TOP/series/scripts/rename.pl" "$ADAPTIONS/renames" "$TOP" "$work/ours" "$work/own" ||
+	"$TOP/series/scripts/rename.pl" "$ADAPTIONS/renames" "$stage" "$stage" "$work/own" ||
 		die "series/$name/renames does not fit our files"
 	for diff in "$ADAPTIONS"/ours/*.diff; do
 		[ -e "$diff" ] || continue
 		check_why "$diff"
-		while IFS= read -r file; do
-			take_own "$file" "$diff"
-		done < <(files_of "$diff")
-		apply "$work/ours" "$diff" "our files with series/$name/renames"
+		apply "$stage" "$diff" "our files with series/$name/renames"
 	done
 	for diff in "$ADAPTIONS"/{edits,steps}/*.diff; do
 		file=${diff#"$ADAPTIONS"/}
 		[ ! -e "$diff" ] || [ -e "$TOP/series/$file" ] ||
 			die "series/$name/$file: there is no series/$file that it could replace"
 	done
-}
-
-lay_files()
-{
-	local file
-
-	sort -u "$work/own" "$state/laid" >"$work/both"
-	cp "$work/both" "$state/laid"
-	while IFS= read -r file; do
-		install_file "$(own "$file")" "$tree/$file"
-	done <"$work/own"
-	while IFS= read -r file; do
-		rm -f "$tree/$file"
-		rmdir -p --ignore-fail-on-non-empty "$(dirname "$tree/$file")"
-		note_change "$file"
-	done < <(comm -13 "$work/own" "$work/both")
-	mv "$work/own" "$state/laid"
 }
 
 # original FILE: prints the path of the base kernel's version
@@ -264,12 +204,11 @@ apply()
 	}
 }
 
-# Make every edited file from its original, all of them before the first is installed.
-apply_edits()
+# stage_edits: makes every edited file from its original in $stage, and saves the originals
+stage_edits()
 {
-	local edit file files=() stage=$work/stage
+	local edit file files=()
 
-	mkdir "$stage"
 	for edit in "$TOP"/series/edits/*.diff; do
 		[ -e "$edit" ] || continue
 		edit=$(adapted edits "${edit##*/}")
@@ -291,24 +230,41 @@ apply_edits()
 			die "MAINTAINERS of Linux $version has no KPROBES section"
 		files+=(MAINTAINERS)
 	fi
-
 	for file in "${files[@]}"; do
 		[ ! -e "$state/orig/$file" ] || continue
 		mkdir -p "$state/orig/$(dirname "$file")"
 		cp -p "$tree/$file" "$state/orig/$file.new"
 		mv "$state/orig/$file.new" "$state/orig/$file"
 	done
-	for file in "${files[@]}"; do
-		install_file "$stage/$file" "$tree/$file"
-	done
+}
 
-	# Restore the original of a file that is not edited any more.
-	[ -d "$state/orig" ] || return 0
+# install_stage: copies what differs into the tree, restores the originals of files that are not
+# edited any more, and removes files that are not ours any more; sets changed to their number
+install_stage()
+{
+	local file changes=$work/changes
+
+	(cd "$state/orig" && find . -type f ! -name '*.new' -printf '%P\n') |
+		while IFS= read -r file; do
+			[ -e "$stage/$file" ] || printf '%s\n' "$file"
+		done >"$work/restored"
+	sort -u "$work/own" "$state/laid" >"$work/both"
+	cp "$work/both" "$state/laid"
+	# Without -t, a file that is copied has the present as its time.
+	{
+		rsync -rpc --out-format=%n "$stage/" "$tree/"
+		rsync -rpc --out-format=%n --files-from="$work/restored" "$state/orig/" "$tree/"
+	} | sed '/\/$/d' >"$changes"
+	(cd "$state/orig" && xargs -r -d '\n' rm -f <"$work/restored")
 	while IFS= read -r file; do
-		[ ! -e "$stage/$file" ] || continue
-		install_file "$state/orig/$file" "$tree/$file"
-		rm -f "$state/orig/$file"
-	done < <(cd "$state/orig" && find . -type f ! -name '*.new' -printf '%P\n')
+		rm -f "$tree/$file"
+		rmdir -p --ignore-fail-on-non-empty "$(dirname "$tree/$file")"
+		printf '%s\n' "$file" >>"$changes"
+	done < <(comm -13 "$work/own" "$work/both")
+	mv "$work/own" "$state/laid"
+	! grep -qvE '^(Documentation/|MAINTAINERS$|samples/|tools/testing/)' "$changes" ||
+		touch "$state/changed"
+	changed=$(wc -l <"$changes")
 }
 
 # base_package: sets source to Debian's package of the base kernel. series/base-BASE/suite names the
@@ -355,10 +311,11 @@ if [ -n "$stock" ]; then
 	exit 0
 fi
 
-changed=0
 work=$(mktemp -d "$OUT/.prepare.XXXXXX")
-list_files
+stage=$work/stage
+mkdir -p "$stage" "$state/orig"
+stage_own
 adapt_own
-apply_edits
-lay_files
+stage_edits
+install_stage
 say "${tree#"$TOP"/}: Linux $version with our kprobes, $changed files updated"
