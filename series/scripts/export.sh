@@ -42,11 +42,36 @@ work=$(mktemp -d "$OUT/.export.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 repo=$work/repo
 
-in_repo()
+in_repo() { git -C "$repo" "$@"; }
+
+# The first table of the manual's section on costs, without the markup
+table()
 {
-	git -C "$repo" -c user.name="$(git -C "$TOP" config user.name || id -un)" \
-		-c user.email="$(git -C "$TOP" config user.email || id -un)" \
-		-c core.autocrlf=false -c gc.auto=0 "$@"
+	awk -v title="Probe overhead" '
+		inside && /^=+$/ && previous != "" && seen { exit }
+		inside { if (seen++) print previous }
+		!inside && previous == title && /^=+$/ { inside = 1; previous = ""; next }
+		{ previous = $0 }' "$TOP"/Documentation/trace/kprobes*.rst |
+		awk '
+			/^=+( +=+)+$/ { n++ }
+			n && !done { k = gsub(/``/, ""); if (k) sub(/  /, sprintf("%*s", 2 + 2 * k, "")); print "  " $0 }
+			n == 3 { done = 1 }
+			END { exit !done }'
+}
+
+# cover VERSION COUNT: prints the cover letter: series/cover, with the manual's table of costs. The
+# first line is the subject.
+cover()
+{
+	local line
+
+	while IFS= read -r line; do
+		line=${line//@VERSION@/$1}
+		case $line in
+		@TABLE@) table ;;
+		*) printf '%s\n' "${line//@COUNT@/$2}" ;;
+		esac
+	done <"$TOP/series/cover"
 }
 
 # Every file that differs between the two
@@ -70,7 +95,11 @@ if [ -n "$ADAPTIONS" ]; then
 		"$work/messages" || die "${ADAPTIONS#"$TOP"/}/messages does not fit the series"
 fi
 
-git init -q "$repo"
+git init -q -b series "$repo"
+in_repo config user.name "$(git -C "$TOP" config user.name || id -un)"
+in_repo config user.email "$(git -C "$TOP" config user.email || id -un)"
+in_repo config core.autocrlf false
+in_repo config gc.auto 0
 
 # split.pl calls this with the number of a step and the file that has its message.
 cat >"$work/commit" <<'END'
@@ -88,29 +117,18 @@ END
 chmod +x "$work/commit"
 (
 	cd "$repo"
-	GIT_AUTHOR_NAME=$(git -C "$TOP" config user.name || id -un)
-	GIT_AUTHOR_EMAIL=$(git -C "$TOP" config user.email || id -un)
-	export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL
-	export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
 	"$TOP/series/scripts/split.pl" "$work/top" "$OUT/linux-stock" "$OUT/linux" "$work/files" \
 		"$repo" "$work/commit"
 ) || die "series/messages and the tree do not fit together"
-
-# The last step has to be what prepare.sh makes.
-while IFS= read -r file; do
-	cmp -s "$repo/$file" "$OUT/linux/$file" ||
-		{ [ ! -e "$repo/$file" ] && [ ! -e "$OUT/linux/$file" ]; } ||
-		die "$file of the last step is not that of out/linux"
-	[ ! -e "$repo/$file" ] || [ "$(stat -c %A "$repo/$file")" = "$(stat -c %A "$OUT/linux/$file")" ] ||
-		die "$file of the last step has another mode than that of out/linux"
-done <"$work/files"
 
 count=$(in_repo rev-list --count base..HEAD)
 if [ "$count" -lt $FEWEST ] || [ "$count" -gt $MOST ]; then
 	die "the series has $count patches" "$FEWEST to $MOST are wanted"
 fi
 
-in_repo format-patch -q -M -o "$work/patches" base
+in_repo config branch.series.description "$(cover "$version" "$count")"
+in_repo format-patch -q -M --cover-letter --cover-from-description=subject -o "$work/patches" base
+mapfile -t patches < <(find "$work/patches" -name '*.patch' ! -name '0000-*' | sort)
 
 # A patch with a file of our entry in MAINTAINERS reaches that entry's people. For the others,
 # ask get_maintainer.pl.
@@ -118,7 +136,7 @@ sed -n 's/^F:[ \t]*//p' "$TOP/MAINTAINERS" >"$work/ours"
 echo MAINTAINERS >>"$work/ours"
 # kernel/exit.c has no maintainer. The change there is for kprobes.
 echo kernel/exit.c >>"$work/ours"
-while IFS= read -r patch; do
+for patch in "${patches[@]}"; do
 	! sed -n 's,^\(---\|+++\) [ab]/,,p' "$patch" |
 		awk 'NR == FNR { ours[$0] = 1; next }
 		     { for (o in ours) if (index($0, o) == 1) found = 1 }
@@ -126,14 +144,14 @@ while IFS= read -r patch; do
 	(cd "$OUT/linux" && scripts/get_maintainer.pl --no-git --no-git-fallback --no-rolestats \
 		--no-keywords --no-l "$patch") >"$work/people" 2>/dev/null || true
 	grep -q '@' "$work/people" || die "get_maintainer.pl names no person for ${patch##*/}"
-done < <(find "$work/patches" -name '*.patch' | sort)
+done
 
 # Applying the patches by git am has to lead to the same tree.
 git clone -q "$repo" "$work/am"
 (
 	cd "$work/am"
 	git checkout -q --detach base
-	git -c user.name=am -c user.email=am am -q "$work"/patches/*.patch
+	git -c user.name=am -c user.email=am am -q "${patches[@]}"
 ) >"$work/am.log" 2>&1 || {
 	cat "$work/am.log" >&2
 	die "git am does not take the patches"
@@ -143,58 +161,6 @@ git clone -q "$repo" "$work/am"
 	die "git am of the patches leads to another tree"
 
 [ -z "$check" ] || exit 0
-
-# diffstat: prints the lines that the series changes, by file; in the directories with most
-# changes, by directory
-diffstat()
-{
-	in_repo diff --numstat --no-renames base HEAD | awk '
-		BEGIN {
-			n = split("arch/x86/kernel/kprobes/ kernel/kprobes/tests/ kernel/kprobes/torture/ " \
-				  "kernel/kprobes/ kernel/trace/ samples/kprobes/ " \
-				  "tools/testing/selftests/kprobes/", own)
-		}
-		{
-			name = $3
-			for (i = 1; i <= n; i++)
-				if (index(name, own[i]) == 1) {
-					name = own[i]
-					break
-				}
-			if (!(name in files))
-				order[++names] = name
-			files[name]++
-			plus[name] += $1
-			minus[name] += $2
-		}
-		END {
-			for (i = 1; i <= names; i++) {
-				name = order[i]
-				printf " %-57s +%d -%d%s\n", name, plus[name], minus[name],
-				       name ~ /\/$/ ? ", " files[name] " files" : ""
-				all += files[name]
-				added += plus[name]
-				removed += minus[name]
-			}
-			printf " %d files, +%d -%d\n", all, added, removed
-		}'
-}
-
-"$TOP/series/scripts/cover.sh" "$version" "$count" >"$work/cover"
-in_repo format-patch -q -M --cover-letter --cover-from-description=none \
-	-o "$work/patches" base
-{
-	sed '/^\*\*\* BLURB HERE \*\*\*$/,$d' "$work/patches/0000-cover-letter.patch" |
-		sed "s/\*\*\* SUBJECT HERE \*\*\*/$(head -n 1 "$work/cover")/"
-	tail -n +3 "$work/cover"
-	# The rest is the list of the patches, and git's diffstat, whose lines begin with one
-	# blank.
-	sed '1,/^\*\*\* BLURB HERE \*\*\*$/d; /^ [^ ]/d; /^-- $/,$d' \
-		"$work/patches/0000-cover-letter.patch" | cat -s
-	diffstat
-	printf -- '-- \n%s\n\n' "$(git version | sed 's/.* //')"
-} >"$work/letter"
-mv "$work/letter" "$work/patches/0000-cover-letter.patch"
 
 rm -rf "$OUT/patches" "$OUT/series"
 mv "$work/patches" "$OUT/patches"
