@@ -113,10 +113,10 @@ test-outside: kernel
 	@series/scripts/outside.sh $(VARIANT)
 
 test-configs:
-	@series/scripts/configs.sh
+	@series/scripts/configs.sh x86
 
 cross:
-	@series/scripts/cross.sh $(ARCHES)
+	@series/scripts/configs.sh cross $(ARCHES)
 
 test-archs:
 	@TESTS="$(TESTS)" STOCK=$(STOCK) REUSE=$(REUSE) series/scripts/archs.sh $(ARCHES)
@@ -160,7 +160,7 @@ tree:
 kernel:
 	@series/scripts/build.sh $(VARIANT)
 
-modules: kernel
+modules:
 	@series/scripts/modules.sh $(VARIANT)
 
 check:

@@ -26,7 +26,6 @@ fi
 
 builds=()
 for variant in "${variants[@]}"; do
-	"$TOP/series/scripts/build.sh" "$variant"
 	"$TOP/series/scripts/modules.sh" "$variant" "kp_bench kp_bench_entries kp_bench_scale"
 	builds+=("$OUT/build/$variant:$OUT/modules/$variant")
 done

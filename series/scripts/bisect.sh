@@ -58,8 +58,6 @@ mapfile -t messages < <(find "$TOP/series/messages" -type f | sort)
 	git -C "$steps" log --name-only --no-renames --format= base..HEAD
 } | sort -u >"$dir/files"
 
-passed=0
-failed=0
 from=${FROM:-1}
 to=${TO:-${#commits[@]}}
 
@@ -202,25 +200,13 @@ our_warnings()
 # Each of the following prints what is wrong, and fails then.
 run_checkpatch()
 {
-	local number file
-
-	number=$(printf '%04d' "$n")
-	for file in "$OUT/patches/$number"-*.patch; do
-		(
-			cd "$tree"
-			scripts/checkpatch.pl --strict --no-summary --terse --show-types --showfile \
-				--color=never --ignore FILE_PATH_CHANGES "$file" 2>&1 || true
-		)
-	done | awk -v allow="$TOP/series/scripts/checkpatch.allow" '
-		BEGIN {
-			while ((getline line < allow) > 0)
-				if (split(line, w, " ") > 2) ok[w[2], w[1]] = 1
-		}
-		{
-			split($0, part, ":")
-			if (!((part[1], part[4]) in ok)) { print; bad = 1 }
-		}
-		END { exit bad }'
+	(
+		cd "$tree"
+		checkpatch --showfile --ignore FILE_PATH_CHANGES \
+			"$OUT/patches/$(printf '%04d' "$n")"-*.patch
+	) >"$log"
+	cat "$log"
+	[ ! -s "$log" ]
 }
 
 run_objects()
@@ -346,8 +332,7 @@ try()
 
 	key="$(git -C "$steps" rev-parse "$commit^{tree}") $what ${tests[*]}"
 	if [ -z "${AGAIN:-}" ] && grep -qxF "$key" "$dir/passed" 2>/dev/null; then
-		printf 'ok: %02d %s (before)\n' "$n" "$what"
-		passed=$((passed + 1))
+		ok "$n $what (before)"
 		return
 	fi
 	log=$dir/log/$(printf '%02d' "$n")-${what// /-}.log
@@ -359,12 +344,10 @@ try()
 	local rc=$?
 	set -e
 	if [ "$rc" -eq 0 ]; then
-		passed=$((passed + 1))
 		printf '%s\n' "$key" >>"$dir/passed"
-		printf 'ok: %02d %s, %d s\n' "$n" "$what" $((SECONDS - start))
+		ok "$n $what, $((SECONDS - start)) s"
 	else
-		failed=$((failed + 1))
-		printf 'not ok: %02d %s: %s\n' "$n" "$what" "$(git -C "$steps" log -1 --format=%s "$commit")"
+		not_ok "$n $what: $(git -C "$steps" log -1 --format=%s "$commit")"
 	fi
 	sed 's/^/   /' "$log.said"
 }
@@ -384,5 +367,4 @@ for ((n = from; n <= to; n++)); do
 		esac
 	done
 done
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+sum_up

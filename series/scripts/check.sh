@@ -12,33 +12,14 @@ set -euo pipefail
 need_packages shellcheck sparse perl gcc make binutils python3-sphinx coccinelle
 "$TOP/series/scripts/build.sh" default config
 
-passed=0
-failed=0
-
-# What checkpatch may say: lines of `TYPE path why` in series/scripts/checkpatch.allow
-not_allowed()
-{
-	awk -v allow="$TOP/series/scripts/checkpatch.allow" '
-		BEGIN {
-			while ((getline line < allow) > 0)
-				if (split(line, w, " ") > 2) ok[w[2], w[1]] = 1
-		}
-		{
-			split($0, part, ":")
-			if (!((part[1], part[4]) in ok)) print
-		}'
-}
-
 # verdict NAME LOG: the check has passed if its log is empty
 verdict()
 {
 	if [ -s "$2" ]; then
-		failed=$((failed + 1))
-		printf 'not ok: %s\n' "$1"
+		not_ok "$1"
 		sed 's/^/   /' "$2"
 	else
-		passed=$((passed + 1))
-		printf 'ok: %s\n' "$1"
+		ok "$1"
 	fi
 }
 
@@ -57,11 +38,7 @@ done)
 
 say "checkpatch --strict: ${#files[@]} files"
 log=$OUT/log/checkpatch.log
-(
-	cd "$OUT/linux"
-	scripts/checkpatch.pl --strict --no-summary --terse --show-types --color=never \
-		-f "${files[@]}" 2>&1 || true
-) | not_allowed >"$log"
+(cd "$OUT/linux" && checkpatch -f "${files[@]}") >"$log"
 verdict "checkpatch" "$log"
 
 say "sparse: what of ours the variant default builds"
@@ -152,5 +129,4 @@ log=$OUT/log/scripts.log
 [ ! -e "$log.new" ] || mv "$log.new" "$log"
 verdict "scripts.sh" "$log"
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+sum_up

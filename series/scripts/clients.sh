@@ -25,9 +25,7 @@ fi
 table=$OUT/log/clients-$variant.txt
 asked=$OUT/log/clients-$variant.tests
 
-"$TOP/series/scripts/build.sh" "$stock"
 "$TOP/series/scripts/modules.sh" "$stock" kp_clients
-"$TOP/series/scripts/build.sh" "$variant"
 "$TOP/series/scripts/modules.sh" "$variant"
 client_packages "$variant"
 

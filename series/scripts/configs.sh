@@ -1,223 +1,220 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Compiles kprobes, and what uses it, in configurations that no variant has. Only the objects
-# are made; their symbols show if one needs what another does not have. All configurations
-# use the directory out/build/configs, one after the other, so that what does not depend on the
-# difference is compiled once; with clang it is out/build/configs-clang.
+# Compiles kprobes, and what uses it, in configurations that no variant has, and for the other
+# architectures that have kprobes, with Debian's cross compilers. Only the objects are made. A
+# warning is an error, and so is a symbol of kprobes that two objects define, or that one needs
+# and none has. Debian has no compiler for csky, but clang knows its types and parses the sources.
 #
-#	series/scripts/configs.sh [CONFIGURATION...]
+#	series/scripts/configs.sh [x86 | cross] [CONFIGURATION...]
 #	series/scripts/configs.sh quick
 #
-# The last line says how many passed and failed. With `quick`, a minute is enough: the files
-# that break most easily are compiled as in the variant default, but with some symbols of the
-# configuration undefined. Only failures are printed.
+# The configurations for x86 use out/build/configs one after the other, so that what does not
+# depend on the difference is compiled once; with clang it is out/build/configs-clang. The last
+# line says how many passed and failed. With `quick`, a minute is enough: the files that break
+# most easily are compiled as in the variant default, but with some symbols of the configuration
+# undefined. Only failures are printed.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 tree=$OUT/linux
-build=$OUT/build/configs
 log=$OUT/log/configs.log
 
-# The base of all configurations; a configuration's own fragment overrides it.
-base='CONFIG_64BIT=y
-CONFIG_EXPERT=y
-CONFIG_SMP=y
-CONFIG_MODULES=y
-CONFIG_MODULE_UNLOAD=y
-CONFIG_KPROBES=y
-CONFIG_KALLSYMS=y
-CONFIG_PRINTK=y
-CONFIG_BUG=y
-CONFIG_JUMP_LABEL=y
-CONFIG_DEBUG_KERNEL=y
-CONFIG_WERROR=y
-CONFIG_DEBUG_FS=y
-CONFIG_PROC_FS=y
-CONFIG_SYSFS=y
-CONFIG_UNWINDER_ORC=y'
-
-tracer='CONFIG_FTRACE=y
-CONFIG_FUNCTION_TRACER=y
-CONFIG_DYNAMIC_FTRACE=y'
+# The configurations, by name: options, objects, and the target of the compiler. Options are words:
+# NAME stands for CONFIG_NAME=y, !NAME for n, NAME=m for m. -NAME is undefined although Kconfig
+# does not offer that.
+declare -A options=() objects=() target=()
+x86=() cross=()
 
 ours="kernel/kprobes.o kernel/kprobes/ arch/x86/kernel/kprobes/"
-unwind="arch/x86/kernel/stacktrace.o"
-users="arch/x86/kernel/traps.o arch/x86/mm/fault.o kernel/fork.o kernel/exit.o init/main.o
-kernel/kallsyms.o kernel/extable.o arch/x86/kernel/jump_label.o"
+no_unwind="arch/x86/kernel/traps.o arch/x86/mm/fault.o kernel/fork.o kernel/exit.o init/main.o
+	kernel/kallsyms.o kernel/extable.o arch/x86/kernel/jump_label.o arch/x86/kernel/stacktrace.o"
+users="$no_unwind arch/x86/kernel/unwind_orc.o"
+frame="$no_unwind arch/x86/kernel/unwind_frame.o"
+guess="$no_unwind arch/x86/kernel/unwind_guess.o"
 # objects of other subsystems that hitpath.pl reads
-entry="kernel/fork.o kernel/entry/common.o kernel/context_tracking.o arch/x86/kernel/traps.o
-arch/x86/kernel/alternative.o"
-fprobe="arch/x86/kernel/rethook.o kernel/trace/rethook.o kernel/trace/fprobe.o"
+entry="$ours kernel/fork.o kernel/entry/common.o kernel/context_tracking.o arch/x86/kernel/traps.o
+	arch/x86/kernel/alternative.o"
+rethook="arch/x86/kernel/rethook.o kernel/trace/rethook.o kernel/trace/fprobe.o"
+fprobe="$rethook arch/x86/kernel/ftrace.o"
+events="kernel/trace/trace_kprobe.o"
 
-# configuration NAME: sets fragment, objects, and undefined, symbols that Kconfig offers
-# no way to switch off
-configuration()
+tracer="FTRACE FUNCTION_TRACER DYNAMIC_FTRACE"
+bits32="!64BIT !UNWINDER_ORC"
+base_x86="64BIT EXPERT SMP MODULES MODULE_UNLOAD KPROBES KALLSYMS PRINTK BUG JUMP_LABEL DEBUG_KERNEL
+	WERROR DEBUG_FS PROC_FS SYSFS UNWINDER_ORC"
+
+# config NAME OPTIONS OBJECTS: of x86
+config()
 {
-	local orc="arch/x86/kernel/unwind_orc.o"
+	x86+=("$1")
+	options[$1]="$base_x86 $2"
+	objects[$1]=$3
+}
 
-	undefined=
-	hitpath=
-	toolchain=()
-	build=$OUT/build/configs
-	objects="$ours $users $unwind $orc"
+config no-kprobes "!KPROBES" "$users"
+config no-kprobes-fprobe "$tracer !KPROBES FPROBE" "$users $fprobe"
+config i386-fprobe "$tracer $bits32 !KPROBES DYNAMIC_FTRACE_WITH_REGS FPROBE UNWINDER_FRAME_POINTER" \
+	"$frame $rethook"
+config i386 "$tracer $bits32 KPROBE_EVENTS DYNAMIC_FTRACE_WITH_REGS FPROBE UNWINDER_FRAME_POINTER
+	PREEMPT" "$ours $frame $fprobe $events"
+config i386-no-smp "$bits32 UNWINDER_GUESS !SMP !CPU_MITIGATIONS" "$ours $guess"
+config no-modules "!MODULES !MODULE_UNLOAD" "$ours $users"
+config no-kretprobes "-KRETPROBES" "$ours $users"
+config jprobes "$tracer JPROBES FPROBE" "$ours $users $fprobe"
+config jprobes-rt "JPROBES PREEMPT_RT" "$ours $users"
+config i386-jprobes "$bits32 UNWINDER_FRAME_POINTER JPROBES" "$ours $frame"
+config no-optprobes "-OPTPROBES" "$ours $users"
+config no-debugfs "!DEBUG_FS" "$ours $users"
+config no-smp "!SMP" "$ours $users"
+config no-printk "!PRINTK !BUG !JUMP_LABEL" "$ours ${users/arch\/x86\/kernel\/jump_label.o/}"
+config frame-pointer "!UNWINDER_ORC UNWINDER_FRAME_POINTER" "$ours $frame"
+config guess "!UNWINDER_ORC UNWINDER_GUESS" "$ours $guess"
+config rt "PREEMPT_RT" "$ours $users"
+config xen "HYPERVISOR_GUEST PARAVIRT XEN XEN_PV PARAVIRT_XXL" "$ours $users"
+config startup-test "$tracer KPROBE_EVENTS FTRACE_STARTUP_TEST" \
+	"$ours kernel/fork.o $events kernel/trace/trace_kprobe_selftest.o"
+# What the entry of an int3 calls, instrumented
+config entry "$tracer KASAN KASAN_GENERIC KASAN_OUTLINE KGDB KGDB_LOW_LEVEL_TRAP PROVE_LOCKING
+	HWLAT_TRACER OSNOISE_TRACER IRQSOFF_TRACER" \
+	"$entry kernel/trace/trace_preemptirq.o kernel/trace/trace_irqsoff.o
+	kernel/trace/trace_hwlat.o kernel/trace/trace_osnoise.o arch/x86/kernel/kgdb.o
+	kernel/locking/lockdep.o mm/kasan/generic.o mm/kasan/shadow.o"
+config entry-kcsan "$tracer KCSAN" "$entry kernel/kcsan/core.o"
+clang="$tracer KPROBE_EVENTS FPROBE JPROBES"
+config clang "$clang" "$ours $users $fprobe $events"
+config clang-cfi "$clang CFI_CLANG" "$ours $users $fprobe $events"
+config clang-lto "$clang LTO_CLANG_THIN CFI_CLANG" "$ours $users $fprobe $events"
+config clang-kmsan "$tracer KMSAN PREEMPT_NONE" "$entry mm/kmsan/hooks.o mm/kmsan/instrumentation.o"
+# The one that the others differ from
+config all "$tracer KPROBE_EVENTS FPROBE" "$ours $users $fprobe $events"
+
+base_cross="EXPERT MMU MODULES MODULE_UNLOAD KALLSYMS PRINTK BUG DEBUG_KERNEL DEBUG_FS PROC_FS SYSFS
+	PERF_EVENTS FTRACE KPROBES KRETPROBES KPROBE_EVENTS RUNTIME_TESTING_MENU KUNIT
+	KPROBES_SANITY_TEST=m SAMPLES SAMPLE_KPROBES=m SAMPLE_KRETPROBES=m WERROR"
+core="kernel/kprobes.o kernel/kprobes/ kernel/extable.o kernel/kallsyms.o kernel/exit.o
+	kernel/trace/trace_kprobe.o lib/test_kprobes.o samples/kprobes/"
+
+# config_arch NAME TARGET OPTIONS OBJECTS: the part of NAME before - is the kernel's name
+config_arch()
+{
+	cross+=("$1")
+	target[$1]=$2
+	options[$1]="$base_cross $3"
+	objects[$1]="$core $4"
+}
+
+on_ftrace="FUNCTION_TRACER DYNAMIC_FTRACE KPROBES_ON_FTRACE"
+by_rethook="KRETPROBE_ON_RETHOOK"
+armv7="ARCH_MULTI_V7 ARCH_VIRT SMP AEABI"
+arm="arch/arm/probes/ arch/arm/mm/fault.o arch/arm/kernel/stacktrace.o"
+powerpc="arch/powerpc/kernel/kprobes.o arch/powerpc/kernel/rethook.o
+	arch/powerpc/kernel/optprobes.o arch/powerpc/kernel/optprobes_head.o
+	arch/powerpc/mm/fault.o kernel/trace/rethook.o"
+
+config_arch arc arc-linux-gnu "ISA_ARCV2 SMP" \
+	"arch/arc/kernel/kprobes.o arch/arc/kernel/traps.o arch/arc/mm/fault.o"
+config_arch arm arm-linux-gnueabihf "$armv7 ARM_KPROBES_TEST=m UNWINDER_FRAME_POINTER OPTPROBES" \
+	"$arm arch/arm/kernel/patch.o"
+config_arch arm-unwind arm-linux-gnueabihf "$armv7 ARM_KPROBES_TEST=m UNWINDER_ARM OPTPROBES" \
+	"$arm arch/arm/kernel/patch.o"
+config_arch arm-thumb2 arm-linux-gnueabihf "$armv7 THUMB2_KERNEL UNWINDER_ARM" "$arm"
+config_arch arm64 aarch64-linux-gnu "" "arch/arm64/kernel/probes/ arch/arm64/mm/fault.o
+	arch/arm64/kernel/stacktrace.o arch/arm64/kernel/debug-monitors.o"
+config_arch csky csky "CPU_CK860 SMP $on_ftrace" ""
+config_arch loongarch loongarch64-linux-gnu "64BIT SMP $on_ftrace $by_rethook" \
+	"arch/loongarch/kernel/kprobes.o arch/loongarch/kernel/rethook.o
+	arch/loongarch/kernel/rethook_trampoline.o arch/loongarch/kernel/ftrace_dyn.o
+	arch/loongarch/mm/fault.o kernel/trace/rethook.o"
+config_arch mips mips-linux-gnu "MIPS_MALTA CPU_BIG_ENDIAN" \
+	"arch/mips/kernel/kprobes.o arch/mips/mm/fault.o"
+config_arch parisc hppa-linux-gnu "PA8X00 SMP $on_ftrace" "arch/parisc/kernel/kprobes.o
+	arch/parisc/kernel/ftrace.o arch/parisc/kernel/traps.o arch/parisc/mm/fault.o"
+# 64 bits, little endian
+config_arch powerpc powerpc64le-linux-gnu "PPC64 PPC_BOOK3S_64 CPU_LITTLE_ENDIAN PPC_PSERIES SMP $on_ftrace
+	$by_rethook OPTPROBES" "$powerpc arch/powerpc/kernel/kprobes-ftrace.o"
+# 64 bits, big endian, with function descriptors
+config_arch powerpc-be powerpc64-linux-gnu "PPC64 PPC_BOOK3S_64 CPU_BIG_ENDIAN PPC_PSERIES SMP
+	!PPC64_BIG_ENDIAN_ELF_ABI_V2 $by_rethook OPTPROBES" "$powerpc"
+config_arch powerpc-32 powerpc-linux-gnu "PPC_BOOK3S_32 PPC_PMAC $by_rethook OPTPROBES" "$powerpc"
+config_arch riscv riscv64-linux-gnu "64BIT SMP $by_rethook" "arch/riscv/kernel/probes/
+	arch/riscv/mm/fault.o arch/riscv/kernel/patch.o kernel/trace/rethook.o"
+config_arch s390 s390x-linux-gnu "$on_ftrace $by_rethook" "arch/s390/kernel/kprobes.o
+	arch/s390/kernel/rethook.o arch/s390/kernel/mcount.o arch/s390/kernel/ftrace.o
+	arch/s390/mm/fault.o kernel/trace/rethook.o"
+config_arch sh sh4-linux-gnu "CPU_SUBTYPE_SH7751R SH_RTS7751R2D" \
+	"arch/sh/kernel/kprobes.o arch/sh/mm/fault.o arch/sh/kernel/traps_32.o"
+config_arch sparc sparc64-linux-gnu "64BIT SMP" \
+	"arch/sparc/kernel/kprobes.o arch/sparc/mm/fault_64.o arch/sparc/kernel/traps_64.o"
+
+# set_up NAME: sets build, toolchain (make's arguments), nm, and the packages that are needed
+set_up()
+{
+	nm=nm toolchain=() packages=()
 	case $1 in
-	all)	# the one that the others differ from
-		fragment=$tracer$'\nCONFIG_KPROBE_EVENTS=y\nCONFIG_FPROBE=y'
-		objects+=" $fprobe arch/x86/kernel/ftrace.o kernel/trace/trace_kprobe.o"
-		;;
-	no-kprobes)
-		fragment='CONFIG_KPROBES=n'
-		objects="$users $unwind $orc"
-		;;
-	no-kprobes-fprobe)
-		fragment=$tracer$'\nCONFIG_KPROBES=n\nCONFIG_FPROBE=y'
-		objects="$users $unwind $orc $fprobe arch/x86/kernel/ftrace.o"
-		;;
-	i386-fprobe)
-		fragment=$tracer$'\nCONFIG_64BIT=n\nCONFIG_UNWINDER_ORC=n\nCONFIG_KPROBES=n'
-		fragment+=$'\nCONFIG_DYNAMIC_FTRACE_WITH_REGS=y\nCONFIG_FPROBE=y'
-		fragment+=$'\nCONFIG_UNWINDER_FRAME_POINTER=y'
-		objects="$users $unwind $fprobe arch/x86/kernel/unwind_frame.o"
-		;;
-	i386)
-		fragment=$tracer$'\nCONFIG_64BIT=n\nCONFIG_UNWINDER_ORC=n\nCONFIG_KPROBE_EVENTS=y'
-		fragment+=$'\nCONFIG_DYNAMIC_FTRACE_WITH_REGS=y\nCONFIG_FPROBE=y'
-		fragment+=$'\nCONFIG_UNWINDER_FRAME_POINTER=y\nCONFIG_PREEMPT=y'
-		objects="$ours $users $unwind $fprobe arch/x86/kernel/unwind_frame.o"
-		objects+=" arch/x86/kernel/ftrace.o kernel/trace/trace_kprobe.o"
-		;;
-	i386-no-smp)
-		fragment=$'CONFIG_64BIT=n\nCONFIG_UNWINDER_ORC=n\nCONFIG_UNWINDER_GUESS=y'
-		fragment+=$'\nCONFIG_SMP=n\nCONFIG_CPU_MITIGATIONS=n'
-		objects="$ours $users $unwind arch/x86/kernel/unwind_guess.o"
-		;;
-	no-modules)
-		fragment=$'CONFIG_MODULES=n\nCONFIG_MODULE_UNLOAD=n'
-		;;
-	no-kretprobes)
-		fragment=
-		undefined="CONFIG_KRETPROBES"
-		;;
-	jprobes)
-		fragment=$tracer$'\nCONFIG_JPROBES=y\nCONFIG_FPROBE=y'
-		objects+=" $fprobe arch/x86/kernel/ftrace.o"
-		;;
-	jprobes-rt)
-		fragment=$'CONFIG_JPROBES=y\nCONFIG_PREEMPT_RT=y'
-		;;
-	i386-jprobes)
-		fragment=$'CONFIG_64BIT=n\nCONFIG_UNWINDER_ORC=n\nCONFIG_UNWINDER_FRAME_POINTER=y'
-		fragment+=$'\nCONFIG_JPROBES=y'
-		objects="$ours $users $unwind arch/x86/kernel/unwind_frame.o"
-		;;
-	no-optprobes)
-		fragment=
-		undefined="CONFIG_OPTPROBES"
-		;;
-	no-debugfs)
-		fragment='CONFIG_DEBUG_FS=n'
-		;;
-	no-smp)
-		fragment='CONFIG_SMP=n'
-		;;
-	no-printk)
-		fragment=$'CONFIG_PRINTK=n\nCONFIG_BUG=n\nCONFIG_JUMP_LABEL=n'
-		objects=${objects/arch\/x86\/kernel\/jump_label.o/}
-		;;
-	frame-pointer)
-		fragment=$'CONFIG_UNWINDER_ORC=n\nCONFIG_UNWINDER_FRAME_POINTER=y'
-		objects="$ours $users $unwind arch/x86/kernel/unwind_frame.o"
-		;;
-	guess)
-		fragment=$'CONFIG_UNWINDER_ORC=n\nCONFIG_UNWINDER_GUESS=y'
-		objects="$ours $users $unwind arch/x86/kernel/unwind_guess.o"
-		;;
-	rt)
-		fragment='CONFIG_PREEMPT_RT=y'
-		;;
-	xen)
-		fragment=$'CONFIG_HYPERVISOR_GUEST=y\nCONFIG_PARAVIRT=y\nCONFIG_XEN=y'
-		fragment+=$'\nCONFIG_XEN_PV=y\nCONFIG_PARAVIRT_XXL=y'
-		;;
-	entry)	# what the entry of an int3 calls, instrumented by KASAN
-		hitpath=1
-		fragment=$tracer$'\nCONFIG_KASAN=y\nCONFIG_KASAN_GENERIC=y\nCONFIG_KASAN_OUTLINE=y'
-		fragment+=$'\nCONFIG_KGDB=y\nCONFIG_KGDB_LOW_LEVEL_TRAP=y\nCONFIG_PROVE_LOCKING=y'
-		fragment+=$'\nCONFIG_HWLAT_TRACER=y\nCONFIG_OSNOISE_TRACER=y'
-		fragment+=$'\nCONFIG_IRQSOFF_TRACER=y'
-		objects="$ours $entry kernel/trace/trace_preemptirq.o kernel/trace/trace_irqsoff.o"
-		objects+=" kernel/trace/trace_hwlat.o kernel/trace/trace_osnoise.o"
-		objects+=" arch/x86/kernel/kgdb.o kernel/locking/lockdep.o"
-		objects+=" mm/kasan/generic.o mm/kasan/shadow.o"
-		;;
-	entry-kcsan)
-		hitpath=1
-		fragment=$tracer$'\nCONFIG_KCSAN=y'
-		objects="$ours $entry kernel/kcsan/core.o"
-		;;
-	clang-kmsan)
-		toolchain=(LLVM=-19)
-		build=$OUT/build/configs-clang
-		hitpath=1
-		fragment=$tracer$'\nCONFIG_KMSAN=y\nCONFIG_PREEMPT_NONE=y'
-		objects="$ours $entry mm/kmsan/hooks.o mm/kmsan/instrumentation.o"
-		;;
 	clang*)
-		toolchain=(LLVM=-19)
 		build=$OUT/build/configs-clang
-		fragment=$tracer$'\nCONFIG_KPROBE_EVENTS=y\nCONFIG_FPROBE=y\nCONFIG_JPROBES=y'
-		objects+=" $fprobe arch/x86/kernel/ftrace.o kernel/trace/trace_kprobe.o"
-		case $1 in
-		clang-cfi) fragment+=$'\nCONFIG_CFI_CLANG=y' ;;
-		clang-lto) fragment+=$'\nCONFIG_LTO_CLANG_THIN=y\nCONFIG_CFI_CLANG=y' ;;
-		esac
+		# The nm of binutils does not read the objects of LTO.
+		nm=llvm-nm-19 toolchain=(LLVM=-19) packages=(clang-19 lld-19 llvm-19)
 		;;
-	startup-test)
-		fragment=$tracer$'\nCONFIG_KPROBE_EVENTS=y\nCONFIG_FTRACE_STARTUP_TEST=y'
-		objects="kernel/trace/trace_kprobe.o kernel/trace/trace_kprobe_selftest.o"
-		objects+=" kernel/fork.o $ours"
+	csky)
+		build=$OUT/build/cross-$1
+		toolchain=(ARCH=csky) packages=(clang-19)
+		;;
+	loongarch)
+		build=$OUT/build/cross-$1
+		toolchain=(ARCH=loongarch LLVM=-19 CROSS_COMPILE="${target[$1]}-")
+		nm=llvm-nm-19 packages=(clang-19 lld-19 llvm-19)
 		;;
 	*)
-		die "no configuration $1" "there are: ${all[*]}"
+		build=$OUT/build/configs
+		[ -n "${target[$1]:-}" ] || return 0
+		build=$OUT/build/cross-$1
+		toolchain=(ARCH="${1%%-*}" CROSS_COMPILE="${target[$1]}-")
+		nm=${target[$1]}-nm packages=("gcc-${target[$1]}")
 		;;
 	esac
 }
-
-all=(no-kprobes no-kprobes-fprobe i386-fprobe i386 i386-no-smp no-modules no-kretprobes
-	jprobes jprobes-rt i386-jprobes no-optprobes no-debugfs no-smp no-printk frame-pointer
-	guess rt xen startup-test entry entry-kcsan clang clang-cfi clang-lto clang-kmsan
-	all)
 
 kmake()
 {
 	make -C "$tree" O="$build" "${toolchain[@]}" "$@" </dev/null
 }
 
-# Building the host's programs takes long: use those of a variant that was built.
+# Building the host's programs takes long: use those of another build. Those of scripts/mod depend
+# on the architecture.
 start()
 {
-	local from=$OUT/build/default dir
+	local from
 
+	[ ! -e "$build/.config" ] || return 0
 	mkdir -p "$build"
-	[ ${#toolchain[@]} -eq 0 ] && [ ! -e "$build/.config" ] &&
-		[ -e "$from/tools/objtool/objtool" ] || return 0
-	for dir in scripts tools; do
-		cp -a "$from/$dir" "$build/"
+	for from in "$OUT"/build/{cross-*,default}; do
+		[ -e "$from/scripts/kconfig/conf" ] || continue
+		cp -a "$from/scripts" "$build/"
+		rm -rf "$build/scripts/mod"
+		return
 	done
 }
 
+# configure NAME: makes the configuration, and checks that it has all of the options
 configure()
 {
 	local sym value got bad=0
 
-	printf '%s\n%s\n' "$base" "$fragment" | awk -F= '{ v[$1] = $2; if (!($1 in n)) o[++i] = $1; n[$1] = 1 }
-		END { for (j = 1; j <= i; j++) print o[j] "=" v[o[j]] }' >"$build/fragment"
+	start
+	# Later options override earlier ones.
+	tr -s ' \t\n' '\n' <<<"${options[$1]}" | awk '
+		/^-/ || !NF { next }
+		{ name = $0; gsub(/^!|=.*/, "", name) }
+		!(name in v) { order[++n] = name }
+		{ v[name] = /^!/ ? "n" : /=/ ? substr($0, index($0, "=") + 1) : "y" }
+		END { for (i = 1; i <= n; i++) print "CONFIG_" order[i] "=" v[order[i]] }' \
+		>"$build/fragment"
 	kmake -s KCONFIG_ALLCONFIG="$build/fragment" allnoconfig || return 1
 	while IFS='=' read -r sym value; do
-		[ -n "$sym" ] || continue
 		got=$(sed -n "s/^$sym=//p" "$build/.config")
 		[ "${got:-n}" = "$value" ] || {
 			echo "$sym is not $value"
@@ -227,20 +224,19 @@ configure()
 	return $bad
 }
 
-# Each symbol of kprobes that an object needs has to be in another one.
+# symbols OBJECT...: prints those of kprobes that an object needs and none has, or that two have
 symbols()
 {
-	local files=("$@") nm=nm
-
-	# The nm of binutils does not read the objects of LTO.
-	[ ${#toolchain[@]} -eq 0 ] || nm=llvm-nm-19
-	$nm -u "${files[@]}" | awk '$1 == "U" { print $2 }' | sort -u |
-		grep -E '(^|_)(k(ret)?|j)probes?(_|$)|insn_slot|rethook|wait_for_kprobe|^fprobe' |
-		grep -v '^__tracepoint' >"$build/needed" || return 0
-	$nm --defined-only "${files[@]}" | awk 'NF == 3 { print $3 }' | sort -u >"$build/given"
-	# symbols that the linker defines, or a file that is not compiled here
-	grep -vxE '__(start|stop)_kprobe_blacklist|__kprobes_text_(start|end)|.*trace_kprobe.*' \
-		"$build/needed" | sort | comm -23 - "$build/given" | sed 's/^/undefined: /'
+	"$nm" -u "$@" | awk '$1 == "U" { print $2 }' | sort -u |
+		grep -E '(^|_)(k(ret)?|j)probes?(_|$)|insn_(slot|page)|optinsn|rethook|wait_for_kprobe|^fprobe' |
+		# symbols that the linker defines, or a file that is not compiled here
+		grep -vxE '__(start|stop)_kprobe_blacklist|__kprobes_text_(start|end)|__tracepoint.*|.*trace_kprobe.*' \
+			>"$build/needed" || return 0
+	"$nm" -g --defined-only "$@" | awk 'NF == 3 { print $2, $3 }' >"$build/given"
+	awk '{ print $2 }' "$build/given" | sort -u | comm -23 "$build/needed" - |
+		sed 's/^/undefined: /'
+	awk '$1 ~ /[TDBR]/ { print $2 }' "$build/given" | sort | uniq -d |
+		sed 's/^/multiple definition: /'
 }
 
 # as_in BUILD OBJECT SOURCE OPTION...: compiles SOURCE as OBJECT was in BUILD
@@ -256,36 +252,78 @@ as_in()
 	(cd "$dir" && eval "$cmd $* -c -o '$build/as-in.o' '$source'")
 }
 
+# parse_csky: parses the sources that the configuration compiles
+parse_csky()
+{
+	local gen=$build/include/generated dir source flags bad=0
+
+	# There is no compiler, so this fails, but only after the headers have been made.
+	kmake -s asm-generic include/generated/utsrelease.h || true
+	sed -n 's/^CONFIG_HZ=//p' "$build/.config" | bc -q "$tree/kernel/time/timeconst.bc" \
+		>"$gen/timeconst.h"
+	# Any values do: no code is generated.
+	printf '#define %s\n' 'NR_PAGEFLAGS 24' 'MAX_NR_ZONES 3' 'NR_CPUS_BITS 2' \
+		'SPINLOCK_SIZE 4' 'LRU_GEN_WIDTH 0' '__LRU_REFS_WIDTH 0' >"$gen/bounds.h"
+	: >"$gen/asm-offsets.h"
+	flags=(--target=csky -fsyntax-only -nostdinc -std=gnu11 -fshort-wchar -funsigned-char
+		-fno-builtin -Wall -Wno-pointer-sign -Wno-address-of-packed-member -Wno-gnu
+		-Wno-unused-function -Wno-unused-variable -Wno-unused-but-set-variable -Wno-frame-address
+		-fheinous-gnu-extensions -D__KERNEL__ -D__CSKYABIV2__ -DKBUILD_MODNAME='"x"'
+		-DKBUILD_BASENAME='"x"' -DKBUILD_MODFILE='"x"' -D__KBUILD_MODNAME=x
+		-I"$tree/kernel/trace" -I"$tree/arch/csky/abiv2/inc"
+		-I"$tree/arch/csky/kernel/probes")
+	for dir in arch/csky/include include; do
+		flags+=(-I"$tree/$dir" -I"$build/$dir/generated" -I"$build/$dir" -I"$tree/$dir/uapi"
+			-I"$build/$dir/generated/uapi")
+	done
+	for source in compiler-version.h kconfig.h compiler_types.h; do
+		flags+=(-include "$tree/include/linux/$source")
+	done
+	for source in "$tree"/kernel/{kprobes,extable,kallsyms,trace/trace_kprobe}.c \
+		"$tree"/kernel/kprobes/*.c "$tree"/arch/csky/kernel/probes/[!u]*.c \
+		"$tree"/arch/csky/mm/fault.c; do
+		case $source in
+		*/legacy_opt.c | */optimizer.c | */rethook.c | */jprobe.c) continue ;;
+		esac
+		echo "  PARSE   $source"
+		clang-19 "${flags[@]}" "$source" >"$build/parse.log" 2>&1 || bad=1
+		# Clang warns of a cast in asm/uaccess.h that gcc accepts.
+		! grep -E '(error|warning): ' "$build/parse.log" | grep -v heinous || bad=1
+	done
+	return $bad
+}
+
+# compile NAME: makes the objects of the configuration, and checks their symbols
 compile()
 {
-	local undef=$build/undef.h sym file files=() flags=() object
+	local undef=$build/undef.h sym files flags=()
 
-	: >"$undef"
-	for sym in $undefined; do
-		echo "#undef $sym" >>"$undef"
+	[ "$1" != csky ] || { parse_csky; return; }
+	# For the makefiles they have to be undefined as well.
+	for sym in $(tr -s ' \t' '\n' <<<"${options[$1]}" | sed -n 's/^-/CONFIG_/p'); do
+		echo "#undef $sym" >"$undef"
+		flags+=("KCFLAGS=-include $undef" "KAFLAGS=-include $undef" "$sym=")
 	done
-	[ -z "$undefined" ] || flags=("KCFLAGS=-include $undef" "KAFLAGS=-include $undef")
-	# Undefine them for the makefiles as well.
-	for sym in $undefined; do
-		flags+=("$sym=")
-	done
-	find "$build/kernel" "$build/arch" -name '*.o' -delete 2>/dev/null || true
+	find "$build" -name '*.o' \( -path "$build/kernel/*" -o -path "$build/arch/*" \
+		-o -path "$build/lib/*" \) -delete
 	# shellcheck disable=SC2086 # words
-	kmake -j"$(nproc)" -k "${flags[@]}" $objects || return 1
-	as_in "$build" kernel/fork.o "$TOP/series/scripts/configs-stubs.c" || return 1
-	mv "$build/as-in.o" "$build/kernel/stubs.o"
-	while IFS= read -r file; do
-		files+=("$file")
-	done < <(find "$build/kernel" "$build/arch" -name '*.o' ! -name 'built-in*' \
-		! -name 'asm-offsets*' -path '*k*' | grep -v '/vdso/\|/boot/\|/realmode/' )
-	for object in "${files[@]}"; do
-		[ -s "$object" ] || return 1
-	done
-	if [ -n "$hitpath" ]; then
+	kmake -j"$(nproc)" -k "${flags[@]}" ${objects[$1]} || return 1
+	if [ -z "${target[$1]:-}" ]; then
+		as_in "$build" kernel/fork.o "$TOP/series/scripts/configs-stubs.c" || return 1
+		mv "$build/as-in.o" "$build/kernel/stubs.o"
+	fi
+	# Modules define symbols that the others define, too.
+	mapfile -t files < <(find "$build/kernel" "$build/arch" -name '*.o' \
+		! -name 'built-in*' ! -name 'asm-offsets*' ! -name '*.mod.o' ! -name 'test-*' |
+		grep -v '/vdso\|/boot/\|/realmode/\|/tools/')
+	[ ${#files[@]} -gt 4 ] || { echo "undefined: there are no objects"; return 1; }
+	case $1 in
+	entry* | clang-kmsan)
 		"$TOP/series/scripts/hitpath.pl" "$build" >"$build/hitpath"
 		sed 's/^/hit path error: /' "$build/hitpath"
 		[ ! -s "$build/hitpath" ] || return 1
-	fi
+		;;
+	esac
 	symbols "${files[@]}" >"$build/missing"
 	cat "$build/missing"
 	[ ! -s "$build/missing" ]
@@ -294,11 +332,10 @@ compile()
 # quick NAME UNDEFINED OBJECT...: the stubs, and the objects
 quick()
 {
-	local name=$1 object source sym
+	local name=$1 object source
 
-	for sym in $2; do
-		echo "#undef $sym"
-	done >"$build/quick.h"
+	# shellcheck disable=SC2086 # words
+	printf '#undef CONFIG_%s\n' $2 >"$build/quick.h"
 	shift 2
 	for object in stubs "$@"; do
 		source=$tree/${object%.o}.c
@@ -310,57 +347,56 @@ quick()
 	done
 }
 
-if [ "${1:-}" = quick ]; then
+quick_all()
+{
+	local no_kprobes=(arch/x86/kernel/unwind_orc.o arch/x86/kernel/rethook.o
+		arch/x86/kernel/traps.o kernel/exit.o) dir=arch/x86/kernel/kprobes
+
+	build=$OUT/build/configs
 	mkdir -p "$build"
-	no_kprobes=(arch/x86/kernel/unwind_orc.o arch/x86/kernel/rethook.o
-		arch/x86/kernel/traps.o kernel/exit.o)
 	# Compile them once, so that kbuild has saved the commands.
 	(
 		lock build-default
-		make -C "$tree" O="$OUT/build/default" -j"$(nproc)" kernel/fork.o \
-			kernel/kprobes.o kernel/kprobes/ arch/x86/kernel/kprobes/ \
+		# shellcheck disable=SC2086 # words
+		make -C "$tree" O="$OUT/build/default" -j"$(nproc)" kernel/fork.o $ours \
 			"${no_kprobes[@]}" </dev/null >"$log" 2>&1
-	) || { grep -m 5 'error\|\*\*\*' "$log"; exit 1; }
-	# shellcheck disable=SC2086 # words
-	{
-		quick "KPROBES=n" "CONFIG_KPROBES CONFIG_KRETPROBES CONFIG_OPTPROBES
-			CONFIG_KPROBES_ON_FTRACE" "${no_kprobes[@]}"
-		quick "MODULES=n" "CONFIG_MODULES CONFIG_MODULE_UNLOAD" kernel/kprobes.o \
-			arch/x86/kernel/kprobes/safety.o
-		quick "KRETPROBES=n" CONFIG_KRETPROBES kernel/kprobes.o \
-			arch/x86/kernel/kprobes/int3.o arch/x86/kernel/unwind_orc.o
-		quick "JPROBES=n" CONFIG_JPROBES kernel/kprobes.o kernel/kprobes/debugfs.o \
-			arch/x86/kernel/kprobes/int3.o
-		quick "OPTPROBES=n" CONFIG_OPTPROBES kernel/kprobes/probepoint.o \
-			arch/x86/kernel/kprobes/slot.o
-	}
-	exit
-fi
+	) || { grep -m 5 'error\|\*\*\*' "$log"; return 1; }
+	quick "KPROBES=n" "KPROBES KRETPROBES OPTPROBES KPROBES_ON_FTRACE" "${no_kprobes[@]}"
+	quick "MODULES=n" "MODULES MODULE_UNLOAD" kernel/kprobes.o $dir/safety.o
+	quick "KRETPROBES=n" KRETPROBES kernel/kprobes.o $dir/int3.o arch/x86/kernel/unwind_orc.o
+	quick "JPROBES=n" JPROBES kernel/kprobes.o kernel/kprobes/debugfs.o $dir/int3.o
+	quick "OPTPROBES=n" OPTPROBES kernel/kprobes/probepoint.o $dir/slot.o
+}
 
-names=("$@")
-[ $# -gt 0 ] || names=("${all[@]}")
+case ${1:-x86} in
+quick)
+	quick_all
+	exit
+	;;
+cross) names=("${cross[@]}") ;;
+*) names=("${x86[@]}") ;;
+esac
+case ${1:-} in
+x86 | cross) shift ;;
+esac
+[ $# -eq 0 ] || names=("$@")
 "$TOP/series/scripts/prepare.sh"
 lock build-configs
 need_packages gcc libc6-dev make bc bison flex libelf-dev perl
-case " ${names[*]}" in
-*" clang"*) need_packages clang-19 lld-19 llvm-19 ;;
-esac
-passed=0
-failed=0
 : >"$log.all"
 for name in "${names[@]}"; do
-	configuration "$name"
-	start
+	[ -n "${options[$name]:-}" ] ||
+		die "no configuration $name" "there are: ${x86[*]}" "${cross[*]}"
+	set_up "$name"
+	need_packages "${packages[@]}"
 	begun=$SECONDS
-	if configure >"$log" 2>&1 && compile >>"$log" 2>&1; then
-		passed=$((passed + 1))
-		printf 'ok: %s, %d s\n' "$name" $((SECONDS - begun))
+	if configure "$name" >"$log" 2>&1 && compile "$name" >>"$log" 2>&1; then
+		ok "$name, $((SECONDS - begun)) s"
 	else
-		failed=$((failed + 1))
-		printf 'not ok: %s, %d s\n' "$name" $((SECONDS - begun))
-		grep -E -A3 'error:|undefined: |is not |Error ' "$log" | head -n 12 | sed 's/^/   /' || true
+		not_ok "$name, $((SECONDS - begun)) s"
+		grep -E -A3 'error:|warning:|undefined: |multiple definition|is not |Error ' "$log" |
+			head -n 12 | sed 's/^/   /' || true
 	fi
 	{ printf '== %s\n' "$name"; cat "$log"; } >>"$log.all"
 done
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+sum_up

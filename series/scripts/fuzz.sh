@@ -21,22 +21,6 @@ count=${3:-1000000}
 [[ $minutes =~ ^[0-9]+$ && $seed =~ ^[0-9]+$ && $count =~ ^[1-9][0-9]*$ ]] ||
 	die "MINUTES, SEED and COUNT are numbers, not '$minutes', '$seed' and '$count'"
 
-passed=0
-failed=0
-
-# add LOG: adds the numbers of the last line "... N passed, M failed" of a log
-add()
-{
-	local p f
-
-	if ! read -r p f < <(sed -n 's/^\(.* \)\?\([0-9]\+\) passed, \([0-9]\+\) failed.*/\2 \3/p' \
-		"$1" | tail -n 1); then
-		p=0 f=1
-	fi
-	passed=$((passed + p))
-	failed=$((failed + f))
-}
-
 "$TOP/series/scripts/prepare.sh"
 need_packages gcc libc6-dev make gawk binutils
 need_multilib
@@ -48,10 +32,9 @@ for bits in 64 32; do
 	log=$OUT/log/fuzz-$bits.log
 	"$OUT/fuzz/fuzz_$bits" -s "$seed" -c "$OUT/linux/$SELFTESTS/fuzz/corpus" \
 		"${limit[@]}" 2>&1 | tee "$log" || true
-	add "$log"
+	add_results "$log"
 done
 
-"$TOP/series/scripts/build.sh" default
 "$TOP/series/scripts/modules.sh" default
 say "fuzz: encodings under probes, and interfaces, in a guest, SEED=$seed"
 log=$OUT/log/fuzz-guest.log
@@ -60,7 +43,6 @@ log=$OUT/log/fuzz-guest.log
 each=$((minutes > 0 ? minutes * 5 : 20))
 APPEND="FUZZ_SEED=$seed FUZZ_S=$each FUZZ_COUNT=$((each * 5)) ${APPEND:-}" \
 	"$TOP/series/scripts/guest.sh" default -n fuzz fuzz fuzz-interfaces 2>&1 | tee "$log" || true
-add "$log"
+add_results "$log"
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+sum_up

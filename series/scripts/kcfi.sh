@@ -14,8 +14,6 @@ set -euo pipefail
 
 [ $# -gt 0 ] || set -- api api-explain insn-stepped opt kretprobe ftrace jprobe
 dir=$OUT/build/kcfi/arch/x86/kernel/kprobes
-passed=0
-failed=0
 
 # check WHAT COMMAND...
 check()
@@ -24,11 +22,9 @@ check()
 
 	shift
 	if "$@"; then
-		passed=$((passed + 1))
-		printf 'ok: %s\n' "$what"
+		ok "$what"
 	else
-		failed=$((failed + 1))
-		printf 'not ok: %s\n' "$what"
+		not_ok "$what"
 	fi
 }
 
@@ -55,9 +51,5 @@ for function in kprobe_call_pre kprobe_call_post kprobe_call_return; do
 	check "trampolines: $function() checks" called $function
 done
 "$TOP/series/scripts/test.sh" kcfi "$@" | tee "$OUT/log/kcfi.log" || true
-read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$OUT/log/kcfi.log") ||
-	{ p=0 f=1; }
-passed=$((passed + p))
-failed=$((failed + f))
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ] && [ "$p" -gt 0 ]
+add_results "$OUT/log/kcfi.log"
+sum_up

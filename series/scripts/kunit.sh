@@ -35,5 +35,4 @@ read -r passed failed < <(sed 's/\x1b\[[0-9;]*m//g' "$log" | awk '
 	END { print n["passed:"] + 0, n["failed:"] + n["crashed:"] + n["errors:"] + 0 }')
 # kunit.py may have failed before the first case.
 [ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+sum_up

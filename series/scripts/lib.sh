@@ -42,12 +42,63 @@ fi
 
 say() { printf '== %s\n' "$*"; }
 
+# Results of a run: `ok` and `not_ok` count and print one.
+passed=0
+failed=0
+
+ok()
+{
+	passed=$((passed + 1))
+	printf 'ok: %s\n' "$*"
+}
+
+not_ok()
+{
+	failed=$((failed + 1))
+	printf 'not ok: %s\n' "$*"
+}
+
+# add_results LOG: adds the numbers of the last `N passed, M failed` in a log, or a failure if it
+# has none
+add_results()
+{
+	local p=0 f=1
+
+	read -r p f < <(sed -En 's/^(.* )?([0-9]+) passed, ([0-9]+) failed.*/\2 \3/p' "$1" |
+		tail -n 1 | grep . || echo 0 1)
+	passed=$((passed + p))
+	failed=$((failed + f))
+}
+
+# sum_up: prints the last line of a run; fails if a result is bad, or if there are none
+sum_up()
+{
+	printf '%d passed, %d failed\n' "$passed" "$failed"
+	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
+
 die()
 {
 	printf 'error: %s\n' "$1" >&2
 	shift
 	[ $# -eq 0 ] || printf '       %s\n' "$@" >&2
 	exit 1
+}
+
+# checkpatch FILE...: runs the one of out/linux in the current directory; prints what it says, except
+# for lines of `TYPE path why` in checkpatch.allow
+checkpatch()
+{
+	"$OUT/linux/scripts/checkpatch.pl" --strict --no-summary --terse --show-types \
+		--color=never "$@" 2>&1 | awk -v allow="$TOP/series/scripts/checkpatch.allow" '
+		BEGIN {
+			while ((getline line < allow) > 0)
+				if (split(line, w, " ") > 2) ok[w[2], w[1]] = 1
+		}
+		{
+			split($0, part, ":")
+			if (!((part[1], part[4]) in ok)) print
+		}' || true
 }
 
 # is_foreign VARIANT: the guest cannot run the host's programs, and no root exists for it

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the test modules and the samples against the kernel of a variant, in
+# Builds the kernel of a variant, and the test modules and the samples for it in
 # out/modules/VARIANT, from copies, so that the source directories stay clean.
 #
 #	series/scripts/modules.sh VARIANT [MODULES]
@@ -18,10 +18,9 @@ log=$OUT/log/modules-$variant.log
 build=$OUT/build/$variant
 dest=$OUT/modules/$variant
 
-[ -e "$build/.built" ] || die "the kernel $variant is not built" "make kernel VARIANT=$variant"
-
-# Update the sources.
-"$TOP/series/scripts/prepare.sh" >/dev/null
+"$TOP/series/scripts/build.sh" "$variant"
+# For the base kernel's, too, these are our sources.
+[[ $variant != stock-* ]] || "$TOP/series/scripts/prepare.sh" >/dev/null
 lock "modules-$variant"
 need_packages gcc make rsync
 use_toolchain "$variant"

@@ -18,8 +18,6 @@ dir=$OUT/outside
 log=$OUT/log/outside-$variant.log
 packages=(lttng-modules-dkms systemtap systemtap-common libc6 libstdc++6 libgcc-s1 libdw1t64
 	libelf1t64 libssl3t64)
-passed=0
-failed=0
 
 [ -e "$build/.built" ] || die "the kernel $variant is not built" "make kernel VARIANT=$variant"
 variant_arch "$variant"
@@ -38,12 +36,10 @@ compiled()
 	shift
 	printf '== %s\n' "$name" >>"$log"
 	if "$@" </dev/null >>"$log" 2>&1; then
-		printf '   ok: %s\n' "$name"
-		passed=$((passed + 1))
+		ok "$name"
 	else
-		printf '   not ok: %s, see %s\n' "$name" "${log#"$TOP"/}"
-		grep -m 5 -E 'error' "$log" || true
-		failed=$((failed + 1))
+		not_ok "$name, see ${log#"$TOP"/}"
+		grep -m 5 error "$log" || true
 	fi
 }
 
@@ -73,5 +69,4 @@ compiled "systemtap-$version: a script" \
 	-I "$dir/debian/usr/share/systemtap/tapset" -B KCFLAGS=-DCONFIG_RELAY=1 \
 	-B KBUILD_MODPOST_WARN=1 -m kp_outside -e "$stap_script"
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+sum_up

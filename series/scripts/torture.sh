@@ -22,7 +22,6 @@ cases=9
 	die "MINUTES and SEED are numbers, not '$minutes' and '$seed'"
 [[ ${CASE:-1} =~ ^[1-$cases]$ ]] || die "CASE is a number from 1 to $cases, not '$CASE'"
 
-"$TOP/series/scripts/build.sh" "$variant"
 "$TOP/series/scripts/modules.sh" "$variant"
 say "torture of $variant for $minutes minutes, SEED=$seed${CASE:+, CASE=$CASE}"
 APPEND="kp_oops TORTURE_SEED=$seed ${APPEND:-}"
