@@ -680,7 +680,7 @@ int main(int argc, char **argv)
 	for (round = 0; round < NR_ACTS || (!ended && now() < end); round++) {
 		struct act *act = &acts[round < NR_ACTS ? round : below(NR_ACTS)];
 
-		/* The child inherits the state; give the next child other numbers. */
+		/* The children inherit the state: each gets other numbers. */
 		below(2);
 		perform(act);
 	}

@@ -136,10 +136,6 @@ static void __attribute__((format(printf, 2, 3))) fail(const char *kind, const c
 	fflush(stdout);
 }
 
-/*
- * The state that an encoding is executed from
- */
-
 static bool has_prefix(u8 prefix)
 {
 	unsigned int i;
@@ -156,11 +152,7 @@ static bool is_legacy(unsigned int opcodes, u8 opcode)
 	       now.insn.opcode[opcodes - 1] == opcode;
 }
 
-/*
- * Does the decoder take a prefix for the opcode? It does after a REX prefix and after four
- * different ones, where no compiler and no assembler puts one. There is no such opcode, so the
- * encoding is refused.
- */
+/* After a REX prefix, and after four different ones, the decoder takes a prefix for the opcode. */
 static bool is_prefix_as_opcode(void)
 {
 	static const u8 prefixes[] = {
@@ -354,7 +346,7 @@ static void randomize(struct fuzz_random *r)
 	fuzz_fpu_randomize(r, is_gather());
 }
 
-/* Random memory has few addresses: put some where branches read them, and selectors. */
+/* Put an address, or a selector, where a branch reads it. */
 static void plant(unsigned long at, u64 value, unsigned int len)
 {
 	if (at - FUZZ_ARENA < FUZZ_ARENA_SIZE - 8)
@@ -386,10 +378,6 @@ static void reset_memory(void)
 			plant(i + (target & 7 & -(long)!X86_64), target + i, sizeof(target));
 	}
 }
-
-/*
- * Comparisons.
- */
 
 /* Registers that are different each time */
 static u32 volatile_regs(void)
@@ -574,7 +562,7 @@ static void test_emulation(void)
 	}
 	++count[C_EMULATION_RUNS];
 	if (fuzz_emulate(&regs)) {
-		/* Sent to the copy, which must fault as the original does. */
+		/* The emulation has left a fault to the copy. */
 		regs.ip = now.in.ip;
 		if (memcmp(&regs, &now.in, sizeof(regs)))
 			fail("emulation", "changes registers, and goes to the copy");
@@ -594,10 +582,6 @@ static void test_emulation(void)
 	else if (!regs_differ("emulation", &regs, &now.bare.regs))
 		memory_differs("emulation");
 }
-
-/*
- * Lengths.
- */
 
 /* Does the CPU fetch bytes after the page if @len bytes are in it? */
 static bool fetches_more(unsigned int len)
@@ -641,10 +625,6 @@ static bool test_length(void)
 	return false;
 }
 
-/*
- * One encoding.
- */
-
 /* Instructions that are not executed, since the fuzzer would not survive them */
 static bool may_execute(void)
 {
@@ -685,10 +665,7 @@ static int class_of(void)
 	}
 }
 
-/*
- * A locked verw is an invalid opcode. An AMD CPU executes it nevertheless, but once in some ten
- * thousand times raises #UD.
- */
+/* A locked verw is invalid. An AMD CPU raises #UD once in some ten thousand times only. */
 static bool is_locked_verw(void)
 {
 	return has_prefix(0xf0) && is_legacy(2, 0x00) && (now.insn.modrm >> 3 & 7) == 5;
@@ -763,8 +740,8 @@ static bool test_encoding(struct fuzz_random *r)
 }
 
 /*
- * objdump, for many encodings at once. Each is at a multiple of 32, followed by zeroes, of which
- * objdump shows at most one line.
+ * objdump gets many encodings at once, each at a multiple of 32 and followed by zeroes, of which it
+ * shows at most one line.
  */
 
 #define BATCH	16384
@@ -937,10 +914,6 @@ static void test_corpus(void)
 	fclose(f);
 	printf("corpus: %u encodings in %u states each\n", nr, CORPUS_STATES);
 }
-
-/*
- * The program.
- */
 
 static void test_random(void)
 {

@@ -18,10 +18,6 @@ static const struct fuzz_regs *fuzz_now;
 static struct probepoint fuzz_pp;
 static unsigned int fuzz_slots_used;
 
-/*
- * Functions that the kernel's files call.
- */
-
 unsigned long fuzz_segment_base(int seg)
 {
 	return seg == MSR_FS_BASE ? fuzz_now->fs_base : fuzz_now->gs_base;
@@ -93,10 +89,6 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
 	return 0;
 }
-
-/*
- * Functions that the fuzzer calls.
- */
 
 /*
  * fuzz_decode() - decode an encoding

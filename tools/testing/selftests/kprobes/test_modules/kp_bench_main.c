@@ -181,10 +181,6 @@ static void kp_end(struct seq_file *m, const char *name)
 	cond_resched();
 }
 
-/*
- * Hits and returns.
- */
-
 /* Some kernels refuse a probe that has what an earlier registration has left in it. */
 static void kp_init(struct kprobe *p, void *addr, bool post)
 {
@@ -466,10 +462,6 @@ static int kp_bench_call(struct seq_file *m)
 	seq_printf(m, "%llu\n", kp_calls(kp_bench_call_it).least);
 	return 0;
 }
-
-/*
- * Changes.
- */
 
 static void kp_init_entry(int i)
 {

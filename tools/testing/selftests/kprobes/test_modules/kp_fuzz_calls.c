@@ -43,10 +43,6 @@ static bool kp_one_in(u32 n)
 	return !kp_below(n);
 }
 
-/*
- * Functions to probe.
- */
-
 /* Powerpc takes a call of ftrace's within 16 bytes for the function's, however short that is. */
 static __always_inline void kp_room(void)
 {
@@ -133,10 +129,6 @@ static void kp_call_all(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, call(i), 2 * i + 1);
 	}
 }
-
-/*
- * Probes of all kinds.
- */
 
 enum kp_kind { KP_PLAIN, KP_RETURN, KP_JPROBE };
 
@@ -276,10 +268,6 @@ static int kp_switch(struct kp_probe *probe, bool on)
 		return on ? enable_kprobe(&probe->rp.kp) : disable_kprobe(&probe->rp.kp);
 	}
 }
-
-/*
- * Structures with random values.
- */
 
 static const int kp_results[] = {
 	0, -EINVAL, -ENOENT, -EILSEQ, -EOPNOTSUPP, -E2BIG, -ENOMEM,
@@ -540,10 +528,6 @@ static void kp_fuzz_calls_structures(struct kunit *test)
 	KUNIT_EXPECT_GT(test, atomic_read(&kp_hits), 0);
 	KUNIT_EXPECT_EQ(test, kp_misled, 0);
 }
-
-/*
- * Sequences of calls.
- */
 
 #define KP_PROBES	12
 

@@ -464,10 +464,6 @@ static bool kp_generate(struct kp_target *t)
 	return kp_place_operand(t, &r) && kp_place_target(t, kind);
 }
 
-/*
- * Execution
- */
-
 static int kp_fuzz_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	kp.pre++;
@@ -671,10 +667,6 @@ static noinline bool kp_rounds(struct kunit *test, struct kp_target *t)
 	}
 	return true;
 }
-
-/*
- * Batches
- */
 
 static void __nocfi kp_write(void)
 {
