@@ -10,8 +10,7 @@ set -eu
 setup
 results=$DEBUGFS/kunit/kprobes_test/results
 if [ ! -e $results ] && ! modprobe test_kprobes 2>/dev/null; then
-	ktap_skip_all "CONFIG_KPROBES_SANITY_TEST is needed"
-	exit "$KSFT_SKIP"
+	skip_topic "CONFIG_KPROBES_SANITY_TEST is needed"
 fi
 [ -e $results ] || ktap_exit_fail_msg "suite kprobes_test left no results"
 cat $results >"$TMP/kprobes_test.results"

@@ -7,7 +7,6 @@
 # The programs have to be installed; `vmtest.sh -R` gives the host's to the guest. The tests also
 # run on the base kernel's kprobes, to compare.
 
-TRACEFS=/sys/kernel/tracing
 CLIENTS=/sys/module/kp_clients/parameters
 SELFTESTS_DIR=$(dirname "$TOPIC_DIR")
 
@@ -20,16 +19,9 @@ export LC_ALL=C
 setup_clients() {
 	setup
 	for program; do
-		command -v "$program" >/dev/null 2>&1 || {
-			ktap_skip_all "$program is needed"
-			exit "$KSFT_SKIP"
-		}
+		command -v "$program" >/dev/null 2>&1 || skip_topic "$program is needed"
 	done
-	[ -e $TRACEFS/kprobe_events ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
-	if [ ! -e $TRACEFS/kprobe_events ]; then
-		ktap_skip_all "CONFIG_KPROBE_EVENTS is needed"
-		exit "$KSFT_SKIP"
-	fi
+	has_events || skip_topic "CONFIG_KPROBE_EVENTS is needed"
 }
 
 # on_base_kernel: does the guest run the base kernel's kprobes, as series/scripts/guest.sh says?
@@ -70,6 +62,12 @@ call() {
 	put "$CLIENTS/$1" "$2"
 }
 
+# results_are KEPT REPLACED RESULT: of the last calls of `failable` or `failable_plain`
+results_are() {
+	equal "calls kept, calls replaced, result" \
+		"$(cat $CLIENTS/kept $CLIENTS/replaced $CLIENTS/result | paste -sd' ')" "$1 $2 $3"
+}
+
 # lines_are WHAT FILE REGEX WANTED: this many lines of the file match
 lines_are() {
 	equal "lines of $1" "$(grep -c -E "$3" "$2")" "$4" ||
@@ -103,28 +101,28 @@ $(tail -n 20 "$TMP/$run_what" | sed 's/^/| /')"
 
 # no_events: no dynamic event is left, and no probe of one
 no_events() {
-	! grep . $TRACEFS/dynamic_events >"$TMP/events" ||
+	! grep . "$TRACEFS/dynamic_events" >"$TMP/events" ||
 		failed "events are left: $(cat "$TMP/events")"
 	list_is_empty
 }
 
 # symlinks_are_hits: does a new symbolic link hit a probe on vfs_symlink()?
 symlinks_are_hits() {
-	echo 'p:kp_lacks/e vfs_symlink' >$TRACEFS/kprobe_events
-	echo 1 >$TRACEFS/events/kp_lacks/enable
+	echo 'p:kp_lacks/e vfs_symlink' >"$TRACEFS/kprobe_events"
+	echo 1 >"$TRACEFS/events/kp_lacks/enable"
 	ln -s to "$TMP/symlink"
 	rm "$TMP/symlink"
-	echo 0 >$TRACEFS/events/kp_lacks/enable
-	hits=$(awk '$1 == "e" { print $2 }' $TRACEFS/kprobe_profile)
-	: >$TRACEFS/kprobe_events
+	echo 0 >"$TRACEFS/events/kp_lacks/enable"
+	hits=$(awk '$1 == "e" { print $2 }' "$TRACEFS/kprobe_profile")
+	: >"$TRACEFS/kprobe_events"
 	[ "${hits:-0}" -gt 0 ]
 }
 
 # arguments_are_known: can events fetch a function's arguments by number?
 arguments_are_known() {
 	# shellcheck disable=SC2016 # the dollar is the definition's
-	echo 'p:kp_lacks/e vfs_read a=$arg1' >$TRACEFS/kprobe_events 2>/dev/null || return 1
-	: >$TRACEFS/kprobe_events
+	echo 'p:kp_lacks/e vfs_read a=$arg1' >"$TRACEFS/kprobe_events" 2>/dev/null || return 1
+	: >"$TRACEFS/kprobe_events"
 }
 
 # has_isra_function: has the compiler named a function .isra, and can it be traced?
@@ -183,10 +181,7 @@ ftracetest_is_left_out() {
 # run_ftracetest DIRECTORY...: runs the kernel's tests of tracefs, each a result
 run_ftracetest() {
 	ftracetest=$SELFTESTS_DIR/ftrace/ftracetest
-	if [ ! -e "$ftracetest" ]; then
-		ktap_skip_all "$ftracetest is needed"
-		exit "$KSFT_SKIP"
-	fi
+	[ -e "$ftracetest" ] || skip_topic "$ftracetest is needed"
 	for dir; do
 		find "$SELFTESTS_DIR/ftrace/test.d/$dir" -name '*.tc' | sort
 	done >"$TMP/tests"

@@ -16,6 +16,7 @@ KPROBES=$DEBUGFS/kprobes
 . "$TOPIC_DIR/../kselftest/ktap_helpers.sh"
 
 OPTIMIZATION=/proc/sys/debug/kprobes-optimization
+TRACEFS=/sys/kernel/tracing
 # read_as.c, if there was a C library to build it with
 # shellcheck disable=SC2034 # for topic scripts
 READ_AS=$TOPIC_DIR/read_as
@@ -80,18 +81,19 @@ at_exit() {
 	exit "$status"
 }
 
+# skip_topic REASON
+skip_topic() {
+	ktap_skip_all "$1"
+	exit "$KSFT_SKIP"
+}
+
 # setup: prints the header, checks privileges and debugfs. Skips the topic if it cannot run.
 setup() {
 	ktap_print_header
-	if [ "$(id -u)" -ne 0 ]; then
-		ktap_skip_all "must be run as root"
-		exit "$KSFT_SKIP"
-	fi
+	[ "$(id -u)" -eq 0 ] || skip_topic "must be run as root"
 	[ -d $DEBUGFS/kprobes ] || mount -t debugfs none $DEBUGFS 2>/dev/null || :
-	if [ ! -e $KPROBES/list ]; then
-		ktap_skip_all "no kprobes in debugfs: CONFIG_KPROBES and CONFIG_DEBUG_FS are needed"
-		exit "$KSFT_SKIP"
-	fi
+	[ -e $KPROBES/list ] ||
+		skip_topic "no kprobes in debugfs: CONFIG_KPROBES and CONFIG_DEBUG_FS are needed"
 	TMP=$(mktemp -d)
 	trap at_exit EXIT
 	trap 'exit 1' INT TERM HUP
@@ -101,10 +103,7 @@ setup() {
 # not for this architecture.
 setup_optimized() {
 	setup
-	if ! is_x86 || [ ! -w "$OPTIMIZATION" ]; then
-		ktap_skip_all "no jump optimisation in this kernel"
-		exit "$KSFT_SKIP"
-	fi
+	{ is_x86 && [ -w "$OPTIMIZATION" ]; } || skip_topic "no jump optimisation in this kernel"
 }
 
 # load MODULE [PARAM=VALUE...]: loads test_modules/MODULE.ko, or a KUnit module of the kernel
@@ -113,10 +112,7 @@ load() {
 	shift
 	case $module in
 	*_kunit)
-		if ! modprobe "$module" "$@"; then
-			ktap_skip_all "CONFIG_KPROBES_KUNIT_TEST=m is needed"
-			exit "$KSFT_SKIP"
-		fi
+		modprobe "$module" "$@" || skip_topic "CONFIG_KPROBES_KUNIT_TEST=m is needed"
 		;;
 	*)
 		if [ ! -e "$MODULE_DIR/$module.ko" ]; then
@@ -144,8 +140,7 @@ load_suites() {
 	done
 	shift
 	if [ ! -d $DEBUGFS/kunit ] && ! modprobe kunit 2>/dev/null && [ ! -d $DEBUGFS/kunit ]; then
-		ktap_skip_all "CONFIG_KUNIT and CONFIG_KUNIT_DEBUGFS are needed"
-		exit "$KSFT_SKIP"
+		skip_topic "CONFIG_KUNIT and CONFIG_KUNIT_DEBUGFS are needed"
 	fi
 	# shellcheck disable=SC2086 # arguments without spaces by design
 	load $args
@@ -397,6 +392,88 @@ check() {
 	fi
 }
 
+# check_if CONDITION DESCRIPTION COMMAND...: checks; skips if the condition, a command, is false
+check_if() {
+	condition=$1
+	shift
+	case_status=0
+	$condition >/dev/null || case_status=$?
+	case $case_status in
+	0) check "$@" ;;
+	# There is no such command.
+	127) check "$1" failed "$condition ends with 127" ;;
+	*) ktap_test_skip "$1: $condition is false" ;;
+	esac
+}
+
+# log_mark: marks the kernel's log; log_since: prints what has been logged since, without times;
+# log_lines PATTERN: prints how many of these lines match
+log_marks=0
+log_mark() {
+	log_marks=$((log_marks + 1))
+	log_marker="kprobes-selftest: mark $log_marks of $$,"
+	echo "$log_marker" >/dev/kmsg
+}
+
+log_since() {
+	dmesg | sed -n "/$log_marker/,\$s/^\[[^]]*\] //p"
+}
+
+log_lines() {
+	log_since | grep -c -E "$1" || :
+}
+
+# has_module NAME: is it one of the kernel's modules?
+has_module() {
+	grep -q "/$1\.ko" "/lib/modules/$(uname -r)/modules.dep" 2>/dev/null
+}
+
+# has_events: mounts tracefs if needed; false without kprobe events
+has_events() {
+	[ -e $TRACEFS/kprobe_events ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
+	[ -e $TRACEFS/kprobe_events ]
+}
+
+has_tracer() {
+	grep -qw "$1" $TRACEFS/available_tracers 2>/dev/null
+}
+
+# add_event DEFINITION...: adds kprobe events; event_on DEFINITION: adds one and enables it
+add_event() {
+	for definition; do
+		echo "$definition" >>$TRACEFS/kprobe_events || failed "no event: $definition"
+	done
+}
+
+# event_path EVENT: prints GROUP/EVENT
+event_path() {
+	case $1 in
+	*/*) echo "$1" ;;
+	*) echo "kprobes/$1" ;;
+	esac
+}
+
+event_on() {
+	add_event "$1"
+	event=${1%% *}
+	put "$TRACEFS/events/$(event_path "${event#*:}")/enable" 1
+}
+
+# event_off EVENT: disables it, and removes it
+event_off() {
+	put "$TRACEFS/events/$(event_path "$1")/enable" 0
+	echo "-:$1" >>$TRACEFS/kprobe_events || failed "event $1 cannot be removed"
+}
+
+# event_profile EVENT: prints its hits and missed hits; event_hits EVENT: the hits only
+event_profile() {
+	awk -v event="$1" '$1 == event { print $2, $3 }' $TRACEFS/kprobe_profile
+}
+
+event_hits() {
+	event_profile "$1" | cut -d' ' -f1
+}
+
 # For tests whose code has arbitrary values in the frame pointer: code that unwinds by frame
 # pointers, as KASAN does at any time, may warn.
 bad_frame_pointers() {
@@ -455,9 +532,19 @@ ctl_get() {
 	done <$DEBUGFS/kp_ctl/probes
 }
 
-# hits_are ID WANTED
+# ctl_del ID...: unregisters probes
+ctl_del() {
+	for probe; do
+		ctl del "$probe"
+	done
+}
+
+# hits_are [ID WANTED]...
 hits_are() {
-	equal "hits of probe $1" "$(ctl_get "$1" hits)" "$2"
+	while [ $# -gt 0 ]; do
+		equal "hits of probe $1" "$(ctl_get "$1" hits)" "$2"
+		shift 2
+	done
 }
 
 # list_line ID: prints the probe's line in kprobes/list, or all lines of the address

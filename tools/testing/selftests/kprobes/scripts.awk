@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Finds statements in topic scripts that lose the result of a check, and prints FILE:LINE: WHY for
-# each. scripts.sh uses it, and names functions*.sh first.
+# Prints FILE:LINE: WHY for each statement that loses the result of a check. The first arguments are
+# functions*.sh, the others topic scripts.
 #
-# A function asserts if it calls failed, itself or through others that are defined in
-# functions*.sh or in the same script. In a function,
+# A function asserts if it calls failed, itself or through other functions of functions*.sh or of
+# the same script. In a function,
 #  - nothing that asserts is a condition: after !, if, while, until, wait_until, comes_true;
-#  - a command that asserts nothing ([, grep -q, rmmod...) is followed by || or is the
-#    function's last one;
-#  - a function that check calls does not pass if it had nothing to look at, by
-#    "|| return 0", but calls skip_case.
-# No script may use what only busybox has, either.
+#  - a command that asserts nothing ([, grep -q, rmmod...) is followed by || or is the last one;
+#  - a function that check calls does not pass by "|| return 0", but calls skip_case.
+# No script may use programs that only busybox has.
 
 # Prints a line without quoted strings and comments; quotes may span lines.
 function bare(line,    i, c, out)
@@ -63,7 +61,7 @@ FNR == 1 {
 	function_name = ""
 }
 
-# Lines become statements: name_of, line_of, in_function, text.
+# Collect statements: name_of[], line_of[], in_function[], text[].
 {
 	if (heredoc != "") {
 		if (trim($0) == heredoc)
@@ -98,15 +96,13 @@ FNR == 1 {
 	if (text[n] ~ /^[a-z_0-9]+\(\) \{$/) {
 		function_name = text[n]
 		sub(/\(.*/, "", function_name)
-		key = (shared ? "" : file) ":" function_name
-		defined[key] = 1
 	} else if (text[n] == "}" && $0 ~ /^\}/) {
 		in_function[n] = function_name
 		function_name = ""
 	}
 	if (function_name != "")
 		in_function[n] = function_name
-	if (text[n] ~ /^(check|check_with|test_case)[ ]/ ||
+	if (text[n] ~ /^(check|check_if|check_sample|check_with|test_case)[ ]/ ||
 	    text[n] ~ /(&&|\|\|) check /) {
 		words = split(text[n], w, " ")
 		for (i = 2; i <= words; i++)
@@ -114,15 +110,10 @@ FNR == 1 {
 	}
 }
 
-function asserts(file, word)
-{
-	return ((":" word) in assertion) || ((file ":" word) in assertion)
-}
-
-# is_one NR WORD: for statements of NR's file
+# Does this word assert, in the file of statement number nr?
 function is_one(nr, word)
 {
-	return word == "failed" || asserts(name_of[nr], word)
+	return word == "failed" || (":" word) in assertion || (name_of[nr] ":" word) in assertion
 }
 
 function first_word(part,    w, count, i)
@@ -135,7 +126,6 @@ function first_word(part,    w, count, i)
 }
 
 END {
-	# Find the functions that assert, until no more are found.
 	do {
 		more = 0
 		for (i = 1; i <= n; i++) {

@@ -12,24 +12,20 @@ set -eu
 
 # x86_only REASON: skips the topic on other architectures
 x86_only() {
-	is_x86 && return
-	ktap_skip_all "$1"
-	exit "$KSFT_SKIP"
+	is_x86 || skip_topic "$1"
 }
 
 case $(basename "$0" .sh) in
 
 # The documented calls: what they accept, what they refuse and with which errno, what handlers
-# get. Locations that SMP alternatives reserve exist only on a kernel booted with maxcpus=1 on a
-# machine with more CPUs. The case is skipped elsewhere.
+# get. Locations that SMP alternatives reserve exist only with maxcpus=1.
 api)
 	setup
 	run_suites 0 kprobes_kunit -- kprobes_errno kprobes_batch kprobes_api kprobes_handlers
 	;;
 
-# Functions of kprobes that the rest of the kernel calls: kprobe_busy_begin(), kprobe_busy_end(),
-# kprobe_running(), get_kprobe(), within_kprobe_blacklist() and is_kprobe_insn_slot(); with
-# instructions boosted, stepped and optimised, and with ftrace-based probes.
+# Functions of kprobes that the rest of the kernel calls, such as kprobe_busy_begin() and
+# kprobe_running(); with instructions boosted, stepped and optimised, and with ftrace-based probes.
 api-internal)
 	setup_modes
 	x86_only "handlers have no levels here"
@@ -52,10 +48,8 @@ context-faults)
 # the next boot, so the test needs kp_oops on the kernel's command line.
 context-oops)
 	setup
-	if ! grep -q -w kp_oops /proc/cmdline; then
-		ktap_skip_all "kp_oops is not on the kernel's command line"
-		exit "$KSFT_SKIP"
-	fi
+	grep -q -w kp_oops /proc/cmdline ||
+		skip_topic "kp_oops is not on the kernel's command line"
 	echo 0 >/proc/sys/kernel/panic_on_oops
 	echo "kprobes-selftest: expect BUG: unable to handle page fault for address: fff" >/dev/kmsg
 	echo "kprobes-selftest: expect Oops: Oops: 0002" >/dev/kmsg
@@ -72,8 +66,8 @@ insn-flags)
 	;;
 
 # The instruction matrix: each instruction has the same effect, probed or not. In the environment,
-# INSN_ONLY=TEXT and INSN_SKIP=TEXT choose instructions by name, INSN_ROUNDS=N is the number of
-# values that are tried, and INSN_SEED=N chooses them.
+# INSN_ONLY=TEXT and INSN_SKIP=TEXT choose instructions by name, INSN_ROUNDS=N and INSN_SEED=N are
+# the number and the seed of the values that are tried.
 insn)
 	setup
 	x86_only "the instructions are those of x86"
@@ -82,8 +76,7 @@ insn)
 		"only=${INSN_ONLY:-}" "skip=${INSN_SKIP:-}" -- kprobes_insn
 	;;
 
-# Two thousand tasks sleep in a return-probed function, and a thousand end in one. RET_SLEEPERS=N
-# and RET_DEATHS=N in the environment set the numbers of tasks.
+# RET_SLEEPERS=N tasks sleep in a return-probed function, and RET_DEATHS=N tasks end in one.
 kretprobe-sleep)
 	# A kernel with all checks is many times slower.
 	deaths=1000
@@ -93,31 +86,27 @@ kretprobe-sleep)
 		"deaths=${RET_DEATHS:-$deaths}" -- kretprobes_sleep kretprobes_death
 	;;
 
-# Return probes change while every CPU hits them, in tasks and in interrupts, first left alone,
-# then while kprobes/enabled is switched. RACE_MS=N in the environment makes each case last N
-# milliseconds.
+# Return probes change while every CPU hits them, in tasks and in interrupts, for RACE_MS=N ms each;
+# then the same while kprobes/enabled is switched.
 kretprobe-stress)
 	setup
 	run_races kp_ret_race kretprobes_race "${RACE_MS:-1500}"
 	;;
 
 # Return probes: the documented calls, what handlers get in every context, and calls in flight while
-# probes are registered and unregistered; with entries reached by breakpoints and by jumps. A kernel
-# without our kprobes does not survive all of it: kretprobes_kunit.spare=1 on its command line
-# leaves out the cases that are known to kill it.
+# probes are registered and unregistered; with entries reached by breakpoints and by jumps.
+# kretprobes_kunit.spare=1 on the command line leaves out the cases that kill the base kernel.
 kretprobe)
 	setup_jumps
-	spare=0
-	! grep -q -w 'kretprobes_kunit.spare=1' /proc/cmdline || spare=1
+	spare=$(grep -c -w 'kretprobes_kunit.spare=1' /proc/cmdline) || :
 	PLANNED_MORE=1
-	run_with_jumps 0 kretprobes_kunit spare=$spare -- kretprobes_errno kretprobes_calls \
+	run_with_jumps 0 kretprobes_kunit "spare=$spare" -- kretprobes_errno kretprobes_calls \
 		kretprobes_contexts kretprobes_lifecycle kretprobes_values
 	check "list is empty at the end" list_is_empty
 	;;
 
 # The instruction matrix with jumps in place of breakpoints, and with the instructions that jumps
-# overlap: an instruction has the same effect, and handlers get the same. INSN_ROUNDS=N and
-# INSN_SEED=N in the environment as for insn.
+# overlap. INSN_ROUNDS=N and INSN_SEED=N as for insn.
 opt-insn)
 	setup_optimized
 	optimization 1
@@ -126,14 +115,10 @@ opt-insn)
 	;;
 
 # A return in a detour buffer uses a return thunk if the kernel's own returns do. That depends on
-# the processor and on the kernel's command line, for example on indirect_target_selection=force
-# and retbleed=unret.
+# the CPU and on the command line, for example on indirect_target_selection=force.
 opt-return-thunks)
 	setup_optimized
-	if [ "$(uname -m)" != x86_64 ]; then
-		ktap_skip_all "a 32-bit kernel has no return thunks"
-		exit "$KSFT_SKIP"
-	fi
+	[ "$(uname -m)" = x86_64 ] || skip_topic "a 32-bit kernel has no return thunks"
 	optimization 1
 	for bug in indirect_target_selection retbleed spec_rstack_overflow; do
 		file=/sys/devices/system/cpu/vulnerabilities/$bug
@@ -142,17 +127,15 @@ opt-return-thunks)
 	run_suites 0 kp_returns -- kprobes_returns
 	;;
 
-# Thousands of jumps are written and removed, under load. OPT_CYCLES=N in the environment is their
-# number, OPT_MS=N makes each of the other cases last N milliseconds.
+# OPT_CYCLES=N jumps are written and removed, under load. The other cases last OPT_MS=N ms each.
 opt-stress)
 	setup_optimized
 	optimization 1
-	cycles=${OPT_CYCLES:-10000}
+	cycles=10000
 	# KUnit limits the time of a case; with KASAN, fewer cycles fit.
-	if grep -qw kasan_report /proc/kallsyms; then
-		cycles=${OPT_CYCLES:-1000}
-	fi
-	run_suites 0 kp_opt_stress "cycles=$cycles" "ms=${OPT_MS:-4000}" -- kprobes_opt_stress
+	! grep -qw kasan_report /proc/kallsyms || cycles=1000
+	run_suites 0 kp_opt_stress "cycles=${OPT_CYCLES:-$cycles}" "ms=${OPT_MS:-4000}" -- \
+		kprobes_opt_stress
 	;;
 
 # The probed text differs in one byte while a probe is armed, and in none afterwards.
@@ -163,8 +146,8 @@ patching-text)
 	run_suites 0 kp_patch -- kprobes_patching
 	;;
 
-# Probes change while every CPU hits them, first left alone, then while kprobes/enabled is
-# switched. RACE_MS=N in the environment makes each case last N milliseconds.
+# Probes change while every CPU hits them, for RACE_MS=N ms each; then the same while
+# kprobes/enabled is switched.
 stress)
 	setup
 	run_races kp_race kprobes_race "${RACE_MS:-1500}"
