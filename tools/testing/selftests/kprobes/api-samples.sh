@@ -7,30 +7,21 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-# said: prints what the sample has printed since mark
-marks=0
-mark() {
-	marks=$((marks + 1))
-	marker="samples: mark $marks of $$,"
-	echo "$marker $*" >/dev/kmsg
-}
-
-said() {
-	dmesg | sed -n "/$marker/,\$p" | sed -n "s/^\[[^]]*\] $sample: //p"
-}
-
-# lines PATTERN: prints the number of lines that match
-lines() {
-	said | grep -c -E "$1" || :
-}
-
-# has_sample NAME: skips the case if the kernel does not have it
-has_sample() {
+# check_sample SAMPLE DESCRIPTION FUNCTION...: checks; skips if the kernel has no such sample
+check_sample() {
 	sample=$1
-	grep -q "/$sample\.ko" "/lib/modules/$(uname -r)/modules.dep" 2>/dev/null || {
-		skip_case "$sample is not there: see samples/Kconfig"
-		return 1
-	}
+	shift
+	check_if "has_module $sample" "$@"
+}
+
+# said PATTERN: prints group 1 of the matching lines that the sample has printed since the mark;
+# lines PATTERN: prints how many match
+said() {
+	log_since | sed -n -E "s/^$sample: $1\$/\\1/p"
+}
+
+lines() {
+	log_since | sed -n "s/^$sample: //p" | grep -c -E "$1" || :
 }
 
 # load_sample [PARAM=VALUE...]
@@ -46,7 +37,7 @@ unload_sample() {
 
 # refused PATTERN PARAM=VALUE...: the sample does not load, says why, and leaves nothing
 refused() {
-	mark "refused $*"
+	log_mark
 	pattern=$1
 	shift
 	must_fail modprobe "$sample" "$@" 2>/dev/null
@@ -55,17 +46,29 @@ refused() {
 	list_is_empty
 }
 
+# opens N: opens a file N times
+opens() {
+	n=0
+	while [ $n -lt "$1" ]; do
+		read -r _ </proc/version
+		n=$((n + 1))
+	done
+}
+
+# shows FILE: saves and prints a file of the sample
+shows() {
+	cat "$DEBUGFS/$sample/$1" >"$TMP/$1"
+	sed 's/^/# /' "$TMP/$1"
+}
+
 reports_hits() {
-	if ! has_sample kprobe_example; then
-		return
-	fi
-	mark hits
+	log_mark
 	load_sample
 	equal "lines of its beginning" "$(lines '^probe on kernel_clone\+0x[0-9a-f]+/')" 1
 	must grep -q '  k  kernel_clone+' $KPROBES/list
 	processes 5
 	unload_sample
-	hits=$(said | sed -n 's/^probe gone after \([0-9]*\) hits, 0 more were missed$/\1/p')
+	hits=$(said 'probe gone after ([0-9]*) hits, 0 more were missed')
 	at_least "hits" "$hits" 5
 	# It prints at most 20 lines a second.
 	at_least "lines before" "$(lines '^before kernel_clone\+0x.*: .*sp=[0-9a-f]+')" 5
@@ -74,10 +77,7 @@ reports_hits() {
 }
 
 is_gone() {
-	if ! has_sample kprobe_example; then
-		return
-	fi
-	mark gone
+	log_mark
 	list_is_empty
 	processes 3
 	equal "lines" "$(lines .)" 0
@@ -85,10 +85,7 @@ is_gone() {
 
 # A location within a function: its second instruction
 takes_offset() {
-	if ! has_sample kprobe_example; then
-		return
-	fi
-	mark offset
+	log_mark
 	first=1
 	# Most callers skip the instructions that set up r2.
 	! is_powerpc || first=9
@@ -100,9 +97,9 @@ takes_offset() {
 	at_most "offset" $offset 15
 	LOADED="$sample $LOADED"
 	must grep -q '  k  do_sys_openat2+' $KPROBES/list
-	cat /proc/version >/dev/null
+	opens 1
 	unload_sample
-	at_least "hits" "$(said | sed -n 's/^probe gone after \([0-9]*\) hits.*/\1/p')" 1
+	at_least "hits" "$(said 'probe gone after ([0-9]*) hits.*')" 1
 	at_least "lines before" "$(lines '^before do_sys_openat2\+')" 1
 	# A modprobe may try twice.
 	at_least "refusals" "$(lines '^no instruction begins at|cannot be probed')" \
@@ -110,133 +107,79 @@ takes_offset() {
 }
 
 says_why_not() {
-	if ! has_sample kprobe_example; then
-		return
-	fi
 	refused '^there is no function no_such_function$' symbol=no_such_function
 	refused '^notify_die\+(0x)?0 cannot be probed: error -22$' symbol=notify_die
 }
 
-# is_limited PATTERN PARAM=VALUE...: of many hits in a few seconds, at most 20 a second are
-# printed
+# is_limited PATTERN PARAM=VALUE: of 400 hits, at most 20 lines a second are printed
 is_limited() {
-	pattern=$1
-	shift
-	mark "limit of $sample"
+	log_mark
 	from=$(uptime_s)
-	load_sample "$@"
-	n=0
-	while [ $n -lt 400 ]; do
-		read -r _ </proc/version
-		n=$((n + 1))
-	done
+	load_sample "$2"
+	opens 400
 	unload_sample
 	seconds=$(($(uptime_s) - from + 2))
-	at_least "hits" "$(said | sed -n 's/.* gone after \([0-9]*\) [hr].*/\1/p')" 400
-	at_least "lines" "$(lines "$pattern")" 1
-	at_most "lines in $seconds s" "$(lines "$pattern")" $((20 * seconds))
+	at_least "hits" "$(said '.* gone after ([0-9]*) [hr].*')" 400
+	at_least "lines" "$(lines "$1")" 1
+	at_most "lines in $seconds s" "$(lines "$1")" $((20 * seconds))
 }
 
-kprobe_is_limited() {
-	if ! has_sample kprobe_example; then
-		return
-	fi
-	is_limited '^(before|after)' symbol=do_sys_openat2
-}
-
-# kretprobe_example reports each of five forks, counts what it reports, and misses none.
 reports_returns() {
-	if ! has_sample kretprobe_example; then
-		return
-	fi
-	mark returns
+	log_mark
 	load_sample
-	n=0
-	while [ $n -lt 5 ]; do
-		must sh -c :
-		n=$((n + 1))
-	done
+	processes 5
 	unload_sample
 	reported=$(lines '^kernel_clone returned [1-9][0-9]* to .*\+0x.* after [0-9]+ ns$')
 	at_least "reported returns" "$reported" 5
-	equal "counted returns" "$(said | sed -n 's/^return probe gone after \([0-9]*\) .*/\1/p')" \
-		"$reported"
-	equal "none was missed" "$(lines '^return probe gone after .*, 0 more were missed$')" 1
+	counted=$(said 'return probe gone after ([0-9]*) .*, 0 more were missed')
+	equal "counted returns" "$counted" "$reported"
 }
 
 says_why_no_return() {
-	if ! has_sample kretprobe_example; then
-		return
-	fi
 	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
 }
 
-kretprobe_is_limited() {
-	if ! has_sample kretprobe_example; then
-		return
-	fi
-	is_limited ' returned ' func=do_sys_openat2
-}
-
-# Its last string on that CPU is the name of the file that is being opened for reading.
+# The last string on a CPU is the name of the file that is being opened for reading.
 shows_user_string() {
-	if ! has_sample arguments_example; then
-		return
-	fi
 	load_sample
-	file="$DEBUGFS/$sample/calls"
-	n=0
-	while [ $n -lt 10 ]; do
-		read -r _ </proc/version
-		n=$((n + 1))
-	done
-	cat "$file" >"$TMP/calls"
-	sed 's/^/# /' "$TMP/calls"
+	opens 10
+	shows calls
 	unload_sample
-	calls=$(awk '$1 ~ /^[0-9]+$/ { n += $2 } END { print n + 0 }' "$TMP/calls")
-	at_least "calls" "$calls" 11
+	at_least "calls" "$(awk '$1 ~ /^[0-9]+$/ { n += $2 } END { print n + 0 }' "$TMP/calls")" 11
 	# AT_FDCWD, the name, and a pointer to the kernel's struct open_how
-	must grep -q -E " (ffffffff)?ffffff9c [0-9a-f]+ [0-9a-f]{8,} \"$file\"\$" "$TMP/calls"
+	must grep -q -E " (ffffffff)?ffffff9c [0-9a-f]+ [0-9a-f]{8,} \"$DEBUGFS/$sample/calls\"\$" \
+		"$TMP/calls"
 	equal "missed" "$(sed -n 's/^missed //p' "$TMP/calls")" 0
 }
 
 shows_kernel_string() {
-	if ! has_sample arguments_example; then
-		return
-	fi
 	load_sample func=get_fs_type args=1 string=0 user=0
 	mkdir "$TMP/mounted"
 	must mount -t tmpfs none "$TMP/mounted"
 	must umount "$TMP/mounted"
-	cat "$DEBUGFS/$sample/calls" >"$TMP/calls"
+	shows calls
 	unload_sample
 	must grep -q -E '^ *[0-9]+ +[1-9][0-9]* +0 +0  [0-9a-f]{8,} "tmpfs"$' "$TMP/calls"
 }
 
-# Some arguments of kp_tgt_arguments(1, 2, 3, 4, 5, 6, 7, "eighth") are on the stack.
+# shows_arguments PATTERN ARGS STRING: of kp_tgt_arguments(1, 2, 3, 4, 5, 6, 7, "eighth")
+shows_arguments() {
+	load_sample func=kp_tgt_arguments args="$2" string="$3" user=0
+	call_target
+	shows calls
+	unload_sample
+	must grep -q -E "^ *[0-9]+ +1 +0 +$1\$" "$TMP/calls"
+}
+
+# Some arguments are on the stack. The first one is not an address.
 shows_stack_arguments() {
-	if ! has_sample arguments_example; then
-		return
-	fi
 	load kp_target
-	load_sample func=kp_tgt_arguments args=8 string=7 user=0
-	call_target
-	cat "$DEBUGFS/$sample/calls" >"$TMP/calls"
-	unload_sample
-	must grep -q -E '^ *[0-9]+ +1 +0 +0  1 2 3 4 5 6 7 [0-9a-f]{8,} "eighth"$' "$TMP/calls"
-	# The first argument is not an address.
-	load_sample func=kp_tgt_arguments args=0 string=0 user=0
-	call_target
-	cat "$DEBUGFS/$sample/calls" >"$TMP/calls"
-	unload_sample
-	must grep -q -E '^ *[0-9]+ +1 +0 +1  ""$' "$TMP/calls"
+	shows_arguments '0  1 2 3 4 5 6 7 [0-9a-f]{8,} "eighth"' 8 7
+	shows_arguments '1  ""' 0 0
 	unload kp_target
 }
 
 arguments_are_checked() {
-	if ! has_sample arguments_example; then
-		return
-	fi
 	for bad in args=9 args=-1 string=8 string=-2; do
 		refused '^args is 0 to 8, and string -1 to 7$' $bad
 	done
@@ -245,8 +188,7 @@ arguments_are_checked() {
 
 # histogram: saves the file of latency_example, which has to have the right form
 histogram() {
-	cat $DEBUGFS/latency_example/histogram >"$TMP/histogram"
-	sed 's/^/# /' "$TMP/histogram"
+	shows histogram
 	# shellcheck disable=SC2016 # awk's
 	must awk '$1 ~ /^[0-9]+$/ { n += $3; bad += $1 ? $2 != 2 * $1 : $2 != 1 }
 		  $1 == "calls" { bad += $2 != n ","; seen++ }
@@ -254,24 +196,14 @@ histogram() {
 }
 
 makes_histogram() {
-	if ! has_sample latency_example; then
-		return
-	fi
 	load_sample
-	n=0
-	while [ $n -lt 20 ]; do
-		read -r _ </proc/version
-		n=$((n + 1))
-	done
+	opens 20
 	histogram
 	unload_sample
 	at_least "calls" "$(sed -n 's/^calls \([0-9]*\), missed 0$/\1/p' "$TMP/histogram")" 20
 }
 
 measures_time() {
-	if ! has_sample latency_example; then
-		return
-	fi
 	load_sample func=hrtimer_nanosleep
 	sleep 0.3
 	histogram
@@ -280,7 +212,7 @@ measures_time() {
 	slow=$(awk '$1 ~ /^[0-9]+$/ && $1 >= 268435456 { n += $3 } END { print n + 0 }' \
 		"$TMP/histogram")
 	at_least "calls of 268 ms or more" "$slow" 1
-	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
+	says_why_no_return
 }
 
 # What a shell does while its calls are changed: it opens a file three times, and prints the
@@ -314,10 +246,11 @@ cat_openers() {
 # changes_opens SKIP MORE: with a third call that is left alone. A call that was executed has
 # opened a file, even if its caller gets another result.
 changes_opens() {
-	if ! has_sample inject_example; then
+	if ! is_x86 && [ "$1" -eq 1 ]; then
+		skip_case "skip=1 is for x86"
 		return
 	fi
-	mark "inject $1"
+	log_mark
 	cat_openers >"$TMP/openers"
 	load_sample "skip=$1" result=-13
 	sh "$TMP/openers" "$TMP/errors" >"$TMP/opens"
@@ -328,22 +261,7 @@ changes_opens() {
 	equal "counted" "$(lines '^changed 2 calls of do_sys_openat2$')" 1
 }
 
-changes_result() {
-	changes_opens 0 2
-}
-
-skips_function() {
-	if ! is_x86; then
-		skip_case "skip=1 is for x86"
-		return
-	fi
-	changes_opens 1 0
-}
-
 changes_module() {
-	if ! has_sample inject_example; then
-		return
-	fi
 	load kp_target
 	for skip in 0 1; do
 		is_x86 || [ $skip -eq 0 ] || continue
@@ -360,9 +278,6 @@ changes_module() {
 }
 
 inject_is_refused() {
-	if ! has_sample inject_example; then
-		return
-	fi
 	refused 'no_such_function cannot be changed: error -2$' func=no_such_function
 	if is_x86; then
 		refused 'no_such_function cannot be changed: error -2$' \
@@ -379,15 +294,12 @@ hits_of() {
 }
 
 probes_all_that_match() {
-	if ! has_sample batch_example; then
-		return
-	fi
-	mark batch
+	log_mark
 	load_sample
 	awk '$3 ~ /^vfs_/ && NF == 3 && !seen[$1]++ { n[$2 ~ /[tTwW]/]++ }
 	     END { print n[1] + 0, n[0] + n[1] }' /proc/kallsyms >"$TMP/kallsyms"
 	read -r functions symbols <"$TMP/kallsyms"
-	read -r _ </proc/version
+	opens 1
 	tail -n +2 "$DEBUGFS/$sample/hits" >"$TMP/hits"
 	entries=$(wc -l <"$TMP/hits")
 	refused=$(grep -c -w refused "$TMP/hits") || :
@@ -406,14 +318,10 @@ probes_all_that_match() {
 }
 
 probes_module() {
-	if ! has_sample batch_example; then
-		return
-	fi
 	load kp_target
 	load_sample glob='kp_tgt_*' beside=kp_tgt_function
 	call_target 3
-	cat "$DEBUGFS/$sample/hits" >"$TMP/hits"
-	sed 's/^/# /' "$TMP/hits"
+	shows hits
 	equal "hits" "$(hits_of kp_tgt_function)" 3
 	must grep -q -E '^ *refused +-22  kp_tgt_nokprobe$' "$TMP/hits"
 	# shellcheck disable=SC2016 # awk's
@@ -424,9 +332,6 @@ probes_module() {
 }
 
 batch_is_refused() {
-	if ! has_sample batch_example; then
-		return
-	fi
 	refused '^no function matches no_such_function_[*]$' glob='no_such_function_*'
 	refused '^more than 3 functions match vfs_[*]$' limit=3
 	refused '^none of 1 functions can be probed$' glob=notify_die
@@ -439,9 +344,6 @@ shown() {
 }
 
 sees_write() {
-	if ! has_sample watch_example; then
-		return
-	fi
 	name=$(cat /proc/$$/comm)
 	load_sample pid=$$
 	must shown "^no watchpoint: thread $$ has not been renamed yet\$"
@@ -454,8 +356,7 @@ sees_write() {
 		return
 	fi
 	put /proc/$$/comm second
-	cat "$DEBUGFS/$sample/stack" >"$TMP/stack"
-	sed 's/^/# /' "$TMP/stack"
+	shows stack
 	# The names of other threads are in other memory.
 	processes 3
 	must shown "^watching the name of thread $$: [1-9][0-9]* writes\$"
@@ -469,9 +370,6 @@ sees_write() {
 }
 
 watch_is_refused() {
-	if ! has_sample watch_example; then
-		return
-	fi
 	refused '^pid is the number of a thread$' pid=0
 	# Unload it before it has found anything.
 	load_sample pid=$$
@@ -479,33 +377,33 @@ watch_is_refused() {
 }
 
 setup
-if ! grep -q '/kprobe_example\.ko' "/lib/modules/$(uname -r)/modules.dep" 2>/dev/null; then
-	ktap_skip_all "CONFIG_SAMPLE_KPROBES is needed"
-	exit "$KSFT_SKIP"
-fi
+has_module kprobe_example || skip_topic "CONFIG_SAMPLE_KPROBES is needed"
 ktap_set_plan 24
-check "kprobe_example reports hits" reports_hits
-check "and none after it has gone" is_gone
-check "it probes the middle of a function" takes_offset
-check "it says why it can't" says_why_not
-check "it prints at a limited rate" kprobe_is_limited
-check "kretprobe_example reports what a function returned" reports_returns
-check "it says why a function can't have a return probe" says_why_no_return
-check "kretprobe_example prints at a limited rate" kretprobe_is_limited
-check "arguments_example shows a string of user space" shows_user_string
-check "it shows a string of the kernel" shows_kernel_string
-check "it shows arguments on the stack, and what cannot be read" shows_stack_arguments
-check "it checks its parameters" arguments_are_checked
-check "latency_example makes a histogram" makes_histogram
-check "it measures time, and says why it can't" measures_time
-check "inject_example changes a result" changes_result
-check "it skips a function" skips_function
-check "it does so in a module" changes_module
-check "it says why it can't change a result" inject_is_refused
-check "batch_example probes all that match" probes_all_that_match
-check "it probes a module, which goes" probes_module
-check "it says why it can't probe" batch_is_refused
-check "watch_example sees a write, with its stack" sees_write
-check "it checks its parameter, and goes early" watch_is_refused
+check_sample kprobe_example "kprobe_example reports hits" reports_hits
+check_sample kprobe_example "and none after it has gone" is_gone
+check_sample kprobe_example "it probes the middle of a function" takes_offset
+check_sample kprobe_example "it says why it can't" says_why_not
+check_sample kprobe_example "it prints at a limited rate" is_limited '^(before|after)' \
+	symbol=do_sys_openat2
+check_sample kretprobe_example "kretprobe_example reports what a function returned" reports_returns
+check_sample kretprobe_example "it says why a function can't have a return probe" says_why_no_return
+check_sample kretprobe_example "kretprobe_example prints at a limited rate" \
+	is_limited ' returned ' func=do_sys_openat2
+check_sample arguments_example "arguments_example shows a string of user space" shows_user_string
+check_sample arguments_example "it shows a string of the kernel" shows_kernel_string
+check_sample arguments_example "it shows arguments on the stack, and what cannot be read" \
+	shows_stack_arguments
+check_sample arguments_example "it checks its parameters" arguments_are_checked
+check_sample latency_example "latency_example makes a histogram" makes_histogram
+check_sample latency_example "it measures time, and says why it can't" measures_time
+check_sample inject_example "inject_example changes a result" changes_opens 0 2
+check_sample inject_example "it skips a function" changes_opens 1 0
+check_sample inject_example "it does so in a module" changes_module
+check_sample inject_example "it says why it can't change a result" inject_is_refused
+check_sample batch_example "batch_example probes all that match" probes_all_that_match
+check_sample batch_example "it probes a module, which goes" probes_module
+check_sample batch_example "it says why it can't probe" batch_is_refused
+check_sample watch_example "watch_example sees a write, with its stack" sees_write
+check_sample watch_example "it checks its parameter, and goes early" watch_is_refused
 check "list is empty at the end" list_is_empty
 ktap_finished
