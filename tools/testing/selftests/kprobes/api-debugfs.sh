@@ -9,17 +9,17 @@ set -eu
 
 # Register the probes out of address order.
 add_probes() {
-	ctl add 0 kp_target:kp_tgt_function &&
-		ctl add 1 kernel_clone &&
-		ctl add 2 kp_tgt_caller post &&
-		ctl add 3 vsnprintf disabled &&
-		ctl add 4 schedule_timeout &&
-		ctl add 5 kp_tgt_function disabled &&
-		ctl add 6 do_exit
+	ctl add 0 kp_target:kp_tgt_function
+	ctl add 1 kernel_clone
+	ctl add 2 kp_tgt_caller post
+	ctl add 3 vsnprintf disabled
+	ctl add 4 schedule_timeout
+	ctl add 5 kp_tgt_function disabled
+	ctl add 6 do_exit
 }
 
 list_is_complete() {
-	equal "lines in list" "$(probes_listed | wc -l)" 7 || return 1
+	equal "lines in list" "$(probes_listed | wc -l)" 7
 	for id in 0 1 2 3 4 6; do
 		list_line $id >/dev/null || failed "probe $id is not in list"
 	done
@@ -47,94 +47,86 @@ list_names() {
 
 list_names_symbols() {
 	# A function that begins with ENDBR is probed after it.
-	list_names 1 " k +kernel_clone\\+0x$BY_NAME" &&
-		list_names 3 " k +vsnprintf\\+0x$BY_NAME.*\\[DISABLED\\]" &&
-		list_names 2 " k +kp_tgt_caller\\+0x$BY_NAME +\\[?kp_target\\]?"
+	list_names 1 " k +kernel_clone\\+0x$BY_NAME"
+	list_names 3 " k +vsnprintf\\+0x$BY_NAME.*\\[DISABLED\\]"
+	list_names 2 " k +kp_tgt_caller\\+0x$BY_NAME +\\[?kp_target\\]?"
 }
 
 marks_follow_switching() {
-	not_listed_as 1 DISABLED &&
-		ctl disable 1 &&
-		listed_as 1 DISABLED &&
-		ctl enable 1 &&
-		not_listed_as 1 DISABLED &&
-		listed_as 3 DISABLED &&
-		ctl enable 3 &&
-		not_listed_as 3 DISABLED &&
-		ctl disable 3 &&
-		listed_as 3 DISABLED
+	for id in 1 3; do
+		ctl enable $id
+		not_listed_as $id DISABLED
+		ctl disable $id
+		listed_as $id DISABLED
+	done
+	ctl enable 1
 }
 
 # If two probes share an address, only the disabled one is marked.
 marks_are_per_probe() {
-	equal "marked lines" "$(list_line 0 | grep -c -F '[DISABLED]')" 1 &&
-		equal "unmarked lines" "$(list_line 0 | grep -c -v -F '[DISABLED]')" 1
+	equal "marked lines" "$(list_line 0 | grep -c -F '[DISABLED]')" 1
+	equal "unmarked lines" "$(list_line 0 | grep -c -v -F '[DISABLED]')" 1
 }
 
-# switch VALUE: writes it to kprobes/enabled
+# switch VALUE WANTED: writes it to kprobes/enabled; then probe 0 is hit if and only if WANTED is 1
 switch() {
 	put $KPROBES/enabled "$1"
+	is_switched "$2"
 }
 
-enabled_reads() {
+is_switched() {
 	equal "kprobes/enabled" "$(cat $KPROBES/enabled)" "$1"
-}
-
-# The argument is 1 if and only if a call has to hit probe 0.
-target_hits() {
 	before=$(ctl_get 0 hits)
 	call_target 10
 	hits_are 0 $((before + 10 * $1))
 }
 
 enabled_switches_hits() {
-	enabled_reads 1 && target_hits 1 &&
-		switch 0 && enabled_reads 0 && target_hits 0 &&
-		switch 1 && enabled_reads 1 && target_hits 1
+	is_switched 1
+	switch 0 0
+	switch 1 1
 }
 
+# Writing the same value again changes nothing.
 enabled_takes_letters() {
 	for off in n N 0; do
-		switch $off && enabled_reads 0 && target_hits 0 || return 1
+		switch $off 0
 		for on in y Y 1; do
-			switch $on && enabled_reads 1 && target_hits 1 || return 1
-			# Writing the same value again changes nothing.
-			switch $on && enabled_reads 1 && target_hits 1 || return 1
-			switch $off && switch $off && target_hits 0 || return 1
+			switch $on 1
+			switch $on 1
+			switch $off 0
+			switch $off 0
 		done
 	done
-	switch 1
+	switch 1 1
 }
 
 enabled_refuses_rubbish() {
 	put_refused $KPROBES/enabled x
 	put_refused $KPROBES/enabled 7
-	enabled_reads 1
-	target_hits 1
+	is_switched 1
 }
 
 # Register, unregister, enable and disable probes while all are switched off.
 enabled_off_keeps_state() {
-	switch 0 || return 1
-	ctl add 10 kp_tgt_function || return 1
-	ctl add 11 kp_tgt_function disabled || return 1
-	ctl add 12 kp_tgt_caller || return 1
-	ctl add 13 kp_tgt_caller disabled post || return 1
-	ctl enable 13 || return 1
-	ctl disable 12 || return 1
-	call_target 5 || return 1
+	switch 0 0
+	ctl add 10 kp_tgt_function
+	ctl add 11 kp_tgt_function disabled
+	ctl add 12 kp_tgt_caller
+	ctl add 13 kp_tgt_caller disabled post
+	ctl enable 13
+	ctl disable 12
+	call_target 5
 	for id in 10 11 12 13; do
-		hits_are $id 0 || return 1
+		hits_are $id 0
 	done
-	listed_as 11 DISABLED || return 1
-	ctl del 2 || return 1
-	switch 1 || return 1
-	call_target 5 || return 1
-	hits_are 10 5 && hits_are 11 0 && hits_are 12 0 && hits_are 13 5 || return 1
-	equal "post handler calls" "$(ctl_get 13 posts)" 5 || return 1
-	for id in 10 11 12 13; do
-		ctl del $id || return 1
-	done
+	listed_as 11 DISABLED
+	ctl del 2
+	put $KPROBES/enabled 1
+	call_target 5
+	hits_are 10 5 11 0 12 0 13 5
+	equal "post handler calls" "$(ctl_get 13 posts)" 5
+	ctl_del 10 11 12 13
 }
 
 # in_blacklist SYMBOL: the blacklist has it, with a range that is not empty
@@ -155,9 +147,8 @@ blacklist_has_known() {
 	fi
 }
 
-# Text that x86 copies, that it patches without a table of the sites, or in which no trap can be
-# handled: the first symbol, and the last one if there are several. In 32-bit mode some labels
-# have other names.
+# Text that x86 copies, or patches without a table of the sites, or in which no trap can be
+# handled: a symbol, or the first and the last one of an area. Names depend on the mode.
 untouchable="
 machine_kexec
 relocate_kernel swap_pages
@@ -211,8 +202,7 @@ untouchable_is_listed() {
 	done <"$TMP/symbols"
 }
 
-# low_half ADDRESS: prints the last 8 digits. The others are the same for all of the text, and
-# the number would be too large for some shells.
+# low_half ADDRESS: prints the last 8 digits; all of the number is too large for some shells
 low_half() {
 	echo "0x${1#"${1%????????}"}"
 }
@@ -249,34 +239,21 @@ blacklist_forgets_module() {
 	in_blacklist notify_die
 }
 
-# has_addresses FILE COMMAND...: COMMAND, which reads it, prints some addresses;
-# has_no_addresses: it prints none, but all the rest
-shown() {
-	shown_file=$1
-	shift
+# shows_addresses none|some FILE COMMAND...: COMMAND, which reads it, prints a line for each entry
+# of the file, without addresses or with them
+shows_addresses() {
+	wanted=$1
+	shown_file=$2
+	shift 2
 	"$@" "$KPROBES/$shown_file" >"$TMP/shown" || failed "kprobes/$shown_file cannot be read"
 	sed -n -E 's/^(0x)?([0-9a-f]{8,16})(-0x([0-9a-f]{8,16}))?[ \t].*/\2 \4/p' "$TMP/shown" \
 		>"$TMP/addresses"
 	at_least "addresses in kprobes/$shown_file" "$(grep -c . "$TMP/addresses")" 1
-	equal "lines without an address in kprobes/$shown_file" \
-		"$(($(grep -c . "$TMP/shown") - $(grep -c . "$TMP/addresses")))" 0
-}
-
-has_addresses() {
-	shown "$@"
-	grep -q '[1-9a-f]' "$TMP/addresses" || failed "no addresses in kprobes/$1"
-}
-
-has_no_addresses() {
-	shown "$@"
-	! grep -q '[1-9a-f]' "$TMP/addresses" || failed "addresses in kprobes/$1"
-}
-
-# The files that have addresses
-files() {
-	for file in list blacklist optimizer; do
-		[ ! -e $KPROBES/$file ] || echo $file
-	done
+	equal "lines with an address field in kprobes/$shown_file" \
+		"$(grep -c . "$TMP/addresses")" "$(grep -c . "$TMP/shown")"
+	got=none
+	! grep -q '[1-9a-f]' "$TMP/addresses" || got=some
+	equal "addresses in kprobes/$shown_file" $got "$wanted"
 }
 
 KPTR=/proc/sys/kernel/kptr_restrict
@@ -292,16 +269,15 @@ restore_kptr() {
 # These files hide addresses from the readers that /proc/kallsyms hides them from.
 addresses_are_hidden() {
 	KPTR_WAS=$(cat $KPTR)
-	for file in $(files); do
+	for file in list blacklist optimizer; do
+		[ -e $KPROBES/$file ] || continue
 		put $KPTR 0
-		has_addresses "$file" cat
+		shows_addresses some "$file" cat
 		put $KPTR 1
-		has_addresses "$file" cat
-		if [ -x "$READ_AS" ]; then
-			has_no_addresses "$file" "$READ_AS" -s
-		fi
+		shows_addresses some "$file" cat
+		[ ! -x "$READ_AS" ] || shows_addresses none "$file" "$READ_AS" -s
 		put $KPTR 2
-		has_no_addresses "$file" cat
+		shows_addresses none "$file" cat
 	done
 	put $KPTR "$KPTR_WAS"
 }
