@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Trace and probe the functions of kprobes itself like any others, except those that a hit
-# executes. A stand-in for a module that guards the kernel by return probes does so on functions
-# of kprobes, too.
+# executes.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-TRACING=/sys/kernel/tracing
-EVENTS=$TRACING/kprobe_events
-DYNAMIC=$TRACING/dynamic_events
+EVENTS=$TRACEFS/kprobe_events
+DYNAMIC=$TRACEFS/dynamic_events
 
 # Functions that other parts of the kernel and modules call; intrusion detectors watch them.
 API="register_kprobe unregister_kprobe register_kprobes unregister_kprobes enable_kprobe
@@ -33,8 +31,8 @@ address_of() {
 	awk -v name="$1" '$3 == name && !$4 { print $1; exit }' /proc/kallsyms
 }
 
-# The least number of functions of kprobes. Riscv and s390 use rethook for return probes and have
-# no jumps; riscv has no probes on ftrace either.
+# The least number of functions of kprobes. Riscv and s390 have rethook for return probes, and
+# no jumps.
 case $(uname -m) in
 riscv64) LEAST=50 ;;
 s390x) LEAST=85 ;;
@@ -74,13 +72,17 @@ names_are_known() {
 	done
 }
 
+has_filter() {
+	[ -e $TRACEFS/set_ftrace_filter ]
+}
+
 # traceable NAME...: prints how many of these ftrace can trace
 traceable() {
 	for name; do
 		echo "$name"
 	done >"$TMP/names"
 	awk 'NR == FNR { own[$1] = 1; next } $1 in own' "$TMP/names" \
-		$TRACING/available_filter_functions | sort -u >"$TMP/traceable"
+		$TRACEFS/available_filter_functions | sort -u >"$TMP/traceable"
 	wc -l <"$TMP/traceable"
 }
 
@@ -128,37 +130,32 @@ churn() {
 }
 
 no_events() {
-	for enable in "$TRACING"/events/kp_self/enable "$TRACING"/events/kp_selff/enable; do
+	for enable in $TRACEFS/events/kp_self/enable $TRACEFS/events/kp_selff/enable; do
 		[ ! -e "$enable" ] || put "$enable" 0
 	done
 	put $EVENTS ""
 	put $DYNAMIC ""
 }
 
-# hits_of EVENT: prints its hits
-hits_of() {
-	awk -v name="$1" '$1 == name { print $2 }' $TRACING/kprobe_profile
-}
-
-# add_event TYPE GROUP FUNCTION: adds an event to the existing ones
-add_event() {
+# define TYPE GROUP FUNCTION: adds an event
+define() {
 	echo "$1:$2/$1_$3 $3" 2>/dev/null >>$DYNAMIC
 }
 
 api_can_be_probed() {
 	for name in $API; do
-		must add_event p kp_self "$name"
-		must add_event r kp_self "$name"
+		must define p kp_self "$name"
+		must define r kp_self "$name"
 	done
 	# This calls some of the functions, with some of the events enabled.
-	put $TRACING/events/kp_self/enable 1
+	put $TRACEFS/events/kp_self/enable 1
 	for name in register_kprobe unregister_kprobe enable_kprobe disable_kprobe; do
-		echo "$name $(hits_of p_$name) $(hits_of r_$name)"
+		echo "$name $(event_hits p_$name) $(event_hits r_$name)"
 	done >"$TMP/hits"
 	churn
 	while read -r name hits returns; do
-		hits=$(($(hits_of p_"$name") - ${hits:-0}))
-		equal "returns of $name" $(($(hits_of r_"$name") - ${returns:-0})) $hits
+		hits=$(($(event_hits p_"$name") - ${hits:-0}))
+		equal "returns of $name" $(($(event_hits r_"$name") - ${returns:-0})) $hits
 		at_least "hits of $name" $hits 3
 	done <"$TMP/hits"
 	no_events
@@ -167,22 +164,22 @@ api_can_be_probed() {
 # traced_by TRACER...: uses each tracer while probes are registered and unregistered
 traced_by() {
 	for tracer; do
-		put $TRACING/current_tracer "$tracer"
+		put $TRACEFS/current_tracer "$tracer"
 		churn
 		put $KPROBES/enabled 0
 		put $KPROBES/enabled 1
 		# An entry may have been overwritten in the trace.
-		must grep -q '^register_kprobe ' $TRACING/enabled_functions
+		must grep -q '^register_kprobe ' $TRACEFS/enabled_functions
 	done
-	put $TRACING/current_tracer nop
-	put $TRACING/set_ftrace_filter ""
+	put $TRACEFS/current_tracer nop
+	put $TRACEFS/set_ftrace_filter ""
 }
 
 # to_filter: sets set_ftrace_filter to the functions in $TMP/own that can be traced
 to_filter() {
 	# shellcheck disable=SC2046 # words
 	traceable $(cat "$TMP/own") >/dev/null
-	cat "$TMP/traceable" >$TRACING/set_ftrace_filter
+	cat "$TMP/traceable" >$TRACEFS/set_ftrace_filter
 }
 
 all_traced() {
@@ -190,7 +187,7 @@ all_traced() {
 	traced_by function function_graph
 }
 
-# Nothing is registered meanwhile, and workers are excluded: the trace has only what hits do.
+# Nothing is registered meanwhile, so only hits could leave a trace.
 hits_leave_no_trace() {
 	if grep -qw kasan_report /proc/kallsyms; then
 		skip_case "KASAN takes stack traces at any time, and unwinders ask kprobes"
@@ -203,19 +200,19 @@ hits_leave_no_trace() {
 		ctl add 2 $INSIDE
 		ctl add 3 $INSIDE
 		if [ -e $EVENTS ]; then
-			must add_event r kp_self kp_tgt_function
-			put $TRACING/events/kp_self/enable 1
+			must define r kp_self kp_tgt_function
+			put $TRACEFS/events/kp_self/enable 1
 		fi
 		# Reading the list waits for the jumps.
 		must grep -q . $KPROBES/list
 		must to_filter
-		put $TRACING/current_tracer function
-		put $TRACING/trace ""
+		put $TRACEFS/current_tracer function
+		put $TRACEFS/trace ""
 		call_target 50
 		# FUNCTION <-CALLER is of the tracer; (CALLER <- FUNCTION) is an event.
-		awk '/ <-[a-z_]/ && !/kworker|rcu|ksoftirqd/' $TRACING/trace >"$TMP/trace"
-		put $TRACING/current_tracer nop
-		put $TRACING/set_ftrace_filter ""
+		awk '/ <-[a-z_]/ && !/kworker|rcu|ksoftirqd/' $TRACEFS/trace >"$TMP/trace"
+		put $TRACEFS/current_tracer nop
+		put $TRACEFS/set_ftrace_filter ""
 		[ ! -e $EVENTS ] || no_events
 		for id in 0 1 2 3; do
 			hits_are $id 50
@@ -225,33 +222,31 @@ hits_leave_no_trace() {
 	done
 }
 
-# has_fprobe_events: not all architectures have fprobes
-has_fprobe_events() {
-	grep -q '^[[:blank:]]*f\[:' $TRACING/README
-}
-
 # Put breakpoints or jumps, or return probes, on all functions at once, fprobes on some, and use
 # both tracers.
 all_at_once() {
 	while read -r name; do
 		type=p
 		[ $((${#name} % 2)) -eq 0 ] || type=r
-		add_event $type kp_self "$name" || ktap_print_msg "no event on $name"
+		define $type kp_self "$name" || ktap_print_msg "no event on $name"
 	done <"$TMP/own"
 	set_events=$(grep -c 'kp_self/' $EVENTS)
 	ktap_print_msg "$set_events events"
 	at_least "events" "$set_events" $LEAST
-	for name in $API; do
-		! has_fprobe_events || must add_event f kp_selff "$name"
-	done
-	put $TRACING/events/kp_self/enable 1
-	[ ! -e $TRACING/events/kp_selff ] || put $TRACING/events/kp_selff/enable 1
+	# Not all architectures have fprobes.
+	if grep -q '^[[:blank:]]*f\[:' $TRACEFS/README; then
+		for name in $API; do
+			must define f kp_selff "$name"
+		done
+	fi
+	put $TRACEFS/events/kp_self/enable 1
+	[ ! -e $TRACEFS/events/kp_selff ] || put $TRACEFS/events/kp_selff/enable 1
 	churn
-	if [ -e $TRACING/set_ftrace_filter ]; then
+	if has_filter; then
 		must to_filter
 		traced_by function function_graph
 	fi
-	if [ -w "$OPTIMIZATION" ]; then
+	if has_jumps; then
 		optimization 0
 		churn
 		optimization 1
@@ -259,6 +254,10 @@ all_at_once() {
 	fi
 	no_events
 	churn
+}
+
+has_jumps() {
+	[ -w $OPTIMIZATION ]
 }
 
 waits_when_off() {
@@ -279,44 +278,27 @@ waits_when_off() {
 }
 
 setup
-[ -e $EVENTS ] || mount -t tracefs none $TRACING 2>/dev/null || :
+has_events || :
 bad_frame_pointers
 load_suites kp_self -- kprobes_self kprobes_guard
 cases=$(count_cases kprobes_self kprobes_guard) || exit "$KSFT_FAIL"
 load kp_target
 load kp_ctl
-[ ! -e $TRACING/set_ftrace_filter ] || INSIDE=kp_tgt_function+$BEHIND_FTRACE
+! has_filter || INSIDE=kp_tgt_function+$BEHIND_FTRACE
 ktap_set_plan $((cases + 12))
 report_suites kprobes_self kprobes_guard
 check "nothing left in list" list_is_empty
 check "names of functions are known" names_are_known
 check "functions of kprobes" all_functions
-if [ -e $TRACING/set_ftrace_filter ]; then
-	check "the API can be traced" api_can_be_traced
-	check "most functions can be traced" most_can_be_traced
-	check "what a hit runs can't be traced" hits_can_not_be_traced
-	check "tracers of all functions" all_traced
-	check "hits leave no trace" hits_leave_no_trace
-else
-	for name in "the API can be traced" "most functions can be traced" \
-		"what a hit runs can't be traced" "tracers of all functions" \
-		"hits leave no trace"; do
-		ktap_test_skip "$name: no function tracer"
-	done
-fi
+check_if has_filter "the API can be traced" api_can_be_traced
+check_if has_filter "most functions can be traced" most_can_be_traced
+check_if has_filter "what a hit runs can't be traced" hits_can_not_be_traced
+check_if has_filter "tracers of all functions" all_traced
+check_if has_filter "hits leave no trace" hits_leave_no_trace
 check "what a hit runs can't be probed" hits_can_not_be_probed
-if [ -e $EVENTS ]; then
-	check "the API can be probed by events" api_can_be_probed
-	check "all functions are probed and traced at once" all_at_once
-else
-	ktap_test_skip "the API can be probed by events: no kprobe events"
-	ktap_test_skip "all functions are probed and traced at once: no kprobe events"
-fi
-if [ -w $OPTIMIZATION ]; then
-	check "waiting for the optimiser when it is off" waits_when_off
-else
-	ktap_test_skip "waiting for the optimiser when it is off: no jumps"
-fi
+check_if has_events "the API can be probed by events" api_can_be_probed
+check_if has_events "all functions are probed and traced at once" all_at_once
+check_if has_jumps "waiting for the optimiser when it is off" waits_when_off
 unload kp_ctl
 unload kp_target
 unload kp_self

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suites: probes on the functions of kprobes itself, as tracers and intrusion detectors set
+ * them, while these functions register and unregister other probes.
+ *
+ * Writing to the parameter `wait` calls wait_for_kprobe_optimizer().
+ */
+
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include "kp_regs.h"
+#include "kp_symbol.h"
+
+/* The bytes that a probe changes at most; some functions have no more. */
+#define KP_TEXT		5
+
+typedef void (*kp_self_wait_t)(void);
+
+struct kp_hook {
+	const char *name;
+	struct kprobe kp;
+	struct kretprobe rp;
+	bool kp_set;
+	bool rp_set;
+	atomic_t hits;
+	atomic_t returns;
+	u8 before[KP_TEXT];
+	u8 hooked[KP_TEXT];
+};
+
+static struct kp_hook kp_hooks[64];
+static unsigned int kp_nr;
+
+/* A target of breakpoints and jumps: ftrace has no call at its entry. */
+static noinline notrace int kp_self_target(int arg)
+{
+	barrier();
+	return 3 * arg + 1;
+}
+
+static int __kprobes kp_self_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static int __kprobes kp_self_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(kp, struct kp_hook, kp)->hits);
+	return 0;
+}
+
+static int __kprobes kp_self_enter(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static int __kprobes kp_self_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	/* NULL once the return probe is being unregistered */
+	if (rp)
+		atomic_inc(&container_of(rp, struct kp_hook, rp)->returns);
+	return 0;
+}
+
+static void kp_unhook(void *unused)
+{
+	struct kp_hook *hook;
+
+	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
+		if (hook->kp_set)
+			unregister_kprobe(&hook->kp);
+		if (hook->rp_set)
+			unregister_kretprobe(&hook->rp);
+		hook->kp_set = false;
+		hook->rp_set = false;
+	}
+}
+
+static void kp_hook_names(struct kunit *test, const char *const *names, unsigned int nr)
+{
+	unsigned int i;
+
+	memset(kp_hooks, 0, sizeof(kp_hooks));
+	KUNIT_ASSERT_LE(test, nr, ARRAY_SIZE(kp_hooks));
+	kp_nr = nr;
+	for (i = 0; i < nr; i++) {
+		kp_hooks[i].name = names[i];
+		kp_hooks[i].kp.symbol_name = names[i];
+		kp_hooks[i].rp.kp.symbol_name = names[i];
+		kp_hooks[i].rp.handler = kp_self_return;
+	}
+	KUNIT_ASSERT_EQ(test, kunit_add_action(test, kp_unhook, NULL), 0);
+}
+
+static const char *const kp_self_names[] = {
+	"register_kprobe", "disable_kprobe", "enable_kprobe", "unregister_kprobe",
+	"register_kprobes", "unregister_kprobes",
+	"register_kretprobe", "disable_kretprobe", "enable_kretprobe", "unregister_kretprobe",
+	"register_kretprobes", "unregister_kretprobes",
+};
+
+/* Call each function of kp_self_names[]. */
+static void kp_self_call_all(struct kunit *test)
+{
+	struct kprobe kp = { .addr = (void *)kp_self_target, .pre_handler = kp_self_pre };
+	struct kprobe *kps[] = { &kp };
+	struct kretprobe rp = { .kp.addr = (void *)kp_self_target };
+	struct kretprobe *rps[] = { &rp };
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_self_target(2), 7);
+	unregister_kprobe(&kp);
+	kp = (struct kprobe) { .addr = kp_entry(kp_self_target), .pre_handler = kp_self_pre };
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 1), 0);
+	unregister_kprobes(kps, 1);
+
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, disable_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, enable_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, kp_self_target(3), 10);
+	unregister_kretprobe(&rp);
+	rp = (struct kretprobe) { .kp.addr = kp_entry(kp_self_target) };
+	KUNIT_EXPECT_EQ(test, register_kretprobes(rps, 1), 0);
+	unregister_kretprobes(rps, 1);
+}
+
+/* A probe and a return probe of each function. The functions call each other: hits may be more. */
+static void kp_self_watched(struct kunit *test)
+{
+	int hits[ARRAY_SIZE(kp_self_names)], returns[ARRAY_SIZE(kp_self_names)];
+	struct kp_hook *hook;
+
+	kp_hook_names(test, kp_self_names, ARRAY_SIZE(kp_self_names));
+	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
+		hook->kp.pre_handler = kp_self_hit;
+		hook->kp_set = !register_kprobe(&hook->kp);
+		hook->rp_set = !register_kretprobe(&hook->rp);
+		KUNIT_EXPECT_TRUE_MSG(test, hook->kp_set, "%s", hook->name);
+		KUNIT_EXPECT_TRUE_MSG(test, hook->rp_set, "return of %s", hook->name);
+	}
+	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
+		hits[hook - kp_hooks] = atomic_read(&hook->hits);
+		returns[hook - kp_hooks] = atomic_read(&hook->returns);
+	}
+	kp_self_call_all(test);
+	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
+		int hit = atomic_read(&hook->hits) - hits[hook - kp_hooks];
+		int returned = atomic_read(&hook->returns) - returns[hook - kp_hooks];
+
+		KUNIT_EXPECT_GE_MSG(test, hit, 1, "%s", hook->name);
+		KUNIT_EXPECT_EQ_MSG(test, hit, returned, "%s", hook->name);
+		KUNIT_EXPECT_EQ_MSG(test, hook->kp.nmissed, 0, "%s", hook->name);
+		KUNIT_EXPECT_EQ_MSG(test, hook->rp.nmissed, 0, "%s", hook->name);
+	}
+}
+
+static struct kunit_case kp_self_cases[] = {
+	KUNIT_CASE(kp_self_watched),
+	{}
+};
+
+static struct kunit_suite kp_self_suite = {
+	.name = "kprobes_self",
+	.test_cases = kp_self_cases,
+};
+
+/*
+ * A stand-in for a module that guards the kernel. It sets return probes on functions by which
+ * tasks gain privileges, or by which the kernel's text or kprobes can be changed; waits for the
+ * optimiser, and copies the text. If the text changes later, it raises the alarm.
+ */
+
+/* Some exist only in some configurations. */
+static const char *const kp_guard_names[] = {
+	"register_kprobe", "register_kprobes", "unregister_kprobe", "unregister_kprobes",
+	"register_kretprobe", "register_kretprobes", "unregister_kretprobe",
+	"unregister_kretprobes", "enable_kprobe", "disable_kprobe", "wait_for_kprobe_optimizer",
+	"kprobe_lookup_name", "kprobe_on_func_entry", "kallsyms_lookup_name",
+	"arch_jump_label_transform_apply", "arch_static_call_transform",
+	"ftrace_modify_all_code", "wake_up_new_task", "do_exit", "kernel_clone",
+	"commit_creds", "override_creds", "revert_creds", "prepare_creds", "set_current_groups",
+	"generic_permission", "call_usermodehelper_exec", "begin_new_exec",
+	"security_bprm_committed_creds", "security_bprm_committing_creds",
+	"security_ptrace_access_check", "cap_task_prctl", "cap_capable", KP_SYSCALL("unshare"),
+	KP_SYSCALL("setuid"), KP_SYSCALL("setgid"), KP_SYSCALL("capset"), KP_SYSCALL("execve"),
+	KP_SYSCALL("ptrace"), "__queue_work", "lookup_fast", "scm_detach_fds", "load_module",
+	"free_module",
+};
+
+/* Such a module hooks at least this number of functions. */
+#define KP_GUARD_LEAST	25
+
+static void kp_guard_expect_text(struct kunit *test, const struct kp_hook *hook, const u8 *text)
+{
+	u8 now[KP_TEXT];
+
+	KUNIT_EXPECT_EQ(test, copy_from_kernel_nofault(now, hook->rp.kp.addr, sizeof(now)), 0);
+	KUNIT_EXPECT_MEMEQ_MSG(test, now, text, sizeof(now), "alarm: %s has changed", hook->name);
+}
+
+static void kp_guard_expect_hooked(struct kunit *test)
+{
+	struct kp_hook *hook;
+
+	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++)
+		if (hook->rp_set)
+			kp_guard_expect_text(test, hook, hook->hooked);
+}
+
+static unsigned int kp_guard_hook_all(struct kunit *test)
+{
+	struct kp_hook *hook;
+	unsigned int nr = 0;
+	int ret;
+
+	kp_hook_names(test, kp_guard_names, ARRAY_SIZE(kp_guard_names));
+	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
+		/* A disabled probe finds the address, and leaves the text unchanged. */
+		hook->kp.flags = KPROBE_FLAG_DISABLED;
+		if (register_kprobe(&hook->kp))
+			continue;
+		unregister_kprobe(&hook->kp);
+		KUNIT_EXPECT_EQ(test, copy_from_kernel_nofault(hook->before, hook->kp.addr,
+							       KP_TEXT), 0);
+		hook->rp.entry_handler = kp_self_enter;
+		hook->rp.data_size = 64;
+		hook->rp.maxactive = nr % 2 ? 40 : 0;
+		ret = register_kretprobe(&hook->rp);
+		KUNIT_EXPECT_EQ_MSG(test, ret, 0, "hooking %s", hook->name);
+		hook->rp_set = !ret;
+		nr += hook->rp_set;
+	}
+	return nr;
+}
+
+static void kp_guard_no_wait(void)
+{
+}
+
+/* The function that waits for the optimiser, if there is one */
+static kp_self_wait_t kp_guard_waiter(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_OPTPROBES))
+		return kp_guard_no_wait;
+	return kp_symbol(test, "wait_for_kprobe_optimizer");
+}
+
+static void kp_guard_hooks_and_waits(struct kunit *test)
+{
+	kp_self_wait_t wait = kp_guard_waiter(test);
+	struct kp_hook *hook;
+	unsigned int i, nr;
+
+	nr = kp_guard_hook_all(test);
+	kunit_info(test, "%u functions hooked\n", nr);
+	KUNIT_EXPECT_GE(test, nr, KP_GUARD_LEAST);
+
+	wait();
+	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++)
+		if (hook->rp_set)
+			copy_from_kernel_nofault(hook->hooked, hook->rp.kp.addr, KP_TEXT);
+	for (i = 0; i < 5; i++) {
+		/* Longer than the optimiser's delay */
+		msleep(60);
+		kp_guard_expect_hooked(test);
+	}
+
+	kp_self_call_all(test);
+	/* Wait for the probes just registered, by a function that is hooked, too. */
+	wait();
+	kp_guard_expect_hooked(test);
+	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
+		/* These were called, unless the last one is an empty inline function. */
+		if (!strstr(hook->name, "register_k") &&
+		    (strcmp(hook->name, "wait_for_kprobe_optimizer") ||
+		     !IS_ENABLED(CONFIG_OPTPROBES)))
+			continue;
+		KUNIT_EXPECT_TRUE_MSG(test, hook->rp_set, "%s", hook->name);
+		KUNIT_EXPECT_GE_MSG(test, atomic_read(&hook->returns), 1, "%s", hook->name);
+		KUNIT_EXPECT_EQ_MSG(test, hook->rp.nmissed, 0, "%s", hook->name);
+	}
+
+	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
+		if (!hook->rp_set)
+			continue;
+		unregister_kretprobe(&hook->rp);
+		hook->rp_set = false;
+		kp_guard_expect_text(test, hook, hook->before);
+	}
+}
+
+#ifdef CONFIG_OPTPROBES
+static void kp_guard_unregister(void *kp)
+{
+	unregister_kprobe(kp);
+}
+
+/* When wait_for_kprobe_optimizer() returns, a probe that can be optimised has its jump. */
+static void kp_guard_jump_is_there(struct kunit *test)
+{
+	kp_self_wait_t wait = kp_guard_waiter(test);
+	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
+	unsigned int i;
+
+	if (IS_ENABLED(CONFIG_PPC64))
+		kunit_skip(test, "modules are too far away from detour buffers");
+	KUNIT_ASSERT_NOT_NULL(test, kp);
+	for (i = 0; i < 5; i++) {
+		memset(kp, 0, sizeof(*kp));
+		kp->addr = kp_entry(kp_self_target);
+		kp->pre_handler = kp_self_pre;
+		KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
+		KUNIT_ASSERT_EQ(test, kunit_add_action(test, kp_guard_unregister, kp), 0);
+		wait();
+		KUNIT_EXPECT_TRUE(test, kprobe_optimized(kp));
+		KUNIT_EXPECT_EQ(test, kp_self_target(i), 3 * (int)i + 1);
+		kunit_release_action(test, kp_guard_unregister, kp);
+	}
+	/* With nothing to wait for */
+	wait();
+	wait();
+}
+#endif
+
+static struct kunit_case kp_guard_cases[] = {
+	KUNIT_CASE(kp_guard_hooks_and_waits),
+#ifdef CONFIG_OPTPROBES
+	KUNIT_CASE(kp_guard_jump_is_there),
+#endif
+	{}
+};
+
+static struct kunit_suite kp_guard_suite = {
+	.name = "kprobes_guard",
+	.test_cases = kp_guard_cases,
+};
+
+kunit_test_suites(&kp_self_suite, &kp_guard_suite);
+
+static int wait_set(const char *val, const struct kernel_param *param)
+{
+	kp_self_wait_t wait = kp_find_symbol("wait_for_kprobe_optimizer");
+
+	if (!wait)
+		return -ENOENT;
+	wait();
+	return 0;
+}
+
+static const struct kernel_param_ops wait_ops = { .set = wait_set };
+module_param_cb(wait, &wait_ops, NULL, 0200);
+
+MODULE_DESCRIPTION("KUnit suites for probes on kprobes itself");
+MODULE_LICENSE("GPL");
