@@ -19,95 +19,93 @@ without() {
 	return $result
 }
 
-# Return: true if no allocation of the last attempt failed.
-had_all() {
-	[ "$(cat $PARAMETERS/failed)" = 0 ]
+# some_fail: true if an allocation of the last attempt failed
+some_fail() {
+	[ "$(cat $PARAMETERS/failed)" != 0 ]
 }
 
-where() {
-	failed "that was without allocation $1, of $(cat $PARAMETERS/where)"
+# each_allocation WHAT ATTEMPT...: calls ATTEMPT with N = 1, 2 and so on, until it has less than N
+# allocations. A failed case names the caller of allocation N.
+each_allocation() {
+	what=$1
+	shift
+	n=1
+	while [ $n -lt 200 ]; do
+		"$@" $n
+		if [ -s "$TMP/failed" ]; then
+			failed "$what without allocation $n, of $(cat $PARAMETERS/where)"
+			return
+		fi
+		some_fail || break
+		n=$((n + 1))
+	done
+	ktap_print_msg "$what: $((n - 1)) allocations"
+	at_least "allocations of $what" $n 2
+	at_most "allocations of $what" $n 199
 }
 
 # Each file is read as far as possible, and completely after that.
+read_file() {
+	without "$2" "while read -r line; do :; done <$KPROBES/$1" || :
+	must cat "$KPROBES/$1" >/dev/null
+}
+
 files_are_read() {
 	for file in list blacklist enabled optimizer explain pools; do
-		[ -e "$KPROBES/$file" ] || continue
-		n=1
-		while [ $n -lt 100 ]; do
-			without $n "while read -r line; do :; done <$KPROBES/$file" || :
-			! had_all || break
-			cat "$KPROBES/$file" >/dev/null || where $n || return 1
-			n=$((n + 1))
-		done
-		ktap_print_msg "$file: $((n - 1)) allocations"
-		[ $n -gt 1 ] && [ $n -lt 100 ] || return 1
+		[ ! -e "$KPROBES/$file" ] || each_allocation $file read_file $file
 	done
 }
 
-# explained N: allocation N of a question fails; after that it is answered
-explained() {
+# A question fails; after that it is answered.
+ask() {
+	without "$1" "exec 3<>$KPROBES/explain; echo kp_tgt_plain >&3" || :
 	exec 3<>$KPROBES/explain
 	echo kp_tgt_plain >&3
-	grep -q '^probe: yes$' <&3 || where "$1"
+	must grep -q '^probe: yes$' <&3
 	exec 3>&-
 }
 
 questions_are_asked() {
-	n=1
-	while [ $n -lt 100 ]; do
-		without $n "exec 3<>$KPROBES/explain; echo kp_tgt_plain >&3" || :
-		! had_all || break
-		explained $n
-		n=$((n + 1))
-	done
-	ktap_print_msg "explain: $((n - 1)) allocations"
-	[ $n -gt 1 ] && [ $n -lt 100 ]
+	each_allocation explain ask
 }
 
 hits=0
 
 # called TIMES MORE: makes the calls, which add MORE hits
 called() {
-	call_target "$1" || return 1
+	call_target "$1"
 	hits=$((hits + $2))
-	hits_are 0 $hits && hits_are 1 $hits && hits_are 2 $hits
-}
-
-# After an attempt to switch, all probes are switched or none. Then switch them on.
-is_switched() {
-	equal enabled "$(cat $KPROBES/enabled)" "$1" && called 2 $((2 * $1)) || return 1
-	echo 1 >$KPROBES/enabled && called 3 3
-}
-
-switched_off() {
-	n=1
-	while [ $n -lt 200 ]; do
-		if without $n "echo 0 >$KPROBES/enabled"; then
-			is_switched 0 || where $n || return 1
-		else
-			is_switched 1 || where $n || return 1
-		fi
-		! had_all || break
-		n=$((n + 1))
+	for id in 0 1 2; do
+		hits_are $id $hits
 	done
-	ktap_print_msg "off: $((n - 1)) allocations"
-	[ $n -gt 1 ] && [ $n -lt 200 ]
+}
+
+# is_switched 0|1: after an attempt to switch, all probes are, or none. Then switches them on.
+is_switched() {
+	equal enabled "$(cat $KPROBES/enabled)" "$1"
+	called 2 $((2 * $1))
+	put $KPROBES/enabled 1
+	called 3 3
+}
+
+switch_off() {
+	on=1
+	! without "$1" "echo 0 >$KPROBES/enabled" || on=0
+	is_switched $on
 }
 
 # The probes of this test are switched off as well, so fail allocations by the kernel's own means.
 switched_on() {
 	n=1
 	while [ $n -lt 200 ]; do
-		echo 0 >$KPROBES/enabled
+		put $KPROBES/enabled 0
 		# shellcheck disable=SC2016 # for the other shell
 		left=$(n=$n file=$KPROBES/enabled sh -c 'echo $n >/proc/self/fail-nth
 			echo 1 >$file || echo failed
 			read -r left </proc/self/fail-nth && echo $left' 2>/dev/null) || :
-		case $left in
-		failed*) on=0 ;;
-		*) on=1 ;;
-		esac
-		is_switched $on || where_kernel $n || return 1
+		on=1
+		[ "${left#failed}" = "$left" ] || on=0
+		is_switched $on
 		case ${left#failed} in
 		"" | *[!0-9]*0 | 0) ;;
 		*) break ;;
@@ -115,78 +113,76 @@ switched_on() {
 		n=$((n + 1))
 	done
 	ktap_print_msg "on: $((n - 1)) allocations"
-	[ $n -gt 1 ] && [ $n -lt 200 ]
-}
-
-where_kernel() {
-	failed "that was without allocation $1"
+	at_least "allocations" $n 2
+	at_most "allocations" $n 199
 }
 
 switched() {
-	ctl add 0 kp_tgt_function && ctl add 1 kp_tgt_function post || return 1
-	ctl add 2 kp_tgt_plain && switched_off || return 1
+	ctl add 0 kp_tgt_function
+	ctl add 1 kp_tgt_function post
+	ctl add 2 kp_tgt_plain
+	each_allocation off switch_off
 	if [ -e /proc/self/fail-nth ] && [ -d $DEBUGFS/failslab ]; then
 		echo N >$DEBUGFS/failslab/ignore-gfp-wait
 		echo 0 >$DEBUGFS/failslab/verbose
-		switched_on || return 1
+		switched_on
 	fi
-	ctl del 0 && ctl del 1 && ctl del 2
+	ctl_del 0 1 2
 }
 
-loaded_where() {
-	where "$1" || :
-	rmmod kp_target 2>/dev/null || :
+# kp_target is loaded, or not. insmod may try twice.
+load_target() {
+	put $PARAMETERS/nth "$1"
+	came=1
+	insmod "$MODULE_DIR/kp_target.ko" 2>/dev/null || came=0
+	put $PARAMETERS/nth 0
+	if [ $came -eq 1 ]; then
+		must rmmod kp_target
+	else
+		refused=$((refused + 1))
+	fi
+	must cmp -s $KPROBES/blacklist "$TMP/blacklist"
+}
+
+unload_target() {
 	must insmod "$MODULE_DIR/kp_target.ko"
-	return 1
+	ctl add 3 kp_tgt_function
+	put $PARAMETERS/nth "$1"
+	must rmmod kp_target
+	put $PARAMETERS/nth 0
+	listed_as 3 GONE
+	ctl del 3
 }
 
 # Fail each allocation of the module notifier. COMING: loading must fail and leave no blacklist
 # entry. GOING: unloading must succeed; a range that could not be removed disappears with the
 # next module.
 modules_come_and_go() {
-	rmmod kp_target && cat $KPROBES/blacklist >"$TMP/blacklist" || return 1
-	echo kprobe_module_notify >$PARAMETERS/within || return 1
+	must rmmod kp_target
+	cat $KPROBES/blacklist >"$TMP/blacklist"
+	put $PARAMETERS/within kprobe_module_notify
 	refused=0
+	each_allocation "loading" load_target
+	ktap_print_msg "without $refused of them the module is not loaded"
+	at_least "times that it is not loaded" $refused 1
+	equal "loaded with all allocations" "$came" 1
 	n=1
 	while [ $n -lt 100 ]; do
-		echo $n >$PARAMETERS/nth_within
-		came=1
-		# modprobe may try twice.
-		insmod "$MODULE_DIR/kp_target.ko" 2>/dev/null || came=0
-		echo 0 >$PARAMETERS/nth_within
-		! had_all || break
-		if [ $came -eq 1 ]; then
-			rmmod kp_target || return 1
-		else
-			refused=$((refused + 1))
-		fi
-		cmp -s $KPROBES/blacklist "$TMP/blacklist" || loaded_where $n || return 1
+		unload_target $n
+		some_fail || break
 		n=$((n + 1))
 	done
-	ktap_print_msg "$((n - 1)) allocations, without $refused of them it does not come"
-	[ $refused -gt 0 ] && [ $n -lt 100 ] && [ "$came" -eq 1 ] || loaded_where $n || return 1
-	n=1
-	while [ $n -lt 100 ]; do
-		ctl add 3 kp_tgt_function || return 1
-		echo $n >$PARAMETERS/nth_within
-		rmmod kp_target || return 1
-		echo 0 >$PARAMETERS/nth_within
-		listed_as 3 GONE && ctl del 3 || return 1
-		insmod "$MODULE_DIR/kp_target.ko" || return 1
-		! had_all || break
-		n=$((n + 1))
-	done
-	ktap_print_msg "$((n - 1)) allocations when it goes"
-	[ $n -lt 100 ] || loaded_where $n || return 1
-	rmmod kp_target && cmp $KPROBES/blacklist "$TMP/blacklist" || loaded_where $n || return 1
-	echo >$PARAMETERS/within && insmod "$MODULE_DIR/kp_target.ko"
+	ktap_print_msg "unloading: $((n - 1)) allocations"
+	at_most "allocations of unloading" $n 99
+	must insmod "$MODULE_DIR/kp_target.ko"
+	must rmmod kp_target
+	must cmp $KPROBES/blacklist "$TMP/blacklist"
+	put $PARAMETERS/within ''
+	must insmod "$MODULE_DIR/kp_target.ko"
 }
 
 setup
-if ! is_x86; then
-	ktap_skip_all "the probes that make allocations fail are x86's"
-	exit "$KSFT_SKIP"
-fi
+is_x86 || skip_topic "the probes that make allocations fail are x86's"
 load_suites kp_nomem -- kprobes_nomem
 cases=$(count_cases kprobes_nomem) || exit "$KSFT_FAIL"
 ktap_set_plan $((cases + 5))
