@@ -24,8 +24,7 @@ restore() {
 	return $restored
 }
 
-# churn_once: registers probes, hits them, waits for jumps, disables and unregisters; checks
-# counts
+# churn_once: registers probes, hits them, waits for jumps, disables and unregisters
 churn_once() {
 	ctl add 10 kp_tgt_plain
 	ctl add 11 kp_tgt_caller post
@@ -42,9 +41,7 @@ churn_once() {
 	call_target 5
 	at_least "hits of probe 12" "$(ctl_get 12 hits)" 5
 	optimization 0
-	for id in 10 11 12; do
-		ctl del $id
-	done
+	ctl_del 10 11 12
 	optimization 1
 }
 
@@ -100,7 +97,9 @@ hotplugger() {
 cpus_come_and_go() {
 	: >"$TMP/churning"
 	: >"$TMP/plugged"
-	ctl add 0 kp_tgt_plain && ctl add 1 kp_tgt_caller post && ctl add 2 kp_tgt_function
+	ctl add 0 kp_tgt_plain
+	ctl add 1 kp_tgt_caller post
+	ctl add 2 kp_tgt_function
 	for n in 1 2 3; do
 		call_on $n &
 	done
@@ -119,17 +118,15 @@ cpus_come_and_go() {
 	done
 	wait
 	called=$(cat "$TMP"/called.* | awk '{ sum += $1 } END { print sum }')
-	ktap_print_msg "$(grep -c . "$TMP/plugged") times a CPU went and came," \
-		"$churned times probes did, $called calls"
-	at_least "times that a CPU went and came" "$(grep -c . "$TMP/plugged")" 4
-	at_least "times that probes came and went" $churned 1
+	plugged=$(grep -c . "$TMP/plugged")
+	ktap_print_msg "CPUs: $plugged times, probes: $churned times, $called calls"
+	at_least "times that a CPU was offline" "$plugged" 4
+	at_least "times that probes changed" $churned 1
 	at_least "calls" "$called" 60
+	equal "post handler calls" "$(ctl_get 1 posts)" "$called"
 	for id in 0 1 2; do
 		hits_are $id "$called"
 		equal "missed by probe $id" "$(ctl_get $id nmissed)" 0
-	done
-	equal "post handler calls" "$(ctl_get 1 posts)" "$called"
-	for id in 0 1 2; do
 		ctl del $id
 	done
 	call_target 3
@@ -150,8 +147,7 @@ text_changes_while_away() {
 		ctl del 0
 		put "$cpu" 1
 		on_cpu_1
-		hits_are 0 0
-		hits_are 1 20
+		hits_are 0 0 1 20
 		put "$cpu" 0
 		ctl del 1
 		put "$cpu" 1
@@ -165,17 +161,16 @@ on_cpu_1() {
 	must taskset 2 sh -c 'echo 20 >/sys/module/kp_target/parameters/calls'
 }
 
-# kgdb_test TESTS NAME: runs the debugger's own tests, see drivers/misc/kgdbts.c. Their output is
-# in $TMP/NAME, without addresses.
+# kgdb_test NAME: runs the debugger's own tests, see drivers/misc/kgdbts.c. Their output is in
+# $TMP/NAME, without addresses.
 kgdb_test() {
-	marker="system: kgdbts $1 $2 $$"
-	echo "$marker" >/dev/kmsg
-	put $KGDBTS "$1"
-	dmesg | sed -n "/$marker/,\$p" | sed -n 's/^.*kgdbts: *//p' |
-		sed -e 's/[0-9a-f]\{8,16\}/N/g' -e 's/ got .*//' >"$TMP/$2"
-	must grep -q 'RUN sw breakpoint test' "$TMP/$2"
-	must grep -q 'RUN singlestep test' "$TMP/$2"
-	must_fail grep -E 'ERROR.*(plant|detach|^sw|bad_read|singlestep|step)' "$TMP/$2"
+	log_mark
+	put $KGDBTS V1I50
+	log_since | sed -n 's/^.*kgdbts: *//p' |
+		sed -e 's/[0-9a-f]\{8,16\}/N/g' -e 's/ got .*//' >"$TMP/$1"
+	must grep -q 'RUN sw breakpoint test' "$TMP/$1"
+	must grep -q 'RUN singlestep test' "$TMP/$1"
+	must_fail grep -E 'ERROR.*(plant|detach|^sw|bad_read|singlestep|step)' "$TMP/$1"
 }
 
 # The debugger sets breakpoints where no probe is; probes are armed and are hit. Breakpoints in
@@ -183,40 +178,32 @@ kgdb_test() {
 kgdb_beside_probes() {
 	echo "kprobes-selftest: expect WARNING: .*kgdbts" >/dev/kmsg
 	list_is_empty
-	kgdb_test V1I50 bare
-	ctl add 0 kp_tgt_plain && ctl add 1 kp_tgt_caller post && ctl add 2 vfs_read
-	ctl add 3 vfs_write && ctl add 4 wake_up_new_task
+	kgdb_test bare
+	ctl add 0 kp_tgt_plain
+	ctl add 1 kp_tgt_caller post
+	ctl add 2 vfs_read
+	ctl add 3 vfs_write
+	ctl add 4 wake_up_new_task
 	for mode in 0 1; do
 		optimization $mode
 		before=$(ctl_get 0 hits)
-		kgdb_test V1I50 "probed.$mode"
+		kgdb_test "probed.$mode"
 		cmp -s "$TMP/bare" "$TMP/probed.$mode" ||
 			failed "with probes, the tests say: $(cat "$TMP/probed.$mode")"
 		call_target 10
 		hits_are 0 $((before + 10))
 	done
 	sed 's/^/# kgdbts: /' "$TMP/bare"
-	for id in 0 1 2 3 4; do
-		ctl del $id
-	done
+	ctl_del 0 1 2 3 4
+}
+
+has_rcu_normal() {
+	[ -w $RCU_NORMAL ]
 }
 
 # can_unplug: can a CPU be taken offline?
 can_unplug() {
 	[ -w $CPUS/cpu1/online ]
-}
-
-# check_if CONDITION DESCRIPTION FUNCTION: checks, or skips if the condition is false
-check_if() {
-	if $1; then
-		check "$2" "$3"
-	else
-		ktap_test_skip "$2"
-	fi
-}
-
-has_rcu_normal() {
-	[ -w $RCU_NORMAL ]
 }
 
 # Kgdb patches text in an exception. Lockdep would switch itself off for that until the next boot,
