@@ -11,53 +11,36 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
-TRACING=/sys/kernel/tracing
-modules=/lib/modules/$(uname -r)/modules.dep
-
-mark() {
-	marker="jprobe: $1 $$"
-	echo "$marker" >/dev/kmsg
-}
-
-# said PATTERN: prints how many lines the kernel has logged since mark
-said() {
-	dmesg | sed -n "/$marker/,\$p" | grep -c -E "$1" || :
-}
-
 # Each of three jprobes logs this once, however often its handler does it.
 messages() {
 	equal "handlers that return" \
-		"$(said 'handler kp_jp_handler.* has returned without jprobe_return\(\)')" 3
+		"$(log_lines 'handler kp_jp_handler.* has returned without jprobe_return\(\)')" 3
 	at_least "handlers that leave a count" \
-		"$(said 'handler kp_jp_handler.* has left preempt_count 0x')" 3
+		"$(log_lines 'handler kp_jp_handler.* has left preempt_count 0x')" 3
 	at_most "handlers that leave interrupts disabled" \
-		"$(said 'handler kp_jp_handler.* has left interrupts disabled')" 3
+		"$(log_lines 'handler kp_jp_handler.* has left interrupts disabled')" 3
 	# The kernel limits the rate of this message. It was not logged in the first mode.
 	[ "$1" != boosted ] || at_least "calls outside of a handler" \
-		"$(said 'kp_jp_errno_return_outside.* has called jprobe_return\(\) outside')" 1
+		"$(log_lines 'kp_jp_errno_return_outside.* has called jprobe_return\(\) outside')" 1
 }
 
 after_mode() {
 	check "messages, $1" messages "$1"
-	mark "after $1"
+	log_mark
 }
 
 # The function graph tracer traces all functions of the module.
 graph() {
-	if ! grep -q -w function_graph $TRACING/available_tracers 2>/dev/null; then
-		skip_case "there is no function graph tracer"
-		return
-	fi
 	# An earlier oops, also one of a test, has stopped the ring buffer.
-	put $TRACING/tracing_on 1
-	put $TRACING/set_ftrace_filter '*:mod:jprobes_kunit'
-	put $TRACING/current_tracer function_graph
+	put $TRACEFS/tracing_on 1
+	put $TRACEFS/set_ftrace_filter '*:mod:jprobes_kunit'
+	put $TRACEFS/current_tracer function_graph
 	load_suites jprobes_kunit -- jprobes_calls jprobes_drops
 	# The buffer has only the last calls, of any of the module's functions.
-	at_least "calls in the trace" "$(grep -c 'kp_jp_' $TRACING/trace || :)" 100
+	at_least "calls in the trace" "$(grep -c 'kp_jp_' $TRACEFS/trace || :)" 100
 	unload jprobes_kunit
-	put $TRACING/current_tracer nop
-	put $TRACING/set_ftrace_filter ''
+	put $TRACEFS/current_tracer nop
+	put $TRACEFS/set_ftrace_filter ''
 	for suite in jprobes_calls jprobes_drops; do
 		must_fail grep -E '^ *not ok' "$TMP/$suite.results"
 		at_least "cases of $suite" "$(count_cases $suite)" 4
@@ -65,7 +48,7 @@ graph() {
 }
 
 sample() {
-	mark sample
+	log_mark
 	must modprobe jprobe_example
 	LOADED=jprobe_example
 	must grep -q '  j  kernel_clone+' $KPROBES/list
@@ -74,29 +57,23 @@ sample() {
 	must rmmod jprobe_example
 	LOADED=
 	line='kernel_clone\(flags=0x[0-9a-f]+, exit_signal=17\)'
-	at_least "lines" "$(said "jprobe_example: $line")" 5
-	equal "lines of the end" \
-		"$(said 'jprobe_example: jprobe gone after [0-9]+ calls, 0 more were missed')" 1
+	at_least "lines" "$(log_lines "jprobe_example: $line")" 5
+	line='jprobe gone after [0-9]+ calls, 0 more were missed'
+	equal "lines of the end" "$(log_lines "jprobe_example: $line")" 1
 	list_is_empty
-	mark gone
+	log_mark
 	processes 3
-	equal "lines after the end" "$(said 'jprobe_example')" 0
+	equal "lines after the end" "$(log_lines 'jprobe_example')" 0
 }
 
 setup_modes
-if ! grep -q '/jprobes_kunit\.ko' "$modules" 2>/dev/null; then
-	ktap_skip_all "CONFIG_JPROBES and CONFIG_KPROBES_KUNIT_TEST=m are needed"
-	exit "$KSFT_SKIP"
-fi
-[ -d $TRACING/events ] || mount -t tracefs none $TRACING 2>/dev/null || :
-mark begin
+has_module jprobes_kunit ||
+	skip_topic "CONFIG_JPROBES and CONFIG_KPROBES_KUNIT_TEST=m are needed"
+has_events || :
+log_mark
 PLANNED_MORE=3
 run_in_modes 1 jprobes_kunit -- jprobes_errno jprobes_calls jprobes_contexts jprobes_drops
-check "handlers that the function graph tracer follows" graph
-if grep -q '/jprobe_example\.ko' "$modules"; then
-	check "the sample prints the arguments" sample
-else
-	ktap_test_skip "the sample prints the arguments"
-fi
+check_if "has_tracer function_graph" "handlers that the function graph tracer follows" graph
+check_if "has_module jprobe_example" "the sample prints the arguments" sample
 check "list is empty at the end" list_is_empty
 ktap_finished
