@@ -7,7 +7,6 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-# Register the probes out of address order.
 add_probes() {
 	ctl add 0 kp_target:kp_tgt_function
 	ctl add 1 kernel_clone
@@ -87,7 +86,6 @@ enabled_switches_hits() {
 	switch 1 1
 }
 
-# Writing the same value again changes nothing.
 enabled_takes_letters() {
 	for off in n N 0; do
 		switch $off 0
@@ -107,7 +105,6 @@ enabled_refuses_rubbish() {
 	is_switched 1
 }
 
-# Register, unregister, enable and disable probes while all are switched off.
 enabled_off_keeps_state() {
 	switch 0 0
 	ctl add 10 kp_tgt_function
@@ -161,7 +158,6 @@ wakeup_long64 wakeup_pmode_return do_suspend_lowlevel
 trace_hwlat_callback trace_osnoise_callback kgdb_ll_trap __kgdb_notify
 __asan_load8 __asan_store8 __tsan_read8 __tsan_write8 __tsan_func_entry"
 
-# The address and name of each of these symbols in the kernel's text, or of those in an area
 untouchable_symbols() {
 	echo "$untouchable" | awk '
 		FNR == NR { for (i = 1; i <= NF; i++) wanted[$i] = 1 }
@@ -239,8 +235,7 @@ blacklist_forgets_module() {
 	in_blacklist notify_die
 }
 
-# shows_addresses none|some FILE COMMAND...: COMMAND, which reads it, prints a line for each entry
-# of the file, without addresses or with them
+# shows_addresses none|some FILE COMMAND...: COMMAND reads the file, without addresses or with them
 shows_addresses() {
 	wanted=$1
 	shown_file=$2

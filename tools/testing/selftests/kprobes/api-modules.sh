@@ -52,7 +52,6 @@ more_probes() {
 	ctl add 5 kp_tgt_plain
 }
 
-# A probe does not hold a reference to its module.
 module_unloads() {
 	equal "reference count" "$(cut -d' ' -f3 /proc/modules | sed -n 1p)" 0
 	unload_target kp_target
@@ -72,7 +71,6 @@ gone_stays_gone() {
 	done
 }
 
-# Switching all probes skips those in unloaded modules.
 gone_survives_switching() {
 	put $KPROBES/enabled 0
 	put $KPROBES/enabled 1
@@ -80,8 +78,7 @@ gone_survives_switching() {
 	hits_are 0 7
 }
 
-# Register new probes in the module loaded again. Probes 0 and 1 stay gone, perhaps at the same
-# addresses.
+# Probes 0 and 1 stay gone, perhaps at the addresses of the new ones.
 loaded_again() {
 	load_target kp_target
 	add_pair 3
@@ -96,8 +93,8 @@ gone_is_unregistered() {
 	hits_are 3 2010 0 7
 }
 
-# Load other code of the same names again and again. Sooner or later it gets the same addresses:
-# the kernel reuses freed ones for the next module but one.
+# The kernel reuses freed addresses for the next module but one: other code of the same names gets
+# them.
 other_code_by_turns() {
 	ctl_del 3 4
 	unload_target kp_target
@@ -112,8 +109,7 @@ other_code_by_turns() {
 			other=$((other + 1))
 		fi
 		echo "$address $module" >>"$TMP/seen"
-		# Unregister before the module is unloaded, or leave the probes to the next
-		# modules.
+		# The others are unregistered after the next modules.
 		[ $module != kp_target ] || ctl_del $pair $((pair + 1))
 		unload_target $module
 		pair=$((pair + 2))
@@ -126,7 +122,6 @@ other_code_by_turns() {
 	ktap_print_msg "other code at an address probed before: $other times"
 }
 
-# Register while the module is coming, so that its init function can be probed.
 init_function_is_hit() {
 	ctl when kp_target 0 kp_tgt_init_function post
 	ctl when kp_target 1 kp_tgt_function
@@ -155,7 +150,7 @@ text_runs_after_going() {
 	optimization "$1"
 	load_target kp_target
 	before=$(freed)
-	# Offsets where an instruction may begin; registration is refused where none does.
+	# Registration is refused where no instruction begins.
 	offsets=$(seq 0 2 44)
 	! is_x86 || offsets=$(seq 0 14)
 	ids=
@@ -178,7 +173,7 @@ text_runs_after_going() {
 	done
 }
 
-# The probe is marked as gone, and nothing refers to its text, which is freed.
+# See kp_refuse.c.
 refused_module_is_forgotten() {
 	load_target kp_refuse
 	must_fail insmod "$MODULE_DIR/kp_target.ko"

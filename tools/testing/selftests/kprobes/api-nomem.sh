@@ -19,7 +19,6 @@ without() {
 	return $result
 }
 
-# some_fail: true if an allocation of the last attempt failed
 some_fail() {
 	[ "$(cat $PARAMETERS/failed)" != 0 ]
 }
@@ -56,7 +55,6 @@ files_are_read() {
 	done
 }
 
-# A question fails; after that it is answered.
 ask() {
 	without "$1" "exec 3<>$KPROBES/explain; echo kp_tgt_plain >&3" || :
 	exec 3<>$KPROBES/explain
@@ -71,7 +69,6 @@ questions_are_asked() {
 
 hits=0
 
-# called TIMES MORE: makes the calls, which add MORE hits
 called() {
 	call_target "$1"
 	hits=$((hits + $2))
@@ -130,7 +127,6 @@ switched() {
 	ctl_del 0 1 2
 }
 
-# kp_target is loaded, or not. insmod may try twice.
 load_target() {
 	put $PARAMETERS/nth "$1"
 	came=1

@@ -24,7 +24,6 @@ lines() {
 	log_since | sed -n "s/^$sample: //p" | grep -c -E "$1" || :
 }
 
-# load_sample [PARAM=VALUE...]
 load_sample() {
 	must modprobe "$sample" "$@"
 	LOADED="$sample $LOADED"
@@ -46,7 +45,6 @@ refused() {
 	list_is_empty
 }
 
-# opens N: opens a file N times
 opens() {
 	n=0
 	while [ $n -lt "$1" ]; do
@@ -208,15 +206,14 @@ measures_time() {
 	sleep 0.3
 	histogram
 	unload_sample
-	# 2^28 ns are 268 ms.
 	slow=$(awk '$1 ~ /^[0-9]+$/ && $1 >= 268435456 { n += $3 } END { print n + 0 }' \
 		"$TMP/histogram")
 	at_least "calls of 268 ms or more" "$slow" 1
 	says_why_no_return
 }
 
-# What a shell does while its calls are changed: it opens a file three times, and prints the
-# status of each, and how many more files it has open than before.
+# A shell whose calls are changed: it opens a file three times, and prints the status of each, and
+# how many more files are open.
 cat_openers() {
 	cat <<-'END'
 		parameters=/sys/module/inject_example/parameters
@@ -243,8 +240,7 @@ cat_openers() {
 	END
 }
 
-# changes_opens SKIP MORE: with a third call that is left alone. A call that was executed has
-# opened a file, even if its caller gets another result.
+# changes_opens SKIP MORE: a call whose result is replaced has still opened a file
 changes_opens() {
 	if ! is_x86 && [ "$1" -eq 1 ]; then
 		skip_case "skip=1 is for x86"
@@ -268,7 +264,6 @@ changes_module() {
 		load_sample skip=$skip func=kp_tgt_function result=4711
 		call_target 3
 		put "/sys/module/$sample/parameters/times" 1
-		# The shell compares the numbers.
 		must_fail write_to /sys/module/kp_target/parameters/calls 1
 		call_target 3
 		equal "calls left" "$(cat "/sys/module/$sample/parameters/times")" 0
@@ -288,7 +283,6 @@ inject_is_refused() {
 	fi
 }
 
-# hits_of FUNCTION: prints the hits that batch_example has counted
 hits_of() {
 	awk -v name="$1" '$3 == name { print $1 }' $DEBUGFS/batch_example/hits
 }
@@ -309,7 +303,7 @@ probes_all_that_match() {
 	at_least "entries" "$entries" "$functions"
 	at_most "entries" "$entries" "$symbols"
 	must_fail grep -v -E '^ *([0-9]+ +0|refused +-[0-9]+)  vfs_[a-z0-9_.]+$' "$TMP/hits"
-	# Most callers skip the instructions that set up r2, which are at the symbol's address.
+	# Most callers skip the instructions that set up r2.
 	is_powerpc || at_least "hits of vfs_read()" "$(hits_of vfs_read)" 1
 	equal "probes" "$(grep -c '  k  vfs_' $KPROBES/list)" $((entries - refused))
 	unload_sample
@@ -338,7 +332,6 @@ batch_is_refused() {
 	refused '^no_such_function cannot be probed: error -2$' beside=no_such_function
 }
 
-# shown PATTERN: watch_example shows it
 shown() {
 	grep -q -E "$1" $DEBUGFS/watch_example/stack
 }
@@ -371,7 +364,6 @@ sees_write() {
 
 watch_is_refused() {
 	refused '^pid is the number of a thread$' pid=0
-	# Unload it before it has found anything.
 	load_sample pid=$$
 	unload_sample
 }

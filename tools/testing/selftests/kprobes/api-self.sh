@@ -26,7 +26,6 @@ get_kretprobe_retaddr"
 # The offset of a breakpoint: after ftrace's call, or 0 if there is none
 INSIDE=kp_tgt_function
 
-# address_of FUNCTION: prints it
 address_of() {
 	awk -v name="$1" '$3 == name && !$4 { print $1; exit }' /proc/kallsyms
 }
@@ -39,8 +38,7 @@ s390x) LEAST=85 ;;
 *) LEAST=100 ;;
 esac
 
-# The files of kprobes are adjacent in the kernel's text, so all functions between known ones are
-# functions of kprobes.
+# The files of kprobes are adjacent in the kernel's text.
 functions_between() {
 	for name; do
 		address_of "$name"
@@ -137,7 +135,6 @@ no_events() {
 	put $DYNAMIC ""
 }
 
-# define TYPE GROUP FUNCTION: adds an event
 define() {
 	echo "$1:$2/$1_$3 $3" 2>/dev/null >>$DYNAMIC
 }
@@ -161,7 +158,6 @@ api_can_be_probed() {
 	no_events
 }
 
-# traced_by TRACER...: uses each tracer while probes are registered and unregistered
 traced_by() {
 	for tracer; do
 		put $TRACEFS/current_tracer "$tracer"
@@ -222,8 +218,7 @@ hits_leave_no_trace() {
 	done
 }
 
-# Put breakpoints or jumps, or return probes, on all functions at once, fprobes on some, and use
-# both tracers.
+# Probes or return probes on all functions, fprobes on some, and both tracers
 all_at_once() {
 	while read -r name; do
 		type=p
@@ -233,7 +228,6 @@ all_at_once() {
 	set_events=$(grep -c 'kp_self/' $EVENTS)
 	ktap_print_msg "$set_events events"
 	at_least "events" "$set_events" $LEAST
-	# Not all architectures have fprobes.
 	if grep -q '^[[:blank:]]*f\[:' $TRACEFS/README; then
 		for name in $API; do
 			must define f kp_selff "$name"

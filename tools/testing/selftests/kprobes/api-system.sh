@@ -24,7 +24,6 @@ restore() {
 	return $restored
 }
 
-# churn_once: registers probes, hits them, waits for jumps, disables and unregisters
 churn_once() {
 	ctl add 10 kp_tgt_plain
 	ctl add 11 kp_tgt_caller post
@@ -59,7 +58,6 @@ unregisters_normally() {
 	list_is_empty
 }
 
-# races_normally: runs the race tests without expedited grace periods
 races_normally() {
 	put $RCU_NORMAL 1
 	load_suites kp_race "ms=${RACE_MS:-500}" -- kprobes_race
@@ -156,13 +154,11 @@ text_changes_while_away() {
 	done
 }
 
-# Makes 20 calls on CPU 1.
 on_cpu_1() {
 	must taskset 2 sh -c 'echo 20 >/sys/module/kp_target/parameters/calls'
 }
 
-# kgdb_test NAME: runs the debugger's own tests, see drivers/misc/kgdbts.c. Their output is in
-# $TMP/NAME, without addresses.
+# kgdb_test NAME: runs the tests of drivers/misc/kgdbts.c; their output is in $TMP/NAME
 kgdb_test() {
 	log_mark
 	put $KGDBTS V1I50
@@ -173,8 +169,8 @@ kgdb_test() {
 	must_fail grep -E 'ERROR.*(plant|detach|^sw|bad_read|singlestep|step)' "$TMP/$1"
 }
 
-# The debugger sets breakpoints where no probe is; probes are armed and are hit. Breakpoints in
-# debug registers may fail in this machine, with and without probes.
+# The debugger's tests give the same results with and without probes. Breakpoints in debug registers
+# may fail in this machine.
 kgdb_beside_probes() {
 	echo "kprobes-selftest: expect WARNING: .*kgdbts" >/dev/kmsg
 	list_is_empty
@@ -201,13 +197,11 @@ has_rcu_normal() {
 	[ -w $RCU_NORMAL ]
 }
 
-# can_unplug: can a CPU be taken offline?
 can_unplug() {
 	[ -w $CPUS/cpu1/online ]
 }
 
-# Kgdb patches text in an exception. Lockdep would switch itself off for that until the next boot,
-# and later tests need it.
+# Kgdb patches text in an exception, for which lockdep would switch itself off until the next boot.
 has_kgdbts() {
 	[ -w $KGDBTS ] && [ ! -e /proc/lockdep ]
 }

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Jprobes: which calls are refused, what handlers get, and what the function gets after them; with
-# entries reached through ftrace, by breakpoints whose instructions are boosted, single-stepped
-# and emulated, and by jumps.
+# Jprobes: calls that are refused, what handlers get, and what the function gets after them; by
+# ftrace, breakpoints and jumps.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -29,14 +28,13 @@ after_mode() {
 	log_mark
 }
 
-# The function graph tracer traces all functions of the module.
 graph() {
 	# An earlier oops, also one of a test, has stopped the ring buffer.
 	put $TRACEFS/tracing_on 1
 	put $TRACEFS/set_ftrace_filter '*:mod:jprobes_kunit'
 	put $TRACEFS/current_tracer function_graph
 	load_suites jprobes_kunit -- jprobes_calls jprobes_drops
-	# The buffer has only the last calls, of any of the module's functions.
+	# The buffer has only the last calls.
 	at_least "calls in the trace" "$(grep -c 'kp_jp_' $TRACEFS/trace || :)" 100
 	unload jprobes_kunit
 	put $TRACEFS/current_tracer nop

@@ -28,7 +28,6 @@ $wanted 1 a case of $2${3:+ $3}"*) ;;
 	esac
 }
 
-# The results of check, whatever the functions return
 write_cases() {
 	cat >"$TMP/cases" <<'CASES'
 . "${0%/*}/functions.sh"
@@ -90,7 +89,6 @@ at_the_end_counts() {
 	equal "status of the script" $status 1
 }
 
-# A failing assertion does not fail the case after its own.
 next_case_is_clean() {
 	cat >"$TMP/two" <<'TWO'
 . "${SCRIPT%/*}/first"

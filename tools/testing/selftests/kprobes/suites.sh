@@ -10,29 +10,25 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
-# x86_only REASON: skips the topic on other architectures
 x86_only() {
 	is_x86 || skip_topic "$1"
 }
 
 case $(basename "$0" .sh) in
 
-# The documented calls: what they accept, what they refuse and with which errno, what handlers
-# get. Locations that SMP alternatives reserve exist only with maxcpus=1.
+# The documented calls. Locations that SMP alternatives reserve exist only with maxcpus=1.
 api)
 	setup
 	run_suites 0 kprobes_kunit -- kprobes_errno kprobes_batch kprobes_api kprobes_handlers
 	;;
 
-# Functions of kprobes that the rest of the kernel calls, such as kprobe_busy_begin() and
-# kprobe_running(); with instructions boosted, stepped and optimised, and with ftrace-based probes.
+# Functions of kprobes that the rest of the kernel calls, such as kprobe_running()
 api-internal)
 	setup_modes
 	x86_only "handlers have no levels here"
 	run_in_modes 0 kp_internal -- kprobes_internal
 	;;
 
-# Two callers disable and unregister the same probes at once, while a handler runs.
 api-unregister)
 	setup
 	run_suites 0 kprobes_remove_kunit -- kprobes_remove
@@ -44,8 +40,8 @@ context-faults)
 	run_suites 0 kp_page_faults -- kprobes_page_faults
 	;;
 
-# A handler oopses: the task ends, and its CPU still calls handlers. An oops disables checks until
-# the next boot, so the test needs kp_oops on the kernel's command line.
+# A task whose handler oopses ends, and its CPU still calls handlers. An oops disables checks until
+# the next boot.
 context-oops)
 	setup
 	grep -q -w kp_oops /proc/cmdline ||
@@ -60,7 +56,6 @@ context-oops)
 insn-flags)
 	setup
 	x86_only "the flags are those of x86"
-	# The suite switches jumps on and off; they are restored at the end.
 	[ ! -w $OPTIMIZATION ] || optimization "$(cat $OPTIMIZATION)"
 	run_suites 0 kp_flags -- kprobes_flags
 	;;
@@ -78,7 +73,6 @@ insn)
 
 # RET_SLEEPERS=N tasks sleep in a return-probed function, and RET_DEATHS=N tasks end in one.
 kretprobe-sleep)
-	# A kernel with all checks is many times slower.
 	deaths=1000
 	[ ! -e /proc/lockdep ] || deaths=200
 	setup
@@ -93,9 +87,8 @@ kretprobe-stress)
 	run_races kp_ret_race kretprobes_race "${RACE_MS:-1500}"
 	;;
 
-# Return probes: the documented calls, what handlers get in every context, and calls in flight while
-# probes are registered and unregistered; with entries reached by breakpoints and by jumps.
-# kretprobes_kunit.spare=1 on the command line leaves out the cases that kill the base kernel.
+# Return probes, with entries reached by breakpoints and by jumps. kretprobes_kunit.spare=1 on the
+# command line leaves out the cases that kill the base kernel.
 kretprobe)
 	setup_jumps
 	spare=$(grep -c -w 'kretprobes_kunit.spare=1' /proc/cmdline) || :
@@ -114,8 +107,7 @@ opt-insn)
 	run_suites 0 kp_insn opt=1 "rounds=${INSN_ROUNDS:-3}" "seed=${INSN_SEED:-1}" -- kprobes_insn
 	;;
 
-# A return in a detour buffer uses a return thunk if the kernel's own returns do. That depends on
-# the CPU and on the command line, for example on indirect_target_selection=force.
+# A return in a detour buffer uses a return thunk if the kernel's own returns do.
 opt-return-thunks)
 	setup_optimized
 	[ "$(uname -m)" = x86_64 ] || skip_topic "a 32-bit kernel has no return thunks"
