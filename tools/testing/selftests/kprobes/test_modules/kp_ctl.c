@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes at the hand of a script, for what has to be seen from outside: debugfs
- * files, and modules that come and go.
- *
- * /sys/kernel/debug/kp_ctl/cmd takes one command a write:
+ * Probes for scripts. /sys/kernel/debug/kp_ctl/cmd takes one command in each write:
  *
  *	add ID WHERE [post] [disabled]		register a probe that counts its hits
- *	when MODULE ID WHERE [post] [disabled]	do so when MODULE is about to be loaded
- *	live MODULE ID WHERE [post] [disabled]	do so when MODULE has been loaded
- *	going MODULE ID WHERE [post] [disabled]	do so when MODULE is being unloaded
- *	early ID WHERE [post] [disabled]	do so when the next module is known by
- *						name, before ftrace is ready for it
- *	late					wait until that has been done
- *	del ID					unregister it
+ *	when MODULE ID WHERE [post] [disabled]	register it while MODULE is coming,
+ *	live MODULE ID WHERE [post] [disabled]	when it is live,
+ *	going MODULE ID WHERE [post] [disabled]	or while it is going
+ *	early ID WHERE [post] [disabled]	register it when the next module has its
+ *						name, and ftrace does not know its text yet
+ *	late					end that
+ *	del ID					unregister the probe
  *	enable ID, disable ID
  *
- * ID is a small number, WHERE is SYMBOL, SYMBOL+OFFSET or an address. A command's
- * error is the write's, and is kept in the probe's line of kp_ctl/probes:
+ * ID is a number below 128, WHERE is SYMBOL, SYMBOL+OFFSET or an address. The write returns the
+ * command's error, which is also in the probe's line of kp_ctl/probes:
  *
  *	ID ADDRESS HITS POSTS NMISSED ERROR TEXT
  *
- * kp_ctl/reasons has a line with the reason for each probe that was refused.
+ * kp_ctl/reasons has a line for each probe that was refused, with the reason.
  */
 
 #include <linux/debugfs.h>
@@ -53,20 +50,16 @@ static struct kp_ctl_probe kp_ctl_probes[KP_CTL_PROBES];
 static DEFINE_MUTEX(kp_ctl_mutex);
 static struct dentry *kp_ctl_dir;
 
-static int kp_ctl_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_ctl_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	atomic_inc(&container_of(kp, struct kp_ctl_probe, kp)->hits);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_ctl_pre);
-
-static void kp_ctl_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_ctl_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	atomic_inc(&container_of(kp, struct kp_ctl_probe, kp)->posts);
 }
-
-NOKPROBE_SYMBOL(kp_ctl_post);
 
 static int kp_ctl_register(struct kp_ctl_probe *probe)
 {
@@ -85,9 +78,9 @@ static int kp_ctl_unregister(struct kp_ctl_probe *probe)
 }
 
 /*
- * A probe where a module is half known stops the loading there until a thread on another CPU
- * has tried to register, or gives up after a while. The handler keeps its own CPU busy, with
- * interrupts disabled, and may be on any: of two threads that are bound to two CPUs, one runs.
+ * Stop a module in the middle of loading: the handler spins with interrupts disabled until a
+ * thread on another CPU has tried to register, or for some seconds at most. Two threads are bound
+ * to two CPUs, so that one is not on the spinning CPU.
  */
 static struct {
 	struct kprobe kp;
@@ -96,7 +89,7 @@ static struct {
 	enum { KP_EARLY_WAITING, KP_EARLY_NOW, KP_EARLY_BUSY, KP_EARLY_DONE } state;
 } kp_early;
 
-static int kp_early_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_early_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	int i;
 
@@ -107,8 +100,6 @@ static int kp_early_pre(struct kprobe *kp, struct pt_regs *regs)
 		cpu_relax();
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_early_pre);
 
 static int kp_early_thread(void *unused)
 {
@@ -146,9 +137,9 @@ static int kp_early_begin(struct kp_ctl_probe *probe)
 		return -EBUSY;
 	kp_early.probe = probe;
 	kp_early.state = KP_EARLY_WAITING;
-	memset(&kp_early.kp, 0, sizeof(kp_early.kp));
-	kp_early.kp.symbol_name = "ftrace_module_enable";
-	kp_early.kp.pre_handler = kp_early_pre;
+	kp_early.kp = (struct kprobe) {
+		.symbol_name = "ftrace_module_enable", .pre_handler = kp_early_pre,
+	};
 	for (i = 0; i < ARRAY_SIZE(cpus); i++) {
 		task = kthread_run_on_cpu(kp_early_thread, NULL, cpus[i], "kp_early/%u");
 		if (IS_ERR(task)) {
@@ -207,26 +198,24 @@ static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 	return 0;
 }
 
-/* Which state of a module does a verb wait for? -1 if it waits for none. */
-static long kp_ctl_wait_state(const char *verb)
-{
-	if (!strcmp(verb, "when"))
-		return MODULE_STATE_COMING;
-	if (!strcmp(verb, "live"))
-		return MODULE_STATE_LIVE;
-	return strcmp(verb, "going") ? -1 : MODULE_STATE_GOING;
-}
+/* The verbs that wait for a state of a module */
+static const char *const kp_ctl_waiting[] = {
+	[MODULE_STATE_LIVE] = "live",
+	[MODULE_STATE_COMING] = "when",
+	[MODULE_STATE_GOING] = "going",
+};
 
 static int kp_ctl_command(char *args)
 {
 	char *verb = strsep(&args, " "), *module = NULL, *id;
 	struct kp_ctl_probe *probe;
 	unsigned int index;
-	int ret;
+	int state, ret;
 
 	if (!strcmp(verb, "late"))
 		return kp_early_end();
-	if (kp_ctl_wait_state(verb) >= 0)
+	state = match_string(kp_ctl_waiting, ARRAY_SIZE(kp_ctl_waiting), verb);
+	if (state >= 0)
 		module = strsep(&args, " ");
 	id = strsep(&args, " ");
 	if (!id || kstrtouint(id, 10, &index) || index >= KP_CTL_PROBES)
@@ -244,7 +233,7 @@ static int kp_ctl_command(char *args)
 		if (!module)
 			return kp_ctl_register(probe);
 		strscpy(probe->wait_for, module);
-		probe->wait_state = kp_ctl_wait_state(verb);
+		probe->wait_state = state;
 		return 0;
 	}
 	if (!strcmp(verb, "del"))
@@ -293,7 +282,7 @@ static int kp_ctl_probes_show(struct seq_file *m, void *unused)
 			continue;
 		if (copy_from_kernel_nofault(text, probe->kp.addr, sizeof(text)))
 			memset(text, 0, sizeof(text));
-		/* Root only; the addresses have to be those of kprobes/list. */
+		/* Only root can read this. Scripts look for these addresses in kprobes/list. */
 		seq_printf(m, "%d %0*lx %d %d %lu %d %*phN\n", i, (int)sizeof(long) * 2,
 			   (unsigned long)probe->kp.addr, atomic_read(&probe->hits),
 			   atomic_read(&probe->posts), probe->kp.nmissed, probe->error,
@@ -328,12 +317,9 @@ static void kp_ctl_create_reasons(void)
 		debugfs_create_file("reasons", 0400, kp_ctl_dir, NULL, &kp_ctl_reasons_fops);
 }
 #else
-static void kp_ctl_create_reasons(void)
-{
-}
+static void kp_ctl_create_reasons(void) { }
 #endif
 
-/* Registers what waits for a module: while its init code has not run yet, or later. */
 static int kp_ctl_module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *module = data;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lets the loading of kp_target fail, in a module notifier that first has probed it.
- *
- * During the notifiers' calls for the failure, the state of the module still is that of one that
- * is being loaded. The notifier of kprobes comes first. The one here that comes next finds out
- * what a safety check does then: it must not read the text any more.
+ * The last module notifier probes kp_target, then makes its loading fail. The kernel calls the
+ * notifiers for GOING while the module's state is still COMING: kprobes' own first, then
+ * kp_watch(), which tries a safety check. The check must not read the text any more.
  */
 
 #include <linux/delay.h>
@@ -17,7 +15,7 @@
 #include <kunit/test.h>
 #include "kp_symbol.h"
 
-/* Long enough for the optimiser to do its safety check. */
+/* In ms: by then the optimiser has done its safety check. */
 #define KP_CHECKED_AFTER	30
 
 static int registered = -1;
@@ -26,7 +24,7 @@ MODULE_PARM_DESC(registered, "what the registration of the probe has returned");
 
 static int refusal = -1;
 module_param(refusal, int, 0400);
-MODULE_PARM_DESC(refusal, "1: the safety check has refused the module as one that goes; 0: not");
+MODULE_PARM_DESC(refusal, "1: the safety check has refused the module as one that is going; 0: not");
 
 static struct kprobe kp_probe = { .symbol_name = "kp_target:kp_tgt_plain" };
 static unsigned long kp_addr;
@@ -37,12 +35,11 @@ static bool kp_is_target(const struct module *mod)
 	return !strcmp(mod->name, "kp_target");
 }
 
-/* The last notifier: it probes the module, and then refuses it. */
 static int kp_refuse(struct notifier_block *nb, unsigned long state, void *mod)
 {
 	if (!kp_is_target(mod) || state != MODULE_STATE_COMING)
 		return NOTIFY_DONE;
-	/* insmod tries a second time, by another system call. */
+	/* insmod retries with another system call. */
 	if (!kp_addr) {
 		registered = register_kprobe(&kp_probe);
 		kp_addr = (unsigned long)kp_probe.addr;

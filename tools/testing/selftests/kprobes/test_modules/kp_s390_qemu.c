@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This module deals with two bugs of QEMU 7.2 in the emulation of s390. vmtest-init.sh loads it
- * before the tests, on s390 only.
+ * Works around two bugs of QEMU 7.2. vmtest-init.sh loads this module before the tests, on s390.
  *
- * The module occupies the lowest 32 MiB of the memory that modules and slots come from. The kernel
- * places that memory 2 GiB below itself. An instruction with a relative operand, such as lgrl,
- * reaches 4 GiB, but QEMU computes the operand's address with 32 bits. If the copy of such an
- * instruction is more than 2 GiB below its operand, the copy faults. While this module is loaded,
- * the kernel places no copy there.
+ * An instruction with a relative operand, such as lgrl, reaches 4 GiB, but QEMU computes the
+ * operand's address with 32 bits. The kernel places modules and slots up to 2 GiB below itself: a
+ * copy in the lowest part of that memory would fault. This module occupies the lowest 32 MiB.
  *
- * The module single-steps a branch. QEMU resumes at the instruction behind the branch instead of
- * at the branch's target, with the base kernel too. The parameter loses_branches says whether it
- * does; tests that step branches are skipped then.
+ * QEMU does not take a branch that is single-stepped, on the base kernel either. The parameter
+ * loses_branches tells; tests that step branches are skipped then.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -23,7 +19,7 @@ static bool loses_branches;
 module_param(loses_branches, bool, 0444);
 MODULE_PARM_DESC(loses_branches, "a branch that is single-stepped is not taken");
 
-/* Return: 1, if the branch is not taken. */
+/* Return: 1 if the branch is not taken */
 static noinline __noclone long kp_branch(void)
 {
 	long ret;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module to be probed, loaded and unloaded. Writing N to its parameter `calls`
- * calls kp_tgt_function() N times; a call that does not give what the unprobed
- * function gives makes the write fail.
+ * A module to be probed, loaded and unloaded. Writing N to its parameter `calls` calls its
+ * functions N times. The write fails if a result is wrong.
  *
- * kp_tgt_plain() has the same instructions in every kernel, and ftrace knows nothing of it.
- *
- * kp_target2 is built from this file too: the same symbols with other code.
+ * kp_target2 is built from this file, too: the same symbols with other code.
  */
 
 #include <linux/kprobes.h>
@@ -20,13 +17,13 @@
 #define KP_TARGET_EXPECTED(arg)	((arg) + 1)
 #endif
 
-/* Enough that a jump may be put there. */
+/* Room for a jump */
 static __always_inline void kp_target_room(void)
 {
 	asm volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop" : : : "memory");
 }
 
-/* Aligned so that it is at the same place in both modules. */
+/* The alignment gives it the same offset in both modules. */
 noinline int kp_tgt_function(int arg);
 noinline int __aligned(1024) kp_tgt_function(int arg)
 {
@@ -44,20 +41,21 @@ noinline int kp_tgt_caller(int arg)
 }
 
 #ifdef CONFIG_X86
-/* Instructions at +0, +3 and +6, or +5 with 32 bits; a jump at +0 overlaps the first two. */
+/*
+ * The same instructions in every kernel, without ftrace's call: at +0, +3 and +6, or +5 with 32
+ * bits. A jump at +0 overlaps the first two.
+ */
 int kp_tgt_plain(int arg);
-#define KP_TGT_PLAIN \
-	".pushsection .text, \"ax\"\n\t" \
-	".globl kp_tgt_plain\n\t" \
-	".type kp_tgt_plain, @function\n" \
-	"kp_tgt_plain:\n\t" \
-	ANNOTATE_NOENDBR "\n\t" \
-	"lea 1(%" _ASM_ARG1 "), %eax\n\t" \
-	"test %" _ASM_ARG1 ", %" _ASM_ARG1 "\n\t" \
-	ASM_RET \
-	".size kp_tgt_plain, . - kp_tgt_plain\n\t" \
-	".popsection"
-asm(KP_TGT_PLAIN);
+asm(".pushsection .text, \"ax\"\n\t"
+	".globl kp_tgt_plain\n\t"
+	".type kp_tgt_plain, @function\n"
+	"kp_tgt_plain:\n\t"
+	ANNOTATE_NOENDBR "\n\t"
+	"lea 1(%" _ASM_ARG1 "), %eax\n\t"
+	"test %" _ASM_ARG1 ", %" _ASM_ARG1 "\n\t"
+	ASM_RET
+	".size kp_tgt_plain, . - kp_tgt_plain\n\t"
+	".popsection");
 #else
 noinline int kp_tgt_plain(int arg);
 noinline int kp_tgt_plain(int arg)
@@ -76,7 +74,7 @@ noinline int kp_tgt_nokprobe(int arg)
 
 NOKPROBE_SYMBOL(kp_tgt_nokprobe);
 
-/* More arguments than registers have room for; a probe reads them. */
+/* A probe reads its arguments, some of which are on the stack. */
 noinline __noclone void kp_tgt_arguments(long a, long b, long c, long d, long e, long f,
 					 long g, const char *h);
 noinline __noclone void kp_tgt_arguments(long a, long b, long c, long d, long e, long f,
@@ -106,10 +104,7 @@ static int kp_target_calls_set(const char *val, const struct kernel_param *param
 	return 0;
 }
 
-/*
- * Parameters are destroyed after the module's exit function has run, and its notifiers have
- * been told that it goes.
- */
+/* The kernel destroys parameters after the exit function and the notifiers for GOING. */
 noinline void kp_tgt_at_free(void);
 noinline void kp_tgt_at_free(void)
 {
@@ -123,8 +118,7 @@ static void kp_target_calls_free(void *arg)
 }
 
 static const struct kernel_param_ops kp_target_calls_ops = {
-	.set = kp_target_calls_set,
-	.free = kp_target_calls_free,
+	.set = kp_target_calls_set, .free = kp_target_calls_free,
 };
 
 module_param_cb(calls, &kp_target_calls_ops, NULL, 0200);

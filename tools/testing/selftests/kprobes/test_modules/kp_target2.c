@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The symbols of kp_target with other code in them, for the place where it was. */
+/* The symbols of kp_target with other code, to be loaded at kp_target's old address */
 
 #include <linux/compiler.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A hash of the kernel's text, as detectors of intruders take it: each read of
- * /sys/kernel/debug/kp_text_hash computes it, while the text is patched or is not.
+ * Each read of /sys/kernel/debug/kp_text_hash hashes the kernel's text, as intrusion detectors do,
+ * also while the text is being patched.
  */
 #include <linux/debugfs.h>
 #include <linux/jhash.h>
@@ -12,7 +12,7 @@
 #include "kp_symbol.h"
 
 static const char *kp_text_start, *kp_text_end;
-/* s390 keeps the address of each function's last tracer in its text. This is left out. */
+/* The part of s390's text with the addresses of tracers is left out. */
 static const char *kp_tracers_start, *kp_tracers_end;
 static struct dentry *kp_text_file;
 
