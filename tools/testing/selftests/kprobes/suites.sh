@@ -119,17 +119,6 @@ opt-return-thunks)
 	run_suites 0 kp_returns -- kprobes_returns
 	;;
 
-# OPT_CYCLES=N jumps are written and removed, under load. The other cases last OPT_MS=N ms each.
-opt-stress)
-	setup_optimized
-	optimization 1
-	cycles=10000
-	# KUnit limits the time of a case; with KASAN, fewer cycles fit.
-	! grep -qw kasan_report /proc/kallsyms || cycles=1000
-	run_suites 0 kp_opt_stress "cycles=${OPT_CYCLES:-$cycles}" "ms=${OPT_MS:-4000}" -- \
-		kprobes_opt_stress
-	;;
-
 # The probed text differs in one byte while a probe is armed, and in none afterwards.
 patching-text)
 	setup

@@ -54,7 +54,7 @@ with_jumps() {
 	begin || return 1
 	while lasts; do
 		optimization 1
-		sleep 1
+		sleep 0.3
 		optimization 0
 	done
 	optimization 1
