@@ -2,10 +2,7 @@
 #ifndef KP_OPT_H
 #define KP_OPT_H
 
-/*
- * What tests of jump-optimised probes share: seeing the jump, and waiting for it. The text
- * tells what is so; what debugfs says of it is for scripts to compare.
- */
+/* Find out from the probed text whether a probepoint is optimised, and wait until it is. */
 
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -15,7 +12,7 @@
 #include <asm/text-patching.h>
 #include "kp_switch.h"
 
-/* A machine that emulates processors, and has a lot else to do, needs that long. */
+/* Long enough for an emulated CPU on a busy machine */
 #define KP_OPT_TIMEOUT	(60 * HZ)
 
 static inline u8 kp_byte_at(const void *addr)
@@ -25,13 +22,12 @@ static inline u8 kp_byte_at(const void *addr)
 	return copy_from_kernel_nofault(&byte, addr, 1) ? 0 : byte;
 }
 
-/* Not for instructions that are jumps themselves. */
+/* The instruction at @addr must not be a jump itself. */
 static inline bool kp_is_jump(const void *addr)
 {
 	return kp_byte_at(addr) == JMP32_INSN_OPCODE;
 }
 
-/* Where the jump at @addr goes to. */
 static inline unsigned long kp_jump_target(const void *addr)
 {
 	s32 disp;
@@ -41,7 +37,7 @@ static inline unsigned long kp_jump_target(const void *addr)
 	return (unsigned long)addr + JMP32_INSN_SIZE + disp;
 }
 
-/* Waits until @addr has the jump, or has it no more. */
+/* Wait until there is a jump at @addr, or none. Return false if that takes too long. */
 static inline bool kp_wait_jump(const void *addr, bool wanted)
 {
 	unsigned long timeout = jiffies + KP_OPT_TIMEOUT;
@@ -54,7 +50,7 @@ static inline bool kp_wait_jump(const void *addr, bool wanted)
 	return true;
 }
 
-/* Nothing is in the way of a jump here, nor is it a place of ftrace. */
+/* A jump is always possible here. */
 static noinline notrace __maybe_unused void kp_opt_control(void)
 {
 	asm volatile(".rept 16; nop; .endr");
@@ -65,10 +61,7 @@ static int __maybe_unused kp_opt_control_pre(struct kprobe *kp, struct pt_regs *
 	return 0;
 }
 
-/*
- * Returns when all that could be optimised by now is: a probe that came later is, and
- * has gone again.
- */
+/* Wait until all probepoints are optimised that can be: one that is registered later is, too. */
 static inline int kp_opt_settle(void)
 {
 	struct kprobe control = {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handlers of jump-optimised probes that send execution elsewhere: also to instructions that
- * a jump covers, which are only in the detour.
+ * Handlers of optimised probes that redirect execution, also to instructions that a jump has
+ * overwritten, so that only the detour buffer has them.
  */
 
 #include "kp_opt_suites.h"
 
-/* Returns to the caller at once, with twice the first argument. */
 static int kp_opt_return(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -16,7 +15,6 @@ static int kp_opt_return(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Goes to the other function instead. */
 static int kp_opt_redirect(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -25,7 +23,7 @@ static int kp_opt_redirect(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Calls a function first, which returns to the other one: pushes, as a call does. */
+/* Push kp_opt_sum_other as return address, and go to kp_opt_add_thousand. */
 static int kp_opt_call_first(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -35,7 +33,7 @@ static int kp_opt_call_first(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* To where it would have gone anyway, past the first instruction. */
+/* Leave out the first instruction. The jump has overwritten the second one. */
 static int kp_opt_pass_over(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -44,52 +42,50 @@ static int kp_opt_pass_over(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-static void kp_opt_divert(struct kunit *test, kprobe_pre_handler_t handler, long wanted)
-{
-	struct kp_opt_probe *older = kp_opt_new(test, kp_opt_sum, true);
-	struct kp_opt_probe *divert = kp_opt_new(test, kp_opt_sum, false);
-	int i, mode;
+static const struct kp_divert {
+	const char *name;
+	kprobe_pre_handler_t handler;
+	long result;
+} kp_diverts[] = {
+	{ "return", kp_opt_return, 80 },
+	{ "redirect", kp_opt_redirect, 142 },
+	{ "call_first", kp_opt_call_first, 1042 },
+	{ "pass_over", kp_opt_pass_over, 5002 },
+};
 
-	divert->kp.pre_handler = handler;
-	kp_opt_add(test, older);
-	kp_opt_add(test, divert);
-	for (mode = 0; mode < 2; mode++) {
-		if (mode)
-			kp_opt_becomes_jump(test, divert);
-		for (i = 0; i < 5; i++) {
-			divert->pre = 0;
-			KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), wanted);
-			KUNIT_EXPECT_EQ(test, divert->pre, 1);
-		}
-	}
-	/* Those after it had nothing to see, and its end is the end of that. */
-	KUNIT_EXPECT_EQ(test, older->pre, 0);
-	KUNIT_EXPECT_EQ(test, older->post, 0);
-	KUNIT_ASSERT_EQ(test, disable_kprobe(&divert->kp), 0);
-	kp_opt_becomes_jump(test, older);
-	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-	KUNIT_EXPECT_EQ(test, older->pre, 1);
-	KUNIT_EXPECT_EQ(test, older->post, 1);
-	kp_opt_del(test, divert);
-	kp_opt_del(test, older);
-}
+KUNIT_ARRAY_PARAM_DESC(kp_diverts, kp_diverts, name);
 
+/* By a breakpoint and by a jump; the handlers of an older probe are not called. */
 static void kp_opt_diverts(struct kunit *test)
 {
-	kp_opt_divert(test, kp_opt_return, 80);
-	kp_opt_divert(test, kp_opt_redirect, 142);
-	kp_opt_divert(test, kp_opt_call_first, 1042);
-	/* Where the jump is there is no second instruction, but in the detour there is. */
-	kp_opt_divert(test, kp_opt_pass_over, 5002);
+	const struct kp_divert *divert = test->param_value;
+	struct kp_opt_probe *older = kp_opt_new(test, kp_opt_sum, true);
+	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, false);
+	int i;
+
+	probe->kp.pre_handler = divert->handler;
+	kp_opt_add(test, older);
+	kp_opt_add(test, probe);
+	for (i = 1; i <= 10; i++) {
+		if (i == 6)
+			kp_opt_becomes_jump(test, probe);
+		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), divert->result);
+		KUNIT_EXPECT_EQ(test, probe->pre, i);
+	}
+	KUNIT_EXPECT_EQ(test, older->pre, 0);
+	KUNIT_EXPECT_EQ(test, older->post, 0);
+	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe->kp), 0);
+	kp_opt_becomes_jump(test, older);
+	kp_opt_sum_hits(test, older, 1, 1);
 }
 
 /*
- * Post_handlers.
+ * Post_handlers
  */
 
 static struct {
 	unsigned long ip;
-	/* How often; or always, if it is negative. */
+	/* How often to redirect; always, if it is negative */
 	int times;
 } kp_opt_send;
 
@@ -105,13 +101,13 @@ static void kp_opt_send_post(struct kprobe *kp, struct pt_regs *regs, unsigned l
 
 NOKPROBE_SYMBOL(kp_opt_send_post);
 
-/* @probe is at the first one. */
+/* @probe is at the first instruction of the row. */
 static unsigned long kp_row_insn(const struct kp_opt_probe *probe, int insn)
 {
 	return (unsigned long)probe->kp.addr + insn * KP_ROW_SIZE;
 }
 
-/* From behind the probed instruction, the first, to each of the others. */
+/* Redirect execution from after the first instruction to each of the others. */
 static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 {
 	int insn;
@@ -121,13 +117,12 @@ static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 		probe->pre = 0;
 		probe->post = 0;
 		kp_opt_send.ip = kp_row_insn(probe, insn);
-		/* One was run, and those between are left out. */
 		KUNIT_EXPECT_EQ_MSG(test, kp_opt_row(), KP_ROW_INSNS - insn + 1, "to %d", insn);
 		KUNIT_EXPECT_EQ(test, probe->pre, 1);
 		KUNIT_EXPECT_EQ(test, probe->post, 1);
 		KUNIT_EXPECT_EQ(test, probe->post_ip, kp_row_insn(probe, 1));
 	}
-	/* The probed one again is another hit. */
+	/* Back to the probed instruction: another hit */
 	probe->pre = 0;
 	probe->post = 0;
 	kp_opt_send.ip = kp_row_insn(probe, 0);
@@ -135,13 +130,13 @@ static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 	KUNIT_EXPECT_EQ(test, kp_opt_row(), KP_ROW_INSNS);
 	KUNIT_EXPECT_EQ(test, probe->pre, 4);
 	KUNIT_EXPECT_EQ(test, probe->post, 4);
-	/* To another function, which has its own jump. */
+	/* To the entry of another optimised function */
 	kp_opt_send.ip = (unsigned long)kp_opt_sum_other;
 	kp_opt_send.times = 1;
 	KUNIT_EXPECT_EQ(test, ((long (*)(long, long))kp_opt_row)(40, 2), 42);
 }
 
-/* First with a breakpoint, then with a jump. */
+/* By a breakpoint and by a jump */
 static void kp_opt_post_diverts(struct kunit *test)
 {
 	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_row, false);
@@ -161,23 +156,19 @@ static void kp_opt_post_diverts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed + other->kp.nmissed, 0);
 }
 
-/* From elsewhere to what a jump covers. */
+/* To the second instruction of another function, which that function's jump has overwritten */
 static void kp_opt_post_diverts_under(struct kunit *test)
 {
+	struct kp_opt_probe *covers = kp_opt_jump(test, kp_opt_sum_other, true);
 	struct kp_opt_probe *from = kp_opt_new(test, kp_opt_sum, false);
-	struct kp_opt_probe *covers = kp_opt_new(test, kp_opt_sum_other, true);
 	int i;
 
 	from->kp.post_handler = kp_opt_send_post;
-	kp_opt_add(test, covers);
-	kp_opt_becomes_jump(test, covers);
 	kp_opt_send.ip = (unsigned long)kp_opt_sum_other + kp_opt_sum_insn[1];
 	kp_opt_send.times = -1;
 	kp_opt_add(test, from);
-	for (i = 0; i < 2; i++) {
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, from->post, i + 1);
-		/* It was not entered by its first instruction. */
+	for (i = 1; i <= 2; i++) {
+		kp_opt_sum_hits(test, from, i, i);
 		KUNIT_EXPECT_EQ(test, covers->pre, 0);
 		KUNIT_EXPECT_EQ(test, covers->post, 0);
 		kp_opt_becomes_jump(test, from);
@@ -185,7 +176,7 @@ static void kp_opt_post_diverts_under(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(covers->kp.addr));
 }
 
-/* What ftrace has a call in: a probe at its entry has no breakpoint. */
+/* Ftrace has a call at its entry, so a probe there needs no breakpoint. */
 noinline long kp_opt_entry(long a, long b);
 noinline long kp_opt_entry(long a, long b)
 {
@@ -193,7 +184,7 @@ noinline long kp_opt_entry(long a, long b)
 	return a - b;
 }
 
-/* To the second instruction of the other function, having done the first. */
+/* Do the first instruction of the other function, and go to its second one. */
 static int kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -204,15 +195,13 @@ static int kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kp_opt_go_under);
 
-/* From the entry of a function to what a jump covers. */
+/* The same from the entry of a function */
 static void kp_opt_entry_diverts_under(struct kunit *test)
 {
+	struct kp_opt_probe *covers = kp_opt_jump(test, kp_opt_sum_other, true);
 	struct kp_opt_probe *from = kp_opt_new(test, kp_opt_entry, false);
-	struct kp_opt_probe *covers = kp_opt_new(test, kp_opt_sum_other, true);
 	int i;
 
-	kp_opt_add(test, covers);
-	kp_opt_becomes_jump(test, covers);
 	from->kp.pre_handler = kp_opt_go_under;
 	kp_opt_add(test, from);
 	for (i = 1; i <= 10; i++) {
@@ -224,7 +213,7 @@ static void kp_opt_entry_diverts_under(struct kunit *test)
 }
 
 static struct kunit_case kp_opt_diverts_cases[] = {
-	KUNIT_CASE(kp_opt_diverts),
+	KUNIT_CASE_PARAM(kp_opt_diverts, kp_diverts_gen_params),
 	KUNIT_CASE(kp_opt_post_diverts),
 	KUNIT_CASE(kp_opt_post_diverts_under),
 	KUNIT_CASE(kp_opt_entry_diverts_under),

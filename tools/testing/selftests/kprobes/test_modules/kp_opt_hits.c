@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a hit of a jump-optimised probe does: the same as one of any other probe. */
+/* Hits of an optimised probe have the same effect as hits of any other probe. */
 
 #include <asm/apic.h>
 #include <asm/irq_vectors.h>
@@ -11,31 +11,26 @@
 #include <linux/smp.h>
 #include "kp_opt_suites.h"
 
-/* Exactly five bytes are another, and they are a jump to somewhere else. */
+/* Exactly five bytes differ, and are a jump to the detour buffer, which is no breakpoint. */
 static void kp_opt_text_is_jump(struct kunit *test)
 {
-	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, false);
 	struct kp_opt_bytes before;
-	unsigned long to;
 	int i;
 
 	kp_opt_save(test, &before, kp_opt_sum);
 	for (i = 0; i < 3; i++) {
-		kp_opt_add(test, probe);
-		kp_opt_becomes_jump(test, probe);
+		struct kp_opt_probe *probe = kp_opt_jump(test, kp_opt_sum, false);
+		unsigned long to = kp_jump_target(probe->kp.addr);
+
 		kp_opt_same(test, &before, probe->kp.addr, JMP32_INSN_SIZE);
-		to = kp_jump_target(probe->kp.addr);
 		KUNIT_EXPECT_FALSE(test, to - (unsigned long)kp_opt_sum < 64);
 		KUNIT_EXPECT_NE(test, kp_byte_at((void *)to), INT3_INSN_OPCODE);
 		KUNIT_EXPECT_EQ(test, (u8)probe->kp.opcode,
 				before.byte[(void *)probe->kp.addr - before.addr]);
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, probe->pre, 1);
+		kp_opt_sum_hits(test, probe, 1, 0);
 		kp_opt_del(test, probe);
 		kp_opt_same(test, &before, NULL, 0);
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, probe->pre, 1);
-		probe->pre = 0;
+		kp_opt_sum_hits(test, probe, 1, 0);
 	}
 }
 
@@ -52,40 +47,33 @@ static void kp_opt_disable(struct kunit *test)
 	kp_opt_same(test, &before, NULL, 0);
 	for (i = 1; i <= 3; i++) {
 		KUNIT_ASSERT_EQ(test, enable_kprobe(&probe->kp), 0);
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
+		kp_opt_sum_hits(test, probe, 2 * i - 1, 0);
 		kp_opt_becomes_jump(test, probe);
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, probe->pre, 2 * i);
+		kp_opt_sum_hits(test, probe, 2 * i, 0);
 		KUNIT_ASSERT_EQ(test, disable_kprobe(&probe->kp), 0);
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, probe->pre, 2 * i);
+		kp_opt_sum_hits(test, probe, 2 * i, 0);
 		kp_opt_same(test, &before, NULL, 0);
 	}
-	/* Switched off before it was optimised: it never is. */
+	/* Disabled before it was optimised: it never is. */
 	KUNIT_ASSERT_EQ(test, enable_kprobe(&probe->kp), 0);
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe->kp), 0);
 	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
 	kp_opt_same(test, &before, NULL, 0);
 }
 
-/* A post_handler does not keep it from being optimised, and is called in between. */
+/* A probe with a post_handler is optimised, and the handler sees the next instruction's address. */
 static void kp_opt_post_handler(struct kunit *test)
 {
-	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, true);
+	struct kp_opt_probe *probe = kp_opt_jump(test, kp_opt_sum, true);
 	int i;
 
-	kp_opt_add(test, probe);
-	kp_opt_becomes_jump(test, probe);
 	for (i = 1; i <= 10; i++) {
 		probe->post_ip = 0;
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(i, 2), i + 2);
-		KUNIT_EXPECT_EQ(test, probe->pre, i);
-		KUNIT_EXPECT_EQ(test, probe->post, i);
+		kp_opt_sum_hits(test, probe, i, i);
 		KUNIT_EXPECT_EQ(test, probe->post_ip, (unsigned long)kp_sum_insn(1));
 	}
 }
 
-/* After the first of the overlapped instructions, and before the next. */
 static void kp_opt_change_result(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	kp_opt_post(kp, regs, flags);
@@ -93,6 +81,7 @@ static void kp_opt_change_result(struct kprobe *kp, struct pt_regs *regs, unsign
 		regs->cx += 1000;
 }
 
+/* The post_handler is called between the first and the second instruction of the DCR. */
 static void kp_opt_post_in_between(struct kunit *test)
 {
 	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, false);
@@ -104,7 +93,7 @@ static void kp_opt_post_in_between(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->post, 1);
 }
 
-/* Neither pre- nor post_handler, or only a post_handler. */
+/* A probe without handlers, and one with only a post_handler */
 static void kp_opt_few_handlers(struct kunit *test)
 {
 	struct kp_opt_probe *none = kp_opt_new(test, kp_opt_sum, false);
@@ -115,7 +104,7 @@ static void kp_opt_few_handlers(struct kunit *test)
 	kp_opt_add(test, none);
 	kp_opt_add(test, post);
 	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
-	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
+	kp_opt_sum_hits(test, none, 0, 0);
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(post->kp.addr));
 	KUNIT_EXPECT_EQ(test, kp_opt_sum_other(40, 2), 42);
 	KUNIT_EXPECT_EQ(test, post->post, 1);
@@ -140,42 +129,35 @@ static void kp_opt_change_registers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 }
 
-/* One with a post_handler joins one without, leaves, is switched: whatever there is, is called. */
+/*
+ * A probe with a post_handler joins one without. Its handlers are called while it is registered
+ * and enabled, also before the jump is written again.
+ */
 static void kp_opt_colocated(struct kunit *test)
 {
-	struct kp_opt_probe *plain = kp_opt_new(test, kp_opt_sum, false);
+	struct kp_opt_probe *plain = kp_opt_jump(test, kp_opt_sum, false);
 	struct kp_opt_probe *joins = kp_opt_new(test, kp_opt_sum, true);
 	int i;
 
-	kp_opt_add(test, plain);
-	kp_opt_becomes_jump(test, plain);
-	for (i = 1; i <= 3; i++) {
+	for (i = 0; i < 9; i += 3) {
 		kp_opt_add(test, joins);
-		/* From the moment that it is registered. */
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, joins->post, 3 * i - 2);
+		kp_opt_sum_hits(test, joins, i + 1, i + 1);
 		kp_opt_becomes_jump(test, joins);
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, joins->post, 3 * i - 1);
+		kp_opt_sum_hits(test, joins, i + 2, i + 2);
 		KUNIT_ASSERT_EQ(test, disable_kprobe(&joins->kp), 0);
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, joins->post, 3 * i - 1);
+		kp_opt_sum_hits(test, joins, i + 2, i + 2);
 		KUNIT_ASSERT_EQ(test, enable_kprobe(&joins->kp), 0);
 		kp_opt_becomes_jump(test, joins);
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, joins->post, 3 * i);
-		KUNIT_EXPECT_EQ(test, joins->pre, 3 * i);
+		kp_opt_sum_hits(test, joins, i + 3, i + 3);
 		kp_opt_del(test, joins);
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, joins->post, 3 * i);
+		kp_opt_sum_hits(test, joins, i + 3, i + 3);
 		kp_opt_becomes_jump(test, plain);
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, plain->pre, 6 * i);
+		kp_opt_sum_hits(test, plain, 2 * i + 6, 0);
 	}
 	KUNIT_EXPECT_EQ(test, plain->kp.nmissed, 0);
 }
 
-/* The target of the call at which a detour buffer begins. */
+/* The target of the call at which the detour buffer begins */
 static unsigned long kp_opt_trampoline(struct kunit *test, struct kp_opt_probe *probe)
 {
 	unsigned long call = kp_jump_target(probe->kp.addr);
@@ -192,13 +174,12 @@ static unsigned int kp_opt_nr_called;
 
 static int kp_opt_note_call(struct kprobe *kp, struct pt_regs *regs)
 {
-	to_opt_probe(kp)->pre++;
 	if (kp_opt_nr_called < ARRAY_SIZE(kp_opt_called))
 		kp_opt_called[kp_opt_nr_called++] = to_opt_probe(kp);
 	return 0;
 }
 
-/* A hit that a handler makes is missed by all probes. */
+/* All probes miss a hit by a handler. */
 static int kp_opt_note_and_hit(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_opt_note_call(kp, regs);
@@ -215,15 +196,27 @@ static int kp_opt_return_seven(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
+/* A call of kp_opt_sum() calls the handlers of @nr probes: @newest, and those before it. */
+static void kp_opt_calls(struct kunit *test, struct kp_opt_probe **newest, int nr, long result)
+{
+	int i;
+
+	kp_opt_nr_called = 0;
+	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), result);
+	KUNIT_ASSERT_EQ(test, kp_opt_nr_called, nr);
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_PTR_EQ(test, kp_opt_called[i], newest[-i]);
+}
+
 /*
- * Probes join an optimised one, and leave. The jump stays, and the detour buffer calls the
- * trampoline that is made for the number of pre_handlers.
+ * Probes join an optimised one, and are removed. The jump stays, and the detour buffer calls the
+ * trampoline for one, or for several pre_handlers.
  */
 static void kp_opt_several(struct kunit *test)
 {
 	struct kp_opt_probe *probe[3];
 	unsigned long one, several;
-	int i, nr;
+	int i;
 
 	for (i = 0; i < 3; i++) {
 		probe[i] = kp_opt_new(test, kp_opt_sum, false);
@@ -232,83 +225,87 @@ static void kp_opt_several(struct kunit *test)
 	kp_opt_add(test, probe[0]);
 	kp_opt_becomes_jump(test, probe[0]);
 	one = kp_opt_trampoline(test, probe[0]);
-	for (nr = 2; nr <= 3; nr++) {
-		kp_opt_add(test, probe[nr - 1]);
+	for (i = 1; i < 3; i++) {
+		kp_opt_add(test, probe[i]);
 		several = kp_opt_trampoline(test, probe[0]);
 		KUNIT_EXPECT_NE(test, several, one);
-		kp_opt_nr_called = 0;
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_ASSERT_EQ(test, kp_opt_nr_called, nr);
-		for (i = 0; i < nr; i++)
-			KUNIT_EXPECT_PTR_EQ(test, kp_opt_called[i], probe[nr - 1 - i]);
+		kp_opt_calls(test, &probe[i], i + 1, 42);
 	}
-	/* The one in the middle is disabled, then the newest, then both are enabled again. */
+	/* Disable the one in the middle, then the newest; enable both. */
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe[1]->kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), several);
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe[2]->kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), one);
-	kp_opt_nr_called = 0;
-	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-	KUNIT_ASSERT_EQ(test, kp_opt_nr_called, 1);
-	KUNIT_EXPECT_PTR_EQ(test, kp_opt_called[0], probe[0]);
+	kp_opt_calls(test, &probe[0], 1, 42);
 	KUNIT_ASSERT_EQ(test, enable_kprobe(&probe[1]->kp), 0);
 	KUNIT_ASSERT_EQ(test, enable_kprobe(&probe[2]->kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), several);
 
 	for (i = 0; i < 3; i++)
 		probe[i]->kp.pre_handler = kp_opt_note_and_hit;
-	kp_opt_nr_called = 0;
-	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-	KUNIT_EXPECT_EQ(test, kp_opt_nr_called, 3);
+	kp_opt_calls(test, &probe[2], 3, 42);
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, probe[i]->kp.nmissed, 3);
 
-	/* The one in the middle redirects execution: the oldest is not called. */
+	/* The one in the middle redirects execution, so the oldest is not called. */
 	for (i = 0; i < 3; i++)
 		probe[i]->kp.pre_handler = i == 1 ? kp_opt_return_seven : kp_opt_note_call;
-	kp_opt_nr_called = 0;
-	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 7);
-	KUNIT_ASSERT_EQ(test, kp_opt_nr_called, 2);
-	KUNIT_EXPECT_PTR_EQ(test, kp_opt_called[1], probe[1]);
+	kp_opt_calls(test, &probe[2], 2, 7);
 
 	kp_opt_del(test, probe[1]);
 	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), several);
 	kp_opt_del(test, probe[2]);
 	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), one);
-	kp_opt_nr_called = 0;
-	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-	KUNIT_EXPECT_EQ(test, kp_opt_nr_called, 1);
+	kp_opt_calls(test, &probe[0], 1, 42);
 }
 
 /*
- * Handlers that come by probes themselves, and contexts that come over them.
+ * Interrupts over a handler
  */
+
+enum { KP_OVER_IRQ, KP_OVER_SOFTIRQ, KP_OVER_NMI, KP_OVERS };
 
 static struct {
 	struct irq_work work;
 	struct tasklet_struct tasklet;
 	int cpu_of_nmi;
 	bool running;
-	int over;
+	/* Which have interrupted the handler */
+	unsigned long over;
 	bool irqs_off;
 	bool preemptible;
 	bool in_irq;
 } kp_over;
 
+static void kp_over_hit(int context)
+{
+	if (READ_ONCE(kp_over.running))
+		set_bit(context, &kp_over.over);
+	kp_opt_sum_other(1, 1);
+}
+
 static void kp_over_tasklet(struct tasklet_struct *tasklet)
 {
-	kp_over.over += READ_ONCE(kp_over.running);
-	kp_opt_sum_other(1, 1);
+	kp_over_hit(KP_OVER_SOFTIRQ);
 }
 
 static void kp_over_irq(struct irq_work *work)
 {
-	kp_over.over += READ_ONCE(kp_over.running);
-	kp_opt_sum_other(1, 1);
+	kp_over_hit(KP_OVER_IRQ);
 	tasklet_schedule(&kp_over.tasklet);
 }
 
-static void kp_over_run(struct kprobe *kp)
+static int kp_over_nmi(unsigned int type, struct pt_regs *regs)
+{
+	if (READ_ONCE(kp_over.cpu_of_nmi) != smp_processor_id())
+		return NMI_DONE;
+	WRITE_ONCE(kp_over.cpu_of_nmi, -1);
+	kp_over_hit(KP_OVER_NMI);
+	return NMI_HANDLED;
+}
+
+/* Wait for all interrupts, then make a hit of the handler's own. */
+static void kp_over_run(void)
 {
 	int i;
 
@@ -316,10 +313,11 @@ static void kp_over_run(struct kprobe *kp)
 	kp_over.preemptible = preemptible();
 	kp_over.in_irq = in_hardirq() || in_nmi();
 	WRITE_ONCE(kp_over.running, true);
+	WRITE_ONCE(kp_over.cpu_of_nmi, smp_processor_id());
+	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
 	irq_work_queue(&kp_over.work);
-	for (i = 0; i < 100000 && READ_ONCE(kp_over.over) < 2 && !kp_over.irqs_off; i++)
+	for (i = 0; i < 1000000 && READ_ONCE(kp_over.over) != BIT(KP_OVERS) - 1; i++)
 		cpu_relax();
-	/* This one is the handler's own. */
 	kp_opt_sum_other(1, 1);
 	WRITE_ONCE(kp_over.running, false);
 }
@@ -327,27 +325,35 @@ static void kp_over_run(struct kprobe *kp)
 static int kp_over_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
-	kp_over_run(kp);
+	kp_over_run();
 	return 0;
 }
 
 static void kp_over_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	to_opt_probe(kp)->post++;
-	kp_over_run(kp);
+	kp_over_run();
 }
 
-/* A hard interrupt, and a softirq, over a handler: hits, and the handler's own is missed. */
+static void kp_opt_nmi_unregister(void *unused)
+{
+	unregister_nmi_handler(NMI_LOCAL, "kp_opt");
+}
+
+/* An interrupt, a softirq and an NMI over a handler are hits; the handler's own hit is missed. */
 static void kp_opt_interrupted(struct kunit *test)
 {
 	struct kp_opt_probe *other = kp_opt_new(test, kp_opt_sum_other, true);
 	struct kp_opt_probe *outer;
-	int post;
+	int i;
 
+	kp_over.cpu_of_nmi = -1;
+	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, kp_over_nmi, 0, "kp_opt"), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_opt_nmi_unregister, NULL), 0);
 	kp_opt_add(test, other);
-	for (post = 0; post < 2; post++) {
+	for (i = 0; i < 10; i++) {
 		outer = kp_opt_new(test, kp_opt_sum, false);
-		if (post)
+		if (i % 2)
 			outer->kp.post_handler = kp_over_post;
 		else
 			outer->kp.pre_handler = kp_over_pre;
@@ -360,79 +366,21 @@ static void kp_opt_interrupted(struct kunit *test)
 		other->pre = 0;
 		other->post = 0;
 		other->kp.nmissed = 0;
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
+		kp_opt_sum_hits(test, outer, 1, i % 2);
 		irq_work_sync(&kp_over.work);
 		tasklet_kill(&kp_over.tasklet);
 		KUNIT_EXPECT_FALSE(test, kp_over.preemptible);
 		KUNIT_EXPECT_FALSE(test, kp_over.in_irq);
-		/* Nothing in the detour keeps interrupts off. */
 		KUNIT_EXPECT_FALSE(test, kp_over.irqs_off);
-		KUNIT_EXPECT_EQ(test, kp_over.over, kp_over.irqs_off ? 0 : 2);
-		KUNIT_EXPECT_EQ(test, other->pre, 2);
-		KUNIT_EXPECT_EQ(test, other->post, 2);
+		KUNIT_EXPECT_EQ(test, kp_over.over, BIT(KP_OVERS) - 1);
+		KUNIT_EXPECT_EQ(test, other->pre, KP_OVERS);
+		KUNIT_EXPECT_EQ(test, other->post, KP_OVERS);
 		KUNIT_EXPECT_EQ(test, other->kp.nmissed, 1);
 		KUNIT_EXPECT_EQ(test, outer->kp.nmissed, 0);
 		kp_opt_del(test, outer);
 	}
 }
 
-static int kp_over_nmi(unsigned int type, struct pt_regs *regs)
-{
-	if (READ_ONCE(kp_over.cpu_of_nmi) != smp_processor_id())
-		return NMI_DONE;
-	kp_over.over += READ_ONCE(kp_over.running);
-	kp_opt_sum_other(1, 1);
-	WRITE_ONCE(kp_over.cpu_of_nmi, -1);
-	return NMI_HANDLED;
-}
-
-static int kp_over_nmi_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	int i;
-
-	WRITE_ONCE(kp_over.running, true);
-	WRITE_ONCE(kp_over.cpu_of_nmi, smp_processor_id());
-	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
-	for (i = 0; i < 1000000 && READ_ONCE(kp_over.cpu_of_nmi) >= 0; i++)
-		cpu_relax();
-	kp_opt_sum_other(1, 1);
-	to_opt_probe(kp)->pre++;
-	WRITE_ONCE(kp_over.running, false);
-	return 0;
-}
-
-static void kp_opt_nmi_unregister(void *unused)
-{
-	unregister_nmi_handler(NMI_LOCAL, "kp_opt");
-}
-
-static void kp_opt_nmi(struct kunit *test)
-{
-	struct kp_opt_probe *outer = kp_opt_new(test, kp_opt_sum, false);
-	struct kp_opt_probe *other = kp_opt_new(test, kp_opt_sum_other, true);
-	int i;
-
-	kp_over.over = 0;
-	kp_over.cpu_of_nmi = -1;
-	outer->kp.pre_handler = kp_over_nmi_pre;
-	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, kp_over_nmi, 0, "kp_opt"), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_opt_nmi_unregister, NULL), 0);
-	kp_opt_add(test, other);
-	kp_opt_add(test, outer);
-	kp_opt_becomes_jump(test, other);
-	kp_opt_becomes_jump(test, outer);
-	for (i = 1; i <= 10; i++) {
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, kp_over.over, i);
-		KUNIT_EXPECT_EQ(test, other->pre, i);
-		KUNIT_EXPECT_EQ(test, other->post, i);
-		KUNIT_EXPECT_EQ(test, other->kp.nmissed, i);
-	}
-	KUNIT_EXPECT_EQ(test, outer->pre, 10);
-	KUNIT_EXPECT_EQ(test, outer->kp.nmissed, 0);
-}
-
-/* A handler that calls the very function it is on. */
 static int kp_opt_same_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (kp_opt_sum(20, 1) == 21)
@@ -440,6 +388,7 @@ static int kp_opt_same_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
+/* A handler that calls the probed function misses that hit. */
 static void kp_opt_missed_same(struct kunit *test)
 {
 	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, true);
@@ -449,9 +398,7 @@ static void kp_opt_missed_same(struct kunit *test)
 	kp_opt_add(test, probe);
 	kp_opt_becomes_jump(test, probe);
 	for (i = 1; i <= 10; i++) {
-		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, probe->pre, i);
-		KUNIT_EXPECT_EQ(test, probe->post, i);
+		kp_opt_sum_hits(test, probe, i, i);
 		KUNIT_EXPECT_EQ(test, probe->kp.nmissed, i);
 	}
 }
@@ -462,25 +409,22 @@ static void kp_opt_call(void *wrong)
 		(*(int *)wrong)++;
 }
 
-/* Interrupts off, from another CPU's IPI, with softirqs off: the flags are what they were. */
+/* Hits with interrupts off, with softirqs off, and in an IPI leave that as it was. */
 static void kp_opt_contexts(struct kunit *test)
 {
-	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, true);
+	struct kp_opt_probe *probe = kp_opt_jump(test, kp_opt_sum, true);
 	unsigned long flags;
-	int cpu, hits = 0, wrong = 0;
+	int cpu, hits = 2, wrong = 0;
 
-	kp_opt_add(test, probe);
-	kp_opt_becomes_jump(test, probe);
 	local_irq_save(flags);
 	kp_opt_call(&wrong);
 	KUNIT_EXPECT_TRUE(test, irqs_disabled());
 	local_irq_restore(flags);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	KUNIT_EXPECT_EQ(test, probe->pre, ++hits);
 	local_bh_disable();
 	kp_opt_call(&wrong);
 	local_bh_enable();
-	KUNIT_EXPECT_EQ(test, probe->pre, ++hits);
+	KUNIT_EXPECT_EQ(test, probe->pre, hits);
 	for_each_online_cpu(cpu) {
 		KUNIT_EXPECT_EQ(test, smp_call_function_single(cpu, kp_opt_call, &wrong, 1), 0);
 		KUNIT_EXPECT_EQ(test, probe->pre, ++hits);
@@ -500,7 +444,6 @@ static struct kunit_case kp_opt_hits_cases[] = {
 	KUNIT_CASE(kp_opt_colocated),
 	KUNIT_CASE(kp_opt_several),
 	KUNIT_CASE(kp_opt_interrupted),
-	KUNIT_CASE(kp_opt_nmi),
 	KUNIT_CASE(kp_opt_missed_same),
 	KUNIT_CASE(kp_opt_contexts),
 	{}

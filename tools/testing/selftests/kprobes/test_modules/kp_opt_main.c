@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suites for jump-optimised probes: what a hit does, which probes block which, where
- * there may be a jump and where not, and tasks that are just where one is to come or go.
+ * KUnit suites for jump-optimised probes: what a hit does, which probes prevent each other's
+ * jumps, where a jump is safe, and tasks that are in the DCR or in the detour buffer.
  */
 
 #include <linux/module.h>
@@ -23,6 +23,13 @@ void kp_opt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 
 NOKPROBE_SYMBOL(kp_opt_post);
 
+int kp_opt_init(struct kunit *test)
+{
+	if (!kp_opt_available())
+		kunit_skip(test, "no jump optimisation in this kernel");
+	return kp_opt_switch(true);
+}
+
 struct kp_opt_probe *kp_opt_new(struct kunit *test, void *addr, bool post)
 {
 	struct kp_opt_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
@@ -32,6 +39,15 @@ struct kp_opt_probe *kp_opt_new(struct kunit *test, void *addr, bool post)
 	probe->kp.pre_handler = kp_opt_pre;
 	if (post)
 		probe->kp.post_handler = kp_opt_post;
+	return probe;
+}
+
+struct kp_opt_probe *kp_opt_jump(struct kunit *test, void *addr, bool post)
+{
+	struct kp_opt_probe *probe = kp_opt_new(test, addr, post);
+
+	kp_opt_add(test, probe);
+	kp_opt_becomes_jump(test, probe);
 	return probe;
 }
 
@@ -51,7 +67,7 @@ void kp_opt_del(struct kunit *test, struct kp_opt_probe *probe)
 		return;
 	probe->registered = false;
 	kunit_release_action(test, kp_opt_unregister, &probe->kp);
-	/* What the next registration is to start from, for the base kernel too. */
+	/* The base kernel leaves flags that a registration refuses. */
 	probe->kp.flags = 0;
 }
 
@@ -69,6 +85,61 @@ void kp_opt_stays_int3(struct kunit *test, struct kp_opt_probe *probe)
 			    probe->kp.addr);
 }
 
+/* Call kp_opt_sum(). The handlers of @probe have then been called @pre and @post times. */
+noinline void kp_opt_sum_hits(struct kunit *test, struct kp_opt_probe *probe, long pre, long post)
+{
+	void *caller = __builtin_return_address(0);
+
+	KUNIT_EXPECT_EQ_MSG(test, kp_opt_sum(40, 2), 42, "in %pS", caller);
+	KUNIT_EXPECT_EQ_MSG(test, probe->pre, pre, "in %pS", caller);
+	KUNIT_EXPECT_EQ_MSG(test, probe->post, post, "in %pS", caller);
+}
+
+struct kp_opt_probe kp_many[KP_MANY];
+static struct kprobe *kp_many_kps[KP_MANY];
+
+int kp_many_register(void)
+{
+	int i;
+
+	memset(kp_many, 0, sizeof(kp_many));
+	for (i = 0; i < KP_MANY; i++) {
+		kp_many_kps[i] = &kp_many[i].kp;
+		kp_many[i].kp.addr = (kprobe_opcode_t *)kp_opt_many[i];
+		kp_many[i].kp.pre_handler = kp_opt_pre;
+		kp_many[i].kp.post_handler = i % 4 ? NULL : kp_opt_post;
+	}
+	return register_kprobes(kp_many_kps, KP_MANY);
+}
+
+void kp_many_unregister(void)
+{
+	unregister_kprobes(kp_many_kps, KP_MANY);
+}
+
+int kp_many_jumps(void)
+{
+	int i, jumps = 0;
+
+	for (i = 0; i < KP_MANY; i++)
+		jumps += kp_is_jump(kp_many[i].kp.addr);
+	return jumps;
+}
+
+int kp_opt_reuse(bool settle)
+{
+	int ret = kp_many_register();
+
+	if (ret)
+		return ret;
+	if (settle)
+		ret = kp_opt_settle();
+	else
+		msleep(100);
+	kp_many_unregister();
+	return ret;
+}
+
 void kp_opt_save(struct kunit *test, struct kp_opt_bytes *bytes, void *addr)
 {
 	bytes->addr = addr;
@@ -78,14 +149,15 @@ void kp_opt_save(struct kunit *test, struct kp_opt_bytes *bytes, void *addr)
 void kp_opt_same(struct kunit *test, const struct kp_opt_bytes *bytes, void *except, int size)
 {
 	struct kp_opt_bytes now;
-	int i, from = except ? except - bytes->addr : sizeof(now.byte);
+	int i;
 
 	kp_opt_save(test, &now, bytes->addr);
-	for (i = 0; i < sizeof(now.byte); i++) {
-		if (i >= from && i < from + size)
-			continue;
-		KUNIT_EXPECT_EQ_MSG(test, now.byte[i], bytes->byte[i], "at %pS", bytes->addr + i);
+	if (except) {
+		i = except - bytes->addr;
+		memcpy(now.byte + i, bytes->byte + i, size);
 	}
+	for (i = 0; i < sizeof(now.byte); i++)
+		KUNIT_EXPECT_EQ_MSG(test, now.byte[i], bytes->byte[i], "at %pS", bytes->addr + i);
 }
 
 kunit_test_suites(&kp_opt_hits_suite, &kp_opt_diverts_suite, &kp_opt_block_suite,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A lot of functions that are all alike. */
+/* KP_MANY functions that are all alike */
 
 #include <linux/linkage.h>
 #include <asm/asm.h>
@@ -8,10 +8,7 @@
 
 	.text
 
-/*
- * Each returns its argument plus one; a jump overlaps two instructions. KP_MANY_SECOND and
- * KP_MANY_LAST say how long they are.
- */
+/* Each returns its argument plus one. A jump covers the first two instructions. */
 .macro ONE_OF_MANY nr
 SYM_FUNC_START(kp_opt_many_\nr)
 	mov	%_ASM_ARG1, %_ASM_AX

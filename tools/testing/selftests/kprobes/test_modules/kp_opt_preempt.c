@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task is preempted among the instructions that a jump is to overlap, or in the detour,
- * and stays so while the probe comes and goes.
+ * A task is preempted in the DCR, or in the detour buffer, while the probe is registered and
+ * unregistered.
  *
- * A runner is in one long instruction nearly all the time. A timer looks where it is, and
- * when that is the right place, wakes a thread with a higher priority, which does not let
- * the runner go on before it is told to. On a kernel where nothing is preempted there is
- * nothing to be seen, and the cases are skipped.
+ * The runner executes one long instruction nearly all the time. A timer looks where it is, and if
+ * that is the wanted place, wakes the hog. This thread has a higher priority, and spins until it is
+ * told to release the runner. On a kernel without preemption the cases are skipped.
  */
 
 #include <asm/irq_regs.h>
@@ -18,7 +17,7 @@
 #include "kp_opt_suites.h"
 
 #define KP_FILL		(512 * 1024)
-#define KP_PERIOD	(NSEC_PER_MSEC / 2)
+#define KP_PERIOD	ns_to_ktime(NSEC_PER_MSEC / 2)
 #define KP_DEPTH	64
 
 enum kp_place { KP_NOWHERE, KP_IN_TEXT, KP_IN_DETOUR };
@@ -49,7 +48,7 @@ static bool kp_is_in_fill(unsigned long ip)
 	return ip - (unsigned long)kp_opt_fill < kp_opt_fill_insn[KP_FILL_END];
 }
 
-/* One page more or less is told by what was there before. */
+/* The first byte, the last byte and the one after it show how much was filled. */
 static noinline void kp_run_once(void)
 {
 	kp.memory[0] = 1;
@@ -82,7 +81,7 @@ static int kp_hog(void *unused)
 		}
 		__set_current_state(TASK_RUNNING);
 		WRITE_ONCE(kp.wake, false);
-		/* Where nothing is preempted, the runner came to an end first. */
+		/* Without preemption, the runner has ended its call before this. */
 		if (!READ_ONCE(kp.in_call))
 			continue;
 		WRITE_ONCE(kp.held, true);
@@ -114,7 +113,7 @@ static enum hrtimer_restart kp_look(struct hrtimer *timer)
 		WRITE_ONCE(kp.wake, true);
 		wake_up_process(kp.hog);
 	}
-	hrtimer_forward_now(timer, ns_to_ktime(KP_PERIOD));
+	hrtimer_forward_now(timer, KP_PERIOD);
 	return HRTIMER_RESTART;
 }
 
@@ -122,7 +121,7 @@ static void kp_start_timer(void *unused)
 {
 	hrtimer_init(&kp.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	kp.timer.function = kp_look;
-	hrtimer_start(&kp.timer, ns_to_ktime(KP_PERIOD), HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&kp.timer, KP_PERIOD, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 static void kp_stop(void *unused)
@@ -141,12 +140,9 @@ static void kp_stop(void *unused)
 
 static struct task_struct *kp_thread(int (*fn)(void *), const char *name)
 {
-	struct task_struct *task = kthread_create(fn, NULL, "%s", name);
+	struct task_struct *task = kthread_create_on_cpu(fn, NULL, kp.cpu, name);
 
-	if (IS_ERR(task))
-		return NULL;
-	kthread_bind(task, kp.cpu);
-	return task;
+	return IS_ERR(task) ? NULL : task;
 }
 
 static int kp_preempt_init(struct kunit *test)
@@ -158,7 +154,7 @@ static int kp_preempt_init(struct kunit *test)
 	kp.cpu = cpumask_last(cpu_online_mask);
 	if (kp.cpu == cpumask_first(cpu_online_mask))
 		kunit_skip(test, "needs a second CPU");
-	/* The task that tells is in another function. */
+	/* The hog takes its CPU from all other tasks. */
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
 	ret = kunit_add_action_or_reset(test, kp_stop, NULL);
 	if (ret)
@@ -174,7 +170,7 @@ static int kp_preempt_init(struct kunit *test)
 	return smp_call_function_single(kp.cpu, kp_start_timer, NULL, 1);
 }
 
-/* Until the runner is preempted at @place. */
+/* Wait until the hog has preempted the runner at @place. */
 static void kp_hold(struct kunit *test, enum kp_place place)
 {
 	unsigned long timeout = jiffies + 20 * HZ;
@@ -196,14 +192,7 @@ static void kp_hold(struct kunit *test, enum kp_place place)
 	}
 }
 
-static void kp_let_go(void)
-{
-	WRITE_ONCE(kp.release, true);
-	while (READ_ONCE(kp.held))
-		usleep_range(500, 1000);
-}
-
-/* Calls that come to an end after this one, too. */
+/* The runner's further calls return, with the right result. */
 static void kp_goes_on(struct kunit *test)
 {
 	unsigned long calls = READ_ONCE(kp.calls), timeout = jiffies + 30 * HZ;
@@ -215,7 +204,18 @@ static void kp_goes_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp.wrong, 0);
 }
 
-/* The runner is where the jump will be: it does not come before that has changed. */
+static void kp_let_go(struct kunit *test)
+{
+	WRITE_ONCE(kp.release, true);
+	while (READ_ONCE(kp.held))
+		usleep_range(500, 1000);
+	kp_goes_on(test);
+}
+
+/*
+ * A task preempted in the DCR delays the jump: no CPU may return to the middle of one. In two of
+ * the rounds the probe is unregistered before it is optimised.
+ */
 static void kp_opt_preempted_in_text(struct kunit *test)
 {
 	struct kp_opt_probe *probe;
@@ -231,17 +231,15 @@ static void kp_opt_preempted_in_text(struct kunit *test)
 			u8 byte = kp_byte_at(probe->kp.addr);
 
 			usleep_range(5000, 6000);
-			/* It may get some time for fairness' sake, but still be in there. */
+			/* The scheduler gives other tasks a little time in spite of the hog. */
 			if (READ_ONCE(kp.calls) != calls)
 				break;
 			KUNIT_EXPECT_EQ(test, byte, INT3_INSN_OPCODE);
 			held++;
 		}
-		/* Going before it was ever optimised. */
 		if (round >= 2)
 			kp_opt_del(test, probe);
-		kp_let_go();
-		kp_goes_on(test);
+		kp_let_go(test);
 		if (round >= 2)
 			continue;
 		kp_opt_becomes_jump(test, probe);
@@ -252,13 +250,13 @@ static void kp_opt_preempted_in_text(struct kunit *test)
 	kunit_info(test, "held %d times 5 ms\n", held);
 }
 
-/* The runner's stack is that of the probed function and its caller. */
+/* The runner's stack trace has the probed function and its caller. */
 static void kp_trace_is_right(struct kunit *test)
 {
 	unsigned long caller = (unsigned long)kp_run_once, timeout = jiffies + 30 * HZ;
 	unsigned int i, nr;
 
-	/* A task that has a CPU, as this one has now and then for fairness' sake, has no trace. */
+	/* A task that is on a CPU, as the runner is for short times, has no trace: retry. */
 	while (!(nr = stack_trace_save_tsk(kp.runner, kp.trace, KP_DEPTH, 0)) &&
 	       time_before(jiffies, timeout))
 		usleep_range(500, 1000);
@@ -272,26 +270,9 @@ static void kp_trace_is_right(struct kunit *test)
 		kunit_info(test, "%u: %pS\n", i, (void *)kp.trace[i]);
 }
 
-/* Whatever was freed is used again. */
-static void kp_use_memory(struct kunit *test)
-{
-	static struct kprobe probes[KP_MANY], *kps[KP_MANY];
-	int i;
-
-	for (i = 0; i < KP_MANY; i++) {
-		kps[i] = &probes[i];
-		memset(kps[i], 0, sizeof(*kps[i]));
-		kps[i]->addr = (kprobe_opcode_t *)kp_opt_many[i];
-		kps[i]->pre_handler = kp_opt_control_pre;
-	}
-	KUNIT_EXPECT_EQ(test, register_kprobes(kps, KP_MANY), 0);
-	msleep(100);
-	unregister_kprobes(kps, KP_MANY);
-}
-
 enum kp_leave { KP_UNREGISTER, KP_DISABLE, KP_SWITCH, KP_NEIGHBOUR, KP_JOIN, KP_LEAVES };
 
-/* The runner is in the detour, and stays there while the jump goes. */
+/* A task preempted in the detour buffer continues in it, however the jump was removed. */
 static void kp_opt_preempted_in_detour(struct kunit *test)
 {
 	struct kp_opt_probe *probe, *second;
@@ -299,40 +280,28 @@ static void kp_opt_preempted_in_detour(struct kunit *test)
 	enum kp_leave leave;
 
 	for (leave = 0; leave < KP_LEAVES; leave++) {
-		probe = kp_opt_new(test, kp_fill_insn(KP_FILL_PROBED), leave == KP_DISABLE);
 		second = kp_opt_new(test, kp_fill_insn(leave == KP_NEIGHBOUR ? KP_FILL_STOS :
 						       KP_FILL_PROBED), true);
-		kp_opt_add(test, probe);
-		kp_opt_becomes_jump(test, probe);
+		probe = kp_opt_jump(test, kp_fill_insn(KP_FILL_PROBED), leave == KP_DISABLE);
 		kp_hold(test, KP_IN_DETOUR);
 		calls = READ_ONCE(kp.calls);
 		kp_trace_is_right(test);
-		switch (leave) {
-		case KP_UNREGISTER:
+		if (leave == KP_UNREGISTER)
 			kp_opt_del(test, probe);
-			break;
-		case KP_DISABLE:
+		else if (leave == KP_DISABLE)
 			KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
-			break;
-		case KP_SWITCH:
+		else if (leave == KP_SWITCH)
 			KUNIT_EXPECT_EQ(test, kp_opt_switch(false), 0);
-			break;
-		case KP_NEIGHBOUR:
-		case KP_JOIN:
+		else
 			kp_opt_add(test, second);
-			break;
-		case KP_LEAVES:
-			break;
-		}
 		KUNIT_EXPECT_FALSE(test, kp_is_jump(kp_fill_insn(KP_FILL_PROBED)));
 		hits = probe->pre;
-		kp_use_memory(test);
+		KUNIT_EXPECT_EQ(test, kp_opt_reuse(false), 0);
 		if (READ_ONCE(kp.calls) == calls) {
 			held++;
 			kp_trace_is_right(test);
 		}
-		kp_let_go();
-		kp_goes_on(test);
+		kp_let_go(test);
 		if (leave <= KP_DISABLE)
 			KUNIT_EXPECT_EQ(test, probe->pre, hits);
 		KUNIT_EXPECT_EQ(test, kp_opt_switch(true), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where there may be a jump, and where not: never where something jumps into the middle
- * of it, wherever that comes from.
+ * A probepoint is optimised only if no control flow can enter the JTPR except by its first byte,
+ * and if nothing else patches the DCR.
  */
 
 #include <linux/jump_label.h>
@@ -12,7 +12,7 @@
 #include "kp_symbol.h"
 
 #define KP_ARGS		4
-/* In the page that error pointers lead to. */
+/* Error pointers are never mapped. */
 #define KP_BAD_POINTER	-2048L
 #define KP_SEARCHES	40
 
@@ -29,88 +29,81 @@ static const char *kp_code_name(int i)
 	return kp_opt_names + kp_opt_codes[i].name;
 }
 
-static long kp_code_call(int i, int arg)
+/* Call function @i with all arguments, and note results and hits in @got. */
+static void kp_code_call(int i, struct kp_opt_checked *got)
 {
 	kp_opt_fn *fn = (kp_opt_fn *)((void *)kp_opt_text + kp_opt_codes[i].start);
-
-	if (!(kp_opt_codes[i].flags & KP_POINTER))
-		return kp_opt_run_code(fn, arg);
-	return kp_opt_run_code(fn, arg % 2 ? KP_BAD_POINTER - arg : (long)&kp_good[arg]);
-}
-
-/* What it does without a jump, but for @checked: with the breakpoint or bare. */
-static void kp_code_reference(int i, struct kp_opt_checked *checked, bool probed)
-{
 	unsigned long before;
 	int arg;
+	long value;
 
 	for (arg = 0; arg < KP_ARGS; arg++) {
-		before = checked->probe->pre;
-		checked->result[arg] = kp_code_call(i, arg);
-		if (probed)
-			checked->hits[arg] = checked->probe->pre - before;
+		value = arg;
+		if (kp_opt_codes[i].flags & KP_POINTER)
+			value = arg % 2 ? KP_BAD_POINTER - arg : (long)&kp_good[arg];
+		before = got->probe->pre;
+		got->result[arg] = kp_opt_run_code(fn, value);
+		got->hits[arg] = got->probe->pre - before;
 	}
 }
 
-static void kp_code_compare(struct kunit *test, int i, struct kp_opt_checked *checked,
-			    const char *how)
+/* @results: of the function without a probe; @hits: of the breakpoint, or NULL for none */
+static void kp_code_compare(struct kunit *test, int i, struct kp_opt_probe *probe,
+			    const long *results, const unsigned long *hits, const char *how)
 {
-	unsigned long before;
-	long result;
+	struct kp_opt_checked now = { .probe = probe };
 	int arg;
 
+	kp_code_call(i, &now);
 	for (arg = 0; arg < KP_ARGS; arg++) {
-		before = checked->probe->pre;
-		result = kp_code_call(i, arg);
-		KUNIT_EXPECT_EQ_MSG(test, result, checked->result[arg], "%s(%d), %s",
+		KUNIT_EXPECT_EQ_MSG(test, now.result[arg], results[arg], "%s(%d), %s",
 				    kp_code_name(i), arg, how);
-		KUNIT_EXPECT_EQ_MSG(test, checked->probe->pre - before, checked->hits[arg],
+		KUNIT_EXPECT_EQ_MSG(test, now.hits[arg], hits ? hits[arg] : 0,
 				    "hits of %s(%d), %s", kp_code_name(i), arg, how);
 	}
 }
 
 static void kp_opt_codes_checked(struct kunit *test, bool post)
 {
-	struct kp_opt_checked *all, *checked;
-	const struct kp_opt_code *code;
-	long bare[KP_ARGS];
-	bool jump;
+	struct kp_opt_checked *all, *checked, bare;
 	int i, jumps = 0;
 
 	all = kunit_kcalloc(test, kp_opt_codes_nr, sizeof(*all), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, all);
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 	for (i = 0; i < kp_opt_codes_nr; i++) {
-		code = &kp_opt_codes[i];
 		checked = &all[i];
-		checked->probe = kp_opt_new(test, (void *)kp_opt_text + code->probed, post);
-		kp_code_reference(i, checked, false);
-		memcpy(bare, checked->result, sizeof(bare));
+		checked->probe = kp_opt_new(test, (void *)kp_opt_text + kp_opt_codes[i].probed,
+					    post);
+		bare.probe = checked->probe;
+		kp_code_call(i, &bare);
 		kp_opt_add(test, checked->probe);
-		kp_code_reference(i, checked, true);
-		KUNIT_EXPECT_MEMEQ_MSG(test, bare, checked->result, sizeof(bare), "%s",
-				       kp_code_name(i));
+		kp_code_call(i, checked);
+		KUNIT_EXPECT_MEMEQ_MSG(test, bare.result, checked->result, sizeof(bare.result),
+				       "%s", kp_code_name(i));
 	}
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
 	for (i = 0; i < kp_opt_codes_nr; i++) {
-		code = &kp_opt_codes[i];
+		u32 flags = kp_opt_codes[i].flags;
+		bool jump;
+
 		checked = &all[i];
 		jump = kp_is_jump(checked->probe->kp.addr);
 		jumps += jump;
-		if (code->flags & KP_REFUSE)
+		if (flags & KP_REFUSE)
 			KUNIT_EXPECT_FALSE_MSG(test, jump, "%s is optimised", kp_code_name(i));
-		if (code->flags & KP_ACCEPT || (code->flags & KP_ACCEPT_PRE && !post))
+		if (flags & KP_ACCEPT || (flags & KP_ACCEPT_PRE && !post))
 			KUNIT_EXPECT_TRUE_MSG(test, jump, "%s is not optimised", kp_code_name(i));
 		/* The kernel might not survive the call of a function with a wrong jump. */
-		if (!jump || !(code->flags & KP_REFUSE))
-			kp_code_compare(test, i, checked, jump ? "jump" : "breakpoint");
+		if (!jump || !(flags & KP_REFUSE))
+			kp_code_compare(test, i, checked->probe, checked->result, checked->hits,
+					jump ? "jump" : "breakpoint");
 	}
 	kunit_info(test, "%d of %u functions have a jump\n", jumps, kp_opt_codes_nr);
 	for (i = 0; i < kp_opt_codes_nr; i++) {
 		kp_opt_del(test, all[i].probe);
-		memset(all[i].hits, 0, sizeof(all[i].hits));
-		kp_code_compare(test, i, &all[i], "unregistered");
+		kp_code_compare(test, i, all[i].probe, all[i].result, NULL, "unregistered");
 	}
 }
 
@@ -125,12 +118,12 @@ static void kp_opt_safe_post(struct kunit *test)
 }
 
 /*
- * Text that others patch.
+ * Text that other code patches
  */
 
 static DEFINE_STATIC_KEY_FALSE(kp_key);
 
-/* The jump of the probe would overlap that of the key. */
+/* The jump of the probe would cover the jump of the key. */
 noinline long kp_opt_jump_label(long arg);
 noinline notrace long kp_opt_jump_label(long arg)
 {
@@ -175,10 +168,7 @@ static bool kp_is_patched(const u8 *text)
 	       !memcmp(text, nop5, sizeof(nop5));
 }
 
-/*
- * The nop is the last instruction before what is patched. Some compilers put code of their
- * own in between; then there is none.
- */
+/* Find the nop before the patched instruction. NULL if the compiler put others in between. */
 static void *kp_find_nop(void *fn)
 {
 	u8 *byte = fn + (kp_byte_at(fn) == 0xf3 ? ENDBR_INSN_SIZE : 0);
@@ -190,7 +180,7 @@ static void *kp_find_nop(void *fn)
 	return NULL;
 }
 
-/* Without sites of its own, a static call is a call of code that is patched. */
+/* Without inline static calls, the call is never patched, but its target. */
 static void kp_opt_call_stays_int3(struct kunit *test, struct kp_opt_probe *call)
 {
 	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
@@ -211,19 +201,18 @@ static void kp_opt_patched_by_others(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, call->kp.addr);
 	kp_opt_add(test, label);
 	kp_opt_add(test, call);
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 6; i++) {
 		kp_opt_stays_int3(test, label);
 		kp_opt_call_stays_int3(test, call);
-		static_branch_enable(&kp_key);
-		static_call_update(kp_opt_static, kp_opt_two);
-		KUNIT_EXPECT_EQ(test, kp_opt_jump_label(1), 3);
-		KUNIT_EXPECT_EQ(test, kp_opt_static_call(1), 3);
-		kp_opt_stays_int3(test, label);
-		kp_opt_call_stays_int3(test, call);
-		static_branch_disable(&kp_key);
-		static_call_update(kp_opt_static, kp_opt_one);
-		KUNIT_EXPECT_EQ(test, kp_opt_jump_label(1), 2);
-		KUNIT_EXPECT_EQ(test, kp_opt_static_call(1), 2);
+		if (i % 2) {
+			static_branch_disable(&kp_key);
+			static_call_update(kp_opt_static, kp_opt_one);
+		} else {
+			static_branch_enable(&kp_key);
+			static_call_update(kp_opt_static, kp_opt_two);
+		}
+		KUNIT_EXPECT_EQ(test, kp_opt_jump_label(1), 3 - i % 2);
+		KUNIT_EXPECT_EQ(test, kp_opt_static_call(1), 3 - i % 2);
 	}
 	KUNIT_EXPECT_EQ(test, label->pre, 6);
 	KUNIT_EXPECT_EQ(test, call->pre, 6);
@@ -235,8 +224,8 @@ static void *kp_opt_entry(kp_opt_fn *fn)
 }
 
 /*
- * Probes one by one, and the worker wakes up for each. The text of the module is searched for
- * the first of them, that of the kernel for those that count.
+ * Probes are registered one by one, and each is checked by itself. The module's text is searched
+ * only for the first one, the kernel's text for the two that count.
  */
 static void kp_opt_one_search(struct kunit *test)
 {
@@ -247,7 +236,7 @@ static void kp_opt_one_search(struct kunit *test)
 	search->kp.symbol_name = "entries_find";
 	check->kp.symbol_name = "arch_check_jumps";
 	if (register_kprobe(&search->kp))
-		kunit_skip(test, "what searches the text can't be probed");
+		kunit_skip(test, "entries_find() cannot be probed");
 	unregister_kprobe(&search->kp);
 	kp_opt_add(test, search);
 	kp_opt_add(test, check);
@@ -266,15 +255,15 @@ static void kp_opt_one_search(struct kunit *test)
 }
 
 /*
- * An optimised probepoint hides an address that its function loads. The text is searched again,
- * since the result of the first search is freed, and the address is found nevertheless.
+ * The jump of a probepoint hides the instruction that loads an address. When the text has to be
+ * searched again, because the result of the first search is freed, the address is still found.
  */
 static __nocfi void kp_opt_hidden_address(struct kunit *test)
 {
 	struct kp_opt_probe *hides = kp_opt_new(test, kp_opt_hides_probed, false);
 	struct kp_opt_probe *hidden = kp_opt_new(test, kp_opt_hidden_probed, false);
 	void (*forget)(const struct module *mod);
-	/* The core's: kprobe_mutex. */
+	/* kprobe_mutex, which arch_kprobe_module_going() needs */
 	struct mutex *mutex;
 
 	forget = kp_symbol(test, "arch_kprobe_module_going");
@@ -295,7 +284,8 @@ static __nocfi void kp_opt_hidden_address(struct kunit *test)
 }
 
 /*
- * A debugger's breakpoint hides an instruction: what follows it is not known, and no guess is made.
+ * A debugger's breakpoint hides the length of an instruction: later ones must not be probed, and
+ * a jump before it must be refused.
  */
 
 static struct {
@@ -306,7 +296,7 @@ static struct {
 	bool is_set;
 } kp_debugger;
 
-/* All other CPUs are stopped, as they are by the debugger. */
+/* Called by stop_machine(), since the debugger stops all other CPUs, too. */
 static __nocfi int kp_opt_set_break(void *addr)
 {
 	return kp_debugger.set((unsigned long)addr) ?: kp_debugger.activate();
@@ -323,7 +313,7 @@ static void kp_opt_break(void *unused)
 	void *addr = kp_opt_entry(kp_opt_debugged) + KP_DEBUGGED_INSN;
 	int tries = 100;
 
-	/* It fails while other code patches the text. */
+	/* The debugger's functions fail while other code holds text_mutex. */
 	while (stop_machine(fn, addr, NULL) && --tries)
 		usleep_range(1000, 2000);
 	kp_debugger.is_set = kp_byte_at(addr) == INT3_INSN_OPCODE;
@@ -365,7 +355,7 @@ static void kp_opt_beside_debugger(struct kunit *test)
 	kunit_release_action(test, kp_opt_break, NULL);
 	KUNIT_EXPECT_FALSE(test, kp_debugger.is_set);
 
-	/* The breakpoint is gone. A probepoint that is new is checked anew. */
+	/* A new probepoint is checked anew. */
 	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_NEXT), 0);
 	kp_opt_del(test, before);
 	kp_opt_add(test, before);

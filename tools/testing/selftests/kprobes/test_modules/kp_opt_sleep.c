@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task sleeps over a fault among the instructions that a jump would overlap, or in the
- * detour buffer. For tasks RCU that is a quiescent state. A task that gives tasks RCU none
- * keeps the optimiser from writing jumps, but no task from registering and unregistering
- * probes.
+ * A task sleeps in a page fault of an instruction in the DCR, or in the detour buffer. That is a
+ * quiescent state for tasks RCU, so the wait for tasks RCU does not cover it.
+ *
+ * A busy task has no quiescent state. The optimiser waits for it before it writes a jump, but
+ * registration and unregistration of probes must not.
  */
 
 #include <linux/anon_inodes.h>
@@ -19,15 +20,13 @@
 #include "kp_opt_suites.h"
 #include "kp_symbol.h"
 
-/*
- * Memory that comes in when all that is to happen before has happened.
- */
+#define KP_WORD		4711
 
+/* A page whose fault handler sleeps until another thread has called @meanwhile. */
 static struct {
 	struct page *page;
 	struct file *file;
 	unsigned long addr;
-	/* What is to happen while the page comes in, by a thread of its own. */
 	void (*meanwhile)(struct kp_opt_probe *probe);
 	struct kp_opt_probe *probe;
 	struct completion asked;
@@ -67,7 +66,7 @@ static const struct file_operations kp_page_fops = {
 
 static void kp_page_close(void *unused)
 {
-	if (kp.file)
+	if (!IS_ERR_OR_NULL(kp.file))
 		__fput_sync(kp.file);
 	if (kp.page)
 		put_page(kp.page);
@@ -80,30 +79,15 @@ static int kp_page_init(struct kunit *test)
 
 	if (ret)
 		return ret;
+	kp.page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	kp.file = anon_inode_getfile("kp_opt_page", &kp_page_fops, NULL, O_RDWR);
 	ret = kunit_add_action_or_reset(test, kp_page_close, NULL);
 	if (ret)
 		return ret;
-	kp.page = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	if (!kp.page)
+	if (!kp.page || IS_ERR(kp.file))
 		return -ENOMEM;
-	kp.file = anon_inode_getfile("kp_opt_page", &kp_page_fops, NULL, O_RDWR);
-	if (IS_ERR(kp.file)) {
-		ret = PTR_ERR(kp.file);
-		kp.file = NULL;
-		return ret;
-	}
-	*(long *)page_address(kp.page) = 4711;
+	*(long *)page_address(kp.page) = KP_WORD;
 	return 0;
-}
-
-static void kp_page_out(struct kunit *test)
-{
-	if (kp.addr)
-		KUNIT_ASSERT_EQ(test, vm_munmap(kp.addr, PAGE_SIZE), 0);
-	kp.addr = kunit_vm_mmap(test, kp.file, 0, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
-				0);
-	KUNIT_ASSERT_FALSE(test, !kp.addr || IS_ERR_VALUE(kp.addr));
-	kp.faults = 0;
 }
 
 static int kp_meanwhile(void *unused)
@@ -112,7 +96,7 @@ static int kp_meanwhile(void *unused)
 	if (kp.meanwhile)
 		kp.meanwhile(kp.probe);
 	kp.meanwhile = NULL;
-	/* All that waits for readers, and for tasks, comes to an end. */
+	/* Wait for all deferred frees. */
 	rcu_barrier();
 	synchronize_rcu_tasks();
 	synchronize_rcu();
@@ -122,16 +106,19 @@ static int kp_meanwhile(void *unused)
 	return 0;
 }
 
-typedef long kp_load_fn(const long __user *from);
-
-/* Reads what is in the page, which comes in when @meanwhile is over. */
+/* Read the page. The fault returns when @meanwhile has. */
 static __nocfi void kp_load_meanwhile(struct kunit *test, kp_load_fn *load,
 				      struct kp_opt_probe *probe,
 				      void (*meanwhile)(struct kp_opt_probe *probe))
 {
 	struct task_struct *task;
 
-	kp_page_out(test);
+	if (kp.addr)
+		KUNIT_ASSERT_EQ(test, vm_munmap(kp.addr, PAGE_SIZE), 0);
+	kp.addr = kunit_vm_mmap(test, kp.file, 0, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				0);
+	KUNIT_ASSERT_FALSE(test, !kp.addr || IS_ERR_VALUE(kp.addr));
+	kp.faults = 0;
 	kp.error = 0;
 	kp.probe = probe;
 	kp.meanwhile = meanwhile;
@@ -139,14 +126,14 @@ static __nocfi void kp_load_meanwhile(struct kunit *test, kp_load_fn *load,
 	init_completion(&kp.done);
 	task = kthread_run(kp_meanwhile, NULL, "kp_meanwhile");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_EXPECT_EQ(test, load((const long __user *)kp.addr), 4711);
-	/* If no page came in, it still waits. */
+	KUNIT_EXPECT_EQ(test, load((const long __user *)kp.addr), KP_WORD);
+	/* If there was no fault, the thread still waits. */
 	complete(&kp.asked);
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, kp.error, 0);
 	KUNIT_EXPECT_EQ(test, kp.faults, 1);
-	/* And once more, for what is left behind. */
-	KUNIT_EXPECT_EQ(test, load((const long __user *)kp.addr), 4711);
+	/* By the text that @meanwhile has left */
+	KUNIT_EXPECT_EQ(test, load((const long __user *)kp.addr), KP_WORD);
 	KUNIT_EXPECT_EQ(test, load(NULL), -EFAULT);
 }
 
@@ -155,78 +142,56 @@ static void kp_meanwhile_register(struct kp_opt_probe *probe)
 	kp.error = register_kprobe(&probe->kp) ?: kp_opt_settle();
 }
 
-/* All that is freed is used again, as far as that can be brought about. */
-static void kp_reuse(void)
+static int kp_reuse(void)
 {
-	static struct kprobe probes[KP_MANY], *kps[KP_MANY];
-	int i;
-
 	synchronize_rcu_tasks();
 	msleep(100);
-	for (i = 0; i < KP_MANY; i++) {
-		kps[i] = &probes[i];
-		memset(kps[i], 0, sizeof(*kps[i]));
-		kps[i]->addr = (kprobe_opcode_t *)kp_opt_many[i];
-		kps[i]->pre_handler = kp_opt_control_pre;
-	}
-	if (register_kprobes(kps, KP_MANY)) {
-		kp.error = -EIO;
-		return;
-	}
-	kp.error = kp_opt_settle();
-	unregister_kprobes(kps, KP_MANY);
+	return kp_opt_reuse(true);
 }
 
 static void kp_meanwhile_unregister(struct kp_opt_probe *probe)
 {
 	unregister_kprobe(&probe->kp);
-	kp_reuse();
+	kp.error = kp_reuse();
 }
 
 static void kp_meanwhile_disable(struct kp_opt_probe *probe)
 {
-	kp.error = disable_kprobe(&probe->kp);
-	if (!kp.error)
-		kp_reuse();
+	kp.error = disable_kprobe(&probe->kp) ?: kp_reuse();
 }
 
 static void kp_meanwhile_switch(struct kp_opt_probe *probe)
 {
-	kp.error = kp_opt_switch(false);
-	if (!kp.error)
-		kp.error = kp_opt_switch(true) ?: kp_opt_settle();
+	kp.error = kp_opt_switch(false) ?: kp_opt_switch(true) ?: kp_opt_settle();
 }
 
 static void kp_meanwhile_again(struct kp_opt_probe *probe)
 {
 	unregister_kprobe(&probe->kp);
-	kp_reuse();
-	kp.error = kp.error ?: register_kprobe(&probe->kp);
-	kp.error = kp.error ?: kp_opt_settle();
+	kp.error = kp_reuse() ?: register_kprobe(&probe->kp) ?: kp_opt_settle();
 }
 
-static void *kp_insn(kp_load_fn *load, u32 insn)
+static struct kp_opt_probe *kp_load_new(struct kunit *test, kp_load_fn *load, u32 insn, bool post)
 {
-	return (void *)load + insn;
+	return kp_opt_new(test, (void *)load + insn, post);
 }
 
-/* In the text, at the second instruction or at the first, when the probe comes. */
+/* The task sleeps in the second instruction of the DCR, or in the first, when the probe arrives. */
 static void kp_opt_sleeps_in_text(struct kunit *test)
 {
 	struct kp_opt_probe *probe;
 	int post;
 
 	for (post = 0; post < 2; post++) {
-		probe = kp_opt_new(test, kp_insn(kp_opt_load_second, kp_opt_load_second_insn),
-				   post);
+		probe = kp_load_new(test, kp_opt_load_second, kp_opt_load_second_insn, post);
 		kp_load_meanwhile(test, kp_opt_load_second, probe, kp_meanwhile_register);
 		KUNIT_EXPECT_EQ(test, probe->pre, 2);
 		KUNIT_EXPECT_EQ(test, probe->post, post ? 2 : 0);
 		unregister_kprobe(&probe->kp);
 
-		probe = kp_opt_new(test, kp_insn(kp_opt_load_first, kp_opt_load_first_insn), post);
+		probe = kp_load_new(test, kp_opt_load_first, kp_opt_load_first_insn, post);
 		kp_load_meanwhile(test, kp_opt_load_first, probe, kp_meanwhile_register);
-		/* The instruction that is run again may be a hit, or not. */
+		/* The CPU executes the instruction that faulted again, which may be a hit. */
 		KUNIT_EXPECT_GE(test, probe->pre, 2);
 		KUNIT_EXPECT_LE(test, probe->pre, 3);
 		KUNIT_EXPECT_TRUE(test, kp_is_jump(probe->kp.addr));
@@ -241,11 +206,10 @@ static void kp_opt_sleeps_in_detour(struct kunit *test)
 		kp_meanwhile_again,
 	};
 	struct kp_opt_probe *probe;
-	int i, post;
+	int i;
 
 	for (i = 0; i < 2 * ARRAY_SIZE(meanwhile); i++) {
-		post = i % 2;
-		probe = kp_opt_new(test, kp_insn(kp_opt_load_first, kp_opt_load_first_insn), post);
+		probe = kp_load_new(test, kp_opt_load_first, kp_opt_load_first_insn, i % 2);
 		kp_opt_add(test, probe);
 		kp_opt_becomes_jump(test, probe);
 		kp_load_meanwhile(test, kp_opt_load_first, probe, meanwhile[i / 2]);
@@ -261,18 +225,16 @@ static void kp_opt_sleeps_in_detour(struct kunit *test)
 }
 
 /*
- * A busy task: runnable all the time, it never gives up the CPU by itself.
+ * The busy task is always runnable and never gives up the CPU by itself. It ends after 30 s, for
+ * tests that wait for it by mistake.
  */
-
 static struct {
-	struct task_struct *task;
 	bool running;
 	bool release;
 } kp_busy;
 
 static int kp_busy_thread(void *unused)
 {
-	/* As long as a test that waits for it in vain may take. */
 	unsigned long timeout = jiffies + 30 * HZ;
 
 	WRITE_ONCE(kp_busy.running, true);
@@ -284,23 +246,30 @@ static int kp_busy_thread(void *unused)
 	return 0;
 }
 
-static void kp_busy_stop(void *unused)
+static void kp_thread_stop(void *task)
 {
 	WRITE_ONCE(kp_busy.release, true);
-	kthread_stop(kp_busy.task);
+	kthread_stop(task);
+}
+
+static struct task_struct *kp_thread(struct kunit *test, int (*fn)(void *), const char *name)
+{
+	struct task_struct *task = kthread_run(fn, NULL, "%s", name);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_thread_stop, task), 0);
+	return task;
 }
 
 static void kp_busy_start(struct kunit *test)
 {
 	WRITE_ONCE(kp_busy.release, false);
-	kp_busy.task = kthread_run(kp_busy_thread, NULL, "kp_busy");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(kp_busy.task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_busy_stop, NULL), 0);
+	kp_thread(test, kp_busy_thread, "kp_busy");
 	while (!READ_ONCE(kp_busy.running))
 		msleep(20);
 }
 
-/* A reader of the list waits for jumps that are about to come, but not for a busy task. */
+/* A reader of the list waits for jumps that are to be written, but not for a busy task. */
 static void kp_list_opens(struct kunit *test)
 {
 	struct file *file = filp_open("/sys/kernel/debug/kprobes/list", O_RDONLY, 0);
@@ -309,158 +278,120 @@ static void kp_list_opens(struct kunit *test)
 	filp_close(file, NULL);
 }
 
-/* Many probes come, are hit and go, some are switched, before the busy task is through. */
+/* Many probes are registered, hit and unregistered while the busy task runs. */
 static __nocfi void kp_opt_busy_task(struct kunit *test)
 {
-	static struct kp_opt_probe probes[KP_MANY];
-	static struct kprobe *kps[KP_MANY];
 	int i, round, jumps = 0;
 
 	kp_busy_start(test);
 	for (round = 0; round < 4; round++) {
-		for (i = 0; i < KP_MANY; i++) {
-			memset(&probes[i], 0, sizeof(probes[i]));
-			kps[i] = &probes[i].kp;
-			kps[i]->addr = (kprobe_opcode_t *)kp_opt_many[i];
-			kps[i]->pre_handler = kp_opt_pre;
-			kps[i]->post_handler = i % 4 ? NULL : kp_opt_post;
-		}
-		KUNIT_ASSERT_EQ(test, register_kprobes(kps, KP_MANY), 0);
-		/* Long enough to be queued. */
+		KUNIT_ASSERT_EQ(test, kp_many_register(), 0);
+		/* Until the optimiser has queued them */
 		msleep(50);
+		jumps += kp_many_jumps();
 		for (i = 0; i < KP_MANY; i++) {
-			jumps += kp_is_jump(kps[i]->addr);
-			if (i % 16 == 1 && (disable_kprobe(kps[i]) || enable_kprobe(kps[i])))
-				KUNIT_FAIL(test, "probe %d cannot be switched", i);
+			struct kp_opt_probe *probe = &kp_many[i];
+
+			if (i % 16 == 1) {
+				KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
+				KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+			}
 			KUNIT_EXPECT_EQ(test, kp_opt_many[i](i), i + 1);
-			KUNIT_EXPECT_EQ(test, probes[i].pre, 1);
-			KUNIT_EXPECT_EQ(test, probes[i].post, kps[i]->post_handler ? 1 : 0);
+			KUNIT_EXPECT_EQ(test, probe->pre, 1);
+			KUNIT_EXPECT_EQ(test, probe->post, probe->kp.post_handler ? 1 : 0);
 		}
 		if (!round)
 			kp_list_opens(test);
-		unregister_kprobes(kps, KP_MANY);
+		kp_many_unregister();
 		for (i = 0; i < KP_MANY; i++) {
 			KUNIT_EXPECT_EQ(test, kp_opt_many[i](i), i + 1);
-			KUNIT_EXPECT_EQ(test, probes[i].pre, 1);
+			KUNIT_EXPECT_EQ(test, kp_many[i].pre, 1);
 		}
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(kp_busy.running), "it waited for the busy task");
 	kunit_info(test, "%d probes had a jump meanwhile\n", jumps);
-	/* Only where there is something that tasks RCU waits for. */
+	/* Without preemption, tasks RCU need not wait for the busy task. */
 	if (IS_ENABLED(CONFIG_PREEMPTION))
 		KUNIT_EXPECT_EQ(test, jumps, 0);
 
-	/* Jumps come when it is through, and not before. */
-	for (i = 0; i < KP_MANY; i++) {
-		kps[i]->flags = 0;
-		kps[i]->addr = (kprobe_opcode_t *)kp_opt_many[i];
-	}
-	KUNIT_ASSERT_EQ(test, register_kprobes(kps, KP_MANY), 0);
+	/* Jumps are written when the busy task has ended. */
+	KUNIT_ASSERT_EQ(test, kp_many_register(), 0);
 	WRITE_ONCE(kp_busy.release, true);
 	KUNIT_EXPECT_EQ(test, kp_opt_settle(), 0);
-	for (i = 0, jumps = 0; i < KP_MANY; i++)
-		jumps += kp_is_jump(kps[i]->addr);
-	KUNIT_EXPECT_EQ(test, jumps, KP_MANY);
-	unregister_kprobes(kps, KP_MANY);
+	KUNIT_EXPECT_EQ(test, kp_many_jumps(), KP_MANY);
+	kp_many_unregister();
 }
 
-/* A task that writes 1 to the sysctl, and waits for the busy one. */
-static struct {
-	struct task_struct *task;
-	struct completion done;
-	int ret;
-} kp_writer;
-
-static int kp_writer_thread(void *unused)
-{
-	allow_signal(SIGUSR1);
-	kp_writer.ret = kp_opt_switch(true);
-	complete(&kp_writer.done);
-	while (!kthread_should_stop())
-		msleep(20);
-	return 0;
-}
-
-static void kp_writer_stop(void *unused)
-{
-	kthread_stop(kp_writer.task);
-}
-
-/* A signal ends the write, and what it asked for comes about all the same. */
-static void kp_opt_busy_signal(struct kunit *test)
-{
-	struct kp_opt_probe *probe = kp_opt_new(test, (void *)kp_opt_many[0], false);
-
-	if (!IS_ENABLED(CONFIG_PREEMPTION))
-		kunit_skip(test, "no task is waited for long in this kernel");
-	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
-	kp_busy_start(test);
-	kp_opt_add(test, probe);
-
-	init_completion(&kp_writer.done);
-	kp_writer.task = kthread_run(kp_writer_thread, NULL, "kp_writer");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(kp_writer.task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_writer_stop, NULL), 0);
-	/* It waits, since the probe can't have a jump yet. */
-	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&kp_writer.done, HZ / 2), 0);
-	KUNIT_EXPECT_FALSE(test, kp_is_jump(probe->kp.addr));
-	send_sig(SIGUSR1, kp_writer.task, 1);
-	/* The busy task gives up after 30 s, and that is to be seen below. */
-	wait_for_completion_timeout(&kp_writer.done, 40 * HZ);
-	KUNIT_EXPECT_EQ(test, kp_writer.ret, -EINTR);
-	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(kp_busy.running), "the writer waited for it");
-	KUNIT_EXPECT_FALSE(test, kp_is_jump(probe->kp.addr));
-
-	WRITE_ONCE(kp_busy.release, true);
-	kp_opt_becomes_jump(test, probe);
-	kp_opt_del(test, probe);
-}
-
-/* A task that waits for the optimiser, as modules do that look this function up by its name. */
+/* A thread that calls a function which waits for the optimiser, and thus for the busy task */
 static struct {
 	struct task_struct *task;
 	struct completion done;
 	void (*wait)(void);
+	int ret;
 } kp_waiter;
 
 static __nocfi int kp_waiter_thread(void *unused)
 {
-	kp_waiter.wait();
+	allow_signal(SIGUSR1);
+	if (kp_waiter.wait)
+		kp_waiter.wait();
+	else
+		kp_waiter.ret = kp_opt_switch(true);
 	complete(&kp_waiter.done);
 	while (!kthread_should_stop())
 		msleep(20);
 	return 0;
 }
 
-static void kp_waiter_stop(void *unused)
-{
-	WRITE_ONCE(kp_busy.release, true);
-	kthread_stop(kp_waiter.task);
-}
-
-/* While a busy task delays it, it is idle: neither a hung task nor part of the load. */
-static void kp_opt_busy_wait(struct kunit *test)
+/* Register a probe that cannot be optimised yet. @wait: NULL stands for a write to the sysctl. */
+static struct kp_opt_probe *kp_waiter_start(struct kunit *test, void (*wait)(void))
 {
 	struct kp_opt_probe *probe = kp_opt_new(test, (void *)kp_opt_many[0], false);
 
-	if (!IS_ENABLED(CONFIG_PREEMPTION))
-		kunit_skip(test, "no task is waited for long in this kernel");
-	kp_waiter.wait = kp_symbol(test, "wait_for_kprobe_optimizer");
 	kp_busy_start(test);
 	kp_opt_add(test, probe);
-
+	kp_waiter.wait = wait;
 	init_completion(&kp_waiter.done);
-	kp_waiter.task = kthread_run(kp_waiter_thread, NULL, "kp_waiter");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(kp_waiter.task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_waiter_stop, NULL), 0);
+	kp_waiter.task = kp_thread(test, kp_waiter_thread, "kp_waiter");
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&kp_waiter.done, HZ / 2), 0);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(kp_waiter.task->__state) & TASK_IDLE, TASK_IDLE);
 	KUNIT_EXPECT_FALSE(test, kp_is_jump(probe->kp.addr));
+	return probe;
+}
 
+static void kp_needs_preemption(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPTION))
+		kunit_skip(test, "no task is waited for long in this kernel");
+}
+
+/* A signal ends a write to the sysctl with -EINTR. The optimiser still does what was written. */
+static void kp_opt_busy_signal(struct kunit *test)
+{
+	struct kp_opt_probe *probe;
+
+	kp_needs_preemption(test);
+	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
+	probe = kp_waiter_start(test, NULL);
+	send_sig(SIGUSR1, kp_waiter.task, 1);
+	wait_for_completion_timeout(&kp_waiter.done, 40 * HZ);
+	KUNIT_EXPECT_EQ(test, kp_waiter.ret, -EINTR);
+	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(kp_busy.running), "the writer waited for it");
+	KUNIT_EXPECT_FALSE(test, kp_is_jump(probe->kp.addr));
+	WRITE_ONCE(kp_busy.release, true);
+	kp_opt_becomes_jump(test, probe);
+}
+
+/* A task that waits for the optimiser is idle: no hung task, and not part of the load. */
+static void kp_opt_busy_wait(struct kunit *test)
+{
+	struct kp_opt_probe *probe;
+
+	kp_needs_preemption(test);
+	probe = kp_waiter_start(test, kp_symbol(test, "wait_for_kprobe_optimizer"));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kp_waiter.task->__state) & TASK_IDLE, TASK_IDLE);
 	WRITE_ONCE(kp_busy.release, true);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&kp_waiter.done, 30 * HZ), 0);
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(probe->kp.addr));
-	kp_opt_del(test, probe);
 }
 
 static struct kunit_case kp_opt_sleep_cases[] = {

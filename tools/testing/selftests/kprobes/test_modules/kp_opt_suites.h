@@ -2,22 +2,21 @@
 #ifndef KP_OPT_SUITES_H
 #define KP_OPT_SUITES_H
 
-/* What the suites of kp_opt share: probes that count, and what they are put on. */
+/* Probes that count, and the functions that the suites of kp_opt put them on */
 
-/* Of kp_opt_row(): instructions, bytes in each, and how many of them a jump overlaps. */
+/* kp_opt_row(): its instructions, bytes in each, and how many of them a jump covers */
 #define KP_ROW_INSNS	16
 #define KP_ROW_SIZE	2
 #define KP_ROW_DCR	3
 
-/* Functions that are all alike, each of which can have a jump. */
+/* Number of functions in kp_opt_many, each of which can have a jump */
 #define KP_MANY		200
 
-/* How the cases of kp_opt_cases are to be treated. */
-#define KP_REFUSE	0x01	/* may not be optimised */
-#define KP_ACCEPT	0x02	/* has to be */
-#define KP_POINTER	0x04	/* takes a pointer to a long, or a bad one */
-#define KP_AGAIN	0x08	/* comes by the probe more than once */
-#define KP_ACCEPT_PRE	0x10	/* has to be, if there is no post_handler */
+/* Flags of struct kp_opt_code */
+#define KP_REFUSE	0x01	/* must not be optimised */
+#define KP_ACCEPT	0x02	/* must be optimised */
+#define KP_POINTER	0x04	/* its argument is a pointer to a long, or a bad pointer */
+#define KP_ACCEPT_PRE	0x10	/* must be optimised unless it has a post_handler */
 
 #ifndef __ASSEMBLY__
 
@@ -26,9 +25,9 @@
 #include "kp_opt.h"
 #include "kp_regs.h"
 
-/* The number of instructions in it, so long as each of them is run once. */
+/* Return the number of its instructions that were executed */
 long kp_opt_row(void);
-/* a + b, in some instructions, the first of which puts a into %_ASM_CX. */
+/* Return a + b; the first instruction copies a to %_ASM_CX, the second one adds b to that */
 long kp_opt_sum(long a, long b);
 long kp_opt_sum_other(long a, long b);
 void kp_opt_add_thousand(void);
@@ -40,23 +39,20 @@ static inline void *kp_sum_insn(int insn)
 }
 
 typedef long kp_opt_fn(long);
+/* Each returns its argument plus one. */
 extern kp_opt_fn *const kp_opt_many[KP_MANY];
 
-/* In each of them, the second instruction, and the last one before the return. */
-#define KP_MANY_SECOND	(ENDBR_INSN_SIZE + (IS_ENABLED(CONFIG_X86_64) ? 3 : 2))
-#define KP_MANY_LAST	(KP_MANY_SECOND + (IS_ENABLED(CONFIG_X86_64) ? 4 : 3))
-
 void kp_opt_fill(void *to, long bytes);
-/* What is probed, the instruction that takes long, the end. */
+/* The probed instruction, the one that takes long, the end */
 enum { KP_FILL_PROBED, KP_FILL_STOS, KP_FILL_END, KP_FILL_NR };
 extern const u32 kp_opt_fill_insn[KP_FILL_NR];
 
-/* Sleeps while it is paged in; that instruction is probed, or is the next one. */
-long kp_opt_load_first(const long __user *from);
-long kp_opt_load_second(const long __user *from);
+/* Their load, in which a page fault may sleep, is the probed instruction, or the next one. */
+typedef long kp_load_fn(const long __user *from);
+kp_load_fn kp_opt_load_first, kp_opt_load_second;
 extern const u32 kp_opt_load_first_insn, kp_opt_load_second_insn;
 
-/* Offsets are from kp_opt_text, and from the start of the names. */
+/* A function of kp_opt_codes.S; offsets from kp_opt_text, and from kp_opt_names */
 struct kp_opt_code {
 	u32 start;
 	u32 probed;
@@ -64,7 +60,7 @@ struct kp_opt_code {
 	u32 flags;
 } __packed;
 
-/* Their argument is in %_ASM_DI. */
+/* They take their argument in %_ASM_DI. */
 #ifdef CONFIG_X86_64
 static inline __nocfi long kp_opt_run_code(kp_opt_fn *fn, long arg)
 {
@@ -79,11 +75,11 @@ extern const u32 kp_opt_codes_nr;
 extern const char kp_opt_names[];
 void kp_opt_text(void);
 
-/* What loads the address is in another function, and is probed. So is what it leads into. */
+/* The address inside its DCR is loaded in another function, which can be probed, too. */
 kp_opt_fn kp_opt_hidden;
 extern kprobe_opcode_t kp_opt_hidden_probed[], kp_opt_hides_probed[];
 
-/* An instruction of five bytes is between five nops and five nops, which an xor precedes. */
+/* An xor, five nops, an instruction of five bytes, five nops */
 kp_opt_fn kp_opt_debugged;
 #define KP_DEBUGGED_BEFORE	2
 #define KP_DEBUGGED_INSN	7
@@ -105,38 +101,39 @@ static inline struct kp_opt_probe *to_opt_probe(struct kprobe *kp)
 int kp_opt_pre(struct kprobe *kp, struct pt_regs *regs);
 void kp_opt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 
-/* Not registered yet. */
+/* _new() does not register the probe, _jump() does, and waits for its jump. */
 struct kp_opt_probe *kp_opt_new(struct kunit *test, void *addr, bool post);
-/* Registered until kp_opt_del() or the end of the case; _add() waits for nothing. */
+struct kp_opt_probe *kp_opt_jump(struct kunit *test, void *addr, bool post);
+/* It stays registered until kp_opt_del(), or the end of the case. */
 void kp_opt_add(struct kunit *test, struct kp_opt_probe *probe);
 void kp_opt_del(struct kunit *test, struct kp_opt_probe *probe);
-/* Has to be optimised, sooner or later; must not be, now or when all else is. */
 void kp_opt_becomes_jump(struct kunit *test, struct kp_opt_probe *probe);
+/* It is not optimised, also when all that can be optimised is. */
 void kp_opt_stays_int3(struct kunit *test, struct kp_opt_probe *probe);
+void kp_opt_sum_hits(struct kunit *test, struct kp_opt_probe *probe, long pre, long post);
 
-/* Text, to be compared later. */
+/* One probe on each function of kp_opt_many; every fourth one has a post_handler */
+extern struct kp_opt_probe kp_many[KP_MANY];
+int kp_many_register(void);
+void kp_many_unregister(void);
+int kp_many_jumps(void);
+/* Use memory that was freed: register them, for 100 ms, or until they are optimised. */
+int kp_opt_reuse(bool settle);
+
+/* A copy of text, to be compared later */
 struct kp_opt_bytes {
 	void *addr;
 	u8 byte[64];
 };
 
 void kp_opt_save(struct kunit *test, struct kp_opt_bytes *bytes, void *addr);
-/* As it was, but for @size bytes at @except. */
+/* Expect the text to be the same, except for @size bytes at @except. */
 void kp_opt_same(struct kunit *test, const struct kp_opt_bytes *bytes, void *except, int size);
 
-static inline int kp_opt_init(struct kunit *test)
-{
-	if (!kp_opt_available())
-		kunit_skip(test, "no jump optimisation in this kernel");
-	return kp_opt_switch(true);
-}
+int kp_opt_init(struct kunit *test);
 
-extern struct kunit_suite kp_opt_hits_suite;
-extern struct kunit_suite kp_opt_diverts_suite;
-extern struct kunit_suite kp_opt_block_suite;
-extern struct kunit_suite kp_opt_safety_suite;
-extern struct kunit_suite kp_opt_preempt_suite;
-extern struct kunit_suite kp_opt_sleep_suite;
+extern struct kunit_suite kp_opt_hits_suite, kp_opt_diverts_suite, kp_opt_block_suite;
+extern struct kunit_suite kp_opt_safety_suite, kp_opt_preempt_suite, kp_opt_sleep_suite;
 
 #endif
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions that the suites of kp_opt probe where a jump can be. */
+/* Functions with room for jumps, which the suites of kp_opt probe */
 
 #include <linux/errno.h>
 #include <linux/linkage.h>
@@ -12,8 +12,8 @@
 	.text
 
 /*
- * Two bytes each, so that it is known what a jump overlaps: the next two as well. Arguments
- * of another function, to which a handler redirects execution, stay where they are.
+ * Instructions of two bytes: a jump covers three of them. They leave the argument registers alone,
+ * for a handler that redirects execution to another function.
  */
 SYM_FUNC_START(kp_opt_row)
 	xor	%ecx, %ecx
@@ -45,26 +45,13 @@ SYM_FUNC_END(\name)
 SUM kp_opt_sum
 SUM kp_opt_sum_other
 
-/* Adds to the first argument, for a handler that has it called before a function. */
+/* A handler makes it run before another function. */
 SYM_FUNC_START(kp_opt_add_thousand)
 	add	$1000, %_ASM_ARG1
 	RET
 SYM_FUNC_END(kp_opt_add_thousand)
 
-	.section .rodata, "a"
-	.balign	8
-SYM_DATA_START(kp_opt_sum_insn)
-	.long	.Lkp_opt_sum_mov - kp_opt_sum
-	.long	.Lkp_opt_sum_add - kp_opt_sum
-	.long	.Lkp_opt_sum_cmp - kp_opt_sum
-SYM_DATA_END(kp_opt_sum_insn)
-
-	.text
-
-/*
- * void kp_opt_fill(void *to, long bytes): one long instruction, which is among those that
- * a jump in the place of the first one overlaps.
- */
+/* void kp_opt_fill(void *to, long bytes): the DCR has an instruction that takes long. */
 SYM_FUNC_START(kp_opt_fill)
 	push	%_ASM_BP
 	mov	%_ASM_SP, %_ASM_BP
@@ -89,7 +76,7 @@ SYM_FUNC_START(kp_opt_fill)
 .Lfill_end:
 SYM_FUNC_END(kp_opt_fill)
 
-/* long kp_opt_load(const long __user *from): -EFAULT, or what is there; it may sleep. */
+/* long kp_opt_load(const long __user *from): return *from, or -EFAULT. The load may sleep. */
 .macro LOAD name before after
 SYM_FUNC_START(\name)
 	ASM_STAC
@@ -120,6 +107,11 @@ LOAD kp_opt_load_second, nop, nop
 
 	.section .rodata, "a"
 	.balign	4
+SYM_DATA_START(kp_opt_sum_insn)
+	.long	.Lkp_opt_sum_mov - kp_opt_sum
+	.long	.Lkp_opt_sum_add - kp_opt_sum
+	.long	.Lkp_opt_sum_cmp - kp_opt_sum
+SYM_DATA_END(kp_opt_sum_insn)
 SYM_DATA_START(kp_opt_fill_insn)
 	.long	.Lfill_probed - kp_opt_fill
 	.long	.Lfill_stos - kp_opt_fill
