@@ -1,36 +1,49 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kprobes/explain: the format of its answers, the errors of the file, and each reason for a
-# refusal. Where no location can show a reason, a registration is refused for it, and the probe,
-# the kernel's log, or the error log of tracefs has the reason. At the end, every reason of the
-# kernel's table has been seen, or needs another kernel or another command line.
+# kprobes/explain: the format of its answers, the errors of the file, and every reason in the
+# kernel's table. If no location shows a reason, a registration is refused for it, and the probe,
+# the kernel's log, or the error log of tracefs has it. The last case fails if a reason was not
+# seen, unless it needs another kernel or another command line.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 EXPLAIN=$KPROBES/explain
-CASES=$DEBUGFS/kp_explain/cases
+CASES=$DEBUGFS/kp_explain
+REFUSE=/sys/module/kp_explain/parameters/refuse
 TRACEFS=/sys/kernel/tracing
 DYNDBG=$DEBUGFS/dynamic_debug/control
 BOOST=/sys/module/kprobes/parameters/boost
 FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
 KPTR=/proc/sys/kernel/kptr_restrict
+HEX='0x[0-9a-f]*'
 
-# Settings before the script changed them; empty if unchanged
-BOOST_WAS=
-FTRACE_WAS=
-KPTR_WAS=
+# change FILE VALUE: until change_back, or until the script ends
+change() {
+	[ -e "$TMP/changed" ] || echo "$1 $(cat "$1")" >"$TMP/changed"
+	put "$1" "$2"
+}
+
+change_back() {
+	[ -e "$TMP/changed" ] || return 0
+	while read -r file value; do
+		echo "$value" >"$file"
+	done <"$TMP/changed"
+	rm "$TMP/changed"
+}
 
 # shellcheck disable=SC2317 # called by the trap
-restore_all() {
+restore() {
 	restored=$?
-	[ -z "$BOOST_WAS" ] || echo "$BOOST_WAS" >$BOOST
-	[ -z "$FTRACE_WAS" ] || echo "$FTRACE_WAS" >$FTRACE_ENABLED
-	[ -z "$KPTR_WAS" ] || echo "$KPTR_WAS" >$KPTR
-	echo 1 >$KPROBES/enabled
+	change_back
 	return $restored
+}
+
+# seen REASON...: notes that they were provoked
+seen() {
+	printf '%s\n' "$@" >>"$TMP/seen"
 }
 
 # asked LOCATION: the kernel takes the question; the answer is in $TMP/answer
@@ -41,79 +54,123 @@ asked() {
 	printf '%s\n' "$1" 2>/dev/null >&3 || asked_status=1
 	cat <&3 >"$TMP/answer"
 	exec 3>&-
+	sed -n 's/^[a-z-]*reason: //p' "$TMP/answer" >>"$TMP/seen"
 	return $asked_status
 }
 
-ask() {
-	asked "$1" || failed "'$1' cannot be written to explain"
-}
-
+# ask_refused QUESTION: the kernel refuses it, and the file still has the usage
 ask_refused() {
 	! asked "$1" || failed "'$1' can be written to explain"
+	cmp -s "$TMP/answer" "$TMP/usage" || failed "'$1' changes what is read"
 }
 
-# Prints the value that the answer has for a key.
+# answer KEY: prints the value that the answer has for a key
 answer() {
 	sed -n "s/^$1: //p" "$TMP/answer"
 }
 
-# says KEY VALUE: the answer has this value
+# says LINE...: the last answer has these lines: KEY: VALUE, or ~KEY: PATTERN, or, if not, !KEY
 says() {
-	equal "$1 of $question" "$(answer "$1")" "$2"
+	for line; do
+		case $line in
+		!*) ! grep -q "^${line#!}: " "$TMP/answer" ;;
+		~*) grep -q "^${line#?}" "$TMP/answer" ;;
+		*) grep -q -x -F -e "$line" "$TMP/answer" ;;
+		esac || failed "$question: wanted $line, got $(answer "$(expr "$line" : '[~!]*\([a-z-]*\)')")"
+	done
 }
 
-# says_not KEY: the answer has no such line
-says_not() {
-	! grep -q "^$1: " "$TMP/answer" || failed "$1 of $question is $(answer "$1")"
+# answers LOCATION LINE...: the same of the answer for this location
+answers() {
+	asked "$1" || failed "'$1' cannot be written to explain"
+	shift
+	says "$@"
 }
 
-# seen TEXT: notes that this reason was provoked
-seen() {
-	printf '%s\n' "$1" >>"$TMP/seen"
-}
-
-# because KEY TEXT: the answer has this reason, which is noted as seen
-because() {
-	says "$1" "$2"
-	seen "$2"
-}
-
-# case_at NAME [FUNCTION]: prints the location of that name in kp_explain
+# case_at NAME: prints the first location of that name in kp_explain. NAME may be followed by a
+# blank and the beginning of the location.
 case_at() {
-	grep "^$1 ${2:-}" $CASES | head -n 1 | cut -d' ' -f2
+	case $1 in
+	*" "*) grep "^$1" $CASES ;;
+	*) grep "^$1 " $CASES ;;
+	esac | head -n 1 | cut -d' ' -f2
 }
 
 has_case() {
 	grep -q "^$1 " $CASES
 }
 
-# refused LOCATION ERRNO REASON: explain refuses it so
+has_symbol() {
+	grep -q " $1\$" /proc/kallsyms
+}
+
+# refused LOCATION ERRNO REASON [RANGE]: it cannot be probed. RANGE is the beginning of the symbol.
 refused() {
-	ask "$1"
-	says probe no
-	says errno "$2"
-	because reason "$3"
-	says_not execution
-	says_not jump
+	answers "$1" "probe: no" "errno: $2" "reason: $3" !execution !jump \
+		${4:+"~range: $HEX-$HEX $4"}
 }
 
-# executed LOCATION HOW REASON [HOW REASON]: the second pair is for a probe with post_handlers
+# executed LOCATION HOW REASON [HOW REASON]: the second pair is for a probe with post_handlers.
 executed() {
-	ask "$1"
-	says probe yes
-	says_not errno
-	says execution "$2"
-	because execution-reason "$3"
-	says execution-post "${4:-$2}"
-	because execution-post-reason "${5:-$3}"
+	answers "$1" "probe: yes" !errno "execution: $2" "execution-reason: $3" \
+		"execution-post: ${4:-$2}" "execution-post-reason: ${5:-$3}"
 }
 
-# no_jump LOCATION REASON: the probepoint would not be optimised
+# no_jump LOCATION REASON [HINT]: the probepoint would not be optimised. yes_jump LOCATION: it would.
 no_jump() {
-	ask "$1"
-	says probe yes
-	says jump no
-	because jump-reason "$2"
+	answers "$1" "probe: yes" "jump: no" "jump-reason: $2" "${3:+jump-hint: }${3:-!jump-hint}"
+}
+
+yes_jump() {
+	answers "$1" "jump: yes" !jump-reason
+}
+
+# expect [COMMAND...]: reads a table from standard input. A line is a function and its arguments,
+# separated by |. @NAME stands for a location of kp_explain. If this kernel does not have it, or the
+# command fails, the reasons, which are the fields with blanks, are those of another kernel.
+expect() {
+	possible=yes
+	[ $# -eq 0 ] || "$@" || possible=no
+	while IFS='|' read -r what where first second third fourth; do
+		case $where in
+		@*) where=$(case_at "${where#@}") ;;
+		esac
+		if [ $possible = yes ] && [ -n "$where" ]; then
+			$what "$where" ${first:+"$first"} ${second:+"$second"} \
+				${third:+"$third"} ${fourth:+"$fourth"}
+		else
+			printf '%s\n' "$where" "$first" "$second" "$third" "$fourth" |
+				sed -n 's/^[~!]*[a-z-]*: //; / /p' >>"$TMP/elsewhere"
+		fi
+	done
+}
+
+# left ID REASON: the registration by kp_ctl was refused for this reason
+left() {
+	equal "reason of probe $1" "$(sed -n "s/^$1 //p" $DEBUGFS/kp_ctl/reasons)" "$2"
+	seen "$2"
+}
+
+# refuse WORD ERRNO REASON: kp_explain provokes this refusal
+refuse() {
+	put $REFUSE "$1"
+	equal "$1" "$(cat $REFUSE)" "$2 $3"
+	seen "$3"
+}
+
+# by_ftrace: is a probe at a function's entry ftrace-based?
+by_ftrace() {
+	asked kernel_clone && [ "$(answer execution)" = ftrace ]
+}
+
+# entry_probed: the answer for a function that can be probed. Only x86 checks the instruction
+# before the registration.
+entry_probed() {
+	if is_x86 || by_ftrace; then
+		echo yes
+	else
+		echo unknown
+	fi
 }
 
 #
@@ -133,59 +190,35 @@ tells_usage() {
 # Every line is "key: value", with only the keys that the manual describes.
 has_format() {
 	for location in kp_tgt_plain kp_tgt_plain+1 kp_tgt_nokprobe kp_no_such_symbol; do
-		ask "$location"
-		! grep -v -E '^(location|address|symbol|probe|errno|reason): .' "$TMP/answer" |
-			grep -v -E '^(range|before|after): .' |
+		answers "$location" "location: $location"
+		! grep -v -E '^(location|address|symbol|probe|errno|reason|range|before|after): .' \
+			"$TMP/answer" |
 			grep -v -E '^(length|execution|jump|return-probe|event)[a-z-]*: .' \
 			>"$TMP/malformed" || failed "$location: $(cat "$TMP/malformed")"
-		says location "$location"
 	done
-}
-
-# by_ftrace: is a probe at a function's entry ftrace-based?
-by_ftrace() {
-	asked kernel_clone && [ "$(answer execution)" = ftrace ]
-}
-
-# entry_probed: the answer for a function that can be probed. Other architectures than x86 check
-# the instruction only at the registration.
-entry_probed() {
-	if is_x86 || by_ftrace; then
-		echo yes
-	else
-		echo unknown
-	fi
 }
 
 finds_location() {
 	probed=$(entry_probed)
-	ask kp_tgt_plain
-	address=$(answer address)
-	must expr "$address" : '0x[0-9a-f]\{8,16\}$' >/dev/null
-	symbol=$(answer symbol)
 	first=0
 	! is_powerpc || first=$BY_NAME
-	must expr "$symbol" : "kp_tgt_plain+0x$first/0x[0-9a-f]* \[kp_target\]\$" >/dev/null
+	answers kp_tgt_plain '~address: 0x[0-9a-f]\{8,16\}$' \
+		"~symbol: kp_tgt_plain+0x$first/$HEX \[kp_target\]\$"
+	address=$(answer address)
+	symbol=$(answer symbol)
 	for location in kp_target:kp_tgt_plain kp_tgt_plain+0 kp_tgt_plain+0x0 "$address"; do
-		ask "$location"
-		says address "$address"
-		says symbol "$symbol"
-		says probe "$probed"
+		answers "$location" "address: $address" "symbol: $symbol" "probe: $probed"
 	done
-	# The shell's newline and blanks around the location are ignored.
-	ask "  kp_tgt_plain	"
-	says location kp_tgt_plain
-	says probe "$probed"
+	# Blanks around the location are ignored, as the shell's newline is.
+	answers "  kp_tgt_plain	" "location: kp_tgt_plain" "probe: $probed"
 }
 
+# After a refused question, the file has what it had before.
 refuses_rubbish() {
 	for text in "" " " "kp_tgt_plain kp_tgt_plain" kp_tgt_plain+ kp_tgt_plain+x +3 0 0x 0xx \
 		kp_tgt_plain+-1 kp_tgt_plain+0x100000000 kp_tgt_plain+1+1 0x1ffffffffffffffff; do
 		ask_refused "$text"
-		# The file still has the usage.
-		cmp -s "$TMP/answer" "$TMP/usage" || failed "'$text' changes what is read"
 	done
-	# An error keeps the previous answer.
 	exec 3<>$EXPLAIN
 	echo kp_tgt_plain >&3
 	taken=yes
@@ -196,29 +229,19 @@ refuses_rubbish() {
 }
 
 refuses_what_is_too_long() {
-	long=kp
-	while [ ${#long} -lt 2000 ]; do
-		long=$long$long
-	done
+	long=$(printf '%2000s' kp | tr ' ' k)
 	ask_refused "$long"
-	cmp -s "$TMP/answer" "$TMP/usage" || failed "what is too long changes what is read"
-	# A name of the maximum length is taken, and is a symbol that does not exist.
-	name=$(printf '%s' "$long" | cut -c1-511)
-	refused "$name" -2 "there is no symbol of that name"
+	# A name of the maximum length is a symbol that does not exist.
+	refused "$(printf '%s' "$long" | cut -c1-511)" -2 "there is no symbol of that name"
 }
 
 readers_are_separate() {
-	exec 3<>$EXPLAIN
-	exec 4<>$EXPLAIN
-	exec 5<$EXPLAIN
+	exec 3<>$EXPLAIN 4<>$EXPLAIN 5<$EXPLAIN
 	echo kp_tgt_plain >&3
 	echo kp_tgt_nokprobe >&4
-	cat <&3 >"$TMP/third"
-	cat <&4 >"$TMP/fourth"
-	cat <&5 >"$TMP/fifth"
-	equal "third" "$(grep '^location: ' "$TMP/third")" "location: kp_tgt_plain"
-	equal "fourth" "$(grep '^location: ' "$TMP/fourth")" "location: kp_tgt_nokprobe"
-	must cmp "$TMP/fifth" "$TMP/usage"
+	equal "third" "$(grep '^location: ' <&3)" "location: kp_tgt_plain"
+	equal "fourth" "$(grep '^location: ' <&4)" "location: kp_tgt_nokprobe"
+	cmp - "$TMP/usage" <&5 || failed "a question changes what another file has"
 	# The next question is answered from the beginning.
 	echo kp_tgt_caller >&3
 	equal "the next one" "$(grep '^location: ' <&3)" "location: kp_tgt_caller"
@@ -226,9 +249,9 @@ readers_are_separate() {
 	exec 3>&- 4>&- 5<&-
 }
 
-# Reads at an offset, in small pieces, and after a seek give the same bytes.
+# Reads of small pieces, and at an offset, give the same bytes.
 reads_anywhere() {
-	ask kp_tgt_plain
+	asked kp_tgt_plain
 	exec 3<>$EXPLAIN
 	echo kp_tgt_plain >&3
 	dd bs=7 <&3 2>/dev/null >"$TMP/pieces"
@@ -239,12 +262,10 @@ reads_anywhere() {
 	exec 3>&-
 }
 
-# Without post_handlers and probes the answer has no further lines.
 changes_nothing() {
 	list_is_empty
 	before=$(grep -c . $KPROBES/blacklist)
-	ask kp_tgt_plain
-	says jump yes
+	yes_jump kp_tgt_plain
 	list_is_empty
 	equal "lines in blacklist" "$(grep -c . $KPROBES/blacklist)" "$before"
 	! grep . $KPROBES/optimizer || failed "there is a probepoint"
@@ -252,60 +273,67 @@ changes_nothing() {
 }
 
 hides_addresses() {
-	KPTR_WAS=$(cat $KPTR)
-	put $KPTR 0
-	ask kp_tgt_nokprobe
+	change $KPTR 0
+	answers kp_tgt_nokprobe '~address: 0x0*[1-9a-f]'
 	address=$(answer address)
-	must_fail expr "$address" : '0x0*$' >/dev/null
 	put $KPTR 2
-	ask kp_tgt_nokprobe
-	must expr "$(answer address)" : '0x0*$' >/dev/null
-	must expr "$(answer range)" : '0x0*-0x0* kp_tgt_nokprobe' >/dev/null
+	answers kp_tgt_nokprobe '~address: 0x0*$' '~range: 0x0*-0x0* kp_tgt_nokprobe'
 	ask_refused "$address"
-	put $KPTR "$KPTR_WAS"
-	KPTR_WAS=
+	change_back
 }
 
 #
 # Refusals
 #
 
+BLACKLISTED="the address is on the blacklist"
+NO_SYMBOL="there is no symbol of that name"
+NO_TEXT="the address is in no text of the kernel or of a module"
+NO_ADDRESS="no symbol of the kernel or of a module has the address"
+BEYOND="the offset leads beyond the symbol, into the middle of another"
+DATA_SIZE="data_size is more than KRETPROBE_MAX_DATA_SIZE"
+INIT_FREED="the init text of the kernel has been freed"
+
 refuses_locations() {
-	refused kp_no_such_symbol -2 "there is no symbol of that name"
-	refused kp_target:kp_no_such_symbol -2 "there is no symbol of that name"
-	# An offset has 32 bits. If the kernel is further from the end, no offset leads there.
-	ask do_sys_openat2
+	expect <<-EOF
+		refused|kp_no_such_symbol|-2|$NO_SYMBOL
+		refused|kp_target:kp_no_such_symbol|-2|$NO_SYMBOL
+		refused|do_sys_openat2+0x100001|-22|$BEYOND
+		refused|0x1|-22|$NO_ADDRESS
+		refused|jiffies|-22|$NO_TEXT
+		refused|start_kernel|-22|$INIT_FREED
+	EOF
+	# An offset has 32 bits, so it reaches the end only if the kernel is near to that.
+	asked do_sys_openat2
 	case $(answer address) in
 	0xffffffff???????? | 0x????????)
 		refused do_sys_openat2+0xffffffff -22 \
 			"the offset leads beyond the end of the address space"
 		;;
 	esac
-	refused do_sys_openat2+0x100001 -22 \
-		"the offset leads beyond the symbol, into the middle of another"
-	refused 0x1 -22 "no symbol of the kernel or of a module has the address"
-	refused jiffies -22 "the address is in no text of the kernel or of a module"
-	refused start_kernel -22 "the init text of the kernel has been freed"
 }
 
+# The answer has the range of the blacklist entry, whose last byte is refused, the next one not.
 names_blacklist_entry() {
-	refused kp_tgt_nokprobe -22 "the address is on the blacklist"
-	must expr "$(answer range)" : '0x[0-9a-f]*-0x[0-9a-f]* kp_tgt_nokprobe+0x0/' >/dev/null
+	refused kp_tgt_nokprobe -22 "$BLACKLISTED" kp_tgt_nokprobe+0x0/
 	after=$(answer range | sed 's/.*-\(0x[0-9a-f]*\) .*/\1/')
-	refused "$(printf '0x%x' $((after - 1)))" -22 "the address is on the blacklist"
-	ask "$after"
+	refused "$(printf '0x%x' $((after - 1)))" -22 "$BLACKLISTED"
+	asked "$after"
 	! grep 'on the blacklist' "$TMP/answer" || failed "what is after the range is refused, too"
-	refused notify_die+1 -22 "the address is on the blacklist"
-	must expr "$(answer range)" : '0x[0-9a-f]*-0x[0-9a-f]* notify_die+0x0/' >/dev/null
-	# The answer has the range of the blacklist.
+	refused notify_die+1 -22 "$BLACKLISTED" notify_die+0x0/
 	must grep -q "^$(answer range | cut -d' ' -f1)	" $KPROBES/blacklist
 }
 
 # kp_ctl stops the loading of a module in ftrace_module_enable(): the handler spins until another
 # CPU has tried to register a probe.
 loads_with_ftrace() {
-	grep -q ' ftrace_module_enable$' /proc/kallsyms &&
-		[ "$(grep -c '^processor' /proc/cpuinfo)" -gt 1 ]
+	has_symbol ftrace_module_enable && [ "$(grep -c '^processor' /proc/cpuinfo)" -gt 1 ]
+}
+
+# left_enoent ID REASON: the registration failed with -ENOENT, for this reason
+left_enoent() {
+	equal "errno" "$(ctl_get "$1" error)" -2
+	left "$1" "$2"
 }
 
 refuses_modules() {
@@ -316,18 +344,12 @@ refuses_modules() {
 	! loads_with_ftrace || ctl early 52 kp_tgt_caller
 	unload kp_target
 	load kp_target
-	if ! is_powerpc; then
-		equal "errno" "$(ctl_get 50 error)" -2
-		left 50 "the init text of the module is about to be freed"
-	fi
-	equal "errno" "$(ctl_get 51 error)" -2
-	left 51 "the module is being unloaded"
-	equal "errno" "$(ctl_get 53 error)" -2
-	left 53 "the module is being unloaded"
+	is_powerpc || left_enoent 50 "the init text of the module is about to be freed"
+	left_enoent 51 "the module is being unloaded"
+	left_enoent 53 "the module is being unloaded"
 	if loads_with_ftrace; then
 		ctl late
-		equal "errno" "$(ctl_get 52 error)" -2
-		left 52 "the module is being loaded, and cannot be probed yet"
+		left_enoent 52 "the module is being loaded, and cannot be probed yet"
 		ctl del 52
 	fi
 	ctl del 50
@@ -335,114 +357,61 @@ refuses_modules() {
 	ctl del 53
 }
 
-# left ID REASON: the registration by kp_ctl was refused for this reason
-left() {
-	equal "reason of probe $1" "$(sed -n "s/^$1 //p" $DEBUGFS/kp_ctl/reasons)" "$2"
-	seen "$2"
-}
-
 refuses_returns() {
-	if is_x86; then
-		ask kp_tgt_plain+3
-		says probe yes
-	else
-		# Some architectures take all bytes up to ftrace's call for the entry.
-		ask kp_tgt_plain+$((BEHIND_FTRACE + 4))
-		says probe unknown
-	fi
-	says return-probe no
-	because return-probe-reason "a return probe must be at the entry of a function"
-	probed=$(entry_probed)
-	ask kp_tgt_plain
-	says return-probe "$probed"
-	says_not return-probe-reason
-	if is_x86; then
-		ask __switch_to
-		says return-probe no
-		because return-probe-reason "the function must not have return probes"
-	fi
-}
-
-# refuse WORD ERRNO REASON: kp_explain provokes this refusal
-refuse() {
-	put $DEBUGFS/kp_explain/refuse "$1"
-	equal "$1" "$(cat $DEBUGFS/kp_explain/refused)" "$2 $3"
-	seen "$3"
-}
-
-JPROBE_INSIDE="a jprobe must be at the entry of a function"
-JPROBE_HANDLER="the handler of a jprobe is not in kernel text"
-
-has_jprobes() {
-	grep -q ' register_jprobe$' /proc/kallsyms
+	# Some architectures take all bytes up to ftrace's call for the entry.
+	inside=$((BEHIND_FTRACE + 4))
+	! is_x86 || inside=3
+	answers kp_tgt_plain+$inside "return-probe: no" \
+		"return-probe-reason: a return probe must be at the entry of a function"
+	answers kp_tgt_plain "return-probe: $(entry_probed)" !return-probe-reason
+	! is_x86 || answers __switch_to "return-probe: no" \
+		"return-probe-reason: the function must not have return probes"
 }
 
 refuses_calls() {
-	refuse twice -22 "the probe is registered already"
-	refuse neither -22 "neither an address nor a symbol is given, or both are"
-	refuse both -22 "neither an address nor a symbol is given, or both are"
-	refuse data -7 "data_size is more than KRETPROBE_MAX_DATA_SIZE"
-	refuse memory -12 "out of memory, or maxactive is too large"
-	if has_jprobes; then
-		refuse jprobe-inside -22 "$JPROBE_INSIDE"
-		refuse jprobe-handler -22 "$JPROBE_HANDLER"
-	fi
+	expect <<-EOF
+		refuse|twice|-22|the probe is registered already
+		refuse|neither|-22|neither an address nor a symbol is given, or both are
+		refuse|both|-22|neither an address nor a symbol is given, or both are
+		refuse|data|-7|$DATA_SIZE
+		refuse|memory|-12|out of memory, or maxactive is too large
+	EOF
+	expect has_symbol register_jprobe <<-EOF
+		refuse|jprobe-inside|-22|a jprobe must be at the entry of a function
+		refuse|jprobe-handler|-22|the handler of a jprobe is not in kernel text
+	EOF
 }
 
+LABEL="the kernel patches the jump label there"
+BUG="the kernel knows the trap of a BUG() or a WARN() by its address"
+PADDING="the address is in the padding in front of a function"
+STATIC_CALL="the kernel patches the static call there"
 refuses_text() {
-	refused "$(case_at label)" -22 "the kernel patches the jump label there"
-	must expr "$(answer range)" : '0x[0-9a-f]*-0x[0-9a-f]* kp_ex_label+0x2/' >/dev/null
-	refused "$(case_at bug kp_explain_warns)" -22 \
-		"the kernel knows the trap of a BUG() or a WARN() by its address"
-	must expr "$(answer range)" : '0x[0-9a-f]*-0x[0-9a-f]* kp_explain_warns+0x' >/dev/null
-	if has_case static_call; then
-		refused "$(case_at static_call kp_explain_calls)" -22 \
-			"the kernel patches the static call there"
-		must expr "$(answer range)" : '0x[0-9a-f]*-0x[0-9a-f]* kp_explain_calls+' >/dev/null
-	fi
-	if grep -q ' __pfx_kp_explain_one' /proc/kallsyms; then
-		refused __pfx_kp_explain_one -22 \
-			"the address is in the padding in front of a function"
-	fi
-	if has_case endbr_covered; then
-		refused "$(case_at endbr)" -22 "an indirect jump must find the endbr unchanged"
-	fi
-	if has_case cfi_check; then
-		refused "$(case_at cfi_check)" -22 \
-			"the kernel decodes the instruction when a kCFI check fails"
-	fi
-	if grep -q -w maxcpus=1 /proc/cmdline; then
-		refused "$(case_at lock)" -22 \
-			"the kernel may patch the lock prefix when more CPUs come online"
-	fi
-	refused "$(case_at blacklisted)" -22 "the address is on the blacklist"
-}
-
-finds_boundaries() {
-	for byte in 3 4 5; do
-		refused kp_ex_plain+$byte -84 "no instruction begins at the address"
-		must expr "$(answer before)" : 'kp_ex_plain+0x2/' >/dev/null
-		must expr "$(answer after)" : 'kp_ex_plain+0x6/' >/dev/null
-	done
-	refused "$(case_at undecoded)" -84 \
-		"an instruction at the address or before it cannot be decoded"
-	must expr "$(answer before)" : 'kp_ex_undecoded+0x6/' >/dev/null
-	says_not after
-	ask kp_ex_plain+2
-	says probe yes
-	says length 4
-	says_not before
-	says_not after
+	expect <<-EOF
+		refused|@label|-22|$LABEL|kp_ex_label+0x2/
+		refused|@bug kp_explain_warns|-22|$BUG|kp_explain_warns+0x
+		refused|@static_call kp_explain_calls|-22|$STATIC_CALL|kp_explain_calls+
+		refused|@cfi_check|-22|the kernel decodes the instruction when a kCFI check fails
+		refused|@blacklisted|-22|$BLACKLISTED
+	EOF
+	expect has_symbol __pfx_kp_explain_one <<-EOF
+		refused|__pfx_kp_explain_one|-22|$PADDING
+	EOF
+	expect has_case endbr_covered <<-EOF
+		refused|@endbr|-22|an indirect jump must find the endbr unchanged
+	EOF
+	expect grep -q -w maxcpus=1 /proc/cmdline <<-EOF
+		refused|@lock|-22|the kernel may patch the lock prefix when more CPUs come online
+	EOF
 }
 
 # one_of_kernel NAME REASON: one of the kernel's own sites of a kind is refused for this reason
 one_of_kernel() {
 	# shellcheck disable=SC2013 # locations have no blanks
 	for location in $(grep "^$1 " $CASES | cut -d' ' -f2); do
-		ask "$location"
+		asked "$location"
 		[ "$(answer reason)" = "$2" ] || continue
-		says errno -22
-		must expr "$(answer range | cut -d' ' -f2)" : "$location/" >/dev/null
+		says "errno: -22" "~range: $HEX-$HEX $location/"
 		return
 	done
 	failed "none of the kernel's sites is refused since $2"
@@ -450,14 +419,24 @@ one_of_kernel() {
 
 # Sites of the kernel are found in one sorted list, those of a module in its tables.
 refuses_kernel_sites() {
-	if ! grep -q ' __start___jump_table$' /proc/kallsyms; then
+	if ! has_symbol __start___jump_table; then
 		skip_case "no CONFIG_KALLSYMS_ALL"
 		return
 	fi
-	one_of_kernel kernel_label "the kernel patches the jump label there"
-	one_of_kernel kernel_bug "the kernel knows the trap of a BUG() or a WARN() by its address"
-	! has_case static_call ||
-		one_of_kernel kernel_call "the kernel patches the static call there"
+	one_of_kernel kernel_label "$LABEL"
+	one_of_kernel kernel_bug "$BUG"
+	! has_case static_call || one_of_kernel kernel_call "$STATIC_CALL"
+}
+
+finds_boundaries() {
+	for byte in 3 4 5; do
+		refused kp_ex_plain+$byte -84 "no instruction begins at the address"
+		says "~before: kp_ex_plain+0x2/" "~after: kp_ex_plain+0x6/"
+	done
+	refused "$(case_at undecoded)" -84 \
+		"an instruction at the address or before it cannot be decoded"
+	says "~before: kp_ex_undecoded+0x6/" !after
+	answers kp_ex_plain+2 "probe: yes" "length: 4" !before !after
 }
 
 # A breakpoint hides the first byte; instruction boundaries are those of the original text.
@@ -470,158 +449,140 @@ finds_boundaries_of_original() {
 }
 
 refuses_instructions() {
-	refused "$(case_at trap)" -22 "the instruction exists to trap"
-	refused "$(case_at unknown)" -95 "the opcode is in no opcode map of kprobes"
-	refused "$(case_at hlt)" -95 "a copy elsewhere would not have the instruction's effect"
-	refused "$(case_at ret16)" -95 "this form of the instruction has no emulation"
-	refused "$(case_at sti)" -95 "the next instruction needs the interrupt shadow of the sti"
-	refused "$(case_at rsb)" -95 "the call only fills the return stack buffer"
+	expect <<-'EOF'
+		refused|@trap|-22|the instruction exists to trap
+		refused|@unknown|-95|the opcode is in no opcode map of kprobes
+		refused|@hlt|-95|a copy elsewhere would not have the instruction's effect
+		refused|@ret16|-95|this form of the instruction has no emulation
+		refused|@sti|-95|the next instruction needs the interrupt shadow of the sti
+		refused|@rsb|-95|the call only fills the return stack buffer
+	EOF
 }
+
+TOO_FAR="instruction slots are too far from the operand"
 
 # The address of a slot is known at the registration only: one of two probes is refused then.
 refuses_far_operands() {
 	if ! has_case far; then
+		echo "$TOO_FAR" >>"$TMP/elsewhere"
 		skip_case "operands are not relative to the instruction pointer"
 		return
 	fi
 	far_refused=0
-	for where in far farther; do
-		ask "$(case_at $where)"
-		says probe unknown
-		because reason "instruction slots are too far from the operand"
-		says_not errno
-		if ! ctl_try add 0 "$(case_at $where)"; then
+	for name in far farther; do
+		answers "$(case_at $name)" "probe: unknown" "reason: $TOO_FAR" !errno
+		if ! ctl_try add 0 "$(case_at $name)"; then
 			far_refused=$((far_refused + 1))
 			equal "errno" "$(ctl_get 0 error)" -95
-			left 0 "instruction slots are too far from the operand"
+			left 0 "$TOO_FAR"
 		fi
 		ctl del 0
 	done
 	equal "operands that were too far" $far_refused 1
 }
 
-refuses_by_ftrace() {
-	if ! by_ftrace; then
-		skip_case "no probe is by way of ftrace"
-		return
-	fi
-	executed kernel_clone ftrace \
-		"ftrace calls the probe, and there is no instruction to execute"
-	says jump no
-	because jump-reason "the address belongs to ftrace"
-	inside=$((BEHIND_FTRACE - 1))
-	refused kernel_clone+$inside -84 "the address is inside the bytes that ftrace patches"
-	entry=$(printf '0x%x' $((BEHIND_FTRACE - 5)))
-	must expr "$(answer before)" : "kernel_clone+$entry/" >/dev/null
-	must expr "$(answer after)" : "kernel_clone+0x$BEHIND_FTRACE/" >/dev/null
-	must expr "$(answer range)" : "0x[0-9a-f]*-0x[0-9a-f]* kernel_clone+$entry/" >/dev/null
-	refuse redirects -16 "another user of ftrace may redirect the function"
-	refuse ftrace -5 "ftrace refuses the address"
+FTRACE_CALLS="ftrace calls the probe, and there is no instruction to execute"
+FTRACE_BYTES="the address is inside the bytes that ftrace patches"
+FTRACE_OFF="the address belongs to ftrace, which is switched off"
+REDIRECTED="another user of ftrace may redirect the function"
 
-	FTRACE_WAS=$(cat $FTRACE_ENABLED)
-	put $FTRACE_ENABLED 0
-	refused kernel_clone -16 "the address belongs to ftrace, which is switched off"
-	ctl_refused add 0 kernel_clone
-	left 0 "the address belongs to ftrace, which is switched off"
-	put $FTRACE_ENABLED "$FTRACE_WAS"
-	FTRACE_WAS=
+refuses_by_ftrace() {
+	entry=$(printf 'kernel_clone+0x%x/' $((BEHIND_FTRACE - 5)))
+	expect by_ftrace <<-EOF
+		refuse|redirects|-16|$REDIRECTED
+		refuse|ftrace|-5|ftrace refuses the address
+		executed|kernel_clone|ftrace|$FTRACE_CALLS
+		says|jump: no|jump-reason: the address belongs to ftrace
+		refused|kernel_clone+$((BEHIND_FTRACE - 1))|-84|$FTRACE_BYTES|$entry
+		says|~before: $entry|~after: kernel_clone+0x$BEHIND_FTRACE/
+	EOF
+	! by_ftrace || change $FTRACE_ENABLED 0
+	expect [ -e "$TMP/changed" ] <<-EOF
+		refused|kernel_clone|-16|$FTRACE_OFF
+		ctl_refused|add|0|kernel_clone
+		left|0|$FTRACE_OFF
+	EOF
+	change_back
+	by_ftrace || skip_case "no probe is by way of ftrace"
 }
 
 #
-# Execution
+# Execution and jumps
 #
 
 SAME="the instruction has the same effect elsewhere"
 POST="post_handlers cost less behind an emulation"
+SEGMENT="the function loads a data segment before the instruction"
 KERNEL="kprobes itself depends on what the instruction reads or changes"
 
 tells_execution() {
-	executed "$(case_at plain)" boost "$SAME"
-	executed "$(case_at branch)" boost "the slot has a branch with the same target" \
-		emulate "$POST"
-	executed "$(case_at relative)" emulate "the instruction depends on its address"
-	executed "$(case_at loop)" emulate "the instruction depends on its address"
-	executed "$(case_at indirect)" emulate "the instruction is an indirect jump or call"
-	executed "$(case_at return)" emulate "the instruction is a return"
-	executed "$(case_at flags)" emulate \
-		"the instruction uses flags that are different during a hit"
-	executed "$(case_at push)" boost "$SAME" emulate "$POST"
-	for state in state state_second state_third; do
-		executed "$(case_at $state)" boost "$SAME"
-	done
-	if has_case segment; then
-		executed "$(case_at step)" single-step "$KERNEL"
-		executed "$(case_at segment)" single-step \
-			"the function loads a data segment before the instruction"
-	fi
+	expect <<-EOF
+		executed|@plain|boost|$SAME
+		executed|@branch|boost|the slot has a branch with the same target|emulate|$POST
+		executed|@relative|emulate|the instruction depends on its address
+		executed|@loop|emulate|the instruction depends on its address
+		executed|@indirect|emulate|the instruction is an indirect jump or call
+		executed|@return|emulate|the instruction is a return
+		executed|@flags|emulate|the instruction uses flags that are different during a hit
+		executed|@push|boost|$SAME|emulate|$POST
+		executed|@state|boost|$SAME
+		executed|@state_second|boost|$SAME
+		executed|@state_third|boost|$SAME
+		executed|@step|single-step|$KERNEL
+		executed|@segment|single-step|$SEGMENT
+	EOF
 }
 
 OFF="the parameter kprobes.boost is off, so no copy is boosted"
 
 tells_of_boost() {
-	BOOST_WAS=$(cat $BOOST)
-	put $BOOST 0
-	executed "$(case_at plain)" single-step "$OFF"
-	says jump no
-	because jump-reason "the parameter kprobes.boost is off, so no detour buffer is made"
-	executed "$(case_at branch)" emulate "$OFF"
-	executed "$(case_at push)" emulate "$OFF"
-	put $BOOST "$BOOST_WAS"
-	BOOST_WAS=
+	change $BOOST 0
+	expect <<-EOF
+		executed|@branch|emulate|$OFF
+		executed|@push|emulate|$OFF
+		executed|@plain|single-step|$OFF
+	EOF
+	says "jump: no" \
+		"jump-reason: the parameter kprobes.boost is off, so no detour buffer is made"
+	change_back
 }
 
-#
-# Jumps
-#
-
+FIRST_ONLY="post_handlers cannot be called behind the first instruction"
 ADDRESS_HINT="an address that is only stored in a struct kprobe looks the same; \
 give symbol_name and offset instead"
 
 tells_of_jumps() {
 	optimization 1
-	ask "$(case_at plain)"
-	says jump yes
-	says jump-post yes
-	says_not jump-reason
-	says_not jump-post-reason
-	no_jump "$(case_at undecoded_later)" "not all of the function can be decoded"
-	no_jump "$(case_at end)" "the function ends before the jump does"
-	no_jump "$(case_at into)" "a branch leads into the JTPR"
-	no_jump "$(case_at address)" "an address inside the JTPR is loaded"
-	says jump-hint "$ADDRESS_HINT"
-	no_jump "$(case_at fixup)" "an exception fixup leads into the JTPR"
-	no_jump "$(case_at label_into)" "a jump label leads into the JTPR"
-	no_jump "$(case_at far_branch)" "a branch from another function leads into the JTPR"
-	says_not jump-hint
-	no_jump "$(case_at far_address)" "another function loads an address inside the JTPR"
-	says jump-hint "$ADDRESS_HINT"
-	no_jump "$(case_at fault_covered)" "a task may sleep in a fault in the DCR"
-	no_jump "$(case_at blacklist_covered)" "the DCR has text on the blacklist"
-	no_jump "$(case_at loop_covered)" "a branch in the DCR has no near form"
-	no_jump "$(case_at flags_covered)" "an instruction of the DCR cannot be moved"
-	no_jump "$(case_at label_covered)" "the kernel patches the DCR itself"
-	if has_case endbr_covered; then
-		no_jump "$(case_at endbr_covered)" "an indirect jump may lead into the DCR"
-	else
-		no_jump "$(case_at jumps_indirectly)" \
-			"the targets of an indirect jump are not known"
-	fi
-	if has_case segment; then
-		no_jump "$(case_at segment)" "the function changes segments that handlers need"
-	fi
-	for covered in state into_other; do
-		ask "$(case_at $covered)"
-		says jump yes
-	done
-	ask "$(case_at branch)"
-	says jump yes
-	says jump-post no
-	because jump-post-reason "post_handlers cannot be called behind the first instruction"
-	if has_case far_second; then
-		ask "$(case_at far_second)"
-		says jump unknown
-		because jump-reason "no detour buffer can be made"
-	fi
+	cat >"$TMP/no_jump" <<-EOF
+		no_jump|@undecoded_later|not all of the function can be decoded
+		no_jump|@short_end|the function ends before the jump does
+		no_jump|@short|a branch leads into the JTPR
+		no_jump|@address|an address inside the JTPR is loaded|$ADDRESS_HINT
+		no_jump|@fixup_into|an exception fixup leads into the JTPR
+		no_jump|@label_into|a jump label leads into the JTPR
+		no_jump|@assembly|a branch from another function leads into the JTPR
+		no_jump|@disp32|another function loads an address inside the JTPR|$ADDRESS_HINT
+		no_jump|@fixup_second|a task may sleep in a fault in the DCR
+		no_jump|@blacklist_covered|the DCR has text on the blacklist
+		no_jump|@loop_covered|a branch in the DCR has no near form
+		no_jump|@flags_covered|an instruction of the DCR cannot be moved
+		no_jump|@label_covered|the kernel patches the DCR itself
+		no_jump|@endbr_covered|an indirect jump may lead into the DCR
+		no_jump|@jumps_indirectly|the targets of an indirect jump are not known
+		no_jump|@segment|the function changes segments that handlers need
+	EOF
+	expect <"$TMP/no_jump"
+	expect <<-EOF
+		yes_jump|@state
+		yes_jump|@into_other
+		yes_jump|@plain
+		says|jump-post: yes|!jump-post-reason
+		yes_jump|@branch
+		says|jump-post: no|jump-post-reason: $FIRST_ONLY
+	EOF
+	expect has_case far_second <<-EOF
+		answers|@far_second|jump: unknown|jump-reason: no detour buffer can be made
+	EOF
 }
 
 tells_of_changes() {
@@ -629,8 +590,7 @@ tells_of_changes() {
 	ctl add 0 "$(case_at plain_second)"
 	no_jump "$plain" "another probepoint in the DCR is armed"
 	ctl disable 0
-	ask "$plain"
-	says jump yes
+	yes_jump "$plain"
 	ctl del 0
 	optimization 0
 	no_jump "$plain" "the sysctl debug.kprobes-optimization is 0"
@@ -638,61 +598,45 @@ tells_of_changes() {
 	put $KPROBES/enabled 0
 	no_jump "$plain" "debugfs kprobes/enabled is 0"
 	put $KPROBES/enabled 1
-	ask "$plain"
-	says jump yes
+	yes_jump "$plain"
 	refuse gone 0 "the text is being freed"
 }
 
 # The optimiser's reason is the same as the answer's, for the same addresses.
 optimizer_agrees() {
-	names="plain branch undecoded_later end into address fixup label_into far_branch \
-		far_address fault_covered blacklist_covered loop_covered \
-		flags_covered label_covered"
+	names="plain branch $(sed 's/.*@//;s/|.*//' "$TMP/no_jump")"
 	id=0
 	for name in $names; do
-		ctl add $id "$(case_at "$name")"
+		! has_case "$name" || ctl add $id "$(case_at "$name")"
 		id=$((id + 1))
 	done
 	optimization 1
 	id=0
 	for name in $names; do
-		line=$(grep "^$(ctl_get $id address) " $KPROBES/optimizer) || line=none
-		ask "$(case_at "$name")"
-		if [ "$(answer jump)" = yes ]; then
-			wanted=optimized
-		else
+		if has_case "$name"; then
+			line=$(grep "^$(ctl_get $id address) " $KPROBES/optimizer) || line=none
+			asked "$(case_at "$name")"
 			wanted="refused: $(answer jump-reason)"
+			[ "$(answer jump)" != yes ] || wanted=optimized
+			equal "state of $name" "${line##*0x*  }" "$wanted"
+			ctl del $id
 		fi
-		equal "state of $name" "${line##*0x*  }" "$wanted"
-		ctl del $id
 		id=$((id + 1))
 	done
 }
 
 text_was_changed() {
 	optimization 1
-	put $DEBUGFS/kp_explain/refuse changed
+	put $REFUSE changed
 	text="other code has changed the text"
 	must grep -q " kp_ex_changed+.*  failed: $text\$" $KPROBES/optimizer
 	seen "$text"
-	put $DEBUGFS/kp_explain/refuse unchanged
+	put $REFUSE unchanged
 }
 
 #
 # The logs
 #
-
-# event_refused LOCATION MESSAGE REASON [TYPE]: the error log has both
-event_refused() {
-	: >$TRACEFS/error_log
-	put_refused $TRACEFS/kprobe_events "${4:-p}:kpexplain/event $1"
-	must grep -q "trace_kprobe: error: $2\$" $TRACEFS/error_log
-	must grep -q "trace_kprobe: error: $3\$" $TRACEFS/error_log
-	# Scripts look at the last line for the place of the error.
-	equal "errors" "$(grep -c 'error: ' $TRACEFS/error_log)" 2
-	equal "places" "$(grep -c '^ *^$' $TRACEFS/error_log)" 2
-	equal "column" "$(tail -n 1 $TRACEFS/error_log)" "$(printf '%29s^' '')"
-}
 
 has_events() {
 	[ -e $TRACEFS/kprobe_events ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
@@ -703,7 +647,36 @@ NOTRACE="kprobe events are refused in notrace functions"
 
 # refuses_notrace: do kprobe events refuse functions that ftrace does not know?
 refuses_notrace() {
-	grep -q ' kprobe_events_refuse$' /proc/kallsyms
+	has_symbol kprobe_events_refuse
+}
+
+# event_agrees LOCATION TYPE: a kprobe event is refused if and only if explain says so. The error
+# log has a message, whose line is the last one, since scripts look for the column there, and the
+# same reason. Kprobe events may refuse a function before they know of the instruction.
+event_agrees() {
+	asked "$1"
+	probed=$(answer probe)
+	reason=$(answer reason)
+	[ "$probed" = no ] || reason=$(answer event-reason)
+	[ "$2" = p ] || reason=$(answer return-probe-reason)
+	message="Failed to register probe event"
+	[ "$(answer errno)" != -84 ] || message="Probe point is not an instruction boundary"
+	: >$TRACEFS/error_log
+	if write_to $TRACEFS/kprobe_events "$2:kpexplain/event $1"; then
+		[ "$probed" = unknown ] || equal "why $1 cannot have an event" "$reason" ""
+		: >$TRACEFS/kprobe_events
+		return
+	fi
+	logged=$(sed -n 's/.*trace_kprobe: error: //p' $TRACEFS/error_log)
+	printf '%s\n' "$logged" >>"$TMP/logged"
+	if [ "$probed$2" != yesp ] && echo "$logged" | grep -q -x -F "$NOTRACE"; then
+		message="Failed to register probe event"
+		reason=$NOTRACE
+	fi
+	[ "$probed" = unknown ] || equal "messages for $1" "$(echo "$logged" | sort)" \
+		"$(printf '%s\n' "$message" "$reason" | sort)"
+	equal "places" "$(grep -c '^ *^$' $TRACEFS/error_log)" 2
+	equal "column" "$(tail -n 1 $TRACEFS/error_log)" "$(printf '%29s^' '')"
 }
 
 error_log_has_reasons() {
@@ -711,58 +684,12 @@ error_log_has_reasons() {
 		skip_case "no kprobe events"
 		return
 	fi
-	fail="Failed to register probe event"
-	boundary="Probe point is not an instruction boundary"
-	blacklisted="the address is on the blacklist"
-	event_refused kp_tgt_nokprobe "$fail" "$blacklisted"
-	# This and the next function are notrace, but the reason of kprobes is more precise.
-	event_refused start_kernel "$fail" "the init text of the kernel has been freed"
-	event_refused jiffies "$fail" "the address is in no text of the kernel or of a module"
-	event_refused 0x1 "$fail" "no symbol of the kernel or of a module has the address"
-	event_refused do_sys_openat2+0x100001 "$fail" \
-		"the offset leads beyond the symbol, into the middle of another"
-	if ! is_x86; then
-		: >$TRACEFS/error_log
-		return
-	fi
-	event_refused asm_exc_int3 "$fail" "$blacklisted"
-	event_refused kprobe_int3_handler "$fail" "$blacklisted"
-	if by_ftrace; then
-		event_refused kernel_clone+$((BEHIND_FTRACE - 1)) "$boundary" \
-			"the address is inside the bytes that ftrace patches"
-	fi
-	if refuses_notrace; then
-		event_refused "$(case_at plain)" "$fail" "$NOTRACE"
-		event_refused __switch_to "$fail" "$NOTRACE" r
-		dmesg | must grep -q "Could not probe kp_ex_plain.*: $NOTRACE"
-	else
-		event_refused __switch_to "$fail" "the function must not have return probes" r
-		event_refused kp_ex_plain+3 "$boundary" "no instruction begins at the address"
-		event_refused "$(case_at hlt)" "$fail" \
-			"a copy elsewhere would not have the instruction's effect"
-	fi
+	: >"$TMP/logged"
+	for location in kp_tgt_nokprobe start_kernel jiffies 0x1 do_sys_openat2+0x100001; do
+		event_agrees $location p
+	done
+	equal "refused events" "$(grep -c ^Failed "$TMP/logged")" 5
 	: >$TRACEFS/error_log
-}
-
-# event_agrees LOCATION: a kprobe event is refused if and only if explain says so, and the error
-# log has the same reason. If explain's reason is about the instruction, kprobe events may have
-# refused the function before that.
-event_agrees() {
-	ask "$1"
-	probed=$(answer probe)
-	reason=$(answer reason)
-	[ "$probed" = no ] || reason=$(answer event-reason)
-	: >$TRACEFS/error_log
-	if write_to $TRACEFS/kprobe_events "p:kpexplain/event $1"; then
-		[ "$probed" = unknown ] || equal "why $1 cannot have an event" "$reason" ""
-		: >$TRACEFS/kprobe_events
-		return
-	fi
-	logged=$(sed -n 's/.*trace_kprobe: error: //p' $TRACEFS/error_log | tail -n 1)
-	printf '%s\n' "$logged" >>"$TMP/logged"
-	[ "$probed" != unknown ] || return 0
-	[ "$probed" != no ] || [ "$logged" != "$NOTRACE" ] || return 0
-	equal "reason in the error log for $1" "$logged" "$reason"
 }
 
 events_agree() {
@@ -770,20 +697,18 @@ events_agree() {
 		skip_case "no kprobe events"
 		return
 	fi
-	: >"$TMP/logged"
-	ask kernel_clone
-	says event yes
-	says_not event-reason
-	if refuses_notrace; then
-		ask "$(case_at plain)"
-		says probe yes
-		says event no
-		because event-reason "$NOTRACE"
-	fi
+	answers kernel_clone "event: yes" !event-reason
+	expect refuses_notrace <<-EOF
+		answers|@plain|probe: yes|event: no|event-reason: $NOTRACE
+	EOF
+	event_agrees __switch_to r
+	! by_ftrace || event_agrees kernel_clone+$((BEHIND_FTRACE - 1)) p
 	# shellcheck disable=SC2013 # locations have no blanks
-	for location in $(cut -d' ' -f2 $CASES | sort -u); do
-		event_agrees "$location"
+	for location in asm_exc_int3 kprobe_int3_handler kp_ex_plain+3 \
+		$(grep -v kp_opt $CASES | cut -d' ' -f2 | sort -u); do
+		event_agrees "$location" p
 	done
+	! refuses_notrace || dmesg | must grep -q "Could not probe kp_ex_plain.*: $NOTRACE"
 	: >$TRACEFS/error_log
 	ktap_print_msg "reasons in the error log: $(sort -u "$TMP/logged" | grep -c .)"
 }
@@ -799,79 +724,43 @@ debug_has() {
 	equal "messages of: $text" $((after - before)) "$wanted"
 }
 
+NULL="the call names no probe: a pointer is NULL, or the number is 0"
+
 debug_messages_have_reasons() {
 	if [ ! -w $DYNDBG ]; then
+		echo "$NULL" >>"$TMP/elsewhere"
 		skip_case "no CONFIG_DYNAMIC_DEBUG"
 		return
 	fi
 	put $DYNDBG "func kprobe_refused +p"
-	null="the call names no probe: a pointer is NULL, or the number is 0"
-	debug_has 1 "$null" put $DEBUGFS/kp_explain/refuse null
-	seen "$null"
-	debug_has 1 "the address is on the blacklist" ctl_refused add 0 kp_tgt_nokprobe
-	debug_has 1 "there is no symbol of that name" ctl_refused add 0 kp_no_such_symbol
-	debug_has 1 "data_size is more than KRETPROBE_MAX_DATA_SIZE" \
-		put $DEBUGFS/kp_explain/refuse data
-	if by_ftrace; then
-		debug_has 1 "another user of ftrace may redirect the function" \
-			put $DEBUGFS/kp_explain/refuse redirects
-	fi
+	debug_has 1 "$NULL" put $REFUSE null
+	seen "$NULL"
+	debug_has 1 "$BLACKLISTED" ctl_refused add 0 kp_tgt_nokprobe
+	debug_has 1 "$NO_SYMBOL" ctl_refused add 0 kp_no_such_symbol
+	debug_has 1 "$DATA_SIZE" put $REFUSE data
+	! by_ftrace || debug_has 1 "$REDIRECTED" put $REFUSE redirects
 	dmesg | must grep -q -F "kprobes: kp_tgt_nokprobe+0x0 refused: the address is on the"
 	# A question to explain is no registration, and logs nothing.
-	debug_has 0 "the address is on the blacklist" ask kp_tgt_nokprobe
+	debug_has 0 "$BLACKLISTED" asked kp_tgt_nokprobe
 	put $DYNDBG "func kprobe_refused -p"
-	debug_has 0 "the address is on the blacklist" ctl_refused add 0 kp_tgt_nokprobe
+	debug_has 0 "$BLACKLISTED" ctl_refused add 0 kp_tgt_nokprobe
 }
 
-# Reasons that need another kernel, another processor mode, or another command line
+# Reasons of other architectures, and of an ftrace that has failed (ftrace-dead.sh)
 elsewhere() {
-	echo "ftrace patches the instruction"
-	echo "the architecture has no jump optimisation"
-	echo "the code of the architecture refuses the instruction"
-	echo "the architecture looks at the instruction at a registration only"
-	echo "the architecture decides when the detour buffer is made"
-	has_jprobes || printf '%s\n' "$JPROBE_INSIDE" "$JPROBE_HANDLER"
-	refuses_notrace || echo "$NOTRACE"
-	# ftrace-dead.sh
-	echo "the address belongs to ftrace, which has failed"
-	grep -q -w maxcpus=1 /proc/cmdline ||
-		echo "the kernel may patch the lock prefix when more CPUs come online"
-	has_case cfi_check ||
-		echo "the kernel decodes the instruction when a kCFI check fails"
-	[ -w $DYNDBG ] ||
-		echo "the call names no probe: a pointer is NULL, or the number is 0"
-	has_case static_call || echo "the kernel patches the static call there"
-	grep -q ' __pfx_kp_explain_one' /proc/kallsyms ||
-		echo "the address is in the padding in front of a function"
-	if has_case endbr_covered; then
-		echo "the targets of an indirect jump are not known"
-	else
-		echo "an indirect jump must find the endbr unchanged"
-		echo "an indirect jump may lead into the DCR"
-	fi
-	if has_case segment; then
-		echo "instruction slots are too far from the operand"
-		echo "no detour buffer can be made"
-	else
-		echo "$KERNEL"
-		echo "the function loads a data segment before the instruction"
-		echo "the function changes segments that handlers need"
-	fi
-	if ! by_ftrace; then
-		echo "ftrace calls the probe, and there is no instruction to execute"
-		echo "the address belongs to ftrace"
-		echo "the address is inside the bytes that ftrace patches"
-		echo "the address belongs to ftrace, which is switched off"
-		echo "another user of ftrace may redirect the function"
-		echo "ftrace refuses the address"
-	fi
-	loads_with_ftrace ||
-		echo "the module is being loaded, and cannot be probed yet"
+	cat "$TMP/elsewhere" - <<-EOF
+		ftrace patches the instruction
+		the architecture has no jump optimisation
+		the code of the architecture refuses the instruction
+		the architecture looks at the instruction at a registration only
+		the architecture decides when the detour buffer is made
+		the address belongs to ftrace, which has failed
+	EOF
+	loads_with_ftrace || echo "the module is being loaded, and cannot be probed yet"
 }
 
 every_reason_was_seen() {
-	elsewhere >"$TMP/elsewhere"
-	cat "$TMP/seen" "$TMP/elsewhere" | sort -u >"$TMP/known"
+	elsewhere | sort -u - "$TMP/seen" >"$TMP/known"
 	sort "$TMP/table" >"$TMP/sorted"
 	equal "reasons that nothing has provoked" "$(comm -23 "$TMP/sorted" "$TMP/known")" ""
 	equal "reasons that are not in the table" "$(comm -13 "$TMP/sorted" "$TMP/known")" ""
@@ -883,8 +772,9 @@ if [ ! -e $EXPLAIN ]; then
 	ktap_skip_all "this kernel has no kprobes/explain"
 	exit "$KSFT_SKIP"
 fi
-trap 'restore_all; at_exit' EXIT
+trap 'restore; at_exit' EXIT
 : >"$TMP/seen"
+: >"$TMP/elsewhere"
 cases=14
 ! is_x86 || cases=32
 ktap_set_plan $cases

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code that kprobes/explain is asked about: for each reason an instruction that provokes it.
- * None of it is ever executed.
+ * Code that kprobes/explain is asked about: an instruction for each reason, unless kp_opt_codes.S
+ * has one. No CPU executes it.
  *
- * CODE begins a function, AT is before the instruction. CODE_END ends the function; behind it
- * are enough nops for a jump.
+ * CODE begins a function, AT is before an instruction, CODE_END ends the function, with nops that
+ * leave room for a jump. INSN is a function with one instruction, COVERED one with an instruction
+ * that a jump in place of a nop covers.
  */
 
 #include <linux/linkage.h>
@@ -51,11 +52,7 @@ kp_ex_\name:
 .endm
 
 .macro SOME_NOPS
-	nop
-	nop
-	nop
-	nop
-	nop
+	.skip	5, 0x90
 .endm
 
 .macro CODE_END name:req
@@ -65,7 +62,22 @@ kp_ex_\name:
 	STACK_FRAME_NON_STANDARD kp_ex_\name
 .endm
 
-/* An instruction for which all answers are yes, and then some that jumps could be put at. */
+.macro INSN name:req, insn:vararg
+CODE \name
+	AT	\name
+	\insn
+CODE_END \name
+.endm
+
+.macro COVERED name:req, insn:vararg
+CODE \name
+	AT	\name
+	nop
+	\insn
+CODE_END \name
+.endm
+
+/* An instruction for which all answers are yes */
 CODE plain
 	AT	plain
 	bts	$6, %eax
@@ -79,20 +91,11 @@ CODE_END plain
  * Refused
  */
 
-CODE trap
-	AT	trap
-	ud2
-CODE_END trap
-
-CODE unknown
-	AT	unknown
-	.byte	0x0f, 0x0a
-CODE_END unknown
-
-CODE hlt
-	AT	hlt
-	hlt
-CODE_END hlt
+INSN trap, ud2
+INSN unknown, .byte 0x0f, 0x0a
+INSN hlt, hlt
+INSN blacklisted, nop
+	_ASM_NOKPROBE(kp_ex_blacklisted)
 
 CODE ret16
 	AT	ret16
@@ -125,38 +128,19 @@ CODE endbr
 	__ASM_SEL(endbr32, endbr64)
 CODE_END endbr
 
-CODE blacklisted
-	AT	blacklisted
-	nop
-CODE_END blacklisted
-	_ASM_NOKPROBE(kp_ex_blacklisted)
-
 #ifdef CONFIG_X86_64
-/* Of any two slots one is too far, or both. */
-CODE far
-	AT	far
-	.byte	0x48, 0x8d, 0x05
-	.long	0x7fffffff
-CODE_END far
-
-CODE far_second
-	AT	far_second
-	nop
-	.byte	0x48, 0x8d, 0x05
-	.long	0x7fffffff
-CODE_END far_second
-
-/* Wherever the slot is */
-CODE farther
-	AT	farther
-	.byte	0x48, 0x8d, 0x05
-	.long	-0x80000000
-CODE_END farther
+/* lea 0x7fffffff(%rip), %rax and lea -0x80000000(%rip), %rax: no slot can reach both operands. */
+INSN far, .byte 0x48, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f
+INSN farther, .byte 0x48, 0x8d, 0x05, 0x00, 0x00, 0x00, 0x80
+COVERED far_second, .byte 0x48, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f
 #endif
 
 /*
  * How instructions are executed
  */
+
+INSN relative, call kp_explain_text
+INSN loop, loop kp_ex_loop
 
 CODE branch
 	AT	branch
@@ -164,16 +148,6 @@ CODE branch
 	SOME_NOPS
 1:	nop
 CODE_END branch
-
-CODE relative
-	AT	relative
-	call	kp_explain_text
-CODE_END relative
-
-CODE loop
-	AT	loop
-	loop	kp_ex_loop
-CODE_END loop
 
 CODE indirect
 	AT	indirect
@@ -185,10 +159,7 @@ CODE return
 	AT	return
 	ANNOTATE_RETPOLINE_SAFE
 	ret
-	int3
-	int3
-	int3
-	int3
+	.skip	4, 0xcc
 CODE_END return
 
 CODE flags
@@ -204,7 +175,7 @@ CODE push
 	SOME_NOPS
 CODE_END push
 
-/* The boosted copy changes what a second trap would need. */
+/* Boosted: after these a second trap might not work. */
 CODE state
 	AT	state
 	lidt	(%_ASM_AX)
@@ -216,10 +187,7 @@ CODE state
 CODE_END state
 
 #ifdef CONFIG_X86_32
-CODE step
-	AT	step
-	mov	%eax, %es
-CODE_END step
+INSN step, mov %eax, %es
 
 CODE segment
 	mov	%eax, %ds
@@ -233,30 +201,6 @@ CODE_END segment
  * No jump
  */
 
-	.text
-	.type	kp_ex_end, @function
-kp_ex_end:
-	AT	end
-	KP_INC_EAX
-	ANNOTATE_RETPOLINE_SAFE
-	ret
-	.size	kp_ex_end, . - kp_ex_end
-	STACK_FRAME_NON_STANDARD kp_ex_end
-	.type	kp_ex_behind_end, @function
-kp_ex_behind_end:
-	SOME_NOPS
-.Lmiddle:
-	SOME_NOPS
-	RET
-	.size	kp_ex_behind_end, . - kp_ex_behind_end
-
-CODE into
-	jz	1f
-	AT	into
-	nop
-1:	SOME_NOPS
-CODE_END into
-
 CODE address
 #ifdef CONFIG_X86_64
 	lea	1f(%rip), %rax
@@ -269,17 +213,7 @@ CODE address
 	SOME_NOPS
 CODE_END address
 
-CODE fixup
-.Lload_fixup:
-	mov	(%_ASM_DI), %_ASM_AX
-	AT	fixup
-	nop
-.Lfixup_fixup:
-	SOME_NOPS
-CODE_END fixup
-_ASM_EXTABLE(.Lload_fixup, .Lfixup_fixup)
-
-/* The nop of a jump label, whose jump would lead behind @to. */
+/* The nop of a jump label, whose jump would lead to @to */
 .macro LABEL_NOP to:req
 .Lsite_\to:
 	.byte	BYTES_NOP5
@@ -314,60 +248,20 @@ CODE label
 	nop
 CODE_END label
 
-CODE far_branch
-	AT	far_branch
-	nop
-.Lfar_branch:
-	SOME_NOPS
-CODE_END far_branch
-
-CODE far_address
-	AT	far_address
-	nop
-.Lfar_address:
-	ANNOTATE_NOENDBR
-	SOME_NOPS
-CODE_END far_address
-
-/* No short branch leads from here to the code above. */
-	.section .text.unlikely, "ax"
-	.balign	16
-	.type	kp_ex_far_away, @function
-kp_ex_far_away:
-	.skip	256, 0x90
-	jmp	.Lfar_branch
-	mov	$.Lfar_address, %_ASM_AX
-	.skip	256, 0x90
-	RET
-	.size	kp_ex_far_away, . - kp_ex_far_away
-	STACK_FRAME_NON_STANDARD kp_ex_far_away
-	.text
-
-#ifndef CONFIG_X86_KERNEL_IBT
+COVERED loop_covered, loop kp_ex_loop_covered
+COVERED flags_covered, pushf
+/* This jump leads to the middle of another function, which prevents no jump here. */
+COVERED into_other, {disp32} jmp .Lat_hlt
+#ifdef CONFIG_X86_KERNEL_IBT
+COVERED endbr_covered, endbr64
+#else
 CODE jumps_indirectly
 	AT	jumps_indirectly
 	SOME_NOPS
 	ANNOTATE_RETPOLINE_SAFE
 	jmp	*%_ASM_DX
 CODE_END jumps_indirectly
-#else
-CODE endbr_covered
-	AT	endbr_covered
-	nop
-	endbr64
-CODE_END endbr_covered
 #endif
-
-CODE fault_covered
-	AT	fault_covered
-	nop
-.Lload_covered:
-	mov	(%_ASM_DI), %_ASM_AX
-	SOME_NOPS
-.Lfixup_covered:
-	nop
-CODE_END fault_covered
-_ASM_EXTABLE(.Lload_covered, .Lfixup_covered)
 
 CODE blacklist_covered
 	AT	blacklist_covered
@@ -378,26 +272,7 @@ CODE blacklist_covered
 CODE_END blacklist_covered
 	_ASM_NOKPROBE(.Lblacklisted)
 
-CODE loop_covered
-	AT	loop_covered
-	nop
-	loop	kp_ex_loop_covered
-CODE_END loop_covered
-
-CODE into_other
-	AT	into_other
-	nop
-	{disp32} jmp .Lmiddle
-CODE_END into_other
-
-CODE flags_covered
-	AT	flags_covered
-	nop
-	pushf
-	pop	%_ASM_AX
-CODE_END flags_covered
-
-/* The text of this one is changed while the jump is about to be written. */
+/* The module changes this text while the jump is about to be written. */
 CODE changed
 	AT	changed
 	bts	$6, %eax

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For api-explain.sh: locations that kprobes/explain is asked about, and registrations that are
- * refused for what no location shows.
- *
- * /sys/kernel/debug/kp_explain/cases has a line for each location: a name, and SYMBOL+OFFSET.
- *
- * A write of one word to kp_explain/refuse provokes a refusal, and kp_explain/refused has
- * the errno and the reason that it left: null, twice, neither, both, data, memory,
- * jprobe-inside, jprobe-handler, redirects, and rest. With rest, the module calls functions
- * of kprobes directly, for reasons that no registration has. With changed, it modifies text
- * under a jump, so that the jump is refused; unchanged restores the text.
+ * For api-explain.sh. The file /sys/kernel/debug/kp_explain has a line for each location: a name,
+ * and SYMBOL+OFFSET. A write of a word of kp_words to the parameter refuse provokes a refusal that
+ * no location shows; the parameter then has the errno and the reason.
  */
 
 #include <linux/bug.h>
@@ -25,8 +18,9 @@
 #include <linux/seq_file.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
+#include <linux/sysfs.h>
 #include "kp_explain.h"
+#include "kp_opt_suites.h"
 #include "kp_symbol.h"
 
 DEFINE_STATIC_KEY_FALSE(kp_explain_key);
@@ -73,38 +67,35 @@ static void kp_show_case(struct seq_file *m, const char *name, unsigned long add
 	seq_printf(m, "%s %s\n", name, symbol);
 }
 
+/* At most that many of the kernel's own sites are shown. Some are in text on the blacklist. */
+#define KP_KERNEL_SITES	40
+
+static void kp_show_calls(struct seq_file *m, const char *name, struct static_call_site *site,
+			  struct static_call_site *end)
+{
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
-static void kp_show_calls(struct seq_file *m)
-{
-	for (int i = 0; i < THIS_MODULE->num_static_call_sites; i++) {
-		struct static_call_site *site = &THIS_MODULE->static_call_sites[i];
+	int shown = 0;
 
-		if (!(((long)&site->key + site->key) & STATIC_CALL_SITE_INIT))
-			kp_show_case(m, "static_call", (unsigned long)&site->addr + site->addr);
-	}
-}
-#else
-static void kp_show_calls(struct seq_file *m)
-{
-}
+	for (; site && site < end && shown < KP_KERNEL_SITES; site++)
+		if (!(((long)&site->key + site->key) & STATIC_CALL_SITE_INIT) && ++shown)
+			kp_show_case(m, name, (unsigned long)&site->addr + site->addr);
 #endif
+}
 
-static unsigned long kp_bug_addr(const struct bug_entry *bug)
+static void kp_show_bugs(struct seq_file *m, const char *name, struct bug_entry *bug,
+			 struct bug_entry *end)
 {
+	int shown = 0;
+
+	for (; bug && bug < end && shown < KP_KERNEL_SITES; bug++, shown++)
 #ifdef CONFIG_GENERIC_BUG_RELATIVE_POINTERS
-	return (unsigned long)&bug->bug_addr_disp + bug->bug_addr_disp;
+		kp_show_case(m, name, (unsigned long)&bug->bug_addr_disp + bug->bug_addr_disp);
 #else
-	return bug->bug_addr;
+		kp_show_case(m, name, bug->bug_addr);
 #endif
 }
 
-static void kp_show_bugs(struct seq_file *m)
-{
-	for (int i = 0; i < THIS_MODULE->num_bugs; i++)
-		kp_show_case(m, "bug", kp_bug_addr(&THIS_MODULE->bug_table[i]));
-}
-
-/* The two instructions of the compiler's check, if there is one. */
+/* The two instructions of the compiler's check before an indirect call */
 static void kp_show_cfi_check(struct seq_file *m)
 {
 	u8 *code = (u8 *)kp_explain_indirect;
@@ -119,9 +110,6 @@ static void kp_show_cfi_check(struct seq_file *m)
 		kp_show_case(m, "cfi_check", (unsigned long)code + i + 6);
 	}
 }
-
-/* How many of the kernel's own sites are shown. Some are in text on the blacklist. */
-#define KP_KERNEL_SITES	40
 
 static void kp_show_kernel_labels(struct seq_file *m)
 {
@@ -138,34 +126,35 @@ static void kp_show_kernel_labels(struct seq_file *m)
 
 static void kp_show_kernel_calls(struct seq_file *m)
 {
-#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 	struct static_call_site *site = kp_find_symbol("__start_static_call_sites");
 	struct static_call_site *end = kp_find_symbol("__stop_static_call_sites");
-	int shown = 0;
 
-	for (; site && site < end && shown < KP_KERNEL_SITES; site++)
-		if (!(((long)&site->key + site->key) & STATIC_CALL_SITE_INIT) && ++shown)
-			kp_show_case(m, "kernel_call", (unsigned long)&site->addr + site->addr);
-#endif
+	kp_show_calls(m, "kernel_call", site, end);
 }
 
 static void kp_show_kernel_bugs(struct seq_file *m)
 {
 	struct bug_entry *bug = kp_find_symbol("__start___bug_table");
 	struct bug_entry *end = kp_find_symbol("__stop___bug_table");
-	int shown = 0;
 
-	for (; bug && bug < end && shown < KP_KERNEL_SITES; bug++, shown++)
-		kp_show_case(m, "kernel_bug", kp_bug_addr(bug));
+	kp_show_bugs(m, "kernel_bug", bug, end);
 }
 
 static int kp_explain_cases_show(struct seq_file *m, void *unused)
 {
+	struct module *mod = THIS_MODULE;
+
 	for (int i = 0; i < kp_explain_codes_nr; i++)
 		kp_show_case(m, kp_explain_names + kp_explain_codes[i].name,
 			     (unsigned long)kp_explain_text + (int)kp_explain_codes[i].at);
-	kp_show_calls(m);
-	kp_show_bugs(m);
+	for (int i = 0; i < kp_opt_codes_nr; i++)
+		kp_show_case(m, kp_opt_names + kp_opt_codes[i].name,
+			     (unsigned long)kp_opt_text + (int)kp_opt_codes[i].probed);
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+	kp_show_calls(m, "static_call", mod->static_call_sites,
+		      mod->static_call_sites + mod->num_static_call_sites);
+#endif
+	kp_show_bugs(m, "bug", mod->bug_table, mod->bug_table + mod->num_bugs);
 	kp_show_cfi_check(m);
 	kp_show_kernel_labels(m);
 	kp_show_kernel_calls(m);
@@ -173,13 +162,6 @@ static int kp_explain_cases_show(struct seq_file *m, void *unused)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(kp_explain_cases);
-
-/*
- * Refusals
- */
-
-/* Guards what the last word has left, and the probe of "changed". */
-static DEFINE_MUTEX(kp_refuse_mutex);
 
 static int kp_refused_errno;
 static enum kprobe_reason kp_refused_reason;
@@ -201,14 +183,10 @@ static int kp_nothing(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static void kp_post_nothing(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static int kp_refuse_null(void)
 {
 	kp_refused_errno = register_kprobe(NULL);
-	return kp_refused_errno == -EINVAL ? 0 : -EIO;
+	return 0;
 }
 
 static void kp_try(struct kprobe *kp)
@@ -220,12 +198,18 @@ static void kp_try(struct kprobe *kp)
 		unregister_kprobe(kp);
 }
 
+static void kp_try_return(struct kretprobe *rp)
+{
+	rp->kp.symbol_name = "kp_explain_one";
+	kp_refused_errno = register_kretprobe(rp);
+	kp_refused_reason = rp->kp.refusal;
+	if (!kp_refused_errno)
+		unregister_kretprobe(rp);
+}
+
 static int kp_refuse_twice(void)
 {
-	struct kprobe kp = {
-		.addr = (kprobe_opcode_t *)kp_explain_one,
-		.pre_handler = kp_nothing,
-	};
+	struct kprobe kp = { .symbol_name = "kp_explain_one", .pre_handler = kp_nothing };
 	int ret = register_kprobe(&kp);
 
 	if (ret)
@@ -234,50 +218,6 @@ static int kp_refuse_twice(void)
 	kp_refused_reason = kp.refusal;
 	unregister_kprobe(&kp);
 	return 0;
-}
-
-static int kp_refuse_neither(void)
-{
-	struct kprobe kp = {};
-
-	kp_try(&kp);
-	return 0;
-}
-
-static int kp_refuse_both(void)
-{
-	struct kprobe kp = {
-		.addr = (kprobe_opcode_t *)kp_explain_one,
-		.symbol_name = "kp_explain_one",
-	};
-
-	kp_try(&kp);
-	return 0;
-}
-
-static int kp_try_return(size_t data_size, int maxactive)
-{
-	struct kretprobe rp = {
-		.kp.symbol_name = "kp_explain_one",
-		.data_size = data_size,
-		.maxactive = maxactive,
-	};
-
-	kp_refused_errno = register_kretprobe(&rp);
-	kp_refused_reason = rp.kp.refusal;
-	if (!kp_refused_errno)
-		unregister_kretprobe(&rp);
-	return 0;
-}
-
-static int kp_refuse_data(void)
-{
-	return kp_try_return(KRETPROBE_MAX_DATA_SIZE + 1, 0);
-}
-
-static int kp_refuse_memory(void)
-{
-	return kp_try_return(0, INT_MAX);
 }
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
@@ -291,34 +231,31 @@ static struct ftrace_ops kp_redirecting = {
 	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
+static void kp_post_nothing(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
 static int kp_refuse_redirects(void)
 {
 	struct kprobe kp = { .symbol_name = "kp_explain_one", .post_handler = kp_post_nothing };
 	static unsigned char name[] = "kp_explain_one";
 	int ret;
 
-	ret = ftrace_set_filter(&kp_redirecting, name, sizeof(name) - 1, 1);
-	ret = ret ?: register_ftrace_function(&kp_redirecting);
+	ret = ftrace_set_filter(&kp_redirecting, name, sizeof(name) - 1, 1) ?:
+	      register_ftrace_function(&kp_redirecting);
 	if (ret)
 		return ret;
 	kp_try(&kp);
 	return unregister_ftrace_function(&kp_redirecting);
 }
 
-/* Only at the end: a filter that was freed must not be set again. */
+/* Only when the module is unloaded: a filter that was freed must not be set again. */
 static void kp_free_redirecting(void)
 {
 	ftrace_free_filter(&kp_redirecting);
 }
 #else
-static int kp_refuse_redirects(void)
-{
-	return -EOPNOTSUPP;
-}
-
-static void kp_free_redirecting(void)
-{
-}
+static void kp_free_redirecting(void) { }
 #endif
 
 #ifdef CONFIG_JPROBES
@@ -351,19 +288,9 @@ static int kp_refuse_jprobe_handler(void)
 {
 	return kp_try_jprobe(0, &kp_refused_errno);
 }
-#else
-static int kp_refuse_jprobe_inside(void)
-{
-	return -EOPNOTSUPP;
-}
-
-static int kp_refuse_jprobe_handler(void)
-{
-	return -EOPNOTSUPP;
-}
 #endif
 
-/* No text has the address, as if it had been freed since a probe was there. */
+/* There is no text at address 1, as if it had been freed since a probe was registered there. */
 static __nocfi int kp_refuse_gone(void)
 {
 	struct kprobe_jump jump = { .addr = 1 };
@@ -375,7 +302,7 @@ static __nocfi int kp_refuse_gone(void)
 	return 0;
 }
 
-/* An errno that ftrace does not return at present. */
+/* Ftrace does not return this errno at present. */
 static __nocfi int kp_refuse_ftrace(void)
 {
 	if (!kernel.ftrace_reason)
@@ -385,7 +312,7 @@ static __nocfi int kp_refuse_ftrace(void)
 	return 0;
 }
 
-/* Change the last byte of the text that a jump at kp_changed would cover. */
+/* Change the last byte that the jump of kp_changed would cover. */
 static __nocfi void kp_flip(void)
 {
 	u8 *byte = (u8 *)kp_changed.addr + 4, value = *byte ^ 1;
@@ -411,9 +338,9 @@ static void kp_wait_while(enum probepoint_state state)
 }
 
 /*
- * The text has to be changed after the detour buffer was made, and before the jump is written:
- * while the worker waits for tasks RCU. If it was too late, the byte that has changed is one of
- * the jump, which no CPU executes, and which the end of the registration removes: try again.
+ * Change text between the making of the detour buffer and the writing of the jump, while the worker
+ * waits for tasks RCU. If the jump was written before, the byte is one of the jump. No CPU executes
+ * this one, and unregistration removes it: try again.
  */
 static int kp_change(void)
 {
@@ -454,59 +381,67 @@ static int kp_unchange(void)
 static const struct {
 	const char *word;
 	int (*refuse)(void);
+	struct kprobe kp;
+	struct kretprobe rp;
 } kp_words[] = {
 	{ "null", kp_refuse_null },
 	{ "twice", kp_refuse_twice },
-	{ "neither", kp_refuse_neither },
-	{ "both", kp_refuse_both },
-	{ "data", kp_refuse_data },
-	{ "memory", kp_refuse_memory },
+	{ "neither" },
+	{ "both", .kp.addr = (void *)kp_explain_one, .kp.symbol_name = "kp_explain_one" },
+	{ "data", .rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1 },
+	{ "memory", .rp.maxactive = INT_MAX },
+#ifdef CONFIG_JPROBES
 	{ "jprobe-inside", kp_refuse_jprobe_inside },
 	{ "jprobe-handler", kp_refuse_jprobe_handler },
+#endif
+#ifdef CONFIG_KPROBES_ON_FTRACE
 	{ "redirects", kp_refuse_redirects },
+#endif
 	{ "gone", kp_refuse_gone },
 	{ "ftrace", kp_refuse_ftrace },
 	{ "changed", kp_change },
 	{ "unchanged", kp_unchange },
 };
 
-static ssize_t kp_refuse_write(struct file *file, const char __user *buf, size_t count,
-			       loff_t *pos)
+static int kp_refuse_set(const char *word, const struct kernel_param *param)
 {
-	char word[16] = {};
-	int i, ret = -EINVAL;
+	struct kretprobe rp;
+	struct kprobe kp;
+	int i;
 
-	if (count >= sizeof(word))
-		return -E2BIG;
-	if (copy_from_user(word, buf, count))
-		return -EFAULT;
-	mutex_lock(&kp_refuse_mutex);
+	for (i = 0; i < ARRAY_SIZE(kp_words); i++)
+		if (sysfs_streq(word, kp_words[i].word))
+			break;
+	if (i == ARRAY_SIZE(kp_words))
+		return -EINVAL;
 	kp_refused_errno = 0;
 	kp_refused_reason = KPROBE_WHY_NONE;
-	for (i = 0; i < ARRAY_SIZE(kp_words); i++)
-		if (!strcmp(strim(word), kp_words[i].word))
-			ret = kp_words[i].refuse();
-	mutex_unlock(&kp_refuse_mutex);
-	return ret ?: count;
-}
-
-static const struct file_operations kp_refuse_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = kp_refuse_write,
-	.llseek = noop_llseek,
-};
-
-static __nocfi int kp_refused_show(struct seq_file *m, void *unused)
-{
-	mutex_lock(&kp_refuse_mutex);
-	seq_printf(m, "%d %s\n", kp_refused_errno, *kernel.text(kp_refused_reason));
-	mutex_unlock(&kp_refuse_mutex);
+	if (kp_words[i].refuse)
+		return kp_words[i].refuse();
+	kp = kp_words[i].kp;
+	rp = kp_words[i].rp;
+	if (rp.data_size || rp.maxactive)
+		kp_try_return(&rp);
+	else
+		kp_try(&kp);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(kp_refused);
 
-static struct dentry *kp_explain_dir;
+static __nocfi int kp_refuse_get(char *buf, const struct kernel_param *param)
+{
+	return sysfs_emit(buf, "%d %s\n", kp_refused_errno, *kernel.text(kp_refused_reason));
+}
+
+static const struct kernel_param_ops kp_refuse_ops = {
+	.set = kp_refuse_set,
+	.get = kp_refuse_get,
+};
+
+/* The lock of the module's parameters guards the variables above. */
+module_param_cb(refuse, &kp_refuse_ops, NULL, 0600);
+MODULE_PARM_DESC(refuse, "what is refused next; the errno and the reason of that");
+
+static struct dentry *kp_explain_file;
 
 static int __init kp_explain_init(void)
 {
@@ -518,17 +453,15 @@ static int __init kp_explain_init(void)
 	kernel.text_mutex = kp_find_symbol("text_mutex");
 	if (!kernel.text)
 		return -ENOENT;
-	kp_explain_dir = debugfs_create_dir("kp_explain", NULL);
-	debugfs_create_file("cases", 0400, kp_explain_dir, NULL, &kp_explain_cases_fops);
-	debugfs_create_file("refuse", 0200, kp_explain_dir, NULL, &kp_refuse_fops);
-	debugfs_create_file("refused", 0400, kp_explain_dir, NULL, &kp_refused_fops);
+	kp_explain_file = debugfs_create_file("kp_explain", 0400, NULL, NULL,
+					      &kp_explain_cases_fops);
 	return kp_explain_calls(1) == 2 && kp_explain_warns(1) == 2 &&
 	       kp_explain_indirect(kp_explain_one, 1) == 2 ? 0 : -EIO;
 }
 
 static void __exit kp_explain_exit(void)
 {
-	debugfs_remove(kp_explain_dir);
+	debugfs_remove(kp_explain_file);
 	if (kp_changed.addr)
 		kp_unchange();
 	kp_free_redirecting();
