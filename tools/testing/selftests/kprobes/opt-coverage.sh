@@ -5,23 +5,22 @@
 # second instruction. It must not fall below a known floor.
 #
 # OPT_SHARE_STEP=N in the environment tests one in N functions, the same ones in every kernel that
-# has them; 1 stands for all. OPT_SHARE_QUIET=N is for kernels whose jumps appear and disappear
-# after the sysctl and unregister_kprobes() have returned: after N milliseconds without a new
-# jump, all are in place.
+# has them; 1 stands for all. OPT_SHARE_QUIET=N is for kernels that write jumps and restore text
+# after the sysctl and unregister_kprobes() have returned: after N milliseconds without a new jump,
+# all are there.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 step=${OPT_SHARE_STEP:-40}
-# in percent of all functions, including those that cannot be probed at all
+# in percent of all functions, also of functions that cannot be probed
 floor_first=${OPT_SHARE_FIRST:-88}
 floor_second=${OPT_SHARE_SECOND:-84}
-share=$DEBUGFS/kp_coverage
-chunk=1000
+share=/sys/module/kp_coverage/parameters
 
-# Functions of the kernel, without freed init text and symbols that are only padding. Their names
-# decide which are tested.
+# The addresses of functions, 200 in a line. Freed init text and symbols of padding are left out. A
+# hash of the name decides which functions are tested.
 choose() {
 	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
 	grep -E -v ' (__pfx_|__cfi_)|\[' /proc/kallsyms | grep -i ' t ' | sort -u -k1,1 |
@@ -37,39 +36,27 @@ choose() {
 				return sum
 			}
 			(($1 "") < bound[1] || ($1 "") >= bound[2]) && hash($3) % step == 0 {
-				print $1
-			}' \
-			>"$TMP/functions"
-	[ "$(grep -c . "$TMP/functions")" -ge 20 ]
+				printf "%s%s", $1, ++chosen % 200 ? " " : "\n"
+			}
+			END { print "" }' >"$TMP/functions"
+	functions=$(wc -w <"$TMP/functions")
+	at_least "functions" "$functions" 20
 }
 
-# Write this many functions at once: all addresses have the same length.
 count() {
-	line=$(head -n 1 "$TMP/functions" | wc -c)
-	dd if="$TMP/functions" of=$share/functions bs=$((line * chunk)) 2>"$TMP/dd" || {
-		sed 's/^/# /' "$TMP/dd"
-		return 1
-	}
-}
-
-summary() {
-	sed -n "s/^$1 //p" $share/summary
-}
-
-# percent PART: prints the share of all functions, with one decimal
-percent() {
-	awk -v part="$1" -v all="$(summary functions)" 'BEGIN { printf "%.1f", 100 * part / all }'
+	while read -r chunk; do
+		put $share/probe "$chunk"
+	done <"$TMP/functions"
 }
 
 # is_right first|second FLOOR
 is_right() {
-	ktap_print_msg "$1 instruction: of $(summary functions) functions" \
-		"$(summary "$1_probed") probed, $(summary "$1_jumps") optimised:" \
-		"$(percent "$(summary "$1_jumps")") %; $(summary "$1_ftrace") reached by ftrace"
-	equal "wrong text" "$(summary "$1_wrong")" 0 &&
-		equal "text that was not restored" "$(summary "$1_left")" 0 &&
-		[ $((($(summary "$1_jumps") + $(summary "$1_ftrace")) * 100)) -ge \
-			$(($(summary functions) * $2)) ]
+	IFS=, read -r probed jumps ftrace wrong left <$share/$1
+	ktap_print_msg "$1 instruction: of $functions functions $probed probed, $jumps" \
+		"optimised:" "$((1000 * jumps / functions))" "per mille; $ftrace reached by ftrace"
+	equal "wrong text" "$wrong" 0
+	equal "text that was not restored" "$left" 0
+	at_least "per cent" $(((jumps + ftrace) * 100 / functions)) "$2"
 }
 
 setup_optimized
