@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: what the rest of the kernel calls of kprobes and no module can, since it is not
- * exported: kprobe_busy_begin(), get_kprobe(), within_kprobe_blacklist() and others. Probes are
- * at an instruction that is boosted, stepped or optimised as the script has chosen, and at an
- * entry that ftrace may have.
+ * KUnit suite: functions of kprobes that the rest of the kernel calls, but that are not exported to
+ * modules. Probes are at an instruction that is boosted, stepped or optimised, as the script has
+ * chosen, and at an entry that ftrace may have.
  */
 
 #include <linux/ftrace.h>
@@ -29,7 +28,7 @@ static bool opt;
 module_param(opt, bool, 0400);
 MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
 
-/* Of the kernel. */
+/* Of the kernel */
 static struct {
 	struct kprobe_levels __percpu *levels;
 	void (*busy_begin)(void);
@@ -45,39 +44,27 @@ static struct {
 	void (*del_range)(unsigned long start, unsigned long end);
 } kernel;
 
-#define KP_INTERNAL(name) \
+#define KP_INTERNAL(name, code) \
 	".pushsection .text, \"ax\"\n\t" \
 	".globl " #name "\n\t" \
 	".type " #name ", @function\n" \
 	#name ":\n\t" \
 	ANNOTATE_NOENDBR "\n\t" \
-	"leal 1(%" _ASM_ARG1 "), %eax\n\t" \
-	"test %" _ASM_ARG1 ", %" _ASM_ARG1 "\n\t" \
+	code "\n\t" \
 	ASM_RET \
 	".size " #name ", . - " #name "\n\t" \
 	".popsection"
-asm(KP_INTERNAL(kp_internal_plain));
-asm(KP_INTERNAL(kp_internal_other));
-
-/* Each byte is an instruction. */
+#define KP_INTERNAL_TWO \
+	"leal 1(%" _ASM_ARG1 "), %eax\n\t" \
+	"test %" _ASM_ARG1 ", %" _ASM_ARG1
 #define KP_INTERNAL_NOPS	64
-#define KP_INTERNAL_ROW \
-	".pushsection .text, \"ax\"\n\t" \
-	".globl kp_internal_nops\n\t" \
-	".type kp_internal_nops, @function\n" \
-	"kp_internal_nops:\n\t" \
-	".rept " __stringify(KP_INTERNAL_NOPS) "\n\t" \
-	".byte 0x90\n\t" \
-	".endr\n\t" \
-	ASM_RET \
-	".size kp_internal_nops, . - kp_internal_nops\n\t" \
-	".popsection"
-asm(KP_INTERNAL_ROW);
-
-/* Three functions, one after the other. */
-asm(KP_INTERNAL(kp_internal_area1));
-asm(KP_INTERNAL(kp_internal_area2));
-asm(KP_INTERNAL(kp_internal_area3));
+asm(KP_INTERNAL(kp_internal_plain, KP_INTERNAL_TWO));
+asm(KP_INTERNAL(kp_internal_other, KP_INTERNAL_TWO));
+asm(KP_INTERNAL(kp_internal_nops, ".skip " __stringify(KP_INTERNAL_NOPS) ", 0x90"));
+/* Three functions, one after the other */
+asm(KP_INTERNAL(kp_internal_area1, KP_INTERNAL_TWO));
+asm(KP_INTERNAL(kp_internal_area2, KP_INTERNAL_TWO));
+asm(KP_INTERNAL(kp_internal_area3, KP_INTERNAL_TWO));
 
 static noinline long kp_internal_entry(long arg)
 {
@@ -107,7 +94,6 @@ KUNIT_ARRAY_PARAM_DESC(kp_targets, kp_targets, name);
 
 static struct {
 	const struct kp_target *target;
-	struct kunit *test;
 	struct irq_work work;
 	bool begin_in_handler;
 	bool other_in_handler;
@@ -117,7 +103,7 @@ static struct {
 	unsigned int hits, posts, other_hits, returns, own_returns;
 } kp;
 
-/* Where indirect branches are tracked, some of the functions are no targets of any. */
+/* With IBT, a function without an endbr cannot be called through a pointer. */
 static bool kp_may_call(const void *func)
 {
 #ifdef CONFIG_X86_KERNEL_IBT
@@ -127,7 +113,7 @@ static bool kp_may_call(const void *func)
 	return func;
 }
 
-/* kprobe_running(), for which modules lack the variable. */
+/* kprobe_running(): the variable that it reads is not exported. */
 static struct kprobe *kp_running(void)
 {
 	struct kprobe_level *level;
@@ -147,15 +133,14 @@ static void kp_end(void)
 	kernel.busy_end();
 }
 
+NOKPROBE_SYMBOL(kp_running);
+NOKPROBE_SYMBOL(kp_begin);
+NOKPROBE_SYMBOL(kp_end);
+
 static struct kprobe *kp_find(void *addr)
 {
 	guard(preempt)();
 	return kernel.get_kprobe(addr);
-}
-
-static bool kp_blacklisted(void *addr)
-{
-	return kernel.blacklisted((unsigned long)addr);
 }
 
 static bool kp_in_slot(unsigned long addr)
@@ -169,10 +154,6 @@ static bool kp_in_detour(unsigned long addr)
 	guard(rcu)();
 	return kernel.in_detour && kernel.in_detour(addr);
 }
-
-NOKPROBE_SYMBOL(kp_running);
-NOKPROBE_SYMBOL(kp_begin);
-NOKPROBE_SYMBOL(kp_end);
 
 static noinline long kp_internal_begins(long arg)
 {
@@ -222,13 +203,10 @@ NOKPROBE_SYMBOL(kp_other_pre);
 static struct kprobe kp_probe, kp_second, kp_other;
 static struct kretprobe kp_return[3];
 
-static void kp_unregister(void *p)
-{
-	unregister_kprobe(p);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister, unregister_kprobe, struct kprobe *);
+KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_return, unregister_kretprobe, struct kretprobe *);
 
-/* A jump, where there is to be one. */
-static void kp_settle(struct kunit *test, struct kprobe *p)
+static void kp_wait_optimized(struct kunit *test, struct kprobe *p)
 {
 	if (opt && !kprobe_ftrace(p))
 		KUNIT_ASSERT_TRUE_MSG(test, kp_wait_jump(p->addr, true), "no jump comes");
@@ -236,61 +214,56 @@ static void kp_settle(struct kunit *test, struct kprobe *p)
 
 static void kp_register(struct kunit *test, struct kprobe *p, void *addr, bool post)
 {
-	memset(p, 0, sizeof(*p));
-	p->addr = addr;
-	p->pre_handler = p == &kp_other ? kp_other_pre : kp_pre;
-	p->post_handler = post ? kp_post : NULL;
+	*p = (struct kprobe){
+		.addr = addr,
+		.pre_handler = p == &kp_other ? kp_other_pre : kp_pre,
+		.post_handler = post ? kp_post : NULL,
+	};
 	KUNIT_ASSERT_EQ(test, register_kprobe(p), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, p), 0);
-	kp_settle(test, p);
+	kp_wait_optimized(test, p);
 }
 
-/* Register a probe at one of the nops, and do not wait for a jump. */
+/* Register a probe at one of the nops, without a wait for a jump. */
 static void kp_register_nop(struct kunit *test, unsigned int i)
 {
 	kp_probe = (struct kprobe){ .addr = (void *)kp_internal_nops + i, .pre_handler = kp_pre };
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_probe), 0);
 }
 
-static void kp_call(struct kunit *test)
+/* Call the function. @hits were then handled in all, and @missed missed. */
+static noinline void kp_calls(struct kunit *test, unsigned int hits, unsigned int missed)
 {
-	KUNIT_EXPECT_EQ(test, kp.target->call(4), 5);
+	void *caller = __builtin_return_address(0);
+
+	KUNIT_EXPECT_EQ_MSG(test, kp.target->call(4), 5, "in %pS", caller);
+	KUNIT_EXPECT_EQ_MSG(test, kp.hits, hits, "in %pS", caller);
+	KUNIT_EXPECT_EQ_MSG(test, kp_probe.nmissed, missed, "in %pS", caller);
 }
 
-/* In a context that was not busy, hits come; in one that is, they are counted as missed. */
-static void kp_expect(struct kunit *test, unsigned int hits, unsigned int missed)
-{
-	KUNIT_EXPECT_EQ(test, kp.hits, hits);
-	KUNIT_EXPECT_EQ(test, kp_probe.nmissed, missed);
-}
-
+/* A hit in a busy context is missed. A nested kprobe_busy_begin() does not end it. */
 static void kp_internal_busy(struct kunit *test)
 {
 	int count;
 
 	kp_register(test, &kp_probe, kp.target->call, true);
-	kp_call(test);
-	kp_expect(test, 1, 0);
+	kp_calls(test, 1, 0);
 	preempt_disable();
 	count = preempt_count();
 	kp_begin();
 	KUNIT_EXPECT_EQ(test, preempt_count(), count + PREEMPT_DISABLE_OFFSET);
 	KUNIT_EXPECT_NOT_NULL(test, kp_running());
 	KUNIT_EXPECT_PTR_NE(test, kp_running(), &kp_probe);
-	kp_call(test);
-	kp_expect(test, 1, 1);
-	/* Nested, it ends with the outer one. */
+	kp_calls(test, 1, 1);
 	kp_begin();
-	kp_call(test);
+	kp_calls(test, 1, 2);
 	kp_end();
-	kp_call(test);
-	kp_expect(test, 1, 3);
+	kp_calls(test, 1, 3);
 	kp_end();
 	KUNIT_EXPECT_EQ(test, preempt_count(), count);
 	KUNIT_EXPECT_NULL(test, kp_running());
 	preempt_enable();
-	kp_call(test);
-	kp_expect(test, 2, 3);
+	kp_calls(test, 2, 3);
 	KUNIT_EXPECT_EQ(test, kp.posts, 2);
 }
 
@@ -301,43 +274,33 @@ static void kp_irq(struct irq_work *work)
 	kp.irq_done = true;
 }
 
-static void kp_interrupt(struct kunit *test)
+/* An interrupt of a busy context has a context of its own. */
+static void kp_internal_busy_interrupted(struct kunit *test)
 {
 	unsigned long timeout = jiffies + 30 * HZ;
 
-	kp.irq_done = false;
+	kp_register(test, &kp_probe, kp.target->call, false);
+	kp.work = IRQ_WORK_INIT_HARD(kp_irq);
+	kp_begin();
 	irq_work_queue(&kp.work);
 	while (!READ_ONCE(kp.irq_done) && time_before(jiffies, timeout))
 		cpu_relax();
 	KUNIT_EXPECT_TRUE_MSG(test, kp.irq_done, "no interrupt comes");
-}
-
-/* An interrupt over a busy context is a context of its own. */
-static void kp_internal_busy_interrupted(struct kunit *test)
-{
-	kp_register(test, &kp_probe, kp.target->call, false);
-	kp.work = IRQ_WORK_INIT_HARD(kp_irq);
-	kp_begin();
-	kp_interrupt(test);
-	kp_expect(test, 1, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
-	kp_call(test);
-	kp_expect(test, 1, 1);
+	kp_calls(test, 1, 1);
 	kp_end();
 	KUNIT_EXPECT_NULL(test, kp_running());
-	kp_call(test);
-	kp_expect(test, 2, 1);
+	kp_calls(test, 2, 1);
 }
 
-/* A handler that calls them is in a busy context before and after. */
+/* A handler calls both: its context is busy before and after that. */
 static void kp_internal_busy_in_handler(struct kunit *test)
 {
 	kp_register(test, &kp_probe, kp.target->call, true);
 	kp_register(test, &kp_other, kp_internal_other, false);
 	kp.begin_in_handler = true;
 	kp.other_in_handler = true;
-	kp_call(test);
-	kp_expect(test, 1, 0);
+	kp_calls(test, 1, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
 	KUNIT_EXPECT_NOT_NULL(test, kp.during);
 	KUNIT_EXPECT_PTR_EQ(test, kp.after, &kp_probe);
@@ -368,28 +331,22 @@ static int kp_entered(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kp_entered);
 
-static void kp_unregister_return(void *rp)
-{
-	unregister_kretprobe(rp);
-}
-
-/* Each handler's own probe, of several at one address as well. */
+/* kprobe_running() is the probe whose handler runs, also if there are several at the address. */
 static void kp_internal_running(struct kunit *test)
 {
 	KUNIT_EXPECT_NULL(test, kp_running());
 	kp_register(test, &kp_probe, kp.target->call, true);
-	kp_call(test);
+	kp_calls(test, 1, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
 	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_probe);
 	KUNIT_EXPECT_NULL(test, kp_running());
-	/* The newest comes first, so the first one is seen last. */
+	/* The handlers of the newest probe run first, those of the oldest one last. */
 	kp_register(test, &kp_second, kp.target->call, true);
-	kp_call(test);
-	KUNIT_EXPECT_EQ(test, kp.hits, 3);
+	kp_calls(test, 3, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
 	KUNIT_EXPECT_NOT_NULL(test, kp.post);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp_probe), 0);
-	kp_call(test);
+	kp_calls(test, 4, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_second);
 	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_second);
 	KUNIT_EXPECT_NULL(test, kp_running());
@@ -397,16 +354,17 @@ static void kp_internal_running(struct kunit *test)
 
 static void kp_register_return(struct kunit *test, struct kretprobe *rp, void *addr)
 {
-	memset(rp, 0, sizeof(*rp));
-	rp->kp.addr = addr;
-	rp->handler = kp_returned;
-	rp->entry_handler = kp_entered;
+	*rp = (struct kretprobe){
+		.kp.addr = addr,
+		.handler = kp_returned,
+		.entry_handler = kp_entered,
+	};
 	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_return, rp), 0);
-	kp_settle(test, &rp->kp);
+	kp_wait_optimized(test, &rp->kp);
 }
 
-/* Each handler's own return probe, of several that follow one call as well. */
+/* The same for the handlers of return probes */
 static void kp_internal_running_return(struct kunit *test)
 {
 	int i, returns = 0;
@@ -414,7 +372,7 @@ static void kp_internal_running_return(struct kunit *test)
 	kp_register(test, &kp_other, kp_internal_other, false);
 	for (i = 0; i < ARRAY_SIZE(kp_return); i++) {
 		kp_register_return(test, &kp_return[i], kp.target->call);
-		kp_call(test);
+		KUNIT_EXPECT_EQ(test, kp.target->call(4), 5);
 		returns += i + 1;
 		KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_return[0].kp);
 		KUNIT_EXPECT_EQ(test, kp.returns, returns);
@@ -424,7 +382,7 @@ static void kp_internal_running_return(struct kunit *test)
 	}
 }
 
-/* The function begins a busy context, and returns in it. */
+/* The function begins a busy context, which does not end with its return. */
 static void kp_internal_running_return_busy(struct kunit *test)
 {
 	struct kprobe *busy;
@@ -436,7 +394,6 @@ static void kp_internal_running_return_busy(struct kunit *test)
 	busy = kp_running();
 	KUNIT_EXPECT_EQ(test, kp.returns, 2);
 	KUNIT_EXPECT_EQ(test, kp.own_returns, 2);
-	/* The busy context goes on. */
 	KUNIT_EXPECT_NOT_NULL(test, busy);
 	for (i = 0; i < 2; i++)
 		KUNIT_EXPECT_PTR_NE(test, busy, &kp_return[i].kp);
@@ -444,10 +401,7 @@ static void kp_internal_running_return_busy(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp_running());
 }
 
-/*
- * get_kprobe() returns one kprobe for all probes at an address, that of the probepoint, which no
- * user has registered. It returns NULL for any other address.
- */
+/* get_kprobe() returns the probepoint's kprobe for all probes at an address, and else NULL. */
 static void kp_internal_get_kprobe(struct kunit *test)
 {
 	struct kprobe *found;
@@ -475,8 +429,8 @@ static void kp_internal_get_kprobe(struct kunit *test)
 }
 
 /*
- * A probepoint that is removed leaves a mark in the table, which a search for any address may
- * meet. No address finds it, neither the highest one nor that of the mark.
+ * A removed probepoint leaves a mark in the table, which a search for any address may meet. A
+ * search for the highest address or for 0 must not find it.
  */
 static void kp_internal_no_address(struct kunit *test)
 {
@@ -490,7 +444,7 @@ static void kp_internal_no_address(struct kunit *test)
 	}
 }
 
-/* The address is the user's again after unregistration, even if the offset stays the same. */
+/* After unregistration, addr is what the user has set, even if the offset is not 0. */
 static void kp_internal_given_address(struct kunit *test)
 {
 	void *nops = (void *)kp_internal_nops;
@@ -504,7 +458,7 @@ static void kp_internal_given_address(struct kunit *test)
 		unregister_kprobe(&kp_probe);
 		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr, nops + i);
 	}
-	/* The address of a symbol can be read, and is not in the way of the next registration. */
+	/* The address that a symbol leaves does not count as given by the user. */
 	kp_probe = (struct kprobe){ .symbol_name = "kp_internal_nops", .pre_handler = kp_pre };
 	for (i = 0; i < 3; i++) {
 		kp_probe.offset = i;
@@ -512,7 +466,6 @@ static void kp_internal_given_address(struct kunit *test)
 		unregister_kprobe(&kp_probe);
 		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr, nops + i);
 	}
-	/* But a user's own address is one too much. */
 	kp_probe = (struct kprobe){ .addr = nops, .symbol_name = "kp_internal_nops" };
 	KUNIT_EXPECT_EQ(test, register_kprobe(&kp_probe), -EINVAL);
 }
@@ -530,8 +483,8 @@ static void kp_user_int3(struct kunit *test, unsigned long ip)
 }
 
 /*
- * A task can execute a breakpoint with any instruction pointer: at the end of 32-bit code, some
- * CPUs wrap around to 0. It must not hit a probepoint, nor a mark.
+ * A breakpoint in user space can have any address, even 0: at the end of 32-bit code, some CPUs
+ * wrap around. It must not hit a probepoint, nor the mark of a removed one.
  */
 static void kp_internal_user_int3(struct kunit *test)
 {
@@ -548,22 +501,25 @@ static void kp_internal_user_int3(struct kunit *test)
 
 static void kp_internal_blacklist(struct kunit *test)
 {
-	/* A module's, from its first to its last byte, and not beyond. */
-	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kp_internal_forbidden));
-	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kp_internal_forbidden + 1));
-	KUNIT_EXPECT_FALSE(test, kp_blacklisted(kp_internal_plain));
-	KUNIT_EXPECT_FALSE(test, kp_blacklisted(kp_internal_entry));
-	/* The kernel's, of its own section, or named by the macro. */
-	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kernel.get_kprobe));
-	KUNIT_EXPECT_TRUE(test, kp_blacklisted(kernel.busy_begin));
-	KUNIT_EXPECT_FALSE(test, kp_blacklisted(register_kprobe));
-	KUNIT_EXPECT_FALSE(test, kp_blacklisted(schedule));
-	/* No code at all. */
-	KUNIT_EXPECT_FALSE(test, kp_blacklisted(NULL));
-	KUNIT_EXPECT_FALSE(test, kp_blacklisted(&kp));
+	unsigned long forbidden = (unsigned long)kp_internal_forbidden;
+	void *const allowed[] = {
+		kp_internal_plain, kp_internal_entry, register_kprobe, schedule,
+		/* No text */
+		NULL, &kp,
+	};
+	int i;
+
+	KUNIT_EXPECT_TRUE(test, kernel.blacklisted(forbidden));
+	KUNIT_EXPECT_TRUE(test, kernel.blacklisted(forbidden + 1));
+	/* Of the kernel: in a section, or named by NOKPROBE_SYMBOL() */
+	KUNIT_EXPECT_TRUE(test, kernel.blacklisted((unsigned long)kernel.get_kprobe));
+	KUNIT_EXPECT_TRUE(test, kernel.blacklisted((unsigned long)kernel.busy_begin));
+	for (i = 0; i < ARRAY_SIZE(allowed); i++)
+		KUNIT_EXPECT_FALSE_MSG(test, kernel.blacklisted((unsigned long)allowed[i]), "%pS",
+				       allowed[i]);
 }
 
-/* An area that begins and ends inside of functions: all of it, and not what is before. */
+/* An area that begins and ends inside functions: all of it is blacklisted, nothing before it. */
 static void kp_internal_area(struct kunit *test)
 {
 	unsigned long first = (unsigned long)kp_internal_area1;
@@ -575,7 +531,7 @@ static void kp_internal_area(struct kunit *test)
 		kunit_skip(test, "the functions cannot be called from here");
 	mutex_lock(kernel.mutex);
 	ret = kernel.add_area(first + 1, third + 1);
-	/* A removal makes the list that readers search. The module takes the rest with it. */
+	/* A removal publishes the new list. Unloading this module removes the rest of the area. */
 	if (!ret)
 		ret = kernel.add_area(first, first + 1);
 	kernel.del_range(first, first + 1);
@@ -588,7 +544,7 @@ static void kp_internal_area(struct kunit *test)
 
 static void kp_internal_slots(struct kunit *test)
 {
-	unsigned long slot = 0, detour = 0;
+	unsigned long plain = (unsigned long)kp_internal_plain, slot, detour;
 	struct kprobe *found;
 	unsigned int level;
 
@@ -599,18 +555,17 @@ static void kp_internal_slots(struct kunit *test)
 	KUNIT_ASSERT_NE(test, slot, 0);
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot));
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot + 1));
-	/* Code that can be written to is of use to an attacker. */
-	KUNIT_EXPECT_FALSE(test, pte_write(*lookup_address(slot, &level)));
-	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)kp_internal_plain));
+	KUNIT_EXPECT_FALSE(test, kp_in_slot(plain));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)&kp));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot(0));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)kernel.in_slot));
+	/* Writable code would help an attacker. */
+	KUNIT_EXPECT_FALSE(test, pte_write(*lookup_address(slot, &level)));
 	detour = kp_jump_target(kp_probe.addr);
 	KUNIT_EXPECT_EQ(test, !!detour, opt);
-	if (detour)
-		KUNIT_EXPECT_TRUE(test, kp_in_detour(detour));
+	KUNIT_EXPECT_EQ(test, kp_in_detour(detour), opt);
 	KUNIT_EXPECT_FALSE(test, kp_in_detour(slot));
-	KUNIT_EXPECT_FALSE(test, kp_in_detour((unsigned long)kp_internal_plain));
+	KUNIT_EXPECT_FALSE(test, kp_in_detour(plain));
 	KUNIT_EXPECT_FALSE(test, kp_in_detour(0));
 }
 
@@ -619,18 +574,18 @@ static enum x86_slot_form kp_slot_form(void)
 	return container_of(kp_find(kp_probe.addr), struct probepoint, kp)->arch.slot.form;
 }
 
-/* A slot calls post_handlers as long as there are some. */
+/* The slot calls post_handlers as long as a probe has one. */
 static void kp_internal_slot_form(struct kunit *test)
 {
-	/* The test, since a lea is emulated when there are post_handlers. */
+	/* The test: a lea with post_handlers is emulated. */
 	unsigned int offset = 3;
 	enum x86_slot_form form;
 	void *insn;
 
-	/* The return that follows is one byte there, and no jump to a return thunk. */
+	/* The plain return after it has one byte, a jump to a return thunk has five. */
 	if (opt && !IS_ENABLED(CONFIG_X86_64))
 		kunit_skip(test, "the function has no room for a jump at the test");
-	/* An instruction with the address would keep the function from being optimised. */
+	/* A constant address inside the function would prevent its jump. */
 	OPTIMIZER_HIDE_VAR(offset);
 	insn = (void *)kp_internal_plain + offset;
 	kp_register(test, &kp_probe, insn, false);
@@ -662,7 +617,6 @@ static struct kunit_case kp_internal_cases[] = {
 static int kp_internal_init(struct kunit *test)
 {
 	memset(&kp, 0, sizeof(kp));
-	kp.test = test;
 	kp.target = test->param_value;
 	if (!kernel.levels) {
 		kernel.busy_begin = kp_symbol(test, "kprobe_busy_begin");
