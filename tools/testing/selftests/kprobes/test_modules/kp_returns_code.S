@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Functions that return where a jump in their place overlaps the return, one in each
- * quarter of a cacheline.
- */
+/* Functions whose return is in the DCR, one in each quarter of a cache line */
 
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -24,14 +21,11 @@ RETURNS 1
 RETURNS 2
 RETURNS 3
 
-/* The same, with a return that no mitigation has looked at. */
+/* The same, with a return that no mitigation replaces */
 	.balign	16
 SYM_FUNC_START_NOALIGN(kp_returns_bare)
 	lea	1(%rdi), %rax
 	ANNOTATE_UNRET_SAFE
 	ret
-	int3
-	int3
-	int3
-	int3
+	.skip	4, 0xcc
 SYM_FUNC_END(kp_returns_bare)

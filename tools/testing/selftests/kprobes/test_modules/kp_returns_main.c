@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: a return in a detour is what it is in the rest of the kernel. Where
- * mitigations have returns go by way of a thunk, so has the detour.
+ * KUnit suite: a return in a detour buffer is like the returns in the rest of the kernel. If
+ * mitigations replace those by jumps to a return thunk, it is such a jump, too.
  */
 
 #include <kunit/test.h>
@@ -23,23 +23,17 @@ static kp_returns_fn *const kp_fns[] = {
 #define KP_SLOT		64
 
 static unsigned long kp_hits;
+static bool kp_flip_flags;
 
 static int kp_returns_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_hits++;
+	if (kp_flip_flags)
+		regs->flags ^= X86_EFLAGS_ID;
 	return 0;
 }
 
 NOKPROBE_SYMBOL(kp_returns_pre);
-
-static int kp_returns_pre_flags(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_hits++;
-	regs->flags ^= X86_EFLAGS_ID;
-	return 0;
-}
-
-NOKPROBE_SYMBOL(kp_returns_pre_flags);
 
 static void kp_returns_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
@@ -49,7 +43,22 @@ NOKPROBE_SYMBOL(kp_returns_post);
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_returns_unregister, unregister_kprobe, struct kprobe *);
 
-/* The offset in @slot of what comes after the copy of lea; after the call, if there is one. */
+static void kp_returns_register(struct kunit *test, struct kprobe *kp, kp_returns_fn *fn, bool post)
+{
+	*kp = (struct kprobe){
+		.addr = (kprobe_opcode_t *)fn,
+		.pre_handler = kp_returns_pre,
+		.post_handler = post ? kp_returns_post : NULL,
+	};
+	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_returns_unregister, kp), 0);
+	if (!kprobe_ftrace(kp))
+		KUNIT_ASSERT_TRUE_MSG(test, kp_wait_jump(kp->addr, true), "no jump at %pS",
+				      kp->addr);
+	kp_hits = 0;
+}
+
+/* Find what follows the copy of the lea, and the call of post_handlers, if there is one. */
 static int kp_return_at(const u8 slot[KP_SLOT])
 {
 	static const u8 lea[] = { 0x48, 0x8d, 0x47, 0x01 };
@@ -66,29 +75,22 @@ static int kp_return_at(const u8 slot[KP_SLOT])
 
 static __nocfi void kp_returns_check(struct kunit *test, kp_returns_fn *fn, bool post)
 {
-	struct kprobe kp = {
-		.addr = (kprobe_opcode_t *)fn,
-		.pre_handler = kp_returns_pre,
-		.post_handler = post ? kp_returns_post : NULL,
-	};
 	bool thunk = boot_cpu_has(X86_FEATURE_RETHUNK);
 	unsigned long at;
 	u8 slot[KP_SLOT];
+	struct kprobe kp;
 	int ret, i;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_returns_unregister, &kp), 0);
-	KUNIT_ASSERT_TRUE_MSG(test, kp_wait_jump(kp.addr, true), "no jump at %pS", kp.addr);
+	kp_returns_register(test, &kp, fn, post);
 	at = ALIGN_DOWN(kp_jump_target(kp.addr), KP_SLOT);
 	KUNIT_ASSERT_EQ(test, copy_from_kernel_nofault(slot, (void *)at, KP_SLOT), 0);
 	ret = kp_return_at(slot);
 	KUNIT_ASSERT_GT(test, ret, 0);
 	kunit_info(test, "%pS: detour %*ph\n", kp.addr, KP_SLOT, slot);
-	/* In the lower half of the line ITS wants a thunk like all others. */
+	/* In the lower half of a cache line, ITS requires a thunk, too. */
 	KUNIT_EXPECT_LT(test, ret, 32);
 	KUNIT_EXPECT_EQ_MSG(test, slot[ret], thunk ? JMP32_INSN_OPCODE : RET_INSN_OPCODE,
 			    "the return of %ps", fn);
-	kp_hits = 0;
 	for (i = 0; i < 100; i++)
 		KUNIT_EXPECT_EQ(test, fn(i), i + 1);
 	KUNIT_EXPECT_EQ(test, kp_hits, 100);
@@ -112,17 +114,17 @@ static void kp_returns_after_post_handlers(struct kunit *test)
 }
 
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
-/* Ftrace has a call in it. */
+/* Ftrace has a call at its entry. */
 static noinline long kp_returns_traced(long arg)
 {
 	barrier();
 	return arg + 1;
 }
 
-/* Three calls; the probed one and those for its probe are fewer than are counted. */
+/* Low enough that the call of the function and those for its probe are all counted. */
 #define KP_DEPTH_BEFORE		0xffff000000000000ULL
 
-/* What is counted after a call if nothing but the call changes it. */
+/* Return the call depth after a call. */
 static __nocfi u64 kp_returns_depth_after(kp_returns_fn *fn)
 {
 	unsigned long flags;
@@ -132,7 +134,7 @@ static __nocfi u64 kp_returns_depth_after(kp_returns_fn *fn)
 	this_cpu_write(pcpu_hot.call_depth, KP_DEPTH_BEFORE);
 	fn(1);
 	depth = this_cpu_read(pcpu_hot.call_depth);
-	/* As the kernel has it where nothing is known. */
+	/* The kernel sets this when it does not know the depth. */
 	this_cpu_write(pcpu_hot.call_depth, 0x8000000000000000ULL);
 	local_irq_restore(flags);
 	return depth;
@@ -140,27 +142,19 @@ static __nocfi u64 kp_returns_depth_after(kp_returns_fn *fn)
 
 static void kp_returns_check_depth(struct kunit *test, kp_returns_fn *fn, bool post, bool flags)
 {
-	struct kprobe kp = {
-		.addr = (kprobe_opcode_t *)fn,
-		.pre_handler = flags ? kp_returns_pre_flags : kp_returns_pre,
-		.post_handler = post ? kp_returns_post : NULL,
-	};
-	u64 before, after;
+	u64 before = kp_returns_depth_after(fn);
+	struct kprobe kp;
 
-	before = kp_returns_depth_after(fn);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_returns_unregister, &kp), 0);
-	if (!kprobe_ftrace(&kp))
-		KUNIT_ASSERT_TRUE(test, kp_wait_jump(kp.addr, true));
-	kp_hits = 0;
-	after = kp_returns_depth_after(fn);
+	kp_returns_register(test, &kp, fn, post);
+	kp_flip_flags = flags;
+	KUNIT_EXPECT_EQ_MSG(test, kp_returns_depth_after(fn), before, "%ps%s%s", fn,
+			    post ? ", post" : "", flags ? ", flags" : "");
+	kp_flip_flags = false;
 	KUNIT_EXPECT_EQ(test, kp_hits, 1);
-	KUNIT_EXPECT_EQ_MSG(test, after, before, "%ps%s%s", fn, post ? ", post" : "",
-			    flags ? ", flags" : "");
 	kunit_release_action(test, kp_returns_unregister, &kp);
 }
 
-/* Call depth tracking counts as many calls as returns for a hit. */
+/* A hit has as many calls as returns for call depth tracking. */
 static void kp_returns_depth(struct kunit *test)
 {
 	int i;
