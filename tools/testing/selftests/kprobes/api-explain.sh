@@ -46,7 +46,7 @@ seen() {
 	printf '%s\n' "$@" >>"$TMP/seen"
 }
 
-# asked LOCATION: the kernel takes the question; the answer is in $TMP/answer
+# asked LOCATION: answered in $TMP/answer
 asked() {
 	question=$1
 	exec 3<>$EXPLAIN
@@ -64,12 +64,11 @@ ask_refused() {
 	cmp -s "$TMP/answer" "$TMP/usage" || failed "'$1' changes what is read"
 }
 
-# answer KEY: prints the value that the answer has for a key
 answer() {
 	sed -n "s/^$1: //p" "$TMP/answer"
 }
 
-# says LINE...: the last answer has these lines: KEY: VALUE, or ~KEY: PATTERN, or, if not, !KEY
+# says LINE...: the answer has KEY: VALUE, or ~KEY: PATTERN, or, if not, !KEY
 says() {
 	for line; do
 		case $line in
@@ -80,15 +79,14 @@ says() {
 	done
 }
 
-# answers LOCATION LINE...: the same of the answer for this location
 answers() {
 	asked "$1" || failed "'$1' cannot be written to explain"
 	shift
 	says "$@"
 }
 
-# case_at NAME: prints the first location of that name in kp_explain. NAME may be followed by a
-# blank and the beginning of the location.
+# case_at NAME: its first location in kp_explain. A blank and the beginning of the location may
+# follow.
 case_at() {
 	case $1 in
 	*" "*) grep "^$1" $CASES ;;
@@ -104,19 +102,19 @@ has_symbol() {
 	grep -q " $1\$" /proc/kallsyms
 }
 
-# refused LOCATION ERRNO REASON [RANGE]: it cannot be probed. RANGE is the beginning of the symbol.
+# refused LOCATION ERRNO REASON [RANGE]: RANGE is the beginning of the symbol
 refused() {
 	answers "$1" "probe: no" "errno: $2" "reason: $3" !execution !jump \
 		${4:+"~range: $HEX-$HEX $4"}
 }
 
-# executed LOCATION HOW REASON [HOW REASON]: the second pair is for a probe with post_handlers.
+# executed LOCATION HOW REASON [HOW REASON]: the second pair is for post_handlers
 executed() {
 	answers "$1" "probe: yes" !errno "execution: $2" "execution-reason: $3" \
 		"execution-post: ${4:-$2}" "execution-post-reason: ${5:-$3}"
 }
 
-# no_jump LOCATION REASON [HINT]: the probepoint would not be optimised. yes_jump LOCATION: it would.
+# no_jump LOCATION REASON [HINT]; yes_jump LOCATION
 no_jump() {
 	answers "$1" "probe: yes" "jump: no" "jump-reason: $2" "${3:+jump-hint: }${3:-!jump-hint}"
 }
@@ -125,9 +123,9 @@ yes_jump() {
 	answers "$1" "jump: yes" !jump-reason
 }
 
-# expect [COMMAND...]: reads a table from standard input. A line is a function and its arguments,
-# separated by |. @NAME stands for a location of kp_explain. If this kernel does not have it, or the
-# command fails, the reasons, which are the fields with blanks, are those of another kernel.
+# expect [COMMAND...]: reads a table of these functions and their arguments. @NAME is a location
+# of kp_explain. If it does not exist, or the command fails, the reasons, fields with blanks, are
+# those of another kernel.
 expect() {
 	possible=yes
 	[ $# -eq 0 ] || "$@" || possible=no
@@ -145,13 +143,13 @@ expect() {
 	done
 }
 
-# left ID REASON: the registration by kp_ctl was refused for this reason
+# left ID REASON: of a registration by kp_ctl
 left() {
 	equal "reason of probe $1" "$(sed -n "s/^$1 //p" $DEBUGFS/kp_ctl/reasons)" "$2"
 	seen "$2"
 }
 
-# refuse WORD ERRNO REASON: kp_explain provokes this refusal
+# refuse WORD ERRNO REASON: kp_explain provokes it
 refuse() {
 	put $REFUSE "$1"
 	equal "$1" "$(cat $REFUSE)" "$2 $3"
@@ -163,8 +161,7 @@ by_ftrace() {
 	asked kernel_clone && [ "$(answer execution)" = ftrace ]
 }
 
-# entry_probed: the answer for a function that can be probed. Only x86 checks the instruction
-# before the registration.
+# entry_probed: can an entry be probed? Only x86 checks its instruction before the registration.
 entry_probed() {
 	if is_x86 || by_ftrace; then
 		echo yes
@@ -187,7 +184,6 @@ tells_usage() {
 	! grep -q 'null' "$TMP/table" || failed "a reason has no text"
 }
 
-# Every line is "key: value", with only the keys that the manual describes.
 has_format() {
 	for location in kp_tgt_plain kp_tgt_plain+1 kp_tgt_nokprobe kp_no_such_symbol; do
 		answers "$location" "location: $location"
@@ -213,7 +209,6 @@ finds_location() {
 	answers "  kp_tgt_plain	" "location: kp_tgt_plain" "probe: $probed"
 }
 
-# After a refused question, the file has what it had before.
 refuses_rubbish() {
 	for text in "" " " "kp_tgt_plain kp_tgt_plain" kp_tgt_plain+ kp_tgt_plain+x +3 0 0x 0xx \
 		kp_tgt_plain+-1 kp_tgt_plain+0x100000000 kp_tgt_plain+1+1 0x1ffffffffffffffff; do
@@ -242,14 +237,12 @@ readers_are_separate() {
 	equal "third" "$(grep '^location: ' <&3)" "location: kp_tgt_plain"
 	equal "fourth" "$(grep '^location: ' <&4)" "location: kp_tgt_nokprobe"
 	cmp - "$TMP/usage" <&5 || failed "a question changes what another file has"
-	# The next question is answered from the beginning.
 	echo kp_tgt_caller >&3
 	equal "the next one" "$(grep '^location: ' <&3)" "location: kp_tgt_caller"
 	equal "at the end" "$(cat <&3)" ""
 	exec 3>&- 4>&- 5<&-
 }
 
-# Reads of small pieces, and at an offset, give the same bytes.
 reads_anywhere() {
 	asked kp_tgt_plain
 	exec 3<>$EXPLAIN
@@ -303,7 +296,7 @@ refuses_locations() {
 		refused|jiffies|-22|$NO_TEXT
 		refused|start_kernel|-22|$INIT_FREED
 	EOF
-	# An offset has 32 bits, so it reaches the end only if the kernel is near to that.
+	# Offsets have 32 bits, so only a kernel near the end is refused.
 	asked do_sys_openat2
 	case $(answer address) in
 	0xffffffff???????? | 0x????????)
@@ -313,7 +306,7 @@ refuses_locations() {
 	esac
 }
 
-# The answer has the range of the blacklist entry, whose last byte is refused, the next one not.
+# The range has its last byte, and not the next one.
 names_blacklist_entry() {
 	refused kp_tgt_nokprobe -22 "$BLACKLISTED" kp_tgt_nokprobe+0x0/
 	after=$(answer range | sed 's/.*-\(0x[0-9a-f]*\) .*/\1/')
@@ -324,13 +317,12 @@ names_blacklist_entry() {
 	must grep -q "^$(answer range | cut -d' ' -f1)	" $KPROBES/blacklist
 }
 
-# kp_ctl stops the loading of a module in ftrace_module_enable(): the handler spins until another
-# CPU has tried to register a probe.
+# kp_ctl stops the loading in ftrace_module_enable(): the handler spins until another CPU has
+# tried to register a probe.
 loads_with_ftrace() {
 	has_symbol ftrace_module_enable && [ "$(grep -c '^processor' /proc/cpuinfo)" -gt 1 ]
 }
 
-# left_enoent ID REASON: the registration failed with -ENOENT, for this reason
 left_enoent() {
 	equal "errno" "$(ctl_get "$1" error)" -2
 	left "$1" "$2"
@@ -405,7 +397,6 @@ refuses_text() {
 	EOF
 }
 
-# one_of_kernel NAME REASON: one of the kernel's own sites of a kind is refused for this reason
 one_of_kernel() {
 	# shellcheck disable=SC2013 # locations have no blanks
 	for location in $(grep "^$1 " $CASES | cut -d' ' -f2); do
@@ -417,7 +408,7 @@ one_of_kernel() {
 	failed "none of the kernel's sites is refused since $2"
 }
 
-# Sites of the kernel are found in one sorted list, those of a module in its tables.
+# Sites of the kernel are in one sorted list, those of a module in its tables.
 refuses_kernel_sites() {
 	if ! has_symbol __start___jump_table; then
 		skip_case "no CONFIG_KALLSYMS_ALL"
@@ -439,7 +430,7 @@ finds_boundaries() {
 	answers kp_ex_plain+2 "probe: yes" "length: 4" !before !after
 }
 
-# A breakpoint hides the first byte; instruction boundaries are those of the original text.
+# A breakpoint hides the first byte. Boundaries are those of the original text.
 finds_boundaries_of_original() {
 	ctl add 0 kp_ex_plain+2
 	finds_boundaries
@@ -461,7 +452,7 @@ refuses_instructions() {
 
 TOO_FAR="instruction slots are too far from the operand"
 
-# The address of a slot is known at the registration only: one of two probes is refused then.
+# Only the registration knows the slot's address: one of two probes is refused then.
 refuses_far_operands() {
 	if ! has_case far; then
 		echo "$TOO_FAR" >>"$TMP/elsewhere"
@@ -602,7 +593,6 @@ tells_of_changes() {
 	refuse gone 0 "the text is being freed"
 }
 
-# The optimiser's reason is the same as the answer's, for the same addresses.
 optimizer_agrees() {
 	names="plain branch $(sed 's/.*@//;s/|.*//' "$TMP/no_jump")"
 	id=0
@@ -645,14 +635,14 @@ has_events() {
 
 NOTRACE="kprobe events are refused in notrace functions"
 
-# refuses_notrace: do kprobe events refuse functions that ftrace does not know?
+# Do kprobe events refuse functions that ftrace does not know?
 refuses_notrace() {
 	has_symbol kprobe_events_refuse
 }
 
-# event_agrees LOCATION TYPE: a kprobe event is refused if and only if explain says so. The error
-# log has a message, whose line is the last one, since scripts look for the column there, and the
-# same reason. Kprobe events may refuse a function before they know of the instruction.
+# event_agrees LOCATION TYPE: a kprobe event is refused if explain says so, for the same reason.
+# The error log has a second message, which is the last one: scripts look for the column there.
+# Kprobe events may refuse a function first.
 event_agrees() {
 	asked "$1"
 	probed=$(answer probe)
@@ -740,13 +730,13 @@ debug_messages_have_reasons() {
 	debug_has 1 "$DATA_SIZE" put $REFUSE data
 	! by_ftrace || debug_has 1 "$REDIRECTED" put $REFUSE redirects
 	dmesg | must grep -q -F "kprobes: kp_tgt_nokprobe+0x0 refused: the address is on the"
-	# A question to explain is no registration, and logs nothing.
+	# A question is no registration.
 	debug_has 0 "$BLACKLISTED" asked kp_tgt_nokprobe
 	put $DYNDBG "func kprobe_refused -p"
 	debug_has 0 "$BLACKLISTED" ctl_refused add 0 kp_tgt_nokprobe
 }
 
-# Reasons of other architectures, and of an ftrace that has failed (ftrace-dead.sh)
+# Reasons of other architectures, and of ftrace-dead.sh
 elsewhere() {
 	cat "$TMP/elsewhere" - <<-EOF
 		ftrace patches the instruction

@@ -14,13 +14,12 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 step=${OPT_SHARE_STEP:-40}
-# in percent of all functions, also of functions that cannot be probed
+# in percent of all functions
 floor_first=${OPT_SHARE_FIRST:-88}
 floor_second=${OPT_SHARE_SECOND:-84}
 share=/sys/module/kp_coverage/parameters
 
-# The addresses of functions, 200 in a line. Freed init text and symbols of padding are left out. A
-# hash of the name decides which functions are tested.
+# Addresses, 200 in a line, without freed init text and padding. A hash of the name chooses.
 choose() {
 	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
 	grep -E -v ' (__pfx_|__cfi_)|\[' /proc/kallsyms | grep -i ' t ' | sort -u -k1,1 |

@@ -11,7 +11,6 @@ set -eu
 PREEMPT=$DEBUGFS/sched/preempt
 PREEMPT_WAS=
 
-# Select full preemption, if the kernel lets us.
 preempt_full() {
 	[ -w $PREEMPT ] || return 0
 	PREEMPT_WAS=$(sed 's/.*(\(.*\)).*/\1/' $PREEMPT)
@@ -25,7 +24,6 @@ preempt_restore() {
 	return $restored
 }
 
-# has_jump ID: does the text of that probe have a jump?
 has_jump() {
 	ctl_get "$1" text | grep -q ^e9
 }
@@ -49,7 +47,6 @@ mark_is_true() {
 	done
 }
 
-# by_ftrace ID: is it ftrace-based, so that it needs no breakpoint and no jump?
 by_ftrace() {
 	list_line "$1" | grep -q -F '[FTRACE]'
 }
@@ -62,7 +59,6 @@ jumps() {
 	echo $jumps
 }
 
-# Functions that can nearly always be optimised
 add_probes() {
 	for probe in "0 kp_tgt_function" "1 kp_tgt_caller post" "2 kernel_clone" "3 do_exit" \
 		"4 schedule_timeout post" "5 vsnprintf" "6 do_sys_openat2" "7 vfs_read disabled"; do
@@ -96,10 +92,9 @@ target_is_marked() {
 	grep -q '  kp_tgt_plain+.*\[OPTIMIZED\]' $KPROBES/list
 }
 
-# list_waits [nonblocking]: a reader of the list waits for a jump that is to be written, unless it
-# has opened the list with O_NONBLOCK. The optimiser has a delay and waits for a grace period, so
-# without a wait the list never has the mark at once. On a busy machine the wait may time out, or
-# the jump may be early: one round as expected is enough.
+# list_waits [nonblocking]: a reader of the list waits for jumps, unless O_NONBLOCK is set.
+# Without a wait the list has no mark yet, since the optimiser waits for a grace period. One round
+# as expected is enough: the wait may time out, or the jump be early.
 list_waits() {
 	marked=0
 	unmarked=0
@@ -137,14 +132,13 @@ jumps_are_back() {
 	[ "$(jumps 0 1 2 3 4 5 6)" -eq "$on" ]
 }
 
-# After a write of 0 to kprobes/enabled the text is the original. After a write of 1 the jumps are
-# written again, without a further event.
+# A write of 0 restores the text, a write of 1 is enough to bring the jumps back.
 all_switched() {
 	optimization 1
 	on=$(jumps 0 1 2 3 4 5 6)
 	put $KPROBES/enabled 0
 	grep -c -E ' (cc|e9)[0-9a-f]{8}$' $DEBUGFS/kp_ctl/probes >"$TMP/left" || :
-	# The original text may begin with such a byte by chance.
+	# The original text may begin with such a byte.
 	equal "patched probes" "$(cat "$TMP/left")" 0
 	before=$(ctl_get 0 hits)
 	call_target 10
@@ -156,7 +150,7 @@ all_switched() {
 	mark_is_true 0 1 2 3 4 5 6 7
 }
 
-# A probe on the second instruction of the DCR is unregistered while kprobes/enabled is 0.
+# The probe that prevents the jump is unregistered while kprobes/enabled is 0.
 blocker_gone_while_off() {
 	ctl add 10 kp_tgt_plain
 	optimization 1
@@ -175,7 +169,6 @@ blocker_gone_while_off() {
 	ctl del 10
 }
 
-# sysctl_takes WORD, sysctl_refuses WORD
 sysctl_takes() {
 	put $OPTIMIZATION "$1"
 	equal "sysctl" "$(cat $OPTIMIZATION)" "$1"
@@ -192,8 +185,7 @@ sysctl_is_checked() {
 		sysctl_takes 1 && sysctl_refuses 256 && sysctl_takes 1
 }
 
-# Each probepoint has a line in kprobes/optimizer, with a state that agrees with the probed text,
-# and with the reason if it cannot be optimised.
+# The state agrees with the text.
 reasons_are_shown() {
 	optimization 1
 	for id in 0 1 2 3 4 5 6 7; do
@@ -218,7 +210,7 @@ reload() {
 	LOADED="$1 kp_ctl"
 }
 
-# hits_of_new ID: probes in the module that was just loaded are hit by breakpoint, then by jump
+# hits_of_new ID: by breakpoints, then by jumps
 hits_of_new() {
 	ctl add "$1" kp_tgt_function
 	ctl add $(($1 + 1)) kp_tgt_caller post
@@ -232,14 +224,14 @@ hits_of_new() {
 	equal "post handler calls" "$(ctl_get $(($1 + 1)) posts)" 600
 }
 
-# The module is unloaded while its probes are optimised, queued, disabled or unregistered, and other
-# code is loaded in its place. Some probes stay registered for longer.
+# The module is unloaded while its probes are in each state, and other code is loaded in its
+# place. Some probes stay registered for longer.
 modules_by_turns() {
 	first=20
 	for how in jump queued undone off queued jump; do
 		ctl add $first kp_tgt_function
 		ctl add $((first + 1)) kp_tgt_caller post
-		# Usually the optimiser's worker is at work on them after 30 ms.
+		# Usually the worker has begun after 30 ms.
 		sleep 0.03
 		[ $how = queued ] || optimization 1
 		case $how in
@@ -278,7 +270,7 @@ modules_by_turns() {
 	done
 }
 
-# syncs_of NUMBER WHAT COMMAND...: the command synchronises all CPUs that often
+# syncs_of NUMBER WHAT COMMAND...: the command synchronises all CPUs NUMBER times
 syncs_of() {
 	wanted=$1
 	what=$2
@@ -288,8 +280,7 @@ syncs_of() {
 	equal "synchronisations that $what" $(($(ctl_get 60 hits) - before)) "$wanted"
 }
 
-# Between the steps of patching, all CPUs have to be synchronised. An emulator does not show if that
-# is missing, so count the calls.
+# An emulator does not show if CPUs are not synchronised between the steps of patching, so count.
 cpus_are_synchronised() {
 	optimization 0
 	ctl add 60 text_poke_sync

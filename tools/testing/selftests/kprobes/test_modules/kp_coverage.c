@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For opt-coverage.sh: the share of functions that can be optimised at their first, and at their
- * second instruction.
- *
- * A write of addresses of functions to the parameter probe registers probes on all of their first
- * instructions, waits for the jumps, checks the text, unregisters the probes, and checks that the
- * text is restored; then the same for the second instructions. The parameters first and second have
- * the numbers.
+ * For opt-coverage.sh. Functions whose addresses are written to the parameter probe are probed
+ * at their first instructions, until all jumps are written, and the text is checked. The same
+ * follows at their second instructions. The parameters first and second have the numbers.
  */
 
 #include <linux/kallsyms.h>
@@ -23,7 +19,7 @@ static unsigned int quiet;
 module_param(quiet, uint, 0400);
 MODULE_PARM_DESC(quiet, "milliseconds without a new jump that mean that there are no more");
 
-/* Jumps and restored text are wrong, or ftrace has the instruction, which then needs no jump. */
+/* KP_FTRACE: instructions that ftrace patches, which need no jump */
 enum { KP_PROBED, KP_JUMPS, KP_FTRACE, KP_WRONG, KP_LEFT, KP_COUNTS };
 
 static unsigned int first[KP_COUNTS], second[KP_COUNTS];
@@ -34,7 +30,7 @@ MODULE_PARM_DESC(second, "the same of second instructions");
 
 #define KP_TEXT_SIZE	8
 #define KP_MAX_INSN	15
-/* A parameter has at most a page of text. */
+/* as many addresses as a page of text can have */
 #define KP_PLACES	(PAGE_SIZE / 8)
 
 static struct kp_place {
@@ -49,7 +45,7 @@ static void kp_init(struct kp_place *place, void *addr)
 	place->kp = (struct kprobe){ .addr = addr, .pre_handler = kp_opt_control_pre };
 }
 
-/* Can the instruction be probed? If so, save its text and initialise the probe. */
+/* If the instruction can be probed, save the text and initialise the probe. */
 static int kp_try(struct kp_place *place, unsigned long addr)
 {
 	int ret;
@@ -74,7 +70,6 @@ static bool kp_is_in(unsigned long addr, unsigned long start)
 	return !kp_measure((void *)addr, &offset, &size) && addr - offset == start;
 }
 
-/* Move the probe from the first to the second instruction, if that can be probed. */
 static int kp_second(struct kp_place *place)
 {
 	unsigned long addr = (unsigned long)place->kp.addr;
@@ -88,7 +83,6 @@ static int kp_second(struct kp_place *place)
 	return ret;
 }
 
-/* Wait until no more jumps are written. */
 static int kp_wait(unsigned int nr)
 {
 	unsigned int i, jumps, waited, before = 0;
@@ -113,7 +107,7 @@ static void kp_look(unsigned int *count, const struct kp_place *place)
 	u8 text[KP_TEXT_SIZE];
 	int same = KP_TEXT_SIZE;
 
-	/* The next function may be probed as well. */
+	/* The next function may be probed, too. */
 	while (same > JMP32_INSN_SIZE && !kp_is_in(addr + same - 1, place->function))
 		same--;
 	if (copy_from_kernel_nofault(text, place->kp.addr, KP_TEXT_SIZE))
@@ -134,7 +128,7 @@ static void kp_look(unsigned int *count, const struct kp_place *place)
 	count[KP_WRONG]++;
 }
 
-/* Is the text the original again, at once, or with the parameter quiet after a while? */
+/* With the parameter quiet, the kernel may restore the text later. */
 static void kp_look_restored(unsigned int *count, const struct kp_place *place)
 {
 	unsigned long timeout = jiffies + (quiet ? KP_OPT_TIMEOUT : 0);
@@ -188,7 +182,7 @@ static int kp_probe_set(const char *line, const struct kernel_param *param)
 	}
 	ret = kp_count(first, nr);
 	for (i = 0; i < nr && !ret; i++) {
-		/* register_kprobes() must not find the structures as they were unregistered. */
+		/* Registration must find initialised structures. */
 		kp_init(&places[i], places[i].kp.addr);
 		places[nr_second] = places[i];
 		nr_second += !kp_second(&places[nr_second]);

@@ -2,7 +2,7 @@
 #ifndef KP_EXPLAIN_H
 #define KP_EXPLAIN_H
 
-/* A location of kp_explain_code.S and its name, both as offsets from their fields */
+/* Offsets from kp_explain_text and kp_explain_names */
 
 #include <linux/jump_label.h>
 #include <linux/types.h>
@@ -17,7 +17,6 @@ extern const u32 kp_explain_codes_nr;
 extern const char kp_explain_names[];
 void kp_explain_text(void);
 
-/* The key of its jump labels */
 extern struct static_key_false kp_explain_key;
 
 #endif

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code that kprobes/explain is asked about: an instruction for each reason, unless kp_opt_codes.S
- * has one. No CPU executes it.
- *
- * CODE begins a function, AT is before an instruction, CODE_END ends the function, with nops that
- * leave room for a jump. INSN is a function with one instruction, COVERED one with an instruction
- * that a jump in place of a nop covers.
+ * Code for questions: an instruction for each reason that kp_opt_codes.S has none for. No CPU
+ * executes it. CODE_END leaves room for a jump.
  */
 
 #include <linux/linkage.h>
@@ -77,7 +73,7 @@ CODE \name
 CODE_END \name
 .endm
 
-/* An instruction for which all answers are yes */
+/* All answers are yes. */
 CODE plain
 	AT	plain
 	bts	$6, %eax
@@ -129,7 +125,7 @@ CODE endbr
 CODE_END endbr
 
 #ifdef CONFIG_X86_64
-/* lea 0x7fffffff(%rip), %rax and lea -0x80000000(%rip), %rax: no slot can reach both operands. */
+/* lea 0x7fffffff(%rip), %rax, and lea -0x80000000(%rip), %rax: one slot cannot reach both. */
 INSN far, .byte 0x48, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f
 INSN farther, .byte 0x48, 0x8d, 0x05, 0x00, 0x00, 0x00, 0x80
 COVERED far_second, .byte 0x48, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f
@@ -175,7 +171,7 @@ CODE push
 	SOME_NOPS
 CODE_END push
 
-/* Boosted: after these a second trap might not work. */
+/* A second trap might not work after these. */
 CODE state
 	AT	state
 	lidt	(%_ASM_AX)
@@ -213,7 +209,6 @@ CODE address
 	SOME_NOPS
 CODE_END address
 
-/* The nop of a jump label, whose jump would lead to @to */
 .macro LABEL_NOP to:req
 .Lsite_\to:
 	.byte	BYTES_NOP5
@@ -250,7 +245,7 @@ CODE_END label
 
 COVERED loop_covered, loop kp_ex_loop_covered
 COVERED flags_covered, pushf
-/* This jump leads to the middle of another function, which prevents no jump here. */
+/* The branch leads to the middle of another function. */
 COVERED into_other, {disp32} jmp .Lat_hlt
 #ifdef CONFIG_X86_KERNEL_IBT
 COVERED endbr_covered, endbr64
@@ -272,7 +267,7 @@ CODE blacklist_covered
 CODE_END blacklist_covered
 	_ASM_NOKPROBE(.Lblacklisted)
 
-/* The module changes this text while the jump is about to be written. */
+/* The module changes this text. */
 CODE changed
 	AT	changed
 	bts	$6, %eax
@@ -280,12 +275,12 @@ CODE changed
 	SOME_NOPS
 CODE_END changed
 
-/* Functions that a short branch may reach are decoded as well, so this one is far from others. */
+/* No short branch leads from other functions to the next one. */
 CODE room
 	.skip	256, 0x90
 CODE_END room
 
-/* It ends in the middle of an instruction, as another symbol begins there. */
+/* Another symbol begins in the middle of the last instruction. */
 CODE undecoded
 	AT	undecoded_later
 	SOME_NOPS

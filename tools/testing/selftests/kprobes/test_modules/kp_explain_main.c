@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For api-explain.sh. The file /sys/kernel/debug/kp_explain has a line for each location: a name,
- * and SYMBOL+OFFSET. A write of a word of kp_words to the parameter refuse provokes a refusal that
- * no location shows; the parameter then has the errno and the reason.
+ * For api-explain.sh. In debugfs, kp_explain has a line for each location: a name, and
+ * SYMBOL+OFFSET. A word of kp_words, written to the parameter refuse, provokes a refusal; then
+ * the parameter has its errno and its reason.
  */
 
 #include <linux/bug.h>
@@ -49,7 +49,7 @@ noinline long kp_explain_warns(long arg)
 	return arg + 1;
 }
 
-/* With kCFI, the compiler puts a check before the call. */
+/* With kCFI, there is a check before the call. */
 noinline long kp_explain_indirect(long (*fn)(long arg), long arg);
 noinline long kp_explain_indirect(long (*fn)(long arg), long arg)
 {
@@ -67,7 +67,7 @@ static void kp_show_case(struct seq_file *m, const char *name, unsigned long add
 	seq_printf(m, "%s %s\n", name, symbol);
 }
 
-/* At most that many of the kernel's own sites are shown. Some are in text on the blacklist. */
+/* Some are in text on the blacklist. */
 #define KP_KERNEL_SITES	40
 
 static void kp_show_calls(struct seq_file *m, const char *name, struct static_call_site *site,
@@ -95,7 +95,6 @@ static void kp_show_bugs(struct seq_file *m, const char *name, struct bug_entry 
 #endif
 }
 
-/* The two instructions of the compiler's check before an indirect call */
 static void kp_show_cfi_check(struct seq_file *m)
 {
 	u8 *code = (u8 *)kp_explain_indirect;
@@ -168,7 +167,6 @@ static enum kprobe_reason kp_refused_reason;
 
 static struct kprobe kp_changed;
 
-/* Of the kernel */
 static struct {
 	const char *const *(*text)(enum kprobe_reason why);
 	int (*check_jumps)(struct kprobe_jump *jumps, unsigned int nr);
@@ -249,7 +247,7 @@ static int kp_refuse_redirects(void)
 	return unregister_ftrace_function(&kp_redirecting);
 }
 
-/* Only when the module is unloaded: a filter that was freed must not be set again. */
+/* A filter that was freed must not be set again. */
 static void kp_free_redirecting(void)
 {
 	ftrace_free_filter(&kp_redirecting);
@@ -290,7 +288,7 @@ static int kp_refuse_jprobe_handler(void)
 }
 #endif
 
-/* There is no text at address 1, as if it had been freed since a probe was registered there. */
+/* No text has this address, as if it had been freed. */
 static __nocfi int kp_refuse_gone(void)
 {
 	struct kprobe_jump jump = { .addr = 1 };
@@ -302,7 +300,7 @@ static __nocfi int kp_refuse_gone(void)
 	return 0;
 }
 
-/* Ftrace does not return this errno at present. */
+/* Ftrace does not return this errno. */
 static __nocfi int kp_refuse_ftrace(void)
 {
 	if (!kernel.ftrace_reason)
@@ -312,7 +310,7 @@ static __nocfi int kp_refuse_ftrace(void)
 	return 0;
 }
 
-/* Change the last byte that the jump of kp_changed would cover. */
+/* Change the last byte under the jump. */
 static __nocfi void kp_flip(void)
 {
 	u8 *byte = (u8 *)kp_changed.addr + 4, value = *byte ^ 1;
@@ -328,7 +326,7 @@ static enum probepoint_state kp_state(void)
 	return READ_ONCE(kp_changed.point->state);
 }
 
-/* Wait until the optimiser has taken the probepoint out of this state, for a minute at most. */
+/* Give up after a minute. */
 static void kp_wait_while(enum probepoint_state state)
 {
 	unsigned long timeout = jiffies + 60 * HZ;
@@ -338,9 +336,8 @@ static void kp_wait_while(enum probepoint_state state)
 }
 
 /*
- * Change text between the making of the detour buffer and the writing of the jump, while the worker
- * waits for tasks RCU. If the jump was written before, the byte is one of the jump. No CPU executes
- * this one, and unregistration removes it: try again.
+ * Change text after the detour buffer was made and before the jump is written. If that was too
+ * late, the byte is one of the jump, which no CPU executes and unregistration removes: retry.
  */
 static int kp_change(void)
 {
@@ -437,7 +434,7 @@ static const struct kernel_param_ops kp_refuse_ops = {
 	.get = kp_refuse_get,
 };
 
-/* The lock of the module's parameters guards the variables above. */
+/* The lock of parameters guards the variables. */
 module_param_cb(refuse, &kp_refuse_ops, NULL, 0600);
 MODULE_PARM_DESC(refuse, "what is refused next; the errno and the reason of that");
 

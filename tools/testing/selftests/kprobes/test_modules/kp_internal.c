@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: functions of kprobes that the rest of the kernel calls, but that are not exported to
- * modules. Probes are at an instruction that is boosted, stepped or optimised, as the script has
- * chosen, and at an entry that ftrace may have.
+ * KUnit suite: functions of kprobes that the rest of the kernel calls, but no module. The script
+ * chooses whether probes are boosted, stepped or optimised.
  */
 
 #include <linux/ftrace.h>
@@ -28,7 +27,6 @@ static bool opt;
 module_param(opt, bool, 0400);
 MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
 
-/* Of the kernel */
 static struct {
 	struct kprobe_levels __percpu *levels;
 	void (*busy_begin)(void);
@@ -38,7 +36,7 @@ static struct {
 	bool (*in_slot)(unsigned long addr);
 	bool (*in_detour)(unsigned long addr);
 	int (*int3_handler)(struct pt_regs *regs);
-	/* Guards all of kprobes; add_area() and del_range() need it. */
+	/* kprobe_mutex: add_area() and del_range() need it */
 	struct mutex *mutex;
 	int (*add_area)(unsigned long start, unsigned long end);
 	void (*del_range)(unsigned long start, unsigned long end);
@@ -61,7 +59,7 @@ static struct {
 asm(KP_INTERNAL(kp_internal_plain, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_other, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_nops, ".skip " __stringify(KP_INTERNAL_NOPS) ", 0x90"));
-/* Three functions, one after the other */
+/* one after the other */
 asm(KP_INTERNAL(kp_internal_area1, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area2, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area3, KP_INTERNAL_TWO));
@@ -103,7 +101,7 @@ static struct {
 	unsigned int hits, posts, other_hits, returns, own_returns;
 } kp;
 
-/* With IBT, a function without an endbr cannot be called through a pointer. */
+/* With IBT, pointers can only call functions that begin with an endbr. */
 static bool kp_may_call(const void *func)
 {
 #ifdef CONFIG_X86_KERNEL_IBT
@@ -113,7 +111,7 @@ static bool kp_may_call(const void *func)
 	return func;
 }
 
-/* kprobe_running(): the variable that it reads is not exported. */
+/* kprobe_running() reads a variable that is not exported. */
 static struct kprobe *kp_running(void)
 {
 	struct kprobe_level *level;
@@ -224,14 +222,13 @@ static void kp_register(struct kunit *test, struct kprobe *p, void *addr, bool p
 	kp_wait_optimized(test, p);
 }
 
-/* Register a probe at one of the nops, without a wait for a jump. */
 static void kp_register_nop(struct kunit *test, unsigned int i)
 {
 	kp_probe = (struct kprobe){ .addr = (void *)kp_internal_nops + i, .pre_handler = kp_pre };
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_probe), 0);
 }
 
-/* Call the function. @hits were then handled in all, and @missed missed. */
+/* Call the function, and expect @hits handled and @missed missed hits so far. */
 static noinline void kp_calls(struct kunit *test, unsigned int hits, unsigned int missed)
 {
 	void *caller = __builtin_return_address(0);
@@ -241,7 +238,7 @@ static noinline void kp_calls(struct kunit *test, unsigned int hits, unsigned in
 	KUNIT_EXPECT_EQ_MSG(test, kp_probe.nmissed, missed, "in %pS", caller);
 }
 
-/* A hit in a busy context is missed. A nested kprobe_busy_begin() does not end it. */
+/* A hit in a busy context is missed. */
 static void kp_internal_busy(struct kunit *test)
 {
 	int count;
@@ -274,7 +271,7 @@ static void kp_irq(struct irq_work *work)
 	kp.irq_done = true;
 }
 
-/* An interrupt of a busy context has a context of its own. */
+/* An interrupt has a context of its own. */
 static void kp_internal_busy_interrupted(struct kunit *test)
 {
 	unsigned long timeout = jiffies + 30 * HZ;
@@ -293,7 +290,7 @@ static void kp_internal_busy_interrupted(struct kunit *test)
 	kp_calls(test, 2, 1);
 }
 
-/* A handler calls both: its context is busy before and after that. */
+/* A handler's context is busy before and after it calls both functions. */
 static void kp_internal_busy_in_handler(struct kunit *test)
 {
 	kp_register(test, &kp_probe, kp.target->call, true);
@@ -331,7 +328,6 @@ static int kp_entered(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kp_entered);
 
-/* kprobe_running() is the probe whose handler runs, also if there are several at the address. */
 static void kp_internal_running(struct kunit *test)
 {
 	KUNIT_EXPECT_NULL(test, kp_running());
@@ -340,7 +336,7 @@ static void kp_internal_running(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
 	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_probe);
 	KUNIT_EXPECT_NULL(test, kp_running());
-	/* The handlers of the newest probe run first, those of the oldest one last. */
+	/* The newest probe's handlers run first. */
 	kp_register(test, &kp_second, kp.target->call, true);
 	kp_calls(test, 3, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
@@ -364,7 +360,6 @@ static void kp_register_return(struct kunit *test, struct kretprobe *rp, void *a
 	kp_wait_optimized(test, &rp->kp);
 }
 
-/* The same for the handlers of return probes */
 static void kp_internal_running_return(struct kunit *test)
 {
 	int i, returns = 0;
@@ -382,7 +377,7 @@ static void kp_internal_running_return(struct kunit *test)
 	}
 }
 
-/* The function begins a busy context, which does not end with its return. */
+/* The context stays busy after the return. */
 static void kp_internal_running_return_busy(struct kunit *test)
 {
 	struct kprobe *busy;
@@ -401,7 +396,7 @@ static void kp_internal_running_return_busy(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp_running());
 }
 
-/* get_kprobe() returns the probepoint's kprobe for all probes at an address, and else NULL. */
+/* get_kprobe() returns the probepoint's kprobe for all probes at the address. */
 static void kp_internal_get_kprobe(struct kunit *test)
 {
 	struct kprobe *found;
@@ -429,8 +424,8 @@ static void kp_internal_get_kprobe(struct kunit *test)
 }
 
 /*
- * A removed probepoint leaves a mark in the table, which a search for any address may meet. A
- * search for the highest address or for 0 must not find it.
+ * A removed probepoint leaves a mark in the table. A search for the highest address or for 0
+ * must not find it.
  */
 static void kp_internal_no_address(struct kunit *test)
 {
@@ -444,7 +439,7 @@ static void kp_internal_no_address(struct kunit *test)
 	}
 }
 
-/* After unregistration, addr is what the user has set, even if the offset is not 0. */
+/* After unregistration, addr is as the user has set it. */
 static void kp_internal_given_address(struct kunit *test)
 {
 	void *nops = (void *)kp_internal_nops;
@@ -458,7 +453,7 @@ static void kp_internal_given_address(struct kunit *test)
 		unregister_kprobe(&kp_probe);
 		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr, nops + i);
 	}
-	/* The address that a symbol leaves does not count as given by the user. */
+	/* What a symbol leaves in addr does not count as given. */
 	kp_probe = (struct kprobe){ .symbol_name = "kp_internal_nops", .pre_handler = kp_pre };
 	for (i = 0; i < 3; i++) {
 		kp_probe.offset = i;
@@ -470,7 +465,6 @@ static void kp_internal_given_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&kp_probe), -EINVAL);
 }
 
-/* Call the handler of breakpoints with registers of user space. */
 static void kp_user_int3(struct kunit *test, unsigned long ip)
 {
 	struct pt_regs regs = { .cs = __USER_CS, .ip = ip };
@@ -483,8 +477,8 @@ static void kp_user_int3(struct kunit *test, unsigned long ip)
 }
 
 /*
- * A breakpoint in user space can have any address, even 0: at the end of 32-bit code, some CPUs
- * wrap around. It must not hit a probepoint, nor the mark of a removed one.
+ * Some CPUs wrap around at the end of 32-bit user space, so a breakpoint can be at 0. It must
+ * not hit a probepoint, nor a mark.
  */
 static void kp_internal_user_int3(struct kunit *test)
 {
@@ -504,14 +498,14 @@ static void kp_internal_blacklist(struct kunit *test)
 	unsigned long forbidden = (unsigned long)kp_internal_forbidden;
 	void *const allowed[] = {
 		kp_internal_plain, kp_internal_entry, register_kprobe, schedule,
-		/* No text */
+		/* no text */
 		NULL, &kp,
 	};
 	int i;
 
 	KUNIT_EXPECT_TRUE(test, kernel.blacklisted(forbidden));
 	KUNIT_EXPECT_TRUE(test, kernel.blacklisted(forbidden + 1));
-	/* Of the kernel: in a section, or named by NOKPROBE_SYMBOL() */
+	/* in a section, or named by NOKPROBE_SYMBOL() */
 	KUNIT_EXPECT_TRUE(test, kernel.blacklisted((unsigned long)kernel.get_kprobe));
 	KUNIT_EXPECT_TRUE(test, kernel.blacklisted((unsigned long)kernel.busy_begin));
 	for (i = 0; i < ARRAY_SIZE(allowed); i++)
@@ -519,7 +513,7 @@ static void kp_internal_blacklist(struct kunit *test)
 				       allowed[i]);
 }
 
-/* An area that begins and ends inside functions: all of it is blacklisted, nothing before it. */
+/* An area may begin and end inside functions. */
 static void kp_internal_area(struct kunit *test)
 {
 	unsigned long first = (unsigned long)kp_internal_area1;
@@ -531,7 +525,7 @@ static void kp_internal_area(struct kunit *test)
 		kunit_skip(test, "the functions cannot be called from here");
 	mutex_lock(kernel.mutex);
 	ret = kernel.add_area(first + 1, third + 1);
-	/* A removal publishes the new list. Unloading this module removes the rest of the area. */
+	/* A removal publishes the new list. Unloading removes the rest. */
 	if (!ret)
 		ret = kernel.add_area(first, first + 1);
 	kernel.del_range(first, first + 1);
@@ -559,7 +553,6 @@ static void kp_internal_slots(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)&kp));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot(0));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)kernel.in_slot));
-	/* Writable code would help an attacker. */
 	KUNIT_EXPECT_FALSE(test, pte_write(*lookup_address(slot, &level)));
 	detour = kp_jump_target(kp_probe.addr);
 	KUNIT_EXPECT_EQ(test, !!detour, opt);
@@ -574,18 +567,17 @@ static enum x86_slot_form kp_slot_form(void)
 	return container_of(kp_find(kp_probe.addr), struct probepoint, kp)->arch.slot.form;
 }
 
-/* The slot calls post_handlers as long as a probe has one. */
 static void kp_internal_slot_form(struct kunit *test)
 {
-	/* The test: a lea with post_handlers is emulated. */
+	/* The test, since a lea with post_handlers is emulated */
 	unsigned int offset = 3;
 	enum x86_slot_form form;
 	void *insn;
 
-	/* The plain return after it has one byte, a jump to a return thunk has five. */
+	/* A jump to a return thunk would have five bytes. */
 	if (opt && !IS_ENABLED(CONFIG_X86_64))
 		kunit_skip(test, "the function has no room for a jump at the test");
-	/* A constant address inside the function would prevent its jump. */
+	/* A constant would be an address inside the JTPR. */
 	OPTIMIZER_HIDE_VAR(offset);
 	insn = (void *)kp_internal_plain + offset;
 	kp_register(test, &kp_probe, insn, false);

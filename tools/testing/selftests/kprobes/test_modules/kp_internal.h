@@ -2,13 +2,13 @@
 #ifndef KP_INTERNAL_H
 #define KP_INTERNAL_H
 
-/* Functions in assembly, with instructions at +0 and +3. */
+/* with instructions at +0 and +3 */
 long kp_internal_plain(long arg);
 long kp_internal_other(long arg);
 long kp_internal_area1(long arg);
 long kp_internal_area2(long arg);
 long kp_internal_area3(long arg);
-/* Instructions of one byte. */
+/* instructions of one byte */
 void kp_internal_nops(void);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef KP_OPT_H
 #define KP_OPT_H
 
-/* Find out from the probed text whether a probepoint is optimised, and wait until it is. */
+/* Is a probepoint optimised, as its text shows? */
 
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -12,7 +12,7 @@
 #include <asm/text-patching.h>
 #include "kp_switch.h"
 
-/* Long enough for an emulated CPU on a busy machine */
+/* for an emulated CPU on a busy machine */
 #define KP_OPT_TIMEOUT	(60 * HZ)
 
 static inline u8 kp_byte_at(const void *addr)
@@ -37,7 +37,7 @@ static inline unsigned long kp_jump_target(const void *addr)
 	return (unsigned long)addr + JMP32_INSN_SIZE + disp;
 }
 
-/* Wait until there is a jump at @addr, or none. Return false if that takes too long. */
+/* Return false if that takes too long. */
 static inline bool kp_wait_jump(const void *addr, bool wanted)
 {
 	unsigned long timeout = jiffies + KP_OPT_TIMEOUT;
@@ -50,7 +50,7 @@ static inline bool kp_wait_jump(const void *addr, bool wanted)
 	return true;
 }
 
-/* A jump is always possible here. */
+/* Nothing prevents a jump here. */
 static noinline notrace __maybe_unused void kp_opt_control(void)
 {
 	asm volatile(".rept 16; nop; .endr");
@@ -61,7 +61,7 @@ static int __maybe_unused kp_opt_control_pre(struct kprobe *kp, struct pt_regs *
 	return 0;
 }
 
-/* Wait until all probepoints are optimised that can be: one that is registered later is, too. */
+/* Wait until all probepoints are optimised that can be: one that is registered later is. */
 static inline int kp_opt_settle(void)
 {
 	struct kprobe control = {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * An enabled probe in the DCR of another probepoint prevents that probepoint's jump, from the
- * moment of its registration.
- */
+/* An enabled probe in the DCR of another probepoint prevents that probepoint's jump. */
 
 #include "kp_opt_suites.h"
 
@@ -10,7 +7,7 @@ static void *kp_row_insn(int insn)
 {
 	void *row = kp_opt_row;
 
-	/* A constant inside the function would look like the target of an indirect jump. */
+	/* A constant would be an address inside the JTPR. */
 	OPTIMIZER_HIDE_VAR(row);
 	return row + ENDBR_INSN_SIZE + insn * KP_ROW_SIZE;
 }
@@ -20,7 +17,6 @@ static struct kp_opt_probe *kp_row_new(struct kunit *test, int insn, bool post)
 	return kp_opt_new(test, kp_row_insn(insn), post);
 }
 
-/* Every call of the function hits each of the probes. */
 static void kp_row_calls(struct kunit *test, struct kp_opt_probe **probes, int nr)
 {
 	int i;
@@ -41,8 +37,8 @@ static void kp_row_jump(struct kunit *test, struct kp_opt_probe **probes)
 }
 
 /*
- * Registering a second probe in the DCR of the first one removes its jump before any CPU can hit
- * the second one. A second probe after the DCR leaves the jump alone.
+ * The jump is removed before any CPU can hit the second probe. One after the DCR changes
+ * nothing.
  */
 static void kp_opt_enters(struct kunit *test)
 {
@@ -74,7 +70,6 @@ static void kp_opt_enters(struct kunit *test)
 	}
 }
 
-/* A probe prevents no jump while it is disabled. */
 static void kp_opt_blocker_disabled(struct kunit *test)
 {
 	struct kp_opt_probe *probes[] = { kp_row_new(test, 4, false), kp_row_new(test, 5, false) };
@@ -101,7 +96,7 @@ static void kp_opt_blocker_disabled(struct kunit *test)
 	kp_row_calls(test, probes, 1);
 }
 
-/* The probe whose jump is prevented is disabled, and enabled when nothing prevents it any more. */
+/* The disabled probe is the one whose jump is prevented. */
 static void kp_opt_blocked_disabled(struct kunit *test)
 {
 	struct kp_opt_probe *probes[] = { kp_row_new(test, 4, false), kp_row_new(test, 5, false) };
@@ -117,7 +112,7 @@ static void kp_opt_blocked_disabled(struct kunit *test)
 	kp_row_jump(test, probes);
 }
 
-/* All probes are hit, before and after their jumps are written. Return the number of jumps. */
+/* Return the number of jumps, after all that are possible were written. */
 static int kp_row_jumps(struct kunit *test, struct kp_opt_probe **probes, int nr)
 {
 	int i, jumps = 0;
@@ -130,10 +125,7 @@ static int kp_row_jumps(struct kunit *test, struct kp_opt_probe **probes, int nr
 	return jumps;
 }
 
-/*
- * Probes on all instructions: only the last one is optimised. When two of three are unregistered,
- * the others are optimised, and no more when those are registered again.
- */
+/* Only the last one of many is optimised, or every third one, if the others are unregistered. */
 static void kp_opt_row_full(struct kunit *test)
 {
 	struct kp_opt_probe *probes[KP_ROW_INSNS], *third[KP_ROW_INSNS];
@@ -176,7 +168,7 @@ static void kp_row_all_int3(struct kunit *test, struct kp_opt_probe **probes, in
 	kp_row_calls(test, probes, nr);
 }
 
-/* The sysctl removes jumps before the write returns, and no probe gets one until it is 1 again. */
+/* No jump while the sysctl is 0 */
 static void kp_opt_switched(struct kunit *test)
 {
 	struct kp_opt_probe *probes[] = {
@@ -214,7 +206,7 @@ static void kp_opt_switched(struct kunit *test)
 	kp_row_calls(test, probes, 3);
 }
 
-/* A write of 1 returns when all that can be optimised is, a write of 0 when nothing is any more. */
+/* A write to the sysctl returns when all jumps are written, or removed. */
 static void kp_opt_switch_waits(struct kunit *test)
 {
 	int i, round, int3s;

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions that a jump at the probed instruction would break, or would not, because of where
- * branches, addresses, fixups and returns lead.
- *
- * The argument is in %_ASM_DI, see kp_opt_run_code(). A function takes one of two ways by it, and
- * returns another result for each. Sizes in comments hold in 32-bit and in 64-bit mode.
- *
- * CODE begins a function, PROBED is before the probed instruction, CODE_END ends it.
+ * Functions in which branches, addresses, fixups and returns lead into the jump at the probed
+ * instruction, or not. A function takes one of two ways by its argument, which is in %_ASM_DI,
+ * and returns another result for each.
  */
 
 #include <linux/errno.h>
@@ -32,7 +28,7 @@ SYM_FUNC_START(kp_opt_text)
 SYM_FUNC_END(kp_opt_text)
 
 #ifdef CONFIG_X86_32
-/* long kp_opt_run_code(kp_opt_fn *fn, long arg): C passes no argument in %edi. */
+/* long kp_opt_run_code(kp_opt_fn *fn, long arg) */
 SYM_FUNC_START(kp_opt_run_code)
 	push	%edi
 	mov	%edx, %edi
@@ -42,7 +38,6 @@ SYM_FUNC_START(kp_opt_run_code)
 SYM_FUNC_END(kp_opt_run_code)
 #endif
 
-/* The address of a label: an operand relative to %rip, or the absolute address. */
 .macro ADDRESS label:req, reg:req
 #ifdef CONFIG_X86_64
 	lea	\label(%rip), \reg
@@ -51,7 +46,7 @@ SYM_FUNC_END(kp_opt_run_code)
 #endif
 .endm
 
-/* A return, also one to another address on the stack, which a search for branches does not find */
+/* A return may lead elsewhere: no search for branches finds its target. */
 .macro PLAIN_RET
 	ANNOTATE_RETPOLINE_SAFE
 	ret
@@ -61,7 +56,7 @@ SYM_FUNC_END(kp_opt_run_code)
 	.text
 	.balign	16
 #ifdef CONFIG_CFI_CLANG
-	/* Room for the kCFI type hash, which the kernel may overwrite */
+	/* For the kCFI type hash, which the kernel may overwrite */
 	.skip	16, 0x90
 #endif
 	.type	kp_opt_code_\name, @function
@@ -95,7 +90,7 @@ kp_opt_code_\name:
 FUNC_END kp_opt_code_\name
 .endm
 
-/* A whole function: instructions before the probed one, and the others */
+/* @before: the instructions before the probed one */
 .macro ROW name:req, flags:req, before, probed:req
 CODE \name, \flags
 	\before
@@ -105,8 +100,8 @@ CODE_END \name
 .endm
 
 /*
- * Two ways to the end: from 2, also .Lodd_NAME, through the probed instruction, or directly to 1,
- * also .Linto_NAME, which is inside the bytes of the jump. @insn: a nop if empty.
+ * Two ways to the end: from 2 through the probed instruction, or directly to 1, which is inside
+ * the bytes of the jump. @insn: a nop if empty.
  */
 .macro WAYS name:req, insn:vararg
 2:
@@ -130,7 +125,7 @@ WAYS \name, \insn
 CODE_END \name
 .endm
 
-/* A branch leads into the bytes of the jump, if the argument is even. */
+/* If the argument is even, the branch leads into the jump. */
 .macro BRANCH name:req, branch:req, insn:vararg
 CODE \name, KP_REFUSE
 	test	$1, %edi
@@ -138,7 +133,7 @@ CODE \name, KP_REFUSE
 INTO \name, \insn
 .endm
 
-/* Code of its own in another part of the text, with a symbol of its own; FUNC_END ends it. */
+/* Another part of the text, with a symbol of its own */
 .macro FAR symbol:req
 	.section .text.unlikely, "ax"
 	.type	\symbol, @function
@@ -146,7 +141,7 @@ INTO \name, \insn
 	add	$32, %eax
 .endm
 
-/* A function, and far code that it jumps to if the argument is even */
+/* If the argument is even, the function jumps to far code. */
 .macro CODE_AND_FAR name:req, symbol:req, insn:vararg
 CODE \name, KP_REFUSE
 	test	$1, %edi
@@ -155,7 +150,7 @@ INTO \name, \insn
 FAR \symbol
 .endm
 
-/* A function with a loop, which is repeated one to four times, and begins after the probed insn */
+/* A loop of one to four rounds, which begins after the probed instruction */
 .macro CODE_TIMES name:req, flags:req
 CODE \name, \flags
 	mov	%edi, %ecx
@@ -164,14 +159,12 @@ CODE \name, \flags
 	PROBED	\name
 .endm
 
-/*
- * Into the bytes of the jump.
- */
+/* Into the bytes of the jump */
 
 BRANCH short, jz
 BRANCH near, "{disp32} jz"
 BRANCH near_not, "{disp32} jnz"
-/* To the last byte of the jump: the instruction has four bytes, and adds 64. */
+/* The instruction has four bytes: to the last byte of the jump */
 BRANCH last_byte, jz, bts $6, %eax
 
 CODE jrcxz, KP_REFUSE
@@ -192,14 +185,14 @@ CODE_END \name
 BACKWARD backward, "nop; 1: KP_INC_EAX; dec %ecx; jnz 1b"
 BACKWARD backward_near, "nop; 1: KP_INC_EAX; dec %ecx; {disp32} jnz 1b"
 BACKWARD loop, "nop; 1: KP_INC_EAX; add $4, %eax; loop 1b"
-/* The branch itself is inside the bytes of the jump. */
+/* The branch is inside the bytes of the jump, too. */
 BACKWARD itself, "nop; 1: dec %ecx; jnz 1b; KP_INC_EAX"
 
 CODE call, KP_REFUSE
 	call	1f
 INTO call
 
-/* An indirect jump: its targets are not known. */
+/* An indirect jump, whose targets are not known */
 CODE table, KP_REFUSE
 	ADDRESS	2f, %_ASM_DX
 	ADDRESS	1f, %_ASM_CX
@@ -210,8 +203,8 @@ CODE table, KP_REFUSE
 INTO table
 
 /*
- * The same by a table in data, as the BPF interpreter has one, directly or through a retpoline.
- * With IBT, each target needs an endbr.
+ * The same by a table in data, directly or through a retpoline. With IBT, each target needs an
+ * endbr.
  */
 #ifndef CONFIG_X86_KERNEL_IBT
 .macro LOAD_TARGET name:req
@@ -244,13 +237,13 @@ INTO \name
 IN_DATA table_in_data, BY_RETPOLINE
 IN_DATA table_plain, PLAIN
 
-/* The indirect jump is in the function's cold part, which has a symbol of its own. */
+/* The indirect jump is in the cold part. */
 IN_DATA table_cold, "jmp kp_opt_code_table_cold.cold"
 FAR kp_opt_code_table_cold.cold
 	BY_RETPOLINE
 FUNC_END kp_opt_code_table_cold.cold
 
-/* The indirect jump is in the function, and leads into the cold part, which is probed. */
+/* The cold part is probed. */
 .macro INTO_COLD name:req, jump:req, flags:req
 CODE \name, \flags
 	LOAD_TARGET \name
@@ -268,7 +261,6 @@ INTO_COLD into_cold_plain, PLAIN, KP_REFUSE
 INTO_COLD beside_cold, "jmp .Lodd_beside_cold", KP_ACCEPT
 #endif
 
-/* A branch from another part of the function, which has a symbol of its own */
 .macro PARTED name:req, suffix:req, branch:req, insn:vararg
 CODE_AND_FAR \name, kp_opt_code_\name\suffix, \insn
 	\branch	.Linto_\name
@@ -280,14 +272,10 @@ PARTED part, .part.0, jmp
 PARTED constprop, .constprop.0, jmp
 /* The name does not show that they belong together. */
 PARTED assembly, _is_continued_here, jmp
-/* To the last byte of the jump */
 PARTED part_last_byte, .part.1, jmp, bts $6, %eax
 PARTED part_jcc, .part.0, jnz
 
-/*
- * The search for such branches reads a page of text at a time. @bytes of the branch are at the
- * end of one page, the others at the start of the next one.
- */
+/* The search reads a page of text at a time. @bytes of the branch are at the end of one page. */
 .macro ACROSS_PAGES name:req, bytes:req
 CODE \name, KP_REFUSE
 	test	$1, %edi
@@ -321,10 +309,7 @@ CODE fixup_into, (KP_REFUSE | KP_POINTER)
 CODE_END fixup_into
 _ASM_EXTABLE(.Lload_into, .Lfixup_into)
 
-/*
- * 32-bit code has no operands relative to the instruction pointer. The absolute address is in an
- * instruction, of each kind that can have one.
- */
+/* Absolute addresses, in each kind of instruction that can have one */
 #ifdef CONFIG_X86_32
 .macro ADDRESS_IN name:req, push:req
 CODE \name, KP_REFUSE
@@ -341,10 +326,10 @@ ADDRESS_IN address_moved, "mov $1f, %edx; push %edx"
 ADDRESS_IN address_stored, "push %eax; movl $1f, (%esp)"
 ADDRESS_IN address_loaded, "lea 1f, %edx; push %edx"
 ADDRESS_IN address_added, "xor %edx, %edx; add $1f, %edx; push %edx"
-/* There is no ModRM byte between this opcode and the address. */
+/* This form has no ModRM byte between opcode and address. */
 ADDRESS_IN address_added_to_eax, "add $1f, %eax; push %eax; xor %eax, %eax"
 
-/* The address is in another function, from which no short branch leads here. */
+/* The address is in a function that is too far away for short branches. */
 .macro ADDRESS_FAR name:req, symbol:req, push:req
 CODE_AND_FAR \name, \symbol
 	\push
@@ -359,7 +344,7 @@ ADDRESS_FAR far_address_moved, kp_opt_moves_an_address, \
 ADDRESS_FAR far_address_stored, kp_opt_stores_an_address, \
 	"push %eax; movl $.Linto_far_address_stored, (%esp)"
 
-/* The address is in data, and the function jumps through it. */
+/* The address is in data. */
 CODE pointer, KP_REFUSE
 	test	$1, %edi
 	jnz	2f
@@ -372,11 +357,11 @@ INTO pointer
 	.long	.Linto_pointer
 	.text
 
-/* A jump covers five instructions of one byte, four of them inc %eax before the branch's target. */
+/* A jump covers five instructions of one byte: four inc %eax, and the target. */
 BRANCH last_of_five, jz, .fill 4, 1, 0x40
 #endif
 
-/* Another function stores the address by an instruction whose opcode is far from the address. */
+/* The opcode is far from the address. */
 .macro STORED_FROM_FAR name:req, memory:vararg
 CODE_AND_FAR \name, kp_opt_stores_\name
 	push	%_ASM_AX
@@ -391,7 +376,7 @@ FUNC_END kp_opt_stores_\name
 STORED_FROM_FAR disp32, 0x200(%_ASM_DX)
 STORED_FROM_FAR sib_disp32, 0x200(%_ASM_DX, %_ASM_CX)
 
-/* long kp_opt_hidden(long arg): a jump covers the instruction that loads the address. */
+/* long kp_opt_hidden(long arg): a jump covers the load of the address. */
 	.text
 	.balign	16
 SYM_FUNC_START(kp_opt_hidden)
@@ -418,7 +403,7 @@ SYM_INNER_LABEL(kp_opt_hides_probed, SYM_L_GLOBAL)
 	int3
 FUNC_END kp_opt_hides
 
-/* long kp_opt_debugged(long arg): with an int3 over its first byte, mov reads as int3, js, xor. */
+/* long kp_opt_debugged(long arg): with an int3, mov reads as int3, js, xor. */
 	.balign	16
 SYM_FUNC_START(kp_opt_debugged)
 	xor	%eax, %eax
@@ -429,9 +414,7 @@ SYM_FUNC_START(kp_opt_debugged)
 SYM_FUNC_END(kp_opt_debugged)
 STACK_FRAME_NON_STANDARD kp_opt_debugged
 
-/*
- * No room for a jump.
- */
+/* No room for a jump */
 
 CODE fills_rsb, KP_REFUSE
 	add	$16, %eax
@@ -442,7 +425,6 @@ CODE fills_rsb, KP_REFUSE
 1:	add	$__SIZEOF_LONG__, %_ASM_SP
 CODE_END fills_rsb
 
-/* The next symbol begins right after the return. */
 CODE short_end, KP_REFUSE
 	add	$16, %eax
 	PROBED	short_end
@@ -459,9 +441,7 @@ kp_opt_next_symbol:
 
 ROW bug, KP_REFUSE, "cmp $-1, %edi", "nop; jne 1f; ud2; 1: KP_INC_EAX"
 
-/*
- * Nothing prevents a jump.
- */
+/* Nothing prevents a jump */
 
 CODE_TIMES to_probed, KP_ACCEPT
 	add	$3, %_ASM_AX
@@ -492,39 +472,35 @@ CODE calls, KP_ACCEPT
 	add	$5, %_ASM_AX
 CODE_END calls
 
-/* The CPU does not execute the padding after a return, or after a jump. */
+/* Padding after a return, or after a jump, is never executed. */
 ROW return, KP_ACCEPT_PRE, "KP_INC_EAX", "PLAIN_RET; .skip 4, 0xcc"
 ROW return_second, KP_ACCEPT, "add %edi, %eax", "KP_INC_EAX; PLAIN_RET; .skip 2, 0xcc"
 ROW jump_filled, KP_ACCEPT, "", \
 	"KP_INC_EAX; jmp 1f; int3; add $16, %eax; 1: add $2, %eax"
 ROW jump_filled_first, KP_ACCEPT_PRE, "KP_INC_EAX", \
 	"jmp 1f; .skip 3, 0xcc; add $16, %eax; 1: add $2, %eax"
-/* A branch leads to the code after the return. */
 ROW after_return, KP_REFUSE, "test $1, %edi; jz 1f; add $16, %eax", \
 	"KP_INC_EAX; PLAIN_RET; 1: KP_INC_EAX; add $2, %eax"
-/* The CPU can reach this int3, so it is no padding. */
+/* The CPU can reach this int3. */
 ROW int3_alone, KP_REFUSE, "cmp $-1, %edi; jne 1f", \
 	"KP_INC_EAX; int3; nop; nop; 1: KP_INC_EAX"
 
 #ifdef CONFIG_X86_32
 ROW five, KP_ACCEPT, "add %edi, %eax", \
 	"inc %eax; inc %ecx; inc %eax; dec %edx; dec %eax; add $2, %eax"
-/* The addresses of the probed instruction, and of the one after the DCR */
+/* Addresses that are not inside the jump */
 ROW address_of_probed, KP_ACCEPT, \
 	"test $1, %edi; jnz 1f; push $2f; PLAIN_RET; int3; 1: add $16, %eax; 2:", \
 	"nop; KP_INC_EAX; add $2, %eax"
 ROW address_of_next, KP_ACCEPT, \
 	"test $1, %edi; jnz 1f; push $2f; PLAIN_RET; int3; 1: add $16, %eax", \
 	"KP_INC_EAX; add $2, %eax; 2: add $4, %eax"
-/*
- * Code that asks for its own address by a call. The call is not the last instruction of a symbol.
- * The copy in the detour buffer has to push the return address of the original.
- */
+/* The copy of the call has to push the return address of the original. */
 ROW where_it_is, KP_ACCEPT_PRE, "add %edi, %eax", \
 	"call 1f; 1: pop %edx; sub $1b, %edx; add %edx, %eax"
 #endif
 
-/* Fixups that lead elsewhere: 2 is after the load, @load is the label of the load. */
+/* Fixups that lead elsewhere */
 .macro FIXUP name:req, load:req, insn:vararg
 	jmp	2f
 .Lfixup_\name:
@@ -560,7 +536,7 @@ CODE fixup_first, (KP_ACCEPT | KP_POINTER)
 	add	$2, %_ASM_AX
 FIXUP fixup_first, .Lprobed_fixup_first, mov $-EFAULT, %_ASM_AX
 
-/* A task may sleep in the fault of a later instruction while the jump is written over it. */
+/* A task may sleep in this fault while the jump is written. */
 CODE fixup_second, (KP_REFUSE | KP_POINTER)
 	PROBED	fixup_second
 	add	$1, %_ASM_AX

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Handlers of optimised probes that redirect execution, also to instructions that a jump has
- * overwritten, so that only the detour buffer has them.
- */
+/* Handlers that redirect execution, also to instructions that only the detour buffer has */
 
 #include "kp_opt_suites.h"
 
@@ -23,7 +20,7 @@ static int kp_opt_redirect(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Push kp_opt_sum_other as return address, and go to kp_opt_add_thousand. */
+/* Push kp_opt_sum_other as return address. */
 static int kp_opt_call_first(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -33,7 +30,7 @@ static int kp_opt_call_first(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Leave out the first instruction. The jump has overwritten the second one. */
+/* The jump has overwritten the second instruction. */
 static int kp_opt_pass_over(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -55,7 +52,7 @@ static const struct kp_divert {
 
 KUNIT_ARRAY_PARAM_DESC(kp_diverts, kp_diverts, name);
 
-/* By a breakpoint and by a jump; the handlers of an older probe are not called. */
+/* By a breakpoint and by a jump */
 static void kp_opt_diverts(struct kunit *test)
 {
 	const struct kp_divert *divert = test->param_value;
@@ -79,13 +76,10 @@ static void kp_opt_diverts(struct kunit *test)
 	kp_opt_sum_hits(test, older, 1, 1);
 }
 
-/*
- * Post_handlers
- */
 
 static struct {
 	unsigned long ip;
-	/* How often to redirect; always, if it is negative */
+	/* always, if it is negative */
 	int times;
 } kp_opt_send;
 
@@ -101,13 +95,12 @@ static void kp_opt_send_post(struct kprobe *kp, struct pt_regs *regs, unsigned l
 
 NOKPROBE_SYMBOL(kp_opt_send_post);
 
-/* @probe is at the first instruction of the row. */
 static unsigned long kp_row_insn(const struct kp_opt_probe *probe, int insn)
 {
 	return (unsigned long)probe->kp.addr + insn * KP_ROW_SIZE;
 }
 
-/* Redirect execution from after the first instruction to each of the others. */
+/* From after the first instruction to each of the others */
 static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 {
 	int insn;
@@ -122,7 +115,7 @@ static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 		KUNIT_EXPECT_EQ(test, probe->post, 1);
 		KUNIT_EXPECT_EQ(test, probe->post_ip, kp_row_insn(probe, 1));
 	}
-	/* Back to the probed instruction: another hit */
+	/* Another hit */
 	probe->pre = 0;
 	probe->post = 0;
 	kp_opt_send.ip = kp_row_insn(probe, 0);
@@ -130,13 +123,11 @@ static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 	KUNIT_EXPECT_EQ(test, kp_opt_row(), KP_ROW_INSNS);
 	KUNIT_EXPECT_EQ(test, probe->pre, 4);
 	KUNIT_EXPECT_EQ(test, probe->post, 4);
-	/* To the entry of another optimised function */
 	kp_opt_send.ip = (unsigned long)kp_opt_sum_other;
 	kp_opt_send.times = 1;
 	KUNIT_EXPECT_EQ(test, ((long (*)(long, long))kp_opt_row)(40, 2), 42);
 }
 
-/* By a breakpoint and by a jump */
 static void kp_opt_post_diverts(struct kunit *test)
 {
 	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_row, false);
@@ -156,7 +147,7 @@ static void kp_opt_post_diverts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed + other->kp.nmissed, 0);
 }
 
-/* To the second instruction of another function, which that function's jump has overwritten */
+/* To what another function's jump has overwritten */
 static void kp_opt_post_diverts_under(struct kunit *test)
 {
 	struct kp_opt_probe *covers = kp_opt_jump(test, kp_opt_sum_other, true);
@@ -176,7 +167,7 @@ static void kp_opt_post_diverts_under(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(covers->kp.addr));
 }
 
-/* Ftrace has a call at its entry, so a probe there needs no breakpoint. */
+/* A probe at its entry is ftrace-based. */
 noinline long kp_opt_entry(long a, long b);
 noinline long kp_opt_entry(long a, long b)
 {
@@ -184,7 +175,6 @@ noinline long kp_opt_entry(long a, long b)
 	return a - b;
 }
 
-/* Do the first instruction of the other function, and go to its second one. */
 static int kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -195,7 +185,6 @@ static int kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kp_opt_go_under);
 
-/* The same from the entry of a function */
 static void kp_opt_entry_diverts_under(struct kunit *test)
 {
 	struct kp_opt_probe *covers = kp_opt_jump(test, kp_opt_sum_other, true);

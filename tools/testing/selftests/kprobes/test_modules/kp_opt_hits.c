@@ -11,7 +11,7 @@
 #include <linux/smp.h>
 #include "kp_opt_suites.h"
 
-/* Exactly five bytes differ, and are a jump to the detour buffer, which is no breakpoint. */
+/* Only five bytes differ. */
 static void kp_opt_text_is_jump(struct kunit *test)
 {
 	struct kp_opt_bytes before;
@@ -54,14 +54,14 @@ static void kp_opt_disable(struct kunit *test)
 		kp_opt_sum_hits(test, probe, 2 * i, 0);
 		kp_opt_same(test, &before, NULL, 0);
 	}
-	/* Disabled before it was optimised: it never is. */
+	/* Disabled before it was optimised */
 	KUNIT_ASSERT_EQ(test, enable_kprobe(&probe->kp), 0);
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe->kp), 0);
 	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
 	kp_opt_same(test, &before, NULL, 0);
 }
 
-/* A probe with a post_handler is optimised, and the handler sees the next instruction's address. */
+/* The handler sees the next instruction's address. */
 static void kp_opt_post_handler(struct kunit *test)
 {
 	struct kp_opt_probe *probe = kp_opt_jump(test, kp_opt_sum, true);
@@ -81,7 +81,7 @@ static void kp_opt_change_result(struct kprobe *kp, struct pt_regs *regs, unsign
 		regs->cx += 1000;
 }
 
-/* The post_handler is called between the first and the second instruction of the DCR. */
+/* The handler is called before the second instruction of the DCR. */
 static void kp_opt_post_in_between(struct kunit *test)
 {
 	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, false);
@@ -93,7 +93,6 @@ static void kp_opt_post_in_between(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->post, 1);
 }
 
-/* A probe without handlers, and one with only a post_handler */
 static void kp_opt_few_handlers(struct kunit *test)
 {
 	struct kp_opt_probe *none = kp_opt_new(test, kp_opt_sum, false);
@@ -131,7 +130,7 @@ static void kp_opt_change_registers(struct kunit *test)
 
 /*
  * A probe with a post_handler joins one without. Its handlers are called while it is registered
- * and enabled, also before the jump is written again.
+ * and enabled, also before the jump is there again.
  */
 static void kp_opt_colocated(struct kunit *test)
 {
@@ -157,7 +156,7 @@ static void kp_opt_colocated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, plain->kp.nmissed, 0);
 }
 
-/* The target of the call at which the detour buffer begins */
+/* Return the target of the call at which the detour buffer begins. */
 static unsigned long kp_opt_trampoline(struct kunit *test, struct kp_opt_probe *probe)
 {
 	unsigned long call = kp_jump_target(probe->kp.addr);
@@ -179,7 +178,6 @@ static int kp_opt_note_call(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* All probes miss a hit by a handler. */
 static int kp_opt_note_and_hit(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_opt_note_call(kp, regs);
@@ -196,7 +194,7 @@ static int kp_opt_return_seven(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* A call of kp_opt_sum() calls the handlers of @nr probes: @newest, and those before it. */
+/* Calls the handlers of @nr probes, from @newest to older ones */
 static void kp_opt_calls(struct kunit *test, struct kp_opt_probe **newest, int nr, long result)
 {
 	int i;
@@ -209,8 +207,8 @@ static void kp_opt_calls(struct kunit *test, struct kp_opt_probe **newest, int n
 }
 
 /*
- * Probes join an optimised one, and are removed. The jump stays, and the detour buffer calls the
- * trampoline for one, or for several pre_handlers.
+ * Probes join an optimised one. The jump stays, but the detour buffer calls another trampoline
+ * for several pre_handlers.
  */
 static void kp_opt_several(struct kunit *test)
 {
@@ -231,7 +229,6 @@ static void kp_opt_several(struct kunit *test)
 		KUNIT_EXPECT_NE(test, several, one);
 		kp_opt_calls(test, &probe[i], i + 1, 42);
 	}
-	/* Disable the one in the middle, then the newest; enable both. */
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe[1]->kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), several);
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe[2]->kp), 0);
@@ -247,7 +244,7 @@ static void kp_opt_several(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, probe[i]->kp.nmissed, 3);
 
-	/* The one in the middle redirects execution, so the oldest is not called. */
+	/* The oldest is not called after a redirect. */
 	for (i = 0; i < 3; i++)
 		probe[i]->kp.pre_handler = i == 1 ? kp_opt_return_seven : kp_opt_note_call;
 	kp_opt_calls(test, &probe[2], 2, 7);
@@ -259,9 +256,6 @@ static void kp_opt_several(struct kunit *test)
 	kp_opt_calls(test, &probe[0], 1, 42);
 }
 
-/*
- * Interrupts over a handler
- */
 
 enum { KP_OVER_IRQ, KP_OVER_SOFTIRQ, KP_OVER_NMI, KP_OVERS };
 
@@ -270,7 +264,7 @@ static struct {
 	struct tasklet_struct tasklet;
 	int cpu_of_nmi;
 	bool running;
-	/* Which have interrupted the handler */
+	/* which have interrupted the handler */
 	unsigned long over;
 	bool irqs_off;
 	bool preemptible;
@@ -304,7 +298,6 @@ static int kp_over_nmi(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* Wait for all interrupts, then make a hit of the handler's own. */
 static void kp_over_run(void)
 {
 	int i;
@@ -340,7 +333,7 @@ static void kp_opt_nmi_unregister(void *unused)
 	unregister_nmi_handler(NMI_LOCAL, "kp_opt");
 }
 
-/* An interrupt, a softirq and an NMI over a handler are hits; the handler's own hit is missed. */
+/* Interrupts, softirqs and NMIs over a handler are hits, the handler's own hit is missed. */
 static void kp_opt_interrupted(struct kunit *test)
 {
 	struct kp_opt_probe *other = kp_opt_new(test, kp_opt_sum_other, true);
@@ -388,7 +381,6 @@ static int kp_opt_same_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* A handler that calls the probed function misses that hit. */
 static void kp_opt_missed_same(struct kunit *test)
 {
 	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, true);
@@ -409,7 +401,6 @@ static void kp_opt_call(void *wrong)
 		(*(int *)wrong)++;
 }
 
-/* Hits with interrupts off, with softirqs off, and in an IPI leave that as it was. */
 static void kp_opt_contexts(struct kunit *test)
 {
 	struct kp_opt_probe *probe = kp_opt_jump(test, kp_opt_sum, true);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * KUnit suites for jump-optimised probes: what a hit does, which probes prevent each other's
- * jumps, where a jump is safe, and tasks that are in the DCR or in the detour buffer.
- */
+/* KUnit suites for jump-optimised probes */
 
 #include <linux/module.h>
 #include "kp_opt_suites.h"
@@ -67,7 +64,7 @@ void kp_opt_del(struct kunit *test, struct kp_opt_probe *probe)
 		return;
 	probe->registered = false;
 	kunit_release_action(test, kp_opt_unregister, &probe->kp);
-	/* The base kernel leaves flags that a registration refuses. */
+	/* The base kernel leaves flags that it would refuse. */
 	probe->kp.flags = 0;
 }
 
@@ -85,7 +82,7 @@ void kp_opt_stays_int3(struct kunit *test, struct kp_opt_probe *probe)
 			    probe->kp.addr);
 }
 
-/* Call kp_opt_sum(). The handlers of @probe have then been called @pre and @post times. */
+/* Call kp_opt_sum(), and expect @pre and @post calls of the handlers so far. */
 noinline void kp_opt_sum_hits(struct kunit *test, struct kp_opt_probe *probe, long pre, long post)
 {
 	void *caller = __builtin_return_address(0);

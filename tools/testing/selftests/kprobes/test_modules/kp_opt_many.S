@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* KP_MANY functions that are all alike */
 
 #include <linux/linkage.h>
 #include <asm/asm.h>
@@ -8,7 +7,7 @@
 
 	.text
 
-/* Each returns its argument plus one. A jump covers the first two instructions. */
+/* Each returns its argument plus one. */
 .macro ONE_OF_MANY nr
 SYM_FUNC_START(kp_opt_many_\nr)
 	mov	%_ASM_ARG1, %_ASM_AX

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task is preempted in the DCR, or in the detour buffer, while the probe is registered and
- * unregistered.
- *
- * The runner executes one long instruction nearly all the time. A timer looks where it is, and if
- * that is the wanted place, wakes the hog. This thread has a higher priority, and spins until it is
- * told to release the runner. On a kernel without preemption the cases are skipped.
+ * A task is preempted in the DCR or in the detour buffer while the jump is written or removed.
+ * The runner executes one long instruction nearly all the time. When a timer finds it at the
+ * wanted place, it wakes the hog, which has a higher priority and spins until it is released.
  */
 
 #include <asm/irq_regs.h>
@@ -48,7 +45,7 @@ static bool kp_is_in_fill(unsigned long ip)
 	return ip - (unsigned long)kp_opt_fill < kp_opt_fill_insn[KP_FILL_END];
 }
 
-/* The first byte, the last byte and the one after it show how much was filled. */
+/* Shows how much was filled */
 static noinline void kp_run_once(void)
 {
 	kp.memory[0] = 1;
@@ -81,7 +78,7 @@ static int kp_hog(void *unused)
 		}
 		__set_current_state(TASK_RUNNING);
 		WRITE_ONCE(kp.wake, false);
-		/* Without preemption, the runner has ended its call before this. */
+		/* Without preemption, the call has ended. */
 		if (!READ_ONCE(kp.in_call))
 			continue;
 		WRITE_ONCE(kp.held, true);
@@ -154,7 +151,6 @@ static int kp_preempt_init(struct kunit *test)
 	kp.cpu = cpumask_last(cpu_online_mask);
 	if (kp.cpu == cpumask_first(cpu_online_mask))
 		kunit_skip(test, "needs a second CPU");
-	/* The hog takes its CPU from all other tasks. */
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
 	ret = kunit_add_action_or_reset(test, kp_stop, NULL);
 	if (ret)
@@ -170,7 +166,6 @@ static int kp_preempt_init(struct kunit *test)
 	return smp_call_function_single(kp.cpu, kp_start_timer, NULL, 1);
 }
 
-/* Wait until the hog has preempted the runner at @place. */
 static void kp_hold(struct kunit *test, enum kp_place place)
 {
 	unsigned long timeout = jiffies + 20 * HZ;
@@ -192,7 +187,6 @@ static void kp_hold(struct kunit *test, enum kp_place place)
 	}
 }
 
-/* The runner's further calls return, with the right result. */
 static void kp_goes_on(struct kunit *test)
 {
 	unsigned long calls = READ_ONCE(kp.calls), timeout = jiffies + 30 * HZ;
@@ -213,8 +207,8 @@ static void kp_let_go(struct kunit *test)
 }
 
 /*
- * A task preempted in the DCR delays the jump: no CPU may return to the middle of one. In two of
- * the rounds the probe is unregistered before it is optimised.
+ * The jump is not written before the task has left the DCR. In the last rounds, the probe is
+ * unregistered before that.
  */
 static void kp_opt_preempted_in_text(struct kunit *test)
 {
@@ -231,7 +225,7 @@ static void kp_opt_preempted_in_text(struct kunit *test)
 			u8 byte = kp_byte_at(probe->kp.addr);
 
 			usleep_range(5000, 6000);
-			/* The scheduler gives other tasks a little time in spite of the hog. */
+			/* The scheduler gives the runner a little time. */
 			if (READ_ONCE(kp.calls) != calls)
 				break;
 			KUNIT_EXPECT_EQ(test, byte, INT3_INSN_OPCODE);
@@ -250,13 +244,12 @@ static void kp_opt_preempted_in_text(struct kunit *test)
 	kunit_info(test, "held %d times 5 ms\n", held);
 }
 
-/* The runner's stack trace has the probed function and its caller. */
 static void kp_trace_is_right(struct kunit *test)
 {
 	unsigned long caller = (unsigned long)kp_run_once, timeout = jiffies + 30 * HZ;
 	unsigned int i, nr;
 
-	/* A task that is on a CPU, as the runner is for short times, has no trace: retry. */
+	/* A task that is on a CPU has no trace: retry. */
 	while (!(nr = stack_trace_save_tsk(kp.runner, kp.trace, KP_DEPTH, 0)) &&
 	       time_before(jiffies, timeout))
 		usleep_range(500, 1000);
@@ -272,7 +265,7 @@ static void kp_trace_is_right(struct kunit *test)
 
 enum kp_leave { KP_UNREGISTER, KP_DISABLE, KP_SWITCH, KP_NEIGHBOUR, KP_JOIN, KP_LEAVES };
 
-/* A task preempted in the detour buffer continues in it, however the jump was removed. */
+/* The task continues in the detour buffer, however the jump was removed. */
 static void kp_opt_preempted_in_detour(struct kunit *test)
 {
 	struct kp_opt_probe *probe, *second;

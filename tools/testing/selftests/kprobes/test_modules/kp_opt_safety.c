@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A probepoint is optimised only if no control flow can enter the JTPR except by its first byte,
- * and if nothing else patches the DCR.
- */
+/* A probepoint is optimised only if no control flow can enter the JTPR except by its first byte. */
 
 #include <linux/jump_label.h>
 #include <linux/static_call.h>
@@ -29,7 +26,6 @@ static const char *kp_code_name(int i)
 	return kp_opt_names + kp_opt_codes[i].name;
 }
 
-/* Call function @i with all arguments, and note results and hits in @got. */
 static void kp_code_call(int i, struct kp_opt_checked *got)
 {
 	kp_opt_fn *fn = (kp_opt_fn *)((void *)kp_opt_text + kp_opt_codes[i].start);
@@ -47,7 +43,7 @@ static void kp_code_call(int i, struct kp_opt_checked *got)
 	}
 }
 
-/* @results: of the function without a probe; @hits: of the breakpoint, or NULL for none */
+/* @hits: NULL for none */
 static void kp_code_compare(struct kunit *test, int i, struct kp_opt_probe *probe,
 			    const long *results, const unsigned long *hits, const char *how)
 {
@@ -95,7 +91,7 @@ static void kp_opt_codes_checked(struct kunit *test, bool post)
 			KUNIT_EXPECT_FALSE_MSG(test, jump, "%s is optimised", kp_code_name(i));
 		if (flags & KP_ACCEPT || (flags & KP_ACCEPT_PRE && !post))
 			KUNIT_EXPECT_TRUE_MSG(test, jump, "%s is not optimised", kp_code_name(i));
-		/* The kernel might not survive the call of a function with a wrong jump. */
+		/* Calling a function with a wrong jump might crash the kernel. */
 		if (!jump || !(flags & KP_REFUSE))
 			kp_code_compare(test, i, checked->probe, checked->result, checked->hits,
 					jump ? "jump" : "breakpoint");
@@ -117,13 +113,10 @@ static void kp_opt_safe_post(struct kunit *test)
 	kp_opt_codes_checked(test, true);
 }
 
-/*
- * Text that other code patches
- */
 
 static DEFINE_STATIC_KEY_FALSE(kp_key);
 
-/* The jump of the probe would cover the jump of the key. */
+/* The probe's jump would cover the key's. */
 noinline long kp_opt_jump_label(long arg);
 noinline notrace long kp_opt_jump_label(long arg)
 {
@@ -158,7 +151,6 @@ noinline notrace long kp_opt_static_call(long arg)
 	return arg;
 }
 
-/* Does the kernel patch the instruction at @text: a jump, a call, or a nop as long as these? */
 static bool kp_is_patched(const u8 *text)
 {
 	static const u8 nop2[] = { BYTES_NOP2 }, nop5[] = { BYTES_NOP5 };
@@ -168,7 +160,7 @@ static bool kp_is_patched(const u8 *text)
 	       !memcmp(text, nop5, sizeof(nop5));
 }
 
-/* Find the nop before the patched instruction. NULL if the compiler put others in between. */
+/* NULL if the compiler put other instructions before the patched one */
 static void *kp_find_nop(void *fn)
 {
 	u8 *byte = fn + (kp_byte_at(fn) == 0xf3 ? ENDBR_INSN_SIZE : 0);
@@ -180,7 +172,7 @@ static void *kp_find_nop(void *fn)
 	return NULL;
 }
 
-/* Without inline static calls, the call is never patched, but its target. */
+/* Without inline static calls, the target is patched. */
 static void kp_opt_call_stays_int3(struct kunit *test, struct kp_opt_probe *call)
 {
 	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
@@ -224,8 +216,8 @@ static void *kp_opt_entry(kp_opt_fn *fn)
 }
 
 /*
- * Probes are registered one by one, and each is checked by itself. The module's text is searched
- * only for the first one, the kernel's text for the two that count.
+ * For probes that are registered one by one, the module's text is searched once, and the
+ * kernel's for the two that count.
  */
 static void kp_opt_one_search(struct kunit *test)
 {
@@ -255,15 +247,15 @@ static void kp_opt_one_search(struct kunit *test)
 }
 
 /*
- * The jump of a probepoint hides the instruction that loads an address. When the text has to be
- * searched again, because the result of the first search is freed, the address is still found.
+ * A jump hides an instruction that loads an address. The next search of the text finds it
+ * nevertheless.
  */
 static __nocfi void kp_opt_hidden_address(struct kunit *test)
 {
 	struct kp_opt_probe *hides = kp_opt_new(test, kp_opt_hides_probed, false);
 	struct kp_opt_probe *hidden = kp_opt_new(test, kp_opt_hidden_probed, false);
 	void (*forget)(const struct module *mod);
-	/* kprobe_mutex, which arch_kprobe_module_going() needs */
+	/* arch_kprobe_module_going() needs it */
 	struct mutex *mutex;
 
 	forget = kp_symbol(test, "arch_kprobe_module_going");
@@ -284,8 +276,8 @@ static __nocfi void kp_opt_hidden_address(struct kunit *test)
 }
 
 /*
- * A debugger's breakpoint hides the length of an instruction: later ones must not be probed, and
- * a jump before it must be refused.
+ * A debugger's breakpoint hides how long an instruction is: nothing after it can be probed, and
+ * a jump before it is refused.
  */
 
 static struct {
@@ -296,7 +288,7 @@ static struct {
 	bool is_set;
 } kp_debugger;
 
-/* Called by stop_machine(), since the debugger stops all other CPUs, too. */
+/* for stop_machine(): the debugger stops all other CPUs, too */
 static __nocfi int kp_opt_set_break(void *addr)
 {
 	return kp_debugger.set((unsigned long)addr) ?: kp_debugger.activate();
@@ -313,7 +305,7 @@ static void kp_opt_break(void *unused)
 	void *addr = kp_opt_entry(kp_opt_debugged) + KP_DEBUGGED_INSN;
 	int tries = 100;
 
-	/* The debugger's functions fail while other code holds text_mutex. */
+	/* These fail while other code holds text_mutex. */
 	while (stop_machine(fn, addr, NULL) && --tries)
 		usleep_range(1000, 2000);
 	kp_debugger.is_set = kp_byte_at(addr) == INT3_INSN_OPCODE;
@@ -355,7 +347,6 @@ static void kp_opt_beside_debugger(struct kunit *test)
 	kunit_release_action(test, kp_opt_break, NULL);
 	KUNIT_EXPECT_FALSE(test, kp_debugger.is_set);
 
-	/* A new probepoint is checked anew. */
 	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_NEXT), 0);
 	kp_opt_del(test, before);
 	kp_opt_add(test, before);

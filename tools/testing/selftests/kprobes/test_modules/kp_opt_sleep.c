@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task sleeps in a page fault of an instruction in the DCR, or in the detour buffer. That is a
- * quiescent state for tasks RCU, so the wait for tasks RCU does not cover it.
- *
- * A busy task has no quiescent state. The optimiser waits for it before it writes a jump, but
- * registration and unregistration of probes must not.
+ * A task sleeps in a page fault in the DCR or in the detour buffer. That is a quiescent state,
+ * so waiting for tasks RCU does not cover it. A busy task has none: it delays jumps, but must
+ * not delay registrations.
  */
 
 #include <linux/anon_inodes.h>
@@ -22,7 +20,7 @@
 
 #define KP_WORD		4711
 
-/* A page whose fault handler sleeps until another thread has called @meanwhile. */
+/* The page fault sleeps until a thread has called @meanwhile. */
 static struct {
 	struct page *page;
 	struct file *file;
@@ -106,7 +104,6 @@ static int kp_meanwhile(void *unused)
 	return 0;
 }
 
-/* Read the page. The fault returns when @meanwhile has. */
 static __nocfi void kp_load_meanwhile(struct kunit *test, kp_load_fn *load,
 				      struct kp_opt_probe *probe,
 				      void (*meanwhile)(struct kp_opt_probe *probe))
@@ -127,12 +124,11 @@ static __nocfi void kp_load_meanwhile(struct kunit *test, kp_load_fn *load,
 	task = kthread_run(kp_meanwhile, NULL, "kp_meanwhile");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	KUNIT_EXPECT_EQ(test, load((const long __user *)kp.addr), KP_WORD);
-	/* If there was no fault, the thread still waits. */
+	/* without a fault, the thread still waits */
 	complete(&kp.asked);
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, kp.error, 0);
 	KUNIT_EXPECT_EQ(test, kp.faults, 1);
-	/* By the text that @meanwhile has left */
 	KUNIT_EXPECT_EQ(test, load((const long __user *)kp.addr), KP_WORD);
 	KUNIT_EXPECT_EQ(test, load(NULL), -EFAULT);
 }
@@ -176,7 +172,7 @@ static struct kp_opt_probe *kp_load_new(struct kunit *test, kp_load_fn *load, u3
 	return kp_opt_new(test, (void *)load + insn, post);
 }
 
-/* The task sleeps in the second instruction of the DCR, or in the first, when the probe arrives. */
+/* The task sleeps before the probe is registered. */
 static void kp_opt_sleeps_in_text(struct kunit *test)
 {
 	struct kp_opt_probe *probe;
@@ -191,7 +187,7 @@ static void kp_opt_sleeps_in_text(struct kunit *test)
 
 		probe = kp_load_new(test, kp_opt_load_first, kp_opt_load_first_insn, post);
 		kp_load_meanwhile(test, kp_opt_load_first, probe, kp_meanwhile_register);
-		/* The CPU executes the instruction that faulted again, which may be a hit. */
+		/* The instruction is executed again after the fault: a hit, or not. */
 		KUNIT_EXPECT_GE(test, probe->pre, 2);
 		KUNIT_EXPECT_LE(test, probe->pre, 3);
 		KUNIT_EXPECT_TRUE(test, kp_is_jump(probe->kp.addr));
@@ -224,10 +220,7 @@ static void kp_opt_sleeps_in_detour(struct kunit *test)
 	}
 }
 
-/*
- * The busy task is always runnable and never gives up the CPU by itself. It ends after 30 s, for
- * tests that wait for it by mistake.
- */
+/* It never gives up the CPU by itself. It ends after 30 s, if a test waits for it by mistake. */
 static struct {
 	bool running;
 	bool release;
@@ -269,7 +262,7 @@ static void kp_busy_start(struct kunit *test)
 		msleep(20);
 }
 
-/* A reader of the list waits for jumps that are to be written, but not for a busy task. */
+/* A reader waits for jumps, but not for a busy task. */
 static void kp_list_opens(struct kunit *test)
 {
 	struct file *file = filp_open("/sys/kernel/debug/kprobes/list", O_RDONLY, 0);
@@ -278,7 +271,6 @@ static void kp_list_opens(struct kunit *test)
 	filp_close(file, NULL);
 }
 
-/* Many probes are registered, hit and unregistered while the busy task runs. */
 static __nocfi void kp_opt_busy_task(struct kunit *test)
 {
 	int i, round, jumps = 0;
@@ -286,7 +278,7 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 	kp_busy_start(test);
 	for (round = 0; round < 4; round++) {
 		KUNIT_ASSERT_EQ(test, kp_many_register(), 0);
-		/* Until the optimiser has queued them */
+		/* until they are queued */
 		msleep(50);
 		jumps += kp_many_jumps();
 		for (i = 0; i < KP_MANY; i++) {
@@ -310,11 +302,10 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(kp_busy.running), "it waited for the busy task");
 	kunit_info(test, "%d probes had a jump meanwhile\n", jumps);
-	/* Without preemption, tasks RCU need not wait for the busy task. */
+	/* Without preemption, tasks RCU need not wait. */
 	if (IS_ENABLED(CONFIG_PREEMPTION))
 		KUNIT_EXPECT_EQ(test, jumps, 0);
 
-	/* Jumps are written when the busy task has ended. */
 	KUNIT_ASSERT_EQ(test, kp_many_register(), 0);
 	WRITE_ONCE(kp_busy.release, true);
 	KUNIT_EXPECT_EQ(test, kp_opt_settle(), 0);
@@ -322,7 +313,7 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 	kp_many_unregister();
 }
 
-/* A thread that calls a function which waits for the optimiser, and thus for the busy task */
+/* A thread that waits for the optimiser */
 static struct {
 	struct task_struct *task;
 	struct completion done;
@@ -343,7 +334,7 @@ static __nocfi int kp_waiter_thread(void *unused)
 	return 0;
 }
 
-/* Register a probe that cannot be optimised yet. @wait: NULL stands for a write to the sysctl. */
+/* @wait: NULL stands for a write to the sysctl */
 static struct kp_opt_probe *kp_waiter_start(struct kunit *test, void (*wait)(void))
 {
 	struct kp_opt_probe *probe = kp_opt_new(test, (void *)kp_opt_many[0], false);
@@ -364,7 +355,7 @@ static void kp_needs_preemption(struct kunit *test)
 		kunit_skip(test, "no task is waited for long in this kernel");
 }
 
-/* A signal ends a write to the sysctl with -EINTR. The optimiser still does what was written. */
+/* A signal ends the write with -EINTR. Jumps are written nevertheless. */
 static void kp_opt_busy_signal(struct kunit *test)
 {
 	struct kp_opt_probe *probe;
@@ -381,7 +372,7 @@ static void kp_opt_busy_signal(struct kunit *test)
 	kp_opt_becomes_jump(test, probe);
 }
 
-/* A task that waits for the optimiser is idle: no hung task, and not part of the load. */
+/* A task that waits for the optimiser is idle: neither hung nor part of the load. */
 static void kp_opt_busy_wait(struct kunit *test)
 {
 	struct kp_opt_probe *probe;

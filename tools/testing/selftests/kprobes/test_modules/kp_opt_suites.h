@@ -2,21 +2,19 @@
 #ifndef KP_OPT_SUITES_H
 #define KP_OPT_SUITES_H
 
-/* Probes that count, and the functions that the suites of kp_opt put them on */
 
-/* kp_opt_row(): its instructions, bytes in each, and how many of them a jump covers */
+/* kp_opt_row(): a jump covers KP_ROW_DCR instructions */
 #define KP_ROW_INSNS	16
 #define KP_ROW_SIZE	2
 #define KP_ROW_DCR	3
 
-/* Number of functions in kp_opt_many, each of which can have a jump */
+/* functions in kp_opt_many */
 #define KP_MANY		200
 
-/* Flags of struct kp_opt_code */
 #define KP_REFUSE	0x01	/* must not be optimised */
-#define KP_ACCEPT	0x02	/* must be optimised */
-#define KP_POINTER	0x04	/* its argument is a pointer to a long, or a bad pointer */
-#define KP_ACCEPT_PRE	0x10	/* must be optimised unless it has a post_handler */
+#define KP_ACCEPT	0x02
+#define KP_POINTER	0x04	/* its argument is a pointer, or a bad one */
+#define KP_ACCEPT_PRE	0x10	/* must be, without a post_handler */
 
 #ifndef __ASSEMBLY__
 
@@ -25,9 +23,9 @@
 #include "kp_opt.h"
 #include "kp_regs.h"
 
-/* Return the number of its instructions that were executed */
+/* Return the number of executed instructions. */
 long kp_opt_row(void);
-/* Return a + b; the first instruction copies a to %_ASM_CX, the second one adds b to that */
+/* Return a + b. The first instruction copies a to %_ASM_CX, the second one adds b. */
 long kp_opt_sum(long a, long b);
 long kp_opt_sum_other(long a, long b);
 void kp_opt_add_thousand(void);
@@ -43,16 +41,15 @@ typedef long kp_opt_fn(long);
 extern kp_opt_fn *const kp_opt_many[KP_MANY];
 
 void kp_opt_fill(void *to, long bytes);
-/* The probed instruction, the one that takes long, the end */
 enum { KP_FILL_PROBED, KP_FILL_STOS, KP_FILL_END, KP_FILL_NR };
 extern const u32 kp_opt_fill_insn[KP_FILL_NR];
 
-/* Their load, in which a page fault may sleep, is the probed instruction, or the next one. */
+/* The load, which may fault, is the probed instruction, or the next one. */
 typedef long kp_load_fn(const long __user *from);
 kp_load_fn kp_opt_load_first, kp_opt_load_second;
 extern const u32 kp_opt_load_first_insn, kp_opt_load_second_insn;
 
-/* A function of kp_opt_codes.S; offsets from kp_opt_text, and from kp_opt_names */
+/* Offsets from kp_opt_text and kp_opt_names */
 struct kp_opt_code {
 	u32 start;
 	u32 probed;
@@ -60,7 +57,6 @@ struct kp_opt_code {
 	u32 flags;
 } __packed;
 
-/* They take their argument in %_ASM_DI. */
 #ifdef CONFIG_X86_64
 static inline __nocfi long kp_opt_run_code(kp_opt_fn *fn, long arg)
 {
@@ -75,7 +71,7 @@ extern const u32 kp_opt_codes_nr;
 extern const char kp_opt_names[];
 void kp_opt_text(void);
 
-/* The address inside its DCR is loaded in another function, which can be probed, too. */
+/* Another function, which can be probed, loads an address inside its DCR. */
 kp_opt_fn kp_opt_hidden;
 extern kprobe_opcode_t kp_opt_hidden_probed[], kp_opt_hides_probed[];
 
@@ -101,33 +97,32 @@ static inline struct kp_opt_probe *to_opt_probe(struct kprobe *kp)
 int kp_opt_pre(struct kprobe *kp, struct pt_regs *regs);
 void kp_opt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 
-/* _new() does not register the probe, _jump() does, and waits for its jump. */
+/* _jump() registers the probe, and waits for its jump. */
 struct kp_opt_probe *kp_opt_new(struct kunit *test, void *addr, bool post);
 struct kp_opt_probe *kp_opt_jump(struct kunit *test, void *addr, bool post);
 /* It stays registered until kp_opt_del(), or the end of the case. */
 void kp_opt_add(struct kunit *test, struct kp_opt_probe *probe);
 void kp_opt_del(struct kunit *test, struct kp_opt_probe *probe);
 void kp_opt_becomes_jump(struct kunit *test, struct kp_opt_probe *probe);
-/* It is not optimised, also when all that can be optimised is. */
+/* Expect no jump, also when all other possible jumps are written. */
 void kp_opt_stays_int3(struct kunit *test, struct kp_opt_probe *probe);
 void kp_opt_sum_hits(struct kunit *test, struct kp_opt_probe *probe, long pre, long post);
 
-/* One probe on each function of kp_opt_many; every fourth one has a post_handler */
+/* A probe on each function of kp_opt_many; every fourth has a post_handler. */
 extern struct kp_opt_probe kp_many[KP_MANY];
 int kp_many_register(void);
 void kp_many_unregister(void);
 int kp_many_jumps(void);
-/* Use memory that was freed: register them, for 100 ms, or until they are optimised. */
+/* Register them to use memory that was freed, for 100 ms, or until they are optimised. */
 int kp_opt_reuse(bool settle);
 
-/* A copy of text, to be compared later */
 struct kp_opt_bytes {
 	void *addr;
 	u8 byte[64];
 };
 
 void kp_opt_save(struct kunit *test, struct kp_opt_bytes *bytes, void *addr);
-/* Expect the text to be the same, except for @size bytes at @except. */
+/* except for @size bytes at @except */
 void kp_opt_same(struct kunit *test, const struct kp_opt_bytes *bytes, void *except, int size);
 
 int kp_opt_init(struct kunit *test);

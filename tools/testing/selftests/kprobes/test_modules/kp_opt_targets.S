@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions with room for jumps, which the suites of kp_opt probe */
 
 #include <linux/errno.h>
 #include <linux/linkage.h>
@@ -11,10 +10,7 @@
 
 	.text
 
-/*
- * Instructions of two bytes: a jump covers three of them. They leave the argument registers alone,
- * for a handler that redirects execution to another function.
- */
+/* Two bytes each. Argument registers stay as they are, for a redirect to another function. */
 SYM_FUNC_START(kp_opt_row)
 	xor	%ecx, %ecx
 	.rept	KP_ROW_INSNS - 1
@@ -45,13 +41,12 @@ SYM_FUNC_END(\name)
 SUM kp_opt_sum
 SUM kp_opt_sum_other
 
-/* A handler makes it run before another function. */
 SYM_FUNC_START(kp_opt_add_thousand)
 	add	$1000, %_ASM_ARG1
 	RET
 SYM_FUNC_END(kp_opt_add_thousand)
 
-/* void kp_opt_fill(void *to, long bytes): the DCR has an instruction that takes long. */
+/* void kp_opt_fill(void *to, long bytes) */
 SYM_FUNC_START(kp_opt_fill)
 	push	%_ASM_BP
 	mov	%_ASM_SP, %_ASM_BP
@@ -76,7 +71,7 @@ SYM_FUNC_START(kp_opt_fill)
 .Lfill_end:
 SYM_FUNC_END(kp_opt_fill)
 
-/* long kp_opt_load(const long __user *from): return *from, or -EFAULT. The load may sleep. */
+/* long kp_opt_load(const long __user *from): *from, or -EFAULT */
 .macro LOAD name before after
 SYM_FUNC_START(\name)
 	ASM_STAC

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions whose return is in the DCR, one in each quarter of a cache line */
+/* The return is in the DCR. One function is in each quarter of a cache line. */
 
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -21,7 +21,7 @@ RETURNS 1
 RETURNS 2
 RETURNS 3
 
-/* The same, with a return that no mitigation replaces */
+/* A return that no mitigation replaces */
 	.balign	16
 SYM_FUNC_START_NOALIGN(kp_returns_bare)
 	lea	1(%rdi), %rax

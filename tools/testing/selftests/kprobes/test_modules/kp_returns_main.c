@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: a return in a detour buffer is like the returns in the rest of the kernel. If
- * mitigations replace those by jumps to a return thunk, it is such a jump, too.
+ * KUnit suite: if the kernel's returns are jumps to a return thunk, those in detour buffers are,
+ * too.
  */
 
 #include <kunit/test.h>
@@ -58,7 +58,7 @@ static void kp_returns_register(struct kunit *test, struct kprobe *kp, kp_return
 	kp_hits = 0;
 }
 
-/* Find what follows the copy of the lea, and the call of post_handlers, if there is one. */
+/* Return the offset of the return, after the lea, and maybe a call of post_handlers. */
 static int kp_return_at(const u8 slot[KP_SLOT])
 {
 	static const u8 lea[] = { 0x48, 0x8d, 0x47, 0x01 };
@@ -87,7 +87,7 @@ static __nocfi void kp_returns_check(struct kunit *test, kp_returns_fn *fn, bool
 	ret = kp_return_at(slot);
 	KUNIT_ASSERT_GT(test, ret, 0);
 	kunit_info(test, "%pS: detour %*ph\n", kp.addr, KP_SLOT, slot);
-	/* In the lower half of a cache line, ITS requires a thunk, too. */
+	/* In the lower half of a cache line, ITS needs the thunk. */
 	KUNIT_EXPECT_LT(test, ret, 32);
 	KUNIT_EXPECT_EQ_MSG(test, slot[ret], thunk ? JMP32_INSN_OPCODE : RET_INSN_OPCODE,
 			    "the return of %ps", fn);
@@ -114,17 +114,16 @@ static void kp_returns_after_post_handlers(struct kunit *test)
 }
 
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
-/* Ftrace has a call at its entry. */
+/* A probe at its entry is ftrace-based. */
 static noinline long kp_returns_traced(long arg)
 {
 	barrier();
 	return arg + 1;
 }
 
-/* Low enough that the call of the function and those for its probe are all counted. */
+/* low enough that all calls of a hit are counted */
 #define KP_DEPTH_BEFORE		0xffff000000000000ULL
 
-/* Return the call depth after a call. */
 static __nocfi u64 kp_returns_depth_after(kp_returns_fn *fn)
 {
 	unsigned long flags;
@@ -134,7 +133,7 @@ static __nocfi u64 kp_returns_depth_after(kp_returns_fn *fn)
 	this_cpu_write(pcpu_hot.call_depth, KP_DEPTH_BEFORE);
 	fn(1);
 	depth = this_cpu_read(pcpu_hot.call_depth);
-	/* The kernel sets this when it does not know the depth. */
+	/* The kernel sets this if the depth is not known. */
 	this_cpu_write(pcpu_hot.call_depth, 0x8000000000000000ULL);
 	local_irq_restore(flags);
 	return depth;
@@ -154,7 +153,7 @@ static void kp_returns_check_depth(struct kunit *test, kp_returns_fn *fn, bool p
 	kunit_release_action(test, kp_returns_unregister, &kp);
 }
 
-/* A hit has as many calls as returns for call depth tracking. */
+/* A hit has as many calls as returns. */
 static void kp_returns_depth(struct kunit *test)
 {
 	int i;
