@@ -5,9 +5,7 @@
 # second instruction. It must not fall below a known floor.
 #
 # OPT_SHARE_STEP=N in the environment tests one in N functions, the same ones in every kernel that
-# has them; 1 stands for all. OPT_SHARE_QUIET=N is for kernels that write jumps and restore text
-# after the sysctl and unregister_kprobes() have returned: after N milliseconds without a new jump,
-# all are there.
+# has them; 1 stands for all.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -61,7 +59,7 @@ is_right() {
 setup_optimized
 ktap_set_plan 5
 optimization 1
-load kp_coverage "quiet=${OPT_SHARE_QUIET:-0}"
+load kp_coverage
 check "functions chosen" choose
 check "functions probed" count
 check "share of first instructions" is_right first "$floor_first"

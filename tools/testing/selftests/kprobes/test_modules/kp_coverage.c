@@ -15,10 +15,6 @@
 #include "kp_opt.h"
 #include "kp_symbol.h"
 
-static unsigned int quiet;
-module_param(quiet, uint, 0400);
-MODULE_PARM_DESC(quiet, "milliseconds without a new jump that mean that there are no more");
-
 /* KP_FTRACE: instructions that ftrace patches, which need no jump */
 enum { KP_PROBED, KP_JUMPS, KP_FTRACE, KP_WRONG, KP_LEFT, KP_COUNTS };
 
@@ -83,22 +79,6 @@ static int kp_second(struct kp_place *place)
 	return ret;
 }
 
-static int kp_wait(unsigned int nr)
-{
-	unsigned int i, jumps, waited, before = 0;
-	int ret = kp_opt_switch(true);
-
-	for (waited = 0; !ret && waited < quiet; waited += 50) {
-		msleep(50);
-		for (i = 0, jumps = 0; i < nr; i++)
-			jumps += kp_is_jump(kps[i]->addr);
-		if (jumps != before)
-			waited = 0;
-		before = jumps;
-	}
-	return ret;
-}
-
 /* Only the breakpoint, ftrace's call, or a jump out of the function may differ. */
 static void kp_look(unsigned int *count, const struct kp_place *place)
 {
@@ -128,23 +108,15 @@ static void kp_look(unsigned int *count, const struct kp_place *place)
 	count[KP_WRONG]++;
 }
 
-/* With the parameter quiet, the kernel may restore the text later. */
 static void kp_look_restored(unsigned int *count, const struct kp_place *place)
 {
-	unsigned long timeout = jiffies + (quiet ? KP_OPT_TIMEOUT : 0);
 	u8 text[KP_TEXT_SIZE] = {};
 
-	while (copy_from_kernel_nofault(text, place->kp.addr, KP_TEXT_SIZE) ||
-	       memcmp(text, place->text, KP_TEXT_SIZE)) {
-		if (time_before(jiffies, timeout)) {
-			msleep(50);
-			continue;
-		}
-		pr_err("kp_coverage: text of %pS is left as %*ph\n", place->kp.addr, KP_TEXT_SIZE,
-		       text);
-		count[KP_LEFT]++;
+	if (!copy_from_kernel_nofault(text, place->kp.addr, KP_TEXT_SIZE) &&
+	    !memcmp(text, place->text, KP_TEXT_SIZE))
 		return;
-	}
+	pr_err("kp_coverage: text of %pS is left as %*ph\n", place->kp.addr, KP_TEXT_SIZE, text);
+	count[KP_LEFT]++;
 }
 
 static int kp_count(unsigned int *count, unsigned int nr)
@@ -157,7 +129,7 @@ static int kp_count(unsigned int *count, unsigned int nr)
 	ret = nr ? register_kprobes(kps, nr) : 0;
 	if (ret || !nr)
 		return ret;
-	ret = kp_wait(nr);
+	ret = kp_opt_switch(true);
 	count[KP_PROBED] += nr;
 	for (i = 0; i < nr; i++)
 		kp_look(count, &places[i]);

@@ -147,26 +147,6 @@ static void kp_opt_post_diverts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed + other->kp.nmissed, 0);
 }
 
-/* To what another function's jump has overwritten */
-static void kp_opt_post_diverts_under(struct kunit *test)
-{
-	struct kp_opt_probe *covers = kp_opt_jump(test, kp_opt_sum_other, true);
-	struct kp_opt_probe *from = kp_opt_new(test, kp_opt_sum, false);
-	int i;
-
-	from->kp.post_handler = kp_opt_send_post;
-	kp_opt_send.ip = (unsigned long)kp_opt_sum_other + kp_opt_sum_insn[1];
-	kp_opt_send.times = -1;
-	kp_opt_add(test, from);
-	for (i = 1; i <= 2; i++) {
-		kp_opt_sum_hits(test, from, i, i);
-		KUNIT_EXPECT_EQ(test, covers->pre, 0);
-		KUNIT_EXPECT_EQ(test, covers->post, 0);
-		kp_opt_becomes_jump(test, from);
-	}
-	KUNIT_EXPECT_TRUE(test, kp_is_jump(covers->kp.addr));
-}
-
 /* A probe at its entry is ftrace-based. */
 noinline long kp_opt_entry(long a, long b);
 noinline long kp_opt_entry(long a, long b)
@@ -175,6 +155,7 @@ noinline long kp_opt_entry(long a, long b)
 	return a - b;
 }
 
+/* Do the first instruction of the other function, and go to its second one. */
 static int kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -185,20 +166,40 @@ static int kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kp_opt_go_under);
 
-static void kp_opt_entry_diverts_under(struct kunit *test)
+/* From @fn to the second instruction of another function, which has a jump over it */
+static __nocfi void kp_opt_diverts_under(struct kunit *test, long (*fn)(long a, long b),
+					 bool by_post)
 {
 	struct kp_opt_probe *covers = kp_opt_jump(test, kp_opt_sum_other, true);
-	struct kp_opt_probe *from = kp_opt_new(test, kp_opt_entry, false);
+	struct kp_opt_probe *from = kp_opt_new(test, fn, false);
 	int i;
 
-	from->kp.pre_handler = kp_opt_go_under;
+	kp_opt_send.ip = (unsigned long)kp_opt_sum_other + kp_opt_sum_insn[1];
+	kp_opt_send.times = -1;
+	if (by_post)
+		from->kp.post_handler = kp_opt_send_post;
+	else
+		from->kp.pre_handler = kp_opt_go_under;
 	kp_opt_add(test, from);
 	for (i = 1; i <= 10; i++) {
-		KUNIT_EXPECT_EQ(test, kp_opt_entry(40, 2), 42);
+		KUNIT_EXPECT_EQ(test, fn(40, 2), 42);
 		KUNIT_EXPECT_EQ(test, from->pre, i);
-		KUNIT_EXPECT_EQ(test, covers->pre, 0);
+		KUNIT_EXPECT_EQ(test, from->post, by_post ? i : 0);
+		KUNIT_EXPECT_EQ(test, covers->pre + covers->post, 0);
+		if (by_post && i == 5)
+			kp_opt_becomes_jump(test, from);
 	}
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(covers->kp.addr));
+}
+
+static void kp_opt_post_diverts_under(struct kunit *test)
+{
+	kp_opt_diverts_under(test, kp_opt_sum, true);
+}
+
+static void kp_opt_entry_diverts_under(struct kunit *test)
+{
+	kp_opt_diverts_under(test, kp_opt_entry, false);
 }
 
 static struct kunit_case kp_opt_diverts_cases[] = {
