@@ -6,6 +6,9 @@
  * The case's stack pointer stays on the task's stack, for interrupts and for the
  * probe itself use it. Below that pointer nothing is safe, above it everything is
  * the case's business up to the end of the copy of kp_insn_stack.
+ *
+ * The jump to the case is a return: a CPU with IBT would raise #CP after a jump by a pointer,
+ * since a case does not begin with an endbr.
  */
 
 #include "kp_insn_macros.S"
@@ -64,10 +67,11 @@ SYM_FUNC_START(kp_insn_run)
 	mov	KP_OF(kp_insn_in, \i), %r\i
 .endr
 #endif
+	push	_ASM_RIP(kp_insn_start)
 	push	KP_OF(kp_insn_in, KP_FLAGS)
 	popf
 	ANNOTATE_RETPOLINE_SAFE
-	jmp	*_ASM_RIP(kp_insn_start)
+	ret
 	int3
 SYM_FUNC_END(kp_insn_run)
 STACK_FRAME_NON_STANDARD kp_insn_run

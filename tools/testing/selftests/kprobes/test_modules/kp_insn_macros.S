@@ -9,6 +9,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/percpu.h>
 #include <asm/segment.h>
+#include "kp_endbr.h"
 #include "kp_insn.h"
 
 /* All cases up to TABLE_END go to tables called \name. */
