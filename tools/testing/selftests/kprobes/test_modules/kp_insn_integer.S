@@ -8,9 +8,12 @@
 
 #include "kp_insn_macros.S"
 
-/* The target of a branch is 1; code that it passes over leaves a trace. */
+/*
+ * The target of a branch is 1, which IBT lets an indirect jump reach; code that it passes over
+ * leaves a trace.
+ */
 .macro BRANCH code:req, pre, flags=KP_BRANCH
-	CASE "\code", pre="\pre", post="mov $1, %edx; 1:", flags=(\flags)
+	CASE "\code", pre="\pre", post="mov $1, %edx; 1: LANDING", flags=(\flags)
 .endm
 
 /* Refused, with what is known of it or because nothing is. */

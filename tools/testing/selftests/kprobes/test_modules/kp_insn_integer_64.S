@@ -363,3 +363,4 @@ SYM_FUNC_START_LOCAL(kp_insn_callee)
 	int3
 SYM_FUNC_END(kp_insn_callee)
 STACK_FRAME_NON_STANDARD kp_insn_callee
+NOSEAL kp_insn_callee
