@@ -10,6 +10,7 @@
 #include <linux/objtool.h>
 #include <asm/asm.h>
 #include <asm/nospec-branch.h>
+#include "kp_endbr.h"
 #include "kp_inc.h"
 #include "kp_opt_suites.h"
 
@@ -83,6 +84,7 @@ kp_opt_code_\name:
 	RET
 	.size	\symbol, . - \symbol
 	STACK_FRAME_NON_STANDARD \symbol
+	NOSEAL	\symbol
 	.text
 .endm
 
@@ -192,14 +194,24 @@ CODE call, KP_REFUSE
 	call	1f
 INTO call
 
-/* An indirect jump, whose targets are not known */
+/*
+ * An indirect jump, whose targets are not known. With IBT it is a return: a jump would need an endbr
+ * at its target, and that is another reason to refuse.
+ */
 CODE table, KP_REFUSE
 	ADDRESS	2f, %_ASM_DX
 	ADDRESS	1f, %_ASM_CX
 	test	$1, %edi
 	cmovz	%_ASM_CX, %_ASM_DX
+#ifdef CONFIG_X86_KERNEL_IBT
+	push	%_ASM_DX
+	ANNOTATE_RETPOLINE_SAFE
+	ret
+	int3
+#else
 	ANNOTATE_RETPOLINE_SAFE
 	jmp	*%_ASM_DX
+#endif
 INTO table
 
 /*
