@@ -5,6 +5,7 @@
  * They check a probe, compute its address, and put its probepoint on a batch, see
  * kernel/kprobes/batch.c. All of them take kprobe_mutex, and may sleep.
  */
+#include <kunit/visibility.h>
 #include <linux/cleanup.h>
 #include <linux/export.h>
 #include <linux/init.h>
@@ -22,6 +23,7 @@
 
 /* Guards all probes and probepoints, see linux/probepoint.h. */
 DEFINE_MUTEX(kprobe_mutex);
+EXPORT_SYMBOL_IF_KUNIT(kprobe_mutex);
 
 /* The kernel's init text is being freed, or has been. Guarded by kprobe_mutex. */
 static bool init_text_is_going;

@@ -12,6 +12,7 @@
  * replaced by RCU when a module is loaded or unloaded. It is no interval tree: that cannot be
  * searched without a lock while it is changed.
  */
+#include <kunit/visibility.h>
 #include <linux/cleanup.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>
@@ -135,6 +136,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 	}
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(kprobe_add_area_blacklist);
 
 /**
  * arch_populate_kprobe_blacklist() - add the architecture's text to the blacklist
@@ -305,6 +307,7 @@ bool within_kprobe_blacklist(unsigned long addr)
 	whole = blacklist_whole_function(addr);
 	return whole && blacklist_contains(whole);
 }
+EXPORT_SYMBOL_IF_KUNIT(within_kprobe_blacklist);
 
 /**
  * kprobe_blacklist_del_range() - remove text that is about to be freed
@@ -328,6 +331,7 @@ void kprobe_blacklist_del_range(unsigned long start, unsigned long end)
 	if (kept != before)
 		blacklist_publish();
 }
+EXPORT_SYMBOL_IF_KUNIT(kprobe_blacklist_del_range);
 
 #ifdef CONFIG_MODULES
 

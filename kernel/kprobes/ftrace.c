@@ -26,6 +26,7 @@
  *
  * kprobe_mutex guards everything here. The locks of ftrace nest inside it.
  */
+#include <kunit/visibility.h>
 #include <linux/ftrace.h>
 #include <linux/mm.h>
 #include <linux/printk.h>
@@ -74,6 +75,7 @@ static struct kprobe_filter filters[] = {
 
 /* Ftrace has failed, and no longer knows which functions call it. */
 bool kprobe_ftrace_disabled __read_mostly;
+EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_disabled);
 
 /**
  * arch_kprobe_ftrace_trampoline() - get the trampoline that probed functions call
@@ -103,6 +105,7 @@ void kprobe_ftrace_kill(void)
 	WRITE_ONCE(kprobe_ftrace_disabled, true);
 	pr_err("kprobes: ftrace has failed, probes by way of it stay as they are\n");
 }
+EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_kill);
 
 /**
  * kprobe_ftrace_check() - can ftrace call a probe at an address?
@@ -152,6 +155,7 @@ enum kprobe_reason kprobe_ftrace_reason(int err)
 		return kprobe_ftrace_state() ?: KPROBE_WHY_FTRACE_REDIRECTS;
 	return err == -ENODEV ? KPROBE_WHY_FTRACE_FAILED : KPROBE_WHY_FTRACE_REFUSES;
 }
+EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_reason);
 
 /* Return: the bit of the filter that the probes in @set need; 0 if @set is empty. */
 static u8 kprobe_filter_for(const struct probe_set *set)

@@ -24,6 +24,7 @@
  *
  * kprobe_mutex guards everything here.
  */
+#include <kunit/visibility.h>
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/err.h>
@@ -490,6 +491,7 @@ noinline void wait_for_kprobe_optimizer(void)
 	wait_event_state(round_wait, optimizer_round_has_ended(round),
 			 (TASK_IDLE | TASK_FREEZABLE));
 }
+EXPORT_SYMBOL_IF_KUNIT(wait_for_kprobe_optimizer);
 
 /*
  * The worker.

@@ -7,7 +7,9 @@
  * debugfs kprobes/explain and kprobes/optimizer, and the error log of tracefs show the texts.
  * Scripts compare them, and the manual lists them, so a text must not change.
  */
+#include <kunit/visibility.h>
 #include <linux/errno.h>
+#include <linux/export.h>
 #include <linux/kprobe_reason.h>
 
 /**
@@ -235,3 +237,4 @@ const char *const *kprobe_reason_text(enum kprobe_reason why)
 {
 	return &reasons[why].text;
 }
+EXPORT_SYMBOL_IF_KUNIT(kprobe_reason_text);

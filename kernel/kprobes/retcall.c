@@ -30,6 +30,7 @@
  * kretprobe_mutex guards the claiming and releasing of holders. Only a task itself changes
  * its list; an interrupt has removed its instances when it returns.
  */
+#include <kunit/visibility.h>
 #include <linux/cleanup.h>
 #include <linux/cpuhotplug.h>
 #include <linux/export.h>
@@ -538,6 +539,7 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
 	}
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(kretprobe_find_ret_addr);
 
 /**
  * get_kretprobe_retaddr() - find the address that a call returns to

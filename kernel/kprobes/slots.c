@@ -12,6 +12,7 @@
  * slot_mutex guards the lists and the bitmaps. It nests inside kprobe_mutex and
  * text_mutex. Readers of the xarray use RCU.
  */
+#include <kunit/visibility.h>
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
 #include <linux/kallsyms.h>
@@ -241,6 +242,7 @@ bool is_kprobe_insn_slot(unsigned long addr)
 {
 	return slot_page_of(addr);
 }
+EXPORT_SYMBOL_IF_KUNIT(is_kprobe_insn_slot);
 
 /**
  * kprobe_get_kallsym() - describe a page of slots as a symbol, for /proc/kallsyms

@@ -13,6 +13,7 @@
  * It is no rhashtable: searching one may call functions that can be probed, as
  * rht_bucket_nested(), and inserting into one may fail. A batch must not fail once it is staged.
  */
+#include <kunit/visibility.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -51,6 +52,7 @@ struct kprobe *get_kprobe(void *addr)
 
 	return pp ? &pp->kp : NULL;
 }
+EXPORT_SYMBOL_IF_KUNIT(get_kprobe);
 
 static struct probepoint_table *probepoint_table_current(void)
 {

@@ -22,6 +22,7 @@
  * later search, since it reads the text without them. Entries for freed init text do no harm.
  * The array of a module is freed with the module.
  */
+#include <kunit/visibility.h>
 #include <linux/cleanup.h>
 #include <linux/extable.h>
 #include <linux/hash.h>
@@ -528,3 +529,4 @@ void arch_kprobe_module_going(const struct module *mod)
 		kvfree(te);
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(arch_kprobe_module_going);

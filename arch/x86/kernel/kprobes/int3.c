@@ -16,6 +16,7 @@
  * An NMI may interrupt this file at any instruction. It finds the levels consistent, and leaves
  * them unchanged.
  */
+#include <kunit/visibility.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/uaccess.h>
@@ -27,6 +28,7 @@
 #define INT_IMM8_OPCODE	0xcd
 
 DEFINE_PER_CPU(struct kprobe_levels, kprobe_levels);
+EXPORT_SYMBOL_IF_KUNIT(kprobe_levels);
 
 DEFINE_STATIC_KEY_FALSE(kprobes_used_key);
 
@@ -89,6 +91,7 @@ void kprobe_busy_begin(void)
 	if (level->probe == &kprobe_busy)
 		level->busy++;
 }
+EXPORT_SYMBOL_IF_KUNIT(kprobe_busy_begin);
 
 /**
  * kprobe_busy_end() - end what kprobe_busy_begin() began
@@ -101,6 +104,7 @@ void kprobe_busy_end(void)
 		kprobe_leave(level);
 	preempt_enable_notrace();
 }
+EXPORT_SYMBOL_IF_KUNIT(kprobe_busy_end);
 
 /**
  * kprobe_task_oopsed() - discard the levels of a task that has oopsed
@@ -244,3 +248,4 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	}
 	return int3_finish_hit(pp, regs);
 }
+EXPORT_SYMBOL_IF_KUNIT(kprobe_int3_handler);

@@ -22,6 +22,7 @@
  * Text is patched under text_mutex. Detour buffers are made and dropped under kprobe_mutex; the
  * core frees them when no task can be in them.
  */
+#include <kunit/visibility.h>
 #include <linux/array_size.h>
 #include <linux/memory.h>
 #include <linux/perf_event.h>
@@ -394,3 +395,4 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
 {
 	return probepoint_of_insn_slot(addr) && kprobe_detour_map(addr);
 }
+EXPORT_SYMBOL_IF_KUNIT(is_kprobe_optinsn_slot);

@@ -20,6 +20,7 @@
  * The check holds no lock of kprobes. It ignores what probes have changed in the text, so
  * probes may be registered and unregistered meanwhile.
  */
+#include <kunit/visibility.h>
 #include <linux/cleanup.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
@@ -368,3 +369,4 @@ int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 	}
 	return ret;
 }
+EXPORT_SYMBOL_IF_KUNIT(arch_check_jumps);

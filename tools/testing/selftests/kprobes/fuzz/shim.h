@@ -41,6 +41,7 @@ typedef long long s64, __s64;
 #define __init
 #define __ro_after_init
 #define __kprobes
+#define EXPORT_SYMBOL_IF_KUNIT(symbol)
 #define fallthrough		__attribute__((fallthrough))
 #define likely(x)		(x)
 #define unlikely(x)		(x)
