@@ -3,19 +3,32 @@
 #define KP_SYMBOL_H
 
 /*
- * What is not exported to modules is found as modules have long found it. With kCFI the
- * kernel clears the type of functions whose address it never uses, so what calls a
+ * What modules lack exports for. kprobes exports its own functions for KUnit: kp_own() names one.
+ * Symbols of the rest of the kernel, and of the base kernel's kprobes, are looked up by
+ * kallsyms_lookup_name(), whose address comes from a probe.
+ *
+ * With IBT, an indirect call to a function is an exception if the kernel has overwritten the
+ * function's endbr, since no pointer of the kernel refers to it. So kp_find_function() returns the
+ * address of a landing: an endbr and a jump to the function by a return, which IBT does not check.
+ *
+ * With kCFI the kernel clears the type of functions whose address it never uses, so what calls a
  * function that was found like this is marked __nocfi.
  */
 
 #include <kunit/test.h>
+#include <linux/errno.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/module.h>
 #include <linux/sprintf.h>
 #include <linux/string.h>
-#ifdef CONFIG_X86
+#ifdef CONFIG_X86_KERNEL_IBT
+#include <linux/objtool.h>
 #include <asm/ibt.h>
+#include <asm/nospec-branch.h>
 #endif
+
+MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
 
 /* The size of the function that @addr is in, and how far into it that is. */
 static inline int kp_measure(void *addr, unsigned long *offset, unsigned long *size)
@@ -27,6 +40,51 @@ static inline int kp_measure(void *addr, unsigned long *offset, unsigned long *s
 	plus = strrchr(symbol, '+');
 	return plus && sscanf(plus, "+0x%lx/0x%lx", offset, size) == 2 ? 0 : -ENOENT;
 }
+
+#ifdef CONFIG_X86_KERNEL_IBT
+#define KP_LANDINGS	16
+#define KP_LANDING_SIZE	16
+
+/* Where the landings lead. The first one is that of kallsyms_lookup_name(). */
+static void *kp_landing_targets[KP_LANDINGS] __used;
+
+extern u8 kp_landings[KP_LANDINGS][KP_LANDING_SIZE];
+asm(".pushsection .text, \"ax\"\n\t"
+    ".balign 16\n\t"
+    ".local kp_landings\n\t"
+    ".type kp_landings, @function\n"
+    "kp_landings:\n\t"
+    ".set kp_landing_nr, 0\n\t"
+    ".rept " __stringify(KP_LANDINGS) "\n\t"
+    ".balign " __stringify(KP_LANDING_SIZE) "\n\t"
+    "endbr64\n\t"
+    "push kp_landing_targets + 8 * kp_landing_nr(%rip)\n\t"
+    ANNOTATE_RETPOLINE_SAFE
+    "ret\n\t"
+    "int3\n\t"
+    ".set kp_landing_nr, kp_landing_nr + 1\n\t"
+    ".endr\n\t"
+    ".size kp_landings, . - kp_landings\n\t"
+    ".popsection");
+STACK_FRAME_NON_STANDARD(kp_landings);
+
+/* Return: a pointer to call @func by, or NULL if there are no more landings. */
+static inline void *kp_landing(int first, void *func)
+{
+	for (int i = first; i < KP_LANDINGS; i++) {
+		if (kp_landing_targets[i] && kp_landing_targets[i] != func)
+			continue;
+		kp_landing_targets[i] = func;
+		return kp_landings[i];
+	}
+	return NULL;
+}
+#else
+static inline void *kp_landing(int first, void *func)
+{
+	return func;
+}
+#endif
 
 /* The address of a symbol of the kernel, or NULL. */
 static inline __nocfi void *kp_find_symbol(const char *name)
@@ -40,19 +98,22 @@ static inline __nocfi void *kp_find_symbol(const char *name)
 		return NULL;
 	addr = kp.addr;
 	unregister_kprobe(&kp);
-#ifdef CONFIG_X86
-	/* Called at its endbr, where there is one. */
-	if (is_endbr(*(u32 *)(addr - ENDBR_INSN_SIZE)))
-		addr -= ENDBR_INSN_SIZE;
-#endif
 	/* Powerpc probes a function behind the instructions that set up r2 for this call. */
 	if (IS_ENABLED(CONFIG_PPC64)) {
 		if (kp_measure(addr, &offset, &size))
 			return NULL;
 		addr -= offset;
 	}
-	lookup = addr;
-	return (void *)lookup(name);
+	lookup = kp_landing(0, addr);
+	return lookup ? (void *)lookup(name) : NULL;
+}
+
+/* A pointer to call a function of the kernel by, or NULL. */
+static inline void *kp_find_function(const char *name)
+{
+	void *addr = kp_find_symbol(name);
+
+	return addr ? kp_landing(1, addr) : NULL;
 }
 
 /* The same; a case that asks for one that is not there fails and ends. */
@@ -63,5 +124,20 @@ static inline void *kp_symbol(struct kunit *test, const char *name)
 	KUNIT_ASSERT_NOT_NULL_MSG(test, addr, "no symbol %s", name);
 	return addr;
 }
+
+static inline void *kp_function(struct kunit *test, const char *name)
+{
+	void *func = kp_find_function(name);
+
+	KUNIT_ASSERT_NOT_NULL_MSG(test, func, "no function %s", name);
+	return func;
+}
+
+/* A function of kprobes; NULL if the base kernel's kprobes do not have it. */
+#if __has_include("linux/kprobe_reason.h")
+#define kp_own(name)	(name)
+#else
+#define kp_own(name)	kp_find_function(#name)
+#endif
 
 #endif
