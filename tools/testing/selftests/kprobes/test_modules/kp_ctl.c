@@ -295,16 +295,14 @@ DEFINE_SHOW_ATTRIBUTE(kp_ctl_probes);
 
 /* The base kernel has no reasons. */
 #if __has_include("linux/kprobe_reason.h")
-static const char *const *(*kp_ctl_text)(enum kprobe_reason why);
-
-static __nocfi int kp_ctl_reasons_show(struct seq_file *m, void *unused)
+static int kp_ctl_reasons_show(struct seq_file *m, void *unused)
 {
 	int i;
 
 	mutex_lock(&kp_ctl_mutex);
 	for (i = 0; i < KP_CTL_PROBES; i++)
 		if (kp_ctl_probes[i].error)
-			seq_printf(m, "%d %s\n", i, *kp_ctl_text(kp_ctl_probes[i].kp.refusal));
+			seq_printf(m, "%d %s\n", i, *kprobe_reason_text(kp_ctl_probes[i].kp.refusal));
 	mutex_unlock(&kp_ctl_mutex);
 	return 0;
 }
@@ -312,9 +310,7 @@ DEFINE_SHOW_ATTRIBUTE(kp_ctl_reasons);
 
 static void kp_ctl_create_reasons(void)
 {
-	kp_ctl_text = kp_find_symbol("kprobe_reason_text");
-	if (kp_ctl_text)
-		debugfs_create_file("reasons", 0400, kp_ctl_dir, NULL, &kp_ctl_reasons_fops);
+	debugfs_create_file("reasons", 0400, kp_ctl_dir, NULL, &kp_ctl_reasons_fops);
 }
 #else
 static void kp_ctl_create_reasons(void) { }

@@ -2,25 +2,15 @@
 /* When this is loaded, ftrace gives up, as if it had found an error; only a boot helps then. */
 
 #include <linux/errno.h>
-#include <linux/kprobes.h>
 #include <linux/module.h>
-#include <asm/ibt.h>
+#include "kp_symbol.h"
 
 static int __init kp_kill_ftrace_init(void)
 {
-	struct kprobe kp = { .symbol_name = "ftrace_kill", .flags = KPROBE_FLAG_DISABLED };
-	int ret = register_kprobe(&kp);
-	void (*kill)(void);
-	void *addr;
+	void (*kill)(void) = kp_find_function("ftrace_kill");
 
-	if (ret)
-		return ret;
-	addr = kp.addr;
-	unregister_kprobe(&kp);
-	/* Called at its endbr, where there is one. */
-	if (is_endbr(*(u32 *)(addr - ENDBR_INSN_SIZE)))
-		addr -= ENDBR_INSN_SIZE;
-	kill = addr;
+	if (!kill)
+		return -ENOENT;
 	kill();
 	return 0;
 }

@@ -28,7 +28,6 @@ MODULE_PARM_DESC(refusal, "1: the safety check has refused the module as one tha
 
 static struct kprobe kp_probe = { .symbol_name = "kp_target:kp_tgt_plain" };
 static unsigned long kp_addr;
-static int (*kp_check_jumps)(struct kprobe_jump *jumps, unsigned int nr);
 
 static bool kp_is_target(const struct module *mod)
 {
@@ -48,14 +47,14 @@ static int kp_refuse(struct notifier_block *nb, unsigned long state, void *mod)
 	return notifier_from_errno(-ECANCELED);
 }
 
-static __nocfi int kp_watch(struct notifier_block *nb, unsigned long state, void *mod)
+static int kp_watch(struct notifier_block *nb, unsigned long state, void *mod)
 {
 	struct kprobe_jump jump = { .addr = kp_addr };
 
 	if (!kp_is_target(mod) || state != MODULE_STATE_GOING || !kp_addr)
 		return NOTIFY_DONE;
 	if (refusal < 0 && ((struct module *)mod)->state == MODULE_STATE_COMING &&
-	    !kp_check_jumps(&jump, 1))
+	    !arch_check_jumps(&jump, 1))
 		refusal = jump.refusal == KPROBE_WHY_JUMP_GONE;
 	return NOTIFY_OK;
 }
@@ -67,9 +66,6 @@ static int __init kp_refuse_init(void)
 {
 	int ret;
 
-	kp_check_jumps = kp_find_symbol("arch_check_jumps");
-	if (!kp_check_jumps)
-		return -ENOENT;
 	ret = register_module_notifier(&kp_watch_nb);
 	if (ret)
 		return ret;

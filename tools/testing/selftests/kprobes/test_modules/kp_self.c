@@ -251,7 +251,7 @@ static kp_self_wait_t kp_guard_waiter(struct kunit *test)
 {
 	if (!IS_ENABLED(CONFIG_OPTPROBES))
 		return kp_guard_no_wait;
-	return kp_symbol(test, "wait_for_kprobe_optimizer");
+	return kp_own(wait_for_kprobe_optimizer);
 }
 
 static void kp_guard_hooks_and_waits(struct kunit *test)
@@ -348,7 +348,7 @@ kunit_test_suites(&kp_self_suite, &kp_guard_suite);
 
 static int wait_set(const char *val, const struct kernel_param *param)
 {
-	kp_self_wait_t wait = kp_find_symbol("wait_for_kprobe_optimizer");
+	kp_self_wait_t wait = kp_own(wait_for_kprobe_optimizer);
 
 	if (!wait)
 		return -ENOENT;
