@@ -22,6 +22,7 @@
 #include "kp_explain.h"
 #include "kp_opt_suites.h"
 #include "kp_symbol.h"
+#include "../internal.h"
 
 DEFINE_STATIC_KEY_FALSE(kp_explain_key);
 
@@ -168,9 +169,6 @@ static enum kprobe_reason kp_refused_reason;
 static struct kprobe kp_changed;
 
 static struct {
-	const char *const *(*text)(enum kprobe_reason why);
-	int (*check_jumps)(struct kprobe_jump *jumps, unsigned int nr);
-	enum kprobe_reason (*ftrace_reason)(int err);
 	void *(*text_poke)(void *addr, const void *opcode, size_t len);
 	void (*text_poke_sync)(void);
 	struct mutex *text_mutex;	/* the one of linux/memory.h */
@@ -289,24 +287,20 @@ static int kp_refuse_jprobe_handler(void)
 #endif
 
 /* No text has this address, as if it had been freed. */
-static __nocfi int kp_refuse_gone(void)
+static int kp_refuse_gone(void)
 {
 	struct kprobe_jump jump = { .addr = 1 };
 
-	if (!kernel.check_jumps)
-		return -ENOENT;
-	kp_refused_errno = kernel.check_jumps(&jump, 1);
+	kp_refused_errno = arch_check_jumps(&jump, 1);
 	kp_refused_reason = jump.refusal;
 	return 0;
 }
 
 /* Ftrace does not return this errno. */
-static __nocfi int kp_refuse_ftrace(void)
+static int kp_refuse_ftrace(void)
 {
-	if (!kernel.ftrace_reason)
-		return -ENOENT;
 	kp_refused_errno = -EIO;
-	kp_refused_reason = kernel.ftrace_reason(-EIO);
+	kp_refused_reason = kprobe_ftrace_reason(-EIO);
 	return 0;
 }
 
@@ -424,9 +418,9 @@ static int kp_refuse_set(const char *word, const struct kernel_param *param)
 	return 0;
 }
 
-static __nocfi int kp_refuse_get(char *buf, const struct kernel_param *param)
+static int kp_refuse_get(char *buf, const struct kernel_param *param)
 {
-	return sysfs_emit(buf, "%d %s\n", kp_refused_errno, *kernel.text(kp_refused_reason));
+	return sysfs_emit(buf, "%d %s\n", kp_refused_errno, *kprobe_reason_text(kp_refused_reason));
 }
 
 static const struct kernel_param_ops kp_refuse_ops = {
@@ -442,14 +436,9 @@ static struct dentry *kp_explain_file;
 
 static int __init kp_explain_init(void)
 {
-	kernel.text = kp_find_symbol("kprobe_reason_text");
-	kernel.check_jumps = kp_find_symbol("arch_check_jumps");
-	kernel.ftrace_reason = kp_find_symbol("kprobe_ftrace_reason");
-	kernel.text_poke = kp_find_symbol("text_poke");
-	kernel.text_poke_sync = kp_find_symbol("text_poke_sync");
+	kernel.text_poke = kp_find_function("text_poke");
+	kernel.text_poke_sync = kp_find_function("text_poke_sync");
 	kernel.text_mutex = kp_find_symbol("text_mutex");
-	if (!kernel.text)
-		return -ENOENT;
 	kp_explain_file = debugfs_create_file("kp_explain", 0400, NULL, NULL,
 					      &kp_explain_cases_fops);
 	return kp_explain_calls(1) == 2 && kp_explain_warns(1) == 2 &&
