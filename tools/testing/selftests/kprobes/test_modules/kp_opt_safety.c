@@ -4,6 +4,9 @@
 #include <linux/jump_label.h>
 #include <linux/static_call.h>
 #include <linux/stop_machine.h>
+#if __has_include("linux/probepoint.h")
+#include <linux/probepoint.h>
+#endif
 #include <asm/nops.h>
 #include "kp_opt_suites.h"
 #include "kp_symbol.h"
@@ -246,25 +249,32 @@ static void kp_opt_one_search(struct kunit *test)
 	KUNIT_EXPECT_LE(test, search->pre, 2);
 }
 
+#if __has_include("linux/probepoint.h")
+/* Free what a search of this module's text has found. */
+static void kp_opt_forget_text(void)
+{
+	mutex_lock(&kprobe_mutex);
+	arch_kprobe_module_going(THIS_MODULE);
+	mutex_unlock(&kprobe_mutex);
+}
+#else
+static void kp_opt_forget_text(void)
+{
+}
+#endif
+
 /*
  * A jump hides an instruction that loads an address. The next search of the text finds it
  * nevertheless.
  */
-static __nocfi void kp_opt_hidden_address(struct kunit *test)
+static void kp_opt_hidden_address(struct kunit *test)
 {
 	struct kp_opt_probe *hides = kp_opt_new(test, kp_opt_hides_probed, false);
 	struct kp_opt_probe *hidden = kp_opt_new(test, kp_opt_hidden_probed, false);
-	void (*forget)(const struct module *mod);
-	/* arch_kprobe_module_going() needs it */
-	struct mutex *mutex;
 
-	forget = kp_symbol(test, "arch_kprobe_module_going");
-	mutex = kp_symbol(test, "kprobe_mutex");
 	kp_opt_add(test, hides);
 	kp_opt_becomes_jump(test, hides);
-	mutex_lock(mutex);
-	forget(THIS_MODULE);
-	mutex_unlock(mutex);
+	kp_opt_forget_text();
 	kp_opt_add(test, hidden);
 	kp_opt_stays_int3(test, hidden);
 	if (kp_is_jump(hidden->kp.addr))
@@ -328,10 +338,10 @@ static void kp_opt_beside_debugger(struct kunit *test)
 
 	if (!IS_ENABLED(CONFIG_KGDB))
 		kunit_skip(test, "no debugger in this kernel");
-	kp_debugger.set = kp_symbol(test, "dbg_set_sw_break");
-	kp_debugger.activate = kp_symbol(test, "dbg_activate_sw_breakpoints");
-	kp_debugger.deactivate = kp_symbol(test, "dbg_deactivate_sw_breakpoints");
-	kp_debugger.remove = kp_symbol(test, "dbg_remove_sw_break");
+	kp_debugger.set = kp_function(test, "dbg_set_sw_break");
+	kp_debugger.activate = kp_function(test, "dbg_activate_sw_breakpoints");
+	kp_debugger.deactivate = kp_function(test, "dbg_deactivate_sw_breakpoints");
+	kp_debugger.remove = kp_function(test, "dbg_remove_sw_break");
 	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_INSN + 1), -EILSEQ);
 	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_NEXT), 0);
 
