@@ -247,7 +247,7 @@ static noinline __noclone notrace int kp_mce_load(const int *from)
  */
 static __nocfi void kp_steps_machine_check(struct kunit *test)
 {
-	int (*context)(struct mce *m, struct pt_regs *regs) = kp_find_symbol("error_context");
+	int (*context)(struct mce *m, struct pt_regs *regs) = kp_find_function("error_context");
 	const int number = 23;
 	unsigned long flags;
 	struct kprobe *kp;
@@ -297,7 +297,6 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
  */
 static void kp_steps_gone_int3(struct kunit *test)
 {
-	int (*handler)(struct pt_regs *regs) = kp_symbol(test, "kprobe_int3_handler");
 	unsigned long plain = (unsigned long)kp_plain + kp_plain_insn;
 	unsigned long foreign = (unsigned long)kp_foreign_int3 + kp_foreign_insn[KP_FOREIGN_INT3];
 	struct pt_regs regs = { .cs = __KERNEL_CS, .flags = X86_EFLAGS_IF };
@@ -307,7 +306,7 @@ static void kp_steps_gone_int3(struct kunit *test)
 	/* The original is there again: it is executed. */
 	regs.ip = plain + INT3_INSN_SIZE;
 	local_irq_save(flags);
-	ret = handler(&regs);
+	ret = kprobe_int3_handler(&regs);
 	local_irq_restore(flags);
 	KUNIT_EXPECT_EQ(test, ret, 1);
 	KUNIT_EXPECT_EQ(test, regs.ip, plain);
@@ -315,7 +314,7 @@ static void kp_steps_gone_int3(struct kunit *test)
 	/* A breakpoint that stays is for others. */
 	regs.ip = foreign + INT3_INSN_SIZE;
 	local_irq_save(flags);
-	ret = handler(&regs);
+	ret = kprobe_int3_handler(&regs);
 	local_irq_restore(flags);
 	KUNIT_EXPECT_EQ(test, ret, 0);
 	KUNIT_EXPECT_EQ(test, regs.ip, foreign + INT3_INSN_SIZE);
@@ -324,7 +323,7 @@ static void kp_steps_gone_int3(struct kunit *test)
 	regs.cs = __USER_CS;
 	regs.ip = plain + INT3_INSN_SIZE;
 	local_irq_save(flags);
-	ret = handler(&regs);
+	ret = kprobe_int3_handler(&regs);
 	local_irq_restore(flags);
 	KUNIT_EXPECT_EQ(test, ret, 0);
 	KUNIT_EXPECT_EQ(test, regs.ip, plain + INT3_INSN_SIZE);
