@@ -48,11 +48,11 @@ static bool kf_find_symbols(void)
 	kf_sym.list = kp_find_symbol("ftrace_ops_list");
 	kf_sym.list_end = kp_find_symbol("ftrace_list_end");
 	kf_sym.enabled = kp_find_symbol("ftrace_enabled");
-	kf_sym.iter_start = kp_find_symbol("ftrace_rec_iter_start");
-	kf_sym.iter_next = kp_find_symbol("ftrace_rec_iter_next");
-	kf_sym.iter_record = kp_find_symbol("ftrace_rec_iter_record");
-	kf_sym.addr_curr = kp_find_symbol("ftrace_get_addr_curr");
-	kf_sym.ops_test = kp_find_symbol("ftrace_ops_test");
+	kf_sym.iter_start = kp_find_function("ftrace_rec_iter_start");
+	kf_sym.iter_next = kp_find_function("ftrace_rec_iter_next");
+	kf_sym.iter_record = kp_find_function("ftrace_rec_iter_record");
+	kf_sym.addr_curr = kp_find_function("ftrace_get_addr_curr");
+	kf_sym.ops_test = kp_find_function("ftrace_ops_test");
 	return kf_sym.lock && kf_sym.list && kf_sym.list_end && kf_sym.enabled &&
 	       kf_sym.iter_start && kf_sym.iter_next && kf_sym.iter_record &&
 	       kf_sym.addr_curr && kf_sym.ops_test;
@@ -214,7 +214,7 @@ static void kf_users_off(void *unused)
 
 static __nocfi void kf_users_init(struct kunit *test)
 {
-	unsigned long (*location)(unsigned long ip) = kp_symbol(test, "ftrace_location");
+	unsigned long (*location)(unsigned long ip) = kp_function(test, "ftrace_location");
 	int i;
 
 	for (i = 0; i < KF_TARGETS; i++) {

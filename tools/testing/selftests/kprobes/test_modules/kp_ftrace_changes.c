@@ -298,8 +298,8 @@ static void kp_ft_revive(void *disabled)
 /* What ftrace does when it has lost track of what it patched. */
 __nocfi void kp_ft_dead(struct kunit *test)
 {
-	kp_ft_call_t kill = kp_symbol(test, "kprobe_ftrace_kill");
-	bool *disabled = kp_symbol(test, "kprobe_ftrace_disabled");
+	kp_ft_call_t kill = kp_own(kprobe_ftrace_kill);
+	bool *disabled = &kprobe_ftrace_disabled;
 	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
 	struct kp_ft_probe *late = kp_ft_new(test, kp_ft_other);
 

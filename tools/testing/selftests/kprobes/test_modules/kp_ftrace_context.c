@@ -251,7 +251,7 @@ void kp_ft_stacks(struct kunit *test)
 	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
 	int trace, at;
 
-	kp_ft_save_regs = kp_symbol(test, "stack_trace_save_regs");
+	kp_ft_save_regs = kp_function(test, "stack_trace_save_regs");
 	probe->kp.pre_handler = kp_ft_trace_pre;
 	probe->kp.post_handler = kp_ft_trace_post;
 	memset(kp_trace, 0, sizeof(kp_trace));
