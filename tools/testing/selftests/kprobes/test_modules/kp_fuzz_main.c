@@ -808,9 +808,9 @@ static void kp_fuzz_jumps(struct kunit *test)
 
 static int kp_fuzz_init(struct kunit *test)
 {
-	kernel.insn_decode = kp_symbol(test, "insn_decode");
-	kernel.text_poke = kp_symbol(test, "text_poke");
-	kernel.text_poke_sync = kp_symbol(test, "text_poke_sync");
+	kernel.insn_decode = kp_function(test, "insn_decode");
+	kernel.text_poke = kp_function(test, "text_poke");
+	kernel.text_poke_sync = kp_function(test, "text_poke_sync");
 	kernel.text_mutex = kp_symbol(test, "text_mutex");
 	kp_targets = vcalloc(KP_FUZZ_TARGETS, sizeof(*kp_targets));
 	if (!kp_targets)

@@ -278,8 +278,8 @@ static void kp_rs_together(struct kunit *test, const char *const *orders, int nr
 	int i, n, err;
 
 	KUNIT_ASSERT_NOT_NULL(test, reference);
-	kernel.register_graph = kp_symbol(test, "register_ftrace_graph");
-	kernel.unregister_graph = kp_symbol(test, "unregister_ftrace_graph");
+	kernel.register_graph = kp_function(test, "register_ftrace_graph");
+	kernel.unregister_graph = kp_function(test, "unregister_ftrace_graph");
 	for (i = -1; i < nr; i++) {
 		order = i < 0 ? "" : orders[i];
 		for (n = 0; n < ARRAY_SIZE(kp_together); n++)
