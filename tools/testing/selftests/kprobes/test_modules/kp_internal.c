@@ -22,25 +22,11 @@
 #include "kp_internal.h"
 #include "kp_opt.h"
 #include "kp_symbol.h"
+#include "../internal.h"
 
 static bool opt;
 module_param(opt, bool, 0400);
 MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
-
-static struct {
-	struct kprobe_levels __percpu *levels;
-	void (*busy_begin)(void);
-	void (*busy_end)(void);
-	struct kprobe *(*get_kprobe)(void *addr);
-	bool (*blacklisted)(unsigned long addr);
-	bool (*in_slot)(unsigned long addr);
-	bool (*in_detour)(unsigned long addr);
-	int (*int3_handler)(struct pt_regs *regs);
-	/* kprobe_mutex: add_area() and del_range() need it */
-	struct mutex *mutex;
-	int (*add_area)(unsigned long start, unsigned long end);
-	void (*del_range)(unsigned long start, unsigned long end);
-} kernel;
 
 #define KP_INTERNAL(name, code) \
 	".pushsection .text, \"ax\"\n\t" \
@@ -78,14 +64,22 @@ static noinline long kp_internal_forbidden(long arg)
 
 NOKPROBE_SYMBOL(kp_internal_forbidden);
 
+/* For pointers: with IBT, a function that is called by one has an endbr. */
+static long kp_call_plain(long arg)
+{
+	return kp_internal_plain(arg);
+}
+
 struct kp_target {
 	const char *name;
+	/* what is probed */
+	void *addr;
 	long (*call)(long arg);
 };
 
 static const struct kp_target kp_targets[] = {
-	{ "instruction", kp_internal_plain },
-	{ "entry", kp_internal_entry },
+	{ "instruction", kp_internal_plain, kp_call_plain },
+	{ "entry", kp_internal_entry, kp_internal_entry },
 };
 
 KUNIT_ARRAY_PARAM_DESC(kp_targets, kp_targets, name);
@@ -101,34 +95,24 @@ static struct {
 	unsigned int hits, posts, other_hits, returns, own_returns;
 } kp;
 
-/* With IBT, pointers can only call functions that begin with an endbr. */
-static bool kp_may_call(const void *func)
-{
-#ifdef CONFIG_X86_KERNEL_IBT
-	if (boot_cpu_has(X86_FEATURE_IBT))
-		return is_endbr(*(u32 *)func);
-#endif
-	return func;
-}
-
 /* kprobe_running() reads a variable that is not exported. */
 static struct kprobe *kp_running(void)
 {
 	struct kprobe_level *level;
 
 	guard(preempt)();
-	level = this_cpu_read(kernel.levels->top);
+	level = this_cpu_read(kprobe_levels.top);
 	return level && level->context != KPROBE_CONTEXT_NONE ? level->probe : NULL;
 }
 
 static void kp_begin(void)
 {
-	kernel.busy_begin();
+	kprobe_busy_begin();
 }
 
 static void kp_end(void)
 {
-	kernel.busy_end();
+	kprobe_busy_end();
 }
 
 NOKPROBE_SYMBOL(kp_running);
@@ -138,19 +122,19 @@ NOKPROBE_SYMBOL(kp_end);
 static struct kprobe *kp_find(void *addr)
 {
 	guard(preempt)();
-	return kernel.get_kprobe(addr);
+	return get_kprobe(addr);
 }
 
 static bool kp_in_slot(unsigned long addr)
 {
 	guard(rcu)();
-	return kernel.in_slot(addr);
+	return is_kprobe_insn_slot(addr);
 }
 
 static bool kp_in_detour(unsigned long addr)
 {
 	guard(rcu)();
-	return kernel.in_detour && kernel.in_detour(addr);
+	return is_kprobe_optinsn_slot(addr);
 }
 
 static noinline long kp_internal_begins(long arg)
@@ -243,7 +227,7 @@ static void kp_internal_busy(struct kunit *test)
 {
 	int count;
 
-	kp_register(test, &kp_probe, kp.target->call, true);
+	kp_register(test, &kp_probe, kp.target->addr, true);
 	kp_calls(test, 1, 0);
 	preempt_disable();
 	count = preempt_count();
@@ -276,7 +260,7 @@ static void kp_internal_busy_interrupted(struct kunit *test)
 {
 	unsigned long timeout = jiffies + 30 * HZ;
 
-	kp_register(test, &kp_probe, kp.target->call, false);
+	kp_register(test, &kp_probe, kp.target->addr, false);
 	kp.work = IRQ_WORK_INIT_HARD(kp_irq);
 	kp_begin();
 	irq_work_queue(&kp.work);
@@ -293,7 +277,7 @@ static void kp_internal_busy_interrupted(struct kunit *test)
 /* A handler's context is busy before and after it calls both functions. */
 static void kp_internal_busy_in_handler(struct kunit *test)
 {
-	kp_register(test, &kp_probe, kp.target->call, true);
+	kp_register(test, &kp_probe, kp.target->addr, true);
 	kp_register(test, &kp_other, kp_internal_other, false);
 	kp.begin_in_handler = true;
 	kp.other_in_handler = true;
@@ -331,13 +315,13 @@ NOKPROBE_SYMBOL(kp_entered);
 static void kp_internal_running(struct kunit *test)
 {
 	KUNIT_EXPECT_NULL(test, kp_running());
-	kp_register(test, &kp_probe, kp.target->call, true);
+	kp_register(test, &kp_probe, kp.target->addr, true);
 	kp_calls(test, 1, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
 	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_probe);
 	KUNIT_EXPECT_NULL(test, kp_running());
 	/* The newest probe's handlers run first. */
-	kp_register(test, &kp_second, kp.target->call, true);
+	kp_register(test, &kp_second, kp.target->addr, true);
 	kp_calls(test, 3, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
 	KUNIT_EXPECT_NOT_NULL(test, kp.post);
@@ -366,7 +350,7 @@ static void kp_internal_running_return(struct kunit *test)
 
 	kp_register(test, &kp_other, kp_internal_other, false);
 	for (i = 0; i < ARRAY_SIZE(kp_return); i++) {
-		kp_register_return(test, &kp_return[i], kp.target->call);
+		kp_register_return(test, &kp_return[i], kp.target->addr);
 		KUNIT_EXPECT_EQ(test, kp.target->call(4), 5);
 		returns += i + 1;
 		KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_return[0].kp);
@@ -403,7 +387,7 @@ static void kp_internal_get_kprobe(struct kunit *test)
 	void *addr;
 	int i;
 
-	kp_register(test, &kp_probe, kp.target->call, false);
+	kp_register(test, &kp_probe, kp.target->addr, false);
 	addr = kp_probe.addr;
 	found = kp_find(addr);
 	KUNIT_ASSERT_NOT_NULL(test, found);
@@ -471,7 +455,7 @@ static void kp_user_int3(struct kunit *test, unsigned long ip)
 	int handled;
 
 	scoped_guard(irqsave)
-		handled = kernel.int3_handler(&regs);
+		handled = kprobe_int3_handler(&regs);
 	KUNIT_EXPECT_EQ(test, handled, 0);
 	KUNIT_EXPECT_EQ(test, regs.ip, ip);
 }
@@ -503,14 +487,14 @@ static void kp_internal_blacklist(struct kunit *test)
 	};
 	int i;
 
-	KUNIT_EXPECT_TRUE(test, kernel.blacklisted(forbidden));
-	KUNIT_EXPECT_TRUE(test, kernel.blacklisted(forbidden + 1));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(forbidden));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(forbidden + 1));
 	/* in a section, or named by NOKPROBE_SYMBOL() */
-	KUNIT_EXPECT_TRUE(test, kernel.blacklisted((unsigned long)kernel.get_kprobe));
-	KUNIT_EXPECT_TRUE(test, kernel.blacklisted((unsigned long)kernel.busy_begin));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)get_kprobe));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)kprobe_busy_begin));
 	for (i = 0; i < ARRAY_SIZE(allowed); i++)
-		KUNIT_EXPECT_FALSE_MSG(test, kernel.blacklisted((unsigned long)allowed[i]), "%pS",
-				       allowed[i]);
+		KUNIT_EXPECT_FALSE_MSG(test, within_kprobe_blacklist((unsigned long)allowed[i]),
+				       "%pS", allowed[i]);
 }
 
 /* An area may begin and end inside functions. */
@@ -521,19 +505,17 @@ static void kp_internal_area(struct kunit *test)
 	unsigned long addr;
 	int ret;
 
-	if (!kp_may_call(kernel.add_area) || !kp_may_call(kernel.del_range))
-		kunit_skip(test, "the functions cannot be called from here");
-	mutex_lock(kernel.mutex);
-	ret = kernel.add_area(first + 1, third + 1);
+	mutex_lock(&kprobe_mutex);
+	ret = kprobe_add_area_blacklist(first + 1, third + 1);
 	/* A removal publishes the new list. Unloading removes the rest. */
 	if (!ret)
-		ret = kernel.add_area(first, first + 1);
-	kernel.del_range(first, first + 1);
-	mutex_unlock(kernel.mutex);
+		ret = kprobe_add_area_blacklist(first, first + 1);
+	kprobe_blacklist_del_range(first, first + 1);
+	mutex_unlock(&kprobe_mutex);
 	KUNIT_ASSERT_EQ(test, ret, 0);
-	KUNIT_EXPECT_FALSE(test, kernel.blacklisted(first));
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(first));
 	for (addr = first + 1; addr <= third; addr++)
-		KUNIT_EXPECT_TRUE_MSG(test, kernel.blacklisted(addr), "at +%lu", addr - first);
+		KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "at +%lu", addr - first);
 }
 
 static void kp_internal_slots(struct kunit *test)
@@ -552,7 +534,7 @@ static void kp_internal_slots(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kp_in_slot(plain));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)&kp));
 	KUNIT_EXPECT_FALSE(test, kp_in_slot(0));
-	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)kernel.in_slot));
+	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)is_kprobe_insn_slot));
 	KUNIT_EXPECT_FALSE(test, pte_write(*lookup_address(slot, &level)));
 	detour = kp_jump_target(kp_probe.addr);
 	KUNIT_EXPECT_EQ(test, !!detour, opt);
@@ -610,23 +592,6 @@ static int kp_internal_init(struct kunit *test)
 {
 	memset(&kp, 0, sizeof(kp));
 	kp.target = test->param_value;
-	if (!kernel.levels) {
-		kernel.busy_begin = kp_symbol(test, "kprobe_busy_begin");
-		kernel.busy_end = kp_symbol(test, "kprobe_busy_end");
-		kernel.get_kprobe = kp_symbol(test, "get_kprobe");
-		kernel.blacklisted = kp_symbol(test, "within_kprobe_blacklist");
-		kernel.in_slot = kp_symbol(test, "is_kprobe_insn_slot");
-		kernel.int3_handler = kp_symbol(test, "kprobe_int3_handler");
-		kernel.mutex = kp_symbol(test, "kprobe_mutex");
-		kernel.add_area = kp_symbol(test, "kprobe_add_area_blacklist");
-		kernel.del_range = kp_symbol(test, "kprobe_blacklist_del_range");
-		kernel.in_detour = kp_find_symbol("is_kprobe_optinsn_slot");
-		kernel.levels = (struct kprobe_levels __percpu *)kp_symbol(test, "kprobe_levels");
-	}
-	if (!kp_may_call(kernel.busy_begin) || !kp_may_call(kernel.busy_end) ||
-	    !kp_may_call(kernel.get_kprobe) || !kp_may_call(kernel.blacklisted) ||
-	    !kp_may_call(kernel.in_slot) || !kp_may_call(kernel.int3_handler))
-		kunit_skip(test, "the functions cannot be called from here");
 	return 0;
 }
 
