@@ -54,6 +54,10 @@ environment:
               which is for the host's architecture
   GUEST_ROOT=/    with -R, a directory to use in place of the host's root: the root of
               a Debian whose programs the kernel can run
+  BOCHS=      boot in Bochs in place of QEMU, for x86_64 and without -H and -R: the
+              directory that Debian's bochs, bochsbios, genisoimage, isolinux and
+              syslinux-common are unpacked in, with all that they depend on. SMP=2
+              unless it is set
 EOF
 }
 
@@ -97,6 +101,15 @@ guest_root=$(realpath "${GUEST_ROOT:-/}")
 [ -d "$guest_root/usr" ] || die "GUEST_ROOT=$guest_root: there is no root"
 
 qemu_program=qemu-system-${arch[qemu]}
+if [ -n "${BOCHS:-}" ]; then
+	BOCHS=$(realpath "$BOCHS")
+	[ "${arch[name]}" = x86_64 ] || die "BOCHS= is for x86_64"
+	[ "$mode$host$rootfs" != shell ] || die "BOCHS= has no prompt"
+	[ -z "$host$rootfs" ] || die "BOCHS= shares no files with the guest"
+	qemu_program=$BOCHS/usr/bin/bochs-bin
+	ACCEL=bochs
+	SMP=${SMP:-2}
+fi
 for tool in "$qemu_program" busybox depmod; do
 	command -v "$tool" >/dev/null ||
 		die "$tool is missing" \
@@ -249,6 +262,68 @@ share()
 	args+=(-virtfs "local,path=$2,mount_tag=$1,security_model=none,readonly=on,multidevs=remap")
 }
 
+# in_bochs PROGRAM ARGUMENT...: becomes a program in $BOCHS, with the C library that is there, since
+# the host's may be too old for it
+in_bochs()
+{
+	local lib=$BOCHS/usr/lib/x86_64-linux-gnu program=$1
+
+	shift
+	LTDL_LIBRARY_PATH=$lib/bochs/plugins exec "$BOCHS/usr/lib64/ld-linux-x86-64.so.2" \
+		--library-path "$lib:$lib/pulseaudio" "$BOCHS/usr/bin/$program" "$@"
+}
+
+# start_bochs APPEND: boots from a CD, as Bochs itself does not load kernels. The processor
+# enforces IBT. MWAIT and the deadline timer of Bochs lose interrupts, so the kernel uses neither.
+# Linux 6.12 warns of its own thunks for ITS, which that processor is said to need, as they are
+# writable while a module is loaded. Time in the guest is the number of instructions.
+start_bochs()
+{
+	local options="nokaslr idle=halt lapic=notscdeadline indirect_target_selection=off"
+	local cd=$work/cd mib=$(($(numfmt --from=iec "$MEM") >> 20))
+
+	mkdir "$cd"
+	cp "$BOCHS/usr/lib/ISOLINUX/isolinux.bin" \
+		"$BOCHS/usr/lib/syslinux/modules/bios/ldlinux.c32" "$cd"
+	cp "$image" "$cd/linux"
+	mv "$work/initramfs" "$cd/initrd"
+	cat >"$cd/isolinux.cfg" <<-EOF
+		default linux
+		label linux
+		  kernel /linux
+		  initrd /initrd
+		  append $1 $options
+	EOF
+	(in_bochs genisoimage -quiet -o "$work/cd.iso" -b isolinux.bin -c boot.cat \
+		-no-emul-boot -boot-load-size 4 -boot-info-table "$cd")
+	rm -r "$cd"
+	cat >"$work/bochsrc" <<-EOF
+		display_library: rfb, options="timeout=0"
+		cpu: model=tigerlake, count=$SMP, ips=50000000, reset_on_triple_fault=0
+		memory: guest=$mib, host=$mib
+		romimage: file=$BOCHS/usr/share/bochs/BIOS-bochs-latest, options=fastboot
+		vgaromimage: file=$BOCHS/usr/share/bochs/VGABIOS-lgpl-latest
+		ata0-master: type=cdrom, path=$work/cd.iso, status=inserted
+		boot: cdrom
+		com1: enabled=1, mode=file, dev=$console
+		com2: enabled=1, mode=file, dev=$ktap
+		log: $work/bochs.log
+		panic: action=fatal
+		error: action=ignore
+		info: action=ignore
+	EOF
+	# It reports the triple fault by which the kernel restarts the machine.
+	in_bochs bochs-bin -q -f "$work/bochsrc" >"$work/bochs.out" 2>&1
+}
+
+# emulator_said: prints what the emulator itself has reported
+emulator_said()
+{
+	[ -n "$hang" ] || cat "$work/qemu.log" >&2
+	[ -n "$finished" ] || [ ! -e "$work/bochs.out" ] ||
+		sed -n "/^Bochs is exiting/,/^=/{//!p}" "$work/bochs.out" >&2
+}
+
 # start_guest ARGUMENT...: runs QEMU in the background, or in the foreground for a prompt
 start_guest()
 {
@@ -263,6 +338,7 @@ start_guest()
 	# level of page tables for a moment, and takes the memory of an interrupt for a wild
 	# access.
 	! grep -qsx CONFIG_KASAN=y "$build/.config" || append+=" no5lvl"
+	[ -z "${BOCHS:-}" ] || start_bochs "$append"
 	args=(
 		-machine "${arch[board]}" -accel "$ACCEL" -cpu "${CPU:-${arch[cpu]}}"
 		-smp "$SMP" -m "$MEM"
@@ -515,7 +591,7 @@ if [ "$mode" = command ]; then
 		esac
 	}
 	follow show_line
-	[ -n "$hang" ] || cat "$work/qemu.log" >&2
+	emulator_said
 	if [ -z "$finished" ] || [ -n "$(troubled)" ]; then
 		show_console
 		die "the guest did not get to its end without trouble"
@@ -528,7 +604,7 @@ printf '== %s: booting %s (%s CPUs, %s) for %d tests\n' "$name" \
 start=$SECONDS
 follow parse_line
 
-[ -n "$hang" ] || cat "$work/qemu.log" >&2
+emulator_said
 if [ -z "$finished" ]; then
 	why="ended before its time"
 	! grep -q 'Kernel panic' "$console" || why=panicked
