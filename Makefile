@@ -5,7 +5,7 @@
 VARIANT ?= default
 VARIANTS := default i386
 # What `make test-all` runs in addition to `make test`: targets whose last line is "N passed, M failed"
-MORE_TESTS := test-plain test-debug test-server test-btf test-configs test-kcfi test-kunit cross
+MORE_TESTS := test-plain test-debug test-server test-btf test-configs test-kcfi test-ibt test-kunit cross
 TESTS ?=
 ARCHES ?=
 MUTANTS ?=
@@ -37,6 +37,8 @@ help:
 	@echo '                STOCK=1                on the base kernel, too; REUSE=1 takes its'
 	@echo '                                       results from an earlier run'
 	@echo 'make test-kcfi  the tests of handlers in a kernel built by clang with kCFI'
+	@echo 'make test-ibt  most tests on a processor that enforces IBT, in Bochs: slow'
+	@echo '                TESTS="api insn"       these only'
 	@echo 'make test-kunit  the KUnit suites that need no module, built into a small kernel'
 	@echo '                TESTS=kretprobes_errno   this one only; a suite, or a glob'
 	@echo 'make torture  the torture test: probes change while all CPUs hit them'
@@ -123,6 +125,9 @@ test-archs:
 
 test-kcfi:
 	@series/scripts/kcfi.sh $(TESTS)
+
+test-ibt:
+	@series/scripts/ibt.sh $(TESTS)
 
 test-kunit:
 	@series/scripts/kunit.sh $(TESTS)

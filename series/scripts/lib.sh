@@ -223,10 +223,11 @@ foreign_busybox()
 
 # unpack_package DIRECTORY PACKAGE:ARCH RELEASE ADVICE: downloads a package of a release of
 # Debian, or of this machine's if RELEASE is empty, and unpacks it to DIRECTORY. It is not
-# installed, and apt's lists for it are kept apart from the machine's. PACKAGE may be several.
+# installed, and apt's lists for it are kept apart from the machine's. PACKAGE may be several. With
+# a fifth argument, all that the packages depend on is unpacked there as well.
 unpack_package()
 {
-	local dir=$1 package=$2 release=$3 mirror options packages deb
+	local dir=$1 package=$2 release=$3 mirror options packages deb fetch=(download)
 
 	say "getting $package of Debian ${release:-as it is installed}"
 	read -ra mirror < <(debian_mirror)
@@ -243,14 +244,19 @@ unpack_package()
 	*) options+=(-o APT::Architecture="${package#*:}" -o APT::Architectures="${package#*:}") ;;
 	esac
 	read -ra packages <<<"${package%:*}"
+	if [ $# -gt 4 ]; then
+		# Nothing is installed, so no lock of the machine's dpkg is needed.
+		options+=(-o Debug::NoLocking=1)
+		fetch=(install --download-only --no-install-recommends -y)
+	fi
 	(
 		cd "$dir.new"
 		apt-get "${options[@]}" update &&
-			apt-get "${options[@]}" download "${packages[@]}" || exit
-		for deb in ./*.deb; do
-			dpkg-deb -x "$deb" . || exit
-		done
-		rm ./*.deb
+			apt-get "${options[@]}" "${fetch[@]}" "${packages[@]}" || exit
+		find . apt/cache/archives -maxdepth 1 -name '*.deb' >apt/debs
+		while IFS= read -r deb; do
+			dpkg-deb -x "$deb" . && rm "$deb" || exit
+		done <apt/debs
 	) >"$OUT/log/packages.log" 2>&1 ||
 		die "apt-get download $package failed, see $OUT/log/packages.log" "$4"
 	rm -rf "$dir" "$dir.new/apt"

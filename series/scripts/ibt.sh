@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Runs the tests of `default` on a processor that enforces IBT: in Bochs, since QEMU emulates none.
+# Debian has a version of it that does since trixie; it is unpacked in out/bochs, and not installed.
+# Bochs is many times slower than QEMU, so the tests that take long there are left out, and those
+# that need a kernel command line of their own. One test runs on a kernel that does not use IBT,
+# too.
+#
+#	series/scripts/ibt.sh [TEST...]
+
+set -euo pipefail
+# shellcheck source=series/scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+start=$(date +%s)
+passed=0
+failed=0
+
+# Left out: tests under load, that look at thousands of functions, or that run all other scripts
+slow='api-nomem|api-self|fuzz-interfaces|insn-functions|insn-lib-tests|kretprobe-memory'
+slow+='|kretprobe-sleep|kretprobe-stress|kretprobe-tasks|opt-coverage|opt-stress|scripts|stress'
+slow+='|torture'
+# Left out: skipped, if nothing on the kernel's command line asks for them
+special='boot-events|context-oops|ftrace-dead|kexec|opt-bpf-interpreter|opt-return-thunks'
+
+get_bochs()
+{
+	export BOCHS=$SHARED/bochs
+
+	(
+		lock bochs "$SHARED"
+		[ ! -d "$BOCHS" ] || exit 0
+		# A front end of its own is the smallest that satisfies the dependencies.
+		unpack_package "$BOCHS" \
+			"bochs bochs-term bochsbios genisoimage isolinux syslinux-common:amd64" \
+			trixie "unpack Debian's bochs 3.0 and what it needs in ${BOCHS#"$TOP"/}" all
+	) || exit
+}
+
+# run_guest NAME TEST...: runs tests in Bochs, and counts their results
+run_guest()
+{
+	local name=$1 log=$OUT/log/guest-$1.log counts=$OUT/log/vmtest-$1.counts p f
+
+	shift
+	rm -f "$counts"
+	TIMEOUT=${TIMEOUT:-1800} "$TOP/series/scripts/guest.sh" default -n "$name" -r "$counts" \
+		"$@" </dev/null 2>&1 | sed -u "s/^/$name: /" | tee "$log" || true
+	read -r p f <"$counts" || { p=0 f=1; }
+	passed=$((passed + p))
+	failed=$((failed + f))
+}
+
+# check_enforced NAME: was IBT enforced in that guest?
+check_enforced()
+{
+	if grep -q 'CET detected: Indirect Branch Tracking enabled' "$OUT/log/console-$1.log"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		printf '%s: not ok: the processor enforces IBT\n' "$1"
+	fi
+}
+
+"$TOP/series/scripts/build.sh" default
+"$TOP/series/scripts/modules.sh" default
+get_bochs
+if [ $# -gt 0 ]; then
+	run_guest ibt "$@"
+	check_enforced ibt
+else
+	mapfile -t tests < <(test_programs "$OUT/linux" | grep -vxE "$slow|$special")
+	run_guest ibt "${tests[@]}"
+	check_enforced ibt
+	APPEND="${APPEND:-} ibt=off" run_guest ibt-off insn-ibt
+fi
+for name in ibt ibt-off; do
+	[ $# -eq 0 ] || [ $name = ibt ] || continue
+	grep -E '^[^ ]+ +not ok: ' "$OUT/log/guest-$name.log" || true
+done
+say "default with IBT in $(($(date +%s) - start)) s"
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
