@@ -440,12 +440,19 @@ static bool optimizer_is_idle(void)
  */
 static unsigned long optimizer_request_round(void)
 {
+	unsigned long round;
+
 	guard(mutex)(&kprobe_mutex);
 	if (!thread || optimizer_is_idle())
 		return rounds;
+	/*
+	 * The current round, if there is one, may have been too early for some of them. Read this
+	 * before the worker is queued: it may begin the requested round at once, and after that
+	 * there may be no other.
+	 */
+	round = (READ_ONCE(rounds) + 3) & ~1UL;
 	kthread_mod_delayed_work(thread, &optimizer, 0);
-	/* The current round, if there is one, may have been too early for some of them. */
-	return (READ_ONCE(rounds) + 3) & ~1UL;
+	return round;
 }
 
 static bool optimizer_round_has_ended(unsigned long round)

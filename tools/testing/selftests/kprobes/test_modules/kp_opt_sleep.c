@@ -335,15 +335,20 @@ static __nocfi int kp_waiter_thread(void *unused)
 }
 
 /* @wait: NULL stands for a write to the sysctl */
+static void kp_waiter_run(struct kunit *test, void (*wait)(void))
+{
+	kp_waiter.wait = wait;
+	init_completion(&kp_waiter.done);
+	kp_waiter.task = kp_thread(test, kp_waiter_thread, "kp_waiter");
+}
+
 static struct kp_opt_probe *kp_waiter_start(struct kunit *test, void (*wait)(void))
 {
 	struct kp_opt_probe *probe = kp_opt_new(test, (void *)kp_opt_many[0], false);
 
 	kp_busy_start(test);
 	kp_opt_add(test, probe);
-	kp_waiter.wait = wait;
-	init_completion(&kp_waiter.done);
-	kp_waiter.task = kp_thread(test, kp_waiter_thread, "kp_waiter");
+	kp_waiter_run(test, wait);
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&kp_waiter.done, HZ / 2), 0);
 	KUNIT_EXPECT_FALSE(test, kp_is_jump(probe->kp.addr));
 	return probe;
@@ -385,12 +390,54 @@ static void kp_opt_busy_wait(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(probe->kp.addr));
 }
 
+/* The worker gets time to begin the round before the task that requests it continues. */
+static int kp_requested(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	mdelay(100);
+	return 0;
+}
+
+static struct kretprobe kp_request = {
+	.kp.symbol_name = "kthread_mod_delayed_work",
+	.handler = kp_requested,
+};
+
+static void kp_request_unregister(void *unused)
+{
+	unregister_kretprobe(&kp_request);
+}
+
+/*
+ * The requested round begins at once, and is the only one, since no probe gets a jump. The writer
+ * must not wait for another one.
+ */
+static void kp_opt_round_begins_early(struct kunit *test)
+{
+	struct kp_opt_probe *probe;
+	int i = 0;
+
+	if (num_online_cpus() == 1)
+		kunit_skip(test, "the worker needs a CPU of its own");
+	while (!(kp_opt_codes[i].flags & KP_REFUSE))
+		i++;
+	probe = kp_opt_new(test, (void *)kp_opt_text + kp_opt_codes[i].probed, false);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&kp_request), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_request_unregister, NULL), 0);
+	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
+	kp_opt_add(test, probe);
+	kp_waiter_run(test, NULL);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&kp_waiter.done, 10 * HZ), 0);
+	/* Ends a wait for a round that never begins. */
+	send_sig(SIGUSR1, kp_waiter.task, 1);
+}
+
 static struct kunit_case kp_opt_sleep_cases[] = {
 	KUNIT_CASE(kp_opt_sleeps_in_text),
 	KUNIT_CASE(kp_opt_sleeps_in_detour),
 	KUNIT_CASE_SLOW(kp_opt_busy_task),
 	KUNIT_CASE_SLOW(kp_opt_busy_signal),
 	KUNIT_CASE_SLOW(kp_opt_busy_wait),
+	KUNIT_CASE(kp_opt_round_begins_early),
 	{}
 };
 
