@@ -375,8 +375,9 @@ void probepoint_publish_set(struct probepoint *pp)
 	/* Publish the set's contents before its address. Pairs with probepoint_set(). */
 	old = rcu_replace_pointer(pp->set, pp->next_set, lockdep_is_held(&kprobe_mutex));
 	/*
-	 * Publish the set before the dispatcher that walks it. Pairs with probepoint_first(): a
-	 * hit that calls the dispatcher finds this set, or a newer one.
+	 * Publish the contents of the probe before its address, such as the rph of a return
+	 * probe. Pairs with probepoint_first(): a hit calls the only pre_handler without a look
+	 * at the set.
 	 */
 	smp_store_release(&pp->first, probe_set_choose_first(pp, pp->next_set));
 	pp->next_set = NULL;
