@@ -12,7 +12,7 @@ MUTANTS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all $(MORE_TESTS) test-archs test-clients test-outside torture fuzz attach-times \
-	mutants bench shell tree kernel modules check patches bisect bisect-sample clean
+	mutants litmus bench shell tree kernel modules check patches bisect bisect-sample clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
@@ -50,6 +50,9 @@ help:
 	@echo '                found out is kept until sources, tests or the mutant change'
 	@echo '                MUTANTS="opt-* set-*"  these only, see series/mutants'
 	@echo '                VARIANT=default        in this one instead of the one that each names'
+	@echo 'make litmus   the barriers, by herd7 and the memory model of the kernel: what must not happen'
+	@echo '                does not, and does without the barrier'
+	@echo '                TESTS="table-add"      these only, of tools/memory-model/litmus-tests/kprobes'
 	@echo 'make attach-times  how long tracefs and bpftrace take to attach probes, on both kernels'
 	@echo 'make bench    the cost of a probe in instructions, compared with the budget'
 	@echo '                STOCK=1                and with the base kernel; out/bench has'
@@ -60,7 +63,7 @@ help:
 	@echo 'make kernel   the kernel of a variant, in out/build/VARIANT'
 	@echo 'make modules  the test modules and samples, in out/modules/VARIANT'
 	@echo 'make check    checkpatch, sparse, kernel-doc, Sphinx and shellcheck over our files,'
-	@echo '                and scripts.sh, which makes sure that the tests can fail'
+	@echo '                litmus, and scripts.sh, which makes sure that the tests can fail'
 	@echo 'make patches  the project as a series for git am, in out/patches'
 	@echo 'make bisect   builds and tests each step of the series: hours; goes on where it stopped'
 	@echo '                FROM=18 TO=22          these patches only'
@@ -148,6 +151,9 @@ mutants:
 
 fuzz:
 	@series/scripts/fuzz.sh "$(or $(MINUTES),0)" "$(or $(SEED),$(shell date +%s))" $(COUNT)
+
+litmus: tree
+	@series/scripts/litmus.sh $(TESTS)
 
 bench: BENCHED := default,server
 ifeq ($(origin VARIANT),command line)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Runs checkpatch, sparse, kernel-doc, Sphinx, coccinelle and shellcheck over our files, and
-# splits the series into its patches. None of these may report anything. Then scripts.sh tests
-# the tests' own scripts, which needs no guest.
+# splits the series into its patches. None of these may report anything. Then litmus.sh checks the
+# barriers, and scripts.sh tests the tests' own scripts, which needs no guest.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -115,6 +115,13 @@ log=$OUT/log/series.log
 	"$TOP/series/scripts/split-test.sh" && "$TOP/series/scripts/export.sh" --check
 } >"$log" 2>&1 || echo "split-test.sh or export.sh failed" >>"$log"
 verdict "series" "$log"
+
+say "litmus: what the barriers are for does not happen, and does without them"
+log=$OUT/log/litmus-check.log
+"$TOP/series/scripts/litmus.sh" >"$log.all" 2>&1 ||
+	echo "litmus.sh failed, see ${log#"$TOP"/}.all" >>"$log.all"
+grep -e '^ *not ok' -e '^litmus.sh' -e '^error' "$log.all" >"$log" || true
+verdict "litmus" "$log"
 
 say "shellcheck: ${#scripts[@]} scripts"
 log=$OUT/log/shellcheck.log

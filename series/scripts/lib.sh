@@ -263,6 +263,16 @@ unpack_package()
 	mv "$dir.new" "$dir"
 }
 
+# find_loader DIRECTORY: sets loader to the command that runs a program of packages that
+# unpack_package has unpacked there for x86_64, with the C library that is among them
+find_loader()
+{
+	local libs=$1/usr/lib/x86_64-linux-gnu
+
+	# shellcheck disable=SC2034 # for the scripts that source this
+	loader=("$libs/ld-linux-x86-64.so.2" --library-path "$libs:/usr/lib/x86_64-linux-gnu")
+}
+
 # The programs that clients-*.sh run in the guest; bpftrace is in Debian for 64 bits only.
 CLIENT_PACKAGES=(kmod perl-base procps gawk linux-perf trace-cmd perf-tools-unstable)
 

@@ -52,9 +52,8 @@ compiled "${lttng##*/}: kprobes and return probes" \
 cd "$dir"
 mkdir -p "$dir/root/boot"
 cp "$build/System.map" "$dir/root/boot/System.map-$(cat "$build/include/config/kernel.release")"
-libs=$dir/debian/usr/lib/x86_64-linux-gnu
-stap=("$libs/ld-linux-x86-64.so.2" --library-path "$libs:/usr/lib/x86_64-linux-gnu"
-	"$dir/debian/usr/bin/stap")
+find_loader "$dir/debian"
+stap=("${loader[@]}" "$dir/debian/usr/bin/stap")
 # If the kernel has no relay files, SystemTap's own part of the module compiles, but does not
 # link.
 stap_script='

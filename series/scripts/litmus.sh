@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Runs the litmus tests of kprobes by herd7, with the memory model of the kernel's tree. Each test
+# has an outcome that must not happen. Then it runs the test again for each line that ends in
+#
+#	// weak: STATEMENT
+#
+# with STATEMENT in place of the line's own, or with nothing if it is `none`. Now the outcome must
+# be possible: otherwise the test shows nothing, or the barrier is not needed.
+#
+# herd7 is in Debian's sid. It is downloaded and unpacked, not installed, and runs with the C
+# library of its own release.
+#
+#	series/scripts/litmus.sh [TEST...]
+
+set -euo pipefail
+# shellcheck source=series/scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+model=$OUT/linux/tools/memory-model
+tests=$model/litmus-tests/kprobes
+page=$OUT/linux/Documentation/trace/kprobes-design.rst
+dir=$SHARED/herdtools
+log=$OUT/log/litmus.log
+passed=0
+failed=0
+
+[ -d "$tests" ] || die "there are no litmus tests in ${tests#"$TOP"/}" "make tree"
+(
+	lock herdtools "$SHARED"
+	[ -d "$dir" ] || unpack_package "$dir" "herdtools7 libc6 libgmp10:amd64" sid \
+		"unpack herdtools7, libc6 and libgmp10 there"
+) || exit
+find_loader "$dir"
+: >"$log"
+
+# outcome FILE: prints how often the outcome of a test is possible: never, sometimes or always
+outcome()
+{
+	local out
+
+	out=$(cd "$model" && timeout 60 "${loader[@]}" "$dir/usr/bin/herd7" \
+		-set-libdir "$dir/usr/share/herdtools7/herd" -conf linux-kernel.cfg "$1" 2>&1) ||
+		out+=$'\nherd7 failed'
+	printf '%s\n\n' "$out" >>"$log"
+	# A flag is a data race, or an unbalanced lock.
+	if grep -q -e '^Flag' -e 'failed$' -e '^Warning' <<<"$out"; then
+		printf 'error'
+	else
+		sed -n 's/^Observation [^ ]* \([^ ]*\) .*/\1/p' <<<"$out" | tr '[:upper:]' '[:lower:]'
+	fi
+}
+
+# weaken FILE LINE: prints the test with the statement of this line replaced
+weaken()
+{
+	sed -e "$2s,^\([[:space:]]*\).*// weak: ,\1," -e "$2s,^[[:space:]]*none\$,," "$1"
+}
+
+# run NAME: runs the test as it is, and once for each line that can be weakened
+run()
+{
+	local file=$tests/$1.litmus own line lines weak sep='' verdict=ok text
+
+	own=$(outcome "$file")
+	text="${own:-error}; weakened:"
+	[ "$own" = never ] || verdict='not ok'
+	mapfile -t lines < <(grep -n '// weak: ' "$file" | cut -d: -f1)
+	[ ${#lines[@]} -gt 0 ] || verdict='not ok' text+=" in no line"
+	for line in "${lines[@]}"; do
+		weaken "$file" "$line" >"$OUT/log/weak.litmus"
+		weak=$(outcome "$OUT/log/weak.litmus")
+		text+="${sep} ${weak:-error} (line $line)" sep=,
+		[ "$weak" = sometimes ] || verdict='not ok'
+	done
+	grep -qwF -- "$1" "$page" || verdict='not ok' text+="; ${page##*/} does not name it"
+	if [ "$verdict" = ok ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+	fi
+	printf '   %s: %-18s %s\n' "$verdict" "$1" "$text"
+}
+
+names=("$@")
+[ $# -gt 0 ] || mapfile -t names < <(cd "$tests" && printf '%s\n' *.litmus | sed 's/\.litmus$//')
+for name in "${names[@]}"; do
+	[ -e "$tests/$name.litmus" ] || die "there is no ${tests#"$TOP"/}/$name.litmus"
+	run "$name"
+done
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]
