@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 #
-# The first process of vmtest.sh's guest. The host's requests are in /vmtest.conf; output for the
-# host is written to the port $results, separate from the kernel's messages.
-#
-# If the guest's root is to be the host's, this script runs twice: it assembles that root, then
-# runs again inside of it.
+# The first process of vmtest.sh's guest. /vmtest.conf has the host's requests; results are written
+# to the port $results. With the host's root, the script assembles that root, and then runs again
+# in it.
 
 set -u
 export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/ TERM=linux LC_ALL=C
@@ -18,9 +16,8 @@ results=
 # shellcheck source=/dev/null
 . /vmtest.conf
 
-# mount_shared TAG DIRECTORY: mounts a directory of the host, read-only. At a prompt, the user has
-# to see what the host writes, so the guest caches nothing. While tests run, the host writes
-# nothing, so the guest may cache.
+# mount_shared TAG DIRECTORY: mounts a directory of the host, read-only. The guest caches files only
+# while tests run: at a prompt, the user has to see what the host writes.
 mount_shared()
 {
 	cache=loose
@@ -29,8 +26,7 @@ mount_shared()
 	mount -t 9p -o "trans=virtio,version=9p2000.L,msize=512000,cache=$cache,ro" "$1" "$2"
 }
 
-# over_host: mounts the host's root with ours above it, in /newroot. On the host /lib is a link to
-# /usr/lib, and its modules are useless to the guest's kernel.
+# over_host: mounts the host's root, where /lib is a link to /usr/lib, and ours above it
 over_host()
 {
 	upper=/layer/upper
@@ -51,7 +47,6 @@ over_host()
 }
 
 if [ "$rootfs" = host ] && [ "$0" = /vmtest/init ]; then
-	# This script uses busybox's programs in either guest.
 	busybox=/vmtest/busybox
 	path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	PATH=/vmtest/bin:$path
@@ -91,13 +86,10 @@ echo "$timeout" >/proc/sys/kernel/hung_task_timeout_secs 2>/dev/null
 
 stty -F "$results" -opost 2>/dev/null
 
-if [ -n "${host:-}" ]; then
-	mount_shared host /host
-fi
+[ -z "${host:-}" ] || mount_shared host /host
 
 note() { echo "kprobes-selftest: $*" >/dev/kmsg; }
 
-# kill_session ID
 kill_session()
 {
 	for stat in /proc/[0-9]*/stat; do
@@ -111,8 +103,7 @@ kill_session()
 	done
 }
 
-# watch_test TEST PID: kills a test that takes too long, and prints its stacks first. The
-# processes of the test have a session of their own.
+# watch_test TEST PID: prints the stacks of a test that takes too long, and kills its session
 watch_test()
 {
 	trap 'kill $!; exit 0' TERM
@@ -151,8 +142,7 @@ run_test()
 }
 
 cd /kselftest/kprobes || exit
-# QEMU computes operands of copied instructions wrongly if the copy is in the lowest memory that
-# modules of s390 use. This module occupies that memory.
+# See kp_s390_qemu.c.
 [ "$(uname -m)" != s390x ] || [ ! -e test_modules/kp_s390_qemu.ko ] ||
 	insmod test_modules/kp_s390_qemu.ko
 case ${mode:-tests} in

@@ -3,15 +3,12 @@
 #
 # Boots a kernel in QEMU and runs the tests of this directory in it. The guest has busybox, the
 # kernel's modules, and the tests laid out as kselftest installs them; its first process is
-# vmtest-init.sh. With -R it has the host's root, read-only, over 9p, and keeps what it writes in
-# memory.
+# vmtest-init.sh.
 #
 # The kernel's messages and the results use separate serial ports. A message that reports trouble
-# (see `trouble` below) fails the run, unless the test that causes it has announced it:
+# (see `trouble` below) fails the run, unless the running test has announced it:
 #
 #	echo "kprobes-selftest: expect EXTENDED_REGEX" >/dev/kmsg
-#
-# which is valid for lines of the log until that test ends.
 
 set -euo pipefail
 
@@ -32,24 +29,21 @@ usage: ${0##*/} -b BUILD [option...] [TEST...]
   -c SCRIPT   run this in the guest and show what it prints, no tests
   -s          a prompt in the guest, no tests
   -H          the host's files, read-only, in the guest's /host
-  -R          the guest's root is the host's, overlaid with what was built, so that the
-              tools installed here run on that kernel. What the guest writes stays in
-              its memory. The kernel needs OVERLAY_FS, NET_9P_VIRTIO and 9P_FS; /tmp and
-              /run are empty. A 32-bit kernel cannot run programs of a 64-bit host, see
-              GUEST_ROOT
+  -R          the guest's root is the host's, read-only over 9p, with what was built and
+              what the guest writes in memory above it: the tools installed here run on
+              that kernel. It needs OVERLAY_FS, NET_9P_VIRTIO and 9P_FS. A 32-bit kernel
+              cannot run programs of a 64-bit host, see GUEST_ROOT
 TEST is the name of a script here, with or without .sh; default clients-*.sh with -R,
 else all others.
 environment:
-  ACCEL=      accelerator of QEMU, default tcg,thread=single, for arm
-              tcg,thread=multi, or kvm where the processor has it
+  ACCEL=      accelerator of QEMU, default kvm where the processor has it, else tcg
   SMP= MEM=1G CPU=max     size and processor of the guest: 4 CPUs of x86, 2 of others;
               with -R, 2G
-  TIMEOUT=    seconds for one test (default: as in ./settings)
+  TIMEOUT=    seconds for one test, default as in ./settings
   QUIET=      seconds without output after which the guest counts as hung, default a
               minute more than TIMEOUT
   APPEND= QEMU_ARGS=      more kernel and QEMU arguments
-  BOOTCONFIG= a boot configuration for the kernel, which tools/bootconfig adds to the
-              initrd
+  BOOTCONFIG= a boot configuration for the kernel
   BUSYBOX=    a static busybox for the guest's processor, default the installed one,
               which is for the host's architecture
   GUEST_ROOT=/    with -R, a directory to use in place of the host's root: the root of
@@ -115,7 +109,6 @@ for tool in "$qemu_program" busybox depmod; do
 		die "$tool is missing" \
 			"install qemu-system-${arch[package]}, busybox-static and kmod"
 done
-# elf_kind FILE: prints the class, byte order and machine of its header
 elf_kind() { od -An -tx1 -j4 -N16 "$1" | awk '{ print $1, $2, $15, $16 }'; }
 
 BUSYBOX=${BUSYBOX:-$(command -v busybox)}
@@ -133,14 +126,13 @@ esac
 
 if [ -z "${ACCEL:-}" ]; then
 	ACCEL=tcg,thread=single
-	# Arm flushes a range of kernel pages one by one. With a single thread, each flush waits
-	# until the other CPU has had its turn, so that a large range takes hours.
+	# Arm flushes kernel pages one by one, and in a single thread each flush waits for the
+	# other CPU: a large range takes hours.
 	[ "${arch[name]}" != arm ] || ACCEL=tcg,thread=multi
 	! { [ "${arch[package]}" = x86 ] && grep -qwE 'vmx|svm' /proc/cpuinfo &&
 		[ -w /dev/kvm ]; } || ACCEL=kvm
 fi
 SMP=${SMP:-$([ "${arch[package]}" = x86 ] && echo 4 || echo 2)}
-# The guest's memory caches files of the host that it has read.
 MEM=${MEM:-$([ -n "$rootfs" ] && echo 2G || echo 1G)}
 TIMEOUT=${TIMEOUT:-$(sed -n 's/^timeout=//p' "$here/settings")}
 QUIET=${QUIET:-$((TIMEOUT + 60))}
@@ -162,7 +154,6 @@ trap 'exit 130' INT TERM HUP
 shared_build=
 [ -z "$rootfs" ] || [ "$guest_root" = / ] || shared_build=$build
 
-# The tests, as the kselftest Makefile lists them
 select_tests()
 {
 	local all test
@@ -183,7 +174,6 @@ select_tests()
 	done
 }
 
-# add_bootconfig FILE: appends it to the initramfs
 add_bootconfig()
 {
 	local tool=$here/../../../bootconfig
@@ -228,7 +218,6 @@ make_initramfs()
 		mkdir -p "$mods/kernel/$dir/kprobes"
 		find "$modules/$dir" -name '*.ko' -exec cp -t "$mods/kernel/$dir/kprobes" {} +
 	done
-	# The tests of other subsystems
 	cp -r "$selftests/ftrace" "$root/kselftest/"
 	if [ -n "$rootfs" ]; then
 		# The place where tools look for vmlinux and for the build directory of modules
@@ -355,7 +344,6 @@ start_guest()
 	exec "$qemu_program" "${args[@]}" "$@"
 }
 
-# Messages of the kernel that report trouble
 trouble='BUG:|BUG at |WARNING:|Oops|Kernel panic|general protection fault'
 trouble+='|possible recursive locking|possible circular locking|inconsistent lock state'
 trouble+='|suspicious RCU usage|KASAN:|UBSAN:|kmemleak:|ODEBUG:|rcu:.*detected .*stall'
@@ -404,47 +392,26 @@ troubled()
 		}' <(kcsan_functions) "$console"
 }
 
-# Counts results where they are most deeply nested
 passed=0 failed=0 skipped=0
-failures=()
 fail()
 {
 	failed=$((failed + 1))
-	failures+=("$1")
 	printf '   not ok: %s\n' "$1"
 }
 
-# The lines of one test: a result with deeper ones before it is their sum, and is counted only if
-# it adds something.
 begin_test()
 {
-	test=$1 planned=0 seen=0 t_pass=0 t_fail=0 t_skip=0
-	deep=() deepfail=()
+	test=$1 planned=0 t_pass=0 t_fail=0 t_skip=0
 }
 
 result_line()
 {
-	local indent=${#1} ok=$2 text=$3 i had=0 hadfail=0
-
-	for i in "${!deep[@]}"; do
-		[ "$i" -gt "$indent" ] || continue
-		had=$((had + deep[i]))
-		hadfail=$((hadfail + deepfail[i]))
-		unset 'deep[i]' 'deepfail[i]'
-	done
-	seen=$((seen + 1))
-	deep[indent]=$((${deep[indent]:-0} + 1))
-	deepfail[indent]=${deepfail[indent]:-0}
-	[ -z "$ok" ] || deepfail[indent]=$((deepfail[indent] + 1))
-	if [ "$had" -gt 0 ]; then
-		[ -n "$ok" ] && [ "$hadfail" -eq 0 ] || return 0
-	fi
-	if [[ $text =~ \#\ *SKIP ]]; then
+	if [[ $2 =~ \#\ *SKIP ]]; then
 		t_skip=$((t_skip + 1))
-		printf '   skipped: %s: %s\n' "$test" "$text"
-	elif [ -n "$ok" ]; then
+		printf '   skipped: %s: %s\n' "$test" "$2"
+	elif [ -n "$1" ]; then
 		t_fail=$((t_fail + 1))
-		fail "$test: $text"
+		fail "$test: $2"
 	else
 		t_pass=$((t_pass + 1))
 	fi
@@ -456,37 +423,30 @@ what_failed()
 	tr -d '\r' <"$ktap" | awk -v start="#@ start $test" '
 		$0 == start { on = 1; text = ""; next }
 		!on || /^#@/ { next }
-		/^ *ok / { text = ""; next }
+		/^ok / { text = ""; next }
 		{ text = text "      | " $0 "\n" }
-		/^ *not ok / { printf "%s", text; text = "" }
+		/^not ok / { printf "%s", text; text = "" }
 		END { printf "%s", text }' | sed -n 1,60p
 }
 
 end_test()
 {
-	local rc=$1 secs=$2
+	local rc=$1 secs=$2 why='' seen=$((t_pass + t_fail + t_skip))
 
 	case $rc in
 	0) ;;
-	4) [ $((t_pass + t_fail + t_skip)) -ne 0 ] || t_skip=1 ;;
-	124)
-		fail "$test: did not end in $TIMEOUT s"
-		t_fail=$((t_fail + 1))
-		planned=0
-		;;
-	*)
-		if [ "$t_fail" -eq 0 ]; then
-			fail "$test: ended with status $rc"
-			t_fail=1
-		fi
-		;;
+	4) [ "$seen" -ne 0 ] || t_skip=1 seen=1 ;;
+	124) why="did not end in $TIMEOUT s" ;;
+	*) [ "$t_fail" -ne 0 ] || why="ended with status $rc" ;;
 	esac
-	if [ "$seen" -lt "$planned" ]; then
-		fail "$test: $((planned - seen)) of $planned planned results are missing"
+	if [ -z "$why" ] && [ "$seen" -lt "$planned" ]; then
+		why="$((planned - seen)) of $planned planned results are missing"
+	elif [ -z "$why" ] && [ "$seen" -eq 0 ]; then
+		why="no results"
+	fi
+	if [ -n "$why" ]; then
+		fail "$test: $why"
 		t_fail=$((t_fail + 1))
-	elif [ $((t_pass + t_fail + t_skip)) -eq 0 ]; then
-		fail "$test: no results"
-		t_fail=1
 	fi
 	passed=$((passed + t_pass))
 	skipped=$((skipped + t_skip))
@@ -506,10 +466,9 @@ parse_line()
 		end_test "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
 	elif [[ $line == "#@ done" ]]; then
 		finished=y
-	elif [[ $line =~ ^(\ *)(not\ )?ok\ [0-9]+\ *(.*)$ ]]; then
-		[ -z "$test" ] || result_line "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" \
-			"${BASH_REMATCH[3]#- }"
-	elif [[ $line =~ ^\ *1\.\.([0-9]+) ]]; then
+	elif [[ $line =~ ^(not\ )?ok\ [0-9]+\ *(.*)$ ]]; then
+		[ -z "$test" ] || result_line "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]#- }"
+	elif [[ $line =~ ^1\.\.([0-9]+) ]]; then
 		planned=$((planned + BASH_REMATCH[1]))
 	fi
 }
