@@ -231,7 +231,9 @@ refuses_what_is_too_long() {
 }
 
 readers_are_separate() {
-	exec 3<>$EXPLAIN 4<>$EXPLAIN 5<$EXPLAIN
+	exec 3<>$EXPLAIN
+	exec 4<>$EXPLAIN
+	exec 5<$EXPLAIN
 	echo kp_tgt_plain >&3
 	echo kp_tgt_nokprobe >&4
 	equal "third" "$(grep '^location: ' <&3)" "location: kp_tgt_plain"
@@ -351,9 +353,9 @@ refuses_modules() {
 
 refuses_returns() {
 	# Some architectures take all bytes up to ftrace's call for the entry.
-	inside=$((BEHIND_FTRACE + 4))
-	! is_x86 || inside=3
-	answers kp_tgt_plain+$inside "return-probe: no" \
+	inside=$((BEHIND_FTRACE + 4)) probed=unknown
+	! is_x86 || inside=3 probed=yes
+	answers kp_tgt_plain+$inside "probe: $probed" "return-probe: no" \
 		"return-probe-reason: a return probe must be at the entry of a function"
 	answers kp_tgt_plain "return-probe: $(entry_probed)" !return-probe-reason
 	! is_x86 || answers __switch_to "return-probe: no" \
@@ -378,6 +380,7 @@ LABEL="the kernel patches the jump label there"
 BUG="the kernel knows the trap of a BUG() or a WARN() by its address"
 PADDING="the address is in the padding in front of a function"
 STATIC_CALL="the kernel patches the static call there"
+
 refuses_text() {
 	expect <<-EOF
 		refused|@label|-22|$LABEL|kp_ex_label+0x2/

@@ -84,27 +84,21 @@ static void kp_opt_change_result(struct kprobe *kp, struct pt_regs *regs, unsign
 /* The handler is called before the second instruction of the DCR. */
 static void kp_opt_post_in_between(struct kunit *test)
 {
-	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, false);
+	struct kp_opt_probe *probe = kp_opt_jump_to(test, kp_opt_sum, NULL, kp_opt_change_result);
 
-	probe->kp.post_handler = kp_opt_change_result;
-	kp_opt_add(test, probe);
-	kp_opt_becomes_jump(test, probe);
 	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 1042);
 	KUNIT_EXPECT_EQ(test, probe->post, 1);
 }
 
 static void kp_opt_few_handlers(struct kunit *test)
 {
+	struct kp_opt_probe *post = kp_opt_jump_to(test, kp_opt_sum_other, NULL, kp_opt_post);
 	struct kp_opt_probe *none = kp_opt_new(test, kp_opt_sum, false);
-	struct kp_opt_probe *post = kp_opt_new(test, kp_opt_sum_other, true);
 
 	none->kp.pre_handler = NULL;
-	post->kp.pre_handler = NULL;
 	kp_opt_add(test, none);
-	kp_opt_add(test, post);
 	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
 	kp_opt_sum_hits(test, none, 0, 0);
-	KUNIT_EXPECT_TRUE(test, kp_is_jump(post->kp.addr));
 	KUNIT_EXPECT_EQ(test, kp_opt_sum_other(40, 2), 42);
 	KUNIT_EXPECT_EQ(test, post->post, 1);
 }
@@ -119,11 +113,8 @@ static int kp_opt_double(struct kprobe *kp, struct pt_regs *regs)
 
 static void kp_opt_change_registers(struct kunit *test)
 {
-	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, false);
+	struct kp_opt_probe *probe = kp_opt_jump_to(test, kp_opt_sum, kp_opt_double, NULL);
 
-	probe->kp.pre_handler = kp_opt_double;
-	kp_opt_add(test, probe);
-	kp_opt_becomes_jump(test, probe);
 	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 86);
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 }
@@ -336,23 +327,15 @@ static void kp_opt_nmi_unregister(void *unused)
 /* Interrupts, softirqs and NMIs over a handler are hits, the handler's own hit is missed. */
 static void kp_opt_interrupted(struct kunit *test)
 {
-	struct kp_opt_probe *other = kp_opt_new(test, kp_opt_sum_other, true);
-	struct kp_opt_probe *outer;
+	struct kp_opt_probe *other = kp_opt_jump(test, kp_opt_sum_other, true), *outer;
 	int i;
 
 	kp_over.cpu_of_nmi = -1;
 	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, kp_over_nmi, 0, "kp_opt"), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_opt_nmi_unregister, NULL), 0);
-	kp_opt_add(test, other);
 	for (i = 0; i < 10; i++) {
-		outer = kp_opt_new(test, kp_opt_sum, false);
-		if (i % 2)
-			outer->kp.post_handler = kp_over_post;
-		else
-			outer->kp.pre_handler = kp_over_pre;
-		kp_opt_add(test, outer);
-		kp_opt_becomes_jump(test, other);
-		kp_opt_becomes_jump(test, outer);
+		outer = kp_opt_jump_to(test, kp_opt_sum, i % 2 ? kp_opt_pre : kp_over_pre,
+				       i % 2 ? kp_over_post : NULL);
 		kp_over.work = IRQ_WORK_INIT_HARD(kp_over_irq);
 		tasklet_setup(&kp_over.tasklet, kp_over_tasklet);
 		kp_over.over = 0;
@@ -383,12 +366,9 @@ static int kp_opt_same_pre(struct kprobe *kp, struct pt_regs *regs)
 
 static void kp_opt_missed_same(struct kunit *test)
 {
-	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, true);
+	struct kp_opt_probe *probe = kp_opt_jump_to(test, kp_opt_sum, kp_opt_same_pre, kp_opt_post);
 	int i;
 
-	probe->kp.pre_handler = kp_opt_same_pre;
-	kp_opt_add(test, probe);
-	kp_opt_becomes_jump(test, probe);
 	for (i = 1; i <= 10; i++) {
 		kp_opt_sum_hits(test, probe, i, i);
 		KUNIT_EXPECT_EQ(test, probe->kp.nmissed, i);

@@ -41,8 +41,16 @@ struct kp_opt_probe *kp_opt_new(struct kunit *test, void *addr, bool post)
 
 struct kp_opt_probe *kp_opt_jump(struct kunit *test, void *addr, bool post)
 {
-	struct kp_opt_probe *probe = kp_opt_new(test, addr, post);
+	return kp_opt_jump_to(test, addr, kp_opt_pre, post ? kp_opt_post : NULL);
+}
 
+struct kp_opt_probe *kp_opt_jump_to(struct kunit *test, void *addr, kprobe_pre_handler_t pre,
+				    kprobe_post_handler_t post)
+{
+	struct kp_opt_probe *probe = kp_opt_new(test, addr, false);
+
+	probe->kp.pre_handler = pre;
+	probe->kp.post_handler = post;
 	kp_opt_add(test, probe);
 	kp_opt_becomes_jump(test, probe);
 	return probe;

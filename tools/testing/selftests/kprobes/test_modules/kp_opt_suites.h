@@ -97,9 +97,11 @@ static inline struct kp_opt_probe *to_opt_probe(struct kprobe *kp)
 int kp_opt_pre(struct kprobe *kp, struct pt_regs *regs);
 void kp_opt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 
-/* _jump() registers the probe, and waits for its jump. */
+/* _jump() and _jump_to() register the probe, and wait for its jump. */
 struct kp_opt_probe *kp_opt_new(struct kunit *test, void *addr, bool post);
 struct kp_opt_probe *kp_opt_jump(struct kunit *test, void *addr, bool post);
+struct kp_opt_probe *kp_opt_jump_to(struct kunit *test, void *addr, kprobe_pre_handler_t pre,
+				    kprobe_post_handler_t post);
 /* It stays registered until kp_opt_del(), or the end of the case. */
 void kp_opt_add(struct kunit *test, struct kp_opt_probe *probe);
 void kp_opt_del(struct kunit *test, struct kp_opt_probe *probe);
