@@ -128,6 +128,7 @@ fi
 
 in_repo config branch.series.description "$(cover "$version" "$count")"
 in_repo format-patch -q -M --cover-letter --cover-from-description=subject -o "$work/patches" base
+sed -i '/^ \(create\|delete\) mode /d' "$work/patches/0000-cover-letter.patch"
 mapfile -t patches < <(find "$work/patches" -name '*.patch' ! -name '0000-*' | sort)
 
 # A patch with a file of our entry in MAINTAINERS reaches that entry's people. For the others,
