@@ -3,13 +3,13 @@
 #define KP_INSN_H
 
 /*
- * The instruction matrix, as its C and its assembly see it.
+ * The instruction matrix, for C and assembly.
  *
- * A case is a piece of code around one instruction. kp_insn_run() loads registers,
- * flags and some stack, jumps there, and saves them all when the case is through.
+ * A case is code around one instruction. kp_insn_run() loads registers, flags and some stack,
+ * jumps there, and saves them all at the end of the case.
  */
 
-/* In the order of the instruction encoding. */
+/* In the order of the instruction encoding */
 #define KP_AX		0
 #define KP_CX		1
 #define KP_DX		2
@@ -28,75 +28,64 @@
 #define KP_VECTORS	32
 #else
 #define KP_FLAGS	8
-/* A case starts with what they have in the kernel. */
+/* A case starts with the kernel's values. */
 #define KP_DS		9
 #define KP_ES		10
 #define KP_FS		11
 #define KP_GS		12
 #define KP_REGS		13
-/* struct pt_regs has no gs. */
+/* Entries of 32-bit mode do not save gs in struct pt_regs. */
 #define KP_SHOWN_REGS	KP_GS
 #define KP_VECTORS	8
 #endif
 
-/* The case starts with its stack pointer in the middle of this. */
+/* The stack pointer starts in the middle of this. */
 #define KP_STACK	256
 #define KP_STACK_TOP	(KP_STACK / 2)
 
 /* Memory operands: bx, bp, si, di, r12 and r13 point into it, rip may. */
 #define KP_MEM		1024
 
-/* How a case is to be treated. */
-#define KP_REFUSED	0x0001	/* may not be probed */
-#define KP_MAYBE	0x0002	/* may be refused; if not, it has to be right */
+/* Flags of a case */
+#define KP_REFUSED	0x0001	/* must not be probed */
+#define KP_MAYBE	0x0002	/* may be refused; if not, it must be right */
 #define KP_FPU		0x0004	/* uses vector registers or the x87 */
 #define KP_ANY_AX	0x0008	/* ax is different each time */
-#define KP_ANY_DX	0x0010	/* so is dx */
-#define KP_ANY_FLAGS	0x0020	/* so are the arithmetic flags */
+#define KP_ANY_DX	0x0010	/* dx is different each time */
+#define KP_ANY_FLAGS	0x0020	/* the arithmetic flags are different each time */
 #define KP_IRQS_ON	0x0040	/* only with interrupts on */
-#define KP_BRANCH	0x0080	/* does not go on with the next instruction */
-#define KP_HITS_AGAIN	0x0100	/* comes by the probe more than once */
-#define KP_GAP		0x0200	/* moves the stack pointer over what it does not write */
-#define KP_OPT		0x0400	/* a jump can take its place */
-#define KP_NO_OPT	0x0800	/* no jump may take its place */
-#define KP_EOPNOTSUPP	0x1000	/* refused as one that kprobes can't run elsewhere */
+#define KP_BRANCH	0x0080	/* does not continue at the next instruction */
+#define KP_HITS_AGAIN	0x0100	/* hits the probe five times */
+#define KP_GAP		0x0200	/* moves the stack pointer over bytes that it does not write */
+#define KP_OPT		0x0400	/* must be optimised */
+#define KP_NO_OPT	0x0800	/* must not be optimised */
+#define KP_EOPNOTSUPP	0x1000	/* refused since kprobes cannot execute it out of line */
 
-/* The test case it belongs to. */
-#define KP_ALU		0
-#define KP_MOVE		1
-#define KP_ADDRESS	2
-#define KP_STACKS	3
-#define KP_SHIFT	4
-#define KP_MULDIV	5
-#define KP_BITS		6
-#define KP_STRING	7
-#define KP_ATOMIC	8
-#define KP_JUMP		9
-#define KP_CALL		10
-#define KP_EFLAGS	11
-#define KP_SYSTEM	12
-#define KP_RIP		13
-#define KP_SSE		14
-#define KP_AVX		15
-#define KP_BMI		16
-#define KP_EVEX		17
-#define KP_TRAPS	18
-#define KP_DCR_PLAIN	19
-#define KP_DCR_RIP	20
-#define KP_DCR_JUMP	21
-#define KP_DCR_FLAGS	22
-#define KP_UNKNOWN	23
-/* Outside of 64-bit mode only */
-#define KP_ABSOLUTE	24
-#define KP_SEGMENT	25
-#define KP_DECIMAL	26
-#define KP_ADDR16	27
-#define KP_GROUPS	28
+/* Each case is in a group, which is a KUnit case. Expands @group for each of them. */
+#ifdef CONFIG_X86_64
+#define KP_GROUPS_32(group)
+#else
+#define KP_GROUPS_32(group) \
+	group(segment) group(decimal) group(addr16)
+#endif
+#define KP_GROUPS(group) \
+	group(alu) group(move) group(address) group(memory) group(stack) group(shift) \
+	group(muldiv) group(bits) group(string) group(atomic) group(jump) group(call) \
+	group(eflags) group(system) group(sse) group(avx) group(bmi) group(evex) group(traps) \
+	group(unknown) group(dcr_plain) group(dcr_memory) group(dcr_jump) group(dcr_flags) \
+	KP_GROUPS_32(group)
 
 #ifndef __ASSEMBLY__
 
 #include <linux/kprobes.h>
+#include <linux/prandom.h>
 #include <linux/types.h>
+#include <asm/processor-flags.h>
+
+#define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
+			 X86_EFLAGS_SF | X86_EFLAGS_OF)
+/* All flags but RF, which the CPU sets at its own discretion */
+#define KP_COMPARED	(~X86_EFLAGS_RF)
 
 /* Offsets are from the start of the case's text, and of the strings. */
 struct kp_insn_case {
@@ -135,6 +124,11 @@ extern u8 kp_insn_stack[KP_STACK];
 extern u8 kp_insn_mem[KP_MEM];
 
 void kp_insn_run(const void *start);
+
+/* All flags in @in are random; a case may need others. */
+void kp_insn_randomize(struct rnd_state *random, struct kp_state *in);
+/* @fpu: with vector registers; in @in, set the stack pointer that the code starts with. */
+void kp_insn_run_state(struct kp_state *in, const void *start, bool fpu, struct kp_state *out);
 
 struct desc_ptr;
 void kp_insn_use_idt(const struct desc_ptr *idt, const struct desc_ptr *was);

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runs a case of the instruction matrix: loads what it starts with, jumps there,
- * and saves what it ends with.
+ * Runs a case of the instruction matrix: loads its registers, jumps there, and saves them.
  *
- * The case's stack pointer stays on the task's stack, for interrupts and for the
- * probe itself use it. Below that pointer nothing is safe, above it everything is
- * the case's business up to the end of the copy of kp_insn_stack.
+ * The stack pointer of a case points into the task's stack, as interrupts and the probe use that.
+ * They overwrite what is below it. Above it the case owns the copy of kp_insn_stack.
  *
- * The jump to the case is a return: a CPU with IBT would raise #CP after a jump by a pointer,
- * since a case does not begin with an endbr.
+ * The jump to the case is a return, since a case does not begin with an endbr: with IBT, an indirect
+ * jump there would raise #CP.
  */
 
 #include "kp_insn_macros.S"
 
-/* A register in an array of them */
+/* A register in an array */
 #define KP_OF(array, reg)	_ASM_RIP(array + reg * __SIZEOF_LONG__)
 
-#ifdef CONFIG_X86_64
-#define KP_OUT(reg)		KP_OF(kp_insn_out, reg)
-#else
 /* A case may end with another ds. */
-#define KP_OUT(reg)		%ss:KP_OF(kp_insn_out, reg)
-#endif
+#define KP_OUT(reg)		WIDTH(, %ss:)KP_OF(kp_insn_out, reg)
+
+#define LOAD_REG(reg)		mov KP_OF(kp_insn_in, KP_##reg), %reg;
+#define SAVE_REG(reg)		mov %reg, KP_OUT(KP_##reg);
+#define EACH_REG(op)		op(AX) op(CX) op(DX) op(BX) op(BP) op(SI) op(DI)
 
 	.text
 
@@ -43,7 +41,7 @@ SYM_FUNC_START(kp_insn_run)
 	mov	%_ASM_SP, _ASM_RIP(kp_insn_sp)
 	mov	%_ASM_ARG1, _ASM_RIP(kp_insn_start)
 
-	/* A fixed place on the stack, the same for every run of the same caller. */
+	/* The same place for every run of a caller */
 	sub	$(KP_STACK + 64), %_ASM_SP
 	and	$~63, %_ASM_SP
 	mov	%_ASM_SP, _ASM_RIP(kp_insn_area)
@@ -55,13 +53,7 @@ SYM_FUNC_START(kp_insn_run)
 	add	$KP_STACK_TOP, %_ASM_SP
 	mov	%_ASM_SP, KP_OF(kp_insn_in, KP_SP)
 
-	mov	KP_OF(kp_insn_in, KP_AX), %_ASM_AX
-	mov	KP_OF(kp_insn_in, KP_CX), %_ASM_CX
-	mov	KP_OF(kp_insn_in, KP_DX), %_ASM_DX
-	mov	KP_OF(kp_insn_in, KP_BX), %_ASM_BX
-	mov	KP_OF(kp_insn_in, KP_BP), %_ASM_BP
-	mov	KP_OF(kp_insn_in, KP_SI), %_ASM_SI
-	mov	KP_OF(kp_insn_in, KP_DI), %_ASM_DI
+	EACH_REG(LOAD_REG)
 #ifdef CONFIG_X86_64
 .irp i, 8, 9, 10, 11, 12, 13, 14, 15
 	mov	KP_OF(kp_insn_in, \i), %r\i
@@ -76,16 +68,10 @@ SYM_FUNC_START(kp_insn_run)
 SYM_FUNC_END(kp_insn_run)
 STACK_FRAME_NON_STANDARD kp_insn_run
 
-/* Where every case jumps to; continues, and returns, as kp_insn_run(). */
+/* Every case jumps here. Returns from kp_insn_run(). */
 SYM_FUNC_START(kp_insn_done)
-	mov	%_ASM_AX, KP_OUT(KP_AX)
-	mov	%_ASM_CX, KP_OUT(KP_CX)
-	mov	%_ASM_DX, KP_OUT(KP_DX)
-	mov	%_ASM_BX, KP_OUT(KP_BX)
-	mov	%_ASM_SP, KP_OUT(KP_SP)
-	mov	%_ASM_BP, KP_OUT(KP_BP)
-	mov	%_ASM_SI, KP_OUT(KP_SI)
-	mov	%_ASM_DI, KP_OUT(KP_DI)
+	EACH_REG(SAVE_REG)
+	SAVE_REG(SP)
 #ifdef CONFIG_X86_64
 .irp i, 8, 9, 10, 11, 12, 13, 14, 15
 	mov	%r\i, KP_OUT(\i)
@@ -94,7 +80,7 @@ SYM_FUNC_START(kp_insn_done)
 	pushf
 	pop	KP_OUT(KP_FLAGS)
 #ifndef CONFIG_X86_64
-	/* These moves leave the upper halves of the words alone, which are zero. */
+	/* These write 16 bits each; the upper halves stay zero. */
 	mov	%ds, KP_OUT(KP_DS)
 	mov	%es, KP_OUT(KP_ES)
 	mov	%fs, KP_OUT(KP_FS)
@@ -105,7 +91,7 @@ SYM_FUNC_START(kp_insn_done)
 	mov	kp_insn_gs, %gs
 #endif
 
-	/* From below the area, where no interrupt writes into it. */
+	/* Save the stack, with the stack pointer below it: interrupts must not write to it. */
 	mov	_ASM_RIP(kp_insn_area), %_ASM_SI
 	mov	%_ASM_SI, %_ASM_SP
 	lea	_ASM_RIP(kp_insn_stack), %_ASM_DI
@@ -130,66 +116,50 @@ SYM_FUNC_START(kp_insn_done)
 SYM_FUNC_END(kp_insn_done)
 STACK_FRAME_NON_STANDARD kp_insn_done
 
-/* Vector registers of which 32-bit mode has 8, 64-bit mode 16, and with AVX-512 32 */
-.macro LOAD_VECTORS insn:req, reg:req, numbers:vararg
+/* 32-bit mode has 8 vector registers, 64-bit mode 16, and 32 with AVX-512. */
+.macro VECTORS insn:req, reg:req, load:req, numbers:vararg
 .irp i, \numbers
+.if \load
 	\insn	64 * \i(%_ASM_ARG1), %\reg\i
-.endr
-.endm
-
-.macro SAVE_VECTORS insn:req, reg:req, numbers:vararg
-.irp i, \numbers
+.else
 	\insn	%\reg\i, 64 * \i(%_ASM_ARG1)
+.endif
 .endr
 .endm
-
-#define KP_FIRST_VECTORS	0, 1, 2, 3, 4, 5, 6, 7
-#define KP_MORE_VECTORS		8, 9, 10, 11, 12, 13, 14, 15
-#define KP_AVX512_VECTORS	16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
 
 /* void kp_insn_load_*(const struct kp_vector *), void kp_insn_save_*(struct kp_vector *) */
-.macro VECTOR_FUNCTIONS set:req, insn:req, reg:req
-SYM_FUNC_START(kp_insn_load_\set)
-	LOAD_VECTORS \insn, \reg, KP_FIRST_VECTORS
+.macro VECTOR_FUNCTION name:req, load:req, insn:req, reg:req
+SYM_FUNC_START(kp_insn_\name)
+	VECTORS \insn, \reg, \load, 0, 1, 2, 3, 4, 5, 6, 7
 #ifdef CONFIG_X86_64
-	LOAD_VECTORS \insn, \reg, KP_MORE_VECTORS
+	VECTORS \insn, \reg, \load, 8, 9, 10, 11, 12, 13, 14, 15
 .ifc \reg, zmm
-	LOAD_VECTORS \insn, \reg, KP_AVX512_VECTORS
+	VECTORS \insn, \reg, \load, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
 .endif
 #endif
 	RET
-SYM_FUNC_END(kp_insn_load_\set)
-
-SYM_FUNC_START(kp_insn_save_\set)
-	SAVE_VECTORS \insn, \reg, KP_FIRST_VECTORS
-#ifdef CONFIG_X86_64
-	SAVE_VECTORS \insn, \reg, KP_MORE_VECTORS
-.ifc \reg, zmm
-	SAVE_VECTORS \insn, \reg, KP_AVX512_VECTORS
-.endif
-#endif
-	RET
-SYM_FUNC_END(kp_insn_save_\set)
+SYM_FUNC_END(kp_insn_\name)
 .endm
 
-VECTOR_FUNCTIONS sse, movups, xmm
-VECTOR_FUNCTIONS avx, vmovups, ymm
-VECTOR_FUNCTIONS avx512, vmovups, zmm
+VECTOR_FUNCTION load_sse, 1, movups, xmm
+VECTOR_FUNCTION save_sse, 0, movups, xmm
+VECTOR_FUNCTION load_avx, 1, vmovups, ymm
+VECTOR_FUNCTION save_avx, 0, vmovups, ymm
+VECTOR_FUNCTION load_avx512, 1, vmovups, zmm
+VECTOR_FUNCTION save_avx512, 0, vmovups, zmm
+
+.macro ARRAY name:req, size:req
+SYM_DATA_START(\name)
+	.skip	\size
+SYM_DATA_END(\name)
+.endm
 
 	.data
 	.balign	64
-SYM_DATA_START(kp_insn_mem)
-	.skip	KP_MEM
-SYM_DATA_END(kp_insn_mem)
-SYM_DATA_START(kp_insn_stack)
-	.skip	KP_STACK
-SYM_DATA_END(kp_insn_stack)
-SYM_DATA_START(kp_insn_in)
-	.skip	KP_REGS * __SIZEOF_LONG__
-SYM_DATA_END(kp_insn_in)
-SYM_DATA_START(kp_insn_out)
-	.skip	KP_REGS * __SIZEOF_LONG__
-SYM_DATA_END(kp_insn_out)
+ARRAY kp_insn_mem, KP_MEM
+ARRAY kp_insn_stack, KP_STACK
+ARRAY kp_insn_in, (KP_REGS * WORD)
+ARRAY kp_insn_out, (KP_REGS * WORD)
 SYM_DATA_LOCAL(kp_insn_sp, _ASM_PTR 0)
 SYM_DATA_LOCAL(kp_insn_area, _ASM_PTR 0)
 SYM_DATA_LOCAL(kp_insn_start, _ASM_PTR 0)

@@ -1,214 +1,569 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The instruction matrix: everything but vector registers. Here are the cases that read the
- * same with 32-bit and with 64-bit code, and in an included file those that do not.
+ * The instruction matrix: everything but vector registers.
  *
- * kp_randomize() chooses the registers' first values.
+ * At the start bx, bp, si, di, r12 and r13 point into kp_insn_mem, and r15 is small. All other
+ * registers, the arithmetic flags, DF, IF and AC are random. The segment registers are the
+ * kernel's, and the harness restores them after a case; only a 32-bit fs, which has the per-CPU
+ * data, must not change. Its base serves as the segment that is not flat.
  */
 
 #include "kp_insn_macros.S"
 
-/*
- * The target of a branch is 1, which IBT lets an indirect jump reach; code that it passes over
- * leaves a trace.
- */
+	/* For strings, in which the assembler expands no macros */
+	.set	kp_kernel_cs, __KERNEL_CS
+
+#define CONDITIONS	o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
+/* Prefixes that have no effect on a branch here */
+#define PREFIXES	0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3
+#ifdef CONFIG_X86_64
+#define REGS		rax, rcx, rdx, rbx, rbp, rsi, rdi, r8, r9, r12, r13, r15
+/* The lower half is zero. */
+#define UPPER_CX	mov $1, %rcx; shl $32, %rcx
+#else
+#define REGS		eax, ecx, edx, ebx, ebp, esi, edi
+#define UPPER_CX	mov $0x10000, %ecx
+#endif
+
+/* The target of a branch is 1, with an endbr; code that it skips changes edx. */
 .macro BRANCH code:req, pre, flags=KP_BRANCH
 	CASE "\code", pre="\pre", post="mov $1, %edx; 1: LANDING", flags=(\flags)
 .endm
 
-/* Refused, with what is known of it or because nothing is. */
+/* Refused, as unknown or for a known reason */
 .macro UNSUPPORTED code:req, post, pad=4
 	CASE "\code", post="\post", pad=\pad, flags=(KP_REFUSED | KP_EOPNOTSUPP)
 .endm
 
+.macro ALL_UNSUPPORTED codes:vararg
+.irp code, \codes
+	UNSUPPORTED ".byte \code"
+.endr
+.endm
+
 TABLE kp_insn_integer
 
-GROUP KP_ALU
+GROUP alu
 .irp op, add, or, adc, sbb, and, sub, xor, cmp
-	CASE "\op %bh, %al"
-	CASE "\op $0x1234567, %eax"
-	CASE "\op $0x5a, %al"
+	CASES "\op %bh, %al", "\op $0x5a, %al", "\op $0x1234567, %eax", W(\op %DX, %AX)
+	CASES W(\op %R9D, %ecx), W(\op %R10W, %dx), W(\op %R8B, %R14B), W(\op (%BX), %R11)
+	CASES W(\op %AX, 16(%BX)), W(\op %cl, -9(%R13)), W(\op $0x7f, %R8)
+	CASES W(\op $-0x12345678, %R14), W(\op\()L $-3, 0x88(%BP)), W(\op\()w $0x1234, (%R12))
+	CASES W(\op\()l $0x12345678, MEM(40)), W(\op MEM(48), %CX)
 .endr
-	CASE "test %ah, %ch"
-	CASE "test $0x80, %al"
-.irp op, cbw, cwde, cwd, cdq
-	CASE "\op"
+.irp op, inc, dec, neg, not
+	CASES W(\op %AX), W(\op %R9B), W(\op\()l 4(%SI)), W(lock \op\()L (%DI))
 .endr
-	CASE "bswap %eax"
+	CASES "test %ah, %ch", "test $0x80, %al", W(test %AX, %DX), W(testb $1, MEM(3))
+	CASES W(SIZED(test) $0x1000, (%BX)), "cbw", "cwde", "cwd", "cdq"
+	CASES "bswap %eax", W(bswap %R14)
+#ifdef CONFIG_X86_64
+	CASES "cdqe", "cqo"
+#else
+/* The short forms for registers of 16 and 32 bits, which are REX prefixes in 64-bit mode */
+.irp op, inc, dec
+.irp reg, ecx, edx, ebx, ebp, esi, edi, ax, cx, dx, bx, bp, si, di
+	CASE "\op %\reg"
+.endr
+	CASE "\op %esp", flags=KP_GAP
+.endr
+	/* The long forms: incl %ecx, decl %ecx */
+	CASES ".byte 0xff, 0xc1", ".byte 0xff, 0xc9"
+/* Another opcode for operations with a byte: add, or, adc, sbb, and, sub, xor, cmp */
+.irp modrm, 0xc0, 0xc8, 0xd0, 0xd8, 0xe0, 0xe8, 0xf0, 0xf8
+	CASE ".byte 0x82, \modrm, 0x5a"
+.endr
+	CASES ".byte 0x82, 0x43, 0x05, 0x81", "bswap %edi"
+#endif
 
-GROUP KP_MOVE
-	CASE "mov %dh, %cl"
-	CASE "mov $0x12345678, %ecx"
-	CASE "mov $0x1234, %ax"
-	CASE "movzbl %ah, %ecx"
-	CASE "xchg %eax, %eax"
-	CASE "xchg %cl, %dh"
+GROUP move
+	CASES "mov %dh, %cl", "mov $0x12345678, %ecx", "mov $0x1234, %ax", "movzbl %ah, %ecx"
+	CASES W(mov %AX, %R14), W(mov %R9D, %edx), W(mov %R10W, %ax), W(mov $-5, %DX)
+	CASES W(mov $0x5a, %R9B), W(SIZED(mov) $-77, (%BX)), W(movb $0x33, 5(%R12))
+	CASES W(movw $0x4455, 0x40(%R13)), W(movzwl 6(%BX), %R9D), W(movzbw (%SI), %ax)
+	CASES W(SIZED(movsb) %R8B, %DX), W(movswl (%DI), %ecx), W(movnti %AX, (%BX))
+	CASES "xchg %eax, %eax", "xchg %ax, %cx", "xchg %cl, %dh", W(xchg %AX, %DX)
+	CASES W(xchg %R14, (%BX)), W(lea (%BX), %AX), W(lea -1(%AX, %DX, 8), %CX)
+	CASES W(lea 0x12345(, %R9, 4), %R10D), W(lea -5(%eax, %edx, 4), %CX)
+	CASES "lea (%eax, %edx), %ecx", "lea (%eax, %edx), %cx", "lahf", "sahf", "nop", "pause"
+	CASES "data16 nop", W(nopw 0x12345678(%AX, %DX)), W(nopl 0(%AX, %AX))
 	CASE "xlat", pre="movzbl %al, %eax"
-	CASE "lahf"
-	CASE "sahf"
-	CASE "nop"
-	CASE "data16 nop"
-	CASE "pause"
-.irp cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
-	CASE "set\cc %al"
+	CASES_OF X86_FEATURE_MOVBE, W(movbe (%BX), %AX), W(movbe %ecx, 8(%BX)), W(movbe %cx, 8(%BX))
+.irp cc, CONDITIONS
+	CASES "set\cc %al", W(set\cc 7(%BX)), W(cmov\cc %DX, %AX), W(cmov\cc (%BX), %R9D)
 .endr
+#ifdef CONFIG_X86_64
+	CASES "movabs $0x1122334455667788, %r11", "movabs kp_insn_mem + 8, %rax"
+	CASES "movabs %al, kp_insn_mem + 24", "movslq %eax, %r10", "movslq (%r12), %rax"
+	CASES "xchg %r8, %rax"
+#ifndef CONFIG_X86_KERNEL_IBT
+	/* After a nop: a probe at the first endbr of a function moves past it. */
+	CASE "endbr64", pre="nop"
+#endif
+#else
+	CASE "xlat %es:(%ebx)", \
+		pre="movzbl %al, %eax; push %fs; pop %es; sub %fs:this_cpu_off, %ebx"
+	CASE "endbr32", pre="nop"
+#endif
 
-GROUP KP_ADDRESS
-	/* Prefixes that do nothing here, stacked. */
-	CASE ".byte 0xf2, 0xf3, 0x66; nop"
+.macro INDEXED code:req
+	CASE "\code", pre=SMALL
+.endm
 
-GROUP KP_STACKS
-	CASE "pushw $0x1234"
-	CASE "push %ax"
-	CASE "pop %dx"
-	CASE "push %fs"
-	CASE "push %gs"
+GROUP address
+	CASES W(mov 1(%BX), %AX), W(mov 0x123(%BX), %eax), W(mov 0x123(%BX), %ax)
+	CASES W(mov (%R12), %AX), W(mov (%R13), %AX), W(mov %DX, -128(%DI)), W(mov %DX, -129(%DI))
+	CASES W(mov %ds:(%BX), %AX), W(mov %ds:(%BP), %AX), W(mov %es:8(%SI), %AX)
+	CASES W(mov %cs:(%DI), %edx), W(mov %ss:(%R13), %cx), W(mov %ss:(%BX), %cx)
+	CASES W(mov PER_CPU, %DX), W(add PER_CPU, %R9), W(cmp %AX, PER_CPU)
+	INDEXED W(mov (%BX, %INDEX), %AX)
+	INDEXED W(mov 8(%BX, %INDEX, 4), %ax)
+	INDEXED W(mov -8(%BP, %INDEX, 2), %R8B)
+	INDEXED W(mov %AX, (%R12, %INDEX, 8))
+	INDEXED W(mov %R9D, (%R13, %INDEX))
+	INDEXED W(mov kp_insn_mem + 8(, %INDEX), %AX)
+	INDEXED W(mov kp_insn_mem + 8(, %INDEX, 4), %AX)
+	INDEXED W(mov kp_insn_mem + 8(%INDEX), %AX)
+	/* Stacked prefixes without an effect */
+	CASES ".byte 0xf2, 0xf3, 0x66; nop", W(.byte 0x3e, 0x2e; mov (%BX), %AX)
+	CASES W(.byte 0x26, 0x66; mov %eax, 8(%BX))
+#ifdef CONFIG_X86_64
+	CASES ".byte 0x40; mov (%rbx), %eax", ".byte 0x66, 0x48; mov %eax, 8(%rbx)"
+	CASES "mov %gs:this_cpu_off, %rax"
+#else
+	CASE "mov %gs:(%ebx), %ecx", pre="mov %ds, %eax; mov %eax, %gs"
+	CASE "mov %fs:(%ebx), %ecx", pre="sub %fs:this_cpu_off, %ebx"
+	CASE "mov %ecx, %fs:8(%ebx)", pre="sub %fs:this_cpu_off, %ebx"
+#endif
 
-GROUP KP_SHIFT
+/* Operands relative to rip, in 32-bit code at a displacement without any register */
+GROUP memory
+	CASES W(mov MEM(0), %AX), W(mov MEM(0), %CX), W(mov %DX, MEM(8)), W(mov %R14B, MEM(17))
+	CASES W(movl $0x12345678, MEM(20)), W(movw $0x1234, MEM(24)), W(SIZED(mov) $-1, MEM(32))
+	CASES W(lea MEM(40), %AX), W(addl $0x12, MEM(44)), W(imul $0x123, MEM(48), %eax)
+	CASES W(movzbl MEM(52), %edx), W(shll $3, MEM(60)), W(shrd $3, %AX, MEM(64))
+	CASES W(xchg %AX, MEM(72)), W(cmpb $0x12, MEM(81)), W(SIZED(not) MEM(88))
+	CASES W(seto MEM(99)), W(cmovs MEM(104), %R12), W(btl $3, MEM(112)), W(mov PER_CPU, %AX)
+#ifdef CONFIG_X86_64
+	CASES "lea 0(%rip), %r9", "lea -7(%rip), %rbx", W(movslq MEM(56), %rcx)
+#else
+	/* Opcodes a0 to a3 */
+	CASES W(mov MEM(3), %al), W(mov MEM(14), %ax), W(mov %al, MEM(24)), W(mov %eax, MEM(28))
+	CASES W(mov %ax, MEM(34)), "mov %es:kp_insn_mem, %eax"
+#endif
+
+GROUP stack
+.irp reg, REGS
+	CASES "push %\reg", "pop %\reg"
+.endr
+	CASES "push %fs", "push %gs", "push %ax", "pop %dx", W(push %SP), "push $0x12"
+	CASES "push $-0x12", "push $-0x12345678", "pushw $0x12", "pushw $0x1234"
+	CASES W(SIZED(push) (%BX))
+	CASES W(SIZED(push) 16(%SP)), W(SIZED(push) MEM(64)), W(SIZED(push) PER_CPU)
+	CASES W(pushw 2(%BX)), W(SIZED(pop) 8(%BX)), W(SIZED(pop) 24(%SP)), W(SIZED(pop) MEM(72))
+	CASES W(popw 6(%BX)), W(add $0x10, %SP), W(mov %SP, %AX), W(mov (%SP), %AX)
+	CASES W(mov 8(%SP), %edx), W(mov 8(%SP), %dx), W(mov %CX, 40(%SP))
+	CASES W(SIZED(cmp) $0, 0x20(%SP))
+	INDEXED W(add %AX, (%SP, %INDEX))
+	CASE W(pop %SP), pre=W(push %SP)
+	CASE W(leave), pre=W(push %BP; mov %SP, %BP; sub $32, %SP)
+#ifndef CONFIG_X86_64
+	CASES "push %sp", "pushal", "popal", "pushaw", "popaw"
+	CASE "leavew", pre="push %ebp; mov %esp, %ebp; sub $32, %esp"
+#endif
+GROUP stack, flags=KP_GAP
+	CASES W(sub $0x28, %SP), W(lea -24(%SP), %SP), W(and $-16, %SP)
+	CASE "enter $16, $0", post=W(mov (%BP), %CX)
+	CASE "enter $8, $1", pre=W(lea 32(%SP), %BP), post=W(mov (%BP), %CX; mov -WORD(%BP), %DX)
+	CASE W(mov %BP, %SP), pre=W(lea -40(%SP), %BP)
+	CASE W(xchg %BP, %SP), pre=W(lea -40(%SP), %BP)
+
+#ifndef CONFIG_X86_64
+/* The register has another selector before, so that a load without effect would show. */
+.macro LOADS_SEG code:req, pre, seg=%es
+	CASE "\code", pre="xor %eax, %eax; mov %eax, \seg; \pre"
+.endm
+
+/*
+ * Kprobes may refuse loads of ss, which inhibit interrupts and traps for one instruction, and of
+ * fs, which the kernel needs.
+ */
+GROUP segment
+.irp seg, cs, ss, ds, es, fs, gs
+	CASES "pushl %\seg", "pushw %\seg", "mov %\seg, %ecx", "mov %\seg, %dx"
+	CASE "mov %\seg, 2(%ebx)"
+.endr
+.irp seg, es, gs
+	LOADS_SEG "popl %\seg", pre="push %ds", seg=%\seg
+	LOADS_SEG "popw %\seg", pre="pushw %ds", seg=%\seg
+	LOADS_SEG "popl %\seg", pre="push $0", seg=%\seg
+	LOADS_SEG "mov %ecx, %\seg", pre="mov %fs, %ecx", seg=%\seg
+	LOADS_SEG "mov (%ebx), %\seg", pre="mov %fs, (%ebx)", seg=%\seg
+	CASE "mov %eax, %\seg", pre="xor %eax, %eax"
+.endr
+	CASE "popl %ds", pre="push %fs"
+	CASE "popw %ds", pre="pushw %fs"
+	CASE "mov %ecx, %ds", pre="mov %fs, %ecx"
+	CASE "mov (%ebx), %ds", pre="mov %fs, (%ebx)"
+	CASE "popl %fs", pre="push %fs", flags=KP_MAYBE
+	CASE "mov %ecx, %fs", pre="mov %fs, %ecx", flags=KP_MAYBE
+	CASE "popl %ss", pre="push %ss", flags=KP_MAYBE
+	LOADS_SEG "les (%ebx), %ecx", pre="mov %fs, 4(%ebx)"
+	LOADS_SEG "les kp_insn_mem+40, %edx", pre="mov %fs, kp_insn_mem+44"
+	LOADS_SEG "les 8(%ebx, %ecx, 4), %bx", pre="and $7, %ecx; mov %ds, 10(%ebx, %ecx, 4)"
+	CASE "lds (%ebx), %ecx", pre="mov %fs, 4(%ebx)"
+	CASE "lds -9(%ebp), %esi", pre="mov %fs, -5(%ebp)"
+	LOADS_SEG "lgs (%ebx), %ecx", pre="mov %fs, 4(%ebx)", seg=%gs
+	CASE "lfs (%ebx), %ecx", pre="mov %fs, 4(%ebx)", flags=KP_MAYBE
+	CASE "lss (%ebx), %ecx", pre="mov %ss, 4(%ebx)", flags=KP_MAYBE
+	/* Hits while es, gs or ds are not the kernel's */
+	LOADS_SEG "mov (%ebx), %ecx"
+	LOADS_SEG "mov (%ebx), %ecx", seg=%gs
+	CASE "mov %es:(%ebx), %ecx", pre="push %fs; pop %es; sub %fs:this_cpu_off, %ebx"
+	CASE "mov (%ebx), %ecx", pre="sub %fs:this_cpu_off, %ebx; push %fs; pop %ds"
+	CASE "add %ecx, 8(%ebx)", pre="sub %fs:this_cpu_off, %ebx; push %fs; pop %ds"
+	CASE "mov %ecx, (%ebp)", pre="push %fs; pop %ds"
+#endif
+
+GROUP shift
 .irp op, rol, ror, rcl, rcr, shl, shr, sar
-	CASE "\op $5, %edx"
+	CASES "\op $5, %edx", W(\op %AX), W(\op %cl, %R9), W(\op\()b $1, (%BX))
+	CASES W(\op\()L %cl, 8(%BX))
 .endr
+	CASES W(shld $7, %AX, %DX), W(shld %cl, %eax, (%BX)), W(shrd $9, %R8, %R9)
+	CASES W(shrd %cl, %AX, %R14)
 
-GROUP KP_BITS
-	CASE "bt $7, %ecx"
-	CASE "bts %eax, %edx"
-	CASE "lzcnt %edx, %eax", feature=X86_FEATURE_ABM
+GROUP muldiv
+	CASES W(mul %DX), W(mull (%BX)), W(mulb MEM(9)), W(imul %R9), W(imul %AX, %DX)
+	CASES W(imul $0x1234, (%BX), %ecx), W(imul $-3, %AX, %R10)
+	CASE W(div %CX), pre="xor %edx, %edx; or $1, %ecx"
+	CASE W(divl 4(%BX)), pre=W(xor %edx, %edx; orl $1, 4(%BX))
+	CASE W(SIZED(div) MEM(16)), pre=W(xor %edx, %edx; orb $1, MEM(16))
+	CASE W(div %R8B), pre=W(movzbl %al, %eax; or $1, %R8B)
+	CASE W(idiv %CX), pre=W(mov $-77, %CX; WIDTH(cqo, cdq))
+	CASE W(idivl (%BX)), pre=W(movl $1001, (%BX); cdq)
 
-GROUP KP_STRING
-.irp op, movsb, movsw, movsl, stosb, stosw, stosl, lodsb, lodsl, cmpsb, scasb, scasl
-	CASE "\op"
-.endr
+#ifndef CONFIG_X86_64
+GROUP decimal
+	CASES "aaa", "aas", "daa", "das", "aad", "aam", "aad $7", "aam $7"
+	CASE "daa", pre="mov $0x12, %al; add $0x39, %al"
+	CASE "das", pre="mov $0x51, %al; sub $0x39, %al"
+	CASE "aaa", pre="mov $0x0508, %ax; add $0x07, %al"
+	CASE "aas", pre="mov $0x0502, %ax; sub $0x07, %al"
+	/* salc, which has never been documented */
+	CASE ".byte 0xd6", flags=KP_MAYBE
+#endif
+
+GROUP bits
+	CASES "bt $7, %ecx", W(bt %AX, %DX), "bts %eax, %edx", W(btr $33, %R8), W(btc %AX, %R9)
+	CASES W(SIZED(bts) $9, (%BX)), W(lock btsl $30, 8(%BX))
+	CASE W(lock btr %AX, (%BX)), pre="movzbl %al, %eax"
+	CASE W(bt %AX, (%BX)), pre=W(SIZED(movsb) %al, %AX)
+	CASE W(bsf %DX, %AX), pre="or $64, %edx"
+	CASE W(bsr (%BX), %AX), pre=W(orb $4, (%BX))
+	CASES_OF X86_FEATURE_ABM, "lzcnt %edx, %eax"
+	CASES_OF X86_FEATURE_POPCNT, W(popcnt %DX, %AX)
+	CASES_OF X86_FEATURE_BMI1, W(tzcnt (%BX), %AX)
+	CASES_OF X86_FEATURE_XMM4_2, W(SIZED(crc32) %DX, %AX), W(crc32b (%BX), %ecx)
+	CASES_OF X86_FEATURE_ADX, W(adcx %DX, %AX), W(adox (%BX), %R9)
+
+GROUP string
+	CASES "movsb", "movsw", "movsl", "stosb", "stosw", "stosl", "lodsb", "lodsl", "cmpsb"
+	CASES "scasb", "scasl"
 .irp op, movsb, movsl, stosb, stosw, lodsb
 	CASE "rep \op", pre="mov $11, %ecx"
 .endr
 	CASE "rep movsb", pre="xor %ecx, %ecx"
 	CASE "repe cmpsb", pre="mov $40, %ecx"
+	CASE "repe cmpsb", pre=W(mov %SI, %DI; mov $20, %ecx)
 	CASE "repne cmpsl", pre="mov $9, %ecx"
 	CASE "repne scasb", pre="mov $60, %ecx"
+	CASE W(repe SIZED(scas)), pre="mov $7, %ecx"
 	CASE "outsb", pre="mov $0x80, %edx"
 	CASE "rep outsb", pre="mov $0x80, %edx; mov $3, %ecx"
+	CASE W(rep movsb %SEG:(%SI), %es:(%DI)), \
+		pre=W(mov $WORD, %ecx; mov $this_cpu_off, %SI; cld)
+#ifdef CONFIG_X86_64
+	CASES "movsq", "stosq", "lodsq", "cmpsq"
+	CASE "rep movsq", pre="mov $11, %ecx"
+	CASE "rep stosq", pre="mov $11, %ecx"
+#else
+/* The destination is always in es, whatever prefix there is. */
+.irp op, stosb, stosl, scasb, movsl, cmpsb
+	CASE "\op", pre="push %fs; pop %es; sub %fs:this_cpu_off, %edi"
+.endr
+	CASE "rep stosl", pre="push %fs; pop %es; sub %fs:this_cpu_off, %edi; mov $5, %ecx"
+	CASE "lodsl %es:(%esi)", pre="push %fs; pop %es; sub %fs:this_cpu_off, %esi"
+	CASE "lodsl", pre="sub %fs:this_cpu_off, %esi; push %fs; pop %ds"
+#endif
 
-GROUP KP_ATOMIC
-	CASE "xadd %ecx, %edx"
-	CASE "lfence"
-	CASE "mfence"
-	CASE "sfence"
+#define CMPXCHG2	WIDTH(cmpxchg16b, cmpxchg8b)
+
+GROUP atomic
+.irp op, add, or, and, sub, xor, adc
+	CASES W(lock \op %AX, (%BX)), W(lock \op\()l $0x12, MEM(80))
+.endr
+	CASES "xadd %ecx, %edx", W(lock xadd %AX, (%BX)), W(lock cmpxchg %DX, (%BX))
+	CASES W(lock cmpxchg %ecx, MEM(88)), W(cmpxchg %R8B, %R9B), W(cmpxchg8b (%BX))
+	CASES W(lock cmpxchg8b (%SI)), W(lock CMPXCHG2 (%BX)), "lfence", "mfence", "sfence"
+	CASES W(prefetcht0 (%BX)), W(prefetchw 8(%BX)), W(clflush (%BX))
+	CASE W(lock cmpxchg %DX, (%BX)), pre=W(mov (%BX), %AX)
+	CASE W(lock CMPXCHG2 (%BP)), pre=W(mov (%BP), %AX; mov WORD(%BP), %DX; mov $7, %ebx)
+
+.macro JUMP_REG code:req, reg:req
+	BRANCH "\code *%\reg", pre=W(LOAD(1f, %\reg); RETPOLINE_SAFE)
+.endm
+
+.macro JUMP_MEM mem:req, pre
+	BRANCH "jmp *\mem", pre=W(\pre; STORE(1f, \mem); RETPOLINE_SAFE)
+.endm
 
 /* Both ways: the flags are random. */
-GROUP KP_JUMP
-.irp cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
+GROUP jump
+.irp cc, CONDITIONS
 	BRANCH "j\cc 1f"
 	BRANCH "{disp32} j\cc 1f"
 .endr
 	BRANCH "jmp 1f"
 	BRANCH "{disp32} jmp 1f"
-	/* Each prefix that a branch may have. None of them has an effect here. */
-.irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3
+.irp prefix, PREFIXES
 	BRANCH ".byte \prefix; jmp 1f"
 	BRANCH ".byte \prefix; {disp32} jmp 1f"
 	BRANCH ".byte \prefix; jc 1f"
 	BRANCH ".byte \prefix; {disp32} jc 1f"
+	JUMP_REG W(.byte \prefix; jmp), AX
 .endr
 	CASE "jmp 1b", pre="jmp 2f; 1: mov $2, %edx; jmp 3f; 2:", post="3:", flags=KP_BRANCH
-
-/* The callee keeps the return address, which has to be that of the case. */
-GROUP KP_CALL
-	CASE "call kp_insn_callee", flags=KP_BRANCH
-.irp prefix, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3
-	CASE ".byte \prefix; call kp_insn_callee", flags=KP_BRANCH
+.irp count, "xor %ecx, %ecx", "mov $1, %ecx", "mov $2, %ecx", \
+	W(or $-1, %CX), W(UPPER_CX), W(UPPER_CX; inc %CX)
+.irp op, WIDTH(jrcxz, jcxz), jecxz, loop, loope, loopne
+	BRANCH "\op 1f", pre="\count"
 .endr
-	CASE ".byte 0x2e, 0x2e, 0x3e; call kp_insn_callee", flags=KP_BRANCH
-
-GROUP KP_EFLAGS
-.irp op, clc, stc, cmc, cld, std
-	CASE "\op"
+.irp op, loop, loope, loopne
+	BRANCH W(WIDTH(addr32, addr16) \op 1f), pre="\count"
 .endr
-	CASE "cli"
-	CASE "sti"
-	CASE "pushfw"
-	CASE "stac", feature=X86_FEATURE_SMAP
-	CASE "clac", feature=X86_FEATURE_SMAP
+.endr
+GROUP jump, flags=(KP_BRANCH | KP_HITS_AGAIN)
+	CASE "loop 1b", pre=W(mov $5, %ecx; 1: inc %AX)
+	CASE W(WIDTH(addr32, addr16) loop 1b), pre=W(UPPER_CX; add $5, %CX; 1: inc %AX)
+	CASE "jnz 1b", pre=W(mov $5, %ecx; 1: inc %AX; dec %ecx)
+GROUP jump
+.irp reg, REGS
+	JUMP_REG jmp, \reg
+.endr
+	JUMP_MEM W((%BX))
+	JUMP_MEM W(8(%BP, %INDEX, 8)), pre=SMALL
+	JUMP_MEM W((%R13, %INDEX)), pre=SMALL
+	JUMP_MEM W(kp_insn_mem+96(, %INDEX, 8)), pre=SMALL
+	JUMP_MEM W(MEM(96))
+	JUMP_MEM W(8(%SP))
+#ifdef CONFIG_X86_64
+	BRANCH ".byte 0x48; jmp 1f"
+	JUMP_REG ".byte 0x48; jmp", rax
+#else
+	JUMP_MEM "%fs:(%ebx)", pre="sub %fs:this_cpu_off, %ebx"
+	JUMP_MEM "%es:(%ebx)"
+	BRANCH "jmp *%cs:(%ebx)", pre="movl $1f, (%ebx); RETPOLINE_SAFE"
+	BRANCH "ljmp $kp_kernel_cs, $1f"
+	BRANCH "ljmp *(%ebx)", flags=(KP_BRANCH | KP_MAYBE), \
+		pre="movl $1f, (%ebx); mov %cs, 4(%ebx)"
+#endif
 
-GROUP KP_SYSTEM
+.macro CALL_REG code:req, reg:req
+	CASE "\code *%\reg", pre=W(LOAD(kp_insn_callee, %\reg); RETPOLINE_SAFE)
+.endm
+
+.macro CALL_MEM mem:req, pre
+	CASE "call *\mem", pre=W(\pre; STORE(kp_insn_callee, \mem); RETPOLINE_SAFE)
+.endm
+
+.macro RETURN code:req
+	CASE "\code", pre=W(PUSH(1f); RETPOLINE_SAFE), post="int3; 1:"
+.endm
+
+.macro FAR_RETURN code:req
+	CASE "\code", pre=W(mov %cs, %eax; push %AX; PUSH(1f)), post="int3; 1:"
+.endm
+
+/* The callee keeps the return address, to compare it with that of a bare run. */
+GROUP call, flags=KP_BRANCH
+	CASES "call kp_insn_callee", ".byte 0x2e, 0x2e, 0x3e; call kp_insn_callee"
+	RETURN "ret"
+	RETURN "ret $16"
+.irp prefix, PREFIXES
+	CASE ".byte \prefix; call kp_insn_callee"
+	CALL_REG W(.byte \prefix; call), AX
+	RETURN ".byte \prefix; ret"
+.endr
+.irp reg, REGS
+	CALL_REG call, \reg
+.endr
+	CALL_MEM W((%BX))
+	CALL_MEM W(-8(%BP, %INDEX, 8)), pre=SMALL
+	CALL_MEM W(MEM(104))
+	CALL_MEM W((%SP))
+	CALL_MEM W(16(%SP))
+	FAR_RETURN W(WIDTH(lretq, lret))
+	FAR_RETURN W(WIDTH(lretq, lret) $8)
+#ifdef CONFIG_X86_64
+	CASE ".byte 0x48; call kp_insn_callee"
+	CALL_REG ".byte 0x48; call", rax
+	RETURN ".byte 0x48; ret"
+	BRANCH "iretq", flags=KP_MAYBE, pre="mov %rsp, %rdx; mov %ss, %eax; push %rax; \
+		push %rdx; pushfq; mov %cs, %eax; push %rax; lea 1f(%rip), %rax; push %rax"
+#else
+	CALL_MEM "%fs:(%ebx)", pre="sub %fs:this_cpu_off, %ebx"
+	CASE "lcall $kp_kernel_cs, $kp_insn_far_callee"
+	CASE "lcall *(%ebx)", pre="movl $kp_insn_far_callee, (%ebx); mov %cs, 4(%ebx)", \
+		flags=KP_MAYBE
+	BRANCH "iret", flags=KP_MAYBE, pre="pushf; push %cs; push $1f"
+#endif
+GROUP call
+	/* A call that fills the return stack buffer, which an emulation would not fill */
+	UNSUPPORTED "call 1f", post=W(int3; 1: add $WORD, %SP), pad=0
+
+GROUP eflags
+	CASES "clc", "stc", "cmc", "cld", "std", "cli", "sti", "pushfw", "pushf"
+	CASES_OF X86_FEATURE_SMAP, "stac", "clac"
+.irp bits, 0x8d5, 0x200, 0x400, 0x40000, 0x200000
+	CASE "popf", pre=W(pushf; xorl $\bits, (%SP))
+.endr
+.irp bits, 0x8d5, 0x200
+	CASE "popfw", pre=W(pushfw; xorw $\bits, (%SP))
+.endr
+
+GROUP system
 	CASE "cpuid", pre="xor %eax, %eax; xor %ecx, %ecx"
 	CASE "cpuid", pre="mov $0x80000000, %eax"
 	CASE "rdtsc", flags=(KP_ANY_AX | KP_ANY_DX)
 	CASE "rdtscp", flags=(KP_ANY_AX | KP_ANY_DX), feature=X86_FEATURE_RDTSCP
 	CASE "xgetbv", pre="xor %ecx, %ecx", feature=X86_FEATURE_OSXSAVE
 	CASE "rdmsr", pre="mov $0xc0000080, %ecx"
-	CASE "wrmsr", pre="mov $0xc0000080, %ecx; rdmsr", flags=KP_OPT
-	CASE "smsw %eax", flags=KP_OPT
-	CASE "lmsw %ax", pre="smsw %eax", flags=KP_OPT
-	CASE "clts", flags=KP_OPT
-	CASE "str %ax", flags=KP_OPT
-	CASE "sldt %edx", flags=KP_OPT
-	CASE "lldt %ax", pre="sldt %eax", flags=KP_OPT
-	CASE "wbinvd", flags=KP_OPT
 	CASE "lsl %ecx, %eax", pre="mov %cs, %ecx"
-	CASE "mov %ds, %eax"
-	CASE "mov %cs, %ax"
+	CASES "mov %ds, %eax", "mov %cs, %ax", W(mov %ss, (%BX))
 	CASE "mov %eax, %es", pre="mov %es, %eax"
 	CASE "mov %eax, %ss", pre="mov %ss, %eax", flags=KP_MAYBE
-	CASE "in $0x80, %al", flags=(KP_ANY_AX | KP_OPT)
-	CASE "out %al, $0x80", flags=KP_OPT
-	CASE "out %al, %dx", pre="mov $0x80, %edx", flags=KP_OPT
 	CASE "hlt", flags=(KP_MAYBE | KP_IRQS_ON)
+	CASE W(rdrand %AX), flags=(KP_ANY_AX | KP_ANY_FLAGS), feature=X86_FEATURE_RDRAND
+	CASES_OF X86_FEATURE_RDPID, W(rdpid %AX)
+#ifdef CONFIG_X86_64
+	CASES_OF X86_FEATURE_FSGSBASE, "rdfsbase %rax", "rdgsbase %rdx"
+#else
+	/* MSR_IA32_SYSENTER_CS: emulators do not read MSR_TSC_AUX in 32-bit mode. */
+	CASE "wrmsr", pre="mov $0x174, %ecx; rdmsr", feature=X86_FEATURE_SEP
+	CASE "lar %ecx, %eax", pre="mov %ds, %ecx"
+	CASES "arpl %cx, %dx", "arpl %ax, 6(%ebx)", "arpl %cx, kp_insn_mem+20"
+	/* Within its bounds, or it would raise an exception */
+	CASE "bound %eax, (%ebx)", pre="movl $0x80000000, (%ebx); movl $0x7fffffff, 4(%ebx)"
+	CASE "bound %cx, 2(%ebx)", pre="movl $0x7fff8000, 2(%ebx)"
+#endif
+GROUP system, flags=KP_OPT
+	CASES "smsw %eax", "clts", "str %ax", "sldt %edx", "wbinvd", "out %al, $0x80"
+	CASES W(mov %cr0, %AX), W(mov %cr4, %R10), W(mov %db7, %DX), W(invlpg (%BX))
+	CASES W(sgdt (%BX)), W(sidt 16(%BX))
+	CASE "wrmsr", pre="mov $0xc0000080, %ecx; rdmsr"
+	CASE "lmsw %ax", pre="smsw %eax"
+	CASE "lldt %ax", pre="sldt %eax"
+	CASE "in $0x80, %al", flags=KP_ANY_AX
+	CASE "out %al, %dx", pre="mov $0x80, %edx"
+	CASE W(mov %AX, %cr0), pre=W(mov %cr0, %AX)
+	CASE W(mov %AX, %cr3), pre=W(mov %cr3, %AX), flags=KP_ANY_AX
+	CASE W(mov %AX, %cr4), pre=W(mov %cr4, %AX)
+	CASE W(mov %AX, %db7), pre=W(mov %db7, %AX)
+	CASE W(lgdt (%BX)), pre=W(sgdt (%BX))
+	CASE W(lidt 16(%BX)), pre=W(sidt 16(%BX))
+	CASE W(verw (%BX)), pre=W(mov %ds, (%BX))
+#ifdef CONFIG_X86_64
+	CASE "wrmsr", pre="mov $0xc0000103, %ecx; rdmsr", feature=X86_FEATURE_RDTSCP
+	/* MSR_GS_BASE */
+	CASE "wrmsr", pre="mov $0xc0000101, %ecx; rdmsr"
+	CASE "mov %eax, %ds", pre="mov %ds, %eax"
+#endif
 
-GROUP KP_TRAPS
-	CASE "int3", flags=KP_REFUSED
-	CASE "ud2", flags=KP_REFUSED
+#ifndef CONFIG_X86_64
+/* Accesses only without effect: no memory is mapped in the first 64 KiB. */
+GROUP addr16
+.irp rm, "(%bx, %si)", "(%bx, %di)", "(%bp, %si)", "(%bp, %di)", "(%si)", "(%di)", "(%bx)"
+	CASES "lea \rm, %eax", "lea 5\rm, %ecx", "lea -0x1234\rm, %edx"
+.endr
+	CASES "lea -5(%bp), %esi", "lea 0x4321(%bp), %di", "nopl 5(%bx, %si)", "nopw 0x1234(%di)"
+	CASES "prefetcht0 (%bx)", "addr16 mov %eax, %ecx", "addr16 push %edx"
+	CASES ".byte 0x67, 0x8d, 0x06, 0x34, 0x12"	/* lea 0x1234, %eax */
+	/* Nothing is copied, as cx is 0. */
+.irp op, "rep movsb", "rep stosl", "repe cmpsb"
+	CASE "addr16 \op", pre="mov $0x10000, %ecx"
+.endr
+#endif
 
-GROUP KP_UNKNOWN
-	/* What relies on the interrupt shadow of sti */
+GROUP traps, flags=KP_REFUSED
+	CASES "int3", "ud2"
+#ifndef CONFIG_X86_64
+	CASES "int $0x80", ".byte 0xf1"		/* int1 */
+GROUP traps
+	/* Not a trap while OF is clear */
+	CASE "into", pre="test %eax, %eax", flags=KP_MAYBE
+#endif
+
+GROUP unknown
+	/* What relies on the interrupt shadow of sti: hlt, mwait, mwaitx */
 	UNSUPPORTED "sti", post="hlt", pad=0
 	UNSUPPORTED "sti", post="mwait", pad=0
-	UNSUPPORTED "sti", post=".byte 0x0f, 0x01, 0xfb", pad=0		/* mwaitx */
-	/* No instruction has these opcodes. */
-	UNSUPPORTED ".byte 0x0f, 0x04"
-	UNSUPPORTED ".byte 0x0f, 0x0a"
-	UNSUPPORTED ".byte 0x0f, 0x24, 0xc0"
-	UNSUPPORTED ".byte 0x0f, 0x36"
-	UNSUPPORTED ".byte 0x0f, 0x39"
-	UNSUPPORTED ".byte 0x0f, 0x3b"
-	UNSUPPORTED ".byte 0x0f, 0x7a, 0xc0"
-	UNSUPPORTED ".byte 0x0f, 0x38, 0x0c, 0xc0"
-	UNSUPPORTED ".byte 0x0f, 0x3a, 0x50, 0xc0"
-	/* Nor these with that prefix */
-	UNSUPPORTED ".byte 0xf3, 0x0f, 0x14, 0xc1"
-	UNSUPPORTED ".byte 0xf2, 0x0f, 0x71, 0xd1, 0x01"
-	UNSUPPORTED ".byte 0xf2, 0x0f, 0x38, 0x00, 0xc1"
-	/* Nor with that middle field in the ModRM byte */
-	UNSUPPORTED ".byte 0x8c, 0xf0"
-	UNSUPPORTED ".byte 0xc0, 0xf0, 0x01"
-	UNSUPPORTED ".byte 0xc6, 0xc8, 0x01"
-	UNSUPPORTED ".byte 0xc7, 0xf9, 0x00, 0x00, 0x00, 0x00"
-	UNSUPPORTED ".byte 0xf6, 0xc8, 0x01"
-	UNSUPPORTED ".byte 0xfe, 0xd0"
-	UNSUPPORTED ".byte 0xff, 0xf8"
-	UNSUPPORTED ".byte 0x0f, 0x00, 0xf0"
-	UNSUPPORTED ".byte 0x0f, 0x71, 0xc0, 0x01"
-	UNSUPPORTED ".byte 0x0f, 0xba, 0xc0, 0x01"
-	UNSUPPORTED ".byte 0x0f, 0xc7, 0xc0"
-	UNSUPPORTED ".byte 0xd9, 0xd1"
-	UNSUPPORTED ".byte 0xdb, 0xe0"
+	UNSUPPORTED "sti", post=".byte 0x0f, 0x01, 0xfb", pad=0
+	/* No instruction has these opcodes, ... */
+	ALL_UNSUPPORTED "0x0f, 0x04", "0x0f, 0x0a", "0x0f, 0x24, 0xc0", "0x0f, 0x36", "0x0f, 0x39"
+	ALL_UNSUPPORTED "0x0f, 0x3b", "0x0f, 0x7a, 0xc0", "0x0f, 0x38, 0x0c, 0xc0"
+	ALL_UNSUPPORTED "0x0f, 0x3a, 0x50, 0xc0"
+	/* ... or these with that prefix, ... */
+	ALL_UNSUPPORTED "0xf3, 0x0f, 0x14, 0xc1", "0xf2, 0x0f, 0x71, 0xd1, 0x01"
+	ALL_UNSUPPORTED "0xf2, 0x0f, 0x38, 0x00, 0xc1"
+	/* ... or these with that middle field in the ModRM byte. */
+	ALL_UNSUPPORTED "0x8c, 0xf0", "0xc0, 0xf0, 0x01", "0xc6, 0xc8, 0x01", "0xf6, 0xc8, 0x01"
+	ALL_UNSUPPORTED "0xc7, 0xf9, 0x00, 0x00, 0x00, 0x00", "0xfe, 0xd0", "0xff, 0xf8"
+	ALL_UNSUPPORTED "0x0f, 0x00, 0xf0", "0x0f, 0x71, 0xc0, 0x01", "0x0f, 0xba, 0xc0, 0x01"
+	ALL_UNSUPPORTED "0x0f, 0xc7, 0xc0", "0xd9, 0xd1", "0xdb, 0xe0"
 	/* 3DNow!, XOP and APX, of which kprobes know nothing */
 	UNSUPPORTED "femms"
-	UNSUPPORTED ".byte 0x8f, 0xe9, 0x78, 0x81, 0xc1"
-	UNSUPPORTED ".byte 0x62, 0xf4, 0x7c, 0x08, 0x01, 0xc0"
-
+	ALL_UNSUPPORTED "0x8f, 0xe9, 0x78, 0x81, 0xc1", "0x62, 0xf4, 0x7c, 0x08, 0x01, 0xc0"
 #ifdef CONFIG_X86_64
-#include "kp_insn_integer_64.S"
+	/* Outside of 64-bit mode only */
+	ALL_UNSUPPORTED "0x06", "0x27", "0x60", "0xce", "0xd4, 0x0a", "0x82, 0xc0, 0x01"
+	/* REX2 of APX */
+	ALL_UNSUPPORTED "0xd5, 0x08, 0x01, 0xc0"
 #else
-#include "kp_insn_integer_32.S"
+	/* Instructions that enter or leave user space; 0f 07 is sysret. */
+	UNSUPPORTED "syscall"
+	UNSUPPORTED "sysenter"
+	UNSUPPORTED "sysexit"
+	ALL_UNSUPPORTED "0x0f, 0x07"
 #endif
 
 TABLE_END kp_insn_integer
 
-/*
- * void kp_insn_use_idt(const struct desc_ptr *idt, const struct desc_ptr *was): for some
- * instructions, with interrupts off, use another IDT.
- */
 	.text
+SYM_FUNC_START_LOCAL(kp_insn_callee)
+	mov	(%SP), %R10
+	lea	1(%R14, %CX), %R14
+	ANNOTATE_RETPOLINE_SAFE
+	ret
+	int3
+SYM_FUNC_END(kp_insn_callee)
+STACK_FRAME_NON_STANDARD kp_insn_callee
+NOSEAL kp_insn_callee
+
+#ifndef CONFIG_X86_64
+/* The upper half of the pushed selector is not defined. */
+SYM_FUNC_START_LOCAL(kp_insn_far_callee)
+	mov	(%esp), %edi
+	movzwl	4(%esp), %esi
+	lret
+	int3
+SYM_FUNC_END(kp_insn_far_callee)
+#endif
+
+/*
+ * void kp_insn_use_idt(const struct desc_ptr *idt, const struct desc_ptr *was): use another IDT
+ * for some instructions, with interrupts off.
+ */
 SYM_FUNC_START(kp_insn_use_idt)
 	pushf
 	cli

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How the files of the instruction matrix write down their cases. */
+/* How the cases of the instruction matrix are written, for 32-bit and 64-bit code alike. */
 
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -12,10 +12,75 @@
 #include "kp_endbr.h"
 #include "kp_insn.h"
 
+/*
+ * W(code) is code as a string, in which the macros below are expanded: names of registers,
+ * L, which is the suffix for operands of a register's size, and so on.
+ */
+#define W_(code...)	#code
+#define W(code...)	W_(code)
+
+#ifdef CONFIG_X86_64
+#define WIDTH(in_64, in_32)	in_64
+#else
+#define WIDTH(in_64, in_32)	in_32
+#endif
+
+#define AX	_ASM_AX
+#define CX	_ASM_CX
+#define DX	_ASM_DX
+#define BX	_ASM_BX
+#define SP	_ASM_SP
+#define BP	_ASM_BP
+#define SI	_ASM_SI
+#define DI	_ASM_DI
+/* Registers that are new in 64-bit mode, and what 32-bit code has in their place */
+#define R8	WIDTH(r8, edx)
+#define R9	WIDTH(r9, edi)
+#define R10	WIDTH(r10, ecx)
+#define R11	WIDTH(r11, ecx)
+#define R12	WIDTH(r12, esi)
+#define R13	WIDTH(r13, ebp)
+#define R14	WIDTH(r14, esi)
+#define R9D	WIDTH(r9d, edi)
+#define R10D	WIDTH(r10d, ecx)
+#define R10W	WIDTH(r10w, cx)
+#define R8B	WIDTH(r8b, cl)
+#define R9B	WIDTH(r9b, dh)
+#define R14B	WIDTH(r14b, ch)
+/* An index of 0 to 7; in 32-bit code only after SMALL. */
+#define INDEX	WIDTH(r15, ecx)
+#define SMALL	WIDTH("", "and $7, %ecx")
+
+#define L		WIDTH(q, l)
+#define SIZED(insn)	__ASM_SIZE(insn)
+#define WORD		__SIZEOF_LONG__
+#define MEM(offset)	WIDTH(kp_insn_mem+offset(%rip), kp_insn_mem+offset)
+#define SEG		WIDTH(gs, fs)
+#define PER_CPU		%SEG:WIDTH(this_cpu_off(%rip), this_cpu_off)
+
+/* Load an address, store it in memory, push it; all of them may change rax. */
+#ifdef CONFIG_X86_64
+#define LOAD(label, reg)	lea label(%rip), reg
+#define STORE(label, mem)	lea label(%rip), %rax; mov %rax, mem
+#define PUSH(label)		lea label(%rip), %rax; push %rax
+#else
+#define LOAD(label, reg)	mov $label, reg
+#define STORE(label, mem)	movl $label, mem
+#define PUSH(label)		push $label
+#endif
+
+/* For strings: ANNOTATE_RETPOLINE_SAFE may be a macro of the preprocessor */
+.macro RETPOLINE_SAFE
+	ANNOTATE_RETPOLINE_SAFE
+.endm
+
+	.set	kp_groups, 0
+#define KP_GROUP_NUMBER(name)	.set kp_group_##name, kp_groups; .set kp_groups, kp_groups + 1;
+	KP_GROUPS(KP_GROUP_NUMBER)
+
 /* All cases up to TABLE_END go to tables called \name. */
 .macro TABLE name:req
 	.set	kp_nr, 0
-	.set	kp_group, 0
 	.section .rodata.kp_names, "a"
 	.globl	\name\()_names
 \name\()_names:
@@ -43,22 +108,25 @@
 	.text
 .endm
 
-.macro GROUP group:req
-	.set	kp_group, \group
+/* The group of what follows, flags that all of it has, and the feature if a case names none */
+.macro GROUP group:req, flags=0, feature=0
+	.set	kp_group, kp_group_\group
+	.set	kp_flags, \flags
+	.set	kp_feature, \feature
 .endm
 
 /*
  * CASE "instruction", pre="before;it", post="after;it", flags=, feature=, pad=
  *
- * The instruction is probed, what stands before and after it is not. Its symbol is
- * a function of its own, since that is where the decoding of instructions begins.
+ * Only the instruction is probed. Its symbol is a function of its own, as kprobes decode a
+ * function from its beginning.
  *
- * The padding is there so that a jump in the instruction's place reaches into nothing
- * else that does something. A nop keeps the last int3 apart from what the assembler puts between
- * functions of 32-bit code, cc 8d b4 26 00 00 00 00 for one: the safety check of jump optimisation
- * takes that for a jcc with a breakpoint over its first byte.
+ * The jump of an optimised probe covers the instruction and padding. The nop at the end keeps
+ * the last int3 apart from what the assembler puts between functions of 32-bit code, for example
+ * 8d b4 26 00 00 00 00: kprobes take 0f 8d for a jcc, and would read cc 8d as one with a
+ * breakpoint over its first byte.
  */
-.macro CASE code:req, pre, post, flags=0, feature=0, pad=4
+.macro CASE code:req, pre, post, flags=0, feature=kp_feature, pad=4
 	.text
 	.balign	16
 	.type	kp_case_\@, @function
@@ -88,18 +156,32 @@ kp_case_\@:
 	.long	.Lnext_\@ - .Ltext
 	.long	.Lpost_\@ - .Lpadded_\@
 	.long	.Lname_\@ - .Lnames
-	.short	(\flags)
+	.short	(\flags) | kp_flags
 	.short	kp_group
 	.long	(\feature)
 	.set	kp_nr, kp_nr + 1
 	.text
 .endm
 
+/* Cases of an instruction alone */
+.macro CASES codes:vararg
+.irp code, \codes
+	CASE "\code"
+.endr
+.endm
+
+/* The same, if the processor has a feature */
+.macro CASES_OF feature:req, codes:vararg
+.irp code, \codes
+	CASE "\code", feature=\feature
+.endr
+.endm
+
 /*
- * DCR "first", rest="second;third", pre=, post=, flags=, name=
+ * DCR "first", rest="second;third", pre=, post=, flags=
  *
- * The instructions that a jump in place of the first one overlaps, and no padding: what
- * comes after them is not the jump's business.
+ * The instructions that a jump in place of the first one overlaps, without padding. Where
+ * they are longer in 64-bit code, the jump overlaps fewer.
  */
 .macro DCR code:req, rest, pre, post, flags=KP_OPT
 	CASE "\code", pre="\pre", post="\rest; \post", flags=(\flags), pad=0

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: the instruction matrix. Each of some hundreds of encodings runs bare
- * and probed from the same random registers, flags, stack and memory, and has to end
- * with the same; handlers have to be shown the same, too.
+ * KUnit suite: the instruction matrix. Each of some hundreds of encodings runs bare and probed
+ * from the same random registers, flags, stack and memory, and has to leave the same; handlers
+ * have to be shown the same, too.
  */
 
 #include <linux/cpufeature.h>
 #include <asm/asm.h>
 #include <asm/desc.h>
-#include <asm/fpu/api.h>
 #include <asm/processor-flags.h>
-#include <asm/segment.h>
 #include <asm/trapnr.h>
 #include <kunit/test.h>
 #include <linux/cpumask.h>
-#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/prandom.h>
@@ -48,24 +45,42 @@ static bool stepped;
 module_param(stepped, bool, 0400);
 MODULE_PARM_DESC(stepped, "copies are single-stepped, which needs int3 to work after them");
 
-#define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
-			 X86_EFLAGS_SF | X86_EFLAGS_OF)
-/* All but RF, which only the processor sees set. */
-#define KP_COMPARED	(~X86_EFLAGS_RF)
-
 enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_MODES };
 
 static const char *const kp_mode_names[] = { "bare", "pre", "pre and post" };
 
-/* The case at hand. One at a time: its memory has fixed addresses. */
+/* The registers that both handlers got in a round, before the probe was optimised */
+struct kp_shown {
+	struct pt_regs pre;
+	struct pt_regs post;
+};
+
+/* An instruction, its probe, and for each round what it left when it ran bare */
+struct kp_insn {
+	struct kprobe kp;
+	const struct kp_insn_table *table;
+	const struct kp_insn_case *insn;
+	struct kp_state *bare;
+	struct kp_shown *shown;
+};
+
+/* The instructions of the group, and the probes that are registered at the same time */
+static struct {
+	struct kp_insn *insns;
+	struct kprobe **kps;
+	int nr;
+	struct kprobe **registered;
+	int nr_registered;
+} kp_group;
+
+/* The instruction at hand. One at a time: its memory has fixed addresses. */
 static struct {
 	const struct kp_insn_table *table;
 	const struct kp_insn_case *insn;
 	struct kprobe *probe;
-	struct kprobe kp;
+	enum kp_mode mode;
 	struct rnd_state random;
 	struct kp_state in;
-	struct kp_state *bare;
 	struct kp_state probed;
 	struct pt_regs pre_regs;
 	struct pt_regs post_regs;
@@ -88,22 +103,35 @@ static const char *const kp_reg_names[KP_REGS] = {
 #endif
 };
 
-static int kp_insn_pre(struct kprobe *p, struct pt_regs *regs)
+static const size_t kp_reg_offsets[KP_SHOWN_REGS] = {
+	offsetof(struct pt_regs, ax), offsetof(struct pt_regs, cx),
+	offsetof(struct pt_regs, dx), offsetof(struct pt_regs, bx),
+	offsetof(struct pt_regs, sp), offsetof(struct pt_regs, bp),
+	offsetof(struct pt_regs, si), offsetof(struct pt_regs, di),
+#ifdef CONFIG_X86_64
+	offsetof(struct pt_regs, r8), offsetof(struct pt_regs, r9),
+	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
+	offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
+	offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
+	offsetof(struct pt_regs, flags),
+#else
+	offsetof(struct pt_regs, flags), offsetof(struct pt_regs, ds),
+	offsetof(struct pt_regs, es), offsetof(struct pt_regs, fs),
+#endif
+};
+
+static int __kprobes kp_insn_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	kp.pre_regs = *regs;
 	kp.pre++;
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_insn_pre);
-
-static void kp_insn_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_insn_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	kp.post_regs = *regs;
 	kp.post++;
 }
-
-NOKPROBE_SYMBOL(kp_insn_post);
 
 static const char *kp_name(void)
 {
@@ -115,102 +143,12 @@ static void *kp_text(u32 offset)
 	return (void *)kp.table->text + offset;
 }
 
-/* Now and then a value at which carries, signs and zero change. */
-static unsigned long kp_random(void)
+static void kp_run(struct kp_state *out)
 {
-	static const u64 edges[] = {
-		0, 1, ~0ULL, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x7fffffff, 0x80000000, 0xffffffff,
-		S64_MAX, S64_MIN,
-	};
-	u32 pick = prandom_u32_state(&kp.random);
-
-	if (pick % 4 == 0)
-		return edges[(pick >> 8) % ARRAY_SIZE(edges)];
-	return (u64)prandom_u32_state(&kp.random) << 32 | prandom_u32_state(&kp.random);
+	kp_insn_run_state(&kp.in, kp_text(kp.insn->start), kp.insn->flags & KP_FPU, out);
 }
 
-static void kp_randomize(void)
-{
-	struct kp_state *in = &kp.in;
-	int i;
-
-	for (i = 0; i < KP_REGS; i++)
-		in->reg[i] = kp_random();
-	in->reg[KP_BX] = (unsigned long)kp_insn_mem + 256;
-	in->reg[KP_BP] = (unsigned long)kp_insn_mem + 384;
-	in->reg[KP_SI] = (unsigned long)kp_insn_mem + 512;
-	in->reg[KP_DI] = (unsigned long)kp_insn_mem + 640;
-#ifdef CONFIG_X86_64
-	in->reg[KP_R12] = (unsigned long)kp_insn_mem + 768;
-	in->reg[KP_R13] = (unsigned long)kp_insn_mem + 896;
-	in->reg[KP_R15] &= 7;
-#else
-	savesegment(ds, in->reg[KP_DS]);
-	savesegment(es, in->reg[KP_ES]);
-	savesegment(fs, in->reg[KP_FS]);
-	savesegment(gs, in->reg[KP_GS]);
-#endif
-	in->reg[KP_FLAGS] &= KP_ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_IF | X86_EFLAGS_AC;
-	in->reg[KP_FLAGS] |= X86_EFLAGS_FIXED;
-	if (kp.insn->flags & KP_IRQS_ON)
-		in->reg[KP_FLAGS] |= X86_EFLAGS_IF;
-	prandom_bytes_state(&kp.random, in->stack, sizeof(in->stack));
-	prandom_bytes_state(&kp.random, in->mem, sizeof(in->mem));
-	prandom_bytes_state(&kp.random, in->vector, sizeof(in->vector));
-}
-
-static void kp_load_vectors(void)
-{
-	if (boot_cpu_has(X86_FEATURE_AVX512F))
-		kp_insn_load_avx512(kp.in.vector);
-	else if (boot_cpu_has(X86_FEATURE_AVX))
-		kp_insn_load_avx(kp.in.vector);
-	else
-		kp_insn_load_sse(kp.in.vector);
-}
-
-static void kp_save_vectors(struct kp_state *out)
-{
-	if (boot_cpu_has(X86_FEATURE_AVX512F))
-		kp_insn_save_avx512(out->vector);
-	else if (boot_cpu_has(X86_FEATURE_AVX))
-		kp_insn_save_avx(out->vector);
-	else
-		kp_insn_save_sse(out->vector);
-}
-
-/* Always from here, so that the stack pointer is the same each time. */
-static noinline void kp_run(struct kp_state *out)
-{
-	bool fpu = kp.insn->flags & KP_FPU;
-	unsigned long flags = 0;
-	bool irqs_on = kp.in.reg[KP_FLAGS] & X86_EFLAGS_IF;
-
-	*out = kp.in;
-	memcpy(kp_insn_in, kp.in.reg, sizeof(kp.in.reg));
-	memcpy(kp_insn_stack, kp.in.stack, sizeof(kp.in.stack));
-	memcpy(kp_insn_mem, kp.in.mem, sizeof(kp.in.mem));
-	if (fpu) {
-		kernel_fpu_begin();
-		kp_load_vectors();
-	}
-	if (!irqs_on)
-		local_irq_save(flags);
-	kp_insn_run(kp_text(kp.insn->start));
-	if (!irqs_on)
-		local_irq_restore(flags);
-	if (fpu) {
-		kp_save_vectors(out);
-		kernel_fpu_end();
-	}
-	memcpy(out->reg, kp_insn_out, sizeof(out->reg));
-	memcpy(out->stack, kp_insn_stack, sizeof(out->stack));
-	memcpy(out->mem, kp_insn_mem, sizeof(out->mem));
-	/* The stack pointer that the case started with. */
-	kp.in.reg[KP_SP] = kp_insn_in[KP_SP];
-}
-
-/* Which bits of a register are of interest after the instruction. */
+/* The bits of a register that the instruction does not leave different each time */
 static unsigned long kp_reg_mask(int reg)
 {
 	switch (reg) {
@@ -224,32 +162,31 @@ static unsigned long kp_reg_mask(int reg)
 	return ~0UL;
 }
 
-static bool kp_differ(struct kunit *test, enum kp_mode mode, const char *what, unsigned long got,
+static bool kp_differ(struct kunit *test, const char *what, unsigned long got,
 		      unsigned long wanted)
 {
 	if (got == wanted)
 		return false;
-	KUNIT_FAIL(test, "%s, %s: %s is %lx, not %lx\n", kp_name(), kp_mode_names[mode], what,
+	KUNIT_FAIL(test, "%s, %s: %s is %lx, not %lx\n", kp_name(), kp_mode_names[kp.mode], what,
 		   got, wanted);
 	return true;
 }
 
-static bool kp_bytes_differ(struct kunit *test, enum kp_mode mode, const char *what,
-			    const void *got, const void *wanted, int from, int to)
+static bool kp_bytes_differ(struct kunit *test, const char *what, const void *got,
+			    const void *wanted, int from, int to)
 {
 	for (; from < to; from++) {
 		if (((u8 *)got)[from] == ((u8 *)wanted)[from])
 			continue;
 		KUNIT_FAIL(test, "%s, %s: byte %d of %s is %02x, not %02x\n", kp_name(),
-			   kp_mode_names[mode], from, what, ((u8 *)got)[from],
+			   kp_mode_names[kp.mode], from, what, ((u8 *)got)[from],
 			   ((u8 *)wanted)[from]);
 		return true;
 	}
 	return false;
 }
 
-/* What the probed run left against what the bare one did. */
-static bool kp_results_differ(struct kunit *test, enum kp_mode mode, const struct kp_state *bare)
+static bool kp_results_differ(struct kunit *test, const struct kp_state *bare)
 {
 	const struct kp_state *probed = &kp.probed;
 	int sp = (int)(bare->reg[KP_SP] - kp.in.reg[KP_SP]) + KP_STACK_TOP;
@@ -258,51 +195,22 @@ static bool kp_results_differ(struct kunit *test, enum kp_mode mode, const struc
 	for (reg = 0; reg < KP_REGS; reg++) {
 		unsigned long mask = kp_reg_mask(reg);
 
-		if (kp_differ(test, mode, kp_reg_names[reg], probed->reg[reg] & mask,
+		if (kp_differ(test, kp_reg_names[reg], probed->reg[reg] & mask,
 			      bare->reg[reg] & mask))
 			return true;
 	}
 	/* Below a stack pointer, the first or the last one, interrupts may have written. */
 	if (kp.insn->flags & KP_GAP)
 		sp = max(sp, KP_STACK_TOP);
-	return kp_bytes_differ(test, mode, "the stack", probed->stack, bare->stack,
+	return kp_bytes_differ(test, "the stack", probed->stack, bare->stack,
 			       clamp(sp, 0, KP_STACK), KP_STACK) ||
-		kp_bytes_differ(test, mode, "memory", probed->mem, bare->mem, 0, KP_MEM) ||
-		kp_bytes_differ(test, mode, "vector registers", probed->vector, bare->vector, 0,
+		kp_bytes_differ(test, "memory", probed->mem, bare->mem, 0, KP_MEM) ||
+		kp_bytes_differ(test, "vector registers", probed->vector, bare->vector, 0,
 				sizeof(bare->vector));
 }
 
-static unsigned long kp_pt_reg(const struct pt_regs *regs, int reg)
-{
-	switch (reg) {
-	case KP_AX:	return regs->ax;
-	case KP_CX:	return regs->cx;
-	case KP_DX:	return regs->dx;
-	case KP_BX:	return regs->bx;
-	case KP_SP:	return regs->sp;
-	case KP_BP:	return regs->bp;
-	case KP_SI:	return regs->si;
-	case KP_DI:	return regs->di;
-#ifdef CONFIG_X86_64
-	case 8:		return regs->r8;
-	case 9:		return regs->r9;
-	case 10:	return regs->r10;
-	case 11:	return regs->r11;
-	case 12:	return regs->r12;
-	case 13:	return regs->r13;
-	case 14:	return regs->r14;
-	case 15:	return regs->r15;
-#else
-	case KP_DS:	return regs->ds;
-	case KP_ES:	return regs->es;
-	case KP_FS:	return regs->fs;
-#endif
-	}
-	return regs->flags;
-}
-
-/* What a handler was shown against what there was. */
-static bool kp_shown_differ(struct kunit *test, enum kp_mode mode, const struct pt_regs *regs,
+/* Did a handler get other registers than there are? */
+static bool kp_shown_differ(struct kunit *test, const struct pt_regs *regs,
 			    const struct kp_state *state, const char *handler)
 {
 	char what[32];
@@ -310,130 +218,117 @@ static bool kp_shown_differ(struct kunit *test, enum kp_mode mode, const struct 
 
 	for (reg = 0; reg < KP_SHOWN_REGS; reg++) {
 		unsigned long mask = kp_reg_mask(reg);
+		unsigned long shown = *(unsigned long *)((void *)regs + kp_reg_offsets[reg]);
 
+		/* pt_regs has a selector in half a word. */
+		if (reg > KP_FLAGS)
+			mask = 0xffff;
 		snprintf(what, sizeof(what), "%s in the %s_handler", kp_reg_names[reg], handler);
-		if (kp_differ(test, mode, what, kp_pt_reg(regs, reg) & mask,
-			      state->reg[reg] & mask))
+		if (kp_differ(test, what, shown & mask, state->reg[reg] & mask))
 			return true;
 	}
 	return false;
 }
 
-/* What a probed run did against what the bare one from the same state did. */
-static bool kp_round_fails(struct kunit *test, enum kp_mode mode, const struct kp_state *bare)
+/* Did the probed run do something else than the bare one from the same state? */
+static bool kp_round_fails(struct kunit *test, const struct kp_state *bare)
 {
 	const struct kp_insn_case *insn = kp.insn;
 	int hits = insn->flags & KP_HITS_AGAIN ? 5 : 1;
 
-	if (kp_differ(test, mode, "number of pre_handler calls", kp.pre, hits) ||
-	    kp_differ(test, mode, "number of post_handler calls", kp.post,
-		      mode == KP_PRE_POST ? hits : 0) ||
-	    kp_results_differ(test, mode, bare))
-		return true;
-	if (kp_differ(test, mode, "ip in the pre_handler", kp.pre_regs.ip,
+	if (kp_differ(test, "number of pre_handler calls", kp.pre, hits) ||
+	    kp_differ(test, "number of post_handler calls", kp.post,
+		      kp.mode == KP_PRE_POST ? hits : 0) ||
+	    kp_results_differ(test, bare) ||
+	    kp_differ(test, "ip in the pre_handler", kp.pre_regs.ip,
 		      (unsigned long)kp.probe->addr + 1))
 		return true;
-	if (insn->start == insn->probed &&
-	    kp_shown_differ(test, mode, &kp.pre_regs, &kp.in, "pre"))
+	if (insn->start == insn->probed && kp_shown_differ(test, &kp.pre_regs, &kp.in, "pre"))
 		return true;
-	if (mode != KP_PRE_POST || insn->flags & KP_BRANCH)
+	if (kp.mode != KP_PRE_POST || insn->flags & KP_BRANCH)
 		return false;
-	if (kp_differ(test, mode, "ip in the post_handler", kp.post_regs.ip,
+	if (kp_differ(test, "ip in the post_handler", kp.post_regs.ip,
 		      (unsigned long)kp_text(insn->next)))
 		return true;
-	return !insn->has_post && kp_shown_differ(test, mode, &kp.post_regs, bare, "post");
+	return !insn->has_post && kp_shown_differ(test, &kp.post_regs, bare, "post");
 }
-
-/* The registers that both handlers were given in a round, before it was optimised. */
-struct kp_shown {
-	struct pt_regs pre;
-	struct pt_regs post;
-};
 
 /*
- * The halves of words that have no part of a selector; and in the place of gs the entry code of
- * exceptions keeps something else.
+ * Clear what need not be the same after optimisation: what is different each time; the upper halves
+ * of selectors; and gs, which the entry code of exceptions does not save there.
  */
-static void kp_clear_padding(struct pt_regs *regs)
+static struct pt_regs kp_comparable(const struct pt_regs *from)
 {
+	struct pt_regs regs = *from;
+
+	regs.ax &= kp_reg_mask(KP_AX);
+	regs.dx &= kp_reg_mask(KP_DX);
+	regs.flags &= kp_reg_mask(KP_FLAGS);
 #ifdef CONFIG_X86_32
-	regs->__dsh = 0;
-	regs->__esh = 0;
-	regs->__fsh = 0;
-	regs->gs = 0;
-	regs->__gsh = 0;
-	regs->__csh = 0;
-	regs->__ssh = 0;
+	regs.__dsh = 0;
+	regs.__esh = 0;
+	regs.__fsh = 0;
+	regs.gs = 0;
+	regs.__gsh = 0;
+	regs.__csh = 0;
+	regs.__ssh = 0;
 #endif
+	return regs;
 }
 
-static bool kp_shown_as_before(struct kunit *test, const struct kp_shown *shown)
+static bool kp_shown_as_before(struct kunit *test, const char *handler,
+			       const struct pt_regs *now, const struct pt_regs *before)
 {
-	/* Not what the processor alone sees, nor what is different each time. */
-	unsigned long mask[] = { kp_reg_mask(KP_AX), kp_reg_mask(KP_DX), kp_reg_mask(KP_FLAGS) };
-	const struct pt_regs *was[] = { &shown->pre, &shown->post };
-	struct pt_regs *now[] = { &kp.pre_regs, &kp.post_regs };
-	struct pt_regs a, b;
-	unsigned int i, j;
+	struct pt_regs a = kp_comparable(before), b = kp_comparable(now);
+	const unsigned long *was = (void *)&a, *is = (void *)&b;
+	unsigned int i;
 
-	for (i = 0; i < (kp.post ? 2 : 1); i++) {
-		a = *was[i];
-		b = *now[i];
-		/* Clear what is not compared. */
-		a.ax &= mask[0];
-		b.ax &= mask[0];
-		a.dx &= mask[1];
-		b.dx &= mask[1];
-		a.flags &= mask[2];
-		b.flags &= mask[2];
-		kp_clear_padding(&a);
-		kp_clear_padding(&b);
-		for (j = 0; j < sizeof(a) / sizeof(long); j++) {
-			if (((unsigned long *)&a)[j] == ((unsigned long *)&b)[j])
-				continue;
-			KUNIT_FAIL(test, "%s: word %u in the %s_handler is %lx, was %lx\n",
-				   kp_name(), j, i ? "post" : "pre", ((unsigned long *)&b)[j],
-				   ((unsigned long *)&a)[j]);
-			return false;
-		}
+	for (i = 0; i < sizeof(a) / sizeof(long); i++) {
+		if (is[i] == was[i])
+			continue;
+		KUNIT_FAIL(test, "%s: word %u in the %s_handler is %lx, was %lx\n", kp_name(), i,
+			   handler, is[i], was[i]);
+		return false;
 	}
 	return true;
 }
 
-/* What is @shown is noted, or, when it is @optimized, compared. */
-static noinline void kp_rounds(struct kunit *test, enum kp_mode mode, struct kp_shown *shown,
-			       bool optimized)
+/* With breakpoints, record what handlers get; if @optimized, compare with that. */
+static void kp_rounds(struct kunit *test, struct kp_insn *c, bool optimized)
 {
+	struct kp_shown *shown = c->shown;
 	unsigned int round;
 
-	/* The rounds of all modes begin with the same values. */
+	/* Each mode begins with the same values. */
 	prandom_seed_state(&kp.random, seed + kp.insn->start);
 	for (round = 0; round < rounds; round++) {
-		kp_randomize();
+		kp_insn_randomize(&kp.random, &kp.in);
+		if (kp.insn->flags & KP_IRQS_ON)
+			kp.in.reg[KP_FLAGS] |= X86_EFLAGS_IF;
 		kp.pre = 0;
 		kp.post = 0;
-		kp_run(mode == KP_BARE ? &kp.bare[round] : &kp.probed);
-		if (mode != KP_BARE && kp_round_fails(test, mode, &kp.bare[round]))
+		kp_run(kp.mode == KP_BARE ? &c->bare[round] : &kp.probed);
+		if (kp.mode == KP_BARE)
+			continue;
+		if (kp_round_fails(test, &c->bare[round]))
 			break;
-		if (optimized && !kp_shown_as_before(test, &shown[round]))
-			break;
-		if (shown && !optimized)
+		if (!optimized) {
 			shown[round] = (struct kp_shown){ kp.pre_regs, kp.post_regs };
+			continue;
+		}
+		if (!kp_shown_as_before(test, "pre", &kp.pre_regs, &shown[round].pre))
+			break;
+		if (kp.post &&
+		    !kp_shown_as_before(test, "post", &kp.post_regs, &shown[round].post))
+			break;
 	}
 }
 
-static void kp_unregister(void *unused)
-{
-	unregister_kprobe(&kp.kp);
-}
-
-/* Can the processor run it? */
-static bool kp_runs_here(void)
+static bool kp_cpu_has_it(void)
 {
 	return !kp.insn->feature || test_cpu_cap(&boot_cpu_data, kp.insn->feature);
 }
 
-/* True when the case had to be refused, or may be, and was. */
 static bool kp_is_refused(struct kunit *test, int ret)
 {
 	bool refused = ret == -EINVAL || ret == -EOPNOTSUPP || ret == -EILSEQ;
@@ -452,260 +347,169 @@ static bool kp_is_refused(struct kunit *test, int ret)
 	return true;
 }
 
-static void kp_prepare(struct kprobe *p, enum kp_mode mode)
+static void kp_prepare(struct kprobe *p, void *addr)
 {
 	memset(p, 0, sizeof(*p));
-	p->addr = kp_text(kp.insn->probed);
+	p->addr = addr;
 	p->pre_handler = kp_insn_pre;
-	if (mode == KP_PRE_POST)
+	if (kp.mode == KP_PRE_POST)
 		p->post_handler = kp_insn_post;
-	kp.probe = p;
 }
 
-static void kp_one_case(struct kunit *test)
+static void kp_unregister(void *unused)
 {
-	bool runs = kp_runs_here() && !(kp.insn->flags & KP_REFUSED);
-	enum kp_mode mode;
-
-	for (mode = KP_BARE; mode < KP_MODES; mode++) {
-		if (mode != KP_BARE) {
-			kp_prepare(&kp.kp, mode);
-			if (kp_is_refused(test, register_kprobe(&kp.kp)))
-				return;
-			KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, NULL),
-					0);
-		}
-		if (runs)
-			kp_rounds(test, mode, NULL, false);
-		if (mode != KP_BARE)
-			kunit_release_action(test, kp_unregister, NULL);
-	}
-}
-
-static bool kp_is_chosen(void)
-{
-	return strstr(kp_name(), only) && !(*skip && strstr(kp_name(), skip));
+	unregister_kprobes(kp_group.registered, kp_group.nr_registered);
 }
 
 /*
- * The group's probes all at once: first with the breakpoint, then, where it can be, with
- * the jump. One wait is enough for all.
+ * Run instructions bare or with breakpoints. With @optimized, run only those that are
+ * optimised by now. All runs are from here: the stack pointer has to be the same each time.
  */
-
-struct kp_opt_case {
-	struct kprobe kp;
-	const struct kp_insn_table *table;
-	const struct kp_insn_case *insn;
-	struct kp_state *bare;
-	struct kp_shown *shown;
-};
-
-static struct {
-	struct kp_opt_case *cases;
-	struct kprobe **kps;
-	int nr;
-} kp_opt;
-
-static bool kp_opt_choose(struct kp_opt_case *c)
+static noinline __noclone void kp_pass(struct kunit *test, struct kp_insn *insns, int nr,
+				       bool optimized)
 {
-	kp.table = c->table;
-	kp.insn = c->insn;
-	kp.bare = c->bare;
-	kp.probe = &c->kp;
-	return kp_runs_here() && !(kp.insn->flags & KP_REFUSED);
-}
-
-static void kp_opt_unregister(void *unused)
-{
-	unregister_kprobes(kp_opt.kps, kp_opt.nr);
-}
-
-static void kp_opt_free(void *unused)
-{
-	int i;
-
-	for (i = 0; i < kp_opt.nr; i++) {
-		vfree(kp_opt.cases[i].bare);
-		vfree(kp_opt.cases[i].shown);
-	}
-	vfree(kp_opt.cases);
-	vfree(kp_opt.kps);
-	kp_opt.nr = 0;
-}
-
-/* One case, always from here, for the stack pointer's sake. */
-static noinline void kp_opt_rounds(struct kunit *test, enum kp_mode mode,
-				   struct kp_opt_case *c, bool optimized)
-{
-	if (kp_opt_choose(c))
-		kp_rounds(test, mode, mode == KP_BARE ? NULL : c->shown, optimized);
-}
-
-static void kp_opt_jump(struct kunit *test, enum kp_mode mode, struct kp_opt_case *c, bool jump)
-{
-	kp_opt_choose(c);
-	if (c->insn->flags & KP_OPT)
-		KUNIT_EXPECT_TRUE_MSG(test, jump, "%s, %s: not optimised\n", kp_name(),
-				      kp_mode_names[mode]);
-	if (c->insn->flags & KP_NO_OPT)
-		KUNIT_EXPECT_FALSE_MSG(test, jump, "%s, %s: optimised\n", kp_name(),
-				       kp_mode_names[mode]);
-}
-
-/* Once with breakpoints, and once with @optimized jumps where there are any. */
-static noinline void kp_opt_pass(struct kunit *test, enum kp_mode mode, bool optimized)
-{
-	struct kp_opt_case *c;
+	const char *mode = kp_mode_names[kp.mode];
 	int i, jumps = 0;
 
-	for (i = 0; i < kp_opt.nr; i++) {
-		c = &kp_opt.cases[i];
+	for (i = 0; i < nr; i++) {
+		struct kp_insn *c = &insns[i];
+		u16 flags = c->insn->flags;
+
+		kp.table = c->table;
+		kp.insn = c->insn;
+		kp.probe = &c->kp;
 		if (optimized) {
 			bool jump = kp_is_jump(c->kp.addr);
 
-			kp_opt_jump(test, mode, c, jump);
 			jumps += jump;
-			if (!jump || c->insn->flags & KP_NO_OPT)
+			if (flags & KP_OPT)
+				KUNIT_EXPECT_TRUE_MSG(test, jump, "%s, %s\n", kp_name(), mode);
+			if (flags & KP_NO_OPT)
+				KUNIT_EXPECT_FALSE_MSG(test, jump, "%s, %s\n", kp_name(), mode);
+			if (!jump || flags & KP_NO_OPT)
 				continue;
-		} else if (mode != KP_BARE) {
-			kp_opt_choose(c);
-			kp_prepare(&c->kp, mode);
+		} else if (kp.mode != KP_BARE) {
+			kp_prepare(&c->kp, kp_text(c->insn->probed));
 			if (kp_is_refused(test, register_kprobe(&c->kp)))
 				continue;
 		}
-		kp_opt_rounds(test, mode, c, optimized);
+		if (kp_cpu_has_it() && !(flags & KP_REFUSED))
+			kp_rounds(test, c, optimized);
 	}
 	if (optimized)
-		kunit_info(test, "%s: %d of %d probes optimised\n", kp_mode_names[mode], jumps,
-			   kp_opt.nr);
+		kunit_info(test, "%s: %d of %d probes optimised\n", mode, jumps, nr);
 }
 
-static void kp_opt_group(struct kunit *test, int group)
+static void kp_run_all(struct kunit *test, struct kp_insn *insns, int nr)
 {
-	enum kp_mode mode;
-	int i, j, nr = 0;
+	kp_group.registered = &kp_group.kps[insns - kp_group.insns];
+	for (kp.mode = KP_BARE; kp.mode < KP_MODES; kp.mode++) {
+		if (opt)
+			KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
+		if (kp.mode != KP_BARE) {
+			kp_group.nr_registered = nr;
+			KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, NULL),
+					0);
+		}
+		kp_pass(test, insns, nr, false);
+		if (opt)
+			KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
+		if (kp.mode == KP_BARE)
+			continue;
+		if (opt) {
+			KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
+			kp_pass(test, insns, nr, true);
+		}
+		kunit_release_action(test, kp_unregister, NULL);
+	}
+}
+
+static void kp_group_free(void *unused)
+{
+	int i;
+
+	for (i = 0; i < (opt ? kp_group.nr : 1); i++) {
+		vfree(kp_group.insns[i].bare);
+		vfree(kp_group.insns[i].shown);
+	}
+	vfree(kp_group.insns);
+	vfree(kp_group.kps);
+	memset(&kp_group, 0, sizeof(kp_group));
+}
+
+static bool kp_is_chosen(const char *name)
+{
+	return strstr(name, only) && !(*skip && strstr(name, skip));
+}
+
+static void kp_run_group(struct kunit *test, int group)
+{
+	int i, j, nr = 0, lacking = 0;
 
 	for (i = 0; i < ARRAY_SIZE(kp_tables); i++)
 		nr += *kp_tables[i].nr;
-	kp_opt.cases = vcalloc(nr, sizeof(*kp_opt.cases));
-	kp_opt.kps = vcalloc(nr, sizeof(*kp_opt.kps));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_opt_free, NULL), 0);
-	KUNIT_ASSERT_TRUE(test, kp_opt.cases && kp_opt.kps);
+	kp_group.insns = vcalloc(nr, sizeof(*kp_group.insns));
+	KUNIT_ASSERT_NOT_NULL(test, kp_group.insns);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_group_free, NULL), 0);
+	kp_group.kps = vcalloc(nr, sizeof(*kp_group.kps));
+	KUNIT_ASSERT_NOT_NULL(test, kp_group.kps);
 	for (i = 0; i < ARRAY_SIZE(kp_tables); i++) {
 		kp.table = &kp_tables[i];
 		for (j = 0; j < *kp.table->nr; j++) {
-			struct kp_opt_case *c = &kp_opt.cases[kp_opt.nr];
+			struct kp_insn *c = &kp_group.insns[kp_group.nr];
 
 			kp.insn = &kp.table->cases[j];
-			if (kp.insn->group != group || !kp_is_chosen())
+			if (kp.insn->group != group || !kp_is_chosen(kp_name()))
 				continue;
 			c->table = kp.table;
 			c->insn = kp.insn;
-			c->bare = vcalloc(rounds, sizeof(*c->bare));
-			c->shown = vcalloc(rounds, sizeof(*c->shown));
-			kp_opt.kps[kp_opt.nr++] = &c->kp;
+			if (opt || !kp_group.nr) {
+				c->bare = vcalloc(rounds, sizeof(*c->bare));
+				c->shown = vcalloc(rounds, sizeof(*c->shown));
+			} else {
+				/* One instruction at a time */
+				c->bare = kp_group.insns->bare;
+				c->shown = kp_group.insns->shown;
+			}
+			kp_group.kps[kp_group.nr++] = &c->kp;
 			KUNIT_ASSERT_TRUE(test, c->bare && c->shown);
+			lacking += !kp_cpu_has_it();
 		}
 	}
-	if (!kp_opt.nr)
+	if (!kp_group.nr)
 		kunit_skip(test, "no instruction is chosen");
-
-	for (mode = KP_BARE; mode < KP_MODES; mode++) {
-		KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
-		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_opt_unregister, NULL), 0);
-		kp_opt_pass(test, mode, false);
-		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
-		if (mode == KP_BARE)
-			continue;
-		KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
-		kp_opt_pass(test, mode, true);
-		kunit_release_action(test, kp_opt_unregister, NULL);
-	}
-}
-
-static void kp_group(struct kunit *test, int group)
-{
-	int i, j, run = 0, registered = 0;
-
-	if (opt) {
-		kp_opt_group(test, group);
-		return;
-	}
-
-	for (i = 0; i < ARRAY_SIZE(kp_tables); i++) {
-		kp.table = &kp_tables[i];
-		for (j = 0; j < *kp.table->nr; j++) {
-			kp.insn = &kp.table->cases[j];
-			if (kp.insn->group != group || !kp_is_chosen())
-				continue;
-			kp_one_case(test);
-			if (kp_runs_here())
-				run++;
-			else
-				registered++;
-		}
-	}
-	if (!run && !registered)
-		kunit_skip(test, "no instruction is chosen");
-	kunit_info(test, "%d instructions, and %d that this processor does not have\n", run,
-		   registered);
+	/* One wait is enough to optimise all probes; without it, each is registered alone. */
+	nr = opt ? kp_group.nr : 1;
+	for (i = 0; i < kp_group.nr; i += nr)
+		kp_run_all(test, &kp_group.insns[i], nr);
+	kunit_info(test, "%d instructions, of which this processor lacks %d\n", kp_group.nr,
+		   lacking);
 }
 
 /* Per-CPU values and addresses are compared: one CPU for all. */
 static int kp_insn_init(struct kunit *test)
 {
-	kp.bare = kunit_kcalloc(test, rounds, sizeof(*kp.bare), GFP_KERNEL);
-	if (!kp.bare)
-		return -ENOMEM;
 	return set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
 }
 
-#define KP_GROUP_CASE(name, group)				\
+#define KP_GROUP_FUNCTION(name)						\
 	static void kp_matrix_##name(struct kunit *test)		\
-	{							\
-		kp_group(test, group);				\
+	{								\
+		kp_run_group(test, kp_group_##name);			\
 	}
 
-KP_GROUP_CASE(alu, KP_ALU)
-KP_GROUP_CASE(move, KP_MOVE)
-KP_GROUP_CASE(address, KP_ADDRESS)
-KP_GROUP_CASE(stack, KP_STACKS)
-KP_GROUP_CASE(shift, KP_SHIFT)
-KP_GROUP_CASE(muldiv, KP_MULDIV)
-KP_GROUP_CASE(bits, KP_BITS)
-KP_GROUP_CASE(string, KP_STRING)
-KP_GROUP_CASE(atomic, KP_ATOMIC)
-KP_GROUP_CASE(jump, KP_JUMP)
-KP_GROUP_CASE(call, KP_CALL)
-KP_GROUP_CASE(eflags, KP_EFLAGS)
-KP_GROUP_CASE(system, KP_SYSTEM)
-KP_GROUP_CASE(sse, KP_SSE)
-KP_GROUP_CASE(avx, KP_AVX)
-KP_GROUP_CASE(bmi, KP_BMI)
-KP_GROUP_CASE(evex, KP_EVEX)
-KP_GROUP_CASE(traps, KP_TRAPS)
-KP_GROUP_CASE(unknown, KP_UNKNOWN)
-KP_GROUP_CASE(dcr_plain, KP_DCR_PLAIN)
-KP_GROUP_CASE(dcr_jump, KP_DCR_JUMP)
-KP_GROUP_CASE(dcr_flags, KP_DCR_FLAGS)
-#ifdef CONFIG_X86_64
-KP_GROUP_CASE(rip, KP_RIP)
-KP_GROUP_CASE(dcr_rip, KP_DCR_RIP)
-#else
-KP_GROUP_CASE(absolute, KP_ABSOLUTE)
-KP_GROUP_CASE(segment, KP_SEGMENT)
-KP_GROUP_CASE(decimal, KP_DECIMAL)
-KP_GROUP_CASE(addr16, KP_ADDR16)
-#endif
+#define KP_GROUP_NUMBER(name)	kp_group_##name,
+enum { KP_GROUPS(KP_GROUP_NUMBER) };
+KP_GROUPS(KP_GROUP_FUNCTION)
 
 /*
- * An IDT that has no gate for int3 is loaded, and after some instructions the kernel's again: kexec
- * does the like before it jumps to the next kernel. A second trap after the copy would be a panic.
+ * Load an IDT without a gate for int3, and after some instructions the kernel's again, as kexec
+ * does before it jumps to the next kernel. A second trap after the copy would be a panic.
  */
 static void kp_matrix_no_int3(struct kunit *test)
 {
+	static struct kprobe probe, *probes[] = { &probe };
 	struct desc_ptr was, bare;
-	enum kp_mode mode;
 	gate_desc *idt;
 
 	if (stepped)
@@ -716,60 +520,30 @@ static void kp_matrix_no_int3(struct kunit *test)
 	memcpy(idt, (void *)was.address, was.size + 1);
 	idt[X86_TRAP_BP].bits.p = 0;
 	bare = (struct desc_ptr){ .size = was.size, .address = (unsigned long)idt };
-	for (mode = KP_PRE; mode < KP_MODES; mode++) {
-		memset(&kp.kp, 0, sizeof(kp.kp));
-		kp.kp.addr = kp_insn_use_idt_probed;
-		kp.kp.pre_handler = kp_insn_pre;
-		if (mode == KP_PRE_POST)
-			kp.kp.post_handler = kp_insn_post;
+	kp_group.registered = probes;
+	kp_group.nr_registered = 1;
+	for (kp.mode = KP_PRE; kp.mode < KP_MODES; kp.mode++) {
+		kp_prepare(&probe, kp_insn_use_idt_probed);
 		kp.pre = 0;
 		kp.post = 0;
-		KUNIT_ASSERT_EQ(test, register_kprobe(&kp.kp), 0);
+		KUNIT_ASSERT_EQ(test, register_kprobe(&probe), 0);
 		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, NULL), 0);
 		if (opt) {
 			KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
-			KUNIT_EXPECT_TRUE(test, kp_wait_jump(kp.kp.addr, true));
+			KUNIT_EXPECT_TRUE(test, kp_wait_jump(probe.addr, true));
 		}
 		kp_insn_use_idt(&bare, &was);
 		KUNIT_EXPECT_EQ(test, kp.pre, 1);
-		KUNIT_EXPECT_EQ(test, kp.post, mode == KP_PRE_POST ? 1 : 0);
+		KUNIT_EXPECT_EQ(test, kp.post, kp.mode == KP_PRE_POST);
 		kunit_release_action(test, kp_unregister, NULL);
 	}
 }
 
+#define KP_GROUP_CASE(name)	KUNIT_CASE_SLOW(kp_matrix_##name),
+
 static struct kunit_case kp_insn_test_cases[] = {
-	KUNIT_CASE_SLOW(kp_matrix_alu),
-	KUNIT_CASE_SLOW(kp_matrix_move),
-	KUNIT_CASE_SLOW(kp_matrix_address),
-	KUNIT_CASE_SLOW(kp_matrix_stack),
-	KUNIT_CASE_SLOW(kp_matrix_shift),
-	KUNIT_CASE_SLOW(kp_matrix_muldiv),
-	KUNIT_CASE_SLOW(kp_matrix_bits),
-	KUNIT_CASE_SLOW(kp_matrix_string),
-	KUNIT_CASE_SLOW(kp_matrix_atomic),
-	KUNIT_CASE_SLOW(kp_matrix_jump),
-	KUNIT_CASE_SLOW(kp_matrix_call),
-	KUNIT_CASE_SLOW(kp_matrix_eflags),
-	KUNIT_CASE_SLOW(kp_matrix_system),
+	KP_GROUPS(KP_GROUP_CASE)
 	KUNIT_CASE(kp_matrix_no_int3),
-	KUNIT_CASE_SLOW(kp_matrix_sse),
-	KUNIT_CASE_SLOW(kp_matrix_avx),
-	KUNIT_CASE_SLOW(kp_matrix_bmi),
-	KUNIT_CASE_SLOW(kp_matrix_evex),
-	KUNIT_CASE_SLOW(kp_matrix_traps),
-	KUNIT_CASE_SLOW(kp_matrix_unknown),
-	KUNIT_CASE_SLOW(kp_matrix_dcr_plain),
-	KUNIT_CASE_SLOW(kp_matrix_dcr_jump),
-	KUNIT_CASE_SLOW(kp_matrix_dcr_flags),
-#ifdef CONFIG_X86_64
-	KUNIT_CASE_SLOW(kp_matrix_rip),
-	KUNIT_CASE_SLOW(kp_matrix_dcr_rip),
-#else
-	KUNIT_CASE_SLOW(kp_matrix_absolute),
-	KUNIT_CASE_SLOW(kp_matrix_segment),
-	KUNIT_CASE_SLOW(kp_matrix_decimal),
-	KUNIT_CASE_SLOW(kp_matrix_addr16),
-#endif
 	{}
 };
 
