@@ -2,24 +2,26 @@
 #ifndef KP_FAULTS_H
 #define KP_FAULTS_H
 
-/* Instructions that raise exceptions, as their C and their assembly see them. */
+/* Instructions that raise exceptions, for C and assembly */
 
-/* Where a case came out. */
+/* Outcomes of a case */
 #define KP_NOWHERE	0
-#define KP_WENT_ON	1	/* the instruction was run, and the next one */
-#define KP_FIXED_UP	2	/* it was not; this is where the fix-up goes */
+#define KP_WENT_ON	1	/* the instruction was executed */
+#define KP_FIXED_UP	2	/* it was not, and the fix-up was */
 
-/* How a case is to be treated. */
+/* Flags of a case */
 #define KP_NO_EXTABLE	0x01	/* no fix-up: die notifiers are called */
 #define KP_MAY_FAULT	0x02	/* not every processor raises the exception */
 #define KP_X87		0x04	/* within kernel_fpu_begin() */
-#define KP_OOPS		0x08	/* is among those whose oops is looked at */
+#define KP_OOPS		0x08	/* the script looks at its oops */
 
 #ifndef __ASSEMBLY__
 
 #include <kunit/test.h>
 #include <linux/ptrace.h>
 #include <linux/types.h>
+#include "kp_probe.h"
+#include "kp_switch.h"
 
 /* Offsets are from kp_faults_text, and from the start of the names. */
 struct kp_fault_case {
@@ -40,9 +42,9 @@ extern unsigned long kp_faults_edge;
 void kp_faults_text(void);
 
 /*
- * Accesses with a fix-up, and the offset of the one instruction that does it: load
- * returns what it read or -EFAULT, store 0 or -EFAULT, add what there was before, move
- * the number of bytes that were not copied.
+ * Accesses with a fix-up, and the offset of the instruction that faults. Results: load, what it
+ * read; store, 0; add, the value before; each of them -EFAULT if it fails; move, the number of
+ * bytes that were not copied.
  */
 long kp_user_load(const void __user *from);
 extern const u32 kp_user_load_insn;
@@ -63,7 +65,7 @@ static inline unsigned long *kp_first_arg(struct pt_regs *regs)
 	return IS_ENABLED(CONFIG_X86_64) ? &regs->di : &regs->ax;
 }
 
-/* Stores a value by one instruction, and the offsets of that one and of the next. */
+/* Stores a value by one instruction; offsets of that one and of the next */
 void kp_watched_store(long *to, long value);
 extern const u32 kp_watched_store_insn[2];
 
@@ -71,12 +73,19 @@ extern const u32 kp_watched_store_insn[2];
 long kp_plain(long arg);
 extern const u32 kp_plain_insn;
 long kp_foreign_int3(long arg);
-/* Of its nop before, its add before, the int3, and the add after it. */
+/* Offsets of a nop and an add before the int3, the int3, and an add after it */
 enum { KP_FOREIGN_NOP, KP_FOREIGN_BEFORE, KP_FOREIGN_INT3, KP_FOREIGN_AFTER, KP_FOREIGN_NR };
 extern const u32 kp_foreign_insn[KP_FOREIGN_NR];
 
-/* Have probes jump-optimised, where they can be. */
+/* Wait until probes are optimised, where they can be. */
 extern bool kp_faults_opt;
+
+static inline void kp_faults_register(struct kunit *test, struct kp_probe *probe)
+{
+	kp_register(test, probe);
+	if (kp_faults_opt)
+		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
+}
 
 extern struct kunit_suite kp_faulty_suite;
 extern struct kunit_suite kp_paging_suite;

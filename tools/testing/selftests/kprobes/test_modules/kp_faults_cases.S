@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Instructions that raise exceptions. What runs them, from registers that are known,
- * is the same as for the instruction matrix, see kp_insn_harness.S.
- */
+/* Instructions that raise exceptions; kp_insn_harness.S runs them. */
 
 #include <linux/errno.h>
-#include <linux/linkage.h>
-#include <linux/objtool.h>
-#include <asm/asm.h>
-#include <asm/ibt.h>
-#include <asm/nospec-branch.h>
 #include <asm/smap.h>
 #include <asm/trapnr.h>
+#include "kp_insn_macros.S"
 #include "kp_faults.h"
 
 #ifdef CONFIG_X86_64
@@ -38,8 +31,8 @@ SYM_FUNC_END(kp_faults_text)
 /*
  * FAULT "instruction", trap, pre="before;it", fixed="at the fix-up", flags=
  *
- * What the exception table does here is to put the trap's number into ax. The
- * outcome is noted by an instruction that leaves the flags alone.
+ * The handler of the exception table puts the trap's number into ax. The outcome is written by
+ * an instruction that does not change flags.
  */
 .macro FAULT code:req, trap:req, pre, fixed, flags=0
 	.text
@@ -80,19 +73,127 @@ kp_fault_\@:
 	.text
 .endm
 
-/* To be named in a string. */
-.macro STAC
+/* For strings, in which macros of the preprocessor are not expanded */
+.macro KP_STAC
 	ASM_STAC
 .endm
 
-.macro CLAC
+.macro KP_CLAC
 	ASM_CLAC
 .endm
 
+/* Nothing is mapped in the last page. */
+#define BAD(reg)	mov $-4096, %reg
+#define BAD_KERNEL	W(BAD(BX))
+#define MEM_EDGE	WIDTH(kp_faults_edge(%rip), kp_faults_edge)
+/* A user's address where nothing is mapped; without AC there would be no fix-up. */
+#define BAD_USER	"xor %ebx, %ebx; KP_STAC"
+
+.macro PAGE_FAULT code:req, pre=BAD_KERNEL
+	FAULT "\code", X86_TRAP_PF, pre="\pre"
+.endm
+
+.macro PAGE_FAULTS codes:vararg
+.irp code, \codes
+	PAGE_FAULT "\code"
+.endr
+.endm
+
+/* Reads and writes of kernel addresses */
+PAGE_FAULTS W(mov (%BX), %CX), W(mov %CX, 8(%BX)), W(add %CX, (%BX)), W(lock xadd %CX, (%BX))
+PAGE_FAULTS W(xchg %CX, (%BX)), W(lock cmpxchg %CX, (%BX)), W(adc (%BX), %DX)
+PAGE_FAULTS W(SIZED(push) (%BX)), W(SIZED(pop) (%BX))
+PAGE_FAULT W(movb $1, (%BX, %INDEX, 8)), pre=W(BAD(BX); and $7, %INDEX)
+PAGE_FAULT W(mov -16(%BX), %BX), pre=W(mov $-2048, %BX)
+PAGE_FAULT W(bt %CX, (%BX)), pre=W(mov $-2048, %BX; and $63, %ecx)
+PAGE_FAULT W(SIZED(lods)), pre=W(mov $-2048, %SI)
+PAGE_FAULT "rep stosb", pre=W(cld; BAD(DI); mov $64, %ecx)
+/* After 16 bytes it reaches the edge. */
+PAGE_FAULT "rep movsb", pre=W(cld; mov MEM_EDGE, %SI; mov $64, %ecx)
+PAGE_FAULT W(rep SIZED(movs)), pre=W(cld; mov MEM_EDGE, %SI; mov $9, %ecx)
+/* Emulated if possible */
+PAGE_FAULT W(jmp *(%BX)), pre=W(BAD(BX); RETPOLINE_SAFE)
+PAGE_FAULT W(call *8(%BX)), pre=W(BAD(BX); RETPOLINE_SAFE)
+FAULT W(mov 16(%BX), %DX), X86_TRAP_PF, pre=BAD_USER, fixed="KP_CLAC"
+FAULT W(movl $1, 32(%BX)), X86_TRAP_PF, pre=BAD_USER, fixed="KP_CLAC"
+#ifndef CONFIG_X86_64
+PAGE_FAULTS "les (%ebx), %ecx", "arpl %cx, (%ebx)"
+PAGE_FAULTS "mov -4096, %eax", "mov %eax, -4096"
+PAGE_FAULT "lock cmpxchg8b (%edi)", pre=W(BAD(edi))
+PAGE_FAULT "xlat", pre=W(BAD(ebx); movzbl %al, %eax)
+/* 16 bits of an address can have nothing else in them. */
+FAULT "mov (%bx), %edx", X86_TRAP_PF, pre=BAD_USER, fixed="KP_CLAC"
+#endif
+
+/* Divisions that overflow */
+FAULT "div %ecx", X86_TRAP_DE, pre="xor %ecx, %ecx"
+FAULT W(div %CX), X86_TRAP_DE, pre="mov $1, %ecx; mov $2, %edx"
+FAULT W(idivl 64(%BX)), X86_TRAP_DE, pre=W(movl $0, 64(%BX))
+
+/* No instructions: lock mov, which some emulators execute; lock add; a move to cr1 */
+FAULT W(.byte 0xf0; mov %CX, (%BX)), X86_TRAP_UD, flags=KP_MAY_FAULT
+FAULT ".byte 0xf0, 0x01, 0xc8", X86_TRAP_UD
+FAULT ".byte 0x0f, 0x22, 0xc8", X86_TRAP_UD
+
+/* Selectors beyond the descriptor table */
+#define BAD_SELECTOR	"mov $0xfff8, %ecx"
+FAULT "mov %ecx, %ds", X86_TRAP_GP, pre=BAD_SELECTOR
+FAULT "mov %ecx, %es", X86_TRAP_GP, pre=BAD_SELECTOR
+
 #ifdef CONFIG_X86_64
-#include "kp_faults_cases_64.S"
+#define NO_ADDRESS(reg)	movabs $0x5a5a5a5a5a5a5a00, %reg
+#define NON_CANONICAL	W(NO_ADDRESS(rbx))
+
+FAULT "mov (%rbx), %r8", X86_TRAP_GP, pre=NON_CANONICAL
+FAULT "mov %r8, (%rbx)", X86_TRAP_GP, pre=NON_CANONICAL
+FAULT "orl $1, 64(%rbx)", X86_TRAP_GP, pre=NON_CANONICAL
+FAULT "jmp *16(%rbx)", X86_TRAP_GP, pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE)
+/* #SS, or #GP as for any other address */
+FAULT "mov (%rbp), %r9", 0, pre=W(NO_ADDRESS(rbp))
 #else
-#include "kp_faults_cases_32.S"
+/* Null selectors, which allow no access, except in some emulators */
+#define NULL_SEG(seg)	xor %ecx, %ecx; mov %ecx, %seg
+
+FAULT "mov (%ebx), %ecx", X86_TRAP_GP, pre=W(NULL_SEG(ds)), flags=KP_MAY_FAULT
+FAULT "mov %es:(%ebx), %ecx", X86_TRAP_GP, pre=W(NULL_SEG(es)), flags=KP_MAY_FAULT
+FAULT "mov %eax, %es:(%ebx)", X86_TRAP_GP, pre=W(NULL_SEG(es)), flags=KP_MAY_FAULT
+FAULT "orl $1, %gs:64(%ebx)", X86_TRAP_GP, pre=W(NULL_SEG(gs)), flags=KP_MAY_FAULT
+FAULT "stosl", X86_TRAP_GP, pre=W(NULL_SEG(es)), flags=KP_MAY_FAULT
+FAULT "mov %ecx, %gs", X86_TRAP_GP, pre=BAD_SELECTOR
+FAULT "pop %es", X86_TRAP_GP, pre="push $0xfff8"
+FAULT "les (%ebx), %ecx", X86_TRAP_GP, pre="movw $0xfff8, 4(%ebx)"
+FAULT "lds (%ebx), %ecx", X86_TRAP_GP, pre="movw $0xfff8, 4(%ebx)"
+FAULT "fxsave 8(%ebx)", X86_TRAP_GP, flags=KP_X87
+FAULT "fxrstor 8(%ebx)", X86_TRAP_GP, flags=KP_X87
+FAULT "aam $0", X86_TRAP_DE
+#endif
+
+/* An exception of the FPU that its next instruction raises */
+FAULT "fwait", X86_TRAP_MF, flags=KP_X87|KP_MAY_FAULT, fixed="fninit", \
+	pre=W(fninit; movw $0x033b, (%BX); fldcw (%BX); fld1; fldz; fdivrp)
+
+/* The same kinds, with no fix-up in the exception table */
+FAULT W(mov %R11, (%BX)), X86_TRAP_PF, pre=BAD_KERNEL, flags=KP_NO_EXTABLE|KP_OOPS
+FAULT W(call *(%BX)), X86_TRAP_PF, flags=KP_NO_EXTABLE|KP_OOPS, \
+	pre=W(BAD(BX); RETPOLINE_SAFE)
+FAULT W(div %R10D), X86_TRAP_DE, pre=W(xor %R10D, %R10D), flags=KP_NO_EXTABLE
+FAULT W(.byte 0xf0; mov %AX, (%BX)), X86_TRAP_UD, flags=KP_NO_EXTABLE|KP_MAY_FAULT
+FAULT ".byte 0xf0, 0x01, 0xca", X86_TRAP_UD, flags=KP_NO_EXTABLE
+#ifdef CONFIG_X86_64
+FAULT "mov %edx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %edx", flags=KP_NO_EXTABLE
+FAULT "mov (%rbx), %r10", X86_TRAP_GP, pre=NON_CANONICAL, flags=KP_NO_EXTABLE|KP_OOPS
+FAULT "rep stosq", X86_TRAP_GP, flags=KP_NO_EXTABLE, pre=W(cld; NO_ADDRESS(rdi); mov $8, %ecx)
+FAULT "call *(%rbx)", X86_TRAP_GP, flags=KP_NO_EXTABLE, \
+	pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE)
+#else
+FAULT "mov %edx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %edx", flags=KP_NO_EXTABLE|KP_OOPS
+FAULT "mov %es:(%ebx), %edi", X86_TRAP_GP, pre=W(NULL_SEG(es)), flags=KP_NO_EXTABLE|KP_MAY_FAULT
+FAULT "fxsave 8(%ebx)", X86_TRAP_GP, flags=KP_X87|KP_NO_EXTABLE
+/* The kernel looks for no fix-up of these. */
+FAULT "bound %ecx, (%ebx)", X86_TRAP_BR, flags=KP_NO_EXTABLE, \
+	pre="movl $1, (%ebx); movl $2, 4(%ebx); xor %ecx, %ecx"
+FAULT "bound %cx, kp_insn_mem+256", X86_TRAP_BR, flags=KP_NO_EXTABLE, \
+	pre="movl $0x00020001, (%ebx); mov $7, %ecx"
 #endif
 
 	.section .rodata.kp_faults, "a"
@@ -101,53 +202,35 @@ SYM_DATA(kp_faults_nr, .long kp_nr)
 	.bss
 SYM_DATA(kp_faults_outcome, .byte 0)
 	.balign	8
-/* 16 bytes before the end of what is mapped. */
+/* 16 bytes before the end of what is mapped */
 SYM_DATA(kp_faults_edge, _ASM_PTR 0)
 
 	.text
 
-SYM_FUNC_START(kp_user_load)
+/* An access to user memory, the code around it, and its fix-up */
+.macro USER_ACCESS name:req, code:req, before, after
+SYM_FUNC_START(kp_user_\name)
+	\before
 	ASM_STAC
-.Luser_load:
-	mov	(%_ASM_ARG1), %_ASM_AX
+.Luser_\name:
+	\code
 	ASM_CLAC
+	\after
 	RET
-.Luser_load_failed:
+.Luser_\name\()_failed:
 	mov	$-EFAULT, %_ASM_AX
 	ASM_CLAC
 	RET
-SYM_FUNC_END(kp_user_load)
-_ASM_EXTABLE_UA(.Luser_load, .Luser_load_failed)
+SYM_FUNC_END(kp_user_\name)
+	_ASM_EXTABLE_UA(.Luser_\name, .Luser_\name\()_failed)
+.endm
 
-SYM_FUNC_START(kp_user_store)
-	ASM_STAC
-.Luser_store:
-	mov	%_ASM_ARG2, (%_ASM_ARG1)
-	ASM_CLAC
-	xor	%eax, %eax
-	RET
-.Luser_store_failed:
-	mov	$-EFAULT, %_ASM_AX
-	ASM_CLAC
-	RET
-SYM_FUNC_END(kp_user_store)
-_ASM_EXTABLE_UA(.Luser_store, .Luser_store_failed)
+USER_ACCESS load, W(mov (%_ASM_ARG1), %AX)
+USER_ACCESS store, W(mov %_ASM_ARG2, (%_ASM_ARG1)), after="xor %eax, %eax"
+USER_ACCESS add, W(lock xadd %DX, (%_ASM_ARG1)), before=W(mov %_ASM_ARG2, %DX), \
+	after=W(mov %DX, %AX)
 
-SYM_FUNC_START(kp_user_add)
-	mov	%_ASM_ARG2, %_ASM_DX
-	ASM_STAC
-.Luser_add:
-	lock xadd %_ASM_DX, (%_ASM_ARG1)
-	ASM_CLAC
-	mov	%_ASM_DX, %_ASM_AX
-	RET
-.Luser_add_failed:
-	mov	$-EFAULT, %_ASM_AX
-	ASM_CLAC
-	RET
-SYM_FUNC_END(kp_user_add)
-_ASM_EXTABLE_UA(.Luser_add, .Luser_add_failed)
-
+/* In both cases the result is in cx. */
 SYM_FUNC_START(kp_user_move)
 #ifdef CONFIG_X86_64
 	mov	%rdx, %rcx
@@ -183,7 +266,6 @@ SYM_FUNC_START(kp_kernel_load)
 SYM_FUNC_END(kp_kernel_load)
 _ASM_EXTABLE(.Lkernel_load, .Lkernel_load_failed)
 
-/* What a watchpoint is set to is written by one instruction. */
 SYM_FUNC_START(kp_watched_store)
 	nop
 .Lwatched_store:

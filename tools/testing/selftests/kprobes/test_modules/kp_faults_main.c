@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: exceptions that a probed instruction, or a handler, raises.
+ * KUnit suite: exceptions that a probed instruction raises.
  *
- * Each instruction of kp_faults_cases.S runs bare and probed from the same registers.
- * The exception's fix-up, die notifiers and fault_handlers have to find the same, and
- * the instruction is hit once and not done.
+ * Each instruction of kp_faults_cases.S runs bare and probed from the same registers. The fix-up,
+ * die notifiers and fault_handlers have to get the same, and the probe is hit once.
  */
 
-#include <asm/fpu/api.h>
 #include <asm/processor-flags.h>
 #include <asm/trapnr.h>
 #include <kunit/test.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
-#include <linux/prandom.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
@@ -33,18 +30,13 @@ module_param(oops, bool, 0400);
 MODULE_PARM_DESC(oops, "have the kernel print oopses, for a script to read; no task dies of them");
 
 #define KP_ROUNDS	4
-#define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
-			 X86_EFLAGS_SF | X86_EFLAGS_OF)
-/* RF is the processor's, which sets it where it likes. */
-#define KP_COMPARED	(~X86_EFLAGS_RF)
-
 enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_PRE_FAULT, KP_ALL_THREE, KP_MODES };
 
 static const char *const kp_mode_names[] = {
 	"bare", "pre", "pre and post", "pre and fault", "all",
 };
 
-/* What a die notifier, or a fault_handler, was told of an exception, and how often. */
+/* What a die notifier or a fault_handler got, and how often */
 struct kp_told {
 	unsigned int times;
 	unsigned long trap;
@@ -52,9 +44,7 @@ struct kp_told {
 };
 
 struct kp_run {
-	unsigned long reg[KP_REGS];
-	u8 stack[KP_STACK];
-	u8 mem[KP_MEM];
+	struct kp_state state;
 	u8 outcome;
 	struct kp_told notifier;
 	struct kp_told handler;
@@ -62,12 +52,13 @@ struct kp_run {
 	int post;
 };
 
-/* The case at hand, and what its handlers see. */
+/* The case at hand */
 static struct {
 	const struct kp_fault_case *fault;
+	enum kp_mode mode;
 	struct kprobe kp;
 	struct rnd_state random;
-	struct kp_run in;
+	struct kp_state in;
 	struct kp_run bare;
 	struct kp_run probed;
 	struct kp_run *out;
@@ -85,40 +76,32 @@ static void *kp_text(u32 offset)
 	return (void *)kp_faults_text + offset;
 }
 
-static int kp_faults_pre(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes kp_faults_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	kp.out->pre++;
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_faults_pre);
-
-static void kp_faults_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_faults_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	kp.out->post++;
 }
 
-NOKPROBE_SYMBOL(kp_faults_post);
-
-static void kp_tell(struct kp_told *told, const struct pt_regs *regs, unsigned long trap)
+static void __kprobes kp_tell(struct kp_told *told, const struct pt_regs *regs, unsigned long trap)
 {
 	told->times++;
 	told->trap = trap;
 	told->regs = *regs;
 }
 
-NOKPROBE_SYMBOL(kp_tell);
-
-static int kp_faults_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+static int __kprobes kp_faults_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	kp_tell(&kp.out->handler, regs, trapnr);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_faults_fault);
-
-/* Told what would be an oops; goes on where a fix-up would. */
-static int kp_faults_notify(struct notifier_block *nb, unsigned long val, void *data)
+/* Called for what would be an oops: record it, and resume at the case's fix-up. */
+static int __kprobes kp_faults_notify(struct notifier_block *nb, unsigned long val, void *data)
 {
 	struct die_args *args = data;
 
@@ -132,181 +115,152 @@ static int kp_faults_notify(struct notifier_block *nb, unsigned long val, void *
 	return NOTIFY_STOP;
 }
 
-NOKPROBE_SYMBOL(kp_faults_notify);
-
 static struct notifier_block kp_faults_notifier = {
 	.notifier_call = kp_faults_notify,
 	.priority = INT_MAX,
 };
 
-static unsigned long kp_random(void)
-{
-	return (u64)prandom_u32_state(&kp.random) << 32 | prandom_u32_state(&kp.random);
-}
-
 static void kp_randomize(bool irqs_on)
 {
-	struct kp_run *in = &kp.in;
-	int i;
-
-	for (i = 0; i < KP_REGS; i++)
-		in->reg[i] = kp_random();
-	in->reg[KP_BX] = (unsigned long)kp_insn_mem + 256;
-	in->reg[KP_BP] = (unsigned long)kp_insn_mem + 384;
-	in->reg[KP_SI] = (unsigned long)kp_insn_mem + 512;
-	in->reg[KP_DI] = (unsigned long)kp_insn_mem + 640;
-#ifdef CONFIG_X86_64
-	in->reg[KP_R15] &= 7;
-#endif
-	in->reg[KP_FLAGS] &= KP_ARITHMETIC | X86_EFLAGS_DF;
-	in->reg[KP_FLAGS] |= X86_EFLAGS_FIXED | (irqs_on ? X86_EFLAGS_IF : 0);
-	prandom_bytes_state(&kp.random, in->stack, sizeof(in->stack));
-	prandom_bytes_state(&kp.random, in->mem, sizeof(in->mem));
+	kp_insn_randomize(&kp.random, &kp.in);
+	kp.in.reg[KP_FLAGS] &= ~(X86_EFLAGS_IF | X86_EFLAGS_AC);
+	kp.in.reg[KP_FLAGS] |= irqs_on ? X86_EFLAGS_IF : 0;
 }
 
-/* Always from here, so that the stack pointer is the same each time. */
-static noinline void kp_run(struct kp_run *out)
+static void kp_run(struct kp_run *out)
 {
-	bool irqs_on = kp.in.reg[KP_FLAGS] & X86_EFLAGS_IF;
-	unsigned long flags = 0;
-
 	memset(out, 0, sizeof(*out));
 	kp.out = out;
 	kp_faults_outcome = KP_NOWHERE;
-	memcpy(kp_insn_in, kp.in.reg, sizeof(kp.in.reg));
-	memcpy(kp_insn_stack, kp.in.stack, sizeof(kp.in.stack));
-	memcpy(kp_insn_mem, kp.in.mem, sizeof(kp.in.mem));
-	if (kp.fault->flags & KP_X87)
-		kernel_fpu_begin();
-	if (!irqs_on)
-		local_irq_save(flags);
-	kp_insn_run(kp_text(kp.fault->start));
-	if (!irqs_on)
-		local_irq_restore(flags);
-	if (kp.fault->flags & KP_X87)
-		kernel_fpu_end();
+	kp_insn_run_state(&kp.in, kp_text(kp.fault->start), kp.fault->flags & KP_X87, &out->state);
 	out->outcome = kp_faults_outcome;
-	memcpy(out->reg, kp_insn_out, sizeof(out->reg));
-	memcpy(out->stack, kp_insn_stack, sizeof(out->stack));
-	memcpy(out->mem, kp_insn_mem, sizeof(out->mem));
 }
 
-static bool kp_differ(struct kunit *test, enum kp_mode mode, const char *what, unsigned long got,
+static bool kp_differ(struct kunit *test, const char *what, unsigned long got,
 		      unsigned long wanted)
 {
 	if (got == wanted)
 		return false;
-	KUNIT_FAIL(test, "%s, %s: %s is %lx, not %lx\n", kp_name(), kp_mode_names[mode], what,
+	KUNIT_FAIL(test, "%s, %s: %s is %lx, not %lx\n", kp_name(), kp_mode_names[kp.mode], what,
 		   got, wanted);
 	return true;
 }
 
 /*
- * Was a die notifier, or a fault_handler, told something else of the exception than it should be?
- * Each has to be called once, with the registers of an exception of the original instruction.
+ * Die notifiers and fault_handlers have to be called once, with the registers of an exception of
+ * the original instruction.
  */
-static bool kp_told_differ(struct kunit *test, enum kp_mode mode, const char *who,
-			   const struct kp_told *told, const struct kp_run *bare)
+static bool kp_told_differ(struct kunit *test, const char *who, const struct kp_told *told)
 {
+	const struct kp_told *bare = &kp.bare.notifier;
 	const struct pt_regs *regs = &told->regs;
-	const struct pt_regs *unprobed = &bare->notifier.regs;
 
-	if (kp_differ(test, mode, who, told->times, 1) ||
-	    kp_differ(test, mode, "ip told", regs->ip, (unsigned long)kp_text(kp.fault->probed)) ||
-	    (kp.fault->trap && kp_differ(test, mode, "trap told", told->trap, kp.fault->trap)) ||
-	    kp_differ(test, mode, "IF told", regs->flags & X86_EFLAGS_IF,
+	if (kp_differ(test, who, told->times, 1) ||
+	    kp_differ(test, "ip told", regs->ip, (unsigned long)kp_text(kp.fault->probed)) ||
+	    (kp.fault->trap && kp_differ(test, "trap told", told->trap, kp.fault->trap)) ||
+	    kp_differ(test, "IF told", regs->flags & X86_EFLAGS_IF,
 		      kp.in.reg[KP_FLAGS] & X86_EFLAGS_IF) ||
-	    kp_differ(test, mode, "TF told", regs->flags & X86_EFLAGS_TF, 0))
+	    kp_differ(test, "TF told", regs->flags & X86_EFLAGS_TF, 0))
 		return true;
-	if (!bare->notifier.times)
+	if (!bare->times)
 		return false;
-	return kp_differ(test, mode, "sp told", regs->sp, unprobed->sp) ||
-		kp_differ(test, mode, "bx told", regs->bx, unprobed->bx) ||
-		kp_differ(test, mode, "cx told", regs->cx, unprobed->cx) ||
-		kp_differ(test, mode, "di told", regs->di, unprobed->di) ||
-		kp_differ(test, mode, "cs told", regs->cs, unprobed->cs) ||
-		kp_differ(test, mode, "flags told", regs->flags & KP_COMPARED,
-			  unprobed->flags & KP_COMPARED);
+	return kp_differ(test, "sp told", regs->sp, bare->regs.sp) ||
+		kp_differ(test, "bx told", regs->bx, bare->regs.bx) ||
+		kp_differ(test, "cx told", regs->cx, bare->regs.cx) ||
+		kp_differ(test, "di told", regs->di, bare->regs.di) ||
+		kp_differ(test, "cs told", regs->cs, bare->regs.cs) ||
+		kp_differ(test, "flags told", regs->flags & KP_COMPARED,
+			  bare->regs.flags & KP_COMPARED);
 }
 
-static bool kp_round_fails(struct kunit *test, enum kp_mode mode)
+static bool kp_has_post(enum kp_mode mode)
 {
-	const struct kp_run *bare = &kp.bare, *probed = &kp.probed;
-	bool raised = bare->outcome == KP_FIXED_UP;
-	bool post = mode == KP_PRE_POST || mode == KP_ALL_THREE;
+	return mode == KP_PRE_POST || mode == KP_ALL_THREE;
+}
+
+static bool kp_round_fails(struct kunit *test)
+{
+	const struct kp_state *bare = &kp.bare.state, *probed = &kp.probed.state;
+	bool raised = kp.bare.outcome == KP_FIXED_UP;
 	char what[16];
 	int i;
 
-	if (kp_differ(test, mode, "outcome", probed->outcome, bare->outcome) ||
-	    kp_differ(test, mode, "number of pre_handler calls", probed->pre, 1) ||
-	    kp_differ(test, mode, "number of post_handler calls", probed->post, !raised && post))
+	if (kp_differ(test, "outcome", kp.probed.outcome, kp.bare.outcome) ||
+	    kp_differ(test, "number of pre_handler calls", kp.probed.pre, 1) ||
+	    kp_differ(test, "number of post_handler calls", kp.probed.post,
+		      !raised && kp_has_post(kp.mode)))
 		return true;
 	for (i = 0; i < KP_REGS; i++) {
-		snprintf(what, sizeof(what), i == KP_FLAGS ? "flags" : "register %d", i);
-		if (kp_differ(test, mode, what, probed->reg[i] & (i == KP_FLAGS ? KP_COMPARED : ~0),
-			      bare->reg[i] & (i == KP_FLAGS ? KP_COMPARED : ~0)))
+		unsigned long mask = i == KP_FLAGS ? KP_COMPARED : ~0UL;
+
+		snprintf(what, sizeof(what), "register %d", i);
+		if (kp_differ(test, what, probed->reg[i] & mask, bare->reg[i] & mask))
 			return true;
 	}
 	if (memcmp(probed->mem, bare->mem, sizeof(bare->mem)) ||
 	    memcmp(probed->stack + KP_STACK_TOP, bare->stack + KP_STACK_TOP, KP_STACK_TOP)) {
-		KUNIT_FAIL(test, "%s, %s: memory differs\n", kp_name(), kp_mode_names[mode]);
+		KUNIT_FAIL(test, "%s, %s: memory differs\n", kp_name(), kp_mode_names[kp.mode]);
 		return true;
 	}
-	if (raised && mode >= KP_PRE_FAULT &&
-	    kp_told_differ(test, mode, "number of fault_handler calls", &probed->handler, bare))
+	if (raised && kp.mode >= KP_PRE_FAULT &&
+	    kp_told_differ(test, "number of fault_handler calls", &kp.probed.handler))
 		return true;
-	return bare->notifier.times &&
-		kp_told_differ(test, mode, "number of notifier calls", &probed->notifier, bare);
+	return kp.bare.notifier.times &&
+		kp_told_differ(test, "number of notifier calls", &kp.probed.notifier);
 }
 
-/* What the case does without a probe has to be what it is there for. */
+/* Does the case raise its exception without a probe? */
 static bool kp_is_as_expected(struct kunit *test)
 {
 	const struct kp_fault_case *fault = kp.fault;
 
 	if (kp.bare.outcome == KP_WENT_ON && fault->flags & KP_MAY_FAULT)
 		return true;
-	if (kp_differ(test, KP_BARE, "outcome", kp.bare.outcome, KP_FIXED_UP))
+	if (kp_differ(test, "outcome", kp.bare.outcome, KP_FIXED_UP))
 		return false;
 	if (fault->flags & KP_NO_EXTABLE)
-		return !kp_told_differ(test, KP_BARE, "notifier calls", &kp.bare.notifier,
-				       &kp.bare);
+		return !kp_told_differ(test, "notifier calls", &kp.bare.notifier);
 	return !fault->trap ||
-		!kp_differ(test, KP_BARE, "trap", kp.bare.reg[KP_AX], fault->trap);
+		!kp_differ(test, "trap", kp.bare.state.reg[KP_AX], fault->trap);
+}
+
+static int kp_register_probe(void)
+{
+	int ret;
+
+	memset(&kp.kp, 0, sizeof(kp.kp));
+	kp.kp.addr = kp_text(kp.fault->probed);
+	kp.kp.pre_handler = kp_faults_pre;
+	if (kp_has_post(kp.mode))
+		kp.kp.post_handler = kp_faults_post;
+	if (kp.mode >= KP_PRE_FAULT)
+		kp.kp.fault_handler = kp_faults_fault;
+	ret = register_kprobe(&kp.kp);
+	if (!ret && kp_faults_opt && !kp_opt_switch(true))
+		kp_jumps += kp_is_jump(kp.kp.addr);
+	return ret;
 }
 
 static void kp_one_round(struct kunit *test, unsigned int round)
 {
-	enum kp_mode mode;
+	bool failed = false;
+	int ret;
 
-	/* An even round with interrupts on, an odd one with them off. */
+	/* Even rounds with interrupts on, odd ones with interrupts off */
 	kp_randomize(!(round & 1));
+	kp.mode = KP_BARE;
 	kp_run(&kp.bare);
 	if (!kp_is_as_expected(test))
 		return;
-	for (mode = KP_PRE; mode < KP_MODES; mode++) {
-		bool failed;
-		int ret;
-
-		memset(&kp.kp, 0, sizeof(kp.kp));
-		kp.kp.addr = kp_text(kp.fault->probed);
-		kp.kp.pre_handler = kp_faults_pre;
-		if (mode == KP_PRE_POST || mode == KP_ALL_THREE)
-			kp.kp.post_handler = kp_faults_post;
-		if (mode >= KP_PRE_FAULT)
-			kp.kp.fault_handler = kp_faults_fault;
-		ret = register_kprobe(&kp.kp);
+	for (kp.mode = KP_PRE; kp.mode < KP_MODES && !failed; kp.mode++) {
+		ret = kp_register_probe();
 		if (ret) {
 			KUNIT_FAIL(test, "%s is refused with %d\n", kp_name(), ret);
 			return;
 		}
-		if (kp_faults_opt && !kp_opt_switch(true))
-			kp_jumps += kp_is_jump(kp.kp.addr);
 		kp_run(&kp.probed);
-		failed = kp_round_fails(test, mode);
+		failed = kp_round_fails(test);
 		unregister_kprobe(&kp.kp);
-		if (failed)
-			return;
 	}
 }
 
@@ -319,11 +273,11 @@ static void kp_group(struct kunit *test, u16 flags)
 	prandom_seed_state(&kp.random, 1);
 	for (i = 0; i < kp_faults_nr; i++) {
 		kp.fault = &kp_faults[i];
-		/* No notifier is called for a page fault but by an oops. */
+		/* Page faults reach die notifiers only from oops_begin(). */
 		if ((kp.fault->flags & KP_NO_EXTABLE) != flags ||
 		    (flags && kp.fault->trap == X86_TRAP_PF))
 			continue;
-		/* Each wait takes its time. */
+		/* One round if each waits for a jump */
 		if (kp_faults_opt)
 			kp_one_round(test, i);
 		for (round = 0; round < KP_ROUNDS && !kp_faults_opt; round++)
@@ -342,36 +296,33 @@ static void kp_faults_fixup(struct kunit *test)
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_unnotify, unregister_die_notifier, struct notifier_block *);
 
-static void kp_faults_notifiers(struct kunit *test)
+static void kp_faults_notify_register(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_faults_notifier), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unnotify, &kp_faults_notifier), 0);
+}
+
+static void kp_faults_notifiers(struct kunit *test)
+{
+	kp_faults_notify_register(test);
 	kp_group(test, KP_NO_EXTABLE);
 }
 
-/*
- * An oops as it is printed. The notifier that stops it comes after the text, and goes on
- * where a fix-up would. The script looks for what is announced here.
- */
+/* Let the kernel print oopses, for the script to read; the notifier then ends them. */
 static void kp_faults_oops(struct kunit *test)
 {
 	int i, cases = 0;
 
 	if (!oops)
 		kunit_skip(test, "not asked for");
-	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_faults_notifier), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unnotify, &kp_faults_notifier), 0);
+	kp_faults_notify_register(test);
 	prandom_seed_state(&kp.random, 2);
 	for (i = 0; i < kp_faults_nr; i++) {
 		kp.fault = &kp_faults[i];
 		if (!(kp.fault->flags & KP_OOPS))
 			continue;
-		memset(&kp.kp, 0, sizeof(kp.kp));
-		kp.kp.addr = kp_text(kp.fault->probed);
-		kp.kp.pre_handler = kp_faults_pre;
-		KUNIT_ASSERT_EQ(test, register_kprobe(&kp.kp), 0);
-		if (kp_faults_opt)
-			KUNIT_EXPECT_EQ(test, kp_opt_switch(true), 0);
+		kp.mode = KP_PRE;
+		KUNIT_ASSERT_EQ(test, kp_register_probe(), 0);
 		pr_info("kp_faults: oops at %pS\n", kp.kp.addr);
 		kp_randomize(true);
 		kp.oopses = true;
@@ -393,7 +344,7 @@ static int kp_faults_init(struct kunit *test)
 {
 	void *page = vmalloc(PAGE_SIZE);
 
-	/* After what vmalloc() gives comes a page where nothing is. */
+	/* vmalloc() leaves a page unmapped after the memory. */
 	if (!page)
 		return -ENOMEM;
 	memset(page, 0x33, PAGE_SIZE);

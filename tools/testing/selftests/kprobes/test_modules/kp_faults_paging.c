@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: a probed instruction accesses user memory that is not there yet. While
- * the page comes in the task sleeps, and the probepoint may change or go.
+ * KUnit suite: a probed instruction accesses user memory that is not mapped yet. While the page is
+ * read, the task sleeps, and the probepoint may change or disappear.
  *
- * The memory is that of a file whose pages are ours, and so is the fault.
+ * The memory is mapped from a file of the suite, whose page faults the suite handles.
  */
 
 #include <asm/trapnr.h>
@@ -20,66 +20,29 @@
 #include <linux/stacktrace.h>
 #include <linux/uaccess.h>
 #include "kp_faults.h"
-#include "kp_opt.h"
 
 #define KP_PAGES	4
 
-struct kp_paged {
-	struct kprobe kp;
-	int pre;
-	int post;
-	int asked;
-};
+#define KP_INSN(access)	((void *)kp_user_##access + kp_user_##access##_insn)
 
 static struct {
 	struct page *page[KP_PAGES];
 	struct file *file;
 	unsigned long addr;
-	/* Pages that came in, and what is to happen first, once. */
+	/* number of page faults; what the next one calls, once */
 	int faults;
 	void (*meanwhile)(void);
-	/* That runs in a thread of its own, for a fault holds locks. */
+	/* A thread calls it, as a page fault holds locks. */
 	struct completion asked;
 	struct completion done;
-	struct kp_paged *probe;
-	struct kp_paged *second;
+	struct kp_probe *probe;
+	struct kp_probe *second;
 	int error;
-	/* The stack of the task that sleeps. */
+	/* the stack of the task that sleeps */
 	struct task_struct *task;
 	unsigned long trace[64];
 	unsigned int traced;
 } kp;
-
-static struct kp_paged *to_paged(struct kprobe *p)
-{
-	return container_of(p, struct kp_paged, kp);
-}
-
-NOKPROBE_SYMBOL(to_paged);
-
-static int kp_paged_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	to_paged(p)->pre++;
-	return 0;
-}
-
-NOKPROBE_SYMBOL(kp_paged_pre);
-
-static void kp_paged_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	to_paged(p)->post++;
-}
-
-NOKPROBE_SYMBOL(kp_paged_post);
-
-static int kp_paged_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
-{
-	if (trapnr == X86_TRAP_PF && regs->ip == (unsigned long)p->addr)
-		to_paged(p)->asked++;
-	return 0;
-}
-
-NOKPROBE_SYMBOL(kp_paged_fault);
 
 static vm_fault_t kp_paging_fault(struct vm_fault *vmf)
 {
@@ -90,7 +53,7 @@ static vm_fault_t kp_paging_fault(struct vm_fault *vmf)
 		complete(&kp.asked);
 		wait_for_completion(&kp.done);
 	} else {
-		/* Others get their turn. */
+		/* Let other tasks run. */
 		usleep_range(100, 200);
 	}
 	vmf->page = kp.page[vmf->pgoff];
@@ -123,7 +86,7 @@ static long *kp_word(unsigned long offset)
 	return page_address(kp.page[offset / PAGE_SIZE]) + offset % PAGE_SIZE;
 }
 
-/* Mapped anew: no page is there. */
+/* Map the memory anew, without pages. */
 static void kp_page_out(struct kunit *test)
 {
 	if (kp.addr)
@@ -134,95 +97,85 @@ static void kp_page_out(struct kunit *test)
 	kp.faults = 0;
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister, unregister_kprobe, struct kprobe *);
-
-static struct kp_paged *kp_new(struct kunit *test, void *function, u32 insn, bool post)
+static struct kp_probe *kp_paging_probe(struct kunit *test, void *insn, bool post)
 {
-	struct kp_paged *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct kp_probe *probe = kp_new(test, insn);
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
-	probe->kp.addr = function + insn;
-	probe->kp.pre_handler = kp_paged_pre;
 	if (post)
-		probe->kp.post_handler = kp_paged_post;
+		probe->kp.post_handler = kp_count_post;
+	kp_faults_register(test, probe);
 	return probe;
 }
 
-static struct kp_paged *kp_probe(struct kunit *test, void *function, u32 insn, bool post)
-{
-	struct kp_paged *probe = kp_new(test, function, insn, post);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, &probe->kp), 0);
-	if (kp_faults_opt)
-		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
-	return probe;
-}
-
-/* An access that had to page in once, or more often, is still one hit. */
-static void kp_is_one_hit(struct kunit *test, struct kp_paged *probe, bool post, int faults)
+/* An access that paged in, however often, is one hit. */
+static void kp_is_one_hit(struct kunit *test, struct kp_probe *probe, bool post, int faults)
 {
 	KUNIT_EXPECT_EQ(test, kp.faults, faults);
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 	KUNIT_EXPECT_EQ(test, probe->post, post);
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
-	kunit_release_action(test, kp_unregister, &probe->kp);
+	kp_unregister(test, probe);
+}
+
+/* An access to the first word of the second page, and what that was and will be */
+static void kp_paging_access(struct kunit *test, void *insn, long (*access)(void __user *),
+			     long result, long before, long after)
+{
+	struct kp_probe *probe;
+	int post;
+
+	for (post = 0; post < 2; post++) {
+		kp_page_out(test);
+		*kp_word(PAGE_SIZE) = before;
+		probe = kp_paging_probe(test, insn, post);
+		KUNIT_EXPECT_EQ(test, access(kp_user(PAGE_SIZE)), result);
+		KUNIT_EXPECT_EQ(test, *kp_word(PAGE_SIZE), after);
+		kp_is_one_hit(test, probe, post, 1);
+	}
+}
+
+static long kp_load(void __user *from)
+{
+	return kp_user_load(from);
 }
 
 static void kp_paging_load(struct kunit *test)
 {
-	struct kp_paged *probe;
-	int post;
+	struct kp_probe *probe;
 
-	for (post = 0; post < 2; post++) {
-		kp_page_out(test);
-		*kp_word(8) = 0x1234567;
-		probe = kp_probe(test, kp_user_load, kp_user_load_insn, post);
-		KUNIT_EXPECT_EQ(test, kp_user_load(kp_user(8)), 0x1234567);
-		kp_is_one_hit(test, probe, post, 1);
-	}
-	/* Where there is nothing, the fix-up is reached. */
-	probe = kp_probe(test, kp_user_load, kp_user_load_insn, true);
+	kp_paging_access(test, KP_INSN(load), kp_load, 0x1234567, 0x1234567, 0x1234567);
+	/* Where nothing is mapped, the fix-up is reached. */
+	probe = kp_paging_probe(test, KP_INSN(load), true);
 	KUNIT_EXPECT_EQ(test, kp_user_load(NULL), -EFAULT);
 	kp_is_one_hit(test, probe, false, 1);
 }
 
+static long kp_store(void __user *to)
+{
+	return kp_user_store(to, 0x7654321);
+}
+
 static void kp_paging_store(struct kunit *test)
 {
-	struct kp_paged *probe;
-	int post;
+	kp_paging_access(test, KP_INSN(store), kp_store, 0, 0, 0x7654321);
+}
 
-	for (post = 0; post < 2; post++) {
-		kp_page_out(test);
-		*kp_word(PAGE_SIZE) = 0;
-		probe = kp_probe(test, kp_user_store, kp_user_store_insn, post);
-		KUNIT_EXPECT_EQ(test, kp_user_store(kp_user(PAGE_SIZE), 0x7654321 + post), 0);
-		KUNIT_EXPECT_EQ(test, *kp_word(PAGE_SIZE), 0x7654321 + post);
-		kp_is_one_hit(test, probe, post, 1);
-	}
+static long kp_add(void __user *to)
+{
+	return kp_user_add(to, 7);
 }
 
 static void kp_paging_add(struct kunit *test)
 {
-	struct kp_paged *probe;
-	int post;
-
-	for (post = 0; post < 2; post++) {
-		kp_page_out(test);
-		*kp_word(64) = 1000;
-		probe = kp_probe(test, kp_user_add, kp_user_add_insn, post);
-		KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(64), 7), 1000);
-		KUNIT_EXPECT_EQ(test, *kp_word(64), 1007);
-		kp_is_one_hit(test, probe, post, 1);
-	}
+	kp_paging_access(test, KP_INSN(add), kp_add, 1000, 1000, 1007);
 }
 
-/* One instruction that pages in again and again. */
+/* One instruction that pages in again and again */
 static void kp_paging_move(struct kunit *test)
 {
 	unsigned int bytes = (KP_PAGES - 1) * PAGE_SIZE + 100;
 	u8 *from = kunit_kmalloc(test, bytes, GFP_KERNEL);
-	struct kp_paged *probe;
+	struct kp_probe *probe;
 	unsigned int i, wrong;
 	int post;
 
@@ -231,7 +184,7 @@ static void kp_paging_move(struct kunit *test)
 		for (i = 0; i < bytes; i++)
 			from[i] = i * 7 + i / 256 + post;
 		kp_page_out(test);
-		probe = kp_probe(test, kp_user_move, kp_user_move_insn, post);
+		probe = kp_paging_probe(test, KP_INSN(move), post);
 		KUNIT_EXPECT_EQ(test, kp_user_move(kp_user(10), from, bytes), 0);
 		for (i = 0, wrong = 0; i < bytes; i++)
 			wrong += *(u8 *)kp_word(10 + i) != from[i];
@@ -241,31 +194,33 @@ static void kp_paging_move(struct kunit *test)
 	/* Over the end: what was copied before counts, and the fix-up is reached. */
 	kp_page_out(test);
 	KUNIT_ASSERT_EQ(test, vm_munmap(kp.addr + PAGE_SIZE, PAGE_SIZE), 0);
-	probe = kp_probe(test, kp_user_move, kp_user_move_insn, true);
+	probe = kp_paging_probe(test, KP_INSN(move), true);
 	KUNIT_EXPECT_EQ(test, kp_user_move(kp_user(PAGE_SIZE - 5), from, 20), 15);
 	kp_is_one_hit(test, probe, false, 1);
 }
 
-/* A fault_handler is asked before the page comes in, each time. */
+/* The fault_handler is called for each page, before it is mapped. */
 static void kp_paging_asks(struct kunit *test)
 {
-	struct kp_paged *probe = kp_new(test, kp_user_move, kp_user_move_insn, true);
+	struct kp_probe *probe = kp_new(test, KP_INSN(move));
 	long from[2] = { 1, 2 };
 
 	kp_page_out(test);
-	probe->kp.fault_handler = kp_paged_fault;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, &probe->kp), 0);
+	probe->kp.post_handler = kp_count_post;
+	probe->kp.fault_handler = kp_count_fault;
+	kp_register(test, probe);
 	KUNIT_EXPECT_EQ(test, 0,
 			kp_user_move(kp_user(PAGE_SIZE - sizeof(long)), from, sizeof(from)));
-	KUNIT_EXPECT_EQ(test, probe->asked, 2);
+	KUNIT_EXPECT_EQ(test, probe->fault, 2);
+	KUNIT_EXPECT_EQ(test, probe->trap, X86_TRAP_PF);
+	KUNIT_EXPECT_EQ(test, probe->ip, (unsigned long)probe->kp.addr);
 	KUNIT_EXPECT_EQ(test, *kp_word(PAGE_SIZE - sizeof(long)), 1);
 	KUNIT_EXPECT_EQ(test, *kp_word(PAGE_SIZE), 2);
 	kp_is_one_hit(test, probe, true, 2);
 }
 
 /*
- * What happens to the probepoint while the page comes in.
+ * Changes of the probepoint during the page fault
  */
 
 static int kp_meanwhile(void *unused)
@@ -274,7 +229,7 @@ static int kp_meanwhile(void *unused)
 	if (kp.meanwhile)
 		kp.meanwhile();
 	kp.meanwhile = NULL;
-	/* All that may be freed is, and what comes next may be in its place. */
+	/* Let memory that may be freed be freed, and used again. */
 	rcu_barrier();
 	synchronize_rcu();
 	complete(&kp.done);
@@ -283,44 +238,7 @@ static int kp_meanwhile(void *unused)
 	return 0;
 }
 
-static void kp_meanwhile_unregister(void)
-{
-	unregister_kprobe(&kp.probe->kp);
-}
-
-static void kp_meanwhile_again(void)
-{
-	unregister_kprobe(&kp.probe->kp);
-	kp.error = register_kprobe(&kp.probe->kp);
-}
-
-static void kp_meanwhile_disable(void)
-{
-	kp.error = disable_kprobe(&kp.probe->kp);
-}
-
-static void kp_meanwhile_join(void)
-{
-	kp.error = register_kprobe(&kp.second->kp);
-}
-
-static void kp_meanwhile_trace(void)
-{
-	kp.error = -ENOENT;
-	/* It has asked, and is about to sleep. */
-	while (task_is_running(kp.task) || READ_ONCE(kp.task->on_cpu))
-		usleep_range(100, 200);
-	kp.traced = stack_trace_save_tsk(kp.task, kp.trace, ARRAY_SIZE(kp.trace), 0);
-	if (kp.traced)
-		kp.error = 0;
-}
-
-static void kp_meanwhile_leave(void)
-{
-	unregister_kprobe(&kp.second->kp);
-}
-
-/* Adds 7, and the page comes in when @meanwhile is over. */
+/* Add 7 to 1000; the page is mapped after @meanwhile. */
 static void kp_add_meanwhile(struct kunit *test, void (*meanwhile)(void))
 {
 	struct task_struct *task;
@@ -334,7 +252,7 @@ static void kp_add_meanwhile(struct kunit *test, void (*meanwhile)(void))
 	task = kthread_run(kp_meanwhile, NULL, "kp_meanwhile");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 7), 1000);
-	/* If no page came in, it still waits. */
+	/* Without a page fault, the thread still waits. */
 	complete(&kp.asked);
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, *kp_word(128), 1007);
@@ -342,98 +260,128 @@ static void kp_add_meanwhile(struct kunit *test, void (*meanwhile)(void))
 	KUNIT_EXPECT_EQ(test, kp.faults, 1);
 }
 
-static void kp_paging_unregister(struct kunit *test)
+/* After @meanwhile the probe is not hit any more, and the post_handler is not called. */
+static void kp_paging_disappears(struct kunit *test, void (*meanwhile)(void))
 {
 	int post;
 
 	for (post = 0; post < 2; post++) {
-		kp.probe = kp_probe(test, kp_user_add, kp_user_add_insn, post);
-		kp_add_meanwhile(test, kp_meanwhile_unregister);
+		kp.probe = kp_paging_probe(test, KP_INSN(add), post);
+		kp_add_meanwhile(test, meanwhile);
+		KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 1), 1007);
 		KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
 		KUNIT_EXPECT_EQ(test, kp.probe->post, 0);
-		/* Unregistering once more is harmless, and it is gone. */
-		kunit_release_action(test, kp_unregister, &kp.probe->kp);
-		KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 1), 1007);
+		/* If it has been unregistered before, this is harmless. */
+		kp_unregister(test, kp.probe);
+		KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 1), 1008);
 		KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
 	}
 }
 
-/* The instruction that is run again may be a hit of the new registration, or of none. */
+static void kp_meanwhile_unregister(void)
+{
+	unregister_kprobe(&kp.probe->kp);
+}
+
+static void kp_paging_unregister(struct kunit *test)
+{
+	kp_paging_disappears(test, kp_meanwhile_unregister);
+}
+
+static void kp_meanwhile_disable(void)
+{
+	kp.error = disable_kprobe(&kp.probe->kp);
+}
+
+static void kp_paging_disable(struct kunit *test)
+{
+	kp_paging_disappears(test, kp_meanwhile_disable);
+}
+
+static void kp_meanwhile_again(void)
+{
+	unregister_kprobe(&kp.probe->kp);
+	kp.error = register_kprobe(&kp.probe->kp);
+}
+
+/* The instruction that is executed again may hit the new registration, or not. */
 static void kp_paging_register_again(struct kunit *test)
 {
 	int post;
 
 	for (post = 0; post < 2; post++) {
-		kp.probe = kp_probe(test, kp_user_add, kp_user_add_insn, post);
+		kp.probe = kp_paging_probe(test, KP_INSN(add), post);
 		kp_add_meanwhile(test, kp_meanwhile_again);
 		KUNIT_EXPECT_LE(test, kp.probe->pre, 2);
 		KUNIT_EXPECT_LE(test, kp.probe->post, post);
 		kp.probe->pre = 0;
 		KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 1), 1007);
 		KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
-		kunit_release_action(test, kp_unregister, &kp.probe->kp);
+		kp_unregister(test, kp.probe);
 	}
 }
 
-static void kp_paging_disable(struct kunit *test)
+static void kp_meanwhile_join(void)
 {
-	int post;
-
-	for (post = 0; post < 2; post++) {
-		kp.probe = kp_probe(test, kp_user_add, kp_user_add_insn, post);
-		kp_add_meanwhile(test, kp_meanwhile_disable);
-		KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
-		KUNIT_EXPECT_EQ(test, kp.probe->post, 0);
-		KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 1), 1007);
-		KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
-		kunit_release_action(test, kp_unregister, &kp.probe->kp);
-	}
+	kp.error = register_kprobe(&kp.second->kp);
 }
 
-/* A post_handler joins while the instruction is under way, and leaves again. */
+static void kp_meanwhile_leave(void)
+{
+	unregister_kprobe(&kp.second->kp);
+}
+
+/* A probe with a post_handler is registered during one access, and unregistered during the next. */
 static void kp_paging_reshape(struct kunit *test)
 {
-	kp.probe = kp_probe(test, kp_user_add, kp_user_add_insn, false);
-	kp.second = kp_new(test, kp_user_add, kp_user_add_insn, true);
+	kp.probe = kp_paging_probe(test, KP_INSN(add), false);
+	kp.second = kp_new(test, KP_INSN(add));
+	kp.second->kp.post_handler = kp_count_post;
 	kp_add_meanwhile(test, kp_meanwhile_join);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, &kp.second->kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_action,
+							&kp.second->kp), 0);
 	KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
 	/* It was not there when the hit began. */
 	KUNIT_EXPECT_EQ(test, kp.second->pre, 0);
 
-	kp.second->pre = 0;
-	kp.second->post = 0;
+	kp_clear_counts(kp.second);
 	kp_add_meanwhile(test, kp_meanwhile_leave);
 	KUNIT_EXPECT_EQ(test, kp.probe->pre, 2);
-	KUNIT_EXPECT_EQ(test, kp.second->pre, 1);
-	KUNIT_EXPECT_EQ(test, kp.second->post, 0);
+	kp_expect_counts(test, kp.second, 1, 0, 0);
 	KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 1), 1007);
 	KUNIT_EXPECT_EQ(test, kp.probe->pre, 3);
 	KUNIT_EXPECT_EQ(test, kp.second->pre, 1);
 }
 
-/* A task that sleeps over a fault in a copy is in the probed function. */
+static void kp_meanwhile_trace(void)
+{
+	/* The task has completed @asked, and is about to sleep. */
+	while (task_is_running(kp.task) || READ_ONCE(kp.task->on_cpu))
+		usleep_range(100, 200);
+	kp.traced = stack_trace_save_tsk(kp.task, kp.trace, ARRAY_SIZE(kp.trace), 0);
+	kp.error = kp.traced ? 0 : -ENOENT;
+}
+
+/* A task that sleeps during a fault of a copy is in the probed function. */
 static void kp_paging_trace(struct kunit *test)
 {
 	unsigned int i, post;
 
 	for (post = 0; post < 2; post++) {
 		kp.task = current;
-		kp.probe = kp_probe(test, kp_user_add, kp_user_add_insn, post);
+		kp.probe = kp_paging_probe(test, KP_INSN(add), post);
 		kp_add_meanwhile(test, kp_meanwhile_trace);
 		for (i = 0; i < kp.traced; i++)
 			if (kp.trace[i] == (unsigned long)kp.probe->kp.addr)
 				break;
-		KUNIT_EXPECT_LT_MSG(test, i, kp.traced, "no %pS in the trace", kp.probe->kp.addr);
-		if (i == kp.traced) {
-			for (i = 0; i < kp.traced; i++)
-				kunit_info(test, "%u: %pS\n", i, (void *)kp.trace[i]);
-		} else {
-			KUNIT_EXPECT_GT(test, kp.traced, i + 2);
-		}
+		/* And has callers. */
+		KUNIT_EXPECT_GT_MSG(test, kp.traced, i + 2, "%pS in the trace:",
+				    kp.probe->kp.addr);
+		for (i = kp.traced > i + 2 ? kp.traced : 0; i < kp.traced; i++)
+			kunit_info(test, "%u: %pS\n", i, (void *)kp.trace[i]);
 		KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
 		KUNIT_EXPECT_EQ(test, kp.probe->post, post);
-		kunit_release_action(test, kp_unregister, &kp.probe->kp);
+		kp_unregister(test, kp.probe);
 	}
 }
 
@@ -441,37 +389,28 @@ static void kp_paging_close(void *unused)
 {
 	int i;
 
-	if (kp.file)
+	if (!IS_ERR_OR_NULL(kp.file))
 		__fput_sync(kp.file);
-	kp.file = NULL;
-	for (i = 0; i < KP_PAGES; i++) {
+	for (i = 0; i < KP_PAGES; i++)
 		if (kp.page[i])
 			put_page(kp.page[i]);
-		kp.page[i] = NULL;
-	}
 }
 
 static int kp_paging_init(struct kunit *test)
 {
-	int i;
+	int ret, i;
 
 	memset(&kp, 0, sizeof(kp));
+	ret = kunit_add_action_or_reset(test, kp_paging_close, NULL);
+	if (ret)
+		return ret;
 	for (i = 0; i < KP_PAGES; i++) {
 		kp.page[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);
-		if (!kp.page[i]) {
-			kp_paging_close(NULL);
+		if (!kp.page[i])
 			return -ENOMEM;
-		}
 	}
 	kp.file = anon_inode_getfile("kp_paging", &kp_paging_fops, NULL, O_RDWR);
-	if (IS_ERR(kp.file)) {
-		int ret = PTR_ERR(kp.file);
-
-		kp.file = NULL;
-		kp_paging_close(NULL);
-		return ret;
-	}
-	return kunit_add_action_or_reset(test, kp_paging_close, NULL);
+	return PTR_ERR_OR_ZERO(kp.file);
 }
 
 static struct kunit_case kp_paging_cases[] = {

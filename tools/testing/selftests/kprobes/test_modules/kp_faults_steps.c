@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: what an exception of a copy leaves behind, above all of one that is stepped;
+ * KUnit suite: the state after an exception of a copy, above all of one that is stepped;
  * watchpoints that a copy hits; machine checks; and breakpoints that have just been removed.
  */
 
@@ -22,52 +22,31 @@
 static const long kp_good = 0x600d;
 
 static struct {
-	int pre;
-	int post;
-	int fault;
-	/* Hits of the probe in xa_load(), and those while a handler runs on this CPU. */
+	/* hits of the probe in xa_load(), and those while a handler runs on this CPU */
 	int loads;
 	int nested;
 	struct task_struct *in_handler;
 } kp_seen;
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister, unregister_kprobe, struct kprobe *);
-
-static void kp_register(struct kunit *test, struct kprobe *kp)
+static void *kp_load_addr(void)
 {
-	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, kp), 0);
-	if (kp_faults_opt)
-		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
-}
-
-static struct kprobe *kp_new(struct kunit *test, void *addr)
-{
-	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, kp);
-	kp->addr = addr;
-	memset(&kp_seen, 0, sizeof(kp_seen));
-	return kp;
+	return (void *)kp_kernel_load + kp_kernel_load_insn;
 }
 
 /*
- * A handler makes a hit of an instruction that faults. What looks up whose copy that is, is
- * in the handler's context still, and so are the hits that it makes.
+ * A handler hits an instruction that faults. The search for the owner of the copy, and the hits
+ * that it makes, are still in the context of the handler.
  */
 
-static int kp_fault_in_handler(struct kprobe *kp, struct pt_regs *regs)
+static long __kprobes kp_fault_in_handler(void)
 {
-	kp_seen.pre++;
 	WRITE_ONCE(kp_seen.in_handler, current);
 	kp_kernel_load(KP_BAD);
 	WRITE_ONCE(kp_seen.in_handler, NULL);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_fault_in_handler);
-
-static int kp_count_load(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_count_load(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_seen.loads++;
 	if (READ_ONCE(kp_seen.in_handler) == current)
@@ -75,53 +54,52 @@ static int kp_count_load(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_count_load);
-
 static void kp_steps_nested(struct kunit *test)
 {
-	struct kprobe *outer = kp_new(test, (void *)kp_plain + kp_plain_insn);
-	struct kprobe *faulting = kp_new(test, (void *)kp_kernel_load + kp_kernel_load_insn);
-	struct kprobe *load = kp_new(test, NULL);
+	struct kp_probe *outer = kp_new(test, (void *)kp_plain + kp_plain_insn);
+	struct kp_probe *faulting = kp_new(test, kp_load_addr());
+	struct kp_probe *load = kp_new(test, NULL);
 
-	outer->pre_handler = kp_fault_in_handler;
-	load->symbol_name = "xa_load";
-	load->pre_handler = kp_count_load;
-	kp_register(test, faulting);
-	kp_register(test, outer);
-	kp_register(test, load);
+	memset(&kp_seen, 0, sizeof(kp_seen));
+	faulting->kp.pre_handler = NULL;
+	outer->in_pre = kp_fault_in_handler;
+	load->kp.symbol_name = "xa_load";
+	load->kp.pre_handler = kp_count_load;
+	kp_faults_register(test, faulting);
+	kp_faults_register(test, outer);
+	kp_faults_register(test, load);
 	KUNIT_EXPECT_EQ(test, kp_plain(1), 2);
-	KUNIT_EXPECT_EQ(test, kp_seen.pre, 1);
-	KUNIT_EXPECT_EQ(test, faulting->nmissed, 1);
+	KUNIT_EXPECT_EQ(test, outer->pre, 1);
+	KUNIT_EXPECT_EQ(test, faulting->kp.nmissed, 1);
 	KUNIT_EXPECT_EQ(test, kp_seen.nested, 0);
-	/* Outside of a handler it is a hit like any other, or this has shown nothing. */
+	/* Outside of a handler xa_load() is hit, or this has shown nothing. */
 	KUNIT_EXPECT_EQ(test, kp_kernel_load(KP_BAD), -EFAULT);
 	KUNIT_EXPECT_GE(test, kp_seen.loads, 1);
 }
 
-/* The same copy is run again when its exception has been repaired. */
+/* The copy is executed again after its exception has been repaired. */
 
-static int kp_repair(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+static int __kprobes kp_repair(struct kp_probe *probe, struct pt_regs *regs)
 {
-	kp_seen.fault++;
 	*kp_first_arg(regs) = (unsigned long)&kp_good;
 	return 1;
 }
 
-NOKPROBE_SYMBOL(kp_repair);
-
 static void kp_steps_irq_state(struct kunit *test)
 {
-	struct kprobe *kp = kp_new(test, (void *)kp_kernel_load + kp_kernel_load_insn);
+	struct kp_probe *probe = kp_new(test, kp_load_addr());
 	bool enabled;
 	long got;
 	int i;
 
-	kp->fault_handler = kp_repair;
-	kp_register(test, kp);
+	probe->kp.pre_handler = NULL;
+	probe->kp.fault_handler = kp_count_fault;
+	probe->repair = kp_repair;
+	kp_faults_register(test, probe);
 	for (i = 0; i < 10; i++) {
 		preempt_disable();
 		got = kp_kernel_load(KP_BAD);
-		/* Anything that switches them off and on would make up for it. */
+		/* Enabling interrupts would correct the state. */
 		enabled = lockdep_hardirqs_enabled();
 		preempt_enable();
 		KUNIT_EXPECT_EQ(test, got, kp_good);
@@ -129,14 +107,12 @@ static void kp_steps_irq_state(struct kunit *test)
 			KUNIT_EXPECT_TRUE(test, enabled);
 		KUNIT_EXPECT_FALSE(test, irqs_disabled());
 	}
-	KUNIT_EXPECT_EQ(test, kp_seen.fault, 10);
+	KUNIT_EXPECT_EQ(test, probe->fault, 10);
 	if (!IS_ENABLED(CONFIG_PROVE_LOCKING))
 		kunit_skip(test, "without lockdep there is no state of interrupts to be wrong");
 }
 
-/*
- * Watchpoints.
- */
+/* Watchpoints */
 
 static struct {
 	long word;
@@ -156,35 +132,12 @@ static void kp_unwatch(void *event)
 	unregister_wide_hw_breakpoint((struct perf_event * __percpu *)event);
 }
 
-static int kp_watch_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_seen.pre++;
-	return 0;
-}
-
-NOKPROBE_SYMBOL(kp_watch_pre);
-
-static void kp_watch_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	kp_seen.post++;
-}
-
-NOKPROBE_SYMBOL(kp_watch_post);
-
-static int kp_watch_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
-{
-	kp_seen.fault++;
-	return 0;
-}
-
-NOKPROBE_SYMBOL(kp_watch_fault);
-
 static void kp_steps_watchpoint(struct kunit *test)
 {
 	unsigned long next = (unsigned long)kp_watched_store + kp_watched_store_insn[1];
 	struct perf_event * __percpu *event;
 	struct perf_event_attr attr;
-	struct kprobe *kp;
+	struct kp_probe *probe;
 	int mode;
 
 	hw_breakpoint_init(&attr);
@@ -196,16 +149,15 @@ static void kp_steps_watchpoint(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0,
 			kunit_add_action_or_reset(test, kp_unwatch, (void __force *)event));
 
-	/* Bare; with a pre_handler; with all three. */
+	/* Bare; with a pre_handler; with all three */
 	for (mode = 0; mode < 3; mode++) {
-		kp = kp_new(test, (void *)kp_watched_store + kp_watched_store_insn[0]);
-		kp->pre_handler = kp_watch_pre;
+		probe = kp_new(test, (void *)kp_watched_store + kp_watched_store_insn[0]);
 		if (mode == 2) {
-			kp->post_handler = kp_watch_post;
-			kp->fault_handler = kp_watch_fault;
+			probe->kp.post_handler = kp_count_post;
+			probe->kp.fault_handler = kp_count_fault;
 		}
 		if (mode)
-			kp_register(test, kp);
+			kp_faults_register(test, probe);
 		kp_watched.hits = 0;
 		kp_watched.ip = 0;
 		kp_watched_store(&kp_watched.word, mode + 1);
@@ -213,17 +165,15 @@ static void kp_steps_watchpoint(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_watched.hits, 1);
 		KUNIT_EXPECT_EQ_MSG(test, kp_watched.ip, next, "%pS instead of %pS",
 				    (void *)kp_watched.ip, (void *)next);
-		KUNIT_EXPECT_EQ(test, kp_seen.pre, mode ? 1 : 0);
-		KUNIT_EXPECT_EQ(test, kp_seen.post, mode == 2 ? 1 : 0);
-		/* It is no fault. */
-		KUNIT_EXPECT_EQ(test, kp_seen.fault, 0);
+		/* A watchpoint is no fault. */
+		kp_expect_counts(test, probe, mode != 0, mode == 2, 0);
 		KUNIT_EXPECT_FALSE(test, irqs_disabled());
 		if (mode)
-			kunit_release_action(test, kp_unregister, kp);
+			kp_unregister(test, probe);
 	}
 }
 
-/* Offsets of two instructions: a nop that a jump may replace, and a load that it covers. */
+/* Offsets of two instructions: a nop that a jump may replace, and a load that the jump covers */
 extern const u8 kp_mce_insn[2];
 
 static noinline __noclone notrace int kp_mce_load(const int *from)
@@ -241,21 +191,21 @@ static noinline __noclone notrace int kp_mce_load(const int *from)
 }
 
 /*
- * A machine check at an instruction that reads user memory can be recovered from. The kernel
- * decodes the instruction, at the address that exceptions of copies are shown at. There is no
- * machine check to be had, so this calls the function that decodes.
+ * The kernel recovers from a machine check at an instruction that reads user memory. It decodes
+ * that at the address of the exception, which is the original's for a copy. Call the function
+ * that does so, as the test cannot raise a machine check.
  */
 static __nocfi void kp_steps_machine_check(struct kunit *test)
 {
 	int (*context)(struct mce *m, struct pt_regs *regs) = kp_find_function("error_context");
 	const int number = 23;
 	unsigned long flags;
-	struct kprobe *kp;
+	struct kp_probe *probe;
 	int mode;
 
 	if (!context || !IS_ENABLED(CONFIG_X86_MCE))
 		kunit_skip(test, "no machine checks");
-	/* Bare; the load has the probe; an instruction before it, whose jump may cover the load. */
+	/* Without a probe; on the load; on an instruction whose jump may cover the load */
 	for (mode = 0; mode < 3; mode++) {
 		struct pt_regs regs = { .cs = __KERNEL_CS, .flags = X86_EFLAGS_IF };
 		struct mce m = {
@@ -263,9 +213,9 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 			.cs = __KERNEL_CS,
 		};
 
-		kp = kp_new(test, (void *)kp_mce_load + kp_mce_insn[mode == 1]);
+		probe = kp_new(test, (void *)kp_mce_load + kp_mce_insn[mode == 1]);
 		if (mode)
-			kp_register(test, kp);
+			kp_faults_register(test, probe);
 		regs.ip = (unsigned long)kp_mce_load + kp_mce_insn[1];
 		regs.di = PAGE_SIZE;
 #ifdef CONFIG_X86_32
@@ -277,7 +227,7 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 		local_irq_restore(flags);
 		KUNIT_EXPECT_TRUE_MSG(test, m.kflags & MCE_IN_KERNEL_COPYIN, "mode %d", mode);
 
-		/* A load of the kernel's memory is another matter. */
+		/* Not from a load of the kernel's own memory */
 		m.kflags = 0;
 		regs.di = (unsigned long)&number;
 		local_irq_save(flags);
@@ -286,47 +236,42 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 		KUNIT_EXPECT_FALSE_MSG(test, m.kflags & MCE_IN_KERNEL_COPYIN, "mode %d", mode);
 		KUNIT_EXPECT_EQ(test, kp_mce_load(&number), number);
 		if (mode)
-			kunit_release_action(test, kp_unregister, kp);
+			kp_unregister(test, probe);
 	}
 }
 
 /*
- * A CPU that text_poke_sync() does not reach executes a breakpoint that has been removed
- * when it looks for its probepoint. There is no such CPU to be had here; this is what it
- * does then.
+ * A CPU that text_poke_sync() does not reach executes a breakpoint that another CPU has just
+ * removed. Call the handler as this CPU would.
  */
 static void kp_steps_gone_int3(struct kunit *test)
 {
 	unsigned long plain = (unsigned long)kp_plain + kp_plain_insn;
-	unsigned long foreign = (unsigned long)kp_foreign_int3 + kp_foreign_insn[KP_FOREIGN_INT3];
-	struct pt_regs regs = { .cs = __KERNEL_CS, .flags = X86_EFLAGS_IF };
+	const struct {
+		unsigned long int3;
+		u16 cs;
+		int ret;
+	} cases[] = {
+		/* The original is there again: execute it. */
+		{ plain, __KERNEL_CS, 1 },
+		/* A breakpoint that is still there belongs to others. */
+		{ (unsigned long)kp_foreign_int3 + kp_foreign_insn[KP_FOREIGN_INT3], __KERNEL_CS },
+		/* Breakpoints of user space are never ours. */
+		{ plain, __USER_CS },
+	};
 	unsigned long flags;
-	int ret;
+	int i, ret;
 
-	/* The original is there again: it is executed. */
-	regs.ip = plain + INT3_INSN_SIZE;
-	local_irq_save(flags);
-	ret = kprobe_int3_handler(&regs);
-	local_irq_restore(flags);
-	KUNIT_EXPECT_EQ(test, ret, 1);
-	KUNIT_EXPECT_EQ(test, regs.ip, plain);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pt_regs regs = { .cs = cases[i].cs, .flags = X86_EFLAGS_IF };
 
-	/* A breakpoint that stays is for others. */
-	regs.ip = foreign + INT3_INSN_SIZE;
-	local_irq_save(flags);
-	ret = kprobe_int3_handler(&regs);
-	local_irq_restore(flags);
-	KUNIT_EXPECT_EQ(test, ret, 0);
-	KUNIT_EXPECT_EQ(test, regs.ip, foreign + INT3_INSN_SIZE);
-
-	/* User space's are none of ours, wherever they are. */
-	regs.cs = __USER_CS;
-	regs.ip = plain + INT3_INSN_SIZE;
-	local_irq_save(flags);
-	ret = kprobe_int3_handler(&regs);
-	local_irq_restore(flags);
-	KUNIT_EXPECT_EQ(test, ret, 0);
-	KUNIT_EXPECT_EQ(test, regs.ip, plain + INT3_INSN_SIZE);
+		regs.ip = cases[i].int3 + INT3_INSN_SIZE;
+		local_irq_save(flags);
+		ret = kprobe_int3_handler(&regs);
+		local_irq_restore(flags);
+		KUNIT_EXPECT_EQ(test, ret, cases[i].ret);
+		KUNIT_EXPECT_EQ(test, regs.ip, cases[i].int3 + INT3_INSN_SIZE * !ret);
+	}
 }
 
 static struct kunit_case kp_steps_cases[] = {

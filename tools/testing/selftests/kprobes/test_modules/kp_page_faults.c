@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: page faults that handlers raise, and that the copy of a probed instruction
- * raises, on any architecture. The fault_handler is called, then the fix-up of the faulting
- * instruction is found. kp_faults has more of it, with instructions of x86.
+ * KUnit suite: page faults that handlers and copies of instructions raise, on any architecture.
+ * The fault_handler is called, then the fix-up of the faulting instruction is found. kp_faults
+ * has more, with instructions of x86.
  */
 
 #include <kunit/test.h>
@@ -12,34 +12,17 @@
 #include <linux/module.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include "kp_probe.h"
 
 /* Nothing is mapped there. */
 #define KP_NOWHERE	((const int __user *)PAGE_SIZE)
 
 #define KP_CALLS	10
 
-struct kp_pf {
-	struct kprobe kp;
-	int pre;
-	int post;
-	int asked;
-	/* The fault_handler has the CPU execute the instruction again so many times. */
-	int retries;
-	struct kprobe *seen;
-	/* Results of reads in a handler */
-	long in_pre;
-	long in_post;
-	long in_fault;
-};
+/* How often the fault_handler still lets the CPU execute the instruction again */
+static int kp_pf_retries;
 
-static struct kp_pf *to_kp_pf(struct kprobe *kp)
-{
-	return container_of(kp, struct kp_pf, kp);
-}
-
-NOKPROBE_SYMBOL(to_kp_pf);
-
-static noinline long kp_pf_read(void)
+static noinline long __kprobes kp_pf_read(void)
 {
 	int value = 0;
 	long ret;
@@ -50,60 +33,10 @@ static noinline long kp_pf_read(void)
 	return ret;
 }
 
-NOKPROBE_SYMBOL(kp_pf_read);
-
-static int kp_pf_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_pf_retry(struct kp_probe *probe, struct pt_regs *regs)
 {
-	to_kp_pf(kp)->pre++;
-	return 0;
+	return kp_pf_retries-- > 0;
 }
-
-NOKPROBE_SYMBOL(kp_pf_pre);
-
-static int kp_pf_pre_reads(struct kprobe *kp, struct pt_regs *regs)
-{
-	to_kp_pf(kp)->in_pre = kp_pf_read();
-	return kp_pf_pre(kp, regs);
-}
-
-NOKPROBE_SYMBOL(kp_pf_pre_reads);
-
-static void kp_pf_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	to_kp_pf(kp)->post++;
-}
-
-NOKPROBE_SYMBOL(kp_pf_post);
-
-static void kp_pf_post_reads(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	to_kp_pf(kp)->in_post = kp_pf_read();
-	kp_pf_post(kp, regs, flags);
-}
-
-NOKPROBE_SYMBOL(kp_pf_post_reads);
-
-static int kp_pf_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
-{
-	struct kp_pf *probe = to_kp_pf(kp);
-
-	probe->asked++;
-	probe->seen = kp;
-	if (!probe->retries)
-		return 0;
-	probe->retries--;
-	return 1;
-}
-
-NOKPROBE_SYMBOL(kp_pf_fault);
-
-static int kp_pf_fault_reads(struct kprobe *kp, struct pt_regs *regs, int trapnr)
-{
-	to_kp_pf(kp)->in_fault = kp_pf_read();
-	return kp_pf_fault(kp, regs, trapnr);
-}
-
-NOKPROBE_SYMBOL(kp_pf_fault_reads);
 
 noinline long kp_pf_target(long arg);
 noinline long kp_pf_target(long arg)
@@ -121,133 +54,107 @@ noinline long kp_pf_target_reads(const int __user *from)
 	return __get_user(value, from);
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_pf_unregister, unregister_kprobe, struct kprobe *);
-
-static struct kp_pf *kp_pf_new(struct kunit *test, void *addr)
+static struct kp_probe *kp_pf_new(struct kunit *test, void *addr)
 {
-	struct kp_pf *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct kp_probe *probe = kp_new(test, addr);
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
-	probe->kp.addr = addr;
-	probe->kp.pre_handler = kp_pf_pre;
-	probe->kp.fault_handler = kp_pf_fault;
+	probe->kp.fault_handler = kp_count_fault;
 	return probe;
 }
 
-static void kp_pf_register(struct kunit *test, struct kp_pf *probe)
+static void kp_pf_expect(struct kunit *test, const struct kp_probe *probe, int pre, int post,
+			 int fault)
 {
-	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_pf_unregister, &probe->kp), 0);
-}
-
-static void kp_pf_expect(struct kunit *test, const struct kp_pf *probe, int pre, int post,
-			 int asked)
-{
-	KUNIT_EXPECT_EQ(test, probe->pre, pre);
-	KUNIT_EXPECT_EQ(test, probe->post, post);
-	/* Powerpc emulates the instruction, and if that faults, steps. */
-	if (IS_ENABLED(CONFIG_PPC) && asked)
-		KUNIT_EXPECT_GE(test, probe->asked, asked);
-	else
-		KUNIT_EXPECT_EQ(test, probe->asked, asked);
-	if (asked)
+	/* Powerpc emulates the instruction, and if that faults, single-steps it. */
+	if (IS_ENABLED(CONFIG_PPC) && fault && probe->fault > fault)
+		fault = probe->fault;
+	kp_expect_counts(test, probe, pre, post, fault);
+	if (fault)
 		KUNIT_EXPECT_PTR_EQ(test, probe->seen, &probe->kp);
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
 }
 
-static void kp_pf_of_pre_handler(struct kunit *test)
+/* Register the probe and hit it; each call offers a fault to the fault_handler, if there is one. */
+static void kp_pf_calls(struct kunit *test, struct kp_probe *probe)
 {
-	struct kp_pf *probe = kp_pf_new(test, kp_pf_target);
 	int i;
 
-	probe->kp.pre_handler = kp_pf_pre_reads;
-	kp_pf_register(test, probe);
+	kp_register(test, probe);
 	for (i = 1; i <= KP_CALLS; i++) {
-		probe->in_pre = 0;
+		probe->pre_result = 0;
+		probe->post_result = 0;
+		probe->fault_result = 0;
 		KUNIT_EXPECT_EQ(test, kp_pf_target(i), i + 1);
-		KUNIT_EXPECT_EQ(test, probe->in_pre, -EFAULT);
-		kp_pf_expect(test, probe, i, 0, i);
+		KUNIT_EXPECT_EQ(test, probe->pre_result, probe->in_pre ? -EFAULT : 0);
+		KUNIT_EXPECT_EQ(test, probe->post_result, probe->in_post ? -EFAULT : 0);
+		KUNIT_EXPECT_EQ(test, probe->fault_result, probe->in_fault ? -EFAULT : 0);
+		kp_pf_expect(test, probe, i, probe->kp.post_handler ? i : 0,
+			     probe->kp.fault_handler ? i : 0);
 	}
+}
+
+static void kp_pf_of_pre_handler(struct kunit *test)
+{
+	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
+
+	probe->in_pre = kp_pf_read;
+	kp_pf_calls(test, probe);
 }
 
 static void kp_pf_of_post_handler(struct kunit *test)
 {
-	struct kp_pf *probe = kp_pf_new(test, kp_pf_target);
-	int i;
+	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
 
-	probe->kp.post_handler = kp_pf_post_reads;
-	kp_pf_register(test, probe);
-	for (i = 1; i <= KP_CALLS; i++) {
-		probe->in_post = 0;
-		KUNIT_EXPECT_EQ(test, kp_pf_target(i), i + 1);
-		KUNIT_EXPECT_EQ(test, probe->in_post, -EFAULT);
-		kp_pf_expect(test, probe, i, i, i);
-	}
+	probe->kp.post_handler = kp_count_post;
+	probe->in_post = kp_pf_read;
+	kp_pf_calls(test, probe);
 }
 
-/* Without a fault_handler the fix-up is found as well. */
+/* The fix-up is found without a fault_handler, too. */
 static void kp_pf_without_fault_handler(struct kunit *test)
 {
-	struct kp_pf *probe = kp_pf_new(test, kp_pf_target);
-	int i;
+	struct kp_probe *probe = kp_new(test, kp_pf_target);
 
-	probe->kp.pre_handler = kp_pf_pre_reads;
-	probe->kp.post_handler = kp_pf_post_reads;
-	probe->kp.fault_handler = NULL;
-	kp_pf_register(test, probe);
-	for (i = 1; i <= KP_CALLS; i++) {
-		probe->in_pre = 0;
-		probe->in_post = 0;
-		KUNIT_EXPECT_EQ(test, kp_pf_target(i), i + 1);
-		KUNIT_EXPECT_EQ(test, probe->in_pre, -EFAULT);
-		KUNIT_EXPECT_EQ(test, probe->in_post, -EFAULT);
-		kp_pf_expect(test, probe, i, i, 0);
-	}
+	probe->kp.post_handler = kp_count_post;
+	probe->in_pre = kp_pf_read;
+	probe->in_post = kp_pf_read;
+	kp_pf_calls(test, probe);
 }
 
 /* A fault that the fault_handler raises is not offered to it, or there would be no end. */
 static void kp_pf_of_fault_handler(struct kunit *test)
 {
-	struct kp_pf *probe = kp_pf_new(test, kp_pf_target);
-	int i;
+	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
 
-	probe->kp.pre_handler = kp_pf_pre_reads;
-	probe->kp.fault_handler = kp_pf_fault_reads;
-	kp_pf_register(test, probe);
-	for (i = 1; i <= KP_CALLS; i++) {
-		probe->in_pre = 0;
-		probe->in_fault = 0;
-		KUNIT_EXPECT_EQ(test, kp_pf_target(i), i + 1);
-		KUNIT_EXPECT_EQ(test, probe->in_pre, -EFAULT);
-		KUNIT_EXPECT_EQ(test, probe->in_fault, -EFAULT);
-		kp_pf_expect(test, probe, i, 0, i);
-	}
+	probe->in_pre = kp_pf_read;
+	probe->in_fault = kp_pf_read;
+	kp_pf_calls(test, probe);
 }
 
 /* The fault_handler says that it has handled the fault: the CPU tries again. */
 static void kp_pf_tried_again(struct kunit *test)
 {
-	struct kp_pf *probe = kp_pf_new(test, kp_pf_target);
+	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
 	int i;
 
-	probe->kp.pre_handler = kp_pf_pre_reads;
-	kp_pf_register(test, probe);
+	probe->in_pre = kp_pf_read;
+	probe->repair = kp_pf_retry;
+	kp_register(test, probe);
 	for (i = 1; i <= KP_CALLS; i++) {
-		probe->in_pre = 0;
-		probe->asked = 0;
-		probe->retries = i;
+		kp_clear_counts(probe);
+		kp_pf_retries = i;
 		KUNIT_EXPECT_EQ(test, kp_pf_target(i), i + 1);
-		KUNIT_EXPECT_EQ(test, probe->in_pre, -EFAULT);
-		kp_pf_expect(test, probe, i, 0, i + 1);
+		KUNIT_EXPECT_EQ(test, probe->pre_result, -EFAULT);
+		kp_pf_expect(test, probe, 1, 0, i + 1);
 	}
 }
 
 /* Outside of a handler no fault_handler is called. */
 static void kp_pf_elsewhere(struct kunit *test)
 {
-	struct kp_pf *probe = kp_pf_new(test, kp_pf_target);
+	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
 
-	kp_pf_register(test, probe);
+	kp_register(test, probe);
 	KUNIT_EXPECT_EQ(test, kp_pf_target(1), 2);
 	KUNIT_EXPECT_EQ(test, kp_pf_read(), -EFAULT);
 	kp_pf_expect(test, probe, 1, 0, 0);
@@ -262,7 +169,7 @@ static void *kp_pf_insn(const struct exception_table_entry *entry)
 #endif
 }
 
-/* What the module's table of fix-ups has for kp_pf_target_reads(). */
+/* The instruction of kp_pf_target_reads() that is in the module's exception table */
 static void *kp_pf_reading_insn(void)
 {
 	char name[KSYM_SYMBOL_LEN];
@@ -282,29 +189,30 @@ static void *kp_pf_reading_insn(void)
 static void kp_pf_of_copy(struct kunit *test)
 {
 	void *insn = kp_pf_reading_insn();
-	struct kp_pf *probe;
+	struct kp_probe *probe;
 	int i, ret;
 
 	if (!insn)
 		kunit_skip(test, "the instruction is not in the function itself");
 	/*
-	 * do_pgm_check() handles a page fault that comes with the event of a single step as the
-	 * event alone: kprobes takes the instruction for done, and the task hits it for ever.
+	 * do_pgm_check() takes a page fault together with the event of a single step for the
+	 * event alone: kprobes believes that the instruction is done, and the task hits it
+	 * for ever.
 	 */
 	if (IS_ENABLED(CONFIG_S390))
 		kunit_skip(test, "the architecture loses the fault");
 	probe = kp_pf_new(test, insn);
-	probe->kp.post_handler = kp_pf_post;
+	probe->kp.post_handler = kp_count_post;
+	probe->repair = kp_pf_retry;
 	if (IS_ENABLED(CONFIG_ARM64)) {
 		KUNIT_EXPECT_EQ(test, register_kprobe(&probe->kp), -EINVAL);
 		kunit_skip(test, "the architecture refuses instructions that have a fix-up");
 	}
-	kp_pf_register(test, probe);
+	kp_register(test, probe);
 	for (i = 1; i <= KP_CALLS; i++) {
-		probe->pre = 0;
-		probe->asked = 0;
+		kp_clear_counts(probe);
 		/* Each time that the CPU resumes at the probed address is another hit. */
-		probe->retries = i - 1;
+		kp_pf_retries = i - 1;
 		pagefault_disable();
 		ret = kp_pf_target_reads(KP_NOWHERE);
 		pagefault_enable();

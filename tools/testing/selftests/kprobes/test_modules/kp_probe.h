@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_PROBE_H
+#define KP_PROBE_H
+
+/* For KUnit suites: probes whose handlers count, and that are unregistered after a case */
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+
+struct kp_probe {
+	struct kprobe kp;
+	/* numbers of calls of the handlers */
+	int pre;
+	int post;
+	int fault;
+	/* functions that the handlers call, and what these have returned last */
+	long (*in_pre)(void);
+	long (*in_post)(void);
+	long (*in_fault)(void);
+	long pre_result;
+	long post_result;
+	long fault_result;
+	/* last call of the fault_handler */
+	struct kprobe *seen;
+	int trap;
+	unsigned long ip;
+	/* returns what the fault_handler returns; NULL: 0 */
+	int (*repair)(struct kp_probe *probe, struct pt_regs *regs);
+};
+
+static inline struct kp_probe *to_kp_probe(struct kprobe *kp)
+{
+	return container_of(kp, struct kp_probe, kp);
+}
+
+static int __maybe_unused __kprobes kp_count_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kp_probe *probe = to_kp_probe(kp);
+
+	probe->pre++;
+	if (probe->in_pre)
+		probe->pre_result = probe->in_pre();
+	return 0;
+}
+
+static void __maybe_unused __kprobes kp_count_post(struct kprobe *kp, struct pt_regs *regs,
+						   unsigned long flags)
+{
+	struct kp_probe *probe = to_kp_probe(kp);
+
+	probe->post++;
+	if (probe->in_post)
+		probe->post_result = probe->in_post();
+}
+
+static int __maybe_unused __kprobes kp_count_fault(struct kprobe *kp, struct pt_regs *regs,
+						   int trapnr)
+{
+	struct kp_probe *probe = to_kp_probe(kp);
+
+	probe->fault++;
+	probe->seen = kp;
+	probe->trap = trapnr;
+	probe->ip = instruction_pointer(regs);
+	if (probe->in_fault)
+		probe->fault_result = probe->in_fault();
+	return probe->repair ? probe->repair(probe, regs) : 0;
+}
+
+/* Make a probe at @addr that has a pre_handler; do not register it. */
+static inline struct kp_probe *kp_new(struct kunit *test, void *addr)
+{
+	struct kp_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->kp.addr = addr;
+	probe->kp.pre_handler = kp_count_pre;
+	return probe;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_action, unregister_kprobe, struct kprobe *);
+
+/* Register until kp_unregister() or the end of the case. */
+static inline void kp_register(struct kunit *test, struct kp_probe *probe)
+{
+	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_action, &probe->kp),
+			0);
+}
+
+static inline void kp_unregister(struct kunit *test, struct kp_probe *probe)
+{
+	kunit_release_action(test, kp_unregister_action, &probe->kp);
+}
+
+static inline void kp_clear_counts(struct kp_probe *probe)
+{
+	probe->pre = 0;
+	probe->post = 0;
+	probe->fault = 0;
+}
+
+#define kp_expect_counts(test, probe, wanted_pre, wanted_post, wanted_fault) do {	\
+	struct kunit *_test = (test);							\
+	const struct kp_probe *_probe = (probe);					\
+											\
+	KUNIT_EXPECT_EQ(_test, _probe->pre, wanted_pre);				\
+	KUNIT_EXPECT_EQ(_test, _probe->post, wanted_post);				\
+	KUNIT_EXPECT_EQ(_test, _probe->fault, wanted_fault);				\
+} while (0)
+
+#endif
