@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions that are probed between loading flags and reading them back; nothing else in
- * between changes any.
+ * Functions that are probed between loading flags and reading them back; only the probe can
+ * change them in between.
  */
 
 #include <linux/linkage.h>
@@ -10,9 +10,7 @@
 
 	.text
 
-/* Of all of them: unsigned long function(unsigned long flags) */
-
-/* Two instructions under a jump. */
+/* Two instructions, which a jump overlaps */
 SYM_FUNC_START(kp_flags_within)
 	pushf
 	push	%_ASM_ARG1
@@ -26,7 +24,7 @@ SYM_INNER_LABEL(kp_flags_probed, SYM_L_GLOBAL)
 	RET
 SYM_FUNC_END(kp_flags_within)
 
-/* Where there is a place for ftrace, which is what is probed. */
+/* Probed at ftrace's call */
 SYM_FUNC_START(kp_flags_traced)
 #ifdef CONFIG_FUNCTION_TRACER
 #ifndef CONFIG_FTRACE_MCOUNT_USE_OBJTOOL
@@ -56,7 +54,7 @@ SYM_FUNC_START(kp_flags_entry)
 	RET
 SYM_FUNC_END(kp_flags_entry)
 
-/* Whose return is probed. */
+/* Has a return probe */
 SYM_FUNC_START(kp_flags_returning)
 	lea	1(%_ASM_ARG1), %_ASM_DX
 	lea	-1(%_ASM_DX), %_ASM_CX

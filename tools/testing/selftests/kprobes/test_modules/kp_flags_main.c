@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: flags. Code that is probed between two instructions, where it is entered,
- * or when it returns, finds every flag as it was, or as handlers have set it, whatever
- * way the hit takes.
+ * KUnit suite: flags. Code that is probed between two instructions, at its entry, or when it
+ * returns, finds every flag unchanged, or as handlers have set it, after hits of every kind.
  */
 
 #include <linux/cpufeature.h>
@@ -20,7 +19,7 @@
 #include "kp_flags.h"
 #include "kp_opt.h"
 
-/* In this order the bits of a number stand for them. */
+/* The bits of a number choose among them. */
 static const unsigned long kp_arithmetic[] = {
 	X86_EFLAGS_CF, X86_EFLAGS_PF, X86_EFLAGS_AF, X86_EFLAGS_ZF, X86_EFLAGS_SF, X86_EFLAGS_OF,
 };
@@ -57,8 +56,8 @@ static struct {
 } kp;
 
 /*
- * C is compiled for flags like these. A handler that has read user memory leaves AC
- * clear, which is not to be what the probed code goes on with.
+ * Compiled code relies on flags in handlers. A handler that reads user memory leaves AC clear,
+ * which must not change the AC of the probed code.
  */
 static void kp_flags_in_handler(void)
 {
@@ -86,11 +85,7 @@ static void kp_flags_post(struct kprobe *p, struct pt_regs *regs, unsigned long 
 
 static int kp_flags_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	kp_flags_in_handler();
-	kp.hits++;
-	kp.shown = regs->flags;
-	regs->flags ^= kp.change;
-	return 0;
+	return kp_flags_pre(NULL, regs);
 }
 
 static int kp_flags_other_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -99,7 +94,7 @@ static int kp_flags_other_handler(struct kretprobe_instance *ri, struct pt_regs 
 	return 0;
 }
 
-/* One call; the flags that the code begins with, and that handlers change. */
+/* One call; the flags that the code begins with, and that handlers change */
 static bool kp_flags_call(struct kunit *test, unsigned long (*fn)(unsigned long),
 			  unsigned long flags, unsigned long change, unsigned long post_change)
 {
@@ -125,7 +120,7 @@ static bool kp_flags_call(struct kunit *test, unsigned long (*fn)(unsigned long)
 	return got == wanted && !kp.odd_in_handler;
 }
 
-/* All combinations, but for those that code can't be in when it is hit there. */
+/* All combinations, with the first @nr_odd of kp_odd[] */
 static void kp_flags_calls(struct kunit *test, unsigned long (*fn)(unsigned long), int nr_odd)
 {
 	int arithmetic, bit, i, j;
@@ -153,18 +148,11 @@ static void kp_flags_calls(struct kunit *test, unsigned long (*fn)(unsigned long
 	}
 }
 
-/* What counts returns does it with the arithmetic flags, probed or not. */
-static void kp_flags_survive_return(struct kunit *test)
-{
-	if (boot_cpu_has(X86_FEATURE_CALL_DEPTH))
-		kunit_skip(test, "returns change flags");
-}
-
 /*
- * A handler that sets the trap flag: the processor has to be seen to step.
+ * A handler sets the trap flag: the CPU has to step.
  */
 
-static int kp_flags_debug(struct notifier_block *nb, unsigned long event, void *data)
+static int __kprobes kp_flags_debug(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 
@@ -176,17 +164,14 @@ static int kp_flags_debug(struct notifier_block *nb, unsigned long event, void *
 	return NOTIFY_STOP;
 }
 
-NOKPROBE_SYMBOL(kp_flags_debug);
-
 static struct notifier_block kp_flags_nb = {
 	.notifier_call = kp_flags_debug,
 	.priority = INT_MAX,
 };
 
-static void kp_flags_no_notifier(void *unused)
-{
-	unregister_die_notifier(&kp_flags_nb);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(kp_flags_unnotify, unregister_die_notifier, struct notifier_block *);
+KUNIT_DEFINE_ACTION_WRAPPER(kp_flags_unregister, unregister_kprobe, struct kprobe *);
+KUNIT_DEFINE_ACTION_WRAPPER(kp_flags_unregister_return, unregister_kretprobe, struct kretprobe *);
 
 static void kp_flags_traps(struct kunit *test, unsigned long (*fn)(unsigned long))
 {
@@ -194,7 +179,7 @@ static void kp_flags_traps(struct kunit *test, unsigned long (*fn)(unsigned long
 	int post;
 
 	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_flags_nb), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_no_notifier, NULL), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_unnotify, &kp_flags_nb), 0);
 	for (post = 0; post <= !!kp.kp.post_handler; post++) {
 		kp.traps = 0;
 		kp.change = post ? 0 : X86_EFLAGS_TF;
@@ -202,62 +187,50 @@ static void kp_flags_traps(struct kunit *test, unsigned long (*fn)(unsigned long
 		KUNIT_EXPECT_EQ(test, fn(flags) & ~X86_EFLAGS_RF, flags);
 		KUNIT_EXPECT_EQ(test, kp.traps, 1);
 	}
-	kunit_release_action(test, kp_flags_no_notifier, NULL);
+	kunit_release_action(test, kp_flags_unnotify, &kp_flags_nb);
 }
 
-static void kp_flags_unregister(void *unused)
-{
-	unregister_kprobe(&kp.kp);
-}
-
-static void kp_flags_unregister_return(void *rp)
-{
-	unregister_kretprobe(rp);
-}
-
-static void kp_flags_jumps(struct kunit *test, void *addr, bool jump)
+/* Before registration */
+static void kp_flags_want_jump(struct kunit *test, bool jump)
 {
 	if (jump && !kp_opt_available())
 		kunit_skip(test, "no jump optimisation in this kernel");
 	if (kp_opt_available())
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(jump), 0);
-	if (!jump || !addr)
+}
+
+/* After it */
+static void kp_flags_wait_jump(struct kunit *test, void *addr, bool jump)
+{
+	if (!jump)
 		return;
 	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
 	KUNIT_ASSERT_TRUE(test, kp_is_jump(addr));
 }
 
-static void kp_flags_within_by(struct kunit *test, bool post, bool jump)
+static void kp_flags_register(struct kunit *test, void *addr, bool post)
 {
-	kp.kp.addr = (void *)kp_flags_probed;
+	kp.kp.addr = addr;
 	kp.kp.pre_handler = kp_flags_pre;
 	kp.kp.post_handler = post ? kp_flags_post : NULL;
-	kp_flags_jumps(test, NULL, jump);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp.kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_unregister, NULL), 0);
-	kp_flags_jumps(test, kp.kp.addr, jump);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_unregister, &kp.kp), 0);
+}
+
+static void kp_flags_within_by(struct kunit *test, bool post, bool jump)
+{
+	kp_flags_want_jump(test, jump);
+	kp_flags_register(test, kp_flags_probed, post);
+	kp_flags_wait_jump(test, kp.kp.addr, jump);
 	kp_flags_calls(test, kp_flags_within, ARRAY_SIZE(kp_odd));
 	kp_flags_traps(test, kp_flags_within);
 }
 
-static void kp_flags_break(struct kunit *test)
+/* Counting calls and returns changes the arithmetic flags, with or without a probe. */
+static void kp_flags_survive_return(struct kunit *test)
 {
-	kp_flags_within_by(test, false, false);
-}
-
-static void kp_flags_break_post(struct kunit *test)
-{
-	kp_flags_within_by(test, true, false);
-}
-
-static void kp_flags_jump(struct kunit *test)
-{
-	kp_flags_within_by(test, false, true);
-}
-
-static void kp_flags_jump_post(struct kunit *test)
-{
-	kp_flags_within_by(test, true, true);
+	if (boot_cpu_has(X86_FEATURE_CALL_DEPTH))
+		kunit_skip(test, "returns change flags");
 }
 
 static void kp_flags_ftrace_by(struct kunit *test, bool post)
@@ -267,25 +240,11 @@ static void kp_flags_ftrace_by(struct kunit *test, bool post)
 	if (IS_ENABLED(CONFIG_X86_32))
 		kunit_skip(test, "ftrace changes flags before it saves them, and restores none");
 	kp_flags_survive_return(test);
-	kp.kp.addr = (void *)kp_flags_traced;
-	kp.kp.pre_handler = kp_flags_pre;
-	kp.kp.post_handler = post ? kp_flags_post : NULL;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp.kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_unregister, NULL), 0);
+	kp_flags_register(test, kp_flags_traced, post);
 	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&kp.kp));
-	/* A call has been made: only with flags as they may be at calls. */
+	/* Only with flags that calls may have: one has been made. */
 	kp_flags_calls(test, kp_flags_entry, 1);
 	kp_flags_traps(test, kp_flags_entry);
-}
-
-static void kp_flags_ftrace(struct kunit *test)
-{
-	kp_flags_ftrace_by(test, false);
-}
-
-static void kp_flags_ftrace_post(struct kunit *test)
-{
-	kp_flags_ftrace_by(test, true);
 }
 
 static void kp_flags_register_return(struct kunit *test, struct kretprobe *rp,
@@ -297,35 +256,36 @@ static void kp_flags_register_return(struct kunit *test, struct kretprobe *rp,
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_unregister_return, rp), 0);
 }
 
-static void kp_flags_return_by(struct kunit *test, bool jump, bool two)
+/* With @two on one function, the trampoline leaves all to C. */
+static void kp_flags_return_by(struct kunit *test, bool two, bool jump)
 {
 	kp_flags_survive_return(test);
 	if (!IS_ENABLED(CONFIG_KRETPROBES))
 		kunit_skip(test, "no return probes in this kernel");
-	kp_flags_jumps(test, NULL, jump);
+	kp_flags_want_jump(test, jump);
 	kp_flags_register_return(test, &kp.rp, kp_flags_handler);
 	if (two)
 		kp_flags_register_return(test, &kp.other, kp_flags_other_handler);
-	kp_flags_jumps(test, kp.rp.kp.addr, jump);
+	kp_flags_wait_jump(test, kp.rp.kp.addr, jump);
 	kp_flags_calls(test, kp_flags_return, ARRAY_SIZE(kp_odd));
 	kp_flags_traps(test, kp_flags_return);
 }
 
-static void kp_flags_return_break(struct kunit *test)
-{
-	kp_flags_return_by(test, false, false);
-}
+#define KP_FLAGS_CASE(name, call)				\
+	static void kp_flags_##name(struct kunit *test)		\
+	{							\
+		kp_flags_##call;				\
+	}
 
-static void kp_flags_return_jump(struct kunit *test)
-{
-	kp_flags_return_by(test, true, false);
-}
-
-/* Two on one function: the trampoline leaves all to C. */
-static void kp_flags_return_two(struct kunit *test)
-{
-	kp_flags_return_by(test, false, true);
-}
+KP_FLAGS_CASE(break, within_by(test, false, false))
+KP_FLAGS_CASE(break_post, within_by(test, true, false))
+KP_FLAGS_CASE(jump, within_by(test, false, true))
+KP_FLAGS_CASE(jump_post, within_by(test, true, true))
+KP_FLAGS_CASE(ftrace, ftrace_by(test, false))
+KP_FLAGS_CASE(ftrace_post, ftrace_by(test, true))
+KP_FLAGS_CASE(return_break, return_by(test, false, false))
+KP_FLAGS_CASE(return_jump, return_by(test, false, true))
+KP_FLAGS_CASE(return_two, return_by(test, true, false))
 
 static int kp_flags_init(struct kunit *test)
 {

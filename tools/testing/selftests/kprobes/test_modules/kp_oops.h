@@ -5,7 +5,7 @@
 #ifndef __ASSEMBLY__
 /* Returns its argument plus one. */
 long kp_oops_target(long arg);
-/* The offset of an instruction that may be jump-optimised. */
+/* The offset of an instruction that can be optimised */
 extern const u32 kp_oops_insn;
 #endif
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: a handler oopses, its task ends, and the CPU goes on calling handlers.
+ * KUnit suite: a handler oopses, its task ends, and the CPU still calls handlers.
  *
- * Only where the handler runs in the context of the task: an oops in a handler that a
- * breakpoint has called is one in an NMI, and the kernel panics. An oops switches lockdep
- * off until the next boot, so this runs in a guest of its own.
+ * Without breakpoints: an oops in a handler that a breakpoint called is an oops in an NMI, and the
+ * kernel panics. An oops disables lockdep until the next boot, so the suite has a guest of its
+ * own.
  */
 
 #include <kunit/test.h>
@@ -16,7 +16,7 @@
 #include "kp_oops.h"
 #include "kp_opt.h"
 
-/* The task whose handlers oops. */
+/* The task whose handlers oops */
 static struct task_struct *kp_victim;
 
 static struct {
@@ -27,71 +27,64 @@ static struct {
 } kp_count;
 
 /* Nothing is mapped in the last page. */
-static void kp_oops_here(void)
+static void __kprobes kp_oops_here(void)
 {
 	if (current == READ_ONCE(kp_victim))
 		WRITE_ONCE(*(long *)-4096L, 1);
 }
 
-NOKPROBE_SYMBOL(kp_oops_here);
+static int __kprobes kp_count_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_count.pre++;
+	return 0;
+}
 
-static int kp_oops_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_oops_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_count.pre++;
 	kp_oops_here();
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_oops_pre);
-
-static int kp_count_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_count.pre++;
-	return 0;
-}
-
-NOKPROBE_SYMBOL(kp_count_pre);
-
-static void kp_oops_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_oops_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	kp_count.post++;
 	kp_oops_here();
 }
 
-NOKPROBE_SYMBOL(kp_oops_post);
-
-static int kp_oops_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_oops_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kp_count.entries++;
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_oops_entry);
-
-static int kp_oops_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_oops_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kp_count.returns++;
 	kp_oops_here();
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_oops_return);
-
 static int kp_victim_thread(void *unused)
 {
 	kp_oops_target(1);
-	/* Not reached if the handler was called. */
 	return 0;
 }
 
-/* Has a task on @cpu call the function, and waits until the task has ended. */
-static void kp_have_oops(struct kunit *test, unsigned int cpu)
+/* All calls are on this CPU. */
+static unsigned int kp_cpu(void)
+{
+	return cpumask_last(cpu_online_mask);
+}
+
+/* A task calls the function, and ends in the handler. */
+static void kp_oops(struct kunit *test)
 {
 	struct task_struct *task = kthread_create(kp_victim_thread, NULL, "kp_victim");
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	get_task_struct(task);
-	kthread_bind(task, cpu);
+	kthread_bind(task, kp_cpu());
 	WRITE_ONCE(kp_victim, task);
 	wake_up_process(task);
 	while (!READ_ONCE(task->exit_state))
@@ -110,12 +103,6 @@ static long kp_call_on_cpu(void *unused)
 	return ret;
 }
 
-/* The last CPU, which all calls are made on. */
-static unsigned int kp_cpu(void)
-{
-	return cpumask_last(cpu_online_mask);
-}
-
 static void kp_expect_calls(struct kunit *test)
 {
 	memset(&kp_count, 0, sizeof(kp_count));
@@ -125,19 +112,18 @@ static void kp_expect_calls(struct kunit *test)
 KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister, unregister_kprobe, struct kprobe *);
 KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_return, unregister_kretprobe, struct kretprobe *);
 
-static void kp_oops_in_probe(struct kunit *test, bool inside, bool post)
+static void kp_oops_in_probe(struct kunit *test, bool post)
 {
 	static struct kprobe kp;
 
 	memset(&kp, 0, sizeof(kp));
-	kp.addr = (void *)kp_oops_target + (inside ? kp_oops_insn : 0);
+	kp.addr = (void *)kp_oops_target + kp_oops_insn;
 	kp.pre_handler = post ? kp_count_pre : kp_oops_pre;
 	kp.post_handler = post ? kp_oops_post : NULL;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, &kp), 0);
-	/* A breakpoint's handler would bring the kernel down. */
-	KUNIT_ASSERT_TRUE(test, kprobe_ftrace(&kp) || kp_wait_jump(kp.addr, true));
-	kp_have_oops(test, kp_cpu());
+	KUNIT_ASSERT_TRUE(test, kp_wait_jump(kp.addr, true));
+	kp_oops(test);
 	kp_expect_calls(test);
 	KUNIT_EXPECT_EQ(test, kp_count.pre, 5);
 	KUNIT_EXPECT_EQ(test, kp_count.post, post ? 5 : 0);
@@ -147,12 +133,12 @@ static void kp_oops_in_probe(struct kunit *test, bool inside, bool post)
 
 static void kp_oops_in_pre(struct kunit *test)
 {
-	kp_oops_in_probe(test, true, false);
+	kp_oops_in_probe(test, false);
 }
 
 static void kp_oops_in_post(struct kunit *test)
 {
-	kp_oops_in_probe(test, true, true);
+	kp_oops_in_probe(test, true);
 }
 
 static void kp_oops_in_return(struct kunit *test)
@@ -165,7 +151,7 @@ static void kp_oops_in_return(struct kunit *test)
 	rp.handler = kp_oops_return;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_return, &rp), 0);
-	kp_have_oops(test, kp_cpu());
+	kp_oops(test);
 	kp_expect_calls(test);
 	KUNIT_EXPECT_EQ(test, kp_count.entries, 5);
 	KUNIT_EXPECT_EQ(test, kp_count.returns, 5);

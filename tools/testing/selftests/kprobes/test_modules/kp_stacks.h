@@ -2,13 +2,13 @@
 #ifndef KP_STACKS_H
 #define KP_STACKS_H
 
-/* The instructions of kp_stacks_probed(), and how many bytes it has in all. */
+/* The instructions of kp_stacks_probed(), then its size */
 #define KP_PUSH_RBP	0	/* the first instruction */
 #define KP_MOV_RBP	1
 #define KP_PUSH_RBX	2
 #define KP_SUB_RSP	3
 #define KP_MOV_RBX	4
-#define KP_LOAD		5	/* may fault; then the result is -EFAULT */
+#define KP_LOAD		5	/* may fault: the function returns -EFAULT */
 #define KP_STORE	6	/* to the stack */
 #define KP_CALL		7
 #define KP_NOP		8
@@ -31,7 +31,7 @@ void kp_stacks_callee(void);
 
 /* Fills memory with zeros, by one instruction. */
 void kp_stacks_fill(void *to, unsigned long bytes);
-/* Of the instruction that does it, and of the function's end. */
+/* Offsets of that instruction, and of the function's end */
 enum { KP_FILL_STOS, KP_FILL_SIZE, KP_FILL_NR };
 extern const u32 kp_stacks_fill_insn[KP_FILL_NR];
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Functions whose stack is looked at from handlers: at each of their instructions it
- * is another one.
- */
+/* Functions whose stack is different at each of their instructions */
 
 #include <linux/errno.h>
 #include <linux/linkage.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: the stack as handlers, and interrupts that come while a probed
- * instruction runs, see it.
+ * KUnit suite: stack traces from handlers, and from interrupts of copies of instructions.
  *
- * A trace from a handler begins with the frames of the probe. Then come the probed function
- * and its callers. These have to be the same as in a trace that kp_stacks_callee() takes
- * when the probed function calls it.
+ * A trace from a handler begins with the frames of the probe. Then there are the probed function
+ * and its callers, which have to be the same as in the trace from kp_stacks_callee(), a function
+ * that the probed one calls.
  */
 
 #include <asm/irq_regs.h>
@@ -38,7 +37,6 @@ struct kp_trace {
 
 static struct {
 	struct kprobe kp;
-	/* What the chain of calls looks like from within. */
 	struct kp_trace callee;
 	struct kp_trace pre;
 	struct kp_trace post;
@@ -49,19 +47,24 @@ static struct {
 
 static const long kp_good = 77;
 
-static void kp_save(struct kp_trace *trace)
+static void __kprobes kp_save(struct kp_trace *trace)
 {
 	trace->nr = stack_trace_save(trace->entry, KP_DEPTH, 0);
 }
 
-NOKPROBE_SYMBOL(kp_save);
+static void __kprobes kp_dump_and_save(struct kp_trace *trace)
+{
+	if (kp.dump)
+		dump_stack();
+	kp_save(trace);
+}
 
 void kp_stacks_callee(void)
 {
 	kp_save(&kp.callee);
 }
 
-/* From one place each, so that return addresses are the same every time. */
+/* Each is called at one place, so that return addresses are the same every time. */
 static noinline long kp_stacks_inner(const long *from)
 {
 	long ret = kp_stacks_probed(from);
@@ -78,35 +81,23 @@ static noinline long kp_stacks_outer(const long *from)
 	return ret;
 }
 
-static int kp_stacks_pre(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes kp_stacks_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	kp.hits++;
-	if (kp.dump)
-		dump_stack();
-	kp_save(&kp.pre);
+	kp_dump_and_save(&kp.pre);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_stacks_pre);
-
-static void kp_stacks_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_stacks_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
-	if (kp.dump)
-		dump_stack();
-	kp_save(&kp.post);
+	kp_dump_and_save(&kp.post);
 }
 
-NOKPROBE_SYMBOL(kp_stacks_post);
-
-static int kp_stacks_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+static int __kprobes kp_stacks_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
-	if (kp.dump)
-		dump_stack();
-	kp_save(&kp.fault);
+	kp_dump_and_save(&kp.fault);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_stacks_fault);
 
 static unsigned long kp_insn(int insn)
 {
@@ -137,7 +128,7 @@ static void kp_show(struct kunit *test, const char *what, const struct kp_trace 
 		kunit_info(test, "%s: %2u %pS\n", what, i, (void *)trace->entry[i]);
 }
 
-/* From entry @i of one and @j of the other on, to the end, they have to be the same. */
+/* From entry @i of one and @j of the other to the end, they have to be the same. */
 static bool kp_tails_differ(struct kunit *test, const char *what, const struct kp_trace *trace,
 			    unsigned int i, const struct kp_trace *wanted, unsigned int j)
 {
@@ -153,32 +144,24 @@ static bool kp_tails_differ(struct kunit *test, const char *what, const struct k
 	return true;
 }
 
-/*
- * @trace has to show the probed function at @ip, and then what the callee has shown.
- * 0 as @ip: the function has returned, there are only its callers.
- */
-static bool kp_trace_is_wrong(struct kunit *test, int insn, const char *handler,
-			      const struct kp_trace *trace, unsigned long ip)
+/* @trace has to have @ip, if not 0, and then the callers that the callee saw. */
+static void kp_check_trace(struct kunit *test, int insn, const char *handler,
+			   const struct kp_trace *trace, unsigned long ip)
 {
-	unsigned int at = kp_find_probed(trace), wanted = kp_find_probed(&kp.callee);
+	unsigned int at = kp_find_probed(trace), wanted = kp_find_probed(&kp.callee) + 1;
 	char what[32];
 
 	snprintf(what, sizeof(what), "instruction %d, %s", insn, handler);
-	if (!ip) {
-		if (at != trace->nr) {
-			KUNIT_FAIL(test, "%s: a function that has returned\n", what);
-			kp_show(test, what, trace);
-			return true;
-		}
-		at = kp_find(trace, kp.callee.entry[wanted + 1], kp.callee.entry[wanted + 1] + 1);
-		return kp_tails_differ(test, what, trace, at, &kp.callee, wanted + 1);
-	}
-	if (at == trace->nr || trace->entry[at] != ip) {
-		KUNIT_FAIL(test, "%s: no %pS\n", what, (void *)ip);
+	if (ip ? at == trace->nr || trace->entry[at] != ip : at != trace->nr) {
+		KUNIT_FAIL(test, "%s: %pS wanted\n", what, (void *)ip);
 		kp_show(test, what, trace);
-		return true;
+		return;
 	}
-	return kp_tails_differ(test, what, trace, at + 1, &kp.callee, wanted + 1);
+	if (ip)
+		at++;
+	else
+		at = kp_find(trace, kp.callee.entry[wanted], kp.callee.entry[wanted] + 1);
+	kp_tails_differ(test, what, trace, at, &kp.callee, wanted);
 }
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister, unregister_kprobe, struct kprobe *);
@@ -200,8 +183,8 @@ static void kp_register(struct kunit *test, unsigned long addr, bool post)
 }
 
 /*
- * With frame pointers a function's caller is missing until it has set up its own, but where a
- * pre_handler runs at its entry. After the call the called function has none yet.
+ * With frame pointers, the caller is missing until the function has set up its own frame, except
+ * for a pre_handler at the entry. After the call instruction, the callee has no frame yet.
  */
 static bool kp_has_frame(int insn, bool post)
 {
@@ -212,12 +195,10 @@ static bool kp_has_frame(int insn, bool post)
 	return insn > KP_MOV_RBP && insn < KP_POP_RBP - post;
 }
 
-/* Where a post_handler of @insn sees the function. */
+/* Where a post_handler sees the function; 0 if it has returned */
 static unsigned long kp_after(int insn)
 {
-	if (insn == KP_RET)
-		return 0;
-	return kp_insn(insn + 1);
+	return insn == KP_RET ? 0 : kp_insn(insn + 1);
 }
 
 static void kp_every_instruction(struct kunit *test, bool post)
@@ -232,10 +213,10 @@ static void kp_every_instruction(struct kunit *test, bool post)
 		KUNIT_EXPECT_EQ(test, kp_stacks_outer(&kp_good), kp_good);
 		KUNIT_ASSERT_EQ(test, kp.hits, 1);
 		KUNIT_ASSERT_LT(test, kp_find_probed(&kp.callee), kp.callee.nr);
-		kp_trace_is_wrong(test, insn, "pre", &kp.pre, kp_insn(insn));
-		/* After a call the called function comes first, then where it will return to. */
+		kp_check_trace(test, insn, "pre", &kp.pre, kp_insn(insn));
+		/* After a call, the callee is the first entry, then its return address. */
 		if (post)
-			kp_trace_is_wrong(test, insn, "post", &kp.post, kp_after(insn));
+			kp_check_trace(test, insn, "post", &kp.post, kp_after(insn));
 		kunit_release_action(test, kp_unregister, &kp.kp);
 	}
 	kunit_info(test, "%u of %d optimised\n", kp_jumps, KP_INSNS);
@@ -253,7 +234,7 @@ static void kp_stacks_in_post(struct kunit *test)
 	kp_every_instruction(test, true);
 }
 
-/* What the callee has shown is from the first call, in which nothing fails. */
+/* The callee's trace is from the first call, which does not fault. */
 static void kp_stacks_in_fault(struct kunit *test)
 {
 	const long *from;
@@ -264,7 +245,7 @@ static void kp_stacks_in_fault(struct kunit *test)
 		kp_register(test, kp_insn(KP_LOAD), post);
 		for (bad = 0; bad < 2; bad++) {
 			from = bad ? KP_BAD : &kp_good;
-			/* No call of its own for either. */
+			/* One call instruction for both */
 			OPTIMIZER_HIDE_VAR(from);
 			OPTIMIZER_HIDE_VAR(bad);
 			KUNIT_EXPECT_EQ(test, kp.fault.nr, 0);
@@ -273,13 +254,13 @@ static void kp_stacks_in_fault(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ(test, kp.hits, 2);
 		KUNIT_ASSERT_GT(test, kp.fault.nr, 0);
-		kp_trace_is_wrong(test, KP_LOAD, "pre", &kp.pre, kp_insn(KP_LOAD));
-		kp_trace_is_wrong(test, KP_LOAD, "fault", &kp.fault, kp_insn(KP_LOAD));
+		kp_check_trace(test, KP_LOAD, "pre", &kp.pre, kp_insn(KP_LOAD));
+		kp_check_trace(test, KP_LOAD, "fault", &kp.fault, kp_insn(KP_LOAD));
 		kunit_release_action(test, kp_unregister, &kp.kp);
 	}
 }
 
-/* For the script, which looks at what is in the log. */
+/* The script reads the dumps in the log. */
 static void kp_stacks_dumps(struct kunit *test)
 {
 	kp_register(test, kp_insn(KP_LOAD), true);
@@ -290,9 +271,7 @@ static void kp_stacks_dumps(struct kunit *test)
 	pr_info("kp_stacks: dumps end\n");
 }
 
-/*
- * Interrupts while the copy of an instruction runs.
- */
+/* Interrupts while the copy of an instruction runs */
 
 #define KP_FILL		(256 * 1024)
 #define KP_SAMPLES	20
@@ -312,7 +291,7 @@ static bool kp_within(unsigned long addr, unsigned long start, unsigned long siz
 	return addr - start < size;
 }
 
-/* Filling, but not by the instruction that is at the probed address. */
+/* Is this kp_stacks_fill(), but not at its own address? */
 static bool kp_is_in_slot(struct pt_regs *regs)
 {
 	return regs && !user_mode(regs) &&
@@ -365,7 +344,7 @@ static void kp_stacks_in_interrupt(struct kunit *test)
 	kp_timer.timer.function = kp_timer_function;
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_timer_stop, NULL), 0);
 	kp_register(test, probed, false);
-	/* The timer is to interrupt us. */
+	/* Stay on the CPU of the timer. */
 	migrate_disable();
 	hrtimer_start(&kp_timer.timer, ns_to_ktime(KP_PERIOD), HRTIMER_MODE_REL_PINNED_HARD);
 	while (READ_ONCE(kp_timer.in_slot) < KP_SAMPLES && time_before(jiffies, timeout)) {

@@ -2,7 +2,7 @@
 #ifndef KP_UNWIND_H
 #define KP_UNWIND_H
 
-/* Instructions to be probed, all of one size, and how many there are. */
+/* Number and size of the instructions to probe */
 #define KP_UNWIND_NOPS	512
 #define KP_UNWIND_NOP	4
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Instructions that kp_unwind probes; they are never executed. */
+/* Instructions that kp_unwind probes, and that are never executed */
 
 #include <linux/linkage.h>
 #include <asm/nospec-branch.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For context-unwind.sh: unwinders that are shown words which look like what a probe leaves on a
- * stack, and are not.
+ * For context-unwind.sh: unwinders that find words on a stack which only look as if a probe had
+ * left them.
  *
- * A task in user space can set its registers to anything. When it makes a system call,
- * these are the uppermost pt_regs on its kernel stack, and a stack trace ends there. The
- * parameter stack_top tells a reader where its own kernel stack ends, and the handler of a
- * probe saves the trace; traces counts them.
+ * A task in user space can set its registers to anything. After a system call they are the
+ * uppermost pt_regs on its kernel stack, where a stack trace ends. The parameter stack_top tells a
+ * reader where its own kernel stack ends; the handler of a probe saves the trace, and counts in
+ * traces.
  *
- * A word that is left on a stack may be an address in an instruction slot long after the
- * slot has been freed. Writing to the parameter stale unwinds from made up registers with
- * such addresses, in several tasks, while probes come and go.
+ * A stack may have an address in an instruction slot long after the slot was freed. A write to
+ * the parameter stale unwinds from made up registers with such addresses, in several tasks, while
+ * probes are registered and unregistered.
  */
 
 #include <asm/processor-flags.h>
@@ -48,11 +48,7 @@ static int kp_stack_top_get(char *buffer, const struct kernel_param *param)
 	return sysfs_emit(buffer, "%lu\n", (unsigned long)task_stack_page(current) + THREAD_SIZE);
 }
 
-static const struct kernel_param_ops kp_stack_top_ops = {
-	.get = kp_stack_top_get,
-};
-
-module_param_cb(stack_top, &kp_stack_top_ops, NULL, 0400);
+module_param_call(stack_top, NULL, kp_stack_top_get, NULL, 0400);
 
 static int kp_unwind_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -68,9 +64,7 @@ static struct kprobe kp_syscall = {
 	.pre_handler = kp_unwind_pre,
 };
 
-/*
- * Stale addresses.
- */
+/* Stale addresses */
 
 static struct kprobe kp_many[KP_UNWIND_NOPS];
 static struct kprobe *kp_many_list[KP_UNWIND_NOPS];
@@ -80,7 +74,7 @@ static int kp_none_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* As an unwinder does that comes to registers on a stack. */
+/* As an unwinder that has reached registers on a stack */
 static void kp_unwind_from(unsigned long ip)
 {
 	unsigned long word[8] = { ip, ip, ip, ip, ip, ip, ip, ip };
@@ -111,7 +105,7 @@ static int kp_unwinder(void *data)
 		for (i = 0; i < 50; i++)
 			kp_unwind_from(pages[prandom_u32_state(&random) % nr_pages] +
 				       prandom_u32_state(&random) % PAGE_SIZE);
-		/* Slots are only freed if no task holds up tasks RCU. */
+		/* Let tasks-RCU pass, or no slot is freed. */
 		schedule_timeout_interruptible(1);
 	}
 	return 0;
@@ -143,25 +137,8 @@ static int kp_registered_set(const char *val, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops kp_registered_ops = {
-	.set = kp_registered_set,
-};
-
-module_param_cb(registered, &kp_registered_ops, NULL, 0200);
-MODULE_PARM_DESC(registered, "have many probes registered, which take pages of slots");
-
-static int kp_churn(unsigned int rounds)
-{
-	int ret;
-
-	for (; rounds; rounds--) {
-		ret = kp_many_register();
-		if (ret)
-			return ret;
-		unregister_kprobes(kp_many_list, KP_UNWIND_NOPS);
-	}
-	return 0;
-}
+module_param_call(registered, kp_registered_set, NULL, NULL, 0200);
+MODULE_PARM_DESC(registered, "register or unregister many probes, which need pages of slots");
 
 static int kp_stale_set(const char *val, const struct kernel_param *param)
 {
@@ -173,19 +150,19 @@ static int kp_stale_set(const char *val, const struct kernel_param *param)
 		return ret ?: -ENOENT;
 	for (i = 0; i < ARRAY_SIZE(task); i++)
 		task[i] = kthread_run(kp_unwinder, (void *)(unsigned long)i, "kp_unwinder/%u", i);
-	ret = kp_churn(rounds);
+	for (; rounds && !ret; rounds--) {
+		ret = kp_many_register();
+		if (!ret)
+			unregister_kprobes(kp_many_list, KP_UNWIND_NOPS);
+	}
 	for (i = 0; i < ARRAY_SIZE(task); i++)
 		if (!IS_ERR(task[i]))
 			kthread_stop(task[i]);
 	return ret;
 }
 
-static const struct kernel_param_ops kp_stale_ops = {
-	.set = kp_stale_set,
-};
-
-module_param_cb(stale, &kp_stale_ops, NULL, 0200);
-MODULE_PARM_DESC(stale, "unwind from stale addresses while probes come and go so many times");
+module_param_call(stale, kp_stale_set, NULL, NULL, 0200);
+MODULE_PARM_DESC(stale, "unwind from stale addresses while probes change, so many times");
 
 static int __init kp_unwind_init(void)
 {
