@@ -1,61 +1,88 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes on many functions of the kernel at once: on the first three instructions
- * of each that may be probed, or, with insns=1, on the first one.
+ * Probes on instructions of many functions at once, for insn-functions.sh and insn-lib-tests.sh.
+ * Parameters:
  *
- * Commands for /sys/kernel/debug/kp_functions/cmd, one a write:
+ *	insns=N		probe at most N instructions of each function; 0: all
+ *	apart=N		with at least N bytes from the start of one to the start of the next, so
+ *			that jumps do not prevent each other
+ *	add=NAME N	find instructions in the first N bytes of a function, which may be given by
+ *			its address instead; fails unless all @insns of them can be probed
+ *	register=1	register all probes that were found
+ *	self=N		call the module's own function N times, after it was added
+ *	remove=1	unregister all, and check the text and the counts
+ *	summary		counts, before and after the removal, one "NAME VALUE" a line
+ *	own		results of library functions for which the kernel has no short test
  *
- *	add ADDRESS	probe the function there; fails when it may not be probed, or is
- *			too short
- *	self N		call the module's own function, which has to be added before, N times
- *	stop		unregister all, compare the counts and the text
- *
- * /sys/kernel/debug/kp_functions/summary has one "NAME VALUE" a line, and after `stop`
- * says what was wrong, if anything: lines that begin with "bad".
+ * To find the instructions, the module tries each offset: in the middle of an instruction,
+ * registration is refused with -EILSEQ. About every third probe has a post_handler.
  */
 
-#include <linux/debugfs.h>
+#include <crypto/sha2.h>
+#include <linux/crc32.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/math.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
-#include "kp_boundary.h"
+#include <linux/xarray.h>
 #include "kp_symbol.h"
 
-#define KP_INSNS	3
+static unsigned int insns;
+module_param(insns, uint, 0600);
 
-static unsigned int insns = KP_INSNS;
-module_param(insns, uint, 0400);
-MODULE_PARM_DESC(insns, "how many instructions of each function are probed");
-
-#define KP_FUNCTIONS	1024
-#define KP_REACH	48
+static unsigned int apart;
+module_param(apart, uint, 0600);
 
 struct kp_counter {
 	struct kprobe kp;
 	atomic_long_t hits;
+	atomic_long_t posts;
+	/* hits, and missed ones, before all probes were armed */
+	long before;
 	/* A CPU that executes the instruction counted before executes this one next. */
 	bool follows;
 };
 
 struct kp_function {
-	struct kp_counter insn[KP_INSNS];
-	unsigned long addr;
-	unsigned int size;
-	u8 text[KP_REACH];
-	bool text_changed;
+	struct list_head link;
+	void *addr;
+	unsigned long size;
+	u8 *text;
+	unsigned int nr;
+	struct kp_counter *counter;
+	struct kprobe **kps;
 };
 
-static struct kp_function *kp_functions[KP_FUNCTIONS];
-static int kp_functions_nr;
-static bool kp_stopped;
-static long kp_self_calls;
+/* With @insns */
+#define KP_FUNCTIONS	1024
+
+static LIST_HEAD(kp_functions);
 static DEFINE_MUTEX(kp_functions_mutex);
-static struct dentry *kp_functions_dir;
+static long kp_self_calls;
+
+static struct {
+	unsigned int functions;
+	unsigned int functions_hit;
+	unsigned int probes;
+	unsigned int probes_hit;
+	unsigned int not_allowed;
+	unsigned int not_supported;
+	unsigned int pairs_compared;
+	unsigned int wrong_errno;
+	unsigned int wrong_post;
+	unsigned int wrong_pair;
+	unsigned int wrong_self;
+	unsigned int wrong_text;
+	unsigned long hits;
+	unsigned long missed;
+} kp_total;
 
 noinline unsigned long kp_functions_self(unsigned long a, unsigned long b);
 noinline unsigned long kp_functions_self(unsigned long a, unsigned long b)
@@ -68,30 +95,40 @@ noinline unsigned long kp_functions_self(unsigned long a, unsigned long b)
 	return a * 7;
 }
 
-static int kp_functions_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_functions_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	atomic_long_inc(&container_of(kp, struct kp_counter, kp)->hits);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_functions_pre);
-
-/* The symbol has to begin at @addr; what kallsyms takes for its size. */
-static unsigned int kp_symbol_size(unsigned long addr)
+static void __kprobes kp_functions_post(struct kprobe *kp, struct pt_regs *regs,
+					unsigned long flags)
 {
-	unsigned long offset, size;
-
-	if (kp_measure((void *)addr, &offset, &size) || offset)
-		return 0;
-	return min(size, 0xffffUL);
+	atomic_long_inc(&container_of(kp, struct kp_counter, kp)->posts);
 }
 
-/* Does the instruction whose bytes are at @insn go on to the next one, whatever happens? */
-#if defined(CONFIG_X86)
+/*
+ * Return the distance to the next offset at which an instruction may begin. On s390 the error is
+ * the same inside an instruction and at one that must not be probed; there the first two bits of
+ * an instruction tell its length.
+ */
+static unsigned int kp_next_boundary(const u8 *text)
+{
+	if (IS_ENABLED(CONFIG_X86))
+		return 1;
+	if (IS_ENABLED(CONFIG_RISCV))
+		return 2;
+	if (IS_ENABLED(CONFIG_S390))
+		return ((*text >> 6) + 1) / 2 * 2 + 2;
+	return 4;
+}
+
+/* Does the instruction always continue at the next one? False if that is not known. */
 static bool kp_falls_through(const u8 *insn)
 {
+#if defined(CONFIG_X86)
 	switch (insn[0]) {
-	case 0x0f:		/* jcc, syscall and the like: not looked into */
+	case 0x0f:		/* jcc, syscall and others */
 	case 0x2e: case 0x3e:	/* prefixes of branches */
 	case 0x70 ... 0x7f:
 	case 0x9a:		/* lcall */
@@ -103,67 +140,39 @@ static bool kp_falls_through(const u8 *insn)
 		return false;
 	}
 	return true;
-}
 #elif defined(CONFIG_ARM64)
-static bool kp_falls_through(const u8 *insn)
-{
 	/* nop and other hints; then branches, exceptions, system instructions */
 	if (insn[3] == 0xd5 && insn[2] == 0x03 && insn[1] >> 4 == 2 && (insn[0] & 0x1f) == 0x1f)
 		return true;
 	return (insn[3] >> 2 & 7) != 5;
-}
 #elif defined(CONFIG_RISCV)
-static bool kp_falls_through(const u8 *insn)
-{
 	switch (insn[0] & 3) {
 	case 3:
-		switch (insn[0] & 0x7f) {
-		case 0x63: case 0x67: case 0x6f: case 0x73:
-			return false;
-		}
-		return true;
+		return (insn[0] & 0x7f) != 0x63 && (insn[0] & 0x7f) != 0x67 &&
+		       (insn[0] & 0x7f) != 0x6f && (insn[0] & 0x7f) != 0x73;
 	case 2:			/* c.jr, c.jalr, c.ebreak */
 		return insn[1] >> 5 != 4;
 	case 1:			/* c.j, c.beqz, c.bnez */
 		return insn[1] >> 5 < 5;
 	}
 	return true;
-}
 #elif defined(CONFIG_PPC) && defined(CONFIG_CPU_LITTLE_ENDIAN)
-static bool kp_falls_through(const u8 *insn)
-{
-	switch (insn[3] >> 2) {
-	case 2: case 3:		/* traps */
-	case 16 ... 19:
-		return false;
-	}
-	return true;
-}
+	/* traps, branches */
+	return insn[3] >> 2 != 2 && insn[3] >> 2 != 3 && (insn[3] >> 2 < 16 || insn[3] >> 2 > 19);
 #else
-static bool kp_falls_through(const u8 *insn)
-{
 	return false;
-}
 #endif
-
-static void kp_function_unregister(struct kp_function *function)
-{
-	int i;
-
-	for (i = 0; i < insns; i++)
-		unregister_kprobe(&function->insn[i].kp);
-	kfree(function);
 }
 
 /*
  * On riscv, a trap between lr and sc makes sc fail, and the loop around both never ends. That
- * architecture allows probes there. So let no function be probed that begins like that.
+ * architecture allows probes there. Probe no function that begins like that.
  */
 static bool kp_begins_with_lr(const struct kp_function *function)
 {
-	const u8 *insn = function->text, *end = insn + KP_REACH - 4;
+	const u8 *insn = function->text, *end = insn + min(function->size, 48) - 4;
 
-	if (!IS_ENABLED(CONFIG_RISCV))
+	if (!IS_ENABLED(CONFIG_RISCV) || function->size < 4)
 		return false;
 	/* opcode AMO, and the upper five bits of LR */
 	for (; insn <= end; insn += (insn[0] & 3) == 3 ? 4 : 2)
@@ -172,245 +181,336 @@ static bool kp_begins_with_lr(const struct kp_function *function)
 	return false;
 }
 
-/* The next place from @offset on that can be probed; an error, or where it was. */
-static int kp_register_from(struct kp_function *function, int i, unsigned int offset)
+static void kp_prepare(struct kp_counter *counter, void *addr)
 {
-	struct kp_counter *counter = &function->insn[i];
-	unsigned int limit = min(function->size, KP_REACH);
-	int ret = -ENOSPC;
-
-	counter->follows = i > 0 && kp_falls_through(function->text +
-			((unsigned long)counter[-1].kp.addr - function->addr));
-	for (; offset < limit; offset += kp_next_boundary(function->text + offset)) {
-		memset(&counter->kp, 0, sizeof(counter->kp));
-		counter->kp.addr = (kprobe_opcode_t *)(function->addr + offset);
-		counter->kp.pre_handler = kp_functions_pre;
-		counter->kp.flags = KPROBE_FLAG_DISABLED;
-		ret = register_kprobe(&counter->kp);
-		if (!ret)
-			return (unsigned long)counter->kp.addr - function->addr;
-		/* A function that may not be probed at all, or an instruction passed over. */
-		if (i == 0)
-			return ret;
-		if (ret != -EILSEQ)
-			counter->follows = false;
-	}
-	return -ENOSPC;
+	memset(counter, 0, sizeof(*counter));
+	counter->kp.addr = addr;
+	counter->kp.pre_handler = kp_functions_pre;
+	if ((unsigned long)addr % 3 == 1)
+		counter->kp.post_handler = kp_functions_post;
+	counter->kp.flags = KPROBE_FLAG_DISABLED;
 }
 
-static int kp_functions_add(unsigned long addr)
+/* Find what can be probed; register none of it. */
+static int kp_find_instructions(struct kp_function *function)
 {
-	struct kp_function *function;
-	int offset = 0, i, ret;
+	const u8 *text = function->text, *last = NULL;
+	unsigned int wanted = insns ?: function->size;
+	unsigned long offset, step;
+	int ret = 0;
 
-	if (kp_functions_nr == KP_FUNCTIONS || kp_stopped)
+	for (offset = 0; offset < function->size && function->nr < wanted; offset += step) {
+		struct kp_counter *counter = &function->counter[function->nr];
+
+		step = kp_next_boundary(text + offset);
+		kp_prepare(counter, function->addr + offset);
+		ret = register_kprobe(&counter->kp);
+		if (!ret) {
+			/* If it was moved from the start past an ENDBR, it will be found there. */
+			if (counter->kp.addr != function->addr + offset) {
+				unregister_kprobe(&counter->kp);
+				continue;
+			}
+			counter->follows = last && kp_falls_through(last);
+			last = text + offset;
+			function->kps[function->nr++] = &counter->kp;
+			if (apart)
+				step = round_up(apart, step);
+			continue;
+		}
+		if (ret == -EILSEQ)
+			continue;
+		/* With @insns, try no other start of the function. */
+		if (insns && !function->nr)
+			break;
+		last = NULL;
+		if (ret == -EINVAL) {
+			kp_total.not_allowed++;
+		} else if (ret == -EOPNOTSUPP) {
+			kp_total.not_supported++;
+		} else {
+			pr_err("kp_functions: %pS: %d\n", function->addr + offset, ret);
+			kp_total.wrong_errno++;
+		}
+	}
+	unregister_kprobes(function->kps, function->nr);
+	if (insns && function->nr < insns)
+		return ret ?: -ENOSPC;
+	return 0;
+}
+
+static void kp_free(struct kp_function *function)
+{
+	kvfree(function->text);
+	kvfree(function->counter);
+	kvfree(function->kps);
+	kfree(function);
+}
+
+/* Find a function by its name: where kprobes would put a probe on it. */
+static int kp_address_of(const char *name, unsigned long *addr)
+{
+	struct kprobe start = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
+	unsigned long offset, size;
+	int ret;
+
+	if (!kstrtoul(name, 0, addr))
+		return 0;
+	ret = register_kprobe(&start);
+	if (ret)
+		return ret;
+	unregister_kprobe(&start);
+	ret = kp_measure(start.addr, &offset, &size);
+	*addr = (unsigned long)start.addr - offset;
+	return ret;
+}
+
+static int kp_functions_add(const char *val, const struct kernel_param *param)
+{
+	unsigned long limit = ULONG_MAX, addr, offset, size;
+	struct kp_function *function;
+	char name[64];
+	int ret;
+
+	if (sscanf(val, "%63s %lu", name, &limit) < 1)
+		return -EINVAL;
+	ret = kp_address_of(name, &addr);
+	if (ret)
+		return ret;
+	if (kp_measure((void *)addr, &offset, &size) || offset || !size)
+		return -ENOENT;
+
+	guard(mutex)(&kp_functions_mutex);
+	if (insns && kp_total.functions == KP_FUNCTIONS)
 		return -EBUSY;
 	function = kzalloc(sizeof(*function), GFP_KERNEL);
 	if (!function)
 		return -ENOMEM;
-	function->addr = addr;
-	function->size = kp_symbol_size(addr);
-	ret = copy_from_kernel_nofault(function->text, (void *)addr, KP_REACH);
-	if (ret || !function->size || kp_begins_with_lr(function)) {
-		kfree(function);
-		return -EINVAL;
-	}
-	for (i = 0; i < insns; i++) {
-		if (i)
-			offset += kp_next_boundary(function->text + offset);
-		offset = kp_register_from(function, i, offset);
-		if (offset < 0) {
-			while (i--)
-				unregister_kprobe(&function->insn[i].kp);
-			kfree(function);
-			return offset;
-		}
-	}
-	/* From the last to the first: a hit that is counted here is counted there. */
-	for (i = insns - 1; i >= 0; i--) {
-		ret = enable_kprobe(&function->insn[i].kp);
-		if (ret) {
-			kp_function_unregister(function);
-			return ret;
-		}
-	}
-	kp_functions[kp_functions_nr++] = function;
-	return 0;
-}
-
-static int kp_functions_self_calls(unsigned long calls)
-{
-	unsigned long i, a;
-
-	for (i = 0; i < calls; i++) {
-		a = i ^ 5 << 3;
-		if (kp_functions_self(i, 5) != a * 7)
-			return -EIO;
-		kp_self_calls++;
-	}
-	return 0;
-}
-
-/*
- * Unregister the probes on the first instruction of each function, then those on the second, and
- * so on. After each step, wait until no task is between two of the instructions: a hit of one
- * is then counted at the next one, too. At last, compare the text.
- */
-static int kp_functions_stop(void)
-{
-	struct kprobe **kps;
-	u8 now[KP_REACH];
-	int i, j;
-
-	if (kp_stopped)
-		return -EBUSY;
-	kps = kcalloc(kp_functions_nr, sizeof(*kps), GFP_KERNEL);
-	if (!kps)
-		return -ENOMEM;
-	for (i = 0; i < insns; i++) {
-		for (j = 0; j < kp_functions_nr; j++)
-			kps[j] = &kp_functions[j]->insn[i].kp;
-		unregister_kprobes(kps, kp_functions_nr);
-		synchronize_rcu_tasks();
-	}
-	kfree(kps);
-	kp_stopped = true;
-	for (j = 0; j < kp_functions_nr; j++) {
-		if (copy_from_kernel_nofault(now, (void *)kp_functions[j]->addr, KP_REACH) ||
-		    memcmp(now, kp_functions[j]->text, KP_REACH))
-			kp_functions[j]->text_changed = true;
-	}
-	return 0;
-}
-
-static int kp_functions_command(char *args)
-{
-	char *verb = strsep(&args, " ");
-	unsigned long value;
-	int ret;
-
-	if (!strcmp(verb, "stop"))
-		return kp_functions_stop();
-	ret = args ? kstrtoul(args, 0, &value) : -EINVAL;
-	if (ret)
+	function->addr = (void *)addr;
+	function->size = min(size, limit);
+	function->text = kvmalloc(function->size, GFP_KERNEL);
+	function->counter = kvcalloc(function->size, sizeof(*function->counter), GFP_KERNEL);
+	function->kps = kvcalloc(function->size, sizeof(*function->kps), GFP_KERNEL);
+	if (!function->text || !function->counter || !function->kps)
+		ret = -ENOMEM;
+	else
+		ret = copy_from_kernel_nofault(function->text, function->addr, function->size);
+	if (!ret && insns && kp_begins_with_lr(function))
+		ret = -EINVAL;
+	if (!ret)
+		ret = kp_find_instructions(function);
+	if (ret) {
+		kp_free(function);
 		return ret;
-	if (!strcmp(verb, "add"))
-		return kp_functions_add(value);
-	if (!strcmp(verb, "self"))
-		return kp_functions_self_calls(value);
-	return -EINVAL;
+	}
+	list_add_tail(&function->link, &kp_functions);
+	kp_total.functions++;
+	kp_total.probes += function->nr;
+	return 0;
 }
-
-static ssize_t kp_functions_write(struct file *file, const char __user *buf, size_t count,
-				  loff_t *pos)
-{
-	char line[64];
-	int ret;
-
-	if (count >= sizeof(line))
-		return -E2BIG;
-	if (copy_from_user(line, buf, count))
-		return -EFAULT;
-	line[count] = '\0';
-	mutex_lock(&kp_functions_mutex);
-	ret = kp_functions_command(strim(line));
-	mutex_unlock(&kp_functions_mutex);
-	return ret ?: count;
-}
-
-static const struct file_operations kp_functions_cmd_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = kp_functions_write,
-	.llseek = noop_llseek,
-};
 
 static long kp_counted(const struct kp_counter *counter)
 {
-	return atomic_long_read(&counter->hits) + counter->kp.nmissed;
+	return atomic_long_read(&counter->hits) + counter->kp.nmissed - counter->before;
 }
 
-static void kp_check_counts(struct seq_file *m, const struct kp_function *function, int i,
-			    long *pairs)
+static int kp_functions_register(const char *val, const struct kernel_param *param)
 {
-	const struct kp_counter *counter = &function->insn[i];
+	struct kp_function *function;
+	int i, ret;
 
-	if (!counter->follows || !kp_counted(counter - 1))
-		return;
-	(*pairs)++;
-	if (kp_counted(counter) < kp_counted(counter - 1))
-		seq_printf(m, "bad: %ps: instruction %d has %ld hits, the one before %ld\n",
-			   (void *)function->addr, i, kp_counted(counter), kp_counted(counter - 1));
-}
-
-/* Only kp_functions_self_calls() calls the module's own function. */
-static void kp_check_self(struct seq_file *m, const struct kp_function *function, int i)
-{
-	long own = atomic_long_read(&function->insn[i].hits);
-
-	if (own != kp_self_calls)
-		seq_printf(m, "bad: own instruction %d has %ld hits of %ld\n", i, own,
-			   kp_self_calls);
-}
-
-static int kp_functions_summary_show(struct seq_file *m, void *unused)
-{
-	long hits = 0, missed = 0, hit = 0, pairs = 0;
-	int i, j;
-
-	mutex_lock(&kp_functions_mutex);
-	for (j = 0; j < kp_functions_nr; j++) {
-		struct kp_function *function = kp_functions[j];
-
-		for (i = 0; i < insns; i++) {
-			hits += atomic_long_read(&function->insn[i].hits);
-			missed += function->insn[i].kp.nmissed;
-			if (kp_stopped && i)
-				kp_check_counts(m, function, i, &pairs);
-			if (kp_stopped && function->addr == (unsigned long)kp_functions_self)
-				kp_check_self(m, function, i);
+	guard(mutex)(&kp_functions_mutex);
+	list_for_each_entry(function, &kp_functions, link) {
+		for (i = 0; i < function->nr; i++)
+			function->counter[i].kp.flags = 0;
+		ret = register_kprobes(function->kps, function->nr);
+		if (ret) {
+			pr_err("kp_functions: all of %pS: %d\n", function->addr, ret);
+			return ret;
 		}
-		if (kp_counted(&function->insn[0]))
-			hit++;
-		if (function->text_changed)
-			seq_printf(m, "bad: text of %ps is not what it was\n",
-				   (void *)function->addr);
+		/* From the last to the first: what is counted here will be counted there. */
+		for (i = function->nr - 1; i >= 0; i--) {
+			function->counter[i].before = kp_counted(&function->counter[i]);
+			/* Keep this order. */
+			smp_mb();
+		}
 	}
-	seq_printf(m, "functions %d\n", kp_functions_nr);
-	seq_printf(m, "functions_hit %ld\n", hit);
-	seq_printf(m, "hits %ld\n", hits);
-	seq_printf(m, "missed %ld\n", missed);
-	seq_printf(m, "pairs_compared %ld\n", pairs);
-	mutex_unlock(&kp_functions_mutex);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(kp_functions_summary);
+
+static void kp_check_function(const struct kp_function *function)
+{
+	bool own = function->addr == kp_functions_self;
+	unsigned int i, hit = 0;
+	u8 *now;
+
+	for (i = 0; i < function->nr; i++) {
+		const struct kp_counter *counter = &function->counter[i];
+		long hits = atomic_long_read(&counter->hits), counted = kp_counted(counter);
+
+		hit += hits != 0;
+		kp_total.hits += hits;
+		kp_total.missed += counter->kp.nmissed;
+		/* The post_handler is called if there is one, and only then. */
+		if (hits && !counter->kp.post_handler != !atomic_long_read(&counter->posts))
+			kp_total.wrong_post++;
+		/* Only kp_functions_call_self() calls the module's own function. */
+		if (own && hits != kp_self_calls)
+			kp_total.wrong_self++;
+		/* Only with few instructions has kp_functions_remove() waited. */
+		if (!insns || !counter->follows || !kp_counted(counter - 1))
+			continue;
+		kp_total.pairs_compared++;
+		if (counted < kp_counted(counter - 1)) {
+			pr_err("kp_functions: %pS: %ld hits, the instruction before it %ld\n",
+			       counter->kp.addr, counted, kp_counted(counter - 1));
+			kp_total.wrong_pair++;
+		}
+	}
+	kp_total.probes_hit += hit;
+	kp_total.functions_hit += hit != 0;
+
+	now = kvmalloc(function->size, GFP_KERNEL);
+	if (!now || copy_from_kernel_nofault(now, function->addr, function->size) ||
+	    memcmp(now, function->text, function->size)) {
+		pr_err("kp_functions: the text of %pS is not the original\n", function->addr);
+		kp_total.wrong_text++;
+	}
+	kvfree(now);
+}
+
+/*
+ * With few instructions, unregister the first probe of each function, then the second of each,
+ * and so on. After each step, wait until no task is between two of the instructions: a hit of
+ * one is then counted at the next one, too.
+ */
+static int kp_functions_remove(const char *val, const struct kernel_param *param)
+{
+	static struct kprobe *kps[KP_FUNCTIONS];
+	struct kp_function *function, *next;
+	unsigned int i, nr;
+
+	guard(mutex)(&kp_functions_mutex);
+	for (i = 0; i < insns; i++) {
+		nr = 0;
+		list_for_each_entry(function, &kp_functions, link)
+			kps[nr++] = function->kps[i];
+		unregister_kprobes(kps, nr);
+		synchronize_rcu_tasks();
+	}
+	list_for_each_entry_safe(function, next, &kp_functions, link) {
+		if (!insns)
+			unregister_kprobes(function->kps, function->nr);
+		kp_check_function(function);
+		list_del(&function->link);
+		kp_free(function);
+	}
+	return 0;
+}
+
+static int kp_functions_call_self(const char *val, const struct kernel_param *param)
+{
+	unsigned long calls, i, a;
+	int ret = kstrtoul(val, 0, &calls);
+
+	for (i = 0; !ret && i < calls; i++) {
+		a = i ^ 5 << 3;
+		if (kp_functions_self(i, 5) != a * 7)
+			ret = -EIO;
+		kp_self_calls++;
+	}
+	return ret;
+}
+
+static int kp_functions_summary(char *buf, const struct kernel_param *param)
+{
+	guard(mutex)(&kp_functions_mutex);
+	return sysfs_emit(buf, "functions %u\nfunctions_hit %u\nprobes %u\nprobes_hit %u\n"
+			  "hits %lu\nmissed %lu\nnot_allowed %u\nnot_supported %u\n"
+			  "pairs_compared %u\nwrong_errno %u\nwrong_post %u\nwrong_pair %u\n"
+			  "wrong_self %u\nwrong_text %u\n", kp_total.functions,
+			  kp_total.functions_hit, kp_total.probes, kp_total.probes_hit,
+			  kp_total.hits, kp_total.missed, kp_total.not_allowed,
+			  kp_total.not_supported, kp_total.pairs_compared, kp_total.wrong_errno,
+			  kp_total.wrong_post, kp_total.wrong_pair, kp_total.wrong_self,
+			  kp_total.wrong_text);
+}
+
+/* Of "abc", 1000 times over; zeros if the kernel is built without SHA-256 */
+static void kp_own_sha256(u8 digest[SHA256_DIGEST_SIZE])
+{
+	struct sha256_state state;
+	int i;
+
+	memset(digest, 0, SHA256_DIGEST_SIZE);
+	if (!IS_REACHABLE(CONFIG_CRYPTO_LIB_SHA256))
+		return;
+	sha256_init(&state);
+	for (i = 0; i < 1000; i++)
+		sha256_update(&state, "abc", 3);
+	sha256_final(&state, digest);
+}
+
+/* Store, mark, find and erase; return the number of wrong answers. */
+static unsigned int kp_own_xarray(void)
+{
+	unsigned long index, i, seen = 0, wrong = 0;
+	DEFINE_XARRAY(xa);
+	void *entry;
+
+	for (i = 0; i < 300; i++)
+		wrong += xa_is_err(xa_store(&xa, i * i, xa_mk_value(i), GFP_KERNEL));
+	for (i = 0; i < 300; i += 3)
+		xa_set_mark(&xa, i * i, XA_MARK_1);
+	for (i = 0; i < 300; i++) {
+		wrong += xa_to_value(xa_load(&xa, i * i)) != i;
+		wrong += xa_get_mark(&xa, i * i, XA_MARK_1) != !(i % 3);
+		wrong += i > 1 && xa_load(&xa, i * i + 1);
+	}
+	xa_for_each_marked(&xa, index, entry, XA_MARK_1)
+		wrong += xa_to_value(entry) != 3 * seen++;
+	wrong += seen != 100;
+	for (i = 0; i < 300; i += 2)
+		wrong += xa_to_value(xa_erase(&xa, i * i)) != i;
+	seen = 0;
+	xa_for_each(&xa, index, entry)
+		wrong += xa_to_value(entry) != 2 * seen++ + 1;
+	wrong += seen != 150;
+	xa_destroy(&xa);
+	return wrong + !xa_empty(&xa);
+}
+
+static int kp_functions_own(char *buf, const struct kernel_param *param)
+{
+	static const u8 digits[] = "123456789";
+	u8 digest[SHA256_DIGEST_SIZE];
+
+	kp_own_sha256(digest);
+	return sysfs_emit(buf, "sha256 %*phN\ncrc32 %08x %08x %08x\nxarray %u wrong\n",
+			  SHA256_DIGEST_SIZE, digest, ~crc32_le(~0, digits, 9),
+			  ~crc32_be(~0, digits, 9), ~__crc32c_le(~0, digits, 9),
+			  kp_own_xarray());
+}
+
+module_param_call(add, kp_functions_add, NULL, NULL, 0200);
+module_param_call(register, kp_functions_register, NULL, NULL, 0200);
+module_param_call(remove, kp_functions_remove, NULL, NULL, 0200);
+module_param_call(self, kp_functions_call_self, NULL, NULL, 0200);
+module_param_call(summary, NULL, kp_functions_summary, NULL, 0400);
+module_param_call(own, NULL, kp_functions_own, NULL, 0400);
 
 static int __init kp_functions_init(void)
 {
-	if (!insns || insns > KP_INSNS)
-		return -EINVAL;
-	kp_functions_dir = debugfs_create_dir("kp_functions", NULL);
-	debugfs_create_file("cmd", 0200, kp_functions_dir, NULL, &kp_functions_cmd_fops);
-	debugfs_create_file("summary", 0400, kp_functions_dir, NULL, &kp_functions_summary_fops);
 	return 0;
 }
 
 static void __exit kp_functions_exit(void)
 {
-	int i;
-
-	debugfs_remove(kp_functions_dir);
-	for (i = 0; i < kp_functions_nr; i++) {
-		if (kp_stopped)
-			kfree(kp_functions[i]);
-		else
-			kp_function_unregister(kp_functions[i]);
-	}
+	kp_functions_remove(NULL, NULL);
 }
 
 module_init(kp_functions_init);
 module_exit(kp_functions_exit);
 
-MODULE_DESCRIPTION("kprobes on functions of the whole kernel");
+MODULE_DESCRIPTION("kprobes on many functions, or on every instruction of some");
 MODULE_LICENSE("GPL");
