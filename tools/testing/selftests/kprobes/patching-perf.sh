@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# How others are informed of probes: perf of patched text and of pages of slots, /proc/kallsyms of
-# these pages.
+# perf gets records of patched text and of pages of slots, and /proc/kallsyms names these pages.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -11,15 +10,9 @@ set -eu
 RECORDS=$TOPIC_DIR/perf_records
 CMD=$DEBUGFS/kp_ctl/cmd
 
-RESULTS="patched text;jumps;slots;what is known is what is there;new pages;pages that go;\
-names of pages"
-
 skip_all() {
-	echo "$RESULTS" | tr ';' '\n' >"$TMP/results"
-	while read -r name; do
-		ktap_test_skip "$name: $1"
-	done <"$TMP/results"
-	ktap_finished
+	ktap_skip_all "$1"
+	exit "$KSFT_SKIP"
 }
 
 # number NAME: prints what perf_records has counted
@@ -34,8 +27,9 @@ in_and_out() {
 
 # A breakpoint is written and removed each time, and the text is not changed otherwise.
 text_is_right() {
-	[ "$armed" -gt 32 ] && in_and_out breakpoints $((2 * armed)) &&
-		equal "other records" "$(number others)" 0
+	at_least "probes" "$armed" 33
+	in_and_out breakpoints $((2 * armed))
+	equal "other records" "$(number others)" 0
 }
 
 # Without jump optimisation there are no jumps.
@@ -67,7 +61,6 @@ records_agree() {
 }
 
 setup
-ktap_set_plan 7
 is_x86 || skip_all "only x86 tells perf of the text that it patches"
 [ -x "$RECORDS" ] || skip_all "perf_records is not built"
 
@@ -126,6 +119,7 @@ if [ "$status" -ne 0 ]; then
 	sed 's/^/# /' "$TMP/wrong"
 	ktap_exit_fail_msg "perf_records ended with status $status"
 fi
+ktap_set_plan 7
 armed=$(cat "$TMP/armed")
 optimized=$(cat "$TMP/optimized")
 check "patched text" text_is_right
