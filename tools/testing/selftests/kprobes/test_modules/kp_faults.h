@@ -46,16 +46,15 @@ void kp_faults_text(void);
  * read; store, 0; add, the value before; each of them -EFAULT if it fails; move, the number of
  * bytes that were not copied.
  */
-long kp_user_load(const void __user *from);
-extern const u32 kp_user_load_insn;
-long kp_user_store(void __user *to, long value);
-extern const u32 kp_user_store_insn;
-long kp_user_add(void __user *to, long value);
-extern const u32 kp_user_add_insn;
-long kp_user_move(void __user *to, const void *from, long bytes);
-extern const u32 kp_user_move_insn;
-long kp_kernel_load(const void *from);
-extern const u32 kp_kernel_load_insn;
+#define KP_ACCESS(name, args...)	\
+	long name(args);		\
+	extern const u32 name##_insn
+
+KP_ACCESS(kp_user_load, const void __user *from);
+KP_ACCESS(kp_user_store, void __user *to, long value);
+KP_ACCESS(kp_user_add, void __user *to, long value);
+KP_ACCESS(kp_user_move, void __user *to, const void *from, long bytes);
+KP_ACCESS(kp_kernel_load, const void *from);
 /* The offset of its RET */
 extern const u32 kp_kernel_load_end;
 
@@ -70,8 +69,7 @@ void kp_watched_store(long *to, long value);
 extern const u32 kp_watched_store_insn[2];
 
 /* Both return their argument plus one. The second executes an int3 that belongs to no probe. */
-long kp_plain(long arg);
-extern const u32 kp_plain_insn;
+KP_ACCESS(kp_plain, long arg);
 long kp_foreign_int3(long arg);
 /* Offsets of a nop and an add before the int3, the int3, and an add after it */
 enum { KP_FOREIGN_NOP, KP_FOREIGN_BEFORE, KP_FOREIGN_INT3, KP_FOREIGN_AFTER, KP_FOREIGN_NR };

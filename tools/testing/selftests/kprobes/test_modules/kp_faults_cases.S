@@ -207,52 +207,45 @@ SYM_DATA(kp_faults_edge, _ASM_PTR 0)
 
 	.text
 
-/* An access to user memory, the code around it, and its fix-up */
-.macro USER_ACCESS name:req, code:req, before, after
+/*
+ * An access to user memory, with what sets up registers, the result of success and of failure,
+ * and what restores registers.
+ */
+.macro USER_ACCESS name:req, code:req, before, success, failure, after
 SYM_FUNC_START(kp_user_\name)
 	\before
 	ASM_STAC
 .Luser_\name:
 	\code
+	\success
+.Luser_\name\()_out:
 	ASM_CLAC
 	\after
 	RET
 .Luser_\name\()_failed:
-	mov	$-EFAULT, %_ASM_AX
-	ASM_CLAC
-	RET
+	\failure
+	jmp	.Luser_\name\()_out
 SYM_FUNC_END(kp_user_\name)
 	_ASM_EXTABLE_UA(.Luser_\name, .Luser_\name\()_failed)
+	.pushsection .rodata, "a"
+	.balign	4
+SYM_DATA(kp_user_\name\()_insn, .long .Luser_\name - kp_user_\name)
+	.popsection
 .endm
 
-USER_ACCESS load, W(mov (%_ASM_ARG1), %AX)
-USER_ACCESS store, W(mov %_ASM_ARG2, (%_ASM_ARG1)), after="xor %eax, %eax"
-USER_ACCESS add, W(lock xadd %DX, (%_ASM_ARG1)), before=W(mov %_ASM_ARG2, %DX), \
-	after=W(mov %DX, %AX)
+#define FAILED		failure=W(mov $-EFAULT, %AX)
 
-/* In both cases the result is in cx. */
-SYM_FUNC_START(kp_user_move)
+USER_ACCESS load, W(mov (%_ASM_ARG1), %AX), FAILED
+USER_ACCESS store, W(mov %_ASM_ARG2, (%_ASM_ARG1)), success="xor %eax, %eax", FAILED
+USER_ACCESS add, W(lock xadd %DX, (%_ASM_ARG1)), before=W(mov %_ASM_ARG2, %DX), \
+	success=W(mov %DX, %AX), FAILED
 #ifdef CONFIG_X86_64
-	mov	%rdx, %rcx
+USER_ACCESS move, "rep movsb", before="mov %rdx, %rcx", success="mov %rcx, %rax", \
+	failure="mov %rcx, %rax"
 #else
-	push	%edi
-	push	%esi
-	mov	%eax, %edi
-	mov	%edx, %esi
+USER_ACCESS move, "rep movsb", success="mov %ecx, %eax", failure="mov %ecx, %eax", \
+	before="push %edi; push %esi; mov %eax, %edi; mov %edx, %esi", after="pop %esi; pop %edi"
 #endif
-	ASM_STAC
-.Luser_move:
-	rep movsb
-.Luser_move_failed:
-	ASM_CLAC
-	mov	%_ASM_CX, %_ASM_AX
-#ifndef CONFIG_X86_64
-	pop	%esi
-	pop	%edi
-#endif
-	RET
-SYM_FUNC_END(kp_user_move)
-_ASM_EXTABLE_UA(.Luser_move, .Luser_move_failed)
 
 SYM_FUNC_START(kp_kernel_load)
 	nop
@@ -297,10 +290,6 @@ SYM_FUNC_END(kp_foreign_int3)
 
 	.section .rodata, "a"
 	.balign	4
-SYM_DATA(kp_user_load_insn, .long .Luser_load - kp_user_load)
-SYM_DATA(kp_user_store_insn, .long .Luser_store - kp_user_store)
-SYM_DATA(kp_user_add_insn, .long .Luser_add - kp_user_add)
-SYM_DATA(kp_user_move_insn, .long .Luser_move - kp_user_move)
 SYM_DATA(kp_kernel_load_insn, .long .Lkernel_load - kp_kernel_load)
 SYM_DATA(kp_kernel_load_end, .long .Lkernel_load_end - kp_kernel_load)
 SYM_DATA_START(kp_watched_store_insn)
