@@ -70,6 +70,21 @@ static void kp_opt_enters(struct kunit *test)
 	}
 }
 
+/* Instructions can have one byte. */
+static void kp_opt_enters_second_byte(struct kunit *test)
+{
+	void *nop = (void *)kp_opt_fill + kp_opt_fill_insn[KP_FILL_PROBED];
+	struct kp_opt_probe *first = kp_opt_jump(test, nop, false);
+	struct kp_opt_probe *second = kp_opt_jump(test, nop + 1, false);
+	long filled = -1;
+
+	kp_opt_stays_int3(test, first);
+	kp_opt_fill(&filled, sizeof(filled));
+	KUNIT_EXPECT_EQ(test, filled, 0);
+	KUNIT_EXPECT_EQ(test, first->pre, 1);
+	KUNIT_EXPECT_EQ(test, second->pre, 1);
+}
+
 static void kp_opt_blocker_disabled(struct kunit *test)
 {
 	struct kp_opt_probe *probes[] = { kp_row_new(test, 4, false), kp_row_new(test, 5, false) };
@@ -227,6 +242,7 @@ static void kp_opt_switch_waits(struct kunit *test)
 
 static struct kunit_case kp_opt_block_cases[] = {
 	KUNIT_CASE(kp_opt_enters),
+	KUNIT_CASE(kp_opt_enters_second_byte),
 	KUNIT_CASE(kp_opt_blocker_disabled),
 	KUNIT_CASE(kp_opt_blocked_disabled),
 	KUNIT_CASE(kp_opt_row_full),
