@@ -551,7 +551,7 @@ tells_of_jumps() {
 		no_jump|@undecoded_later|not all of the function can be decoded
 		no_jump|@short_end|the function ends before the jump does
 		no_jump|@short|a branch leads into the JTPR
-		no_jump|@address|an address inside the JTPR is loaded|$ADDRESS_HINT
+		no_jump|@address_first|an address inside the JTPR is loaded|$ADDRESS_HINT
 		no_jump|@fixup_into|an exception fixup leads into the JTPR
 		no_jump|@label_into|a jump label leads into the JTPR
 		no_jump|@assembly|a branch from another function leads into the JTPR

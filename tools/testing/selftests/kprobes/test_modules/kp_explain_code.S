@@ -197,18 +197,6 @@ CODE_END segment
  * No jump
  */
 
-CODE address
-#ifdef CONFIG_X86_64
-	lea	1f(%rip), %rax
-#else
-	mov	$1f, %eax
-#endif
-	AT	address
-	nop
-1:	ANNOTATE_NOENDBR
-	SOME_NOPS
-CODE_END address
-
 .macro LABEL_NOP to:req
 .Lsite_\to:
 	.byte	BYTES_NOP5

@@ -321,6 +321,21 @@ CODE fixup_into, (KP_REFUSE | KP_POINTER)
 CODE_END fixup_into
 _ASM_EXTABLE(.Lload_into, .Lfixup_into)
 
+/* The function loads the address of the first, or of the last byte of the JTPR. */
+.macro ADDRESS_OF name:req, insn:vararg
+CODE \name, KP_REFUSE
+	ADDRESS	1f, %_ASM_DX
+	test	$1, %edi
+	jnz	2f
+	push	%_ASM_DX
+	PLAIN_RET
+	int3
+INTO \name, \insn
+.endm
+
+ADDRESS_OF address_first
+ADDRESS_OF address_last, bts $6, %eax
+
 /* Absolute addresses, in each kind of instruction that can have one */
 #ifdef CONFIG_X86_32
 .macro ADDRESS_IN name:req, push:req
