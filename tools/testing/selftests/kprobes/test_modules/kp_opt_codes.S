@@ -287,6 +287,31 @@ PARTED assembly, _is_continued_here, jmp
 PARTED part_last_byte, .part.1, jmp, bts $6, %eax
 PARTED part_jcc, .part.0, jnz
 
+/* A short branch of the function before or after, and from as far as such a branch can be */
+.macro NEIGHBOUR name:req, skip=0
+	.text
+	.type	kp_opt_\name, @function
+kp_opt_\name:
+	add	$32, %eax
+	.skip	\skip, 0x90
+	jmp	.Linto_\name
+FUNC_END kp_opt_\name
+.endm
+
+.macro NEAR name:req, insn:vararg
+CODE \name, KP_REFUSE
+	test	$1, %edi
+	jz	kp_opt_\name
+INTO \name, \insn
+.endm
+
+NEIGHBOUR from_before
+NEAR from_before
+NEAR from_after
+NEIGHBOUR from_after
+NEAR from_far, bts $6, %eax
+NEIGHBOUR from_far, ".Linto_from_far + 126 - ."
+
 /* The search reads a page of text at a time. @bytes of the branch are at the end of one page. */
 .macro ACROSS_PAGES name:req, bytes:req
 CODE \name, KP_REFUSE
