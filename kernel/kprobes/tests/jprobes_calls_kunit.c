@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Handlers of jprobes in tasks: arguments, other probes, exceptions, stack traces */
 
-#include <linux/mm.h>
 #include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
 #include <linux/uaccess.h>
@@ -14,15 +13,15 @@
 static void kp_jp_calls_arguments(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
 	int i;
 
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	for (i = 0; i < KP_JP_ROUNDS; i++)
 		kp_jp_expect_call(test, jp, target);
-	KUNIT_EXPECT_EQ(test, jp->jp.kp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, jp->kp.nmissed, 0);
 	KUNIT_EXPECT_EQ(test, jp->jp.reported, 0);
-	kp_jp_unregister(test, &jp->jp);
+	kp_unregister(test, jp);
 	KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
 	KUNIT_EXPECT_EQ(test, jp->calls, KP_JP_ROUNDS);
 }
@@ -34,11 +33,11 @@ static noinline long kp_jp_call_on_stack(void)
 
 static void kp_jp_calls_all_on_stack(struct kunit *test)
 {
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_on_stack);
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_on_stack);
 	int i;
 
 	jp->jp.entry = kp_jp_handler_on_stack;
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	KUNIT_EXPECT_EQ(test, kp_jp_call_on_stack(), kp_jp_result());
 	KUNIT_EXPECT_EQ(test, jp->calls, 1);
 	for (i = 0; i < KP_JP_ARGS; i++)
@@ -48,11 +47,11 @@ static void kp_jp_calls_all_on_stack(struct kunit *test)
 static void kp_jp_calls_deep(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
 	int i;
 
 	kp_jp_deep = true;
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	for (i = 0; i < KP_JP_ROUNDS; i++)
 		kp_jp_expect_call(test, jp, target);
 }
@@ -61,11 +60,11 @@ static void kp_jp_calls_deep(struct kunit *test)
 static void kp_jp_calls_no_return(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
 	int i;
 
 	kp_jp_returns = true;
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	for (i = 0; i < KP_JP_ROUNDS; i++)
 		kp_jp_expect_call(test, jp, target);
 	KUNIT_EXPECT_NE(test, jp->jp.reported, 0);
@@ -86,12 +85,12 @@ static void kp_jp_calls_registers(struct kunit *test)
 	};
 	const unsigned long arith = X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |
 				    X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF;
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_regs_target);
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_regs_target);
 	unsigned long flags;
 	int set, i, nr = IS_ENABLED(CONFIG_X86_64) ? KP_JP_NR : KP_JP_FLAGS;
 
 	jp->jp.entry = kp_jp_regs_handler;
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	for (set = 0; set < 1 << ARRAY_SIZE(flag); set++) {
 		flags = X86_EFLAGS_IF | X86_EFLAGS_FIXED;
 		for (i = 0; i < ARRAY_SIZE(flag); i++)
@@ -116,7 +115,7 @@ static void kp_jp_calls_registers(struct kunit *test)
 
 static void kp_jp_calls_across_pages(struct kunit *test)
 {
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_plain);
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_plain);
 	unsigned long here = (unsigned long)__builtin_frame_address(0);
 	unsigned long page = ALIGN_DOWN(here - 1024, PAGE_SIZE);
 	long args[KP_JP_ARGS];
@@ -126,7 +125,7 @@ static void kp_jp_calls_across_pages(struct kunit *test)
 		kunit_skip(test, "the stack has no page below this one");
 	for (i = 0; i < KP_JP_ARGS; i++)
 		args[i] = KP_JP_ARG(i + 1);
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	for (words = -KP_JP_ARGS; words <= 2; words++) {
 		memset(jp->arg, 0, sizeof(jp->arg));
 		KUNIT_EXPECT_EQ(test, kp_jp_call_plain_at(args, (long *)page + words),
@@ -146,7 +145,7 @@ static noinline long kp_jp_short_handler(long arg)
 /* The stack ends right after the return address, at a guard page. */
 static void kp_jp_calls_end_of_stack(struct kunit *test)
 {
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_short);
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_short);
 	void *stack = vmalloc(THREAD_SIZE);
 	unsigned long flags;
 	long got[KP_JP_ARGS];
@@ -154,7 +153,7 @@ static void kp_jp_calls_end_of_stack(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, stack);
 	jp->jp.entry = kp_jp_short_handler;
-	if (kp_jp_register(test, &jp->jp)) {
+	if (kp_register(test, jp)) {
 		vfree(stack);
 		KUNIT_FAIL_AND_ABORT(test, "the jprobe was refused");
 	}
@@ -169,30 +168,29 @@ static void kp_jp_calls_end_of_stack(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, jp->calls, KP_JP_ARGS);
 	KUNIT_EXPECT_EQ(test, jp->arg[0], KP_JP_ARGS - 1);
 	KUNIT_EXPECT_EQ(test, jp->survived, 0);
-	kp_jp_unregister(test, &jp->jp);
+	kp_unregister(test, jp);
 	vfree(stack);
 }
 
 static void kp_jp_calls_disabled(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
 
-	jp->jp.kp.flags = KPROBE_FLAG_DISABLED;
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	jp->kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
 	KUNIT_EXPECT_EQ(test, jp->calls, 0);
-	KUNIT_EXPECT_EQ(test, enable_jprobe(&jp->jp), 0);
-	kp_jp_settle(test, &jp->jp.kp);
+	KUNIT_EXPECT_EQ(test, kp_enable(test, jp), 0);
 	kp_jp_expect_call(test, jp, target);
-	KUNIT_EXPECT_EQ(test, disable_jprobe(&jp->jp), 0);
+	KUNIT_EXPECT_EQ(test, kp_disable(jp), 0);
 	KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
 	KUNIT_EXPECT_EQ(test, jp->calls, 1);
 }
 
 static void kp_jp_calls_batch(struct kunit *test)
 {
-	struct kp_jp *jp[KP_JP_TARGETS];
+	struct kp_probe *jp[KP_JP_TARGETS];
 	struct jprobe *jps[KP_JP_TARGETS];
 	int i;
 
@@ -280,14 +278,14 @@ static void kp_jp_calls_beside(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
 	void *addr = kp_jp_address(target);
-	struct kp_jp *jp;
+	struct kp_probe *jp;
 	int i;
 
 	kp_jp_beside(test, &kp_jp_older, addr);
 	jp = kp_jp_new(test, addr);
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp->jp), 0);
 	kp_jp_beside(test, &kp_jp_newer, addr);
-	kp_jp_settle(test, &jp->jp.kp);
+	kp_jp_wait_for_jumps(test);
 	for (i = 0; i < KP_JP_ROUNDS; i++) {
 		kp_jp_order = 0;
 		kp_jp_expect_call(test, jp, target);
@@ -308,11 +306,11 @@ static void kp_jp_calls_beside(struct kunit *test)
 static void kp_jp_calls_two(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_jp *older = kp_jp_new(test, kp_jp_address(target));
-	struct kp_jp *newer = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *older = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *newer = kp_jp_new(test, kp_jp_address(target));
 
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &older->jp), 0);
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &newer->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, older), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, newer), 0);
 	/* Both handlers record for the newer jprobe. */
 	KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
 	KUNIT_EXPECT_EQ(test, newer->calls, 2);
@@ -345,13 +343,13 @@ static void kp_jp_read_nowhere(void)
 static void kp_jp_calls_fault(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
 	int i;
 
 	kp_jp_faults = 0;
-	jp->jp.kp.fault_handler = kp_jp_fault;
+	jp->kp.fault_handler = kp_jp_fault;
 	kp_jp_hook = kp_jp_read_nowhere;
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	for (i = 1; i <= 4; i++) {
 		kp_jp_fault_handler_ends = i > 2;
 		kp_jp_fixed_up = 0;
@@ -405,11 +403,11 @@ static void kp_jp_calls_stack_trace(struct kunit *test)
 	enum kp_jp_target target = kp_jp_target(test);
 	void *addr = kp_jp_address(target);
 	struct kprobe kp = { .addr = addr, .pre_handler = kp_jp_trace_pre };
-	struct kp_jp *jp = kp_jp_new(test, addr);
+	struct kp_probe *jp = kp_jp_new(test, addr);
 	unsigned int i, j;
 
 	kp_jp_hook = kp_jp_trace_handler;
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	kp_jp_settle(test, &kp);
 	KUNIT_EXPECT_EQ(test, kp_jp_call_from_here(target), kp_jp_result());

@@ -28,25 +28,21 @@ static void kp_jp_takes_irqs(void)
 static void kp_jp_drops(struct kunit *test, void (*take)(void))
 {
 	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
 	int i, count;
 
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	kp_jp_hook = take;
-	for (i = 0; i < 5; i++) {
+	for (i = 1; i <= 5; i++) {
 		count = preempt_count();
 		KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
 		KUNIT_EXPECT_EQ(test, preempt_count(), count);
 		KUNIT_EXPECT_FALSE(test, irqs_disabled());
-		KUNIT_EXPECT_EQ(test, jp->calls, i + 1);
-		KUNIT_EXPECT_EQ(test, jp->survived, 0);
+		kp_expect_hits(test, jp, i);
 	}
 	/* A breakpoint's handler already runs with interrupts off. */
-	if (take != kp_jp_takes_irqs || kprobe_optimized(&jp->jp.kp) ||
-	    kprobe_ftrace(&jp->jp.kp))
-		KUNIT_EXPECT_NE(test, jp->jp.reported, 0);
-	else
-		KUNIT_EXPECT_EQ(test, jp->jp.reported, 0);
+	KUNIT_EXPECT_EQ(test, jp->jp.reported != 0, take != kp_jp_takes_irqs ||
+			kprobe_optimized(&jp->kp) || kprobe_ftrace(&jp->kp));
 }
 
 static void kp_jp_drops_preempt_count(struct kunit *test)
@@ -100,7 +96,7 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 	/* register_fprobe_syms() sorts them. */
 	const char *names[] = { "kp_jp_handler", "kp_jp_return_from_within", "kp_jp_call" };
 	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
 	int i, ret;
 
 	memset(&kp_jp_fprobe, 0, sizeof(kp_jp_fprobe));
@@ -112,7 +108,7 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 	ret = register_fprobe_syms(&kp_jp_fprobe, names, ARRAY_SIZE(names));
 	KUNIT_ASSERT_EQ(test, ret, 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_jp_fprobe_gone, NULL), 0);
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	/* More often than the fprobe has records, so it must get them back. */
 	for (i = 1; i <= 500; i++) {
 		kp_jp_expect_call(test, jp, target);
@@ -127,11 +123,11 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 static void kp_jp_drops_many(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_jp *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
 	int i;
 
 	kp_jp_deep = true;
-	KUNIT_ASSERT_EQ(test, kp_jp_register(test, &jp->jp), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	for (i = 0; i < 500; i++)
 		kp_jp_expect_call(test, jp, target);
 }

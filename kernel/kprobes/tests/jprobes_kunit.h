@@ -3,8 +3,7 @@
 #define JPROBES_KUNIT_H
 
 /*
- * Shared by the suites of jprobes_kunit: functions to probe, handlers that record their
- * arguments, registration that ends with the case
+ * Shared by the suites of jprobes_kunit: functions to probe, handlers that record their arguments
  */
 
 /* The number of arguments, and their bytes: the most that a handler gets in 64-bit mode */
@@ -50,8 +49,9 @@ asmlinkage long kp_jp_on_stack(KP_JP_PARAMS);
 enum kp_jp_target { KP_JP_TRACED, KP_JP_PLAIN, KP_JP_EMULATED, KP_JP_TARGETS };
 
 long kp_jp_body(KP_JP_PARAMS);
-/* Returns @arg + 1. */
+/* They return @arg + 1; the first one is entered like kp_jp_plain(). */
 long kp_jp_short(long arg);
+long kp_jp_other(long arg);
 
 /*
  * Load the registers from kp_jp_in[] and call kp_jp_regs_target(), which stores them in
@@ -69,9 +69,22 @@ extern unsigned long kp_jp_out[KP_JP_NR];
 long kp_jp_call_plain_at(const long *args, void *sp);
 long kp_jp_call_short_at(long arg, void *sp);
 
-struct kp_jp {
-	struct jprobe jp;
-	int calls;
+#define KP_KIND			jprobe
+#define KP_MEMBER		jp
+#define KP_AT_ENTRY		1
+#define KP_TARGET		kp_jp_short
+#define KP_OTHER		kp_jp_other
+#define KP_NOKPROBE		jprobe_return
+/* In a function without jprobes: what points into a function prevents jumps there. */
+#define KP_INSIDE		((void *)kp_jp_body + 1)
+#define KP_INSIDE_ERROR		-EINVAL
+
+struct kp_probe {
+	union {
+		struct kprobe kp;
+		struct jprobe jp;
+	};
+	unsigned int calls;
 	/* how often jprobe_return() has returned */
 	int survived;
 	long arg[KP_JP_ARGS];
@@ -81,11 +94,40 @@ struct kp_jp {
 	unsigned int order;
 };
 
+/* Handlers do not know their jprobe: each of the last eight made has a handler of its own. */
+void kp_jp_prepare(struct kp_probe *probe);
+/* If the script wants jumps, wait for them; also check that @kp has one. */
+void kp_jp_wait_for_jumps(struct kunit *test);
+void kp_jp_settle(struct kunit *test, struct kprobe *kp);
+
+static inline void kp_prepare(struct kp_probe *probe)
+{
+	kp_jp_prepare(probe);
+}
+
+static inline void kp_settle(struct kunit *test, struct kprobe *kp)
+{
+	kp_jp_settle(test, kp);
+}
+
+static inline void kp_may_be_fatal(struct kunit *test)
+{
+}
+
+static inline unsigned int kp_hits(struct kp_probe *probe)
+{
+	return probe->calls + probe->survived;
+}
+
+#define kp_expect_hits(test, probe, hits)	KUNIT_EXPECT_EQ(test, kp_hits(probe), hits)
+
+#include "kp_kind.h"
+
 /*
  * The jprobe for which kp_jp_handler() records. The handler may also call @hook; return
  * without jprobe_return(); call jprobe_return() from a function.
  */
-extern struct kp_jp *kp_jp_now;
+extern struct kp_probe *kp_jp_now;
 extern void (*kp_jp_hook)(void);
 extern bool kp_jp_returns;
 extern bool kp_jp_deep;
@@ -94,10 +136,6 @@ extern unsigned int kp_jp_order;
 
 long kp_jp_handler(KP_JP_PARAMS);
 asmlinkage long kp_jp_handler_on_stack(KP_JP_PARAMS);
-/* Handler for kp_jp_other(); counts in kp_jp_other_calls. */
-long kp_jp_other_handler(long arg);
-extern int kp_jp_other_calls;
-long kp_jp_other(long arg);
 
 /* The address to probe; a call with KP_JP_ARG(1) to KP_JP_ARG(14), and its result */
 #define KP_JP_ARG(i)	(0x1000L + 16 * (i))
@@ -110,15 +148,10 @@ long kp_jp_call(enum kp_jp_target target);
 long kp_jp_result(void);
 
 /* Make a jprobe with kp_jp_handler(), which becomes kp_jp_now; do not register it. */
-struct kp_jp *kp_jp_new(struct kunit *test, void *addr);
-/* Registers until kp_jp_unregister() or the end of the case. */
-int kp_jp_register(struct kunit *test, struct jprobe *jp);
-void kp_jp_unregister(struct kunit *test, struct jprobe *jp);
-/* If the script wants jumps, wait until a probe is optimised, if it can be. */
-void kp_jp_settle(struct kunit *test, struct kprobe *kp);
+struct kp_probe *kp_jp_new(struct kunit *test, void *addr);
 
 /* Call the function; check its result, and the arguments that the handler got. */
-void kp_jp_expect_call(struct kunit *test, struct kp_jp *jp, enum kp_jp_target target);
+void kp_jp_expect_call(struct kunit *test, struct kp_probe *jp, enum kp_jp_target target);
 
 const void *kp_jp_next_target(const void *prev, char *desc);
 #define KP_JP_CASE(fn)	KUNIT_CASE_PARAM(fn, kp_jp_next_target)

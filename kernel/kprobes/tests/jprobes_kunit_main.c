@@ -13,12 +13,11 @@ static bool opt;
 module_param(opt, bool, 0400);
 MODULE_PARM_DESC(opt, "wait until probes are jump-optimised, where they can be");
 
-struct kp_jp *kp_jp_now;
+struct kp_probe *kp_jp_now;
 void (*kp_jp_hook)(void);
 bool kp_jp_returns;
 bool kp_jp_deep;
 unsigned int kp_jp_order;
-int kp_jp_other_calls;
 
 static noinline void kp_jp_return_from_within(void)
 {
@@ -40,16 +39,12 @@ static __always_inline void kp_jp_clobber(void)
 }
 
 /*
- * @args: copies of the arguments
- *
- * @own: the addresses of the handler's parameters: on the stack where kprobes has copied
- * them, or in the handler's frame
- *
- * Returns only if the handler should return.
+ * Record @args, and overwrite the parameters at @own: on the stack where kprobes has copied them,
+ * or in the handler's frame. Returns only if the handler should return.
  */
 static __always_inline void kp_jp_handle(const long *args, long *const *own)
 {
-	struct kp_jp *jp = kp_jp_now;
+	struct kp_probe *jp = kp_jp_now;
 	int i;
 
 	jp->calls++;
@@ -70,61 +65,86 @@ static __always_inline void kp_jp_handle(const long *args, long *const *own)
 	jp->survived++;
 }
 
+#define KP_JP_HANDLE() ({								\
+	const long args[] = { KP_JP_LIST };						\
+	long *const own[] = {								\
+		&a1, &a2, &a3, &a4, &a5, &a6, &a7, &a8, &a9, &a10, &a11, &a12, &a13,	\
+		&a14,									\
+	};										\
+											\
+	kp_jp_handle(args, own);							\
+})
+
 noinline long kp_jp_handler(KP_JP_PARAMS)
 {
-	const long args[] = { KP_JP_LIST };
-	long *const own[] = {
-		&a1, &a2, &a3, &a4, &a5, &a6, &a7, &a8, &a9, &a10, &a11, &a12, &a13, &a14,
-	};
-
-	kp_jp_handle(args, own);
+	KP_JP_HANDLE();
 	return -1;
 }
 
 asmlinkage noinline long kp_jp_handler_on_stack(KP_JP_PARAMS)
 {
-	const long args[] = { KP_JP_LIST };
-	long *const own[] = {
-		&a1, &a2, &a3, &a4, &a5, &a6, &a7, &a8, &a9, &a10, &a11, &a12, &a13, &a14,
-	};
-
-	kp_jp_handle(args, own);
+	KP_JP_HANDLE();
 	return -1;
 }
 
-noinline long kp_jp_other_handler(long arg)
+#define KP_JP_SLOTS	8
+
+static struct kp_probe *kp_jp_slots[KP_JP_SLOTS];
+static unsigned int kp_jp_next_slot;
+
+static __always_inline long kp_jp_handle_slot(unsigned int nr)
 {
-	kp_jp_other_calls++;
+	kp_jp_slots[nr]->calls++;
 	jprobe_return();
+	kp_jp_slots[nr]->survived++;
 	return -1;
+}
+
+#define KP_JP_SLOT(nr)					\
+static noinline long kp_jp_slot##nr(long arg)		\
+{							\
+	return kp_jp_handle_slot(nr);			\
+}
+
+KP_JP_SLOT(0)
+KP_JP_SLOT(1)
+KP_JP_SLOT(2)
+KP_JP_SLOT(3)
+KP_JP_SLOT(4)
+KP_JP_SLOT(5)
+KP_JP_SLOT(6)
+KP_JP_SLOT(7)
+
+static long (*const kp_jp_slot_handlers[])(long arg) = {
+	kp_jp_slot0, kp_jp_slot1, kp_jp_slot2, kp_jp_slot3,
+	kp_jp_slot4, kp_jp_slot5, kp_jp_slot6, kp_jp_slot7,
+};
+
+void kp_jp_prepare(struct kp_probe *probe)
+{
+	unsigned int nr = kp_jp_next_slot++ % KP_JP_SLOTS;
+
+	kp_jp_slots[nr] = probe;
+	probe->jp.entry = kp_jp_slot_handlers[nr];
 }
 
 void *kp_jp_address(enum kp_jp_target target)
 {
-	switch (target) {
-	case KP_JP_PLAIN:
-		return kp_jp_plain;
-	case KP_JP_EMULATED:
-		return kp_jp_emulated;
-	default:
-		return kp_jp_traced;
-	}
+	void *const addrs[] = { kp_jp_traced, kp_jp_plain, kp_jp_emulated };
+
+	return addrs[target];
 }
 
 noinline long kp_jp_call(enum kp_jp_target target)
 {
 	long ret;
 
-	switch (target) {
-	case KP_JP_PLAIN:
+	if (target == KP_JP_PLAIN)
 		ret = KP_JP_CALL(kp_jp_plain);
-		break;
-	case KP_JP_EMULATED:
+	else if (target == KP_JP_EMULATED)
 		ret = KP_JP_CALL(kp_jp_emulated);
-		break;
-	default:
+	else
 		ret = KP_JP_CALL(kp_jp_traced);
-	}
 	barrier();
 	return ret;
 }
@@ -138,50 +158,29 @@ long kp_jp_result(void)
 	return sum;
 }
 
-struct kp_jp *kp_jp_new(struct kunit *test, void *addr)
+struct kp_probe *kp_jp_new(struct kunit *test, void *addr)
 {
-	struct kp_jp *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, jp);
-	jp->jp.kp.addr = addr;
-	jp->jp.entry = kp_jp_handler;
-	kp_jp_now = jp;
-	return jp;
+	kp_jp_now = kp_new(test, addr);
+	kp_jp_now->jp.entry = kp_jp_handler;
+	return kp_jp_now;
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_jp_unregister_action, unregister_jprobe, struct jprobe *);
-
-void kp_jp_settle(struct kunit *test, struct kprobe *kp)
+void kp_jp_wait_for_jumps(struct kunit *test)
 {
-	if (opt && !kprobe_disabled(kp))
+	if (opt)
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 }
 
-int kp_jp_register(struct kunit *test, struct jprobe *jp)
+/* All targets can be optimised, except those of ftrace. */
+void kp_jp_settle(struct kunit *test, struct kprobe *kp)
 {
-	int ret = register_jprobe(jp);
-
-	if (ret)
-		return ret;
-	ret = kunit_add_action_or_reset(test, kp_jp_unregister_action, jp);
-	if (ret)
-		return ret;
-	kp_jp_settle(test, &jp->kp);
-	/* All targets can be optimised, except those of ftrace. */
+	kp_jp_wait_for_jumps(test);
 	if (opt)
-		KUNIT_EXPECT_TRUE(test, kprobe_optimized(&jp->kp) || kprobe_ftrace(&jp->kp) ||
-				  kprobe_disabled(&jp->kp));
-	else
-		KUNIT_EXPECT_FALSE(test, kprobe_optimized(&jp->kp));
-	return 0;
+		KUNIT_EXPECT_TRUE(test, kprobe_optimized(kp) || kprobe_ftrace(kp) ||
+				  kprobe_disabled(kp));
 }
 
-void kp_jp_unregister(struct kunit *test, struct jprobe *jp)
-{
-	kunit_release_action(test, kp_jp_unregister_action, jp);
-}
-
-void kp_jp_expect_call(struct kunit *test, struct kp_jp *jp, enum kp_jp_target target)
+void kp_jp_expect_call(struct kunit *test, struct kp_probe *jp, enum kp_jp_target target)
 {
 	int calls = jp->calls, survived = jp->survived, i;
 
@@ -215,7 +214,6 @@ int kp_jp_init(struct kunit *test)
 	kp_jp_returns = false;
 	kp_jp_deep = false;
 	kp_jp_order = 0;
-	kp_jp_other_calls = 0;
 	return 0;
 }
 

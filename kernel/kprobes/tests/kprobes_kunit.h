@@ -2,14 +2,24 @@
 #ifndef KPROBES_KUNIT_H
 #define KPROBES_KUNIT_H
 
-/*
- * Shared by the suites of kprobes_kunit: probes that count, functions to probe, registration
- * that ends with the case
- */
+/* Shared by the suites of kprobes_kunit: probes that count, functions to probe */
+
+#define KP_KIND			kprobe
+#define KP_MEMBER		kp
+#define KP_AT_ENTRY		0
+#define KP_TARGET		kp_target
+#define KP_OTHER		kp_target_other
+#define KP_NOKPROBE		kp_target_nokprobe
+#ifdef CONFIG_X86
+#define KP_INSIDE		(kp_x86_sum_addr(KP_SUM_MOVABS) + 1)
+#define KP_INSIDE_ERROR		-EILSEQ
+#else
+#define KP_INSIDE		kp_target_noinstr
+#define KP_INSIDE_ERROR		-EINVAL
+#endif
 
 #include <kunit/test.h>
 #include <linux/kprobes.h>
-#include <linux/uaccess.h>
 
 /* A kprobe with counters, and what its handlers saw last */
 struct kp_probe {
@@ -29,35 +39,32 @@ static inline struct kp_probe *to_kp_probe(struct kprobe *kp)
 
 int kp_count_pre(struct kprobe *kp, struct pt_regs *regs);
 void kp_count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
-
-/* Make a probe at @addr that counts in its pre_handler; do not register it. */
-struct kp_probe *kp_new(struct kunit *test, void *addr);
-
-/* Registers until kp_unregister() or the end of the case. */
-int kp_register(struct kunit *test, struct kp_probe *probe);
-void kp_unregister(struct kunit *test, struct kp_probe *probe);
-
-/*
- * If the parameter jumps is set, wait until @kp has a jump, if it can have one. Registering
- * and enabling by functions of this file calls it.
- */
 void kp_settle(struct kunit *test, struct kprobe *kp);
-int kp_enable(struct kunit *test, struct kprobe *kp);
 
-/* register_kprobe() must fail with @error and leave nothing. */
-void kp_expect_refused(struct kunit *test, struct kprobe *kp, int error);
+static inline void kp_prepare(struct kp_probe *probe)
+{
+	probe->kp.pre_handler = kp_count_pre;
+}
 
-/* Check that calls of @target do not hit the probe at @addr until it is registered again. */
-void kp_expect_unprobed(struct kunit *test, struct kp_probe *probe, long (*target)(long));
+static inline void kp_may_be_fatal(struct kunit *test)
+{
+}
 
-/* The first bytes of some text, to compare later */
-struct kp_bytes {
-	void *addr;
-	u8 byte[16];
-};
+static inline unsigned int kp_hits(struct kp_probe *probe)
+{
+	return probe->pre + probe->post;
+}
 
-void kp_bytes_save(struct kunit *test, struct kp_bytes *bytes, void *addr);
-void kp_bytes_expect_same(struct kunit *test, const struct kp_bytes *bytes);
+#define kp_expect_hits(test, probe, hits)	KUNIT_EXPECT_EQ(test, (probe)->pre, hits)
+
+/* How often each handler was called. */
+#define kp_expect_pre_post(test, probe, pre_hits, post_hits) do {	\
+	struct kunit *_test = (test);					\
+	struct kp_probe *_probe = (probe);				\
+									\
+	KUNIT_EXPECT_EQ(_test, _probe->pre, pre_hits);			\
+	KUNIT_EXPECT_EQ(_test, _probe->post, post_hits);		\
+} while (0)
 
 /* Functions to probe; each returns its argument plus one. */
 long kp_target(long arg);
@@ -70,12 +77,11 @@ long kp_target_warn(long arg);
 long kp_target_indirect(long arg);
 
 /*
- * A row of instructions of one size, more than a page has slots for. The offsets of the first
- * one, and after the last one, are in kp_row_bounds[].
+ * KP_ROW instructions of one size, more than a page has slots for, between two offsets. A page
+ * of x86 has few slots, and a registration decodes the function from its beginning.
  */
 long kp_target_row(long arg);
 extern const u32 kp_row_bounds[2];
-/* A page of x86 has few slots, and a registration decodes the function from its beginning. */
 #ifdef CONFIG_X86
 #define KP_ROW		200
 #else
@@ -110,6 +116,8 @@ static inline void *kp_x86_sum_addr(int insn)
 	return (void *)kp_x86_sum + kp_x86_sum_insn[insn];
 }
 #endif
+
+#include "kp_kind.h"
 
 extern struct kunit_suite kp_errno_suite;
 extern struct kunit_suite kp_batch_suite;

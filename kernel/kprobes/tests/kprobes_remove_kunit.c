@@ -6,9 +6,8 @@
  * the probe, one after the other. Neither call may return before the handler ends, since its
  * caller may then free what the handler uses.
  *
- * stop_machine(), for instance for a new clock source, waits for the handler, and blocks the
- * task that would release it. So the handler spins for at most 10 seconds, and the case is
- * repeated.
+ * stop_machine(), for instance for a new clock source, waits for the handler, and blocks the task
+ * that would release it. So the handler spins for 10 seconds only, and the case is repeated.
  */
 
 #include <kunit/test.h>
@@ -108,6 +107,24 @@ static int kp_call(void)
 	return kp_remove_target(1) == 2 ? 0 : -EIO;
 }
 
+static int kp_add(void)
+{
+	kp.pre_handler = kp_remove_pre;
+	return register_kprobe(&kp);
+}
+
+static int kp_add_entry(void)
+{
+	rp.entry_handler = kp_remove_return;
+	return register_kretprobe(&rp);
+}
+
+static int kp_add_return(void)
+{
+	rp.handler = kp_remove_return;
+	return register_kretprobe(&rp);
+}
+
 static int kp_disable(void)
 {
 	return disable_kprobe(&kp);
@@ -129,6 +146,22 @@ static int kp_unregister_return(void)
 	unregister_kretprobe(&rp);
 	return 0;
 }
+
+static const struct kp_removal {
+	const char *name;
+	struct kprobe *kp;
+	int (*add)(void);
+	int (*remove)(void);
+	bool unregisters;
+} kp_removals[] = {
+	{ "disable", &kp, kp_add, kp_disable },
+	{ "unregister", &kp, kp_add, kp_unregister, true },
+	{ "disable_entry", &rp.kp, kp_add_entry, kp_disable_return },
+	{ "unregister_entry", &rp.kp, kp_add_entry, kp_unregister_return, true },
+	{ "unregister_return", &rp.kp, kp_add_return, kp_unregister_return, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(kp_removal, kp_removals, name);
 
 static int kp_remover_thread(void *data)
 {
@@ -164,26 +197,16 @@ static void kp_remover_settles(struct kp_remover *r)
 		schedule_timeout_uninterruptible(1);
 }
 
-/* Has the first call of @remove changed the state that the second one will see? */
-static bool kp_is_removed(int (*remove)(void))
+/* Has the first call changed the state that the second one will see? */
+static bool kp_is_removed(const struct kp_removal *removal)
 {
-	if (remove == kp_disable)
-		return kprobe_disabled(&kp);
-	if (remove == kp_disable_return)
-		return kprobe_disabled(&rp.kp);
-	return list_empty(remove == kp_unregister ? &kp.list : &rp.kp.list);
-}
-
-static void kp_remove_needs_cpus(struct kunit *test)
-{
-	if (num_online_cpus() < 3)
-		kunit_skip(test, "the handler needs a CPU to itself");
+	return removal->unregisters ? list_empty(&removal->kp->list) :
+				      kprobe_disabled(removal->kp);
 }
 
 /*
- * Is @p hit by a jump or by ftrace? Wait up to 10 seconds for the jump. A breakpoint's
- * handler has interrupts off, and would block a task that patches text, which waits for all
- * CPUs.
+ * Is @p hit by a jump or by ftrace? Wait up to 10 seconds for the jump. A breakpoint's handler has
+ * interrupts off, and would block a task that patches text, which waits for all CPUs.
  */
 static bool kp_remove_has_jump(const struct kprobe *p)
 {
@@ -195,11 +218,11 @@ static bool kp_remove_has_jump(const struct kprobe *p)
 }
 
 /* Remove the probe twice. Return false if the handler timed out. */
-static bool kp_remove_twice(struct kunit *test, struct kprobe *p, int (*remove)(void))
+static bool kp_remove_try(struct kunit *test, const struct kp_removal *removal)
 {
 	struct kp_remover caller = {}, first = {}, second = {};
 
-	if (!kp_remove_has_jump(p)) {
+	if (!kp_remove_has_jump(removal->kp)) {
 		kunit_mark_skipped(test, "the handler runs with interrupts off");
 		return true;
 	}
@@ -207,11 +230,11 @@ static bool kp_remove_twice(struct kunit *test, struct kprobe *p, int (*remove)(
 	kp_remover_start(test, &caller, kp_call, "kp_caller");
 	while (!kp_is_set(&kp_handler.entered))
 		schedule_timeout_uninterruptible(1);
-	kp_remover_start(test, &first, remove, "kp_first");
-	while (!kp_is_removed(remove))
+	kp_remover_start(test, &first, removal->remove, "kp_first");
+	while (!kp_is_removed(removal))
 		schedule_timeout_uninterruptible(1);
 	kp_remover_settles(&first);
-	kp_remover_start(test, &second, remove, "kp_second");
+	kp_remover_start(test, &second, removal->remove, "kp_second");
 	kp_remover_settles(&second);
 	kp_set(&kp_handler.release);
 	kp_remover_join(&second);
@@ -223,8 +246,8 @@ static bool kp_remove_twice(struct kunit *test, struct kprobe *p, int (*remove)(
 	KUNIT_EXPECT_EQ(test, caller.ret, 0);
 	KUNIT_EXPECT_EQ(test, first.ret, 0);
 	KUNIT_EXPECT_EQ(test, second.ret, 0);
-	KUNIT_EXPECT_FALSE_MSG(test, first.early, "the first caller came back early");
-	KUNIT_EXPECT_FALSE_MSG(test, second.early, "the second caller came back early");
+	KUNIT_EXPECT_FALSE(test, first.early);
+	KUNIT_EXPECT_FALSE(test, second.early);
 	/* bpf_get_func_ip() reads this flag, for instance. */
 	KUNIT_EXPECT_TRUE(test, kp_handler.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
 	/* The second caller clears addr, but only after the handler has ended. */
@@ -233,84 +256,29 @@ static bool kp_remove_twice(struct kunit *test, struct kprobe *p, int (*remove)(
 	return true;
 }
 
-static int kp_register(void)
+/* Up to three times, until the handler does not time out */
+static void kp_remove_twice(struct kunit *test)
 {
-	memset(&kp, 0, sizeof(kp));
-	kp.addr = (kprobe_opcode_t *)kp_remove_target;
-	kp.pre_handler = kp_remove_pre;
-	return register_kprobe(&kp);
-}
-
-static int kp_register_return(void)
-{
-	memset(&rp, 0, sizeof(rp));
-	rp.kp.addr = (kprobe_opcode_t *)kp_remove_target;
-	rp.handler = kp_remove_return;
-	return register_kretprobe(&rp);
-}
-
-static int kp_register_entry(void)
-{
-	memset(&rp, 0, sizeof(rp));
-	rp.kp.addr = (kprobe_opcode_t *)kp_remove_target;
-	rp.entry_handler = kp_remove_return;
-	return register_kretprobe(&rp);
-}
-
-/* Run a case up to three times, until the handler does not time out. */
-static void kp_remove_repeat(struct kunit *test, struct kprobe *p, int (*add)(void),
-			     int (*remove)(void))
-{
+	const struct kp_removal *removal = test->param_value;
 	bool done = false;
 	int i;
 
-	kp_remove_needs_cpus(test);
+	if (num_online_cpus() < 3)
+		kunit_skip(test, "the handler needs a CPU to itself");
+	if (removal->kp == &rp.kp && !IS_ENABLED(CONFIG_KRETPROBES))
+		kunit_skip(test, "no return probes in this kernel");
 	for (i = 0; i < 3 && !done; i++) {
-		KUNIT_ASSERT_EQ(test, add(), 0);
-		done = kp_remove_twice(test, p, remove);
-		if (p == &kp)
+		memset(&kp, 0, sizeof(kp));
+		memset(&rp, 0, sizeof(rp));
+		removal->kp->addr = (kprobe_opcode_t *)kp_remove_target;
+		KUNIT_ASSERT_EQ(test, removal->add(), 0);
+		done = kp_remove_try(test, removal);
+		if (removal->kp == &kp)
 			unregister_kprobe(&kp);
 		else
 			unregister_kretprobe(&rp);
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, done, "the handler gave up %d times", i);
-}
-
-static void kp_remove_probe(struct kunit *test, int (*remove)(void))
-{
-	kp_remove_repeat(test, &kp, kp_register, remove);
-}
-
-static void kp_remove_disable(struct kunit *test)
-{
-	kp_remove_probe(test, kp_disable);
-}
-
-static void kp_remove_unregister(struct kunit *test)
-{
-	kp_remove_probe(test, kp_unregister);
-}
-
-static void kp_remove_return_probe(struct kunit *test, int (*remove)(void), bool at_entry)
-{
-	if (!IS_ENABLED(CONFIG_KRETPROBES))
-		kunit_skip(test, "no return probes in this kernel");
-	kp_remove_repeat(test, &rp.kp, at_entry ? kp_register_entry : kp_register_return, remove);
-}
-
-static void kp_remove_disable_entry(struct kunit *test)
-{
-	kp_remove_return_probe(test, kp_disable_return, true);
-}
-
-static void kp_remove_unregister_entry(struct kunit *test)
-{
-	kp_remove_return_probe(test, kp_unregister_return, true);
-}
-
-static void kp_remove_unregister_return(struct kunit *test)
-{
-	kp_remove_return_probe(test, kp_unregister_return, false);
 }
 
 /* Not traced: a hit executes a copy of the instruction, or emulates it. */
@@ -354,9 +322,8 @@ static int kp_hot_caller(void *wrong)
 }
 
 /*
- * One task hits a probepoint all the time. Another one registers and unregisters the only
- * probe with a post_handler. A hit may call the post_handler after the probe has left the
- * set, but not after unregister_kprobe() has returned.
+ * One task hits a probepoint all the time. Another one registers and unregisters the only probe
+ * with a post_handler, which must not be called after unregister_kprobe() has returned.
  */
 static void kp_remove_post(struct kunit *test)
 {
@@ -401,11 +368,7 @@ static void kp_remove_post(struct kunit *test)
 }
 
 static struct kunit_case kp_remove_cases[] = {
-	KUNIT_CASE(kp_remove_disable),
-	KUNIT_CASE(kp_remove_unregister),
-	KUNIT_CASE(kp_remove_disable_entry),
-	KUNIT_CASE(kp_remove_unregister_entry),
-	KUNIT_CASE(kp_remove_unregister_return),
+	KUNIT_CASE_PARAM(kp_remove_twice, kp_removal_gen_params),
 	KUNIT_CASE_SLOW(kp_remove_post),
 	{}
 };

@@ -2,18 +2,27 @@
 #ifndef KRETPROBES_KUNIT_H
 #define KRETPROBES_KUNIT_H
 
-/*
- * Shared by the suites of kretprobes_kunit: return probes that count, functions to probe,
- * registration that ends with the case
- */
+/* Shared by the suites of kretprobes_kunit: return probes that count, functions to probe */
+
+#define KP_KIND			kretprobe
+#define KP_MEMBER		rp
+#define KP_AT_ENTRY		1
+#define KP_TARGET		kp_ret_target
+#define KP_OTHER		kp_ret_other
+#define KP_NOKPROBE		kp_ret_nokprobe
+#define KP_INSIDE		((void *)kp_ret_calls_from + 1)
+#define KP_INSIDE_ERROR		-EINVAL
 
 #include <kunit/test.h>
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
 
-struct kp_rp {
-	struct kretprobe rp;
+struct kp_probe {
+	union {
+		struct kprobe kp;
+		struct kretprobe rp;
+	};
 	atomic_t entries;
 	atomic_t returns;
 	/* last entry: the argument and the return address */
@@ -30,36 +39,55 @@ struct kp_rp {
 };
 
 /* NULL if the return probe was unregistered */
-static inline struct kp_rp *to_kp_rp(struct kretprobe_instance *ri)
+static inline struct kp_probe *to_kp_probe(struct kretprobe_instance *ri)
 {
 	struct kretprobe *rp = get_kretprobe(ri);
 
-	return rp ? container_of(rp, struct kp_rp, rp) : NULL;
+	return rp ? container_of(rp, struct kp_probe, rp) : NULL;
 }
 
 int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs);
 int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs);
+void kp_ret_settle(struct kprobe *kp);
+/* Skip a case if the module's parameter says so. */
+void kp_ret_may_be_fatal(struct kunit *test);
 
-/* Make a return probe on the function at @addr; do not register it. */
-struct kp_rp *kp_rp_new(struct kunit *test, void *addr);
+static inline void kp_prepare(struct kp_probe *probe)
+{
+	probe->rp.entry_handler = kp_ret_entry;
+	probe->rp.handler = kp_ret_return;
+}
 
-/* Registers until kp_rp_unregister() or the end of the case. */
-int kp_rp_register(struct kunit *test, struct kp_rp *probe);
-void kp_rp_unregister(struct kunit *test, struct kp_rp *probe);
+static inline void kp_settle(struct kunit *test, struct kprobe *kp)
+{
+	kp_ret_settle(kp);
+}
+
+static inline void kp_may_be_fatal(struct kunit *test)
+{
+	kp_ret_may_be_fatal(test);
+}
+
+static inline unsigned int kp_hits(struct kp_probe *probe)
+{
+	return atomic_read(&probe->entries) + atomic_read(&probe->returns);
+}
 
 /* Numbers of entries and returns since the probe was made */
-#define kp_rp_expect(test, probe, wanted_entries, wanted_returns) do {			\
+#define kp_expect_counts(test, probe, wanted_entries, wanted_returns) do {		\
 	struct kunit *_test = (test);							\
-	struct kp_rp *_probe = (probe);							\
+	struct kp_probe *_probe = (probe);						\
 											\
 	KUNIT_EXPECT_EQ(_test, atomic_read(&_probe->entries), wanted_entries);		\
 	KUNIT_EXPECT_EQ(_test, atomic_read(&_probe->returns), wanted_returns);		\
 } while (0)
 
-/*
- * Skip a case that other kernels are known not to survive, if the module's parameter says so.
- */
-void kp_ret_may_be_fatal(struct kunit *test);
+/* All calls were followed. */
+#define kp_expect_hits(test, probe, hits) do {						\
+	int _hits = (hits);								\
+											\
+	kp_expect_counts(test, probe, _hits, _hits);					\
+} while (0)
 
 /*
  * Functions to probe. The first two return their argument plus one, and store their return
@@ -115,6 +143,26 @@ long kp_ret_nokprobe(long arg);
 #ifdef CONFIG_X86
 extern void *const kp_ret_many[KP_RET_MANY];
 #endif
+
+#include "kp_kind.h"
+
+/* Register a copy of @kp until kp_ret_kprobe_remove() or the end of the case. */
+struct kprobe *kp_ret_kprobe(struct kunit *test, const struct kprobe *kp);
+void kp_ret_kprobe_remove(struct kunit *test, struct kprobe *kp);
+/* Handlers for it, which count */
+extern unsigned int kp_ret_kprobe_hits;
+int kp_ret_kprobe_pre(struct kprobe *p, struct pt_regs *regs);
+void kp_ret_kprobe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+
+/* A registered return probe with @maxactive */
+static inline struct kp_probe *kp_ret_limited(struct kunit *test, void *addr, int maxactive)
+{
+	struct kp_probe *probe = kp_new(test, addr);
+
+	probe->rp.maxactive = maxactive;
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+	return probe;
+}
 
 extern struct kunit_suite kp_ret_errno_suite;
 extern struct kunit_suite kp_ret_calls_suite;

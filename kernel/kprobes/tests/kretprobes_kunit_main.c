@@ -11,9 +11,6 @@ static bool spare;
 module_param(spare, bool, 0400);
 MODULE_PARM_DESC(spare, "leave out cases that a kernel without our kprobes would die of");
 
-/* Some probes cannot have a jump. */
-#define KP_RET_PATIENCE_MS	500
-
 void kp_ret_may_be_fatal(struct kunit *test)
 {
 	if (spare)
@@ -22,9 +19,8 @@ void kp_ret_may_be_fatal(struct kunit *test)
 
 int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	struct kp_rp *probe = to_kp_rp(ri);
+	struct kp_probe *probe = to_kp_probe(ri);
 
-	/* It may be being unregistered. */
 	if (!probe)
 		return 1;
 	atomic_inc(&probe->entries);
@@ -40,7 +36,7 @@ NOKPROBE_SYMBOL(kp_ret_entry);
 
 int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	struct kp_rp *probe = to_kp_rp(ri);
+	struct kp_probe *probe = to_kp_probe(ri);
 
 	if (!probe)
 		return 0;
@@ -54,33 +50,49 @@ int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kp_ret_return);
 
-struct kp_rp *kp_rp_new(struct kunit *test, void *addr)
-{
-	struct kp_rp *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+/* Some probes cannot have a jump. */
+#define KP_RET_PATIENCE_MS	500
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
-	probe->rp.kp.addr = kp_entry(addr);
-	probe->rp.entry_handler = kp_ret_entry;
-	probe->rp.handler = kp_ret_return;
-	return probe;
+void kp_ret_settle(struct kprobe *kp)
+{
+	if (jumps && !kprobe_disabled(kp))
+		kp_wait_for_jump(kp, KP_RET_PATIENCE_MS);
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_rp_unregister_action, unregister_kretprobe, struct kretprobe *);
+unsigned int kp_ret_kprobe_hits;
 
-int kp_rp_register(struct kunit *test, struct kp_rp *probe)
+int kp_ret_kprobe_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	int ret = register_kretprobe(&probe->rp);
-
-	if (ret)
-		return ret;
-	if (jumps && !kprobe_disabled(&probe->rp.kp))
-		kp_wait_for_jump(&probe->rp.kp, KP_RET_PATIENCE_MS);
-	return kunit_add_action_or_reset(test, kp_rp_unregister_action, &probe->rp);
+	kp_ret_kprobe_hits++;
+	return 0;
 }
 
-void kp_rp_unregister(struct kunit *test, struct kp_rp *probe)
+NOKPROBE_SYMBOL(kp_ret_kprobe_pre);
+
+void kp_ret_kprobe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
-	kunit_release_action(test, kp_rp_unregister_action, &probe->rp);
+	kp_ret_kprobe_hits++;
+}
+
+NOKPROBE_SYMBOL(kp_ret_kprobe_post);
+
+KUNIT_DEFINE_ACTION_WRAPPER(kp_ret_kprobe_unregister, unregister_kprobe, struct kprobe *);
+
+struct kprobe *kp_ret_kprobe(struct kunit *test, const struct kprobe *kp)
+{
+	struct kprobe *copy = kunit_kzalloc(test, sizeof(*copy), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	*copy = *kp;
+	KUNIT_ASSERT_EQ(test, register_kprobe(copy), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ret_kprobe_unregister, copy), 0);
+	kp_ret_kprobe_hits = 0;
+	return copy;
+}
+
+void kp_ret_kprobe_remove(struct kunit *test, struct kprobe *kp)
+{
+	kunit_release_action(test, kp_ret_kprobe_unregister, kp);
 }
 
 kunit_test_suites(&kp_ret_errno_suite, &kp_ret_calls_suite, &kp_ret_contexts_suite,

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Return probes on functions with long values, stack arguments, and arguments that they pop:
- * neither the trampoline nor the handlers may change what the caller gets.
- */
+/* Long values, stack arguments, popped arguments: the caller gets what it would get unprobed. */
 
 #include <linux/string.h>
 #include "kp_regs.h"
@@ -35,20 +32,14 @@ static int kp_ret_note_big(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return kp_ret_return(ri, regs);
 }
 
-static struct kp_rp *kp_ret_values_probe(struct kunit *test, void *addr)
+static struct kp_probe *kp_ret_values_probe(struct kunit *test, void *addr)
 {
-	struct kp_rp *probe = kp_rp_new(test, addr);
+	struct kp_probe *probe = kp_new(test, addr);
 
 	probe->rp.entry_handler = kp_ret_note_args;
-	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	memset(kp_ret_args, 0, sizeof(kp_ret_args));
 	return probe;
-}
-
-static void kp_ret_values_expect_returns(struct kunit *test, struct kp_rp *probe, int calls)
-{
-	kp_rp_expect(test, probe, calls, calls);
-	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 
 static int kp_ret_add_to_upper(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -64,16 +55,16 @@ static int kp_ret_add_to_upper(struct kretprobe_instance *ri, struct pt_regs *re
 static void kp_ret_values_two(struct kunit *test)
 {
 	unsigned long high = ~0UL / 5, low, add;
-	struct kp_rp *probe;
+	struct kp_probe *probe;
 	kp_ret_two_t two;
 	int change;
 
 	for (change = 0; change < 2; change++) {
 		add = change && IS_ENABLED(CONFIG_X86) ? 1000 : 0;
-		probe = kp_rp_new(test, kp_ret_two);
+		probe = kp_new(test, kp_ret_two);
 		if (change)
 			probe->rp.handler = kp_ret_add_to_upper;
-		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+		KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 		for (low = 1; low <= 10; low++) {
 			two = kp_ret_two(low, high + low);
 			KUNIT_EXPECT_EQ(test, (unsigned long)two, low);
@@ -82,22 +73,38 @@ static void kp_ret_values_two(struct kunit *test)
 			/* s390 returns both words in memory. */
 			if (!IS_ENABLED(CONFIG_S390))
 				KUNIT_EXPECT_EQ(test, probe->value, low);
-			kp_ret_values_expect_returns(test, probe, low);
+			kp_expect_hits(test, probe, low);
 		}
-		kp_rp_unregister(test, probe);
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+		kp_unregister(test, probe);
 	}
 }
 
-/* The caller provides the memory of the structure; its address may be the value. */
-static void kp_ret_values_expect_big(struct kunit *test, bool on_stack)
+static const struct kp_ret_structure {
+	const char *name;
+	bool on_stack;
+} kp_ret_structures[] = {
+	{ "register" }, { "stack", true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(kp_ret_structure, kp_ret_structures, name);
+
+/*
+ * The caller provides the memory of the structure; its address may be the value. If the address
+ * is on the stack, i386's function pops it.
+ */
+static void kp_ret_values_structure(struct kunit *test)
 {
-	struct kp_rp *probe = kp_rp_new(test, on_stack ? (void *)kp_ret_big_on_stack :
+	bool on_stack = ((const struct kp_ret_structure *)test->param_value)->on_stack;
+	struct kp_probe *probe = kp_new(test, on_stack ? (void *)kp_ret_big_on_stack :
 							 (void *)kp_ret_big);
 	struct kp_ret_big big;
 	int i, n;
 
+	if (on_stack && IS_ENABLED(CONFIG_X86_32))
+		kp_may_be_fatal(test);
 	probe->rp.handler = kp_ret_note_big;
-	KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	for (i = 1; i <= 20; i++) {
 		memset(&kp_ret_big_seen, 0, sizeof(kp_ret_big_seen));
 		big = on_stack ? kp_ret_big_on_stack(i) : kp_ret_big(i);
@@ -105,28 +112,15 @@ static void kp_ret_values_expect_big(struct kunit *test, bool on_stack)
 			KUNIT_EXPECT_EQ(test, big.word[n], i * 100 + n);
 		if (KP_RET_BIG_HAS_ADDRESS)
 			KUNIT_EXPECT_MEMEQ(test, &kp_ret_big_seen, &big, sizeof(big));
-		kp_ret_values_expect_returns(test, probe, i);
+		kp_expect_hits(test, probe, i);
 	}
-	kp_rp_unregister(test, probe);
-}
-
-static void kp_ret_values_structure(struct kunit *test)
-{
-	kp_ret_values_expect_big(test, false);
-}
-
-/* On i386 the function pops the address when it returns. */
-static void kp_ret_values_structure_on_stack(struct kunit *test)
-{
-	if (IS_ENABLED(CONFIG_X86_32))
-		kp_ret_may_be_fatal(test);
-	kp_ret_values_expect_big(test, true);
+	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 
 /* Enough arguments that some are on the stack */
 static void kp_ret_values_arguments(struct kunit *test)
 {
-	struct kp_rp *probe = kp_ret_values_probe(test, kp_ret_eight);
+	struct kp_probe *probe = kp_ret_values_probe(test, kp_ret_eight);
 	int i, n;
 
 	for (i = 1; i <= 10; i++) {
@@ -135,33 +129,33 @@ static void kp_ret_values_arguments(struct kunit *test)
 		for (n = 0; n < KP_RET_ARGS; n++)
 			KUNIT_EXPECT_EQ_MSG(test, kp_ret_args[n], i + n, "argument %d", n);
 		KUNIT_EXPECT_EQ(test, probe->value, 36 * i + 168);
-		kp_ret_values_expect_returns(test, probe, i);
+		kp_expect_hits(test, probe, i);
 	}
 }
 
 /* On i386 all are on the stack. */
 static void kp_ret_values_asmlinkage(struct kunit *test)
 {
-	struct kp_rp *probe = kp_ret_values_probe(test, kp_ret_on_stack);
+	struct kp_probe *probe = kp_ret_values_probe(test, kp_ret_on_stack);
 	int i;
 
 	for (i = 1; i <= 10; i++) {
 		KUNIT_EXPECT_EQ(test, kp_ret_on_stack(i, 10 * i, 100 * i), 321 * i);
 		KUNIT_EXPECT_EQ(test, probe->value, 321 * i);
-		kp_ret_values_expect_returns(test, probe, i);
+		kp_expect_hits(test, probe, i);
 	}
 }
 
 static void kp_ret_values_variadic(struct kunit *test)
 {
-	struct kp_rp *probe = kp_ret_values_probe(test, kp_ret_variadic);
+	struct kp_probe *probe = kp_ret_values_probe(test, kp_ret_variadic);
 
 	KUNIT_EXPECT_EQ(test, kp_ret_variadic(0), 0);
 	KUNIT_EXPECT_EQ(test, kp_ret_variadic(1, 7L), 7);
 	KUNIT_EXPECT_EQ(test, kp_ret_variadic(4, 1L, 10L, 100L, 1000L), 1111);
 	KUNIT_EXPECT_EQ(test, kp_ret_variadic(9, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L), 45);
 	KUNIT_EXPECT_EQ(test, probe->value, 45);
-	kp_ret_values_expect_returns(test, probe, 4);
+	kp_expect_hits(test, probe, 4);
 }
 
 #if defined(CONFIG_ARM) && !defined(CONFIG_FRAME_POINTER) && !defined(CONFIG_THUMB2_KERNEL)
@@ -188,20 +182,19 @@ static noinline long kp_ret_with_frame(unsigned long frame, long arg)
 static void kp_ret_values_any_frame(struct kunit *test)
 {
 	static const unsigned long frames[] = { 0, 1, 2, 3, ~1UL, ~0UL };
-	struct kp_rp *probe[2];
+	struct kp_probe *probe[2];
 	int i, n, calls = 0;
 
 	for (n = 0; n < ARRAY_SIZE(probe); n++) {
-		probe[n] = kp_rp_new(test, kp_ret_target);
-		KUNIT_ASSERT_EQ(test, kp_rp_register(test, probe[n]), 0);
+		probe[n] = kp_registered(test, kp_ret_target);
 		for (i = 0; i < ARRAY_SIZE(frames); i++) {
 			KUNIT_EXPECT_EQ(test, kp_ret_with_frame(frames[i], i), i + 1);
 			calls++;
-			kp_rp_expect(test, probe[0], calls, calls);
+			kp_expect_hits(test, probe[0], calls);
 			KUNIT_EXPECT_EQ(test, probe[n]->value, i + 1);
 		}
 	}
-	kp_rp_expect(test, probe[1], ARRAY_SIZE(frames), ARRAY_SIZE(frames));
+	kp_expect_hits(test, probe[1], ARRAY_SIZE(frames));
 }
 
 #else
@@ -215,8 +208,7 @@ static void kp_ret_values_any_frame(struct kunit *test)
 
 static struct kunit_case kp_ret_values_cases[] = {
 	KUNIT_CASE(kp_ret_values_two),
-	KUNIT_CASE(kp_ret_values_structure),
-	KUNIT_CASE(kp_ret_values_structure_on_stack),
+	KUNIT_CASE_PARAM(kp_ret_values_structure, kp_ret_structure_gen_params),
 	KUNIT_CASE(kp_ret_values_arguments),
 	KUNIT_CASE(kp_ret_values_asmlinkage),
 	KUNIT_CASE(kp_ret_values_variadic),

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_KIND_H
+#define KP_KIND_H
+
+/*
+ * Kprobes, return probes and jprobes under the same names, for the cases in kp_cases_*.h. The
+ * header of a module of suites includes this file at its end, and defines before:
+ *
+ * KP_KIND, KP_MEMBER: kprobe, kp; kretprobe, rp; or jprobe, jp
+ *
+ * struct kp_probe: begins with a union of kp, a struct kprobe, and of KP_MEMBER, which has the
+ * struct kprobe first
+ *
+ * kp_prepare(): set the handlers of a new probe
+ *
+ * kp_settle(): if the script wants jumps, wait until @kp has its jump
+ *
+ * kp_hits(), kp_expect_hits(): how often handlers were called
+ *
+ * KP_TARGET, KP_OTHER, KP_NOKPROBE: functions that return their argument plus one; the last one
+ * must not be probed
+ *
+ * KP_INSIDE, KP_INSIDE_ERROR: an address inside a function, and why it is refused
+ *
+ * KP_AT_ENTRY: 1 if only the entry of a function can be probed, otherwise 0
+ *
+ * kp_may_be_fatal(): skip a case that other kernels are known not to survive
+ */
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/uaccess.h>
+#include "kp_regs.h"
+
+/* KP_API(register) is register_kprobe, KP_API_ALL(register) is register_kprobes. */
+#define KP_API(verb)		__PASTE(verb##_, KP_KIND)
+#define KP_API_ALL(verb)	__PASTE(KP_API(verb), s)
+
+#define kp_own(probe)		(&(probe)->KP_MEMBER)
+#define kp_of(own)		container_of(own, struct kp_probe, KP_MEMBER)
+
+/* Make a probe at @addr; do not register it. */
+static inline struct kp_probe *kp_new(struct kunit *test, void *addr)
+{
+	struct kp_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	kp_prepare(probe);
+	probe->kp.addr = kp_entry(addr);
+	return probe;
+}
+
+static inline struct kp_probe *kp_new_named(struct kunit *test, const char *name,
+					    unsigned int offset)
+{
+	struct kp_probe *probe = kp_new(test, NULL);
+
+	probe->kp.symbol_name = name;
+	probe->kp.offset = offset;
+	return probe;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_action, KP_API(unregister), struct KP_KIND *);
+
+/* Registers until kp_unregister() or the end of the case. */
+static inline int kp_register(struct kunit *test, struct kp_probe *probe)
+{
+	int ret = KP_API(register)(kp_own(probe));
+
+	if (ret)
+		return ret;
+	ret = kunit_add_action_or_reset(test, kp_unregister_action, kp_own(probe));
+	if (!ret)
+		kp_settle(test, &probe->kp);
+	return ret;
+}
+
+static inline void kp_unregister(struct kunit *test, struct kp_probe *probe)
+{
+	kunit_release_action(test, kp_unregister_action, kp_own(probe));
+}
+
+static inline struct kp_probe *kp_registered(struct kunit *test, void *addr)
+{
+	struct kp_probe *probe = kp_new(test, addr);
+
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+	return probe;
+}
+
+static inline int kp_enable(struct kunit *test, struct kp_probe *probe)
+{
+	int ret = KP_API(enable)(kp_own(probe));
+
+	if (!ret)
+		kp_settle(test, &probe->kp);
+	return ret;
+}
+
+static inline int kp_disable(struct kp_probe *probe)
+{
+	return KP_API(disable)(kp_own(probe));
+}
+
+/* Call @fn, after which the handlers have been called @hits times. */
+#define kp_expect_call(test, probe, fn, hits) do {			\
+	struct kunit *_call_test = (test);				\
+									\
+	KUNIT_EXPECT_EQ(_call_test, fn(1), 2);				\
+	kp_expect_hits(_call_test, probe, hits);			\
+} while (0)
+
+/* Calls of @fn do not hit @probe. */
+#define kp_expect_unprobed(test, probe, fn) do {			\
+	struct kunit *_call_test = (test);				\
+	struct kp_probe *_no_probe = (probe);				\
+	unsigned int _no_hits = kp_hits(_no_probe);			\
+									\
+	KUNIT_EXPECT_EQ(_call_test, fn(1), 2);				\
+	KUNIT_EXPECT_EQ(_call_test, kp_hits(_no_probe), _no_hits);	\
+} while (0)
+
+/* Return the error of registering @probe, which must leave nothing. */
+static inline int kp_refusal(struct kunit *test, struct kp_probe *probe)
+{
+	void *addr = probe->kp.addr;
+	u8 before, after;
+	bool readable = addr && !copy_from_kernel_nofault(&before, addr, 1);
+	int ret = KP_API(register)(kp_own(probe));
+
+	if (!ret) {
+		KP_API(unregister)(kp_own(probe));
+		return 0;
+	}
+	KUNIT_EXPECT_EQ(test, KP_API(enable)(kp_own(probe)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, KP_API(disable)(kp_own(probe)), -EINVAL);
+	if (readable && !copy_from_kernel_nofault(&after, addr, 1))
+		KUNIT_EXPECT_EQ(test, before, after);
+	kp_expect_unprobed(test, probe, KP_TARGET);
+	return ret;
+}
+
+#define kp_expect_refused(test, probe, error) do {			\
+	struct kunit *_bad_test = (test);				\
+	struct kp_probe *_bad = (probe);				\
+									\
+	KUNIT_EXPECT_EQ_MSG(_bad_test, kp_refusal(_bad_test, _bad),	\
+			    error, "%s %pS + %u", _bad->kp.symbol_name,	\
+			    _bad->kp.addr, _bad->kp.offset);		\
+} while (0)
+
+/* The first bytes of some text, to compare later */
+struct kp_bytes {
+	void *addr;
+	u8 byte[16];
+};
+
+static inline void kp_bytes_save(struct kunit *test, struct kp_bytes *bytes, void *addr)
+{
+	bytes->addr = addr;
+	KUNIT_ASSERT_EQ(test, copy_from_kernel_nofault(bytes->byte, addr, sizeof(bytes->byte)), 0);
+}
+
+static inline void kp_bytes_expect_same(struct kunit *test, const struct kp_bytes *bytes)
+{
+	struct kp_bytes now;
+
+	kp_bytes_save(test, &now, bytes->addr);
+	KUNIT_EXPECT_MEMEQ(test, now.byte, bytes->byte, sizeof(now.byte));
+}
+
+#endif
