@@ -8,6 +8,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#ifndef __KERNEL__
+/* The decoder's structure; the kernel's header needs others of the kernel. */
+#include "../../../../arch/x86/include/asm/insn.h"
+#endif
 
 /*
  * Memory at fixed addresses below 2 GiB, so that a displacement and the operands of 32-bit
@@ -47,37 +51,6 @@ enum fuzz_op {
 };
 
 /*
- * struct fuzz_insn - an encoding as the kernel's decoder sees it
- * @len: length, 0 if it is none
- * @op: the entry in the opcode maps
- * @nr_prefixes: number of bytes before the opcode that are legacy prefixes
- * @vex: VEX or EVEX prefix, and @map the opcode map in it
- * @opcode: the last byte of the opcode, and @opcodes how many bytes it has
- */
-struct fuzz_insn {
-	unsigned char len;
-	enum fuzz_op op;
-	unsigned char prefixes[4];
-	unsigned char nr_prefixes;
-	unsigned char rex;
-	unsigned char vex[4];
-	unsigned char nr_vex;
-	unsigned char map;
-	unsigned char opcode[3];
-	unsigned char opcodes;
-	bool has_modrm;
-	unsigned char modrm;
-	bool has_sib;
-	unsigned char sib;
-	long disp;
-	unsigned char disp_at;
-	unsigned char disp_len;
-	unsigned char opnd_bytes;
-	unsigned char addr_bytes;
-	bool rip_relative;
-};
-
-/*
  * struct fuzz_probe - what kprobes would do with the encoding
  * @err: 0 or the errno of a registration, and @why the text of the reason
  * @emulated: there is an emulation
@@ -99,7 +72,7 @@ struct fuzz_probe {
 };
 
 /* fuzz_subject.c */
-void fuzz_decode(const unsigned char *bytes, unsigned int max, struct fuzz_insn *insn);
+enum fuzz_op fuzz_decode(const unsigned char *bytes, struct insn *insn);
 void fuzz_probe(struct fuzz_probe *probe);
 int fuzz_emulate(struct fuzz_regs *regs);
 

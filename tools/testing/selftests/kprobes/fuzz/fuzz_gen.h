@@ -2,8 +2,9 @@
 #ifndef FUZZ_GEN_H
 #define FUZZ_GEN_H
 /*
- * A generator of random encodings from the opcode maps, for the user-space fuzzer and for the
- * module that runs in a guest. It includes nothing: its users have u8, u32, u64 and bool.
+ * A generator of random encodings from the opcode maps, and questions about what was decoded, for
+ * the program and for the module. It includes nothing: they have u8, u32, u64, bool and
+ * struct insn.
  */
 
 #define FUZZ_MAX_INSN	15
@@ -70,6 +71,47 @@ static inline u64 fuzz_value(struct fuzz_random *r)
 		return fuzz_next(r);
 	}
 }
+
+/* Has @bytes this legacy prefix? */
+static inline bool fuzz_has_prefix(const u8 *bytes, const struct insn *insn, u8 prefix)
+{
+	return memchr(bytes, prefix, insn->prefixes.nbytes);
+}
+
+/* Is it an opcode from @first to @last of the map whose opcodes have so many bytes? */
+static inline bool fuzz_is(const struct insn *insn, int opcodes, u8 first, u8 last)
+{
+	u8 op = insn->opcode.bytes[opcodes - 1];
+
+	return !insn->vex_prefix.nbytes && insn->opcode.nbytes == opcodes && op >= first &&
+	       op <= last && (opcodes == 1 || insn->opcode.bytes[0] == 0x0f);
+}
+
+static inline bool fuzz_has_memory(const struct insn *insn)
+{
+	return insn->modrm.nbytes && X86_MODRM_MOD(insn->modrm.bytes[0]) != 3;
+}
+
+#define FUZZ_VEX_R		0x80
+
+/* A register's number. @rex and @vex: the highest bit in a prefix; 32-bit mode ignores it. */
+static inline int fuzz_reg(const struct insn *insn, int low, u8 rex, u8 vex)
+{
+	u8 bits = insn->vex_prefix.bytes[1];
+
+	if (sizeof(long) == 4)
+		return low;
+	if (!insn->vex_prefix.nbytes)
+		return low | (insn->rex_prefix.bytes[0] & rex ? 8 : 0);
+	if (insn->vex_prefix.nbytes == 2)
+		return low | (vex == FUZZ_VEX_R && !(bits & vex) ? 8 : 0);
+	return low | (bits & vex ? 0 : 8);
+}
+
+/* The register in the middle field of the ModRM byte, the one in its last field or the base */
+#define fuzz_reg_r(insn, low)	fuzz_reg(insn, low, 0x4, FUZZ_VEX_R)
+#define fuzz_reg_x(insn, low)	fuzz_reg(insn, low, 0x2, 0x40)
+#define fuzz_reg_b(insn, low)	fuzz_reg(insn, low, 0x1, 0x20)
 
 void fuzz_generate(struct fuzz_random *r, u8 bytes[FUZZ_MAX_INSN], bool x86_64);
 

@@ -98,7 +98,8 @@ static const char *corpus_file;
 /* The current encoding */
 static struct {
 	u8 bytes[FUZZ_MAX_INSN];
-	struct fuzz_insn insn;
+	struct insn insn;
+	enum fuzz_op op;
 	struct fuzz_probe probe;
 	struct fuzz_regs in;
 	struct fuzz_outcome bare;
@@ -126,7 +127,7 @@ static void __attribute__((format(printf, 2, 3))) fail(const char *kind, const c
 
 	if (failures++ >= SHOWN && !verbose)
 		return;
-	hex(text, now.bytes, now.insn.len ? now.insn.len : FUZZ_MAX_INSN);
+	hex(text, now.bytes, now.insn.length ? now.insn.length : FUZZ_MAX_INSN);
 	printf("FAIL %s: %d %s (number %llu): ", kind, MODE, text,
 	       (unsigned long long)number);
 	va_start(args, fmt);
@@ -138,18 +139,17 @@ static void __attribute__((format(printf, 2, 3))) fail(const char *kind, const c
 
 static bool has_prefix(u8 prefix)
 {
-	unsigned int i;
-
-	for (i = 0; i < now.insn.nr_prefixes; i++)
-		if (now.bytes[i] == prefix)
-			return true;
-	return false;
+	return fuzz_has_prefix(now.bytes, &now.insn, prefix);
 }
 
 static bool is_legacy(unsigned int opcodes, u8 opcode)
 {
-	return !now.insn.nr_vex && now.insn.opcodes == opcodes &&
-	       now.insn.opcode[opcodes - 1] == opcode;
+	return fuzz_is(&now.insn, opcodes, opcode, opcode);
+}
+
+static void decode(void)
+{
+	now.op = fuzz_decode(now.bytes, &now.insn);
 }
 
 /* After a REX prefix, and after four different ones, the decoder takes a prefix for the opcode. */
@@ -158,42 +158,29 @@ static bool is_prefix_as_opcode(void)
 	static const u8 prefixes[] = {
 		0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3,
 	};
-	u8 op = now.insn.opcode[0];
+	u8 op = now.insn.opcode.bytes[0];
 
-	return !now.insn.nr_vex && now.insn.opcodes == 1 && now.probe.err &&
+	return !now.insn.vex_prefix.nbytes && now.insn.opcode.nbytes == 1 && now.probe.err &&
 	       (memchr(prefixes, op, sizeof(prefixes)) || (X86_64 && (op & 0xf0) == 0x40));
 }
 
 /* Is it a string instruction with a prefix, which traps after each repetition? */
 static bool repeats(void)
 {
-	u8 op = now.insn.opcode[0];
+	const struct insn *insn = &now.insn;
 
-	if (now.insn.nr_vex || now.insn.opcodes != 1)
-		return false;
 	return (has_prefix(0xf2) || has_prefix(0xf3)) &&
-	       ((op >= 0x6c && op <= 0x6f) || (op >= 0xa4 && op <= 0xa7) ||
-		(op >= 0xaa && op <= 0xaf));
+	       (fuzz_is(insn, 1, 0x6c, 0x6f) || fuzz_is(insn, 1, 0xa4, 0xa7) ||
+		fuzz_is(insn, 1, 0xaa, 0xaf));
 }
 
 static bool is_gather(void)
 {
-	u8 op = now.insn.opcode[0];
+	u8 op = now.insn.opcode.bytes[0];
 
-	return now.insn.nr_vex && now.insn.map == 2 &&
+	return now.insn.vex_prefix.nbytes && insn_vex_m_bits(&now.insn) == 2 &&
 	       ((op >= 0x90 && op <= 0x93) || (op >= 0xa0 && op <= 0xa3) || op == 0xc6 ||
 		op == 0xc7);
-}
-
-static unsigned int reg_number(unsigned int low, u8 rex_bit, u8 vex_bit)
-{
-	if (!X86_64)
-		return low;
-	if (now.insn.nr_vex == 2)
-		return low | (vex_bit == 0x80 && !(now.insn.vex[1] & 0x80) ? 8 : 0);
-	if (now.insn.nr_vex)
-		return low | (now.insn.vex[1] & vex_bit ? 0 : 8);
-	return low | (now.insn.rex & rex_bit ? 8 : 0);
 }
 
 /* An address in the middle of the arena, aligned in most cases. */
@@ -218,7 +205,7 @@ static unsigned long segment_of_prefix(void)
 	unsigned long base = 0;
 	unsigned int i;
 
-	for (i = 0; i < now.insn.nr_prefixes; i++) {
+	for (i = 0; i < now.insn.prefixes.nbytes; i++) {
 		u8 p = now.bytes[i];
 
 		if (p == 0x64)
@@ -234,61 +221,62 @@ static unsigned long segment_of_prefix(void)
 /* Move the memory operand into the arena, by setting a register or the displacement. */
 static void place_operand(struct fuzz_random *r)
 {
-	struct fuzz_insn *insn = &now.insn;
+	struct insn *insn = &now.insn;
 	unsigned long target = some_place(r) - segment_of_prefix(), add;
-	int mod = insn->modrm >> 6, rm = insn->modrm & 7, base = -1, index = -1, scale = 0;
+	int mod = X86_MODRM_MOD(insn->modrm.bytes[0]), rm = X86_MODRM_RM(insn->modrm.bytes[0]);
+	int base = -1, index = -1, scale = 0;
 	bool addr32 = X86_64 && insn->addr_bytes == 4;
 
-	if (!insn->has_modrm || mod == 3 || insn->addr_bytes == 2)
+	if (!insn->modrm.nbytes || mod == 3 || insn->addr_bytes == 2)
 		return;
-	if (insn->has_sib) {
-		index = reg_number(insn->sib >> 3 & 7, 2, 0x40);
+	if (insn->sib.nbytes) {
+		index = fuzz_reg_x(insn, X86_SIB_INDEX(insn->sib.bytes[0]));
 		if (index == 4 || is_gather())
 			index = -1;
-		scale = insn->sib >> 6;
-		if ((insn->sib & 7) != 5 || mod)
-			base = reg_number(insn->sib & 7, 1, 0x20);
+		scale = insn->sib.bytes[0] >> 6;
+		if ((insn->sib.bytes[0] & 7) != 5 || mod)
+			base = fuzz_reg_b(insn, X86_SIB_BASE(insn->sib.bytes[0]));
 	} else if (mod || rm != 5) {
-		base = reg_number(rm, 1, 0x20);
+		base = fuzz_reg_b(insn, rm);
 	}
 	/* EVEX has a factor of up to 64 for a displacement of one byte. */
-	if (insn->nr_vex == 4 && insn->disp_len == 1)
-		patch(insn->disp_at, fuzz_below(r, 8), 1);
-	if (base >= 0 && insn->disp_len == 4 && (base == FUZZ_SP || fuzz_one_in(r, 2)))
-		patch(insn->disp_at, fuzz_below(r, 512), 4);
-	fuzz_decode(now.bytes, sizeof(now.bytes), insn);
+	if (insn->vex_prefix.nbytes == 4 && insn->displacement.nbytes == 1)
+		patch(insn_offset_displacement(insn), fuzz_below(r, 8), 1);
+	if (base >= 0 && insn->displacement.nbytes == 4 && (base == FUZZ_SP || fuzz_one_in(r, 2)))
+		patch(insn_offset_displacement(insn), fuzz_below(r, 512), 4);
+	decode();
 	/* In 32-bit mode an operand outside the arena could be in the fuzzer's own memory. */
 	if (base >= 0 && base == index) {
-		now.in.reg[base] = (target - insn->disp) / (1 + (1UL << scale));
+		now.in.reg[base] = (target - insn->displacement.value) / (1 + (1UL << scale));
 		if (addr32)
 			now.in.reg[base] = (u32)now.in.reg[base] / (1 + (1UL << scale));
 		return;
 	}
 	add = index >= 0 ? now.in.reg[index] << scale : 0;
 	if (base >= 0) {
-		now.in.reg[base] = target - insn->disp - add;
+		now.in.reg[base] = target - insn->displacement.value - add;
 		if (addr32 && fuzz_one_in(r, 2))
 			now.in.reg[base] ^= (u64)fuzz_next(r) << 32;
 		return;
 	}
-	if (insn->rip_relative) {
-		patch(insn->disp_at, target - FUZZ_AT - insn->len, 4);
+	if (insn_rip_relative(insn)) {
+		patch(insn_offset_displacement(insn), target - FUZZ_AT - insn->length, 4);
 	} else {
 		/* The index is added to the displacement; the sum is below 4 GiB. */
 		if (index >= 0 && X86_64 && !addr32) {
 			now.in.reg[index] = fuzz_below(r, 1 << 24);
 			add = now.in.reg[index] << scale;
 		}
-		patch(insn->disp_at, target - add, 4);
+		patch(insn_offset_displacement(insn), target - add, 4);
 	}
-	fuzz_decode(now.bytes, sizeof(now.bytes), insn);
+	decode();
 }
 
 /* Memory operands that the ModRM byte does not encode */
 static void place_implicit(struct fuzz_random *r)
 {
-	struct fuzz_insn *insn = &now.insn;
-	int reg = reg_number(insn->modrm >> 3 & 7, 4, 0x80);
+	struct insn *insn = &now.insn;
+	int reg = fuzz_reg_r(insn, X86_MODRM_REG(insn->modrm.bytes[0]));
 	int i;
 
 	now.in.reg[FUZZ_SP] = FUZZ_ARENA + FUZZ_ARENA_SIZE / 4 + 8 * fuzz_below(r, 64);
@@ -303,13 +291,12 @@ static void place_implicit(struct fuzz_random *r)
 	else if (fuzz_one_in(r, 4))
 		now.in.reg[FUZZ_CX] = fuzz_below(r, 3);
 	/* mov between al or rax and an address in the instruction */
-	if (!insn->nr_vex && insn->opcodes == 1 && insn->opcode[0] >= 0xa0 &&
-	    insn->opcode[0] <= 0xa3 && insn->addr_bytes > 2) {
-		patch(insn->nr_prefixes + (insn->rex ? 1 : 0) + 1, some_place(r) -
-		      segment_of_prefix(), insn->addr_bytes);
-		fuzz_decode(now.bytes, sizeof(now.bytes), insn);
+	if (fuzz_is(insn, 1, 0xa0, 0xa3) && insn->addr_bytes > 2) {
+		patch(insn_offset_displacement(insn), some_place(r) - segment_of_prefix(),
+		      insn->addr_bytes);
+		decode();
 	}
-	if (!insn->has_modrm || insn->modrm >> 6 == 3)
+	if (!insn->modrm.nbytes || insn->modrm.bytes[0] >> 6 == 3)
 		return;
 	if (is_legacy(2, 0xa3) || is_legacy(2, 0xab) || is_legacy(2, 0xb3) || is_legacy(2, 0xbb)) {
 		now.in.reg[reg] = (long)fuzz_below(r, 16384) - 8192;
@@ -322,8 +309,8 @@ static void place_implicit(struct fuzz_random *r)
 	if (!now.unsafe)
 		return;
 	/* Changing another register moves the other operand. */
-	i = insn->has_sib ? insn->sib & 7 : insn->modrm & 7;
-	now.unsafe = i == reg || (insn->has_sib && (insn->sib >> 3 & 7) == reg);
+	i = insn->sib.nbytes ? insn->sib.bytes[0] & 7 : insn->modrm.bytes[0] & 7;
+	now.unsafe = i == reg || (insn->sib.nbytes && (insn->sib.bytes[0] >> 3 & 7) == reg);
 }
 
 static void randomize(struct fuzz_random *r)
@@ -355,15 +342,15 @@ static void plant(unsigned long at, u64 value, unsigned int len)
 
 static void reset_memory(void)
 {
-	const struct fuzz_insn *insn = &now.insn;
+	struct insn *insn = &now.insn;
 	unsigned long sp = now.in.reg[FUZZ_SP], target, i;
 
 	memcpy((void *)FUZZ_ARENA, mem_in, FUZZ_ARENA_SIZE);
 	memcpy(&target, mem_in, sizeof(target));
 	if (X86_64)
 		target = (long)(target << 16) >> 16;
-	if (insn->op == FUZZ_OP_RETURN) {
-		bool wide = insn->rex & 8;
+	if (now.op == FUZZ_OP_RETURN) {
+		bool wide = insn->rex_prefix.bytes[0] & 8;
 
 		plant(sp, target, sizeof(target));
 		if (is_legacy(1, 0xca) || is_legacy(1, 0xcb)) {
@@ -372,7 +359,7 @@ static void reset_memory(void)
 				plant(sp, target, 8);
 		}
 	}
-	if (insn->op == FUZZ_OP_INDIRECT && insn->has_modrm) {
+	if (now.op == FUZZ_OP_INDIRECT && insn->modrm.nbytes) {
 		i = FUZZ_ARENA + FUZZ_ARENA_SIZE / 2 - 64;
 		for (; i < FUZZ_ARENA + FUZZ_ARENA_SIZE - 8; i += 8)
 			plant(i + (target & 7 & -(long)!X86_64), target + i, sizeof(target));
@@ -382,12 +369,12 @@ static void reset_memory(void)
 /* Registers that are different each time */
 static u32 volatile_regs(void)
 {
-	const struct fuzz_insn *insn = &now.insn;
+	struct insn *insn = &now.insn;
 
-	if (is_legacy(2, 0x31) || (is_legacy(2, 0x01) && insn->modrm == 0xf9))
+	if (is_legacy(2, 0x31) || (is_legacy(2, 0x01) && insn->modrm.bytes[0] == 0xf9))
 		return 1 << FUZZ_AX | 1 << FUZZ_DX;
-	if (is_legacy(2, 0xc7) && insn->modrm >= 0xf0)
-		return 1 << reg_number(insn->modrm & 7, 1, 0x20);
+	if (is_legacy(2, 0xc7) && insn->modrm.bytes[0] >= 0xf0)
+		return 1 << fuzz_reg_b(insn, insn->modrm.bytes[0] & 7);
 	return 0;
 }
 
@@ -396,7 +383,7 @@ static unsigned long flags_compared(void)
 	unsigned long mask = ~(FLAG_RF | FLAG_TF);
 
 	/* rdrand, rdseed */
-	if (is_legacy(2, 0xc7) && now.insn.modrm >= 0xf0)
+	if (is_legacy(2, 0xc7) && now.insn.modrm.bytes[0] >= 0xf0)
 		mask &= ~FLAG_ARITHMETIC;
 	/* The CPU does not let a program change these. */
 	return mask & ~(FLAG_IF | FLAG_IOPL);
@@ -500,7 +487,7 @@ static void test_slot(void)
 		fuzz_execute(&in, FUZZ_BY_INT3, &out, fpu_other);
 	++count[C_COPY_RUNS];
 	compare("copy", &out, p->slot, p->branch ? now.bare.regs.ip :
-		p->boosted ? p->next : p->slot + now.insn.len);
+		p->boosted ? p->next : p->slot + now.insn.length);
 }
 
 /* The slot with a call of the trampoline: the call follows the copy. */
@@ -527,7 +514,7 @@ static void test_post_slot(void)
 		out.regs.reg[FUZZ_SP] += sizeof(word);
 		memcpy((void *)at, mem_bare + (at - FUZZ_ARENA), sizeof(word));
 		memcpy(&disp, (void *)(word + 1), 4);
-		if (word != p->post_slot + now.insn.len + 5 || *(u8 *)word != 0xe9 ||
+		if (word != p->post_slot + now.insn.length + 5 || *(u8 *)word != 0xe9 ||
 		    word + 5 + disp != p->next)
 			fail("post", "the trampoline returns to %lx, of the slot %lx", word,
 			     p->post_slot);
@@ -546,7 +533,7 @@ static bool has_oracle(void)
 	if (is_legacy(1, 0xfa) || is_legacy(1, 0xfb))
 		return false;
 	/* A branch to a non-canonical address faults at the branch; the kernel has none. */
-	if (now.insn.op == FUZZ_OP_INDIRECT || now.insn.op == FUZZ_OP_RETURN)
+	if (now.op == FUZZ_OP_INDIRECT || now.op == FUZZ_OP_RETURN)
 		return now.bare.page_fault;
 	return true;
 }
@@ -610,7 +597,7 @@ static unsigned int length_on_cpu(unsigned int max)
 
 static bool test_length(void)
 {
-	unsigned int len = now.insn.len;
+	unsigned int len = now.insn.length;
 	bool more;
 
 	++count[C_LENGTHS];
@@ -628,17 +615,17 @@ static bool test_length(void)
 /* Instructions that are not executed, since the fuzzer would not survive them */
 static bool may_execute(void)
 {
-	const struct fuzz_insn *insn = &now.insn;
+	struct insn *insn = &now.insn;
 
 	if (now.unsafe || is_prefix_as_opcode())
 		return false;
 	/* wrpkru: no memory would be accessible. */
-	if (is_legacy(2, 0x01) && insn->modrm == 0xef)
+	if (is_legacy(2, 0x01) && insn->modrm.bytes[0] == 0xef)
 		return false;
 	/* vmmcall: a hypervisor may write another instruction over it. */
-	if (is_legacy(2, 0x01) && insn->modrm == 0xd9)
+	if (is_legacy(2, 0x01) && insn->modrm.bytes[0] == 0xd9)
 		return false;
-	return !now.probe.err || insn->op == FUZZ_OP_NONE;
+	return !now.probe.err || now.op == FUZZ_OP_NONE;
 }
 
 static int class_of(void)
@@ -650,7 +637,7 @@ static int class_of(void)
 		       p->emulated ? C_EMULATED : C_STEPPED;
 	if (is_prefix_as_opcode())
 		return C_PREFIX;
-	switch (now.insn.op) {
+	switch (now.op) {
 	case FUZZ_OP_NONE:
 		return C_UNKNOWN;
 	case FUZZ_OP_REFUSE:
@@ -668,7 +655,7 @@ static int class_of(void)
 /* A locked verw is invalid. An AMD CPU raises #UD once in some ten thousand times only. */
 static bool is_locked_verw(void)
 {
-	return has_prefix(0xf0) && is_legacy(2, 0x00) && (now.insn.modrm >> 3 & 7) == 5;
+	return has_prefix(0xf0) && is_legacy(2, 0x00) && (now.insn.modrm.bytes[0] >> 3 & 7) == 5;
 }
 
 static void test_execution(void)
@@ -699,7 +686,7 @@ static void test_execution(void)
 		++count[C_UD];
 	else if (now.bare.sig)
 		++count[C_FAULTED];
-	linear = now.insn.op == FUZZ_OP_COPY || now.insn.op == FUZZ_OP_STEP;
+	linear = now.op == FUZZ_OP_COPY || now.op == FUZZ_OP_STEP;
 	if (linear && !now.bare.sig && now.bare.regs.ip != p->next) {
 		fail("class", "said to go on with the next instruction, goes to %lx",
 		     now.bare.regs.ip);
@@ -721,14 +708,14 @@ static bool test_encoding(struct fuzz_random *r)
 	bool known = false;
 
 	++count[C_ENCODINGS];
-	fuzz_decode(now.bytes, sizeof(now.bytes), &now.insn);
-	if (!now.insn.len) {
+	decode();
+	if (!now.insn.length) {
 		++count[C_UNDECODED];
 		return false;
 	}
 	randomize(r);
 	memset((void *)FUZZ_TEXT, 0xcc, FUZZ_TEXT_SIZE);
-	memcpy((void *)FUZZ_AT, now.bytes, now.insn.len);
+	memcpy((void *)FUZZ_AT, now.bytes, now.insn.length);
 	fuzz_probe(&now.probe);
 	++count[class_of()];
 	if (!may_execute())
@@ -805,7 +792,7 @@ static void objdump_line(char *line)
 	} else if (batch[i].refused) {
 		++count[C_REFUSED_WRONG];
 	} else {
-		fuzz_decode(now.bytes, sizeof(now.bytes), &now.insn);
+		decode();
 		fail("objdump", "the decoder says %u, objdump %u, the CPU cannot tell",
 		     batch[i].len, len);
 	}
@@ -847,10 +834,10 @@ static void note_for_objdump(bool known)
 {
 	unsigned int i = batch_nr;
 
-	if (!now.insn.len || is_prefix_as_opcode())
+	if (!now.insn.length || is_prefix_as_opcode())
 		return;
 	memcpy(batch[i].bytes, now.bytes, sizeof(now.bytes));
-	batch[i].len = now.insn.len;
+	batch[i].len = now.insn.length;
 	batch[i].known = known;
 	batch[i].refused = now.probe.err;
 	batch[i].index = number;

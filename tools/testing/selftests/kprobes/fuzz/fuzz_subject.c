@@ -92,39 +92,17 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 
 /*
  * fuzz_decode() - decode an encoding
- * @bytes: the bytes
- * @max: how many there are
- * @res: result
+ * @bytes: MAX_INSN_SIZE bytes
+ * @insn: result; it has the length 0 if there is no such instruction
+ *
+ * Return: the entry in the opcode maps.
  */
-void fuzz_decode(const unsigned char *bytes, unsigned int max, struct fuzz_insn *res)
+enum fuzz_op fuzz_decode(const unsigned char *bytes, struct insn *insn)
 {
-	struct insn insn;
-	unsigned int i;
-
-	*res = (struct fuzz_insn){};
-	if (insn_decode(&insn, bytes, max, INSN_MODE_KERN))
-		return;
-	res->len = insn.length;
-	res->op = (enum fuzz_op)x86_insn_op(&insn);
-	memcpy(res->prefixes, insn.prefixes.bytes, 4);
-	res->nr_prefixes = insn.prefixes.nbytes;
-	res->rex = insn.rex_prefix.nbytes ? insn.rex_prefix.bytes[0] : 0;
-	res->nr_vex = insn.vex_prefix.nbytes;
-	memcpy(res->vex, insn.vex_prefix.bytes, 4);
-	res->map = res->nr_vex ? insn_vex_m_bits(&insn) : 0;
-	for (i = 0; i < 3; i++)
-		res->opcode[i] = insn.opcode.bytes[i];
-	res->opcodes = insn.opcode.nbytes;
-	res->has_modrm = insn.modrm.nbytes;
-	res->modrm = insn.modrm.bytes[0];
-	res->has_sib = insn.sib.nbytes;
-	res->sib = insn.sib.bytes[0];
-	res->disp = insn.displacement.value;
-	res->disp_at = insn_offset_displacement(&insn);
-	res->disp_len = insn.displacement.nbytes;
-	res->opnd_bytes = insn.opnd_bytes;
-	res->addr_bytes = insn.addr_bytes;
-	res->rip_relative = insn_rip_relative(&insn);
+	if (!insn_decode(insn, bytes, MAX_INSN_SIZE, INSN_MODE_KERN))
+		return (enum fuzz_op)x86_insn_op(insn);
+	insn->length = 0;
+	return FUZZ_OP_NONE;
 }
 
 /*

@@ -92,7 +92,7 @@ struct kp_target {
 
 /* Encodings of the corpus that are executed at least */
 #define KP_CORPUS_MIN	20UL
-#define KP_BITS		(IS_ENABLED(CONFIG_X86_64) ? 64 : 32)
+#define KP_MODE_BITS		(IS_ENABLED(CONFIG_X86_64) ? 64 : 32)
 
 /* @bits: the only mode that the encoding is for, or 0 */
 static const struct {
@@ -214,68 +214,39 @@ static char kp_letter(const struct insn *insn)
 	return '.';
 }
 
-static bool kp_has_prefix(const struct kp_target *t, u8 prefix)
-{
-	return memchr(t->bytes, prefix, t->insn.prefixes.nbytes);
-}
-
-static bool kp_is(const struct insn *insn, int opcodes, u8 first, u8 last)
-{
-	u8 op = insn->opcode.bytes[opcodes - 1];
-
-	return !insn->vex_prefix.nbytes && insn->opcode.nbytes == opcodes && op >= first &&
-	       op <= last && (opcodes == 1 || insn->opcode.bytes[0] == 0x0f);
-}
-
 static char kp_kind(const struct insn *insn)
 {
 	return toupper(kp_letter(insn));
 }
 
-static bool kp_is_memory(const struct insn *insn)
+static bool kp_has_prefix(const struct kp_target *t, u8 prefix)
 {
-	return insn->modrm.nbytes && X86_MODRM_MOD(insn->modrm.bytes[0]) != 3;
+	return fuzz_has_prefix(t->bytes, &t->insn, prefix);
 }
 
 static bool kp_is_rip_relative(const struct insn *insn)
 {
-	return IS_ENABLED(CONFIG_X86_64) && kp_is_memory(insn) &&
+	return IS_ENABLED(CONFIG_X86_64) && fuzz_has_memory(insn) &&
 	       (insn->modrm.bytes[0] & 0xc7) == 0x05;
-}
-
-/* Bit 3 of a register number: @rex or @vex is its place in the prefix. 32-bit mode ignores it. */
-static int kp_ext(const struct insn *insn, u8 rex, u8 vex)
-{
-	if (!IS_ENABLED(CONFIG_X86_64))
-		return 0;
-	if (insn->vex_prefix.nbytes == 3)
-		return insn->vex_prefix.bytes[1] & vex ? 0 : 8;
-	return insn->rex_prefix.bytes[0] & rex ? 8 : 0;
-}
-
-static int kp_ext_b(const struct insn *insn)
-{
-	return kp_ext(insn, 0x01, 0x20);
 }
 
 /* Is the stack pointer one of the registers, which might be set? */
 static bool kp_names_sp(const struct insn *insn)
 {
-	u8 modrm = insn->modrm.bytes[0];
+	int reg = fuzz_reg_r(insn, X86_MODRM_REG(insn->modrm.bytes[0]));
+	int rm = fuzz_reg_b(insn, X86_MODRM_RM(insn->modrm.bytes[0]));
 	u8 v = X86_VEX_V(~insn->vex_prefix.bytes[2] & 0xff);
-	bool r = insn->vex_prefix.nbytes ? !X86_VEX_R(insn->vex_prefix.bytes[1]) :
-					   X86_REX_R(insn->rex_prefix.bytes[0]);
 
 	/* In 32-bit mode the highest bit is ignored. */
 	if (insn->vex_prefix.nbytes && (IS_ENABLED(CONFIG_X86_64) ? v : v & 7) == KP_SP)
 		return true;
 	if (insn->modrm.nbytes)
-		return (!islower(kp_letter(insn)) && X86_MODRM_REG(modrm) == KP_SP && !r) ||
-		       (!kp_is_memory(insn) && X86_MODRM_RM(modrm) == KP_SP && !kp_ext_b(insn));
-	return (kp_is(insn, 1, 0x40, 0x4f) || kp_is(insn, 1, 0x58, 0x5f) ||
-		kp_is(insn, 1, 0x90, 0x97) || kp_is(insn, 1, 0xb0, 0xbf) ||
-		kp_is(insn, 2, 0xc8, 0xcf)) &&
-	       (insn->opcode.bytes[insn->opcode.nbytes - 1] & 7) == KP_SP && !kp_ext_b(insn);
+		return (!islower(kp_letter(insn)) && reg == KP_SP) ||
+		       (!fuzz_has_memory(insn) && rm == KP_SP);
+	return (fuzz_is(insn, 1, 0x40, 0x4f) || fuzz_is(insn, 1, 0x58, 0x5f) ||
+		fuzz_is(insn, 1, 0x90, 0x97) || fuzz_is(insn, 1, 0xb0, 0xbf) ||
+		fuzz_is(insn, 2, 0xc8, 0xcf)) &&
+	       fuzz_reg_b(insn, insn->opcode.bytes[insn->opcode.nbytes - 1] & 7) == KP_SP;
 }
 
 static bool kp_names_mmx(const struct kp_target *t)
@@ -304,13 +275,13 @@ static bool kp_breaks_qemu(const struct kp_target *t)
 	 * of x87, which any process changes. Shown by 41 0f 38 06 f1 (phsubd %mm1, %mm6): the
 	 * upper half of its result is that address after fldl, and is mm1's on a CPU.
 	 */
-	if (kp_names_mmx(t) && (X86_REX_R(rex) || (X86_REX_B(rex) && !kp_is_memory(insn))))
+	if (kp_names_mmx(t) && (X86_REX_R(rex) || (X86_REX_B(rex) && !fuzz_has_memory(insn))))
 		return true;
 	/* adcx, adox: flags are set that do not exist */
-	if (kp_is(insn, 3, 0xf6, 0xf6))
+	if (fuzz_is(insn, 3, 0xf6, 0xf6))
 		return true;
 	/* lock and a register, at btc for one: QEMU aborts, instead of raising #UD */
-	if (kp_has_prefix(t, 0xf0) && !kp_is_memory(insn))
+	if (kp_has_prefix(t, 0xf0) && !fuzz_has_memory(insn))
 		return true;
 	/* In 32-bit mode the CPU ignores the highest bit of vvvv; QEMU reads another register. */
 	if (!IS_ENABLED(CONFIG_X86_64) && insn->vex_prefix.nbytes &&
@@ -345,35 +316,36 @@ static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 	t->base = -1;
 	t->add = -1;
 	/* String instructions and xlat have registers that are set anyway. */
-	if (kp_is(insn, 1, 0xa4, 0xaf) || kp_is(insn, 1, 0xd7, 0xd7) || kp_is(insn, 2, 0xf7, 0xf7))
+	if (fuzz_is(insn, 1, 0xa4, 0xaf) || fuzz_is(insn, 1, 0xd7, 0xd7) ||
+	    fuzz_is(insn, 2, 0xf7, 0xf7))
 		return !addr_prefix && !segment;
 	if (insn->vex_prefix.nbytes && insn_vex_m_bits(insn) == 1 && insn->opcode.bytes[0] == 0xf7)
 		return !addr_prefix && !segment;
-	if (!kp_is_memory(insn) || kp_is(insn, 1, 0x8d, 0x8d))
+	if (!fuzz_has_memory(insn) || fuzz_is(insn, 1, 0x8d, 0x8d))
 		return true;
 	if (addr_prefix || segment)
 		return false;
 	/* A bit offset in a register reaches far. */
-	if (kp_is(insn, 2, 0xa3, 0xa3) || kp_is(insn, 2, 0xab, 0xab) ||
-	    kp_is(insn, 2, 0xb3, 0xb3) || kp_is(insn, 2, 0xbb, 0xbb))
+	if (fuzz_is(insn, 2, 0xa3, 0xa3) || fuzz_is(insn, 2, 0xab, 0xab) ||
+	    fuzz_is(insn, 2, 0xb3, 0xb3) || fuzz_is(insn, 2, 0xbb, 0xbb))
 		return false;
 	/* A branch finds its target in any aligned word. */
-	if (fuzz_one_in(r, 2) || kp_is(insn, 1, 0xff, 0xff))
+	if (fuzz_one_in(r, 2) || fuzz_is(insn, 1, 0xff, 0xff))
 		place = ALIGN_DOWN(place, 64);
 	if (kp_is_rip_relative(insn)) {
 		kp_patch(t, disp_at, place - (unsigned long)t->text - insn->length, 4);
 		return kp_decode(t);
 	}
 	if (insn->sib.nbytes) {
-		t->add = X86_SIB_INDEX(sib) | kp_ext(insn, 0x02, 0x40);
+		t->add = fuzz_reg_x(insn, X86_SIB_INDEX(sib));
 		t->scale = X86_SIB_SCALE(sib);
 		if (t->add == KP_SP)
 			t->add = -1;
 		if (X86_SIB_BASE(sib) == 5 && !X86_MODRM_MOD(modrm))
 			return false;
-		t->base = X86_SIB_BASE(sib) | kp_ext_b(insn);
+		t->base = fuzz_reg_b(insn, X86_SIB_BASE(sib));
 	} else if (X86_MODRM_MOD(modrm) || X86_MODRM_RM(modrm) != 5) {
-		t->base = X86_MODRM_RM(modrm) | kp_ext_b(insn);
+		t->base = fuzz_reg_b(insn, X86_MODRM_RM(modrm));
 	} else {
 		kp_patch(t, disp_at, place, 4);
 		return kp_decode(t);
@@ -410,20 +382,20 @@ static bool kp_place_target(struct kp_target *t, char kind)
 		return kp_decode(t);
 	}
 	/* ret with a number of bytes to drop */
-	if (kp_is(insn, 1, 0xc2, 0xc2)) {
+	if (fuzz_is(insn, 1, 0xc2, 0xc2)) {
 		kp_patch(t, insn_offset_immediate(insn), insn->immediate.value & 0x38, 2);
 		return kp_decode(t);
 	}
-	if (!kp_is(insn, 1, 0xff, 0xff) || X86_MODRM_REG(modrm) < 2 || X86_MODRM_REG(modrm) > 5)
+	if (!fuzz_is(insn, 1, 0xff, 0xff) || X86_MODRM_REG(modrm) < 2 || X86_MODRM_REG(modrm) > 5)
 		return true;
 	if (X86_MODRM_REG(modrm) & 1)
 		return false;
-	if (kp_is_memory(insn)) {
+	if (fuzz_has_memory(insn)) {
 		/* In the stack there is something else. */
 		t->branches = t->base >= 0 || kp_is_rip_relative(insn);
 		return t->branches;
 	}
-	t->to_reg = X86_MODRM_RM(modrm) | kp_ext_b(insn);
+	t->to_reg = fuzz_reg_b(insn, X86_MODRM_RM(modrm));
 	return true;
 }
 
@@ -444,7 +416,7 @@ static bool kp_generate(struct kp_target *t)
 	if (kp_is_of_corpus(t)) {
 		u8 bits = kp_corpus[t->index].bits;
 
-		if (bits && bits != KP_BITS)
+		if (bits && bits != KP_MODE_BITS)
 			return false;
 		memcpy(t->bytes, kp_corpus[t->index].bytes, sizeof(t->bytes));
 	}
@@ -458,8 +430,8 @@ static bool kp_generate(struct kp_target *t)
 	if (kp_breaks_qemu(t))
 		return false;
 	/* Only cmpxchg8b and cmpxchg16b */
-	if (kp_is(&t->insn, 2, 0xc7, 0xc7) &&
-	    (!kp_is_memory(&t->insn) || X86_MODRM_REG(t->insn.modrm.bytes[0]) != 1))
+	if (fuzz_is(&t->insn, 2, 0xc7, 0xc7) &&
+	    (!fuzz_has_memory(&t->insn) || X86_MODRM_REG(t->insn.modrm.bytes[0]) != 1))
 		return false;
 	return kp_place_operand(t, &r) && kp_place_target(t, kind);
 }
@@ -515,9 +487,9 @@ static void kp_randomize(const struct kp_target *t, int round)
 	if (t->branches)
 		for (i = 0; i < KP_MEM; i += sizeof(taken))
 			memcpy(kp.in.mem + i, &taken, sizeof(taken));
-	if (kp_is(&t->insn, 1, 0xc2, 0xc3))
+	if (fuzz_is(&t->insn, 1, 0xc2, 0xc3))
 		memcpy(kp.in.stack + KP_STACK_TOP, &taken, sizeof(taken));
-	if (kp_is(&t->insn, 1, 0x9d, 0x9d)) {
+	if (fuzz_is(&t->insn, 1, 0x9d, 0x9d)) {
 		flags = (fuzz_next(&r) & (KP_ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_ID)) |
 			X86_EFLAGS_FIXED | (reg[KP_FLAGS] & X86_EFLAGS_IF);
 		memcpy(kp.in.stack + KP_STACK_TOP, &flags, sizeof(flags));
@@ -631,7 +603,7 @@ static bool kp_differs(struct kunit *test, const struct kp_target *t, int round)
 		unsigned long mask = i == KP_FLAGS ? ~X86_EFLAGS_RF : ~0UL;
 
 		/* rdtsc */
-		if (kp_is(&t->insn, 2, 0x31, 0x31) && (i == KP_AX || i == KP_DX))
+		if (fuzz_is(&t->insn, 2, 0x31, 0x31) && (i == KP_AX || i == KP_DX))
 			continue;
 		snprintf(name, sizeof(name), i == KP_FLAGS ? "flags" : "register %d", i);
 		if ((out->reg[i] ^ bare->reg[i]) & mask)
