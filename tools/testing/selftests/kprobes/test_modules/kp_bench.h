@@ -13,7 +13,35 @@
 
 #ifndef __ASSEMBLY__
 
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <asm/msr.h>
+
+static noinline u64 __maybe_unused kp_call(void (*fn)(void))
+{
+	unsigned long flags;
+	u64 start, end;
+
+	local_irq_save(flags);
+	start = rdtsc();
+	fn();
+	end = rdtsc();
+	local_irq_restore(flags);
+	return end - start;
+}
+
+/* Allocate probes, and an array of pointers to them, which is freed by kvfree(). */
+static inline struct kprobe **kp_alloc_probes(int nr)
+{
+	struct kprobe **ptr = kvcalloc(nr, sizeof(*ptr) + sizeof(**ptr), GFP_KERNEL);
+	int i;
+
+	for (i = 0; ptr && i < nr; i++)
+		ptr[i] = (struct kprobe *)(ptr + nr) + i;
+	return ptr;
+}
 
 int kp_bench_unused(struct seq_file *m);
 

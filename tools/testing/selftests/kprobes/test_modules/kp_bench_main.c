@@ -48,7 +48,6 @@
 /* Serialises the readers: they share the probes. */
 static DEFINE_MUTEX(kp_bench_mutex);
 
-static struct kprobe *kp_others;
 static struct kprobe **kp_other;
 
 /* The calls of the measured handlers: @first are pre_handlers and handlers of returns. */
@@ -77,19 +76,6 @@ static int kp_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kp_called.second++;
 	return 0;
-}
-
-static noinline u64 kp_call(void (*fn)(void))
-{
-	unsigned long flags;
-	u64 start, end;
-
-	local_irq_save(flags);
-	start = rdtsc();
-	fn();
-	end = rdtsc();
-	local_irq_restore(flags);
-	return end - start;
 }
 
 struct kp_cost {
@@ -569,15 +555,9 @@ static int __init kp_bench_init(void)
 {
 	int i;
 
-	kp_others = kvcalloc(KP_OTHERS, sizeof(*kp_others), GFP_KERNEL);
-	kp_other = kvcalloc(KP_OTHERS, sizeof(*kp_other), GFP_KERNEL);
-	if (!kp_others || !kp_other) {
-		kvfree(kp_others);
-		kvfree(kp_other);
+	kp_other = kp_alloc_probes(KP_OTHERS);
+	if (!kp_other)
 		return -ENOMEM;
-	}
-	for (i = 0; i < KP_OTHERS; i++)
-		kp_other[i] = &kp_others[i];
 	kp_dir = debugfs_create_dir("kp_bench", NULL);
 	for (i = 0; i < ARRAY_SIZE(kp_files); i++)
 		debugfs_create_file(kp_files[i].name, 0400, kp_dir, &kp_files[i], &kp_bench_fops);
@@ -589,7 +569,6 @@ static void __exit kp_bench_exit(void)
 {
 	debugfs_remove(kp_dir);
 	kvfree(kp_other);
-	kvfree(kp_others);
 }
 module_exit(kp_bench_exit);
 

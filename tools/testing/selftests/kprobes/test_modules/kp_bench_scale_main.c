@@ -27,6 +27,7 @@
 #include <asm/ibt.h>
 #include <asm/msr.h>
 #include <asm/text-patching.h>
+#include "kp_bench.h"
 #include "kp_bench_scale.h"
 
 #define KP_PROBES	(KP_SCALE_ROWS * KP_SCALE_ROW)
@@ -40,7 +41,6 @@ module_param(probes, int, 0400);
 MODULE_PARM_DESC(probes, "number of probes to register at most");
 
 static DEFINE_MUTEX(kp_scale_mutex);
-static struct kprobe *kp_all;
 static struct kprobe **kp_ptr;
 static bool kp_held;
 
@@ -75,20 +75,13 @@ static int kp_register(int from, int to)
 	return from == to ? 0 : register_kprobes(kp_ptr + from, to - from);
 }
 
-/* Measure a call of a function, with interrupts disabled. */
 static u64 kp_time_call(void (*fn)(void))
 {
-	u64 least = U64_MAX, start;
-	unsigned long flags;
+	u64 least = U64_MAX;
 	int i;
 
-	for (i = 0; i < KP_CALLS; i++) {
-		local_irq_save(flags);
-		start = rdtsc();
-		fn();
-		least = min(least, rdtsc() - start);
-		local_irq_restore(flags);
-	}
+	for (i = 0; i < KP_CALLS; i++)
+		least = min(least, kp_call(fn));
 	return least;
 }
 
@@ -333,19 +326,10 @@ static struct dentry *kp_dir;
 
 static int __init kp_bench_scale_init(void)
 {
-	int i;
-
 	probes = clamp(probes, 0, KP_PROBES);
-	kp_all = kvcalloc(KP_PROBES, sizeof(*kp_all), GFP_KERNEL);
-	kp_ptr = kvcalloc(KP_PROBES, sizeof(*kp_ptr), GFP_KERNEL);
-	if (!kp_all || !kp_ptr) {
-		kvfree(kp_all);
-		kvfree(kp_ptr);
+	kp_ptr = kp_alloc_probes(KP_PROBES);
+	if (!kp_ptr)
 		return -ENOMEM;
-	}
-	for (i = 0; i < KP_PROBES; i++)
-		kp_ptr[i] = &kp_all[i];
-
 	kp_dir = debugfs_create_dir("kp_bench_scale", NULL);
 	debugfs_create_file("grow", 0400, kp_dir, NULL, &kp_grow_fops);
 	debugfs_create_file("hold", 0200, kp_dir, NULL, &kp_hold_fops);
@@ -361,7 +345,6 @@ static void __exit kp_bench_scale_exit(void)
 	debugfs_remove(kp_dir);
 	kp_hold_set(NULL, 0);
 	kvfree(kp_ptr);
-	kvfree(kp_all);
 }
 module_exit(kp_bench_scale_exit);
 
