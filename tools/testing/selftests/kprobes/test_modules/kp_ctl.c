@@ -300,9 +300,12 @@ static int kp_ctl_reasons_show(struct seq_file *m, void *unused)
 	int i;
 
 	mutex_lock(&kp_ctl_mutex);
-	for (i = 0; i < KP_CTL_PROBES; i++)
-		if (kp_ctl_probes[i].error)
-			seq_printf(m, "%d %s\n", i, *kprobe_reason_text(kp_ctl_probes[i].kp.refusal));
+	for (i = 0; i < KP_CTL_PROBES; i++) {
+		struct kp_ctl_probe *probe = &kp_ctl_probes[i];
+
+		if (probe->error)
+			seq_printf(m, "%d %s\n", i, *kprobe_reason_text(probe->kp.refusal));
+	}
 	mutex_unlock(&kp_ctl_mutex);
 	return 0;
 }

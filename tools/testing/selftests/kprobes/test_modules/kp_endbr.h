@@ -10,7 +10,7 @@
  * relocation refers to the function. Offsets from another label and operands relative to %rip
  * have no relocation: NOSEAL keeps the endbr of a function that is called by one of these.
  */
-.macro NOSEAL function:req
+.macro NOSEAL function
 #ifdef CONFIG_X86_KERNEL_IBT
 	.pushsection .discard.ibt_endbr_noseal
 	_ASM_PTR \function

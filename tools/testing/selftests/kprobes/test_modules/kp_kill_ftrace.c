@@ -7,8 +7,9 @@
 
 static int __init kp_kill_ftrace_init(void)
 {
-	void (*kill)(void) = kp_find_function("ftrace_kill");
+	void (*kill)(void);
 
+	kill = kp_find_function("ftrace_kill");
 	if (!kill)
 		return -ENOENT;
 	kill();

@@ -49,23 +49,25 @@ static inline int kp_measure(void *addr, unsigned long *offset, unsigned long *s
 static void *kp_landing_targets[KP_LANDINGS] __used;
 
 extern u8 kp_landings[KP_LANDINGS][KP_LANDING_SIZE];
-asm(".pushsection .text, \"ax\"\n\t"
-    ".balign 16\n\t"
-    ".local kp_landings\n\t"
-    ".type kp_landings, @function\n"
-    "kp_landings:\n\t"
-    ".set kp_landing_nr, 0\n\t"
-    ".rept " __stringify(KP_LANDINGS) "\n\t"
-    ".balign " __stringify(KP_LANDING_SIZE) "\n\t"
-    "endbr64\n\t"
-    "push kp_landing_targets + 8 * kp_landing_nr(%rip)\n\t"
-    ANNOTATE_RETPOLINE_SAFE
-    "ret\n\t"
-    "int3\n\t"
-    ".set kp_landing_nr, kp_landing_nr + 1\n\t"
-    ".endr\n\t"
-    ".size kp_landings, . - kp_landings\n\t"
-    ".popsection");
+#define KP_LANDINGS_CODE \
+	".pushsection .text, \"ax\"\n\t" \
+	".balign 16\n\t" \
+	".local kp_landings\n\t" \
+	".type kp_landings, @function\n" \
+	"kp_landings:\n\t" \
+	".set kp_landing_nr, 0\n\t" \
+	".rept " __stringify(KP_LANDINGS) "\n\t" \
+	".balign " __stringify(KP_LANDING_SIZE) "\n\t" \
+	"endbr64\n\t" \
+	"push kp_landing_targets + 8 * kp_landing_nr(%rip)\n\t" \
+	ANNOTATE_RETPOLINE_SAFE \
+	"ret\n\t" \
+	"int3\n\t" \
+	".set kp_landing_nr, kp_landing_nr + 1\n\t" \
+	".endr\n\t" \
+	".size kp_landings, . - kp_landings\n\t" \
+	".popsection"
+asm(KP_LANDINGS_CODE);
 STACK_FRAME_NON_STANDARD(kp_landings);
 
 /* Return: a pointer to call @func by, or NULL if there are no more landings. */
