@@ -52,6 +52,17 @@ context-oops)
 	run_suites 0 kp_oops -- kprobes_oops
 	;;
 
+# Probes next to an endbr, with instructions boosted, stepped and optimised. `make test-ibt` runs
+# this on a CPU that enforces IBT.
+insn-ibt)
+	setup_modes
+	if [ ! -e "$MODULE_DIR/kp_ibt.ko" ]; then
+		ktap_skip_all "the kernel has no endbr"
+		exit "$KSFT_SKIP"
+	fi
+	run_in_modes 0 kp_ibt -- kprobes_ibt
+	;;
+
 # After hits of every kind, flags are unchanged, or as handlers have set them.
 insn-flags)
 	setup

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_IBT_H
+#define KP_IBT_H
+
+typedef long kp_ibt_fn(long arg);
+
+/* Each has an endbr, and returns its argument plus 1. */
+kp_ibt_fn kp_ibt_entry, kp_ibt_calls, kp_ibt_switch;
+/* This one has no endbr, and returns its argument plus 100. */
+kp_ibt_fn kp_ibt_bare;
+
+/* Instructions: in kp_ibt_calls(), call *%rdx; the others in kp_ibt_switch() */
+enum kp_ibt_insn {
+	KP_IBT_CALL,
+	KP_IBT_PLAIN,		/* what a jump may replace */
+	KP_IBT_JUMP,		/* jmp *%rdx */
+	KP_IBT_NOP,		/* the instruction before an endbr */
+	KP_IBT_TARGET,		/* that endbr */
+	KP_IBT_AFTER,		/* the instruction after it */
+	KP_IBT_INSNS,
+};
+
+/* Their offsets in these functions: at a symbol, a function would begin. */
+extern const unsigned int kp_ibt_insn[KP_IBT_INSNS];
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Functions that are reached by pointers, and that jump by pointers themselves */
+
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/ibt.h>
+#include <asm/nospec-branch.h>
+
+	.text
+	.balign	16
+SYM_FUNC_START(kp_ibt_entry)
+	lea	1(%rdi), %rax
+	.rept	4
+	nop
+	.endr
+	RET
+SYM_FUNC_END(kp_ibt_entry)
+
+	.balign	16
+SYM_START(kp_ibt_bare, SYM_L_GLOBAL, SYM_A_NONE)
+	ANNOTATE_NOENDBR
+	lea	100(%rdi), %rax
+	RET
+SYM_FUNC_END(kp_ibt_bare)
+
+	.balign	16
+SYM_FUNC_START(kp_ibt_calls)
+	lea	kp_ibt_entry(%rip), %rdx
+.Lcall:
+	ANNOTATE_RETPOLINE_SAFE
+	call	*%rdx
+	.rept	4
+	nop
+	.endr
+	RET
+SYM_FUNC_END(kp_ibt_calls)
+STACK_FRAME_NON_STANDARD kp_ibt_calls
+
+/* An odd argument reaches the endbr by a jump, an even one from the instruction before it. */
+	.balign	16
+SYM_FUNC_START(kp_ibt_switch)
+.Lplain:
+	mov	$0x12345678, %eax
+	lea	.Ltarget(%rip), %rdx
+	test	$1, %edi
+	jz	1f
+.Ljump:
+	ANNOTATE_RETPOLINE_SAFE
+	jmp	*%rdx
+	.rept	4
+	int3
+	.endr
+1:	xor	%eax, %eax
+.Lnop:
+	nop
+.Ltarget:
+	ENDBR
+.Lafter:
+	lea	1(%rdi), %rax
+	.rept	4
+	nop
+	.endr
+	RET
+SYM_FUNC_END(kp_ibt_switch)
+STACK_FRAME_NON_STANDARD kp_ibt_switch
+
+	.section .rodata, "a"
+	.balign	4
+SYM_DATA_START(kp_ibt_insn)
+	.long	.Lcall - kp_ibt_calls
+	.long	.Lplain - kp_ibt_switch
+	.long	.Ljump - kp_ibt_switch
+	.long	.Lnop - kp_ibt_switch
+	.long	.Ltarget - kp_ibt_switch
+	.long	.Lafter - kp_ibt_switch
+SYM_DATA_END(kp_ibt_insn)

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite: probes next to an endbr. A CPU with IBT raises #CP where an indirect call or jump
+ * finds none. Without one the cases pass as well, so the first line of the log says what it is.
+ */
+
+#include <kunit/test.h>
+#include <linux/compiler.h>
+#include <linux/cpufeature.h>
+#include <linux/kprobe_reason.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <asm/ibt.h>
+#include "kp_ibt.h"
+#include "kp_opt.h"
+
+static bool opt;
+module_param(opt, bool, 0400);
+MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
+
+#define KP_CALLS	6
+
+/* Ftrace has a call in it. */
+static noinline long kp_ibt_traced(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+struct kp_ibt_target {
+	const char *name;
+	kp_ibt_fn *fn;
+};
+
+static const struct kp_ibt_target kp_ibt_targets[] = {
+	{ "instruction", kp_ibt_entry },
+	{ "entry", kp_ibt_traced },
+};
+
+KUNIT_ARRAY_PARAM_DESC(kp_ibt_targets, kp_ibt_targets, name);
+
+static struct kprobe kp_probe;
+static struct kretprobe kp_return;
+static unsigned long kp_pres, kp_posts, kp_returns;
+
+static int kp_ibt_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_pres++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_ibt_pre);
+
+static void kp_ibt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	kp_posts++;
+}
+
+NOKPROBE_SYMBOL(kp_ibt_post);
+
+static int kp_ibt_pre_redirects(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_pres++;
+	regs->ip = (unsigned long)kp_ibt_bare;
+	return 1;
+}
+
+NOKPROBE_SYMBOL(kp_ibt_pre_redirects);
+
+static void kp_ibt_post_redirects(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	kp_posts++;
+	regs->ip = (unsigned long)kp_ibt_bare;
+}
+
+NOKPROBE_SYMBOL(kp_ibt_post_redirects);
+
+static int kp_ibt_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_returns++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_ibt_returned);
+
+static void kp_ibt_unregister(void *unused)
+{
+	unregister_kprobe(&kp_probe);
+}
+
+static void kp_ibt_unregister_return(void *unused)
+{
+	unregister_kretprobe(&kp_return);
+}
+
+static void *kp_ibt_at(enum kp_ibt_insn insn)
+{
+	void *fn = insn == KP_IBT_CALL ? kp_ibt_calls : kp_ibt_switch;
+
+	return fn + kp_ibt_insn[insn];
+}
+
+/* Register a probe; @jumps: it is to be optimised, if probes are. */
+static void kp_ibt_probe(struct kunit *test, void *addr, kprobe_pre_handler_t pre,
+			 kprobe_post_handler_t post, bool jumps)
+{
+	kp_pres = 0;
+	kp_posts = 0;
+	memset(&kp_probe, 0, sizeof(kp_probe));
+	kp_probe.addr = addr;
+	kp_probe.pre_handler = pre;
+	kp_probe.post_handler = post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_probe), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ibt_unregister, NULL), 0);
+	if (opt && jumps && !kprobe_ftrace(&kp_probe))
+		KUNIT_ASSERT_TRUE_MSG(test, kp_wait_jump(kp_probe.addr, true), "no jump at %pS",
+				      kp_probe.addr);
+}
+
+/* Call by a pointer that the compiler does not know. */
+static void kp_ibt_call_all(struct kunit *test, kp_ibt_fn *fn, long plus)
+{
+	OPTIMIZER_HIDE_VAR(fn);
+	for (long arg = 0; arg < KP_CALLS; arg++)
+		KUNIT_EXPECT_EQ(test, fn(arg), arg + plus);
+}
+
+static bool kp_ibt_has_endbr(const void *addr)
+{
+	u32 insn;
+
+	return !copy_from_kernel_nofault(&insn, addr, sizeof(insn)) && is_endbr(insn);
+}
+
+/* The probe is moved past the endbr, and the function can be called by a pointer. */
+static void kp_ibt_called_by_pointer(struct kunit *test)
+{
+	const struct kp_ibt_target *target = test->param_value;
+
+	for (int post = 0; post < 2; post++) {
+		kp_ibt_probe(test, target->fn, kp_ibt_pre, post ? kp_ibt_post : NULL, true);
+		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr,
+				    (void *)target->fn + ENDBR_INSN_SIZE);
+		KUNIT_EXPECT_TRUE(test, kp_ibt_has_endbr(target->fn));
+		kp_ibt_call_all(test, target->fn, 1);
+		KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS);
+		KUNIT_EXPECT_EQ(test, kp_posts, post ? KP_CALLS : 0);
+		kunit_release_action(test, kp_ibt_unregister, NULL);
+	}
+	KUNIT_EXPECT_TRUE(test, kp_ibt_has_endbr(target->fn));
+}
+
+/* Neither the trampoline nor the caller that it returns to has an endbr. */
+static void kp_ibt_returns(struct kunit *test)
+{
+	const struct kp_ibt_target *target = test->param_value;
+
+	kp_returns = 0;
+	memset(&kp_return, 0, sizeof(kp_return));
+	kp_return.kp.addr = (kprobe_opcode_t *)target->fn;
+	kp_return.handler = kp_ibt_returned;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&kp_return), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ibt_unregister_return, NULL), 0);
+	if (opt && !kprobe_ftrace(&kp_return.kp))
+		KUNIT_ASSERT_TRUE(test, kp_wait_jump(kp_return.kp.addr, true));
+	kp_ibt_call_all(test, target->fn, 1);
+	KUNIT_EXPECT_EQ(test, kp_returns, KP_CALLS);
+	KUNIT_EXPECT_EQ(test, kp_return.nmissed, 0);
+	kunit_release_action(test, kp_ibt_unregister_return, NULL);
+}
+
+/* A redirection is no indirect jump: its target needs no endbr. */
+static void kp_ibt_redirected(struct kunit *test)
+{
+	const struct kp_ibt_target *target = test->param_value;
+
+	kp_ibt_probe(test, target->fn, kp_ibt_pre_redirects, NULL, true);
+	kp_ibt_call_all(test, target->fn, 100);
+	KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS);
+	kunit_release_action(test, kp_ibt_unregister, NULL);
+
+	kp_ibt_probe(test, target->fn, kp_ibt_pre, kp_ibt_post_redirects, true);
+	kp_ibt_call_all(test, target->fn, 100);
+	KUNIT_EXPECT_EQ(test, kp_posts, KP_CALLS);
+	kunit_release_action(test, kp_ibt_unregister, NULL);
+}
+
+/* The probed instruction is an indirect branch, and its target has an endbr. */
+static void kp_ibt_branches(struct kunit *test)
+{
+	for (int i = 0; i < 2; i++) {
+		kprobe_post_handler_t post = i ? kp_ibt_post : NULL;
+
+		kp_ibt_probe(test, kp_ibt_at(KP_IBT_CALL), kp_ibt_pre, post, false);
+		kp_ibt_call_all(test, kp_ibt_calls, 1);
+		KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS);
+		kunit_release_action(test, kp_ibt_unregister, NULL);
+
+		kp_ibt_probe(test, kp_ibt_at(KP_IBT_JUMP), kp_ibt_pre, post, false);
+		kp_ibt_call_all(test, kp_ibt_switch, 1);
+		KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS / 2);
+		kunit_release_action(test, kp_ibt_unregister, NULL);
+	}
+}
+
+/* An endbr inside a function can neither be probed nor be overlapped by a jump. */
+static void kp_ibt_inside(struct kunit *test)
+{
+	void *target = kp_ibt_at(KP_IBT_TARGET), *nop = kp_ibt_at(KP_IBT_NOP);
+	struct kprobe kp = { .addr = target };
+	int ret = register_kprobe(&kp);
+
+	if (!ret)
+		unregister_kprobe(&kp);
+	KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+	KUNIT_EXPECT_EQ(test, kp.refusal, KPROBE_WHY_ENDBR);
+
+	kp_ibt_probe(test, nop, kp_ibt_pre, NULL, false);
+	if (opt)
+		KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
+	KUNIT_EXPECT_FALSE(test, kp_is_jump(nop));
+	KUNIT_EXPECT_TRUE(test, kp_ibt_has_endbr(target));
+	kp_ibt_call_all(test, kp_ibt_switch, 1);
+	KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS / 2);
+	kunit_release_action(test, kp_ibt_unregister, NULL);
+
+	kp_ibt_probe(test, kp_ibt_at(KP_IBT_AFTER), kp_ibt_pre, NULL, true);
+	KUNIT_EXPECT_TRUE(test, kp_ibt_has_endbr(target));
+	kp_ibt_call_all(test, kp_ibt_switch, 1);
+	KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS);
+	kunit_release_action(test, kp_ibt_unregister, NULL);
+}
+
+/*
+ * A function with an indirect jump gets a jump. The check relies on the configuration, not on the
+ * CPU: the compiler has put an endbr at each target, even if the CPU does not look for it.
+ */
+static void kp_ibt_safety(struct kunit *test)
+{
+	kp_ibt_probe(test, kp_ibt_at(KP_IBT_PLAIN), kp_ibt_pre, NULL, true);
+	kp_ibt_call_all(test, kp_ibt_switch, 1);
+	KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS);
+	kunit_release_action(test, kp_ibt_unregister, NULL);
+}
+
+static struct kunit_case kp_ibt_cases[] = {
+	KUNIT_CASE_PARAM(kp_ibt_called_by_pointer, kp_ibt_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_ibt_returns, kp_ibt_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_ibt_redirected, kp_ibt_targets_gen_params),
+	KUNIT_CASE(kp_ibt_branches),
+	KUNIT_CASE(kp_ibt_inside),
+	KUNIT_CASE(kp_ibt_safety),
+	{}
+};
+
+static int kp_ibt_suite_init(struct kunit_suite *suite)
+{
+	pr_info("IBT is %senforced\n", boot_cpu_has(X86_FEATURE_IBT) ? "" : "not ");
+	return 0;
+}
+
+static struct kunit_suite kp_ibt_suite = {
+	.name = "kprobes_ibt",
+	.suite_init = kp_ibt_suite_init,
+	.test_cases = kp_ibt_cases,
+};
+
+kunit_test_suite(kp_ibt_suite);
+
+MODULE_DESCRIPTION("KUnit tests of probes and indirect branch tracking");
+MODULE_LICENSE("GPL");
