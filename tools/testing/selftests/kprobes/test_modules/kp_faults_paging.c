@@ -260,10 +260,13 @@ static void kp_add_meanwhile(struct kunit *test, void (*meanwhile)(void))
 	KUNIT_EXPECT_EQ(test, kp.faults, 1);
 }
 
+/* Other probes, which get the slot of the first one after it was freed */
+static struct kprobe kp_others[5];
+
 /* After @meanwhile the probe is not hit any more, and the post_handler is not called. */
 static void kp_paging_disappears(struct kunit *test, void (*meanwhile)(void))
 {
-	int post;
+	int post, i;
 
 	for (post = 0; post < 2; post++) {
 		kp.probe = kp_paging_probe(test, KP_INSN(add), post);
@@ -273,6 +276,8 @@ static void kp_paging_disappears(struct kunit *test, void (*meanwhile)(void))
 		KUNIT_EXPECT_EQ(test, kp.probe->post, 0);
 		/* If it has been unregistered before, this is harmless. */
 		kp_unregister(test, kp.probe);
+		for (i = 0; i < ARRAY_SIZE(kp_others); i++)
+			unregister_kprobe(&kp_others[i]);
 		KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 1), 1008);
 		KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
 	}
@@ -280,7 +285,23 @@ static void kp_paging_disappears(struct kunit *test, void (*meanwhile)(void))
 
 static void kp_meanwhile_unregister(void)
 {
+	int i;
+
 	unregister_kprobe(&kp.probe->kp);
+	/* Slots are freed after grace periods of tasks-RCU and RCU, or after the next ones. */
+	for (i = 0; i < 3; i++) {
+		synchronize_rcu_tasks();
+		rcu_barrier();
+		msleep(50);
+	}
+	memset(kp_others, 0, sizeof(kp_others));
+	kp_others[0].addr = KP_INSN(load);
+	kp_others[1].addr = KP_INSN(store);
+	kp_others[2].addr = KP_INSN(move);
+	kp_others[3].addr = (void *)kp_kernel_load + kp_kernel_load_insn;
+	kp_others[4].addr = (void *)kp_plain + kp_plain_insn;
+	for (i = 0; i < ARRAY_SIZE(kp_others) && !kp.error; i++)
+		kp.error = register_kprobe(&kp_others[i]);
 }
 
 static void kp_paging_unregister(struct kunit *test)
