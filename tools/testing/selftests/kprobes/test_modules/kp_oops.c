@@ -13,54 +13,39 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
-#include "kp_oops.h"
 #include "kp_opt.h"
+#include "kp_probe.h"
 
 /* The task whose handlers oops */
 static struct task_struct *kp_victim;
 
-static struct {
-	int pre;
-	int post;
-	int entries;
-	int returns;
-} kp_count;
+/* numbers of calls of the handlers of the return probe */
+static int kp_entries, kp_returns;
+
+/* Its first instructions can be optimised. */
+static noinline __noclone notrace long kp_oops_target(long arg)
+{
+	asm volatile(".rept 16; nop; .endr");
+	return arg + 1;
+}
 
 /* Nothing is mapped in the last page. */
-static void __kprobes kp_oops_here(void)
+static long __kprobes kp_oops_here(void)
 {
 	if (current == READ_ONCE(kp_victim))
 		WRITE_ONCE(*(long *)-4096L, 1);
-}
-
-static int __kprobes kp_count_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_count.pre++;
 	return 0;
-}
-
-static int __kprobes kp_oops_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_count.pre++;
-	kp_oops_here();
-	return 0;
-}
-
-static void __kprobes kp_oops_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	kp_count.post++;
-	kp_oops_here();
 }
 
 static int __kprobes kp_oops_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	kp_count.entries++;
+	kp_entries++;
 	return 0;
 }
 
 static int __kprobes kp_oops_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	kp_count.returns++;
+	kp_returns++;
 	kp_oops_here();
 	return 0;
 }
@@ -103,32 +88,28 @@ static long kp_call_on_cpu(void *unused)
 	return ret;
 }
 
-static void kp_expect_calls(struct kunit *test)
+static void kp_calls(struct kunit *test)
 {
-	memset(&kp_count, 0, sizeof(kp_count));
 	KUNIT_EXPECT_EQ(test, work_on_cpu(kp_cpu(), kp_call_on_cpu, NULL), 0);
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister, unregister_kprobe, struct kprobe *);
-KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_return, unregister_kretprobe, struct kretprobe *);
-
 static void kp_oops_in_probe(struct kunit *test, bool post)
 {
-	static struct kprobe kp;
+	struct kp_probe *probe = kp_new(test, kp_oops_target);
 
-	memset(&kp, 0, sizeof(kp));
-	kp.addr = (void *)kp_oops_target + kp_oops_insn;
-	kp.pre_handler = post ? kp_count_pre : kp_oops_pre;
-	kp.post_handler = post ? kp_oops_post : NULL;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, &kp), 0);
-	KUNIT_ASSERT_TRUE(test, kp_wait_jump(kp.addr, true));
+	if (post) {
+		probe->kp.post_handler = kp_count_post;
+		probe->in_post = kp_oops_here;
+	} else {
+		probe->in_pre = kp_oops_here;
+	}
+	kp_register(test, probe);
+	KUNIT_ASSERT_TRUE(test, kp_wait_jump(probe->kp.addr, true));
 	kp_oops(test);
-	kp_expect_calls(test);
-	KUNIT_EXPECT_EQ(test, kp_count.pre, 5);
-	KUNIT_EXPECT_EQ(test, kp_count.post, post ? 5 : 0);
-	KUNIT_EXPECT_EQ(test, kp.nmissed, 0);
-	kunit_release_action(test, kp_unregister, &kp);
+	kp_clear_counts(probe);
+	kp_calls(test);
+	kp_expect_counts(test, probe, 5, post ? 5 : 0, 0);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
 }
 
 static void kp_oops_in_pre(struct kunit *test)
@@ -141,6 +122,8 @@ static void kp_oops_in_post(struct kunit *test)
 	kp_oops_in_probe(test, true);
 }
 
+KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_return, unregister_kretprobe, struct kretprobe *);
+
 static void kp_oops_in_return(struct kunit *test)
 {
 	static struct kretprobe rp;
@@ -152,9 +135,11 @@ static void kp_oops_in_return(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_return, &rp), 0);
 	kp_oops(test);
-	kp_expect_calls(test);
-	KUNIT_EXPECT_EQ(test, kp_count.entries, 5);
-	KUNIT_EXPECT_EQ(test, kp_count.returns, 5);
+	kp_entries = 0;
+	kp_returns = 0;
+	kp_calls(test);
+	KUNIT_EXPECT_EQ(test, kp_entries, 5);
+	KUNIT_EXPECT_EQ(test, kp_returns, 5);
 	KUNIT_EXPECT_EQ(test, rp.nmissed, 0);
 	KUNIT_EXPECT_EQ(test, rp.kp.nmissed, 0);
 	kunit_release_action(test, kp_unregister_return, &rp);

@@ -26,7 +26,6 @@
 #include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
 #include "kp_regs.h"
-#include "kp_unwind.h"
 
 #define KP_DEPTH	64
 
@@ -64,7 +63,23 @@ static struct kprobe kp_syscall = {
 	.pre_handler = kp_unwind_pre,
 };
 
-/* Stale addresses */
+/* Stale addresses: of many probes, which need pages of slots */
+
+#define KP_UNWIND_NOPS	512
+#define KP_UNWIND_NOP	4
+
+/* Return the first of instructions to probe, which are never executed. */
+static noinline notrace void *kp_unwind_nops(void)
+{
+	void *nops;
+
+	asm volatile("	jmp	1f\n"
+		     "0:	.rept	" __stringify(KP_UNWIND_NOPS) "\n"
+		     "	.byte	0x0f, 0x1f, 0x40, 0x00\n"
+		     "	.endr\n"
+		     "1:	mov	$0b, %0" : "=r" (nops));
+	return nops;
+}
 
 static struct kprobe kp_many[KP_UNWIND_NOPS];
 static struct kprobe *kp_many_list[KP_UNWIND_NOPS];
@@ -117,7 +132,7 @@ static int kp_many_register(void)
 
 	for (i = 0; i < KP_UNWIND_NOPS; i++) {
 		memset(&kp_many[i], 0, sizeof(kp_many[i]));
-		kp_many[i].addr = (void *)kp_unwind_nops + i * KP_UNWIND_NOP;
+		kp_many[i].addr = kp_unwind_nops() + i * KP_UNWIND_NOP;
 		kp_many[i].pre_handler = kp_none_pre;
 		kp_many_list[i] = &kp_many[i];
 	}
