@@ -4,18 +4,17 @@
 # For the clients-*.sh: programs that use kprobes through tracefs, perf or BPF, and the kernel's
 # own tests of these. Sourced after functions.sh.
 #
-# The programs have to be installed; `vmtest.sh -R` gives the host's to the guest. The tests also
-# run on the base kernel's kprobes, to compare.
+# `vmtest.sh -R` gives the host's programs to the guest. The tests also run on the base kernel.
 
 CLIENTS=/sys/module/kp_clients/parameters
 SELFTESTS_DIR=$(dirname "$TOPIC_DIR")
 
-# Reading bpftrace's and perf's tables of symbols takes long; avoid it where it is not needed.
+# Tables of symbols take long to read.
 export BPFTRACE_NO_USER_SYMBOLS=1
 export PERF_BUILDID_DIR=/tmp/buildid
 export LC_ALL=C
 
-# setup_clients [PROGRAM...]: as setup; skips the topic if a program or tracefs is missing
+# setup_clients [PROGRAM...]: as setup, for topics that need programs and tracefs
 setup_clients() {
 	setup
 	for program; do
@@ -24,26 +23,24 @@ setup_clients() {
 	has_events || skip_topic "CONFIG_KPROBE_EVENTS is needed"
 }
 
-# on_base_kernel: does the guest run the base kernel's kprobes, as series/scripts/guest.sh says?
-# Tests leave out what kills that kernel.
+# on_base_kernel: does the guest have the base kernel's kprobes? Tests spare what kills these.
 on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline
 }
 
-# Arguments of C functions as probes have them, and the expected frames, by architecture:
-# FIRST_ARG	the register with the first argument
+# By architecture:
+# FIRST_ARG	the register with the first argument of a C function
 # SECOND_INSN	the offset of a function's second instruction, after endbr64 or ftrace's call
-# FRAMED	the offset in a function from which stack traces have its caller: after the
-#	instructions that set up the frame, if traces at the entry have not
+# FRAMED	the offset from which stack traces have the caller, if they have not at the entry
 # SYSCALL_ABI	the prefix of the names of system calls
-# SYSCALL_CALLERS	functions that call these, in traces from their entries
+# SYSCALL_CALLERS	functions that call these
 # SYSCALL_ENTRY	a function in all stack traces from system calls
 # shellcheck disable=SC2034 # for topic scripts
 if is_x86_32; then
 	FIRST_ARG=%ax
 	SECOND_INSN=+5
 	FRAMED=
-	# The base kernel's unwinder follows frame pointers, and misses the caller at entries.
+	# The base kernel unwinds by frame pointers, and misses the caller at entries.
 	! on_base_kernel || FRAMED=+8
 	SYSCALL_ABI=ia32
 	SYSCALL_ENTRY='__do_fast_syscall_32|do_int80_syscall_32'
@@ -57,7 +54,7 @@ else
 	SYSCALL_CALLERS="x64_sys_call|$SYSCALL_ENTRY"
 fi
 
-# call WHAT N: writes kp_clients' parameter, see there; the results are right
+# call WHAT N: writes a parameter of kp_clients, which fails if a result is wrong
 call() {
 	put "$CLIENTS/$1" "$2"
 }
@@ -74,7 +71,7 @@ lines_are() {
 		failed "$(head -n 20 "$2" | sed 's/^/| /')"
 }
 
-# in_order FILE REGEX...: somewhere in the file, adjacent lines match these, one each
+# in_order FILE REGEX...: adjacent lines of the file match, one each
 in_order() {
 	in_order_file=$1
 	shift
@@ -91,7 +88,7 @@ in_order() {
 $(head -n 20 "$in_order_file" | sed 's/^/| /')"
 }
 
-# run WHAT COMMAND...: shows the command's output if it fails, and fails as well
+# run WHAT COMMAND...: it succeeds, or its output is shown
 run() {
 	run_what=$1
 	shift
@@ -99,7 +96,6 @@ run() {
 $(tail -n 20 "$TMP/$run_what" | sed 's/^/| /')"
 }
 
-# no_events: no dynamic event is left, and no probe of one
 no_events() {
 	! grep . "$TRACEFS/dynamic_events" >"$TMP/events" ||
 		failed "events are left: $(cat "$TMP/events")"

@@ -3,9 +3,8 @@
 #
 # Shared by the topic scripts of the kprobes selftests; sourced, not run.
 #
-# A topic script loads modules from test_modules/. A KUnit suite of a module runs while the module
-# is loaded, and leaves its results in debugfs; the script checks what is seen from user space.
-# Both become one KTAP stream.
+# A topic script loads modules from test_modules/. KUnit suites run while their module is loaded,
+# and leave results in debugfs. The script reports them, and its own checks, as one KTAP stream.
 
 TOPIC_DIR=$(cd "$(dirname "$0")" && pwd)
 MODULE_DIR=$TOPIC_DIR/test_modules
@@ -21,7 +20,6 @@ TRACEFS=/sys/kernel/tracing
 # shellcheck disable=SC2034 # for topic scripts
 READ_AS=$TOPIC_DIR/read_as
 
-# is_x86_32, is_x86: the architecture of the kernel
 is_x86_32() {
 	case $(uname -m) in
 	i?86) return 0 ;;
@@ -33,22 +31,20 @@ is_x86() {
 	is_x86_32 || [ "$(uname -m)" = x86_64 ]
 }
 
-# is_powerpc: 64 bits, little endian
 is_powerpc() {
 	[ "$(uname -m)" = ppc64le ]
 }
 
-# steps_branches: false if this is an emulated s390 that does not take a branch that is
-# single-stepped; see kp_s390_qemu.c
+# steps_branches: false on QEMU's s390, which loses branches that are single-stepped; see
+# kp_s390_qemu.c
 steps_branches() {
 	! grep -q Y /sys/module/kp_s390_qemu/parameters/loses_branches 2>/dev/null
 }
 
 # By architecture:
-# BEHIND_FTRACE	the offset after ftrace's call at a function's entry, including what precedes
-#	the call: an endbr, instructions that save the return address
-# SYSCALL	the prefix of the names of functions that are system calls
-# BY_NAME	a pattern of the last digit of the offset at which a probe on a function's name
+# BEHIND_FTRACE	the offset after ftrace's call at a function's entry
+# SYSCALL	the prefix of the functions of system calls
+# BY_NAME	a pattern for the last digit of the offset at which a probe on a function's name
 #	is: on powerpc, after the instructions that set up r2, and at ftrace's call
 # shellcheck disable=SC2034 # for topic scripts
 BY_NAME='[04]'
@@ -70,9 +66,9 @@ OPTIMIZATION_WAS=
 at_exit() {
 	status=$?
 	trap - EXIT
-	# Failures after the last case, or in one from which the script has exited
+	# Failures after the last case, or in a case that ended the script
 	! failures_shown || [ "$status" -ne 0 ] || status=$KSFT_FAIL
-	# Modules that an aborted run has left loaded, the newest first
+	# Modules that are still loaded, the newest first
 	for module in $LOADED; do
 		rmmod "$module" 2>/dev/null || :
 	done
@@ -87,7 +83,7 @@ skip_topic() {
 	exit "$KSFT_SKIP"
 }
 
-# setup: prints the header, checks privileges and debugfs. Skips the topic if it cannot run.
+# setup: prints the header, or skips the topic if it cannot run
 setup() {
 	ktap_print_header
 	[ "$(id -u)" -eq 0 ] || skip_topic "must be run as root"
@@ -99,8 +95,7 @@ setup() {
 	trap 'exit 1' INT TERM HUP
 }
 
-# setup_optimized: as setup. Skips the topic if there is no jump optimisation, or if its code is
-# not for this architecture.
+# setup_optimized: for topics about x86 with jump optimisation
 setup_optimized() {
 	setup
 	{ is_x86 && [ -w "$OPTIMIZATION" ]; } || skip_topic "no jump optimisation in this kernel"
@@ -130,8 +125,7 @@ unload() {
 	LOADED=$(for module in $LOADED; do [ "$module" = "$1" ] || printf '%s ' "$module"; done)
 }
 
-# load_suites MODULE [PARAM=VALUE...] -- SUITE...
-# Loads a module of KUnit suites, which runs them, and saves their results.
+# load_suites MODULE [PARAM=VALUE...] -- SUITE...: loads a module, saves its suites' results
 load_suites() {
 	args=
 	while [ "$1" != -- ]; do
@@ -152,7 +146,7 @@ load_suites() {
 	done
 }
 
-# count_cases SUITE...: prints how many result lines report_suites will print
+# count_cases SUITE...: prints the number of result lines of report_suites
 count_cases() {
 	cases=0
 	for suite; do
@@ -202,16 +196,16 @@ report_suites() {
 	done
 }
 
-# optimization 0|1: switches jumps off, or on, and then waits for those that are possible. The
-# initial setting is restored at the end. Does nothing without jump optimisation.
+# optimization 0|1: switches jumps off, or on and waits for them, if there are any. The exit
+# handler restores the setting.
 optimization() {
 	[ -w $OPTIMIZATION ] || return 0
 	[ -n "$OPTIMIZATION_WAS" ] || OPTIMIZATION_WAS=$(cat $OPTIMIZATION)
 	echo "$1" >$OPTIMIZATION
 }
 
-# probes_listed: prints the lines of kprobes/list, except the probe that powerpc keeps on the
-# trampoline of return probes
+# probes_listed: prints kprobes/list without the probe that powerpc has on the trampoline of
+# return probes
 probes_listed() {
 	if is_powerpc; then
 		grep -v ' arch_rethook_trampoline+0x0' $KPROBES/list
@@ -220,30 +214,23 @@ probes_listed() {
 	fi
 }
 
-# list_is_empty: no probe is registered
 list_is_empty() {
 	! probes_listed >"$TMP/left" || failed "left in list: $(cat "$TMP/left")"
 }
 
-# enough_have_jumps N PROBES: N of the probes are optimised. Half of them are enough; on powerpc
-# one, since it has a jump only where it can emulate the instruction.
+# enough_have_jumps N PROBES: N of the probes are optimised, at least half of them; on powerpc one,
+# since it has a jump only where it can emulate the instruction.
 enough_have_jumps() {
 	least=1
 	! is_x86 || least=$(($2 / 2))
 	at_least "optimised probes" "$1" $least
 }
 
-# Assertions.
-#
-# A shell function that check calls can lose a status: "set -e" is off in it, so that in
-# "a && b; c" and in "a || :" a failing a is not seen. Every assertion therefore notes its failure
-# in a file, also from a subshell, and check fails the case for that, whatever its function
-# returns.
-#
-# An assertion ends in failed. A condition asserts nothing: a loop polls, and "if" and "!" test, a
-# plain command. scripts.sh looks for violations.
+# Assertions end in failed, which writes to a file; check fails the case for that. A status is not
+# enough: "set -e" is off in a function that check calls, so that it loses the failure of a in
+# "a && b; c". Conditions, of loops, of "if" and "!", are plain commands and assert nothing.
+# scripts.sh looks for violations.
 
-# failed MESSAGE...: fails the case
 failed() {
 	printf '%s\n' "$*" >>"$TMP/failed"
 	return 1
@@ -256,7 +243,7 @@ failures_shown() {
 	rm -f "$TMP/failed"
 }
 
-# skip_case REASON...: the case is impossible here; its function returns after that
+# skip_case REASON...: skips the case; its function has to return
 skip_case() {
 	printf '%s\n' "$*" >"$TMP/skipped"
 }
@@ -287,11 +274,11 @@ has_hostile_user() {
 	is_x86 && [ -x "$TOPIC_DIR/user_hostile" ]
 }
 
-# start_hostile_user SEED: a user who may do nothing does what brings the CPU to the kernel's
-# exception handlers, until end_hostile_user; nothing where there is no program for that
+# start_hostile_user SEED: a user without privileges raises exceptions until end_hostile_user, if
+# there is a program for that
 start_hostile_user() {
 	has_hostile_user || return 0
-	# Let users have stacks of the kernel, and do not log each of their faults.
+	# Let users get stacks of the kernel, and do not log their faults.
 	paranoid_was=$(cat $PARANOID 2>/dev/null) || paranoid_was=
 	[ -z "$paranoid_was" ] || put $PARANOID 0
 	exceptions_was=$(cat $EXCEPTIONS 2>/dev/null) || exceptions_was=
@@ -300,7 +287,7 @@ start_hostile_user() {
 	hostile_user=$!
 }
 
-# end_hostile_user: each act was done that this kernel lets a user do, and had the end that it has
+# end_hostile_user: the user has done all that this kernel allows, with the results of a kernel
 # without probes
 end_hostile_user() {
 	if ! has_hostile_user; then
@@ -321,8 +308,8 @@ end_hostile_user() {
 	at_least "acts" "$(sed -n 's/^acts \([0-9]*\) wrong 0$/\1/p' "$TMP/hostile")" $((had))
 }
 
-# write_to FILE TEXT: writes TEXT; its status tells if the kernel takes it. put FILE TEXT: the
-# kernel has to take it; put_refused FILE TEXT: it must not
+# write_to FILE TEXT: its status tells if the kernel accepts it. put FILE TEXT: the kernel has to
+# accept it; put_refused FILE TEXT: it must not
 write_to() {
 	printf '%s\n' "$2" 2>/dev/null >"$1"
 }
@@ -353,7 +340,7 @@ uptime_s() {
 	cut -d. -f1 /proc/uptime
 }
 
-# comes_true SECONDS COMMAND...: polls a condition. Its status tells if it became true in time.
+# comes_true SECONDS COMMAND...: polls a condition; its status tells if it became true in time
 comes_true() {
 	[ "$1" -gt 0 ] || return 2
 	until_uptime=$(($(uptime_s) + $1))
@@ -364,17 +351,15 @@ comes_true() {
 	done
 }
 
-# How long wait_until waits, in seconds. No test depends on the speed of the machine: this ends a
-# wait for a condition that never becomes true.
+# Seconds after which wait_until fails; no test depends on the speed of the machine.
 PATIENCE=${PATIENCE:-120}
 
-# wait_until COMMAND...: the condition becomes true, sooner or later
 wait_until() {
 	comes_true "$PATIENCE" "$@" || failed "still not true after $PATIENCE s: $*"
 }
 
-# check DESCRIPTION COMMAND...: prints a result line by the command's exit status and by
-# assertions that failed in it, or since the last check
+# check DESCRIPTION COMMAND...: prints a result line. It fails if the command does, or if an
+# assertion failed since the last check.
 check() {
 	description=$1
 	shift
@@ -474,15 +459,13 @@ event_hits() {
 	event_profile "$1" | cut -d' ' -f1
 }
 
-# For tests whose code has arbitrary values in the frame pointer: code that unwinds by frame
-# pointers, as KASAN does at any time, may warn.
+# For code with arbitrary values in the frame pointer: an unwinder that KASAN calls may warn.
 bad_frame_pointers() {
 	echo "kprobes-selftest: expect WARNING: kernel stack .* has bad" >/dev/kmsg
 }
 
 # run_suites EXTRA MODULE [PARAM=VALUE...] -- SUITE...
-# A topic that has only suites: loads, reports, unloads. EXTRA is how many results the script adds
-# after that.
+# A topic that has only suites: loads, reports, unloads. The script adds EXTRA results.
 run_suites() {
 	extra=$1
 	topic_module=$2
@@ -503,8 +486,7 @@ run_suites() {
 
 # The following functions control the module kp_ctl.
 
-# ctl COMMAND...: the command succeeds; ctl_refused COMMAND...: it fails; ctl_try COMMAND...:
-# returns the command's status
+# ctl COMMAND...: it succeeds; ctl_refused COMMAND...: it fails; ctl_try COMMAND...: its status
 ctl_try() {
 	write_to $DEBUGFS/kp_ctl/cmd "$*"
 }
@@ -578,8 +560,7 @@ call_target() {
 	failed "no module to be called"
 }
 
-# switch_meanwhile MODULE SUITE MS: switches kprobes/enabled in the background while the suite
-# runs, in insmod
+# switch_meanwhile MODULE SUITE MS: switches kprobes/enabled while insmod runs the suite
 switch_meanwhile() {
 	insmod "$MODULE_DIR/$1.ko" "ms=$3" switching=1 &
 	insmod_pid=$!
@@ -597,8 +578,8 @@ switch_meanwhile() {
 	[ $switches -ge 10 ]
 }
 
-# run_races MODULE SUITE MS: a topic about races, left alone and then with switching; each case
-# lasts MS milliseconds
+# run_races MODULE SUITE MS: a topic about races, each for MS milliseconds, then once more with
+# switching
 run_races() {
 	load_suites "$1" "ms=$3" -- "$2"
 	cases=$(count_cases "$2")

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Exceptions: an instruction raises the same, probed or not, and a handler may raise some; with
-# copies boosted or stepped, and with emulated instructions that need a copy.
+# Exceptions of probed instructions and of handlers; with copies boosted, stepped and optimised.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -10,9 +9,8 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
-# The kernel's oops messages name the probed instruction, and nothing else is harmed. Oopses taint
-# the kernel and disable lockdep, so this runs only in a guest of the tests, or with FAULTS_OOPS=1
-# in the environment.
+# Oops messages name the probed instruction. Oopses taint the kernel and disable lockdep: only in a
+# guest of the tests, or with FAULTS_OOPS=1 in the environment.
 oops=0
 [ ! -e /vmtest.conf ] || [ -e /proc/lockdep ] || oops=1
 oops=${FAULTS_OOPS:-$oops}

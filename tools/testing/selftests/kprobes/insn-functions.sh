@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes on the first three instructions of 200 functions, chosen over the whole symbol table,
-# while a shell keeps the kernel busy; then on the first one only, so that no probe prevents
-# another one's jump, and most are jump-optimised. SWEEP_FUNCTIONS=N in the environment sets
-# another number of functions, up to 1000.
+# Probes on the first three instructions of 200 functions all over the kernel, while a shell keeps
+# it busy; then on the first one only, so that most are optimised. SWEEP_FUNCTIONS=N in the
+# environment sets another number of functions, up to 1000.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes on every instruction of library functions, all at once, while the library's own tests
-# run. The tests log the same as without probes, and the kernel logs nothing else. Then the tests
-# run once more, with probes far enough apart for jumps.
+# Probes on every instruction of library functions, while the library's own tests run: these log
+# the same as without probes. Then once more, with probes far enough apart for jumps.
 #
 # LIBRARY_TESTS="MODULE..." in the environment runs only these tests.
 set -eu
@@ -13,16 +12,14 @@ set -eu
 
 params=/sys/module/kp_functions/parameters
 
-# On a kernel with all checks, which is many times slower, and where each instruction is
-# single-stepped by two exceptions, probe every sixth function only.
+# With all checks, or where each hit is two exceptions, probe every sixth function only.
 step=1
 if [ -e /proc/lockdep ] || ! is_x86; then
 	step=6
 fi
 
-# The functions that each test executes. A number after a function limits the probed bytes, if a
-# test spends too long in the rest; the default is 300, since finding the instructions of a large
-# function takes long. A kernel may lack some of these functions, and may refuse some.
+# Functions that the tests execute. A number limits the probed bytes; the default is 300, since
+# it takes long to find the instructions of a large function. A kernel may lack or refuse some.
 functions="
 	strlen strnlen strcmp strncmp strcasecmp strncasecmp strchr strchrnul strnchr strrchr
 	strstr strnstr strspn strcspn strpbrk strsep strcpy strncpy strcat strncat strlcat

@@ -108,9 +108,8 @@ static void __kprobes kp_functions_post(struct kprobe *kp, struct pt_regs *regs,
 }
 
 /*
- * Return the distance to the next offset at which an instruction may begin. On s390 the error is
- * the same inside an instruction and at one that must not be probed; there the first two bits of
- * an instruction tell its length.
+ * Return the distance to the next offset at which an instruction may begin. On s390, where the
+ * errno does not tell, the first two bits of an instruction have its length.
  */
 static unsigned int kp_next_boundary(const u8 *text)
 {
@@ -123,7 +122,7 @@ static unsigned int kp_next_boundary(const u8 *text)
 	return 4;
 }
 
-/* Does the instruction always continue at the next one? False if that is not known. */
+/* Does the instruction always continue at the next one, as far as is known? */
 static bool kp_falls_through(const u8 *insn)
 {
 #if defined(CONFIG_X86)
@@ -164,10 +163,7 @@ static bool kp_falls_through(const u8 *insn)
 #endif
 }
 
-/*
- * On riscv, a trap between lr and sc makes sc fail, and the loop around both never ends. That
- * architecture allows probes there. Probe no function that begins like that.
- */
+/* On riscv, a trap between lr and sc makes sc fail, so that the loop around both never ends. */
 static bool kp_begins_with_lr(const struct kp_function *function)
 {
 	const u8 *insn = function->text, *end = insn + min(function->size, 48) - 4;
@@ -380,9 +376,8 @@ static void kp_check_function(const struct kp_function *function)
 }
 
 /*
- * With few instructions, unregister the first probe of each function, then the second of each,
- * and so on. After each step, wait until no task is between two of the instructions: a hit of
- * one is then counted at the next one, too.
+ * With @insns, unregister the first probe of each function, then the second, and so on. In between,
+ * wait for tasks that have hit the one and not yet the other.
  */
 static int kp_functions_remove(const char *val, const struct kernel_param *param)
 {
