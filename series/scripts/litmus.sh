@@ -33,6 +33,7 @@ failed=0
 		"unpack herdtools7, libc6 and libgmp10 there"
 ) || exit
 find_loader "$dir"
+lock litmus
 : >"$log"
 
 # outcome FILE: prints how often the outcome of a test is possible: never, sometimes or always
