@@ -58,14 +58,14 @@ not_ok()
 	printf 'not ok: %s\n' "$*"
 }
 
-# add_results LOG: adds the numbers of the last `N passed, M failed` in a log, or a failure if it
-# has none
+# add_results LOG: adds the numbers of `N passed, M failed` in the last line of a log, except lines of
+# make; a run that did not get there is a failure
 add_results()
 {
-	local p=0 f=1
+	local p f
 
-	read -r p f < <(sed -En 's/^(.* )?([0-9]+) passed, ([0-9]+) failed.*/\2 \3/p' "$1" |
-		tail -n 1 | grep . || echo 0 1)
+	read -r p f < <(grep -v '^make' "$1" | tail -n 1 |
+		sed -En 's/^(.* )?([0-9]+) passed, ([0-9]+) failed.*/\2 \3/p') || { p=0 f=1; }
 	passed=$((passed + p))
 	failed=$((failed + f))
 }
