@@ -274,12 +274,9 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 static void act_handled(void)
 {
 	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
-	unsigned char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *page = code_page();
 	int nr = 1 + below(20);
 
-	if (page == MAP_FAILED)
-		_exit(NOT_HAD);
 	sigaction(SIGTRAP, &action, NULL);
 	memset(page, 0xcc, nr);
 	page[nr] = 0xc3;
@@ -396,10 +393,13 @@ static void act_sampling(void)
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN,
 		.exclude_hv = 1,
 	};
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	void *ring;
-	int fd;
 
-	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	if (fd < 0) {
+		attr.exclude_kernel = 1;
+		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	}
 	if (fd < 0)
 		_exit(NOT_HAD);
 	ring = mmap(NULL, 9 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
