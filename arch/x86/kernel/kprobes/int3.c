@@ -28,7 +28,9 @@
 #define INT_IMM8_OPCODE	0xcd
 
 DEFINE_PER_CPU(struct kprobe_levels, kprobe_levels);
-EXPORT_SYMBOL_IF_KUNIT(kprobe_levels);
+#if IS_ENABLED(CONFIG_KUNIT)
+EXPORT_PER_CPU_SYMBOL_GPL(kprobe_levels);
+#endif
 
 DEFINE_STATIC_KEY_FALSE(kprobes_used_key);
 

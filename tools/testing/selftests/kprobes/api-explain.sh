@@ -75,7 +75,8 @@ says() {
 		!*) ! grep -q "^${line#!}: " "$TMP/answer" ;;
 		~*) grep -q "^${line#?}" "$TMP/answer" ;;
 		*) grep -q -x -F -e "$line" "$TMP/answer" ;;
-		esac || failed "$question: wanted $line, got $(answer "$(expr "$line" : '[~!]*\([a-z-]*\)')")"
+		esac || failed "$question: wanted $line, got" \
+			"$(answer "$(expr "$line" : '[~!]*\([a-z-]*\)')")"
 	done
 }
 

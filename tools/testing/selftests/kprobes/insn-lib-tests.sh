@@ -216,7 +216,7 @@ check "tests without probes" run_tests bare
 check "they pass" passes bare
 check "what is known is computed" own_is_right
 unload kp_functions
-probed probed 0 "with a probe on every instruction"
+probed "probed" 0 "with a probe on every instruction"
 [ "$(has_jumps)" -eq 0 ] || probed jumps 5 "with jumps"
 check "list is empty after rmmod kp_functions" list_is_empty
 ktap_finished

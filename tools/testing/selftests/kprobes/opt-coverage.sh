@@ -48,7 +48,7 @@ count() {
 
 # is_right first|second FLOOR
 is_right() {
-	IFS=, read -r probed jumps ftrace wrong left <$share/$1
+	IFS=, read -r probed jumps ftrace wrong left <"$share/$1"
 	ktap_print_msg "$1 instruction: of $functions functions $probed probed, $jumps" \
 		"optimised:" "$((1000 * jumps / functions))" "per mille; $ftrace reached by ftrace"
 	equal "wrong text" "$wrong" 0

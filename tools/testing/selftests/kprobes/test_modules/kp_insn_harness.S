@@ -5,8 +5,8 @@
  * The stack pointer of a case points into the task's stack, as interrupts and the probe use that.
  * They overwrite what is below it. Above it the case owns the copy of kp_insn_stack.
  *
- * The jump to the case is a return, since a case does not begin with an endbr: with IBT, an indirect
- * jump there would raise #CP.
+ * The jump to the case is a return: a case does not begin with an endbr, so with IBT an indirect
+ * jump would raise #CP.
  */
 
 #include "kp_insn_macros.S"

@@ -195,8 +195,8 @@ CODE call, KP_REFUSE
 INTO call
 
 /*
- * An indirect jump, whose targets are not known. With IBT it is a return: a jump would need an endbr
- * at its target, and that is another reason to refuse.
+ * An indirect jump, whose targets are not known. With IBT it is a return: a jump would need an
+ * endbr at its target, and that is another reason to refuse.
  */
 CODE table, KP_REFUSE
 	ADDRESS	2f, %_ASM_DX

@@ -76,7 +76,6 @@ static void kp_opt_diverts(struct kunit *test)
 	kp_opt_sum_hits(test, older, 1, 1);
 }
 
-
 static struct {
 	unsigned long ip;
 	/* always, if it is negative */

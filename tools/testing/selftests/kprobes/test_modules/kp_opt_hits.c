@@ -247,7 +247,6 @@ static void kp_opt_several(struct kunit *test)
 	kp_opt_calls(test, &probe[0], 1, 42);
 }
 
-
 enum { KP_OVER_IRQ, KP_OVER_SOFTIRQ, KP_OVER_NMI, KP_OVERS };
 
 static struct {

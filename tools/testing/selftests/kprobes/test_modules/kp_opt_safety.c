@@ -116,7 +116,6 @@ static void kp_opt_safe_post(struct kunit *test)
 	kp_opt_codes_checked(test, true);
 }
 
-
 static DEFINE_STATIC_KEY_FALSE(kp_key);
 
 /* The probe's jump would cover the key's. */

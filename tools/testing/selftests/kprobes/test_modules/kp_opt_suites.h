@@ -2,7 +2,6 @@
 #ifndef KP_OPT_SUITES_H
 #define KP_OPT_SUITES_H
 
-
 /* kp_opt_row(): a jump covers KP_ROW_DCR instructions */
 #define KP_ROW_INSNS	16
 #define KP_ROW_SIZE	2
