@@ -299,7 +299,7 @@ static void kp_ft_revive(void *disabled)
 __nocfi void kp_ft_dead(struct kunit *test)
 {
 	kp_ft_call_t kill = kp_own(kprobe_ftrace_kill);
-	bool *disabled = &kprobe_ftrace_disabled;
+	bool *disabled = kp_own_variable(kprobe_ftrace_disabled);
 	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
 	struct kp_ft_probe *late = kp_ft_new(test, kp_ft_other);
 

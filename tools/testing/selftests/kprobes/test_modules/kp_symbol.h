@@ -135,11 +135,13 @@ static inline void *kp_function(struct kunit *test, const char *name)
 	return func;
 }
 
-/* A function of kprobes; NULL if the base kernel's kprobes do not have it. */
+/* A function, or the address of a variable, of kprobes; NULL if the base kernel has none. */
 #if __has_include("linux/kprobe_reason.h")
-#define kp_own(name)	(name)
+#define kp_own(name)		(name)
+#define kp_own_variable(name)	(&(name))
 #else
-#define kp_own(name)	kp_find_function(#name)
+#define kp_own(name)		kp_find_function(#name)
+#define kp_own_variable(name)	kp_find_symbol(#name)
 #endif
 
 #endif
