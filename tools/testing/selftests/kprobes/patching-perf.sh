@@ -15,7 +15,7 @@ skip_all() {
 	exit "$KSFT_SKIP"
 }
 
-# number NAME: prints what perf_records has counted
+# number NAME: prints what perf_records.awk has counted
 number() {
 	sed -n "s/^$1 //p" "$TMP/numbers"
 }
@@ -56,7 +56,7 @@ with_two_pages() {
 }
 
 records_agree() {
-	sed 's/^/# /' "$TMP/wrong"
+	sed -n 's/^wrong: /# /p' "$TMP/numbers" | head -n 20
 	equal "records lost" "$(number lost)" 0 && equal "disagreements" "$(number wrong)" 0
 }
 
@@ -112,14 +112,16 @@ wait_until few_pages || :
 	"$work; switch 1" \
 	"$work; all del; switch 0" \
 	"$work; all add name" \
-	"$work; all del" >"$TMP/numbers" 2>"$TMP/wrong" || status=$?
+	"$work; all del" >"$TMP/records" 2>"$TMP/errors" || status=$?
 unload kp_ctl
 [ "$status" -ne "$KSFT_SKIP" ] || skip_all "the kernel has no such records"
 if [ "$status" -ne 0 ]; then
-	sed 's/^/# /' "$TMP/wrong"
+	sed 's/^/# /' "$TMP/errors"
 	ktap_exit_fail_msg "perf_records ended with status $status"
 fi
 ktap_set_plan 7
+sort -n -k1,1 -k2,2 "$TMP/records" >"$TMP/sorted"
+awk -f "$TOPIC_DIR/perf_records.awk" "$TMP/sorted" "$TMP/sorted" >"$TMP/numbers"
 armed=$(cat "$TMP/armed")
 optimized=$(cat "$TMP/optimized")
 check "patched text" text_is_right
