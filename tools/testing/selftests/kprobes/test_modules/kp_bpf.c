@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: probes on all instructions of the BPF interpreter, some at a time, which are
- * jump-optimised where they may be. It goes from one instruction of a program to the next by
- * a table of labels in data, so what a jump must not overlap can't be seen from branches.
+ * KUnit suite: probes on all instructions of the BPF interpreter, some at a time, optimised where
+ * possible. A table of labels in data has the address of the code for each BPF instruction, so a
+ * search for branches does not find the addresses that a jump must not overlap.
  */
 
 #include <kunit/test.h>
 #include <linux/filter.h>
 #include <linux/kallsyms.h>
 #include <linux/module.h>
-#include <linux/percpu.h>
 #include <linux/slab.h>
 #include "kp_opt.h"
 #include "kp_symbol.h"
@@ -17,35 +16,23 @@
 #define KP_INTERPRETER	"___bpf_prog_run"
 
 /*
- * One of so many instructions is probed at a time. Together these have as many bytes as a jump, or
- * more, so no probe is in the DCR of another.
+ * Each pass probes one of KP_PASSES instructions. That many instructions are never shorter than a
+ * jump, so no probe is in the DCR of another.
  */
 #define KP_PASSES	5
 #define KP_RUNS		20
 #define KP_MAX_INSNS	1024
 #define KP_STACK	64
 
-static DEFINE_PER_CPU(unsigned long, kp_bpf_hits);
+static atomic_long_t kp_bpf_hits;
 
-static int kp_bpf_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_bpf_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	this_cpu_inc(kp_bpf_hits);
+	atomic_long_inc(&kp_bpf_hits);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_bpf_pre);
-
-static unsigned long kp_hits(void)
-{
-	unsigned long hits = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		hits += per_cpu(kp_bpf_hits, cpu);
-	return hits;
-}
-
-/* A program with nearly all instructions that need no helper; r0 is made of all results. */
+/* A program of most instructions that call no helper. Their results are mixed into r0. */
 struct kp_program {
 	struct bpf_insn insn[KP_MAX_INSNS];
 	int nr;
@@ -64,6 +51,13 @@ static void kp_emit_mix(struct kp_program *p, int reg)
 	kp_emit(p, BPF_ALU64_REG(BPF_ADD, BPF_REG_0, reg));
 }
 
+/* Emit an operation and mix its result. */
+static void kp_emit_op(struct kp_program *p, struct bpf_insn insn)
+{
+	kp_emit(p, insn);
+	kp_emit_mix(p, insn.dst_reg);
+}
+
 static void kp_emit_alu(struct kp_program *p)
 {
 	static const u8 ops[] = {
@@ -75,48 +69,43 @@ static void kp_emit_alu(struct kp_program *p)
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
 		kp_emit(p, BPF_MOV64_REG(BPF_REG_3, BPF_REG_6));
 		kp_emit(p, BPF_MOV64_IMM(BPF_REG_4, 13));
-		kp_emit(p, BPF_ALU64_REG(ops[i], BPF_REG_3, BPF_REG_4));
-		kp_emit_mix(p, BPF_REG_3);
-		kp_emit(p, BPF_ALU32_REG(ops[i], BPF_REG_3, BPF_REG_4));
-		kp_emit_mix(p, BPF_REG_3);
-		kp_emit(p, BPF_ALU64_IMM(ops[i], BPF_REG_3, 7));
-		kp_emit_mix(p, BPF_REG_3);
-		kp_emit(p, BPF_ALU32_IMM(ops[i], BPF_REG_3, 5));
-		kp_emit_mix(p, BPF_REG_3);
+		kp_emit_op(p, BPF_ALU64_REG(ops[i], BPF_REG_3, BPF_REG_4));
+		kp_emit_op(p, BPF_ALU32_REG(ops[i], BPF_REG_3, BPF_REG_4));
+		kp_emit_op(p, BPF_ALU64_IMM(ops[i], BPF_REG_3, 7));
+		kp_emit_op(p, BPF_ALU32_IMM(ops[i], BPF_REG_3, 5));
 	}
-	kp_emit(p, BPF_ALU64_IMM(BPF_NEG, BPF_REG_6, 0));
-	kp_emit_mix(p, BPF_REG_6);
-	kp_emit(p, BPF_ALU32_IMM(BPF_NEG, BPF_REG_6, 0));
-	kp_emit_mix(p, BPF_REG_6);
+	kp_emit_op(p, BPF_ALU64_IMM(BPF_NEG, BPF_REG_6, 0));
+	kp_emit_op(p, BPF_ALU32_IMM(BPF_NEG, BPF_REG_6, 0));
 	for (i = 16; i <= 64; i *= 2) {
-		kp_emit(p, BPF_ENDIAN(BPF_TO_BE, BPF_REG_6, i));
-		kp_emit_mix(p, BPF_REG_6);
-		kp_emit(p, BPF_ENDIAN(BPF_TO_LE, BPF_REG_6, i));
-		kp_emit_mix(p, BPF_REG_6);
+		kp_emit_op(p, BPF_ENDIAN(BPF_TO_BE, BPF_REG_6, i));
+		kp_emit_op(p, BPF_ENDIAN(BPF_TO_LE, BPF_REG_6, i));
 	}
 }
 
+/* Each conditional jump, taken and not taken */
 static void kp_emit_jumps(struct kp_program *p)
 {
 	static const u8 ops[] = {
 		BPF_JEQ, BPF_JNE, BPF_JGT, BPF_JGE, BPF_JLT, BPF_JLE, BPF_JSET, BPF_JSGT,
 		BPF_JSGE, BPF_JSLT, BPF_JSLE,
 	};
-	int i, value;
+	int i, form, value;
 
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
-		/* Both ways */
 		for (value = -5; value <= 5; value += 10) {
+			struct bpf_insn forms[] = {
+				BPF_JMP_REG(ops[i], BPF_REG_3, BPF_REG_4, 1),
+				BPF_JMP_IMM(ops[i], BPF_REG_3, 4, 1),
+				BPF_JMP32_REG(ops[i], BPF_REG_3, BPF_REG_4, 1),
+				BPF_JMP32_IMM(ops[i], BPF_REG_3, 4, 1),
+			};
+
 			kp_emit(p, BPF_MOV64_IMM(BPF_REG_3, value));
 			kp_emit(p, BPF_MOV64_IMM(BPF_REG_4, 5));
-			kp_emit(p, BPF_JMP_REG(ops[i], BPF_REG_3, BPF_REG_4, 1));
-			kp_emit(p, BPF_ALU64_IMM(BPF_ADD, BPF_REG_0, 1));
-			kp_emit(p, BPF_JMP_IMM(ops[i], BPF_REG_3, 4, 1));
-			kp_emit(p, BPF_ALU64_IMM(BPF_ADD, BPF_REG_0, 2));
-			kp_emit(p, BPF_JMP32_REG(ops[i], BPF_REG_3, BPF_REG_4, 1));
-			kp_emit(p, BPF_ALU64_IMM(BPF_ADD, BPF_REG_0, 4));
-			kp_emit(p, BPF_JMP32_IMM(ops[i], BPF_REG_3, 4, 1));
-			kp_emit(p, BPF_ALU64_IMM(BPF_ADD, BPF_REG_0, 8));
+			for (form = 0; form < ARRAY_SIZE(forms); form++) {
+				kp_emit(p, forms[form]);
+				kp_emit(p, BPF_ALU64_IMM(BPF_ADD, BPF_REG_0, 1 << form));
+			}
 			kp_emit_mix(p, BPF_REG_3);
 		}
 	}
@@ -132,11 +121,9 @@ static void kp_emit_memory(struct kp_program *p)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		kp_emit(p, BPF_ST_MEM(BPF_DW, BPF_REG_10, -8, 0));
 		kp_emit(p, BPF_ST_MEM(sizes[i], BPF_REG_10, -8, 0x1234567));
-		kp_emit(p, BPF_LDX_MEM(sizes[i], BPF_REG_3, BPF_REG_10, -8));
-		kp_emit_mix(p, BPF_REG_3);
+		kp_emit_op(p, BPF_LDX_MEM(sizes[i], BPF_REG_3, BPF_REG_10, -8));
 		kp_emit(p, BPF_STX_MEM(sizes[i], BPF_REG_10, BPF_REG_6, -8));
-		kp_emit(p, BPF_LDX_MEM(sizes[i], BPF_REG_3, BPF_REG_10, -8));
-		kp_emit_mix(p, BPF_REG_3);
+		kp_emit_op(p, BPF_LDX_MEM(sizes[i], BPF_REG_3, BPF_REG_10, -8));
 	}
 	for (i = 2; i < 4; i++) {
 		kp_emit(p, BPF_ATOMIC_OP(sizes[i], BPF_ADD, BPF_REG_10, BPF_REG_6, -8));
@@ -204,7 +191,7 @@ static void kp_unregister_all(struct kprobe *kps, int nr)
 	kvfree(list);
 }
 
-/* Where instructions of the interpreter begin that can be probed; returns how many. */
+/* Find the instructions of the interpreter that can be probed, and return their number. */
 static int kp_find_insns(struct kunit *test, unsigned long **insns)
 {
 	struct kprobe first = { .symbol_name = KP_INTERPRETER, .flags = KPROBE_FLAG_DISABLED };
@@ -237,7 +224,7 @@ static int kp_find_insns(struct kunit *test, unsigned long **insns)
 	return nr;
 }
 
-/* Returns how many were optimised. */
+/* Return the number of optimised probes. */
 static int kp_probe_pass(struct kunit *test, const unsigned long *insns, int nr, int pass,
 			 const struct bpf_prog *prog, u32 wanted)
 {
@@ -257,10 +244,10 @@ static int kp_probe_pass(struct kunit *test, const unsigned long *insns, int nr,
 	KUNIT_EXPECT_EQ(test, kp_opt_settle(), 0);
 	for (i = 0; i < probed; i++)
 		jumps += kp_is_jump(kps[i].addr);
-	hits = kp_hits();
+	hits = atomic_long_read(&kp_bpf_hits);
 	for (run = 0; run < KP_RUNS; run++)
 		wrong += kp_run_program(prog) != wanted;
-	hits = kp_hits() - hits;
+	hits = atomic_long_read(&kp_bpf_hits) - hits;
 	kp_unregister_all(kps, probed);
 	kvfree(kps);
 	kunit_info(test, "pass %d: %d probes, %d optimised, %lu hits\n", pass, probed, jumps, hits);
