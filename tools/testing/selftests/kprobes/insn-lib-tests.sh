@@ -192,8 +192,8 @@ if ! have_module test_sort || ! have_module rbtree_test; then
 	exit "$KSFT_SKIP"
 fi
 ktap_set_plan $((12 + 8 * $(has_jumps)))
-# probed NAME APART WORD: the tests with probes; WORD distinguishes the results
-probed() {
+# with_probes NAME APART WORD: the tests with probes; WORD distinguishes the results
+with_probes() {
 	load kp_functions
 	check "functions probed $3" probe_functions "$2"
 	if [ "$1" = jumps ]; then
@@ -216,7 +216,7 @@ check "tests without probes" run_tests bare
 check "they pass" passes bare
 check "what is known is computed" own_is_right
 unload kp_functions
-probed "probed" 0 "with a probe on every instruction"
-[ "$(has_jumps)" -eq 0 ] || probed jumps 5 "with jumps"
+with_probes probed 0 "with a probe on every instruction"
+[ "$(has_jumps)" -eq 0 ] || with_probes jumps 5 "with jumps"
 check "list is empty after rmmod kp_functions" list_is_empty
 ktap_finished
