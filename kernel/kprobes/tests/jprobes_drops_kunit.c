@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * State that jprobe_return() leaves unbalanced: locks, disabled interrupts, calls whose
- * return a tracer follows
- */
+/* What jprobe_return() leaves: counts, disabled interrupts, calls that a tracer follows */
 
 #include <linux/fprobe.h>
 #include <linux/irqflags.h>
@@ -64,7 +61,6 @@ static void kp_jp_drops_irqs(struct kunit *test)
 
 #ifdef CONFIG_FPROBE
 
-/* An fprobe follows returns, also in the handler. */
 static int kp_jp_fprobe_entries, kp_jp_fprobe_exits;
 
 static int kp_jp_fprobe_entry(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
@@ -119,7 +115,7 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 }
 #endif
 
-/* For the script, which makes the function graph tracer follow the handler. */
+/* The script makes the function graph tracer follow the handler. */
 static void kp_jp_drops_many(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);

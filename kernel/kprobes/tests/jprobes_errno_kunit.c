@@ -6,7 +6,6 @@
 #include "kp_cases_errno.h"
 #include "kp_cases_life.h"
 
-/* A handler that is not a function */
 static void kp_jp_errno_entry(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_jp_short);

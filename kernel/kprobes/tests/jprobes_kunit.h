@@ -2,9 +2,7 @@
 #ifndef JPROBES_KUNIT_H
 #define JPROBES_KUNIT_H
 
-/*
- * Shared by the suites of jprobes_kunit: functions to probe, handlers that record their arguments
- */
+/* Shared by the suites of jprobes_kunit: functions to probe, handlers that record arguments */
 
 /* The number of arguments, and their bytes: the most that a handler gets in 64-bit mode */
 #define KP_JP_ARGS	14
@@ -43,29 +41,26 @@
 long kp_jp_traced(KP_JP_PARAMS);
 long kp_jp_plain(KP_JP_PARAMS);
 long kp_jp_emulated(KP_JP_PARAMS);
-/* All arguments on the stack, also in 32-bit mode */
 asmlinkage long kp_jp_on_stack(KP_JP_PARAMS);
 
 enum kp_jp_target { KP_JP_TRACED, KP_JP_PLAIN, KP_JP_EMULATED, KP_JP_TARGETS };
 
 long kp_jp_body(KP_JP_PARAMS);
-/* They return @arg + 1; the first one is entered like kp_jp_plain(). */
-long kp_jp_short(long arg);
+/* They return @arg + 1; entered like kp_jp_traced(), kp_jp_plain() and kp_jp_emulated(). */
 long kp_jp_other(long arg);
+long kp_jp_short(long arg);
+long kp_jp_short_emulated(long arg);
 
 /*
- * Load the registers from kp_jp_in[] and call kp_jp_regs_target(), which stores them in
- * kp_jp_out[]. Store the frame pointer and the expected stack pointer in kp_jp_in[].
+ * Load the registers from kp_jp_in[], but store the frame and stack pointers there, and call
+ * kp_jp_regs_target(), which stores all in kp_jp_out[].
  */
 void kp_jp_regs(void);
 void kp_jp_regs_target(void);
 extern unsigned long kp_jp_in[KP_JP_NR];
 extern unsigned long kp_jp_out[KP_JP_NR];
 
-/*
- * Call kp_jp_plain() with @args, whose first stack argument is at @sp; call kp_jp_short(@arg)
- * with @sp as the end of the stack.
- */
+/* Call a function with its first stack argument at @sp, or with @sp as the end of the stack. */
 long kp_jp_call_plain_at(const long *args, void *sp);
 long kp_jp_call_short_at(long arg, void *sp);
 
@@ -78,6 +73,10 @@ long kp_jp_call_short_at(long arg, void *sp);
 /* In a function without jprobes: what points into a function prevents jumps there. */
 #define KP_INSIDE		((void *)kp_jp_body + 1)
 #define KP_INSIDE_ERROR		-EINVAL
+#define KP_CONTEXTS							\
+	{ "traced", kp_jp_other, kp_jp_short },				\
+	{ "plain", kp_jp_short, kp_jp_other },				\
+	{ "emulated", kp_jp_short_emulated, kp_jp_other }
 
 struct kp_probe {
 	union {
@@ -92,6 +91,8 @@ struct kp_probe {
 	/* the last call had interrupts off */
 	bool irqs_disabled;
 	unsigned int order;
+	/* what a handler of kp_jp_prepare() calls */
+	void (*hook)(void);
 };
 
 /* Handlers do not know their jprobe: each of the last eight made has a handler of its own. */
@@ -103,6 +104,16 @@ void kp_jp_settle(struct kunit *test, struct kprobe *kp);
 static inline void kp_prepare(struct kp_probe *probe)
 {
 	kp_jp_prepare(probe);
+}
+
+static inline void kp_prepare_hook(struct kp_probe *probe, unsigned int where, void (*hook)(void))
+{
+	probe->hook = hook;
+}
+
+static inline unsigned long kp_missed(struct kp_probe *probe)
+{
+	return probe->kp.nmissed;
 }
 
 static inline void kp_settle(struct kunit *test, struct kprobe *kp)
@@ -124,14 +135,13 @@ static inline unsigned int kp_hits(struct kp_probe *probe)
 #include "kp_kind.h"
 
 /*
- * The jprobe for which kp_jp_handler() records. The handler may also call @hook; return
- * without jprobe_return(); call jprobe_return() from a function.
+ * kp_jp_handler() records for kp_jp_now, and may call kp_jp_hook(), return without jprobe_return(),
+ * or call jprobe_return() from a function.
  */
 extern struct kp_probe *kp_jp_now;
 extern void (*kp_jp_hook)(void);
 extern bool kp_jp_returns;
 extern bool kp_jp_deep;
-/* Incremented by each handler, which records it as its order */
 extern unsigned int kp_jp_order;
 
 long kp_jp_handler(KP_JP_PARAMS);
@@ -150,7 +160,6 @@ long kp_jp_result(void);
 /* Make a jprobe with kp_jp_handler(), which becomes kp_jp_now; do not register it. */
 struct kp_probe *kp_jp_new(struct kunit *test, void *addr);
 
-/* Call the function; check its result, and the arguments that the handler got. */
 void kp_jp_expect_call(struct kunit *test, struct kp_probe *jp, enum kp_jp_target target);
 
 const void *kp_jp_next_target(const void *prev, char *desc);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * KUnit suites for jprobes: refusals, arguments, contexts, and handlers that jprobe_return()
- * has ended
- */
+/* KUnit suites for jprobes: refusals, arguments, contexts, what jprobe_return() leaves */
 
 #include <linux/module.h>
 #include <linux/preempt.h>
@@ -94,9 +91,14 @@ static unsigned int kp_jp_next_slot;
 
 static __always_inline long kp_jp_handle_slot(unsigned int nr)
 {
-	kp_jp_slots[nr]->calls++;
+	struct kp_probe *probe = kp_jp_slots[nr];
+
+	if (probe->hook)
+		probe->hook();
+	probe->calls++;
+	probe->preemptible |= preemptible();
 	jprobe_return();
-	kp_jp_slots[nr]->survived++;
+	probe->survived++;
 	return -1;
 }
 

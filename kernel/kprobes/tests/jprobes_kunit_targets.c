@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Functions for jprobes_kunit to probe, in another file so that the compiler does not inline
- * or clone them
- */
+/* Functions to probe, in a file of their own, so that they are not inlined or cloned */
 
 #include "jprobes_kunit.h"
 

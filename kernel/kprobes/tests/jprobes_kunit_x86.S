@@ -13,36 +13,41 @@
 
 	.text
 
-SYM_FUNC_START(kp_jp_plain)
-	test	%_ASM_SP, %_ASM_SP
+.macro kp_room
 	.rept	8
 	nop
 	.endr
+.endm
+
+SYM_FUNC_START(kp_jp_plain)
+	test	%_ASM_SP, %_ASM_SP
+	kp_room
 	jmp	kp_jp_body
 SYM_FUNC_END(kp_jp_plain)
 
 SYM_FUNC_START(kp_jp_emulated)
 	jmp	1f
-	.rept	8
-	nop
-	.endr
+	kp_room
 1:	jmp	kp_jp_body
 SYM_FUNC_END(kp_jp_emulated)
 
 SYM_FUNC_START(kp_jp_short)
 	test	%_ASM_SP, %_ASM_SP
-	.rept	8
-	nop
-	.endr
+	kp_room
 	lea	1(%_ASM_ARG1), %_ASM_AX
 	RET
 SYM_FUNC_END(kp_jp_short)
 
+SYM_FUNC_START(kp_jp_short_emulated)
+	jmp	1f
+	kp_room
+1:	lea	1(%_ASM_ARG1), %_ASM_AX
+	RET
+SYM_FUNC_END(kp_jp_short_emulated)
+
 SYM_FUNC_START(kp_jp_regs_target)
 	mov	%_ASM_AX, %_ASM_AX	/* keeps the flags */
-	.rept	8
-	nop
-	.endr
+	kp_room
 	mov	%_ASM_AX, KP_OUT(KP_JP_AX)
 	mov	%_ASM_BX, KP_OUT(KP_JP_BX)
 	mov	%_ASM_CX, KP_OUT(KP_JP_CX)
@@ -52,14 +57,9 @@ SYM_FUNC_START(kp_jp_regs_target)
 	mov	%_ASM_BP, KP_OUT(KP_JP_BP)
 	mov	%_ASM_SP, KP_OUT(KP_JP_SP)
 #ifdef CONFIG_X86_64
-	mov	%r8, KP_OUT(KP_JP_R8)
-	mov	%r9, KP_OUT(KP_JP_R8 + 1)
-	mov	%r10, KP_OUT(KP_JP_R8 + 2)
-	mov	%r11, KP_OUT(KP_JP_R8 + 3)
-	mov	%r12, KP_OUT(KP_JP_R8 + 4)
-	mov	%r13, KP_OUT(KP_JP_R8 + 5)
-	mov	%r14, KP_OUT(KP_JP_R8 + 6)
-	mov	%r15, KP_OUT(KP_JP_R8 + 7)
+	.irp	nr, 8, 9, 10, 11, 12, 13, 14, 15
+	mov	%r\nr, KP_OUT(KP_JP_R8 + \nr - 8)
+	.endr
 #endif
 	pushf
 	pop	KP_OUT(KP_JP_FLAGS)
@@ -91,14 +91,9 @@ SYM_FUNC_START(kp_jp_regs)
 	mov	KP_IN(KP_JP_SI), %_ASM_SI
 	mov	KP_IN(KP_JP_DI), %_ASM_DI
 #ifdef CONFIG_X86_64
-	mov	KP_IN(KP_JP_R8), %r8
-	mov	KP_IN(KP_JP_R8 + 1), %r9
-	mov	KP_IN(KP_JP_R8 + 2), %r10
-	mov	KP_IN(KP_JP_R8 + 3), %r11
-	mov	KP_IN(KP_JP_R8 + 4), %r12
-	mov	KP_IN(KP_JP_R8 + 5), %r13
-	mov	KP_IN(KP_JP_R8 + 6), %r14
-	mov	KP_IN(KP_JP_R8 + 7), %r15
+	.irp	nr, 8, 9, 10, 11, 12, 13, 14, 15
+	mov	KP_IN(KP_JP_R8 + \nr - 8), %r\nr
+	.endr
 #endif
 	call	kp_jp_regs_target
 #ifdef CONFIG_X86_64

@@ -2,7 +2,7 @@
 #ifndef KP_CASES_BATCH_H
 #define KP_CASES_BATCH_H
 
-/* Batches of all kinds of probes, see kp_kind.h; included by one file of a module */
+/* Batches of all kinds of probes, see kp_kind.h; for one file of a module */
 
 #include <linux/stringify.h>
 
@@ -30,7 +30,6 @@ static void kp_batch_unregister(void *batch)
 	KP_API_ALL(unregister)(((struct kp_batch *)batch)->own, KP_BATCH);
 }
 
-/* Registered until the action is released or the case ends */
 static void kp_batch_register(struct kunit *test, struct kp_batch *batch)
 {
 	KUNIT_ASSERT_EQ(test, KP_API_ALL(register)(batch->own, KP_BATCH), 0);
@@ -38,7 +37,6 @@ static void kp_batch_register(struct kunit *test, struct kp_batch *batch)
 	kp_settle(test, &kp_of(batch->own[0])->kp);
 }
 
-/* A call hits all members, or none. */
 static void kp_batch_expect_call(struct kunit *test, struct kp_batch *batch, int hits)
 {
 	int i;
@@ -134,7 +132,6 @@ static void kp_batch_same_twice(struct kunit *test)
 	kp_batch_expect_refused(test, batch, -EINVAL);
 }
 
-/* Only the member that was registered before is hit. */
 static void kp_batch_registered_member(struct kunit *test)
 {
 	struct kp_batch *batch = kp_batch_new(test);
@@ -153,7 +150,6 @@ static void kp_batch_again(struct kunit *test)
 	struct KP_KIND *good = batch->own[1];
 	int i;
 
-	/* After a failure */
 	batch->own[1] = kp_own(kp_new(test, KP_NOKPROBE));
 	KUNIT_EXPECT_EQ(test, KP_API_ALL(register)(batch->own, KP_BATCH), -EINVAL);
 	batch->own[1] = good;

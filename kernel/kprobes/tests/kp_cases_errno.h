@@ -2,7 +2,7 @@
 #ifndef KP_CASES_ERRNO_H
 #define KP_CASES_ERRNO_H
 
-/* What all kinds of probes refuse, see kp_kind.h; included by one file of a module */
+/* What all kinds of probes refuse, see kp_kind.h; for one file of a module */
 
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -19,10 +19,7 @@
 
 static int kp_errno_data;
 
-/*
- * @text_only: without KP_AT_ENTRY the error is -EINVAL; otherwise it may also be -ENOENT, since
- * the symbol of the function is looked up first.
- */
+/* @text_only: with KP_AT_ENTRY the symbol is looked up first, so -ENOENT is right too. */
 static const struct kp_location {
 	const char *name;
 	void *addr;
@@ -88,7 +85,6 @@ static void kp_errno_location(struct kunit *test)
 		kp_expect_refused(test, kp_new_named(test, bad->symbol, 1), -EINVAL);
 }
 
-/* Addresses that are known at run time only */
 static void kp_errno_not_text(struct kunit *test)
 {
 	void *heap = kunit_kzalloc(test, 64, GFP_KERNEL);
@@ -103,7 +99,7 @@ static void kp_errno_not_text(struct kunit *test)
 	}
 }
 
-/* A registered probe stays as it is, enabled or disabled. */
+/* Refused, also while it is disabled */
 static void kp_errno_same_twice(struct kunit *test)
 {
 	struct kp_probe *probe = kp_registered(test, KP_TARGET);
@@ -153,7 +149,6 @@ static void kp_errno_unregister(struct kunit *test)
 	kp_may_be_fatal(test);
 	KUNIT_ASSERT_EQ(test, kp_register(test, bystander), 0);
 
-	/* Never registered, then refused */
 	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
 		probe->kp.addr = addrs[i];
 		if (addrs[i] == KP_NOKPROBE)
@@ -174,7 +169,6 @@ static void kp_errno_unregister(struct kunit *test)
 		kp_expect_call(test, bystander, KP_TARGET, 2 * i);
 		kp_expect_hits(test, probe, i);
 	}
-	/* A batch with members that are not registered */
 	probe->kp.addr = (void *)KP_OTHER;
 	kunit_remove_action(test, kp_unregister_action, kp_own(bystander));
 	KP_API_ALL(unregister)(both, ARRAY_SIZE(both));

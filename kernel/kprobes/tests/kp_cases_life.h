@@ -2,10 +2,7 @@
 #ifndef KP_CASES_LIFE_H
 #define KP_CASES_LIFE_H
 
-/*
- * A struct of any kind of probe over its life, see kp_kind.h: enabled, disabled, registered again;
- * included by one file of a module
- */
+/* Enabled, disabled, registered again, see kp_kind.h; for one file of a module */
 
 #include <linux/stringify.h>
 #include "kp_module.h"
@@ -98,7 +95,6 @@ static void kp_life_again_after_failure(struct kunit *test)
 	kp_expect_call(test, probe, KP_TARGET, 1);
 }
 
-/* Registered as disabled, then enabled and disabled, each of it twice */
 static void kp_life_disabled(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, KP_TARGET);

@@ -2,9 +2,7 @@
 #ifndef KP_JUMPS_H
 #define KP_JUMPS_H
 
-/*
- * Parameters of a test module that wants jumps, and waiting for them. Include it in one file.
- */
+/* Parameters of a module that waits for jumps; for one file of it */
 
 #include <linux/delay.h>
 #include <linux/kprobes.h>

@@ -4,26 +4,17 @@
 
 /*
  * Kprobes, return probes and jprobes under the same names, for the cases in kp_cases_*.h. The
- * header of a module of suites includes this file at its end, and defines before:
+ * header of a module includes this file at its end, and defines before:
  *
  * KP_KIND, KP_MEMBER: kprobe, kp; kretprobe, rp; or jprobe, jp
- *
- * struct kp_probe: begins with a union of kp, a struct kprobe, and of KP_MEMBER, which has the
- * struct kprobe first
- *
- * kp_prepare(): set the handlers of a new probe
- *
- * kp_settle(): if the script wants jumps, wait until @kp has its jump
- *
- * kp_hits(), kp_expect_hits(): how often handlers were called
- *
- * KP_TARGET, KP_OTHER, KP_NOKPROBE: functions that return their argument plus one; the last one
- * must not be probed
- *
+ * struct kp_probe: begins with kp, in a union with the struct of the kind
+ * kp_prepare(), kp_prepare_hook(): set handlers, and a function that a handler calls
+ * kp_settle(): if the script wants jumps, wait until a probe has its jump
+ * kp_hits(), kp_expect_hits(), kp_missed(): how often handlers were called, or not called
+ * KP_TARGET, KP_OTHER, KP_NOKPROBE: functions that return their argument plus one
  * KP_INSIDE, KP_INSIDE_ERROR: an address inside a function, and why it is refused
- *
  * KP_AT_ENTRY: 1 if only the entry of a function can be probed, otherwise 0
- *
+ * KP_CONTEXTS: members of kp_contexts[]
  * kp_may_be_fatal(): skip a case that other kernels are known not to survive
  */
 
@@ -39,7 +30,6 @@
 #define kp_own(probe)		(&(probe)->KP_MEMBER)
 #define kp_of(own)		container_of(own, struct kp_probe, KP_MEMBER)
 
-/* Make a probe at @addr; do not register it. */
 static inline struct kp_probe *kp_new(struct kunit *test, void *addr)
 {
 	struct kp_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
@@ -102,7 +92,7 @@ static inline int kp_disable(struct kp_probe *probe)
 	return KP_API(disable)(kp_own(probe));
 }
 
-/* Call @fn, after which the handlers have been called @hits times. */
+/* Call @fn; then the handlers were called @hits times since the probe was made. */
 #define kp_expect_call(test, probe, fn, hits) do {			\
 	struct kunit *_call_test = (test);				\
 									\

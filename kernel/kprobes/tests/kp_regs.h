@@ -2,8 +2,6 @@
 #ifndef KP_REGS_H
 #define KP_REGS_H
 
-/* Differences of architectures: argument registers, names of system calls */
-
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
 #ifdef CONFIG_PPC64
@@ -11,9 +9,8 @@
 #endif
 
 /*
- * kp_arg1, kp_arg2: the first two arguments at a function's entry, as lvalues.
- *
- * KP_SYSCALL: the function of a system call.
+ * kp_arg1, kp_arg2: the first two arguments at a function's entry, as lvalues;
+ * KP_SYSCALL: the function of a system call
  */
 #if defined(CONFIG_X86_32)
 #define kp_arg1(regs)		((regs)->ax)

@@ -50,7 +50,6 @@ static void kp_lifecycle_no_handlers(struct kunit *test)
 }
 
 #ifdef CONFIG_X86
-/* Register @probe, whose location is instruction @insn of kp_x86_sum(), hit and unregister it. */
 static void kp_lifecycle_expect_insn(struct kunit *test, struct kp_probe *probe, int insn)
 {
 	unsigned int hits = probe->pre;
@@ -79,10 +78,7 @@ static void kp_lifecycle_offset(struct kunit *test)
 	}
 }
 
-/*
- * An offset is added once, however often the struct is used: probe one instruction after another,
- * in a loop that starts without an offset.
- */
+/* An offset is added once, however often the struct is used. */
 static void kp_lifecycle_loop_over_offsets(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
@@ -96,7 +92,6 @@ static void kp_lifecycle_loop_over_offsets(struct kunit *test)
 			kp_lifecycle_expect_insn(test, probe, insn);
 		}
 	}
-	/* Unchanged, it registers at the same address. */
 	kp_lifecycle_expect_insn(test, probe, KP_SUM_RET);
 	/* With another offset, the symbol is looked up again. */
 	probe = kp_new_named(test, "kp_x86_sum", 0);

@@ -52,7 +52,6 @@ static const struct kp_marked {
 
 KUNIT_ARRAY_PARAM_DESC(kp_marked, kp_marked_functions, name);
 
-/* Functions of the module that are marked as not to be probed */
 static void kp_errno_blacklisted_module(struct kunit *test)
 {
 	const struct kp_marked *marked = test->param_value;
@@ -148,7 +147,6 @@ static void kp_errno_int3(struct kunit *test)
 	kp_expect_refused(test, kp_new(test, (void *)kp_x86_int3 + kp_x86_int3_insn[0]), -EINVAL);
 }
 
-/* An ENDBR is refused, its neighbours are not. */
 static void kp_errno_endbr(struct kunit *test)
 {
 	void *start = kp_x86_endbr;
@@ -161,10 +159,7 @@ static void kp_errno_endbr(struct kunit *test)
 	kp_registered(test, start + kp_x86_endbr_insn[2]);
 }
 
-/*
- * Call thunks and type checks use the bytes before a function. Their symbol has the prefix
- * __cfi_, from the compiler, or __pfx_, from objtool.
- */
+/* Call thunks and type checks use the bytes before a function, which have a symbol. */
 static __maybe_unused void kp_expect_padding_refused(struct kunit *test, void *function)
 {
 	char name[KSYM_SYMBOL_LEN];

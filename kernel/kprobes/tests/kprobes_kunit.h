@@ -17,11 +17,15 @@
 #define KP_INSIDE		kp_target_noinstr
 #define KP_INSIDE_ERROR		-EINVAL
 #endif
+#define KP_CONTEXTS								\
+	{ "pre_handler", kp_target, kp_target_other, 0 },			\
+	{ "post_handler", kp_target, kp_target_other, 1 },			\
+	{ "pre_handler, breakpoint or jump", kp_target_notrace, kp_target, 0 },	\
+	{ "post_handler, breakpoint or jump", kp_target_notrace, kp_target, 1 }
 
 #include <kunit/test.h>
 #include <linux/kprobes.h>
 
-/* A kprobe with counters, and what its handlers saw last */
 struct kp_probe {
 	struct kprobe kp;
 	unsigned int pre;
@@ -30,6 +34,8 @@ struct kp_probe {
 	unsigned long pre_ip;
 	unsigned long post_ip;
 	bool preemptible;
+	/* what the pre_handler and the post_handler call */
+	void (*hook[2])(void);
 };
 
 static inline struct kp_probe *to_kp_probe(struct kprobe *kp)
@@ -46,6 +52,13 @@ static inline void kp_prepare(struct kp_probe *probe)
 	probe->kp.pre_handler = kp_count_pre;
 }
 
+static inline void kp_prepare_hook(struct kp_probe *probe, unsigned int where, void (*hook)(void))
+{
+	probe->hook[where] = hook;
+	if (where)
+		probe->kp.post_handler = kp_count_post;
+}
+
 static inline void kp_may_be_fatal(struct kunit *test)
 {
 }
@@ -55,9 +68,11 @@ static inline unsigned int kp_hits(struct kp_probe *probe)
 	return probe->pre + probe->post;
 }
 
-#define kp_expect_hits(test, probe, hits)	KUNIT_EXPECT_EQ(test, (probe)->pre, hits)
+static inline unsigned long kp_missed(struct kp_probe *probe)
+{
+	return probe->kp.nmissed;
+}
 
-/* How often each handler was called. */
 #define kp_expect_pre_post(test, probe, pre_hits, post_hits) do {	\
 	struct kunit *_test = (test);					\
 	struct kp_probe *_probe = (probe);				\
@@ -66,8 +81,17 @@ static inline unsigned int kp_hits(struct kp_probe *probe)
 	KUNIT_EXPECT_EQ(_test, _probe->post, post_hits);		\
 } while (0)
 
+#define kp_expect_hits(test, probe, hits) do {				\
+	struct kp_probe *_hit = (probe);				\
+	unsigned int _hits = (hits);					\
+									\
+	kp_expect_pre_post(test, _hit, _hit->kp.pre_handler ? _hits : 0, \
+			   _hit->kp.post_handler ? _hits : 0);		\
+} while (0)
+
 /* Functions to probe; each returns its argument plus one. */
 long kp_target(long arg);
+long kp_target_notrace(long arg);
 long kp_target_other(long arg);
 long kp_target_calls(long arg);
 long kp_target_jump_label(long arg);
@@ -77,8 +101,8 @@ long kp_target_warn(long arg);
 long kp_target_indirect(long arg);
 
 /*
- * KP_ROW instructions of one size, more than a page has slots for, between two offsets. A page
- * of x86 has few slots, and a registration decodes the function from its beginning.
+ * KP_ROW instructions of one size between two offsets, more than a page has slots for: few on x86,
+ * where a registration decodes the function from its beginning.
  */
 long kp_target_row(long arg);
 extern const u32 kp_row_bounds[2];

@@ -11,6 +11,8 @@ int kp_count_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kp_probe *probe = to_kp_probe(kp);
 
+	if (probe->hook[0])
+		probe->hook[0]();
 	probe->pre++;
 	probe->seen = kp;
 	probe->pre_ip = instruction_pointer(regs);
@@ -18,19 +20,17 @@ int kp_count_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_count_pre);
-
 void kp_count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	struct kp_probe *probe = to_kp_probe(kp);
 
+	if (probe->hook[1])
+		probe->hook[1]();
 	probe->post++;
 	probe->seen = kp;
 	probe->post_ip = instruction_pointer(regs);
 	probe->preemptible |= preemptible();
 }
-
-NOKPROBE_SYMBOL(kp_count_post);
 
 void kp_settle(struct kunit *test, struct kprobe *kp)
 {

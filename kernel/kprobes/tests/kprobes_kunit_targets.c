@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Functions for kprobes_kunit to probe, in another file so that the compiler does not inline
- * or clone them
- */
+/* Functions to probe, in a file of their own, so that they are not inlined or cloned */
 
 #include <linux/bug.h>
 #include <linux/jump_label.h>
@@ -10,27 +7,27 @@
 #include <linux/stringify.h>
 #include "kprobes_kunit.h"
 
-/* Room for a jump */
-static __always_inline void kp_room(void)
-{
-	asm volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop" : : : "memory");
+#define KP_PLUS_ONE(attributes, name)						\
+noinline attributes long name(long arg)						\
+{										\
+	asm volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop" : : : "memory");		\
+	return arg + 1;								\
 }
 
-noinline long kp_target(long arg)
-{
-	kp_room();
-	return arg + 1;
-}
-
-noinline long kp_target_other(long arg)
-{
-	kp_room();
-	return arg + 1;
-}
+KP_PLUS_ONE(, kp_target)
+KP_PLUS_ONE(, kp_target_other)
+KP_PLUS_ONE(notrace, kp_target_notrace)
+KP_PLUS_ONE(, kp_target_nokprobe)
+NOKPROBE_SYMBOL(kp_target_nokprobe);
+KP_PLUS_ONE(noinstr, kp_target_noinstr)
+KP_PLUS_ONE(__kprobes, kp_target_kprobes)
+/* This entry of the blacklist is inside the area that is another entry. */
+KP_PLUS_ONE(__kprobes, kp_target_kprobes_named)
+NOKPROBE_SYMBOL(kp_target_kprobes_named);
+KP_PLUS_ONE(__kprobes, kp_target_kprobes_after)
 
 noinline long kp_target_calls(long arg)
 {
-	kp_room();
 	arg = kp_target(arg);
 	barrier();
 	return arg;
@@ -107,39 +104,4 @@ noinline long kp_target_indirect(long arg)
 
 	barrier();
 	return ret;
-}
-
-noinline long kp_target_nokprobe(long arg)
-{
-	barrier();
-	return arg + 1;
-}
-
-NOKPROBE_SYMBOL(kp_target_nokprobe);
-
-noinstr long kp_target_noinstr(long arg)
-{
-	barrier();
-	return arg + 1;
-}
-
-noinline long __kprobes kp_target_kprobes(long arg)
-{
-	barrier();
-	return arg + 1;
-}
-
-/* An entry of the blacklist inside the area that is another entry. */
-noinline long __kprobes kp_target_kprobes_named(long arg)
-{
-	barrier();
-	return arg + 1;
-}
-
-NOKPROBE_SYMBOL(kp_target_kprobes_named);
-
-noinline long __kprobes kp_target_kprobes_after(long arg)
-{
-	barrier();
-	return arg + 1;
 }

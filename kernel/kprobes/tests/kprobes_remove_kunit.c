@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: two callers remove a probe while its handler runs.
- *
- * A handler spins on one CPU until it is released. Meanwhile two tasks disable or unregister
- * the probe, one after the other. Neither call may return before the handler ends, since its
- * caller may then free what the handler uses.
+ * KUnit suite: while a handler spins on one CPU, two tasks disable or unregister its probe, one
+ * after the other. Neither call may return before the handler ends, since its caller may then free
+ * what the handler uses.
  *
  * stop_machine(), for instance for a new clock source, waits for the handler, and blocks the task
  * that would release it. So the handler spins for 10 seconds only, and the case is repeated.
@@ -29,30 +27,15 @@ static struct {
 	const void *addr;
 } kp_handler;
 
-static void kp_set(bool *what)
-{
-	/* Pairs with the acquire in kp_is_set(). */
-	smp_store_release(what, true);
-}
-
-NOKPROBE_SYMBOL(kp_set);
-
-static bool kp_is_set(const bool *what)
-{
-	/* Pairs with the release in kp_set(). */
-	return smp_load_acquire(what);
-}
-
-NOKPROBE_SYMBOL(kp_is_set);
-
 /* Handlers may read flags and addr: read both after the probe was removed. */
 static void kp_handler_spins(const struct kprobe *kp)
 {
 	unsigned long end = jiffies + 10 * HZ;
 
 	WRITE_ONCE(kp_handler.running, true);
-	kp_set(&kp_handler.entered);
-	while (!kp_is_set(&kp_handler.release)) {
+	WRITE_ONCE(kp_handler.entered, true);
+	/* Pairs with the release in kp_remove_try(). */
+	while (!smp_load_acquire(&kp_handler.release)) {
 		if (time_after(jiffies, end)) {
 			WRITE_ONCE(kp_handler.gave_up, true);
 			break;
@@ -64,15 +47,11 @@ static void kp_handler_spins(const struct kprobe *kp)
 	WRITE_ONCE(kp_handler.running, false);
 }
 
-NOKPROBE_SYMBOL(kp_handler_spins);
-
 static int kp_remove_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_handler_spins(kp);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_remove_pre);
 
 static int kp_remove_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -80,8 +59,6 @@ static int kp_remove_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	kp_handler_spins(&get_kretprobe(ri)->kp);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_remove_return);
 
 noinline long kp_remove_target(long arg);
 noinline long kp_remove_target(long arg)
@@ -93,10 +70,10 @@ noinline long kp_remove_target(long arg)
 struct kp_remover {
 	int (*remove)(void);
 	struct task_struct *task;
+	struct completion done;
 	int ret;
 	/* the call returned while a handler was running */
 	bool early;
-	bool done;
 };
 
 static struct kprobe kp;
@@ -125,6 +102,29 @@ static int kp_add_return(void)
 	return register_kretprobe(&rp);
 }
 
+#ifdef CONFIG_JPROBES
+static struct jprobe jp;
+
+static long kp_remove_jprobe(long arg)
+{
+	kp_handler_spins(&jp.kp);
+	jprobe_return();
+	return -1;
+}
+
+static int kp_add_jprobe(void)
+{
+	jp.entry = kp_remove_jprobe;
+	return register_jprobe(&jp);
+}
+
+static int kp_unregister_jprobe(void)
+{
+	unregister_jprobe(&jp);
+	return 0;
+}
+#endif
+
 static int kp_disable(void)
 {
 	return disable_kprobe(&kp);
@@ -151,14 +151,18 @@ static const struct kp_removal {
 	const char *name;
 	struct kprobe *kp;
 	int (*add)(void);
-	int (*remove)(void);
-	bool unregisters;
+	int (*unregister)(void);
+	/* NULL: unregister */
+	int (*disable)(void);
 } kp_removals[] = {
-	{ "disable", &kp, kp_add, kp_disable },
-	{ "unregister", &kp, kp_add, kp_unregister, true },
-	{ "disable_entry", &rp.kp, kp_add_entry, kp_disable_return },
-	{ "unregister_entry", &rp.kp, kp_add_entry, kp_unregister_return, true },
-	{ "unregister_return", &rp.kp, kp_add_return, kp_unregister_return, true },
+	{ "disable", &kp, kp_add, kp_unregister, kp_disable },
+	{ "unregister", &kp, kp_add, kp_unregister },
+	{ "disable_entry", &rp.kp, kp_add_entry, kp_unregister_return, kp_disable_return },
+	{ "unregister_entry", &rp.kp, kp_add_entry, kp_unregister_return },
+	{ "unregister_return", &rp.kp, kp_add_return, kp_unregister_return },
+#ifdef CONFIG_JPROBES
+	{ "unregister_jprobe", &jp.kp, kp_add_jprobe, kp_unregister_jprobe },
+#endif
 };
 
 KUNIT_ARRAY_PARAM_DESC(kp_removal, kp_removals, name);
@@ -169,30 +173,29 @@ static int kp_remover_thread(void *data)
 
 	r->ret = r->remove();
 	r->early = READ_ONCE(kp_handler.running);
-	kp_set(&r->done);
+	complete(&r->done);
 	return 0;
 }
 
-static void kp_remover_start(struct kunit *test, struct kp_remover *r, int (*remove)(void),
-			     const char *name)
+static void kp_remover_start(struct kunit *test, struct kp_remover *r, int (*remove)(void))
 {
 	r->remove = remove;
-	r->task = kthread_run(kp_remover_thread, r, "%s", name);
+	init_completion(&r->done);
+	r->task = kthread_run(kp_remover_thread, r, "%ps", remove);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(r->task));
 	get_task_struct(r->task);
 }
 
-static void kp_remover_join(struct kp_remover *r)
+static void kp_remover_join(struct kunit *test, struct kp_remover *r)
 {
-	while (!kp_is_set(&r->done))
-		schedule_timeout_uninterruptible(1);
+	wait_for_completion(&r->done);
 	put_task_struct(r->task);
+	KUNIT_EXPECT_EQ(test, r->ret, 0);
 }
 
-/* Wait until the task blocks or has ended. */
 static void kp_remover_settles(struct kp_remover *r)
 {
-	while (!kp_is_set(&r->done) &&
+	while (!completion_done(&r->done) &&
 	       !(READ_ONCE(r->task->__state) & TASK_UNINTERRUPTIBLE))
 		schedule_timeout_uninterruptible(1);
 }
@@ -200,13 +203,12 @@ static void kp_remover_settles(struct kp_remover *r)
 /* Has the first call changed the state that the second one will see? */
 static bool kp_is_removed(const struct kp_removal *removal)
 {
-	return removal->unregisters ? list_empty(&removal->kp->list) :
-				      kprobe_disabled(removal->kp);
+	return removal->disable ? kprobe_disabled(removal->kp) : list_empty(&removal->kp->list);
 }
 
 /*
- * Is @p hit by a jump or by ftrace? Wait up to 10 seconds for the jump. A breakpoint's handler has
- * interrupts off, and would block a task that patches text, which waits for all CPUs.
+ * Wait up to 10 seconds for a jump. A breakpoint's handler has interrupts off, so that a task that
+ * patches text would wait for it.
  */
 static bool kp_remove_has_jump(const struct kprobe *p)
 {
@@ -217,7 +219,6 @@ static bool kp_remove_has_jump(const struct kprobe *p)
 	return p->flags & (KPROBE_FLAG_OPTIMIZED | KPROBE_FLAG_FTRACE);
 }
 
-/* Remove the probe twice. Return false if the handler timed out. */
 static bool kp_remove_try(struct kunit *test, const struct kp_removal *removal)
 {
 	struct kp_remover caller = {}, first = {}, second = {};
@@ -227,25 +228,22 @@ static bool kp_remove_try(struct kunit *test, const struct kp_removal *removal)
 		return true;
 	}
 	memset(&kp_handler, 0, sizeof(kp_handler));
-	kp_remover_start(test, &caller, kp_call, "kp_caller");
-	while (!kp_is_set(&kp_handler.entered))
+	kp_remover_start(test, &caller, kp_call);
+	while (!READ_ONCE(kp_handler.entered))
 		schedule_timeout_uninterruptible(1);
-	kp_remover_start(test, &first, removal->remove, "kp_first");
+	kp_remover_start(test, &first, removal->disable ?: removal->unregister);
 	while (!kp_is_removed(removal))
 		schedule_timeout_uninterruptible(1);
 	kp_remover_settles(&first);
-	kp_remover_start(test, &second, removal->remove, "kp_second");
+	kp_remover_start(test, &second, removal->disable ?: removal->unregister);
 	kp_remover_settles(&second);
-	kp_set(&kp_handler.release);
-	kp_remover_join(&second);
-	kp_remover_join(&first);
-	kp_remover_join(&caller);
-
+	/* Pairs with the acquire in kp_handler_spins(). */
+	smp_store_release(&kp_handler.release, true);
+	kp_remover_join(test, &second);
+	kp_remover_join(test, &first);
+	kp_remover_join(test, &caller);
 	if (kp_handler.gave_up)
 		return false;
-	KUNIT_EXPECT_EQ(test, caller.ret, 0);
-	KUNIT_EXPECT_EQ(test, first.ret, 0);
-	KUNIT_EXPECT_EQ(test, second.ret, 0);
 	KUNIT_EXPECT_FALSE(test, first.early);
 	KUNIT_EXPECT_FALSE(test, second.early);
 	/* bpf_get_func_ip() reads this flag, for instance. */
@@ -270,106 +268,19 @@ static void kp_remove_twice(struct kunit *test)
 	for (i = 0; i < 3 && !done; i++) {
 		memset(&kp, 0, sizeof(kp));
 		memset(&rp, 0, sizeof(rp));
+#ifdef CONFIG_JPROBES
+		memset(&jp, 0, sizeof(jp));
+#endif
 		removal->kp->addr = (kprobe_opcode_t *)kp_remove_target;
 		KUNIT_ASSERT_EQ(test, removal->add(), 0);
 		done = kp_remove_try(test, removal);
-		if (removal->kp == &kp)
-			unregister_kprobe(&kp);
-		else
-			unregister_kretprobe(&rp);
+		removal->unregister();
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, done, "the handler gave up %d times", i);
 }
 
-/* Not traced: a hit executes a copy of the instruction, or emulates it. */
-noinline notrace long kp_remove_hot(long arg);
-noinline notrace long kp_remove_hot(long arg)
-{
-	barrier();
-	return arg + 1;
-}
-
-static unsigned long kp_hot_hits, kp_hot_posts;
-
-static int kp_hot_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_hot_hits++;
-	return 0;
-}
-
-NOKPROBE_SYMBOL(kp_hot_pre);
-
-static void kp_hot_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	WRITE_ONCE(kp_hot_posts, kp_hot_posts + 1);
-}
-
-NOKPROBE_SYMBOL(kp_hot_post);
-
-static struct kprobe kp_hot = {
-	.addr = (kprobe_opcode_t *)kp_remove_hot,
-	.pre_handler = kp_hot_pre,
-};
-
-static int kp_hot_caller(void *wrong)
-{
-	while (!kthread_should_stop()) {
-		if (kp_remove_hot(1) != 2)
-			++*(unsigned long *)wrong;
-		cond_resched();
-	}
-	return 0;
-}
-
-/*
- * One task hits a probepoint all the time. Another one registers and unregisters the only probe
- * with a post_handler, which must not be called after unregister_kprobe() has returned.
- */
-static void kp_remove_post(struct kunit *test)
-{
-	unsigned long wrong = 0, posts, late = 0, called = 0;
-	struct task_struct *caller;
-	int i, ret = 0;
-
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "the two tasks need a CPU each");
-	kp_hot_hits = 0;
-	kp_hot_posts = 0;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_hot), 0);
-	caller = kthread_run(kp_hot_caller, &wrong, "kp_hot");
-	if (IS_ERR(caller)) {
-		unregister_kprobe(&kp_hot);
-		KUNIT_FAIL(test, "no task");
-		return;
-	}
-	for (i = 0; i < 200 && !ret; i++) {
-		memset(&kp, 0, sizeof(kp));
-		kp.addr = (kprobe_opcode_t *)kp_remove_hot;
-		kp.post_handler = kp_hot_post;
-		posts = READ_ONCE(kp_hot_posts);
-		ret = register_kprobe(&kp);
-		/* Let the caller hit it, but do not wait if it gets no CPU. */
-		if (!ret)
-			schedule_timeout_uninterruptible(1);
-		unregister_kprobe(&kp);
-		called += READ_ONCE(kp_hot_posts) != posts;
-		posts = READ_ONCE(kp_hot_posts);
-		schedule_timeout_uninterruptible(1);
-		late += READ_ONCE(kp_hot_posts) != posts;
-	}
-	kthread_stop(caller);
-	unregister_kprobe(&kp_hot);
-	KUNIT_EXPECT_EQ(test, ret, 0);
-	KUNIT_EXPECT_EQ(test, wrong, 0);
-	KUNIT_EXPECT_EQ(test, late, 0);
-	KUNIT_EXPECT_GT(test, called, 0);
-	KUNIT_EXPECT_GE(test, kp_hot_hits, kp_hot_posts);
-	kunit_info(test, "%lu hits, %lu of them with the post_handler", kp_hot_hits, kp_hot_posts);
-}
-
 static struct kunit_case kp_remove_cases[] = {
 	KUNIT_CASE_PARAM(kp_remove_twice, kp_removal_gen_params),
-	KUNIT_CASE_SLOW(kp_remove_post),
 	{}
 };
 

@@ -13,7 +13,6 @@ static void kp_ret_errno_switches(struct kunit *test)
 
 	kp_expect_refused(test, kp_new_named(test, "__switch_to", 0), -EINVAL);
 
-	/* Also by address, which a kprobe finds: it is allowed there. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	unregister_kprobe(&kp);
 	kp_expect_refused(test, kp_new(test, kp.addr), -EINVAL);

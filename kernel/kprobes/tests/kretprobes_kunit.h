@@ -12,6 +12,9 @@
 #define KP_NOKPROBE		kp_ret_nokprobe
 #define KP_INSIDE		((void *)kp_ret_calls_from + 1)
 #define KP_INSIDE_ERROR		-EINVAL
+#define KP_CONTEXTS							\
+	{ "entry_handler", kp_ret_target, kp_ret_other, 0 },		\
+	{ "handler", kp_ret_target, kp_ret_other, 1 }
 
 #include <kunit/test.h>
 #include <linux/atomic.h>
@@ -25,17 +28,17 @@ struct kp_probe {
 	};
 	atomic_t entries;
 	atomic_t returns;
-	/* last entry: the argument and the return address */
 	unsigned long arg;
 	unsigned long entry_retaddr;
 	struct kretprobe *entry_rp;
-	/* last return */
 	unsigned long value;
 	unsigned long retaddr;
 	struct kretprobe *return_rp;
 	bool preemptible;
 	/* record of the last call, valid until it returns */
 	struct kretprobe_instance *instance;
+	/* what the entry_handler and the handler call */
+	void (*hook[2])(void);
 };
 
 /* NULL if the return probe was unregistered */
@@ -58,6 +61,17 @@ static inline void kp_prepare(struct kp_probe *probe)
 	probe->rp.handler = kp_ret_return;
 }
 
+static inline void kp_prepare_hook(struct kp_probe *probe, unsigned int where, void (*hook)(void))
+{
+	probe->hook[where] = hook;
+}
+
+/* Missed as hits, or for lack of an instance */
+static inline unsigned long kp_missed(struct kp_probe *probe)
+{
+	return probe->kp.nmissed + probe->rp.nmissed;
+}
+
 static inline void kp_settle(struct kunit *test, struct kprobe *kp)
 {
 	kp_ret_settle(kp);
@@ -73,7 +87,6 @@ static inline unsigned int kp_hits(struct kp_probe *probe)
 	return atomic_read(&probe->entries) + atomic_read(&probe->returns);
 }
 
-/* Numbers of entries and returns since the probe was made */
 #define kp_expect_counts(test, probe, wanted_entries, wanted_returns) do {		\
 	struct kunit *_test = (test);							\
 	struct kp_probe *_probe = (probe);						\
@@ -82,17 +95,13 @@ static inline unsigned int kp_hits(struct kp_probe *probe)
 	KUNIT_EXPECT_EQ(_test, atomic_read(&_probe->returns), wanted_returns);		\
 } while (0)
 
-/* All calls were followed. */
 #define kp_expect_hits(test, probe, hits) do {						\
 	int _hits = (hits);								\
 											\
 	kp_expect_counts(test, probe, _hits, _hits);					\
 } while (0)
 
-/*
- * Functions to probe. The first two return their argument plus one, and store their return
- * address in kp_ret_from, valid if they have no return probe.
- */
+/* They return their argument plus one, and store their return address, unless it is replaced. */
 long kp_ret_target(long arg);
 long kp_ret_other(long arg);
 extern unsigned long kp_ret_from;
@@ -149,19 +158,25 @@ extern void *const kp_ret_many[KP_RET_MANY];
 /* Register a copy of @kp until kp_ret_kprobe_remove() or the end of the case. */
 struct kprobe *kp_ret_kprobe(struct kunit *test, const struct kprobe *kp);
 void kp_ret_kprobe_remove(struct kunit *test, struct kprobe *kp);
-/* Handlers for it, which count */
 extern unsigned int kp_ret_kprobe_hits;
 int kp_ret_kprobe_pre(struct kprobe *p, struct pt_regs *regs);
 void kp_ret_kprobe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
-/* A registered return probe with @maxactive */
-static inline struct kp_probe *kp_ret_limited(struct kunit *test, void *addr, int maxactive)
+static inline struct kp_probe *kp_ret_with(struct kunit *test, void *addr, int maxactive,
+					   kretprobe_handler_t entry, kretprobe_handler_t handler)
 {
 	struct kp_probe *probe = kp_new(test, addr);
 
 	probe->rp.maxactive = maxactive;
+	probe->rp.entry_handler = entry;
+	probe->rp.handler = handler;
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	return probe;
+}
+
+static inline struct kp_probe *kp_ret_limited(struct kunit *test, void *addr, int maxactive)
+{
+	return kp_ret_with(test, addr, maxactive, kp_ret_entry, kp_ret_return);
 }
 
 extern struct kunit_suite kp_ret_errno_suite;

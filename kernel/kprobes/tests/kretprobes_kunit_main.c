@@ -23,6 +23,8 @@ int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 	if (!probe)
 		return 1;
+	if (probe->hook[0])
+		probe->hook[0]();
 	atomic_inc(&probe->entries);
 	probe->entry_rp = get_kretprobe(ri);
 	probe->entry_retaddr = get_kretprobe_retaddr(ri);
@@ -32,14 +34,14 @@ int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_ret_entry);
-
 int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kp_probe *probe = to_kp_probe(ri);
 
 	if (!probe)
 		return 0;
+	if (probe->hook[1])
+		probe->hook[1]();
 	atomic_inc(&probe->returns);
 	probe->return_rp = get_kretprobe(ri);
 	probe->retaddr = get_kretprobe_retaddr(ri);
@@ -47,8 +49,6 @@ int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	probe->preemptible |= preemptible();
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_ret_return);
 
 /* Some probes cannot have a jump. */
 #define KP_RET_PATIENCE_MS	500
@@ -67,14 +67,10 @@ int kp_ret_kprobe_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_ret_kprobe_pre);
-
 void kp_ret_kprobe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	kp_ret_kprobe_hits++;
 }
-
-NOKPROBE_SYMBOL(kp_ret_kprobe_post);
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_ret_kprobe_unregister, unregister_kprobe, struct kprobe *);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions for many return probes, and their addresses */
 
 #include <linux/linkage.h>
 #include <asm/asm.h>

@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Functions for kretprobes_kunit to probe, in another file so that the compiler does not
- * inline or clone them
- */
+/* Functions to probe, in a file of their own, so that they are not inlined or cloned */
 
 #include <linux/stdarg.h>
 #include "kretprobes_kunit.h"
 
 unsigned long kp_ret_from;
 
-noinline long kp_ret_target(long arg)
-{
-	kp_ret_from = (unsigned long)__builtin_return_address(0);
-	barrier();
-	return arg + 1;
+#define KP_RET_PLUS_ONE(name)						\
+noinline long name(long arg)						\
+{									\
+	kp_ret_from = (unsigned long)__builtin_return_address(0);	\
+	barrier();							\
+	return arg + 1;							\
 }
 
-noinline long kp_ret_other(long arg)
-{
-	kp_ret_from = (unsigned long)__builtin_return_address(0);
-	barrier();
-	return arg + 1;
-}
+KP_RET_PLUS_ONE(kp_ret_target)
+KP_RET_PLUS_ONE(kp_ret_other)
+KP_RET_PLUS_ONE(kp_ret_nokprobe)
+NOKPROBE_SYMBOL(kp_ret_nokprobe);
 
 noinline long kp_ret_calls(long arg)
 {
@@ -30,7 +26,6 @@ noinline long kp_ret_calls(long arg)
 	return arg;
 }
 
-/* The call is last, so the compiler makes it a jump. */
 noinline long kp_ret_tail(long arg)
 {
 	return kp_ret_target(arg);
@@ -62,29 +57,18 @@ unsigned long kp_ret_calls_tail_from(void)
 	return kp_ret_from;
 }
 
-noinline long kp_ret_nest(long depth)
-{
-	long ret = depth > 0 ? kp_ret_nest(depth - 1) + 1 : 0;
-
-	barrier();
-	return ret;
+#define KP_RET_NEST(name, next)						\
+noinline long name(long depth)						\
+{									\
+	long ret = depth > 0 ? next(depth - 1) + 1 : 0;			\
+									\
+	barrier();							\
+	return ret;							\
 }
 
-noinline long kp_ret_even(long depth)
-{
-	long ret = depth > 0 ? kp_ret_odd(depth - 1) + 1 : 0;
-
-	barrier();
-	return ret;
-}
-
-noinline long kp_ret_odd(long depth)
-{
-	long ret = depth > 0 ? kp_ret_even(depth - 1) + 1 : 0;
-
-	barrier();
-	return ret;
-}
+KP_RET_NEST(kp_ret_nest, kp_ret_nest)
+KP_RET_NEST(kp_ret_even, kp_ret_odd)
+KP_RET_NEST(kp_ret_odd, kp_ret_even)
 
 noinline long kp_ret_calls_back(void (*fn)(long data), long data)
 {
@@ -140,11 +124,3 @@ noinline long kp_ret_variadic(int nr, ...)
 	va_end(args);
 	return sum;
 }
-
-noinline long kp_ret_nokprobe(long arg)
-{
-	barrier();
-	return arg + 1;
-}
-
-NOKPROBE_SYMBOL(kp_ret_nokprobe);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Return probes change, also while calls are in flight: each call returns to its caller, and no
- * handler of an unregistered probe runs.
- */
+/* Return probes change while calls are in flight, which return to their callers nevertheless. */
 
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -107,13 +104,11 @@ static void kp_ret_lifecycle_registered_in_flight(struct kunit *test)
 	struct kp_probe *first = kp_new(test, kp_ret_calls_back);
 	struct kp_probe *second = kp_new(test, kp_ret_calls_back);
 
-	/* With no other return probe on the function */
 	kp_ret_middle_set(test, NULL, second);
 	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_registers, 1), 2);
 	kp_expect_hits(test, second, 0);
 	kp_unregister(test, second);
 
-	/* With another return probe on the function */
 	KUNIT_ASSERT_EQ(test, kp_register(test, first), 0);
 	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_registers, 1), 2);
 	kp_expect_hits(test, first, 1);
@@ -209,8 +204,8 @@ static __nocfi void kp_ret_lifecycle_many(struct kunit *test)
 }
 
 /*
- * Probes in one batch. Another task must get the CPU once in KP_RET_JIFFIES_A_SLICE ticks. A busy
- * host makes a guest miss ticks; a batch that never reschedules takes hundreds of ticks.
+ * Another task must get the CPU once in 32 ticks. A guest may miss some; a batch that never
+ * reschedules takes hundreds.
  */
 #define KP_RET_BATCH		16000
 #define KP_RET_JIFFIES_A_SLICE	32
@@ -228,7 +223,6 @@ static unsigned long kp_ret_switches(void)
 	return current->nvcsw + current->nivcsw;
 }
 
-/* Register and unregister a large batch, and count how often another task got the CPU. */
 static int kp_ret_batch_thread(void *data)
 {
 	struct kp_ret_batch *batch = data;
@@ -302,10 +296,7 @@ static void kp_ret_lifecycle_batch_reschedules(struct kunit *test)
 }
 #endif /* CONFIG_X86 */
 
-/*
- * Security agents probe register_kprobe() to see single registrations, and register_kprobes()
- * to see batches.
- */
+/* Security agents probe register_kprobe() and register_kprobes() to see registrations. */
 static void kp_ret_lifecycle_seen(struct kunit *test)
 {
 	struct kretprobe *rps[] = {

@@ -21,7 +21,6 @@ static int kp_ret_note_args(struct kretprobe_instance *ri, struct pt_regs *regs)
 /* On x86 a function returns the address of the structure that it has filled. */
 #define KP_RET_BIG_HAS_ADDRESS	IS_ENABLED(CONFIG_X86)
 
-/* The structure that the last handler found at that address */
 static struct kp_ret_big kp_ret_big_seen;
 
 static int kp_ret_note_big(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -30,16 +29,6 @@ static int kp_ret_note_big(struct kretprobe_instance *ri, struct pt_regs *regs)
 		memcpy(&kp_ret_big_seen, (void *)regs_return_value(regs),
 		       sizeof(kp_ret_big_seen));
 	return kp_ret_return(ri, regs);
-}
-
-static struct kp_probe *kp_ret_values_probe(struct kunit *test, void *addr)
-{
-	struct kp_probe *probe = kp_new(test, addr);
-
-	probe->rp.entry_handler = kp_ret_note_args;
-	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-	memset(kp_ret_args, 0, sizeof(kp_ret_args));
-	return probe;
 }
 
 static int kp_ret_add_to_upper(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -51,7 +40,6 @@ static int kp_ret_add_to_upper(struct kretprobe_instance *ri, struct pt_regs *re
 	return 0;
 }
 
-/* A value in two registers. Handlers may change either. */
 static void kp_ret_values_two(struct kunit *test)
 {
 	unsigned long high = ~0UL / 5, low, add;
@@ -61,10 +49,8 @@ static void kp_ret_values_two(struct kunit *test)
 
 	for (change = 0; change < 2; change++) {
 		add = change && IS_ENABLED(CONFIG_X86) ? 1000 : 0;
-		probe = kp_new(test, kp_ret_two);
-		if (change)
-			probe->rp.handler = kp_ret_add_to_upper;
-		KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+		probe = kp_ret_with(test, kp_ret_two, 0, kp_ret_entry,
+				    change ? kp_ret_add_to_upper : kp_ret_return);
 		for (low = 1; low <= 10; low++) {
 			two = kp_ret_two(low, high + low);
 			KUNIT_EXPECT_EQ(test, (unsigned long)two, low);
@@ -89,10 +75,7 @@ static const struct kp_ret_structure {
 
 KUNIT_ARRAY_PARAM_DESC(kp_ret_structure, kp_ret_structures, name);
 
-/*
- * The caller provides the memory of the structure; its address may be the value. If the address
- * is on the stack, i386's function pops it.
- */
+/* The caller provides the memory. If its address is on the stack, i386's function pops it. */
 static void kp_ret_values_structure(struct kunit *test)
 {
 	bool on_stack = ((const struct kp_ret_structure *)test->param_value)->on_stack;
@@ -117,10 +100,10 @@ static void kp_ret_values_structure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 
-/* Enough arguments that some are on the stack */
 static void kp_ret_values_arguments(struct kunit *test)
 {
-	struct kp_probe *probe = kp_ret_values_probe(test, kp_ret_eight);
+	struct kp_probe *probe = kp_ret_with(test, kp_ret_eight, 0, kp_ret_note_args,
+					     kp_ret_return);
 	int i, n;
 
 	for (i = 1; i <= 10; i++) {
@@ -136,7 +119,7 @@ static void kp_ret_values_arguments(struct kunit *test)
 /* On i386 all are on the stack. */
 static void kp_ret_values_asmlinkage(struct kunit *test)
 {
-	struct kp_probe *probe = kp_ret_values_probe(test, kp_ret_on_stack);
+	struct kp_probe *probe = kp_registered(test, kp_ret_on_stack);
 	int i;
 
 	for (i = 1; i <= 10; i++) {
@@ -148,7 +131,7 @@ static void kp_ret_values_asmlinkage(struct kunit *test)
 
 static void kp_ret_values_variadic(struct kunit *test)
 {
-	struct kp_probe *probe = kp_ret_values_probe(test, kp_ret_variadic);
+	struct kp_probe *probe = kp_registered(test, kp_ret_variadic);
 
 	KUNIT_EXPECT_EQ(test, kp_ret_variadic(0), 0);
 	KUNIT_EXPECT_EQ(test, kp_ret_variadic(1, 7L), 7);
@@ -175,10 +158,7 @@ static noinline long kp_ret_with_frame(unsigned long frame, long arg)
 	return value;
 }
 
-/*
- * Without frame pointers the register may have any value. The core must not take its bit 0
- * for the mark of a call with several instances.
- */
+/* The core must not take bit 0 of the frame pointer for its mark of several instances. */
 static void kp_ret_values_any_frame(struct kunit *test)
 {
 	static const unsigned long frames[] = { 0, 1, 2, 3, ~1UL, ~0UL };

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_CASES_CONTEXTS_H
+#define KP_CASES_CONTEXTS_H
+
+/* Calls in every context, interrupted handlers, see kp_kind.h; for one file of a module */
+
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/smp.h>
+
+/* Functions to probe, some of them in assembly, and which handler calls the hook of the probe */
+static const struct kp_context {
+	const char *name;
+	long (*target)(long arg);
+	long (*other)(long arg);
+	unsigned int where;
+} kp_contexts[] = { KP_CONTEXTS };
+
+KUNIT_ARRAY_PARAM_DESC(kp_context, kp_contexts, name);
+
+static const struct kp_context *kp_context;
+static unsigned int kp_context_wrong;
+
+static __nocfi void kp_context_call(void)
+{
+	kp_context_wrong += kp_context->target(1) != 2;
+}
+
+static __nocfi void kp_context_call_other(void)
+{
+	kp_context_wrong += kp_context->other(1) != 2;
+}
+
+static struct kp_probe *kp_context_probe(struct kunit *test, void (*hook)(void))
+{
+	struct kp_probe *probe;
+
+	kp_context = test->param_value;
+	kp_context_wrong = 0;
+	probe = kp_new(test, kp_context->target);
+	kp_prepare_hook(probe, kp_context->where, hook);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+	return probe;
+}
+
+static void kp_context_irq_work(struct irq_work *work)
+{
+	kp_context_call();
+}
+
+static void kp_context_tasklet(struct tasklet_struct *tasklet)
+{
+	kp_context_call();
+}
+
+static void kp_context_ipi(void *unused)
+{
+	kp_context_call();
+}
+
+/* On one CPU after the other: counters need not be atomic. */
+static void kp_contexts_all(struct kunit *test)
+{
+	struct irq_work work = IRQ_WORK_INIT_HARD(kp_context_irq_work);
+	struct kp_probe *probe = kp_context_probe(test, NULL);
+	struct tasklet_struct tasklet;
+	unsigned long flags;
+	int cpu, calls = 0;
+
+	local_irq_save(flags);
+	kp_context_call();
+	KUNIT_EXPECT_TRUE(test, irqs_disabled());
+	local_irq_restore(flags);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	kp_expect_hits(test, probe, ++calls);
+
+	local_bh_disable();
+	kp_context_call();
+	local_bh_enable();
+	kp_expect_hits(test, probe, ++calls);
+
+	irq_work_queue(&work);
+	irq_work_sync(&work);
+	kp_expect_hits(test, probe, ++calls);
+
+	tasklet_setup(&tasklet, kp_context_tasklet);
+	tasklet_schedule(&tasklet);
+	tasklet_kill(&tasklet);
+	kp_expect_hits(test, probe, ++calls);
+
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, smp_call_function_single(cpu, kp_context_ipi, NULL, 1), 0);
+		kp_expect_hits(test, probe, ++calls);
+	}
+	KUNIT_EXPECT_EQ(test, kp_context_wrong, 0);
+	KUNIT_EXPECT_EQ(test, kp_missed(probe), 0);
+	KUNIT_EXPECT_FALSE(test, probe->preemptible);
+}
+
+/* A handler calls another probed function, whose enabled probes count the hit as missed. */
+static __nocfi void kp_contexts_missed(struct kunit *test)
+{
+	struct kp_probe *probe = kp_context_probe(test, kp_context_call_other);
+	struct kp_probe *other[2], *disabled;
+	int i;
+
+	other[0] = kp_registered(test, kp_context->other);
+	other[1] = kp_new(test, kp_context->other);
+	kp_prepare_hook(other[1], 1, NULL);
+	KUNIT_ASSERT_EQ(test, kp_register(test, other[1]), 0);
+	disabled = kp_registered(test, kp_context->other);
+	KUNIT_EXPECT_EQ(test, kp_disable(disabled), 0);
+	for (i = 1; i <= 10; i++) {
+		kp_expect_call(test, probe, kp_context->target, i);
+		KUNIT_EXPECT_EQ(test, other[0]->kp.nmissed, i);
+		KUNIT_EXPECT_EQ(test, other[1]->kp.nmissed, i);
+		KUNIT_EXPECT_EQ(test, kp_missed(other[0]), i);
+	}
+	KUNIT_EXPECT_EQ(test, disabled->kp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, kp_context_wrong, 0);
+	kp_expect_hits(test, other[0], 0);
+	kp_expect_hits(test, other[1], 0);
+
+	/* Outside a handler it is a hit, and is not missed. */
+	kp_expect_call(test, other[0], kp_context->other, 1);
+	kp_expect_hits(test, other[1], 1);
+	KUNIT_EXPECT_EQ(test, other[0]->kp.nmissed, 10);
+}
+
+/* The same with the function that the handler's own probe is on */
+static __nocfi void kp_contexts_missed_itself(struct kunit *test)
+{
+	struct kp_probe *probe = kp_context_probe(test, kp_context_call);
+	int i;
+
+	for (i = 1; i <= 10; i++) {
+		kp_expect_call(test, probe, kp_context->target, i);
+		KUNIT_EXPECT_EQ(test, kp_missed(probe), i);
+	}
+	KUNIT_EXPECT_EQ(test, kp_context_wrong, 0);
+	/* Hits are counted since the last registration. */
+	kp_unregister(test, probe);
+	KUNIT_EXPECT_EQ(test, kp_missed(probe), 10);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_missed(probe), 0);
+}
+
+#ifdef CONFIG_X86
+
+#include <asm/apic.h>
+#include <asm/nmi.h>
+
+static struct {
+	struct irq_work work;
+	/* what the interrupt or the NMI does */
+	void (*call)(void);
+	bool nmi;
+	/* the CPU that waits for its NMI, or -1 */
+	int cpu_of_nmi;
+	bool arrived;
+	bool in_handler;
+	/* how many arrived while in_handler was set */
+	int over_handler;
+} kp_interrupt;
+
+static void kp_interrupt_arrives(void)
+{
+	kp_interrupt.over_handler += READ_ONCE(kp_interrupt.in_handler);
+	kp_interrupt.call();
+	WRITE_ONCE(kp_interrupt.arrived, true);
+}
+
+static void kp_interrupt_irq(struct irq_work *work)
+{
+	kp_interrupt_arrives();
+}
+
+static int kp_interrupt_nmi(unsigned int type, struct pt_regs *regs)
+{
+	if (READ_ONCE(kp_interrupt.cpu_of_nmi) != smp_processor_id())
+		return NMI_DONE;
+	kp_interrupt_arrives();
+	WRITE_ONCE(kp_interrupt.cpu_of_nmi, -1);
+	return NMI_HANDLED;
+}
+
+static void kp_interrupt_unregister(void *unused)
+{
+	unregister_nmi_handler(NMI_LOCAL, KBUILD_MODNAME);
+}
+
+/* Until the end of the case, kp_interrupt_self() has @call called by an interrupt or an NMI. */
+static void kp_interrupt_prepare(struct kunit *test, void (*call)(void), bool nmi)
+{
+	memset(&kp_interrupt, 0, sizeof(kp_interrupt));
+	kp_interrupt.work = IRQ_WORK_INIT_HARD(kp_interrupt_irq);
+	kp_interrupt.call = call;
+	kp_interrupt.nmi = nmi;
+	kp_interrupt.cpu_of_nmi = -1;
+	if (!nmi)
+		return;
+	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, kp_interrupt_nmi, 0, KBUILD_MODNAME),
+			0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_interrupt_unregister, NULL), 0);
+}
+
+/* Interrupt this CPU. With interrupts off, an interrupt arrives later, an NMI at once. */
+static void kp_interrupt_self(void)
+{
+	int i;
+
+	preempt_disable();
+	WRITE_ONCE(kp_interrupt.arrived, false);
+	if (kp_interrupt.nmi) {
+		WRITE_ONCE(kp_interrupt.cpu_of_nmi, smp_processor_id());
+		apic->send_IPI(smp_processor_id(), NMI_VECTOR);
+	} else {
+		irq_work_queue(&kp_interrupt.work);
+	}
+	for (i = 0; i < 1000000 && !READ_ONCE(kp_interrupt.arrived); i++) {
+		if (!kp_interrupt.nmi && irqs_disabled())
+			break;
+		cpu_relax();
+	}
+	preempt_enable();
+}
+
+static void kp_interrupt_handler(void)
+{
+	WRITE_ONCE(kp_interrupt.in_handler, true);
+	kp_interrupt_self();
+	WRITE_ONCE(kp_interrupt.in_handler, false);
+}
+
+static struct {
+	/* the next handler is to be interrupted */
+	bool armed;
+	bool irqs_off;
+	struct tasklet_struct tasklet;
+} kp_context_over;
+
+static void kp_context_interrupted(void)
+{
+	if (!kp_context_over.armed)
+		return;
+	kp_context_over.armed = false;
+	kp_context_over.irqs_off = irqs_disabled();
+	kp_interrupt_handler();
+}
+
+/* Called by an NMI; or by an interrupt, and then by a softirq */
+static void kp_context_interruption(void)
+{
+	kp_context_call();
+	kp_context_call_other();
+	if (in_hardirq() && !in_nmi())
+		tasklet_schedule(&kp_context_over.tasklet);
+}
+
+static void kp_context_softirq(struct tasklet_struct *tasklet)
+{
+	kp_interrupt_arrives();
+}
+
+/* What interrupts a handler has hits of its own, at the same function and at another one. */
+static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
+{
+	struct kp_probe *probe = kp_context_probe(test, kp_context_interrupted);
+	struct kp_probe *other = kp_registered(test, kp_context->other);
+	int i, each = nmi ? 1 : 2;
+
+	kp_interrupt_prepare(test, kp_context_interruption, nmi);
+	tasklet_setup(&kp_context_over.tasklet, kp_context_softirq);
+	for (i = 1; i <= 10; i++) {
+		kp_context_over.armed = true;
+		KUNIT_EXPECT_EQ(test, kp_context->target(1), 2);
+		irq_work_sync(&kp_interrupt.work);
+		tasklet_kill(&kp_context_over.tasklet);
+		KUNIT_EXPECT_TRUE(test, kp_interrupt.arrived);
+		KUNIT_EXPECT_EQ(test, kp_interrupt.over_handler,
+				nmi || !kp_context_over.irqs_off ? i * each : 0);
+		kp_expect_hits(test, other, i * each);
+		kp_expect_hits(test, probe, i * (1 + each));
+	}
+	KUNIT_EXPECT_EQ(test, kp_context_wrong, 0);
+	KUNIT_EXPECT_EQ(test, kp_missed(probe) + kp_missed(other), 0);
+}
+
+static void kp_contexts_irq(struct kunit *test)
+{
+	kp_contexts_over_handler(test, false);
+}
+
+static void kp_contexts_nmi(struct kunit *test)
+{
+	kp_contexts_over_handler(test, true);
+}
+
+#define KP_CASES_INTERRUPTS						\
+	KUNIT_CASE_PARAM(kp_contexts_irq, kp_context_gen_params),	\
+	KUNIT_CASE_PARAM(kp_contexts_nmi, kp_context_gen_params)
+
+#endif /* CONFIG_X86 */
+
+#define KP_CASES_CONTEXTS						\
+	KUNIT_CASE_PARAM(kp_contexts_all, kp_context_gen_params),	\
+	KUNIT_CASE_PARAM(kp_contexts_missed, kp_context_gen_params),	\
+	KUNIT_CASE_PARAM(kp_contexts_missed_itself, kp_context_gen_params)
+
+#endif
