@@ -74,10 +74,11 @@ static void kp_opt_enters(struct kunit *test)
 static void kp_opt_enters_second_byte(struct kunit *test)
 {
 	void *nop = (void *)kp_opt_fill + kp_opt_fill_insn[KP_FILL_PROBED];
-	struct kp_opt_probe *first = kp_opt_jump(test, nop, false);
 	struct kp_opt_probe *second = kp_opt_jump(test, nop + 1, false);
+	struct kp_opt_probe *first = kp_opt_new(test, nop, false);
 	long filled = -1;
 
+	kp_opt_add(test, first);
 	kp_opt_stays_int3(test, first);
 	kp_opt_fill(&filled, sizeof(filled));
 	KUNIT_EXPECT_EQ(test, filled, 0);
