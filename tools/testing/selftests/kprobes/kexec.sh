@@ -1,22 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Another program is executed in the kernel's place, by kexec, while there are probes all the way
-# to it. That ends the guest, so it has to be asked for: by kp_kexec on the kernel's command line.
-# The program prints the last results.
+# With kp_kexec on the command line, another program is executed in the kernel's place, by kexec,
+# while there are probes all the way to it. The program prints the last results.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-TRACEFS=/sys/kernel/tracing
-# Those of them that this kernel has
+# Functions on the way to the other program; not every kernel has all of them.
 WAY="kernel_kexec kernel_restart_prepare device_shutdown syscore_shutdown migrate_to_reboot_cpu
 	machine_shutdown native_machine_shutdown native_stop_other_cpus restore_boot_irq_mode
 	disable_local_APIC lapic_shutdown clear_local_APIC hpet_disable hw_breakpoint_disable
 	cc_platform_has machine_kexec idt_invalidate"
 
-# Where no instruction begins, and in what cannot be probed, there is none.
+# A probe on each instruction of these functions and on their returns
 set_probes() {
 	grep -i ' t ' /proc/kallsyms | sort | awk -v way="$WAY" '
 		function value(hex, i, n) {
@@ -53,15 +51,9 @@ set_probes() {
 }
 
 setup
-if ! grep -q -w kp_kexec /proc/cmdline; then
-	ktap_skip_all "kp_kexec is not on the kernel's command line"
-	exit "$KSFT_SKIP"
-fi
-if [ ! -x "$TOPIC_DIR/user_kexec" ] || [ ! -e /sys/kernel/kexec_loaded ] ||
-	[ ! -e $TRACEFS/kprobe_events ]; then
-	ktap_skip_all "CONFIG_KEXEC, user_kexec and kprobe events are needed"
-	exit "$KSFT_SKIP"
-fi
+grep -q -w kp_kexec /proc/cmdline || skip_topic "kp_kexec is not on the kernel's command line"
+{ [ -x "$TOPIC_DIR/user_kexec" ] && [ -e /sys/kernel/kexec_loaded ] && has_events; } ||
+	skip_topic "CONFIG_KEXEC, user_kexec and kprobe events are needed"
 ktap_set_plan 2
 check "probes are set" set_probes
 "$TOPIC_DIR/user_kexec" "ok 2 another program is executed in the kernel's place
