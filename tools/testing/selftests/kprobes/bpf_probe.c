@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a command while a BPF program is attached to a probe, for architectures without
+ * Runs a command for sh while a BPF program is attached to a probe; not every architecture has
  * bpftrace:
  *
  *	bpf_probe [-r] [-i ADDRESS] [-e ERRNO -f FROM] FUNCTION[+OFFSET] COMMAND
  *	bpf_probe -s {-r|-m|-x} FUNCTION COMMAND
  *
- * COMMAND is for sh. With -r it is a return probe. The program counts the hits, and adds
- * up the functions' first arguments, or their results, which have to be of 32 bits. With
- * -i it counts the hits for which bpf_get_func_ip() returns ADDRESS. With -e it makes the
- * function return -ERRNO if the argument is FROM or more.
+ * The program counts the hits, of a return probe with -r, and adds up the first arguments, or the
+ * results, as 32-bit numbers. With -i it counts the hits for which bpf_get_func_ip() returns
+ * ADDRESS. With -e it makes the function return -ERRNO if the argument is FROM or more.
  *
- * With -s it takes the stack of each hit instead: of a return probe, of the return of a
- * kprobe.multi (-m), or of fexit (-x), which needs BTF.
+ * With -s it records the stack of each hit: of a return probe, of the return of a kprobe.multi
+ * (-m), or of fexit (-x), which needs BTF.
  *
- * Prints "count N" and "sum N" after the command has ended; with -s, "count N", and then
- * "stack" and the frames of each stack that was another than those before, as /proc/PID/stack
- * has them. Exits with 4, as a skipped kselftest does, where the registers of the processor
- * are not known, or the kernel has no such program.
+ * Prints "count N" and "sum N" after the command has ended; with -s, "count N", and "stack" with
+ * its frames for each different stack, as /proc/PID/stack has them. Exits with 4, as a skipped
+ * kselftest does, for a processor whose registers it does not know, or without such programs.
  */
 #include <asm/ptrace.h>
 #include <errno.h>
@@ -32,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -61,7 +60,7 @@ struct stack {
 	__u64 frames[MAX_FRAMES];
 };
 
-/* What calls the program */
+/* What runs the program */
 enum way { ENTRY, RETURN, MULTI, FEXIT };
 
 static struct bpf_insn insns[MAX_INSNS];
@@ -156,60 +155,47 @@ static int make_map(int type, int value_size, int entries)
 /* read_btf - read the types of the kernel, or the additional types of a module */
 static char *read_btf(const char *name)
 {
-	size_t size = 0, room = 0, n;
 	char path[256], *data = NULL;
+	struct stat st;
 	FILE *file;
 
 	snprintf(path, sizeof(path), BTF_DIR "/%s", name);
 	file = fopen(path, "r");
 	if (!file)
 		return NULL;
-	do {
-		if (size == room) {
-			room = 2 * room + (1 << 20);
-			data = realloc(data, room);
-			if (!data)
-				exit(1);
-		}
-		n = fread(data + size, 1, room - size, file);
-		size += n;
-	} while (n);
+	if (!fstat(fileno(file), &st))
+		data = malloc(st.st_size);
+	if (data && fread(data, st.st_size, 1, file) != 1)
+		exit(1);
 	fclose(file);
 	return data;
 }
 
-/* The size of what follows a type, by its kind and number of members */
+/* The size of what follows a type: a fixed number of bytes, and more for each of its members */
 static size_t btf_extra(const struct btf_type *type)
 {
-	size_t nr = BTF_INFO_VLEN(type->info);
+	static const unsigned char fixed[NR_BTF_KINDS] = {
+		[BTF_KIND_INT] = sizeof(__u32),
+		[BTF_KIND_VAR] = sizeof(struct btf_var),
+		[BTF_KIND_DECL_TAG] = sizeof(struct btf_decl_tag),
+		[BTF_KIND_ARRAY] = sizeof(struct btf_array),
+	}, member[NR_BTF_KINDS] = {
+		[BTF_KIND_STRUCT] = sizeof(struct btf_member),
+		[BTF_KIND_UNION] = sizeof(struct btf_member),
+		[BTF_KIND_ENUM] = sizeof(struct btf_enum),
+		[BTF_KIND_ENUM64] = sizeof(struct btf_enum64),
+		[BTF_KIND_FUNC_PROTO] = sizeof(struct btf_param),
+		[BTF_KIND_DATASEC] = sizeof(struct btf_var_secinfo),
+	};
+	int kind = BTF_INFO_KIND(type->info);
 
-	switch (BTF_INFO_KIND(type->info)) {
-	case BTF_KIND_INT:
-	case BTF_KIND_VAR:
-	case BTF_KIND_DECL_TAG:
-		return sizeof(__u32);
-	case BTF_KIND_ARRAY:
-		return sizeof(struct btf_array);
-	case BTF_KIND_STRUCT:
-	case BTF_KIND_UNION:
-		return nr * sizeof(struct btf_member);
-	case BTF_KIND_ENUM:
-		return nr * sizeof(struct btf_enum);
-	case BTF_KIND_ENUM64:
-		return nr * sizeof(struct btf_enum64);
-	case BTF_KIND_FUNC_PROTO:
-		return nr * sizeof(struct btf_param);
-	case BTF_KIND_DATASEC:
-		return nr * sizeof(struct btf_var_secinfo);
-	default:
-		return 0;
-	}
+	return fixed[kind] + BTF_INFO_VLEN(type->info) * member[kind];
 }
 
 /*
  * find_in_btf - find the number of a function's type, or 0
- * @first: number of the first type there; set to the number that follows the last one
- * @str_start: where strings begin that are not those of the kernel; it becomes where they end
+ * @first: number of the first type in @data; set to the number that follows the last one
+ * @str_start: offset of the first string in @data; set to the offset after the last one
  */
 static __u32 find_in_btf(const char *data, const char *function, __u32 *first, __u32 *str_start)
 {
@@ -234,41 +220,33 @@ static __u32 find_in_btf(const char *data, const char *function, __u32 *first, _
 /* module_btf - open the types of a module */
 static int module_btf(const char *module)
 {
-	struct bpf_btf_info info;
-	union bpf_attr attr;
+	union bpf_attr id = { };
 	char name[64];
-	__u32 id = 0;
 	int fd;
 
-	for (;;) {
-		memset(&attr, 0, sizeof(attr));
-		attr.start_id = id;
-		if (bpf(BPF_BTF_GET_NEXT_ID, &attr))
-			return -1;
-		id = attr.next_id;
-		memset(&attr, 0, sizeof(attr));
-		attr.btf_id = id;
-		fd = bpf(BPF_BTF_GET_FD_BY_ID, &attr);
+	for (; !bpf(BPF_BTF_GET_NEXT_ID, &id); id.start_id = id.next_id) {
+		union bpf_attr open = { .btf_id = id.next_id };
+		struct bpf_btf_info info = { .name = (uintptr_t)name, .name_len = sizeof(name) };
+		union bpf_attr get = {
+			.info.info_len = sizeof(info),
+			.info.info = (uintptr_t)&info,
+		};
+
+		fd = bpf(BPF_BTF_GET_FD_BY_ID, &open);
 		if (fd < 0)
 			continue;
-		memset(&info, 0, sizeof(info));
-		info.name = (uintptr_t)name;
-		info.name_len = sizeof(name);
-		memset(&attr, 0, sizeof(attr));
-		attr.info.bpf_fd = fd;
-		attr.info.info_len = sizeof(info);
-		attr.info.info = (uintptr_t)&info;
-		if (!bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) && info.kernel_btf && !strcmp(name, module))
+		get.info.bpf_fd = fd;
+		if (!bpf(BPF_OBJ_GET_INFO_BY_FD, &get) && info.kernel_btf && !strcmp(name, module))
 			return fd;
 		close(fd);
 	}
+	return -1;
 }
 
 /* find_function - find a function's type in the kernel's BTF, or in kp_clients' */
 static void find_function(const char *function, union bpf_attr *attr)
 {
-	static const char module[] = "kp_clients";
-	char *data = read_btf("vmlinux"), *own = read_btf(module);
+	char *data = read_btf("vmlinux"), *own = read_btf("kp_clients");
 	__u32 first = 1, str_start = 0;
 
 	if (!data)
@@ -276,14 +254,12 @@ static void find_function(const char *function, union bpf_attr *attr)
 	attr->attach_btf_id = find_in_btf(data, function, &first, &str_start);
 	if (!attr->attach_btf_id && own) {
 		attr->attach_btf_id = find_in_btf(own, function, &first, &str_start);
-		attr->attach_btf_obj_fd = module_btf(module);
+		attr->attach_btf_obj_fd = module_btf("kp_clients");
 	}
 	if (!attr->attach_btf_id) {
 		fprintf(stderr, "no type of %s\n", function);
 		exit(1);
 	}
-	free(data);
-	free(own);
 }
 
 static int load_program(enum way way, const char *function)
