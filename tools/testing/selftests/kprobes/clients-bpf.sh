@@ -12,104 +12,95 @@ set -eu
 # trace NAME PROGRAM PARAMETER CALLS: runs the program while kp_clients makes the calls; the
 # output is in $TMP/NAME
 trace() {
-	cat >"$TMP/$1.work" <<-WORK
-		echo $4 >$CLIENTS/$3
-	WORK
+	echo "echo $4 >$CLIENTS/$3" >"$TMP/$1.work"
 	run "$1" bpftrace --unsafe -e "$2" -c "/bin/sh $TMP/$1.work"
 }
 
-# Each probe counts every call, and sums up arguments or results.
+# has NAME [N] REGEX...: the output has N lines, or one, of each
+has() {
+	name=$1
+	times=1
+	shift
+	for regex; do
+		case $regex in
+		*[!0-9]*) lines_are "$regex" "$TMP/$name" "$regex" "$times" ;;
+		*) times=$regex ;;
+		esac
+	done
+}
+
 counts() {
 	trace counts '
 		kprobe:kp_cl_inner { @calls = count(); @args = sum(arg0); }
 		kretprobe:kp_cl_inner { @returns = count(); @results = sum(retval); }' \
-		calls 1000 &&
-		lines_are "the number of calls" "$TMP/counts" '^@calls: 1000$' 1 &&
-		lines_are "the sum of arguments" "$TMP/counts" '^@args: 499500$' 1 &&
-		lines_are "the number of returns" "$TMP/counts" '^@returns: 1000$' 1 &&
-		lines_are "the sum of results" "$TMP/counts" '^@results: 1499500$' 1
+		calls 1000
+	has counts '^@calls: 1000$' '^@args: 499500$' '^@returns: 1000$' '^@results: 1499500$'
 }
 
-# Within the function: the second instruction and a later one.
 offset() {
-	trace offset "kprobe:kp_cl_outer$SECOND_INSN { @calls = count(); }" calls 300 &&
-		lines_are "the number of calls" "$TMP/offset" '^@calls: 300$' 1
+	trace offset "kprobe:kp_cl_outer$SECOND_INSN { @calls = count(); }" calls 300
+	has offset '^@calls: 300$'
 }
 
-# Stacks from all three functions of the chain have the callers' names, and nothing in between.
+# The three functions of the chain, and nothing in between
 stacks() {
-	trace stacks 'kprobe:kp_cl_inner { @[kstack(4)] = count(); }' calls 100 &&
-		in_order "$TMP/stacks" 'kp_cl_inner[+]' 'kp_cl_middle[+]' 'kp_cl_outer[+]' \
-			'call_outer[+]|calls_set[+]' ']: 100$'
+	trace stacks 'kprobe:kp_cl_inner { @[kstack(4)] = count(); }' calls 100
+	in_order "$TMP/stacks" 'kp_cl_inner[+]' 'kp_cl_middle[+]' 'kp_cl_outer[+]' \
+		'call_outer[+]|set_calls[+]|number_set[+]' ']: 100$'
 }
 
-# The same with a return probe on the probed function's caller.
 return_stacks() {
 	trace return_stacks '
 		kretprobe:kp_cl_inner { @[kstack(4)] = count(); }
-		kretprobe:kp_cl_middle { @m[kstack(3)] = count(); }' calls 100 &&
-		in_order "$TMP/return_stacks" 'kp_cl_middle[+]' 'kp_cl_outer[+]' &&
-		lines_are "stacks with 100 hits" "$TMP/return_stacks" ']: 100$' 2
+		kretprobe:kp_cl_middle { @m[kstack(3)] = count(); }' calls 100
+	in_order "$TMP/return_stacks" 'kp_cl_middle[+]' 'kp_cl_outer[+]'
+	has return_stacks 2 ']: 100$'
 }
 
 # Results of kp_cl_inner() for 0 to 63 are 1, 4, 7, ... 190.
 histogram() {
-	trace histogram 'kretprobe:kp_cl_inner { @h = hist(retval); }' calls 64 &&
-		lines_are "[1]" "$TMP/histogram" '^\[1\] +1 \|' 1 &&
-		lines_are "[4, 8)" "$TMP/histogram" '^\[4, 8\) +2 \|' 1 &&
-		lines_are "[32, 64)" "$TMP/histogram" '^\[32, 64\) +10 \|' 1 &&
-		lines_are "[64, 128)" "$TMP/histogram" '^\[64, 128\) +22 \|' 1 &&
-		lines_are "[128, 256)" "$TMP/histogram" '^\[128, 256\) +21 \|' 1
+	trace histogram 'kretprobe:kp_cl_inner { @h = hist(retval); }' calls 64
+	has histogram '^\[1\] +1 \|' '^\[4, 8\) +2 \|' '^\[32, 64\) +10 \|' \
+		'^\[64, 128\) +22 \|' '^\[128, 256\) +21 \|'
 }
 
-# One program for a hundred functions, each of which is called seven times. The results of
-# kp_many_300() to kp_many_399() are 301 to 400.
+# Each function is called seven times. The results of kp_many_300() to kp_many_399() are 301 to 400.
 wildcard() {
-	trace wildcard 'kprobe:kp_many_3* { @[func] = count(); }' many 7 &&
-		lines_are "functions with 7 hits" "$TMP/wildcard" '^@\[kp_many_3..\]: 7$' 100
+	trace wildcard 'kprobe:kp_many_3* { @[func] = count(); }' many 7
+	has wildcard 100 '^@\[kp_many_3..\]: 7$'
 }
 
 wildcard_returns() {
-	trace wildcard-ret 'kretprobe:kp_many_3* { @[retval] = count(); }' many 7 &&
-		lines_are "results that came 7 times" "$TMP/wildcard-ret" \
-			'^@\[(30[1-9]|3[1-9].|400)\]: 7$' 100
+	trace wildcard-ret 'kretprobe:kp_many_3* { @[retval] = count(); }' many 7
+	has wildcard-ret 100 '^@\[(30[1-9]|3[1-9].|400)\]: 7$'
 }
 
 # bpftrace may attach wildcards by kprobe.multi, which uses fprobe, but not a list of functions.
 listed() {
-	list=$(i=300; while [ $i -lt 400 ]; do echo "$1:kp_many_$i"; i=$((i + 1)); done |
-		paste -sd,)
-	trace "listed-$1" "$list { @all = count(); }" many 5 &&
-		lines_are "all hits" "$TMP/listed-$1" '^@all: 500$' 1
+	list=$(seq -s, -f "$1:kp_many_%g" 300 399)
+	trace "listed-$1" "$list { @all = count(); }" many 5
+	has "listed-$1" '^@all: 500$'
 }
 
-# While it is attached, there are as many probes as it asked for.
 listed_in_debugfs() {
-	cat >"$TMP/names.work" <<-WORK
-		cat $KPROBES/list >$TMP/names.list
-	WORK
+	echo "cat $KPROBES/list >$TMP/names.list" >"$TMP/names.work"
 	run names bpftrace -e 'kprobe:kp_many_700,kprobe:kp_many_701,kretprobe:kp_many_702 {
-		@ = count(); }' -c "/bin/sh $TMP/names.work" &&
-		lines_are "kprobes/list" "$TMP/names.list" ' k +kp_many_70[01][+]' 2 &&
-		lines_are "kprobes/list" "$TMP/names.list" ' r +kp_many_702[+]' 1
+		@ = count(); }' -c "/bin/sh $TMP/names.work"
+	has names.list 2 ' k +kp_many_70[01][+]' 1 ' r +kp_many_702[+]'
 }
 
-# override() sets the result without calling the function.
 overrides() {
 	trace overrides 'kprobe:kp_cl_failable /arg0 >= 40/ { override(-12); @ = count(); }' \
-		failable 100 &&
-		equal "kept" "$(cat $CLIENTS/kept)" 40 &&
-		equal "replaced" "$(cat $CLIENTS/replaced)" 60 &&
-		equal "result" "$(cat $CLIENTS/result)" -12 &&
-		lines_are "the count" "$TMP/overrides" '^@: 60$' 1 || return 1
-	echo 100 >$CLIENTS/failable
-	equal "kept afterwards" "$(cat $CLIENTS/kept)" 100
+		failable 100
+	results_are 40 60 -12
+	has overrides '^@: 60$'
+	call failable 100
+	results_are 100 0 0
 }
 
 # Two bpftrace and a tracefs event at the same entry each have their own figures.
 together() {
-	echo 'p:both kp_cl_inner' >>$TRACEFS/kprobe_events || return 1
-	echo 1 >$TRACEFS/events/kprobes/both/enable
+	event_on 'p:both kp_cl_inner'
 	echo "echo 30 >$CLIENTS/calls" >"$TMP/inside.work"
 	cat >"$TMP/together.work" <<-WORK
 		echo 50 >$CLIENTS/calls
@@ -117,16 +108,12 @@ together() {
 			-c "/bin/sh $TMP/inside.work" >$TMP/inside
 		echo 20 >$CLIENTS/calls
 	WORK
-	status=0
 	run together bpftrace -e 'kprobe:kp_cl_inner { @outside = count(); }' \
-		-c "/bin/sh $TMP/together.work" || status=1
-	lines_are "the outer count" "$TMP/together" '^@outside: 100$' 1 || status=1
-	lines_are "the inner count" "$TMP/inside" '^@inside: 30$' 1 || status=1
-	equal "hits of the event" \
-		"$(awk '$1 == "both" { print $2, $3 }' $TRACEFS/kprobe_profile)" "100 0" || status=1
-	echo 0 >$TRACEFS/events/kprobes/both/enable
-	echo '-:both' >>$TRACEFS/kprobe_events
-	return $status
+		-c "/bin/sh $TMP/together.work"
+	has together '^@outside: 100$'
+	has inside '^@inside: 30$'
+	equal "hits of the event" "$(event_profile both)" "100 0"
+	event_off both
 }
 
 setup_clients bpftrace

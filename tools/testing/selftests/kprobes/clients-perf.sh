@@ -10,107 +10,101 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 . "$(dirname "$0")/functions-clients.sh"
 
-# A program that makes a known number of system calls, the only ones of this kind.
+# The only system calls of this kind
 GETPPID='getppid() for 1..200'
 GETPPID_FUNCTION=__${SYSCALL_ABI}_sys_getppid
 GETPPID_FRAME="__($SYSCALL_ABI|do)_sys_getppid[+]"
 
 perf_probe_add() {
-	run probe perf probe -f --add "kp_enter=$GETPPID_FUNCTION" &&
-		run probe-ret perf probe -f \
-			--add "kp_leave=$GETPPID_FUNCTION%return ret=\$retval" &&
-		run probe-list perf probe --list &&
-		lines_are "perf probe --list" "$TMP/probe-list" \
-			'probe:kp_(enter|leave).*_sys_getppid' 2
+	run probe perf probe -f --add "kp_enter=$GETPPID_FUNCTION"
+	run probe-ret perf probe -f --add "kp_leave=$GETPPID_FUNCTION%return ret=\$retval"
+	run probe-list perf probe --list
+	lines_are "perf probe --list" "$TMP/probe-list" \
+		'probe:kp_(enter|leave).*_sys_getppid' 2
 }
 
 perf_stat() {
-	run stat perf stat -x, -e probe:kp_enter -e probe:kp_leave__return perl -e "$GETPPID" &&
-		lines_are "perf stat" "$TMP/stat" '^200,,probe:kp_(enter|leave__return),' 2
+	run stat perf stat -x, -e probe:kp_enter -e probe:kp_leave__return perl -e "$GETPPID"
+	lines_are "perf stat" "$TMP/stat" '^200,,probe:kp_(enter|leave__return),' 2
 }
 
 perf_record() {
 	run record perf record -q -o "$TMP/perf.data" -g -e probe:kp_enter \
-		-e probe:kp_leave__return perl -e "$GETPPID" &&
-		run script perf script -i "$TMP/perf.data" &&
-		lines_are "perf script" "$TMP/script" 'perl .* probe:kp_enter:' 200 &&
-		lines_are "perf script" "$TMP/script" \
-			"perl .* probe:kp_leave__return: .* ret=0x[0-9a-f]*" 200
+		-e probe:kp_leave__return perl -e "$GETPPID"
+	run script perf script -i "$TMP/perf.data"
+	lines_are "perf script" "$TMP/script" 'perl .* probe:kp_enter:' 200
+	lines_are "perf script" "$TMP/script" \
+		"perl .* probe:kp_leave__return: .* ret=0x[0-9a-f]*" 200
 }
 
-# The chain of each hit: the probed function, then the callers that all hits have.
+# The probed function, then the callers that all hits have
 perf_stacks() {
-	lines_are "frames of the function" "$TMP/script" \
-		"^\s*[0-9a-f]+ $GETPPID_FRAME" 200 || return 1
-	in_order "$TMP/script" "$GETPPID_FRAME" " ($SYSCALL_CALLERS)[+]" &&
-		at_least "frames of $SYSCALL_ENTRY" \
-			"$(grep -c -E "^\s*[0-9a-f]+ ($SYSCALL_ENTRY)[+]" "$TMP/script")" 400
+	lines_are "frames of the function" "$TMP/script" "^\s*[0-9a-f]+ $GETPPID_FRAME" 200
+	in_order "$TMP/script" "$GETPPID_FRAME" " ($SYSCALL_CALLERS)[+]"
+	at_least "frames of $SYSCALL_ENTRY" \
+		"$(grep -c -E "^\s*[0-9a-f]+ ($SYSCALL_ENTRY)[+]" "$TMP/script")" 400
 }
 
 perf_probe_del() {
-	run probe-del perf probe --del 'probe:kp_*' && no_events
+	run probe-del perf probe --del 'probe:kp_*'
+	no_events
 }
 
 # Without perf probe: perf opens an event of tracefs.
 perf_tracefs() {
-	echo "p:client/inner kp_cl_inner$FRAMED arg=$FIRST_ARG:s32" >>$TRACEFS/kprobe_events ||
-		return 1
-	echo 'r:client/leave kp_cl_inner ret=$retval:s32' >>$TRACEFS/kprobe_events || return 1
-	status=0
+	add_event "p:client/inner kp_cl_inner$FRAMED arg=$FIRST_ARG:s32" \
+		'r:client/leave kp_cl_inner ret=$retval:s32'
 	run stat2 perf stat -x, -e client:inner -e client:leave \
-		sh -c "echo 70 >$CLIENTS/calls" || status=1
-	lines_are "perf stat" "$TMP/stat2" '^70,,client:(inner|leave),' 2 || status=1
+		sh -c "echo 70 >$CLIENTS/calls"
+	lines_are "perf stat" "$TMP/stat2" '^70,,client:(inner|leave),' 2
 	run record2 perf record -q -o "$TMP/perf2.data" -g -e client:inner --filter 'arg >= 60' \
-		sh -c "echo 70 >$CLIENTS/calls" || status=1
-	run script2 perf script -i "$TMP/perf2.data" || status=1
-	lines_are "perf script" "$TMP/script2" 'client:inner: .* arg=6[0-9]$' 10 || status=1
-	in_order "$TMP/script2" ' kp_cl_inner[+]' ' kp_cl_middle[+]' ' kp_cl_outer[+]' || status=1
-	return $status
+		sh -c "echo 70 >$CLIENTS/calls"
+	run script2 perf script -i "$TMP/perf2.data"
+	lines_are "perf script" "$TMP/script2" 'client:inner: .* arg=6[0-9]$' 10
+	in_order "$TMP/script2" ' kp_cl_inner[+]' ' kp_cl_middle[+]' ' kp_cl_outer[+]'
+}
+
+# trace_cmd_of CALLS ARGUMENT...: trace-cmd records that many calls; its report is in $TMP/report
+trace_cmd_of() {
+	calls=$1
+	shift
+	run record3 trace-cmd record -q -o "$TMP/trace.dat" "$@" \
+		sh -c "echo $calls >$CLIENTS/calls"
+	run report trace-cmd report -i "$TMP/trace.dat"
+}
+
+reports() {
+	lines_are "trace-cmd report" "$TMP/report" "$1" "$2"
 }
 
 trace_cmd() {
-	status=0
-	run record3 trace-cmd record -q -o "$TMP/trace.dat" -e client:inner -e client:leave \
-		sh -c "echo 40 >$CLIENTS/calls" || status=1
-	run report trace-cmd report -i "$TMP/trace.dat" || status=1
-	lines_are "trace-cmd report" "$TMP/report" \
-		'inner: .*\([0-9a-f]+\) arg=([0-9]|[123][0-9])$' 40 || status=1
-	lines_are "trace-cmd report" "$TMP/report" \
-		'leave: .*\([0-9a-f]+ <- [0-9a-f]+\) ret=[0-9]+$' 40 || status=1
-	return $status
+	trace_cmd_of 40 -e client:inner -e client:leave
+	reports 'inner: .*\([0-9a-f]+\) arg=([0-9]|[123][0-9])$' 40
+	reports 'leave: .*\([0-9a-f]+ <- [0-9a-f]+\) ret=[0-9]+$' 40
 }
 
-# With the stack of each hit
 trace_cmd_stacks() {
-	status=0
-	run record4 trace-cmd record -q -T -o "$TMP/trace2.dat" -e client:inner \
-		sh -c "echo 30 >$CLIENTS/calls" || status=1
-	run report4 trace-cmd report -i "$TMP/trace2.dat" || status=1
-	lines_are "trace-cmd report" "$TMP/report4" 'inner: .* arg=[0-9]+$' 30 || status=1
-	in_order "$TMP/report4" 'kp_cl_middle ' 'kp_cl_outer ' || status=1
-	lines_are "trace-cmd report" "$TMP/report4" '=> kp_cl_middle ' 30 || status=1
-	return $status
+	trace_cmd_of 30 -T -e client:inner
+	reports 'inner: .* arg=[0-9]+$' 30
+	in_order "$TMP/report" 'kp_cl_middle ' 'kp_cl_outer '
+	reports '=> kp_cl_middle ' 30
 }
 
 trace_cmd_function() {
-	run record5 trace-cmd record -q -p function_graph -g kp_cl_outer -e client:inner \
-		-o "$TMP/trace3.dat" sh -c "echo 25 >$CLIENTS/calls" &&
-		run report5 trace-cmd report -i "$TMP/trace3.dat" &&
-		lines_are "trace-cmd report" "$TMP/report5" \
-			'funcgraph_entry: .*kp_cl_outer\(\)' 25 &&
-		lines_are "trace-cmd report" "$TMP/report5" 'inner: .* arg=[0-9]+$' 25
+	trace_cmd_of 25 -p function_graph -g kp_cl_outer -e client:inner
+	reports 'funcgraph_entry: .*kp_cl_outer\(\)' 25
+	reports 'inner: .* arg=[0-9]+$' 25
 }
 
-# Removes everything from tracefs.
 trace_cmd_reset() {
-	run reset trace-cmd reset && no_events
+	run reset trace-cmd reset
+	no_events
 }
 
 event_is_enabled() {
 	[ "$(cat $TRACEFS/events/kprobes/*/enable 2>/dev/null)" = 1 ]
 }
 
-# prints_lines REGEX N
 prints_lines() {
 	[ "$(grep -c -E "$1" "$TMP/kprobe-perf")" -ge "$2" ]
 }
@@ -123,11 +117,15 @@ kprobe_perf() {
 	wait_until event_is_enabled
 	call calls "$2"
 	wait_until prints_lines "$3" "$2"
-	# A cat reads trace_pipe; the script ends it only when it is asked to.
 	pkill -TERM -P $pid 2>/dev/null || :
 	kill -TERM $pid 2>/dev/null || :
 	wait $pid 2>/dev/null || :
-	lines_are "kprobe-perf" "$TMP/kprobe-perf" "$3" "$2" && no_events
+	lines_are "kprobe-perf" "$TMP/kprobe-perf" "$3" "$2"
+	no_events
+}
+
+has_kprobe_perf() {
+	[ -n "$(command -v kprobe-perf)" ]
 }
 
 setup_clients perf trace-cmd perl
@@ -141,21 +139,12 @@ check "perf probe takes them away" perf_probe_del
 check "perf with events of tracefs" perf_tracefs
 check "trace-cmd record" trace_cmd
 check "stacks that trace-cmd recorded" trace_cmd_stacks
-if grep -qw function_graph $TRACEFS/available_tracers; then
-	check "trace-cmd with function_graph" trace_cmd_function
-else
-	ktap_test_skip "trace-cmd with function_graph"
-fi
+check_if "has_tracer function_graph" "trace-cmd with function_graph" trace_cmd_function
 check "trace-cmd reset" trace_cmd_reset
-if command -v kprobe-perf >/dev/null; then
-	check "kprobe of perf-tools" kprobe_perf "p:kp_cl_inner arg=$FIRST_ARG:s32" 15 \
-		'kp_cl_inner: .* arg=[0-9]+$'
-	check "kretprobe of perf-tools" kprobe_perf 'r:kp_cl_inner ret=$retval:s32' 15 \
-		'<- kp_cl_inner\) ret=[0-9]+$'
-else
-	ktap_test_skip "kprobe of perf-tools"
-	ktap_test_skip "kretprobe of perf-tools"
-fi
+check_if has_kprobe_perf "kprobe of perf-tools" kprobe_perf \
+	"p:kp_cl_inner arg=$FIRST_ARG:s32" 15 'kp_cl_inner: .* arg=[0-9]+$'
+check_if has_kprobe_perf "kretprobe of perf-tools" kprobe_perf \
+	'r:kp_cl_inner ret=$retval:s32' 15 '<- kp_cl_inner\) ret=[0-9]+$'
 unload kp_clients
 check "no event and no probe is left" no_events
 ktap_finished

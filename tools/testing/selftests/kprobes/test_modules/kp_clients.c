@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What clients of kprobes are tried on: functions whose number of calls, arguments,
- * results and callers are known.
+ * Functions with a known number of calls, and with known arguments, results and callers, for
+ * tests of clients of kprobes. Writing N to a parameter calls them:
  *
- * Writing N to the parameter `calls` calls kp_cl_outer() with 0 to N - 1; it calls
- * kp_cl_middle(), and that calls kp_cl_inner(). `tagged` does the same with KP_CL_TAG
- * every time, for clients that have to tell these calls from those of the threads that
- * `load` says how many of there are to be. `many` calls each of the thousand functions
- * kp_many_000 to kp_many_999 N times.
- *
- * `failable` calls functions whose result may be replaced; the numbers of those that
- * gave their own result and another are in `kept` and `replaced`, the last other one in
- * `result`.
+ * - calls: kp_cl_outer(0) to kp_cl_outer(N - 1), which calls kp_cl_middle(), and that kp_cl_inner()
+ * - tagged: the same, but with KP_CL_TAG each time, unlike the calls of the threads of `load`
+ * - load: N threads make such calls; reading it prints how many of their results were wrong
+ * - many: each of kp_many_000() to kp_many_999(), N times
+ * - failable, failable_plain: a function whose result may be replaced. Of these calls, `kept` have
+ *   their own result and `replaced` another; `result` is the last other one.
  *
  * Builds for any kernel's probes.
  */
@@ -21,7 +18,6 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/mutex.h>
 
 #define KP_CL_TAG	7777777
 #define KP_CL_LOADERS	4
@@ -51,7 +47,7 @@ noinline int kp_cl_outer(int arg)
 	return ret + 1;
 }
 
-/* Has an entry that is ftrace's, the second has none, but instructions to put a jump over. */
+/* Its entry is ftrace's. The other one's is not, and has room for a jump. */
 noinline int kp_cl_failable(int arg);
 noinline int kp_cl_failable(int arg)
 {
@@ -69,34 +65,27 @@ noinline notrace int kp_cl_failable_plain(int arg)
 }
 ALLOW_ERROR_INJECTION(kp_cl_failable_plain, ERRNO);
 
-#define MANY_1(n)							\
-	noinline int kp_many_##n(int arg);				\
-	noinline int kp_many_##n(int arg)				\
-	{								\
-		barrier();						\
-		return arg + 1;						\
+/* MANY_100(X, n): X(n00) to X(n99) */
+#define MANY_10(X, n)								\
+	X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7) X(n##8) X(n##9)
+#define MANY_100(X, n)								\
+	MANY_10(X, n##0) MANY_10(X, n##1) MANY_10(X, n##2) MANY_10(X, n##3) MANY_10(X, n##4) \
+	MANY_10(X, n##5) MANY_10(X, n##6) MANY_10(X, n##7) MANY_10(X, n##8) MANY_10(X, n##9)
+#define MANY(X)									\
+	MANY_100(X, 0) MANY_100(X, 1) MANY_100(X, 2) MANY_100(X, 3) MANY_100(X, 4) \
+	MANY_100(X, 5) MANY_100(X, 6) MANY_100(X, 7) MANY_100(X, 8) MANY_100(X, 9)
+
+#define MANY_FUNCTION(n)							\
+	noinline int kp_many_##n(int arg);					\
+	noinline int kp_many_##n(int arg)					\
+	{									\
+		barrier();							\
+		return arg + 1;							\
 	}
-#define MANY_10(n)							\
-	MANY_1(n##0) MANY_1(n##1) MANY_1(n##2) MANY_1(n##3) MANY_1(n##4) \
-	MANY_1(n##5) MANY_1(n##6) MANY_1(n##7) MANY_1(n##8) MANY_1(n##9)
-#define MANY_100(n)							\
-	MANY_10(n##0) MANY_10(n##1) MANY_10(n##2) MANY_10(n##3) MANY_10(n##4) \
-	MANY_10(n##5) MANY_10(n##6) MANY_10(n##7) MANY_10(n##8) MANY_10(n##9)
-MANY_100(0) MANY_100(1) MANY_100(2) MANY_100(3) MANY_100(4)
-MANY_100(5) MANY_100(6) MANY_100(7) MANY_100(8) MANY_100(9)
+MANY(MANY_FUNCTION)
 
-#define NAME_1(n)	kp_many_##n,
-#define NAME_10(n)							\
-	NAME_1(n##0) NAME_1(n##1) NAME_1(n##2) NAME_1(n##3) NAME_1(n##4) \
-	NAME_1(n##5) NAME_1(n##6) NAME_1(n##7) NAME_1(n##8) NAME_1(n##9)
-#define NAME_100(n)							\
-	NAME_10(n##0) NAME_10(n##1) NAME_10(n##2) NAME_10(n##3) NAME_10(n##4) \
-	NAME_10(n##5) NAME_10(n##6) NAME_10(n##7) NAME_10(n##8) NAME_10(n##9)
-
-static int (*const many[])(int) = {
-	NAME_100(0) NAME_100(1) NAME_100(2) NAME_100(3) NAME_100(4)
-	NAME_100(5) NAME_100(6) NAME_100(7) NAME_100(8) NAME_100(9)
-};
+#define MANY_NAME(n)	kp_many_##n,
+static int (*const many[])(int) = { MANY(MANY_NAME) };
 
 static int call_outer(int calls, bool tagged)
 {
@@ -111,38 +100,20 @@ static int call_outer(int calls, bool tagged)
 	return 0;
 }
 
-static int calls_set(const char *val, const struct kernel_param *param)
+static int set_calls(int calls)
 {
-	int calls, ret = kstrtoint(val, 0, &calls);
-
-	return ret ?: call_outer(calls, false);
+	return call_outer(calls, false);
 }
 
-static const struct kernel_param_ops calls_ops = {
-	.set = calls_set,
-};
-
-module_param_cb(calls, &calls_ops, NULL, 0200);
-
-static int tagged_set(const char *val, const struct kernel_param *param)
+static int set_tagged(int calls)
 {
-	int calls, ret = kstrtoint(val, 0, &calls);
-
-	return ret ?: call_outer(calls, true);
+	return call_outer(calls, true);
 }
 
-static const struct kernel_param_ops tagged_ops = {
-	.set = tagged_set,
-};
-
-module_param_cb(tagged, &tagged_ops, NULL, 0200);
-
-static int many_set(const char *val, const struct kernel_param *param)
+static int set_many(int calls)
 {
-	int calls, i, j, ret = kstrtoint(val, 0, &calls);
+	int i, j;
 
-	if (ret)
-		return ret;
 	for (i = 0; i < calls; i++) {
 		for (j = 0; j < ARRAY_SIZE(many); j++) {
 			if (many[j](j) != j + 1)
@@ -153,23 +124,15 @@ static int many_set(const char *val, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops many_ops = {
-	.set = many_set,
-};
-
-module_param_cb(many, &many_ops, NULL, 0200);
-
 static int kept, replaced, result;
 module_param(kept, int, 0444);
 module_param(replaced, int, 0444);
 module_param(result, int, 0444);
 
-static int fail_calls(const char *val, int (*function)(int))
+static int call_failable(int calls, int (*function)(int))
 {
-	int calls, i, got, ret = kstrtoint(val, 0, &calls);
+	int i, got;
 
-	if (ret)
-		return ret;
 	kept = 0;
 	replaced = 0;
 	result = 0;
@@ -185,29 +148,17 @@ static int fail_calls(const char *val, int (*function)(int))
 	return 0;
 }
 
-static int failable_set(const char *val, const struct kernel_param *param)
+static int set_failable(int calls)
 {
-	return fail_calls(val, kp_cl_failable);
+	return call_failable(calls, kp_cl_failable);
 }
 
-static const struct kernel_param_ops failable_ops = {
-	.set = failable_set,
-};
-
-module_param_cb(failable, &failable_ops, NULL, 0200);
-
-static int plain_set(const char *val, const struct kernel_param *param)
+static int set_failable_plain(int calls)
 {
-	return fail_calls(val, kp_cl_failable_plain);
+	return call_failable(calls, kp_cl_failable_plain);
 }
 
-static const struct kernel_param_ops plain_ops = {
-	.set = plain_set,
-};
-
-module_param_cb(failable_plain, &plain_ops, NULL, 0200);
-
-/* Guarded by the parameters' lock, which every write to one has. */
+/* Protected by the lock of the module's parameters */
 static struct task_struct *loaders[KP_CL_LOADERS];
 static atomic_t wrong = ATOMIC_INIT(0);
 
@@ -218,17 +169,19 @@ static int loader(void *unused)
 	while (!kthread_should_stop()) {
 		if (call_outer(50, false))
 			atomic_inc(&wrong);
-		/* Lets the others have their turn on a guest's few processors. */
+		/* Leave time for other tasks: a guest has few CPUs. */
 		if (!(++i % 8))
 			usleep_range(100, 200);
 	}
 	return 0;
 }
 
-static void set_loaders(int wanted)
+static int set_load(int wanted)
 {
 	int i;
 
+	if (wanted < 0 || wanted > KP_CL_LOADERS)
+		return -EINVAL;
 	for (i = 0; i < KP_CL_LOADERS; i++) {
 		if (i < wanted && !loaders[i]) {
 			loaders[i] = kthread_run(loader, NULL, "kp_cl_load/%d", i);
@@ -239,32 +192,32 @@ static void set_loaders(int wanted)
 			loaders[i] = NULL;
 		}
 	}
-}
-
-static int load_set(const char *val, const struct kernel_param *param)
-{
-	int wanted, ret = kstrtoint(val, 0, &wanted);
-
-	if (ret)
-		return ret;
-	if (wanted < 0 || wanted > KP_CL_LOADERS)
-		return -EINVAL;
-	set_loaders(wanted);
 	return 0;
 }
 
-/* How many calls of the threads had a wrong result. */
-static int load_get(char *buffer, const struct kernel_param *param)
+/* A parameter's argument is the function that gets the number. */
+static int number_set(const char *val, const struct kernel_param *param)
+{
+	int (*set)(int number) = param->arg;
+	int number, ret = kstrtoint(val, 0, &number);
+
+	return ret ?: set(number);
+}
+
+static int wrong_get(char *buffer, const struct kernel_param *param)
 {
 	return sysfs_emit(buffer, "%d\n", atomic_read(&wrong));
 }
 
-static const struct kernel_param_ops load_ops = {
-	.set = load_set,
-	.get = load_get,
-};
+static const struct kernel_param_ops number_ops = { .set = number_set };
+static const struct kernel_param_ops load_ops = { .set = number_set, .get = wrong_get };
 
-module_param_cb(load, &load_ops, NULL, 0600);
+module_param_cb(calls, &number_ops, set_calls, 0200);
+module_param_cb(tagged, &number_ops, set_tagged, 0200);
+module_param_cb(many, &number_ops, set_many, 0200);
+module_param_cb(failable, &number_ops, set_failable, 0200);
+module_param_cb(failable_plain, &number_ops, set_failable_plain, 0200);
+module_param_cb(load, &load_ops, set_load, 0600);
 
 static int __init kp_clients_init(void)
 {
@@ -273,7 +226,7 @@ static int __init kp_clients_init(void)
 
 static void __exit kp_clients_exit(void)
 {
-	set_loaders(0);
+	set_load(0);
 }
 
 module_init(kp_clients_init);
