@@ -30,11 +30,12 @@ address_of() {
 	awk -v name="$1" '$3 == name && !$4 { print $1; exit }' /proc/kallsyms
 }
 
-# The least number of functions of kprobes. Riscv and s390 have rethook for return probes, and
-# no jumps.
+# The least number of functions of kprobes. Riscv and s390 have rethook for return probes, and no
+# jumps; arm64 has no jumps either.
 case $(uname -m) in
 riscv64) LEAST=50 ;;
 s390x) LEAST=85 ;;
+aarch64) LEAST=95 ;;
 *) LEAST=100 ;;
 esac
 
