@@ -279,8 +279,95 @@ static void kp_remove_twice(struct kunit *test)
 	KUNIT_EXPECT_TRUE_MSG(test, done, "the handler gave up %d times", i);
 }
 
+/* Not traced: a hit executes a copy of the instruction, or emulates it. */
+noinline notrace long kp_remove_hot(long arg);
+noinline notrace long kp_remove_hot(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+static unsigned long kp_hot_hits, kp_hot_posts;
+
+static int kp_hot_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_hot_hits++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_hot_pre);
+
+static void kp_hot_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	WRITE_ONCE(kp_hot_posts, kp_hot_posts + 1);
+}
+
+NOKPROBE_SYMBOL(kp_hot_post);
+
+static struct kprobe kp_hot = {
+	.addr = (kprobe_opcode_t *)kp_remove_hot,
+	.pre_handler = kp_hot_pre,
+};
+
+static int kp_hot_caller(void *wrong)
+{
+	while (!kthread_should_stop()) {
+		if (kp_remove_hot(1) != 2)
+			++*(unsigned long *)wrong;
+		cond_resched();
+	}
+	return 0;
+}
+
+/*
+ * One task hits a probepoint all the time. Another one registers and unregisters the only probe
+ * with a post_handler, which must not be called after unregister_kprobe() has returned.
+ */
+static void kp_remove_post(struct kunit *test)
+{
+	unsigned long wrong = 0, posts, late = 0, called = 0;
+	struct task_struct *caller;
+	int i, ret = 0;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "the two tasks need a CPU each");
+	kp_hot_hits = 0;
+	kp_hot_posts = 0;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_hot), 0);
+	caller = kthread_run(kp_hot_caller, &wrong, "kp_hot");
+	if (IS_ERR(caller)) {
+		unregister_kprobe(&kp_hot);
+		KUNIT_FAIL(test, "no task");
+		return;
+	}
+	for (i = 0; i < 200 && !ret; i++) {
+		memset(&kp, 0, sizeof(kp));
+		kp.addr = (kprobe_opcode_t *)kp_remove_hot;
+		kp.post_handler = kp_hot_post;
+		posts = READ_ONCE(kp_hot_posts);
+		ret = register_kprobe(&kp);
+		/* Let the caller hit it, but do not wait if it gets no CPU. */
+		if (!ret)
+			schedule_timeout_uninterruptible(1);
+		unregister_kprobe(&kp);
+		called += READ_ONCE(kp_hot_posts) != posts;
+		posts = READ_ONCE(kp_hot_posts);
+		schedule_timeout_uninterruptible(1);
+		late += READ_ONCE(kp_hot_posts) != posts;
+	}
+	kthread_stop(caller);
+	unregister_kprobe(&kp_hot);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, late, 0);
+	KUNIT_EXPECT_GT(test, called, 0);
+	KUNIT_EXPECT_GE(test, kp_hot_hits, kp_hot_posts);
+	kunit_info(test, "%lu hits, %lu of them with the post_handler", kp_hot_hits, kp_hot_posts);
+}
+
 static struct kunit_case kp_remove_cases[] = {
 	KUNIT_CASE_PARAM(kp_remove_twice, kp_removal_gen_params),
+	KUNIT_CASE_SLOW(kp_remove_post),
 	{}
 };
 
@@ -291,5 +378,5 @@ static struct kunit_suite kp_remove_suite = {
 
 kunit_test_suite(kp_remove_suite);
 
-MODULE_DESCRIPTION("KUnit suite: a probe removed by two callers while its handler runs");
+MODULE_DESCRIPTION("KUnit suite: probes removed while their handlers run");
 MODULE_LICENSE("GPL");
