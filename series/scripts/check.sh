@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs checkpatch, sparse, kernel-doc, Sphinx, coccinelle and shellcheck over our files, and
-# splits the series into its patches. None of these may report anything. Then litmus.sh checks the
-# barriers, and scripts.sh tests the tests' own scripts, which needs no guest.
+# Runs checkpatch, sparse, kernel-doc, Sphinx, coccinelle and shellcheck over our files, splits the
+# series into its patches, and applies the mutants. None of these may report anything. Then
+# litmus.sh checks the barriers, and scripts.sh tests the tests' own scripts, which needs no guest.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -115,6 +115,19 @@ log=$OUT/log/series.log
 	"$TOP/series/scripts/split-test.sh" && "$TOP/series/scripts/export.sh" --check
 } >"$log" 2>&1 || echo "split-test.sh or export.sh failed" >>"$log"
 verdict "series" "$log"
+
+say "mutants: each applies, and names tests that exist"
+log=$OUT/log/mutants-check.log
+for mutant in "$TOP"/series/mutants/*.diff; do
+	patch -d "$TOP" -p1 --fuzz=0 --force --dry-run <"$mutant" >/dev/null 2>&1 ||
+		echo "${mutant#"$TOP"/} does not apply"
+	read -ra tests < <(sed -n 's/^Test: *//p;/^---/q' "$mutant")
+	for test in "${tests[@]}"; do
+		[ -e "$TOP/$SELFTESTS/$test.sh" ] || grep -q "^$test)" "$TOP/$SELFTESTS/suites.sh" ||
+			echo "${mutant#"$TOP"/}: no test $test"
+	done
+done >"$log"
+verdict "mutants" "$log"
 
 say "litmus: what the barriers are for does not happen, and does without them"
 log=$OUT/log/litmus-check.log
