@@ -291,8 +291,8 @@ static bool blacklist_contains(unsigned long addr)
  * within_kprobe_blacklist() - is an address on the blacklist?
  * @addr: address of code
  *
- * The compiler moves parts of functions out, and gives them names with a suffix (.cold,
- * .part.0, .isra.0 and others). A part is on the blacklist if its function is.
+ * The compiler moves parts of functions out (.cold, .part.0), and makes changed copies of
+ * functions (.isra.0, .constprop.0). NAME.SUFFIX is on the blacklist if NAME is.
  *
  * Context: any in which RCU is watching.
  *

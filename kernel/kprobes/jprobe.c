@@ -2,11 +2,11 @@
 /*
  * Kernel probes: jprobes, for modules from before Linux 4.15.
  *
- * A jprobe is a probe at the entry of a function. Its pre_handler calls the user's handler,
- * loads the function's register arguments from the saved registers, and copies its stack
- * arguments to the handler's own stack frame. So the handler can overwrite them all, and
- * nothing has to be restored. This is an ordinary call on the stack of the pre_handler, no
- * redirection, so it works for breakpoints, jumps and ftrace in the same way.
+ * A jprobe is a probe at the entry of a function. Its pre_handler loads the function's register
+ * arguments from the saved registers, copies its stack arguments to a new frame, and calls the
+ * user's handler. The handler has copies only, and may overwrite them. This is an ordinary call
+ * on the stack of the pre_handler, no redirection, so it works for breakpoints, jumps and
+ * ftrace in the same way.
  *
  * jprobe_return() ends the handler, also from a function that the handler has called: it drops
  * the stack frames and resumes after the call of the handler. What returning from these frames
@@ -31,7 +31,7 @@
 /* unregister_jprobes() casts an array of pointers. */
 static_assert(offsetof(struct jprobe, kp) == 0);
 
-/* Bits of jprobe.reported: mistakes of a handler, each printed once for a jprobe */
+/* Bits of jprobe.reported: mistakes of a handler, each reported once per jprobe */
 enum mistake {
 	NO_JPROBE_RETURN,
 	PREEMPT_COUNT,

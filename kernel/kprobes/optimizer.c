@@ -197,7 +197,7 @@ static void optimizer_unoptimize(struct list_head *leave)
 			arch_restore_jump(pp);
 		cond_resched();
 	}
-	/* After this, all CPUs see the original JTPR, and may execute it after the slot. */
+	/* After this, a hit may resume in the slot again, and continue in the original JTPR. */
 	if (patched)
 		arch_kprobes_sync();
 	list_for_each_entry_safe(pp, next, leave, jump.leave) {

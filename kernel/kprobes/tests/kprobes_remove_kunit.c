@@ -27,7 +27,7 @@ static struct {
 	const void *addr;
 } kp_handler;
 
-/* Handlers may read flags and addr: read both after the probe was removed. */
+/* Handlers may read flags and addr: read both while two calls that remove the probe wait. */
 static void kp_handler_spins(const struct kprobe *kp)
 {
 	unsigned long end = jiffies + 10 * HZ;

@@ -46,10 +46,6 @@ static DECLARE_COMPLETION(victim_inside);
 static enum victim_end victim_end;
 static unsigned long victims, oopses;
 
-/*
- * The functions.
- */
-
 static noinline void victim_last(void)
 {
 	if (READ_ONCE(victim_end) == VICTIM_KILLED)
@@ -87,10 +83,6 @@ static int torture_victim(void *unused)
 		victim_first();
 	return 0;
 }
-
-/*
- * Their probes.
- */
 
 static int victim_entered(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

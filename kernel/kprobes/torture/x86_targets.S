@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * kprobe_torture on x86: targets in assembly, whose instructions can all be probed.
+ * kprobe_torture on x86: targets in assembly, of which any instruction is probed.
  */
 
 #include <linux/linkage.h>

@@ -228,7 +228,7 @@ static noinline void safety_check_hot_parts(struct kprobe_jump *jump)
 		safety_refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
 }
 
-/* Without IBT, refuse the jump if the function has an indirect jump. */
+/* Without IBT, refuse @jump if @insn, or the .cold part that it branches to, jumps indirectly. */
 static void safety_check_indirect_jumps(struct kprobe_jump *jump, struct insn *insn,
 					unsigned long at)
 {

@@ -326,7 +326,8 @@ _ASM_NOKPROBE(kprobe_trampoline_popf)
 /*
  * kprobe_post_trampoline - call the post_handlers, after the probed instruction
  *
- * %r13 has the address of the next instruction.
+ * While they run, %r13 has the address of the next instruction. If the ip in struct pt_regs differs
+ * from it afterwards, a handler has redirected execution.
  */
 SYM_CODE_START(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_ENTER

@@ -129,7 +129,7 @@ has_isra_function() {
 }
 
 # ftracetest_is_left_out NAME: must this test not run in this guest? Prints the reason.
-# ftracetest.skip has lines of a test and the reason.
+# Each line of ftracetest.skip is a test's name, and the reason.
 ftracetest_is_left_out() {
 	case $1 in
 	*/add_remove_uprobe.tc)

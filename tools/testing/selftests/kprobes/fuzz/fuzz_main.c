@@ -532,7 +532,10 @@ static bool has_oracle(void)
 		return true;
 	if (is_legacy(1, 0xfa) || is_legacy(1, 0xfb))
 		return false;
-	/* A branch to a non-canonical address faults at the branch; the kernel has none. */
+	/*
+	 * The CPU raises #GP at a branch to a non-canonical address; the emulation takes it. The
+	 * kernel has no such branches. A page fault is one of the operand or of the stack.
+	 */
 	if (now.op == FUZZ_OP_INDIRECT || now.op == FUZZ_OP_RETURN)
 		return now.bare.page_fault;
 	return true;

@@ -273,7 +273,7 @@ static void kp_group(struct kunit *test, u16 flags)
 	prandom_seed_state(&kp.random, 1);
 	for (i = 0; i < kp_faults_nr; i++) {
 		kp.fault = &kp_faults[i];
-		/* Page faults reach die notifiers only from oops_begin(). */
+		/* A page fault calls die notifiers only in an oops, see kp_faults_oops(). */
 		if ((kp.fault->flags & KP_NO_EXTABLE) != flags ||
 		    (flags && kp.fault->trap == X86_TRAP_PF))
 			continue;

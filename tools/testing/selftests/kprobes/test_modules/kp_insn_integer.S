@@ -10,7 +10,7 @@
 
 #include "kp_insn_macros.S"
 
-	/* For strings, in which the assembler expands no macros */
+	/* For strings, in which the preprocessor expands no macros */
 	.set	kp_kernel_cs, __KERNEL_CS
 
 #define CONDITIONS	o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g

@@ -503,8 +503,8 @@ enum { KP_GROUPS(KP_GROUP_NUMBER) };
 KP_GROUPS(KP_GROUP_FUNCTION)
 
 /*
- * Load an IDT without a gate for int3, and after some instructions the kernel's again, as kexec
- * does before it jumps to the next kernel. A second trap after the copy would be a panic.
+ * A probed lidt loads an IDT in which int3 has no gate, as kexec's does. Some instructions later
+ * the kernel's IDT is loaded again. An int3 after the copy of lidt would be an oops.
  */
 static void kp_matrix_no_int3(struct kunit *test)
 {

@@ -14,7 +14,7 @@
 #include "kp_jumps.h"
 #include "kp_ret_stacks.h"
 
-/* Not every place can have a jump. */
+/* How long to wait for a jump. Some places never get one. */
 #define KP_RS_PATIENCE_MS	1000
 
 struct kp_trace kp_rs_callee;
