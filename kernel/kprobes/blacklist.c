@@ -107,7 +107,7 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 	lockdep_assert_held(&kprobe_mutex);
 	if (!kallsyms_lookup_size_offset(entry, &size, &offset))
 		return -EINVAL;
-	/* The symbol may be a label without size, at the end of a function in assembly. */
+	/* At least 1, so that kprobe_add_area_blacklist() ends whatever kallsyms returns. */
 	size = size > offset ? size - offset : 1;
 	return blacklist_append(entry, entry + size) ?: (int)size;
 }

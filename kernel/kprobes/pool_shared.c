@@ -421,7 +421,7 @@ void kretprobe_pools_show(struct seq_file *m)
 	}
 }
 
-/* The default limit is 1/64 of the memory. */
+/* The default limit is 1/64 of the memory at boot, without high memory. */
 static int __init pool_shared_init(void)
 {
 	struct pool_cpu *pc;

@@ -199,7 +199,7 @@ static void kp_errno_unregister_by_symbol(struct kunit *test)
 	KUNIT_CASE(kp_errno_unregister_by_symbol)
 
 #if KP_AT_ENTRY
-/* After the entry, a function may have moved its arguments and its return address. */
+/* After the entry, a function may have moved what return probes and jprobes look for. */
 static void kp_errno_not_entry(struct kunit *test)
 {
 	void *entry = KP_TARGET;

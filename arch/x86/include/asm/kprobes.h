@@ -314,7 +314,7 @@ unsigned long x86_recover_return(unsigned long addr, unsigned long *slot,
  * @frame: where it was on the stack
  * @node: the node of rethook that has @addr, or NULL
  *
- * Context: the function's, with preemption disabled.
+ * Context: at the entry or the return of the function, with preemption disabled.
  *
  * Return: the address; @addr itself if no probe was ever registered.
  */

@@ -202,13 +202,15 @@ static noinline int __kprobes int3_finish_hit(struct probepoint *pp, struct pt_r
 }
 
 /**
- * kprobe_int3_handler() - handle a breakpoint, if a probepoint owns it
+ * kprobe_int3_handler() - handle a breakpoint of a probepoint or of a single step
  * @regs: registers as at the breakpoint; the instruction pointer is after it
+ *
+ * It also handles a breakpoint that is no longer in the text: the CPU executes what is there now.
  *
  * Context: interrupts are off, and RCU is watching.
  *
  * Return: 1 if the breakpoint has been handled and the CPU is to resume with @regs; 0 if it
- * belongs to other code, and @regs are unchanged.
+ * is other code's, and @regs are unchanged.
  */
 int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {

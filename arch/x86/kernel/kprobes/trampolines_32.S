@@ -371,7 +371,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	pushfl				/* flags */
 	addl	$8, 4(%esp)
 	pushl	$__KERNEL_CS		/* cs */
-	pushl	$__kretprobe_trampoline	/* ip; C stores the real one */
+	pushl	$__kretprobe_trampoline	/* ip; the real one is stored below, or by C */
 	pushl	$-1			/* orig_ax */
 	KPROBE_PUSH_REGS
 	movl	PT_EFLAGS(%esp), %edi
@@ -404,9 +404,9 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	CALL_NOSPEC ecx
 .Lreturn_handled:
 	/*
-	 * The calls of the handler have returned, so the instance is the first again. Store the
-	 * real return address before the instance leaves the list, so that an unwinder, even in
-	 * an NMI, finds one of the two.
+	 * Functions that the handler called may have had instances, too. They have returned, so
+	 * this instance is the first again. Store the real return address before the instance
+	 * leaves the list, so that an unwinder, even in an NMI, finds one of the two.
 	 */
 	movl	%esi, PTREGS_SIZE(%esp)
 	movl	KRETPROBE_INSTANCE_next(%ebx), %eax

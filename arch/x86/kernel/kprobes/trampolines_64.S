@@ -463,9 +463,9 @@ _ASM_NOKPROBE(kprobe_detour_multi_trampoline)
  * __kretprobe_trampoline - a probed function has returned here
  *
  * The function's return has popped an entry of the CPU's return predictor, and the return at
- * the end pops another. The call here pushes one, so the predictor stays balanced. The word
- * that the call pushes replaces the trampoline's address as return address. An unwinder that
- * finds it there looks up the real return address, which C stores there later.
+ * the end pops another. The call here pushes one, so the predictor stays balanced. The call also
+ * pushes a word where the trampoline's address was on the stack. An unwinder that finds this word
+ * looks up the real return address, which replaces it before the return at the end.
  */
 	.balign	RETURN_TRAMPOLINE_ALIGN, 0x90
 SYM_CODE_START(__kretprobe_trampoline)
@@ -483,7 +483,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	pushfq				/* flags */
 	addq	$16, 8(%rsp)
 	pushq	$__KERNEL_CS		/* cs */
-	pushq	$__kretprobe_trampoline	/* ip; C stores the real one */
+	pushq	$__kretprobe_trampoline	/* ip; the real one is stored below, or by C */
 	pushq	$-1			/* orig_ax */
 	PUSH_REGS
 	ENCODE_FRAME_POINTER
@@ -516,9 +516,9 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	KPROBE_CALL_HANDLER kprobe_call_return %rdx
 .Lreturn_handled:
 	/*
-	 * The calls of the handler have returned, so the instance is the first again. Store the
-	 * real return address before the instance leaves the list, so that an unwinder, even in
-	 * an NMI, finds one of the two.
+	 * Functions that the handler called may have had instances, too. They have returned, so
+	 * this instance is the first again. Store the real return address before the instance
+	 * leaves the list, so that an unwinder, even in an NMI, finds one of the two.
 	 */
 	movq	%r15, FRAME_SIZE(%rsp)
 	movq	KRETPROBE_INSTANCE_next(%rbx), %rax

@@ -207,13 +207,14 @@ static struct llist_node *__kprobes unwind_search_after(struct llist_node *insta
 }
 
 /**
- * x86_recover_return() - find the return address in the caller, for a handler of a return
- * @addr: the return address that the handler's return probe or tracer has found
+ * x86_recover_return() - find the return address in the caller, for a handler
+ * @addr: the return address that the handler's return probe or tracer has found, which may be a
+ *	trampoline of another
  * @slot: where it was on the stack
  * @instance: the instance of a return probe that has @addr, or NULL
  * @node: the node of rethook that has @addr, or NULL
  *
- * Context: the function's, with preemption disabled.
+ * Context: at the entry or the return of the function, with preemption disabled.
  *
  * Return: the address without probes and tracers.
  */

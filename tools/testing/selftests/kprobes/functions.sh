@@ -550,7 +550,8 @@ not_listed_as() {
 	esac
 }
 
-# call_target [N]: calls kp_target's function N times, with the right results
+# call_target [N]: lets kp_target, or kp_target2, call its functions N times, and checks what
+# these return
 call_target() {
 	for target in kp_target kp_target2; do
 		[ -w /sys/module/$target/parameters/calls ] || continue

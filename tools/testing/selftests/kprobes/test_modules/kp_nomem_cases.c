@@ -24,7 +24,7 @@
 
 enum kp_op {
 	KP_REGISTER,	/* probes, all at once */
-	KP_OPTIMIZE,	/* the same, until all have jumps; the optimiser lacks memory */
+	KP_OPTIMIZE,	/* wait for the jumps of these; allocations of the optimiser fail */
 	KP_JOIN,	/* a second probe with a post_handler at an address */
 	KP_LEAVE,	/* unregister that second probe */
 	KP_ENABLE,	/* a disabled probe */

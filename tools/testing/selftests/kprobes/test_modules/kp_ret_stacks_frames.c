@@ -276,9 +276,9 @@ static int kp_rs_chain_from(const struct kp_trace *trace, const struct kp_trace 
 	}
 	if (i == trace->nr)
 		return -1;
-	/* Itself it need not be where it calls. */
+	/* The interrupt may hit anywhere in the function, so do not compare its own entry. */
 	last = callers - at;
-	/* With frame pointers the caller of one without a frame is missing. */
+	/* An unwinder by frame pointers misses the caller of a function that has no frame yet. */
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && trace->nr - i == last)
 		last--;
 	return trace->nr - i - 1 == last && kp_rs_same_end(trace, reference, last) ? at : -2;
