@@ -29,8 +29,8 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_mutex);
 static bool init_text_is_going;
 
 /*
- * The RCU grace period of the last removal: when it has ended, no handler of a disabled or
- * unregistered probe runs. Guarded by kprobe_mutex.
+ * Cookie of the RCU grace period after the last removal. When that has ended, no handler of a
+ * disabled or unregistered probe runs. Guarded by kprobe_mutex.
  */
 static unsigned long handlers_gone;
 
@@ -66,7 +66,7 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offse
 	return (kprobe_opcode_t *)(func + offset);
 }
 
-/* Perf gives an address as an offset from the start of all text, which is no function. */
+/* Perf gives any address as an offset from one of these symbols, which are no functions. */
 static bool kprobe_is_start_of_text(const char *sym)
 {
 	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
@@ -101,8 +101,8 @@ enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 	if (!kallsyms_lookup_size_offset(base + offset, &size, &within))
 		return KPROBE_WHY_NO_FUNCTION;
 	/*
-	 * The offset is past the end of the symbol. One that leads to the first byte of another
-	 * symbol is accepted, since kprobe events accept the size of the symbol as offset.
+	 * Refuse an offset that leads into the middle of another symbol. Its first byte is
+	 * accepted, since kprobe events accept the size of @sym as offset.
 	 */
 	if (sym && within && within < offset && !kprobe_is_start_of_text(sym))
 		return KPROBE_WHY_OFFSET_BEYOND;
@@ -308,7 +308,7 @@ static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 		if (!kprobe_ftrace(kps[culprit]) && kprobe_ftrace(kps[i]))
 			culprit = i;
 	}
-	/* Ftrace does not say which address it has refused: name the first one of the batch. */
+	/* Ftrace does not say which address it has refused: log the first ftrace-based probe. */
 	kprobe_refused(kps[culprit], why, err);
 }
 
@@ -325,8 +325,8 @@ static void kprobe_undo_attach(struct kprobe *p, struct list_head *changes)
  * @kps: the probes
  * @num: number of probes
  *
- * The whole batch costs one synchronisation of all CPUs. If one probe cannot be registered,
- * none is.
+ * On x86, one synchronisation of all CPUs arms the whole batch. If one probe cannot be
+ * registered, none is.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
@@ -375,8 +375,9 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  * @p: the probe; see &struct kprobe for the fields that the user sets
  *
  * When this returns 0, every execution of the probed instruction, on any CPU, calls the
- * handlers, unless %KPROBE_FLAG_DISABLED is set or debugfs kprobes/enabled is 0. After an
- * error, a debug message and debugfs kprobes/explain have the reason.
+ * handlers or is counted in nmissed, unless %KPROBE_FLAG_DISABLED is set or debugfs
+ * kprobes/enabled is 0. After an error, a debug message and debugfs kprobes/explain have the
+ * reason.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
@@ -422,7 +423,7 @@ static void kprobe_commit_removal(struct list_head *changes)
 
 /*
  * Reset addr to what the user gave, so that the structure can be registered again. No handler
- * reads it any more. The address of a symbol stays, since users read it after unregistration.
+ * reads addr any more. The address of a symbol stays, since users read it after unregistration.
  */
 static void kprobe_restore_addresses(struct kprobe **kps, int num)
 {
@@ -440,7 +441,8 @@ static void kprobe_restore_addresses(struct kprobe **kps, int num)
  *	NULL.
  * @num: number of probes
  *
- * The whole batch costs one synchronisation of all CPUs and one wait for running handlers.
+ * The whole batch costs one wait for running handlers. On x86, one synchronisation of all CPUs
+ * removes all its breakpoints.
  *
  * Context: sleeps; takes kprobe_mutex.
  */

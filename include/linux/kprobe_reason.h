@@ -4,14 +4,13 @@
 /*
  * Kernel probes: the reasons why a probe is refused, why an instruction is executed as it
  * is, and why a probepoint is not optimised. The core and the architectures pass them on as
- * numbers. kernel/kprobes/reason.c has the table of their texts, which users see in debugfs,
- * in the kernel's log and in tracefs.
+ * numbers. kernel/kprobes/reason.c has the texts.
  */
 
 enum kprobe_reason {
 	KPROBE_WHY_NONE,
 
-	/* The call */
+	/* Refusals: the arguments of the call */
 	KPROBE_WHY_NO_PROBE,
 	KPROBE_WHY_REGISTERED,
 	KPROBE_WHY_NO_LOCATION,
@@ -19,7 +18,7 @@ enum kprobe_reason {
 	KPROBE_WHY_RETURN_DATA,
 	KPROBE_WHY_JPROBE_HANDLER,
 
-	/* The location */
+	/* Refusals: the location */
 	KPROBE_WHY_NO_SYMBOL,
 	KPROBE_WHY_OFFSET_WRAPS,
 	KPROBE_WHY_OFFSET_BEYOND,
@@ -33,7 +32,7 @@ enum kprobe_reason {
 	KPROBE_WHY_RETURN_EXCLUDED,
 	KPROBE_WHY_JPROBE_INSIDE,
 
-	/* The text there */
+	/* Refusals: the text there */
 	KPROBE_WHY_BLACKLISTED,
 	KPROBE_WHY_JUMP_LABEL,
 	KPROBE_WHY_STATIC_CALL,
@@ -45,7 +44,7 @@ enum kprobe_reason {
 	KPROBE_WHY_NO_BOUNDARY,
 	KPROBE_WHY_UNDECODED,
 
-	/* The instruction */
+	/* Refusals: the instruction */
 	KPROBE_WHY_TRAP,
 	KPROBE_WHY_UNKNOWN_OPCODE,
 	KPROBE_WHY_NOT_MOVABLE,
@@ -56,7 +55,7 @@ enum kprobe_reason {
 	KPROBE_WHY_ARCH,
 	KPROBE_WHY_ARCH_DECIDES,
 
-	/* Ftrace */
+	/* Refusals: ftrace */
 	KPROBE_WHY_FTRACE_INSIDE,
 	KPROBE_WHY_FTRACE_PATCHES,
 	KPROBE_WHY_FTRACE_OFF,
@@ -65,7 +64,7 @@ enum kprobe_reason {
 	KPROBE_WHY_FTRACE_REFUSES,
 	KPROBE_WHY_EVENT_NOTRACE,
 
-	/* How the instruction is executed */
+	/* Why the instruction is executed as it is */
 	KPROBE_WHY_EXEC_FTRACE,
 	KPROBE_WHY_EXEC_COPY,
 	KPROBE_WHY_EXEC_BRANCH,
@@ -78,7 +77,7 @@ enum kprobe_reason {
 	KPROBE_WHY_EXEC_SEGMENT,
 	KPROBE_WHY_EXEC_BOOST_OFF,
 
-	/* Why there is no jump */
+	/* Why a probepoint has no jump */
 	KPROBE_WHY_JUMP_FTRACE,
 	KPROBE_WHY_JUMP_GONE,
 	KPROBE_WHY_JUMP_UNDECODED,

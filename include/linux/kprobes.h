@@ -250,8 +250,8 @@ struct kretprobe_instance {
  * @rp: the return probe; NULL when it has been unregistered
  * @active: the return probe whose handler a return calls: @rp, or one without a handler when
  *	@rp has been unregistered. So a return tests for a handler only.
- * @back: where a return puts the instance if it is empty. For a shared pool it is @cache, for
- *	others a per-CPU sentinel that is always occupied.
+ * @back: per-CPU place in which a return puts the instance if the place is empty. For a shared
+ *	pool it is @cache, for others a sentinel that is always occupied.
  * @cache: one instance for each CPU, tried before @pool. It belongs to a shared pool; for
  *	others it is a per-CPU sentinel that is always empty.
  * @own: one instance for each CPU if the pool is of fixed size. Other CPUs may take it, too.
@@ -371,7 +371,7 @@ static inline struct kprobe *kprobe_running(void)
 	return this_cpu_read(current_kprobe);
 }
 
-/* Where the dispatchers record the probe whose handler runs. */
+/* Return where the dispatchers record the probe whose handler runs. */
 static __always_inline struct kprobe **kprobe_running_ptr(void)
 {
 	return raw_cpu_ptr(&current_kprobe);
@@ -468,7 +468,7 @@ static __always_inline void opt_pre_handler(struct kprobe *p, struct pt_regs *re
 	p->pre_handler(p, regs);
 }
 
-/* These architectures provide these. */
+/* Architectures without probepoints provide these if they have jumps. */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
@@ -477,7 +477,7 @@ void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 void *alloc_optinsn_page(void);
 void free_optinsn_page(void *page);
 
-/* They call these. */
+/* The same architectures call these. */
 kprobe_opcode_t *get_optinsn_slot(void);
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
 #endif
@@ -564,7 +564,7 @@ struct kretprobe_blackpoint {
 	void *addr;
 };
 
-/* For example, functions that one task enters and another task leaves */
+/* For example __switch_to(), which one task enters and another task leaves */
 #ifndef kretprobe_blacklist_size
 extern const int kretprobe_blacklist_size;
 #endif
@@ -652,8 +652,8 @@ static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 void kretprobe_flush_task(struct task_struct *tsk);
 
 /**
- * kprobe_flush_task() - free the instances of a task that has ended
- * @tsk: the task, whose calls will not return
+ * kprobe_flush_task() - give back the instances of a task whose calls will not return
+ * @tsk: the task: it has ended, or is the idle task of a CPU that was offline
  *
  * Context: any in which no other code changes the task's list.
  */
@@ -732,10 +732,10 @@ extern bool kprobe_ftrace_disabled __read_mostly;
 /* Ftrace calls this when it has failed. */
 void kprobe_ftrace_kill(void);
 #else
-static inline void kprobe_ftrace_kill(void) { /* nothing can fail */ }
+static inline void kprobe_ftrace_kill(void) { /* no probe is ftrace-based */ }
 #endif
 
-/* On architectures without probepoints, this calls their kprobe_fault_handler(). */
+/* On architectures without probepoints, this also calls the fault_handler of a probe. */
 #if defined(CONFIG_KPROBES) && !defined(__ARCH_WANT_PROBEPOINT)
 bool kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr);
 #else
@@ -771,7 +771,7 @@ bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)
 }
 
 #ifndef arch_recover_return
-/* Elsewhere, a return address is not replaced both by a tracer and by a return probe. */
+/* On other architectures, a tracer and a return probe do not replace the same return address. */
 static __always_inline unsigned long
 arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *node)
 {

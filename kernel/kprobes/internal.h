@@ -170,13 +170,13 @@ void probepoint_table_del(struct probepoint *pp);
 #ifdef CONFIG_KRETPROBES
 
 /**
- * kretprobe_cache_xchg() - replace the instance that this CPU keeps to itself
- * @cache: its place
+ * kretprobe_cache_xchg() - replace the instance in this CPU's cache
+ * @cache: the cache of a pool, see kretprobe_pool_cache()
  * @ri: the new instance, or NULL
  *
- * An NMI may do the same at any time. Most architectures implement operations on per-CPU
- * variables by several instructions with interrupts disabled, which an NMI can interrupt. So
- * an atomic operation is used there.
+ * An NMI may do the same at any time, also between the instructions by which most architectures
+ * implement operations on per-CPU variables. These architectures use an atomic operation
+ * instead.
  *
  * Context: any, with preemption disabled.
  *
@@ -194,7 +194,7 @@ kretprobe_cache_xchg(struct kretprobe_instance * __percpu *cache, struct kretpro
 
 /**
  * kretprobe_cache_try_cmpxchg() - replace the instance if it is the expected one
- * @cache: its place
+ * @cache: the cache of a pool
  * @old: the expected instance, or NULL
  * @ri: the new instance, or NULL
  *
@@ -213,7 +213,7 @@ kretprobe_cache_try_cmpxchg(struct kretprobe_instance * __percpu *cache,
 #endif
 }
 
-/* Serialises the registration of return probes. kprobe_mutex nests inside it. */
+/* Guards the claiming and releasing of return probes. kprobe_mutex nests inside it. */
 extern struct mutex kretprobe_mutex;
 
 /* kretprobe.c */
@@ -307,7 +307,7 @@ static inline int kprobe_modules_init(void) { return 0; }
  * struct kprobe_range - text that must not be probed
  * @start: its first address
  * @end: the first address after it
- * @max_end: the highest @end of this range and all before it
+ * @max_end: in a published blacklist, the highest @end of this range and all before it
  */
 struct kprobe_range {
 	unsigned long start;

@@ -2,10 +2,9 @@
 /*
  * Kernel probes: the table of reasons.
  *
- * It has the reasons why a registration is refused, why an instruction is emulated or executed
- * out of line, and why a probepoint is not optimised. Debug messages of refused registrations,
- * debugfs kprobes/explain and kprobes/optimizer, and the error log of tracefs show the texts.
- * Scripts compare them, and the manual lists them, so a text must not change.
+ * Debug messages of refused registrations, debugfs kprobes/explain and kprobes/optimizer, and
+ * the error log of tracefs show the texts. Scripts compare them, and the manual lists them, so
+ * a text must not change.
  */
 #include <kunit/visibility.h>
 #include <linux/errno.h>
