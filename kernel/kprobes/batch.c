@@ -5,14 +5,15 @@
  * A batch is a list of probepoints whose probes are being attached, detached, enabled or
  * disabled.
  *
- * - Staging allocates all that the batch needs, and may fail. Hits do not see it.
- * - Committing cannot fail. It publishes the new sets and patches the text, with one
- *   synchronisation of all CPUs for the whole batch.
+ * - Staging does all that may fail: it allocates the new sets and slots, and adds addresses to
+ *   ftrace filters. Hits still call the old sets.
+ * - Committing cannot fail. It publishes the new sets and patches the text. It synchronises all
+ *   CPUs for the whole batch, not for each probepoint.
  * - Aborting undoes a batch that was not committed.
  *
  * kprobe_mutex is held all the time. Patching takes cpus_read_lock() and text_mutex
- * inside it. A batch can have many thousands of probepoints, so every loop over one
- * reschedules.
+ * inside it. A batch can have many thousands of probepoints, so long loops over one call
+ * cond_resched().
  */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
@@ -96,7 +97,8 @@ static int batch_reshape(struct probepoint *pp, bool post)
  * probepoints_stage() - allocate what a batch needs
  * @changes: the batch
  *
- * This already installs slots that call post_handlers: with the old set, they call none.
+ * This already installs the slots that call post_handlers. Until the commit, they find none to
+ * call.
  *
  * Context: sleeps; kprobe_mutex is held.
  *
@@ -154,7 +156,7 @@ bool probepoint_should_arm(struct probepoint *pp)
 	return !(pp->kp.flags & KPROBE_FLAG_FTRACE) && !probepoint_set_is_empty(pp);
 }
 
-/* Bring the text in line with the sets, with one synchronisation of all CPUs. */
+/* Arm and disarm probepoints as their sets require, after removing conflicting jumps. */
 static void batch_patch_text(struct list_head *changes)
 {
 	struct probepoint *pp;

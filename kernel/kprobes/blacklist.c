@@ -9,8 +9,8 @@
  * ranges before it, so one binary search is enough even if ranges overlap.
  *
  * kprobe_mutex guards the ranges that writers change. Readers search a sorted copy, which is
- * replaced by RCU when a module is loaded or unloaded. It is no interval tree: that cannot be
- * searched without a lock while it is changed.
+ * replaced by RCU when a module is loaded, or text is freed. It is no interval tree: that
+ * cannot be searched without a lock while it is changed.
  */
 #include <kunit/visibility.h>
 #include <linux/cleanup.h>
@@ -93,7 +93,7 @@ static int blacklist_publish(void)
  * kprobe_add_ksym_blacklist() - add a function to the blacklist
  * @entry: address of the function
  *
- * For arch_populate_kprobe_blacklist(), which runs once at boot.
+ * Readers see it after blacklist_publish().
  *
  * Context: sleeps; kprobe_mutex is held.
  *
@@ -117,8 +117,8 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
  * @start: its first address
  * @end: the first address after it
  *
- * For arch_populate_kprobe_blacklist(), which runs once at boot. Each function becomes an
- * entry of its own, so that debugfs kprobes/blacklist can name it.
+ * Each function becomes an entry of its own, so that debugfs kprobes/blacklist can name it.
+ * Readers see them after blacklist_publish().
  *
  * Context: sleeps; kprobe_mutex is held.
  *
@@ -161,7 +161,7 @@ bool __weak arch_within_kprobe_blacklist(unsigned long addr)
 	return false;
 }
 
-/* Add the kernel's own text. An address that is in no known function is only logged. */
+/* Add the kernel's own text. A NOKPROBE_SYMBOL() that is in no known function is only logged. */
 static int __init blacklist_populate(void)
 {
 	unsigned long *p;
@@ -230,7 +230,7 @@ blacklist_function_range(const struct kprobe_blacklist *b, unsigned long addr)
 	return NULL;
 }
 
-/* If the compiler has moved the text at @addr out of a function, find the function; or 0. */
+/* If the symbol at @addr is NAME.SUFFIX, return the address of function NAME; otherwise 0. */
 static unsigned long blacklist_whole_function(unsigned long addr)
 {
 	char name[KSYM_NAME_LEN], *dot;
@@ -247,7 +247,7 @@ static unsigned long blacklist_whole_function(unsigned long addr)
 /**
  * kprobe_blacklist_find() - find the range for which an address is refused
  * @addr: the address, for which within_kprobe_blacklist() returns true
- * @entry: result: the range. If @addr is in a part of a function, it is the whole function.
+ * @entry: result: the range. If @addr is in NAME.SUFFIX, it may be the range of NAME.
  *
  * Context: kprobe_mutex is held.
  *

@@ -9,8 +9,8 @@
  * explain    how a probe at a location would be handled, and why, see explain.c
  * pools      the instances that return probes share
  *
- * Each read takes kprobe_mutex. The probes may change between two reads, so a read continues
- * after the last address shown.
+ * Each read of list, blacklist or optimizer takes kprobe_mutex. Probes may change between two
+ * reads, so a read of list or optimizer continues after the last address shown.
  */
 #include <linux/cleanup.h>
 #include <linux/debugfs.h>

@@ -9,7 +9,6 @@
  *
  * queue_rcu_work() alone waits for RCU only, so call_rcu_tasks() queues it. No thread waits
  * for the grace periods, since a busy task can delay the one of tasks RCU without bounds.
- * Memory that is deferred meanwhile waits for the next grace periods.
  *
  * kprobe_mutex guards the lists.
  */

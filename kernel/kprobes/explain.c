@@ -4,8 +4,8 @@
  *
  * A user writes a location to the file, and reads from the same open file whether a probe can
  * be registered there, how the instruction would be executed, whether the probepoint would be
- * optimised, and the reasons. The write runs the checks of a registration, and stops before
- * that would allocate a slot: it patches no text, and publishes no probepoint.
+ * optimised, and the reasons. The write runs the checks of a registration up to the allocation
+ * of a slot: it patches no text, and publishes no probepoint.
  *
  * Each open file has its own answer, guarded by a mutex of its own. kprobe_mutex nests inside
  * that. Reading does not compute the answer again.
@@ -273,7 +273,7 @@ static int explain_location(struct explain_file *f, const char *name, const stru
 	if (!q || !pp)
 		return -ENOMEM;
 	explain_probe(q, l, pp);
-	/* Without kprobe_mutex, which this takes itself; the module stays pinned. */
+	/* kprobe_mutex is not held: explain_jump() takes it. The module is still pinned. */
 	if (q->e.probed != KPROBE_NO)
 		err = explain_jump(q, pp);
 	if (q->e.refusal == KPROBE_WHY_NO_MEMORY)

@@ -213,7 +213,7 @@ static int kprobe_filter_del(struct kprobe_filter *f, unsigned long *ips, unsign
 		ret = unregister_ftrace_function(&f->ops);
 	else
 		ret = ftrace_set_filter_ips(&f->ops, ips, nr, 1, 0);
-	/* If ftrace has failed, it removes nothing, and calls no handler. */
+	/* After ftrace has failed, it removes nothing: count the addresses as removed. */
 	if (ret && !kprobe_ftrace_disabled)
 		return ret;
 	f->nr -= nr;
@@ -358,7 +358,7 @@ static void kprobe_filter_wait_for_moves(struct list_head *changes)
 }
 
 /**
- * kprobe_ftrace_disarm() - remove the probepoints of a batch that need no filter
+ * kprobe_ftrace_disarm() - remove probepoints of a batch from filters that they do not need
  * @changes: the batch, committed or aborted
  *
  * Context: sleeps; kprobe_mutex is held; takes locks of ftrace and text_mutex.

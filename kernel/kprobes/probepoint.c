@@ -16,8 +16,7 @@
  *	  GONE <---------------+   (only if ftrace has failed to remove its call)
  *
  * When the text of a probepoint is freed, its state becomes GONE and it leaves the table. It
- * stays in the tree until its probes have been unregistered. The same address may have a new
- * probepoint meanwhile.
+ * stays in the tree until its probes have been unregistered.
  *
  * Its memory is freed late. A task may have been preempted in its slot, see deferred.c. An
  * unwinder may find the probepoint by a stale address of the slot on a stack, so after the

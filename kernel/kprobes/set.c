@@ -204,10 +204,6 @@ void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
 		probe_set_count_missed(p);
 }
 
-/*
- * Staging and publishing.
- */
-
 /**
  * probepoint_init_set() - give a new probepoint the empty set
  * @pp: the probepoint, which no hit can find yet

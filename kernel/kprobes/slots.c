@@ -3,8 +3,8 @@
  * Kernel probes: memory for instruction slots and detour buffers.
  *
  * Pages of executable memory are divided into slots of one size. Pages with a free slot are
- * on a list, so allocating one needs no search. The caller of free_insn_slot() makes sure that
- * no task is in the slot, running or preempted.
+ * on a list, so no page is searched for. The caller of free_insn_slot() makes sure that no task
+ * is in the slot, running or preempted.
  *
  * An xarray finds the page of an address in a slot, and so the slot's owner. Exceptions and
  * unwinders look addresses up in any context, without a lock.

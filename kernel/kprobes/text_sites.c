@@ -6,8 +6,8 @@
  * BUG() by its address. No probe may be set there. The tables of the kernel image are not
  * sorted by address. jump_label_text_reserved(), static_call_text_reserved() and find_bug()
  * search them from end to end, which would take about as long as the rest of a registration,
- * and do not return the site. So the first registration makes a sorted list of the sites in
- * the kernel's text. The list never changes: when init text is freed, its sites match no
+ * and do not return the site. So the first check of an address makes a sorted list of the sites
+ * in the kernel's text. The list never changes: when init text is freed, its sites match no
  * address that is searched for. Modules have few sites, so their own tables are searched.
  *
  * kprobe_mutex guards the list.
@@ -44,7 +44,7 @@ static const enum kprobe_reason reasons[] = {
 	[SITE_BUG] = KPROBE_WHY_BUG,
 };
 
-/* The sites in the kernel's text, sorted; NULL before the first registration */
+/* The sites in the kernel's text, sorted; NULL before the first check of an address */
 static u64 *sites;
 static unsigned int nr_sites;
 
