@@ -28,7 +28,7 @@
 
 #include "internal.h"
 
-/* unregister_jprobes() casts an array of pointers. */
+/* register_jprobes() and unregister_jprobes() cast an array of pointers. */
 static_assert(offsetof(struct jprobe, kp) == 0);
 
 /* Bits of jprobe.reported: mistakes of a handler, each reported once per jprobe */
@@ -134,7 +134,7 @@ static int __kprobes jprobe_call_handler(struct kprobe *p, struct pt_regs *regs)
  * is_jprobe() - does a probe belong to a jprobe?
  * @p: the probe
  *
- * Return: true if @p is the probe at the function's entry.
+ * Return: true if @p is the kp of a claimed &struct jprobe.
  */
 bool __kprobes is_jprobe(const struct kprobe *p)
 {

@@ -13,7 +13,7 @@
 
 #include "internal.h"
 
-/* Guards which return probes are registered. kprobe_mutex nests inside it. */
+/* Guards the claiming and releasing of return probes. kprobe_mutex nests inside it. */
 DEFINE_MUTEX(kretprobe_mutex);
 
 static_assert(offsetof(struct kretprobe, kp) == 0);
@@ -105,7 +105,7 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * @rp: the return probe; see &struct kretprobe for the fields that the user sets
  *
  * After this has returned 0, every call of the function calls the handlers, or is counted in
- * nmissed.
+ * nmissed or kp.nmissed, unless the return probe is disabled or debugfs kprobes/enabled is 0.
  *
  * Calls register_kprobe(), where security agents have a probe to see registrations.
  *
@@ -157,7 +157,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 				kretprobe_stop(rps[i]);
 	/*
 	 * Waits for running handlers, at entries and at returns, also of return probes that
-	 * another caller is unregistering. The first of the two callers here releases them.
+	 * another caller is unregistering. The caller that returns from it first releases them.
 	 */
 	unregister_kprobes((struct kprobe **)rps, num);
 	scoped_guard(mutex, &kretprobe_mutex)

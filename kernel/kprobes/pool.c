@@ -7,16 +7,15 @@
  * the instance. Unlike the head of a free list, a word of bits has no ABA problem.
  *
  * The instances of one word are a chunk, which is allocated and freed as a whole. A hit tries
- * first the instance that its CPU caches for the pool, see retcall.c; then the chunk that it
- * has found last; then it searches for a chunk by two more levels of words, see pool.h.
+ * first the instance that its CPU caches for the pool, see retcall.c; then the chunk in which
+ * the CPU has found one last; then it searches by two more levels of words, see pool.h.
  *
  * A return probe with maxactive has a pool of fixed size. The pool must not miss a call while
  * an instance is free, so a search that fails takes an instance from another CPU's cache.
  * All other return probes share one pool for each class of instance size. pool_shared.c
  * decides how large these are.
  *
- * Changes of which chunks a shared pool has hold pool_mutex. Hits read them with preemption
- * disabled.
+ * pool_mutex guards which chunks a shared pool has. Hits read them with preemption disabled.
  */
 #include <linux/cleanup.h>
 #include <linux/overflow.h>
@@ -30,11 +29,7 @@
 /* With fewer instances in a chunk, CPUs would write the words above it too often. */
 #define CHUNK_INSTANCES_MIN	16
 
-/*
- * Taking and giving back.
- */
-
-/* Set the bits above a chunk, which has a free instance. */
+/* Set the bits above a chunk: it has a free instance. */
 static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int index)
 {
 	struct kretprobe_pool *pool = g->pool;
@@ -112,7 +107,7 @@ pool_take_from_chunk(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 	return NULL;
 }
 
-/* Each CPU begins at a different chunk of the group. */
+/* Begin at a chunk that depends on the CPU, so that few CPUs write to the same words. */
 static struct kretprobe_instance __kprobes *
 pool_search_group(struct kretprobe_pool *pool, struct chunk_group *g)
 {
@@ -249,10 +244,6 @@ void __kprobes kretprobe_pool_give(struct kretprobe_instance *ri)
 		pool_chunk_has_free(g, index);
 }
 
-/*
- * Making and freeing chunks.
- */
-
 static unsigned int pool_instances_in(unsigned int bytes, unsigned int size)
 {
 	return min_t(size_t, BITS_PER_LONG,
@@ -277,7 +268,7 @@ struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups)
 	pool = kzalloc(bytes + BITS_TO_LONGS(nr_groups) * sizeof(long), GFP_KERNEL);
 	if (!pool)
 		return NULL;
-	/* For ever, if the pool has a fixed size. pool_grow() changes it for a shared pool. */
+	/* A pool of fixed size keeps this. pool_grow() changes it for a shared pool. */
 	pool->growth = POOL_AT_LIMIT;
 	pool->size = size;
 	pool->chunk_bytes = pool_chunk_bytes(size);
@@ -480,7 +471,7 @@ bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
 bool kretprobe_pool_drain(struct kretprobe_pool *pool)
 {
 	struct kretprobe_chunk *c = NULL;
-	/* pool->left was one more than the number of instances until now. */
+	/* pool->left was initialised to one more than the number of instances. */
 	unsigned int nr = 1, cpu;
 
 	while ((c = pool_next_chunk(pool, c)))

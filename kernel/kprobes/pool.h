@@ -62,7 +62,8 @@ struct chunk_group {
  * enum pool_growth - may hits request more instances?
  * @POOL_MAY_GROW: yes
  * @POOL_GROWTH_REQUESTED: no: a hit has, and pool_grow() has not run since then
- * @POOL_AT_LIMIT: no: all groups are full, or kprobes.return_pool_kib is reached
+ * @POOL_AT_LIMIT: no: the pool has a fixed size, all its groups are full, or
+ *	kprobes.return_pool_kib is reached
  * @POOL_NO_MEMORY: no: an allocation has failed
  */
 enum pool_growth {

@@ -5,9 +5,9 @@
  * Return probes without maxactive share a pool for each class of instance size. While a pool
  * has return probes, its target is a base of free instances, plus twice the number in use.
  *
- * - A hit that takes the last instance of a chunk, while half of the chunks are used up,
- *   queues an irq_work, which is allowed in any context. That queues a worker on the same CPU,
- *   which makes chunks up to the target.
+ * - A hit that takes the last instance of a chunk, while at least half of the chunks are used
+ *   up, queues an irq_work, which is allowed in any context. That queues a worker on the same
+ *   CPU, which makes chunks up to the target.
  * - Another worker frees idle chunks, half of those above the target at a time.
  *
  * All shared pools together use at most kprobes.return_pool_kib. A worker that has reached the
@@ -30,10 +30,11 @@
 #include "pool.h"
 
 /*
- * The base is the initial number of instances; a pool does not shrink below it. When a hit
- * requests more, half of the base is left for calls that begin before the worker runs: hundreds
- * if many tasks are ready to run. The base is the instances that BASE_KIB hold, or 1/BASE_SHARE
- * of the limit if that is less; but at least FREE_MIN_PER_CPU for each possible CPU.
+ * The base is the initial number of instances. A pool with return probes shrinks below it only
+ * beyond the limit. When a hit requests more, about half of the base is left for calls that
+ * begin before the worker runs: hundreds if many tasks are ready to run. The base is the
+ * instances that BASE_KIB hold, or 1/BASE_SHARE of the limit if that is less; but at least
+ * FREE_MIN_PER_CPU for each possible CPU.
  */
 #define BASE_KIB		256UL
 #define BASE_SHARE		16
@@ -66,8 +67,8 @@ static struct kretprobe_pool *shared[NR_CLASSES];
  * @cache: for each pool, a free instance, or NULL
  * @hint: for each pool, see &struct kretprobe_pool
  * @irq_work: queues @work, for hits
- * @work: makes chunks on the CPU that requests them: the host may have stopped another,
- *	virtual CPU
+ * @work: makes chunks on the CPU that requests them. In a guest, the host may have stopped
+ *	another CPU.
  */
 struct pool_cpu {
 	struct kretprobe_instance *cache[NR_CLASSES];
@@ -219,7 +220,7 @@ static bool pool_beyond_limit(void)
 
 /*
  * Free half of the chunks above the target; the rest may be needed again soon. Beyond the
- * limit, free all idle chunks. Return true if the worker has to run again.
+ * limit, free idle chunks until it is kept. Return true if the worker has to run again.
  */
 static bool pool_shrink(struct kretprobe_pool *pool)
 {

@@ -27,8 +27,8 @@
  * - Pool of fixed size: after unregistration no hit takes an instance, and the pool counts the
  *   instances down as calls return. The holder and the pool are freed after the last one.
  *
- * kretprobe_mutex guards the claiming and releasing of holders. Only a task itself changes
- * its list; an interrupt has removed its instances when it returns.
+ * kretprobe_mutex guards the claiming and releasing of holders. While a task can run, only
+ * that task changes its list; an interrupt has removed its instances when it returns.
  */
 #include <kunit/visibility.h>
 #include <linux/cleanup.h>
@@ -130,7 +130,7 @@ static __always_inline bool kretprobe_is_oldest(struct kretprobe_instance *ri, v
 
 /*
  * Take the instance in this CPU's cache, or return NULL. If the pool is shared, no other CPU
- * accesses the cache, but interrupts and NMIs of this CPU do.
+ * changes the cache of an online CPU, but interrupts and NMIs of this CPU do.
  */
 static __always_inline
 struct kretprobe_instance *kretprobe_take_cached(struct kretprobe_holder *holder)
@@ -138,7 +138,7 @@ struct kretprobe_instance *kretprobe_take_cached(struct kretprobe_holder *holder
 	struct kretprobe_instance *ri = this_cpu_read(*holder->cache);
 
 	if (likely(ri))
-		/* It fails if an interrupt has taken the instance. */
+		/* This fails if an interrupt has taken the instance. */
 		return likely(kretprobe_cache_try_cmpxchg(holder->cache, ri, NULL)) ? ri : NULL;
 	/* Pairs with the exchange in pool_take_from_cpus(). */
 	return likely(holder->own) ? xchg(raw_cpu_ptr(holder->own), NULL) : NULL;
@@ -184,10 +184,6 @@ static __always_inline void kretprobe_end_call(struct kretprobe_instance *ri)
 	else if (kretprobe_pool_drop(holder->pool))
 		kretprobe_limited_is_free(holder);
 }
-
-/*
- * The entry of a function.
- */
 
 /* READ_ONCE() and WRITE_ONCE(): interrupts add instances to the list and remove them again. */
 static __always_inline struct llist_node *kretprobe_newest_call(void)
@@ -315,7 +311,7 @@ int kretprobe_follow_data(struct kretprobe *rp, struct kretprobe_holder *holder,
 	return kretprobe_follow(rp, holder, ri, regs);
 }
 
-/* The slow path of an entry: this CPU's cache is empty. */
+/* The slow path of an entry: no instance was in this CPU's cache. */
 static noinline int __kprobes kretprobe_enter(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_holder *holder = rp->rph;
@@ -350,10 +346,6 @@ static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs
 	return likely(ri) ? kretprobe_follow_data(rp, holder, ri, regs) :
 			    kretprobe_enter(rp, regs);
 }
-
-/*
- * The return of a function.
- */
 
 /* The most bytes of arguments that a return instruction (ret imm16) drops. */
 #define RETURN_POPS_MAX	0xffff
@@ -589,10 +581,6 @@ static int __init kretprobe_flush_init(void)
 }
 early_initcall(kretprobe_flush_init);
 
-/*
- * Holders.
- */
-
 static void kretprobe_holder_free(struct kretprobe_holder *holder)
 {
 	if (holder->limited)
@@ -734,7 +722,7 @@ void kretprobe_release(struct kretprobe *rp)
  * is_kretprobe() - does a probe belong to a return probe?
  * @p: the probe
  *
- * Return: true if @p is the probe at the entry.
+ * Return: true if @p is the kp of a claimed &struct kretprobe.
  */
 bool is_kretprobe(const struct kprobe *p)
 {

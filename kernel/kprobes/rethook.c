@@ -2,9 +2,9 @@
 /*
  * Kernel probes: return probes of architectures that use rethook.
  *
- * Instances are nodes of rethook: for each return probe maxactive of them, or some for each
- * possible CPU. After unregistration, rethook frees the nodes with the last call under way;
- * such calls do not call the handler.
+ * Instances are nodes of rethook. A return probe has maxactive of them, or INSTANCES_PER_CPU
+ * for each possible CPU if maxactive is not positive. After unregistration, rethook frees the
+ * nodes with the last call under way; such calls do not call the handler.
  *
  * kretprobe_mutex guards which return probes have a rethook.
  */
@@ -98,7 +98,7 @@ EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
  * is_kretprobe() - does a probe belong to a return probe?
  * @p: the probe
  *
- * Return: true if @p is the probe at the entry.
+ * Return: true if @p is the kp of a claimed &struct kretprobe.
  */
 bool is_kretprobe(const struct kprobe *p)
 {
