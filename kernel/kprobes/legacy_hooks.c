@@ -7,8 +7,8 @@
  * ainsn, and call its handlers, which are the core's dispatchers, see set.c. They define
  * current_kprobe and kprobe_ctlblk.
  *
- * Some of them write slots by patching text, and decode text that they have patched. So they are
- * called with text_mutex and cpus_read_lock() held.
+ * Some of these hooks write slots by patching text, and decode text that they have patched. So
+ * all that prepare, arm or disarm are called with text_mutex and cpus_read_lock() held.
  */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
@@ -84,9 +84,9 @@ static bool __kprobes legacy_run_fault_handler(kprobe_fault_handler_t handler, s
  * @regs: registers as at the fault
  * @trapnr: number of the exception, for the fault_handler
  *
- * If the copy of an instruction has raised the fault, the architecture first ends the step and
- * sets the instruction pointer to the probed address. So a fault_handler may leave that, or
- * set another one.
+ * If the copy of an instruction has raised the fault, the architecture is called first: it ends
+ * the step and sets the instruction pointer to the probed address, which a fault_handler may
+ * change. For any other fault, the fault_handler is called first.
  *
  * Context: the context of the fault; kprobe_running() is not NULL.
  *
@@ -116,8 +116,8 @@ bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 /**
  * kprobe_task_oopsed() - forget the handlers that the current task was in
  *
- * Called when an oops is about to end the task. If a handler has raised it, that never returns,
- * and its CPU would count all later hits as missed.
+ * Called when an oops is about to end the task. A handler that has raised the oops never
+ * returns, and its CPU would count all later hits as missed.
  *
  * Context: a task; preemption is still disabled if a handler was running.
  */
@@ -214,7 +214,7 @@ void arch_arm_probepoint(struct probepoint *pp)
 }
 
 /**
- * arch_probepoint_armed() - all CPUs see the breakpoint of a probepoint
+ * arch_probepoint_armed() - do nothing when all CPUs see a breakpoint
  * @pp: the probepoint
  *
  * Context: kprobe_mutex, cpus_read_lock() and text_mutex are held.

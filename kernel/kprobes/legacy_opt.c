@@ -3,15 +3,16 @@
  * Kernel probes: jump optimisation on architectures whose hooks take a struct
  * optimized_kprobe.
  *
- * Here a jump replaces one instruction, so the DCR is that instruction and has no other
- * probepoint. A detour buffer calls pre_handlers only. So a probepoint with post_handlers keeps
- * its breakpoint, and a probe whose pre_handler redirects execution must have a post_handler.
+ * Here a jump replaces one instruction, so the DCR (detoured code region) is that instruction
+ * and has no other probepoint. A detour buffer calls pre_handlers only. So a probepoint with
+ * post_handlers keeps its breakpoint, and a probe whose pre_handler redirects execution must
+ * have a post_handler.
  *
  * A detour buffer is kept until the probepoint is freed: tasks may be in it, and the
  * architecture stores in the only struct arch_specific_insn how the buffer executes the
  * instruction, so there cannot be two.
  *
- * Detour buffers are not in pages of slots.c, since jumps do not reach these on powerpc. That
+ * Detour buffers are not in pages of slots.c, since jumps do not reach these on powerpc. Powerpc
  * has a fixed area for them, which is not page-aligned, so the xarray of slots.c cannot find
  * it. kprobe_mutex guards the list of pages. Its readers use RCU.
  */
@@ -203,17 +204,13 @@ int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type
 	return -ERANGE;
 }
 
-/*
- * The hooks of the optimiser.
- */
-
 /**
- * arch_check_jumps() - do the safety check of jumps
+ * arch_check_jumps() - report all jumps as safe
  * @jumps: the addresses
  * @nr: number of addresses
  *
- * arch_prepare_optimized_kprobe() does the check that the instruction can be executed in a
- * detour buffer.
+ * Control flow cannot enter a single instruction. arch_prepare_optimized_kprobe() checks
+ * whether the instruction can be executed in a detour buffer.
  *
  * Return: 0.
  */
@@ -316,7 +313,7 @@ bool arch_put_jump(struct probepoint *pp)
 void arch_sync_jumps(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	/* Takes them off the list. */
+	/* This empties the list. */
 	arch_optimize_kprobes(&jumps);
 }
 

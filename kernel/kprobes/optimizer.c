@@ -7,7 +7,7 @@
  * target prohibition region).
  *
  * An armed probepoint is put on a list. Some time later a worker processes all that are on the
- * lists, in rounds. A probe that is unregistered before costs it nothing.
+ * lists, in rounds. A probe that is unregistered before costs the worker nothing.
  *
  * 1. The architecture does the safety check: can control flow enter the JTPR? This takes long.
  *    It is done once for each probepoint, without kprobe_mutex.
@@ -482,7 +482,8 @@ void optimizer_wait_idle(void)
  * wait_for_kprobe_optimizer() - wait until the optimiser has processed all probes
  *
  * When this returns, every probe that was registered, enabled or switched on before has its
- * jump if it can have one, and the optimiser changes no text until another probe is registered.
+ * jump if it can have one. The optimiser changes no text until the next change of probes, of
+ * kprobes/enabled or of the sysctl.
  * If memory is short, this does not wait for the jumps that need it: the worker tries again
  * later.
  *
@@ -499,10 +500,6 @@ noinline void wait_for_kprobe_optimizer(void)
 			 (TASK_IDLE | TASK_FREEZABLE));
 }
 EXPORT_SYMBOL_IF_KUNIT(wait_for_kprobe_optimizer);
-
-/*
- * The worker.
- */
 
 static unsigned int optimizer_list_unchecked(struct kprobe_jump *jumps, unsigned int max)
 {
@@ -710,9 +707,9 @@ static void optimizer_work_fn(struct kthread_work *work)
 		}
 		if (waiting) {
 			/*
-			 * The first is for tasks that were preempted in the DCR, or in a slot
-			 * on their way there. The second is for current hits, and for idle
-			 * tasks, which tasks RCU does not wait for.
+			 * Tasks RCU is for tasks that were preempted in the DCR, or in a slot
+			 * on their way there. RCU is for current hits, and for idle tasks,
+			 * which tasks RCU does not wait for.
 			 */
 			optimizer_wait_for_tasks();
 			synchronize_rcu();
@@ -739,10 +736,6 @@ static int __init optimizer_init(void)
 	return 0;
 }
 early_initcall(optimizer_init);
-
-/*
- * The sysctl.
- */
 
 #ifdef CONFIG_SYSCTL
 static void optimizer_switch_off(void)
