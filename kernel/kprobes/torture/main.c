@@ -9,7 +9,7 @@
  *
  *	kprobe-torture:--- End of test: SUCCESS
  *
- * or FAILURE with the number of errors. The first MAX_PRINTED errors are printed.
+ * or FAILURE with the number of errors.
  *
  * The invariants:
  *
@@ -18,12 +18,12 @@
  *   as missed.
  * - A probe is hit after it was registered or enabled, and not after it was unregistered or
  *   disabled.
- * - A task that ends inside a function gives back the instances of its calls.
+ * - The kernel gives back the instances of a task that ends inside a function.
  * - A stack trace from a handler ends where the task began.
- * - Invalid registrations are refused with the documented errno.
+ * - Invalid registrations are refused with -EINVAL or -ENOENT.
  * - The text of the functions is the original at the end.
  *
- * It uses the interface of linux/kprobes.h only, so it builds for any kernel.
+ * Of kprobes it uses linux/kprobes.h only, so it can also test another implementation of that.
  */
 #include <linux/cpu.h>
 #include <linux/module.h>
@@ -59,7 +59,7 @@ int torture_nr_symbols;
 module_param_array_named(symbols, torture_symbols, charp, &torture_nr_symbols, 0444);
 MODULE_PARM_DESC(symbols, "Functions to probe as well, of modules that come and go");
 
-/* Further errors are counted only. */
+/* Number of errors to print. Further ones are only counted. */
 #define MAX_PRINTED	20
 
 bool torture_exact, torture_nomem, torture_oops;

@@ -164,7 +164,7 @@ static void call_in_turn(u32 random)
 		preempt_enable();
 		break;
 	case 3:
-		/* Only one of 16 may choose a target that sleeps: sleeping takes long. */
+		/* Only one call of 16 may choose a target that sleeps: sleeping takes long. */
 		target = torture_pick(random >> 11, random >> 3 & 1);
 		torture_call(target, (random >> 7) % TORTURE_SEEDS, TORTURE_TASK);
 		break;

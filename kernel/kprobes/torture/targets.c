@@ -5,8 +5,7 @@
  * A target's result depends on its argument alone, and is recorded before the first probe. So
  * a register or flag that a hit corrupts shows in the result.
  *
- * Each target has a steady probe and a steady return probe, registered as long as readers
- * run. At the end, every call must have hit both, or be counted as missed.
+ * Each target has a steady probe and a steady return probe, registered as long as readers run.
  */
 #include <linux/ftrace.h>
 #include <linux/hash.h>
@@ -92,10 +91,6 @@ struct torture_target *torture_pick(u32 random, bool may_sleep)
 	/* The first one does not sleep. */
 	return target->sleeps && !may_sleep ? &torture_targets[0] : target;
 }
-
-/*
- * The steady probes.
- */
 
 static int steady_hit(struct kprobe *p, struct pt_regs *regs)
 {
@@ -235,10 +230,6 @@ void torture_check_steady(void)
 	}
 }
 
-/*
- * Finding out where a target can be probed.
- */
-
 static atomic_t trial_hits;
 
 static int trial_hit(struct kprobe *p, struct pt_regs *regs)
@@ -291,7 +282,7 @@ static int add_target(const char *name, unsigned long (*call)(unsigned long), un
 	torture_nr_targets++;
 	for (i = 0; i < TORTURE_SEEDS; i++)
 		target->expected[i] = call(torture_seed(i));
-	/* If the entry is a landing pad (endbr, bti), the first place is after it. */
+	/* If the entry is a landing pad (endbr, bti), kprobes puts a probe of offset 0 after it. */
 	for (i = 0; i <= target->size && target->nr_places < TORTURE_MAX_PLACES; i++)
 		target->nr_places += try_place(target, i);
 	if (target->nr_places && target->places[0].always)

@@ -4,8 +4,8 @@
  *
  * A task starts them one by one. Each calls three nested functions that have return probes, and
  * exits in the innermost, at once or when it is killed. So the calls never return, and the
- * kernel has to give their instances back when the task ends. The return probes have pools of
- * fixed size, which would soon be empty otherwise, so that calls would be missed.
+ * kernel has to give their instances back when the task ends. If it does not, calls are soon
+ * missed: the return probes have pools of fixed size.
  *
  * With oops=1, some victims return from a function whose return handler oopses.
  */
@@ -163,10 +163,6 @@ static void unregister_victim_probes(void)
 		unregister_kretprobe(&oops_rp);
 }
 
-/*
- * The task that starts them.
- */
-
 static void one_victim(void)
 {
 	u32 random = prandom_u32_state(&killer_random);
@@ -188,7 +184,7 @@ static void one_victim(void)
 	wait_for_completion(&victim_inside);
 	if (end == VICTIM_KILLED)
 		send_sig(SIGKILL, task, 1);
-	/* Wait until it has exited. */
+	/* Wait until the victim has exited. */
 	kthread_stop_put(task);
 	if (end == VICTIM_OOPSES)
 		oopses++;

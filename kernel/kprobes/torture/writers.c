@@ -2,9 +2,8 @@
 /*
  * kprobe_torture: writers, which change probes while the readers call.
  *
- * A writer has probes of its own, and its sequence of random numbers decides what it does to
- * them. It checks that a probe is hit after it was registered or enabled, and is not hit after
- * it was unregistered or disabled.
+ * A writer has probes of its own. Its sequence of random numbers decides what it does to them.
+ * It checks that enabled probes are hit, and that no others are.
  */
 #include <linux/atomic.h>
 #include <linux/kthread.h>
@@ -80,10 +79,6 @@ struct writer {
 static struct writer *writers;
 static unsigned int nr_writers;
 
-/*
- * Handlers.
- */
-
 static const char *probed_name(struct torture_probe *probe)
 {
 	return probe->symbol ?: probe->target->name;
@@ -145,10 +140,6 @@ static int changing_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 }
 
 NOKPROBE_SYMBOL(changing_return);
-
-/*
- * Changes.
- */
 
 static unsigned long probe_count(struct torture_probe *probe)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * kprobe_torture on x86: targets in assembly, of which any instruction is probed.
+ * kprobe_torture on x86: targets in assembly. They are probed at every instruction that
+ * register_kprobe() accepts.
  */
 
 #include <linux/linkage.h>
@@ -30,8 +31,9 @@ SYM_FUNC_END(torture_x86_leaf)
 /*
  * unsigned long torture_x86_registers(unsigned long seed)
  *
- * Fills all registers (except the frame pointer, if there is one), executes instructions of many
- * kinds, and returns a hash of all registers and of the arithmetic flags.
+ * Fills all general registers except the stack pointer, and the frame pointer if there is one,
+ * executes instructions of many kinds, and returns a hash of these registers and of the
+ * arithmetic flags.
  */
 SYM_FUNC_START(torture_x86_registers)
 	push	%_ASM_BP
@@ -66,7 +68,7 @@ SYM_FUNC_START(torture_x86_registers)
 	lea	41(%rdi), %r14
 	lea	43(%r8), %r15
 #endif
-	/* Each of these reads a flag that the previous one has written. */
+	/* Most of these read flags that instructions before them have written. */
 	add	%_ASM_BX, %_ASM_AX
 	adc	$0x123, %_ASM_CX
 	sbb	%_ASM_SI, %_ASM_DX
