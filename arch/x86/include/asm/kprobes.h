@@ -9,8 +9,8 @@
 #include <asm-generic/kprobes.h>
 
 /*
- * Alignment of all trampolines that replace return addresses: one instruction tells nearly all
- * other addresses apart.
+ * Alignment of all trampolines that replace return addresses: a test of the low byte rules out
+ * nearly all other addresses.
  */
 #define RETURN_TRAMPOLINE_ALIGN	256
 
@@ -58,7 +58,7 @@ struct arch_specific_insn { };
  * struct kprobe_level - one interrupt context in which this CPU runs handlers
  * @context: the interrupt context, see kprobe_context(); KPROBE_CONTEXT_NONE if no handler runs
  * @busy: number of calls of kprobe_busy_begin() without kprobe_busy_end()
- * @probe: the probe whose handler runs; meaningless if none runs
+ * @probe: the probe whose handler runs, or NULL; meaningless if no handler runs
  * @regs: registers that pre_handlers, or post_handlers after ftrace's call, were given. NULL if
  *	no handler runs, or if a trampoline saved the registers.
  * @in_fault: the fault_handler of @probe runs
@@ -137,7 +137,7 @@ bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context,
 	__this_cpu_write(kprobe_levels.top, l);
 	barrier();
 	WRITE_ONCE(l->probe, probe);
-	/* The compiler is not to test what cannot be NULL. */
+	/* A constant NULL need not be stored: a free level has it. Other values are not tested. */
 	if (!__builtin_constant_p(regs) || regs)
 		WRITE_ONCE(l->regs, regs);
 	barrier();
@@ -191,8 +191,8 @@ static inline struct kprobe *kprobe_running(void)
  * @handled: a fault_handler has handled it; do nothing else
  * @pp: the probepoint; NULL if no out-of-line copy has raised the exception
  * @ip: the instruction pointer that the kernel is shown
- * @where: the instruction pointer in the slot or detour buffer; 0 in the copy of the probed
- *	instruction itself, whose address is @ip then
+ * @where: the instruction pointer in the slot or detour buffer; 0 if it is at the copy of the
+ *	probed instruction
  * @stepping: the copy was being single-stepped
  * @run_post: post_handlers were to be called after the step
  */
@@ -309,8 +309,8 @@ unsigned long x86_recover_return(unsigned long addr, unsigned long *slot,
 				 struct llist_node *instance, struct llist_node *node);
 
 /**
- * arch_recover_return() - find the return address in the caller of a function
- * @addr: the return address that a tracer has found, which may be a trampoline of another
+ * arch_recover_return() - find the real return address of a function
+ * @addr: the return address that a tracer has found, which may be another tracer's trampoline
  * @frame: where it was on the stack
  * @node: the node of rethook that has @addr, or NULL
  *
@@ -455,7 +455,7 @@ static inline bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct
 
 #endif /* CONFIG_KPROBES */
 
-/* Called only after the first registration */
+/* Called only if kprobes_have_been_used(), so callers need no #ifdef. */
 struct unwind_state;
 unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
 unsigned long x86_kprobe_recover(struct unwind_state *state, unsigned long addr,

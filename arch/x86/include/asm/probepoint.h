@@ -13,7 +13,7 @@
 struct probepoint;
 struct pt_regs;
 
-/* Size and alignment of a slot, and of a detour buffer, which is in the same memory */
+/* Size and alignment of slots and detour buffers */
 #define KPROBE_SLOT_SIZE	64
 
 /* A slot begins with the address of its probepoint, which the trampolines read. */
@@ -130,8 +130,8 @@ struct x86_operand {
  * struct x86_emulation - how the probed instruction is emulated in C
  * @run: does what the CPU would do, and sets the instruction pointer to the next instruction or
  *	to the target. If it cannot read memory, it changes only the instruction pointer, to
- *	the copy in the slot, which raises the exception. NULL if there is no emulation.
- *	Always returns 1.
+ *	the copy in the slot, which raises the exception. Always returns 1.
+ *	NULL if there is no emulation.
  * @opsize: bytes that the instruction moves; size of the counter of a loop instruction
  * @cc: condition code, or which of the loop instructions it is
  * @reg: offset in &struct pt_regs of a register operand
@@ -184,9 +184,10 @@ struct x86_detour {
  * @slot: the slot
  * @detour: the detour buffer
  *
- * A hit reads @resume, @hit_ip, @next_ip, @emulation and @slot. They are complete before the
- * probepoint is published. Later x86_kprobe_choose_exec() changes @resume, and slot_make()
- * @slot, by a single store each, see slot.c. kprobe_mutex guards everything else.
+ * Hits, exceptions and unwinders read @resume, @hit_ip, @next_ip, @insn, @emulation, @slot, and
+ * @text and @covered of @detour, without a lock. All but @detour are complete before the
+ * probepoint is published. Later, @resume, @copy and @form of @slot, and @text change by a
+ * single store each; hits treat both boosted forms alike. kprobe_mutex guards everything else.
  */
 struct arch_probepoint {
 	unsigned long resume;

@@ -5,7 +5,7 @@
 
 /*
  * Bytes between the word that the call of a trampoline pushed and the registers that the
- * trampoline saves. Together they are the gap that the entry code of int3 leaves.
+ * trampoline saves. With that word, they add up to the gap that the entry code of int3 leaves.
  */
 #ifdef CONFIG_X86_64
 #define KPROBE_TRAMPOLINE_GAP	40
@@ -13,7 +13,10 @@
 #define KPROBE_TRAMPOLINE_GAP	20
 #endif
 
-/* Flags that are clear while C code runs. If one was set, the trampoline leaves by popf. */
+/*
+ * Flags that are usually clear in the kernel. C code cannot run with DF, NT or AC; Xen PV sets
+ * IOPL. If one was set, the trampoline loads the flags by popf.
+ */
 #define KPROBE_ODD_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
 				 X86_EFLAGS_AC)
 
@@ -168,8 +171,8 @@ static inline bool x86_insn_boostable(struct insn *insn)
 }
 
 /*
- * Does the CPU never execute what follows the instruction? @dead: control flow does not reach
- * the instruction itself, where an int3 is padding.
+ * Does control flow end at the instruction: a return, a direct jump, or padding? @dead: control
+ * flow does not reach the instruction, so an int3 is padding.
  */
 static inline bool x86_insn_is_end(struct insn *insn, const u8 *bytes, bool dead)
 {
@@ -234,7 +237,7 @@ void x86_jprobe_end(unsigned long bp);
 int x86_kprobe_check_entries(struct kprobe_jump *jump);
 #endif
 
-/* From the linker: the start of the trampolines of static calls. The thunks are before it. */
+/* From the linker: the trampolines of static calls, after the thunks of returns and branches */
 extern char __static_call_text_start[];
 
 /* From the linker: the kernel's own exception table */
