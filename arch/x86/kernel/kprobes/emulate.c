@@ -2,24 +2,24 @@
 /*
  * Kernel probes on x86: instructions that are emulated in C.
  *
- * A copy of a branch, call or return would use the copy's address. A copy of pushf, popf, cli
- * or sti would use flags that differ while a hit is handled. These are always emulated. If
- * there are post_handlers, relative jumps, nops, endbr, push and pop of a register, lea, and
- * mov between registers are emulated too: that costs less than the slot's call of the
- * trampoline.
+ * Unless there is a detour buffer, hits emulate calls, returns, indirect jumps and loop
+ * instructions: after these the CPU may not reach the rest of a slot, and a call would push an
+ * address in the slot. They emulate pushf, popf, cli and sti: these use flags that differ while
+ * a hit is handled. If there are post_handlers, hits also emulate jmp, jcc, nops, endbr, push,
+ * pop of a register, lea, and mov between registers: that costs less than the slot's call of
+ * the trampoline. With kprobes.boost=0, all of these are always emulated.
  *
- * An emulation does what the CPU would do, and sets the instruction pointer to the next
- * instruction. It writes memory only on the stack of the probed function, where it cannot
- * fault. It reads memory operands without faulting: if a read fails, the emulation changes only
- * the instruction pointer, to the out-of-line copy, which raises the exception. All emulations
- * return 1, so the breakpoint handler can end in a tail call of them.
+ * An emulation writes memory only on the stack of the probed function, where it cannot fault.
+ * It reads memory operands without faulting: if a read fails, it changes only the instruction
+ * pointer, to the out-of-line copy, which raises the exception. All emulations return 1, so the
+ * breakpoint handler can end in a tail call of them.
  *
  * A push needs room between the stack of the probed function and the registers that the
  * breakpoint has saved: the entry code of int3 leaves a gap. Of the 32-bit gap, two words can
  * be used: the rest is for the frame of iret, which is put below the stack pointer. So no
  * emulation may set the stack pointer lower than that.
  *
- * An emulation is chosen at registration, under kprobe_mutex, and runs during a hit.
+ * An emulation is chosen at registration, under kprobe_mutex.
  */
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -110,10 +110,6 @@ fault:
 	return false;
 }
 
-/*
- * The emulations.
- */
-
 static int __kprobes emulate_nop(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = pp->arch.next_ip;
@@ -176,7 +172,7 @@ static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Memory cannot be read: resume in the copy, which raises the exception. */
+/* A read has failed: resume in the copy, which raises the exception. */
 static __always_inline int emulate_call_copy(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)pp->arch.slot.copy;
@@ -204,7 +200,7 @@ static int __kprobes emulate_call_rm(struct probepoint *pp, struct pt_regs *regs
 	return 1;
 }
 
-/* A far call to an address in the kernel: cs stays as it is. */
+/* A far call to __KERNEL_CS: cs stays as it is. */
 static int __kprobes emulate_far_call(struct probepoint *pp, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, (u16)regs->cs);
@@ -325,10 +321,6 @@ static int __kprobes emulate_lea(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/*
- * Choosing an emulation.
- */
-
 static s16 emulate_modrm_reg(struct insn *insn)
 {
 	return gpr_offset[X86_MODRM_REG(insn->modrm.bytes[0]) |
@@ -402,7 +394,7 @@ static bool emulate_decode_rm(struct probepoint *pp, struct insn *insn)
 		if (index != 4)
 			rm->index = gpr_offset[index];
 		rm->scale = X86_SIB_SCALE(sib);
-		/* Without a base, the displacement has four bytes. */
+		/* Base 5 with mod 0: no base, and a displacement of four bytes */
 		if (X86_SIB_BASE(sib) != 5 || X86_MODRM_MOD(modrm) != 0)
 			rm->base = emulate_rm_reg(insn, X86_SIB_BASE(sib));
 	} else if (X86_MODRM_MOD(modrm) == 0 && X86_MODRM_RM(modrm) == 5) {
@@ -414,7 +406,7 @@ static bool emulate_decode_rm(struct probepoint *pp, struct insn *insn)
 	return true;
 }
 
-/* Can an emulation set this register? In 32-bit mode, not the stack pointer. */
+/* In 32-bit mode an emulation cannot set the stack pointer, see the top of this file. */
 static bool emulate_can_set(s16 reg)
 {
 	return IS_ENABLED(CONFIG_X86_64) || reg != offsetof(struct pt_regs, sp);
@@ -513,7 +505,7 @@ static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *ins
 		return emulate_nop;
 	case 0x9a:
 	case 0xea:
-		/* To another segment it would be a call gate or a task switch. */
+		/* Another segment may be a call gate or a task switch. */
 		if (opsize || insn->immediate2.value != __KERNEL_CS)
 			return NULL;
 		em->imm = insn->immediate1.value;
@@ -549,7 +541,7 @@ static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *ins
 
 static emulation_t emulate_find(struct probepoint *pp, struct insn *insn)
 {
-	/* With a lock prefix all of them raise #UD: leave that to the copy. */
+	/* With a lock prefix, every instruction that has an emulation raises #UD. */
 	if (insn_is_avx(insn) || x86_insn_has_prefix(insn, 0xf0))
 		return NULL;
 	switch (x86_insn_op(insn)) {
@@ -580,7 +572,6 @@ static emulation_t emulate_find(struct probepoint *pp, struct insn *insn)
 	return NULL;
 }
 
-/* How is the out-of-line copy of an instruction made, in addition to its emulation? */
 static enum x86_copy emulate_choose_copy(enum x86_op op, emulation_t run)
 {
 	if (op == X86_OP_RELATIVE && (run == emulate_jmp || run == emulate_jcc))

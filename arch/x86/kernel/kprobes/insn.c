@@ -7,18 +7,19 @@
  *
  * - Most instructions have the same effect at another address, once a rip-relative displacement
  *   is adjusted. They are boosted: a jump back follows the copy.
- * - Calls, returns, indirect branches, and instructions that use flags which differ while a hit
- *   is handled, are emulated, see emulate.c. Relative jumps are made anew in the slot. They and
- *   a few others (push, mov between registers, lea, nops) are emulated if there are
- *   post_handlers, which costs less.
- * - In 32-bit mode, instructions that load a segment register, or that follow a load of ds or
- *   es in their function, are single-stepped: the trampoline that calls post_handlers does not
+ * - Calls, returns, indirect branches, loop instructions, and instructions that use flags which
+ *   differ while a hit is handled, are emulated, see emulate.c. jmp and jcc are made anew in the
+ *   slot. They and a few others (push, mov between registers, lea, nops) are emulated if there
+ *   are post_handlers, which costs less.
+ * - In 32-bit mode, instructions that load ds, es, fs or gs, or that follow a load of ds or es
+ *   in their function, are single-stepped: the trampoline that calls post_handlers does not
  *   load the kernel's segments, but the trap after a copy does.
  * - Instructions that depend on their address, or whose effect on the next instruction would be
  *   lost, are refused with -EOPNOTSUPP, as is every undefined opcode. Instructions that exist
  *   to trap (int3, int, ud2) are refused with -EINVAL.
  *
- * Runs at registration, under kprobe_mutex.
+ * x86_kprobe_decode() runs at registration, under kprobe_mutex. The safety check and machine
+ * checks read text without it.
  */
 #include <linux/cfi.h>
 #include <linux/kallsyms.h>
@@ -281,8 +282,8 @@ static bool kprobe_is_cfi_check(unsigned long addr, struct insn *insn)
 }
 
 /*
- * Is the instruction an endbr inside a function, which an indirect jump must find? At the start
- * of a function, the probe was moved to the next instruction.
+ * Is the instruction an endbr inside a function, which an indirect jump must find? From one at
+ * the start of a function, arch_adjust_kprobe_addr() has moved the probe.
  */
 static bool kprobe_is_endbr(const u8 *bytes)
 {
@@ -328,7 +329,7 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 		return probepoint_refuse(pp, KPROBE_WHY_FILLS_RSB);
 	ap->insn.size = insn.length;
 	ap->insn.op = x86_insn_op(&insn);
-	/* post_handlers would run with the segments that the function has loaded: do not boost. */
+	/* post_handlers would run with segments that the function may have loaded: do not boost. */
 	if (decoding.loads && ap->insn.op == X86_OP_COPY) {
 		ap->insn.op = X86_OP_STEP;
 		pp->why = KPROBE_WHY_EXEC_SEGMENT;

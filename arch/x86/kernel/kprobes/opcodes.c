@@ -21,13 +21,13 @@
  *	N	%X86_OP_RETURN
  *	F	%X86_OP_FLAGS
  *	G	depends on the ModRM byte
- *	W	loads a segment register that only 64-bit kernels rely on: %X86_OP_REFUSE
- *		there, and %X86_OP_STEP in 32-bit mode
+ *	W	loads fs or gs, except mov to fs: %X86_OP_REFUSE in 64-bit mode, and
+ *		%X86_OP_STEP in 32-bit mode
  *	g-z	as the capital letter in 32-bit mode; no instruction in 64-bit mode
  *
- * After a load of ds, es or fs, the trampoline that calls post_handlers would run with the new
- * segment. The int3 that ends a step enters the kernel, which loads its own segments and
- * restores the new ones afterwards.
+ * In 32-bit mode, after a load of ds, es or fs, the trampoline that calls post_handlers would
+ * run with the new segment. The int3 that ends a step enters the kernel, which loads its own
+ * segments and restores the new ones afterwards.
  *
  * Other instructions that change the state of the CPU are boosted, and may be in a DCR: lidt,
  * lgdt, ltr, wrmsr, mov to control and debug registers, port I/O. A jump after the copy needs
@@ -424,10 +424,7 @@ static const u16 no_modrm_0f[16] = {
 	[0xf] = 0x8000,		/* ud0, about which CPUs differ */
 };
 
-/*
- * Do all instructions with this opcode of map 0f, whatever their mandatory prefix, have an
- * immediate?
- */
+/* Do all instructions with this opcode of map 0f have an immediate? */
 static bool x86_insn_has_immediate_0f(u8 opcode)
 {
 	return (opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 ||
@@ -515,8 +512,6 @@ enum x86_op x86_insn_op(struct insn *insn)
 		return X86_OP_NONE;
 	}
 }
-
-/* What the tables do not tell. Only this file and emulate.c look at opcodes. */
 
 /**
  * x86_insn_has_prefix() - does an instruction have a legacy prefix?
