@@ -8,8 +8,8 @@
  * calling pre_handlers: one execution of the instruction is one hit.
  *
  * The exception handlers of the kernel have CLASS(kprobe_fault) in scope, see asm/kprobes.h. It
- * calls kprobe_fault_begin() and kprobe_fault_resume(), but not before the first probe is
- * registered, and not for exceptions that user space has raised.
+ * calls kprobe_fault_begin() once a probe was registered, if user space has not raised the
+ * exception, and kprobe_fault_resume() if a copy has.
  */
 #include <linux/preempt.h>
 #include <asm/ptrace.h>
@@ -25,7 +25,7 @@ static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 	kprobe_fault_handler_t handler = READ_ONCE(p->fault_handler);
 	bool handled;
 
-	/* Do not call a fault_handler for its own faults. */
+	/* Not for faults of the fault_handler itself, or of an interrupt during the handler */
 	if (level->in_fault || level->context != kprobe_context() || !handler)
 		return false;
 	level->in_fault = true;
@@ -51,12 +51,11 @@ static __always_inline bool kprobe_is_fault(int trapnr)
  * @trapnr: its number, X86_TRAP_*
  *
  * If a copy has raised the exception, @regs are changed to those of the original instruction. A
- * task that is killed by the exception, or sent to a fixup, never returns to the slot. If the
- * instruction is to be restarted, kprobe_fault_resume() sends the task to the copy.
+ * task that is killed by the exception, or sent to a fixup, never returns to the slot.
  *
- * The fault_handlers are called first: those of the probepoint if its copy has raised the
- * exception, or that of the running probe if a handler has. They are not called for debug
- * exceptions and machine checks.
+ * The fault_handlers are called before the kernel handles the exception: those of the probepoint
+ * if its copy has raised the exception, or that of the running probe if a handler has. They are
+ * not called for debug exceptions and machine checks.
  *
  * Context: interrupts are off, and RCU is watching.
  */

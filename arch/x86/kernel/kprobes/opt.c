@@ -83,10 +83,10 @@ unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
 }
 
 /**
- * kprobe_detour_missed() - end a missed hit
+ * kprobe_detour_missed() - count a missed hit, and enable preemption
  * @pp: the probepoint
  *
- * Context: the probed function's. Preemption is disabled, and enabled here.
+ * Context: the probed function's, with preemption disabled by the trampoline.
  */
 __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
 {
@@ -135,10 +135,7 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		/* The longest instruction, a call and a jump must fit. */
 		if (len + MAX_INSN_SIZE + 2 * JMP32_INSN_SIZE > KPROBE_DETOUR_END)
 			return -ENOSPC;
-		/*
-		 * The call of the post_handlers would follow only one of the two ways of a
-		 * branch.
-		 */
+		/* After a branch, call or return, the CPU may not reach a call of post_handlers. */
 		if (post && !done && !x86_insn_boostable(&insn)) {
 			pp->jump.failure = KPROBE_WHY_JUMP_POST;
 			return -EOPNOTSUPP;

@@ -12,9 +12,8 @@
  * call pushes is in the slot. kernel/kprobes/slots.c allocates the memory, for detour buffers
  * (opt.c) too.
  *
- * Instead of a copy of a relative branch, the slot has a branch with the same target. If there
- * are post_handlers, the branch is emulated: the slot's call would follow only one of its two
- * ways.
+ * Instead of a copy of jmp or jcc, the slot has a branch with the same target. If there are
+ * post_handlers, the branch is emulated: if it is taken, the CPU does not reach the slot's call.
  *
  * A slot is complete before a hit uses it, and then never changes. A probepoint that needs
  * another form gets another slot.
@@ -316,7 +315,6 @@ int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **
 	return 0;
 }
 
-/* Choose the form of the slot of a new probepoint. */
 static enum x86_slot_form slot_choose_form(const struct x86_probed_insn *insn)
 {
 	bool boost = x86_kprobe_boost &&
@@ -328,7 +326,7 @@ static enum x86_slot_form slot_choose_form(const struct x86_probed_insn *insn)
 	return insn->copy == X86_COPY_BYTES ? X86_SLOT_STEP : X86_SLOT_NONE;
 }
 
-/* Return: 0, or an errno if the instruction can be neither copied nor emulated. */
+/* Make the slot of a new probepoint, unless it can only be emulated. Return: 0, or an errno. */
 static int slot_prepare(struct probepoint *pp)
 {
 	enum x86_slot_form form = slot_choose_form(&pp->arch.insn);
@@ -342,7 +340,7 @@ static int slot_prepare(struct probepoint *pp)
 	return 0;
 }
 
-/* Decode the instruction of @pp, unless the kernel patches it. Return: 0, or an errno. */
+/* Decode the instruction of @pp; refuse a lock prefix that is patched. Return: 0, or an errno. */
 static int slot_check_insn(struct probepoint *pp, struct kprobe_explanation *e)
 {
 	/* alternatives_text_reserved() takes the first byte after the range. */
@@ -474,9 +472,9 @@ void arch_remove_probepoint(struct probepoint *pp)
 }
 
 /*
- * Perf is told of the text while it is true for all CPUs: of a breakpoint when no CPU can
- * execute the original any more, and of the original before any CPU can execute it. A trace
- * that reaches a breakpoint has the exception.
+ * Perf is told of a breakpoint when no CPU can execute the original any more, and of the
+ * original before any CPU can execute it. A CPU that hits the breakpoint before or after that
+ * has the exception in its trace.
  */
 
 /**
@@ -526,8 +524,8 @@ void arch_disarm_probepoint(struct probepoint *pp)
 /**
  * arch_kprobes_sync() - make all CPUs see the text that was patched
  *
- * int3 is handled with interrupts off. So when every CPU has taken the interrupt that this
- * sends, none is between a removed breakpoint and the look-up of its probepoint.
+ * int3 is handled with interrupts off. So when every online CPU has taken the interrupt that
+ * this sends, none is between a removed breakpoint and the look-up of its probepoint.
  *
  * Context: sleeps; text_mutex is held.
  */

@@ -5,9 +5,8 @@
  * The CPU executes the copy in the slot with interrupts off. The int3 after the copy ends the
  * step. So only exceptions of the copy, NMIs and machine checks can occur during a step. An NMI
  * may have single-stepped hits too: each CPU has a stack of steps. It is separate from the
- * levels of running handlers: during a step, the innermost level is that of a handler that has
- * caused the hit, if any. So if the copy raises an exception, hits in the exception handler are
- * missed only if hits of that handler are.
+ * levels of running handlers: a step holds no level. So if the copy raises an exception, hits
+ * in the exception handler call their handlers, unless a handler has caused the stepped hit.
  */
 #include <linux/panic.h>
 #include <linux/percpu.h>
@@ -46,7 +45,7 @@ struct kprobe_steps {
 
 static DEFINE_PER_CPU(struct kprobe_steps, kprobe_steps);
 
-/* The innermost step, or NULL. */
+/* Return: the innermost step of this CPU, or NULL. */
 static struct kprobe_step *__kprobes step_current(void)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
@@ -114,9 +113,8 @@ static void __kprobes step_end(struct kprobe_step *step, struct pt_regs *regs)
 
 /*
  * Tell lockdep and the tracers that interrupts will be on. When a copy is stepped again, the
- * exit from its exception tells them that interrupts are off, as they are in the step. The exit
- * from the int3 that ends the step restores the state that the int3 has found, so it does not
- * correct this.
+ * exit from its exception tells them that interrupts are off. The exit from the int3 that ends
+ * the step restores the state that the int3 has found, so it does not correct this.
  */
 static void __kprobes step_note_interrupts_on(unsigned long ip)
 {
