@@ -57,7 +57,7 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "wakeup_pmode_return" },
 	{ "do_suspend_lowlevel" },
 
-	/* The entry and exit of an int3 of the kernel call these. */
+	/* The handling of an int3 of the kernel calls these outside of kprobe_int3_handler(). */
 	{ "trace_hwlat_callback" },
 	{ "trace_osnoise_callback" },
 #ifdef CONFIG_KGDB_LOW_LEVEL_TRAP
@@ -80,9 +80,9 @@ static int __init x86_blacklist_area(const struct x86_blacklist_area *area)
 }
 
 /*
- * Functions that instrumented code calls for memory accesses, and those of the debugger:
- * do_int3() calls them before kprobe_int3_handler() can detect that the hit was caused by its
- * own handling.
+ * Functions that instrumented code calls, and those of the debugger: do_int3() may call them
+ * before kprobe_int3_handler() has taken a level. A hit there would cause the next hit, without
+ * end.
  */
 static const char *const prefixes[] __initconst = {
 #if defined(CONFIG_KASAN_GENERIC) || defined(CONFIG_KASAN_SW_TAGS)
@@ -121,9 +121,8 @@ static int __init x86_blacklist_prefixed(void *unused, const char *name, unsigne
  * arch_within_kprobe_blacklist() - is an address in text that cannot take a trap?
  * @addr: address of code
  *
- * That is the entry code, and the thunks of returns and indirect calls, which the handling of a
- * trap executes. The thunks are before and after the entry code, and so are the jumps of static
- * calls.
+ * The handling of a trap executes the entry code, and the thunks of returns and indirect calls.
+ * The jumps of static calls are in the same range.
  *
  * Return: true if it is.
  */
@@ -145,7 +144,7 @@ int __init arch_populate_kprobe_blacklist(void)
 	int ret;
 
 #ifdef CONFIG_PREEMPTION
-	/* After a hit of it, the trampoline would call it again to reschedule. */
+	/* After a hit, the trampoline calls it to reschedule: that would be a hit again. */
 	ret = kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
 	if (ret < 0)
 		return ret;

@@ -75,7 +75,7 @@ static const enum kprobe_reason reasons[] = {
  * struct text_entries - where the text of the kernel, or of a module, is entered in the middle
  *	of functions
  * @list: on the list known
- * @mod: the module, which is freed after this; or NULL
+ * @mod: the module, which is freed after this; NULL for the kernel
  * @nr: number of entries
  * @entry: the entries, sorted: the lower 32 bits of the address, which are unique in all text,
  *	and below them &enum entry_kind
@@ -267,8 +267,8 @@ static bool entries_looks_like_load(const u8 *p)
 }
 
 /*
- * Is @at the displacement or the immediate operand of an instruction? If that is not known,
- * assume it: if the bytes belong to no function, or after an int3 of other code.
+ * Is @at the displacement or the immediate operand of an instruction? Assume it if the bytes
+ * belong to no function, or if decoding fails or reaches an int3 of other code.
  */
 static bool entries_has_operand_at(struct text_search *s, unsigned long at)
 {
@@ -290,7 +290,7 @@ static bool entries_has_operand_at(struct text_search *s, unsigned long at)
 			return true;
 		if (buf[0] == INT3_INSN_OPCODE && !d->dead)
 			return true;
-		/* The next candidate may be in the same instruction. */
+		/* Do not advance: the next candidate may be in the same instruction. */
 		if (at - d->at < insn.length)
 			return (insn.displacement.nbytes == sizeof(s32) &&
 				at - d->at == insn_offset_displacement(&insn)) ||
@@ -395,8 +395,8 @@ static int entries_search_module(struct text_search *s, const struct module *mod
 
 /*
  * Return: the module that contains @addr, or NULL. It stays in memory until entries_mutex is
- * released: arch_kprobe_module_going() waits for that, and the module is not ready when it is
- * called.
+ * released: arch_kprobe_module_going() takes the mutex, and is called only after the module has
+ * ceased to be ready.
  */
 static const struct module *entries_module_at(unsigned long addr)
 {
@@ -425,7 +425,7 @@ static int entries_cmp(const void *a, const void *b)
 	return *ea < *eb ? -1 : *ea > *eb;
 }
 
-/* Search the text of the kernel, or of @mod. Return: the entries, or NULL if out of memory. */
+/* Search the text of the kernel or of @mod, and list its entries. NULL if out of memory. */
 static noinline struct text_entries *entries_find(const struct module *mod)
 {
 	struct text_search *s = kvzalloc(sizeof(*s), GFP_KERNEL);
@@ -483,7 +483,8 @@ static enum kprobe_reason entries_look_up(const struct text_entries *te, unsigne
 }
 
 /**
- * x86_kprobe_check_entries() - check that no far branch leads into a JTPR
+ * x86_kprobe_check_entries() - look for far branches, loaded addresses, fixups and jump labels
+ *	that lead into a JTPR
  * @jump: the jump. Its refusal is filled in, with a reason or %KPROBE_WHY_NONE.
  *
  * Context: sleeps; takes entries_mutex; may search all text.

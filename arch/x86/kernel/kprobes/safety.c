@@ -139,7 +139,10 @@ static bool safety_is_filler(unsigned long addr, unsigned long end)
 	       !memchr_inv(buf, 0, len);
 }
 
-/* Refuse the jump if the function at @addr, the other part, has an indirect jump. */
+/*
+ * Refuse the jump if the function's other part, at @addr, has an indirect jump or cannot be
+ * decoded. text_mutex is held.
+ */
 static void safety_check_other_part(struct kprobe_jump *jump, unsigned long addr)
 {
 	unsigned long size, offset, at, end;
@@ -160,7 +163,7 @@ static void safety_check_other_part(struct kprobe_jump *jump, unsigned long addr
 	}
 }
 
-/* A .cold part has a symbol of its own, whose name begins with the function's. */
+/* If @target is in a .cold part, which has a symbol of its own, check that part. */
 static noinline void safety_check_cold_part(struct kprobe_jump *jump, unsigned long target)
 {
 	char name[KSYM_NAME_LEN];
@@ -201,8 +204,9 @@ static int safety_check_hot_part_of_module(void *data, const char *name, unsigne
 }
 
 /*
- * Without IBT, refuse a jump in a .cold part if its function has an indirect jump. If several
- * static functions have that name, kallsyms does not tell which one it is: check all.
+ * Without IBT, refuse a jump in a .cold part if its function has an indirect jump, or is not
+ * found. If several static functions have that name, kallsyms does not tell which one it is:
+ * check all.
  */
 static noinline void safety_check_hot_parts(struct kprobe_jump *jump)
 {
@@ -301,10 +305,6 @@ static void safety_decode_around(struct kprobe_jump *jump)
 	}
 }
 
-/*
- * Text that the kernel patches itself.
- */
-
 /* Is @addr the trampoline of a static call? A static call without a site of its own uses it. */
 static bool safety_is_static_call_trampoline(unsigned long addr)
 {
@@ -315,6 +315,7 @@ static bool safety_is_static_call_trampoline(unsigned long addr)
 	       !memcmp(text, mark, sizeof(mark));
 }
 
+/* Refuse the jump if the kernel itself patches text in the DCR. */
 static void safety_check_reserved(struct kprobe_jump *jump)
 {
 	void *first = (void *)jump->addr, *last = first + jump->dcr_size - 1;
