@@ -71,8 +71,8 @@ bool __kprobes arch_jprobe_call(struct pt_regs *regs, void *entry)
 /**
  * arch_jprobe_return() - end the handler of a jprobe, if this context runs it
  *
- * The innermost level of the CPU records a jprobe. But the caller may be in an interrupt, or in
- * a fault_handler, or may have left the handler's stack. Returns only in these cases.
+ * jprobe_return() calls this if the probe of the innermost level is a jprobe. But it may run in
+ * an interrupt or a fault_handler, or not on the handler's stack: only then this returns.
  *
  * Context: any, with preemption disabled.
  */

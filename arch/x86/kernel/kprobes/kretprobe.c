@@ -10,7 +10,7 @@
 #include "common.h"
 
 /*
- * One task enters __switch_to_asm() and __switch_to(), and another task leaves them, on its own
+ * One task enters __switch_to_asm() and __switch_to(), and another leaves them, on its own
  * stack. ret_from_fork_asm() is not called, and has no return address.
  */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {

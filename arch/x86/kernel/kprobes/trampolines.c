@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: the parts of the trampolines that are in C. The assembly in
- * trampolines_64.S and trampolines_32.S calls them.
+ * Kernel probes on x86: the parts of the trampolines that are in C.
  */
 #include <linux/preempt.h>
 

@@ -78,8 +78,8 @@
 .endm
 
 /*
- * Save the other registers. Leaves: %eax unchanged; %edi: the saved flags. Jumps to @odd if C
- * cannot run with the flags.
+ * Save the other registers. Leaves: %eax unchanged; %edi: the saved flags. Jumps to @odd if one
+ * of KPROBE_ODD_FLAGS is set.
  */
 .macro KPROBE_TRAMPOLINE_ENTERED odd:req
 	pushl	$-1			/* orig_ax, as a breakpoint has it */
@@ -98,7 +98,7 @@
 	jmp	\back
 .endm
 
-/* Load the arithmetic flags; or jump to @popf if others may have changed; see trampolines_64.S. */
+/* Load the arithmetic flags, if that is enough; or jump to @popf. See trampolines_64.S. */
 .macro KPROBE_LOAD_FLAGS popf:req
 	cmpl	PT_EFLAGS(%esp), %edi
 	jne	\popf
@@ -226,7 +226,7 @@ _ASM_NOKPROBE(kprobe_trampoline_popf)
 /*
  * kprobe_post_trampoline - call the post_handlers, after the probed instruction
  *
- * %esi has the address of the next instruction.
+ * %esi is used as %r13 in trampolines_64.S.
  */
 SYM_CODE_START(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_ENTER

@@ -86,8 +86,8 @@
 
 /*
  * Save the other registers. The unwind hints need a complete struct pt_regs, so the ip was
- * pushed before. Leaves: %rax unchanged; %r14: the saved flags. Jumps to @odd if C cannot run
- * with the flags, and if the CPU uses call depth tracking.
+ * pushed before. Leaves: %rax unchanged; %r14: the saved flags. Jumps to @odd if one of
+ * KPROBE_ODD_FLAGS is set, or if the CPU uses call depth tracking.
  */
 .macro KPROBE_TRAMPOLINE_ENTERED odd:req
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
@@ -128,13 +128,12 @@
 .endm
 
 /*
- * Load the flags; or jump to @popf if other than arithmetic flags may have changed, or if the
- * CPU has no sahf. Changes %ah.
+ * Load the arithmetic flags; or jump to @popf, if a handler has changed the saved flags, if %r14
+ * has a value that the flags never have, or if the CPU has no sahf. Changes %ah.
  *
- * popf costs more than most of what a trampoline does. So if a handler has not changed the
- * saved flags, and C has run with them, only the arithmetic flags are loaded: the others are
- * unchanged. %r14 has the saved flags; or a value that the flags never have, if C cannot run
- * with them.
+ * popf costs more than most of what a trampoline does. It is not needed if C has run with the
+ * saved flags, which %r14 has then, and a handler has not changed them: the other flags are
+ * unchanged.
  *
  * sahf loads the arithmetic flags from the lower byte, except the overflow flag, which is 8 in
  * the upper byte. The only other flags that can be set there are the trap flag, 1, and the
@@ -326,8 +325,8 @@ _ASM_NOKPROBE(kprobe_trampoline_popf)
 /*
  * kprobe_post_trampoline - call the post_handlers, after the probed instruction
  *
- * While they run, %r13 has the address of the next instruction. If the ip in struct pt_regs differs
- * from it afterwards, a handler has redirected execution.
+ * While they run, %r13 has the address of the next instruction. If the ip in struct pt_regs
+ * differs from it afterwards, a handler has redirected execution.
  */
 SYM_CODE_START(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_ENTER

@@ -95,7 +95,7 @@ bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 	return at_entry;
 }
 
-/* Does @addr replace a return address? */
+/* Is @addr a trampoline that replaces return addresses? */
 static __always_inline bool unwind_is_trampoline(unsigned long addr)
 {
 #ifdef CONFIG_KRETPROBES
@@ -119,8 +119,8 @@ unwind_recover_kretprobe(struct task_struct *task, unsigned long addr, unsigned 
 
 /*
  * Find the real return address, if @addr is a trampoline. Return probes, rethook and the graph
- * tracer may have replaced it in any order, each several times. So each step asks only one of
- * them, which continues its search after what it found last.
+ * tracer may have replaced it in any order, each several times. Each step asks one of them,
+ * which continues its search after what it found last.
  *
  * Preemption is disabled, since an instance that one step finds must not be freed before the
  * next step.
@@ -150,7 +150,6 @@ static unsigned long __kprobes unwind_find_return(struct unwind_state *state, un
  * @addr_p: where it was found; the frame-pointer unwinder may pass a pointer into the registers
  *	of @state
  *
- * Return probes, rethook and the graph tracer may have replaced a return address, in any order.
  * A task in a slot, or a function called from a slot, is shown in the probed function.
  *
  * Context: any.
@@ -207,9 +206,9 @@ static struct llist_node *__kprobes unwind_search_after(struct llist_node *insta
 }
 
 /**
- * x86_recover_return() - find the return address in the caller, for a handler
- * @addr: the return address that the handler's return probe or tracer has found, which may be a
- *	trampoline of another
+ * x86_recover_return() - find the real return address of a function, for a handler
+ * @addr: the return address that the handler's return probe or tracer has found, which may be
+ *	another tracer's trampoline
  * @slot: where it was on the stack
  * @instance: the instance of a return probe that has @addr, or NULL
  * @node: the node of rethook that has @addr, or NULL
@@ -226,7 +225,7 @@ unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *sl
 	/* @addr is never in a slot: the copy of a call pushes the original return address. */
 	if (likely(!unwind_is_trampoline(addr)))
 		return addr;
-	/* At the entry, another tracer may have replaced it since, and have recorded that. */
+	/* At the entry, another tracer may since have replaced @addr on the stack. */
 	if (!instance && !node && unwind_is_trampoline(READ_ONCE(*slot)))
 		addr = READ_ONCE(*slot);
 	memset(&state, 0, sizeof(state));
