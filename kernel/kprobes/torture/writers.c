@@ -214,8 +214,13 @@ static void init_return_probe(struct writer *writer, struct torture_probe *probe
 /* Functions of a module that is being unloaded cannot be probed any more. */
 static bool being_unloaded(void)
 {
-	return IS_MODULE(CONFIG_KPROBE_TORTURE_TEST) &&
+#if defined(MODULE) && defined(CONFIG_MODULE_UNLOAD)
+	/* Just before the state changes, the last reference is released. */
+	return module_refcount(THIS_MODULE) < 0 ||
 	       READ_ONCE(THIS_MODULE->state) == MODULE_STATE_GOING;
+#else
+	return false;
+#endif
 }
 
 /* May a change fail with @err because the probed module is being loaded or unloaded? */
