@@ -33,6 +33,8 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 		return 0;
 	}
 	ri = container_of(node, struct kretprobe_instance, node);
+	/* An earlier call has left its return address. */
+	node->ret_addr = 0;
 	memset(ri->data, 0, rp->data_size);
 	if (entry_handler && entry_handler(ri, regs))
 		rethook_recycle(node);
