@@ -339,7 +339,7 @@ static ssize_t explain_read(struct file *file, char __user *buf, size_t count, l
 	return simple_read_from_buffer(buf, count, pos, f->buf, seq_buf_used(&f->text));
 }
 
-/* After an error, the file still has its last answer. */
+/* After an error, the file still has its last answer, or the usage text if there is none. */
 static ssize_t explain_write(struct file *file, const char __user *buf, size_t count,
 			     loff_t *pos)
 {

@@ -116,7 +116,7 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_kill);
  * Context: any.
  *
  * Return: %KPROBE_WHY_NONE if it can, or if ftrace does not patch @addr; or a reason if @addr
- * is inside the bytes that ftrace patches, where no instruction begins.
+ * is inside the bytes that ftrace patches, and not the first of them.
  */
 enum kprobe_reason kprobe_ftrace_check(unsigned long addr, bool *on_ftrace,
 				       struct kprobe_range *site)

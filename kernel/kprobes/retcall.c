@@ -4,7 +4,7 @@
  *
  * A hit at the entry of a function takes an instance, the record of this call, and replaces
  * the return address by the address of a trampoline. When the function returns, the
- * trampoline calls the handlers and resumes at the real return address.
+ * trampoline calls the handlers and resumes at the resume address, which it has replaced.
  *
  * Each task has a list of its instances, newest first, where unwinders find the return
  * addresses. A call has several instances if the function has several return probes, or ends
@@ -12,10 +12,10 @@
  * address in fp, and the same resume address. All but the oldest are chained: bit 0 of fp is set.
  *
  * Rethook and the function graph tracer replace return addresses too. If the resume address is
- * one of their trampolines, bit 1 of fp is set. Such a return is handled in C, not
- * in assembly: handlers must see the address in the caller, which kretprobe_real_address()
- * finds. On architectures where fp is the value of a register, not a stack address, its bit 0
- * is ignored and bit 1 is not used.
+ * one of their trampolines, bit 1 is set in fp of the oldest instance. Such a return is handled in
+ * C, not in assembly: handlers must see the address in the caller, which kretprobe_real_address()
+ * finds. On architectures where fp is the value of a register, not a stack address, bit 0 of the
+ * value is dropped to make room for the mark, and bit 1 is part of the value.
  *
  * The user may free the struct kretprobe before the call returns. So an instance refers to a
  * holder, which refers to the return probe while that is registered. Hits count no references

@@ -182,9 +182,10 @@ void torture_unregister_steady(void)
 }
 
 /**
- * torture_check_steady() - check that each call hit the steady probes or was counted as missed
+ * torture_check_steady() - compare the hits of the steady probes with the calls of the targets
  *
- * The readers have ended.
+ * Each call must have hit both probes, or have been counted as missed. With exact=0, hits may be
+ * lacking, but there must not be more of them than calls. The readers have ended.
  */
 void torture_check_steady(void)
 {

@@ -208,8 +208,8 @@ struct kprobe_fault {
 
 #ifdef CONFIG_JPROBES
 /*
- * How many bytes of the probed function's stack arguments the handler of a jprobe gets: 8
- * arguments after those in registers, or 16 in 32-bit mode.
+ * The most bytes of the probed function's stack arguments that the handler of a jprobe gets: 8
+ * arguments after those in registers, or 16 in 32-bit mode. It gets fewer if the stack ends there.
  */
 #define MAX_STACK_SIZE	64
 

@@ -280,7 +280,7 @@ static bool entries_has_operand_at(struct text_search *s, unsigned long at)
 	if (!kallsyms_lookup_size_offset(at, &size, &offset))
 		return true;
 	end = at - offset + size;
-	/* Candidates have ascending addresses: continue after the last one. */
+	/* Candidates have ascending addresses: continue at the instruction with the last one. */
 	if (d->function != at - offset || d->at > at)
 		*d = (struct text_decoding){ .function = at - offset, .at = at - offset };
 	cond_resched();

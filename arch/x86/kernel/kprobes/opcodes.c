@@ -245,10 +245,10 @@ static const struct opcode_group groups[] = {
 	/* mov to a segment register; the CPU holds interrupts off after a load of ss */
 	{ 0x008e, 0x008e, "S.RSSW..", "S.RSSW.." },
 	{ 0x008f, 0x008f, "M.......", "M......." },	/* pop; the others are XOP */
-	{ 0x00c0, 0x00c1, "MMMMMM.M", "MMMMMM.M" },	/* shifts */
+	{ 0x00c0, 0x00c1, "MMMMMM.M", "MMMMMM.M" },	/* rotates, shifts */
 	{ 0x00c6, 0x00c6, "M.......", "M......." },	/* mov */
 	{ 0x00c7, 0x00c7, "M.......", "M......." },
-	{ 0x00d0, 0x00d3, "MMMMMM.M", "MMMMMM.M" },	/* shifts */
+	{ 0x00d0, 0x00d3, "MMMMMM.M", "MMMMMM.M" },	/* rotates, shifts */
 	{ 0x00f6, 0x00f7, "M.MMMMMM", "M.MMMMMM" },	/* test, not, neg, mul, div */
 	{ 0x00fe, 0x00fe, "MM......", "MM......" },	/* inc, dec */
 	{ 0x00ff, 0x00ff, "MMIRIRM.", "MMI.I.M." },	/* and call, jmp, push */

@@ -3,7 +3,8 @@
  * Kernel probes on x86: detour buffers, and the jumps to them.
  *
  * If the safety check in safety.c allows it, a jump to a detour buffer replaces the breakpoint.
- * The DCR are the instructions that the jump overlaps. A detour buffer is a slot of this form:
+ * The DCR (detoured code region) is the instructions that the jump overlaps. A detour buffer is a
+ * slot of this form:
  *
  *	probepoint; call trampoline; copies of all instructions of the DCR; jmp back
  *
