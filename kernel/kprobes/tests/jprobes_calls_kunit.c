@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Handlers of jprobes in tasks: arguments, other probes, exceptions, stack traces */
+/* Jprobes in task context: arguments, other probes, exceptions, stack traces */
 
 #include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
@@ -56,7 +56,7 @@ static void kp_jp_calls_deep(struct kunit *test)
 	kp_jp_rounds(test);
 }
 
-/* The script looks for the message. */
+/* The handler does not call jprobe_return(): the script looks for a message. */
 static void kp_jp_calls_no_return(struct kunit *test)
 {
 	struct kp_probe *jp;
@@ -135,7 +135,7 @@ static noinline long kp_jp_short_handler(long arg)
 	return kp_jp_handler(arg, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
-/* The stack ends right after the return address, at a guard page. */
+/* The stack ends at a guard page, 0 to 13 words above the return address. */
 static void kp_jp_calls_end_of_stack(struct kunit *test)
 {
 	struct kp_probe *jp = kp_jp_new(test, kp_jp_short);
@@ -165,7 +165,6 @@ static void kp_jp_calls_end_of_stack(struct kunit *test)
 	vfree(stack);
 }
 
-/* Other probes at the same address */
 static struct kp_jp_neighbour {
 	struct kprobe kp;
 	struct kretprobe rp;
@@ -224,7 +223,7 @@ static void kp_jp_neighbour_add(struct kunit *test, struct kp_jp_neighbour *n, v
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_jp_neighbour_unregister, n), 0);
 }
 
-/* The newest of all is called first; the others are called in their order. */
+/* At the entry, the probe registered last is called first. */
 static void kp_jp_calls_beside(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
@@ -260,7 +259,7 @@ static bool kp_jp_fault_handler_ends;
 static int kp_jp_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	kp_jp_faults++;
-	/* Refused, or the exception would never return. */
+	/* Has no effect here, or the exception would never return. */
 	if (kp_jp_fault_handler_ends)
 		jprobe_return();
 	return 0;

@@ -8,7 +8,7 @@
 #include "jprobes_kunit.h"
 #include "kp_cases_contexts.h"
 
-/* Ftrace and jumps keep the function's interrupt flag. */
+/* Only a breakpoint's handler has interrupts off. */
 static void kp_jp_contexts_irq_flag(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);
@@ -60,7 +60,7 @@ static void kp_jp_contexts_nmi_returns(struct kunit *test)
 	kp_jp_over_handler(test, true);
 }
 
-/* Tasks and timer interrupts on every CPU call the function while the jprobe changes. */
+/* Four tasks, with a timer each, call the function while the jprobe changes. */
 
 #define KP_JP_TASKS	4
 #define KP_JP_PERIOD	(300 * NSEC_PER_USEC)

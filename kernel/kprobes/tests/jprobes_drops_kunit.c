@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What jprobe_return() leaves: counts, disabled interrupts, calls that a tracer follows */
+/* What jprobe_return() undoes: preempt counts, disabled interrupts, calls that a tracer follows */
 
 #include <linux/fprobe.h>
 #include <linux/irqflags.h>
@@ -37,7 +37,7 @@ static void kp_jp_drops(struct kunit *test, void (*take)(void))
 		KUNIT_EXPECT_FALSE(test, irqs_disabled());
 		kp_expect_hits(test, jp, i);
 	}
-	/* A breakpoint's handler already runs with interrupts off. */
+	/* Interrupts were already off in a breakpoint's handler: no mistake to report. */
 	KUNIT_EXPECT_EQ(test, jp->jp.reported != 0, take != kp_jp_takes_irqs ||
 			kprobe_optimized(&jp->kp) || kprobe_ftrace(&jp->kp));
 }
@@ -105,7 +105,7 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ret, 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_jp_fprobe_gone, NULL), 0);
 	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
-	/* More often than the fprobe has records, so it must get them back. */
+	/* More calls than the fprobe has records, so these must be freed. */
 	for (i = 1; i <= 500; i++) {
 		kp_jp_expect_call(test, jp, target);
 		KUNIT_ASSERT_EQ(test, kp_jp_fprobe_entries, 3 * i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Jprobes that must be refused with the documented errno, and leave nothing */
+/* Registrations of jprobes that must fail, with the documented errno */
 
 #include "jprobes_kunit.h"
 #include "kp_cases_batch.h"
@@ -46,7 +46,7 @@ static void kp_jp_errno_own_handlers(struct kunit *test)
 	kp_expect_call(test, probe, kp_jp_short, 1);
 }
 
-/* Outside a handler jprobe_return() returns. The script looks for the message. */
+/* Outside a handler, jprobe_return() returns. The script looks for its message. */
 static void kp_jp_errno_return_outside(struct kunit *test)
 {
 	struct kp_probe *jp = kp_jp_new(test, kp_jp_plain);

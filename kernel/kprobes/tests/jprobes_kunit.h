@@ -4,7 +4,7 @@
 
 /* Shared by the suites of jprobes_kunit: functions to probe, handlers that record arguments */
 
-/* The number of arguments, and their bytes: the most that a handler gets in 64-bit mode */
+/* In 64-bit mode: 6 in registers, and all that kprobes copies from the stack */
 #define KP_JP_ARGS	14
 #ifdef CONFIG_X86_64
 #define KP_JP_REG_ARGS	6
@@ -35,8 +35,9 @@
 #define KP_JP_LIST	a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14
 
 /*
- * They return the sum of the first argument, twice the second and so on. Entered by ftrace,
- * if configured; by breakpoint or jump; by breakpoint with emulation, or jump.
+ * Each returns a1 + 2 * a2 + ... + 14 * a14. If configured, ftrace calls probes of the first.
+ * The third begins with an instruction that hits emulate. The last has all arguments on the
+ * stack on i386.
  */
 long kp_jp_traced(KP_JP_PARAMS);
 long kp_jp_plain(KP_JP_PARAMS);
@@ -46,21 +47,24 @@ asmlinkage long kp_jp_on_stack(KP_JP_PARAMS);
 enum kp_jp_target { KP_JP_TRACED, KP_JP_PLAIN, KP_JP_EMULATED, KP_JP_TARGETS };
 
 long kp_jp_body(KP_JP_PARAMS);
-/* They return @arg + 1; entered like kp_jp_traced(), kp_jp_plain() and kp_jp_emulated(). */
+/* Each returns @arg + 1, and is probed like kp_jp_traced(), kp_jp_plain(), kp_jp_emulated(). */
 long kp_jp_other(long arg);
 long kp_jp_short(long arg);
 long kp_jp_short_emulated(long arg);
 
 /*
- * Load the registers from kp_jp_in[], but store the frame and stack pointers there, and call
- * kp_jp_regs_target(), which stores all in kp_jp_out[].
+ * kp_jp_regs() loads registers from kp_jp_in[], but stores the frame and stack pointers there.
+ * It calls kp_jp_regs_target(), which stores all in kp_jp_out[].
  */
 void kp_jp_regs(void);
 void kp_jp_regs_target(void);
 extern unsigned long kp_jp_in[KP_JP_NR];
 extern unsigned long kp_jp_out[KP_JP_NR];
 
-/* Call a function with its first stack argument at @sp, or with @sp as the end of the stack. */
+/*
+ * Call kp_jp_plain() with its first stack argument at @sp; kp_jp_short() with its return
+ * address right below @sp.
+ */
 long kp_jp_call_plain_at(const long *args, void *sp);
 long kp_jp_call_short_at(long arg, void *sp);
 
@@ -70,7 +74,7 @@ long kp_jp_call_short_at(long arg, void *sp);
 #define KP_TARGET		kp_jp_short
 #define KP_OTHER		kp_jp_other
 #define KP_NOKPROBE		jprobe_return
-/* In a function without jprobes: what points into a function prevents jumps there. */
+/* Code that refers to an address in a function prevents jumps there: take one without jprobes. */
 #define KP_INSIDE		((void *)kp_jp_body + 1)
 #define KP_INSIDE_ERROR		-EINVAL
 #define KP_CONTEXTS							\
@@ -91,13 +95,13 @@ struct kp_probe {
 	/* the last call had interrupts off */
 	bool irqs_disabled;
 	unsigned int order;
-	/* what a handler of kp_jp_prepare() calls */
+	/* called by a handler of kp_jp_prepare() */
 	void (*hook)(void);
 };
 
-/* Handlers do not know their jprobe: each of the last eight made has a handler of its own. */
+/* Handlers are not passed their jprobe: each of the last eight prepared has its own handler. */
 void kp_jp_prepare(struct kp_probe *probe);
-/* If the script wants jumps, wait for them; also check that @kp has one. */
+/* With the parameter opt, wait for jumps. kp_jp_settle() also expects that @kp has one. */
 void kp_jp_wait_for_jumps(struct kunit *test);
 void kp_jp_settle(struct kunit *test, struct kprobe *kp);
 
@@ -135,8 +139,8 @@ static inline unsigned int kp_hits(struct kp_probe *probe)
 #include "kp_kind.h"
 
 /*
- * kp_jp_handler() records for kp_jp_now, and may call kp_jp_hook(), return without jprobe_return(),
- * or call jprobe_return() from a function.
+ * kp_jp_handler() records its arguments in kp_jp_now and calls kp_jp_hook(). With kp_jp_returns
+ * it does not call jprobe_return(), with kp_jp_deep its callee does. kp_jp_order numbers calls.
  */
 extern struct kp_probe *kp_jp_now;
 extern void (*kp_jp_hook)(void);
@@ -147,7 +151,7 @@ extern unsigned int kp_jp_order;
 long kp_jp_handler(KP_JP_PARAMS);
 asmlinkage long kp_jp_handler_on_stack(KP_JP_PARAMS);
 
-/* The address to probe; a call with KP_JP_ARG(1) to KP_JP_ARG(14), and its result */
+/* kp_jp_call() passes KP_JP_ARG(1) to KP_JP_ARG(14), and must return kp_jp_result(). */
 #define KP_JP_ARG(i)	(0x1000L + 16 * (i))
 #define KP_JP_CALL(fn)									\
 	fn(KP_JP_ARG(1), KP_JP_ARG(2), KP_JP_ARG(3), KP_JP_ARG(4), KP_JP_ARG(5),	\
@@ -157,7 +161,7 @@ void *kp_jp_address(enum kp_jp_target target);
 long kp_jp_call(enum kp_jp_target target);
 long kp_jp_result(void);
 
-/* Make a jprobe with kp_jp_handler(), which becomes kp_jp_now; do not register it. */
+/* Allocate kp_jp_now, a jprobe with kp_jp_handler(); do not register it. */
 struct kp_probe *kp_jp_new(struct kunit *test, void *addr);
 
 void kp_jp_expect_call(struct kunit *test, struct kp_probe *jp, enum kp_jp_target target);

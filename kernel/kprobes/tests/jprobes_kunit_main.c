@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit suites for jprobes: refusals, arguments, contexts, what jprobe_return() leaves */
+/* KUnit suites for jprobes: refusals, arguments, contexts, what jprobe_return() undoes */
 
 #include <linux/module.h>
 #include <linux/preempt.h>
@@ -22,7 +22,7 @@ static noinline void kp_jp_return_from_within(void)
 	barrier();
 }
 
-/* Overwrite the flags, and the registers that a function must preserve. */
+/* Overwrite the flags, and the registers that a function must preserve, except bp. */
 static __always_inline void kp_jp_clobber(void)
 {
 #ifdef CONFIG_X86_64
@@ -36,8 +36,8 @@ static __always_inline void kp_jp_clobber(void)
 }
 
 /*
- * Record @args, and overwrite the parameters at @own: on the stack where kprobes has copied them,
- * or in the handler's frame. Returns only if the handler should return.
+ * Record @args, and overwrite the parameters at @own: in kprobes' copy of the stack, or in the
+ * handler's frame. Returns only with kp_jp_returns.
  */
 static __always_inline void kp_jp_handle(const long *args, long *const *own)
 {

@@ -2,7 +2,7 @@
 #ifndef KP_CASES_BATCH_H
 #define KP_CASES_BATCH_H
 
-/* Batches of all kinds of probes, see kp_kind.h; for one file of a module */
+/* For one file of a module: cases for batches of any kind of probe, see kp_kind.h */
 
 #include <linux/stringify.h>
 
@@ -56,7 +56,7 @@ static void kp_batch_empty(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, KP_API_ALL(register)(NULL, 0), -EINVAL);
 	kp_batch_expect_call(test, batch, 0);
 
-	/* No errno to check: nothing may happen. */
+	/* These return nothing, and must have no effect. */
 	kp_batch_register(test, batch);
 	KP_API_ALL(unregister)(NULL, 0);
 	KP_API_ALL(unregister)(batch->own, 0);
@@ -86,7 +86,7 @@ static void kp_batch_many_addresses(struct kunit *test)
 	kp_expect_call(test, probe[3], KP_TARGET, 1);
 }
 
-/* What must be refused leaves no member registered and no byte changed. */
+/* Expect that a batch is refused, with no member registered and no text changed. */
 static void kp_batch_expect_refused(struct kunit *test, struct kp_batch *batch, int error)
 {
 	int i, ret = KP_API_ALL(register)(batch->own, KP_BATCH);
@@ -101,7 +101,7 @@ static void kp_batch_expect_refused(struct kunit *test, struct kp_batch *batch, 
 				    "probe %d is left", i);
 }
 
-/* @bad fails with @error, whichever its index is. */
+/* Expect that a batch with @bad, at any index, is refused with @error. */
 static void kp_batch_expect_bad(struct kunit *test, struct kp_probe *bad, int error)
 {
 	const struct kp_probe original = *bad;
@@ -153,7 +153,7 @@ static void kp_batch_again(struct kunit *test)
 	batch->own[1] = kp_own(kp_new(test, KP_NOKPROBE));
 	KUNIT_EXPECT_EQ(test, KP_API_ALL(register)(batch->own, KP_BATCH), -EINVAL);
 	batch->own[1] = good;
-	/* After success, with the structs as unregistration has left them */
+	/* Reuse the structs as the refusal, and later unregistration, left them. */
 	for (i = 1; i <= 3; i++) {
 		kp_batch_register(test, batch);
 		kp_batch_expect_call(test, batch, i);
@@ -163,7 +163,7 @@ static void kp_batch_again(struct kunit *test)
 	}
 }
 
-/* First none, then one of the members is registered. */
+/* Unregister a batch of which first none, then one member is registered. */
 static void kp_batch_unregister_unregistered(struct kunit *test)
 {
 	struct kp_batch *batch = kp_batch_new(test);

@@ -2,13 +2,13 @@
 #ifndef KP_CASES_CONTEXTS_H
 #define KP_CASES_CONTEXTS_H
 
-/* Calls in every context, interrupted handlers, see kp_kind.h; for one file of a module */
+/* For one file of a module: calls in every context, interrupted handlers, see kp_kind.h */
 
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/smp.h>
 
-/* Functions to probe, some of them in assembly, and which handler calls the hook of the probe */
+/* @target, @other: functions to probe; @where: which handler calls the probe's hook */
 static const struct kp_context {
 	const char *name;
 	long (*target)(long arg);
@@ -58,7 +58,7 @@ static void kp_context_ipi(void *unused)
 	kp_context_call();
 }
 
-/* On one CPU after the other: counters need not be atomic. */
+/* One call at a time: counters need not be atomic. */
 static void kp_contexts_all(struct kunit *test)
 {
 	struct irq_work work = IRQ_WORK_INIT_HARD(kp_context_irq_work);
@@ -97,7 +97,7 @@ static void kp_contexts_all(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe->preemptible);
 }
 
-/* A handler calls another probed function, whose enabled probes count the hit as missed. */
+/* A handler calls another probed function: its enabled probes count a missed hit. */
 static __nocfi void kp_contexts_missed(struct kunit *test)
 {
 	struct kp_probe *probe = kp_context_probe(test, kp_context_call_other);
@@ -122,13 +122,13 @@ static __nocfi void kp_contexts_missed(struct kunit *test)
 	kp_expect_hits(test, other[0], 0);
 	kp_expect_hits(test, other[1], 0);
 
-	/* Outside a handler it is a hit, and is not missed. */
+	/* Called outside a handler, it is not missed. */
 	kp_expect_call(test, other[0], kp_context->other, 1);
 	kp_expect_hits(test, other[1], 1);
 	KUNIT_EXPECT_EQ(test, other[0]->kp.nmissed, 10);
 }
 
-/* The same with the function that the handler's own probe is on */
+/* A handler calls the function that its own probe is on: that hit is missed. */
 static __nocfi void kp_contexts_missed_itself(struct kunit *test)
 {
 	struct kp_probe *probe = kp_context_probe(test, kp_context_call);
@@ -139,7 +139,7 @@ static __nocfi void kp_contexts_missed_itself(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_missed(probe), i);
 	}
 	KUNIT_EXPECT_EQ(test, kp_context_wrong, 0);
-	/* Hits are counted since the last registration. */
+	/* Registration clears the count, unregistration does not. */
 	kp_unregister(test, probe);
 	KUNIT_EXPECT_EQ(test, kp_missed(probe), 10);
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
@@ -190,7 +190,7 @@ static void kp_interrupt_unregister(void *unused)
 	unregister_nmi_handler(NMI_LOCAL, KBUILD_MODNAME);
 }
 
-/* Until the end of the case, kp_interrupt_self() has @call called by an interrupt or an NMI. */
+/* Until the case ends, kp_interrupt_self() interrupts this CPU, which calls @call. */
 static void kp_interrupt_prepare(struct kunit *test, void (*call)(void), bool nmi)
 {
 	memset(&kp_interrupt, 0, sizeof(kp_interrupt));
@@ -249,7 +249,7 @@ static void kp_context_interrupted(void)
 	kp_interrupt_handler();
 }
 
-/* Called by an NMI; or by an interrupt, and then by a softirq */
+/* Called in an NMI; or in an interrupt, then in its softirq */
 static void kp_context_interruption(void)
 {
 	kp_context_call();
@@ -263,7 +263,7 @@ static void kp_context_softirq(struct tasklet_struct *tasklet)
 	kp_interrupt_arrives();
 }
 
-/* What interrupts a handler has hits of its own, at the same function and at another one. */
+/* An NMI, or an interrupt and its softirq, hits the interrupted function and another one. */
 static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
 {
 	struct kp_probe *probe = kp_context_probe(test, kp_context_interrupted);

@@ -2,7 +2,7 @@
 #ifndef KP_CASES_ERRNO_H
 #define KP_CASES_ERRNO_H
 
-/* What all kinds of probes refuse, see kp_kind.h; for one file of a module */
+/* For one file of a module: what any kind of probe must refuse, see kp_kind.h */
 
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -19,7 +19,7 @@
 
 static int kp_errno_data;
 
-/* @text_only: with KP_AT_ENTRY the symbol is looked up first, so -ENOENT is right too. */
+/* @text_only: with KP_AT_ENTRY, the symbol at @addr is looked up first: -ENOENT is right, too. */
 static const struct kp_location {
 	const char *name;
 	void *addr;
@@ -99,7 +99,7 @@ static void kp_errno_not_text(struct kunit *test)
 	}
 }
 
-/* Refused, also while it is disabled */
+/* Registering the same struct again fails, also while it is disabled. */
 static void kp_errno_same_twice(struct kunit *test)
 {
 	struct kp_probe *probe = kp_registered(test, KP_TARGET);
@@ -156,7 +156,7 @@ static void kp_errno_unregister(struct kunit *test)
 		KP_API(unregister)(kp_own(probe));
 		KUNIT_EXPECT_NULL(test, probe->kp.addr);
 	}
-	/* The first call leaves the address. */
+	/* The first unregistration leaves addr. */
 	for (i = 1; i <= 3; i++) {
 		probe->kp.addr = kp_entry(KP_TARGET);
 		KUNIT_ASSERT_EQ(test, KP_API(register)(kp_own(probe)), 0);
@@ -177,7 +177,7 @@ static void kp_errno_unregister(struct kunit *test)
 	kp_expect_unprobed(test, bystander, KP_TARGET);
 }
 
-/* A probe that was cleared registers again by its symbol. */
+/* A probe whose addr was cleared can be registered again by its symbol. */
 static void kp_errno_unregister_by_symbol(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new_named(test, __stringify(KP_TARGET), 0);
@@ -199,7 +199,7 @@ static void kp_errno_unregister_by_symbol(struct kunit *test)
 	KUNIT_CASE(kp_errno_unregister_by_symbol)
 
 #if KP_AT_ENTRY
-/* After the entry, a function may have moved what return probes and jprobes look for. */
+/* After the entry, the arguments or the return address may have moved. */
 static void kp_errno_not_entry(struct kunit *test)
 {
 	void *entry = KP_TARGET;
@@ -208,7 +208,7 @@ static void kp_errno_not_entry(struct kunit *test)
 
 	if (IS_ENABLED(CONFIG_PPC64))
 		kunit_skip(test, "the first 16 bytes are the entry");
-	/* A visible address inside the function would prevent jumps in it. */
+	/* Code with a visible address inside a function would prevent jumps there. */
 	OPTIMIZER_HIDE_VAR(entry);
 	for (offset = 1; offset < 16; offset++) {
 		/* The first instruction after an ENDBR counts as the entry. */

@@ -2,7 +2,7 @@
 #ifndef KP_CASES_LIFE_H
 #define KP_CASES_LIFE_H
 
-/* Enabled, disabled, registered again, see kp_kind.h; for one file of a module */
+/* For one file of a module: probes enabled, disabled, registered again, see kp_kind.h */
 
 #include <linux/stringify.h>
 #include "kp_module.h"
@@ -44,7 +44,7 @@ static void kp_life_again(struct kunit *test)
 
 	for (i = 1; i <= 3; i++) {
 		KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-		/* addr is the function's entry, or after its ENDBR. */
+		/* addr is the entry, or after an ENDBR or powerpc's setup of r2. */
 		KUNIT_EXPECT_LE(test, (unsigned long)probe->kp.addr - (unsigned long)KP_TARGET, 8);
 		kp_expect_call(test, probe, KP_TARGET, i);
 		kp_unregister(test, probe);
@@ -52,7 +52,7 @@ static void kp_life_again(struct kunit *test)
 	}
 }
 
-/* Register it at another address, also after it was disabled. */
+/* Register the same struct at other addresses, also after it was disabled. */
 static void kp_life_again_elsewhere(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new_named(test, __stringify(KP_TARGET), 0);
@@ -75,7 +75,7 @@ static void kp_life_again_elsewhere(struct kunit *test)
 	kp_expect_call(test, probe, KP_TARGET, 2);
 }
 
-/* A refused registration leaves nothing in the struct that the next one minds. */
+/* After a refused registration, the same struct can be registered elsewhere. */
 static void kp_life_again_after_failure(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new_named(test, "kp_no_such_function", 0);
@@ -121,7 +121,7 @@ static void kp_life_disabled(struct kunit *test)
 	kp_bytes_expect_same(test, &text);
 }
 
-/* Each set of enabled probes at one address, then unregistration in another order */
+/* Enable each subset of probes at one address, then unregister them in another order. */
 static void kp_life_colocated(struct kunit *test)
 {
 	struct kp_probe *probe[4];

@@ -2,7 +2,7 @@
 #ifndef KP_JUMPS_H
 #define KP_JUMPS_H
 
-/* Parameters of a module that waits for jumps; for one file of it */
+/* For one file of a module that waits for jumps: its parameters */
 
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -16,7 +16,6 @@ static unsigned int jumped;
 module_param(jumped, uint, 0400);
 MODULE_PARM_DESC(jumped, "how often one came");
 
-/* A probe that ftrace calls has no breakpoint either. */
 static inline bool kp_without_breakpoint(struct kprobe *kp)
 {
 	return kprobe_optimized(kp) || kprobe_ftrace(kp);

@@ -3,19 +3,20 @@
 #define KP_KIND_H
 
 /*
- * Kprobes, return probes and jprobes under the same names, for the cases in kp_cases_*.h. The
- * header of a module includes this file at its end, and defines before:
+ * Give kprobes, return probes and jprobes the same names, for the cases in kp_cases_*.h. A
+ * module's header defines these, then includes this file:
  *
  * KP_KIND, KP_MEMBER: kprobe, kp; kretprobe, rp; or jprobe, jp
  * struct kp_probe: begins with kp, in a union with the struct of the kind
  * kp_prepare(), kp_prepare_hook(): set handlers, and a function that a handler calls
  * kp_settle(): if the script wants jumps, wait until a probe has its jump
  * kp_hits(), kp_expect_hits(), kp_missed(): how often handlers were called, or not called
- * KP_TARGET, KP_OTHER, KP_NOKPROBE: functions that return their argument plus one
- * KP_INSIDE, KP_INSIDE_ERROR: an address inside a function, and why it is refused
+ * KP_TARGET, KP_OTHER: functions that return their argument plus one
+ * KP_NOKPROBE: a function that is blacklisted
+ * KP_INSIDE, KP_INSIDE_ERROR: an address that is refused, and the errno
  * KP_AT_ENTRY: 1 if only the entry of a function can be probed, otherwise 0
  * KP_CONTEXTS: members of kp_contexts[]
- * kp_may_be_fatal(): skip a case that other kernels are known not to survive
+ * kp_may_be_fatal(): skip a case that the base kernel may not survive, if asked to
  */
 
 #include <kunit/test.h>
@@ -23,7 +24,7 @@
 #include <linux/uaccess.h>
 #include "kp_regs.h"
 
-/* KP_API(register) is register_kprobe, KP_API_ALL(register) is register_kprobes. */
+/* For the verb register: register_kprobe, register_kprobes */
 #define KP_API(verb)		__PASTE(verb##_, KP_KIND)
 #define KP_API_ALL(verb)	__PASTE(KP_API(verb), s)
 
@@ -52,7 +53,7 @@ static inline struct kp_probe *kp_new_named(struct kunit *test, const char *name
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_action, KP_API(unregister), struct KP_KIND *);
 
-/* Registers until kp_unregister() or the end of the case. */
+/* Register @probe until kp_unregister() or the end of the case. */
 static inline int kp_register(struct kunit *test, struct kp_probe *probe)
 {
 	int ret = KP_API(register)(kp_own(probe));
@@ -92,7 +93,7 @@ static inline int kp_disable(struct kp_probe *probe)
 	return KP_API(disable)(kp_own(probe));
 }
 
-/* Call @fn; then the handlers were called @hits times since the probe was made. */
+/* Call @fn. Expect @hits calls per handler since kp_new(). */
 #define kp_expect_call(test, probe, fn, hits) do {			\
 	struct kunit *_call_test = (test);				\
 									\
@@ -100,7 +101,7 @@ static inline int kp_disable(struct kp_probe *probe)
 	kp_expect_hits(_call_test, probe, hits);			\
 } while (0)
 
-/* Calls of @fn do not hit @probe. */
+/* Call @fn. Expect no call of @probe's handlers. */
 #define kp_expect_unprobed(test, probe, fn) do {			\
 	struct kunit *_call_test = (test);				\
 	struct kp_probe *_no_probe = (probe);				\
@@ -110,7 +111,7 @@ static inline int kp_disable(struct kp_probe *probe)
 	KUNIT_EXPECT_EQ(_call_test, kp_hits(_no_probe), _no_hits);	\
 } while (0)
 
-/* Return the error of registering @probe, which must leave nothing. */
+/* Return the error of registering @probe. Expect it unregistered, and the text unchanged. */
 static inline int kp_refusal(struct kunit *test, struct kp_probe *probe)
 {
 	void *addr = probe->kp.addr;

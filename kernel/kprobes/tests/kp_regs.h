@@ -9,8 +9,8 @@
 #endif
 
 /*
- * kp_arg1, kp_arg2: the first two arguments at a function's entry, as lvalues;
- * KP_SYSCALL: the function of a system call
+ * kp_arg1, kp_arg2: the first two arguments at a function's entry, as lvalues; KP_SYSCALL: the
+ * name of a system call's function
  */
 #if defined(CONFIG_X86_32)
 #define kp_arg1(regs)		((regs)->ax)
@@ -59,9 +59,9 @@ static inline unsigned long kp_argument(struct pt_regs *regs, unsigned int n)
 }
 
 /*
- * Return the address at which all callers of the function enter it. On powerpc a function may
- * begin with two instructions that set r2; callers with the same r2 skip them. Returns @addr
- * if these are not at @addr, or are hidden by a breakpoint.
+ * Return the address where all callers enter the function. On powerpc it may begin with two
+ * instructions that set r2, which callers with the same r2 skip. If these are missing, or
+ * hidden by a breakpoint, this is @addr.
  */
 static inline void *kp_entry(void *addr)
 {

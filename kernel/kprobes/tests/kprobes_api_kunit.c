@@ -18,7 +18,7 @@ static void kp_lifecycle_kernel_function(struct kunit *test)
 	kp_expect_hits(test, probe, 0);
 }
 
-/* An indirect call, which must land on an ENDBR, hits too. */
+/* An indirect call, which with IBT needs the ENDBR, hits the probe, too. */
 static void kp_lifecycle_indirect_call(struct kunit *test)
 {
 	struct kp_probe *probe = kp_registered(test, kp_target);
@@ -78,7 +78,7 @@ static void kp_lifecycle_offset(struct kunit *test)
 	}
 }
 
-/* An offset is added once, however often the struct is used. */
+/* Registering the struct again does not add the offset again. */
 static void kp_lifecycle_loop_over_offsets(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);

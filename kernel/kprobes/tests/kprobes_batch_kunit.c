@@ -5,7 +5,7 @@
 #include "kprobes_kunit.h"
 #include "kp_cases_batch.h"
 
-/* Neither a registration nor its failure keeps a reference to the module that it probes. */
+/* Registrations and failures keep no reference to the probed module. */
 static void kp_batch_module_reference(struct kunit *test)
 {
 #if defined(MODULE) && defined(CONFIG_MODULE_UNLOAD)
@@ -14,13 +14,13 @@ static void kp_batch_module_reference(struct kunit *test)
 	struct kp_probe *probe;
 	unsigned int offset;
 
-	/* Each probe of one address pins the module. */
+	/* Each registration takes a reference while it runs. */
 	kp_batch_register(test, batch);
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), before);
 	kunit_release_action(test, kp_batch_unregister, batch);
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), before);
 
-	/* Refused by ftrace, or since no instruction begins there. */
+	/* Some offsets are refused: they are inside an instruction. */
 	for (offset = 0; offset < 16; offset++) {
 		probe = kp_new(test, (void *)kp_target + offset);
 		if (register_kprobe(&probe->kp))
@@ -35,7 +35,7 @@ static void kp_batch_module_reference(struct kunit *test)
 #endif
 }
 
-/* Enable every 20th probe only: some architectures stop the machine for each. */
+/* Enable every 20th probe: some architectures stop the machine for each. */
 #define KP_ROW_STEP	20
 
 static void kp_batch_unregister_row(void *kps)
@@ -43,7 +43,7 @@ static void kp_batch_unregister_row(void *kps)
 	unregister_kprobes(kps, KP_ROW);
 }
 
-/* More slots than a page has. On s390 they do not divide the page. */
+/* More probes than a page has slots. On s390, the size of a slot does not divide the page's. */
 static void kp_batch_row(struct kunit *test)
 {
 	struct kprobe **kps = kunit_kcalloc(test, KP_ROW, sizeof(*kps), GFP_KERNEL);

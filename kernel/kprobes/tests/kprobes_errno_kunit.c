@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every documented errno, by the path that leads to it */
+/* Registrations that must fail with the documented errno */
 
 #include <linux/bug.h>
 #include <linux/cpumask.h>
@@ -9,7 +9,7 @@
 #include "kprobes_kunit.h"
 #include "kp_cases_errno.h"
 
-/* Text that the architecture names, as far as the kernel was built with it. */
+/* Functions that the architecture blacklists by name, if this kernel has them */
 static void kp_errno_blacklisted_by_name(struct kunit *test)
 {
 #if defined(CONFIG_X86) && defined(__ARCH_WANT_PROBEPOINT)
@@ -64,7 +64,7 @@ static void kp_errno_blacklisted_module(struct kunit *test)
 	kp_expect_unprobed(test, probe, marked->fn);
 }
 
-/* The module's own tables of patched sites. The kernel's have too many entries. */
+/* The module's own patched sites: the kernel has too many. */
 static void kp_errno_jump_label(struct kunit *test)
 {
 #if defined(MODULE) && defined(CONFIG_JUMP_LABEL)
@@ -134,9 +134,9 @@ static void kp_errno_bug(struct kunit *test)
 }
 
 #ifdef CONFIG_X86
-/* The kernel keeps the list of lock prefixes only while it may patch them back. */
 static void kp_errno_smp_alternative(struct kunit *test)
 {
+	/* The kernel keeps the list of lock prefixes only while it may patch them back. */
 	if (num_online_cpus() > 1 || num_possible_cpus() == 1)
 		kunit_skip(test, "needs a kernel booted with maxcpus=1 on several CPUs");
 	kp_expect_refused(test, kp_new(test, (void *)kp_x86_lock + kp_x86_lock_insn[0]), -EINVAL);
@@ -159,7 +159,7 @@ static void kp_errno_endbr(struct kunit *test)
 	kp_registered(test, start + kp_x86_endbr_insn[2]);
 }
 
-/* Call thunks and type checks use the bytes before a function, which have a symbol. */
+/* Call thunks and kCFI use the bytes before a function, which have a symbol of their own. */
 static __maybe_unused void kp_expect_padding_refused(struct kunit *test, void *function)
 {
 	char name[KSYM_SYMBOL_LEN];
@@ -190,7 +190,7 @@ static void kp_errno_padding(struct kunit *test)
 #endif
 }
 
-/* The compiler's check before an indirect call, which the trap handler decodes */
+/* The trap handler of kCFI decodes the check before an indirect call, so it must not be probed. */
 static void kp_errno_cfi_check(struct kunit *test)
 {
 #ifdef CONFIG_CFI_CLANG
@@ -232,7 +232,7 @@ static void kp_errno_not_a_boundary(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_x86_sum(40, 2), 42);
 }
 
-/* A breakpoint hides an instruction, but instruction boundaries after it stay known. */
+/* Instruction boundaries are found after a breakpoint, too, which hides an instruction. */
 static void kp_errno_boundary_behind_probe(struct kunit *test)
 {
 	struct kp_probe *first = kp_registered(test, kp_x86_sum_addr(KP_SUM_LEA));
@@ -251,7 +251,7 @@ static void kp_errno_boundary_behind_probe(struct kunit *test)
 
 static void kp_errno_beyond_the_end(struct kunit *test)
 {
-	/* The next function's second byte, far away, wrapping */
+	/* The second byte after the function; far away; negative as an int */
 	const unsigned int offsets[] = {
 		kp_x86_sum_insn[KP_SUM_SIZE] + 1, 0x100001, 0x7fffffff, 0x80000001, ~0U,
 	};

@@ -14,7 +14,7 @@ static struct kp_probe *kp_new_post(struct kunit *test, void *addr)
 
 #ifdef CONFIG_X86
 
-/* A probe at each instruction of a function: check the instruction pointers. */
+/* Check the ip that handlers get, for each instruction of a function. */
 static void kp_handlers_addresses(struct kunit *test)
 {
 	unsigned long start = (unsigned long)kp_x86_sum;
@@ -27,7 +27,7 @@ static void kp_handlers_addresses(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_x86_sum(40, 2), 42);
 		kp_expect_hits(test, probe, 1);
 		KUNIT_EXPECT_PTR_EQ(test, probe->seen, &probe->kp);
-		/* As the breakpoint leaves it, one byte on */
+		/* The breakpoint has left ip one byte on. */
 		KUNIT_EXPECT_EQ(test, probe->pre_ip, (unsigned long)probe->kp.addr + 1);
 		/* After a return instruction, the next instruction is in the caller. */
 		if (insn == KP_SUM_RET)
@@ -77,7 +77,7 @@ static int kp_return_at_once(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* After a pre_handler that redirects, no other pre_handler runs, and no post_handler. */
+/* After a redirection, no further pre_handler runs, and no post_handler. */
 static void kp_handlers_divert(struct kunit *test)
 {
 	struct kp_probe *older = kp_new_post(test, kp_x86_sum);
@@ -134,7 +134,7 @@ static void kp_note_post(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 	kp_note_run(kp, true);
 }
 
-/* All pre_handlers, then all post_handlers, newest first, also after disabling and enabling */
+/* All pre_handlers, then all post_handlers: newest first, even after one was reenabled */
 static void kp_handlers_order(struct kunit *test)
 {
 	struct kp_probe *probe[4];
@@ -194,7 +194,7 @@ static void kp_handlers_post_only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe->preemptible);
 }
 
-/* Probed functions that call each other: no handler is running then. */
+/* No handler runs when one probed function calls another. */
 static void kp_handlers_nested_functions(struct kunit *test)
 {
 	struct kp_probe *outer = kp_new_post(test, kp_target_calls);

@@ -101,8 +101,8 @@ long kp_target_warn(long arg);
 long kp_target_indirect(long arg);
 
 /*
- * KP_ROW instructions of one size between two offsets, more than a page has slots for: few on x86,
- * where a registration decodes the function from its beginning.
+ * KP_ROW instructions of equal size between two offsets: more than a page has slots for, but
+ * few on x86, which decodes the function from its start at each registration.
  */
 long kp_target_row(long arg);
 extern const u32 kp_row_bounds[2];
@@ -120,16 +120,16 @@ long kp_target_kprobes_named(long arg);
 long kp_target_kprobes_after(long arg);
 
 #ifdef CONFIG_X86
-/* Adds its arguments. kp_x86_sum_insn[] has the offsets of its instructions, then its size. */
+/* Adds its arguments. kp_x86_sum_insn[]: offsets of its instructions, then its size */
 long kp_x86_sum(long a, long b);
 enum { KP_SUM_LEA, KP_SUM_MOVABS, KP_SUM_XOR, KP_SUM_XOR_BACK, KP_SUM_RET, KP_SUM_SIZE, KP_SUM_NR };
 extern const u32 kp_x86_sum_insn[KP_SUM_NR];
 
-/* An ENDBR that is not the first instruction, at [0], and its neighbours */
+/* Offsets of an ENDBR that is not the first instruction, and of those before and after it */
 void kp_x86_endbr(void);
 extern const u32 kp_x86_endbr_insn[3];
 
-/* Never called: an int3; and a lock prefix, at [0], that alternatives may patch */
+/* Never called. Offsets of an int3, and of a lock prefix that alternatives may patch */
 void kp_x86_int3(void);
 extern const u32 kp_x86_int3_insn[1];
 void kp_x86_lock(void);

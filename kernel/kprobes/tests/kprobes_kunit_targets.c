@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions to probe, in a file of their own, so that they are not inlined or cloned */
+/* Functions to probe, in their own file: not inlined or cloned */
 
 #include <linux/bug.h>
 #include <linux/jump_label.h>
@@ -21,7 +21,7 @@ KP_PLUS_ONE(, kp_target_nokprobe)
 NOKPROBE_SYMBOL(kp_target_nokprobe);
 KP_PLUS_ONE(noinstr, kp_target_noinstr)
 KP_PLUS_ONE(__kprobes, kp_target_kprobes)
-/* This entry of the blacklist is inside the area that is another entry. */
+/* Blacklisted twice: by itself, and within the area of all __kprobes functions */
 KP_PLUS_ONE(__kprobes, kp_target_kprobes_named)
 NOKPROBE_SYMBOL(kp_target_kprobes_named);
 KP_PLUS_ONE(__kprobes, kp_target_kprobes_after)
@@ -63,7 +63,7 @@ noinline long kp_target_warn(long arg)
 	return arg + 1;
 }
 
-/* An instruction that leaves the registers as they are, and is executed from a slot */
+/* An instruction that changes no general register, and whose copy in a slot is executed */
 #if defined(CONFIG_X86)
 #define KP_ROW_INSN	"test %%eax, %%eax"
 #elif defined(CONFIG_ARM64)

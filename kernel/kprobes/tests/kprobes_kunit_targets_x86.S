@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code with known instruction boundaries. The tables have offsets: text whose address is in
- * data would need an ENDBR.
+ * Code with known instruction boundaries. The tables have offsets, as code whose address is in
+ * data needs an ENDBR.
  */
 
 #include <linux/linkage.h>
@@ -25,7 +25,7 @@ SYM_FUNC_START(kp_x86_sum)
 	RET
 SYM_FUNC_END(kp_x86_sum)
 
-/* The next symbol: kallsyms ends kp_x86_sum here. */
+/* kallsyms ends kp_x86_sum at this symbol. */
 SYM_FUNC_START(kp_x86_after_sum)
 	xor	%eax, %eax
 	RET

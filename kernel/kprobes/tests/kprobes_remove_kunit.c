@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: while a handler spins on one CPU, two tasks disable or unregister its probe, one
- * after the other. Neither call may return before the handler ends, since its caller may then free
- * what the handler uses.
+ * KUnit suite: while a handler spins on one CPU, two tasks in turn disable or unregister its
+ * probe. Neither call may return before the handler ends: its caller may then free what the
+ * handler uses.
  *
- * stop_machine(), for instance for a new clock source, waits for the handler, and blocks the task
- * that would release it. So the handler spins for 10 seconds only, and the case is repeated.
+ * stop_machine(), for example for a new clock source, waits for the handler, and blocks the
+ * task that releases it. So the handler spins for 10 seconds at most; then the case is
+ * repeated.
  */
 
 #include <kunit/test.h>
@@ -27,7 +28,7 @@ static struct {
 	const void *addr;
 } kp_handler;
 
-/* Handlers may read flags and addr: read both while two calls that remove the probe wait. */
+/* Handlers may read flags and addr, even while two calls that remove the probe wait. */
 static void kp_handler_spins(const struct kprobe *kp)
 {
 	unsigned long end = jiffies + 10 * HZ;
@@ -55,7 +56,7 @@ static int kp_remove_pre(struct kprobe *kp, struct pt_regs *regs)
 
 static int kp_remove_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	/* get_kretprobe() returns NULL once the return probe is being unregistered. */
+	/* Once unregistration has begun, get_kretprobe() returns NULL. */
 	kp_handler_spins(&get_kretprobe(ri)->kp);
 	return 0;
 }
@@ -207,8 +208,8 @@ static bool kp_is_removed(const struct kp_removal *removal)
 }
 
 /*
- * Wait up to 10 seconds for a jump. A breakpoint's handler has interrupts off, so that a task that
- * patches text would wait for it.
+ * Wait up to 10 seconds for a jump, or ftrace. A task that patches text would wait for a
+ * breakpoint's handler, which has interrupts off.
  */
 static bool kp_remove_has_jump(const struct kprobe *p)
 {
@@ -248,13 +249,13 @@ static bool kp_remove_try(struct kunit *test, const struct kp_removal *removal)
 	KUNIT_EXPECT_FALSE(test, second.early);
 	/* bpf_get_func_ip() reads this flag, for instance. */
 	KUNIT_EXPECT_TRUE(test, kp_handler.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
-	/* The second caller clears addr, but only after the handler has ended. */
+	/* A second unregistration clears addr, but only after the handler has ended. */
 	KUNIT_EXPECT_LT(test, (unsigned long)kp_handler.addr - (unsigned long)kp_remove_target,
 			16UL);
 	return true;
 }
 
-/* Up to three times, until the handler does not time out */
+/* Up to three times, as the handler may time out */
 static void kp_remove_twice(struct kunit *test)
 {
 	const struct kp_removal *removal = test->param_value;
@@ -320,8 +321,8 @@ static int kp_hot_caller(void *wrong)
 }
 
 /*
- * One task hits a probepoint all the time. Another one registers and unregisters the only probe
- * with a post_handler, which must not be called after unregister_kprobe() has returned.
+ * A task hits a probepoint all the time, where another one registers and unregisters the only
+ * probe with a post_handler. After unregister_kprobe(), no call is allowed.
  */
 static void kp_remove_post(struct kunit *test)
 {
@@ -346,7 +347,7 @@ static void kp_remove_post(struct kunit *test)
 		kp.post_handler = kp_hot_post;
 		posts = READ_ONCE(kp_hot_posts);
 		ret = register_kprobe(&kp);
-		/* Let the caller hit it, but do not wait if it gets no CPU. */
+		/* Let the caller hit it, if it gets a CPU. */
 		if (!ret)
 			schedule_timeout_uninterruptible(1);
 		unregister_kprobe(&kp);

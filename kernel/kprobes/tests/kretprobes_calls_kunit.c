@@ -42,7 +42,6 @@ static int kp_ret_refuse_all(struct kretprobe_instance *ri, struct pt_regs *regs
 	return 1;
 }
 
-/* Either handler may be NULL, or both. */
 static void kp_ret_calls_handlers_missing(struct kunit *test)
 {
 	struct kp_probe *probe;
@@ -71,7 +70,7 @@ static const struct kp_ret_late {
 
 KUNIT_ARRAY_PARAM_DESC(kp_ret_late, kp_ret_lates, name);
 
-/* Change handlers of a registered probe, the last one to one that refuses to follow calls. */
+/* Change handlers of a registered probe. kp_ret_refuse_all() lets no return be handled. */
 static void kp_ret_calls_handlers_late(struct kunit *test)
 {
 	static const struct {
@@ -111,7 +110,7 @@ static void kp_ret_set_handlers(long data)
 	kp_prepare((void *)data);
 }
 
-/* Set during a call: the handler is called for its return. */
+/* Set handlers during a call: the return handler is called already for this call. */
 static void kp_ret_calls_handlers_in_flight(struct kunit *test)
 {
 	struct kp_probe *probe = kp_ret_with(test, kp_ret_calls_back, 0, NULL, NULL);
@@ -163,7 +162,7 @@ static void kp_ret_expect_nest(struct kunit *test, struct kp_probe *probe, int d
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, missed);
 }
 
-/* With rethook, the default number of instances is fixed, and depends on the number of CPUs. */
+/* Rethook's default number of instances is fixed by the number of CPUs. */
 #define KP_RET_SHARED	(IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ? KP_RET_DEPTH : 0)
 
 static void kp_ret_calls_nested(struct kunit *test)
@@ -205,7 +204,7 @@ static const struct kp_ret_limit {
 
 KUNIT_ARRAY_PARAM_DESC(kp_ret_limit, kp_ret_limits, name);
 
-/* maxactive calls are followed at once; further ones are counted. */
+/* At most maxactive calls are followed at a time; nmissed counts the others. */
 static void kp_ret_calls_maxactive(struct kunit *test)
 {
 	const struct kp_ret_limit *limit = test->param_value;
@@ -224,7 +223,7 @@ static int kp_ret_call_here(void *result)
 	return 0;
 }
 
-/* Other CPUs take the instance in a CPU's cache, so up to maxactive no call is missed. */
+/* Free instances in the caches of other CPUs are used before a call is missed. */
 static void kp_ret_calls_maxactive_cpus(struct kunit *test)
 {
 	int limit = num_possible_cpus() + 2, cpu, calls = 0;
@@ -264,7 +263,7 @@ static void kp_ret_calls_nmissed(struct kunit *test)
 	}
 }
 
-/* One probe's maxactive does not limit another probe of the same function. */
+/* maxactive does not limit another probe of the function. */
 static void kp_ret_calls_maxactive_apart(struct kunit *test)
 {
 	struct kp_probe *few = kp_ret_limited(test, kp_ret_nest, 5);
@@ -281,7 +280,7 @@ static int kp_ret_refuse_third(struct kretprobe_instance *ri, struct pt_regs *re
 	return atomic_read(&to_kp_probe(ri)->entries) % 3 == 0;
 }
 
-/* A call that is not followed leaves its instance free. */
+/* A call that the entry_handler refuses gives its instance back. */
 static void kp_ret_calls_refused(struct kunit *test)
 {
 	const int followed = KP_RET_DEPTH - KP_RET_DEPTH / 3;
@@ -303,7 +302,7 @@ static void kp_ret_calls_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 
-/* Data are zero at each entry, and at a return those of its own entry, the innermost first. */
+/* Data are zero at an entry, and at the return what that entry stored. Inner calls return first. */
 static struct {
 	unsigned int wrong_data;
 	unsigned int wrong_order;
@@ -325,7 +324,7 @@ static int kp_ret_level_return(struct kretprobe_instance *ri, struct pt_regs *re
 	long depth = regs_return_value(regs);
 
 	kp_ret_levels.wrong_data += !!memchr_inv(ri->data, ~depth, size);
-	/* All probes of a function get its return in turn. */
+	/* Several probes of the function handle the same return. */
 	kp_ret_levels.wrong_order += depth != kp_ret_levels.last &&
 				     depth != kp_ret_levels.last + 1;
 	kp_ret_levels.last = depth;
@@ -333,7 +332,7 @@ static int kp_ret_level_return(struct kretprobe_instance *ri, struct pt_regs *re
 	return kp_ret_return(ri, regs);
 }
 
-/* All sizes at once, to notice writes beyond an instance's own data */
+/* All sizes at once, to notice writes beyond the data */
 static void kp_ret_calls_data(struct kunit *test)
 {
 	static const size_t sizes[] = {
@@ -435,7 +434,7 @@ static void kp_ret_calls_retaddr(struct kunit *test)
 	}
 }
 
-/* A function ends in a jump to another: one return for both. */
+/* kp_ret_tail() ends in a jump to kp_ret_target(): both have the same return. */
 static void kp_ret_calls_tail_call(struct kunit *test)
 {
 	unsigned long from = kp_ret_calls_tail_from();
@@ -473,7 +472,7 @@ static void kp_ret_calls_tail_call(struct kunit *test)
 #ifdef CONFIG_X86
 static struct kp_probe *kp_ret_left;
 
-/* At the entry of kp_ret_other(): leave its caller without a return, as BPF's exceptions do. */
+/* At the entry of kp_ret_other(): resume in its caller without a return, as BPF's exceptions do. */
 static int kp_ret_leave(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = kp_ret_left->entry_retaddr;
@@ -482,8 +481,8 @@ static int kp_ret_leave(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * The instance of a call that was left without a return stays on the list. A later call must not
- * get its return address from there.
+ * The instance of a call that was left stays on the list. Later calls must not use its return
+ * address.
  */
 static void kp_ret_calls_left(struct kunit *test)
 {

@@ -4,7 +4,7 @@
 #include "kretprobes_kunit.h"
 #include "kp_cases_contexts.h"
 
-/* A kprobe's handler calls a function with a return probe: the call is not followed. */
+/* A kprobe's handler calls a function: its return probe does not follow the call. */
 static int kp_ret_pre_calls_other(struct kprobe *p, struct pt_regs *regs)
 {
 	kp_ret_kprobe_hits += kp_ret_other(1) == 2;
@@ -43,7 +43,7 @@ static void kp_ret_contexts_handler_hits_kprobe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_ret_kprobe_hits, 1);
 }
 
-/* A handler calls its own function, in a call that has its own return address. */
+/* A handler calls its own function: the return address of the outer call is still right. */
 static void kp_ret_contexts_handler_hits_itself(struct kunit *test)
 {
 	unsigned long from = kp_ret_calls_from();

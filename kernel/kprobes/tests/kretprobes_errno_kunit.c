@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Return probes that must be refused with the documented errno, and leave nothing */
+/* Registrations of return probes that must fail, with the documented errno */
 
 #include "kretprobes_kunit.h"
 #include "kp_cases_batch.h"
 #include "kp_cases_errno.h"
 
-/* Functions that one task, or one stack, enters and another one leaves */
+/* One task enters __switch_to() and another one leaves it: it can have no return probe. */
 static void kp_ret_errno_switches(struct kunit *test)
 {
 #ifdef CONFIG_X86

@@ -52,7 +52,7 @@ static inline struct kp_probe *to_kp_probe(struct kretprobe_instance *ri)
 int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs);
 int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs);
 void kp_ret_settle(struct kprobe *kp);
-/* Skip a case if the module's parameter says so. */
+/* Skip a case if the module's parameter spare is set. */
 void kp_ret_may_be_fatal(struct kunit *test);
 
 static inline void kp_prepare(struct kp_probe *probe)
@@ -101,16 +101,19 @@ static inline unsigned int kp_hits(struct kp_probe *probe)
 	kp_expect_counts(test, probe, _hits, _hits);					\
 } while (0)
 
-/* They return their argument plus one, and store their return address, unless it is replaced. */
+/*
+ * Each returns its argument plus one, and stores its return address, perhaps a trampoline's, in
+ * kp_ret_from.
+ */
 long kp_ret_target(long arg);
 long kp_ret_other(long arg);
 extern unsigned long kp_ret_from;
 
-/* Each calls kp_ret_target() at one place; the second one by a jump. */
+/* The first calls kp_ret_target(), the second jumps to it, the third calls kp_ret_tail(). */
 long kp_ret_calls(long arg);
 long kp_ret_tail(long arg);
 long kp_ret_calls_tail(long arg);
-/* Calls kp_ret_other(), then kp_ret_target(), the second one by a jump. */
+/* Calls kp_ret_other(), then jumps to kp_ret_target(). */
 long kp_ret_leaves(long arg);
 /* The return addresses of the calls in kp_ret_calls() and kp_ret_calls_tail() */
 unsigned long kp_ret_calls_from(void);
@@ -146,7 +149,7 @@ long kp_ret_variadic(int nr, ...);
 
 long kp_ret_nokprobe(long arg);
 
-/* This many functions that do nothing */
+/* Number of functions; each returns its argument plus one. */
 #define KP_RET_MANY	500
 
 #ifdef CONFIG_X86

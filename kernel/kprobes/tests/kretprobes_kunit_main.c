@@ -50,7 +50,7 @@ int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* Some probes cannot have a jump. */
+/* How long to wait for a jump, which some probes cannot have */
 #define KP_RET_PATIENCE_MS	500
 
 void kp_ret_settle(struct kprobe *kp)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions to probe, in a file of their own, so that they are not inlined or cloned */
+/* Functions to probe, in their own file: not inlined or cloned */
 
 #include <linux/stdarg.h>
 #include "kretprobes_kunit.h"
@@ -31,7 +31,7 @@ noinline long kp_ret_tail(long arg)
 	return kp_ret_target(arg);
 }
 
-/* The case leaves the first call without a return. The second call is a jump. */
+/* kp_ret_leave() ends the first call without a return. The second call is a jump. */
 noinline long kp_ret_leaves(long arg)
 {
 	kp_ret_other(arg);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Return probes change while calls are in flight, which return to their callers nevertheless. */
+/* Return probes change while calls are in flight: these must return to their callers. */
 
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -8,7 +8,7 @@
 #include "kretprobes_kunit.h"
 #include "kp_cases_life.h"
 
-/* The probes to change in the middle of a call */
+/* What a call changes and sees */
 static struct {
 	struct kunit *test;
 	struct kp_probe *probe;
@@ -67,7 +67,7 @@ static void kp_ret_lifecycle_unregistered_in_flight(struct kunit *test)
 	}
 }
 
-/* Another probe, registered before or after it, stays on the function. */
+/* Of two return probes, one is unregistered in a call. The other handles the return. */
 static void kp_ret_lifecycle_other_stays(struct kunit *test)
 {
 	struct kp_probe *probe[2], *stays, *leaves;
@@ -87,7 +87,7 @@ static void kp_ret_lifecycle_other_stays(struct kunit *test)
 	}
 }
 
-/* Registered in the middle of a call, which it does not follow */
+/* A return probe registered in the middle of a call does not follow it. */
 static void kp_ret_registers(long data)
 {
 	KUNIT_EXPECT_EQ(kp_ret_middle.test, kp_register(kp_ret_middle.test, kp_ret_middle.next), 0);
@@ -115,13 +115,13 @@ static void kp_ret_lifecycle_registered_in_flight(struct kunit *test)
 	kp_expect_hits(test, second, 0);
 	kp_unregister(test, first);
 
-	/* The same return probe, which was registered before */
+	/* Unregister and register the same return probe in the middle of a call. */
 	kp_ret_middle_set(test, second, second);
 	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_unregisters_and_registers, 1), 2);
 	kp_expect_counts(test, second, 1, 0);
 }
 
-/* Disabled or enabled in the middle of a call: it still returns to its caller. */
+/* Disabled or enabled in the middle of a call, which must still return to its caller */
 static void kp_ret_disables(long data)
 {
 	KUNIT_EXPECT_EQ(kp_ret_middle.test, kp_disable(kp_ret_middle.probe), 0);
@@ -144,7 +144,7 @@ static void kp_ret_lifecycle_switched_in_flight(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), i);
 		KUNIT_EXPECT_LE(test, atomic_read(&probe->returns), i);
 		returns = atomic_read(&probe->returns);
-		/* Disabled at its entry, so not followed */
+		/* The probe is disabled at the entry, so the call is not followed. */
 		KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_enables, i), i + 1);
 		kp_expect_counts(test, probe, i, returns);
 	}
@@ -204,8 +204,8 @@ static __nocfi void kp_ret_lifecycle_many(struct kunit *test)
 }
 
 /*
- * Another task must get the CPU once in 32 ticks. A guest may miss some; a batch that never
- * reschedules takes hundreds.
+ * Another task must run once in 32 ticks. A guest may miss some; a batch that never reschedules
+ * takes hundreds.
  */
 #define KP_RET_BATCH		16000
 #define KP_RET_JIFFIES_A_SLICE	32
@@ -266,7 +266,7 @@ static void kp_ret_run_on(struct kunit *test, int cpu, int (*fn)(void *data), vo
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ret_stop_thread, task), 0);
 }
 
-/* A batch of thousands reschedules also if the kernel is not preemptible. */
+/* Large batches reschedule even without preemption. */
 static void kp_ret_lifecycle_batch_reschedules(struct kunit *test)
 {
 	struct kp_ret_batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
@@ -296,7 +296,7 @@ static void kp_ret_lifecycle_batch_reschedules(struct kunit *test)
 }
 #endif /* CONFIG_X86 */
 
-/* Security agents probe register_kprobe() and register_kprobes() to see registrations. */
+/* Security agents probe these functions to see registrations, also of return probes. */
 static void kp_ret_lifecycle_seen(struct kunit *test)
 {
 	struct kretprobe *rps[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Long values, stack arguments, popped arguments: the caller gets what it would get unprobed. */
+/* Long return values, stack arguments, popped arguments: a return probe must not change them. */
 
 #include <linux/string.h>
 #include "kp_regs.h"
@@ -75,7 +75,7 @@ static const struct kp_ret_structure {
 
 KUNIT_ARRAY_PARAM_DESC(kp_ret_structure, kp_ret_structures, name);
 
-/* The caller provides the memory. If its address is on the stack, i386's function pops it. */
+/* If the address of the caller's memory is on the stack, i386's function pops it. */
 static void kp_ret_values_structure(struct kunit *test)
 {
 	bool on_stack = ((const struct kp_ret_structure *)test->param_value)->on_stack;
@@ -116,7 +116,7 @@ static void kp_ret_values_arguments(struct kunit *test)
 	}
 }
 
-/* On i386 all are on the stack. */
+/* On i386, all arguments are on the stack. */
 static void kp_ret_values_asmlinkage(struct kunit *test)
 {
 	struct kp_probe *probe = kp_registered(test, kp_ret_on_stack);
@@ -158,7 +158,10 @@ static noinline long kp_ret_with_frame(unsigned long frame, long arg)
 	return value;
 }
 
-/* The core must not take bit 0 of the frame pointer for its mark of several instances. */
+/*
+ * Kprobes mark chained instances in bit 0 of the frame, which is a register here: any value is
+ * allowed.
+ */
 static void kp_ret_values_any_frame(struct kunit *test)
 {
 	static const unsigned long frames[] = { 0, 1, 2, 3, ~1UL, ~0UL };
