@@ -3,10 +3,9 @@
 #define KP_INSN_H
 
 /*
- * The instruction matrix, for C and assembly.
- *
- * A case is code around one instruction. kp_insn_run() loads registers, flags and some stack,
- * jumps there, and saves them all at the end of the case.
+ * The instruction matrix, for C and assembly. A case is code around one instruction.
+ * kp_insn_run() loads registers, flags and a part of the stack, jumps there, and saves all at
+ * the end of the case.
  */
 
 /* In the order of the instruction encoding */
@@ -39,11 +38,11 @@
 #define KP_VECTORS	8
 #endif
 
-/* The stack pointer starts in the middle of this. */
+/* A case starts with the stack pointer in the middle of this. */
 #define KP_STACK	256
 #define KP_STACK_TOP	(KP_STACK / 2)
 
-/* Memory operands: bx, bp, si, di, r12 and r13 point into it, rip may. */
+/* Memory for operands: bx, bp, si, di, r12 and r13 point into it. */
 #define KP_MEM		1024
 
 /* Flags of a case */
@@ -61,7 +60,7 @@
 #define KP_NO_OPT	0x0800	/* must not be optimised */
 #define KP_EOPNOTSUPP	0x1000	/* refused since kprobes cannot execute it out of line */
 
-/* Each case is in a group, which is a KUnit case. Expands @group for each of them. */
+/* Expand @group for each group of cases. Each group is one KUnit case. */
 #ifdef CONFIG_X86_64
 #define KP_GROUPS_32(group)
 #else
@@ -87,7 +86,7 @@
 /* All flags but RF, which the CPU sets at its own discretion */
 #define KP_COMPARED	(~X86_EFLAGS_RF)
 
-/* Offsets are from the start of the case's text, and of the strings. */
+/* Offsets from the table's text; @name, from its names; @has_post, from the padding's end */
 struct kp_insn_case {
 	u32 start;
 	u32 probed;
@@ -117,7 +116,7 @@ struct kp_state {
 	struct kp_vector vector[KP_VECTORS];
 };
 
-/* Set before a run, and filled by it. */
+/* Input and output of kp_insn_run() */
 extern unsigned long kp_insn_in[KP_REGS];
 extern unsigned long kp_insn_out[KP_REGS];
 extern u8 kp_insn_stack[KP_STACK];
@@ -125,9 +124,9 @@ extern u8 kp_insn_mem[KP_MEM];
 
 void kp_insn_run(const void *start);
 
-/* All flags in @in are random; a case may need others. */
+/* The arithmetic flags, DF, IF and AC are random; a caller may change them. */
 void kp_insn_randomize(struct rnd_state *random, struct kp_state *in);
-/* @fpu: with vector registers; in @in, set the stack pointer that the code starts with. */
+/* @fpu: with vector registers. Stores the initial stack pointer in @in. */
 void kp_insn_run_state(struct kp_state *in, const void *start, bool fpu, struct kp_state *out);
 
 struct desc_ptr;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The instruction matrix: what a jump overlaps. One to five instructions, of which the first is
- * probed, with all that has to be corrected in their copies.
+ * probed, with all that must be corrected in their copies.
+ *
+ * Without KP_OPT, the probe need not have a jump, but the results must be right.
  */
 
 #include "kp_insn_macros.S"
 
-/* The target of a branch among the overlapped instructions is 1. */
+/* Label 1 is the target of a branch among the overlapped instructions. */
 .macro DCR_BRANCH code:req, rest, pre, flags=KP_OPT
 	DCR "\code", rest="\rest", pre="\pre", post="mov $1, %edx; 1:", flags=(\flags)
 .endm
@@ -69,7 +71,7 @@ GROUP dcr_plain
 		post=W(pop %AX; pop %CX; pop %DX; pop %R8; pop %R9), flags=(KP_OPT | KP_GAP)
 #ifdef CONFIG_X86_64
 #ifndef CONFIG_X86_KERNEL_IBT
-	/* With IBT, only a function's first endbr can be probed. */
+	/* With IBT, an endbr inside a function cannot be probed. */
 	DCR "endbr64", rest="mov %rax, %rcx", pre="nop"
 #endif
 	DCR "push %rbp", rest="mov %rsp, %rbp; push %rbx", post="pop %rcx; pop %rbp"
@@ -99,11 +101,11 @@ GROUP dcr_plain
 	DCR "arpl %cx, %dx", rest="lea (%bx, %si), %eax"
 	DCR "bound %eax, (%ebx)", rest="addr16 nop; nop", \
 		pre="movl $0x80000000, (%ebx); movl $0x7fffffff, 4(%ebx)"
-	/* Single-stepped, or not known to be allowed under a jump: refused or right */
+	/* Single-stepped, or not known to be allowed under a jump */
 	DCR "nop", rest="push %fs; pop %es; nop; nop", flags=0
 	DCR "nop", rest="les (%ebx), %ecx; nop; nop", pre="mov %fs, 4(%ebx)", flags=0
 	DCR "pop %es", rest="nop; nop; nop; nop", pre="push %fs", flags=0
-	/* Handlers need their own es and ds: refused, or right */
+	/* Handlers need their own es and ds. */
 	DCR "mov %es:(%ebx), %ecx", rest="inc %eax; nop", flags=0, \
 		pre="push %fs; pop %es; sub %fs:this_cpu_off, %ebx"
 	DCR "inc %eax", rest="mov 8(%ebx), %ecx; nop", flags=0, \
@@ -151,7 +153,7 @@ GROUP dcr_jump
 	DCR_BRANCH "nop", rest=W(jz 1f; add %AX, %DX)
 	DCR_BRANCH "cmc", rest="jo 1f; jc 1f"
 	DCR_BRANCH "cmc", rest="jc 1f; {disp32} jz 1f"
-	/* Back to before it, and to the probed instruction itself */
+	/* Back to code before the probed instruction, and to that instruction */
 	DCR W(lea 1(%AX), %CX), rest="jmp 1b", post="3:", pre="jmp 2f; 1: mov $2, %edx; jmp 3f; 2:"
 	DCR W(mov %AX, %CX), rest="{disp32} jmp 1b", post="3:", \
 		pre="jmp 2f; 1: mov $2, %edx; jmp 3f; 2:"
@@ -161,14 +163,14 @@ GROUP dcr_jump
 		flags=(KP_OPT | KP_HITS_AGAIN)
 	DCR W(inc %AX), rest=W(WIDTH(, nop;) dec %ecx; jnz 1b), pre="mov $5, %ecx; 1:", \
 		flags=(KP_OPT | KP_HITS_AGAIN)
-	/* A branch to right after the overlapped bytes does not hinder the jump. */
+	/* A branch to the byte after the overlapped ones does not prevent the jump. */
 	DCR "nop", rest="nop; nop; nop; nop", post="1: dec %ecx; jnz 1b", pre="mov $5, %ecx"
 	DCR "mov $0x12345678, %eax", post="1: dec %ecx; jnz 1b", pre="mov $5, %ecx"
-	/* A displacement of one byte only: refused, or right */
+	/* A displacement of one byte only */
 	DCR_BRANCH "nop", rest="nop; nop; loop 1f", flags=0
 	DCR_BRANCH "nop", rest=W(nop; nop; WIDTH(jrcxz, jecxz) 1f), pre="and $1, %ecx", flags=0
 	DCR_BRANCH "nop", rest=W(nop; WIDTH(jecxz, jcxz) 1f), pre="and $0x10001, %ecx", flags=0
-	/* Refused, or with the return address of the original */
+	/* Calls, which must push the return address of the original; then returns */
 	DCR "nop", rest="call kp_insn_dcr_callee", flags=0
 	DCR "nop", rest=".byte 0x2e; call kp_insn_dcr_callee", flags=KP_OPT
 	DCR "nop", rest=W(mov %AX, %CX; WIDTH(, nop;) RETPOLINE_SAFE; ret), \
@@ -176,7 +178,7 @@ GROUP dcr_jump
 	DCR "nop", rest="nop; RETPOLINE_SAFE; ret; int3; int3", post="1:", pre=W(PUSH(1f))
 	DCR "RETPOLINE_SAFE; ret", rest="int3; int3; int3; int3", post="1:", \
 		flags=KP_BRANCH, pre=W(PUSH(1f))
-	/* The first one is a branch itself. */
+	/* The probed instruction is a branch itself. */
 	DCR_BRANCH "{disp32} jz 1f", flags=KP_BRANCH
 	DCR_BRANCH "jz 1f", rest=W(add %AX, %CX; inc %eax), flags=KP_BRANCH
 	DCR_BRANCH "jmp 1f", rest="nop; nop; nop", flags=KP_BRANCH
@@ -191,15 +193,15 @@ GROUP dcr_flags
 	DCR "cmc", rest=W(rcl %AX; WIDTH(, nop;) lahf)
 	DCR "sahf", rest=W(adc $1, %AX; lahf)
 	DCR "inc %eax", rest=W(adc %AX, %DX; WIDTH(, nop; nop)), post="setc %cl"
-	/* What changes the state of the CPU can be moved. */
+	/* Instructions that use the state of the CPU can be copied. */
 	DCR "nop", rest="str %eax; nop"
 	DCR "str %eax", rest="nop; nop"
 	DCR "nop", rest="clts; nop; nop"
 	DCR "nop", rest=W(mov %cr0, %AX; nop)
 	DCR W(mov %cr0, %AX), rest=W(mov %AX, %cr0)
-	/* A call that fills the return stack buffer cannot be moved. */
+	/* A call that fills the return stack buffer cannot be copied. */
 	DCR "nop", rest=W(call 1f; int3; 1: add $WORD, %SP), flags=KP_NO_OPT
-	/* What reads or writes the interrupt flag: refused, or right */
+	/* Instructions that read or write the interrupt flag */
 	DCR "pushf", rest="nop; nop; nop; nop", post=W(pop %AX), flags=0
 	DCR "nop", rest=W(nop; nop; pushf; pop %AX), flags=0
 	DCR "cmc", rest=W(rcl %AX; WIDTH(, nop;) pushf), post=W(pop %CX), flags=0

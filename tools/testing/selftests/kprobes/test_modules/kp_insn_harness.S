@@ -2,11 +2,11 @@
 /*
  * Runs a case of the instruction matrix: loads its registers, jumps there, and saves them.
  *
- * The stack pointer of a case points into the task's stack, as interrupts and the probe use that.
- * They overwrite what is below it. Above it the case owns the copy of kp_insn_stack.
+ * A case's stack pointer points into the task's stack, for interrupts and the probe, which
+ * overwrite what is below. Above it is a copy of kp_insn_stack, for the case.
  *
- * The jump to the case is a return: a case does not begin with an endbr, so with IBT an indirect
- * jump would raise #CP.
+ * The jump there is a return: cases have no endbr, so with IBT an indirect jump would raise
+ * #CP.
  */
 
 #include "kp_insn_macros.S"
@@ -14,7 +14,7 @@
 /* A register in an array */
 #define KP_OF(array, reg)	_ASM_RIP(array + reg * __SIZEOF_LONG__)
 
-/* A case may end with another ds. */
+/* A case may have loaded another ds. */
 #define KP_OUT(reg)		WIDTH(, %ss:)KP_OF(kp_insn_out, reg)
 
 #define LOAD_REG(reg)		mov KP_OF(kp_insn_in, KP_##reg), %reg;
@@ -41,7 +41,7 @@ SYM_FUNC_START(kp_insn_run)
 	mov	%_ASM_SP, _ASM_RIP(kp_insn_sp)
 	mov	%_ASM_ARG1, _ASM_RIP(kp_insn_start)
 
-	/* The same place for every run of a caller */
+	/* The same stack address in every run from one caller */
 	sub	$(KP_STACK + 64), %_ASM_SP
 	and	$~63, %_ASM_SP
 	mov	%_ASM_SP, _ASM_RIP(kp_insn_area)
@@ -91,7 +91,7 @@ SYM_FUNC_START(kp_insn_done)
 	mov	kp_insn_gs, %gs
 #endif
 
-	/* Save the stack, with the stack pointer below it: interrupts must not write to it. */
+	/* Save the stack. The stack pointer is below it, so that interrupts do not write to it. */
 	mov	_ASM_RIP(kp_insn_area), %_ASM_SI
 	mov	%_ASM_SI, %_ASM_SP
 	lea	_ASM_RIP(kp_insn_stack), %_ASM_DI
@@ -116,7 +116,7 @@ SYM_FUNC_START(kp_insn_done)
 SYM_FUNC_END(kp_insn_done)
 STACK_FRAME_NON_STANDARD kp_insn_done
 
-/* 32-bit mode has 8 vector registers, 64-bit mode 16, and 32 with AVX-512. */
+/* 32-bit mode has 8 vector registers; 64-bit mode has 16, with AVX-512 32. */
 .macro VECTORS insn:req, reg:req, load:req, numbers:vararg
 .irp i, \numbers
 .if \load

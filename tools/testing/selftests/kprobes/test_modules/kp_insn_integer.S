@@ -2,10 +2,10 @@
 /*
  * The instruction matrix: everything but vector registers.
  *
- * At the start bx, bp, si, di, r12 and r13 point into kp_insn_mem, and r15 is small. All other
- * registers, the arithmetic flags, DF, IF and AC are random. The segment registers are the
- * kernel's, and the harness restores them after a case; only a 32-bit fs, which has the per-CPU
- * data, must not change. Its base serves as the segment that is not flat.
+ * At the start bx, bp, si, di, r12 and r13 point into kp_insn_mem, and r15 is small. Other
+ * registers, the arithmetic flags, DF, IF and AC are random. Segment registers have the
+ * kernel's values, which the harness restores. Only a 32-bit fs, for per-CPU data, must not
+ * change. Its base is not 0, so it serves as a segment that is not flat.
  */
 
 #include "kp_insn_macros.S"
@@ -25,12 +25,12 @@
 #define UPPER_CX	mov $0x10000, %ecx
 #endif
 
-/* The target of a branch is 1, with an endbr; code that it skips changes edx. */
+/* Label 1, with an endbr, is the target. Code that is skipped changes edx. */
 .macro BRANCH code:req, pre, flags=KP_BRANCH
 	CASE "\code", pre="\pre", post="mov $1, %edx; 1: LANDING", flags=(\flags)
 .endm
 
-/* Refused, as unknown or for a known reason */
+/* Refused with -EOPNOTSUPP */
 .macro UNSUPPORTED code:req, post, pad=4
 	CASE "\code", post="\post", pad=\pad, flags=(KP_REFUSED | KP_EOPNOTSUPP)
 .endm
@@ -60,7 +60,7 @@ GROUP alu
 #ifdef CONFIG_X86_64
 	CASES "cdqe", "cqo"
 #else
-/* The short forms for registers of 16 and 32 bits, which are REX prefixes in 64-bit mode */
+/* Short forms for registers of 16 and 32 bits: REX prefixes in 64-bit mode */
 .irp op, inc, dec
 .irp reg, ecx, edx, ebx, ebp, esi, edi, ax, cx, dx, bx, bp, si, di
 	CASE "\op %\reg"
@@ -69,7 +69,7 @@ GROUP alu
 .endr
 	/* The long forms: incl %ecx, decl %ecx */
 	CASES ".byte 0xff, 0xc1", ".byte 0xff, 0xc9"
-/* Another opcode for operations with a byte: add, or, adc, sbb, and, sub, xor, cmp */
+/* Opcode 82: add, or, adc, sbb, and, sub, xor, cmp of a byte */
 .irp modrm, 0xc0, 0xc8, 0xd0, 0xd8, 0xe0, 0xe8, 0xf0, 0xf8
 	CASE ".byte 0x82, \modrm, 0x5a"
 .endr
@@ -124,7 +124,7 @@ GROUP address
 	INDEXED W(mov kp_insn_mem + 8(, %INDEX), %AX)
 	INDEXED W(mov kp_insn_mem + 8(, %INDEX, 4), %AX)
 	INDEXED W(mov kp_insn_mem + 8(%INDEX), %AX)
-	/* Stacked prefixes without an effect */
+	/* Several prefixes */
 	CASES ".byte 0xf2, 0xf3, 0x66; nop", W(.byte 0x3e, 0x2e; mov (%BX), %AX)
 	CASES W(.byte 0x26, 0x66; mov %eax, 8(%BX))
 #ifdef CONFIG_X86_64
@@ -136,7 +136,7 @@ GROUP address
 	CASE "mov %ecx, %fs:8(%ebx)", pre="sub %fs:this_cpu_off, %ebx"
 #endif
 
-/* Operands relative to rip, in 32-bit code at a displacement without any register */
+/* Operands relative to rip; in 32-bit code, absolute ones */
 GROUP memory
 	CASES W(mov MEM(0), %AX), W(mov MEM(0), %CX), W(mov %DX, MEM(8)), W(mov %R14B, MEM(17))
 	CASES W(movl $0x12345678, MEM(20)), W(movw $0x1234, MEM(24)), W(SIZED(mov) $-1, MEM(32))
@@ -179,13 +179,13 @@ GROUP stack, flags=KP_GAP
 	CASE W(xchg %BP, %SP), pre=W(lea -40(%SP), %BP)
 
 #ifndef CONFIG_X86_64
-/* The register has another selector before, so that a load without effect would show. */
+/* Load another selector before, to notice a load without effect. */
 .macro LOADS_SEG code:req, pre, seg=%es
 	CASE "\code", pre="xor %eax, %eax; mov %eax, \seg; \pre"
 .endm
 
 /*
- * Kprobes may refuse loads of ss, which inhibit interrupts and traps for one instruction, and of
+ * May be refused: loads of ss, which inhibit interrupts and traps for one instruction, and of
  * fs, which the kernel needs.
  */
 GROUP segment
@@ -318,7 +318,7 @@ GROUP atomic
 	BRANCH "jmp *\mem", pre=W(\pre; STORE(1f, \mem); RETPOLINE_SAFE)
 .endm
 
-/* Both ways: the flags are random. */
+/* With random flags, branches are taken and not taken. */
 GROUP jump
 .irp cc, CONDITIONS
 	BRANCH "j\cc 1f"
@@ -385,7 +385,7 @@ GROUP jump
 	CASE "\code", pre=W(mov %cs, %eax; push %AX; PUSH(1f)), post="int3; 1:"
 .endm
 
-/* The callee keeps the return address, to compare it with that of a bare run. */
+/* The callee leaves the return address in a register, where runs are compared. */
 GROUP call, flags=KP_BRANCH
 	CASES "call kp_insn_callee", ".byte 0x2e, 0x2e, 0x3e; call kp_insn_callee"
 	RETURN "ret"
@@ -419,7 +419,7 @@ GROUP call, flags=KP_BRANCH
 	BRANCH "iret", flags=KP_MAYBE, pre="pushf; push %cs; push $1f"
 #endif
 GROUP call
-	/* A call that fills the return stack buffer, which an emulation would not fill */
+	/* A call that fills the return stack buffer: an emulation would not. */
 	UNSUPPORTED "call 1f", post=W(int3; 1: add $WORD, %SP), pad=0
 
 GROUP eflags
@@ -481,7 +481,7 @@ GROUP system, flags=KP_OPT
 #endif
 
 #ifndef CONFIG_X86_64
-/* Accesses only without effect: no memory is mapped in the first 64 KiB. */
+/* No access to memory: in the first 64 KiB, none is mapped. */
 GROUP addr16
 .irp rm, "(%bx, %si)", "(%bx, %di)", "(%bp, %si)", "(%bp, %di)", "(%si)", "(%di)", "(%bx)"
 	CASES "lea \rm, %eax", "lea 5\rm, %ecx", "lea -0x1234\rm, %edx"
@@ -489,7 +489,7 @@ GROUP addr16
 	CASES "lea -5(%bp), %esi", "lea 0x4321(%bp), %di", "nopl 5(%bx, %si)", "nopw 0x1234(%di)"
 	CASES "prefetcht0 (%bx)", "addr16 mov %eax, %ecx", "addr16 push %edx"
 	CASES ".byte 0x67, 0x8d, 0x06, 0x34, 0x12"	/* lea 0x1234, %eax */
-	/* Nothing is copied, as cx is 0. */
+	/* cx is 0, so these access no memory. */
 .irp op, "rep movsb", "rep stosl", "repe cmpsb"
 	CASE "addr16 \op", pre="mov $0x10000, %ecx"
 .endr
@@ -505,7 +505,7 @@ GROUP traps
 #endif
 
 GROUP unknown
-	/* What relies on the interrupt shadow of sti: hlt, mwait, mwaitx */
+	/* sti before hlt, mwait or mwaitx, which rely on its interrupt shadow */
 	UNSUPPORTED "sti", post="hlt", pad=0
 	UNSUPPORTED "sti", post="mwait", pad=0
 	UNSUPPORTED "sti", post=".byte 0x0f, 0x01, 0xfb", pad=0

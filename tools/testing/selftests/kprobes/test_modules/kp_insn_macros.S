@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How the cases of the instruction matrix are written, for 32-bit and 64-bit code alike. */
+/* Macros for the cases of the instruction matrix, in 32-bit and 64-bit code alike */
 
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -13,8 +13,8 @@
 #include "kp_insn.h"
 
 /*
- * W(code) is code as a string, in which the macros below are expanded: names of registers,
- * L, which is the suffix for operands of a register's size, and so on.
+ * W(code): code as a string, in which the macros below are expanded, such as registers' names
+ * and L, the suffix for operands of a register's size.
  */
 #define W_(code...)	#code
 #define W(code...)	W_(code)
@@ -33,7 +33,7 @@
 #define BP	_ASM_BP
 #define SI	_ASM_SI
 #define DI	_ASM_DI
-/* Registers that are new in 64-bit mode, and what 32-bit code has in their place */
+/* Registers of 64-bit mode, and what replaces them in 32-bit code */
 #define R8	WIDTH(r8, edx)
 #define R9	WIDTH(r9, edi)
 #define R10	WIDTH(r10, ecx)
@@ -58,7 +58,7 @@
 #define SEG		WIDTH(gs, fs)
 #define PER_CPU		%SEG:WIDTH(this_cpu_off(%rip), this_cpu_off)
 
-/* Load an address, store it in memory, push it; all of them may change rax. */
+/* Load an address; store it in memory, push it: both may change rax. */
 #ifdef CONFIG_X86_64
 #define LOAD(label, reg)	lea label(%rip), reg
 #define STORE(label, mem)	lea label(%rip), %rax; mov %rax, mem
@@ -108,7 +108,7 @@
 	.text
 .endm
 
-/* The group of what follows, flags that all of it has, and the feature if a case names none */
+/* Group and flags of the cases below; @feature is for cases that name none. */
 .macro GROUP group:req, flags=0, feature=0
 	.set	kp_group, kp_group_\group
 	.set	kp_flags, \flags
@@ -118,13 +118,12 @@
 /*
  * CASE "instruction", pre="before;it", post="after;it", flags=, feature=, pad=
  *
- * Only the instruction is probed. Its symbol is a function of its own, as kprobes decode a
- * function from its beginning.
+ * Only the instruction is probed. Each case is a function, as kprobes decode a function from its
+ * beginning.
  *
- * The jump of an optimised probe covers the instruction and padding. The nop at the end keeps
- * the last int3 apart from what the assembler puts between functions of 32-bit code, for example
- * 8d b4 26 00 00 00 00: kprobes take 0f 8d for a jcc, and would read cc 8d as one with a
- * breakpoint over its first byte.
+ * A jump covers the instruction and padding. The nop at the end separates the last int3 from the
+ * assembler's padding of 32-bit functions, for example 8d b4 26 00 00 00 00: kprobes would take
+ * cc 8d for a jcc (0f 8d) with a breakpoint.
  */
 .macro CASE code:req, pre, post, flags=0, feature=kp_feature, pad=4
 	.text
@@ -163,14 +162,13 @@ kp_case_\@:
 	.text
 .endm
 
-/* Cases of an instruction alone */
 .macro CASES codes:vararg
 .irp code, \codes
 	CASE "\code"
 .endr
 .endm
 
-/* The same, if the processor has a feature */
+/* Run only if the CPU has @feature */
 .macro CASES_OF feature:req, codes:vararg
 .irp code, \codes
 	CASE "\code", feature=\feature
@@ -180,8 +178,8 @@ kp_case_\@:
 /*
  * DCR "first", rest="second;third", pre=, post=, flags=
  *
- * The instructions that a jump in place of the first one overlaps, without padding. Where
- * they are longer in 64-bit code, the jump overlaps fewer.
+ * A jump in place of the first instruction overlaps the others: there is no padding. Where
+ * they are longer in 64-bit code, it overlaps fewer.
  */
 .macro DCR code:req, rest, pre, post, flags=KP_OPT
 	CASE "\code", pre="\pre", post="\rest; \post", flags=(\flags), pad=0

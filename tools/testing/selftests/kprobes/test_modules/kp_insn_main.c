@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: the instruction matrix. Each of some hundreds of encodings runs bare and probed
- * from the same random registers, flags, stack and memory, and has to leave the same; handlers
- * have to be shown the same, too.
+ * KUnit suite: the instruction matrix. Hundreds of encodings run bare and probed from the same
+ * random registers, flags, stack and memory. Results and the registers that handlers get must
+ * be the same.
  */
 
 #include <linux/cpufeature.h>
@@ -49,13 +49,13 @@ enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_MODES };
 
 static const char *const kp_mode_names[] = { "bare", "pre", "pre and post" };
 
-/* The registers that both handlers got in a round, before the probe was optimised */
+/* What both handlers got in a round, before optimisation */
 struct kp_shown {
 	struct pt_regs pre;
 	struct pt_regs post;
 };
 
-/* An instruction, its probe, and for each round what it left when it ran bare */
+/* An instruction, its probe, and the results of its bare rounds */
 struct kp_insn {
 	struct kprobe kp;
 	const struct kp_insn_table *table;
@@ -64,7 +64,7 @@ struct kp_insn {
 	struct kp_shown *shown;
 };
 
-/* The instructions of the group, and the probes that are registered at the same time */
+/* The group's instructions, and the probes registered together */
 static struct {
 	struct kp_insn *insns;
 	struct kprobe **kps;
@@ -73,7 +73,7 @@ static struct {
 	int nr_registered;
 } kp_group;
 
-/* The instruction at hand. One at a time: its memory has fixed addresses. */
+/* The current instruction. One at a time: its memory has fixed addresses. */
 static struct {
 	const struct kp_insn_table *table;
 	const struct kp_insn_case *insn;
@@ -148,7 +148,7 @@ static void kp_run(struct kp_state *out)
 	kp_insn_run_state(&kp.in, kp_text(kp.insn->start), kp.insn->flags & KP_FPU, out);
 }
 
-/* The bits of a register that the instruction does not leave different each time */
+/* The bits of a register that must be the same after each run */
 static unsigned long kp_reg_mask(int reg)
 {
 	switch (reg) {
@@ -199,7 +199,7 @@ static bool kp_results_differ(struct kunit *test, const struct kp_state *bare)
 			      bare->reg[reg] & mask))
 			return true;
 	}
-	/* Below a stack pointer, the first or the last one, interrupts may have written. */
+	/* Interrupts may write below the last stack pointer or, with KP_GAP, the first one. */
 	if (kp.insn->flags & KP_GAP)
 		sp = max(sp, KP_STACK_TOP);
 	return kp_bytes_differ(test, "the stack", probed->stack, bare->stack,
@@ -209,7 +209,7 @@ static bool kp_results_differ(struct kunit *test, const struct kp_state *bare)
 				sizeof(bare->vector));
 }
 
-/* Did a handler get other registers than there are? */
+/* Did a handler get other registers than those of @state? */
 static bool kp_shown_differ(struct kunit *test, const struct pt_regs *regs,
 			    const struct kp_state *state, const char *handler)
 {
@@ -230,7 +230,6 @@ static bool kp_shown_differ(struct kunit *test, const struct pt_regs *regs,
 	return false;
 }
 
-/* Did the probed run do something else than the bare one from the same state? */
 static bool kp_round_fails(struct kunit *test, const struct kp_state *bare)
 {
 	const struct kp_insn_case *insn = kp.insn;
@@ -254,8 +253,8 @@ static bool kp_round_fails(struct kunit *test, const struct kp_state *bare)
 }
 
 /*
- * Clear what need not be the same after optimisation: what is different each time; the upper halves
- * of selectors; and gs, which the entry code of exceptions does not save there.
+ * Clear what may differ after optimisation: registers that are different each time, the upper
+ * halves of selectors, and gs, which exceptions do not save there.
  */
 static struct pt_regs kp_comparable(const struct pt_regs *from)
 {
@@ -293,7 +292,7 @@ static bool kp_shown_as_before(struct kunit *test, const char *handler,
 	return true;
 }
 
-/* With breakpoints, record what handlers get; if @optimized, compare with that. */
+/* Record the registers that handlers get or, if @optimized, compare them. */
 static void kp_rounds(struct kunit *test, struct kp_insn *c, bool optimized)
 {
 	struct kp_shown *shown = c->shown;
@@ -362,8 +361,8 @@ static void kp_unregister(void *unused)
 }
 
 /*
- * Run instructions bare or with breakpoints. With @optimized, run only those that are
- * optimised by now. All runs are from here: the stack pointer has to be the same each time.
+ * Run instructions; with @optimized, only those under a jump. All runs are from here, as the
+ * stack pointer must be the same each time.
  */
 static noinline __noclone void kp_pass(struct kunit *test, struct kp_insn *insns, int nr,
 				       bool optimized)
@@ -467,7 +466,7 @@ static void kp_run_group(struct kunit *test, int group)
 				c->bare = vcalloc(rounds, sizeof(*c->bare));
 				c->shown = vcalloc(rounds, sizeof(*c->shown));
 			} else {
-				/* One instruction at a time */
+				/* Instructions run one at a time, and share these. */
 				c->bare = kp_group.insns->bare;
 				c->shown = kp_group.insns->shown;
 			}
@@ -478,7 +477,7 @@ static void kp_run_group(struct kunit *test, int group)
 	}
 	if (!kp_group.nr)
 		kunit_skip(test, "no instruction is chosen");
-	/* One wait is enough to optimise all probes; without it, each is registered alone. */
+	/* With opt, register all: one wait is enough for all jumps. */
 	nr = opt ? kp_group.nr : 1;
 	for (i = 0; i < kp_group.nr; i += nr)
 		kp_run_all(test, &kp_group.insns[i], nr);
@@ -486,7 +485,7 @@ static void kp_run_group(struct kunit *test, int group)
 		   lacking);
 }
 
-/* Per-CPU values and addresses are compared: one CPU for all. */
+/* Stay on one CPU: per-CPU values and addresses are compared. */
 static int kp_insn_init(struct kunit *test)
 {
 	return set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
@@ -503,8 +502,8 @@ enum { KP_GROUPS(KP_GROUP_NUMBER) };
 KP_GROUPS(KP_GROUP_FUNCTION)
 
 /*
- * A probed lidt loads an IDT in which int3 has no gate, as kexec's does. Some instructions later
- * the kernel's IDT is loaded again. An int3 after the copy of lidt would be an oops.
+ * A probed lidt loads an IDT where int3 has no gate, as kexec's does. Some instructions later,
+ * the kernel's IDT is loaded. An int3 after the copy of lidt would be an oops.
  */
 static void kp_matrix_no_int3(struct kunit *test)
 {

@@ -9,7 +9,7 @@
 #include <linux/string.h>
 #include "kp_insn.h"
 
-/* Sometimes a value at which carries, signs and zero change */
+/* One value in four is an edge at which carry, sign or zero changes. */
 static unsigned long kp_random(struct rnd_state *random)
 {
 	static const u64 edges[] = {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The instruction matrix: x87, MMX, SSE, AVX, and what else is VEX or EVEX encoded.
+ * The instruction matrix: x87, MMX, SSE, AVX, and other VEX or EVEX encodings.
  *
- * Many cases are here for a byte that has another meaning elsewhere: in the map of a VEX
- * prefix, opcodes that look like jumps, calls and returns are arithmetic.
+ * Many cases test opcodes that are jumps, calls and returns in another map.
  */
 
 #include "kp_insn_macros.S"
@@ -16,7 +15,7 @@
 TABLE kp_insn_vector
 
 GROUP sse, flags=KP_FPU
-/* 0f 70 to 0f 77 and 0f e8 to 0f eb among them */
+/* Among them, opcodes 74 to 76, e8, e9 and eb of map 0f: jcc, call and jmp elsewhere */
 .irp op, SSE_OPS
 	CASES "\op %xmm1, %xmm0", W(\op MEM(64), %WIDTH(xmm10, xmm2))
 .endr
@@ -69,12 +68,12 @@ GROUP avx, flags=KP_FPU, feature=X86_FEATURE_AVX
 	CASES W(vbroadcastss (%BX), %ymm2), W(vptest (%BX), %ymm1), "vucomiss %xmm1, %xmm2"
 	CASES W(vcvtsi2sd %AX, %xmm1, %xmm2), W(vcvttsd2si %xmm1, %DX), "vpextrw $3, %xmm1, %edx"
 	CASES "vblendvps %ymm1, %ymm2, %ymm3, %ymm4"
-	/* c2 */
+	/* Opcode c2: elsewhere ret */
 	CASES "vcmpps $1, %ymm1, %ymm2, %ymm3", W(vcmpsd $1, MEM(96), %xmm2, %xmm3)
-	/* 70 to 77, as jcc */
+	/* Opcodes 70 to 73: elsewhere jcc */
 	CASES "vpshufd $0x1b, %xmm1, %xmm2", W(vpshufhw $0x1b, MEM(128), %xmm2)
 	CASES "vpsrlq $3, %xmm1, %xmm2", W(vpsllw $3, %WIDTH(xmm8, xmm0), %xmm2)
-	/* e6 to eb */
+	/* Opcodes e6, e8 and ee: elsewhere out, call and out */
 	CASES "vcvtpd2dq %ymm1, %xmm2", W(vpsubsb MEM(160), %xmm1, %WIDTH(xmm8, xmm0))
 	CASES W(vpmaxsw %xmm1, %WIDTH(xmm8, xmm0), %xmm2)
 #ifdef CONFIG_X86_64
@@ -107,7 +106,7 @@ GROUP bmi, feature=X86_FEATURE_BMI2
 	CASES W(pext (%BX), %DX, %AX), W(rorx $13, %AX, %DX), W(rorx $7, MEM(24), %R8)
 	CASES W(shlx %CX, %AX, %DX), W(sarx %eax, (%BX), %R9D), W(shrx %R9, MEM(32), %R14)
 
-/* On processors without AVX-512 these are only registered. */
+/* Without AVX-512 these are only registered. */
 GROUP evex, flags=KP_FPU, feature=X86_FEATURE_AVX512F
 	CASES "vpaddd %zmm1, %zmm2, %zmm3", "vpternlogd $0x96, %zmm1, %zmm2, %zmm3"
 	CASES W(vmovdqu64 (%BX), %zmm0), W(vmovdqu64 %WIDTH(zmm17, zmm1), 64(%BX))
