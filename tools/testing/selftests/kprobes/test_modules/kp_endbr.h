@@ -6,9 +6,9 @@
 #include <asm/ibt.h>
 
 /*
- * For assembly. At load, a module's endbr is overwritten at the start of a function if no
- * relocation refers to the function. Offsets from another label and operands relative to %rip
- * have no relocation: NOSEAL keeps the endbr of a function that is called by one of these.
+ * For assembly. Loading a module overwrites the endbr of functions that no relocation refers
+ * to. Differences of labels and %rip-relative operands have none: for a function called by
+ * these, NOSEAL keeps the endbr.
  */
 .macro NOSEAL function
 #ifdef CONFIG_X86_KERNEL_IBT
@@ -18,7 +18,7 @@
 #endif
 .endm
 
-/* ENDBR, to be named in a string */
+/* ENDBR for strings, in which the preprocessor expands no macros */
 .macro LANDING
 	ENDBR
 .endm

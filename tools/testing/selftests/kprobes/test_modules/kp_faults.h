@@ -23,7 +23,7 @@
 #include "kp_probe.h"
 #include "kp_switch.h"
 
-/* Offsets are from kp_faults_text, and from the start of the names. */
+/* Offsets from kp_faults_text; the name's is from kp_faults_names. */
 struct kp_fault_case {
 	u32 start;
 	u32 probed;
@@ -42,9 +42,8 @@ extern unsigned long kp_faults_edge;
 void kp_faults_text(void);
 
 /*
- * Accesses with a fix-up, and the offset of the instruction that faults. Results: load, what it
- * read; store, 0; add, the value before; each of them -EFAULT if it fails; move, the number of
- * bytes that were not copied.
+ * Accesses with a fix-up, and the offsets of the instructions that fault. load returns what it
+ * read, store 0, add the value before, or -EFAULT; move, the number of bytes left.
  */
 #define KP_ACCESS(name, args...)	\
 	long name(args);		\
@@ -58,20 +57,20 @@ KP_ACCESS(kp_kernel_load, const void *from);
 /* The offset of its RET */
 extern const u32 kp_kernel_load_end;
 
-/* The first argument of these functions, among the registers of an exception */
+/* The saved register that has the first argument of these functions */
 static inline unsigned long *kp_first_arg(struct pt_regs *regs)
 {
 	return IS_ENABLED(CONFIG_X86_64) ? &regs->di : &regs->ax;
 }
 
-/* Stores a value by one instruction; offsets of that one and of the next */
+/* Stores a value by one instruction; its offset and the next instruction's */
 void kp_watched_store(long *to, long value);
 extern const u32 kp_watched_store_insn[2];
 
-/* Both return their argument plus one. The second executes an int3 that belongs to no probe. */
+/* Each returns its argument plus one. The second executes an int3 that belongs to no probe. */
 KP_ACCESS(kp_plain, long arg);
 long kp_foreign_int3(long arg);
-/* Offsets of a nop and an add before the int3, the int3, and an add after it */
+/* Offsets of a nop and an add before the int3, of the int3, and of a sub after it */
 enum { KP_FOREIGN_NOP, KP_FOREIGN_BEFORE, KP_FOREIGN_INT3, KP_FOREIGN_AFTER, KP_FOREIGN_NR };
 extern const u32 kp_foreign_insn[KP_FOREIGN_NR];
 

@@ -10,7 +10,7 @@
 #ifdef CONFIG_X86_64
 #define KP_OUTCOME	_ASM_RIP(kp_faults_outcome)
 #else
-/* A case may have another ds. */
+/* A case may have loaded another ds. */
 #define KP_OUTCOME	%ss:kp_faults_outcome
 #endif
 
@@ -29,7 +29,7 @@ SYM_FUNC_START(kp_faults_text)
 SYM_FUNC_END(kp_faults_text)
 
 /*
- * FAULT "instruction", trap, pre="before;it", fixed="at the fix-up", flags=
+ * FAULT "instruction", trap, pre="before;it", fixed="afterwards, with or without fix-up", flags=
  *
  * The handler of the exception table puts the trap's number into ax. The outcome is written by
  * an instruction that does not change flags.
@@ -73,7 +73,7 @@ kp_fault_\@:
 	.text
 .endm
 
-/* For strings, in which macros of the preprocessor are not expanded */
+/* For strings, in which the preprocessor expands no macros */
 .macro KP_STAC
 	ASM_STAC
 .endm
@@ -86,7 +86,7 @@ kp_fault_\@:
 #define BAD(reg)	mov $-4096, %reg
 #define BAD_KERNEL	W(BAD(BX))
 #define MEM_EDGE	WIDTH(kp_faults_edge(%rip), kp_faults_edge)
-/* A user's address where nothing is mapped; without AC there would be no fix-up. */
+/* An unmapped address of user space. With SMAP, an access without AC would be an oops. */
 #define BAD_USER	"xor %ebx, %ebx; KP_STAC"
 
 .macro PAGE_FAULT code:req, pre=BAD_KERNEL
@@ -108,7 +108,7 @@ PAGE_FAULT W(mov -16(%BX), %BX), pre=W(mov $-2048, %BX)
 PAGE_FAULT W(bt %CX, (%BX)), pre=W(mov $-2048, %BX; and $63, %ecx)
 PAGE_FAULT W(SIZED(lods)), pre=W(mov $-2048, %SI)
 PAGE_FAULT "rep stosb", pre=W(cld; BAD(DI); mov $64, %ecx)
-/* After 16 bytes it reaches the edge. */
+/* After 16 bytes, the copy reaches the unmapped page. */
 PAGE_FAULT "rep movsb", pre=W(cld; mov MEM_EDGE, %SI; mov $64, %ecx)
 PAGE_FAULT W(rep SIZED(movs)), pre=W(cld; mov MEM_EDGE, %SI; mov $9, %ecx)
 /* Emulated if possible */
@@ -121,16 +121,16 @@ PAGE_FAULTS "les (%ebx), %ecx", "arpl %cx, (%ebx)"
 PAGE_FAULTS "mov -4096, %eax", "mov %eax, -4096"
 PAGE_FAULT "lock cmpxchg8b (%edi)", pre=W(BAD(edi))
 PAGE_FAULT "xlat", pre=W(BAD(ebx); movzbl %al, %eax)
-/* 16 bits of an address can have nothing else in them. */
+/* An address of 16 bits is always one of user space. */
 FAULT "mov (%bx), %edx", X86_TRAP_PF, pre=BAD_USER, fixed="KP_CLAC"
 #endif
 
-/* Divisions that overflow */
+/* Divisions by zero, or whose result is too large */
 FAULT "div %ecx", X86_TRAP_DE, pre="xor %ecx, %ecx"
 FAULT W(div %CX), X86_TRAP_DE, pre="mov $1, %ecx; mov $2, %edx"
 FAULT W(idivl 64(%BX)), X86_TRAP_DE, pre=W(movl $0, 64(%BX))
 
-/* No instructions: lock mov, which some emulators execute; lock add; a move to cr1 */
+/* Invalid: lock mov, which some emulators execute; lock add; a move to cr1 */
 FAULT W(.byte 0xf0; mov %CX, (%BX)), X86_TRAP_UD, flags=KP_MAY_FAULT
 FAULT ".byte 0xf0, 0x01, 0xc8", X86_TRAP_UD
 FAULT ".byte 0x0f, 0x22, 0xc8", X86_TRAP_UD
@@ -168,7 +168,7 @@ FAULT "fxrstor 8(%ebx)", X86_TRAP_GP, flags=KP_X87
 FAULT "aam $0", X86_TRAP_DE
 #endif
 
-/* An exception of the FPU that its next instruction raises */
+/* A pending exception of the FPU, which its next instruction raises */
 FAULT "fwait", X86_TRAP_MF, flags=KP_X87|KP_MAY_FAULT, fixed="fninit", \
 	pre=W(fninit; movw $0x033b, (%BX); fldcw (%BX); fld1; fldz; fdivrp)
 
@@ -202,14 +202,14 @@ SYM_DATA(kp_faults_nr, .long kp_nr)
 	.bss
 SYM_DATA(kp_faults_outcome, .byte 0)
 	.balign	8
-/* 16 bytes before the end of what is mapped */
+/* 16 bytes before an unmapped page */
 SYM_DATA(kp_faults_edge, _ASM_PTR 0)
 
 	.text
 
 /*
- * An access to user memory, with what sets up registers, the result of success and of failure,
- * and what restores registers.
+ * An access to user memory. @before sets up registers, @success and @failure set the result,
+ * @after restores registers.
  */
 .macro USER_ACCESS name:req, code:req, before, success, failure, after
 SYM_FUNC_START(kp_user_\name)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * KUnit suite: what a fault_handler may do, faults that handlers raise themselves, and
- * breakpoints that belong to no probe.
- */
+/* KUnit suite: what a fault_handler may do, faults of handlers, breakpoints of no probe */
 
 #include <asm/trapnr.h>
 #include <linux/kdebug.h>
@@ -24,7 +21,7 @@ static int __kprobes kp_retry(struct kp_probe *probe, struct pt_regs *regs)
 	return 1;
 }
 
-/* For a fault_handler: redirect execution to the RET of kp_kernel_load(), with a result. */
+/* For a fault_handler: redirect to the RET of kp_kernel_load(), with a result. */
 static int __kprobes kp_skip(struct kp_probe *probe, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)kp_kernel_load + kp_kernel_load_end;
@@ -47,7 +44,6 @@ static void *kp_load_addr(void)
 	return (void *)kp_kernel_load + kp_kernel_load_insn;
 }
 
-/* A probe with all three handlers */
 static struct kp_probe *kp_faulty_new(struct kunit *test, void *addr)
 {
 	struct kp_probe *probe = kp_new(test, addr);
@@ -57,7 +53,7 @@ static struct kp_probe *kp_faulty_new(struct kunit *test, void *addr)
 	return probe;
 }
 
-/* Both forms of every slot: with a post_handler and without */
+/* With a post_handler and without, as the slot is different */
 static void kp_faulty_retries(struct kunit *test)
 {
 	struct kp_probe *probe = kp_faulty_new(test, kp_load_addr());
@@ -108,7 +104,7 @@ static void kp_faulty_leaves(struct kunit *test)
 	kp_faulty_once(test, kp_faulty_new(test, kp_load_addr()), -EFAULT);
 }
 
-/* The fault_handler registered last is called first; one that repairs is the last to be called. */
+/* The fault_handler registered last is called first. After one that repairs, none is called. */
 static void kp_faulty_order(struct kunit *test)
 {
 	struct kp_probe *probe[4];
@@ -151,7 +147,7 @@ static struct kp_probe *kp_somewhere(struct kunit *test)
 	return kp_faulty_new(test, (void *)kp_plain + kp_plain_insn);
 }
 
-/* Hit the probe in kp_plain(). The handlers that have something to call get @result from it. */
+/* Hit the probe in kp_plain(). What handlers call must return @result. */
 static void kp_hit_plain(struct kunit *test, struct kp_probe *probe, long result)
 {
 	probe->pre_result = 0;
@@ -200,7 +196,7 @@ static void kp_faulty_handler_repaired(struct kunit *test)
 	kp_expect_counts(test, probe, 2, 2, 2);
 }
 
-/* A fault that the fault_handler raises is not offered to it, or there would be no end. */
+/* A fault_handler is not called for its own fault, or there would be no end. */
 static void kp_faulty_own_fault(struct kunit *test)
 {
 	struct kp_probe *probe = kp_somewhere(test);
@@ -222,7 +218,10 @@ static void kp_faulty_own_fault(struct kunit *test)
 	kp_expect_counts(test, copy, 1, 0, 1);
 }
 
-/* A handler executes a probed instruction that faults: a missed hit, and fixed up. */
+/*
+ * A handler hits an instruction that faults. The hit is missed, but the fault_handler is called
+ * and the fix-up reached.
+ */
 static void kp_faulty_missed(struct kunit *test)
 {
 	struct kp_probe *outer = kp_somewhere(test);
@@ -346,7 +345,7 @@ static void kp_int3_in_handlers(struct kunit *test)
 	kp_expect_counts(test, probe, 3, 2, 1);
 }
 
-/* The same while that function has probes, whose hits are missed */
+/* The same with probes around that int3, whose hits are missed */
 static void kp_int3_among_missed(struct kunit *test)
 {
 	struct kp_probe *probe = kp_faulty_new(test, kp_load_addr());

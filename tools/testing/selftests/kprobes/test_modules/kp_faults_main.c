@@ -2,8 +2,8 @@
 /*
  * KUnit suite: exceptions that a probed instruction raises.
  *
- * Each instruction of kp_faults_cases.S runs bare and probed from the same registers. The fix-up,
- * die notifiers and fault_handlers have to get the same, and the probe is hit once.
+ * Each instruction of kp_faults_cases.S runs bare and probed. Both runs must leave the same
+ * state, die notifiers and fault_handlers get the same, and the probe is hit once.
  */
 
 #include <asm/processor-flags.h>
@@ -100,7 +100,7 @@ static int __kprobes kp_faults_fault(struct kprobe *p, struct pt_regs *regs, int
 	return 0;
 }
 
-/* Called for what would be an oops: record it, and resume at the case's fix-up. */
+/* In place of an oops, record it and resume at the case's fix-up. */
 static int __kprobes kp_faults_notify(struct notifier_block *nb, unsigned long val, void *data)
 {
 	struct die_args *args = data;
@@ -147,8 +147,8 @@ static bool kp_differ(struct kunit *test, const char *what, unsigned long got,
 }
 
 /*
- * Die notifiers and fault_handlers have to be called once, with the registers of an exception of
- * the original instruction.
+ * Die notifiers and fault_handlers must be called once, with the original instruction's
+ * registers.
  */
 static bool kp_told_differ(struct kunit *test, const char *who, const struct kp_told *told)
 {
@@ -209,7 +209,7 @@ static bool kp_round_fails(struct kunit *test)
 		kp_told_differ(test, "number of notifier calls", &kp.probed.notifier);
 }
 
-/* Does the case raise its exception without a probe? */
+/* Does the case end as it should without a probe? */
 static bool kp_is_as_expected(struct kunit *test)
 {
 	const struct kp_fault_case *fault = kp.fault;
@@ -277,7 +277,7 @@ static void kp_group(struct kunit *test, u16 flags)
 		if ((kp.fault->flags & KP_NO_EXTABLE) != flags ||
 		    (flags && kp.fault->trap == X86_TRAP_PF))
 			continue;
-		/* One round if each waits for a jump */
+		/* One round, as each waits for a jump */
 		if (kp_faults_opt)
 			kp_one_round(test, i);
 		for (round = 0; round < KP_ROUNDS && !kp_faults_opt; round++)
@@ -308,7 +308,7 @@ static void kp_faults_notifiers(struct kunit *test)
 	kp_group(test, KP_NO_EXTABLE);
 }
 
-/* Let the kernel print oopses, for the script to read; the notifier then ends them. */
+/* Let the kernel print oopses for the script; the notifier ends them. */
 static void kp_faults_oops(struct kunit *test)
 {
 	int i, cases = 0;

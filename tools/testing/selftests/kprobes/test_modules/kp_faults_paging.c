@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: a probed instruction accesses user memory that is not mapped yet. While the page is
- * read, the task sleeps, and the probepoint may change or disappear.
+ * KUnit suite: a probed instruction accesses user memory that is not mapped yet. The task
+ * sleeps in the page fault, while the probepoint may change or disappear.
  *
- * The memory is mapped from a file of the suite, whose page faults the suite handles.
+ * The suite handles the page faults: the memory is mapped from a file of its own.
  */
 
 #include <asm/trapnr.h>
@@ -29,10 +29,10 @@ static struct {
 	struct page *page[KP_PAGES];
 	struct file *file;
 	unsigned long addr;
-	/* number of page faults; what the next one calls, once */
+	/* number of page faults; what is called during the next one */
 	int faults;
 	void (*meanwhile)(void);
-	/* A thread calls it, as a page fault holds locks. */
+	/* A page fault holds locks, so it asks a thread to call meanwhile(). */
 	struct completion asked;
 	struct completion done;
 	struct kp_probe *probe;
@@ -117,7 +117,7 @@ static void kp_is_one_hit(struct kunit *test, struct kp_probe *probe, bool post,
 	kp_unregister(test, probe);
 }
 
-/* An access to the first word of the second page, and what that was and will be */
+/* Access the first word of the second page, which is @before and must become @after. */
 static void kp_paging_access(struct kunit *test, void *insn, long (*access)(void __user *),
 			     long result, long before, long after)
 {
@@ -170,7 +170,7 @@ static void kp_paging_add(struct kunit *test)
 	kp_paging_access(test, KP_INSN(add), kp_add, 1000, 1000, 1007);
 }
 
-/* One instruction that pages in again and again */
+/* One instruction with a page fault for each page */
 static void kp_paging_move(struct kunit *test)
 {
 	unsigned int bytes = (KP_PAGES - 1) * PAGE_SIZE + 100;
@@ -191,7 +191,7 @@ static void kp_paging_move(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, wrong, 0);
 		kp_is_one_hit(test, probe, post, KP_PAGES);
 	}
-	/* Over the end: what was copied before counts, and the fix-up is reached. */
+	/* Over the end: bytes are copied up to it, then the fix-up is reached. */
 	kp_page_out(test);
 	KUNIT_ASSERT_EQ(test, vm_munmap(kp.addr + PAGE_SIZE, PAGE_SIZE), 0);
 	probe = kp_paging_probe(test, KP_INSN(move), true);
@@ -229,7 +229,7 @@ static int kp_meanwhile(void *unused)
 	if (kp.meanwhile)
 		kp.meanwhile();
 	kp.meanwhile = NULL;
-	/* Let memory that may be freed be freed, and used again. */
+	/* Let RCU free what the change has released. */
 	rcu_barrier();
 	synchronize_rcu();
 	complete(&kp.done);
@@ -252,7 +252,7 @@ static void kp_add_meanwhile(struct kunit *test, void (*meanwhile)(void))
 	task = kthread_run(kp_meanwhile, NULL, "kp_meanwhile");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 7), 1000);
-	/* Without a page fault, the thread still waits. */
+	/* If there was no page fault, the thread still waits. */
 	complete(&kp.asked);
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, *kp_word(128), 1007);
@@ -260,10 +260,10 @@ static void kp_add_meanwhile(struct kunit *test, void (*meanwhile)(void))
 	KUNIT_EXPECT_EQ(test, kp.faults, 1);
 }
 
-/* Other probes, which get the slot of the first one after it was freed */
+/* Other probes, which get the freed slot of the first one */
 static struct kprobe kp_others[5];
 
-/* After @meanwhile the probe is not hit any more, and the post_handler is not called. */
+/* After @meanwhile, the probe is not hit, nor its post_handler called. */
 static void kp_paging_disappears(struct kunit *test, void (*meanwhile)(void))
 {
 	int post, i;
@@ -274,7 +274,7 @@ static void kp_paging_disappears(struct kunit *test, void (*meanwhile)(void))
 		KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 1), 1007);
 		KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
 		KUNIT_EXPECT_EQ(test, kp.probe->post, 0);
-		/* If it has been unregistered before, this is harmless. */
+		/* This is harmless if @meanwhile has unregistered it. */
 		kp_unregister(test, kp.probe);
 		for (i = 0; i < ARRAY_SIZE(kp_others); i++)
 			unregister_kprobe(&kp_others[i]);
@@ -325,7 +325,7 @@ static void kp_meanwhile_again(void)
 	kp.error = register_kprobe(&kp.probe->kp);
 }
 
-/* The instruction that is executed again may hit the new registration, or not. */
+/* The instruction is executed again, and may hit the new registration. */
 static void kp_paging_register_again(struct kunit *test)
 {
 	int post;
@@ -352,7 +352,7 @@ static void kp_meanwhile_leave(void)
 	unregister_kprobe(&kp.second->kp);
 }
 
-/* A probe with a post_handler is registered during one access, and unregistered during the next. */
+/* A probe with a post_handler is registered in one access, and unregistered in the next. */
 static void kp_paging_reshape(struct kunit *test)
 {
 	kp.probe = kp_paging_probe(test, KP_INSN(add), false);
@@ -383,7 +383,7 @@ static void kp_meanwhile_trace(void)
 	kp.error = kp.traced ? 0 : -ENOENT;
 }
 
-/* A task that sleeps during a fault of a copy is in the probed function. */
+/* A task that sleeps in a fault of a copy has the probed address in its trace. */
 static void kp_paging_trace(struct kunit *test)
 {
 	unsigned int i, post;
@@ -395,7 +395,7 @@ static void kp_paging_trace(struct kunit *test)
 		for (i = 0; i < kp.traced; i++)
 			if (kp.trace[i] == (unsigned long)kp.probe->kp.addr)
 				break;
-		/* And has callers. */
+		/* The callers must follow. */
 		KUNIT_EXPECT_GT_MSG(test, kp.traced, i + 2, "%pS in the trace:",
 				    kp.probe->kp.addr);
 		for (i = kp.traced > i + 2 ? kp.traced : 0; i < kp.traced; i++)

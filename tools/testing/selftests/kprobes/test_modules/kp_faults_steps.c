@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: the state after an exception of a copy, above all of one that is stepped;
- * watchpoints that a copy hits; machine checks; and breakpoints that have just been removed.
+ * KUnit suite: the state after exceptions of copies, above all of single-stepped ones;
+ * watchpoints that copies hit; machine checks; breakpoints that were just removed.
  */
 
 #include <asm/processor-flags.h>
@@ -22,7 +22,7 @@
 static const long kp_good = 0x600d;
 
 static struct {
-	/* hits of the probe in xa_load(), and those while a handler runs on this CPU */
+	/* hits of the probe in xa_load(), and how many while a handler of this task runs */
 	int loads;
 	int nested;
 	struct task_struct *in_handler;
@@ -34,8 +34,8 @@ static void *kp_load_addr(void)
 }
 
 /*
- * A handler hits an instruction that faults. The search for the owner of the copy, and the hits
- * that it makes, are still in the context of the handler.
+ * A handler hits an instruction whose copy faults. Kprobes find its owner by xa_load(), in the
+ * context of the handler, where a probe on xa_load() must not be hit.
  */
 
 static long __kprobes kp_fault_in_handler(void)
@@ -72,12 +72,12 @@ static void kp_steps_nested(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, outer->pre, 1);
 	KUNIT_EXPECT_EQ(test, faulting->kp.nmissed, 1);
 	KUNIT_EXPECT_EQ(test, kp_seen.nested, 0);
-	/* Outside of a handler xa_load() is hit, or this has shown nothing. */
+	/* Outside of a handler xa_load() is hit, or this shows nothing. */
 	KUNIT_EXPECT_EQ(test, kp_kernel_load(KP_BAD), -EFAULT);
 	KUNIT_EXPECT_GE(test, kp_seen.loads, 1);
 }
 
-/* The copy is executed again after its exception has been repaired. */
+/* When a repaired copy is executed again, lockdep must know that interrupts are on. */
 
 static int __kprobes kp_repair(struct kp_probe *probe, struct pt_regs *regs)
 {
@@ -99,7 +99,7 @@ static void kp_steps_irq_state(struct kunit *test)
 	for (i = 0; i < 10; i++) {
 		preempt_disable();
 		got = kp_kernel_load(KP_BAD);
-		/* Enabling interrupts would correct the state. */
+		/* Read it first: enabling interrupts would correct the state. */
 		enabled = lockdep_hardirqs_enabled();
 		preempt_enable();
 		KUNIT_EXPECT_EQ(test, got, kp_good);
@@ -111,8 +111,6 @@ static void kp_steps_irq_state(struct kunit *test)
 	if (!IS_ENABLED(CONFIG_PROVE_LOCKING))
 		kunit_skip(test, "without lockdep there is no state of interrupts to be wrong");
 }
-
-/* Watchpoints */
 
 static struct {
 	long word;
@@ -165,7 +163,7 @@ static void kp_steps_watchpoint(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_watched.hits, 1);
 		KUNIT_EXPECT_EQ_MSG(test, kp_watched.ip, next, "%pS instead of %pS",
 				    (void *)kp_watched.ip, (void *)next);
-		/* A watchpoint is no fault. */
+		/* A watchpoint is no fault: the fault_handler is not called. */
 		kp_expect_counts(test, probe, mode != 0, mode == 2, 0);
 		KUNIT_EXPECT_FALSE(test, irqs_disabled());
 		if (mode)
@@ -192,8 +190,8 @@ static noinline __noclone notrace int kp_mce_load(const int *from)
 
 /*
  * The kernel recovers from a machine check at an instruction that reads user memory. It decodes
- * that at the address of the exception, which is the original's for a copy. Call the function
- * that does so, as the test cannot raise a machine check.
+ * the instruction at the saved ip, a copy's original. Call the decoding function, as the test
+ * cannot raise a machine check.
  */
 static __nocfi void kp_steps_machine_check(struct kunit *test)
 {
@@ -205,7 +203,7 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 
 	if (!context || !IS_ENABLED(CONFIG_X86_MCE))
 		kunit_skip(test, "no machine checks");
-	/* Without a probe; on the load; on an instruction whose jump may cover the load */
+	/* No probe; on the load; on an instruction whose jump may cover the load */
 	for (mode = 0; mode < 3; mode++) {
 		struct pt_regs regs = { .cs = __KERNEL_CS, .flags = X86_EFLAGS_IF };
 		struct mce m = {
@@ -227,7 +225,7 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 		local_irq_restore(flags);
 		KUNIT_EXPECT_TRUE_MSG(test, m.kflags & MCE_IN_KERNEL_COPYIN, "mode %d", mode);
 
-		/* Not from a load of the kernel's own memory */
+		/* It does not recover from a load of the kernel's own memory. */
 		m.kflags = 0;
 		regs.di = (unsigned long)&number;
 		local_irq_save(flags);
@@ -241,8 +239,8 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 }
 
 /*
- * A CPU that text_poke_sync() does not reach executes a breakpoint that another CPU has just
- * removed. Call the handler as this CPU would.
+ * A breakpoint was just removed, but a CPU that text_poke_sync() does not reach still executes
+ * it. Call the handler as this CPU does.
  */
 static void kp_steps_gone_int3(struct kunit *test)
 {
@@ -254,7 +252,7 @@ static void kp_steps_gone_int3(struct kunit *test)
 	} cases[] = {
 		/* The original is there again: execute it. */
 		{ plain, __KERNEL_CS, 1 },
-		/* A breakpoint that is still there belongs to others. */
+		/* A breakpoint that is still there belongs to other code. */
 		{ (unsigned long)kp_foreign_int3 + kp_foreign_insn[KP_FOREIGN_INT3], __KERNEL_CS },
 		/* Breakpoints of user space are never ours. */
 		{ plain, __USER_CS },

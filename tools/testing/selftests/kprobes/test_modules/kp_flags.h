@@ -2,7 +2,7 @@
 #ifndef KP_FLAGS_H
 #define KP_FLAGS_H
 
-/* Functions that set the flags to their argument, and return what the flags are later */
+/* Set the flags to the argument, and return the later flags. */
 unsigned long kp_flags_within(unsigned long flags);
 unsigned long kp_flags_entry(unsigned long flags);
 unsigned long kp_flags_return(unsigned long flags);

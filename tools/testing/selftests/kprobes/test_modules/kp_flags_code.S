@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Functions that are probed between loading flags and reading them back; only the probe can
- * change them in between.
- */
+/* Functions probed between loading flags and reading them: only the probe can change them. */
 
 #include <linux/linkage.h>
 #include <asm/asm.h>

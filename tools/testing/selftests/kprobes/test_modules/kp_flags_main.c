@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: flags. Code that is probed between two instructions, at its entry, or when it
- * returns, finds every flag unchanged, or as handlers have set it, after hits of every kind.
+ * KUnit suite: code that is probed between two instructions, at its entry or at its return
+ * finds all flags as they were, or as handlers have set them.
  */
 
 #include <linux/cpufeature.h>
@@ -19,7 +19,7 @@
 #include "kp_flags.h"
 #include "kp_opt.h"
 
-/* The bits of a number choose among them. */
+/* All combinations of these are tried. */
 static const unsigned long kp_arithmetic[] = {
 	X86_EFLAGS_CF, X86_EFLAGS_PF, X86_EFLAGS_AF, X86_EFLAGS_ZF, X86_EFLAGS_SF, X86_EFLAGS_OF,
 };
@@ -27,7 +27,7 @@ static const unsigned long kp_arithmetic[] = {
 #define KP_ALL_ARITHMETIC (X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 			   X86_EFLAGS_SF | X86_EFLAGS_OF)
 
-/* Functions may run with these, and return with them, but not call with them. */
+/* Allowed while a function runs and when it returns, but not at a call */
 static const unsigned long kp_odd[] = {
 	0, X86_EFLAGS_DF, X86_EFLAGS_AC, X86_EFLAGS_NT, X86_EFLAGS_ID,
 	X86_EFLAGS_DF | X86_EFLAGS_AC, X86_EFLAGS_DF | X86_EFLAGS_AC | X86_EFLAGS_NT,
@@ -56,8 +56,8 @@ static struct {
 } kp;
 
 /*
- * Compiled code relies on flags in handlers. A handler that reads user memory leaves AC clear,
- * which must not change the AC of the probed code.
+ * Compiled handlers need AC, DF and NT clear. They clear AC when they access user memory, which
+ * must not change the AC of the probed code.
  */
 static void kp_flags_in_handler(void)
 {
@@ -94,7 +94,7 @@ static int kp_flags_other_handler(struct kretprobe_instance *ri, struct pt_regs 
 	return 0;
 }
 
-/* One call; the flags that the code begins with, and that handlers change */
+/* Call @fn with @flags. The handlers flip @change; the post_handler, @post_change. */
 static bool kp_flags_call(struct kunit *test, unsigned long (*fn)(unsigned long),
 			  unsigned long flags, unsigned long change, unsigned long post_change)
 {
@@ -148,9 +148,7 @@ static void kp_flags_calls(struct kunit *test, unsigned long (*fn)(unsigned long
 	}
 }
 
-/*
- * A handler sets the trap flag: the CPU has to step.
- */
+/* A handler sets TF: the CPU must raise a debug exception. */
 
 static int __kprobes kp_flags_debug(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -190,7 +188,7 @@ static void kp_flags_traps(struct kunit *test, unsigned long (*fn)(unsigned long
 	kunit_release_action(test, kp_flags_unnotify, &kp_flags_nb);
 }
 
-/* Before registration */
+/* Before registration: switch optimisation, or skip the case */
 static void kp_flags_want_jump(struct kunit *test, bool jump)
 {
 	if (jump && !kp_opt_available())
@@ -199,7 +197,7 @@ static void kp_flags_want_jump(struct kunit *test, bool jump)
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(jump), 0);
 }
 
-/* After it */
+/* After registration */
 static void kp_flags_wait_jump(struct kunit *test, void *addr, bool jump)
 {
 	if (!jump)
@@ -226,7 +224,7 @@ static void kp_flags_within_by(struct kunit *test, bool post, bool jump)
 	kp_flags_traps(test, kp_flags_within);
 }
 
-/* Counting calls and returns changes the arithmetic flags, with or without a probe. */
+/* Call depth tracking changes arithmetic flags at calls and returns, with or without a probe. */
 static void kp_flags_survive_return(struct kunit *test)
 {
 	if (boot_cpu_has(X86_FEATURE_CALL_DEPTH))
@@ -242,7 +240,7 @@ static void kp_flags_ftrace_by(struct kunit *test, bool post)
 	kp_flags_survive_return(test);
 	kp_flags_register(test, kp_flags_traced, post);
 	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&kp.kp));
-	/* Only with flags that calls may have: one has been made. */
+	/* Only with flags that are allowed at a call: the function was called with them. */
 	kp_flags_calls(test, kp_flags_entry, 1);
 	kp_flags_traps(test, kp_flags_entry);
 }
@@ -256,7 +254,7 @@ static void kp_flags_register_return(struct kunit *test, struct kretprobe *rp,
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_unregister_return, rp), 0);
 }
 
-/* With @two on one function, the trampoline leaves all to C. */
+/* With two return probes on the function, the trampoline leaves all work to C. */
 static void kp_flags_return_by(struct kunit *test, bool two, bool jump)
 {
 	kp_flags_survive_return(test);

@@ -44,9 +44,9 @@ struct kp_counter {
 	struct kprobe kp;
 	atomic_long_t hits;
 	atomic_long_t posts;
-	/* hits, and missed ones, before all probes were armed */
+	/* hits and missed hits before all probes of the function were armed */
 	long before;
-	/* A CPU that executes the instruction counted before executes this one next. */
+	/* The previous counter's instruction always continues at this one. */
 	bool follows;
 };
 
@@ -60,7 +60,7 @@ struct kp_function {
 	struct kprobe **kps;
 };
 
-/* With @insns */
+/* The most functions if @insns is set */
 #define KP_FUNCTIONS	1024
 
 static LIST_HEAD(kp_functions);
@@ -108,8 +108,8 @@ static void __kprobes kp_functions_post(struct kprobe *kp, struct pt_regs *regs,
 }
 
 /*
- * Return the distance to the next offset at which an instruction may begin. On s390, where the
- * errno does not tell, the first two bits of an instruction have its length.
+ * Return the distance to the next offset where an instruction may begin. On s390, where the
+ * errno does not tell, its first two bits have its length.
  */
 static unsigned int kp_next_boundary(const u8 *text)
 {
@@ -122,7 +122,7 @@ static unsigned int kp_next_boundary(const u8 *text)
 	return 4;
 }
 
-/* Does the instruction always continue at the next one, as far as is known? */
+/* Is it known that the instruction always continues at the next one? */
 static bool kp_falls_through(const u8 *insn)
 {
 #if defined(CONFIG_X86)
@@ -163,7 +163,7 @@ static bool kp_falls_through(const u8 *insn)
 #endif
 }
 
-/* On riscv, a trap between lr and sc makes sc fail, so that the loop around both never ends. */
+/* On riscv, a trap between lr and sc makes sc fail: the loop around both never ends. */
 static bool kp_begins_with_lr(const struct kp_function *function)
 {
 	const u8 *insn = function->text, *end = insn + min(function->size, 48) - 4;
@@ -187,7 +187,7 @@ static void kp_prepare(struct kp_counter *counter, void *addr)
 	counter->kp.flags = KPROBE_FLAG_DISABLED;
 }
 
-/* Find what can be probed; register none of it. */
+/* Find the instructions that can be probed. Leave none of them probed. */
 static int kp_find_instructions(struct kp_function *function)
 {
 	const u8 *text = function->text, *last = NULL;
@@ -202,7 +202,7 @@ static int kp_find_instructions(struct kp_function *function)
 		kp_prepare(counter, function->addr + offset);
 		ret = register_kprobe(&counter->kp);
 		if (!ret) {
-			/* If it was moved from the start past an ENDBR, it will be found there. */
+			/* Moved past an ENDBR: it will be found there. */
 			if (counter->kp.addr != function->addr + offset) {
 				unregister_kprobe(&counter->kp);
 				continue;
@@ -216,7 +216,7 @@ static int kp_find_instructions(struct kp_function *function)
 		}
 		if (ret == -EILSEQ)
 			continue;
-		/* With @insns, try no other start of the function. */
+		/* With @insns, the first instruction must be probed. */
 		if (insns && !function->nr)
 			break;
 		last = NULL;
@@ -243,7 +243,7 @@ static void kp_free(struct kp_function *function)
 	kfree(function);
 }
 
-/* Find a function by its name: where kprobes would put a probe on it. */
+/* Find a function by its address or name; a name, as kprobes find it. */
 static int kp_address_of(const char *name, unsigned long *addr)
 {
 	struct kprobe start = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
@@ -324,10 +324,13 @@ static int kp_functions_register(const char *val, const struct kernel_param *par
 			pr_err("kp_functions: all of %pS: %d\n", function->addr, ret);
 			return ret;
 		}
-		/* From the last to the first: what is counted here will be counted there. */
+		/*
+		 * From the last to the first: @before of an instruction has no hit without the
+		 * same CPU's hit of an earlier one, so later ones never count fewer.
+		 */
 		for (i = function->nr - 1; i >= 0; i--) {
 			function->counter[i].before = kp_counted(&function->counter[i]);
-			/* Keep this order. */
+			/* Read the counts in this order. */
 			smp_mb();
 		}
 	}
@@ -347,13 +350,16 @@ static void kp_check_function(const struct kp_function *function)
 		hit += hits != 0;
 		kp_total.hits += hits;
 		kp_total.missed += counter->kp.nmissed;
-		/* The post_handler is called if there is one, and only then. */
+		/* Called if, and only if, there is one. */
 		if (hits && !counter->kp.post_handler != !atomic_long_read(&counter->posts))
 			kp_total.wrong_post++;
 		/* Only kp_functions_call_self() calls the module's own function. */
 		if (own && hits != kp_self_calls)
 			kp_total.wrong_self++;
-		/* Only with few instructions has kp_functions_remove() waited. */
+		/*
+		 * Pairs are comparable only with @insns: kp_functions_remove() waits between
+		 * them.
+		 */
 		if (!insns || !counter->follows || !kp_counted(counter - 1))
 			continue;
 		kp_total.pairs_compared++;
@@ -376,8 +382,8 @@ static void kp_check_function(const struct kp_function *function)
 }
 
 /*
- * With @insns, unregister the first probe of each function, then the second, and so on. In between,
- * wait for tasks that have hit the one and not yet the other.
+ * With @insns, unregister the first probe of all functions, then the second, and so on, and
+ * wait for tasks between the two.
  */
 static int kp_functions_remove(const char *val, const struct kernel_param *param)
 {
@@ -431,7 +437,7 @@ static int kp_functions_summary(char *buf, const struct kernel_param *param)
 			  kp_total.wrong_text);
 }
 
-/* Of "abc", 1000 times over; zeros if the kernel is built without SHA-256 */
+/* The digest of 1000 times "abc"; zeros if the kernel is built without SHA-256 */
 static void kp_own_sha256(u8 digest[SHA256_DIGEST_SIZE])
 {
 	struct sha256_state state;

@@ -9,7 +9,7 @@ kp_ibt_fn kp_ibt_entry, kp_ibt_calls, kp_ibt_switch;
 /* This one has no endbr, and returns its argument plus 100. */
 kp_ibt_fn kp_ibt_bare;
 
-/* Instructions: in kp_ibt_calls(), call *%rdx; the others in kp_ibt_switch() */
+/* Instructions: KP_IBT_CALL is call *%rdx in kp_ibt_calls(), the others are in kp_ibt_switch(). */
 enum kp_ibt_insn {
 	KP_IBT_CALL,
 	KP_IBT_PLAIN,		/* what a jump may replace */
@@ -20,7 +20,7 @@ enum kp_ibt_insn {
 	KP_IBT_INSNS,
 };
 
-/* Their offsets in these functions: at a symbol, a function would begin. */
+/* Offsets in these functions. Symbols would begin new functions. */
 extern const unsigned int kp_ibt_insn[KP_IBT_INSNS];
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions that are reached by pointers, and that jump by pointers themselves */
+/* Functions that are called by pointers, or have indirect branches */
 
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -36,7 +36,7 @@ SYM_FUNC_START(kp_ibt_calls)
 SYM_FUNC_END(kp_ibt_calls)
 STACK_FRAME_NON_STANDARD kp_ibt_calls
 
-/* An odd argument reaches the endbr by a jump, an even one from the instruction before it. */
+/* With an odd argument, a jump reaches the endbr; with an even one, the nop before it does. */
 	.balign	16
 SYM_FUNC_START(kp_ibt_switch)
 .Lplain:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: probes next to an endbr. A CPU with IBT raises #CP where an indirect call or jump
- * finds none. Without one the cases pass as well, so the first line of the log says what it is.
+ * KUnit suite: probes next to an endbr. With IBT, an indirect branch to another instruction
+ * raises #CP. Without IBT the cases pass, too: the first line of the log says which it is.
  */
 
 #include <kunit/test.h>
@@ -21,7 +21,7 @@ MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
 
 #define KP_CALLS	6
 
-/* Ftrace has a call in it. */
+/* It begins with ftrace's call. */
 static noinline long kp_ibt_traced(long arg)
 {
 	barrier();
@@ -101,7 +101,7 @@ static void *kp_ibt_at(enum kp_ibt_insn insn)
 	return fn + kp_ibt_insn[insn];
 }
 
-/* Register a probe; @jumps: it is to be optimised, if probes are. */
+/* @jumps: with opt, expect a jump. */
 static void kp_ibt_probe(struct kunit *test, void *addr, kprobe_pre_handler_t pre,
 			 kprobe_post_handler_t post, bool jumps)
 {
@@ -151,7 +151,7 @@ static void kp_ibt_called_by_pointer(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kp_ibt_has_endbr(target->fn));
 }
 
-/* Neither the trampoline nor the caller that it returns to has an endbr. */
+/* A return needs no endbr, neither at the trampoline nor in the caller. */
 static void kp_ibt_returns(struct kunit *test)
 {
 	const struct kp_ibt_target *target = test->param_value;
@@ -233,8 +233,8 @@ static void kp_ibt_inside(struct kunit *test)
 }
 
 /*
- * A function with an indirect jump gets a jump. The check relies on the configuration, not on the
- * CPU: the compiler has put an endbr at each target, even if the CPU does not look for it.
+ * A function with an indirect jump gets a jump if the kernel has IBT configured, even if the
+ * CPU lacks it: the compiler has put an endbr at each target.
  */
 static void kp_ibt_safety(struct kunit *test)
 {

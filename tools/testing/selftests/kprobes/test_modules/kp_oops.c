@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: a handler oopses, its task ends, and the CPU still calls handlers.
+ * KUnit suite: a handler oopses and its task ends. The CPU must still call handlers.
  *
- * Without breakpoints: an oops in a handler that a breakpoint called is an oops in an NMI, and the
- * kernel panics. An oops disables lockdep until the next boot, so the suite has a guest of its
- * own.
+ * Kprobes need jumps: an oops in a breakpoint's handler is an oops in an NMI, a panic. An oops
+ * disables lockdep until the next boot, so the suite has its own guest.
  */
 
 #include <kunit/test.h>
@@ -19,10 +18,10 @@
 /* The task whose handlers oops */
 static struct task_struct *kp_victim;
 
-/* numbers of calls of the handlers of the return probe */
+/* calls of the return probe's handlers */
 static int kp_entries, kp_returns;
 
-/* Its first instructions can be optimised. */
+/* A jump can replace its first instructions. */
 static noinline __noclone notrace long kp_oops_target(long arg)
 {
 	asm volatile(".rept 16; nop; .endr");

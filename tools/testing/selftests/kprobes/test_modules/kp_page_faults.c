@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: page faults that handlers and copies of instructions raise, on any architecture.
- * The fault_handler is called, then the fix-up of the faulting instruction is found. kp_faults
- * has more, with instructions of x86.
+ * KUnit suite: page faults of handlers and of copies, on any architecture. The fault_handler is
+ * called, then the fix-up is reached. kp_faults has more cases, for x86.
  */
 
 #include <kunit/test.h>
@@ -19,7 +18,7 @@
 
 #define KP_CALLS	10
 
-/* How often the fault_handler still lets the CPU execute the instruction again */
+/* How often the fault_handler will still return 1 */
 static int kp_pf_retries;
 
 static noinline long __kprobes kp_pf_read(void)
@@ -65,7 +64,7 @@ static struct kp_probe *kp_pf_new(struct kunit *test, void *addr)
 static void kp_pf_expect(struct kunit *test, const struct kp_probe *probe, int pre, int post,
 			 int fault)
 {
-	/* Powerpc emulates the instruction, and if that faults, single-steps it. */
+	/* Powerpc emulates the instruction; if that faults, it also single-steps. */
 	if (IS_ENABLED(CONFIG_PPC) && fault && probe->fault > fault)
 		fault = probe->fault;
 	kp_expect_counts(test, probe, pre, post, fault);
@@ -74,7 +73,7 @@ static void kp_pf_expect(struct kunit *test, const struct kp_probe *probe, int p
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
 }
 
-/* Register the probe and hit it; each call offers a fault to the fault_handler, if there is one. */
+/* Hit @probe. Each call offers a fault to the fault_handler, if there is one. */
 static void kp_pf_calls(struct kunit *test, struct kp_probe *probe)
 {
 	int i;
@@ -121,7 +120,7 @@ static void kp_pf_without_fault_handler(struct kunit *test)
 	kp_pf_calls(test, probe);
 }
 
-/* A fault that the fault_handler raises is not offered to it, or there would be no end. */
+/* A fault_handler is not called for its own fault, or there would be no end. */
 static void kp_pf_of_fault_handler(struct kunit *test)
 {
 	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
@@ -131,7 +130,7 @@ static void kp_pf_of_fault_handler(struct kunit *test)
 	kp_pf_calls(test, probe);
 }
 
-/* The fault_handler says that it has handled the fault: the CPU tries again. */
+/* The fault_handler has handled the fault: the CPU tries again. */
 static void kp_pf_tried_again(struct kunit *test)
 {
 	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
@@ -185,7 +184,7 @@ static void *kp_pf_reading_insn(void)
 	return NULL;
 }
 
-/* The copy of an instruction faults: its fix-up is found, and the fault_handler is called. */
+/* A copy faults: the fault_handler is called, then the fix-up is reached. */
 static void kp_pf_of_copy(struct kunit *test)
 {
 	void *insn = kp_pf_reading_insn();
@@ -195,9 +194,8 @@ static void kp_pf_of_copy(struct kunit *test)
 	if (!insn)
 		kunit_skip(test, "the instruction is not in the function itself");
 	/*
-	 * do_pgm_check() takes a page fault together with the event of a single step for the
-	 * event alone: kprobes believes that the instruction is done, and the task hits it
-	 * for ever.
+	 * do_pgm_check() drops a page fault during a single step, and handles the step only.
+	 * Kprobes take the instruction as executed, and the task hits it for ever.
 	 */
 	if (IS_ENABLED(CONFIG_S390))
 		kunit_skip(test, "the architecture loses the fault");
@@ -211,7 +209,7 @@ static void kp_pf_of_copy(struct kunit *test)
 	kp_register(test, probe);
 	for (i = 1; i <= KP_CALLS; i++) {
 		kp_clear_counts(probe);
-		/* Each time that the CPU resumes at the probed address is another hit. */
+		/* Each resumption at the probed address is another hit. */
 		kp_pf_retries = i - 1;
 		pagefault_disable();
 		ret = kp_pf_target_reads(KP_NOWHERE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: what probes change in the text. While a probe is armed, one byte is a breakpoint, or
- * ftrace's nop is a call. Nothing else changes, and afterwards the text is the original.
+ * KUnit suite: what probes change in the text. An armed probe makes one byte a breakpoint, or
+ * ftrace's nop a call. Nothing else changes, and later the text is the original.
  */
 
 #include <kunit/test.h>
@@ -19,7 +19,7 @@
 #define KP_NOP		0
 #endif
 
-/* Some text from the probed function on */
+/* Bytes of text to compare */
 #define KP_WINDOW 256
 
 struct kp_patch {
@@ -36,7 +36,6 @@ noinline int kp_patch_target(int arg)
 	return arg + 1;
 }
 
-/* Not for ftrace */
 noinline notrace int kp_patch_plain(int arg);
 noinline notrace int kp_patch_plain(int arg)
 {
@@ -49,7 +48,7 @@ static void kp_patch_read(struct kunit *test, const struct kp_patch *text, u8 *t
 	KUNIT_ASSERT_EQ(test, copy_from_kernel_nofault(to, text->start, KP_WINDOW), 0);
 }
 
-/* The text from @addr on, where no probe is yet */
+/* Save the text from @addr on, where no probe is armed. */
 static struct kp_patch *kp_patch_save(struct kunit *test, void *addr)
 {
 	struct kp_patch *text = kunit_kzalloc(test, sizeof(*text), GFP_KERNEL);
@@ -60,7 +59,7 @@ static struct kp_patch *kp_patch_save(struct kunit *test, void *addr)
 	return text;
 }
 
-/* Count the bytes that differ from the saved ones; @where: the offset of the last one. */
+/* Count the changed bytes; @where: the offset of the last one. */
 static int kp_patch_changed(struct kunit *test, struct kp_patch *text, int *where)
 {
 	int i, changed = 0;
@@ -83,7 +82,7 @@ static void kp_patch_expect_same(struct kunit *test, struct kp_patch *text)
 	KUNIT_EXPECT_EQ(test, kp_patch_changed(test, text, &where), 0);
 }
 
-/* Only the breakpoint of @kp is there, or ftrace's call; kp->opcode has what it replaces. */
+/* Expect only the breakpoint of @kp, or ftrace's call, and the replaced byte in kp->opcode. */
 static void kp_patch_expect_armed(struct kunit *test, struct kp_patch *text, struct kprobe *kp)
 {
 	static const u8 nop[] = { KP_NOP };
@@ -108,7 +107,6 @@ static void kp_patch_expect_armed(struct kunit *test, struct kp_patch *text, str
 	}
 }
 
-/* Register and unregister three times. */
 static void kp_patch_repeat(struct kunit *test, struct kp_probe *probe, struct kp_patch *text)
 {
 	int i;
@@ -171,7 +169,7 @@ static void kp_patch_colocated(struct kunit *test)
 	kp_patch_expect_same(test, text);
 }
 
-/* Functions of the kernel, some small, some large, none of them called by the handlers */
+/* Small and large functions of the kernel, none called by the handlers */
 static void kp_patch_kernel(struct kunit *test)
 {
 	static const char *const names[] = {
@@ -183,7 +181,7 @@ static void kp_patch_kernel(struct kunit *test)
 	int i, probed = 0;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		/* A disabled probe tells where the function is, and that it can be probed. */
+		/* A disabled probe tells the address, and that it can be probed. */
 		probe = kp_new(test, NULL);
 		probe->kp.symbol_name = names[i];
 		probe->kp.flags = KPROBE_FLAG_DISABLED;

@@ -2,7 +2,7 @@
 #ifndef KP_STACKS_H
 #define KP_STACKS_H
 
-/* The instructions of kp_stacks_probed(), then its size */
+/* Indexes of kp_stacks_insn[]: the instructions of kp_stacks_probed(), then its size */
 #define KP_PUSH_RBP	0	/* the first instruction */
 #define KP_MOV_RBP	1
 #define KP_PUSH_RBX	2

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions whose stack is different at each of their instructions */
+/* Functions to take stack traces at any of their instructions */
 
 #include <linux/errno.h>
 #include <linux/linkage.h>

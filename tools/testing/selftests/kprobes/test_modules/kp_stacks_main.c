@@ -2,9 +2,8 @@
 /*
  * KUnit suite: stack traces from handlers, and from interrupts of copies of instructions.
  *
- * A trace from a handler begins with the frames of the probe. Then there are the probed function
- * and its callers, which have to be the same as in the trace from kp_stacks_callee(), a function
- * that the probed one calls.
+ * In a trace from a handler, the probe's frames precede the probed function and its callers.
+ * These must be the same as in a trace from kp_stacks_callee(), which the function calls.
  */
 
 #include <asm/irq_regs.h>
@@ -64,7 +63,7 @@ void kp_stacks_callee(void)
 	kp_save(&kp.callee);
 }
 
-/* Each is called at one place, so that return addresses are the same every time. */
+/* One call instruction each: return addresses do not change. */
 static noinline long kp_stacks_inner(const long *from)
 {
 	long ret = kp_stacks_probed(from);
@@ -128,7 +127,7 @@ static void kp_show(struct kunit *test, const char *what, const struct kp_trace 
 		kunit_info(test, "%s: %2u %pS\n", what, i, (void *)trace->entry[i]);
 }
 
-/* From entry @i of one and @j of the other to the end, they have to be the same. */
+/* Compare the entries from @i of @trace and from @j of @wanted. */
 static bool kp_tails_differ(struct kunit *test, const char *what, const struct kp_trace *trace,
 			    unsigned int i, const struct kp_trace *wanted, unsigned int j)
 {
@@ -144,7 +143,7 @@ static bool kp_tails_differ(struct kunit *test, const char *what, const struct k
 	return true;
 }
 
-/* @trace has to have @ip, if not 0, and then the callers that the callee saw. */
+/* @trace must have @ip, if not 0, and then the callers that the callee saw. */
 static void kp_check_trace(struct kunit *test, int insn, const char *handler,
 			   const struct kp_trace *trace, unsigned long ip)
 {
@@ -183,8 +182,8 @@ static void kp_register(struct kunit *test, unsigned long addr, bool post)
 }
 
 /*
- * With frame pointers, the caller is missing until the function has set up its own frame, except
- * for a pre_handler at the entry. After the call instruction, the callee has no frame yet.
+ * With frame pointers, the caller is missing until the function has its own frame, except for a
+ * pre_handler at the entry. After a call, the callee has no frame yet.
  */
 static bool kp_has_frame(int insn, bool post)
 {
@@ -195,7 +194,7 @@ static bool kp_has_frame(int insn, bool post)
 	return insn > KP_MOV_RBP && insn < KP_POP_RBP - post;
 }
 
-/* Where a post_handler sees the function; 0 if it has returned */
+/* The address in a post_handler's trace; 0 if the function has returned */
 static unsigned long kp_after(int insn)
 {
 	return insn == KP_RET ? 0 : kp_insn(insn + 1);
@@ -234,7 +233,7 @@ static void kp_stacks_in_post(struct kunit *test)
 	kp_every_instruction(test, true);
 }
 
-/* The callee's trace is from the first call, which does not fault. */
+/* The callee's trace is from the call that does not fault. */
 static void kp_stacks_in_fault(struct kunit *test)
 {
 	const long *from;
@@ -271,7 +270,7 @@ static void kp_stacks_dumps(struct kunit *test)
 	pr_info("kp_stacks: dumps end\n");
 }
 
-/* Interrupts while the copy of an instruction runs */
+/* Interrupts of a copy */
 
 #define KP_FILL		(256 * 1024)
 #define KP_SAMPLES	20
@@ -291,7 +290,7 @@ static bool kp_within(unsigned long addr, unsigned long start, unsigned long siz
 	return addr - start < size;
 }
 
-/* Is this kp_stacks_fill(), but not at its own address? */
+/* Has an interrupt hit the copy of kp_stacks_fill()'s instruction in a slot? */
 static bool kp_is_in_slot(struct pt_regs *regs)
 {
 	return regs && !user_mode(regs) &&

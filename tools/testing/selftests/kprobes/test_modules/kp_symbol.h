@@ -3,16 +3,16 @@
 #define KP_SYMBOL_H
 
 /*
- * What modules lack exports for. kprobes exports its own functions for KUnit: kp_own() names one.
- * Symbols of the rest of the kernel, and of the base kernel's kprobes, are looked up by
- * kallsyms_lookup_name(), whose address comes from a probe.
+ * Symbols that are not exported to modules. kprobes exports its functions for KUnit: kp_own()
+ * names one. The rest of the kernel, and the base kernel's kprobes, are looked up by
+ * kallsyms_lookup_name(), whose address a probe tells.
  *
- * With IBT, an indirect call to a function is an exception if the kernel has overwritten the
- * function's endbr, since no pointer of the kernel refers to it. So kp_find_function() returns the
- * address of a landing: an endbr and a jump to the function by a return, which IBT does not check.
+ * With IBT, the kernel overwrites the endbr of functions that none of its pointers refers to.
+ * To call these, kp_find_function() returns the address of a landing: an endbr, and a jump by a
+ * return, which IBT does not check.
  *
- * With kCFI the kernel clears the type of functions whose address it never uses, so what calls a
- * function that was found like this is marked __nocfi.
+ * With kCFI, the kernel clears the type of functions whose address it never uses. So callers of
+ * a function found like this are __nocfi.
  */
 
 #include <kunit/test.h>
@@ -30,7 +30,7 @@
 
 MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
 
-/* The size of the function that @addr is in, and how far into it that is. */
+/* Get the size of the function that @addr is in, and the offset of @addr. */
 static inline int kp_measure(void *addr, unsigned long *offset, unsigned long *size)
 {
 	char symbol[KSYM_SYMBOL_LEN];
@@ -45,7 +45,7 @@ static inline int kp_measure(void *addr, unsigned long *offset, unsigned long *s
 #define KP_LANDINGS	16
 #define KP_LANDING_SIZE	16
 
-/* Where the landings lead. The first one is that of kallsyms_lookup_name(). */
+/* The functions that landings jump to; the first one is kallsyms_lookup_name(). */
 static void *kp_landing_targets[KP_LANDINGS] __used;
 
 extern u8 kp_landings[KP_LANDINGS][KP_LANDING_SIZE];
@@ -100,7 +100,7 @@ static inline __nocfi void *kp_find_symbol(const char *name)
 		return NULL;
 	addr = kp.addr;
 	unregister_kprobe(&kp);
-	/* Powerpc probes a function behind the instructions that set up r2 for this call. */
+	/* Powerpc puts the probe after the instructions that set up r2 for this call. */
 	if (IS_ENABLED(CONFIG_PPC64)) {
 		if (kp_measure(addr, &offset, &size))
 			return NULL;
@@ -110,7 +110,7 @@ static inline __nocfi void *kp_find_symbol(const char *name)
 	return lookup ? (void *)lookup(name) : NULL;
 }
 
-/* A pointer to call a function of the kernel by, or NULL. */
+/* Return: a pointer to call a function by, or NULL. */
 static inline void *kp_find_function(const char *name)
 {
 	void *addr = kp_find_symbol(name);
@@ -118,7 +118,7 @@ static inline void *kp_find_function(const char *name)
 	return addr ? kp_landing(1, addr) : NULL;
 }
 
-/* The same; a case that asks for one that is not there fails and ends. */
+/* The same, but without a symbol the case fails and ends */
 static inline void *kp_symbol(struct kunit *test, const char *name)
 {
 	void *addr = kp_find_symbol(name);

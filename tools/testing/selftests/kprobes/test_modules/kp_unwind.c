@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For context-unwind.sh: unwinders that find words on a stack which only look as if a probe had
- * left them.
+ * For context-unwind.sh: words on a stack that only look as if a probe left them.
  *
- * A task in user space can set its registers to anything. After a system call they are the
- * uppermost pt_regs on its kernel stack, where a stack trace ends. The parameter stack_top tells a
- * reader where its own kernel stack ends; the handler of a probe saves the trace, and counts in
- * traces.
+ * A task can set its user registers to anything. In a system call they are the uppermost
+ * pt_regs on its kernel stack, where a stack trace ends. The parameter stack_top tells a reader
+ * the end of its kernel stack. A probe's handler saves a trace, and counts in traces.
  *
- * A stack may have an address in an instruction slot long after the slot was freed. A write to
- * the parameter stale unwinds from made up registers with such addresses, in several tasks, while
- * probes are registered and unregistered.
+ * A stack may have an address in an instruction slot long after the slot was freed. With the
+ * parameter stale, tasks unwind from made-up registers with such addresses, while probes are
+ * registered and unregistered.
  */
 
 #include <asm/processor-flags.h>
@@ -63,12 +61,12 @@ static struct kprobe kp_syscall = {
 	.pre_handler = kp_unwind_pre,
 };
 
-/* Stale addresses: of many probes, which need pages of slots */
+/* Stale addresses: many probes, whose slots need several pages */
 
 #define KP_UNWIND_NOPS	512
 #define KP_UNWIND_NOP	4
 
-/* Return the first of instructions to probe, which are never executed. */
+/* Return the address of nops to probe, never executed. */
 static noinline notrace void *kp_unwind_nops(void)
 {
 	void *nops;
@@ -89,7 +87,7 @@ static int kp_none_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* As an unwinder that has reached registers on a stack */
+/* Unwind as if an unwinder had reached these registers on a stack. */
 static void kp_unwind_from(unsigned long ip)
 {
 	unsigned long word[8] = { ip, ip, ip, ip, ip, ip, ip, ip };
@@ -120,7 +118,7 @@ static int kp_unwinder(void *data)
 		for (i = 0; i < 50; i++)
 			kp_unwind_from(pages[prandom_u32_state(&random) % nr_pages] +
 				       prandom_u32_state(&random) % PAGE_SIZE);
-		/* Let tasks-RCU pass, or no slot is freed. */
+		/* Sleep: slots are freed only after tasks-RCU grace periods. */
 		schedule_timeout_interruptible(1);
 	}
 	return 0;
