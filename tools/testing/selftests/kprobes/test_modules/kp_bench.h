@@ -2,13 +2,13 @@
 #ifndef KP_BENCH_H
 #define KP_BENCH_H
 
-/* Functions that are probed next to the measured ones, and instructions in each */
+/* Functions that are probed in addition to the measured one; instructions in each */
 #define KP_BENCH_ROWS	100
 #define KP_BENCH_ROW	100
-/* Functions in C, probed at their entries */
+/* Functions with ftrace's call, probed at their entries */
 #define KP_BENCH_ENTRIES	1000
 
-/* The calls that are measured for one figure */
+/* Calls measured for one figure */
 #define KP_BENCH_CALLS	1000
 
 #ifndef __ASSEMBLY__
@@ -32,7 +32,7 @@ static noinline u64 __maybe_unused kp_call(void (*fn)(void))
 	return end - start;
 }
 
-/* Allocate probes, and an array of pointers to them, which is freed by kvfree(). */
+/* Allocate probes and an array of pointers to them. Free both by kvfree() of the array. */
 static inline struct kprobe **kp_alloc_probes(int nr)
 {
 	struct kprobe **ptr = kvcalloc(nr, sizeof(*ptr) + sizeof(**ptr), GFP_KERNEL);
@@ -60,5 +60,5 @@ void kp_bench_int3(void);
 extern unsigned int kp_bench_traps;
 extern unsigned long kp_bench_real_debug, kp_bench_real_int3;
 
-#endif /* !__ASSEMBLY__ */
-#endif /* KP_BENCH_H */
+#endif
+#endif

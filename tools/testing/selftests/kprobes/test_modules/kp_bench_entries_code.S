@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions of which kp_bench probes the entries. */
+/* Functions whose entries kp_bench probes */
 
 #include <linux/export.h>
 #include "kp_bench.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions of which kp_bench probes the entries; a module of their own, since the
- * time to find a symbol grows with the number that a module has.
+ * Functions whose entries kp_bench probes. They are a module of their own, since the time to
+ * find a symbol grows with the number of symbols of its module.
  */
 
 #include <linux/module.h>

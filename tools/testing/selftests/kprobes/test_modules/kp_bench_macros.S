@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Included by others: tables of functions that consist of short instructions */
+/* Macros for tables of functions that consist of short instructions */
 
 #include <linux/linkage.h>
 #include <asm/asm.h>
 #include <asm/nospec-branch.h>
 #include "kp_inc.h"
 
-/* A table of functions; each has so many instructions of two bytes. */
+/* @table: a table of @functions functions with @insns instructions of two bytes each */
 .macro kp_rows table functions insns
 	.pushsection .rodata, "a"
 	_ASM_ALIGN

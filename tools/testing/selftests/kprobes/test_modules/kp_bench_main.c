@@ -83,7 +83,7 @@ struct kp_cost {
 	u64 most;
 };
 
-/* Measure KP_BENCH_CALLS calls, after one that may have more to do. */
+/* Measure KP_BENCH_CALLS calls. A first call, which may cost more, is left out. */
 static struct kp_cost kp_calls(void (*fn)(void))
 {
 	struct kp_cost cost = { .least = U64_MAX };
@@ -117,7 +117,7 @@ static unsigned long kp_redirect(int vector, void (*to)(void))
 	return real;
 }
 
-/* Return: the number of traps of one call. */
+/* Return: the number of #DB and #BP of one call. */
 static unsigned int kp_count_traps(void (*fn)(void))
 {
 	struct desc_ptr ours = { .size = sizeof(kp_idt) - 1, .address = (unsigned long)kp_idt };
@@ -137,7 +137,7 @@ static unsigned int kp_count_traps(void (*fn)(void))
 	return kp_bench_traps;
 }
 
-/* Interrupts by which CPUs had functions called on others */
+/* Function-call IPIs that all CPUs have received */
 static unsigned int kp_ipis(void)
 {
 	unsigned int sum = 0;
@@ -167,7 +167,7 @@ static void kp_end(struct seq_file *m, const char *name)
 	cond_resched();
 }
 
-/* Some kernels refuse a probe that has what an earlier registration has left in it. */
+/* Clear @p: some kernels refuse a probe in which an earlier registration has left values. */
 static void kp_init(struct kprobe *p, void *addr, bool post)
 {
 	memset(p, 0, sizeof(*p));
@@ -181,7 +181,7 @@ static void *kp_first_insn(void (*fn)(void))
 	return (void *)fn + ENDBR_INSN_SIZE;
 }
 
-/* Wait until there is a jump at the probe, or none any more. Not every kernel shows it in flags. */
+/* Wait until a jump is at @addr, or no longer. Not every kernel shows jumps in flags. */
 static int kp_wait_jump(const void *addr, bool wanted)
 {
 	unsigned long end = jiffies + KP_JUMP_PATIENCE;
@@ -205,7 +205,7 @@ static int kp_wait_jumps(struct kprobe **probes, int nr)
 
 enum kp_way { KP_BREAKPOINT, KP_JUMP, KP_FTRACE };
 
-/* How @p, which is registered, is hit */
+/* Is the registered probe @p hit by @way? Wait for its jump, if @way is that. */
 static bool kp_is_reached_by(struct kprobe *p, enum kp_way way)
 {
 	if (way == KP_JUMP)
@@ -242,20 +242,20 @@ static void kp_unregister(struct kretprobe *rp, unsigned int form)
 }
 
 /*
- * Print a line: name, instructions (as a range where they differ), traps. Print nothing, and
- * succeed, if the probe cannot be reached in this way.
+ * Print a line: name, instructions of a hit (a range if they differ), traps. Print nothing,
+ * and succeed, if @p is not hit by @way.
  */
 static int kp_measure(struct seq_file *m, const char *name, const char *suffix,
 		      void (*fn)(void), enum kp_way way, unsigned int form)
 {
-	/* kp_calls() calls once more, and so does kp_count_traps(). */
+	/* kp_calls() makes one more call than it measures, kp_count_traps() makes one. */
 	const unsigned long all = KP_BENCH_CALLS + 2;
 	static struct kretprobe rp;
 	struct kp_cost bare, hit;
 	unsigned int traps;
 	int err;
 
-	/* Some kernels remove the jump of an earlier probe later. */
+	/* Some kernels remove a jump only some time after unregister_kprobe(). */
 	err = kp_wait_jump(kp_first_insn(fn), false);
 	if (err)
 		return err;
@@ -290,7 +290,7 @@ static int kp_pre_and_post(struct seq_file *m, const char *name, void (*fn)(void
 	       kp_measure(m, "post_", name, fn, way, KP_SECOND);
 }
 
-/* Measure a hit of several probes on one address. */
+/* Measure a hit of 2, 4 and 16 probes on one address. */
 static int kp_several(struct seq_file *m, const char *name, void (*fn)(void), bool jump)
 {
 	struct kp_cost bare, hit;
@@ -405,7 +405,7 @@ static int kp_bench_jumps(struct seq_file *m)
 	       kp_several(m, "several_jump", kp_bench_long, true);
 }
 
-/* The compiler makes room for ftrace's call where the kernel has function tracing. */
+/* With function tracing, its entry has ftrace's call. */
 static noinline void kp_bench_traced(void)
 {
 	barrier();
@@ -484,7 +484,7 @@ static int kp_bench_changes(struct seq_file *m)
 {
 	int err;
 
-	/* What only the first registration costs is not measured. */
+	/* Leave out what only the first registration costs. */
 	err = kp_register_others(0, KP_BATCH);
 	if (err)
 		return err;
@@ -497,7 +497,7 @@ static int kp_bench_changes(struct seq_file *m)
 	       kp_change(m, kp_init_entry, true, "entries_on_batch", "entries_off_batch");
 }
 
-/* Measure until @nr probes are optimised; none is in the DCR of another. */
+/* Measure the time until @nr probes are optimised; no probe is in the DCR of another. */
 static int kp_optimize(struct seq_file *m, int nr, const char *on, const char *off)
 {
 	const int per_row = KP_BENCH_ROW / KP_JUMP_INSNS;

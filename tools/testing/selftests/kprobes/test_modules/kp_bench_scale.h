@@ -2,11 +2,11 @@
 #ifndef KP_BENCH_SCALE_H
 #define KP_BENCH_SCALE_H
 
-/* Functions, places to be probed in each, and instructions of two bytes in each place. */
+/* Functions; probed places in each; instructions of two bytes in each place */
 #define KP_SCALE_ROWS	500
 #define KP_SCALE_ROW	100
 #define KP_SCALE_INSNS	3
-/* Functions of one place. */
+/* Functions with one probed place, one function for each CPU */
 #define KP_SCALE_CPUS	16
 
 #ifndef __ASSEMBLY__

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What kp_bench_scale probes. A place has as many instructions as a jump overlaps, so all places
- * of a row can have a jump at the same time.
+ * Targets of kp_bench_scale. A place has as many instructions as a jump overlaps, so all
+ * places of a row can have a jump at the same time.
  */
 
 #include "kp_bench_scale.h"

@@ -195,7 +195,7 @@ static int kp_caller(void *data)
 	int i;
 
 	atomic_inc(&kp_run.ready);
-	/* Pairs with kp_time_calls(). */
+	/* Pairs with the release in kp_time_calls(). */
 	while (!smp_load_acquire(&kp_run.go))
 		cond_resched();
 	for (i = 0; i < KP_CALLS; i++)
@@ -207,7 +207,7 @@ static int kp_caller(void *data)
 	return 0;
 }
 
-/* Measure KP_CALLS calls on each of @nr CPUs at the same time. @cost: instructions of one */
+/* Measure KP_CALLS calls on each of @nr CPUs at the same time. @cost: instructions of a call */
 static int kp_time_calls(int nr, u64 *cost)
 {
 	struct task_struct *task[KP_SCALE_CPUS];
@@ -235,7 +235,7 @@ static int kp_time_calls(int nr, u64 *cost)
 	while (atomic_read(&kp_run.ready) < nr)
 		cond_resched();
 	start = rdtsc();
-	/* Pairs with kp_caller(). */
+	/* Pairs with the acquire in kp_caller(). */
 	smp_store_release(&kp_run.go, true);
 	wait_for_completion(&kp_run.done);
 	*cost = div_u64(kp_run.end - start, nr * KP_CALLS);
@@ -279,7 +279,7 @@ static int kp_register_kind(struct kretprobe *rp, const struct kp_kind *kind, vo
 	return register_kretprobe(rp);
 }
 
-/* A line: what it is of and the number of CPUs, instructions of a call more than without. */
+/* Print a line: kind, number of CPUs, instructions that the probe adds to a call. */
 static int kp_measure_cpus(struct seq_file *m, const struct kp_kind *kind, int nr)
 {
 	static struct kretprobe rp[KP_SCALE_CPUS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What kp_bench probes: the first instruction of each function, after the ENDBR */
+/* Targets of kp_bench, probed at the first instruction after the ENDBR */
 
 #include <asm/unwind_hints.h>
 #include "kp_bench.h"
@@ -12,7 +12,7 @@ SYM_FUNC_START(kp_bench_add)
 	RET
 SYM_FUNC_END(kp_bench_add)
 
-/* Enough for a jump */
+/* Has room for a jump. */
 SYM_FUNC_START(kp_bench_long)
 	add	%_ASM_ARG2, %_ASM_ARG1
 	sub	%_ASM_ARG2, %_ASM_ARG1
@@ -51,12 +51,12 @@ SYM_FUNC_START(kp_bench_str)
 SYM_FUNC_END(kp_bench_str)
 
 /*
- * The rows have many short instructions, so that neither looking a symbol up nor decoding a
- * function takes long.
+ * Rows of many short instructions: there are few symbols to look up, and a row is decoded
+ * fast.
  */
 kp_rows kp_bench_rows KP_BENCH_ROWS KP_BENCH_ROW
 
-/* Count a trap, then continue in the kernel's handler with the CPU's registers and frame. */
+/* Count a trap, then jump to the kernel's handler with the CPU's registers and frame. */
 .macro kp_bench_gate name real
 SYM_CODE_START(\name)
 #ifdef CONFIG_X86_64

@@ -18,7 +18,7 @@
 #define KP_ROUNDS	100
 #define KP_PROCESSES	20
 
-/* The kernel faults at anonymous pages of the reader. */
+/* Measure page faults that the kernel takes on anonymous pages of the reading process. */
 static int kp_fault(struct seq_file *m)
 {
 	u64 start, least = U64_MAX;
@@ -39,7 +39,7 @@ static int kp_fault(struct seq_file *m)
 	return err;
 }
 
-/* Measure a stack trace with @frames more frames, which recursion makes. */
+/* Measure a stack trace with @frames more frames, made by recursion. */
 static noinline unsigned int kp_trace(unsigned int frames, u64 *least)
 {
 	unsigned long trace[4 * KP_FRAMES];
@@ -63,7 +63,7 @@ struct kp_frames {
 	struct completion done;
 };
 
-/* The stack of a thread has only frames of C functions. */
+/* Run in a kernel thread: its stack has only frames of C functions. */
 static int kp_trace_thread(void *data)
 {
 	struct kp_frames *frames = data;
@@ -93,7 +93,7 @@ static int kp_frame(struct seq_file *m)
 	return 0;
 }
 
-/* Start a process, which ends at once, and wait for it. */
+/* Measure a process that ends at once, from its start until it has ended. */
 static int kp_process(struct seq_file *m)
 {
 	char path[] = "/bin/true";

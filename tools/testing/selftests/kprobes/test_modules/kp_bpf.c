@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: probes on all instructions of the BPF interpreter, some at a time, optimised where
- * possible. A table of labels in data has the address of the code for each BPF instruction, so a
- * search for branches does not find the addresses that a jump must not overlap.
+ * KUnit suite: probes on all instructions of the BPF interpreter, some at a time, optimised
+ * where possible. The interpreter jumps by a table of addresses in data, which a search of
+ * the text for branches does not find; no jump may overlap these addresses.
  */
 
 #include <kunit/test.h>
@@ -32,7 +32,7 @@ static int __kprobes kp_bpf_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* A program of most instructions that call no helper. Their results are mixed into r0. */
+/* A program with most BPF instructions that call no helper. Their results are mixed into r0. */
 struct kp_program {
 	struct bpf_insn insn[KP_MAX_INSNS];
 	int nr;
@@ -224,7 +224,7 @@ static int kp_find_insns(struct kunit *test, unsigned long **insns)
 	return nr;
 }
 
-/* Return the number of optimised probes. */
+/* Probe one of KP_PASSES instructions, and run @prog. Return: the number of optimised probes. */
 static int kp_probe_pass(struct kunit *test, const unsigned long *insns, int nr, int pass,
 			 const struct bpf_prog *prog, u32 wanted)
 {

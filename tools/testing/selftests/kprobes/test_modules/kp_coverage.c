@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For opt-coverage.sh. Functions whose addresses are written to the parameter probe are probed
- * at their first instructions, until all jumps are written, and the text is checked. The same
- * follows at their second instructions. The parameters first and second have the numbers.
+ * For opt-coverage.sh. A write of functions' addresses to the parameter probe registers
+ * probes at their first instructions, waits until all jumps are written, and checks the text;
+ * then it does the same at their second instructions. The parameters first and second have
+ * the counts.
  */
 
 #include <linux/kallsyms.h>
@@ -15,7 +16,7 @@
 #include "kp_opt.h"
 #include "kp_symbol.h"
 
-/* KP_FTRACE: instructions that ftrace patches, which need no jump */
+/* KP_FTRACE: instructions patched by ftrace, which need no jump */
 enum { KP_PROBED, KP_JUMPS, KP_FTRACE, KP_WRONG, KP_LEFT, KP_COUNTS };
 
 static unsigned int first[KP_COUNTS], second[KP_COUNTS];
@@ -26,7 +27,7 @@ MODULE_PARM_DESC(second, "the same of second instructions");
 
 #define KP_TEXT_SIZE	8
 #define KP_MAX_INSN	15
-/* as many addresses as a page of text can have */
+/* A write to a parameter has a page at most, and an address at least 8 characters. */
 #define KP_PLACES	(PAGE_SIZE / 8)
 
 static struct kp_place {
@@ -79,7 +80,10 @@ static int kp_second(struct kp_place *place)
 	return ret;
 }
 
-/* Only the breakpoint, ftrace's call, or a jump out of the function may differ. */
+/*
+ * Only the breakpoint, ftrace's call, or a jump out of the function may differ from the saved
+ * text.
+ */
 static void kp_look(unsigned int *count, const struct kp_place *place)
 {
 	unsigned long addr = (unsigned long)place->kp.addr, to;
@@ -87,7 +91,7 @@ static void kp_look(unsigned int *count, const struct kp_place *place)
 	u8 text[KP_TEXT_SIZE];
 	int same = KP_TEXT_SIZE;
 
-	/* The next function may be probed, too. */
+	/* Leave out bytes of the next function, which may be probed, too. */
 	while (same > JMP32_INSN_SIZE && !kp_is_in(addr + same - 1, place->function))
 		same--;
 	if (copy_from_kernel_nofault(text, place->kp.addr, KP_TEXT_SIZE))
@@ -154,7 +158,7 @@ static int kp_probe_set(const char *line, const struct kernel_param *param)
 	}
 	ret = kp_count(first, nr);
 	for (i = 0; i < nr && !ret; i++) {
-		/* Registration must find initialised structures. */
+		/* Clear what the first registration has left. */
 		kp_init(&places[i], places[i].kp.addr);
 		places[nr_second] = places[i];
 		nr_second += !kp_second(&places[nr_second]);

@@ -2,7 +2,7 @@
 #ifndef KP_EXPLAIN_H
 #define KP_EXPLAIN_H
 
-/* Offsets from kp_explain_text and kp_explain_names */
+/* @at: offset from kp_explain_text. @name: offset from kp_explain_names */
 
 #include <linux/jump_label.h>
 #include <linux/types.h>

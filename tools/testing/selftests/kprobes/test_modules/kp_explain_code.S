@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code for questions: an instruction for each reason that kp_opt_codes.S has none for. No CPU
- * executes it. CODE_END leaves room for a jump.
+ * Code that api-explain.sh asks about: an instruction for each reason that kp_opt_codes.S has
+ * none for. No CPU executes it. CODE_END leaves room for a jump.
  */
 
 #include <linux/linkage.h>
@@ -73,7 +73,7 @@ CODE \name
 CODE_END \name
 .endm
 
-/* All answers are yes. */
+/* Can be probed, boosted and optimised. */
 CODE plain
 	AT	plain
 	bts	$6, %eax
@@ -84,7 +84,7 @@ CODE plain
 CODE_END plain
 
 /*
- * Refused
+ * Instructions that cannot be probed
  */
 
 INSN trap, ud2
@@ -132,7 +132,7 @@ COVERED far_second, .byte 0x48, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f
 #endif
 
 /*
- * How instructions are executed
+ * Instructions with a reason for how they are executed
  */
 
 INSN relative, call kp_explain_text
@@ -171,7 +171,7 @@ CODE push
 	SOME_NOPS
 CODE_END push
 
-/* A second trap might not work after these. */
+/* The trap after a single-step might not work after these. */
 CODE state
 	AT	state
 	lidt	(%_ASM_AX)
@@ -194,7 +194,7 @@ CODE_END segment
 #endif
 
 /*
- * No jump
+ * Instructions that get no jump
  */
 
 .macro LABEL_NOP to:req
@@ -233,7 +233,7 @@ CODE_END label
 
 COVERED loop_covered, loop kp_ex_loop_covered
 COVERED flags_covered, pushf
-/* The branch leads to the middle of another function. */
+/* The branch's target is in the middle of another function. */
 COVERED into_other, {disp32} jmp .Lat_hlt
 #ifdef CONFIG_X86_KERNEL_IBT
 COVERED endbr_covered, endbr64
@@ -255,7 +255,7 @@ CODE blacklist_covered
 CODE_END blacklist_covered
 	_ASM_NOKPROBE(.Lblacklisted)
 
-/* The module changes this text. */
+/* kp_flip() changes this text. */
 CODE changed
 	AT	changed
 	bts	$6, %eax
@@ -263,7 +263,7 @@ CODE changed
 	SOME_NOPS
 CODE_END changed
 
-/* No short branch leads from other functions to the next one. */
+/* Keeps the next function out of reach of short branches in other functions. */
 CODE room
 	.skip	256, 0x90
 CODE_END room

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * For api-explain.sh. In debugfs, kp_explain has a line for each location: a name, and
- * SYMBOL+OFFSET. A word of kp_words, written to the parameter refuse, provokes a refusal; then
- * the parameter has its errno and its reason.
+ * SYMBOL+OFFSET. A word written to the parameter refuse provokes a refusal; then the
+ * parameter has its errno and its reason.
  */
 
 #include <linux/bug.h>
@@ -50,7 +50,7 @@ noinline long kp_explain_warns(long arg)
 	return arg + 1;
 }
 
-/* With kCFI, there is a check before the call. */
+/* With kCFI, the compiler inserts a check before the call. */
 noinline long kp_explain_indirect(long (*fn)(long arg), long arg);
 noinline long kp_explain_indirect(long (*fn)(long arg), long arg)
 {
@@ -68,7 +68,7 @@ static void kp_show_case(struct seq_file *m, const char *name, unsigned long add
 	seq_printf(m, "%s %s\n", name, symbol);
 }
 
-/* Some are in text on the blacklist. */
+/* Show several: some are in text on the blacklist. */
 #define KP_KERNEL_SITES	40
 
 static void kp_show_calls(struct seq_file *m, const char *name, struct static_call_site *site,
@@ -245,7 +245,7 @@ static int kp_refuse_redirects(void)
 	return unregister_ftrace_function(&kp_redirecting);
 }
 
-/* A filter that was freed must not be set again. */
+/* Only at unload: the filter may be set until then. */
 static void kp_free_redirecting(void)
 {
 	ftrace_free_filter(&kp_redirecting);
@@ -286,7 +286,7 @@ static int kp_refuse_jprobe_handler(void)
 }
 #endif
 
-/* No text has this address, as if it had been freed. */
+/* Check a jump at an address without text, as after a module was freed. */
 static int kp_refuse_gone(void)
 {
 	struct kprobe_jump jump = { .addr = 1 };
@@ -296,7 +296,7 @@ static int kp_refuse_gone(void)
 	return 0;
 }
 
-/* Ftrace does not return this errno. */
+/* Ftrace never returns this errno, so ask for its reason only. */
 static int kp_refuse_ftrace(void)
 {
 	kp_refused_errno = -EIO;
@@ -304,7 +304,7 @@ static int kp_refuse_ftrace(void)
 	return 0;
 }
 
-/* Change the last byte under the jump. */
+/* Flip a bit of the last byte of the JTPR. */
 static __nocfi void kp_flip(void)
 {
 	u8 *byte = (u8 *)kp_changed.addr + 4, value = *byte ^ 1;
@@ -320,7 +320,7 @@ static enum probepoint_state kp_state(void)
 	return READ_ONCE(kp_changed.point->state);
 }
 
-/* Give up after a minute. */
+/* Wait while the probepoint is in @state, for a minute at most. */
 static void kp_wait_while(enum probepoint_state state)
 {
 	unsigned long timeout = jiffies + 60 * HZ;
@@ -330,8 +330,9 @@ static void kp_wait_while(enum probepoint_state state)
 }
 
 /*
- * Change text after the detour buffer was made and before the jump is written. If that was too
- * late, the byte is one of the jump, which no CPU executes and unregistration removes: retry.
+ * Change text after the detour buffer was made and before the jump is written. If the jump
+ * was written first, the changed byte is one of the jump's: no CPU executes it, and
+ * unregistration removes it. Retry.
  */
 static int kp_change(void)
 {
@@ -428,7 +429,7 @@ static const struct kernel_param_ops kp_refuse_ops = {
 	.get = kp_refuse_get,
 };
 
-/* The lock of parameters guards the variables. */
+/* The module's parameter lock protects the variables. */
 module_param_cb(refuse, &kp_refuse_ops, NULL, 0600);
 MODULE_PARM_DESC(refuse, "what is refused next; the errno and the reason of that");
 

@@ -5,11 +5,11 @@
 /*
  * Functions whose first bytes are replaced by random instructions. Each is
  *
- *	instruction, and nops	KP_FUZZ_ROOM bytes
+ *	instruction, and nops		KP_FUZZ_ROOM bytes
  *	jmp kp_insn_done
  *	...
- *	at KP_FUZZ_TAKEN: where branches go to: sets kp_fuzz_way to KP_FUZZ_BRANCH
- *	...: where an exception goes to: sets kp_fuzz_way to KP_FUZZ_FAULT
+ *	target of branches, at KP_FUZZ_TAKEN: sets kp_fuzz_way to KP_FUZZ_BRANCH
+ *	target of exceptions: sets kp_fuzz_way to KP_FUZZ_FAULT
  */
 #define KP_FUZZ_TARGETS	96
 #define KP_FUZZ_SIZE	128

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: random arguments for the calls that register, unregister, enable and disable
- * probes. Each call returns what the manual promises. After each, the probes that should be hit
- * are hit, and no others; a refused call has left the text as it was.
+ * probes. Each call must return what the manual says. After each, the probes that should be
+ * hit are hit, and no others; a refused call has left the text unchanged.
  *
  * kp_fuzz_calls_structures fills structures with random values. kp_fuzz_calls_sequences makes
  * calls in any order for a few valid probes.
@@ -43,7 +43,7 @@ static bool kp_one_in(u32 n)
 	return !kp_below(n);
 }
 
-/* Powerpc takes a call of ftrace's within 16 bytes for the function's, however short that is. */
+/* Fill 16 bytes: powerpc takes a call of ftrace in the first 16 bytes for the function's own. */
 static __always_inline void kp_room(void)
 {
 #ifdef CONFIG_PPC64
@@ -65,7 +65,6 @@ static noinline long kp_fuzz_called_1(long x)
 	return x + 2;
 }
 
-/* Ftrace does not know it. */
 static noinline notrace long kp_fuzz_called_2(long x)
 {
 	kp_room();
@@ -99,7 +98,7 @@ static const struct kp_target {
 
 #define KP_TARGETS	ARRAY_SIZE(kp_targets)
 
-/* The first bytes of the functions, when there is no probe */
+/* First bytes of the functions while no probe is registered */
 #define KP_BYTES	16
 static u8 kp_text[KP_TARGETS][KP_BYTES];
 
@@ -199,7 +198,7 @@ static int kp_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kp_entry);
 
-/* Nothing may call a pre_handler or post_handler of a return probe's or jprobe's user. */
+/* The users' pre_handlers and post_handlers of return probes and jprobes must not be called. */
 static int kp_wrong_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	WRITE_ONCE(kp_misled, kp_misled + 1);
@@ -280,10 +279,10 @@ static const int kp_results[] = {
 #define KP_NOTSUPP	BIT(4)
 #define KP_TOO_BIG	BIT(5)
 #define KP_NOMEM	BIT(6)
-/* The suite does not know what is at a random address. */
+/* Results that are right for a random address */
 #define KP_ANYWHERE	(KP_OK | KP_INVAL | KP_ILSEQ | KP_NOTSUPP | KP_NOENT)
 
-/* Return: the number of the result, which is not that of any if it has none. */
+/* Return: the index of @err in kp_results, or the size of kp_results if it has none. */
 static unsigned int kp_result(int err)
 {
 	unsigned int i;
@@ -293,7 +292,7 @@ static unsigned int kp_result(int err)
 	return i;
 }
 
-/* The registration of a probe with several errors may return any of them. */
+/* Add @results to what is right. If a probe has several errors, any of them may be returned. */
 static void kp_wrong(struct kp_probe *m, unsigned int results)
 {
 	if (m->right == KP_OK)
@@ -308,7 +307,7 @@ static void kp_make_name(struct kp_probe *m)
 
 	for (i = 0; i < length; i++)
 		m->name[i] = 1 + kp_below(255);
-	/* No symbol begins with this. */
+	/* No symbol begins with '+'. */
 	m->name[0] = '+';
 	m->name[length - 1] = '\0';
 	m->rp.kp.symbol_name = m->name;
@@ -369,8 +368,9 @@ static void kp_make_location(struct kp_probe *m)
 		return;
 	case 11:
 		/*
-		 * Functions of spinlocks may follow schedule_timeout(). Arm does not survive
-		 * probes there: it takes a spinlock to find out what an undefined instruction is.
+		 * Functions of spinlocks may follow schedule_timeout() in the text. Arm does
+		 * not survive probes there: it takes a spinlock to find out what an undefined
+		 * instruction is.
 		 */
 		p->addr = dereference_function_descriptor(IS_ENABLED(CONFIG_ARM) || kp_one_in(2) ?
 							  (void *)vsnprintf :
@@ -443,7 +443,7 @@ static void kp_make(struct kp_probe *m)
 	memset(m, 0, sizeof(*m));
 	m->right = KP_OK;
 	m->kind = kp_below(4) % 3;
-	/* A user need not initialise these. */
+	/* Users need not initialise these. */
 	prandom_bytes_state(&kp_random, &p->hlist, sizeof(p->hlist));
 	prandom_bytes_state(&kp_random, &p->opcode, sizeof(p->opcode));
 	p->nmissed = kp_any();
@@ -464,7 +464,7 @@ static void kp_make(struct kp_probe *m)
 		kp_make_jprobe(m);
 }
 
-/* Arrays of no probe, of one probe twice, or with a pointer that is NULL */
+/* Try arrays of no probe, of one probe three times, or with a NULL pointer. */
 static void kp_try_bad_array(struct kunit *test, struct kp_probe *m)
 {
 	struct kprobe *kps[3] = { &m->rp.kp, &m->rp.kp, &m->rp.kp };
@@ -531,13 +531,13 @@ static void kp_fuzz_calls_structures(struct kunit *test)
 
 #define KP_PROBES	12
 
-/* Fill in a probe that is not registered, or leave it for another registration. */
+/* Fill in an unregistered probe, or keep what it has for another registration. */
 static void kp_prepare(struct kp_probe *probe)
 {
 	struct kprobe *p = &probe->rp.kp;
 	const struct kp_target *target;
 
-	/* unregister_kprobe() clears the address of a probe that is not registered. */
+	/* unregister_kprobe() of an unregistered probe clears its address. */
 	if (p->addr && kp_one_in(3)) {
 		p->flags = kp_one_in(4) ? KPROBE_FLAG_DISABLED : 0;
 		return;
@@ -664,7 +664,7 @@ static void kp_unregister_some(struct kunit *test, struct kp_probe *unused)
 		kps[i] = &chosen[i]->rp.kp;
 		chosen[i]->state = KP_FREE;
 	}
-	/* Add one that is not registered any more when its turn comes, and NULL. */
+	/* Add a probe twice, so that it is no longer registered the second time, and NULL. */
 	if (num && kp_one_in(4))
 		kps[num++] = kps[0];
 	if (kp_one_in(4))
@@ -675,7 +675,7 @@ static void kp_unregister_some(struct kunit *test, struct kp_probe *unused)
 		unregister_kprobes(kps, num);
 }
 
-/* Call each function once: the probes that are enabled are hit once, and no others. */
+/* Call each function once: each enabled probe is hit once, and no other probe. */
 static void kp_expect_hits(struct kunit *test, const char *after, unsigned long count)
 {
 	bool any = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The functions that random instructions are put into, see kp_fuzz.h. */
+/* Functions that random instructions are written to, see kp_fuzz.h */
 
 #include "kp_insn_macros.S"
 #include "kp_fuzz.h"

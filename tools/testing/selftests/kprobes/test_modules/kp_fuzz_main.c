@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: random instructions have the same effect probed as bare. The programs in ../fuzz
- * share the generator and the corpus, and compare copies and emulations with the CPU in user mode;
- * here the probes are real ones.
+ * KUnit suite: random instructions have the same effect probed as bare. The programs in
+ * ../fuzz share the generator and the corpus, and compare copies and emulations with the CPU
+ * in user mode; here the probes are real ones.
  *
- * Only instructions are executed that cannot harm the kernel, whatever their operands: no
- * system instructions, none that sets the stack pointer, and memory operands are in
+ * It executes only instructions that cannot harm the kernel, whatever their operands: no
+ * system instructions, none that sets the stack pointer, and memory operands only in
  * kp_insn_mem or on the stack. The exception table catches exceptions.
  */
 
@@ -90,7 +90,7 @@ struct kp_target {
 	u8 way[KP_ROUNDS];
 };
 
-/* Encodings of the corpus that are executed at least */
+/* Minimum number of encodings of the corpus to be executed */
 #define KP_CORPUS_MIN	20UL
 #define KP_MODE_BITS		(IS_ENABLED(CONFIG_X86_64) ? 64 : 32)
 
@@ -230,14 +230,14 @@ static bool kp_is_rip_relative(const struct insn *insn)
 	       (insn->modrm.bytes[0] & 0xc7) == 0x05;
 }
 
-/* Is the stack pointer one of the registers, which might be set? */
+/* Does @insn name the stack pointer as a register, and so might set it? */
 static bool kp_names_sp(const struct insn *insn)
 {
 	int reg = fuzz_reg_r(insn, X86_MODRM_REG(insn->modrm.bytes[0]));
 	int rm = fuzz_reg_b(insn, X86_MODRM_RM(insn->modrm.bytes[0]));
 	u8 v = X86_VEX_V(~insn->vex_prefix.bytes[2] & 0xff);
 
-	/* In 32-bit mode the highest bit is ignored. */
+	/* In 32-bit mode the CPU ignores the highest bit of vvvv. */
 	if (insn->vex_prefix.nbytes && (IS_ENABLED(CONFIG_X86_64) ? v : v & 7) == KP_SP)
 		return true;
 	if (insn->modrm.nbytes)
@@ -258,12 +258,12 @@ static bool kp_names_mmx(const struct kp_target *t)
 		return false;
 	if (t->insn.opcode.nbytes == 3)
 		return plain && (op[1] == 0x38 ? op[2] <= 0x1e : op[2] == 0x0f);
-	/* With a prefix: cvtpi2pd, cvttpd2pi, cvtpd2pi, movq2dq, movdq2q */
+	/* With mandatory prefixes: cvtpi2pd, cvttpd2pi, cvtpd2pi, movq2dq, movdq2q */
 	return op[1] == 0x2a || op[1] == 0x2c || op[1] == 0x2d || op[1] == 0xd6 ||
 	       (plain && op[1] >= 0x60 && op[1] != 0xc2 && op[1] != 0xc6);
 }
 
-/* What QEMU 7.2 does not emulate rightly when it has no KVM. */
+/* Does QEMU 7.2 without KVM emulate it wrongly? */
 static bool kp_breaks_qemu(const struct kp_target *t)
 {
 	const struct insn *insn = &t->insn;
@@ -277,10 +277,10 @@ static bool kp_breaks_qemu(const struct kp_target *t)
 	 */
 	if (kp_names_mmx(t) && (X86_REX_R(rex) || (X86_REX_B(rex) && !fuzz_has_memory(insn))))
 		return true;
-	/* adcx, adox: flags are set that do not exist */
+	/* adcx, adox: QEMU sets flags that do not exist */
 	if (fuzz_is(insn, 3, 0xf6, 0xf6))
 		return true;
-	/* lock and a register, at btc for one: QEMU aborts, instead of raising #UD */
+	/* lock with a register operand: QEMU aborts at btc for one, instead of raising #UD */
 	if (kp_has_prefix(t, 0xf0) && !fuzz_has_memory(insn))
 		return true;
 	/* In 32-bit mode the CPU ignores the highest bit of vvvv; QEMU reads another register. */
@@ -315,7 +315,7 @@ static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 
 	t->base = -1;
 	t->add = -1;
-	/* String instructions and xlat have registers that are set anyway. */
+	/* String instructions, xlat and maskmov use registers that are set anyway. */
 	if (fuzz_is(insn, 1, 0xa4, 0xaf) || fuzz_is(insn, 1, 0xd7, 0xd7) ||
 	    fuzz_is(insn, 2, 0xf7, 0xf7))
 		return !addr_prefix && !segment;
@@ -325,11 +325,11 @@ static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 		return true;
 	if (addr_prefix || segment)
 		return false;
-	/* A bit offset in a register reaches far. */
+	/* A bit offset in a register may address bytes far from the operand. */
 	if (fuzz_is(insn, 2, 0xa3, 0xa3) || fuzz_is(insn, 2, 0xab, 0xab) ||
 	    fuzz_is(insn, 2, 0xb3, 0xb3) || fuzz_is(insn, 2, 0xbb, 0xbb))
 		return false;
-	/* A branch finds its target in any aligned word. */
+	/* An indirect branch must find its target in any aligned word. */
 	if (fuzz_one_in(r, 2) || fuzz_is(insn, 1, 0xff, 0xff))
 		place = ALIGN_DOWN(place, 64);
 	if (kp_is_rip_relative(insn)) {
@@ -353,7 +353,7 @@ static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 	if (t->base == t->add)
 		return false;
 	if (t->base == KP_SP) {
-		/* The stack pointer is what it is. */
+		/* The stack pointer cannot be chosen, only the displacement. */
 		if (t->add >= 0)
 			return false;
 		t->base = -1;
@@ -381,7 +381,7 @@ static bool kp_place_target(struct kp_target *t, char kind)
 			 insn->immediate.nbytes);
 		return kp_decode(t);
 	}
-	/* ret with a number of bytes to drop */
+	/* ret with a number of bytes to drop: at most 0x38 */
 	if (fuzz_is(insn, 1, 0xc2, 0xc2)) {
 		kp_patch(t, insn_offset_immediate(insn), insn->immediate.value & 0x38, 2);
 		return kp_decode(t);
@@ -391,7 +391,7 @@ static bool kp_place_target(struct kp_target *t, char kind)
 	if (X86_MODRM_REG(modrm) & 1)
 		return false;
 	if (fuzz_has_memory(insn)) {
-		/* In the stack there is something else. */
+		/* The stack has no targets of branches. */
 		t->branches = t->base >= 0 || kp_is_rip_relative(insn);
 		return t->branches;
 	}
@@ -404,7 +404,7 @@ static bool kp_is_of_corpus(const struct kp_target *t)
 	return t->index < ARRAY_SIZE(kp_corpus);
 }
 
-/* Take the next encoding of the corpus, or generate one. Return: true if it can be executed. */
+/* Take an encoding of the corpus, or generate one. Return: true if it can be executed. */
 static bool kp_generate(struct kp_target *t)
 {
 	struct fuzz_random r = fuzz_random_of(seed, kp_count.next);
@@ -429,7 +429,7 @@ static bool kp_generate(struct kp_target *t)
 		return false;
 	if (kp_breaks_qemu(t))
 		return false;
-	/* Only cmpxchg8b and cmpxchg16b */
+	/* Of this opcode, execute only cmpxchg8b and cmpxchg16b. */
 	if (fuzz_is(&t->insn, 2, 0xc7, 0xc7) &&
 	    (!fuzz_has_memory(&t->insn) || X86_MODRM_REG(t->insn.modrm.bytes[0]) != 1))
 		return false;
@@ -501,7 +501,7 @@ static bool kp_uses_vectors(const struct kp_target *t)
 	return kp_kind(&t->insn) == 'V';
 }
 
-/* mm0 to mm7 are kept in bytes of the vectors that neither SSE nor AVX uses. */
+/* mm0 to mm7 are kept in bytes of the vectors that SSE and AVX do not use. */
 #define KP_MMX(state, i)	(*(u64 *)&(state)->vector[i].byte[48])
 
 static void kp_load_mmx(const struct kp_state *in)
@@ -609,7 +609,7 @@ static bool kp_differs(struct kunit *test, const struct kp_target *t, int round)
 		if ((out->reg[i] ^ bare->reg[i]) & mask)
 			return kp_fails(test, t, name, out->reg[i], bare->reg[i]);
 	}
-	/* What is below the stack pointer may have any value. */
+	/* Bytes below the stack pointer may have any value. */
 	sp = clamp((int)(bare->reg[KP_SP] - kp.in.reg[KP_SP]) + KP_STACK_TOP, 0, KP_STACK);
 	return kp_bytes_differ(test, t, "a byte of the stack", out->stack, bare->stack, sp,
 			       KP_STACK) ||
@@ -618,7 +618,7 @@ static bool kp_differs(struct kunit *test, const struct kp_target *t, int round)
 			       sizeof(out->vector));
 }
 
-/* Return: false if it does not do what it does without the probe. */
+/* Return: false if the effect is not the same as without the probe. */
 static noinline bool kp_rounds(struct kunit *test, struct kp_target *t)
 {
 	int round;
@@ -702,7 +702,10 @@ static void kp_run_all(struct kunit *test, enum kp_mode mode)
 	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
 		struct kp_target *t = &kp_targets[i];
 
-		/* An instruction that is a jump itself does not show whether it is optimised. */
+		/*
+		 * Text that begins with a jump of its own does not show whether it is
+		 * optimised.
+		 */
 		if (!t->runs || (mode >= KP_OPT_PRE && (!kp_is_jump(t->text) ||
 							t->bytes[0] == JMP32_INSN_OPCODE)))
 			continue;
@@ -720,14 +723,14 @@ static void kp_batch(struct kunit *test, bool jumps)
 	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
 		struct kp_target *t = &kp_targets[i];
 
-		/* The first of these functions is there to have a symbol. */
+		/* The first function only gives the text a symbol. */
 		t->text = (u8 *)kp_fuzz_text + (i + 1) * KP_FUZZ_SIZE;
 		while (!kp_generate(t))
 			cond_resched();
 		t->runs = true;
 	}
 	kp_write();
-	/* Do not run an encoding that is refused: it may not be what the decoder says. */
+	/* Run no encoding that register_kprobe() refuses: it may not be what the decoder says. */
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 	kp_register(test, false);
 	kp_unregister(NULL);
@@ -787,7 +790,7 @@ static int kp_fuzz_init(struct kunit *test)
 	kp_targets = vcalloc(KP_FUZZ_TARGETS, sizeof(*kp_targets));
 	if (!kp_targets)
 		return -ENOMEM;
-	/* Per-CPU values are compared: one CPU for all. */
+	/* Per-CPU values are compared, so stay on one CPU. */
 	return set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: functions of kprobes that the rest of the kernel calls, but no module. The script
- * chooses whether probes are boosted, stepped or optimised.
+ * KUnit suite: functions of kprobes that the kernel calls but no module can. The script
+ * chooses whether probes are boosted, single-stepped or optimised.
  */
 
 #include <linux/ftrace.h>
@@ -45,7 +45,7 @@ MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
 asm(KP_INTERNAL(kp_internal_plain, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_other, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_nops, ".skip " __stringify(KP_INTERNAL_NOPS) ", 0x90"));
-/* one after the other */
+/* adjacent in the text */
 asm(KP_INTERNAL(kp_internal_area1, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area2, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area3, KP_INTERNAL_TWO));
@@ -64,7 +64,7 @@ static noinline long kp_internal_forbidden(long arg)
 
 NOKPROBE_SYMBOL(kp_internal_forbidden);
 
-/* For pointers: with IBT, a function that is called by one has an endbr. */
+/* For pointers: with IBT, an indirect call needs an endbr, which kp_internal_plain() has not. */
 static long kp_call_plain(long arg)
 {
 	return kp_internal_plain(arg);
@@ -72,7 +72,7 @@ static long kp_call_plain(long arg)
 
 struct kp_target {
 	const char *name;
-	/* what is probed */
+	/* the probed address */
 	void *addr;
 	long (*call)(long arg);
 };
@@ -95,7 +95,7 @@ static struct {
 	unsigned int hits, posts, other_hits, returns, own_returns;
 } kp;
 
-/* kprobe_running() reads a variable that is not exported. */
+/* kprobe_running() for modules: its variable is not exported. */
 static struct kprobe *kp_running(void)
 {
 	struct kprobe_level *level;
@@ -212,7 +212,7 @@ static void kp_register_nop(struct kunit *test, unsigned int i)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_probe), 0);
 }
 
-/* Call the function, and expect @hits handled and @missed missed hits so far. */
+/* Call the function, and expect @hits hits and @missed missed hits so far. */
 static noinline void kp_calls(struct kunit *test, unsigned int hits, unsigned int missed)
 {
 	void *caller = __builtin_return_address(0);
@@ -255,7 +255,7 @@ static void kp_irq(struct irq_work *work)
 	kp.irq_done = true;
 }
 
-/* An interrupt has a context of its own. */
+/* While a task's context is busy, a hit by an interrupt is not missed. */
 static void kp_internal_busy_interrupted(struct kunit *test)
 {
 	unsigned long timeout = jiffies + 30 * HZ;
@@ -274,7 +274,7 @@ static void kp_internal_busy_interrupted(struct kunit *test)
 	kp_calls(test, 2, 1);
 }
 
-/* A handler's context is busy before and after it calls both functions. */
+/* A handler's context stays busy after a kprobe_busy_begin() and _end() in the handler. */
 static void kp_internal_busy_in_handler(struct kunit *test)
 {
 	kp_register(test, &kp_probe, kp.target->addr, true);
@@ -320,7 +320,7 @@ static void kp_internal_running(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
 	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_probe);
 	KUNIT_EXPECT_NULL(test, kp_running());
-	/* The newest probe's handlers run first. */
+	/* The handlers of the newest probe run first. */
 	kp_register(test, &kp_second, kp.target->addr, true);
 	kp_calls(test, 3, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
@@ -361,7 +361,7 @@ static void kp_internal_running_return(struct kunit *test)
 	}
 }
 
-/* The context stays busy after the return. */
+/* The probed function calls kprobe_busy_begin(). The context is still busy after the return. */
 static void kp_internal_running_return_busy(struct kunit *test)
 {
 	struct kprobe *busy;
@@ -380,7 +380,7 @@ static void kp_internal_running_return_busy(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp_running());
 }
 
-/* get_kprobe() returns the probepoint's kprobe for all probes at the address. */
+/* get_kprobe() returns one kprobe for all probes at an address, the probepoint's. */
 static void kp_internal_get_kprobe(struct kunit *test)
 {
 	struct kprobe *found;
@@ -437,7 +437,7 @@ static void kp_internal_given_address(struct kunit *test)
 		unregister_kprobe(&kp_probe);
 		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr, nops + i);
 	}
-	/* What a symbol leaves in addr does not count as given. */
+	/* An address that was found by symbol does not count as given by the user. */
 	kp_probe = (struct kprobe){ .symbol_name = "kp_internal_nops", .pre_handler = kp_pre };
 	for (i = 0; i < 3; i++) {
 		kp_probe.offset = i;
@@ -461,8 +461,8 @@ static void kp_user_int3(struct kunit *test, unsigned long ip)
 }
 
 /*
- * Some CPUs wrap around at the end of 32-bit user space, so a breakpoint can be at 0. It must
- * not hit a probepoint, nor a mark.
+ * Some CPUs wrap around at the end of 32-bit user space, so a breakpoint of a user can be at
+ * 0. It must not hit a probepoint, nor the mark of a removed one.
  */
 static void kp_internal_user_int3(struct kunit *test)
 {
@@ -482,14 +482,14 @@ static void kp_internal_blacklist(struct kunit *test)
 	unsigned long forbidden = (unsigned long)kp_internal_forbidden;
 	void *const allowed[] = {
 		kp_internal_plain, kp_internal_entry, register_kprobe, schedule,
-		/* no text */
+		/* not text */
 		NULL, &kp,
 	};
 	int i;
 
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(forbidden));
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(forbidden + 1));
-	/* in a section, or named by NOKPROBE_SYMBOL() */
+	/* by section, or by NOKPROBE_SYMBOL() */
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)get_kprobe));
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)kprobe_busy_begin));
 	for (i = 0; i < ARRAY_SIZE(allowed); i++)
@@ -551,15 +551,15 @@ static enum x86_slot_form kp_slot_form(void)
 
 static void kp_internal_slot_form(struct kunit *test)
 {
-	/* The test, since a lea with post_handlers is emulated */
+	/* Offset of the test: with post_handlers, the lea before it is emulated. */
 	unsigned int offset = 3;
 	enum x86_slot_form form;
 	void *insn;
 
-	/* A jump to a return thunk would have five bytes. */
+	/* On 64-bit, a jump to a return thunk makes room for the jump. */
 	if (opt && !IS_ENABLED(CONFIG_X86_64))
 		kunit_skip(test, "the function has no room for a jump at the test");
-	/* A constant would be an address inside the JTPR. */
+	/* A constant would be an address inside the JTPR, which prevents the jump. */
 	OPTIMIZER_HIDE_VAR(offset);
 	insn = (void *)kp_internal_plain + offset;
 	kp_register(test, &kp_probe, insn, false);

@@ -2,7 +2,7 @@
 #ifndef KP_OPT_H
 #define KP_OPT_H
 
-/* Is a probepoint optimised, as its text shows? */
+/* Find out from the text whether a probepoint is optimised. */
 
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -37,7 +37,7 @@ static inline unsigned long kp_jump_target(const void *addr)
 	return (unsigned long)addr + JMP32_INSN_SIZE + disp;
 }
 
-/* Return false if that takes too long. */
+/* Return: false after KP_OPT_TIMEOUT. */
 static inline bool kp_wait_jump(const void *addr, bool wanted)
 {
 	unsigned long timeout = jiffies + KP_OPT_TIMEOUT;
@@ -50,7 +50,7 @@ static inline bool kp_wait_jump(const void *addr, bool wanted)
 	return true;
 }
 
-/* Nothing prevents a jump here. */
+/* Can always be optimised */
 static noinline notrace __maybe_unused void kp_opt_control(void)
 {
 	asm volatile(".rept 16; nop; .endr");
@@ -61,7 +61,7 @@ static int __maybe_unused kp_opt_control_pre(struct kprobe *kp, struct pt_regs *
 	return 0;
 }
 
-/* Wait until all probepoints are optimised that can be: one that is registered later is. */
+/* Wait until all probepoints that can be optimised are: until one that is registered now is. */
 static inline int kp_opt_settle(void)
 {
 	struct kprobe control = {

@@ -7,7 +7,7 @@ static void *kp_row_insn(int insn)
 {
 	void *row = kp_opt_row;
 
-	/* A constant would be an address inside the JTPR. */
+	/* A constant would be an address inside the JTPR, which prevents the jump. */
 	OPTIMIZER_HIDE_VAR(row);
 	return row + ENDBR_INSN_SIZE + insn * KP_ROW_SIZE;
 }
@@ -37,8 +37,8 @@ static void kp_row_jump(struct kunit *test, struct kp_opt_probe **probes)
 }
 
 /*
- * The jump is removed before any CPU can hit the second probe. One after the DCR changes
- * nothing.
+ * The jump is removed before any CPU can hit the second probe. A second probe after the DCR
+ * does not remove it.
  */
 static void kp_opt_enters(struct kunit *test)
 {
@@ -70,7 +70,7 @@ static void kp_opt_enters(struct kunit *test)
 	}
 }
 
-/* Instructions can have one byte. */
+/* The second probe is at the second byte: the probed instruction has one. */
 static void kp_opt_enters_second_byte(struct kunit *test)
 {
 	void *nop = (void *)kp_opt_fill + kp_opt_fill_insn[KP_FILL_PROBED];
@@ -112,7 +112,7 @@ static void kp_opt_blocker_disabled(struct kunit *test)
 	kp_row_calls(test, probes, 1);
 }
 
-/* The disabled probe is the one whose jump is prevented. */
+/* Disable the probe whose jump is prevented. */
 static void kp_opt_blocked_disabled(struct kunit *test)
 {
 	struct kp_opt_probe *probes[] = { kp_row_new(test, 4, false), kp_row_new(test, 5, false) };
@@ -128,7 +128,7 @@ static void kp_opt_blocked_disabled(struct kunit *test)
 	kp_row_jump(test, probes);
 }
 
-/* Return the number of jumps, after all that are possible were written. */
+/* Wait for all possible jumps. Return: their number */
 static int kp_row_jumps(struct kunit *test, struct kp_opt_probe **probes, int nr)
 {
 	int i, jumps = 0;
@@ -141,7 +141,7 @@ static int kp_row_jumps(struct kunit *test, struct kp_opt_probe **probes, int nr
 	return jumps;
 }
 
-/* Only the last one of many is optimised, or every third one, if the others are unregistered. */
+/* Of probes on all instructions, only the last is optimised; of every third, all are. */
 static void kp_opt_row_full(struct kunit *test)
 {
 	struct kp_opt_probe *probes[KP_ROW_INSNS], *third[KP_ROW_INSNS];
@@ -184,7 +184,7 @@ static void kp_row_all_int3(struct kunit *test, struct kp_opt_probe **probes, in
 	kp_row_calls(test, probes, nr);
 }
 
-/* No jump while the sysctl is 0 */
+/* No jumps while the sysctl is 0 */
 static void kp_opt_switched(struct kunit *test)
 {
 	struct kp_opt_probe *probes[] = {
@@ -222,7 +222,7 @@ static void kp_opt_switched(struct kunit *test)
 	kp_row_calls(test, probes, 3);
 }
 
-/* A write to the sysctl returns when all jumps are written, or removed. */
+/* A write to the sysctl returns after all jumps are written, or removed. */
 static void kp_opt_switch_waits(struct kunit *test)
 {
 	int i, round, int3s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions in which branches, addresses, fixups and returns lead into the jump at the probed
- * instruction, or not. A function takes one of two ways by its argument, which is in %_ASM_DI,
- * and returns another result for each.
+ * Functions in which branches, addresses, fixups and returns lead into the JTPR of the probed
+ * instruction, or not. The argument, in %_ASM_DI, chooses one of two ways through a function;
+ * each has its own result.
  */
 
 #include <linux/errno.h>
@@ -47,7 +47,7 @@ SYM_FUNC_END(kp_opt_run_code)
 #endif
 .endm
 
-/* A return may lead elsewhere: no search for branches finds its target. */
+/* A return whose target no search for branches finds */
 .macro PLAIN_RET
 	ANNOTATE_RETPOLINE_SAFE
 	ret
@@ -102,8 +102,8 @@ CODE_END \name
 .endm
 
 /*
- * Two ways to the end: from 2 through the probed instruction, or directly to 1, which is inside
- * the bytes of the jump. @insn: a nop if empty.
+ * Two ways to the end: from 2 through the probed instruction, or directly to 1 in the JTPR.
+ * @insn: a nop if empty
  */
 .macro WAYS name:req, insn:vararg
 2:
@@ -127,7 +127,7 @@ WAYS \name, \insn
 CODE_END \name
 .endm
 
-/* If the argument is even, the branch leads into the jump. */
+/* If the argument is even, the branch leads into the JTPR. */
 .macro BRANCH name:req, branch:req, insn:vararg
 CODE \name, KP_REFUSE
 	test	$1, %edi
@@ -135,7 +135,7 @@ CODE \name, KP_REFUSE
 INTO \name, \insn
 .endm
 
-/* Another part of the text, with a symbol of its own */
+/* Code in another part of the text, with a symbol of its own */
 .macro FAR symbol:req
 	.section .text.unlikely, "ax"
 	.type	\symbol, @function
@@ -161,12 +161,12 @@ CODE \name, \flags
 	PROBED	\name
 .endm
 
-/* Into the bytes of the jump */
+/* Into the JTPR */
 
 BRANCH short, jz
 BRANCH near, "{disp32} jz"
 BRANCH near_not, "{disp32} jnz"
-/* The instruction has four bytes: to the last byte of the jump */
+/* bts has four bytes: to the last byte of the JTPR */
 BRANCH last_byte, jz, bts $6, %eax
 
 CODE jrcxz, KP_REFUSE
@@ -187,7 +187,7 @@ CODE_END \name
 BACKWARD backward, "nop; 1: KP_INC_EAX; dec %ecx; jnz 1b"
 BACKWARD backward_near, "nop; 1: KP_INC_EAX; dec %ecx; {disp32} jnz 1b"
 BACKWARD loop, "nop; 1: KP_INC_EAX; add $4, %eax; loop 1b"
-/* The branch is inside the bytes of the jump, too. */
+/* The branch itself is in the JTPR, too. */
 BACKWARD itself, "nop; 1: dec %ecx; jnz 1b; KP_INC_EAX"
 
 CODE call, KP_REFUSE
@@ -195,8 +195,8 @@ CODE call, KP_REFUSE
 INTO call
 
 /*
- * An indirect jump, whose targets are not known. With IBT it is a return: a jump would need an
- * endbr at its target, and that is another reason to refuse.
+ * An indirect jump with unknown targets. With IBT it is a return: a jump would need an endbr
+ * at its target, which is another reason to refuse.
  */
 CODE table, KP_REFUSE
 	ADDRESS	2f, %_ASM_DX
@@ -215,8 +215,8 @@ CODE table, KP_REFUSE
 INTO table
 
 /*
- * The same by a table in data, directly or through a retpoline. With IBT, each target needs an
- * endbr.
+ * The same with targets from a table in data, directly or through a retpoline. Not with IBT,
+ * which needs an endbr at each target.
  */
 #ifndef CONFIG_X86_KERNEL_IBT
 .macro LOAD_TARGET name:req
@@ -282,12 +282,12 @@ FUNC_END kp_opt_code_\name\suffix
 PARTED cold, .cold, jmp
 PARTED part, .part.0, jmp
 PARTED constprop, .constprop.0, jmp
-/* The name does not show that they belong together. */
+/* The symbol's name does not show that its code belongs to the function. */
 PARTED assembly, _is_continued_here, jmp
 PARTED part_last_byte, .part.1, jmp, bts $6, %eax
 PARTED part_jcc, .part.0, jnz
 
-/* A short branch of the function before or after, and from as far as such a branch can be */
+/* A short branch from the function before or after, next to it or as far away as possible */
 .macro NEIGHBOUR name:req, skip=0
 	.text
 	.type	kp_opt_\name, @function
@@ -312,7 +312,10 @@ NEIGHBOUR from_after
 NEAR from_far, bts $6, %eax
 NEIGHBOUR from_far, ".Linto_from_far + 126 - ."
 
-/* The search reads a page of text at a time. @bytes of the branch are at the end of one page. */
+/*
+ * The search reads text page by page. @bytes of the branch are on one page, the rest on the
+ * next.
+ */
 .macro ACROSS_PAGES name:req, bytes:req
 CODE \name, KP_REFUSE
 	test	$1, %edi
@@ -346,7 +349,7 @@ CODE fixup_into, (KP_REFUSE | KP_POINTER)
 CODE_END fixup_into
 _ASM_EXTABLE(.Lload_into, .Lfixup_into)
 
-/* The function loads the address of the first, or of the last byte of the JTPR. */
+/* The function loads the address of the first or the last byte of the JTPR. */
 .macro ADDRESS_OF name:req, insn:vararg
 CODE \name, KP_REFUSE
 	ADDRESS	1f, %_ASM_DX
@@ -396,7 +399,7 @@ ADDRESS_FAR far_address_moved, kp_opt_moves_an_address, \
 ADDRESS_FAR far_address_stored, kp_opt_stores_an_address, \
 	"push %eax; movl $.Linto_far_address_stored, (%esp)"
 
-/* The address is in data. */
+/* The address is in data, not in the text. */
 CODE pointer, KP_REFUSE
 	test	$1, %edi
 	jnz	2f
@@ -409,11 +412,11 @@ INTO pointer
 	.long	.Linto_pointer
 	.text
 
-/* A jump covers five instructions of one byte: four inc %eax, and the target. */
+/* A DCR of five instructions of one byte: four inc %eax, and the target */
 BRANCH last_of_five, jz, .fill 4, 1, 0x40
 #endif
 
-/* The opcode is far from the address. */
+/* The opcode is several bytes before the address. */
 .macro STORED_FROM_FAR name:req, memory:vararg
 CODE_AND_FAR \name, kp_opt_stores_\name
 	push	%_ASM_AX
@@ -428,7 +431,10 @@ FUNC_END kp_opt_stores_\name
 STORED_FROM_FAR disp32, 0x200(%_ASM_DX)
 STORED_FROM_FAR sib_disp32, 0x200(%_ASM_DX, %_ASM_CX)
 
-/* long kp_opt_hidden(long arg): a jump covers the load of the address. */
+/*
+ * long kp_opt_hidden(long arg): a jump at kp_opt_hides_probed covers the load of an address
+ * that is in the JTPR of kp_opt_hidden_probed.
+ */
 	.text
 	.balign	16
 SYM_FUNC_START(kp_opt_hidden)
@@ -455,7 +461,7 @@ SYM_INNER_LABEL(kp_opt_hides_probed, SYM_L_GLOBAL)
 	int3
 FUNC_END kp_opt_hides
 
-/* long kp_opt_debugged(long arg): with an int3, mov reads as int3, js, xor. */
+/* long kp_opt_debugged(long arg): with an int3, the mov decodes as int3, js, xor. */
 	.balign	16
 SYM_FUNC_START(kp_opt_debugged)
 	xor	%eax, %eax
@@ -524,7 +530,7 @@ CODE calls, KP_ACCEPT
 	add	$5, %_ASM_AX
 CODE_END calls
 
-/* Padding after a return, or after a jump, is never executed. */
+/* The CPU never executes padding after a return or a jump. */
 ROW return, KP_ACCEPT_PRE, "KP_INC_EAX", "PLAIN_RET; .skip 4, 0xcc"
 ROW return_second, KP_ACCEPT, "add %edi, %eax", "KP_INC_EAX; PLAIN_RET; .skip 2, 0xcc"
 ROW jump_filled, KP_ACCEPT, "", \
@@ -540,19 +546,19 @@ ROW int3_alone, KP_REFUSE, "cmp $-1, %edi; jne 1f", \
 #ifdef CONFIG_X86_32
 ROW five, KP_ACCEPT, "add %edi, %eax", \
 	"inc %eax; inc %ecx; inc %eax; dec %edx; dec %eax; add $2, %eax"
-/* Addresses that are not inside the jump */
+/* Addresses that are not in the JTPR */
 ROW address_of_probed, KP_ACCEPT, \
 	"test $1, %edi; jnz 1f; push $2f; PLAIN_RET; int3; 1: add $16, %eax; 2:", \
 	"nop; KP_INC_EAX; add $2, %eax"
 ROW address_of_next, KP_ACCEPT, \
 	"test $1, %edi; jnz 1f; push $2f; PLAIN_RET; int3; 1: add $16, %eax", \
 	"KP_INC_EAX; add $2, %eax; 2: add $4, %eax"
-/* The copy of the call has to push the return address of the original. */
+/* The copy of the call must push the return address of the original. */
 ROW where_it_is, KP_ACCEPT_PRE, "add %edi, %eax", \
 	"call 1f; 1: pop %edx; sub $1b, %edx; add %edx, %eax"
 #endif
 
-/* Fixups that lead elsewhere */
+/* Fixups outside the JTPR */
 .macro FIXUP name:req, load:req, insn:vararg
 	jmp	2f
 .Lfixup_\name:
@@ -588,7 +594,7 @@ CODE fixup_first, (KP_ACCEPT | KP_POINTER)
 	add	$2, %_ASM_AX
 FIXUP fixup_first, .Lprobed_fixup_first, mov $-EFAULT, %_ASM_AX
 
-/* A task may sleep in this fault while the jump is written. */
+/* A task may sleep in this fault, in the DCR, while the jump is written. */
 CODE fixup_second, (KP_REFUSE | KP_POINTER)
 	PROBED	fixup_second
 	add	$1, %_ASM_AX

@@ -20,7 +20,7 @@ static int kp_opt_redirect(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Push kp_opt_sum_other as return address. */
+/* Push kp_opt_sum_other as return address, and redirect execution to kp_opt_add_thousand. */
 static int kp_opt_call_first(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -30,7 +30,7 @@ static int kp_opt_call_first(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* The jump has overwritten the second instruction. */
+/* Redirect execution to the second instruction, which the jump has overwritten. */
 static int kp_opt_pass_over(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -52,7 +52,7 @@ static const struct kp_divert {
 
 KUNIT_ARRAY_PARAM_DESC(kp_diverts, kp_diverts, name);
 
-/* By a breakpoint and by a jump */
+/* Redirect execution from a breakpoint, then from a jump. */
 static void kp_opt_diverts(struct kunit *test)
 {
 	const struct kp_divert *divert = test->param_value;
@@ -78,7 +78,7 @@ static void kp_opt_diverts(struct kunit *test)
 
 static struct {
 	unsigned long ip;
-	/* always, if it is negative */
+	/* forever if negative */
 	int times;
 } kp_opt_send;
 
@@ -99,7 +99,7 @@ static unsigned long kp_row_insn(const struct kp_opt_probe *probe, int insn)
 	return (unsigned long)probe->kp.addr + insn * KP_ROW_SIZE;
 }
 
-/* From after the first instruction to each of the others */
+/* Redirect execution from after the first instruction to each of the others. */
 static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 {
 	int insn;
@@ -114,7 +114,7 @@ static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 		KUNIT_EXPECT_EQ(test, probe->post, 1);
 		KUNIT_EXPECT_EQ(test, probe->post_ip, kp_row_insn(probe, 1));
 	}
-	/* Another hit */
+	/* Redirected to the probed instruction, the CPU hits it again. */
 	probe->pre = 0;
 	probe->post = 0;
 	kp_opt_send.ip = kp_row_insn(probe, 0);
@@ -146,7 +146,7 @@ static void kp_opt_post_diverts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed + other->kp.nmissed, 0);
 }
 
-/* A probe at its entry is ftrace-based. */
+/* ftrace's call is at its entry. */
 noinline long kp_opt_entry(long a, long b);
 noinline long kp_opt_entry(long a, long b)
 {
@@ -154,7 +154,7 @@ noinline long kp_opt_entry(long a, long b)
 	return a - b;
 }
 
-/* Do the first instruction of the other function, and go to its second one. */
+/* Do the first instruction of kp_opt_sum_other(), and resume at its second one. */
 static int kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
@@ -165,7 +165,7 @@ static int kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(kp_opt_go_under);
 
-/* From @fn to the second instruction of another function, which has a jump over it */
+/* Redirect from @fn to the second instruction of kp_opt_sum_other(), which its jump covers. */
 static __nocfi void kp_opt_diverts_under(struct kunit *test, long (*fn)(long a, long b),
 					 bool by_post)
 {

@@ -11,7 +11,7 @@
 #include <linux/smp.h>
 #include "kp_opt_suites.h"
 
-/* Only five bytes differ. */
+/* Only the five bytes of the jump differ from the original text. */
 static void kp_opt_text_is_jump(struct kunit *test)
 {
 	struct kp_opt_bytes before;
@@ -120,8 +120,8 @@ static void kp_opt_change_registers(struct kunit *test)
 }
 
 /*
- * A probe with a post_handler joins one without. Its handlers are called while it is registered
- * and enabled, also before the jump is there again.
+ * A probe with a post_handler is registered where one without is optimised. Its handlers are
+ * called while it is registered and enabled, also before the jump is written again.
  */
 static void kp_opt_colocated(struct kunit *test)
 {
@@ -147,7 +147,7 @@ static void kp_opt_colocated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, plain->kp.nmissed, 0);
 }
 
-/* Return the target of the call at which the detour buffer begins. */
+/* Return: the target of the call at the start of the detour buffer. */
 static unsigned long kp_opt_trampoline(struct kunit *test, struct kp_opt_probe *probe)
 {
 	unsigned long call = kp_jump_target(probe->kp.addr);
@@ -185,7 +185,7 @@ static int kp_opt_return_seven(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Calls the handlers of @nr probes, from @newest to older ones */
+/* Expect @result, and calls of the handlers of @nr probes, from @newest to older ones. */
 static void kp_opt_calls(struct kunit *test, struct kp_opt_probe **newest, int nr, long result)
 {
 	int i;
@@ -198,8 +198,8 @@ static void kp_opt_calls(struct kunit *test, struct kp_opt_probe **newest, int n
 }
 
 /*
- * Probes join an optimised one. The jump stays, but the detour buffer calls another trampoline
- * for several pre_handlers.
+ * More probes are registered at an optimised probepoint. The jump stays, but the detour
+ * buffer calls another trampoline for several pre_handlers.
  */
 static void kp_opt_several(struct kunit *test)
 {
@@ -235,7 +235,7 @@ static void kp_opt_several(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, probe[i]->kp.nmissed, 3);
 
-	/* The oldest is not called after a redirect. */
+	/* After a redirection, the oldest is not called. */
 	for (i = 0; i < 3; i++)
 		probe[i]->kp.pre_handler = i == 1 ? kp_opt_return_seven : kp_opt_note_call;
 	kp_opt_calls(test, &probe[2], 2, 7);
@@ -254,7 +254,7 @@ static struct {
 	struct tasklet_struct tasklet;
 	int cpu_of_nmi;
 	bool running;
-	/* which have interrupted the handler */
+	/* contexts that have interrupted the handler */
 	unsigned long over;
 	bool irqs_off;
 	bool preemptible;
@@ -323,7 +323,7 @@ static void kp_opt_nmi_unregister(void *unused)
 	unregister_nmi_handler(NMI_LOCAL, "kp_opt");
 }
 
-/* Interrupts, softirqs and NMIs over a handler are hits, the handler's own hit is missed. */
+/* Hits by interrupts, softirqs and NMIs during a handler are not missed; the handler's own is. */
 static void kp_opt_interrupted(struct kunit *test)
 {
 	struct kp_opt_probe *other = kp_opt_jump(test, kp_opt_sum_other, true), *outer;

@@ -72,7 +72,7 @@ void kp_opt_del(struct kunit *test, struct kp_opt_probe *probe)
 		return;
 	probe->registered = false;
 	kunit_release_action(test, kp_opt_unregister, &probe->kp);
-	/* The base kernel leaves flags that it would refuse. */
+	/* Some kernels leave flags with which they refuse the next registration. */
 	probe->kp.flags = 0;
 }
 

@@ -45,7 +45,7 @@ static bool kp_is_in_fill(unsigned long ip)
 	return ip - (unsigned long)kp_opt_fill < kp_opt_fill_insn[KP_FILL_END];
 }
 
-/* Shows how much was filled */
+/* Shows by its first and last bytes how much was filled */
 static noinline void kp_run_once(void)
 {
 	kp.memory[0] = 1;
@@ -78,7 +78,7 @@ static int kp_hog(void *unused)
 		}
 		__set_current_state(TASK_RUNNING);
 		WRITE_ONCE(kp.wake, false);
-		/* Without preemption, the call has ended. */
+		/* Without preemption, the hog runs only after the call. */
 		if (!READ_ONCE(kp.in_call))
 			continue;
 		WRITE_ONCE(kp.held, true);
@@ -225,7 +225,7 @@ static void kp_opt_preempted_in_text(struct kunit *test)
 			u8 byte = kp_byte_at(probe->kp.addr);
 
 			usleep_range(5000, 6000);
-			/* The scheduler gives the runner a little time. */
+			/* The scheduler may let the runner run for a moment. */
 			if (READ_ONCE(kp.calls) != calls)
 				break;
 			KUNIT_EXPECT_EQ(test, byte, INT3_INSN_OPCODE);
@@ -249,7 +249,7 @@ static void kp_trace_is_right(struct kunit *test)
 	unsigned long caller = (unsigned long)kp_run_once, timeout = jiffies + 30 * HZ;
 	unsigned int i, nr;
 
-	/* A task that is on a CPU has no trace: retry. */
+	/* A running task has no trace: retry. */
 	while (!(nr = stack_trace_save_tsk(kp.runner, kp.trace, KP_DEPTH, 0)) &&
 	       time_before(jiffies, timeout))
 		usleep_range(500, 1000);

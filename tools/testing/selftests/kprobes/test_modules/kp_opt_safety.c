@@ -46,7 +46,7 @@ static void kp_code_call(int i, struct kp_opt_checked *got)
 	}
 }
 
-/* @hits: NULL for none */
+/* @hits: expected hits, NULL if none */
 static void kp_code_compare(struct kunit *test, int i, struct kp_opt_probe *probe,
 			    const long *results, const unsigned long *hits, const char *how)
 {
@@ -94,7 +94,7 @@ static void kp_opt_codes_checked(struct kunit *test, bool post)
 			KUNIT_EXPECT_FALSE_MSG(test, jump, "%s is optimised", kp_code_name(i));
 		if (flags & KP_ACCEPT || (flags & KP_ACCEPT_PRE && !post))
 			KUNIT_EXPECT_TRUE_MSG(test, jump, "%s is not optimised", kp_code_name(i));
-		/* Calling a function with a wrong jump might crash the kernel. */
+		/* Do not call a function with a wrong jump: it might crash the kernel. */
 		if (!jump || !(flags & KP_REFUSE))
 			kp_code_compare(test, i, checked->probe, checked->result, checked->hits,
 					jump ? "jump" : "breakpoint");
@@ -118,7 +118,7 @@ static void kp_opt_safe_post(struct kunit *test)
 
 static DEFINE_STATIC_KEY_FALSE(kp_key);
 
-/* The probe's jump would cover the key's. */
+/* A jump at the nop would cover the jump label. */
 noinline long kp_opt_jump_label(long arg);
 noinline notrace long kp_opt_jump_label(long arg)
 {
@@ -162,7 +162,7 @@ static bool kp_is_patched(const u8 *text)
 	       !memcmp(text, nop5, sizeof(nop5));
 }
 
-/* NULL if the compiler put other instructions before the patched one */
+/* Return: NULL if the compiler put other instructions before the patched one. */
 static void *kp_find_nop(void *fn)
 {
 	u8 *byte = fn + (kp_byte_at(fn) == 0xf3 ? ENDBR_INSN_SIZE : 0);
@@ -174,7 +174,7 @@ static void *kp_find_nop(void *fn)
 	return NULL;
 }
 
-/* Without inline static calls, the target is patched. */
+/* Without inline static calls, only the trampoline is patched, not the call. */
 static void kp_opt_call_stays_int3(struct kunit *test, struct kp_opt_probe *call)
 {
 	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
@@ -218,8 +218,8 @@ static void *kp_opt_entry(kp_opt_fn *fn)
 }
 
 /*
- * For probes that are registered one by one, the module's text is searched once, and the
- * kernel's for the two that count.
+ * Probes are registered one by one. The module's text is searched only once, and the kernel's
+ * once for the two counting probes.
  */
 static void kp_opt_one_search(struct kunit *test)
 {
@@ -249,7 +249,7 @@ static void kp_opt_one_search(struct kunit *test)
 }
 
 #if __has_include("linux/probepoint.h")
-/* Free what a search of this module's text has found. */
+/* Free what searches of this module's text have found. */
 static void kp_opt_forget_text(void)
 {
 	mutex_lock(&kprobe_mutex);
@@ -263,8 +263,8 @@ static void kp_opt_forget_text(void)
 #endif
 
 /*
- * A jump hides an instruction that loads an address. The next search of the text finds it
- * nevertheless.
+ * A jump covers an instruction that loads an address. The next search of the text still finds
+ * the address.
  */
 static void kp_opt_hidden_address(struct kunit *test)
 {
@@ -297,7 +297,7 @@ static struct {
 	bool is_set;
 } kp_debugger;
 
-/* for stop_machine(): the debugger stops all other CPUs, too */
+/* Run by stop_machine(): a debugger stops all other CPUs, too. */
 static __nocfi int kp_opt_set_break(void *addr)
 {
 	return kp_debugger.set((unsigned long)addr) ?: kp_debugger.activate();
@@ -314,7 +314,7 @@ static void kp_opt_break(void *unused)
 	void *addr = kp_opt_entry(kp_opt_debugged) + KP_DEBUGGED_INSN;
 	int tries = 100;
 
-	/* These fail while other code holds text_mutex. */
+	/* These fail while other code holds text_mutex: retry. */
 	while (stop_machine(fn, addr, NULL) && --tries)
 		usleep_range(1000, 2000);
 	kp_debugger.is_set = kp_byte_at(addr) == INT3_INSN_OPCODE;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task sleeps in a page fault in the DCR or in the detour buffer. That is a quiescent state,
- * so waiting for tasks RCU does not cover it. A busy task has none: it delays jumps, but must
- * not delay registrations.
+ * A task sleeps in a page fault in the DCR or in the detour buffer. Sleeping is a quiescent
+ * state, so tasks RCU does not wait for it. A busy task has no quiescent state: it delays
+ * jumps, but must not delay registrations.
  */
 
 #include <linux/anon_inodes.h>
@@ -94,7 +94,7 @@ static int kp_meanwhile(void *unused)
 	if (kp.meanwhile)
 		kp.meanwhile(kp.probe);
 	kp.meanwhile = NULL;
-	/* Wait for all deferred frees. */
+	/* Wait until all deferred frees are done. */
 	rcu_barrier();
 	synchronize_rcu_tasks();
 	synchronize_rcu();
@@ -124,7 +124,7 @@ static __nocfi void kp_load_meanwhile(struct kunit *test, kp_load_fn *load,
 	task = kthread_run(kp_meanwhile, NULL, "kp_meanwhile");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	KUNIT_EXPECT_EQ(test, load((const long __user *)kp.addr), KP_WORD);
-	/* without a fault, the thread still waits */
+	/* If there was no fault, the thread still waits. */
 	complete(&kp.asked);
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, kp.error, 0);
@@ -172,7 +172,7 @@ static struct kp_opt_probe *kp_load_new(struct kunit *test, kp_load_fn *load, u3
 	return kp_opt_new(test, (void *)load + insn, post);
 }
 
-/* The task sleeps before the probe is registered. */
+/* The task sleeps in the page fault when the probe is registered. */
 static void kp_opt_sleeps_in_text(struct kunit *test)
 {
 	struct kp_opt_probe *probe;
@@ -187,7 +187,7 @@ static void kp_opt_sleeps_in_text(struct kunit *test)
 
 		probe = kp_load_new(test, kp_opt_load_first, kp_opt_load_first_insn, post);
 		kp_load_meanwhile(test, kp_opt_load_first, probe, kp_meanwhile_register);
-		/* The instruction is executed again after the fault: a hit, or not. */
+		/* The load is executed again after the fault, perhaps as another hit. */
 		KUNIT_EXPECT_GE(test, probe->pre, 2);
 		KUNIT_EXPECT_LE(test, probe->pre, 3);
 		KUNIT_EXPECT_TRUE(test, kp_is_jump(probe->kp.addr));
@@ -220,7 +220,7 @@ static void kp_opt_sleeps_in_detour(struct kunit *test)
 	}
 }
 
-/* It never gives up the CPU by itself. It ends after 30 s, if a test waits for it by mistake. */
+/* Has no quiescent state of tasks RCU. Ends after 30 s, if a test waits for it by mistake. */
 static struct {
 	bool running;
 	bool release;
@@ -262,7 +262,7 @@ static void kp_busy_start(struct kunit *test)
 		msleep(20);
 }
 
-/* A reader waits for jumps, but not for a busy task. */
+/* Opening the list must not wait for a busy task. */
 static void kp_list_opens(struct kunit *test)
 {
 	struct file *file = filp_open("/sys/kernel/debug/kprobes/list", O_RDONLY, 0);
@@ -278,7 +278,7 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 	kp_busy_start(test);
 	for (round = 0; round < 4; round++) {
 		KUNIT_ASSERT_EQ(test, kp_many_register(), 0);
-		/* until they are queued */
+		/* Wait until they are queued. */
 		msleep(50);
 		jumps += kp_many_jumps();
 		for (i = 0; i < KP_MANY; i++) {
@@ -302,7 +302,7 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(kp_busy.running), "it waited for the busy task");
 	kunit_info(test, "%d probes had a jump meanwhile\n", jumps);
-	/* Without preemption, tasks RCU need not wait. */
+	/* Without preemption, tasks RCU does not wait for the busy task. */
 	if (IS_ENABLED(CONFIG_PREEMPTION))
 		KUNIT_EXPECT_EQ(test, jumps, 0);
 
@@ -360,7 +360,7 @@ static void kp_needs_preemption(struct kunit *test)
 		kunit_skip(test, "no task is waited for long in this kernel");
 }
 
-/* A signal ends the write with -EINTR. Jumps are written nevertheless. */
+/* A signal ends the write with -EINTR. The jumps are written later. */
 static void kp_opt_busy_signal(struct kunit *test)
 {
 	struct kp_opt_probe *probe;
@@ -390,7 +390,7 @@ static void kp_opt_busy_wait(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(probe->kp.addr));
 }
 
-/* The worker gets time to begin the round before the task that requests it continues. */
+/* Delay the task that requests a round, so that the worker begins the round first. */
 static int kp_requested(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	mdelay(100);
@@ -408,8 +408,8 @@ static void kp_request_unregister(void *unused)
 }
 
 /*
- * The requested round begins at once, and is the only one, since no probe gets a jump. The writer
- * must not wait for another one.
+ * The requested round begins at once, and is the only one, since no probe gets a jump. The
+ * writer must not wait for a second one.
  */
 static void kp_opt_round_begins_early(struct kunit *test)
 {
@@ -427,7 +427,7 @@ static void kp_opt_round_begins_early(struct kunit *test)
 	kp_opt_add(test, probe);
 	kp_waiter_run(test, NULL);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&kp_waiter.done, 10 * HZ), 0);
-	/* Ends a wait for a round that never begins. */
+	/* End a wait for a round that never begins. */
 	send_sig(SIGUSR1, kp_waiter.task, 1);
 }
 

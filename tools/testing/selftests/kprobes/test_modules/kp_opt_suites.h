@@ -2,7 +2,7 @@
 #ifndef KP_OPT_SUITES_H
 #define KP_OPT_SUITES_H
 
-/* kp_opt_row(): a jump covers KP_ROW_DCR instructions */
+/* kp_opt_row() has KP_ROW_INSNS instructions; a jump covers KP_ROW_DCR of them. */
 #define KP_ROW_INSNS	16
 #define KP_ROW_SIZE	2
 #define KP_ROW_DCR	3
@@ -12,8 +12,8 @@
 
 #define KP_REFUSE	0x01	/* must not be optimised */
 #define KP_ACCEPT	0x02
-#define KP_POINTER	0x04	/* its argument is a pointer, or a bad one */
-#define KP_ACCEPT_PRE	0x10	/* must be, without a post_handler */
+#define KP_POINTER	0x04	/* its argument is a pointer, valid or not */
+#define KP_ACCEPT_PRE	0x10	/* must be optimised if it has no post_handler */
 
 #ifndef __ASSEMBLY__
 
@@ -22,9 +22,9 @@
 #include "kp_opt.h"
 #include "kp_regs.h"
 
-/* Return the number of executed instructions. */
+/* Returns the number of executed instructions. */
 long kp_opt_row(void);
-/* Return a + b. The first instruction copies a to %_ASM_CX, the second one adds b. */
+/* Returns a + b. The first instruction copies a to %_ASM_CX, the second one adds b. */
 long kp_opt_sum(long a, long b);
 long kp_opt_sum_other(long a, long b);
 void kp_opt_add_thousand(void);
@@ -43,12 +43,12 @@ void kp_opt_fill(void *to, long bytes);
 enum { KP_FILL_PROBED, KP_FILL_STOS, KP_FILL_END, KP_FILL_NR };
 extern const u32 kp_opt_fill_insn[KP_FILL_NR];
 
-/* The load, which may fault, is the probed instruction, or the next one. */
+/* The load, which may fault, is the probed instruction, or the one after it. */
 typedef long kp_load_fn(const long __user *from);
 kp_load_fn kp_opt_load_first, kp_opt_load_second;
 extern const u32 kp_opt_load_first_insn, kp_opt_load_second_insn;
 
-/* Offsets from kp_opt_text and kp_opt_names */
+/* @start, @probed: offsets from kp_opt_text. @name: offset from kp_opt_names */
 struct kp_opt_code {
 	u32 start;
 	u32 probed;
@@ -70,7 +70,7 @@ extern const u32 kp_opt_codes_nr;
 extern const char kp_opt_names[];
 void kp_opt_text(void);
 
-/* Another function, which can be probed, loads an address inside its DCR. */
+/* kp_opt_hides_probed loads an address in the JTPR of kp_opt_hidden_probed. */
 kp_opt_fn kp_opt_hidden;
 extern kprobe_opcode_t kp_opt_hidden_probed[], kp_opt_hides_probed[];
 
@@ -101,20 +101,23 @@ struct kp_opt_probe *kp_opt_new(struct kunit *test, void *addr, bool post);
 struct kp_opt_probe *kp_opt_jump(struct kunit *test, void *addr, bool post);
 struct kp_opt_probe *kp_opt_jump_to(struct kunit *test, void *addr, kprobe_pre_handler_t pre,
 				    kprobe_post_handler_t post);
-/* It stays registered until kp_opt_del(), or the end of the case. */
+/* A probe stays registered until kp_opt_del() or the end of the case. */
 void kp_opt_add(struct kunit *test, struct kp_opt_probe *probe);
 void kp_opt_del(struct kunit *test, struct kp_opt_probe *probe);
 void kp_opt_becomes_jump(struct kunit *test, struct kp_opt_probe *probe);
-/* Expect no jump, also when all other possible jumps are written. */
+/* Expect an int3, still after all possible jumps are written. */
 void kp_opt_stays_int3(struct kunit *test, struct kp_opt_probe *probe);
 void kp_opt_sum_hits(struct kunit *test, struct kp_opt_probe *probe, long pre, long post);
 
-/* A probe on each function of kp_opt_many; every fourth has a post_handler. */
+/* Probes on each function of kp_opt_many; every fourth has a post_handler. */
 extern struct kp_opt_probe kp_many[KP_MANY];
 int kp_many_register(void);
 void kp_many_unregister(void);
 int kp_many_jumps(void);
-/* Register them to use memory that was freed, for 100 ms, or until they are optimised. */
+/*
+ * Register kp_many, to reuse freed memory, for 100 ms, or with @settle until all are
+ * optimised.
+ */
 int kp_opt_reuse(bool settle);
 
 struct kp_opt_bytes {
@@ -123,7 +126,7 @@ struct kp_opt_bytes {
 };
 
 void kp_opt_save(struct kunit *test, struct kp_opt_bytes *bytes, void *addr);
-/* except for @size bytes at @except */
+/* Compare with the saved bytes, except for @size bytes at @except. */
 void kp_opt_same(struct kunit *test, const struct kp_opt_bytes *bytes, void *except, int size);
 
 int kp_opt_init(struct kunit *test);

@@ -10,7 +10,10 @@
 
 	.text
 
-/* Two bytes each. Argument registers stay as they are, for a redirect to another function. */
+/*
+ * Instructions of two bytes. Argument registers are kept, for a redirection to another
+ * function.
+ */
 SYM_FUNC_START(kp_opt_row)
 	xor	%ecx, %ecx
 	.rept	KP_ROW_INSNS - 1

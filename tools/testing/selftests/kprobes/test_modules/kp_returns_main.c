@@ -58,7 +58,7 @@ static void kp_returns_register(struct kunit *test, struct kprobe *kp, kp_return
 	kp_hits = 0;
 }
 
-/* Return the offset of the return, after the lea, and maybe a call of post_handlers. */
+/* Return: the offset of the return, after the lea, and perhaps a call of post_handlers. */
 static int kp_return_at(const u8 slot[KP_SLOT])
 {
 	static const u8 lea[] = { 0x48, 0x8d, 0x47, 0x01 };
@@ -87,7 +87,10 @@ static __nocfi void kp_returns_check(struct kunit *test, kp_returns_fn *fn, bool
 	ret = kp_return_at(slot);
 	KUNIT_ASSERT_GT(test, ret, 0);
 	kunit_info(test, "%pS: detour %*ph\n", kp.addr, KP_SLOT, slot);
-	/* In the lower half of a cache line, ITS needs the thunk. */
+	/*
+	 * ITS needs the thunk in the lower half of a cache line only: the return must be
+	 * there.
+	 */
 	KUNIT_EXPECT_LT(test, ret, 32);
 	KUNIT_EXPECT_EQ_MSG(test, slot[ret], thunk ? JMP32_INSN_OPCODE : RET_INSN_OPCODE,
 			    "the return of %ps", fn);
@@ -114,7 +117,7 @@ static void kp_returns_after_post_handlers(struct kunit *test)
 }
 
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
-/* A probe at its entry is ftrace-based. */
+/* ftrace's call is at its entry. */
 static noinline long kp_returns_traced(long arg)
 {
 	barrier();
