@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: probes, return probes, an fprobe and a tracer (the clients) are attached to
- * the entry of a function and detached in random order, while a thread on each CPU calls
- * the function.
+ * KUnit suite: probes, return probes, an fprobe and a tracer (the clients) are attached to a
+ * function and detached in random order, while a thread on each CPU calls the function.
  *
- * After each change the test stops the threads, notes the counts of all clients, and has
- * each thread make a fixed number of calls. Then each attached client has to have counted
- * exactly these calls, and the other clients have to have counted none.
+ * After each change the threads stop, then each makes a fixed number of calls. Each attached
+ * client must have counted exactly these, the others none.
  *
- * The order comes from the parameter seed, so that a run can be repeated.
+ * With the same parameter seed, the order is the same.
  */
 
 #include <kunit/test.h>
@@ -42,7 +40,7 @@ noinline unsigned long kp_attach_target(unsigned long arg)
 	return arg + 1;
 }
 
-/* A client counts the entries and the returns that it sees. Not every client sees returns. */
+/* @ret: counts returns, or calls of a post_handler. @returns: @ret is used */
 struct kp_client {
 	const char *name;
 	int (*attach)(struct kp_client *client);
@@ -198,7 +196,7 @@ static struct kp_client kp_clients[] = {
 #endif
 };
 
-/* A thread makes calls without end, or so many, or stands still. */
+/* A thread makes @calls calls and clears @calls; while kp_free is set, it calls all the time. */
 struct kp_caller {
 	struct task_struct *task;
 	unsigned int calls;
@@ -224,7 +222,7 @@ static int kp_thread(void *data)
 	unsigned int calls;
 
 	while (!kthread_should_stop()) {
-		/* Pairs with kp_count(): all that was attached before is in place. */
+		/* Pairs with kp_count(): the calls meet all clients that were attached before. */
 		calls = smp_load_acquire(&caller->calls);
 		if (calls) {
 			while (calls--)
@@ -235,20 +233,26 @@ static int kp_thread(void *data)
 			for (calls = 0; calls < 100; calls++)
 				kp_call(caller);
 		}
-		/* A task that detaches from ftrace waits for this task, holding ftrace_lock. */
+		/*
+		 * Detaching from ftrace waits, with ftrace_lock held, for a quiescent state
+		 * of this task.
+		 */
 		cond_resched_tasks_rcu_qs();
 	}
 	return 0;
 }
 
-/* All threads make @n calls and no more. */
+/* Have each thread make @n calls. */
 static void kp_count(unsigned int n)
 {
 	unsigned int i;
 
 	WRITE_ONCE(kp_free, false);
 	for (i = 0; i < kp_callers; i++) {
-		/* Pairs with kp_thread(): all that were attached before see these. */
+		/*
+		 * Pairs with kp_thread(): the calls meet all clients that were attached
+		 * before.
+		 */
 		smp_store_release(&kp_caller[i].calls, n);
 	}
 	for (i = 0; i < kp_callers; i++)
@@ -327,7 +331,7 @@ static void kp_attach_order_all(struct kunit *test)
 			KUNIT_ASSERT_EQ_MSG(test, client->attach(client), 0, "%s", client->name);
 		client->there = !client->there;
 
-		/* So that all stand still. */
+		/* Stop the threads: each has left its loop when it makes this call. */
 		kp_count(1);
 		kp_note();
 		kp_count(KP_CALLS);

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: probes come, go and change while a thread and a timer on each CPU
- * call the probed function.
+ * KUnit suite: probes are registered, unregistered and changed while a thread and a timer on
+ * each CPU (the workers) call the probed function.
  *
- * A worker (a CPU's thread, or its timer) reads the phase before each call and puts
- * the call on that phase's account; handlers find the worker in a per-CPU variable
- * and put the hit on the same account. In the phases ON and OFF nothing changes: in
- * ON every call has to be a hit, in OFF none may be. In CHANGING there may be either,
- * but never more hits than calls. Before something is changed the controller waits
- * until all calls of the phase before are over.
+ * A worker reads the phase before each call and counts the call for it; handlers find the
+ * worker in a per-CPU variable and count the hit for the same phase. In ON and OFF nothing
+ * changes: in ON every call must be a hit, in OFF none. Before each change the controller
+ * waits until all calls of the earlier phase have ended.
  *
- * The task that has unregistered a probe may free it at once. The suite poisons it instead,
- * and keeps it until the end. A handler that runs too late finds the poison, or overwrites
- * it, and the suite sees both.
+ * An unregistered probe may be freed at once. The suite poisons it instead: a handler that
+ * runs too late finds or overwrites the poison, and the suite detects both.
  */
 
 #include <kunit/test.h>
@@ -44,7 +41,7 @@ MODULE_PARM_DESC(switching, "kprobes/enabled is switched meanwhile: calls in ON 
 
 enum kp_phase { KP_CHANGING, KP_ON, KP_OFF, KP_PHASES };
 
-/* The probe that comes and goes, and the one that stays. */
+/* The visitor is registered and unregistered, or switched; the resident stays registered. */
 enum kp_role { KP_VISITOR, KP_RESIDENT, KP_ROLES };
 
 struct kp_worker {
@@ -54,7 +51,7 @@ struct kp_worker {
 	unsigned long calls[KP_PHASES];
 	unsigned long pre[KP_ROLES][KP_PHASES];
 	unsigned long post[KP_ROLES][KP_PHASES];
-	/* The hits that were missed, and counted. Only the sum of all workers has them. */
+	/* Hits counted as missed; used only in the sum of all workers */
 	unsigned long missed;
 };
 
@@ -122,16 +119,16 @@ static void kp_race_post(struct kprobe *kp, struct pt_regs *regs, unsigned long 
 
 NOKPROBE_SYMBOL(kp_race_post);
 
-/* One call on the account of @worker, which stays on its CPU. */
+/* Make a call and count it for @worker, which stays on its CPU. */
 static void kp_call(struct kp_worker *worker)
 {
-	/* Pairs with kp_enter(): in its phase, what was done before it is seen. */
+	/* Pairs with kp_enter(): changes made before the phase are seen. */
 	worker->phase = smp_load_acquire(&kp_phase);
 	worker->calls[worker->phase]++;
 	this_cpu_write(kp_cpus.calling, worker);
 	if (kp_race_target(worker->loops) != worker->loops + 1)
 		worker->wrong++;
-	/* Pairs with kp_loops(): the call and its hits are over. */
+	/* Pairs with kp_loops(): the call and its hits have ended. */
 	smp_store_release(&worker->loops, worker->loops + 1);
 }
 
@@ -141,7 +138,7 @@ static int kp_thread(void *data)
 
 	while (!kthread_should_stop()) {
 		kp_call(&cpu->worker[KP_THREAD]);
-		/* What probes are made of is freed after a tasks-RCU grace period. */
+		/* Deferred frees wait for a tasks-RCU grace period, which needs this. */
 		cond_resched_tasks_rcu_qs();
 	}
 	return 0;
@@ -167,14 +164,13 @@ static void kp_timer_start(void *unused)
 	hrtimer_start(&cpu->timer, ns_to_ktime(KP_TIMER_NS), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* The number of calls that are over, of one worker. */
 static unsigned long kp_loops(struct kp_worker *worker)
 {
 	/* Pairs with kp_call(). */
 	return smp_load_acquire(&worker->loops);
 }
 
-/* Returns when no call of an earlier phase is still under way. */
+/* Begin @phase, and wait until no call of an earlier phase is running. */
 static void kp_enter(struct kunit *test, enum kp_phase phase)
 {
 	unsigned long timeout = jiffies + 30 * HZ;
@@ -183,7 +179,7 @@ static void kp_enter(struct kunit *test, enum kp_phase phase)
 
 	/* Pairs with kp_call(). */
 	smp_store_release(&kp_phase, phase);
-	/* A worker sees the new phase, or its call is among those waited for. */
+	/* A worker sees the new phase, or the loop below waits for its call. */
 	smp_mb();
 	for_each_online_cpu(cpu) {
 		for (i = 0; i < KP_WORKERS; i++) {
@@ -200,7 +196,6 @@ static void kp_enter(struct kunit *test, enum kp_phase phase)
 	}
 }
 
-/* A while in which nothing changes: a few timer ticks. */
 static void kp_stay(struct kunit *test, enum kp_phase phase)
 {
 	kp_enter(test, phase);
@@ -249,7 +244,7 @@ static int kp_race_init(struct kunit *test)
 	return kunit_add_action_or_reset(test, kp_stop, NULL);
 }
 
-/* Unregistered, and poisoned as if freed. */
+/* Unregister, and poison instead of freeing. */
 static void kp_retire(void *data)
 {
 	struct kp_racer *racer = data;
@@ -273,7 +268,7 @@ static struct kp_racer *kp_racer_new(struct kunit *test, enum kp_role role, bool
 	racer->kp.pre_handler = kp_race_pre;
 	if (post)
 		racer->kp.post_handler = kp_race_post;
-	/* From here on a case that breaks off retires it too. */
+	/* Once it is registered, the end of an aborted case retires it, too. */
 	if (register_kprobe(&racer->kp)) {
 		kfree(racer);
 		KUNIT_FAIL_AND_ABORT(test, "cannot register");
@@ -282,7 +277,7 @@ static struct kp_racer *kp_racer_new(struct kunit *test, enum kp_role role, bool
 	return racer;
 }
 
-/* What was retired must have stayed as it was poisoned. */
+/* Check that retired probes were not written to. */
 static void kp_race_exit(struct kunit *test)
 {
 	struct kp_racer *racer, *next;
@@ -298,7 +293,6 @@ static void kp_race_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ_MSG(test, atomic_long_read(&kp_late), 0, "handlers after unregister");
 }
 
-/* What all workers counted. */
 static struct kp_worker kp_sum(struct kunit *test)
 {
 	struct kp_worker sum = {}, *w;
@@ -321,16 +315,15 @@ static struct kp_worker kp_sum(struct kunit *test)
 	return sum;
 }
 
-/* Which handlers of which probe had to be called. */
 struct kp_expected {
 	bool pre[KP_ROLES];
 	bool post[KP_ROLES];
 };
 
-/* Each phase is to be seen a few times; with the switch at work, once will do. */
+/* Minimum number of rounds; with the sysctl switched meanwhile, one is enough. */
 #define KP_MIN_CYCLES	(switching ? 1 : 3)
 
-/* Each call has to be a hit, or missed. */
+/* Each call must be a hit, or be counted as missed. */
 static void kp_expect_all(struct kunit *test, const struct kp_worker *sum, enum kp_phase phase,
 			  unsigned long hits, const char *what)
 {
@@ -361,8 +354,8 @@ static unsigned long kp_total(const unsigned long *counts)
 }
 
 /*
- * Ends the case: stops the workers and balances the accounts. @missed is of the visitor; @resident
- * is NULL if there is none.
+ * End the case: stop the workers and compare hits with calls. @missed: missed hits of the
+ * visitor. @resident: NULL if there is none
  */
 static void kp_settle(struct kunit *test, const struct kp_expected *expected, int cycles,
 		      unsigned long missed, const struct kp_racer *resident)
@@ -398,7 +391,7 @@ static void kp_settle(struct kunit *test, const struct kp_expected *expected, in
 	}
 	if (!resident || switching)
 		return;
-	/* The resident lost nothing while others came and went. */
+	/* Each call was a hit of the resident, or is counted as missed. */
 	calls = kp_total(sum.calls);
 	missed = resident->kp.nmissed;
 	kunit_info(test, "resident: %lu hits, %lu missed, of %lu calls\n",
@@ -412,13 +405,13 @@ static bool kp_enough(unsigned long start, int cycles)
 {
 	unsigned int limit = ms;
 
-	/* On a slow or busy machine it takes longer, but not for ever. */
+	/* A slow or busy machine gets a minute more. */
 	if (cycles < KP_MIN_CYCLES)
 		limit += 60 * MSEC_PER_SEC;
 	return time_after(jiffies, start + msecs_to_jiffies(limit));
 }
 
-/* A visitor is registered and unregistered as long as the case lasts. */
+/* Register and unregister a visitor until the time of the case is over. */
 static void kp_visits(struct kunit *test, const struct kp_expected *expected,
 		      const struct kp_racer *resident)
 {
@@ -452,12 +445,12 @@ static void kp_race_register_post(struct kunit *test)
 	kp_visits(test, &expected, NULL);
 }
 
-/* Here the resident is there before the first call and until after the last. */
+/* The same with a resident that is registered before the first call and until after the last. */
 static void kp_visits_to(struct kunit *test, const struct kp_expected *expected)
 {
 	struct kp_racer *resident;
 
-	/* What was called before the resident came is not on its account. */
+	/* Restart the workers: calls before the registration must not count. */
 	kunit_release_action(test, kp_stop, NULL);
 	resident = kp_racer_new(test, KP_RESIDENT, expected->post[KP_RESIDENT], 0);
 	KUNIT_ASSERT_EQ(test, kp_race_init(test), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks that end inside return-probed functions: their calls never return, and what
- * followed them is there for others again.
+ * Tasks that end inside return-probed functions: their calls never return, and the instances
+ * of these calls can be used again.
  */
 
 #include <linux/completion.h>
@@ -19,7 +19,7 @@ static unsigned int deaths = 1000;
 module_param(deaths, uint, 0400);
 MODULE_PARM_DESC(deaths, "how many tasks end with calls in flight");
 
-/* How deep in the function they end. */
+/* Depth of recursion at which most tasks end */
 #define KP_DEPTH	64
 
 static noinline long kp_ret_dies(long depth)
@@ -28,7 +28,7 @@ static noinline long kp_ret_dies(long depth)
 
 	if (depth == 1)
 		kthread_exit(0);
-	/* Never so. The compiler warns of a function that can only end in calls of itself. */
+	/* Never true. Without this, the compiler warns of infinite recursion. */
 	if (depth < 1)
 		return 0;
 	ret = kp_ret_dies(depth - 1) + 1;
@@ -40,7 +40,7 @@ static DECLARE_COMPLETION(kp_ret_alive);
 
 static int kp_ret_dying(void *data)
 {
-	/* A thread that is stopped before it runs does not run at all. */
+	/* kthread_stop() of a thread that has not run yet would keep it from running. */
 	complete(&kp_ret_alive);
 	return kp_ret_dies((long)data);
 }
@@ -56,7 +56,7 @@ static bool kp_ret_is_dead(struct task_struct *task)
 #endif
 }
 
-/* One task, until its CPU has switched away from it. */
+/* Run one task until its CPU has switched away from it. */
 static void kp_ret_one_death(struct kunit *test, long depth)
 {
 	unsigned long timeout = jiffies + 60 * HZ;
@@ -79,8 +79,8 @@ static void kp_ret_one_death(struct kunit *test, long depth)
 }
 
 /*
- * What the dead had in flight is taken from them by an RCU callback, which the CPU that
- * switched away from them queues before it is preemptible again.
+ * An RCU callback takes back the instances of a dead task. The CPU that switches away from
+ * the task queues the callback before it is preemptible again.
  */
 static void kp_ret_bury(void)
 {
@@ -88,10 +88,10 @@ static void kp_ret_bury(void)
 	rcu_barrier();
 }
 
-/* Of the limited number none gets lost. */
+/* No instance of a limited number gets lost. */
 static void kp_ret_death_limited(struct kunit *test)
 {
-	/* So many tasks end with so many calls each before they are buried. */
+	/* @tasks tasks end, each in @depth calls, before kp_ret_bury(). */
 	static const struct {
 		int tasks, depth;
 	} limits[] = { { 1, 1 }, { 4, 4 }, { 16, 1 }, { 1, KP_DEPTH } };
@@ -116,7 +116,7 @@ static void kp_ret_death_limited(struct kunit *test)
 	}
 }
 
-/* A great many more than there can be in a pool. */
+/* Many more calls never return than a pool can have instances. */
 static void kp_ret_death_default(struct kunit *test)
 {
 	struct kp_crowd_probe *probe = kp_crowd_probe_new(test, kp_ret_dies);
@@ -141,7 +141,7 @@ static void kp_ret_death_default(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&probe->wrong), 0);
 }
 
-/* The functions by which a task ends: they are entered, and that is all. */
+/* do_exit() is entered and never returns. */
 static void kp_ret_death_do_exit(struct kunit *test)
 {
 	struct kp_crowd_probe *probe = kp_crowd_probe_new(test, NULL);
@@ -160,7 +160,7 @@ static void kp_ret_death_do_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 
-/* Unregistered before or after what the dead had in flight is taken from them. */
+/* Unregister before or after the instances of a dead task are taken back. */
 static void kp_ret_death_unregistered(struct kunit *test)
 {
 	struct kp_crowd_probe *probe;

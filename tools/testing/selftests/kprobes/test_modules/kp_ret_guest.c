@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A return probe is registered while the module is loaded. The module's parameters say on
- * which function, and what the probe has counted. The handlers go with the module, even
- * while tasks are still in the function.
+ * Registers a return probe while it is loaded. Its parameters choose the function, and show
+ * what the probe has counted. Unloading frees the handlers, even while tasks are still in the
+ * function.
  */
 
 #include <linux/atomic.h>
@@ -34,7 +34,7 @@ module_param_cb(wrong, &kp_guest_ops, &kp_guest_wrong, 0400);
 
 static struct kretprobe kp_guest;
 
-/* Modules that are not in the tree find the return probe like this. */
+/* Out-of-tree modules find the return probe like this. */
 static struct kretprobe *kp_guest_probe(struct kretprobe_instance *ri)
 {
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
@@ -81,7 +81,7 @@ static struct kretprobe kp_guest = {
 	.data_size = sizeof(struct kp_guest_data),
 };
 
-/* What a grace period frees has been freed. */
+/* Wait until RCU callbacks have freed what they free. */
 static int kp_guest_barrier(const char *value, const struct kernel_param *param)
 {
 	rcu_barrier();

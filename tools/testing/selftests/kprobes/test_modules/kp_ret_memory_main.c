@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A great many return probes, each as simple as it can be and on a function of its own;
- * how much memory they take is to be seen from outside. Writing 1 to the parameter
- * `registered` registers all of them, 0 unregisters them; a write to `barrier` returns when
- * what is freed after grace periods has been freed.
+ * Many return probes, each as simple as possible and on a function of its own, for a script
+ * that measures their memory. Writing 1 to the parameter `registered` registers all of them,
+ * 0 unregisters them; a write to `barrier` waits until deferred frees are done.
  */
 
 #include <linux/kprobes.h>

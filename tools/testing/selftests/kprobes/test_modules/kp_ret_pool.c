@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A return probe on a function in which as many tasks sleep as are wanted, for the script
- * kretprobe-pool.sh, which looks at the memory that this takes. Parameters:
+ * A return probe on a function in which any number of tasks sleep, for kretprobe-pool.sh, which
+ * measures the memory that this takes. Parameters:
  *
  * - registered: 1 registers it, with maxactive and data_size, 0 unregisters it
- * - sleepers: so many tasks are asleep when the write returns, each in the function
- *   depth + 1 times. With at_once, they start together, when all have been created.
- * - walk: 1 has an unwinder's searches find all instances of a sleeper, and fails if one is
- *   not found, or if what is kept between two searches is an instance; 0 goes on with that
- *   search, for a task that is followed nowhere
+ * - sleepers: this number of tasks are asleep when the write returns, each in depth + 1 calls of
+ *   the function. With at_once, they start together, after all have been created.
+ * - walk: 1 searches for all instances of a sleeper as an unwinder does, and fails if one is not
+ *   found, or if the cursor between two searches is an instance; 0 continues that search for a
+ *   task without instances
  * - calls: a write of N makes N calls that do not sleep
  * - worker_probed: 1 registers a return probe, with data_size, on the function that queues the
  *   worker of the pool, 0 unregisters it
  * - raised: how often that function was called from hard interrupts since then
- * - dead: a write of N registers N more return probes on another function, which is not
- *   called, and unregisters them
- * - dead_inside: a write of N registers N more return probes on the function, with
- *   maxactive; a write of 0 unregisters them
- * - entries, returns, nmissed: how often the handlers were called, or not, since it was
- *   registered
- * - wrong: calls that returned something else than they should, since the module was loaded
- * - error: what the last registration returned
+ * - dead: a write of N registers N more return probes on a function that is never called, and
+ *   unregisters them
+ * - dead_inside: a write of N registers N more return probes on the function, with maxactive; a
+ *   write of 0 unregisters them
+ * - entries, returns, nmissed: calls of the handlers, and missed calls, since the registration
+ * - wrong: calls that returned a wrong value, since the module was loaded
+ * - error: result of the last registration
  */
 
 #include <linux/delay.h>
@@ -57,12 +56,8 @@ static bool registered;
 static unsigned int sleepers;
 static atomic_t entries, returns, wrong;
 
-/* Guards the parameters that do something. */
+/* Protects the parameters that do something */
 static DEFINE_MUTEX(kp_pool_mutex);
-
-/*
- * The tasks.
- */
 
 struct kp_sleeper {
 	struct list_head list;
@@ -79,7 +74,7 @@ static noinline long kp_pool_sleep(long arg, unsigned int deeper)
 {
 	if (deeper) {
 		arg = kp_pool_sleep(arg, deeper - 1);
-		/* Not a jump, there is something to be done after it. */
+		/* Keeps the call from becoming a jump. */
 		barrier();
 		return arg;
 	}
@@ -174,7 +169,7 @@ static int kp_sleepers_set(const char *val, const struct kernel_param *param)
 		ret = kp_pool_end();
 	while (!ret && sleepers < wanted)
 		ret = kp_pool_add_sleeper();
-	/* The tasks that are asleep go on with it. */
+	/* Have the sleeping tasks use their stacks again. */
 	scoped_guard(preempt)
 		list_for_each_entry(s, &kp_sleepers, list)
 			wake_up_process(s->task);
@@ -187,10 +182,6 @@ static const struct kernel_param_ops kp_sleepers_ops = {
 };
 
 module_param_cb(sleepers, &kp_sleepers_ops, &sleepers, 0600);
-
-/*
- * What an unwinder does.
- */
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 static int kp_walk(bool first)
@@ -248,10 +239,6 @@ static const struct kernel_param_ops kp_walk_ops = {
 };
 
 module_param_cb(walk, &kp_walk_ops, NULL, 0200);
-
-/*
- * The probe.
- */
 
 static int kp_pool_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -317,7 +304,7 @@ static int kp_calls_set(const char *val, const struct kernel_param *param)
 	for (i = 0; i < nr; i++) {
 		if (kp_pool_sleep(-2, 0) != -1)
 			atomic_inc(&wrong);
-		/* Workers that it wakes may run. */
+		/* Give workers that these calls wake time to run. */
 		if (i % 16 == 0)
 			usleep_range(50, 100);
 	}
@@ -331,9 +318,10 @@ static const struct kernel_param_ops kp_calls_ops = {
 module_param_cb(calls, &kp_calls_ops, NULL, 0200);
 
 /*
- * A return probe on what an interrupt calls that a hit has raised. If each of its hits raises
- * the interrupt again, the CPU never leaves it. A probe at the same address ends that: it has
- * the call skipped, so that the return probe is not hit.
+ * A return probe on a function that is called in an interrupt, which a hit has raised. If
+ * each of its own hits raises the interrupt again, the CPU never leaves the interrupt. A
+ * probe at the same address ends that: it skips the call, so that the return probe is not
+ * hit.
  */
 
 #define KP_RAISED_MAX	1000
@@ -388,7 +376,7 @@ static int kp_worker_probed_set(const char *val, const struct kernel_param *para
 	ret = register_kretprobe(&kp_pool_queue_probe);
 	if (ret)
 		return ret;
-	/* The handler of the newest probe is called first. */
+	/* Registered last, so its handler runs first */
 	ret = register_kprobe(&kp_pool_breaker);
 	if (ret)
 		unregister_kretprobe(&kp_pool_queue_probe);
@@ -403,10 +391,6 @@ static const struct kernel_param_ops kp_worker_probed_ops = {
 
 module_param_cb(worker_probed, &kp_worker_probed_ops, &worker_probed, 0600);
 module_param_named(raised, raised.counter, int, 0400);
-
-/*
- * Many more.
- */
 
 struct kp_many {
 	unsigned int nr;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: return probes come, go and change while threads on all CPUs, and a timer on
- * each of them, call the probed function, are preempted in it and leave it on another CPU.
+ * KUnit suite: return probes are registered, unregistered and changed while threads, and a
+ * timer on each CPU (the callers), call the probed function. Threads are preempted in it and
+ * leave it on another CPU.
  *
- * A caller reads the phase before each call and puts the call on that phase's account,
- * which the handlers are told by an argument of the function. In the phases ON and OFF
- * nothing changes: in ON every call has to have an entry and a return, in OFF neither. In
- * CHANGING there may be an entry without a return, or none at all, but never more returns
- * than entries, nor more entries than calls. Before something is changed the controller
- * waits until all calls of the phase before are over.
+ * A caller reads the phase before each call and counts the call for it; handlers get the
+ * caller as an argument of the function. In ON and OFF nothing changes: in ON every call must
+ * have an entry and a return, in OFF neither. In CHANGING there are no more returns than
+ * entries, and no more entries than calls. Before each change the controller waits until all
+ * calls of the earlier phase have ended.
  *
- * Other architectures than x86 may miss calls, if they count them: while a handler runs on the
- * way back from a call, hits in interrupts are missed; and rethook's instances do not become more.
+ * Architectures other than x86 may miss calls, if they count them: while a return handler
+ * runs, hits in interrupts are missed; and rethook's pools do not grow.
  *
- * Each call's private data name the call; its return has to find them as they were.
+ * A call's private data identify the call; its return must find them unchanged.
  */
 
 #include <kunit/test.h>
@@ -42,13 +42,13 @@ MODULE_PARM_DESC(switching, "kprobes/enabled is switched meanwhile: calls in ON 
 #define KP_LIVE			0x6b726574UL
 #define KP_POISON		0x5a
 #define KP_TIMER_NS		(1 * NSEC_PER_MSEC)
-/* More threads than CPUs, so that they are preempted. */
+/* More threads than CPUs, so that they are preempted */
 #define KP_THREADS_PER_CPU	3
 #define KP_NEST			4
 
 enum kp_phase { KP_CHANGING, KP_ON, KP_OFF, KP_PHASES };
 
-/* What the calls of one caller came to. Written by the caller only, and its handlers. */
+/* Counts of one caller's calls. Written by this caller and its handlers only. */
 struct kp_caller {
 	enum kp_phase phase;
 	unsigned long loops;
@@ -79,7 +79,7 @@ struct kp_racer {
 
 static LIST_HEAD(kp_retired);
 
-/* Of one call. */
+/* Private data of one call */
 struct kp_data {
 	struct kp_caller *caller;
 	unsigned long loop;
@@ -93,7 +93,7 @@ static unsigned long kp_check(const struct kp_data *data)
 	return ~((unsigned long)data->caller ^ data->loop ^ data->depth ^ data->cpu);
 }
 
-/* Nested calls, in the innermost of which a thread moves to another CPU or gives way. */
+/* Nested calls. In the innermost, a thread moves to another CPU or calls schedule(). */
 noinline unsigned long kp_ret_race_target(struct kp_caller *caller, unsigned long loop, long depth);
 noinline unsigned long kp_ret_race_target(struct kp_caller *caller, unsigned long loop, long depth)
 {
@@ -128,7 +128,7 @@ static int kp_race_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct kp_data *data = (struct kp_data *)ri->data;
 	struct kretprobe *rp = get_kretprobe(ri);
 
-	/* It is about to be unregistered. */
+	/* The return probe is being unregistered. */
 	if (!rp || !kp_is_live(rp))
 		return 1;
 	data->caller = (struct kp_caller *)kp_argument(regs, 0);
@@ -164,12 +164,12 @@ NOKPROBE_SYMBOL(kp_race_return);
 
 static void kp_call(struct kp_caller *caller)
 {
-	/* Pairs with kp_enter(): in its phase, what was done before it is seen. */
+	/* Pairs with kp_enter(): changes made before the phase are seen. */
 	caller->phase = smp_load_acquire(&kp_phase);
 	caller->calls[caller->phase] += KP_NEST;
 	if (kp_ret_race_target(caller, caller->loops, KP_NEST - 1) != caller->loops + KP_NEST)
 		caller->wrong++;
-	/* Pairs with kp_loops(): the call and its handlers are over. */
+	/* Pairs with kp_loops(): the call and its handlers have ended. */
 	smp_store_release(&caller->loops, caller->loops + 1);
 }
 
@@ -177,7 +177,7 @@ static int kp_thread(void *data)
 {
 	while (!kthread_should_stop()) {
 		kp_call(data);
-		/* What probes are made of is freed after a tasks-RCU grace period. */
+		/* Deferred frees wait for a tasks-RCU grace period, which needs this. */
 		cond_resched_tasks_rcu_qs();
 	}
 	return 0;
@@ -199,7 +199,6 @@ static void kp_timer_start(void *unused)
 	hrtimer_start(&timer->timer, ns_to_ktime(KP_TIMER_NS), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* The number of calls that are over, of one caller. */
 static unsigned long kp_loops(struct kp_caller *caller)
 {
 	/* Pairs with kp_call(). */
@@ -218,7 +217,7 @@ static void kp_wait_for(struct kunit *test, struct kp_caller *caller)
 	}
 }
 
-/* Returns when no call of an earlier phase is still under way. */
+/* Begin @phase, and wait until no call of an earlier phase is running. */
 static void kp_enter(struct kunit *test, enum kp_phase phase)
 {
 	unsigned int i;
@@ -226,7 +225,7 @@ static void kp_enter(struct kunit *test, enum kp_phase phase)
 
 	/* Pairs with kp_call(). */
 	smp_store_release(&kp_phase, phase);
-	/* A caller sees the new phase, or its call is among those waited for. */
+	/* A caller sees the new phase, or kp_wait_for() waits for its call. */
 	smp_mb();
 	for_each_online_cpu(cpu)
 		kp_wait_for(test, &per_cpu(kp_timers, cpu).caller);
@@ -234,7 +233,6 @@ static void kp_enter(struct kunit *test, enum kp_phase phase)
 		kp_wait_for(test, &kp_threads[i]);
 }
 
-/* A while in which nothing changes. */
 static void kp_stay(struct kunit *test, enum kp_phase phase)
 {
 	kp_enter(test, phase);
@@ -290,7 +288,7 @@ static int kp_race_init(struct kunit *test)
 	return kunit_add_action_or_reset(test, kp_stop, NULL);
 }
 
-/* Unregistered, and poisoned as if freed. */
+/* Unregister, and poison instead of freeing. */
 static void kp_retire(void *data)
 {
 	struct kp_racer *racer = data;
@@ -312,7 +310,7 @@ static struct kp_racer *kp_racer_new(struct kunit *test, int maxactive, u32 flag
 	racer->rp.handler = kp_race_return;
 	racer->rp.data_size = sizeof(struct kp_data);
 	racer->rp.maxactive = maxactive;
-	/* From here on a case that breaks off retires it too. */
+	/* Once it is registered, the end of an aborted case retires it, too. */
 	if (register_kretprobe(&racer->rp)) {
 		kfree(racer);
 		KUNIT_FAIL_AND_ABORT(test, "cannot register");
@@ -321,7 +319,7 @@ static struct kp_racer *kp_racer_new(struct kunit *test, int maxactive, u32 flag
 	return racer;
 }
 
-/* What was retired must have stayed as it was poisoned. */
+/* Check that retired probes were not written to. */
 static void kp_race_exit(struct kunit *test)
 {
 	struct kp_racer *racer, *next;
@@ -352,13 +350,12 @@ static void kp_add(struct kp_caller *sum, const struct kp_caller *caller)
 	}
 }
 
-/* The calls that had no entry, and were counted. */
+/* Return: the number of calls that have no entry, and were counted as missed. */
 static int kp_missed(const struct kretprobe *rp)
 {
 	return rp->nmissed + (IS_ENABLED(CONFIG_X86) ? 0 : rp->kp.nmissed);
 }
 
-/* Ends the case: stops the callers and balances the accounts. */
 static void kp_settle(struct kunit *test, int probes, int cycles, int missed)
 {
 	struct kp_caller sum = {};
@@ -385,33 +382,33 @@ static void kp_settle(struct kunit *test, int probes, int cycles, int missed)
 	}
 	KUNIT_EXPECT_EQ(test, sum.entries[KP_OFF], 0);
 	if (!switching) {
-		/* Some of those missed may be calls of another phase. */
+		/* Some missed calls may be of another phase. */
 		KUNIT_EXPECT_GE(test, sum.entries[KP_ON] + missed, probes * sum.calls[KP_ON]);
 		KUNIT_EXPECT_EQ(test, sum.returns[KP_ON], sum.entries[KP_ON]);
 		KUNIT_EXPECT_GT(test, atomic_long_read(&kp_migrated), 0);
 	}
 }
 
-/* Each phase is to be seen a few times; with the switch at work, once will do. */
+/* Minimum number of rounds; with the sysctl switched meanwhile, one is enough. */
 #define KP_MIN_CYCLES	(switching ? 1 : 3)
 
 static bool kp_enough(unsigned long start, int cycles)
 {
 	unsigned int limit = ms;
 
-	/* On a slow or busy machine it takes longer, but not for ever. */
+	/* A slow or busy machine gets two minutes more. */
 	if (cycles < KP_MIN_CYCLES)
 		limit += 120 * MSEC_PER_SEC;
 	return time_after(jiffies, start + msecs_to_jiffies(limit));
 }
 
-/* So many calls can be in flight at once. */
+/* Return: the number of calls that can be in flight at once. */
 static int kp_all_calls(void)
 {
 	return (kp_nr_threads + num_online_cpus()) * KP_NEST;
 }
 
-/* @nr return probes are registered and unregistered as long as the case lasts. */
+/* Register and unregister @nr return probes until the time of the case is over. */
 static void kp_visits(struct kunit *test, int nr, bool limited)
 {
 	struct kp_racer *racer[3];
@@ -470,7 +467,7 @@ static void kp_ret_race_enable(struct kunit *test)
 	kp_settle(test, 1, cycles, kp_missed(&racer->rp));
 }
 
-/* Without a pause, so that more of them meet calls that are in the middle of something. */
+/* Unregister without a pause, so that more calls are still in flight then. */
 static void kp_ret_race_hurry(struct kunit *test)
 {
 	unsigned long start = jiffies;
@@ -484,7 +481,7 @@ static void kp_ret_race_hurry(struct kunit *test)
 		kunit_release_action(test, kp_retire, racer);
 		cycles++;
 	} while (!kp_enough(start, cycles));
-	/* And still all is as it should be. */
+	/* Afterwards, a new return probe sees all calls. */
 	kp_stay(test, KP_OFF);
 	racer = kp_racer_new(test, kp_all_calls(), 0);
 	kp_stay(test, KP_ON);

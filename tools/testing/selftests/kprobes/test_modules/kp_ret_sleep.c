@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two thousand tasks asleep in a return-probed function: none of their returns is lost
- * once the pool of instances has grown, exactly those beyond maxactive are where it was
- * limited, and all of them find their way after the probe has gone.
+ * Two thousand tasks sleep in a return-probed function. Once the pool has grown, no return is
+ * lost. With maxactive, exactly the calls beyond it are missed. All calls return after the
+ * probe was unregistered.
  */
 
 #include <linux/module.h>
@@ -12,7 +12,7 @@ static unsigned int sleepers = 2000;
 module_param(sleepers, uint, 0400);
 MODULE_PARM_DESC(sleepers, "how many tasks sleep at once");
 
-/* How often a pool may be found too small before it has grown to what is needed. */
+/* Number of rounds in which a pool may be too small, before it has grown */
 #define KP_GROW_ROUNDS	10
 #define KP_ROUNDS	3
 
@@ -61,7 +61,7 @@ static void kp_ret_sleep_default(struct kunit *test)
 		kp_ret_sleep_round(test, probe, sleepers, 0);
 }
 
-/* As many as are allowed, whatever the pool has. */
+/* With maxactive, as many calls have an instance, however many the pool has. */
 static void kp_ret_sleep_limited(struct kunit *test)
 {
 	static const unsigned int limits[] = { 16, 1, 1000 };
@@ -83,12 +83,12 @@ static void kp_ret_sleep_limited(struct kunit *test)
 	}
 }
 
-/* What was reserved is there from the first call on. */
+/* Reserved instances are available from the first call on. */
 static void kp_ret_sleep_reserved(struct kunit *test)
 {
 	struct kp_crowd_probe *probe = kp_crowd_probe_new(test, kp_crowd_sleep);
 
-	/* A size of data that no other case has, so that no pool has grown for it. */
+	/* A data size that no other case uses, so that its pool has not grown */
 	probe->rp.data_size = 1200;
 	probe->rp.maxactive = sleepers;
 	kp_crowd_start(test, sleepers);
@@ -96,7 +96,7 @@ static void kp_ret_sleep_reserved(struct kunit *test)
 	kp_ret_sleep_round(test, probe, sleepers, 0);
 }
 
-/* Two probes on the function: what one is limited to is no limit to the other. */
+/* The limit of one probe is no limit to another probe of the function. */
 static void kp_ret_sleep_two(struct kunit *test)
 {
 	struct kp_crowd_probe *few = kp_crowd_probe_new(test, kp_crowd_sleep);
@@ -114,7 +114,7 @@ static void kp_ret_sleep_two(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&all->returns), 2 * sleepers);
 }
 
-/* A signal ends the sleep: the call returns, with another value. */
+/* A signal ends the sleep, and the call returns another value. */
 static void kp_ret_sleep_signalled(struct kunit *test)
 {
 	struct kp_crowd_probe *probe = kp_crowd_probe_new(test, kp_crowd_sleep);
@@ -136,7 +136,7 @@ static void kp_ret_sleep_signalled(struct kunit *test)
 	kp_ret_sleep_round(test, probe, nr, 0);
 }
 
-/* Unregistered while all are asleep: nothing is seen of their returns. */
+/* Unregister while all are asleep: no handler sees their returns. */
 static void kp_ret_sleep_unregistered(struct kunit *test)
 {
 	struct kp_crowd_probe *probe;
@@ -150,7 +150,7 @@ static void kp_ret_sleep_unregistered(struct kunit *test)
 		kp_crowd_to_sleep(test);
 		entries = atomic_read(&probe->entries);
 		KUNIT_EXPECT_GT(test, entries, 0);
-		/* It waits for handlers that run, but not for calls to return. */
+		/* Unregistration waits for running handlers, but not for calls to return. */
 		kp_crowd_unregister(test, probe);
 		KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), 0);
 		memset(&probe->rp, 0x5a, sizeof(probe->rp));
@@ -163,7 +163,7 @@ static void kp_ret_sleep_unregistered(struct kunit *test)
 	}
 }
 
-/* Another one comes before they wake: the calls are none of its. */
+/* Another probe is registered before the tasks wake: it sees none of their returns. */
 static void kp_ret_sleep_successor(struct kunit *test)
 {
 	struct kp_crowd_probe *first = kp_crowd_probe_new(test, kp_crowd_sleep);
@@ -183,7 +183,7 @@ static void kp_ret_sleep_successor(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&second->entries), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&second->returns), 0);
 	KUNIT_EXPECT_EQ(test, kp_crowd_wrong(), 0);
-	/* And what the first had reserved is not missed by the second. */
+	/* The second probe has all instances that the first one had reserved. */
 	kp_ret_sleep_round(test, second, nr, 0);
 }
 

@@ -2,9 +2,9 @@
 /*
  * A function for processes to sleep in, and for others to probe.
  *
- * debugfs kp_ret_sleepers/sleep	a write sleeps till it is woken; EINTR after a signal
- *	   kp_ret_sleepers/wake	a write wakes all that sleep
- *	   kp_ret_sleepers/asleep	how many there are
+ * debugfs kp_ret_sleepers/sleep	a write sleeps until it is woken; EINTR after a signal
+ *	   kp_ret_sleepers/wake		a write wakes all sleepers
+ *	   kp_ret_sleepers/asleep	number of sleepers
  */
 
 #include <linux/atomic.h>
@@ -29,7 +29,7 @@ noinline long kp_home_sleep(long arg)
 	return ret ?: arg + 1;
 }
 
-/* The chain of callers is what kretprobe-tasks.sh looks for in the stacks of sleeping tasks. */
+/* kretprobe-tasks.sh looks for this chain of callers in the stacks of sleeping tasks. */
 static noinline long kp_home_inner(long arg)
 {
 	long ret = kp_home_sleep(arg);

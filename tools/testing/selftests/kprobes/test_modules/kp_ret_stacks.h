@@ -2,13 +2,13 @@
 #ifndef KP_RET_STACKS_H
 #define KP_RET_STACKS_H
 
-/* How many words a handler may push, and what the first one is. */
+/* Number of words that a handler may push, and the value of the first one */
 #define KP_GAP		6
 #define KP_RS_WORD	0x4b50
 
 #ifndef __ASSEMBLY__
 
-/* What the suites of kp_ret_stacks share: a chain of calls, and what stacks it has. */
+/* Shared by the suites of kp_ret_stacks: a chain of calls, and traces of its stack */
 
 #include <kunit/test.h>
 #include <linux/kprobes.h>
@@ -20,48 +20,48 @@ struct kp_trace {
 	unsigned long entry[KP_DEPTH];
 };
 
-/* As the kernel saves a stack: from here, and from registers. */
+/* Save a stack trace as the kernel does: from here, or from @regs. */
 void kp_save(struct kp_trace *trace);
 void kp_save_regs(struct kp_trace *trace, struct pt_regs *regs);
 
 /*
- * kp_rs_loop() calls kp_rs_outer(), that kp_rs_inner(), and that kp_rs_probed(), which
- * returns @arg plus one. It saves the stack in kp_rs_callee where kp_rs_save is set. All
- * this happens kp_rs_times times, and kp_rs_loop() returns the sum.
+ * kp_rs_loop() calls kp_rs_outer(), which calls kp_rs_inner(), which calls kp_rs_probed(),
+ * which returns @arg plus one and, with kp_rs_save, saves a stack trace in kp_rs_callee.
+ * kp_rs_loop() does this kp_rs_times times, and returns the sum.
  */
 long kp_rs_loop(long arg);
 extern unsigned int kp_rs_times;
 long kp_rs_probed(long arg);
-/* Its like, in its place where kp_rs_untraced is set; ftrace has no part in it. */
+/* With kp_rs_untraced, called instead of kp_rs_probed(); ftrace has no call in it. */
 long kp_rs_probed_untraced(long arg);
 extern bool kp_rs_untraced;
-/* Calls kp_rs_probed() by a jump, in its place where kp_rs_tailed is set. */
+/* With kp_rs_tailed, called instead of kp_rs_probed(), to which it jumps. */
 long kp_rs_tail(long arg);
 extern bool kp_rs_tailed;
 extern struct kp_trace kp_rs_callee;
 extern bool kp_rs_save;
 
-/* How many entries of kp_rs_callee are those of kp_rs_inner() and its callers. */
+/* Return: the number of entries in kp_rs_callee from kp_rs_inner() to the outermost caller. */
 unsigned int kp_rs_callers(struct kunit *test);
 
-/* @trace ends as @wanted does, in @nr entries. */
+/* Are the last @nr entries of @trace and @wanted the same? */
 bool kp_rs_same_end(const struct kp_trace *trace, const struct kp_trace *wanted, unsigned int nr);
 void kp_rs_show(struct kunit *test, const char *what, const struct kp_trace *trace);
 
-/* Drops as many words as its name says, and returns @arg plus one. */
+/* Drops as many words from the stack as its name says, and returns @arg plus one. */
 typedef long kp_rs_drop(long arg);
 kp_rs_drop kp_rs_drop_0, kp_rs_drop_1, kp_rs_drop_2, kp_rs_drop_5, kp_rs_drop_6, kp_rs_drop_7;
 kp_rs_drop kp_rs_drop_16, kp_rs_drop_28, kp_rs_drop_60, kp_rs_drop_200;
 
-/* @kp is reached as it is going to be, if that was asked for. */
+/* With the parameter jumps, wait until @kp has its jump. */
 void kp_rs_settle(struct kprobe *kp);
 
-/* The function that an address is in. */
+/* Return: @name, with the name of the function that has @addr. */
 const char *kp_rs_name(unsigned long addr, char *name);
 
 extern struct kunit_suite kp_rs_frames_suite;
 extern struct kunit_suite kp_rs_step_suite;
 extern struct kunit_suite kp_rs_fprobe_suite;
 
-#endif /* !__ASSEMBLY__ */
+#endif
 #endif

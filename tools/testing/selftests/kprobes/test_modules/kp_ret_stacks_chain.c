@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The chain of calls whose stack is looked at, and the ways to look at it.
+ * The chain of calls whose stack is tested, and functions that save and compare traces of it.
  *
- * Each call is made from one place, so that return addresses are the same every time.
+ * Each call is in one place, so that return addresses are the same every time.
  */
 
 #include <asm/unwind.h>
@@ -14,7 +14,7 @@
 #include "kp_jumps.h"
 #include "kp_ret_stacks.h"
 
-/* How long to wait for a jump. Some places never get one. */
+/* How long to wait for a jump: some probepoints never get one. */
 #define KP_RS_PATIENCE_MS	1000
 
 struct kp_trace kp_rs_callee;
@@ -30,7 +30,7 @@ void kp_save(struct kp_trace *trace)
 
 NOKPROBE_SYMBOL(kp_save);
 
-/* The function of the kernel that does this is not for modules. */
+/* stack_trace_save_regs() is not for modules. */
 void kp_save_regs(struct kp_trace *trace, struct pt_regs *regs)
 {
 	struct unwind_state state;
@@ -70,7 +70,7 @@ noinline notrace long kp_rs_probed_untraced(long arg)
 	return arg + 1;
 }
 
-/* Nothing is left to be done after the call, so the compiler makes it a jump. */
+/* A tail call, which the compiler makes a jump */
 noinline long kp_rs_tail(long arg)
 {
 	return kp_rs_probed(arg);
@@ -108,7 +108,7 @@ noinline long kp_rs_loop(long arg)
 const char *kp_rs_name(unsigned long addr, char *name)
 {
 	sprint_symbol_no_offset(name, addr);
-	/* Less the module's. */
+	/* Cut off the module's name. */
 	name[strcspn(name, " ")] = '\0';
 	return name;
 }
@@ -121,7 +121,7 @@ unsigned int kp_rs_callers(struct kunit *test)
 	for (i = 0; i < kp_rs_callee.nr; i++)
 		if (!strcmp(kp_rs_name(kp_rs_callee.entry[i], name), "kp_rs_inner"))
 			break;
-	/* Without them there is nothing to compare. */
+	/* Without the chain in the trace there is nothing to compare. */
 	KUNIT_ASSERT_GT(test, kp_rs_callee.nr, i + 3);
 	KUNIT_ASSERT_GT(test, i, 0);
 	KUNIT_ASSERT_TRUE(test, strstarts(kp_rs_name(kp_rs_callee.entry[i - 1], name),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions that handlers send execution to, with a stack pointer of their own: they drop the
- * words that they find there, and return one more than the argument. If it is for a handler to
- * push all of them, the first and the last have to be as the handler has left them.
+ * Functions to which handlers redirect execution, with a stack pointer of their own. They
+ * drop the words on top of the stack, and return one more than the argument. If the handler
+ * could push all of the words, the first and the last must be as it has left them.
  */
 
 #include <linux/linkage.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All that replaces return addresses on one function: return probes, fprobes with an exit
- * handler and a user of the function graph tracer (the clients), in various orders. Each
- * handler sees the call, its return value, the address that the call returns to, and the stack
- * as it is without clients; so does the function itself.
+ * Return probes, fprobes with an exit handler and the function graph tracer (the clients)
+ * replace return addresses of one function, in various orders. Each handler must get the
+ * right return value and return address, and see the same stack as without clients; so must
+ * the function itself.
  */
 
 #include <linux/fprobe.h>
@@ -15,10 +15,10 @@
 
 #if defined(CONFIG_FPROBE) && defined(CONFIG_FUNCTION_GRAPH_TRACER)
 
-/* What a handler was told of a call. */
+/* Arguments that a client's handlers got for a call */
 struct kp_told {
 	unsigned int entries, returns;
-	/* Where the call returns to. At the entry some clients are not told. */
+	/* The address that the call returns to. Some clients do not get it at the entry. */
 	unsigned long at_entry, at_return, ip;
 	unsigned long value;
 	struct kp_trace entry, ret, regs;
@@ -28,7 +28,7 @@ struct kp_together {
 	char letter;
 	int (*attach)(struct kp_together *client);
 	void (*detach)(struct kp_together *client);
-	/* The function is the one that jumps to the other clients' function. */
+	/* Attached to kp_rs_tail(), which jumps to the other clients' function */
 	bool tail;
 	struct kp_told told;
 	union {
@@ -43,7 +43,7 @@ static struct {
 	void (*unregister_graph)(struct fgraph_ops *graph);
 } kernel;
 
-/* Without @regs on kernels that give an fprobe's handler none. */
+/* @regs is NULL on kernels that pass none to an fprobe's handler. */
 static void kp_rs_told_return(struct kp_told *told, unsigned long addr, unsigned long value,
 			      struct pt_regs *regs)
 {
@@ -146,7 +146,7 @@ static void kp_rs_graph_return(struct ftrace_graph_ret *trace, struct fgraph_ops
 	kp_save(&told->ret);
 }
 
-/* Newer kernels give the handlers one more argument. */
+/* Newer kernels pass the handlers one more argument. */
 static int kp_rs_attach_graph(struct kp_together *client)
 {
 	unsigned long addr = client->tail ? (unsigned long)kp_rs_tail : (unsigned long)kp_rs_probed;
@@ -172,7 +172,7 @@ static void kp_rs_detach_graph(struct kp_together *client)
 #define KP_GRAPH(l, t)								\
 	{ .letter = l, .tail = t, .attach = kp_rs_attach_graph, .detach = kp_rs_detach_graph }
 
-/* The last three are on kp_rs_tail(), which the others' function is jumped to from. */
+/* The last three are attached to kp_rs_tail(), which jumps to the others' function. */
 static struct kp_together kp_together[] = {
 	KP_RETURN('r', false), KP_RETURN('R', false), KP_FPROBE('f', false),
 	KP_FPROBE('F', false), KP_GRAPH('g', false),
@@ -180,9 +180,9 @@ static struct kp_together kp_together[] = {
 };
 
 /*
- * The clients in the order in which they are attached and detached. The one that is attached
- * last is called first at the entry, but for return probes, which all have the place of the
- * first one of them.
+ * Clients in the order in which they are attached and detached. At the entry, the client
+ * attached last is called first, except that all return probes have the place of the first
+ * one.
  */
 static const char *const kp_rs_orders[] = {
 	"r", "f", "g", "rR", "fF", "rf", "fr", "rg", "gr", "fg", "gf",
@@ -190,7 +190,7 @@ static const char *const kp_rs_orders[] = {
 	"rfR", "frF", "rfF", "Ffr", "gfrF", "fgrF", "frgF", "frFg", "fgRrF",
 };
 
-/* Those for which kp_rs_tail() jumps to the function. */
+/* Orders for which kp_rs_tail() jumps to the function */
 static const char *const kp_rs_tail_orders[] = {
 	"r", "f", "g", "tr", "tf", "tg", "ur", "uf", "ug", "vr", "vf", "vg",
 	"tfr", "trf", "utrf", "tufr", "tvgr", "vtufgr", "tugrfF",
@@ -206,7 +206,6 @@ static struct kp_together *kp_rs_client(char letter)
 	return NULL;
 }
 
-/* The first @nr of them. */
 static void kp_rs_detach(const char *order, int nr)
 {
 	struct kp_together *client;
@@ -223,8 +222,8 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 {
 	unsigned long back = reference->entry[reference->nr - callers];
 	/*
-	 * Unwinders that go by frame pointers miss the caller where a tracer is called at the
-	 * entry, before the function has a frame, and in the trampoline of the graph tracer.
+	 * Frame-pointer unwinders miss the caller where a tracer is called at the entry,
+	 * before the function has a frame, and in the trampoline of the graph tracer.
 	 */
 	bool graph = client->attach == kp_rs_attach_graph, framed = IS_ENABLED(CONFIG_UNWINDER_ORC);
 	unsigned int at_entry = callers - !(framed || client->attach == kp_rs_attach_return);
@@ -235,14 +234,16 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 	snprintf(what, sizeof(what), "%s, %c", order, client->letter);
 	KUNIT_EXPECT_EQ_MSG(test, told->entries, 1, "%s", what);
 	/*
-	 * function_graph_enter() marks each call for the graph tracer with the index 0 too, so
-	 * that one is told of the returns of both functions. Which one it is changes.
+	 * function_graph_enter() marks each call for the graph tracer with the index 0 too,
+	 * so one of the two users gets the returns of both functions. Which one it is
+	 * changes.
 	 */
 	if (!(graph && strchr(order, 'g') && strchr(order, 'v') && told->returns == 2))
 		KUNIT_EXPECT_EQ_MSG(test, told->returns, 1, "%s", what);
 	/*
-	 * The graph tracer has its record of the call before its trampoline is on the stack. If
-	 * it has one already, of the function that has jumped here, the newer one is in the way.
+	 * The graph tracer records the call before its trampoline is on the stack. If it
+	 * already has a record of the function that has jumped here, unwinders take the newer
+	 * one for that.
 	 */
 	if (!(client->letter == 'g' && strchr(order, 'v')) &&
 	    !kp_rs_same_end(&told->entry, reference, at_entry)) {
@@ -296,7 +297,7 @@ static void kp_rs_together(struct kunit *test, const char *const *orders, int nr
 			break;
 		}
 		kp_rs_save = true;
-		/* One place for all of them, so no copy of the loop's body for any. */
+		/* Keep the loop's body in one place: return addresses must not differ. */
 		OPTIMIZER_HIDE_VAR(i);
 		KUNIT_EXPECT_EQ(test, kp_rs_loop(5), 6);
 		kp_rs_save = false;
@@ -314,7 +315,7 @@ static void kp_rs_together(struct kunit *test, const char *const *orders, int nr
 			kp_rs_show(test, "without", reference);
 		}
 	}
-	/* The function's own caller, if that is a frame of its own. */
+	/* kp_rs_inner() must have a frame of its own. */
 	kp_rs_name(reference->entry[reference->nr - callers], name);
 	KUNIT_EXPECT_STREQ(test, name, "kp_rs_inner");
 }
@@ -326,7 +327,7 @@ static void kp_rs_together_called(struct kunit *test)
 
 static void kp_rs_together_jumped_to(struct kunit *test)
 {
-	/* The kernel has all calls made as calls where it goes by frame pointers. */
+	/* With frame pointers, the compiler makes no tail calls. */
 	if (IS_ENABLED(CONFIG_FRAME_POINTER))
 		kunit_skip(test, "the compiler does not make it a jump");
 	kp_rs_tailed = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stacks taken in a return-probed function, in its handlers, and by interrupts over all
- * of that: frame by frame what they are without the probe.
+ * Stack traces from a return-probed function, from its handlers, and from interrupts during
+ * these have the same frames as without the probe.
  */
 
 #include <linux/hrtimer.h>
@@ -40,7 +40,7 @@ static int kp_rs_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 	kp.returns++;
 	if (kp.spin) {
-		/* So that it is a handler which many an interrupt finds. */
+		/* Make the handler long, so that interrupts hit it. */
 		for (i = 0; i < 100; i++)
 			cpu_relax();
 		return 0;
@@ -95,7 +95,7 @@ static int kp_rs_set(struct kretprobe *rp)
 	return ret;
 }
 
-/* So many return probes, and a kprobe with a post_handler among them. */
+/* Register @nr return probes, and with @kprobe a kprobe with a post_handler between them. */
 static void kp_rs_register(struct kunit *test, int nr, bool kprobe)
 {
 	int i;
@@ -116,7 +116,7 @@ static void kp_rs_register(struct kunit *test, int nr, bool kprobe)
 		kp_rs_settle(&kp_rps[0].kp);
 }
 
-/* Without probes, then with 1 to KP_PROBES of them, then with a kprobe as well. */
+/* Without probes, with 1 to KP_PROBES return probes, and with a kprobe as well */
 static const struct {
 	int nr;
 	bool kprobe;
@@ -137,7 +137,7 @@ static const char *kp_rs_wrong(struct kunit *test, enum kp_where where,
 	case KP_IN_FUNCTION:
 		return trace->nr == nr ? NULL : "more frames than there were";
 	case KP_ENTRY_REGS:
-		/* The function's first frame, and its callers. */
+		/* One entry of the function, then its callers */
 		if (trace->nr != nr + 1)
 			return "more or less than the function before its callers";
 		fallthrough;
@@ -169,7 +169,7 @@ static void kp_rs_frames(struct kunit *test, enum kp_where where, const char *wh
 	kp_rs_save = true;
 	for (i = 0; i < ARRAY_SIZE(kp_rs_sets); i++) {
 		kp_rs_register(test, kp_rs_sets[i].nr, kp_rs_sets[i].kprobe);
-		/* One place for all of them, so no copy of the loop's body for any. */
+		/* Keep the loop's body in one place: return addresses must not differ. */
 		OPTIMIZER_HIDE_VAR(i);
 		KUNIT_EXPECT_EQ(test, kp_rs_loop(i), i + 1);
 		KUNIT_EXPECT_EQ(test, kp.returns, kp_rs_sets[i].nr);
@@ -215,7 +215,7 @@ static void kp_rs_frames_return_regs(struct kunit *test)
 	kp_rs_frames(test, KP_RETURN_REGS, "registers at the return", &kp.ret_regs);
 }
 
-/* For the script, which looks at what is in the log. */
+/* For the script, which checks the log */
 static void kp_rs_frames_dumps(struct kunit *test)
 {
 	kp_rs_register(test, 1, false);
@@ -227,7 +227,7 @@ static void kp_rs_frames_dumps(struct kunit *test)
 }
 
 /*
- * Interrupts over calls, returns and handlers.
+ * Interrupts during calls, returns and handlers
  */
 
 #define KP_SAMPLES	1000
@@ -257,8 +257,8 @@ static void kp_timer_stop(void *unused)
 }
 
 /*
- * From the first function of the chain on there have to be all its callers. Returns which
- * that was, -1 for none, or -2.
+ * From the first function of the chain on, the trace must have all callers. Return: the index
+ * of that function in chain[], -1 if the trace has none, or -2 if callers are wrong.
  */
 static int kp_rs_chain_from(const struct kp_trace *trace, const struct kp_trace *reference,
 			    unsigned int callers)
@@ -299,7 +299,7 @@ static void kp_rs_frames_interrupts(struct kunit *test)
 	kp_timer.timer.function = kp_timer_function;
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_timer_stop, NULL), 0);
 
-	/* One place for both, so no copy of the loop's body for either. */
+	/* Keep the loop's body in one place: return addresses must not differ. */
 	for (probed = 0; probed < 2; probed++) {
 		OPTIMIZER_HIDE_VAR(probed);
 		kp_rs_save = !probed;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The stack at every single instruction from the entry of a return-probed function to
- * where it has returned to: slots, trampoline and handlers included, but for what runs
- * within exceptions. The processor steps, and its debug exception looks.
+ * A stack trace at each instruction from the entry of a return-probed function until it has
+ * returned, also in slots, trampolines and handlers, but not in exceptions. The CPU
+ * single-steps, and the handler of the debug exception takes the traces.
  */
 
 #include <asm/asm.h>
@@ -20,18 +20,18 @@ static bool clobber = true;
 module_param(clobber, bool, 0400);
 MODULE_PARM_DESC(clobber, "step over stacks as interrupts leave them: what is below is overwritten");
 
-/* How many of the wrong ones are shown. */
+/* Number of wrong traces that are printed */
 #define KP_WRONG	8
 
 static struct {
-	struct task_struct *task;	/* who is stepping, or NULL */
+	struct task_struct *task;	/* the task that is stepped, or NULL */
 	bool inside;			/* between entry and return */
-	unsigned long top;		/* the stack pointer at a redirected hit; or 0 */
-	unsigned long sp;		/* what a handler has set: to be waited for; or 0 */
-	const struct kp_trace *reference;	/* NULL while it is being made */
+	unsigned long top;		/* stack pointer at a redirected hit, or 0 */
+	unsigned long sp;		/* set by a handler, to wait for; or 0 */
+	const struct kp_trace *reference;	/* NULL while the reference is being made */
 	unsigned int callers;
-	void *entry;			/* of the function */
-	unsigned long back;		/* where the function returns to */
+	void *entry;			/* the function's entry */
+	unsigned long back;		/* the function's return address */
 	unsigned int steps;
 	unsigned int looks;
 	unsigned int thunks;
@@ -51,8 +51,8 @@ static bool kp_rs_is_in(unsigned long addr, void *function, unsigned long size)
 NOKPROBE_SYMBOL(kp_rs_is_in);
 
 /*
- * With frame pointers a function's caller is only seen when the function has set up its
- * own, and is not there any more when that has gone.
+ * With frame pointers, a function's caller is in the trace only while the function has its
+ * own frame.
  */
 static unsigned int kp_rs_step_callers(void)
 {
@@ -73,9 +73,9 @@ static void kp_rs_step_look(unsigned int *wrong)
 NOKPROBE_SYMBOL(kp_rs_step_look);
 
 /*
- * Overwrite what is below the stack pointer, as an interrupt may. On 64-bit x86 the debug
- * exception has another stack. On 32-bit x86 it has none, and its own frames overwrite what is
- * there.
+ * Overwrite bytes below the stack pointer, as an interrupt may. On 64-bit x86 the debug
+ * exception has a stack of its own. On 32-bit x86 it has none, and its frames overwrite these
+ * bytes anyway.
  */
 static void kp_rs_step_clobber(unsigned long sp)
 {
@@ -95,35 +95,44 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 
 	if (event != DIE_DEBUG || user_mode(regs) || READ_ONCE(kp_step.task) != current)
 		return NOTIFY_DONE;
-	/* Which of the processor's reasons it was: consumed. */
+	/* Clear the reason for the exception: it is handled. */
 	*(unsigned long *)args->err &= ~DR_STEP;
 	if (kp_rs_is_in(regs->ip, kp_step.entry, 16))
 		kp_step.inside = true;
-	/* After a redirect by iret, the instruction there has been executed before the trap. */
+	/*
+	 * After a redirection by iret, the first instruction has been executed before the
+	 * trap.
+	 */
 	if (regs->ip == kp_step.back || (kp_step.top && regs->sp > kp_step.top))
 		kp_step.inside = false;
 	if (!kp_step.inside || !kp_step.reference)
 		return NOTIFY_STOP;
 
 	kp_step.steps++;
-	/* Unwinders stop in thunks of indirect calls; an alias's name begins with __pi_. */
+	/* Unwinders stop in thunks of indirect calls. Names of aliases begin with __pi_. */
 	if (strstr(kp_rs_name(regs->ip, kp_step.name), "__x86_indirect_")) {
 		kp_step.thunks++;
 		return NOTIFY_STOP;
 	}
 	if (clobber)
 		kp_rs_step_clobber(regs->sp);
-	/* A handler sets the instruction pointer and the stack pointer one after the other. */
+	/*
+	 * A handler sets the instruction pointer before the stack pointer: skip what is
+	 * between.
+	 */
 	if (strstr(kp_step.name, "kp_rs_redirect_pre"))
 		return NOTIFY_STOP;
-	/* Until a trampoline has moved below it, the stack pointer is inside its frame. */
+	/*
+	 * The new stack pointer is inside the trampoline's frame, until the trampoline has
+	 * moved its frame.
+	 */
 	if (kp_step.sp && strstr(kp_step.name, "kprobe_trampoline_popf") &&
 	    regs->sp == kp_step.sp - 2 * sizeof(*regs))
 		kp_step.sp = 0;
 	if (kp_step.sp)
 		return NOTIFY_STOP;
 	kp_step.looks++;
-	/* Unwind from this handler, then from the registers that the exception has saved. */
+	/* Unwind from here, then from the registers that the exception has saved. */
 	kp_save(&kp_step.now);
 	kp_rs_step_look(&kp_step.wrong);
 	kp_save_regs(&kp_step.now, regs);
@@ -184,8 +193,8 @@ static void kp_rs_step_unset(void *unused)
 }
 
 /*
- * The last one, which is the first to be there, also has an entry handler. @silent: no
- * return is to call a handler.
+ * Handlers run in reverse order; the probe registered first also has an entry_handler.
+ * @silent: no return handlers
  */
 static int kp_rs_step_set(int nr, bool silent)
 {
@@ -223,8 +232,8 @@ static void kp_rs_step_every(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_step_unset, NULL), 0);
 	kp_rs_untraced = true;
 	/*
-	 * To have the reference, then without and with return probes; the last round has one
-	 * without a handler.
+	 * Round -1 makes the reference. Other rounds are without and with return probes; the
+	 * last one has a return probe without a handler.
 	 */
 	for (round = -1; round <= KP_PROBES + 1; round++) {
 		bool silent = round > KP_PROBES;
@@ -242,7 +251,7 @@ static void kp_rs_step_every(struct kunit *test)
 		kp_rs_save = nr < 0;
 		kp_rs_step_returns = 0;
 
-		/* One place for all of them, so nothing here may differ. */
+		/* Make all calls in one place: return addresses must not differ. */
 		local_irq_save(flags);
 		WRITE_ONCE(kp_step.task, current);
 		kp_rs_set_tf();
@@ -268,8 +277,9 @@ static void kp_rs_step_every(struct kunit *test)
 		if (kp_step.nr_shown)
 			kp_rs_show(test, "without", reference);
 		/*
-		 * Return probes have more instructions stepped than none. Each probe more
-		 * need not: the first may find its CPU's own instance taken, and search.
+		 * With return probes there are more steps than without. A further probe need
+		 * not add steps: the first may have to search, if its CPU's own instance is
+		 * taken.
 		 */
 		KUNIT_EXPECT_GT(test, kp_step.steps, without);
 		if (!nr)
@@ -281,15 +291,15 @@ static void kp_rs_step_every(struct kunit *test)
 }
 
 /*
- * Handlers that redirect execution, and may have changed the stack pointer; or that have
- * changed a flag that only popf loads.
+ * Handlers that redirect execution, and may change the stack pointer; or that change a flag
+ * which only popf loads
  */
 
 static const struct kp_rs_redirect {
 	const char *what;
-	kp_rs_drop *to;			/* NULL: to the caller */
-	unsigned int words;		/* on top of the stack, which it drops */
-	unsigned long flags;		/* changed */
+	kp_rs_drop *to;			/* NULL: the caller */
+	unsigned int words;		/* pushed by the handler, dropped by @to */
+	unsigned long flags;		/* to change */
 	bool redirect;
 } kp_rs_redirects[] = {
 	{ "flags", NULL, 0, X86_EFLAGS_ID, false },
@@ -299,9 +309,9 @@ static const struct kp_rs_redirect {
 	{ "a word more", kp_rs_drop_1, 1, 0, true },
 	{ "2 words more", kp_rs_drop_2, 2, 0, true },
 	{ "5 words more", kp_rs_drop_5, 5, 0, true },
-	/* All of the gap. */
+	/* Fills the gap. */
 	{ "6 words more", kp_rs_drop_6, 6, 0, true },
-	/* In the trampoline's registers, and below: the words there are not the handler's. */
+	/* In the trampoline's registers, and below: the handler cannot set these words. */
 	{ "7 words more", kp_rs_drop_7, 7, 0, true },
 	{ "16 words more", kp_rs_drop_16, 16, 0, true },
 	{ "28 words more", kp_rs_drop_28, 28, 0, true },
@@ -350,7 +360,7 @@ static void kp_rs_redirect_unset(void *unused)
 	kp_rs_redirect_kp.addr = NULL;
 }
 
-/* Returns what kp_rs_loop() did. */
+/* Return: the result of kp_rs_loop(). */
 static long kp_rs_redirect_step(void)
 {
 	unsigned long flags;
@@ -366,7 +376,7 @@ static long kp_rs_redirect_step(void)
 	return ret;
 }
 
-/* At an entry, by ftrace if it can be; or at one that ftrace has no part in. */
+/* Redirect at an entry with ftrace's call, or (@untraced) at one without. */
 static void kp_rs_step_redirect(struct kunit *test, bool untraced)
 {
 	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
@@ -402,7 +412,7 @@ static void kp_rs_step_redirect(struct kunit *test, bool untraced)
 		kp_rs_save = nr < 0;
 		kp_rs_redirect_hits = 0;
 
-		/* One place for all of them, so nothing here may differ. */
+		/* Make all calls in one place: return addresses must not differ. */
 		ret = kp_rs_redirect_step();
 
 		KUNIT_EXPECT_EQ(test, ret, 2);

@@ -12,13 +12,13 @@
 #include "kp_ret_tasks.h"
 
 /*
- * The crowd. Each thread does as many rounds as it is told to; in each it sleeps in
- * kp_crowd_sleep() until that round is over. The counters are of the current round.
+ * The crowd: in each round, all threads sleep in kp_crowd_sleep() until the round is over.
+ * The counters are of the current round.
  */
 static struct {
 	struct task_struct **task;
 	unsigned int nr;
-	unsigned int round;		/* the round to be slept through */
+	unsigned int round;		/* the current round */
 	unsigned int awake_after;	/* the last round that is over */
 	atomic_t asleep;
 	atomic_t back;
@@ -148,9 +148,7 @@ unsigned int kp_crowd_wrong(void)
 	return atomic_read(&kp_crowd.wrong);
 }
 
-/*
- * The probe. A call's data, where there are any, hold what its return has to find.
- */
+/* With data_size, a return must find what the entry has stored in the data. */
 struct kp_crowd_data {
 	long arg;
 	struct task_struct *task;
