@@ -336,7 +336,7 @@ static int kp_register_others(int from, int to)
 	return register_kprobes(kp_other + from, to - from);
 }
 
-/* Measure a hit while other probes are registered, then a hit of each of them. */
+/* Measure a hit among other probes, then a hit of each of them. */
 static int kp_among_others(struct seq_file *m)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cost of a probe as the number of probes grows, and of CPUs that hit them; see
+ * Measures the cost of a probe as the number of probes, or of CPUs that hit them, grows; see
  * kp_bench_main.c.
  *
  * kp_bench_scale/grow	with up to @probes others: a hit, registering and unregistering

@@ -51,7 +51,6 @@ static void kp_emit_mix(struct kp_program *p, int reg)
 	kp_emit(p, BPF_ALU64_REG(BPF_ADD, BPF_REG_0, reg));
 }
 
-/* Emit an operation and mix its result. */
 static void kp_emit_op(struct kp_program *p, struct bpf_insn insn)
 {
 	kp_emit(p, insn);
@@ -191,7 +190,7 @@ static void kp_unregister_all(struct kprobe *kps, int nr)
 	kvfree(list);
 }
 
-/* Find the instructions of the interpreter that can be probed, and return their number. */
+/* Return: the number of instructions that can be probed, in @insns. */
 static int kp_find_insns(struct kunit *test, unsigned long **insns)
 {
 	struct kprobe first = { .symbol_name = KP_INTERPRETER, .flags = KPROBE_FLAG_DISABLED };

@@ -3,12 +3,12 @@
  * Functions with a known number of calls, and with known arguments, results and callers, for
  * tests of clients of kprobes. Writing N to a parameter calls them:
  *
- * - calls: kp_cl_outer(0) to kp_cl_outer(N - 1), which calls kp_cl_middle(), and that kp_cl_inner()
+ * - calls: kp_cl_outer(0) to kp_cl_outer(N - 1); it calls kp_cl_middle(), which calls kp_cl_inner()
  * - tagged: the same, but with KP_CL_TAG each time, unlike the calls of the threads of `load`
  * - load: N threads make such calls; reading it prints how many of their results were wrong
  * - many: each of kp_many_000() to kp_many_999(), N times
  * - failable, failable_plain: a function whose result may be replaced. Of these calls, `kept` have
- *   their own result and `replaced` another; `result` is the last other one.
+ *   their own result and `replaced` another; `result` is the last replacement.
  *
  * Builds for any kernel's probes.
  */
@@ -47,7 +47,7 @@ noinline int kp_cl_outer(int arg)
 	return ret + 1;
 }
 
-/* Its entry is ftrace's. The other one's is not, and has room for a jump. */
+/* Has ftrace's call at its entry. kp_cl_failable_plain() has none, and has room for a jump. */
 noinline int kp_cl_failable(int arg);
 noinline int kp_cl_failable(int arg)
 {
@@ -158,7 +158,7 @@ static int set_failable_plain(int calls)
 	return call_failable(calls, kp_cl_failable_plain);
 }
 
-/* Protected by the lock of the module's parameters */
+/* Protected by the module's parameter lock */
 static struct task_struct *loaders[KP_CL_LOADERS];
 static atomic_t wrong = ATOMIC_INIT(0);
 
@@ -169,7 +169,7 @@ static int loader(void *unused)
 	while (!kthread_should_stop()) {
 		if (call_outer(50, false))
 			atomic_inc(&wrong);
-		/* Leave time for other tasks: a guest has few CPUs. */
+		/* Leave CPU time for other tasks. */
 		if (!(++i % 8))
 			usleep_range(100, 200);
 	}
@@ -195,7 +195,7 @@ static int set_load(int wanted)
 	return 0;
 }
 
-/* A parameter's argument is the function that gets the number. */
+/* @arg of the parameter is the function to call with the number. */
 static int number_set(const char *val, const struct kernel_param *param)
 {
 	int (*set)(int number) = param->arg;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * For opt-coverage.sh. A write of functions' addresses to the parameter probe registers
- * probes at their first instructions, waits until all jumps are written, and checks the text;
- * then it does the same at their second instructions. The parameters first and second have
- * the counts.
+ * probes at their first instructions, waits for all jumps, and checks the text; the same
+ * follows at their second instructions. The parameters first and second have the counts.
  */
 
 #include <linux/kallsyms.h>
@@ -59,7 +58,6 @@ static int kp_try(struct kp_place *place, unsigned long addr)
 	return ret;
 }
 
-/* Is @addr in the function that begins at @start? */
 static bool kp_is_in(unsigned long addr, unsigned long start)
 {
 	unsigned long offset, size;

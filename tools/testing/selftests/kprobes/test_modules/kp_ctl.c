@@ -8,7 +8,7 @@
  *	going MODULE ID WHERE [post] [disabled]	or while it is going
  *	early ID WHERE [post] [disabled]	register it when the next module has its
  *						name, and ftrace does not know its text yet
- *	late					end that
+ *	late					end early
  *	del ID					unregister the probe
  *	enable ID, disable ID
  *
@@ -160,7 +160,7 @@ static int kp_early_end(void)
 	return state == KP_EARLY_WAITING ? -EAGAIN : 0;
 }
 
-/* WHERE [post] [disabled] */
+/* Parse WHERE [post] [disabled]. */
 static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 {
 	char *where = strsep(&args, " "), *offset, *option;
@@ -198,7 +198,7 @@ static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 	return 0;
 }
 
-/* The verbs that wait for a state of a module */
+/* Commands that wait for a module's state */
 static const char *const kp_ctl_waiting[] = {
 	[MODULE_STATE_LIVE] = "live",
 	[MODULE_STATE_COMING] = "when",
@@ -293,7 +293,7 @@ static int kp_ctl_probes_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(kp_ctl_probes);
 
-/* The base kernel has no reasons. */
+/* Other kernels have no reasons. */
 #if __has_include("linux/kprobe_reason.h")
 static int kp_ctl_reasons_show(struct seq_file *m, void *unused)
 {

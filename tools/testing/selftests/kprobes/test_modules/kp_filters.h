@@ -9,7 +9,7 @@
 /* Each returns its argument plus one. */
 extern long (*const kf_targets[KF_TARGETS])(long arg);
 
-/* Called at the entry of a function, it returns to the function. */
+/* Direct trampoline: called by ftrace at the entry of a function, it returns to that function. */
 void kf_direct(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions that the users of ftrace in the suite kprobes_filters trace. */
+/* Targets of the suite kprobes_filters, and its direct trampoline */
 
 #include "kp_filters.h"
 #include "kp_ftrace_macros.S"

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: what a change of an ftrace_ops's filter does to ftrace's records. Users of
- * ftrace of all kinds come, go and change their filters, in an order that chance decides.
- * After each change all records are compared with what the users ask for, counted anew,
- * and with the text.
+ * KUnit suite: ftrace's records follow changes of filters. In random order, ftrace_ops of all
+ * kinds (the users) are registered, are unregistered and change their filters. After each
+ * change all records are compared with the text, and with what the users ask for.
  *
- * Reading the file kp_filters in debugfs compares them too, for a script that changes
- * filters by other means.
+ * Reading kp_filters in debugfs compares them, too, for a script.
  */
 
 #include <linux/debugfs.h>
@@ -29,7 +27,7 @@ MODULE_PARM_DESC(seed, "seed of the random changes; 0 for another one at each lo
 
 /* Symbols of ftrace that are not exported */
 static struct {
-	/* guards the list of users and all records */
+	/* protects the list of users and all records */
 	struct mutex *lock;
 	struct ftrace_ops **list;
 	struct ftrace_ops *list_end;
@@ -41,7 +39,6 @@ static struct {
 	int (*ops_test)(struct ftrace_ops *ops, unsigned long ip, void *regs);
 } kf_sym;
 
-/* Return: true if all symbols were found. */
 static bool kf_find_symbols(void)
 {
 	kf_sym.lock = kp_find_symbol("ftrace_lock");
@@ -61,7 +58,7 @@ static bool kf_find_symbols(void)
 /*
  * Compare a record with its users and its text. Return: NULL, or what is wrong.
  *
- * FTRACE_FL_REGS may stay set after the user that needed it has left the function.
+ * FTRACE_FL_REGS may stay set after the user that needed it no longer traces the function.
  */
 static __nocfi const char *kf_wrong(struct dyn_ftrace *rec, unsigned long expected[2])
 {
@@ -118,7 +115,7 @@ struct kf_audit {
 	unsigned int wrong;
 };
 
-/* Compare all records; up to ten that are wrong go to the log. */
+/* Compare all records, and log up to ten that are wrong. */
 static __nocfi struct kf_audit kf_audit(void)
 {
 	struct ftrace_rec_iter *iter;
@@ -160,7 +157,7 @@ static void kf_expect_consistent(struct kunit *test, const char *after)
 	KUNIT_EXPECT_EQ_MSG(test, sum.wrong, 0, "after %s", after);
 }
 
-/* The users, and what the model knows of each */
+/* A user of ftrace. @filter, @exempt: targets in its filter and its notrace filter */
 enum kf_kind { KF_PLAIN, KF_REGS, KF_MODIFY, KF_DIRECT };
 
 struct kf_user {
@@ -187,7 +184,7 @@ static struct kf_user kf_users[] = {
 #endif
 };
 
-/* ftrace's location in a target */
+/* Addresses of ftrace's call in the targets */
 static unsigned long kf_locations[KF_TARGETS];
 
 static int kf_unregister(struct kf_user *user)
@@ -243,7 +240,7 @@ static bool kf_traces(const struct kf_user *user, int target)
 	return user->on && test_bit(target, user->filter) && !test_bit(target, user->exempt);
 }
 
-/* Does another user of @kind trace a function of @filter? */
+/* Is a target of @filter in the filter of another registered user of @kind? */
 static bool kf_shares(const struct kf_user *user, enum kf_kind kind, const unsigned long *filter)
 {
 	int i;
@@ -261,7 +258,7 @@ static bool kf_conflicts(const struct kf_user *user, const unsigned long *filter
 	return user->kind == KF_MODIFY && kf_shares(user, KF_MODIFY, filter);
 }
 
-/* Call each target: every user that traces it is called once, and it does what it does. */
+/* Call each target: it returns the right result, and calls each user that traces it once. */
 static void kf_expect_hits(struct kunit *test)
 {
 	unsigned int before[ARRAY_SIZE(kf_users)];
@@ -279,7 +276,7 @@ static void kf_expect_hits(struct kunit *test)
 	}
 }
 
-/* One to five targets */
+/* Choose one to five targets. */
 static void kf_choose(struct rnd_state *rnd, unsigned long *some)
 {
 	int n = 1 + prandom_u32_state(rnd) % 5;
@@ -316,7 +313,7 @@ static void kf_add(struct kunit *test, struct kf_user *user, const unsigned long
 static void kf_remove(struct kunit *test, struct kf_user *user, unsigned long *some)
 {
 	bitmap_and(some, some, user->filter, KF_TARGETS);
-	/* An empty filter would stand for all functions. */
+	/* An empty filter means all functions. */
 	if (bitmap_empty(some, KF_TARGETS) || bitmap_equal(some, user->filter, KF_TARGETS))
 		return;
 	KUNIT_EXPECT_EQ(test, kf_set(user, some, 1, 0), 0);
@@ -370,7 +367,7 @@ static void kf_switch_direct(struct kunit *test, struct kf_user *user, const uns
 		bitmap_zero(user->filter, KF_TARGETS);
 		return;
 	}
-	/* One that may redirect the function has to agree to share it; these do not. */
+	/* A KF_MODIFY user would have to agree to share the function with a direct trampoline. */
 	if (kf_shares(user, KF_MODIFY, some))
 		return;
 	memset(&user->ops, 0, sizeof(user->ops));
@@ -429,7 +426,7 @@ static void kf_random(struct kunit *test)
 	kf_expect_hits(test);
 }
 
-/* An ops whose filter was freed can have another one, which has nothing of the first. */
+/* After a filter was freed, a new one of the same ftrace_ops has nothing of the first. */
 static void kf_freed(struct kunit *test)
 {
 	struct kf_user *user = &kf_users[0];
@@ -455,7 +452,7 @@ static void kf_freed(struct kunit *test)
 	kf_expect_hits(test);
 }
 
-/* Most functions of a filter stay; one that differs is looked at alone. */
+/* If one function of a filter changes, ftrace looks at that one only. Count how many it tests. */
 static unsigned int kf_tested;
 static struct task_struct *kf_changer;
 
@@ -508,7 +505,7 @@ static void kf_cost(struct kunit *test)
 	KUNIT_EXPECT_LE(test, kf_tests_of(test, ret), 4);
 	ret = ftrace_set_filter_ips(&user->ops, ips, 1, 1, 0);
 	KUNIT_EXPECT_LE(test, kf_tests_of(test, ret), 4);
-	/* It is in the filter already. */
+	/* Already in the filter */
 	ret = ftrace_set_filter_ips(&user->ops, ips + 1, 1, 0, 0);
 	KUNIT_EXPECT_EQ(test, kf_tests_of(test, ret), 0);
 	ret = unregister_ftrace_function(&user->ops);

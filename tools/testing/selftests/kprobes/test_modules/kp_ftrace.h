@@ -3,8 +3,8 @@
 #define KP_FTRACE_H
 
 /*
- * What the suite kprobes_ftrace is made of: functions that ftrace can trace,
- * probes that count, and updates of the text that are counted.
+ * Shared by the files of the suite kprobes_ftrace: functions that ftrace can trace, and
+ * probes that count their hits.
  */
 
 #define KP_FT_MANY	100
@@ -15,7 +15,7 @@
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 
-/* Each returns its argument plus one, by itself or by calling another. */
+/* Each returns its argument plus one; kp_ft_caller() calls kp_ft_target() for it. */
 long kp_ft_target(long arg);
 long kp_ft_other(long arg);
 long kp_ft_caller(long arg);
@@ -44,20 +44,20 @@ static inline struct kp_ft_probe *to_kp_ft(struct kprobe *kp)
 int kp_ft_pre(struct kprobe *kp, struct pt_regs *regs);
 void kp_ft_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 
-/* A probe of @func with the counting pre_handler; not registered yet. */
+/* A probe of @func with kp_ft_pre(), not yet registered */
 struct kp_ft_probe *kp_ft_new(struct kunit *test, void *func);
 
-/* Registered until kp_ft_unregister() or the end of the case. */
+/* Register until kp_ft_unregister() or the end of the case. */
 int kp_ft_register(struct kunit *test, struct kp_ft_probe *probe);
 void kp_ft_unregister(struct kunit *test, struct kp_ft_probe *probe);
 
-/* Is there a nop at the probed address, as while ftrace calls nothing from the function? */
+/* Is there a nop at the probed address, as if ftrace calls nothing from the function? */
 bool kp_ft_is_nop(const struct kp_ft_probe *probe);
 
-/* Others that ftrace calls for the targets: none, or one that counts. */
+/* Is a second, counting ftrace function attached to all targets? */
 extern bool kp_ft_crowd;
 
-/* The callback of this ftrace_ops redirects execution to another function, as a live patch does. */
+/* Redirects execution to another function, as a live patch does. */
 extern struct ftrace_ops kp_ft_rival;
 
 /* kp_ftrace_changes.c */
@@ -75,5 +75,5 @@ void kp_ft_nmi(struct kunit *test);
 void kp_ft_rcu_idle(struct kunit *test);
 void kp_ft_stacks(struct kunit *test);
 
-#endif /* !__ASSEMBLY__ */
-#endif /* KP_FTRACE_H */
+#endif
+#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Part of the suite kprobes_ftrace: probes with others at the same entries, many at
- * once, what they cost, and what ftrace refuses.
+ * Part of the suite kprobes_ftrace: several probes and live patches at the same entries,
+ * batches and their cost, and what ftrace refuses.
  */
 
 #include <linux/module.h>
@@ -9,14 +9,14 @@
 #include "kp_ftrace.h"
 #include "kp_symbol.h"
 
-/* What others cost, in this task, since kp_ft_costs_begin(). */
+/* Calls of these functions by this task since kp_ft_costs_begin() */
 struct kp_ft_costs {
 	int ftrace_updates;
 	int expedited;
 	int stop_machine;
 };
 
-/* The task whose changes are counted. */
+/* Only calls by this task are counted. */
 static struct task_struct *kp_ft_counted;
 
 struct kp_ft_counter {
@@ -85,7 +85,10 @@ static void notrace kp_ft_rival_func(unsigned long ip, unsigned long parent_ip,
 		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)kp_ft_elsewhere);
 }
 
-/* Where ftrace gives its functions arguments only by way of all registers, it asks for these. */
+/*
+ * Without DYNAMIC_FTRACE_WITH_ARGS, ftrace passes registers only to callbacks that ask for
+ * all.
+ */
 struct ftrace_ops kp_ft_rival = {
 	.func = kp_ft_rival_func,
 	.flags = FTRACE_OPS_FL_IPMODIFY |
@@ -108,7 +111,10 @@ static int kp_ft_rival_on(struct kunit *test, unsigned long addr)
 	return kunit_add_action_or_reset(test, kp_ft_rival_off, NULL);
 }
 
-/* The live patch was first: what may divert is refused, what can't is not. */
+/*
+ * With a live patch, a probe with a post_handler, which may redirect, is refused; others are
+ * not.
+ */
 void kp_ft_patched_before(struct kunit *test)
 {
 	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
@@ -119,7 +125,7 @@ void kp_ft_patched_before(struct kunit *test)
 
 	probe->kp.post_handler = kp_ft_post;
 	disabled->kp.post_handler = kp_ft_post;
-	/* To have the address. */
+	/* Get the address that ftrace patches. */
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
 	kp_ft_unregister(test, probe);
 	KUNIT_ASSERT_EQ(test, kp_ft_rival_on(test, (unsigned long)probe->kp.addr), 0);
@@ -142,7 +148,7 @@ void kp_ft_patched_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, looks->pre, 1);
 	KUNIT_EXPECT_EQ(test, looks->pre_regs.ip, (unsigned long)looks->kp.addr + 1);
 
-	/* It may wait, but not be enabled. */
+	/* A disabled one can be registered, but not enabled. */
 	disabled->kp.flags = KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, disabled), 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&disabled->kp), -EBUSY);
@@ -160,9 +166,9 @@ void kp_ft_patched_before(struct kunit *test)
 }
 
 /*
- * Two probes with a post_handler and two without come and go at one address in
- * every order: each that is registered is called, once; and a live patch can come if and
- * only if none is registered that may redirect execution.
+ * Two probes with a post_handler and two without are registered and unregistered at one
+ * address, in random order. Each registered probe is called once. A live patch is refused
+ * exactly while a probe with a post_handler, which may redirect execution, is registered.
  */
 void kp_ft_orders(struct kunit *test)
 {
@@ -221,7 +227,7 @@ void kp_ft_switches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 }
 
-/* Many at once: one update of ftrace, and one grace period when they go. */
+/* A batch needs one update of each filter, and one grace period when it is unregistered. */
 __nocfi void kp_ft_batch(struct kunit *test)
 {
 	struct kprobe **kps = kunit_kcalloc(test, KP_FT_MANY, sizeof(*kps), GFP_KERNEL);
@@ -238,7 +244,7 @@ __nocfi void kp_ft_batch(struct kunit *test)
 		kp_ft_costs_begin(test);
 		KUNIT_ASSERT_EQ(test, register_kprobes(kps, KP_FT_MANY), 0);
 		costs = kp_ft_costs_end(test);
-		/* Two kinds, so two filters. */
+		/* One filter for probes with a post_handler, one for the others */
 		KUNIT_EXPECT_EQ(test, costs.ftrace_updates, 2);
 		KUNIT_EXPECT_EQ(test, costs.expedited, 0);
 		KUNIT_EXPECT_EQ(test, costs.stop_machine, 0);
@@ -263,7 +269,7 @@ __nocfi void kp_ft_batch(struct kunit *test)
 	}
 }
 
-/* One bad member, wherever it stands, and none of the others is left. */
+/* If ftrace refuses one probe of a batch, at any index, no other one stays registered. */
 __nocfi void kp_ft_batch_refused(struct kunit *test)
 {
 	struct kprobe *kps[5];
@@ -295,7 +301,7 @@ static void kp_ft_revive(void *disabled)
 	WRITE_ONCE(*(bool *)disabled, false);
 }
 
-/* What ftrace does when it has lost track of what it patched. */
+/* Do to kprobes what ftrace does when it has shut itself down after an error. */
 __nocfi void kp_ft_dead(struct kunit *test)
 {
 	kp_ft_call_t kill = kp_own(kprobe_ftrace_kill);
@@ -306,7 +312,7 @@ __nocfi void kp_ft_dead(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
 	kill();
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ft_revive, disabled), 0);
-	/* What is in the text works on. */
+	/* Registered probes still work. */
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 	KUNIT_EXPECT_EQ(test, kp_ft_register(test, late), -ENODEV);

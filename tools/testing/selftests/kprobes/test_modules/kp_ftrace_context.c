@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Part of the suite kprobes_ftrace: in which contexts handlers run, which hits over
- * a running handler are missed, and what stack traces from handlers show.
+ * Part of the suite kprobes_ftrace: in which contexts handlers run, which hits during a
+ * handler are missed, and what stack traces from handlers show.
  */
 
 #include <linux/context_tracking.h>
@@ -28,7 +28,7 @@ static void kp_ft_call_post(struct kprobe *kp, struct pt_regs *regs, unsigned lo
 	kp_ft_other(1);
 }
 
-/* A handler's own hits, at a breakpoint too, and the other way about. */
+/* Hits by a handler are missed, also if either of the two probes has a breakpoint. */
 void kp_ft_missed(struct kunit *test)
 {
 	struct kp_ft_probe *outer = kp_ft_new(test, kp_ft_target);
@@ -51,7 +51,7 @@ void kp_ft_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, other->pre + other->post, 0);
 	KUNIT_EXPECT_EQ(test, outer->kp.nmissed, 0);
 
-	/* The instruction behind the call is reached by a breakpoint. */
+	/* The instruction after ftrace's call gets a breakpoint. */
 	trap->kp.addr = other->kp.addr + MCOUNT_INSN_SIZE;
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, trap), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
@@ -68,14 +68,14 @@ void kp_ft_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, other->kp.nmissed, 23);
 	KUNIT_EXPECT_EQ(test, other->pre + other->post, 0);
 
-	/* Outside of handlers nothing is missed. */
+	/* Hits outside handlers are not missed. */
 	KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
 	KUNIT_EXPECT_EQ(test, other->pre + other->post, 2);
 	KUNIT_EXPECT_EQ(test, trap->pre, 1);
 	KUNIT_EXPECT_EQ(test, other->kp.nmissed, 23);
 }
 
-/* What comes over a handler, and whether it did. */
+/* Interrupts during a handler; @over_handler counts them */
 static struct {
 	struct irq_work work;
 	struct tasklet_struct tasklet;
@@ -111,7 +111,7 @@ static int kp_ft_wait_for_irq(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* A hard interrupt and a softirq over a handler: their hits are hits. */
+/* Hits by a hard interrupt or a softirq during a handler are not missed. */
 void kp_ft_interrupted(struct kunit *test)
 {
 	struct kp_ft_probe *outer = kp_ft_new(test, kp_ft_target);
@@ -181,7 +181,7 @@ void kp_ft_nmi(struct kunit *test)
 	unregister_nmi_handler(NMI_LOCAL, "kp_ftrace");
 }
 
-/* Handlers may use RCU even where the probed function may not. */
+/* Handlers may use RCU even where RCU does not watch the probed function. */
 void kp_ft_rcu_idle(struct kunit *test)
 {
 	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
@@ -228,8 +228,8 @@ static void kp_ft_trace_post(struct kprobe *kp, struct pt_regs *regs, unsigned l
 }
 
 /*
- * Where in a trace, from entry @from on, is something of @func, that is in the first @size
- * bytes of it?
+ * Return: the index, from @from on, of the first entry of a trace in the first @size bytes of
+ * @func, or -1 if there is none.
  */
 static int kp_ft_find(struct kunit *test, int trace, int from, void *func, unsigned long size)
 {
@@ -264,6 +264,6 @@ void kp_ft_stacks(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_ft_find(test, trace, at, kp_ft_caller, 32), at + 1);
 		KUNIT_EXPECT_EQ(test, kp_ft_find(test, trace, at, kp_ft_stacks, 1024), at + 2);
 	}
-	/* From registers it begins with these, past the probed address. */
+	/* A trace from registers begins with their ip, one byte past the probed address. */
 	KUNIT_EXPECT_EQ(test, kp_trace[1].entry[0], (unsigned long)probe->kp.addr + 1);
 }

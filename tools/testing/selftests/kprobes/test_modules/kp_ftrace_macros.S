@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Included by others: many small functions with a place for ftrace at their entries, as
- * the compiler makes it, and an array of their addresses.
+ * Macros for an array of small functions that have ftrace's call or nop at their entries, as
+ * the compiler makes it.
  */
 
 #include <linux/linkage.h>
@@ -32,7 +32,6 @@ SYM_FUNC_END(\array\()_\nr)
 	.popsection
 .endm
 
-/* An array of @count such functions. */
 .macro kp_entries array count
 	.text
 	.pushsection .rodata, "a"

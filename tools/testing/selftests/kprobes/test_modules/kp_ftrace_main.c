@@ -2,8 +2,8 @@
 /*
  * KUnit suite: probes at the entries of functions, where ftrace has its call.
  *
- * Loaded with crowd=1, a second function is attached to every target by ftrace,
- * which then comes to all of them through a list.
+ * With crowd=1, a second ftrace function is attached to every target, so ftrace calls both
+ * through its list of functions.
  */
 
 #include <linux/module.h>
@@ -75,14 +75,14 @@ bool kp_ft_is_nop(const struct kp_ft_probe *probe)
 	const void *at = probe->kp.addr;
 	u8 now[sizeof(nop)];
 
-	/* Unregistered, it has the address that it was given. */
+	/* An unregistered probe may have the address of the ENDBR, as it was given. */
 	if (is_endbr(*(u32 *)at))
 		at += ENDBR_INSN_SIZE;
 	return !copy_from_kernel_nofault(now, at, sizeof(now)) &&
 	       !memcmp(now, nop, sizeof(now));
 }
 
-/* Where the probe is, and what it is called. */
+/* Address and flags of a probe at an entry, and what can be probed next to it */
 static void kp_ft_where(struct kunit *test)
 {
 	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
@@ -91,7 +91,7 @@ static void kp_ft_where(struct kunit *test)
 	struct kp_ft_probe *inside;
 	int i;
 
-	/* Or it is a constant that objtool does not like. */
+	/* Hide that it is constant: objtool would reject the code. */
 	OPTIMIZER_HIDE_VAR(entry);
 	if (is_endbr(*(u32 *)entry))
 		entry += ENDBR_INSN_SIZE;
@@ -111,13 +111,13 @@ static void kp_ft_where(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 	KUNIT_EXPECT_EQ(test, by_name->pre, 1);
 
-	/* No instruction begins in the call, nor in the nop that stood there. */
+	/* No instruction begins inside the call, or inside the nop that it replaced. */
 	for (i = 1; i < MCOUNT_INSN_SIZE; i++) {
 		inside = kp_ft_new(test, (void *)entry + i);
 		KUNIT_EXPECT_EQ_MSG(test, kp_ft_register(test, inside), -EILSEQ, "+%d", i);
 		KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&inside->kp));
 	}
-	/* The next instruction is like any other. */
+	/* The next instruction is not ftrace's. */
 	inside = kp_ft_new(test, (void *)entry + MCOUNT_INSN_SIZE);
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, inside), 0);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&inside->kp));
@@ -126,7 +126,10 @@ static void kp_ft_where(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre, 2);
 
 	kp_ft_unregister(test, probe);
-	/* Handlers that still run look at the flag, so the next registration clears it. */
+	/*
+	 * Unregistration keeps the flag, since handlers may still read it. The next
+	 * registration clears it.
+	 */
 	probe->kp.addr = inside->kp.addr;
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&probe->kp));
@@ -138,7 +141,7 @@ static void kp_ft_where(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre + by_name->pre, 4);
 }
 
-/* As at a breakpoint in the same place. */
+/* Registers are as after a breakpoint at the same address. */
 static void kp_ft_regs(struct kunit *test)
 {
 	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
@@ -156,7 +159,7 @@ static void kp_ft_regs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.cs, __KERNEL_CS);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.ss, __KERNEL_DS);
 	KUNIT_EXPECT_TRUE(test, probe->pre_regs.flags & X86_EFLAGS_IF);
-	/* On top of the stack is where the function returns to. */
+	/* The return address is on top of the stack. */
 	KUNIT_EXPECT_GT(test, probe->pre_return, (unsigned long)kp_ft_caller);
 	KUNIT_EXPECT_LT(test, probe->pre_return, (unsigned long)kp_ft_caller + 64);
 	KUNIT_EXPECT_EQ(test, probe->post_ip, addr + MCOUNT_INSN_SIZE);
@@ -186,7 +189,7 @@ static int kp_ft_return(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Calls a function first, which returns to where the probed one goes on. */
+/* Push the resume address, and redirect execution to a function that returns there. */
 static int kp_ft_call_first(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_kp_ft(kp)->pre++;
@@ -217,7 +220,7 @@ static void kp_ft_diversions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, older->post, 1);
 	kp_ft_unregister(test, probe);
 
-	/* The others at the address are left out, as everywhere. */
+	/* After a redirection, handlers of other probes at the address are not called. */
 	probe->kp.pre_handler = kp_ft_divert;
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
@@ -277,7 +280,7 @@ static void kp_ft_suite_exit(struct kunit_suite *suite)
 	ftrace_free_filter(&kp_ft_rival);
 }
 
-/* Lest all that was tested was the wrong thing. */
+/* Was the second function attached for crowd=1, and only then? */
 static void kp_ft_crowd_is_there(struct kunit *test)
 {
 	unsigned long before = kp_ft_crowd_calls;

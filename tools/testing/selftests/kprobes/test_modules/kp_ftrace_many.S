@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions to be probed in batches by the suite kprobes_ftrace. */
+/* Targets for batches of the suite kprobes_ftrace */
 
 #include <linux/linkage.h>
 #include <asm/asm.h>
@@ -9,7 +9,7 @@
 
 kp_entries kp_ft_many KP_FT_MANY
 
-/* Adds to the argument, for a handler that has it called before a function. */
+/* Adds to the argument; a handler redirects execution to it before the probed function. */
 SYM_FUNC_START(kp_ft_add_thousand)
 	add	$1000, %_ASM_ARG1
 	RET

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions for the suite kprobes_ftrace, in a file of their own so that they are
- * called and not inlined, and each other than the rest so that none are merged.
+ * Targets of the suite kprobes_ftrace, in a file of their own so that calls are not inlined.
+ * Each differs from the others, so that none are merged.
  */
 
 #include "kp_ftrace.h"

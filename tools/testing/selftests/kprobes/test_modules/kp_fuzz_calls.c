@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: random arguments for the calls that register, unregister, enable and disable
- * probes. Each call must return what the manual says. After each, the probes that should be
- * hit are hit, and no others; a refused call has left the text unchanged.
+ * probes. Each call must return what the manual says. Then exactly the enabled probes are
+ * hit; a refused call has left the text unchanged.
  *
  * kp_fuzz_calls_structures fills structures with random values. kp_fuzz_calls_sequences makes
  * calls in any order for a few valid probes.
@@ -609,7 +609,6 @@ static bool kp_is_in(struct kp_probe **array, int num, struct kp_probe *probe)
 	return false;
 }
 
-/* Choose some probes of one kind. Return: how many. */
 static int kp_choose(struct kp_probe *chosen[KP_PROBES], enum kp_kind kind, bool prepare)
 {
 	int i, num = 0, most = 1 + kp_below(KP_PROBES);

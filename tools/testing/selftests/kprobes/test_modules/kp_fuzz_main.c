@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: random instructions have the same effect probed as bare. The programs in
- * ../fuzz share the generator and the corpus, and compare copies and emulations with the CPU
- * in user mode; here the probes are real ones.
+ * ../fuzz share the generator and the corpus, and test copies and emulations in user mode;
+ * here the probes are real.
  *
- * It executes only instructions that cannot harm the kernel, whatever their operands: no
- * system instructions, none that sets the stack pointer, and memory operands only in
- * kp_insn_mem or on the stack. The exception table catches exceptions.
+ * No instruction is executed that could harm the kernel: no system instructions, none that
+ * sets the stack pointer, and memory operands only in kp_insn_mem or on the stack. The
+ * exception table catches exceptions.
  */
 
 #include <linux/cpufeature.h>
@@ -71,7 +71,7 @@ static const char *const kp_mode_names[] = {
  * @branches: the branch reads its target from memory
  * @runs: it is accepted, and executed
  * @bare: the results without a probe
- * @way: KP_FUZZ_FAULT or KP_FUZZ_BRANCH, if it does not go on with the next instruction
+ * @way: KP_FUZZ_FAULT or KP_FUZZ_BRANCH, if the next instruction is not executed next
  */
 struct kp_target {
 	struct kprobe kp;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: functions of kprobes that the kernel calls but no module can. The script
- * chooses whether probes are boosted, single-stepped or optimised.
+ * KUnit suite: functions that kprobes has for the kernel, not for modules. The script chooses
+ * whether probes are boosted, single-stepped or optimised.
  */
 
 #include <linux/ftrace.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When this is loaded, ftrace gives up, as if it had found an error; only a boot helps then. */
+/*
+ * Loading this shuts ftrace down, as ftrace does after an error. Only a reboot enables it
+ * again.
+ */
 
 #include <linux/errno.h>
 #include <linux/module.h>

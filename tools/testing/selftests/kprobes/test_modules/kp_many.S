@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The functions of kretprobes_kunit for a great many return probes, for modules here. */
+/* Functions of kretprobes_kunit for many return probes */
 
 #include <kretprobes_kunit_many.S>

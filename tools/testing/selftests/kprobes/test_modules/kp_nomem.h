@@ -2,7 +2,7 @@
 #ifndef KP_NOMEM_H
 #define KP_NOMEM_H
 
-/* Make one allocation after the other fail, and keep account of those that succeed. */
+/* Fail one allocation after the other, and record which of the others are not freed. */
 
 #define KP_NOMEM_ENTRIES	40
 #define KP_NOMEM_MANY		500
@@ -12,14 +12,14 @@
 #include <kunit/test.h>
 
 /*
- * Until kp_nomem_end(), allocation number @nth fails of those that may sleep and may fail: the
- * allocations of the caller, or of the optimiser's thread. With 0 none fails. Allocations that
- * succeed are recorded until they are freed.
+ * Until kp_nomem_end(), fail allocation number @nth (0: none) of the caller, or of the
+ * optimiser's thread. Only allocations that may sleep and may fail are counted. Successful
+ * ones are recorded until they are freed.
  */
 void kp_nomem_begin(bool optimizer, unsigned int nth);
-/* Return: true if one has failed. */
+/* Return: true if an allocation was made to fail. */
 bool kp_nomem_end(void);
-/* The caller of the allocation that failed last */
+/* The caller of the last allocation that was made to fail */
 void *kp_nomem_where(void);
 
 /* Delete the records of earlier allocations. */
@@ -30,11 +30,11 @@ void kp_nomem_forget(void);
  */
 void kp_nomem_expect_freed(struct kunit *test, unsigned int allowed);
 
-/* Functions that add 1; ftrace can trace only the first ones. */
+/* Functions that add 1; ftrace can trace only kp_nomem_entries. */
 extern long (*const kp_nomem_entries[KP_NOMEM_ENTRIES])(long arg);
 extern long (*const kp_ret_many[KP_NOMEM_MANY])(long arg);
 
 extern struct kunit_suite kp_nomem_suite;
 
-#endif /* !__ASSEMBLY__ */
+#endif
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each allocation of an operation fails, one after the other. The operation then returns -ENOMEM
- * and leaves nothing, or it works without the memory.
+ * Each allocation of an operation is made to fail, one after the other. The operation then
+ * returns -ENOMEM and leaves nothing, or it works without the memory.
  */
 
 #include <linux/jiffies.h>
@@ -15,7 +15,7 @@
 #define KP_BATCH	150
 #define KP_TEXT		16
 
-/* A caller with an allocation left from each repetition leaks. */
+/* Repetitions: a caller leaks if it keeps an allocation of each. */
 #define KP_PASSES	4
 
 /* The offset of the second instruction of kp_ret_many[]'s functions */
@@ -23,32 +23,32 @@
 			 (IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? 4 : 0))
 
 enum kp_op {
-	KP_REGISTER,	/* probes, all at once */
-	KP_OPTIMIZE,	/* wait for the jumps of these; allocations of the optimiser fail */
-	KP_JOIN,	/* a second probe with a post_handler at an address */
+	KP_REGISTER,	/* register probes, all at once */
+	KP_OPTIMIZE,	/* register, wait for all jumps; the optimiser's allocations fail */
+	KP_JOIN,	/* register a second probe with a post_handler at an address */
 	KP_LEAVE,	/* unregister that second probe */
-	KP_ENABLE,	/* a disabled probe */
+	KP_ENABLE,	/* enable a disabled probe */
 	KP_REMOVE,	/* unregister probes, all at once */
 	KP_DISABLE,	/* disable probes, one by one */
 };
 
 struct kp_plan {
 	enum kp_op op;
-	/* At entries that ftrace can trace */
+	/* Probe entries that ftrace can trace. */
 	bool entries;
 	unsigned int nr;
 	unsigned int offset;
 	/* Every nth probe has a post_handler; 0: none has. */
 	unsigned int post;
-	/* Return probes, every nth with maxactive */
+	/* Return probes; every @reserved-th has @maxactive, 0: none has. */
 	bool returns;
 	unsigned int reserved;
 	int maxactive;
 	size_t data_size;
-	/* Repetitions; of many allocations, only every nth fails. */
+	/* @passes: repetitions. @stride: only every nth allocation is made to fail. */
 	unsigned int passes;
 	unsigned int stride;
-	/* The plan has more allocations than this. */
+	/* Minimum number of allocations of the plan */
 	unsigned int least;
 };
 
@@ -66,7 +66,7 @@ static struct kprobe *kps[KP_BATCH];
 static struct kretprobe *rps[KP_BATCH];
 static u8 kp_text[KP_BATCH][KP_TEXT];
 
-/* Hits of each probe of the plan and of kp_second since kp_fill() */
+/* Expected hits of each probe of the plan, and of kp_second, since kp_fill() */
 static unsigned int kp_hits, kp_second_hits;
 
 static int __kprobes kp_np_pre(struct kprobe *kp, struct pt_regs *regs)
@@ -200,7 +200,7 @@ static void kp_prepare(struct kunit *test)
 	}
 }
 
-/* An optimiser without memory retries. */
+/* Without memory, the optimiser retries. */
 static int kp_optimize(struct kunit *test)
 {
 	unsigned long timeout = jiffies + 120 * HZ;
@@ -272,7 +272,10 @@ static void kp_expect_done(struct kunit *test)
 	kp_unregister();
 	if (!kp_removes())
 		return;
-	/* An ftrace that could not change its filters does so with the next change. */
+	/*
+	 * If ftrace lacked memory to change a filter, it changes the filter with the next
+	 * change.
+	 */
 	kp_np_fill(&other, kp_plan->nr, false);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&other.rp.kp), 0);
 	unregister_kprobe(&other.rp.kp);
@@ -289,7 +292,7 @@ static void kp_expect_failed(struct kunit *test)
 		for (i = 0; i < kp_plan->nr; i++) {
 			KUNIT_EXPECT_EQ(test, enable_kprobe(kps[i]), -EINVAL);
 			KUNIT_EXPECT_EQ(test, enable_kretprobe(rps[i]), -EINVAL);
-			/* At that address, or after its endbr */
+			/* At the given address, or after its endbr */
 			KUNIT_EXPECT_LE(test, (void *)kps[i]->addr - kp_function(i) -
 					kp_plan->offset, 4);
 			KUNIT_EXPECT_EQ(test, kps[i]->flags, 0);
@@ -355,7 +358,6 @@ static void kp_run(struct kunit *test, const struct kp_plan *plan)
 	KUNIT_EXPECT_GT_MSG(test, nth, plan->least, "too few allocations");
 }
 
-/* A case of one or more plans */
 #define KP_CASE(name, ...)							\
 static void name(struct kunit *test)						\
 {										\
@@ -469,7 +471,7 @@ static struct kunit_case kp_nomem_cases[] = {
 	{}
 };
 
-/* Shared pools stay once they exist: make those of all sizes before allocations are recorded. */
+/* Shared pools are never freed: make one of each size before allocations are recorded. */
 static int kp_nomem_case_init(struct kunit *test)
 {
 	static const size_t sizes[] = { 0, 40, 200, KRETPROBE_MAX_DATA_SIZE };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Probes on the kernel's allocators make one allocation after the other fail, and record what is
- * allocated and not freed. CONFIG_FAILSLAB can do the first only: it also fails allocations that
- * may not sleep, and does not tell whose allocation it was.
+ * allocated and not freed. CONFIG_FAILSLAB does not record; it also fails allocations that may
+ * not sleep, and does not tell whose allocation failed.
  *
  * Parameters for the script:
  *
  * - nth: allocation number nth of the writing task fails, or with `within` set, in each call of
  *   that function
- * - failed: how many have failed since nth was last set to a number other than 0
+ * - failed: number of failed allocations since nth was last set to a number other than 0
  * - where: the caller of the allocation that failed last
  */
 
@@ -23,7 +23,7 @@
 #include <linux/workqueue.h>
 #include "kp_nomem.h"
 
-/* Only the task whose allocations are counted changes the counters. */
+/* Changed only by the task whose allocations are counted */
 static struct {
 	bool on;
 	bool optimizer;
@@ -32,14 +32,14 @@ static struct {
 	unsigned int count;
 	unsigned int failed;
 	void *where;
-	/* Nesting of allocators that call others of kp_sites[] for memory of their own */
+	/* Nesting of allocators with @encloses */
 	unsigned int inside;
 } kp_fail;
 
 /*
- * A hash table of allocations that are not freed yet. Any CPU frees in any context, but only the
- * task whose allocations are counted adds entries. On a busy machine, thousands of allocations
- * wait until RCU frees them.
+ * Hash table of allocations that are not freed yet. Any CPU frees in any context, but only
+ * the task whose allocations are counted adds entries. On a busy machine, thousands of
+ * allocations wait until RCU frees them.
  */
 #define KP_SLOTS_BITS	15
 #define KP_SLOTS	BIT(KP_SLOTS_BITS)
@@ -109,13 +109,13 @@ static bool __kprobes kp_is_asking(void)
 /* A function that allocates */
 struct kp_site {
 	const char *name;
-	/* The number of the argument with the flags */
+	/* The index of the argument with the GFP flags */
 	int flags;
-	/* The result without memory */
+	/* The result if memory is short */
 	long failure;
-	/* The result is what kfree() or another function of kp_frees[] gets. */
+	/* kfree() or another function of kp_frees[] frees the result. */
 	bool accounted;
-	/* Allocations that it makes itself are not recorded. */
+	/* It calls other allocators: do not record their results. */
 	bool encloses;
 	struct kprobe kp;
 	struct kretprobe rp;
@@ -138,7 +138,7 @@ static struct kp_site kp_sites[] = {
 	{ "set_memory_rox", KP_NO_FLAGS, -ENOMEM, false, true },
 };
 
-/* Allocations that may not sleep are not those of kprobes, and are not counted. */
+/* Has the allocation a flag of @has and none of @not? kprobes' own ones may sleep. */
 static bool __kprobes kp_has_flags(const struct kp_site *site, struct pt_regs *regs, gfp_t has,
 				   gfp_t not)
 {
@@ -150,7 +150,7 @@ static bool __kprobes kp_has_flags(const struct kp_site *site, struct pt_regs *r
 	return (gfp & has) && !(gfp & not);
 }
 
-/* At the entry, the return address is at the top of the stack. */
+/* Fail a call at its entry: the return address is on top of the stack. */
 static int __kprobes kp_alloc_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kp_site *site = container_of(kp, struct kp_site, kp);
@@ -270,7 +270,7 @@ static unsigned int kp_count_from(const void *caller)
 	return nr;
 }
 
-/* Find an entry whose caller has more than @allowed. */
+/* Find an entry whose caller has more than @allowed entries. */
 static struct kp_account *kp_too_many(unsigned int allowed)
 {
 	unsigned int i;
@@ -402,7 +402,7 @@ static int __init kp_nomem_init(void)
 		ret = register_kretprobe(&site->rp);
 		if (ret)
 			break;
-		/* Registered later, called first. */
+		/* Registered last, so its handler runs first */
 		site->kp.symbol_name = site->name;
 		site->kp.pre_handler = kp_alloc_pre;
 		ret = register_kprobe(&site->kp);

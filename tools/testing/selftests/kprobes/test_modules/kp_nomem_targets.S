@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions to be probed by the suite kprobes_nomem. */
+/* Targets of the suite kprobes_nomem */
 
 #include "kp_nomem.h"
 #include "kp_ftrace_macros.S"

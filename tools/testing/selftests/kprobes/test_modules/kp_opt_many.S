@@ -7,7 +7,6 @@
 
 	.text
 
-/* Each returns its argument plus one. */
 .macro ONE_OF_MANY nr
 SYM_FUNC_START(kp_opt_many_\nr)
 	mov	%_ASM_ARG1, %_ASM_AX

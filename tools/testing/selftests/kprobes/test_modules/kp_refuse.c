@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The last module notifier probes kp_target, then makes its loading fail. The kernel calls the
- * notifiers for GOING while the module's state is still COMING: kprobes' own first, then
- * kp_watch(), which tries a safety check. The check must not read the text any more.
+ * The last module notifier probes kp_target, then makes its loading fail. The kernel calls
+ * the notifiers for GOING while the module's state is still COMING: kprobes' own first, then
+ * kp_watch(), which requests a safety check. The check must not read the module's text any
+ * more.
  */
 
 #include <linux/delay.h>
@@ -15,7 +16,7 @@
 #include <kunit/test.h>
 #include "kp_symbol.h"
 
-/* In ms: by then the optimiser has done its safety check. */
+/* In ms; after this time the optimiser has done its safety check. */
 #define KP_CHECKED_AFTER	30
 
 static int registered = -1;
@@ -38,7 +39,7 @@ static int kp_refuse(struct notifier_block *nb, unsigned long state, void *mod)
 {
 	if (!kp_is_target(mod) || state != MODULE_STATE_COMING)
 		return NOTIFY_DONE;
-	/* insmod retries with another system call. */
+	/* Only once: insmod retries with another system call. */
 	if (!kp_addr) {
 		registered = register_kprobe(&kp_probe);
 		kp_addr = (unsigned long)kp_probe.addr;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Works around two bugs of QEMU 7.2. vmtest-init.sh loads this module before the tests, on s390.
+ * Works around two bugs of QEMU 7.2. vmtest-init.sh loads this module before the tests, on
+ * s390.
  *
  * An instruction with a relative operand, such as lgrl, reaches 4 GiB, but QEMU computes the
- * operand's address with 32 bits. The kernel places modules and slots up to 2 GiB below itself: a
- * copy in the lowest part of that memory would fault. This module occupies the lowest 32 MiB.
+ * operand's address with 32 bits. The kernel places modules and slots up to 2 GiB below
+ * itself: a copy in the lowest part of that memory would fault. This module occupies the
+ * lowest 32 MiB.
  *
- * QEMU does not take a branch that is single-stepped, on the base kernel either. The parameter
- * loses_branches tells; tests that step branches are skipped then.
+ * QEMU does not take a branch that is single-stepped, in any kernel. If the parameter
+ * loses_branches says so, tests that single-step branches are skipped.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>

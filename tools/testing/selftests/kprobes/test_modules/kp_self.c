@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suites: probes on the functions of kprobes itself, as tracers and intrusion detectors set
+ * KUnit suites: probes on functions of kprobes itself, as tracers and intrusion detectors set
  * them, while these functions register and unregister other probes.
  *
  * Writing to the parameter `wait` calls wait_for_kprobe_optimizer().
@@ -16,7 +16,7 @@
 #include "kp_regs.h"
 #include "kp_symbol.h"
 
-/* The bytes that a probe changes at most; some functions have no more. */
+/* A probe changes this number of bytes at most; some functions have no more. */
 #define KP_TEXT		5
 
 typedef void (*kp_self_wait_t)(void);
@@ -133,7 +133,7 @@ static void kp_self_call_all(struct kunit *test)
 	unregister_kretprobes(rps, 1);
 }
 
-/* A probe and a return probe of each function. The functions call each other: hits may be more. */
+/* Probe each function and its return. The functions call each other, so hits may exceed calls. */
 static void kp_self_watched(struct kunit *test)
 {
 	int hits[ARRAY_SIZE(kp_self_names)], returns[ARRAY_SIZE(kp_self_names)];
@@ -174,9 +174,9 @@ static struct kunit_suite kp_self_suite = {
 };
 
 /*
- * A stand-in for a module that guards the kernel. It sets return probes on functions by which
- * tasks gain privileges, or by which the kernel's text or kprobes can be changed; waits for the
- * optimiser, and copies the text. If the text changes later, it raises the alarm.
+ * Stand-in for a module that guards the kernel. It registers return probes on functions by
+ * which tasks gain privileges, or by which the kernel's text or kprobes can be changed; waits
+ * for the optimiser, and copies the text. A later change of the text is an alarm.
  */
 
 /* Some exist only in some configurations. */
@@ -246,7 +246,6 @@ static void kp_guard_no_wait(void)
 {
 }
 
-/* The function that waits for the optimiser, if there is one */
 static kp_self_wait_t kp_guard_waiter(struct kunit *test)
 {
 	if (!IS_ENABLED(CONFIG_OPTPROBES))
@@ -279,7 +278,10 @@ static void kp_guard_hooks_and_waits(struct kunit *test)
 	wait();
 	kp_guard_expect_hooked(test);
 	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
-		/* These were called, unless the last one is an empty inline function. */
+		/*
+		 * These were called; without optimiser, the last one is an empty inline
+		 * function.
+		 */
 		if (!strstr(hook->name, "register_k") &&
 		    (strcmp(hook->name, "wait_for_kprobe_optimizer") ||
 		     !IS_ENABLED(CONFIG_OPTPROBES)))

@@ -23,7 +23,7 @@ static __always_inline void kp_target_room(void)
 	asm volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop" : : : "memory");
 }
 
-/* The alignment gives it the same offset in both modules. */
+/* The alignment gives it the same offset in kp_target and kp_target2. */
 noinline int kp_tgt_function(int arg);
 noinline int __aligned(1024) kp_tgt_function(int arg)
 {
@@ -42,8 +42,8 @@ noinline int kp_tgt_caller(int arg)
 
 #ifdef CONFIG_X86
 /*
- * The same instructions in every kernel, without ftrace's call: at +0, +3 and +6, or +5 with 32
- * bits. A jump at +0 overlaps the first two.
+ * The same instructions in every kernel, without ftrace's call: at +0, +3 and +6 (32-bit:
+ * +5). A jump at +0 overlaps the first two.
  */
 int kp_tgt_plain(int arg);
 asm(".pushsection .text, \"ax\"\n\t"
@@ -74,7 +74,7 @@ noinline int kp_tgt_nokprobe(int arg)
 
 NOKPROBE_SYMBOL(kp_tgt_nokprobe);
 
-/* A probe reads its arguments, some of which are on the stack. */
+/* For a probe that reads arguments, some of them on the stack */
 noinline __noclone void kp_tgt_arguments(long a, long b, long c, long d, long e, long f,
 					 long g, const char *h);
 noinline __noclone void kp_tgt_arguments(long a, long b, long c, long d, long e, long f,
@@ -104,7 +104,7 @@ static int kp_target_calls_set(const char *val, const struct kernel_param *param
 	return 0;
 }
 
-/* The kernel destroys parameters after the exit function and the notifiers for GOING. */
+/* Called when the kernel destroys parameters: after the exit function and notifiers for GOING. */
 noinline void kp_tgt_at_free(void);
 noinline void kp_tgt_at_free(void)
 {

@@ -12,7 +12,7 @@
 #include "kp_symbol.h"
 
 static const char *kp_text_start, *kp_text_end;
-/* The part of s390's text with the addresses of tracers is left out. */
+/* Leave out the part of s390's text that has addresses of tracers. */
 static const char *kp_tracers_start, *kp_tracers_end;
 static struct dentry *kp_text_file;
 
