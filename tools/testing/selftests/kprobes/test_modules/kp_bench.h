@@ -2,7 +2,7 @@
 #ifndef KP_BENCH_H
 #define KP_BENCH_H
 
-/* Functions that are probed in addition to the measured one; instructions in each */
+/* Functions probed in addition to the measured one; instructions in each */
 #define KP_BENCH_ROWS	100
 #define KP_BENCH_ROW	100
 /* Functions with ftrace's call, probed at their entries */
@@ -32,7 +32,7 @@ static noinline u64 __maybe_unused kp_call(void (*fn)(void))
 	return end - start;
 }
 
-/* Allocate probes and an array of pointers to them. Free both by kvfree() of the array. */
+/* kvfree() of the returned array frees the probes, too. */
 static inline struct kprobe **kp_alloc_probes(int nr)
 {
 	struct kprobe **ptr = kvcalloc(nr, sizeof(*ptr) + sizeof(**ptr), GFP_KERNEL);

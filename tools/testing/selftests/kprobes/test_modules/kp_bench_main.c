@@ -45,12 +45,12 @@
 #define KP_JUMP_INSNS	3
 #define KP_JUMP_PATIENCE	(10 * HZ)
 
-/* Serialises the readers: they share the probes. */
+/* Serialises readers, which share the probes. */
 static DEFINE_MUTEX(kp_bench_mutex);
 
 static struct kprobe **kp_other;
 
-/* The calls of the measured handlers: @first are pre_handlers and handlers of returns. */
+/* Calls of handlers: @first are pre_handlers and return handlers */
 static struct {
 	unsigned long first, second;
 } kp_called;
@@ -83,7 +83,7 @@ struct kp_cost {
 	u64 most;
 };
 
-/* Measure KP_BENCH_CALLS calls. A first call, which may cost more, is left out. */
+/* Measure KP_BENCH_CALLS calls, after one that may cost more. */
 static struct kp_cost kp_calls(void (*fn)(void))
 {
 	struct kp_cost cost = { .least = U64_MAX };
@@ -167,7 +167,7 @@ static void kp_end(struct seq_file *m, const char *name)
 	cond_resched();
 }
 
-/* Clear @p: some kernels refuse a probe in which an earlier registration has left values. */
+/* Clear @p: some kernels refuse what an earlier registration leaves in it. */
 static void kp_init(struct kprobe *p, void *addr, bool post)
 {
 	memset(p, 0, sizeof(*p));
@@ -205,7 +205,7 @@ static int kp_wait_jumps(struct kprobe **probes, int nr)
 
 enum kp_way { KP_BREAKPOINT, KP_JUMP, KP_FTRACE };
 
-/* Is the registered probe @p hit by @way? Wait for its jump, if @way is that. */
+/* Is @p hit by @way, after a wait for its jump if that is wanted? */
 static bool kp_is_reached_by(struct kprobe *p, enum kp_way way)
 {
 	if (way == KP_JUMP)
@@ -242,20 +242,20 @@ static void kp_unregister(struct kretprobe *rp, unsigned int form)
 }
 
 /*
- * Print a line: name, instructions of a hit (a range if they differ), traps. Print nothing,
- * and succeed, if @p is not hit by @way.
+ * Print a line: name, instructions of a hit (a range if they differ), traps. Succeed without
+ * a line if @p is not hit by @way.
  */
 static int kp_measure(struct seq_file *m, const char *name, const char *suffix,
 		      void (*fn)(void), enum kp_way way, unsigned int form)
 {
-	/* kp_calls() makes one more call than it measures, kp_count_traps() makes one. */
+	/* kp_calls() makes one extra call, kp_count_traps() another. */
 	const unsigned long all = KP_BENCH_CALLS + 2;
 	static struct kretprobe rp;
 	struct kp_cost bare, hit;
 	unsigned int traps;
 	int err;
 
-	/* Some kernels remove a jump only some time after unregister_kprobe(). */
+	/* Some kernels remove a jump later than unregister_kprobe(). */
 	err = kp_wait_jump(kp_first_insn(fn), false);
 	if (err)
 		return err;
@@ -290,7 +290,6 @@ static int kp_pre_and_post(struct seq_file *m, const char *name, void (*fn)(void
 	       kp_measure(m, "post_", name, fn, way, KP_SECOND);
 }
 
-/* Measure a hit of 2, 4 and 16 probes on one address. */
 static int kp_several(struct seq_file *m, const char *name, void (*fn)(void), bool jump)
 {
 	struct kp_cost bare, hit;
@@ -454,7 +453,7 @@ static void kp_init_entry(int i)
 	kp_init(kp_other[i], kp_first_insn(kp_bench_entries[i]), false);
 }
 
-/* Register and unregister KP_BATCH probes in one call, or in a call for each. */
+/* Register and unregister KP_BATCH probes, in one call or one each. */
 static int kp_change(struct seq_file *m, void (*init)(int i), bool batch, const char *on,
 		     const char *off)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The cost of kprobes in a kernel in which no probe has ever been registered */
+/* The cost of kprobes in a kernel that has never had a probe */
 
 #include <linux/kmod.h>
 #include <linux/kthread.h>
@@ -18,7 +18,7 @@
 #define KP_ROUNDS	100
 #define KP_PROCESSES	20
 
-/* Measure page faults that the kernel takes on anonymous pages of the reading process. */
+/* Measure page faults in the kernel, on anonymous pages. */
 static int kp_fault(struct seq_file *m)
 {
 	u64 start, least = U64_MAX;
@@ -39,7 +39,7 @@ static int kp_fault(struct seq_file *m)
 	return err;
 }
 
-/* Measure a stack trace with @frames more frames, made by recursion. */
+/* Measure a stack trace with @frames more frames. */
 static noinline unsigned int kp_trace(unsigned int frames, u64 *least)
 {
 	unsigned long trace[4 * KP_FRAMES];
@@ -63,7 +63,7 @@ struct kp_frames {
 	struct completion done;
 };
 
-/* Run in a kernel thread: its stack has only frames of C functions. */
+/* A kernel thread's stack has only frames of C functions. */
 static int kp_trace_thread(void *data)
 {
 	struct kp_frames *frames = data;
@@ -93,7 +93,7 @@ static int kp_frame(struct seq_file *m)
 	return 0;
 }
 
-/* Measure a process that ends at once, from its start until it has ended. */
+/* Measure a process from its start to its end. */
 static int kp_process(struct seq_file *m)
 {
 	char path[] = "/bin/true";

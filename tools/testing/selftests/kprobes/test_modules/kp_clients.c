@@ -158,7 +158,7 @@ static int set_failable_plain(int calls)
 	return call_failable(calls, kp_cl_failable_plain);
 }
 
-/* Protected by the module's parameter lock */
+/* Protected by the parameter lock */
 static struct task_struct *loaders[KP_CL_LOADERS];
 static atomic_t wrong = ATOMIC_INIT(0);
 

@@ -79,8 +79,8 @@ static int kp_ctl_unregister(struct kp_ctl_probe *probe)
 
 /*
  * Stop a module in the middle of loading: the handler spins with interrupts disabled until a
- * thread on another CPU has tried to register, or for some seconds at most. Two threads are bound
- * to two CPUs, so that one is not on the spinning CPU.
+ * thread on another CPU has tried to register, for some seconds at most. There are two
+ * threads on two CPUs, as one may be on the spinning CPU.
  */
 static struct {
 	struct kprobe kp;

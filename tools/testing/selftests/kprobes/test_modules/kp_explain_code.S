@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code that api-explain.sh asks about: an instruction for each reason that kp_opt_codes.S has
- * none for. No CPU executes it. CODE_END leaves room for a jump.
+ * An instruction for each reason that kp_opt_codes.S has none for. No CPU executes this code.
+ * CODE_END leaves room for a jump.
  */
 
 #include <linux/linkage.h>

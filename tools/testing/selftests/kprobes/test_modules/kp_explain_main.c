@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * For api-explain.sh. In debugfs, kp_explain has a line for each location: a name, and
- * SYMBOL+OFFSET. A word written to the parameter refuse provokes a refusal; then the
- * parameter has its errno and its reason.
+ * SYMBOL+OFFSET. A word written to the parameter refuse provokes a refusal; reading it gives
+ * errno and reason.
  */
 
 #include <linux/bug.h>
@@ -331,8 +331,8 @@ static void kp_wait_while(enum probepoint_state state)
 
 /*
  * Change text after the detour buffer was made and before the jump is written. If the jump
- * was written first, the changed byte is one of the jump's: no CPU executes it, and
- * unregistration removes it. Retry.
+ * was first, the changed byte is one of the jump's: no CPU executes it, and unregistration
+ * removes it. Retry.
  */
 static int kp_change(void)
 {

@@ -115,7 +115,6 @@ struct kf_audit {
 	unsigned int wrong;
 };
 
-/* Compare all records, and log up to ten that are wrong. */
 static __nocfi struct kf_audit kf_audit(void)
 {
 	struct ftrace_rec_iter *iter;
@@ -276,7 +275,6 @@ static void kf_expect_hits(struct kunit *test)
 	}
 }
 
-/* Choose one to five targets. */
 static void kf_choose(struct rnd_state *rnd, unsigned long *some)
 {
 	int n = 1 + prandom_u32_state(rnd) % 5;
@@ -426,7 +424,7 @@ static void kf_random(struct kunit *test)
 	kf_expect_hits(test);
 }
 
-/* After a filter was freed, a new one of the same ftrace_ops has nothing of the first. */
+/* After a filter was freed, a new one starts empty. */
 static void kf_freed(struct kunit *test)
 {
 	struct kf_user *user = &kf_users[0];
@@ -452,7 +450,7 @@ static void kf_freed(struct kunit *test)
 	kf_expect_hits(test);
 }
 
-/* If one function of a filter changes, ftrace looks at that one only. Count how many it tests. */
+/* If one function of a filter changes, ftrace tests that one only. */
 static unsigned int kf_tested;
 static struct task_struct *kf_changer;
 

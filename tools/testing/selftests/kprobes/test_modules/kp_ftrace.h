@@ -2,10 +2,7 @@
 #ifndef KP_FTRACE_H
 #define KP_FTRACE_H
 
-/*
- * Shared by the files of the suite kprobes_ftrace: functions that ftrace can trace, and
- * probes that count their hits.
- */
+/* Shared by the files of the suite kprobes_ftrace */
 
 #define KP_FT_MANY	100
 
@@ -21,7 +18,6 @@ long kp_ft_other(long arg);
 long kp_ft_caller(long arg);
 extern long (*const kp_ft_many[KP_FT_MANY])(long arg);
 
-/* Returns its argument plus a hundred. */
 long kp_ft_elsewhere(long arg);
 void kp_ft_add_thousand(void);
 

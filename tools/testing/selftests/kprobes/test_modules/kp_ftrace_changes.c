@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Part of the suite kprobes_ftrace: several probes and live patches at the same entries,
- * batches and their cost, and what ftrace refuses.
+ * Part of the suite kprobes_ftrace: probes with live patches, batches and their cost, and
+ * what ftrace refuses.
  */
 
 #include <linux/module.h>
@@ -9,7 +9,7 @@
 #include "kp_ftrace.h"
 #include "kp_symbol.h"
 
-/* Calls of these functions by this task since kp_ft_costs_begin() */
+/* Calls of these functions since kp_ft_costs_begin() */
 struct kp_ft_costs {
 	int ftrace_updates;
 	int expedited;
@@ -73,7 +73,6 @@ static struct kp_ft_costs kp_ft_costs_end(struct kunit *test)
 	return costs;
 }
 
-/* Redirect execution to kp_ft_elsewhere(), as a live patch does. */
 static void notrace kp_ft_rival_func(unsigned long ip, unsigned long parent_ip,
 				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
@@ -85,10 +84,7 @@ static void notrace kp_ft_rival_func(unsigned long ip, unsigned long parent_ip,
 		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)kp_ft_elsewhere);
 }
 
-/*
- * Without DYNAMIC_FTRACE_WITH_ARGS, ftrace passes registers only to callbacks that ask for
- * all.
- */
+/* Without DYNAMIC_FTRACE_WITH_ARGS, only callbacks that ask for all registers get any. */
 struct ftrace_ops kp_ft_rival = {
 	.func = kp_ft_rival_func,
 	.flags = FTRACE_OPS_FL_IPMODIFY |
@@ -269,7 +265,7 @@ __nocfi void kp_ft_batch(struct kunit *test)
 	}
 }
 
-/* If ftrace refuses one probe of a batch, at any index, no other one stays registered. */
+/* If ftrace refuses any one probe of a batch, none stays registered. */
 __nocfi void kp_ft_batch_refused(struct kunit *test)
 {
 	struct kprobe *kps[5];
@@ -301,7 +297,7 @@ static void kp_ft_revive(void *disabled)
 	WRITE_ONCE(*(bool *)disabled, false);
 }
 
-/* Do to kprobes what ftrace does when it has shut itself down after an error. */
+/* Do to kprobes what ftrace does when it shuts itself down after an error. */
 __nocfi void kp_ft_dead(struct kunit *test)
 {
 	kp_ft_call_t kill = kp_own(kprobe_ftrace_kill);

@@ -227,10 +227,7 @@ static void kp_ft_trace_post(struct kprobe *kp, struct pt_regs *regs, unsigned l
 	kp_trace[2].nr = stack_trace_save(kp_trace[2].entry, KP_FT_DEPTH, 0);
 }
 
-/*
- * Return: the index, from @from on, of the first entry of a trace in the first @size bytes of
- * @func, or -1 if there is none.
- */
+/* Return: index from @from on of an entry in the first @size bytes of @func, or -1. */
 static int kp_ft_find(struct kunit *test, int trace, int from, void *func, unsigned long size)
 {
 	unsigned long start = (unsigned long)func;
@@ -264,6 +261,6 @@ void kp_ft_stacks(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_ft_find(test, trace, at, kp_ft_caller, 32), at + 1);
 		KUNIT_EXPECT_EQ(test, kp_ft_find(test, trace, at, kp_ft_stacks, 1024), at + 2);
 	}
-	/* A trace from registers begins with their ip, one byte past the probed address. */
+	/* A trace from registers begins with the ip, one byte past the probed address. */
 	KUNIT_EXPECT_EQ(test, kp_trace[1].entry[0], (unsigned long)probe->kp.addr + 1);
 }

@@ -75,14 +75,14 @@ bool kp_ft_is_nop(const struct kp_ft_probe *probe)
 	const void *at = probe->kp.addr;
 	u8 now[sizeof(nop)];
 
-	/* An unregistered probe may have the address of the ENDBR, as it was given. */
+	/* Before registration it may be the address of the ENDBR. */
 	if (is_endbr(*(u32 *)at))
 		at += ENDBR_INSN_SIZE;
 	return !copy_from_kernel_nofault(now, at, sizeof(now)) &&
 	       !memcmp(now, nop, sizeof(now));
 }
 
-/* Address and flags of a probe at an entry, and what can be probed next to it */
+/* Address and flags of a probe at an entry */
 static void kp_ft_where(struct kunit *test)
 {
 	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
@@ -126,10 +126,7 @@ static void kp_ft_where(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre, 2);
 
 	kp_ft_unregister(test, probe);
-	/*
-	 * Unregistration keeps the flag, since handlers may still read it. The next
-	 * registration clears it.
-	 */
+	/* The flag stays, since handlers may still read it; the next registration clears it. */
 	probe->kp.addr = inside->kp.addr;
 	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&probe->kp));
@@ -159,7 +156,6 @@ static void kp_ft_regs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.cs, __KERNEL_CS);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.ss, __KERNEL_DS);
 	KUNIT_EXPECT_TRUE(test, probe->pre_regs.flags & X86_EFLAGS_IF);
-	/* The return address is on top of the stack. */
 	KUNIT_EXPECT_GT(test, probe->pre_return, (unsigned long)kp_ft_caller);
 	KUNIT_EXPECT_LT(test, probe->pre_return, (unsigned long)kp_ft_caller + 64);
 	KUNIT_EXPECT_EQ(test, probe->post_ip, addr + MCOUNT_INSN_SIZE);
@@ -189,7 +185,7 @@ static int kp_ft_return(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Push the resume address, and redirect execution to a function that returns there. */
+/* Push the resume address, and redirect to a function that returns there. */
 static int kp_ft_call_first(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_kp_ft(kp)->pre++;

@@ -282,7 +282,7 @@ static const int kp_results[] = {
 /* Results that are right for a random address */
 #define KP_ANYWHERE	(KP_OK | KP_INVAL | KP_ILSEQ | KP_NOTSUPP | KP_NOENT)
 
-/* Return: the index of @err in kp_results, or the size of kp_results if it has none. */
+/* Return: the index of @err in kp_results, or its size if there is none. */
 static unsigned int kp_result(int err)
 {
 	unsigned int i;
@@ -292,7 +292,7 @@ static unsigned int kp_result(int err)
 	return i;
 }
 
-/* Add @results to what is right. If a probe has several errors, any of them may be returned. */
+/* Add @results. If a probe has several errors, any of them may be returned. */
 static void kp_wrong(struct kp_probe *m, unsigned int results)
 {
 	if (m->right == KP_OK)
@@ -368,9 +368,9 @@ static void kp_make_location(struct kp_probe *m)
 		return;
 	case 11:
 		/*
-		 * Functions of spinlocks may follow schedule_timeout() in the text. Arm does
-		 * not survive probes there: it takes a spinlock to find out what an undefined
-		 * instruction is.
+		 * Spinlock functions may follow schedule_timeout(). Arm does not survive
+		 * probes there: it takes a spinlock to find out what an undefined instruction
+		 * is.
 		 */
 		p->addr = dereference_function_descriptor(IS_ENABLED(CONFIG_ARM) || kp_one_in(2) ?
 							  (void *)vsnprintf :

@@ -270,10 +270,10 @@ static bool kp_breaks_qemu(const struct kp_target *t)
 	u8 rex = insn->rex_prefix.bytes[0];
 
 	/*
-	 * A CPU has eight MMX registers and ignores REX.R and REX.B. QEMU takes mm8 to mm15 from
-	 * the fields after mm7 in its own structure: mm9 is the address of the last memory operand
-	 * of x87, which any process changes. Shown by 41 0f 38 06 f1 (phsubd %mm1, %mm6): the
-	 * upper half of its result is that address after fldl, and is mm1's on a CPU.
+	 * A CPU has eight MMX registers and ignores REX.R and REX.B. QEMU takes mm8 to mm15
+	 * from the fields after mm7 in its own structure: mm9 is the address of the last
+	 * memory operand of x87, which any process changes (41 0f 38 06 f1, phsubd %mm1,
+	 * %mm6, after fldl).
 	 */
 	if (kp_names_mmx(t) && (X86_REX_R(rex) || (X86_REX_B(rex) && !fuzz_has_memory(insn))))
 		return true;
@@ -618,7 +618,7 @@ static bool kp_differs(struct kunit *test, const struct kp_target *t, int round)
 			       sizeof(out->vector));
 }
 
-/* Return: false if the effect is not the same as without the probe. */
+/* Return: false if the effect differs from that without the probe. */
 static noinline bool kp_rounds(struct kunit *test, struct kp_target *t)
 {
 	int round;
@@ -702,10 +702,7 @@ static void kp_run_all(struct kunit *test, enum kp_mode mode)
 	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
 		struct kp_target *t = &kp_targets[i];
 
-		/*
-		 * Text that begins with a jump of its own does not show whether it is
-		 * optimised.
-		 */
+		/* Text with a jump of its own does not show whether it is optimised. */
 		if (!t->runs || (mode >= KP_OPT_PRE && (!kp_is_jump(t->text) ||
 							t->bytes[0] == JMP32_INSN_OPCODE)))
 			continue;

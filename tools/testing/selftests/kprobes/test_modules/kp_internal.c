@@ -64,7 +64,7 @@ static noinline long kp_internal_forbidden(long arg)
 
 NOKPROBE_SYMBOL(kp_internal_forbidden);
 
-/* For pointers: with IBT, an indirect call needs an endbr, which kp_internal_plain() has not. */
+/* Called by pointer: with IBT, kp_internal_plain() would need an endbr. */
 static long kp_call_plain(long arg)
 {
 	return kp_internal_plain(arg);
@@ -274,7 +274,7 @@ static void kp_internal_busy_interrupted(struct kunit *test)
 	kp_calls(test, 2, 1);
 }
 
-/* A handler's context stays busy after a kprobe_busy_begin() and _end() in the handler. */
+/* kprobe_busy_begin() and _end() in a handler leave its context busy. */
 static void kp_internal_busy_in_handler(struct kunit *test)
 {
 	kp_register(test, &kp_probe, kp.target->addr, true);
@@ -407,10 +407,7 @@ static void kp_internal_get_kprobe(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp_find(NULL));
 }
 
-/*
- * A removed probepoint leaves a mark in the table. A search for the highest address or for 0
- * must not find it.
- */
+/* A search for the highest address or for 0 must not find the mark of a removed probepoint. */
 static void kp_internal_no_address(struct kunit *test)
 {
 	unsigned int i;
@@ -437,7 +434,7 @@ static void kp_internal_given_address(struct kunit *test)
 		unregister_kprobe(&kp_probe);
 		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr, nops + i);
 	}
-	/* An address that was found by symbol does not count as given by the user. */
+	/* An address found by symbol does not count as the user's. */
 	kp_probe = (struct kprobe){ .symbol_name = "kp_internal_nops", .pre_handler = kp_pre };
 	for (i = 0; i < 3; i++) {
 		kp_probe.offset = i;
@@ -461,8 +458,8 @@ static void kp_user_int3(struct kunit *test, unsigned long ip)
 }
 
 /*
- * Some CPUs wrap around at the end of 32-bit user space, so a breakpoint of a user can be at
- * 0. It must not hit a probepoint, nor the mark of a removed one.
+ * Some CPUs wrap around at the end of 32-bit user space, so a user's breakpoint can be at 0.
+ * It must not hit a probepoint, nor the mark of a removed one.
  */
 static void kp_internal_user_int3(struct kunit *test)
 {

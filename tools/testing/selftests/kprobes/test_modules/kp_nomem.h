@@ -13,16 +13,15 @@
 
 /*
  * Until kp_nomem_end(), fail allocation number @nth (0: none) of the caller, or of the
- * optimiser's thread. Only allocations that may sleep and may fail are counted. Successful
- * ones are recorded until they are freed.
+ * optimiser's thread. Only allocations that may sleep and may fail count. Successful ones are
+ * recorded until they are freed.
  */
 void kp_nomem_begin(bool optimizer, unsigned int nth);
-/* Return: true if an allocation was made to fail. */
 bool kp_nomem_end(void);
-/* The caller of the last allocation that was made to fail */
+/* The caller of the last failed allocation */
 void *kp_nomem_where(void);
 
-/* Delete the records of earlier allocations. */
+/* Delete the records. */
 void kp_nomem_forget(void);
 /*
  * Wait until no caller has more than @allowed allocations left. Grace periods delay frees. A

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each allocation of an operation is made to fail, one after the other. The operation then
- * returns -ENOMEM and leaves nothing, or it works without the memory.
+ * Fail each allocation of an operation, one after the other. The operation then returns
+ * -ENOMEM and leaves nothing, or works without the memory.
  */
 
 #include <linux/jiffies.h>
@@ -11,14 +11,14 @@
 #include <linux/string.h>
 #include "kp_nomem.h"
 
-/* More probes than fit in one page of slots */
+/* More than fit in one page of slots */
 #define KP_BATCH	150
 #define KP_TEXT		16
 
 /* Repetitions: a caller leaks if it keeps an allocation of each. */
 #define KP_PASSES	4
 
-/* The offset of the second instruction of kp_ret_many[]'s functions */
+/* Offset of the second instruction in kp_ret_many[]'s functions */
 #define KP_INSIDE	((IS_ENABLED(CONFIG_X86_64) ? 3 : 2) + \
 			 (IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? 4 : 0))
 
@@ -52,7 +52,6 @@ struct kp_plan {
 	unsigned int least;
 };
 
-/* A probe: rp.kp alone, or the return probe rp */
 struct kp_np {
 	struct kretprobe rp;
 	unsigned int pre;
@@ -144,7 +143,7 @@ static void kp_unregister(void)
 static void kp_expect_counts(struct kunit *test, const struct kp_np *probe, unsigned int hits)
 {
 	if (kp_plan->returns) {
-		/* A call for which no instance could be allocated is counted as missed. */
+		/* A call without an instance is counted as missed. */
 		KUNIT_EXPECT_EQ(test, probe->pre + probe->rp.nmissed, hits);
 		KUNIT_EXPECT_EQ(test, probe->returns, probe->pre);
 		return;
@@ -171,7 +170,7 @@ static void kp_call(struct kunit *test, bool hit, bool second)
 	kp_expect_counts(test, &kp_second, kp_second_hits);
 }
 
-/* The functions are unchanged, and hit no probe. */
+/* Expect unchanged functions that hit no probe. */
 static void kp_expect_clean(struct kunit *test)
 {
 	unsigned int i;

@@ -37,9 +37,9 @@ static struct {
 } kp_fail;
 
 /*
- * Hash table of allocations that are not freed yet. Any CPU frees in any context, but only
- * the task whose allocations are counted adds entries. On a busy machine, thousands of
- * allocations wait until RCU frees them.
+ * Hash table of allocations that are not freed yet. Any CPU may remove entries in any
+ * context; only the task whose allocations are counted adds them. On a busy machine,
+ * thousands wait for RCU.
  */
 #define KP_SLOTS_BITS	15
 #define KP_SLOTS	BIT(KP_SLOTS_BITS)
@@ -93,7 +93,6 @@ static void __kprobes kp_account_free(void *mem)
 			WRITE_ONCE(a->mem, NULL);
 }
 
-/* Are the allocations of this context counted? */
 static bool __kprobes kp_is_asking(void)
 {
 	if (!READ_ONCE(kp_fail.on))
@@ -270,7 +269,7 @@ static unsigned int kp_count_from(const void *caller)
 	return nr;
 }
 
-/* Find an entry whose caller has more than @allowed entries. */
+/* Find an entry of a caller that has more than @allowed. */
 static struct kp_account *kp_too_many(unsigned int allowed)
 {
 	unsigned int i;

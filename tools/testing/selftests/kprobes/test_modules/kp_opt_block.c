@@ -37,7 +37,7 @@ static void kp_row_jump(struct kunit *test, struct kp_opt_probe **probes)
 }
 
 /*
- * The jump is removed before any CPU can hit the second probe. A second probe after the DCR
+ * The jump is removed before any CPU can hit a second probe in the DCR. A probe after the DCR
  * does not remove it.
  */
 static void kp_opt_enters(struct kunit *test)
@@ -141,7 +141,7 @@ static int kp_row_jumps(struct kunit *test, struct kp_opt_probe **probes, int nr
 	return jumps;
 }
 
-/* Of probes on all instructions, only the last is optimised; of every third, all are. */
+/* Of probes on all instructions only the last is optimised; of every third, all. */
 static void kp_opt_row_full(struct kunit *test)
 {
 	struct kp_opt_probe *probes[KP_ROW_INSNS], *third[KP_ROW_INSNS];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Functions in which branches, addresses, fixups and returns lead into the JTPR of the probed
- * instruction, or not. The argument, in %_ASM_DI, chooses one of two ways through a function;
- * each has its own result.
+ * instruction, or not. The argument, in %_ASM_DI, chooses one of two ways with different
+ * results.
  */
 
 #include <linux/errno.h>
@@ -195,8 +195,8 @@ CODE call, KP_REFUSE
 INTO call
 
 /*
- * An indirect jump with unknown targets. With IBT it is a return: a jump would need an endbr
- * at its target, which is another reason to refuse.
+ * An indirect jump with unknown targets. With IBT a return, since the endbr at a jump's
+ * target is another reason to refuse.
  */
 CODE table, KP_REFUSE
 	ADDRESS	2f, %_ASM_DX
@@ -215,8 +215,8 @@ CODE table, KP_REFUSE
 INTO table
 
 /*
- * The same with targets from a table in data, directly or through a retpoline. Not with IBT,
- * which needs an endbr at each target.
+ * The same with targets from a table in data, directly or through a retpoline. Not with IBT:
+ * each target would need an endbr.
  */
 #ifndef CONFIG_X86_KERNEL_IBT
 .macro LOAD_TARGET name:req
@@ -282,7 +282,7 @@ FUNC_END kp_opt_code_\name\suffix
 PARTED cold, .cold, jmp
 PARTED part, .part.0, jmp
 PARTED constprop, .constprop.0, jmp
-/* The symbol's name does not show that its code belongs to the function. */
+/* The name does not show that this code belongs to the function. */
 PARTED assembly, _is_continued_here, jmp
 PARTED part_last_byte, .part.1, jmp, bts $6, %eax
 PARTED part_jcc, .part.0, jnz
@@ -312,10 +312,7 @@ NEIGHBOUR from_after
 NEAR from_far, bts $6, %eax
 NEIGHBOUR from_far, ".Linto_from_far + 126 - ."
 
-/*
- * The search reads text page by page. @bytes of the branch are on one page, the rest on the
- * next.
- */
+/* @bytes of the branch are on one page, the rest on the next: the search reads page by page. */
 .macro ACROSS_PAGES name:req, bytes:req
 CODE \name, KP_REFUSE
 	test	$1, %edi
@@ -433,7 +430,7 @@ STORED_FROM_FAR sib_disp32, 0x200(%_ASM_DX, %_ASM_CX)
 
 /*
  * long kp_opt_hidden(long arg): a jump at kp_opt_hides_probed covers the load of an address
- * that is in the JTPR of kp_opt_hidden_probed.
+ * in the JTPR of kp_opt_hidden_probed.
  */
 	.text
 	.balign	16

@@ -52,7 +52,6 @@ static const struct kp_divert {
 
 KUNIT_ARRAY_PARAM_DESC(kp_diverts, kp_diverts, name);
 
-/* Redirect execution from a breakpoint, then from a jump. */
 static void kp_opt_diverts(struct kunit *test)
 {
 	const struct kp_divert *divert = test->param_value;
@@ -99,7 +98,7 @@ static unsigned long kp_row_insn(const struct kp_opt_probe *probe, int insn)
 	return (unsigned long)probe->kp.addr + insn * KP_ROW_SIZE;
 }
 
-/* Redirect execution from after the first instruction to each of the others. */
+/* Redirect from after the first instruction to each other one. */
 static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 {
 	int insn;
@@ -114,7 +113,7 @@ static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 		KUNIT_EXPECT_EQ(test, probe->post, 1);
 		KUNIT_EXPECT_EQ(test, probe->post_ip, kp_row_insn(probe, 1));
 	}
-	/* Redirected to the probed instruction, the CPU hits it again. */
+	/* Redirect to the probed instruction: another hit. */
 	probe->pre = 0;
 	probe->post = 0;
 	kp_opt_send.ip = kp_row_insn(probe, 0);

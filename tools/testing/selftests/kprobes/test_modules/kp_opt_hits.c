@@ -81,7 +81,6 @@ static void kp_opt_change_result(struct kprobe *kp, struct pt_regs *regs, unsign
 		regs->cx += 1000;
 }
 
-/* The handler is called before the second instruction of the DCR. */
 static void kp_opt_post_in_between(struct kunit *test)
 {
 	struct kp_opt_probe *probe = kp_opt_jump_to(test, kp_opt_sum, NULL, kp_opt_change_result);
@@ -120,8 +119,8 @@ static void kp_opt_change_registers(struct kunit *test)
 }
 
 /*
- * A probe with a post_handler is registered where one without is optimised. Its handlers are
- * called while it is registered and enabled, also before the jump is written again.
+ * A probe with a post_handler is added to an optimised one without. Its handlers are called
+ * while it is enabled, also before the jump is written again.
  */
 static void kp_opt_colocated(struct kunit *test)
 {
@@ -198,8 +197,8 @@ static void kp_opt_calls(struct kunit *test, struct kp_opt_probe **newest, int n
 }
 
 /*
- * More probes are registered at an optimised probepoint. The jump stays, but the detour
- * buffer calls another trampoline for several pre_handlers.
+ * More probes are added to an optimised one. The jump stays, but the detour buffer calls
+ * another trampoline for several pre_handlers.
  */
 static void kp_opt_several(struct kunit *test)
 {

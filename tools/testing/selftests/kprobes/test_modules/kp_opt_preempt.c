@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task is preempted in the DCR or in the detour buffer while the jump is written or removed.
- * The runner executes one long instruction nearly all the time. When a timer finds it at the
- * wanted place, it wakes the hog, which has a higher priority and spins until it is released.
+ * A task is preempted in the DCR or in the detour buffer while the jump is written or
+ * removed. The runner executes one long instruction nearly all the time. A timer that finds
+ * it at the wanted place wakes the hog, which has a higher priority and spins until it is
+ * released.
  */
 
 #include <asm/irq_regs.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A probepoint is optimised only if no control flow can enter the JTPR except by its first byte. */
+/* Only the first byte of a JTPR may be entered, or the probepoint is not optimised. */
 
 #include <linux/jump_label.h>
 #include <linux/static_call.h>
@@ -218,8 +218,8 @@ static void *kp_opt_entry(kp_opt_fn *fn)
 }
 
 /*
- * Probes are registered one by one. The module's text is searched only once, and the kernel's
- * once for the two counting probes.
+ * Of probes registered one by one, the module's text is searched once; the kernel's, once,
+ * for the two counting probes.
  */
 static void kp_opt_one_search(struct kunit *test)
 {
@@ -262,10 +262,7 @@ static void kp_opt_forget_text(void)
 }
 #endif
 
-/*
- * A jump covers an instruction that loads an address. The next search of the text still finds
- * the address.
- */
+/* A jump covers the load of an address. The next search of the text still finds the address. */
 static void kp_opt_hidden_address(struct kunit *test)
 {
 	struct kp_opt_probe *hides = kp_opt_new(test, kp_opt_hides_probed, false);
@@ -285,7 +282,7 @@ static void kp_opt_hidden_address(struct kunit *test)
 }
 
 /*
- * A debugger's breakpoint hides how long an instruction is: nothing after it can be probed, and
+ * A debugger's breakpoint hides an instruction's length: nothing after it can be probed, and
  * a jump before it is refused.
  */
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task sleeps in a page fault in the DCR or in the detour buffer. Sleeping is a quiescent
- * state, so tasks RCU does not wait for it. A busy task has no quiescent state: it delays
- * jumps, but must not delay registrations.
+ * A task sleeps in a page fault in the DCR or in the detour buffer. That is a quiescent
+ * state: tasks RCU does not wait for it. A busy task has none: it delays jumps, but must not
+ * delay registrations.
  */
 
 #include <linux/anon_inodes.h>
@@ -408,8 +408,8 @@ static void kp_request_unregister(void *unused)
 }
 
 /*
- * The requested round begins at once, and is the only one, since no probe gets a jump. The
- * writer must not wait for a second one.
+ * The requested round begins at once, and is the only one, since no probe gets a jump: the
+ * writer must not wait for another.
  */
 static void kp_opt_round_begins_early(struct kunit *test)
 {

@@ -323,7 +323,6 @@ struct kp_expected {
 /* Minimum number of rounds; with the sysctl switched meanwhile, one is enough. */
 #define KP_MIN_CYCLES	(switching ? 1 : 3)
 
-/* Each call must be a hit, or be counted as missed. */
 static void kp_expect_all(struct kunit *test, const struct kp_worker *sum, enum kp_phase phase,
 			  unsigned long hits, const char *what)
 {
@@ -354,8 +353,8 @@ static unsigned long kp_total(const unsigned long *counts)
 }
 
 /*
- * End the case: stop the workers and compare hits with calls. @missed: missed hits of the
- * visitor. @resident: NULL if there is none
+ * Stop the workers and compare hits with calls. @missed: missed hits of the visitor.
+ * @resident: NULL if there is none
  */
 static void kp_settle(struct kunit *test, const struct kp_expected *expected, int cycles,
 		      unsigned long missed, const struct kp_racer *resident)
@@ -411,7 +410,7 @@ static bool kp_enough(unsigned long start, int cycles)
 	return time_after(jiffies, start + msecs_to_jiffies(limit));
 }
 
-/* Register and unregister a visitor until the time of the case is over. */
+/* Register and unregister a visitor until the time is over. */
 static void kp_visits(struct kunit *test, const struct kp_expected *expected,
 		      const struct kp_racer *resident)
 {
@@ -445,7 +444,7 @@ static void kp_race_register_post(struct kunit *test)
 	kp_visits(test, &expected, NULL);
 }
 
-/* The same with a resident that is registered before the first call and until after the last. */
+/* The same, with a resident registered before the first call and until after the last. */
 static void kp_visits_to(struct kunit *test, const struct kp_expected *expected)
 {
 	struct kp_racer *resident;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The last module notifier probes kp_target, then makes its loading fail. The kernel calls
- * the notifiers for GOING while the module's state is still COMING: kprobes' own first, then
- * kp_watch(), which requests a safety check. The check must not read the module's text any
- * more.
+ * The last module notifier probes kp_target, then makes its loading fail. Notifiers for GOING
+ * are called while the module's state is still COMING: kprobes' own first, then kp_watch(),
+ * which requests a safety check. The check must not read the module's text any more.
  */
 
 #include <linux/delay.h>

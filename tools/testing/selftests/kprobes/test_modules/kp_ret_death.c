@@ -79,8 +79,8 @@ static void kp_ret_one_death(struct kunit *test, long depth)
 }
 
 /*
- * An RCU callback takes back the instances of a dead task. The CPU that switches away from
- * the task queues the callback before it is preemptible again.
+ * The CPU that switches away from a dead task queues an RCU callback, before it is
+ * preemptible again, which takes back the task's instances.
  */
 static void kp_ret_bury(void)
 {

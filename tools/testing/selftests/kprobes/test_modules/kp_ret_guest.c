@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registers a return probe while it is loaded. Its parameters choose the function, and show
- * what the probe has counted. Unloading frees the handlers, even while tasks are still in the
- * function.
+ * Registers a return probe while it is loaded. Parameters choose the function and show
+ * counts. Unloading frees the handlers, even while tasks are in the function.
  */
 
 #include <linux/atomic.h>

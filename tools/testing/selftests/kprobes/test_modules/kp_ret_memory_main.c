@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many return probes, each as simple as possible and on a function of its own, for a script
- * that measures their memory. Writing 1 to the parameter `registered` registers all of them,
- * 0 unregisters them; a write to `barrier` waits until deferred frees are done.
+ * Many minimal return probes, each on a function of its own, for a script that measures their
+ * memory. Writing 1 to the parameter `registered` registers all, 0 unregisters them; a write
+ * to `barrier` waits until deferred frees are done.
  */
 
 #include <linux/kprobes.h>

@@ -318,10 +318,9 @@ static const struct kernel_param_ops kp_calls_ops = {
 module_param_cb(calls, &kp_calls_ops, NULL, 0200);
 
 /*
- * A return probe on a function that is called in an interrupt, which a hit has raised. If
- * each of its own hits raises the interrupt again, the CPU never leaves the interrupt. A
- * probe at the same address ends that: it skips the call, so that the return probe is not
- * hit.
+ * A return probe on a function that is called in an interrupt raised by a hit. If its own
+ * hits raise the interrupt again, the CPU never leaves it. A probe at the same address ends
+ * that: it skips the call before the return probe is hit.
  */
 
 #define KP_RAISED_MAX	1000

@@ -350,7 +350,7 @@ static void kp_add(struct kp_caller *sum, const struct kp_caller *caller)
 	}
 }
 
-/* Return: the number of calls that have no entry, and were counted as missed. */
+/* Return: the number of calls counted as missed. */
 static int kp_missed(const struct kretprobe *rp)
 {
 	return rp->nmissed + (IS_ENABLED(CONFIG_X86) ? 0 : rp->kp.nmissed);
@@ -408,7 +408,7 @@ static int kp_all_calls(void)
 	return (kp_nr_threads + num_online_cpus()) * KP_NEST;
 }
 
-/* Register and unregister @nr return probes until the time of the case is over. */
+/* Register and unregister @nr return probes until the time is over. */
 static void kp_visits(struct kunit *test, int nr, bool limited)
 {
 	struct kp_racer *racer[3];

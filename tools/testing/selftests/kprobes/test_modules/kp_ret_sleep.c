@@ -12,7 +12,7 @@ static unsigned int sleepers = 2000;
 module_param(sleepers, uint, 0400);
 MODULE_PARM_DESC(sleepers, "how many tasks sleep at once");
 
-/* Number of rounds in which a pool may be too small, before it has grown */
+/* Rounds in which a pool may be too small, before it has grown */
 #define KP_GROW_ROUNDS	10
 #define KP_ROUNDS	3
 

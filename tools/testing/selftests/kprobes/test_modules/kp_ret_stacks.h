@@ -20,13 +20,13 @@ struct kp_trace {
 	unsigned long entry[KP_DEPTH];
 };
 
-/* Save a stack trace as the kernel does: from here, or from @regs. */
+/* Save a stack trace from here, or from @regs. */
 void kp_save(struct kp_trace *trace);
 void kp_save_regs(struct kp_trace *trace, struct pt_regs *regs);
 
 /*
  * kp_rs_loop() calls kp_rs_outer(), which calls kp_rs_inner(), which calls kp_rs_probed(),
- * which returns @arg plus one and, with kp_rs_save, saves a stack trace in kp_rs_callee.
+ * which returns @arg plus one and, with kp_rs_save, saves a trace in kp_rs_callee.
  * kp_rs_loop() does this kp_rs_times times, and returns the sum.
  */
 long kp_rs_loop(long arg);
@@ -56,7 +56,6 @@ kp_rs_drop kp_rs_drop_16, kp_rs_drop_28, kp_rs_drop_60, kp_rs_drop_200;
 /* With the parameter jumps, wait until @kp has its jump. */
 void kp_rs_settle(struct kprobe *kp);
 
-/* Return: @name, with the name of the function that has @addr. */
 const char *kp_rs_name(unsigned long addr, char *name);
 
 extern struct kunit_suite kp_rs_frames_suite;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions to which handlers redirect execution, with a stack pointer of their own. They
- * drop the words on top of the stack, and return one more than the argument. If the handler
- * could push all of the words, the first and the last must be as it has left them.
+ * Handlers redirect execution to these functions, with a stack pointer of their own. The
+ * functions drop the words on top of the stack, and return one more than the argument. If the
+ * handler can push all of the words, the first and the last must be as pushed.
  */
 
 #include <linux/linkage.h>

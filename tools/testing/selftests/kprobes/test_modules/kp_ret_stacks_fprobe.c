@@ -180,9 +180,8 @@ static struct kp_together kp_together[] = {
 };
 
 /*
- * Clients in the order in which they are attached and detached. At the entry, the client
- * attached last is called first, except that all return probes have the place of the first
- * one.
+ * Clients in the order in which they are attached and detached. At the entry, the last one is
+ * called first, but return probes all have the place of the first of them.
  */
 static const char *const kp_rs_orders[] = {
 	"r", "f", "g", "rR", "fF", "rf", "fr", "rg", "gr", "fg", "gf",
@@ -243,7 +242,7 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 	/*
 	 * The graph tracer records the call before its trampoline is on the stack. If it
 	 * already has a record of the function that has jumped here, unwinders take the newer
-	 * one for that.
+	 * one for it.
 	 */
 	if (!(client->letter == 'g' && strchr(order, 'v')) &&
 	    !kp_rs_same_end(&told->entry, reference, at_entry)) {

@@ -257,8 +257,8 @@ static void kp_timer_stop(void *unused)
 }
 
 /*
- * From the first function of the chain on, the trace must have all callers. Return: the index
- * of that function in chain[], -1 if the trace has none, or -2 if callers are wrong.
+ * From the first function of the chain on, the trace must have all callers. Return: its index
+ * in chain[], -1 if there is none, -2 if callers are wrong.
  */
 static int kp_rs_chain_from(const struct kp_trace *trace, const struct kp_trace *reference,
 			    unsigned int callers)

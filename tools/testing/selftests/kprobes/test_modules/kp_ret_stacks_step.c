@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A stack trace at each instruction from the entry of a return-probed function until it has
+ * Traces at each instruction from the entry of a return-probed function until it has
  * returned, also in slots, trampolines and handlers, but not in exceptions. The CPU
- * single-steps, and the handler of the debug exception takes the traces.
+ * single-steps; the handler of the debug exception takes the traces.
  */
 
 #include <asm/asm.h>
@@ -50,10 +50,7 @@ static bool kp_rs_is_in(unsigned long addr, void *function, unsigned long size)
 
 NOKPROBE_SYMBOL(kp_rs_is_in);
 
-/*
- * With frame pointers, a function's caller is in the trace only while the function has its
- * own frame.
- */
+/* With frame pointers, a caller is in the trace only while the function has its own frame. */
 static unsigned int kp_rs_step_callers(void)
 {
 	return kp_step.callers - !IS_ENABLED(CONFIG_UNWINDER_ORC);
@@ -73,9 +70,8 @@ static void kp_rs_step_look(unsigned int *wrong)
 NOKPROBE_SYMBOL(kp_rs_step_look);
 
 /*
- * Overwrite bytes below the stack pointer, as an interrupt may. On 64-bit x86 the debug
- * exception has a stack of its own. On 32-bit x86 it has none, and its frames overwrite these
- * bytes anyway.
+ * Overwrite bytes below the stack pointer, as an interrupt may. Not on 32-bit x86, where the
+ * frames of the debug exception do so.
  */
 static void kp_rs_step_clobber(unsigned long sp)
 {
@@ -99,10 +95,7 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 	*(unsigned long *)args->err &= ~DR_STEP;
 	if (kp_rs_is_in(regs->ip, kp_step.entry, 16))
 		kp_step.inside = true;
-	/*
-	 * After a redirection by iret, the first instruction has been executed before the
-	 * trap.
-	 */
+	/* After a redirection by iret, the CPU executes one instruction before the trap. */
 	if (regs->ip == kp_step.back || (kp_step.top && regs->sp > kp_step.top))
 		kp_step.inside = false;
 	if (!kp_step.inside || !kp_step.reference)
@@ -277,9 +270,8 @@ static void kp_rs_step_every(struct kunit *test)
 		if (kp_step.nr_shown)
 			kp_rs_show(test, "without", reference);
 		/*
-		 * With return probes there are more steps than without. A further probe need
-		 * not add steps: the first may have to search, if its CPU's own instance is
-		 * taken.
+		 * Return probes add steps. A further one need not: the first may have to
+		 * search, if its CPU's own instance is taken.
 		 */
 		KUNIT_EXPECT_GT(test, kp_step.steps, without);
 		if (!nr)

@@ -3,13 +3,12 @@
  * Works around two bugs of QEMU 7.2. vmtest-init.sh loads this module before the tests, on
  * s390.
  *
- * An instruction with a relative operand, such as lgrl, reaches 4 GiB, but QEMU computes the
- * operand's address with 32 bits. The kernel places modules and slots up to 2 GiB below
- * itself: a copy in the lowest part of that memory would fault. This module occupies the
- * lowest 32 MiB.
+ * Relative operands, as of lgrl, reach 4 GiB, but QEMU computes the address with 32 bits.
+ * Modules and slots are up to 2 GiB below the kernel: a copy in the lowest part would fault,
+ * so this module occupies the lowest 32 MiB.
  *
- * QEMU does not take a branch that is single-stepped, in any kernel. If the parameter
- * loses_branches says so, tests that single-step branches are skipped.
+ * QEMU does not take a single-stepped branch, in any kernel. If loses_branches says so, tests
+ * that step branches are skipped.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>

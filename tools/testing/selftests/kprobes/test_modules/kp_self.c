@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suites: probes on functions of kprobes itself, as tracers and intrusion detectors set
- * them, while these functions register and unregister other probes.
+ * KUnit suites: probes on functions of kprobes, as tracers and intrusion detectors set them,
+ * while these functions register and unregister other probes.
  *
  * Writing to the parameter `wait` calls wait_for_kprobe_optimizer().
  */
@@ -106,7 +106,6 @@ static const char *const kp_self_names[] = {
 	"register_kretprobes", "unregister_kretprobes",
 };
 
-/* Call each function of kp_self_names[]. */
 static void kp_self_call_all(struct kunit *test)
 {
 	struct kprobe kp = { .addr = (void *)kp_self_target, .pre_handler = kp_self_pre };
@@ -174,9 +173,9 @@ static struct kunit_suite kp_self_suite = {
 };
 
 /*
- * Stand-in for a module that guards the kernel. It registers return probes on functions by
- * which tasks gain privileges, or by which the kernel's text or kprobes can be changed; waits
- * for the optimiser, and copies the text. A later change of the text is an alarm.
+ * Stand-in for a module that guards the kernel. It registers return probes on functions that
+ * give privileges, or can change the kernel's text or kprobes; waits for the optimiser, and
+ * copies the text. A later change is an alarm.
  */
 
 /* Some exist only in some configurations. */
