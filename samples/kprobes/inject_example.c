@@ -74,7 +74,7 @@ NOKPROBE_SYMBOL(change_this);
  *   would also have to undo what the function has done so far.
  * - The handler stores the result in the registers where the caller expects it.
  * - The handler returns non-zero. Then the CPU does not execute the probed instruction, and
- *   kprobes calls no other handler for this hit, not even those of other users' probes.
+ *   kprobes calls no more handlers for this hit, not even of other users' probes.
  */
 static int return_at_once(struct kprobe *kp, struct pt_regs *regs)
 {

@@ -64,7 +64,7 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* maxactive is 0, so the number of calls under way at once is not limited. */
+/* maxactive is 0: only memory limits the number of calls that are followed at once. */
 static struct kretprobe probe = {
 	.handler = on_return,
 	.entry_handler = on_entry,

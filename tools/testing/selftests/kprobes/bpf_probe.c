@@ -305,7 +305,7 @@ static int link_program(int program, enum way way, const char *function)
 		attr.link_create.kprobe_multi.syms = (uintptr_t)&symbol;
 	}
 	fd = bpf(BPF_LINK_CREATE, &attr);
-	/* Without CONFIG_FPROBE, or trampolines of BPF for this processor */
+	/* The kernel has no CONFIG_FPROBE, or no BPF trampolines for this processor. */
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == 524 /* ENOTSUPP */))
 		exit(SKIP);
 	return fd < 0 ? fail("BPF_LINK_CREATE") : fd;
@@ -477,7 +477,7 @@ int main(int argc, char **argv)
 	}
 	if (print_value(map, !with_stacks))
 		return 1;
-	/* Symbols of trampolines are gone when the program is. */
+	/* Closing the event removes the symbols of BPF trampolines: print stacks before. */
 	if (with_stacks)
 		print_stacks(stacks);
 	close(event);

@@ -23,7 +23,8 @@ function int32(bytes,    i, n)
 	return n < 2147483648 ? n : n - 4294967296
 }
 
-# The index of the first byte, of n from addr, that is known or not known; n if there is none
+# The index of the first of n bytes from addr that is known, or if is_known is 0 not known; n if
+# there is none
 function first(addr, n, is_known,    i)
 {
 	for (i = 0; i < n; i++)

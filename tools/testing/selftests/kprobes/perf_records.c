@@ -41,7 +41,7 @@ static struct cpu {
 } cpus[MAX_CPUS];
 static long nr_cpus;
 static size_t page_size;
-/* Slots that are filled, less those that are emptied */
+/* Number of slots filled, minus number of slots emptied */
 static int slots;
 
 static void print(u64 time, const char *kind, u64 addr, const u8 *old, u16 old_len, const u8 *new,
@@ -49,7 +49,7 @@ static void print(u64 time, const char *kind, u64 addr, const u8 *old, u16 old_l
 {
 	static u32 nr;
 
-	/* On i386, addresses are not sign-extended. */
+	/* The casts sign-extend addresses on i386. */
 	printf("%llu %u %s %lld .", time, nr++, kind, (long long)(long)addr);
 	while (old_len--)
 		printf("%02x", *old++);

@@ -42,7 +42,7 @@
 #define DONE		0
 #define WRONG		1
 #define NOT_HAD		77
-/* Ends in any signal of an exception, or in none */
+/* The act ends with any signal that exceptions raise, or with none. */
 #define ANY		-1
 
 #define FLAG_TF		0x100UL
@@ -107,7 +107,7 @@ static unsigned long stack_of(unsigned char *page)
 	return (unsigned long)page + PAGE / 2;
 }
 
-/* A page that can be executed, at one of the edges of the address space or anywhere below 4 GiB. */
+/* Map an executable page, usually at one of the edges or anywhere from 512 MiB to 768 MiB. */
 static unsigned char *code_page(void)
 {
 	static const unsigned long edges[] = {
@@ -143,7 +143,7 @@ static unsigned char *code_page(void)
 	return page;
 }
 
-/* Jump to @to with @sp as the stack pointer; never returns. @far: selector, for a far jump */
+/* Jump to @to with @sp as the stack pointer; never returns. @far: selector of a far jump, or 0 */
 static void jump(unsigned long to, unsigned long sp, int far)
 {
 	struct {
@@ -151,7 +151,7 @@ static void jump(unsigned long to, unsigned long sp, int far)
 		uint16_t selector;
 	} target = { to, far };
 
-	/* In ax: the number of getpid() */
+	/* ax has the number of getpid(), for code that makes a system call. */
 	if (far)
 		asm volatile("mov %[sp], %%" SP_NAME "\n\t"
 			     "ljmp *(%[target])"
@@ -163,7 +163,7 @@ static void jump(unsigned long to, unsigned long sp, int far)
 	__builtin_unreachable();
 }
 
-/* Can a far jump reach @to? */
+/* Return CODE_32 half of the time if a far jump can reach @to, else 0. */
 static int far_selector(unsigned long to)
 {
 	return to <= 0xffffffffUL && one_in(2) ? CODE_32 : 0;
@@ -187,7 +187,7 @@ static void act_insn(const char *code, size_t size)
 	jump(to, sp, far_selector(to + size - 1));
 }
 
-/* pushf; orl $0x100, (%rsp); popf; then anything */
+/* pushf; orl $0x100, (%rsp); popf; then one of @code with the trap flag set */
 static void act_trap_flag(void)
 {
 	static const char *const code[] = {
@@ -221,7 +221,7 @@ static void act_flags(void)
 	jump((unsigned long)page + at, stack_of(page), far_selector((unsigned long)page + at));
 }
 
-/* Far jumps to 32-bit code and back, then a breakpoint; or to any selector */
+/* A far jump to 32-bit code, sometimes another one back, then a breakpoint */
 static void act_far(void)
 {
 	unsigned char *page = code_page();
@@ -252,7 +252,6 @@ static void act_selector(void)
 	     below(0x10000) | 1);
 }
 
-/* The instruction pointer anywhere */
 static void act_wild_jump(void)
 {
 	jump(any_address(), any_address(), one_in(3) ? CODE_32 : 0);
@@ -312,7 +311,7 @@ static void act_forged(void)
 	alarm(1);
 	sigaction(SIGUSR1, &action, NULL);
 	raise(SIGUSR1);
-	/* The next instruction may be anything. */
+	/* The handler has changed the registers: usually this is not reached. */
 	_exit(DONE);
 }
 
@@ -360,7 +359,7 @@ static void act_breakpoint(void)
 	int fd, i;
 
 	if (one_in(4)) {
-		/* Users may not have it. */
+		/* A breakpoint in the kernel must be refused. */
 		fd = breakpoint_event(-4096UL, 4);
 		_exit(fd < 0 ? DONE : WRONG);
 	}
@@ -375,7 +374,7 @@ static void act_breakpoint(void)
 		asm volatile("" : : : "memory");
 		watched_function();
 	}
-	/* The kernel writes there as well. */
+	/* Enter the kernel while the breakpoint is set. */
 	if (!clock_gettime(CLOCK_MONOTONIC, (void *)&(struct timespec){}))
 		some_calls(1);
 	if (read(fd, &count, sizeof(count)) != sizeof(count) || count < 20)
@@ -532,7 +531,7 @@ static void act_io_uring(void)
 	}
 	__atomic_store_n(tail, *tail + nr, __ATOMIC_RELEASE);
 	submitted = syscall(SYS_io_uring_enter, fd, nr, nr, IORING_ENTER_GETEVENTS, NULL, 0);
-	/* A bad address ends what is submitted at once, and a timeout that expires the wait. */
+	/* A bad address stops the submission; an expired timeout ends the wait, so wait again. */
 	for (i = 0; submitted == nr && i < nr; i++) {
 		if (__atomic_load_n(done_tail, __ATOMIC_ACQUIRE) - *done_head == (unsigned int)nr)
 			_exit(DONE);
@@ -611,7 +610,7 @@ static int as_predicted(const struct act *act, int status)
 	       (sig || !WEXITSTATUS(status));
 }
 
-/* Run @act in a child, and compare its end. */
+/* Run @act in a child, and check how it ends. */
 static void perform(struct act *act)
 {
 	struct rlimit none = {};
@@ -680,7 +679,7 @@ int main(int argc, char **argv)
 	for (round = 0; round < NR_ACTS || (!ended && now() < end); round++) {
 		struct act *act = &acts[round < NR_ACTS ? round : below(NR_ACTS)];
 
-		/* The children inherit the state: each gets other numbers. */
+		/* Change the state, which children inherit: each gets other numbers. */
 		below(2);
 		perform(act);
 	}

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 		perror("kexec_load");
 		return 1;
 	}
-	/* What was printed before has to be out. */
+	/* Wait until what was printed before has been sent. */
 	tcdrain(1);
 	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_KEXEC, NULL);
 	perror("reboot");

@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #ifndef __KERNEL__
-/* The decoder's structure; the kernel's header needs others of the kernel. */
+/* struct insn, from tools/: the kernel's own header needs other headers of the kernel. */
 #include "../../../../arch/x86/include/asm/insn.h"
 #endif
 
 /*
  * Memory at fixed addresses below 2 GiB, so that a displacement and the operands of 32-bit
- * addressing reach all of it. In 64-bit mode nothing else is mapped there.
+ * addressing reach all of it. In 64-bit mode only the program itself is also below 2 GiB.
  */
 #define FUZZ_ARENA	0x20000000UL	/* memory operands and the stack */
 #define FUZZ_ARENA_SIZE	0x4000UL
@@ -26,7 +26,7 @@
 #define FUZZ_SLOTS_SIZE	0x1000UL
 #define FUZZ_TRAMPOLINE	0x59000000UL	/* stands for kprobe_post_trampoline(); see the Makefile */
 
-/* In the order of the encoding; 32-bit mode has the first eight. */
+/* Registers by their numbers in encodings; 32-bit mode has the first eight. */
 #ifdef __x86_64__
 #define FUZZ_NR_REGS	16
 #else
@@ -44,7 +44,7 @@ struct fuzz_regs {
 	unsigned long segments[2];	/* of 32-bit mode: ds and es, fs and gs */
 };
 
-/* The numbers of enum x86_op and enum x86_slot_form, which fuzz_subject.c checks. */
+/* The values are those of enum x86_op; fuzz_subject.c checks that. */
 enum fuzz_op {
 	FUZZ_OP_NONE, FUZZ_OP_COPY, FUZZ_OP_STEP, FUZZ_OP_REFUSE, FUZZ_OP_TRAP,
 	FUZZ_OP_RELATIVE, FUZZ_OP_INDIRECT, FUZZ_OP_RETURN, FUZZ_OP_FLAGS, FUZZ_OPS

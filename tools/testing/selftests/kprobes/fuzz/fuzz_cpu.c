@@ -111,7 +111,10 @@ static void get_regs(struct fuzz_regs *out)
 #endif
 }
 
-/* The alarms since the child runs, or -1. The first one may come just after the start. */
+/*
+ * Number of alarms since the child was started, or -1 if it does not run. The first alarm may
+ * arrive just after the start, so the second one stops the child.
+ */
 static volatile sig_atomic_t alarms = -1;
 
 static void on_alarm(int sig)
@@ -139,7 +142,7 @@ static bool is_step(int sig, const siginfo_t *info)
 	return sig == SIGTRAP && (info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT);
 }
 
-/* NT, AC and ID, which ptrace does not change, and a popf followed by an int3 */
+/* NT, AC and ID, which ptrace does not change: a popf at POPF does, and an int3 follows it. */
 #define FLAGS_KEPT	0x244000UL
 #define POPF		(FUZZ_TRAMPOLINE + 0x100)
 
@@ -217,7 +220,7 @@ static void map(unsigned long at, size_t size, int exec)
 		fail_with("mmap");
 }
 
-/* In 32-bit mode a descriptor has the base of fs. Return: its selector. */
+/* Make a descriptor with the base of fs, in 32-bit mode. Return: its selector. */
 static unsigned int make_fs(void)
 {
 #ifndef __x86_64__
@@ -269,14 +272,14 @@ void fuzz_cpu_init(void)
 		fail_with("fork");
 	trace(PTRACE_SETOPTIONS, NULL, (void *)PTRACE_O_EXITKILL);
 	trace(PTRACE_GETREGS, NULL, &template);
-	/* It is not in a system call that could be restarted. */
+	/* There is no system call for the kernel to restart. */
 #ifdef __x86_64__
 	template.orig_rax = -1;
 	(void)fs;
 #else
 	template.orig_eax = -1;
 	template.xfs = fs;
-	/* The base of ds is 0; that of gs is the one of thread-local data. */
+	/* gs has the base of thread-local data; ds has the base 0. */
 	template.xgs = template.xds;
 #endif
 	trace(PTRACE_GETREGSET, (void *)NT_X86_XSTATE, &fpu);
@@ -302,11 +305,11 @@ static void randomize(struct fuzz_random *r, unsigned int at, unsigned int size,
 /*
  * fuzz_fpu_randomize() - choose a state of the FPU to begin tests with
  * @r: random sequence
- * @small: the elements of vectors are small, as those of indices must be
+ * @small: the elements of vectors are small, for use as indices
  */
 void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 {
-	/* AVX, masks, upper halves of zmm, zmm16 to zmm31: what there is in 32-bit mode */
+	/* Sizes of AVX, masks, upper halves of zmm, and zmm16 to zmm31, in this mode */
 	static const unsigned int most[8] = {
 		[2] = NR_XMM * 16, [5] = 64, [6] = NR_XMM * 32, [7] = NR_XMM == 16 ? 1024 : 0,
 	};
@@ -324,7 +327,7 @@ void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 		mxcsr &= ~(fuzz_next(r) & 0x1f80);
 	memcpy(fx + 24, &mxcsr, 4);
 	for (i = 0; i < 8 * 16; i += 16) {
-		/* x87 registers: any mantissa and exponent; the tag word says they are in use. */
+		/* x87 registers: any mantissa and exponent; the tag word below is random, too. */
 		v = fuzz_value(r);
 		memcpy(fx + 32 + i, &v, 8);
 		v = fuzz_value(r);

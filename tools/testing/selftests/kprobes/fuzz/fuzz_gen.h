@@ -2,9 +2,9 @@
 #ifndef FUZZ_GEN_H
 #define FUZZ_GEN_H
 /*
- * A generator of random encodings from the opcode maps, and questions about what was decoded, for
- * the program and for the module. It includes nothing: they have u8, u32, u64, bool and
- * struct insn.
+ * A generator of random encodings from the opcode maps, and predicates of decoded instructions,
+ * for the program and for the module. Both have to define u8, u32, u64, bool and struct insn
+ * before.
  */
 
 #define FUZZ_MAX_INSN	15
@@ -54,7 +54,7 @@ static inline struct fuzz_random fuzz_random_of(u64 seed, u64 index)
 	return r;
 }
 
-/* Sometimes a value at which the carry, sign or zero flag changes */
+/* Return a random value, sometimes one at which the carry, sign or zero flag changes. */
 static inline u64 fuzz_value(struct fuzz_random *r)
 {
 	static const u64 edges[] = {
@@ -78,7 +78,7 @@ static inline bool fuzz_has_prefix(const u8 *bytes, const struct insn *insn, u8 
 	return memchr(bytes, prefix, insn->prefixes.nbytes);
 }
 
-/* Is it an opcode from @first to @last of the map whose opcodes have so many bytes? */
+/* Has the opcode @opcodes bytes, with the last one from @first to @last? */
 static inline bool fuzz_is(const struct insn *insn, int opcodes, u8 first, u8 last)
 {
 	u8 op = insn->opcode.bytes[opcodes - 1];
@@ -94,7 +94,7 @@ static inline bool fuzz_has_memory(const struct insn *insn)
 
 #define FUZZ_VEX_R		0x80
 
-/* A register's number. @rex and @vex: the highest bit in a prefix; 32-bit mode ignores it. */
+/* Return a register's number: @low and, in 64-bit mode, the prefix's bit @rex or @vex. */
 static inline int fuzz_reg(const struct insn *insn, int low, u8 rex, u8 vex)
 {
 	u8 bits = insn->vex_prefix.bytes[1];
@@ -108,7 +108,7 @@ static inline int fuzz_reg(const struct insn *insn, int low, u8 rex, u8 vex)
 	return low | (bits & vex ? 0 : 8);
 }
 
-/* The register in the middle field of the ModRM byte, the one in its last field or the base */
+/* The register in ModRM's middle field; the index; the register in its last field or the base */
 #define fuzz_reg_r(insn, low)	fuzz_reg(insn, low, 0x4, FUZZ_VEX_R)
 #define fuzz_reg_x(insn, low)	fuzz_reg(insn, low, 0x2, 0x40)
 #define fuzz_reg_b(insn, low)	fuzz_reg(insn, low, 0x1, 0x20)

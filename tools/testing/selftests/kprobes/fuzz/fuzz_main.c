@@ -55,7 +55,7 @@ typedef uint64_t u64;
 enum {
 	C_ENCODINGS,
 	C_UNDECODED,
-	C_PREFIX,		/* refused: see below */
+	C_PREFIX,		/* refused: see is_prefix_as_opcode() */
 	C_UNKNOWN,		/* refused: not in the maps */
 	C_REFUSED,
 	C_TRAPS,
@@ -65,7 +65,7 @@ enum {
 	C_STEPPED,
 	C_EMULATED,
 	C_BRANCHES,		/* copied, new displacement */
-	C_UD,			/* accepted, not by this CPU */
+	C_UD,			/* accepted, but this CPU raises #UD */
 	C_SLOW,			/* accepted, takes seconds */
 	C_FAULTED,
 	C_LENGTHS,
@@ -76,7 +76,7 @@ enum {
 	C_OBJDUMP,
 	C_OBJDUMP_BAD,
 	C_OBJDUMP_WRONG,	/* the CPU agrees with the decoder */
-	C_REFUSED_WRONG,	/* the decoder is wrong */
+	C_REFUSED_WRONG,	/* refused, and the decoder's length is wrong */
 	C_COUNTS,
 };
 
@@ -272,7 +272,7 @@ static void place_operand(struct fuzz_random *r)
 	decode();
 }
 
-/* Memory operands that the ModRM byte does not encode */
+/* Put memory operands that the ModRM byte does not encode into the arena. */
 static void place_implicit(struct fuzz_random *r)
 {
 	struct insn *insn = &now.insn;
@@ -308,7 +308,7 @@ static void place_implicit(struct fuzz_random *r)
 	}
 	if (!now.unsafe)
 		return;
-	/* Changing another register moves the other operand. */
+	/* place_operand() may set the base or the index: unsafe if that is this register. */
 	i = insn->sib.nbytes ? insn->sib.bytes[0] & 7 : insn->modrm.bytes[0] & 7;
 	now.unsafe = i == reg || (insn->sib.nbytes && (insn->sib.bytes[0] >> 3 & 7) == reg);
 }
@@ -587,7 +587,7 @@ static bool fetches_more(unsigned int len)
 	return out.page_fault && out.address == end && out.regs.ip == in.ip;
 }
 
-/* Return: the length that the CPU fetches, or 0 if it does not continue after the instruction. */
+/* Return: the number of bytes that the CPU fetches, or 0 if these are more than @max. */
 static unsigned int length_on_cpu(unsigned int max)
 {
 	unsigned int len;
@@ -615,7 +615,7 @@ static bool test_length(void)
 	return false;
 }
 
-/* Instructions that are not executed, since the fuzzer would not survive them */
+/* Is the encoding to be executed? The fuzzer would not survive some of them. */
 static bool may_execute(void)
 {
 	struct insn *insn = &now.insn;
@@ -655,7 +655,7 @@ static int class_of(void)
 	}
 }
 
-/* A locked verw is invalid. An AMD CPU raises #UD once in some ten thousand times only. */
+/* A locked verw is invalid, but an AMD CPU raises #UD only once in some ten thousand times. */
 static bool is_locked_verw(void)
 {
 	return has_prefix(0xf0) && is_legacy(2, 0x00) && (now.insn.modrm.bytes[0] >> 3 & 7) == 5;
@@ -730,8 +730,7 @@ static bool test_encoding(struct fuzz_random *r)
 }
 
 /*
- * objdump gets many encodings at once, each at a multiple of 32 and followed by zeroes, of which it
- * shows at most one line.
+ * objdump gets many encodings in one file, each at a multiple of 32 bytes and followed by zeroes.
  */
 
 #define BATCH	16384

@@ -23,7 +23,7 @@ unsigned long fuzz_segment_base(int seg)
 	return seg == MSR_FS_BASE ? fuzz_now->fs_base : fuzz_now->gs_base;
 }
 
-/* The emulations read memory operands. All that is mapped can be read. */
+/* Read a memory operand for an emulation. Only what the fuzzer has mapped can be read. */
 bool fuzz_read(void *to, unsigned long addr, size_t size)
 {
 	static const struct {
@@ -52,7 +52,7 @@ bool fuzz_read_text(void *to, unsigned long addr, size_t size)
 	return fuzz_read(to, addr, size);
 }
 
-/* The instruction is a function of its own. */
+/* Any address is the start of a function of 64 bytes. */
 unsigned long kallsyms_lookup_size_offset(unsigned long addr, unsigned long *size,
 					  unsigned long *offset)
 {
