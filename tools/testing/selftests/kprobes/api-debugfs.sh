@@ -39,13 +39,13 @@ list_has_format() {
 		$KPROBES/list >"$TMP/malformed" || failed "$(cat "$TMP/malformed")"
 }
 
-# list_names ID PATTERN: the probe's line matches, at the offset where it has to be
+# list_names ID PATTERN: the probe's line in kprobes/list matches
 list_names() {
 	list_line "$1" | grep -q -E "$2" || failed "no '$2' in: $(list_line "$1")"
 }
 
 list_names_symbols() {
-	# A function that begins with ENDBR is probed after it.
+	# If a function begins with ENDBR, a probe on its name is after the ENDBR.
 	list_names 1 " k +kernel_clone\\+0x$BY_NAME"
 	list_names 3 " k +vsnprintf\\+0x$BY_NAME.*\\[DISABLED\\]"
 	list_names 2 " k +kp_tgt_caller\\+0x$BY_NAME +\\[?kp_target\\]?"
@@ -67,7 +67,8 @@ marks_are_per_probe() {
 	equal "unmarked lines" "$(list_line 0 | grep -c -v -F '[DISABLED]')" 1
 }
 
-# switch VALUE WANTED: writes it to kprobes/enabled; then probe 0 is hit if and only if WANTED is 1
+# switch VALUE WANTED: writes VALUE to kprobes/enabled; then the file has WANTED, and probe 0 is hit
+# only if that is 1
 switch() {
 	put $KPROBES/enabled "$1"
 	is_switched "$2"
@@ -145,7 +146,8 @@ blacklist_has_known() {
 }
 
 # Text that x86 copies, or patches without a table of the sites, or in which no trap can be
-# handled: a symbol, or the first and the last one of an area. Names depend on the mode.
+# handled. A line with two symbols is an area, from the first to the second one. Which symbols exist
+# depends on the configuration.
 untouchable="
 machine_kexec
 relocate_kernel swap_pages
@@ -198,7 +200,7 @@ untouchable_is_listed() {
 	done <"$TMP/symbols"
 }
 
-# low_half ADDRESS: prints the last 8 digits; all of the number is too large for some shells
+# low_half ADDRESS: prints the last 8 digits; some shells cannot calculate with all of them
 low_half() {
 	echo "0x${1#"${1%????????}"}"
 }
@@ -222,7 +224,7 @@ counted_from_start() {
 	ctl del 10
 }
 
-# Lines have the form 0xSTART-0xEND<tab>SYMBOL, and [MODULE].
+# Lines have the form 0xSTART-0xEND<tab>SYMBOL, or that and [MODULE].
 blacklist_has_format() {
 	tab=$(printf '\t')
 	must grep -q . $KPROBES/blacklist
@@ -235,7 +237,8 @@ blacklist_forgets_module() {
 	in_blacklist notify_die
 }
 
-# shows_addresses none|some FILE COMMAND...: COMMAND reads the file, without addresses or with them
+# shows_addresses none|some FILE COMMAND...: COMMAND prints kprobes/FILE. Its addresses are all 0
+# for none.
 shows_addresses() {
 	wanted=$1
 	shown_file=$2

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # kprobes/explain: the format of its answers, the errors of the file, and every reason in the
-# kernel's table. If no location shows a reason, a registration is refused for it, and the probe,
-# the kernel's log, or the error log of tracefs has it. The last case fails if a reason was not
-# seen, unless it needs another kernel or another command line.
+# kernel's table. A reason that no location shows is provoked by a registration: the probe, the
+# kernel's log, or the error log of tracefs has it. The test fails if a reason was not seen, unless
+# it needs another kernel or another command line.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -20,7 +20,7 @@ FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
 KPTR=/proc/sys/kernel/kptr_restrict
 HEX='0x[0-9a-f]*'
 
-# change FILE VALUE: until change_back, or until the script ends
+# change FILE VALUE: sets one file until change_back, or until the script ends
 change() {
 	[ -e "$TMP/changed" ] || echo "$1 $(cat "$1")" >"$TMP/changed"
 	put "$1" "$2"
@@ -41,12 +41,12 @@ restore() {
 	return $restored
 }
 
-# seen REASON...: notes that they were provoked
+# seen REASON...: notes that these reasons were provoked
 seen() {
 	printf '%s\n' "$@" >>"$TMP/seen"
 }
 
-# asked LOCATION: answered in $TMP/answer
+# asked LOCATION: asks explain; the answer is in $TMP/answer
 asked() {
 	question=$1
 	exec 3<>$EXPLAIN
@@ -68,7 +68,8 @@ answer() {
 	sed -n "s/^$1: //p" "$TMP/answer"
 }
 
-# says LINE...: the answer has KEY: VALUE, or ~KEY: PATTERN, or, if not, !KEY
+# says LINE...: the answer has the line KEY: VALUE, or for ~KEY: PATTERN one that matches, or for
+# !KEY no such line
 says() {
 	for line; do
 		case $line in
@@ -86,8 +87,8 @@ answers() {
 	says "$@"
 }
 
-# case_at NAME: its first location in kp_explain. A blank and the beginning of the location may
-# follow.
+# case_at "NAME[ BEGINNING]": prints the case's first location in kp_explain, or the first one that
+# begins so
 case_at() {
 	case $1 in
 	*" "*) grep "^$1" $CASES ;;
@@ -103,13 +104,13 @@ has_symbol() {
 	grep -q " $1\$" /proc/kallsyms
 }
 
-# refused LOCATION ERRNO REASON [RANGE]: RANGE is the beginning of the symbol
+# refused LOCATION ERRNO REASON [RANGE]: the symbol of the range begins with RANGE
 refused() {
 	answers "$1" "probe: no" "errno: $2" "reason: $3" !execution !jump \
 		${4:+"~range: $HEX-$HEX $4"}
 }
 
-# executed LOCATION HOW REASON [HOW REASON]: the second pair is for post_handlers
+# executed LOCATION HOW REASON [HOW REASON]: the second pair is with a post_handler
 executed() {
 	answers "$1" "probe: yes" !errno "execution: $2" "execution-reason: $3" \
 		"execution-post: ${4:-$2}" "execution-post-reason: ${5:-$3}"
@@ -124,9 +125,9 @@ yes_jump() {
 	answers "$1" "jump: yes" !jump-reason
 }
 
-# expect [COMMAND...]: reads a table of these functions and their arguments. @NAME is a location
-# of kp_explain. If it does not exist, or the command fails, the reasons, fields with blanks, are
-# those of another kernel.
+# expect [COMMAND...]: reads lines FUNCTION|LOCATION|ARGUMENT..., and calls the functions. @NAME
+# stands for case_at NAME. If there is no such case, or COMMAND fails, this kernel cannot give the
+# line's reasons (its fields with blanks): notes them in $TMP/elsewhere.
 expect() {
 	possible=yes
 	[ $# -eq 0 ] || "$@" || possible=no
@@ -144,13 +145,13 @@ expect() {
 	done
 }
 
-# left ID REASON: of a registration by kp_ctl
+# left ID REASON: kp_ctl's registration of the probe has given this reason
 left() {
 	equal "reason of probe $1" "$(sed -n "s/^$1 //p" $DEBUGFS/kp_ctl/reasons)" "$2"
 	seen "$2"
 }
 
-# refuse WORD ERRNO REASON: kp_explain provokes it
+# refuse WORD ERRNO REASON: writing WORD lets kp_explain make a call that is refused so
 refuse() {
 	put $REFUSE "$1"
 	equal "$1" "$(cat $REFUSE)" "$2 $3"
@@ -162,7 +163,8 @@ by_ftrace() {
 	asked kernel_clone && [ "$(answer execution)" = ftrace ]
 }
 
-# entry_probed: can an entry be probed? Only x86 checks its instruction before the registration.
+# entry_probed: prints what explain answers for an entry. Without ftrace, only x86 checks the
+# instruction before the registration.
 entry_probed() {
 	if is_x86 || by_ftrace; then
 		echo yes
@@ -172,7 +174,7 @@ entry_probed() {
 }
 
 #
-# The file
+# The format and the errors of the file
 #
 
 tells_usage() {
@@ -299,7 +301,7 @@ refuses_locations() {
 		refused|jiffies|-22|$NO_TEXT
 		refused|start_kernel|-22|$INIT_FREED
 	EOF
-	# Offsets have 32 bits, so only a kernel near the end is refused.
+	# Offsets have 32 bits: they lead beyond the end only from a kernel near it.
 	asked do_sys_openat2
 	case $(answer address) in
 	0xffffffff???????? | 0x????????)
@@ -309,7 +311,7 @@ refuses_locations() {
 	esac
 }
 
-# The range has its last byte, and not the next one.
+# The last byte of the range is refused, and the next one is not.
 names_blacklist_entry() {
 	refused kp_tgt_nokprobe -22 "$BLACKLISTED" kp_tgt_nokprobe+0x0/
 	after=$(answer range | sed 's/.*-\(0x[0-9a-f]*\) .*/\1/')
@@ -629,7 +631,7 @@ text_was_changed() {
 }
 
 #
-# The logs
+# Reasons in the logs
 #
 
 has_events() {
@@ -644,9 +646,9 @@ refuses_notrace() {
 	has_symbol kprobe_events_refuse
 }
 
-# event_agrees LOCATION TYPE: a kprobe event is refused if explain says so, for the same reason.
-# The error log has a second message, which is the last one: scripts look for the column there.
-# Kprobe events may refuse a function first.
+# event_agrees LOCATION TYPE: a kprobe event (p or r) is refused if explain says so. The error log
+# has the usual error, then explain's reason, also with a column: scripts look for it in the last
+# message. The code of kprobe events may itself refuse a function before.
 event_agrees() {
 	asked "$1"
 	probed=$(answer probe)
@@ -734,13 +736,13 @@ debug_messages_have_reasons() {
 	debug_has 1 "$DATA_SIZE" put $REFUSE data
 	! by_ftrace || debug_has 1 "$REDIRECTED" put $REFUSE redirects
 	dmesg | must grep -q -F "kprobes: kp_tgt_nokprobe+0x0 refused: the address is on the"
-	# A question is no registration.
+	# A question to explain logs nothing.
 	debug_has 0 "$BLACKLISTED" asked kp_tgt_nokprobe
 	put $DYNDBG "func kprobe_refused -p"
 	debug_has 0 "$BLACKLISTED" ctl_refused add 0 kp_tgt_nokprobe
 }
 
-# Reasons of other architectures, and of ftrace-dead.sh
+# elsewhere: prints the reasons that only other kernels, architectures, or ftrace-dead.sh see
 elsewhere() {
 	cat "$TMP/elsewhere" - <<-EOF
 		ftrace patches the instruction

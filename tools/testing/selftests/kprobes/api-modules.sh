@@ -8,7 +8,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-# load_target MODULE, unload_target MODULE: kp_target or kp_target2, next to kp_ctl
+# load_target MODULE, unload_target MODULE: for kp_target and others, while kp_ctl is loaded
 load_target() {
 	must insmod "$MODULE_DIR/$1.ko"
 	LOADED="kp_ctl $1"
@@ -19,7 +19,7 @@ unload_target() {
 	LOADED=kp_ctl
 }
 
-# add_pair ID: two probes, ID and ID + 1, which 2000 calls of the target hit
+# add_pair ID: adds the probes ID and ID + 1; then 2000 calls hit both
 add_pair() {
 	ctl add "$1" kp_tgt_function
 	ctl add $(($1 + 1)) kp_tgt_caller post
@@ -35,7 +35,7 @@ function_is_hit() {
 	equal "post handler calls" "$(ctl_get 1 posts)" 7
 }
 
-# refused ID ERROR VERB [WHERE]
+# refused ID ERROR VERB [WHERE]: kp_ctl's command VERB ID [WHERE] fails with ERROR
 refused() {
 	ctl_refused "$3" "$1" ${4:+"$4"}
 	equal "error of $3" "$(ctl_get "$1" error)" "$2"
@@ -78,7 +78,7 @@ gone_survives_switching() {
 	hits_are 0 7
 }
 
-# Probes 0 and 1 stay gone, perhaps at the addresses of the new ones.
+# Probes 0 and 1 remain [GONE], perhaps at the new probes' addresses.
 loaded_again() {
 	load_target kp_target
 	add_pair 3
@@ -93,8 +93,8 @@ gone_is_unregistered() {
 	hits_are 3 2010 0 7
 }
 
-# The kernel reuses freed addresses for the next module but one: other code of the same names gets
-# them.
+# The kernel reuses freed addresses for the next module but one: there, other code has the same
+# names.
 other_code_by_turns() {
 	ctl_del 3 4
 	unload_target kp_target
@@ -109,7 +109,7 @@ other_code_by_turns() {
 			other=$((other + 1))
 		fi
 		echo "$address $module" >>"$TMP/seen"
-		# The others are unregistered after the next modules.
+		# Probes in kp_target2 stay registered while the next modules are loaded.
 		[ $module != kp_target ] || ctl_del $pair $((pair + 1))
 		unload_target $module
 		pair=$((pair + 2))
@@ -144,8 +144,8 @@ freed() {
 	dmesg | grep -c 'kp_target: parameters freed' || :
 }
 
-# A module's parameters are destroyed by its own functions, after its probes have been removed.
-# text_runs_after_going 0|1: with jump optimisation off or on
+# When a module is unloaded, the kernel removes its probes, and then calls functions of the module
+# that free its parameters. text_runs_after_going 0|1: with jump optimisation off or on
 text_runs_after_going() {
 	optimization "$1"
 	load_target kp_target

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Failed allocations: each allocation of an operation fails, one after the other.
+# Operations are repeated, and another allocation fails each time.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -9,7 +9,7 @@ set -eu
 
 PARAMETERS=/sys/module/kp_nomem/parameters
 
-# without N COMMAND: the shell runs it, and its allocation N fails
+# without N COMMAND: a shell runs COMMAND, and its allocation N fails
 without() {
 	nth=$1
 	shift
@@ -43,7 +43,7 @@ each_allocation() {
 	at_most "allocations of $what" $n 199
 }
 
-# Each file is read as far as possible, and completely after that.
+# Read a file while an allocation fails; after that, all of it can be read.
 read_file() {
 	without "$2" "while read -r line; do :; done <$KPROBES/$1" || :
 	must cat "$KPROBES/$1" >/dev/null
@@ -77,7 +77,7 @@ called() {
 	done
 }
 
-# is_switched 0|1: after an attempt to switch, all probes are, or none. Then switches them on.
+# is_switched 0|1: all probes are off, or on; then switches them on
 is_switched() {
 	equal enabled "$(cat $KPROBES/enabled)" "$1"
 	called 2 $((2 * $1))
@@ -91,7 +91,7 @@ switch_off() {
 	is_switched $on
 }
 
-# The probes of this test are switched off as well, so fail allocations by the kernel's own means.
+# kp_nomem's own probes are switched off as well, so fail allocations by /proc/self/fail-nth.
 switched_on() {
 	n=1
 	while [ $n -lt 200 ]; do

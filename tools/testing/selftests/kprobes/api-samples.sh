@@ -81,11 +81,11 @@ is_gone() {
 	equal "lines" "$(lines .)" 0
 }
 
-# A location within a function: its second instruction
+# Probe the second instruction of a function.
 takes_offset() {
 	log_mark
 	first=1
-	# Most callers skip the instructions that set up r2.
+	# On powerpc, most callers skip the instructions that set up r2.
 	! is_powerpc || first=9
 	offset=$first
 	while [ $offset -lt 16 ]; do
@@ -99,7 +99,7 @@ takes_offset() {
 	unload_sample
 	at_least "hits" "$(said 'probe gone after ([0-9]*) hits.*')" 1
 	at_least "lines before" "$(lines '^before do_sys_openat2\+')" 1
-	# A modprobe may try twice.
+	# modprobe may try twice to load the sample.
 	at_least "refusals" "$(lines '^no instruction begins at|cannot be probed')" \
 		$((offset - first))
 }
@@ -137,7 +137,7 @@ says_why_no_return() {
 	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
 }
 
-# The last string on a CPU is the name of the file that is being opened for reading.
+# The last string on one CPU is the name of the sample's file, which cat opens.
 shows_user_string() {
 	load_sample
 	opens 10
@@ -160,7 +160,8 @@ shows_kernel_string() {
 	must grep -q -E '^ *[0-9]+ +[1-9][0-9]* +0 +0  [0-9a-f]{8,} "tmpfs"$' "$TMP/calls"
 }
 
-# shows_arguments PATTERN ARGS STRING: of kp_tgt_arguments(1, 2, 3, 4, 5, 6, 7, "eighth")
+# shows_arguments PATTERN ARGS STRING: what the sample shows of a call
+# kp_tgt_arguments(1, 2, 3, 4, 5, 6, 7, "eighth") matches
 shows_arguments() {
 	load_sample func=kp_tgt_arguments args="$2" string="$3" user=0
 	call_target
@@ -169,7 +170,7 @@ shows_arguments() {
 	must grep -q -E "^ *[0-9]+ +1 +0 +$1\$" "$TMP/calls"
 }
 
-# Some arguments are on the stack. The first one is not an address.
+# The last arguments may be on the stack. The first one is not an address.
 shows_stack_arguments() {
 	load kp_target
 	shows_arguments '0  1 2 3 4 5 6 7 [0-9a-f]{8,} "eighth"' 8 7
@@ -212,15 +213,15 @@ measures_time() {
 	says_why_no_return
 }
 
-# A shell whose calls are changed: it opens a file three times, and prints the status of each, and
-# how many more files are open.
+# cat_openers: prints a script for the shell whose calls are changed. It opens a file three times,
+# prints each status, and how many more files are open then.
 cat_openers() {
 	cat <<-'END'
 		parameters=/sys/module/inject_example/parameters
 		open() {
 			read -r _ <"$1"
 		}
-		# Not in a subshell, whose pipe this one may still have to close.
+		# Not in a subshell: the shell may not have closed its pipe yet.
 		count() {
 			set -- /proc/$$/fd/*
 			count=$#
@@ -240,7 +241,8 @@ cat_openers() {
 	END
 }
 
-# changes_opens SKIP MORE: a call whose result is replaced has still opened a file
+# changes_opens SKIP MORE: with skip=0, calls open a file before their result is replaced; MORE
+# files are open then
 changes_opens() {
 	if ! is_x86 && [ "$1" -eq 1 ]; then
 		skip_case "skip=1 is for x86"
@@ -303,7 +305,7 @@ probes_all_that_match() {
 	at_least "entries" "$entries" "$functions"
 	at_most "entries" "$entries" "$symbols"
 	must_fail grep -v -E '^ *([0-9]+ +0|refused +-[0-9]+)  vfs_[a-z0-9_.]+$' "$TMP/hits"
-	# Most callers skip the instructions that set up r2.
+	# On powerpc, most callers skip the instructions that set up r2.
 	is_powerpc || at_least "hits of vfs_read()" "$(hits_of vfs_read)" 1
 	equal "probes" "$(grep -c '  k  vfs_' $KPROBES/list)" $((entries - refused))
 	unload_sample
@@ -350,7 +352,7 @@ sees_write() {
 	fi
 	put /proc/$$/comm second
 	shows stack
-	# The names of other threads are in other memory.
+	# Names of other threads are in memory that is not watched.
 	processes 3
 	must shown "^watching the name of thread $$: [1-9][0-9]* writes\$"
 	must cmp "$TMP/stack" "$DEBUGFS/$sample/stack"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Trace and probe the functions of kprobes itself like any others, except those that a hit
+# Trace and probe the functions of kprobes itself like any others, except functions that a hit
 # executes.
 set -eu
 
@@ -23,7 +23,7 @@ kretprobe_pool_take kprobe_ftrace_hit probepoint_of_insn_slot
 kprobe_busy_begin emulate_nop probepoint_count_missed __kretprobe_trampoline_handler
 get_kretprobe_retaddr"
 
-# The offset of a breakpoint: after ftrace's call, or 0 if there is none
+# Where a probe is a breakpoint: after ftrace's call, if there is one
 INSIDE=kp_tgt_function
 
 address_of() {
@@ -39,6 +39,7 @@ aarch64) LEAST=95 ;;
 *) LEAST=100 ;;
 esac
 
+# functions_between NAME...: prints the functions from the lowest to the highest of these addresses.
 # The files of kprobes are adjacent in the kernel's text.
 functions_between() {
 	for name; do
@@ -50,7 +51,7 @@ functions_between() {
 		}' /proc/kallsyms
 }
 
-# all_functions: writes those with a unique name to $TMP/own
+# all_functions: writes the functions of kprobes that have a unique name to $TMP/own
 all_functions() {
 	{
 		functions_between register_kprobe kprobe_on_func_entry probepoint_lower_bound \
@@ -107,7 +108,7 @@ hits_can_not_be_probed() {
 		known=$((known + 1))
 		ctl_refused add 9 "$name"
 	done
-	# A kernel without probes on ftrace has all but one; other architectures have fewer.
+	# Without ftrace-based probes one is missing; other architectures have fewer.
 	! is_x86 || at_least "functions that are known" $known $(($(echo "$HIT" | wc -w) - 1))
 }
 
@@ -145,7 +146,7 @@ api_can_be_probed() {
 		must define p kp_self "$name"
 		must define r kp_self "$name"
 	done
-	# This calls some of the functions, with some of the events enabled.
+	# Enabling an event calls functions whose events may already be on: subtract these hits.
 	put $TRACEFS/events/kp_self/enable 1
 	for name in register_kprobe unregister_kprobe enable_kprobe disable_kprobe; do
 		echo "$name $(event_hits p_$name) $(event_hits r_$name)"
@@ -165,7 +166,7 @@ traced_by() {
 		churn
 		put $KPROBES/enabled 0
 		put $KPROBES/enabled 1
-		# An entry may have been overwritten in the trace.
+		# The entries in the trace may have been overwritten.
 		must grep -q '^register_kprobe ' $TRACEFS/enabled_functions
 	done
 	put $TRACEFS/current_tracer nop
@@ -206,7 +207,7 @@ hits_leave_no_trace() {
 		put $TRACEFS/current_tracer function
 		put $TRACEFS/trace ""
 		call_target 50
-		# FUNCTION <-CALLER is of the tracer; (CALLER <- FUNCTION) is an event.
+		# The tracer prints FUNCTION <-CALLER, an event (CALLER <- FUNCTION).
 		awk '/ <-[a-z_]/ && !/kworker|rcu|ksoftirqd/' $TRACEFS/trace >"$TMP/trace"
 		put $TRACEFS/current_tracer nop
 		put $TRACEFS/set_ftrace_filter ""
@@ -219,7 +220,7 @@ hits_leave_no_trace() {
 	done
 }
 
-# Probes or return probes on all functions, fprobes on some, and both tracers
+# A probe or a return probe on each function, fprobes on the API, and both tracers
 all_at_once() {
 	while read -r name; do
 		type=p

@@ -68,7 +68,8 @@ races_normally() {
 	list_is_empty
 }
 
-# call_on N: calls the probed functions on CPU N while the file exists, and counts the calls
+# call_on N: calls the probed functions while $TMP/churning exists, and writes the number of calls
+# to $TMP/called.N
 call_on() {
 	called=0
 	while [ -e "$TMP/churning" ]; do
@@ -169,8 +170,8 @@ kgdb_test() {
 	must_fail grep -E 'ERROR.*(plant|detach|^sw|bad_read|singlestep|step)' "$TMP/$1"
 }
 
-# The debugger's tests give the same results with and without probes. Breakpoints in debug registers
-# may fail in this machine.
+# The debugger's tests give the same results with and without probes. Its tests of breakpoints in
+# debug registers may fail in a guest.
 kgdb_beside_probes() {
 	echo "kprobes-selftest: expect WARNING: .*kgdbts" >/dev/kmsg
 	list_is_empty

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes of the kernel's command line, in its text and in its init text, which is freed before the
-# first process starts:
+# Probes that the command line puts into the kernel's text, and into its init text, which is freed
+# before the first process starts:
 #
 #	kprobe_event=p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone;
 #	  p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9;
 #	  p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+9
 #
-# in one line. +9 is after an endbr and ftrace's call; with 32 bits, +5 is after the call.
+# in one line. +9 is after an endbr and ftrace's call; with 32 bits use +5, which is after the call.
 #
 # The events of boot-events.bootconfig are tested, too, with CONFIG_BOOTTIME_TRACING and
 # `bootconfig` on the command line.
@@ -17,7 +17,8 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-# Events are added while a work item creates the directories of all events: they have one, too.
+# The command line's events are added while a work item creates the directories of all events:
+# check that they have directories, too.
 are_enabled() {
 	for event in "$@"; do
 		must grep -q "^$event\$" $TRACEFS/set_event
@@ -40,7 +41,7 @@ were_hit() {
 	at_least "hits of kpboot/enter" "$(event_hits enter)" 10
 	at_least "hits of kpboot/leave" "$(event_hits leave)" 10
 	equal "hits and misses of kpinit/console" "$(event_profile console)" "1 0"
-	# In some kernels no instruction may begin there.
+	# There is no event if no instruction begins there.
 	if grep -q '^p:kpinit/inside ' $TRACEFS/kprobe_events; then
 		equal "hits and misses of kpinit/inside" "$(event_profile inside)" "1 0"
 	fi
@@ -117,7 +118,7 @@ switched() {
 	at_least "hits when on again" "$(event_hits enter)" $((entered + 1))
 }
 
-# Some may never have been set.
+# Some of the events may not exist.
 removed() {
 	switch '!kpboot:*'
 	for event in kpboot/enter kpboot/leave kpinit/console kpinit/inside kpinit/late \

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# BPF programs on perf's events of kprobes, without bpftrace: not every architecture has it.
+# BPF programs on perf's events of kprobes, attached by bpf_probe: not every architecture has
+# bpftrace.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -11,13 +12,13 @@ set -eu
 
 BPF_PROBE=$TOPIC_DIR/bpf_probe
 
-# counted WHAT COUNT SUM: bpf_probe has printed these results
+# counted WHAT COUNT SUM: bpf_probe has printed these results to $TMP/WHAT
 counted() {
 	equal "$1: count and sum" "$(grep -E '^(count|sum) ' "$TMP/$1" | paste -sd' ')" \
 		"count $2 sum $3"
 }
 
-# sees COUNT SUM ARGUMENT...: bpf_probe sees COUNT calls with 0 to COUNT - 1
+# sees COUNT SUM ARGUMENT...: `bpf_probe ARGUMENT...` counts all COUNT calls, and its sum is SUM
 sees() {
 	calls=$1
 	sum=$2
@@ -63,7 +64,7 @@ overrides() {
 	results_are 100 0 0
 }
 
-# Only functions that are marked for it can be overridden.
+# Only functions marked by ALLOW_ERROR_INJECTION() can be overridden.
 override_refused() {
 	must_fail "$BPF_PROBE" -e 12 -f 0 kp_cl_inner : 2>"$TMP/refused"
 	lines_are "what is refused" "$TMP/refused" 'PERF_EVENT_IOC_SET_BPF: Invalid argument' 1

@@ -16,7 +16,7 @@ trace() {
 	run "$1" bpftrace --unsafe -e "$2" -c "/bin/sh $TMP/$1.work"
 }
 
-# has NAME [N] REGEX...: the output has N lines, or one, of each
+# has NAME [[N] REGEX]...: $TMP/NAME has N lines, at first one, of each
 has() {
 	name=$1
 	times=1

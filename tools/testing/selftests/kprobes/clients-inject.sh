@@ -19,7 +19,7 @@ inject() {
 	put $FAIL/task-filter "${4:-N}"
 	put $FAIL/times "$3"
 	put $FAIL/inject "$1"
-	# The file takes a negative number as unsigned, of 64 bits.
+	# A negative number has to be written as an unsigned one of 64 bits.
 	put "$FAIL/$1/retval" "$(printf '%#x' "$2")"
 	put $FAIL/interval 0
 	put $FAIL/space 0
@@ -32,7 +32,8 @@ uninject() {
 	put $FAIL/inject "!$1"
 }
 
-# calls_are PARAMETER KEPT REPLACED RESULT: of ten calls, this many keep or lose their result
+# calls_are PARAMETER KEPT REPLACED RESULT: of ten calls, KEPT have their own result, and REPLACED
+# have RESULT
 calls_are() {
 	call "$1" 10
 	results_are "$2" "$3" "$4"
@@ -47,7 +48,7 @@ show_mark() {
 	grep " $1+" $KPROBES/list | sed 's/^/# /'
 }
 
-# some_calls FUNCTION PARAMETER: the first four have to fail
+# some_calls FUNCTION PARAMETER: fail four calls, none, all, none
 some_calls() {
 	inject "$1" -19 4
 	show_mark "$1"
@@ -67,7 +68,7 @@ others_too() {
 	calls_are failable 7 3 -5
 	cat $TRACEFS/trace >"$TMP/trace"
 	uninject kp_cl_failable
-	# The handlers of fail_function may be called first, and hide the calls that they fail.
+	# The handlers of fail_function may be called first, and hide failing calls from the events.
 	at_least "entries" "$(grep -c 'enter: ' "$TMP/trace")" 7
 	at_least "returns" "$(grep -c 'leave: .*ret=[0-9]' "$TMP/trace")" 7
 	event_off kp/enter

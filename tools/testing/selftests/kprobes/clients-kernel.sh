@@ -13,7 +13,7 @@ set -eu
 FPROBE_CASES="test_fprobe_entry test_fprobe test_fprobe_syms test_fprobe_data
 	test_fprobe_nest test_fprobe_skip"
 
-# If it is built in, it ran at boot.
+# A built-in fprobe_test has run at boot.
 fprobe_case() {
 	grep -q -E "^ *ok [0-9]+ $1\$" $DEBUGFS/kunit/fprobe_test/results || {
 		sed 's/^/# | /' $DEBUGFS/kunit/fprobe_test/results
@@ -86,11 +86,11 @@ lkdtm_warned() {
 	log_since | grep -q 'WARNING: .*lkdtm'
 }
 
-# check_with MODULE DESCRIPTION FUNCTION
 can_load() {
 	modprobe -n "$1" 2>/dev/null
 }
 
+# check_with MODULE DESCRIPTION FUNCTION: checks; skips if there is no such module
 check_with() {
 	needed="can_load $1"
 	shift

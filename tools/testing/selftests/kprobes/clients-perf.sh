@@ -10,7 +10,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 . "$(dirname "$0")/functions-clients.sh"
 
-# The only system calls of this kind
+# A program for perl. No other program calls getppid().
 GETPPID='getppid() for 1..200'
 GETPPID_FUNCTION=__${SYSCALL_ABI}_sys_getppid
 GETPPID_FRAME="__($SYSCALL_ABI|do)_sys_getppid[+]"
@@ -109,8 +109,8 @@ prints_lines() {
 	[ "$(grep -c -E "$1" "$TMP/kprobe-perf")" -ge "$2" ]
 }
 
-# kprobe_perf PROBE CALLS REGEX: lines of perf-tools' kprobe, which prints until it is
-# interrupted, and then removes the probe
+# kprobe_perf PROBE CALLS REGEX: perf-tools' kprobe prints a line that matches for each call, until
+# it is interrupted; then it removes the probe
 kprobe_perf() {
 	kprobe-perf "$1" >"$TMP/kprobe-perf" 2>&1 </dev/null &
 	pid=$!

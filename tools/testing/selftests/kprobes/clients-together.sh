@@ -6,8 +6,8 @@
 # the function. After each step, attached clients have to see all calls, and the others none.
 #
 # Then clients that replace return addresses share one function, in all orders of two of them,
-# and in some of more, or in all orders there are with TOGETHER_ORDERS=all. That is in the
-# environment, as TOGETHER_ROUNDS and TOGETHER_SEED are.
+# and in some of more, or with TOGETHER_ORDERS=all in all. TOGETHER_ORDERS, TOGETHER_ROUNDS and
+# TOGETHER_SEED are set in the environment.
 # shellcheck disable=SC2016 # the variables are the kernel's
 set -eu
 
@@ -28,7 +28,7 @@ instance() {
 	echo "$INSTANCES/kp_$1"
 }
 
-# event_attach CLIENT PROBE: defines and enables it
+# event_attach CLIENT PROBE: defines the event, and enables it in the client's instance
 event_attach() {
 	echo "$2" >>$TRACEFS/dynamic_events &&
 		echo 1 >"$(instance "$1")/events/kp_tg/$1/enable"
@@ -101,7 +101,7 @@ seen() {
 	esac || :
 }
 
-# all_see STEP: each attached client sees nine calls
+# all_see STEP: each attached client sees nine calls, and the others none
 all_see() {
 	for client in $clients; do
 		[ "$client" = bpf ] || echo >"$(instance "$client")/trace"
@@ -123,13 +123,13 @@ all_see() {
 	return $bad
 }
 
-# random N: sets a number below N
+# random N: prints a number below N
 random() {
 	seed=$(((seed * 1103515245 + 12345) % 2147483648))
 	echo $((seed / 65536 % $1))
 }
 
-# Attach or detach a random client until each has been both.
+# Attach or detach a random client until all have been attached and detached.
 round() {
 	attached=
 	bad_round=0
@@ -212,7 +212,7 @@ return_detach() {
 	esac
 }
 
-# bpf_stacks CLIENT OPTION FUNCTION: till return_detach()
+# bpf_stacks CLIENT OPTION FUNCTION: attaches bpf_probe until return_detach
 bpf_stacks() {
 	cat >"$TMP/$1.work" <<-WORK
 		touch $TMP/$1.up
@@ -225,7 +225,7 @@ bpf_stacks() {
 	wait_until test -e "$TMP/$1.up"
 }
 
-# perf_events CLIENT...: what perf calls the events among them
+# perf_events CLIENT...: prints perf's options for the clients that are events
 perf_events() {
 	for client; do
 		case $client in
@@ -248,7 +248,7 @@ nine_calls() {
 		run perf.script perf script -i "$TMP/perf.data" -F event,ip,sym
 }
 
-# caller_seen CLIENT: what it reports of nine calls of kp_cl_inner(), made by kp_cl_middle()
+# caller_seen CLIENT: the client has reported nine calls of kp_cl_inner() from kp_cl_middle()
 caller_seen() {
 	case $1 in
 	kretprobe | fprobe)
@@ -270,7 +270,7 @@ caller_seen() {
 		bpf_counted "$1"
 		;;
 	fexit)
-		# The trampoline that has called the program is called at the function's entry.
+		# The function's entry calls the trampoline, which calls the program.
 		in_order "$TMP/$1" '^ bpf_trampoline_' '^ kp_cl_inner[+]' '^ kp_cl_middle[+]' \
 			'^ kp_cl_outer[+]'
 		lines_are "unknown frames of $1" "$TMP/$1" '[?]|_trampoline[+]|return_to_handler' 0
@@ -285,7 +285,7 @@ bpf_counted() {
 	lines_are "stacks of $1" "$TMP/$1" '^stack$' 1
 }
 
-# callers_seen CLIENT...: attaches them in this order
+# callers_seen CLIENT...: attached in this order, each sees the caller
 callers_seen() {
 	for client; do
 		must return_attach "$client" kp_cl_inner
@@ -305,7 +305,8 @@ sleeper_seen() {
 	sleep 1000 &
 	sleeper=$!
 	wait_until grep -q hrtimer_nanosleep "/proc/$sleeper/stack"
-	# The function's entry calls the trampoline of fexit, and that the function.
+	# The function's entry calls fexit's trampoline, which calls the rest of the function: leave
+	# out the trampoline and the entry.
 	awk '/bpf_trampoline_/ { getline; next } { print }' "/proc/$sleeper/stack" >"$TMP/stack.now"
 	must kill "$sleeper"
 	wait "$sleeper" || :
@@ -316,7 +317,8 @@ sleeper_seen() {
 	[ $# -eq 0 ] || must diff "$TMP/stack" "$TMP/stack.now"
 }
 
-# all_orders SIZE CLIENT...: of so many of them, or with SIZE 0 of any number, as words with commas
+# all_orders SIZE CLIENT...: prints all orders of SIZE clients, or of any number if SIZE is 0, each
+# as a word with commas
 all_orders() {
 	echo "$*" | awk '
 		function extend(order, size, i) {
@@ -335,20 +337,20 @@ all_orders() {
 		{ wanted = $1; extend("", 0) }'
 }
 
-# return_orders CLIENT...: those to be tested
+# return_orders CLIENT...: prints the orders to be tested
 return_orders() {
 	all_orders 2 "$@"
 	if [ "$some_or_all" = all ]; then
-		# BPF's return probe is one as the event is.
+		# Leave out bpf, a kretprobe like the event's, and orders of two, printed above.
 		# shellcheck disable=SC2046 # words
 		all_orders 0 $(printf '%s\n' "$@" | grep -vx bpf) | grep -v '^[a-z_]*,[a-z_]*$'
 	elif [ $# -gt 2 ]; then
-		# As they are given, and the other way around
+		# All clients in the given order, and in reverse
 		all_orders $# "$@" | sed -n '1p; $p'
 	fi
 }
 
-# bpf_has OPTION: so BPF can be attached to a function of kp_clients
+# bpf_has OPTION: can bpf_probe attach to a function of kp_clients so?
 bpf_has() {
 	"$BPF_PROBE" -s "$1" kp_cl_inner true >"$TMP/bpf_has" 2>&1 && return
 	status=$?
@@ -376,7 +378,7 @@ returns=kretprobe
 	returns="$returns fexit"
 # shellcheck disable=SC2086 # words
 orders=$(return_orders $returns)
-# BPF on a return probe and kprobe.multi are the same there as the events.
+# For the stack of a sleeping task, bpf is like kretprobe, and multi like fprobe.
 # shellcheck disable=SC2046,SC2086
 sleeper_orders=$(return_orders $(printf '%s\n' $returns | grep -vx 'bpf\|multi'))
 ktap_set_plan $((rounds + 3 + $(echo "$orders $sleeper_orders" | wc -w)))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Stack traces from handlers, and from interrupts while a probed instruction is executed, have the
-# probed function and its callers; with copies boosted or stepped, and with emulated instructions.
+# probed function and its callers; with instructions boosted, stepped, optimised and emulated.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -10,8 +10,8 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
-# The handlers call dump_stack(). Each trace has to show the probed function, perhaps by its
-# registers, and its callers, none of them as a guess ("?").
+# The handlers call dump_stack(). Each trace has to show the probed function, perhaps as the address
+# in the registers, and its callers, none of them as a guess ("?").
 dumps_are_right() {
 	dmesg | awk '
 		/kp_stacks: dumps begin/ { on = 1; n = 0; right = 0; next }

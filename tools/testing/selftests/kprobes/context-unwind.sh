@@ -24,7 +24,7 @@ slot_pages() {
 	awk '$3 == "kprobe_insn_page" { printf "%s0x%s", n++ ? "," : "", $1 }' /proc/kallsyms
 }
 
-# Their addresses, for use after the probes have been unregistered
+# Give the addresses of these pages to kp_unwind, which uses them after the probes are unregistered.
 note_pages() {
 	echo 1 >$parameters/registered || return 1
 	pages=$(slot_pages)
@@ -74,7 +74,7 @@ if ! is_x86; then
 	exit "$KSFT_SKIP"
 fi
 [ -x "$TOPIC_DIR/user_stack" ] || ktap_exit_fail_msg "user_stack is not built"
-# Stack pointers without a frame: of user space, and made up. Unwinders may warn of them.
+# Unwinders may warn of stack pointers of user space, and of made-up ones.
 echo "kprobes-selftest: expect WARNING: stack going in the wrong direction" >/dev/kmsg
 bad_frame_pointers
 ktap_set_plan 5

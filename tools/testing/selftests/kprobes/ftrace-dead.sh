@@ -52,7 +52,7 @@ no_more() {
 		"the address belongs to ftrace, which has failed"
 }
 
-# Prints the answer of kprobes/explain for such an address.
+# kprobes/explain gives the reason for the entry of a function.
 explained() {
 	exec 3<>$KPROBES/explain
 	echo kernel_clone >&3

@@ -15,7 +15,7 @@ FILTER=$TRACING/set_ftrace_filter
 NOTRACE=$TRACING/set_ftrace_notrace
 AUDIT=$DEBUGFS/kp_filters
 
-# Functions of the kernel; this guest calls few of them, and one all the time
+# Functions of the kernel; the guest calls vfs_read() all the time
 SOME="vfs_rmdir device_move vfs_read"
 
 # narrow NAMES: sets the filter to these; widen NAMES, without NAME: adds, removes
@@ -60,7 +60,7 @@ filter_changes() {
 	consistent && used 2
 	put $NOTRACE vfs_rmdir
 	consistent
-	# function_graph has one user of ftrace for all that it traces, and tests this itself.
+	# function_graph itself checks, when it is called, for functions that are not to be traced.
 	[ "$1" = function_graph ] || used 1
 	narrow vfs_read
 	consistent && used 1
@@ -158,7 +158,7 @@ modules_go() {
 	consistent
 }
 
-# Probes of the same functions, with post_handlers, which exclude others, and without
+# Probes of the same functions, without and with post_handlers
 with_probes() {
 	load kp_ctl
 	narrow vfs_read

@@ -94,8 +94,8 @@ init_function() {
 	call_target 6 && hits_are 31 6 && ctl del 30 && ctl del 31
 }
 
-# A module's functions count as unknown from the time its symbols are known until ftrace has
-# records of them.
+# Until ftrace has records of a module's functions, kprobes refuses them as unknown, although the
+# module's symbols are known.
 too_early() {
 	rmmod kp_target || return 1
 	ctl early 32 kp_tgt_function || return 1
@@ -129,7 +129,7 @@ with_tracers() {
 	LOADED="$suite_module $LOADED"
 	cat "$DEBUGFS/kunit/$suite_name/results" >"$TMP/$suite_name.results"
 	ktap_print_msg "$switches switches of the tracer"
-	# Set no tracer, and each of the two, while the suite runs; how often depends on the host.
+	# With four, each tracer and none were set. How many more depends on the host.
 	[ $switches -ge 4 ]
 }
 

@@ -9,7 +9,7 @@
 CLIENTS=/sys/module/kp_clients/parameters
 SELFTESTS_DIR=$(dirname "$TOPIC_DIR")
 
-# Tables of symbols take long to read.
+# Symbols of user programs take long to read.
 export BPFTRACE_NO_USER_SYMBOLS=1
 export PERF_BUILDID_DIR=/tmp/buildid
 export LC_ALL=C
@@ -23,7 +23,7 @@ setup_clients() {
 	has_events || skip_topic "CONFIG_KPROBE_EVENTS is needed"
 }
 
-# on_base_kernel: does the guest have the base kernel's kprobes? Tests spare what kills these.
+# on_base_kernel: has the guest the base kernel's kprobes? Tests leave out what crashes these.
 on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline
 }
@@ -54,12 +54,13 @@ else
 	SYSCALL_CALLERS="x64_sys_call|$SYSCALL_ENTRY"
 fi
 
-# call WHAT N: writes a parameter of kp_clients, which fails if a result is wrong
+# call WHAT N: writes N to a parameter of kp_clients; the write fails if a result is wrong
 call() {
 	put "$CLIENTS/$1" "$2"
 }
 
-# results_are KEPT REPLACED RESULT: of the last calls of `failable` or `failable_plain`
+# results_are KEPT REPLACED RESULT: of the last calls by `failable` or `failable_plain`, KEPT had
+# their own result, and REPLACED had RESULT
 results_are() {
 	equal "calls kept, calls replaced, result" \
 		"$(cat $CLIENTS/kept $CLIENTS/replaced $CLIENTS/result | paste -sd' ')" "$1 $2 $3"
@@ -88,7 +89,7 @@ in_order() {
 $(head -n 20 "$in_order_file" | sed 's/^/| /')"
 }
 
-# run WHAT COMMAND...: it succeeds, or its output is shown
+# run WHAT COMMAND...: it succeeds, or its output, $TMP/WHAT, is shown
 run() {
 	run_what=$1
 	shift

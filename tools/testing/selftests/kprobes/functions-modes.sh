@@ -76,15 +76,15 @@ report_mode() {
 	done
 }
 
-# some_jumped: the suites have seen a jump
+# some_jumped: at least one function of the suites was entered by a jump
 some_jumped() {
 	ktap_print_msg "jumps came $jumped times"
 	at_least "jumps" "$jumped" 1
 }
 
 # run_all_modes "MODE..." EXTRA MODULE [PARAM=VALUE...] -- SUITE...
-# Loads, reports and unloads in each mode. EXTRA is how many results the script's function
-# after_mode MODE adds to those of each mode, PLANNED_MORE how many follow those of all modes.
+# In each mode, loads the module, reports its suites and unloads it. The script's function
+# after_mode MODE adds EXTRA results in each mode; the script adds PLANNED_MORE at the end.
 run_all_modes() {
 	all_modes=$1
 	extra=$2

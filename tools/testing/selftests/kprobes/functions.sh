@@ -66,9 +66,9 @@ OPTIMIZATION_WAS=
 at_exit() {
 	status=$?
 	trap - EXIT
-	# Failures after the last case, or in a case that ended the script
+	# A failure after the last case, or in a case that ended the script, fails the script.
 	! failures_shown || [ "$status" -ne 0 ] || status=$KSFT_FAIL
-	# Modules that are still loaded, the newest first
+	# Unload what is still loaded, the newest module first.
 	for module in $LOADED; do
 		rmmod "$module" 2>/dev/null || :
 	done
@@ -248,7 +248,7 @@ skip_case() {
 	printf '%s\n' "$*" >"$TMP/skipped"
 }
 
-# must COMMAND...: it succeeds; must_fail COMMAND...: it fails, since it is refused
+# must COMMAND...: fails the case if COMMAND fails; must_fail COMMAND...: if it succeeds
 must() {
 	"$@" || failed "failed with status $?: $*"
 }
@@ -529,7 +529,7 @@ hits_are() {
 	done
 }
 
-# list_line ID: prints the probe's line in kprobes/list, or all lines of the address
+# list_line ID: prints the lines of kprobes/list for the probe's address
 list_line() {
 	grep "^$(ctl_get "$1" address) " $KPROBES/list
 }

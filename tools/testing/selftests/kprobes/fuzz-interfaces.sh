@@ -32,8 +32,8 @@ random_lines() {
 		BEGIN { srand(seed); for (i = 0; i < count; i++) print line(i) }'
 }
 
-# written FILE TEXT: TEXT, with octal digits converted, is written to the file by one write. The
-# shell's error message is left in $TMP/error.
+# written FILE TEXT: converts octal digits in TEXT, and writes it to the file by one write. dd's
+# messages are in $TMP/error.
 written() {
 	printf '%b' "$2" >"$TMP/text"
 	dd if="$TMP/text" of="$1" bs=65536 count=1 conv=notrunc 2>"$TMP/error" >/dev/null
@@ -74,7 +74,7 @@ settings() {
 	at_least "refused values" $refused 1
 }
 
-# explained: the kernel takes the question, and the answer is in $TMP/answer
+# explained TEXT: the kernel takes the question; what explain has then is in $TMP/answer
 explained() {
 	exec 3<>$KPROBES/explain
 	status=0
@@ -167,8 +167,7 @@ events() {
 ERRORS='Invalid argument|No such file|File exists|list too long|Illegal byte|multibyte'
 ERRORS="$ERRORS|not supported|out of range|not representable|not available|name too long"
 
-# Most definitions are nearly right. Each line that kprobe_events prints can define the same
-# again.
+# Most definitions are nearly right. Lines that kprobe_events prints define the same events again.
 definitions() {
 	[ -e $TRACEFS/kprobe_events ] || {
 		skip_case "no kprobe events"

@@ -13,7 +13,7 @@ wanted=${SWEEP_FUNCTIONS:-200}
 own_calls=1000
 sweep=/sys/module/kp_functions/parameters
 
-# add ADDRESS: its status tells if the function can be probed, within its first bytes
+# add ADDRESS: its status tells if the function can be probed in its first 48 bytes
 add() {
 	write_to $sweep/add "0x$1 48"
 }
@@ -45,7 +45,7 @@ choose() {
 		"$wanted"
 }
 
-# Take one function of each part, or another one of other parts.
+# Take one function of each part, and more of others if none of a part can be probed.
 probe_functions() {
 	self=$(awk '$3 == "kp_functions_self" { print $1 }' /proc/kallsyms)
 	add "$self" || failed "the module's own function cannot be probed"
@@ -94,7 +94,7 @@ list_has_all() {
 	equal "lines in list" "$(probes_listed | wc -l)" $(($(summary functions) * insns))
 }
 
-# kp_functions knows which instructions continue at the next one.
+# knows_pairs: does kp_functions know which instructions here continue at the next one?
 knows_pairs() {
 	case $(uname -m) in
 	x86_64 | i?86 | aarch64 | riscv64 | ppc64le) return 0 ;;

@@ -12,7 +12,8 @@ set -eu
 
 params=/sys/module/kp_functions/parameters
 
-# With all checks, or where each hit is two exceptions, probe every sixth function only.
+# With lockdep, or on other architectures, where a hit is two exceptions, probe only every sixth
+# function.
 step=1
 if [ -e /proc/lockdep ] || ! is_x86; then
 	step=6
@@ -44,7 +45,7 @@ functions="
 	siphash_1u32 siphash_3u32 __siphash_unaligned __siphash_aligned __hsiphash_unaligned
 	hsiphash_1u32 hsiphash_2u32 hsiphash_3u32 hsiphash_4u32"
 
-# The modules that have tests, with parameters that shorten the long ones
+# The modules that have tests; parameters_of shortens long ones.
 tests=${LIBRARY_TESTS:-"string_kunit string_helpers_kunit test_sort test_list_sort crc32test \
 	rbtree_test test_printf test_scanf test_hexdump test_bitmap test_hash \
 	siphash_kunit"}
@@ -152,7 +153,7 @@ own_is_right() {
 	)"
 }
 
-# counts_are_right NAME
+# counts_are_right NAME: prints the duration of each test, and checks the module's counts
 counts_are_right() {
 	awk 'NR == FNR { bare[$1] = $3 - $2; next }
 		{ printf "# %s: %.1f s, %.1f s without probes\n", $1, $3 - $2, bare[$1] }' \

@@ -3,8 +3,8 @@
 #
 # Runs suites of other topics with copies of instructions stepped: instructions that are boosted
 # by default have the same effect with a second trap. Emulated instructions are among the targets
-# in both modes. Then runs those of the calls with jumps in place of breakpoints: after each
-# registration and enabling they wait for the jump.
+# in both modes. Then runs the suites of kprobes_kunit with jumps in place of breakpoints: they wait
+# for a jump after each registration and enabling.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -14,7 +14,7 @@ set -eu
 
 ms=${RACE_MS:-1500}
 
-# results MODE MODULE [PARAM=VALUE...] -- SUITE...
+# results MODE MODULE [PARAM=VALUE...] -- SUITE...: runs the suites, and saves their results
 results() {
 	results_mode=$1
 	shift
@@ -28,7 +28,7 @@ results() {
 	done
 }
 
-# There may be few places for jumps, but there are some.
+# Not all of the probed places can have a jump.
 jumps_came() {
 	ktap_print_msg "jumps came $jumped times"
 	[ "$jumped" -gt 20 ]

@@ -29,7 +29,7 @@ after_mode() {
 }
 
 graph() {
-	# An earlier oops, also one of a test, has stopped the ring buffer.
+	# An earlier test's oops may have stopped the ring buffer.
 	put $TRACEFS/tracing_on 1
 	put $TRACEFS/set_ftrace_filter '*:mod:jprobes_kunit'
 	put $TRACEFS/current_tracer function_graph

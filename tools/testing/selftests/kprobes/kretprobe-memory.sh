@@ -9,7 +9,7 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 rounds=5
-# for 500 of them
+# KiB for 500 return probes
 limit=2048
 
 # kib FIELD...: prints the sum of these fields of /proc/meminfo

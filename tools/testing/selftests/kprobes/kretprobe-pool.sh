@@ -46,7 +46,7 @@ pool() {
 	echo 0
 }
 
-# The same of all pools; the words of the first line count as 0.
+# all_kib, all_probes: print the sum over all pools; the words of the first line count as 0.
 all_kib() {
 	awk '{ sum += $5 } END { print sum }' $KPROBES/pools
 }
@@ -70,8 +70,8 @@ shrinks_to() {
 	equal "$*" "$("$@")" "$goal"
 }
 
-# all_empty: waits until no memory of earlier use is left, with a bound of 0, which is faster.
-# While an unregistered return probe still counts, a pool would grow again with the old bound.
+# all_empty: waits until the pools have no memory; a bound of 0 makes that faster. Waits first until
+# no unregistered probe counts: for such a probe, a pool would grow again with the old bound.
 all_empty() {
 	shrinks_to 0 all_probes
 	was=$(cat $BOUND)
@@ -80,7 +80,7 @@ all_empty() {
 	put $BOUND "$was"
 }
 
-# registered_alone: all pools are empty, then the probe's pool has its initial instances
+# registered_alone: empties all pools, registers the probe, and notes what its pool begins with
 registered_alone() {
 	set_to registered 0 && all_empty && set_to registered 1 || return 1
 	base=$(pool instances)
@@ -170,8 +170,8 @@ in_flight() {
 	echo $(($(cat $PARAMETERS/entries) - $(cat $PARAMETERS/returns)))
 }
 
-# Prints the KiB that exceed 32 for each chunk with a used instance; CPUs fill chunks one after
-# the other.
+# Prints the KiB beyond the chunks that may have a used instance, of 32 KiB each: one for 8
+# instances, and two for each CPU.
 idle_kib() {
 	idle=$(($(all_kib) - 32 * ($(in_flight) / 8 + 2 * $(nproc))))
 	echo $((idle > 0 ? idle : 0))
@@ -189,7 +189,7 @@ bad_bounds() {
 		put_refused $BOUND "$bad"
 	done
 	equal "bound" "$(cat $BOUND)" "$before" || return 1
-	# So many KiB that the number of bytes overflows: no bound
+	# The number of bytes overflows: the pools have no bound then.
 	case $(uname -m) in
 	i?86 | arm*) no_bound=4194304 ;;
 	*) no_bound=18014398509481984 ;;
@@ -203,7 +203,7 @@ bad_bounds() {
 # probes on functions of the pools.
 #
 
-# counted_by ID SYMBOL
+# counted_by ID SYMBOL: the probe ID of kp_ctl counts the calls of SYMBOL
 counted_by() {
 	ctl add "$1" "$2" || {
 		ktap_print_msg "no probe on $2: error $(ctl_get "$1" error)"
@@ -211,7 +211,7 @@ counted_by() {
 	}
 }
 
-# no_more_than WHAT GOT LIMIT
+# no_more_than WHAT GOT LIMIT: prints the numbers, and compares them
 no_more_than() {
 	ktap_print_msg "$1: $2, at most $3 wanted"
 	[ "$2" -le "$3" ]
@@ -236,7 +236,7 @@ many_dead() {
 	[ "$taken" -ge 4000 ] && counted_by 0 pool_replace_dead_in || return 1
 	set_to dead 500 && shrinks_to 1 pool probes && equal taken "$(pool taken)" "$taken" ||
 		return 1
-	# All pools but this one are empty; but the previous probe may have left work to do.
+	# All chunks are this pool's. Allow three scans: the previous probe may have left work.
 	no_more_than "chunks looked at" "$(ctl_get 0 hits)" $((3 * $(all_kib) / 32)) && ctl del 0
 }
 
@@ -250,14 +250,14 @@ many_dead_inside() {
 	set_to dead_inside 300 && set_to dead_inside 0 && grows_to 600 ctl_get 1 hits && ctl del 1
 }
 
-# not_below N COMMAND...: as not_above
+# not_below N COMMAND...: COMMAND prints N or more
 not_below() {
 	goal=$1
 	shift
 	[ "$("$@")" -ge "$goal" ]
 }
 
-# grows_to N COMMAND...: as shrinks_to
+# grows_to N COMMAND...: what COMMAND prints rises to N, sooner or later, and not above
 grows_to() {
 	wait_until not_below "$@"
 	goal=$1
@@ -290,15 +290,15 @@ has_room() {
 	[ "$(pool instances)" -gt $(($(pool taken) + 100)) ]
 }
 
-# Unwinders may be preempted between two frames. So they must not hold on to an instance, which is
-# freed when the task goes on.
+# Unwinders may be preempted between two frames. They must not keep a reference to an instance,
+# which is freed when the task continues.
 walked() {
 	set_to sleepers 0 && set_to depth 9 && grown_to 20 && set_to walk 1 || return 1
 	set_to sleepers 0 && set_to depth 0 && set_to registered 0 && all_empty || return 1
 	set_to walk 0
 }
 
-# Tasks enter the function for the first time, all at once.
+# The number of tasks that enter the function at once, each for the first time
 at_once=${RET_SLEEPERS:-2000}
 
 none_lost() {

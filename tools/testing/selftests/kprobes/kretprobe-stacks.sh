@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Stack traces with return probes show the real callers: in the function, in handlers, in
-# interrupts and at each instruction in between. Entries are reached by breakpoints.
+# interrupts and at each instruction in between. Entries are reached by breakpoints and by jumps.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

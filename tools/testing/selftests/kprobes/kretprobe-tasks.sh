@@ -143,7 +143,7 @@ run_process() {
 	must sh -c :
 }
 
-# Programs are executed by a function that returns in another one.
+# A task enters these functions in one program, and returns from them in another one.
 executed() {
 	for function in ${SYSCALL}execve bprm_execve begin_new_exec; do
 		grep -q " [tT] $function\$" /proc/kallsyms || continue
@@ -156,7 +156,7 @@ executed() {
 		entries=$(cat $guest/entries)
 		ktap_print_msg "$function: $entries entries"
 		at_least "entries" "$entries" 50
-		# The processes that read the counts have been executed, too.
+		# The processes that read the counts also enter the functions.
 		at_least "returns" "$(cat $guest/returns)" "$entries"
 		# A failing exec returns as well.
 		must_fail sh -c 'exec /nowhere' 2>/dev/null
@@ -173,7 +173,7 @@ ended() {
 		while [ $n -lt 300 ]; do
 			run_process
 			n=$((n + 1))
-			# Their instances are free again when the task is freed, a grace period
+			# The instances are free again when the task is freed, a grace period
 			# later.
 			[ $((n % 30)) -ne 0 ] || put $guest/barrier 1
 		done
@@ -243,7 +243,8 @@ switched_meanwhile() {
 	unload kp_ret_guest
 }
 
-# Prints the stack of a task that sleeps in the function, line by line.
+# A task that sleeps in the function has the same stack without and with a return probe, and after
+# the probe is unregistered.
 sleeping_stack() {
 	put_to_sleep 1 || return 1
 	# shellcheck disable=SC2086 # one word
@@ -252,7 +253,7 @@ sleeping_stack() {
 	load kp_ret_guest && put_to_sleep 1 && guest_is entries 1 || return 1
 	# shellcheck disable=SC2086
 	cat /proc/${pids# }/stack >"$TMP/with" || return 1
-	# Probe the same function twice, and look after the probes have been unregistered.
+	# Read the stack again after the probe is unregistered.
 	unload kp_ret_guest
 	# shellcheck disable=SC2086
 	cat /proc/${pids# }/stack >"$TMP/after" && wake || return 1

@@ -17,7 +17,8 @@ floor_first=${OPT_SHARE_FIRST:-88}
 floor_second=${OPT_SHARE_SECOND:-84}
 share=/sys/module/kp_coverage/parameters
 
-# Addresses, 200 in a line, without freed init text and padding. A hash of the name chooses.
+# choose: writes addresses of functions to $TMP/functions, 200 in a line, without freed init text
+# and padding. A hash of the name chooses.
 choose() {
 	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
 	grep -E -v ' (__pfx_|__cfi_)|\[' /proc/kallsyms | grep -i ' t ' | sort -u -k1,1 |
@@ -46,7 +47,7 @@ count() {
 	done <"$TMP/functions"
 }
 
-# is_right first|second FLOOR
+# is_right first|second FLOOR: at least FLOOR per cent have a jump there, or are reached by ftrace
 is_right() {
 	IFS=, read -r probed jumps ftrace wrong left <"$share/$1"
 	ktap_print_msg "$1 instruction: of $functions functions $probed probed, $jumps" \

@@ -132,13 +132,13 @@ jumps_are_back() {
 	[ "$(jumps 0 1 2 3 4 5 6)" -eq "$on" ]
 }
 
-# A write of 0 restores the text, a write of 1 is enough to bring the jumps back.
+# Writing 0 to kprobes/enabled restores the text; writing 1 is enough to bring the jumps back.
 all_switched() {
 	optimization 1
 	on=$(jumps 0 1 2 3 4 5 6)
 	put $KPROBES/enabled 0
 	grep -c -E ' (cc|e9)[0-9a-f]{8}$' $DEBUGFS/kp_ctl/probes >"$TMP/left" || :
-	# The original text may begin with such a byte.
+	# None of the functions begins with such a byte.
 	equal "patched probes" "$(cat "$TMP/left")" 0
 	before=$(ctl_get 0 hits)
 	call_target 10
@@ -185,7 +185,7 @@ sysctl_is_checked() {
 		sysctl_takes 1 && sysctl_refuses 256 && sysctl_takes 1
 }
 
-# The state agrees with the text.
+# States in kprobes/optimizer agree with the text.
 reasons_are_shown() {
 	optimization 1
 	for id in 0 1 2 3 4 5 6 7; do
@@ -200,7 +200,7 @@ reasons_are_shown() {
 }
 
 #
-# Modules.
+# Modules that are unloaded and loaded
 #
 
 reload() {
@@ -210,7 +210,7 @@ reload() {
 	LOADED="$1 kp_ctl"
 }
 
-# hits_of_new ID: by breakpoints, then by jumps
+# hits_of_new ID: adds the probes ID and ID + 1, which are hit by breakpoints, then by jumps
 hits_of_new() {
 	ctl add "$1" kp_tgt_function
 	ctl add $(($1 + 1)) kp_tgt_caller post
@@ -280,7 +280,7 @@ syncs_of() {
 	equal "synchronisations that $what" $(($(ctl_get 60 hits) - before)) "$wanted"
 }
 
-# An emulator does not show if CPUs are not synchronised between the steps of patching, so count.
+# A missing synchronisation between the steps of patching has no effect in an emulator, so count.
 cpus_are_synchronised() {
 	optimization 0
 	ctl add 60 text_poke_sync

@@ -20,12 +20,12 @@ number() {
 	sed -n "s/^$1 //p" "$TMP/numbers"
 }
 
-# in_and_out NAME WANTED
+# in_and_out NAME WANTED: WANTED of them were written, and as many removed
 in_and_out() {
 	equal "$1" "$(number "$1")" "$2" && equal "$1 taken out" "$(number "$1_out")" "$2"
 }
 
-# A breakpoint is written and removed each time, and the text is not changed otherwise.
+# All probes are armed twice: each writes and removes a breakpoint. No other text changes.
 text_is_right() {
 	at_least "probes" "$armed" 33
 	in_and_out breakpoints $((2 * armed))
@@ -39,14 +39,15 @@ jumps_are_right() {
 	in_and_out jumps $((2 * optimized))
 }
 
-# One slot for each probe, though some instructions need none, and one for each jump
+# Each time, a probe has one slot, unless its instruction needs none, and a jump has one.
 slots_are_right() {
 	[ "$(number filled)" -gt $((2 * optimized)) ] &&
 		[ "$(number filled)" -le $((2 * armed + 2 * optimized)) ] &&
 		equal "slots emptied" "$(number emptied)" "$(number filled)"
 }
 
-# with_two_pages ASSERTION...: one page may have existed before, and one is kept
+# with_two_pages ASSERTION...: asserts if slots need two pages: one may have existed before, and one
+# is kept
 with_two_pages() {
 	if [ "$optimized" -le $PAGE_OF_SLOTS ]; then
 		skip_case "$optimized detour buffers may fit in one page"
@@ -68,7 +69,7 @@ is_x86 || skip_all "only x86 tells perf of the text that it patches"
 OFFSETS=+0
 ! grep -q ' __fentry__$' /proc/kallsyms || OFFSETS="+$BEHIND_FTRACE +5"
 
-# All of kp_ctl's probes: their detour buffers alone need more than a page of slots, which has 64.
+# As many probes as kp_ctl has: their detour buffers need more than one page of 64 slots.
 PAGE_OF_SLOTS=64
 awk '$2 == "T" && $3 ~ /^(vfs|generic|simple|kern|do)_/ { print $3 }' /proc/kallsyms |
 	head -n 128 >"$TMP/names"

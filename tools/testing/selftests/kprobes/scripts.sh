@@ -8,7 +8,7 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-# run_script SCRIPT [ARGUMENT...]: runs one in $TMP as if it were in this directory
+# run_script SCRIPT [ARGUMENT...]: runs $TMP/SCRIPT as if it were in this directory
 run_script() {
 	SCRIPT=$TMP/$1
 	export SCRIPT

@@ -133,7 +133,7 @@ opt-return-thunks)
 # The probed text differs in one byte while a probe is armed, and in none afterwards.
 patching-text)
 	setup
-	# A jump has more bytes.
+	# A jump would change more bytes.
 	optimization 0
 	run_suites 0 kp_patch -- kprobes_patching
 	;;

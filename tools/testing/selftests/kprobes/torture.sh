@@ -156,7 +156,7 @@ with_watched_functions() {
 		must ls -lR $KPROBES >/dev/null
 		[ "$(cat $TEXT_HASH)" = "$hash" ] || changed=$((changed + 1))
 	done
-	# It never returns: the instance is free again when the task has ended.
+	# do_exit() never returns: its instance is free again when the task has ended.
 	equal "missed calls of do_exit" "$(event_profile do_exit | cut -d' ' -f2)" 0
 	put $TRACEFS/events/kp_watch/enable 0
 	put $TRACEFS/kprobe_events ''
@@ -228,7 +228,7 @@ with_hostile_user() {
 		"$TMP/hostile_hits")" 100
 }
 
-# unless_left_out NUMBER CHECK...: runs it, unless TORTURE_CASE is another number
+# unless_left_out NUMBER CHECK...: runs CHECK, unless TORTURE_CASE is another number
 unless_left_out() {
 	if [ -n "$ONLY" ] && [ "$ONLY" != "$1" ]; then
 		skip_case "left out"

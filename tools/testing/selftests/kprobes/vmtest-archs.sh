@@ -36,7 +36,7 @@ powerpc PPC64  powerpc64le-linux-gnu vmlinux      ppc64   ppc  ppc64el
 # The fields of an architecture, by the words above
 declare -A arch=()
 
-# find_arch FIELD VALUE: sets arch to the architecture whose name or config it is
+# find_arch FIELD VALUE: sets arch to the architecture whose FIELD is VALUE
 find_arch()
 {
 	while read -r 'arch[name]' 'arch[config]' 'arch[compiler]' 'arch[image]' 'arch[qemu]' \

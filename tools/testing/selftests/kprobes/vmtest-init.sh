@@ -26,7 +26,8 @@ mount_shared()
 	mount -t 9p -o "trans=virtio,version=9p2000.L,msize=512000,cache=$cache,ro" "$1" "$2"
 }
 
-# over_host: mounts the host's root, where /lib is a link to /usr/lib, and ours above it
+# over_host: mounts on /newroot the host's root, where /lib is a link to /usr/lib, with the guest's
+# files above it
 over_host()
 {
 	upper=/layer/upper

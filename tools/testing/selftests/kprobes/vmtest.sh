@@ -119,7 +119,7 @@ BUSYBOX=${BUSYBOX:-$(command -v busybox)}
 # The compiler of programs for the guest
 cc=("${CC:-cc}")
 case ${arch[name]} in
-# The kernel's headers are those of 64-bit programs.
+# The kernel's headers are in the directory for 64-bit programs.
 i386) cc+=(-m32 -idirafter /usr/include/x86_64-linux-gnu) ;;
 *) [ "${arch[compiler]}" = - ] || cc=("${arch[compiler]}-gcc") ;;
 esac
@@ -251,8 +251,8 @@ share()
 	args+=(-virtfs "local,path=$2,mount_tag=$1,security_model=none,readonly=on,multidevs=remap")
 }
 
-# in_bochs PROGRAM ARGUMENT...: becomes a program in $BOCHS, with the C library that is there, since
-# the host's may be too old for it
+# in_bochs PROGRAM ARGUMENT...: the shell becomes a program in $BOCHS, with the C library there,
+# since the host's may be too old
 in_bochs()
 {
 	local lib=$BOCHS/usr/lib/x86_64-linux-gnu program=$1
@@ -301,7 +301,7 @@ start_bochs()
 		error: action=ignore
 		info: action=ignore
 	EOF
-	# It reports the triple fault by which the kernel restarts the machine.
+	# Bochs reports the triple fault by which the kernel restarts the machine.
 	in_bochs bochs-bin -q -f "$work/bochsrc" >"$work/bochs.out" 2>&1
 }
 
@@ -323,9 +323,8 @@ start_guest()
 	[ "${arch[package]}" != x86 ] || append+=" no_timer_check"
 	append+=" ${APPEND:-}"
 	[ -z "${BOOTCONFIG:-}" ] || append+=" bootconfig"
-	# While a KASAN kernel detects the features of its first processor, it ignores the fifth
-	# level of page tables for a moment, and takes the memory of an interrupt for a wild
-	# access.
+	# A KASAN kernel ignores the fifth level of page tables for a moment, while it detects the
+	# features of its first processor, and then reports accesses of an interrupt as wild.
 	! grep -qsx CONFIG_KASAN=y "$build/.config" || append+=" no5lvl"
 	[ -z "${BOCHS:-}" ] || start_bochs "$append"
 	args=(
@@ -351,7 +350,7 @@ trouble+='|INFO: task .* blocked|INFO: rcu|soft lockup|hard LOCKUP|scheduling wh
 trouble+='|sleeping function called|unable to handle|double fault|Unexpected int3'
 trouble+='|refcount_t:|list_(add|del) corruption|bad: scheduling|stack-protector'
 
-# kcsan_functions: prints those of kprobes, if KCSAN looks for data races
+# kcsan_functions: prints the functions of kprobes, if the kernel has KCSAN
 kcsan_functions()
 {
 	! grep -q '^CONFIG_KCSAN=y' "$build/.config" ||
@@ -368,7 +367,7 @@ troubled()
 		BEGIN { trouble = ENVIRON["TROUBLE"]; where = "boot" }
 		FILENAME == ARGV[1] { own[$1] = 1; next }
 		{ sub(/\r$/, "") }
-		# Ignore data races of others.
+		# Ignore data races that name no function of kprobes.
 		/BUG: KCSAN: / {
 			ours = 0
 			for (i = 1; i <= NF; i++)
@@ -417,7 +416,7 @@ result_line()
 	fi
 }
 
-# What the test printed before each result that is not ok, and at its end
+# Prints what the test printed before each result that is not ok, and at its end.
 what_failed()
 {
 	tr -d '\r' <"$ktap" | awk -v start="#@ start $test" '

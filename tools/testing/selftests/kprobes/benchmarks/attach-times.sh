@@ -35,7 +35,7 @@ names() {
 	awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "kp_many_%03d\n", i }'
 }
 
-# events WHAT N TYPE OFFSET: defines and enables them; disables and removes them
+# events WHAT N TYPE OFFSET: times how N events are defined and enabled, then disabled and removed
 events() {
 	names "$2" | sed "s/.*/$3:many\/& &$4/" >"$TMP/define"
 	names "$2" | sed 's/^/-:many\//' >"$TMP/remove"
@@ -51,7 +51,7 @@ events() {
 	took "$1" "$2" "$t0" "$t1" "$t2" "$t3"
 }
 
-# bpf WHAT N PROBES: includes bpftrace's own time for its maps and programs, but not for compiling
+# bpf WHAT N PROBES: times bpftrace, with its work on maps and programs, but without compiling
 bpf() {
 	cat >"$TMP/work" <<-WORK
 		date +%s%N >$TMP/t1
@@ -72,7 +72,7 @@ bpf() {
 	took "$1" "$2" "$(cat "$TMP/t0")" "$(cat "$TMP/t1")" "$(cat "$TMP/t2")" "$(cat "$TMP/t3")"
 }
 
-# listed TYPE N: each by its name, attached one after the other
+# listed TYPE N: prints N probes by their names; bpftrace attaches them one after the other
 listed() {
 	names "$2" | sed "s/^/$1:/" | paste -sd,
 }

@@ -163,7 +163,7 @@ rmmod kp_bench kp_bench_entries
 EOT
 }
 
-# measure COLUMN BUILD MODULES CPUS APPEND FILE...
+# measure COLUMN BUILD MODULES CPUS APPEND FILE...: boots once, and adds the figures to $work/all
 measure()
 {
 	local column=$1 build=$2 modules=$3 cpus=$4 append=$5
@@ -205,8 +205,9 @@ measure_build()
 	measure "$column" "$build" "$modules" 16 "${model:+preempt=$model}" cpus
 }
 
-# table: prints lines of `budget|CPUs:key|label`, and headings. A budget +N is the one of the base
-# kernel in the same variant, and N more; ~ stands for a figure of a thousand probes.
+# table: prints lines of `budget|CPUs:key|label`, and headings. A budget +N is N more than the base
+# kernel's figure in the same variant. ~ is no budget: the figure is shown in millions, which for a
+# thousand probes is thousands for each.
 table()
 {
 	local n
@@ -377,7 +378,7 @@ print_table()
 		}' "$work/all" -
 }
 
-# draw_chart: of $work/chart
+# draw_chart: draws $work/chart, if gnuplot is installed
 draw_chart()
 {
 	local column i=1
