@@ -36,7 +36,7 @@ fi
 tests=("${tests[@]%.sh}")
 table=$OUT/log/archs.txt
 
-# ended LOG: `SCRIPT PASSED/FAILED/SKIPPED` for each test that vmtest.sh has seen the end of
+# ended LOG: prints `SCRIPT PASSED/FAILED/SKIPPED` for each test that has ended
 ended()
 {
 	awk '/^   [a-z-]+\.sh +[0-9]+ passed, [0-9]+ failed/ {
@@ -46,7 +46,7 @@ ended()
 	}' "$1"
 }
 
-# run_tests VARIANT: all tests, in one guest or in more; the results are in
+# run_tests VARIANT: runs all tests, in one guest or more; the results are in
 # out/log/archs-VARIANT.results
 run_tests()
 {
@@ -54,7 +54,7 @@ run_tests()
 	local results=$OUT/log/archs-$1.results append=${APPEND:-} clean=1/0/0
 
 	case $variant in
-	# cases that a kernel of that make is known not to survive are left out
+	# Leave out cases that crash the base kernel.
 	stock-*) append+=" kretprobes_kunit.spare=1" ;;
 	esac
 	: >"$results"
@@ -78,7 +78,7 @@ run_tests()
 	printf '%s\n' "${tests[*]}" >"$OUT/log/archs-$variant.tests"
 }
 
-# has_results VARIANT: of the same tests, by an earlier run
+# has_results VARIANT: are there results of the same tests by an earlier run?
 has_results()
 {
 	[ -s "$OUT/log/archs-$1.results" ] &&
@@ -96,7 +96,7 @@ side()
 	fi
 }
 
-# rows ARCH: its part of the table
+# rows ARCH: prints the rows of the table for it
 rows()
 {
 	local stock=/dev/null

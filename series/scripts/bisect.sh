@@ -10,8 +10,8 @@
 #   patches that add to it name it in a line `Builds:`, and are compiled without the hold, in
 #   the variants that can have it then. For the others, no object of kprobes may need a
 #   function of kprobes that is not there.
-# - In each variant for x86 the kernel, its modules and the test modules are built, without
-#   that, and a guest runs the tests that have arrived.
+# - In each variant for x86 the kernel, its modules and the test modules are built, with the
+#   hold, and a guest runs the tests that have arrived.
 #
 #	series/scripts/bisect.sh
 #
@@ -61,7 +61,7 @@ mapfile -t messages < <(find "$TOP/series/messages" -type f | sort)
 from=${FROM:-1}
 to=${TO:-${#commits[@]}}
 
-# lay COMMIT: makes the tree that of this step
+# lay COMMIT: changes $tree to the tree of this step
 lay()
 {
 	git -C "$steps" checkout -q --force "$1"
@@ -70,7 +70,7 @@ lay()
 	comm -23 "$dir/files" "$dir/here" | (cd "$tree" && xargs -r rm -f)
 }
 
-# names KEY MESSAGE: prints the values of a line of data
+# names KEY MESSAGE: prints the values of lines `KEY: VALUE`
 names()
 {
 	sed -n "s/^$1: //p" "$2"
@@ -197,7 +197,7 @@ our_warnings()
 	return $found
 }
 
-# Each of the following prints what is wrong, and fails then.
+# Each function run_STAGE prints what is wrong, and fails if anything is.
 run_checkpatch()
 {
 	(

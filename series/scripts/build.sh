@@ -37,7 +37,7 @@ need_packages gcc libc6-dev make bc bison flex libelf-dev perl kmod
 # Newer kernels generate a header by an awk script that other awks than gawk get wrong, without
 # an error.
 [ -z "$ADAPTIONS" ] || need_packages gawk
-# pahole makes types of what a compiler says for debuggers.
+# pahole makes BTF from the compiler's DWARF.
 [ "${variant#stock-}" != btf ] || need_packages dwarves
 use_toolchain "$variant"
 mkdir -p "$build"
@@ -61,7 +61,7 @@ fail()
 	die "$1" "$2" "the whole log is ${log#"$TOP"/}"
 }
 
-# The value that the last fragment gives each symbol
+# Prints each symbol with the value that the last fragment gives it.
 wanted()
 {
 	awk '/^# CONFIG_.* is not set$/ { v[$2] = "n" }

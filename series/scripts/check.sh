@@ -77,7 +77,7 @@ double_loads()
 {
 	spatch --very-quiet -D report --sp-file "$TOP/series/scripts/double-load.cocci" "$@" 2>&1
 }
-# It has to find the double load in this file first: so the check can fail.
+# If spatch does not find the double load in this file, the check fails: it could find no others.
 cat >"$OUT/log/double-load.c" <<'EOF'
 static int example(struct kprobe *p, struct pt_regs *regs)
 {

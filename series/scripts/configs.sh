@@ -46,7 +46,7 @@ bits32="!64BIT !UNWINDER_ORC"
 base_x86="64BIT EXPERT SMP MODULES MODULE_UNLOAD KPROBES KALLSYMS PRINTK BUG JUMP_LABEL DEBUG_KERNEL
 	WERROR DEBUG_FS PROC_FS SYSFS UNWINDER_ORC"
 
-# config NAME OPTIONS OBJECTS: of x86
+# config NAME OPTIONS OBJECTS: adds a configuration for x86
 config()
 {
 	x86+=("$1")
@@ -97,7 +97,7 @@ base_cross="EXPERT MMU MODULES MODULE_UNLOAD KALLSYMS PRINTK BUG DEBUG_KERNEL DE
 core="kernel/kprobes.o kernel/kprobes/ kernel/extable.o kernel/kallsyms.o kernel/exit.o
 	kernel/trace/trace_kprobe.o lib/test_kprobes.o samples/kprobes/"
 
-# config_arch NAME TARGET OPTIONS OBJECTS: the part of NAME before - is the kernel's name
+# config_arch NAME TARGET OPTIONS OBJECTS: adds one for the architecture that NAME begins with
 config_arch()
 {
 	cross+=("$1")
@@ -183,8 +183,8 @@ kmake()
 	make -C "$tree" O="$build" "${toolchain[@]}" "$@" </dev/null
 }
 
-# Building the host's programs takes long: use those of another build. Those of scripts/mod depend
-# on the architecture.
+# start: copies the host's programs from another build, since building them takes long, except
+# those of scripts/mod, which depend on the architecture
 start()
 {
 	local from
@@ -224,7 +224,7 @@ configure()
 	return $bad
 }
 
-# symbols OBJECT...: prints those of kprobes that an object needs and none has, or that two have
+# symbols OBJECT...: prints symbols of kprobes that an object needs and none has, or that two have
 symbols()
 {
 	"$nm" -u "$@" | awk '$1 == "U" { print $2 }' | sort -u |
@@ -299,7 +299,7 @@ compile()
 	local undef=$build/undef.h sym files flags=()
 
 	[ "$1" != csky ] || { parse_csky; return; }
-	# For the makefiles they have to be undefined as well.
+	# Options with a - have to be undefined for the makefiles as well.
 	for sym in $(tr -s ' \t' '\n' <<<"${options[$1]}" | sed -n 's/^-/CONFIG_/p'); do
 		echo "#undef $sym" >"$undef"
 		flags+=("KCFLAGS=-include $undef" "KAFLAGS=-include $undef" "$sym=")
@@ -329,7 +329,7 @@ compile()
 	[ ! -s "$build/missing" ]
 }
 
-# quick NAME UNDEFINED OBJECT...: the stubs, and the objects
+# quick NAME UNDEFINED OBJECT...: compiles the stubs and the objects with these options undefined
 quick()
 {
 	local name=$1 object source

@@ -93,8 +93,7 @@ What happened, on Linux $(uname -r) with our kprobes in place of its own:
 EOF
 [ "$hits" -eq $forks ] && [ "$left" -eq 0 ] && [ "$late" -eq 0 ] || failed=y
 
-# Find a later instruction: try offsets until the kernel does not refuse one for not being the
-# start of an instruction.
+# Find a later instruction: try offsets until the kernel accepts one.
 symbol=do_sys_openat2
 offset=8
 while ! modprobe $module symbol=$symbol offset=$offset 2>/dev/null; do

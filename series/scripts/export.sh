@@ -74,7 +74,7 @@ cover()
 	done <"$TOP/series/cover"
 }
 
-# Every file that differs between the two
+# Every file that differs between out/linux-stock and out/linux
 {
 	(cd "$OUT/linux-stock" && while IFS= read -r path; do
 		find "$path" -type f

@@ -1,9 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Walks over all functions that a hit can call, in the objects of kprobes, and prints those that
-# can be traced or probed: a hit of such a function would happen in the middle of another hit.
-# There should be none.
+# Walks over all functions that a hit can call, in the objects of kprobes, and prints any that can
+# be traced or probed: a hit of such a function would happen in the middle of another hit.
 #
 # It walks, too:
 #
@@ -41,7 +40,7 @@ my @roots = qw(
 	kprobe_ftrace_skip_call
 );
 
-# Functions that lead to kprobe_int3_handler(), and those that it returns to
+# Functions that call kprobe_int3_handler(), directly or not
 my @entries = qw(exc_int3);
 my @entry_files = qw(
 	kernel/entry/common.o kernel/context_tracking.o kernel/locking/lockdep.o
@@ -52,7 +51,7 @@ my @entry_files = qw(
 	kernel/kcsan/core.o
 );
 
-# Functions at which the walk from there ends, and why that is safe
+# Functions at which the walk from @entries ends, and why that is safe
 my %ends = (
 	irqentry_enter_from_user_mode => 'user space has raised the int3, so no hit repeats it',
 	irqentry_exit_to_user_mode => 'the same',
@@ -70,7 +69,7 @@ my %ends = (
 	x86_kprobe_regs_ip => 'for unwinders: x86_kretprobe_recover() gives no registers',
 );
 
-# Functions called by these may be hit: in an int3 that has interrupted them, these call nothing.
+# These may call functions that can be hit: in the int3 of such a hit, they do not call them again.
 my %guarded = (
 	trace_hwlat_callback => 'leaves out an NMI inside of another',
 	trace_osnoise_callback => 'the same',
@@ -221,7 +220,7 @@ sub read_symbols
 		next if $section eq '*UND*' || $section eq '*ABS*' || $section !~ /text/;
 		# Symbols of sections would hide the functions at their start.
 		next if $name =~ /^\.|^__pfx_|^__cfi_|^__UNIQUE/;
-		# Code before a label in assembly falls through to it.
+		# A label in assembly has no size: let it cover one byte, so that at() finds it.
 		$size = 1 if !$size;
 		push @{$symbols{$file}{$section}}, [$addr, $addr + $size, $name];
 		$static{"$file:$name"} = 1;
@@ -329,7 +328,7 @@ for my $entry (@entries) {
 	add($_, 'the CPU') for @which;
 }
 
-# raise FUNCTION, NAME: what a function of the hit path leaves to run later
+# raise FUNCTION, NAME, CALL: checks a call by which the hit path leaves work to be done later
 sub raise
 {
 	my ($f, $short, $call) = @_;
@@ -370,7 +369,7 @@ while (defined(my $name = shift @todo)) {
 	$walked++;
 	my $f = $func{$name};
 	my $traced = $f->{traced} || grep { $_ eq '__fentry__' } @{$f->{calls}};
-	# Ftrace handles its own recursion if functions of others are traced in the entry.
+	# Ftrace handles its own recursion if other subsystems' functions in the entry are traced.
 	print "$short, which $caller calls: can be traced\n" if $traced && $ours{$file};
 	print "$short, which $caller calls: can be probed\n"
 		unless $f->{section} =~ /^\.(kprobes|noinstr|entry)\.text$/ || $listed{$name} ||

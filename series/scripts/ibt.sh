@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Runs the tests of `default` on a processor that enforces IBT: in Bochs, since QEMU emulates none.
-# Debian has a version of it that does since trixie; it is unpacked in out/bochs, and not installed.
-# Bochs is many times slower than QEMU, so the tests that take long there are left out, and those
-# that need a kernel command line of their own. One test runs on a kernel that does not use IBT,
-# too.
+# Debian's Bochs does so since trixie; it is unpacked in out/bochs, and not installed. Bochs is many
+# times slower than QEMU, so tests that take long there are left out, and tests that need a kernel
+# command line of their own. One test also runs with ibt=off.
 #
 #	series/scripts/ibt.sh [TEST...]
 
@@ -31,7 +30,7 @@ get_bochs()
 	(
 		lock bochs "$SHARED"
 		[ ! -d "$BOCHS" ] || exit 0
-		# A front end of its own is the smallest that satisfies the dependencies.
+		# Bochs depends on one of several front ends; bochs-term is the smallest.
 		unpack_package "$BOCHS" \
 			"bochs bochs-term bochsbios genisoimage isolinux syslinux-common:amd64" \
 			trixie "unpack Debian's bochs 3.0 and what it needs in ${BOCHS#"$TOP"/}" all

@@ -85,8 +85,8 @@ die()
 	exit 1
 }
 
-# checkpatch FILE...: runs the one of out/linux in the current directory; prints what it says, except
-# for lines of `TYPE path why` in checkpatch.allow
+# checkpatch FILE...: runs checkpatch.pl of out/linux in the current directory; prints its reports,
+# except what checkpatch.allow allows in lines `TYPE path why`
 checkpatch()
 {
 	"$OUT/linux/scripts/checkpatch.pl" --strict --no-summary --terse --show-types \
@@ -281,7 +281,7 @@ client_packages()
 {
 	guest_packages "$1"
 	case ${1#stock-} in
-	# guests of other variants have another root
+	# Guests of i386 have a root of their own.
 	i386) (i386_root) || exit ;;
 	*) need_packages "${CLIENT_PACKAGES[@]}" bpftrace ;;
 	esac
@@ -335,7 +335,7 @@ make_i386_root()
 	mv "$1.new" "$1"
 }
 
-# kernel_version TREE
+# kernel_version TREE: prints it
 kernel_version()
 {
 	sed -n 's/^\(VERSION\|PATCHLEVEL\|SUBLEVEL\) = *//p' "$1/Makefile" |
@@ -395,7 +395,7 @@ use_toolchain()
 		need_multilib
 		;;
 	kcfi)
-		# The first whose kCFI the kernel takes is 16.
+		# The kernel takes kCFI from clang 16 on.
 		need_packages clang-19 lld-19 llvm-19
 		# shellcheck disable=SC2034
 		compiler=clang-19 toolchain=(LLVM=-19)

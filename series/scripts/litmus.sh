@@ -59,7 +59,7 @@ weaken()
 	sed -e "$2s,^\([[:space:]]*\).*// weak: ,\1," -e "$2s,^[[:space:]]*none\$,," "$1"
 }
 
-# run NAME: runs the test as it is, and once for each line that can be weakened
+# run NAME: runs the test unchanged, then once for each line that can be weakened
 run()
 {
 	local file=$tests/$1.litmus own line lines weak sep='' verdict=ok text

@@ -39,7 +39,7 @@ taken()
 		}' "$tree/$reference"
 }
 
-# Only lines that name a file of ours, followed by a colon
+# about_ours: leaves only lines that name a file of ours, followed by a colon
 about_ours()
 {
 	sed 's/$/:/' "$work/own" >"$work/patterns"
@@ -135,7 +135,7 @@ check_design()
 	done
 }
 
-# The reference wraps them.
+# The reference wraps long reasons.
 check_reasons()
 {
 	tr -s ' \n' ' ' <"$tree/$reference" >"$work/flat"

@@ -19,13 +19,13 @@ build=$OUT/build/$variant
 dest=$OUT/modules/$variant
 
 "$TOP/series/scripts/build.sh" "$variant"
-# For the base kernel's, too, these are our sources.
+# Test modules for the base kernel are built from out/linux, too.
 [[ $variant != stock-* ]] || "$TOP/series/scripts/prepare.sh" >/dev/null
 lock "modules-$variant"
 need_packages gcc make rsync
 use_toolchain "$variant"
 
-# module_dir NAME SOURCE [MAKE_ARGUMENT...]
+# module_dir NAME SOURCE [MAKE_ARGUMENT...]: builds the modules of SOURCE in $dest/NAME
 module_dir()
 {
 	local name=$1 dir=$2 src=$OUT/linux/$2
@@ -42,7 +42,7 @@ module_dir()
 	mv "$dest/$name.new" "$dest/$name.list"
 	rsync -rpc --files-from="$dest/$name.list" "$src/" "$dest/$name/"
 
-	# Types of a module refer by number to those of the kernel, and make does not know that.
+	# BTF of a module refers to the kernel's types by number, which make does not know.
 	! grep -qx CONFIG_DEBUG_INFO_BTF_MODULES=y "$build/.config" ||
 		find "$dest/$name" -name '*.ko' ! -newer "$build/vmlinux" -delete
 

@@ -34,7 +34,7 @@ export GIT_CEILING_DIRECTORIES=$DIR
 mkdir -p "$DIR"/{base,results,log}
 lock "mutants$WORKER"
 
-# header MUTANT KEY: the words of a line of the mutant's header
+# header MUTANT KEY: prints the words of the line KEY: in the mutant's header
 header()
 {
 	sed -n "s/^$2: *//p;/^---/q" "$TOP/series/mutants/$1.diff"
@@ -48,7 +48,7 @@ variant_of()
 	printf '%s\n' "${VARIANT:-${own:-plain}}"
 }
 
-# kind_of MUTANT: the variant and the words of the kernel's command line, as one word
+# kind_of MUTANT: prints the variant and the words of the kernel's command line, as one word
 kind_of()
 {
 	local append
@@ -57,7 +57,7 @@ kind_of()
 	printf '%s%s\n' "$(variant_of "$1")" "${append:++${append// /+}}"
 }
 
-# sources: the project's files that kernels and tests are made from
+# sources: prints the project's files that kernels and tests are made from
 sources()
 {
 	own_files | grep -v '^Documentation/'
@@ -70,25 +70,25 @@ copy_sources()
 	(cd "$TOP" && own_files && find series Makefile -type f) | sort -u >"$DIR/files"
 	mkdir -p "$COPY"
 	rsync -rpc --files-from="$DIR/files" "$TOP/" "$COPY/"
-	# What is gone from the sources
+	# Remove files that the sources no longer have.
 	(cd "$COPY" && find . -path ./out -prune -o -type f -printf '%P\n' | sort) |
 		comm -23 - "$DIR/files" | (cd "$COPY" && xargs -r -d '\n' rm -f)
 }
 
-# build VARIANT LOG: the kernel of the copy, as it is
+# build VARIANT LOG: builds the copy's kernel
 build()
 {
 	"$COPY/series/scripts/build.sh" "$1" </dev/null >"$2" 2>&1
 }
 
-# modules VARIANT LOG: the test modules, if the mutant or the one before it changes a header
+# modules VARIANT LOG: builds the copy's test modules
 modules()
 {
 	"$COPY/series/scripts/modules.sh" "$1" </dev/null >>"$2" 2>&1
 }
 
 guest=
-# start_guest KIND LOG TEST...: in the background; returns when QEMU has read what it boots
+# start_guest KIND LOG TEST...: runs tests in the background; returns when QEMU has read the kernel
 start_guest()
 {
 	local variant=${1%%+*} log=$2 console=$COPY/out/log/console-mutant.log words
@@ -114,7 +114,7 @@ end_guest()
 trap end_guest EXIT
 trap 'exit 130' INT TERM HUP
 
-# failures LOG: what failed in a guest, by the names of script and case
+# failures LOG: prints what failed in a guest, by the names of script and case
 failures()
 {
 	sed -n 's/^   not ok: //p' "$1"
@@ -169,14 +169,14 @@ report()
 	printf '%-28s %s\n' "$1" "$2"
 }
 
-# record MUTANT RESULT: and keeps it
+# record MUTANT RESULT: reports and keeps it
 record()
 {
 	printf '%s\n%s\n' "$(stamp "$1")" "$2" >"$DIR/results/$1"
 	report "$1" "$2"
 }
 
-# stamp MUTANT: what its result depends on
+# stamp MUTANT: prints a hash of what its result depends on
 stamp()
 {
 	{
@@ -237,7 +237,7 @@ apply()
 	patch -d "$COPY" -p1 --fuzz=0 --force --no-backup-if-mismatch <"$diff" >"$log" 2>&1
 }
 
-# A mutant has changed a header, which test modules may include.
+# Set while the test modules have to be rebuilt: a mutant changes, or has changed, a header.
 stale=
 run()
 {

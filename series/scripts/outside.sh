@@ -28,7 +28,7 @@ mkdir -p "$dir"
 	unpack_package "$dir/debian" "${packages[*]}:all" sid "unpack ${packages[*]} there"
 : >"$log"
 
-# compiled NAME COMMAND...
+# compiled NAME COMMAND...: runs COMMAND, and counts its result
 compiled()
 {
 	local name=$1

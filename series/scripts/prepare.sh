@@ -46,7 +46,7 @@ check_version()
 	esac
 }
 
-# Arguments that leave out the removed files, for tar and for rsync
+# excludes tar|rsync: prints arguments that leave out the removed files
 excludes()
 {
 	local path
@@ -126,7 +126,7 @@ stage_own()
 	rsync -rp --files-from="$work/own" "$TOP/" "$stage/"
 }
 
-# adapt_own: changes our files as this base kernel needs it
+# adapt_own: changes our files as this base kernel needs them
 adapt_own()
 {
 	local file diff name=${ADAPTIONS##*/}
@@ -250,7 +250,7 @@ install_stage()
 		done >"$work/restored"
 	sort -u "$work/own" "$state/laid" >"$work/both"
 	cp "$work/both" "$state/laid"
-	# Without -t, a file that is copied has the present as its time.
+	# Without -t, rsync gives a copied file the current time.
 	{
 		rsync -rpc --out-format=%n "$stage/" "$tree/"
 		rsync -rpc --out-format=%n --files-from="$work/restored" "$state/orig/" "$tree/"

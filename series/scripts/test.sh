@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the variants and runs the tests in each: first those that need no programs of the
+# Builds the variants and runs the tests in each: first tests that need no programs of the
 # host, while the next variant is being built. Then other guests follow, two at a time: one of
 # `default` with the host's programs, for clients-*.sh; and short ones for tests that need a
 # kernel command line of their own. The last line says how many tests passed and failed in all
@@ -29,7 +29,7 @@ for test; do
 	esac
 done
 
-# run_guest NAME VARIANT ARGUMENT...: guest.sh with these arguments
+# run_guest NAME VARIANT ARGUMENT...: runs guest.sh with these arguments
 run_guest()
 {
 	local name=$1 variant=$2
@@ -156,7 +156,7 @@ boot_events()
 }
 
 # short_guests VARIANT PREFIX OFFSET: starts the short guests of a variant that is configured as
-# distributions do; PREFIX is that of their names, OFFSET as for boot_events
+# distributions do; their names begin with PREFIX; OFFSET as for boot_events
 short_guests()
 {
 	# The locks that SMP alternatives may patch are reserved only until a second CPU is up.
