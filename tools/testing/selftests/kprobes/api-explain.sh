@@ -125,9 +125,9 @@ yes_jump() {
 	answers "$1" "jump: yes" !jump-reason
 }
 
-# expect [COMMAND...]: reads lines FUNCTION|LOCATION|ARGUMENT..., and calls the functions. @NAME
-# stands for case_at NAME. If there is no such case, or COMMAND fails, this kernel cannot give the
-# line's reasons (its fields with blanks): notes them in $TMP/elsewhere.
+# expect [COMMAND...]: calls a function for each line FUNCTION|LOCATION|ARGUMENT... that it reads.
+# @NAME stands for case_at NAME. Without such a case, or if COMMAND fails, this kernel cannot give
+# the line's reasons (fields with blanks): they go to $TMP/elsewhere.
 expect() {
 	possible=yes
 	[ $# -eq 0 ] || "$@" || possible=no

@@ -5,9 +5,9 @@
 # function_graph and a BPF program are attached and detached in shuffled orders while threads call
 # the function. After each step, attached clients have to see all calls, and the others none.
 #
-# Then clients that replace return addresses share one function, in all orders of two of them,
-# and in some of more, or with TOGETHER_ORDERS=all in all. TOGETHER_ORDERS, TOGETHER_ROUNDS and
-# TOGETHER_SEED are set in the environment.
+# Then clients that replace return addresses share one function: all orders of two of them, and
+# some of more, or all with TOGETHER_ORDERS=all in the environment, as TOGETHER_ROUNDS and
+# TOGETHER_SEED are.
 # shellcheck disable=SC2016 # the variables are the kernel's
 set -eu
 
@@ -172,8 +172,8 @@ round() {
 	return $bad_round
 }
 
-# The rest is about clients that replace return addresses: the address that a call returns to, and
-# the first frames of stacks, are the same as without other clients.
+# From here on, clients replace return addresses: the address that a call returns to, and the first
+# frames of stacks, are the same as without other clients.
 
 return_attach() {
 	case $1 in

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random arguments: for the calls that register and unregister probes, for the files in debugfs,
-# the sysctl and the parameters; and random definitions of kprobe events. An accepted argument has
-# the effect that it asks for, a refused one leaves nothing. Meanwhile a user leads the CPU to the
-# kernel's exception handlers. In the environment, FUZZ_S=N makes each suite last N seconds,
-# FUZZ_COUNT=N is the number of lines that are written to each file, and FUZZ_SEED=N is the seed.
+# Random arguments of the calls that register and unregister probes, of the files in debugfs, the
+# sysctl and the parameters; and random definitions of kprobe events. An accepted argument has its
+# effect, a refused one leaves nothing. Meanwhile a user raises exceptions. In the environment,
+# FUZZ_S=N is the seconds of each suite, FUZZ_COUNT=N the lines written to each file, FUZZ_SEED=N
+# the seed.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

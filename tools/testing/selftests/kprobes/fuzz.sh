@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Random instructions have the same effect probed and not probed: with breakpoints, boosted and
-# single-stepped, and with jumps, while a user leads the CPU to the kernel's exception handlers.
-# The programs in fuzz/ test many more in user mode. In the environment, FUZZ_S=N makes each case
-# last N seconds, FUZZ_SEED=N is the seed, and FUZZ_TRACE=1 prints each instruction first.
+# single-stepped, and with jumps, while a user raises exceptions. The programs in fuzz/ test many
+# more in user mode. In the environment, FUZZ_S=N is the seconds of each case, FUZZ_SEED=N the
+# seed; FUZZ_TRACE=1 prints each instruction first.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

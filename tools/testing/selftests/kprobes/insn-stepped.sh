@@ -3,8 +3,8 @@
 #
 # Runs suites of other topics with copies of instructions stepped: instructions that are boosted
 # by default have the same effect with a second trap. Emulated instructions are among the targets
-# in both modes. Then runs the suites of kprobes_kunit with jumps in place of breakpoints: they wait
-# for a jump after each registration and enabling.
+# in both modes. Then runs the suites of kprobes_kunit with jumps, for which they wait after each
+# registration and enabling.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

@@ -72,8 +72,8 @@ insn-flags)
 	;;
 
 # The instruction matrix: each instruction has the same effect, probed or not. In the environment,
-# INSN_ONLY=TEXT and INSN_SKIP=TEXT choose instructions by name, INSN_ROUNDS=N and INSN_SEED=N are
-# the number and the seed of the values that are tried.
+# INSN_ONLY=TEXT and INSN_SKIP=TEXT choose instructions by name, INSN_ROUNDS=N and INSN_SEED=N the
+# number and the seed of values.
 insn)
 	setup
 	x86_only "the instructions are those of x86"

@@ -205,8 +205,7 @@ hostile_forget() {
 	put $TRACEFS/kprobe_events ''
 }
 
-# An unprivileged user leads the CPU to the kernel's exception handlers, and each act ends as it
-# does without probes.
+# An unprivileged user raises exceptions; each act ends as it does without probes.
 with_hostile_user() {
 	if ! is_x86 || ! has_events; then
 		skip_case "no kprobe events, or the acts are not for this processor"

@@ -163,7 +163,7 @@ static void jump(unsigned long to, unsigned long sp, int far)
 	__builtin_unreachable();
 }
 
-/* Return CODE_32 half of the time if a far jump can reach @to, else 0. */
+/* Half of the time, return CODE_32 if a far jump can reach @to; else 0. */
 static int far_selector(unsigned long to)
 {
 	return to <= 0xffffffffUL && one_in(2) ? CODE_32 : 0;

@@ -206,8 +206,7 @@ measure_build()
 }
 
 # table: prints lines of `budget|CPUs:key|label`, and headings. A budget +N is N more than the base
-# kernel's figure in the same variant. ~ is no budget: the figure is shown in millions, which for a
-# thousand probes is thousands for each.
+# kernel's figure in the same variant; ~ is none, for a figure that is shown in millions.
 table()
 {
 	local n
