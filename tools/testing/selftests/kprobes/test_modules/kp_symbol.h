@@ -60,7 +60,7 @@ extern u8 kp_landings[KP_LANDINGS][KP_LANDING_SIZE];
 	".balign " __stringify(KP_LANDING_SIZE) "\n\t" \
 	"endbr64\n\t" \
 	"push kp_landing_targets + 8 * kp_landing_nr(%rip)\n\t" \
-	ANNOTATE_RETPOLINE_SAFE \
+	ANNOTATE_RETPOLINE_SAFE "\n\t" \
 	"ret\n\t" \
 	"int3\n\t" \
 	".set kp_landing_nr, kp_landing_nr + 1\n\t" \
