@@ -118,12 +118,13 @@ verdict "series" "$log"
 
 say "mutants: each applies, and names tests that exist"
 log=$OUT/log/mutants-check.log
+programs=$(test_programs "$TOP")
 for mutant in "$TOP"/series/mutants/*.diff; do
 	patch -d "$TOP" -p1 --fuzz=0 --force --dry-run <"$mutant" >/dev/null 2>&1 ||
 		echo "${mutant#"$TOP"/} does not apply"
 	read -ra tests < <(sed -n 's/^Test: *//p;/^---/q' "$mutant")
 	for test in "${tests[@]}"; do
-		[ -e "$TOP/$SELFTESTS/$test.sh" ] || grep -q "^$test)" "$TOP/$SELFTESTS/suites.sh" ||
+		grep -qxF "$test" <<<"$programs" ||
 			echo "${mutant#"$TOP"/}: no test $test"
 	done
 done >"$log"

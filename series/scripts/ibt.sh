@@ -13,12 +13,12 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 start=$(date +%s)
-passed=0
-failed=0
+# The names of all guests, for the report at the end
+guests=()
 
 # Left out: tests under load, that look at thousands of functions, or that run all other scripts
 slow='api-nomem|api-self|fuzz-interfaces|insn-functions|insn-lib-tests|kretprobe-memory'
-slow+='|kretprobe-sleep|kretprobe-stress|kretprobe-tasks|opt-coverage|opt-stress|scripts|stress'
+slow+='|kretprobe-sleep|kretprobe-stress|kretprobe-tasks|opt-coverage|scripts|stress'
 slow+='|torture'
 # Left out: skipped, if nothing on the kernel's command line asks for them
 special='boot-events|context-oops|ftrace-dead|kexec|opt-bpf-interpreter|opt-return-thunks'
@@ -40,27 +40,24 @@ get_bochs()
 # run_guest NAME TEST...: runs tests in Bochs, and counts their results
 run_guest()
 {
-	local name=$1 log=$OUT/log/guest-$1.log counts=$OUT/log/vmtest-$1.counts p f
+	local name=$1 log=$OUT/log/guest-$1.log
 
 	shift
-	rm -f "$counts"
+	guests+=("$name")
 	# Cases that would run for seconds at full speed end sooner.
 	APPEND="RACE_MS=50 ${APPEND:-}" TIMEOUT=${TIMEOUT:-1800} \
-		"$TOP/series/scripts/guest.sh" default -n "$name" \
-		-r "$counts" "$@" </dev/null 2>&1 | sed -u "s/^/$name: /" | tee "$log" || true
-	read -r p f <"$counts" || { p=0 f=1; }
-	passed=$((passed + p))
-	failed=$((failed + f))
+		"$TOP/series/scripts/guest.sh" default -n "$name" "$@" </dev/null 2>&1 |
+		sed -u "s/^/$name: /" | tee "$log" || true
+	add_results "$log"
 }
 
 # check_enforced NAME: was IBT enforced in that guest?
 check_enforced()
 {
 	if grep -q 'CET detected: Indirect Branch Tracking enabled' "$OUT/log/console-$1.log"; then
-		passed=$((passed + 1))
+		ok "$1: the processor enforces IBT"
 	else
-		failed=$((failed + 1))
-		printf '%s: not ok: the processor enforces IBT\n' "$1"
+		not_ok "$1: the processor enforces IBT"
 	fi
 }
 
@@ -76,10 +73,8 @@ else
 	check_enforced ibt
 	APPEND="${APPEND:-} ibt=off" run_guest ibt-off insn-ibt
 fi
-for name in ibt ibt-off; do
-	[ $# -eq 0 ] || [ $name = ibt ] || continue
+for name in "${guests[@]}"; do
 	grep -E '^[^ ]+ +not ok: ' "$OUT/log/guest-$name.log" || true
 done
 say "default with IBT in $(($(date +%s) - start)) s"
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+sum_up

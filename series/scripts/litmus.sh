@@ -23,8 +23,6 @@ tests=$model/litmus-tests/kprobes
 page=$OUT/linux/Documentation/trace/kprobes-design.rst
 dir=$SHARED/herdtools
 log=$OUT/log/litmus.log
-passed=0
-failed=0
 
 [ -d "$tests" ] || die "there are no litmus tests in ${tests#"$TOP"/}" "make tree"
 (
@@ -66,22 +64,17 @@ run()
 
 	own=$(outcome "$file")
 	text="${own:-error}; weakened:"
-	[ "$own" = never ] || verdict='not ok'
+	[ "$own" = never ] || verdict=not_ok
 	mapfile -t lines < <(grep -n '// weak: ' "$file" | cut -d: -f1)
-	[ ${#lines[@]} -gt 0 ] || verdict='not ok' text+=" in no line"
+	[ ${#lines[@]} -gt 0 ] || verdict=not_ok text+=" in no line"
 	for line in "${lines[@]}"; do
 		weaken "$file" "$line" >"$OUT/log/weak.litmus"
 		weak=$(outcome "$OUT/log/weak.litmus")
 		text+="${sep} ${weak:-error} (line $line)" sep=,
-		[ "$weak" = sometimes ] || verdict='not ok'
+		[ "$weak" = sometimes ] || verdict=not_ok
 	done
-	grep -qwF -- "$1" "$page" || verdict='not ok' text+="; ${page##*/} does not name it"
-	if [ "$verdict" = ok ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-	fi
-	printf '   %s: %-18s %s\n' "$verdict" "$1" "$text"
+	grep -qwF -- "$1" "$page" || verdict=not_ok text+="; ${page##*/} does not name it"
+	"$verdict" "$(printf '%-18s %s' "$1" "$text")"
 }
 
 names=("$@")
@@ -91,5 +84,4 @@ for name in "${names[@]}"; do
 	run "$name"
 done
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+sum_up
