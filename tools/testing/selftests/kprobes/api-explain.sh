@@ -13,7 +13,6 @@ set -eu
 EXPLAIN=$KPROBES/explain
 CASES=$DEBUGFS/kp_explain
 REFUSE=/sys/module/kp_explain/parameters/refuse
-TRACEFS=/sys/kernel/tracing
 DYNDBG=$DEBUGFS/dynamic_debug/control
 BOOST=/sys/module/kprobes/parameters/boost
 FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
@@ -634,11 +633,6 @@ text_was_changed() {
 # Reasons in the logs
 #
 
-has_events() {
-	[ -e $TRACEFS/kprobe_events ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
-	[ -e $TRACEFS/kprobe_events ]
-}
-
 NOTRACE="kprobe events are refused in notrace functions"
 
 # Do kprobe events refuse functions that ftrace does not know?
@@ -764,10 +758,7 @@ every_reason_was_seen() {
 }
 
 setup
-if [ ! -e $EXPLAIN ]; then
-	ktap_skip_all "this kernel has no kprobes/explain"
-	exit "$KSFT_SKIP"
-fi
+[ -e $EXPLAIN ] || skip_topic "this kernel has no kprobes/explain"
 trap 'restore; at_exit' EXIT
 : >"$TMP/seen"
 : >"$TMP/elsewhere"

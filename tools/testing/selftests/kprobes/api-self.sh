@@ -252,10 +252,6 @@ all_at_once() {
 	churn
 }
 
-has_jumps() {
-	[ -w $OPTIMIZATION ]
-}
-
 waits_when_off() {
 	optimization 0
 	ctl add 0 $INSIDE

@@ -40,8 +40,7 @@ setup
 rc=0
 "$TOPIC_DIR/user_segment" c0000000 >/dev/null 2>&1 || rc=$?
 if ! is_x86_32 || [ "$rc" -eq 4 ] || [ ! -x "$TOPIC_DIR/user_segment" ]; then
-	ktap_skip_all "no code segments of their own for tasks"
-	exit "$KSFT_SKIP"
+	skip_topic "no code segments of their own for tasks"
 fi
 ktap_set_plan 5
 load kp_ctl

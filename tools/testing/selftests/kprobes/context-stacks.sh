@@ -39,9 +39,6 @@ after_mode() {
 }
 
 setup_modes
-if ! is_x86; then
-	ktap_skip_all "the probed function is one of x86"
-	exit "$KSFT_SKIP"
-fi
+is_x86 || skip_topic "the probed function is one of x86"
 run_in_modes 2 kp_stacks -- kprobes_stacks
 ktap_finished

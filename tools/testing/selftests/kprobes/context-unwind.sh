@@ -69,10 +69,7 @@ running_tasks() {
 }
 
 setup
-if ! is_x86; then
-	ktap_skip_all "what is on the stack is that of x86"
-	exit "$KSFT_SKIP"
-fi
+is_x86 || skip_topic "what is on the stack is that of x86"
 [ -x "$TOPIC_DIR/user_stack" ] || ktap_exit_fail_msg "user_stack is not built"
 # Unwinders may warn of stack pointers of user space, and of made-up ones.
 echo "kprobes-selftest: expect WARNING: stack going in the wrong direction" >/dev/kmsg

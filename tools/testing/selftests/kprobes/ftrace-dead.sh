@@ -77,14 +77,9 @@ are_unregistered() {
 }
 
 setup
-if ! grep -q -w kp_kill_ftrace /proc/cmdline; then
-	ktap_skip_all "kp_kill_ftrace is not on the kernel's command line"
-	exit "$KSFT_SKIP"
-fi
-if [ ! -e "$MODULE_DIR/kp_kill_ftrace.ko" ]; then
-	ktap_skip_all "the kernel has no CONFIG_KPROBES_ON_FTRACE"
-	exit "$KSFT_SKIP"
-fi
+grep -q -w kp_kill_ftrace /proc/cmdline ||
+	skip_topic "kp_kill_ftrace is not on the kernel's command line"
+[ -e "$MODULE_DIR/kp_kill_ftrace.ko" ] || skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
 ktap_set_plan 12
 load kp_target
 load kp_ret_pool

@@ -9,10 +9,9 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-TRACING=/sys/kernel/tracing
 FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
-FILTER=$TRACING/set_ftrace_filter
-NOTRACE=$TRACING/set_ftrace_notrace
+FILTER=$TRACEFS/set_ftrace_filter
+NOTRACE=$TRACEFS/set_ftrace_notrace
 AUDIT=$DEBUGFS/kp_filters
 
 # Functions of the kernel; the guest calls vfs_read() all the time
@@ -52,7 +51,7 @@ add_some() {
 # Removing the last function of a filter leaves an empty filter, which stands for all functions.
 filter_changes() {
 	narrow vfs_rmdir
-	put $TRACING/current_tracer "$1"
+	put $TRACEFS/current_tracer "$1"
 	consistent && used 1
 	add_some
 	used 3
@@ -66,38 +65,38 @@ filter_changes() {
 	consistent && used 1
 	put $NOTRACE ''
 	consistent
-	put $TRACING/current_tracer nop
+	put $TRACEFS/current_tracer nop
 	consistent && used 0
 	narrow ''
 }
 
 instances() {
 	narrow vfs_read
-	put $TRACING/current_tracer function
-	mkdir $TRACING/instances/kp_filters || return 1
-	put $TRACING/instances/kp_filters/set_ftrace_filter "$SOME"
-	put $TRACING/instances/kp_filters/current_tracer function
+	put $TRACEFS/current_tracer function
+	mkdir $TRACEFS/instances/kp_filters || return 1
+	put $TRACEFS/instances/kp_filters/set_ftrace_filter "$SOME"
+	put $TRACEFS/instances/kp_filters/current_tracer function
 	consistent && used 3
 	narrow vfs_rmdir
 	consistent && used 3
-	put $TRACING/current_tracer nop
+	put $TRACEFS/current_tracer nop
 	consistent && used 3
-	put $TRACING/instances/kp_filters/current_tracer nop
-	rmdir $TRACING/instances/kp_filters
+	put $TRACEFS/instances/kp_filters/current_tracer nop
+	rmdir $TRACEFS/instances/kp_filters
 	consistent && used 0
 	narrow ''
 }
 
 profiler() {
-	[ -e $TRACING/function_profile_enabled ] || {
+	[ -e $TRACEFS/function_profile_enabled ] || {
 		skip_case "the kernel has no CONFIG_FUNCTION_PROFILER"
 		return
 	}
 	narrow vfs_read
-	put $TRACING/function_profile_enabled 1
+	put $TRACEFS/function_profile_enabled 1
 	consistent && used 1
 	add_some
-	put $TRACING/function_profile_enabled 0
+	put $TRACEFS/function_profile_enabled 0
 	consistent && used 0
 	narrow ''
 }
@@ -105,7 +104,7 @@ profiler() {
 # Changes while ftrace is off reach the text when it is on again.
 switched_off() {
 	narrow vfs_read
-	put $TRACING/current_tracer function
+	put $TRACEFS/current_tracer function
 	put $FTRACE_ENABLED 0
 	consistent
 	add_some
@@ -114,7 +113,7 @@ switched_off() {
 	put $FTRACE_ENABLED 1
 	consistent && used 2
 	put $FTRACE_ENABLED 0
-	put $TRACING/current_tracer nop
+	put $TRACEFS/current_tracer nop
 	consistent
 	put $FTRACE_ENABLED 1
 	consistent && used 0
@@ -124,7 +123,7 @@ switched_off() {
 # The filter has all functions, then few, then all but few.
 all_functions() {
 	narrow ''
-	put $TRACING/current_tracer function
+	put $TRACEFS/current_tracer function
 	consistent
 	narrow "$SOME"
 	consistent && used 3
@@ -132,7 +131,7 @@ all_functions() {
 	consistent && used 2
 	narrow ''
 	consistent
-	put $TRACING/current_tracer nop
+	put $TRACEFS/current_tracer nop
 	put $NOTRACE ''
 	consistent && used 0
 }
@@ -141,7 +140,7 @@ all_functions() {
 modules_go() {
 	load kp_target
 	narrow "kp_tgt_function vfs_read"
-	put $TRACING/current_tracer function
+	put $TRACEFS/current_tracer function
 	consistent && used 2
 	unload kp_target
 	consistent && used 1
@@ -151,7 +150,7 @@ modules_go() {
 	load kp_target
 	consistent
 	at_least "used with the module" "$(sed 's/.* used \([0-9]*\) .*/\1/' $AUDIT)" 2
-	put $TRACING/current_tracer nop
+	put $TRACEFS/current_tracer nop
 	consistent && used 0
 	unload kp_target
 	narrow ''
@@ -162,7 +161,7 @@ modules_go() {
 with_probes() {
 	load kp_ctl
 	narrow vfs_read
-	put $TRACING/current_tracer function
+	put $TRACEFS/current_tracer function
 	id=1
 	for function in $SOME; do
 		ctl add $id "$function" && ctl add $((id + 1)) "$function" post || return 1
@@ -175,7 +174,7 @@ with_probes() {
 		consistent
 	done
 	used 1
-	put $TRACING/current_tracer nop
+	put $TRACEFS/current_tracer nop
 	unload kp_ctl
 	consistent && used 0
 	narrow ''
@@ -187,12 +186,12 @@ with_probes() {
 graph_stops() {
 	functions="vfs_read vfs_write rw_verify_area ksys_read ksys_write read_zero write_null"
 	for instance in kp_one kp_two; do
-		mkdir $TRACING/instances/$instance || return 1
-		put $TRACING/instances/$instance/tracing_on 0
-		put $TRACING/instances/$instance/set_ftrace_filter "$functions"
-		put $TRACING/instances/$instance/current_tracer function
+		mkdir $TRACEFS/instances/$instance || return 1
+		put $TRACEFS/instances/$instance/tracing_on 0
+		put $TRACEFS/instances/$instance/set_ftrace_filter "$functions"
+		put $TRACEFS/instances/$instance/current_tracer function
 	done
-	put $TRACING/tracing_on 0
+	put $TRACEFS/tracing_on 0
 	narrow "$functions"
 	: >"$TMP/readers"
 	for _ in $(seq 2 "$(grep -c '^processor' /proc/cpuinfo)"); do
@@ -200,27 +199,26 @@ graph_stops() {
 		echo $! >>"$TMP/readers"
 	done
 	for _ in $(seq "${GRAPH_STOPS:-30}"); do
-		put $TRACING/current_tracer function_graph
-		put $TRACING/current_tracer nop
+		put $TRACEFS/current_tracer function_graph
+		put $TRACEFS/current_tracer nop
 	done
 	while read -r reader; do
 		kill "$reader" || :
 		wait "$reader" 2>/dev/null || :
 	done <"$TMP/readers"
-	put $TRACING/tracing_on 1
+	put $TRACEFS/tracing_on 1
 	for instance in kp_one kp_two; do
-		put $TRACING/instances/$instance/current_tracer nop
-		rmdir $TRACING/instances/$instance
+		put $TRACEFS/instances/$instance/current_tracer nop
+		rmdir $TRACEFS/instances/$instance
 	done
 	consistent && used 0
 	narrow ''
 }
 
 setup
-[ -e $FILTER ] || mount -t tracefs none $TRACING 2>/dev/null || :
+[ -e $FILTER ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
 if [ ! -e "$MODULE_DIR/kp_filters.ko" ] || [ ! -e $FILTER ]; then
-	ktap_skip_all "the kernel has no CONFIG_KPROBES_ON_FTRACE"
-	exit "$KSFT_SKIP"
+	skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
 fi
 load_suites kp_filters "steps=${FILTER_STEPS:-60}" -- kprobes_filters
 ktap_set_plan $(($(count_cases kprobes_filters) + 10))

@@ -9,7 +9,6 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-TRACING=/sys/kernel/tracing
 FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
 
 suite() {
@@ -61,12 +60,12 @@ switched_off_and_on() {
 	ctl add 2 kp_tgt_function
 	put $KPROBES/enabled 0
 	call_target 4 && hits_are 2 0
-	must_fail grep '^kp_tgt_function' $TRACING/enabled_functions
+	must_fail grep '^kp_tgt_function' $TRACEFS/enabled_functions
 	put $KPROBES/enabled 1
 	call_target 4 && hits_are 2 4
-	must grep -q '^kp_tgt_function' $TRACING/enabled_functions
+	must grep -q '^kp_tgt_function' $TRACEFS/enabled_functions
 	ctl del 2
-	must_fail grep '^kp_tgt_function' $TRACING/enabled_functions
+	must_fail grep '^kp_tgt_function' $TRACEFS/enabled_functions
 }
 
 # Unloading the module removes its probes. It is loaded again, perhaps at the same addresses,
@@ -77,7 +76,7 @@ module_again() {
 		call_target 5 && hits_are $id 5 && hits_are $((id + 1)) 5 || return 1
 		rmmod kp_target && listed_as $id GONE || return 1
 		insmod "$MODULE_DIR/kp_target.ko" || return 1
-		must_fail grep '^kp_tgt' $TRACING/enabled_functions
+		must_fail grep '^kp_tgt' $TRACEFS/enabled_functions
 		call_target 5 && hits_are $id 5 || return 1
 	done
 	for id in 10 13 16 19; do
@@ -117,13 +116,13 @@ with_tracers() {
 	switches=0
 	while kill -0 $insmod_pid 2>/dev/null; do
 		for tracer in function nop function_graph function nop function_graph; do
-			echo "$traced" >$TRACING/set_ftrace_filter 2>/dev/null || break
-			echo $tracer >$TRACING/current_tracer
+			echo "$traced" >$TRACEFS/set_ftrace_filter 2>/dev/null || break
+			echo $tracer >$TRACEFS/current_tracer
 			switches=$((switches + 1))
 		done
 	done
-	echo nop >$TRACING/current_tracer
-	echo >$TRACING/set_ftrace_filter
+	echo nop >$TRACEFS/current_tracer
+	echo >$TRACEFS/set_ftrace_filter
 	wait $insmod_pid || return 1
 	# shellcheck disable=SC2034 # for the exit handler
 	LOADED="$suite_module $LOADED"
@@ -141,17 +140,16 @@ filter_begins_anew() {
 		ctl del 0
 		# shellcheck disable=SC2086
 		ctl add 0 kp_tgt_caller $kind
-		must grep -q '^kp_tgt_caller' $TRACING/enabled_functions
-		must_fail grep '^kp_tgt_function' $TRACING/enabled_functions
+		must grep -q '^kp_tgt_caller' $TRACEFS/enabled_functions
+		must_fail grep '^kp_tgt_function' $TRACEFS/enabled_functions
 		ctl del 0
 	done
 }
 
 setup
-[ -e $TRACING/set_ftrace_filter ] || mount -t tracefs none $TRACING 2>/dev/null || :
-if ! grep -q ' kprobe_ftrace_handler$' /proc/kallsyms || [ ! -e $TRACING/set_ftrace_filter ]; then
-	ktap_skip_all "the kernel has no CONFIG_KPROBES_ON_FTRACE"
-	exit "$KSFT_SKIP"
+[ -e $TRACEFS/set_ftrace_filter ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
+if ! grep -q ' kprobe_ftrace_handler$' /proc/kallsyms || [ ! -e $TRACEFS/set_ftrace_filter ]; then
+	skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
 fi
 # The functions of kp_ftrace are code of x86.
 if is_x86; then

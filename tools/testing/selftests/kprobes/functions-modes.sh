@@ -24,12 +24,12 @@ setup_modes() {
 # setup_jumps: as setup. Saves the value of the sysctl, which is restored at the exit.
 setup_jumps() {
 	setup
-	[ ! -w "$OPTIMIZATION" ] || OPTIMIZATION_WAS=$(cat "$OPTIMIZATION")
+	! has_jumps || OPTIMIZATION_WAS=$(cat "$OPTIMIZATION")
 }
 
 # modes, jump_modes: print the modes that this kernel supports
 modes() {
-	if [ -n "$BOOST_WAS" ] && [ -w "$OPTIMIZATION" ]; then
+	if [ -n "$BOOST_WAS" ] && has_jumps; then
 		echo boosted stepped optimized
 	elif [ -n "$BOOST_WAS" ]; then
 		echo boosted stepped

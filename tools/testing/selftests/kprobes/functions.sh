@@ -98,7 +98,7 @@ setup() {
 # setup_optimized: for topics about x86 with jump optimisation
 setup_optimized() {
 	setup
-	{ is_x86 && [ -w "$OPTIMIZATION" ]; } || skip_topic "no jump optimisation in this kernel"
+	{ is_x86 && has_jumps; } || skip_topic "no jump optimisation in this kernel"
 }
 
 # load MODULE [PARAM=VALUE...]: loads test_modules/MODULE.ko, or a KUnit module of the kernel
@@ -196,10 +196,15 @@ report_suites() {
 	done
 }
 
+# has_jumps: does this kernel have jump optimisation?
+has_jumps() {
+	[ -w $OPTIMIZATION ]
+}
+
 # optimization 0|1: switches jumps off, or on and waits for them, if there are any. The exit
 # handler restores the setting.
 optimization() {
-	[ -w $OPTIMIZATION ] || return 0
+	has_jumps || return 0
 	[ -n "$OPTIMIZATION_WAS" ] || OPTIMIZATION_WAS=$(cat $OPTIMIZATION)
 	echo "$1" >$OPTIMIZATION
 }
@@ -410,7 +415,7 @@ log_lines() {
 
 # has_module NAME: is it one of the kernel's modules?
 has_module() {
-	grep -q "/$1\.ko" "/lib/modules/$(uname -r)/modules.dep" 2>/dev/null
+	grep -q "/$(echo "$1" | sed 's/_/[-_]/g')\.ko" "/lib/modules/$(uname -r)/modules.dep" 2>/dev/null
 }
 
 # has_events: mounts tracefs if needed; false without kprobe events

@@ -11,7 +11,6 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-TRACEFS=/sys/kernel/tracing
 PARAMETERS=/sys/module/kprobes/parameters
 SEED=${FUZZ_SEED:-1}
 COUNT=${FUZZ_COUNT:-60}

@@ -13,10 +13,7 @@ set -eu
 . "$(dirname "$0")/functions-modes.sh"
 
 setup_modes
-if ! is_x86; then
-	ktap_skip_all "the instructions are those of x86"
-	exit "$KSFT_SKIP"
-fi
+is_x86 || skip_topic "the instructions are those of x86"
 optimization 1
 bad_frame_pointers
 

@@ -38,10 +38,7 @@ after_mode() {
 }
 
 setup_modes
-if ! is_x86; then
-	ktap_skip_all "the instructions are those of x86"
-	exit "$KSFT_SKIP"
-fi
+is_x86 || skip_topic "the instructions are those of x86"
 bad_frame_pointers
 if [ "$oops" -eq 1 ]; then
 	oops_texts="Oops|BUG: unable to handle|general protection fault"

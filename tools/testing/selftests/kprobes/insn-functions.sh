@@ -115,7 +115,7 @@ counts_are_right() {
 
 # Most of them have a jump, if there are jumps.
 have_jumps() {
-	if [ ! -w $OPTIMIZATION ]; then
+	if ! has_jumps; then
 		skip_case "no jump optimisation in this kernel"
 		return
 	fi
@@ -161,10 +161,7 @@ sweep() {
 }
 
 setup
-if ! steps_branches; then
-	ktap_skip_all "this emulator does not take branches that are single-stepped"
-	exit "$KSFT_SKIP"
-fi
+steps_branches || skip_topic "this emulator does not take branches that are single-stepped"
 ktap_set_plan 15
 check "$wanted functions chosen over the symbol table" choose
 sweep 3

@@ -36,8 +36,7 @@ jumps_came() {
 
 setup_modes
 if [ -z "$BOOST_WAS" ]; then
-	ktap_skip_all "here it cannot be chosen whether copies are stepped"
-	exit "$KSFT_SKIP"
+	skip_topic "here it cannot be chosen whether copies are stepped"
 fi
 set_mode stepped
 suites=
@@ -47,7 +46,7 @@ results stepped kp_insn stepped=1 "rounds=${INSN_ROUNDS:-4}" -- kprobes_insn
 results stepped kp_race "ms=$ms" -- kprobes_race
 results stepped kp_patch -- kprobes_patching
 extra=1
-if [ -w "$OPTIMIZATION" ]; then
+if has_jumps; then
 	set_mode optimized
 	results optimized kprobes_kunit jumps=1 -- kprobes_batch kprobes_api kprobes_handlers
 	extra=2

@@ -44,10 +44,7 @@ settle() {
 }
 
 setup
-if ! is_x86; then
-	ktap_skip_all "the functions are x86's"
-	exit "$KSFT_SKIP"
-fi
+is_x86 || skip_topic "the functions are x86's"
 ktap_set_plan 5
 load kp_ret_memory
 # Register them once before, since that allocates tables and slabs that stay.

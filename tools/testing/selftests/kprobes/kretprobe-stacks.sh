@@ -33,9 +33,6 @@ after_mode() {
 }
 
 setup_jumps
-if ! is_x86; then
-	ktap_skip_all "stacks are walked as x86 does"
-	exit "$KSFT_SKIP"
-fi
+is_x86 || skip_topic "stacks are walked as x86 does"
 run_with_jumps 1 kp_ret_stacks -- kretprobes_frames kretprobes_step kretprobes_fprobe
 ktap_finished

@@ -19,10 +19,7 @@ jit_restore() {
 }
 
 setup_optimized
-if ! grep -q ' ___bpf_prog_run$' /proc/kallsyms; then
-	ktap_skip_all "no BPF interpreter in this kernel"
-	exit "$KSFT_SKIP"
-fi
+grep -q ' ___bpf_prog_run$' /proc/kallsyms || skip_topic "no BPF interpreter in this kernel"
 trap 'jit_restore; at_exit' EXIT
 if [ -w $JIT ]; then
 	JIT_WAS=$(cat $JIT)

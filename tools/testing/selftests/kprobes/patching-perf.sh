@@ -10,11 +10,6 @@ set -eu
 RECORDS=$TOPIC_DIR/perf_records
 CMD=$DEBUGFS/kp_ctl/cmd
 
-skip_all() {
-	ktap_skip_all "$1"
-	exit "$KSFT_SKIP"
-}
-
 # number NAME: prints what perf_records.awk has counted
 number() {
 	sed -n "s/^$1 //p" "$TMP/numbers"
@@ -35,7 +30,7 @@ text_is_right() {
 # Without jump optimisation there are no jumps.
 jumps_are_right() {
 	ktap_print_msg "$optimized of $armed probes optimised"
-	[ ! -w "$OPTIMIZATION" ] || [ "$optimized" -gt 16 ] || return 1
+	! has_jumps || [ "$optimized" -gt 16 ] || return 1
 	in_and_out jumps $((2 * optimized))
 }
 
@@ -62,8 +57,8 @@ records_agree() {
 }
 
 setup
-is_x86 || skip_all "only x86 tells perf of the text that it patches"
-[ -x "$RECORDS" ] || skip_all "perf_records is not built"
+is_x86 || skip_topic "only x86 tells perf of the text that it patches"
+[ -x "$RECORDS" ] || skip_topic "perf_records is not built"
 
 # The offset after ftrace's bytes, with and without endbr before them
 OFFSETS=+0
@@ -115,7 +110,7 @@ wait_until few_pages || :
 	"$work; all add name" \
 	"$work; all del" >"$TMP/records" 2>"$TMP/errors" || status=$?
 unload kp_ctl
-[ "$status" -ne "$KSFT_SKIP" ] || skip_all "the kernel has no such records"
+[ "$status" -ne "$KSFT_SKIP" ] || skip_topic "the kernel has no such records"
 if [ "$status" -ne 0 ]; then
 	sed 's/^/# /' "$TMP/errors"
 	ktap_exit_fail_msg "perf_records ended with status $status"

@@ -56,10 +56,7 @@ context-oops)
 # this on a CPU that enforces IBT.
 insn-ibt)
 	setup_modes
-	if [ ! -e "$MODULE_DIR/kp_ibt.ko" ]; then
-		ktap_skip_all "the kernel has no endbr"
-		exit "$KSFT_SKIP"
-	fi
+	[ -e "$MODULE_DIR/kp_ibt.ko" ] || skip_topic "the kernel has no endbr"
 	run_in_modes 0 kp_ibt -- kprobes_ibt
 	;;
 
@@ -67,7 +64,7 @@ insn-ibt)
 insn-flags)
 	setup
 	x86_only "the flags are those of x86"
-	[ ! -w $OPTIMIZATION ] || optimization "$(cat $OPTIMIZATION)"
+	! has_jumps || optimization "$(cat $OPTIMIZATION)"
 	run_suites 0 kp_flags -- kprobes_flags
 	;;
 
