@@ -10,9 +10,15 @@
 
 #define KP_OPT_SWITCH	"/proc/sys/debug/kprobes-optimization"
 
+/* Open a file of procfs or debugfs, for cases, which run in kernel threads. */
+static inline struct file *kp_open(const char *path, int flags)
+{
+	return filp_open(path, flags, 0);
+}
+
 static inline int kp_opt_switch(bool on)
 {
-	struct file *file = filp_open(KP_OPT_SWITCH, O_WRONLY, 0);
+	struct file *file = kp_open(KP_OPT_SWITCH, O_WRONLY);
 	loff_t pos = 0;
 	ssize_t ret;
 
@@ -27,7 +33,7 @@ static inline int kp_opt_switch(bool on)
 
 static inline bool kp_opt_available(void)
 {
-	struct file *file = filp_open(KP_OPT_SWITCH, O_RDONLY, 0);
+	struct file *file = kp_open(KP_OPT_SWITCH, O_RDONLY);
 
 	if (IS_ERR(file))
 		return false;

@@ -265,7 +265,7 @@ static void kp_busy_start(struct kunit *test)
 /* Opening the list must not wait for a busy task. */
 static void kp_list_opens(struct kunit *test)
 {
-	struct file *file = filp_open("/sys/kernel/debug/kprobes/list", O_RDONLY, 0);
+	struct file *file = kp_open("/sys/kernel/debug/kprobes/list", O_RDONLY);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
 	filp_close(file, NULL);
