@@ -415,7 +415,8 @@ log_lines() {
 
 # has_module NAME: is it one of the kernel's modules?
 has_module() {
-	grep -q "/$(echo "$1" | sed 's/_/[-_]/g')\.ko" "/lib/modules/$(uname -r)/modules.dep" 2>/dev/null
+	grep -q "/$(echo "$1" | sed 's/_/[-_]/g')\.ko" \
+		"/lib/modules/$(uname -r)/modules.dep" 2>/dev/null
 }
 
 # has_events: mounts tracefs if needed; false without kprobe events
