@@ -12,7 +12,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 table=$OUT/log/attach-times.txt
-"$TOP/series/scripts/modules.sh" stock-server kp_clients
+"$TOP/series/scripts/modules.sh" stock-server clients
 "$TOP/series/scripts/modules.sh" server
 client_packages server
 

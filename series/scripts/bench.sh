@@ -26,7 +26,7 @@ fi
 
 builds=()
 for variant in "${variants[@]}"; do
-	"$TOP/series/scripts/modules.sh" "$variant" "kp_bench kp_bench_entries kp_bench_scale"
+	"$TOP/series/scripts/modules.sh" "$variant" bench
 	builds+=("$OUT/build/$variant:$OUT/modules/$variant")
 done
 guest_packages "${variants[0]}"

@@ -25,7 +25,7 @@ fi
 table=$OUT/log/clients-$variant.txt
 asked=$OUT/log/clients-$variant.tests
 
-"$TOP/series/scripts/modules.sh" "$stock" kp_clients
+"$TOP/series/scripts/modules.sh" "$stock" clients
 "$TOP/series/scripts/modules.sh" "$variant"
 client_packages "$variant"
 

@@ -4,15 +4,15 @@
 # Builds the kernel of a variant, and the test modules and the samples for it in
 # out/modules/VARIANT, from copies, so that the source directories stay clean.
 #
-#	series/scripts/modules.sh VARIANT [MODULES]
+#	series/scripts/modules.sh VARIANT [FOLDERS]
 #
-# With MODULES, only these of the test modules.
+# With FOLDERS, only these of the test modules.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-variant=${1:?usage: series/scripts/modules.sh VARIANT [MODULES]}
+variant=${1:?usage: series/scripts/modules.sh VARIANT [FOLDERS]}
 only=${2:-}
 log=$OUT/log/modules-$variant.log
 build=$OUT/build/$variant

@@ -10,7 +10,7 @@ set -eu
 
 # load_target MODULE, unload_target MODULE: for kp_target and others, while kp_ctl is loaded
 load_target() {
-	must insmod "$MODULE_DIR/$1.ko"
+	must insmod "$(module_file "$1")"
 	LOADED="kp_ctl $1"
 }
 
@@ -185,7 +185,7 @@ refused_module_is_forgotten() {
 }
 
 has_refuse() {
-	[ -e "$MODULE_DIR/kp_refuse.ko" ]
+	module_file kp_refuse >/dev/null
 }
 
 setup

@@ -79,7 +79,7 @@ are_unregistered() {
 setup
 grep -q -w kp_kill_ftrace /proc/cmdline ||
 	skip_topic "kp_kill_ftrace is not on the kernel's command line"
-[ -e "$MODULE_DIR/kp_kill_ftrace.ko" ] || skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
+module_file kp_kill_ftrace >/dev/null || skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
 ktap_set_plan 12
 load kp_target
 load kp_ret_pool

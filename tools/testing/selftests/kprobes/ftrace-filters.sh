@@ -217,7 +217,7 @@ graph_stops() {
 
 setup
 [ -e $FILTER ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
-if [ ! -e "$MODULE_DIR/kp_filters.ko" ] || [ ! -e $FILTER ]; then
+if ! module_file kp_filters >/dev/null || [ ! -e $FILTER ]; then
 	skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
 fi
 load_suites kp_filters "steps=${FILTER_STEPS:-60}" -- kprobes_filters

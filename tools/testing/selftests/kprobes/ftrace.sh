@@ -111,7 +111,7 @@ with_tracers() {
 	suite_name=$2
 	traced=$3
 	shift 3
-	insmod "$MODULE_DIR/$suite_module.ko" "$@" &
+	insmod "$(module_file "$suite_module")" "$@" &
 	insmod_pid=$!
 	switches=0
 	while kill -0 $insmod_pid 2>/dev/null; do

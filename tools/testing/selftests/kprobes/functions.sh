@@ -101,7 +101,18 @@ setup_optimized() {
 	{ is_x86 && has_jumps; } || skip_topic "no jump optimisation in this kernel"
 }
 
-# load MODULE [PARAM=VALUE...]: loads test_modules/MODULE.ko, or a KUnit module of the kernel
+# module_file MODULE: prints the path of its .ko, in test_modules/ or in a folder of it; fails if it
+# was not built. In a guest, and where kselftest installs them, all are in test_modules/ itself.
+module_file() {
+	for ko in "$MODULE_DIR/$1.ko" "$MODULE_DIR"/*/"$1.ko"; do
+		[ -e "$ko" ] || continue
+		echo "$ko"
+		return
+	done
+	return 1
+}
+
+# load MODULE [PARAM=VALUE...]: loads a module of test_modules/, or a KUnit module of the kernel
 load() {
 	module=$1
 	shift
@@ -110,10 +121,9 @@ load() {
 		modprobe "$module" "$@" || skip_topic "CONFIG_KPROBES_KUNIT_TEST=m is needed"
 		;;
 	*)
-		if [ ! -e "$MODULE_DIR/$module.ko" ]; then
+		module_path=$(module_file "$module") ||
 			ktap_exit_fail_msg "$module.ko is missing: build test_modules first"
-		fi
-		insmod "$MODULE_DIR/$module.ko" "$@" || ktap_exit_fail_msg "insmod $module failed"
+		insmod "$module_path" "$@" || ktap_exit_fail_msg "insmod $module failed"
 		;;
 	esac
 	LOADED="$module $LOADED"
@@ -569,7 +579,7 @@ call_target() {
 
 # switch_meanwhile MODULE SUITE MS: switches kprobes/enabled while insmod runs the suite
 switch_meanwhile() {
-	insmod "$MODULE_DIR/$1.ko" "ms=$3" switching=1 &
+	insmod "$(module_file "$1")" "ms=$3" switching=1 &
 	insmod_pid=$!
 	switches=0
 	while kill -0 $insmod_pid 2>/dev/null; do

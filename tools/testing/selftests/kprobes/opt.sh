@@ -206,7 +206,7 @@ reasons_are_shown() {
 reload() {
 	must rmmod "${LOADED%% *}"
 	LOADED=kp_ctl
-	must insmod "$MODULE_DIR/$1.ko"
+	must insmod "$(module_file "$1")"
 	LOADED="$1 kp_ctl"
 }
 

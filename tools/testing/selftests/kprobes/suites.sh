@@ -56,7 +56,7 @@ context-oops)
 # this on a CPU that enforces IBT.
 insn-ibt)
 	setup_modes
-	[ -e "$MODULE_DIR/kp_ibt.ko" ] || skip_topic "the kernel has no endbr"
+	module_file kp_ibt >/dev/null || skip_topic "the kernel has no endbr"
 	run_in_modes 0 kp_ibt -- kprobes_ibt
 	;;
 

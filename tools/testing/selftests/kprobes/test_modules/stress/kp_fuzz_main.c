@@ -26,7 +26,7 @@
 #include <linux/vmalloc.h>
 #include "fuzz_gen.h"
 #include "fuzz_gen.c"
-#include "kp_insn.h"
+#include "../insn/kp_insn.h"
 #include "kp_fuzz.h"
 #include "kp_opt.h"
 #include "kp_symbol.h"

@@ -20,7 +20,7 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include "kp_explain.h"
-#include "kp_opt_suites.h"
+#include "../opt/kp_opt_suites.h"
 #include "kp_symbol.h"
 #include "../internal.h"
 
