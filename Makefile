@@ -7,6 +7,7 @@ VARIANTS := default i386
 # What `make test-all` runs in addition to `make test`: targets whose last line is "N passed, M failed"
 MORE_TESTS := test-plain test-debug test-server test-btf test-configs test-kcfi test-ibt test-kunit cross
 TESTS ?=
+SUITE ?=
 ARCHES ?=
 MUTANTS ?=
 
@@ -19,6 +20,8 @@ help:
 	@echo 'make test     build the variants $(VARIANTS) and run all tests in them'
 	@echo '                VARIANT=debug          in this one instead'
 	@echo '                TESTS="api insn"       these only'
+	@echo '                SUITE="api insn"       the tests of these suites only: api, insn, context,'
+	@echo '                                       kretprobe, opt, ftrace, clients, stress'
 	@echo 'make test-all test, and $(MORE_TESTS)'
 	@echo 'make test-plain  all tests in a small kernel without the function tracer'
 	@echo 'make test-debug  all tests in the variant with KASAN, UBSAN, lockdep and RCU checks'
@@ -89,7 +92,7 @@ ifeq ($(origin VARIANT),command line)
 test: VARIANTS := $(VARIANT)
 endif
 test:
-	@series/scripts/test.sh "$(VARIANTS)" $(TESTS)
+	@SUITE="$(SUITE)" series/scripts/test.sh "$(VARIANTS)" $(TESTS)
 
 test-all:
 	@series/scripts/sum.sh test $(MORE_TESTS)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Runs checkpatch, sparse, kernel-doc, Sphinx, coccinelle and shellcheck over our files, splits the
-# series into its patches, and applies the mutants. None of these may report anything. Then
-# litmus.sh checks the barriers, and scripts.sh tests the tests' own scripts, which needs no guest.
+# series into its patches, applies the mutants, and looks for tests without a suite. None of these
+# may report anything. Then litmus.sh checks the barriers, and scripts.sh tests the tests' own
+# scripts, which needs no guest.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -129,6 +130,17 @@ for mutant in "$TOP"/series/mutants/*.diff; do
 	done
 done >"$log"
 verdict "mutants" "$log"
+
+say "suites: each test belongs to one"
+log=$OUT/log/suites.log
+{
+	test_programs "$TOP"
+	(cd "$TOP/$SELFTESTS" && printf '%s\n' clients-*.sh)
+} | while IFS= read -r test; do
+	suites=$(suites_of "${test%.sh}" | paste -sd' ')
+	[[ $suites =~ ^[a-z]+$ ]] || echo "$test: suites '$suites', see vmtest-suites.sh"
+done >"$log"
+verdict "suites" "$log"
 
 say "litmus: what the barriers are for does not happen, and does without them"
 log=$OUT/log/litmus-check.log

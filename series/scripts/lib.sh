@@ -28,6 +28,8 @@ mkdir -p "$OUT/log"
 
 # shellcheck source=tools/testing/selftests/kprobes/vmtest-archs.sh
 . "$TOP/$SELFTESTS/vmtest-archs.sh"
+# shellcheck source=tools/testing/selftests/kprobes/vmtest-suites.sh
+. "$TOP/$SELFTESTS/vmtest-suites.sh"
 
 # variant_arch VARIANT: sets arch to its architecture
 variant_arch()

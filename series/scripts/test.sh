@@ -8,6 +8,8 @@
 # guests.
 #
 #	series/scripts/test.sh VARIANT[,VARIANT...] [TEST...]
+#
+# SUITE="SUITE..." runs the tests of these suites in all these guests.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -22,6 +24,15 @@ clients=(clients-bpf clients-bpf-events clients-dynevents clients-events clients
 	clients-kernel clients-perf clients-together)
 plain=()
 asked=()
+read -ra suites <<<"${SUITE:-}"
+check_suites "${suites[@]}" || exit
+[ $# -eq 0 ] || [ ${#suites[@]} -eq 0 ] || die "TESTS= and SUITE= both choose tests: give one of them"
+# Set if no single tests are asked for: run all that a variant can run, or all of the suites.
+whole=
+[ $# -ne 0 ] || whole=y
+if [ ${#suites[@]} -gt 0 ]; then
+	mapfile -t plain < <(test_programs "$TOP" | in_suites "${suites[@]}")
+fi
 for test; do
 	case $test in
 	clients-*) asked+=("$test") ;;
@@ -92,6 +103,17 @@ has_kernel()
 		[ -e "$OUT/build/$1/.built" ]
 }
 
+# of_suites TEST...: prints the tests that belong to the suites in SUITE=, or all without it
+of_suites()
+{
+	[ $# -gt 0 ] || return 0
+	if [ ${#suites[@]} -eq 0 ]; then
+		printf '%s\n' "$@"
+	else
+		printf '%s\n' "$@" | in_suites "${suites[@]}"
+	fi
+}
+
 built=()
 for variant in "${variants[@]}"; do
 	# While the tests of the last variant run, nothing is left to be built.
@@ -101,7 +123,7 @@ for variant in "${variants[@]}"; do
 		continue
 	fi
 	built+=("$variant")
-	if [ $# -eq 0 ] || [ ${#plain[@]} -gt 0 ]; then
+	if { [ $# -eq 0 ] && [ ${#suites[@]} -eq 0 ]; } || [ ${#plain[@]} -gt 0 ]; then
 		guest "$variant" "$variant" "${plain[@]}"
 	fi
 done
@@ -109,12 +131,19 @@ done
 for variant in "${built[@]}"; do
 	these=("${asked[@]}")
 	# One run of the clients' tests will do if both variants are tested.
-	case $#$variant in
-	0default) these=("${clients[@]}") ;;
-	0i386) has_kernel default || these=("${clients[@]}") ;;
-	# tests that need no program of the guest's architecture except busybox
-	0*) ! is_foreign "$variant" || these=(clients-dynevents clients-events) ;;
+	case $whole$variant in
+	ydefault) these=("${clients[@]}") ;;
+	yi386) has_kernel default || these=("${clients[@]}") ;;
+	y*)
+		if is_foreign "$variant"; then
+			# tests that need no program of the guest's architecture except busybox
+			these=(clients-dynevents clients-events)
+		elif [ ${#suites[@]} -gt 0 ]; then
+			these=("${clients[@]}")
+		fi
+		;;
 	esac
+	[ -z "$whole" ] || mapfile -t these < <(of_suites "${these[@]}")
 	[ ${#these[@]} -gt 0 ] || continue
 	root=()
 	if ! is_foreign "$variant"; then
@@ -125,12 +154,14 @@ for variant in "${built[@]}"; do
 done
 
 # short_guest VARIANT NAME TESTS WORD...: a few tests of a variant, with words on the
-# kernel's command line
+# kernel's command line; none if no test is of the suites
 short_guest()
 {
 	local variant=$1 name=$2 tests
 
 	read -ra tests <<<"$3"
+	mapfile -t tests < <(of_suites "${tests[@]}")
+	[ ${#tests[@]} -gt 0 ] || return 0
 	shift 3
 	APPEND="${APPEND:-} $*" guest "$name" "$variant" "${tests[@]}"
 }
@@ -171,7 +202,7 @@ short_guests()
 	short_guest "$1" "$2kexec" kexec kp_kexec
 }
 
-if [ $# -eq 0 ] && has_kernel default; then
+if [ -n "$whole" ] && has_kernel default; then
 	# An endbr is in front of the call.
 	short_guests default '' 9
 	# No task is preempted in the kernel.
@@ -186,14 +217,14 @@ if [ $# -eq 0 ] && has_kernel default; then
 		short_guest default returns-depth "opt-return-thunks insn-flags kretprobe-stacks" \
 		retbleed=stuff spectre_v2=retpoline
 fi
-if [ $# -eq 0 ] && has_kernel i386; then
+if [ -n "$whole" ] && has_kernel i386; then
 	short_guests i386 i386- 5
 fi
-if [ $# -eq 0 ] && has_kernel plain; then
+if [ -n "$whole" ] && has_kernel plain; then
 	# Without the function tracer, notrace functions can be probed by events, too.
 	boot_events_guest plain plain-boot-events 9
 fi
-if [ $# -eq 0 ] && has_kernel debug; then
+if [ -n "$whole" ] && has_kernel debug; then
 	short_guest debug debug-oops "context-oops torture" "kp_oops TORTURE_S=5"
 fi
 while [ ${#running[@]} -gt 0 ]; do

@@ -16,6 +16,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 selftests=$(dirname "$here")
 # shellcheck source=tools/testing/selftests/kprobes/vmtest-archs.sh
 . "$here/vmtest-archs.sh"
+# shellcheck source=tools/testing/selftests/kprobes/vmtest-suites.sh
+. "$here/vmtest-suites.sh"
 
 usage()
 {
@@ -26,6 +28,7 @@ usage: ${0##*/} -b BUILD [option...] [TEST...]
   -n NAME     what to call this run, default the last part of BUILD
   -o DIR      where to leave the logs, default BUILD
   -r FILE     write the numbers of passed and failed tests to FILE
+  -S SUITE    run the scripts of this suite, see vmtest-suites.sh; may be repeated
   -c SCRIPT   run this in the guest and show what it prints, no tests
   -s          a prompt in the guest, no tests
   -H          the host's files, read-only, in the guest's /host
@@ -61,14 +64,15 @@ die()
 	exit 1
 }
 
-build='' modules='' name='' logs='' counts='' script='' mode=tests host='' rootfs=''
-while getopts b:m:n:o:r:c:sHRh opt; do
+build='' modules='' name='' logs='' counts='' script='' mode=tests host='' rootfs='' suites=()
+while getopts b:m:n:o:r:S:c:sHRh opt; do
 	case $opt in
 	b) build=$OPTARG ;;
 	m) modules=$OPTARG ;;
 	n) name=$OPTARG ;;
 	o) logs=$OPTARG ;;
 	r) counts=$OPTARG ;;
+	S) suites+=("$OPTARG") ;;
 	c) script=$OPTARG mode=command ;;
 	s) mode=shell ;;
 	H) host=y ;;
@@ -78,6 +82,7 @@ while getopts b:m:n:o:r:c:sHRh opt; do
 	esac
 done
 shift $((OPTIND - 1))
+check_suites "${suites[@]}" || exit 1
 [ -n "$build" ] || { usage >&2 && exit 2; }
 build=$(realpath "$build")
 modules=${modules:-$here}
@@ -160,7 +165,8 @@ select_tests()
 
 	all=$(make -s --no-print-directory -C "$here" OUTPUT="$work" emit_tests |
 		sed 's/.*://' | LC_ALL=C sort)
-	if [ $# -eq 0 ]; then
+	[ ${#suites[@]} -eq 0 ] || in_suites "${suites[@]}" <<<"$all"
+	if [ $# -eq 0 ] && [ ${#suites[@]} -eq 0 ]; then
 		case $rootfs in
 		host) grep '^clients-' <<<"$all" || : ;;
 		*) grep -v '^clients-' <<<"$all" || : ;;
