@@ -15,9 +15,10 @@
  * breakpoint handler can end in a tail call of them.
  *
  * A push needs room between the stack of the probed function and the registers that the
- * breakpoint has saved: the entry code of int3 leaves a gap. Of the 32-bit gap, two words can
- * be used: the rest is for the frame of iret, which is put below the stack pointer. So no
- * emulation may set the stack pointer lower than that.
+ * breakpoint has saved. The entry code of int3 leaves a gap; with FRED it is the CPU that leaves
+ * one, its red zone of FRED_CONFIG_REDZONE bytes. Of the 32-bit gap, two words can be used: the
+ * rest is for the frame of iret, which is put below the stack pointer. So no emulation may set
+ * the stack pointer lower than that.
  *
  * An emulation is chosen at registration, under kprobe_mutex.
  */
@@ -172,7 +173,7 @@ static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* A read has failed: resume in the copy, which raises the exception. */
+/* Resume in the copy: a read has failed, which raises the exception there. */
 static __always_inline int emulate_call_copy(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)pp->arch.slot.copy;
@@ -214,21 +215,20 @@ static int __kprobes emulate_ret(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* A far return inside the kernel. The exit from the breakpoint loads cs. */
+/*
+ * A far return to the same code segment. To another one, the copy returns, or raises the exception
+ * for a bad selector: the exit from the breakpoint would raise it in the entry code, and with FRED
+ * it loads no other segment.
+ */
 static int __kprobes emulate_far_ret(struct probepoint *pp, struct pt_regs *regs)
 {
-	u32 eip;
+	unsigned int size = pp->arch.emulation.opsize;
+	unsigned long sp = regs->sp;
 
-	if (pp->arch.emulation.opsize == 8) {
-		regs->ip = int3_emulate_pop(regs);
-		regs->cs = (u16)int3_emulate_pop(regs);
-	} else {
-		eip = *(u32 *)regs->sp;
-		regs->cs = *(u16 *)(regs->sp + 4);
-		regs->sp += 8;
-		regs->ip = eip;
-	}
-	regs->sp += pp->arch.emulation.imm;
+	if (*(u16 *)(sp + size) != (u16)regs->cs)
+		return emulate_call_copy(pp, regs);
+	regs->ip = size == 8 ? *(unsigned long *)sp : *(u32 *)sp;
+	regs->sp = sp + 2 * size + pp->arch.emulation.imm;
 	return 1;
 }
 
@@ -576,8 +576,9 @@ static enum x86_copy emulate_choose_copy(enum x86_op op, emulation_t run)
 {
 	if (op == X86_OP_RELATIVE && (run == emulate_jmp || run == emulate_jcc))
 		return X86_COPY_BRANCH;
-	/* The copy raises the fault if an emulation cannot read memory. */
-	if (!run || op == X86_OP_COPY || run == emulate_jmp_rm || run == emulate_call_rm)
+	/* The copy does what an emulation cannot, such as raising a fault. */
+	if (!run || op == X86_OP_COPY || run == emulate_jmp_rm || run == emulate_call_rm ||
+	    run == emulate_far_ret)
 		return X86_COPY_BYTES;
 	return X86_COPY_NONE;
 }

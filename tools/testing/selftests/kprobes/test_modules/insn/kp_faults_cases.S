@@ -139,6 +139,7 @@ FAULT ".byte 0x0f, 0x22, 0xc8", X86_TRAP_UD
 #define BAD_SELECTOR	"mov $0xfff8, %ecx"
 FAULT "mov %ecx, %ds", X86_TRAP_GP, pre=BAD_SELECTOR
 FAULT "mov %ecx, %es", X86_TRAP_GP, pre=BAD_SELECTOR
+FAULT W(WIDTH(lretq, lret)), X86_TRAP_GP, pre="push $0xfff8; push $1"
 
 #ifdef CONFIG_X86_64
 #define NO_ADDRESS(reg)	movabs $0x5a5a5a5a5a5a5a00, %reg
