@@ -21,27 +21,18 @@
 #include "common.h"
 
 /*
- * Mark @regs as handled, by an unused upper bit of a saved segment register. While an address
- * moves between the two filters it may be in both, and ftrace calls kprobes twice for one hit.
- *
- * Return: true if @regs were not marked.
+ * The mark of registers whose hit was handled: an unused upper bit of a saved segment register.
+ * While an address moves between the two filters it may be in both, and ftrace calls kprobes
+ * twice for one hit.
  */
-static __always_inline bool kprobe_ftrace_claim_hit(struct pt_regs *regs)
-{
 #ifdef CONFIG_X86_64
-	u64 *word = &regs->ssx;
-	u64 handled = BIT_ULL(63);
+#define HANDLED_WORD(regs)	((regs)->ssx)
+#define HANDLED_MARK		BIT_ULL(63)
 #else
-	/* cs: a push of another segment register may leave the upper half unchanged. */
-	u16 *word = &regs->__csh;
-	u16 handled = BIT(0);
+/* cs: a push of another segment register may leave the upper half unchanged. */
+#define HANDLED_WORD(regs)	((regs)->__csh)
+#define HANDLED_MARK		BIT(0)
 #endif
-
-	if (*word & handled)
-		return false;
-	*word |= handled;
-	return true;
-}
 
 /* Call the handlers. Return: true if a pre_handler has redirected execution to @regs. */
 static __always_inline
@@ -180,7 +171,7 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	bool redirected;
 
 	/* Without all registers, the call was not updated yet, or the address is not probed. */
-	if (!regs || !kprobe_ftrace_claim_hit(regs))
+	if (!regs || HANDLED_WORD(regs) & HANDLED_MARK)
 		return;
 	/* Another user of ftrace may have set these, and rely on them. */
 	next = regs->ip;
@@ -195,6 +186,8 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		redirected = kprobe_ftrace_find_unwatched_hit(ip, regs, next);
 	preempt_enable_notrace();
 	regs->orig_ax = orig_ax;
+	/* Now, since handlers may read the whole word, as an event with %ss does. */
+	HANDLED_WORD(regs) |= HANDLED_MARK;
 	if (unlikely(regs->ip != next))
 		kprobe_redirect(regs);
 	if (unlikely(redirected && regs->sp != sp))

@@ -155,6 +155,11 @@ static void kp_ft_regs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.orig_ax, -1UL);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.cs, __KERNEL_CS);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.ss, __KERNEL_DS);
+#ifdef CONFIG_X86_64
+	/* Clients may read the whole words. */
+	KUNIT_EXPECT_EQ(test, probe->pre_regs.csx, __KERNEL_CS);
+	KUNIT_EXPECT_EQ(test, probe->pre_regs.ssx, __KERNEL_DS);
+#endif
 	KUNIT_EXPECT_TRUE(test, probe->pre_regs.flags & X86_EFLAGS_IF);
 	KUNIT_EXPECT_GT(test, probe->pre_return, (unsigned long)kp_ft_caller);
 	KUNIT_EXPECT_LT(test, probe->pre_return, (unsigned long)kp_ft_caller + 64);
