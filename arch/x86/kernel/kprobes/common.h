@@ -5,7 +5,8 @@
 
 /*
  * Bytes between the word that the call of a trampoline pushed and the registers that the
- * trampoline saves. With that word, they add up to the gap that the entry code of int3 leaves.
+ * trampoline saves. With that word, they add up to the gap that the entry code of int3 leaves; a
+ * CPU with FRED leaves more.
  */
 #ifdef CONFIG_X86_64
 #define KPROBE_TRAMPOLINE_GAP	40

@@ -103,9 +103,11 @@ unsigned long __kprobes x86_kprobe_text_ip(unsigned long ip)
  *
  * The word that the call pushed is KPROBE_TRAMPOLINE_GAP bytes after @regs, see the drawing in
  * trampolines_64.S, and the stack pointer in @regs is right above it. No other saved registers
- * have an address of a detour buffer there. In 64-bit mode an exception leaves at most one word
- * between its frame and the interrupted stack, except int3, which has the stack segment in that
- * place. In 32-bit mode all exceptions leave the same gap, and have the flags there.
+ * have an address of a detour buffer there, at that distance from the stack pointer. In 64-bit
+ * mode an exception by the IDT leaves at most one word between its frame and the interrupted
+ * stack, except int3, which has the stack segment in that place. One by FRED leaves 80 to 136
+ * bytes, or is on another stack. In 32-bit mode all exceptions leave the same gap, and have the
+ * flags there.
  *
  * On the stack of a running task, @regs may be arbitrary words, and the pushed word may be
  * after the end of the stack, in the guard page. So the word is read only if it is on a stack.
