@@ -252,10 +252,13 @@ static void place_operand(struct fuzz_random *r)
 			now.in.reg[base] = (u32)now.in.reg[base] / (1 + (1UL << scale));
 		return;
 	}
+	/* Not all CPUs return to user space with a stack pointer that is not canonical. */
+	if (base == FUZZ_SP && index >= 0)
+		now.in.reg[index] = fuzz_below(r, 64);
 	add = index >= 0 ? now.in.reg[index] << scale : 0;
 	if (base >= 0) {
 		now.in.reg[base] = target - insn->displacement.value - add;
-		if (addr32 && fuzz_one_in(r, 2))
+		if (addr32 && base != FUZZ_SP && fuzz_one_in(r, 2))
 			now.in.reg[base] ^= (u64)fuzz_next(r) << 32;
 		return;
 	}
