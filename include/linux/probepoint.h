@@ -125,8 +125,8 @@ struct probepoint_jump {
  * struct probepoint - one probed address
  * @addr: the probed address
  * @set: the enabled probes, which a hit calls
- * @first: the probe whose pre_handler a hit calls: the only one that has a pre_handler;
- *	otherwise @kp, whose pre_handler is a dispatcher
+ * @first: the probe whose pre_handler a hit calls: the only one that has a pre_handler, unless
+ *	a hit by ftrace calls post_handlers; otherwise @kp, whose pre_handler is a dispatcher
  * @has_post: a probe in @set has a post_handler
  * @has_fault: a probe in @set has a fault_handler
  * @arch: the architecture's data on the instruction
@@ -217,15 +217,17 @@ struct probepoint_table {
 
 extern struct probepoint_table __rcu *probepoint_table;
 
+#if BITS_PER_LONG == 64
+#define PROBEPOINT_HASH_FACTOR	GOLDEN_RATIO_64
+#else
+#define PROBEPOINT_HASH_FACTOR	GOLDEN_RATIO_32
+#endif
+
 /* hash_long(), with a shift that is stored in the table */
 static __always_inline
 unsigned long probepoint_first_place(const struct probepoint_table *t, const void *addr)
 {
-#if BITS_PER_LONG == 64
-	return ((unsigned long)addr * GOLDEN_RATIO_64) >> t->shift;
-#else
-	return ((unsigned long)addr * GOLDEN_RATIO_32) >> t->shift;
-#endif
+	return ((unsigned long)addr * PROBEPOINT_HASH_FACTOR) >> t->shift;
 }
 
 /**
@@ -273,7 +275,8 @@ static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
  * Context: any, with preemption disabled.
  *
  * Return: the only probe that has a pre_handler; otherwise @pp->kp, whose pre_handler calls
- * all pre_handlers.
+ * all pre_handlers. If a hit by ftrace calls post_handlers, it is always @pp->kp, whose
+ * pre_handler the architecture may replace by one that calls them, too.
  */
 static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
 {

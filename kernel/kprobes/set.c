@@ -342,9 +342,14 @@ void probepoint_unstage_set(struct probepoint *pp)
 	pp->staged = false;
 }
 
-/* The only probe with a pre_handler, or the dispatcher. */
+/*
+ * The only probe with a pre_handler, or the dispatcher. On x86 the dispatcher of a probepoint at a
+ * call of ftrace calls the post_handlers, too.
+ */
 static struct kprobe *probe_set_choose_first(struct probepoint *pp, struct probe_set *set)
 {
+	if (kprobe_ftrace(&pp->kp) && probe_set_has_post(set))
+		return &pp->kp;
 	return set->probes[0] && !set->probes[1] ? set->probes[0] : &pp->kp;
 }
 

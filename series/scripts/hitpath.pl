@@ -37,7 +37,7 @@ my @roots = qw(
 	jprobe_call_handler jprobe_return x86_jprobe_call x86_jprobe_end
 	probe_set_multi_pre probe_set_multi_post probe_set_no_post probe_set_dispatch_fault
 	kretprobe_entry kretprobe_entry_data kretprobe_return
-	kprobe_ftrace_skip_call
+	kprobe_ftrace_skip_call kprobe_ftrace_dispatch
 );
 
 # Functions that call kprobe_int3_handler(), directly or not

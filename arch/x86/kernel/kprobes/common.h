@@ -214,8 +214,8 @@ void x86_kprobe_steps_forget(void);
 struct probepoint *x86_kprobe_slot_owner(unsigned long ip);
 unsigned long x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip);
 unsigned long x86_kprobe_text_ip(unsigned long ip);
-struct probepoint *x86_kprobe_detour_of_regs(struct pt_regs *regs, struct task_struct *task,
-					     unsigned long ip);
+struct probepoint *x86_kprobe_trampoline_of_regs(struct pt_regs *regs, struct task_struct *task,
+						 unsigned long ip);
 
 /* trampolines.c */
 __visible void kprobe_trampoline_resched(void);
@@ -246,7 +246,7 @@ extern const struct exception_table_entry __start___ex_table[];
 extern const struct exception_table_entry __stop___ex_table[];
 
 /* ftrace.c */
-__visible bool kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next);
+__visible bool kprobe_ftrace_hit(struct pt_regs *regs);
 
 /* opt.c */
 #ifdef CONFIG_OPTPROBES

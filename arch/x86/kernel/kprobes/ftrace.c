@@ -7,6 +7,10 @@
  * and calls all users. Handlers see the registers as at a breakpoint, and run in the context of
  * the probed function, with its interrupt flag.
  *
+ * A hit calls one pre_handler: that of the only probe, or kprobe_ftrace_dispatch(), which calls
+ * all other handlers. In 64-bit mode kprobe_ftrace_trampoline itself does what most hits need.
+ * For the others it calls kprobe_ftrace_hit(), as the trampoline of 32-bit mode always does.
+ *
  * ftrace's recursion guards are not used, since they drop hits that must be counted as missed.
  * The CPU's levels take their place, as for breakpoints, see int3.c.
  */
@@ -34,7 +38,33 @@
 #define HANDLED_MARK		BIT(0)
 #endif
 
-/* Call the handlers. Return: true if a pre_handler has redirected execution to @regs. */
+/*
+ * The pre_handler of the kprobe that stands for a probepoint: call several pre_handlers or none,
+ * and then the post_handlers. The set is loaded once, since it may be replaced meanwhile.
+ *
+ * Return: 1 if a handler has redirected execution to @regs, 0 if not.
+ */
+static int __kprobes kprobe_ftrace_dispatch(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct probepoint *pp = container_of(kp, struct probepoint, kp);
+	struct probe_set *set = probepoint_set(pp);
+	struct kprobe **running = kprobe_running_ptr();
+	struct kprobe **pos, *p;
+
+	for (pos = set->probes; (p = *pos); pos++) {
+		WRITE_ONCE(*running, p);
+		if (p->pre_handler(p, regs))
+			return 1;
+	}
+	if (!set->probes[set->post])
+		return 0;
+	regs->ip = pp->arch.next_ip;
+	WRITE_ONCE(*running, set->post_probe);
+	set->post_handler(set->post_probe, regs, 0);
+	return regs->ip != pp->arch.next_ip;
+}
+
+/* Call the handlers. Return: true if one of them has redirected execution to @regs. */
 static __always_inline
 bool kprobe_ftrace_handle_hit(struct probepoint *pp, struct pt_regs *regs, unsigned long next)
 {
@@ -49,12 +79,8 @@ bool kprobe_ftrace_handle_hit(struct probepoint *pp, struct pt_regs *regs, unsig
 		return false;
 	}
 	redirected = first->pre_handler(first, regs);
-	if (likely(!redirected)) {
+	if (likely(!redirected))
 		regs->ip = next;
-		/* The level keeps @regs, which kprobe_regs_at_entry() looks for. */
-		if (probepoint_has_post(pp))
-			probepoint_call_post(pp, regs, &level->probe);
-	}
 	kprobe_leave(level);
 	return redirected;
 }
@@ -97,27 +123,29 @@ kprobe_ftrace_find_unwatched_hit(unsigned long ip, struct pt_regs *regs, unsigne
 
 /**
  * kprobe_ftrace_hit() - handle a hit for kprobe_ftrace_trampoline
- * @regs: registers as at the call, except the instruction pointer
- * @next: address of the instruction after the call
+ * @regs: registers as pre_handlers see them
+ *
+ * In 64-bit mode the trampoline calls it for hits that it does not handle: if RCU does not watch,
+ * if the probepoint is not at its first place in the table, or is there no more, or if a handler
+ * runs in this context.
  *
  * Context: the probed function's.
  *
- * Return: false if the trampoline is to return to @next; true if a handler has redirected
- * execution.
+ * Return: false if the trampoline is to return to the instruction after the call; true if a
+ * handler has redirected execution.
  */
-__visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs, unsigned long next)
+__visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs)
 {
-	unsigned long ip = next - MCOUNT_INSN_SIZE;
+	unsigned long ip = regs->ip - INT3_INSN_SIZE, next = ip + MCOUNT_INSN_SIZE;
 	bool redirected;
 
-	regs->ip = ip + INT3_INSN_SIZE;
 	preempt_disable_notrace();
 	if (likely(kprobe_ftrace_rcu_watches()))
 		redirected = kprobe_ftrace_find_hit(ip, regs, next);
 	else
 		redirected = kprobe_ftrace_find_unwatched_hit(ip, regs, next);
 	preempt_enable_notrace();
-	return redirected || regs->ip != next;
+	return redirected;
 }
 
 /*
@@ -188,9 +216,10 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	regs->orig_ax = orig_ax;
 	/* Now, since handlers may read the whole word, as an event with %ss does. */
 	HANDLED_WORD(regs) |= HANDLED_MARK;
-	if (unlikely(regs->ip != next))
-		kprobe_redirect(regs);
-	if (unlikely(redirected && regs->sp != sp))
+	if (likely(!redirected))
+		return;
+	kprobe_redirect(regs);
+	if (regs->sp != sp)
 		kprobe_ftrace_move_stack(regs, sp);
 }
 
@@ -230,7 +259,9 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 	/* The text while no tracer is attached to the function. */
 	memcpy(ap->insn.bytes, x86_nops[MCOUNT_INSN_SIZE], MCOUNT_INSN_SIZE);
 	pp->kp.opcode = ap->insn.bytes[0];
+	pp->kp.pre_handler = kprobe_ftrace_dispatch;
 	ap->insn.size = MCOUNT_INSN_SIZE;
+	ap->hit_ip = (unsigned long)pp->addr + INT3_INSN_SIZE;
 	ap->next_ip = (unsigned long)pp->addr + MCOUNT_INSN_SIZE;
 	ap->insn.copy = X86_COPY_NONE;
 	ap->exec = X86_EXEC_EMULATE;

@@ -94,32 +94,47 @@ unsigned long __kprobes x86_kprobe_text_ip(unsigned long ip)
 	return ip;
 }
 
+/*
+ * Return: the probepoint whose call of ftrace has pushed @pushed, if @ip is what its pre_handlers
+ * or post_handlers see; or NULL.
+ */
+static struct probepoint *origin_of_ftrace_call(unsigned long pushed, unsigned long ip)
+{
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	struct probepoint *pp = get_probepoint((void *)(pushed - MCOUNT_INSN_SIZE));
+
+	if (pp && kprobe_ftrace(&pp->kp) && (ip == pp->arch.hit_ip || ip == pp->arch.next_ip))
+		return pp;
+#endif
+	return NULL;
+}
+
 /**
- * x86_kprobe_detour_of_regs() - find the detour buffer whose call of a trampoline saved
- *	registers
+ * x86_kprobe_trampoline_of_regs() - find the probepoint for which a trampoline saved registers
+ *	before it called handlers
  * @regs: registers on a stack
  * @task: the task whose stack it is
  * @ip: the instruction pointer in @regs
  *
- * The word that the call pushed is KPROBE_TRAMPOLINE_GAP bytes after @regs, see the drawing in
- * trampolines_64.S, and the stack pointer in @regs is right above it. No other saved registers
- * have an address of a detour buffer there, at that distance from the stack pointer. In 64-bit
- * mode an exception by the IDT leaves at most one word between its frame and the interrupted
- * stack, except int3, which has the stack segment in that place. One by FRED leaves 80 to 136
- * bytes, or is on another stack. In 32-bit mode all exceptions leave the same gap, and have the
- * flags there.
+ * The word that the call of a trampoline pushed is KPROBE_TRAMPOLINE_GAP bytes after @regs, see
+ * the drawing in trampolines_64.S, and the stack pointer in @regs is right above it. No other
+ * saved registers have an address of a detour buffer, or the one after @ip, there, at that distance
+ * from the stack pointer. In 64-bit mode an exception by the IDT leaves at most one word between
+ * its frame and the interrupted stack, except int3, which has the stack segment in that place. One
+ * by FRED leaves 80 to 136 bytes, or is on another stack. In 32-bit mode all exceptions leave the
+ * same gap, and have the flags there.
  *
  * On the stack of a running task, @regs may be arbitrary words, and the pushed word may be
  * after the end of the stack, in the guard page. So the word is read only if it is on a stack.
  *
  * Context: any, with preemption disabled until the caller has read what it needs.
  *
- * Return: the probepoint; NULL if no detour buffer has called the trampoline.
+ * Return: the probepoint; NULL if neither a detour buffer nor ftrace has called the trampoline.
  */
-struct probepoint *x86_kprobe_detour_of_regs(struct pt_regs *regs, struct task_struct *task,
-					     unsigned long ip)
+struct probepoint *x86_kprobe_trampoline_of_regs(struct pt_regs *regs, struct task_struct *task,
+						 unsigned long ip)
 {
-	unsigned long *where = kprobe_trampoline_return(regs), detour;
+	unsigned long *where = kprobe_trampoline_return(regs), pushed;
 	struct stack_info stack;
 	struct probepoint *pp;
 
@@ -128,10 +143,12 @@ struct probepoint *x86_kprobe_detour_of_regs(struct pt_regs *regs, struct task_s
 	if (get_stack_info(where, task, &stack, NULL) ||
 	    !on_stack(&stack, where, sizeof(*where)))
 		return NULL;
-	detour = READ_ONCE_NOCHECK(*where);
-	pp = x86_kprobe_slot_owner(detour);
-	if (!pp || detour != kprobe_copy_of(kprobe_slot_of(detour), true) ||
-	    !kprobe_detour_map(detour) || ip != pp->arch.hit_ip)
+	pushed = READ_ONCE_NOCHECK(*where);
+	pp = x86_kprobe_slot_owner(pushed);
+	if (!pp)
+		return origin_of_ftrace_call(pushed, ip);
+	if (pushed != kprobe_copy_of(kprobe_slot_of(pushed), true) ||
+	    !kprobe_detour_map(pushed) || ip != pp->arch.hit_ip)
 		return NULL;
 	return pp;
 }

@@ -492,11 +492,11 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  */
 SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_TRAMPOLINE_ENTER
-	/* ip; C changes it to what handlers expect */
+	/* one byte after the probed address, which unwinders take into account */
+	leal	KPROBE_FTRACE_HIT_IP(%eax), %eax
 	pushl	%eax
 	KPROBE_TRAMPOLINE_ENTERED .Lftrace_odd
 .Lftrace_entered:
-	movl	%eax, %edx
 	movl	%esp, %eax
 	call	kprobe_ftrace_hit
 	testb	%al, %al

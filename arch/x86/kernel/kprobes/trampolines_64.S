@@ -86,17 +86,20 @@
 
 /*
  * Save the other registers. The unwind hints need a complete struct pt_regs, so the ip was
- * pushed before. Leaves: %rax unchanged; %r14: the saved flags. Jumps to @odd if one of
- * KPROBE_ODD_FLAGS is set, or if the CPU uses call depth tracking.
+ * pushed before. Leaves: %rax unchanged; %r14: the saved flags. Jumps to @odd if the CPU uses
+ * call depth tracking, or if one of KPROBE_ODD_FLAGS is set. Omit the latter with @test_flags=0
+ * where C code is called anyway.
  */
-.macro KPROBE_TRAMPOLINE_ENTERED odd:req
+.macro KPROBE_TRAMPOLINE_ENTERED odd:req test_flags=1
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
 	PUSH_REGS rax=KPROBE_TRAMPOLINE_GAP+72(%rsp)
 	ENCODE_FRAME_POINTER
 	/* The jump is shorter, so alternatives add no nop. */
 	ALTERNATIVE __stringify(movq EFLAGS(%rsp), %r14), "jmp \odd", X86_FEATURE_CALL_DEPTH
+	.if \test_flags
 	testl	$KPROBE_ODD_FLAGS, %r14d
 	jnz	\odd
+	.endif
 .endm
 
 /*
@@ -151,11 +154,10 @@
 .endm
 
 /*
- * Restore all registers, and return by the word @gap bytes above them. @signal: as for
- * KPROBE_HINT_WORD. Needs %r14 as KPROBE_LOAD_FLAGS does.
+ * Restore all registers but the flags, and return by the word @gap bytes above them. @signal: as
+ * for KPROBE_HINT_WORD.
  */
-.macro KPROBE_TRAMPOLINE_LEAVE popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP signal=1
-	KPROBE_LOAD_FLAGS \popf
+.macro KPROBE_TRAMPOLINE_RETURN gap=KPROBE_TRAMPOLINE_GAP signal=1
 	/*
 	 * Unwind by the return address from here on: popped registers may be overwritten by an
 	 * interrupt.
@@ -165,6 +167,12 @@
 	leaq	FRAME_SIZE-ORIG_RAX+\gap(%rsp), %rsp
 	KPROBE_HINT_WORD 8 signal=\signal
 	RET
+.endm
+
+/* Restore all registers, and return. Needs %r14 as KPROBE_LOAD_FLAGS does. */
+.macro KPROBE_TRAMPOLINE_LEAVE popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP signal=1
+	KPROBE_LOAD_FLAGS \popf
+	KPROBE_TRAMPOLINE_RETURN gap=\gap signal=\signal
 .endm
 
 #define PREEMPT_COUNT	PER_CPU_VAR(pcpu_hot + X86_preempt_count)
@@ -179,18 +187,21 @@
  */
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%r12)
 
+.macro KPROBE_PREEMPT_DISABLE
+#ifdef CONFIG_PREEMPT_COUNT
+	incl	PREEMPT_COUNT
+#endif
+.endm
+
 /*
- * Disable preemption and take a level; or jump to @miss, with preemption disabled, if a handler
- * already runs in this context.
+ * Take a level; or jump to @miss if a handler already runs in this context. Preemption is
+ * disabled.
  *
  * Leaves: %ecx: the context, which the caller stores in the level when it has filled the level;
  * %r12: the level below. A level without a context is ignored.
  */
-.macro KPROBE_TRAMPOLINE_BEGIN miss:req
-	/* preempt_disable() and kprobe_context() */
-#ifdef CONFIG_PREEMPT_COUNT
-	incl	PREEMPT_COUNT
-#endif
+.macro KPROBE_TAKE_LEVEL miss:req
+	/* kprobe_context() */
 	movl	PREEMPT_COUNT, %ecx
 	andl	$KPROBE_CONTEXT_BITS, %ecx
 	/* kprobe_enter() */
@@ -198,6 +209,12 @@
 	cmpl	%ecx, KPROBE_LEVEL_context(%r12)
 	jge	\miss
 	addq	$KPROBE_LEVEL_SIZE, TOP_LEVEL
+.endm
+
+/* Disable preemption and take a level; or jump to @miss, with preemption disabled. */
+.macro KPROBE_TRAMPOLINE_BEGIN miss:req
+	KPROBE_PREEMPT_DISABLE
+	KPROBE_TAKE_LEVEL \miss
 .endm
 
 /*
@@ -604,22 +621,96 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 
 /*
  * kprobe_ftrace_trampoline - handle ftrace's call at the entry of a function
+ *
+ * The call of a function has none of KPROBE_ODD_FLAGS set, and what its arithmetic flags are is
+ * undefined. So flags are not restored, unless a handler has changed them.
+ *
+ * The order of the steps is that of kprobe_ftrace_hit(), which does all of it where a step is not
+ * the usual one. Until the level is taken, that function can begin anew:
+ *
+ * - Preemption is disabled before anything is read of the CPU. A task that was preempted before
+ *   may find another probepoint than the one it was sent here for, or none.
+ * - RCU watches before the table is read. Only this CPU can change that, and an interrupt or an
+ *   NMI restores it.
+ * - The table, the probepoint and the probe are valid until preemption is enabled. Each address
+ *   depends on the one before it.
+ * - An interrupt or an NMI may hit this trampoline at any instruction. It leaves the levels as
+ *   it finds them.
+ *
+ * Unwinders recognise the registers by the ip and the word that the call pushed, so also before
+ * the level is taken; see x86_kprobe_trampoline_of_regs().
  */
 SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_TRAMPOLINE_ENTER
-	/* ip; C changes it to what handlers expect */
+	/* one byte after the probed address, which unwinders take into account */
+	leaq	KPROBE_FTRACE_HIT_IP(%rax), %rax
 	pushq	%rax
-	KPROBE_TRAMPOLINE_ENTERED .Lftrace_odd
+	KPROBE_TRAMPOLINE_ENTERED .Lftrace_odd test_flags=0
 .Lftrace_entered:
+
+	KPROBE_PREEMPT_DISABLE
+#ifdef CONFIG_CONTEXT_TRACKING_IDLE
+	/* kprobe_ftrace_rcu_watches() */
+	testl	$CONTEXT_RCU_WATCHING, PER_CPU_VAR(context_tracking + CONTEXT_TRACKING_state)
+	jz	.Lftrace_in_c
+#endif
+	/* get_probepoint(), if the first place that it looks at has the probepoint */
+	movq	probepoint_table(%rip), %rdx
+	leaq	-1(%rax), %rdi
+	imulq	.Lprobepoint_hash(%rip), %rdi
+	movl	PROBEPOINT_TABLE_shift(%rdx), %ecx
+	shrq	%cl, %rdi
+	movq	PROBEPOINT_TABLE_entry(%rdx, %rdi, 8), %rdx
+	testq	%rdx, %rdx
+	jz	.Lftrace_in_c
+	cmpq	%rax, PROBEPOINT_hit_ip(%rdx)
+	jne	.Lftrace_in_c
+
+	KPROBE_TAKE_LEVEL .Lftrace_in_c
+	/* probepoint_first() */
+	movq	PROBEPOINT_first(%rdx), %rdi
+	movq	%rdi, OUR_LEVEL(KPROBE_LEVEL_probe)
+	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
+	movq	%rsp, %rsi
+	movq	KPROBE_pre_handler(%rdi), %rax
+	KPROBE_CALL_HANDLER kprobe_call_pre %rdx
+	testl	%eax, %eax
+	jnz	.Lftrace_redirected
+	KPROBE_TRAMPOLINE_END .Lftrace_resched
+.Lftrace_leave:
+	cmpq	EFLAGS(%rsp), %r14
+	jne	kprobe_trampoline_popf
+	KPROBE_TRAMPOLINE_RETURN
+
+	/*
+	 * KPROBE_TRAMPOLINE_ODD without its test. The return of this trampoline counts, and may
+	 * change flags; kprobe_trampoline_popf counts its own.
+	 */
+	UNWIND_HINT_REGS
+.Lftrace_odd:
+	CALL_DEPTH_ACCOUNT
+	movq	EFLAGS(%rsp), %r14
+	jmp	.Lftrace_entered
+
+.Lftrace_redirected:
+	KPROBE_TRAMPOLINE_END
+	jmp	.Lkprobe_trampoline_redirect
+
+.Lftrace_in_c:
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PREEMPT_COUNT
+#endif
 	movq	%rsp, %rdi
-	movq	%rax, %rsi
 	call	kprobe_ftrace_hit
 	testb	%al, %al
-	jnz	.Lkprobe_trampoline_redirect
-	KPROBE_TRAMPOLINE_LEAVE
+	jz	.Lftrace_leave
+	jmp	.Lkprobe_trampoline_redirect
 
-.Lftrace_odd:
-	KPROBE_TRAMPOLINE_ODD .Lftrace_entered
+#ifdef CONFIG_PREEMPTION
+.Lftrace_resched:
+	call	kprobe_trampoline_resched
+	jmp	.Lftrace_leave
+#endif
 SYM_CODE_END(kprobe_ftrace_trampoline)
 _ASM_NOKPROBE(kprobe_ftrace_trampoline)
 
@@ -631,5 +722,11 @@ SYM_FUNC_START(kprobe_just_return)
 	RET
 SYM_FUNC_END(kprobe_just_return)
 _ASM_NOKPROBE(kprobe_just_return)
+
+	.section .rodata
+	.balign 8
+.Lprobepoint_hash:
+	.quad	PROBEPOINT_HASH
+	.text
 
 #endif /* CONFIG_KPROBES_ON_FTRACE */

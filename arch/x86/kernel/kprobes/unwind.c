@@ -49,14 +49,16 @@ static bool unwind_is_pre_ip(const struct kprobe *p, unsigned long ip)
 unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 {
 	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
+	struct probepoint *pp;
 	struct kprobe *p;
 
 	/* User space can set all its registers to any value. */
 	if (user_mode(regs))
 		return ip;
 	preempt_disable_notrace();
+	pp = x86_kprobe_trampoline_of_regs(regs, task, ip);
 	p = unwind_probe_of_regs(regs);
-	if (x86_kprobe_detour_of_regs(regs, task, ip) || (p && unwind_is_pre_ip(p, ip)))
+	if ((pp && ip == pp->arch.hit_ip) || (p && unwind_is_pre_ip(p, ip)))
 		ip -= INT3_INSN_SIZE;
 	preempt_enable_notrace();
 	return x86_kprobe_text_ip(ip);
@@ -84,7 +86,7 @@ bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 		return false;
 	preempt_disable_notrace();
 	ip = READ_ONCE_NOCHECK(regs->ip);
-	pp = x86_kprobe_detour_of_regs(regs, task, ip);
+	pp = x86_kprobe_trampoline_of_regs(regs, task, ip);
 	p = unwind_probe_of_regs(regs);
 	if (pp)
 		p = &pp->kp;
