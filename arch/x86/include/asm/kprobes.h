@@ -56,7 +56,8 @@ struct arch_specific_insn { };
 
 /**
  * struct kprobe_level - one interrupt context in which this CPU runs handlers
- * @context: the interrupt context, see kprobe_context(); KPROBE_CONTEXT_NONE if no handler runs
+ * @context: the interrupt context, see kprobe_context(), perhaps with other bits of
+ *	preempt_count; KPROBE_CONTEXT_NONE if no handler runs
  * @busy: number of calls of kprobe_busy_begin() without kprobe_busy_end()
  * @probe: the probe whose handler runs, or NULL; meaningless if no handler runs
  * @regs: registers that pre_handlers, or post_handlers after ftrace's call, were given. NULL if
@@ -104,6 +105,12 @@ static __always_inline s32 kprobe_context(void)
 	return preempt_count() & KPROBE_CONTEXT_MASK;
 }
 
+/* Return: the interrupt context of a level in which a handler runs. */
+static __always_inline s32 kprobe_level_context(const struct kprobe_level *level)
+{
+	return READ_ONCE(level->context) & KPROBE_CONTEXT_MASK;
+}
+
 static __always_inline struct kprobe_level *kprobe_top_level(void)
 {
 	return __this_cpu_read(kprobe_levels.top);
@@ -131,7 +138,8 @@ bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context,
 {
 	struct kprobe_level *l = kprobe_top_level();
 
-	if (unlikely(READ_ONCE(l->context) >= interrupted))
+	if (unlikely(READ_ONCE(l->context) != KPROBE_CONTEXT_NONE) &&
+	    kprobe_level_context(l) >= interrupted)
 		return false;
 	l++;
 	__this_cpu_write(kprobe_levels.top, l);

@@ -26,7 +26,7 @@ static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 	bool handled;
 
 	/* Not for faults of the fault_handler itself, or of an interrupt during the handler */
-	if (level->in_fault || level->context != kprobe_context() || !handler)
+	if (level->in_fault || kprobe_level_context(level) != kprobe_context() || !handler)
 		return false;
 	level->in_fault = true;
 	handled = handler(p, regs, trapnr);

@@ -82,7 +82,7 @@ void __kprobes arch_jprobe_return(void)
 	struct kprobe_level *level = kprobe_top_level();
 	struct x86_jprobe_call *call = READ_ONCE(level->jprobe);
 
-	if (!call || level->context != kprobe_context() || level->in_fault ||
+	if (!call || kprobe_level_context(level) != kprobe_context() || level->in_fault ||
 	    (unsigned long)call - here >= THREAD_SIZE)
 		return;
 	/* The functions that are skipped do not unpoison their frames. */

@@ -194,27 +194,41 @@
 .endm
 
 /*
- * Take a level; or jump to @miss if a handler already runs in this context. Preemption is
- * disabled.
+ * Take a level; or jump to @nested if a handler already runs on this CPU. Preemption is disabled.
+ * The code at @nested may continue at @take.
  *
  * Leaves: %ecx: the context, which the caller stores in the level when it has filled the level;
  * %r12: the level below. A level without a context is ignored.
  */
-.macro KPROBE_TAKE_LEVEL miss:req
-	/* kprobe_context() */
-	movl	PREEMPT_COUNT, %ecx
-	andl	$KPROBE_CONTEXT_BITS, %ecx
+.macro KPROBE_TAKE_LEVEL nested:req take
 	/* kprobe_enter() */
 	movq	TOP_LEVEL, %r12
-	cmpl	%ecx, KPROBE_LEVEL_context(%r12)
-	jge	\miss
+	cmpl	$KPROBE_CONTEXT_NO, KPROBE_LEVEL_context(%r12)
+	jne	\nested
+	.ifnb \take
+\take:
+	.endif
 	addq	$KPROBE_LEVEL_SIZE, TOP_LEVEL
+	movl	PREEMPT_COUNT, %ecx
 .endm
 
-/* Disable preemption and take a level; or jump to @miss, with preemption disabled. */
-.macro KPROBE_TRAMPOLINE_BEGIN miss:req
+/* Disable preemption and take a level; or jump to @nested, with preemption disabled. */
+.macro KPROBE_TRAMPOLINE_BEGIN nested:req take:req
 	KPROBE_PREEMPT_DISABLE
-	KPROBE_TAKE_LEVEL \miss
+	KPROBE_TAKE_LEVEL \nested, \take
+.endm
+
+/*
+ * The code at @nested: jump to @take if this context has interrupted the handler, or to @miss if
+ * it runs the handler. The context of a level is never nested in that of a hit.
+ */
+.macro KPROBE_NESTED take:req miss:req
+	UNWIND_HINT_REGS
+	movl	KPROBE_LEVEL_context(%r12), %ecx
+	xorl	PREEMPT_COUNT, %ecx
+	testl	$KPROBE_CONTEXT_BITS, %ecx
+	jz	\miss
+	jmp	\take
 .endm
 
 /*
@@ -354,7 +368,7 @@ SYM_CODE_START(kprobe_post_trampoline)
 .Lpost_entered:
 	movq	RIP(%rsp), %r13
 
-	KPROBE_TRAMPOLINE_BEGIN .Lpost_missed
+	KPROBE_TRAMPOLINE_BEGIN .Lpost_nested, .Lpost_take
 	/* probepoint_call_post() */
 	movq	PROBEPOINT_set(%rax), %rax
 	movq	PROBE_SET_post_probe(%rax), %rdi
@@ -373,6 +387,9 @@ SYM_CODE_START(kprobe_post_trampoline)
 
 .Lpost_odd:
 	KPROBE_TRAMPOLINE_ODD .Lpost_entered
+
+.Lpost_nested:
+	KPROBE_NESTED .Lpost_take, .Lpost_missed
 
 	/* A handler has caused this hit. It was counted as missed before the instruction. */
 .Lpost_missed:
@@ -404,7 +421,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_ENTERED .Lodd\@
 .Lentered\@:
 
-	KPROBE_TRAMPOLINE_BEGIN .Lmissed\@
+	KPROBE_TRAMPOLINE_BEGIN .Lnested\@, .Ltake\@
 	.if \several
 	/* probepoint_set(); %rbx points into its list, which NULL ends */
 	movq	PROBEPOINT_set(%rax), %rbx
@@ -438,6 +455,9 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 
 .Lodd\@:
 	KPROBE_TRAMPOLINE_ODD .Lentered\@
+
+.Lnested\@:
+	KPROBE_NESTED .Ltake\@, .Lmissed\@
 
 .Lmissed\@:
 	movq	%rax, %rdi
@@ -509,7 +529,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 .Lreturn_entered:
 
 	/* arch_kretprobe_begin() */
-	KPROBE_TRAMPOLINE_BEGIN .Lreturn_missed
+	KPROBE_TRAMPOLINE_BEGIN .Lreturn_nested, .Lreturn_take
 	/* Does the call have one instance, the first on the list, and a handler? */
 	movq	PER_CPU_VAR(pcpu_hot + X86_current_task), %r13
 	movq	TASK_kretprobe_instances(%r13), %rbx
@@ -563,6 +583,9 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	UNWIND_HINT_REGS
 .Lreturn_odd:
 	KPROBE_TAME_FLAGS .Lreturn_entered
+
+.Lreturn_nested:
+	KPROBE_NESTED .Lreturn_take, .Lreturn_missed
 
 	UNWIND_HINT_REGS
 .Lreturn_no_handler:
