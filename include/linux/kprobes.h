@@ -258,6 +258,8 @@ struct kretprobe_instance {
  *	NULL if there is none.
  * @pool: the pool that instances are taken from
  * @limited: @pool is of fixed size, for this return probe only
+ * @bare: the pool is shared, and when the return probe was registered it had no data and no
+ *	entry_handler
  * @dead: links the holders that are about to be freed
  */
 struct kretprobe_holder {
@@ -268,6 +270,7 @@ struct kretprobe_holder {
 	struct kretprobe_instance * __percpu *own;
 	struct kretprobe_pool *pool;
 	bool limited;
+	bool bare;
 	struct llist_node dead;
 };
 
@@ -727,6 +730,7 @@ void kprobe_ftrace_handler(unsigned long from, unsigned long caller,
 int arch_prepare_kprobe_ftrace(struct kprobe *kp);
 #endif
 unsigned long arch_kprobe_ftrace_trampoline(void);
+unsigned long arch_kprobe_ftrace_return_trampoline(void);
 extern bool kprobe_ftrace_disabled __read_mostly;
 
 /* Ftrace calls this when it has failed. */

@@ -6,19 +6,22 @@
  * needs neither a slot nor a breakpoint: the address is added to the filter of an ftrace_ops,
  * which calls the architecture's kprobe_ftrace_handler().
  *
- * There are two ftrace_ops. FILTER_DIVERT has %FTRACE_OPS_FL_IPMODIFY, which only one user of
+ * There are three ftrace_ops. FILTER_DIVERT has %FTRACE_OPS_FL_IPMODIFY, which only one user of
  * a function may have: a live patch, or a probepoint with a post_handler. By its post_handler,
  * a user of probes declares that its pre_handler redirects calls. The second of such users of
  * a function fails. Probes without post_handlers, as kprobe events, perf and BPF register
- * them, must not exclude a live patch. They are in FILTER_STAY.
+ * them, must not exclude a live patch. They are in FILTER_STAY; or in FILTER_RETURN, if the only
+ * probe is a return probe without entry_handler, and if the architecture has a trampoline that
+ * follows such a call without saving all registers.
  *
- * On x86 an address moves to the other filter when its first post_handler is registered, or
- * its last one unregistered. It is added to the new filter before it is removed from the old
- * one. While it is in both, ftrace calls the handler twice for a hit, so x86 marks the
- * registers of a hit that was handled. Other architectures have no place for a mark. There an
- * address stays in the filter that it was armed in: a probe with a post_handler that is added
- * to one without does not exclude a live patch. If the address is in FILTER_DIVERT, a live
- * patch is still excluded after the probe with the post_handler was unregistered.
+ * On x86 an address moves to another filter when its first post_handler is registered, or
+ * its last one unregistered, or when a return probe is no longer the only probe, or is that
+ * again. It is added to the new filter before it is removed from the old one. While it is in
+ * both, ftrace calls the handler twice for a hit, so x86 marks the registers of a hit that was
+ * handled. Other architectures have no place for a mark. There an address stays in the filter
+ * that it was armed in: a probe with a post_handler that is added to one without does not exclude
+ * a live patch. If the address is in FILTER_DIVERT, a live patch is still excluded after the
+ * probe with the post_handler was unregistered.
  *
  * Updating a filter is expensive, so a batch does it once. Adding may fail, and is part of
  * staging. If an address cannot be removed for lack of memory, it stays in the filter until
@@ -50,11 +53,12 @@ struct kprobe_filter {
 /* Indices of filters[], and bit numbers in probepoint.filters */
 #define FILTER_STAY	0
 #define FILTER_DIVERT	1
+#define FILTER_RETURN	2
 
 /* PERMANENT: the sysctl kernel.ftrace_enabled cannot be set to 0 while there are addresses. */
 #define FILTER_FLAGS	(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT)
 
-/* Can an address move to the other filter? Then ftrace calls the handler twice for some hits. */
+/* Can an address move to another filter? Then ftrace calls the handler twice for some hits. */
 #ifdef __ARCH_WANT_PROBEPOINT
 #define CAN_MOVE	true
 #else
@@ -71,6 +75,9 @@ static struct kprobe_filter filters[] = {
 			.flags = FILTER_FLAGS | FTRACE_OPS_FL_IPMODIFY,
 		},
 	},
+	[FILTER_RETURN] = {
+		.ops = { .func = kprobe_ftrace_handler, .flags = FILTER_FLAGS },
+	},
 };
 
 /* Ftrace has failed, and no longer knows which functions call it. */
@@ -86,6 +93,19 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_disabled);
  * Return: its address, or 0 for a trampoline of ftrace.
  */
 unsigned long __weak arch_kprobe_ftrace_trampoline(void)
+{
+	return 0;
+}
+
+/**
+ * arch_kprobe_ftrace_return_trampoline() - get the trampoline for functions that have nothing but
+ *	a return probe
+ *
+ * An address may get other probes before its calls go to another trampoline.
+ *
+ * Return: its address, or 0 if they need the same trampoline as others.
+ */
+unsigned long __weak arch_kprobe_ftrace_return_trampoline(void)
 {
 	return 0;
 }
@@ -157,20 +177,24 @@ enum kprobe_reason kprobe_ftrace_reason(int err)
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_reason);
 
+static unsigned long kprobe_filter_trampoline(const struct kprobe_filter *f)
+{
+	return f == &filters[FILTER_RETURN] ? arch_kprobe_ftrace_return_trampoline() :
+					      arch_kprobe_ftrace_trampoline();
+}
+
 /* Return: the bit of the filter that the probes in @set need; 0 if @set is empty. */
 static u8 kprobe_filter_for(const struct probe_set *set)
 {
+	struct kprobe *const *all = set->probes + set->all;
 	unsigned int i;
-	bool any = false;
 
-	for (i = set->all; set->probes[i]; i++) {
-		struct kprobe *p = set->probes[i];
-
-		if (p->post_handler)
+	for (i = 0; all[i]; i++)
+		if (all[i]->post_handler)
 			return BIT(FILTER_DIVERT);
-		any = true;
-	}
-	return any ? BIT(FILTER_STAY) : 0;
+	if (i == 1 && kretprobe_is_bare(all[0]) && arch_kprobe_ftrace_return_trampoline())
+		return BIT(FILTER_RETURN);
+	return i ? BIT(FILTER_STAY) : 0;
 }
 
 /* Return: the bit of the filter that a probepoint needs for its staged set, or its current one. */
@@ -194,7 +218,7 @@ static int kprobe_filter_add(struct kprobe_filter *f, unsigned long *ips, unsign
 	if (kprobe_ftrace_disabled)
 		return -ENODEV;
 	if (!f->ops.trampoline)
-		f->ops.trampoline = arch_kprobe_ftrace_trampoline();
+		f->ops.trampoline = kprobe_filter_trampoline(f);
 	/* An unused filter may still have old addresses: reset it. */
 	ret = ftrace_set_filter_ips(&f->ops, ips, nr, 0, !f->nr);
 	if (!ret && !f->nr)
@@ -302,6 +326,9 @@ int kprobe_ftrace_arm(struct list_head *changes)
 	ret = kprobe_filter_change(FILTER_DIVERT, changes, kprobe_filter_missing, GFP_KERNEL);
 	if (!ret)
 		ret = kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_missing, GFP_KERNEL);
+	if (!ret)
+		ret = kprobe_filter_change(FILTER_RETURN, changes, kprobe_filter_missing,
+					   GFP_KERNEL);
 	return ret;
 }
 
@@ -365,17 +392,21 @@ static void kprobe_filter_wait_for_moves(struct list_head *changes)
  */
 void kprobe_ftrace_disarm(struct list_head *changes)
 {
+	unsigned int i;
+
 	lockdep_assert_held(&kprobe_mutex);
 	/*
-	 * Addresses that have lost their last post_handler move. If that fails, they stay in
-	 * FILTER_DIVERT: live patches are excluded without need, but no hit is lost.
+	 * Addresses that have lost their last post_handler move, or have only a return probe
+	 * left. If that fails, they stay in their filter: in FILTER_DIVERT live patches are
+	 * excluded without need, but no hit is lost.
 	 */
 	kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_missing,
 			     GFP_KERNEL | __GFP_NOFAIL);
-	kprobe_filter_wait_for_moves(changes);
-	kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_excess, GFP_KERNEL | __GFP_NOFAIL);
-	kprobe_filter_change(FILTER_DIVERT, changes, kprobe_filter_excess,
+	kprobe_filter_change(FILTER_RETURN, changes, kprobe_filter_missing,
 			     GFP_KERNEL | __GFP_NOFAIL);
+	kprobe_filter_wait_for_moves(changes);
+	for (i = 0; i < ARRAY_SIZE(filters); i++)
+		kprobe_filter_change(i, changes, kprobe_filter_excess, GFP_KERNEL | __GFP_NOFAIL);
 }
 
 /**

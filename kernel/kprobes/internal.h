@@ -222,13 +222,20 @@ void kretprobes_init(void);
 
 /* retcall.c or rethook.c */
 bool is_kretprobe(const struct kprobe *p);
+bool kretprobe_is_bare(const struct kprobe *p);
 int kretprobe_claim(struct kretprobe *rp);
 bool kretprobe_stop(struct kretprobe *rp);
 void kretprobe_release(struct kretprobe *rp);
 
+#ifndef CONFIG_KRETPROBE_ON_RETHOOK
+/* The trampolines of an architecture may do the same for probes that have this pre_handler. */
+int kretprobe_entry(struct kprobe *p, struct pt_regs *regs);
+#endif
+
 #else /* !CONFIG_KRETPROBES */
 
 static inline bool is_kretprobe(const struct kprobe *p) { return false; }
+static inline bool kretprobe_is_bare(const struct kprobe *p) { return false; }
 static inline void kretprobes_init(void) { }
 
 static inline enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry)

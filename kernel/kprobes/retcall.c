@@ -328,7 +328,7 @@ static noinline int __kprobes kretprobe_enter(struct kretprobe *rp, struct pt_re
  * The pre_handlers of return probes, without data and with it: two functions save a load and
  * a branch for each hit. They end in tail calls, so that they need not save registers.
  */
-static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
+__visible int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_holder *holder = rp->rph;
@@ -667,6 +667,7 @@ int kretprobe_claim(struct kretprobe *rp)
 	RCU_INIT_POINTER(holder->rp, rp);
 	rp->rph = holder;
 	rp->kp.pre_handler = rp->data_size ? kretprobe_entry_data : kretprobe_entry;
+	holder->bare = !holder->limited && !rp->data_size && !READ_ONCE(rp->entry_handler);
 	return 0;
 }
 
@@ -727,4 +728,16 @@ void kretprobe_release(struct kretprobe *rp)
 bool is_kretprobe(const struct kprobe *p)
 {
 	return p->pre_handler == kretprobe_entry || p->pre_handler == kretprobe_entry_data;
+}
+
+/**
+ * kretprobe_is_bare() - does a hit only take an instance and replace the return address?
+ * @p: a registered probe
+ *
+ * Return: true if @p belongs to a return probe with a shared pool, without data, and without an
+ * entry_handler. The answer does not change, but the user may set an entry_handler later.
+ */
+bool kretprobe_is_bare(const struct kprobe *p)
+{
+	return is_kretprobe(p) && container_of(p, struct kretprobe, kp)->rph->bare;
 }

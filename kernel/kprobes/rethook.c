@@ -108,6 +108,17 @@ bool is_kretprobe(const struct kprobe *p)
 }
 
 /**
+ * kretprobe_is_bare() - may another function follow the calls of a return probe?
+ * @p: the probe
+ *
+ * Return: false: only rethook does.
+ */
+bool kretprobe_is_bare(const struct kprobe *p)
+{
+	return false;
+}
+
+/**
  * kretprobe_claim() - give a return probe its rethook
  * @rp: the return probe
  *

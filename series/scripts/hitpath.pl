@@ -30,7 +30,7 @@ my $build = shift or die "usage: series/scripts/hitpath.pl BUILD\n";
 my @roots = qw(
 	kprobe_int3_handler kprobe_fault_begin kprobe_fault_resume kprobe_fault_handler
 	kprobe_post_trampoline kprobe_detour_trampoline kprobe_detour_multi_trampoline
-	kprobe_ftrace_trampoline kprobe_just_return
+	kprobe_ftrace_trampoline kprobe_ftrace_return_trampoline kprobe_just_return
 	__kretprobe_trampoline
 	kprobe_ftrace_handler get_kretprobe_retaddr
 	get_kprobe kprobe_busy_begin kprobe_busy_end

@@ -201,6 +201,7 @@ void kprobe_post_trampoline(void);
 void kprobe_detour_trampoline(void);
 void kprobe_detour_multi_trampoline(void);
 void kprobe_ftrace_trampoline(void);
+void kprobe_ftrace_return_trampoline(void);
 void kprobe_just_return(void);
 
 /* step.c */

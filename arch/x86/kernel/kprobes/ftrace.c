@@ -26,8 +26,8 @@
 
 /*
  * The mark of registers whose hit was handled: an unused upper bit of a saved segment register.
- * While an address moves between the two filters it may be in both, and ftrace calls kprobes
- * twice for one hit.
+ * While an address moves from one filter to another it is in both, and ftrace calls kprobes twice
+ * for one hit.
  */
 #ifdef CONFIG_X86_64
 #define HANDLED_WORD(regs)	((regs)->ssx)
@@ -184,7 +184,7 @@ static noinline void __kprobes kprobe_ftrace_move_stack(struct pt_regs *regs, un
  * kprobe_ftrace_handler() - handle a hit for ftrace's trampoline
  * @ip: address of the call
  * @parent_ip: not used
- * @ops: not used; one of the two of kernel/kprobes/ftrace.c
+ * @ops: not used; one of those of kernel/kprobes/ftrace.c
  * @fregs: registers as at the call, if ftrace has saved them
  *
  * Called if other users of ftrace are attached to the function.
@@ -232,6 +232,18 @@ unsigned long arch_kprobe_ftrace_trampoline(void)
 {
 	return (unsigned long)kprobe_ftrace_trampoline;
 }
+
+#if defined(CONFIG_X86_64) && defined(CONFIG_KRETPROBES)
+/**
+ * arch_kprobe_ftrace_return_trampoline() - get the code for functions with only a return probe
+ *
+ * Return: the address of the trampoline.
+ */
+unsigned long arch_kprobe_ftrace_return_trampoline(void)
+{
+	return (unsigned long)kprobe_ftrace_return_trampoline;
+}
+#endif
 
 /*
  * Skip ftrace's call. Used only if other code has put an int3 there, which kprobes takes for

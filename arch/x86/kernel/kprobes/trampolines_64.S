@@ -84,16 +84,19 @@
 	pushq	$__KERNEL_CS		/* cs */
 .endm
 
-/*
- * Save the other registers. The unwind hints need a complete struct pt_regs, so the ip was
- * pushed before. Leaves: %rax unchanged; %r14: the saved flags. Jumps to @odd if the CPU uses
- * call depth tracking, or if one of KPROBE_ODD_FLAGS is set. Omit the latter with @test_flags=0
- * where C code is called anyway.
- */
-.macro KPROBE_TRAMPOLINE_ENTERED odd:req test_flags=1
+/* Save the other registers. The unwind hints need a complete struct pt_regs, with the ip. */
+.macro KPROBE_TRAMPOLINE_SAVE
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
 	PUSH_REGS rax=KPROBE_TRAMPOLINE_GAP+72(%rsp)
 	ENCODE_FRAME_POINTER
+.endm
+
+/*
+ * Save the other registers. Leaves: %rax unchanged; %r14: the saved flags. Jumps to @odd if the
+ * CPU uses call depth tracking, or, with @test_flags, if one of KPROBE_ODD_FLAGS is set.
+ */
+.macro KPROBE_TRAMPOLINE_ENTERED odd:req test_flags=1
+	KPROBE_TRAMPOLINE_SAVE
 	/* The jump is shorter, so alternatives add no nop. */
 	ALTERNATIVE __stringify(movq EFLAGS(%rsp), %r14), "jmp \odd", X86_FEATURE_CALL_DEPTH
 	.if \test_flags
@@ -642,6 +645,30 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
+/* kprobe_ftrace_rcu_watches() */
+.macro KPROBE_RCU_WATCHES no:req
+#ifdef CONFIG_CONTEXT_TRACKING_IDLE
+	testl	$CONTEXT_RCU_WATCHING, PER_CPU_VAR(context_tracking + CONTEXT_TRACKING_state)
+	jz	\no
+#endif
+.endm
+
+/*
+ * Load into @pp the probepoint in the first place where get_probepoint() looks for the address
+ * @ip + @offset; or jump to @fail if there is none. The caller compares the address. Changes %rcx
+ * and @hash.
+ */
+.macro KPROBE_FIND_PROBEPOINT ip:req offset:req hash:req pp:req fail:req
+	movq	probepoint_table(%rip), \pp
+	leaq	\offset(\ip), \hash
+	imulq	.Lprobepoint_hash(%rip), \hash
+	movl	PROBEPOINT_TABLE_shift(\pp), %ecx
+	shrq	%cl, \hash
+	movq	PROBEPOINT_TABLE_entry(\pp, \hash, 8), \pp
+	testq	\pp, \pp
+	jz	\fail
+.endm
+
 /*
  * kprobe_ftrace_trampoline - handle ftrace's call at the entry of a function
  *
@@ -672,20 +699,8 @@ SYM_CODE_START(kprobe_ftrace_trampoline)
 .Lftrace_entered:
 
 	KPROBE_PREEMPT_DISABLE
-#ifdef CONFIG_CONTEXT_TRACKING_IDLE
-	/* kprobe_ftrace_rcu_watches() */
-	testl	$CONTEXT_RCU_WATCHING, PER_CPU_VAR(context_tracking + CONTEXT_TRACKING_state)
-	jz	.Lftrace_in_c
-#endif
-	/* get_probepoint(), if the first place that it looks at has the probepoint */
-	movq	probepoint_table(%rip), %rdx
-	leaq	-1(%rax), %rdi
-	imulq	.Lprobepoint_hash(%rip), %rdi
-	movl	PROBEPOINT_TABLE_shift(%rdx), %ecx
-	shrq	%cl, %rdi
-	movq	PROBEPOINT_TABLE_entry(%rdx, %rdi, 8), %rdx
-	testq	%rdx, %rdx
-	jz	.Lftrace_in_c
+	KPROBE_RCU_WATCHES no=.Lftrace_in_c
+	KPROBE_FIND_PROBEPOINT %rax, KPROBE_HIT_IP_ADDR, %rdi, %rdx, .Lftrace_in_c
 	cmpq	%rax, PROBEPOINT_hit_ip(%rdx)
 	jne	.Lftrace_in_c
 
@@ -736,6 +751,116 @@ SYM_CODE_START(kprobe_ftrace_trampoline)
 #endif
 SYM_CODE_END(kprobe_ftrace_trampoline)
 _ASM_NOKPROBE(kprobe_ftrace_trampoline)
+
+#if defined(CONFIG_KRETPROBES)
+
+/*
+ * kprobe_ftrace_return_trampoline - follow a call of a function that has only a return probe
+ *
+ * It does what kretprobe_entry() does if the CPU's cache has an instance, and nobody else has
+ * replaced the return address. No handler runs, so it needs neither struct pt_regs nor a level:
+ *
+ * - In the context of a running handler the hit is missed. So no level must be taken; if one is,
+ *   also by a handler that this context has interrupted, kprobe_ftrace_trampoline decides.
+ * - An interrupt or an NMI may hit this or another probe at any instruction. It takes the
+ *   instance before the cmpxchg or after it. It leaves the task's list as it finds it.
+ * - An unwinder in an NMI that finds the trampoline's address on the stack finds the instance on
+ *   the list.
+ * - The set may be replaced at any time, and the address then moves to another filter. The
+ *   pre_handler of the first probe tells whether this is still all that is to be done.
+ *
+ * For all other hits it restores the registers, and jumps to kprobe_ftrace_trampoline as if
+ * ftrace had called that. Until it has taken the instance it changes nothing.
+ *
+ * Ftrace's own trampolines do not preserve %r10 and %r11 either.
+ */
+SYM_CODE_START(kprobe_ftrace_return_trampoline)
+	UNWIND_HINT_FUNC
+	ANNOTATE_NOENDBR
+	pushq	%rax
+	pushq	%rcx
+#define CALL_SITE	16(%rsp)
+#define RETURN_SLOT	24(%rsp)
+	KPROBE_PREEMPT_DISABLE
+	KPROBE_RCU_WATCHES no=.Lfollow_fully
+	movq	TOP_LEVEL, %rax
+	cmpl	$KPROBE_CONTEXT_NO, KPROBE_LEVEL_context(%rax)
+	jne	.Lfollow_fully
+	movq	CALL_SITE, %rax
+	KPROBE_FIND_PROBEPOINT %rax, KPROBE_FTRACE_ADDR, %r10, %r11, .Lfollow_fully
+	cmpq	%rax, PROBEPOINT_next_ip(%r11)
+	jne	.Lfollow_fully
+	/* probepoint_first() */
+	movq	PROBEPOINT_first(%r11), %r11
+	cmpq	$kretprobe_entry, KPROBE_pre_handler(%r11)
+	jne	.Lfollow_fully
+	cmpq	$0, KRETPROBE_entry_handler(%r11)
+	jne	.Lfollow_fully
+	/* arch_kretprobe_may_be_replaced() */
+	cmpb	$0, RETURN_SLOT
+	je	.Lfollow_fully
+	/* kretprobe_take_cached() */
+	movq	KRETPROBE_rph(%r11), %r11
+	movq	KRETPROBE_HOLDER_cache(%r11), %rcx
+	movq	__percpu (%rcx), %rax
+	testq	%rax, %rax
+	jz	.Lfollow_fully
+	xorl	%r10d, %r10d
+	cmpxchgq %r10, __percpu (%rcx)
+	jne	.Lfollow_fully
+	/* kretprobe_fill() */
+	movq	%r11, KRETPROBE_INSTANCE_rph(%rax)
+	leaq	RETURN_SLOT, %rcx
+	movq	%rcx, KRETPROBE_INSTANCE_fp(%rax)
+	movq	RETURN_SLOT, %rcx
+	movq	%rcx, KRETPROBE_INSTANCE_ret_addr(%rax)
+	movq	PER_CPU_VAR(pcpu_hot + X86_current_task), %r11
+	movq	TASK_kretprobe_instances(%r11), %r10
+	movq	%r10, KRETPROBE_INSTANCE_next(%rax)
+	/* kretprobe_hook() */
+	movq	%rax, TASK_kretprobe_instances(%r11)
+	ALTERNATIVE __stringify(movq $__kretprobe_trampoline, RETURN_SLOT), \
+		    "jmp .Lfollow_counted", X86_FEATURE_CALL_DEPTH
+.Lfollow_hooked:
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PREEMPT_COUNT
+#endif
+#ifdef CONFIG_PREEMPTION
+	jz	.Lfollow_resched
+#endif
+	popq	%rcx
+	popq	%rax
+	RET
+
+	/* As KPROBE_TRAMPOLINE_ODD. The jump is shorter, so alternatives add no nop. */
+.Lfollow_counted:
+	CALL_DEPTH_ACCOUNT
+	movq	$__kretprobe_trampoline, RETURN_SLOT
+	jmp	.Lfollow_hooked
+
+.Lfollow_fully:
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PREEMPT_COUNT
+#endif
+	popq	%rcx
+	popq	%rax
+	jmp	kprobe_ftrace_trampoline
+
+#ifdef CONFIG_PREEMPTION
+	/* A task that is preempted needs a stack that all unwinders can follow. */
+.Lfollow_resched:
+	popq	%rcx
+	popq	%rax
+	KPROBE_TRAMPOLINE_ENTER
+	pushq	%rax			/* ip, after the call */
+	KPROBE_TRAMPOLINE_SAVE
+	call	kprobe_trampoline_resched
+	KPROBE_TRAMPOLINE_RETURN
+#endif
+SYM_CODE_END(kprobe_ftrace_return_trampoline)
+_ASM_NOKPROBE(kprobe_ftrace_return_trampoline)
+
+#endif /* with CONFIG_KRETPROBES */
 
 /*
  * kprobe_just_return - return to the address on top of the stack

@@ -153,7 +153,7 @@ if ! grep -q ' kprobe_ftrace_handler$' /proc/kallsyms || [ ! -e $TRACEFS/set_ftr
 fi
 # The functions of kp_ftrace are code of x86.
 if is_x86; then
-	ktap_set_plan 54
+	ktap_set_plan 58
 	suite 0
 	suite 1
 else

@@ -15,6 +15,7 @@
 /* Each returns its argument plus one; kp_ft_caller() calls kp_ft_target() for it. */
 long kp_ft_target(long arg);
 long kp_ft_other(long arg);
+long kp_ft_wakes(long arg);
 long kp_ft_caller(long arg);
 extern long (*const kp_ft_many[KP_FT_MANY])(long arg);
 
@@ -70,6 +71,10 @@ void kp_ft_interrupted(struct kunit *test);
 void kp_ft_nmi(struct kunit *test);
 void kp_ft_rcu_idle(struct kunit *test);
 void kp_ft_stacks(struct kunit *test);
+
+/* kp_ftrace_returns.c */
+void kp_ft_return_orders(struct kunit *test);
+void kp_ft_return_alone(struct kunit *test);
 
 #endif
 #endif

@@ -305,6 +305,8 @@ static struct kunit_case kp_ft_cases[] = {
 	KUNIT_CASE(kp_ft_nmi),
 	KUNIT_CASE(kp_ft_rcu_idle),
 	KUNIT_CASE(kp_ft_stacks),
+	KUNIT_CASE(kp_ft_return_orders),
+	KUNIT_CASE(kp_ft_return_alone),
 	KUNIT_CASE(kp_ft_dead),
 	{}
 };

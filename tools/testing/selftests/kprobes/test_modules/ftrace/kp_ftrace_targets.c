@@ -4,6 +4,7 @@
  * Each differs from the others, so that none are merged.
  */
 
+#include <linux/context_tracking.h>
 #include "kp_ftrace.h"
 
 noinline long kp_ft_target(long arg)
@@ -15,6 +16,13 @@ noinline long kp_ft_target(long arg)
 noinline long kp_ft_other(long arg)
 {
 	asm volatile("" :: "i"(1002));
+	return arg + 1;
+}
+
+/* Called where RCU does not watch */
+noinline long kp_ft_wakes(long arg)
+{
+	ct_idle_exit();
 	return arg + 1;
 }
 

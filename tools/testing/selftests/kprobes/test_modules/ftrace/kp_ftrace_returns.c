@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Part of the suite kprobes_ftrace: return probes at ftrace's calls. A function that has nothing
+ * but one return probe without an entry_handler may call a trampoline of its own.
+ */
+
+#include <linux/context_tracking.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include <asm/text-patching.h>
+#include "kp_ftrace.h"
+#include "kp_symbol.h"
+
+struct kp_ft_return {
+	struct kretprobe rp;
+	unsigned int entries;
+	unsigned int returns;
+	unsigned long value;
+};
+
+static int kp_ft_enters(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	container_of(get_kretprobe(ri), struct kp_ft_return, rp)->entries++;
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_ft_enters);
+
+static int kp_ft_returns(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kp_ft_return *ret = container_of(get_kretprobe(ri), struct kp_ft_return, rp);
+
+	ret->returns++;
+	ret->value = regs_return_value(regs);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kp_ft_returns);
+
+KUNIT_DEFINE_ACTION_WRAPPER(kp_ft_unregister_return, unregister_kretprobe, struct kretprobe *);
+
+static struct kp_ft_return *kp_ft_new_return(struct kunit *test, void *func, bool entry)
+{
+	struct kp_ft_return *ret = kunit_kzalloc(test, sizeof(*ret), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, ret);
+	ret->rp.kp.addr = func;
+	ret->rp.handler = kp_ft_returns;
+	ret->rp.entry_handler = entry ? kp_ft_enters : NULL;
+	return ret;
+}
+
+static void kp_ft_register_return(struct kunit *test, struct kp_ft_return *ret)
+{
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&ret->rp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ft_unregister_return, &ret->rp),
+			0);
+}
+
+/* Does the entry call the trampoline for functions that have nothing but a return probe? */
+static void kp_ft_expect_own(struct kunit *test, struct kprobe *kp, void *own, bool is_own)
+{
+	u8 text[CALL_INSN_SIZE];
+
+	/* With a second user, ftrace has a trampoline for both. The base kernel has only that. */
+	if (kp_ft_crowd || !own)
+		return;
+	KUNIT_ASSERT_EQ(test, copy_from_kernel_nofault(text, kp->addr, sizeof(text)), 0);
+	KUNIT_ASSERT_EQ(test, text[0], CALL_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, (void *)kp->addr + sizeof(text) +
+			(s32)get_unaligned_le32(text + 1) == own, is_own);
+}
+
+static void *kp_ft_own_trampoline(struct kunit *test)
+{
+#if __has_include("linux/kprobe_reason.h") && defined(CONFIG_X86_64)
+	return kp_symbol(test, "kprobe_ftrace_return_trampoline");
+#else
+	return NULL;
+#endif
+}
+
+/*
+ * Two return probes, one with an entry_handler, and two probes, one with a post_handler, are
+ * registered and unregistered at one address in random order. Each is called once for each call.
+ */
+void kp_ft_return_orders(struct kunit *test)
+{
+	unsigned int there = 0, step, i, calls[4] = {};
+	void *own = kp_ft_own_trampoline(test);
+	struct kp_ft_return *ret[2];
+	struct kp_ft_probe *probe[2];
+	struct kprobe *kps[4];
+	u32 random = 54321;
+
+	if (!IS_ENABLED(CONFIG_KRETPROBES))
+		kunit_skip(test, "no return probes in this kernel");
+	for (i = 0; i < 2; i++) {
+		ret[i] = kp_ft_new_return(test, kp_ft_target, i);
+		probe[i] = kp_ft_new(test, kp_ft_target);
+		kps[i] = &ret[i]->rp.kp;
+		kps[2 + i] = &probe[i]->kp;
+	}
+	probe[1]->kp.post_handler = kp_ft_post;
+	for (step = 0; step < 80; step++) {
+		random = random * 1664525 + 1013904223;
+		i = random >> 30;
+		if (there & BIT(i) && i < 2)
+			kunit_release_action(test, kp_ft_unregister_return, &ret[i]->rp);
+		else if (there & BIT(i))
+			kp_ft_unregister(test, probe[i - 2]);
+		else if (i < 2)
+			kp_ft_register_return(test, ret[i]);
+		else
+			KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe[i - 2]), 0);
+		there ^= BIT(i);
+		if (there)
+			kp_ft_expect_own(test, kps[__ffs(there)], own, there == BIT(0));
+		KUNIT_ASSERT_EQ(test, kp_ft_caller(step), step + 1);
+		for (i = 0; i < 4; i++)
+			calls[i] += !!(there & BIT(i));
+		for (i = 0; i < 2; i++) {
+			KUNIT_ASSERT_EQ_MSG(test, ret[i]->returns, calls[i],
+					    "return probe %u in step %u", i, step);
+			KUNIT_ASSERT_EQ(test, ret[i]->entries, i ? calls[i] : 0);
+			KUNIT_ASSERT_EQ_MSG(test, probe[i]->pre, calls[2 + i],
+					    "probe %u in step %u", i, step);
+			if (there & BIT(i))
+				KUNIT_ASSERT_EQ(test, ret[i]->value, step + 1);
+		}
+		KUNIT_ASSERT_EQ(test, probe[1]->post, calls[3]);
+	}
+}
+
+static int kp_ft_call_target(struct kprobe *kp, struct pt_regs *regs)
+{
+	to_kp_ft(kp)->pre++;
+	kp_ft_target(1);
+	return 0;
+}
+
+/*
+ * Hits of a bare return probe: missed in a handler, where RCU does not watch, and with an
+ * entry_handler that is set late.
+ */
+void kp_ft_return_alone(struct kunit *test)
+{
+	struct kp_ft_return *ret = kp_ft_new_return(test, kp_ft_target, false);
+	struct kp_ft_return *idle = kp_ft_new_return(test, kp_ft_wakes, false);
+	struct kp_ft_probe *outer = kp_ft_new(test, kp_ft_other);
+	int i;
+
+	if (!IS_ENABLED(CONFIG_KRETPROBES))
+		kunit_skip(test, "no return probes in this kernel");
+	kp_ft_register_return(test, ret);
+	kp_ft_expect_own(test, &ret->rp.kp, kp_ft_own_trampoline(test), true);
+	for (i = 1; i <= 100; i++) {
+		KUNIT_ASSERT_EQ(test, kp_ft_caller(i), i + 1);
+		KUNIT_ASSERT_EQ(test, ret->returns, i);
+	}
+
+	outer->kp.pre_handler = kp_ft_call_target;
+	KUNIT_ASSERT_EQ(test, kp_ft_register(test, outer), 0);
+	for (i = 1; i <= 3; i++) {
+		KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
+		KUNIT_EXPECT_EQ(test, outer->pre, i);
+		KUNIT_EXPECT_EQ(test, ret->rp.kp.nmissed, i);
+	}
+	KUNIT_EXPECT_EQ(test, ret->returns, 100);
+	KUNIT_EXPECT_EQ(test, ret->rp.nmissed, 0);
+
+	/* Ftrace's list is for where RCU watches. */
+	kp_ft_register_return(test, idle);
+	for (i = 1; i <= 3 && !kp_ft_crowd; i++) {
+		local_irq_disable();
+		ct_idle_enter();
+		kp_ft_wakes(1);
+		local_irq_enable();
+		KUNIT_EXPECT_EQ(test, idle->returns, i);
+	}
+
+	WRITE_ONCE(ret->rp.entry_handler, kp_ft_enters);
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 2);
+	KUNIT_EXPECT_EQ(test, ret->entries, 1);
+	KUNIT_EXPECT_EQ(test, ret->returns, 101);
+}
