@@ -17,7 +17,7 @@ start=$(date +%s)
 guests=()
 
 # Left out: tests under load, that look at thousands of functions, or that run all other scripts
-slow='api-nomem|api-self|fuzz-interfaces|insn-functions|insn-lib-tests|kretprobe-memory'
+slow='api-nomem|api-self|fuzz-interfaces|insn-functions|insn-lib-tests'
 slow+='|kretprobe-sleep|kretprobe-stress|kretprobe-tasks|opt-coverage|scripts|stress'
 slow+='|torture'
 # Left out: skipped, if nothing on the kernel's command line asks for them

@@ -55,28 +55,25 @@ all_probes() {
 	awk '{ sum += $2 } END { print sum }' $KPROBES/pools
 }
 
-# not_above N COMMAND...: COMMAND prints N or less
-not_above() {
-	goal=$1
+# prints N COMMAND...: does COMMAND print N?
+prints() {
+	number=$1
 	shift
-	[ "$("$@")" -le "$goal" ]
+	[ "$("$@")" -eq "$number" ]
 }
 
-# shrinks_to N COMMAND...: what COMMAND prints falls to N, sooner or later, and not below
-shrinks_to() {
-	wait_until not_above "$@"
-	goal=$1
-	shift
-	equal "$*" "$("$@")" "$goal"
+# becomes N COMMAND...: what COMMAND prints becomes N, sooner or later
+becomes() {
+	wait_until prints "$@"
 }
 
 # all_empty: waits until the pools have no memory; a bound of 0 makes that faster. Waits first until
 # no unregistered probe counts: for such a probe, a pool would grow again with the old bound.
 all_empty() {
-	shrinks_to 0 all_probes
+	becomes 0 all_probes
 	was=$(cat $BOUND)
 	put $BOUND 0
-	shrinks_to 0 all_kib
+	becomes 0 all_kib
 	put $BOUND "$was"
 }
 
@@ -119,7 +116,7 @@ unregistered_asleep() {
 	set_to registered 0 || return 1
 	# Instances are not free while the calls are in flight.
 	equal taken "$(pool taken)" "$followed" && set_to sleepers 0 || return 1
-	is returns "$returned" && shrinks_to 0 pool probes && equal taken "$(pool taken)" 0
+	is returns "$returned" && becomes 0 pool probes && equal taken "$(pool taken)" 0
 }
 
 bound_is_kept() {
@@ -137,13 +134,25 @@ bound_is_kept() {
 	at_least "calls followed" "$followed" $((total - $(nproc)))
 }
 
-# A probe with maxactive has its own pool, whatever the bound is.
+# A probe with maxactive has its own pool, whatever the bound is. All instances are free again for
+# the next calls.
 reserved_beyond_bound() {
 	set_to registered 0 && all_empty && put $BOUND 0 || return 1
-	set_to maxactive 16 && set_to registered 1 && set_to sleepers $crowd || return 1
-	no_call_lost 16 && equal "KiB" "$(all_kib)" 0
+	for limit in 1 16 400; do
+		set_to maxactive $limit && set_to registered 1 && set_to sleepers $crowd || return 1
+		no_call_lost $limit && equal "KiB" "$(all_kib)" 0
+		all_return && set_to sleepers $crowd && is entries $((2 * limit)) || return 1
+		is nmissed $((2 * (crowd - limit))) && all_return && set_to registered 0
+	done
 	put $BOUND "$BOUND_WAS"
-	all_return && set_to registered 0 && set_to maxactive 0
+	set_to maxactive 0
+}
+
+# Return probes without maxactive share instances: more of them need no more memory.
+many_idle() {
+	set_to more 500 && equal "probes" "$(pool probes)" 501 || return 1
+	equal "KiB" "$(pool kib)" "$base_kib" && equal "instances" "$(pool instances)" "$base"
+	set_to more 0 && becomes 1 pool probes
 }
 
 bound_raised() {
@@ -162,8 +171,8 @@ bound_raised() {
 bound_lowered() {
 	set_to sleepers 100 && put $BOUND 0 || return 1
 	followed=$(cat $PARAMETERS/entries)
-	shrinks_to 0 idle_kib && equal taken "$(pool taken)" "$(in_flight)" || return 1
-	set_to sleepers 0 && is wrong 0 && shrinks_to 0 all_kib
+	becomes 0 idle_kib && equal taken "$(pool taken)" "$(in_flight)" || return 1
+	set_to sleepers 0 && is wrong 0 && becomes 0 all_kib
 }
 
 in_flight() {
@@ -234,8 +243,8 @@ many_dead() {
 	set_to depth 39 && grown_to 100 || return 1
 	taken=$(pool taken)
 	[ "$taken" -ge 4000 ] && counted_by 0 pool_replace_dead_in || return 1
-	set_to dead 500 && shrinks_to 1 pool probes && equal taken "$(pool taken)" "$taken" ||
-		return 1
+	set_to more 500 && set_to more 0 && becomes 1 pool probes || return 1
+	equal taken "$(pool taken)" "$taken" || return 1
 	# All chunks are this pool's. Allow three scans: the previous probe may have left work.
 	no_more_than "chunks looked at" "$(ctl_get 0 hits)" $((3 * $(all_kib) / 32)) && ctl del 0
 }
@@ -243,26 +252,13 @@ many_dead() {
 # Pools of probes with maxactive are freed with the last call in flight.
 many_dead_inside() {
 	set_to sleepers 0 && set_to depth 0 && counted_by 1 kretprobe_pool_free || return 1
-	set_to dead_inside 300 && set_to sleepers 40 && set_to dead_inside 0 || return 1
+	set_to maxactive 64
+	set_to more 300 && set_to sleepers 40 && set_to more 0 || return 1
 	equal "pools freed while calls are in flight" "$(ctl_get 1 hits)" 0 || return 1
-	set_to sleepers 0 && is wrong 0 && grows_to 300 ctl_get 1 hits || return 1
+	set_to sleepers 0 && is wrong 0 && becomes 300 ctl_get 1 hits || return 1
 	# Without a call, the pool is freed at once.
-	set_to dead_inside 300 && set_to dead_inside 0 && grows_to 600 ctl_get 1 hits && ctl del 1
-}
-
-# not_below N COMMAND...: COMMAND prints N or more
-not_below() {
-	goal=$1
-	shift
-	[ "$("$@")" -ge "$goal" ]
-}
-
-# grows_to N COMMAND...: what COMMAND prints rises to N, sooner or later, and not above
-grows_to() {
-	wait_until not_below "$@"
-	goal=$1
-	shift
-	equal "$*" "$("$@")" "$goal"
+	set_to more 300 && set_to more 0 && becomes 600 ctl_get 1 hits && ctl del 1
+	set_to maxactive 0
 }
 
 # At its limit, a pool does not queue its worker again and again to grow it.
@@ -345,7 +341,7 @@ too_many() {
 	before=$(cat $KPROBES/pools)
 	set_to maxactive "$1"
 	put_refused $PARAMETERS/registered 1
-	is error -12 && is registered N && list_is_empty || return 1
+	is error -12 && is registered 0 && list_is_empty || return 1
 	equal pools "$(cat $KPROBES/pools)" "$before" || return 1
 	set_to maxactive 4 && set_to registered 1 && set_to sleepers $crowd || return 1
 	no_call_lost 4 && all_return && set_to registered 0 && set_to maxactive 0
@@ -355,15 +351,16 @@ setup
 [ -e $KPROBES/pools ] || skip_topic "instances are rethook's here"
 BOUND_WAS=$(cat $BOUND)
 trap 'restore_bound; at_exit' EXIT
-ktap_set_plan 28
+ktap_set_plan 29
 load kp_ret_pool data_size=$data_size
 load kp_ctl
 check "registered, with what pools begin with" registered_alone
+check "500 more probes share the pool" many_idle
 check "$crowd sleepers: the pool grows" grows
 check "all return" all_are_returned
-check "the pool shrinks, the probe stays" shrinks_to "$base" pool instances
+check "the pool shrinks, the probe stays" becomes "$base" pool instances
 check "unregistered with sleepers inside" unregistered_asleep
-check "and nothing remains" shrinks_to 0 all_kib
+check "and nothing remains" becomes 0 all_kib
 
 check "registered anew" registered_alone
 check "memory is bounded" bound_is_kept

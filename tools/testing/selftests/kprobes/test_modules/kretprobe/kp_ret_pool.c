@@ -13,10 +13,8 @@
  * - worker_probed: 1 registers a return probe, with data_size, on the function that queues the
  *   worker of the pool, 0 unregisters it
  * - raised: how often that function was called from hard interrupts since then
- * - dead: a write of N registers N more return probes on a function that is never called, and
- *   unregisters them
- * - dead_inside: a write of N registers N more return probes on the function, with maxactive; a
- *   write of 0 unregisters them
+ * - more: a write of N registers N more return probes on the function, with maxactive and
+ *   data_size; a write of 0 unregisters them
  * - entries, returns, nmissed: calls of the handlers, and missed calls, since the registration
  * - wrong: calls that returned a wrong value, since the module was loaded
  * - error: result of the last registration
@@ -52,7 +50,7 @@ static int error;
 module_param(error, int, 0400);
 
 static int nmissed;
-static bool registered;
+static unsigned int registered;
 static unsigned int sleepers;
 static atomic_t entries, returns, wrong;
 
@@ -82,12 +80,6 @@ static noinline long kp_pool_sleep(long arg, unsigned int deeper)
 		atomic_inc(&asleep);
 		wait_event_idle(kp_pool_wake, READ_ONCE(kp_pool_awake));
 	}
-	return arg + 1;
-}
-
-static noinline long kp_pool_never_called(long arg)
-{
-	barrier();
 	return arg + 1;
 }
 
@@ -156,15 +148,45 @@ static int kp_pool_end(void)
 	return 0;
 }
 
-static int kp_sleepers_set(const char *val, const struct kernel_param *param)
+/* A parameter that does something: a write of N calls @set(N). @get: a copy to read, or NULL */
+struct kp_param {
+	int (*set)(unsigned int n);
+	const unsigned int *get;
+};
+
+static int kp_param_set(const char *val, const struct kernel_param *param)
 {
-	struct kp_sleeper *s;
-	unsigned int wanted;
-	int ret = kstrtouint(val, 0, &wanted);
+	const struct kp_param *p = param->arg;
+	unsigned int n;
+	int ret = kstrtouint(val, 0, &n);
 
 	if (ret)
 		return ret;
 	guard(mutex)(&kp_pool_mutex);
+	return p->set(n);
+}
+
+static int kp_param_get(char *buf, const struct kernel_param *param)
+{
+	const struct kp_param *p = param->arg;
+
+	return p->get ? sysfs_emit(buf, "%u\n", *p->get) : -EACCES;
+}
+
+static const struct kernel_param_ops kp_param_ops = {
+	.set = kp_param_set,
+	.get = kp_param_get,
+};
+
+#define KP_PARAM(name, function, read)					\
+	static struct kp_param kp_param_##name = { function, read };	\
+	module_param_cb(name, &kp_param_ops, &kp_param_##name, 0600)
+
+static int kp_sleepers_set(unsigned int wanted)
+{
+	struct kp_sleeper *s;
+	int ret = 0;
+
 	if (wanted < sleepers)
 		ret = kp_pool_end();
 	while (!ret && sleepers < wanted)
@@ -176,15 +198,10 @@ static int kp_sleepers_set(const char *val, const struct kernel_param *param)
 	return ret ?: kp_pool_wait_for(&asleep);
 }
 
-static const struct kernel_param_ops kp_sleepers_ops = {
-	.set = kp_sleepers_set,
-	.get = param_get_uint,
-};
-
-module_param_cb(sleepers, &kp_sleepers_ops, &sleepers, 0600);
+KP_PARAM(sleepers, kp_sleepers_set, &sleepers);
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
-static int kp_walk(bool first)
+static int kp_walk(unsigned int first)
 {
 	return -EOPNOTSUPP;
 }
@@ -210,7 +227,7 @@ static __nocfi int kp_walk_sleeper(struct task_struct *task)
 	return found == depth + 1 ? 0 : -ENODATA;
 }
 
-static __nocfi int kp_walk(bool first)
+static __nocfi int kp_walk(unsigned int first)
 {
 	kp_find_ret_addr = kp_find_ret_addr ?: kp_own(kretprobe_find_ret_addr);
 	if (!kp_find_ret_addr)
@@ -223,22 +240,7 @@ static __nocfi int kp_walk(bool first)
 }
 #endif
 
-static int kp_walk_set(const char *val, const struct kernel_param *param)
-{
-	bool first;
-	int ret = kstrtobool(val, &first);
-
-	if (ret)
-		return ret;
-	guard(mutex)(&kp_pool_mutex);
-	return kp_walk(first);
-}
-
-static const struct kernel_param_ops kp_walk_ops = {
-	.set = kp_walk_set,
-};
-
-module_param_cb(walk, &kp_walk_ops, NULL, 0200);
+KP_PARAM(walk, kp_walk, NULL);
 
 static int kp_pool_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -258,19 +260,13 @@ NOKPROBE_SYMBOL(kp_pool_return);
 
 static struct kretprobe kp_pool_probe;
 
-static int kp_registered_set(const char *val, const struct kernel_param *param)
+static int kp_registered_set(unsigned int on)
 {
-	bool on;
-	int ret = kstrtobool(val, &on);
-
-	if (ret)
-		return ret;
-	guard(mutex)(&kp_pool_mutex);
 	if (on == registered)
 		return 0;
 	if (!on) {
 		unregister_kretprobe(&kp_pool_probe);
-		registered = false;
+		registered = 0;
 		return 0;
 	}
 	kp_pool_probe = (struct kretprobe) {
@@ -287,20 +283,12 @@ static int kp_registered_set(const char *val, const struct kernel_param *param)
 	return error;
 }
 
-static const struct kernel_param_ops kp_registered_ops = {
-	.set = kp_registered_set,
-	.get = param_get_bool,
-};
+KP_PARAM(registered, kp_registered_set, &registered);
 
-module_param_cb(registered, &kp_registered_ops, &registered, 0600);
-
-static int kp_calls_set(const char *val, const struct kernel_param *param)
+static int kp_calls_set(unsigned int nr)
 {
-	unsigned int i, nr;
-	int ret = kstrtouint(val, 0, &nr);
+	unsigned int i;
 
-	if (ret)
-		return ret;
 	for (i = 0; i < nr; i++) {
 		if (kp_pool_sleep(-2, 0) != -1)
 			atomic_inc(&wrong);
@@ -311,11 +299,7 @@ static int kp_calls_set(const char *val, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops kp_calls_ops = {
-	.set = kp_calls_set,
-};
-
-module_param_cb(calls, &kp_calls_ops, NULL, 0200);
+KP_PARAM(calls, kp_calls_set, NULL);
 
 /*
  * A return probe on a function that is called in an interrupt raised by a hit. If its own
@@ -326,7 +310,7 @@ module_param_cb(calls, &kp_calls_ops, NULL, 0200);
 #define KP_RAISED_MAX	1000
 
 static atomic_t raised;
-static bool worker_probed;
+static unsigned int worker_probed;
 
 static noinline bool kp_pool_not_queued(void)
 {
@@ -347,20 +331,16 @@ NOKPROBE_SYMBOL(kp_pool_raised);
 static struct kprobe kp_pool_breaker;
 static struct kretprobe kp_pool_queue_probe;
 
-static int kp_worker_probed_set(const char *val, const struct kernel_param *param)
+static int kp_worker_probed_set(unsigned int on)
 {
-	bool on;
-	int ret = kstrtobool(val, &on);
+	int ret;
 
-	if (ret)
-		return ret;
-	guard(mutex)(&kp_pool_mutex);
 	if (on == worker_probed)
 		return 0;
 	if (!on) {
 		unregister_kretprobe(&kp_pool_queue_probe);
 		unregister_kprobe(&kp_pool_breaker);
-		worker_probed = false;
+		worker_probed = 0;
 		return 0;
 	}
 	atomic_set(&raised, 0);
@@ -383,107 +363,43 @@ static int kp_worker_probed_set(const char *val, const struct kernel_param *para
 	return ret;
 }
 
-static const struct kernel_param_ops kp_worker_probed_ops = {
-	.set = kp_worker_probed_set,
-	.get = param_get_bool,
-};
-
-module_param_cb(worker_probed, &kp_worker_probed_ops, &worker_probed, 0600);
+KP_PARAM(worker_probed, kp_worker_probed_set, &worker_probed);
 module_param_named(raised, raised.counter, int, 0400);
 
-struct kp_many {
-	unsigned int nr;
-	struct kretprobe **ptr;
-	struct kretprobe rp[];
-};
+static struct kretprobe *kp_more;
+static struct kretprobe **kp_more_ptr;
+static unsigned int kp_more_nr;
 
-static void kp_many_free(struct kp_many *many)
+static int kp_more_set(unsigned int nr)
 {
-	if (!many)
-		return;
-	kvfree(many->ptr);
-	kvfree(many);
-}
-
-static struct kp_many *kp_many_register(unsigned int nr, void *addr, int limit)
-{
-	struct kp_many *many = kvzalloc(struct_size(many, rp, nr), GFP_KERNEL);
 	unsigned int i;
-	int ret;
+	int ret = -ENOMEM;
 
-	if (!many)
-		return ERR_PTR(-ENOMEM);
-	many->nr = nr;
-	many->ptr = kvcalloc(nr, sizeof(*many->ptr), GFP_KERNEL);
-	if (!many->ptr) {
-		kp_many_free(many);
-		return ERR_PTR(-ENOMEM);
-	}
-	for (i = 0; i < nr; i++) {
-		many->rp[i].kp.addr = addr;
-		many->rp[i].handler = kp_pool_return;
-		many->rp[i].maxactive = limit;
-		many->rp[i].data_size = data_size;
-		many->ptr[i] = &many->rp[i];
-	}
-	ret = register_kretprobes(many->ptr, nr);
-	if (!ret)
-		return many;
-	kp_many_free(many);
-	return ERR_PTR(ret);
-}
-
-static int kp_dead_set(const char *val, const struct kernel_param *param)
-{
-	struct kp_many *many;
-	unsigned int nr;
-	int ret = kstrtouint(val, 0, &nr);
-
-	if (ret)
-		return ret;
-	many = kp_many_register(nr, kp_pool_never_called, 0);
-	if (IS_ERR(many))
-		return PTR_ERR(many);
-	unregister_kretprobes(many->ptr, nr);
-	kp_many_free(many);
-	return 0;
-}
-
-static const struct kernel_param_ops kp_dead_ops = {
-	.set = kp_dead_set,
-};
-
-module_param_cb(dead, &kp_dead_ops, NULL, 0200);
-
-static struct kp_many *kp_inside;
-
-static int kp_dead_inside_set(const char *val, const struct kernel_param *param)
-{
-	struct kp_many *many;
-	unsigned int nr;
-	int ret = kstrtouint(val, 0, &nr);
-
-	if (ret)
-		return ret;
-	guard(mutex)(&kp_pool_mutex);
-	if (kp_inside)
-		unregister_kretprobes(kp_inside->ptr, kp_inside->nr);
-	kp_many_free(kp_inside);
-	kp_inside = NULL;
+	if (kp_more_nr)
+		unregister_kretprobes(kp_more_ptr, kp_more_nr);
+	kvfree(kp_more_ptr);
+	kvfree(kp_more);
+	kp_more_nr = 0;
+	kp_more = nr ? kvcalloc(nr, sizeof(*kp_more), GFP_KERNEL) : NULL;
+	kp_more_ptr = nr ? kvcalloc(nr, sizeof(*kp_more_ptr), GFP_KERNEL) : NULL;
 	if (!nr)
 		return 0;
-	many = kp_many_register(nr, kp_pool_sleep, 64);
-	if (IS_ERR(many))
-		return PTR_ERR(many);
-	kp_inside = many;
-	return 0;
+	if (kp_more && kp_more_ptr) {
+		for (i = 0; i < nr; i++) {
+			kp_more[i].kp.addr = (void *)kp_pool_sleep;
+			kp_more[i].handler = kp_pool_return;
+			kp_more[i].maxactive = maxactive;
+			kp_more[i].data_size = data_size;
+			kp_more_ptr[i] = &kp_more[i];
+		}
+		ret = register_kretprobes(kp_more_ptr, nr);
+	}
+	if (!ret)
+		kp_more_nr = nr;
+	return ret;
 }
 
-static const struct kernel_param_ops kp_dead_inside_ops = {
-	.set = kp_dead_inside_set,
-};
-
-module_param_cb(dead_inside, &kp_dead_inside_ops, NULL, 0200);
+KP_PARAM(more, kp_more_set, NULL);
 
 static int kp_nmissed_get(char *buf, const struct kernel_param *param)
 {
@@ -509,15 +425,9 @@ module_init(kp_pool_init);
 static void __exit kp_pool_exit(void)
 {
 	kp_pool_end();
-	if (kp_inside)
-		unregister_kretprobes(kp_inside->ptr, kp_inside->nr);
-	kp_many_free(kp_inside);
-	if (worker_probed) {
-		unregister_kretprobe(&kp_pool_queue_probe);
-		unregister_kprobe(&kp_pool_breaker);
-	}
-	if (registered)
-		unregister_kretprobe(&kp_pool_probe);
+	kp_more_set(0);
+	kp_worker_probed_set(0);
+	kp_registered_set(0);
 }
 module_exit(kp_pool_exit);
 
