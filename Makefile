@@ -36,7 +36,7 @@ help:
 	@echo '                ARCHES="arm powerpc"   these only'
 	@echo 'make test-archs  all tests in emulated guests of the other architectures, in a table'
 	@echo '                ARCHES="arm64 s390"    these only'
-	@echo '                TESTS="api stress"     these tests only'
+	@echo '                TESTS="api torture"    these tests only'
 	@echo '                STOCK=1                on the base kernel, too; REUSE=1 takes its'
 	@echo '                                       results from an earlier run'
 	@echo 'make test-kcfi  the tests of handlers in a kernel built by clang with kCFI'

@@ -18,8 +18,7 @@ guests=()
 
 # Left out: tests under load, that look at thousands of functions, or that run all other scripts
 slow='api-nomem|api-self|fuzz-interfaces|insn-functions|insn-lib-tests'
-slow+='|kretprobe-sleep|kretprobe-stress|kretprobe-tasks|opt-coverage|scripts|stress'
-slow+='|torture'
+slow+='|kretprobe-tasks|opt-coverage|scripts|torture'
 # Left out: skipped, if nothing on the kernel's command line asks for them
 special='boot-events|context-oops|ftrace-dead|kexec|opt-bpf-interpreter|opt-return-thunks'
 
@@ -44,8 +43,7 @@ run_guest()
 
 	shift
 	guests+=("$name")
-	# Cases that would run for seconds at full speed end sooner.
-	APPEND="RACE_MS=50 ${APPEND:-}" TIMEOUT=${TIMEOUT:-1800} \
+	TIMEOUT=${TIMEOUT:-1800} \
 		"$TOP/series/scripts/guest.sh" default -n "$name" "$@" </dev/null 2>&1 |
 		sed -u "s/^/$name: /" | tee "$log" || true
 	add_results "$log"

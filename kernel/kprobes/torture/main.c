@@ -4,8 +4,10 @@
  *
  * Readers call functions from tasks, softirqs, hard interrupts, NMIs and handlers, on all
  * CPUs. Meanwhile writers register, unregister, enable and disable probes of these functions,
- * one by one and in batches. Victims are tasks that end inside probed functions. The test runs
- * until it is unloaded, or shuts the machine down after shutdown_secs. Its last line is
+ * one by one and in batches. Visitors attach probes and tracers to a function that has no other
+ * probes. Wanderers are tasks that sleep in a probed function, victims are tasks that end inside
+ * probed functions. The test runs until it is unloaded, or shuts the machine down after
+ * shutdown_secs. Its last line is
  *
  *	kprobe-torture:--- End of test: SUCCESS
  *
@@ -17,7 +19,9 @@
  * - Every call of a function hits its steady probe and its steady return probe, or is counted
  *   as missed.
  * - A probe is hit after it was registered or enabled, and not after it was unregistered or
- *   disabled.
+ *   disabled. Other probes and tracers at the same address change nothing.
+ * - An unregistered probe may be freed: its memory is neither used nor changed.
+ * - A return handler has the data of its call.
  * - The kernel gives back the instances of a task that ends inside a function.
  * - A stack trace from a handler ends where the task began.
  * - Invalid registrations are refused with -EINVAL or -ENOENT.
@@ -147,7 +151,9 @@ static void torture_cleanup(void)
 	if (torture_cleanup_begin())
 		return;
 	torture_stop_writers();
+	torture_stop_visitors();
 	torture_stop_victims();
+	torture_stop_wanderers();
 	torture_stop_readers();
 	torture_stop_kthread(torture_stats, stats_task);
 	print_stats();
@@ -190,7 +196,8 @@ static int __init kprobe_torture_init(void)
 	if (!err && onoff_interval > 0)
 		err = torture_onoff_init(onoff_holdoff * HZ, onoff_interval, NULL);
 	if (!err)
-		err = torture_start_writers(nwriters, seed) ?: torture_start_victims(seed);
+		err = torture_start_writers(nwriters, seed) ?: torture_start_visitors(seed) ?:
+		      torture_start_wanderers(seed) ?: torture_start_victims(seed);
 	if (!err && stat_interval > 0)
 		err = torture_create_kthread(torture_stats, NULL, stats_task);
 	torture_init_end();

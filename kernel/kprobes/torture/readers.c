@@ -46,6 +46,8 @@ struct reader {
 
 static DEFINE_PER_CPU(struct reader, readers);
 static bool stopping;
+/* Number of visitors that detach a tracer */
+atomic_t torture_detaching;
 /* This CPU runs call_from_nmi(). */
 static DEFINE_PER_CPU(bool, in_nmi_call);
 
@@ -72,13 +74,18 @@ static noinline bool can_unwind_from(unsigned long addr)
 	return torture_can_unwind(name);
 }
 
+static bool traces_are_checked(void)
+{
+	return READ_ONCE(torture_traces) && !atomic_read(&torture_detaching);
+}
+
 /**
  * torture_check_trace() - check that a stack trace ends where the task began
  * @where: for the message if it does not
  *
- * Checks readers only. Ignores NMIs, which may interrupt a task switch. The test must clear the
- * parameter traces before it removes a tracer: ftrace keeps the tracer's trampoline for tasks
- * that are in it, but unwinders do not find it any more.
+ * Checks readers only. Ignores NMIs, which may interrupt a task switch. Checks nothing while a
+ * tracer is removed, by a visitor or by the test, which clears the parameter traces before: ftrace
+ * keeps the tracer's trampoline for tasks that are in it, but unwinders do not find it any more.
  *
  * Context: a handler, in any context.
  */
@@ -89,7 +96,7 @@ void torture_check_trace(const char *where)
 	unsigned int nr, i;
 	int cpu;
 
-	if (this_cpu_read(in_nmi_call) || !READ_ONCE(torture_traces))
+	if (this_cpu_read(in_nmi_call) || !traces_are_checked())
 		return;
 	for_each_possible_cpu(cpu) {
 		reader = per_cpu_ptr(&readers, cpu);
@@ -102,8 +109,8 @@ void torture_check_trace(const char *where)
 	if (!nr || (nr >= TRACE_END &&
 		    !memcmp(trace + nr - TRACE_END, reader->end, sizeof(reader->end))))
 		return;
-	/* The parameter may have been cleared while the trace was taken. */
-	if (!can_unwind_from(trace[nr - 1]) || !READ_ONCE(torture_traces))
+	/* The removal of a tracer may have begun while the trace was taken. */
+	if (!can_unwind_from(trace[nr - 1]) || !traces_are_checked())
 		return;
 	torture_error("a stack trace from %s does not end where it must", where);
 	for (i = 0; i < nr; i++)
@@ -112,7 +119,7 @@ void torture_check_trace(const char *where)
 
 static void call_some(enum torture_context context, u32 random)
 {
-	torture_call(torture_pick(random >> 8, false), random % TORTURE_SEEDS, context);
+	torture_call(torture_pick(random >> 8, TORTURE_VISITED), random % TORTURE_SEEDS, context);
 }
 
 static void call_from_nmi(void)
@@ -144,7 +151,6 @@ static enum hrtimer_restart call_from_timer(struct hrtimer *timer)
 
 static void call_in_turn(u32 random)
 {
-	struct torture_target *target;
 	unsigned long flags;
 
 	switch (random % 8) {
@@ -162,11 +168,6 @@ static void call_in_turn(u32 random)
 		preempt_disable();
 		call_some(TORTURE_TASK, random >> 3);
 		preempt_enable();
-		break;
-	case 3:
-		/* Only one call of 16 may choose a target that sleeps: sleeping takes long. */
-		target = torture_pick(random >> 11, random >> 3 & 1);
-		torture_call(target, (random >> 7) % TORTURE_SEEDS, TORTURE_TASK);
 		break;
 	default:
 		call_some(TORTURE_TASK, random >> 3);

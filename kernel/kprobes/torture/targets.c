@@ -5,11 +5,11 @@
  * A target's result depends on its argument alone, and is recorded before the first probe. So
  * a register or flag that a hit corrupts shows in the result.
  *
- * Each target has a steady probe and a steady return probe, registered as long as readers run.
+ * Each target but torture_visited() has a steady probe and a steady return probe, registered as
+ * long as readers run.
  */
 #include <linux/ftrace.h>
 #include <linux/hash.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -46,12 +46,6 @@ static noinline unsigned long torture_faults(unsigned long seed)
 	return seed + value - err;
 }
 
-static noinline unsigned long torture_sleeps(unsigned long seed)
-{
-	schedule_timeout_uninterruptible(1 + seed % 3);
-	return seed * 3;
-}
-
 unsigned long torture_seed(unsigned int i)
 {
 	return hash_long(i + 1, BITS_PER_LONG);
@@ -63,7 +57,7 @@ unsigned long torture_seed(unsigned int i)
  * @i: number of the seed, its argument
  * @context: the context of the caller
  *
- * Context: any; a task if the target sleeps.
+ * Context: any; a wanderer if the target sleeps.
  */
 void torture_call(struct torture_target *target, unsigned int i, enum torture_context context)
 {
@@ -71,7 +65,8 @@ void torture_call(struct torture_target *target, unsigned int i, enum torture_co
 
 	this_cpu_inc(torture_counts.contexts[context]);
 	this_cpu_inc(torture_counts.calls[target - torture_targets]);
-	result = target->call(torture_seed(i));
+	result = target->flags & TORTURE_VISITED ? torture_visit(torture_seed(i)) :
+		 target->call(torture_seed(i));
 	if (unlikely(result != target->expected[i]))
 		torture_error("%s(%lx) has returned %lx instead of %lx, context %d", target->name,
 			      torture_seed(i), result, target->expected[i], context);
@@ -80,16 +75,16 @@ void torture_call(struct torture_target *target, unsigned int i, enum torture_co
 /**
  * torture_pick() - choose a target
  * @random: any number
- * @may_sleep: the target may sleep
+ * @allowed: flags that the target may have
  *
  * Return: the target.
  */
-struct torture_target *torture_pick(u32 random, bool may_sleep)
+struct torture_target *torture_pick(u32 random, unsigned int allowed)
 {
 	struct torture_target *target = &torture_targets[random % torture_nr_targets];
 
-	/* The first one does not sleep. */
-	return target->sleeps && !may_sleep ? &torture_targets[0] : target;
+	/* The first one has no flags. */
+	return target->flags & ~allowed ? &torture_targets[0] : target;
 }
 
 static int steady_hit(struct kprobe *p, struct pt_regs *regs)
@@ -103,7 +98,17 @@ static int steady_hit(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(steady_hit);
 
-static int steady_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static void steady_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	struct torture_target *target = container_of(p, struct torture_target, steady);
+
+	this_cpu_inc(torture_counts.posts[target - torture_targets]);
+}
+
+NOKPROBE_SYMBOL(steady_post);
+
+/* Count a return. */
+int torture_steady_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kretprobe *rp = get_kretprobe(ri);
 	struct torture_target *target = container_of(rp, struct torture_target, steady_return);
@@ -113,7 +118,7 @@ static int steady_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(steady_return);
+NOKPROBE_SYMBOL(torture_steady_return);
 
 /**
  * torture_place_addr() - find the address of a place
@@ -131,17 +136,31 @@ static int register_steady(struct torture_target *target)
 {
 	int err;
 
+	if (target->flags & TORTURE_VISITED)
+		return 0;
 	target->steady.addr = torture_place_addr(target, 0);
 	target->steady.pre_handler = steady_hit;
+	if ((target - torture_targets) % 2)
+		target->steady.post_handler = steady_post;
 	err = register_kprobe(&target->steady);
 	if (err)
 		return err;
 	target->steady_return.kp.addr = torture_place_addr(target, 0);
-	target->steady_return.handler = steady_return;
+	target->steady_return.handler = torture_steady_return;
+	if (target->flags & TORTURE_SLEEPS)
+		torture_prepare_wanderers(target);
 	err = register_kretprobe(&target->steady_return);
 	if (err)
 		unregister_kprobe(&target->steady);
 	return err;
+}
+
+static void unregister_steady(struct torture_target *target)
+{
+	if (target->flags & TORTURE_VISITED)
+		return;
+	unregister_kretprobe(&target->steady_return);
+	unregister_kprobe(&target->steady);
 }
 
 /**
@@ -159,10 +178,8 @@ int torture_register_steady(void)
 		if (!err)
 			continue;
 		torture_error("cannot probe %s: %d", torture_targets[i].name, err);
-		while (i--) {
-			unregister_kretprobe(&torture_targets[i].steady_return);
-			unregister_kprobe(&torture_targets[i].steady);
-		}
+		while (i--)
+			unregister_steady(&torture_targets[i]);
 		return err;
 	}
 	return 0;
@@ -175,21 +192,20 @@ void torture_unregister_steady(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < torture_nr_targets; i++) {
-		unregister_kretprobe(&torture_targets[i].steady_return);
-		unregister_kprobe(&torture_targets[i].steady);
-	}
+	for (i = 0; i < torture_nr_targets; i++)
+		unregister_steady(&torture_targets[i]);
 }
 
 /**
  * torture_check_steady() - compare the hits of the steady probes with the calls of the targets
  *
  * Each call must have hit both probes, or have been counted as missed. With exact=0, hits may be
- * lacking, but there must not be more of them than calls. The readers have ended.
+ * lacking, but there must not be more of them than calls. The post_handler runs in each hit. The
+ * readers have ended.
  */
 void torture_check_steady(void)
 {
-	unsigned long calls, hits, returns, least, nested = 0;
+	unsigned long calls, hits, posts, returns, least, nested = 0;
 	unsigned int i;
 	int cpu;
 
@@ -201,14 +217,18 @@ void torture_check_steady(void)
 		unsigned long untold = target->steady_return.nmissed +
 				       target->steady_return.kp.nmissed;
 
+		if (target->flags & TORTURE_VISITED)
+			continue;
 		calls = 0;
 		hits = 0;
+		posts = 0;
 		returns = 0;
 		for_each_possible_cpu(cpu) {
 			struct torture_counts *counts = per_cpu_ptr(&torture_counts, cpu);
 
 			calls += counts->calls[i];
 			hits += counts->hits[i];
+			posts += counts->posts[i];
 			returns += counts->returned[i];
 		}
 		pr_alert(TORTURE_TYPE "-torture: %s: %lu calls, %lu hits + %lu missed, %lu returns + %lu missed\n",
@@ -226,6 +246,12 @@ void torture_check_steady(void)
 			torture_error("%s: the hits are not the calls", target->name);
 		if (returns + untold < least || returns + untold > calls)
 			torture_error("%s: the returns are not the calls", target->name);
+		if (target->steady.post_handler && posts != hits)
+			torture_error("%s: %lu calls of the post_handler", target->name, posts);
+		/* Other architectures miss hits from interrupts in handlers. */
+		if (target->flags & TORTURE_SLEEPS && target->steady_return.nmissed &&
+		    !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
+			torture_error("%s: returns were missed", target->name);
 		if (!calls)
 			torture_error("%s: never called", target->name);
 	}
@@ -267,7 +293,7 @@ static bool try_place(struct torture_target *target, unsigned int offset)
 }
 
 static int add_target(const char *name, unsigned long (*call)(unsigned long), unsigned int size,
-		      bool sleeps)
+		      unsigned int flags)
 {
 	struct torture_target *target = &torture_targets[torture_nr_targets];
 	unsigned int i;
@@ -275,7 +301,7 @@ static int add_target(const char *name, unsigned long (*call)(unsigned long), un
 	target->name = name;
 	target->call = call;
 	target->size = size;
-	target->sleeps = sleeps;
+	target->flags = flags;
 	size = max(size, 16U);
 	target->text = kmemdup(dereference_function_descriptor(call), size, GFP_KERNEL);
 	if (!target->text)
@@ -299,16 +325,16 @@ static int add_target(const char *name, unsigned long (*call)(unsigned long), un
  */
 int torture_find_targets(void)
 {
-	return add_target("torture_leaf", torture_leaf, 0, false) ?:
-	       add_target("torture_calls", torture_calls, 0, false) ?:
-	       add_target("torture_faults", torture_faults, 0, false) ?:
+	return add_target("torture_leaf", torture_leaf, 0, 0) ?:
+	       add_target("torture_calls", torture_calls, 0, 0) ?:
+	       add_target("torture_faults", torture_faults, 0, 0) ?:
 #ifdef CONFIG_X86
 	       add_target("torture_x86_registers", torture_x86_registers,
-			  torture_x86_registers_size, false) ?:
-	       add_target("torture_x86_fault", torture_x86_fault, torture_x86_fault_size,
-			  false) ?:
+			  torture_x86_registers_size, 0) ?:
+	       add_target("torture_x86_fault", torture_x86_fault, torture_x86_fault_size, 0) ?:
 #endif
-	       add_target("torture_sleeps", torture_sleeps, 0, true);
+	       add_target("torture_visited", torture_visited, 0, TORTURE_VISITED) ?:
+	       add_target("torture_sleeps", torture_sleeps, 0, TORTURE_SLEEPS);
 }
 
 /**

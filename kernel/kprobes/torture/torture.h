@@ -5,11 +5,15 @@
  * Types and functions that the parts of kprobe_torture share.
  */
 
+#include <linux/atomic.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#ifdef CONFIG_PPC64
+#include <asm/code-patching.h>
+#endif
 
 #define TORTURE_TYPE		"kprobe"
 /* Number of different arguments of each target */
@@ -17,6 +21,12 @@
 #define TORTURE_MAX_TARGETS	8
 #define TORTURE_MAX_PLACES	128
 #define TORTURE_MAX_SYMBOLS	8
+/* Each byte of a probe that is not registered. Nothing may use or change it. */
+#define TORTURE_POISON		0x5a
+
+/* A target that only wanderers call, and one that only visitors probe */
+#define TORTURE_SLEEPS		BIT(0)
+#define TORTURE_VISITED		BIT(1)
 
 /**
  * enum torture_context - the context that calls a target
@@ -51,19 +61,20 @@ struct torture_place {
  * @name: for messages
  * @call: the function. Its result depends on its argument alone.
  * @size: number of bytes from its start to look for places; 0: only the entry
- * @sleeps: it sleeps, so only tasks call it
+ * @flags: TORTURE_SLEEPS, TORTURE_VISITED, or 0
  * @text: its bytes before the first probe
  * @places: the instructions that can be probed
  * @nr_places: number of @places
  * @expected: results for all seeds, without probes
- * @steady: a probe at its first place, registered as long as readers run
+ * @steady: a probe at its first place, registered as long as readers run; with a post_handler in
+ *	every other target, with none if only visitors probe the target
  * @steady_return: a return probe, registered as long
  */
 struct torture_target {
 	const char *name;
 	unsigned long (*call)(unsigned long seed);
 	unsigned int size;
-	bool sleeps;
+	unsigned int flags;
 	u8 *text;
 	struct torture_place places[TORTURE_MAX_PLACES];
 	unsigned int nr_places;
@@ -77,12 +88,14 @@ struct torture_target {
  * @contexts: calls from each context
  * @calls: calls of each target
  * @hits: hits of each target's steady probe
+ * @posts: calls of its post_handler
  * @returned: returns that the steady return probe of each target has seen
  */
 struct torture_counts {
 	unsigned long contexts[TORTURE_CONTEXTS];
 	unsigned long calls[TORTURE_MAX_TARGETS];
 	unsigned long hits[TORTURE_MAX_TARGETS];
+	unsigned long posts[TORTURE_MAX_TARGETS];
 	unsigned long returned[TORTURE_MAX_TARGETS];
 };
 
@@ -111,14 +124,42 @@ void torture_check_text(void);
 void torture_free_targets(void);
 kprobe_opcode_t *torture_place_addr(struct torture_target *target, unsigned int i);
 void torture_call(struct torture_target *target, unsigned int i, enum torture_context context);
-struct torture_target *torture_pick(u32 random, bool may_sleep);
+struct torture_target *torture_pick(u32 random, unsigned int allowed);
+int torture_steady_return(struct kretprobe_instance *ri, struct pt_regs *regs);
+
+/*
+ * Return the address at which all callers enter @function. On powerpc, callers in the same module
+ * skip the first two instructions, which set r2.
+ */
+static inline kprobe_opcode_t *torture_entry(void *function)
+{
+#ifdef CONFIG_PPC64
+	return (kprobe_opcode_t *)ppc_function_entry(function);
+#else
+	return function;
+#endif
+}
 
 /* readers.c */
+extern atomic_t torture_detaching;
 int torture_start_readers(u64 seed);
 void torture_stop_readers(void);
 void torture_check_trace(const char *where);
 
+/* visitors.c */
+unsigned long torture_visited(unsigned long seed);
+unsigned long torture_visit(unsigned long seed);
+int torture_start_visitors(u64 seed);
+void torture_stop_visitors(void);
+
+/* wanderers.c */
+unsigned long torture_sleeps(unsigned long seed);
+void torture_prepare_wanderers(struct torture_target *target);
+int torture_start_wanderers(u64 seed);
+void torture_stop_wanderers(void);
+
 /* writers.c */
+bool torture_being_unloaded(void);
 int torture_start_writers(unsigned int nr, u64 seed);
 void torture_stop_writers(void);
 void torture_free_writers(void);

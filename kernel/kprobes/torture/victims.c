@@ -5,7 +5,8 @@
  * A task starts them one by one. Each calls three nested functions that have return probes, and
  * exits in the innermost, at once or when it is killed. So the calls never return, and the
  * kernel has to give their instances back when the task ends. If it does not, calls are soon
- * missed: the return probes have pools of fixed size.
+ * missed: the return probes have pools of fixed size. Now and then they are unregistered, while
+ * the instances of the last victims are still in use.
  *
  * With oops=1, some victims return from a function whose return handler oopses.
  */
@@ -18,14 +19,13 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/torture.h>
-#ifdef CONFIG_PPC64
-#include <asm/code-patching.h>
-#endif
 
 #include "torture.h"
 
 /* More than the number of victims that may have exited, but not given their instances back */
 #define VICTIM_ACTIVE	64
+/* Number of victims before the return probes are unregistered and registered again */
+#define VICTIM_RENEWED	128
 
 /* How a victim ends */
 enum victim_end { VICTIM_EXITS, VICTIM_KILLED, VICTIM_OOPSES };
@@ -45,6 +45,9 @@ static struct rnd_state killer_random;
 static DECLARE_COMPLETION(victim_inside);
 static enum victim_end victim_end;
 static unsigned long victims, oopses;
+/* Number of victims since the return probes were registered */
+static unsigned long probed_victims;
+static bool victims_probed;
 
 static noinline void victim_last(void)
 {
@@ -118,19 +121,6 @@ static struct kretprobe oops_rp = {
 	.handler = victim_oopses,
 };
 
-/*
- * Return the address at which all callers enter @function. On powerpc, callers in the same module
- * skip the first two instructions, which set r2.
- */
-static kprobe_opcode_t *entry_of(void *function)
-{
-#ifdef CONFIG_PPC64
-	return (kprobe_opcode_t *)ppc_function_entry(function);
-#else
-	return function;
-#endif
-}
-
 static int register_victim_probes(void)
 {
 	static void (* const functions[])(void) = { victim_first, victim_middle, victim_last };
@@ -139,28 +129,44 @@ static int register_victim_probes(void)
 
 	for (i = 0; i < ARRAY_SIZE(victim_probes); i++) {
 		memset(&victim_probes[i], 0, sizeof(victim_probes[i]));
-		victim_probes[i].rp.kp.addr = entry_of(functions[i]);
+		victim_probes[i].rp.kp.addr = torture_entry(functions[i]);
 		victim_probes[i].rp.entry_handler = victim_entered;
 		victim_probes[i].rp.handler = victim_returned;
 		victim_probes[i].rp.maxactive = VICTIM_ACTIVE;
 		victim_probes[i].rp.data_size = i * sizeof(long);
 		victim_rps[i] = &victim_probes[i].rp;
 	}
+	probed_victims = 0;
 	err = register_kretprobes(victim_rps, ARRAY_SIZE(victim_rps));
-	if (err || !torture_oops)
-		return err;
-	oops_rp.kp.addr = entry_of(victim_returns);
-	err = register_kretprobe(&oops_rp);
-	if (err)
-		unregister_kretprobes(victim_rps, ARRAY_SIZE(victim_rps));
+	victims_probed = !err;
 	return err;
 }
 
+/* Unregister them, and check that no call was missed. */
 static void unregister_victim_probes(void)
 {
+	unsigned long entries, missed, least = torture_exact ? probed_victims : 0;
+	unsigned int i;
+
 	unregister_kretprobes(victim_rps, ARRAY_SIZE(victim_rps));
-	if (torture_oops)
-		unregister_kretprobe(&oops_rp);
+	victims_probed = false;
+	for (i = 0; i < ARRAY_SIZE(victim_probes); i++) {
+		entries = atomic_long_read(&victim_probes[i].entries);
+		missed = victim_probes[i].rp.nmissed + victim_probes[i].rp.kp.nmissed;
+		if (entries < least || entries > probed_victims || missed)
+			torture_error("victims: %lu calls, %lu entries + %lu missed of function %u",
+				      probed_victims, entries, missed, i);
+		memset(&victim_probes[i].rp, TORTURE_POISON, sizeof(victim_probes[i].rp));
+	}
+}
+
+static void check_victim_poison(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(victim_probes); i++)
+		if (memchr_inv(&victim_probes[i].rp, TORTURE_POISON, sizeof(victim_probes[i].rp)))
+			torture_error("victims: written to after they were unregistered");
 }
 
 static void one_victim(void)
@@ -186,16 +192,34 @@ static void one_victim(void)
 		send_sig(SIGKILL, task, 1);
 	/* Wait until the victim has exited. */
 	kthread_stop_put(task);
-	if (end == VICTIM_OOPSES)
+	if (end == VICTIM_OOPSES) {
 		oopses++;
-	else
+	} else {
 		victims++;
+		probed_victims += victims_probed;
+	}
+}
+
+/* Meanwhile one victim calls the functions, while they have no probes. */
+static bool renew_victim_probes(void)
+{
+	int err;
+
+	unregister_victim_probes();
+	one_victim();
+	check_victim_poison();
+	err = register_victim_probes();
+	if (err && !torture_being_unloaded())
+		torture_error("victims: cannot be probed again: %d", err);
+	return !err;
 }
 
 static int torture_killer(void *unused)
 {
 	do {
 		one_victim();
+		if (probed_victims == VICTIM_RENEWED && !renew_victim_probes())
+			break;
 		torture_hrtimeout_us(1000, 1000, NULL);
 		stutter_wait("torture_killer");
 	} while (!torture_must_stop());
@@ -219,11 +243,20 @@ int torture_start_victims(u64 seed)
 	err = register_victim_probes();
 	if (err)
 		return err;
-	err = torture_create_kthread(torture_killer, NULL, killer);
-	if (err) {
-		killer = NULL;
-		unregister_victim_probes();
+	if (torture_oops) {
+		oops_rp.kp.addr = torture_entry(victim_returns);
+		err = register_kretprobe(&oops_rp);
+		if (err)
+			goto unregister;
 	}
+	err = torture_create_kthread(torture_killer, NULL, killer);
+	if (!err)
+		return 0;
+	killer = NULL;
+	if (torture_oops)
+		unregister_kretprobe(&oops_rp);
+unregister:
+	unregister_victim_probes();
 	return err;
 }
 
@@ -232,23 +265,15 @@ int torture_start_victims(u64 seed)
  */
 void torture_stop_victims(void)
 {
-	unsigned long entries, missed, least;
-	unsigned int i;
-
 	if (!killer)
 		return;
 	torture_stop_kthread(torture_killer, killer);
-	least = torture_exact ? victims : 0;
-	for (i = 0; i < ARRAY_SIZE(victim_probes); i++) {
-		entries = atomic_long_read(&victim_probes[i].entries);
-		missed = victim_probes[i].rp.nmissed + victim_probes[i].rp.kp.nmissed;
-		if (entries < least || entries > victims || missed)
-			torture_error("victims: %lu calls, %lu entries + %lu missed of function %u",
-				      victims, entries, missed, i);
-	}
 	if (!victims)
 		torture_error("no task was a victim");
 	pr_alert(TORTURE_TYPE TORTURE_FLAG " victims %lu, of handlers that oops %lu\n", victims,
 		 oopses);
-	unregister_victim_probes();
+	if (victims_probed)
+		unregister_victim_probes();
+	if (torture_oops)
+		unregister_kretprobe(&oops_rp);
 }

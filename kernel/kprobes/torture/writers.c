@@ -29,6 +29,7 @@ enum probe_kind { PROBE_FREE, PROBE_PLAIN, PROBE_RETURN };
  * @place: which of its places
  * @symbol: if not NULL, a function of another module that is probed instead of @target
  * @silent: it is disabled or unregistered: no handler may run
+ * @poisoned: @kp and @rp were unregistered, and are poisoned since then
  * @nested: its handler calls a target
  * @hits: calls of its handlers
  */
@@ -40,6 +41,7 @@ struct torture_probe {
 	unsigned int place;
 	const char *symbol;
 	bool silent;
+	bool poisoned;
 	bool nested;
 	atomic_long_t hits;
 };
@@ -155,7 +157,7 @@ static void check_hit(struct torture_probe *probe)
 {
 	unsigned long before = probe_count(probe);
 
-	if (probe->silent || probe->symbol || probe->target->sleeps || !torture_exact ||
+	if (probe->silent || probe->symbol || probe->target->flags || !torture_exact ||
 	    !probe->target->places[probe->place].always)
 		return;
 	torture_call(probe->target, 2, TORTURE_TASK);
@@ -172,11 +174,31 @@ static void set_location(struct torture_probe *probe, struct kprobe *kp)
 		kp->addr = torture_place_addr(probe->target, probe->place);
 }
 
+/* The probe has been unregistered, so its owner may free it. */
+static void retire_probe(struct torture_probe *probe)
+{
+	WRITE_ONCE(probe->silent, true);
+	memset(&probe->kp, TORTURE_POISON, sizeof(probe->kp));
+	memset(&probe->rp, TORTURE_POISON, sizeof(probe->rp));
+	probe->poisoned = true;
+	probe->kind = PROBE_FREE;
+}
+
+static void check_retired(struct torture_probe *probe)
+{
+	if (probe->poisoned && (memchr_inv(&probe->kp, TORTURE_POISON, sizeof(probe->kp)) ||
+				memchr_inv(&probe->rp, TORTURE_POISON, sizeof(probe->rp))))
+		torture_error("a probe of %s was written to after it was unregistered",
+			      probed_name(probe));
+	probe->poisoned = false;
+}
+
 static void init_probe(struct writer *writer, struct torture_probe *probe)
 {
 	u32 random = prandom_u32_state(&writer->random);
 
-	probe->target = torture_pick(random >> 16, true);
+	check_retired(probe);
+	probe->target = torture_pick(random >> 16, TORTURE_SLEEPS);
 	probe->place = (random >> 8) % 256 % probe->target->nr_places;
 	probe->nested = random % 8 == 0;
 	atomic_long_set(&probe->hits, 0);
@@ -212,7 +234,7 @@ static void init_return_probe(struct writer *writer, struct torture_probe *probe
 }
 
 /* Functions of a module that is being unloaded cannot be probed any more. */
-static bool being_unloaded(void)
+bool torture_being_unloaded(void)
 {
 #if defined(MODULE) && defined(CONFIG_MODULE_UNLOAD)
 	/* Just before the state changes, the last reference is released. */
@@ -241,7 +263,7 @@ static bool note_registered(struct writer *writer, int err, bool by_symbol)
 		return false;
 	}
 	writer->done[CHANGE_NOMEM]++;
-	if (!(err == -ENOMEM && torture_nomem) && !(err == -ENOENT && being_unloaded()))
+	if (!(err == -ENOMEM && torture_nomem) && !(err == -ENOENT && torture_being_unloaded()))
 		torture_error("a registration has returned %d", err);
 	return false;
 }
@@ -267,8 +289,7 @@ static void unregister_one(struct writer *writer, struct torture_probe *probe)
 		unregister_kretprobe(&probe->rp);
 	else
 		unregister_kprobe(&probe->kp);
-	WRITE_ONCE(probe->silent, true);
-	probe->kind = PROBE_FREE;
+	retire_probe(probe);
 	writer->done[CHANGE_UNREGISTER]++;
 }
 
@@ -342,10 +363,8 @@ static void unregister_batch(struct writer *writer)
 		kps[i] = &probe[i]->kp;
 	unregister_kprobes(kps, nr);
 	writer->done[CHANGE_BATCH]++;
-	for (i = 0; i < nr; i++) {
-		WRITE_ONCE(probe[i]->silent, true);
-		probe[i]->kind = PROBE_FREE;
-	}
+	for (i = 0; i < nr; i++)
+		retire_probe(probe[i]);
 }
 
 /* Register a probe that must be refused. */
@@ -393,6 +412,11 @@ static void change_something(struct writer *writer)
 		break;
 	case 2:
 		register_refused(writer, random >> 16);
+		break;
+	case 3:
+		/* Other changes at its address do not matter. */
+		if (probe->kind != PROBE_FREE)
+			check_hit(probe);
 		break;
 	default:
 		if (probe->kind == PROBE_FREE)
@@ -467,10 +491,13 @@ void torture_stop_writers(void)
  */
 void torture_free_writers(void)
 {
-	unsigned int i;
+	unsigned int i, j;
 
-	for (i = 0; i < nr_writers; i++)
+	for (i = 0; i < nr_writers; i++) {
+		for (j = 0; writers[i].probes && j < WRITER_PROBES; j++)
+			check_retired(&writers[i].probes[j]);
 		kfree(writers[i].probes);
+	}
 	nr_writers = 0;
 	kfree(writers);
 	writers = NULL;

@@ -58,16 +58,6 @@ unregisters_normally() {
 	list_is_empty
 }
 
-races_normally() {
-	put $RCU_NORMAL 1
-	load_suites kp_race "ms=${RACE_MS:-500}" -- kprobes_race
-	put $RCU_NORMAL "$RCU_NORMAL_WAS"
-	must_fail grep -E '^ *not ok' "$TMP/kprobes_race.results"
-	must grep -q -E '^ *ok' "$TMP/kprobes_race.results"
-	unload kp_race
-	list_is_empty
-}
-
 # call_on N: calls the probed functions while $TMP/churning exists, and writes the number of calls
 # to $TMP/called.N
 call_on() {
@@ -210,7 +200,7 @@ has_kgdbts() {
 setup
 trap 'restore; at_exit' EXIT
 optimization "$(cat $OPTIMIZATION 2>/dev/null || echo 0)"
-ktap_set_plan 8
+ktap_set_plan 6
 load kp_target
 load kp_ctl
 check "probes that come and go, to begin with" churn_once
@@ -221,6 +211,4 @@ check_if has_kgdbts "kgdb beside probes" kgdb_beside_probes
 unload kp_ctl
 unload kp_target
 check "list is empty" list_is_empty
-check_if has_rcu_normal "races, and no grace period is expedited" races_normally
-check "list is empty after rmmod" list_is_empty
 ktap_finished

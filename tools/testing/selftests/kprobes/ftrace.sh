@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Ftrace-based probes at function entries: alone and together with other users of ftrace on the
-# same functions, in modules that are loaded and unloaded, and while the tracers of functions are
-# switched on and off and the functions are called.
+# same functions, and in modules that are loaded and unloaded.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -104,34 +103,6 @@ too_early() {
 	ctl add 33 kp_tgt_function && call_target 2 && hits_are 33 2 && ctl del 33
 }
 
-# with_tracers MODULE SUITE FUNCTION: switches tracers of functions on and off for the probed
-# function while it is called; the suite compares calls and hits.
-with_tracers() {
-	suite_module=$1
-	suite_name=$2
-	traced=$3
-	shift 3
-	insmod "$(module_file "$suite_module")" "$@" &
-	insmod_pid=$!
-	switches=0
-	while kill -0 $insmod_pid 2>/dev/null; do
-		for tracer in function nop function_graph function nop function_graph; do
-			echo "$traced" >$TRACEFS/set_ftrace_filter 2>/dev/null || break
-			echo $tracer >$TRACEFS/current_tracer
-			switches=$((switches + 1))
-		done
-	done
-	echo nop >$TRACEFS/current_tracer
-	echo >$TRACEFS/set_ftrace_filter
-	wait $insmod_pid || return 1
-	# shellcheck disable=SC2034 # for the exit handler
-	LOADED="$suite_module $LOADED"
-	cat "$DEBUGFS/kunit/$suite_name/results" >"$TMP/$suite_name.results"
-	ktap_print_msg "$switches switches of the tracer"
-	# With four, each tracer and none were set. How many more depends on the host.
-	[ $switches -ge 4 ]
-}
-
 # A filter that was empty has the addresses of its next probes only.
 filter_begins_anew() {
 	for kind in '' post; do
@@ -153,11 +124,11 @@ if ! grep -q ' kprobe_ftrace_handler$' /proc/kallsyms || [ ! -e $TRACEFS/set_ftr
 fi
 # The functions of kp_ftrace are code of x86.
 if is_x86; then
-	ktap_set_plan 58
+	ktap_set_plan 47
 	suite 0
 	suite 1
 else
-	ktap_set_plan 22
+	ktap_set_plan 10
 fi
 load kp_target
 load kp_ctl
@@ -177,15 +148,4 @@ check "a module is not probed before it is ready" too_early
 check "list is empty" list_is_empty
 unload kp_ctl
 unload kp_target
-check "tracers come and go during races" \
-	with_tracers kp_race kprobes_race kp_race_target "ms=${RACE_MS:-1500}"
-report_suites kprobes_race
-check "nothing left in list" list_is_empty
-unload kp_race
-check "tracers come and go with all others" \
-	with_tracers kp_attach_order kprobes_attach_order kp_attach_target
-grep -o 'seed [0-9]*:.*' "$TMP/kprobes_attach_order.results" | sed 's/^/# /' || :
-report_suites kprobes_attach_order
-check "nothing left in list" list_is_empty
-unload kp_attach_order
 ktap_finished

@@ -576,37 +576,3 @@ call_target() {
 	done
 	failed "no module to be called"
 }
-
-# switch_meanwhile MODULE SUITE MS: switches kprobes/enabled while insmod runs the suite
-switch_meanwhile() {
-	insmod "$(module_file "$1")" "ms=$3" switching=1 &
-	insmod_pid=$!
-	switches=0
-	while kill -0 $insmod_pid 2>/dev/null; do
-		echo 0 >$KPROBES/enabled
-		echo 1 >$KPROBES/enabled
-		switches=$((switches + 1))
-	done
-	wait $insmod_pid || return 1
-	# for the exit handler
-	LOADED=$1
-	cat "$DEBUGFS/kunit/$2/results" >"$TMP/$2.results"
-	ktap_print_msg "switched off and on $switches times"
-	[ $switches -ge 10 ]
-}
-
-# run_races MODULE SUITE MS: a topic about races, each for MS milliseconds, then once more with
-# switching
-run_races() {
-	load_suites "$1" "ms=$3" -- "$2"
-	cases=$(count_cases "$2")
-	ktap_set_plan $((2 * cases + 3))
-	report_suites "$2"
-	check "nothing left in list" list_is_empty
-	unload "$1"
-
-	check "kprobes/enabled switched meanwhile" switch_meanwhile "$1" "$2" "$3"
-	report_suites "$2"
-	check "nothing left in list after switching" list_is_empty
-	unload "$1"
-}

@@ -12,8 +12,6 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
-ms=${RACE_MS:-1500}
-
 # results MODE MODULE [PARAM=VALUE...] -- SUITE...: runs the suites, and saves their results
 results() {
 	results_mode=$1
@@ -43,7 +41,6 @@ suites=
 results stepped kprobes_kunit -- kprobes_batch kprobes_api kprobes_handlers
 bad_frame_pointers
 results stepped kp_insn stepped=1 "rounds=${INSN_ROUNDS:-4}" -- kprobes_insn
-results stepped kp_race "ms=$ms" -- kprobes_race
 results stepped kp_patch -- kprobes_patching
 extra=1
 if has_jumps; then

@@ -165,24 +165,39 @@ executed() {
 	done
 }
 
+all_taken() {
+	awk '{ sum += $4 } END { print sum + 0 }' $KPROBES/pools
+}
+
+# taken_at_most N: so many instances are taken, when those of ended tasks are free again
+taken_at_most() {
+	write_to $guest/barrier 1 && [ "$(all_taken)" -le "$1" ]
+}
+
 # Functions that ending tasks enter and never leave: more calls than can be in flight.
 ended() {
-	for function in do_group_exit do_exit; do
-		load kp_ret_guest symbol=$function maxactive=100 || return 1
-		n=0
-		while [ $n -lt 300 ]; do
-			run_process
-			n=$((n + 1))
-			# The instances are free again when the task is freed, a grace period
-			# later.
-			[ $((n % 30)) -ne 0 ] || put $guest/barrier 1
+	limits=100
+	[ ! -e $KPROBES/pools ] || limits="100 0"
+	for limit in $limits; do
+		for function in do_group_exit do_exit; do
+			load kp_ret_guest symbol=$function maxactive="$limit" || return 1
+			[ ! -e $KPROBES/pools ] || before=$(all_taken)
+			n=0
+			while [ $n -lt 300 ]; do
+				run_process
+				n=$((n + 1))
+				# The instances are free again when the task is freed, a grace
+				# period later.
+				[ $((n % 30)) -ne 0 ] || put $guest/barrier 1
+			done
+			entries=$(cat $guest/entries)
+			ktap_print_msg "$function, maxactive $limit: $entries entries"
+			at_least "entries" "$entries" 300
+			guest_is returns 0
+			guest_is nmissed 0
+			[ ! -e $KPROBES/pools ] || wait_until taken_at_most "$before"
+			unload kp_ret_guest
 		done
-		entries=$(cat $guest/entries)
-		ktap_print_msg "$function: $entries entries"
-		at_least "entries" "$entries" 300
-		guest_is returns 0
-		guest_is nmissed 0
-		unload kp_ret_guest
 	done
 }
 
@@ -190,10 +205,6 @@ ended() {
 hotplugged() {
 	for cpu in /sys/devices/system/cpu/cpu*/online; do :; done
 	echo "$cpu"
-}
-
-all_taken() {
-	awk '{ sum += $4 } END { print sum + 0 }' $KPROBES/pools
 }
 
 # An idle task never returns from the functions in which it takes its CPU down. When the CPU is

@@ -79,22 +79,6 @@ insn)
 		"only=${INSN_ONLY:-}" "skip=${INSN_SKIP:-}" -- kprobes_insn
 	;;
 
-# RET_SLEEPERS=N tasks sleep in a return-probed function, and RET_DEATHS=N tasks end in one.
-kretprobe-sleep)
-	deaths=1000
-	[ ! -e /proc/lockdep ] || deaths=200
-	setup
-	run_suites 0 kp_ret_tasks "sleepers=${RET_SLEEPERS:-2000}" \
-		"deaths=${RET_DEATHS:-$deaths}" -- kretprobes_sleep kretprobes_death
-	;;
-
-# Return probes change while every CPU hits them, in tasks and in interrupts, for RACE_MS=N ms each;
-# then the same while kprobes/enabled is switched.
-kretprobe-stress)
-	setup
-	run_races kp_ret_race kretprobes_race "${RACE_MS:-1500}"
-	;;
-
 # Return probes, with entries reached by breakpoints and by jumps. kretprobes_kunit.spare=1 on the
 # command line leaves out the cases that kill the base kernel.
 kretprobe)
@@ -133,13 +117,6 @@ patching-text)
 	# A jump would change more bytes.
 	optimization 0
 	run_suites 0 kp_patch -- kprobes_patching
-	;;
-
-# Probes change while every CPU hits them, for RACE_MS=N ms each; then the same while
-# kprobes/enabled is switched.
-stress)
-	setup
-	run_races kp_race kprobes_race "${RACE_MS:-1500}"
 	;;
 
 esac

@@ -15,6 +15,8 @@ ONLY=${TORTURE_CASE:-}
 FAILSLAB=$DEBUGFS/failslab
 TEXT_HASH=$DEBUGFS/kp_text_hash
 TRACES=/sys/module/kprobe_torture/parameters/traces
+BOOST=/sys/module/kprobes/parameters/boost
+RCU_NORMAL=/sys/kernel/rcu_normal
 
 begin() {
 	log_mark
@@ -45,13 +47,19 @@ verdict() {
 	list_is_empty
 }
 
+# Copies of instructions are boosted or stepped, and in detour buffers.
 with_jumps() {
 	begin
+	[ ! -w $BOOST ] || boost_was=$(cat $BOOST)
+	boost=0
 	while lasts; do
+		[ ! -w $BOOST ] || put $BOOST $boost
+		boost=$((1 - boost))
 		optimization 1
 		sleep 0.3
 		optimization 0
 	done
+	[ ! -w $BOOST ] || put $BOOST "$boost_was"
 	optimization 1
 	verdict
 }
@@ -63,15 +71,18 @@ with_tracers() {
 	fi
 	begin
 	while lasts; do
-		put $TRACEFS/set_ftrace_filter ':mod:kprobe_torture'
-		put $TRACEFS/current_tracer function
-		put $TRACEFS/tracing_on 0
-		sleep 0.2
-		put $TRACES 0
-		put $TRACEFS/current_tracer nop
-		put $TRACES 1
-		put $TRACEFS/set_ftrace_filter ''
-		put $TRACEFS/tracing_on 1
+		for tracer in function function_graph; do
+			has_tracer $tracer || continue
+			put $TRACEFS/set_ftrace_filter ':mod:kprobe_torture'
+			put $TRACEFS/current_tracer $tracer
+			put $TRACEFS/tracing_on 0
+			sleep 0.2
+			put $TRACES 0
+			put $TRACEFS/current_tracer nop
+			put $TRACES 1
+			put $TRACEFS/set_ftrace_filter ''
+			put $TRACEFS/tracing_on 1
+		done
 	done
 	verdict
 }
@@ -87,13 +98,21 @@ with_enabled() {
 	verdict
 }
 
+# Now and then, no grace period is expedited.
 with_hotplug() {
 	if [ ! -e /sys/devices/system/cpu/cpu1/online ]; then
 		skip_case "no CPU can go offline"
 		return
 	fi
 	begin onoff_holdoff=1 onoff_interval=50
-	last
+	[ ! -w $RCU_NORMAL ] || normal_was=$(cat $RCU_NORMAL)
+	normal=1
+	while lasts; do
+		[ ! -w $RCU_NORMAL ] || put $RCU_NORMAL $normal
+		normal=$((1 - normal))
+		sleep 1
+	done
+	[ ! -w $RCU_NORMAL ] || put $RCU_NORMAL "$normal_was"
 	verdict
 }
 
@@ -108,12 +127,19 @@ with_little_memory() {
 	put "$FAILSLAB/interval" 1
 	put "$FAILSLAB/times" -1
 	put "$FAILSLAB/verbose" 0
-	for task in $(pgrep torture_writer); do
-		echo 1 >"/proc/$task/make-it-fail"
+	put "$FAILSLAB/ignore-gfp-wait" N
+	writers=0
+	for task in /proc/[0-9]*; do
+		grep -q -x torture_writer "$task/comm" 2>/dev/null || continue
+		put "$task/make-it-fail" 1
+		writers=$((writers + 1))
 	done
+	at_least "writers whose allocations fail" $writers 4
 	last
 	put "$FAILSLAB/probability" 0
 	verdict
+	failures=$(sed -n 's/.* no memory \([0-9]*\) .*/\1/p' "$TMP/said" | tail -n 1)
+	at_least "registrations without memory" "$failures" 1
 }
 
 with_modules() {

@@ -11,7 +11,7 @@ kretprobe  kretprobe kretprobe-*
 opt        opt opt-*
 ftrace     ftrace ftrace-*
 clients    clients clients-*
-stress     stress stress-* torture fuzz fuzz-*
+stress     torture fuzz fuzz-*
 '
 
 # suites_of TEST: prints the names of the suites whose patterns match
