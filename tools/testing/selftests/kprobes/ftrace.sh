@@ -17,6 +17,18 @@ suite() {
 	unload kp_ftrace
 }
 
+# The cases of other suites, with a tracer of all functions that they probe
+traced_suites() {
+	put $TRACEFS/set_ftrace_filter ':mod:kprobes_kunit'
+	put $TRACEFS/current_tracer function
+	put $TRACEFS/tracing_on 0
+	load_suites kprobes_kunit -- kprobes_api kprobes_handlers
+	unload kprobes_kunit
+	put $TRACEFS/current_tracer nop
+	put $TRACEFS/set_ftrace_filter ''
+	put $TRACEFS/tracing_on 1
+}
+
 is_marked() {
 	listed_as 0 FTRACE && not_listed_as 1 FTRACE || return 1
 	call_target 3 && hits_are 0 3 && hits_are 1 3
@@ -124,7 +136,9 @@ if ! grep -q ' kprobe_ftrace_handler$' /proc/kallsyms || [ ! -e $TRACEFS/set_ftr
 fi
 # The functions of kp_ftrace are code of x86.
 if is_x86; then
-	ktap_set_plan 47
+	traced_suites
+	ktap_set_plan $(($(count_cases kprobes_api kprobes_handlers) + 38))
+	report_suites kprobes_api kprobes_handlers
 	suite 0
 	suite 1
 else

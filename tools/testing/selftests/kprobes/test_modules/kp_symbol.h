@@ -3,9 +3,9 @@
 #define KP_SYMBOL_H
 
 /*
- * Symbols that are not exported to modules. kprobes exports its functions for KUnit: kp_own()
- * names one. The rest of the kernel, and the base kernel's kprobes, are looked up by
- * kallsyms_lookup_name(), whose address a probe tells.
+ * Symbols that are not exported to modules. kprobes exports its functions for KUnit:
+ * kp_own_function() names one. The rest of the kernel, and the base kernel's kprobes, are
+ * looked up by kallsyms_lookup_name(), whose address a probe tells.
  *
  * With IBT, the kernel overwrites the endbr of functions that none of its pointers refers to.
  * To call these, kp_find_function() returns the address of a landing: an endbr, and a jump by a
@@ -137,10 +137,10 @@ static inline void *kp_function(struct kunit *test, const char *name)
 
 /* A function, or the address of a variable, of kprobes; NULL if the base kernel has none. */
 #if __has_include("linux/kprobe_reason.h")
-#define kp_own(name)		(name)
+#define kp_own_function(name)	(name)
 #define kp_own_variable(name)	(&(name))
 #else
-#define kp_own(name)		kp_find_function(#name)
+#define kp_own_function(name)	kp_find_function(#name)
 #define kp_own_variable(name)	kp_find_symbol(#name)
 #endif
 

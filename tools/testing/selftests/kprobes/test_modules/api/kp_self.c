@@ -249,7 +249,7 @@ static kp_self_wait_t kp_guard_waiter(struct kunit *test)
 {
 	if (!IS_ENABLED(CONFIG_OPTPROBES))
 		return kp_guard_no_wait;
-	return kp_own(wait_for_kprobe_optimizer);
+	return kp_own_function(wait_for_kprobe_optimizer);
 }
 
 static void kp_guard_hooks_and_waits(struct kunit *test)
@@ -349,7 +349,7 @@ kunit_test_suites(&kp_self_suite, &kp_guard_suite);
 
 static int wait_set(const char *val, const struct kernel_param *param)
 {
-	kp_self_wait_t wait = kp_own(wait_for_kprobe_optimizer);
+	kp_self_wait_t wait = kp_own_function(wait_for_kprobe_optimizer);
 
 	if (!wait)
 		return -ENOENT;

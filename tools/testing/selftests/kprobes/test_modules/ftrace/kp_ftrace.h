@@ -8,6 +8,10 @@
 
 #ifndef __ASSEMBLY__
 
+#define KP_KIND			kprobe
+#define KP_MEMBER		kp
+#define KP_TARGET		kp_ft_target
+
 #include <kunit/test.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
@@ -22,7 +26,7 @@ extern long (*const kp_ft_many[KP_FT_MANY])(long arg);
 long kp_ft_elsewhere(long arg);
 void kp_ft_add_thousand(void);
 
-struct kp_ft_probe {
+struct kp_probe {
 	struct kprobe kp;
 	unsigned int pre;
 	unsigned int post;
@@ -33,23 +37,27 @@ struct kp_ft_probe {
 	bool rcu_watching;
 };
 
-static inline struct kp_ft_probe *to_kp_ft(struct kprobe *kp)
-{
-	return container_of(kp, struct kp_ft_probe, kp);
-}
-
 int kp_ft_pre(struct kprobe *kp, struct pt_regs *regs);
 void kp_ft_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
 
-/* A probe of @func with kp_ft_pre(), not yet registered */
-struct kp_ft_probe *kp_ft_new(struct kunit *test, void *func);
+static inline void kp_prepare(struct kp_probe *probe)
+{
+	probe->kp.pre_handler = kp_ft_pre;
+}
 
-/* Register until kp_ft_unregister() or the end of the case. */
-int kp_ft_register(struct kunit *test, struct kp_ft_probe *probe);
-void kp_ft_unregister(struct kunit *test, struct kp_ft_probe *probe);
+static inline void kp_settle(struct kunit *test, struct kprobe *kp)
+{
+}
+
+static inline unsigned int kp_hits(struct kp_probe *probe)
+{
+	return probe->pre + probe->post;
+}
+
+#include "kp_kind.h"
 
 /* Is there a nop at the probed address, as if ftrace calls nothing from the function? */
-bool kp_ft_is_nop(const struct kp_ft_probe *probe);
+bool kp_ft_is_nop(const struct kp_probe *probe);
 
 /* Is a second, counting ftrace function attached to all targets? */
 extern bool kp_ft_crowd;
@@ -60,15 +68,11 @@ extern struct ftrace_ops kp_ft_rival;
 /* kp_ftrace_changes.c */
 void kp_ft_patched_before(struct kunit *test);
 void kp_ft_orders(struct kunit *test);
-void kp_ft_switches(struct kunit *test);
 void kp_ft_batch(struct kunit *test);
 void kp_ft_batch_refused(struct kunit *test);
 void kp_ft_dead(struct kunit *test);
 
 /* kp_ftrace_context.c */
-void kp_ft_missed(struct kunit *test);
-void kp_ft_interrupted(struct kunit *test);
-void kp_ft_nmi(struct kunit *test);
 void kp_ft_rcu_idle(struct kunit *test);
 void kp_ft_stacks(struct kunit *test);
 

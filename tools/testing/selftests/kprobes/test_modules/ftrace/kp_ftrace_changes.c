@@ -113,40 +113,40 @@ static int kp_ft_rival_on(struct kunit *test, unsigned long addr)
  */
 void kp_ft_patched_before(struct kunit *test)
 {
-	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
-	struct kp_ft_probe *looks = kp_ft_new(test, kp_ft_target);
-	struct kp_ft_probe *other = kp_ft_new(test, kp_ft_other);
-	struct kp_ft_probe *disabled = kp_ft_new(test, kp_ft_target);
+	struct kp_probe *probe = kp_new(test, kp_ft_target);
+	struct kp_probe *looks = kp_new(test, kp_ft_target);
+	struct kp_probe *other = kp_new(test, kp_ft_other);
+	struct kp_probe *disabled = kp_new(test, kp_ft_target);
 	struct kprobe *batch[] = { &other->kp, &probe->kp };
 
 	probe->kp.post_handler = kp_ft_post;
 	disabled->kp.post_handler = kp_ft_post;
 	/* Get the address that ftrace patches. */
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
-	kp_ft_unregister(test, probe);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+	kp_unregister(test, probe);
 	KUNIT_ASSERT_EQ(test, kp_ft_rival_on(test, (unsigned long)probe->kp.addr), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
 
-	KUNIT_EXPECT_EQ(test, kp_ft_register(test, probe), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kp_register(test, probe), -EBUSY);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&probe->kp));
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), -EINVAL);
 	KUNIT_EXPECT_EQ(test, register_kprobes(batch, 2), -EBUSY);
 	KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
 	KUNIT_EXPECT_EQ(test, other->pre, 0);
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, other), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, other), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(other), false);
-	kp_ft_unregister(test, other);
+	kp_unregister(test, other);
 	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(other), !kp_ft_crowd);
 
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, looks), 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_register(test, probe), -EBUSY);
+	KUNIT_ASSERT_EQ(test, kp_register(test, looks), 0);
+	KUNIT_EXPECT_EQ(test, kp_register(test, probe), -EBUSY);
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
 	KUNIT_EXPECT_EQ(test, looks->pre, 1);
 	KUNIT_EXPECT_EQ(test, looks->pre_regs.ip, (unsigned long)looks->kp.addr + 1);
 
 	/* A disabled one can be registered, but not enabled. */
 	disabled->kp.flags = KPROBE_FLAG_DISABLED;
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, disabled), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, disabled), 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&disabled->kp), -EBUSY);
 	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&disabled->kp));
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
@@ -168,13 +168,13 @@ void kp_ft_patched_before(struct kunit *test)
  */
 void kp_ft_orders(struct kunit *test)
 {
-	struct kp_ft_probe *probe[4];
+	struct kp_probe *probe[4];
 	unsigned int there = 0, step, i, calls[4] = {}, posts[4] = {};
 	u32 random = 12345;
 	int ret;
 
 	for (i = 0; i < 4; i++) {
-		probe[i] = kp_ft_new(test, kp_ft_target);
+		probe[i] = kp_new(test, kp_ft_target);
 		if (i & 1)
 			probe[i]->kp.post_handler = kp_ft_post;
 	}
@@ -182,9 +182,9 @@ void kp_ft_orders(struct kunit *test)
 		random = random * 1664525 + 1013904223;
 		i = random >> 30;
 		if (there & BIT(i))
-			kp_ft_unregister(test, probe[i]);
+			kp_unregister(test, probe[i]);
 		else
-			KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe[i]), 0);
+			KUNIT_ASSERT_EQ(test, kp_register(test, probe[i]), 0);
 		there ^= BIT(i);
 		KUNIT_ASSERT_EQ(test, kp_ft_caller(step), step + 1);
 		for (i = 0; i < 4; i++) {
@@ -203,26 +203,6 @@ void kp_ft_orders(struct kunit *test)
 	}
 }
 
-void kp_ft_switches(struct kunit *test)
-{
-	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
-
-	probe->kp.flags = KPROBE_FLAG_DISABLED;
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(probe), !kp_ft_crowd);
-	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
-	KUNIT_EXPECT_EQ(test, probe->pre, 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
-	KUNIT_EXPECT_FALSE(test, kp_ft_is_nop(probe));
-	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
-	KUNIT_EXPECT_EQ(test, probe->pre, 1);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(probe), !kp_ft_crowd);
-	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&probe->kp));
-	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
-	KUNIT_EXPECT_EQ(test, probe->pre, 1);
-}
-
 /* A batch needs one update of each filter, and one grace period when it is unregistered. */
 __nocfi void kp_ft_batch(struct kunit *test)
 {
@@ -232,7 +212,7 @@ __nocfi void kp_ft_batch(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, kps);
 	for (i = 0; i < KP_FT_MANY; i++) {
-		kps[i] = &kp_ft_new(test, kp_ft_many[i])->kp;
+		kps[i] = &kp_new(test, kp_ft_many[i])->kp;
 		if (i % 10 == 3)
 			kps[i]->post_handler = kp_ft_post;
 	}
@@ -247,7 +227,7 @@ __nocfi void kp_ft_batch(struct kunit *test)
 
 		for (i = 0; i < KP_FT_MANY; i++) {
 			KUNIT_EXPECT_EQ(test, kp_ft_many[i](i), i + 1);
-			KUNIT_EXPECT_EQ_MSG(test, to_kp_ft(kps[i])->pre, round, "probe %d", i);
+			KUNIT_EXPECT_EQ_MSG(test, kp_of(kps[i])->pre, round, "probe %d", i);
 		}
 
 		kp_ft_costs_begin(test);
@@ -259,8 +239,8 @@ __nocfi void kp_ft_batch(struct kunit *test)
 
 		for (i = 0; i < KP_FT_MANY; i++) {
 			KUNIT_EXPECT_EQ(test, kp_ft_many[i](i), i + 1);
-			KUNIT_EXPECT_EQ_MSG(test, to_kp_ft(kps[i])->pre, round, "probe %d", i);
-			KUNIT_EXPECT_EQ(test, kp_ft_is_nop(to_kp_ft(kps[i])), !kp_ft_crowd);
+			KUNIT_EXPECT_EQ_MSG(test, kp_of(kps[i])->pre, round, "probe %d", i);
+			KUNIT_EXPECT_EQ(test, kp_ft_is_nop(kp_of(kps[i])), !kp_ft_crowd);
 		}
 	}
 }
@@ -272,7 +252,7 @@ __nocfi void kp_ft_batch_refused(struct kunit *test)
 	int at, i;
 
 	for (i = 0; i < 5; i++) {
-		kps[i] = &kp_ft_new(test, kp_ft_many[i])->kp;
+		kps[i] = &kp_new(test, kp_ft_many[i])->kp;
 		kps[i]->post_handler = kp_ft_post;
 	}
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, 5), 0);
@@ -283,8 +263,8 @@ __nocfi void kp_ft_batch_refused(struct kunit *test)
 		kunit_release_action(test, kp_ft_rival_off, NULL);
 		for (i = 0; i < 5; i++) {
 			KUNIT_EXPECT_EQ(test, kp_ft_many[i](i), i + 1);
-			KUNIT_EXPECT_EQ(test, to_kp_ft(kps[i])->pre, 0);
-			KUNIT_EXPECT_EQ(test, kp_ft_is_nop(to_kp_ft(kps[i])), !kp_ft_crowd);
+			KUNIT_EXPECT_EQ(test, kp_of(kps[i])->pre, 0);
+			KUNIT_EXPECT_EQ(test, kp_ft_is_nop(kp_of(kps[i])), !kp_ft_crowd);
 			KUNIT_EXPECT_EQ(test, enable_kprobe(kps[i]), -EINVAL);
 		}
 	}
@@ -300,24 +280,24 @@ static void kp_ft_revive(void *disabled)
 /* Do to kprobes what ftrace does when it shuts itself down after an error. */
 __nocfi void kp_ft_dead(struct kunit *test)
 {
-	kp_ft_call_t kill = kp_own(kprobe_ftrace_kill);
+	kp_ft_call_t kill = kp_own_function(kprobe_ftrace_kill);
 	bool *disabled = kp_own_variable(kprobe_ftrace_disabled);
-	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
-	struct kp_ft_probe *late = kp_ft_new(test, kp_ft_other);
+	struct kp_probe *probe = kp_new(test, kp_ft_target);
+	struct kp_probe *late = kp_new(test, kp_ft_other);
 
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	kill();
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ft_revive, disabled), 0);
 	/* Registered probes still work. */
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
-	KUNIT_EXPECT_EQ(test, kp_ft_register(test, late), -ENODEV);
+	KUNIT_EXPECT_EQ(test, kp_register(test, late), -ENODEV);
 	KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
 	KUNIT_EXPECT_EQ(test, late->pre, 0);
 	kunit_release_action(test, kp_ft_revive, disabled);
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
 	KUNIT_EXPECT_EQ(test, probe->pre, 2);
-	KUNIT_EXPECT_EQ(test, kp_ft_register(test, late), 0);
+	KUNIT_EXPECT_EQ(test, kp_register(test, late), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
 	KUNIT_EXPECT_EQ(test, late->pre, 1);
 }

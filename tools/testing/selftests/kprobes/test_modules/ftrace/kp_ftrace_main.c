@@ -20,7 +20,7 @@ MODULE_PARM_DESC(crowd, "have ftrace call another callback for the same function
 
 int kp_ft_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	struct kp_ft_probe *probe = to_kp_ft(kp);
+	struct kp_probe *probe = kp_of(kp);
 
 	probe->pre++;
 	probe->pre_regs = *regs;
@@ -34,7 +34,7 @@ NOKPROBE_SYMBOL(kp_ft_pre);
 
 void kp_ft_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	struct kp_ft_probe *probe = to_kp_ft(kp);
+	struct kp_probe *probe = kp_of(kp);
 
 	probe->post++;
 	probe->post_ip = regs->ip;
@@ -43,33 +43,7 @@ void kp_ft_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 
 NOKPROBE_SYMBOL(kp_ft_post);
 
-struct kp_ft_probe *kp_ft_new(struct kunit *test, void *func)
-{
-	struct kp_ft_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, probe);
-	probe->kp.addr = func;
-	probe->kp.pre_handler = kp_ft_pre;
-	return probe;
-}
-
-KUNIT_DEFINE_ACTION_WRAPPER(kp_ft_unregister_action, unregister_kprobe, struct kprobe *);
-
-int kp_ft_register(struct kunit *test, struct kp_ft_probe *probe)
-{
-	int ret = register_kprobe(&probe->kp);
-
-	if (ret)
-		return ret;
-	return kunit_add_action_or_reset(test, kp_ft_unregister_action, &probe->kp);
-}
-
-void kp_ft_unregister(struct kunit *test, struct kp_ft_probe *probe)
-{
-	kunit_release_action(test, kp_ft_unregister_action, &probe->kp);
-}
-
-bool kp_ft_is_nop(const struct kp_ft_probe *probe)
+bool kp_ft_is_nop(const struct kp_probe *probe)
 {
 	static const u8 nop[] = { BYTES_NOP5 };
 	const void *at = probe->kp.addr;
@@ -85,10 +59,10 @@ bool kp_ft_is_nop(const struct kp_ft_probe *probe)
 /* Address and flags of a probe at an entry */
 static void kp_ft_where(struct kunit *test)
 {
-	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
-	struct kp_ft_probe *by_name = kp_ft_new(test, NULL);
+	struct kp_probe *probe = kp_new(test, kp_ft_target);
+	struct kp_probe *by_name = kp_new(test, NULL);
 	unsigned long entry = (unsigned long)kp_ft_target;
-	struct kp_ft_probe *inside;
+	struct kp_probe *inside;
 	int i;
 
 	/* Hide that it is constant: objtool would reject the code. */
@@ -96,14 +70,14 @@ static void kp_ft_where(struct kunit *test)
 	if (is_endbr(*(u32 *)entry))
 		entry += ENDBR_INSN_SIZE;
 
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	KUNIT_EXPECT_EQ(test, (unsigned long)probe->kp.addr, entry);
 	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&probe->kp));
 	KUNIT_EXPECT_TRUE(test, probe->kp.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
 	KUNIT_EXPECT_FALSE(test, kp_ft_is_nop(probe));
 
 	by_name->kp.symbol_name = "kp_ft_target";
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, by_name), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, by_name), 0);
 	KUNIT_EXPECT_PTR_EQ(test, by_name->kp.addr, probe->kp.addr);
 	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&by_name->kp));
 
@@ -113,26 +87,26 @@ static void kp_ft_where(struct kunit *test)
 
 	/* No instruction begins inside the call, or inside the nop that it replaced. */
 	for (i = 1; i < MCOUNT_INSN_SIZE; i++) {
-		inside = kp_ft_new(test, (void *)entry + i);
-		KUNIT_EXPECT_EQ_MSG(test, kp_ft_register(test, inside), -EILSEQ, "+%d", i);
+		inside = kp_new(test, (void *)entry + i);
+		KUNIT_EXPECT_EQ_MSG(test, kp_register(test, inside), -EILSEQ, "+%d", i);
 		KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&inside->kp));
 	}
 	/* The next instruction is not ftrace's. */
-	inside = kp_ft_new(test, (void *)entry + MCOUNT_INSN_SIZE);
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, inside), 0);
+	inside = kp_new(test, (void *)entry + MCOUNT_INSN_SIZE);
+	KUNIT_ASSERT_EQ(test, kp_register(test, inside), 0);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&inside->kp));
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
 	KUNIT_EXPECT_EQ(test, inside->pre, 1);
 	KUNIT_EXPECT_EQ(test, probe->pre, 2);
 
-	kp_ft_unregister(test, probe);
+	kp_unregister(test, probe);
 	/* The flag stays, since handlers may still read it; the next registration clears it. */
 	probe->kp.addr = inside->kp.addr;
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&probe->kp));
-	kp_ft_unregister(test, probe);
+	kp_unregister(test, probe);
 	probe->kp.addr = by_name->kp.addr;
-	kp_ft_unregister(test, by_name);
+	kp_unregister(test, by_name);
 	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(probe), !kp_ft_crowd);
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
 	KUNIT_EXPECT_EQ(test, probe->pre + by_name->pre, 4);
@@ -141,11 +115,11 @@ static void kp_ft_where(struct kunit *test)
 /* Registers are as after a breakpoint at the same address. */
 static void kp_ft_regs(struct kunit *test)
 {
-	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
+	struct kp_probe *probe = kp_new(test, kp_ft_target);
 	unsigned long addr;
 
 	probe->kp.post_handler = kp_ft_post;
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	addr = (unsigned long)probe->kp.addr;
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(0x1234), 0x1235);
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
@@ -169,21 +143,21 @@ static void kp_ft_regs(struct kunit *test)
 
 static int kp_ft_set_argument(struct kprobe *kp, struct pt_regs *regs)
 {
-	to_kp_ft(kp)->pre++;
+	kp_of(kp)->pre++;
 	kp_arg1(regs) += 10;
 	return 0;
 }
 
 static int kp_ft_divert(struct kprobe *kp, struct pt_regs *regs)
 {
-	to_kp_ft(kp)->pre++;
+	kp_of(kp)->pre++;
 	regs->ip = (unsigned long)kp_ft_elsewhere;
 	return 1;
 }
 
 static int kp_ft_return(struct kprobe *kp, struct pt_regs *regs)
 {
-	to_kp_ft(kp)->pre++;
+	kp_of(kp)->pre++;
 	regs->ax = 4711;
 	regs->ip = *(unsigned long *)regs->sp;
 	regs->sp += sizeof(unsigned long);
@@ -193,7 +167,7 @@ static int kp_ft_return(struct kprobe *kp, struct pt_regs *regs)
 /* Push the resume address, and redirect to a function that returns there. */
 static int kp_ft_call_first(struct kprobe *kp, struct pt_regs *regs)
 {
-	to_kp_ft(kp)->pre++;
+	kp_of(kp)->pre++;
 	regs->sp -= sizeof(unsigned long);
 	*(unsigned long *)regs->sp = (unsigned long)kp->addr + MCOUNT_INSN_SIZE;
 	regs->ip = (unsigned long)kp_ft_add_thousand;
@@ -202,53 +176,53 @@ static int kp_ft_call_first(struct kprobe *kp, struct pt_regs *regs)
 
 static void kp_ft_post_divert(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	to_kp_ft(kp)->post++;
+	kp_of(kp)->post++;
 	regs->ip = (unsigned long)kp_ft_elsewhere;
 }
 
 static void kp_ft_diversions(struct kunit *test)
 {
-	struct kp_ft_probe *older = kp_ft_new(test, kp_ft_target);
-	struct kp_ft_probe *probe = kp_ft_new(test, kp_ft_target);
+	struct kp_probe *older = kp_new(test, kp_ft_target);
+	struct kp_probe *probe = kp_new(test, kp_ft_target);
 
 	older->kp.post_handler = kp_ft_post;
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, older), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, older), 0);
 
 	probe->kp.pre_handler = kp_ft_set_argument;
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 12);
 	KUNIT_EXPECT_EQ(test, older->pre, 1);
 	KUNIT_EXPECT_EQ(test, older->post, 1);
-	kp_ft_unregister(test, probe);
+	kp_unregister(test, probe);
 
 	/* After a redirection, handlers of other probes at the address are not called. */
 	probe->kp.pre_handler = kp_ft_divert;
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
 	KUNIT_EXPECT_EQ(test, older->pre, 1);
 	KUNIT_EXPECT_EQ(test, older->post, 1);
-	kp_ft_unregister(test, probe);
+	kp_unregister(test, probe);
 
 	probe->kp.pre_handler = kp_ft_return;
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 4711);
 	KUNIT_EXPECT_EQ(test, older->pre + older->post, 2);
-	kp_ft_unregister(test, probe);
+	kp_unregister(test, probe);
 
 	probe->kp.pre_handler = kp_ft_call_first;
 	probe->pre = 0;
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 1002);
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 	KUNIT_EXPECT_EQ(test, older->pre + older->post, 2);
-	kp_ft_unregister(test, probe);
+	kp_unregister(test, probe);
 
 	probe->kp.pre_handler = NULL;
 	probe->kp.post_handler = kp_ft_post_divert;
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
 	KUNIT_EXPECT_EQ(test, older->pre + older->post, 4);
-	kp_ft_unregister(test, probe);
+	kp_unregister(test, probe);
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 2);
 }
 
@@ -297,12 +271,8 @@ static struct kunit_case kp_ft_cases[] = {
 	KUNIT_CASE(kp_ft_diversions),
 	KUNIT_CASE(kp_ft_patched_before),
 	KUNIT_CASE(kp_ft_orders),
-	KUNIT_CASE(kp_ft_switches),
 	KUNIT_CASE(kp_ft_batch),
 	KUNIT_CASE(kp_ft_batch_refused),
-	KUNIT_CASE(kp_ft_missed),
-	KUNIT_CASE(kp_ft_interrupted),
-	KUNIT_CASE(kp_ft_nmi),
 	KUNIT_CASE(kp_ft_rcu_idle),
 	KUNIT_CASE(kp_ft_stacks),
 	KUNIT_CASE(kp_ft_return_orders),

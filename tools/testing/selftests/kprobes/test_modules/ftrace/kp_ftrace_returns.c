@@ -89,7 +89,7 @@ void kp_ft_return_orders(struct kunit *test)
 	unsigned int there = 0, step, i, calls[4] = {};
 	void *own = kp_ft_own_trampoline(test);
 	struct kp_ft_return *ret[2];
-	struct kp_ft_probe *probe[2];
+	struct kp_probe *probe[2];
 	struct kprobe *kps[4];
 	u32 random = 54321;
 
@@ -97,7 +97,7 @@ void kp_ft_return_orders(struct kunit *test)
 		kunit_skip(test, "no return probes in this kernel");
 	for (i = 0; i < 2; i++) {
 		ret[i] = kp_ft_new_return(test, kp_ft_target, i);
-		probe[i] = kp_ft_new(test, kp_ft_target);
+		probe[i] = kp_new(test, kp_ft_target);
 		kps[i] = &ret[i]->rp.kp;
 		kps[2 + i] = &probe[i]->kp;
 	}
@@ -108,11 +108,11 @@ void kp_ft_return_orders(struct kunit *test)
 		if (there & BIT(i) && i < 2)
 			kunit_release_action(test, kp_ft_unregister_return, &ret[i]->rp);
 		else if (there & BIT(i))
-			kp_ft_unregister(test, probe[i - 2]);
+			kp_unregister(test, probe[i - 2]);
 		else if (i < 2)
 			kp_ft_register_return(test, ret[i]);
 		else
-			KUNIT_ASSERT_EQ(test, kp_ft_register(test, probe[i - 2]), 0);
+			KUNIT_ASSERT_EQ(test, kp_register(test, probe[i - 2]), 0);
 		there ^= BIT(i);
 		if (there)
 			kp_ft_expect_own(test, kps[__ffs(there)], own, there == BIT(0));
@@ -134,7 +134,7 @@ void kp_ft_return_orders(struct kunit *test)
 
 static int kp_ft_call_target(struct kprobe *kp, struct pt_regs *regs)
 {
-	to_kp_ft(kp)->pre++;
+	container_of(kp, struct kp_probe, kp)->pre++;
 	kp_ft_target(1);
 	return 0;
 }
@@ -147,7 +147,7 @@ void kp_ft_return_alone(struct kunit *test)
 {
 	struct kp_ft_return *ret = kp_ft_new_return(test, kp_ft_target, false);
 	struct kp_ft_return *idle = kp_ft_new_return(test, kp_ft_wakes, false);
-	struct kp_ft_probe *outer = kp_ft_new(test, kp_ft_other);
+	struct kp_probe *outer = kp_new(test, kp_ft_other);
 	int i;
 
 	if (!IS_ENABLED(CONFIG_KRETPROBES))
@@ -160,7 +160,7 @@ void kp_ft_return_alone(struct kunit *test)
 	}
 
 	outer->kp.pre_handler = kp_ft_call_target;
-	KUNIT_ASSERT_EQ(test, kp_ft_register(test, outer), 0);
+	KUNIT_ASSERT_EQ(test, kp_register(test, outer), 0);
 	for (i = 1; i <= 3; i++) {
 		KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
 		KUNIT_EXPECT_EQ(test, outer->pre, i);

@@ -229,7 +229,7 @@ static __nocfi int kp_walk_sleeper(struct task_struct *task)
 
 static __nocfi int kp_walk(unsigned int first)
 {
-	kp_find_ret_addr = kp_find_ret_addr ?: kp_own(kretprobe_find_ret_addr);
+	kp_find_ret_addr = kp_find_ret_addr ?: kp_own_function(kretprobe_find_ret_addr);
 	if (!kp_find_ret_addr)
 		return -EOPNOTSUPP;
 	if (!first)

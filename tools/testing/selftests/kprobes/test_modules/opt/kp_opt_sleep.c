@@ -383,7 +383,7 @@ static void kp_opt_busy_wait(struct kunit *test)
 	struct kp_opt_probe *probe;
 
 	kp_needs_preemption(test);
-	probe = kp_waiter_start(test, kp_own(wait_for_kprobe_optimizer));
+	probe = kp_waiter_start(test, kp_own_function(wait_for_kprobe_optimizer));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(kp_waiter.task->__state) & TASK_IDLE, TASK_IDLE);
 	WRITE_ONCE(kp_busy.release, true);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&kp_waiter.done, 30 * HZ), 0);
