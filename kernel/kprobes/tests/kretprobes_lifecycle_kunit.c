@@ -173,36 +173,6 @@ static void kp_ret_lifecycle_unregistered_in_depth(struct kunit *test)
 }
 
 #ifdef CONFIG_X86
-static __nocfi void kp_ret_lifecycle_many(struct kunit *test)
-{
-	struct kretprobe **rps = kunit_kcalloc(test, KP_RET_MANY, sizeof(*rps), GFP_KERNEL);
-	struct kp_probe *probe;
-	int i, again, wrong = 0;
-
-	KUNIT_ASSERT_NOT_NULL(test, rps);
-	for (i = 0; i < KP_RET_MANY; i++)
-		rps[i] = &kp_new(test, kp_ret_many[i])->rp;
-	KUNIT_ASSERT_EQ(test, register_kretprobes(rps, KP_RET_MANY), 0);
-	/* The last call of each function is not probed. */
-	for (again = 0; again < 4; again++) {
-		if (again == 3)
-			unregister_kretprobes(rps, KP_RET_MANY);
-		for (i = 0; i < KP_RET_MANY; i++) {
-			long (*fn)(long) = kp_ret_many[i];
-
-			wrong += fn(i) != i + 1;
-		}
-	}
-	for (i = 0; i < KP_RET_MANY; i++) {
-		probe = kp_of(rps[i]);
-		wrong += atomic_read(&probe->entries) != 3;
-		wrong += atomic_read(&probe->returns) != 3;
-		wrong += probe->value != i + 1;
-		wrong += probe->rp.nmissed != 0;
-	}
-	KUNIT_EXPECT_EQ(test, wrong, 0);
-}
-
 /*
  * Another task must run once in 32 ticks. A guest may miss some; a batch that never reschedules
  * takes hundreds.
@@ -329,7 +299,6 @@ static struct kunit_case kp_ret_lifecycle_cases[] = {
 	KUNIT_CASE(kp_ret_lifecycle_switched_in_flight),
 	KUNIT_CASE(kp_ret_lifecycle_unregistered_in_depth),
 #ifdef CONFIG_X86
-	KUNIT_CASE_SLOW(kp_ret_lifecycle_many),
 	KUNIT_CASE_SLOW(kp_ret_lifecycle_batch_reschedules),
 #endif
 	{}

@@ -157,10 +157,24 @@ static const char *kp_rs_wrong(struct kunit *test, enum kp_where where,
 	return NULL;
 }
 
-static void kp_rs_frames(struct kunit *test, enum kp_where where, const char *what,
-			 const struct kp_trace *trace)
+static const struct kp_rs_trace {
+	enum kp_where where;
+	const char *what;
+	const struct kp_trace *trace;
+} kp_rs_traces[] = {
+	{ KP_IN_FUNCTION, "function", &kp_rs_callee },
+	{ KP_IN_ENTRY, "entry handler", &kp.entry },
+	{ KP_IN_RETURN, "return handler", &kp.ret },
+	{ KP_ENTRY_REGS, "registers at the entry", &kp.entry_regs },
+	{ KP_RETURN_REGS, "registers at the return", &kp.ret_regs },
+};
+
+KUNIT_ARRAY_PARAM_DESC(kp_rs_trace, kp_rs_traces, what);
+
+static void kp_rs_frames(struct kunit *test)
 {
 	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
+	const struct kp_rs_trace *checked = test->param_value;
 	unsigned int callers = 0;
 	const char *wrong;
 	int i;
@@ -179,40 +193,16 @@ static void kp_rs_frames(struct kunit *test, enum kp_where where, const char *wh
 			*reference = kp_rs_callee;
 			continue;
 		}
-		wrong = kp_rs_wrong(test, where, trace, reference, callers);
+		wrong = kp_rs_wrong(test, checked->where, checked->trace, reference, callers);
 		if (wrong) {
-			KUNIT_FAIL(test, "%s, %d return probes%s: %s", what, kp_rs_sets[i].nr,
-				   kp_rs_sets[i].kprobe ? " and a kprobe" : "", wrong);
-			kp_rs_show(test, what, trace);
+			KUNIT_FAIL(test, "%s, %d return probes%s: %s", checked->what,
+				   kp_rs_sets[i].nr, kp_rs_sets[i].kprobe ? " and a kprobe" : "",
+				   wrong);
+			kp_rs_show(test, checked->what, checked->trace);
 			kp_rs_show(test, "without", reference);
 		}
 	}
 	kp_rs_save = false;
-}
-
-static void kp_rs_frames_function(struct kunit *test)
-{
-	kp_rs_frames(test, KP_IN_FUNCTION, "function", &kp_rs_callee);
-}
-
-static void kp_rs_frames_entry_handler(struct kunit *test)
-{
-	kp_rs_frames(test, KP_IN_ENTRY, "entry handler", &kp.entry);
-}
-
-static void kp_rs_frames_return_handler(struct kunit *test)
-{
-	kp_rs_frames(test, KP_IN_RETURN, "return handler", &kp.ret);
-}
-
-static void kp_rs_frames_entry_regs(struct kunit *test)
-{
-	kp_rs_frames(test, KP_ENTRY_REGS, "registers at the entry", &kp.entry_regs);
-}
-
-static void kp_rs_frames_return_regs(struct kunit *test)
-{
-	kp_rs_frames(test, KP_RETURN_REGS, "registers at the return", &kp.ret_regs);
 }
 
 /* For the script, which checks the log */
@@ -344,11 +334,7 @@ static void kp_rs_frames_interrupts(struct kunit *test)
 }
 
 static struct kunit_case kp_rs_frames_cases[] = {
-	KUNIT_CASE(kp_rs_frames_function),
-	KUNIT_CASE(kp_rs_frames_entry_handler),
-	KUNIT_CASE(kp_rs_frames_return_handler),
-	KUNIT_CASE(kp_rs_frames_entry_regs),
-	KUNIT_CASE(kp_rs_frames_return_regs),
+	KUNIT_CASE_PARAM(kp_rs_frames, kp_rs_trace_gen_params),
 	KUNIT_CASE(kp_rs_frames_dumps),
 	KUNIT_CASE_SLOW(kp_rs_frames_interrupts),
 	{}

@@ -142,6 +142,7 @@ static struct notifier_block kp_rs_step_nb = {
 
 static void kp_rs_step_unregister(void *unused)
 {
+	kp_rs_untraced = false;
 	unregister_die_notifier(&kp_rs_step_nb);
 }
 
@@ -177,7 +178,6 @@ static void kp_rs_step_unset(void *unused)
 {
 	int i;
 
-	kp_rs_untraced = false;
 	for (i = 0; i < KP_PROBES; i++) {
 		if (kp_rs_step_rps[i].kp.addr)
 			unregister_kretprobe(&kp_rs_step_rps[i]);
@@ -211,75 +211,102 @@ static int kp_rs_step_set(int nr, bool silent)
 	return 0;
 }
 
-static void kp_rs_step_every(struct kunit *test)
+/*
+ * Step through a call. If @reference has no entries, fill it, without probes; else compare traces
+ * with it. Return: the result of kp_rs_loop().
+ */
+static noinline long kp_rs_step_call(struct kunit *test, void *entry, struct kp_trace *reference)
 {
-	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
-	unsigned int i, without = 0;
+	bool compare = reference->nr;
 	unsigned long flags;
 	long ret;
-	int nr, round;
+
+	memset(&kp_step, 0, offsetof(typeof(kp_step), now));
+	kp_step.entry = entry;
+	if (compare) {
+		kp_step.reference = reference;
+		kp_step.callers = kp_rs_callers(test);
+		kp_step.back = reference->entry[reference->nr - kp_step.callers];
+	}
+	kp_rs_save = !compare;
+	local_irq_save(flags);
+	WRITE_ONCE(kp_step.task, current);
+	kp_rs_set_tf();
+	ret = kp_rs_loop(1);
+	kp_rs_clear_tf();
+	WRITE_ONCE(kp_step.task, NULL);
+	local_irq_restore(flags);
+	kp_rs_save = false;
+	if (!compare)
+		*reference = kp_rs_callee;
+	return ret;
+}
+
+/* Prepare for calls of @entry. Return: a trace without entries. */
+static struct kp_trace *kp_rs_step_begin(struct kunit *test, void *entry)
+{
+	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, reference);
 	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_rs_step_nb), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_step_unregister, NULL), 0);
+	kp_rs_untraced = entry == kp_rs_probed_untraced;
+	return reference;
+}
+
+/* No trace was wrong. */
+static void kp_rs_step_expect(struct kunit *test, const char *what,
+			      const struct kp_trace *reference)
+{
+	unsigned int i;
+
+	kunit_info(test, "%s: %u steps, %u in thunks, %u looked at; stacks wrong: %u, by registers %u\n",
+		   what, kp_step.steps, kp_step.thunks, kp_step.looks, kp_step.wrong,
+		   kp_step.wrong_regs);
+	KUNIT_EXPECT_EQ_MSG(test, kp_step.wrong + kp_step.wrong_regs, 0, "%s", what);
+	for (i = 0; i < kp_step.nr_shown; i++)
+		kp_rs_show(test, "step", &kp_step.shown[i]);
+	if (kp_step.nr_shown)
+		kp_rs_show(test, "without", reference);
+}
+
+/*
+ * Round -1 makes the reference. Other rounds are without and with return probes; the last one has
+ * a return probe without a handler.
+ */
+static void kp_rs_step_every(struct kunit *test)
+{
+	static const char *const rounds[KP_PROBES + 2] = {
+		"no return probe", "1 return probe", "2 return probes", "3 return probes",
+		"1 without a handler",
+	};
+	struct kp_trace *reference = kp_rs_step_begin(test, kp_rs_probed_untraced);
+	unsigned int without = 0;
+	int round;
+
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_step_unset, NULL), 0);
-	kp_rs_untraced = true;
-	/*
-	 * Round -1 makes the reference. Other rounds are without and with return probes; the
-	 * last one has a return probe without a handler.
-	 */
 	for (round = -1; round <= KP_PROBES + 1; round++) {
 		bool silent = round > KP_PROBES;
 
-		nr = silent ? 1 : round;
-		if (nr > 0)
-			KUNIT_ASSERT_EQ(test, kp_rs_step_set(nr, silent), 0);
-		memset(&kp_step, 0, offsetof(typeof(kp_step), now));
-		kp_step.entry = kp_rs_probed_untraced;
-		if (nr >= 0) {
-			kp_step.reference = reference;
-			kp_step.callers = kp_rs_callers(test);
-			kp_step.back = reference->entry[reference->nr - kp_step.callers];
-		}
-		kp_rs_save = nr < 0;
+		if (round > 0)
+			KUNIT_ASSERT_EQ(test, kp_rs_step_set(silent ? 1 : round, silent), 0);
 		kp_rs_step_returns = 0;
-
-		/* Make all calls in one place: return addresses must not differ. */
-		local_irq_save(flags);
-		WRITE_ONCE(kp_step.task, current);
-		kp_rs_set_tf();
-		ret = kp_rs_loop(1);
-		kp_rs_clear_tf();
-		WRITE_ONCE(kp_step.task, NULL);
-		local_irq_restore(flags);
-
-		KUNIT_EXPECT_EQ(test, ret, 2);
-		kp_rs_save = false;
-		if (nr < 0) {
-			*reference = kp_rs_callee;
+		/* Keep the loop's body in one place: return addresses must not differ. */
+		OPTIMIZER_HIDE_VAR(round);
+		KUNIT_EXPECT_EQ(test, kp_rs_step_call(test, kp_rs_probed_untraced, reference), 2);
+		if (round < 0)
 			continue;
-		}
-		kunit_info(test, "%d return probes%s: %u steps, %u of them in thunks; stacks wrong: %u, by registers %u\n",
-			   nr, silent ? ", no handler" : "", kp_step.steps, kp_step.thunks,
-			   kp_step.wrong, kp_step.wrong_regs);
-		KUNIT_EXPECT_EQ(test, kp_rs_step_returns, silent ? 0 : nr);
-		KUNIT_EXPECT_EQ(test, kp_step.wrong, 0);
-		KUNIT_EXPECT_EQ(test, kp_step.wrong_regs, 0);
-		for (i = 0; i < kp_step.nr_shown; i++)
-			kp_rs_show(test, "step", &kp_step.shown[i]);
-		if (kp_step.nr_shown)
-			kp_rs_show(test, "without", reference);
+		kp_rs_step_expect(test, rounds[round], reference);
+		KUNIT_EXPECT_EQ(test, kp_rs_step_returns, silent ? 0 : round);
 		/*
 		 * Return probes add steps. A further one need not: the first may have to
 		 * search, if its CPU's own instance is taken.
 		 */
 		KUNIT_EXPECT_GT(test, kp_step.steps, without);
-		if (!nr)
+		if (!round)
 			without = kp_step.steps;
 		kp_rs_step_unset(NULL);
-		kp_rs_untraced = true;
 	}
-	kp_rs_untraced = false;
 }
 
 /*
@@ -346,83 +373,36 @@ static struct kprobe kp_rs_redirect_kp;
 
 static void kp_rs_redirect_unset(void *unused)
 {
-	kp_rs_untraced = false;
-	if (kp_rs_redirect_kp.addr)
-		unregister_kprobe(&kp_rs_redirect_kp);
-	kp_rs_redirect_kp.addr = NULL;
+	unregister_kprobe(&kp_rs_redirect_kp);
 }
 
-/* Return: the result of kp_rs_loop(). */
-static long kp_rs_redirect_step(void)
+static void kp_rs_redirect_set(struct kunit *test, void *entry)
 {
-	unsigned long flags;
-	long ret;
-
-	local_irq_save(flags);
-	WRITE_ONCE(kp_step.task, current);
-	kp_rs_set_tf();
-	ret = kp_rs_loop(1);
-	kp_rs_clear_tf();
-	WRITE_ONCE(kp_step.task, NULL);
-	local_irq_restore(flags);
-	return ret;
+	kp_rs_redirect_kp = (struct kprobe){ .addr = entry, .pre_handler = kp_rs_redirect_pre };
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_rs_redirect_kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_redirect_unset, NULL), 0);
+	kp_rs_settle(&kp_rs_redirect_kp);
 }
 
 /* Redirect at an entry with ftrace's call, or (@untraced) at one without. */
 static void kp_rs_step_redirect(struct kunit *test, bool untraced)
 {
-	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
 	void *entry = untraced ? kp_rs_probed_untraced : kp_rs_probed;
-	unsigned int i, j;
-	long ret;
-	int nr;
+	struct kp_trace *reference = kp_rs_step_begin(test, entry);
+	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, reference);
-	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_rs_step_nb), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_step_unregister, NULL), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_redirect_unset, NULL), 0);
-	kp_rs_untraced = untraced;
-	for (nr = -1; nr < (int)ARRAY_SIZE(kp_rs_redirects); nr++) {
-		if (!nr) {
-			memset(&kp_rs_redirect_kp, 0, sizeof(kp_rs_redirect_kp));
-			kp_rs_redirect_kp.addr = entry;
-			kp_rs_redirect_kp.pre_handler = kp_rs_redirect_pre;
-			ret = register_kprobe(&kp_rs_redirect_kp);
-			if (ret)
-				kp_rs_redirect_kp.addr = NULL;
-			KUNIT_ASSERT_EQ(test, ret, 0);
-			kp_rs_settle(&kp_rs_redirect_kp);
-		}
-		memset(&kp_step, 0, offsetof(typeof(kp_step), now));
-		kp_step.entry = entry;
-		if (nr >= 0) {
-			kp_rs_redirect = &kp_rs_redirects[nr];
-			kp_step.reference = reference;
-			kp_step.callers = kp_rs_callers(test);
-			kp_step.back = reference->entry[reference->nr - kp_step.callers];
-		}
-		kp_rs_save = nr < 0;
+	for (i = -1; i < (int)ARRAY_SIZE(kp_rs_redirects); i++) {
+		if (!i)
+			kp_rs_redirect_set(test, entry);
+		if (i >= 0)
+			kp_rs_redirect = &kp_rs_redirects[i];
 		kp_rs_redirect_hits = 0;
-
-		/* Make all calls in one place: return addresses must not differ. */
-		ret = kp_rs_redirect_step();
-
-		KUNIT_EXPECT_EQ(test, ret, 2);
-		kp_rs_save = false;
-		if (nr < 0) {
-			*reference = kp_rs_callee;
+		OPTIMIZER_HIDE_VAR(i);
+		KUNIT_EXPECT_EQ(test, kp_rs_step_call(test, entry, reference), 2);
+		if (i < 0)
 			continue;
-		}
-		i = kp_step.wrong + kp_step.wrong_regs;
-		kunit_info(test, "%s: %u steps, %u looked at; stacks wrong: %u, by registers %u\n",
-			   kp_rs_redirect->what, kp_step.steps, kp_step.looks, kp_step.wrong,
-			   kp_step.wrong_regs);
 		KUNIT_EXPECT_EQ_MSG(test, kp_rs_redirect_hits, 1, "%s", kp_rs_redirect->what);
-		KUNIT_EXPECT_EQ_MSG(test, i, 0, "%s", kp_rs_redirect->what);
-		for (j = 0; j < kp_step.nr_shown && j < 3; j++)
-			kp_rs_show(test, "step", &kp_step.shown[j]);
-		if (i)
-			kp_rs_show(test, "without", reference);
+		kp_rs_step_expect(test, kp_rs_redirect->what, reference);
 	}
 }
 
