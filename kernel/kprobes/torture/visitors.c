@@ -92,6 +92,7 @@ struct visit {
 static struct visitor visitors[VISITORS] = {
 	[0 ... VISITORS - 1] = { .wanted = VISIT_ANY },
 };
+
 /* The innermost call on this CPU */
 static DEFINE_PER_CPU(struct visit *, visiting);
 /* Number of calls that had to run a handler */
