@@ -12,7 +12,7 @@ ARCHES ?=
 MUTANTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all $(MORE_TESTS) test-archs test-clients test-outside torture fuzz attach-times \
+.PHONY: help demo test test-all $(MORE_TESTS) test-fred test-archs test-clients test-outside torture fuzz attach-times \
 	mutants litmus bench shell tree kernel modules check patches bisect bisect-sample clean
 
 help:
@@ -42,10 +42,12 @@ help:
 	@echo 'make test-kcfi  the tests of handlers in a kernel built by clang with kCFI'
 	@echo 'make test-ibt  most tests on a processor that enforces IBT, in Bochs: slow'
 	@echo '                TESTS="api insn"       these only'
+	@echo 'make test-fred the same with FRED, in a newer Bochs'
 	@echo 'make test-kunit  the KUnit suites that need no module, built into a small kernel'
 	@echo '                TESTS=kretprobes_errno   this one only; a suite, or a glob'
 	@echo 'make torture  the torture test: probes change while all CPUs hit them'
 	@echo '                VARIANT=debug MINUTES=60 SEED=1 CASE=6'
+	@echo '                INTERLEAVE=1           emulated CPUs take turns at any instruction'
 	@echo 'make fuzz     random instructions, executed by kprobes and by the CPU, and compared;'
 	@echo '                and random arguments for all interfaces'
 	@echo '                SEED=1 COUNT=1000000 MINUTES=60'
@@ -83,6 +85,8 @@ help:
 	@echo 'BASE=7.3      another base kernel than 6.12, and all of the above in out/7.3; there is one'
 	@echo '                for each series/base-*'
 	@echo 'KERNEL_SRC=   a directory or tarball of any Linux 6.12.y, or BASE.y, as the base kernel'
+	@echo 'QEMU=backports     the QEMU of Debian backports, or of the release that is named; unpacked'
+	@echo '                in out, and not installed'
 	@echo 'ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h'
 
 demo: modules
@@ -133,7 +137,10 @@ test-kcfi:
 	@series/scripts/kcfi.sh $(TESTS)
 
 test-ibt:
-	@series/scripts/ibt.sh $(TESTS)
+	@series/scripts/bochs.sh ibt $(TESTS)
+
+test-fred:
+	@series/scripts/bochs.sh fred $(TESTS)
 
 test-kunit:
 	@series/scripts/kunit.sh $(TESTS)

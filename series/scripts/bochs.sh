@@ -1,17 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the tests of `default` on a processor that enforces IBT: in Bochs, since QEMU emulates none.
-# Debian's Bochs does so since trixie; it is unpacked in out/bochs, and not installed. Bochs is many
-# times slower than QEMU, so tests that take long there are left out, and tests that need a kernel
-# command line of their own. One test also runs with ibt=off.
+# Runs the tests of `default` on a processor that QEMU does not emulate, in Bochs: one that enforces
+# IBT, or one with FRED, and IBT as well. Debian's Bochs has the first since trixie and the second
+# since forky; it is unpacked in out, and not installed. Bochs is many times slower than QEMU, so
+# tests that take long there are left out, and tests that need a kernel command line of their own.
+# One test also runs with ibt=off.
 #
-#	series/scripts/ibt.sh [TEST...]
+#	series/scripts/bochs.sh ibt|fred [TEST...]
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+feature=${1:?usage: series/scripts/bochs.sh ibt|fred [TEST...]}
+shift
+case $feature in
+ibt)
+	release=trixie
+	message='CET detected: Indirect Branch Tracking enabled'
+	;;
+fred)
+	release=forky
+	message='Initialize FRED on CPU0'
+	export CPU=wildcat_lake APPEND="fred=on ${APPEND:-}"
+	;;
+*) die "no '$feature': ibt or fred" ;;
+esac
 start=$(date +%s)
 # The names of all guests, for the report at the end
 guests=()
@@ -24,15 +39,15 @@ special='boot-events|context-oops|ftrace-dead|kexec|opt-bpf-interpreter|opt-retu
 
 get_bochs()
 {
-	export BOCHS=$SHARED/bochs
+	export BOCHS=$SHARED/bochs-$release
 
 	(
-		lock bochs "$SHARED"
+		lock "bochs-$release" "$SHARED"
 		[ ! -d "$BOCHS" ] || exit 0
 		# Bochs depends on one of several front ends; bochs-term is the smallest.
 		unpack_package "$BOCHS" \
 			"bochs bochs-term bochsbios genisoimage isolinux syslinux-common:amd64" \
-			trixie "unpack Debian's bochs 3.0 and what it needs in ${BOCHS#"$TOP"/}" all
+			"$release" "unpack $release's bochs and what it needs in ${BOCHS#"$TOP"/}" all
 	) || exit
 }
 
@@ -49,13 +64,13 @@ run_guest()
 	add_results "$log"
 }
 
-# check_enforced NAME: was IBT enforced in that guest?
-check_enforced()
+# check_feature NAME: did that guest's kernel use the feature?
+check_feature()
 {
-	if grep -q 'CET detected: Indirect Branch Tracking enabled' "$OUT/log/console-$1.log"; then
-		ok "$1: the processor enforces IBT"
+	if grep -q "$message" "$OUT/log/console-$1.log"; then
+		ok "$1: the kernel uses $feature"
 	else
-		not_ok "$1: the processor enforces IBT"
+		not_ok "$1: the kernel uses $feature"
 	fi
 }
 
@@ -63,16 +78,16 @@ check_enforced()
 "$TOP/series/scripts/modules.sh" default
 get_bochs
 if [ $# -gt 0 ]; then
-	run_guest ibt "$@"
-	check_enforced ibt
+	run_guest "$feature" "$@"
+	check_feature "$feature"
 else
 	mapfile -t tests < <(test_programs "$OUT/linux" | grep -vxE "$slow|$special")
-	run_guest ibt "${tests[@]}"
-	check_enforced ibt
-	APPEND="${APPEND:-} ibt=off" run_guest ibt-off insn-ibt
+	run_guest "$feature" "${tests[@]}"
+	check_feature "$feature"
+	[ "$feature" != ibt ] || APPEND="${APPEND:-} ibt=off" run_guest ibt-off insn-ibt
 fi
 for name in "${guests[@]}"; do
 	grep -E '^[^ ]+ +not ok: ' "$OUT/log/guest-$name.log" || true
 done
-say "default with IBT in $(($(date +%s) - start)) s"
+say "default with $feature in $(($(date +%s) - start)) s"
 sum_up
