@@ -201,13 +201,35 @@ as_root()
 guest_packages()
 {
 	variant_arch "$1"
-	need_packages "qemu-system-${arch[package]}" busybox-static kmod make
+	need_packages busybox-static kmod make
+	if [ -n "${QEMU:-}" ]; then
+		newer_qemu
+	else
+		need_packages "qemu-system-${arch[package]}"
+	fi
 	case ${arch[name]} in
 	x86_64) return ;;
 	i386) need_multilib ;;
 	*) need_packages "libc6-dev-${arch[debian]}-cross" ;;
 	esac
 	[ -n "${BUSYBOX:-}" ] || foreign_busybox "${arch[debian]}"
+}
+
+# newer_qemu: sets QEMU, which is `backports` or the name of a release of Debian, to the directory
+# where its QEMU is unpacked. QEMU before 8.2 loses flags in cmpxchg16b, for example.
+newer_qemu()
+{
+	local release=$QEMU
+
+	[[ $QEMU != */* ]] || return 0
+	[ "$QEMU" != backports ] ||
+		release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)-backports
+	export QEMU=$SHARED/qemu-${arch[package]}-$release
+	(
+		lock "${QEMU##*/}" "$SHARED"
+		[ -d "$QEMU" ] || unpack_package "$QEMU" "qemu-system-${arch[package]}:amd64" \
+			"$release" "unpack a qemu-system-${arch[package]} in ${QEMU#"$TOP"/}" all
+	) || exit
 }
 
 # foreign_busybox ARCH: sets BUSYBOX for guests of another architecture than the host
@@ -226,21 +248,23 @@ foreign_busybox()
 # unpack_package DIRECTORY PACKAGE:ARCH RELEASE ADVICE: downloads a package of a release of
 # Debian, or of this machine's if RELEASE is empty, and unpacks it to DIRECTORY. It is not
 # installed, and apt's lists for it are kept apart from the machine's. PACKAGE may be several. With
-# a fifth argument, all that the packages depend on is unpacked there as well.
+# a fifth argument, all that the packages depend on is unpacked there as well; what backports lack of
+# it is the release's own.
 unpack_package()
 {
-	local dir=$1 package=$2 release=$3 mirror options packages deb fetch=(download)
+	local dir=$1 package=$2 release=$3 mirror options packages suites deb fetch=(download)
 
 	say "getting $package of Debian ${release:-as it is installed}"
 	read -ra mirror < <(debian_mirror)
 	rm -rf "$dir.new"
 	mkdir -p "$dir.new"/apt/{lists,cache/archives}/partial
-	printf 'deb [signed-by=%s] %s %s main\n' /usr/share/keyrings/debian-archive-keyring.gpg \
-		"${mirror[1]:-http://deb.debian.org/debian}" "${release:-${mirror[0]}}" \
-		>"$dir.new/apt/sources.list"
+	suites=("${release:-${mirror[0]}}")
+	[[ $release != *-backports ]] || suites+=("${release%-backports}")
+	printf "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] \
+${mirror[1]:-http://deb.debian.org/debian} %s main\n" "${suites[@]}" >"$dir.new/apt/sources.list"
 	options=(-o Dir::Etc::sourceparts=- -o Dir::Etc::sourcelist="$dir.new/apt/sources.list"
 		-o Dir::State::lists="$dir.new/apt/lists" -o Dir::State::status=/dev/null
-		-o Dir::Cache="$dir.new/apt/cache")
+		-o Dir::Cache="$dir.new/apt/cache" -o APT::Default-Release="${suites[0]}")
 	case $package in
 	*:all) ;;
 	*) options+=(-o APT::Architecture="${package#*:}" -o APT::Architectures="${package#*:}") ;;

@@ -7,8 +7,8 @@
 #
 # VARIANT may be the base kernel, as a control. MINUTES is the time of all cases together, 5 by
 # default. With the same SEED, the writers make the same changes. With CASE=N in the environment,
-# only that case runs. Each case ends with the last lines of kprobe_torture, and the whole with a
-# line "N passed, M failed".
+# only that case runs. With INTERLEAVE=1, CPUs take turns at any instruction, see vmtest.sh. Each
+# case ends with the last lines of kprobe_torture, and the whole with a line "N passed, M failed".
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -23,7 +23,8 @@ cases=9
 [[ ${CASE:-1} =~ ^[1-$cases]$ ]] || die "CASE is a number from 1 to $cases, not '$CASE'"
 
 "$TOP/series/scripts/modules.sh" "$variant"
-say "torture of $variant for $minutes minutes, SEED=$seed${CASE:+, CASE=$CASE}"
+say "torture of $variant for $minutes minutes, SEED=$seed${CASE:+, CASE=$CASE}" \
+	"${INTERLEAVE:+interleaved}"
 APPEND="kp_oops TORTURE_SEED=$seed ${APPEND:-}"
 if [ -n "${CASE:-}" ]; then
 	APPEND+=" TORTURE_CASE=$CASE TORTURE_S=$((minutes * 60))"

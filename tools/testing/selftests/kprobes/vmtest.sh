@@ -51,6 +51,10 @@ environment:
               which is for the host's architecture
   GUEST_ROOT=/    with -R, a directory to use in place of the host's root: the root of
               a Debian whose programs the kernel can run
+  QEMU=       the directory that Debian's qemu-system-* for this machine is unpacked in,
+              with all that it depends on; default the installed one
+  INTERLEAVE= if set, CPUs that QEMU emulates in one thread take turns at any
+              instruction, and at random times
   BOCHS=      boot in Bochs in place of QEMU, for x86_64 and without -H and -R: the
               directory that Debian's bochs, bochsbios, genisoimage, isolinux and
               syslinux-common are unpacked in, with all that they depend on. SMP=2
@@ -99,17 +103,39 @@ done
 guest_root=$(realpath "${GUEST_ROOT:-/}")
 [ -d "$guest_root/usr" ] || die "GUEST_ROOT=$guest_root: there is no root"
 
-qemu_program=qemu-system-${arch[qemu]}
+# unpacked_qemu PROGRAM: sets emulator to the command that runs a program in $QEMU, with the C
+# library there, since the host's may be too old
+unpacked_qemu()
+{
+	local lib=lib/x86_64-linux-gnu loader
+
+	QEMU=$(realpath "$QEMU")
+	for loader in "$QEMU"/{,usr/}$lib/ld-linux-x86-64.so.2; do
+		[ ! -x "$loader" ] || break
+	done
+	export QEMU_MODULE_DIR=$QEMU/usr/$lib/qemu
+	emulator=("$loader" --library-path "$QEMU/$lib:$QEMU/usr/$lib" "$QEMU/usr/bin/$1"
+		-L "$QEMU/usr/share/qemu" -L "$QEMU/usr/share/seabios")
+}
+
+# emulator_is MAJOR.MINOR: is QEMU's version at least that?
+emulator_is()
+{
+	[ "$(printf '%s\n' "$1" "$emulator_version" | sort -V | head -n 1)" = "$1" ]
+}
+
+emulator=("qemu-system-${arch[qemu]}") emulator_version=
+[ -z "${QEMU:-}" ] || unpacked_qemu "${emulator[0]}"
 if [ -n "${BOCHS:-}" ]; then
 	BOCHS=$(realpath "$BOCHS")
 	[ "${arch[name]}" = x86_64 ] || die "BOCHS= is for x86_64"
 	[ "$mode$host$rootfs" != shell ] || die "BOCHS= has no prompt"
 	[ -z "$host$rootfs" ] || die "BOCHS= shares no files with the guest"
-	qemu_program=$BOCHS/usr/bin/bochs-bin
+	emulator=("$BOCHS/usr/bin/bochs-bin")
 	ACCEL=bochs
 	SMP=${SMP:-2}
 fi
-for tool in "$qemu_program" busybox depmod; do
+for tool in "${emulator[0]}" busybox depmod; do
 	command -v "$tool" >/dev/null ||
 		die "$tool is missing" \
 			"install qemu-system-${arch[package]}, busybox-static and kmod"
@@ -130,12 +156,26 @@ i386) cc+=(-m32 -idirafter /usr/include/x86_64-linux-gnu) ;;
 esac
 
 if [ -z "${ACCEL:-}" ]; then
+	# With a thread for each CPU, every version of QEMU, 11.1 too, may execute stale code after
+	# another CPU has stored to the page: work item 4669 of its tracker. A kernel that patches
+	# its text dies, also without kprobes: by two switches of the graph tracer.
 	ACCEL=tcg,thread=single
 	# Arm flushes kernel pages one by one, and in a single thread each flush waits for the
 	# other CPU: a large range takes hours.
 	[ "${arch[name]}" != arm ] || ACCEL=tcg,thread=multi
 	! { [ "${arch[package]}" = x86 ] && grep -qwE 'vmx|svm' /proc/cpuinfo &&
 		[ -w /dev/kvm ]; } || ACCEL=kvm
+fi
+[ -n "${BOCHS:-}" ] ||
+	emulator_version=$("${emulator[@]}" --version | sed -n 's/.* version \([0-9.]*\).*/\1/p')
+if [ -n "${INTERLEAVE:-}" ]; then
+	[[ $ACCEL == tcg,thread=single* ]] || die "INTERLEAVE= needs ACCEL=tcg,thread=single"
+	# A block of translated code has one instruction, so a turn may end after any.
+	if emulator_is 8.1; then
+		ACCEL+=,one-insn-per-tb=on
+	else
+		QEMU_ARGS="${QEMU_ARGS:-} -singlestep"
+	fi
 fi
 SMP=${SMP:-$([ "${arch[package]}" = x86 ] && echo 4 || echo 2)}
 MEM=${MEM:-$([ -n "$rootfs" ] && echo 2G || echo 1G)}
@@ -269,7 +309,7 @@ in_bochs()
 }
 
 # start_bochs APPEND: boots from a CD, as Bochs itself does not load kernels. The processor
-# enforces IBT. MWAIT and the deadline timer of Bochs lose interrupts, so the kernel uses neither.
+# enforces IBT; of Bochs 3.1, wildcat_lake has FRED. MWAIT and the deadline timer of Bochs lose interrupts, so the kernel uses neither.
 # Linux 6.12 warns of its own thunks for ITS, which that processor is said to need, as they are
 # writable while a module is loaded. Time in the guest is the number of instructions.
 start_bochs()
@@ -294,7 +334,7 @@ start_bochs()
 	rm -r "$cd"
 	cat >"$work/bochsrc" <<-EOF
 		display_library: rfb, options="timeout=0"
-		cpu: model=tigerlake, count=$SMP, ips=50000000, reset_on_triple_fault=0
+		cpu: model=${CPU:-tigerlake}, count=$SMP, ips=50000000, reset_on_triple_fault=0
 		memory: guest=$mib, host=$mib
 		romimage: file=$BOCHS/usr/share/bochs/BIOS-bochs-latest, options=fastboot
 		vgaromimage: file=$BOCHS/usr/share/bochs/VGABIOS-lgpl-latest
@@ -346,7 +386,22 @@ start_guest()
 	[ -z "$shared_build" ] || share build "$shared_build"
 	# shellcheck disable=SC2206 # a list of words
 	args+=(${QEMU_ARGS:-})
-	exec "$qemu_program" "${args[@]}" "$@"
+	exec "${emulator[@]}" "${args[@]}" "$@"
+}
+
+# interrupt_turns: prints commands for QEMU's monitor. QEMU ends a turn when a CPU gets an
+# interrupt, or after 0.1 s. It also ends one when it stops all CPUs: do that after 0 to 4 ms, again
+# and again. Time stands still in the guest meanwhile.
+interrupt_turns()
+{
+	local pause
+
+	# The other end of the pipe stays open, and has nothing to read.
+	exec 4<> <(:)
+	while printf 'stop\ncont\n'; do
+		printf -v pause '0.00%04d' $((RANDOM % 4000))
+		read -r -t "$pause" <&4 || :
+	done
 }
 
 trouble='BUG:|BUG at |WARNING:|Oops|Kernel panic|general protection fault'
@@ -538,8 +593,15 @@ ktap=$logs/ktap-$name.log
 port=(-serial "file:$ktap")
 [ "${arch[device]}" = - ] || port=(-device "${arch[device]}" -chardev "file,id=ktap,path=$ktap"
 	-device "virtconsole,chardev=ktap")
-start_guest -serial "file:$console" "${port[@]}" -monitor none \
-	</dev/null >"$work/qemu.log" 2>&1 &
+if [ -n "${INTERLEAVE:-}" ]; then
+	mkfifo "$work/monitor"
+	interrupt_turns >"$work/monitor" 2>/dev/null &
+	start_guest -serial "file:$console" "${port[@]}" -monitor stdio \
+		<"$work/monitor" >/dev/null 2>"$work/qemu.log" &
+else
+	start_guest -serial "file:$console" "${port[@]}" -monitor none \
+		</dev/null >"$work/qemu.log" 2>&1 &
+fi
 qemu=$!
 test='' finished='' hang=''
 
@@ -563,8 +625,10 @@ if [ "$mode" = command ]; then
 	exit "${status:-1}"
 fi
 
-printf '== %s: booting %s (%s CPUs, %s) for %d tests\n' "$name" \
-	"$(cat "$build/include/config/kernel.release")" "$SMP" "$ACCEL" "$(wc -l <<<"$tests")"
+printf '== %s: booting %s (%s CPUs, %s%s) for %d tests\n' "$name" \
+	"$(cat "$build/include/config/kernel.release")" "$SMP" "$ACCEL" \
+	"${emulator_version:+ of QEMU $emulator_version}${INTERLEAVE:+, interleaved}" \
+	"$(wc -l <<<"$tests")"
 start=$SECONDS
 follow parse_line
 
