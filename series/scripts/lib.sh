@@ -79,6 +79,12 @@ sum_up()
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }
 
+# is_late: is it past DEADLINE, in seconds since 1970, if that is set?
+is_late()
+{
+	[ -n "${DEADLINE:-}" ] && [ "$(date +%s)" -ge "$DEADLINE" ]
+}
+
 die()
 {
 	printf 'error: %s\n' "$1" >&2

@@ -53,8 +53,10 @@ run_guest()
 # The names of the running guests, by process id; and how many may run at once
 declare -A running=()
 slots=1
-# The names of all guests, for the report at the end
+# The names of all guests, for the report at the end; and of those that DEADLINE, see sum.sh, has
+# left out
 names=()
+left_out=()
 
 # reap: waits for a guest, and counts its results
 reap()
@@ -76,6 +78,10 @@ guest()
 	while [ ${#running[@]} -ge "$slots" ]; do
 		reap
 	done
+	if is_late; then
+		left_out+=("$1")
+		return
+	fi
 	rm -f "$OUT/log/vmtest-$1.counts"
 	# In a process group of its own, so that all of it can be killed.
 	set -m
@@ -234,5 +240,6 @@ done
 for name in "${names[@]}"; do
 	grep -E '^[^ ]+ +not ok: ' "$OUT/log/guest-$name.log" || true
 done
+[ ${#left_out[@]} -eq 0 ] || say "guests left out, since time is over: ${left_out[*]}"
 say "${#variants[@]} variants (${variants[*]}) in $(($(date +%s) - start)) s"
 sum_up
