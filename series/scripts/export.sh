@@ -20,7 +20,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 # The number of patches that reviewers can be asked to read
-FEWEST=25 MOST=50
+FEWEST=25 MOST=55
 
 check=
 case ${1:-} in
