@@ -235,8 +235,8 @@ table()
 |1:post_str|  and post_handler
 80|1:pre_jump|two adds, optimised: pre_handler
 165|1:post_jump|  and post_handler
-130|1:pre_ftrace|entry, by ftrace: pre_handler
-|1:post_ftrace|  and post_handler
+90|1:pre_ftrace|entry, by ftrace: pre_handler
+150|1:post_ftrace|  and post_handler
 275|1:several_boost_2|add %rsi,%rdi: 2 probes
 |1:several_boost_4|  4 probes
 |1:several_boost_16|  16 probes
@@ -253,10 +253,10 @@ table()
 |1:ret_jump_both|  and entry_handler
 215|1:ret_jump_limit|  and maxactive
 245|1:ret_jump_all|  and entry_handler, maxactive, data
-265|1:ret_ftrace|ftrace location at the entry: handler
+150|1:ret_ftrace|ftrace location at the entry: handler
 |1:ret_ftrace_both|  and entry_handler
-265|1:ret_ftrace_limit|  and maxactive
-300|1:ret_ftrace_all|  and entry_handler, maxactive, data
+220|1:ret_ftrace_limit|  and maxactive
+240|1:ret_ftrace_all|  and entry_handler, maxactive, data
 # Instructions of a call, all the way to the user
 |1:users_entry|kprobe event at the entry, 2 arguments
 |1:users_inside|kprobe event inside, by breakpoint
