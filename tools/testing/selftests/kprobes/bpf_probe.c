@@ -3,26 +3,33 @@
  * Runs a command for sh while a BPF program is attached to a probe; not every architecture has
  * bpftrace:
  *
- *	bpf_probe [-r] [-i ADDRESS] [-e ERRNO -f FROM] FUNCTION[+OFFSET] COMMAND
- *	bpf_probe -s {-r|-m|-x} FUNCTION COMMAND
+ *	bpf_probe [-r] [-i ADDRESS|-c COOKIE] [-e ERRNO -f FROM] FUNCTION[+OFFSET] COMMAND
+ *	bpf_probe -s {-r|-rm|-rx} FUNCTION COMMAND
+ *	bpf_probe -v VALUE [-l] [-r] [-m|-x] {FUNCTION[+OFFSET]|GROUP/EVENT} COMMAND
  *
- * The program counts the hits, of a return probe with -r, and adds up the first arguments, or the
- * results, as 32-bit numbers. With -i it counts the hits for which bpf_get_func_ip() returns
- * ADDRESS. With -e it makes the function return -ERRNO if the argument is FROM or more.
+ * The program is attached to a probe, or to an event of tracefs, as a program of perf; with -m by
+ * kprobe.multi, with -x as fentry, which needs BTF; with -r to returns.
  *
- * With -s it records the stack of each hit: of a return probe, of the return of a kprobe.multi
- * (-m), or of fexit (-x), which needs BTF.
+ * It counts the hits, and adds up the first arguments, or the results, as 32-bit numbers. With -i
+ * it counts the hits for which bpf_get_func_ip() returns ADDRESS, with -c those for which
+ * bpf_get_attach_cookie() returns COOKIE. With -e it makes the function return -ERRNO if the
+ * argument is FROM or more. With -s it records the stack of each hit. With -v it only returns
+ * VALUE; with -l, too, it is loaded as a sleepable program.
  *
- * Prints "count N" and "sum N" after the command has ended; with -s, "count N", and "stack" with
- * its frames for each different stack, as /proc/PID/stack has them. Exits with 4, as a skipped
- * kselftest does, for a processor whose registers it does not know, or without such programs.
+ * After the command has ended, prints "count N" and "sum N"; with -s, "count N", and "stack" with
+ * its frames for each different stack, as /proc/PID/stack has them; with -v "runs N" and
+ * "missed N", which the kernel has counted, and for a program of perf "records N", which its event
+ * on CPU 0 got. There the command runs on CPU 0. Exits with 4, as a skipped kselftest does, for a
+ * processor whose registers it does not know, or without such programs.
  */
+#define _GNU_SOURCE
 #include <asm/ptrace.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +49,7 @@
 /* As format/retprobe of that PMU says: config:0. */
 #define CONFIG_RETPROBE	1
 #define BTF_DIR		"/sys/kernel/btf"
+#define EVENTS		"/sys/kernel/tracing/events"
 
 #ifdef __x86_64__
 #define ARGUMENT	offsetof(struct pt_regs, rdi)
@@ -60,8 +68,8 @@ struct stack {
 	__u64 frames[MAX_FRAMES];
 };
 
-/* What runs the program */
-enum way { ENTRY, RETURN, MULTI, FEXIT };
+/* What runs the program: perf, kprobe.multi, or a BPF trampoline */
+enum way { PERF, MULTI, TRAMPOLINE };
 
 static struct bpf_insn insns[MAX_INSNS];
 static int nr_insns;
@@ -80,20 +88,27 @@ static void emit_add_to_value(int field, int code, int src, int imm)
 	emit(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_1, field, 0);
 }
 
+static void write_return(int value)
+{
+	emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, value);
+	emit(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+}
+
 /*
  * Additions are not atomic, since the BPF JIT of 32-bit x86 supports no atomic operations:
  * only one task at a time may call the function.
  */
-static void write_program(int map, int stacks, int reg, __u64 func_ip, int error, int from)
+static void write_program(int map, int stacks, int reg, int helper, __u64 wanted, int error,
+			  int from)
 {
 	int to_end[2], nr_to_end = 0;
 
 	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0);
-	if (func_ip) {
-		emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_func_ip);
+	if (helper) {
+		emit(BPF_JMP | BPF_CALL, 0, 0, 0, helper);
 		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_7, 0, 0, 1);
-		emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, 0, 0, func_ip);
-		emit(0, 0, 0, 0, func_ip >> 32);
+		emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, 0, 0, wanted);
+		emit(0, 0, 0, 0, wanted >> 32);
 		emit(BPF_JMP | BPF_JEQ | BPF_X, BPF_REG_0, BPF_REG_1, 1, 0);
 		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_7, 0, 0, 0);
 	} else if (stacks >= 0) {
@@ -124,8 +139,7 @@ static void write_program(int map, int stacks, int reg, __u64 func_ip, int error
 	}
 	while (nr_to_end--)
 		insns[to_end[nr_to_end]].off = nr_insns - to_end[nr_to_end] - 1;
-	emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0);
-	emit(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	write_return(0);
 }
 
 static int fail(const char *what)
@@ -243,18 +257,25 @@ static int module_btf(const char *module)
 	return -1;
 }
 
-/* find_function - find a function's type in the kernel's BTF, or in kp_clients' */
+/* find_function - find a function's type in the BTF of the kernel, or of a test module */
 static void find_function(const char *function, union bpf_attr *attr)
 {
-	char *data = read_btf("vmlinux"), *own = read_btf("kp_clients");
-	__u32 first = 1, str_start = 0;
+	static const char *const modules[] = { "kp_clients", "kp_bench" };
+	__u32 first = 1, str_start = 0, own_first, own_start;
+	char *data = read_btf("vmlinux"), *own;
+	size_t i;
 
 	if (!data)
 		exit(SKIP);
 	attr->attach_btf_id = find_in_btf(data, function, &first, &str_start);
-	if (!attr->attach_btf_id && own) {
-		attr->attach_btf_id = find_in_btf(own, function, &first, &str_start);
-		attr->attach_btf_obj_fd = module_btf("kp_clients");
+	for (i = 0; !attr->attach_btf_id && i < sizeof(modules) / sizeof(*modules); i++) {
+		own = read_btf(modules[i]);
+		if (!own)
+			continue;
+		own_first = first;
+		own_start = str_start;
+		attr->attach_btf_id = find_in_btf(own, function, &own_first, &own_start);
+		attr->attach_btf_obj_fd = module_btf(modules[i]);
 	}
 	if (!attr->attach_btf_id) {
 		fprintf(stderr, "no type of %s\n", function);
@@ -262,13 +283,25 @@ static void find_function(const char *function, union bpf_attr *attr)
 	}
 }
 
-static int load_program(enum way way, const char *function)
+static int attach_type(enum way way, bool is_return)
+{
+	switch (way) {
+	case MULTI:
+		return BPF_TRACE_KPROBE_MULTI;
+	case TRAMPOLINE:
+		return is_return ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY;
+	default:
+		return 0;
+	}
+}
+
+static int load_program(enum way way, bool is_return, bool sleepable, const char *function)
 {
 	static char log[65536];
 	union bpf_attr attr = {
-		.prog_type = way == FEXIT ? BPF_PROG_TYPE_TRACING : BPF_PROG_TYPE_KPROBE,
-		.expected_attach_type = way == FEXIT ? BPF_TRACE_FEXIT :
-					way == MULTI ? BPF_TRACE_KPROBE_MULTI : 0,
+		.prog_type = way == TRAMPOLINE ? BPF_PROG_TYPE_TRACING : BPF_PROG_TYPE_KPROBE,
+		.expected_attach_type = attach_type(way, is_return),
+		.prog_flags = sleepable ? BPF_F_SLEEPABLE : 0,
 		.insns = (uintptr_t)insns,
 		.insn_cnt = nr_insns,
 		.license = (uintptr_t)"GPL",
@@ -278,7 +311,7 @@ static int load_program(enum way way, const char *function)
 	};
 	int fd;
 
-	if (way == FEXIT)
+	if (way == TRAMPOLINE)
 		find_function(function, &attr);
 	fd = bpf(BPF_PROG_LOAD, &attr);
 	if (fd >= 0)
@@ -288,19 +321,21 @@ static int load_program(enum way way, const char *function)
 	return -1;
 }
 
-/* link_program - attach the program as fexit or kprobe.multi, as long as the descriptor is open */
-static int link_program(int program, enum way way, const char *function)
+/*
+ * link_program - attach the program by kprobe.multi or a trampoline, as long as the descriptor is
+ * open
+ */
+static int link_program(int program, enum way way, bool is_return, const char *function)
 {
 	__u64 symbol = (uintptr_t)function;
 	union bpf_attr attr = {
 		.link_create.prog_fd = program,
-		.link_create.attach_type = BPF_TRACE_FEXIT,
+		.link_create.attach_type = attach_type(way, is_return),
 	};
 	int fd;
 
 	if (way == MULTI) {
-		attr.link_create.attach_type = BPF_TRACE_KPROBE_MULTI;
-		attr.link_create.kprobe_multi.flags = BPF_F_KPROBE_MULTI_RETURN;
+		attr.link_create.kprobe_multi.flags = is_return ? BPF_F_KPROBE_MULTI_RETURN : 0;
 		attr.link_create.kprobe_multi.cnt = 1;
 		attr.link_create.kprobe_multi.syms = (uintptr_t)&symbol;
 	}
@@ -311,32 +346,93 @@ static int link_program(int program, enum way way, const char *function)
 	return fd < 0 ? fail("BPF_LINK_CREATE") : fd;
 }
 
-/* attach - attach the program to a probe, for as long as the descriptor is open */
-static int attach(int program, const char *function, __u64 offset, bool is_return)
+/* set_cookie - attach the program to perf's event, with a cookie */
+static int set_cookie(int program, int event, __u64 cookie)
+{
+	union bpf_attr attr = {
+		.link_create.prog_fd = program,
+		.link_create.target_fd = event,
+		.link_create.attach_type = BPF_PERF_EVENT,
+		.link_create.perf_event.bpf_cookie = cookie,
+	};
+
+	/* The link is left open until the program ends. */
+	return bpf(BPF_LINK_CREATE, &attr) < 0 ? fail("BPF_LINK_CREATE") : 0;
+}
+
+static int read_number(const char *path, unsigned int *number)
+{
+	FILE *file = fopen(path, "r");
+	int found = file && fscanf(file, "%u", number) == 1;
+
+	if (file)
+		fclose(file);
+	return found ? 0 : fail(path);
+}
+
+/*
+ * attach - attach the program to a probe, or an event of tracefs, as long as the descriptor is open
+ */
+static int attach(int program, const char *name, __u64 offset, bool is_return, __u64 cookie)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
-		.config = is_return ? CONFIG_RETPROBE : 0,
-		.kprobe_func = (uintptr_t)function,
-		.probe_offset = offset,
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
-	FILE *file = fopen(PMU_TYPE, "r");
+	unsigned int number;
+	char path[256];
 	int fd;
 
-	if (!file || fscanf(file, "%u", &attr.type) != 1)
-		return fail(PMU_TYPE);
-	fclose(file);
+	if (strchr(name, '/')) {
+		snprintf(path, sizeof(path), EVENTS "/%s/id", name);
+		if (read_number(path, &number))
+			return -1;
+		attr.type = PERF_TYPE_TRACEPOINT;
+		attr.config = number;
+	} else {
+		if (read_number(PMU_TYPE, &attr.type))
+			return -1;
+		attr.config = is_return ? CONFIG_RETPROBE : 0;
+		attr.kprobe_func = (uintptr_t)name;
+		attr.probe_offset = offset;
+	}
 	/* The program is called for hits on all CPUs, although the event is for one CPU. */
 	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return fail("perf_event_open");
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program))
+	if (cookie) {
+		if (set_cookie(program, fd, cookie))
+			return -1;
+	} else if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program)) {
 		return fail("PERF_EVENT_IOC_SET_BPF");
+	}
 	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return fail("PERF_EVENT_IOC_ENABLE");
 	return fd;
+}
+
+/* print_runs - print what the kernel has counted of the program, and of perf's event or -1 */
+static int print_runs(int program, int event)
+{
+	struct bpf_prog_info info = { };
+	union bpf_attr attr = {
+		.info.bpf_fd = program,
+		.info.info_len = sizeof(info),
+		.info.info = (uintptr_t)&info,
+	};
+	__u64 records;
+
+	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
+		return fail("BPF_OBJ_GET_INFO_BY_FD");
+	printf("runs %llu\nmissed %llu\n", (unsigned long long)info.run_cnt,
+	       (unsigned long long)info.recursion_misses);
+	if (event < 0)
+		return 0;
+	if (read(event, &records, sizeof(records)) != sizeof(records))
+		return fail("read");
+	printf("records %llu\n", (unsigned long long)records);
+	return 0;
 }
 
 static int print_value(int map, bool with_sum)
@@ -411,31 +507,56 @@ static void print_stacks(int map)
 	}
 }
 
+/* run_on_first_cpu - let the command hit the probe where perf's event is */
+static void run_on_first_cpu(void)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus)) {
+		fail("sched_setaffinity");
+		exit(1);
+	}
+}
+
 #ifdef ARGUMENT
 int main(int argc, char **argv)
 {
-	int opt, map, stacks = -1, program, event, error = 0, from = 0;
-	__u64 offset = 0, func_ip = 0;
-	bool with_stacks = false;
-	enum way way = ENTRY;
+	int opt, map = -1, stacks = -1, program, event, error = 0, from = 0, value = 0, helper = 0;
+	bool is_return = false, with_stacks = false, with_value = false, sleepable = false;
+	__u64 offset = 0, wanted = 0;
+	enum way way = PERF;
 	char *plus;
 
-	while ((opt = getopt(argc, argv, "rmxsi:e:f:")) != -1) {
+	while ((opt = getopt(argc, argv, "rmxslv:i:c:e:f:")) != -1) {
 		switch (opt) {
 		case 'r':
-			way = RETURN;
+			is_return = true;
 			break;
 		case 'm':
 			way = MULTI;
 			break;
 		case 'x':
-			way = FEXIT;
+			way = TRAMPOLINE;
 			break;
 		case 's':
 			with_stacks = true;
 			break;
+		case 'l':
+			sleepable = true;
+			break;
+		case 'v':
+			with_value = true;
+			value = atoi(optarg);
+			break;
 		case 'i':
-			func_ip = strtoull(optarg, NULL, 16);
+			helper = BPF_FUNC_get_func_ip;
+			wanted = strtoull(optarg, NULL, 16);
+			break;
+		case 'c':
+			helper = BPF_FUNC_get_attach_cookie;
+			wanted = strtoull(optarg, NULL, 16);
 			break;
 		case 'e':
 			error = atoi(optarg);
@@ -447,7 +568,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (optind != argc - 2 || (way > RETURN && !with_stacks))
+	if (optind != argc - 2 || (way != PERF && !with_stacks && !with_value))
 		return 2;
 	plus = strchr(argv[optind], '+');
 	if (plus) {
@@ -455,27 +576,36 @@ int main(int argc, char **argv)
 		offset = strtoull(plus + 1, NULL, 0);
 	}
 
-	map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), 1);
-	if (map < 0)
-		return 1;
-	if (with_stacks) {
-		stacks = make_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(struct stack), MAX_STACKS);
-		if (stacks < 0)
+	if (with_value) {
+		write_return(value);
+		run_on_first_cpu();
+	} else {
+		map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), 1);
+		if (map < 0)
 			return 1;
+		if (with_stacks) {
+			stacks = make_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(struct stack),
+					  MAX_STACKS);
+			if (stacks < 0)
+				return 1;
+		}
+		write_program(map, stacks, is_return ? RESULT : ARGUMENT, helper, wanted, error,
+			      from);
 	}
-	write_program(map, stacks, way == RETURN ? RESULT : ARGUMENT, func_ip, error, from);
-	program = load_program(way, argv[optind]);
+	program = load_program(way, is_return, sleepable, argv[optind]);
 	if (program < 0)
 		return 1;
-	event = way > RETURN ? link_program(program, way, argv[optind]) :
-			       attach(program, argv[optind], offset, way == RETURN);
+	event = way != PERF ? link_program(program, way, is_return, argv[optind]) :
+			      attach(program, argv[optind], offset, is_return,
+				     helper == BPF_FUNC_get_attach_cookie ? wanted : 0);
 	if (event < 0)
 		return 1;
 	if (system(argv[optind + 1])) {
 		fprintf(stderr, "failed: %s\n", argv[optind + 1]);
 		return 1;
 	}
-	if (print_value(map, !with_stacks))
+	if (with_value ? print_runs(program, way == PERF ? event : -1) :
+			 print_value(map, !with_stacks))
 		return 1;
 	/* Closing the event removes the symbols of BPF trampolines: print stacks before. */
 	if (with_stacks)

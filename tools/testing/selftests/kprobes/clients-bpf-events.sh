@@ -70,6 +70,99 @@ override_refused() {
 	lines_are "what is refused" "$TMP/refused" 'PERF_EVENT_IOC_SET_BPF: Invalid argument' 1
 }
 
+STATS=/proc/sys/kernel/bpf_stats_enabled
+
+# returns VALUE ARGUMENT... RESULTS: `bpf_probe -v VALUE ARGUMENT...` prints these RESULTS,
+# the numbers of runs, missed runs, and records
+returns() {
+	returns_value=$1
+	shift
+	returns_args=
+	while [ $# -gt 1 ]; do
+		returns_args="$returns_args '$1'"
+		shift
+	done
+	eval "run returned '$BPF_PROBE' -v $returns_value $returns_args"
+	told returned "$1"
+}
+
+# told WHAT RESULTS: the same of what $TMP/WHAT has
+told() {
+	equal "$1: runs, missed, records" "$(awk '{ print $2 }' "$TMP/$1" | paste -sd' ')" "$2"
+}
+
+# The lowest bit of what the program returns decides whether perf gets a record.
+records() {
+	# shellcheck disable=SC2086 # no word if empty
+	for form in '' -r; do
+		returns 0 $form kp_cl_inner "echo 100 >$CLIENTS/calls" '0 0 0'
+		returns 1 $form kp_cl_inner "echo 100 >$CLIENTS/calls" '0 0 100'
+		returns 2 $form kp_cl_inner "echo 100 >$CLIENTS/calls" '0 0 0'
+		returns 3 $form kp_cl_inner "echo 100 >$CLIENTS/calls" '0 0 100'
+	done
+}
+
+# The kernel counts runs only while the sysctl is 1.
+statistics() {
+	put $STATS 1
+	returns 0 kp_cl_inner "echo 100 >$CLIENTS/calls" '100 0 0'
+	returns 1 -r kp_cl_inner "echo 100 >$CLIENTS/calls" '100 0 100'
+	returns 0 kp_cl_inner "echo 60 >$CLIENTS/calls; echo 0 >$STATS; echo 40 >$CLIENTS/calls" \
+		'60 0 0'
+	equal "$STATS" "$(cat $STATS)" 0
+}
+
+# No program runs, and perf gets no record, while bpf() reads a map. Another bpf_probe does so once.
+missed() {
+	# shellcheck disable=SC2086 # no word if empty
+	for form in '' -r; do
+		returns 1 $form array_map_lookup_elem "$BPF_PROBE kp_cl_inner : >/dev/null" '0 1 0'
+	done
+}
+
+# all_on_one_event STATISTICS: an event of tracefs is enabled by ftrace, and opened by perf with a
+# program, then with two: there is a record if both want it. STATISTICS is 1 to count runs.
+all_on_one_event() {
+	event_on 'p:both kp_cl_inner'
+	put $STATS "$1"
+	put "$TRACEFS/trace" ''
+	cat >"$TMP/both.work" <<-WORK
+		echo 50 >$CLIENTS/calls
+		$BPF_PROBE -v 0 kprobes/both 'echo 30 >$CLIENTS/calls' >$TMP/second
+		$BPF_PROBE -v 1 kprobes/both 'echo 5 >$CLIENTS/calls' >$TMP/third
+		echo 20 >$CLIENTS/calls
+	WORK
+	run first "$BPF_PROBE" -v 1 kprobes/both "sh $TMP/both.work"
+	put $STATS 0
+	told first "$((105 * $1)) 0 75"
+	told second "$((30 * $1)) 0 0"
+	told third "$((5 * $1)) 0 5"
+	lines_are "the trace" "$TRACEFS/trace" ' both: ' 105
+	equal "hits of the event" "$(event_profile both)" "105 0"
+	event_off both
+}
+
+cookies() {
+	sees 50 50 -c 123456789abcdef0 kp_cl_inner
+	sees 50 50 -r -c 123456789abcdef0 kp_cl_inner
+	cat >"$TMP/cookie.work" <<-WORK
+		echo 50 >$CLIENTS/calls
+		$BPF_PROBE -c 22 kp_cl_inner 'echo 30 >$CLIENTS/calls' >$TMP/cookie_2
+	WORK
+	run cookie_1 "$BPF_PROBE" -c 11 kp_cl_inner "sh $TMP/cookie.work"
+	counted cookie_1 80 80
+	counted cookie_2 30 30
+}
+
+sleepable_refused() {
+	# shellcheck disable=SC2086 # no word if empty
+	for form in '' -r; do
+		must_fail "$BPF_PROBE" -v 0 -l $form kp_cl_inner : 2>"$TMP/refused"
+		lines_are "what is refused" "$TMP/refused" \
+			'PERF_EVENT_IOC_SET_BPF: Invalid argument' 1
+	done
+}
+
 listed_in_debugfs() {
 	run names "$BPF_PROBE" kp_many_700 \
 		"$BPF_PROBE -r kp_many_701 'cat $KPROBES/list >$TMP/names.list'"
@@ -81,7 +174,7 @@ setup_clients
 [ -x "$BPF_PROBE" ] || skip_topic "bpf_probe is not built"
 [ -e /sys/bus/event_source/devices/kprobe ] || skip_topic "CONFIG_PERF_EVENTS is needed"
 load kp_clients
-ktap_set_plan 10
+ktap_set_plan 17
 check "hits and arguments at a function's entry" sees 1000 499500 kp_cl_inner
 check "returns and results" sees 1000 1499500 -r kp_cl_inner
 # The first argument is still in its register.
@@ -90,6 +183,13 @@ check "several at one entry" together
 check "the function's address" function_known
 check "override" overrides
 check "override of a function that is not to fail is refused" override_refused
+check "perf's records of what programs return" records
+check "runs that the kernel counts" statistics
+check "runs missed during another program's bpf()" missed
+check "ftrace, perf and programs on one event" all_on_one_event 0
+check "the same, and counted runs" all_on_one_event 1
+check "cookies" cookies
+check "sleepable programs are refused" sleepable_refused
 check "attached probes are in list" listed_in_debugfs
 unload kp_clients
 check "no event and no probe is left" no_events

@@ -184,8 +184,8 @@ return_attach() {
 			put "$(instance function_graph)/current_tracer" function_graph
 		;;
 	bpf) bpf_stacks bpf -r "$2" ;;
-	multi) bpf_stacks multi -m "$2" ;;
-	fexit) bpf_stacks fexit -x "$2" ;;
+	multi) bpf_stacks multi -rm "$2" ;;
+	fexit) bpf_stacks fexit -rx "$2" ;;
 	esac
 	case $1 in
 	kretprobe | fprobe)
@@ -373,8 +373,8 @@ returns=kretprobe
 ! grep -q 'f\[:' $TRACEFS/README || returns="$returns fprobe"
 ! grep -qw function_graph $TRACEFS/available_tracers || returns="$returns function_graph"
 [ ! -x "$BPF_PROBE" ] || ! bpf_has -r || returns="$returns bpf"
-[ ! -x "$BPF_PROBE" ] || ! bpf_has -m || returns="$returns multi"
-[ ! -x "$BPF_PROBE" ] || [ ! -e /sys/kernel/btf/vmlinux ] || ! bpf_has -x ||
+[ ! -x "$BPF_PROBE" ] || ! bpf_has -rm || returns="$returns multi"
+[ ! -x "$BPF_PROBE" ] || [ ! -e /sys/kernel/btf/vmlinux ] || ! bpf_has -rx ||
 	returns="$returns fexit"
 # shellcheck disable=SC2086 # words
 orders=$(return_orders $returns)
