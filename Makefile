@@ -165,7 +165,7 @@ fuzz:
 litmus: tree
 	@series/scripts/litmus.sh $(TESTS)
 
-bench: BENCHED := default,server
+bench: BENCHED := default,server,btf
 ifeq ($(origin VARIANT),command line)
 bench: BENCHED := $(VARIANT)
 endif

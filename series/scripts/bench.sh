@@ -18,6 +18,15 @@ case " ${variants[*]} " in
 	[ ${#variants[@]} -eq 1 ] || die "i386 cannot be measured beside variants with 64 bits"
 	;;
 esac
+# BTF needs pahole. Without it, the figures of BPF programs are left out.
+if [[ " ${variants[*]} " == *" btf "* ]]; then
+	(need_packages dwarves) || :
+	command -v pahole >/dev/null || {
+		say "no pahole: calls with BPF programs are not measured, nor fentry and fexit"
+		mapfile -t variants < <(printf '%s\n' "${variants[@]}" | grep -vx btf)
+	}
+	[ ${#variants[@]} -gt 0 ] || exit 0
+fi
 if [ -n "${STOCK:-}" ]; then
 	for variant in "${variants[@]}"; do
 		variants+=("stock-$variant")

@@ -7,7 +7,8 @@
 #
 # The guest has one CPU. One more boot, with several, counts the interrupts that registering and
 # unregistering sends to others. A kernel that chooses its preemption model at boot is measured
-# with the two extremes.
+# with the two extremes. With BTF, which fentry and fexit need, a kernel is measured only for calls
+# with a BPF program, with one model.
 #
 # The budget is for 64-bit kernels: figures of 32-bit ones are printed, but not compared with it.
 
@@ -25,7 +26,7 @@ usage: ${0##*/} [-o DIR] [-r DIR] BUILD[:MODULES]...
   MODULES  where test_modules/kp_bench.ko was built for it, in test_modules/,
            default: here
   -o DIR   where to leave the logs of the consoles, default BUILD
-  -r DIR   write results.json there, and report.svg if gnuplot is installed
+  -r DIR   write results.json there, and report.svg and bpf.svg if gnuplot is installed
 EOT
 }
 
@@ -61,15 +62,15 @@ set -eu
 optimization=/proc/sys/debug/kprobes-optimization
 insmod test_modules/kp_bench_entries.ko
 insmod test_modules/kp_bench.ko
-# users NAME COMMAND...: prints the cost of a call with a user's probe less that without; COMMAND
+# cost NAME COMMAND...: prints the cost of a call with a user's probe less that without; COMMAND
 # prints the former
-users()
+cost()
 {
 	name=\$1
 	shift
 	without=\$(cat \$bench/call)
 	with=\$("\$@") || return 0
-	echo "users_\$name \$((with - without))(0)"
+	[ -z "\$with" ] || echo "\$name \$((with - without))(0)"
 }
 # event DEFINITION: prints the cost of a call with this event
 event()
@@ -86,9 +87,20 @@ program()
 {
 	./bpf_probe "\$@" "cat \$bench/call" 2>/dev/null | sed -n 1p
 }
+# program_by_jump ARGUMENT...: the same when the probe is optimised, if it can be
+program_by_jump()
+{
+	./bpf_probe "\$@" "for i in \$(seq 100 | paste -sd' '); do
+		! grep -q OPTIMIZED \$kprobes/list || exec cat \$bench/call
+		sleep 0.1
+	done; exit 1" 2>/dev/null | sed -n 1p
+}
 bench=/sys/kernel/debug/kp_bench
 scale=/sys/kernel/debug/kp_bench_scale
 kprobes=/sys/kernel/debug/kprobes
+# The offset after ftrace's bytes at an entry
+inside=+9
+[ "\$(uname -m)" = x86_64 ] || inside=+5
 # spent NAME COMMAND...: prints the cost of the command for each of the probes
 spent()
 {
@@ -137,14 +149,26 @@ for file in $*; do
 		;;
 	users)
 		[ ! -w \$optimization ] || echo 0 >\$optimization
-		# The offset after ftrace's bytes at the entry
-		inside=+9
-		[ "\$(uname -m)" = x86_64 ] || inside=+5
-		users entry event 'p:kpb/e kp_bench:kp_bench_called a=\$arg1 b=\$arg2'
-		users inside event 'p:kpb/e kp_bench:kp_bench_called'"\$inside"
-		users return event 'r:kpb/e kp_bench:kp_bench_called r=\$retval'
-		users bpf program kp_bench_called
-		users bpf_return program -r kp_bench_called
+		cost users_entry event 'p:kpb/e kp_bench:kp_bench_called a=\$arg1 b=\$arg2'
+		cost users_inside event 'p:kpb/e kp_bench:kp_bench_called'"\$inside"
+		cost users_return event 'r:kpb/e kp_bench:kp_bench_called r=\$retval'
+		cost users_bpf program kp_bench_called
+		cost users_bpf_return program -r kp_bench_called
+		continue
+		;;
+	bpf)
+		[ ! -w \$optimization ] || jumps_go
+		cost bpf_fentry program -v 0 -x kp_bench_called
+		cost bpf_fexit program -v 0 -x -r kp_bench_called
+		cost bpf_kprobe program -v 0 kp_bench_called
+		cost bpf_kretprobe program -v 0 -r kp_bench_called
+		cost bpf_break program -v 0 "kp_bench_called\$inside"
+		cost bpf_multi program -v 0 -m kp_bench_called
+		cost bpf_multi_return program -v 0 -m -r kp_bench_called
+		if [ -w \$optimization ]; then
+			echo 1 >\$optimization
+			cost bpf_jump program_by_jump -v 0 "kp_bench_called\$inside"
+		fi
 		continue
 		;;
 	esac
@@ -186,6 +210,12 @@ measure_build()
 {
 	local build=$1 modules=$2 name=${1##*/} model column many=50000
 
+	if grep -q '^CONFIG_DEBUG_INFO_BTF=y' "$build/.config"; then
+		columns+=("$name")
+		[[ $name == stock-* ]] || budgeted+=" $name "
+		measure "$name" "$build" "$modules" 1 "" bpf
+		return
+	fi
 	models=('')
 	! grep -q '^CONFIG_PREEMPT_DYNAMIC=y' "$build/.config" || models=(full none)
 	for model in "${models[@]}"; do
@@ -194,7 +224,7 @@ measure_build()
 		[[ $name == stock-* ]] || ! grep -q '^CONFIG_X86_64=y' "$build/.config" ||
 			budgeted+=" $column "
 		measure "$column" "$build" "$modules" 1 "${model:+preempt=$model}" \
-			unused hits jumps returns jump_returns users changes optimizing
+			unused hits jumps returns jump_returns users bpf changes optimizing
 		measure "$column" "$build" "$modules" 4 "${model:+preempt=$model}" \
 			changes optimizing
 	done
@@ -263,6 +293,15 @@ table()
 |1:users_return|kretprobe event, return value
 |1:users_bpf|BPF program on perf's kprobe
 |1:users_bpf_return|BPF program on perf's kretprobe
+# Instructions, a BPF program returns 0
+|1:bpf_fentry|fentry
+|1:bpf_fexit|fexit
+|1:bpf_kprobe|kprobe at the entry
+|1:bpf_kretprobe|kretprobe
+|1:bpf_jump|kprobe inside, by jump
+|1:bpf_break|kprobe inside, by breakpoint
+|1:bpf_multi|kprobe.multi
+|1:bpf_multi_return|kprobe.multi at the return
 # Thousand instructions for a probe (IPIs)
 EOT
 	for n in 1 4; do
@@ -321,8 +360,8 @@ EOT
 }
 
 # print_table: prints the figures of table, and writes them to $work/json and $work/chart. The chart
-# has the percentage of the base kernel's instructions, for columns that have one. Fails if a figure
-# is above its budget.
+# has the percentage of the base kernel's instructions, for columns that have one. The figures of
+# BPF programs are in $work/bpf instead, for kernels with BTF. Fails if one is above its budget.
 print_table()
 {
 	table | awk -F'|' -v columns="${columns[*]}" -v budgeted="$budgeted" -v work="$work" '
@@ -345,14 +384,14 @@ print_table()
 		{
 			budget = budgeted != "" || $1 ~ /^\+/ ? $1 : ""
 			printf "%-42s %6s", $3, budget == "~" || budget == "" ? "-" : budget
-			json = chart = ""
+			json = chart = bpf = ""
 			for (i = 1; i <= n; i++) {
 				value = shown = figure[column[i], $2]
 				stock = first(figure["stock-" column[i], $2])
 				if ($1 == "~" && value ~ /^[0-9]+\(/)
 					shown = sprintf("%.3f%s", value / 1e6,
 							substr(value, index(value, "(")))
-				limit = budget ~ /^\+/ ? (stock != "" ? stock + budget : 0) :
+				limit = budget ~ /^\+/ ? (stock != "" ? stock + budget : 0) : \
 					index(budgeted, " " column[i] " ") ? budget + 0 : 0
 				above = limit && most(value) > limit
 				over += above
@@ -360,14 +399,18 @@ print_table()
 				if (first(value) != "")
 					json = json (json != "" ? ", " : "") \
 						sprintf("\"%s\": %s", column[i], first(shown))
+				if (column[i] ~ /btf/)
+					bpf = bpf " " (first(value) != "" ? first(value) : "NaN")
 				if (index(" " columns " ", " stock-" column[i] " "))
-					chart = chart " " (stock > 0 && first(value) != "" ?
+					chart = chart " " (stock > 0 && first(value) != "" ? \
 						int(100 * first(value) / stock) : "NaN")
 			}
 			print ""
 			printf "%s  \"%s\": {%s}", rows++ ? ",\n" : "{\n", $2, json >(work "/json")
 			if ($2 ~ /^1:(pre|post|several|ret|users|unused)_/ && chart != "")
 				print "\"" substr($2, 3) "\"" chart >(work "/chart")
+			if ($2 ~ /^1:bpf_/ && bpf != "")
+				print "\"" $3 "\"" bpf >(work "/bpf")
 		}
 		END {
 			print "\n}" >(work "/json")
@@ -377,26 +420,39 @@ print_table()
 		}' "$work/all" -
 }
 
-# draw_chart: draws $work/chart, if gnuplot is installed
+# draw_chart NAME FILE YLABEL COLUMN...: draws the file to NAME.svg, if gnuplot is installed
 draw_chart()
 {
-	local column i=1
+	local name=$1 file=$2 ylabel=$3 column i=1
 
-	[ -s "$work/chart" ] && command -v gnuplot >/dev/null || return 0
+	shift 3
+	[ -s "$file" ] && [ $# -gt 0 ] && command -v gnuplot >/dev/null || return 0
 	{
-		printf '%s\n' 'set terminal svg size 1200,600' "set output '$results/report.svg'" \
+		printf '%s\n' 'set terminal svg size 1200,600' "set output '$results/$name.svg'" \
 			'set style data histograms' 'set style fill solid' \
 			'set xtics rotate by -60' \
-			'set ylabel "instructions, % of the base kernel"' 'set yrange [0:]' \
+			"set ylabel '$ylabel'" 'set yrange [0:]' \
 			'set key noenhanced' 'set xtics noenhanced' 'set grid ytics'
 		printf 'plot '
-		for column in "${columns[@]}"; do
-			[[ " ${columns[*]} " == *" stock-$column "* ]] || continue
+		for column; do
 			[ $((i++)) -eq 1 ] || printf ', '
-			printf "'%s' using %d:xtic(1) title '%s'" "$work/chart" $i "$column"
+			printf "'%s' using %d:xtic(1) title '%s'" "$file" $i "$column"
 		done
 		printf '\n'
 	} | gnuplot
+}
+
+# draw_charts: draws $work/chart and $work/bpf
+draw_charts()
+{
+	local column compared=() with_btf=()
+
+	for column in "${columns[@]}"; do
+		[[ $column != *btf* ]] || with_btf+=("$column")
+		[[ " ${columns[*]} " != *" stock-$column "* ]] || compared+=("$column")
+	done
+	draw_chart report "$work/chart" "instructions, % of the base kernel" "${compared[@]}"
+	draw_chart bpf "$work/bpf" "instructions of a call with a BPF program" "${with_btf[@]}"
 }
 
 for arg; do
@@ -416,6 +472,6 @@ EOT
 if [ -n "$results" ]; then
 	mkdir -p "$results"
 	cp "$work/json" "$results/results.json"
-	draw_chart
+	draw_charts
 fi
 exit $status
