@@ -136,11 +136,6 @@ says_the_same() {
 
 # Library functions of which the results are known
 own_is_right() {
-	sha256=328de8f1895f8bb09f6e6b4c2012ef2b2a6f067cd002794b750aa040a6f6d8bd
-	if ! grep -q ' sha256_final$' /proc/kallsyms; then
-		ktap_print_msg "the kernel has no sha256_final()"
-		sha256=$(printf '%064d' 0)
-	fi
 	equal "what the module computes" "$(cat $params/own)" "$(cat <<-EOF
 		sha256 $sha256
 		crc32 cbf43926 fc891918 e3069283
@@ -202,6 +197,13 @@ with_probes() {
 	unload kp_functions
 }
 
+# Look now: with a probe on each instruction of vsnprintf(), the kernel skips the rest of the file
+# in one loop that can take a minute.
+sha256=328de8f1895f8bb09f6e6b4c2012ef2b2a6f067cd002794b750aa040a6f6d8bd
+if ! grep -q ' sha256_final$' /proc/kallsyms; then
+	ktap_print_msg "the kernel has no sha256_final()"
+	sha256=$(printf '%064d' 0)
+fi
 load kp_functions
 check "tests without probes" run_tests bare
 check "they pass" passes bare
