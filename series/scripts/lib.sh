@@ -265,12 +265,16 @@ unpack_package()
 	rm -rf "$dir.new"
 	mkdir -p "$dir.new"/apt/{lists,cache/archives}/partial
 	suites=("${release:-${mirror[0]}}")
-	[[ $release != *-backports ]] || suites+=("${release%-backports}")
+	options=()
+	if [[ $release = *-backports ]]; then
+		suites+=("${release%-backports}")
+		options=(-o APT::Default-Release="$release")
+	fi
 	printf "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] \
 ${mirror[1]:-http://deb.debian.org/debian} %s main\n" "${suites[@]}" >"$dir.new/apt/sources.list"
-	options=(-o Dir::Etc::sourceparts=- -o Dir::Etc::sourcelist="$dir.new/apt/sources.list"
+	options+=(-o Dir::Etc::sourceparts=- -o Dir::Etc::sourcelist="$dir.new/apt/sources.list"
 		-o Dir::State::lists="$dir.new/apt/lists" -o Dir::State::status=/dev/null
-		-o Dir::Cache="$dir.new/apt/cache" -o APT::Default-Release="${suites[0]}")
+		-o Dir::Cache="$dir.new/apt/cache")
 	case $package in
 	*:all) ;;
 	*) options+=(-o APT::Architecture="${package#*:}" -o APT::Architectures="${package#*:}") ;;
