@@ -247,8 +247,12 @@ foreign_busybox()
 	[ ! -x "$BUSYBOX" ] || return 0
 	# Debian 13 is the first that has this architecture.
 	[ "$1" != riscv64 ] || release=trixie
-	unpack_package "$dir" "busybox-static:$1" "$release" "set BUSYBOX= to a static busybox for $1"
-	[ -d "$dir/bin" ] || ln -s usr/bin "$dir/bin"
+	(
+		lock "busybox-$1" "$SHARED"
+		[ -x "$BUSYBOX" ] || unpack_package "$dir" "busybox-static:$1" "$release" \
+			"set BUSYBOX= to a static busybox for $1"
+		[ -d "$dir/bin" ] || ln -s usr/bin "$dir/bin"
+	) || exit
 }
 
 # unpack_package DIRECTORY PACKAGE:ARCH RELEASE ADVICE: downloads a package of a release of
