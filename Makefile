@@ -205,7 +205,7 @@ bisect:
 # Two steps in which a feature is no longer held back, and its tests arrive. The variant plain is
 # built fastest.
 bisect-sample:
-	@FROM=27 TO=28 VARIANTS=plain TESTS=new series/scripts/bisect.sh
+	@FROM=29 TO=30 VARIANTS=plain TESTS=new series/scripts/bisect.sh
 
 clean:
 	rm -rf out
