@@ -309,7 +309,8 @@ in_bochs()
 }
 
 # start_bochs APPEND: boots from a CD, as Bochs itself does not load kernels. The processor
-# enforces IBT; of Bochs 3.1, wildcat_lake has FRED. MWAIT and the deadline timer of Bochs lose interrupts, so the kernel uses neither.
+# enforces IBT; of Bochs 3.1, wildcat_lake has FRED. MWAIT and the deadline timer of Bochs lose
+# interrupts, so the kernel uses neither.
 # Linux 6.12 warns of its own thunks for ITS, which that processor is said to need, as they are
 # writable while a module is loaded. Time in the guest is the number of instructions.
 start_bochs()
