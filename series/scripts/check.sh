@@ -137,8 +137,8 @@ log=$OUT/log/suites.log
 	test_programs "$TOP"
 	(cd "$TOP/$SELFTESTS" && printf '%s\n' clients-*.sh)
 } | while IFS= read -r test; do
-	suites=$(suites_of "${test%.sh}" | paste -sd' ')
-	[[ $suites =~ ^[a-z]+$ ]] || echo "$test: suites '$suites', see vmtest-suites.sh"
+	belongs=$(suites_of "${test%.sh}" | paste -sd' ')
+	[[ $belongs =~ ^[a-z]+$ ]] || echo "$test: suites '$belongs', see vmtest-suites.sh"
 done >"$log"
 verdict "suites" "$log"
 
