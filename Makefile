@@ -75,7 +75,7 @@ help:
 	@echo '                VARIANTS="default"     default: default i386 arm64 debug'
 	@echo '                STAGES="objects"       default: checkpatch objects guest'
 	@echo '                TESTS="new api"        default: all; new: those that a patch adds'
-	@echo 'make bisect-sample  two steps of it, as in CI'
+	@echo 'make bisect-sample  two steps of it'
 	@echo 'make clean    removes out/'
 	@echo
 	@echo 'VARIANT=      default, i386, plain, debug, server, btf, kcfi, kcsan; or'
