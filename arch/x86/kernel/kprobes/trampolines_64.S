@@ -675,8 +675,8 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  * The call of a function has none of KPROBE_ODD_FLAGS set, and what its arithmetic flags are is
  * undefined. So flags are not restored, unless a handler has changed them.
  *
- * The order of the steps is that of kprobe_ftrace_hit(), which does all of it where a step is not
- * the usual one. Until the level is taken, that function can begin anew:
+ * The steps are those of kprobe_ftrace_hit(), in the same order. If a step before the level is
+ * taken finds an unusual case, that function begins anew:
  *
  * - Preemption is disabled before anything is read of the CPU. A task that was preempted before
  *   may find another probepoint than the one it was sent here for, or none.
