@@ -196,6 +196,12 @@
 #endif
 .endm
 
+.macro KPROBE_PREEMPT_ENABLE_NO_RESCHED
+#ifdef CONFIG_PREEMPT_COUNT
+	decl	PREEMPT_COUNT
+#endif
+.endm
+
 /*
  * Take a level; or jump to @nested if a handler already runs on this CPU. Preemption is disabled.
  * The code at @nested may continue at @take.
@@ -396,9 +402,7 @@ SYM_CODE_START(kprobe_post_trampoline)
 
 	/* A handler has caused this hit. It was counted as missed before the instruction. */
 .Lpost_missed:
-#ifdef CONFIG_PREEMPT_COUNT
-	decl	PREEMPT_COUNT
-#endif
+	KPROBE_PREEMPT_ENABLE_NO_RESCHED
 #ifndef CONFIG_PREEMPTION
 	jmp	.Lpost_leave
 #else
@@ -618,9 +622,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 .Lreturn_several:
 	movq	%r12, TOP_LEVEL
 .Lreturn_missed:
-#ifdef CONFIG_PREEMPT_COUNT
-	decl	PREEMPT_COUNT
-#endif
+	KPROBE_PREEMPT_ENABLE_NO_RESCHED
 	movq	%rsp, %rdi
 	call	kretprobe_return
 	jmp	.Lreturn_leave
@@ -735,9 +737,7 @@ SYM_CODE_START(kprobe_ftrace_trampoline)
 	jmp	.Lkprobe_trampoline_redirect
 
 .Lftrace_in_c:
-#ifdef CONFIG_PREEMPT_COUNT
-	decl	PREEMPT_COUNT
-#endif
+	KPROBE_PREEMPT_ENABLE_NO_RESCHED
 	movq	%rsp, %rdi
 	call	kprobe_ftrace_hit
 	testb	%al, %al
@@ -839,9 +839,7 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 	jmp	.Lfollow_hooked
 
 .Lfollow_fully:
-#ifdef CONFIG_PREEMPT_COUNT
-	decl	PREEMPT_COUNT
-#endif
+	KPROBE_PREEMPT_ENABLE_NO_RESCHED
 	popq	%rcx
 	popq	%rax
 	jmp	kprobe_ftrace_trampoline
