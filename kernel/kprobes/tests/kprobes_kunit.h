@@ -125,7 +125,7 @@ long kp_x86_sum(long a, long b);
 enum { KP_SUM_LEA, KP_SUM_MOVABS, KP_SUM_XOR, KP_SUM_XOR_BACK, KP_SUM_RET, KP_SUM_SIZE, KP_SUM_NR };
 extern const u32 kp_x86_sum_insn[KP_SUM_NR];
 
-/* Offsets of an ENDBR that is not the first instruction, and of those before and after it */
+/* Offsets: an ENDBR not at the entry, the instruction before it, the instruction after it */
 void kp_x86_endbr(void);
 extern const u32 kp_x86_endbr_insn[3];
 

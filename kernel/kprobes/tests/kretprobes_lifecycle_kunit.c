@@ -8,7 +8,7 @@
 #include "kretprobes_kunit.h"
 #include "kp_cases_life.h"
 
-/* What a call changes and sees */
+/* Callbacks' input and results */
 static struct {
 	struct kunit *test;
 	struct kp_probe *probe;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kprobe_torture on x86: NMIs that a CPU sends to itself.
+ * kprobe_torture on x86: limits of unwinders, NMIs that a CPU sends to itself.
  */
 #include <linux/percpu.h>
 #include <linux/string.h>

@@ -31,7 +31,7 @@ more_sleepers() {
 	done
 }
 
-# put_to_sleep N: N processes, and no others, whose ids are in $pids
+# put_to_sleep N: N processes sleep in the function; $pids is set
 put_to_sleep() {
 	pids=
 	more_sleepers "$1"

@@ -16,7 +16,7 @@
 #include "kp_regs.h"
 #include "kp_symbol.h"
 
-/* A probe changes this number of bytes at most; some functions have no more. */
+/* A probe on x86 changes at most 5 bytes; some functions have no more. */
 #define KP_TEXT		5
 
 typedef void (*kp_self_wait_t)(void);

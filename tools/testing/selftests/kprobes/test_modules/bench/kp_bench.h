@@ -2,7 +2,7 @@
 #ifndef KP_BENCH_H
 #define KP_BENCH_H
 
-/* Functions probed in addition to the measured one; instructions in each */
+/* Functions for probes on many instructions; instructions in each */
 #define KP_BENCH_ROWS	100
 #define KP_BENCH_ROW	100
 /* Functions with ftrace's call, probed at their entries */

@@ -16,7 +16,7 @@
 #define KP_ADD_RSP	10
 #define KP_POP_RBX	11
 #define KP_POP_RBP	12
-#define KP_RET		13	/* the last instruction */
+#define KP_RET		13	/* the last index of an instruction */
 #define KP_SIZE		14
 #define KP_INSNS	14
 

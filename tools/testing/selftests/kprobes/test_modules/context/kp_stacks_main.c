@@ -182,8 +182,8 @@ static void kp_register(struct kunit *test, unsigned long addr, bool post)
 }
 
 /*
- * With frame pointers, the caller is missing until the function has its own frame, except for a
- * pre_handler at the entry. After a call, the callee has no frame yet.
+ * With frame pointers, the caller is in the trace only while the function has its frame, and in a
+ * pre_handler at the entry. After a call, the callee has none yet.
  */
 static bool kp_has_frame(int insn, bool post)
 {

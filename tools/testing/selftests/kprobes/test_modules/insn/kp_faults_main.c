@@ -100,7 +100,7 @@ static int __kprobes kp_faults_fault(struct kprobe *p, struct pt_regs *regs, int
 	return 0;
 }
 
-/* In place of an oops, record it and resume at the case's fix-up. */
+/* Record an oops and resume at the case's fix-up, before it is printed unless kp.oopses is set. */
 static int __kprobes kp_faults_notify(struct notifier_block *nb, unsigned long val, void *data)
 {
 	struct die_args *args = data;
@@ -308,7 +308,7 @@ static void kp_faults_notifiers(struct kunit *test)
 	kp_group(test, KP_NO_EXTABLE);
 }
 
-/* Let the kernel print oopses for the script; the notifier ends them. */
+/* Print oopses for the script. The notifier resumes at the fix-up. */
 static void kp_faults_oops(struct kunit *test)
 {
 	int i, cases = 0;

@@ -161,7 +161,7 @@ CODE \name, \flags
 	PROBED	\name
 .endm
 
-/* Into the JTPR */
+/* Branches into the JTPR */
 
 BRANCH short, jz
 BRANCH near, "{disp32} jz"

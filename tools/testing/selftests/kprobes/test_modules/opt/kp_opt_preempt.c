@@ -46,7 +46,7 @@ static bool kp_is_in_fill(unsigned long ip)
 	return ip - (unsigned long)kp_opt_fill < kp_opt_fill_insn[KP_FILL_END];
 }
 
-/* Shows by its first and last bytes how much was filled */
+/* Fill kp.memory; count a wrong first, last, next byte */
 static noinline void kp_run_once(void)
 {
 	kp.memory[0] = 1;
