@@ -186,10 +186,11 @@ static void kp_rs_step_unset(void *unused)
 }
 
 /*
- * Handlers run in reverse order; the probe registered first also has an entry_handler.
+ * Handlers run in reverse order; the probe registered first also has an entry_handler, unless it
+ * is the only one at an entry with ftrace's call, which x86 follows another way then.
  * @silent: no return handlers
  */
-static int kp_rs_step_set(int nr, bool silent)
+static int kp_rs_step_set(void *entry, int nr, bool silent)
 {
 	struct kretprobe *rp;
 	int i, ret;
@@ -197,9 +198,9 @@ static int kp_rs_step_set(int nr, bool silent)
 	for (i = 0; i < nr; i++) {
 		rp = &kp_rs_step_rps[i];
 		memset(rp, 0, sizeof(*rp));
-		rp->kp.addr = (void *)kp_rs_probed_untraced;
+		rp->kp.addr = entry;
 		rp->handler = silent ? NULL : kp_rs_step_return;
-		if (!i)
+		if (!i && (nr > 1 || entry == kp_rs_probed_untraced))
 			rp->entry_handler = kp_rs_step_entry;
 		ret = register_kretprobe(rp);
 		if (ret) {
@@ -274,13 +275,13 @@ static void kp_rs_step_expect(struct kunit *test, const char *what,
  * Round -1 makes the reference. Other rounds are without and with return probes; the last one has
  * a return probe without a handler.
  */
-static void kp_rs_step_every(struct kunit *test)
+static void kp_rs_step_rounds(struct kunit *test, void *entry)
 {
 	static const char *const rounds[KP_PROBES + 2] = {
 		"no return probe", "1 return probe", "2 return probes", "3 return probes",
 		"1 without a handler",
 	};
-	struct kp_trace *reference = kp_rs_step_begin(test, kp_rs_probed_untraced);
+	struct kp_trace *reference = kp_rs_step_begin(test, entry);
 	unsigned int without = 0;
 	int round;
 
@@ -289,11 +290,12 @@ static void kp_rs_step_every(struct kunit *test)
 		bool silent = round > KP_PROBES;
 
 		if (round > 0)
-			KUNIT_ASSERT_EQ(test, kp_rs_step_set(silent ? 1 : round, silent), 0);
+			KUNIT_ASSERT_EQ(test, kp_rs_step_set(entry, silent ? 1 : round, silent),
+					0);
 		kp_rs_step_returns = 0;
 		/* Keep the loop's body in one place: return addresses must not differ. */
 		OPTIMIZER_HIDE_VAR(round);
-		KUNIT_EXPECT_EQ(test, kp_rs_step_call(test, kp_rs_probed_untraced, reference), 2);
+		KUNIT_EXPECT_EQ(test, kp_rs_step_call(test, entry, reference), 2);
 		if (round < 0)
 			continue;
 		kp_rs_step_expect(test, rounds[round], reference);
@@ -307,6 +309,16 @@ static void kp_rs_step_every(struct kunit *test)
 			without = kp_step.steps;
 		kp_rs_step_unset(NULL);
 	}
+}
+
+static void kp_rs_step_every(struct kunit *test)
+{
+	kp_rs_step_rounds(test, kp_rs_probed_untraced);
+}
+
+static void kp_rs_step_every_entry(struct kunit *test)
+{
+	kp_rs_step_rounds(test, kp_rs_probed);
 }
 
 /*
@@ -418,6 +430,7 @@ static void kp_rs_step_redirects_entry(struct kunit *test)
 
 static struct kunit_case kp_rs_step_cases[] = {
 	KUNIT_CASE_SLOW(kp_rs_step_every),
+	KUNIT_CASE_SLOW(kp_rs_step_every_entry),
 	KUNIT_CASE_SLOW(kp_rs_step_redirects),
 	KUNIT_CASE_SLOW(kp_rs_step_redirects_entry),
 	{}
