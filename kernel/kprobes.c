@@ -399,6 +399,7 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  *   post_handler, and another user of ftrace may redirect the function, as a live patch
  *   does
  * * %-ENODEV - the address belongs to ftrace, which has failed
+ * * %-EAGAIN - @p has a post_handler, and BPF is changing what it calls at the function
  * * %-ENOMEM - out of memory
  */
 int register_kprobe(struct kprobe *p)

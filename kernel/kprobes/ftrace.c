@@ -315,8 +315,8 @@ static int kprobe_filter_change(unsigned int which, struct list_head *changes,
  * Context: sleeps; kprobe_mutex is held; takes locks of ftrace and text_mutex.
  *
  * Return: 0; -EBUSY if ftrace is switched off, or if another user may redirect a
- * function; -ENODEV if ftrace has failed; -ENOMEM. After an error, the caller must call
- * kprobe_ftrace_disarm().
+ * function; -ENODEV if ftrace has failed; -ENOMEM; or another errno of ftrace. After an
+ * error, the caller must call kprobe_ftrace_disarm().
  */
 int kprobe_ftrace_arm(struct list_head *changes)
 {

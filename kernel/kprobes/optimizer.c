@@ -446,9 +446,9 @@ static unsigned long optimizer_request_round(void)
 	if (!thread || optimizer_is_idle())
 		return rounds;
 	/*
-	 * The current round, if there is one, may have been too early for some of them. Read this
-	 * before the worker is queued: it may begin the requested round at once, and after that
-	 * there may be no other.
+	 * The current round may have passed a list before a probepoint was put on it: wait for the
+	 * next one. Read rounds before the worker is queued: it may begin that round at once, and
+	 * then run no other.
 	 */
 	round = (READ_ONCE(rounds) + 3) & ~1UL;
 	kthread_mod_delayed_work(thread, &optimizer, 0);

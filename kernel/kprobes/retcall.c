@@ -731,11 +731,11 @@ bool is_kretprobe(const struct kprobe *p)
 }
 
 /**
- * kretprobe_is_bare() - does a hit only take an instance and replace the return address?
+ * kretprobe_is_bare() - does a return probe need only an instance?
  * @p: a registered probe
  *
- * Return: true if @p belongs to a return probe with a shared pool, without data, and without an
- * entry_handler. The answer does not change, but the user may set an entry_handler later.
+ * Return: true if @p belongs to a return probe with a shared pool and no data, registered without
+ * an entry_handler. The user may set one later: the trampoline has to test for it.
  */
 bool kretprobe_is_bare(const struct kprobe *p)
 {

@@ -302,7 +302,7 @@ static bool entries_has_operand_at(struct text_search *s, unsigned long at)
 	return true;
 }
 
-/* Does an operand at @from name @to, in the middle of another function? */
+/* Does an operand at @from refer to @to, in the middle of another function? */
 static bool entries_is_far(struct text_search *s, unsigned long from, unsigned long to)
 {
 	return !entries_is_same_function(s, from, to) && entries_is_in_middle(s, to) &&

@@ -268,7 +268,7 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 	struct arch_probepoint *ap = &pp->arch;
 
 	lockdep_assert_held(&kprobe_mutex);
-	/* The text while no tracer is attached to the function. */
+	/* The text has this nop while no tracer is attached to the function. */
 	memcpy(ap->insn.bytes, x86_nops[MCOUNT_INSN_SIZE], MCOUNT_INSN_SIZE);
 	pp->kp.opcode = ap->insn.bytes[0];
 	pp->kp.pre_handler = kprobe_ftrace_dispatch;

@@ -131,7 +131,7 @@ _ASM_NOKPROBE(x86_jprobe_end)
  */
 SYM_FUNC_START_LOCAL(jprobe_go_to_r11)
 	pushq	%r11
-	UNWIND_HINT_FUNC	/* as if the handler had called */
+	UNWIND_HINT_FUNC	/* %r11 is the return address */
 	RET
 SYM_FUNC_END(jprobe_go_to_r11)
 _ASM_NOKPROBE(jprobe_go_to_r11)

@@ -268,7 +268,7 @@ static const struct opcode_group groups[] = {
 /* Opcode 0f 01 with a register operand, by the ModRM byte from c0 on */
 static const char map_0f01[64 + 1] = {
 	"RMRRRRRR"	/* c0: virtualisation, pconfig */
-	"MRMMRRRR"	/* c8: monitor, mwait, clac, stac, enclaves */
+	"MRMMRRRR"	/* c8: monitor, mwait, clac, stac, TDX, SGX */
 	"MM..RRMR"	/* d0: xgetbv, xsetbv, vmfunc, xend, xtest, enclu */
 	"RMRRRRRR"	/* d8: vmmcall among virtualisation */
 	"MMMMMMMM"	/* e0: smsw */

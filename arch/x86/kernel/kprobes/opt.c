@@ -98,8 +98,8 @@ __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
 /*
  * Put a copy of the instruction at @addr, which is no relative branch, into a detour buffer.
  *
- * The text has a plain RET only where this CPU needs no return thunk at that address, or if
- * assembly requires one. The copy is at another address, so decide again: with ITS, a RET is
+ * The text has a plain RET only where this CPU needs no return thunk at that address, or where
+ * assembly keeps it. The copy is at another address, so decide again: with ITS, a RET is
  * safe only in the upper half of a cache line. A jump to a return thunk is a relative branch,
  * which is not copied here.
  */
@@ -300,7 +300,7 @@ bool arch_match_detour(struct probepoint *pp)
 
 /**
  * arch_put_jump() - replace a breakpoint by a jump to the detour buffer
- * @pp: the probepoint; its detour buffer was made a tasks-RCU grace period ago
+ * @pp: the probepoint; its detour buffer was made a grace period of RCU and of tasks RCU ago
  *
  * The jump is in place after arch_sync_jumps().
  *

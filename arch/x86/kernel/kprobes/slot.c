@@ -39,8 +39,8 @@
 #define PUSH_IMM32_OPCODE	0x68
 
 /*
- * The parameter kprobes.boost, for debugging. If it is 0, every new slot is single-stepped, and
- * no probepoint is optimised.
+ * The parameter kprobes.boost, for debugging. While it is 0, no new probepoint is boosted, and no
+ * detour buffer is made.
  */
 bool x86_kprobe_boost = true;
 

@@ -84,7 +84,7 @@
 	pushq	$__KERNEL_CS		/* cs */
 .endm
 
-/* Save the other registers. The unwind hints need a complete struct pt_regs, with the ip. */
+/* Save the other registers. The caller has pushed an ip: the hint of PUSH_REGS needs it. */
 .macro KPROBE_TRAMPOLINE_SAVE
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
 	PUSH_REGS rax=KPROBE_TRAMPOLINE_GAP+72(%rsp)
