@@ -132,10 +132,11 @@ if [ "$build/.built" -nt "$tree/.series/changed" ]; then
 	exit 0
 fi
 
-# The number of lines that a whole build of the variant has printed so far
+# The number of lines that a whole build of the variant has printed so far; or of its biggest
+# relative with the compilers of the last years
 estimate=0
 if [ ! -e "$build/vmlinux" ]; then
-	estimate=$(cat "$build/.lines" 2>/dev/null || echo 1900)
+	estimate=$(cat "$build/.lines" 2>/dev/null || echo 2200)
 fi
 
 say "building the kernel $variant with $(nproc) jobs"

@@ -211,7 +211,8 @@ guest_packages()
 	if [ -n "${QEMU:-}" ]; then
 		newer_qemu
 	else
-		need_packages "qemu-system-${arch[package]}"
+		command -v "qemu-system-${arch[qemu]}" >/dev/null ||
+			need_packages "$(qemu_package)"
 	fi
 	case ${arch[name]} in
 	x86_64) return ;;
@@ -219,6 +220,37 @@ guest_packages()
 	*) need_packages "libc6-dev-${arch[debian]}-cross" ;;
 	esac
 	[ -n "${BUSYBOX:-}" ] || foreign_busybox "${arch[debian]}"
+}
+
+# qemu_package: prints the name of the package that has QEMU for the architecture. Debian has moved
+# some programs out of qemu-system-misc.
+qemu_package()
+{
+	local name
+
+	for name in "${arch[name]}" "${arch[qemu]}"; do
+		if [ "${arch[package]}" = misc ] && in_archive "qemu-system-$name"; then
+			printf 'qemu-system-%s\n' "$name"
+			return
+		fi
+	done
+	printf 'qemu-system-%s\n' "${arch[package]}"
+}
+
+# base_suite: prints the part of Debian that has packages of the base kernel, if this machine's has none
+base_suite()
+{
+	if [ -n "$ADAPTIONS" ]; then
+		cat "$ADAPTIONS/suite"
+	else
+		echo trixie
+	fi
+}
+
+# in_archive PACKAGE: can apt install it here?
+in_archive()
+{
+	apt-cache policy "$1" 2>/dev/null | grep -q '^  Candidate: [^(]'
 }
 
 # newer_qemu: sets QEMU, which is `backports` or the name of a release of Debian, to the directory
@@ -327,7 +359,8 @@ client_packages()
 	esac
 }
 
-# debian_mirror: prints this machine's release of Debian, and the mirror that apt uses
+# debian_mirror: prints this machine's release of Debian, and the mirror that apt uses. Debian's sid
+# calls itself by the name of the next release, so the name that apt's sources have counts.
 debian_mirror()
 {
 	local codename
@@ -336,8 +369,11 @@ debian_mirror()
 	# If apt has no lists, mmdebstrap uses its default mirror.
 	# shellcheck disable=SC2016 # apt-get replaces these
 	apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' \
-		'Origin: Debian' 'Label: Debian' 'Component: main' "Codename: $codename" |
-		grep -m 1 . || printf '%s\n' "$codename"
+		'Origin: Debian' 'Label: Debian' 'Component: main' |
+		awk -v codename="$codename" '
+			$1 == codename { own = own ? own : $0 }
+			$1 !~ /-/ && !other { other = $0 }
+			END { print own ? own : other ? other : codename ? codename : "sid" }'
 }
 
 # i386_root: sets GUEST_ROOT for guests whose kernel cannot run the host's programs: the
@@ -441,6 +477,40 @@ use_toolchain()
 		compiler=clang-19 toolchain=(LLVM=-19)
 		;;
 	esac
+}
+
+# built_with BUILD OPTION...: was the kernel built with all of the options, and without each !OPTION?
+built_with()
+{
+	local option config=$1/.config
+
+	shift
+	for option; do
+		case $option in
+		!*) ! grep -qx "CONFIG_${option#!}=y" "$config" || return 1 ;;
+		*) grep -qx "CONFIG_$option=y" "$config" || return 1 ;;
+		esac
+	done
+}
+
+# find_samples BUILD: sets samples to make's arguments for the samples that this kernel can have; the
+# same conditions as in samples/Kconfig
+find_samples()
+{
+	local sample needs
+
+	samples=(CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m)
+	! built_with "$1" JPROBES || samples+=(CONFIG_SAMPLE_JPROBES=m)
+	while read -r sample needs; do
+		read -ra needs <<<"$needs"
+		! built_with "$1" "${needs[@]}" || samples+=("CONFIG_SAMPLE_KPROBES_$sample=m")
+	done <<-END
+		ARGUMENTS HAVE_FUNCTION_ARG_ACCESS_API DEBUG_FS !S390
+		BATCH GLOB DEBUG_FS
+		INJECT KRETPROBES HAVE_FUNCTION_ERROR_INJECTION
+		LATENCY KRETPROBES DEBUG_FS
+		WATCH HAVE_FUNCTION_ARG_ACCESS_API HAVE_HW_BREAKPOINT PERF_EVENTS DEBUG_FS STACKTRACE
+	END
 }
 
 # progress WHAT [TOTAL]: counts the lines on stdin; prints the count all the time on a terminal,

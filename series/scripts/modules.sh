@@ -58,33 +58,7 @@ args=("KPROBES_TESTS=$OUT/linux/kernel/kprobes/tests")
 # Some modules use what only our kprobes have.
 [[ $variant != stock-* ]] || args+=(KP_ANY=1)
 
-# has OPTION...: was the kernel built with all of the options, and without each !OPTION?
-has()
-{
-	local option
-
-	for option; do
-		case $option in
-		!*) ! grep -qx "CONFIG_${option#!}=y" "$build/.config" || return 1 ;;
-		*) grep -qx "CONFIG_$option=y" "$build/.config" || return 1 ;;
-		esac
-	done
-}
-
-# The samples that this kernel can have; the same conditions as in samples/Kconfig.
-samples=(CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m)
-! has JPROBES || samples+=(CONFIG_SAMPLE_JPROBES=m)
-while read -r sample needs; do
-	read -ra needs <<<"$needs"
-	! has "${needs[@]}" || samples+=("CONFIG_SAMPLE_KPROBES_$sample=m")
-done <<-END
-	ARGUMENTS HAVE_FUNCTION_ARG_ACCESS_API DEBUG_FS !S390
-	BATCH GLOB DEBUG_FS
-	INJECT KRETPROBES HAVE_FUNCTION_ERROR_INJECTION
-	LATENCY KRETPROBES DEBUG_FS
-	WATCH HAVE_FUNCTION_ARG_ACCESS_API HAVE_HW_BREAKPOINT PERF_EVENTS DEBUG_FS STACKTRACE
-END
-
+find_samples "$build"
 : >"$log"
 module_dir test_modules $SELFTESTS/test_modules "${args[@]}"
 [ -n "$only" ] ||

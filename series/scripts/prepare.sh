@@ -267,22 +267,29 @@ install_stage()
 	changed=$(wc -l <"$changes")
 }
 
-# base_package: sets source to Debian's package of the base kernel. series/base-BASE/suite names the
-# part of Debian that has another base kernel than the default.
+# base_package: sets source to Debian's package of the base kernel. What this machine's Debian has is
+# installed. Else it is unpacked in out/.
 base_package()
 {
-	local path=usr/src/$PACKAGE.tar.xz
+	local path=usr/src/$PACKAGE.tar.xz suite others
 
 	source=/$path
 	[ ! -e "$source" ] || return 0
+	suite=$(base_suite)
 	if [ -z "$ADAPTIONS" ]; then
-		need_packages "$PACKAGE"
-		return
+		# Lists that are old or missing may lack it.
+		in_archive "$PACKAGE" || update_packages
+		if in_archive "$PACKAGE"; then
+			need_packages "$PACKAGE"
+			return
+		fi
+		say "this machine's Debian has no $PACKAGE: taking it from Debian $suite"
 	fi
 	source=$OUT/source/$path
 	[ ! -e "$source" ] || return 0
-	unpack_package "$OUT/source" "$PACKAGE:all" "$(cat "$ADAPTIONS/suite")" \
-		"set KERNEL_SRC= to a directory or a tarball of any $BASE.y"
+	others=$(cd "$TOP/series" && printf '%s\n' base-* | sed 's/^base-/BASE=/' | paste -sd' ')
+	unpack_package "$OUT/source" "$PACKAGE:all" "$suite" \
+		"set KERNEL_SRC= to a directory or a tarball of any $BASE.y, or take another base: $others"
 }
 
 lock "linux${stock:+-stock}"
