@@ -8,6 +8,8 @@
  * kp_bench/jumps		a hit of an optimised probe
  * kp_bench/returns		a call with a return probe, less the same call without
  * kp_bench/jump_returns	the same, with an optimised entry
+ * kp_bench/counted		hits and calls with a return probe by the processor's counters, see native.sh
+ * kp_bench/counted_jumps	the same, with optimised probes
  * kp_bench/call		a call of kp_bench_called(), which users probe
  * kp_bench/changes		registering and unregistering
  * kp_bench/optimizing		the time until probes are optimised
@@ -25,9 +27,11 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include <asm/desc.h>
 #include <asm/hardirq.h>
 #include <asm/ibt.h>
@@ -430,6 +434,137 @@ static int kp_bench_jump_returns(struct seq_file *m)
 	return kp_returns(m, "ret_jump", kp_bench_long, KP_JUMP);
 }
 
+/* The processor's counters; NULL where it has none, as in an emulator */
+static struct perf_event *kp_cycles, *kp_insns;
+
+/* What KP_BENCH_CALLS calls cost */
+struct kp_counts {
+	u64 cycles;
+	u64 insns;
+	u64 ns;
+};
+
+/* For the CPU that the reader is pinned to */
+static struct perf_event *kp_counter(u64 config)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr), .config = config, .pinned = 1,
+	};
+	struct perf_event *counter;
+
+	counter = perf_event_create_kernel_counter(&attr, raw_smp_processor_id(), NULL, NULL, NULL);
+	return IS_ERR(counter) ? NULL : counter;
+}
+
+static void kp_counter_release(struct perf_event *counter)
+{
+	if (counter)
+		perf_event_release_kernel(counter);
+}
+
+static u64 kp_counter_read(struct perf_event *counter)
+{
+	u64 enabled, running;
+
+	return counter ? perf_event_read_value(counter, &enabled, &running) : 0;
+}
+
+static struct kp_counts kp_count(void (*fn)(void))
+{
+	u64 cycles = kp_counter_read(kp_cycles), insns = kp_counter_read(kp_insns), start;
+	struct kp_counts counts;
+	unsigned long flags;
+	int i;
+
+	local_irq_save(flags);
+	start = ktime_get_mono_fast_ns();
+	for (i = 0; i < KP_BENCH_CALLS; i++)
+		fn();
+	counts.ns = ktime_get_mono_fast_ns() - start;
+	local_irq_restore(flags);
+	counts.insns = kp_counter_read(kp_insns) - insns;
+	counts.cycles = kp_counter_read(kp_cycles) - cycles;
+	return counts;
+}
+
+/*
+ * Print a line: name, instructions, cycles and nanoseconds of KP_BENCH_CALLS hits, less those of
+ * the calls. Succeed without a line if @fn is not hit by @way.
+ */
+static int kp_counted(struct seq_file *m, const char *name, void (*fn)(void), enum kp_way way,
+		      unsigned int form)
+{
+	/* kp_calls() makes one extra call. */
+	const unsigned long all = 2 * KP_BENCH_CALLS + 1;
+	struct kp_counts bare, hit;
+	static struct kretprobe rp;
+	int err;
+
+	err = kp_wait_jump(kp_first_insn(fn), false);
+	if (err)
+		return err;
+	/* The caches and predictors learn it first. */
+	kp_calls(fn);
+	bare = kp_count(fn);
+	err = kp_register(&rp, fn, form);
+	if (err)
+		return err;
+	if (!kp_is_reached_by(&rp.kp, way)) {
+		kp_unregister(&rp, form);
+		return 0;
+	}
+	kp_called.first = 0;
+	kp_calls(fn);
+	hit = kp_count(fn);
+	kp_unregister(&rp, form);
+	if (kp_called.first != all)
+		return -EIO;
+	seq_printf(m, "%s %lld %lld %lld\n", name, hit.insns - bare.insns, hit.cycles - bare.cycles,
+		   hit.ns - bare.ns);
+	cond_resched();
+	return 0;
+}
+
+static int kp_count_breakpoints(struct seq_file *m)
+{
+	return kp_counted(m, "pre_boost", kp_bench_add, KP_BREAKPOINT, 0) ?:
+	       kp_counted(m, "post_boost", kp_bench_add, KP_BREAKPOINT, KP_SECOND) ?:
+	       kp_counted(m, "pre_push", kp_bench_push, KP_BREAKPOINT, 0) ?:
+	       kp_counted(m, "pre_ftrace", kp_bench_entries[0], KP_FTRACE, 0) ?:
+	       kp_counted(m, "post_ftrace", kp_bench_entries[0], KP_FTRACE, KP_SECOND) ?:
+	       kp_counted(m, "ret_boost", kp_bench_add, KP_BREAKPOINT, KP_RETURN) ?:
+	       kp_counted(m, "ret_ftrace", kp_bench_traced, KP_FTRACE, KP_RETURN);
+}
+
+static int kp_count_jumps(struct seq_file *m)
+{
+	return kp_counted(m, "pre_jump", kp_bench_long, KP_JUMP, 0) ?:
+	       kp_counted(m, "post_jump", kp_bench_long, KP_JUMP, KP_SECOND) ?:
+	       kp_counted(m, "ret_jump", kp_bench_long, KP_JUMP, KP_RETURN);
+}
+
+static int kp_with_counters(struct seq_file *m, int (*measure)(struct seq_file *m))
+{
+	int err;
+
+	kp_insns = kp_counter(PERF_COUNT_HW_INSTRUCTIONS);
+	kp_cycles = kp_counter(PERF_COUNT_HW_CPU_CYCLES);
+	err = measure(m);
+	kp_counter_release(kp_cycles);
+	kp_counter_release(kp_insns);
+	return err;
+}
+
+static int kp_bench_counted(struct seq_file *m)
+{
+	return kp_with_counters(m, kp_count_breakpoints);
+}
+
+static int kp_bench_counted_jumps(struct seq_file *m)
+{
+	return kp_with_counters(m, kp_count_jumps);
+}
+
 noinline long kp_bench_called(long one, long two);
 noinline long kp_bench_called(long one, long two)
 {
@@ -534,6 +669,8 @@ static struct kp_file {
 	{ "jumps", kp_bench_jumps },
 	{ "returns", kp_bench_returns },
 	{ "jump_returns", kp_bench_jump_returns },
+	{ "counted", kp_bench_counted },
+	{ "counted_jumps", kp_bench_counted_jumps },
 	{ "call", kp_bench_call },
 	{ "changes", kp_bench_changes },
 	{ "optimizing", kp_bench_optimizing },
