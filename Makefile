@@ -13,7 +13,7 @@ MUTANTS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all $(MORE_TESTS) test-fred test-archs test-clients test-outside torture fuzz attach-times \
-	mutants litmus bench shell tree kernel modules check patches bisect bisect-sample clean
+	mutants litmus bench shell deb tree kernel modules check patches bisect bisect-sample clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
@@ -64,6 +64,10 @@ help:
 	@echo '                                       the figures, and a chart'
 	@echo 'make shell    a prompt in the guest, with our modules'
 	@echo '                TOOLS=1                and all programs of the host'
+	@echo 'make deb      packages for Debian in out/deb, of a kernel for this machine: image, headers, tests'
+	@echo '                CONFIG=/boot/config-...  default: of the running kernel, or of Debian'
+	@echo '                LSMOD=file             the modules in this output of lsmod only'
+	@echo '                FULL=1                 what tests and users of kprobes need, too'
 	@echo 'make tree     out/linux: the base kernel with our files in it'
 	@echo 'make kernel   the kernel of a variant, in out/build/VARIANT'
 	@echo 'make modules  the test modules and samples, in out/modules/VARIANT'
@@ -174,6 +178,12 @@ bench:
 
 shell: modules
 	@series/scripts/guest.sh $(VARIANT) -s $(if $(TOOLS),-R,-H)
+
+deb: export CONFIG := $(CONFIG)
+deb: export LSMOD := $(LSMOD)
+deb: export FULL := $(FULL)
+deb:
+	@series/scripts/deb.sh
 
 tree:
 	@series/scripts/prepare.sh
