@@ -111,9 +111,9 @@ event_is_enabled() {
 	[ "$(cat $TRACEFS/events/kprobes/*/enable 2>/dev/null)" = 1 ]
 }
 
-# kprobe-perf empties the buffer after it has enabled the event, then opens this.
+# kprobe-perf empties the buffer after it has enabled the event, then starts a `cat` of trace_pipe.
 pipe_is_read() {
-	readlink /proc/[0-9]*/fd/* 2>/dev/null | grep -q '/trace_pipe$'
+	pgrep -P "$pid" -x cat >/dev/null
 }
 
 prints_lines() {
