@@ -105,8 +105,7 @@ trap end_guests EXIT
 # has_kernel VARIANT: is it one of the variants that run all tests, and was it built?
 has_kernel()
 {
-	[[ " ${variants[*]} " == *" $1 "* ]] &&
-		[ -e "$OUT/build/$1/.built" ]
+	[[ " ${built[*]} " == *" $1 "* ]]
 }
 
 # of_suites TEST...: prints the tests that belong to the suites in SUITE=, or all without it
