@@ -293,9 +293,7 @@ PARTED part_jcc, .part.0, jnz
 	.type	kp_opt_\name, @function
 kp_opt_\name:
 	add	$32, %eax
-	.if	\skip
 	.skip	\skip, 0x90
-	.endif
 	jmp	.Linto_\name
 FUNC_END kp_opt_\name
 .endm
