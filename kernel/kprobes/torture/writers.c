@@ -305,6 +305,8 @@ static void switch_one(struct writer *writer, struct torture_probe *probe)
 		writer->done[CHANGE_ENABLE]++;
 		if (!err)
 			check_hit(probe);
+		else
+			WRITE_ONCE(probe->silent, true);
 	} else {
 		err = is_return ? disable_kretprobe(&probe->rp) : disable_kprobe(&probe->kp);
 		if (!err)
