@@ -206,7 +206,8 @@ print_table()
 			next
 		}
 		/^# / {
-			printf "\n%-42s  %18s  %18s  %18s\n", substr($0, 3), "instructions", "cycles",
+			printf "\n%-42s  %18s  %18s  %18s\n", substr($0, 3), "instructions",
+				"cycles",
 				"nanoseconds"
 			next
 		}
@@ -226,5 +227,5 @@ done
 [ -n "$try" ] || ! awk '$2 <= 0 || $3 <= 0 { bad = 1 } END { exit !bad }' "$work/all" ||
 	die "refused: this machine does not let perf count instructions and cycles"
 print_table
-printf '\nMedian (least-most) of %d runs of 1,000 hits each, on CPU %s, less the calls without a probe.\n' \
+printf '\nMedian (least-most) of %d runs of 1,000 hits each, on CPU %s, less calls without probe.\n' \
 	"$runs" "$cpu"

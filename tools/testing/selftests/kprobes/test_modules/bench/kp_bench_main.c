@@ -8,7 +8,7 @@
  * kp_bench/jumps		a hit of an optimised probe
  * kp_bench/returns		a call with a return probe, less the same call without
  * kp_bench/jump_returns	the same, with an optimised entry
- * kp_bench/counted		hits and calls with a return probe by the processor's counters, see native.sh
+ * kp_bench/counted		hits and calls with a return probe, by counters for native.sh
  * kp_bench/counted_jumps	the same, with optimised probes
  * kp_bench/call		a call of kp_bench_called(), which users probe
  * kp_bench/changes		registering and unregistering
