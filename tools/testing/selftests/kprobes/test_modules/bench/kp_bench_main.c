@@ -246,6 +246,26 @@ static void kp_unregister(struct kretprobe *rp, unsigned int form)
 }
 
 /*
+ * Register a probe, and reset the counts of handlers. Return: 1; 0, without a probe, if @fn is not
+ * hit by @way; or an errno.
+ */
+static int kp_register_reached(struct kretprobe *rp, void (*fn)(void), enum kp_way way,
+			       unsigned int form)
+{
+	int err = kp_register(rp, fn, form);
+
+	if (err)
+		return err;
+	if (!kp_is_reached_by(&rp->kp, way)) {
+		kp_unregister(rp, form);
+		return 0;
+	}
+	kp_called.first = 0;
+	kp_called.second = 0;
+	return 1;
+}
+
+/*
  * Print a line: name, instructions of a hit (a range if they differ), traps. Succeed without
  * a line if @p is not hit by @way.
  */
@@ -264,15 +284,9 @@ static int kp_measure(struct seq_file *m, const char *name, const char *suffix,
 	if (err)
 		return err;
 	bare = kp_calls(fn);
-	err = kp_register(&rp, fn, form);
-	if (err)
+	err = kp_register_reached(&rp, fn, way, form);
+	if (err <= 0)
 		return err;
-	if (!kp_is_reached_by(&rp.kp, way)) {
-		kp_unregister(&rp, form);
-		return 0;
-	}
-	kp_called.first = 0;
-	kp_called.second = 0;
 	hit = kp_calls(fn);
 	traps = kp_count_traps(fn);
 	kp_unregister(&rp, form);
@@ -506,14 +520,9 @@ static int kp_counted(struct seq_file *m, const char *name, void (*fn)(void), en
 	/* The caches and predictors learn it first. */
 	kp_calls(fn);
 	bare = kp_count(fn);
-	err = kp_register(&rp, fn, form);
-	if (err)
+	err = kp_register_reached(&rp, fn, way, form);
+	if (err <= 0)
 		return err;
-	if (!kp_is_reached_by(&rp.kp, way)) {
-		kp_unregister(&rp, form);
-		return 0;
-	}
-	kp_called.first = 0;
 	kp_calls(fn);
 	hit = kp_count(fn);
 	kp_unregister(&rp, form);
