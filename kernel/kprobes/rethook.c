@@ -108,10 +108,10 @@ bool is_kretprobe(const struct kprobe *p)
 }
 
 /**
- * kretprobe_is_bare() - may another function follow the calls of a return probe?
+ * kretprobe_is_bare() - does a return probe need only an instance?
  * @p: the probe
  *
- * Return: false: only rethook does.
+ * Return: false: only rethook follows calls.
  */
 bool kretprobe_is_bare(const struct kprobe *p)
 {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Builds Debian packages of out/linux in out/deb, by the kernel's own bindeb-pkg: the image, and
-# headers for modules; then, with these headers, a package of the selftests and samples. Goes on where
-# it was interrupted.
+# headers for modules; then, with these headers, a package of the selftests and samples. If interrupted,
+# the next run builds only what is missing.
 #
 #	series/scripts/deb.sh
 #
@@ -176,8 +176,7 @@ foretell()
 		say "the build takes about $(time_of $((total * rate / 100))), and goes on where it is interrupted"
 }
 
-# packages: runs bindeb-pkg. Neither the package of debugging symbols nor that of the C library's
-# headers is made.
+# packages: runs bindeb-pkg, for the image and its headers only: no debugging symbols, no linux-libc-dev
 packages()
 {
 	local revision rc

@@ -207,8 +207,7 @@ print_table()
 		}
 		/^# / {
 			printf "\n%-42s  %18s  %18s  %18s\n", substr($0, 3), "instructions",
-				"cycles",
-				"nanoseconds"
+				"cycles", "nanoseconds"
 			next
 		}
 		{
@@ -227,5 +226,5 @@ done
 [ -n "$try" ] || ! awk '$2 <= 0 || $3 <= 0 { bad = 1 } END { exit !bad }' "$work/all" ||
 	die "refused: this machine does not let perf count instructions and cycles"
 print_table
-printf '\nMedian (least-most) of %d runs of 1,000 hits each, on CPU %s, less calls without probe.\n' \
+printf '\nMedian (least-most) of %d runs of 1,000 hits on CPU %s, less calls without a probe.\n' \
 	"$runs" "$cpu"
