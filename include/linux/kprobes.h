@@ -260,6 +260,7 @@ struct kretprobe_instance {
  * @limited: @pool is of fixed size, for this return probe only
  * @bare: the pool is shared, and when the return probe was registered it had no data and no
  *	entry_handler
+ * @unreturned: number of calls that were followed and have ended without a return
  * @dead: links the holders that are about to be freed
  */
 struct kretprobe_holder {
@@ -271,6 +272,7 @@ struct kretprobe_holder {
 	struct kretprobe_pool *pool;
 	bool limited;
 	bool bare;
+	atomic_t unreturned;
 	struct llist_node dead;
 };
 

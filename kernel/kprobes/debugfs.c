@@ -4,13 +4,14 @@
  *
  * list       every registered probe, by address
  * enabled    1, or 0 while all probes are switched off
+ * missed     how often each probe has missed a hit or a call, and why
  * blacklist  the text that must not be probed
  * optimizer  which probepoints are optimised, and why the others are not
  * explain    how a probe at a location would be handled, and why, see explain.c
  * pools      the instances that return probes share
  *
- * Each read of list, blacklist or optimizer takes kprobe_mutex. Probes may change between two
- * reads, so a read of list or optimizer continues after the last address shown.
+ * Each read of list, missed, blacklist or optimizer takes kprobe_mutex. Probes may change between
+ * two reads, so a read of list, missed or optimizer continues after the last address shown.
  */
 #include <linux/cleanup.h>
 #include <linux/debugfs.h>
@@ -24,7 +25,7 @@
 #include "internal.h"
 
 /**
- * struct list_position - the position of a reader of kprobes/list or kprobes/optimizer
+ * struct list_position - the position of a reader of list, missed or optimizer
  * @next: the lowest address that has not been shown yet
  * @index: the number of addresses shown, which is seq_file's position
  */
@@ -76,7 +77,8 @@ static void kprobe_list_show_address(struct seq_file *m, const char *prefix, uns
 	seq_printf(m, "%s%0*lx", prefix, (int)(2 * sizeof(addr)), addr);
 }
 
-static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
+/* Show the kind of a probe, its symbol and its module. */
+static void kprobe_list_show_name(struct seq_file *m, struct kprobe *p)
 {
 	char name[KSYM_NAME_LEN], *modname = NULL;
 	unsigned long offset = 0, size;
@@ -89,7 +91,6 @@ static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
 		sym = kallsyms_lookup((unsigned long)p->addr, &size, &offset,
 				      &modname, name);
 	}
-	kprobe_list_show_address(m, "", (unsigned long)p->addr);
 	seq_puts(m, is_kretprobe(p) ? "  r  " : is_jprobe(p) ? "  j  " : "  k  ");
 	if (sym)
 		seq_printf(m, "%s+0x%lx", sym, offset);
@@ -97,6 +98,12 @@ static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
 		kprobe_list_show_address(m, "", (unsigned long)p->addr);
 	if (modname)
 		seq_printf(m, "  %s", modname);
+}
+
+static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
+{
+	kprobe_list_show_address(m, "", (unsigned long)p->addr);
+	kprobe_list_show_name(m, p);
 	if (kprobe_gone(p))
 		seq_puts(m, " [GONE]");
 	if (p->flags & KPROBE_FLAG_DISABLED)
@@ -140,6 +147,59 @@ static int kprobe_list_open(struct inode *inode, struct file *file)
 static const struct file_operations kprobe_list_fops = {
 	.owner = THIS_MODULE,
 	.open = kprobe_list_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = seq_release_private,
+};
+
+/* One line for each probe that has missed something, with what nmissed is the sum of. */
+static void kprobe_missed_show_probe(struct seq_file *m, struct kprobe *p)
+{
+	unsigned long nested = READ_ONCE(p->nmissed), all;
+	struct kretprobe_missed calls = {};
+
+	if (is_kretprobe(p))
+		kretprobe_missed(p, &calls);
+	all = nested + calls.pool + calls.maxactive;
+	if (!all && !calls.unreturned)
+		return;
+	kprobe_list_show_address(m, "", (unsigned long)p->addr);
+	seq_printf(m, "  %lu  nested %lu  pool %u  maxactive %u  unreturned %u", all,
+		   nested, calls.pool, calls.maxactive, calls.unreturned);
+	kprobe_list_show_name(m, p);
+	seq_putc(m, '\n');
+}
+
+static int kprobe_missed_show(struct seq_file *m, void *v)
+{
+	struct probepoint *pp = v;
+	unsigned long addr = (unsigned long)pp->addr;
+	struct kprobe *p;
+
+	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp))
+		list_for_each_entry(p, &pp->probes, list)
+			kprobe_missed_show_probe(m, p);
+	return 0;
+}
+
+static const struct seq_operations kprobe_missed_sops = {
+	.start = kprobe_list_start,
+	.next = kprobe_list_next,
+	.stop = kprobe_list_stop,
+	.show = kprobe_missed_show,
+};
+
+static int kprobe_missed_open(struct inode *inode, struct file *file)
+{
+	void *at = __seq_open_private(file, &kprobe_missed_sops,
+				      sizeof(struct list_position));
+
+	return at ? 0 : -ENOMEM;
+}
+
+static const struct file_operations kprobe_missed_fops = {
+	.owner = THIS_MODULE,
+	.open = kprobe_missed_open,
 	.read = seq_read,
 	.llseek = seq_lseek,
 	.release = seq_release_private,
@@ -287,6 +347,7 @@ static int __init kprobe_debugfs_init(void)
 
 	debugfs_create_file("list", 0400, dir, NULL, &kprobe_list_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &kprobe_enabled_fops);
+	debugfs_create_file("missed", 0400, dir, NULL, &kprobe_missed_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &kprobe_blacklist_fops);
 #ifdef CONFIG_OPTPROBES
 	debugfs_create_file("optimizer", 0400, dir, NULL, &kprobe_optimizer_fops);

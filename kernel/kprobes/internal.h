@@ -167,6 +167,18 @@ int probepoint_table_reserve(unsigned int nr);
 void probepoint_table_add(struct probepoint *pp);
 void probepoint_table_del(struct probepoint *pp);
 
+/**
+ * struct kretprobe_missed - how many calls of a function did not call a handler at the return
+ * @pool: not followed, because the shared pool was empty
+ * @maxactive: not followed, because maxactive other calls were
+ * @unreturned: followed, and ended without a return
+ */
+struct kretprobe_missed {
+	unsigned int pool;
+	unsigned int maxactive;
+	unsigned int unreturned;
+};
+
 #ifdef CONFIG_KRETPROBES
 
 /**
@@ -223,6 +235,7 @@ void kretprobes_init(void);
 /* retcall.c or rethook.c */
 bool is_kretprobe(const struct kprobe *p);
 bool kretprobe_is_bare(const struct kprobe *p);
+void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed);
 int kretprobe_claim(struct kretprobe *rp);
 bool kretprobe_stop(struct kretprobe *rp);
 void kretprobe_release(struct kretprobe *rp);
@@ -236,6 +249,9 @@ int kretprobe_entry(struct kprobe *p, struct pt_regs *regs);
 
 static inline bool is_kretprobe(const struct kprobe *p) { return false; }
 static inline bool kretprobe_is_bare(const struct kprobe *p) { return false; }
+
+static inline void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed) { }
+
 static inline void kretprobes_init(void) { }
 
 static inline enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry)

@@ -185,6 +185,12 @@ static __always_inline void kretprobe_end_call(struct kretprobe_instance *ri)
 		kretprobe_limited_is_free(holder);
 }
 
+/* Count a call that ends without a return, before kretprobe_end_call(). */
+static __always_inline void kretprobe_count_unreturned(struct kretprobe_instance *ri)
+{
+	raw_atomic_inc(&READ_ONCE(ri->rph)->unreturned);
+}
+
 /* READ_ONCE() and WRITE_ONCE(): interrupts add instances to the list and remove them again. */
 static __always_inline struct llist_node *kretprobe_newest_call(void)
 {
@@ -439,6 +445,8 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 		if (handler && kretprobe_is_of_call(ri, fp)) {
 			WRITE_ONCE(*running, &rp->kp);
 			handler(ri, regs);
+		} else if (unlikely(!kretprobe_is_of_call(ri, fp))) {
+			kretprobe_count_unreturned(ri);
 		}
 		if (node == last)
 			break;
@@ -559,6 +567,7 @@ void kretprobe_flush_task(struct task_struct *tsk)
 	node = __llist_del_all(&tsk->kretprobe_instances);
 	for (; node; node = next) {
 		next = node->next;
+		kretprobe_count_unreturned(kretprobe_node_instance(node));
 		kretprobe_end_call(kretprobe_node_instance(node));
 	}
 }
@@ -740,4 +749,22 @@ bool is_kretprobe(const struct kprobe *p)
 bool kretprobe_is_bare(const struct kprobe *p)
 {
 	return is_kretprobe(p) && container_of(p, struct kretprobe, kp)->rph->bare;
+}
+
+/**
+ * kretprobe_missed() - tell why calls did not call the handler of a return probe
+ * @p: the kp of a registered return probe
+ * @missed: result
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed)
+{
+	const struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	unsigned int nmissed = READ_ONCE(rp->nmissed);
+
+	lockdep_assert_held(&kprobe_mutex);
+	missed->pool = rp->rph->limited ? 0 : nmissed;
+	missed->maxactive = rp->rph->limited ? nmissed : 0;
+	missed->unreturned = atomic_read(&rp->rph->unreturned);
 }

@@ -119,6 +119,24 @@ bool kretprobe_is_bare(const struct kprobe *p)
 }
 
 /**
+ * kretprobe_missed() - tell why calls did not call the handler of a return probe
+ * @p: the kp of a registered return probe
+ * @missed: result. Rethook does not tell which calls have ended without a return.
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed)
+{
+	const struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	unsigned int nmissed = READ_ONCE(rp->nmissed);
+
+	lockdep_assert_held(&kprobe_mutex);
+	missed->pool = rp->maxactive > 0 ? 0 : nmissed;
+	missed->maxactive = rp->maxactive > 0 ? nmissed : 0;
+	missed->unreturned = 0;
+}
+
+/**
  * kretprobe_claim() - give a return probe its rethook
  * @rp: the return probe
  *
