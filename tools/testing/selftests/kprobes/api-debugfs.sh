@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The files list, enabled and blacklist in debugfs.
+# The files list, enabled, missed and blacklist in debugfs.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -237,6 +237,68 @@ blacklist_forgets_module() {
 	in_blacklist notify_die
 }
 
+MISSED=/sys/module/kp_missed/parameters
+
+has_missed() {
+	[ -e $KPROBES/missed ]
+}
+
+# missed_is FUNCTION NESTED POOL MAXACTIVE UNRETURNED: the numbers in the function's line
+missed_is() {
+	missed_line=$(grep -E " [kr]  $1\\+0x" $KPROBES/missed) || :
+	shift
+	# shellcheck disable=SC2086 # words
+	got=$(echo $missed_line | awk '{ print $4, $6, $8, $10 }')
+	[ "$got" = "$*" ]
+}
+
+# In each case of the module, the sum is what the probe has counted. Calls without a return are not
+# part of it.
+missed_after() {
+	missed_case=$1
+	missed_function=$2
+	shift 2
+	put $MISSED/run "$missed_case" || return 1
+	wait_until missed_is "$missed_function" "$@" ||
+		failed "$missed_case: $(cat $KPROBES/missed)"
+	sum=$(($1 + $2 + $3))
+	equal "sum in: $missed_line" "$(echo "$missed_line" | awk '{ print $2 }')" $sum
+	equal "nmissed" "$(cat $MISSED/nmissed)" $sum
+}
+
+missed_has_causes() {
+	missed_after nested kp_missed_target 3 0 0 0
+	missed_after limited kp_missed_target 3 0 4 0
+}
+
+# Rethook does not count calls that end without a return.
+missed_has_unreturned() {
+	if ! is_x86; then
+		skip_case "x86 has no rethook"
+		return
+	fi
+	missed_after exit kp_missed_exits 0 0 0 1
+	missed_after left kp_missed_target 0 0 0 1
+}
+
+# Lines have the form ADDRESS  SUM  CAUSE NUMBER...  KIND  SYMBOL+0xOFFSET  MODULE.
+missed_has_format() {
+	causes='nested [0-9]+  pool [0-9]+  maxactive [0-9]+  unreturned [0-9]+'
+	put $MISSED/run nested
+	must grep -q . $KPROBES/missed
+	! grep -v -E "^[0-9a-f]{8,16}  [0-9]+  $causes  [krj]  [^ ]+\\+0x[0-9a-f]+(  \\[?[a-z0-9_]+\\]?)?$" \
+		$KPROBES/missed >"$TMP/malformed" || failed "$(cat "$TMP/malformed")"
+}
+
+# Registered probes that have missed nothing have no line.
+missed_is_empty() {
+	put $MISSED/run end
+	ctl add 10 kp_tgt_function
+	call_target 3
+	must_fail grep -E 'kp_(missed_target|tgt_function)' $KPROBES/missed
+	ctl del 10
+}
+
 # shows_addresses none|some FILE COMMAND...: COMMAND prints kprobes/FILE. Its addresses are all 0
 # for none.
 shows_addresses() {
@@ -267,7 +329,8 @@ restore_kptr() {
 # These files hide addresses from the readers that /proc/kallsyms hides them from.
 addresses_are_hidden() {
 	KPTR_WAS=$(cat $KPTR)
-	for file in list blacklist optimizer; do
+	! has_missed || put $MISSED/run nested
+	for file in list missed blacklist optimizer; do
 		[ -e $KPROBES/$file ] || continue
 		put $KPTR 0
 		shows_addresses some "$file" cat
@@ -282,9 +345,10 @@ addresses_are_hidden() {
 
 setup
 trap 'restore_kptr; at_exit' EXIT
-ktap_set_plan 20
+ktap_set_plan 24
 load kp_target
 load kp_ctl
+! has_missed || load kp_missed
 check "probes registered" add_probes
 check "list shows every probe" list_is_complete
 check "list is sorted by address" list_is_sorted
@@ -301,7 +365,12 @@ check "blacklist holds kernel and module functions" blacklist_has_known
 check "blacklist holds text that is copied, patched or without a trap" untouchable_is_listed
 check "blacklist has the documented format" blacklist_has_format
 check "offsets from the start of the text" counted_from_start
+check_if has_missed "missed has the causes of missed hits and calls" missed_has_causes
+check_if has_missed "missed has calls that never returned" missed_has_unreturned
+check_if has_missed "missed has the documented format" missed_has_format
+check_if has_missed "missed has only probes that have missed something" missed_is_empty
 check "addresses are hidden from tasks that may not see them" addresses_are_hidden
+! has_missed || unload kp_missed
 unload kp_ctl
 check "list is empty again" list_is_empty
 unload kp_target

@@ -87,7 +87,17 @@ registered_alone() {
 
 # no_call_lost FOLLOWED: FOLLOWED calls of the crowd have an instance, all others count as missed
 no_call_lost() {
-	is entries "$1" && is nmissed $((crowd - $1)) && is wrong 0
+	is entries "$1" && is nmissed $((crowd - $1)) && is wrong 0 || return 1
+	cause=pool
+	[ "$(cat $PARAMETERS/maxactive)" -le 0 ] || cause=maxactive
+	equal "missed: $cause" "$(missed_for $cause)" $((crowd - $1))
+}
+
+# missed_for CAUSE: prints how many calls of the return probe kprobes/missed counts for it
+missed_for() {
+	awk -v cause="$1" '
+		/  r  kp_pool_sleep\+/ { for (i = 3; i < NF; i++) if ($i == cause) n += $(i + 1) }
+		END { print n + 0 }' $KPROBES/missed
 }
 
 # Wakes all sleeping tasks, which leave the function.

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes that miss hits and calls, for kprobes/missed. Parameters:
+ *
+ * - run: the name of a case, which registers a probe of kp_missed_target() and calls the function;
+ *   or "end", which unregisters it
+ * - nmissed: the sum of the probe's counters
+ */
+
+#include <linux/completion.h>
+#include <linux/err.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include "kp_regs.h"
+
+static struct kretprobe kp_missed_probe;
+static struct kprobe kp_missed_outer, kp_missed_leaver;
+static unsigned long kp_missed_retaddr;
+
+static noinline long kp_missed_target(long depth)
+{
+	long ret = depth ? kp_missed_target(depth - 1) : 0;
+
+	barrier();
+	return ret + 1;
+}
+
+static noinline void kp_missed_caller(void)
+{
+	kp_missed_target(0);
+	barrier();
+}
+
+static noinline int kp_missed_exits(void *done)
+{
+	kthread_complete_and_exit(done, 0);
+}
+
+static int kp_missed_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/* Is in a handler when it calls the function. */
+static int kp_missed_call(struct kprobe *p, struct pt_regs *regs)
+{
+	kp_missed_target(2);
+	return 0;
+}
+
+static int kp_missed_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_missed_retaddr = get_kretprobe_retaddr(ri);
+	return 0;
+}
+
+static int kp_missed_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static int kp_missed_register(kprobe_pre_handler_t pre)
+{
+	kp_missed_probe.kp.addr = kp_entry(kp_missed_target);
+	kp_missed_probe.kp.pre_handler = pre;
+	return pre ? register_kprobe(&kp_missed_probe.kp) : register_kretprobe(&kp_missed_probe);
+}
+
+static void kp_missed_end(void)
+{
+	unregister_kprobe(&kp_missed_leaver);
+	unregister_kprobe(&kp_missed_outer);
+	if (kp_missed_probe.handler)
+		unregister_kretprobe(&kp_missed_probe);
+	else
+		unregister_kprobe(&kp_missed_probe.kp);
+	memset(&kp_missed_probe, 0, sizeof(kp_missed_probe));
+	memset(&kp_missed_outer, 0, sizeof(kp_missed_outer));
+	memset(&kp_missed_leaver, 0, sizeof(kp_missed_leaver));
+}
+
+static int kp_missed_hit_outer(void)
+{
+	int ret;
+
+	kp_missed_outer.addr = kp_entry(kp_missed_caller);
+	kp_missed_outer.pre_handler = kp_missed_call;
+	ret = register_kprobe(&kp_missed_outer);
+	if (!ret)
+		kp_missed_caller();
+	return ret;
+}
+
+/* Not missed: the call of kp_missed_caller() after its handler. */
+static int kp_missed_nested(void)
+{
+	return kp_missed_register(kp_missed_pre) ?: kp_missed_hit_outer();
+}
+
+/* 3 nested hits, and 4 of 5 calls without an instance */
+static int kp_missed_limited(void)
+{
+	int ret;
+
+	kp_missed_probe.handler = kp_missed_return;
+	kp_missed_probe.maxactive = 1;
+	ret = kp_missed_register(NULL) ?: kp_missed_hit_outer();
+	if (!ret)
+		kp_missed_target(4);
+	return ret;
+}
+
+static int kp_missed_exit(void)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct task_struct *task;
+	int ret;
+
+	kp_missed_probe.handler = kp_missed_return;
+	kp_missed_probe.kp.addr = kp_entry(kp_missed_exits);
+	ret = register_kretprobe(&kp_missed_probe);
+	if (ret)
+		return ret;
+	task = kthread_create(kp_missed_exits, &done, "kp_missed");
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	wake_up_process(task);
+	/* The kernel gives the instance back when it frees the task, soon after this. */
+	wait_for_completion(&done);
+	return 0;
+}
+
+#ifdef CONFIG_X86
+/* At the entry of kp_missed_target(): resume in its caller without a return. */
+static int kp_missed_leave(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = kp_missed_retaddr;
+	regs->sp += sizeof(long);
+	return 1;
+}
+
+static noinline void kp_missed_calls_caller(void)
+{
+	kp_missed_caller();
+	barrier();
+}
+
+static int kp_missed_left(void)
+{
+	static struct kretprobe around;
+	int ret;
+
+	kp_missed_leaver.addr = kp_entry(kp_missed_target);
+	kp_missed_leaver.pre_handler = kp_missed_leave;
+	ret = register_kprobe(&kp_missed_leaver);
+	if (ret)
+		return ret;
+	/* Registered after the kprobe, so its handler runs first. */
+	kp_missed_probe.handler = kp_missed_return;
+	kp_missed_probe.entry_handler = kp_missed_entry;
+	ret = kp_missed_register(NULL);
+	if (ret)
+		return ret;
+	memset(&around, 0, sizeof(around));
+	around.kp.addr = kp_entry(kp_missed_caller);
+	ret = register_kretprobe(&around);
+	if (ret)
+		return ret;
+	kp_missed_calls_caller();
+	unregister_kretprobe(&around);
+	return 0;
+}
+#else
+static int kp_missed_left(void)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
+static int kp_missed_run(const char *name, const struct kernel_param *param)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} cases[] = {
+		{ "nested", kp_missed_nested },
+		{ "limited", kp_missed_limited },
+		{ "exit", kp_missed_exit },
+		{ "left", kp_missed_left },
+	};
+	int i;
+
+	kp_missed_end();
+	if (sysfs_streq(name, "end"))
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		if (sysfs_streq(name, cases[i].name))
+			return cases[i].run();
+	return -EINVAL;
+}
+
+static const struct kernel_param_ops kp_missed_run_ops = {
+	.set = kp_missed_run,
+};
+module_param_cb(run, &kp_missed_run_ops, NULL, 0200);
+
+static int kp_missed_nmissed(char *buf, const struct kernel_param *param)
+{
+	return sysfs_emit(buf, "%lu\n", kp_missed_probe.kp.nmissed + kp_missed_probe.nmissed);
+}
+
+static const struct kernel_param_ops kp_missed_nmissed_ops = {
+	.get = kp_missed_nmissed,
+};
+module_param_cb(nmissed, &kp_missed_nmissed_ops, NULL, 0400);
+
+static int __init kp_missed_init(void)
+{
+	return 0;
+}
+
+static void __exit kp_missed_exit_module(void)
+{
+	kp_missed_end();
+}
+
+module_init(kp_missed_init);
+module_exit(kp_missed_exit_module);
+
+MODULE_DESCRIPTION("probes that miss hits");
+MODULE_LICENSE("GPL");
