@@ -77,16 +77,17 @@ static bool kprobe_is_start_of_text(const char *sym)
  * @addr: an address, or NULL if @sym is given; result: the address to probe
  * @sym: name of a function, or NULL if @addr is given
  * @offset: offset in bytes from @addr or @sym
- * @is_entry: result: the address counts as the function's entry
+ * @entry: result: the start of the function if the address counts as its entry, otherwise 0
  *
  * Context: sleeps.
  *
  * Return: %KPROBE_WHY_NONE, or the reason why there is no such address.
  */
 enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
-				       unsigned long offset, bool *is_entry)
+				       unsigned long offset, unsigned long *entry)
 {
 	unsigned long size, base, within;
+	bool is_entry;
 
 	if (!*addr == !sym)
 		return KPROBE_WHY_NO_LOCATION;
@@ -106,7 +107,9 @@ enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 	 */
 	if (sym && within && within < offset && !kprobe_is_start_of_text(sym))
 		return KPROBE_WHY_OFFSET_BEYOND;
-	*addr = arch_adjust_kprobe_addr(base + offset - within, within, is_entry);
+	base += offset - within;
+	*addr = arch_adjust_kprobe_addr(base, within, &is_entry);
+	*entry = is_entry ? base : 0;
 	return KPROBE_WHY_NONE;
 }
 
@@ -125,23 +128,23 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset)
 {
 	enum kprobe_reason why;
-	bool is_entry;
+	unsigned long entry;
 
-	why = kprobe_find_address(&addr, sym, offset, &is_entry);
+	why = kprobe_find_address(&addr, sym, offset, &entry);
 	if (!why)
-		return is_entry ? 0 : -EINVAL;
+		return entry ? 0 : -EINVAL;
 	return kprobe_reason_errno(why);
 }
 
 /* Compute the address of a probe, which may have been registered before. */
-static enum kprobe_reason kprobe_set_address(struct kprobe *p, bool *is_entry)
+static enum kprobe_reason kprobe_set_address(struct kprobe *p, unsigned long *entry)
 {
 	/* Look a symbol up again: its address may have changed since the last registration. */
 	kprobe_opcode_t *addr = p->symbol_name && p->by_symbol ? NULL : p->addr;
 	kprobe_opcode_t *given = addr;
 	enum kprobe_reason why;
 
-	why = kprobe_find_address(&addr, p->symbol_name, p->offset, is_entry);
+	why = kprobe_find_address(&addr, p->symbol_name, p->offset, entry);
 	if (why)
 		return why;
 	p->given = given;
@@ -246,10 +249,11 @@ int kprobe_event_refused(struct kprobe *p)
 	struct module *module = NULL;
 	struct kprobe_range site;
 	enum kprobe_reason why;
-	bool is_entry, on_ftrace;
+	unsigned long entry;
+	bool on_ftrace;
 
 	guard(mutex)(&kprobe_mutex);
-	why = kprobe_find_address(&addr, p->symbol_name, p->offset, &is_entry);
+	why = kprobe_find_address(&addr, p->symbol_name, p->offset, &entry);
 	if (!why)
 		why = kprobe_check_text((unsigned long)addr, &module, &on_ftrace, &site);
 	module_put(module);
@@ -263,15 +267,16 @@ static int kprobe_attach(struct kprobe *p, struct list_head *changes)
 	enum kprobe_reason why;
 	struct module *module;
 	struct kprobe_range site;
-	bool is_entry, on_ftrace;
+	unsigned long entry;
+	bool on_ftrace;
 	int err;
 
 	if (p->point)
 		return kprobe_refused(p, KPROBE_WHY_REGISTERED, -EINVAL);
-	why = kprobe_set_address(p, &is_entry);
+	why = kprobe_set_address(p, &entry);
 	if (!why && is_kretprobe(p))
-		why = kretprobe_check((unsigned long)p->addr, is_entry);
-	if (!why && is_jprobe(p) && !is_entry)
+		why = kretprobe_check((unsigned long)p->addr, entry);
+	if (!why && is_jprobe(p) && !entry)
 		why = KPROBE_WHY_JPROBE_INSIDE;
 	if (!why)
 		why = kprobe_check_text((unsigned long)p->addr, &module, &on_ftrace, &site);
@@ -280,8 +285,9 @@ static int kprobe_attach(struct kprobe *p, struct list_head *changes)
 		goto restore;
 
 	p->flags = (before.flags & KPROBE_FLAG_DISABLED) |
-		   (is_entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
+		   (entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 		   (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
+	p->entry_size = entry ? (unsigned long)p->addr - entry : 0;
 	err = probepoint_attach(p, module, changes, &why);
 	if (!err) {
 		p->nmissed = 0;
@@ -293,6 +299,7 @@ restore:
 	p->addr = before.addr;
 	p->given = before.given;
 	p->by_symbol = before.by_symbol;
+	p->entry_size = before.entry_size;
 	p->flags = before.flags;
 	return kprobe_refused(p, why, err);
 }

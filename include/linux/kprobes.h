@@ -153,6 +153,8 @@ enum kprobe_flag {
  *	%KPROBE_FLAG_ON_FUNC_ENTRY, for handlers that still run.
  * @by_symbol: for the kernel: @addr is the result of looking @symbol_name up, so that a new
  *	registration looks it up again
+ * @entry_size: for the kernel: the number of bytes between the start of the function and @addr,
+ *	if %KPROBE_FLAG_ON_FUNC_ENTRY is set
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
  * @given: for the kernel: the @addr that the user gave, which unregistration restores
  * @refusal: for the kernel: the reason why the last registration was refused
@@ -175,6 +177,7 @@ struct kprobe {
 	struct arch_specific_insn ainsn;
 	u32 flags;
 	bool by_symbol;
+	u16 entry_size;
 	struct probepoint *point;
 	kprobe_opcode_t *given;
 	enum kprobe_reason refusal;
@@ -342,6 +345,26 @@ static inline bool kprobe_optimized(struct kprobe *p)
 static inline bool kprobe_ftrace(struct kprobe *p)
 {
 	return kprobe_has_flag(p, KPROBE_FLAG_FTRACE);
+}
+
+/**
+ * kprobe_function_entry() - get the start of the function that a probe is at the entry of
+ * @p: a registered probe, or the kp of a registered return probe or jprobe
+ *
+ * The addr of a probe is the address of the breakpoint. At the entry of a function that may be
+ * after the start, for example after an endbr, which must not be patched. What this returns can
+ * be compared with a pointer to the function (on architectures with function descriptors, with
+ * what dereference_function_descriptor() makes of it) and, while the text is there, be called.
+ *
+ * Context: any.
+ *
+ * Return: the start of the function, or NULL if @p is not at the entry of a function.
+ */
+static inline void *kprobe_function_entry(const struct kprobe *p)
+{
+	if (!kprobe_has_flag(p, KPROBE_FLAG_ON_FUNC_ENTRY))
+		return NULL;
+	return (void *)p->addr - p->entry_size;
 }
 
 #ifdef CONFIG_KPROBES

@@ -59,7 +59,7 @@ struct location {
 /**
  * struct question - the checks' results for a location
  * @where: the address to probe; NULL if there is none
- * @is_entry: @where counts as the entry of a function
+ * @entry: the start of the function if @where counts as its entry, otherwise 0
  * @on_ftrace: ftrace can put a call at @where
  * @module: the pinned module that contains @where, or NULL
  * @range: the text that the reason is about
@@ -72,7 +72,7 @@ struct location {
  */
 struct question {
 	kprobe_opcode_t *where;
-	bool is_entry;
+	unsigned long entry;
 	bool on_ftrace;
 	struct module *module;
 	struct kprobe_range range;
@@ -129,12 +129,12 @@ static void explain_probe(struct question *q, const struct location *l, struct p
 
 	guard(mutex)(&kprobe_mutex);
 	q->where = l->addr;
-	e->refusal = kprobe_find_address(&q->where, l->symbol, l->offset, &q->is_entry);
+	e->refusal = kprobe_find_address(&q->where, l->symbol, l->offset, &q->entry);
 	if (e->refusal) {
 		q->where = NULL;
 		return;
 	}
-	q->return_reason = kretprobe_check((unsigned long)q->where, q->is_entry);
+	q->return_reason = kretprobe_check((unsigned long)q->where, q->entry);
 	e->refusal = kprobe_check_text((unsigned long)q->where, &q->module, &q->on_ftrace,
 				       &q->range);
 	if (!e->refusal && q->on_ftrace)

@@ -15,7 +15,7 @@ struct kprobe_range;
 
 /* kprobes.c */
 enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
-				       unsigned long offset, bool *is_entry);
+				       unsigned long offset, unsigned long *entry);
 enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 				     bool *on_ftrace, struct kprobe_range *site);
 int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err);
