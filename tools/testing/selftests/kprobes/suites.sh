@@ -29,6 +29,13 @@ api-internal)
 	run_in_modes 0 kp_internal -- kprobes_internal
 	;;
 
+# The start of the function that a probe is at the entry of
+api-entry)
+	setup
+	module_file kp_entry >/dev/null || skip_topic "the kernel has no kprobe_function_entry()"
+	run_suites 0 kp_entry -- kprobes_entry
+	;;
+
 api-unregister)
 	setup
 	run_suites 0 kprobes_remove_kunit -- kprobes_remove
