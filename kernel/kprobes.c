@@ -291,6 +291,7 @@ static int kprobe_attach(struct kprobe *p, struct list_head *changes)
 	err = probepoint_attach(p, module, changes, &why);
 	if (!err) {
 		p->nmissed = 0;
+		p->nended = 0;
 		p->refusal = KPROBE_WHY_NONE;
 		return 0;
 	}
@@ -421,8 +422,13 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  */
 #define ADDRESS_FLAGS	(KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY)
 
-/* Commit a batch that disables or detaches probes. */
-static void kprobe_commit_removal(struct list_head *changes)
+/**
+ * kprobe_commit_removal() - commit a batch that disables or detaches probes
+ * @changes: the batch
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void kprobe_commit_removal(struct list_head *changes)
 {
 	probepoints_commit(changes);
 	/* Hits that began before may still call the handlers of these probes. */
@@ -430,17 +436,23 @@ static void kprobe_commit_removal(struct list_head *changes)
 }
 
 /*
- * Reset addr to what the user gave, so that the structure can be registered again. No handler
- * reads addr any more. The address of a symbol stays, since users read it after unregistration.
+ * Reset addr and the handlers to what the user gave, so that the structure can be registered
+ * again. No handler reads addr any more, or asks for the probe to be disabled. The address of a
+ * symbol stays, since users read it after unregistration.
  */
-static void kprobe_restore_addresses(struct kprobe **kps, int num)
+static void kprobe_restore_unregistered(struct kprobe **kps, int num)
 {
 	int i;
 
 	guard(mutex)(&kprobe_mutex);
-	for (i = 0; i < num; i++)
-		if (kps[i] && !kps[i]->point && kps[i]->addr && !kps[i]->by_symbol)
+	kprobe_disable_requested();
+	for (i = 0; i < num; i++) {
+		if (!kps[i] || kps[i]->point)
+			continue;
+		kprobe_restore_handlers(kps[i]);
+		if (kps[i]->addr && !kps[i]->by_symbol)
 			kps[i]->addr = kps[i]->given;
+	}
 }
 
 /**
@@ -473,6 +485,8 @@ void unregister_kprobes(struct kprobe **kps, int num)
 			 * still run, and read addr.
 			 */
 			cond_synchronize_rcu_expedited(handlers_gone);
+			kprobe_disable_requested();
+			kprobe_restore_handlers(kps[i]);
 			kps[i]->addr = NULL;
 		}
 		for (i = 0; i < num; i++) {
@@ -491,7 +505,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 		gone = handlers_gone;
 	}
 	cond_synchronize_rcu_expedited(gone);
-	kprobe_restore_addresses(kps, num);
+	kprobe_restore_unregistered(kps, num);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 
@@ -548,7 +562,8 @@ EXPORT_SYMBOL_GPL(disable_kprobe);
  * enable_kprobe() - call the handlers of a probe again
  * @kp: a registered probe
  *
- * While debugfs kprobes/enabled is 0, no hit calls @kp until it becomes 1.
+ * While debugfs kprobes/enabled is 0, no hit calls @kp until it becomes 1. If a handler of @kp
+ * has called kprobe_disable_self(), that takes effect first.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
@@ -561,10 +576,20 @@ int enable_kprobe(struct kprobe *kp)
 	int err;
 
 	guard(mutex)(&kprobe_mutex);
+	kprobe_disable_requested();
 	if (!kp || !kp->point || kprobe_gone(kp))
 		return -EINVAL;
 	if (!kprobe_has_flag(kp, KPROBE_FLAG_DISABLED))
 		return 0;
+	if (kprobe_has_ended(kp)) {
+		/*
+		 * Wait for hits that began before, and for a handler that has claimed the
+		 * request, but has not put it on the list yet.
+		 */
+		synchronize_rcu_expedited();
+		kprobe_disable_requested();
+		kprobe_restore_handlers(kp);
+	}
 	kp->flags ^= KPROBE_FLAG_DISABLED;
 	probepoint_touch(kp->point, &changes);
 	err = probepoints_stage(&changes);

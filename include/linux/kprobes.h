@@ -131,11 +131,13 @@ enum kprobe_flag {
 
 /**
  * struct kprobe - one probe, as its user registers it
- * @hlist: not used; kept for users that initialise it
+ * @hlist: not used; kept for users that initialise it before the registration
+ * @saved_pre: for the kernel: the pre_handler that kprobe_disable_self() may have replaced
+ * @saved_post: for the kernel: the post_handler that kprobe_disable_self() may have replaced
  * @list: links the probes of one probepoint. It is all zero, not an empty list, before
  *	the first registration.
  * @nmissed: number of hits for which the handlers were not called, because a handler
- *	was already running in the same context
+ *	was already running in the same context, or because of kprobe_disable_self()
  * @addr: the address to probe, or NULL if @symbol_name is given. Registration sets it to the
  *	probed address. Unregistration sets it back to what the user gave, or keeps it if a
  *	symbol was given.
@@ -158,13 +160,21 @@ enum kprobe_flag {
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
  * @given: for the kernel: the @addr that the user gave, which unregistration restores
  * @refusal: for the kernel: the reason why the last registration was refused
+ * @nended: for the kernel: how many of @nmissed are because of kprobe_disable_self()
+ * @request: for the kernel: links the probes that have called kprobe_disable_self()
  *
  * All fields that the user does not set must be zero before the first registration. The
  * structure must stay in place until the probe has been unregistered; then it may be
  * freed, changed, or registered again.
  */
 struct kprobe {
-	struct hlist_node hlist;
+	union {
+		struct hlist_node hlist;
+		struct {
+			kprobe_pre_handler_t saved_pre;
+			kprobe_post_handler_t saved_post;
+		};
+	};
 	struct list_head list;
 	unsigned long nmissed;
 	kprobe_opcode_t *addr;
@@ -181,6 +191,8 @@ struct kprobe {
 	struct probepoint *point;
 	kprobe_opcode_t *given;
 	enum kprobe_reason refusal;
+	u32 nended;
+	struct llist_node request;
 };
 
 /* Maximum of &struct kretprobe.data_size */
@@ -375,6 +387,7 @@ int register_kprobes(struct kprobe **kps, int num);
 void unregister_kprobes(struct kprobe **kps, int num);
 int disable_kprobe(struct kprobe *kp);
 int enable_kprobe(struct kprobe *kp);
+bool kprobe_disable_self(struct kprobe *p);
 
 struct kprobe * __kprobes get_kprobe(void *addr);
 kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
@@ -532,6 +545,8 @@ static inline void unregister_kprobes(struct kprobe **kps, int num) { }
 static inline int enable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
 
 static inline int disable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
+
+static inline bool kprobe_disable_self(struct kprobe *p) { return false; }
 
 static inline struct kprobe *get_kprobe(void *addr) { return NULL; }
 

@@ -18,6 +18,7 @@
 #include <linux/fs.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
@@ -155,17 +156,18 @@ static const struct file_operations kprobe_list_fops = {
 /* One line for each probe that has missed something, with what nmissed is the sum of. */
 static void kprobe_missed_show_probe(struct seq_file *m, struct kprobe *p)
 {
-	unsigned long nested = READ_ONCE(p->nmissed), all;
+	unsigned long ended = READ_ONCE(p->nended), hits = READ_ONCE(p->nmissed), all;
 	struct kretprobe_missed calls = {};
 
 	if (is_kretprobe(p))
 		kretprobe_missed(p, &calls);
-	all = nested + calls.pool + calls.maxactive;
+	all = hits + calls.pool + calls.maxactive;
 	if (!all && !calls.unreturned)
 		return;
+	ended = min(ended, hits);
 	kprobe_list_show_address(m, "", (unsigned long)p->addr);
-	seq_printf(m, "  %lu  nested %lu  pool %u  maxactive %u  unreturned %u", all,
-		   nested, calls.pool, calls.maxactive, calls.unreturned);
+	seq_printf(m, "  %lu  nested %lu  pool %u  maxactive %u  ended %lu  unreturned %u", all,
+		   hits - ended, calls.pool, calls.maxactive, ended, calls.unreturned);
 	kprobe_list_show_name(m, p);
 	seq_putc(m, '\n');
 }

@@ -19,6 +19,28 @@ enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 				     bool *on_ftrace, struct kprobe_range *site);
 int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err);
+void kprobe_commit_removal(struct list_head *changes);
+
+/* disable_self.c */
+int kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs);
+void kprobe_check_post(struct probe_set *set);
+bool kprobe_save_handlers(struct kprobe *p);
+void kprobe_restore_handlers(struct kprobe *p);
+void kprobe_disable_requested(void);
+
+/* Has kprobe_disable_self() been called since the probe was enabled? */
+static __always_inline bool kprobe_has_ended(const struct kprobe *p)
+{
+	return READ_ONCE(p->pre_handler) == kprobe_ended_pre;
+}
+
+/* Return the pre_handler, also if kprobe_disable_self() has replaced it. */
+static __always_inline kprobe_pre_handler_t kprobe_user_pre(const struct kprobe *p)
+{
+	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
+
+	return pre == kprobe_ended_pre ? p->saved_pre : pre;
+}
 
 /* probepoint.c */
 void probepoint_set_state(struct probepoint *pp, enum probepoint_state state);

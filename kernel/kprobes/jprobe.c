@@ -138,7 +138,7 @@ static int __kprobes jprobe_call_handler(struct kprobe *p, struct pt_regs *regs)
  */
 bool __kprobes is_jprobe(const struct kprobe *p)
 {
-	return p->pre_handler == jprobe_call_handler;
+	return kprobe_user_pre(p) == jprobe_call_handler;
 }
 
 /**
@@ -170,7 +170,9 @@ static int jprobe_claim(struct jprobe *jp)
 		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 	if (!jp->entry || !func_ptr_is_kernel_text(jp->entry))
 		return kprobe_refused(&jp->kp, KPROBE_WHY_JPROBE_HANDLER, -EINVAL);
-	jp->kp.pre_handler = jprobe_call_handler;
+	/* If it is registered, kprobe_disable_self() may have replaced the pre_handler. */
+	if (!is_jprobe(&jp->kp))
+		jp->kp.pre_handler = jprobe_call_handler;
 	jp->kp.post_handler = NULL;
 	return 0;
 }

@@ -736,7 +736,9 @@ void kretprobe_release(struct kretprobe *rp)
  */
 bool is_kretprobe(const struct kprobe *p)
 {
-	return p->pre_handler == kretprobe_entry || p->pre_handler == kretprobe_entry_data;
+	kprobe_pre_handler_t pre = kprobe_user_pre(p);
+
+	return pre == kretprobe_entry || pre == kretprobe_entry_data;
 }
 
 /**

@@ -104,7 +104,7 @@ EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
  */
 bool is_kretprobe(const struct kprobe *p)
 {
-	return p->pre_handler == kretprobe_entry;
+	return kprobe_user_pre(p) == kretprobe_entry;
 }
 
 /**

@@ -2,9 +2,10 @@
 /*
  * Kernel probes: the enabled probes of a probepoint, and how a hit calls them.
  *
- * A probe_set is an immutable array. A batch stages a new set, which may fail for lack of
- * memory, and publishes it with one pointer store. The old set is freed by RCU. A disabled
- * probe is not in the set, so a hit tests no flag.
+ * A probe_set is an immutable array, except that kprobe_disable_self() may replace a handler in
+ * it. A batch stages a new set, which may fail for lack of memory, and publishes it with one
+ * pointer store. The old set is freed by RCU. A disabled probe is not in the set, so a hit tests
+ * no flag.
  *
  * If exactly one probe has a pre_handler, a hit calls it directly. Otherwise it calls the
  * pre_handler of the probepoint's own kprobe, a dispatcher that calls all of them. The same
@@ -256,7 +257,7 @@ static void probe_set_choose_post(struct probepoint *pp, struct probe_set *set)
 
 	if (post[0] && !post[1]) {
 		set->post_probe = post[0];
-		set->post_handler = post[0]->post_handler;
+		set->post_handler = READ_ONCE(post[0]->post_handler);
 	} else {
 		set->post_probe = &pp->kp;
 		set->post_handler = post[0] ? probe_set_multi_post : probe_set_no_post;
@@ -280,11 +281,11 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 
 	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(p, &pp->probes, list) {
-		if (!probe_set_calls(pp, p))
+		if (!probe_set_calls(pp, p) || !kprobe_save_handlers(p))
 			continue;
 		nr++;
-		nr_pre += !!p->pre_handler;
-		nr_post += !!p->post_handler;
+		nr_pre += !!p->saved_pre;
+		nr_post += !!p->saved_post;
 	}
 	if (nr) {
 		set = kvzalloc(struct_size(set, probes, nr + nr_pre + nr_post + 3), gfp);
@@ -296,11 +297,12 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 		nr_post = set->post;
 		i = set->all;
 		list_for_each_entry(p, &pp->probes, list) {
-			if (!probe_set_calls(pp, p))
+			/* Handlers may be replaced meanwhile: then the lists are shorter. */
+			if (!probe_set_calls(pp, p) || kprobe_has_ended(p))
 				continue;
-			if (p->pre_handler)
+			if (p->saved_pre)
 				set->probes[nr_pre++] = p;
-			if (p->post_handler)
+			if (p->saved_post)
 				set->probes[nr_post++] = p;
 			set->probes[i++] = p;
 		}
@@ -375,6 +377,7 @@ void probepoint_publish_set(struct probepoint *pp)
 	probe_set_dispatchers(pp);
 	/* Publish the set's contents before its address. Pairs with probepoint_set(). */
 	old = rcu_replace_pointer(pp->set, pp->next_set, lockdep_is_held(&kprobe_mutex));
+	kprobe_check_post(pp->next_set);
 	/*
 	 * Publish the contents of the probe before its address, such as the rph of a return
 	 * probe. Pairs with probepoint_first(): a hit calls the only pre_handler without a look

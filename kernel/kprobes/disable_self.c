@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: probes that are disabled by a handler of their own.
+ *
+ * Disabling a probe takes kprobe_mutex and patches text, which a handler cannot do. A handler that
+ * calls kprobe_disable_self() leaves a request instead, and a worker disables the probe. Until
+ * then, the text is still armed. A hit must not call the handlers any more, and hits of other
+ * probes must not pay for that. So the request replaces the pre_handler and the post_handler of
+ * the probe by ones that count the hit as missed. They stay until the probe is enabled again or
+ * unregistered:
+ *
+ *	handler, any context		worker			enable_kprobe()
+ *
+ *	xchg(pre_handler)
+ *	replace post_handler
+ *	add to requests
+ *	irq_work_queue()
+ *					set the flag DISABLED
+ *					commit the batch
+ *								RCU grace period
+ *								restore the handlers
+ *
+ * After the grace period, no handler of the probe runs that could make a second request.
+ *
+ * The exchange decides which of several handlers makes the request: it is made once for each time
+ * the probe was enabled. Therefore the functions that irq_work_queue() and queue_work() call may
+ * have such probes: the worker's own hits do not raise another interrupt.
+ *
+ * kprobe_mutex guards taking requests off the list, and restoring handlers.
+ */
+#include <linux/cleanup.h>
+#include <linux/export.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/llist.h>
+#include <linux/rcupdate.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+static LLIST_HEAD(requests);
+
+static void disable_self_worker(struct work_struct *work)
+{
+	guard(mutex)(&kprobe_mutex);
+	kprobe_disable_requested();
+}
+
+static DECLARE_WORK(disable_self_work, disable_self_worker);
+
+static void __kprobes disable_self_queue(struct irq_work *work)
+{
+	queue_work(system_unbound_wq, &disable_self_work);
+}
+
+static struct irq_work disable_self_irq_work = IRQ_WORK_INIT_HARD(disable_self_queue);
+
+static __always_inline void disable_self_count_missed(struct kprobe *p)
+{
+	raw_atomic_inc((atomic_t *)&p->nended);
+	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
+}
+
+/**
+ * kprobe_ended_pre() - the pre_handler of a probe after kprobe_disable_self()
+ * @p: the probe
+ * @regs: not used
+ *
+ * Return: 0.
+ */
+int __kprobes kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	disable_self_count_missed(p);
+	return 0;
+}
+
+/* If the probe has a pre_handler as well, that counts the hit. */
+static void __kprobes kprobe_ended_post(struct kprobe *p, struct pt_regs *regs,
+					unsigned long flags)
+{
+	if (!p->saved_pre)
+		disable_self_count_missed(p);
+}
+
+/**
+ * kprobe_disable_self() - ask for a probe to be disabled, in a handler of the probe
+ * @p: the probe; in handlers of a return probe or a jprobe, its kp
+ *
+ * Of all calls since @p was registered or enabled, one returns true. A handler that is to do its
+ * work once does it only then. From this call on, new hits do not call the pre_handler and the
+ * post_handler of @p; nmissed counts them, until @p is disabled by a worker, soon afterwards. The
+ * hit of this call does not call the post_handler of @p either, if that has not been called yet.
+ * A hit that another CPU has begun before may still be about to call a handler, in which this
+ * returns false. A fault_handler may be called until the worker has disabled @p. Calls that
+ * a return probe already follows still call its handler.
+ *
+ * enable_kprobe() completes a pending request first, and then enables @p again.
+ *
+ * Context: any; only handlers of @p.
+ *
+ * Return: true if this call has made the request.
+ */
+bool __kprobes kprobe_disable_self(struct kprobe *p)
+{
+	struct probe_set *set;
+	struct probepoint *pp;
+
+	/*
+	 * Before the post_handler is replaced: pairs with smp_load_acquire() in
+	 * kprobe_save_handlers(), and with smp_store_release() in kprobe_restore_handlers().
+	 */
+	if (xchg(&p->pre_handler, kprobe_ended_pre) == kprobe_ended_pre)
+		return false;
+	if (p->saved_post) {
+		WRITE_ONCE(p->post_handler, kprobe_ended_post);
+		/* Pairs with the barrier in kprobe_check_post(). */
+		smp_mb();
+		pp = READ_ONCE(p->point);
+		set = pp ? probepoint_set(pp) : NULL;
+		/* A copy of the only post_handler. */
+		if (set && set->post_probe == p)
+			WRITE_ONCE(set->post_handler, kprobe_ended_post);
+	}
+	if (llist_add(&p->request, &requests))
+		irq_work_queue(&disable_self_irq_work);
+	return true;
+}
+EXPORT_SYMBOL_GPL(kprobe_disable_self);
+
+/**
+ * kprobe_check_post() - replace the post_handler in a set that has just been published
+ * @set: the set
+ *
+ * kprobe_disable_self() may have replaced the post_handler of the probe after the set has got a
+ * copy of it, and may have looked at the set before:
+ *
+ *	probepoint_publish_set()		kprobe_disable_self()
+ *
+ *	publish the set				replace p->post_handler
+ *	smp_mb()				smp_mb()
+ *	read p->post_handler			read the set
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_check_post(struct probe_set *set)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	/* Pairs with the barrier in kprobe_disable_self(), see above. */
+	smp_mb();
+	if (set->post_probe && READ_ONCE(set->post_probe->post_handler) == kprobe_ended_post)
+		WRITE_ONCE(set->post_handler, kprobe_ended_post);
+}
+
+/**
+ * kprobe_save_handlers() - record the handlers that kprobe_disable_self() may replace
+ * @p: a probe that is being registered, enabled, or put into another set
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: true; or false if they have been replaced.
+ */
+bool kprobe_save_handlers(struct kprobe *p)
+{
+	/* Pairs with xchg() in kprobe_disable_self(), which replaces the post_handler last. */
+	kprobe_post_handler_t post = smp_load_acquire(&p->post_handler);
+	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (pre == kprobe_ended_pre)
+		return false;
+	WRITE_ONCE(p->saved_pre, pre);
+	WRITE_ONCE(p->saved_post, post);
+	return true;
+}
+
+/**
+ * kprobe_restore_handlers() - undo what kprobe_disable_self() has done to a probe
+ * @p: the probe. No hit calls it, and it is not among the requests.
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_restore_handlers(struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	if (!kprobe_has_ended(p))
+		return;
+	WRITE_ONCE(p->post_handler, p->saved_post);
+	/* Pairs with xchg() in kprobe_disable_self(): it sees the post_handler restored. */
+	smp_store_release(&p->pre_handler, p->saved_pre);
+}
+
+/**
+ * kprobe_disable_requested() - disable all probes that have asked for it
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void kprobe_disable_requested(void)
+{
+	struct llist_node *list = llist_del_all(&requests);
+	struct kprobe *p, *next;
+	LIST_HEAD(changes);
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (!list)
+		return;
+	llist_for_each_entry_safe(p, next, list, request) {
+		/* It may have been unregistered, or disabled by another caller. */
+		if (!p->point || kprobe_has_flag(p, KPROBE_FLAG_DISABLED))
+			continue;
+		p->flags |= KPROBE_FLAG_DISABLED;
+		probepoint_touch(p->point, &changes);
+	}
+	if (!list_empty(&changes))
+		kprobe_commit_removal(&changes);
+}
