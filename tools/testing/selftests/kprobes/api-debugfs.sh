@@ -127,6 +127,31 @@ enabled_off_keeps_state() {
 	ctl_del 10 11 12 13
 }
 
+is_marked_disabled() {
+	list_line "$1" | grep -q -F '[DISABLED]'
+}
+
+# A probe that disables itself at the first hit
+once_waits_for_enabled() {
+	switch 0 0
+	ctl add 10 kp_tgt_caller once
+	call_target 5
+	hits_are 10 0
+	put $KPROBES/enabled 1
+	not_listed_as 10 DISABLED
+	call_target 1
+	# Whether the request is pending when this is written does not matter.
+	put $KPROBES/enabled 0
+	wait_until is_marked_disabled 10
+	put $KPROBES/enabled 1
+	call_target 5
+	hits_are 10 1
+	ctl enable 10
+	call_target 1
+	hits_are 10 2
+	ctl del 10
+}
+
 # in_blacklist SYMBOL: the blacklist has it, with a range that is not empty
 in_blacklist() {
 	awk -v symbol="$1" '
@@ -243,12 +268,12 @@ has_missed() {
 	[ -e $KPROBES/missed ]
 }
 
-# missed_is FUNCTION NESTED POOL MAXACTIVE UNRETURNED: the numbers in the function's line
+# missed_is FUNCTION NESTED POOL MAXACTIVE ENDED UNRETURNED: the numbers in the function's line
 missed_is() {
 	missed_line=$(grep -E " [kr]  $1\\+0x" $KPROBES/missed) || :
 	shift
 	# shellcheck disable=SC2086 # words
-	got=$(echo $missed_line | awk '{ print $4, $6, $8, $10 }')
+	got=$(echo $missed_line | awk '{ print $4, $6, $8, $10, $12 }')
 	[ "$got" = "$*" ]
 }
 
@@ -261,14 +286,15 @@ missed_after() {
 	put $MISSED/run "$missed_case" || return 1
 	wait_until missed_is "$missed_function" "$@" ||
 		failed "$missed_case: $(cat $KPROBES/missed)"
-	sum=$(($1 + $2 + $3))
+	sum=$(($1 + $2 + $3 + $4))
 	equal "sum in: $missed_line" "$(echo "$missed_line" | awk '{ print $2 }')" $sum
 	equal "nmissed" "$(cat $MISSED/nmissed)" $sum
 }
 
 missed_has_causes() {
-	missed_after nested kp_missed_target 3 0 0 0
-	missed_after limited kp_missed_target 3 0 4 0
+	missed_after nested kp_missed_target 3 0 0 0 0
+	missed_after ended kp_missed_target 0 0 0 99 0
+	missed_after limited kp_missed_target 3 0 4 0 0
 }
 
 # Rethook does not count calls that end without a return.
@@ -277,13 +303,13 @@ missed_has_unreturned() {
 		skip_case "x86 has no rethook"
 		return
 	fi
-	missed_after exit kp_missed_exits 0 0 0 1
-	missed_after left kp_missed_target 0 0 0 1
+	missed_after exit kp_missed_exits 0 0 0 0 1
+	missed_after left kp_missed_target 0 0 0 0 1
 }
 
 # Lines have the form ADDRESS  SUM  CAUSE NUMBER...  KIND  SYMBOL+0xOFFSET  MODULE.
 missed_has_format() {
-	causes='nested [0-9]+  pool [0-9]+  maxactive [0-9]+  unreturned [0-9]+'
+	causes='nested [0-9]+  pool [0-9]+  maxactive [0-9]+  ended [0-9]+  unreturned [0-9]+'
 	put $MISSED/run nested
 	must grep -q . $KPROBES/missed
 	! grep -v -E "^[0-9a-f]{8,16}  [0-9]+  $causes  [krj]  [^ ]+\\+0x[0-9a-f]+(  \\[?[a-z0-9_]+\\]?)?$" \
@@ -345,7 +371,7 @@ addresses_are_hidden() {
 
 setup
 trap 'restore_kptr; at_exit' EXIT
-ktap_set_plan 24
+ktap_set_plan 25
 load kp_target
 load kp_ctl
 ! has_missed || load kp_missed
@@ -360,6 +386,7 @@ check "enabled switches all probes off and on" enabled_switches_hits
 check "enabled takes 0, 1, y, n in any case" enabled_takes_letters
 check "enabled refuses other words" enabled_refuses_rubbish
 check "what changes while off takes effect when on" enabled_off_keeps_state
+check_if has_missed "a probe that disables itself, and enabled" once_waits_for_enabled
 check "list is still sorted" list_is_sorted
 check "blacklist holds kernel and module functions" blacklist_has_known
 check "blacklist holds text that is copied, patched or without a trap" untouchable_is_listed

@@ -57,6 +57,25 @@ module_unloads() {
 	unload_target kp_target
 }
 
+has_missed() {
+	[ -e $KPROBES/missed ]
+}
+
+# The request may be pending when the module goes, and when the probe is unregistered.
+once_in_going_module() {
+	for _ in 1 2 3 4 5; do
+		ctl add 10 kp_tgt_caller once
+		ctl add 11 kp_tgt_function once
+		call_target 1
+		unload_target kp_target
+		listed_as 10 GONE
+		hits_are 10 1 11 1
+		refused 10 -22 enable
+		ctl_del 10 11
+		load_target kp_target
+	done
+}
+
 gone_is_listed() {
 	for id in 0 1 2 5; do
 		listed_as $id GONE
@@ -189,9 +208,10 @@ has_refuse() {
 }
 
 setup
-ktap_set_plan 23
+ktap_set_plan 24
 load kp_ctl
 load kp_target
+check_if has_missed "probes that disable themselves while their module goes" once_in_going_module
 check "a module's functions are hit" function_is_hit
 check "a module's NOKPROBE_SYMBOL is refused" refused 20 -22 add kp_tgt_nokprobe
 check_if frees_init "a freed init function is refused" refused 20 -2 add kp_tgt_init_function

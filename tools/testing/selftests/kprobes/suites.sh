@@ -36,6 +36,13 @@ api-entry)
 	run_suites 0 kp_entry -- kprobes_entry
 	;;
 
+# Probes that their own handlers disable
+api-once)
+	setup_jumps
+	module_file kp_once >/dev/null || skip_topic "the kernel has no kprobe_disable_self()"
+	run_with_jumps 0 kp_once -- kprobes_once
+	;;
+
 api-unregister)
 	setup
 	run_suites 0 kprobes_remove_kunit -- kprobes_remove

@@ -2,7 +2,8 @@
 /*
  * Probes for scripts. /sys/kernel/debug/kp_ctl/cmd takes one command in each write:
  *
- *	add ID WHERE [post] [disabled]		register a probe that counts its hits
+ *	add ID WHERE [post] [once] [disabled]	register a probe that counts its hits; with
+ *						once, it disables itself at a hit
  *	when MODULE ID WHERE [post] [disabled]	register it while MODULE is coming,
  *	live MODULE ID WHERE [post] [disabled]	when it is live,
  *	going MODULE ID WHERE [post] [disabled]	or while it is going
@@ -60,6 +61,17 @@ static void __kprobes kp_ctl_post(struct kprobe *kp, struct pt_regs *regs, unsig
 {
 	atomic_inc(&container_of(kp, struct kp_ctl_probe, kp)->posts);
 }
+
+/* Other kernels do not have it. */
+#if __has_include("linux/kprobe_reason.h")
+static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
+{
+	kprobe_disable_self(kp);
+	return kp_ctl_pre(kp, regs);
+}
+#else
+#define kp_ctl_once	NULL
+#endif
 
 static int kp_ctl_register(struct kp_ctl_probe *probe)
 {
@@ -190,6 +202,8 @@ static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 	while ((option = strsep(&args, " "))) {
 		if (!strcmp(option, "post"))
 			probe->kp.post_handler = kp_ctl_post;
+		else if (!strcmp(option, "once") && kp_ctl_once)
+			probe->kp.pre_handler = kp_ctl_once;
 		else if (!strcmp(option, "disabled"))
 			probe->kp.flags |= KPROBE_FLAG_DISABLED;
 		else

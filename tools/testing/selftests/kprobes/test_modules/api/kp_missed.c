@@ -12,8 +12,11 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/probepoint.h>
 #include <linux/string.h>
 #include "kp_regs.h"
+#include "kp_symbol.h"
 
 static struct kretprobe kp_missed_probe;
 static struct kprobe kp_missed_outer, kp_missed_leaver;
@@ -40,6 +43,12 @@ static noinline int kp_missed_exits(void *done)
 
 static int kp_missed_pre(struct kprobe *p, struct pt_regs *regs)
 {
+	return 0;
+}
+
+static int kp_missed_once(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_disable_self(p);
 	return 0;
 }
 
@@ -97,6 +106,18 @@ static int kp_missed_hit_outer(void)
 static int kp_missed_nested(void)
 {
 	return kp_missed_register(kp_missed_pre) ?: kp_missed_hit_outer();
+}
+
+static int kp_missed_ended(void)
+{
+	int ret = kp_missed_register(kp_missed_once);
+
+	if (ret)
+		return ret;
+	/* The worker must not disable the probe before all hits have been counted. */
+	guard(mutex)(&kprobe_mutex);
+	kp_missed_target(99);
+	return 0;
 }
 
 /* 3 nested hits, and 4 of 5 calls without an instance */
@@ -186,6 +207,7 @@ static int kp_missed_run(const char *name, const struct kernel_param *param)
 		int (*run)(void);
 	} cases[] = {
 		{ "nested", kp_missed_nested },
+		{ "ended", kp_missed_ended },
 		{ "limited", kp_missed_limited },
 		{ "exit", kp_missed_exit },
 		{ "left", kp_missed_left },

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite: probes that disable themselves. While a case holds kprobe_mutex, the worker cannot
+ * disable a probe that has asked for it, so that the hits until then can be counted.
+ */
+
+#include <linux/atomic.h>
+#include <linux/cpu.h>
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/probepoint.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+#include <kunit/test.h>
+#include "kp_jumps.h"
+#include "kp_regs.h"
+#include "kp_symbol.h"
+
+#define KP_HITS		5
+/* for an emulated CPU on a busy machine */
+#define KP_PATIENCE_MS	60000
+
+struct kp_once {
+	union {
+		struct kprobe kp;
+		struct kretprobe rp;
+	};
+	atomic_t pre, post, returns, won;
+};
+
+static noinline long kp_once_traced(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+static noinline notrace long kp_once_notrace(long arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+/* Not a loop, and no tail call: each level returns. */
+static noinline long kp_once_nest(long depth)
+{
+	long ret = depth ? kp_once_nest(depth - 1) : 0;
+
+	barrier();
+	return ret + 1;
+}
+
+static void kp_once_request(struct kprobe *kp)
+{
+	atomic_add(kprobe_disable_self(kp), &container_of(kp, struct kp_once, kp)->won);
+}
+
+NOKPROBE_SYMBOL(kp_once_request);
+
+static int kp_once_count(struct kprobe *kp, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(kp, struct kp_once, kp)->pre);
+	return 0;
+}
+
+static int kp_once_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_once_request(kp);
+	return kp_once_count(kp, regs);
+}
+
+static void kp_once_count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	atomic_inc(&container_of(kp, struct kp_once, kp)->post);
+}
+
+static void kp_once_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	kp_once_request(kp);
+	kp_once_count_post(kp, regs, flags);
+}
+
+struct kp_once_case {
+	const char *name;
+	long (*fn)(long arg);
+	kprobe_pre_handler_t pre;
+	kprobe_post_handler_t post;
+	/* how often they are called */
+	int pre_calls, post_calls;
+};
+
+static const struct kp_once_case kp_once_cases[] = {
+	{ "pre_handler, ftrace", kp_once_traced, kp_once_pre, NULL, 1, 0 },
+	{ "pre_handler", kp_once_notrace, kp_once_pre, NULL, 1, 0 },
+	{ "pre_handler, not its post_handler, ftrace", kp_once_traced,
+	  kp_once_pre, kp_once_count_post, 1, 0 },
+	{ "pre_handler, not its post_handler", kp_once_notrace,
+	  kp_once_pre, kp_once_count_post, 1, 0 },
+	{ "post_handler after a pre_handler", kp_once_notrace,
+	  kp_once_count, kp_once_post, 1, 1 },
+	{ "post_handler", kp_once_notrace, NULL, kp_once_post, 0, 1 },
+	{ "post_handler, ftrace", kp_once_traced, NULL, kp_once_post, 0, 1 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(kp_once_case, kp_once_cases, name);
+
+KUNIT_DEFINE_ACTION_WRAPPER(kp_once_unregister_action, unregister_kprobe, struct kprobe *);
+
+static struct kp_once *kp_once_new(struct kunit *test, const struct kp_once_case *c)
+{
+	struct kp_once *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->kp.addr = kp_entry(c->fn);
+	probe->kp.pre_handler = c->pre;
+	probe->kp.post_handler = c->post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_once_unregister_action,
+							&probe->kp), 0);
+	if (jumps)
+		kp_wait_for_jump(&probe->kp, 500);
+	return probe;
+}
+
+static void kp_once_unregister(struct kunit *test, struct kp_once *probe)
+{
+	kunit_release_action(test, kp_once_unregister_action, &probe->kp);
+}
+
+static void kp_once_call(struct kunit *test, long (*fn)(long arg))
+{
+	int i;
+
+	for (i = 0; i < KP_HITS; i++)
+		KUNIT_EXPECT_EQ(test, fn(i), i + 1);
+}
+
+/* Call the function while the worker cannot disable the probe. */
+static void kp_once_call_pending(struct kunit *test, long (*fn)(long arg))
+{
+	guard(mutex)(&kprobe_mutex);
+	kp_once_call(test, fn);
+}
+
+static void kp_once_expect(struct kunit *test, struct kp_once *probe, int times,
+			   const struct kp_once_case *c, unsigned long missed)
+{
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->won), times);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->pre), times * c->pre_calls);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->post), times * c->post_calls);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, missed);
+}
+
+static void kp_once_wait_disabled(struct kunit *test, struct kprobe *kp)
+{
+	int i;
+
+	for (i = 0; i < KP_PATIENCE_MS && !kprobe_disabled(kp); i++)
+		usleep_range(1000, 1100);
+	KUNIT_ASSERT_TRUE(test, kprobe_disabled(kp));
+	/* The flag is set before the text is patched. */
+	guard(mutex)(&kprobe_mutex);
+}
+
+/* Until the worker disables the probe, all hits but one are missed; then there are none. */
+static void kp_once_disabled(struct kunit *test)
+{
+	const struct kp_once_case *c = test->param_value;
+	struct kp_once *probe = kp_once_new(test, c);
+	int i;
+
+	for (i = 1; i <= 3; i++) {
+		kp_once_call_pending(test, c->fn);
+		kp_once_expect(test, probe, i, c, i * (KP_HITS - 1));
+		kp_once_wait_disabled(test, &probe->kp);
+		kp_once_call(test, c->fn);
+		kp_once_expect(test, probe, i, c, i * (KP_HITS - 1));
+		KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+		KUNIT_EXPECT_FALSE(test, kprobe_disabled(&probe->kp));
+	}
+}
+
+/* What is called right after the request completes it first. */
+static void kp_once_enabled_at_once(struct kunit *test)
+{
+	const struct kp_once_case *c = test->param_value;
+	struct kp_once *probe = kp_once_new(test, c);
+	int i;
+
+	for (i = 1; i <= 10; i++) {
+		kp_once_call_pending(test, c->fn);
+		KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+		kp_once_expect(test, probe, i, c, i * (KP_HITS - 1));
+	}
+	/* No request of those is left that would disable the probe now. */
+	kp_once_call_pending(test, c->fn);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+	kp_once_call_pending(test, c->fn);
+	kp_once_expect(test, probe, i + 1, c, (i + 1) * (KP_HITS - 1));
+}
+
+/* The user gets the handlers back, and may free the probe at once, or register it again. */
+static void kp_once_unregistered_at_once(struct kunit *test)
+{
+	const struct kp_once_case *c = test->param_value;
+	struct kp_once *probe, *other;
+
+	probe = kp_once_new(test, c);
+	kp_once_call_pending(test, c->fn);
+	kp_once_unregister(test, probe);
+	KUNIT_EXPECT_PTR_EQ(test, probe->kp.pre_handler, c->pre);
+	KUNIT_EXPECT_PTR_EQ(test, probe->kp.post_handler, c->post);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
+	kp_once_call_pending(test, c->fn);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->won), 2);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, KP_HITS - 1);
+	unregister_kprobe(&probe->kp);
+	memset(probe, 0x5a, sizeof(*probe));
+
+	other = kp_once_new(test, c);
+	kp_once_call_pending(test, c->fn);
+	kp_once_wait_disabled(test, &other->kp);
+	KUNIT_EXPECT_NULL(test, memchr_inv(probe, 0x5a, sizeof(*probe)));
+}
+
+/* Other probes of the address are called as before, also if they are registered meanwhile. */
+static void kp_once_others(struct kunit *test)
+{
+	const struct kp_once_case *c = test->param_value;
+	const struct kp_once_case count = {
+		.fn = c->fn, .pre = kp_once_count, .post = kp_once_count_post,
+	};
+	struct kp_once *older = kp_once_new(test, &count);
+	struct kp_once *probe = kp_once_new(test, c), *again = kp_once_new(test, c), *newer;
+
+	kp_once_call_pending(test, c->fn);
+	newer = kp_once_new(test, &count);
+	kp_once_call(test, c->fn);
+	kp_once_wait_disabled(test, &probe->kp);
+	kp_once_wait_disabled(test, &again->kp);
+	kp_once_call(test, c->fn);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->won), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&again->won), 1);
+	KUNIT_EXPECT_GE(test, probe->kp.nmissed, KP_HITS - 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&older->pre), 3 * KP_HITS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&older->post), 3 * KP_HITS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&newer->pre), 2 * KP_HITS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&newer->post), 2 * KP_HITS);
+	KUNIT_EXPECT_EQ(test, older->kp.nmissed + newer->kp.nmissed, 0);
+}
+
+static void kp_once_ipi(void *fn)
+{
+	long (*call)(long arg) = fn;
+	int i;
+
+	for (i = 0; i < 100; i++)
+		call(i);
+}
+
+/* All CPUs hit the probe at once: one of them makes the request, and no hit is lost. */
+static void kp_once_cpus(struct kunit *test)
+{
+	const struct kp_once_case *c = test->param_value;
+	struct kp_once *probe = kp_once_new(test, c);
+	unsigned long calls;
+	int i;
+
+	for (i = 1; i <= 20; i++) {
+		scoped_guard(mutex, &kprobe_mutex) {
+			guard(cpus_read_lock)();
+			calls = 100 * num_online_cpus();
+			atomic_set(&probe->pre, 0);
+			atomic_set(&probe->post, 0);
+			probe->kp.nmissed = 0;
+			on_each_cpu(kp_once_ipi, c->fn, 1);
+		}
+		KUNIT_EXPECT_EQ(test, atomic_read(&probe->won), i);
+		KUNIT_EXPECT_EQ(test, probe->kp.nmissed +
+				max(atomic_read(&probe->pre), atomic_read(&probe->post)), calls);
+		KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+	}
+}
+
+/* A probe of what queues the worker does not make it run again and again. */
+static void kp_once_queue_work(struct kunit *test)
+{
+	struct kp_once *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct kp_once *other;
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->kp.symbol_name = "queue_work_on";
+	probe->kp.pre_handler = kp_once_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_once_unregister_action,
+							&probe->kp), 0);
+	other = kp_once_new(test, &kp_once_cases[0]);
+	kp_once_call(test, kp_once_traced);
+	kp_once_wait_disabled(test, &other->kp);
+	kp_once_wait_disabled(test, &probe->kp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->won), 1);
+}
+
+#ifdef CONFIG_KRETPROBES
+static struct kp_once *kp_once_of(struct kretprobe_instance *ri)
+{
+	return container_of(get_kretprobe(ri), struct kp_once, rp);
+}
+
+NOKPROBE_SYMBOL(kp_once_of);
+
+static int kp_once_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_once_request(&kp_once_of(ri)->kp);
+	atomic_inc(&kp_once_of(ri)->pre);
+	return 0;
+}
+
+static int kp_once_count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&kp_once_of(ri)->returns);
+	return 0;
+}
+
+static int kp_once_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kp_once_request(&kp_once_of(ri)->kp);
+	return kp_once_count_return(ri, regs);
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(kp_once_unregister_return, unregister_kretprobe, struct kretprobe *);
+
+static struct kp_once *kp_once_new_return(struct kunit *test, kretprobe_handler_t entry,
+					  kretprobe_handler_t handler)
+{
+	struct kp_once *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->kp.addr = kp_entry(kp_once_nest);
+	probe->rp.entry_handler = entry;
+	probe->rp.handler = handler;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_once_unregister_return,
+							&probe->rp), 0);
+	return probe;
+}
+
+/* The call that makes the request is followed to its return; calls after it are not. */
+static void kp_once_return_entry(struct kunit *test)
+{
+	struct kp_once *probe = kp_once_new_return(test, kp_once_entry, kp_once_count_return);
+	int i;
+
+	for (i = 1; i <= 3; i++) {
+		scoped_guard(mutex, &kprobe_mutex)
+			KUNIT_EXPECT_EQ(test, kp_once_nest(KP_HITS - 1), KP_HITS);
+		KUNIT_EXPECT_EQ(test, atomic_read(&probe->won), i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&probe->pre), i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), i);
+		KUNIT_EXPECT_EQ(test, probe->kp.nmissed, i * (KP_HITS - 1));
+		KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
+		if (i == 2)
+			kp_once_wait_disabled(test, &probe->kp);
+		KUNIT_EXPECT_EQ(test, enable_kretprobe(&probe->rp), 0);
+	}
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, kp_once_nest(0), 1);
+	/* While the request may be pending, the return probe is unregistered, and registered. */
+	kunit_release_action(test, kp_once_unregister_return, &probe->rp);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
+	KUNIT_EXPECT_EQ(test, kp_once_nest(0), 1);
+	unregister_kretprobe(&probe->rp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->won), 5);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), 5);
+}
+
+/* The innermost call makes the request; the others are followed already. */
+static void kp_once_return_handler(struct kunit *test)
+{
+	struct kp_once *probe = kp_once_new_return(test, NULL, kp_once_return);
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		KUNIT_EXPECT_EQ(test, kp_once_nest(KP_HITS - 1), KP_HITS);
+		KUNIT_EXPECT_EQ(test, kp_once_nest(0), 1);
+	}
+	kp_once_wait_disabled(test, &probe->kp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->won), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), KP_HITS);
+	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 1);
+}
+#else
+static void kp_once_return_entry(struct kunit *test)
+{
+	kunit_skip(test, "the kernel has no return probes");
+}
+
+static void kp_once_return_handler(struct kunit *test)
+{
+	kunit_skip(test, "the kernel has no return probes");
+}
+#endif
+
+static struct kunit_case kp_once_kunit_cases[] = {
+	KUNIT_CASE_PARAM(kp_once_disabled, kp_once_case_gen_params),
+	KUNIT_CASE_PARAM(kp_once_enabled_at_once, kp_once_case_gen_params),
+	KUNIT_CASE_PARAM(kp_once_unregistered_at_once, kp_once_case_gen_params),
+	KUNIT_CASE_PARAM(kp_once_others, kp_once_case_gen_params),
+	KUNIT_CASE_PARAM(kp_once_cpus, kp_once_case_gen_params),
+	KUNIT_CASE(kp_once_queue_work),
+	KUNIT_CASE(kp_once_return_entry),
+	KUNIT_CASE(kp_once_return_handler),
+	{}
+};
+
+static struct kunit_suite kp_once_suite = {
+	.name = "kprobes_once",
+	.test_cases = kp_once_kunit_cases,
+};
+
+kunit_test_suite(kp_once_suite);
+
+MODULE_DESCRIPTION("KUnit tests of probes that disable themselves");
+MODULE_LICENSE("GPL");
