@@ -50,9 +50,8 @@ struct arch_specific_insn {
  *	byte past the probed address, as after a breakpoint, even if the probepoint is
  *	optimised or ftrace-based.
  *
- * Context: preemption is disabled; must not sleep. On x86, at a breakpoint, interrupts are
- * disabled and in_nmi() is true. At an optimised or ftrace-based probepoint, the handler runs
- * in the context of the probed code.
+ * Context: that of the probed code, with preemption disabled; must not sleep. On x86, at a
+ * breakpoint, interrupts are disabled, too.
  *
  * Return: 0 if the CPU is to execute the instruction; non-zero if the handler has redirected
  * execution: the CPU resumes at the instruction pointer in @regs. It skips the instruction, the
@@ -67,10 +66,8 @@ typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
  *	instruction
  * @flags: always 0
  *
- * Context: preemption is disabled; must not sleep. If the instruction was boosted, or the
- * probepoint is optimised or ftrace-based, the handler runs in the context of the probed code.
- * If the instruction was emulated or single-stepped, interrupts are disabled and in_nmi() is
- * true.
+ * Context: that of the probed code, with preemption disabled; must not sleep. If the instruction
+ * was emulated or single-stepped after a breakpoint, interrupts are disabled, too.
  */
 typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 

@@ -105,8 +105,8 @@ static struct irq_work found_work = IRQ_WORK_INIT(pass_on);
 /*
  * void __set_task_comm(struct task_struct *tsk, const char *buf, bool exec)
  *
- * The handler of a breakpoint runs in a context like an NMI's. It can neither register a
- * watchpoint nor wake a worker that does, so it queues an irq_work.
+ * A handler must not sleep, and the probed code may hold locks of the scheduler. So it can neither
+ * register a watchpoint nor wake a worker that does: it queues an irq_work.
  */
 static int on_rename(struct kprobe *kp, struct pt_regs *regs)
 {

@@ -57,7 +57,7 @@ struct arch_specific_insn { };
 /**
  * struct kprobe_level - one interrupt context in which this CPU runs handlers
  * @context: the interrupt context, see kprobe_context(), perhaps with other bits of
- *	preempt_count; KPROBE_CONTEXT_NONE if no handler runs
+ *	preempt_count, or with KPROBE_LEVEL_INT3; KPROBE_CONTEXT_NONE if no handler runs
  * @busy: number of calls of kprobe_busy_begin() without kprobe_busy_end()
  * @probe: the probe whose handler runs, or NULL; meaningless if no handler runs
  * @regs: registers that pre_handlers, or post_handlers after ftrace's call, were given. NULL if
@@ -97,6 +97,11 @@ DECLARE_PER_CPU(struct kprobe_levels, kprobe_levels);
 #define KPROBE_CONTEXT_MASK	(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)
 /* What the entry code adds for an int3 in the kernel */
 #define KPROBE_CONTEXT_INT3	(NMI_OFFSET + HARDIRQ_OFFSET)
+/*
+ * Set in the context of a level that an int3 has taken. On x86_64 preempt_count never has it; the
+ * trampolines of i386 store and compare no other bits of preempt_count than the context.
+ */
+#define KPROBE_LEVEL_INT3	(IS_ENABLED(CONFIG_X86_64) ? 1 << 30 : 1)
 /* Less than any context */
 #define KPROBE_CONTEXT_NONE	(-1)
 
@@ -116,11 +121,26 @@ static __always_inline struct kprobe_level *kprobe_top_level(void)
 	return __this_cpu_read(kprobe_levels.top);
 }
 
+/*
+ * Handlers that an int3 calls run between these two: there, preempt_count does not count the int3,
+ * and in_nmi() and its kind answer for the interrupted code, as they do at a jump. Preemption
+ * counts as disabled, even without CONFIG_PREEMPT_COUNT: a fault on user memory must not sleep.
+ */
+static __always_inline void kprobe_uncount_int3(void)
+{
+	__preempt_count_sub(KPROBE_CONTEXT_INT3 - PREEMPT_OFFSET);
+}
+
+static __always_inline void kprobe_recount_int3(void)
+{
+	__preempt_count_add(KPROBE_CONTEXT_INT3 - PREEMPT_OFFSET);
+}
+
 /**
  * kprobe_enter() - begin to run handlers, unless this context already runs handlers
  * @level: result: the level, for kprobe_leave()
  * @interrupted: the context that the hit has interrupted
- * @context: the context in which the handlers run, which is not less
+ * @context: the same, as it is stored in the level
  * @probe: the probe whose handler is called first
  * @regs: registers that the handlers are given, or NULL if a trampoline saved them
  *

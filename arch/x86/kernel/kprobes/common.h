@@ -261,15 +261,17 @@ static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
 __visible void kprobe_detour_missed(struct probepoint *pp);
 
 /*
- * Call the post_handlers at @level, after an instruction was emulated or single-stepped. If a
- * post_handler redirects execution, the CPU resumes there.
+ * Call the post_handlers at @level from an int3, after an instruction was emulated or
+ * single-stepped. If a post_handler redirects execution, the CPU resumes there.
  */
 static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, struct pt_regs *regs,
 						     struct kprobe_level *level)
 {
 	unsigned long next = regs->ip;
 
+	kprobe_uncount_int3();
 	probepoint_call_post(pp, regs, &level->probe);
+	kprobe_recount_int3();
 	if (unlikely(regs->ip != next))
 		regs->ip = x86_kprobe_resume_address(regs->ip);
 }

@@ -11,12 +11,14 @@
  * handler itself causes a hit, the hit has the handler's context: it is counted as missed, and
  * its instruction is executed. A softirq, hard interrupt or NMI that interrupts a handler has a
  * context of its own, so its hits call their handlers. preempt_count counts the int3 itself as
- * an NMI, so the context that the int3 has interrupted is compared.
+ * an NMI, so the context that the int3 has interrupted is compared. The handlers run in that
+ * context: while they run, the int3 is not counted.
  *
  * An NMI may interrupt this file at any instruction. It finds the levels consistent, and leaves
  * them unchanged.
  */
 #include <kunit/visibility.h>
+#include <linux/entry-common.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/uaccess.h>
@@ -108,6 +110,16 @@ void kprobe_busy_end(void)
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_busy_end);
 
+/*
+ * Leave an int3 whose handler has oopsed: undo what its entry code did. RCU and lockdep count such
+ * exceptions for each CPU. Interrupts stay off, and so does their state in lockdep.
+ */
+static void int3_abandon(void)
+{
+	kprobe_recount_int3();
+	irqentry_nmi_exit(NULL, (irqentry_state_t){});
+}
+
 /**
  * kprobe_task_oopsed() - discard the levels of a task that has oopsed
  *
@@ -116,7 +128,8 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_busy_end);
  * the CPU belong to the task: an oops in an interrupt is a panic, and a handler of another task
  * would have preemption disabled.
  *
- * Context: task context; preemption is still disabled if a handler was running.
+ * Context: task context; if a handler was running, preemption is still disabled, and in an int3
+ * so are interrupts.
  */
 void kprobe_task_oopsed(void)
 {
@@ -125,6 +138,8 @@ void kprobe_task_oopsed(void)
 	guard(preempt_notrace)();
 	x86_kprobe_steps_forget();
 	while ((level = kprobe_top_level()) > this_cpu_ptr(&kprobe_levels.level[0])) {
+		if (level->context & KPROBE_LEVEL_INT3)
+			int3_abandon();
 		level->in_fault = false;
 		kprobe_leave(level);
 	}
@@ -219,6 +234,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	struct kprobe *first;
 	unsigned long resume;
 	s32 context;
+	int skip;
 
 	/*
 	 * User space can set almost any instruction pointer: its code segment can have a base,
@@ -230,11 +246,14 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	if (unlikely(!pp))
 		return int3_without_probepoint(regs);
 
-	context = kprobe_context();
+	context = kprobe_context() - KPROBE_CONTEXT_INT3 + KPROBE_LEVEL_INT3;
 	first = probepoint_first(pp);
-	if (!kprobe_enter(&level, context - KPROBE_CONTEXT_INT3, context, first, regs))
+	if (!kprobe_enter(&level, context - KPROBE_LEVEL_INT3, context, first, regs))
 		return int3_missed(pp, regs);
-	if (unlikely(first->pre_handler(first, regs))) {
+	kprobe_uncount_int3();
+	skip = first->pre_handler(first, regs);
+	kprobe_recount_int3();
+	if (unlikely(skip)) {
 		kprobe_leave(level);
 		regs->ip = x86_kprobe_resume_address(regs->ip);
 		return 1;

@@ -134,7 +134,7 @@ static void __kprobes step_note_interrupts_on(unsigned long ip)
 bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 {
 	struct kprobe_step *step = step_current();
-	s32 context = kprobe_context();
+	s32 context = kprobe_context() - KPROBE_CONTEXT_INT3 + KPROBE_LEVEL_INT3;
 	struct kprobe_level *level;
 	bool run_post, repaired;
 	struct probepoint *pp;
@@ -147,7 +147,7 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 	regs->ip = pp->arch.next_ip;
 	step_end(step, regs);
 	/* A hit that a handler has caused was counted as missed before the step. */
-	if (run_post && kprobe_enter(&level, context - KPROBE_CONTEXT_INT3, context, NULL, NULL)) {
+	if (run_post && kprobe_enter(&level, context - KPROBE_LEVEL_INT3, context, NULL, NULL)) {
 		kprobe_run_post_handlers(pp, regs, level);
 		kprobe_leave(level);
 	}
