@@ -57,13 +57,20 @@ context-faults)
 # A task whose handler oopses ends, and its CPU still calls handlers. An oops disables checks until
 # the next boot.
 context-oops)
-	setup
+	setup_modes
 	grep -q -w kp_oops /proc/cmdline ||
 		skip_topic "kp_oops is not on the kernel's command line"
 	echo 0 >/proc/sys/kernel/panic_on_oops
 	echo "kprobes-selftest: expect BUG: unable to handle page fault for address: fff" >/dev/kmsg
 	echo "kprobes-selftest: expect Oops: Oops: 0002" >/dev/kmsg
-	run_suites 0 kp_oops -- kprobes_oops
+	run_in_modes 0 kp_oops -- kprobes_oops
+	;;
+
+# Handlers find the context of the probed code, however a hit reaches them.
+context-same)
+	setup_modes
+	x86_only "elsewhere a breakpoint changes what handlers see"
+	run_in_modes 0 kp_same -- kprobes_same
 	;;
 
 # Probes next to an endbr, with instructions boosted, stepped and optimised. `make test-ibt` runs

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite: handlers of one function, called in a task, a softirq, a hard interrupt and an NMI.
+ * However a hit reaches them, what they ask about their context is answered as in the function.
+ */
+
+#include <asm/apic.h>
+#include <asm/nmi.h>
+#include <kunit/test.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/uaccess.h>
+#include "kp_opt.h"
+#include "kp_probe.h"
+
+#define KP_BITS		(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK)
+#define KP_NOPS		16
+
+static bool opt;
+module_param(opt, bool, 0400);
+MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
+
+/* What a handler, or the caller of the probed function, has seen of its context */
+struct kp_seen {
+	int calls;
+	int count;
+	bool irqs_off;
+	bool preemptible;
+};
+
+static struct {
+	struct kp_seen caller, pre, post, fault;
+	/* Wrong results of the function, and calls after which the context was another one */
+	int wrong;
+	/* The pre_handler calls the function, and reads where nothing is mapped. */
+	bool busy;
+	long read;
+	/* The pre_handler sends the CPU to the next instruction. */
+	bool redirect;
+	/* The task works, and waits for the context that calls the function. */
+	struct irq_work work;
+	struct tasklet_struct tasklet;
+	int cpu_of_nmi;
+	/* queued by the pre_handler */
+	struct irq_work queued;
+	int run;
+} kp;
+
+/* Where ftrace is on, the entry is ftrace's location. The nops are boosted, stepped, or jumped. */
+static noinline __noclone long kp_same_target(long arg)
+{
+	asm volatile(".rept %c1; nop; .endr" : "+r" (arg) : "i" (KP_NOPS));
+	return arg + 1;
+}
+
+static void __kprobes kp_look(struct kp_seen *seen)
+{
+	seen->calls++;
+	seen->count = preempt_count();
+	seen->irqs_off = irqs_disabled();
+	seen->preemptible = preemptible();
+}
+
+static int __kprobes kp_same_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	char byte;
+
+	kp_look(&kp.pre);
+	if (kp.busy) {
+		kp.wrong += kp_same_target(5) != 6;
+		/* Nothing is mapped in the last page. */
+		kp.read = copy_from_kernel_nofault(&byte, (void *)-4096L, 1);
+		irq_work_queue(&kp.queued);
+	}
+	if (!kp.redirect)
+		return 0;
+	regs->ip = (unsigned long)p->addr + (kprobe_ftrace(p) ? MCOUNT_INSN_SIZE : 1);
+	return 1;
+}
+
+static void __kprobes kp_same_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	kp_look(&kp.post);
+}
+
+static int __kprobes kp_same_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	kp_look(&kp.fault);
+	return 0;
+}
+
+static void kp_same_call(void)
+{
+	struct kp_seen after = {};
+
+	kp_look(&kp.caller);
+	kp.wrong += kp_same_target(1) != 2;
+	kp_look(&after);
+	kp.wrong += after.count != kp.caller.count || after.irqs_off != kp.caller.irqs_off;
+}
+
+static void kp_same_in_irq(struct irq_work *work)
+{
+	kp_same_call();
+}
+
+static void kp_same_in_softirq(struct tasklet_struct *tasklet)
+{
+	kp_same_call();
+}
+
+static int kp_same_in_nmi(unsigned int type, struct pt_regs *regs)
+{
+	if (READ_ONCE(kp.cpu_of_nmi) != smp_processor_id())
+		return NMI_DONE;
+	kp_same_call();
+	WRITE_ONCE(kp.cpu_of_nmi, -1);
+	return NMI_HANDLED;
+}
+
+static void kp_same_queued(struct irq_work *work)
+{
+	kp.run++;
+}
+
+static void kp_call_in_task(void)
+{
+	kp_same_call();
+}
+
+static void kp_call_with_irqs_off(void)
+{
+	guard(irqsave)();
+	kp_same_call();
+}
+
+static void kp_call_with_bh_off(void)
+{
+	local_bh_disable();
+	kp_same_call();
+	local_bh_enable();
+}
+
+static void kp_call_in_softirq(void)
+{
+	tasklet_schedule(&kp.tasklet);
+	tasklet_kill(&kp.tasklet);
+}
+
+static void kp_call_in_irq(void)
+{
+	irq_work_queue(&kp.work);
+	irq_work_sync(&kp.work);
+}
+
+static void kp_call_in_nmi(void)
+{
+	int i;
+
+	guard(preempt)();
+	WRITE_ONCE(kp.cpu_of_nmi, smp_processor_id());
+	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
+	for (i = 0; i < 1000000 && READ_ONCE(kp.cpu_of_nmi) >= 0; i++)
+		cpu_relax();
+}
+
+static const struct kp_same_context {
+	const char *name;
+	void (*call)(void);
+	int bits;
+} kp_same_contexts[] = {
+	{ "task", kp_call_in_task },
+	{ "interrupts off", kp_call_with_irqs_off },
+	{ "softirqs off", kp_call_with_bh_off, SOFTIRQ_DISABLE_OFFSET },
+	{ "softirq", kp_call_in_softirq, SOFTIRQ_OFFSET },
+	{ "hard interrupt", kp_call_in_irq, HARDIRQ_OFFSET },
+	{ "NMI", kp_call_in_nmi, HARDIRQ_OFFSET + NMI_OFFSET },
+};
+
+KUNIT_ARRAY_PARAM_DESC(kp_same, kp_same_contexts, name);
+
+/* Return: the first of the nops, or NULL. */
+static u8 *kp_find_nops(void)
+{
+	u8 *at = (u8 *)kp_same_target, *end = at + 64;
+	int nops = 0;
+
+	for (; at < end; at++) {
+		nops = kp_byte_at(at) == BYTES_NOP1 ? nops + 1 : 0;
+		if (nops == KP_NOPS)
+			return at - KP_NOPS + 1;
+	}
+	return NULL;
+}
+
+/*
+ * An int3 turns interrupts off, and counts as a region without preemption. Post_handlers are called
+ * by an int3 or, as at a jump, by a trampoline.
+ */
+static void kp_expect_same(struct kunit *test, const struct kp_seen *seen)
+{
+	bool int3 = seen->irqs_off && !kp.caller.irqs_off;
+	int more = seen->count - kp.caller.count;
+
+	KUNIT_EXPECT_EQ(test, seen->count & KP_BITS, kp.caller.count & KP_BITS);
+	if (int3 || more)
+		KUNIT_EXPECT_EQ(test, more, PREEMPT_OFFSET);
+	else
+		KUNIT_EXPECT_EQ(test, more, PREEMPT_DISABLE_OFFSET);
+	if (int3 || IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		KUNIT_EXPECT_FALSE(test, seen->preemptible);
+}
+
+static void kp_expect_seen(struct kunit *test, struct kp_probe *probe, int calls, bool post)
+{
+	const struct kp_same_context *context = test->param_value;
+	bool int3 = !opt && !kprobe_ftrace(&probe->kp);
+
+	KUNIT_ASSERT_EQ(test, kp.caller.calls, calls);
+	KUNIT_EXPECT_EQ(test, kp.caller.count & KP_BITS, context->bits);
+	KUNIT_EXPECT_EQ(test, kp.wrong, 0);
+	KUNIT_EXPECT_EQ(test, kp.pre.calls, calls);
+	KUNIT_EXPECT_EQ(test, kp.pre.irqs_off, int3 || kp.caller.irqs_off);
+	kp_expect_same(test, &kp.pre);
+	KUNIT_EXPECT_EQ(test, kp.post.calls, post ? calls : 0);
+	if (post)
+		kp_expect_same(test, &kp.post);
+}
+
+/* Probe the entry, or the nops. */
+static struct kp_probe *kp_same_probe(struct kunit *test, bool entry, bool post)
+{
+	u8 *nops = kp_find_nops();
+	struct kp_probe *probe;
+
+	memset(&kp, 0, sizeof(kp));
+	kp.cpu_of_nmi = -1;
+	kp.work = IRQ_WORK_INIT_HARD(kp_same_in_irq);
+	kp.queued = IRQ_WORK_INIT_HARD(kp_same_queued);
+	tasklet_setup(&kp.tasklet, kp_same_in_softirq);
+	KUNIT_ASSERT_NOT_NULL(test, nops);
+	probe = kp_new(test, entry ? (void *)kp_same_target : nops);
+	probe->kp.pre_handler = kp_same_pre;
+	probe->kp.post_handler = post ? kp_same_post : NULL;
+	probe->kp.fault_handler = kp_same_fault;
+	kp_register(test, probe);
+	if (opt && !kprobe_ftrace(&probe->kp))
+		KUNIT_ASSERT_TRUE(test, kp_wait_jump(probe->kp.addr, true));
+	return probe;
+}
+
+static void kp_same_calls(struct kunit *test, struct kp_probe *probe, bool post)
+{
+	const struct kp_same_context *context = test->param_value;
+	int i;
+
+	for (i = 1; i <= 5; i++) {
+		context->call();
+		kp_expect_seen(test, probe, i, post);
+	}
+	kp_unregister(test, probe);
+}
+
+static void kp_same_in_handlers(struct kunit *test)
+{
+	int entry;
+
+	for (entry = 0; entry < 2; entry++) {
+		kp_same_calls(test, kp_same_probe(test, entry, false), false);
+		kp_same_calls(test, kp_same_probe(test, entry, true), true);
+	}
+}
+
+/* A handler's own hit is missed, its fault is its own, and what it queues is run. */
+static void kp_same_busy(struct kunit *test)
+{
+	const struct kp_same_context *context = test->param_value;
+	struct kp_probe *probe;
+	int entry, i;
+
+	for (entry = 0; entry < 2; entry++) {
+		probe = kp_same_probe(test, entry, true);
+		kp.busy = true;
+		for (i = 1; i <= 5; i++) {
+			context->call();
+			irq_work_sync(&kp.queued);
+			kp_expect_seen(test, probe, i, true);
+			KUNIT_EXPECT_EQ(test, probe->kp.nmissed, i);
+			KUNIT_EXPECT_LT(test, kp.read, 0);
+			KUNIT_EXPECT_EQ(test, kp.fault.calls, i);
+			KUNIT_EXPECT_EQ(test, kp.fault.count & KP_BITS, kp.pre.count & KP_BITS);
+			KUNIT_EXPECT_EQ(test, kp.run, i);
+		}
+		kp_unregister(test, probe);
+	}
+}
+
+/* The context is the same again after a handler has redirected execution. */
+static void kp_same_redirected(struct kunit *test)
+{
+	struct kp_probe *probe;
+	int entry;
+
+	for (entry = 0; entry < 2; entry++) {
+		probe = kp_same_probe(test, entry, false);
+		if (!entry || kprobe_ftrace(&probe->kp)) {
+			kp.redirect = true;
+			kp_same_calls(test, probe, false);
+		} else {
+			kp_unregister(test, probe);
+		}
+	}
+}
+
+static void kp_same_unregister_nmi(void *unused)
+{
+	unregister_nmi_handler(NMI_LOCAL, "kp_same");
+}
+
+static int kp_same_init(struct kunit *test)
+{
+	int ret = register_nmi_handler(NMI_LOCAL, kp_same_in_nmi, 0, "kp_same");
+
+	return ret ?: kunit_add_action_or_reset(test, kp_same_unregister_nmi, NULL);
+}
+
+static struct kunit_case kp_same_cases[] = {
+	KUNIT_CASE_PARAM(kp_same_in_handlers, kp_same_gen_params),
+	KUNIT_CASE_PARAM(kp_same_busy, kp_same_gen_params),
+	KUNIT_CASE_PARAM(kp_same_redirected, kp_same_gen_params),
+	{}
+};
+
+static struct kunit_suite kp_same_suite = {
+	.name = "kprobes_same",
+	.init = kp_same_init,
+	.test_cases = kp_same_cases,
+};
+
+kunit_test_suite(kp_same_suite);
+
+MODULE_DESCRIPTION("KUnit suite: the context that handlers see");
+MODULE_LICENSE("GPL");
