@@ -6,6 +6,7 @@
  *	bpf_probe [-r] [-i ADDRESS|-c COOKIE] [-e ERRNO -f FROM] FUNCTION[+OFFSET] COMMAND
  *	bpf_probe -s {-r|-rm|-rx} FUNCTION COMMAND
  *	bpf_probe -v VALUE [-l] [-r] [-m|-x] {FUNCTION[+OFFSET]|GROUP/EVENT} COMMAND
+ *	bpf_probe -h [-r] FUNCTION[+OFFSET] FILE
  *
  * The program is attached to a probe, or to an event of tracefs, as a program of perf; with -m by
  * kprobe.multi, with -x as fentry, which needs BTF; with -r to returns.
@@ -16,6 +17,11 @@
  * argument is FROM or more. With -s it records the stack of each hit. With -v it only returns
  * VALUE; with -l, too, it is loaded as a sleepable program.
  *
+ * With -h it tries helpers whose result may depend on the context: it records the stack, updates a
+ * hash map that allocates, writes to a ring buffer, sends its task a signal that is ignored, and
+ * writes to user memory. Here bpf_probe itself writes 1 to FILE, as its command, and prints how
+ * often each helper succeeded.
+ *
  * After the command has ended, prints "count N" and "sum N"; with -s, "count N", and "stack" with
  * its frames for each different stack, as /proc/PID/stack has them; with -v "runs N" and
  * "missed N", which the kernel has counted, and for a program of perf "records N", which its event
@@ -25,11 +31,13 @@
 #define _GNU_SOURCE
 #include <asm/ptrace.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +50,7 @@
 #include <unistd.h>
 
 #define SKIP		4
-#define MAX_INSNS	32
+#define MAX_INSNS	64
 #define MAX_FRAMES	16
 #define MAX_STACKS	16
 #define PMU_TYPE	"/sys/bus/event_source/devices/kprobe/type"
@@ -67,6 +75,9 @@ struct value {
 struct stack {
 	__u64 frames[MAX_FRAMES];
 };
+
+/* The helpers that -h tries */
+enum tried { STACKID, UPDATE, RINGBUF, SIGNAL, WRITE, NR_TRIED };
 
 /* What runs the program: perf, kprobe.multi, or a BPF trampoline */
 enum way { PERF, MULTI, TRAMPOLINE };
@@ -157,13 +168,127 @@ static int make_map(int type, int value_size, int entries)
 {
 	union bpf_attr attr = {
 		.map_type = type,
-		.key_size = sizeof(__u32),
+		/* A ring buffer has neither keys nor values. */
+		.key_size = value_size ? sizeof(__u32) : 0,
 		.value_size = value_size,
 		.max_entries = entries,
+		.map_flags = type == BPF_MAP_TYPE_HASH ? BPF_F_NO_PREALLOC : 0,
 	};
 	int fd = bpf(BPF_MAP_CREATE, &attr);
 
 	return fd < 0 ? fail("BPF_MAP_CREATE") : fd;
+}
+
+static void emit_map(int reg, int map)
+{
+	emit(BPF_LD | BPF_IMM | BPF_DW, reg, BPF_PSEUDO_MAP_FD, 0, map);
+	emit(0, 0, 0, 0, 0);
+}
+
+/* emit_stack - let a register point to a variable of the program */
+static void emit_stack(int reg, int at)
+{
+	emit(BPF_ALU64 | BPF_MOV | BPF_X, reg, BPF_REG_10, 0, 0);
+	emit(BPF_ALU64 | BPF_ADD | BPF_K, reg, 0, 0, at);
+}
+
+static void emit_number(int reg, int number)
+{
+	emit(BPF_ALU64 | BPF_MOV | BPF_K, reg, 0, 0, number);
+}
+
+/* emit_try - call a helper; r9 points to the numbers of calls that have succeeded */
+static void emit_try(int helper, enum tried tried)
+{
+	int at = tried * sizeof(__u64);
+
+	emit(BPF_JMP | BPF_CALL, 0, 0, 0, helper);
+	emit(BPF_JMP | BPF_JSLT | BPF_K, BPF_REG_0, 0, 3, 0);
+	emit(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_9, at, 0);
+	emit(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, 1);
+	emit(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_1, at, 0);
+}
+
+/* make_tries - write the program that tries the helpers; @written: the user memory that it writes */
+static int make_tries(int map, __u64 *written)
+{
+	int stacks = make_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(struct stack), MAX_STACKS);
+	int hash = make_map(BPF_MAP_TYPE_HASH, sizeof(__u64), MAX_STACKS);
+	int ring = make_map(BPF_MAP_TYPE_RINGBUF, 0, 65536);
+	__u64 address = (uintptr_t)written;
+	int to_end;
+
+	if (stacks < 0 || hash < 0 || ring < 0)
+		return -1;
+	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0);
+	emit(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0);
+	emit(BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -16, 1);
+	emit_map(BPF_REG_1, map);
+	emit_stack(BPF_REG_2, -4);
+	emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem);
+	to_end = nr_insns;
+	emit(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 0, 0);
+	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_9, BPF_REG_0, 0, 0);
+
+	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_6, 0, 0);
+	emit_map(BPF_REG_2, stacks);
+	emit_number(BPF_REG_3, BPF_F_REUSE_STACKID);
+	emit_try(BPF_FUNC_get_stackid, STACKID);
+
+	emit_map(BPF_REG_1, hash);
+	emit_stack(BPF_REG_2, -4);
+	emit_stack(BPF_REG_3, -16);
+	emit_number(BPF_REG_4, BPF_ANY);
+	emit_try(BPF_FUNC_map_update_elem, UPDATE);
+
+	emit_map(BPF_REG_1, ring);
+	emit_stack(BPF_REG_2, -16);
+	emit_number(BPF_REG_3, sizeof(__u64));
+	emit_number(BPF_REG_4, 0);
+	emit_try(BPF_FUNC_ringbuf_output, RINGBUF);
+
+	emit_number(BPF_REG_1, SIGURG);
+	emit_try(BPF_FUNC_send_signal, SIGNAL);
+
+	emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, 0, 0, address);
+	emit(0, 0, 0, 0, address >> 32);
+	emit_stack(BPF_REG_2, -16);
+	emit_number(BPF_REG_3, sizeof(__u64));
+	emit_try(BPF_FUNC_probe_write_user, WRITE);
+
+	insns[to_end].off = nr_insns - to_end - 1;
+	write_return(0);
+	return 0;
+}
+
+static int print_tries(int map, __u64 written)
+{
+	static const char *const names[] = { "stackid", "update", "ringbuf", "signal", "write" };
+	__u64 tries[NR_TRIED] = { };
+	__u32 key = 0;
+	union bpf_attr attr = {
+		.map_fd = map,
+		.key = (uintptr_t)&key,
+		.value = (uintptr_t)tries,
+	};
+	int i;
+
+	if (bpf(BPF_MAP_LOOKUP_ELEM, &attr))
+		return fail("BPF_MAP_LOOKUP_ELEM");
+	for (i = 0; i < NR_TRIED; i++)
+		printf("%s %llu\n", names[i], (unsigned long long)tries[i]);
+	printf("written %llu\n", (unsigned long long)written);
+	return 0;
+}
+
+static int write_one(const char *path)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (fd < 0 || write(fd, "1", 1) != 1)
+		return fail(path);
+	close(fd);
+	return 0;
 }
 
 /* read_btf - read the types of the kernel, or the additional types of a module */
@@ -525,11 +650,13 @@ int main(int argc, char **argv)
 {
 	int opt, map = -1, stacks = -1, program, event, error = 0, from = 0, value = 0, helper = 0;
 	bool is_return = false, with_stacks = false, with_value = false, sleepable = false;
+	bool with_tries = false;
 	__u64 offset = 0, wanted = 0;
+	static __u64 written;
 	enum way way = PERF;
 	char *plus;
 
-	while ((opt = getopt(argc, argv, "rmxslv:i:c:e:f:")) != -1) {
+	while ((opt = getopt(argc, argv, "rmxslhv:i:c:e:f:")) != -1) {
 		switch (opt) {
 		case 'r':
 			is_return = true;
@@ -545,6 +672,9 @@ int main(int argc, char **argv)
 			break;
 		case 'l':
 			sleepable = true;
+			break;
+		case 'h':
+			with_tries = true;
 			break;
 		case 'v':
 			with_value = true;
@@ -579,6 +709,10 @@ int main(int argc, char **argv)
 	if (with_value) {
 		write_return(value);
 		run_on_first_cpu();
+	} else if (with_tries) {
+		map = make_map(BPF_MAP_TYPE_ARRAY, NR_TRIED * sizeof(__u64), 1);
+		if (map < 0 || make_tries(map, &written))
+			return 1;
 	} else {
 		map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), 1);
 		if (map < 0)
@@ -600,11 +734,15 @@ int main(int argc, char **argv)
 				     helper == BPF_FUNC_get_attach_cookie ? wanted : 0);
 	if (event < 0)
 		return 1;
-	if (system(argv[optind + 1])) {
+	if (with_tries) {
+		if (write_one(argv[optind + 1]))
+			return 1;
+	} else if (system(argv[optind + 1])) {
 		fprintf(stderr, "failed: %s\n", argv[optind + 1]);
 		return 1;
 	}
-	if (with_value ? print_runs(program, way == PERF ? event : -1) :
+	if (with_tries ? print_tries(map, written) :
+	    with_value ? print_runs(program, way == PERF ? event : -1) :
 			 print_value(map, !with_stacks))
 		return 1;
 	/* Closing the event removes the symbols of BPF trampolines: print stacks before. */

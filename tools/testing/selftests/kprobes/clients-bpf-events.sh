@@ -163,6 +163,50 @@ sleepable_refused() {
 	done
 }
 
+# helpers_succeed LOCATION: in each of five contexts, programs can record a stack, update a hash map,
+# write to a ring buffer and send a signal. In the two of a task they can write to its memory.
+helpers_succeed() {
+	run helpers "$BPF_PROBE" -h "$1" "$CLIENTS/contexts"
+	equal "$1: helpers that succeeded" "$(awk '{ print $2 }' "$TMP/helpers" | paste -sd' ')" \
+		"5 5 5 5 2 1"
+}
+
+# reached_by breakpoint|jump: what kprobes/list has of the probe
+reached_by() {
+	case "$1 $(grep 'kp_cl_outer[+]' $KPROBES/list)" in
+	jump*OPTIMIZED*) return 0 ;;
+	breakpoint*OPTIMIZED*) return 1 ;;
+	breakpoint*kp_cl_outer*) return 0 ;;
+	*) return 1 ;;
+	esac
+}
+
+# helpers_by HOW BOOST OPTIMIZATION: the same within the function, which is reached by HOW
+helpers_by() {
+	put $BOOST "$2"
+	optimization "$3"
+	event_on "p:helpers kp_cl_outer$INSIDE"
+	wait_until reached_by "$1"
+	helpers_succeed "kp_cl_outer$INSIDE"
+	reached_by "$1" || failed "not reached by a $1 any more"
+	event_off helpers
+	put $BOOST 1
+}
+
+helpers_at_breakpoints() {
+	helpers_by breakpoint 1 0
+	helpers_by breakpoint 0 0
+}
+
+helpers_at_jumps() {
+	helpers_by jump 1 1
+}
+
+# On the base kernel a breakpoint is an NMI for programs.
+own_kprobes() {
+	! on_base_kernel
+}
+
 listed_in_debugfs() {
 	run names "$BPF_PROBE" kp_many_700 \
 		"$BPF_PROBE -r kp_many_701 'cat $KPROBES/list >$TMP/names.list'"
@@ -170,11 +214,16 @@ listed_in_debugfs() {
 	lines_are "kprobes/list" "$TMP/names.list" ' r +kp_many_701[+]' 1
 }
 
+BOOST=/sys/module/kprobes/parameters/boost
+# Behind an endbr64 and ftrace's call
+INSIDE=+9
+! is_x86_32 || INSIDE=+5
+
 setup_clients
 [ -x "$BPF_PROBE" ] || skip_topic "bpf_probe is not built"
 [ -e /sys/bus/event_source/devices/kprobe ] || skip_topic "CONFIG_PERF_EVENTS is needed"
 load kp_clients
-ktap_set_plan 17
+ktap_set_plan 20
 check "hits and arguments at a function's entry" sees 1000 499500 kp_cl_inner
 check "returns and results" sees 1000 1499500 -r kp_cl_inner
 # The first argument is still in its register.
@@ -189,6 +238,9 @@ check "runs missed during another program's bpf()" missed
 check "ftrace, perf and programs on one event" all_on_one_event 0
 check "the same, and counted runs" all_on_one_event 1
 check "cookies" cookies
+check "helpers in all contexts, by ftrace" helpers_succeed kp_cl_outer
+check_if own_kprobes "helpers in all contexts, by breakpoints" helpers_at_breakpoints
+check_if has_jumps "helpers in all contexts, by jumps" helpers_at_jumps
 check "sleepable programs are refused" sleepable_refused
 check "attached probes are in list" listed_in_debugfs
 unload kp_clients

@@ -5,6 +5,8 @@
  *
  * - calls: kp_cl_outer(0) to kp_cl_outer(N - 1); it calls kp_cl_middle(), which calls kp_cl_inner()
  * - tagged: the same, but with KP_CL_TAG each time, unlike the calls of the threads of `load`
+ * - contexts: kp_cl_outer(), N times with interrupts on, with interrupts off, in a softirq and in
+ *   a hard interrupt; on x86 also in an NMI
  * - load: N threads make such calls; reading it prints how many of their results were wrong
  * - many: each of kp_many_000() to kp_many_999(), N times
  * - failable, failable_plain: a function whose result may be replaced. Of these calls, `kept` have
@@ -15,9 +17,15 @@
 
 #include <linux/delay.h>
 #include <linux/error-injection.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#ifdef CONFIG_X86_LOCAL_APIC
+#include <asm/apic.h>
+#include <asm/nmi.h>
+#endif
 
 #define KP_CL_TAG	7777777
 #define KP_CL_LOADERS	4
@@ -124,6 +132,90 @@ static int set_many(int calls)
 	return 0;
 }
 
+static int in_context_wrong;
+
+static void call_in_context(void)
+{
+	in_context_wrong += kp_cl_outer(1) != 6;
+}
+
+static void call_in_irq(struct irq_work *work)
+{
+	call_in_context();
+}
+
+static void call_in_softirq(struct tasklet_struct *tasklet)
+{
+	call_in_context();
+}
+
+#ifdef CONFIG_X86_LOCAL_APIC
+static int nmi_cpu = -1;
+
+static int call_in_nmi(unsigned int type, struct pt_regs *regs)
+{
+	if (READ_ONCE(nmi_cpu) != smp_processor_id())
+		return NMI_DONE;
+	call_in_context();
+	WRITE_ONCE(nmi_cpu, -1);
+	return NMI_HANDLED;
+}
+
+static int call_by_nmi(void)
+{
+	int i, ret = register_nmi_handler(NMI_LOCAL, call_in_nmi, 0, "kp_clients");
+
+	if (ret)
+		return ret;
+	preempt_disable();
+	WRITE_ONCE(nmi_cpu, smp_processor_id());
+	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
+	for (i = 0; i < 1000000 && READ_ONCE(nmi_cpu) >= 0; i++)
+		cpu_relax();
+	preempt_enable();
+	unregister_nmi_handler(NMI_LOCAL, "kp_clients");
+	return 0;
+}
+#else
+static int call_by_nmi(void)
+{
+	return 0;
+}
+#endif
+
+/* The task of all these contexts is the one that writes the parameter. */
+static int call_in_contexts(void)
+{
+	struct irq_work work = IRQ_WORK_INIT_HARD(call_in_irq);
+	struct tasklet_struct tasklet;
+	unsigned long flags;
+
+	call_in_context();
+	local_irq_save(flags);
+	call_in_context();
+	local_irq_restore(flags);
+
+	tasklet_setup(&tasklet, call_in_softirq);
+	local_bh_disable();
+	tasklet_schedule(&tasklet);
+	local_bh_enable();
+	tasklet_kill(&tasklet);
+
+	irq_work_queue(&work);
+	irq_work_sync(&work);
+	return call_by_nmi();
+}
+
+static int set_contexts(int calls)
+{
+	int i, ret = 0;
+
+	in_context_wrong = 0;
+	for (i = 0; i < calls && !ret; i++)
+		ret = call_in_contexts();
+	return ret ?: in_context_wrong ? -EIO : 0;
+}
+
 static int kept, replaced, result;
 module_param(kept, int, 0444);
 module_param(replaced, int, 0444);
@@ -214,6 +306,7 @@ static const struct kernel_param_ops load_ops = { .set = number_set, .get = wron
 
 module_param_cb(calls, &number_ops, set_calls, 0200);
 module_param_cb(tagged, &number_ops, set_tagged, 0200);
+module_param_cb(contexts, &number_ops, set_contexts, 0200);
 module_param_cb(many, &number_ops, set_many, 0200);
 module_param_cb(failable, &number_ops, set_failable, 0200);
 module_param_cb(failable_plain, &number_ops, set_failable_plain, 0200);
