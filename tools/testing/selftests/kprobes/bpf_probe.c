@@ -209,7 +209,7 @@ static void emit_try(int helper, enum tried tried)
 	emit(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_1, at, 0);
 }
 
-/* make_tries - write the program that tries the helpers; @written: the user memory that it writes */
+/* make_tries - write the program that tries the helpers; @written: the memory that it writes */
 static int make_tries(int map, __u64 *written)
 {
 	int stacks = make_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(struct stack), MAX_STACKS);
