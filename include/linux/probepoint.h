@@ -394,6 +394,7 @@ struct kprobe_explanation {
 };
 
 #ifdef CONFIG_MODULES
+extern unsigned int kprobe_modules_seen;
 bool kprobe_module_ready(const struct module *mod);
 #endif
 
@@ -418,16 +419,12 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp);
 /**
  * struct kprobe_jump - an address whose safety check is to be done
  * @addr: the probed address
- * @start: for the architecture: the start of the function
- * @end: for the architecture: the first address after the function
  * @dcr_size: result: size of the DCR in bytes
  * @refusal: result: the reason why a jump is not safe, or %KPROBE_WHY_NONE
  * @serial: for the core: &struct probepoint_jump.serial
  */
 struct kprobe_jump {
 	unsigned long addr;
-	unsigned long start;
-	unsigned long end;
 	unsigned int dcr_size;
 	enum kprobe_reason refusal;
 	u64 serial;

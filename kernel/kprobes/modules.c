@@ -37,6 +37,9 @@ struct coming_module {
 
 static LIST_HEAD(coming_modules);
 
+/* Counts the modules that have come: text is only new with a module. kprobe_mutex guards it. */
+unsigned int kprobe_modules_seen;
+
 static int kprobe_module_coming(const struct module *mod)
 {
 	struct coming_module *cm = kmalloc(sizeof(*cm), GFP_KERNEL);
@@ -124,6 +127,7 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 	guard(mutex)(&kprobe_mutex);
 	switch (state) {
 	case MODULE_STATE_COMING:
+		kprobe_modules_seen++;
 		ret = kprobe_module_coming(mod) ?: kprobe_blacklist_add_module(mod);
 		/* After an error, the notifier is not called for MODULE_STATE_GOING. */
 		if (ret)

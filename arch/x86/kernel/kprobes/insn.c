@@ -35,14 +35,30 @@
 #include "common.h"
 
 /* Return: the probepoint at @addr, if it has put @byte into the text; or NULL. */
-static struct probepoint *probepoint_with_byte(unsigned long addr, u8 byte)
+static __always_inline struct probepoint *probepoint_with_byte(unsigned long addr, u8 byte)
 {
 	struct probepoint *pp;
 
-	if (byte != INT3_INSN_OPCODE && byte != JMP32_INSN_OPCODE)
+	if (likely(byte != INT3_INSN_OPCODE && byte != JMP32_INSN_OPCODE))
 		return NULL;
 	pp = get_probepoint((void *)addr);
 	return pp && pp->arch.detour.in_text == (byte == JMP32_INSN_OPCODE) ? pp : NULL;
+}
+
+/*
+ * Read the bytes before @addr. If some are in a page that cannot be read, they are 0: no jump of
+ * a probe begins there.
+ */
+static void kprobe_read_before(unsigned long addr, u8 before[KPROBE_JUMP_SIZE - 1])
+{
+	u8 *text = (u8 *)addr - (KPROBE_JUMP_SIZE - 1);
+	unsigned int i;
+
+	if (likely(!copy_from_kernel_nofault(before, text, KPROBE_JUMP_SIZE - 1)))
+		return;
+	for (i = 0; i < KPROBE_JUMP_SIZE - 1; i++)
+		if (get_kernel_nofault(before[i], text + i))
+			before[i] = 0;
 }
 
 /**
@@ -61,23 +77,17 @@ static struct probepoint *probepoint_with_byte(unsigned long addr, u8 byte)
 bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 {
 	long i, j, end = len;
+	u8 before[KPROBE_JUMP_SIZE - 1];
 
 	if (copy_from_kernel_nofault(buf, (void *)addr, len))
 		return false;
-	/*
-	 * A jump may begin up to four bytes before @addr. If those bytes are in a page that
-	 * cannot be read, it can only begin after the page boundary.
-	 */
-	for (i = 1 - KPROBE_JUMP_SIZE; i < end; i++) {
+	kprobe_read_before(addr, before);
+	/* A jump may begin up to four bytes before @addr. */
+	for (i = -(long)sizeof(before); i < end; i++) {
 		struct probepoint *pp;
-		u8 byte;
 
 		/* Where a jump was found, buf[i] is already original text. */
-		if (i >= 0)
-			byte = buf[i];
-		else if (get_kernel_nofault(byte, (u8 *)addr + i))
-			continue;
-		pp = probepoint_with_byte(addr + i, byte);
+		pp = probepoint_with_byte(addr + i, i < 0 ? before[i + sizeof(before)] : buf[i]);
 		if (!pp)
 			continue;
 		if (i >= 0)
@@ -164,15 +174,37 @@ bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *
 
 /**
  * struct x86_decoding - what was found while decoding a function up to an address
+ * @function: start of the function
+ * @at: the address
  * @loads: an instruction before the address loads a data segment
  * @before: the last instruction boundary before the address, or 0
  * @after: if the address is no boundary, the first one after it, or 0
  */
 struct x86_decoding {
+	unsigned long function;
+	unsigned long at;
 	bool loads;
 	unsigned long before;
 	unsigned long after;
 };
+
+/*
+ * The last boundary that was found. If probes at many instructions of a function are registered
+ * in the order of their addresses, it is decoded once for all of them. kprobe_mutex guards it.
+ */
+static struct x86_decoding last_decoding;
+
+/* Forget the last boundary if a module has come since: its text may be at that address. */
+static void kprobe_check_last_decoding(void)
+{
+#ifdef CONFIG_MODULES
+	static unsigned int modules_seen;
+
+	if (modules_seen != kprobe_modules_seen)
+		last_decoding = (struct x86_decoding){};
+	modules_seen = kprobe_modules_seen;
+#endif
+}
 
 /*
  * Does an instruction begin at @addr? Decode the function from its start. Return:
@@ -193,6 +225,12 @@ static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct i
 		return KPROBE_WHY_NO_FUNCTION;
 	at = addr - offset;
 	end = at + size;
+	kprobe_check_last_decoding();
+	if (last_decoding.function == at && last_decoding.at <= addr) {
+		*d = last_decoding;
+		at = d->at;
+	}
+	d->function = addr - offset;
 
 	for (;;) {
 		scoped_guard(mutex, &text_mutex) {
@@ -203,8 +241,11 @@ static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct i
 				}
 				if (!kprobe_decode_original(at, end - at, insn, buf))
 					return KPROBE_WHY_UNDECODED;
-				if (at == addr)
+				if (at == addr) {
+					d->at = at;
+					last_decoding = *d;
 					return KPROBE_WHY_NONE;
+				}
 				if (!x86_insn_length_known(insn))
 					return KPROBE_WHY_UNDECODED;
 				d->before = at;

@@ -48,10 +48,43 @@ static_assert(CALL_INSN_SIZE >= KPROBE_JUMP_SIZE);
 /* Reach of a branch with a displacement of one byte, in either direction */
 #define SHORT_BRANCH	130
 
+/**
+ * struct jump_group - jumps of one function, which is decoded once for all of them
+ * @first: the jump with the lowest address. The others follow in ascending order.
+ * @last: the jump with the highest address
+ * @start: start of the function
+ * @end: end of the function
+ */
+struct jump_group {
+	struct kprobe_jump *first, *last;
+	unsigned long start, end;
+};
+
+#define for_each_jump(jump, g) \
+	for ((jump) = (g)->first; (jump) <= (g)->last; (jump)++)
+
 static void safety_refuse(struct kprobe_jump *jump, enum kprobe_reason why)
 {
 	if (!jump->refusal)
 		jump->refusal = why;
+}
+
+static void safety_refuse_all(struct jump_group *g, enum kprobe_reason why)
+{
+	struct kprobe_jump *jump;
+
+	for_each_jump(jump, g)
+		safety_refuse(jump, why);
+}
+
+static bool safety_all_refused(const struct jump_group *g)
+{
+	struct kprobe_jump *jump;
+
+	for_each_jump(jump, g)
+		if (!jump->refusal)
+			return false;
+	return true;
 }
 
 /* Is @addr inside the JTPR of this jump (its bytes 1 to 4)? */
@@ -94,12 +127,13 @@ static bool safety_is_indirect_jump(struct insn *insn, unsigned long addr)
  * Check an instruction of the DCR. @dead: control flow does not reach it from the instruction
  * before. Return: the reason why it cannot be in the DCR, or KPROBE_WHY_NONE.
  */
-static enum kprobe_reason safety_check_insn(struct kprobe_jump *jump, struct insn *insn,
+static enum kprobe_reason safety_check_insn(const struct jump_group *g,
+					    const struct kprobe_jump *jump, struct insn *insn,
 					    unsigned long addr, const u8 *bytes, bool dead)
 {
 	unsigned long target, next = addr + insn->length;
 
-	if (next > jump->end)
+	if (next > g->end)
 		return KPROBE_WHY_JUMP_END;
 	if (within_kprobe_blacklist(addr))
 		return KPROBE_WHY_JUMP_BLACKLISTED;
@@ -140,10 +174,10 @@ static bool safety_is_filler(unsigned long addr, unsigned long end)
 }
 
 /*
- * Refuse the jump if the function's other part, at @addr, has an indirect jump or cannot be
+ * Refuse the jumps if the function's other part, at @addr, has an indirect jump or cannot be
  * decoded. text_mutex is held.
  */
-static void safety_check_other_part(struct kprobe_jump *jump, unsigned long addr)
+static void safety_check_other_part(struct jump_group *g, unsigned long addr)
 {
 	unsigned long size, offset, at, end;
 	u8 buf[MAX_INSN_SIZE];
@@ -155,32 +189,32 @@ static void safety_check_other_part(struct kprobe_jump *jump, unsigned long addr
 	for (end = at + size; at < end; at += insn.length) {
 		if (!x86_kprobe_decode_text(at, end, &insn, buf)) {
 			if (!safety_is_filler(at, end))
-				safety_refuse(jump, KPROBE_WHY_JUMP_UNDECODED);
+				safety_refuse_all(g, KPROBE_WHY_JUMP_UNDECODED);
 			return;
 		}
 		if (safety_is_indirect_jump(&insn, at))
-			safety_refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
+			safety_refuse_all(g, KPROBE_WHY_JUMP_INDIRECT);
 	}
 }
 
 /* If @target is in a .cold part, which has a symbol of its own, check that part. */
-static noinline void safety_check_cold_part(struct kprobe_jump *jump, unsigned long target)
+static noinline void safety_check_cold_part(struct jump_group *g, unsigned long target)
 {
 	char name[KSYM_NAME_LEN];
 
 	if (!lookup_symbol_name(target, name) && strstr(name, ".cold"))
-		safety_check_other_part(jump, target);
+		safety_check_other_part(g, target);
 }
 
 /**
  * struct hot_parts - the functions that a .cold part may belong to
- * @jump: the jump, in the .cold part
+ * @group: the jumps, in the .cold part
  * @found: number of functions found
  * @module: name of the module, or empty
  * @name: name of the function
  */
 struct hot_parts {
-	struct kprobe_jump *jump;
+	struct jump_group *group;
 	unsigned int found;
 	char module[MODULE_NAME_LEN];
 	char name[KSYM_NAME_LEN];
@@ -191,7 +225,7 @@ static int safety_check_hot_part(void *data, unsigned long addr)
 	struct hot_parts *hot = data;
 
 	guard(mutex)(&text_mutex);
-	safety_check_other_part(hot->jump, addr);
+	safety_check_other_part(hot->group, addr);
 	hot->found++;
 	return 0;
 }
@@ -204,13 +238,13 @@ static int safety_check_hot_part_of_module(void *data, const char *name, unsigne
 }
 
 /*
- * Without IBT, refuse a jump in a .cold part if its function has an indirect jump, or is not
+ * Without IBT, refuse jumps in a .cold part if its function has an indirect jump, or is not
  * found. If several static functions have that name, kallsyms does not tell which one it is:
  * check all.
  */
-static noinline void safety_check_hot_parts(struct kprobe_jump *jump)
+static noinline void safety_check_hot_parts(struct jump_group *g)
 {
-	struct hot_parts hot = { .jump = jump };
+	struct hot_parts hot = { .group = g };
 	unsigned long size, offset;
 	char *module, *cold;
 
@@ -218,7 +252,7 @@ static noinline void safety_check_hot_parts(struct kprobe_jump *jump)
 		return;
 	/* With preemption enabled, the module's name may be freed. */
 	scoped_guard(preempt)
-		if (kallsyms_lookup(jump->start, &size, &offset, &module, hot.name) && module)
+		if (kallsyms_lookup(g->start, &size, &offset, &module, hot.name) && module)
 			strscpy(hot.module, module);
 	cold = strstr(hot.name, ".cold");
 	if (!cold)
@@ -229,79 +263,123 @@ static noinline void safety_check_hot_parts(struct kprobe_jump *jump)
 	else
 		kallsyms_on_each_match_symbol(safety_check_hot_part, hot.name, &hot);
 	if (!hot.found)
-		safety_refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
+		safety_refuse_all(g, KPROBE_WHY_JUMP_INDIRECT);
 }
 
-/* Without IBT, refuse @jump if @insn, or the .cold part that it branches to, jumps indirectly. */
-static void safety_check_indirect_jumps(struct kprobe_jump *jump, struct insn *insn,
-					unsigned long at)
+/* Without IBT, refuse the jumps if @insn, or the .cold part that it branches to, jumps indirectly. */
+static void safety_check_indirect_jumps(struct jump_group *g, struct insn *insn, unsigned long at)
 {
 	unsigned long target;
 
 	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 		return;
 	if (safety_is_indirect_jump(insn, at))
-		safety_refuse(jump, KPROBE_WHY_JUMP_INDIRECT);
+		safety_refuse_all(g, KPROBE_WHY_JUMP_INDIRECT);
 	else if (x86_insn_branches(insn, at, &target) && x86_insn_kind(insn) != X86_KIND_CALL &&
-		 target - jump->start >= jump->end - jump->start)
-		safety_check_cold_part(jump, target);
+		 target - g->start >= g->end - g->start)
+		safety_check_cold_part(g, target);
+}
+
+/*
+ * May an instruction at @at, in the symbol that ends at @end, reach the JTPR by a short branch?
+ * The own function is decoded whole.
+ */
+static bool safety_concerns(const struct jump_group *g, const struct kprobe_jump *jump,
+			    unsigned long at, unsigned long end)
+{
+	if (at < g->start)
+		return end + SHORT_BRANCH > jump->addr;
+	return at < g->end || at < safety_short_branch_end(jump);
+}
+
+/* Refuse the jumps whose JTPR the instruction leads into. */
+static void safety_check_targets(struct jump_group *g, struct insn *insn, unsigned long at,
+				 unsigned long end)
+{
+	unsigned long target, first = g->first->addr + 1;
+	unsigned long size = g->last->addr + KPROBE_JUMP_SIZE - first;
+	bool branches = x86_insn_branches(insn, at, &target) && target - first < size;
+	bool loads = x86_insn_has_address(insn, at, first, size);
+	struct kprobe_jump *jump;
+
+	if (!branches && !loads)
+		return;
+	for_each_jump(jump, g) {
+		if (!safety_concerns(g, jump, at, end))
+			continue;
+		if (branches && safety_is_in_jtpr(jump, target))
+			safety_refuse(jump, KPROBE_WHY_JUMP_BRANCH);
+		if (loads && x86_insn_has_address(insn, at, jump->addr + 1, KPROBE_JUMP_SIZE - 1))
+			safety_refuse(jump, KPROBE_WHY_JUMP_ADDRESS);
+	}
 }
 
 /*
  * Decode the symbol [@start, @end). If it is not the probed function, decode only the part from
- * which a short branch may reach the JTPR.
+ * which a short branch may reach a JTPR.
  */
-static void safety_decode_symbol(struct kprobe_jump *jump, unsigned long start, unsigned long end)
+static void safety_decode_symbol(struct jump_group *g, unsigned long start, unsigned long end)
 {
-	bool own = jump->addr - start < end - start;
-	unsigned long limit = own ? end : min(end, safety_short_branch_end(jump));
+	unsigned long at, limit = end;
+	struct kprobe_jump *jump, *in_dcr = g->first;
+	bool own = start == g->start;
 	u8 buf[MAX_INSN_SIZE];
-	unsigned long at, target;
 	struct insn insn;
 	bool dead = false;
 
-	for (at = start; at < limit && !jump->refusal; at += insn.length) {
+	if (start >= g->end)
+		limit = min(end, safety_short_branch_end(g->last));
+	for (at = start; at < limit && !safety_all_refused(g); at += insn.length) {
 		if (!x86_kprobe_decode_text(at, end, &insn, buf)) {
 			if (safety_is_filler(at, end))
 				break;
-			safety_refuse(jump, KPROBE_WHY_JUMP_UNDECODED);
+			for_each_jump(jump, g)
+				if (safety_concerns(g, jump, at, end))
+					safety_refuse(jump, KPROBE_WHY_JUMP_UNDECODED);
 			return;
 		}
-		if (x86_insn_branches(&insn, at, &target) && safety_is_in_jtpr(jump, target))
-			safety_refuse(jump, KPROBE_WHY_JUMP_BRANCH);
-		if (x86_insn_has_address(&insn, at, jump->addr + 1, KPROBE_JUMP_SIZE - 1))
-			safety_refuse(jump, KPROBE_WHY_JUMP_ADDRESS);
-		if (own && x86_insn_kind(&insn) == X86_KIND_LOAD_SEGMENT)
-			safety_refuse(jump, KPROBE_WHY_JUMP_SEGMENTS);
-		if (own)
-			safety_check_indirect_jumps(jump, &insn, at);
-		if (at < jump->addr || at >= jump->addr + KPROBE_JUMP_SIZE)
+		safety_check_targets(g, &insn, at, end);
+		if (!own)
 			continue;
-		safety_refuse(jump, safety_check_insn(jump, &insn, at, buf, dead));
+		if (x86_insn_kind(&insn) == X86_KIND_LOAD_SEGMENT)
+			safety_refuse_all(g, KPROBE_WHY_JUMP_SEGMENTS);
+		safety_check_indirect_jumps(g, &insn, at);
+		while (in_dcr <= g->last && at >= in_dcr->addr + KPROBE_JUMP_SIZE)
+			in_dcr++;
+		for (jump = in_dcr; jump <= g->last && at >= jump->addr; jump++) {
+			if (jump->refusal)
+				continue;
+			safety_refuse(jump, safety_check_insn(g, jump, &insn, at, buf, dead));
+			jump->dcr_size = at + insn.length - jump->addr;
+		}
 		dead = x86_insn_is_end(&insn, buf, dead);
-		jump->dcr_size = at + insn.length - jump->addr;
 	}
-	if (own && jump->dcr_size < KPROBE_JUMP_SIZE)
-		safety_refuse(jump, KPROBE_WHY_JUMP_END);
+	if (!own)
+		return;
+	for_each_jump(jump, g)
+		if (jump->dcr_size < KPROBE_JUMP_SIZE)
+			safety_refuse(jump, KPROBE_WHY_JUMP_END);
 }
 
-static void safety_decode_around(struct kprobe_jump *jump)
+static void safety_decode_around(struct jump_group *g)
 {
 	unsigned long at, size, offset;
 
 	guard(mutex)(&text_mutex);
-	safety_decode_symbol(jump, jump->start, jump->end);
-	for (at = jump->start; !jump->refusal && at + SHORT_BRANCH > jump->addr; at -= offset) {
+	safety_decode_symbol(g, g->start, g->end);
+	for (at = g->start; !safety_all_refused(g) && at + SHORT_BRANCH > g->first->addr;
+	     at -= offset) {
 		if (!kallsyms_lookup_size_offset(--at, &size, &offset) ||
 		    !__kernel_text_address(at))
 			break;
-		safety_decode_symbol(jump, at - offset, at - offset + size);
+		safety_decode_symbol(g, at - offset, at - offset + size);
 	}
-	for (at = jump->end; !jump->refusal && at < safety_short_branch_end(jump); at += size) {
+	for (at = g->end; !safety_all_refused(g) && at < safety_short_branch_end(g->last);
+	     at += size) {
 		if (!kallsyms_lookup_size_offset(at, &size, &offset) || offset ||
 		    !__kernel_text_address(at))
 			break;
-		safety_decode_symbol(jump, at, at + size);
+		safety_decode_symbol(g, at, at + size);
 	}
 }
 
@@ -337,10 +415,29 @@ static void safety_check_reserved(struct kprobe_jump *jump)
 		safety_refuse(jump, KPROBE_WHY_JUMP_PATCHED);
 }
 
+/* Find the function of @jumps[0], and the jumps that follow in the same one. */
+static bool safety_find_group(struct jump_group *g, struct kprobe_jump *jumps, unsigned int nr)
+{
+	unsigned long size, offset;
+
+	g->first = jumps;
+	g->last = jumps;
+	if (!kallsyms_lookup_size_offset(jumps->addr, &size, &offset))
+		return false;
+	g->start = jumps->addr - offset;
+	g->end = g->start + size;
+	while (g->last + 1 < jumps + nr && g->last[1].addr > g->last->addr &&
+	       g->last[1].addr < g->end)
+		g->last++;
+	return true;
+}
+
 /**
  * arch_check_jumps() - do the safety check of jumps
  * @jumps: the probed addresses; the results are filled in
  * @nr: number of @jumps, more than 0
+ *
+ * A function is decoded once for jumps that follow each other in ascending order.
  *
  * Context: sleeps; takes jump_label_lock(), text_mutex and entries_mutex.
  *
@@ -348,25 +445,25 @@ static void safety_check_reserved(struct kprobe_jump *jump)
  */
 int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 {
-	unsigned long size, offset;
-	struct kprobe_jump *jump;
+	struct kprobe_jump *jump, *end = jumps + nr;
+	struct jump_group g;
 	int ret = 0;
 
-	for (jump = jumps; jump < jumps + nr && !ret; jump++) {
-		if (!kallsyms_lookup_size_offset(jump->addr, &size, &offset)) {
-			safety_refuse(jump, KPROBE_WHY_JUMP_GONE);
+	for (; jumps < end && !ret; jumps = g.last + 1) {
+		if (!safety_find_group(&g, jumps, end - jumps)) {
+			safety_refuse(jumps, KPROBE_WHY_JUMP_GONE);
 			continue;
 		}
-		jump->start = jump->addr - offset;
-		jump->end = jump->start + size;
-		safety_decode_around(jump);
-		if (!jump->refusal)
-			safety_check_hot_parts(jump);
-		if (!jump->refusal)
-			safety_check_reserved(jump);
-		if (!jump->refusal)
-			ret = x86_kprobe_check_entries(jump);
-		cond_resched();
+		safety_decode_around(&g);
+		if (!safety_all_refused(&g))
+			safety_check_hot_parts(&g);
+		for_each_jump(jump, &g) {
+			if (!jump->refusal)
+				safety_check_reserved(jump);
+			if (!jump->refusal)
+				ret = ret ?: x86_kprobe_check_entries(jump);
+			cond_resched();
+		}
 	}
 	return ret;
 }
