@@ -157,7 +157,8 @@ static enum kprobe_reason kprobe_set_address(struct kprobe *p, unsigned long *en
  * kprobe_check_text() - can the text at an address be patched, or ftrace put a call there?
  * @addr: the address
  * @module: result: the module that contains @addr, pinned for the caller; NULL if there is
- *	none, or if the text is refused
+ *	none, or if the text is refused. If @module itself is NULL, the module is not pinned, and
+ *	stays only as long as kprobe_mutex is held.
  * @on_ftrace: result: ftrace can put a call there
  * @site: result: the instruction that the kernel or ftrace patches, if that is the reason
  *
@@ -172,7 +173,8 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 	struct module *mod = NULL;
 
 	lockdep_assert_held(&kprobe_mutex);
-	*module = NULL;
+	if (module)
+		*module = NULL;
 	*on_ftrace = false;
 	if (kprobe_text_sites_init())
 		return KPROBE_WHY_NO_MEMORY;
@@ -189,14 +191,14 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 		why = KPROBE_WHY_BLACKLISTED;
 	else
 		why = kprobe_reserved_site(addr, mod, site);
-	if (!why && mod) {
-		why = kprobe_module_get(mod, addr);
-		*module = why ? NULL : mod;
-	}
-	/* After pinning the module: ftrace may drop its records at any moment otherwise. */
+	if (!why && mod)
+		why = module ? kprobe_module_get(mod, addr) : kprobe_module_check(mod, addr);
+	if (!why && module)
+		*module = mod;
+	/* Not before the module is known to stay: ftrace drops the records of one that goes. */
 	if (!why)
 		why = kprobe_ftrace_check(addr, on_ftrace, site);
-	if (why) {
+	if (why && module) {
 		module_put(*module);
 		*module = NULL;
 	}

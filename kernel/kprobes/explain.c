@@ -7,8 +7,10 @@
  * optimised, and the reasons. The write runs the checks of a registration up to the allocation
  * of a slot: it patches no text, and publishes no probepoint.
  *
+ * A location with wildcards stands for many places, see explain_list.c.
+ *
  * Each open file has its own answer, guarded by a mutex of its own. kprobe_mutex nests inside
- * that. Reading does not compute the answer again.
+ * that. Reading does not compute the answer to a single location again.
  */
 #include <linux/cleanup.h>
 #include <linux/ctype.h>
@@ -18,11 +20,12 @@
 #include <linux/kstrtox.h>
 #include <linux/module.h>
 #include <linux/seq_buf.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "internal.h"
+#include "explain.h"
 
 /* The names of a module and of a symbol, and an offset; or an address */
 #define LOCATION_MAX	(MODULE_NAME_LEN + KSYM_NAME_LEN + 32)
@@ -35,53 +38,15 @@
  * @lock: guards the other members
  * @text: the answer, or the usage
  * @show_addresses: the user may see addresses of the kernel
+ * @list: the places to list instead of @text, or NULL
  * @buf: the memory of @text
  */
 struct explain_file {
 	struct mutex lock;	/* guards the other members */
 	struct seq_buf text;
 	bool show_addresses;
+	struct place_list *list;
 	char buf[ANSWER_MAX];
-};
-
-/**
- * struct location - a location that a user has written
- * @addr: the address; NULL if @symbol is given
- * @symbol: the name of the symbol, or NULL
- * @offset: the offset from @symbol
- */
-struct location {
-	kprobe_opcode_t *addr;
-	char *symbol;
-	unsigned int offset;
-};
-
-/**
- * struct question - the checks' results for a location
- * @where: the address to probe; NULL if there is none
- * @entry: the start of the function if @where counts as its entry, otherwise 0
- * @on_ftrace: ftrace can put a call at @where
- * @module: the pinned module that contains @where, or NULL
- * @range: the text that the reason is about
- * @has_range: @range is known
- * @e: the results of the architecture's checks
- * @return_reason: why a return probe would be refused
- * @event_reason: why a kprobe event would be refused, if a probe would not
- * @jump: whether it would be optimised, without post_handlers and with them
- * @no_jump: why it would not be optimised
- */
-struct question {
-	kprobe_opcode_t *where;
-	unsigned long entry;
-	bool on_ftrace;
-	struct module *module;
-	struct kprobe_range range;
-	bool has_range;
-	struct kprobe_explanation e;
-	enum kprobe_reason return_reason;
-	enum kprobe_reason event_reason;
-	enum kprobe_answer jump[2];
-	enum kprobe_reason no_jump[2];
 };
 
 static void explain_print_usage(struct seq_buf *s)
@@ -90,6 +55,8 @@ static void explain_print_usage(struct seq_buf *s)
 
 	seq_buf_puts(s, "# Write a location, and read the answer from the same open file:\n"
 		     "#	SYMBOL[+OFFSET], MODULE:SYMBOL[+OFFSET], or an address\n"
+		     "# SYMBOL and MODULE may have the wildcards *, ? and [...], and OFFSET may be *. Then\n"
+		     "# each line has an address, a symbol, and how a probe there is hit, or why not.\n"
 		     "# In a shell:\n"
 		     "#	exec 3<>/sys/kernel/debug/kprobes/explain\n"
 		     "#	echo vfs_read+8 >&3; cat <&3\n"
@@ -122,21 +89,28 @@ static void explain_find_range(struct question *q)
 	}
 }
 
-/* Do the checks of a registration, in the same order. */
-static void explain_probe(struct question *q, const struct location *l, struct probepoint *pp)
+/**
+ * explain_probe() - do the checks of a registration, in the same order
+ * @q: the location; all else is zero. The results are filled in.
+ *
+ * It pins no module, or the module could not be unloaded while others ask. A module that goes as
+ * soon as kprobe_mutex is released does no harm: the checks of jumps find out, and what else reads
+ * text expects faults.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ */
+void explain_probe(struct question *q)
 {
 	struct kprobe_explanation *e = &q->e;
 
 	guard(mutex)(&kprobe_mutex);
-	q->where = l->addr;
-	e->refusal = kprobe_find_address(&q->where, l->symbol, l->offset, &q->entry);
+	e->refusal = kprobe_find_address(&q->where, q->symbol, q->offset, &q->entry);
 	if (e->refusal) {
 		q->where = NULL;
 		return;
 	}
 	q->return_reason = kretprobe_check((unsigned long)q->where, q->entry);
-	e->refusal = kprobe_check_text((unsigned long)q->where, &q->module, &q->on_ftrace,
-				       &q->range);
+	e->refusal = kprobe_check_text((unsigned long)q->where, NULL, &q->on_ftrace, &q->range);
 	if (!e->refusal && q->on_ftrace)
 		e->refusal = kprobe_ftrace_state();
 	if (e->refusal) {
@@ -145,25 +119,45 @@ static void explain_probe(struct question *q, const struct location *l, struct p
 	}
 	if (kprobe_events_refuse((unsigned long)q->where))
 		q->event_reason = KPROBE_WHY_EVENT_NOTRACE;
-	pp->addr = q->where;
+	q->pp.addr = q->where;
 	if (!q->on_ftrace) {
-		arch_explain_probepoint(pp, e);
+		arch_explain_probepoint(&q->pp, e);
 		return;
 	}
 	e->probed = KPROBE_YES;
 	e->exec[0].how = "ftrace";
 	e->exec[0].why = KPROBE_WHY_EXEC_FTRACE;
 	e->exec[1] = e->exec[0];
+	q->jump.why[0] = KPROBE_WHY_JUMP_FTRACE;
+	q->jump.why[1] = KPROBE_WHY_JUMP_FTRACE;
 }
 
-/* Find out whether the probepoint would be optimised. Return: 0 or -ENOMEM. */
-static int explain_jump(struct question *q, struct probepoint *pp)
+/**
+ * explain_finish() - find out which probepoints would be optimised
+ * @questions: the locations, after explain_probe()
+ * @nr: number of @questions
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: 0 or -ENOMEM. After an error, the results are not valid.
+ */
+int explain_finish(struct question *questions, unsigned int nr)
 {
-	if (!q->on_ftrace)
-		return optimizer_explain(pp, q->jump, q->no_jump);
-	q->no_jump[0] = KPROBE_WHY_JUMP_FTRACE;
-	q->no_jump[1] = KPROBE_WHY_JUMP_FTRACE;
-	return 0;
+	struct question *q, *end = questions + nr;
+	LIST_HEAD(jumps);
+	int err;
+
+	for (q = questions; q < end; q++) {
+		if (q->e.probed == KPROBE_NO || q->on_ftrace)
+			continue;
+		q->jump.pp = &q->pp;
+		list_add_tail(&q->jump.list, &jumps);
+	}
+	err = optimizer_explain(&jumps);
+	for (q = questions; q < end; q++)
+		if (q->e.refusal == KPROBE_WHY_NO_MEMORY)
+			err = -ENOMEM;
+	return err;
 }
 
 static void explain_print_address(struct explain_file *f, unsigned long addr)
@@ -219,11 +213,11 @@ static void explain_print_exec(struct explain_file *f, const struct question *q)
 		seq_buf_printf(&f->text, "execution-post: %s\n", exec[1].how);
 		explain_print_reason(f, "execution-post-reason", exec[1].why);
 	}
-	explain_print_answer(f, "jump", q->jump[0]);
-	explain_print_reason(f, "jump-reason", q->no_jump[0]);
-	explain_print_hint(f, q->no_jump[0]);
-	explain_print_answer(f, "jump-post", q->jump[1]);
-	explain_print_reason(f, "jump-post-reason", q->no_jump[1]);
+	explain_print_answer(f, "jump", q->jump.answer[0]);
+	explain_print_reason(f, "jump-reason", q->jump.why[0]);
+	explain_print_hint(f, q->jump.why[0]);
+	explain_print_answer(f, "jump-post", q->jump.answer[1]);
+	explain_print_reason(f, "jump-post-reason", q->jump.why[1]);
 	if (IS_ENABLED(CONFIG_KRETPROBES)) {
 		explain_print_answer(f, "return-probe", q->return_reason ? KPROBE_NO : q->e.probed);
 		explain_print_reason(f, "return-probe-reason", q->return_reason);
@@ -267,22 +261,86 @@ static void explain_print_all(struct explain_file *f, const char *location,
 static int explain_location(struct explain_file *f, const char *name, const struct location *l)
 {
 	struct question *q __free(kfree) = kzalloc(sizeof(*q), GFP_KERNEL);
-	struct probepoint *pp __free(kfree) = kzalloc(sizeof(*pp), GFP_KERNEL);
-	int err = 0;
+	int err;
 
-	if (!q || !pp)
+	if (!q)
 		return -ENOMEM;
-	explain_probe(q, l, pp);
-	/* kprobe_mutex is not held: explain_jump() takes it. The module is still pinned. */
-	if (q->e.probed != KPROBE_NO)
-		err = explain_jump(q, pp);
-	if (q->e.refusal == KPROBE_WHY_NO_MEMORY)
-		err = -ENOMEM;
+	q->where = l->addr;
+	q->symbol = l->symbol;
+	q->offset = l->offset;
+	explain_probe(q);
+	err = explain_finish(q, 1);
 	if (!err)
 		explain_print_all(f, name, q);
-	module_put(q->module);
 	return err;
 }
+
+/* Replace the file's answer, or its list. */
+static int explain_answer(struct explain_file *f, const char *name, const struct location *l)
+{
+	struct place_list *list = NULL;
+	int err = 0;
+
+	if (l->many)
+		list = explain_find_places(l);
+	else
+		err = explain_location(f, name, l);
+	if (err || IS_ERR(list))
+		return err ?: PTR_ERR(list);
+	explain_free_places(f->list);
+	f->list = list;
+	return 0;
+}
+
+static void *explain_position(struct explain_file *f, loff_t pos)
+{
+	int ret;
+
+	if (!f->list)
+		return pos ? NULL : f;
+	ret = explain_seek_place(f->list, pos);
+	if (ret < 0)
+		return ERR_PTR(ret);
+	return ret ? f : NULL;
+}
+
+static void *explain_start(struct seq_file *m, loff_t *pos)
+{
+	struct explain_file *f = m->private;
+
+	mutex_lock(&f->lock);
+	return explain_position(f, *pos);
+}
+
+static void *explain_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	return explain_position(m->private, ++*pos);
+}
+
+static void explain_stop(struct seq_file *m, void *v)
+{
+	struct explain_file *f = m->private;
+
+	mutex_unlock(&f->lock);
+}
+
+static int explain_show(struct seq_file *m, void *v)
+{
+	struct explain_file *f = m->private;
+
+	if (f->list)
+		explain_show_place(m, f->list, f->show_addresses);
+	else
+		seq_write(m, f->buf, seq_buf_used(&f->text));
+	return 0;
+}
+
+static const struct seq_operations explain_seq_ops = {
+	.start = explain_start,
+	.next = explain_next,
+	.stop = explain_stop,
+	.show = explain_show,
+};
 
 /* Parse a location: an address, or a symbol and perhaps an offset. Modifies @text. */
 static int explain_parse(char *text, struct location *l)
@@ -292,17 +350,26 @@ static int explain_parse(char *text, struct location *l)
 
 	if (!*text || strpbrk(text, " \t\n"))
 		return -EINVAL;
-	if (isdigit(*text)) {
+	if (isdigit(*text) && !strchr(text, ':')) {
 		if (kstrtoul(text, 0, &addr) || !addr)
 			return -EINVAL;
 		l->addr = (kprobe_opcode_t *)addr;
 		return 0;
 	}
 	l->symbol = text;
+	/* So "+*" is a pattern as well. */
+	l->many = strpbrk(text, "*?[");
 	offset = strchr(text, '+');
 	if (!offset)
 		return 0;
 	*offset++ = '\0';
+	if (*text && !strcmp(offset, "*")) {
+		l->inside = true;
+		return 0;
+	}
+	/* An offset is that of one function. */
+	if (l->many)
+		return -EINVAL;
 	if (!*text || !isdigit(*offset) || kstrtouint(offset, 0, &l->offset))
 		return -EINVAL;
 	return 0;
@@ -311,39 +378,38 @@ static int explain_parse(char *text, struct location *l)
 static int explain_open(struct inode *inode, struct file *file)
 {
 	struct explain_file *f = kvzalloc(sizeof(*f), GFP_KERNEL);
+	int err;
 
 	if (!f)
 		return -ENOMEM;
+	err = seq_open(file, &explain_seq_ops);
+	if (err) {
+		kvfree(f);
+		return err;
+	}
 	mutex_init(&f->lock);
 	seq_buf_init(&f->text, f->buf, sizeof(f->buf));
 	f->show_addresses = kallsyms_show_value(file->f_cred);
 	explain_print_usage(&f->text);
-	file->private_data = f;
+	((struct seq_file *)file->private_data)->private = f;
 	return 0;
 }
 
 static int explain_release(struct inode *inode, struct file *file)
 {
-	struct explain_file *f = file->private_data;
+	struct explain_file *f = ((struct seq_file *)file->private_data)->private;
 
+	explain_free_places(f->list);
 	mutex_destroy(&f->lock);
 	kvfree(f);
-	return 0;
-}
-
-static ssize_t explain_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
-{
-	struct explain_file *f = file->private_data;
-
-	guard(mutex)(&f->lock);
-	return simple_read_from_buffer(buf, count, pos, f->buf, seq_buf_used(&f->text));
+	return seq_release(inode, file);
 }
 
 /* After an error, the file still has its last answer, or the usage text if there is none. */
 static ssize_t explain_write(struct file *file, const char __user *buf, size_t count,
 			     loff_t *pos)
 {
-	struct explain_file *f = file->private_data;
+	struct explain_file *f = ((struct seq_file *)file->private_data)->private;
 	struct location location = {};
 	char *text, *name;
 	int err;
@@ -360,7 +426,8 @@ static ssize_t explain_write(struct file *file, const char __user *buf, size_t c
 		err = -EPERM;
 	if (!err) {
 		guard(mutex)(&f->lock);
-		err = explain_location(f, name, &location);
+		err = explain_answer(f, name, &location);
+		/* seq_read() begins anew at 0. */
 		if (!err)
 			*pos = 0;
 	}
@@ -369,19 +436,11 @@ static ssize_t explain_write(struct file *file, const char __user *buf, size_t c
 	return err ?: count;
 }
 
-static loff_t explain_llseek(struct file *file, loff_t offset, int whence)
-{
-	struct explain_file *f = file->private_data;
-
-	guard(mutex)(&f->lock);
-	return fixed_size_llseek(file, offset, whence, seq_buf_used(&f->text));
-}
-
 const struct file_operations kprobe_explain_fops = {
 	.owner = THIS_MODULE,
 	.open = explain_open,
-	.read = explain_read,
+	.read = seq_read,
 	.write = explain_write,
-	.llseek = explain_llseek,
+	.llseek = seq_lseek,
 	.release = explain_release,
 };

@@ -96,6 +96,21 @@ bool probepoint_should_arm(struct probepoint *pp);
 void kprobe_defer_free_slot(struct deferred_slot *ds);
 
 /* optimizer.c */
+
+/**
+ * struct jump_question - whether a probepoint would be optimised
+ * @list: on the list that is given to optimizer_explain()
+ * @pp: the probepoint that arch_explain_probepoint() was given
+ * @answer: result: the answers, without post_handlers and with them
+ * @why: result: the reasons, for answers other than %KPROBE_YES
+ */
+struct jump_question {
+	struct list_head list;
+	struct probepoint *pp;
+	enum kprobe_answer answer[2];
+	enum kprobe_reason why[2];
+};
+
 #ifdef CONFIG_OPTPROBES
 void optimizer_init_point(struct probepoint *pp);
 void optimizer_unoptimize_conflicts(struct list_head *changes);
@@ -110,8 +125,7 @@ static inline void optimizer_module_going(const struct module *mod)
 }
 
 const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why);
-int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
-		      enum kprobe_reason why[2]);
+int optimizer_explain(struct list_head *questions);
 #else
 static inline void optimizer_init_point(struct probepoint *pp) { }
 static inline void optimizer_unoptimize_conflicts(struct list_head *changes) { }
@@ -122,13 +136,15 @@ static inline void optimizer_forget(struct probepoint *pp) { }
 static inline void optimizer_wait_idle(void) { }
 static inline void optimizer_module_going(const struct module *mod) { }
 
-static inline int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
-				    enum kprobe_reason why[2])
+static inline int optimizer_explain(struct list_head *questions)
 {
-	answer[0] = KPROBE_NO;
-	answer[1] = KPROBE_NO;
-	why[0] = KPROBE_WHY_JUMP_NEVER;
-	why[1] = KPROBE_WHY_JUMP_NEVER;
+	struct jump_question *q;
+
+	list_for_each_entry(q, questions, list)
+		for (unsigned int post = 0; post < 2; post++) {
+			q->answer[post] = KPROBE_NO;
+			q->why[post] = KPROBE_WHY_JUMP_NEVER;
+		}
 	return 0;
 }
 #endif
@@ -337,9 +353,16 @@ void kprobe_blacklist_del_range(unsigned long start, unsigned long end);
 
 #ifdef CONFIG_MODULES
 int kprobe_blacklist_add_module(struct module *mod);
+enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long addr);
 enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr);
 int kprobe_modules_init(void);
 #else
+static inline enum kprobe_reason kprobe_module_check(const struct module *mod,
+						      unsigned long addr)
+{
+	return KPROBE_WHY_NO_TEXT;
+}
+
 static inline enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr)
 {
 	return KPROBE_WHY_NO_TEXT;

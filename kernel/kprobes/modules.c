@@ -89,16 +89,17 @@ bool kprobe_module_ready(const struct module *mod)
 }
 
 /**
- * kprobe_module_get() - pin a module that is to be probed
+ * kprobe_module_check() - may an address in a module be probed, as far as the module's state goes?
  * @mod: the module
  * @addr: the address to probe
  *
+ * As long as kprobe_mutex is held, the text stays: the notifier takes it before the text is freed.
+ *
  * Context: kprobe_mutex is held, and preemption is disabled.
  *
- * Return: %KPROBE_WHY_NONE if the module is pinned; or the reason why @addr cannot be probed
- * yet, or any more.
+ * Return: %KPROBE_WHY_NONE, or the reason why it cannot be probed yet, or any more.
  */
-enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr)
+enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long addr)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	/* Init text is freed soon after the module is live. */
@@ -106,7 +107,22 @@ enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr)
 		return KPROBE_WHY_MODULE_INIT;
 	if (mod->state == MODULE_STATE_COMING && !kprobe_module_ready(mod))
 		return KPROBE_WHY_MODULE_COMES;
-	return try_module_get(mod) ? KPROBE_WHY_NONE : KPROBE_WHY_MODULE_GOES;
+	return mod->state == MODULE_STATE_GOING ? KPROBE_WHY_MODULE_GOES : KPROBE_WHY_NONE;
+}
+
+/**
+ * kprobe_module_get() - pin a module that is to be probed
+ * @mod: the module
+ * @addr: the address to probe
+ *
+ * Context: kprobe_mutex is held, and preemption is disabled.
+ *
+ * Return: %KPROBE_WHY_NONE if the module is pinned; or what kprobe_module_check() has returned.
+ */
+enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr)
+{
+	return kprobe_module_check(mod, addr) ?:
+	       try_module_get(mod) ? KPROBE_WHY_NONE : KPROBE_WHY_MODULE_GOES;
 }
 
 static void kprobe_text_going(const struct module *mod, enum mod_mem_type type)

@@ -384,47 +384,65 @@ const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 	return list_empty(&pp->jump.work) ? "possible" : "queued";
 }
 
+static void optimizer_answer(struct jump_question *q, const struct kprobe_jump *jump)
+{
+	struct probepoint *pp = q->pp;
+	unsigned int post;
+
+	lockdep_assert_held(&kprobe_mutex);
+	for (post = 0; post < 2; post++) {
+		q->answer[post] = KPROBE_NO;
+		q->why[post] = jump->refusal;
+		if (jump->refusal)
+			continue;
+		q->answer[post] = arch_explain_detour(pp, jump->dcr_size, post);
+		q->why[post] = pp->jump.failure;
+		if (q->answer[post] == KPROBE_NO)
+			continue;
+		if (optimizer_is_armed_between(optimizer_addr(pp),
+					       optimizer_addr(pp) + jump->dcr_size))
+			q->why[post] = KPROBE_WHY_JUMP_BLOCKED;
+		else if (!kprobes_optimization)
+			q->why[post] = KPROBE_WHY_JUMP_OFF;
+		else if (kprobes_all_disarmed)
+			q->why[post] = KPROBE_WHY_JUMP_DISARMED;
+		else
+			continue;
+		q->answer[post] = KPROBE_NO;
+	}
+}
+
 /**
- * optimizer_explain() - would a probepoint be optimised?
- * @pp: the probepoint that arch_explain_probepoint() was given
- * @answer: result: the answers, without post_handlers and with them
- * @why: result: the reasons, for answers other than %KPROBE_YES
+ * optimizer_explain() - would probepoints be optimised?
+ * @questions: a list of &struct jump_question, whose results are filled in
+ *
+ * It costs less if the addresses are in ascending order.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
  * Return: 0 or -ENOMEM.
  */
-int optimizer_explain(struct probepoint *pp, enum kprobe_answer answer[2],
-		      enum kprobe_reason why[2])
+int optimizer_explain(struct list_head *questions)
 {
-	struct kprobe_jump jump = { .addr = optimizer_addr(pp) };
-	unsigned int post;
+	unsigned int nr = list_count_nodes(questions), i = 0;
+	struct kprobe_jump *jumps __free(kvfree) = NULL;
+	struct jump_question *q;
 	int ret;
 
-	ret = arch_check_jumps(&jump, 1);
+	if (!nr)
+		return 0;
+	jumps = kvcalloc(nr, sizeof(*jumps), GFP_KERNEL);
+	if (!jumps)
+		return -ENOMEM;
+	list_for_each_entry(q, questions, list)
+		jumps[i++].addr = optimizer_addr(q->pp);
+	ret = arch_check_jumps(jumps, nr);
 	if (ret)
 		return ret;
-	guard(mutex)(&kprobe_mutex);
-	for (post = 0; post < 2; post++) {
-		answer[post] = KPROBE_NO;
-		why[post] = jump.refusal;
-		if (jump.refusal)
-			continue;
-		answer[post] = arch_explain_detour(pp, jump.dcr_size, post);
-		why[post] = pp->jump.failure;
-		if (answer[post] == KPROBE_NO)
-			continue;
-		if (optimizer_is_armed_between(optimizer_addr(pp),
-					       optimizer_addr(pp) + jump.dcr_size))
-			why[post] = KPROBE_WHY_JUMP_BLOCKED;
-		else if (!kprobes_optimization)
-			why[post] = KPROBE_WHY_JUMP_OFF;
-		else if (kprobes_all_disarmed)
-			why[post] = KPROBE_WHY_JUMP_DISARMED;
-		else
-			continue;
-		answer[post] = KPROBE_NO;
-	}
+	i = 0;
+	list_for_each_entry(q, questions, list)
+		scoped_guard(mutex, &kprobe_mutex)
+			optimizer_answer(q, &jumps[i++]);
 	return 0;
 }
 

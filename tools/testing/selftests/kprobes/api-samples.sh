@@ -370,9 +370,48 @@ watch_is_refused() {
 	unload_sample
 }
 
+has_scripts() {
+	[ -x "$SCRIPTS/probeable.sh" ] && [ -e $KPROBES/explain ]
+}
+
+lists_probeable() {
+	load kp_target
+	must "$SCRIPTS/probeable.sh" 'kp_target:kp_tgt_*' >"$TMP/probes"
+	must grep -q -x 'kprobe:kp_target:kp_tgt_plain' "$TMP/probes"
+	! grep nokprobe "$TMP/probes" || failed "what is on the blacklist is listed"
+	must "$SCRIPTS/probeable.sh" -v 'kp_tgt_nokprobe' >"$TMP/probes"
+	equal "with -v" "$(cat "$TMP/probes")" \
+		"kprobe:kp_target:kp_tgt_nokprobe no -22 the address is on the blacklist"
+	must "$SCRIPTS/probeable.sh" 'kp_tgt_plain+*' >"$TMP/probes"
+	at_least "instructions" "$(grep -c '^kprobe:kp_target:kp_tgt_plain' "$TMP/probes")" 2
+	! "$SCRIPTS/probeable.sh" 'no_such_*' >"$TMP/probes" 2>/dev/null ||
+		failed "a pattern without a match is no error"
+}
+
+# A perf that prints what perf probe -D would for a line that has three copies
+finds_addresses() {
+	cat >"$TMP/perf" <<-'EOF'
+		#!/bin/sh
+		[ "$*" = "probe -k image -D file.c:1" ] || exit 1
+		echo 'p:probe/kp_tgt_plain kp_target:kp_tgt_plain+0'
+		echo 'p:probe/kp_tgt_plain_1 kp_target:kp_tgt_caller+0 arg=%di'
+		echo 'p:probe/kp_tgt_plain_2 kp_target:kp_tgt_nokprobe+0'
+	EOF
+	chmod +x "$TMP/perf"
+	PATH=$TMP:$PATH must "$SCRIPTS/line_addresses.sh" file.c:1 -k image \
+		>"$TMP/addresses" 2>"$TMP/refused"
+	equal "addresses" "$(sed -n 's/^0x[0-9a-f]* \(.*\)+0x[04]$/\1/p' "$TMP/addresses" | sort)" \
+		"$(printf 'kp_tgt_caller\nkp_tgt_plain')"
+	must grep -q '^kp_tgt_nokprobe+0x[04]: the address is on the blacklist$' "$TMP/refused"
+	! PATH=$TMP:$PATH "$SCRIPTS/line_addresses.sh" other.c:1 2>/dev/null ||
+		failed "an error of perf is lost"
+	unload kp_target
+}
+
 setup
+SCRIPTS=$(dirname "$0")/samples
 has_module kprobe_example || skip_topic "CONFIG_SAMPLE_KPROBES is needed"
-ktap_set_plan 24
+ktap_set_plan 26
 check_sample kprobe_example "kprobe_example reports hits" reports_hits
 check_sample kprobe_example "and none after it has gone" is_gone
 check_sample kprobe_example "it probes the middle of a function" takes_offset
@@ -399,5 +438,7 @@ check_sample batch_example "it probes a module, which goes" probes_module
 check_sample batch_example "it says why it can't probe" batch_is_refused
 check_sample watch_example "watch_example sees a write, with its stack" sees_write
 check_sample watch_example "it checks its parameter, and goes early" watch_is_refused
+check_if has_scripts "probeable.sh lists what can be probed" lists_probeable
+check_if has_scripts "line_addresses.sh finds all copies of a line" finds_addresses
 check "list is empty at the end" list_is_empty
 ktap_finished

@@ -244,6 +244,10 @@ make_initramfs()
 	find "$here" -maxdepth 2 -type f ! -name 'vmtest*' ! -path '*/test_modules/*' \
 		\( -name '*.sh' -o -name '*.awk' -o -name '*.skip' -o -name settings \) \
 		-exec cp -t "$root/kselftest/kprobes" {} +
+	# api-samples.sh tries the scripts in samples/, too.
+	mkdir "$root/kselftest/kprobes/samples"
+	cp "$here"/../../../../samples/kprobes/*.sh "$root/kselftest/kprobes/samples" \
+		2>/dev/null || :
 	make -s --no-print-directory -C "$here" OUTPUT="$root/kselftest/kprobes" suites
 	if [ -d "$modules/test_modules" ]; then
 		mkdir -p "$root/kselftest/kprobes/test_modules"

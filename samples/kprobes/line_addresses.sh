@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Turns a line of source, or what else perf probe takes, into the addresses of all its copies, also
+# inlined ones, that can be probed: for the addresses of a kprobe.multi link. What cannot be probed
+# goes to stderr, with the reason.
+#
+#	line_addresses.sh LINE [option of perf probe...]
+#
+#	# ./line_addresses.sh fs/read_write.c:558 -k vmlinux
+#	0xffffffff812c1176 vfs_read+0x36
+#
+# perf needs the kernel's debug information, and the user has to be allowed to see addresses.
+set -eu
+
+EXPLAIN=/sys/kernel/debug/kprobes/explain
+
+line=${1:?usage: line_addresses.sh LINE [option of perf probe...]}
+shift
+definitions=$(perf probe "$@" -D "$line")
+
+# A definition: p:probe/NAME SYMBOL+OFFSET ARGUMENT...
+echo "$definitions" | cut -d' ' -f2 | sort -u | while read -r location; do
+	exec 3<>$EXPLAIN
+	echo "$location" >&3
+	awk -F': ' '
+		{ value[$1] = $2 }
+		END {
+			place = value["symbol"] ? value["symbol"] : value["location"]
+			sub(/\/0x.*/, "", place)
+			if (value["probe"] != "no")
+				print value["address"], place
+			else
+				print place ": " value["reason"] >"/dev/stderr"
+		}
+	' <&3
+	exec 3>&-
+done
