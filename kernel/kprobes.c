@@ -262,8 +262,20 @@ int kprobe_event_refused(struct kprobe *p)
 	return kprobe_refused(p, why ?: KPROBE_WHY_EVENT_NOTRACE, -EINVAL);
 }
 
-/* Put one probe on a batch. Return: 0; or an errno, and only the refusal of @p has changed. */
-static int kprobe_attach(struct kprobe *p, struct list_head *changes)
+static void kprobe_registered(struct kprobe *p, enum kprobe_reason why, bool again)
+{
+	p->refusal = why;
+	if (again)
+		return;
+	p->nmissed = 0;
+	p->nended = 0;
+}
+
+/*
+ * Put one probe on a batch, or let it wait for its module; @again if it has waited. Return: 0; or an errno, and only the
+ * refusal of @p has changed.
+ */
+static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes)
 {
 	struct kprobe before = *p;
 	enum kprobe_reason why;
@@ -282,19 +294,22 @@ static int kprobe_attach(struct kprobe *p, struct list_head *changes)
 		why = KPROBE_WHY_JPROBE_INSIDE;
 	if (!why)
 		why = kprobe_check_text((unsigned long)p->addr, &module, &on_ftrace, &site);
+	if (!again && kprobe_should_wait(p, why)) {
+		kprobe_wait(p);
+		kprobe_registered(p, why, again);
+		return 0;
+	}
 	err = kprobe_reason_errno(why);
 	if (why)
 		goto restore;
 
-	p->flags = (before.flags & KPROBE_FLAG_DISABLED) |
+	p->flags = (before.flags & (KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT)) |
 		   (entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 		   (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
 	p->entry_size = entry ? (unsigned long)p->addr - entry : 0;
 	err = probepoint_attach(p, module, changes, &why);
 	if (!err) {
-		p->nmissed = 0;
-		p->nended = 0;
-		p->refusal = KPROBE_WHY_NONE;
+		kprobe_registered(p, KPROBE_WHY_NONE, again);
 		return 0;
 	}
 	module_put(module);
@@ -322,40 +337,42 @@ static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 	kprobe_refused(kps[culprit], why, err);
 }
 
+/* Take a probe away from its probepoint, or from those that wait. */
+static void kprobe_detach(struct kprobe *p, struct list_head *changes)
+{
+	if (kprobe_is_waiting(p))
+		kprobe_stop_waiting(p);
+	else
+		probepoint_detach(p, changes);
+}
+
 /* Undo kprobe_attach() after a later failure in the same batch. */
 static void kprobe_undo_attach(struct kprobe *p, struct list_head *changes)
 {
-	probepoint_detach(p, changes);
+	kprobe_detach(p, changes);
 	p->addr = p->given;
-	p->flags = kprobe_has_flag(p, KPROBE_FLAG_DISABLED) ? KPROBE_FLAG_DISABLED : 0;
+	p->flags &= KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT;
 }
 
 /**
- * register_kprobes() - register several probes
+ * kprobes_register_locked() - register several probes
  * @kps: the probes
- * @num: number of probes
+ * @num: number of probes, more than 0
+ * @again: they have waited for a module, which has come: keep their counters
  *
- * On x86, one synchronisation of all CPUs arms the whole batch. If one probe cannot be
- * registered, none is.
+ * Context: sleeps; kprobe_mutex is held.
  *
- * Context: sleeps; takes kprobe_mutex.
- *
- * Return: 0, or what register_kprobe() would return for the first probe that cannot be
- * registered. %-EINVAL also if @kps or one of its members is NULL, if @num is not
- * positive, or if a probe is in the array twice.
+ * Return: as register_kprobes().
  */
-int register_kprobes(struct kprobe **kps, int num)
+int kprobes_register_locked(struct kprobe **kps, int num, bool again)
 {
 	LIST_HEAD(changes);
 	int done, err = 0;
 
-	if (!kps || num <= 0)
-		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
-
-	guard(mutex)(&kprobe_mutex);
+	lockdep_assert_held(&kprobe_mutex);
 	for (done = 0; done < num; done++) {
 		if (kps[done])
-			err = kprobe_attach(kps[done], &changes);
+			err = kprobe_attach(kps[done], again, &changes);
 		else
 			err = kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
 		if (err)
@@ -378,6 +395,29 @@ undo:
 	probepoints_abort(&changes);
 	return err;
 }
+
+/**
+ * register_kprobes() - register several probes
+ * @kps: the probes
+ * @num: number of probes
+ *
+ * On x86, one synchronisation of all CPUs arms the whole batch. If one probe cannot be
+ * registered, none is.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: 0, or what register_kprobe() would return for the first probe that cannot be
+ * registered. %-EINVAL also if @kps or one of its members is NULL, if @num is not
+ * positive, or if a probe is in the array twice.
+ */
+int register_kprobes(struct kprobe **kps, int num)
+{
+	if (!kps || num <= 0)
+		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
+
+	guard(mutex)(&kprobe_mutex);
+	return kprobes_register_locked(kps, num, false);
+}
 EXPORT_SYMBOL_GPL(register_kprobes);
 
 /**
@@ -388,6 +428,12 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  * handlers or is counted in nmissed, unless %KPROBE_FLAG_DISABLED is set or debugfs
  * kprobes/enabled is 0. After an error, a debug message and debugfs kprobes/explain have the
  * reason.
+ *
+ * If symbol_name is "module:function", the module is not loaded, and flags has %KPROBE_FLAG_WAIT,
+ * @p waits: it is registered, and hits begin before the init function of the module is called.
+ * When the module is unloaded, @p waits for it again, and %KPROBE_FLAG_GONE is not set. While it
+ * waits, its addr means nothing. It goes on waiting if it cannot be registered when the module
+ * comes; a debug message has the reason.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
@@ -496,7 +542,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 
 			if (!p || !p->point)
 				continue;
-			probepoint_detach(p, &changes);
+			kprobe_detach(p, &changes);
 			p->flags &= ADDRESS_FLAGS;
 			detached = true;
 			cond_resched();
@@ -549,7 +595,8 @@ int disable_kprobe(struct kprobe *kp)
 			return -EINVAL;
 		if (!kprobe_has_flag(kp, KPROBE_FLAG_DISABLED)) {
 			kp->flags |= KPROBE_FLAG_DISABLED;
-			probepoint_touch(kp->point, &changes);
+			if (!kprobe_is_waiting(kp))
+				probepoint_touch(kp->point, &changes);
 			kprobe_commit_removal(&changes);
 		}
 		gone = handlers_gone;
@@ -593,6 +640,8 @@ int enable_kprobe(struct kprobe *kp)
 		kprobe_restore_handlers(kp);
 	}
 	kp->flags ^= KPROBE_FLAG_DISABLED;
+	if (kprobe_is_waiting(kp))
+		return 0;
 	probepoint_touch(kp->point, &changes);
 	err = probepoints_stage(&changes);
 	if (!err) {
@@ -625,6 +674,7 @@ static int __init init_kprobes(void)
 {
 	kprobe_blacklist_init();
 	kretprobes_init();
-	return arch_init_kprobes() ?: kprobe_legacy_init() ?: kprobe_modules_init();
+	return arch_init_kprobes() ?: kprobe_legacy_init() ?: kprobe_modules_init() ?:
+	       kprobe_waiting_init();
 }
 early_initcall(init_kprobes);

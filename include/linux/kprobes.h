@@ -111,6 +111,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  * @KPROBE_FLAG_OPTIMIZED: a jump leads to the handlers
  * @KPROBE_FLAG_FTRACE: ftrace calls the handlers
  * @KPROBE_FLAG_ON_FUNC_ENTRY: the probe is at the entry of a function
+ * @KPROBE_FLAG_WAIT: the user sets it: if the module that symbol_name names is not loaded, wait
+ *	for it, see register_kprobe()
  */
 enum kprobe_flag {
 	KPROBE_FLAG_GONE		= BIT(0),
@@ -118,6 +120,7 @@ enum kprobe_flag {
 	KPROBE_FLAG_OPTIMIZED		= BIT(2),
 	KPROBE_FLAG_FTRACE		= BIT(3),
 	KPROBE_FLAG_ON_FUNC_ENTRY	= BIT(4),
+	KPROBE_FLAG_WAIT		= BIT(5),
 };
 
 /* kprobe_ctlblk.kprobe_status of architectures: how far this CPU is with a hit */
@@ -147,8 +150,8 @@ enum kprobe_flag {
  * @opcode: for the kernel: what the breakpoint replaced
  * @ainsn: for the kernel: data of the architecture on the instruction, in a kprobe that stands
  *	for a probepoint; unused in a user's
- * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED; the kernel sets
- *	and clears the others. Unregistration leaves only %KPROBE_FLAG_FTRACE and
+ * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED and %KPROBE_FLAG_WAIT;
+ *	the kernel sets and clears the others. Unregistration leaves only %KPROBE_FLAG_FTRACE and
  *	%KPROBE_FLAG_ON_FUNC_ENTRY, for handlers that still run.
  * @by_symbol: for the kernel: @addr is the result of looking @symbol_name up, so that a new
  *	registration looks it up again

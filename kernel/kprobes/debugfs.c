@@ -36,6 +36,16 @@ struct list_position {
 };
 
 /* Start at the first address not shown yet. All probepoints of one address are one record. */
+/* Probes that wait for a module come first. */
+static struct probepoint *kprobe_list_find(unsigned long next)
+{
+#ifdef CONFIG_MODULES
+	if (!next && !list_empty(&kprobe_waiting.probes))
+		return &kprobe_waiting;
+#endif
+	return probepoint_lower_bound(next);
+}
+
 static void *kprobe_list_start(struct seq_file *m, loff_t *pos)
 {
 	struct list_position *at = m->private;
@@ -46,7 +56,7 @@ static void *kprobe_list_start(struct seq_file *m, loff_t *pos)
 		at->index = 0;
 	}
 	for (;;) {
-		struct probepoint *pp = probepoint_lower_bound(at->next);
+		struct probepoint *pp = kprobe_list_find(at->next);
 
 		if (!pp || at->index == *pos)
 			return pp;
@@ -79,13 +89,19 @@ static void kprobe_list_show_address(struct seq_file *m, const char *prefix, uns
 }
 
 /* Show the kind of a probe, its symbol and its module. */
+/* The addr of a probe that waits for a module means nothing. */
+static void kprobe_list_show_probed(struct seq_file *m, struct kprobe *p)
+{
+	kprobe_list_show_address(m, "", kprobe_is_waiting(p) ? 0 : (unsigned long)p->addr);
+}
+
 static void kprobe_list_show_name(struct seq_file *m, struct kprobe *p)
 {
 	char name[KSYM_NAME_LEN], *modname = NULL;
 	unsigned long offset = 0, size;
 	const char *sym;
 	/* Other code may have been loaded at the address: show what the user has given. */
-	if (kprobe_gone(p)) {
+	if (kprobe_gone(p) || kprobe_is_waiting(p)) {
 		sym = p->symbol_name;
 		offset = p->offset;
 	} else {
@@ -103,10 +119,12 @@ static void kprobe_list_show_name(struct seq_file *m, struct kprobe *p)
 
 static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
 {
-	kprobe_list_show_address(m, "", (unsigned long)p->addr);
+	kprobe_list_show_probed(m, p);
 	kprobe_list_show_name(m, p);
 	if (kprobe_gone(p))
 		seq_puts(m, " [GONE]");
+	if (kprobe_is_waiting(p))
+		seq_puts(m, " [WAITING]");
 	if (p->flags & KPROBE_FLAG_DISABLED)
 		seq_puts(m, " [DISABLED]");
 	if (kprobe_optimized(p))
@@ -165,7 +183,7 @@ static void kprobe_missed_show_probe(struct seq_file *m, struct kprobe *p)
 	if (!all && !calls.unreturned)
 		return;
 	ended = min(ended, hits);
-	kprobe_list_show_address(m, "", (unsigned long)p->addr);
+	kprobe_list_show_probed(m, p);
 	seq_printf(m, "  %lu  nested %lu  pool %u  maxactive %u  ended %lu  unreturned %u", all,
 		   hits - ended, calls.pool, calls.maxactive, ended, calls.unreturned);
 	kprobe_list_show_name(m, p);
@@ -215,6 +233,9 @@ static int kprobe_optimizer_show(struct seq_file *m, void *v)
 	enum kprobe_reason why;
 	const char *status;
 
+	/* There is no probepoint for probes that wait for a module. */
+	if (!addr)
+		return 0;
 	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp)) {
 		status = optimizer_status(pp, &why);
 		kprobe_list_show_address(m, "", addr);

@@ -117,7 +117,7 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 		smp_mb();
 		pp = READ_ONCE(p->point);
 		set = pp ? probepoint_set(pp) : NULL;
-		/* A copy of the only post_handler. */
+		/* A copy of the only post_handler. A probe that waits for its module has no set. */
 		if (set && set->post_probe == p)
 			WRITE_ONCE(set->post_handler, kprobe_ended_post);
 	}
@@ -208,7 +208,8 @@ void kprobe_disable_requested(void)
 		if (!p->point || kprobe_has_flag(p, KPROBE_FLAG_DISABLED))
 			continue;
 		p->flags |= KPROBE_FLAG_DISABLED;
-		probepoint_touch(p->point, &changes);
+		if (!kprobe_is_waiting(p))
+			probepoint_touch(p->point, &changes);
 	}
 	if (!list_empty(&changes))
 		kprobe_commit_removal(&changes);

@@ -19,6 +19,7 @@ enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 				     bool *on_ftrace, struct kprobe_range *site);
 int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err);
+int kprobes_register_locked(struct kprobe **kps, int num, bool again);
 void kprobe_commit_removal(struct list_head *changes);
 
 /* disable_self.c */
@@ -356,6 +357,19 @@ int kprobe_blacklist_add_module(struct module *mod);
 enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long addr);
 enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr);
 int kprobe_modules_init(void);
+
+/* waiting.c */
+extern struct probepoint kprobe_waiting;
+bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why);
+void kprobe_wait(struct kprobe *p);
+void kprobe_stop_waiting(struct kprobe *p);
+int kprobe_waiting_init(void);
+
+/* Does a registered probe wait for its module? */
+static inline bool kprobe_is_waiting(const struct kprobe *p)
+{
+	return p->point == &kprobe_waiting;
+}
 #else
 static inline enum kprobe_reason kprobe_module_check(const struct module *mod,
 						      unsigned long addr)
@@ -369,6 +383,15 @@ static inline enum kprobe_reason kprobe_module_get(struct module *mod, unsigned 
 }
 
 static inline int kprobe_modules_init(void) { return 0; }
+static inline bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
+{
+	return false;
+}
+
+static inline void kprobe_wait(struct kprobe *p) { }
+static inline void kprobe_stop_waiting(struct kprobe *p) { }
+static inline int kprobe_waiting_init(void) { return 0; }
+static inline bool kprobe_is_waiting(const struct kprobe *p) { return false; }
 #endif
 
 /**

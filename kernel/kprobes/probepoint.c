@@ -256,21 +256,27 @@ void probepoint_free(struct probepoint *pp)
 }
 
 /**
- * probepoint_kill() - make the state of a probepoint GONE, and tell its probes
+ * probepoint_kill() - make the state of a probepoint GONE, and tell its probes, or let them wait
  * @pp: the probepoint; its text is the original, and no probe is called
  *
  * Context: kprobe_mutex is held.
  */
 void probepoint_kill(struct probepoint *pp)
 {
-	struct kprobe *p;
+	struct kprobe *p, *next;
 
 	lockdep_assert_held(&kprobe_mutex);
 	optimizer_forget(pp);
 	probepoint_set_state(pp, PROBEPOINT_GONE);
 	pp->text_going = false;
 	probepoint_unpublish(pp);
-	list_for_each_entry(p, &pp->probes, list)
-		p->flags |= KPROBE_FLAG_GONE;
+	list_for_each_entry_safe(p, next, &pp->probes, list) {
+		if (kprobe_should_wait(p, KPROBE_WHY_MODULE_GOES)) {
+			list_del(&p->list);
+			kprobe_wait(p);
+		} else {
+			p->flags |= KPROBE_FLAG_GONE;
+		}
+	}
 	probepoint_defer_free(pp);
 }

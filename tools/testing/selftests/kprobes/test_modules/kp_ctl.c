@@ -2,8 +2,9 @@
 /*
  * Probes for scripts. /sys/kernel/debug/kp_ctl/cmd takes one command in each write:
  *
- *	add ID WHERE [post] [once] [disabled]	register a probe that counts its hits; with
- *						once, it disables itself at a hit
+ *	add ID WHERE [post] [once] [disabled] [wait]	register a probe that counts its hits;
+ *						with once, it disables itself at a hit, with
+ *						wait it waits for its module
  *	when MODULE ID WHERE [post] [disabled]	register it while MODULE is coming,
  *	live MODULE ID WHERE [post] [disabled]	when it is live,
  *	going MODULE ID WHERE [post] [disabled]	or while it is going
@@ -69,8 +70,11 @@ static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
 	kprobe_disable_self(kp);
 	return kp_ctl_pre(kp, regs);
 }
+
+#define kp_ctl_wait	KPROBE_FLAG_WAIT
 #else
 #define kp_ctl_once	NULL
+#define kp_ctl_wait	0
 #endif
 
 static int kp_ctl_register(struct kp_ctl_probe *probe)
@@ -206,6 +210,8 @@ static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 			probe->kp.pre_handler = kp_ctl_once;
 		else if (!strcmp(option, "disabled"))
 			probe->kp.flags |= KPROBE_FLAG_DISABLED;
+		else if (!strcmp(option, "wait") && kp_ctl_wait)
+			probe->kp.flags |= kp_ctl_wait;
 		else
 			return -EINVAL;
 	}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: probes that wait for a module.
+ *
+ * A probe with %KPROBE_FLAG_WAIT whose symbol_name has the name of a module may be registered
+ * while that module is not loaded. It is then attached to kprobe_waiting, which is no probepoint of
+ * an address: it is always GONE, is in neither the tree nor the table, and no hit finds it. The
+ * second notifier below registers the probe when the module comes. When the module's text goes,
+ * modules.c moves the probe back.
+ *
+ * kprobe_mutex guards the probes of kprobe_waiting.
+ */
+#include <linux/cleanup.h>
+#include <linux/init.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+struct probepoint kprobe_waiting = {
+	.state = PROBEPOINT_GONE,
+	.probes = LIST_HEAD_INIT(kprobe_waiting.probes),
+};
+
+/* Copy the name of the module that a symbol begins with. Return: true if there is one. */
+static bool waiting_module_name(const struct kprobe *p, char name[MODULE_NAME_LEN])
+{
+	const char *colon = p->symbol_name ? strchr(p->symbol_name, ':') : NULL;
+	size_t len = colon ? colon - p->symbol_name : 0;
+
+	if (!len || len >= MODULE_NAME_LEN)
+		return false;
+	memcpy(name, p->symbol_name, len);
+	name[len] = '\0';
+	return true;
+}
+
+/**
+ * kprobe_should_wait() - may a probe wait for its module?
+ * @p: the probe, which cannot be registered now
+ * @why: the reason why not
+ *
+ * A module that has this symbol and comes later, or is loaded again, calls kprobe_waiting_notify()
+ * after kprobe_mutex is released. If it is loaded, the symbol would have been found.
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: true if it may.
+ */
+bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
+{
+	char name[MODULE_NAME_LEN];
+	struct module *mod;
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (!kprobe_has_flag(p, KPROBE_FLAG_WAIT) || !waiting_module_name(p, name))
+		return false;
+	switch (why) {
+	case KPROBE_WHY_MODULE_COMES:
+	case KPROBE_WHY_MODULE_INIT:
+	case KPROBE_WHY_MODULE_GOES:
+		return true;
+	case KPROBE_WHY_NO_SYMBOL:
+		scoped_guard(preempt) {
+			mod = find_module(name);
+			return !mod || !kprobe_module_ready(mod);
+		}
+	default:
+		return false;
+	}
+}
+
+/**
+ * kprobe_wait() - let a probe wait for its module
+ * @p: the probe; it is on no list
+ *
+ * Its addr stays: handlers may still run that were called before its text has gone.
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_wait(struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	list_add_tail(&p->list, &kprobe_waiting.probes);
+	p->point = &kprobe_waiting;
+	p->by_symbol = true;
+	p->flags &= KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT;
+}
+
+/**
+ * kprobe_stop_waiting() - undo kprobe_wait()
+ * @p: the probe
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_stop_waiting(struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	list_del_init(&p->list);
+	p->point = NULL;
+}
+
+/* Register probes that have waited. If it fails, they go on waiting, with the reason. */
+static int waiting_register(struct kprobe **kps, unsigned int nr)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		kprobe_stop_waiting(kps[i]);
+	err = kprobes_register_locked(kps, nr, true);
+	for (i = 0; i < nr && err; i++)
+		if (!kps[i]->point)
+			kprobe_wait(kps[i]);
+	return err;
+}
+
+static bool waiting_is_for(const struct kprobe *p, const struct module *mod)
+{
+	char name[MODULE_NAME_LEN];
+
+	return waiting_module_name(p, name) && !strcmp(name, mod->name);
+}
+
+/*
+ * Register all probes that wait for a module: in one batch, or, if that fails, one by one, so that
+ * a probe that is refused does not keep others from being registered.
+ */
+static void waiting_module_coming(const struct module *mod)
+{
+	struct kprobe *p, *next, **kps;
+	unsigned int nr = 0;
+
+	list_for_each_entry(p, &kprobe_waiting.probes, list)
+		nr += waiting_is_for(p, mod);
+	kps = kvmalloc_array(nr, sizeof(*kps), GFP_KERNEL);
+	if (nr && kps) {
+		nr = 0;
+		list_for_each_entry(p, &kprobe_waiting.probes, list)
+			if (waiting_is_for(p, mod))
+				kps[nr++] = p;
+		if (!waiting_register(kps, nr))
+			nr = 0;
+	}
+	kvfree(kps);
+	if (!nr)
+		return;
+	/* Probes that are refused go to the end of the list, so count. */
+	list_for_each_entry_safe(p, next, &kprobe_waiting.probes, list) {
+		if (!waiting_is_for(p, mod))
+			continue;
+		waiting_register(&p, 1);
+		cond_resched();
+		if (!--nr)
+			break;
+	}
+}
+
+static int kprobe_waiting_notify(struct notifier_block *nb, unsigned long state, void *data)
+{
+	guard(mutex)(&kprobe_mutex);
+	if (state == MODULE_STATE_COMING)
+		waiting_module_coming(data);
+	return NOTIFY_OK;
+}
+
+/*
+ * Called after all other notifiers: those of jump labels and static calls have patched the text,
+ * and none can refuse the module any more. Its init function has not run yet.
+ */
+static struct notifier_block kprobe_waiting_nb = {
+	.notifier_call = kprobe_waiting_notify,
+	.priority = INT_MIN,
+};
+
+/**
+ * kprobe_waiting_init() - register the module notifier
+ *
+ * Return: 0 or a negative errno.
+ */
+int __init kprobe_waiting_init(void)
+{
+	return register_module_notifier(&kprobe_waiting_nb);
+}

@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Probes that wait for a module (KPROBE_FLAG_WAIT): they are registered when it comes, before its
+# init function, and wait again when it has gone.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+
+load_target() {
+	must insmod "$(module_file kp_target)"
+	LOADED="kp_ctl kp_target"
+}
+
+unload_target() {
+	must rmmod kp_target
+	LOADED=kp_ctl
+}
+
+# refused ID ERROR WHERE [OPTION]...
+refused() {
+	id=$1
+	error=$2
+	shift 2
+	ctl_refused add "$id" "$@"
+	equal "error of $1" "$(ctl_get "$id" error)" "$error"
+}
+
+# A probe that waits has no address, and the name that its user has given.
+waits() {
+	for name; do
+		must grep -q "^0*  k  kp_target:$name+0x0 \[WAITING\]" $KPROBES/list
+	done
+}
+
+waits_for_nothing_else() {
+	refused 0 -2 kp_target:kp_tgt_function
+	refused 0 -2 kp_tgt_function wait
+	refused 0 -2 :kp_tgt_function wait
+	list_is_empty
+}
+
+begins_before_init() {
+	ctl add 0 kp_target:kp_tgt_init_function wait
+	ctl add 1 kp_target:kp_tgt_function post wait
+	ctl add 2 kp_target:kp_tgt_caller disabled wait
+	ctl add 3 kp_target:kp_tgt_nokprobe wait
+	ctl add 4 kp_target:kp_tgt_plain+1000000 wait
+	ctl add 5 kp_other:kp_tgt_function wait
+	waits kp_tgt_init_function kp_tgt_function kp_tgt_caller kp_tgt_nokprobe
+	equal "probes that wait" "$(grep -c WAITING $KPROBES/list)" 6
+	equal "lines in optimizer" "$(grep -c . $KPROBES/optimizer)" 0
+	load_target
+	hits_are 0 3
+	call_target 7
+	hits_are 1 7 2 0
+	equal "post handler calls" "$(ctl_get 1 posts)" 7
+	equal "probes that wait" "$(grep -c WAITING $KPROBES/list)" \
+		$((3 + $(grep -c 'kp_tgt_init_function.*WAITING' $KPROBES/list)))
+	waits kp_tgt_nokprobe
+}
+
+# The second time, too; the counts go on.
+waits_again() {
+	optimization 1
+	unload_target
+	waits kp_tgt_init_function kp_tgt_function kp_tgt_caller
+	equal "probes that are gone" "$(grep -c GONE $KPROBES/list)" 0
+	equal "lines in optimizer" "$(grep -c . $KPROBES/optimizer)" 0
+	load_target
+	hits_are 0 6
+	call_target 3
+	hits_are 1 10
+	equal "post handler calls" "$(ctl_get 1 posts)" 10
+}
+
+# What is done to a probe that waits takes effect when the module comes.
+changes_while_waiting() {
+	unload_target
+	ctl disable 1
+	ctl enable 2
+	ctl disable 2
+	ctl enable 2
+	must grep -q 'kp_tgt_function+0x0 \[WAITING\] \[DISABLED\]' $KPROBES/list
+	ctl_refused add 1 kp_target:kp_tgt_function wait
+	put $KPROBES/enabled 0
+	put $KPROBES/enabled 1
+	load_target
+	call_target 5
+	hits_are 1 10 2 5
+	ctl enable 1
+	call_target 1
+	hits_are 1 11 2 6
+}
+
+# A probe that is unregistered while it waits does not come back.
+ends_while_waiting() {
+	unload_target
+	for id in 0 1 2 3 4 5; do
+		ctl del $id
+	done
+	list_is_empty
+	load_target
+	call_target 1
+	list_is_empty
+}
+
+# It is there, so there is nothing to wait for: as without the flag.
+needs_no_wait() {
+	ctl add 0 kp_target:kp_tgt_function wait
+	call_target 2
+	hits_are 0 2
+	refused 6 -2 kp_target:no_such_function wait
+	refused 6 -22 kp_target:kp_tgt_nokprobe wait
+	# Kallsyms has forgotten the freed init text.
+	is_powerpc || refused 6 -2 kp_target:kp_tgt_init_function wait
+	ctl add 1 kp_target:kp_tgt_function
+	unload_target
+	waits kp_tgt_function
+	equal "probes that are gone" "$(grep -c GONE $KPROBES/list)" 1
+	load_target
+	call_target 2
+	hits_are 0 4
+	equal "hits of the one that does not wait" "$(ctl_get 1 hits)" 0
+	ctl del 0
+	ctl del 1
+}
+
+# Many, by one batch or by the way for when there is no memory for that
+many_wait() {
+	unload_target
+	id=10
+	while [ $id -lt 90 ]; do
+		case $((id % 4)) in
+		0) ctl add $id kp_target:kp_tgt_function wait ;;
+		1) ctl add $id kp_target:kp_tgt_caller wait ;;
+		2) ctl add $id kp_target:kp_tgt_caller once wait ;;
+		3) ctl add $id "kp_target:$1" wait ;;
+		esac
+		id=$((id + 1))
+	done
+	load_target
+	call_target 4
+	hits_are 12 4 13 4
+	unload_target
+	load_target
+	call_target 4
+	hits_are 12 8 13 8
+	equal "hits of a probe that disables itself" "$(ctl_get 14 hits)" 1
+	id=10
+	while [ $id -lt 90 ]; do
+		ctl del $id
+		id=$((id + 1))
+	done
+	list_is_empty
+}
+
+setup
+[ -e $KPROBES/explain ] || skip_topic "this kernel has no probes that wait"
+ktap_set_plan 8
+load kp_ctl
+check "probes that have no module to wait for" waits_for_nothing_else
+check "they are hit from the init function on" begins_before_init
+check "they wait for the module to come back" waits_again
+check "they are disabled and enabled while they wait" changes_while_waiting
+check "they are unregistered while they wait" ends_while_waiting
+check "the module is there already" needs_no_wait
+check "many of one module" many_wait kp_tgt_function
+check "one of many is refused, when the module comes" many_wait kp_tgt_nokprobe
+unload kp_target
+unload kp_ctl
+ktap_finished
