@@ -181,7 +181,42 @@ static void kp_batch_unregister_unregistered(struct kunit *test)
 	kp_expect_hits(test, bystander, 2);
 }
 
+#if __has_include("linux/kprobe_reason.h") && IS_ENABLED(CONFIG_MODULES)
+/* One member waits for a module that does not come. */
+static void kp_batch_waiting_member(struct kunit *test)
+{
+	struct kp_batch *batch = kp_batch_new(test);
+	struct kp_probe *waits = kp_of(batch->own[1]), *bad = kp_of(batch->own[3]);
+
+	waits->kp.addr = NULL;
+	waits->kp.symbol_name = "kp_no_module:kp_no_function";
+	waits->kp.flags = KPROBE_FLAG_WAIT;
+	bad->kp.addr = kp_entry(KP_NOKPROBE);
+	KUNIT_EXPECT_EQ(test, KP_API_ALL(register)(batch->own, KP_BATCH), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kp_disable(waits), -EINVAL);
+	KUNIT_EXPECT_EQ(test, waits->kp.flags, KPROBE_FLAG_WAIT);
+
+	bad->kp.addr = kp_entry(KP_TARGET);
+	kp_batch_register(test, batch);
+	KUNIT_EXPECT_EQ(test, KP_API(register)(batch->own[1]), -EINVAL);
+	kp_expect_call(test, bad, KP_TARGET, 1);
+	KUNIT_EXPECT_EQ(test, kp_disable(waits), 0);
+	KUNIT_EXPECT_EQ(test, KP_API(enable)(batch->own[1]), 0);
+	kp_expect_hits(test, waits, 0);
+
+	kunit_release_action(test, kp_batch_unregister, batch);
+	KUNIT_EXPECT_EQ(test, kp_disable(waits), -EINVAL);
+	waits->kp.flags = 0;
+	kp_expect_refused(test, waits, -ENOENT);
+}
+
+#define KP_CASE_BATCH_WAITING	KUNIT_CASE(kp_batch_waiting_member),
+#else
+#define KP_CASE_BATCH_WAITING
+#endif
+
 #define KP_CASES_BATCH							\
+	KP_CASE_BATCH_WAITING						\
 	KUNIT_CASE(kp_batch_empty),					\
 	KUNIT_CASE(kp_batch_many_addresses),				\
 	KUNIT_CASE(kp_batch_failing_member),				\
