@@ -13,7 +13,7 @@
 # depend on the difference is compiled once; with clang it is out/build/configs-clang. The last
 # line says how many passed and failed. With `quick`, a minute is enough: the files that break
 # most easily are compiled as in the variant default, but with some symbols of the configuration
-# undefined. Only failures are printed.
+# undefined, and what a guest with TDX adds. Only failures are printed.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -347,6 +347,28 @@ quick()
 	done
 }
 
+# quick_ve: compiles traps.c with TDX, which no guest has, and looks whether an exception that TDX
+# raises in a copy is shown the original instruction
+quick_ve()
+{
+	local function=exc_virtualization_exception called
+
+	echo '#define CONFIG_INTEL_TDX_GUEST 1' >"$build/quick.h"
+	# With -ffunction-sections, relocations name static functions, too.
+	as_in "$OUT/build/default" arch/x86/kernel/traps.o "$tree/arch/x86/kernel/traps.c" \
+		-include "$build/quick.h" -ffunction-sections >"$build/quick.log" 2>&1 || {
+		echo "INTEL_TDX_GUEST=y: traps.c"
+		grep -m 3 'error\|not built' "$build/quick.log" || tail -n 2 "$build/quick.log"
+		return
+	}
+	objdump -dr "$build/as-in.o" |
+		awk -v name="<$function>:" '/^[0-9a-f]+ </ { on = $2 == name } on' >"$build/quick.log"
+	for called in 'begin|constructor' 'resume|destructor'; do
+		grep -qE "kprobe_fault_($called)\>" "$build/quick.log" ||
+			echo "$function() does not call kprobe_fault_${called%|*}()"
+	done
+}
+
 quick_all()
 {
 	local no_kprobes=(arch/x86/kernel/unwind_orc.o arch/x86/kernel/rethook.o
@@ -366,6 +388,7 @@ quick_all()
 	quick "KRETPROBES=n" KRETPROBES kernel/kprobes.o $dir/int3.o arch/x86/kernel/unwind_orc.o
 	quick "JPROBES=n" JPROBES kernel/kprobes.o kernel/kprobes/debugfs.o $dir/int3.o
 	quick "OPTPROBES=n" OPTPROBES kernel/kprobes/probepoint.o $dir/slot.o
+	quick_ve
 }
 
 case ${1:-x86} in
