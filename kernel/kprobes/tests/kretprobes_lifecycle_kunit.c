@@ -266,6 +266,22 @@ static void kp_ret_lifecycle_batch_reschedules(struct kunit *test)
 }
 #endif /* CONFIG_X86 */
 
+/* Registration does not change maxactive: the structure can be registered again. */
+static void kp_ret_lifecycle_maxactive_stays(struct kunit *test)
+{
+	static const int values[] = { 0, -1, 4 };
+	struct kp_probe *probe;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		probe = kp_ret_limited(test, kp_ret_target, values[i]);
+		KUNIT_EXPECT_EQ(test, probe->rp.maxactive, values[i]);
+		kp_expect_call(test, probe, kp_ret_target, 1);
+		kp_unregister(test, probe);
+		KUNIT_EXPECT_EQ(test, probe->rp.maxactive, values[i]);
+	}
+}
+
 /* Security agents probe these functions to see registrations, also of return probes. */
 static void kp_ret_lifecycle_seen(struct kunit *test)
 {
@@ -293,6 +309,7 @@ static void kp_ret_lifecycle_seen(struct kunit *test)
 static struct kunit_case kp_ret_lifecycle_cases[] = {
 	KP_CASES_LIFE,
 	KUNIT_CASE(kp_ret_lifecycle_seen),
+	KUNIT_CASE(kp_ret_lifecycle_maxactive_stays),
 	KUNIT_CASE(kp_ret_lifecycle_unregistered_in_flight),
 	KUNIT_CASE(kp_ret_lifecycle_other_stays),
 	KUNIT_CASE(kp_ret_lifecycle_registered_in_flight),
