@@ -43,6 +43,14 @@ api-once)
 	run_with_jumps 0 kp_once -- kprobes_once
 	;;
 
+# Slots, deferred frees, shared pools and filters of ftrace: the module has its own copy of the code.
+api-parts)
+	setup
+	module_file kp_parts >/dev/null || skip_topic "the kernel has other code"
+	run_suites 0 kp_parts -- kprobes_slots kprobes_deferred kprobes_pools \
+		kprobes_filters_stay
+	;;
+
 api-unregister)
 	setup
 	run_suites 0 kprobes_remove_kunit -- kprobes_remove

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KP_PARTS_H
+#define KP_PARTS_H
+
+/* For one source file of kprobes, included after this */
+
+#include <linux/sched.h>
+#include <kunit/test.h>
+#include <kunit/visibility.h>
+
+/* Exported by the kernel's own copy */
+#undef EXPORT_SYMBOL_IF_KUNIT
+#define EXPORT_SYMBOL_IF_KUNIT(...)
+
+extern struct kunit_suite kp_slots_suite, kp_deferred_suite, kp_pools_suite, kp_filters_suite;
+
+#endif

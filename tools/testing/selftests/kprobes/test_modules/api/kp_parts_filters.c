@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ftrace's filters on an architecture that has no place for a mark of handled hits: an address
+ * stays in the filter that it was armed in.
+ */
+
+#include <linux/ftrace.h>
+#include <linux/rcupdate.h>
+#include "kp_parts.h"
+#include "../internal.h"
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+
+static DEFINE_MUTEX(kp_filters_mutex);
+
+static int kp_ftrace_enabled = 1;
+/* How often an address was added to a filter, and removed from one */
+static unsigned int kp_added, kp_removed;
+
+static int kp_set_filter_ips(struct ftrace_ops *ops, unsigned long *ips, unsigned int nr,
+			     int remove, int reset)
+{
+	*(remove ? &kp_removed : &kp_added) += nr;
+	return 0;
+}
+
+/* The last address of a filter is removed by this. */
+static int kp_unregister_function(struct ftrace_ops *ops)
+{
+	kp_removed++;
+	return 0;
+}
+
+#undef __ARCH_WANT_PROBEPOINT
+#define kprobe_mutex			kp_filters_mutex
+#define kprobes_all_disarmed		false
+#define kprobe_ftrace_handler		NULL
+#define kretprobe_is_bare(p)		((p) && false)
+#define probepoint_set_state(pp, to)	((pp)->state = (to))
+#define ftrace_location_range(start, end)	((void)(end), (start))
+#define ftrace_enabled			kp_ftrace_enabled
+#define ftrace_set_filter_ips		kp_set_filter_ips
+#define register_ftrace_function(ops)	((ops)->flags ? 0 : -EINVAL)
+#define unregister_ftrace_function	kp_unregister_function
+
+#include "../ftrace.c"
+
+/* A set of @nr probes in all its lists but the second, which has the probes with a post_handler */
+static struct probe_set *kp_filters_set(struct kunit *test, struct kprobe *kp, unsigned int nr)
+{
+	struct probe_set *set;
+
+	set = kunit_kzalloc(test, struct_size(set, probes, nr + 1), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, set);
+	while (nr--)
+		set->probes[nr] = &kp[nr];
+	return set;
+}
+
+/* Change the probes of @pp as a batch does. */
+static void kp_filters_change(struct kunit *test, struct probepoint *pp, struct probe_set *set)
+{
+	LIST_HEAD(changes);
+
+	guard(mutex)(&kp_filters_mutex);
+	list_add(&pp->change, &changes);
+	pp->next_set = set;
+	pp->staged = true;
+	KUNIT_EXPECT_EQ(test, kprobe_ftrace_arm(&changes), 0);
+	RCU_INIT_POINTER(pp->set, set);
+	pp->staged = false;
+	kprobe_ftrace_disarm(&changes);
+}
+
+static void kp_filters_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static void kp_filters_stay(struct kunit *test)
+{
+	struct kprobe kp[2] = {};
+	struct probepoint *pp = kunit_kzalloc(test, sizeof(*pp), GFP_KERNEL);
+	struct probe_set *none, *one, *both;
+	int post;
+
+	KUNIT_ASSERT_NOT_NULL(test, pp);
+	none = kp_filters_set(test, kp, 0);
+	one = kp_filters_set(test, kp, 1);
+	both = kp_filters_set(test, kp, 2);
+	pp->addr = (void *)kp_filters_post;
+	pp->kp.flags = KPROBE_FLAG_FTRACE;
+	pp->set = (void __rcu __force *)none;
+	/* A probe with a post_handler joins another, or leaves it: either may be the first. */
+	for (post = 0; post < 2; post++) {
+		unsigned int first = post ? BIT(FILTER_STAY) : BIT(FILTER_DIVERT);
+
+		kp_added = 0;
+		kp_removed = 0;
+		kp[post].post_handler = kp_filters_post;
+		kp[!post].post_handler = NULL;
+		kp_filters_change(test, pp, one);
+		KUNIT_EXPECT_EQ(test, pp->filters, first);
+		kp_filters_change(test, pp, both);
+		KUNIT_EXPECT_EQ(test, pp->filters, first);
+		/* The post_handler comes or goes. */
+		swap(kp[0].post_handler, kp[1].post_handler);
+		kp_filters_change(test, pp, one);
+		KUNIT_EXPECT_EQ(test, pp->filters, first);
+		KUNIT_EXPECT_EQ(test, kp_added, 1);
+		KUNIT_EXPECT_EQ(test, kp_removed, 0);
+		kp_filters_change(test, pp, none);
+		KUNIT_EXPECT_EQ(test, pp->filters, 0);
+		KUNIT_EXPECT_EQ(test, kp_removed, 1);
+		KUNIT_EXPECT_EQ(test, pp->state, PROBEPOINT_DISARMED);
+	}
+}
+
+#else
+
+static void kp_filters_stay(struct kunit *test)
+{
+	kunit_skip(test, "no probes by way of ftrace");
+}
+
+#endif
+
+static struct kunit_case kp_filters_cases[] = {
+	KUNIT_CASE(kp_filters_stay),
+	{}
+};
+
+struct kunit_suite kp_filters_suite = {
+	.name = "kprobes_filters_stay",
+	.test_cases = kp_filters_cases,
+};

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suites: parts of kprobes, compiled a second time as parts of this module. So they can have
+ * another size of slots, and tests see when they reschedule, and act as hits do at that moment.
+ */
+
+#include <linux/module.h>
+#include "kp_parts.h"
+
+kunit_test_suites(&kp_slots_suite, &kp_deferred_suite, &kp_pools_suite, &kp_filters_suite);
+
+MODULE_DESCRIPTION("KUnit tests of slots, deferred frees, pools and filters of kprobes");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The shared pools of return probes, as their workers see them */
+
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include "kp_parts.h"
+#include "../internal.h"
+
+/* What a case does when a worker reschedules */
+static struct {
+	void (*resched)(struct kretprobe_pool *pool);
+	struct kretprobe_pool *pool;
+	unsigned int nr_chunks;
+	/* the most chunks that were freed at a time */
+	unsigned int most;
+	struct llist_head taken;
+	unsigned int nr_taken;
+} kp;
+
+static void kp_pools_resched(void)
+{
+	if (kp.resched)
+		kp.resched(kp.pool);
+}
+
+#undef cond_resched
+#define cond_resched()	kp_pools_resched()
+
+#include "../pool.c"
+#include "../pool_shared.c"
+
+/* The initcall of pool_shared.c is this module's. */
+static void __exit kp_pools_exit(void)
+{
+	unsigned int i;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		irq_work_sync(&per_cpu_ptr(&pool_cpu, cpu)->irq_work);
+		cancel_work_sync(&per_cpu_ptr(&pool_cpu, cpu)->work);
+	}
+	cancel_delayed_work_sync(&shrink_work);
+	for (i = 0; i < NR_CLASSES; i++) {
+		if (!shared[i])
+			continue;
+		/* It is a part of pool_cpu. */
+		shared[i]->cache = NULL;
+		kretprobe_pool_free(shared[i]);
+	}
+}
+
+module_exit(kp_pools_exit);
+
+static struct kretprobe_pool *kp_pools_begin(struct kunit *test)
+{
+	kp.pool = kretprobe_pool_share(0);
+	KUNIT_ASSERT_NOT_NULL(test, kp.pool);
+	return kp.pool;
+}
+
+/* Begin to call @resched. The caller holds pool_mutex, so that no worker of the module calls it. */
+static void kp_pools_watch(void (*resched)(struct kretprobe_pool *pool))
+{
+	kp.nr_chunks = kp.pool->nr_chunks;
+	kp.resched = resched;
+}
+
+static void kp_pools_note_freed(struct kretprobe_pool *pool)
+{
+	kp.most = max(kp.most, kp.nr_chunks - pool->nr_chunks);
+	kp.nr_chunks = pool->nr_chunks;
+}
+
+/* Chunks are freed without occupying the CPU all the time. */
+static void kp_pools_shrink_reschedules(struct kunit *test)
+{
+	unsigned long limit = return_pool_kib;
+	struct kretprobe_pool *pool = kp_pools_begin(test);
+
+	kp.most = 0;
+	scoped_guard(mutex, &pool_mutex) {
+		KUNIT_EXPECT_GE(test, pool->nr_chunks, 16);
+		return_pool_kib = 0;
+		kp_pools_watch(kp_pools_note_freed);
+		pool_shrink(pool);
+		kp_pools_note_freed(pool);
+		kp.resched = NULL;
+		return_pool_kib = limit;
+		KUNIT_EXPECT_EQ(test, pool->nr_chunks, 0);
+		KUNIT_EXPECT_EQ(test, kp.most, 1);
+	}
+	kretprobe_pool_unshare(pool);
+}
+
+/*
+ * When the first chunk has been added, take all instances, as hits do that find growth requested
+ * already, after the worker has counted them.
+ */
+static void kp_pools_take_all(struct kretprobe_pool *pool)
+{
+	struct kretprobe_instance *ri;
+
+	if (pool->nr_chunks == kp.nr_chunks)
+		return;
+	kp.resched = NULL;
+	guard(preempt)();
+	while ((ri = kretprobe_pool_take(pool))) {
+		llist_add(&ri->llist, &kp.taken);
+		kp.nr_taken++;
+	}
+}
+
+/* Growth that hits need while the worker makes chunks is not forgotten. */
+static void kp_pools_grow_again(struct kunit *test)
+{
+	struct kretprobe_pool *pool = kp_pools_begin(test);
+	struct kretprobe_instance *ri, *next;
+
+	kp.nr_taken = 0;
+	init_llist_head(&kp.taken);
+	scoped_guard(mutex, &pool_mutex) {
+		/* Let it grow by one chunk. */
+		pool_grow(pool);
+		for (;;) {
+			guard(preempt)();
+			if (pool_nr_total(pool) < pool_target(pool, pool_nr_taken(pool)))
+				break;
+			ri = kretprobe_pool_take(pool);
+			if (!ri)
+				break;
+			llist_add(&ri->llist, &kp.taken);
+		}
+		WRITE_ONCE(pool->growth, POOL_GROWTH_REQUESTED);
+		kp_pools_watch(kp_pools_take_all);
+		pool_grow(pool);
+		kp.resched = NULL;
+		KUNIT_EXPECT_GT(test, kp.nr_taken, 0);
+		KUNIT_EXPECT_EQ(test, pool->growth, POOL_MAY_GROW);
+		KUNIT_EXPECT_GE(test, pool_nr_total(pool),
+				pool_target(pool, pool_nr_taken(pool)));
+		llist_for_each_entry_safe(ri, next, llist_del_all(&kp.taken), llist) {
+			guard(preempt)();
+			kretprobe_pool_give(ri);
+		}
+		KUNIT_EXPECT_EQ(test, pool_nr_taken(pool), 0);
+	}
+	kretprobe_pool_unshare(pool);
+}
+
+static struct kunit_case kp_pools_cases[] = {
+	KUNIT_CASE(kp_pools_shrink_reschedules),
+	KUNIT_CASE(kp_pools_grow_again),
+	{}
+};
+
+struct kunit_suite kp_pools_suite = {
+	.name = "kprobes_pools",
+	.test_cases = kp_pools_cases,
+};
