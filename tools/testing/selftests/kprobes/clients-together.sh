@@ -378,9 +378,9 @@ returns=kretprobe
 	returns="$returns fexit"
 # shellcheck disable=SC2086 # words
 orders=$(return_orders $returns)
-# For the stack of a sleeping task, bpf is like kretprobe, and multi like fprobe.
+# For the stack of a sleeping task, bpf is like kretprobe.
 # shellcheck disable=SC2046,SC2086
-sleeper_orders=$(return_orders $(printf '%s\n' $returns | grep -vx 'bpf\|multi'))
+sleeper_orders=$(return_orders $(printf '%s\n' $returns | grep -vx bpf))
 ktap_set_plan $((rounds + 3 + $(echo "$orders $sleeper_orders" | wc -w)))
 ktap_print_msg "$clients; returns: $returns; TOGETHER_SEED=$seed"
 i=0
