@@ -43,7 +43,7 @@ api-once)
 	run_with_jumps 0 kp_once -- kprobes_once
 	;;
 
-# Slots, deferred frees, shared pools and filters of ftrace: the module has its own copy of the code.
+# Slots, deferred frees, shared pools and filters of ftrace, of which the module has a copy
 api-parts)
 	setup
 	module_file kp_parts >/dev/null || skip_topic "the kernel has other code"
