@@ -7,6 +7,7 @@
  *	bpf_probe -s {-r|-rm|-rx} FUNCTION COMMAND
  *	bpf_probe -v VALUE [-l] [-r] [-m|-x] {FUNCTION[+OFFSET]|GROUP/EVENT} COMMAND
  *	bpf_probe -h [-r] FUNCTION[+OFFSET] FILE
+ *	bpf_probe -k [-n] [-r|-S] [-o] FILE COMMAND
  *
  * The program is attached to a probe, or to an event of tracefs, as a program of perf; with -m by
  * kprobe.multi, with -x as fentry, which needs BTF; with -r to returns.
@@ -22,10 +23,19 @@
  * writes to user memory. Here bpf_probe itself writes 1 to FILE, as its command, and prints how
  * often each helper succeeded.
  *
+ * With -k it is attached by one kprobe.multi link to all addresses in a file, one in each line: a
+ * hexadecimal number, and +OFFSET or nothing. The cookie of an address is the number of its line,
+ * from 0; with -n the link has no cookies, so all are 0. -r asks for returns, -S
+ * for a session, and -o for a program that may override results. The program calls
+ * bpf_get_current_pid_tgid(), so that a probe in there misses hits.
+ *
  * After the command has ended, prints "count N" and "sum N"; with -s, "count N", and "stack" with
  * its frames for each different stack, as /proc/PID/stack has them; with -v "runs N" and
  * "missed N", which the kernel has counted, and for a program of perf "records N", which its event
- * on CPU 0 got. There the command runs on CPU 0. Exits with 4, as a skipped kselftest does, for a
+ * on CPU 0 got. There the command runs on CPU 0. With -k it prints "link ADDRESSES missed N" as the
+ * kernel says of the link, "info same" if the kernel has the same addresses and cookies, "cookie
+ * NUMBER count N func_ip ADDRESS" for each that was hit, and "attach N" and "detach N", the
+ * microseconds that these took. Exits with 4, as a skipped kselftest does, for a
  * processor whose registers it does not know, or without such programs.
  */
 #define _GNU_SOURCE
@@ -47,6 +57,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SKIP		4
@@ -56,6 +67,8 @@
 #define PMU_TYPE	"/sys/bus/event_source/devices/kprobe/type"
 /* As format/retprobe of that PMU says: config:0. */
 #define CONFIG_RETPROBE	1
+/* BPF_TRACE_KPROBE_SESSION of Linux 6.10 */
+#define KPROBE_SESSION	56
 #define BTF_DIR		"/sys/kernel/btf"
 #define EVENTS		"/sys/kernel/tracing/events"
 
@@ -72,6 +85,14 @@ struct value {
 	__u64 sum;
 };
 
+/* struct bpf_link_info for kprobe.multi, which headers have since Linux 6.6 */
+struct multi_info {
+	__u32 type, id, prog_id, unused;
+	__u64 addrs;
+	__u32 count, flags;
+	__u64 missed, cookies;
+};
+
 struct stack {
 	__u64 frames[MAX_FRAMES];
 };
@@ -79,8 +100,8 @@ struct stack {
 /* The helpers that -h tries */
 enum tried { STACKID, UPDATE, RINGBUF, SIGNAL, WRITE, NR_TRIED };
 
-/* What runs the program: perf, kprobe.multi, or a BPF trampoline */
-enum way { PERF, MULTI, TRAMPOLINE };
+/* What runs the program: perf, kprobe.multi, a session of that, or a BPF trampoline */
+enum way { PERF, MULTI, SESSION, TRAMPOLINE };
 
 static struct bpf_insn insns[MAX_INSNS];
 static int nr_insns;
@@ -150,6 +171,36 @@ static void write_program(int map, int stacks, int reg, int helper, __u64 wanted
 	}
 	while (nr_to_end--)
 		insns[to_end[nr_to_end]].off = nr_insns - to_end[nr_to_end] - 1;
+	write_return(0);
+}
+
+/* write_cookie_program - count the hits for each cookie, and record bpf_get_func_ip() as sum */
+static void write_cookie_program(int map, bool override)
+{
+	int to_end;
+
+	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0);
+	emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_attach_cookie);
+	emit(BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0, -4, 0);
+	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_6, 0, 0);
+	emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_func_ip);
+	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_7, BPF_REG_0, 0, 0);
+	emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_pid_tgid);
+	if (override) {
+		emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_6, 0, 0);
+		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, -1);
+		emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_override_return);
+	}
+	emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map);
+	emit(0, 0, 0, 0, 0);
+	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0);
+	emit(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4);
+	emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem);
+	to_end = nr_insns;
+	emit(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 0, 0);
+	emit_add_to_value(offsetof(struct value, count), BPF_K, 0, 1);
+	emit(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_7, offsetof(struct value, sum), 0);
+	insns[to_end].off = nr_insns - to_end - 1;
 	write_return(0);
 }
 
@@ -411,6 +462,8 @@ static void find_function(const char *function, union bpf_attr *attr)
 static int attach_type(enum way way, bool is_return)
 {
 	switch (way) {
+	case SESSION:
+		return KPROBE_SESSION;
 	case MULTI:
 		return BPF_TRACE_KPROBE_MULTI;
 	case TRAMPOLINE:
@@ -645,19 +698,189 @@ static void run_on_first_cpu(void)
 	}
 }
 
+/* split_offset - cut FUNCTION+OFFSET after the function. Return: the offset */
+static __u64 split_offset(char *name)
+{
+	char *plus = strchr(name, '+');
+
+	if (!plus)
+		return 0;
+	*plus = '\0';
+	return strtoull(plus + 1, NULL, 0);
+}
+
+/* read_addresses - read the lines of a file. Return: the number of lines, or -1 */
+static int read_addresses(const char *path, __u64 **addresses)
+{
+	FILE *file = fopen(path, "r");
+	int nr = 0, size = 0;
+	__u64 offset;
+	char line[128];
+
+	*addresses = NULL;
+	if (!file)
+		return fail(path);
+	while (fgets(line, sizeof(line), file)) {
+		if (nr == size) {
+			size = 2 * size + 16;
+			*addresses = realloc(*addresses, size * sizeof(**addresses));
+			if (!*addresses)
+				return fail("realloc");
+		}
+		offset = split_offset(line);
+		(*addresses)[nr++] = strtoull(line, NULL, 16) + offset;
+	}
+	fclose(file);
+	return nr;
+}
+
+static long long now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+}
+
+/* is_given - are an address and its cookie among those that the link was made with? */
+static bool is_given(const __u64 *addresses, const __u64 *cookies, int nr, __u64 address,
+		     __u64 cookie)
+{
+	int i;
+
+	if (cookies)
+		return cookie < (__u64)nr && addresses[cookie] == address;
+	for (i = 0; i < nr; i++)
+		if (addresses[i] == address)
+			return !cookie;
+	return false;
+}
+
+static int print_link(int link, const __u64 *addresses, const __u64 *cookies, int nr)
+{
+	__u64 *got = calloc(2 * nr, sizeof(*got));
+	struct multi_info info = {
+		.addrs = (uintptr_t)got,
+		.cookies = (uintptr_t)(got + nr),
+		.count = nr,
+	};
+	union bpf_attr attr = {
+		.info.bpf_fd = link,
+		.info.info_len = sizeof(info),
+		.info.info = (uintptr_t)&info,
+	};
+	int i;
+
+	if (!got)
+		return fail("calloc");
+	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
+		return fail("BPF_OBJ_GET_INFO_BY_FD");
+	printf("link %u missed %llu\n", info.count, (unsigned long long)info.missed);
+	for (i = 0; i < nr; i++)
+		if (!is_given(addresses, cookies, nr, got[i], got[nr + i]))
+			break;
+	printf("info %s\n", i == nr ? "same" : "different");
+	free(got);
+	return 0;
+}
+
+static int print_cookies(int map, int nr)
+{
+	struct value value;
+	__u32 key;
+	union bpf_attr attr = {
+		.map_fd = map,
+		.key = (uintptr_t)&key,
+		.value = (uintptr_t)&value,
+	};
+
+	for (key = 0; key < (__u32)nr; key++) {
+		if (bpf(BPF_MAP_LOOKUP_ELEM, &attr))
+			return fail("BPF_MAP_LOOKUP_ELEM");
+		if (value.count)
+			printf("cookie %u count %llu func_ip %llx\n", key,
+			       (unsigned long long)value.count, (unsigned long long)value.sum);
+	}
+	return 0;
+}
+
+/* run_with_link - attach one program to all addresses in a file, and run the command */
+static int run_with_link(const char *path, const char *command, enum way way, bool is_return,
+			 bool override, bool with_cookies)
+{
+	__u64 *addresses, *cookies = NULL;
+	long long before, attached, detached;
+	int nr, i, map, program, link;
+	union bpf_attr attr = { };
+
+	nr = read_addresses(path, &addresses);
+	if (nr <= 0)
+		return -1;
+	map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), nr);
+	if (map < 0)
+		return -1;
+	write_cookie_program(map, override);
+	program = load_program(way, is_return, false, NULL);
+	if (program < 0)
+		return -1;
+	if (with_cookies) {
+		cookies = calloc(nr, sizeof(*cookies));
+		if (!cookies)
+			return fail("calloc");
+		for (i = 0; i < nr; i++)
+			cookies[i] = i;
+	}
+	attr.link_create.prog_fd = program;
+	attr.link_create.attach_type = attach_type(way, is_return);
+	attr.link_create.kprobe_multi.flags = is_return ? BPF_F_KPROBE_MULTI_RETURN : 0;
+	attr.link_create.kprobe_multi.cnt = nr;
+	attr.link_create.kprobe_multi.addrs = (uintptr_t)addresses;
+	attr.link_create.kprobe_multi.cookies = (uintptr_t)cookies;
+	before = now_us();
+	link = bpf(BPF_LINK_CREATE, &attr);
+	attached = now_us();
+	if (link < 0 && errno == EOPNOTSUPP)
+		exit(SKIP);
+	if (link < 0)
+		return fail("BPF_LINK_CREATE");
+	if (system(command)) {
+		fprintf(stderr, "failed: %s\n", command);
+		return -1;
+	}
+	if (print_link(link, addresses, cookies, nr) || print_cookies(map, nr))
+		return -1;
+	detached = now_us();
+	close(link);
+	printf("attach %lld\ndetach %lld\n", attached - before, now_us() - detached);
+	return 0;
+}
+
 #ifdef ARGUMENT
 int main(int argc, char **argv)
 {
 	int opt, map = -1, stacks = -1, program, event, error = 0, from = 0, value = 0, helper = 0;
 	bool is_return = false, with_stacks = false, with_value = false, sleepable = false;
 	bool with_tries = false;
+	bool is_list = false, with_cookies = true, override = false;
 	__u64 offset = 0, wanted = 0;
 	static __u64 written;
 	enum way way = PERF;
-	char *plus;
 
-	while ((opt = getopt(argc, argv, "rmxslhv:i:c:e:f:")) != -1) {
+	while ((opt = getopt(argc, argv, "rmxslhknSov:i:c:e:f:")) != -1) {
 		switch (opt) {
+		case 'k':
+			is_list = true;
+			way = MULTI;
+			break;
+		case 'n':
+			with_cookies = false;
+			break;
+		case 'S':
+			way = SESSION;
+			break;
+		case 'o':
+			override = true;
+			break;
 		case 'r':
 			is_return = true;
 			break;
@@ -698,13 +921,12 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (optind != argc - 2 || (way != PERF && !with_stacks && !with_value))
+	if (optind != argc - 2 || (way != PERF && !with_stacks && !with_value && !is_list))
 		return 2;
-	plus = strchr(argv[optind], '+');
-	if (plus) {
-		*plus = '\0';
-		offset = strtoull(plus + 1, NULL, 0);
-	}
+	if (is_list)
+		return !!run_with_link(argv[optind], argv[optind + 1], way, is_return, override,
+				       with_cookies);
+	offset = split_offset(argv[optind]);
 
 	if (with_value) {
 		write_return(value);

@@ -1,0 +1,262 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# BPF programs on links of kprobe.multi that have addresses inside functions, attached by bpf_probe.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
+. "$(dirname "$0")/functions-clients.sh"
+
+BPF_PROBE=$TOPIC_DIR/bpf_probe
+INSIDE=+$BEHIND_FTRACE
+
+# addresses FUNCTION[+OFFSET]...: writes them to $TMP/list, as bpf_probe -k reads them
+addresses() {
+	printf '%s\n' "$@" | awk -F '[+]' '
+		FILENAME == "-" {
+			name[n + 0] = $1
+			at[n++] = NF > 1 ? "+" $2 : ""
+			wanted[$1]
+			next
+		}
+		{
+			split($0, symbol, /[ \t]/)
+			if (symbol[3] in wanted)
+				start[symbol[3]] = symbol[1]
+		}
+		END {
+			for (i = 0; i < n; i++)
+				print start[name[i]] at[i]
+		}' - /proc/kallsyms >"$TMP/list"
+}
+
+# linked [OPTION...] COMMAND: attaches the program to $TMP/list, and runs the command; the results
+# are in $TMP/linked. refused ERROR [OPTION...]: cannot be attached to $TMP/list, and nothing stays
+linked() {
+	while [ $# -gt 1 ]; do
+		linked_options="${linked_options:-} $1"
+		shift
+	done
+	# shellcheck disable=SC2086 # options
+	run linked "$BPF_PROBE" -k ${linked_options:-} "$TMP/list" "$1"
+	linked_options=
+}
+
+refused() {
+	refused_as=$1
+	shift
+	refs=$(cat /sys/module/kp_clients/refcnt)
+	must_fail "$BPF_PROBE" -k "$@" "$TMP/list" : 2>"$TMP/refused"
+	lines_are "the error" "$TMP/refused" "^BPF_LINK_CREATE: $refused_as" 1
+	list_is_empty
+	equal "references of the module" "$(cat /sys/module/kp_clients/refcnt)" "$refs"
+	no_entries
+}
+
+# no_entries: ftrace calls nothing in kp_clients
+no_entries() {
+	[ -e "$TRACEFS/enabled_functions" ] || return 0
+	lines_are enabled_functions "$TRACEFS/enabled_functions" 'kp_cl_' 0
+}
+
+# has COOKIE COUNT FUNCTION|0: so many hits, and what bpf_get_func_ip() returned
+has() {
+	func_ip=0
+	[ "$3" = 0 ] || func_ip=$(awk -v f="$3" '$3 == f { print $1 }' /proc/kallsyms)
+	lines_are "cookie $1" "$TMP/linked" "^cookie $1 count $2 func_ip $func_ip$" 1
+}
+
+# info_is ADDRESSES MISSED: what the kernel says of the link
+info_is() {
+	lines_are "the number and missed hits" "$TMP/linked" "^link $1 missed $2$" 1
+	lines_are "addresses and cookies" "$TMP/linked" '^info same$' 1
+}
+
+# The order of addresses is not that of cookies.
+mixed() {
+	addresses kp_cl_outer "kp_cl_middle$INSIDE" kp_cl_inner "kp_cl_inner$INSIDE"
+	linked "echo 100 >$CLIENTS/calls; cp $KPROBES/list $TMP/listed"
+	info_is 4 0
+	has 0 100 kp_cl_outer
+	has 1 100 0
+	has 2 100 kp_cl_inner
+	has 3 100 0
+	lines_are "kprobes/list" "$TMP/listed" . 2
+	addresses "kp_cl_inner$INSIDE" kp_cl_inner "kp_cl_middle$INSIDE" kp_cl_outer
+	linked "echo 70 >$CLIENTS/calls"
+	info_is 4 0
+	has 0 70 0
+	has 1 70 kp_cl_inner
+	has 2 70 0
+	has 3 70 kp_cl_outer
+	list_is_empty
+	no_entries
+}
+
+only_inside() {
+	addresses "kp_cl_inner$INSIDE"
+	linked "echo 40 >$CLIENTS/calls"
+	info_is 1 0
+	has 0 40 0
+}
+
+without_cookies() {
+	addresses "kp_cl_outer$INSIDE" kp_cl_middle "kp_cl_inner$INSIDE"
+	linked -n "echo 20 >$CLIENTS/calls"
+	info_is 3 0
+	lines_are "cookies" "$TMP/linked" '^cookie' 1
+	lines_are "cookies" "$TMP/linked" '^cookie 0 count 60 ' 1
+}
+
+# A program runs once for a hit, however often the address is given, as at an entry.
+duplicates() {
+	addresses "kp_cl_inner$INSIDE" kp_cl_middle "kp_cl_inner$INSIDE" kp_cl_middle \
+		"kp_cl_inner$INSIDE" "kp_cl_outer$INSIDE"
+	linked -n "echo 20 >$CLIENTS/calls"
+	info_is 6 0
+	lines_are "cookies" "$TMP/linked" '^cookie 0 count 60 ' 1
+	linked "echo 20 >$CLIENTS/calls"
+	info_is 6 0
+	has '[024]' 20 0
+	has '[13]' 20 kp_cl_middle
+	has 5 20 0
+}
+
+# explained LOCATION KEY: prints a value of the answer of kprobes/explain
+explained() {
+	{
+		echo "$1" >&3
+		sed -n "s/^$2: //p" <&3
+	} 3<>$KPROBES/explain
+}
+
+# Each instruction is executed in each call, except what follows the return.
+every_instruction() {
+	size=$(explained kp_cl_outer symbol)
+	size=${size##*/}
+	size=$((${size%% *}))
+	set -- kp_cl_outer
+	offset=$BEHIND_FTRACE
+	while [ "$offset" -lt "$size" ]; do
+		[ "$(explained kp_cl_outer+$offset probe)" != yes ] ||
+			set -- "$@" "kp_cl_outer+$offset"
+		offset=$((offset + 1))
+	done
+	addresses "$@"
+	linked "echo 30 >$CLIENTS/calls; echo 0 >$CLIENTS/calls"
+	info_is $# 0
+	at_least "addresses with all hits" "$(grep -c '^cookie .* count 30 ' "$TMP/linked")" 5
+	lines_are "addresses with other hits" "$TMP/linked" '^cookie .* count ([^3]|3[^0])' 0
+	has 0 30 kp_cl_outer
+}
+
+nothing_stays() {
+	# inside an instruction
+	addresses kp_cl_outer "kp_cl_outer$INSIDE" "kp_cl_middle+$((BEHIND_FTRACE + 1))" \
+		"kp_cl_inner$INSIDE" kp_cl_inner
+	refused 'Invalid or incomplete multibyte'
+	# on the blacklist
+	addresses kp_cl_outer "kp_cl_outer$INSIDE" asm_exc_int3+9 "kp_cl_inner$INSIDE"
+	refused 'Invalid argument'
+	# no text
+	addresses "kp_cl_outer$INSIDE" kp_cl_zero kp_cl_inner
+	refused 'Invalid argument'
+	addresses "kp_cl_outer$INSIDE" kp_cl_inner
+	echo 10 >>"$TMP/list"
+	refused 'Invalid argument'
+	# a notrace function: where perf refuses events; and its entry, which fprobe refuses
+	if [ "$(explained kp_cl_failable_plain+4 event)" = no ]; then
+		addresses "kp_cl_outer$INSIDE" kp_cl_failable_plain+4 kp_cl_inner
+		refused 'Invalid argument'
+	fi
+	addresses "kp_cl_outer$INSIDE" kp_cl_failable_plain kp_cl_inner
+	refused 'Invalid argument'
+	# the next link is as the first
+	only_inside
+}
+
+# Only a call that is seen from its entry on can be followed, or its result replaced.
+entries_only() {
+	addresses kp_cl_failable "kp_cl_failable$INSIDE"
+	refused 'Invalid argument' -r
+	refused 'Invalid argument' -S
+	refused 'Invalid argument' -o
+	addresses kp_cl_failable
+	linked -o "echo 10 >$CLIENTS/failable"
+	results_are 0 10 -1
+	linked -r "echo 10 >$CLIENTS/failable"
+	has 0 10 kp_cl_failable
+}
+
+# The program calls this function: the probe there is hit in the handler of another.
+missed() {
+	addresses "bpf_get_current_pid_tgid$INSIDE" "kp_cl_inner$INSIDE"
+	linked "echo 25 >$CLIENTS/calls"
+	info_is 2 25
+	has 1 25 0
+	# At an entry the program runs in the handler of fprobe, which is no probe.
+	addresses "bpf_get_current_pid_tgid$INSIDE" kp_cl_inner
+	linked "echo 25 >$CLIENTS/calls"
+	info_is 2 0
+	has 1 25 kp_cl_inner
+}
+
+module_stays() {
+	addresses "kp_cl_inner$INSIDE" "vfs_read$INSIDE"
+	linked "! rmmod kp_clients 2>$TMP/rmmod; cat /sys/module/kp_clients/refcnt >$TMP/refs"
+	lines_are "rmmod's error" "$TMP/rmmod" 'use|busy|temporarily' 1
+	equal "references" "$(cat "$TMP/refs")" 1
+	equal "references later" "$(cat /sys/module/kp_clients/refcnt)" 0
+}
+
+thousand() {
+	# shellcheck disable=SC2046 # words
+	addresses $(awk -v i="$INSIDE" 'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }')
+	linked "echo 2 >$CLIENTS/many; cp $KPROBES/list $TMP/listed"
+	info_is 1000 0
+	lines_are "cookies" "$TMP/linked" '^cookie [0-9]* count 2 func_ip 0$' 1000
+	lines_are "kprobes/list" "$TMP/listed" . 1000
+	ktap_print_msg "$(grep tach "$TMP/linked" | paste -sd' ') microseconds"
+	list_is_empty
+}
+
+# Links are made and closed while other CPUs hit them.
+under_load() {
+	addresses kp_cl_outer "kp_cl_outer$INSIDE" "kp_cl_middle$INSIDE" "kp_cl_inner$INSIDE" \
+		kp_cl_inner
+	call load 4
+	n=0
+	while [ $n -lt 20 ]; do
+		linked :
+		n=$((n + 1))
+	done
+	call load 0
+	equal "wrong results" "$(cat $CLIENTS/load)" 0
+	list_is_empty
+}
+
+setup_clients
+[ -x "$BPF_PROBE" ] || skip_topic "bpf_probe is not built"
+! on_base_kernel || skip_topic "the base kernel has no such links"
+load kp_clients
+addresses kp_cl_inner
+rc=0
+"$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
+[ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
+ktap_set_plan 12
+check "entries and addresses inside functions" mixed
+check "one address inside a function" only_inside
+check "without cookies" without_cookies
+check "addresses that are given several times" duplicates
+check "every instruction of a function" every_instruction
+check "one address is refused, and nothing stays" nothing_stays
+check "returns, sessions and replaced results need entries" entries_only
+check "missed hits" missed
+check "the module of an address stays" module_stays
+check "1,000 addresses" thousand
+check "links that come and go while they are hit" under_load
+unload kp_clients
+check "no event and no probe is left" no_events
+ktap_finished
