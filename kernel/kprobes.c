@@ -34,6 +34,12 @@ static bool init_text_is_going;
  */
 static unsigned long handlers_gone;
 
+/*
+ * The symbol that was looked up last, guarded by kprobe_mutex. kallsyms searches all symbols of a
+ * module for an address, so each registration looks its symbol up once.
+ */
+static struct kprobe_symbol last_symbol;
+
 /**
  * kprobe_lookup_name() - find the address of a function
  * @name: name of the function, or "module:function"
@@ -72,21 +78,43 @@ static bool kprobe_is_start_of_text(const char *sym)
 	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
 }
 
-/**
- * kprobe_find_address() - compute the address to probe
- * @addr: an address, or NULL if @sym is given; result: the address to probe
- * @sym: name of a function, or NULL if @addr is given
- * @offset: offset in bytes from @addr or @sym
- * @entry: result: the start of the function if the address counts as its entry, otherwise 0
- *
- * Context: sleeps.
- *
- * Return: %KPROBE_WHY_NONE, or the reason why there is no such address.
- */
-enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
-				       unsigned long offset, unsigned long *entry)
+static bool kprobe_look_up(unsigned long addr, struct kprobe_symbol *symbol)
 {
-	unsigned long size, base, within;
+	unsigned long offset;
+
+	if (!kallsyms_lookup(addr, &symbol->size, &offset, NULL, symbol->name)) {
+		symbol->size = 0;
+		return false;
+	}
+	symbol->start = addr - offset;
+	return true;
+}
+
+/**
+ * kprobe_symbol_at() - find the symbol that contains an address
+ * @addr: an address that kprobe_find_address() has returned since kprobe_mutex was taken
+ *
+ * Before the module of @addr is unloaded and another one can be probed, notifiers take
+ * kprobe_mutex. So the symbol is still that of @addr, unless registering is refused anyway.
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: the symbol, valid until the next call or until kprobe_mutex is released; or NULL.
+ */
+const struct kprobe_symbol *kprobe_symbol_at(unsigned long addr)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	if (addr - last_symbol.start < last_symbol.size || kprobe_look_up(addr, &last_symbol))
+		return &last_symbol;
+	return NULL;
+}
+
+/* kprobe_find_address(), with a place for the symbol */
+static enum kprobe_reason
+kprobe_find_in_symbol(kprobe_opcode_t **addr, const char *sym, unsigned long offset,
+		      unsigned long *entry, struct kprobe_symbol *symbol)
+{
+	unsigned long base, within;
 	bool is_entry;
 
 	if (!*addr == !sym)
@@ -99,8 +127,9 @@ enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 	}
 	if (base + offset < base)
 		return KPROBE_WHY_OFFSET_WRAPS;
-	if (!kallsyms_lookup_size_offset(base + offset, &size, &within))
+	if (!kprobe_look_up(base + offset, symbol))
 		return KPROBE_WHY_NO_FUNCTION;
+	within = base + offset - symbol->start;
 	/*
 	 * Refuse an offset that leads into the middle of another symbol. Its first byte is
 	 * accepted, since kprobe events accept the size of @sym as offset.
@@ -111,6 +140,24 @@ enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 	*addr = arch_adjust_kprobe_addr(base, within, &is_entry);
 	*entry = is_entry ? base : 0;
 	return KPROBE_WHY_NONE;
+}
+
+/**
+ * kprobe_find_address() - compute the address to probe
+ * @addr: an address, or NULL if @sym is given; result: the address to probe
+ * @sym: name of a function, or NULL if @addr is given
+ * @offset: offset in bytes from @addr or @sym
+ * @entry: result: the start of the function if the address counts as its entry, otherwise 0
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ *
+ * Return: %KPROBE_WHY_NONE, or the reason why there is no such address.
+ */
+enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
+				       unsigned long offset, unsigned long *entry)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	return kprobe_find_in_symbol(addr, sym, offset, entry, &last_symbol);
 }
 
 /**
@@ -127,10 +174,11 @@ enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset)
 {
+	struct kprobe_symbol symbol;
 	enum kprobe_reason why;
 	unsigned long entry;
 
-	why = kprobe_find_address(&addr, sym, offset, &entry);
+	why = kprobe_find_in_symbol(&addr, sym, offset, &entry, &symbol);
 	if (!why)
 		return entry ? 0 : -EINVAL;
 	return kprobe_reason_errno(why);
@@ -187,7 +235,7 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 		why = KPROBE_WHY_INIT_FREED;
 	else if (!mod && !core_kernel_text(addr))
 		why = KPROBE_WHY_NO_TEXT;
-	else if (within_kprobe_blacklist(addr))
+	else if (kprobe_blacklist_refuses(addr))
 		why = KPROBE_WHY_BLACKLISTED;
 	else
 		why = kprobe_reserved_site(addr, mod, site);

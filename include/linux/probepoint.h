@@ -15,6 +15,7 @@
 #define _LINUX_PROBEPOINT_H
 
 #include <linux/hash.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/rbtree.h>
@@ -342,6 +343,20 @@ void probepoint_call_post(struct probepoint *pp, struct pt_regs *regs, struct kp
 	WRITE_ONCE(*running, set->post_probe);
 	set->post_handler(set->post_probe, regs, 0);
 }
+
+/**
+ * struct kprobe_symbol - the symbol that contains an address
+ * @start: its address
+ * @size: its size; 0 if there is none
+ * @name: its name
+ */
+struct kprobe_symbol {
+	unsigned long start;
+	unsigned long size;
+	char name[KSYM_NAME_LEN];
+};
+
+const struct kprobe_symbol *kprobe_symbol_at(unsigned long addr);
 
 bool probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs, int trapnr);
 void probepoint_count_missed(struct probepoint *pp);

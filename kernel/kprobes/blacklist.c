@@ -230,17 +230,15 @@ blacklist_function_range(const struct kprobe_blacklist *b, unsigned long addr)
 	return NULL;
 }
 
-/* If the symbol at @addr is NAME.SUFFIX, return the address of function NAME; otherwise 0. */
-static unsigned long blacklist_whole_function(unsigned long addr)
+/* If @symbol is NAME.SUFFIX, return the address of function NAME; otherwise 0. */
+static unsigned long blacklist_whole_function(const char *symbol)
 {
-	char name[KSYM_NAME_LEN], *dot;
+	const char *dot = strchr(symbol, '.');
+	char name[KSYM_NAME_LEN];
 
-	if (lookup_symbol_name(addr, name))
+	if (!dot || dot == symbol)
 		return 0;
-	dot = strchr(name, '.');
-	if (!dot || dot == name)
-		return 0;
-	*dot = '\0';
+	strscpy(name, symbol, dot - symbol + 1);
 	return (unsigned long)kprobe_lookup_name(name, 0);
 }
 
@@ -256,9 +254,11 @@ static unsigned long blacklist_whole_function(unsigned long addr)
 bool kprobe_blacklist_find(unsigned long addr, struct kprobe_range *entry)
 {
 	const struct kprobe_blacklist *b = kprobe_blacklist_get();
-	const struct kprobe_range *r = blacklist_function_range(b, addr) ?:
-				       blacklist_function_range(b, blacklist_whole_function(addr));
+	const struct kprobe_range *r = blacklist_function_range(b, addr);
+	const struct kprobe_symbol *symbol = kprobe_symbol_at(addr);
 
+	if (!r && symbol)
+		r = blacklist_function_range(b, blacklist_whole_function(symbol->name));
 	if (r)
 		*entry = *r;
 	return r;
@@ -287,6 +287,13 @@ static bool blacklist_contains(unsigned long addr)
 	return lo && addr < b->range[lo - 1].max_end;
 }
 
+static bool blacklist_contains_whole(const char *symbol)
+{
+	unsigned long whole = blacklist_whole_function(symbol);
+
+	return whole && blacklist_contains(whole);
+}
+
 /**
  * within_kprobe_blacklist() - is an address on the blacklist?
  * @addr: address of code
@@ -300,14 +307,31 @@ static bool blacklist_contains(unsigned long addr)
  */
 bool within_kprobe_blacklist(unsigned long addr)
 {
-	unsigned long whole;
+	char name[KSYM_NAME_LEN];
 
 	if (blacklist_contains(addr))
 		return true;
-	whole = blacklist_whole_function(addr);
-	return whole && blacklist_contains(whole);
+	return !lookup_symbol_name(addr, name) && blacklist_contains_whole(name);
 }
 EXPORT_SYMBOL_IF_KUNIT(within_kprobe_blacklist);
+
+/**
+ * kprobe_blacklist_refuses() - is the address of a probe on the blacklist?
+ * @addr: the address, for which kprobe_find_address() has found the symbol
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: what within_kprobe_blacklist() would return.
+ */
+bool kprobe_blacklist_refuses(unsigned long addr)
+{
+	const struct kprobe_symbol *symbol;
+
+	if (blacklist_contains(addr))
+		return true;
+	symbol = kprobe_symbol_at(addr);
+	return symbol && blacklist_contains_whole(symbol->name);
+}
 
 /**
  * kprobe_blacklist_del_range() - remove text that is about to be freed

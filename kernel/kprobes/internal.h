@@ -350,6 +350,7 @@ extern unsigned long __stop_kprobe_blacklist[];
 
 /* blacklist.c */
 void kprobe_blacklist_init(void);
+bool kprobe_blacklist_refuses(unsigned long addr);
 void kprobe_blacklist_del_range(unsigned long start, unsigned long end);
 
 #ifdef CONFIG_MODULES

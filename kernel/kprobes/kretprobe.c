@@ -42,17 +42,19 @@ static int kretprobes_claim(struct kretprobe *rp)
  * @addr: the address
  * @is_entry: @addr is the entry of a function
  *
+ * Context: kprobe_mutex is held.
+ *
  * Return: %KPROBE_WHY_NONE, or the reason why not.
  */
 enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry)
 {
-	unsigned long size, offset;
+	const struct kprobe_symbol *symbol = kprobe_symbol_at(addr);
 	int i;
 
-	if (!is_entry || !kallsyms_lookup_size_offset(addr, &size, &offset))
+	if (!is_entry || !symbol)
 		return KPROBE_WHY_RETURN_INSIDE;
 	for (i = 0; i < kretprobe_blacklist_size; i++)
-		if (kretprobe_blacklist[i].addr == (void *)(addr - offset))
+		if (kretprobe_blacklist[i].addr == (void *)symbol->start)
 			return KPROBE_WHY_RETURN_EXCLUDED;
 	return KPROBE_WHY_NONE;
 }

@@ -217,20 +217,21 @@ static void kprobe_check_last_decoding(void)
 static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct insn *insn,
 						    u8 buf[MAX_INSN_SIZE], struct x86_decoding *d)
 {
-	unsigned long size, offset, at, end;
+	const struct kprobe_symbol *symbol = kprobe_symbol_at(addr);
+	unsigned long at, end;
 	int i;
 
 	*d = (struct x86_decoding){};
-	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+	if (!symbol)
 		return KPROBE_WHY_NO_FUNCTION;
-	at = addr - offset;
-	end = at + size;
+	at = symbol->start;
+	end = at + symbol->size;
 	kprobe_check_last_decoding();
 	if (last_decoding.function == at && last_decoding.at <= addr) {
 		*d = last_decoding;
 		at = d->at;
 	}
-	d->function = addr - offset;
+	d->function = symbol->start;
 
 	for (;;) {
 		scoped_guard(mutex, &text_mutex) {
@@ -273,10 +274,10 @@ static bool kprobe_sti_is_safe(unsigned long addr)
  */
 static bool kprobe_is_in_padding(unsigned long addr)
 {
-	char name[KSYM_NAME_LEN];
+	const struct kprobe_symbol *symbol = kprobe_symbol_at(addr);
 
-	return !lookup_symbol_name(addr, name) &&
-	       (strstarts(name, "__pfx_") || strstarts(name, "__cfi_"));
+	return symbol &&
+	       (strstarts(symbol->name, "__pfx_") || strstarts(symbol->name, "__cfi_"));
 }
 
 /**
@@ -297,11 +298,12 @@ bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr)
 	unsigned long target, size, offset;
 	u8 next;
 
+	/* The symbol last: it takes longest, and hardly any call is before an int3. */
 	return x86_insn_kind(insn) == X86_KIND_CALL && x86_insn_branches(insn, addr, &target) &&
-	       kallsyms_lookup_size_offset(addr, &size, &offset) &&
-	       target - (addr - offset) < size &&
 	       x86_kprobe_read_original(addr + insn->length, &next, sizeof(next)) &&
-	       next == INT3_INSN_OPCODE;
+	       next == INT3_INSN_OPCODE &&
+	       kallsyms_lookup_size_offset(addr, &size, &offset) &&
+	       target - (addr - offset) < size;
 }
 
 /* With kCFI, the compiler puts these instructions before an indirect call: */

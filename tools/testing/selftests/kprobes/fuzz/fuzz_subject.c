@@ -67,6 +67,15 @@ int lookup_symbol_name(unsigned long addr, char *name)
 	return 0;
 }
 
+const struct kprobe_symbol *kprobe_symbol_at(unsigned long addr)
+{
+	static struct kprobe_symbol symbol;
+
+	symbol.start = addr;
+	symbol.size = 64;
+	return &symbol;
+}
+
 kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp)
 {
 	return (void *)(FUZZ_SLOTS + fuzz_slots_used++ * KPROBE_SLOT_SIZE);

@@ -223,6 +223,13 @@ struct kprobe_explanation {
 	} exec[2];
 };
 
+struct kprobe_symbol {
+	unsigned long start, size;
+	char name[KSYM_NAME_LEN];
+};
+
+const struct kprobe_symbol *kprobe_symbol_at(unsigned long addr);
+
 struct kprobe_level {
 	struct kprobe *probe;
 };
