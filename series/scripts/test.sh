@@ -20,8 +20,8 @@ shift
 start=$(date +%s)
 
 # clients-ftrace.sh takes long and has little to do with probes, see `make test-clients`
-clients=(clients-bpf clients-bpf-events clients-dynevents clients-events clients-inject
-	clients-kernel clients-perf clients-together)
+clients=(clients-bpf clients-bpf-events clients-bpf-multi clients-dynevents clients-events
+	clients-inject clients-kernel clients-perf clients-together)
 plain=()
 asked=()
 read -ra suites <<<"${SUITE:-}"

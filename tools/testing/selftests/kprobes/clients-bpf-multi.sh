@@ -228,7 +228,7 @@ under_load() {
 		kp_cl_inner
 	call load 4
 	n=0
-	while [ $n -lt 20 ]; do
+	while [ $n -lt 10 ]; do
 		linked :
 		n=$((n + 1))
 	done
