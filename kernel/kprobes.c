@@ -101,7 +101,7 @@ static bool kprobe_look_up(unsigned long addr, struct kprobe_symbol *symbol)
  *
  * Return: the symbol, valid until the next call or until kprobe_mutex is released; or NULL.
  */
-const struct kprobe_symbol *kprobe_symbol_at(unsigned long addr)
+struct kprobe_symbol *kprobe_symbol_at(unsigned long addr)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	if (addr - last_symbol.start < last_symbol.size || kprobe_look_up(addr, &last_symbol))

@@ -356,7 +356,7 @@ struct kprobe_symbol {
 	char name[KSYM_NAME_LEN];
 };
 
-const struct kprobe_symbol *kprobe_symbol_at(unsigned long addr);
+struct kprobe_symbol *kprobe_symbol_at(unsigned long addr);
 
 bool probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs, int trapnr);
 void probepoint_count_missed(struct probepoint *pp);

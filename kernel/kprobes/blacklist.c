@@ -230,16 +230,21 @@ blacklist_function_range(const struct kprobe_blacklist *b, unsigned long addr)
 	return NULL;
 }
 
-/* If @symbol is NAME.SUFFIX, return the address of function NAME; otherwise 0. */
-static unsigned long blacklist_whole_function(const char *symbol)
+/*
+ * If @symbol is NAME.SUFFIX, return the address of function NAME; otherwise 0. @symbol is changed
+ * meanwhile: a copy would take much of the stack.
+ */
+static unsigned long blacklist_whole_function(char *symbol)
 {
-	const char *dot = strchr(symbol, '.');
-	char name[KSYM_NAME_LEN];
+	char *dot = strchr(symbol, '.');
+	unsigned long whole;
 
 	if (!dot || dot == symbol)
 		return 0;
-	strscpy(name, symbol, dot - symbol + 1);
-	return (unsigned long)kprobe_lookup_name(name, 0);
+	*dot = '\0';
+	whole = (unsigned long)kprobe_lookup_name(symbol, 0);
+	*dot = '.';
+	return whole;
 }
 
 /**
@@ -255,7 +260,7 @@ bool kprobe_blacklist_find(unsigned long addr, struct kprobe_range *entry)
 {
 	const struct kprobe_blacklist *b = kprobe_blacklist_get();
 	const struct kprobe_range *r = blacklist_function_range(b, addr);
-	const struct kprobe_symbol *symbol = kprobe_symbol_at(addr);
+	struct kprobe_symbol *symbol = kprobe_symbol_at(addr);
 
 	if (!r && symbol)
 		r = blacklist_function_range(b, blacklist_whole_function(symbol->name));
@@ -287,7 +292,7 @@ static bool blacklist_contains(unsigned long addr)
 	return lo && addr < b->range[lo - 1].max_end;
 }
 
-static bool blacklist_contains_whole(const char *symbol)
+static bool blacklist_contains_whole(char *symbol)
 {
 	unsigned long whole = blacklist_whole_function(symbol);
 
@@ -325,7 +330,7 @@ EXPORT_SYMBOL_IF_KUNIT(within_kprobe_blacklist);
  */
 bool kprobe_blacklist_refuses(unsigned long addr)
 {
-	const struct kprobe_symbol *symbol;
+	struct kprobe_symbol *symbol;
 
 	if (blacklist_contains(addr))
 		return true;

@@ -67,7 +67,7 @@ int lookup_symbol_name(unsigned long addr, char *name)
 	return 0;
 }
 
-const struct kprobe_symbol *kprobe_symbol_at(unsigned long addr)
+struct kprobe_symbol *kprobe_symbol_at(unsigned long addr)
 {
 	static struct kprobe_symbol symbol;
 

@@ -228,7 +228,7 @@ struct kprobe_symbol {
 	char name[KSYM_NAME_LEN];
 };
 
-const struct kprobe_symbol *kprobe_symbol_at(unsigned long addr);
+struct kprobe_symbol *kprobe_symbol_at(unsigned long addr);
 
 struct kprobe_level {
 	struct kprobe *probe;
