@@ -213,7 +213,8 @@ module_stays() {
 
 thousand() {
 	# shellcheck disable=SC2046 # words
-	addresses $(awk -v i="$INSIDE" 'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }')
+	addresses $(awk -v i="$INSIDE" \
+		'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }')
 	linked "echo 2 >$CLIENTS/many; cp $KPROBES/list $TMP/listed"
 	info_is 1000 0
 	lines_are "cookies" "$TMP/linked" '^cookie [0-9]* count 2 func_ip 0$' 1000
