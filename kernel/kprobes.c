@@ -320,8 +320,8 @@ static void kprobe_registered(struct kprobe *p, enum kprobe_reason why, bool aga
 }
 
 /*
- * Put one probe on a batch, or let it wait for its module; @again if it has waited. Return: 0; or an errno, and only the
- * refusal of @p has changed.
+ * Put one probe on a batch, or let it wait for its module; @again if it has waited. Return: 0; or
+ * an errno, and only the refusal of @p has changed.
  */
 static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes)
 {

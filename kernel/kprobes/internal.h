@@ -372,8 +372,8 @@ static inline bool kprobe_is_waiting(const struct kprobe *p)
 	return p->point == &kprobe_waiting;
 }
 #else
-static inline enum kprobe_reason kprobe_module_check(const struct module *mod,
-						      unsigned long addr)
+static inline
+enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long addr)
 {
 	return KPROBE_WHY_NO_TEXT;
 }

@@ -130,7 +130,8 @@ check_design()
 		named '``\K[A-Za-z_]\w+(?=``)'
 	} | while IFS= read -r name; do
 		grep -qw -e "$name" "$work/code" ||
-			grep -rqw -e "$name" "$tree/arch/x86" "$tree/arch/Kconfig" ||
+			grep -rqw -e "$name" "$tree/arch/x86" "$tree/arch/Kconfig" "$tree/kernel" \
+				"$tree/include/linux" ||
 			echo "$design: there is no $name"
 	done
 }

@@ -60,9 +60,6 @@ struct jump_group {
 	unsigned long start, end;
 };
 
-#define for_each_jump(jump, g) \
-	for ((jump) = (g)->first; (jump) <= (g)->last; (jump)++)
-
 static void safety_refuse(struct kprobe_jump *jump, enum kprobe_reason why)
 {
 	if (!jump->refusal)
@@ -73,7 +70,7 @@ static void safety_refuse_all(struct jump_group *g, enum kprobe_reason why)
 {
 	struct kprobe_jump *jump;
 
-	for_each_jump(jump, g)
+	for (jump = g->first; jump <= g->last; jump++)
 		safety_refuse(jump, why);
 }
 
@@ -81,7 +78,7 @@ static bool safety_all_refused(const struct jump_group *g)
 {
 	struct kprobe_jump *jump;
 
-	for_each_jump(jump, g)
+	for (jump = g->first; jump <= g->last; jump++)
 		if (!jump->refusal)
 			return false;
 	return true;
@@ -266,7 +263,7 @@ static noinline void safety_check_hot_parts(struct jump_group *g)
 		safety_refuse_all(g, KPROBE_WHY_JUMP_INDIRECT);
 }
 
-/* Without IBT, refuse the jumps if @insn, or the .cold part that it branches to, jumps indirectly. */
+/* Without IBT, refuse the jumps if @insn, or a .cold part that it leads to, jumps indirectly. */
 static void safety_check_indirect_jumps(struct jump_group *g, struct insn *insn, unsigned long at)
 {
 	unsigned long target;
@@ -304,7 +301,7 @@ static void safety_check_targets(struct jump_group *g, struct insn *insn, unsign
 
 	if (!branches && !loads)
 		return;
-	for_each_jump(jump, g) {
+	for (jump = g->first; jump <= g->last; jump++) {
 		if (!safety_concerns(g, jump, at, end))
 			continue;
 		if (branches && safety_is_in_jtpr(jump, target))
@@ -333,7 +330,7 @@ static void safety_decode_symbol(struct jump_group *g, unsigned long start, unsi
 		if (!x86_kprobe_decode_text(at, end, &insn, buf)) {
 			if (safety_is_filler(at, end))
 				break;
-			for_each_jump(jump, g)
+			for (jump = g->first; jump <= g->last; jump++)
 				if (safety_concerns(g, jump, at, end))
 					safety_refuse(jump, KPROBE_WHY_JUMP_UNDECODED);
 			return;
@@ -356,7 +353,7 @@ static void safety_decode_symbol(struct jump_group *g, unsigned long start, unsi
 	}
 	if (!own)
 		return;
-	for_each_jump(jump, g)
+	for (jump = g->first; jump <= g->last; jump++)
 		if (jump->dcr_size < KPROBE_JUMP_SIZE)
 			safety_refuse(jump, KPROBE_WHY_JUMP_END);
 }
@@ -457,7 +454,7 @@ int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 		safety_decode_around(&g);
 		if (!safety_all_refused(&g))
 			safety_check_hot_parts(&g);
-		for_each_jump(jump, &g) {
+		for (jump = g.first; jump <= g.last; jump++) {
 			if (!jump->refusal)
 				safety_check_reserved(jump);
 			if (!jump->refusal)

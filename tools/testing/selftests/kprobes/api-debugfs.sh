@@ -312,7 +312,8 @@ missed_has_format() {
 	causes='nested [0-9]+  pool [0-9]+  maxactive [0-9]+  ended [0-9]+  unreturned [0-9]+'
 	put $MISSED/run nested
 	must grep -q . $KPROBES/missed
-	! grep -v -E "^[0-9a-f]{8,16}  [0-9]+  $causes  [krj]  [^ ]+\\+0x[0-9a-f]+(  \\[?[a-z0-9_]+\\]?)?$" \
+	place='[krj]  [^ ]+\+0x[0-9a-f]+(  \[?[a-z0-9_]+\]?)?'
+	! grep -v -E "^[0-9a-f]{8,16}  [0-9]+  $causes  $place$" \
 		$KPROBES/missed >"$TMP/malformed" || failed "$(cat "$TMP/malformed")"
 }
 

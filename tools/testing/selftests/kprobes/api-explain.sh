@@ -752,8 +752,10 @@ elsewhere() {
 every_reason_was_seen() {
 	elsewhere | sort -u - "$TMP/seen" >"$TMP/known"
 	sort "$TMP/table" >"$TMP/sorted"
-	equal "reasons that nothing has provoked" "$(grep -v -x -F -f "$TMP/known" "$TMP/sorted")" ""
-	equal "reasons that are not in the table" "$(grep -v -x -F -f "$TMP/sorted" "$TMP/known")" ""
+	equal "reasons that nothing has provoked" \
+		"$(grep -v -x -F -f "$TMP/known" "$TMP/sorted")" ""
+	equal "reasons that are not in the table" \
+		"$(grep -v -x -F -f "$TMP/sorted" "$TMP/known")" ""
 	ktap_print_msg "$(sort -u "$TMP/seen" | grep -c .) of $(grep -c . "$TMP/table") seen"
 }
 

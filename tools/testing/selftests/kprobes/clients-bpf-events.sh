@@ -163,8 +163,8 @@ sleepable_refused() {
 	done
 }
 
-# helpers_succeed LOCATION: in each of five contexts, programs can record a stack, update a hash map,
-# write to a ring buffer and send a signal. In the two of a task they can write to its memory.
+# helpers_succeed LOCATION: in each of five contexts, programs can record a stack, update a hash
+# map, write to a ring buffer and send a signal. In the two of a task they can write to its memory.
 helpers_succeed() {
 	run helpers "$BPF_PROBE" -h "$1" "$CLIENTS/contexts"
 	equal "$1: helpers that succeeded" "$(awk '{ print $2 }' "$TMP/helpers" | paste -sd' ')" \

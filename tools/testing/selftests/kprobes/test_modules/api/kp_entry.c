@@ -104,16 +104,14 @@ static void kp_entry_handlers(struct kunit *test)
 }
 
 #ifdef CONFIG_X86
-asm(
-	".pushsection .text, \"ax\"\n\t"
+asm(".pushsection .text, \"ax\"\n\t"
 	".type kp_entry_insns, @function\n"
 	"kp_entry_insns:\n\t"
 	"nop\n\t"
 	"nop\n\t"
 	ASM_RET
 	".size kp_entry_insns, . - kp_entry_insns\n\t"
-	".popsection"
-);
+	".popsection");
 
 /* Inside a function, and at the entry of one that begins with no endbr */
 static void kp_entry_inside(struct kunit *test)
