@@ -64,11 +64,11 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
 	case KPROBE_WHY_MODULE_INIT:
 	case KPROBE_WHY_MODULE_GOES:
 		return true;
-	case KPROBE_WHY_NO_SYMBOL:
-		scoped_guard(preempt) {
-			mod = find_module(name);
-			return !mod || !kprobe_module_ready(mod);
-		}
+	case KPROBE_WHY_NO_SYMBOL: {
+		guard(preempt)();
+		mod = find_module(name);
+		return !mod || !kprobe_module_ready(mod);
+	}
 	default:
 		return false;
 	}
