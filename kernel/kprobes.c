@@ -385,7 +385,7 @@ static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 	kprobe_refused(kps[culprit], why, err);
 }
 
-/* Take a probe away from its probepoint, or from those that wait. */
+/* Detach a probe from its probepoint, or end its wait for a module. */
 static void kprobe_detach(struct kprobe *p, struct list_head *changes)
 {
 	if (kprobe_is_waiting(p))

@@ -5,8 +5,8 @@
  * A probe with %KPROBE_FLAG_WAIT whose symbol_name has the name of a module may be registered
  * while that module is not loaded. It is then attached to kprobe_waiting, which is no probepoint of
  * an address: it is always GONE, is in neither the tree nor the table, and no hit finds it. The
- * second notifier below registers the probe when the module comes. When the module's text goes,
- * modules.c moves the probe back.
+ * notifier below registers the probe when the module is loaded. Before the text of the module is
+ * freed, probepoint_kill() lets the probe wait again.
  *
  * kprobe_mutex guards the probes of kprobe_waiting.
  */
@@ -88,6 +88,7 @@ void kprobe_wait(struct kprobe *p)
 	list_add_tail(&p->list, &kprobe_waiting.probes);
 	p->point = &kprobe_waiting;
 	p->by_symbol = true;
+	p->given = NULL;
 	p->flags &= KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT;
 }
 
@@ -132,23 +133,21 @@ static bool waiting_is_for(const struct kprobe *p, const struct module *mod)
  */
 static void waiting_module_coming(const struct module *mod)
 {
-	struct kprobe *p, *next, **kps;
-	unsigned int nr = 0;
+	struct kprobe *p, *next, **kps __free(kvfree) = NULL;
+	unsigned int nr = 0, i = 0;
 
 	list_for_each_entry(p, &kprobe_waiting.probes, list)
 		nr += waiting_is_for(p, mod);
-	kps = kvmalloc_array(nr, sizeof(*kps), GFP_KERNEL);
-	if (nr && kps) {
-		nr = 0;
-		list_for_each_entry(p, &kprobe_waiting.probes, list)
-			if (waiting_is_for(p, mod))
-				kps[nr++] = p;
-		if (!waiting_register(kps, nr))
-			nr = 0;
-	}
-	kvfree(kps);
 	if (!nr)
 		return;
+	kps = kvmalloc_array(nr, sizeof(*kps), GFP_KERNEL);
+	if (kps) {
+		list_for_each_entry(p, &kprobe_waiting.probes, list)
+			if (waiting_is_for(p, mod))
+				kps[i++] = p;
+		if (!waiting_register(kps, nr))
+			return;
+	}
 	/* Probes that are refused go to the end of the list, so count. */
 	list_for_each_entry_safe(p, next, &kprobe_waiting.probes, list) {
 		if (!waiting_is_for(p, mod))
@@ -162,9 +161,10 @@ static void waiting_module_coming(const struct module *mod)
 
 static int kprobe_waiting_notify(struct notifier_block *nb, unsigned long state, void *data)
 {
+	if (state != MODULE_STATE_COMING)
+		return NOTIFY_OK;
 	guard(mutex)(&kprobe_mutex);
-	if (state == MODULE_STATE_COMING)
-		waiting_module_coming(data);
+	waiting_module_coming(data);
 	return NOTIFY_OK;
 }
 

@@ -194,7 +194,7 @@ struct x86_decoding {
  */
 static struct x86_decoding last_decoding;
 
-/* Forget the last boundary if a module has come since: its text may be at that address. */
+/* Forget the last boundary if a module was loaded since: its text may be at that address. */
 static void kprobe_check_last_decoding(void)
 {
 #ifdef CONFIG_MODULES

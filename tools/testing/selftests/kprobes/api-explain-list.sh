@@ -8,7 +8,6 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-EXPLAIN=$KPROBES/explain
 KPTR=/proc/sys/kernel/kptr_restrict
 
 # list LOCATION: the answer is in $TMP/list
@@ -16,18 +15,6 @@ list() {
 	exec 3<>$EXPLAIN
 	printf '%s\n' "$1" >&3 || failed "'$1' cannot be written to explain"
 	cat <&3 >"$TMP/list" || failed "the list for '$1' cannot be read"
-	exec 3>&-
-}
-
-# answer KEY: what $TMP/answer, for a single location, has for KEY
-answer() {
-	sed -n "s/^$1: //p" "$TMP/answer"
-}
-
-asked() {
-	exec 3<>$EXPLAIN
-	echo "$1" >&3
-	cat <&3 >"$TMP/answer"
 	exec 3>&-
 }
 
@@ -83,7 +70,7 @@ lists_all() {
 
 # line_agrees ADDRESS SYMBOL MODE REST: a line of the list says what a single answer says
 line_agrees() {
-	asked "$2"
+	explained "$2" || failed "'$2' cannot be written to explain"
 	equal "address of $2" "$(answer address)" "$1"
 	wanted=$(answer execution)
 	case $wanted in

@@ -10,7 +10,6 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-EXPLAIN=$KPROBES/explain
 CASES=$DEBUGFS/kp_explain
 REFUSE=/sys/module/kp_explain/parameters/refuse
 DYNDBG=$DEBUGFS/dynamic_debug/control
@@ -48,11 +47,8 @@ seen() {
 # asked LOCATION: asks explain; the answer is in $TMP/answer
 asked() {
 	question=$1
-	exec 3<>$EXPLAIN
 	asked_status=0
-	printf '%s\n' "$1" 2>/dev/null >&3 || asked_status=1
-	cat <&3 >"$TMP/answer"
-	exec 3>&-
+	explained "$1" || asked_status=1
 	sed -n 's/^[a-z-]*reason: //p' "$TMP/answer" >>"$TMP/seen"
 	return $asked_status
 }
@@ -61,10 +57,6 @@ asked() {
 ask_refused() {
 	! asked "$1" || failed "'$1' can be written to explain"
 	cmp -s "$TMP/answer" "$TMP/usage" || failed "'$1' changes what is read"
-}
-
-answer() {
-	sed -n "s/^$1: //p" "$TMP/answer"
 }
 
 # says LINE...: the answer has the line KEY: VALUE, or for ~KEY: PATTERN one that matches, or for

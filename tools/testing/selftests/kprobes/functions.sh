@@ -342,6 +342,23 @@ equal() {
 	[ "$2" = "$3" ] || failed "$1: got '$2', wanted '$3'"
 }
 
+EXPLAIN=$KPROBES/explain
+
+# explained LOCATION: asks kprobes/explain; the answer is in $TMP/answer, also if it is refused
+explained() {
+	exec 3<>$EXPLAIN
+	explained_status=0
+	printf '%s\n' "$1" 2>/dev/null >&3 || explained_status=1
+	cat <&3 >"$TMP/answer"
+	exec 3>&-
+	return $explained_status
+}
+
+# answer KEY: what $TMP/answer has for KEY
+answer() {
+	sed -n "s/^$1: //p" "$TMP/answer"
+}
+
 # at_least WHAT GOT WANTED; at_most WHAT GOT WANTED
 at_least() {
 	[ "${2:-0}" -ge "$3" ] 2>/dev/null || failed "$1: got '$2', wanted $3 or more"

@@ -102,7 +102,7 @@ static void kp_filters_stay(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, pp->filters, first);
 		kp_filters_change(test, pp, both);
 		KUNIT_EXPECT_EQ(test, pp->filters, first);
-		/* The post_handler comes or goes. */
+		/* A post_handler is added or removed. */
 		swap(kp[0].post_handler, kp[1].post_handler);
 		kp_filters_change(test, pp, one);
 		KUNIT_EXPECT_EQ(test, pp->filters, first);
