@@ -124,23 +124,15 @@ duplicates() {
 	has 5 20 0
 }
 
-# explained LOCATION KEY: prints a value of the answer of kprobes/explain
-explained() {
-	{
-		echo "$1" >&3
-		sed -n "s/^$2: //p" <&3
-	} 3<>$KPROBES/explain
-}
-
 # Each instruction is executed in each call, except what follows the return.
 every_instruction() {
-	size=$(explained kp_cl_outer symbol)
+	size=$(explained kp_cl_outer && answer symbol)
 	size=${size##*/}
 	size=$((${size%% *}))
 	set -- kp_cl_outer
 	offset=$BEHIND_FTRACE
 	while [ "$offset" -lt "$size" ]; do
-		[ "$(explained kp_cl_outer+$offset probe)" != yes ] ||
+		[ "$(explained kp_cl_outer+$offset && answer probe)" != yes ] ||
 			set -- "$@" "kp_cl_outer+$offset"
 		offset=$((offset + 1))
 	done
@@ -167,7 +159,7 @@ nothing_stays() {
 	echo 10 >>"$TMP/list"
 	refused 'Invalid argument'
 	# a notrace function: where perf refuses events; and its entry, which fprobe refuses
-	if [ "$(explained kp_cl_failable_plain+4 event)" = no ]; then
+	if [ "$(explained kp_cl_failable_plain+4 && answer event)" = no ]; then
 		addresses "kp_cl_outer$INSIDE" kp_cl_failable_plain+4 kp_cl_inner
 		refused 'Invalid argument'
 	fi

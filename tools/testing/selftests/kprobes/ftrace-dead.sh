@@ -53,14 +53,11 @@ no_more() {
 }
 
 # kprobes/explain gives the reason for the entry of a function.
-explained() {
-	exec 3<>$KPROBES/explain
-	echo kernel_clone >&3
-	cat <&3 >"$TMP/answer"
-	exec 3>&-
-	must grep -q '^probe: no$' "$TMP/answer"
-	must grep -q '^errno: -19$' "$TMP/answer"
-	must grep -q '^reason: the address belongs to ftrace, which has failed$' "$TMP/answer"
+explain_agrees() {
+	must explained kernel_clone
+	equal "probe" "$(answer probe)" no
+	equal "errno" "$(answer errno)" -19
+	equal "reason" "$(answer reason)" "the address belongs to ftrace, which has failed"
 }
 
 are_disabled() {
@@ -90,7 +87,7 @@ check "those that were there are hit" are_hit_still
 check "returns are followed" returns_are_followed
 check "others may join them" may_join
 check "no new ones at entries" no_more 5 kernel_clone
-check "the reason is explained" explained
+check "the reason is explained" explain_agrees
 check "those that were there are disabled" are_disabled
 check "and unregistered" are_unregistered
 check "none comes back" no_more 6 kp_tgt_function
