@@ -119,7 +119,7 @@ verdict "series" "$log"
 
 say "mutants: each applies, and names tests that exist"
 log=$OUT/log/mutants-check.log
-programs=$(test_programs "$TOP")
+programs=$(test_programs "$TOP"; cd "$TOP/$SELFTESTS"; basename -s .sh clients-*.sh)
 for mutant in "$TOP"/series/mutants/*.diff; do
 	patch -d "$TOP" -p1 --fuzz=0 --force --dry-run <"$mutant" >/dev/null 2>&1 ||
 		echo "${mutant#"$TOP"/} does not apply"

@@ -91,13 +91,21 @@ guest=
 # start_guest KIND LOG TEST...: runs tests in the background; returns when QEMU has read the kernel
 start_guest()
 {
-	local variant=${1%%+*} log=$2 console=$COPY/out/log/console-mutant.log words
+	local variant=${1%%+*} log=$2 console=$COPY/out/log/console-mutant.log words root=()
 
 	words=${1#"$variant"}
 	shift 2
+	# Tests of clients need the programs of the host.
+	case " $*" in
+	*" clients-"*)
+		client_packages "$variant"
+		root=(-R)
+		;;
+	esac
 	rm -f "$console"
 	set -m
-	APPEND="${APPEND:-}${words//+/ }" timeout "$GUEST_MAX" "$COPY/series/scripts/guest.sh" "$variant" -n mutant "$@" \
+	APPEND="${APPEND:-}${words//+/ }" timeout "$GUEST_MAX" "$COPY/series/scripts/guest.sh" "$variant" -n mutant \
+		"${root[@]}" "$@" \
 		</dev/null >"$log" 2>&1 &
 	guest=$!
 	set +m

@@ -184,7 +184,7 @@ static void kp_batch_unregister_unregistered(struct kunit *test)
 /* One member waits for a module that does not come. */
 static void kp_batch_waiting_member(struct kunit *test)
 {
-#if __has_include("linux/kprobe_reason.h") && IS_ENABLED(CONFIG_MODULES)
+#if defined(_LINUX_KPROBE_REASON_H) && IS_ENABLED(CONFIG_MODULES)
 	struct kp_batch *batch = kp_batch_new(test);
 	struct kp_probe *waits = kp_of(batch->own[1]), *bad = kp_of(batch->own[3]);
 
