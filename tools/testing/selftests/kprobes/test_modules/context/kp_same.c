@@ -77,7 +77,7 @@ static int __kprobes kp_same_pre(struct kprobe *p, struct pt_regs *regs)
 	}
 	if (!kp.redirect)
 		return 0;
-	regs->ip = (unsigned long)p->addr + (kprobe_ftrace(p) ? MCOUNT_INSN_SIZE : 1);
+	regs->ip = (unsigned long)p->addr + (kprobe_ftrace(p) ? CALL_INSN_SIZE : 1);
 	return 1;
 }
 
