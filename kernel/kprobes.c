@@ -620,6 +620,59 @@ void unregister_kprobe(struct kprobe *p)
 }
 EXPORT_SYMBOL_GPL(unregister_kprobe);
 
+/* Are all of these probes registered? If @text, their text must be there, too. */
+static bool kprobes_registered(struct kprobe **kps, int num, bool text)
+{
+	int i;
+
+	for (i = 0; kps && i < num; i++)
+		if (!kps[i] || !kps[i]->point || (text && kprobe_gone(kps[i])))
+			return false;
+	return kps && num > 0;
+}
+
+/**
+ * disable_kprobes() - stop calling the handlers of several probes
+ * @kps: registered probes
+ * @num: number of probes
+ *
+ * As disable_kprobe() for each of them, but the whole batch costs one wait for running handlers,
+ * and on x86 one synchronisation of all CPUs.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: 0, or what disable_kprobe() returns for one of them; then none has changed. %-EINVAL
+ * also if @kps is NULL or @num is not positive.
+ */
+int disable_kprobes(struct kprobe **kps, int num)
+{
+	bool changed = false;
+	unsigned long gone;
+	LIST_HEAD(changes);
+	int i;
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		if (!kprobes_registered(kps, num, false))
+			return -EINVAL;
+		for (i = 0; i < num; i++) {
+			if (kprobe_has_flag(kps[i], KPROBE_FLAG_DISABLED))
+				continue;
+			kps[i]->flags |= KPROBE_FLAG_DISABLED;
+			if (!kprobe_is_waiting(kps[i]))
+				probepoint_touch(kps[i]->point, &changes);
+			changed = true;
+			cond_resched();
+		}
+		if (changed)
+			kprobe_commit_removal(&changes);
+		gone = handlers_gone;
+	}
+	/* Wait even if another caller has disabled them: handlers may still be running. */
+	cond_synchronize_rcu_expedited(gone);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(disable_kprobes);
+
 /**
  * disable_kprobe() - stop calling the handlers of a probe
  * @kp: a registered probe
@@ -635,25 +688,77 @@ EXPORT_SYMBOL_GPL(unregister_kprobe);
  */
 int disable_kprobe(struct kprobe *kp)
 {
-	unsigned long gone;
-	LIST_HEAD(changes);
-
-	scoped_guard(mutex, &kprobe_mutex) {
-		if (!kp || !kp->point)
-			return -EINVAL;
-		if (!kprobe_has_flag(kp, KPROBE_FLAG_DISABLED)) {
-			kp->flags |= KPROBE_FLAG_DISABLED;
-			if (!kprobe_is_waiting(kp))
-				probepoint_touch(kp->point, &changes);
-			kprobe_commit_removal(&changes);
-		}
-		gone = handlers_gone;
-	}
-	/* Wait even if another caller has disabled it: its handlers may still be running. */
-	cond_synchronize_rcu_expedited(gone);
-	return 0;
+	return disable_kprobes(&kp, 1);
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
+
+/* Undo kprobe_disable_self() of the probes that are being enabled, and are all disabled. */
+static void kprobes_restart(struct kprobe **kps, int num)
+{
+	bool ended = false;
+	int i;
+
+	for (i = 0; i < num; i++)
+		ended |= kps[i]->enabling && kprobe_has_ended(kps[i]);
+	if (!ended)
+		return;
+	/*
+	 * Wait for hits that began before, and for a handler that has claimed the request, but
+	 * has not put it on the list yet.
+	 */
+	synchronize_rcu_expedited();
+	kprobe_disable_requested();
+	for (i = 0; i < num; i++)
+		if (kps[i]->enabling)
+			kprobe_restore_handlers(kps[i]);
+}
+
+/**
+ * enable_kprobes() - call the handlers of several probes again
+ * @kps: registered probes
+ * @num: number of probes
+ *
+ * As enable_kprobe() for each of them, but on x86 one synchronisation of all CPUs arms the whole
+ * batch. If one cannot be enabled, those that were disabled stay so.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: 0, or what enable_kprobe() returns for one of them. %-EINVAL also if @kps is NULL or
+ * @num is not positive.
+ */
+int enable_kprobes(struct kprobe **kps, int num)
+{
+	LIST_HEAD(changes);
+	int i, err;
+
+	guard(mutex)(&kprobe_mutex);
+	kprobe_disable_requested();
+	if (!kprobes_registered(kps, num, true))
+		return -EINVAL;
+	for (i = 0; i < num; i++)
+		kps[i]->enabling = kprobe_has_flag(kps[i], KPROBE_FLAG_DISABLED);
+	kprobes_restart(kps, num);
+	for (i = 0; i < num; i++) {
+		if (!kps[i]->enabling)
+			continue;
+		kps[i]->flags &= ~KPROBE_FLAG_DISABLED;
+		if (!kprobe_is_waiting(kps[i]))
+			probepoint_touch(kps[i]->point, &changes);
+		cond_resched();
+	}
+	err = probepoints_stage(&changes);
+	if (!err)
+		probepoints_commit(&changes);
+	for (i = 0; i < num; i++) {
+		if (err && kps[i]->enabling)
+			kps[i]->flags |= KPROBE_FLAG_DISABLED;
+		kps[i]->enabling = false;
+	}
+	if (err)
+		probepoints_abort(&changes);
+	return err;
+}
+EXPORT_SYMBOL_GPL(enable_kprobes);
 
 /**
  * enable_kprobe() - call the handlers of a probe again
@@ -669,36 +774,7 @@ EXPORT_SYMBOL_GPL(disable_kprobe);
  */
 int enable_kprobe(struct kprobe *kp)
 {
-	LIST_HEAD(changes);
-	int err;
-
-	guard(mutex)(&kprobe_mutex);
-	kprobe_disable_requested();
-	if (!kp || !kp->point || kprobe_gone(kp))
-		return -EINVAL;
-	if (!kprobe_has_flag(kp, KPROBE_FLAG_DISABLED))
-		return 0;
-	if (kprobe_has_ended(kp)) {
-		/*
-		 * Wait for hits that began before, and for a handler that has claimed the
-		 * request, but has not put it on the list yet.
-		 */
-		synchronize_rcu_expedited();
-		kprobe_disable_requested();
-		kprobe_restore_handlers(kp);
-	}
-	kp->flags ^= KPROBE_FLAG_DISABLED;
-	if (kprobe_is_waiting(kp))
-		return 0;
-	probepoint_touch(kp->point, &changes);
-	err = probepoints_stage(&changes);
-	if (!err) {
-		probepoints_commit(&changes);
-		return 0;
-	}
-	kp->flags ^= KPROBE_FLAG_DISABLED;
-	probepoints_abort(&changes);
-	return err;
+	return enable_kprobes(&kp, 1);
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
 

@@ -155,6 +155,7 @@ enum kprobe_flag {
  *	%KPROBE_FLAG_ON_FUNC_ENTRY, for handlers that still run.
  * @by_symbol: for the kernel: @addr is the result of looking @symbol_name up, so that a new
  *	registration looks it up again
+ * @enabling: for the kernel: enable_kprobes() has enabled this one, and may still fail
  * @entry_size: for the kernel: the number of bytes between the start of the function and @addr,
  *	if %KPROBE_FLAG_ON_FUNC_ENTRY is set
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
@@ -187,6 +188,7 @@ struct kprobe {
 	struct arch_specific_insn ainsn;
 	u32 flags;
 	bool by_symbol;
+	bool enabling;
 	u16 entry_size;
 	struct probepoint *point;
 	kprobe_opcode_t *given;
@@ -387,6 +389,8 @@ int register_kprobes(struct kprobe **kps, int num);
 void unregister_kprobes(struct kprobe **kps, int num);
 int disable_kprobe(struct kprobe *kp);
 int enable_kprobe(struct kprobe *kp);
+int disable_kprobes(struct kprobe **kps, int num);
+int enable_kprobes(struct kprobe **kps, int num);
 bool kprobe_disable_self(struct kprobe *p);
 
 struct kprobe * __kprobes get_kprobe(void *addr);
@@ -546,6 +550,10 @@ static inline int enable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
 
 static inline int disable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
 
+static inline int enable_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
+
+static inline int disable_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
+
 static inline bool kprobe_disable_self(struct kprobe *p) { return false; }
 
 static inline struct kprobe *get_kprobe(void *addr) { return NULL; }
@@ -619,6 +627,8 @@ int register_kretprobes(struct kretprobe **rps, int num);
 void unregister_kretprobes(struct kretprobe **rps, int num);
 int disable_kretprobe(struct kretprobe *rp);
 int enable_kretprobe(struct kretprobe *rp);
+int disable_kretprobes(struct kretprobe **rps, int num);
+int enable_kretprobes(struct kretprobe **rps, int num);
 unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri);
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
@@ -720,6 +730,10 @@ static inline void unregister_kretprobes(struct kretprobe **rps, int num) { }
 static inline int disable_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
 
 static inline int enable_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
+
+static inline int disable_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
+
+static inline int enable_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
 
 static inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri) { return NULL; }
 

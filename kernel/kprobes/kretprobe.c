@@ -218,6 +218,39 @@ int enable_kretprobe(struct kretprobe *rp)
 EXPORT_SYMBOL_GPL(enable_kretprobe);
 
 /**
+ * disable_kretprobes() - stop following the calls of several functions
+ * @rps: registered return probes
+ * @num: number of return probes
+ *
+ * Calls that are under way still call the handlers when they return.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: as disable_kprobes().
+ */
+int disable_kretprobes(struct kretprobe **rps, int num)
+{
+	/* A struct kretprobe begins with its struct kprobe. */
+	return disable_kprobes((struct kprobe **)rps, num);
+}
+EXPORT_SYMBOL_GPL(disable_kretprobes);
+
+/**
+ * enable_kretprobes() - follow the calls of several functions again
+ * @rps: registered return probes
+ * @num: number of return probes
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ *
+ * Return: as enable_kprobes().
+ */
+int enable_kretprobes(struct kretprobe **rps, int num)
+{
+	return enable_kprobes((struct kprobe **)rps, num);
+}
+EXPORT_SYMBOL_GPL(enable_kretprobes);
+
+/**
  * kretprobes_init() - look up the functions that must not have return probes
  */
 void __init kretprobes_init(void)

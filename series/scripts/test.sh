@@ -21,7 +21,7 @@ start=$(date +%s)
 
 # clients-ftrace.sh takes long and has little to do with probes, see `make test-clients`
 clients=(clients-bpf clients-bpf-events clients-bpf-multi clients-dynevents clients-events
-	clients-inject clients-kernel clients-perf clients-together)
+	clients-inject clients-kernel clients-perf clients-places clients-together)
 plain=()
 asked=()
 read -ra suites <<<"${SUITE:-}"

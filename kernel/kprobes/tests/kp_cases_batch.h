@@ -213,7 +213,60 @@ static void kp_batch_waiting_member(struct kunit *test)
 #endif
 }
 
+/* disable_kprobes(), enable_kprobes(): all members, or none */
+static void kp_batch_switch(struct kunit *test)
+{
+#ifdef _LINUX_KPROBE_REASON_H
+	struct kp_batch *batch = kp_batch_new(test);
+	struct kprobe *kps[KP_BATCH], *last;
+	int i, hits = 0;
+
+	for (i = 0; i < KP_BATCH; i++)
+		kps[i] = &kp_of(batch->own[i])->kp;
+	last = kps[3];
+	KUNIT_EXPECT_EQ(test, disable_kprobes(kps, KP_BATCH), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enable_kprobes(kps, KP_BATCH), -EINVAL);
+	kp_batch_register(test, batch);
+	KUNIT_EXPECT_EQ(test, disable_kprobes(kps, KP_BATCH), 0);
+	kp_batch_expect_call(test, batch, hits);
+	KUNIT_EXPECT_EQ(test, disable_kprobes(kps, KP_BATCH), 0);
+	KUNIT_EXPECT_EQ(test, KP_API(enable)(batch->own[1]), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobes(kps, KP_BATCH), 0);
+	kp_batch_expect_call(test, batch, ++hits);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobes(NULL, KP_BATCH), -EINVAL);
+	KUNIT_EXPECT_EQ(test, disable_kprobes(kps, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, disable_kprobes(kps, -1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enable_kprobes(NULL, KP_BATCH), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enable_kprobes(kps, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enable_kprobes(kps, -1), -EINVAL);
+
+	kps[3] = &kp_new(test, KP_TARGET)->kp;
+	KUNIT_EXPECT_EQ(test, disable_kprobes(kps, KP_BATCH), -EINVAL);
+	kps[3] = NULL;
+	KUNIT_EXPECT_EQ(test, disable_kprobes(kps, KP_BATCH), -EINVAL);
+	kp_batch_expect_call(test, batch, ++hits);
+
+	kps[3] = last;
+	KUNIT_EXPECT_EQ(test, disable_kprobes(kps, KP_BATCH), 0);
+	kps[3] = NULL;
+	KUNIT_EXPECT_EQ(test, enable_kprobes(kps, KP_BATCH), -EINVAL);
+	kp_batch_expect_call(test, batch, hits);
+	/* A member may be there twice. */
+	kps[3] = kps[0];
+	KUNIT_EXPECT_EQ(test, enable_kprobes(kps, KP_BATCH), 0);
+	KUNIT_EXPECT_EQ(test, KP_TARGET(1), 2);
+	kp_expect_hits(test, kp_of(batch->own[0]), ++hits);
+	KUNIT_EXPECT_EQ(test, disable_kprobes(kps, KP_BATCH), 0);
+	KUNIT_EXPECT_EQ(test, KP_TARGET(1), 2);
+	kp_expect_hits(test, kp_of(batch->own[0]), hits);
+#else
+	kunit_skip(test, "the base kernel has no batches of this kind");
+#endif
+}
+
 #define KP_CASES_BATCH							\
+	KUNIT_CASE(kp_batch_switch),					\
 	KUNIT_CASE(kp_batch_waiting_member),				\
 	KUNIT_CASE(kp_batch_empty),					\
 	KUNIT_CASE(kp_batch_many_addresses),				\

@@ -35,10 +35,28 @@ static void kp_ret_errno_data_size(struct kunit *test)
 	kp_expect_call(test, probe, kp_ret_target, 1);
 }
 
+static void kp_ret_errno_switch(struct kunit *test)
+{
+#ifdef _LINUX_KPROBE_REASON_H
+	struct kp_batch *batch = kp_batch_new(test);
+
+	KUNIT_EXPECT_EQ(test, disable_kretprobes(batch->own, KP_BATCH), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enable_kretprobes(batch->own, KP_BATCH), -EINVAL);
+	kp_batch_register(test, batch);
+	KUNIT_EXPECT_EQ(test, disable_kretprobes(batch->own, KP_BATCH), 0);
+	kp_batch_expect_call(test, batch, 0);
+	KUNIT_EXPECT_EQ(test, enable_kretprobes(batch->own, KP_BATCH), 0);
+	kp_batch_expect_call(test, batch, 1);
+#else
+	kunit_skip(test, "the base kernel has no batches of this kind");
+#endif
+}
+
 static struct kunit_case kp_ret_errno_cases[] = {
 	KP_CASES_ERRNO,
 	KP_CASES_AT_ENTRY,
 	KP_CASES_BATCH,
+	KUNIT_CASE(kp_ret_errno_switch),
 	KUNIT_CASE(kp_ret_errno_switches),
 	KUNIT_CASE(kp_ret_errno_data_size),
 	{}

@@ -27,7 +27,7 @@ enum kp_op {
 	KP_OPTIMIZE,	/* register, wait for all jumps; the optimiser's allocations fail */
 	KP_JOIN,	/* register a second probe with a post_handler at an address */
 	KP_LEAVE,	/* unregister that second probe */
-	KP_ENABLE,	/* enable a disabled probe */
+	KP_ENABLE,	/* enable disabled probes, all at once; the second of several was enabled */
 	KP_REMOVE,	/* unregister probes, all at once */
 	KP_DISABLE,	/* disable probes, one by one */
 };
@@ -182,13 +182,17 @@ static void kp_expect_clean(struct kunit *test)
 
 static void kp_prepare(struct kunit *test)
 {
+	unsigned int i;
+
 	kp_fill();
 	switch (kp_plan->op) {
 	case KP_REGISTER:
 	case KP_OPTIMIZE:
 		return;
 	case KP_ENABLE:
-		kps[0]->flags = KPROBE_FLAG_DISABLED;
+		for (i = 0; i < kp_plan->nr; i++)
+			if (i != 1)
+				kps[i]->flags = KPROBE_FLAG_DISABLED;
 		KUNIT_ASSERT_EQ(test, kp_register(), 0);
 		return;
 	default:
@@ -239,7 +243,7 @@ static int kp_attempt(struct kunit *test, unsigned int nth, bool *failed)
 		unregister_kprobe(&kp_second.rp.kp);
 		break;
 	case KP_ENABLE:
-		ret = enable_kprobe(kps[0]);
+		ret = enable_kprobes(kps, kp_plan->nr);
 		break;
 	case KP_REMOVE:
 		kp_unregister();
@@ -285,6 +289,10 @@ static void kp_expect_failed(struct kunit *test)
 {
 	unsigned int i;
 
+	if (kp_plan->op == KP_ENABLE && kp_plan->nr > 1) {
+		KUNIT_EXPECT_FALSE(test, kprobe_disabled(kps[1]));
+		KUNIT_EXPECT_EQ(test, disable_kprobe(kps[1]), 0);
+	}
 	kp_call(test, kp_plan->op == KP_JOIN, false);
 	switch (kp_plan->op) {
 	case KP_REGISTER:
@@ -304,7 +312,8 @@ static void kp_expect_failed(struct kunit *test)
 		kp_call(test, true, false);
 		break;
 	case KP_ENABLE:
-		KUNIT_EXPECT_TRUE(test, kprobe_disabled(kps[0]));
+		for (i = 0; i < kp_plan->nr; i++)
+			KUNIT_EXPECT_TRUE(test, kprobe_disabled(kps[i]));
 		break;
 	default:
 		KUNIT_FAIL(test, "operation %d may not fail", kp_plan->op);
@@ -406,10 +415,12 @@ KP_CASE(kp_nomem_join_entry,
 	{ .op = KP_JOIN, .entries = true, .nr = 1, .least = 1 })
 KP_CASE(kp_nomem_enable,
 	{ .op = KP_ENABLE, .nr = 1, .least = 1 },
-	{ .op = KP_ENABLE, .nr = 1, .post = 1, .least = 1 })
+	{ .op = KP_ENABLE, .nr = 1, .post = 1, .least = 1 },
+	{ .op = KP_ENABLE, .nr = 3, .least = 2 })
 KP_CASE(kp_nomem_enable_entry,
 	{ .op = KP_ENABLE, .entries = true, .nr = 1, .least = 1 },
-	{ .op = KP_ENABLE, .entries = true, .nr = 1, .post = 1, .least = 1 })
+	{ .op = KP_ENABLE, .entries = true, .nr = 1, .post = 1, .least = 1 },
+	{ .op = KP_ENABLE, .entries = true, .nr = 3, .least = 2 })
 KP_CASE(kp_nomem_remove,
 	{ .op = KP_REMOVE, .nr = 3 },
 	{ .op = KP_DISABLE, .nr = 3, .stride = 7 },

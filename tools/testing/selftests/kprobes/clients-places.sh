@@ -1,0 +1,129 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# One kprobe event with many places: enabled and disabled as one batch, for all of them or none.
+set -eu
+
+# shellcheck source=tools/testing/selftests/kprobes/functions.sh
+. "$(dirname "$0")/functions.sh"
+# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
+. "$(dirname "$0")/functions-clients.sh"
+
+INSIDE=+$BEHIND_FTRACE
+ENABLE=$TRACEFS/events/kprobes/places/enable
+PLACES=1000
+
+# counted: traces the calls of the two functions that switch batches; counts_are ENABLE DISABLE: how
+# often they were called since then
+counted() {
+	printf '%s\n' enable_kprobes disable_kprobes >$TRACEFS/set_ftrace_filter
+	put $TRACEFS/current_tracer function
+	echo >$TRACEFS/trace
+}
+
+counts_are() {
+	cp $TRACEFS/trace "$TMP/trace"
+	put $TRACEFS/current_tracer nop
+	echo >$TRACEFS/set_ftrace_filter
+	lines_are "calls of enable_kprobes()" "$TMP/trace" ': enable_kprobes <-' "$1"
+	lines_are "calls of disable_kprobes()" "$TMP/trace" ': disable_kprobes <-' "$2"
+}
+
+# define KIND: an event with a place in each of the functions
+define() {
+	awk -v kind="$1" -v n=$PLACES 'BEGIN {
+		while (i < n)
+			printf "%s:places kp_clients:kp_many_%03d\n", kind, i++
+	}' >"$TMP/definitions"
+	cat "$TMP/definitions" >>$TRACEFS/kprobe_events || failed "events are refused"
+	equal "definitions" "$(grep -c ':kprobes/places ' $TRACEFS/kprobe_events)" $PLACES
+}
+
+hits() {
+	event_profile places | awk '{ n += $1; missed += $2 } END { print n + 0, missed + 0 }'
+}
+
+# switched KIND: an event of this kind gets all hits while it is enabled, and none afterwards
+switched() {
+	define "$1"
+	call many 1
+	equal "hits of a disabled event" "$(hits)" "0 0"
+	counted
+	put $ENABLE 1
+	call many 2
+	put $ENABLE 0
+	call many 1
+	counts_are 1 1
+	equal "hits and misses" "$(hits)" "$((2 * PLACES)) 0"
+	echo '-:places' >>$TRACEFS/kprobe_events || failed "the event cannot be removed"
+	list_is_empty
+}
+
+# While ftrace is off, probes that use it cannot be enabled.
+all_or_none() {
+	define p
+	# One place that does not use ftrace
+	echo "p:places kp_many_000$INSIDE" >>$TRACEFS/kprobe_events ||
+		failed "kp_many_000$INSIDE is refused"
+	put /proc/sys/kernel/ftrace_enabled 0
+	put_refused $ENABLE 1
+	equal "enable" "$(cat $ENABLE)" 0
+	call many 1
+	equal "hits" "$(hits)" "0 0"
+	put /proc/sys/kernel/ftrace_enabled 1
+	put $ENABLE 1
+	call many 1
+	equal "hits" "$(hits)" "$((PLACES + 1)) 0"
+	put $ENABLE 0
+	call many 1
+	equal "hits" "$(hits)" "$((PLACES + 1)) 0"
+	echo '-:places' >>$TRACEFS/kprobe_events || failed "the event cannot be removed"
+}
+
+# Places in a module that is unloaded are left out.
+module_gone() {
+	define p
+	echo "p:places vfs_read" >>$TRACEFS/kprobe_events || failed "vfs_read is refused"
+	put $ENABLE 1
+	call many 1
+	unload kp_clients
+	put $ENABLE 0
+	before=$(hits)
+	put $ENABLE 1
+	cat /proc/version >/dev/null
+	at_least "hits later" "$(hits | cut -d' ' -f1)" $((${before% *} + 1))
+	load kp_clients
+	call many 1
+	at_least "hits in the module" "$(hits | cut -d' ' -f1)" $((${before% *} + PLACES))
+	put $ENABLE 0
+	echo '-:places' >>$TRACEFS/kprobe_events || failed "the event cannot be removed"
+}
+
+# Events are switched while other CPUs hit them.
+under_load() {
+	add_event 'p:places kp_cl_outer' "p:places kp_cl_outer$INSIDE" \
+		"p:places kp_cl_middle$INSIDE" 'p:places kp_cl_inner'
+	call load 4
+	n=0
+	while [ $n -lt 20 ]; do
+		put $ENABLE 1
+		put $ENABLE 0
+		n=$((n + 1))
+	done
+	call load 0
+	equal "wrong results" "$(cat $CLIENTS/load)" 0
+	echo '-:places' >>$TRACEFS/kprobe_events || failed "the event cannot be removed"
+}
+
+setup_clients
+! on_base_kernel || skip_topic "the base kernel switches one by one"
+load kp_clients
+ktap_set_plan 6
+check_if "has_tracer function" "1,000 functions" switched p
+check_if "has_tracer function" "1,000 return probes" switched r
+check_if "has_tracer function" "a batch that fails leaves nothing enabled" all_or_none
+check "a module with places is unloaded and loaded" module_gone
+check "an event is switched while it is hit" under_load
+unload kp_clients
+check "no event and no probe is left" no_events
+ktap_finished
