@@ -17,6 +17,7 @@ TEXT_HASH=$DEBUGFS/kp_text_hash
 TRACES=/sys/module/kprobe_torture/parameters/traces
 BOOST=/sys/module/kprobes/parameters/boost
 RCU_NORMAL=/sys/kernel/rcu_normal
+BPF_PROBE=$TOPIC_DIR/bpf_probe
 
 begin() {
 	log_mark
@@ -253,6 +254,55 @@ with_hostile_user() {
 		"$TMP/hostile_hits")" 100
 }
 
+# with_links_ready: is there a loader of BPF programs, and does the kernel have kprobe.multi links?
+with_links_ready() {
+	rc=0
+	[ -x "$BPF_PROBE" ] || return 1
+	grep 'torture_' /proc/kallsyms >"$TMP/symbols"
+	: >"$TMP/list"
+	awk '$3 == "torture_leaf" { print $1 }' "$TMP/symbols" >"$TMP/one"
+	"$BPF_PROBE" -k "$TMP/one" : >"$TMP/linked" 2>&1 || rc=$?
+	[ $rc -ne "$KSFT_SKIP" ] || return 1
+	[ $rc -eq 0 ] || failed "no link: $(tail -n 1 "$TMP/linked")"
+}
+
+# BPF programs and an event of tracefs are on entries and inside functions, all in one batch each.
+with_links() {
+	if ! has_events; then
+		skip_case "no kprobe events"
+		return
+	fi
+	SECONDS_EACH=${TORTURE_S:-8}
+	begin
+	if ! with_links_ready; then
+		verdict
+		skip_case "no kprobe.multi links"
+		return
+	fi
+	links=0
+	places="torture_called torture_leaf torture_leaf+$BEHIND_FTRACE
+		torture_calls torture_calls+$BEHIND_FTRACE
+		torture_faults torture_faults+$BEHIND_FTRACE"
+	for place in $places; do
+		echo "p:kp_places kprobe_torture:$place" >>$TRACEFS/kprobe_events ||
+			failed "no $place"
+		awk -v name="${place%+*}" -v offset="${place#"${place%+*}"}" \
+			'$3 == name { print $1 offset }' "$TMP/symbols" >>"$TMP/list"
+	done
+	while lasts || [ $links -lt 4 ]; do
+		put $TRACEFS/events/kprobes/kp_places/enable $((links & 1))
+		must "$BPF_PROBE" -k "$TMP/list" 'sleep 0.1' >"$TMP/linked"
+		links=$((links + 1))
+	done
+	put $TRACEFS/events/kprobes/kp_places/enable 0
+	ktap_print_msg "$links links; $(grep tach "$TMP/linked" | paste -sd" ") microseconds"
+	equal "places that are hit" "$(grep -c 'count [1-9]' "$TMP/linked")" 7
+	at_least "hits of the event" "$(event_profile kp_places |
+		awk '{ n += $1 } END { print n + 0 }')" 7
+	put $TRACEFS/kprobe_events ''
+	verdict
+}
+
 # unless_left_out NUMBER CHECK...: runs CHECK, unless TORTURE_CASE is another number
 unless_left_out() {
 	if [ -n "$ONLY" ] && [ "$ONLY" != "$1" ]; then
@@ -266,7 +316,7 @@ unless_left_out() {
 setup
 has_module kprobe_torture ||
 	skip_topic "kprobe_torture is needed, see CONFIG_KPROBE_TORTURE_TEST"
-ktap_set_plan 9
+ktap_set_plan 10
 check "jumps come and go" unless_left_out 1 with_jumps
 check "tracers come and go" unless_left_out 2 with_tracers
 check "kprobes/enabled switched meanwhile" unless_left_out 3 with_enabled
@@ -276,4 +326,5 @@ check "modules come and go" unless_left_out 6 with_modules
 check "many functions are watched" unless_left_out 7 with_watched_functions
 check "handlers oops" unless_left_out 8 with_oopses
 check "a user is hostile" unless_left_out 9 with_hostile_user
+check "places are attached in batches" unless_left_out 10 with_links
 ktap_finished
