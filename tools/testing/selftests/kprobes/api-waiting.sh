@@ -127,6 +127,26 @@ needs_no_wait() {
 	ctl del 1
 }
 
+# A return probe waits at the entry. One at another address is refused when the module comes.
+return_waits() {
+	unload_target
+	ctl add 0 kp_target:kp_tgt_function return wait
+	ctl add 1 kp_target:kp_tgt_caller+$BEHIND_FTRACE return wait
+	load_target
+	call_target 6
+	hits_are 0 6 1 0
+	equal "returns" "$(ctl_get 0 posts)" 6
+	unload_target
+	load_target
+	call_target 2
+	hits_are 0 8 1 0
+	equal "returns, the second time" "$(ctl_get 0 posts)" 8
+	ctl del 0
+	ctl del 1
+	call_target 1
+	list_is_empty
+}
+
 # Many, by one batch or by the way for when there is no memory for that
 many_wait() {
 	unload_target
@@ -158,7 +178,7 @@ many_wait() {
 
 setup
 [ -e $KPROBES/explain ] || skip_topic "this kernel has no probes that wait"
-ktap_set_plan 8
+ktap_set_plan 9
 load kp_ctl
 check "probes that have no module to wait for" waits_for_nothing_else
 check "they are hit from the init function on" begins_before_init
@@ -166,6 +186,7 @@ check "they wait for the module to come back" waits_again
 check "they are disabled and enabled while they wait" changes_while_waiting
 check "they are unregistered while they wait" ends_while_waiting
 check "the module is there already" needs_no_wait
+check "return probes" return_waits
 check "many of one module" many_wait kp_tgt_function
 check "one of many is refused, when the module comes" many_wait kp_tgt_nokprobe
 unload kp_target

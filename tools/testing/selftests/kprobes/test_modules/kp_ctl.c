@@ -2,9 +2,11 @@
 /*
  * Probes for scripts. /sys/kernel/debug/kp_ctl/cmd takes one command in each write:
  *
- *	add ID WHERE [post] [once] [disabled] [wait]	register a probe that counts its hits;
+ *	add ID WHERE [post] [once] [disabled] [wait] [return]
+ *						register a probe that counts its hits;
  *						with once, it disables itself at a hit, with
- *						wait it waits for its module
+ *						wait it waits for its module, with return
+ *						POSTS counts returns
  *	when MODULE ID WHERE [post] [disabled]	register it while MODULE is coming,
  *	live MODULE ID WHERE [post] [disabled]	when it is live,
  *	going MODULE ID WHERE [post] [disabled]	or while it is going
@@ -38,7 +40,11 @@
 #define KP_CTL_NAME	96
 
 struct kp_ctl_probe {
-	struct kprobe kp;
+	union {
+		struct kprobe kp;
+		struct kretprobe rp;
+	};
+	bool returns;
 	bool registered;
 	int error;
 	atomic_t hits;
@@ -63,6 +69,20 @@ static void __kprobes kp_ctl_post(struct kprobe *kp, struct pt_regs *regs, unsig
 	atomic_inc(&container_of(kp, struct kp_ctl_probe, kp)->posts);
 }
 
+static int __kprobes kp_ctl_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return kp_ctl_pre(&get_kretprobe(ri)->kp, regs);
+}
+
+static int __kprobes kp_ctl_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	if (rp)
+		kp_ctl_post(&rp->kp, regs, 0);
+	return 0;
+}
+
 /* Other kernels do not have it. */
 #if __has_include("linux/kprobe_reason.h")
 static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
@@ -79,14 +99,17 @@ static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
 
 static int kp_ctl_register(struct kp_ctl_probe *probe)
 {
-	probe->error = register_kprobe(&probe->kp);
+	probe->error = probe->returns ? register_kretprobe(&probe->rp) :
+				       register_kprobe(&probe->kp);
 	probe->registered = !probe->error;
 	return probe->error;
 }
 
 static int kp_ctl_unregister(struct kp_ctl_probe *probe)
 {
-	if (probe->registered)
+	if (probe->registered && probe->returns)
+		unregister_kretprobe(&probe->rp);
+	else if (probe->registered)
 		unregister_kprobe(&probe->kp);
 	probe->registered = false;
 	probe->wait_for[0] = '\0';
@@ -210,10 +233,17 @@ static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 			probe->kp.pre_handler = kp_ctl_once;
 		else if (!strcmp(option, "disabled"))
 			probe->kp.flags |= KPROBE_FLAG_DISABLED;
+		else if (!strcmp(option, "return") && IS_ENABLED(CONFIG_KRETPROBES))
+			probe->returns = true;
 		else if (!strcmp(option, "wait") && kp_ctl_wait)
 			probe->kp.flags |= kp_ctl_wait;
 		else
 			return -EINVAL;
+	}
+	if (probe->returns) {
+		probe->kp.pre_handler = NULL;
+		probe->rp.entry_handler = kp_ctl_entry;
+		probe->rp.handler = kp_ctl_return;
 	}
 	return 0;
 }
@@ -298,7 +328,7 @@ static int kp_ctl_probes_show(struct seq_file *m, void *unused)
 	mutex_lock(&kp_ctl_mutex);
 	for (i = 0; i < KP_CTL_PROBES; i++) {
 		probe = &kp_ctl_probes[i];
-		if (!probe->kp.pre_handler)
+		if (!probe->kp.symbol_name && !probe->kp.addr)
 			continue;
 		if (copy_from_kernel_nofault(text, probe->kp.addr, sizeof(text)))
 			memset(text, 0, sizeof(text));
