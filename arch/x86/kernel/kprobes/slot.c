@@ -117,6 +117,8 @@ int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
  */
 int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
 {
+	/* The compiler would use the address five bytes before a target, which has no endbr. */
+	OPTIMIZER_HIDE_VAR(to);
 	if (!slot_fits_s32((long)to - (long)(at + JMP32_INSN_SIZE)))
 		return -EOPNOTSUPP;
 	__text_gen_insn(buf, opcode, (void *)at, (void *)to, JMP32_INSN_SIZE);
