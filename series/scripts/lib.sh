@@ -428,7 +428,7 @@ find_fragments()
 	fragments=()
 	case $variant in
 	plain | debug | kcfi | kcsan) basis=(small x86) ;;
-	default | server | i386 | btf) basis=(default) ;;
+	default | server | i386 | btf) basis=(small default) ;;
 	*) basis=(small foreign) ;;
 	esac
 	for name in config "${basis[@]/#/config.}" "config.$variant"; do

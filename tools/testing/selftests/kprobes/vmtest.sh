@@ -23,7 +23,7 @@ usage()
 {
 	cat <<EOF
 usage: ${0##*/} -b BUILD [option...] [TEST...]
-  -b BUILD    where the kernel was built (O=), see config and config.default
+  -b BUILD    where the kernel was built (O=), see config, config.small and config.default
   -m MODULES  where test_modules/ (and samples/, kunit/, torture/) were built, default: here
   -n NAME     what to call this run, default the last part of BUILD
   -o DIR      where to leave the logs, default BUILD
