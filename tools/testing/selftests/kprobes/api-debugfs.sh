@@ -199,10 +199,7 @@ untouchable_symbols() {
 }
 
 untouchable_is_listed() {
-	if ! is_x86; then
-		skip_case "x86 has a table of names"
-		return
-	fi
+	is_x86 || skip_case "x86 has a table of names" || return 0
 	untouchable_symbols >"$TMP/symbols"
 	at_least "symbols found" "$(grep -c . "$TMP/symbols")" 1
 	awk '
@@ -299,10 +296,7 @@ missed_has_causes() {
 
 # Rethook does not count calls that end without a return.
 missed_has_unreturned() {
-	if ! is_x86; then
-		skip_case "x86 has no rethook"
-		return
-	fi
+	is_x86 || skip_case "x86 has no rethook" || return 0
 	missed_after exit kp_missed_exits 0 0 0 0 1
 	missed_after left kp_missed_target 0 0 0 0 1
 }
@@ -344,18 +338,10 @@ shows_addresses() {
 }
 
 KPTR=/proc/sys/kernel/kptr_restrict
-KPTR_WAS=
-
-# shellcheck disable=SC2317 # called by the trap
-restore_kptr() {
-	restored=$?
-	[ -z "$KPTR_WAS" ] || echo "$KPTR_WAS" >$KPTR
-	return $restored
-}
 
 # These files hide addresses from the readers that /proc/kallsyms hides them from.
 addresses_are_hidden() {
-	KPTR_WAS=$(cat $KPTR)
+	keep $KPTR
 	! has_missed || put $MISSED/run nested
 	for file in list missed blacklist optimizer; do
 		[ -e $KPROBES/$file ] || continue
@@ -367,11 +353,10 @@ addresses_are_hidden() {
 		put $KPTR 2
 		shows_addresses none "$file" cat
 	done
-	put $KPTR "$KPTR_WAS"
+	put_back $KPTR
 }
 
 setup
-trap 'restore_kptr; at_exit' EXIT
 ktap_set_plan 25
 load kp_target
 load kp_ctl

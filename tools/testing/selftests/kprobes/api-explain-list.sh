@@ -249,6 +249,5 @@ check "a module that goes before the list is read" forgets_modules
 check "readers are killed" survives_killed_readers
 check "probes and modules change meanwhile" lists_what_changes
 check "list is empty" list_is_empty
-unload kp_ctl
-unload kp_target
+unload kp_ctl kp_target
 ktap_finished

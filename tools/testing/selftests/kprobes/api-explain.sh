@@ -18,27 +18,6 @@ FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
 KPTR=/proc/sys/kernel/kptr_restrict
 HEX='0x[0-9a-f]*'
 
-# change FILE VALUE: sets one file until change_back, or until the script ends
-change() {
-	[ -e "$TMP/changed" ] || echo "$1 $(cat "$1")" >"$TMP/changed"
-	put "$1" "$2"
-}
-
-change_back() {
-	[ -e "$TMP/changed" ] || return 0
-	while read -r file value; do
-		echo "$value" >"$file"
-	done <"$TMP/changed"
-	rm "$TMP/changed"
-}
-
-# shellcheck disable=SC2317 # called by the trap
-restore() {
-	restored=$?
-	change_back
-	return $restored
-}
-
 # seen REASON...: notes that these reasons were provoked
 seen() {
 	printf '%s\n' "$@" >>"$TMP/seen"
@@ -268,7 +247,7 @@ hides_addresses() {
 	put $KPTR 2
 	answers kp_tgt_nokprobe '~address: 0x0*$' '~range: 0x0*-0x0* kp_tgt_nokprobe'
 	ask_refused "$address"
-	change_back
+	put_back $KPTR
 }
 
 #
@@ -340,9 +319,7 @@ refuses_modules() {
 		left_enoent 52 "the module is being loaded, and cannot be probed yet"
 		ctl del 52
 	fi
-	ctl del 50
-	ctl del 51
-	ctl del 53
+	ctl_del 50 51 53
 }
 
 refuses_returns() {
@@ -407,10 +384,7 @@ one_of_kernel() {
 
 # Sites of the kernel are in one sorted list, those of a module in its tables.
 refuses_kernel_sites() {
-	if ! has_symbol __start___jump_table; then
-		skip_case "no CONFIG_KALLSYMS_ALL"
-		return
-	fi
+	has_symbol __start___jump_table || skip_case "no CONFIG_KALLSYMS_ALL" || return 0
 	one_of_kernel kernel_label "$LABEL"
 	one_of_kernel kernel_bug "$BUG"
 	! has_case static_call || one_of_kernel kernel_call "$STATIC_CALL"
@@ -453,8 +427,7 @@ TOO_FAR="instruction slots are too far from the operand"
 refuses_far_operands() {
 	if ! has_case far; then
 		echo "$TOO_FAR" >>"$TMP/elsewhere"
-		skip_case "operands are not relative to the instruction pointer"
-		return
+		skip_case "operands are not relative to the instruction pointer" || return 0
 	fi
 	far_refused=0
 	for name in far farther; do
@@ -484,14 +457,16 @@ refuses_by_ftrace() {
 		refused|kernel_clone+$((BEHIND_FTRACE - 1))|-84|$FTRACE_BYTES|$entry
 		says|~before: $entry|~after: kernel_clone+0x$BEHIND_FTRACE/
 	EOF
-	! by_ftrace || change $FTRACE_ENABLED 0
-	expect [ -e "$TMP/changed" ] <<-EOF
+	off=no
+	! by_ftrace || off=yes
+	[ $off = no ] || change $FTRACE_ENABLED 0
+	expect [ $off = yes ] <<-EOF
 		refused|kernel_clone|-16|$FTRACE_OFF
 		ctl_refused|add|0|kernel_clone
 		left|0|$FTRACE_OFF
 	EOF
-	change_back
-	by_ftrace || skip_case "no probe is by way of ftrace"
+	[ $off = no ] || put_back $FTRACE_ENABLED
+	by_ftrace || skip_case "no probe is by way of ftrace" || return 0
 }
 
 #
@@ -532,7 +507,7 @@ tells_of_boost() {
 	EOF
 	says "jump: no" \
 		"jump-reason: the parameter kprobes.boost is off, so no detour buffer is made"
-	change_back
+	put_back $BOOST
 }
 
 FIRST_ONLY="post_handlers cannot be called behind the first instruction"
@@ -662,10 +637,7 @@ event_agrees() {
 }
 
 error_log_has_reasons() {
-	if ! has_events; then
-		skip_case "no kprobe events"
-		return
-	fi
+	has_events || skip_case "no kprobe events" || return 0
 	: >"$TMP/logged"
 	for location in kp_tgt_nokprobe start_kernel jiffies 0x1 do_sys_openat2+0x100001; do
 		event_agrees $location p
@@ -675,10 +647,7 @@ error_log_has_reasons() {
 }
 
 events_agree() {
-	if ! has_events; then
-		skip_case "no kprobe events"
-		return
-	fi
+	has_events || skip_case "no kprobe events" || return 0
 	answers kernel_clone "event: yes" !event-reason
 	expect refuses_notrace <<-EOF
 		answers|@plain|probe: yes|event: no|event-reason: $NOTRACE
@@ -711,8 +680,7 @@ NULL="the call names no probe: a pointer is NULL, or the number is 0"
 debug_messages_have_reasons() {
 	if [ ! -w $DYNDBG ]; then
 		echo "$NULL" >>"$TMP/elsewhere"
-		skip_case "no CONFIG_DYNAMIC_DEBUG"
-		return
+		skip_case "no CONFIG_DYNAMIC_DEBUG" || return 0
 	fi
 	put $DYNDBG "func kprobe_refused +p"
 	debug_has 1 "$NULL" put $REFUSE null
@@ -753,7 +721,6 @@ every_reason_was_seen() {
 
 setup
 [ -e $EXPLAIN ] || skip_topic "this kernel has no kprobes/explain"
-trap 'restore; at_exit' EXIT
 : >"$TMP/seen"
 : >"$TMP/elsewhere"
 cases=14
@@ -799,6 +766,5 @@ if is_x86; then
 	unload kp_explain
 fi
 check "list is empty" list_is_empty
-unload kp_ctl
-unload kp_target
+unload kp_ctl kp_target
 ktap_finished

@@ -57,10 +57,6 @@ module_unloads() {
 	unload_target kp_target
 }
 
-has_missed() {
-	[ -e $KPROBES/missed ]
-}
-
 # The request may be pending when the module goes, and when the probe is unregistered.
 once_in_going_module() {
 	for _ in 1 2 3 4 5; do
@@ -203,15 +199,12 @@ refused_module_is_forgotten() {
 	unload_target kp_refuse
 }
 
-has_refuse() {
-	module_file kp_refuse >/dev/null
-}
-
 setup
 ktap_set_plan 24
 load kp_ctl
 load kp_target
-check_if has_missed "probes that disable themselves while their module goes" once_in_going_module
+check_if "[ -e $KPROBES/missed ]" "probes that disable themselves while their module goes" \
+	once_in_going_module
 check "a module's functions are hit" function_is_hit
 check "a module's NOKPROBE_SYMBOL is refused" refused 20 -22 add kp_tgt_nokprobe
 check_if frees_init "a freed init function is refused" refused 20 -2 add kp_tgt_init_function
@@ -233,7 +226,8 @@ check "list is empty once more" list_is_empty
 unload kp_target
 check "text that runs after its probes have gone, breakpoints" text_runs_after_going 0
 check "the same with jumps" text_runs_after_going 1
-check_if has_refuse "a module that another notifier refuses" refused_module_is_forgotten
+check_if "module_file kp_refuse" "a module that another notifier refuses" \
+	refused_module_is_forgotten
 unload kp_ctl
 check "list is empty after all modules went" list_is_empty
 check "kprobes/enabled is as it was" equal "kprobes/enabled" "$(cat $KPROBES/enabled)" 1

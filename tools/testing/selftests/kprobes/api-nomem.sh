@@ -189,8 +189,6 @@ check "files in debugfs are read" files_are_read
 check "questions are answered" questions_are_asked
 check "all are switched off and on" switched
 check "modules come and go" modules_come_and_go
-unload kp_ctl
-unload kp_target
-unload kp_nomem
+unload kp_ctl kp_target kp_nomem
 check "list is empty after rmmod" list_is_empty
 ktap_finished

@@ -9,20 +9,8 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 RCU_NORMAL=/sys/kernel/rcu_normal
-RCU_NORMAL_WAS=
 CPUS=/sys/devices/system/cpu
 KGDBTS=/sys/module/kgdbts/parameters/kgdbts
-
-# shellcheck disable=SC2317 # called by the trap
-restore() {
-	restored=$?
-	[ -z "$RCU_NORMAL_WAS" ] || echo "$RCU_NORMAL_WAS" >$RCU_NORMAL
-	for cpu in "$CPUS"/cpu[0-9]*/online; do
-		[ ! -w "$cpu" ] || echo 1 2>/dev/null >"$cpu" || :
-	done
-	rm -f "$TMP/churning"
-	return $restored
-}
 
 churn_once() {
 	ctl add 10 kp_tgt_plain
@@ -46,15 +34,14 @@ churn_once() {
 
 # After unregister_kprobe() no handler is called, also without expedited grace periods.
 unregisters_normally() {
-	RCU_NORMAL_WAS=$(cat $RCU_NORMAL)
-	put $RCU_NORMAL 1
+	change $RCU_NORMAL 1
 	ctl add 1 kp_tgt_plain
 	call_target 3
 	ctl del 1
 	call_target 3
 	hits_are 1 3
 	churn_once
-	put $RCU_NORMAL "$RCU_NORMAL_WAS"
+	put_back $RCU_NORMAL
 	list_is_empty
 }
 
@@ -100,8 +87,7 @@ cpus_come_and_go() {
 		optimization 0
 		optimization 1
 		ctl disable 20
-		ctl del 20
-		ctl del 21
+		ctl_del 20 21
 		put $KPROBES/enabled 1
 		churned=$((churned + 1))
 	done
@@ -184,31 +170,24 @@ kgdb_beside_probes() {
 	ctl_del 0 1 2 3 4
 }
 
-has_rcu_normal() {
-	[ -w $RCU_NORMAL ]
-}
-
-can_unplug() {
-	[ -w $CPUS/cpu1/online ]
-}
-
 # Kgdb patches text in an exception, for which lockdep would switch itself off until the next boot.
 has_kgdbts() {
 	[ -w $KGDBTS ] && [ ! -e /proc/lockdep ]
 }
 
 setup
-trap 'restore; at_exit' EXIT
+for cpu in "$CPUS"/cpu[0-9]*/online; do
+	[ ! -w "$cpu" ] || keep "$cpu"
+done
 optimization "$(cat $OPTIMIZATION 2>/dev/null || echo 0)"
 ktap_set_plan 6
 load kp_target
 load kp_ctl
 check "probes that come and go, to begin with" churn_once
-check_if has_rcu_normal "no grace period is expedited" unregisters_normally
-check_if can_unplug "CPUs come and go" cpus_come_and_go
-check_if can_unplug "text changes while a CPU is away" text_changes_while_away
+check_if "[ -w $RCU_NORMAL ]" "no grace period is expedited" unregisters_normally
+check_if "[ -w $CPUS/cpu1/online ]" "CPUs come and go" cpus_come_and_go
+check_if "[ -w $CPUS/cpu1/online ]" "text changes while a CPU is away" text_changes_while_away
 check_if has_kgdbts "kgdb beside probes" kgdb_beside_probes
-unload kp_ctl
-unload kp_target
+unload kp_ctl kp_target
 check "list is empty" list_is_empty
 ktap_finished

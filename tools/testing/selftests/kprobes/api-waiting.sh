@@ -97,9 +97,7 @@ changes_while_waiting() {
 # A probe that is unregistered while it waits does not come back.
 ends_while_waiting() {
 	unload_target
-	for id in 0 1 2 3 4 5; do
-		ctl del $id
-	done
+	ctl_del 0 1 2 3 4 5
 	list_is_empty
 	load_target
 	call_target 1
@@ -123,8 +121,7 @@ needs_no_wait() {
 	call_target 2
 	hits_are 0 4
 	equal "hits of the one that does not wait" "$(ctl_get 1 hits)" 0
-	ctl del 0
-	ctl del 1
+	ctl_del 0 1
 }
 
 # A return probe waits at the entry. One at another address is refused when the module comes.
@@ -150,15 +147,13 @@ return_waits() {
 # Many, by one batch or by the way for when there is no memory for that
 many_wait() {
 	unload_target
-	id=10
-	while [ $id -lt 90 ]; do
+	for id in $(seq 10 89); do
 		case $((id % 4)) in
-		0) ctl add $id kp_target:kp_tgt_function wait ;;
-		1) ctl add $id kp_target:kp_tgt_caller wait ;;
-		2) ctl add $id kp_target:kp_tgt_caller once wait ;;
-		3) ctl add $id "kp_target:$1" wait ;;
+		0) ctl add "$id" kp_target:kp_tgt_function wait ;;
+		1) ctl add "$id" kp_target:kp_tgt_caller wait ;;
+		2) ctl add "$id" kp_target:kp_tgt_caller once wait ;;
+		3) ctl add "$id" "kp_target:$1" wait ;;
 		esac
-		id=$((id + 1))
 	done
 	load_target
 	call_target 4
@@ -168,10 +163,8 @@ many_wait() {
 	call_target 4
 	hits_are 12 8 13 8
 	equal "hits of a probe that disables itself" "$(ctl_get 14 hits)" 1
-	id=10
-	while [ $id -lt 90 ]; do
-		ctl del $id
-		id=$((id + 1))
+	for id in $(seq 10 89); do
+		ctl del "$id"
 	done
 	list_is_empty
 }
@@ -189,6 +182,5 @@ check "the module is there already" needs_no_wait
 check "return probes" return_waits
 check "many of one module" many_wait kp_tgt_function
 check "one of many is refused, when the module comes" many_wait kp_tgt_nokprobe
-unload kp_target
-unload kp_ctl
+unload kp_target kp_ctl
 ktap_finished

@@ -62,10 +62,8 @@ init_is_gone() {
 
 # Init text that runs after its probes were removed: a breakpoint left there would be fatal.
 late_init_is_not_hit() {
-	if ! grep -q '_xbc_exit' $KPROBES/list; then
-		skip_case "no event on _xbc_exit(): no CONFIG_BOOT_CONFIG, or not traced"
-		return
-	fi
+	grep -q '_xbc_exit' $KPROBES/list ||
+		skip_case "no event on _xbc_exit(): no CONFIG_BOOT_CONFIG, or not traced" || return 0
 	grep '_xbc_exit' $KPROBES/list >"$TMP/late"
 	must_fail grep -v -F '[GONE]' "$TMP/late"
 	equal "hits and misses of kpinit/late" "$(event_profile late)" "0 0"
@@ -86,10 +84,8 @@ others_are_hit() {
 }
 
 are_configured() {
-	if ! grep -q 'ftrace.event.kprobes.conf_enter' /proc/bootconfig 2>/dev/null; then
-		skip_case "no such events are in the boot configuration"
-		return
-	fi
+	grep -q 'ftrace.event.kprobes.conf_enter' /proc/bootconfig 2>/dev/null ||
+		skip_case "no such events are in the boot configuration" || return 0
 	must grep -q '^p:kprobes/conf_enter wake_up_new_task' $TRACEFS/kprobe_events
 	must grep -q '^r[0-9]*:kprobes/conf_leave do_sys_openat2 ret=.retval$' \
 		$TRACEFS/kprobe_events

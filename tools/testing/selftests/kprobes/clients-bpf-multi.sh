@@ -220,10 +220,8 @@ under_load() {
 	addresses kp_cl_outer "kp_cl_outer$INSIDE" "kp_cl_middle$INSIDE" "kp_cl_inner$INSIDE" \
 		kp_cl_inner
 	call load 4
-	n=0
-	while [ $n -lt 10 ]; do
+	for _ in $(seq 10); do
 		linked :
-		n=$((n + 1))
 	done
 	call load 0
 	equal "wrong results" "$(cat $CLIENTS/load)" 0

@@ -97,16 +97,12 @@ check_with() {
 	check_if "$needed" "$@"
 }
 
-has_fprobe_test() {
-	[ -e $DEBUGFS/kunit/fprobe_test/results ]
-}
-
 setup_clients
 # shellcheck disable=SC2086 # words
 set -- $FPROBE_CASES
 ktap_set_plan $(($# + 5))
 for name; do
-	check_if has_fprobe_test "fprobe_test.$name" fprobe_case "$name"
+	check_if "[ -e $DEBUGFS/kunit/fprobe_test/results ]" "fprobe_test.$name" fprobe_case "$name"
 done
 check_with kprobe_event_gen_test "kprobe_event_gen_test" event_gen_test
 check_with fprobe_example "sample of fprobe" fprobe_sample

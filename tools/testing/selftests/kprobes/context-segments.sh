@@ -49,7 +49,6 @@ check "boosted" boosted
 check "emulated" emulated
 check "single-stepped" stepped
 check "at a function's entry" entry
-unload kp_target
-unload kp_ctl
+unload kp_target kp_ctl
 check "list is empty" list_is_empty
 ktap_finished

@@ -81,7 +81,6 @@ check "registers of user space" user_registers
 check "stacks of running tasks" running_tasks
 check "where slots are" note_pages
 check "stale addresses of slots" stale_addresses
-unload kp_unwind
-unload kp_ctl
+unload kp_unwind kp_ctl
 check "list is empty after rmmod" list_is_empty
 ktap_finished

@@ -92,9 +92,6 @@ check "those that were there are disabled" are_disabled
 check "and unregistered" are_unregistered
 check "none comes back" no_more 6 kp_tgt_function
 check "list is empty" list_is_empty
-unload kp_ctl
-unload kp_ret_pool
-unload kp_target
-unload kp_kill_ftrace
+unload kp_ctl kp_ret_pool kp_target kp_kill_ftrace
 check "list is empty after rmmod" list_is_empty
 ktap_finished

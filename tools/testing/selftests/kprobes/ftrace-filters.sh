@@ -88,10 +88,8 @@ instances() {
 }
 
 profiler() {
-	[ -e $TRACEFS/function_profile_enabled ] || {
-		skip_case "the kernel has no CONFIG_FUNCTION_PROFILER"
-		return
-	}
+	[ -e $TRACEFS/function_profile_enabled ] ||
+		skip_case "the kernel has no CONFIG_FUNCTION_PROFILER" || return 0
 	narrow vfs_read
 	put $TRACEFS/function_profile_enabled 1
 	consistent && used 1

@@ -150,8 +150,7 @@ ctl add 0 kp_tgt_function
 ctl add 1 kp_tgt_function+$BEHIND_FTRACE
 check "marked in list" is_marked
 check "ftrace can't be switched off" stays_enabled
-ctl del 0
-ctl del 1
+ctl_del 0 1
 check "refused while ftrace is off" refused_when_off
 check "what can't be armed is reported" enabled_says_so
 check "kprobes/enabled switches" switched_off_and_on
@@ -160,6 +159,5 @@ check "modules come and go" module_again
 check "an init function is hit, then gone" init_function
 check "a module is not probed before it is ready" too_early
 check "list is empty" list_is_empty
-unload kp_ctl
-unload kp_target
+unload kp_ctl kp_target
 ktap_finished

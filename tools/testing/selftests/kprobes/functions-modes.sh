@@ -5,33 +5,24 @@
 # stepped, and in detour buffers, or with breakpoints and with jumps. Sourced after functions.sh.
 
 BOOST=/sys/module/kprobes/parameters/boost
-BOOST_WAS=
-
-# shellcheck disable=SC2317 # called by the trap
-restore_boost() {
-	restored=$?
-	[ -z "$BOOST_WAS" ] || echo "$BOOST_WAS" >$BOOST
-	return $restored
-}
 
 # setup_modes: as setup. If copies cannot be forced to be stepped, suites run in one mode only.
 setup_modes() {
 	setup
-	[ ! -w $BOOST ] || BOOST_WAS=$(cat $BOOST)
-	trap 'restore_boost; at_exit' EXIT
+	[ ! -w $BOOST ] || keep $BOOST
 }
 
 # setup_jumps: as setup. Saves the value of the sysctl, which is restored at the exit.
 setup_jumps() {
 	setup
-	! has_jumps || OPTIMIZATION_WAS=$(cat "$OPTIMIZATION")
+	! has_jumps || keep "$OPTIMIZATION"
 }
 
 # modes, jump_modes: print the modes that this kernel supports
 modes() {
-	if [ -n "$BOOST_WAS" ] && has_jumps; then
+	if [ -w $BOOST ] && has_jumps; then
 		echo boosted stepped optimized
-	elif [ -n "$BOOST_WAS" ]; then
+	elif [ -w $BOOST ]; then
 		echo boosted stepped
 	else
 		uname -m
@@ -39,7 +30,7 @@ modes() {
 }
 
 jump_modes() {
-	if [ -n "$OPTIMIZATION_WAS" ]; then
+	if has_jumps; then
 		echo breakpoints jumps
 	else
 		uname -m

@@ -61,7 +61,29 @@ esac
 
 TMP=
 LOADED=
-OPTIMIZATION_WAS=
+
+# keep FILE [VALUE]: at the exit the file gets VALUE, or what it has when it is first kept
+keep() {
+	! grep -q "^$1 " "$TMP/kept" 2>/dev/null || return 0
+	echo "$1 ${2:-$(cat "$1")}" >>"$TMP/kept"
+}
+
+# change FILE VALUE: sets a file that is kept; put_back FILE: undoes it before the exit
+change() {
+	keep "$1"
+	put "$1" "$2"
+}
+
+put_back() {
+	put "$1" "$(sed -n "s|^$1 ||p" "$TMP/kept")"
+}
+
+restore_kept() {
+	[ -n "$TMP" ] && [ -e "$TMP/kept" ] || return 0
+	while read -r kept_file kept_value; do
+		echo "$kept_value" 2>/dev/null >"$kept_file" || :
+	done <"$TMP/kept"
+}
 
 at_exit() {
 	status=$?
@@ -72,7 +94,7 @@ at_exit() {
 	for module in $LOADED; do
 		rmmod "$module" 2>/dev/null || :
 	done
-	[ -z "$OPTIMIZATION_WAS" ] || echo "$OPTIMIZATION_WAS" >$OPTIMIZATION
+	restore_kept
 	[ -z "$TMP" ] || rm -rf "$TMP"
 	exit "$status"
 }
@@ -129,10 +151,14 @@ load() {
 	LOADED="$module $LOADED"
 }
 
-# unload MODULE
+# unload MODULE...
 unload() {
-	rmmod "$1" || ktap_exit_fail_msg "rmmod $1 failed"
-	LOADED=$(for module in $LOADED; do [ "$module" = "$1" ] || printf '%s ' "$module"; done)
+	for gone; do
+		rmmod "$gone" || ktap_exit_fail_msg "rmmod $gone failed"
+		LOADED=$(for module in $LOADED; do
+			[ "$module" = "$gone" ] || printf '%s ' "$module"
+		done)
+	done
 }
 
 # load_suites MODULE [PARAM=VALUE...] -- SUITE...: loads a module, saves its suites' results
@@ -215,7 +241,7 @@ has_jumps() {
 # handler restores the setting.
 optimization() {
 	has_jumps || return 0
-	[ -n "$OPTIMIZATION_WAS" ] || OPTIMIZATION_WAS=$(cat $OPTIMIZATION)
+	keep $OPTIMIZATION
 	echo "$1" >$OPTIMIZATION
 }
 
@@ -258,9 +284,10 @@ failures_shown() {
 	rm -f "$TMP/failed"
 }
 
-# skip_case REASON...: skips the case; its function has to return
+# CONDITION || skip_case REASON || return 0: skips the case unless the condition is true
 skip_case() {
 	printf '%s\n' "$*" >"$TMP/skipped"
+	return 1
 }
 
 # must COMMAND...: fails the case if COMMAND fails; must_fail COMMAND...: if it succeeds
@@ -272,12 +299,10 @@ must_fail() {
 	! "$@" || failed "did not fail: $*"
 }
 
-# processes N: starts N processes, one after the other
+# processes N: starts N processes, one after the other, each of which executes a program
 processes() {
-	n=0
-	while [ $n -lt "$1" ]; do
+	for _ in $(seq "$1"); do
 		must sh -c :
-		n=$((n + 1))
 	done
 }
 
@@ -294,10 +319,8 @@ has_hostile_user() {
 start_hostile_user() {
 	has_hostile_user || return 0
 	# Let users get stacks of the kernel, and do not log their faults.
-	paranoid_was=$(cat $PARANOID 2>/dev/null) || paranoid_was=
-	[ -z "$paranoid_was" ] || put $PARANOID 0
-	exceptions_was=$(cat $EXCEPTIONS 2>/dev/null) || exceptions_was=
-	[ -z "$exceptions_was" ] || put $EXCEPTIONS 0
+	[ ! -w $PARANOID ] || change $PARANOID 0
+	[ ! -w $EXCEPTIONS ] || change $EXCEPTIONS 0
 	"$TOPIC_DIR/user_hostile" 100000 "$1" >"$TMP/hostile" 2>&1 &
 	hostile_user=$!
 }
@@ -305,15 +328,13 @@ start_hostile_user() {
 # end_hostile_user: the user has done all that this kernel allows, with the results of a kernel
 # without probes
 end_hostile_user() {
-	if ! has_hostile_user; then
-		skip_case "the acts are not for this processor, or user_hostile is not built"
-		return
-	fi
+	has_hostile_user ||
+		skip_case "the acts are not for this processor, or user_hostile is not built" || return 0
 	rc=0
 	kill "$hostile_user" 2>/dev/null || :
 	wait "$hostile_user" || rc=$?
-	[ -z "$paranoid_was" ] || put $PARANOID "$paranoid_was"
-	[ -z "$exceptions_was" ] || put $EXCEPTIONS "$exceptions_was"
+	[ ! -w $PARANOID ] || put_back $PARANOID
+	[ ! -w $EXCEPTIONS ] || put_back $EXCEPTIONS
 	while read -r line; do
 		ktap_print_msg "$line"
 	done <"$TMP/hostile"

@@ -41,10 +41,7 @@ written() {
 # settings FILE PATTERN: numbers, words and garbage are written to the file. Its value always
 # matches PATTERN; a value that is refused changes nothing.
 settings() {
-	[ -w "$1" ] || {
-		skip_case "this kernel has no $1"
-		return
-	}
+	[ -w "$1" ] || skip_case "this kernel has no $1" || return 0
 	was=$(cat "$1")
 	taken=0
 	refused=0
@@ -168,10 +165,7 @@ ERRORS="$ERRORS|not supported|out of range|not representable|not available|name 
 
 # Most definitions are nearly right. Lines that kprobe_events prints define the same events again.
 definitions() {
-	[ -e $TRACEFS/kprobe_events ] || {
-		skip_case "no kprobe events"
-		return
-	}
+	[ -e $TRACEFS/kprobe_events ] || skip_case "no kprobe events" || return 0
 	# On arm the registers of a return probe have no stack pointer, and $stackN reads memory
 	# through it unchecked.
 	# shellcheck disable=SC2016 # the dollars are those of definitions
@@ -277,7 +271,6 @@ check "anything written to explain" questions
 check "what explain says is true at any address" explain_is_right
 check "any definition of a kprobe event" definitions
 check "what a hostile user did meanwhile" end_hostile_user
-unload kp_target
-unload kp_ctl
+unload kp_target kp_ctl
 check "list is empty" list_is_empty
 ktap_finished

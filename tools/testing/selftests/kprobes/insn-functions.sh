@@ -115,10 +115,7 @@ counts_are_right() {
 
 # Most of them have a jump, if there are jumps.
 have_jumps() {
-	if ! has_jumps; then
-		skip_case "no jump optimisation in this kernel"
-		return
-	fi
+	has_jumps || skip_case "no jump optimisation in this kernel" || return 0
 	optimization 1
 	jumps=$(grep -c -F '[OPTIMIZED]' $KPROBES/list) || :
 	by_ftrace=$(grep -c -F '[FTRACE]' $KPROBES/list) || :

@@ -33,9 +33,7 @@ jumps_came() {
 }
 
 setup_modes
-if [ -z "$BOOST_WAS" ]; then
-	skip_topic "here it cannot be chosen whether copies are stepped"
-fi
+[ -w "$BOOST" ] || skip_topic "here it cannot be chosen whether copies are stepped"
 set_mode stepped
 suites=
 results stepped kprobes_kunit -- kprobes_batch kprobes_api kprobes_handlers

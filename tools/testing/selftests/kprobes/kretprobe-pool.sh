@@ -10,17 +10,9 @@ set -eu
 
 PARAMETERS=/sys/module/kp_ret_pool/parameters
 BOUND=/sys/module/kprobes/parameters/return_pool_kib
-BOUND_WAS=
 crowd=600
 # The size class that no other test uses
 data_size=1500
-
-# shellcheck disable=SC2317 # called by the trap
-restore_bound() {
-	restored=$?
-	[ -z "$BOUND_WAS" ] || echo "$BOUND_WAS" >$BOUND
-	return $restored
-}
 
 set_to() {
 	put "$PARAMETERS/$1" "$2"
@@ -154,7 +146,7 @@ reserved_beyond_bound() {
 		all_return && set_to sleepers $crowd && is entries $((2 * limit)) || return 1
 		is nmissed $((2 * (crowd - limit))) && all_return && set_to registered 0
 	done
-	put $BOUND "$BOUND_WAS"
+	put_back $BOUND
 	set_to maxactive 0
 }
 
@@ -166,7 +158,7 @@ many_idle() {
 }
 
 bound_raised() {
-	put $BOUND "$BOUND_WAS"
+	put_back $BOUND
 	lost=1
 	for _ in 1 2 3 4 5; do
 		was=$(cat $PARAMETERS/nmissed)
@@ -286,7 +278,7 @@ missed_at_limit() {
 
 # There is room again: returns are handled, and no call is missed first.
 room_at_limit() {
-	echo "$BOUND_WAS" >$BOUND && wait_until has_room && ctl del 2 || return 1
+	put_back $BOUND && wait_until has_room && ctl del 2 || return 1
 	missed=$(cat $PARAMETERS/nmissed)
 	set_to calls 100 && is nmissed "$missed" && set_to sleepers 0 && is wrong 0
 }
@@ -310,15 +302,13 @@ at_once=${RET_SLEEPERS:-2000}
 none_lost() {
 	set_to sleepers 0 && set_to depth 0 && set_to registered 0 || return 1
 	set_to data_size 16 && set_to at_once 1 || return 1
-	round=0
-	while [ $round -lt "${RET_ROUNDS:-3}" ]; do
+	for _ in $(seq "${RET_ROUNDS:-3}"); do
 		registered_alone && set_to sleepers "$at_once" || return 1
 		ktap_print_msg "$(cat $PARAMETERS/nmissed) of $at_once returns lost," \
 			"$base instances in $base_kib KiB at first, $(pool instances) now"
 		is nmissed 0
 		is entries "$at_once"
 		set_to sleepers 0 && set_to registered 0 && is wrong 0 || return 1
-		round=$((round + 1))
 	done
 	set_to data_size $data_size && set_to at_once 0
 }
@@ -329,7 +319,7 @@ worker_is_probed() {
 	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
 	put $BOUND $((base_kib + 64)) && set_to sleepers $crowd || return 1
 	at_least "calls missed" "$(cat $PARAMETERS/nmissed)" 1
-	set_to worker_probed 1 && put $BOUND "$BOUND_WAS" && wait_until has_room || return 1
+	set_to worker_probed 1 && put_back $BOUND && wait_until has_room || return 1
 	at_most "interrupts raised" "$(cat $PARAMETERS/raised)" 50
 	set_to worker_probed 0 && set_to sleepers 0 && is wrong 0
 }
@@ -342,7 +332,7 @@ huge() {
 	ktap_print_msg "$taken instances taken, $(pool kib) KiB"
 	[ "$taken" -ge 30000 ] && set_to sleepers 0 && is wrong 0 || return 1
 	set_to depth 0 && set_to registered 0 && set_to data_size $data_size && all_empty &&
-		echo "$BOUND_WAS" >$BOUND
+		put_back $BOUND
 }
 
 # too_many MAXACTIVE: the registration is refused, and leaves nothing
@@ -359,8 +349,7 @@ too_many() {
 
 setup
 [ -e $KPROBES/pools ] || skip_topic "instances are rethook's here"
-BOUND_WAS=$(cat $BOUND)
-trap 'restore_bound; at_exit' EXIT
+keep $BOUND
 ktap_set_plan 29
 load kp_ret_pool data_size=$data_size
 load kp_ctl
@@ -381,7 +370,7 @@ check "raised, and none is missed" bound_raised
 check "lowered, and what is idle is freed" bound_lowered
 check "nothing allowed, all missed" nothing_allowed
 check "wrong bounds are refused" bad_bounds
-echo "$BOUND_WAS" >$BOUND
+put_back $BOUND
 
 check "registered anew" registered_alone
 check "many are unregistered, many calls in flight" many_dead
@@ -395,7 +384,6 @@ check "more than 4096 chunks" huge
 check "more than there can be is refused" too_many 300000
 check "much more than there can be is refused" too_many 2147483647
 check "list is empty" list_is_empty
-unload kp_ctl
-unload kp_ret_pool
+unload kp_ctl kp_ret_pool
 check "list is empty after rmmod" list_is_empty
 ktap_finished

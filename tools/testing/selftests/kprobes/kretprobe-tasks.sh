@@ -23,11 +23,9 @@ asleep_are() {
 
 # more_sleepers N: N processes enter the function; their ids are added to $pids
 more_sleepers() {
-	n=0
-	while [ $n -lt "$1" ]; do
+	for _ in $(seq "$1"); do
 		sh -c "echo x >$home/sleep" 2>/dev/null &
 		pids="$pids $!"
-		n=$((n + 1))
 	done
 }
 
@@ -101,11 +99,9 @@ ended_by() {
 unloaded_while_in_kernel() {
 	load kp_ret_guest symbol=hrtimer_nanosleep || return 1
 	pids=
-	n=0
-	while [ $n -lt $many ]; do
+	for _ in $(seq $many); do
 		sleep 10000 &
 		pids="$pids $!"
-		n=$((n + 1))
 	done
 	wait_until entries_reach $many
 	unload kp_ret_guest
@@ -138,21 +134,12 @@ signalled() {
 	unload kp_ret_guest
 }
 
-# A process that executes another program, which ends at once
-run_process() {
-	must sh -c :
-}
-
 # A task enters these functions in one program, and returns from them in another one.
 executed() {
 	for function in ${SYSCALL}execve bprm_execve begin_new_exec; do
 		grep -q " [tT] $function\$" /proc/kallsyms || continue
 		load kp_ret_guest symbol="$function" maxactive=20 || return 1
-		n=0
-		while [ $n -lt 50 ]; do
-			run_process
-			n=$((n + 1))
-		done
+		processes 50
 		entries=$(cat $guest/entries)
 		ktap_print_msg "$function: $entries entries"
 		at_least "entries" "$entries" 50
@@ -182,13 +169,10 @@ ended() {
 		for function in do_group_exit do_exit; do
 			load kp_ret_guest symbol=$function maxactive="$limit" || return 1
 			[ ! -e $KPROBES/pools ] || before=$(all_taken)
-			n=0
-			while [ $n -lt 300 ]; do
-				run_process
-				n=$((n + 1))
-				# The instances are free again when the task is freed, a grace
-				# period later.
-				[ $((n % 30)) -ne 0 ] || put $guest/barrier 1
+			# Instances are free again when the task is freed, a grace period later.
+			for _ in $(seq 10); do
+				processes 30
+				put $guest/barrier 1
 			done
 			entries=$(cat $guest/entries)
 			ktap_print_msg "$function, maxactive $limit: $entries entries"
@@ -210,10 +194,7 @@ hotplugged() {
 # An idle task never returns from the functions in which it takes its CPU down. When the CPU is
 # brought up, it starts anew, and its instances are freed.
 cpu_offline() {
-	if [ ! -e "$(hotplugged)" ]; then
-		skip_case "no CPU can be taken offline"
-		return
-	fi
+	[ -e "$(hotplugged)" ] || skip_case "no CPU can be taken offline" || return 0
 	for maxactive in 0 2; do
 		for function in arch_cpu_idle_dead native_play_dead; do
 			grep -q " [tT] $function\$" /proc/kallsyms || continue

@@ -9,20 +9,6 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 PREEMPT=$DEBUGFS/sched/preempt
-PREEMPT_WAS=
-
-preempt_full() {
-	[ -w $PREEMPT ] || return 0
-	PREEMPT_WAS=$(sed 's/.*(\(.*\)).*/\1/' $PREEMPT)
-	echo full >$PREEMPT
-}
-
-# shellcheck disable=SC2317 # called by the trap
-preempt_restore() {
-	restored=$?
-	[ -z "$PREEMPT_WAS" ] || echo "$PREEMPT_WAS" >$PREEMPT
-	return $restored
-}
 
 has_jump() {
 	ctl_get "$1" text | grep -q ^e9
@@ -63,12 +49,6 @@ add_probes() {
 	for probe in "0 kp_tgt_function" "1 kp_tgt_caller post" "2 kernel_clone" "3 do_exit" \
 		"4 schedule_timeout post" "5 vsnprintf" "6 do_sys_openat2" "7 vfs_read disabled"; do
 		ctl add "$probe"
-	done
-}
-
-del_probes() {
-	for id in 0 1 2 3 4 5 6 7; do
-		ctl del $id
 	done
 }
 
@@ -239,8 +219,7 @@ modules_by_turns() {
 			by_ftrace $first || equal "jumps" "$(jumps $first $((first + 1)))" 2
 			;;
 		undone)
-			ctl del $first
-			ctl del $((first + 1))
+			ctl_del $first $((first + 1))
 			;;
 		off)
 			ctl disable $first
@@ -257,11 +236,9 @@ modules_by_turns() {
 		fi
 		hits_of_new $((first + 2))
 		! failures_shown || failed "after a module was unloaded with probes: $how"
-		ctl del $((first + 2))
-		ctl del $((first + 3))
+		ctl_del $((first + 2)) $((first + 3))
 		if [ $((first % 3)) -ne 0 ]; then
-			ctl del $first
-			ctl del $((first + 1))
+			ctl_del $first $((first + 1))
 		fi
 		first=$((first + 4))
 	done
@@ -292,8 +269,7 @@ cpus_are_synchronised() {
 	optimization 1
 	is_optimized 61
 	syncs_of 2 "replace a jump by a breakpoint" optimization 0
-	ctl del 61
-	ctl del 60
+	ctl_del 61 60
 	optimization 1
 }
 
@@ -313,20 +289,21 @@ init_text() {
 	call_target 10
 	hits_are 51 10
 	mark_is_true 51
-	ctl del 50
-	ctl del 51
+	ctl_del 50 51
 }
 
 setup_optimized
-trap 'preempt_restore; at_exit' EXIT
 optimization 1
 suites="kprobes_opt_hits kprobes_opt_diverts kprobes_opt_block kprobes_opt_safety \
 	kprobes_opt_sleep kprobes_opt_preempt"
-preempt_full
+if [ -w $PREEMPT ]; then
+	keep $PREEMPT "$(sed 's/.*(\(.*\)).*/\1/' $PREEMPT)"
+	put $PREEMPT full
+fi
 # shellcheck disable=SC2086 # words
 load_suites kp_opt -- $suites
 unload kp_opt
-preempt_restore
+[ ! -w $PREEMPT ] || put_back $PREEMPT
 # shellcheck disable=SC2086
 cases=$(count_cases $suites) || exit "$KSFT_FAIL"
 ktap_set_plan $((cases + 16))
@@ -336,23 +313,16 @@ check "nothing left in list" list_is_empty
 load kp_target
 load kp_ctl
 check "the list waits for jumps that are about to come" list_waits
-if [ -x "$READ_AS" ]; then
-	check "the list does not wait if it is opened with O_NONBLOCK" list_waits nonblocking
-else
-	ktap_test_skip "the list does not wait if it is opened with O_NONBLOCK"
-fi
+check_if "[ -x $READ_AS ]" "the list does not wait if it is opened with O_NONBLOCK" \
+	list_waits nonblocking
 check "probes registered" add_probes
 check "[OPTIMIZED] is shown where there is a jump" marks_after_switching
 check "hits are counted either way" hits_whatever_it_is
 check "kprobes/enabled takes jumps away and brings them back" all_switched
 check "one that was in the way goes while all are off" blocker_gone_while_off
 check "the sysctl takes 0 and 1" sysctl_is_checked
-if [ -e $KPROBES/optimizer ]; then
-	check "reasons are shown" reasons_are_shown
-else
-	ktap_test_skip "reasons are shown"
-fi
-check "probes unregistered" del_probes
+check_if "[ -e $KPROBES/optimizer ]" "reasons are shown" reasons_are_shown
+check "probes unregistered" ctl_del 0 1 2 3 4 5 6 7
 LOADED="kp_target kp_ctl"
 check "modules go with probes optimised, queued, and not any more" modules_by_turns
 check "init text goes" init_text

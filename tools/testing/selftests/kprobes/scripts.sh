@@ -59,8 +59,8 @@ never_true() { PATIENCE=1 wait_until no; yes; }
 polls() { comes_true 1 no || :; n=0; wait_until third_time; }
 third_time() { n=$((n + 1)); [ $n -ge 3 ]; }
 returns_1() { return 1; }
-skips() { skip_case "it cannot be had"; }
-fails_and_skips() { equal "a word" x y; skip_case "it cannot be had"; }
+skips() { false || skip_case "it cannot be had" || return 0; }
+fails_and_skips() { equal "a word" x y; skip_case "it cannot be had" || return 0; }
 between() { :; }
 KTAP_TESTNO=1
 case $1 in

@@ -51,7 +51,7 @@ verdict() {
 # Copies of instructions are boosted or stepped, and in detour buffers.
 with_jumps() {
 	begin
-	[ ! -w $BOOST ] || boost_was=$(cat $BOOST)
+	[ ! -w $BOOST ] || keep $BOOST
 	boost=0
 	while lasts; do
 		[ ! -w $BOOST ] || put $BOOST $boost
@@ -60,16 +60,13 @@ with_jumps() {
 		sleep 0.3
 		optimization 0
 	done
-	[ ! -w $BOOST ] || put $BOOST "$boost_was"
+	[ ! -w $BOOST ] || put_back $BOOST
 	optimization 1
 	verdict
 }
 
 with_tracers() {
-	if ! has_tracer function; then
-		skip_case "no function tracer"
-		return
-	fi
+	has_tracer function || skip_case "no function tracer" || return 0
 	begin
 	while lasts; do
 		for tracer in function function_graph; do
@@ -101,27 +98,21 @@ with_enabled() {
 
 # Now and then, no grace period is expedited.
 with_hotplug() {
-	if [ ! -e /sys/devices/system/cpu/cpu1/online ]; then
-		skip_case "no CPU can go offline"
-		return
-	fi
+	[ -e /sys/devices/system/cpu/cpu1/online ] || skip_case "no CPU can go offline" || return 0
 	begin onoff_holdoff=1 onoff_interval=50
-	[ ! -w $RCU_NORMAL ] || normal_was=$(cat $RCU_NORMAL)
+	[ ! -w $RCU_NORMAL ] || keep $RCU_NORMAL
 	normal=1
 	while lasts; do
 		[ ! -w $RCU_NORMAL ] || put $RCU_NORMAL $normal
 		normal=$((1 - normal))
 		sleep 1
 	done
-	[ ! -w $RCU_NORMAL ] || put $RCU_NORMAL "$normal_was"
+	[ ! -w $RCU_NORMAL ] || put_back $RCU_NORMAL
 	verdict
 }
 
 with_little_memory() {
-	if [ ! -d "$FAILSLAB" ]; then
-		skip_case "CONFIG_FAILSLAB is not set"
-		return
-	fi
+	[ -d "$FAILSLAB" ] || skip_case "CONFIG_FAILSLAB is not set" || return 0
 	begin nomem=1
 	put "$FAILSLAB/task-filter" Y
 	put "$FAILSLAB/probability" 10
@@ -161,10 +152,7 @@ with_modules() {
 # An intrusion detector watches functions that all tasks call, by return probes of fixed size, and
 # hashes the kernel's text meanwhile. After that the text is unchanged.
 with_watched_functions() {
-	if ! has_events; then
-		skip_case "no kprobe events"
-		return
-	fi
+	has_events || skip_case "no kprobe events" || return 0
 	load kp_text_hash
 	hash=$(cat $TEXT_HASH)
 	watched=
@@ -195,10 +183,8 @@ with_watched_functions() {
 
 # Return handlers oops; lockdep and the ring buffer are off afterwards, until the next boot.
 with_oopses() {
-	if ! grep -q -w kp_oops /proc/cmdline; then
-		skip_case "kp_oops is not on the kernel's command line"
-		return
-	fi
+	grep -q -w kp_oops /proc/cmdline ||
+		skip_case "kp_oops is not on the kernel's command line" || return 0
 	put /proc/sys/kernel/panic_on_oops 0
 	echo "kprobes-selftest: expect BUG: unable to handle page fault for address: ffff" \
 		>/dev/kmsg
@@ -234,10 +220,8 @@ hostile_forget() {
 
 # An unprivileged user raises exceptions; each act ends as it does without probes.
 with_hostile_user() {
-	if ! is_x86 || ! has_events; then
-		skip_case "no kprobe events, or the acts are not for this processor"
-		return
-	fi
+	{ is_x86 && has_events; } ||
+		skip_case "no kprobe events, or the acts are not for this processor" || return 0
 	must has_hostile_user
 	SECONDS_EACH=${TORTURE_S:-10}
 	: >"$TMP/hostile_hits"
@@ -305,10 +289,7 @@ with_links() {
 
 # unless_left_out NUMBER CHECK...: runs CHECK, unless TORTURE_CASE is another number
 unless_left_out() {
-	if [ -n "$ONLY" ] && [ "$ONLY" != "$1" ]; then
-		skip_case "left out"
-		return
-	fi
+	[ -z "$ONLY" ] || [ "$ONLY" = "$1" ] || skip_case "left out" || return 0
 	shift
 	"$@"
 }
