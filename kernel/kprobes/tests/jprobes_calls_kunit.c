@@ -2,9 +2,6 @@
 /* Jprobes in task context: arguments, other probes, exceptions, stack traces */
 
 #include <linux/sched/task_stack.h>
-#include <linux/stacktrace.h>
-#include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 #include <asm/processor-flags.h>
 #include "jprobes_kunit.h"
 
@@ -220,7 +217,7 @@ static void kp_jp_neighbour_add(struct kunit *test, struct kp_jp_neighbour *n, v
 	};
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&n->rp), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&n->kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_jp_neighbour_unregister, n), 0);
+	kp_at_end(test, kp_jp_neighbour_unregister, n);
 }
 
 /* At the entry, the probe registered last is called first. */
@@ -369,8 +366,4 @@ static struct kunit_case kp_jp_calls_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_jp_calls_suite = {
-	.name = "jprobes_calls",
-	.init = kp_jp_init,
-	.test_cases = kp_jp_calls_cases,
-};
+KP_SUITE(kp_jp_calls, "jprobes_calls", .init = kp_jp_init);

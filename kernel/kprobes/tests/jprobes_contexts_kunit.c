@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Jprobes in every context: nested hits, interrupts during handlers, all CPUs */
 
-#include <linux/delay.h>
 #include <linux/hrtimer.h>
-#include <linux/kthread.h>
-#include <linux/sched.h>
 #include "jprobes_kunit.h"
 #include "kp_cases_contexts.h"
 
@@ -50,15 +47,8 @@ static void kp_jp_over_handler(struct kunit *test, bool nmi)
 	KUNIT_EXPECT_EQ(test, jp->kp.nmissed, 0);
 }
 
-static void kp_jp_contexts_irq_returns(struct kunit *test)
-{
-	kp_jp_over_handler(test, false);
-}
-
-static void kp_jp_contexts_nmi_returns(struct kunit *test)
-{
-	kp_jp_over_handler(test, true);
-}
+KP_CASE(kp_jp_contexts_irq_returns, kp_jp_over_handler(test, false))
+KP_CASE(kp_jp_contexts_nmi_returns, kp_jp_over_handler(test, true))
 
 /* Four tasks, with a timer each, call the function while the jprobe changes. */
 
@@ -178,8 +168,4 @@ static struct kunit_case kp_jp_contexts_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_jp_contexts_suite = {
-	.name = "jprobes_contexts",
-	.init = kp_jp_init,
-	.test_cases = kp_jp_contexts_cases,
-};
+KP_SUITE(kp_jp_contexts, "jprobes_contexts", .init = kp_jp_init);

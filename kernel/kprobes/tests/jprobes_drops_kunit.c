@@ -2,8 +2,6 @@
 /* What jprobe_return() undoes: preempt counts, disabled interrupts, calls that a tracer follows */
 
 #include <linux/fprobe.h>
-#include <linux/irqflags.h>
-#include <linux/preempt.h>
 #include "jprobes_kunit.h"
 
 static void kp_jp_takes_preempt_count(void)
@@ -49,15 +47,8 @@ static void kp_jp_drops_preempt_count(struct kunit *test)
 	kp_jp_drops(test, kp_jp_takes_preempt_count);
 }
 
-static void kp_jp_drops_bh(struct kunit *test)
-{
-	kp_jp_drops(test, kp_jp_takes_bh);
-}
-
-static void kp_jp_drops_irqs(struct kunit *test)
-{
-	kp_jp_drops(test, kp_jp_takes_irqs);
-}
+KP_CASE(kp_jp_drops_bh, kp_jp_drops(test, kp_jp_takes_bh))
+KP_CASE(kp_jp_drops_irqs, kp_jp_drops(test, kp_jp_takes_irqs))
 
 #ifdef CONFIG_FPROBE
 
@@ -103,7 +94,7 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 	kp_jp_deep = true;
 	ret = register_fprobe_syms(&kp_jp_fprobe, names, ARRAY_SIZE(names));
 	KUNIT_ASSERT_EQ(test, ret, 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_jp_fprobe_gone, NULL), 0);
+	kp_at_end(test, kp_jp_fprobe_gone, NULL);
 	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	/* More calls than the fprobe has records, so these must be freed. */
 	for (i = 1; i <= 500; i++) {
@@ -139,8 +130,4 @@ static struct kunit_case kp_jp_drops_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_jp_drops_suite = {
-	.name = "jprobes_drops",
-	.init = kp_jp_init,
-	.test_cases = kp_jp_drops_cases,
-};
+KP_SUITE(kp_jp_drops, "jprobes_drops", .init = kp_jp_init);

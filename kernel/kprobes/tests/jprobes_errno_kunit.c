@@ -74,8 +74,4 @@ static struct kunit_case kp_jp_errno_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_jp_errno_suite = {
-	.name = "jprobes_errno",
-	.init = kp_jp_init,
-	.test_cases = kp_jp_errno_cases,
-};
+KP_SUITE(kp_jp_errno, "jprobes_errno", .init = kp_jp_init);

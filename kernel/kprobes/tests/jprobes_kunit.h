@@ -26,9 +26,7 @@
 
 #ifndef __ASSEMBLY__
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
+#include "kp_test.h"
 
 #define KP_JP_PARAMS	long a1, long a2, long a3, long a4, long a5, long a6, long a7, long a8, \
 			long a9, long a10, long a11, long a12, long a13, long a14

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* KUnit suites for jprobes: refusals, arguments, contexts, what jprobe_return() undoes */
 
-#include <linux/module.h>
-#include <linux/preempt.h>
 #include "jprobes_kunit.h"
 #include "kp_switch.h"
 
@@ -219,8 +217,5 @@ int kp_jp_init(struct kunit *test)
 	return 0;
 }
 
-kunit_test_suites(&kp_jp_errno_suite, &kp_jp_calls_suite, &kp_jp_contexts_suite,
-		  &kp_jp_drops_suite);
-
-MODULE_DESCRIPTION("KUnit suites for jprobes");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suites for jprobes",
+	  &kp_jp_errno_suite, &kp_jp_calls_suite, &kp_jp_contexts_suite, &kp_jp_drops_suite);

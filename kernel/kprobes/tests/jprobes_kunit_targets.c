@@ -25,8 +25,4 @@ asmlinkage noinline long kp_jp_on_stack(KP_JP_PARAMS)
 	return ret;
 }
 
-noinline long kp_jp_other(long arg)
-{
-	barrier();
-	return arg + 1;
-}
+KP_PLUS(, long, kp_jp_other, 1)

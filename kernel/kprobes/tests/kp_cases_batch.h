@@ -4,8 +4,6 @@
 
 /* For one file of a module: cases for batches of any kind of probe, see kp_kind.h */
 
-#include <linux/stringify.h>
-
 #define KP_BATCH	4
 
 struct kp_batch {
@@ -33,7 +31,7 @@ static void kp_batch_unregister(void *batch)
 static void kp_batch_register(struct kunit *test, struct kp_batch *batch)
 {
 	KUNIT_ASSERT_EQ(test, KP_API_ALL(register)(batch->own, KP_BATCH), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_batch_unregister, batch), 0);
+	kp_at_end(test, kp_batch_unregister, batch);
 	kp_settle(test, &kp_of(batch->own[0])->kp);
 }
 

@@ -4,10 +4,6 @@
 
 /* For one file of a module: calls in every context, interrupted handlers, see kp_kind.h */
 
-#include <linux/interrupt.h>
-#include <linux/irq_work.h>
-#include <linux/smp.h>
-
 /* @target, @other: functions to probe; @where: which handler calls the probe's hook */
 static const struct kp_context {
 	const char *name;
@@ -202,7 +198,7 @@ static void kp_interrupt_prepare(struct kunit *test, void (*call)(void), bool nm
 		return;
 	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, kp_interrupt_nmi, 0, KBUILD_MODNAME),
 			0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_interrupt_unregister, NULL), 0);
+	kp_at_end(test, kp_interrupt_unregister, NULL);
 }
 
 /* Interrupt this CPU. With interrupts off, an interrupt arrives later, an NMI at once. */
@@ -287,15 +283,8 @@ static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
 	KUNIT_EXPECT_EQ(test, kp_missed(probe) + kp_missed(other), 0);
 }
 
-static void kp_contexts_irq(struct kunit *test)
-{
-	kp_contexts_over_handler(test, false);
-}
-
-static void kp_contexts_nmi(struct kunit *test)
-{
-	kp_contexts_over_handler(test, true);
-}
+KP_CASE(kp_contexts_irq, kp_contexts_over_handler(test, false))
+KP_CASE(kp_contexts_nmi, kp_contexts_over_handler(test, true))
 
 #define KP_CASES_INTERRUPTS						\
 	KUNIT_CASE_PARAM(kp_contexts_irq, kp_context_gen_params),	\

@@ -4,9 +4,6 @@
 
 /* For one file of a module: what any kind of probe must refuse, see kp_kind.h */
 
-#include <linux/delay.h>
-#include <linux/jiffies.h>
-#include <linux/stringify.h>
 #include "kp_module.h"
 
 #ifdef CONFIG_X86_32

@@ -4,7 +4,6 @@
 
 /* For one file of a module: probes enabled, disabled, registered again, see kp_kind.h */
 
-#include <linux/stringify.h>
 #include "kp_module.h"
 
 static void kp_life_hit(struct kunit *test)

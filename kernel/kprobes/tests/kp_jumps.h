@@ -4,9 +4,7 @@
 
 /* For one file of a module that waits for jumps: its parameters */
 
-#include <linux/delay.h>
-#include <linux/kprobes.h>
-#include <linux/moduleparam.h>
+#include "kp_test.h"
 
 static bool jumps;
 module_param(jumps, bool, 0400);

@@ -19,9 +19,7 @@
  * kp_may_be_fatal(): skip a case that the base kernel may not survive, if asked to
  */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
-#include <linux/uaccess.h>
+#include "kp_test.h"
 #include "kp_regs.h"
 
 /* For the verb register: register_kprobe, register_kprobes */

@@ -4,9 +4,7 @@
 
 /* The sysctl of jump optimisation, which some architectures do not have */
 
-#include <linux/err.h>
-#include <linux/errno.h>
-#include <linux/fs.h>
+#include "kp_test.h"
 
 #define KP_OPT_SWITCH	"/proc/sys/debug/kprobes-optimization"
 

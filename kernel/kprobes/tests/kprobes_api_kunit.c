@@ -130,7 +130,4 @@ static struct kunit_case kp_lifecycle_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_lifecycle_suite = {
-	.name = "kprobes_api",
-	.test_cases = kp_lifecycle_cases,
-};
+KP_SUITE(kp_lifecycle, "kprobes_api");

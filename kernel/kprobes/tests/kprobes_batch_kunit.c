@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* register_kprobes() and unregister_kprobes() */
 
-#include <linux/module.h>
 #include "kprobes_kunit.h"
 #include "kp_cases_batch.h"
 
@@ -60,7 +59,7 @@ static void kp_batch_row(struct kunit *test)
 		kps[i]->flags = KPROBE_FLAG_DISABLED;
 	}
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, KP_ROW), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_batch_unregister_row, kps), 0);
+	kp_at_end(test, kp_batch_unregister_row, kps);
 	for (i = 0; i < KP_ROW; i += KP_ROW_STEP)
 		KUNIT_EXPECT_EQ(test, enable_kprobe(kps[i]), 0);
 	KUNIT_EXPECT_EQ(test, kp_target_row(1), 2);
@@ -79,7 +78,4 @@ static struct kunit_case kp_batch_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_batch_suite = {
-	.name = "kprobes_batch",
-	.test_cases = kp_batch_cases,
-};
+KP_SUITE(kp_batch, "kprobes_batch");

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Registrations that must fail with the documented errno */
 
-#include <linux/bug.h>
-#include <linux/cpumask.h>
 #include <linux/jump_label.h>
-#include <linux/module.h>
 #include <linux/static_call.h>
 #include "kprobes_kunit.h"
 #include "kp_cases_errno.h"
@@ -142,10 +139,8 @@ static void kp_errno_smp_alternative(struct kunit *test)
 	kp_expect_refused(test, kp_new(test, (void *)kp_x86_lock + kp_x86_lock_insn[0]), -EINVAL);
 }
 
-static void kp_errno_int3(struct kunit *test)
-{
-	kp_expect_refused(test, kp_new(test, (void *)kp_x86_int3 + kp_x86_int3_insn[0]), -EINVAL);
-}
+KP_CASE(kp_errno_int3,
+	kp_expect_refused(test, kp_new(test, (void *)kp_x86_int3 + kp_x86_int3_insn[0]), -EINVAL))
 
 static void kp_errno_endbr(struct kunit *test)
 {
@@ -289,7 +284,4 @@ static struct kunit_case kp_errno_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_errno_suite = {
-	.name = "kprobes_errno",
-	.test_cases = kp_errno_cases,
-};
+KP_SUITE(kp_errno, "kprobes_errno");

@@ -224,7 +224,4 @@ static struct kunit_case kp_handlers_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_handlers_suite = {
-	.name = "kprobes_handlers",
-	.test_cases = kp_handlers_cases,
-};
+KP_SUITE(kp_handlers, "kprobes_handlers");

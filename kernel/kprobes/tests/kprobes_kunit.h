@@ -23,8 +23,7 @@
 	{ "pre_handler, breakpoint or jump", kp_target_notrace, kp_target, 0 },	\
 	{ "post_handler, breakpoint or jump", kp_target_notrace, kp_target, 1 }
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
+#include "kp_test.h"
 
 struct kp_probe {
 	struct kprobe kp;

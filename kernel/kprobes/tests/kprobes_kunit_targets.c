@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Functions to probe, in their own file: not inlined or cloned */
 
-#include <linux/bug.h>
 #include <linux/jump_label.h>
 #include <linux/static_call.h>
-#include <linux/stringify.h>
 #include "kprobes_kunit.h"
 
 #define KP_PLUS_ONE(attributes, name)						\

@@ -9,15 +9,7 @@
  * repeated.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/cpumask.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/module.h>
-#include <linux/sched.h>
-#include <linux/sched/task.h>
+#include "kp_test.h"
 
 static struct {
 	bool entered;
@@ -61,12 +53,7 @@ static int kp_remove_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-noinline long kp_remove_target(long arg);
-noinline long kp_remove_target(long arg)
-{
-	barrier();
-	return arg + 1;
-}
+KP_PLUS(, long, kp_remove_target, 1)
 
 struct kp_remover {
 	int (*remove)(void);
@@ -281,29 +268,20 @@ static void kp_remove_twice(struct kunit *test)
 }
 
 /* Not traced: a hit executes a copy of the instruction, or emulates it. */
-noinline notrace long kp_remove_hot(long arg);
-noinline notrace long kp_remove_hot(long arg)
-{
-	barrier();
-	return arg + 1;
-}
+KP_PLUS(notrace, long, kp_remove_hot, 1)
 
 static unsigned long kp_hot_hits, kp_hot_posts;
 
-static int kp_hot_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_hot_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_hot_hits++;
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_hot_pre);
-
-static void kp_hot_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_hot_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	WRITE_ONCE(kp_hot_posts, kp_hot_posts + 1);
 }
-
-NOKPROBE_SYMBOL(kp_hot_post);
 
 static struct kprobe kp_hot = {
 	.addr = (kprobe_opcode_t *)kp_remove_hot,
@@ -372,12 +350,6 @@ static struct kunit_case kp_remove_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_remove_suite = {
-	.name = "kprobes_remove",
-	.test_cases = kp_remove_cases,
-};
+static KP_SUITE(kp_remove, "kprobes_remove");
 
-kunit_test_suite(kp_remove_suite);
-
-MODULE_DESCRIPTION("KUnit suite: probes removed while their handlers run");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite: probes removed while their handlers run", &kp_remove_suite);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Handlers of single calls and of nested calls */
 
-#include <linux/cpu.h>
-#include <linux/smp.h>
-#include <linux/string.h>
 #include "kp_regs.h"
 #include "kretprobes_kunit.h"
 
@@ -513,10 +510,7 @@ static void kp_ret_calls_left(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_ret_left->rp.nmissed, 0);
 }
 #else
-static void kp_ret_calls_left(struct kunit *test)
-{
-	kunit_skip(test, "handlers cannot change the stack pointer");
-}
+KP_CASE(kp_ret_calls_left, kunit_skip(test, "handlers cannot change the stack pointer"))
 #endif
 
 static struct kunit_case kp_ret_calls_cases[] = {
@@ -541,7 +535,4 @@ static struct kunit_case kp_ret_calls_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_ret_calls_suite = {
-	.name = "kretprobes_calls",
-	.test_cases = kp_ret_calls_cases,
-};
+KP_SUITE(kp_ret_calls, "kretprobes_calls");

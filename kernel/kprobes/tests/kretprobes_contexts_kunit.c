@@ -84,15 +84,8 @@ static void kp_ret_over_function(struct kunit *test, bool nmi)
 	KUNIT_EXPECT_EQ(test, kp_missed(probe) + kp_missed(target) + kp_missed(other), 0);
 }
 
-static void kp_ret_contexts_irq_over_function(struct kunit *test)
-{
-	kp_ret_over_function(test, false);
-}
-
-static void kp_ret_contexts_nmi_over_function(struct kunit *test)
-{
-	kp_ret_over_function(test, true);
-}
+KP_CASE(kp_ret_contexts_irq_over_function, kp_ret_over_function(test, false))
+KP_CASE(kp_ret_contexts_nmi_over_function, kp_ret_over_function(test, true))
 
 #endif /* CONFIG_X86 */
 
@@ -109,7 +102,4 @@ static struct kunit_case kp_ret_contexts_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_ret_contexts_suite = {
-	.name = "kretprobes_contexts",
-	.test_cases = kp_ret_contexts_cases,
-};
+KP_SUITE(kp_ret_contexts, "kretprobes_contexts");

@@ -62,7 +62,4 @@ static struct kunit_case kp_ret_errno_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_ret_errno_suite = {
-	.name = "kretprobes_errno",
-	.test_cases = kp_ret_errno_cases,
-};
+KP_SUITE(kp_ret_errno, "kretprobes_errno");

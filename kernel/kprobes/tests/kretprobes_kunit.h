@@ -16,10 +16,7 @@
 	{ "entry_handler", kp_ret_target, kp_ret_other, 0 },		\
 	{ "handler", kp_ret_target, kp_ret_other, 1 }
 
-#include <kunit/test.h>
-#include <linux/atomic.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
+#include "kp_test.h"
 
 struct kp_probe {
 	union {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* KUnit suites for return probes: refusals, handlers, contexts, and calls in flight */
 
-#include <linux/module.h>
-#include <linux/preempt.h>
 #include "kp_jumps.h"
 #include "kp_regs.h"
 #include "kretprobes_kunit.h"
@@ -81,7 +79,7 @@ struct kprobe *kp_ret_kprobe(struct kunit *test, const struct kprobe *kp)
 	KUNIT_ASSERT_NOT_NULL(test, copy);
 	*copy = *kp;
 	KUNIT_ASSERT_EQ(test, register_kprobe(copy), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ret_kprobe_unregister, copy), 0);
+	kp_at_end(test, kp_ret_kprobe_unregister, copy);
 	kp_ret_kprobe_hits = 0;
 	return copy;
 }
@@ -91,8 +89,6 @@ void kp_ret_kprobe_remove(struct kunit *test, struct kprobe *kp)
 	kunit_release_action(test, kp_ret_kprobe_unregister, kp);
 }
 
-kunit_test_suites(&kp_ret_errno_suite, &kp_ret_calls_suite, &kp_ret_contexts_suite,
-		  &kp_ret_lifecycle_suite, &kp_ret_values_suite);
-
-MODULE_DESCRIPTION("KUnit suites for return probes");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suites for return probes",
+	  &kp_ret_errno_suite, &kp_ret_calls_suite, &kp_ret_contexts_suite,
+	  &kp_ret_lifecycle_suite, &kp_ret_values_suite);

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Return probes change while calls are in flight: these must return to their callers. */
 
-#include <linux/completion.h>
-#include <linux/kthread.h>
-#include <linux/sched.h>
-#include <linux/string.h>
 #include "kretprobes_kunit.h"
 #include "kp_cases_life.h"
 
@@ -233,7 +229,7 @@ static void kp_ret_run_on(struct kunit *test, int cpu, int (*fn)(void *data), vo
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	kthread_bind(task, cpu);
 	wake_up_process(task);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ret_stop_thread, task), 0);
+	kp_at_end(test, kp_ret_stop_thread, task);
 }
 
 /* Large batches reschedule even without preemption. */
@@ -321,7 +317,4 @@ static struct kunit_case kp_ret_lifecycle_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_ret_lifecycle_suite = {
-	.name = "kretprobes_lifecycle",
-	.test_cases = kp_ret_lifecycle_cases,
-};
+KP_SUITE(kp_ret_lifecycle, "kretprobes_lifecycle");

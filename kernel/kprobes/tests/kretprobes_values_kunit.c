@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Long return values, stack arguments, popped arguments: a return probe must not change them. */
 
-#include <linux/string.h>
 #include "kp_regs.h"
 #include "kretprobes_kunit.h"
 
@@ -182,10 +181,7 @@ static void kp_ret_values_any_frame(struct kunit *test)
 
 #else
 
-static void kp_ret_values_any_frame(struct kunit *test)
-{
-	kunit_skip(test, "the frame of a call is a place on the stack");
-}
+KP_CASE(kp_ret_values_any_frame, kunit_skip(test, "the frame of a call is a place on the stack"))
 
 #endif
 
@@ -199,7 +195,4 @@ static struct kunit_case kp_ret_values_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_ret_values_suite = {
-	.name = "kretprobes_values",
-	.test_cases = kp_ret_values_cases,
-};
+KP_SUITE(kp_ret_values, "kretprobes_values");

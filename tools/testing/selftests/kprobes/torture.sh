@@ -252,16 +252,12 @@ with_links_ready() {
 
 # BPF programs and an event of tracefs are on entries and inside functions, all in one batch each.
 with_links() {
-	if ! has_events; then
-		skip_case "no kprobe events"
-		return
-	fi
+	has_events || skip_case "no kprobe events" || return 0
 	SECONDS_EACH=${TORTURE_S:-8}
 	begin
 	if ! with_links_ready; then
 		verdict
-		skip_case "no kprobe.multi links"
-		return
+		skip_case "no kprobe.multi links" || return 0
 	fi
 	links=0
 	places="torture_called torture_leaf torture_leaf+$BEHIND_FTRACE

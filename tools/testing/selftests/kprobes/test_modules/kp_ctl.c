@@ -24,16 +24,6 @@
  * kp_ctl/reasons has a line for each probe that was refused, with the reason.
  */
 
-#include <linux/debugfs.h>
-#include <linux/delay.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/module.h>
-#include <linux/mutex.h>
-#include <linux/seq_file.h>
-#include <linux/slab.h>
-#include <linux/string.h>
-#include <linux/uaccess.h>
 #include "kp_symbol.h"
 
 #define KP_CTL_PROBES	128

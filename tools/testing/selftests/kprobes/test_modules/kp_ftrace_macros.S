@@ -4,9 +4,7 @@
  * the compiler makes it.
  */
 
-#include <linux/linkage.h>
-#include <asm/asm.h>
-#include <asm/nospec-branch.h>
+#include "kp_asm.h"
 
 /* A function that returns its argument plus one. */
 .macro kp_entry array nr

@@ -4,11 +4,6 @@
 
 /* Find out from the text whether a probepoint is optimised. */
 
-#include <linux/delay.h>
-#include <linux/errno.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/uaccess.h>
 #include <asm/text-patching.h>
 #include "kp_switch.h"
 

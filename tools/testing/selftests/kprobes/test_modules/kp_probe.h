@@ -4,8 +4,7 @@
 
 /* For KUnit suites: probes whose handlers count, and that are unregistered after a case */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
+#include "kp_test.h"
 
 struct kp_probe {
 	struct kprobe kp;
@@ -84,8 +83,7 @@ KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_action, unregister_kprobe, struct kpro
 static inline void kp_register(struct kunit *test, struct kp_probe *probe)
 {
 	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_action, &probe->kp),
-			0);
+	kp_at_end(test, kp_unregister_action, &probe->kp);
 }
 
 static inline void kp_unregister(struct kunit *test, struct kp_probe *probe)

@@ -10,9 +10,8 @@
  * QEMU does not take a single-stepped branch, in any kernel. If loses_branches says so, tests
  * that step branches are skipped.
  */
-#include <linux/kprobes.h>
-#include <linux/module.h>
 #include <linux/sizes.h>
+#include "kp_test.h"
 
 static char kp_low_memory[SZ_32M];
 

@@ -15,13 +15,7 @@
  * a function found like this are __nocfi.
  */
 
-#include <kunit/test.h>
-#include <linux/errno.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/sprintf.h>
-#include <linux/string.h>
+#include "kp_test.h"
 #ifdef CONFIG_X86_KERNEL_IBT
 #include <linux/objtool.h>
 #include <asm/ibt.h>

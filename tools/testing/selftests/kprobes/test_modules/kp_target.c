@@ -6,11 +6,8 @@
  * kp_target2 is built from this file, too: the same symbols with other code.
  */
 
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <linux/module.h>
-#include <linux/moduleparam.h>
 #include <linux/objtool.h>
+#include "kp_test.h"
 
 #ifndef KP_TARGET_EXPECTED
 #define KP_TARGET_BODY(arg)	((arg) + 1)
@@ -65,13 +62,7 @@ noinline int kp_tgt_plain(int arg)
 }
 #endif
 
-noinline int kp_tgt_nokprobe(int arg);
-noinline int kp_tgt_nokprobe(int arg)
-{
-	barrier();
-	return arg + 1;
-}
-
+KP_PLUS(, int, kp_tgt_nokprobe, 1)
 NOKPROBE_SYMBOL(kp_tgt_nokprobe);
 
 /* For a probe that reads arguments, some of them on the stack */

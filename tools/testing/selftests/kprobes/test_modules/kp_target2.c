@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The symbols of kp_target with other code, to be loaded at kp_target's old address */
 
-#include <linux/compiler.h>
-
 static noinline int kp_target2_body(int arg)
 {
 	int digits = 0;

@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* KUnit suite: kprobe_function_entry(), compared with pointers to functions */
 
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <linux/module.h>
-#include <linux/sched.h>
-#include <kunit/test.h>
+#include "kp_test.h"
 #include "kp_regs.h"
 
-static noinline long kp_entry_traced(long arg)
-{
-	barrier();
-	return arg + 1;
-}
-
-static noinline notrace long kp_entry_notrace(long arg)
-{
-	barrier();
-	return arg + 1;
-}
+KP_PLUS(, long, kp_entry_traced, 1)
+KP_PLUS(notrace, long, kp_entry_notrace, 1)
 
 struct kp_entry_case {
 	const char *name;
@@ -127,10 +114,7 @@ static void kp_entry_inside(struct kunit *test)
 	unregister_kprobe(&entry);
 }
 #else
-static void kp_entry_inside(struct kunit *test)
-{
-	kunit_skip(test, "the function is for x86");
-}
+KP_CASE(kp_entry_inside, kunit_skip(test, "the function is for x86"))
 #endif
 
 static struct kunit_case kp_entry_kunit_cases[] = {
@@ -141,12 +125,6 @@ static struct kunit_case kp_entry_kunit_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_entry_suite = {
-	.name = "kprobes_entry",
-	.test_cases = kp_entry_kunit_cases,
-};
+static KP_SUITE(kp_entry_kunit, "kprobes_entry");
 
-kunit_test_suite(kp_entry_suite);
-
-MODULE_DESCRIPTION("KUnit tests of kprobe_function_entry()");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit tests of kprobe_function_entry()", &kp_entry_kunit_suite);

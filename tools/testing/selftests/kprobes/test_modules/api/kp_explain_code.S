@@ -4,12 +4,9 @@
  * CODE_END leaves room for a jump.
  */
 
-#include <linux/linkage.h>
-#include <linux/objtool.h>
 #include <asm/alternative.h>
-#include <asm/asm.h>
 #include <asm/nops.h>
-#include <asm/nospec-branch.h>
+#include "kp_asm.h"
 #include "kp_inc.h"
 
 	.section .rodata.kp_explain_names, "a"

@@ -5,20 +5,10 @@
  * errno and reason.
  */
 
-#include <linux/bug.h>
-#include <linux/debugfs.h>
-#include <linux/delay.h>
 #include <linux/ftrace.h>
-#include <linux/jiffies.h>
 #include <linux/jump_label.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/probepoint.h>
-#include <linux/seq_file.h>
 #include <linux/static_call.h>
-#include <linux/string.h>
-#include <linux/sysfs.h>
 #include "kp_explain.h"
 #include "../opt/kp_opt_suites.h"
 #include "kp_symbol.h"
@@ -26,12 +16,7 @@
 
 DEFINE_STATIC_KEY_FALSE(kp_explain_key);
 
-noinline long kp_explain_one(long arg);
-noinline long kp_explain_one(long arg)
-{
-	barrier();
-	return arg + 1;
-}
+KP_PLUS(, long, kp_explain_one, 1)
 
 DEFINE_STATIC_CALL(kp_explain_call, kp_explain_one);
 

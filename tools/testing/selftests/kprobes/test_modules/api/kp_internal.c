@@ -5,20 +5,12 @@
  */
 
 #include <linux/ftrace.h>
-#include <linux/irq_work.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <linux/module.h>
 #include <linux/objtool.h>
-#include <linux/percpu.h>
-#include <linux/preempt.h>
 #include <linux/probepoint.h>
-#include <linux/rcupdate.h>
 #include <asm/asm.h>
 #include <asm/pgtable_types.h>
 #include <asm/segment.h>
 #include <asm/text-patching.h>
-#include <kunit/test.h>
 #include "kp_internal.h"
 #include "kp_opt.h"
 #include "kp_symbol.h"
@@ -50,18 +42,8 @@ asm(KP_INTERNAL(kp_internal_area1, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area2, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area3, KP_INTERNAL_TWO));
 
-static noinline long kp_internal_entry(long arg)
-{
-	barrier();
-	return arg + 1;
-}
-
-static noinline long kp_internal_forbidden(long arg)
-{
-	barrier();
-	return arg + 1;
-}
-
+KP_PLUS(, long, kp_internal_entry, 1)
+KP_PLUS(, long, kp_internal_forbidden, 1)
 NOKPROBE_SYMBOL(kp_internal_forbidden);
 
 /* Called by pointer: with IBT, kp_internal_plain() would need an endbr. */
@@ -96,7 +78,7 @@ static struct {
 } kp;
 
 /* kprobe_running() for modules: its variable is not exported. */
-static struct kprobe *kp_running(void)
+static __kprobes struct kprobe *kp_running(void)
 {
 	struct kprobe_level *level;
 
@@ -105,19 +87,15 @@ static struct kprobe *kp_running(void)
 	return level && level->context != KPROBE_CONTEXT_NONE ? level->probe : NULL;
 }
 
-static void kp_begin(void)
+static void __kprobes kp_begin(void)
 {
 	kprobe_busy_begin();
 }
 
-static void kp_end(void)
+static void __kprobes kp_end(void)
 {
 	kprobe_busy_end();
 }
-
-NOKPROBE_SYMBOL(kp_running);
-NOKPROBE_SYMBOL(kp_begin);
-NOKPROBE_SYMBOL(kp_end);
 
 static struct kprobe *kp_find(void *addr)
 {
@@ -143,7 +121,7 @@ static noinline long kp_internal_begins(long arg)
 	return arg + 1;
 }
 
-static int kp_pre(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes kp_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	kp.hits++;
 	kp.before = kp_running();
@@ -164,23 +142,17 @@ static int kp_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_pre);
-
-static void kp_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	kp.posts++;
 	kp.post = kp_running();
 }
 
-NOKPROBE_SYMBOL(kp_post);
-
-static int kp_other_pre(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes kp_other_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	kp.other_hits++;
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_other_pre);
 
 static struct kprobe kp_probe, kp_second, kp_other;
 static struct kretprobe kp_return[3];
@@ -202,7 +174,7 @@ static void kp_register(struct kunit *test, struct kprobe *p, void *addr, bool p
 		.post_handler = post ? kp_post : NULL,
 	};
 	KUNIT_ASSERT_EQ(test, register_kprobe(p), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, p), 0);
+	kp_at_end(test, kp_unregister, p);
 	kp_wait_optimized(test, p);
 }
 
@@ -294,7 +266,7 @@ static void kp_internal_busy_in_handler(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp.other_hits, 1);
 }
 
-static int kp_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kp.returns++;
 	kp.own_returns += kp_running() == &get_kretprobe(ri)->kp;
@@ -302,15 +274,11 @@ static int kp_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_returned);
-
-static int kp_entered(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_entered(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kp.before = kp_running();
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_entered);
 
 static void kp_internal_running(struct kunit *test)
 {
@@ -340,7 +308,7 @@ static void kp_register_return(struct kunit *test, struct kretprobe *rp, void *a
 		.entry_handler = kp_entered,
 	};
 	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_return, rp), 0);
+	kp_at_end(test, kp_unregister_return, rp);
 	kp_wait_optimized(test, &rp->kp);
 }
 
@@ -592,13 +560,6 @@ static int kp_internal_init(struct kunit *test)
 	return 0;
 }
 
-static struct kunit_suite kp_internal_suite = {
-	.name = "kprobes_internal",
-	.init = kp_internal_init,
-	.test_cases = kp_internal_cases,
-};
+static KP_SUITE(kp_internal, "kprobes_internal", .init = kp_internal_init);
 
-kunit_test_suite(kp_internal_suite);
-
-MODULE_DESCRIPTION("KUnit tests of what the kernel itself calls of kprobes");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit tests of what the kernel itself calls of kprobes", &kp_internal_suite);

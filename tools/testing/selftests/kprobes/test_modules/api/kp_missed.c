@@ -7,14 +7,7 @@
  * - nmissed: the sum of the probe's counters
  */
 
-#include <linux/completion.h>
-#include <linux/err.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/probepoint.h>
-#include <linux/string.h>
 #include "kp_regs.h"
 #include "kp_symbol.h"
 
@@ -223,32 +216,20 @@ static int kp_missed_run(const char *name, const struct kernel_param *param)
 	return -EINVAL;
 }
 
-static const struct kernel_param_ops kp_missed_run_ops = {
-	.set = kp_missed_run,
-};
-module_param_cb(run, &kp_missed_run_ops, NULL, 0200);
+module_param_call(run, kp_missed_run, NULL, NULL, 0200);
 
 static int kp_missed_nmissed(char *buf, const struct kernel_param *param)
 {
 	return sysfs_emit(buf, "%lu\n", kp_missed_probe.kp.nmissed + kp_missed_probe.nmissed);
 }
 
-static const struct kernel_param_ops kp_missed_nmissed_ops = {
-	.get = kp_missed_nmissed,
-};
-module_param_cb(nmissed, &kp_missed_nmissed_ops, NULL, 0400);
-
-static int __init kp_missed_init(void)
-{
-	return 0;
-}
+module_param_call(nmissed, NULL, kp_missed_nmissed, NULL, 0400);
 
 static void __exit kp_missed_exit_module(void)
 {
 	kp_missed_end();
 }
 
-module_init(kp_missed_init);
 module_exit(kp_missed_exit_module);
 
 MODULE_DESCRIPTION("probes that miss hits");

@@ -9,7 +9,7 @@
 
 #ifndef __ASSEMBLY__
 
-#include <kunit/test.h>
+#include "kp_test.h"
 
 /*
  * Until kp_nomem_end(), fail allocation number @nth (0: none) of the caller, or of the

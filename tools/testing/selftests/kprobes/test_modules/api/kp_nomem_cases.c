@@ -4,11 +4,6 @@
  * -ENOMEM and leaves nothing, or works without the memory.
  */
 
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/sched.h>
-#include <linux/string.h>
 #include "kp_nomem.h"
 
 /* More than fit in one page of slots */
@@ -366,7 +361,7 @@ static void kp_run(struct kunit *test, const struct kp_plan *plan)
 	KUNIT_EXPECT_GT_MSG(test, nth, plan->least, "too few allocations");
 }
 
-#define KP_CASE(name, ...)							\
+#define KP_RUNS(name, ...)							\
 static void name(struct kunit *test)						\
 {										\
 	static const struct kp_plan plans[] = { __VA_ARGS__ };			\
@@ -376,20 +371,20 @@ static void name(struct kunit *test)						\
 		kp_run(test, &plans[i]);					\
 }
 
-KP_CASE(kp_nomem_kprobe,
+KP_RUNS(kp_nomem_kprobe,
 	{ .nr = 1, .least = 2 },
 	{ .nr = 1, .offset = KP_INSIDE, .least = 2 },
 	{ .nr = 1, .offset = KP_INSIDE, .post = 1, .least = 2 })
-KP_CASE(kp_nomem_kprobe_entry,
+KP_RUNS(kp_nomem_kprobe_entry,
 	{ .entries = true, .nr = 1, .least = 2 },
 	{ .entries = true, .nr = 1, .post = 1, .least = 2 })
-KP_CASE(kp_nomem_kprobes,
+KP_RUNS(kp_nomem_kprobes,
 	{ .nr = KP_BATCH, .stride = 61, .least = 2 * KP_BATCH },
 	{ .nr = KP_BATCH, .post = 2, .stride = 61, .least = 2 * KP_BATCH })
-KP_CASE(kp_nomem_kprobes_entries,
+KP_RUNS(kp_nomem_kprobes_entries,
 	{ .entries = true, .nr = 40, .stride = 17, .least = 80 },
 	{ .entries = true, .nr = 40, .post = 2, .stride = 17, .least = 80 })
-KP_CASE(kp_nomem_kretprobe,
+KP_RUNS(kp_nomem_kretprobe,
 	{ .returns = true, .nr = 1, .least = 2 },
 	{ .returns = true, .nr = 1, .data_size = 40, .least = 2 },
 	{ .returns = true, .nr = 1, .data_size = 200, .least = 2 },
@@ -398,44 +393,44 @@ KP_CASE(kp_nomem_kretprobe,
 	{ .returns = true, .nr = 1, .reserved = 1, .maxactive = 100, .data_size = 24, .least = 2 },
 	{ .returns = true, .nr = 1, .reserved = 1, .maxactive = 1000, .data_size = 400,
 	  .least = 2 })
-KP_CASE(kp_nomem_kretprobe_entry,
+KP_RUNS(kp_nomem_kretprobe_entry,
 	{ .entries = true, .returns = true, .nr = 1, .least = 2 },
 	{ .entries = true, .returns = true, .nr = 1, .reserved = 1, .maxactive = 100,
 	  .data_size = 24, .least = 2 })
-KP_CASE(kp_nomem_kretprobes,
+KP_RUNS(kp_nomem_kretprobes,
 	{ .returns = true, .nr = 20, .reserved = 2, .maxactive = 100, .data_size = 16,
 	  .stride = 13, .least = 5 * 20 })
-KP_CASE(kp_nomem_kretprobes_entries,
+KP_RUNS(kp_nomem_kretprobes_entries,
 	{ .entries = true, .returns = true, .nr = 20, .reserved = 3, .maxactive = 10,
 	  .stride = 13, .least = 4 * 20 })
-KP_CASE(kp_nomem_join,
+KP_RUNS(kp_nomem_join,
 	{ .op = KP_JOIN, .nr = 1, .least = 1 },
 	{ .op = KP_JOIN, .nr = 1, .offset = KP_INSIDE, .least = 1 })
-KP_CASE(kp_nomem_join_entry,
+KP_RUNS(kp_nomem_join_entry,
 	{ .op = KP_JOIN, .entries = true, .nr = 1, .least = 1 })
-KP_CASE(kp_nomem_enable,
+KP_RUNS(kp_nomem_enable,
 	{ .op = KP_ENABLE, .nr = 1, .least = 1 },
 	{ .op = KP_ENABLE, .nr = 1, .post = 1, .least = 1 },
 	{ .op = KP_ENABLE, .nr = 3, .least = 2 })
-KP_CASE(kp_nomem_enable_entry,
+KP_RUNS(kp_nomem_enable_entry,
 	{ .op = KP_ENABLE, .entries = true, .nr = 1, .least = 1 },
 	{ .op = KP_ENABLE, .entries = true, .nr = 1, .post = 1, .least = 1 },
 	{ .op = KP_ENABLE, .entries = true, .nr = 3, .least = 2 })
-KP_CASE(kp_nomem_remove,
+KP_RUNS(kp_nomem_remove,
 	{ .op = KP_REMOVE, .nr = 3 },
 	{ .op = KP_DISABLE, .nr = 3, .stride = 7 },
 	{ .op = KP_REMOVE, .nr = 3, .post = 2 },
 	{ .op = KP_DISABLE, .nr = 3, .post = 2, .stride = 7 })
-KP_CASE(kp_nomem_remove_entries,
+KP_RUNS(kp_nomem_remove_entries,
 	{ .op = KP_REMOVE, .entries = true, .nr = 3 },
 	{ .op = KP_DISABLE, .entries = true, .nr = 3, .stride = 7 },
 	{ .op = KP_REMOVE, .entries = true, .nr = 3, .post = 2 },
 	{ .op = KP_DISABLE, .entries = true, .nr = 3, .post = 2, .stride = 7 })
-KP_CASE(kp_nomem_remove_returns,
+KP_RUNS(kp_nomem_remove_returns,
 	{ .op = KP_REMOVE, .returns = true, .nr = 3 },
 	{ .op = KP_REMOVE, .returns = true, .nr = 3, .reserved = 1, .maxactive = 100 })
-KP_CASE(kp_nomem_leave, { .op = KP_LEAVE, .nr = 1 })
-KP_CASE(kp_nomem_leave_entry, { .op = KP_LEAVE, .entries = true, .nr = 1 })
+KP_RUNS(kp_nomem_leave, { .op = KP_LEAVE, .nr = 1 })
+KP_RUNS(kp_nomem_leave_entry, { .op = KP_LEAVE, .entries = true, .nr = 1 })
 
 #ifdef CONFIG_OPTPROBES
 static void kp_nomem_optimize(struct kunit *test)
@@ -519,9 +514,4 @@ static void kp_nomem_case_exit(struct kunit *test)
 	kp_nomem_expect_freed(test, allowed);
 }
 
-struct kunit_suite kp_nomem_suite = {
-	.name = "kprobes_nomem",
-	.init = kp_nomem_case_init,
-	.exit = kp_nomem_case_exit,
-	.test_cases = kp_nomem_cases,
-};
+KP_SUITE(kp_nomem, "kprobes_nomem", .init = kp_nomem_case_init, .exit = kp_nomem_case_exit);

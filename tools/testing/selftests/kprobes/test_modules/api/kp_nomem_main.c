@@ -12,15 +12,6 @@
  * - where: the caller of the allocation that failed last
  */
 
-#include <linux/hash.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/jiffies.h>
-#include <linux/delay.h>
-#include <linux/module.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
-#include <linux/workqueue.h>
 #include "kp_nomem.h"
 
 /* Changed only by the task whose allocations are counted */
@@ -324,8 +315,7 @@ static int kp_nth_set(const char *val, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops kp_nth_ops = { .set = kp_nth_set };
-module_param_cb(nth, &kp_nth_ops, NULL, 0200);
+module_param_call(nth, kp_nth_set, NULL, NULL, 0200);
 module_param_named(failed, kp_fail.failed, uint, 0400);
 
 static int __kprobes kp_within_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -358,16 +348,14 @@ static int kp_within_set(const char *val, const struct kernel_param *param)
 	return register_kretprobe(&kp_within);
 }
 
-static const struct kernel_param_ops kp_within_ops = { .set = kp_within_set };
-module_param_cb(within, &kp_within_ops, NULL, 0200);
+module_param_call(within, kp_within_set, NULL, NULL, 0200);
 
 static int kp_where_get(char *buf, const struct kernel_param *param)
 {
 	return sysfs_emit(buf, "%pS\n", kp_fail.where);
 }
 
-static const struct kernel_param_ops kp_where_ops = { .get = kp_where_get };
-module_param_cb(where, &kp_where_ops, NULL, 0400);
+module_param_call(where, NULL, kp_where_get, NULL, 0400);
 
 static void kp_nomem_exit(void)
 {
@@ -414,7 +402,4 @@ static int __init kp_nomem_init(void)
 module_init(kp_nomem_init);
 module_exit(kp_nomem_exit);
 
-kunit_test_suite(kp_nomem_suite);
-
-MODULE_DESCRIPTION("Failing allocations, and what becomes of probes");
-MODULE_LICENSE("GPL");
+KP_SUITES("Failing allocations, and what becomes of probes", &kp_nomem_suite);

@@ -4,17 +4,7 @@
  * disable a probe that has asked for it, so that the hits until then can be counted.
  */
 
-#include <linux/atomic.h>
-#include <linux/cpu.h>
-#include <linux/delay.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/probepoint.h>
-#include <linux/smp.h>
-#include <linux/string.h>
-#include <linux/workqueue.h>
-#include <kunit/test.h>
 #include "kp_jumps.h"
 #include "kp_regs.h"
 #include "kp_symbol.h"
@@ -31,17 +21,8 @@ struct kp_once {
 	atomic_t pre, post, returns, won;
 };
 
-static noinline long kp_once_traced(long arg)
-{
-	barrier();
-	return arg + 1;
-}
-
-static noinline notrace long kp_once_notrace(long arg)
-{
-	barrier();
-	return arg + 1;
-}
+KP_PLUS(, long, kp_once_traced, 1)
+KP_PLUS(notrace, long, kp_once_notrace, 1)
 
 /* Not a loop, and no tail call: each level returns. */
 static noinline long kp_once_nest(long depth)
@@ -52,12 +33,10 @@ static noinline long kp_once_nest(long depth)
 	return ret + 1;
 }
 
-static void kp_once_request(struct kprobe *kp)
+static void __kprobes kp_once_request(struct kprobe *kp)
 {
 	atomic_add(kprobe_disable_self(kp), &container_of(kp, struct kp_once, kp)->won);
 }
-
-NOKPROBE_SYMBOL(kp_once_request);
 
 static int kp_once_count(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -117,8 +96,7 @@ static struct kp_once *kp_once_new(struct kunit *test, const struct kp_once_case
 	probe->kp.pre_handler = c->pre;
 	probe->kp.post_handler = c->post;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_once_unregister_action,
-							&probe->kp), 0);
+	kp_at_end(test, kp_once_unregister_action, &probe->kp);
 	if (jumps)
 		kp_wait_for_jump(&probe->kp, 500);
 	return probe;
@@ -295,8 +273,7 @@ static void kp_once_queue_work(struct kunit *test)
 	probe->kp.symbol_name = "queue_work_on";
 	probe->kp.pre_handler = kp_once_pre;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_once_unregister_action,
-							&probe->kp), 0);
+	kp_at_end(test, kp_once_unregister_action, &probe->kp);
 	other = kp_once_new(test, &kp_once_cases[0]);
 	kp_once_call(test, kp_once_traced);
 	kp_once_wait_disabled(test, &other->kp);
@@ -305,12 +282,10 @@ static void kp_once_queue_work(struct kunit *test)
 }
 
 #ifdef CONFIG_KRETPROBES
-static struct kp_once *kp_once_of(struct kretprobe_instance *ri)
+static __kprobes struct kp_once *kp_once_of(struct kretprobe_instance *ri)
 {
 	return container_of(get_kretprobe(ri), struct kp_once, rp);
 }
-
-NOKPROBE_SYMBOL(kp_once_of);
 
 static int kp_once_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -343,8 +318,7 @@ static struct kp_once *kp_once_new_return(struct kunit *test, kretprobe_handler_
 	probe->rp.entry_handler = entry;
 	probe->rp.handler = handler;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_once_unregister_return,
-							&probe->rp), 0);
+	kp_at_end(test, kp_once_unregister_return, &probe->rp);
 	return probe;
 }
 
@@ -392,15 +366,8 @@ static void kp_once_return_handler(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 1);
 }
 #else
-static void kp_once_return_entry(struct kunit *test)
-{
-	kunit_skip(test, "the kernel has no return probes");
-}
-
-static void kp_once_return_handler(struct kunit *test)
-{
-	kunit_skip(test, "the kernel has no return probes");
-}
+KP_CASE(kp_once_return_entry, kunit_skip(test, "the kernel has no return probes"))
+KP_CASE(kp_once_return_handler, kunit_skip(test, "the kernel has no return probes"))
 #endif
 
 static struct kunit_case kp_once_kunit_cases[] = {
@@ -415,12 +382,6 @@ static struct kunit_case kp_once_kunit_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_once_suite = {
-	.name = "kprobes_once",
-	.test_cases = kp_once_kunit_cases,
-};
+static KP_SUITE(kp_once_kunit, "kprobes_once");
 
-kunit_test_suite(kp_once_suite);
-
-MODULE_DESCRIPTION("KUnit tests of probes that disable themselves");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit tests of probes that disable themselves", &kp_once_kunit_suite);

@@ -4,9 +4,8 @@
 
 /* For one source file of kprobes, included after this */
 
-#include <linux/sched.h>
-#include <kunit/test.h>
 #include <kunit/visibility.h>
+#include "kp_test.h"
 
 /* Exported by the kernel's own copy */
 #undef EXPORT_SYMBOL_IF_KUNIT

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Memory that is freed late: in order, and a part at a time */
 
-#include <linux/completion.h>
-#include <linux/rcupdate.h>
 #include "kp_parts.h"
 #include "../internal.h"
 
@@ -79,7 +77,4 @@ static struct kunit_case kp_deferred_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_deferred_suite = {
-	.name = "kprobes_deferred",
-	.test_cases = kp_deferred_cases,
-};
+KP_SUITE(kp_deferred, "kprobes_deferred");

@@ -5,7 +5,6 @@
  */
 
 #include <linux/ftrace.h>
-#include <linux/rcupdate.h>
 #include "kp_parts.h"
 #include "../internal.h"
 
@@ -117,10 +116,7 @@ static void kp_filters_stay(struct kunit *test)
 
 #else
 
-static void kp_filters_stay(struct kunit *test)
-{
-	kunit_skip(test, "no probes by way of ftrace");
-}
+KP_CASE(kp_filters_stay, kunit_skip(test, "no probes by way of ftrace"))
 
 #endif
 
@@ -129,7 +125,4 @@ static struct kunit_case kp_filters_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_filters_suite = {
-	.name = "kprobes_filters_stay",
-	.test_cases = kp_filters_cases,
-};
+KP_SUITE(kp_filters, "kprobes_filters_stay");

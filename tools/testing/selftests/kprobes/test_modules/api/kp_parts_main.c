@@ -4,10 +4,7 @@
  * another size of slots, and tests see when they reschedule, and act as hits do at that moment.
  */
 
-#include <linux/module.h>
 #include "kp_parts.h"
 
-kunit_test_suites(&kp_slots_suite, &kp_deferred_suite, &kp_pools_suite, &kp_filters_suite);
-
-MODULE_DESCRIPTION("KUnit tests of slots, deferred frees, pools and filters of kprobes");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit tests of slots, deferred frees, pools and filters of kprobes",
+	  &kp_slots_suite, &kp_deferred_suite, &kp_pools_suite, &kp_filters_suite);

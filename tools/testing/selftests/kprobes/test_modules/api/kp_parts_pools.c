@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The shared pools of return probes, as their workers see them */
 
-#include <linux/module.h>
-#include <linux/preempt.h>
 #include "kp_parts.h"
 #include "../internal.h"
 
@@ -153,7 +151,4 @@ static struct kunit_case kp_pools_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_pools_suite = {
-	.name = "kprobes_pools",
-	.test_cases = kp_pools_cases,
-};
+KP_SUITE(kp_pools, "kprobes_pools");

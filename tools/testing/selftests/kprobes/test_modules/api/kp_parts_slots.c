@@ -3,9 +3,6 @@
 
 #include <linux/execmem.h>
 #include <linux/perf_event.h>
-#include <linux/rcupdate.h>
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
 #include "kp_parts.h"
 #include "../internal.h"
 
@@ -58,7 +55,7 @@ static void kp_slots_owners(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, pp);
 	BUILD_BUG_ON(!(PAGE_SIZE % KPROBE_SLOT_SIZE));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_slots_free_pages, NULL), 0);
+	kp_at_end(test, kp_slots_free_pages, NULL);
 	for (i = 0; i < SLOTS_PER_PAGE; i++) {
 		slot = get_insn_slot_for(&pp[i]);
 		KUNIT_ASSERT_NOT_NULL(test, slot);
@@ -84,7 +81,4 @@ static struct kunit_case kp_slots_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_slots_suite = {
-	.name = "kprobes_slots",
-	.test_cases = kp_slots_cases,
-};
+KP_SUITE(kp_slots, "kprobes_slots");

@@ -5,14 +5,7 @@
  * which requests a safety check. The check must not read the module's text any more.
  */
 
-#include <linux/delay.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/moduleparam.h>
-#include <linux/notifier.h>
 #include <linux/probepoint.h>
-#include <linux/string.h>
-#include <kunit/test.h>
 #include "kp_symbol.h"
 
 /* In ms; after this time the optimiser has done its safety check. */

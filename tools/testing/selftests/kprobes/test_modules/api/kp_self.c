@@ -6,13 +6,6 @@
  * Writing to the parameter `wait` calls wait_for_kprobe_optimizer().
  */
 
-#include <kunit/test.h>
-#include <linux/delay.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/moduleparam.h>
-#include <linux/string.h>
-#include <linux/uaccess.h>
 #include "kp_regs.h"
 #include "kp_symbol.h"
 
@@ -167,10 +160,7 @@ static struct kunit_case kp_self_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_self_suite = {
-	.name = "kprobes_self",
-	.test_cases = kp_self_cases,
-};
+static KP_SUITE(kp_self, "kprobes_self");
 
 /*
  * Stand-in for a module that guards the kernel. It registers return probes on functions that
@@ -340,10 +330,7 @@ static struct kunit_case kp_guard_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_guard_suite = {
-	.name = "kprobes_guard",
-	.test_cases = kp_guard_cases,
-};
+static KP_SUITE(kp_guard, "kprobes_guard");
 
 kunit_test_suites(&kp_self_suite, &kp_guard_suite);
 
@@ -357,8 +344,7 @@ static int wait_set(const char *val, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops wait_ops = { .set = wait_set };
-module_param_cb(wait, &wait_ops, NULL, 0200);
+module_param_call(wait, wait_set, NULL, NULL, 0200);
 
 MODULE_DESCRIPTION("KUnit suites for probes on kprobes itself");
 MODULE_LICENSE("GPL");

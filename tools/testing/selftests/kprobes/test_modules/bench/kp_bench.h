@@ -13,11 +13,8 @@
 
 #ifndef __ASSEMBLY__
 
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/seq_file.h>
-#include <linux/slab.h>
 #include <asm/msr.h>
+#include "kp_test.h"
 
 static noinline u64 __maybe_unused kp_call(void (*fn)(void))
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Macros for tables of functions that consist of short instructions */
 
-#include <linux/linkage.h>
-#include <asm/asm.h>
-#include <asm/nospec-branch.h>
+#include "kp_asm.h"
 #include "kp_inc.h"
 
 /* @table: a table of @functions functions with @insns instructions of two bytes each */

@@ -17,21 +17,7 @@
  * Reading a file takes the measurement. No other user may have probes meanwhile.
  */
 
-#include <linux/cleanup.h>
-#include <linux/debugfs.h>
-#include <linux/delay.h>
-#include <linux/irqflags.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/math64.h>
-#include <linux/minmax.h>
-#include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/perf_event.h>
-#include <linux/sched.h>
-#include <linux/seq_file.h>
-#include <linux/slab.h>
-#include <linux/timekeeping.h>
 #include <asm/desc.h>
 #include <asm/hardirq.h>
 #include <asm/ibt.h>

@@ -10,20 +10,6 @@
  * kp_bench_scale/cpus	a hit and a return while 1 to 16 CPUs hit one probe, or one each
  */
 
-#include <linux/atomic.h>
-#include <linux/cleanup.h>
-#include <linux/completion.h>
-#include <linux/debugfs.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/math64.h>
-#include <linux/mm.h>
-#include <linux/module.h>
-#include <linux/mutex.h>
-#include <linux/sched.h>
-#include <linux/seq_file.h>
-#include <linux/vmalloc.h>
-#include <linux/vmstat.h>
 #include <asm/ibt.h>
 #include <asm/msr.h>
 #include <asm/text-patching.h>

@@ -2,14 +2,7 @@
 /* The cost of kprobes in a kernel that has never had a probe */
 
 #include <linux/kmod.h>
-#include <linux/kthread.h>
-#include <linux/minmax.h>
-#include <linux/mm.h>
 #include <linux/mman.h>
-#include <linux/sched.h>
-#include <linux/seq_file.h>
-#include <linux/stacktrace.h>
-#include <linux/uaccess.h>
 #include <asm/msr.h>
 #include "kp_bench.h"
 

@@ -15,13 +15,8 @@
  * Builds for any kernel's probes.
  */
 
-#include <linux/delay.h>
 #include <linux/error-injection.h>
-#include <linux/interrupt.h>
-#include <linux/irq_work.h>
-#include <linux/kthread.h>
-#include <linux/module.h>
-#include <linux/moduleparam.h>
+#include "kp_test.h"
 #ifdef CONFIG_X86_LOCAL_APIC
 #include <asm/apic.h>
 #include <asm/nmi.h>
@@ -312,17 +307,11 @@ module_param_cb(failable, &number_ops, set_failable, 0200);
 module_param_cb(failable_plain, &number_ops, set_failable_plain, 0200);
 module_param_cb(load, &load_ops, set_load, 0600);
 
-static int __init kp_clients_init(void)
-{
-	return 0;
-}
-
 static void __exit kp_clients_exit(void)
 {
 	set_load(0);
 }
 
-module_init(kp_clients_init);
 module_exit(kp_clients_exit);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("what the clients of kprobes are tried on");

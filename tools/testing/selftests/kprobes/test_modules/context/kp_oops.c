@@ -6,12 +6,6 @@
  * An oops disables lockdep until the next boot, so the suite has its own guest.
  */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/module.h>
-#include <linux/sched.h>
-#include <linux/sched/task.h>
 #include "kp_opt.h"
 #include "kp_probe.h"
 
@@ -118,15 +112,8 @@ static void kp_oops_in_probe(struct kunit *test, bool post)
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
 }
 
-static void kp_oops_in_pre(struct kunit *test)
-{
-	kp_oops_in_probe(test, false);
-}
-
-static void kp_oops_in_post(struct kunit *test)
-{
-	kp_oops_in_probe(test, true);
-}
+KP_CASE(kp_oops_in_pre, kp_oops_in_probe(test, false))
+KP_CASE(kp_oops_in_post, kp_oops_in_probe(test, true))
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_return, unregister_kretprobe, struct kretprobe *);
 
@@ -139,7 +126,7 @@ static void kp_oops_in_return(struct kunit *test)
 	rp.entry_handler = kp_oops_entry;
 	rp.handler = kp_oops_return;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_return, &rp), 0);
+	kp_at_end(test, kp_unregister_return, &rp);
 	kp_oops(test);
 	kp_entries = 0;
 	kp_returns = 0;
@@ -158,12 +145,6 @@ static struct kunit_case kp_oops_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_oops_suite = {
-	.name = "kprobes_oops",
-	.test_cases = kp_oops_cases,
-};
+static KP_SUITE(kp_oops, "kprobes_oops");
 
-kunit_test_suite(kp_oops_suite);
-
-MODULE_DESCRIPTION("KUnit suite: handlers that oops");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite: handlers that oops", &kp_oops_suite);

@@ -4,13 +4,7 @@
  * called, then the fix-up is reached. kp_faults has more cases, for x86.
  */
 
-#include <kunit/test.h>
 #include <linux/extable.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/string.h>
-#include <linux/uaccess.h>
 #include "kp_probe.h"
 
 /* Nothing is mapped there. */
@@ -37,12 +31,7 @@ static int __kprobes kp_pf_retry(struct kp_probe *probe, struct pt_regs *regs)
 	return kp_pf_retries-- > 0;
 }
 
-noinline long kp_pf_target(long arg);
-noinline long kp_pf_target(long arg)
-{
-	barrier();
-	return arg + 1;
-}
+KP_PLUS(, long, kp_pf_target, 1)
 
 /* Its instruction that reads has a fix-up. */
 noinline long kp_pf_target_reads(const int __user *from);
@@ -230,12 +219,6 @@ static struct kunit_case kp_pf_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_pf_suite = {
-	.name = "kprobes_page_faults",
-	.test_cases = kp_pf_cases,
-};
+static KP_SUITE(kp_pf, "kprobes_page_faults");
 
-kunit_test_suite(kp_pf_suite);
-
-MODULE_DESCRIPTION("KUnit suite for page faults of kprobes' handlers and copies");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite for page faults of kprobes' handlers and copies", &kp_pf_suite);

@@ -6,13 +6,6 @@
 
 #include <asm/apic.h>
 #include <asm/nmi.h>
-#include <kunit/test.h>
-#include <linux/interrupt.h>
-#include <linux/irq_work.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/preempt.h>
-#include <linux/uaccess.h>
 #include "kp_opt.h"
 #include "kp_probe.h"
 
@@ -334,13 +327,6 @@ static struct kunit_case kp_same_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_same_suite = {
-	.name = "kprobes_same",
-	.init = kp_same_init,
-	.test_cases = kp_same_cases,
-};
+static KP_SUITE(kp_same, "kprobes_same", .init = kp_same_init);
 
-kunit_test_suite(kp_same_suite);
-
-MODULE_DESCRIPTION("KUnit suite: the context that handlers see");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite: the context that handlers see", &kp_same_suite);

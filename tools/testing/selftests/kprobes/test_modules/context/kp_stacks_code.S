@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Functions to take stack traces at any of their instructions */
 
-#include <linux/errno.h>
-#include <linux/linkage.h>
-#include <asm/asm.h>
+#include "kp_asm.h"
 #include "kp_stacks.h"
 
 	.text

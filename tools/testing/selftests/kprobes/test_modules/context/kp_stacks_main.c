@@ -8,15 +8,7 @@
 
 #include <asm/irq_regs.h>
 #include <asm/trapnr.h>
-#include <kunit/test.h>
 #include <linux/hrtimer.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/printk.h>
-#include <linux/stacktrace.h>
-#include <linux/string.h>
-#include <linux/vmalloc.h>
 #include "kp_opt.h"
 #include "kp_stacks.h"
 
@@ -174,7 +166,7 @@ static void kp_register(struct kunit *test, unsigned long addr, bool post)
 		kp.kp.post_handler = kp_stacks_post;
 	kp.kp.fault_handler = kp_stacks_fault;
 	KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&kp.kp), 0, "probing %pS", (void *)addr);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, &kp.kp), 0);
+	kp_at_end(test, kp_unregister, &kp.kp);
 	if (!opt)
 		return;
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
@@ -223,15 +215,8 @@ static void kp_every_instruction(struct kunit *test, bool post)
 		KUNIT_EXPECT_GE(test, kp_jumps, KP_INSNS / 3);
 }
 
-static void kp_stacks_in_pre(struct kunit *test)
-{
-	kp_every_instruction(test, false);
-}
-
-static void kp_stacks_in_post(struct kunit *test)
-{
-	kp_every_instruction(test, true);
-}
+KP_CASE(kp_stacks_in_pre, kp_every_instruction(test, false))
+KP_CASE(kp_stacks_in_post, kp_every_instruction(test, true))
 
 /* The callee's trace is from the call that does not fault. */
 static void kp_stacks_in_fault(struct kunit *test)
@@ -341,7 +326,7 @@ static void kp_stacks_in_interrupt(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, kp_timer.memory);
 	hrtimer_init(&kp_timer.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	kp_timer.timer.function = kp_timer_function;
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_timer_stop, NULL), 0);
+	kp_at_end(test, kp_timer_stop, NULL);
 	kp_register(test, probed, false);
 	/* Stay on the CPU of the timer. */
 	migrate_disable();
@@ -384,12 +369,6 @@ static struct kunit_case kp_stacks_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_stacks_suite = {
-	.name = "kprobes_stacks",
-	.test_cases = kp_stacks_cases,
-};
+static KP_SUITE(kp_stacks, "kprobes_stacks");
 
-kunit_test_suite(kp_stacks_suite);
-
-MODULE_DESCRIPTION("KUnit suite: stack traces under kprobes");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite: stack traces under kprobes", &kp_stacks_suite);

@@ -14,15 +14,8 @@
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
 #include <asm/unwind.h>
-#include <linux/delay.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/mm.h>
-#include <linux/module.h>
-#include <linux/prandom.h>
 #include <linux/sched/task_stack.h>
-#include <linux/stacktrace.h>
+#include "kp_test.h"
 #include "kp_regs.h"
 
 #define KP_DEPTH	64

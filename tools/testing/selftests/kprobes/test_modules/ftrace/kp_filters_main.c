@@ -7,13 +7,7 @@
  * Reading kp_filters in debugfs compares them, too, for a script.
  */
 
-#include <linux/debugfs.h>
 #include <linux/ftrace.h>
-#include <linux/module.h>
-#include <linux/moduleparam.h>
-#include <linux/prandom.h>
-#include <linux/seq_file.h>
-#include <linux/uaccess.h>
 #include "kp_filters.h"
 #include "kp_symbol.h"
 
@@ -231,7 +225,7 @@ static __nocfi void kf_users_init(struct kunit *test)
 		if (kind == KF_MODIFY)
 			user->ops.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_SAVE_REGS;
 	}
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kf_users_off, NULL), 0);
+	kp_at_end(test, kf_users_off, NULL);
 }
 
 static bool kf_traces(const struct kf_user *user, int target)
@@ -454,14 +448,12 @@ static void kf_freed(struct kunit *test)
 static unsigned int kf_tested;
 static struct task_struct *kf_changer;
 
-static int kf_count_tests(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kf_count_tests(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (current == kf_changer)
 		kf_tested++;
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kf_count_tests);
 
 static struct kprobe kf_counter;
 
@@ -491,7 +483,7 @@ static void kf_cost(struct kunit *test)
 		.symbol_name = "ftrace_test_record", .pre_handler = kf_count_tests,
 	};
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kf_counter), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kf_counter_off, NULL), 0);
+	kp_at_end(test, kf_counter_off, NULL);
 	kf_tested = 0;
 	kf_changer = current;
 
@@ -520,10 +512,7 @@ static struct kunit_case kf_cases[] = {
 	{}
 };
 
-static struct kunit_suite kf_suite = {
-	.name = "kprobes_filters",
-	.test_cases = kf_cases,
-};
+static KP_SUITE(kf, "kprobes_filters");
 
 static struct dentry *kf_file;
 

@@ -12,9 +12,8 @@
 #define KP_MEMBER		kp
 #define KP_TARGET		kp_ft_target
 
-#include <kunit/test.h>
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
+#include "kp_test.h"
 
 /* Each returns its argument plus one; kp_ft_caller() calls kp_ft_target() for it. */
 long kp_ft_target(long arg);

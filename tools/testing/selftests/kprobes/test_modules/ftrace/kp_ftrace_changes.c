@@ -4,8 +4,6 @@
  * what ftrace refuses.
  */
 
-#include <linux/module.h>
-#include <linux/uaccess.h>
 #include "kp_ftrace.h"
 #include "kp_symbol.h"
 
@@ -24,14 +22,12 @@ struct kp_ft_counter {
 	int n;
 };
 
-static int kp_ft_counter_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_ft_counter_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (current == kp_ft_counted)
 		container_of(kp, struct kp_ft_counter, kp)->n++;
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_ft_counter_pre);
 
 static struct kp_ft_counter kp_ft_counters[] = {
 	{ .kp = { .symbol_name = "arch_ftrace_update_code", .pre_handler = kp_ft_counter_pre } },
@@ -54,7 +50,7 @@ static void kp_ft_costs_begin(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(kp_ft_counters); i++)
 		KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&kp_ft_counters[i].kp), 0, "%s",
 				    kp_ft_counters[i].kp.symbol_name);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ft_counters_off, NULL), 0);
+	kp_at_end(test, kp_ft_counters_off, NULL);
 	for (i = 0; i < ARRAY_SIZE(kp_ft_counters); i++)
 		kp_ft_counters[i].n = 0;
 	kp_ft_counted = current;
@@ -287,7 +283,7 @@ __nocfi void kp_ft_dead(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	kill();
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ft_revive, disabled), 0);
+	kp_at_end(test, kp_ft_revive, disabled);
 	/* Registered probes still work. */
 	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
 	KUNIT_EXPECT_EQ(test, probe->pre, 1);

@@ -5,8 +5,6 @@
  */
 
 #include <linux/context_tracking.h>
-#include <linux/kallsyms.h>
-#include <linux/stacktrace.h>
 #include "kp_ftrace.h"
 #include "kp_symbol.h"
 

@@ -6,10 +6,6 @@
  * through its list of functions.
  */
 
-#include <linux/module.h>
-#include <linux/moduleparam.h>
-#include <linux/preempt.h>
-#include <linux/uaccess.h>
 #include <asm/nops.h>
 #include "kp_ftrace.h"
 #include "kp_regs.h"
@@ -18,7 +14,7 @@ bool kp_ft_crowd;
 module_param_named(crowd, kp_ft_crowd, bool, 0400);
 MODULE_PARM_DESC(crowd, "have ftrace call another callback for the same functions");
 
-int kp_ft_pre(struct kprobe *kp, struct pt_regs *regs)
+int __kprobes kp_ft_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kp_probe *probe = kp_of(kp);
 
@@ -30,9 +26,7 @@ int kp_ft_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_ft_pre);
-
-void kp_ft_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+void __kprobes kp_ft_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	struct kp_probe *probe = kp_of(kp);
 
@@ -40,8 +34,6 @@ void kp_ft_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 	probe->post_ip = regs->ip;
 	probe->preemptible |= preemptible();
 }
-
-NOKPROBE_SYMBOL(kp_ft_post);
 
 bool kp_ft_is_nop(const struct kp_probe *probe)
 {
@@ -180,49 +172,40 @@ static void kp_ft_post_divert(struct kprobe *kp, struct pt_regs *regs, unsigned 
 	regs->ip = (unsigned long)kp_ft_elsewhere;
 }
 
+/* After a redirection by a pre_handler, handlers of older probes at the address are not called. */
 static void kp_ft_diversions(struct kunit *test)
 {
+	static const struct {
+		kprobe_pre_handler_t pre;
+		kprobe_post_handler_t post;
+		long result;
+		bool older_called;
+	} diversions[] = {
+		{ kp_ft_set_argument, NULL, 12, true },
+		{ kp_ft_divert, NULL, 101, false },
+		{ kp_ft_return, NULL, 4711, false },
+		{ kp_ft_call_first, NULL, 1002, false },
+		{ NULL, kp_ft_post_divert, 101, true },
+	};
 	struct kp_probe *older = kp_new(test, kp_ft_target);
 	struct kp_probe *probe = kp_new(test, kp_ft_target);
+	int i, calls = 0;
 
 	older->kp.post_handler = kp_ft_post;
 	KUNIT_ASSERT_EQ(test, kp_register(test, older), 0);
-
-	probe->kp.pre_handler = kp_ft_set_argument;
-	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 12);
-	KUNIT_EXPECT_EQ(test, older->pre, 1);
-	KUNIT_EXPECT_EQ(test, older->post, 1);
-	kp_unregister(test, probe);
-
-	/* After a redirection, handlers of other probes at the address are not called. */
-	probe->kp.pre_handler = kp_ft_divert;
-	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
-	KUNIT_EXPECT_EQ(test, older->pre, 1);
-	KUNIT_EXPECT_EQ(test, older->post, 1);
-	kp_unregister(test, probe);
-
-	probe->kp.pre_handler = kp_ft_return;
-	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 4711);
-	KUNIT_EXPECT_EQ(test, older->pre + older->post, 2);
-	kp_unregister(test, probe);
-
-	probe->kp.pre_handler = kp_ft_call_first;
-	probe->pre = 0;
-	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 1002);
-	KUNIT_EXPECT_EQ(test, probe->pre, 1);
-	KUNIT_EXPECT_EQ(test, older->pre + older->post, 2);
-	kp_unregister(test, probe);
-
-	probe->kp.pre_handler = NULL;
-	probe->kp.post_handler = kp_ft_post_divert;
-	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 101);
-	KUNIT_EXPECT_EQ(test, older->pre + older->post, 4);
-	kp_unregister(test, probe);
+	for (i = 0; i < ARRAY_SIZE(diversions); i++) {
+		probe->kp.pre_handler = diversions[i].pre;
+		probe->kp.post_handler = diversions[i].post;
+		probe->pre = 0;
+		probe->post = 0;
+		KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+		KUNIT_EXPECT_EQ(test, kp_ft_caller(1), diversions[i].result);
+		KUNIT_EXPECT_EQ(test, probe->pre + probe->post, 1);
+		calls += diversions[i].older_called;
+		KUNIT_EXPECT_EQ(test, older->pre, calls);
+		KUNIT_EXPECT_EQ(test, older->post, calls);
+		kp_unregister(test, probe);
+	}
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 2);
 }
 
@@ -281,14 +264,7 @@ static struct kunit_case kp_ft_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_ft_suite = {
-	.name = "kprobes_ftrace",
-	.suite_init = kp_ft_suite_init,
-	.suite_exit = kp_ft_suite_exit,
-	.test_cases = kp_ft_cases,
-};
+static KP_SUITE(kp_ft, "kprobes_ftrace", .suite_init = kp_ft_suite_init,
+	 .suite_exit = kp_ft_suite_exit);
 
-kunit_test_suite(kp_ft_suite);
-
-MODULE_DESCRIPTION("KUnit suite for kprobes by way of ftrace");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite for kprobes by way of ftrace", &kp_ft_suite);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Targets for batches of the suite kprobes_ftrace */
 
-#include <linux/linkage.h>
-#include <asm/asm.h>
-#include <asm/nospec-branch.h>
+#include "kp_asm.h"
 #include "kp_ftrace.h"
 #include "kp_ftrace_macros.S"
 

@@ -5,7 +5,6 @@
  */
 
 #include <linux/context_tracking.h>
-#include <linux/string.h>
 #include <linux/unaligned.h>
 #include <asm/text-patching.h>
 #include "kp_ftrace.h"
@@ -18,15 +17,13 @@ struct kp_ft_return {
 	unsigned long value;
 };
 
-static int kp_ft_enters(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_ft_enters(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	container_of(get_kretprobe(ri), struct kp_ft_return, rp)->entries++;
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_ft_enters);
-
-static int kp_ft_returns(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_ft_returns(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kp_ft_return *ret = container_of(get_kretprobe(ri), struct kp_ft_return, rp);
 
@@ -34,8 +31,6 @@ static int kp_ft_returns(struct kretprobe_instance *ri, struct pt_regs *regs)
 	ret->value = regs_return_value(regs);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_ft_returns);
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_ft_unregister_return, unregister_kretprobe, struct kretprobe *);
 
@@ -53,8 +48,7 @@ static struct kp_ft_return *kp_ft_new_return(struct kunit *test, void *func, boo
 static void kp_ft_register_return(struct kunit *test, struct kp_ft_return *ret)
 {
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&ret->rp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ft_unregister_return, &ret->rp),
-			0);
+	kp_at_end(test, kp_ft_unregister_return, &ret->rp);
 }
 
 /* Does the entry call the trampoline for functions that have nothing but a return probe? */

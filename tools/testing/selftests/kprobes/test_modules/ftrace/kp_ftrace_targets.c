@@ -33,8 +33,4 @@ noinline long kp_ft_caller(long arg)
 	return arg;
 }
 
-noinline long kp_ft_elsewhere(long arg)
-{
-	barrier();
-	return arg + 100;
-}
+KP_PLUS(, long, kp_ft_elsewhere, 100)

@@ -4,8 +4,6 @@
  * again.
  */
 
-#include <linux/errno.h>
-#include <linux/module.h>
 #include "kp_symbol.h"
 
 static int __init kp_kill_ftrace_init(void)

@@ -17,9 +17,6 @@
 
 #ifndef __ASSEMBLY__
 
-#include <kunit/test.h>
-#include <linux/ptrace.h>
-#include <linux/types.h>
 #include "kp_probe.h"
 #include "kp_switch.h"
 

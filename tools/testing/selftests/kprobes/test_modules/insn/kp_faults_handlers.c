@@ -2,9 +2,6 @@
 /* KUnit suite: what a fault_handler may do, faults of handlers, breakpoints of no probe */
 
 #include <asm/trapnr.h>
-#include <linux/kdebug.h>
-#include <linux/kprobes.h>
-#include <linux/uaccess.h>
 #include "kp_faults.h"
 
 /* Nothing is mapped in the last page. */
@@ -99,10 +96,7 @@ static void kp_faulty_skips(struct kunit *test)
 	kp_faulty_once(test, probe, KP_SKIPPED);
 }
 
-static void kp_faulty_leaves(struct kunit *test)
-{
-	kp_faulty_once(test, kp_faulty_new(test, kp_load_addr()), -EFAULT);
-}
+KP_CASE(kp_faulty_leaves, kp_faulty_once(test, kp_faulty_new(test, kp_load_addr()), -EFAULT))
 
 /* The fault_handler registered last is called first. After one that repairs, none is called. */
 static void kp_faulty_order(struct kunit *test)
@@ -284,7 +278,7 @@ static void kp_int3_expect(struct kunit *test)
 	memset(&kp_int3, 0, sizeof(kp_int3));
 	kp_int3.task = current;
 	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_int3_notifier), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unnotify, &kp_int3_notifier), 0);
+	kp_at_end(test, kp_unnotify, &kp_int3_notifier);
 }
 
 /* @seen: number of int3 so far; @ax: ax at the last one */
@@ -382,7 +376,4 @@ static struct kunit_case kp_faulty_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_faulty_suite = {
-	.name = "kprobes_fault_handlers",
-	.test_cases = kp_faulty_cases,
-};
+KP_SUITE(kp_faulty, "kprobes_fault_handlers");

@@ -8,13 +8,6 @@
 
 #include <asm/processor-flags.h>
 #include <asm/trapnr.h>
-#include <kunit/test.h>
-#include <linux/kdebug.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/slab.h>
-#include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 #include "kp_faults.h"
 #include "kp_insn.h"
 #include "kp_opt.h"
@@ -290,17 +283,14 @@ static void kp_group(struct kunit *test, u16 flags)
 		KUNIT_EXPECT_GT(test, kp_jumps, cases);
 }
 
-static void kp_faults_fixup(struct kunit *test)
-{
-	kp_group(test, 0);
-}
+KP_CASE(kp_faults_fixup, kp_group(test, 0))
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_unnotify, unregister_die_notifier, struct notifier_block *);
 
 static void kp_faults_notify_register(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_faults_notifier), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unnotify, &kp_faults_notifier), 0);
+	kp_at_end(test, kp_unnotify, &kp_faults_notifier);
 }
 
 static void kp_faults_notifiers(struct kunit *test)
@@ -361,13 +351,7 @@ static struct kunit_case kp_faults_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_faults_suite = {
-	.name = "kprobes_faults",
-	.init = kp_faults_init,
-	.test_cases = kp_faults_cases,
-};
+static KP_SUITE(kp_faults, "kprobes_faults", .init = kp_faults_init);
 
-kunit_test_suites(&kp_faults_suite, &kp_faulty_suite, &kp_paging_suite, &kp_steps_suite);
-
-MODULE_DESCRIPTION("KUnit suites: exceptions under kprobes");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suites: exceptions under kprobes",
+	  &kp_faults_suite, &kp_faulty_suite, &kp_paging_suite, &kp_steps_suite);

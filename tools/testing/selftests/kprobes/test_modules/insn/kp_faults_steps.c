@@ -7,10 +7,7 @@
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
 #include <linux/perf_event.h>
-#include <linux/smp.h>
 #include <asm/mce.h>
 #include "kp_faults.h"
 #include "kp_opt.h"
@@ -144,8 +141,7 @@ static void kp_steps_watchpoint(struct kunit *test)
 	attr.bp_type = HW_BREAKPOINT_W;
 	event = register_wide_hw_breakpoint(&attr, kp_watch_handler, NULL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR((void __force *)event));
-	KUNIT_ASSERT_EQ(test, 0,
-			kunit_add_action_or_reset(test, kp_unwatch, (void __force *)event));
+	kp_at_end(test, kp_unwatch, (void __force *)event);
 
 	/* Bare; with a pre_handler; with all three */
 	for (mode = 0; mode < 3; mode++) {
@@ -281,7 +277,4 @@ static struct kunit_case kp_steps_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_steps_suite = {
-	.name = "kprobes_fault_steps",
-	.test_cases = kp_steps_cases,
-};
+KP_SUITE(kp_steps, "kprobes_fault_steps");

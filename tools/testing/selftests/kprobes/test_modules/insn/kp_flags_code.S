@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Functions probed between loading flags and reading them: only the probe can change them. */
 
-#include <linux/linkage.h>
-#include <asm/asm.h>
-#include <asm/nospec-branch.h>
+#include "kp_asm.h"
 
 	.text
 

@@ -5,17 +5,10 @@
  */
 
 #include <linux/cpufeature.h>
-#include <linux/kdebug.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/notifier.h>
-#include <linux/sched.h>
-#include <linux/string.h>
 #include <asm/debugreg.h>
 #include <asm/irqflags.h>
 #include <asm/processor-flags.h>
 #include <asm/smap.h>
-#include <kunit/test.h>
 #include "kp_flags.h"
 #include "kp_opt.h"
 
@@ -183,7 +176,7 @@ static void kp_flags_traps(struct kunit *test, unsigned long (*fn)(unsigned long
 	int post;
 
 	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_flags_nb), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_unnotify, &kp_flags_nb), 0);
+	kp_at_end(test, kp_flags_unnotify, &kp_flags_nb);
 	for (post = 0; post <= !!kp.kp.post_handler; post++) {
 		kp.traps = 0;
 		kp.change = post ? 0 : X86_EFLAGS_TF;
@@ -218,7 +211,7 @@ static void kp_flags_register(struct kunit *test, void *addr, bool post)
 	kp.kp.pre_handler = kp_flags_pre;
 	kp.kp.post_handler = post ? kp_flags_post : NULL;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp.kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_unregister, &kp.kp), 0);
+	kp_at_end(test, kp_flags_unregister, &kp.kp);
 }
 
 static void kp_flags_within_by(struct kunit *test, bool post, bool jump)
@@ -258,7 +251,7 @@ static void kp_flags_register_return(struct kunit *test, struct kretprobe *rp,
 	rp->kp.addr = (void *)kp_flags_returning;
 	rp->handler = handler;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_flags_unregister_return, rp), 0);
+	kp_at_end(test, kp_flags_unregister_return, rp);
 }
 
 /* With two return probes on the function, the trampoline leaves all work to C. */
@@ -276,21 +269,15 @@ static void kp_flags_return_by(struct kunit *test, bool two, bool jump)
 	kp_flags_traps(test, kp_flags_return);
 }
 
-#define KP_FLAGS_CASE(name, call)				\
-	static void kp_flags_##name(struct kunit *test)		\
-	{							\
-		kp_flags_##call;				\
-	}
-
-KP_FLAGS_CASE(break, within_by(test, false, false))
-KP_FLAGS_CASE(break_post, within_by(test, true, false))
-KP_FLAGS_CASE(jump, within_by(test, false, true))
-KP_FLAGS_CASE(jump_post, within_by(test, true, true))
-KP_FLAGS_CASE(ftrace, ftrace_by(test, false))
-KP_FLAGS_CASE(ftrace_post, ftrace_by(test, true))
-KP_FLAGS_CASE(return_break, return_by(test, false, false))
-KP_FLAGS_CASE(return_jump, return_by(test, false, true))
-KP_FLAGS_CASE(return_two, return_by(test, true, false))
+KP_CASE(kp_flags_break, kp_flags_within_by(test, false, false))
+KP_CASE(kp_flags_break_post, kp_flags_within_by(test, true, false))
+KP_CASE(kp_flags_jump, kp_flags_within_by(test, false, true))
+KP_CASE(kp_flags_jump_post, kp_flags_within_by(test, true, true))
+KP_CASE(kp_flags_ftrace, kp_flags_ftrace_by(test, false))
+KP_CASE(kp_flags_ftrace_post, kp_flags_ftrace_by(test, true))
+KP_CASE(kp_flags_return_break, kp_flags_return_by(test, false, false))
+KP_CASE(kp_flags_return_jump, kp_flags_return_by(test, false, true))
+KP_CASE(kp_flags_return_two, kp_flags_return_by(test, true, false))
 
 static int kp_flags_init(struct kunit *test)
 {
@@ -311,13 +298,6 @@ static struct kunit_case kp_flags_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_flags_suite = {
-	.name = "kprobes_flags",
-	.init = kp_flags_init,
-	.test_cases = kp_flags_cases,
-};
+static KP_SUITE(kp_flags, "kprobes_flags", .init = kp_flags_init);
 
-kunit_test_suites(&kp_flags_suite);
-
-MODULE_DESCRIPTION("Probes leave flags alone, or as handlers set them");
-MODULE_LICENSE("GPL");
+KP_SUITES("Probes leave flags alone, or as handlers set them", &kp_flags_suite);

@@ -20,17 +20,6 @@
 
 #include <crypto/sha2.h>
 #include <linux/crc32.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/list.h>
-#include <linux/math.h>
-#include <linux/module.h>
-#include <linux/moduleparam.h>
-#include <linux/mutex.h>
-#include <linux/rcupdate.h>
-#include <linux/slab.h>
-#include <linux/string.h>
-#include <linux/uaccess.h>
 #include <linux/xarray.h>
 #include "kp_symbol.h"
 
@@ -500,17 +489,11 @@ module_param_call(self, kp_functions_call_self, NULL, NULL, 0200);
 module_param_call(summary, NULL, kp_functions_summary, NULL, 0400);
 module_param_call(own, NULL, kp_functions_own, NULL, 0400);
 
-static int __init kp_functions_init(void)
-{
-	return 0;
-}
-
 static void __exit kp_functions_exit(void)
 {
 	kp_functions_remove(NULL, NULL);
 }
 
-module_init(kp_functions_init);
 module_exit(kp_functions_exit);
 
 MODULE_DESCRIPTION("kprobes on many functions, or on every instruction of some");

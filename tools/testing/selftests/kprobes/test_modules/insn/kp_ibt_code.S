@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Functions that are called by pointers, or have indirect branches */
 
-#include <linux/linkage.h>
-#include <linux/objtool.h>
-#include <asm/ibt.h>
-#include <asm/nospec-branch.h>
+#include "kp_asm.h"
 
 	.text
 	.balign	16

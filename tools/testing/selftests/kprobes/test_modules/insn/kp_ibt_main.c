@@ -4,13 +4,8 @@
  * raises #CP. Without IBT the cases pass, too: the first line of the log says which it is.
  */
 
-#include <kunit/test.h>
-#include <linux/compiler.h>
 #include <linux/cpufeature.h>
 #include <linux/kprobe_reason.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/string.h>
 #include <asm/ibt.h>
 #include "kp_ibt.h"
 #include "kp_opt.h"
@@ -22,11 +17,7 @@ MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
 #define KP_CALLS	6
 
 /* It begins with ftrace's call. */
-static noinline long kp_ibt_traced(long arg)
-{
-	barrier();
-	return arg + 1;
-}
+KP_PLUS(, long, kp_ibt_traced, 1)
 
 struct kp_ibt_target {
 	const char *name;
@@ -44,45 +35,36 @@ static struct kprobe kp_probe;
 static struct kretprobe kp_return;
 static unsigned long kp_pres, kp_posts, kp_returns;
 
-static int kp_ibt_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_ibt_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_pres++;
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_ibt_pre);
-
-static void kp_ibt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_ibt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	kp_posts++;
 }
 
-NOKPROBE_SYMBOL(kp_ibt_post);
-
-static int kp_ibt_pre_redirects(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_ibt_pre_redirects(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_pres++;
 	regs->ip = (unsigned long)kp_ibt_bare;
 	return 1;
 }
 
-NOKPROBE_SYMBOL(kp_ibt_pre_redirects);
-
-static void kp_ibt_post_redirects(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_ibt_post_redirects(struct kprobe *kp, struct pt_regs *regs,
+					    unsigned long flags)
 {
 	kp_posts++;
 	regs->ip = (unsigned long)kp_ibt_bare;
 }
 
-NOKPROBE_SYMBOL(kp_ibt_post_redirects);
-
-static int kp_ibt_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_ibt_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kp_returns++;
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_ibt_returned);
 
 static void kp_ibt_unregister(void *unused)
 {
@@ -112,7 +94,7 @@ static void kp_ibt_probe(struct kunit *test, void *addr, kprobe_pre_handler_t pr
 	kp_probe.pre_handler = pre;
 	kp_probe.post_handler = post;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_probe), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ibt_unregister, NULL), 0);
+	kp_at_end(test, kp_ibt_unregister, NULL);
 	if (opt && jumps && !kprobe_ftrace(&kp_probe))
 		KUNIT_ASSERT_TRUE_MSG(test, kp_wait_jump(kp_probe.addr, true), "no jump at %pS",
 				      kp_probe.addr);
@@ -161,7 +143,7 @@ static void kp_ibt_returns(struct kunit *test)
 	kp_return.kp.addr = (kprobe_opcode_t *)target->fn;
 	kp_return.handler = kp_ibt_returned;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&kp_return), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_ibt_unregister_return, NULL), 0);
+	kp_at_end(test, kp_ibt_unregister_return, NULL);
 	if (opt && !kprobe_ftrace(&kp_return.kp))
 		KUNIT_ASSERT_TRUE(test, kp_wait_jump(kp_return.kp.addr, true));
 	kp_ibt_call_all(test, target->fn, 1);
@@ -260,13 +242,6 @@ static int kp_ibt_suite_init(struct kunit_suite *suite)
 	return 0;
 }
 
-static struct kunit_suite kp_ibt_suite = {
-	.name = "kprobes_ibt",
-	.suite_init = kp_ibt_suite_init,
-	.test_cases = kp_ibt_cases,
-};
+static KP_SUITE(kp_ibt, "kprobes_ibt", .suite_init = kp_ibt_suite_init);
 
-kunit_test_suite(kp_ibt_suite);
-
-MODULE_DESCRIPTION("KUnit tests of probes and indirect branch tracking");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit tests of probes and indirect branch tracking", &kp_ibt_suite);

@@ -76,10 +76,8 @@
 
 #ifndef __ASSEMBLY__
 
-#include <linux/kprobes.h>
-#include <linux/prandom.h>
-#include <linux/types.h>
 #include <asm/processor-flags.h>
+#include "kp_test.h"
 
 #define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 			 X86_EFLAGS_SF | X86_EFLAGS_OF)

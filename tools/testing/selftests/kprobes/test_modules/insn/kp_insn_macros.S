@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Macros for the cases of the instruction matrix, in 32-bit and 64-bit code alike */
 
-#include <linux/linkage.h>
-#include <linux/objtool.h>
-#include <asm/asm.h>
 #include <asm/cpufeatures.h>
-#include <asm/ibt.h>
-#include <asm/nospec-branch.h>
 #include <asm/percpu.h>
 #include <asm/segment.h>
+#include "kp_asm.h"
 #include "kp_endbr.h"
 #include "kp_insn.h"
 

@@ -10,14 +10,6 @@
 #include <asm/desc.h>
 #include <asm/processor-flags.h>
 #include <asm/trapnr.h>
-#include <kunit/test.h>
-#include <linux/cpumask.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/prandom.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
 #include "kp_insn.h"
 #include "kp_opt.h"
 
@@ -411,8 +403,7 @@ static void kp_run_all(struct kunit *test, struct kp_insn *insns, int nr)
 			KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 		if (kp.mode != KP_BARE) {
 			kp_group.nr_registered = nr;
-			KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, NULL),
-					0);
+			kp_at_end(test, kp_unregister, NULL);
 		}
 		kp_pass(test, insns, nr, false);
 		if (opt)
@@ -453,7 +444,7 @@ static void kp_run_group(struct kunit *test, int group)
 		nr += *kp_tables[i].nr;
 	kp_group.insns = vcalloc(nr, sizeof(*kp_group.insns));
 	KUNIT_ASSERT_NOT_NULL(test, kp_group.insns);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_group_free, NULL), 0);
+	kp_at_end(test, kp_group_free, NULL);
 	kp_group.kps = vcalloc(nr, sizeof(*kp_group.kps));
 	KUNIT_ASSERT_NOT_NULL(test, kp_group.kps);
 	for (i = 0; i < ARRAY_SIZE(kp_tables); i++) {
@@ -532,7 +523,7 @@ static void kp_matrix_no_int3(struct kunit *test)
 		kp.pre = 0;
 		kp.post = 0;
 		KUNIT_ASSERT_EQ(test, register_kprobe(&probe), 0);
-		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister, NULL), 0);
+		kp_at_end(test, kp_unregister, NULL);
 		if (opt) {
 			KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 			KUNIT_EXPECT_TRUE(test, kp_wait_jump(probe.addr, true));
@@ -552,13 +543,6 @@ static struct kunit_case kp_insn_test_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_insn_suite = {
-	.name = "kprobes_insn",
-	.init = kp_insn_init,
-	.test_cases = kp_insn_test_cases,
-};
+static KP_SUITE(kp_insn_test, "kprobes_insn", .init = kp_insn_init);
 
-kunit_test_suite(kp_insn_suite);
-
-MODULE_DESCRIPTION("KUnit suite: instructions run probed as they run bare");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite: instructions run probed as they run bare", &kp_insn_test_suite);

@@ -5,8 +5,6 @@
 #include <asm/fpu/api.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
-#include <linux/irqflags.h>
-#include <linux/string.h>
 #include "kp_insn.h"
 
 /* One value in four is an edge at which carry, sign or zero changes. */

@@ -4,11 +4,6 @@
  * ftrace's nop a call. Nothing else changes, and later the text is the original.
  */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/slab.h>
-#include <linux/uaccess.h>
 #include "kp_probe.h"
 
 /* The instruction that ftrace keeps at the entries of functions */
@@ -29,19 +24,8 @@ struct kp_patch {
 };
 
 /* Never called */
-noinline int kp_patch_target(int arg);
-noinline int kp_patch_target(int arg)
-{
-	barrier();
-	return arg + 1;
-}
-
-noinline notrace int kp_patch_plain(int arg);
-noinline notrace int kp_patch_plain(int arg)
-{
-	barrier();
-	return arg + 1;
-}
+KP_PLUS(, int, kp_patch_target, 1)
+KP_PLUS(notrace, int, kp_patch_plain, 1)
 
 static void kp_patch_read(struct kunit *test, const struct kp_patch *text, u8 *to)
 {
@@ -187,8 +171,7 @@ static void kp_patch_kernel(struct kunit *test)
 		probe->kp.flags = KPROBE_FLAG_DISABLED;
 		if (register_kprobe(&probe->kp) == -ENOENT)
 			continue;
-		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_unregister_action,
-								&probe->kp), 0);
+		kp_at_end(test, kp_unregister_action, &probe->kp);
 		text = kp_patch_save(test, probe->kp.addr);
 		KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
 		kp_patch_expect_armed(test, text, &probe->kp);
@@ -221,12 +204,6 @@ static struct kunit_case kp_patch_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_patch_suite = {
-	.name = "kprobes_patching",
-	.test_cases = kp_patch_cases,
-};
+static KP_SUITE(kp_patch, "kprobes_patching");
 
-kunit_test_suite(kp_patch_suite);
-
-MODULE_DESCRIPTION("KUnit suite for what kprobes do to text");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite for what kprobes do to text", &kp_patch_suite);

@@ -4,11 +4,7 @@
  * counts. Unloading frees the handlers, even while tasks are in the function.
  */
 
-#include <linux/atomic.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
+#include "kp_test.h"
 
 static char *symbol = "kp_home_sleep";
 module_param(symbol, charp, 0400);
@@ -34,7 +30,7 @@ module_param_cb(wrong, &kp_guest_ops, &kp_guest_wrong, 0400);
 static struct kretprobe kp_guest;
 
 /* Out-of-tree modules find the return probe like this. */
-static struct kretprobe *kp_guest_probe(struct kretprobe_instance *ri)
+static __kprobes struct kretprobe *kp_guest_probe(struct kretprobe_instance *ri)
 {
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 	return get_kretprobe(ri);
@@ -43,13 +39,11 @@ static struct kretprobe *kp_guest_probe(struct kretprobe_instance *ri)
 #endif
 }
 
-NOKPROBE_SYMBOL(kp_guest_probe);
-
 struct kp_guest_data {
 	struct task_struct *task;
 };
 
-static int kp_guest_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_guest_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kp_guest_data *data = (void *)ri->data;
 
@@ -60,9 +54,7 @@ static int kp_guest_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_guest_entry);
-
-static int kp_guest_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_guest_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kp_guest_data *data = (void *)ri->data;
 
@@ -71,8 +63,6 @@ static int kp_guest_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	atomic_inc(&kp_guest_returns);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_guest_return);
 
 static struct kretprobe kp_guest = {
 	.entry_handler = kp_guest_entry,
@@ -87,9 +77,7 @@ static int kp_guest_barrier(const char *value, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops kp_guest_barrier_ops = { .set = kp_guest_barrier };
-
-module_param_cb(barrier, &kp_guest_barrier_ops, NULL, 0200);
+module_param_call(barrier, kp_guest_barrier, NULL, NULL, 0200);
 module_param_named(nmissed, kp_guest.nmissed, int, 0400);
 
 static int __init kp_guest_init(void)

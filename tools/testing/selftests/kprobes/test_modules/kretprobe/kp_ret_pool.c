@@ -20,18 +20,6 @@
  * - error: result of the last registration
  */
 
-#include <linux/delay.h>
-#include <linux/err.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/mm.h>
-#include <linux/module.h>
-#include <linux/mutex.h>
-#include <linux/preempt.h>
-#include <linux/slab.h>
-#include <linux/string.h>
-#include <linux/wait.h>
 #include "kp_symbol.h"
 
 static int maxactive;
@@ -242,21 +230,17 @@ static __nocfi int kp_walk(unsigned int first)
 
 KP_PARAM(walk, kp_walk, NULL);
 
-static int kp_pool_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_pool_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	atomic_inc(&entries);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_pool_entry);
-
-static int kp_pool_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_pool_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	atomic_inc(&returns);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_pool_return);
 
 static struct kretprobe kp_pool_probe;
 
@@ -318,15 +302,13 @@ static noinline bool kp_pool_not_queued(void)
 	return false;
 }
 
-static int kp_pool_raised(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes kp_pool_raised(struct kprobe *p, struct pt_regs *regs)
 {
 	if (!in_hardirq() || atomic_inc_return(&raised) <= KP_RAISED_MAX)
 		return 0;
 	instruction_pointer_set(regs, (unsigned long)kp_pool_not_queued);
 	return 1;
 }
-
-NOKPROBE_SYMBOL(kp_pool_raised);
 
 static struct kprobe kp_pool_breaker;
 static struct kretprobe kp_pool_queue_probe;
@@ -407,20 +389,10 @@ static int kp_nmissed_get(char *buf, const struct kernel_param *param)
 	return param_get_int(buf, param);
 }
 
-static const struct kernel_param_ops kp_nmissed_ops = {
-	.get = kp_nmissed_get,
-};
-
-module_param_cb(nmissed, &kp_nmissed_ops, &nmissed, 0400);
+module_param_call(nmissed, NULL, kp_nmissed_get, &nmissed, 0400);
 module_param_named(entries, entries.counter, int, 0400);
 module_param_named(returns, returns.counter, int, 0400);
 module_param_named(wrong, wrong.counter, int, 0400);
-
-static int __init kp_pool_init(void)
-{
-	return 0;
-}
-module_init(kp_pool_init);
 
 static void __exit kp_pool_exit(void)
 {

@@ -7,11 +7,7 @@
  *	   kp_ret_sleepers/asleep	number of sleepers
  */
 
-#include <linux/atomic.h>
-#include <linux/debugfs.h>
-#include <linux/fs.h>
-#include <linux/module.h>
-#include <linux/wait.h>
+#include "kp_test.h"
 
 static DECLARE_WAIT_QUEUE_HEAD(kp_home_queue);
 static unsigned int kp_home_woken;

@@ -10,8 +10,7 @@
 
 /* Shared by the suites of kp_ret_stacks: a chain of calls, and traces of its stack */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
+#include "kp_test.h"
 
 #define KP_DEPTH	64
 

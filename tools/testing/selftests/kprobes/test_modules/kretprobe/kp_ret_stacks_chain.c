@@ -6,11 +6,6 @@
  */
 
 #include <asm/unwind.h>
-#include <linux/kallsyms.h>
-#include <linux/module.h>
-#include <linux/sched.h>
-#include <linux/stacktrace.h>
-#include <linux/string.h>
 #include "kp_jumps.h"
 #include "kp_ret_stacks.h"
 
@@ -23,15 +18,13 @@ bool kp_rs_untraced;
 bool kp_rs_tailed;
 unsigned int kp_rs_times = 1;
 
-void kp_save(struct kp_trace *trace)
+void __kprobes kp_save(struct kp_trace *trace)
 {
 	trace->nr = stack_trace_save(trace->entry, KP_DEPTH, 0);
 }
 
-NOKPROBE_SYMBOL(kp_save);
-
 /* stack_trace_save_regs() is not for modules. */
-void kp_save_regs(struct kp_trace *trace, struct pt_regs *regs)
+void __kprobes kp_save_regs(struct kp_trace *trace, struct pt_regs *regs)
 {
 	struct unwind_state state;
 	unsigned long addr;
@@ -46,8 +39,6 @@ void kp_save_regs(struct kp_trace *trace, struct pt_regs *regs)
 		trace->entry[trace->nr++] = addr;
 	}
 }
-
-NOKPROBE_SYMBOL(kp_save_regs);
 
 static noinline void kp_rs_saves(void)
 {
@@ -152,7 +143,5 @@ void kp_rs_settle(struct kprobe *kp)
 		kp_wait_for_jump(kp, KP_RS_PATIENCE_MS);
 }
 
-kunit_test_suites(&kp_rs_frames_suite, &kp_rs_step_suite, &kp_rs_fprobe_suite);
-
-MODULE_DESCRIPTION("KUnit suites: stack traces under return probes");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suites: stack traces under return probes",
+	  &kp_rs_frames_suite, &kp_rs_step_suite, &kp_rs_fprobe_suite);

@@ -5,10 +5,7 @@
  * handler can push all of the words, the first and the last must be as pushed.
  */
 
-#include <linux/linkage.h>
-#include <linux/objtool.h>
-#include <asm/asm.h>
-#include <asm/nospec-branch.h>
+#include "kp_asm.h"
 #include "kp_ret_stacks.h"
 #ifdef CONFIG_X86_64
 #include <asm/unwind_hints.h>

@@ -8,8 +8,6 @@
 
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
-#include <linux/module.h>
-#include <linux/string.h>
 #include "kp_ret_stacks.h"
 #include "kp_symbol.h"
 
@@ -44,8 +42,8 @@ static struct {
 } kernel;
 
 /* @regs is NULL on kernels that pass none to an fprobe's handler. */
-static void kp_rs_told_return(struct kp_told *told, unsigned long addr, unsigned long value,
-			      struct pt_regs *regs)
+static void __kprobes kp_rs_told_return(struct kp_told *told, unsigned long addr,
+					unsigned long value, struct pt_regs *regs)
 {
 	told->returns++;
 	told->at_return = addr;
@@ -57,9 +55,7 @@ static void kp_rs_told_return(struct kp_told *told, unsigned long addr, unsigned
 	kp_save_regs(&told->regs, regs);
 }
 
-NOKPROBE_SYMBOL(kp_rs_told_return);
-
-static int kp_rs_together_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_rs_together_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kp_told *told = &container_of(get_kretprobe(ri), struct kp_together, rp)->told;
 
@@ -69,17 +65,13 @@ static int kp_rs_together_entry(struct kretprobe_instance *ri, struct pt_regs *r
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_rs_together_entry);
-
-static int kp_rs_together_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_rs_together_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kp_told *told = &container_of(get_kretprobe(ri), struct kp_together, rp)->told;
 
 	kp_rs_told_return(told, get_kretprobe_retaddr(ri), regs_return_value(regs), regs);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_rs_together_return);
 
 static int kp_rs_attach_return(struct kp_together *client)
 {
@@ -319,10 +311,7 @@ static void kp_rs_together(struct kunit *test, const char *const *orders, int nr
 	KUNIT_EXPECT_STREQ(test, name, "kp_rs_inner");
 }
 
-static void kp_rs_together_called(struct kunit *test)
-{
-	kp_rs_together(test, kp_rs_orders, ARRAY_SIZE(kp_rs_orders));
-}
+KP_CASE(kp_rs_together_called, kp_rs_together(test, kp_rs_orders, ARRAY_SIZE(kp_rs_orders)))
 
 static void kp_rs_together_jumped_to(struct kunit *test)
 {
@@ -336,15 +325,10 @@ static void kp_rs_together_jumped_to(struct kunit *test)
 
 #else
 
-static void kp_rs_together_called(struct kunit *test)
-{
-	kunit_skip(test, "CONFIG_FPROBE or CONFIG_FUNCTION_GRAPH_TRACER is off");
-}
-
-static void kp_rs_together_jumped_to(struct kunit *test)
-{
-	kunit_skip(test, "CONFIG_FPROBE or CONFIG_FUNCTION_GRAPH_TRACER is off");
-}
+KP_CASE(kp_rs_together_called,
+	kunit_skip(test, "CONFIG_FPROBE or CONFIG_FUNCTION_GRAPH_TRACER is off"))
+KP_CASE(kp_rs_together_jumped_to,
+	kunit_skip(test, "CONFIG_FPROBE or CONFIG_FUNCTION_GRAPH_TRACER is off"))
 
 #endif
 
@@ -354,7 +338,4 @@ static struct kunit_case kp_rs_fprobe_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_rs_fprobe_suite = {
-	.name = "kretprobes_fprobe",
-	.test_cases = kp_rs_fprobe_cases,
-};
+KP_SUITE(kp_rs_fprobe, "kretprobes_fprobe");

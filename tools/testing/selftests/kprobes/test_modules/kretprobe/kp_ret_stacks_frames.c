@@ -5,12 +5,6 @@
  */
 
 #include <linux/hrtimer.h>
-#include <linux/kallsyms.h>
-#include <linux/module.h>
-#include <linux/printk.h>
-#include <linux/sched.h>
-#include <linux/string.h>
-#include <linux/vmalloc.h>
 #include "kp_ret_stacks.h"
 
 static struct {
@@ -21,7 +15,7 @@ static struct {
 	bool spin;
 } kp;
 
-static int kp_rs_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_rs_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	if (kp.spin)
 		return 0;
@@ -32,9 +26,7 @@ static int kp_rs_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_rs_entry);
-
-static int kp_rs_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_rs_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	int i;
 
@@ -51,8 +43,6 @@ static int kp_rs_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	kp_save_regs(&kp.ret_regs, regs);
 	return 0;
 }
-
-NOKPROBE_SYMBOL(kp_rs_return);
 
 #define KP_PROBES	3
 static struct kretprobe kp_rps[KP_PROBES];
@@ -101,7 +91,7 @@ static void kp_rs_register(struct kunit *test, int nr, bool kprobe)
 	int i;
 
 	memset(&kp, 0, sizeof(kp));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_unregister, NULL), 0);
+	kp_at_end(test, kp_rs_unregister, NULL);
 	for (i = 0; i < nr; i++) {
 		KUNIT_ASSERT_EQ(test, kp_rs_set(&kp_rps[i]), 0);
 		if (kprobe && i == 0) {
@@ -287,7 +277,7 @@ static void kp_rs_frames_interrupts(struct kunit *test)
 	kp_timer.task = current;
 	hrtimer_init(&kp_timer.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	kp_timer.timer.function = kp_timer_function;
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_timer_stop, NULL), 0);
+	kp_at_end(test, kp_timer_stop, NULL);
 
 	/* Keep the loop's body in one place: return addresses must not differ. */
 	for (probed = 0; probed < 2; probed++) {
@@ -340,7 +330,4 @@ static struct kunit_case kp_rs_frames_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_rs_frames_suite = {
-	.name = "kretprobes_frames",
-	.test_cases = kp_rs_frames_cases,
-};
+KP_SUITE(kp_rs_frames, "kretprobes_frames");

@@ -8,12 +8,6 @@
 #include <asm/asm.h>
 #include <asm/debugreg.h>
 #include <asm/processor-flags.h>
-#include <linux/irqflags.h>
-#include <linux/kallsyms.h>
-#include <linux/kdebug.h>
-#include <linux/module.h>
-#include <linux/notifier.h>
-#include <linux/string.h>
 #include "kp_ret_stacks.h"
 
 static bool clobber = true;
@@ -43,12 +37,10 @@ static struct {
 	struct kp_trace shown[KP_WRONG];
 } kp_step;
 
-static bool kp_rs_is_in(unsigned long addr, void *function, unsigned long size)
+static bool __kprobes kp_rs_is_in(unsigned long addr, void *function, unsigned long size)
 {
 	return addr - (unsigned long)function < size;
 }
-
-NOKPROBE_SYMBOL(kp_rs_is_in);
 
 /* With frame pointers, a caller is in the trace only while the function has its own frame. */
 static unsigned int kp_rs_step_callers(void)
@@ -58,7 +50,7 @@ static unsigned int kp_rs_step_callers(void)
 
 NOKPROBE_SYMBOL(kp_rs_step_callers);
 
-static void kp_rs_step_look(unsigned int *wrong)
+static void __kprobes kp_rs_step_look(unsigned int *wrong)
 {
 	if (kp_rs_same_end(&kp_step.now, kp_step.reference, kp_rs_step_callers()))
 		return;
@@ -67,13 +59,11 @@ static void kp_rs_step_look(unsigned int *wrong)
 	(*wrong)++;
 }
 
-NOKPROBE_SYMBOL(kp_rs_step_look);
-
 /*
  * Overwrite bytes below the stack pointer, as an interrupt may. Not on 32-bit x86, where the
  * frames of the debug exception do so.
  */
-static void kp_rs_step_clobber(unsigned long sp)
+static void __kprobes kp_rs_step_clobber(unsigned long sp)
 {
 	unsigned long bytes = 256, to = sp - bytes;
 
@@ -82,9 +72,7 @@ static void kp_rs_step_clobber(unsigned long sp)
 	asm volatile("rep stosb" : "+D" (to), "+c" (bytes) : "a" (0x5a) : "memory");
 }
 
-NOKPROBE_SYMBOL(kp_rs_step_clobber);
-
-static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data)
+static int __kprobes kp_rs_step(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 	struct pt_regs *regs = args->regs;
@@ -132,8 +120,6 @@ static int kp_rs_step(struct notifier_block *nb, unsigned long event, void *data
 	kp_rs_step_look(&kp_step.wrong_regs);
 	return NOTIFY_STOP;
 }
-
-NOKPROBE_SYMBOL(kp_rs_step);
 
 static struct notifier_block kp_rs_step_nb = {
 	.notifier_call = kp_rs_step,
@@ -250,7 +236,7 @@ static struct kp_trace *kp_rs_step_begin(struct kunit *test, void *entry)
 
 	KUNIT_ASSERT_NOT_NULL(test, reference);
 	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_rs_step_nb), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_step_unregister, NULL), 0);
+	kp_at_end(test, kp_rs_step_unregister, NULL);
 	kp_rs_untraced = entry == kp_rs_probed_untraced;
 	return reference;
 }
@@ -285,7 +271,7 @@ static void kp_rs_step_rounds(struct kunit *test, void *entry)
 	unsigned int without = 0;
 	int round;
 
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_step_unset, NULL), 0);
+	kp_at_end(test, kp_rs_step_unset, NULL);
 	for (round = -1; round <= KP_PROBES + 1; round++) {
 		bool silent = round > KP_PROBES;
 
@@ -311,15 +297,8 @@ static void kp_rs_step_rounds(struct kunit *test, void *entry)
 	}
 }
 
-static void kp_rs_step_every(struct kunit *test)
-{
-	kp_rs_step_rounds(test, kp_rs_probed_untraced);
-}
-
-static void kp_rs_step_every_entry(struct kunit *test)
-{
-	kp_rs_step_rounds(test, kp_rs_probed);
-}
+KP_CASE(kp_rs_step_every, kp_rs_step_rounds(test, kp_rs_probed_untraced))
+KP_CASE(kp_rs_step_every_entry, kp_rs_step_rounds(test, kp_rs_probed))
 
 /*
  * Handlers that redirect execution, and may change the stack pointer; or that change a flag
@@ -353,7 +332,7 @@ static const struct kp_rs_redirect {
 static const struct kp_rs_redirect *kp_rs_redirect;
 static unsigned int kp_rs_redirect_hits;
 
-static int kp_rs_redirect_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_rs_redirect_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	const struct kp_rs_redirect *r = kp_rs_redirect;
 	unsigned long *sp = (unsigned long *)regs->sp;
@@ -379,8 +358,6 @@ static int kp_rs_redirect_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-NOKPROBE_SYMBOL(kp_rs_redirect_pre);
-
 static struct kprobe kp_rs_redirect_kp;
 
 static void kp_rs_redirect_unset(void *unused)
@@ -392,7 +369,7 @@ static void kp_rs_redirect_set(struct kunit *test, void *entry)
 {
 	kp_rs_redirect_kp = (struct kprobe){ .addr = entry, .pre_handler = kp_rs_redirect_pre };
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_rs_redirect_kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_rs_redirect_unset, NULL), 0);
+	kp_at_end(test, kp_rs_redirect_unset, NULL);
 	kp_rs_settle(&kp_rs_redirect_kp);
 }
 
@@ -418,15 +395,8 @@ static void kp_rs_step_redirect(struct kunit *test, bool untraced)
 	}
 }
 
-static void kp_rs_step_redirects(struct kunit *test)
-{
-	kp_rs_step_redirect(test, true);
-}
-
-static void kp_rs_step_redirects_entry(struct kunit *test)
-{
-	kp_rs_step_redirect(test, false);
-}
+KP_CASE(kp_rs_step_redirects, kp_rs_step_redirect(test, true))
+KP_CASE(kp_rs_step_redirects_entry, kp_rs_step_redirect(test, false))
 
 static struct kunit_case kp_rs_step_cases[] = {
 	KUNIT_CASE_SLOW(kp_rs_step_every),
@@ -436,7 +406,4 @@ static struct kunit_case kp_rs_step_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_rs_step_suite = {
-	.name = "kretprobes_step",
-	.test_cases = kp_rs_step_cases,
-};
+KP_SUITE(kp_rs_step, "kretprobes_step");

@@ -5,11 +5,7 @@
  * the text for branches does not find; no jump may overlap these addresses.
  */
 
-#include <kunit/test.h>
 #include <linux/filter.h>
-#include <linux/kallsyms.h>
-#include <linux/module.h>
-#include <linux/slab.h>
 #include "kp_opt.h"
 #include "kp_symbol.h"
 
@@ -163,7 +159,7 @@ static struct bpf_prog *kp_load_program(struct kunit *test)
 	memcpy(prog->insnsi, p->insn, p->nr * sizeof(p->insn[0]));
 	prog = bpf_prog_select_runtime(prog, &err);
 	KUNIT_ASSERT_EQ(test, err, 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_bpf_free, prog), 0);
+	kp_at_end(test, kp_bpf_free, prog);
 	if (prog->jited)
 		kunit_skip(test, "the program is compiled");
 	return prog;
@@ -283,13 +279,6 @@ static struct kunit_case kp_bpf_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_bpf_suite = {
-	.name = "kprobes_bpf",
-	.init = kp_bpf_init,
-	.test_cases = kp_bpf_cases,
-};
+static KP_SUITE(kp_bpf, "kprobes_bpf", .init = kp_bpf_init);
 
-kunit_test_suite(kp_bpf_suite);
-
-MODULE_DESCRIPTION("KUnit suite: kprobes within the BPF interpreter");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite: kprobes within the BPF interpreter", &kp_bpf_suite);

@@ -5,12 +5,6 @@
  * follows at their second instructions. The parameters first and second have the counts.
  */
 
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/minmax.h>
-#include <linux/module.h>
-#include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <asm/nops.h>
 #include "kp_opt.h"
 #include "kp_symbol.h"
@@ -165,11 +159,7 @@ static int kp_probe_set(const char *line, const struct kernel_param *param)
 	return ret ?: kp_count(second, nr_second);
 }
 
-static const struct kernel_param_ops kp_probe_ops = {
-	.set = kp_probe_set,
-};
-
-module_param_cb(probe, &kp_probe_ops, NULL, 0200);
+module_param_call(probe, kp_probe_set, NULL, NULL, 0200);
 MODULE_PARM_DESC(probe, "addresses of functions to probe now");
 
 static int __init kp_coverage_init(void)

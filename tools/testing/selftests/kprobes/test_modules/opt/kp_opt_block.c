@@ -252,8 +252,4 @@ static struct kunit_case kp_opt_block_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_opt_block_suite = {
-	.name = "kprobes_opt_block",
-	.init = kp_opt_init,
-	.test_cases = kp_opt_block_cases,
-};
+KP_SUITE(kp_opt_block, "kprobes_opt_block", .init = kp_opt_init);

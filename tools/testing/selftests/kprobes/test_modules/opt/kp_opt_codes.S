@@ -5,11 +5,7 @@
  * results.
  */
 
-#include <linux/errno.h>
-#include <linux/linkage.h>
-#include <linux/objtool.h>
-#include <asm/asm.h>
-#include <asm/nospec-branch.h>
+#include "kp_asm.h"
 #include "kp_endbr.h"
 #include "kp_inc.h"
 #include "kp_opt_suites.h"

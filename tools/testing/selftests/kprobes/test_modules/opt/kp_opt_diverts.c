@@ -81,7 +81,7 @@ static struct {
 	int times;
 } kp_opt_send;
 
-static void kp_opt_send_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_opt_send_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	kp_opt_post(kp, regs, flags);
 	if (!kp_opt_send.times)
@@ -90,8 +90,6 @@ static void kp_opt_send_post(struct kprobe *kp, struct pt_regs *regs, unsigned l
 		kp_opt_send.times--;
 	regs->ip = kp_opt_send.ip;
 }
-
-NOKPROBE_SYMBOL(kp_opt_send_post);
 
 static unsigned long kp_row_insn(const struct kp_opt_probe *probe, int insn)
 {
@@ -156,15 +154,13 @@ noinline long kp_opt_entry(long a, long b)
 }
 
 /* Do the first instruction of kp_opt_sum_other(), and resume at its second one. */
-static int kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
 	regs->cx = kp_arg1(regs);
 	regs->ip = (unsigned long)kp_opt_sum_other + kp_opt_sum_insn[1];
 	return 1;
 }
-
-NOKPROBE_SYMBOL(kp_opt_go_under);
 
 /* Redirect from @fn to the second instruction of kp_opt_sum_other(), which its jump covers. */
 static __nocfi void kp_opt_diverts_under(struct kunit *test, long (*fn)(long a, long b),
@@ -192,15 +188,8 @@ static __nocfi void kp_opt_diverts_under(struct kunit *test, long (*fn)(long a, 
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(covers->kp.addr));
 }
 
-static void kp_opt_post_diverts_under(struct kunit *test)
-{
-	kp_opt_diverts_under(test, kp_opt_sum, true);
-}
-
-static void kp_opt_entry_diverts_under(struct kunit *test)
-{
-	kp_opt_diverts_under(test, kp_opt_entry, false);
-}
+KP_CASE(kp_opt_post_diverts_under, kp_opt_diverts_under(test, kp_opt_sum, true))
+KP_CASE(kp_opt_entry_diverts_under, kp_opt_diverts_under(test, kp_opt_entry, false))
 
 static struct kunit_case kp_opt_diverts_cases[] = {
 	KUNIT_CASE_PARAM(kp_opt_diverts, kp_diverts_gen_params),
@@ -210,8 +199,4 @@ static struct kunit_case kp_opt_diverts_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_opt_diverts_suite = {
-	.name = "kprobes_opt_diverts",
-	.init = kp_opt_init,
-	.test_cases = kp_opt_diverts_cases,
-};
+KP_SUITE(kp_opt_diverts, "kprobes_opt_diverts", .init = kp_opt_init);

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Hits of an optimised probe have the same effect as hits of any other probe. */
+/*
+ * Hits of an optimised probe have the same effect as hits of any other probe. The script
+ * insn-stepped runs the suites of kprobes_kunit with jumps; this is the rest.
+ */
 
-#include <asm/apic.h>
-#include <asm/irq_vectors.h>
-#include <asm/nmi.h>
-#include <linux/hardirq.h>
-#include <linux/interrupt.h>
-#include <linux/irq_work.h>
-#include <linux/preempt.h>
-#include <linux/smp.h>
 #include "kp_opt_suites.h"
 
 /* Only the five bytes of the jump differ from the original text. */
@@ -74,21 +69,6 @@ static void kp_opt_post_handler(struct kunit *test)
 	}
 }
 
-static void kp_opt_change_result(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	kp_opt_post(kp, regs, flags);
-	if (regs->cx == kp_arg1(regs))
-		regs->cx += 1000;
-}
-
-static void kp_opt_post_in_between(struct kunit *test)
-{
-	struct kp_opt_probe *probe = kp_opt_jump_to(test, kp_opt_sum, NULL, kp_opt_change_result);
-
-	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 1042);
-	KUNIT_EXPECT_EQ(test, probe->post, 1);
-}
-
 static void kp_opt_few_handlers(struct kunit *test)
 {
 	struct kp_opt_probe *post = kp_opt_jump_to(test, kp_opt_sum_other, NULL, kp_opt_post);
@@ -100,22 +80,6 @@ static void kp_opt_few_handlers(struct kunit *test)
 	kp_opt_sum_hits(test, none, 0, 0);
 	KUNIT_EXPECT_EQ(test, kp_opt_sum_other(40, 2), 42);
 	KUNIT_EXPECT_EQ(test, post->post, 1);
-}
-
-static int kp_opt_double(struct kprobe *kp, struct pt_regs *regs)
-{
-	to_opt_probe(kp)->pre++;
-	kp_arg1(regs) *= 2;
-	kp_arg2(regs) *= 3;
-	return 0;
-}
-
-static void kp_opt_change_registers(struct kunit *test)
-{
-	struct kp_opt_probe *probe = kp_opt_jump_to(test, kp_opt_sum, kp_opt_double, NULL);
-
-	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), 86);
-	KUNIT_EXPECT_EQ(test, probe->pre, 1);
 }
 
 /*
@@ -246,180 +210,14 @@ static void kp_opt_several(struct kunit *test)
 	kp_opt_calls(test, &probe[0], 1, 42);
 }
 
-enum { KP_OVER_IRQ, KP_OVER_SOFTIRQ, KP_OVER_NMI, KP_OVERS };
-
-static struct {
-	struct irq_work work;
-	struct tasklet_struct tasklet;
-	int cpu_of_nmi;
-	bool running;
-	/* contexts that have interrupted the handler */
-	unsigned long over;
-	bool irqs_off;
-	bool preemptible;
-	bool in_irq;
-} kp_over;
-
-static void kp_over_hit(int context)
-{
-	if (READ_ONCE(kp_over.running))
-		set_bit(context, &kp_over.over);
-	kp_opt_sum_other(1, 1);
-}
-
-static void kp_over_tasklet(struct tasklet_struct *tasklet)
-{
-	kp_over_hit(KP_OVER_SOFTIRQ);
-}
-
-static void kp_over_irq(struct irq_work *work)
-{
-	kp_over_hit(KP_OVER_IRQ);
-	tasklet_schedule(&kp_over.tasklet);
-}
-
-static int kp_over_nmi(unsigned int type, struct pt_regs *regs)
-{
-	if (READ_ONCE(kp_over.cpu_of_nmi) != smp_processor_id())
-		return NMI_DONE;
-	WRITE_ONCE(kp_over.cpu_of_nmi, -1);
-	kp_over_hit(KP_OVER_NMI);
-	return NMI_HANDLED;
-}
-
-static void kp_over_run(void)
-{
-	int i;
-
-	kp_over.irqs_off = irqs_disabled();
-	kp_over.preemptible = preemptible();
-	kp_over.in_irq = in_hardirq() || in_nmi();
-	WRITE_ONCE(kp_over.running, true);
-	WRITE_ONCE(kp_over.cpu_of_nmi, smp_processor_id());
-	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
-	irq_work_queue(&kp_over.work);
-	for (i = 0; i < 1000000 && READ_ONCE(kp_over.over) != BIT(KP_OVERS) - 1; i++)
-		cpu_relax();
-	kp_opt_sum_other(1, 1);
-	WRITE_ONCE(kp_over.running, false);
-}
-
-static int kp_over_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	to_opt_probe(kp)->pre++;
-	kp_over_run();
-	return 0;
-}
-
-static void kp_over_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	to_opt_probe(kp)->post++;
-	kp_over_run();
-}
-
-static void kp_opt_nmi_unregister(void *unused)
-{
-	unregister_nmi_handler(NMI_LOCAL, "kp_opt");
-}
-
-/* Hits by interrupts, softirqs and NMIs during a handler are not missed; the handler's own is. */
-static void kp_opt_interrupted(struct kunit *test)
-{
-	struct kp_opt_probe *other = kp_opt_jump(test, kp_opt_sum_other, true), *outer;
-	int i;
-
-	kp_over.cpu_of_nmi = -1;
-	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, kp_over_nmi, 0, "kp_opt"), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_opt_nmi_unregister, NULL), 0);
-	for (i = 0; i < 10; i++) {
-		outer = kp_opt_jump_to(test, kp_opt_sum, i % 2 ? kp_opt_pre : kp_over_pre,
-				       i % 2 ? kp_over_post : NULL);
-		kp_over.work = IRQ_WORK_INIT_HARD(kp_over_irq);
-		tasklet_setup(&kp_over.tasklet, kp_over_tasklet);
-		kp_over.over = 0;
-		other->pre = 0;
-		other->post = 0;
-		other->kp.nmissed = 0;
-		kp_opt_sum_hits(test, outer, 1, i % 2);
-		irq_work_sync(&kp_over.work);
-		tasklet_kill(&kp_over.tasklet);
-		KUNIT_EXPECT_FALSE(test, kp_over.preemptible);
-		KUNIT_EXPECT_FALSE(test, kp_over.in_irq);
-		KUNIT_EXPECT_FALSE(test, kp_over.irqs_off);
-		KUNIT_EXPECT_EQ(test, kp_over.over, BIT(KP_OVERS) - 1);
-		KUNIT_EXPECT_EQ(test, other->pre, KP_OVERS);
-		KUNIT_EXPECT_EQ(test, other->post, KP_OVERS);
-		KUNIT_EXPECT_EQ(test, other->kp.nmissed, 1);
-		KUNIT_EXPECT_EQ(test, outer->kp.nmissed, 0);
-		kp_opt_del(test, outer);
-	}
-}
-
-static int kp_opt_same_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	if (kp_opt_sum(20, 1) == 21)
-		to_opt_probe(kp)->pre++;
-	return 0;
-}
-
-static void kp_opt_missed_same(struct kunit *test)
-{
-	struct kp_opt_probe *probe = kp_opt_jump_to(test, kp_opt_sum, kp_opt_same_pre, kp_opt_post);
-	int i;
-
-	for (i = 1; i <= 10; i++) {
-		kp_opt_sum_hits(test, probe, i, i);
-		KUNIT_EXPECT_EQ(test, probe->kp.nmissed, i);
-	}
-}
-
-static void kp_opt_call(void *wrong)
-{
-	if (kp_opt_sum(40, 2) != 42)
-		(*(int *)wrong)++;
-}
-
-static void kp_opt_contexts(struct kunit *test)
-{
-	struct kp_opt_probe *probe = kp_opt_jump(test, kp_opt_sum, true);
-	unsigned long flags;
-	int cpu, hits = 2, wrong = 0;
-
-	local_irq_save(flags);
-	kp_opt_call(&wrong);
-	KUNIT_EXPECT_TRUE(test, irqs_disabled());
-	local_irq_restore(flags);
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	local_bh_disable();
-	kp_opt_call(&wrong);
-	local_bh_enable();
-	KUNIT_EXPECT_EQ(test, probe->pre, hits);
-	for_each_online_cpu(cpu) {
-		KUNIT_EXPECT_EQ(test, smp_call_function_single(cpu, kp_opt_call, &wrong, 1), 0);
-		KUNIT_EXPECT_EQ(test, probe->pre, ++hits);
-	}
-	KUNIT_EXPECT_EQ(test, wrong, 0);
-	KUNIT_EXPECT_EQ(test, probe->post, hits);
-	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
-}
-
 static struct kunit_case kp_opt_hits_cases[] = {
 	KUNIT_CASE(kp_opt_text_is_jump),
 	KUNIT_CASE(kp_opt_disable),
 	KUNIT_CASE(kp_opt_post_handler),
-	KUNIT_CASE(kp_opt_post_in_between),
 	KUNIT_CASE(kp_opt_few_handlers),
-	KUNIT_CASE(kp_opt_change_registers),
 	KUNIT_CASE(kp_opt_colocated),
 	KUNIT_CASE(kp_opt_several),
-	KUNIT_CASE(kp_opt_interrupted),
-	KUNIT_CASE(kp_opt_missed_same),
-	KUNIT_CASE(kp_opt_contexts),
 	{}
 };
 
-struct kunit_suite kp_opt_hits_suite = {
-	.name = "kprobes_opt_hits",
-	.init = kp_opt_init,
-	.test_cases = kp_opt_hits_cases,
-};
+KP_SUITE(kp_opt_hits, "kprobes_opt_hits", .init = kp_opt_init);

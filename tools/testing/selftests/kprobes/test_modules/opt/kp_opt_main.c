@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /* KUnit suites for jump-optimised probes */
 
-#include <linux/module.h>
 #include "kp_opt_suites.h"
 
-int kp_opt_pre(struct kprobe *kp, struct pt_regs *regs)
+int __kprobes kp_opt_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	to_opt_probe(kp)->pre++;
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_opt_pre);
-
-void kp_opt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+void __kprobes kp_opt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	to_opt_probe(kp)->post++;
 	to_opt_probe(kp)->post_ip = regs->ip;
 }
-
-NOKPROBE_SYMBOL(kp_opt_post);
 
 int kp_opt_init(struct kunit *test)
 {
@@ -62,7 +57,7 @@ void kp_opt_add(struct kunit *test, struct kp_opt_probe *probe)
 {
 	KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&probe->kp), 0, "probing %pS",
 			    probe->kp.addr);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_opt_unregister, &probe->kp), 0);
+	kp_at_end(test, kp_opt_unregister, &probe->kp);
 	probe->registered = true;
 }
 
@@ -165,8 +160,6 @@ void kp_opt_same(struct kunit *test, const struct kp_opt_bytes *bytes, void *exc
 		KUNIT_EXPECT_EQ_MSG(test, now.byte[i], bytes->byte[i], "at %pS", bytes->addr + i);
 }
 
-kunit_test_suites(&kp_opt_hits_suite, &kp_opt_diverts_suite, &kp_opt_block_suite,
-		  &kp_opt_safety_suite, &kp_opt_preempt_suite, &kp_opt_sleep_suite);
-
-MODULE_DESCRIPTION("KUnit suites for jump-optimised kprobes");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suites for jump-optimised kprobes",
+	  &kp_opt_hits_suite, &kp_opt_diverts_suite, &kp_opt_block_suite,
+	  &kp_opt_safety_suite, &kp_opt_preempt_suite, &kp_opt_sleep_suite);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 
-#include <linux/linkage.h>
-#include <asm/asm.h>
-#include <asm/nospec-branch.h>
+#include "kp_asm.h"
 #include "kp_opt_suites.h"
 
 	.text

@@ -8,10 +8,6 @@
 
 #include <asm/irq_regs.h>
 #include <linux/hrtimer.h>
-#include <linux/kthread.h>
-#include <linux/sched.h>
-#include <linux/stacktrace.h>
-#include <linux/vmalloc.h>
 #include "kp_opt_suites.h"
 
 #define KP_FILL		(512 * 1024)
@@ -314,8 +310,4 @@ static struct kunit_case kp_opt_preempt_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_opt_preempt_suite = {
-	.name = "kprobes_opt_preempt",
-	.init = kp_preempt_init,
-	.test_cases = kp_opt_preempt_cases,
-};
+KP_SUITE(kp_opt_preempt, "kprobes_opt_preempt", .init = kp_preempt_init);

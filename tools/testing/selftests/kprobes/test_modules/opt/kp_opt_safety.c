@@ -106,15 +106,8 @@ static void kp_opt_codes_checked(struct kunit *test, bool post)
 	}
 }
 
-static void kp_opt_safe(struct kunit *test)
-{
-	kp_opt_codes_checked(test, false);
-}
-
-static void kp_opt_safe_post(struct kunit *test)
-{
-	kp_opt_codes_checked(test, true);
-}
+KP_CASE(kp_opt_safe, kp_opt_codes_checked(test, false))
+KP_CASE(kp_opt_safe_post, kp_opt_codes_checked(test, true))
 
 static DEFINE_STATIC_KEY_FALSE(kp_key);
 
@@ -128,19 +121,8 @@ noinline notrace long kp_opt_jump_label(long arg)
 	return arg + 1;
 }
 
-noinline long kp_opt_one(long arg);
-noinline long kp_opt_one(long arg)
-{
-	barrier();
-	return arg + 1;
-}
-
-noinline long kp_opt_two(long arg);
-noinline long kp_opt_two(long arg)
-{
-	barrier();
-	return arg + 2;
-}
+KP_PLUS(, long, kp_opt_one, 1)
+KP_PLUS(, long, kp_opt_two, 2)
 
 DEFINE_STATIC_CALL(kp_opt_static, kp_opt_one);
 
@@ -343,7 +325,7 @@ static void kp_opt_beside_debugger(struct kunit *test)
 
 	kp_opt_break(NULL);
 	KUNIT_ASSERT_TRUE(test, kp_debugger.is_set);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_opt_break, NULL), 0);
+	kp_at_end(test, kp_opt_break, NULL);
 	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_BEFORE), 0);
 	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_INSN), -EILSEQ);
 	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_INSN + 1), -EILSEQ);
@@ -370,8 +352,4 @@ static struct kunit_case kp_opt_safety_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_opt_safety_suite = {
-	.name = "kprobes_opt_safety",
-	.init = kp_opt_init,
-	.test_cases = kp_opt_safety_cases,
-};
+KP_SUITE(kp_opt_safety, "kprobes_opt_safety", .init = kp_opt_init);

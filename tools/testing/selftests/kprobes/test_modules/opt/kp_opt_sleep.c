@@ -5,137 +5,41 @@
  * delay registrations.
  */
 
-#include <linux/anon_inodes.h>
-#include <linux/completion.h>
-#include <linux/file.h>
-#include <linux/fs.h>
-#include <linux/kthread.h>
-#include <linux/mm.h>
-#include <linux/mman.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include "kp_opt_suites.h"
 #include "kp_symbol.h"
+#include "kp_user_pages.h"
 
 #define KP_WORD		4711
 
-/* The page fault sleeps until a thread has called @meanwhile. */
-static struct {
-	struct page *page;
-	struct file *file;
-	unsigned long addr;
-	void (*meanwhile)(struct kp_opt_probe *probe);
-	struct kp_opt_probe *probe;
-	struct completion asked;
-	struct completion done;
-	int faults;
-	int error;
-} kp;
-
-static vm_fault_t kp_page_fault(struct vm_fault *vmf)
-{
-	if (vmf->pgoff)
-		return VM_FAULT_SIGBUS;
-	kp.faults++;
-	if (kp.meanwhile) {
-		complete(&kp.asked);
-		wait_for_completion(&kp.done);
-	}
-	vmf->page = kp.page;
-	get_page(vmf->page);
-	return 0;
-}
-
-static const struct vm_operations_struct kp_page_vm_ops = {
-	.fault = kp_page_fault,
-};
-
-static int kp_page_mmap(struct file *file, struct vm_area_struct *vma)
-{
-	vma->vm_ops = &kp_page_vm_ops;
-	return 0;
-}
-
-static const struct file_operations kp_page_fops = {
-	.owner = THIS_MODULE,
-	.mmap = kp_page_mmap,
-};
-
-static void kp_page_close(void *unused)
-{
-	if (!IS_ERR_OR_NULL(kp.file))
-		__fput_sync(kp.file);
-	if (kp.page)
-		put_page(kp.page);
-	memset(&kp, 0, sizeof(kp));
-}
+/* The probe that is changed during a page fault */
+static struct kp_opt_probe *kp_sleeper;
 
 static int kp_page_init(struct kunit *test)
 {
-	int ret = kp_opt_init(test);
+	int ret = kp_opt_init(test) ?: kp_mem_init(test);
 
-	if (ret)
-		return ret;
-	kp.page = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	kp.file = anon_inode_getfile("kp_opt_page", &kp_page_fops, NULL, O_RDWR);
-	ret = kunit_add_action_or_reset(test, kp_page_close, NULL);
-	if (ret)
-		return ret;
-	if (!kp.page || IS_ERR(kp.file))
-		return -ENOMEM;
-	*(long *)page_address(kp.page) = KP_WORD;
-	return 0;
-}
-
-static int kp_meanwhile(void *unused)
-{
-	wait_for_completion(&kp.asked);
-	if (kp.meanwhile)
-		kp.meanwhile(kp.probe);
-	kp.meanwhile = NULL;
-	/* Wait until all deferred frees are done. */
-	rcu_barrier();
-	synchronize_rcu_tasks();
-	synchronize_rcu();
-	complete(&kp.done);
-	while (!kthread_should_stop())
-		usleep_range(100, 200);
-	return 0;
+	if (!ret)
+		*(long *)page_address(kp_mem.page[0]) = KP_WORD;
+	return ret;
 }
 
 static __nocfi void kp_load_meanwhile(struct kunit *test, kp_load_fn *load,
-				      struct kp_opt_probe *probe,
-				      void (*meanwhile)(struct kp_opt_probe *probe))
+				      struct kp_opt_probe *probe, void (*meanwhile)(void))
 {
-	struct task_struct *task;
+	struct task_struct *task = kp_mem_begin(test, meanwhile);
+	const long __user *from = (const long __user *)kp_mem.addr;
 
-	if (kp.addr)
-		KUNIT_ASSERT_EQ(test, vm_munmap(kp.addr, PAGE_SIZE), 0);
-	kp.addr = kunit_vm_mmap(test, kp.file, 0, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
-				0);
-	KUNIT_ASSERT_FALSE(test, !kp.addr || IS_ERR_VALUE(kp.addr));
-	kp.faults = 0;
-	kp.error = 0;
-	kp.probe = probe;
-	kp.meanwhile = meanwhile;
-	init_completion(&kp.asked);
-	init_completion(&kp.done);
-	task = kthread_run(kp_meanwhile, NULL, "kp_meanwhile");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_EXPECT_EQ(test, load((const long __user *)kp.addr), KP_WORD);
-	/* If there was no fault, the thread still waits. */
-	complete(&kp.asked);
-	kthread_stop(task);
-	KUNIT_EXPECT_EQ(test, kp.error, 0);
-	KUNIT_EXPECT_EQ(test, kp.faults, 1);
-	KUNIT_EXPECT_EQ(test, load((const long __user *)kp.addr), KP_WORD);
+	kp_sleeper = probe;
+	KUNIT_EXPECT_EQ(test, load(from), KP_WORD);
+	kp_mem_end(test, task);
+	KUNIT_EXPECT_EQ(test, load(from), KP_WORD);
 	KUNIT_EXPECT_EQ(test, load(NULL), -EFAULT);
 }
 
-static void kp_meanwhile_register(struct kp_opt_probe *probe)
+static void kp_meanwhile_register(void)
 {
-	kp.error = register_kprobe(&probe->kp) ?: kp_opt_settle();
+	kp_mem.error = register_kprobe(&kp_sleeper->kp) ?: kp_opt_settle();
 }
 
 static int kp_reuse(void)
@@ -145,26 +49,26 @@ static int kp_reuse(void)
 	return kp_opt_reuse(true);
 }
 
-static void kp_meanwhile_unregister(struct kp_opt_probe *probe)
+static void kp_meanwhile_unregister(void)
 {
-	unregister_kprobe(&probe->kp);
-	kp.error = kp_reuse();
+	unregister_kprobe(&kp_sleeper->kp);
+	kp_mem.error = kp_reuse();
 }
 
-static void kp_meanwhile_disable(struct kp_opt_probe *probe)
+static void kp_meanwhile_disable(void)
 {
-	kp.error = disable_kprobe(&probe->kp) ?: kp_reuse();
+	kp_mem.error = disable_kprobe(&kp_sleeper->kp) ?: kp_reuse();
 }
 
-static void kp_meanwhile_switch(struct kp_opt_probe *probe)
+static void kp_meanwhile_switch(void)
 {
-	kp.error = kp_opt_switch(false) ?: kp_opt_switch(true) ?: kp_opt_settle();
+	kp_mem.error = kp_opt_switch(false) ?: kp_opt_switch(true) ?: kp_opt_settle();
 }
 
-static void kp_meanwhile_again(struct kp_opt_probe *probe)
+static void kp_meanwhile_again(void)
 {
-	unregister_kprobe(&probe->kp);
-	kp.error = kp_reuse() ?: register_kprobe(&probe->kp) ?: kp_opt_settle();
+	unregister_kprobe(&kp_sleeper->kp);
+	kp_mem.error = kp_reuse() ?: register_kprobe(&kp_sleeper->kp) ?: kp_opt_settle();
 }
 
 static struct kp_opt_probe *kp_load_new(struct kunit *test, kp_load_fn *load, u32 insn, bool post)
@@ -197,7 +101,7 @@ static void kp_opt_sleeps_in_text(struct kunit *test)
 
 static void kp_opt_sleeps_in_detour(struct kunit *test)
 {
-	static void (*const meanwhile[])(struct kp_opt_probe *) = {
+	static void (*const meanwhile[])(void) = {
 		kp_meanwhile_unregister, kp_meanwhile_disable, kp_meanwhile_switch,
 		kp_meanwhile_again,
 	};
@@ -250,7 +154,7 @@ static struct task_struct *kp_thread(struct kunit *test, int (*fn)(void *), cons
 	struct task_struct *task = kthread_run(fn, NULL, "%s", name);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_thread_stop, task), 0);
+	kp_at_end(test, kp_thread_stop, task);
 	return task;
 }
 
@@ -422,7 +326,7 @@ static void kp_opt_round_begins_early(struct kunit *test)
 		i++;
 	probe = kp_opt_new(test, (void *)kp_opt_text + kp_opt_codes[i].probed, false);
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&kp_request), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_request_unregister, NULL), 0);
+	kp_at_end(test, kp_request_unregister, NULL);
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 	kp_opt_add(test, probe);
 	kp_waiter_run(test, NULL);
@@ -441,8 +345,4 @@ static struct kunit_case kp_opt_sleep_cases[] = {
 	{}
 };
 
-struct kunit_suite kp_opt_sleep_suite = {
-	.name = "kprobes_opt_sleep",
-	.init = kp_page_init,
-	.test_cases = kp_opt_sleep_cases,
-};
+KP_SUITE(kp_opt_sleep, "kprobes_opt_sleep", .init = kp_page_init);

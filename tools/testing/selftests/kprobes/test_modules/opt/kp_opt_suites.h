@@ -18,7 +18,6 @@
 #ifndef __ASSEMBLY__
 
 #include <asm/ibt.h>
-#include <kunit/test.h>
 #include "kp_opt.h"
 #include "kp_regs.h"
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 
-#include <linux/errno.h>
-#include <linux/linkage.h>
-#include <asm/asm.h>
-#include <asm/nospec-branch.h>
 #include <asm/smap.h>
+#include "kp_asm.h"
 #include "kp_inc.h"
 #include "kp_opt_suites.h"
 

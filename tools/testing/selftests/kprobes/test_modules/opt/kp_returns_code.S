@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The return is in the DCR. One function is in each quarter of a cache line. */
 
-#include <linux/linkage.h>
-#include <linux/objtool.h>
-#include <asm/asm.h>
-#include <asm/nospec-branch.h>
+#include "kp_asm.h"
 
 	.text
 	.balign	64

@@ -4,12 +4,7 @@
  * too.
  */
 
-#include <kunit/test.h>
-#include <linux/align.h>
 #include <linux/cpufeature.h>
-#include <linux/module.h>
-#include <linux/string.h>
-#include <asm/current.h>
 #include "kp_opt.h"
 
 typedef long kp_returns_fn(long);
@@ -25,7 +20,7 @@ static kp_returns_fn *const kp_fns[] = {
 static unsigned long kp_hits;
 static bool kp_flip_flags;
 
-static int kp_returns_pre(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kp_returns_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_hits++;
 	if (kp_flip_flags)
@@ -33,13 +28,9 @@ static int kp_returns_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_returns_pre);
-
-static void kp_returns_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_returns_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
-
-NOKPROBE_SYMBOL(kp_returns_post);
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_returns_unregister, unregister_kprobe, struct kprobe *);
 
@@ -51,7 +42,7 @@ static void kp_returns_register(struct kunit *test, struct kprobe *kp, kp_return
 		.post_handler = post ? kp_returns_post : NULL,
 	};
 	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, kp_returns_unregister, kp), 0);
+	kp_at_end(test, kp_returns_unregister, kp);
 	if (!kprobe_ftrace(kp))
 		KUNIT_ASSERT_TRUE_MSG(test, kp_wait_jump(kp->addr, true), "no jump at %pS",
 				      kp->addr);
@@ -118,11 +109,7 @@ static void kp_returns_after_post_handlers(struct kunit *test)
 
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
 /* ftrace's call is at its entry. */
-static noinline long kp_returns_traced(long arg)
-{
-	barrier();
-	return arg + 1;
-}
+KP_PLUS(, long, kp_returns_traced, 1)
 
 /* low enough that all calls of a hit are counted */
 #define KP_DEPTH_BEFORE		0xffff000000000000ULL
@@ -169,10 +156,7 @@ static void kp_returns_depth(struct kunit *test)
 	}
 }
 #else
-static void kp_returns_depth(struct kunit *test)
-{
-	kunit_skip(test, "no call depth tracking");
-}
+KP_CASE(kp_returns_depth, kunit_skip(test, "no call depth tracking"))
 #endif
 
 static int kp_returns_init(struct kunit *test)
@@ -189,13 +173,6 @@ static struct kunit_case kp_returns_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_returns_suite = {
-	.name = "kprobes_returns",
-	.init = kp_returns_init,
-	.test_cases = kp_returns_cases,
-};
+static KP_SUITE(kp_returns, "kprobes_returns", .init = kp_returns_init);
 
-kunit_test_suite(kp_returns_suite);
-
-MODULE_DESCRIPTION("KUnit suite: returns in the detours of jump-optimised kprobes");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite: returns in the detours of jump-optimised kprobes", &kp_returns_suite);

@@ -8,15 +8,8 @@
  * calls in any order for a few valid probes.
  */
 
-#include <kunit/test.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/prandom.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
-#include <linux/sprintf.h>
 #include <asm/sections.h>
+#include "kp_test.h"
 
 static unsigned long seed = 1;
 module_param(seed, ulong, 0400);
@@ -158,61 +151,47 @@ static struct kp_probe *kp_probes;
 static atomic_t kp_hits;
 static unsigned int kp_misled;
 
-static int kp_pre(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes kp_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	container_of(p, struct kp_probe, rp.kp)->first++;
 	atomic_inc(&kp_hits);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_pre);
-
-static void kp_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	container_of(p, struct kp_probe, rp.kp)->second++;
 }
 
-NOKPROBE_SYMBOL(kp_post);
-
-static int kp_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+static int __kprobes kp_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_fault);
-
-static int kp_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	container_of(get_kretprobe(ri), struct kp_probe, rp)->first++;
 	atomic_inc(&kp_hits);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_return);
-
-static int kp_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kp_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	container_of(get_kretprobe(ri), struct kp_probe, rp)->second++;
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_entry);
-
 /* The users' pre_handlers and post_handlers of return probes and jprobes must not be called. */
-static int kp_wrong_pre(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes kp_wrong_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	WRITE_ONCE(kp_misled, kp_misled + 1);
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_wrong_pre);
-
-static void kp_wrong_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_wrong_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	WRITE_ONCE(kp_misled, kp_misled + 1);
 }
-
-NOKPROBE_SYMBOL(kp_wrong_post);
 
 static long kp_jprobe_entry(long x)
 {
@@ -768,14 +747,7 @@ static struct kunit_case kp_fuzz_calls_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_fuzz_calls_suite = {
-	.name = "kprobes_fuzz_calls",
-	.init = kp_fuzz_calls_init,
-	.exit = kp_fuzz_calls_exit,
-	.test_cases = kp_fuzz_calls_cases,
-};
+static KP_SUITE(kp_fuzz_calls, "kprobes_fuzz_calls", .init = kp_fuzz_calls_init,
+	 .exit = kp_fuzz_calls_exit);
 
-kunit_test_suite(kp_fuzz_calls_suite);
-
-MODULE_DESCRIPTION("KUnit suite: random arguments of the calls that change probes");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite: random arguments of the calls that change probes", &kp_fuzz_calls_suite);

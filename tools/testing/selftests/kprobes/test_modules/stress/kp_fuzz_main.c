@@ -16,14 +16,7 @@
 #include <asm/insn.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
-#include <kunit/test.h>
-#include <linux/cpumask.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
 #include <linux/memory.h>
-#include <linux/module.h>
-#include <linux/sched.h>
-#include <linux/vmalloc.h>
 #include "fuzz_gen.h"
 #include "fuzz_gen.c"
 #include "../insn/kp_insn.h"
@@ -436,20 +429,16 @@ static bool kp_generate(struct kp_target *t)
 	return kp_place_operand(t, &r) && kp_place_target(t, kind);
 }
 
-static int kp_fuzz_pre(struct kprobe *p, struct pt_regs *regs)
+static int __kprobes kp_fuzz_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	kp.pre++;
 	return 0;
 }
 
-NOKPROBE_SYMBOL(kp_fuzz_pre);
-
-static void kp_fuzz_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+static void __kprobes kp_fuzz_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	kp.post++;
 }
-
-NOKPROBE_SYMBOL(kp_fuzz_post);
 
 static void kp_randomize(const struct kp_target *t, int round)
 {
@@ -766,10 +755,7 @@ static void kp_fuzz(struct kunit *test, bool jumps)
 	KUNIT_EXPECT_GE(test, kp_count.of_corpus, KP_CORPUS_MIN);
 }
 
-static void kp_fuzz_breakpoints(struct kunit *test)
-{
-	kp_fuzz(test, false);
-}
+KP_CASE(kp_fuzz_breakpoints, kp_fuzz(test, false))
 
 static void kp_fuzz_jumps(struct kunit *test)
 {
@@ -804,14 +790,6 @@ static struct kunit_case kp_fuzz_cases[] = {
 	{}
 };
 
-static struct kunit_suite kp_fuzz_suite = {
-	.name = "kprobes_fuzz",
-	.init = kp_fuzz_init,
-	.exit = kp_fuzz_exit,
-	.test_cases = kp_fuzz_cases,
-};
+static KP_SUITE(kp_fuzz, "kprobes_fuzz", .init = kp_fuzz_init, .exit = kp_fuzz_exit);
 
-kunit_test_suite(kp_fuzz_suite);
-
-MODULE_DESCRIPTION("KUnit suite: random instructions run probed as they run bare");
-MODULE_LICENSE("GPL");
+KP_SUITES("KUnit suite: random instructions run probed as they run bare", &kp_fuzz_suite);

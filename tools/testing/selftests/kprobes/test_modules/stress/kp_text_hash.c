@@ -3,12 +3,7 @@
  * Each read of /sys/kernel/debug/kp_text_hash hashes the kernel's text, as intrusion detectors do,
  * also while the text is being patched.
  */
-#include <linux/debugfs.h>
 #include <linux/jhash.h>
-#include <linux/minmax.h>
-#include <linux/module.h>
-#include <linux/sched.h>
-#include <linux/seq_file.h>
 #include "kp_symbol.h"
 
 static const char *kp_text_start, *kp_text_end;
