@@ -8,8 +8,8 @@
  * calls in any order for a few valid probes.
  */
 
-#include <asm/sections.h>
 #include "kp_test.h"
+#include <asm/sections.h>
 
 static unsigned long seed = 1;
 module_param(seed, ulong, 0400);
