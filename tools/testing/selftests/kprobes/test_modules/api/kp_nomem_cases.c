@@ -435,8 +435,9 @@ KP_RUNS(kp_nomem_leave_entry, { .op = KP_LEAVE, .entries = true, .nr = 1 })
 #ifdef CONFIG_OPTPROBES
 static void kp_nomem_optimize(struct kunit *test)
 {
+	/* The page of the last detour buffer may not have been freed yet, and is then used again. */
 	static const struct kp_plan one = {
-		.op = KP_OPTIMIZE, .nr = 1, .passes = 2, .least = 3,
+		.op = KP_OPTIMIZE, .nr = 1, .passes = 2, .least = 2,
 	}, pages = {
 		.op = KP_OPTIMIZE, .nr = 80, .post = 2, .passes = 1, .stride = 16, .least = 80,
 	};

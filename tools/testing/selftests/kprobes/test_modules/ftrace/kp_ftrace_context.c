@@ -86,7 +86,7 @@ void kp_ft_stacks(struct kunit *test)
 		if (at < 0)
 			continue;
 		KUNIT_EXPECT_EQ(test, kp_ft_find(test, trace, at, kp_ft_caller, 32), at + 1);
-		KUNIT_EXPECT_EQ(test, kp_ft_find(test, trace, at, kp_ft_stacks, 8192), at + 2);
+		KUNIT_EXPECT_EQ(test, kp_ft_find(test, trace, at + 2, kp_ft_stacks, 4096), at + 2);
 	}
 	/* A trace from registers begins with the ip, one byte past the probed address. */
 	KUNIT_EXPECT_EQ(test, kp_trace[1].entry[0], (unsigned long)probe->kp.addr + 1);
