@@ -188,7 +188,7 @@ all_traced() {
 # Nothing is registered meanwhile, so only hits could leave a trace.
 hits_leave_no_trace() {
 	! grep -qw kasan_report /proc/kallsyms ||
-		skip_case "KASAN takes stack traces at any time, and unwinders ask kprobes" || return 0
+		skip_case "KASAN takes stack traces, and unwinders ask kprobes" || return 0
 	for mode in 0 1; do
 		optimization $mode
 		ctl add 0 kp_tgt_function

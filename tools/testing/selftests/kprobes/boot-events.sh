@@ -63,7 +63,7 @@ init_is_gone() {
 # Init text that runs after its probes were removed: a breakpoint left there would be fatal.
 late_init_is_not_hit() {
 	grep -q '_xbc_exit' $KPROBES/list ||
-		skip_case "no event on _xbc_exit(): no CONFIG_BOOT_CONFIG, or not traced" || return 0
+		skip_case "no _xbc_exit(): no CONFIG_BOOT_CONFIG, or not traced" || return 0
 	grep '_xbc_exit' $KPROBES/list >"$TMP/late"
 	must_fail grep -v -F '[GONE]' "$TMP/late"
 	equal "hits and misses of kpinit/late" "$(event_profile late)" "0 0"

@@ -329,7 +329,7 @@ start_hostile_user() {
 # without probes
 end_hostile_user() {
 	has_hostile_user ||
-		skip_case "the acts are not for this processor, or user_hostile is not built" || return 0
+		skip_case "no acts for this processor, or no user_hostile" || return 0
 	rc=0
 	kill "$hostile_user" 2>/dev/null || :
 	wait "$hostile_user" || rc=$?
