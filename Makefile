@@ -73,9 +73,9 @@ help:
 	@echo 'make modules  the test modules and samples, in out/modules/VARIANT'
 	@echo 'make check    checkpatch, sparse, kernel-doc, Sphinx and shellcheck over our files,'
 	@echo '                litmus, and scripts.sh, which makes sure that the tests can fail'
-	@echo 'make patches  the project as a series for git am, in out/patches'
+	@echo 'make patches  the project as five series for git am, in out/patches'
 	@echo 'make bisect   builds and tests each step of the series: hours; goes on where it stopped'
-	@echo '                FROM=18 TO=22          these patches only'
+	@echo '                FROM=18 TO=22          these patches only; or names, as in series/messages'
 	@echo '                VARIANTS="default"     default: default i386 arm64 debug'
 	@echo '                STAGES="objects"       default: checkpatch objects guest'
 	@echo '                TESTS="new api"        default: all; new: those that a patch adds'
@@ -215,7 +215,7 @@ bisect:
 # Two steps in which a feature is no longer held back, and its tests arrive. The variant plain is
 # built fastest.
 bisect-sample:
-	@FROM=29 TO=30 VARIANTS=plain TESTS=new series/scripts/bisect.sh
+	@FROM=0305-selftests TO=0310-context-tests VARIANTS=plain TESTS=new series/scripts/bisect.sh
 
 clean:
 	rm -rf out

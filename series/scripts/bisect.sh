@@ -16,7 +16,8 @@
 #	series/scripts/bisect.sh
 #
 # environment:
-#	FROM= TO=	numbers of patches, default all
+#	FROM= TO=	numbers of patches, counted over all series, or names of their files in
+#			series/messages, default all
 #	VARIANTS=	default "default i386 arm64 debug"
 #	STAGES=		default "checkpatch objects guest"
 #	TESTS=		scripts to run in the guests, if they are there; default all. The word "new"
@@ -51,15 +52,28 @@ lock bisect
 rm -rf "$steps"
 git clone -q "$OUT/series" "$steps"
 mapfile -t commits < <(git -C "$steps" rev-list --reverse "$(git -C "$steps" rev-parse base)..HEAD")
-mapfile -t messages < <(find "$TOP/series/messages" -type f | sort)
-[ ${#commits[@]} -eq ${#messages[@]} ] || die "the series changed while it was read"
+messages=("$TOP"/series/messages/*/*)
+mapfile -t patches < <(find "$OUT/patches" "$OUT/patches-kept" -name '*.patch' ! -name '*-0000-*' | sort)
+[ "${#commits[@]} ${#commits[@]}" = "${#messages[@]} ${#patches[@]}" ] || die "the series changed while it was read"
 {
 	git -C "$steps" ls-tree -r --name-only base
 	git -C "$steps" log --name-only --no-renames --format= base..HEAD
 } | sort -u >"$dir/files"
 
-from=${FROM:-1}
-to=${TO:-${#commits[@]}}
+# number STEP: prints the number of a step that is given by its number or its name
+number()
+{
+	local i
+
+	for i in "${!messages[@]}"; do
+		[ "${messages[i]##*/}" != "$1" ] || { echo $((i + 1)); return; }
+	done
+	[[ $1 =~ ^[0-9]+$ ]] || die "series/messages has no $1"
+	echo "$1"
+}
+
+from=$(number "${FROM:-1}")
+to=$(number "${TO:-${#commits[@]}}")
 
 # lay COMMIT: changes $tree to the tree of this step
 lay()
@@ -202,8 +216,7 @@ run_checkpatch()
 {
 	(
 		cd "$tree"
-		checkpatch --showfile --ignore FILE_PATH_CHANGES \
-			"$OUT/patches/$(printf '%04d' "$n")"-*.patch
+		checkpatch --showfile --ignore FILE_PATH_CHANGES "${patches[n - 1]}"
 	) >"$log"
 	cat "$log"
 	[ ! -s "$log" ]

@@ -1,26 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Writes the project as a series of patches against the base kernel, for `git am`, to
-# out/patches, with a cover letter. series/messages has the messages, and says which files
-# and parts of files arrive with each: see series/scripts/split.pl.
+# Writes the project as series of patches against the base kernel, for `git am`, to
+# out/patches/SERIES, each with a cover letter. They apply one behind the other, in the order of
+# their names. What is in series/messages/6-kept is behind them: it is not sent, and its patches
+# are in out/patches-kept. series/messages has the messages, and says which files and parts of
+# files arrive with each: see series/scripts/split.pl. series/covers has the cover letters.
 #
 #	series/scripts/export.sh [--check]
 #
 # With --check it writes nothing, but checks that all that a step names exists, that each file
 # belongs to a step, that the last step is out/linux, also when git am has applied the patches,
-# how many patches there are, and that get_maintainer.pl names a person for each. It prints
-# errors only.
+# the limits below, and that get_maintainer.pl names a person for each patch. It prints errors
+# only.
 #
-# out/series is a repository with the steps as commits, and with only the files that the series
-# changes. bisect.sh uses it.
+# out/series is a repository with the steps as commits, a branch for each series, and only the
+# files that the series change. bisect.sh uses it.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# The number of patches that reviewers can be asked to read
-FEWEST=25 MOST=55
+# The version that the patches are marked with, as in [PATCH v1 1/9]
+REROLL=1
+# What reviewers can be asked to read: patches in a series, lines of a cover
+MOST=25 MOST_COVER=150
+# What is not sent
+KEPT=6-kept
 
 check=
 case ${1:-} in
@@ -59,19 +65,19 @@ table()
 			END { exit !done }'
 }
 
-# cover VERSION COUNT: prints the cover letter: series/cover, with the manual's table of costs. The
-# first line is the subject.
+# cover SERIES VERSION COUNT: prints its cover letter: the file in series/covers, with the manual's
+# table of costs. The first line is the subject.
 cover()
 {
 	local line
 
 	while IFS= read -r line; do
-		line=${line//@VERSION@/$1}
+		line=${line//@VERSION@/$2}
 		case $line in
 		@TABLE@) table ;;
-		*) printf '%s\n' "${line//@COUNT@/$2}" ;;
+		*) printf '%s\n' "${line//@COUNT@/$3}" ;;
 		esac
-	done <"$TOP/series/cover"
+	done <"$TOP/series/covers/$1"
 }
 
 # Every file that differs between out/linux-stock and out/linux
@@ -101,17 +107,20 @@ in_repo config user.email "$(git -C "$TOP" config user.email || id -un)"
 in_repo config core.autocrlf false
 in_repo config gc.auto 0
 
-# split.pl calls this with the number of a step and the file that has its message.
+# split.pl calls this with the number of a step, the file that has its message, and its name.
 cat >"$work/commit" <<'END'
 #!/bin/bash
 set -euo pipefail
 git add -A
 if [ "$1" -eq 0 ]; then
-	git commit -q -m base
+	# The same files give the same commit, whoever exports them.
+	GIT_AUTHOR_DATE=2000-01-01T00:00:00Z GIT_COMMITTER_DATE=2000-01-01T00:00:00Z \
+		git -c user.name=base -c user.email=base commit -q -m base
 	git tag base
 else
 	! git diff --cached --quiet || { echo "step $1 changes nothing" >&2; exit 1; }
 	git commit -q -s -F "$2"
+	git branch -q -f "${3%/*}"
 fi
 END
 chmod +x "$work/commit"
@@ -121,15 +130,30 @@ chmod +x "$work/commit"
 		"$repo" "$work/commit"
 ) || die "series/messages and the tree do not fit together"
 
-count=$(in_repo rev-list --count base..HEAD)
-if [ "$count" -lt $FEWEST ] || [ "$count" -gt $MOST ]; then
-	die "the series has $count patches" "$FEWEST to $MOST are wanted"
-fi
-
-in_repo config branch.series.description "$(cover "$version" "$count")"
-in_repo format-patch -q -M --cover-letter --cover-from-description=subject -o "$work/patches" base
-sed -i '/^ \(create\|delete\) mode /d' "$work/patches/0000-cover-letter.patch"
-mapfile -t patches < <(find "$work/patches" -name '*.patch' ! -name '0000-*' | sort)
+mapfile -t all < <(cd "$TOP/series/messages" && printf '%s\n' *)
+mkdir "$work/patches"
+patches=()
+before=base
+for name in "${all[@]}"; do
+	to=$work/patches/$name
+	options=()
+	if [ "$name" = $KEPT ]; then
+		to=$work/kept
+	else
+		count=$(in_repo rev-list --count "$before..$name")
+		[ "$count" -le $MOST ] || die "$name has $count patches" "at most $MOST are wanted"
+		[ "$(wc -l <"$TOP/series/covers/$name")" -le $MOST_COVER ] ||
+			die "series/covers/$name has more than $MOST_COVER lines"
+		in_repo config "branch.$name.description" "$(cover "$name" "$version" "$count")"
+		options=(--cover-letter --cover-from-description=subject)
+	fi
+	# --stat -p is the default without the summary.
+	in_repo format-patch -q -M --stat -p -v "$REROLL" --base=base "${options[@]}" -o "$to" "$before..$name"
+	[ ! -e "$to/v$REROLL-0000-cover-letter.patch" ] ||
+		sed -i '/^ \(create\|delete\) mode /d' "$to/v$REROLL-0000-cover-letter.patch"
+	mapfile -t -O ${#patches[@]} patches < <(find "$to" -name '*.patch' ! -name '*-0000-*' | sort)
+	before=$name
+done
 
 # A patch with a file of our entry in MAINTAINERS reaches that entry's people. For the others,
 # ask get_maintainer.pl.
@@ -163,7 +187,12 @@ git clone -q "$repo" "$work/am"
 
 [ -z "$check" ] || exit 0
 
-rm -rf "$OUT/patches" "$OUT/series"
+rm -rf "$OUT/patches" "$OUT/patches-kept" "$OUT/series"
 mv "$work/patches" "$OUT/patches"
+mv "$work/kept" "$OUT/patches-kept"
 mv "$repo" "$OUT/series"
-say "${OUT#"$TOP"/}/patches: $count patches against Linux $version, and a cover letter"
+for name in "${all[@]}"; do
+	[ "$name" != $KEPT ] || continue
+	say "${OUT#"$TOP"/}/patches/$name: $(find "$OUT/patches/$name" -name '*.patch' ! -name '*-0000-*' | wc -l) patches, and a cover letter"
+done
+say "in this order, against Linux $version; ${OUT#"$TOP"/}/patches-kept has what is not sent"

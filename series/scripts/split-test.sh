@@ -14,7 +14,7 @@ failed=0
 make_all()
 {
 	rm -rf "${work:?}"/*
-	mkdir -p "$work"/{stock,tree}/dir "$work"/top/series/{messages,edits,steps} "$work/out"
+	mkdir -p "$work"/{stock,tree}/dir "$work"/top/series/{messages/1-first,messages/2-second,edits,steps} "$work/out"
 	printf 'config A\n\tdepends on B\n\tbool\n' >"$work/stock/Kconfig"
 	printf 'config A\n\tdepends on B\n\tbool\n\thelp\n' >"$work/tree/Kconfig"
 	printf 'old\n' >"$work/stock/dir/file.c"
@@ -29,11 +29,11 @@ make_all()
 		>"$work/top/series/steps/A.diff"
 	printf 'one: First\n\nText.\n\n%s\n' 'Removes: dir/file.c dir/gone.c
 Files: dir/
-Holds: A' >"$work/top/series/messages/0010-one"
+Holds: A' >"$work/top/series/messages/1-first/0010-one"
 	printf 'two: Second\n\nText.\n\n%s\n' 'Edits: help
 Lines: dir/Makefile ^b\.o$
 Parts: dir/file.c ^int one
-Lifts: A' >"$work/top/series/messages/0020-two"
+Lifts: A' >"$work/top/series/messages/2-second/0020-two"
 }
 
 # split_all: runs split.pl, with the steps in $work/steps
@@ -85,27 +85,27 @@ has 2 Kconfig 'config A\n\tdepends on B\n\tbool\n\thelp'
 [ ! -e "$work/steps/1/dir/gone.c" ] || not_ok "dir/gone.c was not removed"
 cmp -s "$work/steps/2/dir/file.c" "$work/tree/dir/file.c" || not_ok "the last step is not the tree"
 
-refused "nothing matches" "sed -i 's/b\\\\.o/c\\\\.o/' messages/0020-two"
-refused "matches several paragraphs" "sed -i 's/int one/int/' messages/0020-two"
-refused "no such file of ours" "sed -i 's,^Parts: dir/file,Parts: dir/x,' messages/0020-two"
-refused "edits change it" "echo 'Lines: Kconfig bool' >>messages/0020-two"
-refused "does not arrive before" "echo 'Lines: dir/Makefile ^a' >>messages/0010-one"
-refused "no step has the edit help" "sed -i '/^Edits/d' messages/0020-two"
-refused "is named by 0020-two, too" "echo 'Edits: help' >>messages/0020-two"
-refused "there is no " "echo 'Edits: nothing' >>messages/0020-two"
-refused "no step has dir/Makefile" "sed -i 's,^Files:.*,Files: dir/file.c,' messages/0010-one"
-refused "there is no such file" "echo 'Files: dir/x' >>messages/0020-two"
-refused "named by 0010-one and by 0020-two" "echo 'Files: dir/' >>messages/0020-two"
-refused "no step removes dir/gone.c" "sed -i 's, dir/gone.c,,' messages/0010-one"
-refused "arrives before it is removed" "echo 'Removes: dir/file.c' >>messages/0020-two; sed -i 's,dir/file.c ,,' messages/0010-one"
-refused "no step lifts A" "sed -i '/^Lifts/d' messages/0020-two"
-refused "is not held" "sed -i '/^Holds/d' messages/0010-one"
+refused "nothing matches" "sed -i 's/b\\\\.o/c\\\\.o/' messages/2-second/0020-two"
+refused "matches several paragraphs" "sed -i 's/int one/int/' messages/2-second/0020-two"
+refused "no such file of ours" "sed -i 's,^Parts: dir/file,Parts: dir/x,' messages/2-second/0020-two"
+refused "edits change it" "echo 'Lines: Kconfig bool' >>messages/2-second/0020-two"
+refused "does not arrive before" "echo 'Lines: dir/Makefile ^a' >>messages/1-first/0010-one"
+refused "no step has the edit help" "sed -i '/^Edits/d' messages/2-second/0020-two"
+refused "is named by 2-second/0020-two, too" "echo 'Edits: help' >>messages/2-second/0020-two"
+refused "there is no " "echo 'Edits: nothing' >>messages/2-second/0020-two"
+refused "no step has dir/Makefile" "sed -i 's,^Files:.*,Files: dir/file.c,' messages/1-first/0010-one"
+refused "there is no such file" "echo 'Files: dir/x' >>messages/2-second/0020-two"
+refused "named by 1-first/0010-one and by 2-second/0020-two" "echo 'Files: dir/' >>messages/2-second/0020-two"
+refused "no step removes dir/gone.c" "sed -i 's, dir/gone.c,,' messages/1-first/0010-one"
+refused "arrives before it is removed" "echo 'Removes: dir/file.c' >>messages/2-second/0020-two; sed -i 's,dir/file.c ,,' messages/1-first/0010-one"
+refused "no step lifts A" "sed -i '/^Lifts/d' messages/2-second/0020-two"
+refused "is not held" "sed -i '/^Holds/d' messages/1-first/0010-one"
 refused "no step holds B" "cp steps/A.diff steps/B.diff"
 refused "does not begin with 'Why: ...'" "sed -i 1d steps/A.diff"
 refused "does not apply" "sed -i 's/on B\$/on C/' steps/A.diff"
-refused "is not data" "echo 'Something: else' >>messages/0020-two"
-refused "the subject has" "sed -i '1s/\$/$(printf '%0100d' 0)/' messages/0020-two"
-refused "the second line is not empty" "sed -i 2d messages/0020-two"
-refused "more than 75 characters" "sed -i '3s/\$/$(printf '%0100d' 0)/' messages/0020-two"
+refused "is not data" "echo 'Something: else' >>messages/2-second/0020-two"
+refused "the subject has" "sed -i '1s/\$/$(printf '%0100d' 0)/' messages/2-second/0020-two"
+refused "the second line is not empty" "sed -i 2d messages/2-second/0020-two"
+refused "more than 75 characters" "sed -i '3s/\$/$(printf '%0100d' 0)/' messages/2-second/0020-two"
 refused "is not what it is in" "sed -i 's/+\\thelp/+\\tmore/' edits/help.diff"
 exit $failed

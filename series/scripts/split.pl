@@ -7,10 +7,12 @@
 #
 # TOP has series/, STOCK is the base kernel and TREE is out/linux. FILES lists what differs
 # between the two. The steps are made in DIR one after the other, of these files only. At the
-# base kernel's own state, and after each step, COMMAND is run in DIR, with two arguments
-# more: the number of the step, and a file that has its commit message ("" for the base).
+# base kernel's own state, and after each step, COMMAND is run in DIR, with three arguments
+# more: the number of the step, a file that has its commit message, and SERIES/NAME of the step
+# (both "" for the base).
 #
-# A step is a file of series/messages. After the last blank line of the message it may have
+# A step is a file of series/messages/SERIES. The series are sent one after the other, in the order
+# of their names, and so are the steps of each. After the last blank line of the message it may have
 # lines of data, which are not part of the message:
 #
 #	Removes: PATH...	files of the base kernel that this step removes. Files with
@@ -80,7 +82,7 @@ sub read_step
 {
 	my ($path) = @_;
 	my @lines = split /\n/, slurp($path);
-	my %step = (name => basename($path), map { $_ => [] } qw(Removes Files Edits Parts Lines Holds Lifts Builds));
+	my %step = (name => basename(dirname($path)) . '/' . basename($path), map { $_ => [] } qw(Removes Files Edits Parts Lines Holds Lifts Builds));
 	my @data;
 
 	unshift @data, pop @lines while @lines && $lines[-1] ne '';
@@ -226,7 +228,7 @@ sub read_all
 {
 	my %steps_of;
 
-	@steps = map { read_step($_) } sort glob "$top/series/messages/*";
+	@steps = map { read_step($_) } sort glob "$top/series/messages/*/*";
 	open my $in, '<', $list or die "$list: $!\n";
 	my @files = <$in>;
 	close $in;
@@ -342,14 +344,14 @@ sub assign_files
 	return;
 }
 
-# call(NUMBER, MESSAGE): runs the command for a step
+# call(NUMBER, MESSAGE, NAME): runs the command for a step
 sub call
 {
-	my ($nr, $message) = @_;
+	my ($nr, $message, $name) = @_;
 
 	return if !@command;
 	spew("$dir.message", $message) if $message ne '';
-	my $rc = system { $command[0] } @command, $nr, $message ne '' ? "$dir.message" : '';
+	my $rc = system { $command[0] } @command, $nr, $message ne '' ? "$dir.message" : '', $name;
 	die "step $nr: $command[0] failed\n" if $rc;
 	return;
 }
@@ -383,7 +385,7 @@ sub write_steps
 		spew("$plain/$file", $base{$file}, $mode{$file}) if defined $base{$file};
 	}
 	lay($plain);
-	call(0, '');
+	call(0, '', '');
 	for my $nr (0 .. $#steps) {
 		my $step = $steps[$nr];
 
@@ -399,7 +401,7 @@ sub write_steps
 		$holds{$_} = 1 for @{$step->{Holds}};
 		delete $holds{$_} for @{$step->{Lifts}};
 		lay($plain, sort keys %holds);
-		call($nr + 1, $step->{message});
+		call($nr + 1, $step->{message}, $step->{name});
 	}
 	for my $file (sort keys %base) {
 		my $have = slurp("$dir/$file");
