@@ -212,10 +212,10 @@ endif
 bisect:
 	@series/scripts/bisect.sh
 
-# Two steps in which a feature is no longer held back, and its tests arrive. The variant plain is
+# Two steps in which tests can be run, and arrive. The variant plain is
 # built fastest.
 bisect-sample:
-	@FROM=0305-selftests TO=0310-context-tests VARIANTS=plain TESTS=new series/scripts/bisect.sh
+	@FROM=0307-vmtest TO=0310-context-tests VARIANTS=plain TESTS="new api" series/scripts/bisect.sh
 
 clean:
 	rm -rf out

@@ -23,8 +23,9 @@ set -euo pipefail
 
 # The version that the patches are marked with, as in [PATCH v1 1/9]
 REROLL=1
-# What reviewers can be asked to read: patches in a series, lines of a cover
-MOST=25 MOST_COVER=150
+# What reviewers can be asked to read: patches in a series, lines that a patch adds and removes, and
+# lines of a cover. A patch may have more lines if its message has a line `Large: WHY`.
+MOST=25 MOST_LINES=1500 MOST_COVER=150
 # What is not sent
 KEPT=6-kept
 
@@ -130,6 +131,22 @@ chmod +x "$work/commit"
 		"$repo" "$work/commit"
 ) || die "series/messages and the tree do not fit together"
 
+# check_sizes SERIES BEFORE: fails if a patch of it is too large, or claims that without need
+check_sizes()
+{
+	local messages=("$TOP/series/messages/$1"/*) commit i=0 lines large
+
+	while IFS= read -r commit; do
+		lines=$(in_repo diff -M --numstat "$commit^" "$commit" | awk '{ n += $1 + $2 } END { print n }')
+		large=$(sed -n 's/^Large: //p' "${messages[i]}")
+		[ "$lines" -le $MOST_LINES ] || [ -n "$large" ] ||
+			die "${messages[i]#"$TOP"/}: the patch has $lines lines" "at most $MOST_LINES are wanted"
+		[ "$lines" -gt $MOST_LINES ] || [ -z "$large" ] ||
+			die "${messages[i]#"$TOP"/}: the patch is not large: it has $lines lines"
+		i=$((i + 1))
+	done < <(in_repo rev-list --reverse "$2..$1")
+}
+
 mapfile -t all < <(cd "$TOP/series/messages" && printf '%s\n' *)
 mkdir "$work/patches"
 patches=()
@@ -146,6 +163,7 @@ for name in "${all[@]}"; do
 			die "series/covers/$name has more than $MOST_COVER lines"
 		in_repo config "branch.$name.description" "$(cover "$name" "$version" "$count")"
 		options=(--cover-letter --cover-from-description=subject)
+		check_sizes "$name" "$before"
 	fi
 	# --stat -p is the default without the summary.
 	in_repo format-patch -q -M --stat -p -v "$REROLL" --base=base "${options[@]}" -o "$to" "$before..$name"

@@ -28,6 +28,7 @@
 #				the same for lines: all that match, or those from the first
 #				match to the next match of the second expression; with N lines
 #				before and M lines after
+#	Large: WHY		why the patch may have more lines than others, see export.sh
 #	Holds: NAME...		diffs of series/steps that are applied on top of this step and
 #	Lifts: NAME...		all that follow, until a step lifts them
 #
@@ -82,17 +83,17 @@ sub read_step
 {
 	my ($path) = @_;
 	my @lines = split /\n/, slurp($path);
-	my %step = (name => basename(dirname($path)) . '/' . basename($path), map { $_ => [] } qw(Removes Files Edits Parts Lines Holds Lifts Builds));
+	my %step = (name => basename(dirname($path)) . '/' . basename($path), map { $_ => [] } qw(Removes Files Edits Parts Lines Holds Lifts Builds Large));
 	my @data;
 
 	unshift @data, pop @lines while @lines && $lines[-1] ne '';
-	if (!@lines || grep { !/^(?:Removes|Files|Edits|Parts|Lines|Holds|Lifts|Builds): ./ } @data) {
+	if (!@lines || grep { !/^(?:Removes|Files|Edits|Parts|Lines|Holds|Lifts|Builds|Large): ./ } @data) {
 		bad("$step{name}: its last paragraph is not data");
 		return \%step;
 	}
 	for (@data) {
 		my ($key, $value) = /^(\w+): (.*?)\s*$/;
-		push @{$step{$key}}, $key =~ /^(?:Parts|Lines)$/ ? $value : split ' ', $value;
+		push @{$step{$key}}, $key =~ /^(?:Parts|Lines|Large)$/ ? $value : split ' ', $value;
 	}
 	pop @lines while @lines && $lines[-1] eq '';
 	$step{message} = join("\n", @lines) . "\n";
