@@ -21,8 +21,9 @@ make_all()
 	printf '/*\n * Head.\n */\n\nint one(void)\n{\n\n\treturn 1;\n}\n\nint two(void)\n{\n\treturn 2;\n}\n' \
 		>"$work/tree/dir/file.c"
 	printf 'a.o\nb.o\n' >"$work/tree/dir/Makefile"
+	printf '#ifdef A\n/* two.c */\n\n/* Both. */\nint two;\nint too;\n#else\nint one;\n#endif\n' >"$work/tree/dir/file.h"
 	printf 'gone\n' >"$work/stock/dir/gone.c"
-	printf '%s\n' Kconfig dir/file.c dir/Makefile dir/gone.c >"$work/files"
+	printf '%s\n' Kconfig dir/file.c dir/file.h dir/Makefile dir/gone.c >"$work/files"
 	printf 'Why: a help\n--- a/Kconfig\n+++ b/Kconfig\n@@ -3 +3,2 @@\n \tbool\n+\thelp\n' \
 		>"$work/top/series/edits/help.diff"
 	printf 'Why: not yet\n--- a/Kconfig\n+++ b/Kconfig\n@@ -2 +2 @@\n-\tdepends on B\n+\tdepends on BROKEN\n' \
@@ -33,6 +34,7 @@ Holds: A' >"$work/top/series/messages/1-first/0010-one"
 	printf 'two: Second\n\nText.\n\n%s\n' 'Edits: help
 Lines: dir/Makefile ^b\.o$
 Parts: dir/file.c ^int one
+Lines: dir/file.h ^int t(wo|oo);$
 Lifts: A' >"$work/top/series/messages/2-second/0020-two"
 }
 
@@ -80,6 +82,9 @@ split_all || not_ok "a series without mistakes is refused"
 has 0 dir/file.c 'old'
 has 1 dir/file.c '/*\n * Head.\n */\n\nint two(void)\n{\n\treturn 2;\n}'
 has 1 dir/Makefile 'a.o'
+# Comments and conditions do not arrive before what they are about.
+has 1 dir/file.h '#ifdef A\n#else\nint one;\n#endif'
+has 2 dir/file.h '#ifdef A\n/* two.c */\n\n/* Both. */\nint two;\nint too;\n#else\nint one;\n#endif'
 has 1 Kconfig 'config A\n\tdepends on BROKEN\n\tbool'
 has 2 Kconfig 'config A\n\tdepends on B\n\tbool\n\thelp'
 [ ! -e "$work/steps/1/dir/gone.c" ] || not_ok "dir/gone.c was not removed"

@@ -32,6 +32,9 @@
 #	Holds: NAME...		diffs of series/steps that are applied on top of this step and
 #	Lifts: NAME...		all that follow, until a step lifts them
 #
+# In C, a comment does not arrive before one of the lines under it, up to the next blank line, and
+# neither do #if and #endif before what is in between.
+#
 # So only the final version of a file is kept, and an edit of it needs no change here, unless an
 # expression no longer matches. Each thing has to be named exactly once, and the last step has
 # to be TREE: anything else is an error.
@@ -203,6 +206,62 @@ sub claim
 	return;
 }
 
+# drop_comments(LINES, NUMBERS): leaves out comments above lines that are all not there yet
+sub drop_comments
+{
+	my ($lines, @here) = @_;
+	my %here = map { $_ => 1 } @here;
+
+	for (my $i = 0; $i < @$lines; $i++) {
+		next if $lines->[$i] !~ m{^\s*/\*};
+		my $end = $i;
+		$end++ while $end < $#$lines && $lines->[$end] !~ m{\*/};
+		my $behind = $end + 1;
+		# The name of a file is the heading of the next paragraph.
+		$behind++ if $lines->[$i] =~ m{^/\* \S+\.[cS](?: (?:and|or) \S+)? \*/$} && ($lines->[$behind] // '') eq "\n";
+		my $after = $behind;
+		$after++ while $after < @$lines && $lines->[$after] !~ /^(?:\s*|#(?:else|elif|endif).*)$/;
+		if ($after > $behind && $lines->[$end] =~ m{\*/$} && !grep { $here{$_} } $behind .. $after - 1) {
+			delete $here{$_} for $i .. $end;
+		}
+		$i = $end;
+	}
+	return grep { $here{$_} } @here;
+}
+
+# drop_conditions(FILE, LINES, NUMBERS): leaves out #if, #else and #endif with nothing in between
+sub drop_conditions
+{
+	my ($file, $lines, @here) = @_;
+	my (@open, %gone);
+
+	for my $i (@here) {
+		my $line = $lines->[$i];
+
+		if ($line =~ /^\s*#\s*if/) {
+			push @open, { lines => [$i], full => [0] };
+		} elsif (@open && $line =~ /^\s*#\s*(?:else|elif)/) {
+			push @{$open[-1]{lines}}, $i;
+			push @{$open[-1]{full}}, 0;
+		} elsif ($line =~ /^\s*#\s*endif/) {
+			my $done = pop @open;
+
+			die "$file: an #endif arrives before its #if\n" if !$done;
+			if (!grep { $_ } @{$done->{full}}) {
+				$gone{$_} = 1 for @{$done->{lines}}, $i;
+			} else {
+				# an empty #else
+				$gone{$done->{lines}[-1]} = 1 if @{$done->{full}} > 1 && !$done->{full}[-1];
+				$open[-1]{full}[-1] = 1 if @open;
+			}
+		} elsif (@open && $line =~ /\S/) {
+			$open[-1]{full}[-1] = 1;
+		}
+	}
+	die "$file: an #if arrives before its #endif\n" if @open;
+	return grep { !$gone{$_} } @here;
+}
+
 # Computes the contents of the files of a step, except the edited ones.
 sub content
 {
@@ -213,12 +272,19 @@ sub content
 	my @here = grep { !defined $parts->{owners}[$_] || $parts->{owners}[$_] <= $nr }
 		0 .. $#{$parts->{lines}};
 	return $final{$file} if @here == @{$parts->{lines}};
+	my $before = 0;
+	while ($file =~ /\.[chS]$/ && @here != $before) {
+		$before = @here;
+		@here = drop_comments($parts->{lines}, @here);
+		@here = drop_conditions($file, $parts->{lines}, @here);
+	}
 	# One blank line remains in place of lines that arrive later, and none at the end.
 	my $text = '';
 	for my $i (0 .. $#here) {
 		my $line = $parts->{lines}[$here[$i]];
 
-		next if $i && $here[$i] != $here[$i - 1] + 1 && $line eq "\n" && $text =~ /\n\n\z/;
+		next if $i && $here[$i] != $here[$i - 1] + 1 && $line eq "\n" &&
+			$text =~ /(?:\n|^#[^\n]*|\{)\n\z/m;
 		$text .= $line;
 	}
 	$text =~ s/\n\n+\z/\n/;
