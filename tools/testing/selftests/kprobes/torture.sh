@@ -246,8 +246,7 @@ with_links_ready() {
 	: >"$TMP/list"
 	awk '$3 == "torture_leaf" { print $1 }' "$TMP/symbols" >"$TMP/one"
 	"$BPF_PROBE" -k "$TMP/one" : >"$TMP/linked" 2>&1 || rc=$?
-	[ $rc -ne "$KSFT_SKIP" ] || return 1
-	[ $rc -eq 0 ] || failed "no link: $(tail -n 1 "$TMP/linked")"
+	[ $rc -ne "$KSFT_SKIP" ]
 }
 
 # BPF programs and an event of tracefs are on entries and inside functions, all in one batch each.
