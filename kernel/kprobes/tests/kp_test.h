@@ -44,6 +44,12 @@ noinline attributes type name(type arg)					\
 	return arg + (n);						\
 }
 
+/* A module with these suites only */
+#define KP_SUITES(description, suites...)				\
+	kunit_test_suites(suites);					\
+	MODULE_DESCRIPTION(description);				\
+	MODULE_LICENSE("GPL")
+
 /* A case of one statement, which has @test */
 #define KP_CASE(name, statement)					\
 	static void name(struct kunit *test)				\
@@ -58,11 +64,5 @@ noinline attributes type name(type arg)					\
 		.test_cases = id##_cases,				\
 		members							\
 	}
-
-/* A module with these suites only */
-#define KP_SUITES(description, suites...)				\
-	kunit_test_suites(suites);					\
-	MODULE_DESCRIPTION(description);				\
-	MODULE_LICENSE("GPL")
 
 #endif

@@ -217,7 +217,7 @@ untouchable_is_listed() {
 			if (!found) printf " %s", $2
 		}' $KPROBES/blacklist "$TMP/symbols" >"$TMP/missing"
 	equal "not in blacklist" "$(cat "$TMP/missing")" ""
-	while read -r address symbol; do
+	while read -r _ symbol; do
 		ctl_refused add 10 "$symbol"
 	done <"$TMP/symbols"
 }
