@@ -540,14 +540,18 @@ static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 #else /* !CONFIG_KPROBES */
 
 static inline int register_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
+
 static inline int register_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
 
 static inline void unregister_kprobe(struct kprobe *p) { }
 static inline void unregister_kprobes(struct kprobe **kps, int num) { }
 
 static inline int enable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
+
 static inline int disable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
+
 static inline int enable_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
+
 static inline int disable_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
 
 static inline bool kprobe_disable_self(struct kprobe *p) { return false; }
@@ -717,14 +721,18 @@ static inline void kprobe_flush_task(struct task_struct *tsk)
 #else /* !CONFIG_KRETPROBES */
 
 static inline int register_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
+
 static inline int register_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
 
 static inline void unregister_kretprobe(struct kretprobe *rp) { }
 static inline void unregister_kretprobes(struct kretprobe **rps, int num) { }
 
 static inline int disable_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
+
 static inline int enable_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
+
 static inline int disable_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
+
 static inline int enable_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
 
 static inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri) { return NULL; }
@@ -754,12 +762,14 @@ void arch_jprobe_return(void);
 #else /* !CONFIG_JPROBES */
 
 static inline int register_jprobe(struct jprobe *jp) { return -EOPNOTSUPP; }
+
 static inline int register_jprobes(struct jprobe **jps, int num) { return -EOPNOTSUPP; }
 
 static inline void unregister_jprobe(struct jprobe *jp) { }
 static inline void unregister_jprobes(struct jprobe **jps, int num) { }
 
 static inline int disable_jprobe(struct jprobe *jp) { return -EOPNOTSUPP; }
+
 static inline int enable_jprobe(struct jprobe *jp) { return -EOPNOTSUPP; }
 
 static inline void jprobe_return(void) { }

@@ -63,8 +63,7 @@ switched() {
 all_or_none() {
 	define p
 	# One place that does not use ftrace
-	echo "p:places kp_many_000$INSIDE" >>$TRACEFS/kprobe_events ||
-		failed "kp_many_000$INSIDE is refused"
+	add_event "p:places kp_clients:kp_many_000$INSIDE"
 	put /proc/sys/kernel/ftrace_enabled 0
 	put_refused $ENABLE 1
 	equal "enable" "$(cat $ENABLE)" 0
@@ -75,15 +74,13 @@ all_or_none() {
 	call many 1
 	equal "hits" "$(hits)" "$((PLACES + 1)) 0"
 	put $ENABLE 0
-	call many 1
-	equal "hits" "$(hits)" "$((PLACES + 1)) 0"
 	echo '-:places' >>$TRACEFS/kprobe_events || failed "the event cannot be removed"
 }
 
 # Places in a module that is unloaded are left out.
 module_gone() {
 	define p
-	echo "p:places vfs_read" >>$TRACEFS/kprobe_events || failed "vfs_read is refused"
+	add_event 'p:places vfs_read'
 	put $ENABLE 1
 	call many 1
 	unload kp_clients
@@ -104,11 +101,9 @@ under_load() {
 	add_event 'p:places kp_cl_outer' "p:places kp_cl_outer$INSIDE" \
 		"p:places kp_cl_middle$INSIDE" 'p:places kp_cl_inner'
 	call load 4
-	n=0
-	while [ $n -lt 20 ]; do
+	for _ in $(seq 20); do
 		put $ENABLE 1
 		put $ENABLE 0
-		n=$((n + 1))
 	done
 	call load 0
 	equal "wrong results" "$(cat $CLIENTS/load)" 0

@@ -435,7 +435,7 @@ KP_RUNS(kp_nomem_leave_entry, { .op = KP_LEAVE, .entries = true, .nr = 1 })
 #ifdef CONFIG_OPTPROBES
 static void kp_nomem_optimize(struct kunit *test)
 {
-	/* The page of the last detour buffer may not have been freed yet, and is then used again. */
+	/* The last detour buffer's page may not be freed yet, and is then used again. */
 	static const struct kp_plan one = {
 		.op = KP_OPTIMIZE, .nr = 1, .passes = 2, .least = 2,
 	}, pages = {
