@@ -247,8 +247,12 @@ void probepoint_free(struct probepoint *pp)
 	if (!pp->published && pp->state != PROBEPOINT_GONE) {
 		/* No hit has found it, so no task is in its slot. An unwinder may have found it. */
 		arch_remove_probepoint(pp);
-		kfree_rcu(pp, rcu);
-		return;
+		pp->removed = true;
+		if (!pp->nr_slots) {
+			kfree_rcu(pp, rcu);
+			return;
+		}
+		/* The batch has replaced its slot before it failed: that is freed first. */
 	}
 	probepoint_unpublish(pp);
 	pp->dead = true;
