@@ -7,7 +7,7 @@
 #
 #	series/scripts/early.pl REPOSITORY [LIST]
 #
-# REPOSITORY has the steps of the series as commits behind the tag base, see export.sh. What was
+# REPOSITORY has the steps of the series as commits after the tag base, see export.sh. What was
 # in the base kernel is left out. Without LIST, each finding is printed: kind, name, file and
 # line, the step that it arrives with and the one that needs it.
 #
@@ -20,7 +20,7 @@ use warnings;
 
 die "usage: early.pl REPOSITORY [LIST]\n" if @ARGV < 1 || @ARGV > 2;
 my ($repo, $list) = @ARGV;
-my (%step_of, @subject, %lines, %steps, %needed_by);
+my (%step_of, @subject, %code, %steps);
 
 sub git
 {
@@ -50,9 +50,7 @@ sub read_file
 		if (/^([0-9a-f]{40}) /) {
 			$step = $step_of{$1} // 0;
 		} elsif (s/^\t//) {
-			push @{$lines{$file}{raw}}, $_;
 			s{/\*.*?\*/}{}g;
-			my $inside = $comment;
 			if ($comment) {
 				$comment = 0 if s{^.*?\*/}{};
 				$_ = '' if $comment;
@@ -60,7 +58,7 @@ sub read_file
 			$comment = 1 if s{/\*.*}{};
 			s{//.*}{} if $file !~ /\.S$/;
 			s{"(?:[^"\\]|\\.)*"}{""}g if !/\basm\b|SYM_|^\s*#\s*include/;
-			push @{$lines{$file}{code}}, $_;
+			push @{$code{$file}}, $_;
 			push @{$steps{$file}}, $step;
 		}
 	}
@@ -91,7 +89,7 @@ sub note
 sub statements
 {
 	my ($file) = @_;
-	my ($code, @found, $text, $first) = ($lines{$file}{code});
+	my ($code, @found, $text, $first) = ($code{$file});
 	my $depth = 0;
 
 	for my $i (0 .. $#$code) {
@@ -138,7 +136,7 @@ for my $file (@ours) {
 # Fields of structures and constants of enumerations
 my (@fields, @constants, @types, %is_declared);
 for my $file (@ours) {
-	my ($code, $inside, $type, $depth, $start) = ($lines{$file}{code}, '', '', 0, 0);
+	my ($code, $inside, $type, $depth, $start) = ($code{$file}, '', '', 0, 0);
 
 	for my $i (0 .. $#$code) {
 		my $line = $code->[$i];
@@ -166,7 +164,7 @@ for my $file (@ours) {
 }
 
 for my $file (@files) {
-	my $code = $lines{$file}{code};
+	my $code = $code{$file};
 
 	for my $i (0 .. $#$code) {
 		my ($line, $step) = ($code->[$i], $steps{$file}[$i]);
@@ -174,9 +172,7 @@ for my $file (@files) {
 		note(\%type, $_, $step) for $line =~ /\b(?:struct|enum) (\w+)\b(?!;$| \{$)/g;
 		next if $is_prototype{$file}{$i} || $is_declared{$file}{$i};
 		note(\%member, $_, $step) for $line =~ /(?:->|\.|,\s*)(\w+)/g;
-		if ($file =~ m{kernel/kprobes/reason\.c$} && $line =~ /^\t\[(\w+)\]/) {
-			next;
-		}
+		next if $file =~ m{kernel/kprobes/reason\.c$} && $line =~ /^\t\[\w+\]/;
 		next if $line =~ /^\s*(?:EXPORT_SYMBOL|NOKPROBE_SYMBOL)/;
 		# An empty function in a header is no use of the prototype.
 		my $inline = qr/^static (?:__always_)?inline\b[^(]*?/;
@@ -206,8 +202,8 @@ for (['prototype', \@prototypes], ['field', \@fields], ['constant', \@constants]
 }
 # A text arrives with its constant; the table is no use of it.
 my ($table) = grep { m{kernel/kprobes/reason\.c$} } @files;
-for my $i (0 .. $#{$lines{$table}{code}}) {
-	my ($name) = $lines{$table}{code}[$i] =~ /^\t\[(\w+)\]/ or next;
+for my $i (0 .. $#{$code{$table}}) {
+	my ($name) = $code{$table}[$i] =~ /^\t\[(\w+)\]/ or next;
 	my $needed = $word{$name};
 	my $step = $steps{$table}[$i];
 

@@ -20,7 +20,8 @@ seed=${3:-$(date +%s)}
 cases=10
 [[ $minutes =~ ^[1-9][0-9]*$ && $seed =~ ^[0-9]+$ ]] ||
 	die "MINUTES and SEED are numbers, not '$minutes' and '$seed'"
-[[ ${CASE:-1} =~ ^([1-9]|10)$ ]] || die "CASE is a number from 1 to $cases, not '$CASE'"
+[[ ${CASE:-1} =~ ^[1-9][0-9]?$ && ${CASE:-1} -le $cases ]] ||
+	die "CASE is a number from 1 to $cases, not '$CASE'"
 
 "$TOP/series/scripts/modules.sh" "$variant"
 say "torture of $variant for $minutes minutes, SEED=$seed${CASE:+, CASE=$CASE}" \

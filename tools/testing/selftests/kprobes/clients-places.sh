@@ -39,23 +39,19 @@ define() {
 	equal "definitions" "$(grep -c ':kprobes/places ' $TRACEFS/kprobe_events)" $PLACES
 }
 
-hits() {
-	event_profile places | awk '{ n += $1; missed += $2 } END { print n + 0, missed + 0 }'
-}
-
 # switched KIND: an event of this kind gets all hits while it is enabled, and none afterwards
 switched() {
 	define "$1"
 	call many 1
-	equal "hits of a disabled event" "$(hits)" "0 0"
+	equal "hits of a disabled event" "$(event_profile places)" "0 0"
 	counted
 	put $ENABLE 1
 	call many 2
 	put $ENABLE 0
 	call many 1
 	counts_are 1 1
-	equal "hits and misses" "$(hits)" "$((2 * PLACES)) 0"
-	echo '-:places' >>$TRACEFS/kprobe_events || failed "the event cannot be removed"
+	equal "hits and misses" "$(event_profile places)" "$((2 * PLACES)) 0"
+	event_off places
 	list_is_empty
 }
 
@@ -68,13 +64,12 @@ all_or_none() {
 	put_refused $ENABLE 1
 	equal "enable" "$(cat $ENABLE)" 0
 	call many 1
-	equal "hits" "$(hits)" "0 0"
+	equal "hits" "$(event_profile places)" "0 0"
 	put /proc/sys/kernel/ftrace_enabled 1
 	put $ENABLE 1
 	call many 1
-	equal "hits" "$(hits)" "$((PLACES + 1)) 0"
-	put $ENABLE 0
-	echo '-:places' >>$TRACEFS/kprobe_events || failed "the event cannot be removed"
+	equal "hits" "$(event_profile places)" "$((PLACES + 1)) 0"
+	event_off places
 }
 
 # Places in a module that is unloaded are left out.
@@ -85,15 +80,14 @@ module_gone() {
 	call many 1
 	unload kp_clients
 	put $ENABLE 0
-	before=$(hits)
+	before=$(event_hits places)
 	put $ENABLE 1
 	cat /proc/version >/dev/null
-	at_least "hits later" "$(hits | cut -d' ' -f1)" $((${before% *} + 1))
+	at_least "hits later" "$(event_hits places)" $((before + 1))
 	load kp_clients
 	call many 1
-	at_least "hits in the module" "$(hits | cut -d' ' -f1)" $((${before% *} + PLACES))
-	put $ENABLE 0
-	echo '-:places' >>$TRACEFS/kprobe_events || failed "the event cannot be removed"
+	at_least "hits in the module" "$(event_hits places)" $((before + PLACES))
+	event_off places
 }
 
 # Events are switched while other CPUs hit them.
@@ -107,7 +101,7 @@ under_load() {
 	done
 	call load 0
 	equal "wrong results" "$(cat $CLIENTS/load)" 0
-	echo '-:places' >>$TRACEFS/kprobe_events || failed "the event cannot be removed"
+	event_off places
 }
 
 setup_clients

@@ -504,9 +504,10 @@ event_off() {
 	echo "-:$1" >>$TRACEFS/kprobe_events || failed "event $1 cannot be removed"
 }
 
-# event_profile EVENT: prints its hits and missed hits; event_hits EVENT: the hits only
+# event_profile EVENT: prints the hits and missed hits of all its places; event_hits EVENT: the hits only
 event_profile() {
-	awk -v event="$1" '$1 == event { print $2, $3 }' $TRACEFS/kprobe_profile
+	awk -v event="$1" '$1 == event { hits += $2; missed += $3; n++ }
+		END { if (n) print hits, missed }' $TRACEFS/kprobe_profile
 }
 
 event_hits() {

@@ -263,8 +263,7 @@ with_links() {
 		torture_calls torture_calls+$BEHIND_FTRACE
 		torture_faults torture_faults+$BEHIND_FTRACE"
 	for place in $places; do
-		echo "p:kp_places kprobe_torture:$place" >>$TRACEFS/kprobe_events ||
-			failed "no $place"
+		add_event "p:kp_places kprobe_torture:$place"
 		awk -v name="${place%+*}" -v offset="${place#"${place%+*}"}" \
 			'$3 == name { print $1 offset }' "$TMP/symbols" >>"$TMP/list"
 	done
@@ -276,8 +275,7 @@ with_links() {
 	put $TRACEFS/events/kprobes/kp_places/enable 0
 	ktap_print_msg "$links links; $(grep tach "$TMP/linked" | paste -sd" ") microseconds"
 	equal "places that are hit" "$(grep -c 'count [1-9]' "$TMP/linked")" 7
-	at_least "hits of the event" "$(event_profile kp_places |
-		awk '{ n += $1 } END { print n + 0 }')" 7
+	at_least "hits of the event" "$(event_hits kp_places)" 7
 	put $TRACEFS/kprobe_events ''
 	verdict
 }
