@@ -625,10 +625,30 @@ static bool kprobes_registered(struct kprobe **kps, int num, bool text)
 {
 	int i;
 
-	for (i = 0; kps && i < num; i++)
+	if (!kps || num <= 0)
+		return false;
+	for (i = 0; i < num; i++)
 		if (!kps[i] || !kps[i]->point || (text && kprobe_gone(kps[i])))
 			return false;
-	return kps && num > 0;
+	return true;
+}
+
+/**
+ * kprobe_set_disabled() - disable or enable a probe in a batch
+ * @p: a registered probe
+ * @disabled: whether it is to be disabled
+ * @changes: the batch
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *changes)
+{
+	if (disabled)
+		p->flags |= KPROBE_FLAG_DISABLED;
+	else
+		p->flags &= ~KPROBE_FLAG_DISABLED;
+	if (!kprobe_is_waiting(p))
+		probepoint_touch(p->point, changes);
 }
 
 /**
@@ -657,9 +677,7 @@ int disable_kprobes(struct kprobe **kps, int num)
 		for (i = 0; i < num; i++) {
 			if (kprobe_has_flag(kps[i], KPROBE_FLAG_DISABLED))
 				continue;
-			kps[i]->flags |= KPROBE_FLAG_DISABLED;
-			if (!kprobe_is_waiting(kps[i]))
-				probepoint_touch(kps[i]->point, &changes);
+			kprobe_set_disabled(kps[i], true, &changes);
 			changed = true;
 			cond_resched();
 		}
@@ -741,9 +759,7 @@ int enable_kprobes(struct kprobe **kps, int num)
 	for (i = 0; i < num; i++) {
 		if (!kps[i]->enabling)
 			continue;
-		kps[i]->flags &= ~KPROBE_FLAG_DISABLED;
-		if (!kprobe_is_waiting(kps[i]))
-			probepoint_touch(kps[i]->point, &changes);
+		kprobe_set_disabled(kps[i], false, &changes);
 		cond_resched();
 	}
 	err = probepoints_stage(&changes);

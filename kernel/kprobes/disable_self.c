@@ -207,9 +207,7 @@ void kprobe_disable_requested(void)
 		/* It may have been unregistered, or disabled by another caller. */
 		if (!p->point || kprobe_has_flag(p, KPROBE_FLAG_DISABLED))
 			continue;
-		p->flags |= KPROBE_FLAG_DISABLED;
-		if (!kprobe_is_waiting(p))
-			probepoint_touch(p->point, &changes);
+		kprobe_set_disabled(p, true, &changes);
 	}
 	if (!list_empty(&changes))
 		kprobe_commit_removal(&changes);

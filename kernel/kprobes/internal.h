@@ -21,6 +21,7 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err);
 int kprobes_register_locked(struct kprobe **kps, int num, bool again);
 void kprobe_commit_removal(struct list_head *changes);
+void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *changes);
 
 /* disable_self.c */
 int kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs);
