@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Writes the project as series of patches against the base kernel, for `git am`, to
-# out/patches/SERIES, each with a cover letter. They apply one behind the other, in the order of
-# their names. What is in series/messages/6-kept is behind them: it is not sent, and its patches
+# out/patches/SERIES, each with a cover letter. They apply one after the other, in the order of
+# their names. What is in series/messages/6-kept follows them: it is not sent, and its patches
 # are in out/patches-kept. series/messages has the messages, and says which files and parts of
 # files arrive with each: see series/scripts/split.pl. series/covers has the cover letters.
 #

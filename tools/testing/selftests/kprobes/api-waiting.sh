@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes that wait for a module (KPROBE_FLAG_WAIT): they are registered when it comes, before its
-# init function, and wait again when it has gone.
+# Probes that wait for a module (KPROBE_FLAG_WAIT): they are registered when it is loaded,
+# before its init function runs, and wait again after it is unloaded.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh

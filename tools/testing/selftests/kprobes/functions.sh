@@ -504,7 +504,8 @@ event_off() {
 	echo "-:$1" >>$TRACEFS/kprobe_events || failed "event $1 cannot be removed"
 }
 
-# event_profile EVENT: prints the hits and missed hits of all its places; event_hits EVENT: the hits only
+# event_profile EVENT: prints the hits and missed hits of all its places; event_hits EVENT: the
+# hits only
 event_profile() {
 	awk -v event="$1" '$1 == event { hits += $2; missed += $3; n++ }
 		END { if (n) print hits, missed }' $TRACEFS/kprobe_profile
