@@ -379,6 +379,8 @@ KP_RUNS(kp_nomem_kprobe_entry,
 	{ .entries = true, .nr = 1, .least = 2 },
 	{ .entries = true, .nr = 1, .post = 1, .least = 2 })
 KP_RUNS(kp_nomem_kprobes,
+	/* The batch fails after the first probe has got a slot that calls its post_handler. */
+	{ .nr = 2, .offset = KP_INSIDE, .post = 1, .least = 4 },
 	{ .nr = KP_BATCH, .stride = 61, .least = 2 * KP_BATCH },
 	{ .nr = KP_BATCH, .post = 2, .stride = 61, .least = 2 * KP_BATCH })
 KP_RUNS(kp_nomem_kprobes_entries,
