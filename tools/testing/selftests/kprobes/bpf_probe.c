@@ -3,14 +3,15 @@
  * Runs a command for sh while a BPF program is attached to a probe; not every architecture has
  * bpftrace:
  *
- *	bpf_probe [-r] [-i ADDRESS|-c COOKIE] [-e ERRNO -f FROM] FUNCTION[+OFFSET] COMMAND
+ *	bpf_probe [-r] [-w] [-i ADDRESS|-c COOKIE] [-e ERRNO -f FROM] FUNCTION[+OFFSET] COMMAND
  *	bpf_probe -s {-r|-rm|-rx} FUNCTION COMMAND
  *	bpf_probe -v VALUE [-l] [-r] [-m|-x] {FUNCTION[+OFFSET]|GROUP/EVENT} COMMAND
  *	bpf_probe -h [-r] FUNCTION[+OFFSET] FILE
- *	bpf_probe -k [-n] [-r|-S] [-o] FILE COMMAND
+ *	bpf_probe -k [-n] [-r|-S] [-o] [-w] [-F FLAGS] FILE COMMAND
  *
  * The program is attached to a probe, or to an event of tracefs, as a program of perf; with -m by
- * kprobe.multi, with -x as fentry, which needs BTF; with -r to returns.
+ * kprobe.multi, with -x as fentry, which needs BTF; with -r to returns. With -w, MODULE:FUNCTION waits
+ * until the module is loaded.
  *
  * It counts the hits, and adds up the first arguments, or the results, as 32-bit numbers. With -i
  * it counts the hits for which bpf_get_func_ip() returns ADDRESS, with -c those for which
@@ -26,14 +27,16 @@
  * With -k it is attached by one kprobe.multi link to all addresses in a file, one in each line: a
  * hexadecimal number, and +OFFSET or nothing. The cookie of an address is the number of its line,
  * from 0; with -n the link has no cookies, so all are 0. -r asks for returns, -S
- * for a session, and -o for a program that may override results. The program calls
- * bpf_get_current_pid_tgid(), so that a probe in there misses hits.
+ * for a session, and -o for a program that may override results; -F gives flags of the link. With
+ * -w, each line is a symbol, MODULE:FUNCTION. The program calls bpf_get_current_pid_tgid(), so that
+ * a probe in there misses hits.
  *
  * After the command has ended, prints "count N" and "sum N"; with -s, "count N", and "stack" with
  * its frames for each different stack, as /proc/PID/stack has them; with -v "runs N" and
  * "missed N", which the kernel has counted, and for a program of perf "records N", which its event
  * on CPU 0 got. There the command runs on CPU 0. With -k it prints "link ADDRESSES missed N" as the
- * kernel says of the link, "info same" if the kernel has the same addresses and cookies, "cookie
+ * kernel says of the link, "info same" if the kernel has the same addresses and cookies (with -w,
+ * "at COOKIE ADDRESS" for each, as the kernel has them), "cookie
  * NUMBER count N func_ip ADDRESS" for each that was hit, and "attach N" and "detach N", the
  * microseconds that these took. Exits with 4, as a skipped kselftest does, for a
  * processor whose registers it does not know, or without such programs.
@@ -67,6 +70,10 @@
 #define PMU_TYPE	"/sys/bus/event_source/devices/kprobe/type"
 /* As format/retprobe of that PMU says: config:0. */
 #define CONFIG_RETPROBE	1
+/* As format/wait: config:1 */
+#define CONFIG_WAIT	2
+/* BPF_F_KPROBE_MULTI_WAIT */
+#define MULTI_WAIT	2
 /* BPF_TRACE_KPROBE_SESSION of Linux 6.10 */
 #define KPROBE_SESSION	56
 #define BTF_DIR		"/sys/kernel/btf"
@@ -551,7 +558,7 @@ static int read_number(const char *path, unsigned int *number)
 /*
  * attach - attach the program to a probe, or an event of tracefs, as long as the descriptor is open
  */
-static int attach(int program, const char *name, __u64 offset, bool is_return, __u64 cookie)
+static int attach(int program, const char *name, __u64 offset, __u64 config, __u64 cookie)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -571,7 +578,7 @@ static int attach(int program, const char *name, __u64 offset, bool is_return, _
 	} else {
 		if (read_number(PMU_TYPE, &attr.type))
 			return -1;
-		attr.config = is_return ? CONFIG_RETPROBE : 0;
+		attr.config = config;
 		attr.kprobe_func = (uintptr_t)name;
 		attr.probe_offset = offset;
 	}
@@ -709,8 +716,11 @@ static __u64 split_offset(char *name)
 	return strtoull(plus + 1, NULL, 0);
 }
 
-/* read_addresses - read the lines of a file. Return: the number of lines, or -1 */
-static int read_addresses(const char *path, __u64 **addresses)
+/*
+ * read_addresses - read the lines of a file. Return: the number of lines, or -1. @symbols: the lines
+ * are symbols, and their strings' addresses are the result
+ */
+static int read_addresses(const char *path, bool symbols, __u64 **addresses)
 {
 	FILE *file = fopen(path, "r");
 	int nr = 0, size = 0;
@@ -726,6 +736,11 @@ static int read_addresses(const char *path, __u64 **addresses)
 			*addresses = realloc(*addresses, size * sizeof(**addresses));
 			if (!*addresses)
 				return fail("realloc");
+		}
+		if (symbols) {
+			line[strcspn(line, "\n")] = '\0';
+			(*addresses)[nr++] = (uintptr_t)strdup(line);
+			continue;
 		}
 		offset = split_offset(line);
 		(*addresses)[nr++] = strtoull(line, NULL, 16) + offset;
@@ -756,7 +771,7 @@ static bool is_given(const __u64 *addresses, const __u64 *cookies, int nr, __u64
 	return false;
 }
 
-static int print_link(int link, const __u64 *addresses, const __u64 *cookies, int nr)
+static int print_link(int link, const __u64 *addresses, bool symbols, const __u64 *cookies, int nr)
 {
 	__u64 *got = calloc(2 * nr, sizeof(*got));
 	struct multi_info info = {
@@ -776,10 +791,14 @@ static int print_link(int link, const __u64 *addresses, const __u64 *cookies, in
 	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
 		return fail("BPF_OBJ_GET_INFO_BY_FD");
 	printf("link %u missed %llu\n", info.count, (unsigned long long)info.missed);
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr && symbols; i++)
+		printf("at %llu %llx\n", (unsigned long long)got[nr + i],
+		       (unsigned long long)got[i]);
+	for (i = 0; i < nr && !symbols; i++)
 		if (!is_given(addresses, cookies, nr, got[i], got[nr + i]))
 			break;
-	printf("info %s\n", i == nr ? "same" : "different");
+	if (!symbols)
+		printf("info %s\n", i == nr ? "same" : "different");
 	free(got);
 	return 0;
 }
@@ -806,14 +825,14 @@ static int print_cookies(int map, int nr)
 
 /* run_with_link - attach one program to all addresses in a file, and run the command */
 static int run_with_link(const char *path, const char *command, enum way way, bool is_return,
-			 bool override, bool with_cookies)
+			 bool override, bool with_cookies, bool symbols, unsigned int flags)
 {
 	__u64 *addresses, *cookies = NULL;
 	long long before, attached, detached;
 	int nr, i, map, program, link;
 	union bpf_attr attr = { };
 
-	nr = read_addresses(path, &addresses);
+	nr = read_addresses(path, symbols, &addresses);
 	if (nr <= 0)
 		return -1;
 	map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), nr);
@@ -832,9 +851,16 @@ static int run_with_link(const char *path, const char *command, enum way way, bo
 	}
 	attr.link_create.prog_fd = program;
 	attr.link_create.attach_type = attach_type(way, is_return);
-	attr.link_create.kprobe_multi.flags = is_return ? BPF_F_KPROBE_MULTI_RETURN : 0;
+	attr.link_create.kprobe_multi.flags = flags;
+	if (is_return)
+		attr.link_create.kprobe_multi.flags |= BPF_F_KPROBE_MULTI_RETURN;
 	attr.link_create.kprobe_multi.cnt = nr;
-	attr.link_create.kprobe_multi.addrs = (uintptr_t)addresses;
+	if (symbols) {
+		attr.link_create.kprobe_multi.flags |= MULTI_WAIT;
+		attr.link_create.kprobe_multi.syms = (uintptr_t)addresses;
+	} else {
+		attr.link_create.kprobe_multi.addrs = (uintptr_t)addresses;
+	}
 	attr.link_create.kprobe_multi.cookies = (uintptr_t)cookies;
 	before = now_us();
 	link = bpf(BPF_LINK_CREATE, &attr);
@@ -847,7 +873,7 @@ static int run_with_link(const char *path, const char *command, enum way way, bo
 		fprintf(stderr, "failed: %s\n", command);
 		return -1;
 	}
-	if (print_link(link, addresses, cookies, nr) || print_cookies(map, nr))
+	if (print_link(link, addresses, symbols, cookies, nr) || print_cookies(map, nr))
 		return -1;
 	detached = now_us();
 	close(link);
@@ -861,12 +887,13 @@ int main(int argc, char **argv)
 	int opt, map = -1, stacks = -1, program, event, error = 0, from = 0, value = 0, helper = 0;
 	bool is_return = false, with_stacks = false, with_value = false, sleepable = false;
 	bool with_tries = false;
-	bool is_list = false, with_cookies = true, override = false;
+	bool is_list = false, with_cookies = true, override = false, wait = false;
+	unsigned int flags = 0;
 	__u64 offset = 0, wanted = 0;
 	static __u64 written;
 	enum way way = PERF;
 
-	while ((opt = getopt(argc, argv, "rmxslhknSov:i:c:e:f:")) != -1) {
+	while ((opt = getopt(argc, argv, "rmxslhknSowv:i:c:e:f:F:")) != -1) {
 		switch (opt) {
 		case 'k':
 			is_list = true;
@@ -880,6 +907,12 @@ int main(int argc, char **argv)
 			break;
 		case 'o':
 			override = true;
+			break;
+		case 'w':
+			wait = true;
+			break;
+		case 'F':
+			flags = strtoul(optarg, NULL, 0);
 			break;
 		case 'r':
 			is_return = true;
@@ -925,7 +958,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (is_list)
 		return !!run_with_link(argv[optind], argv[optind + 1], way, is_return, override,
-				       with_cookies);
+				       with_cookies, wait, flags);
 	offset = split_offset(argv[optind]);
 
 	if (with_value) {
@@ -952,7 +985,8 @@ int main(int argc, char **argv)
 	if (program < 0)
 		return 1;
 	event = way != PERF ? link_program(program, way, is_return, argv[optind]) :
-			      attach(program, argv[optind], offset, is_return,
+			      attach(program, argv[optind], offset,
+				     (is_return ? CONFIG_RETPROBE : 0) | (wait ? CONFIG_WAIT : 0),
 				     helper == BPF_FUNC_get_attach_cookie ? wanted : 0);
 	if (event < 0)
 		return 1;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# BPF programs on links of kprobe.multi that have addresses inside functions, attached by bpf_probe.
+# BPF programs on links of kprobe.multi that have addresses inside functions, or symbols of modules
+# that are not loaded, attached by bpf_probe.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
@@ -228,6 +229,76 @@ under_load() {
 	list_is_empty
 }
 
+# come WHAT: the commands that load kp_clients, do WHAT, and unload it. The link does not hold the
+# module.
+come() {
+	echo "insmod $(module_file kp_clients); $1; grep ' kp_cl_' /proc/kallsyms >$TMP/symbols
+		rmmod kp_clients"
+}
+
+waits_for_module() {
+	unload kp_clients
+	printf 'kp_clients:%s\n' kp_cl_outer kp_cl_inner kp_cl_middle kp_cl_outer >"$TMP/list"
+	echo kp_none:kp_cl_inner >>"$TMP/list"
+	linked -w "cp $KPROBES/list $TMP/waiting; $(come "echo 10 >$CLIENTS/calls")"
+	lines_are "kprobes/list" "$TMP/waiting" 'kp_clients:kp_cl_(outer|inner|middle).*WAITING' 3
+	lines_are "kprobes/list" "$TMP/waiting" 'kp_none:kp_cl_inner.*WAITING' 1
+	lines_are "the number and missed hits" "$TMP/linked" "^link 4 missed 0$" 1
+	lines_are "cookies" "$TMP/linked" '^cookie' 3
+	has '[03]' 10 kp_cl_outer
+	has 1 10 kp_cl_inner
+	has 2 10 kp_cl_middle
+	lines_are "address" "$TMP/linked" "^at 4 0$" 1
+	lines_are "address" "$TMP/linked" "^at 1 $(awk '$3 == "kp_cl_inner" { print $1 }' \
+		"$TMP/symbols")" 1
+	list_is_empty
+
+	linked -nw "$(come "echo 10 >$CLIENTS/calls"); $(come "echo 5 >$CLIENTS/calls")"
+	lines_are "cookies" "$TMP/linked" '^cookie 0 count 45 ' 1
+
+	bad_flags
+	load kp_clients
+	grep -E ' (kp_|asm_exc_int3|bpf_get_current_pid_tgid|vfs_read)' /proc/kallsyms \
+		>"$TMP/symbols"
+	linked -w "echo 7 >$CLIENTS/calls"
+	has 1 7 kp_cl_inner
+	list_is_empty
+	# a function that exists, and kprobe events refuse
+	echo kp_clients:kp_cl_failable_plain >>"$TMP/list"
+	[ "$(explained kp_cl_failable_plain && answer event)" = yes ] ||
+		refused 'Invalid argument' -w
+	# a module that is loaded, and has no such function
+	echo kp_clients:kp_cl_none >"$TMP/list"
+	refused 'No such file' -w
+}
+
+# Nothing but symbols can wait, and nothing but hits of entries.
+bad_flags() {
+	for bad in -r -S -o -F4; do
+		must_fail "$BPF_PROBE" -kw $bad "$TMP/list" : 2>"$TMP/refused"
+		lines_are "the error of $bad" "$TMP/refused" '^BPF_LINK_CREATE: Invalid argument' 1
+	done
+	echo 10 >"$TMP/number"
+	must_fail "$BPF_PROBE" -k -F2 "$TMP/number" : 2>"$TMP/refused"
+	lines_are "the error of addresses" "$TMP/refused" '^BPF_LINK_CREATE: Invalid argument' 1
+	list_is_empty
+}
+
+# Events of perf's kprobe PMU wait as well.
+perf_waits() {
+	lines_are "format/wait" /sys/bus/event_source/devices/kprobe/format/wait '^config:1$' 1
+	unload kp_clients
+	must_fail "$BPF_PROBE" kp_clients:kp_cl_inner : 2>"$TMP/refused"
+	lines_are "the error" "$TMP/refused" '^perf_event_open: No such file' 1
+	run event "$BPF_PROBE" -w kp_clients:kp_cl_inner \
+		"$(come "echo 10 >$CLIENTS/calls"); $(come "echo 6 >$CLIENTS/calls")"
+	lines_are "hits" "$TMP/event" '^count 16$' 1
+	run event "$BPF_PROBE" -rw kp_clients:kp_cl_inner "$(come "echo 10 >$CLIENTS/calls")"
+	lines_are "returns" "$TMP/event" '^count 10$' 1
+	list_is_empty
+	load kp_clients
+}
+
 setup_clients
 [ -x "$BPF_PROBE" ] || skip_topic "bpf_probe is not built"
 ! on_base_kernel || skip_topic "the base kernel has no such links"
@@ -238,7 +309,7 @@ addresses kp_cl_inner
 rc=0
 "$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
 [ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
-ktap_set_plan 12
+ktap_set_plan 14
 check "entries and addresses inside functions" mixed
 check "one address inside a function" only_inside
 check "without cookies" without_cookies
@@ -250,6 +321,8 @@ check "missed hits" missed
 check "the module of an address stays" module_stays
 check "1,000 addresses" thousand
 check "links that come and go while they are hit" under_load
+check "symbols that wait for their module" waits_for_module
+check "perf's events that wait for their module" perf_waits
 unload kp_clients
 check "no event and no probe is left" no_events
 ktap_finished
