@@ -189,7 +189,7 @@ packages()
 	DEB_BUILD_OPTIONS="terse parallel=$(nproc)" kmake -j"$(nproc)" bindeb-pkg \
 		KDEB_PKGVERSION="$version" KDEB_CHANGELOG_DIST=unstable \
 		DPKG_FLAGS="--target=binary-image,binary-headers" </dev/null 2>&1 | tee "$log" |
-		sed -un '/^  [A-Z]/p' | progress "objects" "$total"
+		sed -un '/^  HDRINST/d; /^  [A-Z]/p' | progress "objects" "$total"
 	rc=${PIPESTATUS[0]}
 	set -e
 	[ "$rc" -eq 0 ] || fail "building the packages failed"

@@ -11,6 +11,7 @@ SYM_FUNC_START(kp_flags_within)
 	push	%_ASM_ARG1
 	popf
 SYM_INNER_LABEL(kp_flags_probed, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR
 	lea	1(%_ASM_ARG1), %_ASM_DX
 	lea	-1(%_ASM_DX), %_ASM_CX
 	pushf

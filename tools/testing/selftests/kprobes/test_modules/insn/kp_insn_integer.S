@@ -568,6 +568,7 @@ SYM_FUNC_START(kp_insn_use_idt)
 	pushf
 	cli
 SYM_INNER_LABEL(kp_insn_use_idt_probed, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR
 	lidt	(%_ASM_ARG1)
 	.rept	5
 	nop
