@@ -269,7 +269,7 @@ say "built in $(time_of $(($(date +%s) - start))), in ${dest#"$TOP"/}:"
 (cd "$dest" && du -h -- *.deb | sed 's/^/   /')
 cat <<EOT
 Install them, and boot:
-   apt install ${dest#"$TOP"/}/*.deb, then reboot
+   apt install ./${dest#"$TOP"/}/*.deb, then reboot
 To go back, choose the former kernel in the boot menu, where it stays, and remove these:
    apt purge 'linux-*-$release'
 EOT
