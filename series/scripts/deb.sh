@@ -219,7 +219,7 @@ tests_package()
 	rsync -rpc --files-from="$work/list" "$tree/" "$work/tree/"
 	{
 		make -C "$work/tree/tools/testing/selftests" O="$build" KDIR="$headers" \
-			KP_ANY=1 TARGETS=kprobes INSTALL_PATH="$content/$lib" install &&
+			TARGETS=kprobes INSTALL_PATH="$content/$lib" install &&
 			make -C "$headers" M="$work/tree/samples/kprobes" -j"$(nproc)" \
 				"${samples[@]}" modules
 	} >"$log" 2>&1 </dev/null || fail "building the selftests and samples failed"
