@@ -215,6 +215,8 @@ tests_package()
 		find $SELFTESTS samples/kprobes kernel/kprobes/tests tools/include tools/scripts scripts/Makefile.* \
 			scripts/subarch.include tools/testing/selftests -maxdepth 1 -type f
 		find $SELFTESTS tools/include tools/testing/selftests/kselftest -type f
+		# Some modules test functions of kprobes that no header declares for others.
+		find kernel/kprobes -maxdepth 1 -name "*.h"
 	) | grep -v '\.\(k\?o\|cmd\|mod\|mod\.c\)$' | LC_ALL=C sort -u >"$work/list"
 	rsync -rpc --files-from="$work/list" "$tree/" "$work/tree/"
 	{
