@@ -10,8 +10,9 @@
  * in the kernel's text. The list never changes: when init text is freed, its sites match no
  * address that is searched for. Modules have few sites, so their own tables are searched.
  *
- * kprobe_mutex guards the list.
+ * kprobe_mutex guards making the list. After that it is read without a lock.
  */
+#include <kunit/visibility.h>
 #include <linux/bug.h>
 #include <linux/cleanup.h>
 #include <linux/jump_label.h>
@@ -225,3 +226,29 @@ enum kprobe_reason kprobe_reserved_site(unsigned long addr, const struct module 
 	lockdep_assert_held(&kprobe_mutex);
 	return mod ? text_site_find_module(mod, addr, where) : text_site_find_kernel(addr, where);
 }
+
+/**
+ * kprobe_kernel_patches() - does the kernel patch an instruction of its own text?
+ * @start: the first address
+ * @end: the first address after the instructions to check, which are few; not in a module
+ *
+ * Context: any. kprobe_mutex was taken after kprobe_text_sites_init() had returned 0.
+ *
+ * Return: true if a jump label or a static call is among them.
+ */
+bool kprobe_kernel_patches(unsigned long start, unsigned long end)
+{
+	struct kprobe_range where;
+
+	for (; start < end; start++) {
+		switch (text_site_find_kernel(start, &where)) {
+		case KPROBE_WHY_JUMP_LABEL:
+		case KPROBE_WHY_STATIC_CALL:
+			return true;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+EXPORT_SYMBOL_IF_KUNIT(kprobe_kernel_patches);

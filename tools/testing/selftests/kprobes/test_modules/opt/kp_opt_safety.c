@@ -342,10 +342,36 @@ static void kp_opt_beside_debugger(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_opt_run_code(kp_opt_debugged, 0), 0x12345678);
 }
 
+#if __has_include("linux/kprobe_reason.h")
+/* kprobes' own list of what the kernel patches in its text has what the kernel's tables have. */
+static __nocfi void kp_opt_sites_of_kernel(struct kunit *test)
+{
+	int (*is_call)(void *start, void *end) = kp_find_function("static_call_text_reserved");
+	int (*is_label)(void *start, void *end) = kp_function(test, "jump_label_text_reserved");
+	void *at = kp_symbol(test, "try_to_wake_up"), *end = at + 2000, *last;
+	unsigned int found = 0;
+	bool wanted;
+
+	for (; at < end; at++) {
+		last = at + KPROBE_JUMP_SIZE - 1;
+		wanted = is_label(at, last) || (is_call && is_call(at, last));
+		KUNIT_EXPECT_EQ_MSG(test, wanted,
+				    kprobe_kernel_patches((unsigned long)at, (unsigned long)last + 1),
+				    "%pS", at);
+		found += wanted;
+		cond_resched();
+	}
+	KUNIT_EXPECT_GT(test, found, KPROBE_JUMP_SIZE);
+}
+#endif
+
 static struct kunit_case kp_opt_safety_cases[] = {
 	KUNIT_CASE(kp_opt_safe),
 	KUNIT_CASE(kp_opt_safe_post),
 	KUNIT_CASE(kp_opt_patched_by_others),
+#if __has_include("linux/kprobe_reason.h")
+	KUNIT_CASE(kp_opt_sites_of_kernel),
+#endif
 	KUNIT_CASE(kp_opt_one_search),
 	KUNIT_CASE(kp_opt_hidden_address),
 	KUNIT_CASE(kp_opt_beside_debugger),
