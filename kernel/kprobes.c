@@ -35,8 +35,9 @@ static bool init_text_is_going;
 static unsigned long handlers_gone;
 
 /*
- * The symbol that was looked up last, guarded by kprobe_mutex. kallsyms searches all symbols of a
- * module for an address, so each registration looks its symbol up once.
+ * The symbol that was looked up last, guarded by kprobe_mutex. kallsyms tries
+ * all symbols of a module one by one, so a registration looks its symbol up
+ * once only.
  */
 static struct kprobe_symbol last_symbol;
 
@@ -94,8 +95,9 @@ static bool kprobe_look_up(unsigned long addr, struct kprobe_symbol *symbol)
  * kprobe_symbol_at() - find the symbol that contains an address
  * @addr: an address that kprobe_find_address() has returned since kprobe_mutex was taken
  *
- * Before the module of @addr is unloaded and another one can be probed, notifiers take
- * kprobe_mutex. So the symbol is still that of @addr, unless registering is refused anyway.
+ * The notifiers of loaded and unloaded modules take kprobe_mutex. So while it
+ * is held, the module of @addr stays, or a registration is refused because of
+ * the module's state; and @last_symbol is not that of an older module.
  *
  * Context: kprobe_mutex is held.
  *
@@ -109,7 +111,10 @@ struct kprobe_symbol *kprobe_symbol_at(unsigned long addr)
 	return NULL;
 }
 
-/* kprobe_find_address(), with a place for the symbol */
+/*
+ * As kprobe_find_address(), but the symbol that contains the address is stored
+ * in @symbol.
+ */
 static enum kprobe_reason
 kprobe_find_in_symbol(kprobe_opcode_t **addr, const char *sym, unsigned long offset,
 		      unsigned long *entry, struct kprobe_symbol *symbol)
@@ -243,7 +248,10 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 		why = module ? kprobe_module_get(mod, addr) : kprobe_module_check(mod, addr);
 	if (!why && module)
 		*module = mod;
-	/* Not before the module is known to stay: ftrace drops the records of one that goes. */
+	/*
+	 * After the module's state: ftrace has no records any more of a module
+	 * that is being unloaded.
+	 */
 	if (!why)
 		why = kprobe_ftrace_check(addr, on_ftrace, site);
 	if (why && module) {
@@ -320,8 +328,9 @@ static void kprobe_registered(struct kprobe *p, enum kprobe_reason why, bool aga
 }
 
 /*
- * Put one probe on a batch, or let it wait for its module; @again if it has waited. Return: 0; or
- * an errno, and only the refusal of @p has changed.
+ * Attach a probe to its probepoint, which is put on the batch @changes; or let
+ * it wait for its module. @again: it has waited. Return: 0; or an errno, and
+ * only the refusal of @p has changed.
  */
 static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes)
 {
@@ -527,7 +536,7 @@ EXPORT_SYMBOL_GPL(register_kprobe);
 void kprobe_commit_removal(struct list_head *changes)
 {
 	probepoints_commit(changes);
-	/* Hits that began before may still call the handlers of these probes. */
+	/* Hits that began before the commit may still call these probes. */
 	handlers_gone = get_state_synchronize_rcu();
 }
 
@@ -620,7 +629,10 @@ void unregister_kprobe(struct kprobe *p)
 }
 EXPORT_SYMBOL_GPL(unregister_kprobe);
 
-/* Are all of these probes registered? If @text, their text must be there, too. */
+/*
+ * Are all of these probes registered? If @text, the text of none may have been
+ * freed.
+ */
 static bool kprobes_registered(struct kprobe **kps, int num, bool text)
 {
 	int i;
@@ -710,7 +722,10 @@ int disable_kprobe(struct kprobe *kp)
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
 
-/* Undo kprobe_disable_self() of the probes that are being enabled, and are all disabled. */
+/*
+ * Undo kprobe_disable_self() for the probes that are being enabled. They are
+ * still disabled.
+ */
 static void kprobes_restart(struct kprobe **kps, int num)
 {
 	bool ended = false;
@@ -721,8 +736,9 @@ static void kprobes_restart(struct kprobe **kps, int num)
 	if (!ended)
 		return;
 	/*
-	 * Wait for hits that began before, and for a handler that has claimed the request, but
-	 * has not put it on the list yet.
+	 * Wait for hits that began before the probes were disabled, and for a
+	 * handler that has replaced the pre_handler, but has not put its
+	 * request on the list yet.
 	 */
 	synchronize_rcu_expedited();
 	kprobe_disable_requested();

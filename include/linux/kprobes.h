@@ -123,7 +123,10 @@ enum kprobe_flag {
 	KPROBE_FLAG_WAIT		= BIT(5),
 };
 
-/* kprobe_ctlblk.kprobe_status of architectures: how far this CPU is with a hit */
+/*
+ * Values of kprobe_ctlblk.kprobe_status: the stage of this CPU's hit, on
+ * architectures without probepoints
+ */
 #define KPROBE_HIT_ACTIVE		BIT(0)	/* handlers run */
 #define KPROBE_HIT_SS			BIT(1)	/* the copy is single-stepped */
 #define KPROBE_REENTER			BIT(2)	/* the copy of a nested hit is single-stepped */
@@ -147,7 +150,7 @@ enum kprobe_flag {
  * @pre_handler: called before the instruction, or NULL
  * @post_handler: called after the instruction, or NULL
  * @fault_handler: called for exceptions, or NULL
- * @opcode: for the kernel: what the breakpoint replaced
+ * @opcode: for the kernel: the opcode that the breakpoint replaces
  * @ainsn: for the kernel: data of the architecture on the instruction, in a kprobe that stands
  *	for a probepoint; unused in a user's
  * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED and %KPROBE_FLAG_WAIT;
@@ -155,7 +158,8 @@ enum kprobe_flag {
  *	%KPROBE_FLAG_ON_FUNC_ENTRY, for handlers that still run.
  * @by_symbol: for the kernel: @addr is the result of looking @symbol_name up, so that a new
  *	registration looks it up again
- * @enabling: for the kernel: enable_kprobes() has enabled this one, and may still fail
+ * @enabling: for the kernel: the running enable_kprobes() enables the probe,
+ *	and disables it again if the batch fails
  * @entry_size: for the kernel: the number of bytes between the start of the function and @addr,
  *	if %KPROBE_FLAG_ON_FUNC_ENTRY is set
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
@@ -244,7 +248,7 @@ struct kretprobe {
  * @fp: for architectures: identifies the call, for example by an address on the stack. The core
  *	sets bit 0 if there is an older instance of the same call, and, if @fp is an address on
  *	the stack, bit 1 if another tracer had replaced the return address before.
- * @bit: for the kernel: the bit of the instance in @chunk
+ * @bit: for the kernel: bit number of the instance in the free mask of @chunk
  * @data: the user's private data, &struct kretprobe.data_size bytes; zero when the
  *	function is entered
  */
@@ -330,7 +334,7 @@ static inline bool kprobe_gone(struct kprobe *p)
  * kprobe_disabled() - is a probe disabled, or has its text been freed?
  * @p: a registered probe
  *
- * debugfs kprobes/enabled makes no difference.
+ * It does not depend on debugfs kprobes/enabled.
  *
  * Return: true if one of the two is the case, so no hit calls @p.
  */
@@ -615,7 +619,10 @@ struct kretprobe_blackpoint {
 	void *addr;
 };
 
-/* For example __switch_to(), which one task enters and another task leaves */
+/*
+ * Functions that must not have return probes, for example __switch_to(), which
+ * one task enters and another task leaves
+ */
 #ifndef kretprobe_blacklist_size
 extern const int kretprobe_blacklist_size;
 #endif
@@ -787,7 +794,7 @@ unsigned long arch_kprobe_ftrace_trampoline(void);
 unsigned long arch_kprobe_ftrace_return_trampoline(void);
 extern bool kprobe_ftrace_disabled __read_mostly;
 
-/* Ftrace calls this when it has failed. */
+/* Ftrace calls this after an internal failure. */
 void kprobe_ftrace_kill(void);
 #else
 static inline void kprobe_ftrace_kill(void) { /* no probe is ftrace-based */ }
@@ -829,7 +836,10 @@ bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)
 }
 
 #ifndef arch_recover_return
-/* On other architectures, a tracer and a return probe do not replace the same return address. */
+/*
+ * Default for architectures on which a tracer and a return probe never replace
+ * the same return address: @addr is the real one.
+ */
 static __always_inline unsigned long
 arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *node)
 {

@@ -128,8 +128,8 @@ int probepoints_stage(struct list_head *changes)
 }
 
 /*
- * Is @pp the return trampoline of return probes? It must stay armed: a followed call may
- * return at any time.
+ * Is @pp the return trampoline, which some architectures implement by a
+ * probepoint? It must stay armed: a followed call may return at any time.
  */
 static bool batch_is_return_trampoline(struct probepoint *pp)
 {
@@ -315,10 +315,11 @@ int probepoints_arm_all(bool arm)
  * @start: first address of the text
  * @end: first address after it
  *
- * Their state becomes %PROBEPOINT_GONE. The text is still mapped, and may still be executed:
- * module_destroy_params() calls functions of a module after its exit function has run, and
- * init text frees the boot configuration. So breakpoints and jumps are removed first, and a
- * probepoint leaves the table only when all CPUs see the original text.
+ * Their state becomes %PROBEPOINT_GONE. The text is still mapped, and may still
+ * be executed: module_destroy_params() calls functions of a module after its
+ * exit function has run, and the function that frees the boot configuration is
+ * in init text. So breakpoints and jumps are removed first, and a probepoint
+ * leaves the table only when all CPUs see the original text.
  *
  * Context: sleeps; kprobe_mutex is held.
  */

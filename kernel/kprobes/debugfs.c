@@ -35,8 +35,10 @@ struct list_position {
 	loff_t index;
 };
 
-/* Start at the first address not shown yet. All probepoints of one address are one record. */
-/* Probes that wait for a module come first. */
+/*
+ * Find the first probepoint at @next or above. Probes that wait for a module
+ * come first.
+ */
 static struct probepoint *kprobe_list_find(unsigned long next)
 {
 #ifdef CONFIG_MODULES
@@ -88,13 +90,16 @@ static void kprobe_list_show_address(struct seq_file *m, const char *prefix, uns
 	seq_printf(m, "%s%0*lx", prefix, (int)(2 * sizeof(addr)), addr);
 }
 
-/* Show the kind of a probe, its symbol and its module. */
-/* The addr of a probe that waits for a module means nothing. */
+/*
+ * Show the address of a probe; 0 if it waits for a module: then its addr means
+ * nothing.
+ */
 static void kprobe_list_show_probed(struct seq_file *m, struct kprobe *p)
 {
 	kprobe_list_show_address(m, "", kprobe_is_waiting(p) ? 0 : (unsigned long)p->addr);
 }
 
+/* Show the kind of a probe, its symbol and its module. */
 static void kprobe_list_show_name(struct seq_file *m, struct kprobe *p)
 {
 	char name[KSYM_NAME_LEN], *modname = NULL;
@@ -134,6 +139,7 @@ static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
 	seq_putc(m, '\n');
 }
 
+/* Show all probes at one address. They are one record of seq_file. */
 static int kprobe_list_show(struct seq_file *m, void *v)
 {
 	struct probepoint *pp = v;
@@ -171,7 +177,10 @@ static const struct file_operations kprobe_list_fops = {
 	.release = seq_release_private,
 };
 
-/* One line for each probe that has missed something, with what nmissed is the sum of. */
+/*
+ * Print a line for each probe that has missed a hit or a call: the total, and
+ * how many for each reason.
+ */
 static void kprobe_missed_show_probe(struct seq_file *m, struct kprobe *p)
 {
 	unsigned long ended = READ_ONCE(p->nended), hits = READ_ONCE(p->nmissed), all;

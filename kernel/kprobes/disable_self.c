@@ -74,7 +74,10 @@ int __kprobes kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* If the probe has a pre_handler as well, that counts the hit. */
+/*
+ * Count the hit, unless the probe had a pre_handler: then kprobe_ended_pre()
+ * has counted it.
+ */
 static void __kprobes kprobe_ended_post(struct kprobe *p, struct pt_regs *regs,
 					unsigned long flags)
 {
@@ -117,7 +120,10 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 		smp_mb();
 		pp = READ_ONCE(p->point);
 		set = pp ? probepoint_set(pp) : NULL;
-		/* A copy of the only post_handler. A probe that waits for its module has no set. */
+		/*
+		 * If no other probe has a post_handler, the set has a copy of
+		 * it. A probe that waits for its module has no set.
+		 */
 		if (set && set->post_probe == p)
 			WRITE_ONCE(set->post_handler, kprobe_ended_post);
 	}

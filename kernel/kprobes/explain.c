@@ -42,7 +42,7 @@
  * @buf: the memory of @text
  */
 struct explain_file {
-	struct mutex lock;	/* guards the other members */
+	struct mutex lock;
 	struct seq_buf text;
 	bool show_addresses;
 	struct place_list *list;
@@ -93,9 +93,9 @@ static void explain_find_range(struct question *q)
  * explain_probe() - do the checks of a registration, in the same order
  * @q: the location; all else is zero. The results are filled in.
  *
- * It pins no module, or the module could not be unloaded while others ask. A module that goes as
- * soon as kprobe_mutex is released does no harm: the checks of jumps find out, and what else reads
- * text expects faults.
+ * It pins no module, or the module could not be unloaded while others ask. Once
+ * kprobe_mutex is released, the module may be unloaded. The safety check of
+ * jumps detects that, and all other code that reads the text allows for faults.
  *
  * Context: sleeps; takes kprobe_mutex.
  */
@@ -357,7 +357,10 @@ static int explain_parse(char *text, struct location *l)
 		return 0;
 	}
 	l->symbol = text;
-	/* So "+*" is a pattern as well. */
+	/*
+	 * Before the offset is cut off, so that "+*" makes @text a pattern,
+	 * too.
+	 */
 	l->many = strpbrk(text, "*?[");
 	offset = strchr(text, '+');
 	if (!offset)
@@ -367,7 +370,10 @@ static int explain_parse(char *text, struct location *l)
 		l->inside = true;
 		return 0;
 	}
-	/* An offset is that of one function. */
+	/*
+	 * A pattern stands for several functions: an offset in them means
+	 * nothing.
+	 */
 	if (l->many)
 		return -EINVAL;
 	if (!*text || !isdigit(*offset) || kstrtouint(offset, 0, &l->offset))

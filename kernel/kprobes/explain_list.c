@@ -182,7 +182,10 @@ struct place_list *explain_find_places(const struct location *l)
 	return list;
 }
 
-/* Is @q about a place of its own? Not between instructions, nor where the text has been freed. */
+/*
+ * Does the address of @q get a line? Not if it is inside an instruction or in
+ * padding, or if its text has been freed.
+ */
 static bool explain_is_place(const struct question *q)
 {
 	switch (q->e.refusal) {
@@ -206,10 +209,13 @@ static unsigned long explain_next_offset(const struct place_list *list, const st
 	if (!list->inside || q->e.refusal == KPROBE_WHY_UNDECODED ||
 	    !kallsyms_lookup_size_offset(function, &size, &offset) || offset)
 		return 0;
-	/* A probe at the start may have been moved. */
+	/*
+	 * A probe at the start of a function may be moved, for example past an
+	 * endbr.
+	 */
 	offset = max(list->offset, (unsigned long)q->where - function);
 	offset += q->e.length ?: sizeof(kprobe_opcode_t);
-	/* All that is blacklisted, or patched as a whole, is one place. */
+	/* A blacklisted or patched range gets one line. */
 	if (q->has_range)
 		offset = max(offset, q->range.end - function);
 	return offset < size ? offset : 0;

@@ -101,7 +101,8 @@ unsigned long __weak arch_kprobe_ftrace_trampoline(void)
  * arch_kprobe_ftrace_return_trampoline() - get the trampoline for functions that have nothing but
  *	a return probe
  *
- * An address may get other probes before its calls go to another trampoline.
+ * The trampoline must also handle other probes: an address may get them before
+ * its calls go to another trampoline.
  *
  * Return: its address, or 0 if they need the same trampoline as others.
  */
@@ -396,9 +397,10 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 
 	lockdep_assert_held(&kprobe_mutex);
 	/*
-	 * Addresses that have lost their last post_handler move, or have only a return probe
-	 * left. If that fails, they stay in their filter: in FILTER_DIVERT live patches are
-	 * excluded without need, but no hit is lost.
+	 * Add addresses to their new filter if they have lost their last
+	 * post_handler, or have only a return probe left. If that fails, they
+	 * stay in their old filter: in FILTER_DIVERT live patches are excluded
+	 * without need, but no hit is lost.
 	 */
 	kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_missing,
 			     GFP_KERNEL | __GFP_NOFAIL);

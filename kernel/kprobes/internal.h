@@ -100,7 +100,7 @@ void kprobe_defer_free_slot(struct deferred_slot *ds);
 /* optimizer.c */
 
 /**
- * struct jump_question - whether a probepoint would be optimised
+ * struct jump_question - a question: would a probepoint be optimised?
  * @list: on the list that is given to optimizer_explain()
  * @pp: the probepoint that arch_explain_probepoint() was given
  * @answer: result: the answers, without post_handlers and with them
@@ -210,8 +210,9 @@ void probepoint_table_del(struct probepoint *pp);
 /**
  * struct kretprobe_missed - how many calls of a function did not call a handler at the return
  * @pool: not followed, because the shared pool was empty
- * @maxactive: not followed, because maxactive other calls were
- * @unreturned: followed, and ended without a return
+ * @maxactive: not followed, because maxactive other calls were being followed
+ * @unreturned: followed, but ended without a return: the task has exited, or an
+ *	outer function has returned first
  */
 struct kretprobe_missed {
 	unsigned int pool;
@@ -226,9 +227,9 @@ struct kretprobe_missed {
  * @cache: the cache of a pool, see kretprobe_pool_cache()
  * @ri: the new instance, or NULL
  *
- * An NMI may do the same at any time, also between the instructions by which most architectures
- * implement operations on per-CPU variables. These architectures use an atomic operation
- * instead.
+ * An NMI may exchange it at any time. Most architectures implement
+ * this_cpu_xchg() by several instructions, between which an NMI may hit, so
+ * there this uses an atomic xchg().
  *
  * Context: any, with preemption disabled.
  *
@@ -281,7 +282,10 @@ bool kretprobe_stop(struct kretprobe *rp);
 void kretprobe_release(struct kretprobe *rp);
 
 #ifndef CONFIG_KRETPROBE_ON_RETHOOK
-/* The trampolines of an architecture may do the same for probes that have this pre_handler. */
+/*
+ * A trampoline of an architecture may do the work of this function itself, for
+ * probes that have it as pre_handler.
+ */
 int kretprobe_entry(struct kprobe *p, struct pt_regs *regs);
 #endif
 
@@ -312,7 +316,9 @@ static inline bool is_jprobe(const struct kprobe *p) { return false; }
 
 #endif
 
-/* Bytes of data that every instance of a return probe with data has room for. */
+/*
+ * Minimum room for private data, in bytes, if a return probe has private data
+ */
 #define KRETPROBE_DATA_MIN	((size_t)16)
 
 /* pool.c and pool_shared.c */

@@ -109,7 +109,8 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * After this has returned 0, every call of the function calls the handlers, or is counted in
  * nmissed or kp.nmissed, unless the return probe is disabled or debugfs kprobes/enabled is 0.
  *
- * Calls register_kprobe(), where security agents have a probe to see registrations.
+ * It calls register_kprobe(): security agents have a probe on that to see
+ * registrations.
  *
  * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  *

@@ -7,8 +7,9 @@
  * ainsn, and call its handlers, which are the core's dispatchers, see set.c. They define
  * current_kprobe and kprobe_ctlblk.
  *
- * Some of these hooks write slots by patching text, and decode text that they have patched. So
- * all that prepare, arm or disarm are called with text_mutex and cpus_read_lock() held.
+ * Some of these hooks write slots by patching text, and decode text that they
+ * have patched. So the hooks that prepare, arm or disarm a probe are called
+ * with text_mutex and cpus_read_lock() held.
  */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>

@@ -37,7 +37,10 @@ struct coming_module {
 
 static LIST_HEAD(coming_modules);
 
-/* Counts the modules that have come: text is only new with a module. kprobe_mutex guards it. */
+/*
+ * Number of modules that were loaded so far. While it does not change, no text
+ * was added. Guarded by kprobe_mutex.
+ */
 unsigned int kprobe_modules_seen;
 
 static int kprobe_module_coming(const struct module *mod)

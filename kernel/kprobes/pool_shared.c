@@ -30,11 +30,14 @@
 #include "pool.h"
 
 /*
- * The base is the initial number of instances. A pool with return probes shrinks below it only
- * beyond the limit. When a hit requests more, about half of the base is left for calls that
- * begin before the worker runs: hundreds if many tasks are ready to run. The base is the
- * instances that BASE_KIB hold, or 1/BASE_SHARE of the limit if that is less; but at least
- * FREE_MIN_PER_CPU for each possible CPU.
+ * The base is the initial number of instances. It is as many as fit into
+ * BASE_KIB, or into 1/BASE_SHARE of the limit if that is less; but at least
+ * FREE_MIN_PER_CPU for each possible CPU. A pool that has return probes shrinks
+ * below the base only if the limit was lowered.
+ *
+ * When a hit requests more instances, about half of the base is still free for
+ * the calls that begin before the worker runs: hundreds if many tasks are ready
+ * to run.
  */
 #define BASE_KIB		256UL
 #define BASE_SHARE		16
@@ -67,8 +70,8 @@ static struct kretprobe_pool *shared[NR_CLASSES];
  * @cache: for each pool, a free instance, or NULL
  * @hint: for each pool, see &struct kretprobe_pool
  * @irq_work: queues @work, for hits
- * @work: makes chunks on the CPU that requests them. In a guest, the host may have stopped
- *	another CPU.
+ * @work: makes chunks. It runs on the CPU that requests them: in a guest, the
+ *	host may not be running another vCPU.
  */
 struct pool_cpu {
 	struct kretprobe_instance *cache[NR_CLASSES];
@@ -281,8 +284,9 @@ static void __kprobes pool_run_worker(struct irq_work *work)
 }
 
 /*
- * Before the only idle thread of a CPU's workqueue begins to work, it creates a second one,
- * and may have to wait for many tasks. Make it do that now, before a hit needs it.
+ * Before the only idle thread of a worker pool runs a work item, it creates a
+ * second thread. That may take long while many tasks are ready to run, so make
+ * it happen now, before a hit needs the worker.
  */
 static void pool_wake_workers(void)
 {

@@ -29,7 +29,10 @@
 
 #include "internal.h"
 
-/* All probepoints, ordered by address. An address may have several, all but one of them GONE. */
+/*
+ * All probepoints, ordered by address. An address may have several, at most one
+ * of which is not GONE.
+ */
 static struct rb_root probepoints = RB_ROOT;
 
 /**
@@ -252,7 +255,7 @@ void probepoint_free(struct probepoint *pp)
 			kfree_rcu(pp, rcu);
 			return;
 		}
-		/* The batch has replaced its slot before it failed: that is freed first. */
+		/* The failed batch had replaced its slot: free that first. */
 	}
 	probepoint_unpublish(pp);
 	pp->dead = true;

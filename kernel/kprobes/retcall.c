@@ -84,7 +84,7 @@ static void __kprobes kretprobe_queue_free_limited(struct irq_work *work)
 	queue_work(system_unbound_wq, &free_limited_work);
 }
 
-/* A return, in any context, may queue it. */
+/* A return queues it instead of the work, since it may be in any context. */
 static struct irq_work free_limited_irq_work = IRQ_WORK_INIT_HARD(kretprobe_queue_free_limited);
 
 static __always_inline unsigned long kretprobe_trampoline_addr(void)
@@ -149,7 +149,10 @@ static __always_inline void kretprobe_give(struct kretprobe_instance *ri)
 	struct kretprobe_holder *holder = ri->rph;
 	struct kretprobe_instance *none = NULL;
 
-	/* For KCSAN: only this CPU takes it from there, and sees its own accesses in order. */
+	/*
+	 * Tell KCSAN that the accesses to the instance end here. The CPU needs
+	 * no barrier: no other CPU takes the instance from this cache.
+	 */
 	kcsan_release();
 	if (likely(kretprobe_cache_try_cmpxchg(holder->back, NULL, ri)))
 		return;
@@ -244,7 +247,10 @@ static __always_inline void kretprobe_fill(struct kretprobe_instance *ri, struct
 		kretprobe_mark(ri, FP_REPLACED);
 }
 
-/* List the instance first: an unwinder in an NMI that finds the trampoline needs it. */
+/*
+ * Put the instance on the list first: an unwinder in an NMI may find the
+ * trampoline on the stack, and then needs the instance.
+ */
 static __always_inline void kretprobe_hook(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kretprobe_set_newest_call(&ri->llist);
@@ -422,7 +428,10 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	void *fp;
 
 	frame = kretprobe_unmarked(frame);
-	/* Newer calls, at other frames, were left without a return: end them too. */
+	/*
+	 * Calls that are newer than this one, at other frames, will never
+	 * return: end them too.
+	 */
 	last = kretprobe_find_call(first, frame);
 	if (unlikely(!last))
 		panic("kprobes: no return address at %p\n", frame);

@@ -33,7 +33,7 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 		return 0;
 	}
 	ri = container_of(node, struct kretprobe_instance, node);
-	/* An earlier call has left its return address. */
+	/* Clear the return address of the call that used the node last. */
 	node->ret_addr = 0;
 	memset(ri->data, 0, rp->data_size);
 	if (entry_handler && entry_handler(ri, regs))

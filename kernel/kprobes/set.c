@@ -47,8 +47,9 @@ static __always_inline struct probepoint *probe_set_probepoint(struct kprobe *kp
  */
 
 /*
- * The set may be newer than the one that made the hit call this, and have any number of
- * handlers. The last handler is called in tail position, so that the compiler jumps to it.
+ * Call all pre_handlers. A hit may have read pp->first before a new set was
+ * published, so the set may have any number of pre_handlers, or none. The last
+ * handler is called in tail position, so that the compiler jumps to it.
  */
 static int __kprobes probe_set_multi_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -85,7 +86,10 @@ static void __kprobes probe_set_multi_post(struct kprobe *kp, struct pt_regs *re
 
 #ifdef __ARCH_WANT_PROBEPOINT
 
-/* These architectures call the handlers of the set themselves. */
+/*
+ * These architectures read the set themselves. Only the pre_handler of pp->kp
+ * is a dispatcher.
+ */
 #define probe_set_dispatch_pre	probe_set_multi_pre
 
 static void probe_set_dispatchers(struct probepoint *pp)
@@ -297,7 +301,11 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 		nr_post = set->post;
 		i = set->all;
 		list_for_each_entry(p, &pp->probes, list) {
-			/* Handlers may be replaced meanwhile: then the lists are shorter. */
+			/*
+			 * kprobe_disable_self() may have ended a probe since
+			 * the first loop: leave it out. The lists are then
+			 * shorter than allocated.
+			 */
 			if (!probe_set_calls(pp, p) || kprobe_has_ended(p))
 				continue;
 			if (p->saved_pre)
@@ -345,8 +353,9 @@ void probepoint_unstage_set(struct probepoint *pp)
 }
 
 /*
- * The only probe with a pre_handler, or the dispatcher. On x86 the dispatcher of a probepoint at a
- * call of ftrace calls the post_handlers, too.
+ * Choose pp->first: the only probe with a pre_handler, or pp->kp with the
+ * dispatcher. An ftrace-based probepoint with post_handlers needs the
+ * dispatcher, which on x86 calls the post_handlers, too.
  */
 static struct kprobe *probe_set_choose_first(struct probepoint *pp, struct probe_set *set)
 {
@@ -379,9 +388,9 @@ void probepoint_publish_set(struct probepoint *pp)
 	old = rcu_replace_pointer(pp->set, pp->next_set, lockdep_is_held(&kprobe_mutex));
 	kprobe_check_post(pp->next_set);
 	/*
-	 * Publish the contents of the probe before its address, such as the rph of a return
-	 * probe. Pairs with probepoint_first(): a hit calls the only pre_handler without a look
-	 * at the set.
+	 * Publish the contents of the probe before its address, such as the rph
+	 * of a return probe. Pairs with probepoint_first(): a hit calls the
+	 * only pre_handler without reading the set.
 	 */
 	smp_store_release(&pp->first, probe_set_choose_first(pp, pp->next_set));
 	pp->next_set = NULL;

@@ -23,8 +23,9 @@
 #define TABLE_MIN_BITS	6
 
 /*
- * Replaces removed probepoints. No search finds it: its address is one of data, where no CPU
- * executes a breakpoint. User space could execute one at a low address.
+ * Takes the place of a removed probepoint. No search matches it: its addr is an
+ * address of kernel data, where no CPU executes a breakpoint. (User space may
+ * execute one at a low address, so a small number would not do.)
  */
 static struct probepoint mark = { .addr = (kprobe_opcode_t *)&mark };
 

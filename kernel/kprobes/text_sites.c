@@ -49,7 +49,7 @@ static const enum kprobe_reason reasons[] = {
 static u64 *sites;
 static unsigned int nr_sites;
 
-/* An architecture may have none of these kinds. */
+/* Unused on an architecture that has none of these kinds */
 static __maybe_unused
 u64 text_site_make(unsigned long addr, enum site_kind kind, unsigned int size)
 {
@@ -125,7 +125,10 @@ int kprobe_text_sites_init(void)
 	if (sites)
 		return 0;
 	nr = text_sites_list(NULL);
-	/* Jump labels in freed init text are left out: their 0 is a site of size 0. */
+	/*
+	 * text_sites_list() skips jump labels in freed init text. Their entries
+	 * stay 0: a site of size 0, which contains no address.
+	 */
 	list = kvcalloc(nr + 1, sizeof(*list), GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;

@@ -44,8 +44,9 @@ static bool waiting_module_name(const struct kprobe *p, char name[MODULE_NAME_LE
  * @p: the probe, which cannot be registered now
  * @why: the reason why not
  *
- * A module that has this symbol and comes later, or is loaded again, calls kprobe_waiting_notify()
- * after kprobe_mutex is released. If it is loaded, the symbol would have been found.
+ * It may if the module is not loaded, or is being loaded or unloaded. Loading a
+ * module calls kprobe_waiting_notify(), which waits for kprobe_mutex and so
+ * finds the probe. A module that is already loaded lacks the symbol.
  *
  * Context: kprobe_mutex is held.
  *
@@ -78,7 +79,8 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
  * kprobe_wait() - let a probe wait for its module
  * @p: the probe; it is on no list
  *
- * Its addr stays: handlers may still run that were called before its text has gone.
+ * Its addr stays: a handler that was called before the text was freed may still
+ * read it.
  *
  * Context: kprobe_mutex is held.
  */
@@ -105,7 +107,10 @@ void kprobe_stop_waiting(struct kprobe *p)
 	p->point = NULL;
 }
 
-/* Register probes that have waited. If it fails, they go on waiting, with the reason. */
+/*
+ * Register probes that have waited. If that fails, they go on waiting, and
+ * their refusal has the reason.
+ */
 static int waiting_register(struct kprobe **kps, unsigned int nr)
 {
 	unsigned int i;
@@ -148,7 +153,10 @@ static void waiting_module_coming(const struct module *mod)
 		if (!waiting_register(kps, nr))
 			return;
 	}
-	/* Probes that are refused go to the end of the list, so count. */
+	/*
+	 * A refused probe goes back to the end of the list: stop after @nr
+	 * probes, or the loop would not end.
+	 */
 	list_for_each_entry_safe(p, next, &kprobe_waiting.probes, list) {
 		if (!waiting_is_for(p, mod))
 			continue;
