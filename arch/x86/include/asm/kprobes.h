@@ -95,14 +95,15 @@ DECLARE_PER_CPU(struct kprobe_levels, kprobe_levels);
  * context, and a nested context has a greater value.
  */
 #define KPROBE_CONTEXT_MASK	(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)
-/* What the entry code adds for an int3 in the kernel */
+/* What the entry code of an int3 in the kernel adds to preempt_count */
 #define KPROBE_CONTEXT_INT3	(NMI_OFFSET + HARDIRQ_OFFSET)
 /*
- * Set in the context of a level that an int3 has taken. On x86_64 preempt_count never has it; the
- * trampolines of i386 store and compare no other bits of preempt_count than the context.
+ * Set in the context of a level that an int3 has taken. The bit is free: on
+ * x86_64, preempt_count never has it; on i386, the trampolines mask
+ * preempt_count by KPROBE_CONTEXT_MASK first.
  */
 #define KPROBE_LEVEL_INT3	(IS_ENABLED(CONFIG_X86_64) ? 1 << 30 : 1)
-/* Less than any context */
+/* The context of a free level: less than any other */
 #define KPROBE_CONTEXT_NONE	(-1)
 
 static __always_inline s32 kprobe_context(void)
@@ -122,9 +123,11 @@ static __always_inline struct kprobe_level *kprobe_top_level(void)
 }
 
 /*
- * Handlers that an int3 calls run between these two: there, preempt_count does not count the int3,
- * and in_nmi() and its kind answer for the interrupted code, as they do at a jump. Preemption
- * counts as disabled, even without CONFIG_PREEMPT_COUNT: a fault on user memory must not sleep.
+ * An int3 calls handlers between these two functions. There, preempt_count does
+ * not count the int3, and in_nmi(), in_hardirq() and so on describe the
+ * interrupted code, as in handlers that a jump calls. Preemption counts as
+ * disabled, even without CONFIG_PREEMPT_COUNT: a fault on user memory must not
+ * sleep.
  */
 static __always_inline void kprobe_uncount_int3(void)
 {
@@ -165,7 +168,10 @@ bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context,
 	__this_cpu_write(kprobe_levels.top, l);
 	barrier();
 	WRITE_ONCE(l->probe, probe);
-	/* A constant NULL need not be stored: a free level has it. Other values are not tested. */
+	/*
+	 * A free level has NULL, so a constant NULL is not stored. Any other
+	 * value is stored without a test at run time.
+	 */
 	if (!__builtin_constant_p(regs) || regs)
 		WRITE_ONCE(l->regs, regs);
 	barrier();

@@ -162,7 +162,7 @@ struct x86_slot {
  * @text: the buffer; NULL if there is none
  * @covered: the original text of the bytes that the jump overwrites
  * @in_text: the jump is in the text
- * @several: the buffer calls the trampoline for several probes with a pre_handler
+ * @several: the buffer calls kprobe_detour_multi_trampoline()
  */
 struct x86_detour {
 	kprobe_opcode_t *text;

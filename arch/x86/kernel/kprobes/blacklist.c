@@ -57,7 +57,10 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "wakeup_pmode_return" },
 	{ "do_suspend_lowlevel" },
 
-	/* The handling of an int3 of the kernel calls these outside of kprobe_int3_handler(). */
+	/*
+	 * The entry code and do_int3() call these for an int3, outside of
+	 * kprobe_int3_handler().
+	 */
 	{ "trace_hwlat_callback" },
 	{ "trace_osnoise_callback" },
 #ifdef CONFIG_KGDB_LOW_LEVEL_TRAP

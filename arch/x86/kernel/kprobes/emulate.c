@@ -216,9 +216,10 @@ static int __kprobes emulate_ret(struct probepoint *pp, struct pt_regs *regs)
 }
 
 /*
- * A far return to the same code segment. To another one, the copy returns, or raises the exception
- * for a bad selector: the exit from the breakpoint would raise it in the entry code, and with FRED
- * it loads no other segment.
+ * Emulate a far return to the same code segment. The copy returns to any other
+ * one: an emulation would leave it to the exit from the breakpoint to load the
+ * selector. For a bad selector that raises the exception in the entry code, and
+ * with FRED it loads no other segment at all.
  */
 static int __kprobes emulate_far_ret(struct probepoint *pp, struct pt_regs *regs)
 {

@@ -74,7 +74,7 @@ static const enum kprobe_reason reasons[] = {
 /**
  * struct text_entries - where the text of the kernel, or of a module, is entered in the middle
  *	of functions
- * @list: on the list known
+ * @list: links it on the list of all struct text_entries
  * @mod: the module, which is freed after this; NULL for the kernel
  * @nr: number of entries
  * @entry: the entries, sorted: the lower 32 bits of the address, which are unique in all text,

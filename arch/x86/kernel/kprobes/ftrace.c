@@ -33,7 +33,10 @@
 #define HANDLED_WORD(regs)	((regs)->ssx)
 #define HANDLED_MARK		BIT_ULL(63)
 #else
-/* cs: a push of another segment register may leave the upper half unchanged. */
+/*
+ * The word of cs, since the trampolines push a constant there. A push of a
+ * segment register may leave the upper half of its word unchanged.
+ */
 #define HANDLED_WORD(regs)	((regs)->__csh)
 #define HANDLED_MARK		BIT(0)
 #endif
@@ -198,7 +201,10 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	unsigned long next, orig_ax, sp;
 	bool redirected;
 
-	/* Without all registers, the call was not updated yet, or the address is not probed. */
+	/*
+	 * If ftrace has not saved all registers, it has not updated this call
+	 * yet, or the address is not probed.
+	 */
 	if (!regs || HANDLED_WORD(regs) & HANDLED_MARK)
 		return;
 	/* Another user of ftrace may have set these, and rely on them. */
@@ -214,7 +220,10 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		redirected = kprobe_ftrace_find_unwatched_hit(ip, regs, next);
 	preempt_enable_notrace();
 	regs->orig_ax = orig_ax;
-	/* Now, since handlers may read the whole word, as an event with %ss does. */
+	/*
+	 * Mark @regs after the handlers: they may read the whole word, as an
+	 * event with %ss does.
+	 */
 	HANDLED_WORD(regs) |= HANDLED_MARK;
 	if (likely(!redirected))
 		return;

@@ -298,7 +298,7 @@ bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr)
 	unsigned long target, size, offset;
 	u8 next;
 
-	/* The symbol last: it takes longest, and hardly any call is before an int3. */
+	/* Look up the symbol last: that takes longest, and is rarely needed. */
 	return x86_insn_kind(insn) == X86_KIND_CALL && x86_insn_branches(insn, addr, &target) &&
 	       x86_kprobe_read_original(addr + insn->length, &next, sizeof(next)) &&
 	       next == INT3_INSN_OPCODE &&

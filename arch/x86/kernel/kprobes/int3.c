@@ -205,7 +205,10 @@ static noinline int __kprobes int3_finish_hit(struct probepoint *pp, struct pt_r
 		x86_kprobe_step(pp, regs, post);
 		return 1;
 	}
-	/* The emulation may fault when it reads memory: no handler runs then. */
+	/*
+	 * The emulation may fault when it reads memory. Record that no handler
+	 * runs: no fault_handler is called for that.
+	 */
 	level->regs = NULL;
 	WRITE_ONCE(level->probe, NULL);
 	pp->arch.emulation.run(pp, regs);

@@ -85,7 +85,7 @@ void __kprobes arch_jprobe_return(void)
 	if (!call || kprobe_level_context(level) != kprobe_context() || level->in_fault ||
 	    (unsigned long)call - here >= THREAD_SIZE)
 		return;
-	/* The functions that are skipped do not unpoison their frames. */
+	/* The dropped functions have not unpoisoned their stack frames. */
 	if (IS_ENABLED(CONFIG_KASAN_STACK))
 		kasan_unpoison_range((void *)here, call->bp - here);
 	x86_jprobe_end(call->bp);

@@ -116,13 +116,14 @@ static struct probepoint *origin_of_ftrace_call(unsigned long pushed, unsigned l
  * @task: the task whose stack it is
  * @ip: the instruction pointer in @regs
  *
- * The word that the call of a trampoline pushed is KPROBE_TRAMPOLINE_GAP bytes after @regs, see
- * the drawing in trampolines_64.S, and the stack pointer in @regs is right above it. No other
- * saved registers have an address of a detour buffer, or the one after @ip, there, at that distance
- * from the stack pointer. In 64-bit mode an exception by the IDT leaves at most one word between
- * its frame and the interrupted stack, except int3, which has the stack segment in that place. One
- * by FRED leaves 80 to 136 bytes, or is on another stack. In 32-bit mode all exceptions leave the
- * same gap, and have the flags there.
+ * The word that the call of a trampoline pushed is KPROBE_TRAMPOLINE_GAP bytes
+ * after @regs, see the drawing in trampolines_64.S, and the stack pointer in
+ * @regs is right above it. Registers that an exception has saved differ in the
+ * stack pointer, or in that word. In 64-bit mode, an exception by the IDT
+ * leaves at most one word between its frame and the interrupted stack; only
+ * int3 leaves this gap, and has the stack segment in place of the word. An
+ * exception by FRED leaves 80 to 136 bytes, or is on another stack. In 32-bit
+ * mode, all exceptions leave this gap, and have the flags in place of the word.
  *
  * On the stack of a running task, @regs may be arbitrary words, and the pushed word may be
  * after the end of the stack, in the guard page. So the word is read only if it is on a stack.

@@ -141,7 +141,7 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 		return KPROBE_WHY_JUMP_ENDBR;
 
 	if (x86_insn_branches(insn, addr, &target)) {
-		/* CPUs differ about an operand-size prefix. */
+		/* CPUs treat an operand-size prefix of a branch differently. */
 		if (x86_insn_kind(insn) == X86_KIND_LOOP || x86_insn_has_prefix(insn, 0x66))
 			return KPROBE_WHY_JUMP_NO_NEAR_FORM;
 		scoped_guard(preempt)
@@ -278,8 +278,9 @@ static void safety_check_indirect_jumps(struct jump_group *g, struct insn *insn,
 }
 
 /*
- * May an instruction at @at, in the symbol that ends at @end, reach the JTPR by a short branch?
- * The own function is decoded whole.
+ * Can an instruction at @at, in the symbol that ends at @end, matter to the
+ * JTPR of @jump? In the probed function all instructions can; elsewhere those
+ * from which a short branch can reach the JTPR.
  */
 static bool safety_concerns(const struct jump_group *g, const struct kprobe_jump *jump,
 			    unsigned long at, unsigned long end)

@@ -117,7 +117,11 @@ int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
  */
 int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
 {
-	/* The compiler would use the address five bytes before a target, which has no endbr. */
+	/*
+	 * If @to is a constant, the compiler computes @to - 5 at build time,
+	 * and objtool warns of the address of code without an endbr. So hide
+	 * the constant.
+	 */
 	OPTIMIZER_HIDE_VAR(to);
 	if (!slot_fits_s32((long)to - (long)(at + JMP32_INSN_SIZE)))
 		return -EOPNOTSUPP;

@@ -280,7 +280,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_ENTER
 	movl	-KPROBE_DETOUR_BEHIND_CALL(%eax), %eax
-	/* one byte after the probed address, which unwinders take into account */
+	/* ip: one byte after the probed address; unwinders allow for it */
 	pushl	PROBEPOINT_hit_ip(%eax)
 	KPROBE_TRAMPOLINE_ENTERED .Lodd\@
 .Lentered\@:
@@ -451,7 +451,10 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	jmp	.Lreturn_handled
 
 .Lreturn_give:
-	/* A pool of fixed size has a cached instance that other CPUs take, too. */
+	/*
+	 * A pool of fixed size has its cache in @own of the holder. Other CPUs
+	 * take instances from it, too, so the exchange needs a lock prefix.
+	 */
 	movl	KRETPROBE_INSTANCE_rph(%ebx), %edx
 	movl	KRETPROBE_HOLDER_own(%edx), %edx
 	testl	%edx, %edx
@@ -464,7 +467,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	call	kretprobe_pool_give
 	jmp	.Lreturn_given
 
-	/* Give the level back, and do all of it in C. */
+	/* Give the level back, and let C handle the return. */
 .Lreturn_several:
 	movl	%ebx, TOP_LEVEL
 .Lreturn_missed:
@@ -492,7 +495,7 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  */
 SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_TRAMPOLINE_ENTER
-	/* one byte after the probed address, which unwinders take into account */
+	/* ip: one byte after the probed address; unwinders allow for it */
 	leal	KPROBE_FTRACE_HIT_IP(%eax), %eax
 	pushl	%eax
 	KPROBE_TRAMPOLINE_ENTERED .Lftrace_odd

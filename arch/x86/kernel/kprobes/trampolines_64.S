@@ -97,7 +97,10 @@
  */
 .macro KPROBE_TRAMPOLINE_ENTERED odd:req test_flags=1
 	KPROBE_TRAMPOLINE_SAVE
-	/* The jump is shorter, so alternatives add no nop. */
+	/*
+	 * The replacement is shorter than the movq, so the movq is not padded
+	 * with nops.
+	 */
 	ALTERNATIVE __stringify(movq EFLAGS(%rsp), %r14), "jmp \odd", X86_FEATURE_CALL_DEPTH
 	.if \test_flags
 	testl	$KPROBE_ODD_FLAGS, %r14d
@@ -120,9 +123,10 @@
 /*
  * The code at @odd of KPROBE_TRAMPOLINE_ENTERED, which continues at @back.
  *
- * Call depth tracking counts calls and returns. It does not count the call of a trampoline by a
- * slot, a detour buffer or ftrace, so the trampoline does. kprobe_trampoline_popf counts its
- * return: %r14 makes it leave there.
+ * Call depth tracking counts calls and returns. It does not count the call of a
+ * trampoline by a slot, a detour buffer or ftrace, so the trampoline does. The
+ * return in kprobe_trampoline_popf is counted: the value in %r14 makes the
+ * trampoline leave by it.
  */
 .macro KPROBE_TRAMPOLINE_ODD back:req
 	UNWIND_HINT_REGS
@@ -423,7 +427,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_ENTER
 	movq	-KPROBE_DETOUR_BEHIND_CALL(%rax), %rax
-	/* one byte after the probed address, which unwinders take into account */
+	/* ip: one byte after the probed address; unwinders allow for it */
 	pushq	PROBEPOINT_hit_ip(%rax)
 	KPROBE_TRAMPOLINE_ENTERED .Lodd\@
 .Lentered\@:
@@ -605,7 +609,10 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 
 	UNWIND_HINT_REGS
 .Lreturn_give:
-	/* A pool of fixed size has a cached instance that other CPUs take, too. */
+	/*
+	 * A pool of fixed size has its cache in @own of the holder. Other CPUs
+	 * take instances from it, too, so the exchange needs a lock prefix.
+	 */
 	movq	KRETPROBE_INSTANCE_rph(%rbx), %rdx
 	movq	KRETPROBE_HOLDER_own(%rdx), %rdx
 	testq	%rdx, %rdx
@@ -618,7 +625,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	call	kretprobe_pool_give
 	jmp	.Lreturn_given
 
-	/* Give the level back, and do all of it in C. */
+	/* Give the level back, and let C handle the return. */
 .Lreturn_several:
 	movq	%r12, TOP_LEVEL
 .Lreturn_missed:
@@ -680,8 +687,9 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  * The steps are those of kprobe_ftrace_hit(), in the same order. If a step before the level is
  * taken finds an unusual case, that function begins anew:
  *
- * - Preemption is disabled before anything is read of the CPU. A task that was preempted before
- *   may find another probepoint than the one it was sent here for, or none.
+ * - Preemption is disabled before per-CPU data is read. A task that was
+ *   preempted before may find another probepoint than the one it was sent here
+ *   for, or none.
  * - RCU watches before the table is read. Only this CPU can change that, and an interrupt or an
  *   NMI restores it.
  * - The table, the probepoint and the probe are valid until preemption is enabled. Each address
@@ -694,7 +702,7 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  */
 SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_TRAMPOLINE_ENTER
-	/* one byte after the probed address, which unwinders take into account */
+	/* ip: one byte after the probed address; unwinders allow for it */
 	leaq	KPROBE_FTRACE_HIT_IP(%rax), %rax
 	pushq	%rax
 	KPROBE_TRAMPOLINE_ENTERED .Lftrace_odd test_flags=0
@@ -757,13 +765,16 @@ _ASM_NOKPROBE(kprobe_ftrace_trampoline)
 /*
  * kprobe_ftrace_return_trampoline - follow a call of a function that has only a return probe
  *
- * It does what kretprobe_entry() does if the CPU's cache has an instance, and nobody else has
- * replaced the return address. No handler runs, so it needs neither struct pt_regs nor a level:
+ * It does what kretprobe_entry() does if the CPU's cache has an instance, and
+ * no other tracer has replaced the return address. No handler runs, so it needs
+ * neither struct pt_regs nor a level:
  *
- * - In the context of a running handler the hit is missed. So no level must be taken; if one is,
- *   also by a handler that this context has interrupted, kprobe_ftrace_trampoline decides.
- * - An interrupt or an NMI may hit this or another probe at any instruction. It takes the
- *   instance before the cmpxchg or after it. It leaves the task's list as it finds it.
+ * - In the context of a running handler the hit is missed. So this code runs
+ *   only while no level of the CPU is taken. If one is, even by an interrupted
+ *   handler, kprobe_ftrace_trampoline decides.
+ * - An interrupt or an NMI may hit this or another probe at any instruction. If
+ *   it takes the cached instance, the cmpxchg fails. It leaves the task's list
+ *   as it finds it.
  * - An unwinder in an NMI that finds the trampoline's address on the stack finds the instance on
  *   the list.
  * - The set may be replaced at any time, and the address then moves to another filter. The
@@ -832,7 +843,10 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 	popq	%rax
 	RET
 
-	/* As KPROBE_TRAMPOLINE_ODD. The jump is shorter, so alternatives add no nop. */
+	/*
+	 * Count the call, as KPROBE_TRAMPOLINE_ODD does, and redo the movq that
+	 * the alternative has replaced by the jump.
+	 */
 .Lfollow_counted:
 	CALL_DEPTH_ACCOUNT
 	movq	$__kretprobe_trampoline, RETURN_SLOT
