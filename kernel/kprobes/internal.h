@@ -316,9 +316,7 @@ static inline bool is_jprobe(const struct kprobe *p) { return false; }
 
 #endif
 
-/*
- * Minimum room for private data, in bytes, if a return probe has private data
- */
+/* Bytes of room in an instance for private data, at least, if there is any */
 #define KRETPROBE_DATA_MIN	((size_t)16)
 
 /* pool.c and pool_shared.c */

@@ -53,7 +53,10 @@ static void kp_jp_calls_deep(struct kunit *test)
 	kp_jp_rounds(test);
 }
 
-/* The handler does not call jprobe_return(): the script looks for a message. */
+/*
+ * The handler returns without jprobe_return(). The script looks for the message
+ * about that.
+ */
 static void kp_jp_calls_no_return(struct kunit *test)
 {
 	struct kp_probe *jp;
@@ -132,7 +135,10 @@ static noinline long kp_jp_short_handler(long arg)
 	return kp_jp_handler(arg, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
-/* The stack ends at a guard page, 0 to 13 words above the return address. */
+/*
+ * Call the function on a stack that ends at a guard page, with 0 to 13 words
+ * above the return address: the copy of arguments must end there.
+ */
 static void kp_jp_calls_end_of_stack(struct kunit *test)
 {
 	struct kp_probe *jp = kp_jp_new(test, kp_jp_short);
@@ -256,7 +262,10 @@ static bool kp_jp_fault_handler_ends;
 static int kp_jp_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	kp_jp_faults++;
-	/* Has no effect here, or the exception would never return. */
+	/*
+	 * In a fault_handler, jprobe_return() must have no effect: the
+	 * exception handler that called it would never return.
+	 */
 	if (kp_jp_fault_handler_ends)
 		jprobe_return();
 	return 0;

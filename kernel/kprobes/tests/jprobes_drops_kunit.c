@@ -35,7 +35,10 @@ static void kp_jp_drops(struct kunit *test, void (*take)(void))
 		KUNIT_EXPECT_FALSE(test, irqs_disabled());
 		kp_expect_hits(test, jp, i);
 	}
-	/* Interrupts were already off in a breakpoint's handler: no mistake to report. */
+	/*
+	 * At a breakpoint interrupts were off already, so disabling them is no
+	 * mistake to report.
+	 */
 	KUNIT_EXPECT_EQ(test, jp->jp.reported != 0, take != kp_jp_takes_irqs ||
 			kprobe_optimized(&jp->kp) || kprobe_ftrace(&jp->kp));
 }
@@ -106,7 +109,7 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 }
 #endif
 
-/* The script makes the function graph tracer follow the handler. */
+/* The script runs this while the function graph tracer traces the handler. */
 static void kp_jp_drops_many(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);

@@ -45,7 +45,10 @@ asmlinkage long kp_jp_on_stack(KP_JP_PARAMS);
 enum kp_jp_target { KP_JP_TRACED, KP_JP_PLAIN, KP_JP_EMULATED, KP_JP_TARGETS };
 
 long kp_jp_body(KP_JP_PARAMS);
-/* Each returns @arg + 1, and is probed like kp_jp_traced(), kp_jp_plain(), kp_jp_emulated(). */
+/*
+ * Each returns @arg + 1. They are built like kp_jp_traced(), kp_jp_plain() and
+ * kp_jp_emulated(), in this order.
+ */
 long kp_jp_other(long arg);
 long kp_jp_short(long arg);
 long kp_jp_short_emulated(long arg);
@@ -72,7 +75,10 @@ long kp_jp_call_short_at(long arg, void *sp);
 #define KP_TARGET		kp_jp_short
 #define KP_OTHER		kp_jp_other
 #define KP_NOKPROBE		jprobe_return
-/* Code that refers to an address in a function prevents jumps there: take one without jprobes. */
+/*
+ * An address inside a function of which no case expects a jump: code that
+ * refers to the address prevents one.
+ */
 #define KP_INSIDE		((void *)kp_jp_body + 1)
 #define KP_INSIDE_ERROR		-EINVAL
 #define KP_CONTEXTS							\
@@ -99,7 +105,10 @@ struct kp_probe {
 
 /* Handlers are not passed their jprobe: each of the last eight prepared has its own handler. */
 void kp_jp_prepare(struct kp_probe *probe);
-/* With the parameter opt, wait for jumps. kp_jp_settle() also expects that @kp has one. */
+/*
+ * With the parameter opt, both wait for jumps. kp_jp_settle() also expects @kp
+ * to be optimised.
+ */
 void kp_jp_wait_for_jumps(struct kunit *test);
 void kp_jp_settle(struct kunit *test, struct kprobe *kp);
 

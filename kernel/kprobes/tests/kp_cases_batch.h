@@ -54,7 +54,7 @@ static void kp_batch_empty(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, KP_API_ALL(register)(NULL, 0), -EINVAL);
 	kp_batch_expect_call(test, batch, 0);
 
-	/* These return nothing, and must have no effect. */
+	/* Calls without a valid array or number must have no effect. */
 	kp_batch_register(test, batch);
 	KP_API_ALL(unregister)(NULL, 0);
 	KP_API_ALL(unregister)(batch->own, 0);

@@ -54,7 +54,10 @@ static void kp_context_ipi(void *unused)
 	kp_context_call();
 }
 
-/* One call at a time: counters need not be atomic. */
+/*
+ * Call the function in one context after the other, never at the same time: the
+ * counters are not atomic.
+ */
 static void kp_contexts_all(struct kunit *test)
 {
 	struct irq_work work = IRQ_WORK_INIT_HARD(kp_context_irq_work);
@@ -118,7 +121,7 @@ static __nocfi void kp_contexts_missed(struct kunit *test)
 	kp_expect_hits(test, other[0], 0);
 	kp_expect_hits(test, other[1], 0);
 
-	/* Called outside a handler, it is not missed. */
+	/* A hit outside of a handler is not missed. */
 	kp_expect_call(test, other[0], kp_context->other, 1);
 	kp_expect_hits(test, other[1], 1);
 	KUNIT_EXPECT_EQ(test, other[0]->kp.nmissed, 10);

@@ -16,7 +16,10 @@
 
 static int kp_errno_data;
 
-/* @text_only: with KP_AT_ENTRY, the symbol at @addr is looked up first: -ENOENT is right, too. */
+/*
+ * @text_only: probes with KP_AT_ENTRY may also be refused with -ENOENT, as the
+ * symbol of @addr is looked up first
+ */
 static const struct kp_location {
 	const char *name;
 	void *addr;
@@ -196,7 +199,10 @@ static void kp_errno_unregister_by_symbol(struct kunit *test)
 	KUNIT_CASE(kp_errno_unregister_by_symbol)
 
 #if KP_AT_ENTRY
-/* After the entry, the arguments or the return address may have moved. */
+/*
+ * A probe of this kind is refused after the entry, where arguments and the
+ * return address may have moved.
+ */
 static void kp_errno_not_entry(struct kunit *test)
 {
 	void *entry = KP_TARGET;

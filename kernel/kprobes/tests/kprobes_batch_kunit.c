@@ -34,7 +34,10 @@ static void kp_batch_module_reference(struct kunit *test)
 #endif
 }
 
-/* Enable every 20th probe: some architectures stop the machine for each. */
+/*
+ * Enable only every 20th probe: some architectures call stop_machine() for
+ * each.
+ */
 #define KP_ROW_STEP	20
 
 static void kp_batch_unregister_row(void *kps)
@@ -42,7 +45,10 @@ static void kp_batch_unregister_row(void *kps)
 	unregister_kprobes(kps, KP_ROW);
 }
 
-/* More probes than a page has slots. On s390, the size of a slot does not divide the page's. */
+/*
+ * Register more probes than a page has slots. On s390 the size of a page is no
+ * multiple of the size of a slot.
+ */
 static void kp_batch_row(struct kunit *test)
 {
 	struct kprobe **kps = kunit_kcalloc(test, KP_ROW, sizeof(*kps), GFP_KERNEL);

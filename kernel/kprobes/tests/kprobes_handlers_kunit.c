@@ -27,7 +27,7 @@ static void kp_handlers_addresses(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_x86_sum(40, 2), 42);
 		kp_expect_hits(test, probe, 1);
 		KUNIT_EXPECT_PTR_EQ(test, probe->seen, &probe->kp);
-		/* The breakpoint has left ip one byte on. */
+		/* ip is after the breakpoint, which has one byte. */
 		KUNIT_EXPECT_EQ(test, probe->pre_ip, (unsigned long)probe->kp.addr + 1);
 		/* After a return instruction, the next instruction is in the caller. */
 		if (insn == KP_SUM_RET)
@@ -159,7 +159,9 @@ static void kp_handlers_order(struct kunit *test)
 	}
 }
 
-/* A probe with a post_handler joins one that has none. */
+/*
+ * Register a probe with a post_handler at the address of a probe that has none.
+ */
 static void kp_handlers_post_joins(struct kunit *test)
 {
 	struct kp_probe *plain = kp_registered(test, kp_target);
@@ -194,7 +196,10 @@ static void kp_handlers_post_only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe->preemptible);
 }
 
-/* No handler runs when one probed function calls another. */
+/*
+ * One probed function calls another. That is no nested hit: the handlers of the
+ * first have ended.
+ */
 static void kp_handlers_nested_functions(struct kunit *test)
 {
 	struct kp_probe *outer = kp_new_post(test, kp_target_calls);

@@ -67,7 +67,10 @@ static const struct kp_ret_late {
 
 KUNIT_ARRAY_PARAM_DESC(kp_ret_late, kp_ret_lates, name);
 
-/* Change handlers of a registered probe. kp_ret_refuse_all() lets no return be handled. */
+/*
+ * Change the handlers while the return probe is registered. After
+ * kp_ret_refuse_all(), the call is not followed.
+ */
 static void kp_ret_calls_handlers_late(struct kunit *test)
 {
 	static const struct {
@@ -107,7 +110,10 @@ static void kp_ret_set_handlers(long data)
 	kp_prepare((void *)data);
 }
 
-/* Set handlers during a call: the return handler is called already for this call. */
+/*
+ * Set the handlers while the function runs: its return calls the new handler,
+ * although its entry called none.
+ */
 static void kp_ret_calls_handlers_in_flight(struct kunit *test)
 {
 	struct kp_probe *probe = kp_ret_with(test, kp_ret_calls_back, 0, NULL, NULL);
@@ -260,7 +266,10 @@ static void kp_ret_calls_nmissed(struct kunit *test)
 	}
 }
 
-/* maxactive does not limit another probe of the function. */
+/*
+ * The maxactive of one return probe does not limit another one of the same
+ * function.
+ */
 static void kp_ret_calls_maxactive_apart(struct kunit *test)
 {
 	struct kp_probe *few = kp_ret_limited(test, kp_ret_nest, 5);
@@ -408,7 +417,10 @@ static void kp_ret_calls_colocated(struct kunit *test)
 	kp_expect_hits(test, probe[0], 20);
 }
 
-/* get_kretprobe_retaddr() knows the real return address; on x86 in the entry_handler too. */
+/*
+ * get_kretprobe_retaddr() returns the real return address in the handler, and
+ * on x86 in the entry_handler, too.
+ */
 static void kp_ret_expect_from(struct kunit *test, struct kp_probe *probe, unsigned long from)
 {
 	KUNIT_EXPECT_EQ(test, probe->entry_retaddr, IS_ENABLED(CONFIG_X86) ? from : 0);
@@ -422,7 +434,10 @@ static void kp_ret_calls_retaddr(struct kunit *test)
 	int nr, i;
 
 	for (nr = 0; nr < ARRAY_SIZE(probe); nr++) {
-		/* The first one has one instance, so each call has that of the last one. */
+		/*
+		 * probe[0] has only one instance: each call must have given it
+		 * back.
+		 */
 		probe[nr] = nr ? kp_registered(test, kp_ret_target) :
 				 kp_ret_limited(test, kp_ret_target, 1);
 		kp_expect_call(test, probe[nr], kp_ret_calls, 1);
@@ -469,7 +484,10 @@ static void kp_ret_calls_tail_call(struct kunit *test)
 #ifdef CONFIG_X86
 static struct kp_probe *kp_ret_left;
 
-/* At the entry of kp_ret_other(): resume in its caller without a return, as BPF's exceptions do. */
+/*
+ * At the entry of kp_ret_other(), redirect execution to its caller: the call
+ * never returns. BPF exceptions do the same.
+ */
 static int kp_ret_leave(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = kp_ret_left->entry_retaddr;

@@ -40,7 +40,7 @@ static void kp_ret_unregisters(long data)
 
 	kp_ret_middle.entries = atomic_read(&probe->entries);
 	kp_ret_unregister_and_poison(kp_ret_middle.test, probe);
-	/* The call is in flight, so its instance still exists. */
+	/* The call has not returned, so its instance still exists. */
 	kp_ret_middle.seen = get_kretprobe(ri);
 }
 
@@ -170,8 +170,9 @@ static void kp_ret_lifecycle_unregistered_in_depth(struct kunit *test)
 
 #ifdef CONFIG_X86
 /*
- * Another task must run once in 32 ticks. A guest may miss some; a batch that never reschedules
- * takes hundreds.
+ * While a large batch is registered, another task of the CPU must run at least
+ * once in 32 ticks. (A guest may lose some ticks. A batch that never
+ * reschedules takes hundreds.)
  */
 #define KP_RET_BATCH		16000
 #define KP_RET_JIFFIES_A_SLICE	32

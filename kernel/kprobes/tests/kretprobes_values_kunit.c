@@ -74,7 +74,10 @@ static const struct kp_ret_structure {
 
 KUNIT_ARRAY_PARAM_DESC(kp_ret_structure, kp_ret_structures, name);
 
-/* If the address of the caller's memory is on the stack, i386's function pops it. */
+/*
+ * The caller passes the address of memory for the structure. On i386, if it is
+ * on the stack, the function pops it (ret $4).
+ */
 static void kp_ret_values_structure(struct kunit *test)
 {
 	bool on_stack = ((const struct kp_ret_structure *)test->param_value)->on_stack;

@@ -83,9 +83,10 @@ static bool traces_are_checked(void)
  * torture_check_trace() - check that a stack trace ends where the task began
  * @where: for the message if it does not
  *
- * Checks readers only. Ignores NMIs, which may interrupt a task switch. Checks nothing while a
- * tracer is removed, by a visitor or by the test, which clears the parameter traces before: ftrace
- * keeps the tracer's trampoline for tasks that are in it, but unwinders do not find it any more.
+ * Only traces of readers are checked, and none in an NMI, which may interrupt a
+ * task switch. No trace is checked while a visitor removes a tracer, or while
+ * the test has cleared the parameter traces to do so: a task may still be in
+ * the tracer's trampoline, which unwinders no longer find.
  *
  * Context: a handler, in any context.
  */
@@ -198,7 +199,10 @@ static int torture_reader(void *arg)
 			set_cpus_allowed_ptr(current, cpumask_of(cpu));
 			was_offline = false;
 		}
-		/* An emulator may run one CPU at a time: let the writers run. */
+		/*
+		 * Sleep: an emulator may run only one CPU at a time, and the
+		 * writers must run, too.
+		 */
 		torture_hrtimeout_us(200, 200, NULL);
 		stutter_wait("torture_reader");
 	} while (!torture_must_stop());

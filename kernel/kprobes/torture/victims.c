@@ -200,7 +200,10 @@ static void one_victim(void)
 	}
 }
 
-/* Meanwhile one victim calls the functions, while they have no probes. */
+/*
+ * Unregister the return probes and register them again. In between, one victim
+ * calls the functions without probes.
+ */
 static bool renew_victim_probes(void)
 {
 	int err;

@@ -335,7 +335,10 @@ static const struct visitor_kind kinds[] = {
 #endif
 };
 
-/* For a while, each call that begins has to run handlers @wanted times. */
+/*
+ * Announce for some time that each call that begins has to run handlers @wanted
+ * times.
+ */
 static void visitor_wants(struct visitor *visitor, int wanted)
 {
 	/* Pairs with torture_visit(): calls that see it come after the change. */
@@ -364,7 +367,10 @@ static void check_lacking(struct visitor *visitor)
 	if (torture_exact && lacking > missed)
 		torture_error("visitor, %s: %lu calls have not run all handlers, %lu missed",
 			      kind->name, lacking, missed);
-	/* Other architectures miss hits from interrupts in handlers. */
+	/*
+	 * With rethook, calls by an interrupt during a handler are missed: do
+	 * not check.
+	 */
 	if (kind->limited && READ_ONCE(visitor->as.rp.nmissed) &&
 	    !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
 		torture_error("visitor, %s: %d calls were missed", kind->name,

@@ -48,7 +48,10 @@ noinline unsigned long torture_sleeps(unsigned long seed)
 {
 	int cpu = cpumask_any_distribute(cpu_online_mask);
 
-	/* The task that looks for places to probe must keep its CPUs. */
+	/*
+	 * Before the wanderers start, the task that looks for places to probe
+	 * calls this. Its affinity must not change.
+	 */
 	if (seed % 4 == 0 && wanderers)
 		set_cpus_allowed_ptr(current, cpumask_of(cpu));
 	else if (seed % 4 == 1)

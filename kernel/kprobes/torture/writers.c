@@ -174,7 +174,7 @@ static void set_location(struct torture_probe *probe, struct kprobe *kp)
 		kp->addr = torture_place_addr(probe->target, probe->place);
 }
 
-/* The probe has been unregistered, so its owner may free it. */
+/* The probe has been unregistered, so its owner may free it: poison it. */
 static void retire_probe(struct torture_probe *probe)
 {
 	WRITE_ONCE(probe->silent, true);

@@ -11,8 +11,9 @@
 #include "torture.h"
 
 /*
- * Unwinders give up in a retpoline, which does not return to its caller. That of i386 also gives up
- * where rethook's trampoline has saved registers whose ip its callback has not set yet.
+ * Unwinders give up in a retpoline, which does not return to its caller. On
+ * i386 they also give up in rethook's trampoline: the registers that it has
+ * saved have no valid ip until its C function sets it.
  */
 bool torture_can_unwind(const char *function)
 {

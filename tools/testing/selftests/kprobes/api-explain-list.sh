@@ -49,7 +49,7 @@ lists_modules() {
 	must cmp "$TMP/list" "$TMP/whole"
 }
 
-# What kallsyms calls text, without what has no probes: padding, and init text.
+# The list has all text symbols of kallsyms, except padding and init text.
 lists_all() {
 	list '*'
 	at_least "functions" "$(grep -c . "$TMP/list")" 3000
@@ -152,7 +152,7 @@ reads_in_pieces() {
 	echo 'kp_t*' >&3
 	echo 'kp_target:*' >&4
 	dd bs=7 <&3 2>/dev/null | must cmp - "$TMP/whole"
-	# The other file's list is its own, and one write replaces a list.
+	# Each open file has a list of its own, which a write replaces.
 	equal "first of the fourth" "$(head -n 1 <&4 | cut -d: -f1 | cut -d' ' -f2)" kp_target
 	echo 'kp_tgt_plain' >&4
 	must grep -q '^location: kp_tgt_plain$' <&4
@@ -162,7 +162,8 @@ reads_in_pieces() {
 	exec 3>&- 4>&-
 }
 
-# More places than are checked at a time, read from the start again
+# Read a part of a list that has more places than are checked at a time, then
+# read it from the start again.
 reads_again() {
 	exec 3<>$EXPLAIN
 	echo '*' >&3
@@ -182,7 +183,8 @@ hides_addresses() {
 	equal "addresses" "$(grep -v '^0x0* ' "$TMP/list")" ""
 }
 
-# The module is unloaded when its functions are looked up, and not checked yet.
+# Unload the module after the write has looked up its functions, before a read
+# checks them.
 forgets_modules() {
 	exec 3<>$EXPLAIN
 	echo 'kp_target:*' >&3

@@ -271,7 +271,8 @@ refuses_locations() {
 		refused|jiffies|-22|$NO_TEXT
 		refused|start_kernel|-22|$INIT_FREED
 	EOF
-	# Offsets have 32 bits: they lead beyond the end only from a kernel near it.
+	# An offset has 32 bits, so it can only wrap if the kernel is in the
+	# last 4 GiB of the address space.
 	asked do_sys_openat2
 	case $(answer address) in
 	0xffffffff???????? | 0x????????)
@@ -306,7 +307,8 @@ left_enoent() {
 refuses_modules() {
 	ctl live kp_target 50 kp_tgt_init_function
 	ctl going kp_target 51 kp_tgt_function
-	# Inside ftrace's call on x86; ftrace may have forgotten the record already.
+	# On x86 this address is inside ftrace's call. ftrace may have removed
+	# its record of the call already.
 	ctl going kp_target 53 kp_tgt_function+$((BEHIND_FTRACE - 4))
 	! loads_with_ftrace || ctl early 52 kp_tgt_caller
 	unload kp_target
@@ -382,7 +384,8 @@ one_of_kernel() {
 	failed "none of the kernel's sites is refused since $2"
 }
 
-# Sites of the kernel are in one sorted list, those of a module in its tables.
+# Sites in the kernel: kprobes looks them up in a sorted list, not in tables as
+# those of a module.
 refuses_kernel_sites() {
 	has_symbol __start___jump_table || skip_case "no CONFIG_KALLSYMS_ALL" || return 0
 	one_of_kernel kernel_label "$LABEL"
@@ -423,7 +426,8 @@ refuses_instructions() {
 
 TOO_FAR="instruction slots are too far from the operand"
 
-# Only the registration knows the slot's address: one of two probes is refused then.
+# Two instructions whose operands are so far apart that no slot reaches both.
+# explain does not know the slot's address; a registration refuses one of them.
 refuses_far_operands() {
 	if ! has_case far; then
 		echo "$TOO_FAR" >>"$TMP/elsewhere"

@@ -57,7 +57,8 @@ module_unloads() {
 	unload_target kp_target
 }
 
-# The request may be pending when the module goes, and when the probe is unregistered.
+# Unload the module, and unregister the probes, while their requests to be
+# disabled may still be pending.
 once_in_going_module() {
 	for _ in 1 2 3 4 5; do
 		ctl add 10 kp_tgt_caller once
@@ -93,7 +94,7 @@ gone_survives_switching() {
 	hits_are 0 7
 }
 
-# Probes 0 and 1 remain [GONE], perhaps at the new probes' addresses.
+# Probes 0 and 1 stay [GONE], even if the new probes have the same addresses.
 loaded_again() {
 	load_target kp_target
 	add_pair 3
@@ -108,8 +109,9 @@ gone_is_unregistered() {
 	hits_are 3 2010 0 7
 }
 
-# The kernel reuses freed addresses for the next module but one: there, other code has the same
-# names.
+# Load kp_target and kp_target2 several times. The kernel reuses the addresses
+# of freed modules, so a function may be where one of the other module was, with
+# the same name and other code.
 other_code_by_turns() {
 	ctl_del 3 4
 	unload_target kp_target

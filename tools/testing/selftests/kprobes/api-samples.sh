@@ -66,7 +66,7 @@ reports_hits() {
 	unload_sample
 	hits=$(said 'probe gone after ([0-9]*) hits, 0 more were missed')
 	at_least "hits" "$hits" 5
-	# It prints at most 20 lines a second.
+	# The sample prints at most 20 lines a second.
 	at_least "lines before" "$(lines '^before kernel_clone\+0x.*: .*sp=[0-9a-f]+')" 5
 	at_least "lines after" "$(lines '^after, next is kernel_clone\+0x.*: .*sp=[0-9a-f]+')" 5
 	at_most "lines" "$(lines '^before ')" "$hits"
@@ -168,7 +168,8 @@ shows_arguments() {
 	must grep -q -E "^ *[0-9]+ +1 +0 +$1\$" "$TMP/calls"
 }
 
-# The last arguments may be on the stack. The first one is not an address.
+# Let the sample show the arguments on the stack, too, and read a string at the
+# first argument, which is no address.
 shows_stack_arguments() {
 	load kp_target
 	shows_arguments '0  1 2 3 4 5 6 7 [0-9a-f]{8,} "eighth"' 8 7
@@ -219,7 +220,8 @@ cat_openers() {
 		open() {
 			read -r _ <"$1"
 		}
-		# Not in a subshell: the shell may not have closed its pipe yet.
+		# Do not count in a subshell: its pipe may still be open in the
+		# shell.
 		count() {
 			set -- /proc/$$/fd/*
 			count=$#
@@ -346,7 +348,7 @@ sees_write() {
 	fi
 	put /proc/$$/comm second
 	shows stack
-	# Names of other threads are in memory that is not watched.
+	# Only this thread's name is watched: other processes change nothing.
 	processes 3
 	must shown "^watching the name of thread $$: [1-9][0-9]* writes\$"
 	must cmp "$TMP/stack" "$DEBUGFS/$sample/stack"
