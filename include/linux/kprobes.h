@@ -123,10 +123,7 @@ enum kprobe_flag {
 	KPROBE_FLAG_WAIT		= BIT(5),
 };
 
-/*
- * Values of kprobe_ctlblk.kprobe_status: the stage of this CPU's hit, on
- * architectures without probepoints
- */
+/* Values of kprobe_ctlblk.kprobe_status: the stage of the hit that this CPU handles */
 #define KPROBE_HIT_ACTIVE		BIT(0)	/* handlers run */
 #define KPROBE_HIT_SS			BIT(1)	/* the copy is single-stepped */
 #define KPROBE_REENTER			BIT(2)	/* the copy of a nested hit is single-stepped */
@@ -158,8 +155,7 @@ enum kprobe_flag {
  *	%KPROBE_FLAG_ON_FUNC_ENTRY, for handlers that still run.
  * @by_symbol: for the kernel: @addr is the result of looking @symbol_name up, so that a new
  *	registration looks it up again
- * @enabling: for the kernel: the running enable_kprobes() enables the probe,
- *	and disables it again if the batch fails
+ * @enabling: for the kernel: set while enable_kprobes() enables the probe, and may still fail
  * @entry_size: for the kernel: the number of bytes between the start of the function and @addr,
  *	if %KPROBE_FLAG_ON_FUNC_ENTRY is set
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
@@ -619,10 +615,7 @@ struct kretprobe_blackpoint {
 	void *addr;
 };
 
-/*
- * Functions that must not have return probes, for example __switch_to(), which
- * one task enters and another task leaves
- */
+/* Functions without return probes, as __switch_to(): one task enters, another one leaves it */
 #ifndef kretprobe_blacklist_size
 extern const int kretprobe_blacklist_size;
 #endif
@@ -836,10 +829,7 @@ bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)
 }
 
 #ifndef arch_recover_return
-/*
- * Default for architectures on which a tracer and a return probe never replace
- * the same return address: @addr is the real one.
- */
+/* Elsewhere tracers and return probes never replace the same address: @addr is the real one. */
 static __always_inline unsigned long
 arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *node)
 {

@@ -126,17 +126,15 @@ struct probepoint_jump {
  * struct probepoint - one probed address
  * @addr: the probed address
  * @set: the enabled probes, which a hit calls
- * @first: the probe whose pre_handler a hit calls. If exactly one probe has a
- *	pre_handler, it is that probe; otherwise @kp, whose pre_handler is a
- *	dispatcher. It is also @kp if the probepoint is ftrace-based and a probe
- *	has a post_handler.
+ * @first: the probe whose pre_handler a hit calls. If exactly one probe has a pre_handler, it is
+ *	that probe; otherwise @kp, whose pre_handler is a dispatcher. It is also @kp if the
+ *	probepoint is ftrace-based and a probe has a post_handler.
  * @has_post: a probe in @set has a post_handler
  * @has_fault: a probe in @set has a fault_handler
  * @arch: the architecture's data on the instruction
- * @kp: stands for the probepoint where a struct kprobe is needed: for
- *	get_kprobe(), and for the hooks of architectures without probepoints.
- *	Its handlers are dispatchers of the core. Its post_handler and
- *	fault_handler are NULL until a probe has one; then they stay set.
+ * @kp: stands for the probepoint where a struct kprobe is needed: for get_kprobe(), and for the
+ *	hooks of architectures without probepoints. Its handlers are dispatchers of the core. Its
+ *	post_handler and fault_handler are NULL until a probe has one; then they stay set.
  * @op: @kp and the data of the jump hooks, on architectures without probepoints
  * @state: what is in the text
  * @next_set: replaces @set when the batch is committed, if @staged
@@ -145,9 +143,8 @@ struct probepoint_jump {
  * @removed: arch_remove_probepoint() has been called
  * @dead: the last probe has been detached; to be freed
  * @text_going: the text is about to be freed: call no more probes
- * @nr_slots: number of slots and detour buffers whose owner is the probepoint.
- *	An unwinder may find the probepoint by an address in one of them.
- *	Guarded by the mutex of the slots.
+ * @nr_slots: number of slots and detour buffers whose owner is the probepoint. An unwinder may
+ *	find the probepoint by an address in one of them. Guarded by the mutex of the slots.
  * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
  * @probes: every attached probe, including disabled ones
  * @node: orders all probepoints by address, including GONE ones
@@ -337,8 +334,7 @@ static __always_inline bool probepoint_has_fault(const struct probepoint *pp)
  * @regs: registers after the probed instruction
  * @running: where to record the probe whose handler runs
  *
- * Context: any, with preemption disabled. Further hits in this context count as
- * missed.
+ * Context: any, with preemption disabled. Further hits in this context count as missed.
  */
 static __always_inline
 void probepoint_call_post(struct probepoint *pp, struct pt_regs *regs, struct kprobe **running)
@@ -400,8 +396,7 @@ struct kprobe_exec {
  * struct kprobe_explanation - the architecture's answers for debugfs kprobes/explain
  * @probed: can a probe be registered?
  * @refusal: the reason, unless @probed is %KPROBE_YES
- * @before: if an instruction may not begin at the address, the last instruction
- *	boundary before it, or 0
+ * @before: if the address may not be an instruction boundary, the last boundary before it, or 0
  * @after: in the same case, the first boundary after it, or 0
  * @length: length of the instruction in bytes, or 0
  * @exec: how the instruction would be executed, without post_handlers and with them
