@@ -170,7 +170,8 @@ kgdb_beside_probes() {
 	ctl_del 0 1 2 3 4
 }
 
-# Kgdb patches text in an exception, for which lockdep would switch itself off until the next boot.
+# Not with lockdep: kgdb patches text in an exception, so lockdep would report that and be off
+# until the next boot.
 has_kgdbts() {
 	[ -w $KGDBTS ] && [ ! -e /proc/lockdep ]
 }

@@ -61,7 +61,7 @@ begins_before_init() {
 	waits kp_tgt_nokprobe
 }
 
-# The second time, too; the counts go on.
+# Unload and load the module again: the probes wait, are registered, and their counts continue.
 waits_again() {
 	optimization 1
 	unload_target
@@ -75,7 +75,7 @@ waits_again() {
 	equal "post handler calls" "$(ctl_get 1 posts)" 10
 }
 
-# What is done to a probe that waits takes effect when the module comes.
+# A waiting probe can be enabled and disabled. That takes effect when the module is loaded.
 changes_while_waiting() {
 	unload_target
 	ctl disable 1
@@ -104,7 +104,7 @@ ends_while_waiting() {
 	list_is_empty
 }
 
-# It is there, so there is nothing to wait for: as without the flag.
+# While the module is loaded, the flag has no effect on a registration.
 needs_no_wait() {
 	ctl add 0 kp_target:kp_tgt_function wait
 	call_target 2
@@ -144,7 +144,8 @@ return_waits() {
 	list_is_empty
 }
 
-# Many, by one batch or by the way for when there is no memory for that
+# Many probes wait. They are registered as one batch; or, if there is no memory for it or a probe
+# is refused, one by one.
 many_wait() {
 	unload_target
 	for id in $(seq 10 89); do

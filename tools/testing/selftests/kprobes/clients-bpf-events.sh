@@ -86,7 +86,7 @@ returns() {
 	told returned "$1"
 }
 
-# told WHAT RESULTS: the same of what $TMP/WHAT has
+# told WHAT RESULTS: $TMP/WHAT has these RESULTS, the same three numbers
 told() {
 	equal "$1: runs, missed, records" "$(awk '{ print $2 }' "$TMP/$1" | paste -sd' ')" "$2"
 }
@@ -112,7 +112,8 @@ statistics() {
 	equal "$STATS" "$(cat $STATS)" 0
 }
 
-# No program runs, and perf gets no record, while bpf() reads a map. Another bpf_probe does so once.
+# While bpf() looks up an element of a map, no program runs on that CPU, and perf gets no record.
+# A program is on the function that does so, and another bpf_probe looks up one element.
 missed() {
 	# shellcheck disable=SC2086 # no word if empty
 	for form in '' -r; do
@@ -171,7 +172,7 @@ helpers_succeed() {
 		"5 5 5 5 2 1"
 }
 
-# reached_by breakpoint|jump: what kprobes/list has of the probe
+# reached_by breakpoint|jump: does that hit the probe, according to kprobes/list?
 reached_by() {
 	case "$1 $(grep 'kp_cl_outer[+]' $KPROBES/list)" in
 	jump*OPTIMIZED*) return 0 ;;
@@ -181,7 +182,7 @@ reached_by() {
 	esac
 }
 
-# helpers_by HOW BOOST OPTIMIZATION: the same within the function, which is reached by HOW
+# helpers_by HOW BOOST OPTIMIZATION: helpers_succeed inside a function, where HOW hits the probe
 helpers_by() {
 	put $BOOST "$2"
 	optimization "$3"

@@ -183,13 +183,15 @@ entries_only() {
 	has 0 10 kp_cl_failable
 }
 
-# The program calls this function: the probe there is hit in the handler of another.
+# The program itself calls this function: so the probe on it is hit in the handler of the other
+# one.
 missed() {
 	addresses "bpf_get_current_pid_tgid$INSIDE" "kp_cl_inner$INSIDE"
 	linked "echo 25 >$CLIENTS/calls"
 	info_is 2 25
 	has 1 25 0
-	# At an entry the program runs in the handler of fprobe, which is no probe.
+	# At an entry fprobe runs the program. That is no handler of a probe, so the hit is not
+	# missed.
 	addresses "bpf_get_current_pid_tgid$INSIDE" kp_cl_inner
 	linked "echo 25 >$CLIENTS/calls"
 	info_is 2 0

@@ -98,7 +98,7 @@ trace_cmd_function() {
 
 trace_cmd_reset() {
 	run reset trace-cmd reset
-	# This version forgets to.
+	# trace-cmd 3.4 does not remove its events: remove them here.
 	if trace-cmd --version 2>&1 | grep -q 'version 3\.4'; then
 		echo >$TRACEFS/dynamic_events
 		skip_case "trace-cmd 3.4 removes no event" || return 0

@@ -59,8 +59,9 @@ becomes() {
 	wait_until prints "$@"
 }
 
-# all_empty: waits until the pools have no memory; a bound of 0 makes that faster. Waits first until
-# no unregistered probe counts: for such a probe, a pool would grow again with the old bound.
+# all_empty: waits until the pools have no memory; a bound of 0 makes that faster. First waits
+# until the pools no longer count an unregistered probe: with the old bound, they would grow for
+# it again.
 all_empty() {
 	becomes 0 all_probes
 	was=$(cat $BOUND)
@@ -181,8 +182,8 @@ in_flight() {
 	echo $(($(cat $PARAMETERS/entries) - $(cat $PARAMETERS/returns)))
 }
 
-# Prints the KiB beyond the chunks that may have a used instance, of 32 KiB each: one for 8
-# instances, and two for each CPU.
+# Prints how many KiB of the pools must be idle. Chunks of 32 KiB may be in use: one for 8 calls
+# in flight, and two for each CPU.
 idle_kib() {
 	idle=$(($(all_kib) - 32 * ($(in_flight) / 8 + 2 * $(nproc))))
 	echo $((idle > 0 ? idle : 0))
@@ -276,7 +277,7 @@ missed_at_limit() {
 	[ $kept -ge 2500 ] && no_more_than "runs of the worker" "$(ctl_get 2 hits)" 20
 }
 
-# There is room again: returns are handled, and no call is missed first.
+# After the bound was raised, the pool grows: no further call is missed.
 room_at_limit() {
 	put_back $BOUND && wait_until has_room && ctl del 2 || return 1
 	missed=$(cat $PARAMETERS/nmissed)
@@ -288,8 +289,8 @@ has_room() {
 	[ "$(pool instances)" -gt $(($(pool taken) + 100)) ]
 }
 
-# Unwinders may be preempted between two frames. They must not keep a reference to an instance,
-# which is freed when the task continues.
+# An unwinder may be preempted between two frames. It must not keep a pointer to an instance,
+# which may be freed meanwhile.
 walked() {
 	set_to sleepers 0 && set_to depth 9 && grown_to 20 && set_to walk 1 || return 1
 	set_to sleepers 0 && set_to depth 0 && set_to registered 0 && all_empty || return 1

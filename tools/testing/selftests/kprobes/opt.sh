@@ -72,9 +72,9 @@ target_is_marked() {
 	grep -q '  kp_tgt_plain+.*\[OPTIMIZED\]' $KPROBES/list
 }
 
-# list_waits [nonblocking]: a reader of the list waits for jumps, unless O_NONBLOCK is set.
-# Without a wait the list has no mark yet, since the optimiser waits for a grace period. One round
-# as expected is enough: the wait may time out, or the jump be early.
+# list_waits [nonblocking]: opening the list waits for jumps, unless O_NONBLOCK is set. Without a
+# wait the list shows no [OPTIMIZED] yet, since the optimiser waits for a grace period. One such
+# round of ten is enough: the wait may time out, and a jump may be written early.
 list_waits() {
 	marked=0
 	unmarked=0

@@ -20,7 +20,7 @@ in_and_out() {
 	equal "$1" "$(number "$1")" "$2" && equal "$1 taken out" "$(number "$1_out")" "$2"
 }
 
-# All probes are armed twice: each writes and removes a breakpoint. No other text changes.
+# All probes are armed and disarmed twice. Each time, a breakpoint is written and removed.
 text_is_right() {
 	at_least "probes" "$armed" 33
 	in_and_out breakpoints $((2 * armed))
@@ -41,8 +41,8 @@ slots_are_right() {
 		equal "slots emptied" "$(number emptied)" "$(number filled)"
 }
 
-# with_two_pages ASSERTION...: asserts if slots need two pages: one may have existed before, and one
-# is kept
+# with_two_pages ASSERTION...: asserts if the slots need two pages or more. Of a single page perf
+# might get no record: it may have existed before, and is kept.
 with_two_pages() {
 	[ "$optimized" -gt $PAGE_OF_SLOTS ] ||
 		skip_case "$optimized detour buffers may fit in one page" || return 0

@@ -679,7 +679,10 @@ int main(int argc, char **argv)
 	for (round = 0; round < NR_ACTS || (!ended && now() < end); round++) {
 		struct act *act = &acts[round < NR_ACTS ? round : below(NR_ACTS)];
 
-		/* Change the state, which children inherit: each gets other numbers. */
+		/*
+		 * Advance the random numbers in the parent: otherwise all children would draw the
+		 * same ones.
+		 */
 		below(2);
 		perform(act);
 	}

@@ -370,7 +370,8 @@ start_guest()
 	local append args
 	append="console=${arch[console]} panic=-1 oops=panic softlockup_panic=1 watchdog_thresh=30"
 	append+=" rcupdate.rcu_cpu_stall_timeout=90 kunit.stats_enabled=0"
-	# On a busy host, no tick may arrive while the kernel looks for one.
+	# The kernel waits a short time for ticks when it tests the timer interrupt. On a busy
+	# host none may arrive.
 	[ "${arch[package]}" != x86 ] || append+=" no_timer_check"
 	append+=" ${APPEND:-}"
 	[ -z "${BOOTCONFIG:-}" ] || append+=" bootconfig"

@@ -73,7 +73,7 @@ static int __kprobes kp_ctl_return(struct kretprobe_instance *ri, struct pt_regs
 	return 0;
 }
 
-/* Other kernels do not have it. */
+/* The base kernel has no kprobe_disable_self(). */
 #if __has_include("linux/kprobe_reason.h")
 static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -333,7 +333,7 @@ static int kp_ctl_probes_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(kp_ctl_probes);
 
-/* Other kernels have no reasons. */
+/* The base kernel has no reasons for refusals. */
 #if __has_include("linux/kprobe_reason.h")
 static int kp_ctl_reasons_show(struct seq_file *m, void *unused)
 {

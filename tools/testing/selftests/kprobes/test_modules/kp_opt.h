@@ -7,7 +7,7 @@
 #include <asm/text-patching.h>
 #include "kp_switch.h"
 
-/* for an emulated CPU on a busy machine */
+/* Long enough for an emulated CPU on a busy machine */
 #define KP_OPT_TIMEOUT	(60 * HZ)
 
 static inline u8 kp_byte_at(const void *addr)
@@ -32,7 +32,7 @@ static inline unsigned long kp_jump_target(const void *addr)
 	return (unsigned long)addr + JMP32_INSN_SIZE + disp;
 }
 
-/* Return: false after KP_OPT_TIMEOUT. */
+/* Wait until a jump is at @addr, or no longer. Return: false after KP_OPT_TIMEOUT. */
 static inline bool kp_wait_jump(const void *addr, bool wanted)
 {
 	unsigned long timeout = jiffies + KP_OPT_TIMEOUT;
@@ -56,7 +56,10 @@ static int __maybe_unused kp_opt_control_pre(struct kprobe *kp, struct pt_regs *
 	return 0;
 }
 
-/* Wait until all probepoints that can be optimised are: until one that is registered now is. */
+/*
+ * Wait until all probepoints that can be optimised have a jump: register one more, and wait for
+ * its jump.
+ */
 static inline int kp_opt_settle(void)
 {
 	struct kprobe control = {

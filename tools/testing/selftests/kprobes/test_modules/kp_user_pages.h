@@ -4,8 +4,8 @@
 
 /*
  * For one file of a module: user memory that is mapped from a file of its own, which handles the
- * page faults. A task sleeps in a fault while a thread calls kp_mem.meanwhile(): the fault itself
- * holds locks.
+ * page faults. During a fault the task sleeps, and a thread calls kp_mem.meanwhile(). The fault
+ * handler could not call it, since it holds locks.
  */
 
 #include <linux/anon_inodes.h>

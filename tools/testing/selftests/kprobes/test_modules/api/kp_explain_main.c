@@ -230,7 +230,7 @@ static int kp_refuse_redirects(void)
 	return unregister_ftrace_function(&kp_redirecting);
 }
 
-/* Only at unload: the filter may be set until then. */
+/* Called when the module is unloaded: until then, the filter may be set. */
 static void kp_free_redirecting(void)
 {
 	ftrace_free_filter(&kp_redirecting);

@@ -37,7 +37,7 @@ MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
 asm(KP_INTERNAL(kp_internal_plain, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_other, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_nops, ".skip " __stringify(KP_INTERNAL_NOPS) ", 0x90"));
-/* adjacent in the text */
+/* These three are adjacent in the text. */
 asm(KP_INTERNAL(kp_internal_area1, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area2, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area3, KP_INTERNAL_TWO));

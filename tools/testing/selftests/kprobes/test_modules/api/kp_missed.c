@@ -45,7 +45,7 @@ static int kp_missed_once(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Is in a handler when it calls the function. */
+/* A pre_handler that calls the probed function: a nested hit */
 static int kp_missed_call(struct kprobe *p, struct pt_regs *regs)
 {
 	kp_missed_target(2);
@@ -95,7 +95,10 @@ static int kp_missed_hit_outer(void)
 	return ret;
 }
 
-/* Not missed: the call of kp_missed_caller() after its handler. */
+/*
+ * The call by the handler on kp_missed_caller() is missed. The call by kp_missed_caller() itself,
+ * after the handler, is not.
+ */
 static int kp_missed_nested(void)
 {
 	return kp_missed_register(kp_missed_pre) ?: kp_missed_hit_outer();

@@ -10,7 +10,7 @@
 #include "kp_symbol.h"
 
 #define KP_HITS		5
-/* for an emulated CPU on a busy machine */
+/* Long enough for an emulated CPU on a busy machine */
 #define KP_PATIENCE_MS	60000
 
 struct kp_once {
@@ -138,7 +138,10 @@ static void kp_once_wait_disabled(struct kunit *test, struct kprobe *kp)
 	for (i = 0; i < KP_PATIENCE_MS && !kprobe_disabled(kp); i++)
 		usleep_range(1000, 1100);
 	KUNIT_ASSERT_TRUE(test, kprobe_disabled(kp));
-	/* The flag is set before the text is patched. */
+	/*
+	 * The flag is set before the text is patched: wait until the worker has released the
+	 * mutex.
+	 */
 	guard(mutex)(&kprobe_mutex);
 }
 
@@ -160,7 +163,10 @@ static void kp_once_disabled(struct kunit *test)
 	}
 }
 
-/* What is called right after the request completes it first. */
+/*
+ * A call of enable_kprobe() or disable_kprobe() right after the request completes the request
+ * first.
+ */
 static void kp_once_enabled_at_once(struct kunit *test)
 {
 	const struct kp_once_case *c = test->param_value;
@@ -172,7 +178,7 @@ static void kp_once_enabled_at_once(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
 		kp_once_expect(test, probe, i, c, i * (KP_HITS - 1));
 	}
-	/* No request of those is left that would disable the probe now. */
+	/* These requests are complete: none of them disables the probe any more. */
 	kp_once_call_pending(test, c->fn);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
@@ -263,7 +269,10 @@ static void kp_once_cpus(struct kunit *test)
 	}
 }
 
-/* A probe of what queues the worker does not make it run again and again. */
+/*
+ * The probe is on the function that queues the worker, and disables itself. Its request calls
+ * that function again, which must not make a second request.
+ */
 static void kp_once_queue_work(struct kunit *test)
 {
 	struct kp_once *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);

@@ -2,7 +2,7 @@
 #ifndef KP_PARTS_H
 #define KP_PARTS_H
 
-/* For one source file of kprobes, included after this */
+/* Include this before a source file of kprobes, to build a copy of that into the module. */
 
 #include <kunit/visibility.h>
 #include "kp_test.h"

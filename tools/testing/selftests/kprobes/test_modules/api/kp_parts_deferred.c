@@ -15,7 +15,10 @@ static DEFINE_MUTEX(kp_deferred_mutex);
 
 static struct {
 	struct completion done;
-	/* freed, and freed since the worker has last rescheduled; the most of the latter */
+	/*
+	 * nr: objects freed; run: freed since the worker has last rescheduled; most: the highest
+	 * run
+	 */
 	unsigned int nr, run, most;
 	unsigned int out_of_order, locked;
 } kp;

@@ -27,7 +27,7 @@ static void kp_pools_resched(void)
 #include "../pool.c"
 #include "../pool_shared.c"
 
-/* The initcall of pool_shared.c is this module's. */
+/* pool_shared.c, as part of this module, makes its initcall the init function of the module. */
 static void __exit kp_pools_exit(void)
 {
 	unsigned int i;
@@ -41,7 +41,7 @@ static void __exit kp_pools_exit(void)
 	for (i = 0; i < NR_CLASSES; i++) {
 		if (!shared[i])
 			continue;
-		/* It is a part of pool_cpu. */
+		/* The cache is a part of pool_cpu, and must not be freed. */
 		shared[i]->cache = NULL;
 		kretprobe_pool_free(shared[i]);
 	}

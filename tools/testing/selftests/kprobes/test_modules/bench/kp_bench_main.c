@@ -444,7 +444,7 @@ struct kp_counts {
 	u64 ns;
 };
 
-/* For the CPU that the reader is pinned to */
+/* Create a counter for the CPU that the reader is pinned to. */
 static struct perf_event *kp_counter(u64 config)
 {
 	struct perf_event_attr attr = {
@@ -503,7 +503,7 @@ static int kp_counted(struct seq_file *m, const char *name, void (*fn)(void), en
 	err = kp_wait_jump(kp_first_insn(fn), false);
 	if (err)
 		return err;
-	/* The caches and predictors learn it first. */
+	/* Warm up the caches and the branch predictors. */
 	kp_calls(fn);
 	bare = kp_count(fn);
 	err = kp_register_reached(&rp, fn, way, form);

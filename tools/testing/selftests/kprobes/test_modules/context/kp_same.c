@@ -33,7 +33,7 @@ static struct {
 	long read;
 	/* The pre_handler sends the CPU to the next instruction. */
 	bool redirect;
-	/* The task works, and waits for the context that calls the function. */
+	/* How the task makes an interrupt, a softirq or an NMI call the function */
 	struct irq_work work;
 	struct tasklet_struct tasklet;
 	int cpu_of_nmi;
@@ -42,7 +42,10 @@ static struct {
 	int run;
 } kp;
 
-/* Where ftrace is on, the entry is ftrace's location. The nops are boosted, stepped, or jumped. */
+/*
+ * With ftrace, the entry is ftrace's location. Each nop is boosted or stepped, or a jump replaces
+ * several.
+ */
 static noinline __noclone long kp_same_target(long arg)
 {
 	asm volatile(".rept %c1; nop; .endr" : "+r" (arg) : "i" (KP_NOPS));
@@ -267,7 +270,10 @@ static void kp_same_in_handlers(struct kunit *test)
 	}
 }
 
-/* A handler's own hit is missed, its fault is its own, and what it queues is run. */
+/*
+ * In a handler: a hit is missed, a fault calls the fault_handler in the same context, and an
+ * irq_work that it queues is run.
+ */
 static void kp_same_busy(struct kunit *test)
 {
 	const struct kp_same_context *context = test->param_value;

@@ -56,7 +56,10 @@ static void kp_ft_expect_own(struct kunit *test, struct kprobe *kp, void *own, b
 {
 	u8 text[CALL_INSN_SIZE];
 
-	/* With a second user, ftrace has a trampoline for both. The base kernel has only that. */
+	/*
+	 * With a second user, the entry calls a trampoline of ftrace for both. The base kernel
+	 * has no other.
+	 */
 	if (kp_ft_crowd || !own)
 		return;
 	KUNIT_ASSERT_EQ(test, copy_from_kernel_nofault(text, kp->addr, sizeof(text)), 0);
@@ -163,7 +166,10 @@ void kp_ft_return_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ret->returns, 100);
 	KUNIT_EXPECT_EQ(test, ret->rp.nmissed, 0);
 
-	/* Ftrace's list is for where RCU watches. */
+	/*
+	 * Where RCU does not watch. Not with crowd=1: ftrace does not call its list of functions
+	 * there.
+	 */
 	kp_ft_register_return(test, idle);
 	for (i = 1; i <= 3 && !kp_ft_crowd; i++) {
 		local_irq_disable();

@@ -45,7 +45,7 @@ struct kp_run {
 	int post;
 };
 
-/* The case at hand */
+/* The current case */
 static struct {
 	const struct kp_fault_case *fault;
 	enum kp_mode mode;
@@ -93,7 +93,10 @@ static int __kprobes kp_faults_fault(struct kprobe *p, struct pt_regs *regs, int
 	return 0;
 }
 
-/* Record an oops and resume at the case's fix-up, before it is printed unless kp.oopses is set. */
+/*
+ * Record what a die notifier gets, and resume at the case's fix-up. Without kp.oopses, this is
+ * called before an oops is printed.
+ */
 static int __kprobes kp_faults_notify(struct notifier_block *nb, unsigned long val, void *data)
 {
 	struct die_args *args = data;

@@ -258,7 +258,7 @@ static void kp_paging_reshape(struct kunit *test)
 	kp_add_meanwhile(test, kp_meanwhile_join);
 	kp_at_end(test, kp_unregister_action, &kp.second->kp);
 	KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
-	/* It was not there when the hit began. */
+	/* The second probe was registered after the hit had begun. */
 	KUNIT_EXPECT_EQ(test, kp.second->pre, 0);
 
 	kp_clear_counts(kp.second);

@@ -196,7 +196,7 @@ static void kp_flags_want_jump(struct kunit *test, bool jump)
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(jump), 0);
 }
 
-/* After registration */
+/* After registration: if @jump, wait until the probe is optimised. */
 static void kp_flags_wait_jump(struct kunit *test, void *addr, bool jump)
 {
 	if (!jump)

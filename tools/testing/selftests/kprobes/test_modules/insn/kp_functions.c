@@ -314,8 +314,9 @@ static int kp_functions_register(const char *val, const struct kernel_param *par
 			return ret;
 		}
 		/*
-		 * From the last to the first: @before of an instruction has no hit without the
-		 * same CPU's hit of an earlier one, so later ones never count fewer.
+		 * Read the counts from the last instruction to the first. A hit of an instruction
+		 * is counted after that of the one before it. So if the former is in @before, the
+		 * latter is, too.
 		 */
 		for (i = function->nr - 1; i >= 0; i--) {
 			function->counter[i].before = kp_counted(&function->counter[i]);
@@ -339,7 +340,7 @@ static void kp_check_function(const struct kp_function *function)
 		hit += hits != 0;
 		kp_total.hits += hits;
 		kp_total.missed += counter->kp.nmissed;
-		/* Called if, and only if, there is one. */
+		/* The post_handler must be called if, and only if, the probe has one. */
 		if (hits && !counter->kp.post_handler != !atomic_long_read(&counter->posts))
 			kp_total.wrong_post++;
 		/* Only kp_functions_call_self() calls the module's own function. */

@@ -179,7 +179,7 @@ static int kp_sleepers_set(unsigned int wanted)
 		ret = kp_pool_end();
 	while (!ret && sleepers < wanted)
 		ret = kp_pool_add_sleeper();
-	/* Have the sleeping tasks use their stacks again. */
+	/* Wake the sleeping tasks, which sleep again at once: that changes their stacks. */
 	scoped_guard(preempt)
 		list_for_each_entry(s, &kp_sleepers, list)
 			wake_up_process(s->task);

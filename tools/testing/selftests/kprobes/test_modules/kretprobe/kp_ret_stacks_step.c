@@ -287,8 +287,9 @@ static void kp_rs_step_rounds(struct kunit *test, void *entry)
 		kp_rs_step_expect(test, rounds[round], reference);
 		KUNIT_EXPECT_EQ(test, kp_rs_step_returns, silent ? 0 : round);
 		/*
-		 * Return probes add steps. A further one need not: the first may have to
-		 * search, if its CPU's own instance is taken.
+		 * With return probes a call takes more steps than without. A further return probe
+		 * need not add any: the first may have taken more to find an instance, if the
+		 * CPU's cache was empty.
 		 */
 		KUNIT_EXPECT_GT(test, kp_step.steps, without);
 		if (!round)

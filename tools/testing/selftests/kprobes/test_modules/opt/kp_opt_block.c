@@ -141,7 +141,7 @@ static int kp_row_jumps(struct kunit *test, struct kp_opt_probe **probes, int nr
 	return jumps;
 }
 
-/* Of probes on all instructions only the last is optimised; of every third, all. */
+/* Probes on all instructions: only the last one is optimised. Probes on every third: all are. */
 static void kp_opt_row_full(struct kunit *test)
 {
 	struct kp_opt_probe *probes[KP_ROW_INSNS], *third[KP_ROW_INSNS];

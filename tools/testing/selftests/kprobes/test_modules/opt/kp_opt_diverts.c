@@ -99,7 +99,9 @@ static unsigned long kp_row_insn(const struct kp_opt_probe *probe, int insn)
 /* Redirect from after the first instruction to each other one. */
 static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 {
-	/* As kp_opt_sum_other(), to which the last hit redirects */
+	/*
+	 * Pass kp_opt_row() the arguments of kp_opt_sum_other(), to which the last hit redirects.
+	 */
 	long (*sum)(long, long) = (void *)kp_opt_row;
 	int insn;
 

@@ -294,7 +294,10 @@ static void kp_opt_busy_wait(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(probe->kp.addr));
 }
 
-/* Delay the task that requests a round, so that the worker begins the round first. */
+/*
+ * A return handler that delays the task which has requested a round: the worker begins the round
+ * meanwhile.
+ */
 static int kp_requested(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	mdelay(100);
