@@ -397,7 +397,7 @@ static void visit_once(struct visitor *visitor)
 	if (kind->disable && random & BIT(1) && visitor_can(visitor, kind->disable(visitor)))
 		visitor_wants(visitor, 0);
 	kind->detach(visitor);
-	/* Its owner may free it now. */
+	/* The owner of a detached probe may free it: poison it. */
 	memset(&visitor->as, TORTURE_POISON, sizeof(visitor->as));
 	visitor_wants(visitor, 0);
 	if (memchr_inv(&visitor->as, TORTURE_POISON, sizeof(visitor->as)))

@@ -236,7 +236,7 @@ static bool entries_looks_like_branch(const u8 *p)
 	switch (opcode) {
 	case CALL_INSN_OPCODE:
 	case JMP32_INSN_OPCODE:
-	case INT3_INSN_OPCODE:		/* other code's breakpoint, over one of these */
+	case INT3_INSN_OPCODE:		/* may be other code's, in place of one of these */
 		return true;
 	case 0x80 ... 0x8f:		/* jcc, perhaps with such an int3 */
 		if (before == 0x0f || before == INT3_INSN_OPCODE)

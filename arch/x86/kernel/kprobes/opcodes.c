@@ -278,8 +278,8 @@ static const char map_0f01[64 + 1] = {
 };
 
 /*
- * The x87 opcodes d8 to df: defined middle fields (memory), defined ModRM bytes from c0 on
- * (reg)
+ * Bit masks of what the x87 opcodes d8 to df define. @memory: the middle fields of the ModRM byte
+ * with an operand in memory. @reg: the ModRM bytes from c0 on
  */
 static const struct {
 	u8 memory;

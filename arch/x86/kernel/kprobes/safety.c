@@ -90,7 +90,7 @@ static bool safety_is_in_jtpr(const struct kprobe_jump *jump, unsigned long addr
 	return addr - jump->addr - 1 < KPROBE_JUMP_SIZE - 1;
 }
 
-/* Short branches from this address on do not reach the JTPR. */
+/* Return: the lowest address above the JTPR from which no short branch reaches it. */
 static unsigned long safety_short_branch_end(const struct kprobe_jump *jump)
 {
 	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;

@@ -731,8 +731,9 @@ SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_TRAMPOLINE_RETURN
 
 	/*
-	 * KPROBE_TRAMPOLINE_ODD without its test. The return of this trampoline counts, and may
-	 * change flags; kprobe_trampoline_popf counts its own.
+	 * Count the call, as KPROBE_TRAMPOLINE_ODD does. The return thunk of this trampoline's
+	 * RET counts the return, and may change flags, which are undefined at an entry.
+	 * kprobe_trampoline_popf counts its return itself.
 	 */
 	UNWIND_HINT_REGS
 .Lftrace_odd:

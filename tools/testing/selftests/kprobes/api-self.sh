@@ -166,7 +166,8 @@ traced_by() {
 		churn
 		put $KPROBES/enabled 0
 		put $KPROBES/enabled 1
-		# The entries in the trace may have been overwritten.
+		# Do not look at the trace, whose entries may be overwritten: check that ftrace
+		# still traces this.
 		must grep -q '^register_kprobe ' $TRACEFS/enabled_functions
 	done
 	put $TRACEFS/current_tracer nop

@@ -75,7 +75,8 @@ others_too() {
 	event_off kp/leave
 }
 
-# open_errno FAIL: prints the errno of a process that opens a file with FAIL in its make-it-fail
+# open_errno FAIL: a process writes FAIL to its /proc/self/make-it-fail, then opens a file. Prints
+# the errno of that.
 open_errno() {
 	perl -e 'open(my $fail, ">", "/proc/self/make-it-fail") or die "make-it-fail: $!";
 		syswrite($fail, $ARGV[0]);

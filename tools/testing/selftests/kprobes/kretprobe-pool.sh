@@ -129,7 +129,7 @@ bound_is_kept() {
 	total=$(pool instances)
 	ktap_print_msg "bound $bound KiB: $(all_kib) KiB, $total instances, $followed calls"
 	no_call_lost "$followed" && equal taken "$(pool taken)" "$followed" || return 1
-	# At most the bound, and one more chunk would exceed it
+	# The pools keep the bound, and one more chunk would exceed it.
 	at_most "KiB" "$(all_kib)" $bound
 	at_least "KiB" "$(all_kib)" $((bound - 31))
 	# A CPU may keep one instance to itself.
@@ -201,7 +201,7 @@ bad_bounds() {
 		put_refused $BOUND "$bad"
 	done
 	equal "bound" "$(cat $BOUND)" "$before" || return 1
-	# The number of bytes overflows: the pools have no bound then.
+	# A bound whose number of bytes overflows means no bound.
 	case $(uname -m) in
 	i?86 | arm*) no_bound=4194304 ;;
 	*) no_bound=18014398509481984 ;;
@@ -259,7 +259,7 @@ many_dead_inside() {
 	set_to more 300 && set_to sleepers 40 && set_to more 0 || return 1
 	equal "pools freed while calls are in flight" "$(ctl_get 1 hits)" 0 || return 1
 	set_to sleepers 0 && is wrong 0 && becomes 300 ctl_get 1 hits || return 1
-	# Without a call, the pool is freed at once.
+	# Without calls in flight, pools are freed at once.
 	set_to more 300 && set_to more 0 && becomes 600 ctl_get 1 hits && ctl del 1
 	set_to maxactive 0
 }

@@ -402,7 +402,8 @@ interrupt_turns()
 {
 	local pause
 
-	# The other end of the pipe stays open, and has nothing to read.
+	# A pipe that is never written to: read -t waits on it, which is a sleep without a
+	# process.
 	exec 4<> <(:)
 	while printf 'stop\ncont\n'; do
 		printf -v pause '0.00%04d' $((RANDOM % 4000))

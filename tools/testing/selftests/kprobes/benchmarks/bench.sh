@@ -101,7 +101,7 @@ kprobes=/sys/kernel/debug/kprobes
 # The offset after ftrace's bytes at an entry
 inside=+9
 [ "\$(uname -m)" = x86_64 ] || inside=+5
-# spent NAME COMMAND...: prints the cost of the command for each of the probes
+# spent NAME COMMAND...: prints the cost of the command, divided by the number of probes
 spent()
 {
 	name=\$1

@@ -272,7 +272,7 @@ void fuzz_cpu_init(void)
 		fail_with("fork");
 	trace(PTRACE_SETOPTIONS, NULL, (void *)PTRACE_O_EXITKILL);
 	trace(PTRACE_GETREGS, NULL, &template);
-	/* There is no system call for the kernel to restart. */
+	/* Not in a system call, so the kernel has none to restart. */
 #ifdef __x86_64__
 	template.orig_rax = -1;
 	(void)fs;

@@ -252,7 +252,10 @@ static void place_operand(struct fuzz_random *r)
 			now.in.reg[base] = (u32)now.in.reg[base] / (1 + (1UL << scale));
 		return;
 	}
-	/* Not all CPUs return to user space with a stack pointer that is not canonical. */
+	/*
+	 * The base, sp, will be set to the rest of the address: with a large index it may not be
+	 * canonical, and not all CPUs return to user space with such a stack pointer.
+	 */
 	if (base == FUZZ_SP && index >= 0)
 		now.in.reg[index] = fuzz_below(r, 64);
 	add = index >= 0 ? now.in.reg[index] << scale : 0;
@@ -536,8 +539,9 @@ static bool has_oracle(void)
 	if (is_legacy(1, 0xfa) || is_legacy(1, 0xfb))
 		return false;
 	/*
-	 * The CPU raises #GP at a branch to a non-canonical address; the emulation takes it. The
-	 * kernel has no such branches. A page fault is one of the operand or of the stack.
+	 * For a branch to a non-canonical address, the CPU raises #GP, and an emulation does not.
+	 * The kernel has no such branches. A page fault comes from the operand or the stack, so
+	 * the emulation must leave it to the copy.
 	 */
 	if (now.op == FUZZ_OP_INDIRECT || now.op == FUZZ_OP_RETURN)
 		return now.bare.page_fault;

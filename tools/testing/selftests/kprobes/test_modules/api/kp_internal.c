@@ -516,7 +516,9 @@ static enum x86_slot_form kp_slot_form(void)
 
 static void kp_internal_slot_form(struct kunit *test)
 {
-	/* Offset of the test: with post_handlers, the lea before it is emulated. */
+	/*
+	 * Offset of the test instruction. The lea before it would be emulated with post_handlers.
+	 */
 	unsigned int offset = 3;
 	enum x86_slot_form form;
 	void *insn;

@@ -53,7 +53,7 @@ static int kp_victim_thread(void *unused)
 	return 0;
 }
 
-/* All calls are on this CPU. */
+/* Return: the CPU that makes all calls. */
 static unsigned int kp_cpu(void)
 {
 	return cpumask_last(cpu_online_mask);

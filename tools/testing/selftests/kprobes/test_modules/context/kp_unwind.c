@@ -54,7 +54,10 @@ static struct kprobe kp_syscall = {
 	.pre_handler = kp_unwind_pre,
 };
 
-/* Stale addresses: many probes, whose slots need several pages */
+/*
+ * For stale addresses: the probes that are registered are so many that their slots need several
+ * pages.
+ */
 
 #define KP_UNWIND_NOPS	512
 #define KP_UNWIND_NOP	4

@@ -129,7 +129,7 @@ static bool kp_falls_through(const u8 *insn)
 	}
 	return true;
 #elif defined(CONFIG_ARM64)
-	/* nop and other hints; then branches, exceptions, system instructions */
+	/* Hints such as nop do. Branches, exceptions and system instructions may not. */
 	if (insn[3] == 0xd5 && insn[2] == 0x03 && insn[1] >> 4 == 2 && (insn[0] & 0x1f) == 0x1f)
 		return true;
 	return (insn[3] >> 2 & 7) != 5;

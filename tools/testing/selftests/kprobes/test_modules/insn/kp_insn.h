@@ -84,7 +84,9 @@
 /* All flags but RF, which the CPU sets at its own discretion */
 #define KP_COMPARED	(~X86_EFLAGS_RF)
 
-/* Offsets from the table's text; @name, from its names; @has_post, from the padding's end */
+/*
+ * Offsets from the table's text, @name from its names. @has_post: bytes of code after the padding
+ */
 struct kp_insn_case {
 	u32 start;
 	u32 probed;

@@ -70,7 +70,7 @@ static struct kretprobe kp_guest = {
 	.data_size = sizeof(struct kp_guest_data),
 };
 
-/* Wait until RCU callbacks have freed what they free. */
+/* Wait for all pending RCU callbacks: they free the instances of tasks that have ended. */
 static int kp_guest_barrier(const char *value, const struct kernel_param *param)
 {
 	rcu_barrier();

@@ -21,7 +21,7 @@ static struct {
 	struct task_struct *task;	/* the task that is stepped, or NULL */
 	bool inside;			/* between entry and return */
 	unsigned long top;		/* stack pointer at a redirected hit, or 0 */
-	unsigned long sp;		/* set by a handler, to wait for; or 0 */
+	unsigned long sp;		/* set by a handler; 0 when the CPU has it */
 	const struct kp_trace *reference;	/* NULL while the reference is being made */
 	unsigned int callers;
 	void *entry;			/* the function's entry */
@@ -320,9 +320,12 @@ static const struct kp_rs_redirect {
 	{ "a word more", kp_rs_drop_1, 1, 0, true },
 	{ "2 words more", kp_rs_drop_2, 2, 0, true },
 	{ "5 words more", kp_rs_drop_5, 5, 0, true },
-	/* Fills the gap. */
+	/* 6 words fill the gap between the stack and the trampoline's registers. */
 	{ "6 words more", kp_rs_drop_6, 6, 0, true },
-	/* In the trampoline's registers, and below: the handler cannot set these words. */
+	/*
+	 * More words reach into the trampoline's registers and below: the handler cannot set
+	 * these.
+	 */
 	{ "7 words more", kp_rs_drop_7, 7, 0, true },
 	{ "16 words more", kp_rs_drop_16, 16, 0, true },
 	{ "28 words more", kp_rs_drop_28, 28, 0, true },

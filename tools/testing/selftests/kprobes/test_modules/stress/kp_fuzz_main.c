@@ -251,7 +251,10 @@ static bool kp_names_mmx(const struct kp_target *t)
 		return false;
 	if (t->insn.opcode.nbytes == 3)
 		return plain && (op[1] == 0x38 ? op[2] <= 0x1e : op[2] == 0x0f);
-	/* With mandatory prefixes: cvtpi2pd, cvttpd2pi, cvtpd2pi, movq2dq, movdq2q */
+	/*
+	 * These use MMX registers with mandatory prefixes, too: cvtpi2pd, cvttpd2pi, cvtpd2pi,
+	 * movq2dq, movdq2q
+	 */
 	return op[1] == 0x2a || op[1] == 0x2c || op[1] == 0x2d || op[1] == 0xd6 ||
 	       (plain && op[1] >= 0x60 && op[1] != 0xc2 && op[1] != 0xc6);
 }
