@@ -109,7 +109,7 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	struct probepoint *pp;
 
 	/*
-	 * Before the post_handler is replaced: pairs with smp_load_acquire() in
+	 * Replace the pre_handler before the post_handler. Pairs with smp_load_acquire() in
 	 * kprobe_save_handlers(), and with smp_store_release() in kprobe_restore_handlers().
 	 */
 	if (xchg(&p->pre_handler, kprobe_ended_pre) == kprobe_ended_pre)

@@ -84,7 +84,7 @@ static void __kprobes kretprobe_queue_free_limited(struct irq_work *work)
 	queue_work(system_unbound_wq, &free_limited_work);
 }
 
-/* A return queues it instead of the work, since it may be in any context. */
+/* A return may be in any context, so it queues this irq_work, which queues the work. */
 static struct irq_work free_limited_irq_work = IRQ_WORK_INIT_HARD(kretprobe_queue_free_limited);
 
 static __always_inline unsigned long kretprobe_trampoline_addr(void)

@@ -120,7 +120,7 @@ static struct kp_site kp_sites[] = {
 	{ "__kmalloc_large_node_noprof", 1, 0, true },
 	{ "__kvmalloc_node_noprof", 1 + KP_BUCKET, 0, true },
 	{ "kmem_cache_alloc_noprof", 1, 0, true },
-	/* Nodes of an xarray, several for one entry */
+	/* Not accounted: the nodes of an xarray, which allocates several for one entry */
 	{ "kmem_cache_alloc_lru_noprof", 2 },
 	{ "kmem_cache_alloc_node_noprof", 1, 0, true },
 	{ "__vmalloc_node_range_noprof", 4, 0, true, true },
