@@ -216,7 +216,10 @@ static void probepoint_release(struct kprobe_deferred *deferred)
 	if (!pp->removed)
 		arch_remove_probepoint(pp);
 	pp->removed = true;
-	/* Its detour buffers were deferred before, so they are free already. */
+	/*
+	 * Its detour buffers were queued before its slot, so they have been
+	 * freed.
+	 */
 	if (pp->dead && !WARN_ON_ONCE(pp->nr_slots))
 		kfree_rcu(pp, rcu);
 }

@@ -87,8 +87,8 @@ static void __kprobes probe_set_multi_post(struct kprobe *kp, struct pt_regs *re
 #ifdef __ARCH_WANT_PROBEPOINT
 
 /*
- * These architectures read the set themselves. Only the pre_handler of pp->kp
- * is a dispatcher.
+ * Architectures with probepoints read the set themselves. Only the pre_handler
+ * of pp->kp is a dispatcher.
  */
 #define probe_set_dispatch_pre	probe_set_multi_pre
 

@@ -2,7 +2,7 @@
 #ifndef KP_JUMPS_H
 #define KP_JUMPS_H
 
-/* For one file of a module that waits for jumps: its parameters */
+/* Parameters of a module that waits until its probes are jumps. One file of it includes this. */
 
 #include "kp_test.h"
 

@@ -242,7 +242,7 @@ static bool kp_remove_try(struct kunit *test, const struct kp_removal *removal)
 	return true;
 }
 
-/* Up to three times, as the handler may time out */
+/* Try it up to three times: on a slow machine, the handler may give up waiting. */
 static void kp_remove_twice(struct kunit *test)
 {
 	const struct kp_removal *removal = test->param_value;

@@ -63,7 +63,7 @@ unloaded_meanwhile() {
 	for round in 1 2 3; do
 		load kp_ret_guest maxactive=$((round % 2 * 50)) && put_to_sleep $many || return 1
 		guest_is entries $many && unload kp_ret_guest || return 1
-		# Another module may be loaded where its text was.
+		# kp_ctl may be loaded where the text of the unloaded module was.
 		load kp_ctl && wake || return 1
 		unload kp_ctl
 	done

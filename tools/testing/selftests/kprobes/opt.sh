@@ -118,7 +118,7 @@ all_switched() {
 	on=$(jumps 0 1 2 3 4 5 6)
 	put $KPROBES/enabled 0
 	grep -c -E ' (cc|e9)[0-9a-f]{8}$' $DEBUGFS/kp_ctl/probes >"$TMP/left" || :
-	# None of the functions begins with such a byte.
+	# None of the functions itself begins with the opcode of an int3 or a jump.
 	equal "patched probes" "$(cat "$TMP/left")" 0
 	before=$(ctl_get 0 hits)
 	call_target 10

@@ -23,7 +23,7 @@
 
 #define PAGE		4096UL
 #define MARK		0x12345678UL
-/* The first entry of the local table, for user space */
+/* Selector of the first entry of the LDT, with user privilege */
 #define SELECTOR	((0 << 3) | 4 | 3)
 
 static unsigned long address;
