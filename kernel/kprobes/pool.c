@@ -463,7 +463,7 @@ bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
 }
 
 /**
- * kretprobe_pool_drain() - count down the pool by its free instances
+ * kretprobe_pool_drain() - subtract the free instances from the pool's count
  * @pool: a pool of fixed size; no instance is taken any more, or given back
  *
  * Return: true if no instance is left. The pool may be freed a grace period later.

@@ -238,7 +238,7 @@ static bool entries_looks_like_branch(const u8 *p)
 	case JMP32_INSN_OPCODE:
 	case INT3_INSN_OPCODE:		/* may be other code's, in place of one of these */
 		return true;
-	case 0x80 ... 0x8f:		/* jcc, perhaps with such an int3 */
+	case 0x80 ... 0x8f:		/* jcc, perhaps with an int3 in place of the 0f */
 		if (before == 0x0f || before == INT3_INSN_OPCODE)
 			return true;
 		break;

@@ -359,7 +359,7 @@ static enum x86_op x86_op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
 	case 0x00c7:		/* xbegin */
 		return modrm == 0xf8 ? X86_OP_RELATIVE : X86_OP_NONE;
 	case 0x0f01:
-		/* With these prefixes: erets, eretu, setssbsy, user interrupts and more */
+		/* With prefix f3 or f2: erets, eretu, setssbsy, user interrupts and more */
 		return prefix & 0xc ? X86_OP_REFUSE :
 				      x86_op_of_letter(map_0f01[modrm & 0x3f], insn);
 	case 0x0fae:

@@ -46,7 +46,7 @@ frees_init() {
 	! is_powerpc
 }
 
-# kp_tgt_plain is the first function in the text on x86.
+# On x86, kp_tgt_plain is at the start of the module's text. A probe there becomes [GONE], too.
 more_probes() {
 	ctl add 2 kp_tgt_function disabled
 	ctl add 5 kp_tgt_plain

@@ -159,7 +159,7 @@ nothing_stays() {
 	addresses "kp_cl_outer$INSIDE" kp_cl_inner
 	echo 10 >>"$TMP/list"
 	refused 'Invalid argument'
-	# a notrace function: where perf refuses events; and its entry, which fprobe refuses
+	# inside a notrace function, if perf refuses events there; then at its entry, as fprobe does
 	if [ "$(explained kp_cl_failable_plain+4 && answer event)" = no ]; then
 		addresses "kp_cl_outer$INSIDE" kp_cl_failable_plain+4 kp_cl_inner
 		refused 'Invalid argument'

@@ -108,7 +108,7 @@ PAGE_FAULT W(mov -16(%BX), %BX), pre=W(mov $-2048, %BX)
 PAGE_FAULT W(bt %CX, (%BX)), pre=W(mov $-2048, %BX; and $63, %ecx)
 PAGE_FAULT W(SIZED(lods)), pre=W(mov $-2048, %SI)
 PAGE_FAULT "rep stosb", pre=W(cld; BAD(DI); mov $64, %ecx)
-/* After 16 bytes, the copy reaches the unmapped page. */
+/* The string instruction reaches the unmapped page after 16 bytes. */
 PAGE_FAULT "rep movsb", pre=W(cld; mov MEM_EDGE, %SI; mov $64, %ecx)
 PAGE_FAULT W(rep SIZED(movs)), pre=W(cld; mov MEM_EDGE, %SI; mov $9, %ecx)
 /* Emulated if possible */

@@ -31,8 +31,8 @@ static void *kp_load_addr(void)
 }
 
 /*
- * A handler hits an instruction whose copy faults. Kprobes find its owner by xa_load(), in the
- * context of the handler, where a probe on xa_load() must not be hit.
+ * A handler hits an instruction whose copy faults. Kprobes looks up the owner of the slot by
+ * xa_load(), in the context of the handler, where a probe on xa_load() must not be hit.
  */
 
 static long __kprobes kp_fault_in_handler(void)

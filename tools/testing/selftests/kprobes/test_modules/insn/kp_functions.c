@@ -97,8 +97,8 @@ static void __kprobes kp_functions_post(struct kprobe *kp, struct pt_regs *regs,
 }
 
 /*
- * Return the distance to the next offset where an instruction may begin. On s390, where the
- * errno does not tell, its first two bits have its length.
+ * Return the distance to the next offset where an instruction may begin. On s390 the first two
+ * bits of an instruction give its length: the errno does not tell.
  */
 static unsigned int kp_next_boundary(const u8 *text)
 {
