@@ -751,7 +751,7 @@ bool is_kretprobe(const struct kprobe *p)
 }
 
 /**
- * kretprobe_is_bare() - does a return probe need only an instance?
+ * kretprobe_is_bare() - does a hit of a return probe only take an instance?
  * @p: a registered probe
  *
  * Return: true if @p belongs to a return probe with a shared pool and no data, registered without

@@ -108,10 +108,10 @@ bool is_kretprobe(const struct kprobe *p)
 }
 
 /**
- * kretprobe_is_bare() - does a return probe need only an instance?
+ * kretprobe_is_bare() - does a hit of a return probe only take an instance?
  * @p: the probe
  *
- * Return: false: only rethook follows calls.
+ * Return: false: a hit lets rethook follow the call.
  */
 bool kretprobe_is_bare(const struct kprobe *p)
 {

@@ -92,7 +92,8 @@ detach() {
 	esac
 }
 
-# Prints the calls seen since the buffer was cleared; the calling threads are asleep now.
+# seen CLIENT: prints the number of calls that it has seen since the buffer was cleared. The
+# calling threads are asleep now.
 seen() {
 	case $1 in
 	kretprobe) grep -c -E "kretprobe: .* arg=$TAG\$" "$(instance "$1")/trace" ;;

@@ -6,7 +6,7 @@
 #include "kp_parts.h"
 #include "../internal.h"
 
-/* What follows a structure in memory: a look-up beyond its end finds it. */
+/* The bytes after each structure. To read an owner beyond the array's end would return them. */
 #define KP_SLOTS_BEYOND	0x5a
 
 static void *kp_slots_zalloc(size_t size, gfp_t gfp)
