@@ -2,7 +2,7 @@
 #ifndef KP_CASES_BATCH_H
 #define KP_CASES_BATCH_H
 
-/* For one file of a module: cases for batches of any kind of probe, see kp_kind.h */
+/* Included by one file of a module: cases for batches of any kind of probe, see kp_kind.h */
 
 #define KP_BATCH	4
 

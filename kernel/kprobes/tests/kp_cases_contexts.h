@@ -2,7 +2,7 @@
 #ifndef KP_CASES_CONTEXTS_H
 #define KP_CASES_CONTEXTS_H
 
-/* For one file of a module: calls in every context, interrupted handlers, see kp_kind.h */
+/* Included by one file of a module: calls in every context, interrupted handlers, see kp_kind.h */
 
 /* @target, @other: functions to probe; @where: which handler calls the probe's hook */
 static const struct kp_context {

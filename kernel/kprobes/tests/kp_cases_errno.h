@@ -2,7 +2,7 @@
 #ifndef KP_CASES_ERRNO_H
 #define KP_CASES_ERRNO_H
 
-/* For one file of a module: what any kind of probe must refuse, see kp_kind.h */
+/* Included by one file of a module: what any kind of probe must refuse, see kp_kind.h */
 
 #include "kp_module.h"
 

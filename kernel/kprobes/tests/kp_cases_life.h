@@ -2,7 +2,7 @@
 #ifndef KP_CASES_LIFE_H
 #define KP_CASES_LIFE_H
 
-/* For one file of a module: probes enabled, disabled, registered again, see kp_kind.h */
+/* Included by one file of a module: probes enabled, disabled, registered again, see kp_kind.h */
 
 #include "kp_module.h"
 

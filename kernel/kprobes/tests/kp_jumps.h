@@ -2,7 +2,7 @@
 #ifndef KP_JUMPS_H
 #define KP_JUMPS_H
 
-/* Parameters of a module that waits until its probes are jumps. One file of it includes this. */
+/* Included by one file of a module that waits until its probes are jumps: its parameters */
 
 #include "kp_test.h"
 

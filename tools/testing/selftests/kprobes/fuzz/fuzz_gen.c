@@ -20,7 +20,7 @@ static const u8 fuzz_emulated[] = {
 
 static unsigned int fuzz_put_prefixes(struct fuzz_random *r, u8 *p)
 {
-	/* Mostly few, sometimes more than the decoder can record */
+	/* Mostly few prefixes, sometimes more than the decoder can record */
 	static const u8 most[] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 6 };
 	unsigned int i, nr = most[fuzz_below(r, sizeof(most))];
 

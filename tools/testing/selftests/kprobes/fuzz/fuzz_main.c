@@ -786,7 +786,7 @@ static void objdump_line(char *line)
 	i = at / SPACE;
 	if (*p != ':' || p[1] != '\t' || at % SPACE || i >= batch_nr || !batch[i].len)
 		return;
-	/* The bytes, with a blank after each, and more blanks up to a column */
+	/* objdump prints a blank after each byte, and blanks up to the column of the text. */
 	for (p += 2; p[0] && p[1] && p[0] != ' ' && p[0] != '\n'; p += 3)
 		len++;
 	text = strchr(p, '\t');

@@ -3,9 +3,9 @@
 #define KP_USER_PAGES_H
 
 /*
- * For one file of a module: user memory that is mapped from a file of its own, which handles the
- * page faults. During a fault the task sleeps, and a thread calls kp_mem.meanwhile(). The fault
- * handler could not call it, since it holds locks.
+ * Included by one file of a module: user memory that is mapped from a file of its own, which
+ * handles the page faults. During a fault the task sleeps, and a thread calls kp_mem.meanwhile().
+ * The fault handler could not call it, since it holds locks.
  */
 
 #include <linux/anon_inodes.h>

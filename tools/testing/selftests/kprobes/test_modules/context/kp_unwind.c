@@ -55,8 +55,8 @@ static struct kprobe kp_syscall = {
 };
 
 /*
- * For stale addresses: the probes that are registered are so many that their slots need several
- * pages.
+ * Cases in which an unwinder finds addresses of slots that were freed. The probes are so many
+ * that their slots need several pages.
  */
 
 #define KP_UNWIND_NOPS	512

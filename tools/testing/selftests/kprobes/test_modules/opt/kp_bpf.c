@@ -12,7 +12,7 @@
 #define KP_INTERPRETER	"___bpf_prog_run"
 
 /*
- * Each pass probes one of KP_PASSES instructions. That many instructions are never shorter than a
+ * Each pass probes every KP_PASSES-th instruction. That many instructions are never shorter than a
  * jump, so no probe is in the DCR of another.
  */
 #define KP_PASSES	5
@@ -219,7 +219,7 @@ static int kp_find_insns(struct kunit *test, unsigned long **insns)
 	return nr;
 }
 
-/* Probe one of KP_PASSES instructions, and run @prog. Return: the number of optimised probes. */
+/* Probe every KP_PASSES-th instruction, and run @prog. Return: the number of optimised probes. */
 static int kp_probe_pass(struct kunit *test, const unsigned long *insns, int nr, int pass,
 			 const struct bpf_prog *prog, u32 wanted)
 {
