@@ -349,7 +349,9 @@ static int slot_prepare(struct probepoint *pp)
 /* Decode the instruction of @pp; refuse a lock prefix that is patched. Return: 0, or an errno. */
 static int slot_check_insn(struct probepoint *pp, struct kprobe_explanation *e)
 {
-	/* alternatives_text_reserved() takes the first byte after the range. */
+	/*
+	 * The second argument of alternatives_text_reserved() is the first byte after the range.
+	 */
 	scoped_guard(mutex, &text_mutex)
 		if (alternatives_text_reserved(pp->addr, pp->addr + 1))
 			return probepoint_refuse(pp, KPROBE_WHY_LOCK_PREFIX);

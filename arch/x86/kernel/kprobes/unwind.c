@@ -180,7 +180,7 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 
 	ip = x86_kprobe_text_ip(addr);
 #ifdef CONFIG_UNWINDER_ORC
-	/* No call precedes it: look up @ip itself, not @ip - 1. */
+	/* @ip is no return address, so no call is before it: look up @ip, not @ip - 1. */
 	if (ip != addr)
 		state->signal = true;
 #endif
