@@ -22,7 +22,7 @@ enum kp_op {
 	KP_OPTIMIZE,	/* register, wait for all jumps; the optimiser's allocations fail */
 	KP_JOIN,	/* register a second probe with a post_handler at an address */
 	KP_LEAVE,	/* unregister that second probe */
-	KP_ENABLE,	/* enable disabled probes, all at once; of several, the second is enabled already */
+	KP_ENABLE,	/* enable disabled probes at once; of several, the second is enabled */
 	KP_REMOVE,	/* unregister probes, all at once */
 	KP_DISABLE,	/* disable probes, one by one */
 };
