@@ -8,7 +8,7 @@
  * the detour buffer. An int3 after a return or a jump is padding of the compiler, which is
  * never executed and may be in the DCR.
  *
- * The check decodes the function, and its neighbours as far as a short branch reaches.
+ * The check decodes the function, and its neighbours if there may be a short branch into a JTPR.
  * entries.c searches all text for longer branches.
  *
  * The targets of an indirect jump are not known. With CONFIG_X86_KERNEL_IBT each of them has an
@@ -359,12 +359,46 @@ static void safety_decode_symbol(struct jump_group *g, unsigned long start, unsi
 			safety_refuse(jump, KPROBE_WHY_JUMP_END);
 }
 
+/*
+ * May a short branch into a JTPR be in [@start, @end), which is outside of the
+ * function? Such a branch has its opcode and its displacement in adjacent
+ * bytes, wherever instructions begin. Few functions have such bytes next to
+ * them. For all others this saves decoding the neighbours, which has to begin
+ * at their start.
+ */
+static bool safety_may_branch_into(struct jump_group *g, unsigned long start, unsigned long end)
+{
+	unsigned long target, first = g->first->addr + 1;
+	unsigned long size = g->last->addr + KPROBE_JUMP_SIZE - first;
+	u8 buf[SHORT_BRANCH + KPROBE_JUMP_SIZE], *p = buf;
+
+	guard(preempt)();
+	if (end - start > sizeof(buf) || !x86_kprobe_read_original(start, buf, end - start))
+		return true;
+	for (; start + 1 < end; start++, p++) {
+		switch (*p) {
+		case 0x70 ... 0x7f:		/* jcc */
+		case 0xe0 ... 0xe3:		/* loop, jcxz */
+		case JMP8_INSN_OPCODE:
+		case INT3_INSN_OPCODE:		/* may be other code's, in place of one of these */
+			target = start + 2 + (s8)p[1];
+			if (target - first < size)
+				return true;
+		}
+	}
+	return false;
+}
+
 static void safety_decode_around(struct jump_group *g)
 {
 	unsigned long at, size, offset;
 
 	guard(mutex)(&text_mutex);
 	safety_decode_symbol(g, g->start, g->end);
+	at = min(g->first->addr - SHORT_BRANCH, g->start);
+	if (!safety_may_branch_into(g, at, g->start) &&
+	    !safety_may_branch_into(g, g->end, max(safety_short_branch_end(g->last), g->end)))
+		return;
 	for (at = g->start; !safety_all_refused(g) && at + SHORT_BRANCH > g->first->addr;
 	     at -= offset) {
 		if (!kallsyms_lookup_size_offset(--at, &size, &offset) ||

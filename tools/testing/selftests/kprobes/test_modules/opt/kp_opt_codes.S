@@ -284,13 +284,21 @@ PARTED part_last_byte, .part.1, jmp, bts $6, %eax
 PARTED part_jcc, .part.0, jnz
 
 /* A short branch from the function before or after, next to it or as far away as possible */
-.macro NEIGHBOUR name:req, skip=0
+#ifdef CONFIG_X86_64
+#define JUMP_IF_CX_ZERO	jrcxz
+#else
+#define JUMP_IF_CX_ZERO	jecxz
+#endif
+
+.macro NEIGHBOUR name:req, skip=0, jump=jmp
 	.text
 	.type	kp_opt_\name, @function
 kp_opt_\name:
 	add	$32, %eax
 	.skip	\skip, 0x90
-	jmp	.Linto_\name
+	xor	%ecx, %ecx
+	\jump	.Linto_\name
+	ud2
 FUNC_END kp_opt_\name
 .endm
 
@@ -306,7 +314,9 @@ NEAR from_before
 NEAR from_after
 NEIGHBOUR from_after
 NEAR from_far, bts $6, %eax
-NEIGHBOUR from_far, ".Linto_from_far + 126 - ."
+NEIGHBOUR from_far, ".Linto_from_far + 124 - ."
+NEIGHBOUR from_cx, 0, JUMP_IF_CX_ZERO
+NEAR from_cx
 
 /* @bytes of the branch are on one page, the rest on the next: the search reads page by page. */
 .macro ACROSS_PAGES name:req, bytes:req
