@@ -82,7 +82,7 @@ help:
 	@echo 'make bisect-sample  two steps of it'
 	@echo 'make clean    removes out/'
 	@echo
-	@echo 'VARIANT=      default, i386, plain, debug, server, btf, kcfi, kcsan; or'
+	@echo 'VARIANT=      default, i386, plain, debug, server, btf, bpf, kcfi, kcsan; or'
 	@echo '                stock-default, stock-i386, stock-server: the base kernel untouched;'
 	@echo '                arm64, riscv, s390, arm, powerpc, and stock-arm64 and so on:'
 	@echo '                emulated guests of other architectures'

@@ -38,7 +38,9 @@ need_packages gcc libc6-dev make bc bison flex libelf-dev perl kmod
 # an error.
 [ -z "$ADAPTIONS" ] || need_packages gawk
 # pahole makes BTF from the compiler's DWARF.
-[ "${variant#stock-}" != btf ] || need_packages dwarves
+case ${variant#stock-} in
+btf | bpf) need_packages dwarves ;;
+esac
 use_toolchain "$variant"
 mkdir -p "$build"
 

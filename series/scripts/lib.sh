@@ -427,7 +427,7 @@ find_fragments()
 	[ -z "$ADAPTIONS" ] || dir=$OUT/linux/$SELFTESTS
 	fragments=()
 	case $variant in
-	plain | debug | kcfi | kcsan) basis=(small x86) ;;
+	plain | debug | kcfi | kcsan | bpf) basis=(small x86) ;;
 	default | server | i386 | btf) basis=(small default) ;;
 	*) basis=(small foreign) ;;
 	esac
