@@ -12,8 +12,8 @@ ARCHES ?=
 MUTANTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all $(MORE_TESTS) test-fred test-archs test-clients test-outside torture fuzz attach-times \
-	mutants litmus bench shell deb tree kernel modules check patches bisect bisect-sample clean
+.PHONY: help demo test test-all $(MORE_TESTS) test-fred test-archs test-bpf test-clients test-outside torture fuzz \
+	attach-times mutants litmus bench shell deb tree kernel modules check patches bisect bisect-sample clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
@@ -27,6 +27,8 @@ help:
 	@echo 'make test-debug  all tests in the variant with KASAN, UBSAN, lockdep and RCU checks'
 	@echo 'make test-server  all tests in the variant that is measured'
 	@echo 'make test-btf  all orders of what replaces return addresses, with fexit, which needs BTF'
+	@echo 'make test-bpf  selftests/bpf of the kernel, as far as they use kprobes, on both kernels'
+	@echo '                TESTS="missed kprobe_multi*"   these only'
 	@echo 'make test-clients  tests of tracefs, perf and BPF as users of kprobes, on the'
 	@echo '                base kernel and on ours, compared test by test'
 	@echo '                VARIANT=i386           on 32-bit x86'
@@ -117,6 +119,10 @@ test-server:
 test-btf:
 	@APPEND="$$APPEND TOGETHER_ORDERS=all" TIMEOUT=$${TIMEOUT:-3000} \
 		series/scripts/test.sh btf clients-together clients-bpf-events
+
+test-bpf: export TESTS := $(TESTS)
+test-bpf:
+	@set -f && series/scripts/bpf-selftests.sh $$TESTS
 
 test-clients: COMPARED := server
 ifeq ($(origin VARIANT),command line)

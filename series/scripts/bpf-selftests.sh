@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Runs those of the kernel's own selftests of BPF that use kprobes, fprobes or trampolines
+# (tools/testing/selftests/bpf) on the base kernel and on ours, and compares the results. A test
+# that does not pass on the base kernel either is named, and is no failure.
+#
+#	series/scripts/bpf-selftests.sh [TEST...]
+#
+# TEST is a name or a pattern, as for `test_progs -a`. Both kernels run the same programs: clang-19
+# compiles them from the base kernel's sources. What they print is in out/log/bpf-selftests-VARIANT.log.
+
+set -euo pipefail
+# shellcheck source=series/scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ $# -gt 0 ] || set -- attach_probe bpf_cookie fentry_fexit fentry_test fexit_sleep fexit_test \
+	fill_link_info get_func_args_test get_func_ip_test 'kprobe_multi*' missed modify_return \
+	module_attach perf_link recursion test_overhead trampoline_count
+# Their sources. bpf_cookie.c calls functions of the last two files.
+files=({attach_probe,bpf_cookie,fentry_fexit,fentry_test,fexit_sleep,fexit_test,fill_link_info}.c
+	{get_func_args_test,get_func_ip_test,kprobe_multi_test,kprobe_multi_testmod_test,missed}.c
+	{modify_return,module_attach,perf_link,recursion,test_overhead,trampoline_count}.c
+	{test_lsm,uprobe_multi_test}.c)
+
+bpf=tools/testing/selftests/bpf
+dir=$OUT/bpf-selftests
+log=$OUT/log/bpf-selftests.log
+
+# copy_sources: copies what test_progs is built from, with the programs of the selected files only:
+# the Makefile builds all that it finds
+copy_sources()
+{
+	local programs
+
+	cd "$OUT/linux-stock"
+	mapfile -t programs < <(cd $bpf/prog_tests &&
+		grep -ohE '"(\./)?[a-z0-9_]+\.(skel\.h|lskel\.h|bpf\.o)"' "${files[@]}" |
+		sed -E 's,^"(\./)?([^.]*).*,\2.c,' | sort -u)
+	mkdir -p "$dir/src"
+	rsync -aR --exclude="/$bpf/prog_tests/*.c" --exclude="/$bpf/progs/*.c" \
+		tools/{arch/x86,build,include,lib,scripts} tools/bpf/{bpftool,resolve_btfids} \
+		tools/testing/selftests/lib.mk $bpf scripts/bpf_doc.py kernel/bpf/disasm.{c,h} \
+		"$dir/src"
+	rsync -a "${files[@]/#/$bpf/prog_tests/}" "$dir/src/$bpf/prog_tests/"
+	rsync -a "${programs[@]/#/$bpf/progs/}" "$dir/src/$bpf/progs/"
+	# The kernel has neither network namespaces, which these tests do not use, nor the block layer,
+	# of which one overrides a function.
+	sed -i 's,/proc/self/ns/net,/dev/null,; s,setns(env\.saved_netns_fd.*) ==,0 ==,' \
+		"$dir/src/$bpf/test_progs.c"
+	sed -i 's,"should_fail_bio","__x64_sys_sethostname",' \
+		"$dir/src/$bpf/prog_tests/kprobe_multi_test.c"
+	cd "$TOP"
+}
+
+# run_make ARGUMENT...
+run_make()
+{
+	make -j"$(nproc)" "$@" </dev/null >>"$log" 2>&1 || {
+		tail -n 20 "$log" >&2
+		die "building the selftests of BPF failed" "the whole log is ${log#"$TOP"/}"
+	}
+}
+
+# build_module VARIANT: builds bpf_testmod.ko. Its BTF refers to the kernel's types by number, which
+# make does not know.
+build_module()
+{
+	local module=$dir/$1/bpf_testmod
+
+	mkdir -p "$dir/$1"
+	rsync -a "$dir/src/$bpf/"{bpf_testmod,*.h} "$dir/$1"
+	[ "$module/bpf_testmod.ko" -nt "$OUT/build/$1/vmlinux" ] || rm -f "$module/bpf_testmod.ko"
+	run_make -C "$OUT/build/$1" M="$module" modules
+}
+
+# pack VARIANT TESTS: makes the script that the guest runs, with all that it needs in an archive at
+# its end
+pack()
+{
+	local stage=$dir/$1/root libraries
+
+	rm -rf "$stage"
+	mkdir -p "$stage/bpf"
+	cp "$dir/src/$bpf/"*.bpf.o "$dir/$1/bpf_testmod/bpf_testmod.ko" "$stage/bpf"
+	strip --strip-debug -o "$stage/bpf/test_progs" "$dir/src/$bpf/test_progs"
+	mapfile -t libraries < <(ldd "$dir/src/$bpf/test_progs" | grep -o '/[^ ]*')
+	cp -L --parents "${libraries[@]}" "$stage"
+	{
+		cat <<-EOF
+			#!/bin/sh
+			tail -n +5 "\$0" | tar -xzf - -C / && cd /bpf || exit 1
+			./test_progs -a '$2'
+			exit
+		EOF
+		tar -C "$stage" -czf - .
+	} >"$dir/$1/script"
+}
+
+# results VARIANT: prints `number<TAB>name<TAB>result` for each test and subtest, and for the
+# guest as a whole
+results()
+{
+	local file=$OUT/log/bpf-selftests-$1.log
+
+	tr -d '\r' <"$file" | sed -En 's,^#([0-9/]+) +([^ ]+):(OK|FAIL|SKIP).*,\1\t\2\t\3,p' |
+		LC_ALL=C sort -uV
+	if grep -q '^#[0-9]' "$file" && grep -q '^Summary: ' "$file" && ! grep -q '^vmtest: ' "$file"; then
+		printf '0\tall tests ended, and the kernel reported no trouble\tOK\n'
+	else
+		printf '0\tall tests ended, and the kernel reported no trouble\tFAIL\n'
+	fi
+}
+
+"$TOP/series/scripts/build.sh" stock-bpf
+"$TOP/series/scripts/build.sh" bpf
+need_packages clang-19 llvm-19 libelf-dev zlib1g-dev python3 rsync
+lock bpf-selftests
+: >"$log"
+say "building test_progs and bpf_testmod.ko"
+copy_sources
+run_make -C "$dir/src/$bpf" CLANG=clang-19 LLVM_STRIP=llvm-strip-19 feature-llvm=0 \
+	PCAP_CFLAGS='' PCAP_LIBS='' VMLINUX_BTF="$OUT/build/bpf/vmlinux" TRUNNER_EXTRA_FILES='' \
+	LINKED_SKELS='' LSKELS="fentry_test.c fexit_test.c fexit_sleep.c" LSKELS_EXTRA='' test_progs
+
+tests=$(IFS=, && echo "$*")
+for variant in stock-bpf bpf; do
+	build_module $variant
+	pack $variant "$tests"
+	say "running $tests on $variant"
+	TIMEOUT=${TIMEOUT:-900} "$TOP/series/scripts/guest.sh" $variant -n bpf-selftests-$variant \
+		-c "$dir/$variant/script" >"$OUT/log/bpf-selftests-$variant.log" 2>&1 || true
+done
+
+while IFS=$'\t' read -r name base ours; do
+	case $base/$ours in
+	*/OK) ok "$name" ;;
+	OK/* | SKIP/FAIL | -/FAIL) not_ok "$name: $ours, on the base kernel: $base" ;;
+	*) say "not counted: $name: $ours, on the base kernel: $base" ;;
+	esac
+done < <(awk -F'\t' '
+	{ key = $1 FS $2 }
+	!(key in name) { name[key] = $2; order[n++] = key; base[key] = ours[key] = "-" }
+	FNR == NR { base[key] = $3; next }
+	{ ours[key] = $3 }
+	END {
+		for (i = 0; i < n; i++)
+			print name[order[i]] FS base[order[i]] FS ours[order[i]]
+	}' <(results stock-bpf) <(results bpf))
+[ "$failed" -eq 0 ] || say "what they printed: out/log/bpf-selftests-{bpf,stock-bpf}.log"
+sum_up
