@@ -42,7 +42,7 @@
  * @buf: the memory of @text
  */
 struct explain_file {
-	struct mutex lock;
+	struct mutex lock;	/* guards the other members */
 	struct seq_buf text;
 	bool show_addresses;
 	struct place_list *list;

@@ -10,8 +10,8 @@
  *	bpf_probe -k [-n] [-r|-S] [-o] [-w] [-F FLAGS] FILE COMMAND
  *
  * The program is attached to a probe, or to an event of tracefs, as a program of perf; with -m by
- * kprobe.multi, with -x as fentry, which needs BTF; with -r to returns. With -w, MODULE:FUNCTION waits
- * until the module is loaded.
+ * kprobe.multi, with -x as fentry, which needs BTF; with -r to returns. With -w, MODULE:FUNCTION
+ * waits until the module is loaded.
  *
  * It counts the hits, and adds up the first arguments, or the results, as 32-bit numbers. With -i
  * it counts the hits for which bpf_get_func_ip() returns ADDRESS, with -c those for which
@@ -717,8 +717,8 @@ static __u64 split_offset(char *name)
 }
 
 /*
- * read_addresses - read the lines of a file. Return: the number of lines, or -1. @symbols: the lines
- * are symbols, and their strings' addresses are the result
+ * read_addresses - read the lines of a file. Return: the number of lines, or -1. @symbols: the
+ * lines are symbols, and the addresses of their strings are the result
  */
 static int read_addresses(const char *path, bool symbols, __u64 **addresses)
 {

@@ -355,9 +355,9 @@ static __nocfi void kp_opt_sites_of_kernel(struct kunit *test)
 	for (; at < end; at++) {
 		last = at + KPROBE_JUMP_SIZE - 1;
 		wanted = is_label(at, last) || (is_call && is_call(at, last));
-		KUNIT_EXPECT_EQ_MSG(test, wanted,
-				    kprobe_kernel_patches((unsigned long)at, (unsigned long)last + 1),
-				    "%pS", at);
+		KUNIT_EXPECT_EQ_MSG(test, kprobe_kernel_patches((unsigned long)at,
+								(unsigned long)last + 1),
+				    wanted, "%pS", at);
 		found += wanted;
 		cond_resched();
 	}
