@@ -231,8 +231,8 @@ check "returns and results" sees 1000 1499500 -r kp_cl_inner
 check "hits behind the entry" sees 300 44850 "kp_cl_inner$SECOND_INSN"
 check "several at one entry" together
 check "the function's address" function_known
-check "override" overrides
-check "override of a function that is not to fail is refused" override_refused
+check_if can_override "override" overrides
+check_if can_override "override of a function that is not to fail is refused" override_refused
 check "perf's records of what programs return" records
 check "runs that the kernel counts" statistics
 check "runs missed during another program's bpf()" missed

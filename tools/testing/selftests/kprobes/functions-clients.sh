@@ -28,6 +28,11 @@ on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline
 }
 
+# can_override: may BPF programs replace results, with CONFIG_BPF_KPROBE_OVERRIDE?
+can_override() {
+	[ -e /sys/kernel/debug/error_injection/list ]
+}
+
 # By architecture:
 # FIRST_ARG	the register with the first argument of a C function
 # SECOND_INSN	the offset of a function's second instruction, after endbr64 or ftrace's call

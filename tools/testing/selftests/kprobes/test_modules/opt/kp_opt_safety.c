@@ -347,19 +347,24 @@ static void kp_opt_beside_debugger(struct kunit *test)
 static __nocfi void kp_opt_sites_of_kernel(struct kunit *test)
 {
 	int (*is_call)(void *start, void *end) = kp_find_function("static_call_text_reserved");
-	int (*is_label)(void *start, void *end) = kp_function(test, "jump_label_text_reserved");
-	void *at = kp_symbol(test, "try_to_wake_up"), *end = at + 2000, *last;
-	unsigned int found = 0;
+	int (*is_label)(void *start, void *end) = kp_find_function("jump_label_text_reserved");
+	struct jump_entry *e = kp_find_symbol("__start___jump_table");
+	unsigned int found = 0, i;
+	unsigned long at, last;
 	bool wanted;
 
-	for (; at < end; at++) {
-		last = at + KPROBE_JUMP_SIZE - 1;
-		wanted = is_label(at, last) || (is_call && is_call(at, last));
-		KUNIT_EXPECT_EQ_MSG(test, kprobe_kernel_patches((unsigned long)at,
-								(unsigned long)last + 1),
-				    wanted, "%pS", at);
-		found += wanted;
-		cond_resched();
+	if (!IS_ENABLED(CONFIG_JUMP_LABEL) || !e || !is_label)
+		kunit_skip(test, "no jump labels");
+	for (i = 0; i < 60; i++, e++) {
+		for (at = jump_entry_code(e) - 8; at < jump_entry_code(e) + 8; at++) {
+			last = at + KPROBE_JUMP_SIZE - 1;
+			wanted = is_label((void *)at, (void *)last) ||
+				 (is_call && is_call((void *)at, (void *)last));
+			KUNIT_EXPECT_EQ_MSG(test, kprobe_kernel_patches(at, last + 1), wanted,
+					    "%pS", (void *)at);
+			found += wanted;
+			cond_resched();
+		}
 	}
 	KUNIT_EXPECT_GT(test, found, KPROBE_JUMP_SIZE);
 }
