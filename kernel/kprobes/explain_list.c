@@ -2,7 +2,7 @@
 /*
  * Kernel probes: the places that a location with wildcards in kprobes/explain stands for.
  *
- * The write looks up the functions. Their places are checked when they are read, some at a time. So
+ * The write looks up the functions. Their places are checked in batches, when they are read. So
  * a reader sees each place as it is then, and no other task waits until the list has been read. A
  * function whose text has been freed meanwhile is left out.
  */

@@ -426,15 +426,13 @@ static bool safety_is_static_call_trampoline(unsigned long addr)
 }
 
 /*
- * Is there a jump label or a static call in the DCR? For the kernel's text the functions of these
- * would read all their tables.
+ * Is there a jump label or a static call in the DCR, from byte @first to @last? For the kernel's
+ * text the functions of these would read all their tables.
  */
-static bool safety_has_sites(struct kprobe_jump *jump)
+static bool safety_has_sites(void *first, void *last)
 {
-	void *first = (void *)jump->addr, *last = first + jump->dcr_size - 1;
-
-	if (core_kernel_text(jump->addr))
-		return kprobe_kernel_patches(jump->addr, jump->addr + jump->dcr_size);
+	if (core_kernel_text((unsigned long)first))
+		return kprobe_kernel_patches((unsigned long)first, (unsigned long)last + 1);
 	return jump_label_text_reserved(first, last) || static_call_text_reserved(first, last);
 }
 
@@ -449,7 +447,7 @@ static void safety_check_reserved(struct kprobe_jump *jump)
 		/* alternatives_text_reserved() takes the first byte after the range. */
 		reserved = alternatives_text_reserved(first, last + 1);
 		preempt_disable();
-		reserved |= safety_has_sites(jump) || ftrace_text_reserved(first, last) ||
+		reserved |= safety_has_sites(first, last) || ftrace_text_reserved(first, last) ||
 			    safety_is_static_call_trampoline(jump->addr);
 		preempt_enable();
 	}

@@ -791,14 +791,16 @@ static int print_link(int link, const __u64 *addresses, bool symbols, const __u6
 	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
 		return fail("BPF_OBJ_GET_INFO_BY_FD");
 	printf("link %u missed %llu\n", info.count, (unsigned long long)info.missed);
-	for (i = 0; i < (int)info.count && symbols; i++)
-		printf("at %llu %llx\n", (unsigned long long)got[nr + i],
-		       (unsigned long long)got[i]);
-	for (i = 0; i < nr && !symbols; i++)
-		if (!is_given(addresses, cookies, nr, got[i], got[nr + i]))
-			break;
-	if (!symbols)
+	if (symbols) {
+		for (i = 0; i < (int)info.count; i++)
+			printf("at %llu %llx\n", (unsigned long long)got[nr + i],
+			       (unsigned long long)got[i]);
+	} else {
+		for (i = 0; i < nr; i++)
+			if (!is_given(addresses, cookies, nr, got[i], got[nr + i]))
+				break;
 		printf("info %s\n", i == nr ? "same" : "different");
+	}
 	free(got);
 	return 0;
 }

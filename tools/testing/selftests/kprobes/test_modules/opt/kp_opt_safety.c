@@ -342,10 +342,11 @@ static void kp_opt_beside_debugger(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_opt_run_code(kp_opt_debugged, 0), 0x12345678);
 }
 
-#if __has_include("linux/kprobe_reason.h")
 /* kprobes' own list of what the kernel patches in its text has what the kernel's tables have. */
 static __nocfi void kp_opt_sites_of_kernel(struct kunit *test)
 {
+	bool (*patches)(unsigned long start, unsigned long end) =
+		kp_own_function(kprobe_kernel_patches);
 	int (*is_call)(void *start, void *end) = kp_find_function("static_call_text_reserved");
 	int (*is_label)(void *start, void *end) = kp_find_function("jump_label_text_reserved");
 	struct jump_entry *e = kp_find_symbol("__start___jump_table");
@@ -353,30 +354,26 @@ static __nocfi void kp_opt_sites_of_kernel(struct kunit *test)
 	unsigned long at, last;
 	bool wanted;
 
-	if (!IS_ENABLED(CONFIG_JUMP_LABEL) || !e || !is_label)
-		kunit_skip(test, "no jump labels");
+	if (!patches || !IS_ENABLED(CONFIG_JUMP_LABEL) || !e || !is_label)
+		kunit_skip(test, "no jump labels, or no such list");
 	for (i = 0; i < 60; i++, e++) {
 		for (at = jump_entry_code(e) - 8; at < jump_entry_code(e) + 8; at++) {
-			last = at + KPROBE_JUMP_SIZE - 1;
+			last = at + JMP32_INSN_SIZE - 1;
 			wanted = is_label((void *)at, (void *)last) ||
 				 (is_call && is_call((void *)at, (void *)last));
-			KUNIT_EXPECT_EQ_MSG(test, kprobe_kernel_patches(at, last + 1), wanted,
-					    "%pS", (void *)at);
+			KUNIT_EXPECT_EQ_MSG(test, patches(at, last + 1), wanted, "%pS", (void *)at);
 			found += wanted;
 			cond_resched();
 		}
 	}
-	KUNIT_EXPECT_GT(test, found, KPROBE_JUMP_SIZE);
+	KUNIT_EXPECT_GT(test, found, JMP32_INSN_SIZE);
 }
-#endif
 
 static struct kunit_case kp_opt_safety_cases[] = {
 	KUNIT_CASE(kp_opt_safe),
 	KUNIT_CASE(kp_opt_safe_post),
 	KUNIT_CASE(kp_opt_patched_by_others),
-#if __has_include("linux/kprobe_reason.h")
 	KUNIT_CASE(kp_opt_sites_of_kernel),
-#endif
 	KUNIT_CASE(kp_opt_one_search),
 	KUNIT_CASE(kp_opt_hidden_address),
 	KUNIT_CASE(kp_opt_beside_debugger),
