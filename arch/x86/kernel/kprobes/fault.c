@@ -11,6 +11,7 @@
  * calls kprobe_fault_begin() once a probe was registered, if user space has not raised the
  * exception, and kprobe_fault_resume() if a copy has.
  */
+#include <kunit/visibility.h>
 #include <linux/preempt.h>
 #include <asm/ptrace.h>
 #include <asm/trapnr.h>
@@ -84,6 +85,7 @@ void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *re
 	if (!fault->where && kprobe_is_fault(trapnr) && probepoint_has_fault(pp))
 		fault->handled = probepoint_run_fault_handlers(pp, regs, trapnr);
 }
+EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_begin);
 
 /**
  * kprobe_fault_resume() - finish handling an exception that a copy has raised
@@ -129,6 +131,7 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	else if (!pp->arch.emulation.run || pp->arch.slot.form >= X86_SLOT_BOOST)
 		regs->ip = (unsigned long)READ_ONCE(pp->arch.slot.copy);
 }
+EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_resume);
 
 /**
  * kprobe_fault_handler() - do nothing

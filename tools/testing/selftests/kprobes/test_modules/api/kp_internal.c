@@ -11,6 +11,7 @@
 #include <asm/pgtable_types.h>
 #include <asm/segment.h>
 #include <asm/text-patching.h>
+#include <asm/trapnr.h>
 #include "kp_internal.h"
 #include "kp_opt.h"
 #include "kp_symbol.h"
@@ -537,6 +538,69 @@ static void kp_internal_slot_form(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_slot_form(), form);
 }
 
+static struct {
+	struct pt_regs regs;
+	int times;
+	int trap;
+} kp_fault;
+
+static int __kprobes kp_count_exception(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	kp_fault.times++;
+	kp_fault.trap = trapnr;
+	return 0;
+}
+
+static void kp_raise(struct kunit *test, unsigned long copy, int trapnr, unsigned long fixup)
+{
+	struct kprobe_fault fault = {};
+	unsigned long flags, shown;
+
+	kp_fault.regs = (struct pt_regs){ .ip = copy, .cs = __KERNEL_CS };
+	local_irq_save(flags);
+	kprobe_fault_begin(&fault, &kp_fault.regs, trapnr);
+	shown = kp_fault.regs.ip;
+	if (fixup)
+		kp_fault.regs.ip = fixup;
+	kprobe_fault_resume(&fault);
+	local_irq_restore(flags);
+	KUNIT_EXPECT_FALSE(test, fault.handled);
+	KUNIT_EXPECT_EQ(test, shown, (unsigned long)kp_probe.addr);
+}
+
+/*
+ * The test can raise neither a #VE, which a virtual machine of TDX gets, nor a machine check. Call
+ * what their handlers call.
+ */
+static void kp_internal_exception(struct kunit *test)
+{
+	unsigned long copy, fixup = (unsigned long)kp_internal_other;
+	struct kprobe *found;
+
+	kp_probe = (struct kprobe){ .addr = (void *)kp_internal_plain };
+	kp_probe.fault_handler = kp_count_exception;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_probe), 0);
+	kp_at_end(test, kp_unregister, &kp_probe);
+	if (kp_slot_form() != X86_SLOT_BOOST || opt)
+		kunit_skip(test, "a step and a jump have more state than these registers");
+	found = kp_find(kp_probe.addr);
+	copy = (unsigned long)container_of(found, struct probepoint, kp)->arch.slot.copy;
+
+	/* The instruction is restarted, in its copy. */
+	kp_raise(test, copy, X86_TRAP_VE, 0);
+	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, copy);
+	KUNIT_EXPECT_EQ(test, kp_fault.times, 1);
+	KUNIT_EXPECT_EQ(test, kp_fault.trap, X86_TRAP_VE);
+	/* An exception table has another address for it. */
+	kp_raise(test, copy, X86_TRAP_VE, fixup);
+	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, fixup);
+	KUNIT_EXPECT_EQ(test, kp_fault.times, 2);
+	/* A machine check is not the instruction's. */
+	kp_raise(test, copy, X86_TRAP_MC, 0);
+	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, copy);
+	KUNIT_EXPECT_EQ(test, kp_fault.times, 2);
+}
+
 static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE_PARAM(kp_internal_busy, kp_targets_gen_params),
 	KUNIT_CASE_PARAM(kp_internal_busy_interrupted, kp_targets_gen_params),
@@ -552,12 +616,14 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE(kp_internal_area),
 	KUNIT_CASE(kp_internal_slots),
 	KUNIT_CASE(kp_internal_slot_form),
+	KUNIT_CASE(kp_internal_exception),
 	{}
 };
 
 static int kp_internal_init(struct kunit *test)
 {
 	memset(&kp, 0, sizeof(kp));
+	memset(&kp_fault, 0, sizeof(kp_fault));
 	kp.target = test->param_value;
 	return 0;
 }
