@@ -269,7 +269,18 @@ bool kprobe_blacklist_find(unsigned long addr, struct kprobe_range *entry)
 	return r;
 }
 
-static bool blacklist_contains(unsigned long addr)
+/**
+ * kprobe_blacklist_has() - is an address in a range of the blacklist?
+ * @addr: an address inside a function that can be probed
+ *
+ * For a jump's other instructions. Where the function may be on the blacklist by its name, only
+ * within_kprobe_blacklist() says so; to look up the name takes longer.
+ *
+ * Context: any in which RCU is watching.
+ *
+ * Return: true if @addr must not be probed.
+ */
+bool kprobe_blacklist_has(unsigned long addr)
 {
 	const struct kprobe_blacklist *b;
 	unsigned int lo = 0, hi;
@@ -296,7 +307,7 @@ static bool blacklist_contains_whole(char *symbol)
 {
 	unsigned long whole = blacklist_whole_function(symbol);
 
-	return whole && blacklist_contains(whole);
+	return whole && kprobe_blacklist_has(whole);
 }
 
 /**
@@ -314,7 +325,7 @@ bool within_kprobe_blacklist(unsigned long addr)
 {
 	char name[KSYM_NAME_LEN];
 
-	if (blacklist_contains(addr))
+	if (kprobe_blacklist_has(addr))
 		return true;
 	return !lookup_symbol_name(addr, name) && blacklist_contains_whole(name);
 }
@@ -332,7 +343,7 @@ bool kprobe_blacklist_refuses(unsigned long addr)
 {
 	struct kprobe_symbol *symbol;
 
-	if (blacklist_contains(addr))
+	if (kprobe_blacklist_has(addr))
 		return true;
 	symbol = kprobe_symbol_at(addr);
 	return symbol && blacklist_contains_whole(symbol->name);

@@ -136,12 +136,13 @@ void explain_probe(struct question *q)
  * explain_finish() - find out which probepoints would be optimised
  * @questions: the locations, after explain_probe()
  * @nr: number of @questions
+ * @answers: 2, or 1 if nobody asks what would be with post_handlers
  *
  * Context: sleeps; takes kprobe_mutex.
  *
  * Return: 0 or -ENOMEM. After an error, the results are not valid.
  */
-int explain_finish(struct question *questions, unsigned int nr)
+int explain_finish(struct question *questions, unsigned int nr, unsigned int answers)
 {
 	struct question *q, *end = questions + nr;
 	LIST_HEAD(jumps);
@@ -151,6 +152,7 @@ int explain_finish(struct question *questions, unsigned int nr)
 		if (q->e.probed == KPROBE_NO || q->on_ftrace)
 			continue;
 		q->jump.pp = &q->pp;
+		q->jump.nr = answers;
 		list_add_tail(&q->jump.list, &jumps);
 	}
 	err = optimizer_explain(&jumps);
@@ -269,7 +271,7 @@ static int explain_location(struct explain_file *f, const char *name, const stru
 	q->symbol = l->symbol;
 	q->offset = l->offset;
 	explain_probe(q);
-	err = explain_finish(q, 1);
+	err = explain_finish(q, 1, 2);
 	if (!err)
 		explain_print_all(f, name, q);
 	return err;

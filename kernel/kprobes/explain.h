@@ -58,7 +58,7 @@ struct question {
 
 /* explain.c */
 void explain_probe(struct question *q);
-int explain_finish(struct question *questions, unsigned int nr);
+int explain_finish(struct question *questions, unsigned int nr, unsigned int answers);
 
 /* explain_list.c */
 struct place_list *explain_find_places(const struct location *l);

@@ -30,10 +30,13 @@
  * @inside: the list has all instructions of the functions, not only their entries
  * @next: index of the function that is checked next
  * @offset: the offset in it that is checked next
+ * @size: the size of it, if @offset is not 0
  * @first: how many places of the list are before the first one in @places
  * @nr: how many places are in @places
  * @current_place: index in @places of the place to show
- * @symbol: room for a name
+ * @named: a function that places in @places are in, or 0
+ * @named_end: its end
+ * @name: how it is printed
  * @places: places that were checked, and the results
  */
 struct place_list {
@@ -41,11 +44,12 @@ struct place_list {
 	unsigned int nr_functions, max;
 	bool inside;
 	unsigned int next;
-	unsigned long offset;
+	unsigned long offset, size;
 	loff_t first;
 	unsigned int nr;
 	unsigned int current_place;
-	char symbol[KSYM_SYMBOL_LEN];
+	unsigned long named, named_end;
+	char name[KSYM_SYMBOL_LEN];
 	struct question places[PLACES_MAX];
 };
 
@@ -202,12 +206,14 @@ static bool explain_is_place(const struct question *q)
 }
 
 /* Where may the next instruction begin? Return: the offset, or 0 if there is none. */
-static unsigned long explain_next_offset(const struct place_list *list, const struct question *q)
+static unsigned long explain_next_offset(struct place_list *list, const struct question *q)
 {
-	unsigned long function = list->functions[list->next], size, offset;
+	unsigned long function = list->functions[list->next], offset;
 
-	if (!list->inside || q->e.refusal == KPROBE_WHY_UNDECODED ||
-	    !kallsyms_lookup_size_offset(function, &size, &offset) || offset)
+	if (!list->inside || q->e.refusal == KPROBE_WHY_UNDECODED)
+		return 0;
+	if (!list->offset &&
+	    (!kallsyms_lookup_size_offset(function, &list->size, &offset) || offset))
 		return 0;
 	/*
 	 * A probe at the start of a function may be moved, for example past an
@@ -218,7 +224,7 @@ static unsigned long explain_next_offset(const struct place_list *list, const st
 	/* A blacklisted or patched range gets one line. */
 	if (q->has_range)
 		offset = max(offset, q->range.end - function);
-	return offset < size ? offset : 0;
+	return offset < list->size ? offset : 0;
 }
 
 /* Do the first part of the checks for the next places. Return: 0 or -EINTR. */
@@ -247,17 +253,20 @@ static int explain_probe_places(struct place_list *list)
 /* Check the next places. After an error, the same places are the next ones again. */
 static int explain_check_places(struct place_list *list)
 {
-	unsigned long offset = list->offset;
+	unsigned long offset = list->offset, size = list->size;
 	unsigned int next = list->next;
 	int interrupted, err;
 
 	list->first += list->nr;
+	list->named = 0;
+	list->named_end = 0;
 	interrupted = explain_probe_places(list);
-	err = explain_finish(list->places, list->nr);
+	err = explain_finish(list->places, list->nr, 1);
 	err = interrupted ?: err;
 	if (err) {
 		list->next = next;
 		list->offset = offset;
+		list->size = size;
 		list->nr = 0;
 	}
 	return err;
@@ -293,22 +302,35 @@ int explain_seek_place(struct place_list *list, loff_t pos)
 	return 1;
 }
 
-/* Print a place as it can be written to the file: MODULE:SYMBOL+OFFSET. */
-static void explain_show_symbol(struct seq_file *m, char *symbol, unsigned long addr)
+/* Look up the name of the function that has @addr. Without a symbol, @list->named becomes 0. */
+static void explain_find_name(struct place_list *list, unsigned long addr)
 {
-	char *size, *module;
+	char name[KSYM_NAME_LEN], *module;
+	unsigned long size, offset;
 
-	sprint_symbol(symbol, addr);
-	module = strstr(symbol, " [");
-	if (module) {
-		*module = '\0';
-		module += 2;
-		seq_printf(m, "%.*s:", (int)strcspn(module, " ]"), module);
-	}
-	size = strchr(symbol, '/');
-	if (size)
-		*size = '\0';
-	seq_puts(m, symbol);
+	list->named = 0;
+	list->named_end = 0;
+	/* With preemption enabled, the module's name may be freed. */
+	guard(preempt)();
+	if (!kallsyms_lookup(addr, &size, &offset, &module, name))
+		return;
+	snprintf(list->name, sizeof(list->name), "%s%s%s", module ?: "", module ? ":" : "", name);
+	list->named = addr - offset;
+	list->named_end = list->named + size;
+}
+
+/*
+ * Print a place as it can be written to the file: MODULE:SYMBOL+OFFSET. The places of one function
+ * follow each other: look up its name once.
+ */
+static void explain_show_symbol(struct seq_file *m, struct place_list *list, unsigned long addr)
+{
+	if (addr < list->named || addr >= list->named_end)
+		explain_find_name(list, addr);
+	if (list->named)
+		seq_printf(m, "%s+0x%lx", list->name, addr - list->named);
+	else
+		seq_printf(m, "0x%lx", addr);
 }
 
 static const char *explain_mode(const struct question *q)
@@ -343,7 +365,7 @@ void explain_show_place(struct seq_file *m, struct place_list *list, bool show_a
 	unsigned long addr = (unsigned long)q->where;
 
 	seq_printf(m, "0x%0*lx ", (int)(2 * sizeof(addr)), show_address ? addr : 0);
-	explain_show_symbol(m, list->symbol, addr);
+	explain_show_symbol(m, list, addr);
 	seq_printf(m, " %s", explain_mode(q));
 	if (q->e.probed == KPROBE_NO)
 		seq_printf(m, " %d", kprobe_reason_errno(q->e.refusal));

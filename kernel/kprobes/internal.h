@@ -103,12 +103,14 @@ void kprobe_defer_free_slot(struct deferred_slot *ds);
  * struct jump_question - a question: would a probepoint be optimised?
  * @list: on the list that is given to optimizer_explain()
  * @pp: the probepoint that arch_explain_probepoint() was given
+ * @nr: how many answers are wanted: 2, or 1 for the first one only
  * @answer: result: the answers, without post_handlers and with them
  * @why: result: the reasons, for answers other than %KPROBE_YES
  */
 struct jump_question {
 	struct list_head list;
 	struct probepoint *pp;
+	unsigned int nr;
 	enum kprobe_answer answer[2];
 	enum kprobe_reason why[2];
 };
@@ -143,7 +145,7 @@ static inline int optimizer_explain(struct list_head *questions)
 	struct jump_question *q;
 
 	list_for_each_entry(q, questions, list)
-		for (unsigned int post = 0; post < 2; post++) {
+		for (unsigned int post = 0; post < q->nr; post++) {
 			q->answer[post] = KPROBE_NO;
 			q->why[post] = KPROBE_WHY_JUMP_NEVER;
 		}

@@ -390,7 +390,7 @@ static void optimizer_answer(struct jump_question *q, const struct kprobe_jump *
 	unsigned int post;
 
 	lockdep_assert_held(&kprobe_mutex);
-	for (post = 0; post < 2; post++) {
+	for (post = 0; post < q->nr; post++) {
 		q->answer[post] = KPROBE_NO;
 		q->why[post] = jump->refusal;
 		if (jump->refusal)

@@ -132,7 +132,7 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 
 	if (next > g->end)
 		return KPROBE_WHY_JUMP_END;
-	if (within_kprobe_blacklist(addr))
+	if (kprobe_blacklist_has(addr))
 		return KPROBE_WHY_JUMP_BLACKLISTED;
 	if (addr != jump->addr && search_exception_tables(addr))
 		return KPROBE_WHY_JUMP_FAULT;
