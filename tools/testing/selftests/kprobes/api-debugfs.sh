@@ -191,6 +191,8 @@ untouchable_symbols() {
 	echo "$untouchable" | awk '
 		FNR == NR { for (i = 1; i <= NF; i++) wanted[$i] = 1 }
 		FNR == NR && NF == 2 { last[$1] = $2 }
+		# After the text, a kernel may have code that is only executed in copies.
+		$3 == "_etext" { exit }
 		FNR == NR || $4 != "" || $2 !~ /[tTwW]/ { next }
 		$3 in last { until = last[$3]; area = ""; left = 32 }
 		until != "" { area = area $1 " " $3 "\n" }

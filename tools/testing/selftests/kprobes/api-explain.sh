@@ -14,7 +14,6 @@ CASES=$DEBUGFS/kp_explain
 REFUSE=/sys/module/kp_explain/parameters/refuse
 DYNDBG=$DEBUGFS/dynamic_debug/control
 BOOST=/sys/module/kprobes/parameters/boost
-FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
 KPTR=/proc/sys/kernel/kptr_restrict
 HEX='0x[0-9a-f]*'
 
@@ -462,7 +461,7 @@ refuses_by_ftrace() {
 		says|~before: $entry|~after: kernel_clone+0x$BEHIND_FTRACE/
 	EOF
 	off=no
-	! by_ftrace || off=yes
+	! by_ftrace || ! ftrace_switches || off=yes
 	[ $off = no ] || change $FTRACE_ENABLED 0
 	expect [ $off = yes ] <<-EOF
 		refused|kernel_clone|-16|$FTRACE_OFF

@@ -9,7 +9,6 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
 FILTER=$TRACEFS/set_ftrace_filter
 NOTRACE=$TRACEFS/set_ftrace_notrace
 AUDIT=$DEBUGFS/kp_filters
@@ -101,6 +100,7 @@ profiler() {
 
 # Changes while ftrace is off reach the text when it is on again.
 switched_off() {
+	needs_ftrace_switch || return 0
 	narrow vfs_read
 	put $TRACEFS/current_tracer function
 	put $FTRACE_ENABLED 0

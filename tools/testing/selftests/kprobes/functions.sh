@@ -15,6 +15,7 @@ KPROBES=$DEBUGFS/kprobes
 . "$TOPIC_DIR/../kselftest/ktap_helpers.sh"
 
 OPTIMIZATION=/proc/sys/debug/kprobes-optimization
+FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
 TRACEFS=/sys/kernel/tracing
 # read_as.c, if there was a C library to build it with
 # shellcheck disable=SC2034 # for topic scripts
@@ -288,6 +289,17 @@ failures_shown() {
 skip_case() {
 	printf '%s\n' "$*" >"$TMP/skipped"
 	return 1
+}
+
+# ftrace_switches: can ftrace be switched off? Newer kernels refuse it.
+ftrace_switches() {
+	printf '0\n' 2>/dev/null >$FTRACE_ENABLED || return 1
+	printf '1\n' >$FTRACE_ENABLED
+}
+
+# needs_ftrace_switch: skips the case if ftrace cannot be switched off
+needs_ftrace_switch() {
+	ftrace_switches || skip_case "this kernel does not switch ftrace off"
 }
 
 # must COMMAND...: fails the case if COMMAND fails; must_fail COMMAND...: if it succeeds

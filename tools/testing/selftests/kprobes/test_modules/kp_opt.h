@@ -4,6 +4,8 @@
 
 /* Find out from the text whether a probepoint is optimised. */
 
+#include <linux/cache.h>
+#include <linux/mm_types.h>
 #include <asm/text-patching.h>
 #include "kp_switch.h"
 

@@ -290,12 +290,14 @@ PARTED part_jcc, .part.0, jnz
 #define JUMP_IF_CX_ZERO	jecxz
 #endif
 
-.macro NEIGHBOUR name:req, skip=0, jump=jmp
+.macro NEIGHBOUR name:req, skip, jump=jmp
 	.text
 	.type	kp_opt_\name, @function
 kp_opt_\name:
 	add	$32, %eax
+.ifnb \skip
 	.skip	\skip, 0x90
+.endif
 	xor	%ecx, %ecx
 	\jump	.Linto_\name
 	ud2
@@ -315,7 +317,7 @@ NEAR from_after
 NEIGHBOUR from_after
 NEAR from_far, bts $6, %eax
 NEIGHBOUR from_far, ".Linto_from_far + 124 - ."
-NEIGHBOUR from_cx, 0, JUMP_IF_CX_ZERO
+NEIGHBOUR from_cx, jump=JUMP_IF_CX_ZERO
 NEAR from_cx
 
 /* @bytes of the branch are on one page, the rest on the next: the search reads page by page. */
