@@ -17,12 +17,14 @@ floor_first=${OPT_SHARE_FIRST:-88}
 floor_second=${OPT_SHARE_SECOND:-84}
 share=/sys/module/kp_coverage/parameters
 
-# choose: writes addresses of functions to $TMP/functions, 200 in a line, without freed init text
-# and padding. A hash of the name chooses.
+# choose: writes addresses of functions to $TMP/functions, 200 in a line, without freed init text,
+# padding and what follows the text: some kernels have code for copies there. A hash of the name
+# chooses.
 choose() {
 	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
+	end=$(sed -n 's/ . _etext$//p' /proc/kallsyms)
 	grep -E -v ' (__pfx_|__cfi_)|\[' /proc/kallsyms | grep -i ' t ' | sort -u -k1,1 |
-		awk -v init="$init" -v step="$step" '
+		awk -v init="$init" -v end="$end" -v step="$step" '
 			BEGIN {
 				split(init, bound, " ")
 				for (i = 1; i < 128; i++)
@@ -33,6 +35,7 @@ choose() {
 					sum = (sum * 31 + code[substr(name, i, 1)]) % 65521
 				return sum
 			}
+			end != "" && ($1 "") >= end && ($1 "") < bound[1] { next }
 			(($1 "") < bound[1] || ($1 "") >= bound[2]) && hash($3) % step == 0 {
 				printf "%s%s", $1, ++chosen % 200 ? " " : "\n"
 			}
