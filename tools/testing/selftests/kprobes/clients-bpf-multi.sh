@@ -146,8 +146,9 @@ every_instruction() {
 	has 0 30 kp_cl_outer
 }
 
-# fprobe's error for an address that ftrace does not know, by kernel version
-NO_ENTRY='\(Invalid argument\|No such file or directory\)'
+# The error for an address where no program can be called; by kernel version, fprobe has another one
+# for those that ftrace does not know.
+NO_PLACE='\(Invalid argument\|No such file or directory\)'
 
 nothing_stays() {
 	# inside an instruction
@@ -160,20 +161,20 @@ nothing_stays() {
 	refused 'Invalid or incomplete multibyte'
 	# on the blacklist
 	addresses kp_cl_outer "kp_cl_outer$INSIDE" asm_exc_int3+9 "kp_cl_inner$INSIDE"
-	refused 'Invalid argument'
+	refused "$NO_PLACE"
 	# no text
 	addresses "kp_cl_outer$INSIDE" kp_cl_zero kp_cl_inner
-	refused "$NO_ENTRY"
+	refused "$NO_PLACE"
 	addresses "kp_cl_outer$INSIDE" kp_cl_inner
 	echo 10 >>"$TMP/list"
-	refused 'Invalid argument'
+	refused "$NO_PLACE"
 	# inside a notrace function, if perf refuses events there; then at its entry, as fprobe does
 	if [ "$(explained kp_cl_failable_plain+4 && answer event)" = no ]; then
 		addresses "kp_cl_outer$INSIDE" kp_cl_failable_plain+4 kp_cl_inner
-		refused 'Invalid argument'
+		refused "$NO_PLACE"
 	fi
 	addresses "kp_cl_outer$INSIDE" kp_cl_failable_plain kp_cl_inner
-	refused "$NO_ENTRY"
+	refused "$NO_PLACE"
 	# the next link is as the first
 	only_inside
 }
