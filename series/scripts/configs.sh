@@ -56,10 +56,16 @@ config()
 
 config no-kprobes "!KPROBES" "$users"
 config no-kprobes-fprobe "$tracer !KPROBES FPROBE" "$users $fprobe"
-config i386-fprobe "$tracer $bits32 !KPROBES DYNAMIC_FTRACE_WITH_REGS FPROBE UNWINDER_FRAME_POINTER" \
-	"$frame $rethook"
-config i386 "$tracer $bits32 KPROBE_EVENTS DYNAMIC_FTRACE_WITH_REGS FPROBE UNWINDER_FRAME_POINTER
-	PREEMPT" "$ours $frame $fprobe $events"
+# On a newer base, i386 has no fprobe.
+fprobe32=FPROBE objects32=$fprobe
+if [ "$BASE" = "$DEFAULT_BASE" ]; then
+	config i386-fprobe "$tracer $bits32 !KPROBES DYNAMIC_FTRACE_WITH_REGS FPROBE
+		UNWINDER_FRAME_POINTER" "$frame $rethook"
+else
+	fprobe32='' objects32=''
+fi
+config i386 "$tracer $bits32 KPROBE_EVENTS DYNAMIC_FTRACE_WITH_REGS $fprobe32
+	UNWINDER_FRAME_POINTER PREEMPT" "$ours $frame $objects32 $events"
 config i386-no-smp "$bits32 UNWINDER_GUESS !SMP !CPU_MITIGATIONS" "$ours $guess"
 config no-modules "!MODULES !MODULE_UNLOAD" "$ours $users"
 config no-kretprobes "-KRETPROBES" "$ours $users"

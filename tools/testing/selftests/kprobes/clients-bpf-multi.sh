@@ -148,7 +148,7 @@ every_instruction() {
 
 # The error for an address where no program can be called; by kernel version, fprobe has another one
 # for those that ftrace does not know.
-NO_PLACE='\(Invalid argument\|No such file or directory\)'
+NO_PLACE='(Invalid argument|No such file or directory)'
 
 nothing_stays() {
 	# inside an instruction
