@@ -737,7 +737,7 @@ static void kprobes_restart(struct kprobe **kps, int num)
 		return;
 	/*
 	 * Wait for hits that began before the probes were disabled, and for a
-	 * handler that has replaced the pre_handler, but has not put its
+	 * handler that has replaced a handler, but has not put its
 	 * request on the list yet.
 	 */
 	synchronize_rcu_expedited();

@@ -11,8 +11,8 @@
  *
  *	handler, any context		worker			enable_kprobe()
  *
- *	xchg(pre_handler)
- *	replace post_handler
+ *	xchg(post_handler)
+ *	replace pre_handler
  *	add to requests
  *	irq_work_queue()
  *					set the flag DISABLED
@@ -22,8 +22,8 @@
  *
  * After the grace period, no handler of the probe runs that could make a second request.
  *
- * The exchange decides which of several handlers makes the request: it is made once for each time
- * the probe was enabled. Therefore the functions that irq_work_queue() and queue_work() call may
+ * The exchange, of the pre_handler if there is no post_handler, decides which of several handlers
+ * makes the request: it is made once for each time the probe was enabled. Therefore the functions that irq_work_queue() and queue_work() call may
  * have such probes: the worker's own hits do not raise another interrupt.
  *
  * kprobe_mutex guards taking requests off the list, and restoring handlers.
@@ -71,15 +71,24 @@ static __always_inline void disable_self_count_missed(struct kprobe *p)
 int __kprobes kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	disable_self_count_missed(p);
+	/*
+	 * This hit must not call the user's post_handler. Pairs with smp_store_release() in
+	 * kprobe_disable_self().
+	 */
+	smp_rmb();
 	return 0;
 }
 
-/*
- * Count the hit, unless the probe had a pre_handler: then kprobe_ended_pre()
- * has counted it.
+/**
+ * kprobe_ended_post() - the post_handler of a probe after kprobe_disable_self()
+ * @p: the probe
+ * @regs: not used
+ * @flags: not used
+ *
+ * Counts the hit, unless the probe had a pre_handler: then kprobe_ended_pre() has counted it, or
+ * the hit has called the pre_handler before that was replaced.
  */
-static void __kprobes kprobe_ended_post(struct kprobe *p, struct pt_regs *regs,
-					unsigned long flags)
+void __kprobes kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	if (!p->saved_pre)
 		disable_self_count_missed(p);
@@ -109,13 +118,13 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	struct probepoint *pp;
 
 	/*
-	 * Replace the pre_handler before the post_handler. Pairs with smp_load_acquire() in
-	 * kprobe_save_handlers(), and with smp_store_release() in kprobe_restore_handlers().
+	 * Replace the post_handler before the pre_handler: a hit that kprobe_ended_pre() counts as
+	 * missed must not call the user's post_handler.
 	 */
-	if (xchg(&p->pre_handler, kprobe_ended_pre) == kprobe_ended_pre)
-		return false;
 	if (p->saved_post) {
-		WRITE_ONCE(p->post_handler, kprobe_ended_post);
+		/* Pairs with smp_store_release() in kprobe_restore_handlers(). */
+		if (xchg(&p->post_handler, kprobe_ended_post) == kprobe_ended_post)
+			return false;
 		/* Pairs with the barrier in kprobe_check_post(). */
 		smp_mb();
 		pp = READ_ONCE(p->point);
@@ -126,6 +135,10 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 		 */
 		if (set && set->post_probe == p)
 			WRITE_ONCE(set->post_handler, kprobe_ended_post);
+		/* Pairs with smp_rmb() in kprobe_ended_pre(). */
+		smp_store_release(&p->pre_handler, kprobe_ended_pre);
+	} else if (xchg(&p->pre_handler, kprobe_ended_pre) == kprobe_ended_pre) {
+		return false;
 	}
 	if (llist_add(&p->request, &requests))
 		irq_work_queue(&disable_self_irq_work);
@@ -167,12 +180,11 @@ void kprobe_check_post(struct probe_set *set)
  */
 bool kprobe_save_handlers(struct kprobe *p)
 {
-	/* Pairs with xchg() in kprobe_disable_self(), which replaces the post_handler last. */
-	kprobe_post_handler_t post = smp_load_acquire(&p->post_handler);
+	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
 	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (pre == kprobe_ended_pre)
+	if (pre == kprobe_ended_pre || post == kprobe_ended_post)
 		return false;
 	WRITE_ONCE(p->saved_pre, pre);
 	WRITE_ONCE(p->saved_post, post);
@@ -190,9 +202,9 @@ void kprobe_restore_handlers(struct kprobe *p)
 	lockdep_assert_held(&kprobe_mutex);
 	if (!kprobe_has_ended(p))
 		return;
-	WRITE_ONCE(p->post_handler, p->saved_post);
-	/* Pairs with xchg() in kprobe_disable_self(): it sees the post_handler restored. */
-	smp_store_release(&p->pre_handler, p->saved_pre);
+	WRITE_ONCE(p->pre_handler, p->saved_pre);
+	/* Pairs with xchg() in kprobe_disable_self(): it sees the pre_handler restored. */
+	smp_store_release(&p->post_handler, p->saved_post);
 }
 
 /**

@@ -25,6 +25,7 @@ void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *chan
 
 /* disable_self.c */
 int kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs);
+void kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 void kprobe_check_post(struct probe_set *set);
 bool kprobe_save_handlers(struct kprobe *p);
 void kprobe_restore_handlers(struct kprobe *p);
@@ -33,7 +34,8 @@ void kprobe_disable_requested(void);
 /* Has kprobe_disable_self() been called since the probe was enabled? */
 static __always_inline bool kprobe_has_ended(const struct kprobe *p)
 {
-	return READ_ONCE(p->pre_handler) == kprobe_ended_pre;
+	return READ_ONCE(p->pre_handler) == kprobe_ended_pre ||
+	       READ_ONCE(p->post_handler) == kprobe_ended_post;
 }
 
 /* Return the pre_handler, also if kprobe_disable_self() has replaced it. */
