@@ -297,11 +297,6 @@ ftrace_switches() {
 	printf '1\n' >$FTRACE_ENABLED
 }
 
-# needs_ftrace_switch: skips the case if ftrace cannot be switched off
-needs_ftrace_switch() {
-	ftrace_switches || skip_case "this kernel does not switch ftrace off"
-}
-
 # must COMMAND...: fails the case if COMMAND fails; must_fail COMMAND...: if it succeeds
 must() {
 	"$@" || failed "failed with status $?: $*"
