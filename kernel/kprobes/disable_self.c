@@ -23,8 +23,9 @@
  * After the grace period, no handler of the probe runs that could make a second request.
  *
  * The exchange, of the pre_handler if there is no post_handler, decides which of several handlers
- * makes the request: it is made once for each time the probe was enabled. Therefore the functions that irq_work_queue() and queue_work() call may
- * have such probes: the worker's own hits do not raise another interrupt.
+ * makes the request: it is made once for each time the probe was enabled. Therefore the functions
+ * that irq_work_queue() and queue_work() call may have such probes: the worker's own hits do not
+ * raise another interrupt.
  *
  * kprobe_mutex guards taking requests off the list, and restoring handlers.
  */
