@@ -34,8 +34,8 @@
  * @first: how many places of the list are before the first one in @places
  * @nr: how many places are in @places
  * @current_place: index in @places of the place to show
- * @named: a function that places in @places are in, or 0
- * @named_end: its end
+ * @named: the start of the function whose name is in @name
+ * @named_size: its size; 0 if @name has none
  * @name: how it is printed
  * @places: places that were checked, and the results
  */
@@ -48,7 +48,7 @@ struct place_list {
 	loff_t first;
 	unsigned int nr;
 	unsigned int current_place;
-	unsigned long named, named_end;
+	unsigned long named, named_size;
 	char name[KSYM_SYMBOL_LEN];
 	struct question places[PLACES_MAX];
 };
@@ -258,8 +258,7 @@ static int explain_check_places(struct place_list *list)
 	int interrupted, err;
 
 	list->first += list->nr;
-	list->named = 0;
-	list->named_end = 0;
+	list->named_size = 0;
 	interrupted = explain_probe_places(list);
 	err = explain_finish(list->places, list->nr, 1);
 	err = interrupted ?: err;
@@ -302,21 +301,20 @@ int explain_seek_place(struct place_list *list, loff_t pos)
 	return 1;
 }
 
-/* Look up the name of the function that has @addr. Without a symbol, @list->named becomes 0. */
+/* Look up the name of the function that has @addr. Without one, @list->named_size becomes 0. */
 static void explain_find_name(struct place_list *list, unsigned long addr)
 {
 	char name[KSYM_NAME_LEN], *module;
 	unsigned long size, offset;
 
-	list->named = 0;
-	list->named_end = 0;
+	list->named_size = 0;
 	/* With preemption enabled, the module's name may be freed. */
 	guard(preempt)();
 	if (!kallsyms_lookup(addr, &size, &offset, &module, name))
 		return;
 	snprintf(list->name, sizeof(list->name), "%s%s%s", module ?: "", module ? ":" : "", name);
 	list->named = addr - offset;
-	list->named_end = list->named + size;
+	list->named_size = size;
 }
 
 /*
@@ -325,9 +323,9 @@ static void explain_find_name(struct place_list *list, unsigned long addr)
  */
 static void explain_show_symbol(struct seq_file *m, struct place_list *list, unsigned long addr)
 {
-	if (addr < list->named || addr >= list->named_end)
+	if (addr - list->named >= list->named_size)
 		explain_find_name(list, addr);
-	if (list->named)
+	if (list->named_size)
 		seq_printf(m, "%s+0x%lx", list->name, addr - list->named);
 	else
 		seq_printf(m, "0x%lx", addr);

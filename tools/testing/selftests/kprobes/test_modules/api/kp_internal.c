@@ -484,16 +484,19 @@ static void kp_internal_area(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "at +%lu", addr - first);
 }
 
+static struct probepoint *kp_point(void)
+{
+	return container_of(kp_find(kp_probe.addr), struct probepoint, kp);
+}
+
 static void kp_internal_slots(struct kunit *test)
 {
 	unsigned long plain = (unsigned long)kp_internal_plain, slot, detour;
-	struct kprobe *found;
 	unsigned int level;
 
 	kp_register(test, &kp_probe, kp_internal_plain, false);
-	found = kp_find(kp_probe.addr);
-	KUNIT_ASSERT_NOT_NULL(test, found);
-	slot = (unsigned long)container_of(found, struct probepoint, kp)->arch.slot.copy;
+	KUNIT_ASSERT_NOT_NULL(test, kp_find(kp_probe.addr));
+	slot = (unsigned long)kp_point()->arch.slot.copy;
 	KUNIT_ASSERT_NE(test, slot, 0);
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot));
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot + 1));
@@ -512,7 +515,7 @@ static void kp_internal_slots(struct kunit *test)
 
 static enum x86_slot_form kp_slot_form(void)
 {
-	return container_of(kp_find(kp_probe.addr), struct probepoint, kp)->arch.slot.form;
+	return kp_point()->arch.slot.form;
 }
 
 static void kp_internal_slot_form(struct kunit *test)
@@ -575,7 +578,6 @@ static void kp_raise(struct kunit *test, unsigned long copy, int trapnr, unsigne
 static void kp_internal_exception(struct kunit *test)
 {
 	unsigned long copy, fixup = (unsigned long)kp_internal_other;
-	struct kprobe *found;
 
 	kp_probe = (struct kprobe){ .addr = (void *)kp_internal_plain };
 	kp_probe.fault_handler = kp_count_exception;
@@ -583,8 +585,7 @@ static void kp_internal_exception(struct kunit *test)
 	kp_at_end(test, kp_unregister, &kp_probe);
 	if (kp_slot_form() != X86_SLOT_BOOST || opt)
 		kunit_skip(test, "a step and a jump have more state than these registers");
-	found = kp_find(kp_probe.addr);
-	copy = (unsigned long)container_of(found, struct probepoint, kp)->arch.slot.copy;
+	copy = (unsigned long)kp_point()->arch.slot.copy;
 
 	/* The instruction is restarted, in its copy. */
 	kp_raise(test, copy, X86_TRAP_VE, 0);
