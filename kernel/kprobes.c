@@ -37,7 +37,7 @@ static unsigned long handlers_gone;
 /*
  * The symbol that was looked up last, guarded by kprobe_mutex. kallsyms tries
  * all symbols of a module one by one, so a registration looks its symbol up
- * once only.
+ * once only. A list of all instructions of a function looks it up once, too.
  */
 static struct kprobe_symbol last_symbol;
 
@@ -79,10 +79,14 @@ static bool kprobe_is_start_of_text(const char *sym)
 	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
 }
 
+/* @symbol: the symbol that was looked up before, with size 0 if none was; result: that of @addr */
 static bool kprobe_look_up(unsigned long addr, struct kprobe_symbol *symbol)
 {
 	unsigned long offset;
 
+	/* Symbols of the kernel itself never change. */
+	if (addr - symbol->start < symbol->size && core_kernel_text(addr))
+		return true;
 	if (!kallsyms_lookup(addr, &symbol->size, &offset, NULL, symbol->name)) {
 		symbol->size = 0;
 		return false;
@@ -183,6 +187,8 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 	enum kprobe_reason why;
 	unsigned long entry;
 
+	symbol.start = 0;
+	symbol.size = 0;
 	why = kprobe_find_in_symbol(&addr, sym, offset, &entry, &symbol);
 	if (!why)
 		return entry ? 0 : -EINVAL;

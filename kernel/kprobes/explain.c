@@ -89,27 +89,16 @@ static void explain_find_range(struct question *q)
 	}
 }
 
-/**
- * explain_probe() - do the checks of a registration, in the same order
- * @q: the location; all else is zero. The results are filled in.
- *
- * It pins no module, or the module could not be unloaded while others ask. Once
- * kprobe_mutex is released, the module may be unloaded. The safety check of
- * jumps detects that, and all other code that reads the text allows for faults.
- *
- * Context: sleeps; takes kprobe_mutex.
- */
-void explain_probe(struct question *q)
+/* Do the checks of a registration, in the same order. kprobe_mutex is held. */
+static void explain_check(struct question *q)
 {
 	struct kprobe_explanation *e = &q->e;
 
-	guard(mutex)(&kprobe_mutex);
 	e->refusal = kprobe_find_address(&q->where, q->symbol, q->offset, &q->entry);
 	if (e->refusal) {
 		q->where = NULL;
 		return;
 	}
-	q->return_reason = kretprobe_check((unsigned long)q->where, q->entry);
 	e->refusal = kprobe_check_text((unsigned long)q->where, NULL, &q->on_ftrace, &q->range);
 	if (!e->refusal && q->on_ftrace)
 		e->refusal = kprobe_ftrace_state();
@@ -117,8 +106,6 @@ void explain_probe(struct question *q)
 		explain_find_range(q);
 		return;
 	}
-	if (kprobe_events_refuse((unsigned long)q->where))
-		q->event_reason = KPROBE_WHY_EVENT_NOTRACE;
 	q->pp.addr = q->where;
 	if (!q->on_ftrace) {
 		arch_explain_probepoint(&q->pp, e);
@@ -130,6 +117,37 @@ void explain_probe(struct question *q)
 	e->exec[1] = e->exec[0];
 	q->jump.why[0] = KPROBE_WHY_JUMP_FTRACE;
 	q->jump.why[1] = KPROBE_WHY_JUMP_FTRACE;
+}
+
+/*
+ * Would a return probe or a kprobe event be refused where a probe is not? kprobe_mutex has been
+ * held since explain_check().
+ */
+static void explain_check_clients(struct question *q)
+{
+	unsigned long addr = (unsigned long)q->where;
+
+	if (q->e.probed == KPROBE_NO)
+		return;
+	q->return_reason = kretprobe_check(addr, q->entry);
+	if (kprobe_events_refuse(addr))
+		q->event_reason = KPROBE_WHY_EVENT_NOTRACE;
+}
+
+/**
+ * explain_probe() - do the checks of a registration of a probe
+ * @q: the location; all else is zero. The results are filled in.
+ *
+ * It pins no module, or the module could not be unloaded while others ask. Once
+ * kprobe_mutex is released, the module may be unloaded. The safety check of
+ * jumps detects that, and all other code that reads the text allows for faults.
+ *
+ * Context: sleeps; takes kprobe_mutex.
+ */
+void explain_probe(struct question *q)
+{
+	guard(mutex)(&kprobe_mutex);
+	explain_check(q);
 }
 
 /**
@@ -270,7 +288,10 @@ static int explain_location(struct explain_file *f, const char *name, const stru
 	q->where = l->addr;
 	q->symbol = l->symbol;
 	q->offset = l->offset;
-	explain_probe(q);
+	scoped_guard(mutex, &kprobe_mutex) {
+		explain_check(q);
+		explain_check_clients(q);
+	}
 	err = explain_finish(q, 1, 2);
 	if (!err)
 		explain_print_all(f, name, q);

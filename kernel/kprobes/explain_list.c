@@ -20,7 +20,7 @@
 #include "explain.h"
 
 /* Number of places that are checked at a time. The functions of these are decoded once. */
-#define PLACES_MAX	256
+#define PLACES_MAX	1024
 
 /**
  * struct place_list - the places that a location with wildcards stands for
@@ -156,7 +156,7 @@ void explain_free_places(struct place_list *list)
  */
 struct place_list *explain_find_places(const struct location *l)
 {
-	struct place_list *list = kvzalloc(sizeof(*list), GFP_KERNEL);
+	struct place_list *list = kvmalloc(sizeof(*list), GFP_KERNEL);
 	struct function_search search = { .name = l->symbol, .list = list };
 	char *colon = strchr(l->symbol, ':');
 	unsigned int nr_kernel;
@@ -164,6 +164,7 @@ struct place_list *explain_find_places(const struct location *l)
 
 	if (!list)
 		return ERR_PTR(-ENOMEM);
+	memset(list, 0, offsetof(struct place_list, places));
 	list->inside = l->inside;
 	if (colon) {
 		*colon = '\0';
@@ -301,12 +302,13 @@ int explain_seek_place(struct place_list *list, loff_t pos)
 	return 1;
 }
 
-/* Look up the name of the function that has @addr. Without one, @list->named_size becomes 0. */
+/* Look up the name of the function that has @addr. Without one, start and size become 0. */
 static void explain_find_name(struct place_list *list, unsigned long addr)
 {
 	char name[KSYM_NAME_LEN], *module;
 	unsigned long size, offset;
 
+	list->named = 0;
 	list->named_size = 0;
 	/* With preemption enabled, the module's name may be freed. */
 	guard(preempt)();
@@ -326,9 +328,8 @@ static void explain_show_symbol(struct seq_file *m, struct place_list *list, uns
 	if (addr - list->named >= list->named_size)
 		explain_find_name(list, addr);
 	if (list->named_size)
-		seq_printf(m, "%s+0x%lx", list->name, addr - list->named);
-	else
-		seq_printf(m, "0x%lx", addr);
+		seq_puts(m, list->name);
+	seq_put_hex_ll(m, list->named_size ? "+0x" : "0x", addr - list->named, 0);
 }
 
 static const char *explain_mode(const struct question *q)
@@ -362,9 +363,11 @@ void explain_show_place(struct seq_file *m, struct place_list *list, bool show_a
 	struct question *q = &list->places[list->current_place];
 	unsigned long addr = (unsigned long)q->where;
 
-	seq_printf(m, "0x%0*lx ", (int)(2 * sizeof(addr)), show_address ? addr : 0);
+	seq_put_hex_ll(m, "0x", show_address ? addr : 0, 2 * sizeof(addr));
+	seq_putc(m, ' ');
 	explain_show_symbol(m, list, addr);
-	seq_printf(m, " %s", explain_mode(q));
+	seq_putc(m, ' ');
+	seq_puts(m, explain_mode(q));
 	if (q->e.probed == KPROBE_NO)
 		seq_printf(m, " %d", kprobe_reason_errno(q->e.refusal));
 	if (q->e.refusal)

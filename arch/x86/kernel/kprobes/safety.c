@@ -52,11 +52,12 @@ static_assert(CALL_INSN_SIZE >= KPROBE_JUMP_SIZE);
  * struct jump_group - jumps of one function, which is decoded once for all of them
  * @first: the jump with the lowest address. The others follow in ascending order.
  * @last: the jump with the highest address
+ * @left: the jumps before this one are refused
  * @start: start of the function
  * @end: end of the function
  */
 struct jump_group {
-	struct kprobe_jump *first, *last;
+	struct kprobe_jump *first, *last, *left;
 	unsigned long start, end;
 };
 
@@ -74,20 +75,26 @@ static void safety_refuse_all(struct jump_group *g, enum kprobe_reason why)
 		safety_refuse(jump, why);
 }
 
-static bool safety_all_refused(const struct jump_group *g)
+static bool safety_all_refused(struct jump_group *g)
 {
-	struct kprobe_jump *jump;
-
-	for (jump = g->first; jump <= g->last; jump++)
-		if (!jump->refusal)
-			return false;
-	return true;
+	while (g->left <= g->last && g->left->refusal)
+		g->left++;
+	return g->left > g->last;
 }
 
-/* Is @addr inside the JTPR of this jump (its bytes 1 to 4)? */
-static bool safety_is_in_jtpr(const struct kprobe_jump *jump, unsigned long addr)
+/* Return: the first jump at or above @addr, which may be the one after @g->last. */
+static struct kprobe_jump *safety_first_jump(const struct jump_group *g, unsigned long addr)
 {
-	return addr - jump->addr - 1 < KPROBE_JUMP_SIZE - 1;
+	struct kprobe_jump *low = g->first, *high = g->last + 1, *mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (mid->addr < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 /* Return: the lowest address above the JTPR from which no short branch reaches it. */
@@ -300,16 +307,18 @@ static void safety_check_targets(struct jump_group *g, struct insn *insn, unsign
 	bool loads = x86_insn_has_address(insn, at, first, size);
 	struct kprobe_jump *jump;
 
-	if (!branches && !loads)
-		return;
-	for (jump = g->first; jump <= g->last; jump++) {
-		if (!safety_concerns(g, jump, at, end))
-			continue;
-		if (branches && safety_is_in_jtpr(jump, target))
-			safety_refuse(jump, KPROBE_WHY_JUMP_BRANCH);
-		if (loads && x86_insn_has_address(insn, at, jump->addr + 1, KPROBE_JUMP_SIZE - 1))
-			safety_refuse(jump, KPROBE_WHY_JUMP_ADDRESS);
+	if (branches) {
+		jump = safety_first_jump(g, target - KPROBE_JUMP_SIZE + 1);
+		for (; jump <= g->last && jump->addr < target; jump++)
+			if (safety_concerns(g, jump, at, end))
+				safety_refuse(jump, KPROBE_WHY_JUMP_BRANCH);
 	}
+	if (!loads)
+		return;
+	for (jump = g->first; jump <= g->last; jump++)
+		if (safety_concerns(g, jump, at, end) &&
+		    x86_insn_has_address(insn, at, jump->addr + 1, KPROBE_JUMP_SIZE - 1))
+			safety_refuse(jump, KPROBE_WHY_JUMP_ADDRESS);
 }
 
 /*
@@ -463,6 +472,7 @@ static bool safety_find_group(struct jump_group *g, struct kprobe_jump *jumps, u
 
 	g->first = jumps;
 	g->last = jumps;
+	g->left = jumps;
 	if (!kallsyms_lookup_size_offset(jumps->addr, &size, &offset))
 		return false;
 	g->start = jumps->addr - offset;
