@@ -36,6 +36,7 @@
  * @current_place: index in @places of the place to show
  * @named: the start of the function whose name is in @name
  * @named_size: its size; 0 if @name has none
+ * @no_events: kprobe events are refused in it
  * @name: how it is printed
  * @places: places that were checked, and the results
  */
@@ -49,6 +50,7 @@ struct place_list {
 	unsigned int nr;
 	unsigned int current_place;
 	unsigned long named, named_size;
+	bool no_events;
 	char name[KSYM_SYMBOL_LEN];
 	struct question places[PLACES_MAX];
 };
@@ -302,14 +304,15 @@ int explain_seek_place(struct place_list *list, loff_t pos)
 	return 1;
 }
 
-/* Look up the name of the function that has @addr. Without one, start and size become 0. */
-static void explain_find_name(struct place_list *list, unsigned long addr)
+/* Look up the function that has @addr. If there is none, start and size become 0. */
+static void explain_find_function(struct place_list *list, unsigned long addr)
 {
 	char name[KSYM_NAME_LEN], *module;
 	unsigned long size, offset;
 
 	list->named = 0;
 	list->named_size = 0;
+	list->no_events = false;
 	/* With preemption enabled, the module's name may be freed. */
 	guard(preempt)();
 	if (!kallsyms_lookup(addr, &size, &offset, &module, name))
@@ -317,16 +320,17 @@ static void explain_find_name(struct place_list *list, unsigned long addr)
 	snprintf(list->name, sizeof(list->name), "%s%s%s", module ?: "", module ? ":" : "", name);
 	list->named = addr - offset;
 	list->named_size = size;
+	list->no_events = kprobe_events_refuse(addr);
 }
 
 /*
  * Print a place as it can be written to the file: MODULE:SYMBOL+OFFSET. The places of one function
- * follow each other: look up its name once.
+ * follow each other: look it up once.
  */
 static void explain_show_symbol(struct seq_file *m, struct place_list *list, unsigned long addr)
 {
 	if (addr - list->named >= list->named_size)
-		explain_find_name(list, addr);
+		explain_find_function(list, addr);
 	if (list->named_size)
 		seq_puts(m, list->name);
 	seq_put_hex_ll(m, list->named_size ? "+0x" : "0x", addr - list->named, 0);
@@ -368,6 +372,8 @@ void explain_show_place(struct seq_file *m, struct place_list *list, bool show_a
 	explain_show_symbol(m, list, addr);
 	seq_putc(m, ' ');
 	seq_puts(m, explain_mode(q));
+	if (q->e.probed == KPROBE_YES && list->no_events)
+		seq_puts(m, " notrace");
 	if (q->e.probed == KPROBE_NO)
 		seq_printf(m, " %d", kprobe_reason_errno(q->e.refusal));
 	if (q->e.refusal)

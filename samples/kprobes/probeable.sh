@@ -7,7 +7,8 @@
 #	probeable.sh [-v] [PATTERN]
 #
 # A PATTERN is [MODULE:]FUNCTION with wildcards; FUNCTION+* stands for all instructions. -v adds
-# how a probe would be hit, and the places that cannot be probed, with the reason.
+# how a probe would be hit, the places that cannot be probed, with the reason, and those in notrace
+# functions, where BPF programs cannot be attached.
 #
 #	# ./probeable.sh 'vfs_*'
 #	kprobe:vfs_fadvise
@@ -34,6 +35,6 @@ printf '%s\n' "$pattern" >&3
 awk -v verbose=$verbose '
 	# A probe at the start of a function may be behind an endbr64.
 	{ place = $2; sub(/\+0x[04]$/, "", place); mode = $3 }
-	mode == "no" && !verbose { next }
+	(mode == "no" || $4 == "notrace") && !verbose { next }
 	{ sub(/^[^ ]* [^ ]* [^ ]* ?/, ""); print "kprobe:" place (verbose ? " " mode " " $0 : "") }
 ' <&3

@@ -372,14 +372,22 @@ has_scripts() {
 
 lists_probeable() {
 	load kp_target
+	must "$SCRIPTS/probeable.sh" 'vfs_rea*' >"$TMP/probes"
+	must grep -q -x 'kprobe:vfs_read' "$TMP/probes"
 	must "$SCRIPTS/probeable.sh" 'kp_target:kp_tgt_*' >"$TMP/probes"
-	must grep -q -x 'kprobe:kp_target:kp_tgt_plain' "$TMP/probes"
 	! grep nokprobe "$TMP/probes" || failed "what is on the blacklist is listed"
+	must "$SCRIPTS/probeable.sh" -v 'kp_target:kp_tgt_*' >"$TMP/probes"
+	must grep -q '^kprobe:kp_target:kp_tgt_plain ' "$TMP/probes"
 	must "$SCRIPTS/probeable.sh" -v 'kp_tgt_nokprobe' >"$TMP/probes"
 	equal "with -v" "$(cat "$TMP/probes")" \
 		"kprobe:kp_target:kp_tgt_nokprobe no -22 the address is on the blacklist"
-	must "$SCRIPTS/probeable.sh" 'kp_tgt_plain+*' >"$TMP/probes"
-	at_least "instructions" "$(grep -c '^kprobe:kp_target:kp_tgt_plain' "$TMP/probes")" 2
+	must "$SCRIPTS/probeable.sh" -v snprintf >"$TMP/probes"
+	if grep -q notrace "$TMP/probes"; then
+		must "$SCRIPTS/probeable.sh" snprintf >"$TMP/probes"
+		equal "notrace functions" "$(cat "$TMP/probes")" ""
+	fi
+	must "$SCRIPTS/probeable.sh" 'vfs_read+*' >"$TMP/probes"
+	at_least "instructions" "$(grep -c '^kprobe:vfs_read' "$TMP/probes")" 2
 	! "$SCRIPTS/probeable.sh" 'no_such_*' >"$TMP/probes" 2>/dev/null ||
 		failed "a pattern without a match is no error"
 }
