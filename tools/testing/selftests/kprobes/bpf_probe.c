@@ -110,8 +110,17 @@ enum tried { STACKID, UPDATE, RINGBUF, SIGNAL, WRITE, NR_TRIED };
 /* What runs the program: perf, kprobe.multi, a session of that, or a BPF trampoline */
 enum way { PERF, MULTI, SESSION, TRAMPOLINE };
 
+/* The options, by their letters: NULL, or an argument */
+static const char *given[128];
+static bool is_return, is_list, with_stacks, with_value, with_tries, wait;
+static int helper;
+static __u64 wanted;
+static enum way way = PERF;
+
 static struct bpf_insn insns[MAX_INSNS];
 static int nr_insns;
+/* Jumps to the end of the program */
+static int to_end[2], nr_to_end;
 
 static void emit(int code, int dst, int src, int off, int imm)
 {
@@ -127,9 +136,63 @@ static void emit_add_to_value(int field, int code, int src, int imm)
 	emit(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_1, field, 0);
 }
 
-static void write_return(int value)
+static void emit_move(int dst, int src)
 {
-	emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, value);
+	emit(BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0);
+}
+
+static void emit_number(int reg, int number)
+{
+	emit(BPF_ALU64 | BPF_MOV | BPF_K, reg, 0, 0, number);
+}
+
+/* @pseudo: BPF_PSEUDO_MAP_FD if @number is the descriptor of a map, else 0 */
+static void emit_long(int reg, int pseudo, __u64 number)
+{
+	emit(BPF_LD | BPF_IMM | BPF_DW, reg, pseudo, 0, number);
+	emit(0, 0, 0, 0, number >> 32);
+}
+
+/* emit_stack - let a register point to a variable of the program */
+static void emit_stack(int reg, int at)
+{
+	emit_move(reg, BPF_REG_10);
+	emit(BPF_ALU64 | BPF_ADD | BPF_K, reg, 0, 0, at);
+}
+
+static void emit_call(int func)
+{
+	emit(BPF_JMP | BPF_CALL, 0, 0, 0, func);
+}
+
+/* emit_to_end - jump to the end on a condition */
+static void emit_to_end(int condition, int reg, int number)
+{
+	to_end[nr_to_end++] = nr_insns;
+	emit(BPF_JMP | condition | BPF_K, reg, 0, 0, number);
+}
+
+/* emit_lookup - look up the key at r10 - 4; r0 points to the value */
+static void emit_lookup(int map)
+{
+	emit_long(BPF_REG_1, BPF_PSEUDO_MAP_FD, map);
+	emit_stack(BPF_REG_2, -4);
+	emit_call(BPF_FUNC_map_lookup_elem);
+	emit_to_end(BPF_JEQ, BPF_REG_0, 0);
+}
+
+static void emit_override(int result)
+{
+	emit_move(BPF_REG_1, BPF_REG_6);
+	emit_number(BPF_REG_2, result);
+	emit_call(BPF_FUNC_override_return);
+}
+
+static void emit_end(int result)
+{
+	while (nr_to_end--)
+		insns[to_end[nr_to_end]].off = nr_insns - to_end[nr_to_end] - 1;
+	emit_number(BPF_REG_0, result);
 	emit(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
@@ -137,78 +200,50 @@ static void write_return(int value)
  * Additions are not atomic, since the BPF JIT of 32-bit x86 supports no atomic operations:
  * only one task at a time may call the function.
  */
-static void write_program(int map, int stacks, int reg, int helper, __u64 wanted, int error,
-			  int from)
+static void write_program(int map, int stacks, int reg)
 {
-	int to_end[2], nr_to_end = 0;
-
-	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0);
+	emit_move(BPF_REG_6, BPF_REG_1);
 	if (helper) {
-		emit(BPF_JMP | BPF_CALL, 0, 0, 0, helper);
-		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_7, 0, 0, 1);
-		emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, 0, 0, wanted);
-		emit(0, 0, 0, 0, wanted >> 32);
+		emit_call(helper);
+		emit_number(BPF_REG_7, 1);
+		emit_long(BPF_REG_1, 0, wanted);
 		emit(BPF_JMP | BPF_JEQ | BPF_X, BPF_REG_0, BPF_REG_1, 1, 0);
-		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_7, 0, 0, 0);
-	} else if (stacks >= 0) {
-		emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_2, BPF_PSEUDO_MAP_FD, 0, stacks);
-		emit(0, 0, 0, 0, 0);
-		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 0, 0);
-		emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_stackid);
-		emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_7, BPF_REG_0, 0, 0);
+		emit_number(BPF_REG_7, 0);
+	} else if (with_stacks) {
+		emit_long(BPF_REG_2, BPF_PSEUDO_MAP_FD, stacks);
+		emit_number(BPF_REG_3, 0);
+		emit_call(BPF_FUNC_get_stackid);
+		emit_move(BPF_REG_7, BPF_REG_0);
 	} else {
 		emit(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_7, BPF_REG_6, reg, 0);
 	}
 	emit(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0);
-	emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map);
-	emit(0, 0, 0, 0, 0);
-	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0);
-	emit(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4);
-	emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem);
-	to_end[nr_to_end++] = nr_insns;
-	emit(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 0, 0);
+	emit_lookup(map);
 	emit_add_to_value(offsetof(struct value, count), BPF_K, 0, 1);
 	emit_add_to_value(offsetof(struct value, sum), BPF_X, BPF_REG_7, 0);
-	if (error) {
-		to_end[nr_to_end++] = nr_insns;
-		emit(BPF_JMP | BPF_JLT | BPF_K, BPF_REG_7, 0, 0, from);
-		emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_6, 0, 0);
-		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, -error);
-		emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_override_return);
+	if (given['e']) {
+		emit_to_end(BPF_JLT, BPF_REG_7, atoi(given['f']));
+		emit_override(-atoi(given['e']));
 	}
-	while (nr_to_end--)
-		insns[to_end[nr_to_end]].off = nr_insns - to_end[nr_to_end] - 1;
-	write_return(0);
+	emit_end(0);
 }
 
 /* write_cookie_program - count the hits for each cookie, and record bpf_get_func_ip() as sum */
-static void write_cookie_program(int map, bool override)
+static void write_cookie_program(int map)
 {
-	int to_end;
-
-	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0);
-	emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_attach_cookie);
+	emit_move(BPF_REG_6, BPF_REG_1);
+	emit_call(BPF_FUNC_get_attach_cookie);
 	emit(BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0, -4, 0);
-	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_6, 0, 0);
-	emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_func_ip);
-	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_7, BPF_REG_0, 0, 0);
-	emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_pid_tgid);
-	if (override) {
-		emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_6, 0, 0);
-		emit(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, -1);
-		emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_override_return);
-	}
-	emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map);
-	emit(0, 0, 0, 0, 0);
-	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0);
-	emit(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4);
-	emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem);
-	to_end = nr_insns;
-	emit(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 0, 0);
+	emit_move(BPF_REG_1, BPF_REG_6);
+	emit_call(BPF_FUNC_get_func_ip);
+	emit_move(BPF_REG_7, BPF_REG_0);
+	emit_call(BPF_FUNC_get_current_pid_tgid);
+	if (given['o'])
+		emit_override(-1);
+	emit_lookup(map);
 	emit_add_to_value(offsetof(struct value, count), BPF_K, 0, 1);
 	emit(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_7, offsetof(struct value, sum), 0);
-	insns[to_end].off = nr_insns - to_end - 1;
-	write_return(0);
+	emit_end(0);
 }
 
 static int fail(const char *what)
@@ -220,6 +255,29 @@ static int fail(const char *what)
 static int bpf(int cmd, union bpf_attr *attr)
 {
 	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
+}
+
+static int lookup(int map, __u32 key, void *value)
+{
+	union bpf_attr attr = {
+		.map_fd = map,
+		.key = (uintptr_t)&key,
+		.value = (uintptr_t)value,
+	};
+
+	return bpf(BPF_MAP_LOOKUP_ELEM, &attr) ? fail("BPF_MAP_LOOKUP_ELEM") : 0;
+}
+
+/* get_info - get what the kernel tells of a program, a link, or types */
+static int get_info(int fd, void *info, int size)
+{
+	union bpf_attr attr = {
+		.info.bpf_fd = fd,
+		.info.info_len = size,
+		.info.info = (uintptr_t)info,
+	};
+
+	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) ? fail("BPF_OBJ_GET_INFO_BY_FD") : 0;
 }
 
 static int make_map(int type, int value_size, int entries)
@@ -237,30 +295,12 @@ static int make_map(int type, int value_size, int entries)
 	return fd < 0 ? fail("BPF_MAP_CREATE") : fd;
 }
 
-static void emit_map(int reg, int map)
-{
-	emit(BPF_LD | BPF_IMM | BPF_DW, reg, BPF_PSEUDO_MAP_FD, 0, map);
-	emit(0, 0, 0, 0, 0);
-}
-
-/* emit_stack - let a register point to a variable of the program */
-static void emit_stack(int reg, int at)
-{
-	emit(BPF_ALU64 | BPF_MOV | BPF_X, reg, BPF_REG_10, 0, 0);
-	emit(BPF_ALU64 | BPF_ADD | BPF_K, reg, 0, 0, at);
-}
-
-static void emit_number(int reg, int number)
-{
-	emit(BPF_ALU64 | BPF_MOV | BPF_K, reg, 0, 0, number);
-}
-
 /* emit_try - call a helper; r9 points to the numbers of calls that have succeeded */
-static void emit_try(int helper, enum tried tried)
+static void emit_try(int func, enum tried tried)
 {
 	int at = tried * sizeof(__u64);
 
-	emit(BPF_JMP | BPF_CALL, 0, 0, 0, helper);
+	emit_call(func);
 	emit(BPF_JMP | BPF_JSLT | BPF_K, BPF_REG_0, 0, 3, 0);
 	emit(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_9, at, 0);
 	emit(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, 1);
@@ -273,33 +313,27 @@ static int make_tries(int map, __u64 *written)
 	int stacks = make_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(struct stack), MAX_STACKS);
 	int hash = make_map(BPF_MAP_TYPE_HASH, sizeof(__u64), MAX_STACKS);
 	int ring = make_map(BPF_MAP_TYPE_RINGBUF, 0, 65536);
-	__u64 address = (uintptr_t)written;
-	int to_end;
 
 	if (stacks < 0 || hash < 0 || ring < 0)
 		return -1;
-	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0);
+	emit_move(BPF_REG_6, BPF_REG_1);
 	emit(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0);
 	emit(BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -16, 1);
-	emit_map(BPF_REG_1, map);
-	emit_stack(BPF_REG_2, -4);
-	emit(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem);
-	to_end = nr_insns;
-	emit(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 0, 0);
-	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_9, BPF_REG_0, 0, 0);
+	emit_lookup(map);
+	emit_move(BPF_REG_9, BPF_REG_0);
 
-	emit(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_6, 0, 0);
-	emit_map(BPF_REG_2, stacks);
+	emit_move(BPF_REG_1, BPF_REG_6);
+	emit_long(BPF_REG_2, BPF_PSEUDO_MAP_FD, stacks);
 	emit_number(BPF_REG_3, BPF_F_REUSE_STACKID);
 	emit_try(BPF_FUNC_get_stackid, STACKID);
 
-	emit_map(BPF_REG_1, hash);
+	emit_long(BPF_REG_1, BPF_PSEUDO_MAP_FD, hash);
 	emit_stack(BPF_REG_2, -4);
 	emit_stack(BPF_REG_3, -16);
 	emit_number(BPF_REG_4, BPF_ANY);
 	emit_try(BPF_FUNC_map_update_elem, UPDATE);
 
-	emit_map(BPF_REG_1, ring);
+	emit_long(BPF_REG_1, BPF_PSEUDO_MAP_FD, ring);
 	emit_stack(BPF_REG_2, -16);
 	emit_number(BPF_REG_3, sizeof(__u64));
 	emit_number(BPF_REG_4, 0);
@@ -308,31 +342,23 @@ static int make_tries(int map, __u64 *written)
 	emit_number(BPF_REG_1, SIGURG);
 	emit_try(BPF_FUNC_send_signal, SIGNAL);
 
-	emit(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, 0, 0, address);
-	emit(0, 0, 0, 0, address >> 32);
+	emit_long(BPF_REG_1, 0, (uintptr_t)written);
 	emit_stack(BPF_REG_2, -16);
 	emit_number(BPF_REG_3, sizeof(__u64));
 	emit_try(BPF_FUNC_probe_write_user, WRITE);
 
-	insns[to_end].off = nr_insns - to_end - 1;
-	write_return(0);
+	emit_end(0);
 	return 0;
 }
 
 static int print_tries(int map, __u64 written)
 {
 	static const char *const names[] = { "stackid", "update", "ringbuf", "signal", "write" };
-	__u64 tries[NR_TRIED] = { };
-	__u32 key = 0;
-	union bpf_attr attr = {
-		.map_fd = map,
-		.key = (uintptr_t)&key,
-		.value = (uintptr_t)tries,
-	};
+	__u64 tries[NR_TRIED];
 	int i;
 
-	if (bpf(BPF_MAP_LOOKUP_ELEM, &attr))
-		return fail("BPF_MAP_LOOKUP_ELEM");
+	if (lookup(map, 0, tries))
+		return -1;
 	for (i = 0; i < NR_TRIED; i++)
 		printf("%s %llu\n", names[i], (unsigned long long)tries[i]);
 	printf("written %llu\n", (unsigned long long)written);
@@ -424,16 +450,11 @@ static int module_btf(const char *module)
 	for (; !bpf(BPF_BTF_GET_NEXT_ID, &id); id.start_id = id.next_id) {
 		union bpf_attr open = { .btf_id = id.next_id };
 		struct bpf_btf_info info = { .name = (uintptr_t)name, .name_len = sizeof(name) };
-		union bpf_attr get = {
-			.info.info_len = sizeof(info),
-			.info.info = (uintptr_t)&info,
-		};
 
 		fd = bpf(BPF_BTF_GET_FD_BY_ID, &open);
 		if (fd < 0)
 			continue;
-		get.info.bpf_fd = fd;
-		if (!bpf(BPF_OBJ_GET_INFO_BY_FD, &get) && info.kernel_btf && !strcmp(name, module))
+		if (!get_info(fd, &info, sizeof(info)) && info.kernel_btf && !strcmp(name, module))
 			return fd;
 		close(fd);
 	}
@@ -466,7 +487,7 @@ static void find_function(const char *function, union bpf_attr *attr)
 	}
 }
 
-static int attach_type(enum way way, bool is_return)
+static int attach_type(void)
 {
 	switch (way) {
 	case SESSION:
@@ -480,13 +501,13 @@ static int attach_type(enum way way, bool is_return)
 	}
 }
 
-static int load_program(enum way way, bool is_return, bool sleepable, const char *function)
+static int load_program(const char *function)
 {
 	static char log[65536];
 	union bpf_attr attr = {
 		.prog_type = way == TRAMPOLINE ? BPF_PROG_TYPE_TRACING : BPF_PROG_TYPE_KPROBE,
-		.expected_attach_type = attach_type(way, is_return),
-		.prog_flags = sleepable ? BPF_F_SLEEPABLE : 0,
+		.expected_attach_type = attach_type(),
+		.prog_flags = given['l'] ? BPF_F_SLEEPABLE : 0,
 		.insns = (uintptr_t)insns,
 		.insn_cnt = nr_insns,
 		.license = (uintptr_t)"GPL",
@@ -507,28 +528,34 @@ static int load_program(enum way way, bool is_return, bool sleepable, const char
 }
 
 /*
- * link_program - attach the program by kprobe.multi or a trampoline, as long as the descriptor is
- * open
+ * make_link - attach the program by kprobe.multi, whose addresses are in @attr, or a trampoline, as
+ * long as the descriptor is open
  */
-static int link_program(int program, enum way way, bool is_return, const char *function)
+static int make_link(int program, union bpf_attr *attr)
 {
-	__u64 symbol = (uintptr_t)function;
-	union bpf_attr attr = {
-		.link_create.prog_fd = program,
-		.link_create.attach_type = attach_type(way, is_return),
-	};
 	int fd;
 
-	if (way == MULTI) {
-		attr.link_create.kprobe_multi.flags = is_return ? BPF_F_KPROBE_MULTI_RETURN : 0;
-		attr.link_create.kprobe_multi.cnt = 1;
-		attr.link_create.kprobe_multi.syms = (uintptr_t)&symbol;
-	}
-	fd = bpf(BPF_LINK_CREATE, &attr);
+	attr->link_create.prog_fd = program;
+	attr->link_create.attach_type = attach_type();
+	if (way != TRAMPOLINE && is_return)
+		attr->link_create.kprobe_multi.flags |= BPF_F_KPROBE_MULTI_RETURN;
+	fd = bpf(BPF_LINK_CREATE, attr);
 	/* The kernel has no CONFIG_FPROBE, or no BPF trampolines for this processor. */
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == 524 /* ENOTSUPP */))
 		exit(SKIP);
 	return fd < 0 ? fail("BPF_LINK_CREATE") : fd;
+}
+
+static int link_function(int program, const char *function)
+{
+	__u64 symbol = (uintptr_t)function;
+	union bpf_attr attr = { };
+
+	if (way == MULTI) {
+		attr.link_create.kprobe_multi.cnt = 1;
+		attr.link_create.kprobe_multi.syms = (uintptr_t)&symbol;
+	}
+	return make_link(program, &attr);
 }
 
 /* set_cookie - attach the program to perf's event, with a cookie */
@@ -558,7 +585,7 @@ static int read_number(const char *path, unsigned int *number)
 /*
  * attach - attach the program to a probe, or an event of tracefs, as long as the descriptor is open
  */
-static int attach(int program, const char *name, __u64 offset, __u64 config, __u64 cookie)
+static int attach(int program, const char *name, __u64 offset)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -578,7 +605,7 @@ static int attach(int program, const char *name, __u64 offset, __u64 config, __u
 	} else {
 		if (read_number(PMU_TYPE, &attr.type))
 			return -1;
-		attr.config = config;
+		attr.config = (is_return ? CONFIG_RETPROBE : 0) | (wait ? CONFIG_WAIT : 0);
 		attr.kprobe_func = (uintptr_t)name;
 		attr.probe_offset = offset;
 	}
@@ -586,8 +613,8 @@ static int attach(int program, const char *name, __u64 offset, __u64 config, __u
 	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return fail("perf_event_open");
-	if (cookie) {
-		if (set_cookie(program, fd, cookie))
+	if (helper == BPF_FUNC_get_attach_cookie) {
+		if (set_cookie(program, fd, wanted))
 			return -1;
 	} else if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program)) {
 		return fail("PERF_EVENT_IOC_SET_BPF");
@@ -601,15 +628,10 @@ static int attach(int program, const char *name, __u64 offset, __u64 config, __u
 static int print_runs(int program, int event)
 {
 	struct bpf_prog_info info = { };
-	union bpf_attr attr = {
-		.info.bpf_fd = program,
-		.info.info_len = sizeof(info),
-		.info.info = (uintptr_t)&info,
-	};
 	__u64 records;
 
-	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
-		return fail("BPF_OBJ_GET_INFO_BY_FD");
+	if (get_info(program, &info, sizeof(info)))
+		return -1;
 	printf("runs %llu\nmissed %llu\n", (unsigned long long)info.run_cnt,
 	       (unsigned long long)info.recursion_misses);
 	if (event < 0)
@@ -620,21 +642,15 @@ static int print_runs(int program, int event)
 	return 0;
 }
 
-static int print_value(int map, bool with_sum)
+static int print_value(int map)
 {
-	struct value value = { };
-	__u32 key = 0;
-	union bpf_attr attr = {
-		.map_fd = map,
-		.key = (uintptr_t)&key,
-		.value = (uintptr_t)&value,
-	};
+	struct value got;
 
-	if (bpf(BPF_MAP_LOOKUP_ELEM, &attr))
-		return fail("BPF_MAP_LOOKUP_ELEM");
-	printf("count %llu\n", (unsigned long long)value.count);
-	if (with_sum)
-		printf("sum %llu\n", (unsigned long long)value.sum);
+	if (lookup(map, 0, &got))
+		return -1;
+	printf("count %llu\n", (unsigned long long)got.count);
+	if (!with_stacks)
+		printf("sum %llu\n", (unsigned long long)got.sum);
 	return 0;
 }
 
@@ -672,16 +688,10 @@ static void print_stacks(int map)
 	int i, nr;
 
 	while (!bpf(BPF_MAP_GET_NEXT_KEY, &attr)) {
-		union bpf_attr get = {
-			.map_fd = map,
-			.key = (uintptr_t)&next,
-			.value = (uintptr_t)&stack,
-		};
-
 		key = next;
 		attr.key = (uintptr_t)&key;
 		memset(&stack, 0, sizeof(stack));
-		if (bpf(BPF_MAP_LOOKUP_ELEM, &get))
+		if (lookup(map, key, &stack))
 			continue;
 		for (nr = 0; nr < MAX_FRAMES && stack.frames[nr]; nr++)
 			snprintf(names[nr], sizeof(names[nr]), "?");
@@ -717,10 +727,10 @@ static __u64 split_offset(char *name)
 }
 
 /*
- * read_addresses - read the lines of a file. Return: the number of lines, or -1. @symbols: the
- * lines are symbols, and the addresses of their strings are the result
+ * read_addresses - read the lines of a file. Return: the number of lines, or -1. With -w the lines
+ * are symbols, and the addresses of their strings are the result.
  */
-static int read_addresses(const char *path, bool symbols, __u64 **addresses)
+static int read_addresses(const char *path, __u64 **addresses)
 {
 	FILE *file = fopen(path, "r");
 	int nr = 0, size = 0;
@@ -737,7 +747,7 @@ static int read_addresses(const char *path, bool symbols, __u64 **addresses)
 			if (!*addresses)
 				return fail("realloc");
 		}
-		if (symbols) {
+		if (wait) {
 			line[strcspn(line, "\n")] = '\0';
 			(*addresses)[nr++] = (uintptr_t)strdup(line);
 			continue;
@@ -771,7 +781,7 @@ static bool is_given(const __u64 *addresses, const __u64 *cookies, int nr, __u64
 	return false;
 }
 
-static int print_link(int link, const __u64 *addresses, bool symbols, const __u64 *cookies, int nr)
+static int print_link(int link, const __u64 *addresses, const __u64 *cookies, int nr)
 {
 	__u64 *got = calloc(2 * nr, sizeof(*got));
 	struct multi_info info = {
@@ -779,19 +789,14 @@ static int print_link(int link, const __u64 *addresses, bool symbols, const __u6
 		.cookies = (uintptr_t)(got + nr),
 		.count = nr,
 	};
-	union bpf_attr attr = {
-		.info.bpf_fd = link,
-		.info.info_len = sizeof(info),
-		.info.info = (uintptr_t)&info,
-	};
 	int i;
 
 	if (!got)
 		return fail("calloc");
-	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr))
-		return fail("BPF_OBJ_GET_INFO_BY_FD");
+	if (get_info(link, &info, sizeof(info)))
+		return -1;
 	printf("link %u missed %llu\n", info.count, (unsigned long long)info.missed);
-	if (symbols) {
+	if (wait) {
 		for (i = 0; i < (int)info.count; i++)
 			printf("at %llu %llx\n", (unsigned long long)got[nr + i],
 			       (unsigned long long)got[i]);
@@ -807,75 +812,65 @@ static int print_link(int link, const __u64 *addresses, bool symbols, const __u6
 
 static int print_cookies(int map, int nr)
 {
-	struct value value;
-	__u32 key;
-	union bpf_attr attr = {
-		.map_fd = map,
-		.key = (uintptr_t)&key,
-		.value = (uintptr_t)&value,
-	};
+	struct value got;
+	int i;
 
-	for (key = 0; key < (__u32)nr; key++) {
-		if (bpf(BPF_MAP_LOOKUP_ELEM, &attr))
-			return fail("BPF_MAP_LOOKUP_ELEM");
-		if (value.count)
-			printf("cookie %u count %llu func_ip %llx\n", key,
-			       (unsigned long long)value.count, (unsigned long long)value.sum);
+	for (i = 0; i < nr; i++) {
+		if (lookup(map, i, &got))
+			return -1;
+		if (got.count)
+			printf("cookie %u count %llu func_ip %llx\n", i,
+			       (unsigned long long)got.count, (unsigned long long)got.sum);
 	}
 	return 0;
 }
 
+static int run(const char *command)
+{
+	if (!system(command))
+		return 0;
+	fprintf(stderr, "failed: %s\n", command);
+	return -1;
+}
+
 /* run_with_link - attach one program to all addresses in a file, and run the command */
-static int run_with_link(const char *path, const char *command, enum way way, bool is_return,
-			 bool override, bool with_cookies, bool symbols, unsigned int flags)
+static int run_with_link(const char *path, const char *command)
 {
 	__u64 *addresses, *cookies = NULL;
 	long long before, attached, detached;
 	int nr, i, map, program, link;
 	union bpf_attr attr = { };
 
-	nr = read_addresses(path, symbols, &addresses);
+	nr = read_addresses(path, &addresses);
 	if (nr <= 0)
 		return -1;
 	map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), nr);
 	if (map < 0)
 		return -1;
-	write_cookie_program(map, override);
-	program = load_program(way, is_return, false, NULL);
+	write_cookie_program(map);
+	program = load_program(NULL);
 	if (program < 0)
 		return -1;
-	if (with_cookies) {
+	if (!given['n']) {
 		cookies = calloc(nr, sizeof(*cookies));
 		if (!cookies)
 			return fail("calloc");
 		for (i = 0; i < nr; i++)
 			cookies[i] = i;
 	}
-	attr.link_create.prog_fd = program;
-	attr.link_create.attach_type = attach_type(way, is_return);
-	attr.link_create.kprobe_multi.flags = flags;
-	if (is_return)
-		attr.link_create.kprobe_multi.flags |= BPF_F_KPROBE_MULTI_RETURN;
+	attr.link_create.kprobe_multi.flags = (wait ? MULTI_WAIT : 0) |
+		(given['F'] ? strtoul(given['F'], NULL, 0) : 0);
 	attr.link_create.kprobe_multi.cnt = nr;
-	if (symbols) {
-		attr.link_create.kprobe_multi.flags |= MULTI_WAIT;
+	if (wait)
 		attr.link_create.kprobe_multi.syms = (uintptr_t)addresses;
-	} else {
+	else
 		attr.link_create.kprobe_multi.addrs = (uintptr_t)addresses;
-	}
 	attr.link_create.kprobe_multi.cookies = (uintptr_t)cookies;
 	before = now_us();
-	link = bpf(BPF_LINK_CREATE, &attr);
+	link = make_link(program, &attr);
 	attached = now_us();
-	if (link < 0 && errno == EOPNOTSUPP)
-		exit(SKIP);
-	if (link < 0)
-		return fail("BPF_LINK_CREATE");
-	if (system(command)) {
-		fprintf(stderr, "failed: %s\n", command);
-		return -1;
-	}
-	if (print_link(link, addresses, symbols, cookies, nr) || print_cookies(map, nr))
+	if (link < 0 || run(command) || print_link(link, addresses, cookies, nr) ||
+	    print_cookies(map, nr))
 		return -1;
 	detached = now_us();
 	close(link);
@@ -886,85 +881,40 @@ static int run_with_link(const char *path, const char *command, enum way way, bo
 #ifdef ARGUMENT
 int main(int argc, char **argv)
 {
-	int opt, map = -1, stacks = -1, program, event, error = 0, from = 0, value = 0, helper = 0;
-	bool is_return = false, with_stacks = false, with_value = false, sleepable = false;
-	bool with_tries = false;
-	bool is_list = false, with_cookies = true, override = false, wait = false;
-	unsigned int flags = 0;
-	__u64 offset = 0, wanted = 0;
+	int opt, map = -1, stacks = -1, program, event;
 	static __u64 written;
-	enum way way = PERF;
+	__u64 offset;
 
 	while ((opt = getopt(argc, argv, "rmxslhknSowv:i:c:e:f:F:")) != -1) {
-		switch (opt) {
-		case 'k':
-			is_list = true;
-			way = MULTI;
-			break;
-		case 'n':
-			with_cookies = false;
-			break;
-		case 'S':
-			way = SESSION;
-			break;
-		case 'o':
-			override = true;
-			break;
-		case 'w':
-			wait = true;
-			break;
-		case 'F':
-			flags = strtoul(optarg, NULL, 0);
-			break;
-		case 'r':
-			is_return = true;
-			break;
-		case 'm':
-			way = MULTI;
-			break;
-		case 'x':
-			way = TRAMPOLINE;
-			break;
-		case 's':
-			with_stacks = true;
-			break;
-		case 'l':
-			sleepable = true;
-			break;
-		case 'h':
-			with_tries = true;
-			break;
-		case 'v':
-			with_value = true;
-			value = atoi(optarg);
-			break;
-		case 'i':
-			helper = BPF_FUNC_get_func_ip;
-			wanted = strtoull(optarg, NULL, 16);
-			break;
-		case 'c':
-			helper = BPF_FUNC_get_attach_cookie;
-			wanted = strtoull(optarg, NULL, 16);
-			break;
-		case 'e':
-			error = atoi(optarg);
-			break;
-		case 'f':
-			from = atoi(optarg);
-			break;
-		default:
+		if (opt == '?')
 			return 2;
-		}
+		given[opt] = optarg ? optarg : "";
 	}
-	if (optind != argc - 2 || (way != PERF && !with_stacks && !with_value && !is_list))
+	is_return = given['r'];
+	is_list = given['k'];
+	with_stacks = given['s'];
+	with_value = given['v'];
+	with_tries = given['h'];
+	wait = given['w'];
+	if (given['S'])
+		way = SESSION;
+	else if (given['m'] || is_list)
+		way = MULTI;
+	else if (given['x'])
+		way = TRAMPOLINE;
+	if (given['i'] || given['c']) {
+		helper = given['i'] ? BPF_FUNC_get_func_ip : BPF_FUNC_get_attach_cookie;
+		wanted = strtoull(given['i'] ? given['i'] : given['c'], NULL, 16);
+	}
+	if (optind != argc - 2 || (way != PERF && !with_stacks && !with_value && !is_list) ||
+	    (given['e'] && !given['f']))
 		return 2;
 	if (is_list)
-		return !!run_with_link(argv[optind], argv[optind + 1], way, is_return, override,
-				       with_cookies, wait, flags);
+		return !!run_with_link(argv[optind], argv[optind + 1]);
 	offset = split_offset(argv[optind]);
 
 	if (with_value) {
-		write_return(value);
+		emit_end(atoi(given['v']));
 		run_on_first_cpu();
 	} else if (with_tries) {
 		map = make_map(BPF_MAP_TYPE_ARRAY, NR_TRIED * sizeof(__u64), 1);
@@ -980,28 +930,19 @@ int main(int argc, char **argv)
 			if (stacks < 0)
 				return 1;
 		}
-		write_program(map, stacks, is_return ? RESULT : ARGUMENT, helper, wanted, error,
-			      from);
+		write_program(map, stacks, is_return ? RESULT : ARGUMENT);
 	}
-	program = load_program(way, is_return, sleepable, argv[optind]);
+	program = load_program(argv[optind]);
 	if (program < 0)
 		return 1;
-	event = way != PERF ? link_program(program, way, is_return, argv[optind]) :
-			      attach(program, argv[optind], offset,
-				     (is_return ? CONFIG_RETPROBE : 0) | (wait ? CONFIG_WAIT : 0),
-				     helper == BPF_FUNC_get_attach_cookie ? wanted : 0);
+	event = way == PERF ? attach(program, argv[optind], offset) :
+			      link_function(program, argv[optind]);
 	if (event < 0)
 		return 1;
-	if (with_tries) {
-		if (write_one(argv[optind + 1]))
-			return 1;
-	} else if (system(argv[optind + 1])) {
-		fprintf(stderr, "failed: %s\n", argv[optind + 1]);
+	if (with_tries ? write_one(argv[optind + 1]) : run(argv[optind + 1]))
 		return 1;
-	}
 	if (with_tries ? print_tries(map, written) :
-	    with_value ? print_runs(program, way == PERF ? event : -1) :
-			 print_value(map, !with_stacks))
+	    with_value ? print_runs(program, way == PERF ? event : -1) : print_value(map))
 		return 1;
 	/* Closing the event removes the symbols of BPF trampolines: print stacks before. */
 	if (with_stacks)
