@@ -341,8 +341,6 @@ shows_addresses() {
 	equal "addresses in kprobes/$shown_file" $got "$wanted"
 }
 
-KPTR=/proc/sys/kernel/kptr_restrict
-
 # These files hide addresses from the readers that /proc/kallsyms hides them from.
 addresses_are_hidden() {
 	keep $KPTR

@@ -8,8 +8,6 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-KPTR=/proc/sys/kernel/kptr_restrict
-
 # list LOCATION: the answer is in $TMP/list
 list() {
 	exec 3<>$EXPLAIN

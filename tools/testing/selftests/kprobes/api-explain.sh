@@ -14,7 +14,6 @@ CASES=$DEBUGFS/kp_explain
 REFUSE=/sys/module/kp_explain/parameters/refuse
 DYNDBG=$DEBUGFS/dynamic_debug/control
 BOOST=/sys/module/kprobes/parameters/boost
-KPTR=/proc/sys/kernel/kptr_restrict
 HEX='0x[0-9a-f]*'
 
 # seen REASON...: notes that these reasons were provoked

@@ -8,17 +8,6 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-# load_target MODULE, unload_target MODULE: for kp_target and others, while kp_ctl is loaded
-load_target() {
-	must insmod "$(module_file "$1")"
-	LOADED="kp_ctl $1"
-}
-
-unload_target() {
-	must rmmod "$1"
-	LOADED=kp_ctl
-}
-
 # add_pair ID: adds the probes ID and ID + 1; then 2000 calls hit both
 add_pair() {
 	ctl add "$1" kp_tgt_function
@@ -54,7 +43,7 @@ more_probes() {
 
 module_unloads() {
 	equal "reference count" "$(cut -d' ' -f3 /proc/modules | sed -n 1p)" 0
-	unload_target kp_target
+	unload kp_target
 }
 
 # Unload the module, and unregister the probes, while their requests to be
@@ -64,12 +53,12 @@ once_in_going_module() {
 		ctl add 10 kp_tgt_caller once
 		ctl add 11 kp_tgt_function once
 		call_target 1
-		unload_target kp_target
+		unload kp_target
 		listed_as 10 GONE
 		hits_are 10 1 11 1
 		refused 10 -22 enable
 		ctl_del 10 11
-		load_target kp_target
+		load kp_target
 	done
 }
 
@@ -96,7 +85,7 @@ gone_survives_switching() {
 
 # Probes 0 and 1 stay [GONE], even if the new probes have the same addresses.
 loaded_again() {
-	load_target kp_target
+	load kp_target
 	add_pair 3
 	hits_are 0 7 1 7
 	not_gone=$(list_line 3 | grep -c -v -F '[GONE]') || :
@@ -114,21 +103,21 @@ gone_is_unregistered() {
 # the same name and other code.
 other_code_by_turns() {
 	ctl_del 3 4
-	unload_target kp_target
+	unload kp_target
 	other=0
 	pair=10
 	: >"$TMP/seen"
-	for module in kp_target2 kp_target2 kp_target kp_target kp_target2 kp_target2; do
-		load_target $module
+	for code in kp_target2 kp_target2 kp_target kp_target kp_target2 kp_target2; do
+		load $code
 		add_pair $pair
 		address=$(ctl_get $pair address)
-		if grep "^$address " "$TMP/seen" | tail -n 1 | grep -q -v " $module\$"; then
+		if grep "^$address " "$TMP/seen" | tail -n 1 | grep -q -v " $code\$"; then
 			other=$((other + 1))
 		fi
-		echo "$address $module" >>"$TMP/seen"
+		echo "$address $code" >>"$TMP/seen"
 		# Probes in kp_target2 stay registered while the next modules are loaded.
-		[ $module != kp_target ] || ctl_del $pair $((pair + 1))
-		unload_target $module
+		[ $code != kp_target ] || ctl_del $pair $((pair + 1))
+		unload $code
 		pair=$((pair + 2))
 	done
 	for pair in 10 12 18 20; do
@@ -143,7 +132,7 @@ init_function_is_hit() {
 	ctl when kp_target 0 kp_tgt_init_function post
 	ctl when kp_target 1 kp_tgt_function
 	ctl when kp_target 2 kp_tgt_nokprobe
-	load_target kp_target
+	load kp_target
 	equal "error" "$(ctl_get 0 error)" 0
 	hits_are 0 3
 	equal "post handler calls" "$(ctl_get 0 posts)" 3
@@ -165,7 +154,7 @@ freed() {
 # that free its parameters. text_runs_after_going 0|1: with jump optimisation off or on
 text_runs_after_going() {
 	optimization "$1"
-	load_target kp_target
+	load kp_target
 	before=$(freed)
 	# Registration is refused where no instruction begins.
 	offsets=$(seq 0 2 44)
@@ -181,7 +170,7 @@ text_runs_after_going() {
 	jumps=$(grep -c OPTIMIZED $KPROBES/list) || :
 	ktap_print_msg "probes: $((next - 30)), of them jumps: $jumps"
 	at_least "probes" $((next - 30)) 5
-	unload_target kp_target
+	unload kp_target
 	equal "parameters freed" "$(freed)" $((before + 1))
 	for each in $ids; do
 		listed_as "$each" GONE
@@ -192,13 +181,13 @@ text_runs_after_going() {
 
 # See kp_refuse.c.
 refused_module_is_forgotten() {
-	load_target kp_refuse
+	load kp_refuse
 	must_fail insmod "$MODULE_DIR/kp_target.ko"
 	equal "error of the registration" "$(cat /sys/module/kp_refuse/parameters/registered)" 0
 	equal "the safety check has refused it" \
 		"$(cat /sys/module/kp_refuse/parameters/refusal)" 1
 	equal "probes that are gone" "$(grep -c -F '[GONE]' $KPROBES/list)" 1
-	unload_target kp_refuse
+	unload kp_refuse
 }
 
 setup

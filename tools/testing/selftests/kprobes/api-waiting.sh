@@ -8,16 +8,6 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
-load_target() {
-	must insmod "$(module_file kp_target)"
-	LOADED="kp_ctl kp_target"
-}
-
-unload_target() {
-	must rmmod kp_target
-	LOADED=kp_ctl
-}
-
 # refused ID ERROR WHERE [OPTION]...
 refused() {
 	id=$1
@@ -51,7 +41,7 @@ begins_before_init() {
 	waits kp_tgt_init_function kp_tgt_function kp_tgt_caller kp_tgt_nokprobe
 	equal "probes that wait" "$(grep -c WAITING $KPROBES/list)" 6
 	equal "lines in optimizer" "$(grep -c . $KPROBES/optimizer)" 0
-	load_target
+	load kp_target
 	hits_are 0 3
 	call_target 7
 	hits_are 1 7 2 0
@@ -64,11 +54,11 @@ begins_before_init() {
 # Unload and load the module again: the probes wait, are registered, and their counts continue.
 waits_again() {
 	optimization 1
-	unload_target
+	unload kp_target
 	waits kp_tgt_init_function kp_tgt_function kp_tgt_caller
 	equal "probes that are gone" "$(grep -c GONE $KPROBES/list)" 0
 	equal "lines in optimizer" "$(grep -c . $KPROBES/optimizer)" 0
-	load_target
+	load kp_target
 	hits_are 0 6
 	call_target 3
 	hits_are 1 10
@@ -77,7 +67,7 @@ waits_again() {
 
 # A waiting probe can be enabled and disabled. That takes effect when the module is loaded.
 changes_while_waiting() {
-	unload_target
+	unload kp_target
 	ctl disable 1
 	ctl enable 2
 	ctl disable 2
@@ -86,7 +76,7 @@ changes_while_waiting() {
 	ctl_refused add 1 kp_target:kp_tgt_function wait
 	put $KPROBES/enabled 0
 	put $KPROBES/enabled 1
-	load_target
+	load kp_target
 	call_target 5
 	hits_are 1 10 2 5
 	ctl enable 1
@@ -96,10 +86,10 @@ changes_while_waiting() {
 
 # A probe that is unregistered while it waits does not come back.
 ends_while_waiting() {
-	unload_target
+	unload kp_target
 	ctl_del 0 1 2 3 4 5
 	list_is_empty
-	load_target
+	load kp_target
 	call_target 1
 	list_is_empty
 }
@@ -114,10 +104,10 @@ needs_no_wait() {
 	# Kallsyms has forgotten the freed init text.
 	is_powerpc || refused 6 -2 kp_target:kp_tgt_init_function wait
 	ctl add 1 kp_target:kp_tgt_function
-	unload_target
+	unload kp_target
 	waits kp_tgt_function
 	equal "probes that are gone" "$(grep -c GONE $KPROBES/list)" 1
-	load_target
+	load kp_target
 	call_target 2
 	hits_are 0 4
 	equal "hits of the one that does not wait" "$(ctl_get 1 hits)" 0
@@ -126,15 +116,15 @@ needs_no_wait() {
 
 # A return probe waits at the entry. One at another address is refused when the module comes.
 return_waits() {
-	unload_target
+	unload kp_target
 	ctl add 0 kp_target:kp_tgt_function return wait
 	ctl add 1 kp_target:kp_tgt_caller+$BEHIND_FTRACE return wait
-	load_target
+	load kp_target
 	call_target 6
 	hits_are 0 6 1 0
 	equal "returns" "$(ctl_get 0 posts)" 6
-	unload_target
-	load_target
+	unload kp_target
+	load kp_target
 	call_target 2
 	hits_are 0 8 1 0
 	equal "returns, the second time" "$(ctl_get 0 posts)" 8
@@ -147,7 +137,7 @@ return_waits() {
 # Many probes wait. They are registered as one batch; or, if there is no memory for it or a probe
 # is refused, one by one.
 many_wait() {
-	unload_target
+	unload kp_target
 	for id in $(seq 10 89); do
 		case $((id % 4)) in
 		0) ctl add "$id" kp_target:kp_tgt_function wait ;;
@@ -156,11 +146,11 @@ many_wait() {
 		3) ctl add "$id" "kp_target:$1" wait ;;
 		esac
 	done
-	load_target
+	load kp_target
 	call_target 4
 	hits_are 12 4 13 4
-	unload_target
-	load_target
+	unload kp_target
+	load kp_target
 	call_target 4
 	hits_are 12 8 13 8
 	equal "hits of a probe that disables itself" "$(ctl_get 14 hits)" 1

@@ -16,6 +16,8 @@ KPROBES=$DEBUGFS/kprobes
 
 OPTIMIZATION=/proc/sys/debug/kprobes-optimization
 FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
+# shellcheck disable=SC2034 # for topic scripts
+KPTR=/proc/sys/kernel/kptr_restrict
 TRACEFS=/sys/kernel/tracing
 # read_as.c, if there was a C library to build it with
 # shellcheck disable=SC2034 # for topic scripts
@@ -198,36 +200,20 @@ count_cases() {
 report_suites() {
 	for suite; do
 		while IFS= read -r line; do
+			name=${line#*ok * }
+			name=$suite.${name%% *}
 			case $line in
 			"    ok "*"# SKIP"*)
-				name=${line#    ok * }
-				ktap_print_msg "$suite: ${name#*# }"
-				ktap_test_skip "$suite.${name%% *}"
+				ktap_print_msg "$suite: ${line#*# }"
+				ktap_test_skip "$name"
 				;;
-			"    ok "*)
-				name=${line#    ok * }
-				ktap_test_pass "$suite.${name%% *}"
-				;;
-			"    not ok "*)
-				name=${line#    not ok * }
-				ktap_test_fail "$suite.${name%% *}"
-				;;
-			"    # "*": pass:"* | *.speed:* | "    # Subtest:"* | "    # module:"*)
-				;;
-			"    1.."* | "    KTAP"*)
-				;;
-			"    # "*)
-				printf '# %s\n' "${line#    # }"
-				;;
-			"    "*)
-				printf '# %s\n' "${line#    }"
-				;;
-			KTAP* | 1..* | "# "* | "ok "* | "not ok "*)
-				;;
-			*)
-				# The message of a failed expectation is not indented.
-				printf '# %s\n' "$line"
-				;;
+			"    ok "*) ktap_test_pass "$name" ;;
+			"    not ok "*) ktap_test_fail "$name" ;;
+			# The message of a failed expectation is not indented.
+			"    # "*": pass:"* | *.speed:* | "    # Subtest:"* | "    # module:"* | \
+				"    1.."* | "    KTAP"* | KTAP* | 1..* | "# "* | "ok "* | "not ok "*) ;;
+			"    # "*) printf '# %s\n' "${line#    # }" ;;
+			*) printf '# %s\n' "${line#    }" ;;
 			esac
 		done <"$TMP/$suite.results"
 	done
@@ -564,16 +550,9 @@ ctl_refused() {
 
 # ctl_get ID FIELD: prints address, hits, posts, nmissed, error, or text, the probe's first bytes
 ctl_get() {
+	# shellcheck disable=SC2034 # one of them is printed
 	while read -r id address hits posts nmissed error text; do
-		[ "$id" = "$1" ] || continue
-		case $2 in
-		address) echo "$address" ;;
-		hits) echo "$hits" ;;
-		posts) echo "$posts" ;;
-		nmissed) echo "$nmissed" ;;
-		error) echo "$error" ;;
-		text) echo "$text" ;;
-		esac
+		[ "$id" != "$1" ] || eval "echo \$$2"
 	done <$DEBUGFS/kp_ctl/probes
 }
 

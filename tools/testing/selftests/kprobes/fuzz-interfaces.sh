@@ -82,10 +82,6 @@ explained() {
 	return $status
 }
 
-answer() {
-	sed -n "s/^$1: //p" "$TMP/answer"
-}
-
 # Any text is a question to explain, or is refused.
 questions() {
 	taken=0

@@ -184,10 +184,8 @@ reasons_are_shown() {
 #
 
 reload() {
-	must rmmod "${LOADED%% *}"
-	LOADED=kp_ctl
-	must insmod "$(module_file "$1")"
-	LOADED="$1 kp_ctl"
+	unload "${LOADED%% *}"
+	load "$1"
 }
 
 # hits_of_new ID: adds the probes ID and ID + 1, which are hit by breakpoints, then by jumps
@@ -276,12 +274,10 @@ cpus_are_synchronised() {
 # Probes in a module's init function, whose memory is freed
 init_text() {
 	reload kp_target
-	must rmmod kp_target
-	LOADED=kp_ctl
+	unload kp_target
 	ctl when kp_target 50 kp_tgt_init_function post
 	ctl when kp_target 51 kp_tgt_function
-	must insmod "$MODULE_DIR/kp_target.ko"
-	LOADED="kp_target kp_ctl"
+	load kp_target
 	hits_are 50 3
 	listed_as 50 GONE
 	optimization 1
@@ -310,8 +306,8 @@ ktap_set_plan $((cases + 16))
 # shellcheck disable=SC2086
 report_suites $suites
 check "nothing left in list" list_is_empty
-load kp_target
 load kp_ctl
+load kp_target
 check "the list waits for jumps that are about to come" list_waits
 check_if "[ -x $READ_AS ]" "the list does not wait if it is opened with O_NONBLOCK" \
 	list_waits nonblocking
@@ -323,7 +319,6 @@ check "one that was in the way goes while all are off" blocker_gone_while_off
 check "the sysctl takes 0 and 1" sysctl_is_checked
 check_if "[ -e $KPROBES/optimizer ]" "reasons are shown" reasons_are_shown
 check "probes unregistered" ctl_del 0 1 2 3 4 5 6 7
-LOADED="kp_target kp_ctl"
 check "modules go with probes optimised, queued, and not any more" modules_by_turns
 check "init text goes" init_text
 check "all CPUs are synchronised when text changes" cpus_are_synchronised

@@ -138,8 +138,7 @@ with_modules() {
 	begin symbols=kp_tgt_function,kp_tgt_caller
 	loaded=0
 	while lasts || [ $loaded -lt 3 ]; do
-		must insmod "$MODULE_DIR/kp_target.ko"
-		LOADED="kp_target $LOADED"
+		load kp_target
 		put /sys/module/kp_target/parameters/calls 50
 		loaded=$((loaded + 1))
 		# A registration pins the module while it resolves the name.
