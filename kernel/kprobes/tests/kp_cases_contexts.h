@@ -147,16 +147,13 @@ static __nocfi void kp_contexts_missed_itself(struct kunit *test)
 
 #ifdef CONFIG_X86
 
-#include <asm/apic.h>
-#include <asm/nmi.h>
+#include "kp_nmi.h"
 
 static struct {
 	struct irq_work work;
 	/* what the interrupt or the NMI does */
 	void (*call)(void);
 	bool nmi;
-	/* the CPU that waits for its NMI, or -1 */
-	int cpu_of_nmi;
 	bool arrived;
 	bool in_handler;
 	/* how many arrived while in_handler was set */
@@ -175,20 +172,6 @@ static void kp_interrupt_irq(struct irq_work *work)
 	kp_interrupt_arrives();
 }
 
-static int kp_interrupt_nmi(unsigned int type, struct pt_regs *regs)
-{
-	if (READ_ONCE(kp_interrupt.cpu_of_nmi) != smp_processor_id())
-		return NMI_DONE;
-	kp_interrupt_arrives();
-	WRITE_ONCE(kp_interrupt.cpu_of_nmi, -1);
-	return NMI_HANDLED;
-}
-
-static void kp_interrupt_unregister(void *unused)
-{
-	unregister_nmi_handler(NMI_LOCAL, KBUILD_MODNAME);
-}
-
 /* Until the case ends, kp_interrupt_self() interrupts this CPU, which calls @call. */
 static void kp_interrupt_prepare(struct kunit *test, void (*call)(void), bool nmi)
 {
@@ -196,12 +179,10 @@ static void kp_interrupt_prepare(struct kunit *test, void (*call)(void), bool nm
 	kp_interrupt.work = IRQ_WORK_INIT_HARD(kp_interrupt_irq);
 	kp_interrupt.call = call;
 	kp_interrupt.nmi = nmi;
-	kp_interrupt.cpu_of_nmi = -1;
 	if (!nmi)
 		return;
-	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, kp_interrupt_nmi, 0, KBUILD_MODNAME),
-			0);
-	kp_at_end(test, kp_interrupt_unregister, NULL);
+	KUNIT_ASSERT_EQ(test, kp_nmi_start(kp_interrupt_arrives), 0);
+	kp_at_end(test, kp_nmi_stop, NULL);
 }
 
 /* Interrupt this CPU. With interrupts off, an interrupt arrives later, an NMI at once. */
@@ -209,20 +190,15 @@ static void kp_interrupt_self(void)
 {
 	int i;
 
-	preempt_disable();
+	guard(preempt)();
 	WRITE_ONCE(kp_interrupt.arrived, false);
 	if (kp_interrupt.nmi) {
-		WRITE_ONCE(kp_interrupt.cpu_of_nmi, smp_processor_id());
-		apic->send_IPI(smp_processor_id(), NMI_VECTOR);
-	} else {
-		irq_work_queue(&kp_interrupt.work);
+		kp_nmi_send();
+		return;
 	}
-	for (i = 0; i < 1000000 && !READ_ONCE(kp_interrupt.arrived); i++) {
-		if (!kp_interrupt.nmi && irqs_disabled())
-			break;
+	irq_work_queue(&kp_interrupt.work);
+	for (i = 0; i < 1000000 && !READ_ONCE(kp_interrupt.arrived) && !irqs_disabled(); i++)
 		cpu_relax();
-	}
-	preempt_enable();
 }
 
 static void kp_interrupt_handler(void)

@@ -18,8 +18,7 @@
 #include <linux/error-injection.h>
 #include "kp_test.h"
 #ifdef CONFIG_X86_LOCAL_APIC
-#include <asm/apic.h>
-#include <asm/nmi.h>
+#include "kp_nmi.h"
 #endif
 
 #define KP_CL_TAG	7777777
@@ -145,30 +144,14 @@ static void call_in_softirq(struct tasklet_struct *tasklet)
 }
 
 #ifdef CONFIG_X86_LOCAL_APIC
-static int nmi_cpu = -1;
-
-static int call_in_nmi(unsigned int type, struct pt_regs *regs)
-{
-	if (READ_ONCE(nmi_cpu) != smp_processor_id())
-		return NMI_DONE;
-	call_in_context();
-	WRITE_ONCE(nmi_cpu, -1);
-	return NMI_HANDLED;
-}
-
 static int call_by_nmi(void)
 {
-	int i, ret = register_nmi_handler(NMI_LOCAL, call_in_nmi, 0, "kp_clients");
+	int ret = kp_nmi_start(call_in_context);
 
 	if (ret)
 		return ret;
-	preempt_disable();
-	WRITE_ONCE(nmi_cpu, smp_processor_id());
-	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
-	for (i = 0; i < 1000000 && READ_ONCE(nmi_cpu) >= 0; i++)
-		cpu_relax();
-	preempt_enable();
-	unregister_nmi_handler(NMI_LOCAL, "kp_clients");
+	kp_nmi_send();
+	kp_nmi_stop(NULL);
 	return 0;
 }
 #else

@@ -4,8 +4,7 @@
  * However a hit reaches them, what they ask about their context is answered as in the function.
  */
 
-#include <asm/apic.h>
-#include <asm/nmi.h>
+#include "kp_nmi.h"
 #include "kp_opt.h"
 #include "kp_probe.h"
 
@@ -33,10 +32,9 @@ static struct {
 	long read;
 	/* The pre_handler sends the CPU to the next instruction. */
 	bool redirect;
-	/* How the task makes an interrupt, a softirq or an NMI call the function */
+	/* How the task makes an interrupt or a softirq call the function */
 	struct irq_work work;
 	struct tasklet_struct tasklet;
-	int cpu_of_nmi;
 	/* queued by the pre_handler */
 	struct irq_work queued;
 	int run;
@@ -108,23 +106,9 @@ static void kp_same_in_softirq(struct tasklet_struct *tasklet)
 	kp_same_call();
 }
 
-static int kp_same_in_nmi(unsigned int type, struct pt_regs *regs)
-{
-	if (READ_ONCE(kp.cpu_of_nmi) != smp_processor_id())
-		return NMI_DONE;
-	kp_same_call();
-	WRITE_ONCE(kp.cpu_of_nmi, -1);
-	return NMI_HANDLED;
-}
-
 static void kp_same_queued(struct irq_work *work)
 {
 	kp.run++;
-}
-
-static void kp_call_in_task(void)
-{
-	kp_same_call();
 }
 
 static void kp_call_with_irqs_off(void)
@@ -152,28 +136,17 @@ static void kp_call_in_irq(void)
 	irq_work_sync(&kp.work);
 }
 
-static void kp_call_in_nmi(void)
-{
-	int i;
-
-	guard(preempt)();
-	WRITE_ONCE(kp.cpu_of_nmi, smp_processor_id());
-	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
-	for (i = 0; i < 1000000 && READ_ONCE(kp.cpu_of_nmi) >= 0; i++)
-		cpu_relax();
-}
-
 static const struct kp_same_context {
 	const char *name;
 	void (*call)(void);
 	int bits;
 } kp_same_contexts[] = {
-	{ "task", kp_call_in_task },
+	{ "task", kp_same_call },
 	{ "interrupts off", kp_call_with_irqs_off },
 	{ "softirqs off", kp_call_with_bh_off, SOFTIRQ_DISABLE_OFFSET },
 	{ "softirq", kp_call_in_softirq, SOFTIRQ_OFFSET },
 	{ "hard interrupt", kp_call_in_irq, HARDIRQ_OFFSET },
-	{ "NMI", kp_call_in_nmi, HARDIRQ_OFFSET + NMI_OFFSET },
+	{ "NMI", kp_nmi_send, HARDIRQ_OFFSET + NMI_OFFSET },
 };
 
 KUNIT_ARRAY_PARAM_DESC(kp_same, kp_same_contexts, name);
@@ -233,7 +206,6 @@ static struct kp_probe *kp_same_probe(struct kunit *test, bool entry, bool post)
 	struct kp_probe *probe;
 
 	memset(&kp, 0, sizeof(kp));
-	kp.cpu_of_nmi = -1;
 	kp.work = IRQ_WORK_INIT_HARD(kp_same_in_irq);
 	kp.queued = IRQ_WORK_INIT_HARD(kp_same_queued);
 	tasklet_setup(&kp.tasklet, kp_same_in_softirq);
@@ -314,16 +286,9 @@ static void kp_same_redirected(struct kunit *test)
 	}
 }
 
-static void kp_same_unregister_nmi(void *unused)
-{
-	unregister_nmi_handler(NMI_LOCAL, "kp_same");
-}
-
 static int kp_same_init(struct kunit *test)
 {
-	int ret = register_nmi_handler(NMI_LOCAL, kp_same_in_nmi, 0, "kp_same");
-
-	return ret ?: kunit_add_action_or_reset(test, kp_same_unregister_nmi, NULL);
+	return kp_nmi_start(kp_same_call) ?: kunit_add_action_or_reset(test, kp_nmi_stop, NULL);
 }
 
 static struct kunit_case kp_same_cases[] = {
