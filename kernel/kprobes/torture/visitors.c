@@ -178,20 +178,23 @@ static int attach_kprobe(struct visitor *visitor, u32 flags)
 	return register_kprobe(&visitor->as.kp);
 }
 
-static void detach_kprobe(struct visitor *visitor)
-{
-	unregister_kprobe(&visitor->as.kp);
+/* The functions of a kind for register_@type() and the like, which take visitor->as.@member */
+#define VISITING(type, member)							\
+static void detach_##type(struct visitor *visitor)				\
+{										\
+	unregister_##type(&visitor->as.member);					\
+}										\
+static int enable_visiting_##type(struct visitor *visitor)			\
+{										\
+	return enable_##type(&visitor->as.member);				\
+}										\
+static int disable_visiting_##type(struct visitor *visitor)			\
+{										\
+	return disable_##type(&visitor->as.member);				\
 }
 
-static int enable_visiting_kprobe(struct visitor *visitor)
-{
-	return enable_kprobe(&visitor->as.kp);
-}
-
-static int disable_visiting_kprobe(struct visitor *visitor)
-{
-	return disable_kprobe(&visitor->as.kp);
-}
+VISITING(kprobe, kp)
+VISITING(kretprobe, rp)
 
 static unsigned long missed_by_kprobe(struct visitor *visitor)
 {
@@ -221,21 +224,6 @@ static int attach_kretprobe(struct visitor *visitor, u32 flags)
 	if (visitor->kind->limited)
 		visitor->as.rp.maxactive = TORTURE_CONTEXTS * num_possible_cpus();
 	return register_kretprobe(&visitor->as.rp);
-}
-
-static void detach_kretprobe(struct visitor *visitor)
-{
-	unregister_kretprobe(&visitor->as.rp);
-}
-
-static int enable_visiting_kretprobe(struct visitor *visitor)
-{
-	return enable_kretprobe(&visitor->as.rp);
-}
-
-static int disable_visiting_kretprobe(struct visitor *visitor)
-{
-	return disable_kretprobe(&visitor->as.rp);
 }
 
 static unsigned long missed_by_kretprobe(struct visitor *visitor)
@@ -303,27 +291,19 @@ static void detach_tracer(struct visitor *visitor)
 }
 #endif
 
-#define KPROBE(n, h)								\
+#define VISITOR(type, n, h, l)							\
 	{									\
-		.name = n, .handlers = h, .attach = attach_kprobe,		\
-		.detach = detach_kprobe, .enable = enable_visiting_kprobe,	\
-		.disable = disable_visiting_kprobe, .missed = missed_by_kprobe,	\
-	}
-
-#define KRETPROBE(n, l)								\
-	{									\
-		.name = n, .handlers = 2, .limited = l,				\
-		.attach = attach_kretprobe, .detach = detach_kretprobe,		\
-		.enable = enable_visiting_kretprobe,				\
-		.disable = disable_visiting_kretprobe,				\
-		.missed = missed_by_kretprobe,					\
+		.name = n, .handlers = h, .limited = l,				\
+		.attach = attach_##type, .detach = detach_##type,		\
+		.enable = enable_visiting_##type,				\
+		.disable = disable_visiting_##type, .missed = missed_by_##type,	\
 	}
 
 static const struct visitor_kind kinds[] = {
-	KPROBE("probe", 1),
-	KPROBE("probe with post_handler", 2),
-	KRETPROBE("return probe", false),
-	KRETPROBE("return probe with maxactive", true),
+	VISITOR(kprobe, "probe", 1, false),
+	VISITOR(kprobe, "probe with post_handler", 2, false),
+	VISITOR(kretprobe, "return probe", 2, false),
+	VISITOR(kretprobe, "return probe with maxactive", 2, true),
 #ifdef CONFIG_FPROBE
 	{
 		.name = "fprobe", .handlers = 2, .attach = attach_fprobe, .detach = detach_fprobe,
