@@ -299,25 +299,20 @@ static void kp_jp_calls_fault(struct kunit *test)
 	}
 }
 
-#define KP_JP_DEPTH	64
-
-static struct kp_jp_trace {
-	unsigned int nr;
-	unsigned long entry[KP_JP_DEPTH];
-} kp_jp_in_handler, kp_jp_in_function;
+static struct kp_trace kp_jp_in_handler, kp_jp_in_function;
 
 static void kp_jp_trace_handler(void)
 {
-	kp_jp_in_handler.nr = stack_trace_save(kp_jp_in_handler.entry, KP_JP_DEPTH, 0);
+	kp_save(&kp_jp_in_handler);
 }
 
 static int kp_jp_trace_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	kp_jp_in_function.nr = stack_trace_save(kp_jp_in_function.entry, KP_JP_DEPTH, 0);
+	kp_save(&kp_jp_in_function);
 	return 0;
 }
 
-static unsigned int kp_jp_find(const struct kp_jp_trace *trace, void *addr)
+static unsigned int kp_jp_find(const struct kp_trace *trace, void *addr)
 {
 	unsigned int i;
 

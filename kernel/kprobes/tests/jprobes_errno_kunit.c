@@ -9,11 +9,10 @@
 static void kp_jp_errno_entry(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_jp_short);
-	void *heap = kunit_kzalloc(test, 64, GFP_KERNEL);
+	void *heap = kp_zalloc(test, 64);
 	void *entries[] = { NULL, heap, &kp_jp_now, &probe, (void *)1, (void *)-1L };
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, heap);
 	for (i = 0; i < ARRAY_SIZE(entries); i++) {
 		probe->jp.entry = entries[i];
 		kp_expect_refused(test, probe, -EINVAL);

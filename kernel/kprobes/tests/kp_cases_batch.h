@@ -13,10 +13,9 @@ struct kp_batch {
 
 static struct kp_batch *kp_batch_new(struct kunit *test)
 {
-	struct kp_batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
+	struct kp_batch *batch = kp_zalloc(test, sizeof(*batch));
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, batch);
 	for (i = 0; i < KP_BATCH; i++)
 		batch->own[i] = kp_own(kp_new(test, KP_TARGET));
 	kp_bytes_save(test, &batch->text, KP_TARGET);

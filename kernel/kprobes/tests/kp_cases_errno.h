@@ -87,11 +87,10 @@ static void kp_errno_location(struct kunit *test)
 
 static void kp_errno_not_text(struct kunit *test)
 {
-	void *heap = kunit_kzalloc(test, 64, GFP_KERNEL);
+	void *heap = kp_zalloc(test, 64);
 	void *addrs[] = { heap, &heap, (void *)(TASK_SIZE - 1) };
 	int i, error;
 
-	KUNIT_ASSERT_NOT_NULL(test, heap);
 	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
 		error = kp_refusal(test, kp_new(test, addrs[i]));
 		if (!KP_AT_ENTRY || error != -ENOENT)

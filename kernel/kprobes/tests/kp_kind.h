@@ -31,9 +31,8 @@
 
 static inline struct kp_probe *kp_new(struct kunit *test, void *addr)
 {
-	struct kp_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct kp_probe *probe = kp_zalloc(test, sizeof(*probe));
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
 	kp_prepare(probe);
 	probe->kp.addr = kp_entry(addr);
 	return probe;

@@ -35,14 +35,80 @@ static inline void kp_at_end(struct kunit *test, kunit_action_t *action, void *d
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, action, data), 0);
 }
 
-/* A function to probe, which returns its argument plus @n. @attributes: notrace, or none */
-#define KP_PLUS(attributes, type, name, n)				\
+/* Return: zeroed memory until the end of the case. */
+static inline void *kp_zalloc(struct kunit *test, size_t size)
+{
+	void *mem = kunit_kzalloc(test, size, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	return mem;
+}
+
+/* Poll a condition for @ms milliseconds at most. Return: is it true? */
+#define kp_poll(condition, ms) ({							\
+	unsigned long _end = jiffies + msecs_to_jiffies(ms);				\
+	bool _true;									\
+											\
+	while (!(_true = (condition)) && time_before(jiffies, _end))			\
+		usleep_range(100, 200);							\
+	_true;										\
+})
+
+/* Traces of a stack */
+#define KP_DEPTH	64
+
+struct kp_trace {
+	unsigned int nr;
+	unsigned long entry[KP_DEPTH];
+};
+
+#ifdef CONFIG_STACKTRACE
+static __always_inline unsigned int kp_save(struct kp_trace *trace)
+{
+	trace->nr = stack_trace_save(trace->entry, KP_DEPTH, 0);
+	return trace->nr;
+}
+#endif
+
+static inline void kp_show(struct kunit *test, const char *what, const struct kp_trace *trace)
+{
+	unsigned int i;
+
+	for (i = 0; i < trace->nr; i++)
+		kunit_info(test, "%s: %2u %pS\n", what, i, (void *)trace->entry[i]);
+}
+
+/* For an object of each kind: register it until the end of the case, or until _del(). */
+#define KP_KIND_ADD(kind, type)								\
+KUNIT_DEFINE_ACTION_WRAPPER(kp_##kind##_gone, unregister_##kind, type *);		\
+static inline void kp_##kind##_add(struct kunit *test, type *object)			\
+{											\
+	KUNIT_ASSERT_EQ(test, register_##kind(object), 0);				\
+	kp_at_end(test, kp_##kind##_gone, object);					\
+}											\
+static inline void kp_##kind##_del(struct kunit *test, type *object)			\
+{											\
+	kunit_release_action(test, kp_##kind##_gone, object);				\
+}
+
+KP_KIND_ADD(kprobe, struct kprobe)
+KP_KIND_ADD(kretprobe, struct kretprobe)
+KP_KIND_ADD(die_notifier, struct notifier_block)
+
+/*
+ * A function to probe, which returns its argument plus @n. @attributes: notrace, or none. @body: a
+ * statement that keeps calls from being inlined
+ */
+#define KP_PLUS_WITH(attributes, type, name, n, body)			\
 noinline attributes type name(type arg);				\
 noinline attributes type name(type arg)					\
 {									\
-	barrier();							\
+	body;								\
 	return arg + (n);						\
 }
+
+#define KP_PLUS(attributes, type, name, n)				\
+	KP_PLUS_WITH(attributes, type, name, n, barrier())
 
 /* A module with these suites only */
 #define KP_SUITES(description, suites...)				\

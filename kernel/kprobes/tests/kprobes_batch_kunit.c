@@ -51,14 +51,12 @@ static void kp_batch_unregister_row(void *kps)
  */
 static void kp_batch_row(struct kunit *test)
 {
-	struct kprobe **kps = kunit_kcalloc(test, KP_ROW, sizeof(*kps), GFP_KERNEL);
+	struct kprobe **kps = kp_zalloc(test, KP_ROW * sizeof(*kps));
 	const size_t bytes = kp_row_bounds[1] - kp_row_bounds[0];
 	void *row = (void *)kp_target_row + kp_row_bounds[0];
-	void *text = kunit_kmalloc(test, bytes, GFP_KERNEL);
+	void *text = kp_zalloc(test, bytes);
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, kps);
-	KUNIT_ASSERT_NOT_NULL(test, text);
 	memcpy(text, row, bytes);
 	for (i = 0; i < KP_ROW; i++) {
 		kps[i] = &kp_new(test, row + i * (bytes / KP_ROW))->kp;

@@ -412,7 +412,7 @@ static void kp_ret_calls_colocated(struct kunit *test)
 	}
 	kp_unregister(test, probe[0]);
 	kp_expect_call(test, probe[1], kp_ret_calls, 21);
-	kp_ret_kprobe_remove(test, kp);
+	kp_kprobe_del(test, kp);
 	kp_expect_call(test, probe[1], kp_ret_calls, 22);
 	kp_expect_hits(test, probe[0], 20);
 }

@@ -155,9 +155,8 @@ extern void *const kp_ret_many[KP_RET_MANY];
 
 #include "kp_kind.h"
 
-/* Register a copy of @kp until kp_ret_kprobe_remove() or the end of the case. */
+/* Register a copy of @kp until kp_kprobe_del() or the end of the case. */
 struct kprobe *kp_ret_kprobe(struct kunit *test, const struct kprobe *kp);
-void kp_ret_kprobe_remove(struct kunit *test, struct kprobe *kp);
 extern unsigned int kp_ret_kprobe_hits;
 int kp_ret_kprobe_pre(struct kprobe *p, struct pt_regs *regs);
 void kp_ret_kprobe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);

@@ -70,23 +70,14 @@ void kp_ret_kprobe_post(struct kprobe *p, struct pt_regs *regs, unsigned long fl
 	kp_ret_kprobe_hits++;
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_ret_kprobe_unregister, unregister_kprobe, struct kprobe *);
-
 struct kprobe *kp_ret_kprobe(struct kunit *test, const struct kprobe *kp)
 {
-	struct kprobe *copy = kunit_kzalloc(test, sizeof(*copy), GFP_KERNEL);
+	struct kprobe *copy = kp_zalloc(test, sizeof(*copy));
 
-	KUNIT_ASSERT_NOT_NULL(test, copy);
 	*copy = *kp;
-	KUNIT_ASSERT_EQ(test, register_kprobe(copy), 0);
-	kp_at_end(test, kp_ret_kprobe_unregister, copy);
+	kp_kprobe_add(test, copy);
 	kp_ret_kprobe_hits = 0;
 	return copy;
-}
-
-void kp_ret_kprobe_remove(struct kunit *test, struct kprobe *kp)
-{
-	kunit_release_action(test, kp_ret_kprobe_unregister, kp);
 }
 
 KP_SUITES("KUnit suites for return probes",

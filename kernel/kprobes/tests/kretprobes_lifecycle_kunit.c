@@ -236,14 +236,11 @@ static void kp_ret_run_on(struct kunit *test, int cpu, int (*fn)(void *data), vo
 /* Large batches reschedule even without preemption. */
 static void kp_ret_lifecycle_batch_reschedules(struct kunit *test)
 {
-	struct kp_ret_batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
-	struct kprobe *probes = kunit_kcalloc(test, KP_RET_BATCH, sizeof(*probes), GFP_KERNEL);
+	struct kp_ret_batch *batch = kp_zalloc(test, sizeof(*batch));
+	struct kprobe *probes = kp_zalloc(test, KP_RET_BATCH * sizeof(*probes));
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, batch);
-	KUNIT_ASSERT_NOT_NULL(test, probes);
-	batch->kps = kunit_kcalloc(test, KP_RET_BATCH, sizeof(*batch->kps), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, batch->kps);
+	batch->kps = kp_zalloc(test, KP_RET_BATCH * sizeof(*batch->kps));
 	for (i = 0; i < KP_RET_BATCH; i++) {
 		probes[i].addr = kp_ret_many[i % KP_RET_MANY];
 		probes[i].flags = KPROBE_FLAG_DISABLED;
@@ -293,7 +290,7 @@ static void kp_ret_lifecycle_seen(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kretprobe(rps[0]), 0);
 	unregister_kretprobe(rps[0]);
 	KUNIT_EXPECT_EQ(test, kp_ret_kprobe_hits, 1);
-	kp_ret_kprobe_remove(test, watch);
+	kp_kprobe_del(test, watch);
 
 	kp_ret_kprobe(test, &(struct kprobe) {
 		.symbol_name = "register_kprobes", .pre_handler = kp_ret_kprobe_pre,

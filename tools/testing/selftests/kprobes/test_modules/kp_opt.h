@@ -10,7 +10,7 @@
 #include "kp_switch.h"
 
 /* Long enough for an emulated CPU on a busy machine */
-#define KP_OPT_TIMEOUT	(60 * HZ)
+#define KP_OPT_TIMEOUT_MS	60000
 
 static inline u8 kp_byte_at(const void *addr)
 {
@@ -34,17 +34,10 @@ static inline unsigned long kp_jump_target(const void *addr)
 	return (unsigned long)addr + JMP32_INSN_SIZE + disp;
 }
 
-/* Wait until a jump is at @addr, or no longer. Return: false after KP_OPT_TIMEOUT. */
+/* Wait until a jump is at @addr, or no longer. Return: false after KP_OPT_TIMEOUT_MS. */
 static inline bool kp_wait_jump(const void *addr, bool wanted)
 {
-	unsigned long timeout = jiffies + KP_OPT_TIMEOUT;
-
-	while (kp_is_jump(addr) != wanted) {
-		if (time_after(jiffies, timeout))
-			return false;
-		usleep_range(1000, 2000);
-	}
-	return true;
+	return kp_poll(kp_is_jump(addr) == wanted, KP_OPT_TIMEOUT_MS);
 }
 
 /* Can always be optimised */

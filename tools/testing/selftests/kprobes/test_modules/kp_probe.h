@@ -69,26 +69,22 @@ static int __maybe_unused __kprobes kp_count_fault(struct kprobe *kp, struct pt_
 /* Make a probe at @addr that has a pre_handler; do not register it. */
 static inline struct kp_probe *kp_new(struct kunit *test, void *addr)
 {
-	struct kp_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct kp_probe *probe = kp_zalloc(test, sizeof(*probe));
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
 	probe->kp.addr = addr;
 	probe->kp.pre_handler = kp_count_pre;
 	return probe;
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_action, unregister_kprobe, struct kprobe *);
-
 /* Register until kp_unregister() or the end of the case. */
 static inline void kp_register(struct kunit *test, struct kp_probe *probe)
 {
-	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
-	kp_at_end(test, kp_unregister_action, &probe->kp);
+	kp_kprobe_add(test, &probe->kp);
 }
 
 static inline void kp_unregister(struct kunit *test, struct kp_probe *probe)
 {
-	kunit_release_action(test, kp_unregister_action, &probe->kp);
+	kp_kprobe_del(test, &probe->kp);
 }
 
 static inline void kp_clear_counts(struct kp_probe *probe)

@@ -308,10 +308,7 @@ static enum probepoint_state kp_state(void)
 /* Wait while the probepoint is in @state, for a minute at most. */
 static void kp_wait_while(enum probepoint_state state)
 {
-	unsigned long timeout = jiffies + 60 * HZ;
-
-	while (kp_state() == state && time_before(jiffies, timeout))
-		usleep_range(100, 200);
+	kp_poll(kp_state() != state, 60 * MSEC_PER_SEC);
 }
 
 /*

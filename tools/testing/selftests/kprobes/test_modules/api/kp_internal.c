@@ -158,9 +158,6 @@ static int __kprobes kp_other_pre(struct kprobe *p, struct pt_regs *regs)
 static struct kprobe kp_probe, kp_second, kp_other;
 static struct kretprobe kp_return[3];
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister, unregister_kprobe, struct kprobe *);
-KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_return, unregister_kretprobe, struct kretprobe *);
-
 static void kp_wait_optimized(struct kunit *test, struct kprobe *p)
 {
 	if (opt && !kprobe_ftrace(p))
@@ -174,8 +171,7 @@ static void kp_register(struct kunit *test, struct kprobe *p, void *addr, bool p
 		.pre_handler = p == &kp_other ? kp_other_pre : kp_pre,
 		.post_handler = post ? kp_post : NULL,
 	};
-	KUNIT_ASSERT_EQ(test, register_kprobe(p), 0);
-	kp_at_end(test, kp_unregister, p);
+	kp_kprobe_add(test, p);
 	kp_wait_optimized(test, p);
 }
 
@@ -308,8 +304,7 @@ static void kp_register_return(struct kunit *test, struct kretprobe *rp, void *a
 		.handler = kp_returned,
 		.entry_handler = kp_entered,
 	};
-	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
-	kp_at_end(test, kp_unregister_return, rp);
+	kp_kretprobe_add(test, rp);
 	kp_wait_optimized(test, &rp->kp);
 }
 
@@ -369,9 +364,9 @@ static void kp_internal_get_kprobe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp_probe), 0);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp_second), 0);
 	KUNIT_EXPECT_NOT_NULL(test, kp_find(addr));
-	kunit_release_action(test, kp_unregister, &kp_probe);
+	kp_kprobe_del(test, &kp_probe);
 	KUNIT_EXPECT_NOT_NULL(test, kp_find(addr));
-	kunit_release_action(test, kp_unregister, &kp_second);
+	kp_kprobe_del(test, &kp_second);
 	KUNIT_EXPECT_NULL(test, kp_find(addr));
 	KUNIT_EXPECT_NULL(test, kp_find(NULL));
 }
@@ -492,7 +487,10 @@ static struct probepoint *kp_point(void)
 static void kp_internal_slots(struct kunit *test)
 {
 	unsigned long plain = (unsigned long)kp_internal_plain, slot, detour;
-	unsigned int level;
+	const unsigned long others[] = {
+		plain, (unsigned long)&kp, 0, (unsigned long)is_kprobe_insn_slot,
+	};
+	unsigned int level, i;
 
 	kp_register(test, &kp_probe, kp_internal_plain, false);
 	KUNIT_ASSERT_NOT_NULL(test, kp_find(kp_probe.addr));
@@ -500,10 +498,8 @@ static void kp_internal_slots(struct kunit *test)
 	KUNIT_ASSERT_NE(test, slot, 0);
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot));
 	KUNIT_EXPECT_TRUE(test, kp_in_slot(slot + 1));
-	KUNIT_EXPECT_FALSE(test, kp_in_slot(plain));
-	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)&kp));
-	KUNIT_EXPECT_FALSE(test, kp_in_slot(0));
-	KUNIT_EXPECT_FALSE(test, kp_in_slot((unsigned long)is_kprobe_insn_slot));
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		KUNIT_EXPECT_FALSE_MSG(test, kp_in_slot(others[i]), "%pS", (void *)others[i]);
 	KUNIT_EXPECT_FALSE(test, pte_write(*lookup_address(slot, &level)));
 	detour = kp_jump_target(kp_probe.addr);
 	KUNIT_EXPECT_EQ(test, !!detour, opt);
@@ -537,7 +533,7 @@ static void kp_internal_slot_form(struct kunit *test)
 	form = kp_slot_form();
 	kp_register(test, &kp_second, insn, true);
 	KUNIT_EXPECT_EQ(test, kp_slot_form(), form == X86_SLOT_BOOST ? X86_SLOT_POST : form);
-	kunit_release_action(test, kp_unregister, &kp_second);
+	kp_kprobe_del(test, &kp_second);
 	KUNIT_EXPECT_EQ(test, kp_slot_form(), form);
 }
 
@@ -579,10 +575,10 @@ static void kp_internal_exception(struct kunit *test)
 {
 	unsigned long copy, fixup = (unsigned long)kp_internal_other;
 
-	kp_probe = (struct kprobe){ .addr = (void *)kp_internal_plain };
-	kp_probe.fault_handler = kp_count_exception;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_probe), 0);
-	kp_at_end(test, kp_unregister, &kp_probe);
+	kp_probe = (struct kprobe){
+		.addr = (void *)kp_internal_plain, .fault_handler = kp_count_exception,
+	};
+	kp_kprobe_add(test, &kp_probe);
 	if (kp_slot_form() != X86_SLOT_BOOST || opt)
 		kunit_skip(test, "a step and a jump have more state than these registers");
 	copy = (unsigned long)kp_point()->arch.slot.copy;

@@ -85,26 +85,17 @@ static const struct kp_once_case kp_once_cases[] = {
 
 KUNIT_ARRAY_PARAM_DESC(kp_once_case, kp_once_cases, name);
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_once_unregister_action, unregister_kprobe, struct kprobe *);
-
 static struct kp_once *kp_once_new(struct kunit *test, const struct kp_once_case *c)
 {
-	struct kp_once *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct kp_once *probe = kp_zalloc(test, sizeof(*probe));
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
 	probe->kp.addr = kp_entry(c->fn);
 	probe->kp.pre_handler = c->pre;
 	probe->kp.post_handler = c->post;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
-	kp_at_end(test, kp_once_unregister_action, &probe->kp);
+	kp_kprobe_add(test, &probe->kp);
 	if (jumps)
 		kp_wait_for_jump(&probe->kp, 500);
 	return probe;
-}
-
-static void kp_once_unregister(struct kunit *test, struct kp_once *probe)
-{
-	kunit_release_action(test, kp_once_unregister_action, &probe->kp);
 }
 
 static void kp_once_call(struct kunit *test, long (*fn)(long arg))
@@ -133,11 +124,7 @@ static void kp_once_expect(struct kunit *test, struct kp_once *probe, int times,
 
 static void kp_once_wait_disabled(struct kunit *test, struct kprobe *kp)
 {
-	int i;
-
-	for (i = 0; i < KP_PATIENCE_MS && !kprobe_disabled(kp); i++)
-		usleep_range(1000, 1100);
-	KUNIT_ASSERT_TRUE(test, kprobe_disabled(kp));
+	KUNIT_ASSERT_TRUE(test, kp_poll(kprobe_disabled(kp), KP_PATIENCE_MS));
 	/*
 	 * The flag is set before the text is patched: wait until the worker has released the
 	 * mutex.
@@ -194,7 +181,7 @@ static void kp_once_unregistered_at_once(struct kunit *test)
 
 	probe = kp_once_new(test, c);
 	kp_once_call_pending(test, c->fn);
-	kp_once_unregister(test, probe);
+	kp_kprobe_del(test, &probe->kp);
 	KUNIT_EXPECT_PTR_EQ(test, probe->kp.pre_handler, c->pre);
 	KUNIT_EXPECT_PTR_EQ(test, probe->kp.post_handler, c->post);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
@@ -275,14 +262,11 @@ static void kp_once_cpus(struct kunit *test)
  */
 static void kp_once_queue_work(struct kunit *test)
 {
-	struct kp_once *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
-	struct kp_once *other;
+	struct kp_once *probe = kp_zalloc(test, sizeof(*probe)), *other;
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
 	probe->kp.symbol_name = "queue_work_on";
 	probe->kp.pre_handler = kp_once_pre;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
-	kp_at_end(test, kp_once_unregister_action, &probe->kp);
+	kp_kprobe_add(test, &probe->kp);
 	other = kp_once_new(test, &kp_once_cases[0]);
 	kp_once_call(test, kp_once_traced);
 	kp_once_wait_disabled(test, &other->kp);
@@ -315,19 +299,15 @@ static int kp_once_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return kp_once_count_return(ri, regs);
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_once_unregister_return, unregister_kretprobe, struct kretprobe *);
-
 static struct kp_once *kp_once_new_return(struct kunit *test, kretprobe_handler_t entry,
 					  kretprobe_handler_t handler)
 {
-	struct kp_once *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct kp_once *probe = kp_zalloc(test, sizeof(*probe));
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
 	probe->kp.addr = kp_entry(kp_once_nest);
 	probe->rp.entry_handler = entry;
 	probe->rp.handler = handler;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
-	kp_at_end(test, kp_once_unregister_return, &probe->rp);
+	kp_kretprobe_add(test, &probe->rp);
 	return probe;
 }
 
@@ -352,7 +332,7 @@ static void kp_once_return_entry(struct kunit *test)
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_EQ(test, kp_once_nest(0), 1);
 	/* While the request may be pending, the return probe is unregistered, and registered. */
-	kunit_release_action(test, kp_once_unregister_return, &probe->rp);
+	kp_kretprobe_del(test, &probe->rp);
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
 	KUNIT_EXPECT_EQ(test, kp_once_nest(0), 1);
 	unregister_kretprobe(&probe->rp);

@@ -49,10 +49,9 @@ static void kp_deferred_free(struct kprobe_deferred *deferred)
 /* Much memory is freed without occupying the CPU and the mutex all the time. */
 static void kp_deferred_reschedules(struct kunit *test)
 {
-	struct kp_deferred *d = kunit_kcalloc(test, KP_DEFERRED, sizeof(*d), GFP_KERNEL);
+	struct kp_deferred *d = kp_zalloc(test, KP_DEFERRED * sizeof(*d));
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, d);
 	memset(&kp, 0, sizeof(kp));
 	init_completion(&kp.done);
 	scoped_guard(mutex, &kp_deferred_mutex) {

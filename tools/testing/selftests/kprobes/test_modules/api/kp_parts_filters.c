@@ -49,8 +49,7 @@ static struct probe_set *kp_filters_set(struct kunit *test, struct kprobe *kp, u
 {
 	struct probe_set *set;
 
-	set = kunit_kzalloc(test, struct_size(set, probes, nr + 1), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, set);
+	set = kp_zalloc(test, struct_size(set, probes, nr + 1));
 	while (nr--)
 		set->probes[nr] = &kp[nr];
 	return set;
@@ -78,11 +77,10 @@ static void kp_filters_post(struct kprobe *p, struct pt_regs *regs, unsigned lon
 static void kp_filters_stay(struct kunit *test)
 {
 	struct kprobe kp[2] = {};
-	struct probepoint *pp = kunit_kzalloc(test, sizeof(*pp), GFP_KERNEL);
+	struct probepoint *pp = kp_zalloc(test, sizeof(*pp));
 	struct probe_set *none, *one, *both;
 	int post;
 
-	KUNIT_ASSERT_NOT_NULL(test, pp);
 	none = kp_filters_set(test, kp, 0);
 	one = kp_filters_set(test, kp, 1);
 	both = kp_filters_set(test, kp, 2);

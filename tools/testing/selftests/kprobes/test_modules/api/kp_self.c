@@ -89,7 +89,7 @@ static void kp_hook_names(struct kunit *test, const char *const *names, unsigned
 		kp_hooks[i].rp.kp.symbol_name = names[i];
 		kp_hooks[i].rp.handler = kp_self_return;
 	}
-	KUNIT_ASSERT_EQ(test, kunit_add_action(test, kp_unhook, NULL), 0);
+	kp_at_end(test, kp_unhook, NULL);
 }
 
 static const char *const kp_self_names[] = {
@@ -128,7 +128,6 @@ static void kp_self_call_all(struct kunit *test)
 /* Probe each function and its return. The functions call each other, so hits may exceed calls. */
 static void kp_self_watched(struct kunit *test)
 {
-	int hits[ARRAY_SIZE(kp_self_names)], returns[ARRAY_SIZE(kp_self_names)];
 	struct kp_hook *hook;
 
 	kp_hook_names(test, kp_self_names, ARRAY_SIZE(kp_self_names));
@@ -140,16 +139,15 @@ static void kp_self_watched(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test, hook->rp_set, "return of %s", hook->name);
 	}
 	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
-		hits[hook - kp_hooks] = atomic_read(&hook->hits);
-		returns[hook - kp_hooks] = atomic_read(&hook->returns);
+		atomic_set(&hook->hits, 0);
+		atomic_set(&hook->returns, 0);
 	}
 	kp_self_call_all(test);
 	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
-		int hit = atomic_read(&hook->hits) - hits[hook - kp_hooks];
-		int returned = atomic_read(&hook->returns) - returns[hook - kp_hooks];
+		int hit = atomic_read(&hook->hits);
 
 		KUNIT_EXPECT_GE_MSG(test, hit, 1, "%s", hook->name);
-		KUNIT_EXPECT_EQ_MSG(test, hit, returned, "%s", hook->name);
+		KUNIT_EXPECT_EQ_MSG(test, hit, atomic_read(&hook->returns), "%s", hook->name);
 		KUNIT_EXPECT_EQ_MSG(test, hook->kp.nmissed, 0, "%s", hook->name);
 		KUNIT_EXPECT_EQ_MSG(test, hook->rp.nmissed, 0, "%s", hook->name);
 	}
@@ -290,31 +288,24 @@ static void kp_guard_hooks_and_waits(struct kunit *test)
 }
 
 #ifdef CONFIG_OPTPROBES
-static void kp_guard_unregister(void *kp)
-{
-	unregister_kprobe(kp);
-}
-
 /* When wait_for_kprobe_optimizer() returns, a probe that can be optimised has its jump. */
 static void kp_guard_jump_is_there(struct kunit *test)
 {
 	kp_self_wait_t wait = kp_guard_waiter(test);
-	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
+	struct kprobe *kp = kp_zalloc(test, sizeof(*kp));
 	unsigned int i;
 
 	if (IS_ENABLED(CONFIG_PPC64))
 		kunit_skip(test, "modules are too far away from detour buffers");
-	KUNIT_ASSERT_NOT_NULL(test, kp);
 	for (i = 0; i < 5; i++) {
 		memset(kp, 0, sizeof(*kp));
 		kp->addr = kp_entry(kp_self_target);
 		kp->pre_handler = kp_self_pre;
-		KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
-		KUNIT_ASSERT_EQ(test, kunit_add_action(test, kp_guard_unregister, kp), 0);
+		kp_kprobe_add(test, kp);
 		wait();
 		KUNIT_EXPECT_TRUE(test, kprobe_optimized(kp));
 		KUNIT_EXPECT_EQ(test, kp_self_target(i), 3 * (int)i + 1);
-		kunit_release_action(test, kp_guard_unregister, kp);
+		kp_kprobe_del(test, kp);
 	}
 	/* With nothing to wait for */
 	wait();

@@ -33,7 +33,7 @@
 #define KP_INSN_SIZE	2
 /* The instructions of a row that a jump overlaps */
 #define KP_JUMP_INSNS	3
-#define KP_JUMP_PATIENCE	(10 * HZ)
+#define KP_JUMP_PATIENCE_MS	10000
 
 /* Serialises readers, which share the probes. */
 static DEFINE_MUTEX(kp_bench_mutex);
@@ -174,14 +174,8 @@ static void *kp_first_insn(void (*fn)(void))
 /* Wait until a jump is at @addr, or no longer. Not every kernel shows jumps in flags. */
 static int kp_wait_jump(const void *addr, bool wanted)
 {
-	unsigned long end = jiffies + KP_JUMP_PATIENCE;
-
-	while ((READ_ONCE(*(u8 *)addr) == JMP32_INSN_OPCODE) != wanted) {
-		if (time_after(jiffies, end))
-			return -ETIMEDOUT;
-		usleep_range(100, 200);
-	}
-	return 0;
+	return kp_poll((READ_ONCE(*(u8 *)addr) == JMP32_INSN_OPCODE) == wanted,
+		       KP_JUMP_PATIENCE_MS) ? 0 : -ETIMEDOUT;
 }
 
 static int kp_wait_jumps(struct kprobe **probes, int nr)

@@ -115,8 +115,6 @@ static void kp_oops_in_probe(struct kunit *test, bool post)
 KP_CASE(kp_oops_in_pre, kp_oops_in_probe(test, false))
 KP_CASE(kp_oops_in_post, kp_oops_in_probe(test, true))
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister_return, unregister_kretprobe, struct kretprobe *);
-
 static void kp_oops_in_return(struct kunit *test)
 {
 	static struct kretprobe rp;
@@ -125,8 +123,7 @@ static void kp_oops_in_return(struct kunit *test)
 	rp.kp.addr = (void *)kp_oops_target;
 	rp.entry_handler = kp_oops_entry;
 	rp.handler = kp_oops_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	kp_at_end(test, kp_unregister_return, &rp);
+	kp_kretprobe_add(test, &rp);
 	kp_oops(test);
 	kp_entries = 0;
 	kp_returns = 0;
@@ -135,7 +132,7 @@ static void kp_oops_in_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_returns, 5);
 	KUNIT_EXPECT_EQ(test, rp.nmissed, 0);
 	KUNIT_EXPECT_EQ(test, rp.kp.nmissed, 0);
-	kunit_release_action(test, kp_unregister_return, &rp);
+	kp_kretprobe_del(test, &rp);
 }
 
 static struct kunit_case kp_oops_cases[] = {

@@ -18,13 +18,7 @@ MODULE_PARM_DESC(opt, "wait until probes are jump-optimised, where they can be")
 
 static unsigned int kp_jumps;
 
-#define KP_DEPTH	64
 #define KP_BAD		((const long *)-4096L)
-
-struct kp_trace {
-	unsigned int nr;
-	unsigned long entry[KP_DEPTH];
-};
 
 static struct {
 	struct kprobe kp;
@@ -37,11 +31,6 @@ static struct {
 } kp;
 
 static const long kp_good = 77;
-
-static void __kprobes kp_save(struct kp_trace *trace)
-{
-	trace->nr = stack_trace_save(trace->entry, KP_DEPTH, 0);
-}
 
 static void __kprobes kp_dump_and_save(struct kp_trace *trace)
 {
@@ -111,14 +100,6 @@ static unsigned int kp_find_probed(const struct kp_trace *trace)
 	return kp_find(trace, kp_insn(0), kp_insn(KP_SIZE));
 }
 
-static void kp_show(struct kunit *test, const char *what, const struct kp_trace *trace)
-{
-	unsigned int i;
-
-	for (i = 0; i < trace->nr; i++)
-		kunit_info(test, "%s: %2u %pS\n", what, i, (void *)trace->entry[i]);
-}
-
 /* Compare the entries from @i of @trace and from @j of @wanted. */
 static bool kp_tails_differ(struct kunit *test, const char *what, const struct kp_trace *trace,
 			    unsigned int i, const struct kp_trace *wanted, unsigned int j)
@@ -155,8 +136,6 @@ static void kp_check_trace(struct kunit *test, int insn, const char *handler,
 	kp_tails_differ(test, what, trace, at, &kp.callee, wanted);
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_unregister, unregister_kprobe, struct kprobe *);
-
 static void kp_register(struct kunit *test, unsigned long addr, bool post)
 {
 	memset(&kp, 0, sizeof(kp));
@@ -165,8 +144,7 @@ static void kp_register(struct kunit *test, unsigned long addr, bool post)
 	if (post)
 		kp.kp.post_handler = kp_stacks_post;
 	kp.kp.fault_handler = kp_stacks_fault;
-	KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&kp.kp), 0, "probing %pS", (void *)addr);
-	kp_at_end(test, kp_unregister, &kp.kp);
+	kp_kprobe_add(test, &kp.kp);
 	if (!opt)
 		return;
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
@@ -208,7 +186,7 @@ static void kp_every_instruction(struct kunit *test, bool post)
 		/* After a call, the callee is the first entry, then its return address. */
 		if (post)
 			kp_check_trace(test, insn, "post", &kp.post, kp_after(insn));
-		kunit_release_action(test, kp_unregister, &kp.kp);
+		kp_kprobe_del(test, &kp.kp);
 	}
 	kunit_info(test, "%u of %d optimised\n", kp_jumps, KP_INSNS);
 	if (opt)
@@ -240,7 +218,7 @@ static void kp_stacks_in_fault(struct kunit *test)
 		KUNIT_ASSERT_GT(test, kp.fault.nr, 0);
 		kp_check_trace(test, KP_LOAD, "pre", &kp.pre, kp_insn(KP_LOAD));
 		kp_check_trace(test, KP_LOAD, "fault", &kp.fault, kp_insn(KP_LOAD));
-		kunit_release_action(test, kp_unregister, &kp.kp);
+		kp_kprobe_del(test, &kp.kp);
 	}
 }
 

@@ -18,8 +18,6 @@
 #include "kp_test.h"
 #include "kp_regs.h"
 
-#define KP_DEPTH	64
-
 static unsigned long traces;
 module_param(traces, ulong, 0400);
 MODULE_PARM_DESC(traces, "how many stack traces the handler has saved");
@@ -42,9 +40,9 @@ module_param_call(stack_top, NULL, kp_stack_top_get, NULL, 0400);
 
 static int kp_unwind_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	unsigned long entry[KP_DEPTH];
+	struct kp_trace trace;
 
-	if (stack_trace_save(entry, KP_DEPTH, 0))
+	if (kp_save(&trace))
 		traces++;
 	return 0;
 }

@@ -288,7 +288,7 @@ static int kf_set(struct kf_user *user, const unsigned long *some, int remove, i
 	return ftrace_set_filter_ips(&user->ops, ips, n, remove, reset);
 }
 
-static void kf_add(struct kunit *test, struct kf_user *user, const unsigned long *some)
+static void kf_add(struct kunit *test, struct kf_user *user, unsigned long *some)
 {
 	DECLARE_BITMAP(filter, KF_TARGETS);
 	bool refused;
@@ -312,7 +312,7 @@ static void kf_remove(struct kunit *test, struct kf_user *user, unsigned long *s
 	bitmap_andnot(user->filter, user->filter, some, KF_TARGETS);
 }
 
-static void kf_replace(struct kunit *test, struct kf_user *user, const unsigned long *some)
+static void kf_replace(struct kunit *test, struct kf_user *user, unsigned long *some)
 {
 	bool refused = user->on && kf_conflicts(user, some);
 
@@ -323,7 +323,7 @@ static void kf_replace(struct kunit *test, struct kf_user *user, const unsigned 
 		bitmap_copy(user->filter, some, KF_TARGETS);
 }
 
-static void kf_exempt(struct kunit *test, struct kf_user *user, const unsigned long *some)
+static void kf_exempt(struct kunit *test, struct kf_user *user, unsigned long *some)
 {
 	unsigned int target = find_first_bit(some, KF_TARGETS);
 	char name[32];
@@ -336,7 +336,7 @@ static void kf_exempt(struct kunit *test, struct kf_user *user, const unsigned l
 	__set_bit(target, user->exempt);
 }
 
-static void kf_switch(struct kunit *test, struct kf_user *user)
+static void kf_switch(struct kunit *test, struct kf_user *user, unsigned long *unused)
 {
 	if (bitmap_empty(user->filter, KF_TARGETS))
 		return;
@@ -376,8 +376,13 @@ static void kf_switch_direct(struct kunit *test, struct kf_user *user, const uns
 
 static void kf_random(struct kunit *test)
 {
-	static const char *const actions[] = {
-		"add", "add", "remove", "replace", "exempt", "switch", "switch",
+	static const struct {
+		const char *name;
+		void (*change)(struct kunit *test, struct kf_user *user, unsigned long *some);
+	} actions[] = {
+		{ "add", kf_add }, { "add", kf_add }, { "remove", kf_remove },
+		{ "replace", kf_replace }, { "exempt", kf_exempt }, { "switch", kf_switch },
+		{ "switch", kf_switch },
 	};
 	DECLARE_BITMAP(some, KF_TARGETS);
 	struct rnd_state rnd;
@@ -396,18 +401,10 @@ static void kf_random(struct kunit *test)
 		kf_choose(&rnd, some);
 		if (user->kind == KF_DIRECT)
 			kf_switch_direct(test, user, some);
-		else if (action < 2)
-			kf_add(test, user, some);
-		else if (action < 3)
-			kf_remove(test, user, some);
-		else if (action < 4)
-			kf_replace(test, user, some);
-		else if (action < 5)
-			kf_exempt(test, user, some);
 		else
-			kf_switch(test, user);
+			actions[action].change(test, user, some);
 		snprintf(after, sizeof(after), "change %u: %s, user %u, of kind %d", i,
-			 actions[action], which, user->kind);
+			 actions[action].name, which, user->kind);
 		kf_expect_consistent(test, after);
 		kf_expect_hits(test);
 		if (test->status == KUNIT_FAILURE)
@@ -428,8 +425,8 @@ static void kf_freed(struct kunit *test)
 	kf_users_init(test);
 	__set_bit(0, some);
 	kf_add(test, user, some);
-	kf_switch(test, user);
-	kf_switch(test, user);
+	kf_switch(test, user, some);
+	kf_switch(test, user, some);
 	filter = rcu_access_pointer(user->ops.func_hash->filter_hash);
 	ftrace_free_filter(&user->ops);
 	KUNIT_ASSERT_PTR_NE(test, rcu_access_pointer(user->ops.func_hash->filter_hash), filter);
@@ -439,7 +436,7 @@ static void kf_freed(struct kunit *test)
 	__clear_bit(0, some);
 	__set_bit(1, some);
 	kf_add(test, user, some);
-	kf_switch(test, user);
+	kf_switch(test, user, some);
 	kf_expect_consistent(test, "a filter after one that was freed");
 	kf_expect_hits(test);
 }
@@ -456,11 +453,6 @@ static int __kprobes kf_count_tests(struct kprobe *kp, struct pt_regs *regs)
 }
 
 static struct kprobe kf_counter;
-
-static void kf_counter_off(void *unused)
-{
-	unregister_kprobe(&kf_counter);
-}
 
 static unsigned int kf_tests_of(struct kunit *test, int ret)
 {
@@ -482,8 +474,7 @@ static void kf_cost(struct kunit *test)
 	kf_counter = (struct kprobe){
 		.symbol_name = "ftrace_test_record", .pre_handler = kf_count_tests,
 	};
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kf_counter), 0);
-	kp_at_end(test, kf_counter_off, NULL);
+	kp_kprobe_add(test, &kf_counter);
 	kf_tested = 0;
 	kf_changer = current;
 

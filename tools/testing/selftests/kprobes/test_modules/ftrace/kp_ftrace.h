@@ -53,6 +53,8 @@ static inline unsigned int kp_hits(struct kp_probe *probe)
 	return probe->pre + probe->post;
 }
 
+#define kp_expect_hits(test, probe, hits)	KUNIT_EXPECT_EQ(test, (probe)->pre, hits)
+
 #include "kp_kind.h"
 
 /* Is there a nop at the probed address, as if ftrace calls nothing from the function? */

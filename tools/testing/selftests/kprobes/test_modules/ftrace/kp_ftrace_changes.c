@@ -127,8 +127,7 @@ void kp_ft_patched_before(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&probe->kp));
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), -EINVAL);
 	KUNIT_EXPECT_EQ(test, register_kprobes(batch, 2), -EBUSY);
-	KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
-	KUNIT_EXPECT_EQ(test, other->pre, 0);
+	kp_expect_call(test, other, kp_ft_other, 0);
 	KUNIT_ASSERT_EQ(test, kp_register(test, other), 0);
 	KUNIT_EXPECT_EQ(test, kp_ft_is_nop(other), false);
 	kp_unregister(test, other);
@@ -151,8 +150,7 @@ void kp_ft_patched_before(struct kunit *test)
 
 	kunit_release_action(test, kp_ft_rival_off, NULL);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&disabled->kp), 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 2);
-	KUNIT_EXPECT_EQ(test, disabled->pre, 1);
+	kp_expect_call(test, disabled, kp_ft_caller, 1);
 	KUNIT_EXPECT_EQ(test, disabled->post, 1);
 	KUNIT_EXPECT_EQ(test, looks->pre, 3);
 }
@@ -202,11 +200,10 @@ void kp_ft_orders(struct kunit *test)
 /* A batch needs one update of each filter, and one grace period when it is unregistered. */
 __nocfi void kp_ft_batch(struct kunit *test)
 {
-	struct kprobe **kps = kunit_kcalloc(test, KP_FT_MANY, sizeof(*kps), GFP_KERNEL);
+	struct kprobe **kps = kp_zalloc(test, KP_FT_MANY * sizeof(*kps));
 	struct kp_ft_costs costs;
 	int i, round;
 
-	KUNIT_ASSERT_NOT_NULL(test, kps);
 	for (i = 0; i < KP_FT_MANY; i++) {
 		kps[i] = &kp_new(test, kp_ft_many[i])->kp;
 		if (i % 10 == 3)
@@ -285,15 +282,11 @@ __nocfi void kp_ft_dead(struct kunit *test)
 	kill();
 	kp_at_end(test, kp_ft_revive, disabled);
 	/* Registered probes still work. */
-	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
-	KUNIT_EXPECT_EQ(test, probe->pre, 1);
+	kp_expect_call(test, probe, kp_ft_target, 1);
 	KUNIT_EXPECT_EQ(test, kp_register(test, late), -ENODEV);
-	KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
-	KUNIT_EXPECT_EQ(test, late->pre, 0);
+	kp_expect_call(test, late, kp_ft_other, 0);
 	kunit_release_action(test, kp_ft_revive, disabled);
-	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
-	KUNIT_EXPECT_EQ(test, probe->pre, 2);
+	kp_expect_call(test, probe, kp_ft_target, 2);
 	KUNIT_EXPECT_EQ(test, kp_register(test, late), 0);
-	KUNIT_EXPECT_EQ(test, kp_ft_other(1), 2);
-	KUNIT_EXPECT_EQ(test, late->pre, 1);
+	kp_expect_call(test, late, kp_ft_other, 1);
 }

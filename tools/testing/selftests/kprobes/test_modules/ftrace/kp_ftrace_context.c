@@ -32,26 +32,21 @@ void kp_ft_rcu_idle(struct kunit *test)
 	}
 }
 
-#define KP_FT_DEPTH	24
-
-static struct {
-	unsigned long entry[KP_FT_DEPTH];
-	unsigned int nr;
-} kp_trace[3];
+static struct kp_trace kp_trace[3];
 
 static unsigned int (*kp_ft_save_regs)(struct pt_regs *regs, unsigned long *store,
 				       unsigned int size, unsigned int skip);
 
 static __nocfi int kp_ft_trace_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	kp_trace[0].nr = stack_trace_save(kp_trace[0].entry, KP_FT_DEPTH, 0);
-	kp_trace[1].nr = kp_ft_save_regs(regs, kp_trace[1].entry, KP_FT_DEPTH, 0);
+	kp_save(&kp_trace[0]);
+	kp_trace[1].nr = kp_ft_save_regs(regs, kp_trace[1].entry, KP_DEPTH, 0);
 	return 0;
 }
 
 static void kp_ft_trace_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	kp_trace[2].nr = stack_trace_save(kp_trace[2].entry, KP_FT_DEPTH, 0);
+	kp_save(&kp_trace[2]);
 }
 
 /* Return: index from @from on of an entry in the first @size bytes of @func, or -1. */
@@ -65,8 +60,7 @@ static int kp_ft_find(struct kunit *test, int trace, int from, void *func, unsig
 			return i;
 	}
 	KUNIT_FAIL(test, "trace %d does not show %ps", trace, func);
-	for (i = 0; i < kp_trace[trace].nr; i++)
-		kunit_info(test, "  %pS\n", (void *)kp_trace[trace].entry[i]);
+	kp_show(test, "trace", &kp_trace[trace]);
 	return -1;
 }
 

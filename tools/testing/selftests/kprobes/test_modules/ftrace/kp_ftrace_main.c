@@ -73,9 +73,8 @@ static void kp_ft_where(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, by_name->kp.addr, probe->kp.addr);
 	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&by_name->kp));
 
-	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
-	KUNIT_EXPECT_EQ(test, probe->pre, 1);
-	KUNIT_EXPECT_EQ(test, by_name->pre, 1);
+	kp_expect_call(test, probe, kp_ft_target, 1);
+	kp_expect_hits(test, by_name, 1);
 
 	/* No instruction begins inside the call, or inside the nop that it replaced. */
 	for (i = 1; i < MCOUNT_INSN_SIZE; i++) {
@@ -87,9 +86,8 @@ static void kp_ft_where(struct kunit *test)
 	inside = kp_new(test, (void *)entry + MCOUNT_INSN_SIZE);
 	KUNIT_ASSERT_EQ(test, kp_register(test, inside), 0);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&inside->kp));
-	KUNIT_EXPECT_EQ(test, kp_ft_target(1), 2);
-	KUNIT_EXPECT_EQ(test, inside->pre, 1);
-	KUNIT_EXPECT_EQ(test, probe->pre, 2);
+	kp_expect_call(test, inside, kp_ft_target, 1);
+	kp_expect_hits(test, probe, 2);
 
 	kp_unregister(test, probe);
 	/* The flag stays, since handlers may still read it; the next registration clears it. */

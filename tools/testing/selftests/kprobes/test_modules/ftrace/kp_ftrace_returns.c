@@ -32,23 +32,14 @@ static int __kprobes kp_ft_returns(struct kretprobe_instance *ri, struct pt_regs
 	return 0;
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_ft_unregister_return, unregister_kretprobe, struct kretprobe *);
-
 static struct kp_ft_return *kp_ft_new_return(struct kunit *test, void *func, bool entry)
 {
-	struct kp_ft_return *ret = kunit_kzalloc(test, sizeof(*ret), GFP_KERNEL);
+	struct kp_ft_return *ret = kp_zalloc(test, sizeof(*ret));
 
-	KUNIT_ASSERT_NOT_NULL(test, ret);
 	ret->rp.kp.addr = func;
 	ret->rp.handler = kp_ft_returns;
 	ret->rp.entry_handler = entry ? kp_ft_enters : NULL;
 	return ret;
-}
-
-static void kp_ft_register_return(struct kunit *test, struct kp_ft_return *ret)
-{
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&ret->rp), 0);
-	kp_at_end(test, kp_ft_unregister_return, &ret->rp);
 }
 
 /* Does the entry call the trampoline for functions that have nothing but a return probe? */
@@ -103,11 +94,11 @@ void kp_ft_return_orders(struct kunit *test)
 		random = random * 1664525 + 1013904223;
 		i = random >> 30;
 		if (there & BIT(i) && i < 2)
-			kunit_release_action(test, kp_ft_unregister_return, &ret[i]->rp);
+			kp_kretprobe_del(test, &ret[i]->rp);
 		else if (there & BIT(i))
 			kp_unregister(test, probe[i - 2]);
 		else if (i < 2)
-			kp_ft_register_return(test, ret[i]);
+			kp_kretprobe_add(test, &ret[i]->rp);
 		else
 			KUNIT_ASSERT_EQ(test, kp_register(test, probe[i - 2]), 0);
 		there ^= BIT(i);
@@ -149,7 +140,7 @@ void kp_ft_return_alone(struct kunit *test)
 
 	if (!IS_ENABLED(CONFIG_KRETPROBES))
 		kunit_skip(test, "no return probes in this kernel");
-	kp_ft_register_return(test, ret);
+	kp_kretprobe_add(test, &ret->rp);
 	kp_ft_expect_own(test, &ret->rp.kp, kp_ft_own_trampoline(test), true);
 	for (i = 1; i <= 100; i++) {
 		KUNIT_ASSERT_EQ(test, kp_ft_caller(i), i + 1);
@@ -170,7 +161,7 @@ void kp_ft_return_alone(struct kunit *test)
 	 * Where RCU does not watch. Not with crowd=1: ftrace does not call its list of functions
 	 * there.
 	 */
-	kp_ft_register_return(test, idle);
+	kp_kretprobe_add(test, &idle->rp);
 	for (i = 1; i <= 3 && !kp_ft_crowd; i++) {
 		local_irq_disable();
 		ct_idle_enter();

@@ -271,14 +271,11 @@ static struct notifier_block kp_int3_notifier = {
 	.priority = INT_MAX,
 };
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_unnotify, unregister_die_notifier, struct notifier_block *);
-
 static void kp_int3_expect(struct kunit *test)
 {
 	memset(&kp_int3, 0, sizeof(kp_int3));
 	kp_int3.task = current;
-	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_int3_notifier), 0);
-	kp_at_end(test, kp_unnotify, &kp_int3_notifier);
+	kp_die_notifier_add(test, &kp_int3_notifier);
 }
 
 /* @seen: number of int3 so far; @ax: ax at the last one */

@@ -288,17 +288,9 @@ static void kp_group(struct kunit *test, u16 flags)
 
 KP_CASE(kp_faults_fixup, kp_group(test, 0))
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_unnotify, unregister_die_notifier, struct notifier_block *);
-
-static void kp_faults_notify_register(struct kunit *test)
-{
-	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_faults_notifier), 0);
-	kp_at_end(test, kp_unnotify, &kp_faults_notifier);
-}
-
 static void kp_faults_notifiers(struct kunit *test)
 {
-	kp_faults_notify_register(test);
+	kp_die_notifier_add(test, &kp_faults_notifier);
 	kp_group(test, KP_NO_EXTABLE);
 }
 
@@ -309,7 +301,7 @@ static void kp_faults_oops(struct kunit *test)
 
 	if (!oops)
 		kunit_skip(test, "not asked for");
-	kp_faults_notify_register(test);
+	kp_die_notifier_add(test, &kp_faults_notifier);
 	prandom_seed_state(&kp.random, 2);
 	for (i = 0; i < kp_faults_nr; i++) {
 		kp.fault = &kp_faults[i];

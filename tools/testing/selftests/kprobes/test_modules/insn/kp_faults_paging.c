@@ -18,8 +18,7 @@ static struct {
 	struct kp_probe *second;
 	/* the stack of the task that sleeps */
 	struct task_struct *task;
-	unsigned long trace[64];
-	unsigned int traced;
+	struct kp_trace trace;
 } kp;
 
 static void __user *kp_user(unsigned long offset)
@@ -103,12 +102,11 @@ KP_CASE(kp_paging_add, kp_paging_access(test, KP_INSN(add), kp_add, 1000, 1000, 
 static void kp_paging_move(struct kunit *test)
 {
 	unsigned int bytes = (KP_PAGES - 1) * PAGE_SIZE + 100;
-	u8 *from = kunit_kmalloc(test, bytes, GFP_KERNEL);
+	u8 *from = kp_zalloc(test, bytes);
 	struct kp_probe *probe;
 	unsigned int i, wrong;
 	int post;
 
-	KUNIT_ASSERT_NOT_NULL(test, from);
 	for (post = 0; post < 2; post++) {
 		for (i = 0; i < bytes; i++)
 			from[i] = i * 7 + i / 256 + post;
@@ -256,7 +254,7 @@ static void kp_paging_reshape(struct kunit *test)
 	kp.second = kp_new(test, KP_INSN(add));
 	kp.second->kp.post_handler = kp_count_post;
 	kp_add_meanwhile(test, kp_meanwhile_join);
-	kp_at_end(test, kp_unregister_action, &kp.second->kp);
+	kp_at_end(test, kp_kprobe_gone, &kp.second->kp);
 	KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
 	/* The second probe was registered after the hit had begun. */
 	KUNIT_EXPECT_EQ(test, kp.second->pre, 0);
@@ -275,8 +273,8 @@ static void kp_meanwhile_trace(void)
 	/* The task has completed @asked, and is about to sleep. */
 	while (task_is_running(kp.task) || READ_ONCE(kp.task->on_cpu))
 		usleep_range(100, 200);
-	kp.traced = stack_trace_save_tsk(kp.task, kp.trace, ARRAY_SIZE(kp.trace), 0);
-	kp_mem.error = kp.traced ? 0 : -ENOENT;
+	kp.trace.nr = stack_trace_save_tsk(kp.task, kp.trace.entry, KP_DEPTH, 0);
+	kp_mem.error = kp.trace.nr ? 0 : -ENOENT;
 }
 
 /* A task that sleeps in a fault of a copy has the probed address in its trace. */
@@ -288,13 +286,14 @@ static void kp_paging_trace(struct kunit *test)
 		kp.task = current;
 		kp.probe = kp_paging_probe(test, KP_INSN(add), post);
 		kp_add_meanwhile(test, kp_meanwhile_trace);
-		for (i = 0; i < kp.traced; i++)
-			if (kp.trace[i] == (unsigned long)kp.probe->kp.addr)
+		for (i = 0; i < kp.trace.nr; i++)
+			if (kp.trace.entry[i] == (unsigned long)kp.probe->kp.addr)
 				break;
 		/* The callers must follow. */
-		KUNIT_EXPECT_GT_MSG(test, kp.traced, i + 2, "%pS in the trace:", kp.probe->kp.addr);
-		for (i = kp.traced > i + 2 ? kp.traced : 0; i < kp.traced; i++)
-			kunit_info(test, "%u: %pS\n", i, (void *)kp.trace[i]);
+		KUNIT_EXPECT_GT_MSG(test, kp.trace.nr, i + 2, "%pS in the trace:",
+				    kp.probe->kp.addr);
+		if (kp.trace.nr <= i + 2)
+			kp_show(test, "sleeps", &kp.trace);
 		KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
 		KUNIT_EXPECT_EQ(test, kp.probe->post, post);
 		kp_unregister(test, kp.probe);

@@ -166,17 +166,12 @@ static struct notifier_block kp_flags_nb = {
 	.priority = INT_MAX,
 };
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_flags_unnotify, unregister_die_notifier, struct notifier_block *);
-KUNIT_DEFINE_ACTION_WRAPPER(kp_flags_unregister, unregister_kprobe, struct kprobe *);
-KUNIT_DEFINE_ACTION_WRAPPER(kp_flags_unregister_return, unregister_kretprobe, struct kretprobe *);
-
 static void kp_flags_traps(struct kunit *test, unsigned long (*fn)(unsigned long))
 {
 	unsigned long flags = X86_EFLAGS_FIXED | X86_EFLAGS_IF | X86_EFLAGS_ZF;
 	int post;
 
-	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_flags_nb), 0);
-	kp_at_end(test, kp_flags_unnotify, &kp_flags_nb);
+	kp_die_notifier_add(test, &kp_flags_nb);
 	for (post = 0; post <= !!kp.kp.post_handler; post++) {
 		kp.traps = 0;
 		kp.change = post ? 0 : X86_EFLAGS_TF;
@@ -184,7 +179,7 @@ static void kp_flags_traps(struct kunit *test, unsigned long (*fn)(unsigned long
 		KUNIT_EXPECT_EQ(test, fn(flags) & ~X86_EFLAGS_RF, flags);
 		KUNIT_EXPECT_EQ(test, kp.traps, 1);
 	}
-	kunit_release_action(test, kp_flags_unnotify, &kp_flags_nb);
+	kp_die_notifier_del(test, &kp_flags_nb);
 }
 
 /* Before registration: switch optimisation, or skip the case */
@@ -210,8 +205,7 @@ static void kp_flags_register(struct kunit *test, void *addr, bool post)
 	kp.kp.addr = addr;
 	kp.kp.pre_handler = kp_flags_pre;
 	kp.kp.post_handler = post ? kp_flags_post : NULL;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp.kp), 0);
-	kp_at_end(test, kp_flags_unregister, &kp.kp);
+	kp_kprobe_add(test, &kp.kp);
 }
 
 static void kp_flags_within_by(struct kunit *test, bool post, bool jump)
@@ -250,8 +244,7 @@ static void kp_flags_register_return(struct kunit *test, struct kretprobe *rp,
 {
 	rp->kp.addr = (void *)kp_flags_returning;
 	rp->handler = handler;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
-	kp_at_end(test, kp_flags_unregister_return, rp);
+	kp_kretprobe_add(test, rp);
 }
 
 /* With two return probes on the function, the trampoline leaves all work to C. */

@@ -502,7 +502,7 @@ KP_GROUPS(KP_GROUP_FUNCTION)
  */
 static void kp_matrix_no_int3(struct kunit *test)
 {
-	static struct kprobe probe, *probes[] = { &probe };
+	static struct kprobe probe;
 	struct desc_ptr was, bare;
 	gate_desc *idt;
 
@@ -511,19 +511,15 @@ static void kp_matrix_no_int3(struct kunit *test)
 	if (cpu_feature_enabled(X86_FEATURE_FRED))
 		kunit_skip(test, "with FRED, int3 needs no IDT");
 	store_idt(&was);
-	idt = kunit_kmalloc(test, was.size + 1, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, idt);
+	idt = kp_zalloc(test, was.size + 1);
 	memcpy(idt, (void *)was.address, was.size + 1);
 	idt[X86_TRAP_BP].bits.p = 0;
 	bare = (struct desc_ptr){ .size = was.size, .address = (unsigned long)idt };
-	kp_group.registered = probes;
-	kp_group.nr_registered = 1;
 	for (kp.mode = KP_PRE; kp.mode < KP_MODES; kp.mode++) {
 		kp_prepare(&probe, kp_insn_use_idt_probed);
 		kp.pre = 0;
 		kp.post = 0;
-		KUNIT_ASSERT_EQ(test, register_kprobe(&probe), 0);
-		kp_at_end(test, kp_unregister, NULL);
+		kp_kprobe_add(test, &probe);
 		if (opt) {
 			KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 			KUNIT_EXPECT_TRUE(test, kp_wait_jump(probe.addr, true));
@@ -531,7 +527,7 @@ static void kp_matrix_no_int3(struct kunit *test)
 		kp_insn_use_idt(&bare, &was);
 		KUNIT_EXPECT_EQ(test, kp.pre, 1);
 		KUNIT_EXPECT_EQ(test, kp.post, kp.mode == KP_PRE_POST);
-		kunit_release_action(test, kp_unregister, NULL);
+		kp_kprobe_del(test, &probe);
 	}
 }
 

@@ -35,9 +35,8 @@ static void kp_patch_read(struct kunit *test, const struct kp_patch *text, u8 *t
 /* Save the text from @addr on, where no probe is armed. */
 static struct kp_patch *kp_patch_save(struct kunit *test, void *addr)
 {
-	struct kp_patch *text = kunit_kzalloc(test, sizeof(*text), GFP_KERNEL);
+	struct kp_patch *text = kp_zalloc(test, sizeof(*text));
 
-	KUNIT_ASSERT_NOT_NULL(test, text);
 	text->start = addr;
 	kp_patch_read(test, text, text->before);
 	return text;
@@ -171,7 +170,7 @@ static void kp_patch_kernel(struct kunit *test)
 		probe->kp.flags = KPROBE_FLAG_DISABLED;
 		if (register_kprobe(&probe->kp) == -ENOENT)
 			continue;
-		kp_at_end(test, kp_unregister_action, &probe->kp);
+		kp_at_end(test, kp_kprobe_gone, &probe->kp);
 		text = kp_patch_save(test, probe->kp.addr);
 		KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
 		kp_patch_expect_armed(test, text, &probe->kp);

@@ -84,14 +84,7 @@ static int kp_pool_thread(void *data)
 
 static int kp_pool_wait_for(atomic_t *counter)
 {
-	unsigned long timeout = jiffies + 240 * HZ;
-
-	while (atomic_read(counter) < sleepers) {
-		if (time_after(jiffies, timeout))
-			return -ETIMEDOUT;
-		schedule_timeout_idle(1);
-	}
-	return 0;
+	return kp_poll(atomic_read(counter) >= sleepers, 240 * MSEC_PER_SEC) ? 0 : -ETIMEDOUT;
 }
 
 static int kp_pool_add_sleeper(void)

@@ -12,15 +12,7 @@
 
 #include "kp_test.h"
 
-#define KP_DEPTH	64
-
-struct kp_trace {
-	unsigned int nr;
-	unsigned long entry[KP_DEPTH];
-};
-
-/* Save a stack trace from here, or from @regs. */
-void kp_save(struct kp_trace *trace);
+/* Save a stack trace from @regs. */
 void kp_save_regs(struct kp_trace *trace, struct pt_regs *regs);
 
 /*
@@ -45,7 +37,6 @@ unsigned int kp_rs_callers(struct kunit *test);
 
 /* Are the last @nr entries of @trace and @wanted the same? */
 bool kp_rs_same_end(const struct kp_trace *trace, const struct kp_trace *wanted, unsigned int nr);
-void kp_rs_show(struct kunit *test, const char *what, const struct kp_trace *trace);
 
 /* Drops as many words from the stack as its name says, and returns @arg plus one. */
 typedef long kp_rs_drop(long arg);

@@ -18,11 +18,6 @@ bool kp_rs_untraced;
 bool kp_rs_tailed;
 unsigned int kp_rs_times = 1;
 
-void __kprobes kp_save(struct kp_trace *trace)
-{
-	trace->nr = stack_trace_save(trace->entry, KP_DEPTH, 0);
-}
-
 /* stack_trace_save_regs() is not for modules. */
 void __kprobes kp_save_regs(struct kp_trace *trace, struct pt_regs *regs)
 {
@@ -127,14 +122,6 @@ bool kp_rs_same_end(const struct kp_trace *trace, const struct kp_trace *wanted,
 	return trace->nr >= nr && wanted->nr >= nr &&
 	       !memcmp(trace->entry + trace->nr - nr, wanted->entry + wanted->nr - nr,
 		       nr * sizeof(trace->entry[0]));
-}
-
-void kp_rs_show(struct kunit *test, const char *what, const struct kp_trace *trace)
-{
-	unsigned int i;
-
-	for (i = 0; i < trace->nr; i++)
-		kunit_info(test, "%s: %2u %pS\n", what, i, (void *)trace->entry[i]);
 }
 
 void kp_rs_settle(struct kprobe *kp)

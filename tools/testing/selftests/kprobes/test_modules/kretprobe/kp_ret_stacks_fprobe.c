@@ -259,11 +259,11 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 	 */
 	if (!twice && !kp_rs_same_end(&told->entry, reference, at_entry)) {
 		KUNIT_FAIL(test, "%s: stack at the entry differs", what);
-		kp_rs_show(test, "entry", &told->entry);
+		kp_show(test, "entry", &told->entry);
 	}
 	if (!(KP_FPROBE_BY_GRAPH && others) && !kp_rs_same_end(&told->ret, reference, at_return)) {
 		KUNIT_FAIL(test, "%s: stack at the return differs", what);
-		kp_rs_show(test, "return", &told->ret);
+		kp_show(test, "return", &told->ret);
 	}
 	if (graph)
 		return;
@@ -278,19 +278,18 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 	KUNIT_EXPECT_EQ_MSG(test, told->ip, back, "%s: ip %pS", what, (void *)told->ip);
 	if (told->regs.nr != callers || !kp_rs_same_end(&told->regs, reference, callers)) {
 		KUNIT_FAIL(test, "%s: stack by registers differs", what);
-		kp_rs_show(test, "registers", &told->regs);
+		kp_show(test, "registers", &told->regs);
 	}
 }
 
 static void kp_rs_together(struct kunit *test, const char *const *orders, int nr)
 {
-	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
+	struct kp_trace *reference = kp_zalloc(test, sizeof(*reference));
 	unsigned int callers = 0;
 	const char *order, *at;
 	char name[KSYM_SYMBOL_LEN];
 	int i, n, err;
 
-	KUNIT_ASSERT_NOT_NULL(test, reference);
 	kernel.register_graph = kp_function(test, "register_ftrace_graph");
 	kernel.unregister_graph = kp_function(test, "unregister_ftrace_graph");
 	for (i = -1; i < nr; i++) {
@@ -323,8 +322,8 @@ static void kp_rs_together(struct kunit *test, const char *const *orders, int nr
 			kp_rs_check_told(test, order, kp_rs_client(*at), reference, callers);
 		if (!kp_rs_same_end(&kp_rs_callee, reference, reference->nr)) {
 			KUNIT_FAIL(test, "%s: stack in the function differs", order);
-			kp_rs_show(test, "function", &kp_rs_callee);
-			kp_rs_show(test, "without", reference);
+			kp_show(test, "function", &kp_rs_callee);
+			kp_show(test, "without", reference);
 		}
 	}
 	/* kp_rs_inner() must have a frame of its own. */

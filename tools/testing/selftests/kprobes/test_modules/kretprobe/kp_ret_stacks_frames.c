@@ -163,13 +163,12 @@ KUNIT_ARRAY_PARAM_DESC(kp_rs_trace, kp_rs_traces, what);
 
 static void kp_rs_frames(struct kunit *test)
 {
-	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
+	struct kp_trace *reference = kp_zalloc(test, sizeof(*reference));
 	const struct kp_rs_trace *checked = test->param_value;
 	unsigned int callers = 0;
 	const char *wrong;
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, reference);
 	kp_rs_save = true;
 	for (i = 0; i < ARRAY_SIZE(kp_rs_sets); i++) {
 		kp_rs_register(test, kp_rs_sets[i].nr, kp_rs_sets[i].kprobe);
@@ -188,8 +187,8 @@ static void kp_rs_frames(struct kunit *test)
 			KUNIT_FAIL(test, "%s, %d return probes%s: %s", checked->what,
 				   kp_rs_sets[i].nr, kp_rs_sets[i].kprobe ? " and a kprobe" : "",
 				   wrong);
-			kp_rs_show(test, checked->what, checked->trace);
-			kp_rs_show(test, "without", reference);
+			kp_show(test, checked->what, checked->trace);
+			kp_show(test, "without", reference);
 		}
 	}
 	kp_rs_save = false;
@@ -266,11 +265,10 @@ static int kp_rs_chain_from(const struct kp_trace *trace, const struct kp_trace 
 
 static void kp_rs_frames_interrupts(struct kunit *test)
 {
-	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
+	struct kp_trace *reference = kp_zalloc(test, sizeof(*reference));
 	unsigned int callers = 0, calls = 0, found[5] = {}, wrong = 0, i;
 	int probed, at;
 
-	KUNIT_ASSERT_NOT_NULL(test, reference);
 	kp_timer.sample = vcalloc(KP_SAMPLES, sizeof(*kp_timer.sample));
 	KUNIT_ASSERT_NOT_NULL(test, kp_timer.sample);
 	kp_timer.nr = 0;
@@ -312,8 +310,8 @@ static void kp_rs_frames_interrupts(struct kunit *test)
 		}
 		if (!wrong++) {
 			KUNIT_FAIL(test, "sample %u is not right", i);
-			kp_rs_show(test, "interrupt", &kp_timer.sample[i]);
-			kp_rs_show(test, "without", reference);
+			kp_show(test, "interrupt", &kp_timer.sample[i]);
+			kp_show(test, "without", reference);
 		}
 	}
 	kunit_info(test, "%u calls, %u interrupts: in the function %u, over its return %u, in callers %u, elsewhere %u, wrong %u\n",

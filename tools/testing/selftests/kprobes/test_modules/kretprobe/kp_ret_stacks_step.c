@@ -232,9 +232,8 @@ static noinline long kp_rs_step_call(struct kunit *test, void *entry, struct kp_
 /* Prepare for calls of @entry. Return: a trace without entries. */
 static struct kp_trace *kp_rs_step_begin(struct kunit *test, void *entry)
 {
-	struct kp_trace *reference = kunit_kzalloc(test, sizeof(*reference), GFP_KERNEL);
+	struct kp_trace *reference = kp_zalloc(test, sizeof(*reference));
 
-	KUNIT_ASSERT_NOT_NULL(test, reference);
 	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_rs_step_nb), 0);
 	kp_at_end(test, kp_rs_step_unregister, NULL);
 	kp_rs_untraced = entry == kp_rs_probed_untraced;
@@ -252,9 +251,9 @@ static void kp_rs_step_expect(struct kunit *test, const char *what,
 		   kp_step.wrong_regs);
 	KUNIT_EXPECT_EQ_MSG(test, kp_step.wrong + kp_step.wrong_regs, 0, "%s", what);
 	for (i = 0; i < kp_step.nr_shown; i++)
-		kp_rs_show(test, "step", &kp_step.shown[i]);
+		kp_show(test, "step", &kp_step.shown[i]);
 	if (kp_step.nr_shown)
-		kp_rs_show(test, "without", reference);
+		kp_show(test, "without", reference);
 }
 
 /*
@@ -364,16 +363,10 @@ static int __kprobes kp_rs_redirect_pre(struct kprobe *kp, struct pt_regs *regs)
 
 static struct kprobe kp_rs_redirect_kp;
 
-static void kp_rs_redirect_unset(void *unused)
-{
-	unregister_kprobe(&kp_rs_redirect_kp);
-}
-
 static void kp_rs_redirect_set(struct kunit *test, void *entry)
 {
 	kp_rs_redirect_kp = (struct kprobe){ .addr = entry, .pre_handler = kp_rs_redirect_pre };
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_rs_redirect_kp), 0);
-	kp_at_end(test, kp_rs_redirect_unset, NULL);
+	kp_kprobe_add(test, &kp_rs_redirect_kp);
 	kp_rs_settle(&kp_rs_redirect_kp);
 }
 

@@ -144,11 +144,10 @@ KUNIT_DEFINE_ACTION_WRAPPER(kp_bpf_free, bpf_prog_free, struct bpf_prog *);
 
 static struct bpf_prog *kp_load_program(struct kunit *test)
 {
-	struct kp_program *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	struct kp_program *p = kp_zalloc(test, sizeof(*p));
 	struct bpf_prog *prog;
 	int err = 0;
 
-	KUNIT_ASSERT_NOT_NULL(test, p);
 	kp_write_program(p);
 	KUNIT_ASSERT_LE(test, p->nr, KP_MAX_INSNS);
 	prog = bpf_prog_alloc(bpf_prog_size(p->nr), 0);

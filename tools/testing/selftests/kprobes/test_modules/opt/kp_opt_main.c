@@ -24,9 +24,8 @@ int kp_opt_init(struct kunit *test)
 
 struct kp_opt_probe *kp_opt_new(struct kunit *test, void *addr, bool post)
 {
-	struct kp_opt_probe *probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	struct kp_opt_probe *probe = kp_zalloc(test, sizeof(*probe));
 
-	KUNIT_ASSERT_NOT_NULL(test, probe);
 	probe->kp.addr = addr;
 	probe->kp.pre_handler = kp_opt_pre;
 	if (post)
@@ -51,13 +50,11 @@ struct kp_opt_probe *kp_opt_jump_to(struct kunit *test, void *addr, kprobe_pre_h
 	return probe;
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_opt_unregister, unregister_kprobe, struct kprobe *);
-
 void kp_opt_add(struct kunit *test, struct kp_opt_probe *probe)
 {
 	KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&probe->kp), 0, "probing %pS",
 			    probe->kp.addr);
-	kp_at_end(test, kp_opt_unregister, &probe->kp);
+	kp_at_end(test, kp_kprobe_gone, &probe->kp);
 	probe->registered = true;
 }
 
@@ -66,7 +63,7 @@ void kp_opt_del(struct kunit *test, struct kp_opt_probe *probe)
 	if (!probe->registered)
 		return;
 	probe->registered = false;
-	kunit_release_action(test, kp_opt_unregister, &probe->kp);
+	kp_kprobe_del(test, &probe->kp);
 	/* Some kernels leave flags with which they refuse the next registration. */
 	probe->kp.flags = 0;
 }

@@ -12,7 +12,6 @@
 
 #define KP_FILL		(512 * 1024)
 #define KP_PERIOD	ns_to_ktime(NSEC_PER_MSEC / 2)
-#define KP_DEPTH	64
 
 enum kp_place { KP_NOWHERE, KP_IN_TEXT, KP_IN_DETOUR };
 
@@ -29,7 +28,7 @@ static struct {
 	bool in_call;
 	unsigned long calls;
 	unsigned long wrong;
-	unsigned long trace[KP_DEPTH];
+	struct kp_trace trace;
 } kp;
 
 static void *kp_fill_insn(int insn)
@@ -186,12 +185,10 @@ static void kp_hold(struct kunit *test, enum kp_place place)
 
 static void kp_goes_on(struct kunit *test)
 {
-	unsigned long calls = READ_ONCE(kp.calls), timeout = jiffies + 30 * HZ;
+	unsigned long calls = READ_ONCE(kp.calls);
 
-	while (READ_ONCE(kp.calls) - calls < 2) {
-		KUNIT_ASSERT_TRUE_MSG(test, time_before(jiffies, timeout), "the runner hangs");
-		usleep_range(1000, 2000);
-	}
+	KUNIT_ASSERT_TRUE_MSG(test, kp_poll(READ_ONCE(kp.calls) - calls >= 2, 30 * MSEC_PER_SEC),
+			      "the runner hangs");
 	KUNIT_EXPECT_EQ(test, kp.wrong, 0);
 }
 
@@ -243,21 +240,19 @@ static void kp_opt_preempted_in_text(struct kunit *test)
 
 static void kp_trace_is_right(struct kunit *test)
 {
-	unsigned long caller = (unsigned long)kp_run_once, timeout = jiffies + 30 * HZ;
-	unsigned int i, nr;
+	unsigned long caller = (unsigned long)kp_run_once;
+	unsigned int i;
 
 	/* A running task has no trace: retry. */
-	while (!(nr = stack_trace_save_tsk(kp.runner, kp.trace, KP_DEPTH, 0)) &&
-	       time_before(jiffies, timeout))
-		usleep_range(500, 1000);
-	for (i = 0; i < nr; i++)
-		if (kp_is_in_fill(kp.trace[i]))
+	kp_poll((kp.trace.nr = stack_trace_save_tsk(kp.runner, kp.trace.entry, KP_DEPTH, 0)),
+		30 * MSEC_PER_SEC);
+	for (i = 0; i < kp.trace.nr; i++)
+		if (kp_is_in_fill(kp.trace.entry[i]))
 			break;
-	if (i + 1 < nr && kp.trace[i + 1] - caller < 512)
+	if (i + 1 < kp.trace.nr && kp.trace.entry[i + 1] - caller < 512)
 		return;
 	KUNIT_FAIL(test, "the probed function and its caller are not in the trace:\n");
-	for (i = 0; i < nr; i++)
-		kunit_info(test, "%u: %pS\n", i, (void *)kp.trace[i]);
+	kp_show(test, "runner", &kp.trace);
 }
 
 enum kp_leave { KP_UNREGISTER, KP_DISABLE, KP_SWITCH, KP_NEIGHBOUR, KP_JOIN, KP_LEAVES };

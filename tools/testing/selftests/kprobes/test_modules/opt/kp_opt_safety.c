@@ -67,8 +67,7 @@ static void kp_opt_codes_checked(struct kunit *test, bool post)
 	struct kp_opt_checked *all, *checked, bare;
 	int i, jumps = 0;
 
-	all = kunit_kcalloc(test, kp_opt_codes_nr, sizeof(*all), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, all);
+	all = kp_zalloc(test, kp_opt_codes_nr * sizeof(*all));
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 	for (i = 0; i < kp_opt_codes_nr; i++) {
 		checked = &all[i];

@@ -309,11 +309,6 @@ static struct kretprobe kp_request = {
 	.handler = kp_requested,
 };
 
-static void kp_request_unregister(void *unused)
-{
-	unregister_kretprobe(&kp_request);
-}
-
 /*
  * The requested round begins at once, and is the only one, since no probe gets a jump: the
  * writer must not wait for another.
@@ -328,8 +323,7 @@ static void kp_opt_round_begins_early(struct kunit *test)
 	while (!(kp_opt_codes[i].flags & KP_REFUSE))
 		i++;
 	probe = kp_opt_new(test, (void *)kp_opt_text + kp_opt_codes[i].probed, false);
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&kp_request), 0);
-	kp_at_end(test, kp_request_unregister, NULL);
+	kp_kretprobe_add(test, &kp_request);
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 	kp_opt_add(test, probe);
 	kp_waiter_run(test, NULL);

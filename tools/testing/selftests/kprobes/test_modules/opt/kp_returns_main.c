@@ -32,8 +32,6 @@ static void __kprobes kp_returns_post(struct kprobe *kp, struct pt_regs *regs, u
 {
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_returns_unregister, unregister_kprobe, struct kprobe *);
-
 static void kp_returns_register(struct kunit *test, struct kprobe *kp, kp_returns_fn *fn, bool post)
 {
 	*kp = (struct kprobe){
@@ -41,8 +39,7 @@ static void kp_returns_register(struct kunit *test, struct kprobe *kp, kp_return
 		.pre_handler = kp_returns_pre,
 		.post_handler = post ? kp_returns_post : NULL,
 	};
-	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
-	kp_at_end(test, kp_returns_unregister, kp);
+	kp_kprobe_add(test, kp);
 	if (!kprobe_ftrace(kp))
 		KUNIT_ASSERT_TRUE_MSG(test, kp_wait_jump(kp->addr, true), "no jump at %pS",
 				      kp->addr);
@@ -88,24 +85,19 @@ static __nocfi void kp_returns_check(struct kunit *test, kp_returns_fn *fn, bool
 	for (i = 0; i < 100; i++)
 		KUNIT_EXPECT_EQ(test, fn(i), i + 1);
 	KUNIT_EXPECT_EQ(test, kp_hits, 100);
-	kunit_release_action(test, kp_returns_unregister, &kp);
+	kp_kprobe_del(test, &kp);
 }
 
-static void kp_returns_in_detours(struct kunit *test)
+static void kp_returns_check_all(struct kunit *test, bool post)
 {
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(kp_fns); i++)
-		kp_returns_check(test, kp_fns[i], false);
+		kp_returns_check(test, kp_fns[i], post);
 }
 
-static void kp_returns_after_post_handlers(struct kunit *test)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(kp_fns); i++)
-		kp_returns_check(test, kp_fns[i], true);
-}
+KP_CASE(kp_returns_in_detours, kp_returns_check_all(test, false))
+KP_CASE(kp_returns_after_post_handlers, kp_returns_check_all(test, true))
 
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
 /* ftrace's call is at its entry. */
@@ -140,7 +132,7 @@ static void kp_returns_check_depth(struct kunit *test, kp_returns_fn *fn, bool p
 			    post ? ", post" : "", flags ? ", flags" : "");
 	kp_flip_flags = false;
 	KUNIT_EXPECT_EQ(test, kp_hits, 1);
-	kunit_release_action(test, kp_returns_unregister, &kp);
+	kp_kprobe_del(test, &kp);
 }
 
 /* A hit has as many calls as returns. */
