@@ -9,6 +9,7 @@
 #include <asm/ibt.h>
 #include "kp_ibt.h"
 #include "kp_opt.h"
+#include "kp_probe.h"
 
 static bool opt;
 module_param(opt, bool, 0400);
@@ -31,24 +32,12 @@ static const struct kp_ibt_target kp_ibt_targets[] = {
 
 KUNIT_ARRAY_PARAM_DESC(kp_ibt_targets, kp_ibt_targets, name);
 
-static struct kprobe kp_probe;
 static struct kretprobe kp_return;
-static unsigned long kp_pres, kp_posts, kp_returns;
-
-static int __kprobes kp_ibt_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_pres++;
-	return 0;
-}
-
-static void __kprobes kp_ibt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	kp_posts++;
-}
+static unsigned long kp_returns;
 
 static int __kprobes kp_ibt_pre_redirects(struct kprobe *kp, struct pt_regs *regs)
 {
-	kp_pres++;
+	kp_count_pre(kp, regs);
 	regs->ip = (unsigned long)kp_ibt_bare;
 	return 1;
 }
@@ -56,7 +45,7 @@ static int __kprobes kp_ibt_pre_redirects(struct kprobe *kp, struct pt_regs *reg
 static void __kprobes kp_ibt_post_redirects(struct kprobe *kp, struct pt_regs *regs,
 					    unsigned long flags)
 {
-	kp_posts++;
+	kp_count_post(kp, regs, flags);
 	regs->ip = (unsigned long)kp_ibt_bare;
 }
 
@@ -64,16 +53,6 @@ static int __kprobes kp_ibt_returned(struct kretprobe_instance *ri, struct pt_re
 {
 	kp_returns++;
 	return 0;
-}
-
-static void kp_ibt_unregister(void *unused)
-{
-	unregister_kprobe(&kp_probe);
-}
-
-static void kp_ibt_unregister_return(void *unused)
-{
-	unregister_kretprobe(&kp_return);
 }
 
 static void *kp_ibt_at(enum kp_ibt_insn insn)
@@ -84,20 +63,18 @@ static void *kp_ibt_at(enum kp_ibt_insn insn)
 }
 
 /* @jumps: with opt, expect a jump. */
-static void kp_ibt_probe(struct kunit *test, void *addr, kprobe_pre_handler_t pre,
-			 kprobe_post_handler_t post, bool jumps)
+static struct kp_probe *kp_ibt_probe(struct kunit *test, void *addr, kprobe_pre_handler_t pre,
+				     kprobe_post_handler_t post, bool jumps)
 {
-	kp_pres = 0;
-	kp_posts = 0;
-	memset(&kp_probe, 0, sizeof(kp_probe));
-	kp_probe.addr = addr;
-	kp_probe.pre_handler = pre;
-	kp_probe.post_handler = post;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp_probe), 0);
-	kp_at_end(test, kp_ibt_unregister, NULL);
-	if (opt && jumps && !kprobe_ftrace(&kp_probe))
-		KUNIT_ASSERT_TRUE_MSG(test, kp_wait_jump(kp_probe.addr, true), "no jump at %pS",
-				      kp_probe.addr);
+	struct kp_probe *probe = kp_new(test, addr);
+
+	probe->kp.pre_handler = pre;
+	probe->kp.post_handler = post;
+	kp_register(test, probe);
+	if (opt && jumps && !kprobe_ftrace(&probe->kp))
+		KUNIT_ASSERT_TRUE_MSG(test, kp_wait_jump(probe->kp.addr, true), "no jump at %pS",
+				      probe->kp.addr);
+	return probe;
 }
 
 /* Call by a pointer that the compiler does not know. */
@@ -106,6 +83,15 @@ static void kp_ibt_call_all(struct kunit *test, kp_ibt_fn *fn, long plus)
 	OPTIMIZER_HIDE_VAR(fn);
 	for (long arg = 0; arg < KP_CALLS; arg++)
 		KUNIT_EXPECT_EQ(test, fn(arg), arg + plus);
+}
+
+/* The calls hit the probe so often; unregister it. */
+static void kp_ibt_hits(struct kunit *test, struct kp_probe *probe, kp_ibt_fn *fn, long plus,
+			int pres, int posts)
+{
+	kp_ibt_call_all(test, fn, plus);
+	kp_expect_counts(test, probe, pres, posts, 0);
+	kp_unregister(test, probe);
 }
 
 static bool kp_ibt_has_endbr(const void *addr)
@@ -119,16 +105,15 @@ static bool kp_ibt_has_endbr(const void *addr)
 static void kp_ibt_called_by_pointer(struct kunit *test)
 {
 	const struct kp_ibt_target *target = test->param_value;
+	struct kp_probe *probe;
 
 	for (int post = 0; post < 2; post++) {
-		kp_ibt_probe(test, target->fn, kp_ibt_pre, post ? kp_ibt_post : NULL, true);
-		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr,
+		probe = kp_ibt_probe(test, target->fn, kp_count_pre, post ? kp_count_post : NULL,
+				     true);
+		KUNIT_EXPECT_PTR_EQ(test, (void *)probe->kp.addr,
 				    (void *)target->fn + ENDBR_INSN_SIZE);
 		KUNIT_EXPECT_TRUE(test, kp_ibt_has_endbr(target->fn));
-		kp_ibt_call_all(test, target->fn, 1);
-		KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS);
-		KUNIT_EXPECT_EQ(test, kp_posts, post ? KP_CALLS : 0);
-		kunit_release_action(test, kp_ibt_unregister, NULL);
+		kp_ibt_hits(test, probe, target->fn, 1, KP_CALLS, post ? KP_CALLS : 0);
 	}
 	KUNIT_EXPECT_TRUE(test, kp_ibt_has_endbr(target->fn));
 }
@@ -142,47 +127,39 @@ static void kp_ibt_returns(struct kunit *test)
 	memset(&kp_return, 0, sizeof(kp_return));
 	kp_return.kp.addr = (kprobe_opcode_t *)target->fn;
 	kp_return.handler = kp_ibt_returned;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&kp_return), 0);
-	kp_at_end(test, kp_ibt_unregister_return, NULL);
+	kp_kretprobe_add(test, &kp_return);
 	if (opt && !kprobe_ftrace(&kp_return.kp))
 		KUNIT_ASSERT_TRUE(test, kp_wait_jump(kp_return.kp.addr, true));
 	kp_ibt_call_all(test, target->fn, 1);
 	KUNIT_EXPECT_EQ(test, kp_returns, KP_CALLS);
 	KUNIT_EXPECT_EQ(test, kp_return.nmissed, 0);
-	kunit_release_action(test, kp_ibt_unregister_return, NULL);
+	kp_kretprobe_del(test, &kp_return);
 }
 
 /* A redirection is no indirect jump: its target needs no endbr. */
 static void kp_ibt_redirected(struct kunit *test)
 {
 	const struct kp_ibt_target *target = test->param_value;
+	struct kp_probe *probe;
 
-	kp_ibt_probe(test, target->fn, kp_ibt_pre_redirects, NULL, true);
-	kp_ibt_call_all(test, target->fn, 100);
-	KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS);
-	kunit_release_action(test, kp_ibt_unregister, NULL);
-
-	kp_ibt_probe(test, target->fn, kp_ibt_pre, kp_ibt_post_redirects, true);
-	kp_ibt_call_all(test, target->fn, 100);
-	KUNIT_EXPECT_EQ(test, kp_posts, KP_CALLS);
-	kunit_release_action(test, kp_ibt_unregister, NULL);
+	probe = kp_ibt_probe(test, target->fn, kp_ibt_pre_redirects, NULL, true);
+	kp_ibt_hits(test, probe, target->fn, 100, KP_CALLS, 0);
+	probe = kp_ibt_probe(test, target->fn, kp_count_pre, kp_ibt_post_redirects, true);
+	kp_ibt_hits(test, probe, target->fn, 100, KP_CALLS, KP_CALLS);
 }
 
 /* The probed instruction is an indirect branch, and its target has an endbr. */
 static void kp_ibt_branches(struct kunit *test)
 {
+	struct kp_probe *probe;
+
 	for (int i = 0; i < 2; i++) {
-		kprobe_post_handler_t post = i ? kp_ibt_post : NULL;
+		kprobe_post_handler_t post = i ? kp_count_post : NULL;
 
-		kp_ibt_probe(test, kp_ibt_at(KP_IBT_CALL), kp_ibt_pre, post, false);
-		kp_ibt_call_all(test, kp_ibt_calls, 1);
-		KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS);
-		kunit_release_action(test, kp_ibt_unregister, NULL);
-
-		kp_ibt_probe(test, kp_ibt_at(KP_IBT_JUMP), kp_ibt_pre, post, false);
-		kp_ibt_call_all(test, kp_ibt_switch, 1);
-		KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS / 2);
-		kunit_release_action(test, kp_ibt_unregister, NULL);
+		probe = kp_ibt_probe(test, kp_ibt_at(KP_IBT_CALL), kp_count_pre, post, false);
+		kp_ibt_hits(test, probe, kp_ibt_calls, 1, KP_CALLS, post ? KP_CALLS : 0);
+		probe = kp_ibt_probe(test, kp_ibt_at(KP_IBT_JUMP), kp_count_pre, post, false);
+		kp_ibt_hits(test, probe, kp_ibt_switch, 1, KP_CALLS / 2, post ? KP_CALLS / 2 : 0);
 	}
 }
 
@@ -192,26 +169,23 @@ static void kp_ibt_inside(struct kunit *test)
 	void *target = kp_ibt_at(KP_IBT_TARGET), *nop = kp_ibt_at(KP_IBT_NOP);
 	struct kprobe kp = { .addr = target };
 	int ret = register_kprobe(&kp);
+	struct kp_probe *probe;
 
 	if (!ret)
 		unregister_kprobe(&kp);
 	KUNIT_EXPECT_EQ(test, ret, -EINVAL);
 	KUNIT_EXPECT_EQ(test, kp.refusal, KPROBE_WHY_ENDBR);
 
-	kp_ibt_probe(test, nop, kp_ibt_pre, NULL, false);
+	probe = kp_ibt_probe(test, nop, kp_count_pre, NULL, false);
 	if (opt)
 		KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
 	KUNIT_EXPECT_FALSE(test, kp_is_jump(nop));
 	KUNIT_EXPECT_TRUE(test, kp_ibt_has_endbr(target));
-	kp_ibt_call_all(test, kp_ibt_switch, 1);
-	KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS / 2);
-	kunit_release_action(test, kp_ibt_unregister, NULL);
+	kp_ibt_hits(test, probe, kp_ibt_switch, 1, KP_CALLS / 2, 0);
 
-	kp_ibt_probe(test, kp_ibt_at(KP_IBT_AFTER), kp_ibt_pre, NULL, true);
+	probe = kp_ibt_probe(test, kp_ibt_at(KP_IBT_AFTER), kp_count_pre, NULL, true);
 	KUNIT_EXPECT_TRUE(test, kp_ibt_has_endbr(target));
-	kp_ibt_call_all(test, kp_ibt_switch, 1);
-	KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS);
-	kunit_release_action(test, kp_ibt_unregister, NULL);
+	kp_ibt_hits(test, probe, kp_ibt_switch, 1, KP_CALLS, 0);
 }
 
 /*
@@ -220,10 +194,10 @@ static void kp_ibt_inside(struct kunit *test)
  */
 static void kp_ibt_safety(struct kunit *test)
 {
-	kp_ibt_probe(test, kp_ibt_at(KP_IBT_PLAIN), kp_ibt_pre, NULL, true);
-	kp_ibt_call_all(test, kp_ibt_switch, 1);
-	KUNIT_EXPECT_EQ(test, kp_pres, KP_CALLS);
-	kunit_release_action(test, kp_ibt_unregister, NULL);
+	struct kp_probe *probe;
+
+	probe = kp_ibt_probe(test, kp_ibt_at(KP_IBT_PLAIN), kp_count_pre, NULL, true);
+	kp_ibt_hits(test, probe, kp_ibt_switch, 1, KP_CALLS, 0);
 }
 
 static struct kunit_case kp_ibt_cases[] = {
