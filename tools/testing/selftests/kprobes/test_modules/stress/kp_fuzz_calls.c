@@ -46,36 +46,11 @@ static __always_inline void kp_room(void)
 #endif
 }
 
-static noinline long kp_fuzz_called_0(long x)
-{
-	kp_room();
-	return x + 1;
-}
-
-static noinline long kp_fuzz_called_1(long x)
-{
-	kp_room();
-	return x + 2;
-}
-
-static noinline notrace long kp_fuzz_called_2(long x)
-{
-	kp_room();
-	return x + 3;
-}
-
-static noinline notrace long kp_fuzz_called_3(long x)
-{
-	kp_room();
-	return x + 4;
-}
-
-static noinline long kp_fuzz_not_probed(long x)
-{
-	kp_room();
-	return x + 5;
-}
-
+KP_PLUS_WITH(, long, kp_fuzz_called_0, 1, kp_room())
+KP_PLUS_WITH(, long, kp_fuzz_called_1, 2, kp_room())
+KP_PLUS_WITH(notrace, long, kp_fuzz_called_2, 3, kp_room())
+KP_PLUS_WITH(notrace, long, kp_fuzz_called_3, 4, kp_room())
+KP_PLUS_WITH(, long, kp_fuzz_not_probed, 5, kp_room())
 NOKPROBE_SYMBOL(kp_fuzz_not_probed);
 
 #define KP_TARGET(name)	{ name, #name, KBUILD_MODNAME ":" #name }

@@ -20,6 +20,7 @@
 #include "fuzz_gen.h"
 #include "fuzz_gen.c"
 #include "../insn/kp_insn.h"
+#include "../insn/kp_insn_run.c"
 #include "kp_fuzz.h"
 #include "kp_opt.h"
 #include "kp_symbol.h"
@@ -45,8 +46,6 @@ module_param(trace, bool, 0400);
 MODULE_PARM_DESC(trace, "print each instruction first: the last one has killed the kernel");
 
 #define KP_ROUNDS	3
-#define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
-			 X86_EFLAGS_SF | X86_EFLAGS_OF)
 #define KP_OPERAND	(KP_MEM / 2)
 
 enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_OPT_PRE, KP_OPT_POST, KP_MODES };
@@ -519,15 +518,8 @@ static void kp_save_mmx(struct kp_state *out)
 /* noinline: the stack pointer is the same in each run. */
 static noinline void kp_run(const struct kp_target *t, struct kp_state *out)
 {
-	bool irqs_on = kp.in.reg[KP_FLAGS] & X86_EFLAGS_IF;
-	bool avx = boot_cpu_has(X86_FEATURE_AVX);
-	bool fpu = kp_uses_vectors(t);
-	unsigned long flags = 0;
+	bool avx = boot_cpu_has(X86_FEATURE_AVX), fpu = kp_uses_vectors(t);
 
-	*out = kp.in;
-	memcpy(kp_insn_in, kp.in.reg, sizeof(kp.in.reg));
-	memcpy(kp_insn_stack, kp.in.stack, sizeof(kp.in.stack));
-	memcpy(kp_insn_mem, kp.in.mem, sizeof(kp.in.mem));
 	kp.pre = 0;
 	kp.post = 0;
 	kp_fuzz_way = 0;
@@ -539,11 +531,7 @@ static noinline void kp_run(const struct kp_target *t, struct kp_state *out)
 		else
 			kp_insn_load_sse(kp.in.vector);
 	}
-	if (!irqs_on)
-		local_irq_save(flags);
-	kp_insn_run(t->text);
-	if (!irqs_on)
-		local_irq_restore(flags);
+	kp_insn_run_state(&kp.in, t->text, false, out);
 	if (fpu) {
 		kp_save_mmx(out);
 		if (avx)
@@ -552,10 +540,6 @@ static noinline void kp_run(const struct kp_target *t, struct kp_state *out)
 			kp_insn_save_sse(out->vector);
 		kernel_fpu_end();
 	}
-	memcpy(out->reg, kp_insn_out, sizeof(out->reg));
-	memcpy(out->stack, kp_insn_stack, sizeof(out->stack));
-	memcpy(out->mem, kp_insn_mem, sizeof(out->mem));
-	kp.in.reg[KP_SP] = kp_insn_in[KP_SP];
 }
 
 static bool kp_fails(struct kunit *test, const struct kp_target *t, const char *what,
