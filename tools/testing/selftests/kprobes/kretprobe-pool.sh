@@ -22,20 +22,12 @@ is() {
 	equal "$1 of the return probe" "$(cat "$PARAMETERS/$1")" "$2"
 }
 
-# pool COLUMN: prints that column of the probe's pool: probes, instances, taken, kib
+# pool COLUMN: prints that column of the probe's pool, or 0: probes, instances, taken, KiB
 pool() {
-	while read -r size probes instances taken kib; do
-		[ "$size" != data_size ] || continue
-		[ "$size" -ge "$(cat $PARAMETERS/data_size)" ] || continue
-		case $1 in
-		probes) echo "$probes" ;;
-		instances) echo "$instances" ;;
-		taken) echo "$taken" ;;
-		kib) echo "$kib" ;;
-		esac
-		return
-	done <$KPROBES/pools
-	echo 0
+	awk -v column="$1" -v wanted="$(cat $PARAMETERS/data_size)" '
+		NR == 1 { for (i = 1; i <= NF; i++) number[$i] = i; next }
+		$number["data_size"] >= wanted { found = $number[column]; exit }
+		END { print found + 0 }' $KPROBES/pools
 }
 
 # all_kib, all_probes: print the sum over all pools; the words of the first line count as 0.
@@ -74,7 +66,7 @@ all_empty() {
 registered_alone() {
 	set_to registered 0 && all_empty && set_to registered 1 || return 1
 	base=$(pool instances)
-	base_kib=$(pool kib)
+	base_kib=$(pool KiB)
 	equal probes "$(pool probes)" 1 && equal taken "$(pool taken)" 0
 }
 
@@ -154,7 +146,7 @@ reserved_beyond_bound() {
 # Return probes without maxactive share instances: more of them need no more memory.
 many_idle() {
 	set_to more 500 && equal "probes" "$(pool probes)" 501 || return 1
-	equal "KiB" "$(pool kib)" "$base_kib" && equal "instances" "$(pool instances)" "$base"
+	equal "KiB" "$(pool KiB)" "$base_kib" && equal "instances" "$(pool instances)" "$base"
 	set_to more 0 && becomes 1 pool probes
 }
 
@@ -330,7 +322,7 @@ huge() {
 	set_to sleepers 0 && set_to registered 0 && set_to data_size 4096 && all_empty || return 1
 	echo 150000 >$BOUND && set_to registered 1 && set_to depth 99 && grown_to 300 || return 1
 	taken=$(pool taken)
-	ktap_print_msg "$taken instances taken, $(pool kib) KiB"
+	ktap_print_msg "$taken instances taken, $(pool KiB) KiB"
 	[ "$taken" -ge 30000 ] && set_to sleepers 0 && is wrong 0 || return 1
 	set_to depth 0 && set_to registered 0 && set_to data_size $data_size && all_empty &&
 		put_back $BOUND
