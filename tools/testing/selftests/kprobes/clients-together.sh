@@ -49,25 +49,36 @@ tracer_detach() {
 		echo >"$(instance "$1")/set_ftrace_filter"
 }
 
-# bpftrace prints its count when it ends; it counts only calls that are tagged.
-bpf_attach() {
-	cat >"$TMP/bpf.work" <<-WORK
-		touch $TMP/bpf.up
-		while [ -e $TMP/bpf.up ]; do
-			sleep 0.2
+# program_attach CLIENT COMMAND...: starts COMMAND with one more argument, a command that runs until
+# program_detach
+program_attach() {
+	program=$1
+	shift
+	cat >"$TMP/$program.work" <<-WORK
+		touch $TMP/$program.up
+		while [ -e $TMP/$program.up ]; do
+			sleep 0.1
 		done
 	WORK
-	bpftrace -e "kprobe:kp_cl_inner /arg0 == $TAG/ { @tagged = count(); }" \
-		-c "/bin/sh $TMP/bpf.work" \
-		>"$TMP/bpf" 2>&1 &
-	bpf_pid=$!
+	"$@" "/bin/sh $TMP/$program.work" >"$TMP/$program" 2>&1 &
+	eval "${program}_pid=\$!"
+	wait_until test -e "$TMP/$program.up"
+}
+
+program_detach() {
+	rm -f "$TMP/$1.up"
+	eval "wait \"\$${1}_pid\""
+}
+
+# bpftrace prints its count when it ends; it counts only calls that are tagged.
+bpf_attach() {
 	bpf_wanted=0
-	wait_until test -e "$TMP/bpf.up"
+	program_attach bpf bpftrace \
+		-e "kprobe:kp_cl_inner /arg0 == $TAG/ { @tagged = count(); }" -c
 }
 
 bpf_detach() {
-	rm -f "$TMP/bpf.up"
-	wait "$bpf_pid" || return 1
+	program_detach bpf || return 1
 	lines_are "BPF's count" "$TMP/bpf" "^@tagged: $bpf_wanted\$" 1
 }
 
@@ -124,30 +135,24 @@ all_see() {
 	return $bad
 }
 
-# random N: prints a number below N
-random() {
-	seed=$(((seed * 1103515245 + 12345) % 2147483648))
-	echo $((seed / 65536 % $1))
+# shuffled WORD...: prints the words in an order that $seed gives
+shuffled() {
+	echo "$@" | awk -v seed="$seed" '{
+		srand(seed)
+		for (; NF; NF--) {
+			i = int(rand() * NF) + 1
+			print $i
+			$i = $NF
+		} }'
 }
 
 # Attach or detach a random client until all have been attached and detached.
 round() {
 	attached=
 	bad_round=0
-	todo=
-	for client in $clients $clients; do
-		todo="$todo $client"
-	done
-	while [ -n "$todo" ]; do
-		# shellcheck disable=SC2086 # words
-		set -- $todo
-		seed=$(((seed * 1103515245 + 12345) % 2147483648))
-		shift $((seed / 65536 % $#))
-		client=$1
-		todo=$(echo "$todo" | awk -v client="$client" '{
-			for (i = 1; i <= NF; i++)
-				if ($i == client && !gone) gone = 1
-				else printf " %s", $i }')
+	seed=$((seed + 1))
+	# shellcheck disable=SC2086 # words
+	for client in $(shuffled $clients $clients); do
 		# Linux 6.12.117 frees the hash of functions that function_graph traces while
 		# others may be reading it, see ftrace_shutdown_subops().
 		case "$client $attached " in
@@ -184,9 +189,9 @@ return_attach() {
 		put "$(instance function_graph)/set_ftrace_filter" "$2" &&
 			put "$(instance function_graph)/current_tracer" function_graph
 		;;
-	bpf) bpf_stacks bpf -r "$2" ;;
-	multi) bpf_stacks multi -rm "$2" ;;
-	fexit) bpf_stacks fexit -rx "$2" ;;
+	bpf) program_attach bpf "$BPF_PROBE" -s -r "$2" ;;
+	multi) program_attach multi "$BPF_PROBE" -s -rm "$2" ;;
+	fexit) program_attach fexit "$BPF_PROBE" -s -rx "$2" ;;
 	esac
 	case $1 in
 	kretprobe | fprobe)
@@ -206,24 +211,8 @@ return_detach() {
 		event_detach "$1"
 		;;
 	function_graph) tracer_detach "$1" ;;
-	bpf | multi | fexit)
-		rm -f "$TMP/$1.up"
-		eval "wait \"\$${1}_pid\""
-		;;
+	bpf | multi | fexit) program_detach "$1" ;;
 	esac
-}
-
-# bpf_stacks CLIENT OPTION FUNCTION: attaches bpf_probe until return_detach
-bpf_stacks() {
-	cat >"$TMP/$1.work" <<-WORK
-		touch $TMP/$1.up
-		while [ -e $TMP/$1.up ]; do
-			sleep 0.1
-		done
-	WORK
-	"$BPF_PROBE" -s "$2" "$3" "sh $TMP/$1.work" >"$TMP/$1" 2>&1 &
-	eval "${1}_pid=\$!"
-	wait_until test -e "$TMP/$1.up"
 }
 
 # perf_events CLIENT...: prints perf's options for the clients that are events
