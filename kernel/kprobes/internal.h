@@ -13,7 +13,7 @@
 
 struct kprobe_range;
 
-/* kprobes.c */
+/* register.c */
 enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 				       unsigned long offset, unsigned long *entry);
 enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,

@@ -157,7 +157,7 @@ objects_of()
 		esac
 		case $file in
 		*/asm-offsets.c) continue ;;
-		kernel/kprobes/* | kernel/kprobes.c | arch/x86/kernel/kprobes/*)
+		kernel/kprobes/* | arch/x86/kernel/kprobes/*)
 			part || continue
 			;;
 		esac

@@ -15,8 +15,8 @@
 #
 #	series/scripts/hitpath.pl BUILD
 #
-# BUILD is a directory with kernel/kprobes.o, kernel/kprobes/ and
-# arch/x86/kernel/kprobes/ built, and as many of @entry_files as its configuration has.
+# BUILD is a directory with kernel/kprobes/ and arch/x86/kernel/kprobes/
+# built, and as many of @entry_files as its configuration has.
 
 use strict;
 use warnings;
@@ -148,8 +148,7 @@ sub is_named
 
 # A name that has changed would silently be left out of the walk.
 {
-	my @sources = glob("$FindBin::Bin/../../{kernel,arch/x86/kernel}/kprobes/*.[cS] " .
-			   "$FindBin::Bin/../../kernel/kprobes.c");
+	my @sources = glob("$FindBin::Bin/../../{kernel,arch/x86/kernel}/kprobes/*.[cS]");
 	my %words;
 
 	for my $source (@sources) {
@@ -287,8 +286,7 @@ sub read_tables
 	}
 }
 
-my @files = glob("$build/kernel/kprobes.o $build/kernel/kprobes/*.o " .
-		 "$build/arch/x86/kernel/kprobes/*.o");
+my @files = glob("$build/kernel/kprobes/*.o $build/arch/x86/kernel/kprobes/*.o");
 @files = grep { -e && !/built-in|\.mod\.o$/ } @files;
 @files >= 3 or die "$build: kprobes is not built there\n";
 my %ours = map { $_ => 1 } @files;

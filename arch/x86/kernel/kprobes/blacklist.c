@@ -13,7 +13,7 @@
 #include <asm/page.h>
 #include <asm/sections.h>
 
-#include "common.h"
+#include "x86.h"
 
 /**
  * struct x86_blacklist_area - text from one symbol to another

@@ -33,7 +33,7 @@
 #include <asm/segment.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "x86.h"
 
 /* The flags that popf changes at privilege level 0 */
 #define POPF_FLAGS	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |  \

@@ -44,7 +44,7 @@
 #include <asm/sections.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "x86.h"
 
 /* Bytes of text that are searched at a time, and bytes before and after that are read too */
 #define SEARCH_CHUNK	4096

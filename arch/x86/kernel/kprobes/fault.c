@@ -16,7 +16,7 @@
 #include <asm/ptrace.h>
 #include <asm/trapnr.h>
 
-#include "common.h"
+#include "x86.h"
 
 /* Call the fault_handler of the probe whose handler has raised the exception. */
 static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)

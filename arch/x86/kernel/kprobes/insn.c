@@ -32,7 +32,7 @@
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "x86.h"
 
 /* Return: the probepoint at @addr, if it has put @byte into the text; or NULL. */
 static __always_inline struct probepoint *probepoint_with_byte(unsigned long addr, u8 byte)

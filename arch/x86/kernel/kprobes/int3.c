@@ -25,7 +25,7 @@
 #include <asm/text-patching.h>
 #include <asm/trapnr.h>
 
-#include "common.h"
+#include "x86.h"
 
 #define INT_IMM8_OPCODE	0xcd
 

@@ -15,7 +15,7 @@
 #include <asm/ptrace.h>
 #include <asm/stacktrace.h>
 
-#include "common.h"
+#include "x86.h"
 
 /*
  * Return: the end of the stack that @sp is on. If get_stack_info() does not know the stack,

@@ -21,7 +21,7 @@
 #ifdef CONFIG_X86_64
 #include "../../entry/calling.h"
 #endif
-#include "common.h"
+#include "x86.h"
 
 	.text
 

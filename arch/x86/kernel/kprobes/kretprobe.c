@@ -7,7 +7,7 @@
  */
 #include <linux/kprobes.h>
 
-#include "common.h"
+#include "x86.h"
 
 /*
  * One task enters __switch_to_asm() and __switch_to(), and another leaves them, on its own

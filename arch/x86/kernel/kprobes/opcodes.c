@@ -48,7 +48,7 @@
 #include <asm/insn.h>
 #include <asm/ptrace.h>
 
-#include "common.h"
+#include "x86.h"
 
 #define EMPTY	"................"
 

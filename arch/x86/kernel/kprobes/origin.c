@@ -15,7 +15,7 @@
 #include <asm/ptrace.h>
 #include <asm/stacktrace.h>
 
-#include "common.h"
+#include "x86.h"
 
 /* Slots are in the address range of modules; most addresses are not. */
 static __always_inline bool origin_may_be_slot(unsigned long ip)

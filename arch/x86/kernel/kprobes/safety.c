@@ -40,7 +40,7 @@
 #include <asm/sections.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "x86.h"
 
 /* A call in the DCR does not return into the JTPR: it is at least as long as the jump. */
 static_assert(CALL_INSN_SIZE >= KPROBE_JUMP_SIZE);

@@ -10,7 +10,7 @@
  *
  * It begins with the address of the probepoint, which the trampoline reads: the word that the
  * call pushes is in the slot. kernel/kprobes/slots.c allocates the memory, for detour buffers
- * (opt.c) too.
+ * (detour.c) too.
  *
  * Instead of a copy of jmp or jcc, the slot has a branch with the same target. If there are
  * post_handlers, the branch is emulated: if it is taken, the CPU does not reach the slot's call.
@@ -34,7 +34,7 @@
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "x86.h"
 
 #define PUSH_IMM32_OPCODE	0x68
 

@@ -14,7 +14,7 @@
 #include <asm/processor-flags.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "x86.h"
 
 /**
  * struct kprobe_step - a step that this CPU has begun

@@ -4,7 +4,7 @@
  */
 #include <linux/preempt.h>
 
-#include "common.h"
+#include "x86.h"
 
 /**
  * kprobe_redirect() - find where to resume after a handler has redirected execution

@@ -25,7 +25,7 @@
 #include <asm/percpu.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
-#include "common.h"
+#include "x86.h"
 
 	.text
 

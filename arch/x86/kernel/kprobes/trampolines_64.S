@@ -55,7 +55,7 @@
 #include <asm/segment.h>
 #include <asm/unwind_hints.h>
 #include "../../entry/calling.h"
-#include "common.h"
+#include "x86.h"
 
 	.text
 

@@ -19,7 +19,7 @@
 #include <asm/ptrace.h>
 #include <asm/unwind.h>
 
-#include "common.h"
+#include "x86.h"
 
 /*
  * Find the probe whose handler runs with @regs, if a level of this CPU has them. The handler

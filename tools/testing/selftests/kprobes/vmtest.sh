@@ -422,8 +422,8 @@ trouble+='|refcount_t:|list_(add|del) corruption|bad: scheduling|stack-protector
 kcsan_functions()
 {
 	! grep -q '^CONFIG_KCSAN=y' "$build/.config" ||
-		find "$build/kernel/kprobes.o" "$build/kernel/kprobes" \
-			"$build"/arch/*/kernel/kprobes -name '*.o' -exec nm --defined-only {} + |
+		find "$build/kernel/kprobes" "$build"/arch/*/kernel/kprobes -name '*.o' \
+			-exec nm --defined-only {} + |
 		awk '$2 ~ /[tTwW]/ { print $3 }'
 }
 

@@ -4,7 +4,7 @@
  * registration does, and runs emulations. Compiled with shim.h, as those files are.
  */
 
-#include "../../../../../arch/x86/kernel/kprobes/common.h"
+#include "../../../../../arch/x86/kernel/kprobes/x86.h"
 #include "fuzz.h"
 
 _Static_assert((int)X86_OP_FLAGS == FUZZ_OP_FLAGS && (int)X86_OP_RELATIVE == FUZZ_OP_RELATIVE &&

@@ -19,7 +19,7 @@
 #include <linux/string.h>
 #include <asm/sections.h>
 
-#include "kprobes/internal.h"
+#include "internal.h"
 
 /* Guards all probes and probepoints, see linux/probepoint.h. */
 DEFINE_MUTEX(kprobe_mutex);

@@ -22,7 +22,7 @@
 #include <asm/nops.h>
 #include <asm/ptrace.h>
 
-#include "common.h"
+#include "x86.h"
 
 /*
  * The mark of registers whose hit was handled: an unused upper bit of a saved segment register.

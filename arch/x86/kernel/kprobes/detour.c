@@ -36,7 +36,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 
-#include "common.h"
+#include "x86.h"
 
 /* Return: the copy in @detour of the instruction @offset bytes after the probed address; or 0. */
 static unsigned long __kprobes detour_copy_at(unsigned long detour, unsigned long offset)

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _X86_KERNEL_KPROBES_X86_H
+#define _X86_KERNEL_KPROBES_X86_H
+/* Kernel probes on x86: what the files of this directory share. */
+
+/*
+ * Bytes between the word that the call of a trampoline pushed and the registers that the
+ * trampoline saves. With that word, they add up to the gap that the entry code of int3 leaves; a
+ * CPU with FRED leaves more.
+ */
+#ifdef CONFIG_X86_64
+#define KPROBE_TRAMPOLINE_GAP	40
+#else
+#define KPROBE_TRAMPOLINE_GAP	20
+#endif
+
+/*
+ * Flags that are usually clear in the kernel. C code cannot run with DF, NT or AC; Xen PV sets
+ * IOPL. If one was set, the trampoline loads the flags by popf.
+ */
+#define KPROBE_ODD_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
+				 X86_EFLAGS_AC)
+
+#ifndef __ASSEMBLY__
+
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/probepoint.h>
+#include <asm/insn.h>
+#include <asm/ptrace.h>
+#include <asm/text-patching.h>
+
+struct x86_jprobe_call;
+
+/* Slots are in the address range of modules; on 32-bit x86 that is the range of vmalloc(). */
+#define KPROBE_SLOTS_START	MODULES_VADDR
+#define KPROBE_SLOTS_END	(MODULES_END - KPROBE_SLOT_SIZE)
+
+/*
+ * Return: the start of the slot or detour buffer that @ip is in. @ip may be a return address
+ * there, since no call is the last instruction.
+ */
+static __always_inline unsigned long kprobe_slot_of(unsigned long ip)
+{
+	return ip & ~(KPROBE_SLOT_SIZE - 1UL);
+}
+
+/**
+ * struct kprobe_detour_map - which original each copy belongs to; at the end of a detour buffer
+ * @at: for each copy, the offset in the buffer of the code after it
+ * @from: for each copy, where the original of that code is, in bytes from the probed address;
+ *	KPROBE_DETOUR_CALLED if the copy is a call that has pushed its return address, and @at
+ *	is its jump
+ * @nr: number of copies. A slot has INT3_INSN_OPCODE here, which fills the rest of a slot.
+ */
+struct kprobe_detour_map {
+	u8 at[KPROBE_JUMP_SIZE];
+	u8 from[KPROBE_JUMP_SIZE];
+	u8 nr;
+};
+
+#define KPROBE_DETOUR_CALLED	0xff
+/* Size of the push in the copy of a call */
+#define KPROBE_PUSH_SIZE	5
+#define KPROBE_DETOUR_END	(KPROBE_SLOT_SIZE - sizeof(struct kprobe_detour_map))
+
+/* Return: the map of the detour buffer that @ip is in; NULL if @ip is in another slot. */
+static __always_inline const struct kprobe_detour_map *kprobe_detour_map(unsigned long ip)
+{
+	const struct kprobe_detour_map *map = (void *)kprobe_slot_of(ip) + KPROBE_DETOUR_END;
+
+	return map->nr <= KPROBE_JUMP_SIZE ? map : NULL;
+}
+
+/* Return: the copy of the probed instruction in a slot, or after the call in a detour buffer. */
+static __always_inline unsigned long kprobe_copy_of(unsigned long slot, bool detour)
+{
+	return slot + KPROBE_SLOT_CODE + (detour ? CALL_INSN_SIZE : 0);
+}
+
+/* Return: where the call of the trampoline that saved @regs pushed its return address. */
+static __always_inline unsigned long *kprobe_trampoline_return(struct pt_regs *regs)
+{
+	return (void *)(regs + 1) + KPROBE_TRAMPOLINE_GAP;
+}
+
+/**
+ * enum x86_kind - instructions that callers distinguish in addition to &enum x86_op
+ * @X86_KIND_OTHER: none of these
+ * @X86_KIND_CALL: a relative near call
+ * @X86_KIND_JMP: an unconditional relative jump
+ * @X86_KIND_LOOP: a relative branch without an equivalent near jump: the loop instructions,
+ *	jrcxz and xbegin
+ * @X86_KIND_JMP_INDIRECT: a near or far jump through a register or memory
+ * @X86_KIND_RET: a near return without operand
+ * @X86_KIND_STI: sti
+ * @X86_KIND_LOAD_SEGMENT: loads ds or es, in 32-bit mode
+ */
+enum x86_kind {
+	X86_KIND_OTHER,
+	X86_KIND_CALL,
+	X86_KIND_JMP,
+	X86_KIND_LOOP,
+	X86_KIND_JMP_INDIRECT,
+	X86_KIND_RET,
+	X86_KIND_STI,
+	X86_KIND_LOAD_SEGMENT,
+};
+
+/* opcodes.c */
+bool x86_insn_length_known(struct insn *insn);
+enum x86_op x86_insn_op(struct insn *insn);
+bool x86_insn_has_prefix(struct insn *insn, u8 wanted);
+bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target);
+enum x86_kind x86_insn_kind(struct insn *insn);
+bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long first,
+			  unsigned long size);
+bool x86_needs_sti_shadow(const u8 *text, size_t len);
+
+/* insn.c */
+bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len);
+bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *insn,
+			    u8 buf[MAX_INSN_SIZE]);
+bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr);
+int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e);
+
+/* May other code follow an out-of-line copy? */
+static inline bool x86_insn_boostable(struct insn *insn)
+{
+	return x86_insn_op(insn) == X86_OP_COPY;
+}
+
+/*
+ * Does control flow end at the instruction: a return, a direct jump, or padding? @dead: control
+ * flow does not reach the instruction, so an int3 is padding.
+ */
+static inline bool x86_insn_is_end(struct insn *insn, const u8 *bytes, bool dead)
+{
+	enum x86_kind kind = x86_insn_kind(insn);
+
+	return kind == X86_KIND_RET || kind == X86_KIND_JMP ||
+	       (dead && bytes[0] == INT3_INSN_OPCODE);
+}
+
+/* emulate.c */
+void x86_kprobe_find_emulation(struct probepoint *pp, struct insn *insn);
+
+/* slot.c */
+extern bool x86_kprobe_boost;
+int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to);
+int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
+			unsigned long addr);
+int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
+			       unsigned long target);
+void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf);
+void x86_kprobe_choose_exec(struct probepoint *pp);
+
+/* trampolines_64.S, trampolines_32.S: assembly code, not called from C */
+void kprobe_post_trampoline(void);
+void kprobe_detour_trampoline(void);
+void kprobe_detour_multi_trampoline(void);
+void kprobe_ftrace_trampoline(void);
+void kprobe_ftrace_return_trampoline(void);
+void kprobe_just_return(void);
+
+/* step.c */
+void x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool run_post);
+void x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs, bool run_post);
+bool x86_kprobe_step_trap(struct pt_regs *regs);
+bool x86_kprobe_step_fault(struct pt_regs *regs, bool *run_post);
+void x86_kprobe_steps_forget(void);
+
+/* origin.c */
+struct probepoint *x86_kprobe_slot_owner(unsigned long ip);
+unsigned long x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip);
+unsigned long x86_kprobe_text_ip(unsigned long ip);
+struct probepoint *x86_kprobe_trampoline_of_regs(struct pt_regs *regs, struct task_struct *task,
+						 unsigned long ip);
+
+/* trampolines.c */
+__visible void kprobe_trampoline_resched(void);
+__visible void kprobe_redirect(struct pt_regs *regs);
+#ifdef CONFIG_CFI_CLANG
+__visible int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
+			      kprobe_pre_handler_t handler);
+__visible void kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
+				unsigned long flags, kprobe_post_handler_t handler);
+__visible int kprobe_call_return(struct kretprobe_instance *ri, struct pt_regs *regs,
+				 kretprobe_handler_t handler);
+#endif
+
+/* jprobe_call.S */
+bool x86_jprobe_call(struct x86_jprobe_call *call, struct pt_regs *regs);
+void x86_jprobe_end(unsigned long bp);
+
+/* entries.c */
+#ifdef CONFIG_OPTPROBES
+int x86_kprobe_check_entries(struct kprobe_jump *jump);
+#endif
+
+/* From the linker: the trampolines of static calls, after the thunks of returns and branches */
+extern char __static_call_text_start[];
+
+/* From the linker: the kernel's own exception table */
+extern const struct exception_table_entry __start___ex_table[];
+extern const struct exception_table_entry __stop___ex_table[];
+
+/* fentry.c */
+__visible bool kprobe_ftrace_hit(struct pt_regs *regs);
+
+/* detour.c */
+#ifdef CONFIG_OPTPROBES
+unsigned long x86_kprobe_resume_address(unsigned long ip);
+#else
+static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
+{
+	return ip;
+}
+#endif
+__visible void kprobe_detour_missed(struct probepoint *pp);
+
+/*
+ * Call the post_handlers at @level from an int3, after an instruction was emulated or
+ * single-stepped. If a post_handler redirects execution, the CPU resumes there.
+ */
+static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, struct pt_regs *regs,
+						     struct kprobe_level *level)
+{
+	unsigned long next = regs->ip;
+
+	kprobe_uncount_int3();
+	probepoint_call_post(pp, regs, &level->probe);
+	kprobe_recount_int3();
+	if (unlikely(regs->ip != next))
+		regs->ip = x86_kprobe_resume_address(regs->ip);
+}
+
+#endif /* !__ASSEMBLY__ */
+#endif /* _X86_KERNEL_KPROBES_X86_H */
