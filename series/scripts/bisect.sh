@@ -6,12 +6,14 @@
 #
 # - checkpatch --strict reports nothing about the patch.
 # - What the patch changes, and all of kprobes that is there, compiles with W=1 and without
-#   warnings of our files, in each variant. While a feature is held back by Kconfig, the
-#   patches that add to it name it in a line `Builds:`, and are compiled without the hold, in
-#   the variants that can have it then. For the others, no object of kprobes may need a
-#   function of kprobes that is not there.
+#   warnings of our files, in each variant. While there are two cores of kprobes, both are: the
+#   old one, which has to be all that the variant asks for, and then the new one. While Kconfig
+#   holds back a feature of the new core, the patches that add to it name it in a line
+#   `Builds:`, and are compiled without the hold, in the variants that can have it then. For the
+#   others, no object of the new core may need a function of kprobes that is not there.
 # - In each variant for x86 the kernel, its modules and the test modules are built, with the
-#   hold, and a guest runs the tests that have arrived.
+#   hold, and a guest runs the tests that have arrived. It has the new core as soon as Kconfig
+#   offers it.
 #
 #	series/scripts/bisect.sh
 #
@@ -22,6 +24,7 @@
 #	STAGES=		default "checkpatch objects guest"
 #	TESTS=		scripts to run in the guests, if they are there; default all. The word "new"
 #			stands for the tests that the patch adds or changes
+#	CORE=old	guests have the old core, while there are two
 #	AGAIN=1		repeat what has passed before
 #
 # What passed is remembered by the tree of the step, so that the walk can be resumed, and a
@@ -106,10 +109,42 @@ kmake()
 	make -C "$tree" O="$build" "${toolchain[@]}" -j"$jobs" "$@" </dev/null
 }
 
-# set_up VARIANT DIRECTORY: makes its configuration; sets build and toolchain
+# two_cores: is there a choice between two cores of kprobes in this step?
+two_cores()
+{
+	choice | grep -q $'^\tbool'
+}
+
+# choice: prints what arch/Kconfig says about the choice
+choice()
+{
+	sed -n '/^config PROBEPOINTS$/,/^\(\thelp\)\?$/p' "$tree/arch/Kconfig"
+}
+
+# offered: does Kconfig offer the new core on this architecture?
+offered()
+{
+	choice | grep -q $'^\tbool "' || return 1
+	case ${arch[name]} in
+	x86_64) ;;
+	i386) ! choice | grep -qw X86_64 ;;
+	*) ! choice | grep -qE '\bX86(_64)?$' ;;
+	esac
+}
+
+# options: prints the options that choose the new core, as far as Kconfig lets them
+options()
+{
+	printf 'CONFIG_%s=y\n' EXPERT PROBEPOINTS
+	! choice | grep -q '!FUNCTION_TRACER' ||
+		printf 'CONFIG_%s=n\n' FUNCTION_TRACER STACK_TRACER
+}
+
+# set_up VARIANT DIRECTORY [new]: makes its configuration, with the new core if there are two; sets
+# build and toolchain
 set_up()
 {
-	local variant=$1 fragments=() name
+	local variant=$1 core=${3:-old} fragments=() name
 
 	build=$2
 	use_toolchain "$variant"
@@ -120,7 +155,9 @@ set_up()
 		[ ! -e "$tree/$name" ] || cat "$tree/$name"
 	done >"$build/asked"
 	kmake KCONFIG_ALLCONFIG="$build/asked" allnoconfig
-	cat "${fragments[@]}" >>"$build/.config"
+	cat "${fragments[@]}" >"$build/fragments"
+	[ "$core" = old ] || options >>"$build/fragments"
+	cat "$build/fragments" >>"$build/.config"
 	kmake olddefconfig
 }
 
@@ -135,10 +172,16 @@ part()
 {
 	local name
 
-	[ -n "$(names Builds "$message")" ] || return 1
+	[ -n "$(names Builds "$message")" ] && has PROBEPOINTS || return 1
 	for name in $(names Builds "$message"); do
 		has "$name" || return 1
 	done
+}
+
+# old_core: is the old core of kprobes, or the base kernel's, built?
+old_core()
+{
+	[ -e "$tree/kernel/kprobes.c" ] && ! has PROBEPOINTS
 }
 
 # objects_of COMMIT: the targets to compile for this patch
@@ -167,6 +210,7 @@ objects_of()
 		esac
 		case $file in
 		kernel/kprobes/rethook.c) continue ;; # the directory's makefile knows
+		kernel/exit.c) ! part || continue ;; # may need a part that is still to arrive
 		*/unwind_orc.c) has UNWINDER_ORC || continue ;;
 		*/unwind_frame.c) has UNWINDER_FRAME_POINTER || continue ;;
 		*/mce/*) has X86_MCE || continue ;;
@@ -175,6 +219,9 @@ objects_of()
 		kernel/trace/trace_kprobe.c) has KPROBE_EVENTS || continue ;;
 		kernel/trace/bpf_trace.c) has BPF_EVENTS || continue ;;
 		kernel/trace/ftrace.c) has FUNCTION_TRACER || continue ;;
+		kernel/trace/fprobe.c) has FPROBE || continue ;;
+		kernel/trace/rethook.c) has RETHOOK || continue ;;
+		arch/x86/kernel/rethook.c) has RETHOOK || continue ;;
 		kernel/trace/trace_event_perf.c) has PERF_EVENTS || continue ;;
 		kernel/trace/*) has TRACING || continue ;;
 		esac
@@ -182,14 +229,19 @@ objects_of()
 	done < <(git -C "$steps" diff --name-only "$1^" "$1")
 	# While something is held back, only what arrives can be compiled without the hold.
 	if has KPROBES && ! part; then
-		[ ! -e "$tree/kernel/kprobes.c" ] || echo kernel/kprobes.o
-		for file in kernel/kprobes/ "arch/$srcarch/kernel/kprobes/" \
+		if old_core; then
+			echo kernel/kprobes.o
+		else
+			echo kernel/kprobes/
+		fi
+		for file in "arch/$srcarch/kernel/kprobes/" \
 			"arch/$srcarch/kernel/probes/" samples/kprobes/; do
 			[ ! -e "$tree/$file" ] || echo "$file"
 		done
 		# all_defined looks at these as well.
 		! has KPROBE_EVENTS || echo kernel/trace/trace_kprobe.o
 		[ "$srcarch" != x86 ] || echo arch/x86/kernel/traps.o
+		echo kernel/exit.o
 	fi
 }
 
@@ -224,10 +276,38 @@ run_checkpatch()
 
 run_objects()
 {
-	local targets
-
+	compile "$1" "$dir/objects-$1" old || return 1
+	two_cores || return 0
 	unhold "$message"
-	set_up "$1" "$dir/objects-$1" >"$log.config" 2>&1 || { cat "$log.config"; return 1; }
+	compile "$1" "$dir/objects-$1-new" new
+}
+
+# all_selected: fails if the configuration lacks what a bisection of kprobes, of their clients or of
+# tracers needs, although the variant asks for it
+all_selected()
+{
+	local name bad=0
+
+	for name in KPROBES KPROBE_EVENTS BPF_EVENTS FUNCTION_TRACER FPROBE; do
+		[ "$(sed -n "s/^CONFIG_$name=//p" "$build/fragments" | tail -n 1)" = y ] || continue
+		has "$name" || { echo "$name cannot be selected"; bad=1; }
+	done
+	return $bad
+}
+
+# compile VARIANT DIRECTORY old|new: compiles the objects with this core
+compile()
+{
+	local targets=() name had=()
+
+	set_up "$1" "$2" "$3" >"$log.config" 2>&1 || { cat "$log.config"; return 1; }
+	if [ "$3" = old ]; then
+		all_selected || return 1
+	elif ! has PROBEPOINTS; then
+		echo "the new core cannot be selected"
+		! offered || return 1
+		return 0
+	fi
 	mapfile -t targets < <(objects_of "$commit" | sort -u)
 	kmake W=1 prepare scripts >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
 	[ ${#targets[@]} -eq 0 ] || kmake W=1 -k "${targets[@]}" >>"$log" 2>&1 || {
@@ -235,7 +315,12 @@ run_objects()
 		return 1
 	}
 	! our_warnings || return 1
-	part || ! has KPROBES || all_defined
+	part || ! has KPROBES || old_core || all_defined || return 1
+	for name in KPROBES KRETPROBES OPTPROBES KPROBES_ON_FTRACE; do
+		! has "$name" || had+=("$name")
+	done
+	printf '%s, %d targets: %s\n' "$(old_core && echo "old core" || echo "new core")" \
+		${#targets[@]} "${had[*]}"
 }
 
 # all_defined: fails if an object of kprobes needs a function of kprobes that no object has:
@@ -244,13 +329,14 @@ all_defined()
 {
 	local objects missing
 
-	# The step has still the base kernel's kprobes, or none.
-	[ -e "$tree/kernel/kprobes.c" ] && [ -e "$tree/kernel/kprobes/Makefile" ] || return 0
 	mapfile -t objects < <(
 		cd "$build"
-		for object in kernel/kprobes.o kernel/kprobes/*.o arch/*/kernel/{k,}probes/*.o; do
+		for object in kernel/kprobes/*.o arch/*/kernel/{k,}probes/*.o; do
 			case $object in
 			*/built-in.o | *.mod.o) ;;
+			# the old core's, of an earlier step
+			arch/x86/kernel/kprobes/core.o | arch/x86/kernel/kprobes/opt.o | \
+			arch/x86/kernel/kprobes/ftrace.o) ;;
 			*) [ ! -e "$tree/${object%.o}.c" ] && [ ! -e "$tree/${object%.o}.S" ] || echo "$object" ;;
 			esac
 		done
@@ -281,13 +367,15 @@ run_guest()
 	*) return 0 ;;
 	esac
 	image=${arch[image]##*/}
-	set_up "$variant" "$dir/build-$variant" >"$log.config" 2>&1 || { cat "$log.config"; return 1; }
+	set_up "$variant" "$dir/build-$variant" "${CORE:-new}" >"$log.config" 2>&1 ||
+		{ cat "$log.config"; return 1; }
 	kmake "$image" modules >"$log" 2>&1 || {
 		grep -A3 'error:\|undefined reference\|^ERROR' "$log" || tail -n 20 "$log"
 		return 1
 	}
 	! our_warnings || return 1
-	if [ ! -e "$tree/$SELFTESTS/vmtest.sh" ]; then
+	# The tests are of the new core.
+	if [ ! -e "$tree/$SELFTESTS/vmtest.sh" ] || old_core; then
 		boot_only "$variant"
 		return
 	fi
@@ -326,16 +414,25 @@ run_guest()
 	tail -n 1 "$log.guest" | sed "s/^/   $variant: /"
 }
 
-# boot_only VARIANT: boots a step that has no test yet, by the vmtest.sh of the last step
+# boot_only VARIANT: boots a step that has no test yet, by the vmtest.sh of the last step, and
+# looks whether a kprobe event is hit
 boot_only()
 {
-	echo 'echo booted: && uname -r' >"$dir/boot.sh"
+	cat >"$dir/boot.sh" <<-'END'
+		echo booted: && uname -r
+		t=/sys/kernel/tracing
+		[ -e $t/kprobe_events ] || mount -t tracefs tracefs $t
+		echo 'p:bisect kernel_clone' >$t/kprobe_events
+		echo 1 >$t/events/kprobes/bisect/enable
+		/bin/true
+		echo "events: $(awk '$1 == "bisect" { print $2 }' $t/kprobe_profile) hits"
+	END
 	(
 		guest_packages "$1" >>"$log"
 		"$OUT/linux/$SELFTESTS/vmtest.sh" -n "bisect-$1" -b "$build" -m "$dir" -o "$dir/log" \
 			-c "$dir/boot.sh"
 	) >"$log.guest" 2>&1
-	grep -A1 'booted:' "$log.guest" || { tail -n 20 "$log.guest"; return 1; }
+	grep 'events: [1-9]' "$log.guest" || { tail -n 20 "$log.guest"; return 1; }
 }
 
 # try STAGE [VARIANT]: runs the stage, unless this tree has passed it

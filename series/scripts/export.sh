@@ -137,7 +137,7 @@ check_sizes()
 	local messages=("$TOP/series/messages/$1"/*) commit i=0 lines large
 
 	while IFS= read -r commit; do
-		lines=$(in_repo diff -M --numstat "$commit^" "$commit" | awk '{ n += $1 + $2 } END { print n }')
+		lines=$(in_repo diff -C --numstat "$commit^" "$commit" | awk '{ n += $1 + $2 } END { print n }')
 		large=$(sed -n 's/^Large: //p' "${messages[i]}")
 		[ "$lines" -le $MOST_LINES ] || [ -n "$large" ] ||
 			die "${messages[i]#"$TOP"/}: the patch has $lines lines" "at most $MOST_LINES are wanted"
@@ -166,7 +166,7 @@ for name in "${all[@]}"; do
 		check_sizes "$name" "$before"
 	fi
 	# --stat -p is the default without the summary.
-	in_repo format-patch -q -M --stat -p -v "$REROLL" --base=base "${options[@]}" -o "$to" "$before..$name"
+	in_repo format-patch -q -C --stat -p -v "$REROLL" --base=base "${options[@]}" -o "$to" "$before..$name"
 	[ ! -e "$to/v$REROLL-0000-cover-letter.patch" ] ||
 		sed -i '/^ \(create\|delete\) mode /d' "$to/v$REROLL-0000-cover-letter.patch"
 	mapfile -t -O ${#patches[@]} patches < <(find "$to" -name '*.patch' ! -name '*-0000-*' | sort)

@@ -30,11 +30,13 @@ make_all()
 		>"$work/top/series/steps/A.diff"
 	printf 'one: First\n\nText.\n\n%s\n' 'Removes: dir/file.c dir/gone.c
 Files: dir/
+Copies: dir/gone.c dir/kept.c
 Holds: A' >"$work/top/series/messages/1-first/0010-one"
 	printf 'two: Second\n\nText.\n\n%s\n' 'Edits: help
 Lines: dir/Makefile ^b\.o$
 Parts: dir/file.c ^int one
 Lines: dir/file.h ^int t(wo|oo);$
+Removes: dir/kept.c
 Lifts: A' >"$work/top/series/messages/2-second/0020-two"
 }
 
@@ -88,6 +90,8 @@ has 2 dir/file.h '#ifdef A\n/* two.c */\n\n/* Both. */\nint two;\nint too;\n#els
 has 1 Kconfig 'config A\n\tdepends on BROKEN\n\tbool'
 has 2 Kconfig 'config A\n\tdepends on B\n\tbool\n\thelp'
 [ ! -e "$work/steps/1/dir/gone.c" ] || not_ok "dir/gone.c was not removed"
+has 1 dir/kept.c 'gone'
+[ ! -e "$work/steps/2/dir/kept.c" ] || not_ok "dir/kept.c was not removed"
 cmp -s "$work/steps/2/dir/file.c" "$work/tree/dir/file.c" || not_ok "the last step is not the tree"
 
 refused "nothing matches" "sed -i 's/b\\\\.o/c\\\\.o/' messages/2-second/0020-two"
@@ -103,6 +107,11 @@ refused "there is no such file" "echo 'Files: dir/x' >>messages/2-second/0020-tw
 refused "named by 1-first/0010-one and by 2-second/0020-two" "echo 'Files: dir/' >>messages/2-second/0020-two"
 refused "no step removes dir/gone.c" "sed -i 's, dir/gone.c,,' messages/1-first/0010-one"
 refused "arrives before it is removed" "echo 'Removes: dir/file.c' >>messages/2-second/0020-two; sed -i 's,dir/file.c ,,' messages/1-first/0010-one"
+refused "no step removes dir/kept.c" "sed -i '/^Removes/d' messages/2-second/0020-two"
+refused "removed before it is copied" "sed -i '/^Removes/d' messages/2-second/0020-two; sed -i 's,^Removes:,& dir/kept.c,' messages/1-first/0010-one"
+refused "there is a dir/gone.c" "sed -i 's, dir/kept.c, dir/gone.c,' messages/1-first/0010-one"
+refused "no name for dir/gone.c" "sed -i 's, dir/kept.c,,' messages/1-first/0010-one"
+refused "has no dir/none.c that changes" "sed -i 's,dir/gone.c dir/kept.c,dir/none.c dir/kept.c,' messages/1-first/0010-one"
 refused "no step lifts A" "sed -i '/^Lifts/d' messages/2-second/0020-two"
 refused "is not held" "sed -i '/^Holds/d' messages/1-first/0010-one"
 refused "no step holds B" "cp steps/A.diff steps/B.diff"

@@ -19,6 +19,8 @@
 #				the same names may arrive later.
 #	Files: PATH...		files that arrive. A path that ends in / stands for all that is
 #				in it. If several paths match a file, the longest counts.
+#	Copies: OLD NEW		a file of the base kernel that this step copies to the name NEW,
+#				until a step Removes: NEW
 #	Edits: NAME...		diffs of series/edits that are applied
 #	Parts: FILE RE [... RE]	a part of a file that has arrived before: the paragraph that
 #				has a line which matches, or the paragraphs from the first
@@ -47,8 +49,11 @@ use File::Path qw(make_path remove_tree);
 
 die "usage: split.pl TOP STOCK TREE FILES DIR [COMMAND...]\n" if @ARGV < 5;
 my ($top, $stock, $tree, $list, $dir, @command) = @ARGV;
-my (%base, %final, %mode, %arrives, %edited, %parted, %removed, %held, %owner);
+my (%base, %final, %mode, %arrives, %edited, %parted, %removed, %copied, %held, %owner);
 my (@steps, @errors);
+
+my @keys = qw(Removes Copies Files Edits Parts Lines Holds Lifts Builds Large);
+my $keys = '(?:' . join('|', @keys) . ')';
 
 sub bad { push @errors, join '', @_; return; }
 
@@ -86,11 +91,11 @@ sub read_step
 {
 	my ($path) = @_;
 	my @lines = split /\n/, slurp($path);
-	my %step = (name => basename(dirname($path)) . '/' . basename($path), map { $_ => [] } qw(Removes Files Edits Parts Lines Holds Lifts Builds Large));
+	my %step = (name => basename(dirname($path)) . '/' . basename($path), map { $_ => [] } @keys);
 	my @data;
 
 	unshift @data, pop @lines while @lines && $lines[-1] ne '';
-	if (!@lines || grep { !/^(?:Removes|Files|Edits|Parts|Lines|Holds|Lifts|Builds|Large): ./ } @data) {
+	if (!@lines || grep { !/^$keys: ./ } @data) {
 		bad("$step{name}: its last paragraph is not data");
 		return \%step;
 	}
@@ -303,11 +308,30 @@ sub read_all
 	for my $name (map { @{$_->{Holds}} } @steps) {
 		push @files, files_of("$top/series/steps/$name.diff") if -e "$top/series/steps/$name.diff";
 	}
+	for my $nr (0 .. $#steps) {
+		my @names = @{$steps[$nr]{Copies}};
+
+		while (my ($from, $to) = splice @names, 0, 2) {
+			bad("$steps[$nr]{name}: Copies: no name for $from") if !defined $to;
+			next if !defined $to;
+			bad("$steps[$nr]{name}: Copies: there is a $to")
+				if -e "$stock/$to" || -e "$tree/$to" || $copied{$to};
+			$copied{$to} = { nr => $nr, from => $from };
+		}
+	}
 	my %seen;
-	for my $file (grep { !$seen{$_}++ } @files) {
+	for my $file (grep { !$copied{$_} && !$seen{$_}++ } @files) {
 		$base{$file} = slurp("$stock/$file");
 		$final{$file} = slurp("$tree/$file");
 		$mode{$file} = (stat(-e "$tree/$file" ? "$tree/$file" : "$stock/$file"))[2] & 0777;
+	}
+
+	for my $to (sort keys %copied) {
+		my $from = $copied{$to}{from};
+
+		bad("$steps[$copied{$to}{nr}]{name}: Copies: the base kernel has no $from that changes")
+			if !defined $base{$from};
+		($base{$to}, $final{$to}, $mode{$to}) = (undef, undef, $mode{$from});
 	}
 
 	# Edits and holds: each is named once.
@@ -374,10 +398,13 @@ sub assign_files
 
 	for my $file (sort keys %base) {
 		next if $edited{$file};
-		my $removed_by = defined $base{$file} ? longest($file, 'Removes', \my %gone) : undef;
+		my $copied = $copied{$file};
+		my $removed_by = defined $base{$file} || $copied ? longest($file, 'Removes', \my %gone) : undef;
 
 		$used{"Removes $gone{$file}"} = 1 if defined $removed_by;
 		$removed{$file} = $removed_by if defined $removed_by;
+		bad("$file: removed before it is copied")
+			if $copied && defined $removed_by && $removed_by <= $copied->{nr};
 		if (defined $final{$file}) {
 			my $nr = longest($file, 'Files', \my %came);
 
@@ -458,6 +485,9 @@ sub write_steps
 
 		for my $file (grep { $removed{$_} == $nr } keys %removed) {
 			unlink "$plain/$file";
+		}
+		for my $file (grep { $copied{$_}{nr} == $nr } keys %copied) {
+			spew("$plain/$file", $base{$copied{$file}{from}}, $mode{$file});
 		}
 		apply($plain, "$top/series/edits/$_.diff") for @{$step->{Edits}};
 		for my $file (keys %arrives) {
