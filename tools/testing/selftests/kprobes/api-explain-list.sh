@@ -229,7 +229,8 @@ lists_what_changes() {
 		ctl add 0 kp_tgt_plain
 		optimization 1
 		ctl del 0
-		unload kp_target
+		# For the readers, jump_label_text_reserved() pins the module for a moment.
+		wait_until rmmod kp_target 2>/dev/null
 		load kp_target
 	done
 	: >"$TMP/stop"
