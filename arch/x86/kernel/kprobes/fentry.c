@@ -124,6 +124,21 @@ kprobe_ftrace_find_unwatched_hit(unsigned long ip, struct pt_regs *regs, unsigne
 	return redirected;
 }
 
+/* Return: has a handler redirected execution? If not, regs->ip is @next. */
+static __always_inline
+bool kprobe_ftrace_run_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
+{
+	bool redirected;
+
+	preempt_disable_notrace();
+	if (likely(kprobe_ftrace_rcu_watches()))
+		redirected = kprobe_ftrace_find_hit(ip, regs, next);
+	else
+		redirected = kprobe_ftrace_find_unwatched_hit(ip, regs, next);
+	preempt_enable_notrace();
+	return redirected;
+}
+
 /**
  * kprobe_ftrace_hit() - handle a hit for kprobe_ftrace_trampoline
  * @regs: registers as pre_handlers see them
@@ -139,16 +154,9 @@ kprobe_ftrace_find_unwatched_hit(unsigned long ip, struct pt_regs *regs, unsigne
  */
 __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs)
 {
-	unsigned long ip = regs->ip - INT3_INSN_SIZE, next = ip + MCOUNT_INSN_SIZE;
-	bool redirected;
+	unsigned long ip = regs->ip - INT3_INSN_SIZE;
 
-	preempt_disable_notrace();
-	if (likely(kprobe_ftrace_rcu_watches()))
-		redirected = kprobe_ftrace_find_hit(ip, regs, next);
-	else
-		redirected = kprobe_ftrace_find_unwatched_hit(ip, regs, next);
-	preempt_enable_notrace();
-	return redirected;
+	return kprobe_ftrace_run_hit(ip, regs, ip + MCOUNT_INSN_SIZE);
 }
 
 /*
@@ -213,12 +221,7 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	sp = regs->sp;
 	regs->ip = ip + INT3_INSN_SIZE;
 	regs->orig_ax = -1;
-	preempt_disable_notrace();
-	if (likely(kprobe_ftrace_rcu_watches()))
-		redirected = kprobe_ftrace_find_hit(ip, regs, next);
-	else
-		redirected = kprobe_ftrace_find_unwatched_hit(ip, regs, next);
-	preempt_enable_notrace();
+	redirected = kprobe_ftrace_run_hit(ip, regs, next);
 	regs->orig_ax = orig_ax;
 	/*
 	 * Mark @regs after the handlers: they may read the whole word, as an
