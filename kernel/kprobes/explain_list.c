@@ -24,7 +24,7 @@
 
 /**
  * struct place_list - the places that a location with wildcards stands for
- * @functions: the addresses of the functions, in ascending order; those of modules come last
+ * @functions: the addresses of the functions of the kernel in ascending order, then of modules
  * @nr_functions: how many they are
  * @max: how many there is memory for
  * @inside: the list has all instructions of the functions, not only their entries

@@ -759,7 +759,7 @@ static void kprobes_restart(struct kprobe **kps, int num)
  * @num: number of probes
  *
  * As enable_kprobe() for each of them, but on x86 one synchronisation of all CPUs arms the whole
- * batch. If one cannot be enabled, those that were disabled stay so.
+ * batch. If one cannot be enabled, all that were disabled stay disabled.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
