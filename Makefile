@@ -12,7 +12,7 @@ ARCHES ?=
 MUTANTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all $(MORE_TESTS) test-fred test-archs test-bpf test-clients test-outside torture fuzz \
+.PHONY: help demo test test-all $(MORE_TESTS) test-fred test-archs test-bpf test-clients test-outside torture fuzz review \
 	attach-times mutants litmus bench shell deb tree kernel modules check patches bisect bisect-sample clean
 
 help:
@@ -76,6 +76,8 @@ help:
 	@echo 'make check    checkpatch, sparse, kernel-doc, Sphinx and shellcheck over our files,'
 	@echo '                litmus, and scripts.sh, which makes sure that the tests can fail'
 	@echo 'make patches  the project as five series for git am, in out/patches'
+	@echo 'make review GIT=DIR  a branch and tags of them in a git tree of Linux, and patches to mail'
+	@echo '                REROLL=2               as version 2, with a range-diff to version 1'
 	@echo 'make bisect   builds and tests each step of the series: hours; goes on where it stopped'
 	@echo '                FROM=18 TO=22          these patches only; or names, as in series/messages'
 	@echo '                VARIANTS="default"     default: default i386 arm64 debug'
@@ -204,7 +206,10 @@ check:
 	@series/scripts/check.sh
 
 patches:
-	@series/scripts/export.sh
+	@REROLL=$(REROLL) series/scripts/export.sh
+
+review: patches
+	@REROLL=$(REROLL) series/scripts/review.sh "$(GIT)"
 
 bisect: export FROM := $(FROM)
 bisect: export TO := $(TO)

@@ -22,7 +22,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 # The version that the patches are marked with, as in [PATCH v1 1/9]
-REROLL=1
+REROLL=${REROLL:-1}
 # What reviewers can be asked to read: patches in a series, lines that a patch adds and removes, and
 # lines of a cover. A patch may have more lines if its message has a line `Large: WHY`.
 MOST=25 MOST_LINES=1500 MOST_COVER=150

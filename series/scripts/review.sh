@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Makes a branch of the series in a git tree of Linux, and patches from it that can be mailed. The
+# tree may have anything checked out: this works in a worktree of its own.
+#
+#	series/scripts/review.sh DIRECTORY
+#
+# The branch is for-review/BASE, and begins at the tag of the base kernel. The end of each series
+# has the tag kprobes-BASE/SERIES-vN, with the cover letter as message. out/review has the
+# patches, with the base kernel's commit in them. If the tags of version N-1 are there, the cover
+# letters have a range-diff. REROLL= is N, see export.sh, which has to run before this.
+
+set -euo pipefail
+# shellcheck source=series/scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+REROLL=${REROLL:-1}
+git=${1:-}
+[ -n "$git" ] || die "of which git tree of Linux?" "make review GIT=DIRECTORY"
+git -C "$git" rev-parse -q --git-dir >/dev/null || die "$git is no git tree"
+git=$(cd "$git" && pwd)
+base=v$(kernel_version "$OUT/linux")
+git -C "$git" rev-parse -q --verify "$base^{commit}" >/dev/null ||
+	die "$git has no $base" "git -C $git fetch --tags, from a tree that has the stable kernels"
+[ -d "$OUT/series" ] || die "${OUT#"$TOP"/}/series is missing" "make patches"
+
+work=$(mktemp -d "$OUT/.review.XXXXXX")
+finish()
+{
+	git -C "$git" worktree remove --force "$work/tree" 2>/dev/null || true
+	rm -rf "$work"
+}
+trap finish EXIT
+say "checking out $base of $git"
+git -C "$git" worktree add -q --detach "$work/tree" "$base"
+branch=for-review/$BASE
+
+# tag SERIES VERSION: prints the tag at the end of a series
+tag() { printf 'kprobes-%s/%s-v%d' "$BASE" "$1" "$2"; }
+
+# has_tag TAG
+has_tag() { git -C "$git" rev-parse -q --verify "refs/tags/$1" >/dev/null; }
+
+before=$base
+earlier=$base
+for dir in "$OUT"/patches/*/; do
+	name=$(basename "$dir")
+	git -C "$work/tree" am -q --empty=drop "$dir"/*.patch
+	git -C "$work/tree" branch -q -f "$branch" HEAD
+	cover=$(git -C "$OUT/series" config "branch.$name.description")
+	git -C "$work/tree" tag -f -a -m "$cover" "$(tag "$name" "$REROLL")" HEAD >/dev/null
+	options=()
+	last=$(tag "$name" $((REROLL - 1)))
+	if has_tag "$last" && git -C "$git" merge-base --is-ancestor "$earlier" "$last"; then
+		options=(--range-diff="$earlier..$last")
+		earlier=$last
+	fi
+	git -C "$work/tree" -c "branch.$branch.description=$cover" format-patch -q -C --stat -p \
+		-v "$REROLL" --base="$base" --cover-letter --cover-from-description=subject \
+		"${options[@]}" -o "$work/review/$name" "$before..$branch"
+	sed -i '/^ \(create\|delete\) mode /d' "$work/review/$name/v$REROLL-0000-cover-letter.patch"
+	before=$(tag "$name" "$REROLL")
+	count=$(find "$work/review/$name" -name '*.patch' ! -name '*-0000-*' | wc -l)
+	say "$before: $count patches${options:+, compared with $last}"
+done
+rm -rf "$OUT/review"
+mv "$work/review" "$OUT/review"
+say "branch $branch in $git; ${OUT#"$TOP"/}/review has the patches for git send-email"
