@@ -139,7 +139,7 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 	[KPROBE_WHY_EXEC_FLAGS] =
 		EXECUTION("the instruction uses flags that are different during a hit"),
 	[KPROBE_WHY_EXEC_POST] =
-		EXECUTION("post_handlers cost less behind an emulation"),
+		EXECUTION("post_handlers cost less after an emulation"),
 	[KPROBE_WHY_EXEC_KERNEL] =
 		EXECUTION("kprobes itself depends on what the instruction reads or changes"),
 	[KPROBE_WHY_EXEC_SEGMENT] =
@@ -184,7 +184,7 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 	[KPROBE_WHY_JUMP_PATCHED] =
 		JUMP("the kernel patches the DCR itself"),
 	[KPROBE_WHY_JUMP_POST] =
-		JUMP("post_handlers cannot be called behind the first instruction"),
+		JUMP("post_handlers cannot be called after the first instruction"),
 	[KPROBE_WHY_JUMP_DETOUR] =
 		JUMP("no detour buffer can be made"),
 	[KPROBE_WHY_JUMP_BOOST_OFF] =

@@ -476,7 +476,7 @@ refuses_by_ftrace() {
 #
 
 SAME="the instruction has the same effect elsewhere"
-POST="post_handlers cost less behind an emulation"
+POST="post_handlers cost less after an emulation"
 SEGMENT="the function loads a data segment before the instruction"
 KERNEL="kprobes itself depends on what the instruction reads or changes"
 
@@ -512,7 +512,7 @@ tells_of_boost() {
 	put_back $BOOST
 }
 
-FIRST_ONLY="post_handlers cannot be called behind the first instruction"
+FIRST_ONLY="post_handlers cannot be called after the first instruction"
 ADDRESS_HINT="an address that is only stored in a struct kprobe looks the same; \
 give symbol_name and offset instead"
 
