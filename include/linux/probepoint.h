@@ -358,7 +358,7 @@ struct kprobe_symbol {
 };
 
 struct kprobe_symbol *kprobe_symbol_at(unsigned long addr);
-bool kprobe_kernel_patches(unsigned long start, unsigned long end);
+bool kprobe_patches_text(unsigned long start, unsigned long end);
 bool kprobe_blacklist_has(unsigned long addr);
 
 bool probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs, int trapnr);

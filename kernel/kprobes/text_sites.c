@@ -6,9 +6,12 @@
  * BUG() by its address. No probe may be set there. The tables of the kernel image are not
  * sorted by address. jump_label_text_reserved(), static_call_text_reserved() and find_bug()
  * search them from end to end, which would take about as long as the rest of a registration,
- * and do not return the site. So the first check of an address makes a sorted list of the sites
- * in the kernel's text. The list never changes: when init text is freed, its sites match no
- * address that is searched for. Modules have few sites, so their own tables are searched.
+ * and do not return the site. The first two pin a module while they search its tables: a
+ * delete_module() meanwhile would fail.
+ *
+ * So the first check of an address makes a sorted list of the sites in the kernel's text. The
+ * list never changes: when init text is freed, its sites match no address that is searched for.
+ * Modules have few sites, so their own tables are searched.
  *
  * kprobe_mutex guards making the list. After that it is read without a lock.
  */
@@ -142,14 +145,14 @@ int kprobe_text_sites_init(void)
 	return 0;
 }
 
-/* Is @addr in the site of @size bytes that begins at @start? Then fill in @where. */
-static bool text_site_contains(unsigned long addr, unsigned long start, unsigned int size,
-			       struct kprobe_range *where)
+/* Does the site of @size bytes at @site overlap [@start, @end)? Then fill in @where. */
+static bool text_site_overlaps(unsigned long start, unsigned long end, unsigned long site,
+			       unsigned int size, struct kprobe_range *where)
 {
-	if (addr - start >= size)
+	if (site >= end || site + size <= start)
 		return false;
-	where->start = start;
-	where->end = start + size;
+	where->start = site;
+	where->end = site + size;
 	return true;
 }
 
@@ -171,41 +174,44 @@ static enum kprobe_reason text_site_find_kernel(unsigned long addr, struct kprob
 	if (!low)
 		return KPROBE_WHY_NONE;
 	start = (unsigned long)_stext + (u32)(sites[low - 1] >> SITE_BITS);
-	if (!text_site_contains(addr, start, sites[low - 1] & SIZE_MASK, where))
+	if (!text_site_overlaps(addr, addr + 1, start, sites[low - 1] & SIZE_MASK, where))
 		return KPROBE_WHY_NONE;
 	return reasons[(sites[low - 1] & SITE_MASK) >> KIND_SHIFT];
 }
 
 #ifdef CONFIG_MODULES
-static enum kprobe_reason text_site_find_module(const struct module *mod, unsigned long addr,
-						struct kprobe_range *where)
+/* If several sites overlap [@start, @end), a BUG() is returned only if it is alone. */
+static enum kprobe_reason text_site_find_module(const struct module *mod, unsigned long start,
+						unsigned long end, struct kprobe_range *where)
 {
 #ifdef CONFIG_JUMP_LABEL
 	for (unsigned int i = 0; i < mod->num_jump_entries; i++) {
 		struct jump_entry *e = &mod->jump_entries[i];
+		unsigned long site = jump_entry_code(e);
 
 		/* jump_entry_size() may decode text, so call it for near sites only. */
-		if (addr - jump_entry_code(e) < SIZE_MASK &&
-		    text_site_contains(addr, jump_entry_code(e), jump_entry_size(e), where))
+		if (site + SIZE_MASK > start && site < end &&
+		    text_site_overlaps(start, end, site, jump_entry_size(e), where))
 			return KPROBE_WHY_JUMP_LABEL;
 	}
 #endif
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 	for (int i = 0; i < mod->num_static_call_sites; i++)
-		if (text_site_contains(addr, text_site_call_addr(&mod->static_call_sites[i]),
+		if (text_site_overlaps(start, end, text_site_call_addr(&mod->static_call_sites[i]),
 				       CALL_INSN_SIZE, where))
 			return KPROBE_WHY_STATIC_CALL;
 #endif
 #ifdef CONFIG_GENERIC_BUG
 	for (unsigned int i = 0; i < mod->num_bugs; i++)
-		if (text_site_contains(addr, text_site_bug_addr(&mod->bug_table[i]), 1, where))
+		if (text_site_overlaps(start, end, text_site_bug_addr(&mod->bug_table[i]), 1,
+				       where))
 			return KPROBE_WHY_BUG;
 #endif
 	return KPROBE_WHY_NONE;
 }
 #else
-static enum kprobe_reason text_site_find_module(const struct module *mod, unsigned long addr,
-						struct kprobe_range *where)
+static enum kprobe_reason text_site_find_module(const struct module *mod, unsigned long start,
+						unsigned long end, struct kprobe_range *where)
 {
 	return KPROBE_WHY_NONE;
 }
@@ -227,31 +233,39 @@ enum kprobe_reason kprobe_reserved_site(unsigned long addr, const struct module 
 					struct kprobe_range *where)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	return mod ? text_site_find_module(mod, addr, where) : text_site_find_kernel(addr, where);
+	return mod ? text_site_find_module(mod, addr, addr + 1, where) :
+		     text_site_find_kernel(addr, where);
+}
+
+/* Is the site one that the kernel patches? */
+static bool text_site_is_patched(enum kprobe_reason why)
+{
+	return why == KPROBE_WHY_JUMP_LABEL || why == KPROBE_WHY_STATIC_CALL;
 }
 
 /**
- * kprobe_kernel_patches() - does the kernel patch an instruction of its own text?
+ * kprobe_patches_text() - does the kernel patch an instruction in a range?
  * @start: the first address
- * @end: the first address after the instructions to check, which are few; not in a module
+ * @end: the first address after the instructions to check, which are few
  *
- * Context: any. kprobe_mutex was taken after kprobe_text_sites_init() had returned 0.
+ * Context: preemption is disabled, so that a module that is found does not go away, and
+ * jump_label_lock() is held. kprobe_mutex was taken after kprobe_text_sites_init() had
+ * returned 0.
  *
- * Return: true if a jump label or a static call is among them.
+ * Return: true if a jump label or a static call is in the range.
  */
-bool kprobe_kernel_patches(unsigned long start, unsigned long end)
+bool kprobe_patches_text(unsigned long start, unsigned long end)
 {
 	struct kprobe_range where;
+	struct module *mod;
 
-	for (; start < end; start++) {
-		switch (text_site_find_kernel(start, &where)) {
-		case KPROBE_WHY_JUMP_LABEL:
-		case KPROBE_WHY_STATIC_CALL:
-			return true;
-		default:
-			break;
-		}
+	if (!core_kernel_text(start)) {
+		mod = __module_text_address(start);
+		return mod && text_site_is_patched(text_site_find_module(mod, start, end, &where));
 	}
+	for (; start < end; start++)
+		if (text_site_is_patched(text_site_find_kernel(start, &where)))
+			return true;
 	return false;
 }
-EXPORT_SYMBOL_IF_KUNIT(kprobe_kernel_patches);
+EXPORT_SYMBOL_IF_KUNIT(kprobe_patches_text);

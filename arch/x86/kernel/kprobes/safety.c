@@ -29,7 +29,6 @@
 #include <linux/memory.h>
 #include <linux/module.h>
 #include <linux/sched.h>
-#include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
@@ -434,21 +433,11 @@ static bool safety_is_static_call_trampoline(unsigned long addr)
 	       !memcmp(text, mark, sizeof(mark));
 }
 
-/*
- * Is there a jump label or a static call in the DCR, from byte @first to @last? For the kernel's
- * text the functions of these would read all their tables.
- */
-static bool safety_has_sites(void *first, void *last)
-{
-	if (core_kernel_text((unsigned long)first))
-		return kprobe_kernel_patches((unsigned long)first, (unsigned long)last + 1);
-	return jump_label_text_reserved(first, last) || static_call_text_reserved(first, last);
-}
-
 /* Refuse the jump if the kernel itself patches text in the DCR. */
 static void safety_check_reserved(struct kprobe_jump *jump)
 {
-	void *first = (void *)jump->addr, *last = first + jump->dcr_size - 1;
+	unsigned long end = jump->addr + jump->dcr_size;
+	void *first = (void *)jump->addr, *last = (void *)end - 1;
 	bool reserved;
 
 	jump_label_lock();
@@ -456,7 +445,8 @@ static void safety_check_reserved(struct kprobe_jump *jump)
 		/* alternatives_text_reserved() takes the first byte after the range. */
 		reserved = alternatives_text_reserved(first, last + 1);
 		preempt_disable();
-		reserved |= safety_has_sites(first, last) || ftrace_text_reserved(first, last) ||
+		reserved |= kprobe_patches_text(jump->addr, end) ||
+			    ftrace_text_reserved(first, last) ||
 			    safety_is_static_call_trampoline(jump->addr);
 		preempt_enable();
 	}

@@ -229,8 +229,7 @@ lists_what_changes() {
 		ctl add 0 kp_tgt_plain
 		optimization 1
 		ctl del 0
-		# For the readers, jump_label_text_reserved() pins the module for a moment.
-		wait_until rmmod kp_target 2>/dev/null
+		unload kp_target
 		load kp_target
 	done
 	: >"$TMP/stop"

@@ -345,7 +345,7 @@ static void kp_opt_beside_debugger(struct kunit *test)
 static __nocfi void kp_opt_sites_of_kernel(struct kunit *test)
 {
 	bool (*patches)(unsigned long start, unsigned long end) =
-		kp_own_function(kprobe_kernel_patches);
+		kp_own_function(kprobe_patches_text);
 	int (*is_call)(void *start, void *end) = kp_find_function("static_call_text_reserved");
 	int (*is_label)(void *start, void *end) = kp_find_function("jump_label_text_reserved");
 	struct jump_entry *e = kp_find_symbol("__start___jump_table");
