@@ -200,7 +200,10 @@ static void batch_take_unreleased(struct list_head *changes)
 	}
 }
 
-/* Take a probepoint off a batch. Return: true if it has probes left, and is not GONE. */
+/*
+ * Take a probepoint off a batch, and free it if it has no probes left. Return: true if it has
+ * some, and is not GONE.
+ */
 static bool batch_end_change(struct probepoint *pp)
 {
 	list_del_init(&pp->change);

@@ -388,7 +388,7 @@ static int blacklist_add_module_area(const void *start, unsigned int size)
  *
  * Context: sleeps; kprobe_mutex is held.
  *
- * Return: 0; or -ENOMEM if nothing has been added.
+ * Return: 0; or -ENOMEM, with nothing added.
  */
 int kprobe_blacklist_add_module(struct module *mod)
 {

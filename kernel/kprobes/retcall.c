@@ -751,7 +751,7 @@ bool is_kretprobe(const struct kprobe *p)
 }
 
 /**
- * kretprobe_is_bare() - does a hit of a return probe only take an instance?
+ * kretprobe_is_bare() - may arch_kprobe_ftrace_return_trampoline() handle the hits of a probe?
  * @p: a registered probe
  *
  * Return: true if @p belongs to a return probe with a shared pool and no data, registered without

@@ -108,10 +108,10 @@ bool is_kretprobe(const struct kprobe *p)
 }
 
 /**
- * kretprobe_is_bare() - does a hit of a return probe only take an instance?
+ * kretprobe_is_bare() - may arch_kprobe_ftrace_return_trampoline() handle the hits of a probe?
  * @p: the probe
  *
- * Return: false: a hit lets rethook follow the call.
+ * Return: false: that trampoline cannot call rethook.
  */
 bool kretprobe_is_bare(const struct kprobe *p)
 {

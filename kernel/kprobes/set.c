@@ -210,7 +210,7 @@ void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
 }
 
 /**
- * probepoint_init_set() - give a new probepoint the empty set
+ * probepoint_init_set() - give a new probepoint the empty set, and the dispatcher
  * @pp: the probepoint, which no hit can find yet
  */
 void probepoint_init_set(struct probepoint *pp)

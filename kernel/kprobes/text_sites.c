@@ -189,7 +189,7 @@ static enum kprobe_reason text_site_find_module(const struct module *mod, unsign
 		struct jump_entry *e = &mod->jump_entries[i];
 		unsigned long site = jump_entry_code(e);
 
-		/* jump_entry_size() may decode text, so call it for near sites only. */
+		/* jump_entry_size() may decode the instruction: too slow to do for each entry. */
 		if (site + SIZE_MASK > start && site < end &&
 		    text_site_overlaps(start, end, site, jump_entry_size(e), where))
 			return KPROBE_WHY_JUMP_LABEL;

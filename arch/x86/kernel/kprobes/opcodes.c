@@ -265,7 +265,7 @@ static const struct opcode_group groups[] = {
 	{ 0x0fc7, 0x0fc7, ".M.MMMRR", "......37" },
 };
 
-/* Opcode 0f 01 with a register operand, by the ModRM byte from c0 on */
+/* 0f 01 with a register operand, by the ModRM byte minus c0; the letters are explained above */
 static const char map_0f01[64 + 1] = {
 	"RMRRRRRR"	/* c0: virtualisation, pconfig */
 	"MRMMRRRR"	/* c8: monitor, mwait, clac, stac, TDX, SGX */

@@ -146,7 +146,7 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 	repaired = step->repaired;
 	regs->ip = pp->arch.next_ip;
 	step_end(step, regs);
-	/* A hit that a handler has caused was counted as missed before the step. */
+	/* A missed hit has no run_post: int3_missed() has counted it already. */
 	if (run_post && kprobe_enter(&level, context - KPROBE_LEVEL_INT3, context, NULL, NULL)) {
 		kprobe_run_post_handlers(pp, regs, level);
 		kprobe_leave(level);

@@ -98,7 +98,10 @@
 	jmp	\back
 .endm
 
-/* Load the arithmetic flags, if that is enough; or jump to @popf. See trampolines_64.S. */
+/*
+ * Load the arithmetic flags; or jump to @popf, if a handler has changed the saved flags, which %edi
+ * has otherwise. See trampolines_64.S.
+ */
 .macro KPROBE_LOAD_FLAGS popf:req
 	cmpl	PT_EFLAGS(%esp), %edi
 	jne	\popf

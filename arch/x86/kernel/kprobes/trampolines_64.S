@@ -84,7 +84,10 @@
 	pushq	$__KERNEL_CS		/* cs */
 .endm
 
-/* Save the other registers. The caller has pushed an ip: the hint of PUSH_REGS needs it. */
+/*
+ * Save the other registers. Before this the ip of struct pt_regs must have been pushed, too: the
+ * unwind hint in PUSH_REGS says that the whole struct is on the stack.
+ */
 .macro KPROBE_TRAMPOLINE_SAVE
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
 	PUSH_REGS rax=KPROBE_TRAMPOLINE_GAP+72(%rsp)

@@ -213,7 +213,7 @@ survives_killed_readers() {
 	at_least "places" "$(grep -c . "$TMP/list")" 1
 }
 
-# Probes come and go, and modules, while two readers list all of a module.
+# Probes are set and removed, and a module loaded and unloaded, while two readers list its places.
 lists_what_changes() {
 	for reader in 1 2; do
 		(
