@@ -119,7 +119,7 @@ test-server:
 	@series/scripts/test.sh server
 
 test-btf:
-	@APPEND="$$APPEND TOGETHER_ORDERS=all" TIMEOUT=$${TIMEOUT:-3000} \
+	@APPEND="$$APPEND TOGETHER_ORDERS=all" TIMEOUT=$${TIMEOUT:-9000} \
 		series/scripts/test.sh btf clients-together clients-bpf-events
 
 test-bpf: export TESTS := $(TESTS)
