@@ -213,13 +213,34 @@ graph_stops() {
 	narrow ''
 }
 
+# fgraph_ops take turns with the indices. Where fprobe has one, it warned if that was 0, at the
+# return of a function that only the graph tracer followed.
+graph_indices() {
+	has_tracer function_graph || skip_case "no function graph tracer" || return 0
+	echo 'f:kp_index vfs_open%return' 2>/dev/null >>$TRACEFS/dynamic_events ||
+		skip_case "no fprobe events" || return 0
+	narrow vfs_read
+	put $TRACEFS/current_tracer function_graph
+	log_mark
+	for _ in $(seq 20); do
+		put $TRACEFS/events/fprobes/kp_index/enable 1
+		head -c 9 /proc/version >/dev/null
+		put $TRACEFS/events/fprobes/kp_index/enable 0
+	done
+	put $TRACEFS/current_tracer nop
+	narrow ''
+	echo '-:kp_index' >>$TRACEFS/dynamic_events
+	! log_since | grep WARNING || failed "a return handler was called without data"
+	consistent && used 0
+}
+
 setup
 [ -e $FILTER ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
 if ! module_file kp_filters >/dev/null || [ ! -e $FILTER ]; then
 	skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
 fi
 load_suites kp_filters "steps=${FILTER_STEPS:-60}" -- kprobes_filters
-ktap_set_plan $(($(count_cases kprobes_filters) + 10))
+ktap_set_plan $(($(count_cases kprobes_filters) + 11))
 grep -o 'seed [0-9]*' "$TMP/kprobes_filters.results" | sed 's/^/# /' || :
 report_suites kprobes_filters
 check "a filter of the function tracer" filter_changes function
@@ -231,6 +252,7 @@ check "all functions, and back to a filter" all_functions
 check "modules come and go" modules_go
 check "probes at the same functions" with_probes
 check "the graph tracer stops while its filter is looked at" graph_stops
+check "each index of the graph tracer, with an fprobe" graph_indices
 check "nothing left in list" list_is_empty
 unload kp_filters
 ktap_finished
