@@ -595,7 +595,7 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 
 #endif /* CONFIG_KPROBES */
 
-/* Kprobe events provide this. */
+/* In kernel/trace/trace_kprobe.c: do kprobe events refuse to probe @addr? */
 #if defined(CONFIG_KPROBE_EVENTS) && defined(CONFIG_DYNAMIC_FTRACE) && \
 	!defined(CONFIG_KPROBE_EVENTS_ON_NOTRACE)
 bool kprobe_events_refuse(unsigned long addr);

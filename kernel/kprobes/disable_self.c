@@ -123,7 +123,7 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	 * missed must not call the user's post_handler.
 	 */
 	if (p->saved_post) {
-		/* Pairs with smp_store_release() in kprobe_restore_handlers(). */
+		/* Whoever sees the post_handler of kprobe_restore_handlers() sees its pre_handler. */
 		if (xchg(&p->post_handler, kprobe_ended_post) == kprobe_ended_post)
 			return false;
 		/* Pairs with the barrier in kprobe_check_post(). */

@@ -35,9 +35,9 @@ static bool init_text_is_going;
 static unsigned long handlers_gone;
 
 /*
- * The symbol that was looked up last, guarded by kprobe_mutex. kallsyms tries
- * all symbols of a module one by one, so a registration looks its symbol up
- * once only. A list of all instructions of a function looks it up once, too.
+ * The symbol that contains the address that was looked up last, guarded by kprobe_mutex. kallsyms
+ * tries all symbols of a module one by one, so a registration does that once only, and so does a
+ * list of all instructions of a function.
  */
 static struct kprobe_symbol last_symbol;
 

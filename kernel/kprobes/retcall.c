@@ -506,7 +506,7 @@ __visible void __kprobes kretprobe_return(struct pt_regs *regs)
  * @regs: registers that the trampoline has saved
  * @addr: the return address
  *
- * Architectures override it if they keep the return address in memory.
+ * Architectures override it if their trampoline returns to an address that it loads from @regs.
  */
 void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *addr)
 {

@@ -143,7 +143,7 @@ static __always_inline void kprobe_recount_int3(void)
  * kprobe_enter() - begin to run handlers, unless this context already runs handlers
  * @level: result: the level, for kprobe_leave()
  * @interrupted: the context that the hit has interrupted
- * @context: the same, as it is stored in the level
+ * @context: @interrupted, perhaps with the other bits of &struct kprobe_level.context
  * @probe: the probe whose handler is called first
  * @regs: registers that the handlers are given, or NULL if a trampoline saved them
  *

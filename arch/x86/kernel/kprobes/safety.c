@@ -51,7 +51,7 @@ static_assert(CALL_INSN_SIZE >= KPROBE_JUMP_SIZE);
  * struct jump_group - jumps of one function, which is decoded once for all of them
  * @first: the jump with the lowest address. The others follow in ascending order.
  * @last: the jump with the highest address
- * @left: the jumps before this one are refused
+ * @left: the first jump that may still be allowed; all before it are refused
  * @start: start of the function
  * @end: end of the function
  */

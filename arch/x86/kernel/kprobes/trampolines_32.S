@@ -32,7 +32,7 @@
 /* Size of the registers that KPROBE_POP_REGS pops */
 #define POPPED_SIZE	PT_DS
 
-/* Push the segments and the registers that C uses. @ax: where the value of %eax is. */
+/* Push gs to bx of struct pt_regs. @ax: an operand that has the value of %eax. */
 .macro KPROBE_PUSH_REGS ax=%eax
 	pushl	$0			/* gs, which the kernel does not use */
 	pushl	%fs
@@ -382,7 +382,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	jnz	.Lreturn_odd
 .Lreturn_entered:
 
-	/* arch_kretprobe_begin() */
+	/* As arch_kretprobe_begin() does */
 	KPROBE_TRAMPOLINE_BEGIN .Lreturn_missed
 	/* Does the call have one instance, the first on the list, and a handler? */
 	movl	PER_CPU_VAR(pcpu_hot + X86_current_task), %edx

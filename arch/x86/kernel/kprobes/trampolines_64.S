@@ -542,7 +542,7 @@ SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
 	jnz	.Lreturn_odd
 .Lreturn_entered:
 
-	/* arch_kretprobe_begin() */
+	/* As arch_kretprobe_begin() does */
 	KPROBE_TRAMPOLINE_BEGIN .Lreturn_nested, .Lreturn_take
 	/* Does the call have one instance, the first on the list, and a handler? */
 	movq	PER_CPU_VAR(pcpu_hot + X86_current_task), %r13

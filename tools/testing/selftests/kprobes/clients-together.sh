@@ -299,7 +299,7 @@ sleeper_seen() {
 	# out the trampoline and the entry.
 	awk '/bpf_trampoline_/ { getline; next } { print }' "/proc/$sleeper/stack" >"$TMP/stack.now"
 	must kill "$sleeper"
-	wait "$sleeper" || :
+	wait "$sleeper" 2>/dev/null || :
 	for client; do
 		must return_detach "$client"
 	done

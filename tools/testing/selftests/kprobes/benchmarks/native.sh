@@ -115,7 +115,7 @@ read_file()
 	taskset -c "$cpu" cat "$bench/$1"
 }
 
-# idle: prints the share of time that each CPU was idle within a second
+# idle: prints how long the measured CPU, and the others on average, were idle within a second
 idle()
 {
 	grep '^cpu[0-9]' /proc/stat >"$work/before"

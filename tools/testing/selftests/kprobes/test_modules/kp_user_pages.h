@@ -36,7 +36,7 @@ static vm_fault_t kp_mem_fault(struct vm_fault *vmf)
 		complete(&kp_mem.asked);
 		wait_for_completion(&kp_mem.done);
 	} else {
-		/* Let other tasks run. */
+		/* Sleep in each fault. */
 		usleep_range(100, 200);
 	}
 	vmf->page = kp_mem.page[vmf->pgoff];
