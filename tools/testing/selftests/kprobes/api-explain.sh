@@ -360,6 +360,9 @@ refuses_text() {
 		refused|@cfi_check|-22|the kernel decodes the instruction when a kCFI check fails
 		refused|@blacklisted|-22|$BLACKLISTED
 	EOF
+	expect has_case label <<-EOF
+		refused|kp_ex_label+0x3|-22|$LABEL|kp_ex_label+0x2/
+	EOF
 	expect has_symbol __pfx_kp_explain_one <<-EOF
 		refused|__pfx_kp_explain_one|-22|$PADDING
 	EOF
