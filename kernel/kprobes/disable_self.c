@@ -123,7 +123,7 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	 * missed must not call the user's post_handler.
 	 */
 	if (p->saved_post) {
-		/* Whoever sees the post_handler of kprobe_restore_handlers() sees its pre_handler. */
+		/* Whoever sees the restored post_handler sees the restored pre_handler. */
 		if (xchg(&p->post_handler, kprobe_ended_post) == kprobe_ended_post)
 			return false;
 		/* Pairs with the barrier in kprobe_check_post(). */
