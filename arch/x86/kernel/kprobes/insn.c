@@ -325,6 +325,24 @@ static bool kprobe_is_cfi_check(unsigned long addr, struct insn *insn)
 }
 
 /*
+ * Is @addr in the trampoline of a static call? static_call_update() replaces its five bytes, and
+ * int3 with them. The kernel's trampolines are on the blacklist; those of modules have only the
+ * mark after them, by which static_call_update() knows them, too.
+ */
+static bool kprobe_is_static_call_trampoline(unsigned long addr)
+{
+	static const u8 mark[] = { 0x0f, 0xb9, 0xcc };
+	u8 text[JMP32_INSN_SIZE + sizeof(mark)];
+
+	if (copy_from_kernel_nofault(text, (void *)addr, sizeof(text)))
+		return false;
+	for (int i = 1; i <= JMP32_INSN_SIZE; i++)
+		if (!memcmp(text + i, mark, sizeof(mark)))
+			return true;
+	return false;
+}
+
+/*
  * Is the instruction an endbr inside a function, which an indirect jump must find? From one at
  * the start of a function, arch_adjust_kprobe_addr() has moved the probe.
  */
@@ -366,6 +384,8 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 		return probepoint_refuse(pp, why);
 	if (kprobe_is_endbr(bytes))
 		return probepoint_refuse(pp, KPROBE_WHY_ENDBR);
+	if (kprobe_is_static_call_trampoline(addr))
+		return probepoint_refuse(pp, KPROBE_WHY_STATIC_CALL);
 	if (kprobe_is_cfi_check(addr, &insn))
 		return probepoint_refuse(pp, KPROBE_WHY_CFI_CHECK);
 	if (x86_kprobe_fills_rsb(&insn, addr))

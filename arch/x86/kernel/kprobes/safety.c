@@ -423,16 +423,6 @@ static void safety_decode_around(struct jump_group *g)
 	}
 }
 
-/* Is @addr the trampoline of a static call? A static call without a site of its own uses it. */
-static bool safety_is_static_call_trampoline(unsigned long addr)
-{
-	static const u8 mark[] = { 0x0f, 0xb9, 0xcc };
-	u8 text[sizeof(mark)];
-
-	return !copy_from_kernel_nofault(text, (void *)(addr + JMP32_INSN_SIZE), sizeof(text)) &&
-	       !memcmp(text, mark, sizeof(mark));
-}
-
 /* Refuse the jump if the kernel itself patches text in the DCR. */
 static void safety_check_reserved(struct kprobe_jump *jump)
 {
@@ -446,8 +436,7 @@ static void safety_check_reserved(struct kprobe_jump *jump)
 		reserved = alternatives_text_reserved(first, last + 1);
 		preempt_disable();
 		reserved |= kprobe_patches_text(jump->addr, end) ||
-			    ftrace_text_reserved(first, last) ||
-			    safety_is_static_call_trampoline(jump->addr);
+			    ftrace_text_reserved(first, last);
 		preempt_enable();
 	}
 	jump_label_unlock();

@@ -360,6 +360,9 @@ refuses_text() {
 		refused|@cfi_check|-22|the kernel decodes the instruction when a kCFI check fails
 		refused|@blacklisted|-22|$BLACKLISTED
 	EOF
+	expect grep -q -w __SCT__kp_explain_call /proc/kallsyms <<-EOF
+		refused|__SCT__kp_explain_call|-22|$STATIC_CALL
+	EOF
 	expect has_case label <<-EOF
 		refused|kp_ex_label+0x3|-22|$LABEL|kp_ex_label+0x2/
 	EOF
