@@ -248,9 +248,8 @@ static bool text_site_is_patched(enum kprobe_reason why)
  * @start: the first address
  * @end: the first address after the instructions to check, which are few
  *
- * Context: preemption is disabled, so that a module that is found does not go away, and
- * jump_label_lock() is held. kprobe_mutex was taken after kprobe_text_sites_init() had
- * returned 0.
+ * Context: preemption is disabled, which keeps a module from being freed during the search, and
+ * jump_label_lock() is held. kprobe_mutex was taken after kprobe_text_sites_init() had returned 0.
  *
  * Return: true if a jump label or a static call is in the range.
  */

@@ -246,9 +246,8 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 	snprintf(what, sizeof(what), "%s, %c", order, client->letter);
 	KUNIT_EXPECT_EQ_MSG(test, told->entries, 1, "%s", what);
 	/*
-	 * function_graph_enter() marks each call for the graph tracer with the index 0 too,
-	 * so one of the two users gets the returns of both functions. Which one it is
-	 * changes.
+	 * The base kernel may give one of the two users the index 0, for which
+	 * function_graph_enter() marks each call: that user gets the returns of both functions.
 	 */
 	if (!others)
 		KUNIT_EXPECT_EQ_MSG(test, told->returns, 1, "%s", what);
