@@ -37,20 +37,6 @@ slow+='|kretprobe-tasks|opt-coverage|scripts|torture'
 # Left out: skipped, if nothing on the kernel's command line asks for them
 special='boot-events|context-oops|ftrace-dead|kexec|opt-bpf-interpreter|opt-return-thunks'
 
-get_bochs()
-{
-	export BOCHS=$SHARED/bochs-$release
-
-	(
-		lock "bochs-$release" "$SHARED"
-		[ ! -d "$BOCHS" ] || exit 0
-		# Bochs depends on one of several front ends; bochs-term is the smallest.
-		unpack_package "$BOCHS" \
-			"bochs bochs-term bochsbios genisoimage isolinux syslinux-common:amd64" \
-			"$release" "unpack $release's bochs and what it needs in ${BOCHS#"$TOP"/}" all
-	) || exit
-}
-
 # run_guest NAME TEST...: runs tests in Bochs, and counts their results
 run_guest()
 {
@@ -76,7 +62,10 @@ check_feature()
 
 "$TOP/series/scripts/build.sh" default
 "$TOP/series/scripts/modules.sh" default
-get_bochs
+# Bochs depends on one of several front ends; bochs-term is the smallest.
+export BOCHS=$SHARED/bochs-$release
+unpack_once "$BOCHS" "bochs bochs-term bochsbios genisoimage isolinux syslinux-common:amd64" "$release" \
+	"unpack $release's bochs and what it needs in ${BOCHS#"$TOP"/}" all
 if [ $# -gt 0 ]; then
 	run_guest "$feature" "$@"
 	check_feature "$feature"

@@ -21,8 +21,6 @@ set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# The version that the patches are marked with, as in [PATCH v1 1/9]
-REROLL=${REROLL:-1}
 # What reviewers can be asked to read: patches in a series, lines that a patch adds and removes, and
 # lines of a cover. A patch may have more lines if its message has a line `Large: WHY`.
 MOST=25 MOST_LINES=1500 MOST_COVER=150
@@ -165,10 +163,7 @@ for name in "${all[@]}"; do
 		options=(--cover-letter --cover-from-description=subject)
 		check_sizes "$name" "$before"
 	fi
-	# --stat -p is the default without the summary.
-	in_repo format-patch -q -C --stat -p -v "$REROLL" --base=base "${options[@]}" -o "$to" "$before..$name"
-	[ ! -e "$to/v$REROLL-0000-cover-letter.patch" ] ||
-		sed -i '/^ \(create\|delete\) mode /d' "$to/v$REROLL-0000-cover-letter.patch"
+	format_patches "$repo" "$to" "$before..$name" --base=base "${options[@]}"
 	mapfile -t -O ${#patches[@]} patches < <(find "$to" -name '*.patch' ! -name '*-0000-*' | sort)
 	before=$name
 done

@@ -263,11 +263,8 @@ newer_qemu()
 	[ "$QEMU" != backports ] ||
 		release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)-backports
 	export QEMU=$SHARED/qemu-${arch[package]}-$release
-	(
-		lock "${QEMU##*/}" "$SHARED"
-		[ -d "$QEMU" ] || unpack_package "$QEMU" "qemu-system-${arch[package]}:amd64" \
-			"$release" "unpack a qemu-system-${arch[package]} in ${QEMU#"$TOP"/}" all
-	) || exit
+	unpack_once "$QEMU" "qemu-system-${arch[package]}:amd64" "$release" \
+		"unpack a qemu-system-${arch[package]} in ${QEMU#"$TOP"/}" all
 }
 
 # foreign_busybox ARCH: sets BUSYBOX for guests of another architecture than the host
@@ -279,12 +276,8 @@ foreign_busybox()
 	[ ! -x "$BUSYBOX" ] || return 0
 	# Debian 13 is the first that has this architecture.
 	[ "$1" != riscv64 ] || release=trixie
-	(
-		lock "busybox-$1" "$SHARED"
-		[ -x "$BUSYBOX" ] || unpack_package "$dir" "busybox-static:$1" "$release" \
-			"set BUSYBOX= to a static busybox for $1"
-		[ -d "$dir/bin" ] || ln -s usr/bin "$dir/bin"
-	) || exit
+	unpack_once "$dir" "busybox-static:$1" "$release" "set BUSYBOX= to a static busybox for $1"
+	[ -d "$dir/bin" ] || ln -sfn usr/bin "$dir/bin"
 }
 
 # unpack_package DIRECTORY PACKAGE:ARCH RELEASE ADVICE: downloads a package of a release of
@@ -333,6 +326,16 @@ ${mirror[1]:-http://deb.debian.org/debian} %s main\n" "${suites[@]}" >"$dir.new/
 		die "apt-get download $package failed, see $OUT/log/packages.log" "$4"
 	rm -rf "$dir" "$dir.new/apt"
 	mv "$dir.new" "$dir"
+}
+
+# unpack_once DIRECTORY PACKAGE:ARCH RELEASE ADVICE: the same, unless DIRECTORY is there. Another run
+# may be unpacking it: waits for that.
+unpack_once()
+{
+	(
+		lock "${1##*/}" "$SHARED"
+		[ -d "$1" ] || unpack_package "$@"
+	) || exit
 }
 
 # find_loader DIRECTORY: sets loader to the command that runs a program of packages that
@@ -534,6 +537,21 @@ progress()
 	done
 	[ "$every" -ne 0 ] || printf '\r\033[K'
 	printf '   %s: %d, %d s\n' "$what" "$n" $((SECONDS - start))
+}
+
+# The version that patches are marked with, as in [PATCH v1 1/9]
+REROLL=${REROLL:-1}
+
+# format_patches GIT DIRECTORY RANGE [OPTION...]: writes the commits as patches, and a cover letter if
+# the options ask for one
+format_patches()
+{
+	local git=$1 to=$2 range=$3 cover=$2/v$REROLL-0000-cover-letter.patch
+
+	shift 3
+	# --stat -p is the default without the summary, which a cover letter has nevertheless.
+	git -C "$git" format-patch -q -C --stat -p -v "$REROLL" -o "$to" "$@" "$range"
+	[ ! -e "$cover" ] || sed -i '/^ \(create\|delete\) mode /d' "$cover"
 }
 
 # lock NAME [DIRECTORY]: waits until no other process holds the lock, then takes it

@@ -25,11 +25,7 @@ dir=$SHARED/herdtools
 log=$OUT/log/litmus.log
 
 [ -d "$tests" ] || die "there are no litmus tests in ${tests#"$TOP"/}" "make tree"
-(
-	lock herdtools "$SHARED"
-	[ -d "$dir" ] || unpack_package "$dir" "herdtools7 libc6 libgmp10:amd64" sid \
-		"unpack herdtools7, libc6 and libgmp10 there"
-) || exit
+unpack_once "$dir" "herdtools7 libc6 libgmp10:amd64" sid "unpack herdtools7, libc6 and libgmp10 there"
 find_loader "$dir"
 lock litmus
 : >"$log"

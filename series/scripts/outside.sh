@@ -24,8 +24,7 @@ variant_arch "$variant"
 [ "${arch[name]}" = x86_64 ] || die "SystemTap runs for x86_64 only"
 need_packages gcc make libdebuginfod1 libsqlite3-0 libavahi-client3 libnss3
 mkdir -p "$dir"
-[ -d "$dir/debian" ] ||
-	unpack_package "$dir/debian" "${packages[*]}:all" sid "unpack ${packages[*]} there"
+unpack_once "$dir/debian" "${packages[*]}:all" sid "unpack ${packages[*]} there"
 : >"$log"
 
 # compiled NAME COMMAND...: runs COMMAND, and counts its result

@@ -9,13 +9,12 @@
 # The branch is for-review/BASE, and begins at the tag of the base kernel. The end of each series
 # has the tag kprobes-BASE/SERIES-vN, with the cover letter as message. out/review has the
 # patches, with the base kernel's commit in them. If the tags of version N-1 are there, the cover
-# letters have a range-diff. REROLL= is N, see export.sh, which has to run before this.
+# letters have a range-diff. REROLL= is N, see lib.sh. export.sh has to run before this.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-REROLL=${REROLL:-1}
 git=${1:-}
 [ -n "$git" ] || die "of which git tree of Linux?" "make review GIT=DIRECTORY"
 git -C "$git" rev-parse -q --git-dir >/dev/null || die "$git is no git tree"
@@ -56,10 +55,9 @@ for dir in "$OUT"/patches/*/; do
 		options=(--range-diff="$earlier..$last")
 		earlier=$last
 	fi
-	git -C "$work/tree" -c "branch.$branch.description=$cover" format-patch -q -C --stat -p \
-		-v "$REROLL" --base="$base" --cover-letter --cover-from-description=subject \
-		"${options[@]}" -o "$work/review/$name" "$before..$branch"
-	sed -i '/^ \(create\|delete\) mode /d' "$work/review/$name/v$REROLL-0000-cover-letter.patch"
+	GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=branch.$branch.description GIT_CONFIG_VALUE_0=$cover \
+		format_patches "$work/tree" "$work/review/$name" "$before..$branch" --base="$base" \
+		--cover-letter --cover-from-description=subject "${options[@]}"
 	before=$(tag "$name" "$REROLL")
 	count=$(find "$work/review/$name" -name '*.patch' ! -name '*-0000-*' | wc -l)
 	say "$before: $count patches${options:+, compared with $last}"
