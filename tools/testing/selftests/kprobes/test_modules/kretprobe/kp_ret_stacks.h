@@ -29,6 +29,14 @@ extern bool kp_rs_untraced;
 /* With kp_rs_tailed, called instead of kp_rs_probed(), to which it jumps. */
 long kp_rs_tail(long arg);
 extern bool kp_rs_tailed;
+/*
+ * With kp_rs_interrupted, kp_rs_probed_aligned() is called instead of kp_rs_probed(). It calls
+ * kp_rs_probed_interrupted(), after whose ret instruction an interrupt arrives.
+ */
+long kp_rs_probed_aligned(long arg);
+long kp_rs_probed_interrupted(long arg);
+long kp_rs_raise(long arg);
+extern bool kp_rs_interrupted;
 extern struct kp_trace kp_rs_callee;
 extern bool kp_rs_save;
 

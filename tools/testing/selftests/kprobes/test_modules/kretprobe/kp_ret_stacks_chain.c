@@ -5,6 +5,8 @@
  * Each call is in one place, so that return addresses are the same every time.
  */
 
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
 #include <asm/unwind.h>
 #include "kp_jumps.h"
 #include "kp_ret_stacks.h"
@@ -16,6 +18,7 @@ struct kp_trace kp_rs_callee;
 bool kp_rs_save;
 bool kp_rs_untraced;
 bool kp_rs_tailed;
+bool kp_rs_interrupted;
 unsigned int kp_rs_times = 1;
 
 /* stack_trace_save_regs() is not for modules. */
@@ -62,9 +65,32 @@ noinline long kp_rs_tail(long arg)
 	return kp_rs_probed(arg);
 }
 
+#ifdef CONFIG_X86_64
+static void kp_rs_interrupt(struct irq_work *work)
+{
+}
+
+static DEFINE_IRQ_WORK(kp_rs_work, kp_rs_interrupt);
+
+/* Interrupts stay disabled: the caller enables them. */
+noinline long kp_rs_raise(long arg)
+{
+	kp_rs_saves();
+	local_irq_disable();
+	irq_work_queue(&kp_rs_work);
+	return arg + 1;
+}
+#else
+long kp_rs_probed_aligned(long arg)
+{
+	return 0;
+}
+#endif
+
 static noinline long kp_rs_inner(long arg)
 {
 	long ret = kp_rs_untraced ? kp_rs_probed_untraced(arg) :
+		   kp_rs_interrupted ? kp_rs_probed_aligned(arg) :
 		   kp_rs_tailed ? kp_rs_tail(arg) : kp_rs_probed(arg);
 
 	barrier();

@@ -5,9 +5,10 @@
  * handler can push all of the words, the first and the last must be as pushed.
  */
 
-#include "kp_asm.h"
+#include "kp_ftrace_macros.S"
 #include "kp_ret_stacks.h"
 #ifdef CONFIG_X86_64
+#include <asm/nospec-branch.h>
 #include <asm/unwind_hints.h>
 #endif
 
@@ -62,3 +63,27 @@ DROP 16
 DROP 28
 DROP 60
 DROP 200
+
+#ifdef CONFIG_X86_64
+
+/* An interrupt that arrives after the return finds a stack pointer that is a multiple of 16. */
+SYM_FUNC_START(kp_rs_probed_aligned)
+	pushq	%rbp
+	movq	%rsp, %rbp
+	andq	$-16, %rsp
+	call	kp_rs_probed_interrupted
+	leave
+	RET
+SYM_FUNC_END(kp_rs_probed_aligned)
+
+/* sti delays interrupts until after the next instruction, so not for a return thunk. */
+SYM_FUNC_START(kp_rs_probed_interrupted)
+	FTRACE_CALL
+	call	kp_rs_raise
+	sti
+	ANNOTATE_UNRET_SAFE
+	ret
+	int3
+SYM_FUNC_END(kp_rs_probed_interrupted)
+
+#endif

@@ -73,10 +73,19 @@ static int __kprobes kp_rs_together_return(struct kretprobe_instance *ri, struct
 	return 0;
 }
 
+static unsigned long kp_rs_address(const struct kp_together *client)
+{
+#ifdef CONFIG_X86_64
+	if (kp_rs_interrupted)
+		return (unsigned long)kp_rs_probed_interrupted;
+#endif
+	return client->tail ? (unsigned long)kp_rs_tail : (unsigned long)kp_rs_probed;
+}
+
 static int kp_rs_attach_return(struct kp_together *client)
 {
 	memset(&client->rp, 0, sizeof(client->rp));
-	client->rp.kp.addr = client->tail ? (void *)kp_rs_tail : (void *)kp_rs_probed;
+	client->rp.kp.addr = (void *)kp_rs_address(client);
 	client->rp.entry_handler = kp_rs_together_entry;
 	client->rp.handler = kp_rs_together_return;
 	return register_kretprobe(&client->rp);
@@ -108,7 +117,7 @@ static void kp_rs_fprobe_exit(struct fprobe *fp, unsigned long entry_ip, unsigne
 
 static int kp_rs_attach_fprobe(struct kp_together *client)
 {
-	unsigned long addr = client->tail ? (unsigned long)kp_rs_tail : (unsigned long)kp_rs_probed;
+	unsigned long addr = kp_rs_address(client);
 
 	memset(&client->fp, 0, sizeof(client->fp));
 	client->fp.entry_handler = kp_rs_fprobe_entry;
@@ -141,7 +150,7 @@ static void kp_rs_graph_return(struct ftrace_graph_ret *trace, struct fgraph_ops
 /* Newer kernels pass the handlers one more argument. */
 static int kp_rs_attach_graph(struct kp_together *client)
 {
-	unsigned long addr = client->tail ? (unsigned long)kp_rs_tail : (unsigned long)kp_rs_probed;
+	unsigned long addr = kp_rs_address(client);
 	int err;
 
 	memset(&client->graph, 0, sizeof(client->graph));
@@ -342,11 +351,28 @@ static void kp_rs_together_jumped_to(struct kunit *test)
 	kp_rs_tailed = false;
 }
 
+/*
+ * An interrupt overwrites the return address that the function has popped; the graph tracer's
+ * trampoline puts it back for unwinders.
+ */
+static void kp_rs_together_interrupted(struct kunit *test)
+{
+	static const char *const orders[] = { "g" };
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "no unwinder reads that word");
+	kp_rs_interrupted = true;
+	kp_rs_together(test, orders, ARRAY_SIZE(orders));
+	kp_rs_interrupted = false;
+}
+
 #else
 
 KP_CASE(kp_rs_together_called,
 	kunit_skip(test, "CONFIG_FPROBE or CONFIG_FUNCTION_GRAPH_TRACER is off"))
 KP_CASE(kp_rs_together_jumped_to,
+	kunit_skip(test, "CONFIG_FPROBE or CONFIG_FUNCTION_GRAPH_TRACER is off"))
+KP_CASE(kp_rs_together_interrupted,
 	kunit_skip(test, "CONFIG_FPROBE or CONFIG_FUNCTION_GRAPH_TRACER is off"))
 
 #endif
@@ -354,6 +380,7 @@ KP_CASE(kp_rs_together_jumped_to,
 static struct kunit_case kp_rs_fprobe_cases[] = {
 	KUNIT_CASE_SLOW(kp_rs_together_called),
 	KUNIT_CASE_SLOW(kp_rs_together_jumped_to),
+	KUNIT_CASE(kp_rs_together_interrupted),
 	{}
 };
 
