@@ -131,8 +131,7 @@ is_marked_disabled() {
 	list_line "$1" | grep -q -F '[DISABLED]'
 }
 
-# A probe disables itself at its first hit. kprobes/enabled does not change
-# that.
+# A probe disables itself at its first hit. kprobes/enabled does not change that.
 once_waits_for_enabled() {
 	switch 0 0
 	ctl add 10 kp_tgt_caller once
@@ -141,8 +140,7 @@ once_waits_for_enabled() {
 	put $KPROBES/enabled 1
 	not_listed_as 10 DISABLED
 	call_target 1
-	# The request to disable the probe may still be pending when this is
-	# written.
+	# The request to disable the probe may still be pending when this is written.
 	put $KPROBES/enabled 0
 	wait_until is_marked_disabled 10
 	put $KPROBES/enabled 1

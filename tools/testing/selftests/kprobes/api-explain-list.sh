@@ -104,8 +104,7 @@ compare_inside() {
 			length=$(answer length)
 			# The next line is the next instruction.
 			[ -z "$last" ] || [ "$((address))" = "$last" ] ||
-				[ "${symbol%+*}" != "$function" ] ||
-				failed "after $last: $address"
+				[ "${symbol%+*}" != "$function" ] || failed "after $last: $address"
 			function=${symbol%+*}
 			last=
 			[ -z "$length" ] || last=$((address + length))
@@ -186,8 +185,7 @@ hides_addresses() {
 	equal "addresses" "$(grep -v '^0x0* ' "$TMP/list")" ""
 }
 
-# Unload the module after the write has looked up its functions, before a read
-# checks them.
+# Unload the module after the write has looked up its functions, before a read checks them.
 forgets_modules() {
 	exec 3<>$EXPLAIN
 	echo 'kp_target:*' >&3

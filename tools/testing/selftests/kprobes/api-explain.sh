@@ -388,8 +388,7 @@ one_of_kernel() {
 	failed "none of the kernel's sites is refused since $2"
 }
 
-# Sites in the kernel: kprobes looks them up in a sorted list, not in tables as
-# those of a module.
+# Sites in the kernel: kprobes looks them up in a sorted list, not in tables as those of a module.
 refuses_kernel_sites() {
 	has_symbol __start___jump_table || skip_case "no CONFIG_KALLSYMS_ALL" || return 0
 	one_of_kernel kernel_label "$LABEL"

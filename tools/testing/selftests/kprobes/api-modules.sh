@@ -98,9 +98,8 @@ gone_is_unregistered() {
 	hits_are 3 2010 0 7
 }
 
-# Load kp_target and kp_target2 several times. The kernel reuses the addresses
-# of freed modules, so a function may be where one of the other module was, with
-# the same name and other code.
+# Load kp_target and kp_target2 several times. The kernel reuses the addresses of freed modules, so
+# a function may be where one of the other module was, with the same name and other code.
 other_code_by_turns() {
 	ctl_del 3 4
 	unload kp_target
@@ -184,8 +183,7 @@ refused_module_is_forgotten() {
 	load kp_refuse
 	must_fail insmod "$MODULE_DIR/kp_target.ko"
 	equal "error of the registration" "$(cat /sys/module/kp_refuse/parameters/registered)" 0
-	equal "the safety check has refused it" \
-		"$(cat /sys/module/kp_refuse/parameters/refusal)" 1
+	equal "the safety check has refused it" "$(cat /sys/module/kp_refuse/parameters/refusal)" 1
 	equal "probes that are gone" "$(grep -c -F '[GONE]' $KPROBES/list)" 1
 	unload kp_refuse
 }

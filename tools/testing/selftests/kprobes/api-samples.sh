@@ -220,8 +220,7 @@ cat_openers() {
 		open() {
 			read -r _ <"$1"
 		}
-		# Do not count in a subshell: its pipe may still be open in the
-		# shell.
+		# Do not count in a subshell: its pipe may still be open in the shell.
 		count() {
 			set -- /proc/$$/fd/*
 			count=$#
@@ -274,8 +273,7 @@ changes_module() {
 inject_is_refused() {
 	refused 'no_such_function cannot be changed: error -2$' func=no_such_function
 	if is_x86; then
-		refused 'no_such_function cannot be changed: error -2$' \
-			func=no_such_function skip=1
+		refused 'no_such_function cannot be changed: error -2$' func=no_such_function skip=1
 		refused 'notify_die cannot be changed: error -22$' func=notify_die skip=1
 	else
 		refused 'cannot be changed: error -95$' skip=1

@@ -259,11 +259,7 @@ static int bpf(int cmd, union bpf_attr *attr)
 
 static int lookup(int map, __u32 key, void *value)
 {
-	union bpf_attr attr = {
-		.map_fd = map,
-		.key = (uintptr_t)&key,
-		.value = (uintptr_t)value,
-	};
+	union bpf_attr attr = { .map_fd = map, .key = (uintptr_t)&key, .value = (uintptr_t)value };
 
 	return bpf(BPF_MAP_LOOKUP_ELEM, &attr) ? fail("BPF_MAP_LOOKUP_ELEM") : 0;
 }
@@ -681,10 +677,7 @@ static void print_stacks(int map)
 	char names[MAX_FRAMES][128];
 	struct stack stack;
 	__u32 key, next;
-	union bpf_attr attr = {
-		.map_fd = map,
-		.next_key = (uintptr_t)&next,
-	};
+	union bpf_attr attr = { .map_fd = map, .next_key = (uintptr_t)&next };
 	int i, nr;
 
 	while (!bpf(BPF_MAP_GET_NEXT_KEY, &attr)) {

@@ -189,8 +189,7 @@ entries_only() {
 	has 0 10 kp_cl_failable
 }
 
-# The program itself calls this function: so the probe on it is hit in the handler of the other
-# one.
+# The program itself calls this function: so the probe on it is hit in the handler of the other one.
 missed() {
 	addresses "bpf_get_current_pid_tgid$INSIDE" "kp_cl_inner$INSIDE"
 	linked "echo 25 >$CLIENTS/calls"

@@ -32,8 +32,7 @@ has() {
 counts() {
 	trace counts '
 		kprobe:kp_cl_inner { @calls = count(); @args = sum(arg0); }
-		kretprobe:kp_cl_inner { @returns = count(); @results = sum(retval); }' \
-		calls 1000
+		kretprobe:kp_cl_inner { @returns = count(); @results = sum(retval); }' calls 1000
 	has counts '^@calls: 1000$' '^@args: 499500$' '^@returns: 1000$' '^@results: 1499500$'
 }
 

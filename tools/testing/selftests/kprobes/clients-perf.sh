@@ -19,8 +19,7 @@ perf_probe_add() {
 	run probe perf probe -f --add "kp_enter=$GETPPID_FUNCTION"
 	run probe-ret perf probe -f --add "kp_leave=$GETPPID_FUNCTION%return ret=\$retval"
 	run probe-list perf probe --list
-	lines_are "perf probe --list" "$TMP/probe-list" \
-		'probe:kp_(enter|leave).*_sys_getppid' 2
+	lines_are "perf probe --list" "$TMP/probe-list" 'probe:kp_(enter|leave).*_sys_getppid' 2
 }
 
 perf_stat() {
@@ -54,8 +53,7 @@ perf_probe_del() {
 perf_tracefs() {
 	add_event "p:client/inner kp_cl_inner$FRAMED arg=$FIRST_ARG:s32" \
 		'r:client/leave kp_cl_inner ret=$retval:s32'
-	run stat2 perf stat -x, -e client:inner -e client:leave \
-		sh -c "echo 70 >$CLIENTS/calls"
+	run stat2 perf stat -x, -e client:inner -e client:leave sh -c "echo 70 >$CLIENTS/calls"
 	lines_are "perf stat" "$TMP/stat2" '^70,,client:(inner|leave),' 2
 	run record2 perf record -q -o "$TMP/perf2.data" -g -e client:inner --filter 'arg >= 60' \
 		sh -c "echo 70 >$CLIENTS/calls"
@@ -68,8 +66,7 @@ perf_tracefs() {
 trace_cmd_of() {
 	calls=$1
 	shift
-	run record3 trace-cmd record -q -o "$TMP/trace.dat" "$@" \
-		sh -c "echo $calls >$CLIENTS/calls"
+	run record3 trace-cmd record -q -o "$TMP/trace.dat" "$@" sh -c "echo $calls >$CLIENTS/calls"
 	run report trace-cmd report -i "$TMP/trace.dat"
 }
 

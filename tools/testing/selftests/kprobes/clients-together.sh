@@ -30,8 +30,7 @@ instance() {
 
 # event_attach CLIENT PROBE: defines the event, and enables it in the client's instance
 event_attach() {
-	echo "$2" >>$TRACEFS/dynamic_events &&
-		echo 1 >"$(instance "$1")/events/kp_tg/$1/enable"
+	echo "$2" >>$TRACEFS/dynamic_events && echo 1 >"$(instance "$1")/events/kp_tg/$1/enable"
 }
 
 event_detach() {
@@ -45,8 +44,7 @@ tracer_attach() {
 }
 
 tracer_detach() {
-	echo nop >"$(instance "$1")/current_tracer" &&
-		echo >"$(instance "$1")/set_ftrace_filter"
+	echo nop >"$(instance "$1")/current_tracer" && echo >"$(instance "$1")/set_ftrace_filter"
 }
 
 # program_attach CLIENT COMMAND...: starts COMMAND with one more argument, a command that runs until
@@ -73,8 +71,7 @@ program_detach() {
 # bpftrace prints its count when it ends; it counts only calls that are tagged.
 bpf_attach() {
 	bpf_wanted=0
-	program_attach bpf bpftrace \
-		-e "kprobe:kp_cl_inner /arg0 == $TAG/ { @tagged = count(); }" -c
+	program_attach bpf bpftrace -e "kprobe:kp_cl_inner /arg0 == $TAG/ { @tagged = count(); }" -c
 }
 
 bpf_detach() {

@@ -321,8 +321,7 @@ start_hostile_user() {
 # end_hostile_user: the user has done all that this kernel allows, with the results of a kernel
 # without probes
 end_hostile_user() {
-	has_hostile_user ||
-		skip_case "no acts for this processor, or no user_hostile" || return 0
+	has_hostile_user || skip_case "no acts for this processor, or no user_hostile" || return 0
 	rc=0
 	kill "$hostile_user" 2>/dev/null || :
 	wait "$hostile_user" || rc=$?
@@ -578,8 +577,7 @@ list_line() {
 
 # listed_as ID MARK: the probe is listed with [MARK]; not_listed_as: without
 listed_as() {
-	list_line "$1" | grep -q -F "[$2]" ||
-		failed "probe $1 has no [$2]: $(list_line "$1")"
+	list_line "$1" | grep -q -F "[$2]" || failed "probe $1 has no [$2]: $(list_line "$1")"
 }
 
 not_listed_as() {

@@ -222,8 +222,7 @@ definitions() {
 			refused=$((refused + 1))
 			equal "number of events after '$line' was refused" "$(events | wc -l)" \
 				"$number"
-			grep -qE "$ERRORS" "$TMP/error" ||
-				failed "'$line': $(cat "$TMP/error")"
+			grep -qE "$ERRORS" "$TMP/error" || failed "'$line': $(cat "$TMP/error")"
 		fi
 	done <"$TMP/lines"
 	events >"$TMP/first"

@@ -47,8 +47,7 @@ functions="
 
 # The modules that have tests; parameters_of shortens long ones.
 tests=${LIBRARY_TESTS:-"string_kunit string_helpers_kunit test_sort test_list_sort crc32test \
-	rbtree_test test_printf test_scanf test_hexdump test_bitmap test_hash \
-	siphash_kunit"}
+	rbtree_test test_printf test_scanf test_hexdump test_bitmap test_hash siphash_kunit"}
 
 parameters_of() {
 	case $1 in

@@ -65,8 +65,7 @@ sample() {
 }
 
 setup_modes
-has_module jprobes_kunit ||
-	skip_topic "CONFIG_JPROBES and CONFIG_KPROBES_KUNIT_TEST=m are needed"
+has_module jprobes_kunit || skip_topic "CONFIG_JPROBES and CONFIG_KPROBES_KUNIT_TEST=m are needed"
 has_events || :
 log_mark
 PLANNED_MORE=3

@@ -51,9 +51,8 @@ becomes() {
 	wait_until prints "$@"
 }
 
-# all_empty: waits until the pools have no memory; a bound of 0 makes that faster. First waits
-# until the pools no longer count an unregistered probe: with the old bound, they would grow for
-# it again.
+# all_empty: waits until the pools have no memory; a bound of 0 makes that faster. First waits until
+# the pools no longer count an unregistered probe: with the old bound, they would grow for it again.
 all_empty() {
 	becomes 0 all_probes
 	was=$(cat $BOUND)

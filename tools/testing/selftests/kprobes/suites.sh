@@ -47,8 +47,7 @@ api-once)
 api-parts)
 	setup
 	module_file kp_parts >/dev/null || skip_topic "the kernel has other code"
-	run_suites 0 kp_parts -- kprobes_slots kprobes_deferred kprobes_pools \
-		kprobes_filters_stay
+	run_suites 0 kp_parts -- kprobes_slots kprobes_deferred kprobes_pools kprobes_filters_stay
 	;;
 
 api-unregister)
@@ -66,8 +65,7 @@ context-faults)
 # the next boot.
 context-oops)
 	setup_modes
-	grep -q -w kp_oops /proc/cmdline ||
-		skip_topic "kp_oops is not on the kernel's command line"
+	grep -q -w kp_oops /proc/cmdline || skip_topic "kp_oops is not on the kernel's command line"
 	echo 0 >/proc/sys/kernel/panic_on_oops
 	echo "kprobes-selftest: expect BUG: unable to handle page fault for address: fff" >/dev/kmsg
 	echo "kprobes-selftest: expect Oops: Oops: 0002" >/dev/kmsg

@@ -287,8 +287,7 @@ unless_left_out() {
 }
 
 setup
-has_module kprobe_torture ||
-	skip_topic "kprobe_torture is needed, see CONFIG_KPROBE_TORTURE_TEST"
+has_module kprobe_torture || skip_topic "kprobe_torture is needed, see CONFIG_KPROBE_TORTURE_TEST"
 ktap_set_plan 10
 check "jumps come and go" unless_left_out 1 with_jumps
 check "tracers come and go" unless_left_out 2 with_tracers

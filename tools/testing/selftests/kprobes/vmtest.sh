@@ -143,8 +143,7 @@ done
 elf_kind() { od -An -tx1 -j4 -N16 "$1" | awk '{ print $1, $2, $15, $16 }'; }
 
 BUSYBOX=${BUSYBOX:-$(command -v busybox)}
-! ldd "$BUSYBOX" >/dev/null 2>&1 ||
-	die "busybox has to be a static one: install busybox-static"
+! ldd "$BUSYBOX" >/dev/null 2>&1 || die "busybox has to be a static one: install busybox-static"
 [ "$(elf_kind "$BUSYBOX")" = "$(elf_kind "$build/vmlinux")" ] ||
 	die "$BUSYBOX is for another processor than the kernel: set BUSYBOX="
 # The compiler of programs for the guest
@@ -277,8 +276,7 @@ make_initramfs()
 			2>/dev/null || :
 	fi
 	cp "$build"/modules.builtin "$build"/modules.order "$mods/"
-	[ ! -e "$build/modules.builtin.modinfo" ] ||
-		cp "$build/modules.builtin.modinfo" "$mods/"
+	[ ! -e "$build/modules.builtin.modinfo" ] || cp "$build/modules.builtin.modinfo" "$mods/"
 	depmod -b "$root" "$release"
 	[ -z "$script" ] || cp "$script" "$root/vmtest-command"
 	cat >"$root/vmtest.conf" <<-EOF
@@ -402,8 +400,7 @@ interrupt_turns()
 {
 	local pause
 
-	# A pipe that is never written to: read -t waits on it, which is a sleep without a
-	# process.
+	# A pipe that is never written to: read -t waits on it, which is a sleep without a process.
 	exec 4<> <(:)
 	while printf 'stop\ncont\n'; do
 		printf -v pause '0.00%04d' $((RANDOM % 4000))
@@ -427,8 +424,7 @@ kcsan_functions()
 		awk '$2 ~ /[tTwW]/ { print $3 }'
 }
 
-# troubled: prints the lines of the console's log that report trouble and that no test has
-# announced
+# troubled: prints the lines of the console's log that report trouble and that no test has announced
 troubled()
 {
 	TROUBLE=$trouble awk '

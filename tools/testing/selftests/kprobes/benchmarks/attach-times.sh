@@ -8,8 +8,7 @@
 set -eu
 
 here=$(dirname "$0")
-# Installed, this script is in a directory with the tests; in the source tree they are one level
-# up.
+# Installed, this script is in a directory with the tests; in the source tree they are one level up.
 [ -e "$here/functions.sh" ] || here=$here/..
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$here/functions.sh"

@@ -2,9 +2,8 @@
 #ifndef FUZZ_GEN_H
 #define FUZZ_GEN_H
 /*
- * A generator of random encodings from the opcode maps, and predicates of decoded instructions,
- * for the program and for the module. Both have to define u8, u32, u64, bool and struct insn
- * before.
+ * A generator of random encodings from the opcode maps, and predicates of decoded instructions, for
+ * the program and for the module. Both have to define u8, u32, u64, bool and struct insn before.
  */
 
 #define FUZZ_MAX_INSN	15

@@ -128,8 +128,7 @@ static void __attribute__((format(printf, 2, 3))) fail(const char *kind, const c
 	if (failures++ >= SHOWN && !verbose)
 		return;
 	hex(text, now.bytes, now.insn.length ? now.insn.length : FUZZ_MAX_INSN);
-	printf("FAIL %s: %d %s (number %llu): ", kind, MODE, text,
-	       (unsigned long long)number);
+	printf("FAIL %s: %d %s (number %llu): ", kind, MODE, text, (unsigned long long)number);
 	va_start(args, fmt);
 	vprintf(fmt, args);
 	va_end(args);

@@ -156,9 +156,7 @@ static void kp_early_stop_threads(void)
 
 static int kp_early_begin(struct kp_ctl_probe *probe)
 {
-	unsigned int cpus[] = {
-		cpumask_first(cpu_online_mask), cpumask_last(cpu_online_mask)
-	};
+	unsigned int cpus[] = { cpumask_first(cpu_online_mask), cpumask_last(cpu_online_mask) };
 	struct task_struct *task;
 	int i;
 
@@ -377,9 +375,7 @@ static int kp_ctl_module_event(struct notifier_block *nb, unsigned long event, v
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block kp_ctl_module_nb = {
-	.notifier_call = kp_ctl_module_event,
-};
+static struct notifier_block kp_ctl_module_nb = { .notifier_call = kp_ctl_module_event };
 
 static int __init kp_ctl_init(void)
 {

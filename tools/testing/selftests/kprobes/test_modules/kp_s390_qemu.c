@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Works around two bugs of QEMU 7.2. vmtest-init.sh loads this module before the tests, on
- * s390.
+ * Works around two bugs of QEMU 7.2. vmtest-init.sh loads this module before the tests, on s390.
  *
  * Relative operands, as of lgrl, reach 4 GiB, but QEMU computes the address with 32 bits.
  * Modules and slots are up to 2 GiB below the kernel: a copy in the lowest part would fault,

@@ -44,9 +44,7 @@ static vm_fault_t kp_mem_fault(struct vm_fault *vmf)
 	return 0;
 }
 
-static const struct vm_operations_struct kp_mem_vm_ops = {
-	.fault = kp_mem_fault,
-};
+static const struct vm_operations_struct kp_mem_vm_ops = { .fault = kp_mem_fault };
 
 static int kp_mem_mmap(struct file *file, struct vm_area_struct *vma)
 {
@@ -54,10 +52,7 @@ static int kp_mem_mmap(struct file *file, struct vm_area_struct *vma)
 	return 0;
 }
 
-static const struct file_operations kp_mem_fops = {
-	.owner = THIS_MODULE,
-	.mmap = kp_mem_mmap,
-};
+static const struct file_operations kp_mem_fops = { .owner = THIS_MODULE, .mmap = kp_mem_mmap };
 
 static void kp_mem_close(void *unused)
 {

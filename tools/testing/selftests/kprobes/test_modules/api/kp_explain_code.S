@@ -80,9 +80,7 @@ CODE plain
 	SOME_NOPS
 CODE_END plain
 
-/*
- * Instructions that cannot be probed
- */
+/* Instructions that cannot be probed */
 
 INSN trap, ud2
 INSN unknown, .byte 0x0f, 0x0a
@@ -128,9 +126,7 @@ INSN farther, .byte 0x48, 0x8d, 0x05, 0x00, 0x00, 0x00, 0x80
 COVERED far_second, .byte 0x48, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f
 #endif
 
-/*
- * Instructions with a reason for how they are executed
- */
+/* Instructions with a reason for how they are executed */
 
 INSN relative, call kp_explain_text
 INSN loop, loop kp_ex_loop
@@ -190,9 +186,7 @@ CODE segment
 CODE_END segment
 #endif
 
-/*
- * Instructions that get no jump
- */
+/* Instructions that get no jump */
 
 .macro LABEL_NOP to:req
 .Lsite_\to:

@@ -247,11 +247,7 @@ static void kp_jprobe_entry(void)
 
 static int kp_try_jprobe(unsigned int offset, void *entry)
 {
-	struct jprobe jp = {
-		.kp.symbol_name = "vfs_read",
-		.kp.offset = offset,
-		.entry = entry,
-	};
+	struct jprobe jp = { .kp.symbol_name = "vfs_read", .kp.offset = offset, .entry = entry };
 
 	kp_refused_errno = register_jprobe(&jp);
 	kp_refused_reason = jp.kp.refusal;
@@ -406,10 +402,7 @@ static int kp_refuse_get(char *buf, const struct kernel_param *param)
 	return sysfs_emit(buf, "%d %s\n", kp_refused_errno, *kprobe_reason_text(kp_refused_reason));
 }
 
-static const struct kernel_param_ops kp_refuse_ops = {
-	.set = kp_refuse_set,
-	.get = kp_refuse_get,
-};
+static const struct kernel_param_ops kp_refuse_ops = { .set = kp_refuse_set, .get = kp_refuse_get };
 
 /* The module's parameter lock protects the variables. */
 module_param_cb(refuse, &kp_refuse_ops, NULL, 0600);

@@ -271,8 +271,7 @@ static void kp_expect_done(struct kunit *test)
 	if (!kp_removes())
 		return;
 	/*
-	 * If ftrace lacked memory to change a filter, it changes the filter with the next
-	 * change.
+	 * If ftrace lacked memory to change a filter, it changes the filter with the next change.
 	 */
 	kp_np_fill(&other, kp_plan->nr, false);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&other.rp.kp), 0);
@@ -408,8 +407,7 @@ KP_RUNS(kp_nomem_kretprobes_entries,
 KP_RUNS(kp_nomem_join,
 	{ .op = KP_JOIN, .nr = 1, .least = 1 },
 	{ .op = KP_JOIN, .nr = 1, .offset = KP_INSIDE, .least = 1 })
-KP_RUNS(kp_nomem_join_entry,
-	{ .op = KP_JOIN, .entries = true, .nr = 1, .least = 1 })
+KP_RUNS(kp_nomem_join_entry, { .op = KP_JOIN, .entries = true, .nr = 1, .least = 1 })
 KP_RUNS(kp_nomem_enable,
 	{ .op = KP_ENABLE, .nr = 1, .least = 1 },
 	{ .op = KP_ENABLE, .nr = 1, .post = 1, .least = 1 },

@@ -28,9 +28,8 @@ static struct {
 } kp_fail;
 
 /*
- * Hash table of allocations that are not freed yet. Any CPU may remove entries in any
- * context; only the task whose allocations are counted adds them. On a busy machine,
- * thousands wait for RCU.
+ * Hash table of allocations that are not freed yet. Any CPU may remove entries in any context; only
+ * the task whose allocations are counted adds them. On a busy machine, thousands wait for RCU.
  */
 #define KP_SLOTS_BITS	15
 #define KP_SLOTS	BIT(KP_SLOTS_BITS)
@@ -266,8 +265,7 @@ static struct kp_account *kp_too_many(unsigned int allowed)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(kp_accounts); i++)
-		if (READ_ONCE(kp_accounts[i].mem) &&
-		    kp_count_from(kp_accounts[i].caller) > allowed)
+		if (READ_ONCE(kp_accounts[i].mem) && kp_count_from(kp_accounts[i].caller) > allowed)
 			return &kp_accounts[i];
 	return NULL;
 }

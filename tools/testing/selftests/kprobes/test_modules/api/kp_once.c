@@ -126,8 +126,7 @@ static void kp_once_wait_disabled(struct kunit *test, struct kprobe *kp)
 {
 	KUNIT_ASSERT_TRUE(test, kp_poll(kprobe_disabled(kp), KP_PATIENCE_MS));
 	/*
-	 * The flag is set before the text is patched: wait until the worker has released the
-	 * mutex.
+	 * The flag is set before the text is patched: wait until the worker has released the mutex.
 	 */
 	guard(mutex)(&kprobe_mutex);
 }

@@ -134,8 +134,7 @@ static void kp_pools_grow_again(struct kunit *test)
 		kp.resched = NULL;
 		KUNIT_EXPECT_GT(test, kp.nr_taken, 0);
 		KUNIT_EXPECT_EQ(test, pool->growth, POOL_MAY_GROW);
-		KUNIT_EXPECT_GE(test, pool_nr_total(pool),
-				pool_target(pool, pool_nr_taken(pool)));
+		KUNIT_EXPECT_GE(test, pool_nr_total(pool), pool_target(pool, pool_nr_taken(pool)));
 		llist_for_each_entry_safe(ri, next, llist_del_all(&kp.taken), llist) {
 			guard(preempt)();
 			kretprobe_pool_give(ri);

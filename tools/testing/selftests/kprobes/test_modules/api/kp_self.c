@@ -266,8 +266,7 @@ static void kp_guard_hooks_and_waits(struct kunit *test)
 	kp_guard_expect_hooked(test);
 	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
 		/*
-		 * These were called; without optimiser, the last one is an empty inline
-		 * function.
+		 * These were called; without optimiser, the last one is an empty inline function.
 		 */
 		if (!strstr(hook->name, "register_k") &&
 		    (strcmp(hook->name, "wait_for_kprobe_optimizer") ||

@@ -222,9 +222,7 @@ static int kp_switch(struct kp_probe *probe, bool on)
 	}
 }
 
-static const int kp_results[] = {
-	0, -EINVAL, -ENOENT, -EILSEQ, -EOPNOTSUPP, -E2BIG, -ENOMEM,
-};
+static const int kp_results[] = { 0, -EINVAL, -ENOENT, -EILSEQ, -EOPNOTSUPP, -E2BIG, -ENOMEM };
 
 #define KP_OK		BIT(0)
 #define KP_INVAL	BIT(1)
@@ -325,9 +323,8 @@ static void kp_make_location(struct kp_probe *m)
 		return;
 	case 11:
 		/*
-		 * Spinlock functions may follow schedule_timeout(). Arm does not survive
-		 * probes there: it takes a spinlock to find out what an undefined instruction
-		 * is.
+		 * Spinlock functions may follow schedule_timeout(). Arm does not survive probes
+		 * there: it takes a spinlock to find out what an undefined instruction is.
 		 */
 		p->addr = dereference_function_descriptor(IS_ENABLED(CONFIG_ARM) || kp_one_in(2) ?
 							  (void *)vsnprintf :

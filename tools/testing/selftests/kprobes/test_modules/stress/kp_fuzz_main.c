@@ -265,10 +265,9 @@ static bool kp_breaks_qemu(const struct kp_target *t)
 	u8 rex = insn->rex_prefix.bytes[0];
 
 	/*
-	 * A CPU has eight MMX registers and ignores REX.R and REX.B. QEMU takes mm8 to mm15
-	 * from the fields after mm7 in its own structure: mm9 is the address of the last
-	 * memory operand of x87, which any process changes (41 0f 38 06 f1, phsubd %mm1,
-	 * %mm6, after fldl).
+	 * A CPU has eight MMX registers and ignores REX.R and REX.B. QEMU takes mm8 to mm15 from
+	 * the fields after mm7 in its own structure: mm9 is the address of the last memory operand
+	 * of x87, which any process changes (41 0f 38 06 f1, phsubd %mm1, %mm6, after fldl).
 	 */
 	if (kp_names_mmx(t) && (X86_REX_R(rex) || (X86_REX_B(rex) && !fuzz_has_memory(insn))))
 		return true;
@@ -284,8 +283,7 @@ static bool kp_breaks_qemu(const struct kp_target *t)
 		return true;
 	/* vroundss, vroundsd with 256 bits: QEMU aborts */
 	return insn->vex_prefix.nbytes && insn_vex_m_bits((struct insn *)insn) == 3 &&
-	       (insn->opcode.bytes[0] & 0xfe) == 0x0a &&
-	       X86_VEX_L(insn->vex_prefix.bytes[2]);
+	       (insn->opcode.bytes[0] & 0xfe) == 0x0a && X86_VEX_L(insn->vex_prefix.bytes[2]);
 }
 
 static void kp_patch(struct kp_target *t, int at, long value, int len)
