@@ -8,13 +8,8 @@ set -eu
 . "$(dirname "$0")/functions.sh"
 
 add_probes() {
-	ctl add 0 kp_target:kp_tgt_function
-	ctl add 1 kernel_clone
-	ctl add 2 kp_tgt_caller post
-	ctl add 3 vsnprintf disabled
-	ctl add 4 schedule_timeout
-	ctl add 5 kp_tgt_function disabled
-	ctl add 6 do_exit
+	ctl_add "0 kp_target:kp_tgt_function" "1 kernel_clone" "2 kp_tgt_caller post" \
+		"3 vsnprintf disabled" "4 schedule_timeout" "5 kp_tgt_function disabled" "6 do_exit"
 }
 
 list_is_complete() {
@@ -77,8 +72,7 @@ switch() {
 is_switched() {
 	equal "kprobes/enabled" "$(cat $KPROBES/enabled)" "$1"
 	before=$(ctl_get 0 hits)
-	call_target 10
-	hits_are 0 $((before + 10 * $1))
+	after_calls 10 hits_are 0 $((before + 10 * $1))
 }
 
 enabled_switches_hits() {
@@ -108,21 +102,15 @@ enabled_refuses_rubbish() {
 
 enabled_off_keeps_state() {
 	switch 0 0
-	ctl add 10 kp_tgt_function
-	ctl add 11 kp_tgt_function disabled
-	ctl add 12 kp_tgt_caller
-	ctl add 13 kp_tgt_caller disabled post
+	ctl_add "10 kp_tgt_function" "11 kp_tgt_function disabled" "12 kp_tgt_caller" \
+		"13 kp_tgt_caller disabled post"
 	ctl enable 13
 	ctl disable 12
-	call_target 5
-	for id in 10 11 12 13; do
-		hits_are $id 0
-	done
+	after_calls 5 hits_are 10 0 11 0 12 0 13 0
 	listed_as 11 DISABLED
 	ctl del 2
 	put $KPROBES/enabled 1
-	call_target 5
-	hits_are 10 5 11 0 12 0 13 5
+	after_calls 5 hits_are 10 5 11 0 12 0 13 5
 	equal "post handler calls" "$(ctl_get 13 posts)" 5
 	ctl_del 10 11 12 13
 }
@@ -135,8 +123,7 @@ is_marked_disabled() {
 once_waits_for_enabled() {
 	switch 0 0
 	ctl add 10 kp_tgt_caller once
-	call_target 5
-	hits_are 10 0
+	after_calls 5 hits_are 10 0
 	put $KPROBES/enabled 1
 	not_listed_as 10 DISABLED
 	call_target 1
@@ -144,11 +131,9 @@ once_waits_for_enabled() {
 	put $KPROBES/enabled 0
 	wait_until is_marked_disabled 10
 	put $KPROBES/enabled 1
-	call_target 5
-	hits_are 10 1
+	after_calls 5 hits_are 10 1
 	ctl enable 10
-	call_target 1
-	hits_are 10 2
+	after_calls 1 hits_are 10 2
 	ctl del 10
 }
 

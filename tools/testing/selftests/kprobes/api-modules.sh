@@ -12,15 +12,12 @@ set -eu
 add_pair() {
 	ctl add "$1" kp_tgt_function
 	ctl add $(($1 + 1)) kp_tgt_caller post
-	call_target 2000
-	hits_are "$1" 2000 $(($1 + 1)) 2000
+	after_calls 2000 hits_are "$1" 2000 $(($1 + 1)) 2000
 }
 
 function_is_hit() {
-	ctl add 0 kp_tgt_function
-	ctl add 1 kp_target:kp_tgt_caller post
-	call_target 7
-	hits_are 0 7 1 7
+	ctl_add "0 kp_tgt_function" "1 kp_target:kp_tgt_caller post"
+	after_calls 7 hits_are 0 7 1 7
 	equal "post handler calls" "$(ctl_get 1 posts)" 7
 }
 
@@ -37,8 +34,7 @@ frees_init() {
 
 # On x86, kp_tgt_plain is at the start of the module's text. A probe there becomes [GONE], too.
 more_probes() {
-	ctl add 2 kp_tgt_function disabled
-	ctl add 5 kp_tgt_plain
+	ctl_add "2 kp_tgt_function disabled" "5 kp_tgt_plain"
 }
 
 module_unloads() {
@@ -50,8 +46,7 @@ module_unloads() {
 # disabled may still be pending.
 once_in_going_module() {
 	for _ in 1 2 3 4 5; do
-		ctl add 10 kp_tgt_caller once
-		ctl add 11 kp_tgt_function once
+		ctl_add "10 kp_tgt_caller once" "11 kp_tgt_function once"
 		call_target 1
 		unload kp_target
 		listed_as 10 GONE
@@ -94,8 +89,7 @@ loaded_again() {
 
 gone_is_unregistered() {
 	ctl_del 0 1 2 5
-	call_target 10
-	hits_are 3 2010 0 7
+	after_calls 10 hits_are 3 2010 0 7
 }
 
 # Load kp_target and kp_target2 several times. The kernel reuses the addresses of freed modules, so
@@ -141,8 +135,7 @@ freed_init_is_gone() {
 	listed_as 0 GONE
 	refused 0 -22 enable
 	not_listed_as 1 GONE
-	call_target 4
-	hits_are 1 4 0 3
+	after_calls 4 hits_are 1 4 0 3
 }
 
 freed() {

@@ -70,11 +70,8 @@ questions_are_asked() {
 hits=0
 
 called() {
-	call_target "$1"
 	hits=$((hits + $2))
-	for id in 0 1 2; do
-		hits_are $id $hits
-	done
+	after_calls "$1" hits_are 0 $hits 1 $hits 2 $hits
 }
 
 # is_switched 0|1: all probes are off, or on; then switches them on
@@ -115,9 +112,7 @@ switched_on() {
 }
 
 switched() {
-	ctl add 0 kp_tgt_function
-	ctl add 1 kp_tgt_function post
-	ctl add 2 kp_tgt_plain
+	ctl_add "0 kp_tgt_function" "1 kp_tgt_function post" "2 kp_tgt_plain"
 	each_allocation off switch_off
 	if [ -e /proc/self/fail-nth ] && [ -d $DEBUGFS/failslab ]; then
 		echo N >$DEBUGFS/failslab/ignore-gfp-wait

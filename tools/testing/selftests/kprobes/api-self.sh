@@ -114,18 +114,13 @@ hits_can_not_be_probed() {
 
 churn() {
 	for _ in 1 2 3; do
-		ctl add 0 kp_tgt_function
-		ctl add 1 kp_tgt_function post
-		ctl add 2 $INSIDE
-		ctl add 3 kp_tgt_caller disabled
+		ctl_add "0 kp_tgt_function" "1 kp_tgt_function post" "2 $INSIDE" \
+			"3 kp_tgt_caller disabled"
 		ctl enable 3
 		ctl disable 0
 		ctl enable 0
-		call_target 4
-		for id in 0 1 2 3; do
-			hits_are $id 4
-			ctl del $id
-		done
+		after_calls 4 hits_are 0 4 1 4 2 4 3 4
+		ctl_del 0 1 2 3
 	done
 }
 
@@ -192,10 +187,7 @@ hits_leave_no_trace() {
 		skip_case "KASAN takes stack traces, and unwinders ask kprobes" || return 0
 	for mode in 0 1; do
 		optimization $mode
-		ctl add 0 kp_tgt_function
-		ctl add 1 kp_tgt_caller post
-		ctl add 2 $INSIDE
-		ctl add 3 $INSIDE
+		ctl_add "0 kp_tgt_function" "1 kp_tgt_caller post" "2 $INSIDE" "3 $INSIDE"
 		if [ -e $EVENTS ]; then
 			must define r kp_self kp_tgt_function
 			put $TRACEFS/events/kp_self/enable 1
@@ -211,10 +203,8 @@ hits_leave_no_trace() {
 		put $TRACEFS/current_tracer nop
 		put $TRACEFS/set_ftrace_filter ""
 		[ ! -e $EVENTS ] || no_events
-		for id in 0 1 2 3; do
-			hits_are $id 50
-			ctl del $id
-		done
+		hits_are 0 50 1 50 2 50 3 50
+		ctl_del 0 1 2 3
 		equal "traced functions" "$(head -n 3 "$TMP/trace")" ""
 	done
 }
@@ -255,8 +245,7 @@ waits_when_off() {
 	optimization 0
 	ctl add 0 $INSIDE
 	put /sys/module/kp_self/parameters/wait 1
-	call_target 2
-	hits_are 0 2
+	after_calls 2 hits_are 0 2
 	case $(uname -m) in
 	arm*) breakpoint=f8 ;;
 	ppc64le) breakpoint=08 ;;

@@ -13,9 +13,7 @@ CPUS=/sys/devices/system/cpu
 KGDBTS=/sys/module/kgdbts/parameters/kgdbts
 
 churn_once() {
-	ctl add 10 kp_tgt_plain
-	ctl add 11 kp_tgt_caller post
-	ctl add 12 kp_tgt_function disabled
+	ctl_add "10 kp_tgt_plain" "11 kp_tgt_caller post" "12 kp_tgt_function disabled"
 	call_target 5
 	at_least "hits of probe 10" "$(ctl_get 10 hits)" 5
 	at_least "post handler calls of probe 11" "$(ctl_get 11 posts)" 5
@@ -38,8 +36,7 @@ unregisters_normally() {
 	ctl add 1 kp_tgt_plain
 	call_target 3
 	ctl del 1
-	call_target 3
-	hits_are 1 3
+	after_calls 3 hits_are 1 3
 	churn_once
 	put_back $RCU_NORMAL
 	list_is_empty
@@ -73,17 +70,14 @@ hotplugger() {
 cpus_come_and_go() {
 	: >"$TMP/churning"
 	: >"$TMP/plugged"
-	ctl add 0 kp_tgt_plain
-	ctl add 1 kp_tgt_caller post
-	ctl add 2 kp_tgt_function
+	ctl_add "0 kp_tgt_plain" "1 kp_tgt_caller post" "2 kp_tgt_function"
 	for n in 1 2 3; do
 		call_on $n &
 	done
 	hotplugger &
 	churned=0
 	while [ -e "$TMP/churning" ]; do
-		ctl add 20 kernel_clone
-		ctl add 21 kp_tgt_plain
+		ctl_add "20 kernel_clone" "21 kp_tgt_plain"
 		optimization 0
 		optimization 1
 		ctl disable 20
@@ -104,8 +98,7 @@ cpus_come_and_go() {
 		equal "missed by probe $id" "$(ctl_get $id nmissed)" 0
 		ctl del $id
 	done
-	call_target 3
-	hits_are 0 "$called"
+	after_calls 3 hits_are 0 "$called"
 	list_is_empty
 }
 
@@ -152,19 +145,15 @@ kgdb_beside_probes() {
 	echo "kprobes-selftest: expect WARNING: .*kgdbts" >/dev/kmsg
 	list_is_empty
 	kgdb_test bare
-	ctl add 0 kp_tgt_plain
-	ctl add 1 kp_tgt_caller post
-	ctl add 2 vfs_read
-	ctl add 3 vfs_write
-	ctl add 4 wake_up_new_task
+	ctl_add "0 kp_tgt_plain" "1 kp_tgt_caller post" "2 vfs_read" "3 vfs_write" \
+		"4 wake_up_new_task"
 	for mode in 0 1; do
 		optimization $mode
 		before=$(ctl_get 0 hits)
 		kgdb_test "probed.$mode"
 		cmp -s "$TMP/bare" "$TMP/probed.$mode" ||
 			failed "with probes, the tests say: $(cat "$TMP/probed.$mode")"
-		call_target 10
-		hits_are 0 $((before + 10))
+		after_calls 10 hits_are 0 $((before + 10))
 	done
 	sed 's/^/# kgdbts: /' "$TMP/bare"
 	ctl_del 0 1 2 3 4

@@ -32,19 +32,15 @@ waits_for_nothing_else() {
 }
 
 begins_before_init() {
-	ctl add 0 kp_target:kp_tgt_init_function wait
-	ctl add 1 kp_target:kp_tgt_function post wait
-	ctl add 2 kp_target:kp_tgt_caller disabled wait
-	ctl add 3 kp_target:kp_tgt_nokprobe wait
-	ctl add 4 kp_target:kp_tgt_plain+1000000 wait
-	ctl add 5 kp_other:kp_tgt_function wait
+	ctl_add "0 kp_target:kp_tgt_init_function wait" "1 kp_target:kp_tgt_function post wait" \
+		"2 kp_target:kp_tgt_caller disabled wait" "3 kp_target:kp_tgt_nokprobe wait" \
+		"4 kp_target:kp_tgt_plain+1000000 wait" "5 kp_other:kp_tgt_function wait"
 	waits kp_tgt_init_function kp_tgt_function kp_tgt_caller kp_tgt_nokprobe
 	equal "probes that wait" "$(grep -c WAITING $KPROBES/list)" 6
 	equal "lines in optimizer" "$(grep -c . $KPROBES/optimizer)" 0
 	load kp_target
 	hits_are 0 3
-	call_target 7
-	hits_are 1 7 2 0
+	after_calls 7 hits_are 1 7 2 0
 	equal "post handler calls" "$(ctl_get 1 posts)" 7
 	equal "probes that wait" "$(grep -c WAITING $KPROBES/list)" \
 		$((3 + $(grep -c 'kp_tgt_init_function.*WAITING' $KPROBES/list)))
@@ -60,8 +56,7 @@ waits_again() {
 	equal "lines in optimizer" "$(grep -c . $KPROBES/optimizer)" 0
 	load kp_target
 	hits_are 0 6
-	call_target 3
-	hits_are 1 10
+	after_calls 3 hits_are 1 10
 	equal "post handler calls" "$(ctl_get 1 posts)" 10
 }
 
@@ -77,11 +72,9 @@ changes_while_waiting() {
 	put $KPROBES/enabled 0
 	put $KPROBES/enabled 1
 	load kp_target
-	call_target 5
-	hits_are 1 10 2 5
+	after_calls 5 hits_are 1 10 2 5
 	ctl enable 1
-	call_target 1
-	hits_are 1 11 2 6
+	after_calls 1 hits_are 1 11 2 6
 }
 
 # A probe that is unregistered while it waits does not come back.
@@ -97,8 +90,7 @@ ends_while_waiting() {
 # While the module is loaded, the flag has no effect on a registration.
 needs_no_wait() {
 	ctl add 0 kp_target:kp_tgt_function wait
-	call_target 2
-	hits_are 0 2
+	after_calls 2 hits_are 0 2
 	refused 6 -2 kp_target:no_such_function wait
 	refused 6 -22 kp_target:kp_tgt_nokprobe wait
 	# Kallsyms has forgotten the freed init text.
@@ -108,8 +100,7 @@ needs_no_wait() {
 	waits kp_tgt_function
 	equal "probes that are gone" "$(grep -c GONE $KPROBES/list)" 1
 	load kp_target
-	call_target 2
-	hits_are 0 4
+	after_calls 2 hits_are 0 4
 	equal "hits of the one that does not wait" "$(ctl_get 1 hits)" 0
 	ctl_del 0 1
 }
@@ -120,16 +111,13 @@ return_waits() {
 	ctl add 0 kp_target:kp_tgt_function return wait
 	ctl add 1 kp_target:kp_tgt_caller+$BEHIND_FTRACE return wait
 	load kp_target
-	call_target 6
-	hits_are 0 6 1 0
+	after_calls 6 hits_are 0 6 1 0
 	equal "returns" "$(ctl_get 0 posts)" 6
 	unload kp_target
 	load kp_target
-	call_target 2
-	hits_are 0 8 1 0
+	after_calls 2 hits_are 0 8 1 0
 	equal "returns, the second time" "$(ctl_get 0 posts)" 8
-	ctl del 0
-	ctl del 1
+	ctl_del 0 1
 	call_target 1
 	list_is_empty
 }
@@ -147,16 +135,13 @@ many_wait() {
 		esac
 	done
 	load kp_target
-	call_target 4
-	hits_are 12 4 13 4
+	after_calls 4 hits_are 12 4 13 4
 	unload kp_target
 	load kp_target
-	call_target 4
-	hits_are 12 8 13 8
+	after_calls 4 hits_are 12 8 13 8
 	equal "hits of a probe that disables itself" "$(ctl_get 14 hits)" 1
-	for id in $(seq 10 89); do
-		ctl del "$id"
-	done
+	# shellcheck disable=SC2046 # words
+	ctl_del $(seq 10 89)
 	list_is_empty
 }
 

@@ -13,13 +13,13 @@ POOL=/sys/module/kp_ret_pool/parameters
 
 # hits_all N: all probes that were registered before are hit N times
 hits_all() {
-	hits_are 0 "$1" && hits_are 1 "$1" && hits_are 2 "$1"
+	hits_are 0 "$1" 1 "$1" 2 "$1"
 }
 
 registered() {
-	ctl add 0 kp_tgt_function && ctl add 1 kp_tgt_caller post || return 1
-	ctl add 2 kp_tgt_function+$BEHIND_FTRACE && echo 1 >$POOL/registered || return 1
-	listed_as 0 FTRACE && listed_as 1 FTRACE && call_target 2 && hits_all 2
+	ctl_add "0 kp_tgt_function" "1 kp_tgt_caller post" "2 kp_tgt_function+$BEHIND_FTRACE"
+	put $POOL/registered 1
+	listed_as 0 FTRACE && listed_as 1 FTRACE && after_calls 2 hits_all 2
 }
 
 dies() {
@@ -29,20 +29,19 @@ dies() {
 
 # Ftrace leaves its calls in the text when it fails, so the probes are still hit.
 are_hit_still() {
-	call_target 3 && hits_all 5 && listed_as 0 FTRACE && listed_as 1 FTRACE
+	after_calls 3 hits_all 5 && listed_as 0 FTRACE && listed_as 1 FTRACE
 }
 
 returns_are_followed() {
-	echo 5 >$POOL/sleepers && echo 0 >$POOL/sleepers || return 1
+	put $POOL/sleepers 5 && put $POOL/sleepers 0
 	equal entries "$(cat $POOL/entries)" 5 && equal returns "$(cat $POOL/returns)" 5
 }
 
 # Probes that join an armed probepoint, or that are not at ftrace's call, need nothing of ftrace.
 # Without a post_handler, they do not redirect the function either.
 may_join() {
-	ctl add 3 kp_tgt_function && ctl add 4 kp_tgt_caller+$BEHIND_FTRACE &&
-		call_target 2 || return 1
-	hits_are 3 2 && hits_are 4 2 && hits_all 7
+	ctl_add "3 kp_tgt_function" "4 kp_tgt_caller+$BEHIND_FTRACE"
+	after_calls 2 hits_are 3 2 4 2 && hits_all 7
 }
 
 no_more() {
@@ -61,16 +60,13 @@ explain_agrees() {
 }
 
 are_disabled() {
-	ctl disable 0 && ctl disable 1 && call_target 1 || return 1
-	hits_are 0 7 && hits_are 1 7 && hits_are 2 8 && hits_are 3 3
+	ctl disable 0 && ctl disable 1 && after_calls 1 hits_are 0 7 1 7 2 8 3 3
 }
 
 are_unregistered() {
-	for id in 0 1 2 3 4; do
-		ctl del $id || return 1
-	done
-	echo 0 >$POOL/registered && list_is_empty && call_target 4 || return 1
-	hits_are 0 7 && hits_are 1 7 && hits_are 2 8 && hits_are 3 3 && hits_are 4 3
+	ctl_del 0 1 2 3 4
+	put $POOL/registered 0
+	list_is_empty && after_calls 4 hits_are 0 7 1 7 2 8 3 3 4 3
 }
 
 setup

@@ -162,13 +162,13 @@ with_probes() {
 	put $TRACEFS/current_tracer function
 	id=1
 	for function in $SOME; do
-		ctl add $id "$function" && ctl add $((id + 1)) "$function" post || return 1
+		ctl_add "$id $function" "$((id + 1)) $function post"
 		consistent
 		id=$((id + 2))
 	done
 	used 3
 	for id in 1 2 3 4 5 6; do
-		ctl del $id || return 1
+		ctl del $id
 		consistent
 	done
 	used 1

@@ -29,13 +29,13 @@ traced_suites() {
 
 is_marked() {
 	listed_as 0 FTRACE && not_listed_as 1 FTRACE || return 1
-	call_target 3 && hits_are 0 3 && hits_are 1 3
+	after_calls 3 hits_are 0 3 1 3
 }
 
 stays_enabled() {
 	put_refused $FTRACE_ENABLED 0
 	equal "$FTRACE_ENABLED" "$(cat $FTRACE_ENABLED)" 1
-	call_target 2 && hits_are 0 5
+	after_calls 2 hits_are 0 5
 }
 
 # While ftrace is off, a registration is refused; it succeeds when ftrace is on again.
@@ -48,32 +48,32 @@ refused_when_off() {
 	ctl add 3 kp_tgt_function+$BEHIND_FTRACE && ctl del 3
 	put $FTRACE_ENABLED 1
 	ctl add 2 kp_tgt_function
-	call_target 2 && hits_are 2 2 && ctl del 2
+	after_calls 2 hits_are 2 2 && ctl del 2
 }
 
 # A probe that cannot be armed is reported, and does not prevent others from being armed.
 enabled_says_so() {
 	ftrace_switches || skip_case "this kernel does not switch ftrace off" || return 0
-	ctl add 2 kp_tgt_function && ctl add 3 kp_tgt_function+$BEHIND_FTRACE || return 1
+	ctl_add "2 kp_tgt_function" "3 kp_tgt_function+$BEHIND_FTRACE"
 	put $KPROBES/enabled 0
 	put $FTRACE_ENABLED 0
 	put_refused $KPROBES/enabled 1
 	equal "enabled" "$(cat $KPROBES/enabled)" 1
-	call_target 2 && hits_are 2 0 && hits_are 3 2
+	after_calls 2 hits_are 2 0 3 2
 	dmesg | grep -q 'kprobes: can.t arm kp_tgt_function' || failed "the kernel does not say so"
 	put $KPROBES/enabled 0
 	put $FTRACE_ENABLED 1
 	put $KPROBES/enabled 1
-	call_target 2 && hits_are 2 2 && hits_are 3 4 && ctl del 2 && ctl del 3
+	after_calls 2 hits_are 2 2 3 4 && ctl_del 2 3
 }
 
 switched_off_and_on() {
 	ctl add 2 kp_tgt_function
 	put $KPROBES/enabled 0
-	call_target 4 && hits_are 2 0
+	after_calls 4 hits_are 2 0
 	must_fail grep '^kp_tgt_function' $TRACEFS/enabled_functions
 	put $KPROBES/enabled 1
-	call_target 4 && hits_are 2 4
+	after_calls 4 hits_are 2 4
 	must grep -q '^kp_tgt_function' $TRACEFS/enabled_functions
 	ctl del 2
 	must_fail grep '^kp_tgt_function' $TRACEFS/enabled_functions
@@ -83,36 +83,32 @@ switched_off_and_on() {
 # where nothing of them may remain.
 module_again() {
 	for id in 10 13 16 19; do
-		ctl add $id kp_tgt_function && ctl add $((id + 1)) kp_tgt_caller post || return 1
-		call_target 5 && hits_are $id 5 && hits_are $((id + 1)) 5 || return 1
+		ctl_add "$id kp_tgt_function" "$((id + 1)) kp_tgt_caller post"
+		after_calls 5 hits_are $id 5 $((id + 1)) 5
 		rmmod kp_target && listed_as $id GONE || return 1
 		insmod "$MODULE_DIR/kp_target.ko" || return 1
 		must_fail grep '^kp_tgt' $TRACEFS/enabled_functions
-		call_target 5 && hits_are $id 5 || return 1
+		after_calls 5 hits_are $id 5
 	done
-	for id in 10 13 16 19; do
-		ctl del $id && ctl del $((id + 1)) || return 1
-	done
+	ctl_del 10 11 13 14 16 17 19 20
 }
 
 init_function() {
-	ctl when kp_target 30 kp_tgt_init_function || return 1
-	ctl when kp_target 31 kp_tgt_function post || return 1
+	ctl when kp_target 30 kp_tgt_init_function
+	ctl when kp_target 31 kp_tgt_function post
 	rmmod kp_target && insmod "$MODULE_DIR/kp_target.ko" || return 1
-	equal "error" "$(ctl_get 30 error)" 0 && hits_are 30 3 || return 1
-	listed_as 30 FTRACE && listed_as 30 GONE && listed_as 31 FTRACE || return 1
-	call_target 6 && hits_are 31 6 && ctl del 30 && ctl del 31
+	equal "error" "$(ctl_get 30 error)" 0 && hits_are 30 3
+	listed_as 30 FTRACE && listed_as 30 GONE && listed_as 31 FTRACE
+	after_calls 6 hits_are 31 6 && ctl_del 30 31
 }
 
 # Until ftrace has records of a module's functions, kprobes refuses them as unknown, although the
 # module's symbols are known.
 too_early() {
-	rmmod kp_target || return 1
-	ctl early 32 kp_tgt_function || return 1
-	insmod "$MODULE_DIR/kp_target.ko" || return 1
-	ctl late || return 1
-	equal "error" "$(ctl_get 32 error)" -2 || return 1
-	ctl add 33 kp_tgt_function && call_target 2 && hits_are 33 2 && ctl del 33
+	rmmod kp_target && ctl early 32 kp_tgt_function || return 1
+	insmod "$MODULE_DIR/kp_target.ko" && ctl late || return 1
+	equal "error" "$(ctl_get 32 error)" -2
+	ctl add 33 kp_tgt_function && after_calls 2 hits_are 33 2 && ctl del 33
 }
 
 # A filter that was empty has the addresses of its next probes only.

@@ -555,7 +555,13 @@ ctl_get() {
 	done <$DEBUGFS/kp_ctl/probes
 }
 
-# ctl_del ID...: unregisters probes
+# ctl_add "ID WHERE [OPTION...]"...: registers probes; ctl_del ID...: unregisters them
+ctl_add() {
+	for probe; do
+		ctl add "$probe"
+	done
+}
+
 ctl_del() {
 	for probe; do
 		ctl del "$probe"
@@ -599,4 +605,11 @@ call_target() {
 		return
 	done
 	failed "no module to be called"
+}
+
+# after_calls N ASSERTION...: asserts after N calls of these functions
+after_calls() {
+	call_target "$1"
+	shift
+	"$@"
 }

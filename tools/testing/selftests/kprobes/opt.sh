@@ -46,10 +46,8 @@ jumps() {
 }
 
 add_probes() {
-	for probe in "0 kp_tgt_function" "1 kp_tgt_caller post" "2 kernel_clone" "3 do_exit" \
-		"4 schedule_timeout post" "5 vsnprintf" "6 do_sys_openat2" "7 vfs_read disabled"; do
-		ctl add "$probe"
-	done
+	ctl_add "0 kp_tgt_function" "1 kp_tgt_caller post" "2 kernel_clone" "3 do_exit" \
+		"4 schedule_timeout post" "5 vsnprintf" "6 do_sys_openat2" "7 vfs_read disabled"
 }
 
 marks_after_switching() {
@@ -101,8 +99,7 @@ hits_whatever_it_is() {
 		optimization $state
 		before=$(ctl_get 0 hits)
 		posts=$(ctl_get 1 posts)
-		call_target 100
-		hits_are 0 $((before + 100))
+		after_calls 100 hits_are 0 $((before + 100))
 		equal "post handler calls" "$(ctl_get 1 posts)" $((posts + 100))
 	done
 	equal "missed" "$(ctl_get 0 nmissed)" 0
@@ -193,9 +190,7 @@ hits_of_new() {
 	ctl add "$1" kp_tgt_function
 	ctl add $(($1 + 1)) kp_tgt_caller post
 	for hits in 300 600; do
-		call_target 300
-		hits_are "$1" $hits
-		hits_are $(($1 + 1)) $hits
+		after_calls 300 hits_are "$1" $hits $(($1 + 1)) $hits
 		optimization 1
 	done
 	mark_is_true "$1"
@@ -240,9 +235,8 @@ modules_by_turns() {
 		fi
 		first=$((first + 4))
 	done
-	for id in $(seq 20 44); do
-		ctl del "$id"
-	done
+	# shellcheck disable=SC2046 # words
+	ctl_del $(seq 20 44)
 }
 
 # syncs_of NUMBER WHAT COMMAND...: the command synchronises all CPUs NUMBER times
@@ -258,8 +252,7 @@ syncs_of() {
 # A missing synchronisation between the steps of patching has no effect in an emulator, so count.
 cpus_are_synchronised() {
 	optimization 0
-	ctl add 60 text_poke_sync
-	ctl add 61 kp_tgt_plain
+	ctl_add "60 text_poke_sync" "61 kp_tgt_plain"
 	ctl del 61
 	syncs_of 1 "put a breakpoint in place" ctl add 61 kp_tgt_plain
 	syncs_of 1 "remove one" ctl del 61
@@ -282,8 +275,7 @@ init_text() {
 	listed_as 50 GONE
 	optimization 1
 	not_listed_as 50 OPTIMIZED
-	call_target 10
-	hits_are 51 10
+	after_calls 10 hits_are 51 10
 	mark_is_true 51
 	ctl_del 50 51
 }
