@@ -175,17 +175,10 @@ static long kp_jprobe_entry(long x)
 	return 0;
 }
 
-static int kp_register(struct kp_probe *probe)
-{
-	switch (probe->kind) {
-	case KP_RETURN:
-		return register_kretprobe(&probe->rp);
-	case KP_JPROBE:
-		return register_jprobe(&probe->jp);
-	default:
-		return register_kprobe(&probe->rp.kp);
-	}
-}
+/* Call the function of a name for the kind of a probe, such as register_kretprobe(). */
+#define kp_by_kind(verb, probe)									\
+	((probe)->kind == KP_RETURN ? verb##_kretprobe(&(probe)->rp) :				\
+	 (probe)->kind == KP_JPROBE ? verb##_jprobe(&(probe)->jp) : verb##_kprobe(&(probe)->rp.kp))
 
 static int kp_register_array(enum kp_kind kind, struct kprobe **kps, int num)
 {
@@ -196,30 +189,9 @@ static int kp_register_array(enum kp_kind kind, struct kprobe **kps, int num)
 	return register_kprobes(kps, num);
 }
 
-static void kp_unregister(struct kp_probe *probe)
-{
-	switch (probe->kind) {
-	case KP_RETURN:
-		unregister_kretprobe(&probe->rp);
-		break;
-	case KP_JPROBE:
-		unregister_jprobe(&probe->jp);
-		break;
-	default:
-		unregister_kprobe(&probe->rp.kp);
-	}
-}
-
 static int kp_switch(struct kp_probe *probe, bool on)
 {
-	switch (probe->kind) {
-	case KP_RETURN:
-		return on ? enable_kretprobe(&probe->rp) : disable_kretprobe(&probe->rp);
-	case KP_JPROBE:
-		return on ? enable_jprobe(&probe->jp) : disable_jprobe(&probe->jp);
-	default:
-		return on ? enable_kprobe(&probe->rp.kp) : disable_kprobe(&probe->rp.kp);
-	}
+	return on ? kp_by_kind(enable, probe) : kp_by_kind(disable, probe);
 }
 
 static const int kp_results[] = { 0, -EINVAL, -ENOENT, -EILSEQ, -EOPNOTSUPP, -E2BIG, -ENOMEM };
@@ -456,7 +428,7 @@ static void kp_fuzz_calls_structures(struct kunit *test)
 			kp_expect_text(test, "an array was refused");
 			kp_make(m);
 		}
-		err = kp_register(m);
+		err = kp_by_kind(register, m);
 		results[kp_result(err)]++;
 		if (!(BIT(kp_result(err)) & m->right))
 			KUNIT_FAIL(test, "%lu: kind %d, location %s: %d\n", count, m->kind,
@@ -465,12 +437,12 @@ static void kp_fuzz_calls_structures(struct kunit *test)
 			kp_expect_text(test, "a refusal");
 			continue;
 		}
-		KUNIT_EXPECT_EQ(test, kp_register(m), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kp_by_kind(register, m), -EINVAL);
 		kp_call_all(test);
 		if (kp_one_in(2))
 			KUNIT_EXPECT_EQ(test, kp_switch(m, kp_one_in(2)), 0);
 		kp_call_all(test);
-		kp_unregister(m);
+		kp_by_kind(unregister, m);
 		kp_expect_text(test, "a probe is unregistered");
 		cond_resched();
 	} while (time_before(jiffies, end) && test->status == KUNIT_SUCCESS);
@@ -535,14 +507,14 @@ static void kp_register_one(struct kunit *test, struct kp_probe *probe)
 
 	if (!wanted)
 		kp_prepare(probe);
-	KUNIT_EXPECT_EQ(test, kp_register(probe), wanted);
+	KUNIT_EXPECT_EQ(test, kp_by_kind(register, probe), wanted);
 	if (!wanted)
 		kp_note_registered(probe);
 }
 
 static void kp_unregister_one(struct kunit *test, struct kp_probe *probe)
 {
-	kp_unregister(probe);
+	kp_by_kind(unregister, probe);
 	probe->state = KP_FREE;
 }
 
