@@ -16,6 +16,7 @@
 
 DEFINE_STATIC_KEY_FALSE(kp_explain_key);
 
+#define KP_ONE	"kp_explain_one"
 KP_PLUS(, long, kp_explain_one, 1)
 
 DEFINE_STATIC_CALL(kp_explain_call, kp_explain_one);
@@ -109,22 +110,6 @@ static void kp_show_kernel_labels(struct seq_file *m)
 #endif
 }
 
-static void kp_show_kernel_calls(struct seq_file *m)
-{
-	struct static_call_site *site = kp_find_symbol("__start_static_call_sites");
-	struct static_call_site *end = kp_find_symbol("__stop_static_call_sites");
-
-	kp_show_calls(m, "kernel_call", site, end);
-}
-
-static void kp_show_kernel_bugs(struct seq_file *m)
-{
-	struct bug_entry *bug = kp_find_symbol("__start___bug_table");
-	struct bug_entry *end = kp_find_symbol("__stop___bug_table");
-
-	kp_show_bugs(m, "kernel_bug", bug, end);
-}
-
 static int kp_explain_cases_show(struct seq_file *m, void *unused)
 {
 	struct module *mod = THIS_MODULE;
@@ -142,8 +127,10 @@ static int kp_explain_cases_show(struct seq_file *m, void *unused)
 	kp_show_bugs(m, "bug", mod->bug_table, mod->bug_table + mod->num_bugs);
 	kp_show_cfi_check(m);
 	kp_show_kernel_labels(m);
-	kp_show_kernel_calls(m);
-	kp_show_kernel_bugs(m);
+	kp_show_calls(m, "kernel_call", kp_find_symbol("__start_static_call_sites"),
+		      kp_find_symbol("__stop_static_call_sites"));
+	kp_show_bugs(m, "kernel_bug", kp_find_symbol("__start___bug_table"),
+		     kp_find_symbol("__stop___bug_table"));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(kp_explain_cases);
@@ -170,27 +157,17 @@ static int kp_refuse_null(void)
 	return 0;
 }
 
-static void kp_try(struct kprobe *kp)
-{
-	kp->pre_handler = kp_nothing;
-	kp_refused_errno = register_kprobe(kp);
-	kp_refused_reason = kp->refusal;
-	if (!kp_refused_errno)
-		unregister_kprobe(kp);
-}
-
-static void kp_try_return(struct kretprobe *rp)
-{
-	rp->kp.symbol_name = "kp_explain_one";
-	kp_refused_errno = register_kretprobe(rp);
-	kp_refused_reason = rp->kp.refusal;
-	if (!kp_refused_errno)
-		unregister_kretprobe(rp);
-}
+/* Try to register @probe, whose struct kprobe is @kp. */
+#define kp_try(kind, probe, kp) do {							\
+	kp_refused_errno = register_##kind(probe);					\
+	kp_refused_reason = (kp)->refusal;						\
+	if (!kp_refused_errno)								\
+		unregister_##kind(probe);						\
+} while (0)
 
 static int kp_refuse_twice(void)
 {
-	struct kprobe kp = { .symbol_name = "kp_explain_one", .pre_handler = kp_nothing };
+	struct kprobe kp = { .symbol_name = KP_ONE, .pre_handler = kp_nothing };
 	int ret = register_kprobe(&kp);
 
 	if (ret)
@@ -218,15 +195,15 @@ static void kp_post_nothing(struct kprobe *kp, struct pt_regs *regs, unsigned lo
 
 static int kp_refuse_redirects(void)
 {
-	struct kprobe kp = { .symbol_name = "kp_explain_one", .post_handler = kp_post_nothing };
-	static unsigned char name[] = "kp_explain_one";
+	struct kprobe kp = { .symbol_name = KP_ONE, .post_handler = kp_post_nothing };
+	static unsigned char name[] = KP_ONE;
 	int ret;
 
 	ret = ftrace_set_filter(&kp_redirecting, name, sizeof(name) - 1, 1) ?:
 	      register_ftrace_function(&kp_redirecting);
 	if (ret)
 		return ret;
-	kp_try(&kp);
+	kp_try(kprobe, &kp, &kp);
 	return unregister_ftrace_function(&kp_redirecting);
 }
 
@@ -249,10 +226,7 @@ static int kp_try_jprobe(unsigned int offset, void *entry)
 {
 	struct jprobe jp = { .kp.symbol_name = "vfs_read", .kp.offset = offset, .entry = entry };
 
-	kp_refused_errno = register_jprobe(&jp);
-	kp_refused_reason = jp.kp.refusal;
-	if (!kp_refused_errno)
-		unregister_jprobe(&jp);
+	kp_try(jprobe, &jp, &jp.kp);
 	return 0;
 }
 
@@ -356,10 +330,10 @@ static const struct {
 } kp_words[] = {
 	{ "null", kp_refuse_null },
 	{ "twice", kp_refuse_twice },
-	{ "neither" },
-	{ "both", .kp.addr = (void *)kp_explain_one, .kp.symbol_name = "kp_explain_one" },
-	{ "data", .rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1 },
-	{ "memory", .rp.maxactive = INT_MAX },
+	{ "neither", .kp.pre_handler = kp_nothing },
+	{ "both", .kp.addr = (void *)kp_explain_one, .kp.symbol_name = KP_ONE },
+	{ "data", .rp.kp.symbol_name = KP_ONE, .rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1 },
+	{ "memory", .rp.kp.symbol_name = KP_ONE, .rp.maxactive = INT_MAX },
 #ifdef CONFIG_JPROBES
 	{ "jprobe-inside", kp_refuse_jprobe_inside },
 	{ "jprobe-handler", kp_refuse_jprobe_handler },
@@ -390,10 +364,10 @@ static int kp_refuse_set(const char *word, const struct kernel_param *param)
 		return kp_words[i].refuse();
 	kp = kp_words[i].kp;
 	rp = kp_words[i].rp;
-	if (rp.data_size || rp.maxactive)
-		kp_try_return(&rp);
+	if (rp.kp.symbol_name)
+		kp_try(kretprobe, &rp, &rp.kp);
 	else
-		kp_try(&kp);
+		kp_try(kprobe, &kp, &kp);
 	return 0;
 }
 

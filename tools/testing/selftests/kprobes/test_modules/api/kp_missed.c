@@ -11,9 +11,11 @@
 #include "kp_regs.h"
 #include "kp_symbol.h"
 
-static struct kretprobe kp_missed_probe;
-static struct kprobe kp_missed_outer, kp_missed_leaver;
-static unsigned long kp_missed_retaddr;
+static struct {
+	struct kretprobe probe;
+	struct kprobe outer, leaver;
+	unsigned long retaddr;
+} kp;
 
 static noinline long kp_missed_target(long depth)
 {
@@ -54,7 +56,7 @@ static int kp_missed_call(struct kprobe *p, struct pt_regs *regs)
 
 static int kp_missed_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	kp_missed_retaddr = get_kretprobe_retaddr(ri);
+	kp.retaddr = get_kretprobe_retaddr(ri);
 	return 0;
 }
 
@@ -65,31 +67,29 @@ static int kp_missed_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 static int kp_missed_register(kprobe_pre_handler_t pre)
 {
-	kp_missed_probe.kp.addr = kp_entry(kp_missed_target);
-	kp_missed_probe.kp.pre_handler = pre;
-	return pre ? register_kprobe(&kp_missed_probe.kp) : register_kretprobe(&kp_missed_probe);
+	kp.probe.kp.addr = kp_entry(kp_missed_target);
+	kp.probe.kp.pre_handler = pre;
+	return pre ? register_kprobe(&kp.probe.kp) : register_kretprobe(&kp.probe);
 }
 
 static void kp_missed_end(void)
 {
-	unregister_kprobe(&kp_missed_leaver);
-	unregister_kprobe(&kp_missed_outer);
-	if (kp_missed_probe.handler)
-		unregister_kretprobe(&kp_missed_probe);
+	unregister_kprobe(&kp.leaver);
+	unregister_kprobe(&kp.outer);
+	if (kp.probe.handler)
+		unregister_kretprobe(&kp.probe);
 	else
-		unregister_kprobe(&kp_missed_probe.kp);
-	memset(&kp_missed_probe, 0, sizeof(kp_missed_probe));
-	memset(&kp_missed_outer, 0, sizeof(kp_missed_outer));
-	memset(&kp_missed_leaver, 0, sizeof(kp_missed_leaver));
+		unregister_kprobe(&kp.probe.kp);
+	memset(&kp, 0, sizeof(kp));
 }
 
 static int kp_missed_hit_outer(void)
 {
 	int ret;
 
-	kp_missed_outer.addr = kp_entry(kp_missed_caller);
-	kp_missed_outer.pre_handler = kp_missed_call;
-	ret = register_kprobe(&kp_missed_outer);
+	kp.outer.addr = kp_entry(kp_missed_caller);
+	kp.outer.pre_handler = kp_missed_call;
+	ret = register_kprobe(&kp.outer);
 	if (!ret)
 		kp_missed_caller();
 	return ret;
@@ -108,12 +108,11 @@ static int kp_missed_ended(void)
 {
 	int ret = kp_missed_register(kp_missed_once);
 
-	if (ret)
-		return ret;
 	/* The worker must not disable the probe before all hits have been counted. */
 	guard(mutex)(&kprobe_mutex);
-	kp_missed_target(99);
-	return 0;
+	if (!ret)
+		kp_missed_target(99);
+	return ret;
 }
 
 /* 3 nested hits, and 4 of 5 calls without an instance */
@@ -121,8 +120,8 @@ static int kp_missed_limited(void)
 {
 	int ret;
 
-	kp_missed_probe.handler = kp_missed_return;
-	kp_missed_probe.maxactive = 1;
+	kp.probe.handler = kp_missed_return;
+	kp.probe.maxactive = 1;
 	ret = kp_missed_register(NULL) ?: kp_missed_hit_outer();
 	if (!ret)
 		kp_missed_target(4);
@@ -135,9 +134,9 @@ static int kp_missed_exit(void)
 	struct task_struct *task;
 	int ret;
 
-	kp_missed_probe.handler = kp_missed_return;
-	kp_missed_probe.kp.addr = kp_entry(kp_missed_exits);
-	ret = register_kretprobe(&kp_missed_probe);
+	kp.probe.handler = kp_missed_return;
+	kp.probe.kp.addr = kp_entry(kp_missed_exits);
+	ret = register_kretprobe(&kp.probe);
 	if (ret)
 		return ret;
 	task = kthread_create(kp_missed_exits, &done, "kp_missed");
@@ -153,7 +152,7 @@ static int kp_missed_exit(void)
 /* At the entry of kp_missed_target(): resume in its caller without a return. */
 static int kp_missed_leave(struct kprobe *p, struct pt_regs *regs)
 {
-	regs->ip = kp_missed_retaddr;
+	regs->ip = kp.retaddr;
 	regs->sp += sizeof(long);
 	return 1;
 }
@@ -166,23 +165,16 @@ static noinline void kp_missed_calls_caller(void)
 
 static int kp_missed_left(void)
 {
-	static struct kretprobe around;
+	struct kretprobe around = { .kp.addr = kp_entry(kp_missed_caller) };
 	int ret;
 
-	kp_missed_leaver.addr = kp_entry(kp_missed_target);
-	kp_missed_leaver.pre_handler = kp_missed_leave;
-	ret = register_kprobe(&kp_missed_leaver);
-	if (ret)
-		return ret;
-	/* Registered after the kprobe, so its handler runs first. */
-	kp_missed_probe.handler = kp_missed_return;
-	kp_missed_probe.entry_handler = kp_missed_entry;
-	ret = kp_missed_register(NULL);
-	if (ret)
-		return ret;
-	memset(&around, 0, sizeof(around));
-	around.kp.addr = kp_entry(kp_missed_caller);
-	ret = register_kretprobe(&around);
+	kp.leaver.addr = kp_entry(kp_missed_target);
+	kp.leaver.pre_handler = kp_missed_leave;
+	kp.probe.handler = kp_missed_return;
+	kp.probe.entry_handler = kp_missed_entry;
+	/* The return probe is registered after the kprobe, so its handler runs first. */
+	ret = register_kprobe(&kp.leaver) ?: kp_missed_register(NULL) ?:
+	      register_kretprobe(&around);
 	if (ret)
 		return ret;
 	kp_missed_calls_caller();
@@ -223,17 +215,12 @@ module_param_call(run, kp_missed_run, NULL, NULL, 0200);
 
 static int kp_missed_nmissed(char *buf, const struct kernel_param *param)
 {
-	return sysfs_emit(buf, "%lu\n", kp_missed_probe.kp.nmissed + kp_missed_probe.nmissed);
+	return sysfs_emit(buf, "%lu\n", kp.probe.kp.nmissed + kp.probe.nmissed);
 }
 
 module_param_call(nmissed, NULL, kp_missed_nmissed, NULL, 0400);
 
-static void __exit kp_missed_exit_module(void)
-{
-	kp_missed_end();
-}
-
-module_exit(kp_missed_exit_module);
+module_exit(kp_missed_end);
 
 MODULE_DESCRIPTION("probes that miss hits");
 MODULE_LICENSE("GPL");
