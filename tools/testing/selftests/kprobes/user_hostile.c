@@ -22,6 +22,7 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 
+#include <linux/io_uring.h>
 #include <linux/perf_event.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -175,11 +176,12 @@ static size_t place_of(size_t size)
 	return one_in(2) ? PAGE - size : below(PAGE / 4);
 }
 
-static void act_insn(const char *code, size_t size)
+/* Execute @code with a stack, or with any stack pointer. */
+static void execute(const char *code, size_t size, int any_stack)
 {
 	unsigned char *page = code_page();
 	size_t at = place_of(size);
-	unsigned long sp = one_in(2) ? any_address() : stack_of(page);
+	unsigned long sp = any_stack && one_in(2) ? any_address() : stack_of(page);
 	unsigned long to = (unsigned long)page + at;
 
 	memset(page, 0x90, PAGE);
@@ -187,22 +189,18 @@ static void act_insn(const char *code, size_t size)
 	jump(to, sp, far_selector(to + size - 1));
 }
 
-/* pushf; orl $0x100, (%rsp); popf; then one of @code with the trap flag set */
+/* pushf; orl $0x100, (%rsp); popf; then one of @insns with the trap flag set */
 static void act_trap_flag(void)
 {
-	static const char *const code[] = {
+	static const char *const insns[] = {
 		"\x90\x90", "\xcc\x90", "\xf1\x90", "\xcd\x03", "\x0f\x05", "\xcd\x80", "\x0f\x34",
 		"\x0f\xa2", "\x0f\x0b", "\xf4\x90", "\x9c\x9d", "\x8e\xd0", "\x0f\x31", "\xeb\xfe",
 		"\x0f\x07", "\xfa\x90",
 	};
-	static const char set[] = "\x9c\x81\x0c\x24\x00\x01\x00\x00\x9d";
-	unsigned char *page = code_page();
-	size_t size = sizeof(set) - 1, at = place_of(size + 2);
+	char code[] = "\x9c\x81\x0c\x24\x00\x01\x00\x00\x9d__";
 
-	memset(page, 0x90, PAGE);
-	memcpy(page + at, set, size);
-	memcpy(page + at + size, code[below(ARRAY_SIZE(code))], 2);
-	jump((unsigned long)page + at, stack_of(page), far_selector((unsigned long)page + at));
+	memcpy(code + 9, insns[below(ARRAY_SIZE(insns))], 2);
+	execute(code, sizeof(code) - 1, 0);
 }
 
 /* push $flags; popf; int3: the kernel has to clear these flags when it is entered. */
@@ -211,14 +209,11 @@ static void act_flags(void)
 	static const unsigned long some[] = {
 		FLAG_DF, FLAG_NT, FLAG_AC, FLAG_ID, FLAG_DF | FLAG_NT | FLAG_AC,
 	};
-	static const char set[] = "\x68____\x9d\xcc";
-	unsigned char *page = code_page();
-	size_t size = sizeof(set) - 1, at = place_of(size);
 	uint32_t flags = 2 | some[below(ARRAY_SIZE(some))];
+	char code[] = "\x68____\x9d\xcc";
 
-	memcpy(page + at, set, size);
-	memcpy(page + at + 1, &flags, sizeof(flags));
-	jump((unsigned long)page + at, stack_of(page), far_selector((unsigned long)page + at));
+	memcpy(code + 1, &flags, sizeof(flags));
+	execute(code, sizeof(code) - 1, 0);
 }
 
 /* A far jump to 32-bit code, sometimes another one back, then a breakpoint */
@@ -479,9 +474,6 @@ static void act_trace(void)
 	_exit(DONE);
 }
 
-#ifdef SYS_io_uring_setup
-#include <linux/io_uring.h>
-
 /* Operations that end at once, or when a timer expires, some of them by a worker of the kernel */
 static void fill_sqe(struct io_uring_sqe *sqe, int fd)
 {
@@ -539,12 +531,6 @@ static void act_io_uring(void)
 	}
 	_exit(submitted > 0 && submitted < nr ? DONE : WRONG);
 }
-#else
-static void act_io_uring(void)
-{
-	_exit(NOT_HAD);
-}
-#endif
 
 /* mov %ss, %eax; mov %eax, %ss: the next instruction is in the shadow of interrupts */
 #define SHADOW		"\x8c\xd0\x8e\xd0"
@@ -628,7 +614,7 @@ static void perform(struct act *act)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setrlimit(RLIMIT_CORE, &none);
 		if (act->code)
-			act_insn(act->code, act->size);
+			execute(act->code, act->size, 1);
 		act->run();
 		_exit(WRONG);
 	}
