@@ -63,6 +63,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../../include/linux/filter.h"
+
 #define SKIP		4
 #define MAX_INSNS	64
 #define MAX_FRAMES	16
@@ -122,78 +124,47 @@ static int nr_insns;
 /* Jumps to the end of the program */
 static int to_end[2], nr_to_end;
 
-static void emit(int code, int dst, int src, int off, int imm)
-{
-	insns[nr_insns++] = (struct bpf_insn) {
-		.code = code, .dst_reg = dst, .src_reg = src, .off = off, .imm = imm,
-	};
-}
+/* Append instructions to the program. */
+#define emit(new...) do {								\
+	const struct bpf_insn _new[] = { new };						\
+											\
+	memcpy(insns + nr_insns, _new, sizeof(_new));					\
+	nr_insns += sizeof(_new) / sizeof(*_new);					\
+} while (0)
 
-static void emit_add_to_value(int field, int code, int src, int imm)
-{
-	emit(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_0, field, 0);
-	emit(BPF_ALU64 | BPF_ADD | code, BPF_REG_1, src, 0, imm);
-	emit(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_1, field, 0);
-}
+/* A register points to a variable of the program. */
+#define POINT_TO(reg, at)	BPF_MOV64_REG(reg, BPF_REG_10), BPF_ALU64_IMM(BPF_ADD, reg, at)
 
-static void emit_move(int dst, int src)
-{
-	emit(BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0);
-}
+/* @add adds to r1, which has the number at @at in what @base points to. */
+#define ADD_TO(base, at, add)								\
+	BPF_LDX_MEM(BPF_DW, BPF_REG_1, base, at), add, BPF_STX_MEM(BPF_DW, base, BPF_REG_1, at)
+#define ADD_ONE_TO(base, at)	ADD_TO(base, at, BPF_ALU64_IMM(BPF_ADD, BPF_REG_1, 1))
 
-static void emit_number(int reg, int number)
-{
-	emit(BPF_ALU64 | BPF_MOV | BPF_K, reg, 0, 0, number);
-}
-
-/* @pseudo: BPF_PSEUDO_MAP_FD if @number is the descriptor of a map, else 0 */
-static void emit_long(int reg, int pseudo, __u64 number)
-{
-	emit(BPF_LD | BPF_IMM | BPF_DW, reg, pseudo, 0, number);
-	emit(0, 0, 0, 0, number >> 32);
-}
-
-/* emit_stack - let a register point to a variable of the program */
-static void emit_stack(int reg, int at)
-{
-	emit_move(reg, BPF_REG_10);
-	emit(BPF_ALU64 | BPF_ADD | BPF_K, reg, 0, 0, at);
-}
-
-static void emit_call(int func)
-{
-	emit(BPF_JMP | BPF_CALL, 0, 0, 0, func);
-}
+/* The function returns @result in place of its own. */
+#define OVERRIDE(result)								\
+	BPF_MOV64_REG(BPF_REG_1, BPF_REG_6), BPF_MOV64_IMM(BPF_REG_2, result),		\
+	BPF_EMIT_CALL(BPF_FUNC_override_return)
 
 /* emit_to_end - jump to the end on a condition */
 static void emit_to_end(int condition, int reg, int number)
 {
 	to_end[nr_to_end++] = nr_insns;
-	emit(BPF_JMP | condition | BPF_K, reg, 0, 0, number);
+	emit(BPF_JMP_IMM(condition, reg, number, 0));
 }
 
 /* emit_lookup - look up the key at r10 - 4; r0 points to the value */
 static void emit_lookup(int map)
 {
-	emit_long(BPF_REG_1, BPF_PSEUDO_MAP_FD, map);
-	emit_stack(BPF_REG_2, -4);
-	emit_call(BPF_FUNC_map_lookup_elem);
+	emit(BPF_LD_MAP_FD(BPF_REG_1, map), POINT_TO(BPF_REG_2, -4),
+	     BPF_EMIT_CALL(BPF_FUNC_map_lookup_elem));
 	emit_to_end(BPF_JEQ, BPF_REG_0, 0);
-}
-
-static void emit_override(int result)
-{
-	emit_move(BPF_REG_1, BPF_REG_6);
-	emit_number(BPF_REG_2, result);
-	emit_call(BPF_FUNC_override_return);
 }
 
 static void emit_end(int result)
 {
 	while (nr_to_end--)
 		insns[to_end[nr_to_end]].off = nr_insns - to_end[nr_to_end] - 1;
-	emit_number(BPF_REG_0, result);
-	emit(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	emit(BPF_MOV64_IMM(BPF_REG_0, result), BPF_EXIT_INSN());
 }
 
 /*
@@ -202,28 +173,24 @@ static void emit_end(int result)
  */
 static void write_program(int map, int stacks, int reg)
 {
-	emit_move(BPF_REG_6, BPF_REG_1);
-	if (helper) {
-		emit_call(helper);
-		emit_number(BPF_REG_7, 1);
-		emit_long(BPF_REG_1, 0, wanted);
-		emit(BPF_JMP | BPF_JEQ | BPF_X, BPF_REG_0, BPF_REG_1, 1, 0);
-		emit_number(BPF_REG_7, 0);
-	} else if (with_stacks) {
-		emit_long(BPF_REG_2, BPF_PSEUDO_MAP_FD, stacks);
-		emit_number(BPF_REG_3, 0);
-		emit_call(BPF_FUNC_get_stackid);
-		emit_move(BPF_REG_7, BPF_REG_0);
-	} else {
-		emit(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_7, BPF_REG_6, reg, 0);
-	}
-	emit(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0);
+	emit(BPF_MOV64_REG(BPF_REG_6, BPF_REG_1));
+	if (helper)
+		emit(BPF_EMIT_CALL(helper), BPF_MOV64_IMM(BPF_REG_7, 1),
+		     BPF_LD_IMM64(BPF_REG_1, wanted),
+		     BPF_JMP_REG(BPF_JEQ, BPF_REG_0, BPF_REG_1, 1), BPF_MOV64_IMM(BPF_REG_7, 0));
+	else if (with_stacks)
+		emit(BPF_LD_MAP_FD(BPF_REG_2, stacks), BPF_MOV64_IMM(BPF_REG_3, 0),
+		     BPF_EMIT_CALL(BPF_FUNC_get_stackid), BPF_MOV64_REG(BPF_REG_7, BPF_REG_0));
+	else
+		emit(BPF_LDX_MEM(BPF_W, BPF_REG_7, BPF_REG_6, reg));
+	emit(BPF_ST_MEM(BPF_W, BPF_REG_10, -4, 0));
 	emit_lookup(map);
-	emit_add_to_value(offsetof(struct value, count), BPF_K, 0, 1);
-	emit_add_to_value(offsetof(struct value, sum), BPF_X, BPF_REG_7, 0);
+	emit(ADD_ONE_TO(BPF_REG_0, offsetof(struct value, count)),
+	     ADD_TO(BPF_REG_0, offsetof(struct value, sum),
+		    BPF_ALU64_REG(BPF_ADD, BPF_REG_1, BPF_REG_7)));
 	if (given['e']) {
 		emit_to_end(BPF_JLT, BPF_REG_7, atoi(given['f']));
-		emit_override(-atoi(given['e']));
+		emit(OVERRIDE(-atoi(given['e'])));
 	}
 	emit_end(0);
 }
@@ -231,18 +198,15 @@ static void write_program(int map, int stacks, int reg)
 /* write_cookie_program - count the hits for each cookie, and record bpf_get_func_ip() as sum */
 static void write_cookie_program(int map)
 {
-	emit_move(BPF_REG_6, BPF_REG_1);
-	emit_call(BPF_FUNC_get_attach_cookie);
-	emit(BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0, -4, 0);
-	emit_move(BPF_REG_1, BPF_REG_6);
-	emit_call(BPF_FUNC_get_func_ip);
-	emit_move(BPF_REG_7, BPF_REG_0);
-	emit_call(BPF_FUNC_get_current_pid_tgid);
+	emit(BPF_MOV64_REG(BPF_REG_6, BPF_REG_1), BPF_EMIT_CALL(BPF_FUNC_get_attach_cookie),
+	     BPF_STX_MEM(BPF_W, BPF_REG_10, BPF_REG_0, -4),
+	     BPF_MOV64_REG(BPF_REG_1, BPF_REG_6), BPF_EMIT_CALL(BPF_FUNC_get_func_ip),
+	     BPF_MOV64_REG(BPF_REG_7, BPF_REG_0), BPF_EMIT_CALL(BPF_FUNC_get_current_pid_tgid));
 	if (given['o'])
-		emit_override(-1);
+		emit(OVERRIDE(-1));
 	emit_lookup(map);
-	emit_add_to_value(offsetof(struct value, count), BPF_K, 0, 1);
-	emit(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_7, offsetof(struct value, sum), 0);
+	emit(ADD_ONE_TO(BPF_REG_0, offsetof(struct value, count)),
+	     BPF_STX_MEM(BPF_DW, BPF_REG_0, BPF_REG_7, offsetof(struct value, sum)));
 	emit_end(0);
 }
 
@@ -291,17 +255,10 @@ static int make_map(int type, int value_size, int entries)
 	return fd < 0 ? fail("BPF_MAP_CREATE") : fd;
 }
 
-/* emit_try - call a helper; r9 points to the numbers of calls that have succeeded */
-static void emit_try(int func, enum tried tried)
-{
-	int at = tried * sizeof(__u64);
-
-	emit_call(func);
-	emit(BPF_JMP | BPF_JSLT | BPF_K, BPF_REG_0, 0, 3, 0);
-	emit(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_9, at, 0);
-	emit(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, 1);
-	emit(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_1, at, 0);
-}
+/* Call a helper. r9 points to the numbers of calls that have succeeded. */
+#define TRY(func, tried)								\
+	BPF_EMIT_CALL(func), BPF_JMP_IMM(BPF_JSLT, BPF_REG_0, 0, 3),			\
+	ADD_ONE_TO(BPF_REG_9, (tried) * sizeof(__u64))
 
 /* make_tries - write the program that tries the helpers; @written: the memory that it writes */
 static int make_tries(int map, __u64 *written)
@@ -312,37 +269,24 @@ static int make_tries(int map, __u64 *written)
 
 	if (stacks < 0 || hash < 0 || ring < 0)
 		return -1;
-	emit_move(BPF_REG_6, BPF_REG_1);
-	emit(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0);
-	emit(BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -16, 1);
+	emit(BPF_MOV64_REG(BPF_REG_6, BPF_REG_1), BPF_ST_MEM(BPF_W, BPF_REG_10, -4, 0),
+	     BPF_ST_MEM(BPF_DW, BPF_REG_10, -16, 1));
 	emit_lookup(map);
-	emit_move(BPF_REG_9, BPF_REG_0);
+	emit(BPF_MOV64_REG(BPF_REG_9, BPF_REG_0),
+	     BPF_MOV64_REG(BPF_REG_1, BPF_REG_6), BPF_LD_MAP_FD(BPF_REG_2, stacks),
+	     BPF_MOV64_IMM(BPF_REG_3, BPF_F_REUSE_STACKID), TRY(BPF_FUNC_get_stackid, STACKID),
 
-	emit_move(BPF_REG_1, BPF_REG_6);
-	emit_long(BPF_REG_2, BPF_PSEUDO_MAP_FD, stacks);
-	emit_number(BPF_REG_3, BPF_F_REUSE_STACKID);
-	emit_try(BPF_FUNC_get_stackid, STACKID);
+	     BPF_LD_MAP_FD(BPF_REG_1, hash), POINT_TO(BPF_REG_2, -4), POINT_TO(BPF_REG_3, -16),
+	     BPF_MOV64_IMM(BPF_REG_4, BPF_ANY), TRY(BPF_FUNC_map_update_elem, UPDATE),
 
-	emit_long(BPF_REG_1, BPF_PSEUDO_MAP_FD, hash);
-	emit_stack(BPF_REG_2, -4);
-	emit_stack(BPF_REG_3, -16);
-	emit_number(BPF_REG_4, BPF_ANY);
-	emit_try(BPF_FUNC_map_update_elem, UPDATE);
+	     BPF_LD_MAP_FD(BPF_REG_1, ring), POINT_TO(BPF_REG_2, -16),
+	     BPF_MOV64_IMM(BPF_REG_3, sizeof(__u64)), BPF_MOV64_IMM(BPF_REG_4, 0),
+	     TRY(BPF_FUNC_ringbuf_output, RINGBUF),
 
-	emit_long(BPF_REG_1, BPF_PSEUDO_MAP_FD, ring);
-	emit_stack(BPF_REG_2, -16);
-	emit_number(BPF_REG_3, sizeof(__u64));
-	emit_number(BPF_REG_4, 0);
-	emit_try(BPF_FUNC_ringbuf_output, RINGBUF);
+	     BPF_MOV64_IMM(BPF_REG_1, SIGURG), TRY(BPF_FUNC_send_signal, SIGNAL),
 
-	emit_number(BPF_REG_1, SIGURG);
-	emit_try(BPF_FUNC_send_signal, SIGNAL);
-
-	emit_long(BPF_REG_1, 0, (uintptr_t)written);
-	emit_stack(BPF_REG_2, -16);
-	emit_number(BPF_REG_3, sizeof(__u64));
-	emit_try(BPF_FUNC_probe_write_user, WRITE);
-
+	     BPF_LD_IMM64(BPF_REG_1, (uintptr_t)written), POINT_TO(BPF_REG_2, -16),
+	     BPF_MOV64_IMM(BPF_REG_3, sizeof(__u64)), TRY(BPF_FUNC_probe_write_user, WRITE));
 	emit_end(0);
 	return 0;
 }
