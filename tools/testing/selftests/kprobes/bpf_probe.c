@@ -210,10 +210,13 @@ static void write_cookie_program(int map)
 	emit_end(0);
 }
 
-static int fail(const char *what)
+/* check - end the program if a call has failed. Return: its result */
+static int check(int result, const char *what)
 {
+	if (result >= 0)
+		return result;
 	perror(what);
-	return -1;
+	exit(1);
 }
 
 static int bpf(int cmd, union bpf_attr *attr)
@@ -221,15 +224,15 @@ static int bpf(int cmd, union bpf_attr *attr)
 	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
 }
 
-static int lookup(int map, __u32 key, void *value)
+static void lookup(int map, __u32 key, void *value)
 {
 	union bpf_attr attr = { .map_fd = map, .key = (uintptr_t)&key, .value = (uintptr_t)value };
 
-	return bpf(BPF_MAP_LOOKUP_ELEM, &attr) ? fail("BPF_MAP_LOOKUP_ELEM") : 0;
+	check(bpf(BPF_MAP_LOOKUP_ELEM, &attr), "BPF_MAP_LOOKUP_ELEM");
 }
 
 /* get_info - get what the kernel tells of a program, a link, or types */
-static int get_info(int fd, void *info, int size)
+static void get_info(int fd, void *info, int size)
 {
 	union bpf_attr attr = {
 		.info.bpf_fd = fd,
@@ -237,7 +240,7 @@ static int get_info(int fd, void *info, int size)
 		.info.info = (uintptr_t)info,
 	};
 
-	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) ? fail("BPF_OBJ_GET_INFO_BY_FD") : 0;
+	check(bpf(BPF_OBJ_GET_INFO_BY_FD, &attr), "BPF_OBJ_GET_INFO_BY_FD");
 }
 
 static int make_map(int type, int value_size, int entries)
@@ -250,9 +253,8 @@ static int make_map(int type, int value_size, int entries)
 		.max_entries = entries,
 		.map_flags = type == BPF_MAP_TYPE_HASH ? BPF_F_NO_PREALLOC : 0,
 	};
-	int fd = bpf(BPF_MAP_CREATE, &attr);
 
-	return fd < 0 ? fail("BPF_MAP_CREATE") : fd;
+	return check(bpf(BPF_MAP_CREATE, &attr), "BPF_MAP_CREATE");
 }
 
 /* Call a helper. r9 points to the numbers of calls that have succeeded. */
@@ -261,14 +263,12 @@ static int make_map(int type, int value_size, int entries)
 	ADD_ONE_TO(BPF_REG_9, (tried) * sizeof(__u64))
 
 /* make_tries - write the program that tries the helpers; @written: the memory that it writes */
-static int make_tries(int map, __u64 *written)
+static void make_tries(int map, __u64 *written)
 {
 	int stacks = make_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(struct stack), MAX_STACKS);
 	int hash = make_map(BPF_MAP_TYPE_HASH, sizeof(__u64), MAX_STACKS);
 	int ring = make_map(BPF_MAP_TYPE_RINGBUF, 0, 65536);
 
-	if (stacks < 0 || hash < 0 || ring < 0)
-		return -1;
 	emit(BPF_MOV64_REG(BPF_REG_6, BPF_REG_1), BPF_ST_MEM(BPF_W, BPF_REG_10, -4, 0),
 	     BPF_ST_MEM(BPF_DW, BPF_REG_10, -16, 1));
 	emit_lookup(map);
@@ -288,31 +288,26 @@ static int make_tries(int map, __u64 *written)
 	     BPF_LD_IMM64(BPF_REG_1, (uintptr_t)written), POINT_TO(BPF_REG_2, -16),
 	     BPF_MOV64_IMM(BPF_REG_3, sizeof(__u64)), TRY(BPF_FUNC_probe_write_user, WRITE));
 	emit_end(0);
-	return 0;
 }
 
-static int print_tries(int map, __u64 written)
+static void print_tries(int map, __u64 written)
 {
 	static const char *const names[] = { "stackid", "update", "ringbuf", "signal", "write" };
 	__u64 tries[NR_TRIED];
 	int i;
 
-	if (lookup(map, 0, tries))
-		return -1;
+	lookup(map, 0, tries);
 	for (i = 0; i < NR_TRIED; i++)
-		printf("%s %llu\n", names[i], (unsigned long long)tries[i]);
-	printf("written %llu\n", (unsigned long long)written);
-	return 0;
+		printf("%s %llu\n", names[i], tries[i]);
+	printf("written %llu\n", written);
 }
 
-static int write_one(const char *path)
+static void write_one(const char *path)
 {
-	int fd = open(path, O_WRONLY);
+	int fd = check(open(path, O_WRONLY), path);
 
-	if (fd < 0 || write(fd, "1", 1) != 1)
-		return fail(path);
+	check(write(fd, "1", 1), path);
 	close(fd);
-	return 0;
 }
 
 /* read_btf - read the types of the kernel, or the additional types of a module */
@@ -394,7 +389,8 @@ static int module_btf(const char *module)
 		fd = bpf(BPF_BTF_GET_FD_BY_ID, &open);
 		if (fd < 0)
 			continue;
-		if (!get_info(fd, &info, sizeof(info)) && info.kernel_btf && !strcmp(name, module))
+		get_info(fd, &info, sizeof(info));
+		if (info.kernel_btf && !strcmp(name, module))
 			return fd;
 		close(fd);
 	}
@@ -460,11 +456,9 @@ static int load_program(const char *function)
 	if (way == TRAMPOLINE)
 		find_function(function, &attr);
 	fd = bpf(BPF_PROG_LOAD, &attr);
-	if (fd >= 0)
-		return fd;
-	fail("BPF_PROG_LOAD");
-	fputs(log, stderr);
-	return -1;
+	if (fd < 0)
+		fputs(log, stderr);
+	return check(fd, "BPF_PROG_LOAD");
 }
 
 /*
@@ -483,7 +477,7 @@ static int make_link(int program, union bpf_attr *attr)
 	/* The kernel has no CONFIG_FPROBE, or no BPF trampolines for this processor. */
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == 524 /* ENOTSUPP */))
 		exit(SKIP);
-	return fd < 0 ? fail("BPF_LINK_CREATE") : fd;
+	return check(fd, "BPF_LINK_CREATE");
 }
 
 static int link_function(int program, const char *function)
@@ -499,7 +493,7 @@ static int link_function(int program, const char *function)
 }
 
 /* set_cookie - attach the program to perf's event, with a cookie */
-static int set_cookie(int program, int event, __u64 cookie)
+static void set_cookie(int program, int event, __u64 cookie)
 {
 	union bpf_attr attr = {
 		.link_create.prog_fd = program,
@@ -509,22 +503,20 @@ static int set_cookie(int program, int event, __u64 cookie)
 	};
 
 	/* The link is left open until the program ends. */
-	return bpf(BPF_LINK_CREATE, &attr) < 0 ? fail("BPF_LINK_CREATE") : 0;
+	check(bpf(BPF_LINK_CREATE, &attr), "BPF_LINK_CREATE");
 }
 
-static int read_number(const char *path, unsigned int *number)
+static unsigned int read_number(const char *path)
 {
 	FILE *file = fopen(path, "r");
-	int found = file && fscanf(file, "%u", number) == 1;
+	unsigned int number;
 
-	if (file)
-		fclose(file);
-	return found ? 0 : fail(path);
+	check(file && fscanf(file, "%u", &number) == 1 ? 0 : -1, path);
+	fclose(file);
+	return number;
 }
 
-/*
- * attach - attach the program to a probe, or an event of tracefs, as long as the descriptor is open
- */
+/* attach - attach to a probe, or an event of tracefs, as long as the descriptor is open */
 static int attach(int program, const char *name, __u64 offset)
 {
 	struct perf_event_attr attr = {
@@ -532,66 +524,52 @@ static int attach(int program, const char *name, __u64 offset)
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
-	unsigned int number;
 	char path[256];
 	int fd;
 
 	if (strchr(name, '/')) {
 		snprintf(path, sizeof(path), EVENTS "/%s/id", name);
-		if (read_number(path, &number))
-			return -1;
 		attr.type = PERF_TYPE_TRACEPOINT;
-		attr.config = number;
+		attr.config = read_number(path);
 	} else {
-		if (read_number(PMU_TYPE, &attr.type))
-			return -1;
+		attr.type = read_number(PMU_TYPE);
 		attr.config = (is_return ? CONFIG_RETPROBE : 0) | (wait ? CONFIG_WAIT : 0);
 		attr.kprobe_func = (uintptr_t)name;
 		attr.probe_offset = offset;
 	}
 	/* The program is called for hits on all CPUs, although the event is for one CPU. */
-	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
-		return fail("perf_event_open");
-	if (helper == BPF_FUNC_get_attach_cookie) {
-		if (set_cookie(program, fd, wanted))
-			return -1;
-	} else if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program)) {
-		return fail("PERF_EVENT_IOC_SET_BPF");
-	}
-	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
-		return fail("PERF_EVENT_IOC_ENABLE");
+	fd = check(syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC),
+		   "perf_event_open");
+	if (helper == BPF_FUNC_get_attach_cookie)
+		set_cookie(program, fd, wanted);
+	else
+		check(ioctl(fd, PERF_EVENT_IOC_SET_BPF, program), "PERF_EVENT_IOC_SET_BPF");
+	check(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), "PERF_EVENT_IOC_ENABLE");
 	return fd;
 }
 
 /* print_runs - print what the kernel has counted of the program, and of perf's event or -1 */
-static int print_runs(int program, int event)
+static void print_runs(int program, int event)
 {
 	struct bpf_prog_info info = { };
 	__u64 records;
 
-	if (get_info(program, &info, sizeof(info)))
-		return -1;
-	printf("runs %llu\nmissed %llu\n", (unsigned long long)info.run_cnt,
-	       (unsigned long long)info.recursion_misses);
+	get_info(program, &info, sizeof(info));
+	printf("runs %llu\nmissed %llu\n", info.run_cnt, info.recursion_misses);
 	if (event < 0)
-		return 0;
-	if (read(event, &records, sizeof(records)) != sizeof(records))
-		return fail("read");
-	printf("records %llu\n", (unsigned long long)records);
-	return 0;
+		return;
+	check(read(event, &records, sizeof(records)) == sizeof(records) ? 0 : -1, "read");
+	printf("records %llu\n", records);
 }
 
-static int print_value(int map)
+static void print_value(int map)
 {
 	struct value got;
 
-	if (lookup(map, 0, &got))
-		return -1;
-	printf("count %llu\n", (unsigned long long)got.count);
+	lookup(map, 0, &got);
+	printf("count %llu\n", got.count);
 	if (!with_stacks)
-		printf("sum %llu\n", (unsigned long long)got.sum);
-	return 0;
+		printf("sum %llu\n", got.sum);
 }
 
 /* name_frames - find the symbols that addresses are in */
@@ -628,8 +606,7 @@ static void print_stacks(int map)
 		key = next;
 		attr.key = (uintptr_t)&key;
 		memset(&stack, 0, sizeof(stack));
-		if (lookup(map, key, &stack))
-			continue;
+		lookup(map, key, &stack);
 		for (nr = 0; nr < MAX_FRAMES && stack.frames[nr]; nr++)
 			snprintf(names[nr], sizeof(names[nr]), "?");
 		name_frames(stack.frames, nr, names);
@@ -646,10 +623,7 @@ static void run_on_first_cpu(void)
 
 	CPU_ZERO(&cpus);
 	CPU_SET(0, &cpus);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus)) {
-		fail("sched_setaffinity");
-		exit(1);
-	}
+	check(sched_setaffinity(0, sizeof(cpus), &cpus), "sched_setaffinity");
 }
 
 /* split_offset - cut FUNCTION+OFFSET after the function. Return: the offset */
@@ -664,8 +638,8 @@ static __u64 split_offset(char *name)
 }
 
 /*
- * read_addresses - read the lines of a file. Return: the number of lines, or -1. With -w the lines
- * are symbols, and the addresses of their strings are the result.
+ * read_addresses - read the lines of a file. Return: the number of lines. With -w the lines are
+ * symbols, and the addresses of their strings are the result.
  */
 static int read_addresses(const char *path, __u64 **addresses)
 {
@@ -675,14 +649,11 @@ static int read_addresses(const char *path, __u64 **addresses)
 	char line[128];
 
 	*addresses = NULL;
-	if (!file)
-		return fail(path);
+	check(file ? 0 : -1, path);
 	while (fgets(line, sizeof(line), file)) {
 		if (nr == size) {
 			size = 2 * size + 16;
 			*addresses = realloc(*addresses, size * sizeof(**addresses));
-			if (!*addresses)
-				return fail("realloc");
 		}
 		if (wait) {
 			line[strcspn(line, "\n")] = '\0';
@@ -718,7 +689,7 @@ static bool is_given(const __u64 *addresses, const __u64 *cookies, int nr, __u64
 	return false;
 }
 
-static int print_link(int link, const __u64 *addresses, const __u64 *cookies, int nr)
+static void print_link(int link, const __u64 *addresses, const __u64 *cookies, int nr)
 {
 	__u64 *got = calloc(2 * nr, sizeof(*got));
 	struct multi_info info = {
@@ -728,15 +699,11 @@ static int print_link(int link, const __u64 *addresses, const __u64 *cookies, in
 	};
 	int i;
 
-	if (!got)
-		return fail("calloc");
-	if (get_info(link, &info, sizeof(info)))
-		return -1;
-	printf("link %u missed %llu\n", info.count, (unsigned long long)info.missed);
+	get_info(link, &info, sizeof(info));
+	printf("link %u missed %llu\n", info.count, info.missed);
 	if (wait) {
 		for (i = 0; i < (int)info.count; i++)
-			printf("at %llu %llx\n", (unsigned long long)got[nr + i],
-			       (unsigned long long)got[i]);
+			printf("at %llu %llx\n", got[nr + i], got[i]);
 	} else {
 		for (i = 0; i < nr; i++)
 			if (!is_given(addresses, cookies, nr, got[i], got[nr + i]))
@@ -744,54 +711,41 @@ static int print_link(int link, const __u64 *addresses, const __u64 *cookies, in
 		printf("info %s\n", i == nr ? "same" : "different");
 	}
 	free(got);
-	return 0;
 }
 
-static int print_cookies(int map, int nr)
+static void print_cookies(int map, int nr)
 {
 	struct value got;
 	int i;
 
 	for (i = 0; i < nr; i++) {
-		if (lookup(map, i, &got))
-			return -1;
+		lookup(map, i, &got);
 		if (got.count)
-			printf("cookie %u count %llu func_ip %llx\n", i,
-			       (unsigned long long)got.count, (unsigned long long)got.sum);
+			printf("cookie %u count %llu func_ip %llx\n", i, got.count, got.sum);
 	}
-	return 0;
 }
 
-static int run(const char *command)
+static void run(const char *command)
 {
 	if (!system(command))
-		return 0;
+		return;
 	fprintf(stderr, "failed: %s\n", command);
-	return -1;
+	exit(1);
 }
 
 /* run_with_link - attach one program to all addresses in a file, and run the command */
-static int run_with_link(const char *path, const char *command)
+static void run_with_link(const char *path, const char *command)
 {
 	__u64 *addresses, *cookies = NULL;
+	int nr = read_addresses(path, &addresses), i, program, link;
+	int map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), nr);
 	long long before, attached, detached;
-	int nr, i, map, program, link;
 	union bpf_attr attr = { };
 
-	nr = read_addresses(path, &addresses);
-	if (nr <= 0)
-		return -1;
-	map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), nr);
-	if (map < 0)
-		return -1;
 	write_cookie_program(map);
 	program = load_program(NULL);
-	if (program < 0)
-		return -1;
 	if (!given['n']) {
 		cookies = calloc(nr, sizeof(*cookies));
-		if (!cookies)
-			return fail("calloc");
 		for (i = 0; i < nr; i++)
 			cookies[i] = i;
 	}
@@ -806,13 +760,12 @@ static int run_with_link(const char *path, const char *command)
 	before = now_us();
 	link = make_link(program, &attr);
 	attached = now_us();
-	if (link < 0 || run(command) || print_link(link, addresses, cookies, nr) ||
-	    print_cookies(map, nr))
-		return -1;
+	run(command);
+	print_link(link, addresses, cookies, nr);
+	print_cookies(map, nr);
 	detached = now_us();
 	close(link);
 	printf("attach %lld\ndetach %lld\n", attached - before, now_us() - detached);
-	return 0;
 }
 
 #ifdef ARGUMENT
@@ -846,8 +799,10 @@ int main(int argc, char **argv)
 	if (optind != argc - 2 || (way != PERF && !with_stacks && !with_value && !is_list) ||
 	    (given['e'] && !given['f']))
 		return 2;
-	if (is_list)
-		return !!run_with_link(argv[optind], argv[optind + 1]);
+	if (is_list) {
+		run_with_link(argv[optind], argv[optind + 1]);
+		return 0;
+	}
 	offset = split_offset(argv[optind]);
 
 	if (with_value) {
@@ -855,32 +810,27 @@ int main(int argc, char **argv)
 		run_on_first_cpu();
 	} else if (with_tries) {
 		map = make_map(BPF_MAP_TYPE_ARRAY, NR_TRIED * sizeof(__u64), 1);
-		if (map < 0 || make_tries(map, &written))
-			return 1;
+		make_tries(map, &written);
 	} else {
 		map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), 1);
-		if (map < 0)
-			return 1;
-		if (with_stacks) {
+		if (with_stacks)
 			stacks = make_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(struct stack),
 					  MAX_STACKS);
-			if (stacks < 0)
-				return 1;
-		}
 		write_program(map, stacks, is_return ? RESULT : ARGUMENT);
 	}
 	program = load_program(argv[optind]);
-	if (program < 0)
-		return 1;
 	event = way == PERF ? attach(program, argv[optind], offset) :
 			      link_function(program, argv[optind]);
-	if (event < 0)
-		return 1;
-	if (with_tries ? write_one(argv[optind + 1]) : run(argv[optind + 1]))
-		return 1;
-	if (with_tries ? print_tries(map, written) :
-	    with_value ? print_runs(program, way == PERF ? event : -1) : print_value(map))
-		return 1;
+	if (with_tries) {
+		write_one(argv[optind + 1]);
+		print_tries(map, written);
+	} else {
+		run(argv[optind + 1]);
+		if (with_value)
+			print_runs(program, way == PERF ? event : -1);
+		else
+			print_value(map);
+	}
 	/* Closing the event removes the symbols of BPF trampolines: print stacks before. */
 	if (with_stacks)
 		print_stacks(stacks);
