@@ -58,7 +58,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -78,7 +77,6 @@
 #define MULTI_WAIT	2
 /* BPF_TRACE_KPROBE_SESSION of Linux 6.10 */
 #define KPROBE_SESSION	56
-#define BTF_DIR		"/sys/kernel/btf"
 #define EVENTS		"/sys/kernel/tracing/events"
 
 #ifdef __x86_64__
@@ -310,25 +308,6 @@ static void write_one(const char *path)
 	close(fd);
 }
 
-/* read_btf - read the types of the kernel, or the additional types of a module */
-static char *read_btf(const char *name)
-{
-	char path[256], *data = NULL;
-	struct stat st;
-	FILE *file;
-
-	snprintf(path, sizeof(path), BTF_DIR "/%s", name);
-	file = fopen(path, "r");
-	if (!file)
-		return NULL;
-	if (!fstat(fileno(file), &st))
-		data = malloc(st.st_size);
-	if (data && fread(data, st.st_size, 1, file) != 1)
-		exit(1);
-	fclose(file);
-	return data;
-}
-
 /* The size of what follows a type: a fixed number of bytes, and more for each of its members */
 static size_t btf_extra(const struct btf_type *type)
 {
@@ -375,52 +354,41 @@ static __u32 find_in_btf(const char *data, const char *function, __u32 *first, _
 	return found;
 }
 
-/* module_btf - open the types of a module */
-static int module_btf(const char *module)
-{
-	union bpf_attr id = { };
-	char name[64];
-	int fd;
-
-	for (; !bpf(BPF_BTF_GET_NEXT_ID, &id); id.start_id = id.next_id) {
-		union bpf_attr open = { .btf_id = id.next_id };
-		struct bpf_btf_info info = { .name = (uintptr_t)name, .name_len = sizeof(name) };
-
-		fd = bpf(BPF_BTF_GET_FD_BY_ID, &open);
-		if (fd < 0)
-			continue;
-		get_info(fd, &info, sizeof(info));
-		if (info.kernel_btf && !strcmp(name, module))
-			return fd;
-		close(fd);
-	}
-	return -1;
-}
-
-/* find_function - find a function's type in the BTF of the kernel, or of a test module */
+/* find_function - find a function's type in the BTF of the kernel, or of a module */
 static void find_function(const char *function, union bpf_attr *attr)
 {
-	static const char *const modules[] = { "kp_clients", "kp_bench" };
 	__u32 first = 1, str_start = 0, own_first, own_start;
-	char *data = read_btf("vmlinux"), *own;
-	size_t i;
+	union bpf_attr id = { };
 
-	if (!data)
-		exit(SKIP);
-	attr->attach_btf_id = find_in_btf(data, function, &first, &str_start);
-	for (i = 0; !attr->attach_btf_id && i < sizeof(modules) / sizeof(*modules); i++) {
-		own = read_btf(modules[i]);
-		if (!own)
+	/* The kernel's own types are the first ones. Those of modules continue their numbers. */
+	for (; !bpf(BPF_BTF_GET_NEXT_ID, &id); id.start_id = id.next_id) {
+		union bpf_attr open = { .btf_id = id.next_id };
+		struct bpf_btf_info info = { };
+		int fd = check(bpf(BPF_BTF_GET_FD_BY_ID, &open), "BPF_BTF_GET_FD_BY_ID");
+
+		get_info(fd, &info, sizeof(info));
+		if (!info.kernel_btf)
 			continue;
+		info.btf = (uintptr_t)malloc(info.btf_size);
+		/* No name is wanted. */
+		info.name_len = 0;
+		get_info(fd, &info, sizeof(info));
 		own_first = first;
 		own_start = str_start;
-		attr->attach_btf_id = find_in_btf(own, function, &own_first, &own_start);
-		attr->attach_btf_obj_fd = module_btf(modules[i]);
+		attr->attach_btf_obj_fd = fd;
+		attr->attach_btf_id = find_in_btf((void *)(uintptr_t)info.btf, function, &own_first,
+						  &own_start);
+		if (attr->attach_btf_id)
+			return;
+		if (first == 1) {
+			first = own_first;
+			str_start = own_start;
+		}
 	}
-	if (!attr->attach_btf_id) {
-		fprintf(stderr, "no type of %s\n", function);
-		exit(1);
-	}
+	if (first == 1)
+		exit(SKIP);
+	fprintf(stderr, "no type of %s\n", function);
+	exit(1);
 }
 
 static int attach_type(void)
