@@ -175,9 +175,7 @@ modules_come_and_go() {
 setup
 is_x86 || skip_topic "the probes that make allocations fail are x86's"
 load_suites kp_nomem -- kprobes_nomem
-cases=$(count_cases kprobes_nomem) || exit "$KSFT_FAIL"
-ktap_set_plan $((cases + 5))
-report_suites kprobes_nomem
+report_planned 5 kprobes_nomem
 load kp_target
 load kp_ctl
 check "files in debugfs are read" files_are_read

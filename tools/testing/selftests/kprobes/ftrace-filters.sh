@@ -240,9 +240,8 @@ if ! module_file kp_filters >/dev/null || [ ! -e $FILTER ]; then
 	skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
 fi
 load_suites kp_filters "steps=${FILTER_STEPS:-60}" -- kprobes_filters
-ktap_set_plan $(($(count_cases kprobes_filters) + 11))
 grep -o 'seed [0-9]*' "$TMP/kprobes_filters.results" | sed 's/^/# /' || :
-report_suites kprobes_filters
+report_planned 11 kprobes_filters
 check "a filter of the function tracer" filter_changes function
 check "a filter of the function_graph tracer" filter_changes function_graph
 check "instances with filters of their own" instances

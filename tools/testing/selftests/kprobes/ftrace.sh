@@ -133,8 +133,7 @@ fi
 # The functions of kp_ftrace are code of x86.
 if is_x86; then
 	traced_suites
-	ktap_set_plan $(($(count_cases kprobes_api kprobes_handlers) + 38))
-	report_suites kprobes_api kprobes_handlers
+	report_planned 38 kprobes_api kprobes_handlers
 	suite 0
 	suite 1
 else

@@ -57,13 +57,19 @@ suites_of() {
 	echo "$@"
 }
 
-# report_mode MODE SUITE...: as report_suites, with the mode in the name of each case
-report_mode() {
+# suites_in_mode MODE MODULE [PARAM=VALUE...] -- SUITE...: the module is loaded, which runs the suites, and
+# unloaded. Adds SUITE.MODE to $suites, for report_suites. $jumped is how often jumps came.
+suites_in_mode() {
 	mode=$1
 	shift
-	for suite; do
+	topic_module=$1
+	set_mode "$mode"
+	load_suites "$@"
+	jumped=$(cat "/sys/module/$topic_module/parameters/jumped" 2>/dev/null) || :
+	unload "$topic_module"
+	for suite in $(suites_of "$@"); do
 		mv "$TMP/$suite.results" "$TMP/$suite.$mode.results"
-		report_suites "$suite.$mode"
+		suites="$suites $suite.$mode"
 	done
 }
 
@@ -81,18 +87,15 @@ run_all_modes() {
 	extra=$2
 	topic_module=$3
 	shift 3
-	suites=$(suites_of "$@")
 	planned=
 	for mode in $all_modes; do
-		set_mode "$mode"
+		suites=
 		# Modules with one of these parameters wait for jumps.
 		case $mode in
-		optimized) load_suites "$topic_module" opt=1 "$@" ;;
-		jumps) load_suites "$topic_module" jumps=1 "$@" ;;
-		*) load_suites "$topic_module" "$@" ;;
+		optimized) suites_in_mode "$mode" "$topic_module" opt=1 "$@" ;;
+		jumps) suites_in_mode "$mode" "$topic_module" jumps=1 "$@" ;;
+		*) suites_in_mode "$mode" "$topic_module" "$@" ;;
 		esac
-		jumped=$(cat "/sys/module/$topic_module/parameters/jumped" 2>/dev/null) || :
-		unload "$topic_module"
 		# shellcheck disable=SC2086 # words
 		cases=$(count_cases $suites) || exit "$KSFT_FAIL"
 		if [ -z "$planned" ]; then
@@ -104,7 +107,7 @@ run_all_modes() {
 			ktap_set_plan $((planned + ${PLANNED_MORE:-0}))
 		fi
 		# shellcheck disable=SC2086
-		report_mode "$mode" $suites
+		report_suites $suites
 		[ "$extra" -eq 0 ] || after_mode "$mode"
 		[ "$mode" != jumps ] || check "how functions were entered, $mode" some_jumped
 		check "list is empty after rmmod $topic_module, $mode" list_is_empty

@@ -219,6 +219,16 @@ report_suites() {
 	done
 }
 
+# report_planned MORE SUITE...: sets the plan, which is a result for each case of these suites and
+# MORE others; then as report_suites
+report_planned() {
+	more=$1
+	shift
+	cases=$(count_cases "$@") || exit "$KSFT_FAIL"
+	ktap_set_plan $((cases + more))
+	report_suites "$@"
+}
+
 # has_jumps: does this kernel have jump optimisation?
 has_jumps() {
 	[ -w $OPTIMIZATION ]
@@ -523,9 +533,7 @@ run_suites() {
 		shift
 	done
 	shift
-	cases=$(count_cases "$@") || exit "$KSFT_FAIL"
-	ktap_set_plan $((cases + extra + 2))
-	report_suites "$@"
+	report_planned $((extra + 2)) "$@"
 	# The suites clean up after a failure, so only the code under test can leave a probe.
 	check "nothing left in list" list_is_empty
 	unload "$topic_module"

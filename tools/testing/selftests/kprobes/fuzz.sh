@@ -17,21 +17,13 @@ is_x86 || skip_topic "the instructions are those of x86"
 optimization 1
 bad_frame_pointers
 
-# results MODE BOOST: runs the suite in this mode, and saves its results
-results() {
-	set_mode "$1"
-	load_suites kp_fuzz "boost=$2" "seed=${FUZZ_SEED:-1}" "seconds=${FUZZ_S:-5}" \
-		"trace=${FUZZ_TRACE:-0}" at_least=100 -- kprobes_fuzz
-	unload kp_fuzz
-	mv "$TMP/kprobes_fuzz.results" "$TMP/kprobes_fuzz.$1.results"
-}
-
+suites=
+set -- "seed=${FUZZ_SEED:-1}" "seconds=${FUZZ_S:-5}" "trace=${FUZZ_TRACE:-0}" at_least=100
 start_hostile_user "${FUZZ_SEED:-1}"
-results boosted 1
-results stepped 0
-cases=$(count_cases kprobes_fuzz.boosted kprobes_fuzz.stepped) || exit "$KSFT_FAIL"
-ktap_set_plan $((cases + 2))
-report_suites kprobes_fuzz.boosted kprobes_fuzz.stepped
+suites_in_mode boosted kp_fuzz boost=1 "$@" -- kprobes_fuzz
+suites_in_mode stepped kp_fuzz boost=0 "$@" -- kprobes_fuzz
+# shellcheck disable=SC2086 # words
+report_planned 2 $suites
 check "what a hostile user did meanwhile" end_hostile_user
 check "list is empty" list_is_empty
 ktap_finished

@@ -12,20 +12,6 @@ set -eu
 # shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
-# results MODE MODULE [PARAM=VALUE...] -- SUITE...: runs the suites, and saves their results
-results() {
-	results_mode=$1
-	shift
-	results_module=$1
-	load_suites "$@"
-	jumped=$(cat "/sys/module/$results_module/parameters/jumped" 2>/dev/null) || :
-	unload "$results_module"
-	for suite in $(suites_of "$@"); do
-		mv "$TMP/$suite.results" "$TMP/$suite.$results_mode.results"
-		suites="$suites $suite.$results_mode"
-	done
-}
-
 # Not all of the probed places can have a jump.
 jumps_came() {
 	ktap_print_msg "jumps came $jumped times"
@@ -34,23 +20,18 @@ jumps_came() {
 
 setup_modes
 [ -w "$BOOST" ] || skip_topic "here it cannot be chosen whether copies are stepped"
-set_mode stepped
 suites=
-results stepped kprobes_kunit -- kprobes_batch kprobes_api kprobes_handlers
+suites_in_mode stepped kprobes_kunit -- kprobes_batch kprobes_api kprobes_handlers
 bad_frame_pointers
-results stepped kp_insn stepped=1 "rounds=${INSN_ROUNDS:-4}" -- kprobes_insn
-results stepped kp_patch -- kprobes_patching
+suites_in_mode stepped kp_insn stepped=1 "rounds=${INSN_ROUNDS:-4}" -- kprobes_insn
+suites_in_mode stepped kp_patch -- kprobes_patching
 extra=1
 if has_jumps; then
-	set_mode optimized
-	results optimized kprobes_kunit jumps=1 -- kprobes_batch kprobes_api kprobes_handlers
+	suites_in_mode optimized kprobes_kunit jumps=1 -- kprobes_batch kprobes_api kprobes_handlers
 	extra=2
 fi
 # shellcheck disable=SC2086 # words
-cases=$(count_cases $suites) || exit "$KSFT_FAIL"
-ktap_set_plan $((cases + extra))
-# shellcheck disable=SC2086
-report_suites $suites
+report_planned "$extra" $suites
 [ "$extra" -eq 1 ] || check "jumps came" jumps_came
 check "list is empty" list_is_empty
 ktap_finished

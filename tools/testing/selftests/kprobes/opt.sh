@@ -293,10 +293,7 @@ load_suites kp_opt -- $suites
 unload kp_opt
 [ ! -w $PREEMPT ] || put_back $PREEMPT
 # shellcheck disable=SC2086
-cases=$(count_cases $suites) || exit "$KSFT_FAIL"
-ktap_set_plan $((cases + 16))
-# shellcheck disable=SC2086
-report_suites $suites
+report_planned 16 $suites
 check "nothing left in list" list_is_empty
 load kp_ctl
 load kp_target
