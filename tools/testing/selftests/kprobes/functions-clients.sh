@@ -182,6 +182,7 @@ ftracetest_is_left_out() {
 
 # run_ftracetest DIRECTORY...: runs the kernel's tests of tracefs, each a result
 run_ftracetest() {
+	setup_clients
 	ftracetest=$SELFTESTS_DIR/ftrace/ftracetest
 	[ -e "$ftracetest" ] || skip_topic "$ftracetest is needed"
 	for dir; do
@@ -219,5 +220,4 @@ run_ftracetest() {
 		rm -rf "$TMP/logs"
 	done <"$TMP/tests"
 	check "no event and no probe is left" no_events
-	ktap_finished
 }

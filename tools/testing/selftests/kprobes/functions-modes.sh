@@ -57,8 +57,8 @@ suites_of() {
 	echo "$@"
 }
 
-# suites_in_mode MODE MODULE [PARAM=VALUE...] -- SUITE...: the module is loaded, which runs the suites, and
-# unloaded. Adds SUITE.MODE to $suites, for report_suites. $jumped is how often jumps came.
+# suites_in_mode MODE MODULE [PARAM=VALUE...] -- SUITE...: loads the module, which runs the suites,
+# and unloads it. Adds SUITE.MODE to $suites, for report_suites. $jumped is how often jumps came.
 suites_in_mode() {
 	mode=$1
 	shift

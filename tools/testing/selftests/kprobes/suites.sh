@@ -1,14 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The topics that only load KUnit suites. The Makefile makes a copy of this script for each of
-# them, NAME.sh; the name of the copy selects the topic.
+# The topics that only load KUnit suites, or run the kernel's tests of tracefs. The Makefile makes a
+# copy of this script for each of them, NAME.sh; the name of the copy selects the topic.
 set -eu
 
 # shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 # shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
+
+case $(basename "$0") in
+clients-*)
+	# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
+	. "$(dirname "$0")/functions-clients.sh"
+	;;
+esac
 
 x86_only() {
 	is_x86 || skip_topic "$1"
@@ -53,6 +60,21 @@ api-parts)
 api-unregister)
 	setup
 	run_suites 0 kprobes_remove_kunit -- kprobes_remove
+	;;
+
+# The kernel's own tests of dynamic events
+clients-dynevents)
+	run_ftracetest dynevent
+	;;
+
+# The same of kprobe events
+clients-events)
+	run_ftracetest kprobe
+	;;
+
+# The same of the function tracers
+clients-ftrace)
+	run_ftracetest ftrace
 	;;
 
 # Handlers and copies of instructions raise page faults, on any architecture.
@@ -115,6 +137,18 @@ kretprobe)
 	run_with_jumps 0 kretprobes_kunit "spare=$spare" -- kretprobes_errno kretprobes_calls \
 		kretprobes_contexts kretprobes_lifecycle kretprobes_values
 	check "list is empty at the end" list_is_empty
+	;;
+
+# Probes on all instructions of the BPF interpreter, optimised where possible, while it runs a
+# program with known results
+opt-bpf-interpreter)
+	setup_optimized
+	grep -q ' ___bpf_prog_run$' /proc/kallsyms ||
+		skip_topic "no BPF interpreter in this kernel"
+	jit=/proc/sys/net/core/bpf_jit_enable
+	[ ! -w $jit ] || change $jit 0
+	optimization 1
+	run_suites 0 kp_bpf -- kprobes_bpf
 	;;
 
 # The instruction matrix with jumps in place of breakpoints, and with the instructions that jumps
