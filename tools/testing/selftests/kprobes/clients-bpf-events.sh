@@ -27,17 +27,24 @@ sees() {
 	counted probed "$calls" "$sum"
 }
 
+# one_in_another SUM SUM OPTIONS OPTIONS: of two programs at one entry, the first one is attached for
+# 100 calls, the second one for 30 of them
+one_in_another() {
+	cat >"$TMP/one_in_another.work" <<-WORK
+		echo 50 >$CLIENTS/calls
+		$BPF_PROBE $4 kp_cl_inner 'echo 30 >$CLIENTS/calls' >$TMP/inside
+		echo 20 >$CLIENTS/calls
+	WORK
+	# shellcheck disable=SC2086 # words
+	run outside "$BPF_PROBE" $3 kp_cl_inner "sh $TMP/one_in_another.work"
+	counted outside 100 "$1"
+	counted inside 30 "$2"
+}
+
 # Two programs and an event of tracefs at the same entry each have their own figures.
 together() {
 	event_on 'p:both kp_cl_inner'
-	cat >"$TMP/together.work" <<-WORK
-		echo 50 >$CLIENTS/calls
-		$BPF_PROBE kp_cl_inner 'echo 30 >$CLIENTS/calls' >$TMP/inside
-		echo 20 >$CLIENTS/calls
-	WORK
-	run outside "$BPF_PROBE" kp_cl_inner "sh $TMP/together.work"
-	counted outside 100 $((1225 + 435 + 190))
-	counted inside 30 435
+	one_in_another $((1225 + 435 + 190)) 435 '' ''
 	equal "hits of the event" "$(event_profile both)" "100 0"
 	event_off both
 }
@@ -47,13 +54,7 @@ function_known() {
 	function=$(awk '$3 == "kp_cl_inner" { print $1 }' /proc/kallsyms)
 	sees 50 50 -i "$function" kp_cl_inner
 	sees 50 50 -r -i "$function" kp_cl_inner
-	cat >"$TMP/func_ip.work" <<-WORK
-		echo 50 >$CLIENTS/calls
-		$BPF_PROBE -r -i $function kp_cl_inner 'echo 30 >$CLIENTS/calls' >$TMP/func_ip_2
-	WORK
-	run func_ip_1 "$BPF_PROBE" -r -i "$function" kp_cl_inner "sh $TMP/func_ip.work"
-	counted func_ip_1 80 80
-	counted func_ip_2 30 30
+	one_in_another 100 30 "-r -i $function" "-r -i $function"
 }
 
 overrides() {
@@ -146,13 +147,7 @@ all_on_one_event() {
 cookies() {
 	sees 50 50 -c 123456789abcdef0 kp_cl_inner
 	sees 50 50 -r -c 123456789abcdef0 kp_cl_inner
-	cat >"$TMP/cookie.work" <<-WORK
-		echo 50 >$CLIENTS/calls
-		$BPF_PROBE -c 22 kp_cl_inner 'echo 30 >$CLIENTS/calls' >$TMP/cookie_2
-	WORK
-	run cookie_1 "$BPF_PROBE" -c 11 kp_cl_inner "sh $TMP/cookie.work"
-	counted cookie_1 80 80
-	counted cookie_2 30 30
+	one_in_another 100 30 '-c 11' '-c 22'
 }
 
 sleepable_refused() {
