@@ -40,6 +40,18 @@ used() {
 	equal "used" "$(sed 's/.* used \([0-9]*\) .*/\1/' $AUDIT)" "$1"
 }
 
+tracer() {
+	put $TRACEFS/current_tracer "$1"
+}
+
+# leads_to N COMMAND...: after the command, the records are right, and N of them have a user
+leads_to() {
+	left=$1
+	shift
+	"$@"
+	consistent && used "$left"
+}
+
 add_some() {
 	for function in $SOME; do
 		widen "$function"
@@ -50,39 +62,31 @@ add_some() {
 # Removing the last function of a filter leaves an empty filter, which stands for all functions.
 filter_changes() {
 	narrow vfs_rmdir
-	put $TRACEFS/current_tracer "$1"
-	consistent && used 1
+	leads_to 1 tracer "$1"
 	add_some
 	used 3
-	without vfs_read
-	consistent && used 2
+	leads_to 2 without vfs_read
 	put $NOTRACE vfs_rmdir
 	consistent
 	# function_graph itself checks, when it is called, for functions that are not to be traced.
 	[ "$1" = function_graph ] || used 1
-	narrow vfs_read
-	consistent && used 1
+	leads_to 1 narrow vfs_read
 	put $NOTRACE ''
 	consistent
-	put $TRACEFS/current_tracer nop
-	consistent && used 0
+	leads_to 0 tracer nop
 	narrow ''
 }
 
 instances() {
 	narrow vfs_read
-	put $TRACEFS/current_tracer function
+	tracer function
 	mkdir $TRACEFS/instances/kp_filters || return 1
 	put $TRACEFS/instances/kp_filters/set_ftrace_filter "$SOME"
-	put $TRACEFS/instances/kp_filters/current_tracer function
-	consistent && used 3
-	narrow vfs_rmdir
-	consistent && used 3
-	put $TRACEFS/current_tracer nop
-	consistent && used 3
+	leads_to 3 put $TRACEFS/instances/kp_filters/current_tracer function
+	leads_to 3 narrow vfs_rmdir
+	leads_to 3 tracer nop
 	put $TRACEFS/instances/kp_filters/current_tracer nop
-	rmdir $TRACEFS/instances/kp_filters
-	consistent && used 0
+	leads_to 0 rmdir $TRACEFS/instances/kp_filters
 	narrow ''
 }
 
@@ -90,11 +94,9 @@ profiler() {
 	[ -e $TRACEFS/function_profile_enabled ] ||
 		skip_case "the kernel has no CONFIG_FUNCTION_PROFILER" || return 0
 	narrow vfs_read
-	put $TRACEFS/function_profile_enabled 1
-	consistent && used 1
+	leads_to 1 put $TRACEFS/function_profile_enabled 1
 	add_some
-	put $TRACEFS/function_profile_enabled 0
-	consistent && used 0
+	leads_to 0 put $TRACEFS/function_profile_enabled 0
 	narrow ''
 }
 
@@ -102,54 +104,45 @@ profiler() {
 switched_off() {
 	ftrace_switches || skip_case "this kernel does not switch ftrace off" || return 0
 	narrow vfs_read
-	put $TRACEFS/current_tracer function
+	tracer function
 	put $FTRACE_ENABLED 0
 	consistent
 	add_some
 	without vfs_read
 	consistent
-	put $FTRACE_ENABLED 1
-	consistent && used 2
+	leads_to 2 put $FTRACE_ENABLED 1
 	put $FTRACE_ENABLED 0
-	put $TRACEFS/current_tracer nop
+	tracer nop
 	consistent
-	put $FTRACE_ENABLED 1
-	consistent && used 0
+	leads_to 0 put $FTRACE_ENABLED 1
 	narrow ''
 }
 
 # The filter has all functions, then few, then all but few.
 all_functions() {
 	narrow ''
-	put $TRACEFS/current_tracer function
+	tracer function
 	consistent
-	narrow "$SOME"
-	consistent && used 3
-	put $NOTRACE vfs_read
-	consistent && used 2
+	leads_to 3 narrow "$SOME"
+	leads_to 2 put $NOTRACE vfs_read
 	narrow ''
 	consistent
-	put $TRACEFS/current_tracer nop
-	put $NOTRACE ''
-	consistent && used 0
+	tracer nop
+	leads_to 0 put $NOTRACE ''
 }
 
 # A module with functions in a filter is unloaded and loaded again.
 modules_go() {
 	load kp_target
 	narrow "kp_tgt_function vfs_read"
-	put $TRACEFS/current_tracer function
-	consistent && used 2
-	unload kp_target
-	consistent && used 1
-	narrow vfs_rmdir
-	consistent && used 1
+	leads_to 2 tracer function
+	leads_to 1 unload kp_target
+	leads_to 1 narrow vfs_rmdir
 	widen ':mod:kp_target'
 	load kp_target
 	consistent
 	at_least "used with the module" "$(sed 's/.* used \([0-9]*\) .*/\1/' $AUDIT)" 2
-	put $TRACEFS/current_tracer nop
-	consistent && used 0
+	leads_to 0 tracer nop
 	unload kp_target
 	narrow ''
 	consistent
@@ -159,7 +152,7 @@ modules_go() {
 with_probes() {
 	load kp_ctl
 	narrow vfs_read
-	put $TRACEFS/current_tracer function
+	tracer function
 	id=1
 	for function in $SOME; do
 		ctl_add "$id $function" "$((id + 1)) $function post"
@@ -172,9 +165,8 @@ with_probes() {
 		consistent
 	done
 	used 1
-	put $TRACEFS/current_tracer nop
-	unload kp_ctl
-	consistent && used 0
+	tracer nop
+	leads_to 0 unload kp_ctl
 	narrow ''
 }
 
@@ -197,8 +189,8 @@ graph_stops() {
 		echo $! >>"$TMP/readers"
 	done
 	for _ in $(seq "${GRAPH_STOPS:-30}"); do
-		put $TRACEFS/current_tracer function_graph
-		put $TRACEFS/current_tracer nop
+		tracer function_graph
+		tracer nop
 	done
 	while read -r reader; do
 		kill "$reader" || :
@@ -220,14 +212,14 @@ graph_indices() {
 	echo 'f:kp_index vfs_open%return' 2>/dev/null >>$TRACEFS/dynamic_events ||
 		skip_case "no fprobe events" || return 0
 	narrow vfs_read
-	put $TRACEFS/current_tracer function_graph
+	tracer function_graph
 	log_mark
 	for _ in $(seq 20); do
 		put $TRACEFS/events/fprobes/kp_index/enable 1
 		head -c 9 /proc/version >/dev/null
 		put $TRACEFS/events/fprobes/kp_index/enable 0
 	done
-	put $TRACEFS/current_tracer nop
+	tracer nop
 	narrow ''
 	echo '-:kp_index' >>$TRACEFS/dynamic_events
 	! log_since | grep WARNING || failed "a return handler was called without data"
