@@ -130,18 +130,29 @@ static int to_end[2], nr_to_end;
 	nr_insns += sizeof(_new) / sizeof(*_new);					\
 } while (0)
 
-/* A register points to a variable of the program. */
-#define POINT_TO(reg, at)	BPF_MOV64_REG(reg, BPF_REG_10), BPF_ALU64_IMM(BPF_ADD, reg, at)
+/* emit_pointer - let a register point to a variable of the program */
+static void emit_pointer(int reg, int at)
+{
+	emit(BPF_MOV64_REG(reg, BPF_REG_10), BPF_ALU64_IMM(BPF_ADD, reg, at));
+}
 
-/* @add adds to r1, which has the number at @at in what @base points to. */
-#define ADD_TO(base, at, add)								\
-	BPF_LDX_MEM(BPF_DW, BPF_REG_1, base, at), add, BPF_STX_MEM(BPF_DW, base, BPF_REG_1, at)
-#define ADD_ONE_TO(base, at)	ADD_TO(base, at, BPF_ALU64_IMM(BPF_ADD, BPF_REG_1, 1))
+/* emit_add - add to a number in what @base points to, by an instruction that adds to r1 */
+static void emit_add(int base, int at, struct bpf_insn add)
+{
+	emit(BPF_LDX_MEM(BPF_DW, BPF_REG_1, base, at), add,
+	     BPF_STX_MEM(BPF_DW, base, BPF_REG_1, at));
+}
 
-/* The function returns @result in place of its own. */
-#define OVERRIDE(result)								\
-	BPF_MOV64_REG(BPF_REG_1, BPF_REG_6), BPF_MOV64_IMM(BPF_REG_2, result),		\
-	BPF_EMIT_CALL(BPF_FUNC_override_return)
+static void emit_add_one(int base, int at)
+{
+	emit_add(base, at, BPF_ALU64_IMM(BPF_ADD, BPF_REG_1, 1));
+}
+
+static void emit_override(int result)
+{
+	emit(BPF_MOV64_REG(BPF_REG_1, BPF_REG_6), BPF_MOV64_IMM(BPF_REG_2, result),
+	     BPF_EMIT_CALL(BPF_FUNC_override_return));
+}
 
 /* emit_to_end - jump to the end on a condition */
 static void emit_to_end(int condition, int reg, int number)
@@ -153,8 +164,8 @@ static void emit_to_end(int condition, int reg, int number)
 /* emit_lookup - look up the key at r10 - 4; r0 points to the value */
 static void emit_lookup(int map)
 {
-	emit(BPF_LD_MAP_FD(BPF_REG_1, map), POINT_TO(BPF_REG_2, -4),
-	     BPF_EMIT_CALL(BPF_FUNC_map_lookup_elem));
+	emit_pointer(BPF_REG_2, -4);
+	emit(BPF_LD_MAP_FD(BPF_REG_1, map), BPF_EMIT_CALL(BPF_FUNC_map_lookup_elem));
 	emit_to_end(BPF_JEQ, BPF_REG_0, 0);
 }
 
@@ -183,12 +194,12 @@ static void write_program(int map, int stacks, int reg)
 		emit(BPF_LDX_MEM(BPF_W, BPF_REG_7, BPF_REG_6, reg));
 	emit(BPF_ST_MEM(BPF_W, BPF_REG_10, -4, 0));
 	emit_lookup(map);
-	emit(ADD_ONE_TO(BPF_REG_0, offsetof(struct value, count)),
-	     ADD_TO(BPF_REG_0, offsetof(struct value, sum),
-		    BPF_ALU64_REG(BPF_ADD, BPF_REG_1, BPF_REG_7)));
+	emit_add_one(BPF_REG_0, offsetof(struct value, count));
+	emit_add(BPF_REG_0, offsetof(struct value, sum),
+		 BPF_ALU64_REG(BPF_ADD, BPF_REG_1, BPF_REG_7));
 	if (given['e']) {
 		emit_to_end(BPF_JLT, BPF_REG_7, atoi(given['f']));
-		emit(OVERRIDE(-atoi(given['e'])));
+		emit_override(-atoi(given['e']));
 	}
 	emit_end(0);
 }
@@ -201,10 +212,10 @@ static void write_cookie_program(int map)
 	     BPF_MOV64_REG(BPF_REG_1, BPF_REG_6), BPF_EMIT_CALL(BPF_FUNC_get_func_ip),
 	     BPF_MOV64_REG(BPF_REG_7, BPF_REG_0), BPF_EMIT_CALL(BPF_FUNC_get_current_pid_tgid));
 	if (given['o'])
-		emit(OVERRIDE(-1));
+		emit_override(-1);
 	emit_lookup(map);
-	emit(ADD_ONE_TO(BPF_REG_0, offsetof(struct value, count)),
-	     BPF_STX_MEM(BPF_DW, BPF_REG_0, BPF_REG_7, offsetof(struct value, sum)));
+	emit_add_one(BPF_REG_0, offsetof(struct value, count));
+	emit(BPF_STX_MEM(BPF_DW, BPF_REG_0, BPF_REG_7, offsetof(struct value, sum)));
 	emit_end(0);
 }
 
@@ -255,10 +266,12 @@ static int make_map(int type, int value_size, int entries)
 	return check(bpf(BPF_MAP_CREATE, &attr), "BPF_MAP_CREATE");
 }
 
-/* Call a helper. r9 points to the numbers of calls that have succeeded. */
-#define TRY(func, tried)								\
-	BPF_EMIT_CALL(func), BPF_JMP_IMM(BPF_JSLT, BPF_REG_0, 0, 3),			\
-	ADD_ONE_TO(BPF_REG_9, (tried) * sizeof(__u64))
+/* emit_try - call a helper; r9 points to the numbers of calls that have succeeded */
+static void emit_try(int func, enum tried tried)
+{
+	emit(BPF_EMIT_CALL(func), BPF_JMP_IMM(BPF_JSLT, BPF_REG_0, 0, 3));
+	emit_add_one(BPF_REG_9, tried * sizeof(__u64));
+}
 
 /* make_tries - write the program that tries the helpers; @written: the memory that it writes */
 static void make_tries(int map, __u64 *written)
@@ -270,21 +283,23 @@ static void make_tries(int map, __u64 *written)
 	emit(BPF_MOV64_REG(BPF_REG_6, BPF_REG_1), BPF_ST_MEM(BPF_W, BPF_REG_10, -4, 0),
 	     BPF_ST_MEM(BPF_DW, BPF_REG_10, -16, 1));
 	emit_lookup(map);
-	emit(BPF_MOV64_REG(BPF_REG_9, BPF_REG_0),
-	     BPF_MOV64_REG(BPF_REG_1, BPF_REG_6), BPF_LD_MAP_FD(BPF_REG_2, stacks),
-	     BPF_MOV64_IMM(BPF_REG_3, BPF_F_REUSE_STACKID), TRY(BPF_FUNC_get_stackid, STACKID),
-
-	     BPF_LD_MAP_FD(BPF_REG_1, hash), POINT_TO(BPF_REG_2, -4), POINT_TO(BPF_REG_3, -16),
-	     BPF_MOV64_IMM(BPF_REG_4, BPF_ANY), TRY(BPF_FUNC_map_update_elem, UPDATE),
-
-	     BPF_LD_MAP_FD(BPF_REG_1, ring), POINT_TO(BPF_REG_2, -16),
-	     BPF_MOV64_IMM(BPF_REG_3, sizeof(__u64)), BPF_MOV64_IMM(BPF_REG_4, 0),
-	     TRY(BPF_FUNC_ringbuf_output, RINGBUF),
-
-	     BPF_MOV64_IMM(BPF_REG_1, SIGURG), TRY(BPF_FUNC_send_signal, SIGNAL),
-
-	     BPF_LD_IMM64(BPF_REG_1, (uintptr_t)written), POINT_TO(BPF_REG_2, -16),
-	     BPF_MOV64_IMM(BPF_REG_3, sizeof(__u64)), TRY(BPF_FUNC_probe_write_user, WRITE));
+	emit(BPF_MOV64_REG(BPF_REG_9, BPF_REG_0));
+	emit(BPF_MOV64_REG(BPF_REG_1, BPF_REG_6), BPF_LD_MAP_FD(BPF_REG_2, stacks),
+	     BPF_MOV64_IMM(BPF_REG_3, BPF_F_REUSE_STACKID));
+	emit_try(BPF_FUNC_get_stackid, STACKID);
+	emit_pointer(BPF_REG_2, -4);
+	emit_pointer(BPF_REG_3, -16);
+	emit(BPF_LD_MAP_FD(BPF_REG_1, hash), BPF_MOV64_IMM(BPF_REG_4, BPF_ANY));
+	emit_try(BPF_FUNC_map_update_elem, UPDATE);
+	emit_pointer(BPF_REG_2, -16);
+	emit(BPF_LD_MAP_FD(BPF_REG_1, ring), BPF_MOV64_IMM(BPF_REG_3, sizeof(__u64)),
+	     BPF_MOV64_IMM(BPF_REG_4, 0));
+	emit_try(BPF_FUNC_ringbuf_output, RINGBUF);
+	emit(BPF_MOV64_IMM(BPF_REG_1, SIGURG));
+	emit_try(BPF_FUNC_send_signal, SIGNAL);
+	emit_pointer(BPF_REG_2, -16);
+	emit(BPF_LD_IMM64(BPF_REG_1, (uintptr_t)written), BPF_MOV64_IMM(BPF_REG_3, sizeof(__u64)));
+	emit_try(BPF_FUNC_probe_write_user, WRITE);
 	emit_end(0);
 }
 

@@ -27,8 +27,8 @@ sees() {
 	counted probed "$calls" "$sum"
 }
 
-# one_in_another SUM SUM OPTIONS OPTIONS: of two programs at one entry, the first one is attached for
-# 100 calls, the second one for 30 of them
+# one_in_another SUM SUM OPTIONS OPTIONS: of two programs at one entry, the first one is attached
+# for 100 calls, the second one for 30 of them
 one_in_another() {
 	cat >"$TMP/one_in_another.work" <<-WORK
 		echo 50 >$CLIENTS/calls

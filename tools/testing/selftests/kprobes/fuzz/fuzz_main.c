@@ -103,9 +103,7 @@ static struct {
 	struct fuzz_probe probe;
 	struct fuzz_regs in;
 	struct fuzz_outcome bare;
-	bool repeated;
 	bool unsafe;
-	bool bare_failed;
 } now;
 
 static u8 mem_pool[4 * FUZZ_ARENA_SIZE];

@@ -157,12 +157,14 @@ static int kp_refuse_null(void)
 	return 0;
 }
 
-/* Try to register @probe, whose struct kprobe is @kp. */
+/* Try to register a probe of a kind, whose struct kprobe is @kp. */
 #define kp_try(kind, probe, kp) do {							\
-	kp_refused_errno = register_##kind(probe);					\
+	typeof(probe) _probe = (probe);							\
+											\
+	kp_refused_errno = register_##kind(_probe);					\
 	kp_refused_reason = (kp)->refusal;						\
 	if (!kp_refused_errno)								\
-		unregister_##kind(probe);						\
+		unregister_##kind(_probe);						\
 } while (0)
 
 static int kp_refuse_twice(void)

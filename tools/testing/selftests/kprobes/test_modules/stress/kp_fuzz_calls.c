@@ -176,9 +176,12 @@ static long kp_jprobe_entry(long x)
 }
 
 /* Call the function of a name for the kind of a probe, such as register_kretprobe(). */
-#define kp_by_kind(verb, probe)									\
-	((probe)->kind == KP_RETURN ? verb##_kretprobe(&(probe)->rp) :				\
-	 (probe)->kind == KP_JPROBE ? verb##_jprobe(&(probe)->jp) : verb##_kprobe(&(probe)->rp.kp))
+#define kp_by_kind(verb, probe) ({							\
+	struct kp_probe *_p = (probe);							\
+											\
+	_p->kind == KP_RETURN ? verb##_kretprobe(&_p->rp) :				\
+	_p->kind == KP_JPROBE ? verb##_jprobe(&_p->jp) : verb##_kprobe(&_p->rp.kp);	\
+})
 
 static int kp_register_array(enum kp_kind kind, struct kprobe **kps, int num)
 {
