@@ -23,19 +23,20 @@ some_fail() {
 	[ "$(cat $PARAMETERS/failed)" != 0 ]
 }
 
-# each_allocation WHAT ATTEMPT...: calls ATTEMPT with N = 1, 2 and so on, until it has less than N
-# allocations. A failed case names the caller of allocation N.
+# each_allocation WHAT ATTEMPT...: calls ATTEMPT with N = 1, 2 and so on, until it returns 1 since it
+# has less than N allocations. A failed case names the caller of allocation N.
 each_allocation() {
 	what=$1
 	shift
 	n=1
 	while [ $n -lt 200 ]; do
-		"$@" $n
+		more=yes
+		"$@" $n || more=no
 		if [ -s "$TMP/failed" ]; then
 			failed "$what without allocation $n, of $(cat $PARAMETERS/where)"
 			return
 		fi
-		some_fail || break
+		[ $more = yes ] || break
 		n=$((n + 1))
 	done
 	ktap_print_msg "$what: $((n - 1)) allocations"
@@ -47,6 +48,7 @@ each_allocation() {
 read_file() {
 	without "$2" "while read -r line; do :; done <$KPROBES/$1" || :
 	must cat "$KPROBES/$1" >/dev/null
+	some_fail
 }
 
 files_are_read() {
@@ -61,6 +63,7 @@ ask() {
 	echo kp_tgt_plain >&3
 	must grep -q '^probe: yes$' <&3
 	exec 3>&-
+	some_fail
 }
 
 questions_are_asked() {
@@ -86,29 +89,23 @@ switch_off() {
 	on=1
 	! without "$1" "echo 0 >$KPROBES/enabled" || on=0
 	is_switched $on
+	some_fail
 }
 
 # kp_nomem's own probes are switched off as well, so fail allocations by /proc/self/fail-nth.
-switched_on() {
-	n=1
-	while [ $n -lt 200 ]; do
-		put $KPROBES/enabled 0
-		# shellcheck disable=SC2016 # for the other shell
-		left=$(n=$n file=$KPROBES/enabled sh -c 'echo $n >/proc/self/fail-nth
-			echo 1 >$file || echo failed
-			read -r left </proc/self/fail-nth && echo $left' 2>/dev/null) || :
-		on=1
-		[ "${left#failed}" = "$left" ] || on=0
-		is_switched $on
-		case ${left#failed} in
-		"" | *[!0-9]*0 | 0) ;;
-		*) break ;;
-		esac
-		n=$((n + 1))
-	done
-	ktap_print_msg "on: $((n - 1)) allocations"
-	at_least "allocations" $n 2
-	at_most "allocations" $n 199
+switch_on() {
+	put $KPROBES/enabled 0
+	# shellcheck disable=SC2016 # for the other shell
+	left=$(n=$1 file=$KPROBES/enabled sh -c 'echo $n >/proc/self/fail-nth
+		echo 1 >$file || echo failed
+		read -r left </proc/self/fail-nth && echo $left' 2>/dev/null) || :
+	on=1
+	[ "${left#failed}" = "$left" ] || on=0
+	is_switched $on
+	case ${left#failed} in
+	"" | *[!0-9]*0 | 0) return 0 ;;
+	*) return 1 ;;
+	esac
 }
 
 switched() {
@@ -117,7 +114,7 @@ switched() {
 	if [ -e /proc/self/fail-nth ] && [ -d $DEBUGFS/failslab ]; then
 		echo N >$DEBUGFS/failslab/ignore-gfp-wait
 		echo 0 >$DEBUGFS/failslab/verbose
-		switched_on
+		each_allocation on switch_on
 	fi
 	ctl_del 0 1 2
 }
@@ -133,6 +130,7 @@ load_target() {
 		refused=$((refused + 1))
 	fi
 	must cmp -s $KPROBES/blacklist "$TMP/blacklist"
+	some_fail
 }
 
 unload_target() {
@@ -143,6 +141,7 @@ unload_target() {
 	put $PARAMETERS/nth 0
 	listed_as 3 GONE
 	ctl del 3
+	some_fail
 }
 
 # Fail each allocation of the module notifier. COMING: loading must fail and leave no blacklist
@@ -157,14 +156,7 @@ modules_come_and_go() {
 	ktap_print_msg "without $refused of them the module is not loaded"
 	at_least "times that it is not loaded" $refused 1
 	equal "loaded with all allocations" "$came" 1
-	n=1
-	while [ $n -lt 100 ]; do
-		unload_target $n
-		some_fail || break
-		n=$((n + 1))
-	done
-	ktap_print_msg "unloading: $((n - 1)) allocations"
-	at_most "allocations of unloading" $n 99
+	each_allocation "unloading" unload_target
 	must insmod "$MODULE_DIR/kp_target.ko"
 	must rmmod kp_target
 	must cmp $KPROBES/blacklist "$TMP/blacklist"

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each read of /sys/kernel/debug/kp_text_hash hashes the kernel's text, as intrusion detectors do,
- * also while the text is being patched.
+ * Each read of the parameter hash hashes the kernel's text, as intrusion detectors do, also while
+ * the text is being patched.
  */
 #include <linux/jhash.h>
 #include "kp_symbol.h"
-
-static const char *kp_text_start, *kp_text_end;
-/* Leave out the part of s390's text that has addresses of tracers. */
-static const char *kp_tracers_start, *kp_tracers_end;
-static struct dentry *kp_text_file;
 
 static u32 kp_hash(const char *from, const char *end, u32 hash)
 {
@@ -23,39 +18,25 @@ static u32 kp_hash(const char *from, const char *end, u32 hash)
 	return hash;
 }
 
-static int kp_text_hash_show(struct seq_file *s, void *unused)
+static int kp_hash_get(char *buf, const struct kernel_param *param)
 {
-	u32 hash = kp_hash(kp_text_start, kp_tracers_start, 0);
+	static const char *start, *end;
+	/* Leave out the part of s390's text that has addresses of tracers. */
+	static const char *tracers_start, *tracers_end;
 
-	seq_printf(s, "%08x\n", kp_hash(kp_tracers_end, kp_text_end, hash));
-	return 0;
-}
-
-DEFINE_SHOW_ATTRIBUTE(kp_text_hash);
-
-static int __init kp_text_hash_init(void)
-{
-	kp_text_start = kp_find_symbol("_stext");
-	kp_text_end = kp_find_symbol("_etext");
-	if (!kp_text_start || !kp_text_end)
-		return -ENOENT;
-	kp_tracers_start = kp_find_symbol("__ftrace_hotpatch_trampolines_start");
-	kp_tracers_end = kp_find_symbol("__ftrace_hotpatch_trampolines_end");
-	if (!kp_tracers_start || !kp_tracers_end) {
-		kp_tracers_start = kp_text_end;
-		kp_tracers_end = kp_text_end;
+	if (!start) {
+		end = kp_find_symbol("_etext");
+		tracers_start = kp_find_symbol("__ftrace_hotpatch_trampolines_start") ?: end;
+		tracers_end = kp_find_symbol("__ftrace_hotpatch_trampolines_end") ?: end;
+		start = kp_find_symbol("_stext");
 	}
-	kp_text_file = debugfs_create_file("kp_text_hash", 0400, NULL, NULL, &kp_text_hash_fops);
-	return PTR_ERR_OR_ZERO(kp_text_file);
+	if (!start || !end)
+		return -ENOENT;
+	return sysfs_emit(buf, "%08x\n",
+			  kp_hash(tracers_end, end, kp_hash(start, tracers_start, 0)));
 }
 
-static void __exit kp_text_hash_exit(void)
-{
-	debugfs_remove(kp_text_file);
-}
-
-module_init(kp_text_hash_init);
-module_exit(kp_text_hash_exit);
+module_param_call(hash, NULL, kp_hash_get, NULL, 0400);
 
 MODULE_DESCRIPTION("Hash of the kernel's text, for tests of kprobes");
 MODULE_LICENSE("GPL");
