@@ -115,7 +115,7 @@ expect() {
 
 # left ID REASON: kp_ctl's registration of the probe has given this reason
 left() {
-	equal "reason of probe $1" "$(sed -n "s/^$1 //p" $DEBUGFS/kp_ctl/reasons)" "$2"
+	equal "reason of probe $1" "$(ctl_get "$1" reason)" "$2"
 	seen "$2"
 }
 

@@ -47,8 +47,7 @@ may_join() {
 no_more() {
 	ctl_refused add "$1" "$2"
 	equal "error" "$(ctl_get "$1" error)" -19
-	equal "reason" "$(sed -n "s/^$1 //p" $DEBUGFS/kp_ctl/reasons)" \
-		"the address belongs to ftrace, which has failed"
+	equal "reason" "$(ctl_get "$1" reason)" "the address belongs to ftrace, which has failed"
 }
 
 # kprobes/explain gives the reason for the entry of a function.

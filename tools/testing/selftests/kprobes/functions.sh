@@ -555,10 +555,11 @@ ctl_refused() {
 	! ctl_try "$@" || failed "kp_ctl: $* does not fail"
 }
 
-# ctl_get ID FIELD: prints address, hits, posts, nmissed, error, or text, the probe's first bytes
+# ctl_get ID FIELD: prints address, hits, posts, nmissed, error, text, the probe's first bytes, or
+# reason, why it was refused
 ctl_get() {
 	# shellcheck disable=SC2034 # one of them is printed
-	while read -r id address hits posts nmissed error text; do
+	while read -r id address hits posts nmissed error text reason; do
 		[ "$id" != "$1" ] || eval "echo \$$2"
 	done <$DEBUGFS/kp_ctl/probes
 }

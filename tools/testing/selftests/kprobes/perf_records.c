@@ -124,7 +124,7 @@ static void read_records(void)
 static void read_probes(const char *path)
 {
 	FILE *file = fopen(path, "r");
-	char line[256], *text;
+	char line[256], text[17];
 	struct timespec now;
 	u8 bytes[8];
 	u64 addr;
@@ -134,11 +134,10 @@ static void read_probes(const char *path)
 		exit(2);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	while (fgets(line, sizeof(line), file)) {
-		text = strrchr(line, ' ');
-		if (!text || sscanf(line, "%*u %llx", &addr) != 1 || !addr)
+		if (sscanf(line, "%*u %llx %*s %*s %*s %*s %16s", &addr, text) != 2 || !addr)
 			continue;
-		for (text++, nr = 0; nr < 8 && sscanf(text, "%2hhx", &bytes[nr]) == 1; text += 2)
-			nr++;
+		for (nr = 0; sscanf(text + 2 * nr, "%2hhx", &bytes[nr]) == 1; nr++)
+			;
 		print(now.tv_sec * 1000000000ULL + now.tv_nsec, "seen", addr, NULL, 0, bytes, nr);
 	}
 	fclose(file);

@@ -19,9 +19,9 @@
  * ID is a number below 128, WHERE is SYMBOL, SYMBOL+OFFSET or an address. The write returns the
  * command's error, which is also in the probe's line of kp_ctl/probes:
  *
- *	ID ADDRESS HITS POSTS NMISSED ERROR TEXT
+ *	ID ADDRESS HITS POSTS NMISSED ERROR TEXT [REASON]
  *
- * kp_ctl/reasons has a line for each probe that was refused, with the reason.
+ * A probe that was refused has the reason.
  */
 
 #include "kp_symbol.h"
@@ -73,7 +73,7 @@ static int __kprobes kp_ctl_return(struct kretprobe_instance *ri, struct pt_regs
 	return 0;
 }
 
-/* The base kernel has no kprobe_disable_self(). */
+/* The base kernel has no kprobe_disable_self(), and no reasons for refusals. */
 #if __has_include("linux/kprobe_reason.h")
 static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -81,10 +81,12 @@ static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
 	return kp_ctl_pre(kp, regs);
 }
 
-#define kp_ctl_wait	KPROBE_FLAG_WAIT
+#define kp_ctl_wait		KPROBE_FLAG_WAIT
+#define kp_ctl_reason(kp)	(*kprobe_reason_text((kp)->refusal))
 #else
-#define kp_ctl_once	NULL
-#define kp_ctl_wait	0
+#define kp_ctl_once		NULL
+#define kp_ctl_wait		0
+#define kp_ctl_reason(kp)	""
 #endif
 
 static int kp_ctl_register(struct kp_ctl_probe *probe)
@@ -321,41 +323,16 @@ static int kp_ctl_probes_show(struct seq_file *m, void *unused)
 		if (copy_from_kernel_nofault(text, probe->kp.addr, sizeof(text)))
 			memset(text, 0, sizeof(text));
 		/* Only root can read this. Scripts look for these addresses in kprobes/list. */
-		seq_printf(m, "%d %0*lx %d %d %lu %d %*phN\n", i, (int)sizeof(long) * 2,
+		seq_printf(m, "%d %0*lx %d %d %lu %d %*phN%s%s\n", i, (int)sizeof(long) * 2,
 			   (unsigned long)probe->kp.addr, atomic_read(&probe->hits),
 			   atomic_read(&probe->posts), probe->kp.nmissed, probe->error,
-			   (int)sizeof(text), text);
+			   (int)sizeof(text), text, probe->error ? " " : "",
+			   probe->error ? kp_ctl_reason(&probe->kp) : "");
 	}
 	mutex_unlock(&kp_ctl_mutex);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(kp_ctl_probes);
-
-/* The base kernel has no reasons for refusals. */
-#if __has_include("linux/kprobe_reason.h")
-static int kp_ctl_reasons_show(struct seq_file *m, void *unused)
-{
-	int i;
-
-	mutex_lock(&kp_ctl_mutex);
-	for (i = 0; i < KP_CTL_PROBES; i++) {
-		struct kp_ctl_probe *probe = &kp_ctl_probes[i];
-
-		if (probe->error)
-			seq_printf(m, "%d %s\n", i, *kprobe_reason_text(probe->kp.refusal));
-	}
-	mutex_unlock(&kp_ctl_mutex);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(kp_ctl_reasons);
-
-static void kp_ctl_create_reasons(void)
-{
-	debugfs_create_file("reasons", 0400, kp_ctl_dir, NULL, &kp_ctl_reasons_fops);
-}
-#else
-static void kp_ctl_create_reasons(void) { }
-#endif
 
 static int kp_ctl_module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -386,7 +363,6 @@ static int __init kp_ctl_init(void)
 	kp_ctl_dir = debugfs_create_dir("kp_ctl", NULL);
 	debugfs_create_file("cmd", 0200, kp_ctl_dir, NULL, &kp_ctl_cmd_fops);
 	debugfs_create_file("probes", 0400, kp_ctl_dir, NULL, &kp_ctl_probes_fops);
-	kp_ctl_create_reasons();
 	return 0;
 }
 
