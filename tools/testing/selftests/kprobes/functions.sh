@@ -24,10 +24,7 @@ TRACEFS=/sys/kernel/tracing
 READ_AS=$TOPIC_DIR/read_as
 
 is_x86_32() {
-	case $(uname -m) in
-	i?86) return 0 ;;
-	esac
-	return 1
+	uname -m | grep -q '^i.86$'
 }
 
 is_x86() {

@@ -235,20 +235,19 @@ switched_meanwhile() {
 	unload kp_ret_guest
 }
 
+# save_stack NAME: saves the stack of the only sleeper
+save_stack() {
+	cat "/proc/${pids# }/stack" >"$TMP/$1"
+}
+
 # A task that sleeps in the function has the same stack without and with a return probe, and after
 # the probe is unregistered.
 sleeping_stack() {
-	put_to_sleep 1 || return 1
-	# shellcheck disable=SC2086 # one word
-	cat /proc/${pids# }/stack >"$TMP/without" && wake || return 1
+	put_to_sleep 1 && save_stack without && wake || return 1
 	grep -q kp_home_outer "$TMP/without" || failed "no stacks to be read"
-	load kp_ret_guest && put_to_sleep 1 && guest_is entries 1 || return 1
-	# shellcheck disable=SC2086
-	cat /proc/${pids# }/stack >"$TMP/with" || return 1
-	# Read the stack again after the probe is unregistered.
+	load kp_ret_guest && put_to_sleep 1 && guest_is entries 1 && save_stack with || return 1
 	unload kp_ret_guest
-	# shellcheck disable=SC2086
-	cat /proc/${pids# }/stack >"$TMP/after" && wake || return 1
+	save_stack after && wake || return 1
 	for which in with after; do
 		cmp -s "$TMP/without" "$TMP/$which" ||
 			failed "$(sed "s/^/$which: /" "$TMP/$which")" "

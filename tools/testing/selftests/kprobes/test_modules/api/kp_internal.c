@@ -88,16 +88,6 @@ static __kprobes struct kprobe *kp_running(void)
 	return level && level->context != KPROBE_CONTEXT_NONE ? level->probe : NULL;
 }
 
-static void __kprobes kp_begin(void)
-{
-	kprobe_busy_begin();
-}
-
-static void __kprobes kp_end(void)
-{
-	kprobe_busy_end();
-}
-
 static struct kprobe *kp_find(void *addr)
 {
 	guard(preempt)();
@@ -118,7 +108,7 @@ static bool kp_in_detour(unsigned long addr)
 
 static noinline long kp_internal_begins(long arg)
 {
-	kp_begin();
+	kprobe_busy_begin();
 	return arg + 1;
 }
 
@@ -128,13 +118,13 @@ static int __kprobes kp_pre(struct kprobe *p, struct pt_regs *regs)
 	kp.before = kp_running();
 	kp.count_before = preempt_count();
 	if (kp.begin_in_handler) {
-		kp_begin();
+		kprobe_busy_begin();
 		kp.during = kp_running();
 		kp_internal_other(1);
-		kp_begin();
-		kp_end();
+		kprobe_busy_begin();
+		kprobe_busy_end();
 		kp_internal_other(1);
-		kp_end();
+		kprobe_busy_end();
 	}
 	kp.count_after = preempt_count();
 	kp.after = kp_running();
@@ -200,16 +190,16 @@ static void kp_internal_busy(struct kunit *test)
 	kp_calls(test, 1, 0);
 	preempt_disable();
 	count = preempt_count();
-	kp_begin();
+	kprobe_busy_begin();
 	KUNIT_EXPECT_EQ(test, preempt_count(), count + PREEMPT_DISABLE_OFFSET);
 	KUNIT_EXPECT_NOT_NULL(test, kp_running());
 	KUNIT_EXPECT_PTR_NE(test, kp_running(), &kp_probe);
 	kp_calls(test, 1, 1);
-	kp_begin();
+	kprobe_busy_begin();
 	kp_calls(test, 1, 2);
-	kp_end();
+	kprobe_busy_end();
 	kp_calls(test, 1, 3);
-	kp_end();
+	kprobe_busy_end();
 	KUNIT_EXPECT_EQ(test, preempt_count(), count);
 	KUNIT_EXPECT_NULL(test, kp_running());
 	preempt_enable();
@@ -231,14 +221,14 @@ static void kp_internal_busy_interrupted(struct kunit *test)
 
 	kp_register(test, &kp_probe, kp.target->addr, false);
 	kp.work = IRQ_WORK_INIT_HARD(kp_irq);
-	kp_begin();
+	kprobe_busy_begin();
 	irq_work_queue(&kp.work);
 	while (!READ_ONCE(kp.irq_done) && time_before(jiffies, timeout))
 		cpu_relax();
 	KUNIT_EXPECT_TRUE_MSG(test, kp.irq_done, "no interrupt comes");
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
 	kp_calls(test, 1, 1);
-	kp_end();
+	kprobe_busy_end();
 	KUNIT_EXPECT_NULL(test, kp_running());
 	kp_calls(test, 2, 1);
 }
@@ -340,7 +330,7 @@ static void kp_internal_running_return_busy(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, busy);
 	for (i = 0; i < 2; i++)
 		KUNIT_EXPECT_PTR_NE(test, busy, &kp_return[i].kp);
-	kp_end();
+	kprobe_busy_end();
 	KUNIT_EXPECT_NULL(test, kp_running());
 }
 
