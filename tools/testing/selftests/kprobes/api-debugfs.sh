@@ -4,7 +4,6 @@
 # The files list, enabled, missed and blacklist in debugfs.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 add_probes() {

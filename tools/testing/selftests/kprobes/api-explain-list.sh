@@ -5,7 +5,6 @@
 # the answers to single locations, and with themselves when they are read in other ways.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 # list LOCATION: the answer is in $TMP/list

@@ -7,7 +7,6 @@
 # it needs another kernel or another command line.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 CASES=$DEBUGFS/kp_explain

@@ -4,7 +4,6 @@
 # The kernel's own KUnit suite for kprobes, lib/test_kprobes.c.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 setup

@@ -5,7 +5,6 @@
 # probes in the next module at the same addresses start from that module's bytes.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 # add_pair ID: adds the probes ID and ID + 1; then 2000 calls hit both

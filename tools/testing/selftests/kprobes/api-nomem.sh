@@ -4,7 +4,6 @@
 # Operations are repeated, and another allocation fails each time.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 PARAMETERS=/sys/module/kp_nomem/parameters

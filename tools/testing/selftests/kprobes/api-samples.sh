@@ -4,7 +4,6 @@
 # The modules in samples/kprobes/ print, show in their files and refuse what the manual says.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 # check_sample SAMPLE DESCRIPTION FUNCTION...: checks; skips if the kernel has no such sample

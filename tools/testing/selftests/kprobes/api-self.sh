@@ -5,7 +5,6 @@
 # executes.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 EVENTS=$TRACEFS/kprobe_events

@@ -5,7 +5,6 @@
 # and online again, a kernel debugger sets its own breakpoints.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 RCU_NORMAL=/sys/kernel/rcu_normal

@@ -5,7 +5,6 @@
 # before its init function runs, and wait again after it is unloaded.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 # refused ID ERROR WHERE [OPTION]...

@@ -14,7 +14,6 @@
 # `bootconfig` on the command line.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 # The command line's events are added while a work item creates the directories of all events:

@@ -5,9 +5,7 @@
 # that are not loaded, attached by bpf_probe.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
-# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 . "$(dirname "$0")/functions-clients.sh"
 
 BPF_PROBE=$TOPIC_DIR/bpf_probe

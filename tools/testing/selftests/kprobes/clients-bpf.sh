@@ -4,9 +4,7 @@
 # Kprobes of bpftrace: what its programs count, and the stacks that they get.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
-# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 . "$(dirname "$0")/functions-clients.sh"
 
 # trace NAME PROGRAM PARAMETER CALLS: runs the program while kp_clients makes the calls; the

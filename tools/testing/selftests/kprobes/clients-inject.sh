@@ -6,9 +6,7 @@
 # shellcheck disable=SC2016 # the variables are the kernel's
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
-# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 . "$(dirname "$0")/functions-clients.sh"
 
 FAIL=$DEBUGFS/fail_function

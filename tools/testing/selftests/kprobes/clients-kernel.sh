@@ -5,9 +5,7 @@
 # kprobe_event_gen_test, the samples of fprobe and livepatch, lkdtm.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
-# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 . "$(dirname "$0")/functions-clients.sh"
 
 FPROBE_CASES="test_fprobe_entry test_fprobe test_fprobe_syms test_fprobe_data

@@ -4,9 +4,7 @@
 # One kprobe event with many places: enabled and disabled as one batch, for all of them or none.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
-# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 . "$(dirname "$0")/functions-clients.sh"
 
 INSIDE=+$BEHIND_FTRACE

@@ -5,7 +5,6 @@
 # probed address of the kernel. That is no hit, however the probed instruction is executed.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 # is_no_hit ID: a breakpoint of user space at the probe's address raises SIGTRAP

@@ -5,9 +5,7 @@
 # probed function and its callers; with instructions boosted, stepped, optimised and emulated.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
-# shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
 # The handlers call dump_stack(). Each trace has to show the probed function, perhaps as the address

@@ -6,7 +6,6 @@
 # functions that they are in are probed and not probed.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 parameters=/sys/module/kp_unwind/parameters

@@ -6,7 +6,6 @@
 # command line.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 POOL=/sys/module/kp_ret_pool/parameters

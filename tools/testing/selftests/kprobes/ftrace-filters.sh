@@ -6,7 +6,6 @@
 # modules are loaded and unloaded.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 FILTER=$TRACEFS/set_ftrace_filter

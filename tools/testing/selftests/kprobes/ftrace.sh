@@ -5,7 +5,6 @@
 # same functions, and in modules that are loaded and unloaded.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 suite() {

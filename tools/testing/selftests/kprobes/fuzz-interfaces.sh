@@ -8,7 +8,6 @@
 # the seed.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 PARAMETERS=/sys/module/kprobes/parameters

@@ -4,9 +4,7 @@
 # Exceptions of probed instructions and of handlers; with copies boosted, stepped and optimised.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
-# shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
 # Oops messages name the probed instruction. Oopses taint the kernel and disable lockdep: only in a

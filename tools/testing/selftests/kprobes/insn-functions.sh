@@ -6,7 +6,6 @@
 # environment sets another number of functions, up to 1000.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 wanted=${SWEEP_FUNCTIONS:-200}

@@ -7,7 +7,6 @@
 # LIBRARY_TESTS="MODULE..." in the environment runs only these tests.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 params=/sys/module/kp_functions/parameters

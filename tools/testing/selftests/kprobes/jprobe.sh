@@ -5,9 +5,7 @@
 # ftrace, breakpoints and jumps.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
-# shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
 # Each of three jprobes logs this once, however often its handler does it.

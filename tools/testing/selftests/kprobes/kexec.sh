@@ -5,7 +5,6 @@
 # while there are probes all the way to it. The program prints the last results.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 # Functions on the way to the other program; not every kernel has all of them.

@@ -5,7 +5,6 @@
 # on its memory, and shrinks when these have returned.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 PARAMETERS=/sys/module/kp_ret_pool/parameters

@@ -5,9 +5,7 @@
 # interrupts and at each instruction in between. Entries are reached by breakpoints and by jumps.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
-# shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
 # The handlers call dump_stack(). Each trace has to show the callers, none as a guess ("?"),

@@ -5,7 +5,6 @@
 # end; meanwhile probes are unregistered and modules are unloaded.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 home=$DEBUGFS/kp_ret_sleepers

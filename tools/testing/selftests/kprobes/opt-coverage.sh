@@ -8,7 +8,6 @@
 # has them; 1 stands for all.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 step=${OPT_SHARE_STEP:-40}

@@ -5,7 +5,6 @@
 # report, and modules that are loaded and unloaded meanwhile.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 PREEMPT=$DEBUGFS/sched/preempt

@@ -4,7 +4,6 @@
 # perf gets records of patched text and of pages of slots, and /proc/kallsyms names these pages.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 RECORDS=$TOPIC_DIR/perf_records

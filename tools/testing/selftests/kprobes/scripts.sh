@@ -5,7 +5,6 @@
 # no kernel with kprobes, and no root.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 # run_script SCRIPT [ARGUMENT...]: runs $TMP/SCRIPT as if it were in this directory

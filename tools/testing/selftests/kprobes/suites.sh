@@ -5,14 +5,11 @@
 # copy of this script for each of them, NAME.sh; the name of the copy selects the topic.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
-# shellcheck source=tools/testing/selftests/kprobes/functions-modes.sh
 . "$(dirname "$0")/functions-modes.sh"
 
 case $(basename "$0") in
 clients-*)
-	# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 	. "$(dirname "$0")/functions-clients.sh"
 	;;
 esac

@@ -6,7 +6,6 @@
 # With kp_oops on the kernel's command line, handlers oops at the end.
 set -eu
 
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$(dirname "$0")/functions.sh"
 
 SECONDS_EACH=${TORTURE_S:-16}

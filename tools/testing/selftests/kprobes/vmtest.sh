@@ -14,9 +14,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 selftests=$(dirname "$here")
-# shellcheck source=tools/testing/selftests/kprobes/vmtest-archs.sh
 . "$here/vmtest-archs.sh"
-# shellcheck source=tools/testing/selftests/kprobes/vmtest-suites.sh
 . "$here/vmtest-suites.sh"
 
 usage()

@@ -10,9 +10,7 @@ set -eu
 here=$(dirname "$0")
 # Installed, this script is in a directory with the tests; in the source tree they are one level up.
 [ -e "$here/functions.sh" ] || here=$here/..
-# shellcheck source=tools/testing/selftests/kprobes/functions.sh
 . "$here/functions.sh"
-# shellcheck source=tools/testing/selftests/kprobes/functions-clients.sh
 . "$here/functions-clients.sh"
 
 export BPFTRACE_MAX_PROBES=1100 BPFTRACE_MAX_BPF_PROGS=1100
