@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The files list, enabled, missed and blacklist in debugfs.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

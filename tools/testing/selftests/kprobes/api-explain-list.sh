@@ -3,7 +3,6 @@
 #
 # kprobes/explain with wildcards: a line for each place. The lists are compared with kallsyms, with
 # the answers to single locations, and with themselves when they are read in other ways.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -5,7 +5,6 @@
 # kernel's table. A reason that no location shows is provoked by a registration: the probe, the
 # kernel's log, or the error log of tracefs has it. The test fails if a reason was not seen, unless
 # it needs another kernel or another command line.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

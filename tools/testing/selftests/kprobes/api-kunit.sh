@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The kernel's own KUnit suite for kprobes, lib/test_kprobes.c.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -3,7 +3,6 @@
 #
 # Probes in modules: they are removed with the module's text, all of it or its init part, and
 # probes in the next module at the same addresses start from that module's bytes.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Operations are repeated, and another allocation fails each time.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The modules in samples/kprobes/ print, show in their files and refuse what the manual says.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -3,7 +3,6 @@
 #
 # Trace and probe the functions of kprobes itself like any others, except functions that a hit
 # executes.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

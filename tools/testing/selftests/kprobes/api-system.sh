@@ -3,7 +3,6 @@
 #
 # Probes while the system around them changes: grace periods are never expedited, CPUs go offline
 # and online again, a kernel debugger sets its own breakpoints.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

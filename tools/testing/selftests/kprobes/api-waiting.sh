@@ -3,7 +3,6 @@
 #
 # Probes that wait for a module (KPROBE_FLAG_WAIT): they are registered when it is loaded,
 # before its init function runs, and wait again after it is unloaded.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

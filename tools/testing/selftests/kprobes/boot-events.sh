@@ -12,7 +12,6 @@
 #
 # The events of boot-events.bootconfig are tested, too, with CONFIG_BOOTTIME_TRACING and
 # `bootconfig` on the command line.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

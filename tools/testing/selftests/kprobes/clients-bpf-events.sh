@@ -3,9 +3,7 @@
 #
 # BPF programs on perf's events of kprobes, attached by bpf_probe: not every architecture has
 # bpftrace.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-clients.sh"
 
 BPF_PROBE=$TOPIC_DIR/bpf_probe

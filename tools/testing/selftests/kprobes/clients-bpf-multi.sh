@@ -3,9 +3,7 @@
 #
 # BPF programs on links of kprobe.multi that have addresses inside functions, or symbols of modules
 # that are not loaded, attached by bpf_probe.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-clients.sh"
 
 BPF_PROBE=$TOPIC_DIR/bpf_probe

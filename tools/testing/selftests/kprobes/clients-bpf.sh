@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Kprobes of bpftrace: what its programs count, and the stacks that they get.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-clients.sh"
 
 # trace NAME PROGRAM PARAMETER CALLS: runs the program while kp_clients makes the calls; the

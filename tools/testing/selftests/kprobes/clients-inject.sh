@@ -4,9 +4,7 @@
 # Fault injection by fail_function, a kprobe that replaces the result of a function: at an
 # ftrace-based entry and at one that is not, where the probe is optimised if possible.
 # shellcheck disable=SC2016 # the variables are the kernel's
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-clients.sh"
 
 FAIL=$DEBUGFS/fail_function

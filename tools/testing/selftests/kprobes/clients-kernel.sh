@@ -3,9 +3,7 @@
 #
 # The kernel's own modules that test or demonstrate clients of kprobes: test_fprobe,
 # kprobe_event_gen_test, the samples of fprobe and livepatch, lkdtm.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-clients.sh"
 
 FPROBE_CASES="test_fprobe_entry test_fprobe test_fprobe_syms test_fprobe_data

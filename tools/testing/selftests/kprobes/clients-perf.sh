@@ -3,9 +3,7 @@
 #
 # Kprobes of perf, trace-cmd and perf-tools' kprobe
 # shellcheck disable=SC2016 # the variables are the kernel's
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-clients.sh"
 
 # A program for perl. No other program calls getppid().

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # One kprobe event with many places: enabled and disabled as one batch, for all of them or none.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-clients.sh"
 
 INSIDE=+$BEHIND_FTRACE

@@ -9,9 +9,7 @@
 # some of more, or all with TOGETHER_ORDERS=all in the environment, as TOGETHER_ROUNDS and
 # TOGETHER_SEED are.
 # shellcheck disable=SC2016 # the variables are the kernel's
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-clients.sh"
 
 rounds=${TOGETHER_ROUNDS:-3}

@@ -3,7 +3,6 @@
 #
 # A 32-bit task executes int3 in a code segment of its own, with the instruction pointer at a
 # probed address of the kernel. That is no hit, however the probed instruction is executed.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

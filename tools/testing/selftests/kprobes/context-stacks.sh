@@ -3,9 +3,7 @@
 #
 # Stack traces from handlers, and from interrupts while a probed instruction is executed, have the
 # probed function and its callers; with instructions boosted, stepped, optimised and emulated.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-modes.sh"
 
 # The handlers call dump_stack(). Each trace has to show the probed function, perhaps as the address

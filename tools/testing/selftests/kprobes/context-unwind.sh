@@ -4,7 +4,6 @@
 # Unwinders check all that they read: registers of user space with harmful values, and addresses
 # in instruction slots that were freed long ago. /proc shows the stacks of running tasks while the
 # functions that they are in are probed and not probed.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -4,7 +4,6 @@
 # Ftrace disables itself, as it does when the text is not what it expects, while probes use it.
 # Functions cannot be traced until the next boot, so the test needs kp_kill_ftrace on the kernel's
 # command line.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -4,7 +4,6 @@
 # Changes of ftrace filters: by users of all kinds in kp_filters, which compares ftrace's records
 # with what the users ask for, and by the files of tracefs, while ftrace is on or off, and while
 # modules are loaded and unloaded.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

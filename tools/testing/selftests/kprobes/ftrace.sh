@@ -3,7 +3,6 @@
 #
 # Ftrace-based probes at function entries: alone and together with other users of ftrace on the
 # same functions, and in modules that are loaded and unloaded.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -2,9 +2,11 @@
 # shellcheck shell=sh
 #
 # For the clients-*.sh: programs that use kprobes through tracefs, perf or BPF, and the kernel's
-# own tests of these. Sourced after functions.sh.
+# own tests of these.
 #
 # `vmtest.sh -R` gives the host's programs to the guest. The tests also run on the base kernel.
+
+. "${here:-$(dirname "$0")}/functions.sh"
 
 CLIENTS=/sys/module/kp_clients/parameters
 SELFTESTS_DIR=$(dirname "$TOPIC_DIR")

@@ -2,7 +2,9 @@
 # shellcheck shell=sh
 #
 # For the topic scripts that run their suites more than once: with copies of instructions boosted,
-# stepped, and in detour buffers, or with breakpoints and with jumps. Sourced after functions.sh.
+# stepped, and in detour buffers, or with breakpoints and with jumps.
+
+. "$(dirname "$0")/functions.sh"
 
 BOOST=/sys/module/kprobes/parameters/boost
 

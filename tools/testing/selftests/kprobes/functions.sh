@@ -6,6 +6,8 @@
 # A topic script loads modules from test_modules/. KUnit suites run while their module is loaded,
 # and leave results in debugfs. The script reports them, and its own checks, as one KTAP stream.
 
+set -eu
+
 TOPIC_DIR=$(cd "$(dirname "$0")" && pwd)
 MODULE_DIR=$TOPIC_DIR/test_modules
 DEBUGFS=/sys/kernel/debug

@@ -6,7 +6,6 @@
 # effect, a refused one leaves nothing. Meanwhile a user raises exceptions. In the environment,
 # FUZZ_S=N is the seconds of each suite, FUZZ_COUNT=N the lines written to each file, FUZZ_SEED=N
 # the seed.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

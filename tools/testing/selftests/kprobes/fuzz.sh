@@ -5,9 +5,7 @@
 # single-stepped, and with jumps, while a user raises exceptions. The programs in fuzz/ test many
 # more in user mode. In the environment, FUZZ_S=N is the seconds of each case, FUZZ_SEED=N the
 # seed; FUZZ_TRACE=1 prints each instruction first.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-modes.sh"
 
 setup_modes

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Exceptions of probed instructions and of handlers; with copies boosted, stepped and optimised.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-modes.sh"
 
 # Oops messages name the probed instruction. Oopses taint the kernel and disable lockdep: only in a

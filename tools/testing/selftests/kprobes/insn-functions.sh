@@ -4,7 +4,6 @@
 # Probes on the first three instructions of 200 functions all over the kernel, while a shell keeps
 # it busy; then on the first one only, so that most are optimised. SWEEP_FUNCTIONS=N in the
 # environment sets another number of functions, up to 1000.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -5,7 +5,6 @@
 # the same as without probes. Then once more, with probes far enough apart for jumps.
 #
 # LIBRARY_TESTS="MODULE..." in the environment runs only these tests.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

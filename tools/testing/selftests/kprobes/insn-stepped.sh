@@ -5,9 +5,7 @@
 # by default have the same effect with a second trap. Emulated instructions are among the targets
 # in both modes. Then runs the suites of kprobes_kunit with jumps, for which they wait after each
 # registration and enabling.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-modes.sh"
 
 # Not all of the probed places can have a jump.

@@ -3,9 +3,7 @@
 #
 # Jprobes: calls that are refused, what handlers get, and what the function gets after them; by
 # ftrace, breakpoints and jumps.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-modes.sh"
 
 # Each of three jprobes logs this once, however often its handler does it.

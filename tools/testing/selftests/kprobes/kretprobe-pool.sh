@@ -3,7 +3,6 @@
 #
 # The instances that return probes share: a pool grows with the calls in flight, up to the bound
 # on its memory, and shrinks when these have returned.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -3,9 +3,7 @@
 #
 # Stack traces with return probes show the real callers: in the function, in handlers, in
 # interrupts and at each instruction in between. Entries are reached by breakpoints and by jumps.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-modes.sh"
 
 # The handlers call dump_stack(). Each trace has to show the callers, none as a guess ("?"),

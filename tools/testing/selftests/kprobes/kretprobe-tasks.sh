@@ -3,7 +3,6 @@
 #
 # Return probes on functions in which tasks sleep, are interrupted, execute another program or
 # end; meanwhile probes are unregistered and modules are unloaded.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

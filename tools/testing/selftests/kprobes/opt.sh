@@ -3,7 +3,6 @@
 #
 # Jump optimisation: what an optimised probe does, where a jump is safe, what debugfs and the sysctl
 # report, and modules that are loaded and unloaded meanwhile.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # perf gets records of patched text and of pages of slots, and /proc/kallsyms names these pages.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

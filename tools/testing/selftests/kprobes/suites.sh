@@ -3,9 +3,7 @@
 #
 # The topics that only load KUnit suites, or run the kernel's tests of tracefs. The Makefile makes a
 # copy of this script for each of them, NAME.sh; the name of the copy selects the topic.
-set -eu
 
-. "$(dirname "$0")/functions.sh"
 . "$(dirname "$0")/functions-modes.sh"
 
 case $(basename "$0") in

@@ -4,7 +4,6 @@
 # kprobe_torture, while other changes affect how probes are reached. In the environment, TORTURE_S=N
 # is the seconds of each case, TORTURE_SEED=N the seed, and TORTURE_CASE=N the only case to run.
 # With kp_oops on the kernel's command line, handlers oops at the end.
-set -eu
 
 . "$(dirname "$0")/functions.sh"
 

@@ -5,12 +5,9 @@
 # bpftrace. Not a test: it prints lines of client, number, and milliseconds for attaching and
 # detaching. Emulated processors and busy hosts are slow; compare only figures that were measured
 # on the same host at the same time.
-set -eu
-
 here=$(dirname "$0")
 # Installed, this script is in a directory with the tests; in the source tree they are one level up.
 [ -e "$here/functions.sh" ] || here=$here/..
-. "$here/functions.sh"
 . "$here/functions-clients.sh"
 
 export BPFTRACE_MAX_PROBES=1100 BPFTRACE_MAX_BPF_PROGS=1100
