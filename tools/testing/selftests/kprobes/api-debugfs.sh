@@ -5,11 +5,6 @@
 
 . "$(dirname "$0")/functions.sh"
 
-add_probes() {
-	ctl_add "0 kp_target:kp_tgt_function" "1 kernel_clone" "2 kp_tgt_caller post" \
-		"3 vsnprintf disabled" "4 schedule_timeout" "5 kp_tgt_function disabled" "6 do_exit"
-}
-
 list_is_complete() {
 	equal "lines in list" "$(probes_listed | wc -l)" 7
 	for id in 0 1 2 3 4 6; do
@@ -344,7 +339,9 @@ ktap_set_plan 25
 load kp_target
 load kp_ctl
 ! has_missed || load kp_missed
-check "probes registered" add_probes
+check "probes registered" ctl_add "0 kp_target:kp_tgt_function" "1 kernel_clone" \
+	"2 kp_tgt_caller post" "3 vsnprintf disabled" "4 schedule_timeout" \
+	"5 kp_tgt_function disabled" "6 do_exit"
 check "list shows every probe" list_is_complete
 check "list is sorted by address" list_is_sorted
 check "list has the documented format" list_has_format

@@ -30,11 +30,6 @@ frees_init() {
 	! is_powerpc
 }
 
-# On x86, kp_tgt_plain is at the start of the module's text. A probe there becomes [GONE], too.
-more_probes() {
-	ctl_add "2 kp_tgt_function disabled" "5 kp_tgt_plain"
-}
-
 module_unloads() {
 	equal "reference count" "$(cut -d' ' -f3 /proc/modules | sed -n 1p)" 0
 	unload kp_target
@@ -188,7 +183,9 @@ check_if "[ -e $KPROBES/missed ]" "probes that disable themselves while their mo
 check "a module's functions are hit" function_is_hit
 check "a module's NOKPROBE_SYMBOL is refused" refused 20 -22 add kp_tgt_nokprobe
 check_if frees_init "a freed init function is refused" refused 20 -2 add kp_tgt_init_function
-check "two more probes, one disabled, one at the start of the text" more_probes
+# On x86, kp_tgt_plain is at the start of the module's text. A probe there becomes [GONE], too.
+check "two more probes, one disabled, one at the start of the text" \
+	ctl_add "2 kp_tgt_function disabled" "5 kp_tgt_plain"
 check "a probed module can be unloaded" module_unloads
 check "its probes are listed as gone, with their counts" gone_is_listed
 check "a gone probe cannot be enabled" gone_stays_gone

@@ -21,7 +21,7 @@ some_fail() {
 	[ "$(cat $PARAMETERS/failed)" != 0 ]
 }
 
-# each_allocation WHAT ATTEMPT...: calls ATTEMPT with N = 1, 2 and so on, until it returns 1 since it
+# each_allocation WHAT ATTEMPT...: calls ATTEMPT with N = 1, 2 and so on, until it fails because it
 # has less than N allocations. A failed case names the caller of allocation N.
 each_allocation() {
 	what=$1
@@ -62,10 +62,6 @@ ask() {
 	must grep -q '^probe: yes$' <&3
 	exec 3>&-
 	some_fail
-}
-
-questions_are_asked() {
-	each_allocation explain ask
 }
 
 hits=0
@@ -169,7 +165,7 @@ report_planned 5 kprobes_nomem
 load kp_target
 load kp_ctl
 check "files in debugfs are read" files_are_read
-check "questions are answered" questions_are_asked
+check "questions are answered" each_allocation explain ask
 check "all are switched off and on" switched
 check "modules come and go" modules_come_and_go
 unload kp_ctl kp_target kp_nomem

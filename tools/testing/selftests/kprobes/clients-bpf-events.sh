@@ -190,10 +190,6 @@ helpers_at_breakpoints() {
 	helpers_by breakpoint 0 0
 }
 
-helpers_at_jumps() {
-	helpers_by jump 1 1
-}
-
 # On the base kernel a breakpoint is an NMI for programs.
 own_kprobes() {
 	! on_base_kernel
@@ -232,7 +228,7 @@ check "the same, and counted runs" all_on_one_event 1
 check "cookies" cookies
 check "helpers in all contexts, by ftrace" helpers_succeed kp_cl_outer
 check_if own_kprobes "helpers in all contexts, by breakpoints" helpers_at_breakpoints
-check_if has_jumps "helpers in all contexts, by jumps" helpers_at_jumps
+check_if has_jumps "helpers in all contexts, by jumps" helpers_by jump 1 1
 check "sleepable programs are refused" sleepable_refused
 check "attached probes are in list" listed_in_debugfs
 unload kp_clients

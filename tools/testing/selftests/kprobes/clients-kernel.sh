@@ -40,10 +40,6 @@ fprobe_sample() {
 		"$(log_since | sed -n 's/.*unregistered\. \([0-9]*\) times hit.*/\1/p')" 20
 }
 
-patch_is_gone() {
-	[ ! -d /sys/kernel/livepatch/livepatch_sample ]
-}
-
 patched() {
 	grep -q 'this has been live patched' /proc/cmdline
 }
@@ -59,7 +55,7 @@ livepatch_sample() {
 	must patched
 	equal "hits while patched" "$(($(event_hits patched) - before))" 1
 	put /sys/kernel/livepatch/livepatch_sample/enabled 0
-	wait_until patch_is_gone
+	wait_until [ ! -d /sys/kernel/livepatch/livepatch_sample ]
 	must rmmod livepatch_sample
 	before=$(event_hits patched)
 	must_fail patched
@@ -82,17 +78,6 @@ lkdtm_warned() {
 	log_since | grep -q 'WARNING: .*lkdtm'
 }
 
-can_load() {
-	modprobe -n "$1" 2>/dev/null
-}
-
-# check_with MODULE DESCRIPTION FUNCTION: checks; skips if there is no such module
-check_with() {
-	needed="can_load $1"
-	shift
-	check_if "$needed" "$@"
-}
-
 setup_clients
 # shellcheck disable=SC2086 # words
 set -- $FPROBE_CASES
@@ -100,9 +85,9 @@ ktap_set_plan $(($# + 5))
 for name; do
 	check_if "[ -e $DEBUGFS/kunit/fprobe_test/results ]" "fprobe_test.$name" fprobe_case "$name"
 done
-check_with kprobe_event_gen_test "kprobe_event_gen_test" event_gen_test
-check_with fprobe_example "sample of fprobe" fprobe_sample
-check_with livepatch-sample "probe on a function that is live patched" livepatch_sample
-check_with lkdtm "warning at lkdtm's crash point INT_HW_IRQ_EN" lkdtm_warning
+check_if "modprobe -nq kprobe_event_gen_test" "kprobe_event_gen_test" event_gen_test
+check_if "modprobe -nq fprobe_example" "sample of fprobe" fprobe_sample
+check_if "modprobe -nq livepatch-sample" "probe on a function that is live patched" livepatch_sample
+check_if "modprobe -nq lkdtm" "warning at lkdtm's crash point INT_HW_IRQ_EN" lkdtm_warning
 check "no event and no probe is left" no_events
 ktap_finished

@@ -43,11 +43,6 @@ jumps() {
 	echo $jumps
 }
 
-add_probes() {
-	ctl_add "0 kp_tgt_function" "1 kp_tgt_caller post" "2 kernel_clone" "3 do_exit" \
-		"4 schedule_timeout post" "5 vsnprintf" "6 do_sys_openat2" "7 vfs_read disabled"
-}
-
 marks_after_switching() {
 	optimization 1
 	mark_is_true 0 1 2 3 4 5 6 7
@@ -298,7 +293,8 @@ load kp_target
 check "the list waits for jumps that are about to come" list_waits
 check_if "[ -x $READ_AS ]" "the list does not wait if it is opened with O_NONBLOCK" \
 	list_waits nonblocking
-check "probes registered" add_probes
+check "probes registered" ctl_add "0 kp_tgt_function" "1 kp_tgt_caller post" "2 kernel_clone" \
+	"3 do_exit" "4 schedule_timeout post" "5 vsnprintf" "6 do_sys_openat2" "7 vfs_read disabled"
 check "[OPTIMIZED] is shown where there is a jump" marks_after_switching
 check "hits are counted either way" hits_whatever_it_is
 check "kprobes/enabled takes jumps away and brings them back" all_switched

@@ -102,7 +102,7 @@ FNR == 1 {
 	}
 	if (function_name != "")
 		in_function[n] = function_name
-	if (text[n] ~ /^(check|check_if|check_sample|check_with|test_case)[ ]/ ||
+	if (text[n] ~ /^(check|check_if|check_sample|test_case)[ ]/ ||
 	    text[n] ~ /(&&|\|\|) check /) {
 		words = split(text[n], w, " ")
 		for (i = 2; i <= words; i++)

@@ -86,7 +86,7 @@ static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
 #else
 #define kp_ctl_once		NULL
 #define kp_ctl_wait		0
-#define kp_ctl_reason(kp)	""
+#define kp_ctl_reason(kp)	((void)(kp), "")
 #endif
 
 static int kp_ctl_register(struct kp_ctl_probe *probe)
