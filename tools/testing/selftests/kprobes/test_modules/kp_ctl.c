@@ -24,6 +24,7 @@
  * A probe that was refused has the reason.
  */
 
+#include "kp_handlers.h"
 #include "kp_symbol.h"
 
 #define KP_CTL_PROBES	128
@@ -48,21 +49,10 @@ static struct kp_ctl_probe kp_ctl_probes[KP_CTL_PROBES];
 static DEFINE_MUTEX(kp_ctl_mutex);
 static struct dentry *kp_ctl_dir;
 
-static int __kprobes kp_ctl_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	atomic_inc(&container_of(kp, struct kp_ctl_probe, kp)->hits);
-	return 0;
-}
+KP_PRE(kp_ctl_pre, atomic_inc(&container_of(p, struct kp_ctl_probe, kp)->hits))
+KP_POST(kp_ctl_post, atomic_inc(&container_of(p, struct kp_ctl_probe, kp)->posts))
 
-static void __kprobes kp_ctl_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	atomic_inc(&container_of(kp, struct kp_ctl_probe, kp)->posts);
-}
-
-static int __kprobes kp_ctl_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return kp_ctl_pre(&get_kretprobe(ri)->kp, regs);
-}
+KP_RET(kp_ctl_entry, kp_ctl_pre(&get_kretprobe(ri)->kp, regs))
 
 static int __kprobes kp_ctl_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* KUnit suite: kprobe_function_entry(), compared with pointers to functions */
 
+#include "kp_handlers.h"
 #include "kp_test.h"
 #include "kp_regs.h"
 
@@ -26,17 +27,8 @@ KUNIT_ARRAY_PARAM_DESC(kp_entry_case, kp_entry_cases, name);
 
 static void *kp_entry_in_handler;
 
-static int kp_entry_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	kp_entry_in_handler = kprobe_function_entry(p);
-	return 0;
-}
-
-static int kp_entry_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	kp_entry_in_handler = kprobe_function_entry(&get_kretprobe(ri)->kp);
-	return 0;
-}
+KP_PRE(kp_entry_pre, kp_entry_in_handler = kprobe_function_entry(p))
+KP_RET(kp_entry_return, kp_entry_in_handler = kprobe_function_entry(&get_kretprobe(ri)->kp))
 
 /* By symbol, by address, and by an offset of 0 or, on x86 after an endbr, of addr */
 static void kp_entry_probes(struct kunit *test)

@@ -10,6 +10,7 @@
 #include <linux/probepoint.h>
 #include <linux/static_call.h>
 #include "kp_explain.h"
+#include "kp_handlers.h"
 #include "../opt/kp_opt_suites.h"
 #include "kp_symbol.h"
 #include "../internal.h"
@@ -146,10 +147,7 @@ static struct {
 	struct mutex *text_mutex;	/* the one of linux/memory.h */
 } kernel;
 
-static int kp_nothing(struct kprobe *kp, struct pt_regs *regs)
-{
-	return 0;
-}
+KP_PRE(kp_nothing)
 
 static int kp_refuse_null(void)
 {
@@ -191,9 +189,7 @@ static struct ftrace_ops kp_redirecting = {
 	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
-static void kp_post_nothing(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-}
+KP_POST(kp_post_nothing)
 
 static int kp_refuse_redirects(void)
 {

@@ -12,6 +12,7 @@
 #include <asm/segment.h>
 #include <asm/text-patching.h>
 #include <asm/trapnr.h>
+#include "kp_handlers.h"
 #include "kp_internal.h"
 #include "kp_opt.h"
 #include "kp_symbol.h"
@@ -139,11 +140,7 @@ static void __kprobes kp_post(struct kprobe *p, struct pt_regs *regs, unsigned l
 	kp.post = kp_running();
 }
 
-static int __kprobes kp_other_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	kp.other_hits++;
-	return 0;
-}
+KP_PRE(kp_other_pre, kp.other_hits++)
 
 static struct kprobe kp_probe, kp_second, kp_other;
 static struct kretprobe kp_return[3];
@@ -261,11 +258,7 @@ static int __kprobes kp_returned(struct kretprobe_instance *ri, struct pt_regs *
 	return 0;
 }
 
-static int __kprobes kp_entered(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	kp.before = kp_running();
-	return 0;
-}
+KP_RET(kp_entered, kp.before = kp_running())
 
 static void kp_internal_running(struct kunit *test)
 {

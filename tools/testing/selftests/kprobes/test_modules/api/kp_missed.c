@@ -8,6 +8,7 @@
  */
 
 #include <linux/probepoint.h>
+#include "kp_handlers.h"
 #include "kp_regs.h"
 #include "kp_symbol.h"
 
@@ -36,34 +37,13 @@ static noinline int kp_missed_exits(void *done)
 	kthread_complete_and_exit(done, 0);
 }
 
-static int kp_missed_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
-
-static int kp_missed_once(struct kprobe *p, struct pt_regs *regs)
-{
-	kprobe_disable_self(p);
-	return 0;
-}
+KP_PRE(kp_missed_pre)
+KP_PRE(kp_missed_once, kprobe_disable_self(p))
 
 /* A pre_handler that calls the probed function: a nested hit */
-static int kp_missed_call(struct kprobe *p, struct pt_regs *regs)
-{
-	kp_missed_target(2);
-	return 0;
-}
-
-static int kp_missed_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	kp.retaddr = get_kretprobe_retaddr(ri);
-	return 0;
-}
-
-static int kp_missed_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return 0;
-}
+KP_PRE(kp_missed_call, kp_missed_target(2))
+KP_RET(kp_missed_entry, kp.retaddr = get_kretprobe_retaddr(ri))
+KP_RET(kp_missed_return)
 
 static int kp_missed_register(kprobe_pre_handler_t pre)
 {

@@ -4,6 +4,7 @@
  * -ENOMEM and leaves nothing, or works without the memory.
  */
 
+#include "kp_handlers.h"
 #include "kp_nomem.h"
 
 /* More than fit in one page of slots */
@@ -63,16 +64,8 @@ static u8 kp_text[KP_BATCH][KP_TEXT];
 /* Expected hits of each probe of the plan, and of kp_second, since kp_fill() */
 static unsigned int kp_hits, kp_second_hits;
 
-static int __kprobes kp_np_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	container_of(kp, struct kp_np, rp.kp)->pre++;
-	return 0;
-}
-
-static void __kprobes kp_np_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	container_of(kp, struct kp_np, rp.kp)->post++;
-}
+KP_PRE(kp_np_pre, container_of(p, struct kp_np, rp.kp)->pre++)
+KP_POST(kp_np_post, container_of(p, struct kp_np, rp.kp)->post++)
 
 static int __kprobes kp_np_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -82,11 +75,7 @@ static int __kprobes kp_np_entry(struct kretprobe_instance *ri, struct pt_regs *
 	return memchr_inv(ri->data, 0, probe->rp.data_size) ? 1 : 0;
 }
 
-static int __kprobes kp_np_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	container_of(get_kretprobe(ri), struct kp_np, rp)->returns++;
-	return 0;
-}
+KP_RET(kp_np_return, container_of(get_kretprobe(ri), struct kp_np, rp)->returns++)
 
 static void *kp_function(unsigned int i)
 {

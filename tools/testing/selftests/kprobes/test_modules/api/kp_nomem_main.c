@@ -12,6 +12,7 @@
  * - where: the caller of the allocation that failed last
  */
 
+#include "kp_handlers.h"
 #include "kp_nomem.h"
 
 /* Changed only by the task whose allocations are counted */
@@ -184,17 +185,8 @@ static int __kprobes kp_alloc_return(struct kretprobe_instance *ri, struct pt_re
 	return 0;
 }
 
-static int __kprobes kp_free_first(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_account_free((void *)regs_get_kernel_argument(regs, 0));
-	return 0;
-}
-
-static int __kprobes kp_free_second(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_account_free((void *)regs_get_kernel_argument(regs, 1));
-	return 0;
-}
+KP_PRE(kp_free_first, kp_account_free((void *)regs_get_kernel_argument(regs, 0)))
+KP_PRE(kp_free_second, kp_account_free((void *)regs_get_kernel_argument(regs, 1)))
 
 static int __kprobes kp_free_bulk(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -324,11 +316,7 @@ static int __kprobes kp_within_entry(struct kretprobe_instance *ri, struct pt_re
 	return 0;
 }
 
-static int __kprobes kp_within_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	WRITE_ONCE(kp_fail.on, false);
-	return 0;
-}
+KP_RET(kp_within_return, WRITE_ONCE(kp_fail.on, false))
 
 static int kp_within_set(const char *val, const struct kernel_param *param)
 {

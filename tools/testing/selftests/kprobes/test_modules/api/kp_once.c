@@ -5,6 +5,7 @@
  */
 
 #include <linux/probepoint.h>
+#include "kp_handlers.h"
 #include "kp_jumps.h"
 #include "kp_regs.h"
 #include "kp_symbol.h"
@@ -38,11 +39,7 @@ static void __kprobes kp_once_request(struct kprobe *kp)
 	atomic_add(kprobe_disable_self(kp), &container_of(kp, struct kp_once, kp)->won);
 }
 
-static int kp_once_count(struct kprobe *kp, struct pt_regs *regs)
-{
-	atomic_inc(&container_of(kp, struct kp_once, kp)->pre);
-	return 0;
-}
+KP_PRE(kp_once_count, atomic_inc(&container_of(p, struct kp_once, kp)->pre))
 
 static int kp_once_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -50,10 +47,7 @@ static int kp_once_pre(struct kprobe *kp, struct pt_regs *regs)
 	return kp_once_count(kp, regs);
 }
 
-static void kp_once_count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	atomic_inc(&container_of(kp, struct kp_once, kp)->post);
-}
+KP_POST(kp_once_count_post, atomic_inc(&container_of(p, struct kp_once, kp)->post))
 
 static void kp_once_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
@@ -286,11 +280,7 @@ static int kp_once_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static int kp_once_count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	atomic_inc(&kp_once_of(ri)->returns);
-	return 0;
-}
+KP_RET(kp_once_count_return, atomic_inc(&kp_once_of(ri)->returns))
 
 static int kp_once_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

@@ -5,6 +5,7 @@
  */
 
 #include <linux/ftrace.h>
+#include "kp_handlers.h"
 #include "kp_parts.h"
 #include "../internal.h"
 
@@ -70,9 +71,7 @@ static void kp_filters_change(struct kunit *test, struct probepoint *pp, struct 
 	kprobe_ftrace_disarm(&changes);
 }
 
-static void kp_filters_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
+KP_POST(kp_filters_post)
 
 static void kp_filters_stay(struct kunit *test)
 {

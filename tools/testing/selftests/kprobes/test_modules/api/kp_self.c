@@ -6,6 +6,7 @@
  * Writing to the parameter `wait` calls wait_for_kprobe_optimizer().
  */
 
+#include "kp_handlers.h"
 #include "kp_regs.h"
 #include "kp_symbol.h"
 
@@ -36,21 +37,9 @@ static noinline notrace int kp_self_target(int arg)
 	return 3 * arg + 1;
 }
 
-static int __kprobes kp_self_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	return 0;
-}
-
-static int __kprobes kp_self_hit(struct kprobe *kp, struct pt_regs *regs)
-{
-	atomic_inc(&container_of(kp, struct kp_hook, kp)->hits);
-	return 0;
-}
-
-static int __kprobes kp_self_enter(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return 0;
-}
+KP_PRE(kp_self_pre)
+KP_PRE(kp_self_hit, atomic_inc(&container_of(p, struct kp_hook, kp)->hits))
+KP_RET(kp_self_enter)
 
 static int __kprobes kp_self_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

@@ -92,6 +92,7 @@ static const struct {
 	u8 bytes[FUZZ_MAX_INSN + 1];
 } kp_corpus[] = {
 #include "kp_fuzz_corpus.h"
+#include "kp_handlers.h"
 };
 
 static struct kp_target *kp_targets;
@@ -429,16 +430,8 @@ static bool kp_generate(struct kp_target *t)
 	return kp_place_operand(t, &r) && kp_place_target(t, kind);
 }
 
-static int __kprobes kp_fuzz_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	kp.pre++;
-	return 0;
-}
-
-static void __kprobes kp_fuzz_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	kp.post++;
-}
+KP_PRE(kp_fuzz_pre, kp.pre++)
+KP_POST(kp_fuzz_post, kp.post++)
 
 static void kp_randomize(const struct kp_target *t, int round)
 {
