@@ -55,24 +55,27 @@ kp_ex_\name:
 	STACK_FRAME_NON_STANDARD kp_ex_\name
 .endm
 
-.macro INSN name:req, insn:vararg
+/* The location is the first instruction. */
+.macro CODE_AT name:req
 CODE \name
 	AT	\name
+.endm
+
+.macro INSN name:req, insn:vararg
+CODE_AT \name
 	\insn
 CODE_END \name
 .endm
 
 .macro COVERED name:req, insn:vararg
-CODE \name
-	AT	\name
+CODE_AT \name
 	nop
 	\insn
 CODE_END \name
 .endm
 
 /* Can be probed, boosted and optimised. */
-CODE plain
-	AT	plain
+CODE_AT plain
 	bts	$6, %eax
 	AT	plain_second
 	KP_INC_EAX
@@ -88,27 +91,23 @@ INSN hlt, hlt
 INSN blacklisted, nop
 	_ASM_NOKPROBE(kp_ex_blacklisted)
 
-CODE ret16
-	AT	ret16
+CODE_AT ret16
 	ANNOTATE_RETPOLINE_SAFE
 	.byte	0x66, 0xc3
 CODE_END ret16
 
-CODE sti
-	AT	sti
+CODE_AT sti
 	sti
 	hlt
 CODE_END sti
 
-CODE rsb
-	AT	rsb
+CODE_AT rsb
 	call	1f
 	int3
 1:	add	$__SIZEOF_LONG__, %_ASM_SP
 CODE_END rsb
 
-CODE lock
-	AT	lock
+CODE_AT lock
 	LOCK_PREFIX
 	addl	$0, (%_ASM_SP)
 CODE_END lock
@@ -131,42 +130,36 @@ COVERED far_second, .byte 0x48, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f
 INSN relative, call kp_explain_text
 INSN loop, loop kp_ex_loop
 
-CODE branch
-	AT	branch
+CODE_AT branch
 	jz	1f
 	SOME_NOPS
 1:	nop
 CODE_END branch
 
-CODE indirect
-	AT	indirect
+CODE_AT indirect
 	ANNOTATE_RETPOLINE_SAFE
 	call	*%_ASM_DX
 CODE_END indirect
 
-CODE return
-	AT	return
+CODE_AT return
 	ANNOTATE_RETPOLINE_SAFE
 	ret
 	.skip	4, 0xcc
 CODE_END return
 
-CODE flags
-	AT	flags
+CODE_AT flags
 	pushf
 	pop	%_ASM_AX
 CODE_END flags
 
-CODE push
-	AT	push
+CODE_AT push
 	push	%_ASM_AX
 	pop	%_ASM_AX
 	SOME_NOPS
 CODE_END push
 
 /* The trap after a single-step might not work after these. */
-CODE state
-	AT	state
+CODE_AT state
 	lidt	(%_ASM_AX)
 	AT	state_second
 	wrmsr
@@ -206,8 +199,7 @@ CODE label_into
 	SOME_NOPS
 CODE_END label_into
 
-CODE label_covered
-	AT	label_covered
+CODE_AT label_covered
 	nop
 	LABEL_NOP .Lcovered_target
 	SOME_NOPS
@@ -215,8 +207,7 @@ CODE label_covered
 	nop
 CODE_END label_covered
 
-CODE label
-	AT	label
+CODE_AT label
 	LABEL_NOP .Lplain_target
 .Lplain_target:
 	nop
@@ -229,16 +220,14 @@ COVERED into_other, {disp32} jmp .Lat_hlt
 #ifdef CONFIG_X86_KERNEL_IBT
 COVERED endbr_covered, endbr64
 #else
-CODE jumps_indirectly
-	AT	jumps_indirectly
+CODE_AT jumps_indirectly
 	SOME_NOPS
 	ANNOTATE_RETPOLINE_SAFE
 	jmp	*%_ASM_DX
 CODE_END jumps_indirectly
 #endif
 
-CODE blacklist_covered
-	AT	blacklist_covered
+CODE_AT blacklist_covered
 	nop
 	nop
 .Lblacklisted:
@@ -247,8 +236,7 @@ CODE_END blacklist_covered
 	_ASM_NOKPROBE(.Lblacklisted)
 
 /* kp_flip() changes this text. */
-CODE changed
-	AT	changed
+CODE_AT changed
 	bts	$6, %eax
 	bts	$7, %eax
 	SOME_NOPS
