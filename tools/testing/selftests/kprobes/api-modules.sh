@@ -65,8 +65,7 @@ gone_stays_gone() {
 }
 
 gone_survives_switching() {
-	put $KPROBES/enabled 0
-	put $KPROBES/enabled 1
+	put_in $KPROBES enabled=0 enabled=1
 	listed_as 0 GONE
 	hits_are 0 7
 }

@@ -157,14 +157,12 @@ traced_by() {
 	for tracer; do
 		put $TRACEFS/current_tracer "$tracer"
 		churn
-		put $KPROBES/enabled 0
-		put $KPROBES/enabled 1
+		put_in $KPROBES enabled=0 enabled=1
 		# Do not look at the trace, whose entries may be overwritten: check that ftrace
 		# still traces this.
 		must grep -q '^register_kprobe ' $TRACEFS/enabled_functions
 	done
-	put $TRACEFS/current_tracer nop
-	put $TRACEFS/set_ftrace_filter ""
+	put_in $TRACEFS current_tracer=nop set_ftrace_filter=
 }
 
 # to_filter: sets set_ftrace_filter to the functions in $TMP/own that can be traced
@@ -193,13 +191,11 @@ hits_leave_no_trace() {
 		# Reading the list waits for the jumps.
 		must grep -q . $KPROBES/list
 		must to_filter
-		put $TRACEFS/current_tracer function
-		put $TRACEFS/trace ""
+		put_in $TRACEFS current_tracer=function trace=
 		call_target 50
 		# The tracer prints FUNCTION <-CALLER, an event (CALLER <- FUNCTION).
 		awk '/ <-[a-z_]/ && !/kworker|rcu|ksoftirqd/' $TRACEFS/trace >"$TMP/trace"
-		put $TRACEFS/current_tracer nop
-		put $TRACEFS/set_ftrace_filter ""
+		put_in $TRACEFS current_tracer=nop set_ftrace_filter=
 		[ ! -e $EVENTS ] || no_events
 		hits_are 0 50 1 50 2 50 3 50
 		ctl_del 0 1 2 3

@@ -67,8 +67,7 @@ changes_while_waiting() {
 	ctl enable 2
 	must grep -q 'kp_tgt_function+0x0 \[WAITING\] \[DISABLED\]' $KPROBES/list
 	ctl_refused add 1 kp_target:kp_tgt_function wait
-	put $KPROBES/enabled 0
-	put $KPROBES/enabled 1
+	put_in $KPROBES enabled=0 enabled=1
 	load kp_target
 	after_calls 5 hits_are 1 10 2 5
 	ctl enable 1

@@ -12,20 +12,14 @@ FAIL=$DEBUGFS/fail_function
 # inject FUNCTION RETVAL TIMES [TASK_FILTER]: fails the next TIMES calls
 inject() {
 	# Choose the task first, then enable the injection.
-	put $FAIL/task-filter "${4:-N}"
-	put $FAIL/times "$3"
-	put $FAIL/inject "$1"
+	put_in $FAIL task-filter="${4:-N}" times="$3" inject="$1"
 	# A negative number has to be written as an unsigned one of 64 bits.
 	put "$FAIL/$1/retval" "$(printf '%#x' "$2")"
-	put $FAIL/interval 0
-	put $FAIL/space 0
-	put $FAIL/verbose 0
-	put $FAIL/probability 100
+	put_in $FAIL interval=0 space=0 verbose=0 probability=100
 }
 
 uninject() {
-	put $FAIL/probability 0
-	put $FAIL/inject "!$1"
+	put_in $FAIL probability=0 inject="!$1"
 }
 
 # calls_are PARAMETER KEPT REPLACED RESULT: of ten calls, KEPT have their own result, and REPLACED

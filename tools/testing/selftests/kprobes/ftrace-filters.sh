@@ -175,9 +175,8 @@ graph_stops() {
 	functions="vfs_read vfs_write rw_verify_area ksys_read ksys_write read_zero write_null"
 	for instance in kp_one kp_two; do
 		mkdir $TRACEFS/instances/$instance || return 1
-		put $TRACEFS/instances/$instance/tracing_on 0
-		put $TRACEFS/instances/$instance/set_ftrace_filter "$functions"
-		put $TRACEFS/instances/$instance/current_tracer function
+		put_in $TRACEFS/instances/$instance tracing_on=0 set_ftrace_filter="$functions" \
+			current_tracer=function
 	done
 	put $TRACEFS/tracing_on 0
 	narrow "$functions"

@@ -15,14 +15,10 @@ suite() {
 
 # The cases of other suites, with a tracer of all functions that they probe
 traced_suites() {
-	put $TRACEFS/set_ftrace_filter ':mod:kprobes_kunit'
-	put $TRACEFS/current_tracer function
-	put $TRACEFS/tracing_on 0
+	put_in $TRACEFS set_ftrace_filter=':mod:kprobes_kunit' current_tracer=function tracing_on=0
 	load_suites kprobes_kunit -- kprobes_api kprobes_handlers
 	unload kprobes_kunit
-	put $TRACEFS/current_tracer nop
-	put $TRACEFS/set_ftrace_filter ''
-	put $TRACEFS/tracing_on 1
+	put_in $TRACEFS current_tracer=nop set_ftrace_filter= tracing_on=1
 }
 
 is_marked() {

@@ -355,6 +355,15 @@ put() {
 	write_to "$1" "$2" || failed "'$2' cannot be written to $1"
 }
 
+# put_in DIRECTORY FILE=TEXT...: puts texts into files, in this order
+put_in() {
+	put_dir=$1
+	shift
+	for put_pair; do
+		put "$put_dir/${put_pair%%=*}" "${put_pair#*=}"
+	done
+}
+
 put_refused() {
 	! write_to "$1" "$2" || failed "'$2' can be written to $1"
 }

@@ -26,15 +26,13 @@ after_mode() {
 
 graph() {
 	# An earlier test's oops may have stopped the ring buffer.
-	put $TRACEFS/tracing_on 1
-	put $TRACEFS/set_ftrace_filter '*:mod:jprobes_kunit'
-	put $TRACEFS/current_tracer function_graph
+	put_in $TRACEFS tracing_on=1 set_ftrace_filter='*:mod:jprobes_kunit' \
+		current_tracer=function_graph
 	load_suites jprobes_kunit -- jprobes_calls jprobes_drops
 	# The buffer has only the last calls.
 	at_least "calls in the trace" "$(grep -c 'kp_jp_' $TRACEFS/trace || :)" 100
 	unload jprobes_kunit
-	put $TRACEFS/current_tracer nop
-	put $TRACEFS/set_ftrace_filter ''
+	put_in $TRACEFS current_tracer=nop set_ftrace_filter=
 	for suite in jprobes_calls jprobes_drops; do
 		must_fail grep -E '^ *not ok' "$TMP/$suite.results"
 		at_least "cases of $suite" "$(count_cases $suite)" 4

@@ -225,8 +225,7 @@ switched_meanwhile() {
 	at_most "returns" "$returns" 10
 	put_to_sleep 5
 	guest_is entries 15
-	put $KPROBES/enabled 0
-	put $KPROBES/enabled 1
+	put_in $KPROBES enabled=0 enabled=1
 	wake
 	guest_is returns $((returns + 5))
 	guest_is nmissed 0

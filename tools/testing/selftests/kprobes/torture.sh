@@ -69,15 +69,13 @@ with_tracers() {
 	while lasts; do
 		for tracer in function function_graph; do
 			has_tracer $tracer || continue
-			put $TRACEFS/set_ftrace_filter ':mod:kprobe_torture'
-			put $TRACEFS/current_tracer $tracer
-			put $TRACEFS/tracing_on 0
+			put_in $TRACEFS set_ftrace_filter=':mod:kprobe_torture' \
+				current_tracer=$tracer tracing_on=0
 			sleep 0.2
 			put $TRACES 0
 			put $TRACEFS/current_tracer nop
 			put $TRACES 1
-			put $TRACEFS/set_ftrace_filter ''
-			put $TRACEFS/tracing_on 1
+			put_in $TRACEFS set_ftrace_filter= tracing_on=1
 		done
 	done
 	verdict
@@ -87,8 +85,7 @@ with_tracers() {
 with_enabled() {
 	begin exact=0
 	while lasts; do
-		put "$KPROBES/enabled" 0
-		put "$KPROBES/enabled" 1
+		put_in "$KPROBES" enabled=0 enabled=1
 		sleep 0.1
 	done
 	verdict
@@ -112,12 +109,8 @@ with_hotplug() {
 with_little_memory() {
 	[ -d "$FAILSLAB" ] || skip_case "CONFIG_FAILSLAB is not set" || return 0
 	begin nomem=1
-	put "$FAILSLAB/task-filter" Y
-	put "$FAILSLAB/probability" 10
-	put "$FAILSLAB/interval" 1
-	put "$FAILSLAB/times" -1
-	put "$FAILSLAB/verbose" 0
-	put "$FAILSLAB/ignore-gfp-wait" N
+	put_in "$FAILSLAB" task-filter=Y probability=10 interval=1 times=-1 verbose=0 \
+		ignore-gfp-wait=N
 	writers=0
 	for task in /proc/[0-9]*; do
 		grep -q -x torture_writer "$task/comm" 2>/dev/null || continue
