@@ -27,11 +27,6 @@ load_sample() {
 	LOADED="$sample $LOADED"
 }
 
-unload_sample() {
-	must rmmod "$sample"
-	LOADED=${LOADED#"$sample "}
-}
-
 # refused PATTERN PARAM=VALUE...: the sample does not load, says why, and leaves nothing
 refused() {
 	log_mark
@@ -61,7 +56,7 @@ reports_hits() {
 	equal "lines of its beginning" "$(lines '^probe on kernel_clone\+0x[0-9a-f]+/')" 1
 	must grep -q '  k  kernel_clone+' $KPROBES/list
 	processes 5
-	unload_sample
+	unload "$sample"
 	hits=$(said 'probe gone after ([0-9]*) hits, 0 more were missed')
 	at_least "hits" "$hits" 5
 	# The sample prints at most 20 lines a second.
@@ -92,7 +87,7 @@ takes_offset() {
 	LOADED="$sample $LOADED"
 	must grep -q '  k  do_sys_openat2+' $KPROBES/list
 	opens 1
-	unload_sample
+	unload "$sample"
 	at_least "hits" "$(said 'probe gone after ([0-9]*) hits.*')" 1
 	at_least "lines before" "$(lines '^before do_sys_openat2\+')" 1
 	# modprobe may try twice to load the sample.
@@ -111,7 +106,7 @@ is_limited() {
 	from=$(uptime_s)
 	load_sample "$2"
 	opens 400
-	unload_sample
+	unload "$sample"
 	seconds=$(($(uptime_s) - from + 2))
 	at_least "hits" "$(said '.* gone after ([0-9]*) [hr].*')" 400
 	at_least "lines" "$(lines "$1")" 1
@@ -122,7 +117,7 @@ reports_returns() {
 	log_mark
 	load_sample
 	processes 5
-	unload_sample
+	unload "$sample"
 	reported=$(lines '^kernel_clone returned [1-9][0-9]* to .*\+0x.* after [0-9]+ ns$')
 	at_least "reported returns" "$reported" 5
 	counted=$(said 'return probe gone after ([0-9]*) .*, 0 more were missed')
@@ -138,7 +133,7 @@ shows_user_string() {
 	load_sample
 	opens 10
 	shows calls
-	unload_sample
+	unload "$sample"
 	at_least "calls" "$(awk '$1 ~ /^[0-9]+$/ { n += $2 } END { print n + 0 }' "$TMP/calls")" 11
 	# AT_FDCWD, the name, and a pointer to the kernel's struct open_how
 	must grep -q -E " (ffffffff)?ffffff9c [0-9a-f]+ [0-9a-f]{8,} \"$DEBUGFS/$sample/calls\"\$" \
@@ -152,7 +147,7 @@ shows_kernel_string() {
 	must mount -t tmpfs none "$TMP/mounted"
 	must umount "$TMP/mounted"
 	shows calls
-	unload_sample
+	unload "$sample"
 	must grep -q -E '^ *[0-9]+ +[1-9][0-9]* +0 +0  [0-9a-f]{8,} "tmpfs"$' "$TMP/calls"
 }
 
@@ -162,7 +157,7 @@ shows_arguments() {
 	load_sample func=kp_tgt_arguments args="$2" string="$3" user=0
 	call_target
 	shows calls
-	unload_sample
+	unload "$sample"
 	must grep -q -E "^ *[0-9]+ +1 +0 +$1\$" "$TMP/calls"
 }
 
@@ -195,7 +190,7 @@ makes_histogram() {
 	load_sample
 	opens 20
 	histogram
-	unload_sample
+	unload "$sample"
 	at_least "calls" "$(sed -n 's/^calls \([0-9]*\), missed 0$/\1/p' "$TMP/histogram")" 20
 }
 
@@ -203,7 +198,7 @@ measures_time() {
 	load_sample func=hrtimer_nanosleep
 	sleep 0.3
 	histogram
-	unload_sample
+	unload "$sample"
 	slow=$(awk '$1 ~ /^[0-9]+$/ && $1 >= 268435456 { n += $3 } END { print n + 0 }' \
 		"$TMP/histogram")
 	at_least "calls of 268 ms or more" "$slow" 1
@@ -246,7 +241,7 @@ changes_opens() {
 	cat_openers >"$TMP/openers"
 	load_sample "skip=$1" result=-13
 	sh "$TMP/openers" "$TMP/errors" >"$TMP/opens"
-	unload_sample
+	unload "$sample"
 	printf 'open 1: 1\nopen 2: 1\nopen 3: 0\nmore open files: %d\n0\n' "$2" >"$TMP/wanted"
 	equal "what it did" "$(cat "$TMP/opens")" "$(cat "$TMP/wanted")"
 	equal "errors" "$(grep -c 'Permission denied' "$TMP/errors")" 2
@@ -263,7 +258,7 @@ changes_module() {
 		must_fail write_to /sys/module/kp_target/parameters/calls 1
 		call_target 3
 		equal "calls left" "$(cat "/sys/module/$sample/parameters/times")" 0
-		unload_sample
+		unload "$sample"
 	done
 	unload kp_target
 }
@@ -301,7 +296,7 @@ probes_all_that_match() {
 	# On powerpc, most callers skip the instructions that set up r2.
 	is_powerpc || at_least "hits of vfs_read()" "$(hits_of vfs_read)" 1
 	equal "probes" "$(grep -c '  k  vfs_' $KPROBES/list)" $((entries - refused))
-	unload_sample
+	unload "$sample"
 	pattern="^$((entries - refused)) probes registered in [0-9]+ us, $refused refused\$"
 	equal "what it says" "$(lines "$pattern")" 1
 }
@@ -317,7 +312,7 @@ probes_module() {
 	must_fail awk 'NR > 1 && $3 !~ /^kp_tgt_/ { bad = 1 } END { exit !bad }' "$TMP/hits"
 	unload kp_target
 	must grep -q '  kp_tgt_function (unloaded)$' "$DEBUGFS/$sample/hits"
-	unload_sample
+	unload "$sample"
 }
 
 batch_is_refused() {
@@ -339,7 +334,7 @@ sees_write() {
 	# Reading the file waits for the watchpoint.
 	must shown "^(watching the name of thread $$: 0 writes\$|no watchpoint: error)"
 	if ! is_x86 && shown error; then
-		unload_sample
+		unload "$sample"
 		skip_case "this machine has no watchpoint for us" || return 0
 	fi
 	put /proc/$$/comm second
@@ -351,7 +346,7 @@ sees_write() {
 	must grep -q '^  on_write+0x.* \[watch_example\]$' "$TMP/stack"
 	must grep -q '^  __set_task_comm+0x' "$TMP/stack"
 	must grep -q '^  vfs_write+0x' "$TMP/stack"
-	unload_sample
+	unload "$sample"
 	put /proc/$$/comm "$name"
 	list_is_empty
 }
@@ -359,7 +354,7 @@ sees_write() {
 watch_is_refused() {
 	refused '^pid is the number of a thread$' pid=0
 	load_sample pid=$$
-	unload_sample
+	unload "$sample"
 }
 
 has_scripts() {

@@ -46,8 +46,7 @@ sample() {
 	must grep -q '  j  kernel_clone+' $KPROBES/list
 	equal "probes listed" "$(grep -c . $KPROBES/list)" 1
 	processes 5
-	must rmmod jprobe_example
-	LOADED=
+	unload jprobe_example
 	line='kernel_clone\(flags=0x[0-9a-f]+, exit_signal=17\)'
 	at_least "lines" "$(log_lines "jprobe_example: $line")" 5
 	line='jprobe gone after [0-9]+ calls, 0 more were missed'

@@ -110,12 +110,10 @@ unloaded_while_in_kernel() {
 # registered.
 function_goes() {
 	load kp_ret_guest && put_to_sleep 5 && wake || return 1
-	rmmod kp_ret_sleepers || return 1
-	LOADED=kp_ret_guest
+	unload kp_ret_sleepers
 	grep -q 'GONE' $KPROBES/list || failed "not gone: $(cat $KPROBES/list)"
 	load kp_ret_sleepers && put_to_sleep 5 && wake && guest_is returns 5 || return 1
-	rmmod kp_ret_guest || return 1
-	LOADED=kp_ret_sleepers
+	unload kp_ret_guest
 	load kp_ret_guest && put_to_sleep 5 && wake && guest_is returns 5 || return 1
 	unload kp_ret_guest
 }
