@@ -5,9 +5,7 @@
 #include "jprobes_kunit.h"
 #include "kp_cases_contexts.h"
 
-/*
- * The jprobe's handler has interrupts off only if a breakpoint has called it.
- */
+/* The jprobe's handler has interrupts off only if a breakpoint has called it. */
 static void kp_jp_contexts_irq_flag(struct kunit *test)
 {
 	enum kp_jp_target target = kp_jp_target(test);

@@ -36,8 +36,7 @@ static void kp_jp_drops(struct kunit *test, void (*take)(void))
 		kp_expect_hits(test, jp, i);
 	}
 	/*
-	 * At a breakpoint interrupts were off already, so disabling them is no
-	 * mistake to report.
+	 * At a breakpoint interrupts were off already, so disabling them is no mistake to report.
 	 */
 	KUNIT_EXPECT_EQ(test, jp->jp.reported != 0, take != kp_jp_takes_irqs ||
 			kprobe_optimized(&jp->kp) || kprobe_ftrace(&jp->kp));

@@ -105,10 +105,7 @@ struct kp_probe {
 
 /* Handlers are not passed their jprobe: each of the last eight prepared has its own handler. */
 void kp_jp_prepare(struct kp_probe *probe);
-/*
- * With the parameter opt, both wait for jumps. kp_jp_settle() also expects @kp
- * to be optimised.
- */
+/* With the parameter opt, both wait for jumps. kp_jp_settle() also expects @kp to be optimised. */
 void kp_jp_wait_for_jumps(struct kunit *test);
 void kp_jp_settle(struct kunit *test, struct kprobe *kp);
 

@@ -34,10 +34,7 @@ static void kp_batch_module_reference(struct kunit *test)
 #endif
 }
 
-/*
- * Enable only every 20th probe: some architectures call stop_machine() for
- * each.
- */
+/* Enable only every 20th probe: some architectures call stop_machine() for each. */
 #define KP_ROW_STEP	20
 
 static void kp_batch_unregister_row(void *kps)

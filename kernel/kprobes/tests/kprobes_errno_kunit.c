@@ -61,9 +61,7 @@ static void kp_errno_blacklisted_module(struct kunit *test)
 	kp_expect_unprobed(test, probe, marked->fn);
 }
 
-/*
- * Try only the sites of this module. The kernel has too many to try them all.
- */
+/* Try only the sites of this module. The kernel has too many to try them all. */
 static void kp_errno_jump_label(struct kunit *test)
 {
 #if defined(MODULE) && defined(CONFIG_JUMP_LABEL)
@@ -135,10 +133,7 @@ static void kp_errno_bug(struct kunit *test)
 #ifdef CONFIG_X86
 static void kp_errno_smp_alternative(struct kunit *test)
 {
-	/*
-	 * The kernel keeps the list of lock prefixes only if another CPU may
-	 * come online later.
-	 */
+	/* The kernel keeps the list of lock prefixes only if another CPU may come online later. */
 	if (num_online_cpus() > 1 || num_possible_cpus() == 1)
 		kunit_skip(test, "needs a kernel booted with maxcpus=1 on several CPUs");
 	kp_expect_refused(test, kp_new(test, (void *)kp_x86_lock + kp_x86_lock_insn[0]), -EINVAL);
@@ -159,10 +154,7 @@ static void kp_errno_endbr(struct kunit *test)
 	kp_registered(test, start + kp_x86_endbr_insn[2]);
 }
 
-/*
- * Call thunks and kCFI use the padding before a function, which has a symbol of
- * its own.
- */
+/* Call thunks and kCFI use the padding before a function, which has a symbol of its own. */
 static __maybe_unused void kp_expect_padding_refused(struct kunit *test, void *function)
 {
 	char name[KSYM_SYMBOL_LEN];

@@ -159,9 +159,7 @@ static void kp_handlers_order(struct kunit *test)
 	}
 }
 
-/*
- * Register a probe with a post_handler at the address of a probe that has none.
- */
+/* Register a probe with a post_handler at the address of a probe that has none. */
 static void kp_handlers_post_joins(struct kunit *test)
 {
 	struct kp_probe *plain = kp_registered(test, kp_target);
@@ -197,8 +195,7 @@ static void kp_handlers_post_only(struct kunit *test)
 }
 
 /*
- * One probed function calls another. That is no nested hit: the handlers of the
- * first have ended.
+ * One probed function calls another. That is no nested hit: the handlers of the first have ended.
  */
 static void kp_handlers_nested_functions(struct kunit *test)
 {

@@ -266,10 +266,7 @@ static void kp_ret_calls_nmissed(struct kunit *test)
 	}
 }
 
-/*
- * The maxactive of one return probe does not limit another one of the same
- * function.
- */
+/* The maxactive of one return probe does not limit another one of the same function. */
 static void kp_ret_calls_maxactive_apart(struct kunit *test)
 {
 	struct kp_probe *few = kp_ret_limited(test, kp_ret_nest, 5);
@@ -434,10 +431,7 @@ static void kp_ret_calls_retaddr(struct kunit *test)
 	int nr, i;
 
 	for (nr = 0; nr < ARRAY_SIZE(probe); nr++) {
-		/*
-		 * probe[0] has only one instance: each call must have given it
-		 * back.
-		 */
+		/* probe[0] has only one instance: each call must have given it back. */
 		probe[nr] = nr ? kp_registered(test, kp_ret_target) :
 				 kp_ret_limited(test, kp_ret_target, 1);
 		kp_expect_call(test, probe[nr], kp_ret_calls, 1);

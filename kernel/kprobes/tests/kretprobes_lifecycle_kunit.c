@@ -170,9 +170,8 @@ static void kp_ret_lifecycle_unregistered_in_depth(struct kunit *test)
 
 #ifdef CONFIG_X86
 /*
- * While a large batch is registered, another task of the CPU must run at least
- * once in 32 ticks. (A guest may lose some ticks. A batch that never
- * reschedules takes hundreds.)
+ * While a large batch is registered, another task of the CPU must run at least once in 32 ticks. (A
+ * guest may lose some ticks. A batch that never reschedules takes hundreds.)
  */
 #define KP_RET_BATCH		16000
 #define KP_RET_JIFFIES_A_SLICE	32

@@ -50,10 +50,7 @@ SYM_FUNC_START(kp_bench_str)
 	RET
 SYM_FUNC_END(kp_bench_str)
 
-/*
- * Rows of many short instructions: there are few symbols to look up, and a row is decoded
- * fast.
- */
+/* Rows of many short instructions: there are few symbols to look up, and a row is decoded fast. */
 kp_rows kp_bench_rows KP_BENCH_ROWS KP_BENCH_ROW
 
 /* Count a trap, then jump to the kernel's handler with the CPU's registers and frame. */

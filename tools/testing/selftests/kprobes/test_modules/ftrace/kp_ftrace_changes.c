@@ -104,8 +104,7 @@ static int kp_ft_rival_on(struct kunit *test, unsigned long addr)
 }
 
 /*
- * With a live patch, a probe with a post_handler, which may redirect, is refused; others are
- * not.
+ * With a live patch, a probe with a post_handler, which may redirect, is refused; others are not.
  */
 void kp_ft_patched_before(struct kunit *test)
 {

@@ -235,9 +235,7 @@ static void kp_faulty_missed(struct kunit *test)
 	kp_expect_counts(test, inner, 0, 0, 6);
 }
 
-/*
- * Breakpoints that belong to no probe
- */
+/* Breakpoints that belong to no probe */
 
 static struct {
 	struct task_struct *task;

@@ -143,8 +143,7 @@ static bool kp_differ(struct kunit *test, const char *what, unsigned long got,
 }
 
 /*
- * Die notifiers and fault_handlers must be called once, with the original instruction's
- * registers.
+ * Die notifiers and fault_handlers must be called once, with the original instruction's registers.
  */
 static bool kp_told_differ(struct kunit *test, const char *who, const struct kp_told *told)
 {

@@ -146,9 +146,7 @@ static void kp_paging_asks(struct kunit *test)
 	kp_is_one_hit(test, probe, true, 2);
 }
 
-/*
- * Changes of the probepoint during the page fault
- */
+/* Changes of the probepoint during the page fault */
 
 /* Add 7 to 1000; the page is mapped after @meanwhile. */
 static void kp_add_meanwhile(struct kunit *test, void (*meanwhile)(void))

@@ -347,8 +347,7 @@ static void kp_check_function(const struct kp_function *function)
 		if (own && hits != kp_self_calls)
 			kp_total.wrong_self++;
 		/*
-		 * Pairs are comparable only with @insns: kp_functions_remove() waits between
-		 * them.
+		 * Pairs are comparable only with @insns: kp_functions_remove() waits between them.
 		 */
 		if (!insns || !counter->follows || !kp_counted(counter - 1))
 			continue;

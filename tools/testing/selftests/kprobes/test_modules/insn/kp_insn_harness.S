@@ -5,8 +5,7 @@
  * A case's stack pointer points into the task's stack, for interrupts and the probe, which
  * overwrite what is below. Above it is a copy of kp_insn_stack, for the case.
  *
- * The jump there is a return: cases have no endbr, so with IBT an indirect jump would raise
- * #CP.
+ * The jump there is a return: cases have no endbr, so with IBT an indirect jump would raise #CP.
  */
 
 #include "kp_insn_macros.S"

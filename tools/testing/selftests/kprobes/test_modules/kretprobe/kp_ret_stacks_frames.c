@@ -205,9 +205,7 @@ static void kp_rs_frames_dumps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp.returns, 1);
 }
 
-/*
- * Interrupts during calls, returns and handlers
- */
+/* Interrupts during calls, returns and handlers */
 
 #define KP_SAMPLES	1000
 #define KP_PERIOD	(150 * NSEC_PER_USEC)

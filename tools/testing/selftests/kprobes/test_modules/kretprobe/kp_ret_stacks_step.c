@@ -97,10 +97,7 @@ static int __kprobes kp_rs_step(struct notifier_block *nb, unsigned long event, 
 	}
 	if (clobber)
 		kp_rs_step_clobber(regs->sp);
-	/*
-	 * A handler sets the instruction pointer before the stack pointer: skip what is
-	 * between.
-	 */
+	/* A handler sets the instruction pointer before the stack pointer: skip what is between. */
 	if (strstr(kp_step.name, "kp_rs_redirect_pre"))
 		return NOTIFY_STOP;
 	/*
@@ -322,8 +319,7 @@ static const struct kp_rs_redirect {
 	/* 6 words fill the gap between the stack and the trampoline's registers. */
 	{ "6 words more", kp_rs_drop_6, 6, 0, true },
 	/*
-	 * More words reach into the trampoline's registers and below: the handler cannot set
-	 * these.
+	 * More words reach into the trampoline's registers and below: the handler cannot set these.
 	 */
 	{ "7 words more", kp_rs_drop_7, 7, 0, true },
 	{ "16 words more", kp_rs_drop_16, 16, 0, true },

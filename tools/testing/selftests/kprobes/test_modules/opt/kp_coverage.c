@@ -73,8 +73,7 @@ static int kp_second(struct kp_place *place)
 }
 
 /*
- * Only the breakpoint, ftrace's call, or a jump out of the function may differ from the saved
- * text.
+ * Only the breakpoint, ftrace's call, or a jump out of the function may differ from the saved text.
  */
 static void kp_look(unsigned int *count, const struct kp_place *place)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Functions in which branches, addresses, fixups and returns lead into the JTPR of the probed
- * instruction, or not. The argument, in %_ASM_DI, chooses one of two ways with different
- * results.
+ * instruction, or not. The argument, in %_ASM_DI, chooses one of two ways with different results.
  */
 
 #include "kp_asm.h"

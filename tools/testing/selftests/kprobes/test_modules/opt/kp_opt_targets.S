@@ -7,10 +7,7 @@
 
 	.text
 
-/*
- * Instructions of two bytes. Argument registers are kept, for a redirection to another
- * function.
- */
+/* Instructions of two bytes. Argument registers are kept, for a redirection to another function. */
 SYM_FUNC_START(kp_opt_row)
 	xor	%ecx, %ecx
 	.rept	KP_ROW_INSNS - 1
