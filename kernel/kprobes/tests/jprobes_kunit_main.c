@@ -4,9 +4,7 @@
 #include "jprobes_kunit.h"
 #include "kp_switch.h"
 
-static bool opt;
-module_param(opt, bool, 0400);
-MODULE_PARM_DESC(opt, "wait until probes are jump-optimised, where they can be");
+KP_MODULE_PARAM(bool, opt, false, "wait until probes are jump-optimised, where they can be");
 
 struct kp_probe *kp_jp_now;
 void (*kp_jp_hook)(void);

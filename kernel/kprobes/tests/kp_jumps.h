@@ -6,13 +6,8 @@
 
 #include "kp_test.h"
 
-static bool jumps;
-module_param(jumps, bool, 0400);
-MODULE_PARM_DESC(jumps, "wait for jumps to be where the probes are");
-
-static unsigned int jumped;
-module_param(jumped, uint, 0400);
-MODULE_PARM_DESC(jumped, "how often one came");
+KP_MODULE_PARAM(bool, jumps, false, "wait for jumps to be where the probes are");
+KP_MODULE_PARAM(uint, jumped, 0, "how often one came");
 
 static inline bool kp_without_breakpoint(struct kprobe *kp)
 {

@@ -116,6 +116,24 @@ noinline attributes type name(type arg)					\
 	MODULE_DESCRIPTION(description);				\
 	MODULE_LICENSE("GPL")
 
+/* A module with one suite; more arguments are members, such as .init */
+#define KP_ONLY_SUITE(id, printed, description, members...)		\
+	static KP_SUITE(id, printed, members);				\
+	KP_SUITES(description, &id##_suite)
+
+/* A module without suites */
+#define KP_MODULE(description, init, exit)				\
+	module_init(init);						\
+	module_exit(exit);						\
+	MODULE_DESCRIPTION(description);				\
+	MODULE_LICENSE("GPL")
+
+/* A variable of the module that is a parameter at loading */
+#define KP_MODULE_PARAM(type, name, initial, description)		\
+	static type name = initial;					\
+	module_param(name, type, 0400);					\
+	MODULE_PARM_DESC(name, description)
+
 /* A case of one statement, which has @test */
 #define KP_CASE(name, statement)					\
 	static void name(struct kunit *test)				\

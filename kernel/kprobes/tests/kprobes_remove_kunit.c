@@ -350,6 +350,4 @@ static struct kunit_case kp_remove_cases[] = {
 	{}
 };
 
-static KP_SUITE(kp_remove, "kprobes_remove");
-
-KP_SUITES("KUnit suite: probes removed while their handlers run", &kp_remove_suite);
+KP_ONLY_SUITE(kp_remove, "kprobes_remove", "KUnit suite: probes removed while their handlers run");

@@ -5,9 +5,8 @@
 #include "kp_regs.h"
 #include "kretprobes_kunit.h"
 
-static bool spare;
-module_param(spare, bool, 0400);
-MODULE_PARM_DESC(spare, "leave out cases that a kernel without our kprobes would die of");
+KP_MODULE_PARAM(bool, spare, false,
+		"leave out cases that a kernel without our kprobes would die of");
 
 void kp_ret_may_be_fatal(struct kunit *test)
 {

@@ -9,6 +9,14 @@
 #include <asm/text-patching.h>
 #include "kp_switch.h"
 
+/* For suites that need jumps */
+static inline int kp_opt_init(struct kunit *test)
+{
+	if (!kp_opt_available())
+		kunit_skip(test, "no jump optimisation in this kernel");
+	return kp_opt_switch(true);
+}
+
 /* Long enough for an emulated CPU on a busy machine */
 #define KP_OPT_TIMEOUT_MS	60000
 

@@ -688,14 +688,11 @@ static int __init kp_bench_init(void)
 		debugfs_create_file(kp_files[i].name, 0400, kp_dir, &kp_files[i], &kp_bench_fops);
 	return 0;
 }
-module_init(kp_bench_init);
 
 static void __exit kp_bench_exit(void)
 {
 	debugfs_remove(kp_dir);
 	kvfree(kp_other);
 }
-module_exit(kp_bench_exit);
 
-MODULE_DESCRIPTION("What a kernel probe costs");
-MODULE_LICENSE("GPL");
+KP_MODULE("What a kernel probe costs", kp_bench_init, kp_bench_exit);

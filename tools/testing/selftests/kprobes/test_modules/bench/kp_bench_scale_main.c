@@ -22,9 +22,7 @@
 /* Registrations for one figure */
 #define KP_SINGLY	20
 
-static int probes = KP_PROBES;
-module_param(probes, int, 0400);
-MODULE_PARM_DESC(probes, "number of probes to register at most");
+KP_MODULE_PARAM(int, probes, KP_PROBES, "number of probes to register at most");
 
 static DEFINE_MUTEX(kp_scale_mutex);
 static struct kprobe **kp_ptr;
@@ -324,7 +322,6 @@ static int __init kp_bench_scale_init(void)
 	debugfs_create_file("cpus", 0400, kp_dir, NULL, &kp_cpus_fops);
 	return 0;
 }
-module_init(kp_bench_scale_init);
 
 static void __exit kp_bench_scale_exit(void)
 {
@@ -332,7 +329,6 @@ static void __exit kp_bench_scale_exit(void)
 	kp_hold_set(NULL, 0);
 	kvfree(kp_ptr);
 }
-module_exit(kp_bench_scale_exit);
 
-MODULE_DESCRIPTION("What kernel probes cost as their number and that of CPUs grows");
-MODULE_LICENSE("GPL");
+KP_MODULE("What kernel probes cost as their number and that of CPUs grows",
+	  kp_bench_scale_init, kp_bench_scale_exit);

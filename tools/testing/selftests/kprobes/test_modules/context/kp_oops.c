@@ -9,9 +9,7 @@
 #include "kp_opt.h"
 #include "kp_probe.h"
 
-static bool opt;
-module_param(opt, bool, 0400);
-MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
+KP_MODULE_PARAM(bool, opt, false, "wait for jumps where probes are registered");
 
 /* The task whose handlers oops */
 static struct task_struct *kp_victim;
@@ -142,6 +140,4 @@ static struct kunit_case kp_oops_cases[] = {
 	{}
 };
 
-static KP_SUITE(kp_oops, "kprobes_oops");
-
-KP_SUITES("KUnit suite: handlers that oops", &kp_oops_suite);
+KP_ONLY_SUITE(kp_oops, "kprobes_oops", "KUnit suite: handlers that oops");

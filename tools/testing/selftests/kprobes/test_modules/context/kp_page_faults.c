@@ -219,6 +219,5 @@ static struct kunit_case kp_pf_cases[] = {
 	{}
 };
 
-static KP_SUITE(kp_pf, "kprobes_page_faults");
-
-KP_SUITES("KUnit suite for page faults of kprobes' handlers and copies", &kp_pf_suite);
+KP_ONLY_SUITE(kp_pf, "kprobes_page_faults",
+	      "KUnit suite for page faults of kprobes' handlers and copies");

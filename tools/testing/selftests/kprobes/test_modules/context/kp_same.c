@@ -11,9 +11,7 @@
 #define KP_BITS		(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK)
 #define KP_NOPS		16
 
-static bool opt;
-module_param(opt, bool, 0400);
-MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
+KP_MODULE_PARAM(bool, opt, false, "wait for jumps where probes are registered");
 
 /* What a handler, or the caller of the probed function, has seen of its context */
 struct kp_seen {
@@ -298,6 +296,5 @@ static struct kunit_case kp_same_cases[] = {
 	{}
 };
 
-static KP_SUITE(kp_same, "kprobes_same", .init = kp_same_init);
-
-KP_SUITES("KUnit suite: the context that handlers see", &kp_same_suite);
+KP_ONLY_SUITE(kp_same, "kprobes_same", "KUnit suite: the context that handlers see",
+	      .init = kp_same_init);

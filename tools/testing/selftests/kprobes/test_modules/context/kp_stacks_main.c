@@ -12,9 +12,7 @@
 #include "kp_opt.h"
 #include "kp_stacks.h"
 
-static bool opt;
-module_param(opt, bool, 0400);
-MODULE_PARM_DESC(opt, "wait until probes are jump-optimised, where they can be");
+KP_MODULE_PARAM(bool, opt, false, "wait until probes are jump-optimised, where they can be");
 
 static unsigned int kp_jumps;
 
@@ -347,6 +345,4 @@ static struct kunit_case kp_stacks_cases[] = {
 	{}
 };
 
-static KP_SUITE(kp_stacks, "kprobes_stacks");
-
-KP_SUITES("KUnit suite: stack traces under kprobes", &kp_stacks_suite);
+KP_ONLY_SUITE(kp_stacks, "kprobes_stacks", "KUnit suite: stack traces under kprobes");

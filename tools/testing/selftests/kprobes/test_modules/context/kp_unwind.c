@@ -18,13 +18,8 @@
 #include "kp_test.h"
 #include "kp_regs.h"
 
-static unsigned long traces;
-module_param(traces, ulong, 0400);
-MODULE_PARM_DESC(traces, "how many stack traces the handler has saved");
-
-static unsigned long unwound;
-module_param(unwound, ulong, 0400);
-MODULE_PARM_DESC(unwound, "how often it was unwound from a stale address");
+KP_MODULE_PARAM(ulong, traces, 0, "how many stack traces the handler has saved");
+KP_MODULE_PARAM(ulong, unwound, 0, "how often it was unwound from a stale address");
 
 static unsigned long pages[64];
 static int nr_pages;
@@ -181,8 +176,4 @@ static void __exit kp_unwind_exit(void)
 	unregister_kprobe(&kp_syscall);
 }
 
-module_init(kp_unwind_init);
-module_exit(kp_unwind_exit);
-
-MODULE_DESCRIPTION("stacks on which words only look like a probe's");
-MODULE_LICENSE("GPL");
+KP_MODULE("stacks on which words only look like a probe's", kp_unwind_init, kp_unwind_exit);

@@ -11,13 +11,8 @@
 #include "kp_filters.h"
 #include "kp_symbol.h"
 
-static uint steps = 60;
-module_param(steps, uint, 0400);
-MODULE_PARM_DESC(steps, "number of changes in the case of random changes");
-
-static ulong seed;
-module_param(seed, ulong, 0400);
-MODULE_PARM_DESC(seed, "seed of the random changes; 0 for another one at each load");
+KP_MODULE_PARAM(uint, steps, 60, "number of changes in the case of random changes");
+KP_MODULE_PARAM(ulong, seed, 0, "seed of the random changes; 0 for another one at each load");
 
 /* Symbols of ftrace that are not exported */
 static struct {

@@ -262,7 +262,5 @@ static struct kunit_case kp_ft_cases[] = {
 	{}
 };
 
-static KP_SUITE(kp_ft, "kprobes_ftrace", .suite_init = kp_ft_suite_init,
-	 .suite_exit = kp_ft_suite_exit);
-
-KP_SUITES("KUnit suite for kprobes by way of ftrace", &kp_ft_suite);
+KP_ONLY_SUITE(kp_ft, "kprobes_ftrace", "KUnit suite for kprobes by way of ftrace",
+	      .suite_init = kp_ft_suite_init, .suite_exit = kp_ft_suite_exit);

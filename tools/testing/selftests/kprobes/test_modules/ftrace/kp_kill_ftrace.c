@@ -16,12 +16,9 @@ static int __init kp_kill_ftrace_init(void)
 	kill();
 	return 0;
 }
-module_init(kp_kill_ftrace_init);
 
 static void __exit kp_kill_ftrace_exit(void)
 {
 }
-module_exit(kp_kill_ftrace_exit);
 
-MODULE_DESCRIPTION("Has ftrace give up");
-MODULE_LICENSE("GPL");
+KP_MODULE("Has ftrace give up", kp_kill_ftrace_init, kp_kill_ftrace_exit);

@@ -18,9 +18,8 @@ MODULE_PARM_DESC(opt, "wait until probes are jump-optimised, where they can be")
 
 static unsigned int kp_jumps;
 
-static bool oops;
-module_param(oops, bool, 0400);
-MODULE_PARM_DESC(oops, "have the kernel print oopses, for a script to read; no task dies of them");
+KP_MODULE_PARAM(bool, oops, false,
+		"have the kernel print oopses, for a script to read; no task dies of them");
 
 #define KP_ROUNDS	4
 enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_PRE_FAULT, KP_ALL_THREE, KP_MODES };

@@ -161,10 +161,7 @@ static int __kprobes kp_flags_debug(struct notifier_block *nb, unsigned long eve
 	return NOTIFY_STOP;
 }
 
-static struct notifier_block kp_flags_nb = {
-	.notifier_call = kp_flags_debug,
-	.priority = INT_MAX,
-};
+static struct notifier_block kp_flags_nb = { .notifier_call = kp_flags_debug, .priority = INT_MAX };
 
 static void kp_flags_traps(struct kunit *test, unsigned long (*fn)(unsigned long))
 {
@@ -291,6 +288,5 @@ static struct kunit_case kp_flags_cases[] = {
 	{}
 };
 
-static KP_SUITE(kp_flags, "kprobes_flags", .init = kp_flags_init);
-
-KP_SUITES("Probes leave flags alone, or as handlers set them", &kp_flags_suite);
+KP_ONLY_SUITE(kp_flags, "kprobes_flags", "Probes leave flags alone, or as handlers set them",
+	      .init = kp_flags_init);

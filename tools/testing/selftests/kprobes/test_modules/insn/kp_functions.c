@@ -23,10 +23,8 @@
 #include <linux/xarray.h>
 #include "kp_symbol.h"
 
-static unsigned int insns;
+static unsigned int insns, apart;
 module_param(insns, uint, 0600);
-
-static unsigned int apart;
 module_param(apart, uint, 0600);
 
 struct kp_counter {

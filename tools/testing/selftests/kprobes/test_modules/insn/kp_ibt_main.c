@@ -11,9 +11,7 @@
 #include "kp_opt.h"
 #include "kp_probe.h"
 
-static bool opt;
-module_param(opt, bool, 0400);
-MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
+KP_MODULE_PARAM(bool, opt, false, "wait for jumps where probes are registered");
 
 #define KP_CALLS	6
 
@@ -216,6 +214,5 @@ static int kp_ibt_suite_init(struct kunit_suite *suite)
 	return 0;
 }
 
-static KP_SUITE(kp_ibt, "kprobes_ibt", .suite_init = kp_ibt_suite_init);
-
-KP_SUITES("KUnit tests of probes and indirect branch tracking", &kp_ibt_suite);
+KP_ONLY_SUITE(kp_ibt, "kprobes_ibt", "KUnit tests of probes and indirect branch tracking",
+	      .suite_init = kp_ibt_suite_init);

@@ -13,13 +13,8 @@
 #include "kp_insn.h"
 #include "kp_opt.h"
 
-static unsigned int rounds = 8;
-module_param(rounds, uint, 0400);
-MODULE_PARM_DESC(rounds, "how often each instruction runs in each mode, with other values");
-
-static unsigned int seed = 1;
-module_param(seed, uint, 0400);
-MODULE_PARM_DESC(seed, "what the random values start from");
+KP_MODULE_PARAM(uint, rounds, 8, "how often each instruction runs in each mode, with other values");
+KP_MODULE_PARAM(uint, seed, 1, "what the random values start from");
 
 static char *only = "";
 module_param(only, charp, 0400);
@@ -29,13 +24,9 @@ static char *skip = "";
 module_param(skip, charp, 0400);
 MODULE_PARM_DESC(skip, "no instructions with this in their names");
 
-static bool opt;
-module_param(opt, bool, 0400);
-MODULE_PARM_DESC(opt, "compare jump-optimised probes with others");
-
-static bool stepped;
-module_param(stepped, bool, 0400);
-MODULE_PARM_DESC(stepped, "copies are single-stepped, which needs int3 to work after them");
+KP_MODULE_PARAM(bool, opt, false, "compare jump-optimised probes with others");
+KP_MODULE_PARAM(bool, stepped, false,
+		"copies are single-stepped, which needs int3 to work after them");
 
 enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_MODES };
 
@@ -312,8 +303,7 @@ static void kp_rounds(struct kunit *test, struct kp_insn *c, bool optimized)
 		}
 		if (!kp_shown_as_before(test, "pre", &kp.pre_regs, &shown[round].pre))
 			break;
-		if (kp.post &&
-		    !kp_shown_as_before(test, "post", &kp.post_regs, &shown[round].post))
+		if (kp.post && !kp_shown_as_before(test, "post", &kp.post_regs, &shown[round].post))
 			break;
 	}
 }
@@ -538,6 +528,5 @@ static struct kunit_case kp_insn_test_cases[] = {
 	{}
 };
 
-static KP_SUITE(kp_insn_test, "kprobes_insn", .init = kp_insn_init);
-
-KP_SUITES("KUnit suite: instructions run probed as they run bare", &kp_insn_test_suite);
+KP_ONLY_SUITE(kp_insn_test, "kprobes_insn", "KUnit suite: instructions run probed as they run bare",
+	      .init = kp_insn_init);

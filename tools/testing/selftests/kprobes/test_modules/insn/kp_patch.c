@@ -203,6 +203,4 @@ static struct kunit_case kp_patch_cases[] = {
 	{}
 };
 
-static KP_SUITE(kp_patch, "kprobes_patching");
-
-KP_SUITES("KUnit suite for what kprobes do to text", &kp_patch_suite);
+KP_ONLY_SUITE(kp_patch, "kprobes_patching", "KUnit suite for what kprobes do to text");

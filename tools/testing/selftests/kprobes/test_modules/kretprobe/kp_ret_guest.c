@@ -10,9 +10,7 @@ static char *symbol = "kp_home_sleep";
 module_param(symbol, charp, 0400);
 MODULE_PARM_DESC(symbol, "the function");
 
-static int maxactive;
-module_param(maxactive, int, 0400);
-MODULE_PARM_DESC(maxactive, "how many calls at once are followed, 0 for no limit");
+KP_MODULE_PARAM(int, maxactive, 0, "how many calls at once are followed, 0 for no limit");
 
 static atomic_t kp_guest_entries, kp_guest_returns, kp_guest_wrong;
 
@@ -86,13 +84,11 @@ static int __init kp_guest_init(void)
 	kp_guest.maxactive = maxactive;
 	return register_kretprobe(&kp_guest);
 }
-module_init(kp_guest_init);
 
 static void __exit kp_guest_exit(void)
 {
 	unregister_kretprobe(&kp_guest);
 }
-module_exit(kp_guest_exit);
 
-MODULE_DESCRIPTION("A return probe on a function of the kernel or of another module");
-MODULE_LICENSE("GPL");
+KP_MODULE("A return probe on a function of the kernel or of another module",
+	  kp_guest_init, kp_guest_exit);

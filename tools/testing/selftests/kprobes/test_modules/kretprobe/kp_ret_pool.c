@@ -22,25 +22,17 @@
 
 #include "kp_symbol.h"
 
-static int maxactive;
-module_param(maxactive, int, 0600);
-
+static int maxactive, error, nmissed;
 static ulong data_size;
-module_param(data_size, ulong, 0600);
-
-static unsigned int depth;
-module_param(depth, uint, 0600);
-
+static unsigned int depth, registered, sleepers;
 static bool at_once;
-module_param(at_once, bool, 0600);
-
-static int error;
-module_param(error, int, 0400);
-
-static int nmissed;
-static unsigned int registered;
-static unsigned int sleepers;
 static atomic_t entries, returns, wrong;
+
+module_param(maxactive, int, 0600);
+module_param(data_size, ulong, 0600);
+module_param(depth, uint, 0600);
+module_param(at_once, bool, 0600);
+module_param(error, int, 0400);
 
 /* Protects the parameters that do something */
 static DEFINE_MUTEX(kp_pool_mutex);
@@ -154,10 +146,7 @@ static int kp_param_get(char *buf, const struct kernel_param *param)
 	return p->get ? sysfs_emit(buf, "%u\n", *p->get) : -EACCES;
 }
 
-static const struct kernel_param_ops kp_param_ops = {
-	.set = kp_param_set,
-	.get = kp_param_get,
-};
+static const struct kernel_param_ops kp_param_ops = { .set = kp_param_set, .get = kp_param_get };
 
 #define KP_PARAM(name, function, read)					\
 	static struct kp_param kp_param_##name = { function, read };	\

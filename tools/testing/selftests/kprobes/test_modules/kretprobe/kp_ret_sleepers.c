@@ -85,13 +85,10 @@ static int __init kp_home_init(void)
 	debugfs_create_atomic_t("asleep", 0400, kp_home_dir, &kp_home_asleep);
 	return 0;
 }
-module_init(kp_home_init);
 
 static void __exit kp_home_exit(void)
 {
 	debugfs_remove(kp_home_dir);
 }
-module_exit(kp_home_exit);
 
-MODULE_DESCRIPTION("A function to sleep in, for return probes");
-MODULE_LICENSE("GPL");
+KP_MODULE("A function to sleep in, for return probes", kp_home_init, kp_home_exit);

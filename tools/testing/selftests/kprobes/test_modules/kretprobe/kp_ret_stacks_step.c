@@ -10,9 +10,8 @@
 #include <asm/processor-flags.h>
 #include "kp_ret_stacks.h"
 
-static bool clobber = true;
-module_param(clobber, bool, 0400);
-MODULE_PARM_DESC(clobber, "step over stacks as interrupts leave them: what is below is overwritten");
+KP_MODULE_PARAM(bool, clobber, true,
+		"step over stacks as interrupts leave them: what is below is overwritten");
 
 /* Number of wrong traces that are printed */
 #define KP_WRONG	8
@@ -118,10 +117,7 @@ static int __kprobes kp_rs_step(struct notifier_block *nb, unsigned long event, 
 	return NOTIFY_STOP;
 }
 
-static struct notifier_block kp_rs_step_nb = {
-	.notifier_call = kp_rs_step,
-	.priority = INT_MAX,
-};
+static struct notifier_block kp_rs_step_nb = { .notifier_call = kp_rs_step, .priority = INT_MAX };
 
 static void kp_rs_step_unregister(void *unused)
 {

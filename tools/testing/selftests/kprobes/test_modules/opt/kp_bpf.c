@@ -266,18 +266,10 @@ static void kp_bpf_interpreter(struct kunit *test)
 	kunit_info(test, "%d instructions, %d optimised\n", nr, jumps);
 }
 
-static int kp_bpf_init(struct kunit *test)
-{
-	if (!kp_opt_available())
-		kunit_skip(test, "no jump optimisation in this kernel");
-	return 0;
-}
-
 static struct kunit_case kp_bpf_cases[] = {
 	KUNIT_CASE_SLOW(kp_bpf_interpreter),
 	{}
 };
 
-static KP_SUITE(kp_bpf, "kprobes_bpf", .init = kp_bpf_init);
-
-KP_SUITES("KUnit suite: kprobes within the BPF interpreter", &kp_bpf_suite);
+KP_ONLY_SUITE(kp_bpf, "kprobes_bpf", "KUnit suite: kprobes within the BPF interpreter",
+	      .init = kp_opt_init);

@@ -178,8 +178,5 @@ static void __exit kp_coverage_exit(void)
 	kvfree(kps);
 }
 
-module_init(kp_coverage_init);
-module_exit(kp_coverage_exit);
-
-MODULE_DESCRIPTION("the share of functions that kprobes can optimise by jumps");
-MODULE_LICENSE("GPL");
+KP_MODULE("the share of functions that kprobes can optimise by jumps",
+	  kp_coverage_init, kp_coverage_exit);

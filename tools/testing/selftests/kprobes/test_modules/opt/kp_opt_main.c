@@ -15,13 +15,6 @@ void __kprobes kp_opt_post(struct kprobe *kp, struct pt_regs *regs, unsigned lon
 	to_opt_probe(kp)->post_ip = regs->ip;
 }
 
-int kp_opt_init(struct kunit *test)
-{
-	if (!kp_opt_available())
-		kunit_skip(test, "no jump optimisation in this kernel");
-	return kp_opt_switch(true);
-}
-
 struct kp_opt_probe *kp_opt_new(struct kunit *test, void *addr, bool post)
 {
 	struct kp_opt_probe *probe = kp_zalloc(test, sizeof(*probe));
@@ -52,8 +45,7 @@ struct kp_opt_probe *kp_opt_jump_to(struct kunit *test, void *addr, kprobe_pre_h
 
 void kp_opt_add(struct kunit *test, struct kp_opt_probe *probe)
 {
-	KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&probe->kp), 0, "probing %pS",
-			    probe->kp.addr);
+	KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&probe->kp), 0, "probing %pS", probe->kp.addr);
 	kp_at_end(test, kp_kprobe_gone, &probe->kp);
 	probe->registered = true;
 }

@@ -128,8 +128,6 @@ void kp_opt_save(struct kunit *test, struct kp_opt_bytes *bytes, void *addr);
 /* Compare with the saved bytes, except for @size bytes at @except. */
 void kp_opt_same(struct kunit *test, const struct kp_opt_bytes *bytes, void *except, int size);
 
-int kp_opt_init(struct kunit *test);
-
 extern struct kunit_suite kp_opt_hits_suite, kp_opt_diverts_suite, kp_opt_block_suite;
 extern struct kunit_suite kp_opt_safety_suite, kp_opt_preempt_suite, kp_opt_sleep_suite;
 

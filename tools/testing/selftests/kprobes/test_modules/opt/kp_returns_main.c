@@ -148,13 +148,6 @@ static void kp_returns_depth(struct kunit *test)
 KP_CASE(kp_returns_depth, kunit_skip(test, "no call depth tracking"))
 #endif
 
-static int kp_returns_init(struct kunit *test)
-{
-	if (!kp_opt_available())
-		kunit_skip(test, "no jump optimisation in this kernel");
-	return kp_opt_switch(true);
-}
-
 static struct kunit_case kp_returns_cases[] = {
 	KUNIT_CASE(kp_returns_in_detours),
 	KUNIT_CASE(kp_returns_after_post_handlers),
@@ -162,6 +155,5 @@ static struct kunit_case kp_returns_cases[] = {
 	{}
 };
 
-static KP_SUITE(kp_returns, "kprobes_returns", .init = kp_returns_init);
-
-KP_SUITES("KUnit suite: returns in the detours of jump-optimised kprobes", &kp_returns_suite);
+KP_ONLY_SUITE(kp_returns, "kprobes_returns",
+	      "KUnit suite: returns in the detours of jump-optimised kprobes", .init = kp_opt_init);
