@@ -9,12 +9,11 @@
 
 static struct kp_probe *kp_jp_rounds(struct kunit *test)
 {
-	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(kp_jp_target(test)));
+	struct kp_probe *jp = kp_jp_registered(test);
 	int i;
 
-	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	for (i = 0; i < KP_JP_ROUNDS; i++)
-		kp_jp_expect_call(test, jp, kp_jp_target(test));
+		kp_jp_expect_call(test, jp);
 	return jp;
 }
 
@@ -62,7 +61,7 @@ static void kp_jp_calls_no_return(struct kunit *test)
 	jp = kp_jp_rounds(test);
 	KUNIT_EXPECT_NE(test, jp->jp.reported, 0);
 	kp_jp_returns = false;
-	kp_jp_expect_call(test, jp, kp_jp_target(test));
+	kp_jp_expect_call(test, jp);
 }
 
 static long kp_jp_regs_handler(void)
@@ -72,35 +71,31 @@ static long kp_jp_regs_handler(void)
 
 static void kp_jp_calls_registers(struct kunit *test)
 {
-	static const unsigned long flag[] = {
-		X86_EFLAGS_CF, X86_EFLAGS_PF, X86_EFLAGS_AF, X86_EFLAGS_ZF, X86_EFLAGS_SF,
-		X86_EFLAGS_OF,
-	};
+	const unsigned long arithmetic = X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |
+					 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF;
 	struct kp_probe *jp = kp_jp_new(test, kp_jp_regs_target);
-	unsigned long flags, checked = X86_EFLAGS_IF;
-	int set, i, nr = IS_ENABLED(CONFIG_X86_64) ? KP_JP_NR : KP_JP_FLAGS + 1;
+	unsigned long flags = 0;
+	int calls = 0, i, nr = IS_ENABLED(CONFIG_X86_64) ? KP_JP_NR : KP_JP_FLAGS + 1;
 
 	jp->jp.entry = kp_jp_regs_handler;
 	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
-	for (set = 0; set < 1 << ARRAY_SIZE(flag); set++) {
-		flags = X86_EFLAGS_IF | X86_EFLAGS_FIXED;
-		for (i = 0; i < ARRAY_SIZE(flag); i++) {
-			flags |= set & BIT(i) ? flag[i] : 0;
-			checked |= flag[i];
-		}
+	do {
 		preempt_disable();
 		for (i = 0; i < KP_JP_NR; i++)
-			kp_jp_in[i] = 0x1234567UL * (i + 1) + set;
-		kp_jp_in[KP_JP_FLAGS] = flags;
+			kp_jp_in[i] = 0x1234567UL * (i + 1) + calls;
+		kp_jp_in[KP_JP_FLAGS] = X86_EFLAGS_IF | X86_EFLAGS_FIXED | flags;
 		memset(kp_jp_out, 0, sizeof(kp_jp_out));
 		kp_jp_regs();
 		preempt_enable();
-		kp_jp_out[KP_JP_FLAGS] &= checked;
-		kp_jp_in[KP_JP_FLAGS] &= checked;
+		kp_jp_out[KP_JP_FLAGS] &= X86_EFLAGS_IF | arithmetic;
+		kp_jp_in[KP_JP_FLAGS] &= X86_EFLAGS_IF | arithmetic;
 		for (i = 0; i < nr; i++)
 			KUNIT_EXPECT_EQ_MSG(test, kp_jp_out[i], kp_jp_in[i], "register %d", i);
-	}
-	kp_expect_hits(test, jp, set);
+		calls++;
+		/* The next combination: the carry passes over all other flags. */
+		flags = (flags - arithmetic) & arithmetic;
+	} while (flags);
+	kp_expect_hits(test, jp, calls);
 }
 
 static void kp_jp_calls_across_pages(struct kunit *test)
@@ -139,38 +134,30 @@ static noinline long kp_jp_short_handler(long arg)
 static void kp_jp_calls_end_of_stack(struct kunit *test)
 {
 	struct kp_probe *jp = kp_jp_new(test, kp_jp_short);
-	void *stack = vmalloc(THREAD_SIZE);
+	void *stack = kp_vzalloc(test, THREAD_SIZE);
 	unsigned long flags;
 	long got[KP_JP_ARGS];
 	int words;
 
-	KUNIT_ASSERT_NOT_NULL(test, stack);
 	jp->jp.entry = kp_jp_short_handler;
-	if (kp_register(test, jp)) {
-		vfree(stack);
-		KUNIT_FAIL_AND_ABORT(test, "the jprobe was refused");
-	}
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	/* An interrupt must not run on this stack. */
 	local_irq_save(flags);
 	for (words = 0; words < KP_JP_ARGS; words++)
-		got[words] = kp_jp_call_short_at(words, stack + THREAD_SIZE -
-						 words * sizeof(long));
+		got[words] = kp_jp_call_short_at(words, stack + THREAD_SIZE - words * sizeof(long));
 	local_irq_restore(flags);
 	for (words = 0; words < KP_JP_ARGS; words++)
 		KUNIT_EXPECT_EQ(test, got[words], words + 1);
 	KUNIT_EXPECT_EQ(test, jp->calls, KP_JP_ARGS);
 	KUNIT_EXPECT_EQ(test, jp->arg[0], KP_JP_ARGS - 1);
 	KUNIT_EXPECT_EQ(test, jp->survived, 0);
-	kp_unregister(test, jp);
-	vfree(stack);
 }
 
 static struct kp_jp_neighbour {
 	struct kprobe kp;
 	struct kretprobe rp;
 	unsigned int pre, post, entry, ret;
-	long value;
-	long arg;
+	long value, arg;
 } kp_jp_older, kp_jp_newer;
 
 static int kp_jp_neighbour_pre(struct kprobe *p, struct pt_regs *regs)
@@ -182,10 +169,8 @@ static int kp_jp_neighbour_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void kp_jp_neighbour_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	container_of(p, struct kp_jp_neighbour, kp)->post = ++kp_jp_order;
-}
+KP_POST_HANDLER(, kp_jp_neighbour_post,
+		container_of(p, struct kp_jp_neighbour, kp)->post = ++kp_jp_order)
 
 static int kp_jp_neighbour_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -202,14 +187,6 @@ static int kp_jp_neighbour_return(struct kretprobe_instance *ri, struct pt_regs 
 	return 0;
 }
 
-static void kp_jp_neighbour_unregister(void *neighbour)
-{
-	struct kp_jp_neighbour *n = neighbour;
-
-	unregister_kprobe(&n->kp);
-	unregister_kretprobe(&n->rp);
-}
-
 static void kp_jp_neighbour_add(struct kunit *test, struct kp_jp_neighbour *n, void *addr)
 {
 	*n = (struct kp_jp_neighbour) {
@@ -218,27 +195,24 @@ static void kp_jp_neighbour_add(struct kunit *test, struct kp_jp_neighbour *n, v
 		.rp.kp.addr = addr,
 		.rp.entry_handler = kp_jp_neighbour_entry, .rp.handler = kp_jp_neighbour_return,
 	};
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&n->rp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&n->kp), 0);
-	kp_at_end(test, kp_jp_neighbour_unregister, n);
+	kp_kretprobe_add(test, &n->rp);
+	kp_kprobe_add(test, &n->kp);
 }
 
 /* At the entry, the probe registered last is called first. */
 static void kp_jp_calls_beside(struct kunit *test)
 {
-	enum kp_jp_target target = kp_jp_target(test);
-	void *addr = kp_jp_address(target);
-	struct kp_probe *jp;
+	struct kp_probe *jp = kp_jp_new(test, NULL);
+	void *addr = jp->kp.addr;
 	int i;
 
 	kp_jp_neighbour_add(test, &kp_jp_older, addr);
-	jp = kp_jp_new(test, addr);
 	KUNIT_ASSERT_EQ(test, register_jprobe(&jp->jp), 0);
 	kp_jp_neighbour_add(test, &kp_jp_newer, addr);
 	kp_jp_wait_for_jumps(test);
 	for (i = 0; i < KP_JP_ROUNDS; i++) {
 		kp_jp_order = 0;
-		kp_jp_expect_call(test, jp, target);
+		kp_jp_expect_call(test, jp);
 		KUNIT_EXPECT_EQ(test, kp_jp_newer.pre, 1);
 		KUNIT_EXPECT_EQ(test, kp_jp_newer.entry, 2);
 		KUNIT_EXPECT_EQ(test, jp->order, 3);
@@ -279,8 +253,7 @@ static void kp_jp_read_nowhere(void)
 
 static void kp_jp_calls_fault(struct kunit *test)
 {
-	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_new(test, NULL);
 	int i;
 
 	kp_jp_faults = 0;
@@ -290,7 +263,7 @@ static void kp_jp_calls_fault(struct kunit *test)
 	for (i = 1; i <= 4; i++) {
 		kp_jp_fault_handler_ends = i > 2;
 		kp_jp_fixed_up = 0;
-		kp_jp_expect_call(test, jp, target);
+		kp_jp_expect_call(test, jp);
 		KUNIT_EXPECT_EQ(test, kp_jp_fixed_up, -EFAULT);
 		KUNIT_EXPECT_EQ(test, kp_jp_faults, i);
 	}
@@ -303,47 +276,25 @@ static void kp_jp_trace_handler(void)
 	kp_save(&kp_jp_in_handler);
 }
 
-static int kp_jp_trace_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	kp_save(&kp_jp_in_function);
-	return 0;
-}
+KP_PRE_HANDLER(, kp_jp_trace_pre, kp_save(&kp_jp_in_function))
 
-static unsigned int kp_jp_find(const struct kp_trace *trace, void *addr)
-{
-	unsigned int i;
-
-	for (i = 0; i < trace->nr; i++)
-		if (trace->entry[i] - (unsigned long)addr < 16)
-			break;
-	return i;
-}
-
-static noinline long kp_jp_call_from_here(enum kp_jp_target target)
-{
-	long ret = kp_jp_call(target);
-
-	barrier();
-	return ret;
-}
+KP_CALLER(static, kp_jp_call_from_here, enum kp_jp_target, kp_jp_call(arg))
 
 static void kp_jp_calls_stack_trace(struct kunit *test)
 {
-	enum kp_jp_target target = kp_jp_target(test);
-	void *addr = kp_jp_address(target);
+	struct kp_probe *jp = kp_jp_registered(test);
+	void *addr = kp_jp_address(kp_jp_target(test));
 	struct kprobe kp = { .addr = addr, .pre_handler = kp_jp_trace_pre };
-	struct kp_probe *jp = kp_jp_new(test, addr);
 	unsigned int i, j;
 
 	kp_jp_hook = kp_jp_trace_handler;
-	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
 	kp_jp_settle(test, &kp);
-	KUNIT_EXPECT_EQ(test, kp_jp_call_from_here(target), kp_jp_result());
+	KUNIT_EXPECT_EQ(test, kp_jp_call_from_here(kp_jp_target(test)), kp_jp_result());
 	unregister_kprobe(&kp);
 	KUNIT_EXPECT_EQ(test, jp->calls, 1);
-	i = kp_jp_find(&kp_jp_in_handler, addr);
-	j = kp_jp_find(&kp_jp_in_function, addr);
+	i = kp_trace_find(&kp_jp_in_handler, 0, addr, 16);
+	j = kp_trace_find(&kp_jp_in_function, 0, addr, 16);
 	KUNIT_ASSERT_GT(test, i, 1);
 	KUNIT_ASSERT_LT(test, i, kp_jp_in_handler.nr);
 	KUNIT_ASSERT_LT(test, j + 3, kp_jp_in_function.nr);

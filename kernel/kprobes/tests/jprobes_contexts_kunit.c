@@ -8,15 +8,13 @@
 /* The jprobe's handler has interrupts off only if a breakpoint has called it. */
 static void kp_jp_contexts_irq_flag(struct kunit *test)
 {
-	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_registered(test);
 
-	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
-	kp_jp_expect_call(test, jp, target);
+	kp_jp_expect_call(test, jp);
 	KUNIT_EXPECT_EQ(test, jp->irqs_disabled,
 			!kprobe_optimized(&jp->kp) && !kprobe_ftrace(&jp->kp));
 	local_irq_disable();
-	kp_jp_call(target);
+	kp_jp_call(kp_jp_target(test));
 	KUNIT_EXPECT_TRUE(test, irqs_disabled());
 	local_irq_enable();
 	KUNIT_EXPECT_TRUE(test, jp->irqs_disabled);
@@ -30,15 +28,13 @@ static void kp_jp_call_return(void)
 /* jprobe_return() in an interrupt must not end the interrupted handler. */
 static void kp_jp_over_handler(struct kunit *test, bool nmi)
 {
-	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_registered(test);
 	int i;
 
-	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	kp_interrupt_prepare(test, kp_jp_call_return, nmi);
 	kp_jp_hook = kp_interrupt_handler;
 	for (i = 1; i <= 10; i++) {
-		kp_jp_expect_call(test, jp, target);
+		kp_jp_expect_call(test, jp);
 		irq_work_sync(&kp_interrupt.work);
 		KUNIT_EXPECT_TRUE(test, kp_interrupt.arrived);
 		if (nmi || !jp->irqs_disabled)
@@ -58,9 +54,7 @@ KP_CASE(kp_jp_contexts_nmi_returns, kp_jp_over_handler(test, true))
 
 static struct {
 	struct hrtimer timer[KP_JP_TASKS];
-	atomic_t handled;
-	atomic_t called;
-	atomic_t wrong;
+	atomic_t handled, called, wrong;
 } kp_jp_stress;
 
 static noinline long kp_jp_stress_handler(KP_JP_PARAMS)
@@ -124,11 +118,10 @@ static void kp_jp_stress_wait(void)
 static void kp_jp_contexts_stress(struct kunit *test)
 {
 	struct task_struct *task[KP_JP_TASKS];
-	struct kp_probe *jp;
+	struct kp_probe *jp = kp_jp_new(test, NULL);
 	int i, err = 0, handled;
 
 	kp_jp_stress_target = kp_jp_target(test);
-	jp = kp_jp_new(test, kp_jp_address(kp_jp_stress_target));
 	jp->jp.entry = kp_jp_stress_handler;
 	memset(&kp_jp_stress, 0, sizeof(kp_jp_stress));
 	for (i = 0; i < KP_JP_TASKS; i++)

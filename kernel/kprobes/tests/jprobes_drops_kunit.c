@@ -22,15 +22,13 @@ static void kp_jp_takes_irqs(void)
 
 static void kp_jp_drops(struct kunit *test, void (*take)(void))
 {
-	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_registered(test);
 	int i, count;
 
-	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	kp_jp_hook = take;
 	for (i = 1; i <= 5; i++) {
 		count = preempt_count();
-		KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
+		KUNIT_EXPECT_EQ(test, kp_jp_call(kp_jp_target(test)), kp_jp_result());
 		KUNIT_EXPECT_EQ(test, preempt_count(), count);
 		KUNIT_EXPECT_FALSE(test, irqs_disabled());
 		kp_expect_hits(test, jp, i);
@@ -84,8 +82,7 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 {
 	/* register_fprobe_syms() sorts them. */
 	const char *names[] = { "kp_jp_handler", "kp_jp_return_from_within", "kp_jp_call" };
-	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_new(test, NULL);
 	int i, ret;
 
 	memset(&kp_jp_fprobe, 0, sizeof(kp_jp_fprobe));
@@ -100,7 +97,7 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	/* More calls than the fprobe has records, so these must be freed. */
 	for (i = 1; i <= 500; i++) {
-		kp_jp_expect_call(test, jp, target);
+		kp_jp_expect_call(test, jp);
 		KUNIT_ASSERT_EQ(test, kp_jp_fprobe_entries, 3 * i);
 		KUNIT_ASSERT_EQ(test, kp_jp_fprobe_exits, i);
 	}
@@ -111,14 +108,12 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 /* The script runs this while the function graph tracer traces the handler. */
 static void kp_jp_drops_many(struct kunit *test)
 {
-	enum kp_jp_target target = kp_jp_target(test);
-	struct kp_probe *jp = kp_jp_new(test, kp_jp_address(target));
+	struct kp_probe *jp = kp_jp_registered(test);
 	int i;
 
 	kp_jp_deep = true;
-	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	for (i = 0; i < 500; i++)
-		kp_jp_expect_call(test, jp, target);
+		kp_jp_expect_call(test, jp);
 }
 
 static struct kunit_case kp_jp_drops_cases[] = {

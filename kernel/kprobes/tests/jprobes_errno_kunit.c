@@ -10,7 +10,7 @@ static void kp_jp_errno_entry(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_jp_short);
 	void *heap = kp_zalloc(test, 64);
-	void *entries[] = { NULL, heap, &kp_jp_now, &probe, (void *)1, (void *)-1L };
+	void *entries[] = { NULL, heap, &kp_jp_hook, &probe, (void *)1, (void *)-1L };
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(entries); i++) {
@@ -24,16 +24,9 @@ static void kp_jp_errno_entry(struct kunit *test)
 }
 
 /* Handlers that the user has set in jp.kp are not called. */
-static int kp_jp_no_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	container_of(p, struct kp_probe, kp)->survived++;
-	return 0;
-}
+KP_PRE_HANDLER(, kp_jp_no_pre, container_of(p, struct kp_probe, kp)->survived++)
 
-static void kp_jp_no_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	container_of(p, struct kp_probe, kp)->survived++;
-}
+KP_POST_HANDLER(, kp_jp_no_post, container_of(p, struct kp_probe, kp)->survived++)
 
 static void kp_jp_errno_own_handlers(struct kunit *test)
 {
@@ -48,7 +41,7 @@ static void kp_jp_errno_own_handlers(struct kunit *test)
 /* Outside a handler, jprobe_return() returns. The script looks for its message. */
 static void kp_jp_errno_return_outside(struct kunit *test)
 {
-	struct kp_probe *jp = kp_jp_new(test, kp_jp_plain);
+	struct kp_probe *jp;
 	int i;
 
 	for (i = 0; i < 3; i++)
@@ -56,10 +49,10 @@ static void kp_jp_errno_return_outside(struct kunit *test)
 	preempt_disable();
 	jprobe_return();
 	preempt_enable();
-	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
-	kp_jp_expect_call(test, jp, KP_JP_PLAIN);
+	jp = kp_jp_registered(test);
+	kp_jp_expect_call(test, jp);
 	jprobe_return();
-	kp_jp_expect_call(test, jp, KP_JP_PLAIN);
+	kp_jp_expect_call(test, jp);
 }
 
 static struct kunit_case kp_jp_errno_cases[] = {

@@ -99,19 +99,25 @@ struct kp_probe {
 	/* the last call had interrupts off */
 	bool irqs_disabled;
 	unsigned int order;
-	/* called by a handler of kp_jp_prepare() */
+	/* called by kp_jp_counts() */
 	void (*hook)(void);
 };
 
-/* Handlers are not passed their jprobe: each of the last eight prepared has its own handler. */
-void kp_jp_prepare(struct kp_probe *probe);
+/* Handlers are not passed their jprobe. Return: the one whose handler this CPU runs. */
+static inline struct kp_probe *kp_jp_running(void)
+{
+	return container_of(kprobe_running(), struct kp_probe, kp);
+}
+
+/* The handler of probes on kp_jp_short() and functions with the same argument */
+long kp_jp_counts(long arg);
 /* With the parameter opt, both wait for jumps. kp_jp_settle() also expects @kp to be optimised. */
 void kp_jp_wait_for_jumps(struct kunit *test);
 void kp_jp_settle(struct kunit *test, struct kprobe *kp);
 
 static inline void kp_prepare(struct kp_probe *probe)
 {
-	kp_jp_prepare(probe);
+	probe->jp.entry = kp_jp_counts;
 }
 
 static inline void kp_prepare_hook(struct kp_probe *probe, unsigned int where, void (*hook)(void))
@@ -124,14 +130,7 @@ static inline unsigned long kp_missed(struct kp_probe *probe)
 	return probe->kp.nmissed;
 }
 
-static inline void kp_settle(struct kunit *test, struct kprobe *kp)
-{
-	kp_jp_settle(test, kp);
-}
-
-static inline void kp_may_be_fatal(struct kunit *test)
-{
-}
+#define kp_settle	kp_jp_settle
 
 static inline unsigned int kp_hits(struct kp_probe *probe)
 {
@@ -143,10 +142,9 @@ static inline unsigned int kp_hits(struct kp_probe *probe)
 #include "kp_kind.h"
 
 /*
- * kp_jp_handler() records its arguments in kp_jp_now and calls kp_jp_hook(). With kp_jp_returns
- * it does not call jprobe_return(), with kp_jp_deep its callee does. kp_jp_order numbers calls.
+ * kp_jp_handler() records its arguments and calls kp_jp_hook(). With kp_jp_returns it does not call
+ * jprobe_return(), with kp_jp_deep its callee does. kp_jp_order numbers calls.
  */
-extern struct kp_probe *kp_jp_now;
 extern void (*kp_jp_hook)(void);
 extern bool kp_jp_returns;
 extern bool kp_jp_deep;
@@ -165,24 +163,32 @@ void *kp_jp_address(enum kp_jp_target target);
 long kp_jp_call(enum kp_jp_target target);
 long kp_jp_result(void);
 
-/* Allocate kp_jp_now, a jprobe with kp_jp_handler(); do not register it. */
+/* Allocate a jprobe with kp_jp_handler(), at @addr or, if this is NULL, at the case's target. */
 struct kp_probe *kp_jp_new(struct kunit *test, void *addr);
+/* Register such a jprobe at the case's target. */
+static inline struct kp_probe *kp_jp_registered(struct kunit *test)
+{
+	struct kp_probe *jp = kp_jp_new(test, NULL);
 
-void kp_jp_expect_call(struct kunit *test, struct kp_probe *jp, enum kp_jp_target target);
+	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
+	return jp;
+}
+
+/* Call the case's target, and expect one more call of the handler. */
+void kp_jp_expect_call(struct kunit *test, struct kp_probe *jp);
 
 const void *kp_jp_next_target(const void *prev, char *desc);
 #define KP_JP_CASE(fn)	KUNIT_CASE_PARAM(fn, kp_jp_next_target)
 
+/* A case without a parameter has kp_jp_plain(). */
 static inline enum kp_jp_target kp_jp_target(struct kunit *test)
 {
-	return *(const enum kp_jp_target *)test->param_value;
+	return test->param_value ? *(const enum kp_jp_target *)test->param_value : KP_JP_PLAIN;
 }
 
 int kp_jp_init(struct kunit *test);
 
-extern struct kunit_suite kp_jp_errno_suite;
-extern struct kunit_suite kp_jp_calls_suite;
-extern struct kunit_suite kp_jp_contexts_suite;
+extern struct kunit_suite kp_jp_errno_suite, kp_jp_calls_suite, kp_jp_contexts_suite;
 extern struct kunit_suite kp_jp_drops_suite;
 
 #endif /* !__ASSEMBLY__ */

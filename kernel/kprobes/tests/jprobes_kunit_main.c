@@ -6,7 +6,6 @@
 
 KP_MODULE_PARAM(bool, opt, false, "wait until probes are jump-optimised, where they can be");
 
-struct kp_probe *kp_jp_now;
 void (*kp_jp_hook)(void);
 bool kp_jp_returns;
 bool kp_jp_deep;
@@ -37,7 +36,7 @@ static __always_inline void kp_jp_clobber(void)
  */
 static __always_inline void kp_jp_handle(const long *args, long *const *own)
 {
-	struct kp_probe *jp = kp_jp_now;
+	struct kp_probe *jp = kp_jp_running();
 	int i;
 
 	jp->calls++;
@@ -80,14 +79,9 @@ asmlinkage noinline long kp_jp_handler_on_stack(KP_JP_PARAMS)
 	return -1;
 }
 
-#define KP_JP_SLOTS	8
-
-static struct kp_probe *kp_jp_slots[KP_JP_SLOTS];
-static unsigned int kp_jp_next_slot;
-
-static __always_inline long kp_jp_handle_slot(unsigned int nr)
+noinline long kp_jp_counts(long arg)
 {
-	struct kp_probe *probe = kp_jp_slots[nr];
+	struct kp_probe *probe = kp_jp_running();
 
 	if (probe->hook)
 		probe->hook();
@@ -96,34 +90,6 @@ static __always_inline long kp_jp_handle_slot(unsigned int nr)
 	jprobe_return();
 	probe->survived++;
 	return -1;
-}
-
-#define KP_JP_SLOT(nr)					\
-static noinline long kp_jp_slot##nr(long arg)		\
-{							\
-	return kp_jp_handle_slot(nr);			\
-}
-
-KP_JP_SLOT(0)
-KP_JP_SLOT(1)
-KP_JP_SLOT(2)
-KP_JP_SLOT(3)
-KP_JP_SLOT(4)
-KP_JP_SLOT(5)
-KP_JP_SLOT(6)
-KP_JP_SLOT(7)
-
-static long (*const kp_jp_slot_handlers[])(long arg) = {
-	kp_jp_slot0, kp_jp_slot1, kp_jp_slot2, kp_jp_slot3,
-	kp_jp_slot4, kp_jp_slot5, kp_jp_slot6, kp_jp_slot7,
-};
-
-void kp_jp_prepare(struct kp_probe *probe)
-{
-	unsigned int nr = kp_jp_next_slot++ % KP_JP_SLOTS;
-
-	kp_jp_slots[nr] = probe;
-	probe->jp.entry = kp_jp_slot_handlers[nr];
 }
 
 void *kp_jp_address(enum kp_jp_target target)
@@ -158,9 +124,10 @@ long kp_jp_result(void)
 
 struct kp_probe *kp_jp_new(struct kunit *test, void *addr)
 {
-	kp_jp_now = kp_new(test, addr);
-	kp_jp_now->jp.entry = kp_jp_handler;
-	return kp_jp_now;
+	struct kp_probe *jp = kp_new(test, addr ?: kp_jp_address(kp_jp_target(test)));
+
+	jp->jp.entry = kp_jp_handler;
+	return jp;
 }
 
 void kp_jp_wait_for_jumps(struct kunit *test)
@@ -178,12 +145,12 @@ void kp_jp_settle(struct kunit *test, struct kprobe *kp)
 				  kprobe_disabled(kp));
 }
 
-void kp_jp_expect_call(struct kunit *test, struct kp_probe *jp, enum kp_jp_target target)
+void kp_jp_expect_call(struct kunit *test, struct kp_probe *jp)
 {
 	int calls = jp->calls, survived = jp->survived, i;
 
 	memset(jp->arg, 0, sizeof(jp->arg));
-	KUNIT_EXPECT_EQ(test, kp_jp_call(target), kp_jp_result());
+	KUNIT_EXPECT_EQ(test, kp_jp_call(kp_jp_target(test)), kp_jp_result());
 	KUNIT_EXPECT_EQ(test, jp->calls, calls + 1);
 	KUNIT_EXPECT_EQ(test, jp->survived, survived);
 	for (i = 0; i < KP_JP_ARGS; i++)
@@ -193,9 +160,7 @@ void kp_jp_expect_call(struct kunit *test, struct kp_probe *jp, enum kp_jp_targe
 
 const void *kp_jp_next_target(const void *prev, char *desc)
 {
-	static const enum kp_jp_target targets[] = {
-		KP_JP_TRACED, KP_JP_PLAIN, KP_JP_EMULATED,
-	};
+	static const enum kp_jp_target targets[] = { KP_JP_TRACED, KP_JP_PLAIN, KP_JP_EMULATED };
 	static const char *const names[] = { "traced", "plain", "emulated" };
 	const enum kp_jp_target *next = prev ? (const enum kp_jp_target *)prev + 1 : targets;
 
@@ -207,7 +172,6 @@ const void *kp_jp_next_target(const void *prev, char *desc)
 
 int kp_jp_init(struct kunit *test)
 {
-	kp_jp_now = NULL;
 	kp_jp_hook = NULL;
 	kp_jp_returns = false;
 	kp_jp_deep = false;

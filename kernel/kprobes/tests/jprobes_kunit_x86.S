@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Functions for jprobes_kunit with known first instructions and stacks */
 
-#include <linux/linkage.h>
-#include <linux/objtool.h>
-#include <asm/asm.h>
-#include <asm/frame.h>
 #include "jprobes_kunit.h"
+#include "kp_asm.h"
 
 #define KP_WORD		__SIZEOF_LONG__
 #define KP_IN(reg)	_ASM_RIP(kp_jp_in + (reg) * KP_WORD)
 #define KP_OUT(reg)	_ASM_RIP(kp_jp_out + (reg) * KP_WORD)
+#define KP_LOAD(reg)	mov KP_IN(KP_JP_##reg), %_ASM_##reg;
+#define KP_STORE(reg)	mov %_ASM_##reg, KP_OUT(KP_JP_##reg);
 
 	.text
 
@@ -48,14 +47,8 @@ SYM_FUNC_END(kp_jp_short_emulated)
 SYM_FUNC_START(kp_jp_regs_target)
 	mov	%_ASM_AX, %_ASM_AX	/* keeps the flags */
 	kp_room
-	mov	%_ASM_AX, KP_OUT(KP_JP_AX)
-	mov	%_ASM_BX, KP_OUT(KP_JP_BX)
-	mov	%_ASM_CX, KP_OUT(KP_JP_CX)
-	mov	%_ASM_DX, KP_OUT(KP_JP_DX)
-	mov	%_ASM_SI, KP_OUT(KP_JP_SI)
-	mov	%_ASM_DI, KP_OUT(KP_JP_DI)
-	mov	%_ASM_BP, KP_OUT(KP_JP_BP)
-	mov	%_ASM_SP, KP_OUT(KP_JP_SP)
+	KP_STORE(AX) KP_STORE(BX) KP_STORE(CX) KP_STORE(DX)
+	KP_STORE(SI) KP_STORE(DI) KP_STORE(BP) KP_STORE(SP)
 #ifdef CONFIG_X86_64
 	.irp	nr, 8, 9, 10, 11, 12, 13, 14, 15
 	mov	%r\nr, KP_OUT(KP_JP_R8 + \nr - 8)
@@ -84,12 +77,7 @@ SYM_FUNC_START(kp_jp_regs)
 	mov	%_ASM_AX, KP_IN(KP_JP_SP)
 	push	KP_IN(KP_JP_FLAGS)
 	popf
-	mov	KP_IN(KP_JP_AX), %_ASM_AX
-	mov	KP_IN(KP_JP_BX), %_ASM_BX
-	mov	KP_IN(KP_JP_CX), %_ASM_CX
-	mov	KP_IN(KP_JP_DX), %_ASM_DX
-	mov	KP_IN(KP_JP_SI), %_ASM_SI
-	mov	KP_IN(KP_JP_DI), %_ASM_DI
+	KP_LOAD(AX) KP_LOAD(BX) KP_LOAD(CX) KP_LOAD(DX) KP_LOAD(SI) KP_LOAD(DI)
 #ifdef CONFIG_X86_64
 	.irp	nr, 8, 9, 10, 11, 12, 13, 14, 15
 	mov	KP_IN(KP_JP_R8 + \nr - 8), %r\nr

@@ -4,8 +4,6 @@
 
 /* Included by one file of a module: what any kind of probe must refuse, see kp_kind.h */
 
-#include "kp_module.h"
-
 #ifdef CONFIG_X86_32
 #define KP_ENTRY_SYSCALL	"entry_SYSENTER_32"
 #define KP_ENTRY_EXCEPTION	"handle_exception"
@@ -25,8 +23,7 @@ static const struct kp_location {
 	void *addr;
 	const char *symbol;
 	unsigned int offset;
-	bool text_only;
-	bool blacklisted;
+	bool text_only, blacklisted;
 	int error;
 } kp_bad_locations[] = {
 #define KP_NO_SYMBOL(name)	{ NULL, .symbol = name, .error = -ENOENT }

@@ -4,8 +4,6 @@
 
 /* Included by one file of a module: probes enabled, disabled, registered again, see kp_kind.h */
 
-#include "kp_module.h"
-
 static void kp_life_hit(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, KP_TARGET);

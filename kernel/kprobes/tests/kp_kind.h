@@ -16,7 +16,7 @@
  * KP_INSIDE, KP_INSIDE_ERROR: an address that is refused, and the errno
  * KP_AT_ENTRY: 1 if only the entry of a function can be probed, otherwise 0
  * KP_CONTEXTS: members of kp_contexts[]
- * kp_may_be_fatal(): skip a case that the base kernel may not survive, if asked to
+ * kp_may_be_fatal(): skip a case that the base kernel may not survive, if asked to; or nothing
  */
 
 #include "kp_test.h"
@@ -25,6 +25,19 @@
 /* For the verb register: register_kprobe, register_kprobes */
 #define KP_API(verb)		__PASTE(verb##_, KP_KIND)
 #define KP_API_ALL(verb)	__PASTE(KP_API(verb), s)
+
+#ifndef kp_may_be_fatal
+static inline void kp_may_be_fatal(struct kunit *test)
+{
+}
+#endif
+
+/* Qualify a symbol with its module, unless the suites are built in. */
+#ifdef MODULE
+#define KP_QUALIFIED(symbol)	KBUILD_MODNAME ":" symbol
+#else
+#define KP_QUALIFIED(symbol)	symbol
+#endif
 
 #define kp_own(probe)		(&(probe)->KP_MEMBER)
 #define kp_of(own)		container_of(own, struct kp_probe, KP_MEMBER)
@@ -136,25 +149,5 @@ static inline int kp_refusal(struct kunit *test, struct kp_probe *probe)
 			    error, "%s %pS + %u", _bad->kp.symbol_name,	\
 			    _bad->kp.addr, _bad->kp.offset);		\
 } while (0)
-
-/* The first bytes of some text, to compare later */
-struct kp_bytes {
-	void *addr;
-	u8 byte[16];
-};
-
-static inline void kp_bytes_save(struct kunit *test, struct kp_bytes *bytes, void *addr)
-{
-	bytes->addr = addr;
-	KUNIT_ASSERT_EQ(test, copy_from_kernel_nofault(bytes->byte, addr, sizeof(bytes->byte)), 0);
-}
-
-static inline void kp_bytes_expect_same(struct kunit *test, const struct kp_bytes *bytes)
-{
-	struct kp_bytes now;
-
-	kp_bytes_save(test, &now, bytes->addr);
-	KUNIT_EXPECT_MEMEQ(test, now.byte, bytes->byte, sizeof(now.byte));
-}
 
 #endif

@@ -44,6 +44,38 @@ static inline void *kp_zalloc(struct kunit *test, size_t size)
 	return mem;
 }
 
+KUNIT_DEFINE_ACTION_WRAPPER(kp_vfree, vfree, const void *);
+
+/* Return: zeroed pages until the end of the case. The page after them is not mapped. */
+static inline void *kp_vzalloc(struct kunit *test, size_t size)
+{
+	void *mem = vzalloc(size);
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	kp_at_end(test, kp_vfree, mem);
+	return mem;
+}
+
+/* The first bytes of some text, to compare later */
+struct kp_bytes {
+	void *addr;
+	u8 byte[64];
+};
+
+static inline void kp_bytes_save(struct kunit *test, struct kp_bytes *bytes, void *addr)
+{
+	bytes->addr = addr;
+	KUNIT_ASSERT_EQ(test, copy_from_kernel_nofault(bytes->byte, addr, sizeof(bytes->byte)), 0);
+}
+
+static inline void kp_bytes_expect_same(struct kunit *test, const struct kp_bytes *bytes)
+{
+	struct kp_bytes now;
+
+	kp_bytes_save(test, &now, bytes->addr);
+	KUNIT_EXPECT_MEMEQ(test, now.byte, bytes->byte, sizeof(now.byte));
+}
+
 /* Poll a condition for @ms milliseconds at most. Return: is it true? */
 #define kp_poll(condition, ms) ({							\
 	unsigned long _end = jiffies + msecs_to_jiffies(ms);				\
@@ -70,6 +102,15 @@ static __always_inline unsigned int kp_save(struct kp_trace *trace)
 }
 #endif
 
+/* Return: the index of the first entry from @from on in @size bytes at @addr, or trace->nr. */
+static inline unsigned int kp_trace_find(const struct kp_trace *trace, unsigned int from,
+					 const void *addr, unsigned long size)
+{
+	while (from < trace->nr && trace->entry[from] - (unsigned long)addr >= size)
+		from++;
+	return from;
+}
+
 static inline void kp_show(struct kunit *test, const char *what, const struct kp_trace *trace)
 {
 	unsigned int i;
@@ -78,7 +119,10 @@ static inline void kp_show(struct kunit *test, const char *what, const struct kp
 		kunit_info(test, "%s: %2u %pS\n", what, i, (void *)trace->entry[i]);
 }
 
-/* For an object of each kind: register it until the end of the case, or until _del(). */
+/*
+ * For an object of each kind: register it until the end of the case, or until _del(). This finds
+ * only what the same file has registered, and otherwise does nothing.
+ */
 #define KP_KIND_ADD(kind, type)								\
 KUNIT_DEFINE_ACTION_WRAPPER(kp_##kind##_gone, unregister_##kind, type *);		\
 static inline void kp_##kind##_add(struct kunit *test, type *object)			\
@@ -96,8 +140,8 @@ KP_KIND_ADD(kretprobe, struct kretprobe)
 KP_KIND_ADD(die_notifier, struct notifier_block)
 
 /*
- * A function to probe, which returns its argument plus @n. @attributes: notrace, or none. @body: a
- * statement that keeps calls from being inlined
+ * A function to probe, which returns its argument plus @n. @attributes: notrace, static and others,
+ * or none. @body: statements that keep calls from being inlined
  */
 #define KP_PLUS_WITH(attributes, type, name, n, body)			\
 noinline attributes type name(type arg);				\
@@ -109,6 +153,42 @@ noinline attributes type name(type arg)					\
 
 #define KP_PLUS(attributes, type, name, n)				\
 	KP_PLUS_WITH(attributes, type, name, n, barrier())
+
+/* A function that returns what @call, an expression of its argument arg, does; not by a jump */
+#define KP_CALLER(attributes, name, type, call)				\
+	noinline attributes long name(type arg);			\
+	noinline attributes long name(type arg)				\
+	{								\
+		long ret = call;					\
+									\
+		barrier();						\
+		return ret;						\
+	}
+
+/*
+ * Handlers of one statement, which has the probe, p, or the return probe's instance, ri; and regs.
+ * @attributes: __kprobes, or none
+ */
+#define KP_PRE_HANDLER(attributes, name, statement)				\
+	static int attributes name(struct kprobe *p, struct pt_regs *regs)	\
+	{									\
+		statement;							\
+		return 0;							\
+	}
+
+#define KP_POST_HANDLER(attributes, name, statement)			\
+	static void attributes name(struct kprobe *p, struct pt_regs *regs,	\
+				    unsigned long flags)		\
+	{								\
+		statement;						\
+	}
+
+#define KP_RETURN_HANDLER(attributes, name, statement)			\
+	static int attributes name(struct kretprobe_instance *ri, struct pt_regs *regs)	\
+	{								\
+		statement;						\
+		return 0;						\
+	}
 
 /* A module with these suites only */
 #define KP_SUITES(description, suites...)				\

@@ -107,32 +107,12 @@ static void kp_handlers_divert(struct kunit *test)
 }
 #endif
 
-static struct {
-	struct kprobe *kp;
-	bool post;
-} kp_runs[16];
+static unsigned int kp_runs;
 
-static unsigned int kp_runs_nr;
+/* Number the calls of handlers. */
+KP_PRE_HANDLER(, kp_number_pre, to_kp_probe(p)->pre = ++kp_runs)
 
-static void kp_note_run(struct kprobe *kp, bool post)
-{
-	if (kp_runs_nr < ARRAY_SIZE(kp_runs)) {
-		kp_runs[kp_runs_nr].kp = kp;
-		kp_runs[kp_runs_nr].post = post;
-	}
-	kp_runs_nr++;
-}
-
-static int kp_note_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_note_run(kp, false);
-	return 0;
-}
-
-static void kp_note_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	kp_note_run(kp, true);
-}
+KP_POST_HANDLER(, kp_number_post, to_kp_probe(p)->post = ++kp_runs)
 
 /* All pre_handlers, then all post_handlers: newest first, even after one was reenabled */
 static void kp_handlers_order(struct kunit *test)
@@ -142,18 +122,16 @@ static void kp_handlers_order(struct kunit *test)
 
 	for (i = 0; i < 4; i++) {
 		probe[i] = kp_new(test, kp_target);
-		probe[i]->kp.pre_handler = kp_note_pre;
-		probe[i]->kp.post_handler = kp_note_post;
+		probe[i]->kp.pre_handler = kp_number_pre;
+		probe[i]->kp.post_handler = kp_number_post;
 		KUNIT_ASSERT_EQ(test, kp_register(test, probe[i]), 0);
 	}
 	for (again = 0; again < 2; again++) {
-		kp_runs_nr = 0;
+		kp_runs = 0;
 		KUNIT_EXPECT_EQ(test, kp_target(1), 2);
-		KUNIT_ASSERT_EQ(test, kp_runs_nr, 8);
-		for (i = 0; i < 8; i++) {
-			KUNIT_EXPECT_PTR_EQ(test, kp_runs[i].kp, &probe[3 - i % 4]->kp);
-			KUNIT_EXPECT_EQ(test, kp_runs[i].post, i >= 4);
-		}
+		KUNIT_EXPECT_EQ(test, kp_runs, 8);
+		for (i = 0; i < 4; i++)
+			kp_expect_pre_post(test, probe[3 - i], 1 + i, 5 + i);
 		KUNIT_EXPECT_EQ(test, kp_disable(probe[1]), 0);
 		KUNIT_EXPECT_EQ(test, kp_enable(test, probe[1]), 0);
 	}

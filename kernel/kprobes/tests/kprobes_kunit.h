@@ -27,11 +27,9 @@
 
 struct kp_probe {
 	struct kprobe kp;
-	unsigned int pre;
-	unsigned int post;
+	unsigned int pre, post;
 	struct kprobe *seen;
-	unsigned long pre_ip;
-	unsigned long post_ip;
+	unsigned long pre_ip, post_ip;
 	bool preemptible;
 	/* what the pre_handler and the post_handler call */
 	void (*hook[2])(void);
@@ -56,10 +54,6 @@ static inline void kp_prepare_hook(struct kp_probe *probe, unsigned int where, v
 	probe->hook[where] = hook;
 	if (where)
 		probe->kp.post_handler = kp_count_post;
-}
-
-static inline void kp_may_be_fatal(struct kunit *test)
-{
 }
 
 static inline unsigned int kp_hits(struct kp_probe *probe)
@@ -142,9 +136,6 @@ static inline void *kp_x86_sum_addr(int insn)
 
 #include "kp_kind.h"
 
-extern struct kunit_suite kp_errno_suite;
-extern struct kunit_suite kp_batch_suite;
-extern struct kunit_suite kp_lifecycle_suite;
-extern struct kunit_suite kp_handlers_suite;
+extern struct kunit_suite kp_errno_suite, kp_batch_suite, kp_lifecycle_suite, kp_handlers_suite;
 
 #endif

@@ -6,11 +6,8 @@
 #include "kprobes_kunit.h"
 
 #define KP_PLUS_ONE(attributes, name)						\
-noinline attributes long name(long arg)						\
-{										\
-	asm volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop" : : : "memory");		\
-	return arg + 1;								\
-}
+	KP_PLUS_WITH(attributes, long, name, 1,					\
+		     asm volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop" : : : "memory"))
 
 KP_PLUS_ONE(, kp_target)
 KP_PLUS_ONE(, kp_target_other)
@@ -24,12 +21,7 @@ KP_PLUS_ONE(__kprobes, kp_target_kprobes_named)
 NOKPROBE_SYMBOL(kp_target_kprobes_named);
 KP_PLUS_ONE(__kprobes, kp_target_kprobes_after)
 
-noinline long kp_target_calls(long arg)
-{
-	arg = kp_target(arg);
-	barrier();
-	return arg;
-}
+KP_CALLER(, kp_target_calls, long, kp_target(arg))
 
 static DEFINE_STATIC_KEY_FALSE(kp_key);
 
@@ -42,24 +34,9 @@ noinline long kp_target_jump_label(long arg)
 
 DEFINE_STATIC_CALL(kp_call, kp_target);
 
-noinline long kp_target_static_call(long arg)
-{
-	arg = static_call(kp_call)(arg);
-	barrier();
-	return arg;
-}
-
-noinline long kp_target_bug(long arg)
-{
-	BUG_ON(arg == LONG_MAX);
-	return arg + 1;
-}
-
-noinline long kp_target_warn(long arg)
-{
-	WARN_ON(arg == LONG_MAX);
-	return arg + 1;
-}
+KP_CALLER(, kp_target_static_call, long, static_call(kp_call)(arg))
+KP_PLUS_WITH(, long, kp_target_bug, 1, BUG_ON(arg == LONG_MAX))
+KP_PLUS_WITH(, long, kp_target_warn, 1, WARN_ON(arg == LONG_MAX))
 
 /* An instruction that changes no general register, and whose copy in a slot is executed */
 #if defined(CONFIG_X86)
@@ -96,10 +73,4 @@ noinline long kp_target_row(long arg)
 
 static long (*kp_target_pointer)(long) = kp_target;
 
-noinline long kp_target_indirect(long arg)
-{
-	long ret = READ_ONCE(kp_target_pointer)(arg);
-
-	barrier();
-	return ret;
-}
+KP_CALLER(, kp_target_indirect, long, READ_ONCE(kp_target_pointer)(arg))

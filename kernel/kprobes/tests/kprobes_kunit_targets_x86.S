@@ -4,10 +4,8 @@
  * data needs an ENDBR.
  */
 
-#include <linux/linkage.h>
 #include <asm/alternative.h>
-#include <asm/asm.h>
-#include <asm/nospec-branch.h>
+#include "kp_functions.S"
 
 	.text
 
@@ -60,24 +58,8 @@ SYM_FUNC_START(kp_x86_endbr)
 	RET
 SYM_FUNC_END(kp_x86_endbr)
 
-	.section .rodata, "a"
-	.balign	4
-SYM_DATA_START(kp_x86_endbr_insn)
-	.long	.Lendbr - kp_x86_endbr
-	.long	.Lendbr_nop - kp_x86_endbr
-	.long	.Lendbr_after - kp_x86_endbr
-SYM_DATA_END(kp_x86_endbr_insn)
-SYM_DATA_START(kp_x86_sum_insn)
-	.long	.Lsum_lea - kp_x86_sum
-	.long	.Lsum_movabs - kp_x86_sum
-	.long	.Lsum_xor - kp_x86_sum
-	.long	.Lsum_xor_back - kp_x86_sum
-	.long	.Lsum_ret - kp_x86_sum
-	.long	kp_x86_after_sum - kp_x86_sum
-SYM_DATA_END(kp_x86_sum_insn)
-SYM_DATA_START(kp_x86_int3_insn)
-	.long	.Lint3 - kp_x86_int3
-SYM_DATA_END(kp_x86_int3_insn)
-SYM_DATA_START(kp_x86_lock_insn)
-	.long	.Llock - kp_x86_lock
-SYM_DATA_END(kp_x86_lock_insn)
+KP_OFFSETS kp_x86_sum .Lsum_lea, .Lsum_movabs, .Lsum_xor, .Lsum_xor_back, .Lsum_ret, \
+	kp_x86_after_sum
+KP_OFFSETS kp_x86_endbr .Lendbr, .Lendbr_nop, .Lendbr_after
+KP_OFFSETS kp_x86_int3 .Lint3
+KP_OFFSETS kp_x86_lock .Llock

@@ -12,10 +12,7 @@
 #include "kp_test.h"
 
 static struct {
-	bool entered;
-	bool release;
-	bool running;
-	bool gave_up;
+	bool entered, release, running, gave_up;
 	u32 flags;
 	const void *addr;
 } kp_handler;
@@ -40,11 +37,7 @@ static void kp_handler_spins(const struct kprobe *kp)
 	WRITE_ONCE(kp_handler.running, false);
 }
 
-static int kp_remove_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_handler_spins(kp);
-	return 0;
-}
+KP_PRE_HANDLER(, kp_remove_pre, kp_handler_spins(p))
 
 static int kp_remove_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -66,30 +59,6 @@ struct kp_remover {
 
 static struct kprobe kp;
 static struct kretprobe rp;
-
-static int kp_call(void)
-{
-	return kp_remove_target(1) == 2 ? 0 : -EIO;
-}
-
-static int kp_add(void)
-{
-	kp.pre_handler = kp_remove_pre;
-	return register_kprobe(&kp);
-}
-
-static int kp_add_entry(void)
-{
-	rp.entry_handler = kp_remove_return;
-	return register_kretprobe(&rp);
-}
-
-static int kp_add_return(void)
-{
-	rp.handler = kp_remove_return;
-	return register_kretprobe(&rp);
-}
-
 #ifdef CONFIG_JPROBES
 static struct jprobe jp;
 
@@ -99,59 +68,71 @@ static long kp_remove_jprobe(long arg)
 	jprobe_return();
 	return -1;
 }
-
-static int kp_add_jprobe(void)
-{
-	jp.entry = kp_remove_jprobe;
-	return register_jprobe(&jp);
-}
-
-static int kp_unregister_jprobe(void)
-{
-	unregister_jprobe(&jp);
-	return 0;
-}
 #endif
-
-static int kp_disable(void)
-{
-	return disable_kprobe(&kp);
-}
-
-static int kp_unregister(void)
-{
-	unregister_kprobe(&kp);
-	return 0;
-}
-
-static int kp_disable_return(void)
-{
-	return disable_kretprobe(&rp);
-}
-
-static int kp_unregister_return(void)
-{
-	unregister_kretprobe(&rp);
-	return 0;
-}
 
 static const struct kp_removal {
 	const char *name;
 	struct kprobe *kp;
-	int (*add)(void);
-	int (*unregister)(void);
-	/* NULL: unregister */
-	int (*disable)(void);
+	/* of a return probe: the entry_handler spins */
+	bool entry;
+	/* disable it; false: unregister it */
+	bool disable;
 } kp_removals[] = {
-	{ "disable", &kp, kp_add, kp_unregister, kp_disable },
-	{ "unregister", &kp, kp_add, kp_unregister },
-	{ "disable_entry", &rp.kp, kp_add_entry, kp_unregister_return, kp_disable_return },
-	{ "unregister_entry", &rp.kp, kp_add_entry, kp_unregister_return },
-	{ "unregister_return", &rp.kp, kp_add_return, kp_unregister_return },
+	{ "disable", &kp, .disable = true },
+	{ "unregister", &kp },
+	{ "disable_entry", &rp.kp, .entry = true, .disable = true },
+	{ "unregister_entry", &rp.kp, .entry = true },
+	{ "unregister_return", &rp.kp },
 #ifdef CONFIG_JPROBES
-	{ "unregister_jprobe", &jp.kp, kp_add_jprobe, kp_unregister_jprobe },
+	{ "unregister_jprobe", &jp.kp },
 #endif
 };
+
+/* The removal of this case */
+static const struct kp_removal *kp_removal;
+
+static int kp_add(void)
+{
+	memset(&kp, 0, sizeof(kp));
+	memset(&rp, 0, sizeof(rp));
+#ifdef CONFIG_JPROBES
+	jp = (struct jprobe){ .entry = kp_remove_jprobe };
+#endif
+	kp.pre_handler = kp_remove_pre;
+	if (kp_removal->entry)
+		rp.entry_handler = kp_remove_return;
+	else
+		rp.handler = kp_remove_return;
+	kp_removal->kp->addr = (kprobe_opcode_t *)kp_remove_target;
+#ifdef CONFIG_JPROBES
+	if (kp_removal->kp == &jp.kp)
+		return register_jprobe(&jp);
+#endif
+	return kp_removal->kp == &rp.kp ? register_kretprobe(&rp) : register_kprobe(&kp);
+}
+
+static int kp_unregister(void)
+{
+	if (kp_removal->kp == &kp)
+		unregister_kprobe(&kp);
+	else if (kp_removal->kp == &rp.kp)
+		unregister_kretprobe(&rp);
+#ifdef CONFIG_JPROBES
+	else
+		unregister_jprobe(&jp);
+#endif
+	return 0;
+}
+
+static int kp_remove(void)
+{
+	return kp_removal->disable ? disable_kprobe(kp_removal->kp) : kp_unregister();
+}
+
+static int kp_call(void)
+{
+	return kp_remove_target(1) == 2 ? 0 : -EIO;
+}
 
 KUNIT_ARRAY_PARAM_DESC(kp_removal, kp_removals, name);
 
@@ -183,23 +164,25 @@ static void kp_remover_join(struct kunit *test, struct kp_remover *r)
 
 static void kp_remover_settles(struct kp_remover *r)
 {
-	while (!completion_done(&r->done) &&
-	       !(READ_ONCE(r->task->__state) & TASK_UNINTERRUPTIBLE))
+	while (!completion_done(&r->done) && !(READ_ONCE(r->task->__state) & TASK_UNINTERRUPTIBLE))
 		schedule_timeout_uninterruptible(1);
 }
 
 /* Has the first call changed the state that the second one will see? */
-static bool kp_is_removed(const struct kp_removal *removal)
+static bool kp_is_removed(void)
 {
-	return removal->disable ? kprobe_disabled(removal->kp) : list_empty(&removal->kp->list);
+	struct kprobe *p = kp_removal->kp;
+
+	return kp_removal->disable ? kprobe_disabled(p) : list_empty(&p->list);
 }
 
 /*
  * Wait up to 10 seconds for a jump, or ftrace. A task that patches text would wait for a
  * breakpoint's handler, which has interrupts off.
  */
-static bool kp_remove_has_jump(const struct kprobe *p)
+static bool kp_remove_has_jump(void)
 {
+	const struct kprobe *p = kp_removal->kp;
 	int i, limit = IS_ENABLED(CONFIG_OPTPROBES) ? 10 * HZ : 0;
 
 	for (i = 0; i < limit && !(p->flags & (KPROBE_FLAG_OPTIMIZED | KPROBE_FLAG_FTRACE)); i++)
@@ -207,11 +190,11 @@ static bool kp_remove_has_jump(const struct kprobe *p)
 	return p->flags & (KPROBE_FLAG_OPTIMIZED | KPROBE_FLAG_FTRACE);
 }
 
-static bool kp_remove_try(struct kunit *test, const struct kp_removal *removal)
+static bool kp_remove_try(struct kunit *test)
 {
 	struct kp_remover caller = {}, first = {}, second = {};
 
-	if (!kp_remove_has_jump(removal->kp)) {
+	if (!kp_remove_has_jump()) {
 		kunit_mark_skipped(test, "the handler runs with interrupts off");
 		return true;
 	}
@@ -219,11 +202,11 @@ static bool kp_remove_try(struct kunit *test, const struct kp_removal *removal)
 	kp_remover_start(test, &caller, kp_call);
 	while (!READ_ONCE(kp_handler.entered))
 		schedule_timeout_uninterruptible(1);
-	kp_remover_start(test, &first, removal->disable ?: removal->unregister);
-	while (!kp_is_removed(removal))
+	kp_remover_start(test, &first, kp_remove);
+	while (!kp_is_removed())
 		schedule_timeout_uninterruptible(1);
 	kp_remover_settles(&first);
-	kp_remover_start(test, &second, removal->disable ?: removal->unregister);
+	kp_remover_start(test, &second, kp_remove);
 	kp_remover_settles(&second);
 	/* Pairs with the acquire in kp_handler_spins(). */
 	smp_store_release(&kp_handler.release, true);
@@ -245,24 +228,18 @@ static bool kp_remove_try(struct kunit *test, const struct kp_removal *removal)
 /* Try it up to three times: on a slow machine, the handler may give up waiting. */
 static void kp_remove_twice(struct kunit *test)
 {
-	const struct kp_removal *removal = test->param_value;
 	bool done = false;
 	int i;
 
 	if (num_online_cpus() < 3)
 		kunit_skip(test, "the handler needs a CPU to itself");
-	if (removal->kp == &rp.kp && !IS_ENABLED(CONFIG_KRETPROBES))
+	kp_removal = test->param_value;
+	if (kp_removal->kp == &rp.kp && !IS_ENABLED(CONFIG_KRETPROBES))
 		kunit_skip(test, "no return probes in this kernel");
 	for (i = 0; i < 3 && !done; i++) {
-		memset(&kp, 0, sizeof(kp));
-		memset(&rp, 0, sizeof(rp));
-#ifdef CONFIG_JPROBES
-		memset(&jp, 0, sizeof(jp));
-#endif
-		removal->kp->addr = (kprobe_opcode_t *)kp_remove_target;
-		KUNIT_ASSERT_EQ(test, removal->add(), 0);
-		done = kp_remove_try(test, removal);
-		removal->unregister();
+		KUNIT_ASSERT_EQ(test, kp_add(), 0);
+		done = kp_remove_try(test);
+		kp_unregister();
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, done, "the handler gave up %d times", i);
 }
@@ -272,16 +249,9 @@ KP_PLUS(notrace, long, kp_remove_hot, 1)
 
 static unsigned long kp_hot_hits, kp_hot_posts;
 
-static int __kprobes kp_hot_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_hot_hits++;
-	return 0;
-}
+KP_PRE_HANDLER(__kprobes, kp_hot_pre, kp_hot_hits++)
 
-static void __kprobes kp_hot_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
-{
-	WRITE_ONCE(kp_hot_posts, kp_hot_posts + 1);
-}
+KP_POST_HANDLER(__kprobes, kp_hot_post, WRITE_ONCE(kp_hot_posts, kp_hot_posts + 1))
 
 static struct kprobe kp_hot = {
 	.addr = (kprobe_opcode_t *)kp_remove_hot,

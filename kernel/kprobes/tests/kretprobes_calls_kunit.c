@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Handlers of single calls and of nested calls */
 
-#include "kp_regs.h"
 #include "kretprobes_kunit.h"
 
 #define KP_RET_DEPTH	64
@@ -56,8 +55,7 @@ static void kp_ret_calls_handlers_missing(struct kunit *test)
 
 static const struct kp_ret_late {
 	const char *name;
-	int maxactive;
-	int data_size;
+	int maxactive, data_size;
 	bool two;
 } kp_ret_lates[] = {
 	{ "shared" }, { "shared, data", 0, 16 }, { "maxactive", 4 }, { "maxactive, data", 4, 16 },
@@ -195,9 +193,7 @@ static void kp_ret_calls_mutual(struct kunit *test)
 
 static const struct kp_ret_limit {
 	const char *name;
-	int maxactive;
-	int calls;
-	int followed;
+	int maxactive, calls, followed;
 } kp_ret_limits[] = {
 	{ "1", 1, 64, 1 }, { "2", 2, 64, 2 }, { "3", 3, 64, 3 }, { "16", 16, 64, 16 },
 	{ "63", 63, 64, 63 }, { "64", 64, 64, 64 }, { "100", 100, 64, 64 },
@@ -307,8 +303,7 @@ static void kp_ret_calls_refused(struct kunit *test)
 
 /* Data are zero at an entry, and at the return what that entry stored. Inner calls return first. */
 static struct {
-	unsigned int wrong_data;
-	unsigned int wrong_order;
+	unsigned int wrong_data, wrong_order;
 	long last;
 } kp_ret_levels;
 

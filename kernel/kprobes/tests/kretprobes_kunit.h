@@ -48,9 +48,11 @@ static inline struct kp_probe *to_kp_probe(struct kretprobe_instance *ri)
 
 int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs);
 int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs);
-void kp_ret_settle(struct kprobe *kp);
+void kp_ret_settle(struct kunit *test, struct kprobe *kp);
+#define kp_settle		kp_ret_settle
 /* Skip a case if the module's parameter spare is set. */
 void kp_ret_may_be_fatal(struct kunit *test);
+#define kp_may_be_fatal		kp_ret_may_be_fatal
 
 static inline void kp_prepare(struct kp_probe *probe)
 {
@@ -67,16 +69,6 @@ static inline void kp_prepare_hook(struct kp_probe *probe, unsigned int where, v
 static inline unsigned long kp_missed(struct kp_probe *probe)
 {
 	return probe->kp.nmissed + probe->rp.nmissed;
-}
-
-static inline void kp_settle(struct kunit *test, struct kprobe *kp)
-{
-	kp_ret_settle(kp);
-}
-
-static inline void kp_may_be_fatal(struct kunit *test)
-{
-	kp_ret_may_be_fatal(test);
 }
 
 static inline unsigned int kp_hits(struct kp_probe *probe)
@@ -155,11 +147,20 @@ extern void *const kp_ret_many[KP_RET_MANY];
 
 #include "kp_kind.h"
 
-/* Register a copy of @kp until kp_kprobe_del() or the end of the case. */
-struct kprobe *kp_ret_kprobe(struct kunit *test, const struct kprobe *kp);
 extern unsigned int kp_ret_kprobe_hits;
 int kp_ret_kprobe_pre(struct kprobe *p, struct pt_regs *regs);
 void kp_ret_kprobe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+
+/* Register a copy of @kp until kp_kprobe_del() or the end of the case. */
+static inline struct kprobe *kp_ret_kprobe(struct kunit *test, const struct kprobe *kp)
+{
+	struct kprobe *copy = kp_zalloc(test, sizeof(*copy));
+
+	*copy = *kp;
+	kp_kprobe_add(test, copy);
+	kp_ret_kprobe_hits = 0;
+	return copy;
+}
 
 static inline struct kp_probe *kp_ret_with(struct kunit *test, void *addr, int maxactive,
 					   kretprobe_handler_t entry, kretprobe_handler_t handler)
@@ -178,10 +179,7 @@ static inline struct kp_probe *kp_ret_limited(struct kunit *test, void *addr, in
 	return kp_ret_with(test, addr, maxactive, kp_ret_entry, kp_ret_return);
 }
 
-extern struct kunit_suite kp_ret_errno_suite;
-extern struct kunit_suite kp_ret_calls_suite;
-extern struct kunit_suite kp_ret_contexts_suite;
-extern struct kunit_suite kp_ret_lifecycle_suite;
-extern struct kunit_suite kp_ret_values_suite;
+extern struct kunit_suite kp_ret_errno_suite, kp_ret_calls_suite, kp_ret_contexts_suite;
+extern struct kunit_suite kp_ret_lifecycle_suite, kp_ret_values_suite;
 
 #endif

@@ -2,7 +2,6 @@
 /* KUnit suites for return probes: refusals, handlers, contexts, and calls in flight */
 
 #include "kp_jumps.h"
-#include "kp_regs.h"
 #include "kretprobes_kunit.h"
 
 KP_MODULE_PARAM(bool, spare, false,
@@ -50,7 +49,7 @@ int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 /* How long to wait for a jump, which some probes cannot have */
 #define KP_RET_PATIENCE_MS	500
 
-void kp_ret_settle(struct kprobe *kp)
+void kp_ret_settle(struct kunit *test, struct kprobe *kp)
 {
 	if (jumps && !kprobe_disabled(kp))
 		kp_wait_for_jump(kp, KP_RET_PATIENCE_MS);
@@ -67,16 +66,6 @@ int kp_ret_kprobe_pre(struct kprobe *p, struct pt_regs *regs)
 void kp_ret_kprobe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	kp_ret_kprobe_hits++;
-}
-
-struct kprobe *kp_ret_kprobe(struct kunit *test, const struct kprobe *kp)
-{
-	struct kprobe *copy = kp_zalloc(test, sizeof(*copy));
-
-	*copy = *kp;
-	kp_kprobe_add(test, copy);
-	kp_ret_kprobe_hits = 0;
-	return copy;
 }
 
 KP_SUITES("KUnit suites for return probes",

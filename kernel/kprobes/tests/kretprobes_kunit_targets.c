@@ -7,24 +7,15 @@
 unsigned long kp_ret_from;
 
 #define KP_RET_PLUS_ONE(name)						\
-noinline long name(long arg)						\
-{									\
-	kp_ret_from = (unsigned long)__builtin_return_address(0);	\
-	barrier();							\
-	return arg + 1;							\
-}
+	KP_PLUS_WITH(, long, name, 1,					\
+		     kp_ret_from = (unsigned long)__builtin_return_address(0); barrier())
 
 KP_RET_PLUS_ONE(kp_ret_target)
 KP_RET_PLUS_ONE(kp_ret_other)
 KP_RET_PLUS_ONE(kp_ret_nokprobe)
 NOKPROBE_SYMBOL(kp_ret_nokprobe);
 
-noinline long kp_ret_calls(long arg)
-{
-	arg = kp_ret_target(arg);
-	barrier();
-	return arg;
-}
+KP_CALLER(, kp_ret_calls, long, kp_ret_target(arg))
 
 noinline long kp_ret_tail(long arg)
 {
@@ -38,12 +29,7 @@ noinline long kp_ret_leaves(long arg)
 	return kp_ret_target(arg);
 }
 
-noinline long kp_ret_calls_tail(long arg)
-{
-	arg = kp_ret_tail(arg);
-	barrier();
-	return arg;
-}
+KP_CALLER(, kp_ret_calls_tail, long, kp_ret_tail(arg))
 
 unsigned long kp_ret_calls_from(void)
 {

@@ -7,8 +7,7 @@
 /* Callbacks' input and results */
 static struct {
 	struct kunit *test;
-	struct kp_probe *probe;
-	struct kp_probe *next;
+	struct kp_probe *probe, *next;
 	struct kretprobe *seen;
 	int entries;
 } kp_ret_middle;
@@ -179,8 +178,7 @@ static void kp_ret_lifecycle_unregistered_in_depth(struct kunit *test)
 struct kp_ret_batch {
 	struct kprobe **kps;
 	struct completion done;
-	unsigned long elapsed[2];
-	unsigned long switches[2];
+	unsigned long elapsed[2], switches[2];
 	int ret;
 };
 

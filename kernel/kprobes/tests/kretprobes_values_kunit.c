@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Long return values, stack arguments, popped arguments: a return probe must not change them. */
 
-#include "kp_regs.h"
 #include "kretprobes_kunit.h"
 
 #define KP_RET_ARGS	8
@@ -25,8 +24,7 @@ static struct kp_ret_big kp_ret_big_seen;
 static int kp_ret_note_big(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	if (KP_RET_BIG_HAS_ADDRESS)
-		memcpy(&kp_ret_big_seen, (void *)regs_return_value(regs),
-		       sizeof(kp_ret_big_seen));
+		memcpy(&kp_ret_big_seen, (void *)regs_return_value(regs), sizeof(kp_ret_big_seen));
 	return kp_ret_return(ri, regs);
 }
 

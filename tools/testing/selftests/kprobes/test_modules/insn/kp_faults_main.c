@@ -38,10 +38,8 @@ struct kp_told {
 struct kp_run {
 	struct kp_state state;
 	u8 outcome;
-	struct kp_told notifier;
-	struct kp_told handler;
-	int pre;
-	int post;
+	struct kp_told notifier, handler;
+	int pre, post;
 };
 
 /* The current case */
@@ -51,9 +49,7 @@ static struct {
 	struct kprobe kp;
 	struct rnd_state random;
 	struct kp_state in;
-	struct kp_run bare;
-	struct kp_run probed;
-	struct kp_run *out;
+	struct kp_run bare, probed, *out;
 	struct task_struct *task;
 	bool oopses;
 } kp;
@@ -68,16 +64,9 @@ static void *kp_text(u32 offset)
 	return (void *)kp_faults_text + offset;
 }
 
-static int __kprobes kp_faults_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	kp.out->pre++;
-	return 0;
-}
+KP_PRE_HANDLER(__kprobes, kp_faults_pre, kp.out->pre++)
 
-static void __kprobes kp_faults_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	kp.out->post++;
-}
+KP_POST_HANDLER(__kprobes, kp_faults_post, kp.out->post++)
 
 static void __kprobes kp_tell(struct kp_told *told, const struct pt_regs *regs, unsigned long trap)
 {
@@ -131,8 +120,7 @@ static void kp_run(struct kp_run *out)
 	out->outcome = kp_faults_outcome;
 }
 
-static bool kp_differ(struct kunit *test, const char *what, unsigned long got,
-		      unsigned long wanted)
+static bool kp_differ(struct kunit *test, const char *what, unsigned long got, unsigned long wanted)
 {
 	if (got == wanted)
 		return false;
@@ -322,19 +310,14 @@ static void kp_faults_oops(struct kunit *test)
 	KUNIT_EXPECT_GE(test, cases, 2);
 }
 
-KUNIT_DEFINE_ACTION_WRAPPER(kp_vfree, vfree, const void *);
-
 static int kp_faults_init(struct kunit *test)
 {
-	void *page = vmalloc(PAGE_SIZE);
+	void *page = kp_vzalloc(test, PAGE_SIZE);
 
-	/* vmalloc() leaves a page unmapped after the memory. */
-	if (!page)
-		return -ENOMEM;
 	memset(page, 0x33, PAGE_SIZE);
 	kp_faults_edge = (unsigned long)page + PAGE_SIZE - 16;
 	kp.task = current;
-	return kunit_add_action_or_reset(test, kp_vfree, page);
+	return 0;
 }
 
 static struct kunit_case kp_faults_cases[] = {
