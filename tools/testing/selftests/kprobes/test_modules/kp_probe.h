@@ -23,6 +23,8 @@ struct kp_probe {
 	struct kprobe *seen;
 	int trap;
 	unsigned long ip;
+	/* last call of the post_handler */
+	unsigned long post_ip;
 	/* returns what the fault_handler returns; NULL: 0 */
 	int (*repair)(struct kp_probe *probe, struct pt_regs *regs);
 };
@@ -48,6 +50,7 @@ static void __maybe_unused __kprobes kp_count_post(struct kprobe *kp, struct pt_
 	struct kp_probe *probe = to_kp_probe(kp);
 
 	probe->post++;
+	probe->post_ip = instruction_pointer(regs);
 	if (probe->in_post)
 		probe->post_result = probe->in_post();
 }
@@ -76,6 +79,14 @@ static inline struct kp_probe *kp_new(struct kunit *test, void *addr)
 	return probe;
 }
 
+static inline struct kp_probe *kp_new_post(struct kunit *test, void *addr, bool post)
+{
+	struct kp_probe *probe = kp_new(test, addr);
+
+	probe->kp.post_handler = post ? kp_count_post : NULL;
+	return probe;
+}
+
 /* Register until kp_unregister() or the end of the case. */
 static inline void kp_register(struct kunit *test, struct kp_probe *probe)
 {
@@ -85,6 +96,8 @@ static inline void kp_register(struct kunit *test, struct kp_probe *probe)
 static inline void kp_unregister(struct kunit *test, struct kp_probe *probe)
 {
 	kp_kprobe_del(test, &probe->kp);
+	/* Some kernels leave flags with which they refuse the next registration. */
+	probe->kp.flags = 0;
 }
 
 static inline void kp_clear_counts(struct kp_probe *probe)

@@ -22,11 +22,7 @@
 
 static atomic_long_t kp_bpf_hits;
 
-static int __kprobes kp_bpf_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	atomic_long_inc(&kp_bpf_hits);
-	return 0;
-}
+KP_PRE_HANDLER(__kprobes, kp_bpf_pre, atomic_long_inc(&kp_bpf_hits))
 
 /* A program with most BPF instructions that call no helper. Their results are mixed into r0. */
 struct kp_program {

@@ -12,12 +12,12 @@ static void *kp_row_insn(int insn)
 	return row + ENDBR_INSN_SIZE + insn * KP_ROW_SIZE;
 }
 
-static struct kp_opt_probe *kp_row_new(struct kunit *test, int insn, bool post)
+static struct kp_probe *kp_row_new(struct kunit *test, int insn, bool post)
 {
-	return kp_opt_new(test, kp_row_insn(insn), post);
+	return kp_new_post(test, kp_row_insn(insn), post);
 }
 
-static void kp_row_calls(struct kunit *test, struct kp_opt_probe **probes, int nr)
+static void kp_row_calls(struct kunit *test, struct kp_probe **probes, int nr)
 {
 	int i;
 
@@ -29,7 +29,7 @@ static void kp_row_calls(struct kunit *test, struct kp_opt_probe **probes, int n
 		KUNIT_EXPECT_EQ_MSG(test, probes[i]->pre, 2, "probe %d", i);
 }
 
-static void kp_row_jump(struct kunit *test, struct kp_opt_probe **probes)
+static void kp_row_jump(struct kunit *test, struct kp_probe **probes)
 {
 	kp_row_calls(test, probes, 1);
 	kp_opt_becomes_jump(test, probes[0]);
@@ -42,19 +42,19 @@ static void kp_row_jump(struct kunit *test, struct kp_opt_probe **probes)
  */
 static void kp_opt_enters(struct kunit *test)
 {
-	struct kp_opt_bytes before;
+	struct kp_bytes before;
 	int i;
 
-	kp_opt_save(test, &before, kp_opt_row);
+	kp_bytes_save(test, &before, kp_opt_row);
 	for (i = 0; i < 2 * KP_ROW_DCR; i++) {
 		bool in_dcr = i / 2 + 1 < KP_ROW_DCR, post = i % 2;
-		struct kp_opt_probe *probes[] = {
+		struct kp_probe *probes[] = {
 			kp_row_new(test, 0, post), kp_row_new(test, i / 2 + 1, post),
 		};
 
-		kp_opt_add(test, probes[0]);
+		kp_register(test, probes[0]);
 		kp_row_jump(test, probes);
-		kp_opt_add(test, probes[1]);
+		kp_register(test, probes[1]);
 		KUNIT_EXPECT_EQ(test, kp_is_jump(probes[0]->kp.addr), !in_dcr);
 		kp_row_calls(test, probes, 2);
 		kp_opt_becomes_jump(test, probes[1]);
@@ -63,10 +63,10 @@ static void kp_opt_enters(struct kunit *test)
 		else
 			KUNIT_EXPECT_TRUE(test, kp_is_jump(probes[0]->kp.addr));
 		kp_row_calls(test, probes, 2);
-		kp_opt_del(test, probes[1]);
+		kp_unregister(test, probes[1]);
 		kp_row_jump(test, probes);
-		kp_opt_del(test, probes[0]);
-		kp_opt_same(test, &before, NULL, 0);
+		kp_unregister(test, probes[0]);
+		kp_bytes_expect_same(test, &before);
 	}
 }
 
@@ -74,11 +74,11 @@ static void kp_opt_enters(struct kunit *test)
 static void kp_opt_enters_second_byte(struct kunit *test)
 {
 	void *nop = (void *)kp_opt_fill + kp_opt_fill_insn[KP_FILL_PROBED];
-	struct kp_opt_probe *second = kp_opt_jump(test, nop + 1, false);
-	struct kp_opt_probe *first = kp_opt_new(test, nop, false);
+	struct kp_probe *second = kp_opt_jump(test, nop + 1, false);
+	struct kp_probe *first = kp_new(test, nop);
 	long filled = -1;
 
-	kp_opt_add(test, first);
+	kp_register(test, first);
 	kp_opt_stays_int3(test, first);
 	kp_opt_fill(&filled, sizeof(filled));
 	KUNIT_EXPECT_EQ(test, filled, 0);
@@ -88,12 +88,12 @@ static void kp_opt_enters_second_byte(struct kunit *test)
 
 static void kp_opt_blocker_disabled(struct kunit *test)
 {
-	struct kp_opt_probe *probes[] = { kp_row_new(test, 4, false), kp_row_new(test, 5, false) };
+	struct kp_probe *probes[] = { kp_row_new(test, 4, false), kp_row_new(test, 5, false) };
 	int i;
 
 	probes[1]->kp.flags = KPROBE_FLAG_DISABLED;
-	kp_opt_add(test, probes[1]);
-	kp_opt_add(test, probes[0]);
+	kp_register(test, probes[1]);
+	kp_register(test, probes[0]);
 	kp_row_jump(test, probes);
 	for (i = 0; i < 3; i++) {
 		KUNIT_ASSERT_EQ(test, enable_kprobe(&probes[1]->kp), 0);
@@ -107,7 +107,7 @@ static void kp_opt_blocker_disabled(struct kunit *test)
 		kp_row_jump(test, probes);
 		KUNIT_EXPECT_EQ(test, probes[1]->pre, 0);
 	}
-	kp_opt_del(test, probes[1]);
+	kp_unregister(test, probes[1]);
 	KUNIT_EXPECT_TRUE(test, kp_is_jump(probes[0]->kp.addr));
 	kp_row_calls(test, probes, 1);
 }
@@ -115,13 +115,13 @@ static void kp_opt_blocker_disabled(struct kunit *test)
 /* Disable the probe whose jump is prevented. */
 static void kp_opt_blocked_disabled(struct kunit *test)
 {
-	struct kp_opt_probe *probes[] = { kp_row_new(test, 4, false), kp_row_new(test, 5, false) };
+	struct kp_probe *probes[] = { kp_row_new(test, 4, false), kp_row_new(test, 5, false) };
 
-	kp_opt_add(test, probes[0]);
-	kp_opt_add(test, probes[1]);
+	kp_register(test, probes[0]);
+	kp_register(test, probes[1]);
 	kp_opt_becomes_jump(test, probes[1]);
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probes[0]->kp), 0);
-	kp_opt_del(test, probes[1]);
+	kp_unregister(test, probes[1]);
 	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
 	KUNIT_EXPECT_FALSE(test, kp_is_jump(probes[0]->kp.addr));
 	KUNIT_ASSERT_EQ(test, enable_kprobe(&probes[0]->kp), 0);
@@ -129,7 +129,7 @@ static void kp_opt_blocked_disabled(struct kunit *test)
 }
 
 /* Wait for all possible jumps. Return: their number */
-static int kp_row_jumps(struct kunit *test, struct kp_opt_probe **probes, int nr)
+static int kp_row_jumps(struct kunit *test, struct kp_probe **probes, int nr)
 {
 	int i, jumps = 0;
 
@@ -144,12 +144,12 @@ static int kp_row_jumps(struct kunit *test, struct kp_opt_probe **probes, int nr
 /* Probes on all instructions: only the last one is optimised. Probes on every third: all are. */
 static void kp_opt_row_full(struct kunit *test)
 {
-	struct kp_opt_probe *probes[KP_ROW_INSNS], *third[KP_ROW_INSNS];
+	struct kp_probe *probes[KP_ROW_INSNS], *third[KP_ROW_INSNS];
 	int i, nr = DIV_ROUND_UP(KP_ROW_INSNS, KP_ROW_DCR);
 	struct kprobe *kps[KP_ROW_INSNS];
-	struct kp_opt_bytes before;
+	struct kp_bytes before;
 
-	kp_opt_save(test, &before, kp_opt_row);
+	kp_bytes_save(test, &before, kp_opt_row);
 	for (i = 0; i < KP_ROW_INSNS; i++) {
 		probes[i] = kp_row_new(test, i, i % 2);
 		kps[i] = &probes[i]->kp;
@@ -171,11 +171,11 @@ static void kp_opt_row_full(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, kp_row_jumps(test, probes, KP_ROW_INSNS - 1), 0);
 	unregister_kprobes(kps, KP_ROW_INSNS);
-	kp_opt_same(test, &before, NULL, 0);
+	kp_bytes_expect_same(test, &before);
 	KUNIT_EXPECT_EQ(test, kp_opt_row(), KP_ROW_INSNS);
 }
 
-static void kp_row_all_int3(struct kunit *test, struct kp_opt_probe **probes, int nr)
+static void kp_row_all_int3(struct kunit *test, struct kp_probe **probes, int nr)
 {
 	int i;
 
@@ -187,7 +187,7 @@ static void kp_row_all_int3(struct kunit *test, struct kp_opt_probe **probes, in
 /* No jumps while the sysctl is 0 */
 static void kp_opt_switched(struct kunit *test)
 {
-	struct kp_opt_probe *probes[] = {
+	struct kp_probe *probes[] = {
 		kp_row_new(test, 0, false), kp_row_new(test, 4, true), kp_row_new(test, 8, false),
 		kp_row_new(test, 9, false),
 	};
@@ -195,14 +195,14 @@ static void kp_opt_switched(struct kunit *test)
 	int i, round;
 
 	for (i = 0; i < 3; i++)
-		kp_opt_add(test, probes[i]);
+		kp_register(test, probes[i]);
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < 3; i++)
 			kp_opt_becomes_jump(test, probes[i]);
 		kp_row_calls(test, probes, 3);
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 		kp_row_all_int3(test, probes, 3);
-		kp_opt_add(test, probes[3]);
+		kp_register(test, probes[3]);
 		KUNIT_ASSERT_EQ(test, disable_kprobe(&probes[0]->kp), 0);
 		KUNIT_ASSERT_EQ(test, enable_kprobe(&probes[0]->kp), 0);
 		msleep(100);
@@ -212,7 +212,7 @@ static void kp_opt_switched(struct kunit *test)
 		kp_opt_becomes_jump(test, probes[3]);
 		kp_opt_stays_int3(test, probes[2]);
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
-		kp_opt_del(test, probes[3]);
+		kp_unregister(test, probes[3]);
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 	}
 	for (i = 0; i < ARRAY_SIZE(again); i++)

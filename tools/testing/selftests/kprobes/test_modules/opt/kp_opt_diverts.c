@@ -5,7 +5,7 @@
 
 static int kp_opt_return(struct kprobe *kp, struct pt_regs *regs)
 {
-	to_opt_probe(kp)->pre++;
+	to_kp_probe(kp)->pre++;
 	regs->ax = kp_arg1(regs) * 2;
 	regs->ip = *(unsigned long *)regs->sp;
 	regs->sp += sizeof(unsigned long);
@@ -14,7 +14,7 @@ static int kp_opt_return(struct kprobe *kp, struct pt_regs *regs)
 
 static int kp_opt_redirect(struct kprobe *kp, struct pt_regs *regs)
 {
-	to_opt_probe(kp)->pre++;
+	to_kp_probe(kp)->pre++;
 	kp_arg1(regs) += 100;
 	regs->ip = (unsigned long)kp_opt_sum_other;
 	return 1;
@@ -23,7 +23,7 @@ static int kp_opt_redirect(struct kprobe *kp, struct pt_regs *regs)
 /* Push kp_opt_sum_other as return address, and redirect execution to kp_opt_add_thousand. */
 static int kp_opt_call_first(struct kprobe *kp, struct pt_regs *regs)
 {
-	to_opt_probe(kp)->pre++;
+	to_kp_probe(kp)->pre++;
 	regs->sp -= sizeof(unsigned long);
 	*(unsigned long *)regs->sp = (unsigned long)kp_opt_sum_other;
 	regs->ip = (unsigned long)kp_opt_add_thousand;
@@ -33,7 +33,7 @@ static int kp_opt_call_first(struct kprobe *kp, struct pt_regs *regs)
 /* Redirect execution to the second instruction, which the jump has overwritten. */
 static int kp_opt_pass_over(struct kprobe *kp, struct pt_regs *regs)
 {
-	to_opt_probe(kp)->pre++;
+	to_kp_probe(kp)->pre++;
 	regs->cx = 5000;
 	regs->ip = (unsigned long)kp_sum_insn(1);
 	return 1;
@@ -55,21 +55,20 @@ KUNIT_ARRAY_PARAM_DESC(kp_diverts, kp_diverts, name);
 static void kp_opt_diverts(struct kunit *test)
 {
 	const struct kp_divert *divert = test->param_value;
-	struct kp_opt_probe *older = kp_opt_new(test, kp_opt_sum, true);
-	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, false);
+	struct kp_probe *older = kp_new_post(test, kp_opt_sum, true);
+	struct kp_probe *probe = kp_new(test, kp_opt_sum);
 	int i;
 
 	probe->kp.pre_handler = divert->handler;
-	kp_opt_add(test, older);
-	kp_opt_add(test, probe);
+	kp_register(test, older);
+	kp_register(test, probe);
 	for (i = 1; i <= 10; i++) {
 		if (i == 6)
 			kp_opt_becomes_jump(test, probe);
 		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), divert->result);
 		KUNIT_EXPECT_EQ(test, probe->pre, i);
 	}
-	KUNIT_EXPECT_EQ(test, older->pre, 0);
-	KUNIT_EXPECT_EQ(test, older->post, 0);
+	kp_expect_counts(test, older, 0, 0, 0);
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe->kp), 0);
 	kp_opt_becomes_jump(test, older);
 	kp_opt_sum_hits(test, older, 1, 1);
@@ -83,7 +82,7 @@ static struct {
 
 static void __kprobes kp_opt_send_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	kp_opt_post(kp, regs, flags);
+	kp_count_post(kp, regs, flags);
 	if (!kp_opt_send.times)
 		return;
 	if (kp_opt_send.times > 0)
@@ -91,13 +90,13 @@ static void __kprobes kp_opt_send_post(struct kprobe *kp, struct pt_regs *regs, 
 	regs->ip = kp_opt_send.ip;
 }
 
-static unsigned long kp_row_insn(const struct kp_opt_probe *probe, int insn)
+static unsigned long kp_row_insn(const struct kp_probe *probe, int insn)
 {
 	return (unsigned long)probe->kp.addr + insn * KP_ROW_SIZE;
 }
 
 /* Redirect from after the first instruction to each other one. */
-static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
+static void kp_opt_post_goes(struct kunit *test, struct kp_probe *probe)
 {
 	/*
 	 * Pass kp_opt_row() the arguments of kp_opt_sum_other(), to which the last hit redirects.
@@ -107,22 +106,18 @@ static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 
 	kp_opt_send.times = -1;
 	for (insn = 1; insn < KP_ROW_INSNS; insn++) {
-		probe->pre = 0;
-		probe->post = 0;
+		kp_clear_counts(probe);
 		kp_opt_send.ip = kp_row_insn(probe, insn);
 		KUNIT_EXPECT_EQ_MSG(test, kp_opt_row(), KP_ROW_INSNS - insn + 1, "to %d", insn);
-		KUNIT_EXPECT_EQ(test, probe->pre, 1);
-		KUNIT_EXPECT_EQ(test, probe->post, 1);
+		kp_expect_counts(test, probe, 1, 1, 0);
 		KUNIT_EXPECT_EQ(test, probe->post_ip, kp_row_insn(probe, 1));
 	}
 	/* Redirect to the probed instruction: another hit. */
-	probe->pre = 0;
-	probe->post = 0;
+	kp_clear_counts(probe);
 	kp_opt_send.ip = kp_row_insn(probe, 0);
 	kp_opt_send.times = 3;
 	KUNIT_EXPECT_EQ(test, kp_opt_row(), KP_ROW_INSNS);
-	KUNIT_EXPECT_EQ(test, probe->pre, 4);
-	KUNIT_EXPECT_EQ(test, probe->post, 4);
+	kp_expect_counts(test, probe, 4, 4, 0);
 	kp_opt_send.ip = (unsigned long)kp_opt_sum_other;
 	kp_opt_send.times = 1;
 	KUNIT_EXPECT_EQ(test, sum(40, 2), 42);
@@ -130,13 +125,13 @@ static void kp_opt_post_goes(struct kunit *test, struct kp_opt_probe *probe)
 
 static void kp_opt_post_diverts(struct kunit *test)
 {
-	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_row, false);
-	struct kp_opt_probe *other = kp_opt_new(test, kp_opt_sum_other, true);
+	struct kp_probe *probe = kp_new(test, kp_opt_row);
+	struct kp_probe *other = kp_new_post(test, kp_opt_sum_other, true);
 
 	probe->kp.post_handler = kp_opt_send_post;
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
-	kp_opt_add(test, probe);
-	kp_opt_add(test, other);
+	kp_register(test, probe);
+	kp_register(test, other);
 	kp_opt_post_goes(test, probe);
 	KUNIT_ASSERT_EQ(test, kp_byte_at(probe->kp.addr), INT3_INSN_OPCODE);
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
@@ -158,7 +153,7 @@ noinline long kp_opt_entry(long a, long b)
 /* Do the first instruction of kp_opt_sum_other(), and resume at its second one. */
 static int __kprobes kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 {
-	to_opt_probe(kp)->pre++;
+	to_kp_probe(kp)->pre++;
 	regs->cx = kp_arg1(regs);
 	regs->ip = (unsigned long)kp_opt_sum_other + kp_opt_sum_insn[1];
 	return 1;
@@ -168,8 +163,8 @@ static int __kprobes kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 static __nocfi void kp_opt_diverts_under(struct kunit *test, long (*fn)(long a, long b),
 					 bool by_post)
 {
-	struct kp_opt_probe *covers = kp_opt_jump(test, kp_opt_sum_other, true);
-	struct kp_opt_probe *from = kp_opt_new(test, fn, false);
+	struct kp_probe *covers = kp_opt_jump(test, kp_opt_sum_other, true);
+	struct kp_probe *from = kp_new(test, fn);
 	int i;
 
 	kp_opt_send.ip = (unsigned long)kp_opt_sum_other + kp_opt_sum_insn[1];
@@ -178,11 +173,10 @@ static __nocfi void kp_opt_diverts_under(struct kunit *test, long (*fn)(long a, 
 		from->kp.post_handler = kp_opt_send_post;
 	else
 		from->kp.pre_handler = kp_opt_go_under;
-	kp_opt_add(test, from);
+	kp_register(test, from);
 	for (i = 1; i <= 10; i++) {
 		KUNIT_EXPECT_EQ(test, fn(40, 2), 42);
-		KUNIT_EXPECT_EQ(test, from->pre, i);
-		KUNIT_EXPECT_EQ(test, from->post, by_post ? i : 0);
+		kp_expect_counts(test, from, i, by_post ? i : 0, 0);
 		KUNIT_EXPECT_EQ(test, covers->pre + covers->post, 0);
 		if (by_post && i == 5)
 			kp_opt_becomes_jump(test, from);

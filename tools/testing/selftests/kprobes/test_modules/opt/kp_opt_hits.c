@@ -9,37 +9,39 @@
 /* Only the five bytes of the jump differ from the original text. */
 static void kp_opt_text_is_jump(struct kunit *test)
 {
-	struct kp_opt_bytes before;
-	int i;
+	struct kp_bytes before, now;
+	int i, at;
 
-	kp_opt_save(test, &before, kp_opt_sum);
+	kp_bytes_save(test, &before, kp_opt_sum);
 	for (i = 0; i < 3; i++) {
-		struct kp_opt_probe *probe = kp_opt_jump(test, kp_opt_sum, false);
+		struct kp_probe *probe = kp_opt_jump(test, kp_opt_sum, false);
 		unsigned long to = kp_jump_target(probe->kp.addr);
 
-		kp_opt_same(test, &before, probe->kp.addr, JMP32_INSN_SIZE);
+		at = (void *)probe->kp.addr - before.addr;
+		kp_bytes_save(test, &now, before.addr);
+		memcpy(now.byte + at, before.byte + at, JMP32_INSN_SIZE);
+		KUNIT_EXPECT_MEMEQ(test, now.byte, before.byte, sizeof(now.byte));
 		KUNIT_EXPECT_FALSE(test, to - (unsigned long)kp_opt_sum < 64);
 		KUNIT_EXPECT_NE(test, kp_byte_at((void *)to), INT3_INSN_OPCODE);
-		KUNIT_EXPECT_EQ(test, (u8)probe->kp.opcode,
-				before.byte[(void *)probe->kp.addr - before.addr]);
+		KUNIT_EXPECT_EQ(test, (u8)probe->kp.opcode, before.byte[at]);
 		kp_opt_sum_hits(test, probe, 1, 0);
-		kp_opt_del(test, probe);
-		kp_opt_same(test, &before, NULL, 0);
+		kp_unregister(test, probe);
+		kp_bytes_expect_same(test, &before);
 		kp_opt_sum_hits(test, probe, 1, 0);
 	}
 }
 
 static void kp_opt_disable(struct kunit *test)
 {
-	struct kp_opt_probe *probe = kp_opt_new(test, kp_opt_sum, false);
-	struct kp_opt_bytes before;
+	struct kp_probe *probe = kp_new(test, kp_opt_sum);
+	struct kp_bytes before;
 	int i;
 
-	kp_opt_save(test, &before, kp_opt_sum);
+	kp_bytes_save(test, &before, kp_opt_sum);
 	probe->kp.flags = KPROBE_FLAG_DISABLED;
-	kp_opt_add(test, probe);
+	kp_register(test, probe);
 	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
-	kp_opt_same(test, &before, NULL, 0);
+	kp_bytes_expect_same(test, &before);
 	for (i = 1; i <= 3; i++) {
 		KUNIT_ASSERT_EQ(test, enable_kprobe(&probe->kp), 0);
 		kp_opt_sum_hits(test, probe, 2 * i - 1, 0);
@@ -47,19 +49,19 @@ static void kp_opt_disable(struct kunit *test)
 		kp_opt_sum_hits(test, probe, 2 * i, 0);
 		KUNIT_ASSERT_EQ(test, disable_kprobe(&probe->kp), 0);
 		kp_opt_sum_hits(test, probe, 2 * i, 0);
-		kp_opt_same(test, &before, NULL, 0);
+		kp_bytes_expect_same(test, &before);
 	}
 	/* Disabled before it was optimised */
 	KUNIT_ASSERT_EQ(test, enable_kprobe(&probe->kp), 0);
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe->kp), 0);
 	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
-	kp_opt_same(test, &before, NULL, 0);
+	kp_bytes_expect_same(test, &before);
 }
 
 /* The handler sees the next instruction's address. */
 static void kp_opt_post_handler(struct kunit *test)
 {
-	struct kp_opt_probe *probe = kp_opt_jump(test, kp_opt_sum, true);
+	struct kp_probe *probe = kp_opt_jump(test, kp_opt_sum, true);
 	int i;
 
 	for (i = 1; i <= 10; i++) {
@@ -71,11 +73,14 @@ static void kp_opt_post_handler(struct kunit *test)
 
 static void kp_opt_few_handlers(struct kunit *test)
 {
-	struct kp_opt_probe *post = kp_opt_jump_to(test, kp_opt_sum_other, NULL, kp_opt_post);
-	struct kp_opt_probe *none = kp_opt_new(test, kp_opt_sum, false);
+	struct kp_probe *post = kp_new_post(test, kp_opt_sum_other, true);
+	struct kp_probe *none = kp_new(test, kp_opt_sum);
 
+	post->kp.pre_handler = NULL;
+	kp_register(test, post);
+	kp_opt_becomes_jump(test, post);
 	none->kp.pre_handler = NULL;
-	kp_opt_add(test, none);
+	kp_register(test, none);
 	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
 	kp_opt_sum_hits(test, none, 0, 0);
 	KUNIT_EXPECT_EQ(test, kp_opt_sum_other(40, 2), 42);
@@ -88,12 +93,12 @@ static void kp_opt_few_handlers(struct kunit *test)
  */
 static void kp_opt_colocated(struct kunit *test)
 {
-	struct kp_opt_probe *plain = kp_opt_jump(test, kp_opt_sum, false);
-	struct kp_opt_probe *joins = kp_opt_new(test, kp_opt_sum, true);
+	struct kp_probe *plain = kp_opt_jump(test, kp_opt_sum, false);
+	struct kp_probe *joins = kp_new_post(test, kp_opt_sum, true);
 	int i;
 
 	for (i = 0; i < 9; i += 3) {
-		kp_opt_add(test, joins);
+		kp_register(test, joins);
 		kp_opt_sum_hits(test, joins, i + 1, i + 1);
 		kp_opt_becomes_jump(test, joins);
 		kp_opt_sum_hits(test, joins, i + 2, i + 2);
@@ -102,7 +107,7 @@ static void kp_opt_colocated(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, enable_kprobe(&joins->kp), 0);
 		kp_opt_becomes_jump(test, joins);
 		kp_opt_sum_hits(test, joins, i + 3, i + 3);
-		kp_opt_del(test, joins);
+		kp_unregister(test, joins);
 		kp_opt_sum_hits(test, joins, i + 3, i + 3);
 		kp_opt_becomes_jump(test, plain);
 		kp_opt_sum_hits(test, plain, 2 * i + 6, 0);
@@ -111,7 +116,7 @@ static void kp_opt_colocated(struct kunit *test)
 }
 
 /* Return: the target of the call at the start of the detour buffer. */
-static unsigned long kp_opt_trampoline(struct kunit *test, struct kp_opt_probe *probe)
+static unsigned long kp_opt_trampoline(struct kunit *test, struct kp_probe *probe)
 {
 	unsigned long call = kp_jump_target(probe->kp.addr);
 	s32 disp;
@@ -122,26 +127,21 @@ static unsigned long kp_opt_trampoline(struct kunit *test, struct kp_opt_probe *
 	return call + CALL_INSN_SIZE + disp;
 }
 
-static struct kp_opt_probe *kp_opt_called[4];
-static unsigned int kp_opt_nr_called;
+static unsigned int kp_opt_called;
 
-static int kp_opt_note_call(struct kprobe *kp, struct pt_regs *regs)
-{
-	if (kp_opt_nr_called < ARRAY_SIZE(kp_opt_called))
-		kp_opt_called[kp_opt_nr_called++] = to_opt_probe(kp);
-	return 0;
-}
+/* Number the calls. */
+KP_PRE_HANDLER(, kp_opt_number_call, to_kp_probe(p)->pre = ++kp_opt_called)
 
-static int kp_opt_note_and_hit(struct kprobe *kp, struct pt_regs *regs)
+static int kp_opt_number_and_hit(struct kprobe *kp, struct pt_regs *regs)
 {
-	kp_opt_note_call(kp, regs);
+	kp_opt_number_call(kp, regs);
 	kp_opt_sum(1, 1);
 	return 0;
 }
 
 static int kp_opt_return_seven(struct kprobe *kp, struct pt_regs *regs)
 {
-	kp_opt_note_call(kp, regs);
+	kp_opt_number_call(kp, regs);
 	regs_set_return_value(regs, 7);
 	regs->ip = *(unsigned long *)kernel_stack_pointer(regs);
 	regs->sp += sizeof(long);
@@ -149,15 +149,15 @@ static int kp_opt_return_seven(struct kprobe *kp, struct pt_regs *regs)
 }
 
 /* Expect @result, and calls of the handlers of @nr probes, from @newest to older ones. */
-static void kp_opt_calls(struct kunit *test, struct kp_opt_probe **newest, int nr, long result)
+static void kp_opt_calls(struct kunit *test, struct kp_probe **newest, int nr, long result)
 {
 	int i;
 
-	kp_opt_nr_called = 0;
+	kp_opt_called = 0;
 	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), result);
-	KUNIT_ASSERT_EQ(test, kp_opt_nr_called, nr);
+	KUNIT_EXPECT_EQ(test, kp_opt_called, nr);
 	for (i = 0; i < nr; i++)
-		KUNIT_EXPECT_PTR_EQ(test, kp_opt_called[i], newest[-i]);
+		KUNIT_EXPECT_EQ(test, newest[-i]->pre, i + 1);
 }
 
 /*
@@ -166,19 +166,19 @@ static void kp_opt_calls(struct kunit *test, struct kp_opt_probe **newest, int n
  */
 static void kp_opt_several(struct kunit *test)
 {
-	struct kp_opt_probe *probe[3];
+	struct kp_probe *probe[3];
 	unsigned long one, several;
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		probe[i] = kp_opt_new(test, kp_opt_sum, false);
-		probe[i]->kp.pre_handler = kp_opt_note_call;
+		probe[i] = kp_new(test, kp_opt_sum);
+		probe[i]->kp.pre_handler = kp_opt_number_call;
 	}
-	kp_opt_add(test, probe[0]);
+	kp_register(test, probe[0]);
 	kp_opt_becomes_jump(test, probe[0]);
 	one = kp_opt_trampoline(test, probe[0]);
 	for (i = 1; i < 3; i++) {
-		kp_opt_add(test, probe[i]);
+		kp_register(test, probe[i]);
 		several = kp_opt_trampoline(test, probe[0]);
 		KUNIT_EXPECT_NE(test, several, one);
 		kp_opt_calls(test, &probe[i], i + 1, 42);
@@ -193,19 +193,19 @@ static void kp_opt_several(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), several);
 
 	for (i = 0; i < 3; i++)
-		probe[i]->kp.pre_handler = kp_opt_note_and_hit;
+		probe[i]->kp.pre_handler = kp_opt_number_and_hit;
 	kp_opt_calls(test, &probe[2], 3, 42);
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, probe[i]->kp.nmissed, 3);
 
 	/* After a redirection, the oldest is not called. */
 	for (i = 0; i < 3; i++)
-		probe[i]->kp.pre_handler = i == 1 ? kp_opt_return_seven : kp_opt_note_call;
+		probe[i]->kp.pre_handler = i == 1 ? kp_opt_return_seven : kp_opt_number_call;
 	kp_opt_calls(test, &probe[2], 2, 7);
 
-	kp_opt_del(test, probe[1]);
+	kp_unregister(test, probe[1]);
 	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), several);
-	kp_opt_del(test, probe[2]);
+	kp_unregister(test, probe[2]);
 	KUNIT_EXPECT_EQ(test, kp_opt_trampoline(test, probe[0]), one);
 	kp_opt_calls(test, &probe[0], 1, 42);
 }

@@ -16,18 +16,13 @@
 enum kp_place { KP_NOWHERE, KP_IN_TEXT, KP_IN_DETOUR };
 
 static struct {
-	struct task_struct *runner;
-	struct task_struct *hog;
+	struct task_struct *runner, *hog;
 	struct hrtimer timer;
 	u8 *memory;
 	int cpu;
 	enum kp_place wanted;
-	bool wake;
-	bool held;
-	bool release;
-	bool in_call;
-	unsigned long calls;
-	unsigned long wrong;
+	bool wake, held, release, in_call;
+	unsigned long calls, wrong;
 	struct kp_trace trace;
 } kp;
 
@@ -206,15 +201,15 @@ static void kp_let_go(struct kunit *test)
  */
 static void kp_opt_preempted_in_text(struct kunit *test)
 {
-	struct kp_opt_probe *probe;
+	struct kp_probe *probe;
 	unsigned long calls;
 	int i, round, held = 0;
 
 	for (round = 0; round < 4; round++) {
-		probe = kp_opt_new(test, kp_fill_insn(KP_FILL_PROBED), round % 2);
+		probe = kp_new_post(test, kp_fill_insn(KP_FILL_PROBED), round % 2);
 		kp_hold(test, KP_IN_TEXT);
 		calls = READ_ONCE(kp.calls);
-		kp_opt_add(test, probe);
+		kp_register(test, probe);
 		for (i = 0; i < 40; i++) {
 			u8 byte = kp_byte_at(probe->kp.addr);
 
@@ -226,13 +221,13 @@ static void kp_opt_preempted_in_text(struct kunit *test)
 			held++;
 		}
 		if (round >= 2)
-			kp_opt_del(test, probe);
+			kp_unregister(test, probe);
 		kp_let_go(test);
 		if (round >= 2)
 			continue;
 		kp_opt_becomes_jump(test, probe);
 		kp_goes_on(test);
-		kp_opt_del(test, probe);
+		kp_unregister(test, probe);
 		kp_goes_on(test);
 	}
 	kunit_info(test, "held %d times 5 ms\n", held);
@@ -246,9 +241,7 @@ static void kp_trace_is_right(struct kunit *test)
 	/* A running task has no trace: retry. */
 	kp_poll((kp.trace.nr = stack_trace_save_tsk(kp.runner, kp.trace.entry, KP_DEPTH, 0)),
 		30 * MSEC_PER_SEC);
-	for (i = 0; i < kp.trace.nr; i++)
-		if (kp_is_in_fill(kp.trace.entry[i]))
-			break;
+	i = kp_trace_find(&kp.trace, 0, kp_opt_fill, kp_opt_fill_insn[KP_FILL_END]);
 	if (i + 1 < kp.trace.nr && kp.trace.entry[i + 1] - caller < 512)
 		return;
 	KUNIT_FAIL(test, "the probed function and its caller are not in the trace:\n");
@@ -260,25 +253,25 @@ enum kp_leave { KP_UNREGISTER, KP_DISABLE, KP_SWITCH, KP_NEIGHBOUR, KP_JOIN, KP_
 /* The task continues in the detour buffer, however the jump was removed. */
 static void kp_opt_preempted_in_detour(struct kunit *test)
 {
-	struct kp_opt_probe *probe, *second;
+	struct kp_probe *probe, *second;
 	unsigned long hits, calls, held = 0;
 	enum kp_leave leave;
 
 	for (leave = 0; leave < KP_LEAVES; leave++) {
-		second = kp_opt_new(test, kp_fill_insn(leave == KP_NEIGHBOUR ? KP_FILL_STOS :
+		second = kp_new_post(test, kp_fill_insn(leave == KP_NEIGHBOUR ? KP_FILL_STOS :
 						       KP_FILL_PROBED), true);
 		probe = kp_opt_jump(test, kp_fill_insn(KP_FILL_PROBED), leave == KP_DISABLE);
 		kp_hold(test, KP_IN_DETOUR);
 		calls = READ_ONCE(kp.calls);
 		kp_trace_is_right(test);
 		if (leave == KP_UNREGISTER)
-			kp_opt_del(test, probe);
+			kp_unregister(test, probe);
 		else if (leave == KP_DISABLE)
 			KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
 		else if (leave == KP_SWITCH)
 			KUNIT_EXPECT_EQ(test, kp_opt_switch(false), 0);
 		else
-			kp_opt_add(test, second);
+			kp_register(test, second);
 		KUNIT_EXPECT_FALSE(test, kp_is_jump(kp_fill_insn(KP_FILL_PROBED)));
 		hits = probe->pre;
 		KUNIT_EXPECT_EQ(test, kp_opt_reuse(false), 0);
@@ -291,8 +284,8 @@ static void kp_opt_preempted_in_detour(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, probe->pre, hits);
 		KUNIT_EXPECT_EQ(test, kp_opt_switch(true), 0);
 		kp_goes_on(test);
-		kp_opt_del(test, second);
-		kp_opt_del(test, probe);
+		kp_unregister(test, second);
+		kp_unregister(test, probe);
 		kp_goes_on(test);
 	}
 	kunit_info(test, "held all the time %lu times of %d\n", held, KP_LEAVES);

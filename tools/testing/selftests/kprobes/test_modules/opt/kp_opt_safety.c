@@ -19,7 +19,7 @@
 static long kp_good[KP_ARGS] = { 1000, 2000, 3000, 4000 };
 
 struct kp_opt_checked {
-	struct kp_opt_probe *probe;
+	struct kp_probe *probe;
 	long result[KP_ARGS];
 	unsigned long hits[KP_ARGS];
 };
@@ -47,7 +47,7 @@ static void kp_code_call(int i, struct kp_opt_checked *got)
 }
 
 /* @hits: expected hits, NULL if none */
-static void kp_code_compare(struct kunit *test, int i, struct kp_opt_probe *probe,
+static void kp_code_compare(struct kunit *test, int i, struct kp_probe *probe,
 			    const long *results, const unsigned long *hits, const char *how)
 {
 	struct kp_opt_checked now = { .probe = probe };
@@ -71,11 +71,11 @@ static void kp_opt_codes_checked(struct kunit *test, bool post)
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 	for (i = 0; i < kp_opt_codes_nr; i++) {
 		checked = &all[i];
-		checked->probe = kp_opt_new(test, (void *)kp_opt_text + kp_opt_codes[i].probed,
-					    post);
+		checked->probe = kp_new_post(test, (void *)kp_opt_text + kp_opt_codes[i].probed,
+					     post);
 		bare.probe = checked->probe;
 		kp_code_call(i, &bare);
-		kp_opt_add(test, checked->probe);
+		kp_register(test, checked->probe);
 		kp_code_call(i, checked);
 		KUNIT_EXPECT_MEMEQ_MSG(test, bare.result, checked->result, sizeof(bare.result),
 				       "%s", kp_code_name(i));
@@ -100,7 +100,7 @@ static void kp_opt_codes_checked(struct kunit *test, bool post)
 	}
 	kunit_info(test, "%d of %u functions have a jump\n", jumps, kp_opt_codes_nr);
 	for (i = 0; i < kp_opt_codes_nr; i++) {
-		kp_opt_del(test, all[i].probe);
+		kp_unregister(test, all[i].probe);
 		kp_code_compare(test, i, all[i].probe, all[i].result, NULL, "unregistered");
 	}
 }
@@ -156,7 +156,7 @@ static void *kp_find_nop(void *fn)
 }
 
 /* Without inline static calls, only the trampoline is patched, not the call. */
-static void kp_opt_call_stays_int3(struct kunit *test, struct kp_opt_probe *call)
+static void kp_opt_call_stays_int3(struct kunit *test, struct kp_probe *call)
 {
 	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
 		kp_opt_stays_int3(test, call);
@@ -166,16 +166,16 @@ static void kp_opt_call_stays_int3(struct kunit *test, struct kp_opt_probe *call
 
 static void kp_opt_patched_by_others(struct kunit *test)
 {
-	struct kp_opt_probe *label = kp_opt_new(test, kp_find_nop(kp_opt_jump_label), false);
-	struct kp_opt_probe *call = kp_opt_new(test, kp_find_nop(kp_opt_static_call), false);
+	struct kp_probe *label = kp_new(test, kp_find_nop(kp_opt_jump_label));
+	struct kp_probe *call = kp_new(test, kp_find_nop(kp_opt_static_call));
 	int i;
 
 	if (IS_ENABLED(CONFIG_CC_IS_CLANG) && (!label->kp.addr || !call->kp.addr))
 		kunit_skip(test, "this compiler has no nop before what is patched");
 	KUNIT_ASSERT_NOT_NULL(test, label->kp.addr);
 	KUNIT_ASSERT_NOT_NULL(test, call->kp.addr);
-	kp_opt_add(test, label);
-	kp_opt_add(test, call);
+	kp_register(test, label);
+	kp_register(test, call);
 	for (i = 0; i < 6; i++) {
 		kp_opt_stays_int3(test, label);
 		kp_opt_call_stays_int3(test, call);
@@ -204,8 +204,8 @@ static void *kp_opt_entry(kp_opt_fn *fn)
  */
 static void kp_opt_one_search(struct kunit *test)
 {
-	struct kp_opt_probe *search = kp_opt_new(test, NULL, false);
-	struct kp_opt_probe *check = kp_opt_new(test, NULL, false);
+	struct kp_probe *search = kp_new(test, NULL);
+	struct kp_probe *check = kp_new(test, NULL);
 	int i;
 
 	search->kp.symbol_name = "entries_find";
@@ -213,17 +213,17 @@ static void kp_opt_one_search(struct kunit *test)
 	if (register_kprobe(&search->kp))
 		kunit_skip(test, "entries_find() cannot be probed");
 	unregister_kprobe(&search->kp);
-	kp_opt_add(test, search);
-	kp_opt_add(test, check);
+	kp_register(test, search);
+	kp_register(test, check);
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 	search->pre = 0;
 	check->pre = 0;
 	for (i = 0; i < KP_SEARCHES; i++) {
-		kp_opt_add(test, kp_opt_new(test, kp_opt_many[i], false));
+		kp_register(test, kp_new(test, kp_opt_many[i]));
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 		KUNIT_EXPECT_TRUE(test, kp_is_jump(kp_opt_entry(kp_opt_many[i])));
 	}
-	kunit_info(test, "%d probes, %lu checks, %lu searches\n", KP_SEARCHES, check->pre,
+	kunit_info(test, "%d probes, %d checks, %d searches\n", KP_SEARCHES, check->pre,
 		   search->pre);
 	KUNIT_EXPECT_GE(test, check->pre, KP_SEARCHES);
 	KUNIT_EXPECT_LE(test, search->pre, 2);
@@ -246,13 +246,11 @@ static void kp_opt_forget_text(void)
 /* A jump covers the load of an address. The next search of the text still finds the address. */
 static void kp_opt_hidden_address(struct kunit *test)
 {
-	struct kp_opt_probe *hides = kp_opt_new(test, kp_opt_hides_probed, false);
-	struct kp_opt_probe *hidden = kp_opt_new(test, kp_opt_hidden_probed, false);
+	struct kp_probe *hides = kp_opt_jump(test, kp_opt_hides_probed, false);
+	struct kp_probe *hidden = kp_new(test, kp_opt_hidden_probed);
 
-	kp_opt_add(test, hides);
-	kp_opt_becomes_jump(test, hides);
 	kp_opt_forget_text();
-	kp_opt_add(test, hidden);
+	kp_register(test, hidden);
 	kp_opt_stays_int3(test, hidden);
 	if (kp_is_jump(hidden->kp.addr))
 		return;
@@ -311,7 +309,7 @@ static int kp_opt_try(int offset)
 static void kp_opt_beside_debugger(struct kunit *test)
 {
 	void *addr = kp_opt_entry(kp_opt_debugged) + KP_DEBUGGED_BEFORE;
-	struct kp_opt_probe *before = kp_opt_new(test, addr, false);
+	struct kp_probe *before = kp_new(test, addr);
 
 	if (!IS_ENABLED(CONFIG_KGDB))
 		kunit_skip(test, "no debugger in this kernel");
@@ -329,14 +327,14 @@ static void kp_opt_beside_debugger(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_INSN), -EILSEQ);
 	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_INSN + 1), -EILSEQ);
 	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_NEXT), -EILSEQ);
-	kp_opt_add(test, before);
+	kp_register(test, before);
 	kp_opt_stays_int3(test, before);
 	kunit_release_action(test, kp_opt_break, NULL);
 	KUNIT_EXPECT_FALSE(test, kp_debugger.is_set);
 
 	KUNIT_EXPECT_EQ(test, kp_opt_try(KP_DEBUGGED_NEXT), 0);
-	kp_opt_del(test, before);
-	kp_opt_add(test, before);
+	kp_unregister(test, before);
+	kp_register(test, before);
 	kp_opt_becomes_jump(test, before);
 	KUNIT_EXPECT_EQ(test, kp_opt_run_code(kp_opt_debugged, 0), 0x12345678);
 }

@@ -13,7 +13,7 @@
 #define KP_WORD		4711
 
 /* The probe that is changed during a page fault */
-static struct kp_opt_probe *kp_sleeper;
+static struct kp_probe *kp_sleeper;
 
 static int kp_page_init(struct kunit *test)
 {
@@ -25,7 +25,7 @@ static int kp_page_init(struct kunit *test)
 }
 
 static __nocfi void kp_load_meanwhile(struct kunit *test, kp_load_fn *load,
-				      struct kp_opt_probe *probe, void (*meanwhile)(void))
+				      struct kp_probe *probe, void (*meanwhile)(void))
 {
 	struct task_struct *task = kp_mem_begin(test, meanwhile);
 	const long __user *from = (const long __user *)kp_mem.addr;
@@ -71,22 +71,21 @@ static void kp_meanwhile_again(void)
 	kp_mem.error = kp_reuse() ?: register_kprobe(&kp_sleeper->kp) ?: kp_opt_settle();
 }
 
-static struct kp_opt_probe *kp_load_new(struct kunit *test, kp_load_fn *load, u32 insn, bool post)
+static struct kp_probe *kp_load_new(struct kunit *test, kp_load_fn *load, u32 insn, bool post)
 {
-	return kp_opt_new(test, (void *)load + insn, post);
+	return kp_new_post(test, (void *)load + insn, post);
 }
 
 /* The task sleeps in the page fault when the probe is registered. */
 static void kp_opt_sleeps_in_text(struct kunit *test)
 {
-	struct kp_opt_probe *probe;
+	struct kp_probe *probe;
 	int post;
 
 	for (post = 0; post < 2; post++) {
 		probe = kp_load_new(test, kp_opt_load_second, kp_opt_load_second_insn, post);
 		kp_load_meanwhile(test, kp_opt_load_second, probe, kp_meanwhile_register);
-		KUNIT_EXPECT_EQ(test, probe->pre, 2);
-		KUNIT_EXPECT_EQ(test, probe->post, post ? 2 : 0);
+		kp_expect_counts(test, probe, 2, post ? 2 : 0, 0);
 		unregister_kprobe(&probe->kp);
 
 		probe = kp_load_new(test, kp_opt_load_first, kp_opt_load_first_insn, post);
@@ -105,29 +104,28 @@ static void kp_opt_sleeps_in_detour(struct kunit *test)
 		kp_meanwhile_unregister, kp_meanwhile_disable, kp_meanwhile_switch,
 		kp_meanwhile_again,
 	};
-	struct kp_opt_probe *probe;
+	struct kp_probe *probe;
 	int i;
 
 	for (i = 0; i < 2 * ARRAY_SIZE(meanwhile); i++) {
 		probe = kp_load_new(test, kp_opt_load_first, kp_opt_load_first_insn, i % 2);
-		kp_opt_add(test, probe);
+		kp_register(test, probe);
 		kp_opt_becomes_jump(test, probe);
 		kp_load_meanwhile(test, kp_opt_load_first, probe, meanwhile[i / 2]);
-		kunit_info(test, "%d: pre %lu post %lu\n", i, probe->pre, probe->post);
+		kunit_info(test, "%d: pre %d post %d\n", i, probe->pre, probe->post);
 		KUNIT_EXPECT_GE(test, probe->pre, 1);
 		KUNIT_EXPECT_LE(test, probe->post, probe->pre);
 		if (meanwhile[i / 2] == kp_meanwhile_switch)
 			KUNIT_EXPECT_EQ(test, probe->pre, 3);
 		if (i / 2 < 2)
 			KUNIT_EXPECT_EQ(test, probe->pre, 1);
-		kp_opt_del(test, probe);
+		kp_unregister(test, probe);
 	}
 }
 
 /* Has no quiescent state of tasks RCU. Ends after 30 s, if a test waits for it by mistake. */
 static struct {
-	bool running;
-	bool release;
+	bool running, release;
 } kp_busy;
 
 static int kp_busy_thread(void *unused)
@@ -186,15 +184,14 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 		msleep(50);
 		jumps += kp_many_jumps();
 		for (i = 0; i < KP_MANY; i++) {
-			struct kp_opt_probe *probe = &kp_many[i];
+			struct kp_probe *probe = &kp_many[i];
 
 			if (i % 16 == 1) {
 				KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
 				KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
 			}
 			KUNIT_EXPECT_EQ(test, kp_opt_many[i](i), i + 1);
-			KUNIT_EXPECT_EQ(test, probe->pre, 1);
-			KUNIT_EXPECT_EQ(test, probe->post, probe->kp.post_handler ? 1 : 0);
+			kp_expect_counts(test, probe, 1, probe->kp.post_handler ? 1 : 0, 0);
 		}
 		if (!round)
 			kp_list_opens(test);
@@ -246,12 +243,12 @@ static void kp_waiter_run(struct kunit *test, void (*wait)(void))
 	kp_waiter.task = kp_thread(test, kp_waiter_thread, "kp_waiter");
 }
 
-static struct kp_opt_probe *kp_waiter_start(struct kunit *test, void (*wait)(void))
+static struct kp_probe *kp_waiter_start(struct kunit *test, void (*wait)(void))
 {
-	struct kp_opt_probe *probe = kp_opt_new(test, (void *)kp_opt_many[0], false);
+	struct kp_probe *probe = kp_new(test, (void *)kp_opt_many[0]);
 
 	kp_busy_start(test);
-	kp_opt_add(test, probe);
+	kp_register(test, probe);
 	kp_waiter_run(test, wait);
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&kp_waiter.done, HZ / 2), 0);
 	KUNIT_EXPECT_FALSE(test, kp_is_jump(probe->kp.addr));
@@ -267,7 +264,7 @@ static void kp_needs_preemption(struct kunit *test)
 /* A signal ends the write with -EINTR. The jumps are written later. */
 static void kp_opt_busy_signal(struct kunit *test)
 {
-	struct kp_opt_probe *probe;
+	struct kp_probe *probe;
 
 	kp_needs_preemption(test);
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
@@ -284,7 +281,7 @@ static void kp_opt_busy_signal(struct kunit *test)
 /* A task that waits for the optimiser is idle: neither hung nor part of the load. */
 static void kp_opt_busy_wait(struct kunit *test)
 {
-	struct kp_opt_probe *probe;
+	struct kp_probe *probe;
 
 	kp_needs_preemption(test);
 	probe = kp_waiter_start(test, kp_own_function(wait_for_kprobe_optimizer));
@@ -298,11 +295,7 @@ static void kp_opt_busy_wait(struct kunit *test)
  * A return handler that delays the task which has requested a round: the worker begins the round
  * meanwhile.
  */
-static int kp_requested(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	mdelay(100);
-	return 0;
-}
+KP_RETURN_HANDLER(, kp_requested, mdelay(100))
 
 static struct kretprobe kp_request = {
 	.kp.symbol_name = "kthread_mod_delayed_work",
@@ -315,17 +308,17 @@ static struct kretprobe kp_request = {
  */
 static void kp_opt_round_begins_early(struct kunit *test)
 {
-	struct kp_opt_probe *probe;
+	struct kp_probe *probe;
 	int i = 0;
 
 	if (num_online_cpus() == 1)
 		kunit_skip(test, "the worker needs a CPU of its own");
 	while (!(kp_opt_codes[i].flags & KP_REFUSE))
 		i++;
-	probe = kp_opt_new(test, (void *)kp_opt_text + kp_opt_codes[i].probed, false);
+	probe = kp_new(test, (void *)kp_opt_text + kp_opt_codes[i].probed);
 	kp_kretprobe_add(test, &kp_request);
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
-	kp_opt_add(test, probe);
+	kp_register(test, probe);
 	kp_waiter_run(test, NULL);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&kp_waiter.done, 10 * HZ), 0);
 	/* If it has failed, the task still waits: let it end. */

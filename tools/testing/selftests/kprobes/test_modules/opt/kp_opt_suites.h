@@ -19,6 +19,7 @@
 
 #include <asm/ibt.h>
 #include "kp_opt.h"
+#include "kp_probe.h"
 #include "kp_regs.h"
 
 /* Returns the number of executed instructions. */
@@ -79,37 +80,23 @@ kp_opt_fn kp_opt_debugged;
 #define KP_DEBUGGED_INSN	7
 #define KP_DEBUGGED_NEXT	12
 
-struct kp_opt_probe {
-	struct kprobe kp;
-	bool registered;
-	unsigned long pre;
-	unsigned long post;
-	unsigned long post_ip;
-};
+void kp_opt_becomes_jump(struct kunit *test, struct kp_probe *probe);
+/* Expect an int3, still after all possible jumps are written. */
+void kp_opt_stays_int3(struct kunit *test, struct kp_probe *probe);
+void kp_opt_sum_hits(struct kunit *test, struct kp_probe *probe, long pre, long post);
 
-static inline struct kp_opt_probe *to_opt_probe(struct kprobe *kp)
+/* Register a probe, and wait for its jump. */
+static inline struct kp_probe *kp_opt_jump(struct kunit *test, void *addr, bool post)
 {
-	return container_of(kp, struct kp_opt_probe, kp);
+	struct kp_probe *probe = kp_new_post(test, addr, post);
+
+	kp_register(test, probe);
+	kp_opt_becomes_jump(test, probe);
+	return probe;
 }
 
-int kp_opt_pre(struct kprobe *kp, struct pt_regs *regs);
-void kp_opt_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
-
-/* _jump() and _jump_to() register the probe, and wait for its jump. */
-struct kp_opt_probe *kp_opt_new(struct kunit *test, void *addr, bool post);
-struct kp_opt_probe *kp_opt_jump(struct kunit *test, void *addr, bool post);
-struct kp_opt_probe *kp_opt_jump_to(struct kunit *test, void *addr, kprobe_pre_handler_t pre,
-				    kprobe_post_handler_t post);
-/* A probe stays registered until kp_opt_del() or the end of the case. */
-void kp_opt_add(struct kunit *test, struct kp_opt_probe *probe);
-void kp_opt_del(struct kunit *test, struct kp_opt_probe *probe);
-void kp_opt_becomes_jump(struct kunit *test, struct kp_opt_probe *probe);
-/* Expect an int3, still after all possible jumps are written. */
-void kp_opt_stays_int3(struct kunit *test, struct kp_opt_probe *probe);
-void kp_opt_sum_hits(struct kunit *test, struct kp_opt_probe *probe, long pre, long post);
-
 /* Probes on each function of kp_opt_many; every fourth has a post_handler. */
-extern struct kp_opt_probe kp_many[KP_MANY];
+extern struct kp_probe kp_many[KP_MANY];
 int kp_many_register(void);
 void kp_many_unregister(void);
 int kp_many_jumps(void);
@@ -118,15 +105,6 @@ int kp_many_jumps(void);
  * their slots overwrite slots that were freed.
  */
 int kp_opt_reuse(bool settle);
-
-struct kp_opt_bytes {
-	void *addr;
-	u8 byte[64];
-};
-
-void kp_opt_save(struct kunit *test, struct kp_opt_bytes *bytes, void *addr);
-/* Compare with the saved bytes, except for @size bytes at @except. */
-void kp_opt_same(struct kunit *test, const struct kp_opt_bytes *bytes, void *except, int size);
 
 extern struct kunit_suite kp_opt_hits_suite, kp_opt_diverts_suite, kp_opt_block_suite;
 extern struct kunit_suite kp_opt_safety_suite, kp_opt_preempt_suite, kp_opt_sleep_suite;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 
 #include <asm/smap.h>
-#include "kp_asm.h"
+#include "kp_functions.S"
 #include "kp_inc.h"
 #include "kp_opt_suites.h"
 
@@ -86,26 +86,11 @@ SYM_FUNC_START(\name)
 	RET
 SYM_FUNC_END(\name)
 _ASM_EXTABLE_UA(.Lload_\name, .Lfixup_\name)
-	.pushsection .rodata, "a"
-	.balign	4
-SYM_DATA_START(\name\()_insn)
-	.long	.Lprobed_\name - \name
-SYM_DATA_END(\name\()_insn)
-	.popsection
+KP_OFFSETS \name .Lprobed_\name
 .endm
 
 LOAD kp_opt_load_first, , nop
 LOAD kp_opt_load_second, nop, nop
 
-	.section .rodata, "a"
-	.balign	4
-SYM_DATA_START(kp_opt_sum_insn)
-	.long	.Lkp_opt_sum_mov - kp_opt_sum
-	.long	.Lkp_opt_sum_add - kp_opt_sum
-	.long	.Lkp_opt_sum_cmp - kp_opt_sum
-SYM_DATA_END(kp_opt_sum_insn)
-SYM_DATA_START(kp_opt_fill_insn)
-	.long	.Lfill_probed - kp_opt_fill
-	.long	.Lfill_stos - kp_opt_fill
-	.long	.Lfill_end - kp_opt_fill
-SYM_DATA_END(kp_opt_fill_insn)
+KP_OFFSETS kp_opt_sum .Lkp_opt_sum_mov, .Lkp_opt_sum_add, .Lkp_opt_sum_cmp
+KP_OFFSETS kp_opt_fill .Lfill_probed, .Lfill_stos, .Lfill_end
