@@ -8,6 +8,13 @@
 /* Functions with ftrace's call, probed at their entries */
 #define KP_BENCH_ENTRIES	1000
 
+/* For kp_bench_scale: functions; probed places in each; instructions of two bytes in each place */
+#define KP_SCALE_ROWS	500
+#define KP_SCALE_ROW	100
+#define KP_SCALE_INSNS	3
+/* Functions with one probed place, one function for each CPU */
+#define KP_SCALE_CPUS	16
+
 /* Calls measured for one figure */
 #define KP_BENCH_CALLS	1000
 
@@ -51,6 +58,8 @@ void kp_bench_je(void);
 void kp_bench_str(void);
 extern void (*const kp_bench_rows[KP_BENCH_ROWS])(void);
 extern void (*const kp_bench_entries[KP_BENCH_ENTRIES])(void);
+extern void (*const kp_scale_rows[KP_SCALE_ROWS])(void);
+extern void (*const kp_scale_ones[KP_SCALE_CPUS])(void);
 
 void kp_bench_debug(void);
 void kp_bench_int3(void);

@@ -45,32 +45,16 @@ static struct {
 	unsigned long first, second;
 } kp_called;
 
-static int kp_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	kp_called.first++;
-	return 0;
-}
+KP_PRE_HANDLER(, kp_pre, kp_called.first++)
 
-static void kp_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	kp_called.second++;
-}
+KP_POST_HANDLER(, kp_post, kp_called.second++)
 
-static int kp_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	kp_called.first++;
-	return 0;
-}
+KP_RETURN_HANDLER(, kp_return, kp_called.first++)
 
-static int kp_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	kp_called.second++;
-	return 0;
-}
+KP_RETURN_HANDLER(, kp_entry, kp_called.second++)
 
 struct kp_cost {
-	u64 least;
-	u64 most;
+	u64 least, most;
 };
 
 /* Measure KP_BENCH_CALLS calls, after one that may cost more. */
@@ -433,9 +417,7 @@ static struct perf_event *kp_cycles, *kp_insns;
 
 /* What KP_BENCH_CALLS calls cost */
 struct kp_counts {
-	u64 cycles;
-	u64 insns;
-	u64 ns;
+	u64 cycles, insns, ns;
 };
 
 /* Create a counter for the CPU that the reader is pinned to. */

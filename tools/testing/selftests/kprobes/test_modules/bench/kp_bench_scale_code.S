@@ -4,10 +4,21 @@
  * places of a row can have a jump at the same time.
  */
 
-#include "kp_bench_scale.h"
-#include "kp_bench_macros.S"
+#include "kp_bench.h"
+#include "kp_functions.S"
+#include "kp_inc.h"
 
-	.text
+.macro kp_scale_place
+	.rept	KP_SCALE_INSNS
+	KP_INC_EAX
+	.endr
+.endm
 
-kp_rows kp_scale_rows KP_SCALE_ROWS KP_SCALE_ROW*KP_SCALE_INSNS
-kp_rows kp_scale_ones KP_SCALE_CPUS KP_SCALE_INSNS
+.macro kp_scale_row
+	.rept	KP_SCALE_ROW
+	kp_scale_place
+	.endr
+.endm
+
+KP_FUNCTIONS kp_scale_rows KP_SCALE_ROWS kp_scale_row
+KP_FUNCTIONS kp_scale_ones KP_SCALE_CPUS kp_scale_place

@@ -14,7 +14,6 @@
 #include <asm/msr.h>
 #include <asm/text-patching.h>
 #include "kp_bench.h"
-#include "kp_bench_scale.h"
 
 #define KP_PROBES	(KP_SCALE_ROWS * KP_SCALE_ROW)
 #define KP_PLACE_SIZE	(KP_SCALE_INSNS * 2)
@@ -30,17 +29,9 @@ static bool kp_held;
 
 static DEFINE_PER_CPU_ALIGNED(unsigned long, kp_hits);
 
-static int kp_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	__this_cpu_inc(kp_hits);
-	return 0;
-}
+KP_PRE_HANDLER(, kp_pre, __this_cpu_inc(kp_hits))
 
-static int kp_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	__this_cpu_inc(kp_hits);
-	return 0;
-}
+KP_RETURN_HANDLER(, kp_return, __this_cpu_inc(kp_hits))
 
 static void kp_init(struct kprobe *p, void *addr)
 {
@@ -166,8 +157,7 @@ DEFINE_DEBUGFS_ATTRIBUTE(kp_now_fops, kp_now_get, NULL, "%llu\n");
 
 static struct {
 	void (*fn[KP_SCALE_CPUS])(void);
-	atomic_t ready;
-	atomic_t running;
+	atomic_t ready, running;
 	bool go;
 	u64 end;
 	struct completion done;

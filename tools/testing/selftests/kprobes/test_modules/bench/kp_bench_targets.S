@@ -3,7 +3,8 @@
 
 #include <asm/unwind_hints.h>
 #include "kp_bench.h"
-#include "kp_bench_macros.S"
+#include "kp_functions.S"
+#include "kp_inc.h"
 
 	.text
 
@@ -51,7 +52,13 @@ SYM_FUNC_START(kp_bench_str)
 SYM_FUNC_END(kp_bench_str)
 
 /* Rows of many short instructions: there are few symbols to look up, and a row is decoded fast. */
-kp_rows kp_bench_rows KP_BENCH_ROWS KP_BENCH_ROW
+.macro kp_bench_row
+	.rept	KP_BENCH_ROW
+	KP_INC_EAX
+	.endr
+.endm
+
+KP_FUNCTIONS kp_bench_rows KP_BENCH_ROWS kp_bench_row
 
 /* Count a trap, then jump to the kernel's handler with the CPU's registers and frame. */
 .macro kp_bench_gate name real

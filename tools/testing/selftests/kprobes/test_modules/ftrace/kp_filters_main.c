@@ -99,9 +99,7 @@ static __nocfi const char *kf_wrong(struct dyn_ftrace *rec, unsigned long expect
 }
 
 struct kf_audit {
-	unsigned int records;
-	unsigned int used;
-	unsigned int wrong;
+	unsigned int records, used, wrong;
 };
 
 static __nocfi struct kf_audit kf_audit(void)
@@ -516,8 +514,4 @@ static void __exit kf_exit(void)
 }
 
 kunit_test_suite(kf_suite);
-module_init(kf_init);
-module_exit(kf_exit);
-
-MODULE_DESCRIPTION("Filters of ftrace that change, and ftrace's records");
-MODULE_LICENSE("GPL");
+KP_MODULE("Filters of ftrace that change, and ftrace's records", kf_init, kf_exit);

@@ -27,13 +27,10 @@ void kp_ft_add_thousand(void);
 
 struct kp_probe {
 	struct kprobe kp;
-	unsigned int pre;
-	unsigned int post;
+	unsigned int pre, post;
 	struct pt_regs pre_regs;
-	unsigned long pre_return;
-	unsigned long post_ip;
-	bool preemptible;
-	bool rcu_watching;
+	unsigned long pre_return, post_ip;
+	bool preemptible, rcu_watching;
 };
 
 int kp_ft_pre(struct kprobe *kp, struct pt_regs *regs);
@@ -72,10 +69,6 @@ void kp_ft_orders(struct kunit *test);
 void kp_ft_batch(struct kunit *test);
 void kp_ft_batch_refused(struct kunit *test);
 void kp_ft_dead(struct kunit *test);
-
-/* kp_ftrace_context.c */
-void kp_ft_rcu_idle(struct kunit *test);
-void kp_ft_stacks(struct kunit *test);
 
 /* kp_ftrace_returns.c */
 void kp_ft_return_orders(struct kunit *test);

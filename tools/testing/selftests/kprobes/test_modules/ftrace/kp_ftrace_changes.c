@@ -7,13 +7,6 @@
 #include "kp_ftrace.h"
 #include "kp_symbol.h"
 
-/* Calls of these functions since kp_ft_costs_begin() */
-struct kp_ft_costs {
-	int ftrace_updates;
-	int expedited;
-	int stop_machine;
-};
-
 /* Only calls by this task are counted. */
 static struct task_struct *kp_ft_counted;
 
@@ -35,38 +28,29 @@ static struct kp_ft_counter kp_ft_counters[] = {
 	{ .kp = { .symbol_name = "stop_machine", .pre_handler = kp_ft_counter_pre } },
 };
 
-static void kp_ft_counters_off(void *unused)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(kp_ft_counters); i++)
-		unregister_kprobe(&kp_ft_counters[i].kp);
-}
-
 static void kp_ft_costs_begin(struct kunit *test)
 {
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(kp_ft_counters); i++)
-		KUNIT_ASSERT_EQ_MSG(test, register_kprobe(&kp_ft_counters[i].kp), 0, "%s",
-				    kp_ft_counters[i].kp.symbol_name);
-	kp_at_end(test, kp_ft_counters_off, NULL);
+		kp_kprobe_add(test, &kp_ft_counters[i].kp);
 	for (i = 0; i < ARRAY_SIZE(kp_ft_counters); i++)
 		kp_ft_counters[i].n = 0;
 	kp_ft_counted = current;
 }
 
-static struct kp_ft_costs kp_ft_costs_end(struct kunit *test)
+/* Expect these numbers of calls since kp_ft_costs_begin(). */
+static void kp_ft_costs_end(struct kunit *test, int ftrace_updates, int expedited, int stop_machine)
 {
-	struct kp_ft_costs costs = {
-		.ftrace_updates = kp_ft_counters[0].n,
-		.expedited = kp_ft_counters[1].n,
-		.stop_machine = kp_ft_counters[2].n,
-	};
+	const int wanted[] = { ftrace_updates, expedited, stop_machine };
+	int i;
 
 	kp_ft_counted = NULL;
-	kunit_release_action(test, kp_ft_counters_off, NULL);
-	return costs;
+	for (i = 0; i < ARRAY_SIZE(kp_ft_counters); i++) {
+		kp_kprobe_del(test, &kp_ft_counters[i].kp);
+		KUNIT_EXPECT_EQ_MSG(test, kp_ft_counters[i].n, wanted[i], "%s",
+				    kp_ft_counters[i].kp.symbol_name);
+	}
 }
 
 static void notrace kp_ft_rival_func(unsigned long ip, unsigned long parent_ip,
@@ -196,11 +180,21 @@ void kp_ft_orders(struct kunit *test)
 	}
 }
 
+/* Call the first @nr of kp_ft_many[]. Each probe must have been hit @hits times since kp_new(). */
+static __nocfi void kp_ft_call_many(struct kunit *test, struct kprobe **kps, int nr, int hits)
+{
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		KUNIT_EXPECT_EQ(test, kp_ft_many[i](i), i + 1);
+		KUNIT_EXPECT_EQ_MSG(test, kp_of(kps[i])->pre, hits, "probe %d", i);
+	}
+}
+
 /* A batch needs one update of each filter, and one grace period when it is unregistered. */
-__nocfi void kp_ft_batch(struct kunit *test)
+void kp_ft_batch(struct kunit *test)
 {
 	struct kprobe **kps = kp_zalloc(test, KP_FT_MANY * sizeof(*kps));
-	struct kp_ft_costs costs;
 	int i, round;
 
 	for (i = 0; i < KP_FT_MANY; i++) {
@@ -211,34 +205,21 @@ __nocfi void kp_ft_batch(struct kunit *test)
 	for (round = 1; round <= 3; round++) {
 		kp_ft_costs_begin(test);
 		KUNIT_ASSERT_EQ(test, register_kprobes(kps, KP_FT_MANY), 0);
-		costs = kp_ft_costs_end(test);
 		/* One filter for probes with a post_handler, one for the others */
-		KUNIT_EXPECT_EQ(test, costs.ftrace_updates, 2);
-		KUNIT_EXPECT_EQ(test, costs.expedited, 0);
-		KUNIT_EXPECT_EQ(test, costs.stop_machine, 0);
-
-		for (i = 0; i < KP_FT_MANY; i++) {
-			KUNIT_EXPECT_EQ(test, kp_ft_many[i](i), i + 1);
-			KUNIT_EXPECT_EQ_MSG(test, kp_of(kps[i])->pre, round, "probe %d", i);
-		}
+		kp_ft_costs_end(test, 2, 0, 0);
+		kp_ft_call_many(test, kps, KP_FT_MANY, round);
 
 		kp_ft_costs_begin(test);
 		unregister_kprobes(kps, KP_FT_MANY);
-		costs = kp_ft_costs_end(test);
-		KUNIT_EXPECT_EQ(test, costs.ftrace_updates, 2);
-		KUNIT_EXPECT_EQ(test, costs.expedited, 1);
-		KUNIT_EXPECT_EQ(test, costs.stop_machine, 0);
-
-		for (i = 0; i < KP_FT_MANY; i++) {
-			KUNIT_EXPECT_EQ(test, kp_ft_many[i](i), i + 1);
-			KUNIT_EXPECT_EQ_MSG(test, kp_of(kps[i])->pre, round, "probe %d", i);
+		kp_ft_costs_end(test, 2, 1, 0);
+		kp_ft_call_many(test, kps, KP_FT_MANY, round);
+		for (i = 0; i < KP_FT_MANY; i++)
 			KUNIT_EXPECT_EQ(test, kp_ft_is_nop(kp_of(kps[i])), !kp_ft_crowd);
-		}
 	}
 }
 
 /* If ftrace refuses any one probe of a batch, none stays registered. */
-__nocfi void kp_ft_batch_refused(struct kunit *test)
+void kp_ft_batch_refused(struct kunit *test)
 {
 	struct kprobe *kps[5];
 	int at, i;
@@ -253,9 +234,8 @@ __nocfi void kp_ft_batch_refused(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, kp_ft_rival_on(test, (unsigned long)kps[at]->addr), 0);
 		KUNIT_EXPECT_EQ(test, register_kprobes(kps, 5), -EBUSY);
 		kunit_release_action(test, kp_ft_rival_off, NULL);
+		kp_ft_call_many(test, kps, 5, 0);
 		for (i = 0; i < 5; i++) {
-			KUNIT_EXPECT_EQ(test, kp_ft_many[i](i), i + 1);
-			KUNIT_EXPECT_EQ(test, kp_of(kps[i])->pre, 0);
 			KUNIT_EXPECT_EQ(test, kp_ft_is_nop(kp_of(kps[i])), !kp_ft_crowd);
 			KUNIT_EXPECT_EQ(test, enable_kprobe(kps[i]), -EINVAL);
 		}
@@ -274,10 +254,9 @@ __nocfi void kp_ft_dead(struct kunit *test)
 {
 	kp_ft_call_t kill = kp_own_function(kprobe_ftrace_kill);
 	bool *disabled = kp_own_variable(kprobe_ftrace_disabled);
-	struct kp_probe *probe = kp_new(test, kp_ft_target);
+	struct kp_probe *probe = kp_registered(test, kp_ft_target);
 	struct kp_probe *late = kp_new(test, kp_ft_other);
 
-	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	kill();
 	kp_at_end(test, kp_ft_revive, disabled);
 	/* Registered probes still work. */

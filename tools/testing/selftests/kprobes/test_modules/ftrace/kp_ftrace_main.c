@@ -6,9 +6,10 @@
  * through its list of functions.
  */
 
+#include <linux/context_tracking.h>
 #include <asm/nops.h>
 #include "kp_ftrace.h"
-#include "kp_regs.h"
+#include "kp_symbol.h"
 
 bool kp_ft_crowd;
 module_param_named(crowd, kp_ft_crowd, bool, 0400);
@@ -51,8 +52,8 @@ bool kp_ft_is_nop(const struct kp_probe *probe)
 /* Address and flags of a probe at an entry */
 static void kp_ft_where(struct kunit *test)
 {
-	struct kp_probe *probe = kp_new(test, kp_ft_target);
-	struct kp_probe *by_name = kp_new(test, NULL);
+	struct kp_probe *probe = kp_registered(test, kp_ft_target);
+	struct kp_probe *by_name = kp_new_named(test, "kp_ft_target", 0);
 	unsigned long entry = (unsigned long)kp_ft_target;
 	struct kp_probe *inside;
 	int i;
@@ -62,13 +63,11 @@ static void kp_ft_where(struct kunit *test)
 	if (is_endbr(*(u32 *)entry))
 		entry += ENDBR_INSN_SIZE;
 
-	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	KUNIT_EXPECT_EQ(test, (unsigned long)probe->kp.addr, entry);
 	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&probe->kp));
 	KUNIT_EXPECT_TRUE(test, probe->kp.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
 	KUNIT_EXPECT_FALSE(test, kp_ft_is_nop(probe));
 
-	by_name->kp.symbol_name = "kp_ft_target";
 	KUNIT_ASSERT_EQ(test, kp_register(test, by_name), 0);
 	KUNIT_EXPECT_PTR_EQ(test, by_name->kp.addr, probe->kp.addr);
 	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&by_name->kp));
@@ -83,8 +82,7 @@ static void kp_ft_where(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&inside->kp));
 	}
 	/* The next instruction is not ftrace's. */
-	inside = kp_new(test, (void *)entry + MCOUNT_INSN_SIZE);
-	KUNIT_ASSERT_EQ(test, kp_register(test, inside), 0);
+	inside = kp_registered(test, (void *)entry + MCOUNT_INSN_SIZE);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&inside->kp));
 	kp_expect_call(test, inside, kp_ft_target, 1);
 	kp_expect_hits(test, probe, 2);
@@ -205,6 +203,67 @@ static void kp_ft_diversions(struct kunit *test)
 		kp_unregister(test, probe);
 	}
 	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 2);
+}
+
+/* Handlers may use RCU even where RCU does not watch the probed function. */
+static void kp_ft_rcu_idle(struct kunit *test)
+{
+	struct kp_probe *probe = kp_registered(test, kp_ft_target);
+	bool idle;
+	int i;
+
+	if (kp_ft_crowd)
+		kunit_skip(test, "ftrace's list is for where RCU watches");
+	for (i = 1; i <= 3; i++) {
+		local_irq_disable();
+		ct_idle_enter();
+		idle = !rcu_is_watching();
+		kp_ft_target(1);
+		idle &= !rcu_is_watching();
+		ct_idle_exit();
+		local_irq_enable();
+		KUNIT_EXPECT_TRUE(test, idle);
+		KUNIT_EXPECT_EQ(test, probe->pre, i);
+		KUNIT_EXPECT_TRUE(test, probe->rcu_watching);
+	}
+}
+
+static struct kp_trace kp_trace[3];
+
+static unsigned int (*kp_ft_save_regs)(struct pt_regs *regs, unsigned long *store,
+				       unsigned int size, unsigned int skip);
+
+static __nocfi int kp_ft_trace_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_save(&kp_trace[0]);
+	kp_trace[1].nr = kp_ft_save_regs(regs, kp_trace[1].entry, KP_DEPTH, 0);
+	return 0;
+}
+
+KP_POST_HANDLER(, kp_ft_trace_post, kp_save(&kp_trace[2]))
+
+static void kp_ft_stacks(struct kunit *test)
+{
+	struct kp_probe *probe = kp_new(test, kp_ft_target);
+	const struct kp_trace *trace;
+	unsigned int at;
+
+	kp_ft_save_regs = kp_function(test, "stack_trace_save_regs");
+	probe->kp.pre_handler = kp_ft_trace_pre;
+	probe->kp.post_handler = kp_ft_trace_post;
+	memset(kp_trace, 0, sizeof(kp_trace));
+	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
+	KUNIT_EXPECT_EQ(test, kp_ft_caller(1), 2);
+	for (trace = kp_trace; trace < kp_trace + ARRAY_SIZE(kp_trace); trace++) {
+		at = kp_trace_find(trace, 0, kp_ft_target, 16);
+		KUNIT_EXPECT_LT(test, at + 2, trace->nr);
+		KUNIT_EXPECT_EQ(test, kp_trace_find(trace, at, kp_ft_caller, 32), at + 1);
+		KUNIT_EXPECT_EQ(test, kp_trace_find(trace, at + 2, kp_ft_stacks, 4096), at + 2);
+		if (test->status == KUNIT_FAILURE)
+			kp_show(test, "trace", trace);
+	}
+	/* A trace from registers begins with the ip, one byte past the probed address. */
+	KUNIT_EXPECT_EQ(test, kp_trace[1].entry[0], (unsigned long)probe->kp.addr + 1);
 }
 
 static unsigned long kp_ft_crowd_calls;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Targets for batches of the suite kprobes_ftrace */
 
-#include "kp_asm.h"
 #include "kp_ftrace.h"
 #include "kp_ftrace_macros.S"
 

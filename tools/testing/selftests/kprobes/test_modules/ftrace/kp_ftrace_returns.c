@@ -12,16 +12,12 @@
 
 struct kp_ft_return {
 	struct kretprobe rp;
-	unsigned int entries;
-	unsigned int returns;
+	unsigned int entries, returns;
 	unsigned long value;
 };
 
-static int __kprobes kp_ft_enters(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	container_of(get_kretprobe(ri), struct kp_ft_return, rp)->entries++;
-	return 0;
-}
+KP_RETURN_HANDLER(__kprobes, kp_ft_enters,
+		  container_of(get_kretprobe(ri), struct kp_ft_return, rp)->entries++)
 
 static int __kprobes kp_ft_returns(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

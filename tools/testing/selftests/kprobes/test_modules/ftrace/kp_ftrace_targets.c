@@ -7,30 +7,9 @@
 #include <linux/context_tracking.h>
 #include "kp_ftrace.h"
 
-noinline long kp_ft_target(long arg)
-{
-	asm volatile("" :: "i"(1001));
-	return arg + 1;
-}
-
-noinline long kp_ft_other(long arg)
-{
-	asm volatile("" :: "i"(1002));
-	return arg + 1;
-}
-
+KP_PLUS_WITH(, long, kp_ft_target, 1, asm volatile("" :: "i"(1001)))
+KP_PLUS_WITH(, long, kp_ft_other, 1, asm volatile("" :: "i"(1002)))
 /* Called where RCU does not watch */
-noinline long kp_ft_wakes(long arg)
-{
-	ct_idle_exit();
-	return arg + 1;
-}
-
-noinline long kp_ft_caller(long arg)
-{
-	arg = kp_ft_target(arg);
-	barrier();
-	return arg;
-}
-
+KP_PLUS_WITH(, long, kp_ft_wakes, 1, ct_idle_exit())
+KP_CALLER(, kp_ft_caller, long, kp_ft_target(arg))
 KP_PLUS(, long, kp_ft_elsewhere, 100)

@@ -5,7 +5,7 @@
  * handler can push all of the words, the first and the last must be as pushed.
  */
 
-#include "kp_ftrace_macros.S"
+#include "kp_functions.S"
 #include "kp_ret_stacks.h"
 #ifdef CONFIG_X86_64
 #include <asm/nospec-branch.h>
@@ -78,7 +78,7 @@ SYM_FUNC_END(kp_rs_probed_aligned)
 
 /* sti delays interrupts until after the next instruction, so not for a return thunk. */
 SYM_FUNC_START(kp_rs_probed_interrupted)
-	FTRACE_CALL
+	KP_FTRACE_CALL
 	call	kp_rs_raise
 	sti
 	ANNOTATE_UNRET_SAFE
