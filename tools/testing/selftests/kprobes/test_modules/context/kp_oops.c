@@ -18,11 +18,8 @@ static struct task_struct *kp_victim;
 static int kp_entries, kp_returns;
 
 /* A jump can replace its first instructions. */
-static noinline __noclone notrace long kp_oops_target(long arg)
-{
-	asm volatile(".rept 16; nop; .endr");
-	return arg + 1;
-}
+KP_PLUS_WITH(static __noclone notrace, long, kp_oops_target, 1,
+	     asm volatile(".rept 16; nop; .endr"))
 
 /* Nothing is mapped in the last page. */
 static long __kprobes kp_oops_here(void)
@@ -32,11 +29,7 @@ static long __kprobes kp_oops_here(void)
 	return 0;
 }
 
-static int __kprobes kp_oops_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	kp_entries++;
-	return 0;
-}
+KP_RETURN_HANDLER(__kprobes, kp_oops_entry, kp_entries++)
 
 static int __kprobes kp_oops_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

@@ -62,11 +62,20 @@ static void kp_pf_expect(struct kunit *test, const struct kp_probe *probe, int p
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
 }
 
-/* Hit @probe. Each call offers a fault to the fault_handler, if there is one. */
-static void kp_pf_calls(struct kunit *test, struct kp_probe *probe)
+/* Handlers that raise a page fault */
+enum { KP_PF_PRE = 1, KP_PF_POST = 2, KP_PF_FAULT = 4 };
+
+/* Each call offers a fault to the fault_handler, if there is one. */
+static void kp_pf_calls(struct kunit *test, int faulting, bool fault_handler)
 {
+	struct kp_probe *probe = kp_new_post(test, kp_pf_target, faulting & KP_PF_POST);
 	int i;
 
+	if (fault_handler)
+		probe->kp.fault_handler = kp_count_fault;
+	probe->in_pre = faulting & KP_PF_PRE ? kp_pf_read : NULL;
+	probe->in_post = faulting & KP_PF_POST ? kp_pf_read : NULL;
+	probe->in_fault = faulting & KP_PF_FAULT ? kp_pf_read : NULL;
 	kp_register(test, probe);
 	for (i = 1; i <= KP_CALLS; i++) {
 		probe->pre_result = 0;
@@ -76,48 +85,16 @@ static void kp_pf_calls(struct kunit *test, struct kp_probe *probe)
 		KUNIT_EXPECT_EQ(test, probe->pre_result, probe->in_pre ? -EFAULT : 0);
 		KUNIT_EXPECT_EQ(test, probe->post_result, probe->in_post ? -EFAULT : 0);
 		KUNIT_EXPECT_EQ(test, probe->fault_result, probe->in_fault ? -EFAULT : 0);
-		kp_pf_expect(test, probe, i, probe->kp.post_handler ? i : 0,
-			     probe->kp.fault_handler ? i : 0);
+		kp_pf_expect(test, probe, i, probe->in_post ? i : 0, fault_handler ? i : 0);
 	}
 }
 
-static void kp_pf_of_pre_handler(struct kunit *test)
-{
-	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
-
-	probe->in_pre = kp_pf_read;
-	kp_pf_calls(test, probe);
-}
-
-static void kp_pf_of_post_handler(struct kunit *test)
-{
-	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
-
-	probe->kp.post_handler = kp_count_post;
-	probe->in_post = kp_pf_read;
-	kp_pf_calls(test, probe);
-}
-
+KP_CASE(kp_pf_of_pre_handler, kp_pf_calls(test, KP_PF_PRE, true))
+KP_CASE(kp_pf_of_post_handler, kp_pf_calls(test, KP_PF_POST, true))
 /* The fix-up is found without a fault_handler, too. */
-static void kp_pf_without_fault_handler(struct kunit *test)
-{
-	struct kp_probe *probe = kp_new(test, kp_pf_target);
-
-	probe->kp.post_handler = kp_count_post;
-	probe->in_pre = kp_pf_read;
-	probe->in_post = kp_pf_read;
-	kp_pf_calls(test, probe);
-}
-
+KP_CASE(kp_pf_without_fault_handler, kp_pf_calls(test, KP_PF_PRE | KP_PF_POST, false))
 /* A fault_handler is not called for its own fault, or there would be no end. */
-static void kp_pf_of_fault_handler(struct kunit *test)
-{
-	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
-
-	probe->in_pre = kp_pf_read;
-	probe->in_fault = kp_pf_read;
-	kp_pf_calls(test, probe);
-}
+KP_CASE(kp_pf_of_fault_handler, kp_pf_calls(test, KP_PF_PRE | KP_PF_FAULT, true))
 
 /* The fault_handler has handled the fault: the CPU tries again. */
 static void kp_pf_tried_again(struct kunit *test)

@@ -15,10 +15,8 @@ KP_MODULE_PARAM(bool, opt, false, "wait for jumps where probes are registered");
 
 /* What a handler, or the caller of the probed function, has seen of its context */
 struct kp_seen {
-	int calls;
-	int count;
-	bool irqs_off;
-	bool preemptible;
+	int calls, count;
+	bool irqs_off, preemptible;
 };
 
 static struct {
@@ -42,11 +40,8 @@ static struct {
  * With ftrace, the entry is ftrace's location. Each nop is boosted or stepped, or a jump replaces
  * several.
  */
-static noinline __noclone long kp_same_target(long arg)
-{
-	asm volatile(".rept %c1; nop; .endr" : "+r" (arg) : "i" (KP_NOPS));
-	return arg + 1;
-}
+KP_PLUS_WITH(static __noclone, long, kp_same_target, 1,
+	     asm volatile(".rept %c1; nop; .endr" : "+r" (arg) : "i" (KP_NOPS)))
 
 static void __kprobes kp_look(struct kp_seen *seen)
 {
@@ -73,10 +68,7 @@ static int __kprobes kp_same_pre(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-static void __kprobes kp_same_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	kp_look(&kp.post);
-}
+KP_POST_HANDLER(__kprobes, kp_same_post, kp_look(&kp.post))
 
 static int __kprobes kp_same_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Functions to take stack traces at any of their instructions */
 
-#include "kp_asm.h"
-#include "kp_stacks.h"
+#include "kp_functions.S"
 
 	.text
 
@@ -59,15 +58,6 @@ SYM_FUNC_START(kp_stacks_fill)
 .Lfill_end:
 SYM_FUNC_END(kp_stacks_fill)
 
-	.section .rodata, "a"
-	.balign	4
-SYM_DATA_START(kp_stacks_insn)
-.irp insn, push_rbp, mov_rbp, push_rbx, sub_rsp, mov_rbx, load, store, call, nop, load_stack, \
-	add_rsp, pop_rbx, pop_rbp, ret, end
-	.long	.L\insn - kp_stacks_probed
-.endr
-SYM_DATA_END(kp_stacks_insn)
-SYM_DATA_START(kp_stacks_fill_insn)
-	.long	.Lfill - kp_stacks_fill
-	.long	.Lfill_end - kp_stacks_fill
-SYM_DATA_END(kp_stacks_fill_insn)
+KP_OFFSETS kp_stacks_probed .Lpush_rbp, .Lmov_rbp, .Lpush_rbx, .Lsub_rsp, .Lmov_rbx, .Lload, \
+	.Lstore, .Lcall, .Lnop, .Lload_stack, .Ladd_rsp, .Lpop_rbx, .Lpop_rbp, .Lret, .Lend
+KP_OFFSETS kp_stacks_fill .Lfill, .Lfill_end

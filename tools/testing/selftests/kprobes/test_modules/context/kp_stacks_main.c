@@ -20,10 +20,7 @@ static unsigned int kp_jumps;
 
 static struct {
 	struct kprobe kp;
-	struct kp_trace callee;
-	struct kp_trace pre;
-	struct kp_trace post;
-	struct kp_trace fault;
+	struct kp_trace callee, pre, post, fault;
 	int hits;
 	bool dump;
 } kp;
@@ -43,21 +40,8 @@ void kp_stacks_callee(void)
 }
 
 /* One call instruction each: return addresses do not change. */
-static noinline long kp_stacks_inner(const long *from)
-{
-	long ret = kp_stacks_probed(from);
-
-	barrier();
-	return ret;
-}
-
-static noinline long kp_stacks_outer(const long *from)
-{
-	long ret = kp_stacks_inner(from);
-
-	barrier();
-	return ret;
-}
+KP_CALLER(static, kp_stacks_inner, const long *, kp_stacks_probed(arg))
+KP_CALLER(static, kp_stacks_outer, const long *, kp_stacks_inner(arg))
 
 static int __kprobes kp_stacks_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -66,10 +50,7 @@ static int __kprobes kp_stacks_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void __kprobes kp_stacks_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	kp_dump_and_save(&kp.post);
-}
+KP_POST_HANDLER(__kprobes, kp_stacks_post, kp_dump_and_save(&kp.post))
 
 static int __kprobes kp_stacks_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
@@ -79,23 +60,12 @@ static int __kprobes kp_stacks_fault(struct kprobe *p, struct pt_regs *regs, int
 
 static unsigned long kp_insn(int insn)
 {
-	return (unsigned long)kp_stacks_probed + kp_stacks_insn[insn];
-}
-
-/* Index of the first entry in [@start, @end), or the number of entries. */
-static unsigned int kp_find(const struct kp_trace *trace, unsigned long start, unsigned long end)
-{
-	unsigned int i;
-
-	for (i = 0; i < trace->nr; i++)
-		if (trace->entry[i] >= start && trace->entry[i] < end)
-			break;
-	return i;
+	return (unsigned long)kp_stacks_probed + kp_stacks_probed_insn[insn];
 }
 
 static unsigned int kp_find_probed(const struct kp_trace *trace)
 {
-	return kp_find(trace, kp_insn(0), kp_insn(KP_SIZE));
+	return kp_trace_find(trace, 0, kp_stacks_probed, kp_stacks_probed_insn[KP_SIZE]);
 }
 
 /* Compare the entries from @i of @trace and from @j of @wanted. */
@@ -130,7 +100,7 @@ static void kp_check_trace(struct kunit *test, int insn, const char *handler,
 	if (ip)
 		at++;
 	else
-		at = kp_find(trace, kp.callee.entry[wanted], kp.callee.entry[wanted] + 1);
+		at = kp_trace_find(trace, 0, (void *)kp.callee.entry[wanted], 1);
 	kp_tails_differ(test, what, trace, at, &kp.callee, wanted);
 }
 
@@ -240,10 +210,8 @@ static void kp_stacks_dumps(struct kunit *test)
 static struct {
 	struct hrtimer timer;
 	void *memory;
-	struct kp_trace now;
-	struct kp_trace sample[KP_SAMPLES];
-	unsigned int in_slot;
-	unsigned int elsewhere;
+	struct kp_trace now, sample[KP_SAMPLES];
+	unsigned int in_slot, elsewhere;
 } kp_timer;
 
 static bool kp_within(unsigned long addr, unsigned long start, unsigned long size)
@@ -274,7 +242,6 @@ static enum hrtimer_restart kp_timer_function(struct hrtimer *timer)
 static void kp_timer_stop(void *unused)
 {
 	hrtimer_cancel(&kp_timer.timer);
-	vfree(kp_timer.memory);
 }
 
 static noinline void kp_fill_inner(void)
@@ -291,15 +258,14 @@ static noinline void kp_fill_outer(void)
 
 static void kp_stacks_in_interrupt(struct kunit *test)
 {
-	unsigned long start = (unsigned long)kp_stacks_fill;
-	unsigned long probed = start + kp_stacks_fill_insn[KP_FILL_STOS];
+	unsigned long probed = (unsigned long)kp_stacks_fill + kp_stacks_fill_insn[KP_FILL_STOS];
+	unsigned long size = kp_stacks_fill_insn[KP_FILL_SIZE];
 	unsigned long timeout = jiffies + 3 * HZ;
 	unsigned int i, at, wanted, boosted;
 	int calls = 0;
 
 	memset(&kp_timer, 0, sizeof(kp_timer));
-	kp_timer.memory = vmalloc(KP_FILL);
-	KUNIT_ASSERT_NOT_NULL(test, kp_timer.memory);
+	kp_timer.memory = kp_vzalloc(test, KP_FILL);
 	hrtimer_init(&kp_timer.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	kp_timer.timer.function = kp_timer_function;
 	kp_at_end(test, kp_timer_stop, NULL);
@@ -321,10 +287,10 @@ static void kp_stacks_in_interrupt(struct kunit *test)
 	if (!boosted)
 		kunit_skip(test, "no interrupt comes while a copy is stepped");
 
-	wanted = kp_find(&kp.pre, start, start + kp_stacks_fill_insn[KP_FILL_SIZE]);
+	wanted = kp_trace_find(&kp.pre, 0, kp_stacks_fill, size);
 	KUNIT_ASSERT_LT(test, wanted, kp.pre.nr);
 	for (i = 0; i < boosted; i++) {
-		at = kp_find(&kp_timer.sample[i], start, start + kp_stacks_fill_insn[KP_FILL_SIZE]);
+		at = kp_trace_find(&kp_timer.sample[i], 0, kp_stacks_fill, size);
 		if (at == kp_timer.sample[i].nr || kp_timer.sample[i].entry[at] != probed) {
 			KUNIT_FAIL(test, "no %pS\n", (void *)probed);
 			kp_show(test, "interrupt", &kp_timer.sample[i]);

@@ -69,7 +69,20 @@ KP_ACCESS(kp_plain, long arg);
 long kp_foreign_int3(long arg);
 /* Offsets of a nop and an add before the int3, of the int3, and of a sub after it */
 enum { KP_FOREIGN_NOP, KP_FOREIGN_BEFORE, KP_FOREIGN_INT3, KP_FOREIGN_AFTER, KP_FOREIGN_NR };
-extern const u32 kp_foreign_insn[KP_FOREIGN_NR];
+extern const u32 kp_foreign_int3_insn[KP_FOREIGN_NR];
+
+/* Nothing is mapped in the last page. */
+#define KP_BAD		((void *)-4096L)
+#define KP_GOOD_VALUE	0x600dL
+
+extern const long kp_good;
+/* For a fault_handler: let kp_kernel_load() read kp_good. */
+int kp_retry(struct kp_probe *probe, struct pt_regs *regs);
+
+static inline void *kp_load_addr(void)
+{
+	return (void *)kp_kernel_load + kp_kernel_load_insn;
+}
 
 /* Wait until probes are optimised, where they can be. */
 extern bool kp_faults_opt;
@@ -81,9 +94,7 @@ static inline void kp_faults_register(struct kunit *test, struct kp_probe *probe
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 }
 
-extern struct kunit_suite kp_faulty_suite;
-extern struct kunit_suite kp_paging_suite;
-extern struct kunit_suite kp_steps_suite;
+extern struct kunit_suite kp_faulty_suite, kp_paging_suite, kp_steps_suite;
 
 #endif
 #endif

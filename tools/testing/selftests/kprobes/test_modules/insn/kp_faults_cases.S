@@ -4,6 +4,7 @@
 #include <linux/errno.h>
 #include <asm/smap.h>
 #include <asm/trapnr.h>
+#include "kp_functions.S"
 #include "kp_insn_macros.S"
 #include "kp_faults.h"
 
@@ -228,10 +229,7 @@ SYM_FUNC_START(kp_user_\name)
 	jmp	.Luser_\name\()_out
 SYM_FUNC_END(kp_user_\name)
 	_ASM_EXTABLE_UA(.Luser_\name, .Luser_\name\()_failed)
-	.pushsection .rodata, "a"
-	.balign	4
-SYM_DATA(kp_user_\name\()_insn, .long .Luser_\name - kp_user_\name)
-	.popsection
+KP_OFFSETS kp_user_\name .Luser_\name
 .endm
 
 #define FAILED		failure=W(mov $-EFAULT, %AX)
@@ -289,18 +287,9 @@ SYM_FUNC_START(kp_foreign_int3)
 	RET
 SYM_FUNC_END(kp_foreign_int3)
 
+KP_OFFSETS kp_kernel_load .Lkernel_load
+KP_OFFSETS kp_watched_store .Lwatched_store, .Lwatched_store_end
+KP_OFFSETS kp_plain .Lplain
+KP_OFFSETS kp_foreign_int3 .Lforeign_nop, .Lforeign_before, .Lforeign_int3, .Lforeign_after
 	.section .rodata, "a"
-	.balign	4
-SYM_DATA(kp_kernel_load_insn, .long .Lkernel_load - kp_kernel_load)
 SYM_DATA(kp_kernel_load_end, .long .Lkernel_load_end - kp_kernel_load)
-SYM_DATA_START(kp_watched_store_insn)
-	.long	.Lwatched_store - kp_watched_store
-	.long	.Lwatched_store_end - kp_watched_store
-SYM_DATA_END(kp_watched_store_insn)
-SYM_DATA(kp_plain_insn, .long .Lplain - kp_plain)
-SYM_DATA_START(kp_foreign_insn)
-	.long	.Lforeign_nop - kp_foreign_int3
-	.long	.Lforeign_before - kp_foreign_int3
-	.long	.Lforeign_int3 - kp_foreign_int3
-	.long	.Lforeign_after - kp_foreign_int3
-SYM_DATA_END(kp_foreign_insn)

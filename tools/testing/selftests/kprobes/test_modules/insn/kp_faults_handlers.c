@@ -4,15 +4,11 @@
 #include <asm/trapnr.h>
 #include "kp_faults.h"
 
-/* Nothing is mapped in the last page. */
-#define KP_BAD		((void *)-4096L)
-#define KP_GOOD_VALUE	0x600dL
 #define KP_SKIPPED	0x5109L
 
-static const long kp_good = KP_GOOD_VALUE;
+const long kp_good = KP_GOOD_VALUE;
 
-/* For a fault_handler: let kp_kernel_load() read from another address. */
-static int __kprobes kp_retry(struct kp_probe *probe, struct pt_regs *regs)
+int __kprobes kp_retry(struct kp_probe *probe, struct pt_regs *regs)
 {
 	*kp_first_arg(regs) = (unsigned long)&kp_good;
 	return 1;
@@ -36,16 +32,10 @@ static int __kprobes kp_take_turn(struct kp_probe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-static void *kp_load_addr(void)
-{
-	return (void *)kp_kernel_load + kp_kernel_load_insn;
-}
-
 static struct kp_probe *kp_faulty_new(struct kunit *test, void *addr)
 {
-	struct kp_probe *probe = kp_new(test, addr);
+	struct kp_probe *probe = kp_new_post(test, addr, true);
 
-	probe->kp.post_handler = kp_count_post;
 	probe->kp.fault_handler = kp_count_fault;
 	return probe;
 }
@@ -246,7 +236,7 @@ static struct {
 
 static void *kp_foreign(int insn)
 {
-	return (void *)kp_foreign_int3 + kp_foreign_insn[insn];
+	return (void *)kp_foreign_int3 + kp_foreign_int3_insn[insn];
 }
 
 static int __kprobes kp_int3_notify(struct notifier_block *nb, unsigned long val, void *data)
@@ -312,25 +302,20 @@ static void kp_int3_unprobed(struct kunit *test)
 static void kp_int3_in_handlers(struct kunit *test)
 {
 	struct kp_probe *probe = kp_faulty_new(test, kp_load_addr());
+	typeof(probe->in_pre) *hooks[] = { &probe->in_pre, &probe->in_post, &probe->in_fault };
+	long *results[] = { &probe->pre_result, &probe->post_result, &probe->fault_result };
+	int i;
 
 	kp_int3_expect(test);
 	kp_faults_register(test, probe);
-	probe->in_pre = kp_run_int3;
-	KUNIT_EXPECT_EQ(test, kp_kernel_load(&kp_good), KP_GOOD_VALUE);
-	KUNIT_EXPECT_EQ(test, probe->pre_result, 101);
-	kp_int3_was(test, 1, 102);
-
-	probe->in_pre = NULL;
-	probe->in_post = kp_run_int3;
-	KUNIT_EXPECT_EQ(test, kp_kernel_load(&kp_good), KP_GOOD_VALUE);
-	KUNIT_EXPECT_EQ(test, probe->post_result, 101);
-	kp_int3_was(test, 2, 102);
-
-	probe->in_post = NULL;
-	probe->in_fault = kp_run_int3;
-	KUNIT_EXPECT_EQ(test, kp_kernel_load(KP_BAD), -EFAULT);
-	KUNIT_EXPECT_EQ(test, probe->fault_result, 101);
-	kp_int3_was(test, 3, 102);
+	for (i = 0; i < 3; i++) {
+		*hooks[i] = kp_run_int3;
+		KUNIT_EXPECT_EQ(test, kp_kernel_load(i < 2 ? &kp_good : KP_BAD),
+				i < 2 ? KP_GOOD_VALUE : -EFAULT);
+		KUNIT_EXPECT_EQ(test, *results[i], 101);
+		kp_int3_was(test, i + 1, 102);
+		*hooks[i] = NULL;
+	}
 	kp_expect_counts(test, probe, 3, 2, 1);
 }
 

@@ -14,8 +14,7 @@
 #define KP_INSN(access)	((void *)kp_user_##access + kp_user_##access##_insn)
 
 static struct {
-	struct kp_probe *probe;
-	struct kp_probe *second;
+	struct kp_probe *probe, *second;
 	/* the stack of the task that sleeps */
 	struct task_struct *task;
 	struct kp_trace trace;
@@ -33,10 +32,8 @@ static long *kp_word(unsigned long offset)
 
 static struct kp_probe *kp_paging_probe(struct kunit *test, void *insn, bool post)
 {
-	struct kp_probe *probe = kp_new(test, insn);
+	struct kp_probe *probe = kp_new_post(test, insn, post);
 
-	if (post)
-		probe->kp.post_handler = kp_count_post;
 	kp_faults_register(test, probe);
 	return probe;
 }
@@ -45,8 +42,7 @@ static struct kp_probe *kp_paging_probe(struct kunit *test, void *insn, bool pos
 static void kp_is_one_hit(struct kunit *test, struct kp_probe *probe, bool post, int faults)
 {
 	KUNIT_EXPECT_EQ(test, kp_mem.faults, faults);
-	KUNIT_EXPECT_EQ(test, probe->pre, 1);
-	KUNIT_EXPECT_EQ(test, probe->post, post);
+	kp_expect_counts(test, probe, 1, post, probe->fault);
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
 	kp_unregister(test, probe);
 }
@@ -129,11 +125,10 @@ static void kp_paging_move(struct kunit *test)
 /* The fault_handler is called for each page, before it is mapped. */
 static void kp_paging_asks(struct kunit *test)
 {
-	struct kp_probe *probe = kp_new(test, KP_INSN(move));
+	struct kp_probe *probe = kp_new_post(test, KP_INSN(move), true);
 	long from[2] = { 1, 2 };
 
 	kp_mem_map(test);
-	probe->kp.post_handler = kp_count_post;
 	probe->kp.fault_handler = kp_count_fault;
 	kp_register(test, probe);
 	KUNIT_EXPECT_EQ(test, 0,
@@ -171,8 +166,7 @@ static void kp_paging_disappears(struct kunit *test, void (*meanwhile)(void))
 		kp.probe = kp_paging_probe(test, KP_INSN(add), post);
 		kp_add_meanwhile(test, meanwhile);
 		KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 1), 1007);
-		KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
-		KUNIT_EXPECT_EQ(test, kp.probe->post, 0);
+		kp_expect_counts(test, kp.probe, 1, 0, 0);
 		/* This is harmless if @meanwhile has unregistered it. */
 		kp_unregister(test, kp.probe);
 		for (i = 0; i < ARRAY_SIZE(kp_others); i++)
@@ -249,8 +243,7 @@ static void kp_meanwhile_leave(void)
 static void kp_paging_reshape(struct kunit *test)
 {
 	kp.probe = kp_paging_probe(test, KP_INSN(add), false);
-	kp.second = kp_new(test, KP_INSN(add));
-	kp.second->kp.post_handler = kp_count_post;
+	kp.second = kp_new_post(test, KP_INSN(add), true);
 	kp_add_meanwhile(test, kp_meanwhile_join);
 	kp_at_end(test, kp_kprobe_gone, &kp.second->kp);
 	KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
@@ -284,16 +277,13 @@ static void kp_paging_trace(struct kunit *test)
 		kp.task = current;
 		kp.probe = kp_paging_probe(test, KP_INSN(add), post);
 		kp_add_meanwhile(test, kp_meanwhile_trace);
-		for (i = 0; i < kp.trace.nr; i++)
-			if (kp.trace.entry[i] == (unsigned long)kp.probe->kp.addr)
-				break;
+		i = kp_trace_find(&kp.trace, 0, kp.probe->kp.addr, 1);
 		/* The callers must follow. */
 		KUNIT_EXPECT_GT_MSG(test, kp.trace.nr, i + 2, "%pS in the trace:",
 				    kp.probe->kp.addr);
 		if (kp.trace.nr <= i + 2)
 			kp_show(test, "sleeps", &kp.trace);
-		KUNIT_EXPECT_EQ(test, kp.probe->pre, 1);
-		KUNIT_EXPECT_EQ(test, kp.probe->post, post);
+		kp_expect_counts(test, kp.probe, 1, post, 0);
 		kp_unregister(test, kp.probe);
 	}
 }

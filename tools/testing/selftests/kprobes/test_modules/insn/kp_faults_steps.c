@@ -13,22 +13,11 @@
 #include "kp_opt.h"
 #include "kp_symbol.h"
 
-/* Nothing is mapped in the last page. */
-#define KP_BAD		((const void *)-4096L)
-
-static const long kp_good = 0x600d;
-
 static struct {
 	/* hits of the probe in xa_load(), and how many while a handler of this task runs */
-	int loads;
-	int nested;
+	int loads, nested;
 	struct task_struct *in_handler;
 } kp_seen;
-
-static void *kp_load_addr(void)
-{
-	return (void *)kp_kernel_load + kp_kernel_load_insn;
-}
 
 /*
  * A handler hits an instruction whose copy faults. Kprobes looks up the owner of the slot by
@@ -75,13 +64,6 @@ static void kp_steps_nested(struct kunit *test)
 }
 
 /* When a repaired copy is executed again, lockdep must know that interrupts are on. */
-
-static int __kprobes kp_repair(struct kp_probe *probe, struct pt_regs *regs)
-{
-	*kp_first_arg(regs) = (unsigned long)&kp_good;
-	return 1;
-}
-
 static void kp_steps_irq_state(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_load_addr());
@@ -91,7 +73,7 @@ static void kp_steps_irq_state(struct kunit *test)
 
 	probe->kp.pre_handler = NULL;
 	probe->kp.fault_handler = kp_count_fault;
-	probe->repair = kp_repair;
+	probe->repair = kp_retry;
 	kp_faults_register(test, probe);
 	for (i = 0; i < 10; i++) {
 		preempt_disable();
@@ -99,7 +81,7 @@ static void kp_steps_irq_state(struct kunit *test)
 		/* Read it first: enabling interrupts would correct the state. */
 		enabled = lockdep_hardirqs_enabled();
 		preempt_enable();
-		KUNIT_EXPECT_EQ(test, got, kp_good);
+		KUNIT_EXPECT_EQ(test, got, KP_GOOD_VALUE);
 		if (IS_ENABLED(CONFIG_PROVE_LOCKING))
 			KUNIT_EXPECT_TRUE(test, enabled);
 		KUNIT_EXPECT_FALSE(test, irqs_disabled());
@@ -195,7 +177,7 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 	const int number = 23;
 	unsigned long flags;
 	struct kp_probe *probe;
-	int mode;
+	int mode, user;
 
 	if (!context || !IS_ENABLED(CONFIG_X86_MCE))
 		kunit_skip(test, "no machine checks");
@@ -211,23 +193,20 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 		if (mode)
 			kp_faults_register(test, probe);
 		regs.ip = (unsigned long)kp_mce_load + kp_mce_insn[1];
-		regs.di = PAGE_SIZE;
 #ifdef CONFIG_X86_32
 		regs.ds = __USER_DS;
 #endif
 		m.ip = regs.ip;
-		local_irq_save(flags);
-		context(&m, &regs);
-		local_irq_restore(flags);
-		KUNIT_EXPECT_TRUE_MSG(test, m.kflags & MCE_IN_KERNEL_COPYIN, "mode %d", mode);
-
 		/* It does not recover from a load of the kernel's own memory. */
-		m.kflags = 0;
-		regs.di = (unsigned long)&number;
-		local_irq_save(flags);
-		context(&m, &regs);
-		local_irq_restore(flags);
-		KUNIT_EXPECT_FALSE_MSG(test, m.kflags & MCE_IN_KERNEL_COPYIN, "mode %d", mode);
+		for (user = 0; user < 2; user++) {
+			m.kflags = 0;
+			regs.di = user ? PAGE_SIZE : (unsigned long)&number;
+			local_irq_save(flags);
+			context(&m, &regs);
+			local_irq_restore(flags);
+			KUNIT_EXPECT_EQ_MSG(test, !!(m.kflags & MCE_IN_KERNEL_COPYIN), user,
+					    "mode %d", mode);
+		}
 		KUNIT_EXPECT_EQ(test, kp_mce_load(&number), number);
 		if (mode)
 			kp_unregister(test, probe);
@@ -240,6 +219,8 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
  */
 static void kp_steps_gone_int3(struct kunit *test)
 {
+	unsigned long foreign = (unsigned long)kp_foreign_int3 +
+				kp_foreign_int3_insn[KP_FOREIGN_INT3];
 	unsigned long plain = (unsigned long)kp_plain + kp_plain_insn;
 	const struct {
 		unsigned long int3;
@@ -249,7 +230,7 @@ static void kp_steps_gone_int3(struct kunit *test)
 		/* The original is there again: execute it. */
 		{ plain, __KERNEL_CS, 1 },
 		/* A breakpoint that is still there belongs to other code. */
-		{ (unsigned long)kp_foreign_int3 + kp_foreign_insn[KP_FOREIGN_INT3], __KERNEL_CS },
+		{ foreign, __KERNEL_CS },
 		/* Breakpoints of user space are never ours. */
 		{ plain, __USER_CS },
 	};

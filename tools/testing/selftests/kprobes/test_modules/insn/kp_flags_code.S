@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Functions probed between loading flags and reading them: only the probe can change them. */
 
-#include "kp_asm.h"
+#include "kp_functions.S"
 
 	.text
 
@@ -22,19 +22,7 @@ SYM_FUNC_END(kp_flags_within)
 
 /* Probed at ftrace's call */
 SYM_FUNC_START(kp_flags_traced)
-#ifdef CONFIG_FUNCTION_TRACER
-#ifndef CONFIG_FTRACE_MCOUNT_USE_OBJTOOL
-	.pushsection __mcount_loc, "a"
-	_ASM_PTR .Ltraced
-	.popsection
-#endif
-.Ltraced:
-#if defined(CC_USING_NOP_MCOUNT) && !defined(CONFIG_FTRACE_MCOUNT_USE_OBJTOOL)
-	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00
-#else
-	call	__fentry__
-#endif
-#endif
+	KP_FTRACE_CALL
 	lea	1(%_ASM_ARG1), %_ASM_AX
 	RET
 SYM_FUNC_END(kp_flags_traced)

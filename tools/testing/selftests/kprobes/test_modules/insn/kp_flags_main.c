@@ -13,10 +13,6 @@
 #include "kp_opt.h"
 
 /* All combinations of these are tried. */
-static const unsigned long kp_arithmetic[] = {
-	X86_EFLAGS_CF, X86_EFLAGS_PF, X86_EFLAGS_AF, X86_EFLAGS_ZF, X86_EFLAGS_SF, X86_EFLAGS_OF,
-};
-
 #define KP_ALL_ARITHMETIC (X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 			   X86_EFLAGS_SF | X86_EFLAGS_OF)
 
@@ -35,18 +31,12 @@ static const unsigned long kp_changes[] = {
 };
 
 static struct {
-	unsigned long change;
-	unsigned long post_change;
-	unsigned long shown;
-	unsigned long post_shown;
-	unsigned int hits;
-	unsigned int posts;
-	unsigned int traps;
+	unsigned long change, post_change, shown, post_shown;
+	unsigned int hits, posts, traps;
 	unsigned long odd_in_handler;
 	bool at_call;
 	struct kprobe kp;
-	struct kretprobe rp;
-	struct kretprobe other;
+	struct kretprobe rp, other;
 } kp;
 
 /*
@@ -82,11 +72,7 @@ static int kp_flags_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return kp_flags_pre(NULL, regs);
 }
 
-static int kp_flags_other_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	kp_flags_in_handler();
-	return 0;
-}
+KP_RETURN_HANDLER(, kp_flags_other_handler, kp_flags_in_handler())
 
 /* Call @fn with @flags. The handlers flip @change; the post_handler, @post_change. */
 static bool kp_flags_call(struct kunit *test, unsigned long (*fn)(unsigned long),
@@ -122,14 +108,11 @@ static bool kp_flags_call(struct kunit *test, unsigned long (*fn)(unsigned long)
 /* All combinations, with the first @nr_odd of kp_odd[] */
 static void kp_flags_calls(struct kunit *test, unsigned long (*fn)(unsigned long), int nr_odd)
 {
-	int arithmetic, bit, i, j;
+	unsigned long flags, arithmetic = 0;
+	int i, j;
 
-	for (arithmetic = 0; arithmetic < 1 << ARRAY_SIZE(kp_arithmetic); arithmetic++) {
-		unsigned long flags = X86_EFLAGS_FIXED | X86_EFLAGS_IF;
-
-		for (bit = 0; bit < ARRAY_SIZE(kp_arithmetic); bit++)
-			if (arithmetic & BIT(bit))
-				flags |= kp_arithmetic[bit];
+	do {
+		flags = X86_EFLAGS_FIXED | X86_EFLAGS_IF | arithmetic;
 		for (i = 0; i < nr_odd; i++) {
 			for (j = 0; j < ARRAY_SIZE(kp_changes); j++) {
 				unsigned long change = kp_changes[j];
@@ -144,7 +127,9 @@ static void kp_flags_calls(struct kunit *test, unsigned long (*fn)(unsigned long
 			}
 		}
 		cond_resched();
-	}
+		/* The next combination: the carry passes over all other flags. */
+		arithmetic = (arithmetic - KP_ALL_ARITHMETIC) & KP_ALL_ARITHMETIC;
+	} while (arithmetic);
 }
 
 /* A handler sets TF: the CPU must raise a debug exception. */

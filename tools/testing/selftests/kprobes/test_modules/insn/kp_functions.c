@@ -82,17 +82,11 @@ noinline unsigned long kp_functions_self(unsigned long a, unsigned long b)
 	return a * 7;
 }
 
-static int __kprobes kp_functions_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	atomic_long_inc(&container_of(kp, struct kp_counter, kp)->hits);
-	return 0;
-}
+KP_PRE_HANDLER(__kprobes, kp_functions_pre,
+	       atomic_long_inc(&container_of(p, struct kp_counter, kp)->hits))
 
-static void __kprobes kp_functions_post(struct kprobe *kp, struct pt_regs *regs,
-					unsigned long flags)
-{
-	atomic_long_inc(&container_of(kp, struct kp_counter, kp)->posts);
-}
+KP_POST_HANDLER(__kprobes, kp_functions_post,
+		atomic_long_inc(&container_of(p, struct kp_counter, kp)->posts))
 
 /*
  * Return the distance to the next offset where an instruction may begin. On s390 the first two

@@ -9,9 +9,8 @@ kp_ibt_fn kp_ibt_entry, kp_ibt_calls, kp_ibt_switch;
 /* This one has no endbr, and returns its argument plus 100. */
 kp_ibt_fn kp_ibt_bare;
 
-/* Instructions: KP_IBT_CALL is call *%rdx in kp_ibt_calls(), the others are in kp_ibt_switch(). */
+/* Instructions of kp_ibt_switch() */
 enum kp_ibt_insn {
-	KP_IBT_CALL,
 	KP_IBT_PLAIN,		/* what a jump may replace */
 	KP_IBT_JUMP,		/* jmp *%rdx */
 	KP_IBT_NOP,		/* the instruction before an endbr */
@@ -20,7 +19,7 @@ enum kp_ibt_insn {
 	KP_IBT_INSNS,
 };
 
-/* Offsets in these functions. Symbols would begin new functions. */
-extern const unsigned int kp_ibt_insn[KP_IBT_INSNS];
+/* Offsets of call *%rdx in kp_ibt_calls(), and of these. Symbols would begin new functions. */
+extern const unsigned int kp_ibt_calls_insn, kp_ibt_switch_insn[KP_IBT_INSNS];
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Functions that are called by pointers, or have indirect branches */
 
-#include "kp_asm.h"
+#include "kp_functions.S"
 
 	.text
 	.balign	16
@@ -61,13 +61,5 @@ SYM_FUNC_START(kp_ibt_switch)
 SYM_FUNC_END(kp_ibt_switch)
 STACK_FRAME_NON_STANDARD kp_ibt_switch
 
-	.section .rodata, "a"
-	.balign	4
-SYM_DATA_START(kp_ibt_insn)
-	.long	.Lcall - kp_ibt_calls
-	.long	.Lplain - kp_ibt_switch
-	.long	.Ljump - kp_ibt_switch
-	.long	.Lnop - kp_ibt_switch
-	.long	.Ltarget - kp_ibt_switch
-	.long	.Lafter - kp_ibt_switch
-SYM_DATA_END(kp_ibt_insn)
+KP_OFFSETS kp_ibt_calls .Lcall
+KP_OFFSETS kp_ibt_switch .Lplain, .Ljump, .Lnop, .Ltarget, .Lafter

@@ -47,17 +47,11 @@ static void __kprobes kp_ibt_post_redirects(struct kprobe *kp, struct pt_regs *r
 	regs->ip = (unsigned long)kp_ibt_bare;
 }
 
-static int __kprobes kp_ibt_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	kp_returns++;
-	return 0;
-}
+KP_RETURN_HANDLER(__kprobes, kp_ibt_returned, kp_returns++)
 
 static void *kp_ibt_at(enum kp_ibt_insn insn)
 {
-	void *fn = insn == KP_IBT_CALL ? kp_ibt_calls : kp_ibt_switch;
-
-	return fn + kp_ibt_insn[insn];
+	return (void *)kp_ibt_switch + kp_ibt_switch_insn[insn];
 }
 
 /* @jumps: with opt, expect a jump. */
@@ -154,7 +148,8 @@ static void kp_ibt_branches(struct kunit *test)
 	for (int i = 0; i < 2; i++) {
 		kprobe_post_handler_t post = i ? kp_count_post : NULL;
 
-		probe = kp_ibt_probe(test, kp_ibt_at(KP_IBT_CALL), kp_count_pre, post, false);
+		probe = kp_ibt_probe(test, (void *)kp_ibt_calls + kp_ibt_calls_insn, kp_count_pre,
+				     post, false);
 		kp_ibt_hits(test, probe, kp_ibt_calls, 1, KP_CALLS, post ? KP_CALLS : 0);
 		probe = kp_ibt_probe(test, kp_ibt_at(KP_IBT_JUMP), kp_count_pre, post, false);
 		kp_ibt_hits(test, probe, kp_ibt_switch, 1, KP_CALLS / 2, post ? KP_CALLS / 2 : 0);

@@ -6,7 +6,6 @@
  */
 
 #include <linux/cpufeature.h>
-#include <asm/asm.h>
 #include <asm/desc.h>
 #include <asm/processor-flags.h>
 #include <asm/trapnr.h>
@@ -34,8 +33,7 @@ static const char *const kp_mode_names[] = { "bare", "pre", "pre and post" };
 
 /* What both handlers got in a round, before optimisation */
 struct kp_shown {
-	struct pt_regs pre;
-	struct pt_regs post;
+	struct pt_regs pre, post;
 };
 
 /* An instruction, its probe, and the results of its bare rounds */
@@ -63,12 +61,9 @@ static struct {
 	struct kprobe *probe;
 	enum kp_mode mode;
 	struct rnd_state random;
-	struct kp_state in;
-	struct kp_state probed;
-	struct pt_regs pre_regs;
-	struct pt_regs post_regs;
-	int pre;
-	int post;
+	struct kp_state in, probed;
+	struct pt_regs pre_regs, post_regs;
+	int pre, post;
 } kp;
 
 static const struct kp_insn_table kp_tables[] = {
@@ -77,29 +72,18 @@ static const struct kp_insn_table kp_tables[] = {
 	{ kp_insn_dcr, &kp_insn_dcr_nr, kp_insn_dcr_text, kp_insn_dcr_names },
 };
 
-static const char *const kp_reg_names[KP_REGS] = {
-	_ASM_AX, _ASM_CX, _ASM_DX, _ASM_BX, _ASM_SP, _ASM_BP, _ASM_SI, _ASM_DI,
+static const struct {
+	const char *name;
+	size_t offset;
+} kp_pt_regs[KP_REGS] = {
+#define KP_PT_REG(name)	{ #name, offsetof(struct pt_regs, name) }
+	KP_PT_REG(ax), KP_PT_REG(cx), KP_PT_REG(dx), KP_PT_REG(bx),
+	KP_PT_REG(sp), KP_PT_REG(bp), KP_PT_REG(si), KP_PT_REG(di),
 #ifdef CONFIG_X86_64
-	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "flags",
+	KP_PT_REG(r8), KP_PT_REG(r9), KP_PT_REG(r10), KP_PT_REG(r11),
+	KP_PT_REG(r12), KP_PT_REG(r13), KP_PT_REG(r14), KP_PT_REG(r15), KP_PT_REG(flags),
 #else
-	"flags", "ds", "es", "fs", "gs",
-#endif
-};
-
-static const size_t kp_reg_offsets[KP_SHOWN_REGS] = {
-	offsetof(struct pt_regs, ax), offsetof(struct pt_regs, cx),
-	offsetof(struct pt_regs, dx), offsetof(struct pt_regs, bx),
-	offsetof(struct pt_regs, sp), offsetof(struct pt_regs, bp),
-	offsetof(struct pt_regs, si), offsetof(struct pt_regs, di),
-#ifdef CONFIG_X86_64
-	offsetof(struct pt_regs, r8), offsetof(struct pt_regs, r9),
-	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
-	offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
-	offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
-	offsetof(struct pt_regs, flags),
-#else
-	offsetof(struct pt_regs, flags), offsetof(struct pt_regs, ds),
-	offsetof(struct pt_regs, es), offsetof(struct pt_regs, fs),
+	KP_PT_REG(flags), KP_PT_REG(ds), KP_PT_REG(es), KP_PT_REG(fs), KP_PT_REG(gs),
 #endif
 };
 
@@ -145,8 +129,7 @@ static unsigned long kp_reg_mask(int reg)
 	return ~0UL;
 }
 
-static bool kp_differ(struct kunit *test, const char *what, unsigned long got,
-		      unsigned long wanted)
+static bool kp_differ(struct kunit *test, const char *what, unsigned long got, unsigned long wanted)
 {
 	if (got == wanted)
 		return false;
@@ -178,7 +161,7 @@ static bool kp_results_differ(struct kunit *test, const struct kp_state *bare)
 	for (reg = 0; reg < KP_REGS; reg++) {
 		unsigned long mask = kp_reg_mask(reg);
 
-		if (kp_differ(test, kp_reg_names[reg], probed->reg[reg] & mask,
+		if (kp_differ(test, kp_pt_regs[reg].name, probed->reg[reg] & mask,
 			      bare->reg[reg] & mask))
 			return true;
 	}
@@ -201,12 +184,12 @@ static bool kp_shown_differ(struct kunit *test, const struct pt_regs *regs,
 
 	for (reg = 0; reg < KP_SHOWN_REGS; reg++) {
 		unsigned long mask = kp_reg_mask(reg);
-		unsigned long shown = *(unsigned long *)((void *)regs + kp_reg_offsets[reg]);
+		unsigned long shown = *(unsigned long *)((void *)regs + kp_pt_regs[reg].offset);
 
 		/* pt_regs has a selector in half a word. */
 		if (reg > KP_FLAGS)
 			mask = 0xffff;
-		snprintf(what, sizeof(what), "%s in the %s_handler", kp_reg_names[reg], handler);
+		snprintf(what, sizeof(what), "%s in the %s_handler", kp_pt_regs[reg].name, handler);
 		if (kp_differ(test, what, shown & mask, state->reg[reg] & mask))
 			return true;
 	}
