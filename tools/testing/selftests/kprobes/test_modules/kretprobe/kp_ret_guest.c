@@ -14,16 +14,9 @@ KP_MODULE_PARAM(int, maxactive, 0, "how many calls at once are followed, 0 for n
 
 static atomic_t kp_guest_entries, kp_guest_returns, kp_guest_wrong;
 
-static int kp_guest_get(char *buffer, const struct kernel_param *param)
-{
-	return sysfs_emit(buffer, "%d\n", atomic_read((atomic_t *)param->arg));
-}
-
-static const struct kernel_param_ops kp_guest_ops = { .get = kp_guest_get };
-
-module_param_cb(entries, &kp_guest_ops, &kp_guest_entries, 0400);
-module_param_cb(returns, &kp_guest_ops, &kp_guest_returns, 0400);
-module_param_cb(wrong, &kp_guest_ops, &kp_guest_wrong, 0400);
+module_param_named(entries, kp_guest_entries.counter, int, 0400);
+module_param_named(returns, kp_guest_returns.counter, int, 0400);
+module_param_named(wrong, kp_guest_wrong.counter, int, 0400);
 
 static struct kretprobe kp_guest;
 

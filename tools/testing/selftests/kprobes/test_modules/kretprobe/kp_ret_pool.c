@@ -22,7 +22,7 @@
 
 #include "kp_symbol.h"
 
-static int maxactive, error, nmissed;
+static int maxactive, error;
 static ulong data_size;
 static unsigned int depth, registered, sleepers;
 static bool at_once;
@@ -212,17 +212,9 @@ static __nocfi int kp_walk(unsigned int first)
 
 KP_PARAM(walk, kp_walk, NULL);
 
-static int __kprobes kp_pool_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	atomic_inc(&entries);
-	return 0;
-}
+KP_RETURN_HANDLER(__kprobes, kp_pool_entry, atomic_inc(&entries))
 
-static int __kprobes kp_pool_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	atomic_inc(&returns);
-	return 0;
-}
+KP_RETURN_HANDLER(__kprobes, kp_pool_return, atomic_inc(&returns))
 
 static struct kretprobe kp_pool_probe;
 
@@ -365,13 +357,7 @@ static int kp_more_set(unsigned int nr)
 
 KP_PARAM(more, kp_more_set, NULL);
 
-static int kp_nmissed_get(char *buf, const struct kernel_param *param)
-{
-	nmissed = READ_ONCE(kp_pool_probe.nmissed);
-	return param_get_int(buf, param);
-}
-
-module_param_call(nmissed, NULL, kp_nmissed_get, &nmissed, 0400);
+module_param_named(nmissed, kp_pool_probe.nmissed, int, 0400);
 module_param_named(entries, entries.counter, int, 0400);
 module_param_named(returns, returns.counter, int, 0400);
 module_param_named(wrong, wrong.counter, int, 0400);

@@ -26,21 +26,8 @@ noinline long kp_home_sleep(long arg)
 }
 
 /* kretprobe-tasks.sh looks for this chain of callers in the stacks of sleeping tasks. */
-static noinline long kp_home_inner(long arg)
-{
-	long ret = kp_home_sleep(arg);
-
-	barrier();
-	return ret;
-}
-
-static noinline long kp_home_outer(long arg)
-{
-	long ret = kp_home_inner(arg);
-
-	barrier();
-	return ret;
-}
+KP_CALLER(static, kp_home_inner, long, kp_home_sleep(arg))
+KP_CALLER(static, kp_home_outer, long, kp_home_inner(arg))
 
 static ssize_t kp_home_sleep_write(struct file *file, const char __user *buf, size_t count,
 				   loff_t *pos)

@@ -56,9 +56,7 @@ void kp_rs_settle(struct kprobe *kp);
 
 const char *kp_rs_name(unsigned long addr, char *name);
 
-extern struct kunit_suite kp_rs_frames_suite;
-extern struct kunit_suite kp_rs_step_suite;
-extern struct kunit_suite kp_rs_fprobe_suite;
+extern struct kunit_suite kp_rs_frames_suite, kp_rs_step_suite, kp_rs_fprobe_suite;
 
 #endif
 #endif

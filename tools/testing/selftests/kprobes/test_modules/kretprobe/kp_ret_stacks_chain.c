@@ -45,19 +45,8 @@ static noinline void kp_rs_saves(void)
 	barrier();
 }
 
-noinline long kp_rs_probed(long arg)
-{
-	kp_rs_saves();
-	barrier();
-	return arg + 1;
-}
-
-noinline notrace long kp_rs_probed_untraced(long arg)
-{
-	kp_rs_saves();
-	barrier();
-	return arg + 1;
-}
+KP_PLUS_WITH(, long, kp_rs_probed, 1, kp_rs_saves(); barrier())
+KP_PLUS_WITH(notrace, long, kp_rs_probed_untraced, 1, kp_rs_saves(); barrier())
 
 /* A tail call, which the compiler makes a jump */
 noinline long kp_rs_tail(long arg)
@@ -87,23 +76,10 @@ long kp_rs_probed_aligned(long arg)
 }
 #endif
 
-static noinline long kp_rs_inner(long arg)
-{
-	long ret = kp_rs_untraced ? kp_rs_probed_untraced(arg) :
-		   kp_rs_interrupted ? kp_rs_probed_aligned(arg) :
-		   kp_rs_tailed ? kp_rs_tail(arg) : kp_rs_probed(arg);
-
-	barrier();
-	return ret;
-}
-
-static noinline long kp_rs_outer(long arg)
-{
-	long ret = kp_rs_inner(arg);
-
-	barrier();
-	return ret;
-}
+KP_CALLER(static, kp_rs_inner, long, kp_rs_untraced ? kp_rs_probed_untraced(arg) :
+				     kp_rs_interrupted ? kp_rs_probed_aligned(arg) :
+				     kp_rs_tailed ? kp_rs_tail(arg) : kp_rs_probed(arg))
+KP_CALLER(static, kp_rs_outer, long, kp_rs_inner(arg))
 
 noinline long kp_rs_loop(long arg)
 {

@@ -166,18 +166,14 @@ static void kp_rs_detach_graph(struct kp_together *client)
 	ftrace_free_filter(&client->graph.ops);
 }
 
-#define KP_RETURN(l, t)								\
-	{ .letter = l, .tail = t, .attach = kp_rs_attach_return, .detach = kp_rs_detach_return }
-#define KP_FPROBE(l, t)								\
-	{ .letter = l, .tail = t, .attach = kp_rs_attach_fprobe, .detach = kp_rs_detach_fprobe }
-#define KP_GRAPH(l, t)								\
-	{ .letter = l, .tail = t, .attach = kp_rs_attach_graph, .detach = kp_rs_detach_graph }
+#define KP_CLIENT(l, kind, t)							\
+	{ .letter = l, .tail = t, .attach = kp_rs_attach_##kind, .detach = kp_rs_detach_##kind }
 
 /* The last three are attached to kp_rs_tail(), which jumps to the others' function. */
 static struct kp_together kp_together[] = {
-	KP_RETURN('r', false), KP_RETURN('R', false), KP_FPROBE('f', false),
-	KP_FPROBE('F', false), KP_GRAPH('g', false),
-	KP_RETURN('t', true), KP_FPROBE('u', true), KP_GRAPH('v', true),
+	KP_CLIENT('r', return, false), KP_CLIENT('R', return, false),
+	KP_CLIENT('f', fprobe, false), KP_CLIENT('F', fprobe, false), KP_CLIENT('g', graph, false),
+	KP_CLIENT('t', return, true), KP_CLIENT('u', fprobe, true), KP_CLIENT('v', graph, true),
 };
 
 /*

@@ -8,11 +8,9 @@
 #include "kp_ret_stacks.h"
 
 static struct {
-	struct kp_trace entry, entry_regs;
-	struct kp_trace ret, ret_regs;
+	struct kp_trace entry, entry_regs, ret, ret_regs;
 	unsigned int returns;
-	bool dump;
-	bool spin;
+	bool dump, spin;
 } kp;
 
 static int __kprobes kp_rs_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -48,62 +46,39 @@ static int __kprobes kp_rs_return(struct kretprobe_instance *ri, struct pt_regs 
 static struct kretprobe kp_rps[KP_PROBES];
 static struct kprobe kp_kprobe;
 
-static int kp_rs_kprobe_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
-
 static void kp_rs_kprobe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
-}
-
-static void kp_rs_unregister(void *unused)
-{
-	int i;
-
-	for (i = 0; i < KP_PROBES; i++) {
-		if (kp_rps[i].kp.addr)
-			unregister_kretprobe(&kp_rps[i]);
-		kp_rps[i].kp.addr = NULL;
-	}
-	if (kp_kprobe.addr)
-		unregister_kprobe(&kp_kprobe);
-	kp_kprobe.addr = NULL;
-}
-
-static int kp_rs_set(struct kretprobe *rp)
-{
-	int ret;
-
-	memset(rp, 0, sizeof(*rp));
-	rp->kp.addr = (void *)kp_rs_probed;
-	rp->entry_handler = kp_rs_entry;
-	rp->handler = kp_rs_return;
-	ret = register_kretprobe(rp);
-	if (ret)
-		rp->kp.addr = NULL;
-	return ret;
 }
 
 /* Register @nr return probes, and with @kprobe a kprobe with a post_handler between them. */
 static void kp_rs_register(struct kunit *test, int nr, bool kprobe)
 {
+	void *addr = kp_rs_probed;
 	int i;
 
 	memset(&kp, 0, sizeof(kp));
-	kp_at_end(test, kp_rs_unregister, NULL);
 	for (i = 0; i < nr; i++) {
-		KUNIT_ASSERT_EQ(test, kp_rs_set(&kp_rps[i]), 0);
-		if (kprobe && i == 0) {
-			memset(&kp_kprobe, 0, sizeof(kp_kprobe));
-			kp_kprobe.pre_handler = kp_rs_kprobe_pre;
-			kp_kprobe.post_handler = kp_rs_kprobe_post;
-			kp_kprobe.addr = (void *)kp_rs_probed;
-			KUNIT_ASSERT_EQ(test, register_kprobe(&kp_kprobe), 0);
-		}
+		kp_rps[i] = (struct kretprobe){
+			.kp.addr = addr, .entry_handler = kp_rs_entry, .handler = kp_rs_return,
+		};
+		kp_kretprobe_add(test, &kp_rps[i]);
+		if (!kprobe || i)
+			continue;
+		kp_kprobe = (struct kprobe){ .addr = addr, .post_handler = kp_rs_kprobe_post };
+		kp_kprobe_add(test, &kp_kprobe);
 	}
 	if (nr)
 		kp_rs_settle(&kp_rps[0].kp);
+}
+
+/* Unregister those of the last kp_rs_register(). */
+static void kp_rs_unregister(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < KP_PROBES; i++)
+		kp_kretprobe_del(test, &kp_rps[i]);
+	kp_kprobe_del(test, &kp_kprobe);
 }
 
 /* Without probes, with 1 to KP_PROBES return probes, and with a kprobe as well */
@@ -176,7 +151,7 @@ static void kp_rs_frames(struct kunit *test)
 		OPTIMIZER_HIDE_VAR(i);
 		KUNIT_EXPECT_EQ(test, kp_rs_loop(i), i + 1);
 		KUNIT_EXPECT_EQ(test, kp.returns, kp_rs_sets[i].nr);
-		kunit_release_action(test, kp_rs_unregister, NULL);
+		kp_rs_unregister(test);
 		if (!i) {
 			callers = kp_rs_callers(test);
 			*reference = kp_rs_callee;
@@ -230,7 +205,6 @@ static enum hrtimer_restart kp_timer_function(struct hrtimer *timer)
 static void kp_timer_stop(void *unused)
 {
 	hrtimer_cancel(&kp_timer.timer);
-	vfree(kp_timer.sample);
 }
 
 /*
@@ -267,8 +241,7 @@ static void kp_rs_frames_interrupts(struct kunit *test)
 	unsigned int callers = 0, calls = 0, found[5] = {}, wrong = 0, i;
 	int probed, at;
 
-	kp_timer.sample = vcalloc(KP_SAMPLES, sizeof(*kp_timer.sample));
-	KUNIT_ASSERT_NOT_NULL(test, kp_timer.sample);
+	kp_timer.sample = kp_vzalloc(test, KP_SAMPLES * sizeof(*kp_timer.sample));
 	kp_timer.nr = 0;
 	kp_timer.task = current;
 	hrtimer_init(&kp_timer.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);

@@ -25,12 +25,7 @@ static struct {
 	unsigned int callers;
 	void *entry;			/* the function's entry */
 	unsigned long back;		/* the function's return address */
-	unsigned int steps;
-	unsigned int looks;
-	unsigned int thunks;
-	unsigned int wrong;
-	unsigned int wrong_regs;
-	unsigned int nr_shown;
+	unsigned int steps, looks, thunks, wrong, wrong_regs, nr_shown;
 	struct kp_trace now;
 	char name[KSYM_SYMBOL_LEN];
 	struct kp_trace shown[KP_WRONG];
@@ -119,12 +114,6 @@ static int __kprobes kp_rs_step(struct notifier_block *nb, unsigned long event, 
 
 static struct notifier_block kp_rs_step_nb = { .notifier_call = kp_rs_step, .priority = INT_MAX };
 
-static void kp_rs_step_unregister(void *unused)
-{
-	kp_rs_untraced = false;
-	unregister_die_notifier(&kp_rs_step_nb);
-}
-
 static __always_inline void kp_rs_set_tf(void)
 {
 	asm volatile("pushf\n\t" __ASM_SIZE(or) " %0, (%%" _ASM_SP ")\n\tpopf"
@@ -139,11 +128,7 @@ static __always_inline void kp_rs_clear_tf(void)
 
 static unsigned int kp_rs_step_returns;
 
-static int kp_rs_step_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	kp_rs_step_returns++;
-	return 0;
-}
+KP_RETURN_HANDLER(, kp_rs_step_return, kp_rs_step_returns++)
 
 static int kp_rs_step_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -153,15 +138,12 @@ static int kp_rs_step_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 #define KP_PROBES	3
 static struct kretprobe kp_rs_step_rps[KP_PROBES];
 
-static void kp_rs_step_unset(void *unused)
+static void kp_rs_step_unset(struct kunit *test)
 {
 	int i;
 
-	for (i = 0; i < KP_PROBES; i++) {
-		if (kp_rs_step_rps[i].kp.addr)
-			unregister_kretprobe(&kp_rs_step_rps[i]);
-		kp_rs_step_rps[i].kp.addr = NULL;
-	}
+	for (i = 0; i < KP_PROBES; i++)
+		kp_kretprobe_del(test, &kp_rs_step_rps[i]);
 }
 
 /*
@@ -169,26 +151,19 @@ static void kp_rs_step_unset(void *unused)
  * is the only one at an entry with ftrace's call, which x86 follows another way then.
  * @silent: no return handlers
  */
-static int kp_rs_step_set(void *entry, int nr, bool silent)
+static void kp_rs_step_set(struct kunit *test, void *entry, int nr, bool silent)
 {
-	struct kretprobe *rp;
-	int i, ret;
+	int i;
 
 	for (i = 0; i < nr; i++) {
-		rp = &kp_rs_step_rps[i];
-		memset(rp, 0, sizeof(*rp));
-		rp->kp.addr = entry;
-		rp->handler = silent ? NULL : kp_rs_step_return;
+		kp_rs_step_rps[i] = (struct kretprobe){
+			.kp.addr = entry, .handler = silent ? NULL : kp_rs_step_return,
+		};
 		if (!i && (nr > 1 || entry == kp_rs_probed_untraced))
-			rp->entry_handler = kp_rs_step_entry;
-		ret = register_kretprobe(rp);
-		if (ret) {
-			rp->kp.addr = NULL;
-			return ret;
-		}
+			kp_rs_step_rps[i].entry_handler = kp_rs_step_entry;
+		kp_kretprobe_add(test, &kp_rs_step_rps[i]);
 	}
 	kp_rs_settle(&kp_rs_step_rps[0].kp);
-	return 0;
 }
 
 /*
@@ -209,6 +184,7 @@ static noinline long kp_rs_step_call(struct kunit *test, void *entry, struct kp_
 		kp_step.back = reference->entry[reference->nr - kp_step.callers];
 	}
 	kp_rs_save = !compare;
+	kp_rs_untraced = entry == kp_rs_probed_untraced;
 	local_irq_save(flags);
 	WRITE_ONCE(kp_step.task, current);
 	kp_rs_set_tf();
@@ -217,20 +193,17 @@ static noinline long kp_rs_step_call(struct kunit *test, void *entry, struct kp_
 	WRITE_ONCE(kp_step.task, NULL);
 	local_irq_restore(flags);
 	kp_rs_save = false;
+	kp_rs_untraced = false;
 	if (!compare)
 		*reference = kp_rs_callee;
 	return ret;
 }
 
-/* Prepare for calls of @entry. Return: a trace without entries. */
-static struct kp_trace *kp_rs_step_begin(struct kunit *test, void *entry)
+/* Return: a trace without entries. */
+static struct kp_trace *kp_rs_step_begin(struct kunit *test)
 {
-	struct kp_trace *reference = kp_zalloc(test, sizeof(*reference));
-
-	KUNIT_ASSERT_EQ(test, register_die_notifier(&kp_rs_step_nb), 0);
-	kp_at_end(test, kp_rs_step_unregister, NULL);
-	kp_rs_untraced = entry == kp_rs_probed_untraced;
-	return reference;
+	kp_die_notifier_add(test, &kp_rs_step_nb);
+	return kp_zalloc(test, sizeof(struct kp_trace));
 }
 
 /* No trace was wrong. */
@@ -259,17 +232,15 @@ static void kp_rs_step_rounds(struct kunit *test, void *entry)
 		"no return probe", "1 return probe", "2 return probes", "3 return probes",
 		"1 without a handler",
 	};
-	struct kp_trace *reference = kp_rs_step_begin(test, entry);
+	struct kp_trace *reference = kp_rs_step_begin(test);
 	unsigned int without = 0;
 	int round;
 
-	kp_at_end(test, kp_rs_step_unset, NULL);
 	for (round = -1; round <= KP_PROBES + 1; round++) {
 		bool silent = round > KP_PROBES;
 
 		if (round > 0)
-			KUNIT_ASSERT_EQ(test, kp_rs_step_set(entry, silent ? 1 : round, silent),
-					0);
+			kp_rs_step_set(test, entry, silent ? 1 : round, silent);
 		kp_rs_step_returns = 0;
 		/* Keep the loop's body in one place: return addresses must not differ. */
 		OPTIMIZER_HIDE_VAR(round);
@@ -286,7 +257,7 @@ static void kp_rs_step_rounds(struct kunit *test, void *entry)
 		KUNIT_EXPECT_GT(test, kp_step.steps, without);
 		if (!round)
 			without = kp_step.steps;
-		kp_rs_step_unset(NULL);
+		kp_rs_step_unset(test);
 	}
 }
 
@@ -366,7 +337,7 @@ static void kp_rs_redirect_set(struct kunit *test, void *entry)
 static void kp_rs_step_redirect(struct kunit *test, bool untraced)
 {
 	void *entry = untraced ? kp_rs_probed_untraced : kp_rs_probed;
-	struct kp_trace *reference = kp_rs_step_begin(test, entry);
+	struct kp_trace *reference = kp_rs_step_begin(test);
 	int i;
 
 	for (i = -1; i < (int)ARRAY_SIZE(kp_rs_redirects); i++) {
