@@ -29,6 +29,8 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "kp_handlers.h"
+
 /* Call @action(@data) at the end of the case, or kunit_release_action() does so before. */
 static inline void kp_at_end(struct kunit *test, kunit_action_t *action, void *data)
 {
@@ -163,31 +165,6 @@ noinline attributes type name(type arg)					\
 									\
 		barrier();						\
 		return ret;						\
-	}
-
-/*
- * Handlers of one statement, which has the probe, p, or the return probe's instance, ri; and regs.
- * @attributes: __kprobes, or none
- */
-#define KP_PRE_HANDLER(attributes, name, statement)				\
-	static int attributes name(struct kprobe *p, struct pt_regs *regs)	\
-	{									\
-		statement;							\
-		return 0;							\
-	}
-
-#define KP_POST_HANDLER(attributes, name, statement)			\
-	static void attributes name(struct kprobe *p, struct pt_regs *regs,	\
-				    unsigned long flags)		\
-	{								\
-		statement;						\
-	}
-
-#define KP_RETURN_HANDLER(attributes, name, statement)			\
-	static int attributes name(struct kretprobe_instance *ri, struct pt_regs *regs)	\
-	{								\
-		statement;						\
-		return 0;						\
 	}
 
 /* A module with these suites only */

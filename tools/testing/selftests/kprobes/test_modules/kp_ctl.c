@@ -49,10 +49,11 @@ static struct kp_ctl_probe kp_ctl_probes[KP_CTL_PROBES];
 static DEFINE_MUTEX(kp_ctl_mutex);
 static struct dentry *kp_ctl_dir;
 
-KP_PRE(kp_ctl_pre, atomic_inc(&container_of(p, struct kp_ctl_probe, kp)->hits))
-KP_POST(kp_ctl_post, atomic_inc(&container_of(p, struct kp_ctl_probe, kp)->posts))
+KP_PRE_HANDLER(__kprobes, kp_ctl_pre, atomic_inc(&container_of(p, struct kp_ctl_probe, kp)->hits))
+KP_POST_HANDLER(__kprobes, kp_ctl_post,
+		atomic_inc(&container_of(p, struct kp_ctl_probe, kp)->posts))
 
-KP_RET(kp_ctl_entry, kp_ctl_pre(&get_kretprobe(ri)->kp, regs))
+KP_RETURN_HANDLER(__kprobes, kp_ctl_entry, kp_ctl_pre(&get_kretprobe(ri)->kp, regs))
 
 static int __kprobes kp_ctl_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

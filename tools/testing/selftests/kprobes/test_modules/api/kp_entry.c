@@ -27,8 +27,9 @@ KUNIT_ARRAY_PARAM_DESC(kp_entry_case, kp_entry_cases, name);
 
 static void *kp_entry_in_handler;
 
-KP_PRE(kp_entry_pre, kp_entry_in_handler = kprobe_function_entry(p))
-KP_RET(kp_entry_return, kp_entry_in_handler = kprobe_function_entry(&get_kretprobe(ri)->kp))
+KP_PRE_HANDLER(__kprobes, kp_entry_pre, kp_entry_in_handler = kprobe_function_entry(p))
+KP_RETURN_HANDLER(__kprobes, kp_entry_return,
+		  kp_entry_in_handler = kprobe_function_entry(&get_kretprobe(ri)->kp))
 
 /* By symbol, by address, and by an offset of 0 or, on x86 after an endbr, of addr */
 static void kp_entry_probes(struct kunit *test)

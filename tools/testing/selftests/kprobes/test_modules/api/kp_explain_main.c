@@ -147,7 +147,7 @@ static struct {
 	struct mutex *text_mutex;	/* the one of linux/memory.h */
 } kernel;
 
-KP_PRE(kp_nothing)
+KP_PRE_HANDLER(__kprobes, kp_nothing)
 
 static int kp_refuse_null(void)
 {
@@ -189,7 +189,7 @@ static struct ftrace_ops kp_redirecting = {
 	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
-KP_POST(kp_post_nothing)
+KP_POST_HANDLER(__kprobes, kp_post_nothing)
 
 static int kp_refuse_redirects(void)
 {

@@ -140,7 +140,7 @@ static void __kprobes kp_post(struct kprobe *p, struct pt_regs *regs, unsigned l
 	kp.post = kp_running();
 }
 
-KP_PRE(kp_other_pre, kp.other_hits++)
+KP_PRE_HANDLER(__kprobes, kp_other_pre, kp.other_hits++)
 
 static struct kprobe kp_probe, kp_second, kp_other;
 static struct kretprobe kp_return[3];
@@ -258,7 +258,7 @@ static int __kprobes kp_returned(struct kretprobe_instance *ri, struct pt_regs *
 	return 0;
 }
 
-KP_RET(kp_entered, kp.before = kp_running())
+KP_RETURN_HANDLER(__kprobes, kp_entered, kp.before = kp_running())
 
 static void kp_internal_running(struct kunit *test)
 {

@@ -37,13 +37,13 @@ static noinline int kp_missed_exits(void *done)
 	kthread_complete_and_exit(done, 0);
 }
 
-KP_PRE(kp_missed_pre)
-KP_PRE(kp_missed_once, kprobe_disable_self(p))
+KP_PRE_HANDLER(__kprobes, kp_missed_pre)
+KP_PRE_HANDLER(__kprobes, kp_missed_once, kprobe_disable_self(p))
 
 /* A pre_handler that calls the probed function: a nested hit */
-KP_PRE(kp_missed_call, kp_missed_target(2))
-KP_RET(kp_missed_entry, kp.retaddr = get_kretprobe_retaddr(ri))
-KP_RET(kp_missed_return)
+KP_PRE_HANDLER(__kprobes, kp_missed_call, kp_missed_target(2))
+KP_RETURN_HANDLER(__kprobes, kp_missed_entry, kp.retaddr = get_kretprobe_retaddr(ri))
+KP_RETURN_HANDLER(__kprobes, kp_missed_return)
 
 static int kp_missed_register(kprobe_pre_handler_t pre)
 {

@@ -64,8 +64,8 @@ static u8 kp_text[KP_BATCH][KP_TEXT];
 /* Expected hits of each probe of the plan, and of kp_second, since kp_fill() */
 static unsigned int kp_hits, kp_second_hits;
 
-KP_PRE(kp_np_pre, container_of(p, struct kp_np, rp.kp)->pre++)
-KP_POST(kp_np_post, container_of(p, struct kp_np, rp.kp)->post++)
+KP_PRE_HANDLER(__kprobes, kp_np_pre, container_of(p, struct kp_np, rp.kp)->pre++)
+KP_POST_HANDLER(__kprobes, kp_np_post, container_of(p, struct kp_np, rp.kp)->post++)
 
 static int __kprobes kp_np_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -75,7 +75,8 @@ static int __kprobes kp_np_entry(struct kretprobe_instance *ri, struct pt_regs *
 	return memchr_inv(ri->data, 0, probe->rp.data_size) ? 1 : 0;
 }
 
-KP_RET(kp_np_return, container_of(get_kretprobe(ri), struct kp_np, rp)->returns++)
+KP_RETURN_HANDLER(__kprobes, kp_np_return,
+		  container_of(get_kretprobe(ri), struct kp_np, rp)->returns++)
 
 static void *kp_function(unsigned int i)
 {

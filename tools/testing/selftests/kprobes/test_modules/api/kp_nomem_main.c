@@ -185,8 +185,9 @@ static int __kprobes kp_alloc_return(struct kretprobe_instance *ri, struct pt_re
 	return 0;
 }
 
-KP_PRE(kp_free_first, kp_account_free((void *)regs_get_kernel_argument(regs, 0)))
-KP_PRE(kp_free_second, kp_account_free((void *)regs_get_kernel_argument(regs, 1)))
+KP_PRE_HANDLER(__kprobes, kp_free_first, kp_account_free((void *)regs_get_kernel_argument(regs, 0)))
+KP_PRE_HANDLER(__kprobes, kp_free_second,
+	       kp_account_free((void *)regs_get_kernel_argument(regs, 1)))
 
 static int __kprobes kp_free_bulk(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -316,7 +317,7 @@ static int __kprobes kp_within_entry(struct kretprobe_instance *ri, struct pt_re
 	return 0;
 }
 
-KP_RET(kp_within_return, WRITE_ONCE(kp_fail.on, false))
+KP_RETURN_HANDLER(__kprobes, kp_within_return, WRITE_ONCE(kp_fail.on, false))
 
 static int kp_within_set(const char *val, const struct kernel_param *param)
 {

@@ -39,7 +39,7 @@ static void __kprobes kp_once_request(struct kprobe *kp)
 	atomic_add(kprobe_disable_self(kp), &container_of(kp, struct kp_once, kp)->won);
 }
 
-KP_PRE(kp_once_count, atomic_inc(&container_of(p, struct kp_once, kp)->pre))
+KP_PRE_HANDLER(__kprobes, kp_once_count, atomic_inc(&container_of(p, struct kp_once, kp)->pre))
 
 static int kp_once_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -47,7 +47,8 @@ static int kp_once_pre(struct kprobe *kp, struct pt_regs *regs)
 	return kp_once_count(kp, regs);
 }
 
-KP_POST(kp_once_count_post, atomic_inc(&container_of(p, struct kp_once, kp)->post))
+KP_POST_HANDLER(__kprobes, kp_once_count_post,
+		atomic_inc(&container_of(p, struct kp_once, kp)->post))
 
 static void kp_once_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
@@ -280,7 +281,7 @@ static int kp_once_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-KP_RET(kp_once_count_return, atomic_inc(&kp_once_of(ri)->returns))
+KP_RETURN_HANDLER(__kprobes, kp_once_count_return, atomic_inc(&kp_once_of(ri)->returns))
 
 static int kp_once_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

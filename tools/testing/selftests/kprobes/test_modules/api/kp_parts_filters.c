@@ -71,7 +71,7 @@ static void kp_filters_change(struct kunit *test, struct probepoint *pp, struct 
 	kprobe_ftrace_disarm(&changes);
 }
 
-KP_POST(kp_filters_post)
+KP_POST_HANDLER(__kprobes, kp_filters_post)
 
 static void kp_filters_stay(struct kunit *test)
 {

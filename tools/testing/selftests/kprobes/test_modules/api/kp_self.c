@@ -37,9 +37,9 @@ static noinline notrace int kp_self_target(int arg)
 	return 3 * arg + 1;
 }
 
-KP_PRE(kp_self_pre)
-KP_PRE(kp_self_hit, atomic_inc(&container_of(p, struct kp_hook, kp)->hits))
-KP_RET(kp_self_enter)
+KP_PRE_HANDLER(__kprobes, kp_self_pre)
+KP_PRE_HANDLER(__kprobes, kp_self_hit, atomic_inc(&container_of(p, struct kp_hook, kp)->hits))
+KP_RETURN_HANDLER(__kprobes, kp_self_enter)
 
 static int __kprobes kp_self_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

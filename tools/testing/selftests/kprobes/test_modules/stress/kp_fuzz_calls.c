@@ -134,7 +134,7 @@ static int __kprobes kp_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-KP_POST(kp_post, container_of(p, struct kp_probe, rp.kp)->second++)
+KP_POST_HANDLER(__kprobes, kp_post, container_of(p, struct kp_probe, rp.kp)->second++)
 
 static int __kprobes kp_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
@@ -148,11 +148,12 @@ static int __kprobes kp_return(struct kretprobe_instance *ri, struct pt_regs *re
 	return 0;
 }
 
-KP_RET(kp_entry, container_of(get_kretprobe(ri), struct kp_probe, rp)->second++)
+KP_RETURN_HANDLER(__kprobes, kp_entry,
+		  container_of(get_kretprobe(ri), struct kp_probe, rp)->second++)
 
 /* The users' pre_handlers and post_handlers of return probes and jprobes must not be called. */
-KP_PRE(kp_wrong_pre, WRITE_ONCE(kp_misled, kp_misled + 1))
-KP_POST(kp_wrong_post, WRITE_ONCE(kp_misled, kp_misled + 1))
+KP_PRE_HANDLER(__kprobes, kp_wrong_pre, WRITE_ONCE(kp_misled, kp_misled + 1))
+KP_POST_HANDLER(__kprobes, kp_wrong_post, WRITE_ONCE(kp_misled, kp_misled + 1))
 
 static long kp_jprobe_entry(long x)
 {

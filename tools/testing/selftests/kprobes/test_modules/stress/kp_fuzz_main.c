@@ -430,8 +430,8 @@ static bool kp_generate(struct kp_target *t)
 	return kp_place_operand(t, &r) && kp_place_target(t, kind);
 }
 
-KP_PRE(kp_fuzz_pre, kp.pre++)
-KP_POST(kp_fuzz_post, kp.post++)
+KP_PRE_HANDLER(__kprobes, kp_fuzz_pre, kp.pre++)
+KP_POST_HANDLER(__kprobes, kp_fuzz_post, kp.post++)
 
 static void kp_randomize(const struct kp_target *t, int round)
 {
