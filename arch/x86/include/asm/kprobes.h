@@ -355,7 +355,8 @@ unsigned long x86_recover_return(unsigned long addr, unsigned long *slot,
 static __always_inline unsigned long
 arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *node)
 {
-	if (kprobes_have_been_used())
+	/* In line, since fprobe and rethook ask for each call. */
+	if (kprobes_have_been_used() && unlikely(addr % RETURN_TRAMPOLINE_ALIGN == 0))
 		return x86_recover_return(addr, (unsigned long *)frame, NULL, node);
 	return addr;
 }
