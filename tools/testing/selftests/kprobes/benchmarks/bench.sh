@@ -401,7 +401,7 @@ print_table()
 						sprintf("\"%s\": %s", column[i], first(shown))
 				if (column[i] ~ /btf/)
 					bpf = bpf " " (first(value) != "" ? first(value) : "NaN")
-				if (index(" " columns " ", " stock-" column[i] " "))
+				else if (index(" " columns " ", " stock-" column[i] " "))
 					chart = chart " " (stock > 0 && first(value) != "" ? \
 						int(100 * first(value) / stock) : "NaN")
 			}
@@ -448,8 +448,11 @@ draw_charts()
 	local column compared=() with_btf=()
 
 	for column in "${columns[@]}"; do
-		[[ $column != *btf* ]] || with_btf+=("$column")
-		[[ " ${columns[*]} " != *" stock-$column "* ]] || compared+=("$column")
+		if [[ $column == *btf* ]]; then
+			with_btf+=("$column")
+		elif [[ " ${columns[*]} " == *" stock-$column "* ]]; then
+			compared+=("$column")
+		fi
 	done
 	draw_chart report "$work/chart" "instructions, % of the base kernel" "${compared[@]}"
 	draw_chart bpf "$work/bpf" "instructions of a call with a BPF program" "${with_btf[@]}"
