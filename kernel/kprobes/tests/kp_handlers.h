@@ -5,8 +5,8 @@
 #include <linux/kprobes.h>
 
 /*
- * Handlers of one statement, or none, which has the probe, p, or the return probe's instance, ri; and
- * regs, and flags. @attributes: __kprobes, or none
+ * Handlers of one statement, or none. It has the probe, p, or the return probe's instance, ri;
+ * and regs, and flags. @attributes: __kprobes, or none
  */
 
 #define KP_PRE_HANDLER(attributes, name, statement...)				\
