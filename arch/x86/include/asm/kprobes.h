@@ -290,12 +290,6 @@ static __always_inline void arch_kretprobe_end(bool begun)
 	preempt_enable_notrace();
 }
 
-/* Can @addr be a trampoline that replaces a return address? */
-static __always_inline bool arch_kretprobe_may_be_replaced(unsigned long addr)
-{
-	return addr % RETURN_TRAMPOLINE_ALIGN == 0;
-}
-
 #define arch_kretprobe_is_replaced	x86_is_tracer_trampoline
 #define arch_kretprobe_recover(addr, slot, at)	x86_recover_return(addr, slot, at, NULL)
 
@@ -327,6 +321,12 @@ static __always_inline bool kprobes_have_been_used(void)
 	return static_branch_unlikely(&kprobes_used_key);
 }
 
+/* Can @addr be a trampoline that replaces a return address? */
+static __always_inline bool arch_kretprobe_may_be_replaced(unsigned long addr)
+{
+	return addr % RETURN_TRAMPOLINE_ALIGN == 0;
+}
+
 /* The trampolines of rethook and of the function graph tracer */
 void arch_rethook_trampoline(void);
 void return_to_handler(void);
@@ -356,7 +356,7 @@ static __always_inline unsigned long
 arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *node)
 {
 	/* In line, since fprobe and rethook ask for each call. */
-	if (kprobes_have_been_used() && unlikely(addr % RETURN_TRAMPOLINE_ALIGN == 0))
+	if (kprobes_have_been_used() && unlikely(arch_kretprobe_may_be_replaced(addr)))
 		return x86_recover_return(addr, (unsigned long *)frame, NULL, node);
 	return addr;
 }

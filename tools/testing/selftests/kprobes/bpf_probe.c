@@ -319,7 +319,7 @@ static void write_one(const char *path)
 {
 	int fd = check(open(path, O_WRONLY), path);
 
-	check(write(fd, "1", 1), path);
+	check(write(fd, "1", 1) == 1 ? 0 : -1, path);
 	close(fd);
 }
 
@@ -637,6 +637,7 @@ static int read_addresses(const char *path, __u64 **addresses)
 		if (nr == size) {
 			size = 2 * size + 16;
 			*addresses = realloc(*addresses, size * sizeof(**addresses));
+			check(*addresses ? 0 : -1, "realloc");
 		}
 		if (wait) {
 			line[strcspn(line, "\n")] = '\0';
@@ -682,6 +683,7 @@ static void print_link(int link, const __u64 *addresses, const __u64 *cookies, i
 	};
 	int i;
 
+	check(got ? 0 : -1, "calloc");
 	get_info(link, &info, sizeof(info));
 	printf("link %u missed %llu\n", info.count, info.missed);
 	if (wait) {
@@ -729,6 +731,7 @@ static void run_with_link(const char *path, const char *command)
 	program = load_program(NULL);
 	if (!given['n']) {
 		cookies = calloc(nr, sizeof(*cookies));
+		check(cookies ? 0 : -1, "calloc");
 		for (i = 0; i < nr; i++)
 			cookies[i] = i;
 	}

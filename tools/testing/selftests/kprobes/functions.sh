@@ -26,7 +26,10 @@ TRACEFS=/sys/kernel/tracing
 READ_AS=$TOPIC_DIR/read_as
 
 is_x86_32() {
-	uname -m | grep -q '^i.86$'
+	case $(uname -m) in
+	i?86) return 0 ;;
+	esac
+	return 1
 }
 
 is_x86() {
