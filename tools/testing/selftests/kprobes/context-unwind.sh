@@ -34,7 +34,7 @@ note_pages() {
 stale_addresses() {
 	echo "${STALE_ROUNDS:-10}" >$parameters/stale || return 1
 	ktap_print_msg "unwound $(cat $parameters/unwound) times"
-	[ "$(cat $parameters/unwound)" -gt 1000 ]
+	[ "$(cat $parameters/unwound)" -gt 500 ]
 }
 
 running_tasks() {

@@ -40,6 +40,11 @@ is_powerpc() {
 	[ "$(uname -m)" = ppc64le ]
 }
 
+# in_bochs: does vmtest.sh run this guest in Bochs?
+in_bochs() {
+	grep -qw kprobes_bochs /proc/cmdline
+}
+
 # steps_branches: false on QEMU's s390, which loses branches that are single-stepped; see
 # kp_s390_qemu.c
 steps_branches() {

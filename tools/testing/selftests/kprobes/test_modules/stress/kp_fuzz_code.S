@@ -13,6 +13,7 @@ kp_fuzz_target_\@:
 	.endr
 	jmp	kp_insn_done
 	.org	kp_fuzz_target_\@ + KP_FUZZ_TAKEN, 0x90
+	ENDBR
 	movb	$KP_FUZZ_BRANCH, _ASM_RIP(kp_fuzz_way)
 	jmp	kp_insn_done
 .Lfault_\@:
