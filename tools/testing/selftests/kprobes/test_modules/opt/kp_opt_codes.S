@@ -495,6 +495,7 @@ CODE short_end, KP_REFUSE
 	ret
 	.size	kp_opt_code_short_end, . - kp_opt_code_short_end
 	STACK_FRAME_NON_STANDARD kp_opt_code_short_end
+	NOSEAL	kp_opt_code_short_end
 	.type	kp_opt_next_symbol, @function
 kp_opt_next_symbol:
 	add	$1, %eax
