@@ -339,7 +339,7 @@ start_hostile_user() {
 # end_hostile_user: the user has done all that this kernel allows, with the results of a kernel
 # without probes
 end_hostile_user() {
-	has_hostile_user || skip_case "no acts for this processor or emulator, or no user_hostile" || return 0
+	has_hostile_user || skip_case "no acts for this processor, emulator or host" || return 0
 	rc=0
 	kill "$hostile_user" 2>/dev/null || :
 	wait "$hostile_user" || rc=$?
