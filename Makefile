@@ -61,6 +61,7 @@ help:
 	@echo '                does not, and does without the barrier'
 	@echo '                TESTS="table-add"      these only, of tools/memory-model/litmus-tests/kprobes'
 	@echo 'make attach-times  how long tracefs and bpftrace take to attach probes, on both kernels'
+	@echo '                VARIANT=default        of this one instead of server'
 	@echo 'make bench    the cost of a probe in instructions, compared with the budget'
 	@echo '                STOCK=1                and with the base kernel; out/bench has'
 	@echo '                                       the figures, and a chart'
@@ -126,9 +127,9 @@ test-bpf: export TESTS := $(TESTS)
 test-bpf:
 	@set -f && series/scripts/bpf-selftests.sh $$TESTS
 
-test-clients: COMPARED := server
+test-clients attach-times: COMPARED := server
 ifeq ($(origin VARIANT),command line)
-test-clients: COMPARED := $(VARIANT)
+test-clients attach-times: COMPARED := $(VARIANT)
 endif
 test-clients:
 	@series/scripts/clients.sh $(COMPARED) $(TESTS)
@@ -158,7 +159,7 @@ test-kunit:
 	@series/scripts/kunit.sh $(TESTS)
 
 attach-times:
-	@series/scripts/attach-times.sh
+	@series/scripts/attach-times.sh $(COMPARED)
 
 torture:
 	@series/scripts/torture.sh "$(VARIANT)" "$(or $(MINUTES),5)" $(SEED)

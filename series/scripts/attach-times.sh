@@ -5,21 +5,22 @@
 # in guests that run one after the other. The table is left in out/log/attach-times.txt. The
 # figures mean little if the host is busy with other work.
 #
-#	series/scripts/attach-times.sh
+#	series/scripts/attach-times.sh VARIANT
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+variant=${1:?usage: series/scripts/attach-times.sh VARIANT}
 table=$OUT/log/attach-times.txt
-"$TOP/series/scripts/modules.sh" stock-server clients
-"$TOP/series/scripts/modules.sh" server
-client_packages server
+"$TOP/series/scripts/modules.sh" "stock-$variant" clients
+"$TOP/series/scripts/modules.sh" "$variant"
+client_packages "$variant"
 
 cat >"$OUT/log/attach-times.guest" <<'GUEST'
 cd /kselftest/kprobes && exec ./attach-times.sh
 GUEST
-for side in stock-server server; do
+for side in "stock-$variant" "$variant"; do
 	say "measuring $side"
 	"$TOP/series/scripts/guest.sh" "$side" -R -n "attach-$side" -c "$OUT/log/attach-times.guest" |
 		tr -d '\r' | tee "$OUT/log/attach-times.$side" | sed 's/^/   /'
@@ -41,6 +42,7 @@ awk '
 	}
 	function ratio(stock, ours) {
 		return ours > 0 ? sprintf("%.2f", stock / ours) : "-"
-	}' "$OUT/log/attach-times.stock-server" "$OUT/log/attach-times.server" >"$table"
+	}' \
+	"$OUT/log/attach-times.stock-$variant" "$OUT/log/attach-times.$variant" >"$table"
 cat "$table"
 say "ratio: stock by ours, more is better for ours; the table is in ${table#"$TOP"/}"
