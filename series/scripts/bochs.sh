@@ -44,7 +44,7 @@ run_guest()
 
 	shift
 	guests+=("$name")
-	TIMEOUT=${TIMEOUT:-1800} \
+	TIMEOUT=${TIMEOUT:-5400} \
 		"$TOP/series/scripts/guest.sh" default -n "$name" "$@" </dev/null 2>&1 |
 		sed -u "s/^/$name: /" | tee "$log" || true
 	add_results "$log"

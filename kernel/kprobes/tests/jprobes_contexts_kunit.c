@@ -119,6 +119,8 @@ static void kp_jp_contexts_stress(struct kunit *test)
 {
 	struct task_struct *task[KP_JP_TASKS];
 	struct kp_probe *jp = kp_jp_new(test, NULL);
+	/* Jumps take their time. */
+	unsigned long end = jiffies + 3 * HZ;
 	int i, err = 0, handled;
 
 	kp_jp_stress_target = kp_jp_target(test);
@@ -126,7 +128,7 @@ static void kp_jp_contexts_stress(struct kunit *test)
 	memset(&kp_jp_stress, 0, sizeof(kp_jp_stress));
 	for (i = 0; i < KP_JP_TASKS; i++)
 		task[i] = kthread_run(kp_jp_stress_task, &kp_jp_stress.timer[i], "kp_jp/%d", i);
-	for (i = 0; i < KP_JP_CHANGES && !err; i++) {
+	for (i = 0; i < KP_JP_CHANGES && !err && time_before(jiffies, end); i++) {
 		err = register_jprobe(&jp->jp);
 		if (err)
 			break;
