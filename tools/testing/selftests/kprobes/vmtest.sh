@@ -253,8 +253,9 @@ make_initramfs()
 	fi
 	# Without a C library to link with, tests that need these programs are skipped.
 	for program in "$here"/*.c; do
-		"${cc[@]}" -static -O2 "$program" \
-			-o "$root/kselftest/kprobes/$(basename "$program" .c)" 2>/dev/null || :
+		"${cc[@]}" -static -O2 -idirafter "$here/../../../include" "$program" \
+			-o "$root/kselftest/kprobes/$(basename "$program" .c)" 2>"$work/cc.log" ||
+			echo "== $name: no ${program##*/}: $(head -n 1 "$work/cc.log")" >&2
 	done
 	while IFS= read -r ko; do
 		mkdir -p "$mods/kernel/$(dirname "$ko")"
