@@ -55,7 +55,7 @@ lock bisect
 rm -rf "$steps"
 git clone -q "$OUT/series" "$steps"
 mapfile -t commits < <(git -C "$steps" rev-list --reverse "$(git -C "$steps" rev-parse base)..HEAD")
-messages=("$TOP"/series/messages/*/*)
+mapfile -t messages < <(messages_of_base)
 mapfile -t patches < <(find "$OUT/patches" "$OUT/patches-kept" -name '*.patch' ! -name '*-0000-*' | sort)
 [ "${#commits[@]} ${#commits[@]}" = "${#messages[@]} ${#patches[@]}" ] || die "the series changed while it was read"
 {

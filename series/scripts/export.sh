@@ -95,6 +95,13 @@ if [ -n "$ADAPTIONS" ]; then
 	for kind in edits steps; do
 		[ ! -d "$ADAPTIONS/$kind" ] || cp "$ADAPTIONS/$kind"/* "$work/top/series/$kind"
 	done
+	find "$TOP/series/messages" -type f | grep -vxF -f <(messages_of_base) |
+		while IFS= read -r message; do
+			rm "$work/top/${message#"$TOP"/}"
+			sed -n 's/^Edits: //p' "$message" | while IFS= read -r edit; do
+				rm "$work/top/series/edits/$edit.diff"
+			done
+		done
 	(cd "$work/top" && find series/messages -type f) >"$work/messages"
 	"$TOP/series/scripts/rename.pl" "$ADAPTIONS/messages" "$work/top" "$work/top" \
 		"$work/messages" || die "${ADAPTIONS#"$TOP"/}/messages does not fit the series"
@@ -132,7 +139,7 @@ chmod +x "$work/commit"
 # check_sizes SERIES BEFORE: fails if a patch of it is too large, or claims that without need
 check_sizes()
 {
-	local messages=("$TOP/series/messages/$1"/*) commit i=0 lines large
+	local messages=("$work/top/series/messages/$1"/*) commit i=0 lines large
 
 	while IFS= read -r commit; do
 		lines=$(in_repo diff -C --numstat "$commit^" "$commit" | awk '{ n += $1 + $2 } END { print n }')
@@ -145,7 +152,7 @@ check_sizes()
 	done < <(in_repo rev-list --reverse "$2..$1")
 }
 
-mapfile -t all < <(cd "$TOP/series/messages" && printf '%s\n' *)
+mapfile -t all < <(cd "$work/top/series/messages" && printf '%s\n' *)
 mkdir "$work/patches"
 patches=()
 before=base

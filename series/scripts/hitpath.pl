@@ -55,6 +55,10 @@ my @entry_files = qw(
 my %ends = (
 	irqentry_enter_from_user_mode => 'user space has raised the int3, so no hit repeats it',
 	irqentry_exit_to_user_mode => 'the same',
+	# What it calls, where it is inlined, as on 7.3
+	exit_to_user_mode_loop => 'the same',
+	arch_exit_to_user_mode_prepare => 'the same',
+	__hrtimer_rearm_deferred => 'the same',
 	do_int3_user => 'the same',
 	do_trap => 'the same',
 	notify_die => 'kprobes has seen the int3, and has left it to others',
@@ -358,7 +362,7 @@ while (defined(my $name = shift @todo)) {
 	# The compiler has split off parts of functions.
 	(my $whole = $short) =~ s/\..*//;
 
-	next if $ends{$short} || !$ours{$file} && grep { $short =~ $_ } @others;
+	next if $ends{$short} || $ends{$whole} || !$ours{$file} && grep { $short =~ $_ } @others;
 	if (!exists $func{$name}) {
 		print "$short, which $caller calls: not known to be safe on a hit\n"
 			unless is_named($short);

@@ -127,6 +127,21 @@ adapted()
 	fi
 }
 
+# messages_of_base: prints the files of series/messages whose patches change this base kernel: not
+# those of edits only that are empty for it, since it has their changes already
+messages_of_base()
+{
+	local message edit needed
+
+	for message in "$TOP"/series/messages/*/*; do
+		needed=$(grep -E '^(Files|Lines|Parts|Copies|Removes|Holds|Lifts): ' "$message" || :)
+		while IFS= read -r edit; do
+			! grep -q '^@@' "$(adapted edits "$edit.diff")" || needed=y
+		done < <(sed -n 's/^Edits: //p' "$message")
+		[ -z "$needed" ] || printf '%s\n' "$message"
+	done
+}
+
 # own_files: prints every file of ours that is part of the kernel
 own_files()
 (
