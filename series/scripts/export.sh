@@ -98,7 +98,7 @@ if [ -n "$ADAPTIONS" ]; then
 	find "$TOP/series/messages" -type f | grep -vxF -f <(messages_of_base) |
 		while IFS= read -r message; do
 			rm "$work/top/${message#"$TOP"/}"
-			sed -n 's/^Edits: //p' "$message" | while IFS= read -r edit; do
+			edits_of "$message" | while IFS= read -r edit; do
 				rm "$work/top/series/edits/$edit.diff"
 			done
 		done
