@@ -23,8 +23,8 @@ dumps_are_right() {
 		}'
 }
 
-# Interrupts arrive while a copy is executed, but not while one is stepped. In Bochs, no time passes
-# while the copy is executed: an interrupt arrives there only if the breakpoint has held it up.
+# Interrupts arrive while a copy is executed, but not while one is stepped. Bochs takes none before
+# a string instruction has ended: one arrives in the copy only if the breakpoint has held it up.
 interrupts_came() {
 	! grep -q 'ok .* kp_stacks_in_interrupt # SKIP' "$TMP/kprobes_stacks.$1.results" ||
 		[ "$1" = stepped ] || { [ "$1" = optimized ] && in_bochs; }

@@ -313,8 +313,8 @@ in_bochs()
 # enforces IBT; of Bochs 3.1, wildcat_lake has FRED. MWAIT and the deadline timer of Bochs lose
 # interrupts, so the kernel uses neither.
 # Linux 6.12 warns of its own thunks for ITS, which that processor is said to need, as they are
-# writable while a module is loaded. Time in the guest is the number of instructions, of which a
-# `rep stos` is one. The tests' in_bochs() looks for the last word.
+# writable while a module is loaded. Time in the guest is the number of instructions.
+# The tests' in_bochs() looks for the last word.
 start_bochs()
 {
 	local options="nokaslr idle=halt lapic=notscdeadline indirect_target_selection=off"
