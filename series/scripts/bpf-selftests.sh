@@ -53,10 +53,11 @@ copy_sources()
 	cd "$TOP"
 }
 
-# run_make ARGUMENT...
+# run_make ARGUMENT... Where make has called make, the selftests take OUTPUT from the upper one, and
+# without it the root directory.
 run_make()
 {
-	make -j"$(nproc)" "$@" </dev/null >>"$log" 2>&1 || {
+	env -u MAKELEVEL make -j"$(nproc)" "$@" </dev/null >>"$log" 2>&1 || {
 		tail -n 20 "$log" >&2
 		die "building the selftests of BPF failed" "the whole log is ${log#"$TOP"/}"
 	}
