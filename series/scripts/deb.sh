@@ -114,6 +114,13 @@ configure()
 		[ -z "$value" ] || [ -e "$tree/$value" ] || [ "$value" = certs/signing_key.pem ] ||
 			set_option --set-str "$name" ""
 	done
+	if [ -n "${LSMOD:-}" ]; then
+		kmake olddefconfig >"$log" 2>&1 </dev/null || fail "configuring failed"
+		# It asks about new options; an empty answer is the default.
+		(yes '' || :) | kmake LSMOD="$(realpath "$LSMOD")" localmodconfig >"$log" 2>&1 ||
+			fail "make localmodconfig failed"
+	fi
+	# After localmodconfig, which would drop the modules of the tests.
 	if [ -n "${FULL:-}" ]; then
 		for option in "${CLIENT_OPTIONS[@]}"; do
 			set_option -e "$option"
@@ -122,11 +129,6 @@ configure()
 			"$TOP/$SELFTESTS/config" >"$log" 2>&1 </dev/null || fail "configuring failed"
 	fi
 	kmake olddefconfig >"$log" 2>&1 </dev/null || fail "configuring failed"
-	if [ -n "${LSMOD:-}" ]; then
-		# It asks about new options; an empty answer is the default.
-		(yes '' || :) | kmake LSMOD="$(realpath "$LSMOD")" localmodconfig >"$log" 2>&1 ||
-			fail "make localmodconfig failed"
-	fi
 	grep -qx CONFIG_KPROBES=y "$build/.config" ||
 		die "this configuration has no kprobes" "FULL=1 adds them, and what their users need"
 	if [ -n "${FULL:-}" ]; then
@@ -196,6 +198,13 @@ packages()
 	release=$(cat "$build/include/config/kernel.release")
 }
 
+# install_selftests DIRECTORY: builds these of the kernel's selftests, and installs them in the package
+install_selftests()
+{
+	make -C "$work/tree/tools/testing/selftests" O="$build" KDIR="$headers" TARGETS="$1" \
+		INSTALL_PATH="$content/$lib" install
+}
+
 # tests_package: builds the selftests and samples with the headers of the package, and makes a package
 # of them. The modules of the samples are where modprobe finds them.
 tests_package()
@@ -214,14 +223,15 @@ tests_package()
 		cd "$tree"
 		find $SELFTESTS samples/kprobes kernel/kprobes/tests tools/include tools/scripts scripts/Makefile.* \
 			scripts/subarch.include tools/testing/selftests -maxdepth 1 -type f
-		find $SELFTESTS tools/include tools/testing/selftests/kselftest -type f
-		# Some modules test functions of kprobes that no header declares for others.
-		find kernel/kprobes -maxdepth 1 -name "*.h"
+		find $SELFTESTS tools/include tools/testing/selftests/{ftrace,kselftest} -type f
+		# Some modules test functions of kprobes that no header declares for others, or include
+		# the file that has them.
+		find kernel/kprobes -maxdepth 1 -name "*.[ch]"
 	) | grep -v '\.\(k\?o\|cmd\|mod\|mod\.c\)$' | LC_ALL=C sort -u >"$work/list"
 	rsync -rpc --files-from="$work/list" "$tree/" "$work/tree/"
 	{
-		make -C "$work/tree/tools/testing/selftests" O="$build" KDIR="$headers" \
-			TARGETS=kprobes INSTALL_PATH="$content/$lib" install &&
+		# The tests of ftrace are for clients-*.sh. The second list of tests replaces theirs.
+		install_selftests ftrace && install_selftests kprobes &&
 			make -C "$headers" M="$work/tree/samples/kprobes" -j"$(nproc)" \
 				"${samples[@]}" modules
 	} >"$log" 2>&1 </dev/null || fail "building the selftests and samples failed"
