@@ -282,7 +282,7 @@ refuses_locations() {
 names_blacklist_entry() {
 	refused kp_tgt_nokprobe -22 "$BLACKLISTED" kp_tgt_nokprobe+0x0/
 	after=$(answer range | sed 's/.*-\(0x[0-9a-f]*\) .*/\1/')
-	refused "$(printf '0x%x' $((after - 1)))" -22 "$BLACKLISTED"
+	refused "$(address_plus "$after" -1)" -22 "$BLACKLISTED"
 	asked "$after"
 	! grep 'on the blacklist' "$TMP/answer" || failed "what is after the range is refused, too"
 	refused notify_die+1 -22 "$BLACKLISTED" notify_die+0x0/

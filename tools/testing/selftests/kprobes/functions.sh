@@ -399,6 +399,16 @@ answer() {
 	sed -n "s/^$1: //p" "$TMP/answer"
 }
 
+# address_plus ADDRESS NUMBER: prints the sum, in hexadecimal. dash cannot calculate with all of an
+# address.
+address_plus() {
+	set -- "${1#0x}" "$2"
+	high=${1%????????}
+	sum=$((0x${1#"$high"} + $2))
+	[ -z "$high" ] || high=$(printf '%x' $((0x$high + (sum >> 32))))
+	printf '0x%s%08x\n' "$high" $((sum & 0xffffffff))
+}
+
 # at_least WHAT GOT WANTED; at_most WHAT GOT WANTED
 at_least() {
 	[ "${2:-0}" -ge "$3" ] 2>/dev/null || failed "$1: got '$2', wanted $3 or more"

@@ -124,7 +124,7 @@ explain_is_right() {
 				print address[int(rand() * NR) + 1], int(rand() * 60)
 		}' >"$TMP/lines"
 	while read -r address offset; do
-		where=$(printf '0x%x' $((0x$address + offset)))
+		where=$(address_plus "$address" "$offset")
 		explained "$where" || failed "explain refuses $where"
 		said=$(answer probe)
 		wanted=0
