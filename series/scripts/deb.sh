@@ -201,7 +201,7 @@ packages()
 # install_selftests DIRECTORY: builds these of the kernel's selftests, and installs them in the package
 install_selftests()
 {
-	make -C "$work/tree/tools/testing/selftests" O="$build" KDIR="$headers" TARGETS="$1" \
+	make -C "$work/tree/tools/testing/selftests" KDIR="$headers" TARGETS="$1" \
 		INSTALL_PATH="$content/$lib" install
 }
 

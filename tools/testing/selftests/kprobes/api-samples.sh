@@ -211,7 +211,8 @@ cat_openers() {
 	cat <<-'END'
 		parameters=/sys/module/inject_example/parameters
 		open() {
-			read -r _ <"$1"
+			# A failed redirection is 1 in one shell, and 2 in another.
+			read -r _ <"$1" || return 1
 		}
 		# Do not count in a subshell: its pipe may still be open in the shell.
 		count() {
