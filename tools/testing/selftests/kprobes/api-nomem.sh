@@ -123,7 +123,7 @@ load_target() {
 	else
 		refused=$((refused + 1))
 	fi
-	must cmp -s $KPROBES/blacklist "$TMP/blacklist"
+	must cmp $KPROBES/blacklist "$TMP/blacklist"
 	some_fail
 }
 

@@ -758,8 +758,8 @@ static void run_with_link(const char *path, const char *command)
 int main(int argc, char **argv)
 {
 	int opt, map = -1, stacks = -1, program, event;
-	static __u64 written;
-	__u64 offset;
+	/* On the stack, so that it is in memory: a handler cannot wait for a page. */
+	__u64 written = 0, offset;
 
 	while ((opt = getopt(argc, argv, "rmxslhknSowv:i:c:e:f:F:")) != -1) {
 		if (opt == '?')

@@ -32,7 +32,7 @@ on_base_kernel() {
 
 # can_override: may BPF programs replace results, with CONFIG_BPF_KPROBE_OVERRIDE?
 can_override() {
-	[ -e /sys/kernel/debug/error_injection/list ]
+	grep -q ' bpf_override_return$' /proc/kallsyms
 }
 
 # By architecture:
