@@ -381,8 +381,7 @@ static __always_inline struct kprobe_fault kprobe_fault_enter(struct pt_regs *re
 	struct kprobe_fault fault;
 
 	instrumentation_begin();
-	fault.handled = false;
-	fault.pp = NULL;
+	fault = (struct kprobe_fault){};
 	if (kprobe_may_have_faulted(regs))
 		kprobe_fault_begin(&fault, regs, trapnr);
 	instrumentation_end();

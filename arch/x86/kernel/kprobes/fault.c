@@ -46,8 +46,7 @@ static __always_inline bool kprobe_is_fault(int trapnr)
 
 /**
  * kprobe_fault_begin() - begin to handle an exception of the kernel
- * @fault: result, for kprobe_fault_end(). The caller has cleared @fault->handled and
- *	@fault->pp.
+ * @fault: result, for kprobe_fault_end(). The caller has cleared it.
  * @regs: registers as at the exception
  * @trapnr: its number, X86_TRAP_*
  *

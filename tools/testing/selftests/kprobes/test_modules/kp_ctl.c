@@ -184,6 +184,7 @@ static int kp_early_end(void)
 static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 {
 	char *where = strsep(&args, " "), *offset, *option;
+	kprobe_pre_handler_t once = kp_ctl_once;
 	unsigned long addr;
 	int ret;
 
@@ -210,8 +211,8 @@ static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 	while ((option = strsep(&args, " "))) {
 		if (!strcmp(option, "post"))
 			probe->kp.post_handler = kp_ctl_post;
-		else if (!strcmp(option, "once") && kp_ctl_once)
-			probe->kp.pre_handler = kp_ctl_once;
+		else if (!strcmp(option, "once") && once)
+			probe->kp.pre_handler = once;
 		else if (!strcmp(option, "disabled"))
 			probe->kp.flags |= KPROBE_FLAG_DISABLED;
 		else if (!strcmp(option, "return") && IS_ENABLED(CONFIG_KRETPROBES))
