@@ -373,6 +373,8 @@ static void kp_internal_given_address(struct kunit *test)
 	void *nops = (void *)kp_internal_nops;
 	unsigned int i;
 
+	/* objtool warns of addresses within functions. */
+	OPTIMIZER_HIDE_VAR(nops);
 	kp_probe = (struct kprobe){ .pre_handler = kp_pre, .offset = 4 };
 	for (i = 0; i < 16; i += 4) {
 		kp_probe.addr = nops + i;

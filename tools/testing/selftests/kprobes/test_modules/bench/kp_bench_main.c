@@ -152,6 +152,8 @@ static void kp_init(struct kprobe *p, void *addr, bool post)
 
 static void *kp_first_insn(void (*fn)(void))
 {
+	/* objtool warns of an address after the endbr. */
+	OPTIMIZER_HIDE_VAR(fn);
 	return (void *)fn + ENDBR_INSN_SIZE;
 }
 

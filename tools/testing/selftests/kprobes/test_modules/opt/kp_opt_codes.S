@@ -58,6 +58,7 @@ SYM_FUNC_END(kp_opt_run_code)
 	.type	kp_opt_code_\name, @function
 kp_opt_code_\name:
 	ENDBR
+	NOSEAL	kp_opt_code_\name
 	xor	%eax, %eax
 	.section .rodata.kp_opt_names, "a"
 .Lname_\name:
@@ -79,7 +80,6 @@ kp_opt_code_\name:
 	RET
 	.size	\symbol, . - \symbol
 	STACK_FRAME_NON_STANDARD \symbol
-	NOSEAL	\symbol
 	.text
 .endm
 
@@ -448,6 +448,7 @@ SYM_FUNC_START(kp_opt_hidden)
 	jz	kp_opt_hides
 	add	$16, %eax
 SYM_INNER_LABEL(kp_opt_hidden_probed, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR
 	nop
 .Linto_hidden:
 	ANNOTATE_NOENDBR
@@ -459,6 +460,7 @@ STACK_FRAME_NON_STANDARD kp_opt_hidden
 
 FAR kp_opt_hides
 SYM_INNER_LABEL(kp_opt_hides_probed, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR
 	ADDRESS	.Linto_hidden, %_ASM_DX
 	push	%_ASM_DX
 	PLAIN_RET
@@ -495,7 +497,6 @@ CODE short_end, KP_REFUSE
 	ret
 	.size	kp_opt_code_short_end, . - kp_opt_code_short_end
 	STACK_FRAME_NON_STANDARD kp_opt_code_short_end
-	NOSEAL	kp_opt_code_short_end
 	.type	kp_opt_next_symbol, @function
 kp_opt_next_symbol:
 	add	$1, %eax

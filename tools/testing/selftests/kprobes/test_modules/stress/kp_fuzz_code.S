@@ -5,9 +5,10 @@
 #include "kp_fuzz.h"
 
 .macro KP_FUZZ_TARGET
-	.balign	KP_FUZZ_SIZE
+	.balign	KP_FUZZ_SIZE, 0xcc
 	.type	kp_fuzz_target_\@, @function
 kp_fuzz_target_\@:
+	ANNOTATE_NOENDBR
 	.rept	KP_FUZZ_ROOM
 	nop
 	.endr
@@ -27,7 +28,7 @@ kp_fuzz_target_\@:
 .endm
 
 	.text
-	.balign	KP_FUZZ_SIZE
+	.balign	KP_FUZZ_SIZE, 0xcc
 	.globl	kp_fuzz_text
 	.type	kp_fuzz_text, @function
 kp_fuzz_text:
@@ -37,7 +38,7 @@ kp_fuzz_text:
 .rept KP_FUZZ_TARGETS
 	KP_FUZZ_TARGET
 .endr
-	.balign	KP_FUZZ_SIZE
+	.balign	KP_FUZZ_SIZE, 0xcc
 
 	.data
 SYM_DATA(kp_fuzz_way, .byte 0)
