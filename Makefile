@@ -121,7 +121,7 @@ test-server:
 
 test-btf:
 	@APPEND="$$APPEND TOGETHER_ORDERS=all" TIMEOUT=$${TIMEOUT:-9000} \
-		series/scripts/test.sh btf clients-together clients-bpf-events
+		series/scripts/test.sh btf clients-together clients-bpf clients-bpf-events
 
 test-bpf: export TESTS := $(TESTS)
 test-bpf:

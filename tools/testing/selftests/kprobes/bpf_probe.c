@@ -228,6 +228,10 @@ static int check(int result, const char *what)
 	exit(1);
 }
 
+/*
+ * All of @attr has to be cleared: the kernel refuses what it does not know. An initializer that
+ * names one member of a union need not clear the others.
+ */
 static int bpf(int cmd, union bpf_attr *attr)
 {
 	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
@@ -235,34 +239,35 @@ static int bpf(int cmd, union bpf_attr *attr)
 
 static void lookup(int map, __u32 key, void *value)
 {
-	union bpf_attr attr = { .map_fd = map, .key = (uintptr_t)&key, .value = (uintptr_t)value };
+	union bpf_attr attr = { };
 
+	attr.map_fd = map;
+	attr.key = (uintptr_t)&key;
+	attr.value = (uintptr_t)value;
 	check(bpf(BPF_MAP_LOOKUP_ELEM, &attr), "BPF_MAP_LOOKUP_ELEM");
 }
 
 /* get_info - get what the kernel tells of a program, a link, or types */
 static void get_info(int fd, void *info, int size)
 {
-	union bpf_attr attr = {
-		.info.bpf_fd = fd,
-		.info.info_len = size,
-		.info.info = (uintptr_t)info,
-	};
+	union bpf_attr attr = { };
 
+	attr.info.bpf_fd = fd;
+	attr.info.info_len = size;
+	attr.info.info = (uintptr_t)info;
 	check(bpf(BPF_OBJ_GET_INFO_BY_FD, &attr), "BPF_OBJ_GET_INFO_BY_FD");
 }
 
 static int make_map(int type, int value_size, int entries)
 {
-	union bpf_attr attr = {
-		.map_type = type,
-		/* A ring buffer has neither keys nor values. */
-		.key_size = value_size ? sizeof(__u32) : 0,
-		.value_size = value_size,
-		.max_entries = entries,
-		.map_flags = type == BPF_MAP_TYPE_HASH ? BPF_F_NO_PREALLOC : 0,
-	};
+	union bpf_attr attr = { };
 
+	attr.map_type = type;
+	/* A ring buffer has neither keys nor values. */
+	attr.key_size = value_size ? sizeof(__u32) : 0;
+	attr.value_size = value_size;
+	attr.max_entries = entries;
+	attr.map_flags = type == BPF_MAP_TYPE_HASH ? BPF_F_NO_PREALLOC : 0;
 	return check(bpf(BPF_MAP_CREATE, &attr), "BPF_MAP_CREATE");
 }
 
@@ -377,9 +382,12 @@ static void find_function(const char *function, union bpf_attr *attr)
 
 	/* The kernel's own types are the first ones. Those of modules continue their numbers. */
 	for (; !bpf(BPF_BTF_GET_NEXT_ID, &id); id.start_id = id.next_id) {
-		union bpf_attr open = { .btf_id = id.next_id };
+		union bpf_attr open = { };
 		struct bpf_btf_info info = { };
-		int fd = check(bpf(BPF_BTF_GET_FD_BY_ID, &open), "BPF_BTF_GET_FD_BY_ID");
+		int fd;
+
+		open.btf_id = id.next_id;
+		fd = check(bpf(BPF_BTF_GET_FD_BY_ID, &open), "BPF_BTF_GET_FD_BY_ID");
 
 		get_info(fd, &info, sizeof(info));
 		if (!info.kernel_btf)
@@ -423,19 +431,18 @@ static int attach_type(void)
 static int load_program(const char *function)
 {
 	static char log[65536];
-	union bpf_attr attr = {
-		.prog_type = way == TRAMPOLINE ? BPF_PROG_TYPE_TRACING : BPF_PROG_TYPE_KPROBE,
-		.expected_attach_type = attach_type(),
-		.prog_flags = given['l'] ? BPF_F_SLEEPABLE : 0,
-		.insns = (uintptr_t)insns,
-		.insn_cnt = nr_insns,
-		.license = (uintptr_t)"GPL",
-		.log_buf = (uintptr_t)log,
-		.log_size = sizeof(log),
-		.log_level = 1,
-	};
+	union bpf_attr attr = { };
 	int fd;
 
+	attr.prog_type = way == TRAMPOLINE ? BPF_PROG_TYPE_TRACING : BPF_PROG_TYPE_KPROBE;
+	attr.expected_attach_type = attach_type();
+	attr.prog_flags = given['l'] ? BPF_F_SLEEPABLE : 0;
+	attr.insns = (uintptr_t)insns;
+	attr.insn_cnt = nr_insns;
+	attr.license = (uintptr_t)"GPL";
+	attr.log_buf = (uintptr_t)log;
+	attr.log_size = sizeof(log);
+	attr.log_level = 1;
 	if (way == TRAMPOLINE)
 		find_function(function, &attr);
 	fd = bpf(BPF_PROG_LOAD, &attr);
@@ -478,13 +485,12 @@ static int link_function(int program, const char *function)
 /* set_cookie - attach the program to perf's event, with a cookie */
 static void set_cookie(int program, int event, __u64 cookie)
 {
-	union bpf_attr attr = {
-		.link_create.prog_fd = program,
-		.link_create.target_fd = event,
-		.link_create.attach_type = BPF_PERF_EVENT,
-		.link_create.perf_event.bpf_cookie = cookie,
-	};
+	union bpf_attr attr = { };
 
+	attr.link_create.prog_fd = program;
+	attr.link_create.target_fd = event;
+	attr.link_create.attach_type = BPF_PERF_EVENT;
+	attr.link_create.perf_event.bpf_cookie = cookie;
 	/* The link is left open until the program ends. */
 	check(bpf(BPF_LINK_CREATE, &attr), "BPF_LINK_CREATE");
 }
@@ -582,9 +588,11 @@ static void print_stacks(int map)
 	char names[MAX_FRAMES][128];
 	struct stack stack;
 	__u32 key, next;
-	union bpf_attr attr = { .map_fd = map, .next_key = (uintptr_t)&next };
+	union bpf_attr attr = { };
 	int i, nr;
 
+	attr.map_fd = map;
+	attr.next_key = (uintptr_t)&next;
 	while (!bpf(BPF_MAP_GET_NEXT_KEY, &attr)) {
 		key = next;
 		attr.key = (uintptr_t)&key;

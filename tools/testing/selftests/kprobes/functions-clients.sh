@@ -150,6 +150,10 @@ ftracetest_is_left_out() {
 		! grep -q -w inet_csk_accept /proc/kallsyms || return 1
 		ktap_print_msg "$1 needs inet_csk_accept(), of CONFIG_INET"
 		;;
+	*/kprobe_module.tc)
+		! has_module trace_printk || return 1
+		ktap_print_msg "$1 needs CONFIG_SAMPLE_TRACE_PRINTK=m"
+		;;
 	*/kprobe_insn_boundary.tc)
 		# It probes vfs_read() at every instruction.
 		! steps_branches || return 1
