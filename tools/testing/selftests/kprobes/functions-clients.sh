@@ -150,7 +150,7 @@ ftracetest_is_left_out() {
 		! grep -q -w inet_csk_accept /proc/kallsyms || return 1
 		ktap_print_msg "$1 needs inet_csk_accept(), of CONFIG_INET"
 		;;
-	*/kprobe_module.tc)
+	*/kprobe_module.tc | */func_mod_trace.tc)
 		! has_module trace_printk || return 1
 		ktap_print_msg "$1 needs CONFIG_SAMPLE_TRACE_PRINTK=m"
 		;;
