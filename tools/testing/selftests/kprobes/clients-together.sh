@@ -242,9 +242,15 @@ caller_seen() {
 		in_order "$TMP/$1.callers" '^ => kp_cl_middle$' '^ => kp_cl_outer$'
 		lines_are "$1's unknown frames" "$TMP/$1.callers" 'unknown' 0
 		[ -e "$TMP/perf.script" ] || return 0
-		# An event and its frames are a paragraph.
+		# An event and its frames are a paragraph. perf may not know the names yet at its
+		# first sample, whose addresses are those of the others then.
 		awk -v event="kp_tg:$1:" 'BEGIN { RS = ""; FS = "\n" } index($1, event) {
-			print $2, $3 }' "$TMP/perf.script" >"$TMP/perf.callers"
+			print $2, $3 }' "$TMP/perf.script" |
+			awk '{ line[NR] = $0; where[NR] = $1 " " $3 }
+				$2 != "[unknown]" { named[where[NR]] = $0 }
+				END { for (i = 1; i <= NR; i++)
+					print (where[i] in named ? named[where[i]] : line[i]) }' \
+			>"$TMP/perf.callers"
 		lines_are "stacks of $1 that perf took" "$TMP/perf.callers" \
 			' kp_cl_middle[[:space:]]+[0-9a-f]+ kp_cl_outer$' 9
 		;;
