@@ -66,10 +66,6 @@ has_case() {
 	grep -q "^$1 " $CASES
 }
 
-has_symbol() {
-	grep -q " $1\$" /proc/kallsyms
-}
-
 # refused LOCATION ERRNO REASON [RANGE]: the symbol of the range begins with RANGE
 refused() {
 	answers "$1" "probe: no" "errno: $2" "reason: $3" !execution !jump \

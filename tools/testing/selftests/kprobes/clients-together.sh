@@ -245,12 +245,15 @@ caller_seen() {
 		# An event and its frames are a paragraph. perf may not know the names yet at its
 		# first sample, whose addresses are those of the others then.
 		awk -v event="kp_tg:$1:" 'BEGIN { RS = ""; FS = "\n" } index($1, event) {
-			print $2, $3 }' "$TMP/perf.script" |
-			awk '{ line[NR] = $0; where[NR] = $1 " " $3 }
-				$2 != "[unknown]" { named[where[NR]] = $0 }
-				END { for (i = 1; i <= NR; i++)
-					print (where[i] in named ? named[where[i]] : line[i]) }' \
-			>"$TMP/perf.callers"
+				line[++n] = $2 " " $3
+				split(line[n], frame, " ")
+				where[n] = frame[1] " " frame[3]
+				if (frame[2] != "[unknown]")
+					named[where[n]] = line[n]
+			}
+			END { for (i = 1; i <= n; i++)
+				print (where[i] in named ? named[where[i]] : line[i]) }' \
+			"$TMP/perf.script" >"$TMP/perf.callers"
 		lines_are "stacks of $1 that perf took" "$TMP/perf.callers" \
 			' kp_cl_middle[[:space:]]+[0-9a-f]+ kp_cl_outer$' 9
 		;;

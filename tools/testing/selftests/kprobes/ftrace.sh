@@ -121,7 +121,7 @@ filter_begins_anew() {
 
 setup
 [ -e $TRACEFS/set_ftrace_filter ] || mount -t tracefs none $TRACEFS 2>/dev/null || :
-if ! grep -q ' kprobe_ftrace_handler$' /proc/kallsyms || [ ! -e $TRACEFS/set_ftrace_filter ]; then
+if ! has_symbol kprobe_ftrace_handler || [ ! -e $TRACEFS/set_ftrace_filter ]; then
 	skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
 fi
 # The functions of kp_ftrace are code of x86.

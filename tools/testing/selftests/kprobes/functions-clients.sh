@@ -32,7 +32,7 @@ on_base_kernel() {
 
 # can_override: may BPF programs replace results, with CONFIG_BPF_KPROBE_OVERRIDE?
 can_override() {
-	grep -q ' bpf_override_return$' /proc/kallsyms
+	has_symbol bpf_override_return
 }
 
 # By architecture:

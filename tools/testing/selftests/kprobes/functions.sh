@@ -405,7 +405,7 @@ address_plus() {
 	set -- "${1#0x}" "$2"
 	high=${1%????????}
 	sum=$((0x${1#"$high"} + $2))
-	[ -z "$high" ] || high=$(printf '%x' $((0x$high + (sum >> 32))))
+	[ -z "$high" ] || high=$(printf "%0${#high}x" $((0x$high + (sum >> 32))))
 	printf '0x%s%08x\n' "$high" $((sum & 0xffffffff))
 }
 
@@ -488,6 +488,11 @@ log_since() {
 
 log_lines() {
 	log_since | grep -c -E "$1" || :
+}
+
+# has_symbol NAME: has the kernel, or a module, this symbol?
+has_symbol() {
+	grep -q " $1\$" /proc/kallsyms
 }
 
 # has_module NAME: is it one of the kernel's modules?

@@ -194,7 +194,7 @@ with_probes() {
 # Read /proc/kallsyms before there are probes. It is printed by vsnprintf(): with a probe on each
 # instruction of that, the kernel loops over the rest of the file for up to a minute.
 sha256=328de8f1895f8bb09f6e6b4c2012ef2b2a6f067cd002794b750aa040a6f6d8bd
-if ! grep -q ' sha256_final$' /proc/kallsyms; then
+if ! has_symbol sha256_final; then
 	ktap_print_msg "the kernel has no sha256_final()"
 	sha256=$(printf '%064d' 0)
 fi

@@ -58,7 +58,7 @@ is_x86 || skip_topic "only x86 tells perf of the text that it patches"
 
 # The offset after ftrace's bytes, with and without endbr before them
 OFFSETS=+0
-! grep -q ' __fentry__$' /proc/kallsyms || OFFSETS="+$BEHIND_FTRACE +5"
+! has_symbol __fentry__ || OFFSETS="+$BEHIND_FTRACE +5"
 
 # As many probes as kp_ctl has: their detour buffers need more than one page of 64 slots.
 PAGE_OF_SLOTS=64

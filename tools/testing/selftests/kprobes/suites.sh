@@ -138,7 +138,7 @@ kretprobe)
 # program with known results
 opt-bpf-interpreter)
 	setup_optimized
-	grep -q ' ___bpf_prog_run$' /proc/kallsyms ||
+	has_symbol ___bpf_prog_run ||
 		skip_topic "no BPF interpreter in this kernel"
 	jit=/proc/sys/net/core/bpf_jit_enable
 	[ ! -w $jit ] || change $jit 0
