@@ -93,8 +93,6 @@ compare_inside() {
 	cp "$TMP/list" "$TMP/inside"
 	last=
 	while read -r address symbol mode rest; do
-		# dash cannot calculate with all of an address.
-		low=$((0x${address#"${address%????????}"}))
 		case $mode in
 		no)
 			line_agrees "$address" "$symbol" "$mode ${rest%% *}" "${rest#* }"
@@ -103,11 +101,11 @@ compare_inside() {
 			line_agrees "$address" "$symbol" "$mode" "$rest"
 			length=$(answer length)
 			# The next line is the next instruction.
-			[ -z "$last" ] || [ "$low" = "$last" ] ||
+			[ -z "$last" ] || [ "$address" = "$last" ] ||
 				[ "${symbol%+*}" != "$function" ] || failed "after $last: $address"
 			function=${symbol%+*}
 			last=
-			[ -z "$length" ] || last=$(((low + length) & 0xffffffff))
+			[ -z "$length" ] || last=$(address_plus "$address" "$length")
 			continue
 			;;
 		esac
