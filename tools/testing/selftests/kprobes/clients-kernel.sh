@@ -7,7 +7,7 @@
 . "$(dirname "$0")/functions-clients.sh"
 
 FPROBE_CASES="test_fprobe_entry test_fprobe test_fprobe_syms test_fprobe_data
-	test_fprobe_nest test_fprobe_skip"
+	test_fprobe_nest test_fprobe_skip test_fprobe_again"
 
 # A built-in fprobe_test has run at boot.
 fprobe_case() {
