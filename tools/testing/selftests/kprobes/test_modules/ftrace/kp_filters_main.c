@@ -8,6 +8,7 @@
  */
 
 #include <linux/ftrace.h>
+#include <linux/kthread.h>
 #include "kp_filters.h"
 #include "kp_symbol.h"
 
@@ -489,10 +490,53 @@ static void kf_cost(struct kunit *test)
 	kf_expect_consistent(test, "all");
 }
 
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+static int kf_modify_direct(void *arg)
+{
+	struct kf_user *user = arg;
+	int failed = 0;
+
+	while (!kthread_should_stop()) {
+		failed += !!modify_ftrace_direct(&user->ops, (unsigned long)kf_direct);
+		cond_resched();
+	}
+	return failed;
+}
+
+/* One user's filter changes while another user's direct trampoline is replaced. */
+static void kf_concurrent(struct kunit *test)
+{
+	struct kf_user *direct = &kf_users[ARRAY_SIZE(kf_users) - 1], *user = &kf_users[0];
+	DECLARE_BITMAP(one, KF_TARGETS) = { 1 };
+	unsigned long end = jiffies + 2 * HZ;
+	struct task_struct *task;
+	int failed = 0;
+
+	kf_users_init(test);
+	kf_switch_direct(test, direct, one);
+	kf_add(test, user, one);
+	kf_switch(test, user, one);
+	task = kthread_run(kf_modify_direct, direct, "kf_direct");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	while (time_before(jiffies, end)) {
+		failed += !!ftrace_set_filter_ips(&user->ops, kf_locations, KF_TARGETS, 0, 1);
+		failed += !!kf_set(user, one, 0, 1);
+		cond_resched();
+	}
+	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
+	KUNIT_EXPECT_EQ(test, failed, 0);
+	kf_expect_consistent(test, "changes of a filter and of a direct trampoline");
+	kf_expect_hits(test);
+}
+#endif
+
 static struct kunit_case kf_cases[] = {
 	KUNIT_CASE_SLOW(kf_cost),
 	KUNIT_CASE_SLOW(kf_random),
 	KUNIT_CASE(kf_freed),
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	KUNIT_CASE_SLOW(kf_concurrent),
+#endif
 	{}
 };
 
