@@ -174,6 +174,17 @@ static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 }
 
 /* Resume in the copy: a read has failed, which raises the exception there. */
+/*
+ * Can the exit from the breakpoint go to @target? A branch to an address that is not canonical
+ * raises #GP. The iret of the exit would raise it in the entry code, which takes any fault of that
+ * iret for one of a return to user space, and would run with the user's GS base.
+ */
+static __always_inline bool emulate_can_go_to(unsigned long target)
+{
+	return IS_ENABLED(CONFIG_X86_32) ||
+	       __is_canonical_address(target, __VIRTUAL_MASK_SHIFT + 1);
+}
+
 static __always_inline int emulate_call_copy(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)pp->arch.slot.copy;
@@ -184,7 +195,8 @@ static int __kprobes emulate_jmp_rm(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long target;
 
-	if (!emulate_read_operand(&pp->arch.emulation.rm, regs, &target))
+	if (!emulate_read_operand(&pp->arch.emulation.rm, regs, &target) ||
+	    !emulate_can_go_to(target))
 		return emulate_call_copy(pp, regs);
 	regs->ip = target;
 	return 1;
@@ -194,7 +206,8 @@ static int __kprobes emulate_call_rm(struct probepoint *pp, struct pt_regs *regs
 {
 	unsigned long target;
 
-	if (!emulate_read_operand(&pp->arch.emulation.rm, regs, &target))
+	if (!emulate_read_operand(&pp->arch.emulation.rm, regs, &target) ||
+	    !emulate_can_go_to(target))
 		return emulate_call_copy(pp, regs);
 	int3_emulate_push(regs, pp->arch.next_ip);
 	regs->ip = target;
@@ -210,6 +223,8 @@ static int __kprobes emulate_far_call(struct probepoint *pp, struct pt_regs *reg
 
 static int __kprobes emulate_ret(struct probepoint *pp, struct pt_regs *regs)
 {
+	if (!emulate_can_go_to(*(unsigned long *)regs->sp))
+		return emulate_call_copy(pp, regs);
 	regs->ip = int3_emulate_pop(regs);
 	regs->sp += pp->arch.emulation.imm;
 	return 1;
@@ -225,10 +240,11 @@ static int __kprobes emulate_far_ret(struct probepoint *pp, struct pt_regs *regs
 {
 	unsigned int size = pp->arch.emulation.opsize;
 	unsigned long sp = regs->sp;
+	unsigned long target = size == 8 ? *(unsigned long *)sp : *(u32 *)sp;
 
-	if (*(u16 *)(sp + size) != (u16)regs->cs)
+	if (*(u16 *)(sp + size) != (u16)regs->cs || !emulate_can_go_to(target))
 		return emulate_call_copy(pp, regs);
-	regs->ip = size == 8 ? *(unsigned long *)sp : *(u32 *)sp;
+	regs->ip = target;
 	regs->sp = sp + 2 * size + pp->arch.emulation.imm;
 	return 1;
 }
@@ -579,7 +595,7 @@ static enum x86_copy emulate_choose_copy(enum x86_op op, emulation_t run)
 		return X86_COPY_BRANCH;
 	/* The copy does what an emulation cannot, such as raising a fault. */
 	if (!run || op == X86_OP_COPY || run == emulate_jmp_rm || run == emulate_call_rm ||
-	    run == emulate_far_ret)
+	    run == emulate_far_ret || (run == emulate_ret && IS_ENABLED(CONFIG_X86_64)))
 		return X86_COPY_BYTES;
 	return X86_COPY_NONE;
 }

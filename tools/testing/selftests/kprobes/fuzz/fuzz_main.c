@@ -536,9 +536,8 @@ static bool has_oracle(void)
 	if (is_legacy(1, 0xfa) || is_legacy(1, 0xfb))
 		return false;
 	/*
-	 * For a branch to a non-canonical address, the CPU raises #GP, and an emulation does not.
-	 * The kernel has no such branches. A page fault comes from the operand or the stack, so
-	 * the emulation must leave it to the copy.
+	 * A page fault comes from the operand or the stack, so the emulation must leave it to the
+	 * copy. A branch to a non-canonical address raises #GP: kprobes_faults tests that.
 	 */
 	if (now.op == FUZZ_OP_INDIRECT || now.op == FUZZ_OP_RETURN)
 		return now.bare.page_fault;

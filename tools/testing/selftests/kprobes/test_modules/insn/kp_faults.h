@@ -14,6 +14,7 @@
 #define KP_MAY_FAULT	0x02	/* not every processor raises the exception */
 #define KP_X87		0x04	/* within kernel_fpu_begin() */
 #define KP_OOPS		0x08	/* the script looks at its oops */
+#define KP_BRANCHES	0x10	/* QEMU's TCG branches, and raises the exception at the target */
 
 #ifndef __ASSEMBLY__
 

@@ -150,6 +150,17 @@ FAULT "mov (%rbx), %r8", X86_TRAP_GP, pre=NON_CANONICAL
 FAULT "mov %r8, (%rbx)", X86_TRAP_GP, pre=NON_CANONICAL
 FAULT "orl $1, 64(%rbx)", X86_TRAP_GP, pre=NON_CANONICAL
 FAULT "jmp *16(%rbx)", X86_TRAP_GP, pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE)
+/* Branches to such an address */
+FAULT "jmp *%rbx", X86_TRAP_GP, pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE), flags=KP_BRANCHES
+FAULT "call *%rbx", X86_TRAP_GP, pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE), flags=KP_BRANCHES
+FAULT "jmp *(%rbx)", X86_TRAP_GP, flags=KP_BRANCHES, \
+	pre=W(NO_ADDRESS(rcx); mov %rcx, (%rbx); RETPOLINE_SAFE)
+FAULT "ret", X86_TRAP_GP, flags=KP_BRANCHES, \
+	pre=W(NO_ADDRESS(rbx); push %rbx; ANNOTATE_UNRET_SAFE)
+FAULT "ret $8", X86_TRAP_GP, flags=KP_BRANCHES, \
+	pre=W(NO_ADDRESS(rbx); push %rbx; push %rbx; ANNOTATE_UNRET_SAFE)
+FAULT "lretq", X86_TRAP_GP, flags=KP_BRANCHES, \
+	pre=W(NO_ADDRESS(rbx); mov %cs, %ecx; push %rcx; push %rbx)
 /* #SS, or #GP as for any other address */
 FAULT "mov (%rbp), %r9", 0, pre=W(NO_ADDRESS(rbp))
 #else

@@ -6,6 +6,8 @@
  * state, die notifiers and fault_handlers get the same, and the probe is hit once.
  */
 
+#include <asm/cpufeature.h>
+#include <asm/processor.h>
 #include <asm/processor-flags.h>
 #include <asm/trapnr.h>
 #include "kp_faults.h"
@@ -247,6 +249,16 @@ static noinline void kp_one_round(struct kunit *test, unsigned int round)
 	}
 }
 
+static bool kp_is_tcg(void)
+{
+	u32 eax, signature[3];
+
+	if (!boot_cpu_has(X86_FEATURE_HYPERVISOR))
+		return false;
+	cpuid(0x40000000, &eax, &signature[0], &signature[1], &signature[2]);
+	return !memcmp(signature, "TCGTCGTCGTCG", sizeof(signature));
+}
+
 static void kp_group(struct kunit *test, u16 flags)
 {
 	unsigned int round;
@@ -259,6 +271,8 @@ static void kp_group(struct kunit *test, u16 flags)
 		/* A page fault calls die notifiers only in an oops, see kp_faults_oops(). */
 		if ((kp.fault->flags & KP_NO_EXTABLE) != flags ||
 		    (flags && kp.fault->trap == X86_TRAP_PF))
+			continue;
+		if (kp.fault->flags & KP_BRANCHES && kp_is_tcg())
 			continue;
 		/* One round, as each waits for a jump */
 		if (kp_faults_opt)
