@@ -63,6 +63,15 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	 */
 	{ "trace_hwlat_callback" },
 	{ "trace_osnoise_callback" },
+#ifdef CONFIG_RCU_TRACE
+	/* ct_nmi_enter() and ct_nmi_exit() have a tracepoint. */
+	{ "trace_event_raw_event_rcu_watching" },
+	{ "perf_trace_rcu_watching" },
+	{ "trace_event_ignore_this_pid" },
+	{ "trace_event_buffer_reserve" },
+	{ "trace_event_buffer_lock_reserve" },
+	{ "ring_buffer_lock_reserve" },
+#endif
 #ifdef CONFIG_KGDB_LOW_LEVEL_TRAP
 	{ "__kgdb_notify" },
 	{ "kgdb_ll_trap" },

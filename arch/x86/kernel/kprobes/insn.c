@@ -102,21 +102,26 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 
 /**
  * x86_kprobe_put_original() - undo probes in an instruction whose copy was executed
- * @buf: MAX_INSN_SIZE bytes that were read from the text at @addr
+ * @buf: MAX_INSN_SIZE bytes that were read from the text at @addr; it is read again
  * @addr: address of the original, as exceptions are shown it
  *
- * For machine checks, which cannot take a mutex. The instruction may be the probed one, or
- * another in a DCR. What is read here does not change while this CPU has interrupts off: the
+ * For handlers of exceptions, which cannot take a mutex. The instruction may be the probed one,
+ * or another in a DCR. What is read here does not change while this CPU has interrupts off: the
  * bytes of a probepoint are constant, and a jump stays in the text as long as there is a detour
  * buffer, or until arch_kprobes_sync() has interrupted all CPUs.
  *
- * Context: any, with interrupts off since the text was read.
+ * Context: any.
  */
 void __kprobes x86_kprobe_put_original(u8 *buf, unsigned long addr)
 {
-	struct probepoint *pp = get_probepoint((void *)addr);
+	struct probepoint *pp;
+	unsigned long flags;
 	int i;
 
+	raw_local_irq_save(flags);
+	if (copy_from_kernel_nofault(buf, (void *)addr, MAX_INSN_SIZE))
+		goto out;
+	pp = get_probepoint((void *)addr);
 	for (i = 1; !pp && i < KPROBE_JUMP_SIZE; i++) {
 		struct probepoint *before = get_probepoint((void *)(addr - i));
 
@@ -125,6 +130,8 @@ void __kprobes x86_kprobe_put_original(u8 *buf, unsigned long addr)
 	}
 	if (pp)
 		memcpy(buf, pp->arch.insn.bytes, pp->arch.insn.size);
+out:
+	raw_local_irq_restore(flags);
 }
 
 /* Is the int3 at @addr kgdb's? Then the original instruction and its length are not known. */
