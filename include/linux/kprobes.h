@@ -142,7 +142,8 @@ enum kprobe_flag {
  *	probed address. Unregistration sets it back to what the user gave, or keeps it if a
  *	symbol was given.
  * @symbol_name: name of the function to probe, or "module:function"; NULL if @addr is
- *	given
+ *	given. kprobes/list shows it after the module has been unloaded, so keep it
+ *	until the probe is unregistered.
  * @offset: offset of the probe in bytes from @addr or @symbol_name
  * @pre_handler: called before the instruction, or NULL
  * @post_handler: called after the instruction, or NULL

@@ -107,7 +107,10 @@ static void kprobe_list_show_name(struct seq_file *m, struct kprobe *p)
 	const char *sym;
 	/* Other code may have been loaded at the address: show what the user has given. */
 	if (kprobe_gone(p) || kprobe_is_waiting(p)) {
-		sym = p->symbol_name;
+		/* The owner of a probe that does not wait may have freed the name. */
+		sym = p->symbol_name &&
+		      strncpy_from_kernel_nofault(name, p->symbol_name, sizeof(name)) > 0 ?
+		      name : NULL;
 		offset = p->offset;
 	} else {
 		sym = kallsyms_lookup((unsigned long)p->addr, &size, &offset,

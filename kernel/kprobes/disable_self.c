@@ -97,7 +97,8 @@ void __kprobes kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigne
 
 /**
  * kprobe_disable_self() - ask for a probe to be disabled, in a handler of the probe
- * @p: the probe; in handlers of a return probe or a jprobe, its kp
+ * @p: the probe; in handlers of a return probe or a jprobe, its kp; or NULL, which is what
+ *     &get_kretprobe(ri)->kp is while the return probe is being unregistered
  *
  * Of all calls since @p was registered or enabled, one returns true. A handler that is to do its
  * work once does it only then. From this call on, new hits do not call the pre_handler and the
@@ -118,6 +119,8 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	struct probe_set *set;
 	struct probepoint *pp;
 
+	if (!p)
+		return false;
 	/*
 	 * Replace the post_handler before the pre_handler: a hit that kprobe_ended_pre() counts as
 	 * missed must not call the user's post_handler.

@@ -65,7 +65,10 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
 	case KPROBE_WHY_MODULE_INIT:
 	case KPROBE_WHY_MODULE_GOES:
 		return true;
-	case KPROBE_WHY_NO_SYMBOL: {
+	case KPROBE_WHY_NO_SYMBOL:
+	/* The symbol was found, and then the module was unloaded. */
+	case KPROBE_WHY_NO_FUNCTION:
+	case KPROBE_WHY_NO_TEXT: {
 		guard(preempt)();
 		mod = find_module(name);
 		return !mod || !kprobe_module_ready(mod);

@@ -349,6 +349,12 @@ KP_CASE(kp_once_return_entry, kunit_skip(test, "the kernel has no return probes"
 KP_CASE(kp_once_return_handler, kunit_skip(test, "the kernel has no return probes"))
 #endif
 
+/* As a handler of a return probe that is being unregistered may ask */
+static void kp_once_null(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, kprobe_disable_self(NULL));
+}
+
 static struct kunit_case kp_once_kunit_cases[] = {
 	KUNIT_CASE_PARAM(kp_once_disabled, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_enabled_at_once, kp_once_case_gen_params),
@@ -358,6 +364,7 @@ static struct kunit_case kp_once_kunit_cases[] = {
 	KUNIT_CASE(kp_once_queue_work),
 	KUNIT_CASE(kp_once_return_entry),
 	KUNIT_CASE(kp_once_return_handler),
+	KUNIT_CASE(kp_once_null),
 	{}
 };
 
