@@ -149,7 +149,7 @@ with_watched_functions() {
 	for name in generic_permission lookup_fast capable do_exit wake_up_new_task \
 		override_creds revert_creds begin_new_exec commit_creds set_current_groups \
 		do_faccessat vfs_read vfs_write do_filp_open; do
-		echo "r40:kp_watch/$name $name \$retval" >>$TRACEFS/kprobe_events || continue
+		echo "r40:kp_watch/$name $name \$comm" >>$TRACEFS/kprobe_events || continue
 		watched="$watched $name"
 	done 2>/dev/null
 	at_least "functions that are watched" "$(echo "$watched" | wc -w)" 8
