@@ -97,8 +97,8 @@ void __kprobes kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigne
 
 /**
  * kprobe_disable_self() - ask for a probe to be disabled, in a handler of the probe
- * @p: the probe; in handlers of a return probe or a jprobe, its kp. The return probe that
- *     get_kretprobe() returns is NULL while it is being unregistered, and so its kp may be here.
+ * @p: the probe; in handlers of a return probe or a jprobe, its kp. NULL requests nothing: it is
+ *     the kp of what get_kretprobe() returns while the return probe is being unregistered.
  *
  * Of all calls since @p was registered or enabled, one returns true. A handler that is to do its
  * work once does it only then. From this call on, new hits do not call the pre_handler and the
