@@ -268,7 +268,8 @@ command -v dpkg-deb >/dev/null || die "packages of Debian can be made on Debian 
 lock deb
 need_packages gcc libc6-dev make bc bison flex libelf-dev libssl-dev perl kmod rsync cpio xz-utils zstd \
 	debhelper dpkg-dev
-[ -z "$ADAPTIONS" ] || need_packages gawk
+# what Linux 7.3 needs in addition
+[ -z "$ADAPTIONS" ] || need_packages gawk libdw-dev python3
 mkdir -p "$build"
 start=$(date +%s)
 total=0
