@@ -173,7 +173,6 @@ static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Resume in the copy: a read has failed, which raises the exception there. */
 /*
  * Can the exit from the breakpoint go to @target? A branch to an address that is not canonical
  * raises #GP. The iret of the exit would raise it in the entry code, which takes any fault of that
@@ -185,6 +184,7 @@ static __always_inline bool emulate_can_go_to(unsigned long target)
 	       __is_canonical_address(target, __VIRTUAL_MASK_SHIFT + 1);
 }
 
+/* Resume in the copy, which raises the exception: a read has failed, or the target is bad. */
 static __always_inline int emulate_call_copy(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)pp->arch.slot.copy;
