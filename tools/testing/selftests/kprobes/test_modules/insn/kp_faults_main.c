@@ -6,8 +6,8 @@
  * state, die notifiers and fault_handlers get the same, and the probe is hit once.
  */
 
-#include <asm/cpufeature.h>
-#include <asm/processor.h>
+#include <linux/cpufeature.h>
+#include <linux/processor.h>
 #include <asm/processor-flags.h>
 #include <asm/trapnr.h>
 #include "kp_faults.h"
