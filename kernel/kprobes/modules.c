@@ -108,15 +108,11 @@ enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long a
 	/* Init text is freed soon after the module is live. */
 	if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)
 		return KPROBE_WHY_MODULE_INIT;
-	/* Read once: after GOING, a module is UNFORMED again before it is freed. */
-	switch (READ_ONCE(mod->state)) {
-	case MODULE_STATE_LIVE:
+	if (kprobe_module_ready(mod))
 		return KPROBE_WHY_NONE;
-	case MODULE_STATE_COMING:
-		return kprobe_module_ready(mod) ? KPROBE_WHY_NONE : KPROBE_WHY_MODULE_COMES;
-	default:
-		return KPROBE_WHY_MODULE_GOES;
-	}
+	/* After GOING, a module is UNFORMED again before it is freed. */
+	return READ_ONCE(mod->state) == MODULE_STATE_COMING ? KPROBE_WHY_MODULE_COMES :
+							      KPROBE_WHY_MODULE_GOES;
 }
 
 /**
