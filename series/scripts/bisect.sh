@@ -27,8 +27,9 @@
 #	CORE=old	guests have the old core, while there are two
 #	AGAIN=1		repeat what has passed before
 #
-# What passed is remembered by the tree of the step, so that the walk can be resumed, and a
-# change of one patch repeats only the steps from there on. The last line says how many passed.
+# What passed is remembered by the files that the stage can depend on, so that the walk can be
+# resumed, a change of one patch repeats only the steps from there on, and a step that adds a text
+# or a test compiles nothing. The last line says how many passed.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -154,11 +155,17 @@ set_up()
 	for name in kernel/configs/tiny-base.config kernel/configs/tiny.config arch/x86/configs/tiny.config; do
 		[ ! -e "$tree/$name" ] || cat "$tree/$name"
 	done >"$build/asked"
-	kmake KCONFIG_ALLCONFIG="$build/asked" allnoconfig
 	cat "${fragments[@]}" >"$build/fragments"
 	[ "$core" = old ] || options >>"$build/fragments"
+	{
+		cat "$build/asked" "$build/fragments"
+		grep Kconfig "$dir/files" | (cd "$tree" && xargs cat 2>/dev/null) || :
+	} | sha1sum >"$build/configures"
+	! cmp -s "$build/configures" "$build/configured" || return 0
+	kmake KCONFIG_ALLCONFIG="$build/asked" allnoconfig
 	cat "$build/fragments" >>"$build/.config"
 	kmake olddefconfig
+	mv "$build/configures" "$build/configured"
 }
 
 # has OPTION: the configuration has it
@@ -435,12 +442,28 @@ boot_only()
 	grep 'events: [1-9]' "$log.guest" || { tail -n 20 "$log.guest"; return 1; }
 }
 
-# try STAGE [VARIANT]: runs the stage, unless this tree has passed it
+# key_of STAGE: what this stage can depend on, of the tree of the step; with TESTS=new, also the
+# one before
+key_of()
+{
+	local step of=("$commit")
+
+	[[ $1/${tests[*]} != guest/*new* ]] || of+=("$commit^")
+	for step in "${of[@]}"; do
+		git -C "$steps" ls-tree -r --full-tree "$step"
+	done | case $1 in
+	checkpatch) cat ;;
+	objects) grep -vE '	(Documentation|tools/testing)/' ;;
+	guest) grep -v '	Documentation/' ;;
+	esac | sha1sum | cut -c1-40
+}
+
+# try STAGE [VARIANT]: runs the stage, unless it has passed with these files
 try()
 {
 	local what="$*" key start=$SECONDS
 
-	key="$(git -C "$steps" rev-parse "$commit^{tree}") $what ${tests[*]}"
+	key="$(key_of "$1") $what${tests[*]:+ ${tests[*]}}"
 	if [ -z "${AGAIN:-}" ] && grep -qxF "$key" "$dir/passed" 2>/dev/null; then
 		ok "$n $what (before)"
 		return
