@@ -63,15 +63,16 @@ static unsigned int save_trace(unsigned long trace[TRACE_DEPTH])
 }
 
 /*
- * Can unwinders continue from the function that @addr is in? noinline: only a trace that ends
- * early puts the buffer on a handler's stack.
+ * Can unwinders continue from the function that @addr is in? A task that was interrupted in
+ * return_to_handler() has dropped the graph tracer's record, and they would need it. noinline:
+ * only a trace that ends early puts the buffer on a handler's stack.
  */
 static noinline bool can_unwind_from(unsigned long addr)
 {
 	char name[KSYM_SYMBOL_LEN];
 
 	snprintf(name, sizeof(name), "%ps", (void *)addr);
-	return torture_can_unwind(name);
+	return torture_can_unwind(name) && (in_task() || strcmp(name, "return_to_handler"));
 }
 
 static bool traces_are_checked(void)
