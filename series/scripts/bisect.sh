@@ -145,7 +145,7 @@ options()
 # build and toolchain
 set_up()
 {
-	local variant=$1 core=${3:-old} fragments=() name
+	local variant=$1 core=${3:-old} fragments=() name stamp
 
 	build=$2
 	use_toolchain "$variant"
@@ -157,15 +157,17 @@ set_up()
 	done >"$build/asked"
 	cat "${fragments[@]}" >"$build/fragments"
 	[ "$core" = old ] || options >>"$build/fragments"
-	{
+	stamp=$({
 		cat "$build/asked" "$build/fragments"
 		grep Kconfig "$dir/files" | (cd "$tree" && xargs cat 2>/dev/null) || :
-	} | sha1sum >"$build/configures"
-	! cmp -s "$build/configures" "$build/configured" || return 0
-	kmake KCONFIG_ALLCONFIG="$build/asked" allnoconfig
-	cat "$build/fragments" >>"$build/.config"
-	kmake olddefconfig
-	mv "$build/configures" "$build/configured"
+		"$compiler" --version
+	} | sha256sum)
+	[ "$stamp" != "$(cat "$build/.config-from" 2>/dev/null)" ] || return 0
+	# errexit is off here: the caller tests the status.
+	kmake KCONFIG_ALLCONFIG="$build/asked" allnoconfig &&
+		cat "$build/fragments" >>"$build/.config" &&
+		kmake olddefconfig &&
+		printf '%s\n' "$stamp" >"$build/.config-from"
 }
 
 # has OPTION: the configuration has it
