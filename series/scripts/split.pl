@@ -134,6 +134,44 @@ sub apply
 	return;
 }
 
+# apply_once(DIR, DIFF): the same, if each place that the diff replaces, and each that it makes, is
+# the only one in its file. patch takes the first that it finds, which another base kernel, or a
+# step with other files, may have elsewhere.
+sub apply_once
+{
+	my ($where, $diff) = @_;
+
+	places($where, $diff, '-');
+	apply($where, $diff);
+	places($where, $diff, '+');
+	return;
+}
+
+# places(DIR, DIFF, SIGN): dies unless this side of each hunk is in its file once
+sub places
+{
+	my ($where, $diff, $sign) = @_;
+	my ($file, @hunks);
+
+	for my $line (split /^/, slurp($diff)) {
+		if ($line =~ m{^\+\+\+ b/([^\t\n]+)}) {
+			$file = $1;
+		} elsif ($line =~ /^\@\@/) {
+			push @hunks, [$file, "\n"];
+		} elsif ($line !~ m{^--- a/} && $line =~ /^[ \Q$sign\E](.*)/s) {
+			$hunks[-1][1] .= $1;
+		}
+	}
+	for my $hunk (@hunks) {
+		my ($name, $text) = @$hunk;
+		my $have = "\n" . (slurp("$where/$name") // '');
+		my $count = () = $have =~ /(?=\Q$text\E)/g;
+
+		die "$diff: $name has $count places like\n$text" if $count > 1;
+	}
+	return;
+}
+
 # paragraphs(LINES): for each line, the first and the last line of its paragraph
 sub paragraphs
 {
@@ -465,7 +503,7 @@ sub lay
 			spew("$dir/$file", $want, $mode{$file});
 		}
 	}
-	apply($dir, "$top/series/steps/$_.diff") for @holds;
+	apply_once($dir, "$top/series/steps/$_.diff") for @holds;
 	return;
 }
 
