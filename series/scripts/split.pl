@@ -134,9 +134,9 @@ sub apply
 	return;
 }
 
-# apply_once(DIR, DIFF): the same, if each place that the diff replaces, and each that it makes, is
-# the only one in its file. patch takes the first that it finds, which another base kernel, or a
-# step with other files, may have elsewhere.
+# apply_once(DIR, DIFF): applies the diff, and dies if a place that it replaces, or one that it
+# makes, is in the file again: patch takes the first that it finds, here and when bisect.sh reverses
+# the diff. Another base kernel, or a step with other files, may have one more.
 sub apply_once
 {
 	my ($where, $diff) = @_;
@@ -147,7 +147,7 @@ sub apply_once
 	return;
 }
 
-# places(DIR, DIFF, SIGN): dies unless this side of each hunk is in its file once
+# places(DIR, DIFF, SIGN): dies if this side of a hunk, '-' or '+', is in its file more than once
 sub places
 {
 	my ($where, $diff, $sign) = @_;
