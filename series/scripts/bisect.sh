@@ -24,6 +24,7 @@
 #	STAGES=		default "checkpatch objects guest"
 #	TESTS=		scripts to run in the guests, if they are there; default all. The word "new"
 #			stands for the tests that the patch adds or changes
+#	CODE=1		leave out the patches that change only tests, samples or documents
 #	CORE=old	guests have the old core, while there are two
 #	AGAIN=1		repeat what has passed before
 #
@@ -487,9 +488,17 @@ try()
 	sed 's/^/   /' "$log.said"
 }
 
+# changes_code: does this patch change what is built into a kernel?
+changes_code()
+{
+	! git -C "$steps" diff --quiet "$commit^" "$commit" -- arch include init kernel lib \
+		':!kernel/kprobes/tests'
+}
+
 for ((n = from; n <= to; n++)); do
 	commit=${commits[n - 1]}
 	message=${messages[n - 1]}
+	[ -z "${CODE:-}" ] || changes_code || continue
 	for stage in "${stages[@]}"; do
 		case $stage in
 		checkpatch) try checkpatch ;;
