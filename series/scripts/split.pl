@@ -114,13 +114,26 @@ sub read_step
 	return \%step;
 }
 
-# The files that a diff changes
-sub files_of
+# hunks_of(DIFF): its hunks, each with its file, and the lines of both sides behind a newline
+sub hunks_of
 {
 	my ($diff) = @_;
+	my ($file, @hunks);
 
-	return slurp($diff) =~ m{^\+\+\+ b/([^\t\n]+)}mg;
+	for my $line (split /^/, slurp($diff)) {
+		if ($line =~ m{^\+\+\+ b/([^\t\n]+)}) {
+			$file = $1;
+		} elsif ($line =~ /^\@\@/) {
+			push @hunks, { file => $file, '-' => "\n", '+' => "\n" };
+		} elsif (@hunks && $line !~ m{^--- a/} && $line =~ /^([-+ ])(.*)/s) {
+			$hunks[-1]{$_} .= $2 for $1 eq ' ' ? qw(- +) : $1;
+		}
+	}
+	return @hunks;
 }
+
+# The files that a diff changes
+sub files_of { return map { $_->{file} } hunks_of(@_); }
 
 sub apply
 {
@@ -151,19 +164,9 @@ sub apply_once
 sub places
 {
 	my ($where, $diff, $sign) = @_;
-	my ($file, @hunks);
 
-	for my $line (split /^/, slurp($diff)) {
-		if ($line =~ m{^\+\+\+ b/([^\t\n]+)}) {
-			$file = $1;
-		} elsif ($line =~ /^\@\@/) {
-			push @hunks, [$file, "\n"];
-		} elsif ($line !~ m{^--- a/} && $line =~ /^[ \Q$sign\E](.*)/s) {
-			$hunks[-1][1] .= $1;
-		}
-	}
-	for my $hunk (@hunks) {
-		my ($name, $text) = @$hunk;
+	for my $hunk (hunks_of($diff)) {
+		my ($name, $text) = ($hunk->{file}, $hunk->{$sign});
 		my $have = "\n" . (slurp("$where/$name") // '');
 		my $count = () = $have =~ /(?=\Q$text\E)/g;
 
