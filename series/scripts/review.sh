@@ -8,7 +8,8 @@
 #
 # The branch is for-review/BASE, and begins at the tag of the base kernel. The end of each series
 # has the tag kprobes-BASE/SERIES-vN, with the cover letter as message. out/review has the
-# patches, with the base kernel's commit in them. If the tags of version N-1 are there, the cover
+# patches, with the base kernel's commit in them, and with Fixes: where a message has a line
+# `Since:`. For these, the tree needs the history, of more than the stable kernels. If the tags of version N-1 are there, the cover
 # letters have a range-diff. REROLL= is N, see lib.sh. export.sh has to run before this.
 
 set -euo pipefail
@@ -41,11 +42,41 @@ tag() { printf 'kprobes-%s/%s-v%d' "$BASE" "$1" "$2"; }
 # has_tag TAG
 has_tag() { git -C "$git" rev-parse -q --verify "refs/tags/$1" >/dev/null; }
 
+# fixes MESSAGE: prints a tag Fixes: for each line `Since: FILE TEXT`
+fixes()
+{
+	local file text commit
+
+	while read -r file text; do
+		commit=$(git -C "$git" log --no-merges --reverse --abbrev=12 --format='%h ("%s")' \
+			-S"$text" "$base" -- "$file" | sed -n 1p)
+		[ -n "$commit" ] || die "$1: no commit before $base added to $file: $text"
+		git -C "$git" rev-parse -q --verify "${commit%% *}^" >/dev/null ||
+			die "the history in $git is not complete" "git -C $git fetch --unshallow"
+		printf 'Fixes: %s\n' "$commit"
+	done < <(sed -n 's/^Since: //p' "$1")
+}
+
+# apply SERIES: applies its patches to the worktree
+apply()
+{
+	local messages patches i tags
+
+	mapfile -t messages < <(messages_of_base | grep "/$1/")
+	mapfile -t patches < <(find "$OUT/patches/$1" -name '*.patch' ! -name '*-0000-*' | sort)
+	for i in "${!patches[@]}"; do
+		git -C "$work/tree" am -q "${patches[i]}"
+		tags=$(fixes "${messages[i]}")
+		[ -z "$tags" ] || git -C "$work/tree" -c trailer.where=start -c trailer.ifexists=add \
+			commit -q --amend --no-edit --trailer "$tags"
+	done
+}
+
 before=$base
 earlier=$base
 for dir in "$OUT"/patches/*/; do
 	name=$(basename "$dir")
-	git -C "$work/tree" am -q --empty=drop "$dir"/*.patch
+	apply "$name"
 	git -C "$work/tree" branch -q -f "$branch" HEAD
 	cover=$(git -C "$OUT/series" config "branch.$name.description")
 	git -C "$work/tree" tag -f -a -m "$cover" "$(tag "$name" "$REROLL")" HEAD >/dev/null

@@ -30,6 +30,8 @@
 #				the same for lines: all that match, or those from the first
 #				match to the next match of the second expression; with N lines
 #				before and M lines after
+#	Since: FILE TEXT	the defect that this step mends came with the commit that added
+#				TEXT to FILE: review.sh names it by Fixes:
 #	Large: WHY		why the patch may have more lines than others, see export.sh
 #	Holds: NAME...		diffs of series/steps that are applied on top of this step and
 #	Lifts: NAME...		all that follow, until a step lifts them
@@ -52,7 +54,7 @@ my ($top, $stock, $tree, $list, $dir, @command) = @ARGV;
 my (%base, %final, %mode, %arrives, %edited, %parted, %removed, %copied, %held, %owner);
 my (@steps, @errors);
 
-my @keys = qw(Removes Copies Files Edits Parts Lines Holds Lifts Builds Large);
+my @keys = qw(Removes Copies Files Edits Parts Lines Holds Lifts Builds Since Large);
 my $keys = '(?:' . join('|', @keys) . ')';
 
 sub bad { push @errors, join '', @_; return; }
@@ -101,7 +103,7 @@ sub read_step
 	}
 	for (@data) {
 		my ($key, $value) = /^(\w+): (.*?)\s*$/;
-		push @{$step{$key}}, $key =~ /^(?:Parts|Lines|Large)$/ ? $value : split ' ', $value;
+		push @{$step{$key}}, $key =~ /^(?:Parts|Lines|Since|Large)$/ ? $value : split ' ', $value;
 	}
 	pop @lines while @lines && $lines[-1] eq '';
 	$step{message} = join("\n", @lines) . "\n";
