@@ -58,7 +58,10 @@ rm -rf "$steps"
 git clone -q "$OUT/series" "$steps"
 mapfile -t commits < <(git -C "$steps" rev-list --reverse "$(git -C "$steps" rev-parse base)..HEAD")
 mapfile -t messages < <(messages_of_base)
-mapfile -t patches < <(find "$OUT/patches" "$OUT/patches-kept" -name '*.patch' ! -name '*-0000-*' | sort)
+# What is kept comes last, wherever its directory is sorted.
+mapfile -t patches < <(for to in patches patches-kept; do
+	find "$OUT/$to" -name '*.patch' ! -name '*-0000-*' | sort
+done)
 [ "${#commits[@]} ${#commits[@]}" = "${#messages[@]} ${#patches[@]}" ] || die "the series changed while it was read"
 {
 	git -C "$steps" ls-tree -r --name-only base
@@ -231,6 +234,8 @@ objects_of()
 		kernel/trace/ftrace.c) has FUNCTION_TRACER || continue ;;
 		kernel/trace/fprobe.c) has FPROBE || continue ;;
 		kernel/trace/rethook.c) has RETHOOK || continue ;;
+		kernel/trace/trace_hwlat.c) has HWLAT_TRACER || continue ;;
+		kernel/trace/trace_osnoise.c) has OSNOISE_TRACER || continue ;;
 		arch/x86/kernel/rethook.c) has RETHOOK || continue ;;
 		kernel/trace/trace_event_perf.c) has PERF_EVENTS || continue ;;
 		kernel/trace/*) has TRACING || continue ;;
@@ -278,7 +283,8 @@ run_checkpatch()
 {
 	(
 		cd "$tree"
-		checkpatch --showfile --ignore FILE_PATH_CHANGES "${patches[n - 1]}"
+		# review.sh adds Fixes:
+		checkpatch --showfile --ignore FILE_PATH_CHANGES,MISSING_FIXES_TAG "${patches[n - 1]}"
 	) >"$log"
 	cat "$log"
 	[ ! -s "$log" ]
