@@ -243,7 +243,7 @@ static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
 {
 	struct kp_probe *probe = kp_context_probe(test, kp_context_interrupted);
 	struct kp_probe *other = kp_registered(test, kp_context->other);
-	int i, each = nmi ? 1 : 2;
+	int i, each = nmi ? 1 : 2, over = 0;
 
 	kp_interrupt_prepare(test, kp_context_interruption, nmi);
 	tasklet_setup(&kp_context_over.tasklet, kp_context_softirq);
@@ -253,8 +253,9 @@ static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
 		irq_work_sync(&kp_interrupt.work);
 		tasklet_kill(&kp_context_over.tasklet);
 		KUNIT_EXPECT_TRUE(test, kp_interrupt.arrived);
-		KUNIT_EXPECT_EQ(test, kp_interrupt.over_handler,
-				nmi || !kp_context_over.irqs_off ? i * each : 0);
+		/* The probepoint may have been optimised since the last call. */
+		over += nmi || !kp_context_over.irqs_off ? each : 0;
+		KUNIT_EXPECT_EQ(test, kp_interrupt.over_handler, over);
 		kp_expect_hits(test, other, i * each);
 		kp_expect_hits(test, probe, i * (1 + each));
 	}
