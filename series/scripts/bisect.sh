@@ -234,6 +234,7 @@ objects_of()
 		kernel/trace/ftrace.c) has FUNCTION_TRACER || continue ;;
 		kernel/trace/fprobe.c) has FPROBE || continue ;;
 		kernel/trace/rethook.c) has RETHOOK || continue ;;
+		kernel/trace/trace_snapshot.c) has TRACER_SNAPSHOT || continue ;;
 		kernel/trace/trace_hwlat.c) has HWLAT_TRACER || continue ;;
 		kernel/trace/trace_osnoise.c) has OSNOISE_TRACER || continue ;;
 		arch/x86/kernel/rethook.c) has RETHOOK || continue ;;
