@@ -58,10 +58,7 @@ rm -rf "$steps"
 git clone -q "$OUT/series" "$steps"
 mapfile -t commits < <(git -C "$steps" rev-list --reverse "$(git -C "$steps" rev-parse base)..HEAD")
 mapfile -t messages < <(messages_of_base)
-# What is kept comes last, wherever its directory is sorted.
-mapfile -t patches < <(for to in patches patches-kept; do
-	find "$OUT/$to" -name '*.patch' ! -name '*-0000-*' | sort
-done)
+mapfile -t patches < <(patches_in "$OUT/patches" "$OUT/patches-kept")
 [ "${#commits[@]} ${#commits[@]}" = "${#messages[@]} ${#patches[@]}" ] || die "the series changed while it was read"
 {
 	git -C "$steps" ls-tree -r --name-only base

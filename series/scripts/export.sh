@@ -171,7 +171,7 @@ for name in "${all[@]}"; do
 		check_sizes "$name" "$before"
 	fi
 	format_patches "$repo" "$to" "$before..$name" --base=base "${options[@]}"
-	mapfile -t -O ${#patches[@]} patches < <(find "$to" -name '*.patch' ! -name '*-0000-*' | sort)
+	mapfile -t -O ${#patches[@]} patches < <(patches_in "$to")
 	before=$name
 done
 
@@ -216,6 +216,6 @@ mv "$work/kept" "$OUT/patches-kept"
 mv "$repo" "$OUT/series"
 for name in "${all[@]}"; do
 	[ "$name" != $KEPT ] || continue
-	say "${OUT#"$TOP"/}/patches/$name: $(find "$OUT/patches/$name" -name '*.patch' ! -name '*-0000-*' | wc -l) patches, and a cover letter"
+	say "${OUT#"$TOP"/}/patches/$name: $(patches_in "$OUT/patches/$name" | wc -l) patches, and a cover letter"
 done
 say "in this order, against Linux $version; ${OUT#"$TOP"/}/patches-kept has what is not sent"

@@ -575,6 +575,16 @@ format_patches()
 	[ ! -e "$cover" ] || sed -i '/^ \(create\|delete\) mode /d' "$cover"
 }
 
+# patches_in DIRECTORY...: prints the patches in each directory, in order, without cover letters
+patches_in()
+{
+	local dir
+
+	for dir; do
+		find "$dir" -name '*.patch' ! -name '*-0000-*' | sort
+	done
+}
+
 # lock NAME [DIRECTORY]: waits until no other process holds the lock, then takes it
 lock()
 {

@@ -9,8 +9,8 @@
 # The branch is for-review/BASE, and begins at the tag of the base kernel. The end of each series
 # has the tag kprobes-BASE/SERIES-vN, with the cover letter as message. out/review has the
 # patches, with the base kernel's commit in them, and with Fixes: where a message has a line
-# `Since:`. For these, the tree needs the history, of more than the stable kernels. If the tags of version N-1 are there, the cover
-# letters have a range-diff. REROLL= is N, see lib.sh. export.sh has to run before this.
+# `Since:`, for which the tree needs its whole history. If the tags of version N-1 are there, the
+# cover letters have a range-diff. REROLL= is N, see lib.sh. export.sh has to run before this.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -63,7 +63,7 @@ apply()
 	local messages patches i tags
 
 	mapfile -t messages < <(messages_of_base | grep "/$1/")
-	mapfile -t patches < <(find "$OUT/patches/$1" -name '*.patch' ! -name '*-0000-*' | sort)
+	mapfile -t patches < <(patches_in "$OUT/patches/$1")
 	for i in "${!patches[@]}"; do
 		git -C "$work/tree" am -q "${patches[i]}"
 		tags=$(fixes "${messages[i]}")
@@ -90,7 +90,7 @@ for dir in "$OUT"/patches/*/; do
 		format_patches "$work/tree" "$work/review/$name" "$before..$branch" --base="$base" \
 		--cover-letter --cover-from-description=subject "${options[@]}"
 	before=$(tag "$name" "$REROLL")
-	count=$(find "$work/review/$name" -name '*.patch' ! -name '*-0000-*' | wc -l)
+	count=$(patches_in "$work/review/$name" | wc -l)
 	say "$before: $count patches${options:+, compared with $last}"
 done
 rm -rf "$OUT/review"
