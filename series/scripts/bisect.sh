@@ -197,7 +197,7 @@ old_core()
 # objects_of COMMIT: the targets to compile for this patch
 objects_of()
 {
-	local file srcarch=x86
+	local file object option srcarch=x86
 
 	case ${arch[name]} in
 	x86_64 | i386) ;;
@@ -224,19 +224,15 @@ objects_of()
 		*/unwind_orc.c) has UNWINDER_ORC || continue ;;
 		*/unwind_frame.c) has UNWINDER_FRAME_POINTER || continue ;;
 		*/mce/*) has X86_MCE || continue ;;
-		kernel/trace/trace_events_synth.c) has SYNTH_EVENTS || continue ;;
-		kernel/trace/trace_events_user.c) has USER_EVENTS || continue ;;
-		kernel/trace/trace_kprobe.c) has KPROBE_EVENTS || continue ;;
-		kernel/trace/bpf_trace.c) has BPF_EVENTS || continue ;;
-		kernel/trace/ftrace.c) has FUNCTION_TRACER || continue ;;
-		kernel/trace/fprobe.c) has FPROBE || continue ;;
-		kernel/trace/rethook.c) has RETHOOK || continue ;;
-		kernel/trace/trace_snapshot.c) has TRACER_SNAPSHOT || continue ;;
-		kernel/trace/trace_hwlat.c) has HWLAT_TRACER || continue ;;
-		kernel/trace/trace_osnoise.c) has OSNOISE_TRACER || continue ;;
 		arch/x86/kernel/rethook.c) has RETHOOK || continue ;;
+		# The makefile has another name for the first, and a condition around the second.
+		kernel/trace/ftrace.c) has FUNCTION_TRACER || continue ;;
 		kernel/trace/trace_event_perf.c) has PERF_EVENTS || continue ;;
-		kernel/trace/*) has TRACING || continue ;;
+		kernel/trace/*)
+			object=$(basename "${file%.*}").o
+			option=$(sed -n "s/^obj-\$(CONFIG_\(.*\)) += $object$/\1/p" "$tree/kernel/trace/Makefile")
+			has "${option:-TRACING}" || continue
+			;;
 		esac
 		[ ! -e "$tree/$file" ] || printf '%s\n' "${file%.*}.o"
 	done < <(git -C "$steps" diff --name-only "$1^" "$1")
