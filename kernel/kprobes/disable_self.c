@@ -126,8 +126,12 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	 * missed must not call the user's post_handler.
 	 */
 	if (p->saved_post) {
-		/* Whoever sees the restored post_handler sees the restored pre_handler. */
-		if (xchg(&p->post_handler, kprobe_ended_post) == kprobe_ended_post)
+		/*
+		 * Whoever sees the restored post_handler sees the restored
+		 * pre_handler. The function needs its &: xchg() of csky has a
+		 * variable of the type of its argument.
+		 */
+		if (xchg(&p->post_handler, &kprobe_ended_post) == kprobe_ended_post)
 			return false;
 		/* Pairs with the barrier in kprobe_check_post(). */
 		smp_mb();
@@ -141,7 +145,7 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 			WRITE_ONCE(set->post_handler, kprobe_ended_post);
 		/* Pairs with smp_rmb() in kprobe_ended_pre(). */
 		smp_store_release(&p->pre_handler, kprobe_ended_pre);
-	} else if (xchg(&p->pre_handler, kprobe_ended_pre) == kprobe_ended_pre) {
+	} else if (xchg(&p->pre_handler, &kprobe_ended_pre) == kprobe_ended_pre) {
 		return false;
 	}
 	if (llist_add(&p->request, &requests))
