@@ -127,9 +127,11 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	 */
 	if (p->saved_post) {
 		/*
-		 * Whoever sees the restored post_handler sees the restored
-		 * pre_handler. The function needs its &: xchg() of csky has a
-		 * variable of the type of its argument.
+		 * Pairs with smp_store_release() in kprobe_restore_handlers():
+		 * if this returns the restored post_handler, the store to
+		 * pre_handler below follows the one that restores it. The &
+		 * is for csky, where xchg() declares a variable of the type of
+		 * its argument.
 		 */
 		if (xchg(&p->post_handler, &kprobe_ended_post) == kprobe_ended_post)
 			return false;

@@ -119,7 +119,7 @@ cat >"$work/commit" <<'END'
 set -euo pipefail
 git add -A
 if [ "$1" -eq 0 ]; then
-	# The same files give the same commit, whoever exports them.
+	# The same files give the same commit, in any clone.
 	GIT_AUTHOR_DATE=2000-01-01T00:00:00Z GIT_COMMITTER_DATE=2000-01-01T00:00:00Z \
 		git -c user.name=base -c user.email=base commit -q -m base
 	git tag base

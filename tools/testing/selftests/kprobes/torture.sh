@@ -228,7 +228,7 @@ with_hostile_user() {
 	: >"$TMP/hostile_hits"
 	begin
 	start_hostile_user "$SEED"
-	# On a slow machine there is one round, which begins late.
+	# At least one round, even if the time is over before it begins.
 	while lasts || [ ! -s "$TMP/hostile_hits" ]; do
 		hostile_watch
 		sleep 0.3
