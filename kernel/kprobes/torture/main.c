@@ -150,6 +150,7 @@ static void torture_cleanup(void)
 {
 	if (torture_cleanup_begin())
 		return;
+	torture_allow_loads(false);
 	torture_stop_writers();
 	torture_stop_visitors();
 	torture_stop_victims();
@@ -200,6 +201,8 @@ static int __init kprobe_torture_init(void)
 		      torture_start_wanderers(seed) ?: torture_start_victims(seed);
 	if (!err && stat_interval > 0)
 		err = torture_create_kthread(torture_stats, NULL, stats_task);
+	if (!err)
+		torture_allow_loads(true);
 	torture_init_end();
 	if (err) {
 		torture_error("cannot start: %d", err);

@@ -335,6 +335,7 @@ int torture_find_targets(void)
 	       add_target("torture_x86_registers", torture_x86_registers,
 			  torture_x86_registers_size, 0) ?:
 	       add_target("torture_x86_fault", torture_x86_fault, torture_x86_fault_size, 0) ?:
+	       add_target("torture_x86_load", torture_x86_load, torture_x86_load_size, 0) ?:
 #endif
 	       add_target("torture_visited", torture_visited, 0, TORTURE_VISITED) ?:
 	       add_target("torture_sleeps", torture_sleeps, 0, TORTURE_SLEEPS);

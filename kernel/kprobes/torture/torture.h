@@ -173,7 +173,10 @@ void torture_stop_victims(void);
 #ifdef CONFIG_X86
 unsigned long torture_x86_registers(unsigned long seed);
 unsigned long torture_x86_fault(unsigned long seed);
+unsigned long torture_x86_load(unsigned long seed);
 extern const unsigned int torture_x86_registers_size, torture_x86_fault_size;
+extern const unsigned int torture_x86_load_size;
+void torture_allow_loads(bool allow);
 bool torture_can_unwind(const char *function);
 int torture_start_nmi(void (*call)(void));
 void torture_stop_nmi(void);
@@ -188,6 +191,7 @@ static inline bool torture_can_unwind(const char *function)
 	return !IS_ENABLED(CONFIG_ARM_UNWIND) || strcmp(function, "__kretprobe_trampoline");
 }
 
+static inline void torture_allow_loads(bool allow) { }
 static inline int torture_start_nmi(void (*call)(void)) { return 0; }
 static inline void torture_stop_nmi(void) { }
 static inline void torture_send_nmi(void) { }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kprobe_torture on x86: limits of unwinders, NMIs that a CPU sends to itself.
+ * kprobe_torture on x86: limits of unwinders, NMIs that a CPU sends to itself, tasks that sleep in
+ * a page fault.
  */
+#include <linux/moduleparam.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
 #include <asm/apic.h>
@@ -22,6 +24,41 @@ bool torture_can_unwind(const char *function)
 	/* Not strstarts(): kallsyms may return an alias with the prefix __pi_. */
 	return !strstr(function, "__x86_indirect_") && !strstr(function, "__x86_return_") &&
 	       !strstarts(function, "retbleed_") && !strstarts(function, "srso_");
+}
+
+/* Guarded by kernel_param_lock(), which a write to a parameter holds. */
+static bool loads_allowed;
+
+/*
+ * A write to the parameter load calls torture_x86_load() in the writer's task. Unlike the readers
+ * that call it, the task has user memory, and sleeps in the page fault.
+ */
+static int torture_load_set(const char *val, const struct kernel_param *kp)
+{
+	static unsigned int seed;
+	unsigned int i;
+
+	for (i = 0; loads_allowed && i < torture_nr_targets; i++) {
+		if (torture_targets[i].call != torture_x86_load)
+			continue;
+		torture_call(&torture_targets[i], seed++ % TORTURE_SEEDS, TORTURE_TASK);
+		return 0;
+	}
+	return -ENODEV;
+}
+
+static const struct kernel_param_ops torture_load_ops = {
+	.set = torture_load_set,
+};
+
+module_param_cb(load, &torture_load_ops, NULL, 0200);
+MODULE_PARM_DESC(load, "Write anything: read user memory in a target");
+
+void torture_allow_loads(bool allow)
+{
+	kernel_param_lock(THIS_MODULE);
+	loads_allowed = allow;
+	kernel_param_unlock(THIS_MODULE);
 }
 
 static void (*nmi_call)(void);

@@ -7,7 +7,11 @@
 #include <linux/linkage.h>
 #include <asm/asm.h>
 #include <asm/nospec-branch.h>
+#include <asm/smap.h>
 #include <asm/unwind_hints.h>
+
+/* Where user_sleeper.c maps memory */
+#define TORTURE_USER_ADDRESS	0x20000000
 
 #ifdef CONFIG_X86_64
 #define _ASM_SEED	_ASM_DI
@@ -175,6 +179,29 @@ SYM_FUNC_START(torture_x86_fault)
 	RET
 SYM_FUNC_END(torture_x86_fault)
 
+/*
+ * unsigned long torture_x86_load(unsigned long seed)
+ *
+ * Reads user memory, for which a task may sleep. The result does not depend on the word that is
+ * read, nor on whether there is any.
+ */
+SYM_FUNC_START(torture_x86_load)
+	lea	1(%_ASM_SEED), %_ASM_DX
+	mov	$TORTURE_USER_ADDRESS, %ecx
+	ASM_STAC
+	nop
+8:	mov	(%_ASM_CX), %_ASM_AX
+	add	%_ASM_CX, %_ASM_AX
+	nop
+	nop
+9:	ASM_CLAC
+	_ASM_EXTABLE_UA(8b, 9b)
+	lea	3(%_ASM_DX, %_ASM_CX), %_ASM_AX
+	xor	$0x55, %al
+.Ltorture_x86_load_end:
+	RET
+SYM_FUNC_END(torture_x86_load)
+
 	.section .rodata, "a"
 	.balign	8
 .Ltorture_x86_data:
@@ -183,3 +210,5 @@ SYM_DATA(torture_x86_registers_size,
 	 .long	.Ltorture_x86_registers_end - torture_x86_registers)
 SYM_DATA(torture_x86_fault_size,
 	 .long	.Ltorture_x86_fault_end - torture_x86_fault)
+SYM_DATA(torture_x86_load_size,
+	 .long	.Ltorture_x86_load_end - torture_x86_load)

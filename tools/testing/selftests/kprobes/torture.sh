@@ -16,6 +16,8 @@ TRACES=/sys/module/kprobe_torture/parameters/traces
 BOOST=/sys/module/kprobes/parameters/boost
 RCU_NORMAL=/sys/kernel/rcu_normal
 BPF_PROBE=$TOPIC_DIR/bpf_probe
+LOAD=/sys/module/kprobe_torture/parameters/load
+SLEEPER=$TOPIC_DIR/user_sleeper
 
 begin() {
 	log_mark
@@ -46,9 +48,16 @@ verdict() {
 	list_is_empty
 }
 
-# Copies of instructions are boosted or stepped, and in detour buffers.
+# Copies of instructions are boosted or stepped, and in detour buffers. A task sleeps in the page
+# fault of a copy.
 with_jumps() {
 	begin
+	: >"$TMP/sleeper"
+	sleeper=
+	if [ -w $LOAD ] && [ -x "$SLEEPER" ]; then
+		"$SLEEPER" $LOAD >"$TMP/sleeper" 2>&1 &
+		sleeper=$!
+	fi
 	[ ! -w $BOOST ] || keep $BOOST
 	boost=0
 	while lasts; do
@@ -60,6 +69,15 @@ with_jumps() {
 	done
 	[ ! -w $BOOST ] || put_back $BOOST
 	optimization 1
+	if [ -n "$sleeper" ]; then
+		kill $sleeper
+		rc=0
+		wait $sleeper || rc=$?
+		ktap_print_msg "a task with user memory: $(cat "$TMP/sleeper")"
+		equal "exit status of user_sleeper" $rc 0
+		at_least "page faults in which it slept" \
+			"$(sed -n 's/^writes [0-9]* slept //p' "$TMP/sleeper")" 1
+	fi
 	verdict
 }
 
