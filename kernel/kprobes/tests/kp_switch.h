@@ -2,7 +2,7 @@
 #ifndef KP_SWITCH_H
 #define KP_SWITCH_H
 
-/* The sysctl of jump optimisation, which some architectures do not have */
+/* The sysctl of jump optimisation, which some architectures do not have, and kprobes.boost */
 
 #include "kp_test.h"
 
@@ -14,9 +14,9 @@ static inline struct file *kp_open(const char *path, int flags)
 	return filp_open(path, flags, 0);
 }
 
-static inline int kp_opt_switch(bool on)
+static inline int kp_switch(const char *path, bool on)
 {
-	struct file *file = kp_open(KP_OPT_SWITCH, O_WRONLY);
+	struct file *file = kp_open(path, O_WRONLY);
 	loff_t pos = 0;
 	ssize_t ret;
 
@@ -27,6 +27,17 @@ static inline int kp_opt_switch(bool on)
 	if (ret < 0)
 		return ret;
 	return 0;
+}
+
+static inline int kp_opt_switch(bool on)
+{
+	return kp_switch(KP_OPT_SWITCH, on);
+}
+
+/* While it is off, new probepoints on x86 are single-stepped or emulated. */
+static inline int kp_boost_switch(bool on)
+{
+	return kp_switch("/sys/module/kprobes/parameters/boost", on);
 }
 
 static inline bool kp_opt_available(void)

@@ -127,8 +127,11 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 		regs->ip = resume;
 	else if (fault->stepping)
 		x86_kprobe_step_again(pp, regs, fault->run_post);
-	else if (!pp->arch.emulation.run || pp->arch.slot.form >= X86_SLOT_BOOST)
+	else if (pp->arch.slot.form >= X86_SLOT_BOOST)
 		regs->ip = (unsigned long)READ_ONCE(pp->arch.slot.copy);
+	else if (!pp->arch.emulation.run)
+		/* The copy in a detour buffer has faulted, and the slot ends in an int3. */
+		x86_kprobe_step_again(pp, regs, probepoint_has_post(pp));
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_resume);
 

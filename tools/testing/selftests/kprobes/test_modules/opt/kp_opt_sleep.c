@@ -123,6 +123,33 @@ static void kp_opt_sleeps_in_detour(struct kunit *test)
 	}
 }
 
+static void kp_meanwhile_off(void)
+{
+	kp_mem.error = kp_opt_switch(false);
+}
+
+/*
+ * The task sleeps in the detour buffer of a probe whose slot was made while kprobes.boost was 0: it
+ * ends in an int3. When the jump is gone, the copy in that slot has to be single-stepped.
+ */
+static void kp_opt_sleeps_unboosted(struct kunit *test)
+{
+	struct kp_probe *probe;
+	int post;
+
+	for (post = 0; post < 2; post++) {
+		probe = kp_load_new(test, kp_opt_load_first, kp_opt_load_first_insn, post);
+		KUNIT_ASSERT_EQ(test, kp_boost_switch(false), 0);
+		kp_register(test, probe);
+		KUNIT_ASSERT_EQ(test, kp_boost_switch(true), 0);
+		kp_opt_becomes_jump(test, probe);
+		kp_load_meanwhile(test, kp_opt_load_first, probe, kp_meanwhile_off);
+		kp_expect_counts(test, probe, 3, post ? 2 : 0, 0);
+		kp_unregister(test, probe);
+		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
+	}
+}
+
 /* Has no quiescent state of tasks RCU. Ends after 30 s, if a test waits for it by mistake. */
 static struct {
 	bool running, release;
@@ -328,6 +355,7 @@ static void kp_opt_round_begins_early(struct kunit *test)
 static struct kunit_case kp_opt_sleep_cases[] = {
 	KUNIT_CASE(kp_opt_sleeps_in_text),
 	KUNIT_CASE(kp_opt_sleeps_in_detour),
+	KUNIT_CASE(kp_opt_sleeps_unboosted),
 	KUNIT_CASE_SLOW(kp_opt_busy_task),
 	KUNIT_CASE_SLOW(kp_opt_busy_signal),
 	KUNIT_CASE_SLOW(kp_opt_busy_wait),
