@@ -113,6 +113,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  * @KPROBE_FLAG_ON_FUNC_ENTRY: the probe is at the entry of a function
  * @KPROBE_FLAG_WAIT: the user sets it: if the module that symbol_name names is not loaded, wait
  *	for it, see register_kprobe()
+ * @KPROBE_FLAG_NO_JUMP: the user sets it: the probepoint keeps its breakpoint, so that the text
+ *	after it stays as it is
  */
 enum kprobe_flag {
 	KPROBE_FLAG_GONE		= BIT(0),
@@ -121,7 +123,11 @@ enum kprobe_flag {
 	KPROBE_FLAG_FTRACE		= BIT(3),
 	KPROBE_FLAG_ON_FUNC_ENTRY	= BIT(4),
 	KPROBE_FLAG_WAIT		= BIT(5),
+	KPROBE_FLAG_NO_JUMP		= BIT(6),
 };
+
+/* The flags that a user may set before the registration */
+#define KPROBE_FLAGS_OF_USER	(KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT | KPROBE_FLAG_NO_JUMP)
 
 /* Values of kprobe_ctlblk.kprobe_status: the stage of the hit that this CPU handles */
 #define KPROBE_HIT_ACTIVE		BIT(0)	/* handlers run */
@@ -151,9 +157,9 @@ enum kprobe_flag {
  * @opcode: for the kernel: the opcode that the breakpoint replaces
  * @ainsn: for the kernel: data of the architecture on the instruction, in a kprobe that stands
  *	for a probepoint; unused in a user's
- * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED and %KPROBE_FLAG_WAIT;
- *	the kernel sets and clears the others. Unregistration leaves only %KPROBE_FLAG_FTRACE and
- *	%KPROBE_FLAG_ON_FUNC_ENTRY, for handlers that still run.
+ * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED, %KPROBE_FLAG_WAIT and
+ *	%KPROBE_FLAG_NO_JUMP; the kernel sets and clears the others. Unregistration leaves only
+ *	%KPROBE_FLAG_FTRACE and %KPROBE_FLAG_ON_FUNC_ENTRY, for handlers that still run.
  * @by_symbol: for the kernel: @addr is the result of looking @symbol_name up, so that a new
  *	registration looks it up again
  * @enabling: for the kernel: set while enable_kprobes() enables the probe, and may still fail

@@ -131,6 +131,7 @@ struct probepoint_jump {
  *	probepoint is ftrace-based and a probe has a post_handler.
  * @has_post: a probe in @set has a post_handler
  * @has_fault: a probe in @set has a fault_handler
+ * @redirected: a pre_handler has returned non-zero, see probepoint_note_redirect()
  * @arch: the architecture's data on the instruction
  * @kp: stands for the probepoint where a struct kprobe is needed: for get_kprobe(), and for the
  *	hooks of architectures without probepoints. Its handlers are dispatchers of the core. Its
@@ -167,6 +168,7 @@ struct probepoint {
 	struct kprobe *first;
 	bool has_post;
 	bool has_fault;
+	bool redirected;
 	struct arch_probepoint arch;
 	union {
 		struct kprobe kp;
@@ -364,6 +366,12 @@ bool kprobe_blacklist_has(unsigned long addr);
 bool probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs, int trapnr);
 void probepoint_count_missed(struct probepoint *pp);
 
+#ifdef CONFIG_OPTPROBES
+void probepoint_note_redirect(struct probepoint *pp);
+#else
+static inline void probepoint_note_redirect(struct probepoint *pp) { }
+#endif
+
 /* Record why the architecture refuses an address. Return: the errno of @why. */
 static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason why)
 {
@@ -458,6 +466,15 @@ void arch_sync_jumps(void);
 void arch_break_jump(struct probepoint *pp);
 void arch_restore_jump(struct probepoint *pp);
 void arch_kprobe_module_going(const struct module *mod);
+
+#ifdef __ARCH_WANT_PROBEPOINT
+bool arch_jump_covers_next(const struct probepoint *pp);
+bool arch_post_is_empty(kprobe_post_handler_t post);
+#else
+/* A jump replaces one instruction, and a probepoint with post_handlers has none. */
+static inline bool arch_jump_covers_next(const struct probepoint *pp) { return false; }
+static inline bool arch_post_is_empty(kprobe_post_handler_t post) { return false; }
+#endif
 #endif
 
 #endif /* _LINUX_PROBEPOINT_H */

@@ -22,12 +22,24 @@
  * one in the DCR of another, removes the conflicting jumps when it patches the text. The detour
  * buffers are freed later, see deferred.c.
  *
- * kprobe_mutex guards everything here.
+ * A jump overwrites the instructions after the probed one, which code that a pre_handler has
+ * redirected execution to may return or jump to. So a probepoint keeps its breakpoint if a user
+ * has asked for it, by KPROBE_FLAG_NO_JUMP or by an empty post_handler, and once a pre_handler has
+ * returned non-zero:
+ *
+ *	hit				worker
+ *
+ *	set pp->redirected		clear redirect_noted
+ *	set redirect_noted		unoptimise each pp that has redirected set
+ *	queue the worker
+ *
+ * kprobe_mutex guards everything else here.
  */
 #include <kunit/visibility.h>
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/err.h>
+#include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/list_sort.h>
 #include <linux/memory.h>
@@ -37,6 +49,7 @@
 #include <linux/slab.h>
 #include <linux/sysctl.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
 
@@ -118,6 +131,31 @@ static bool optimizer_is_armed_between(unsigned long addr, unsigned long end)
 		if (optimizer_has_breakpoint(other))
 			return true;
 	return false;
+}
+
+/*
+ * Must the instructions after the probed one stay in the text, for the probes of @set? Return: the
+ * reason, or %KPROBE_WHY_NONE.
+ */
+static enum kprobe_reason optimizer_keeps_text(struct probepoint *pp, const struct probe_set *set)
+{
+	unsigned int i;
+
+	for (i = set->all; set->probes[i]; i++)
+		if (kprobe_has_flag(set->probes[i], KPROBE_FLAG_NO_JUMP))
+			return KPROBE_WHY_JUMP_UNWANTED;
+	if (!arch_jump_covers_next(pp))
+		return KPROBE_WHY_NONE;
+	for (i = set->post; set->probes[i]; i++)
+		if (arch_post_is_empty(set->probes[i]->saved_post))
+			return KPROBE_WHY_JUMP_EMPTY_POST;
+	return READ_ONCE(pp->redirected) ? KPROBE_WHY_JUMP_REDIRECTED : KPROBE_WHY_NONE;
+}
+
+static enum kprobe_reason optimizer_keeps_text_now(struct probepoint *pp)
+{
+	return optimizer_keeps_text(pp, rcu_dereference_protected(pp->set,
+								  lockdep_is_held(&kprobe_mutex)));
 }
 
 /* Is another probepoint armed in the DCR of @pp? */
@@ -271,7 +309,7 @@ void optimizer_match_detours(struct list_head *changes)
  * optimizer_unoptimize_for_post() - unoptimise probepoints that get post_handlers
  * @changes: the batch, which has been staged
  *
- * Their detour buffers were made to call none.
+ * Their detour buffers were made to call none; or a probe that has come needs the text.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -282,13 +320,68 @@ void optimizer_unoptimize_for_post(struct list_head *changes)
 
 	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(pp, changes, change)
-		if (!pp->jump.post && probepoint_next_has_post(pp))
+		if (optimizer_has_detour(pp) &&
+		    ((!pp->jump.post && probepoint_next_has_post(pp)) ||
+		     optimizer_keeps_text(pp, pp->next_set)))
 			optimizer_note_leaving(pp, &leave);
 	if (list_empty(&leave))
 		return;
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
 	optimizer_unoptimize(&leave);
+}
+
+/* Set when a hit has set pp->redirected */
+static bool redirect_noted;
+
+static void optimizer_redirect_worker(struct work_struct *work)
+{
+	struct probepoint *pp;
+	LIST_HEAD(leave);
+
+	guard(mutex)(&kprobe_mutex);
+	/* Pairs with smp_store_release() in probepoint_note_redirect(). */
+	if (!xchg(&redirect_noted, false))
+		return;
+	guard(cpus_read_lock)();
+	guard(mutex)(&text_mutex);
+	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
+		if (optimizer_has_detour(pp) && READ_ONCE(pp->redirected) &&
+		    arch_jump_covers_next(pp)) {
+			pp->jump.failure = KPROBE_WHY_JUMP_REDIRECTED;
+			optimizer_note_leaving(pp, &leave);
+		}
+		cond_resched();
+	}
+	optimizer_unoptimize(&leave);
+}
+
+static DECLARE_WORK(redirect_work, optimizer_redirect_worker);
+
+static void __kprobes optimizer_redirect_queue(struct irq_work *work)
+{
+	queue_work(system_unbound_wq, &redirect_work);
+}
+
+static struct irq_work redirect_irq_work = IRQ_WORK_INIT_HARD(optimizer_redirect_queue);
+
+/**
+ * probepoint_note_redirect() - note that a pre_handler has returned non-zero
+ * @pp: the probepoint
+ *
+ * From now on no jump is written that overwrites the instruction after the probed one. If there is
+ * such a jump already, a worker removes it.
+ *
+ * Context: any, with preemption disabled.
+ */
+void __kprobes probepoint_note_redirect(struct probepoint *pp)
+{
+	if (likely(READ_ONCE(pp->redirected)))
+		return;
+	WRITE_ONCE(pp->redirected, true);
+	/* The worker sees pp->redirected. Pairs with xchg() in optimizer_redirect_worker(). */
+	smp_store_release(&redirect_noted, true);
+	irq_work_queue(&redirect_irq_work);
 }
 
 /**
@@ -384,8 +477,20 @@ const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 	return list_empty(&pp->jump.work) ? "possible" : "queued";
 }
 
+/* Must the text after @addr stay, for probes that are there? Return: the reason. */
+static enum kprobe_reason optimizer_keeps_text_at(unsigned long addr)
+{
+	struct probepoint *pp = probepoint_lower_bound(addr);
+
+	for (; pp && optimizer_addr(pp) == addr; pp = probepoint_next(pp))
+		if (pp->state != PROBEPOINT_GONE)
+			return optimizer_keeps_text_now(pp);
+	return KPROBE_WHY_NONE;
+}
+
 static void optimizer_answer(struct jump_question *q, const struct kprobe_jump *jump)
 {
+	enum kprobe_reason kept = optimizer_keeps_text_at(optimizer_addr(q->pp));
 	struct probepoint *pp = q->pp;
 	unsigned int post;
 
@@ -402,6 +507,8 @@ static void optimizer_answer(struct jump_question *q, const struct kprobe_jump *
 		if (optimizer_is_armed_between(optimizer_addr(pp),
 					       optimizer_addr(pp) + jump->dcr_size))
 			q->why[post] = KPROBE_WHY_JUMP_BLOCKED;
+		else if (kept)
+			q->why[post] = kept;
 		else if (!kprobes_optimization)
 			q->why[post] = KPROBE_WHY_JUMP_OFF;
 		else if (kprobes_all_disarmed)
@@ -613,6 +720,9 @@ static int optimizer_prepare_one(struct probepoint *pp)
 	}
 	if (pp->state != PROBEPOINT_ARMED || optimizer_is_blocked(pp))
 		return 0;
+	pp->jump.failure = optimizer_keeps_text_now(pp);
+	if (pp->jump.failure)
+		return 0;
 	ret = optimizer_make_detour(pp);
 	if (!ret)
 		list_add_tail(&pp->jump.work, &queued);
@@ -668,11 +778,15 @@ static bool optimizer_put_jumps(void)
 	list_for_each_entry_safe(pp, next, &queued, jump.work) {
 		if (nr++ == OPTIMIZER_BATCH)
 			break;
-		if (arch_put_jump(pp)) {
+		/* A pre_handler may have redirected execution since the detour buffer was made. */
+		if (READ_ONCE(pp->redirected) && arch_jump_covers_next(pp)) {
+			pp->jump.failure = KPROBE_WHY_JUMP_REDIRECTED;
+		} else if (arch_put_jump(pp)) {
 			list_move_tail(&pp->jump.work, &done);
 			continue;
+		} else {
+			pp->jump.failure = KPROBE_WHY_JUMP_CHANGED;
 		}
-		pp->jump.failure = KPROBE_WHY_JUMP_CHANGED;
 		optimizer_note_leaving(pp, &leave);
 	}
 	arch_sync_jumps();

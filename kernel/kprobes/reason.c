@@ -185,6 +185,12 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 		JUMP("the kernel patches the DCR itself"),
 	[KPROBE_WHY_JUMP_POST] =
 		JUMP("post_handlers cannot be called after the first instruction"),
+	[KPROBE_WHY_JUMP_UNWANTED] =
+		JUMP("a probe has the flag KPROBE_FLAG_NO_JUMP"),
+	[KPROBE_WHY_JUMP_EMPTY_POST] =
+		JUMP("an empty post_handler keeps the next instruction in the text"),
+	[KPROBE_WHY_JUMP_REDIRECTED] =
+		JUMP("a pre_handler has redirected execution, and may need the next instruction"),
 	[KPROBE_WHY_JUMP_DETOUR] =
 		JUMP("no detour buffer can be made"),
 	[KPROBE_WHY_JUMP_BOOST_OFF] =

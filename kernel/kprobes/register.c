@@ -366,7 +366,7 @@ static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes
 	if (why)
 		goto restore;
 
-	p->flags = (before.flags & (KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT)) |
+	p->flags = (before.flags & KPROBE_FLAGS_OF_USER) |
 		   (entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 		   (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
 	p->entry_size = entry ? (unsigned long)p->addr - entry : 0;
@@ -414,7 +414,7 @@ static void kprobe_undo_attach(struct kprobe *p, struct list_head *changes)
 {
 	kprobe_detach(p, changes);
 	p->addr = p->given;
-	p->flags &= KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT;
+	p->flags &= KPROBE_FLAGS_OF_USER;
 }
 
 /**

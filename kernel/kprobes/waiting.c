@@ -94,7 +94,7 @@ void kprobe_wait(struct kprobe *p)
 	p->point = &kprobe_waiting;
 	p->by_symbol = true;
 	p->given = NULL;
-	p->flags &= KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT;
+	p->flags &= KPROBE_FLAGS_OF_USER;
 }
 
 /**

@@ -25,6 +25,8 @@
  */
 #include <kunit/visibility.h>
 #include <linux/array_size.h>
+#include <linux/ftrace.h>
+#include <linux/kallsyms.h>
 #include <linux/memory.h>
 #include <linux/perf_event.h>
 #include <linux/pgtable.h>
@@ -93,6 +95,21 @@ __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
 {
 	probepoint_count_missed(pp);
 	preempt_enable_notrace();
+}
+
+/**
+ * kprobe_detour_redirected() - note that a pre_handler has returned non-zero
+ * @p: the probe, which the CPU's level records as running
+ *
+ * Context: any, with preemption disabled by the trampoline.
+ */
+__visible void __kprobes kprobe_detour_redirected(struct kprobe *p)
+{
+	struct probepoint *pp = READ_ONCE(p->point);
+
+	/* NULL if @p has just been detached */
+	if (pp)
+		probepoint_note_redirect(pp);
 }
 
 /*
@@ -377,6 +394,103 @@ void arch_restore_jump(struct probepoint *pp)
 	text_poke(pp->addr + 1, text + 1, sizeof(text) - 1);
 	perf_event_text_poke(pp->addr, jump, sizeof(jump), text, sizeof(text));
 	detour->in_text = false;
+}
+
+/**
+ * arch_jump_covers_next() - would a jump overwrite more than the probed instruction?
+ * @pp: the probepoint
+ *
+ * Return: true if it would.
+ */
+bool arch_jump_covers_next(const struct probepoint *pp)
+{
+	return pp->arch.insn.size < KPROBE_JUMP_SIZE;
+}
+
+/* Does an instruction only save, set up or restore the frame pointer? */
+static bool detour_is_frame_insn(struct insn *insn)
+{
+	switch (insn->opcode.bytes[0]) {
+	case 0x55:	/* push %rbp */
+	case 0x5d:	/* pop %rbp */
+	case 0xc9:	/* leave */
+		return insn->opcode.nbytes == 1 && !insn->rex_prefix.nbytes;
+	case 0x89:	/* mov %rsp, %rbp */
+		return insn->modrm.value == 0xe5;
+	case 0x8b:
+		return insn->modrm.value == 0xec;
+	default:
+		return false;
+	}
+}
+
+/* Does an instruction have no effect, or only clear a register (-fzero-call-used-regs)? */
+static bool detour_is_idle_insn(struct insn *insn)
+{
+	u8 modrm = insn->modrm.value;
+
+	switch (insn->opcode.bytes[0]) {
+	case 0x90:	/* nop */
+		return !insn->rex_prefix.nbytes;
+	case 0x0f:	/* endbr, and longer nops */
+		return insn->opcode.bytes[1] == 0x1e || insn->opcode.bytes[1] == 0x1f;
+	case 0x31:	/* xor of a register with itself */
+	case 0x33:
+		return X86_MODRM_MOD(modrm) == 3 && X86_MODRM_REG(modrm) == X86_MODRM_RM(modrm);
+	default:
+		return false;
+	}
+}
+
+/* Does an instruction return, if necessary by a return thunk? */
+static bool detour_is_return(struct insn *insn, unsigned long addr)
+{
+	unsigned long target;
+
+	if (x86_insn_kind(insn) == X86_KIND_RET)
+		return true;
+	return x86_insn_kind(insn) == X86_KIND_JMP && x86_insn_branches(insn, addr, &target) &&
+	       x86_is_return_thunk(target);
+}
+
+/**
+ * arch_post_is_empty() - is a post_handler a function that does nothing?
+ * @post: the post_handler
+ *
+ * Such a post_handler is how a user asks for the text after the probed instruction to stay as it
+ * is. Compilers give it an endbr, a place for ftrace, a frame pointer, and a return.
+ *
+ * Context: sleeps; kprobe_mutex is held; takes text_mutex.
+ *
+ * Return: true if its instructions are these only.
+ */
+bool arch_post_is_empty(kprobe_post_handler_t post)
+{
+	unsigned long addr = (unsigned long)post, size, offset;
+	u8 buf[MAX_INSN_SIZE];
+	unsigned long end;
+	struct insn insn;
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return false;
+	end = addr - offset + size;
+	guard(mutex)(&text_mutex);
+	while (addr < end) {
+		if (ftrace_location(addr) == addr) {
+			/* A nop; or a call, while the function is traced */
+			addr += MCOUNT_INSN_SIZE;
+			continue;
+		}
+		if (!x86_kprobe_decode_text(addr, end, &insn, buf))
+			return false;
+		if (detour_is_return(&insn, addr))
+			return true;
+		if (!detour_is_frame_insn(&insn) && !detour_is_idle_insn(&insn))
+			return false;
+		addr += insn.length;
+	}
+	return false;
 }
 
 /**

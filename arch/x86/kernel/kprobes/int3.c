@@ -257,6 +257,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	skip = first->pre_handler(first, regs);
 	kprobe_recount_int3();
 	if (unlikely(skip)) {
+		probepoint_note_redirect(pp);
 		kprobe_leave(level);
 		regs->ip = x86_kprobe_resume_address(regs->ip);
 		return 1;

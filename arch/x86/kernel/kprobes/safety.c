@@ -110,9 +110,7 @@ static bool safety_is_indirect_thunk(unsigned long target)
 		return true;
 	/* The linker puts the other thunks, and those of returns, into this range. */
 	return target >= (unsigned long)__softirqentry_text_end &&
-	       target < (unsigned long)__static_call_text_start &&
-	       target != (unsigned long)x86_return_thunk &&
-	       target != (unsigned long)__x86_return_thunk;
+	       target < (unsigned long)__static_call_text_start && !x86_is_return_thunk(target);
 }
 
 /* Is an instruction an indirect jump, or one through a retpoline? */

@@ -328,6 +328,8 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 	jmp	.Lleave\@
 
 .Lredirected\@:
+	movl	OUR_LEVEL(KPROBE_LEVEL_probe), %eax
+	call	kprobe_detour_redirected
 	KPROBE_TRAMPOLINE_END
 	jmp	.Lkprobe_trampoline_redirect
 

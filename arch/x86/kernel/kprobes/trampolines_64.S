@@ -479,6 +479,8 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 	jmp	.Lleave\@
 
 .Lredirected\@:
+	movq	OUR_LEVEL(KPROBE_LEVEL_probe), %rdi
+	call	kprobe_detour_redirected
 	KPROBE_TRAMPOLINE_END
 	jmp	.Lkprobe_trampoline_redirect
 

@@ -27,6 +27,7 @@
 #include <linux/preempt.h>
 #include <linux/probepoint.h>
 #include <asm/insn.h>
+#include <asm/nospec-branch.h>
 #include <asm/ptrace.h>
 #include <asm/text-patching.h>
 
@@ -142,6 +143,13 @@ static inline bool x86_insn_is_end(struct insn *insn, const u8 *bytes, bool dead
 	       (dead && bytes[0] == INT3_INSN_OPCODE);
 }
 
+/* Does code at @target only return? */
+static inline bool x86_is_return_thunk(unsigned long target)
+{
+	return target == (unsigned long)x86_return_thunk ||
+	       target == (unsigned long)__x86_return_thunk;
+}
+
 /* emulate.c */
 void x86_kprobe_find_emulation(struct probepoint *pp, struct insn *insn);
 
@@ -218,6 +226,7 @@ static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
 }
 #endif
 __visible void kprobe_detour_missed(struct probepoint *pp);
+__visible void kprobe_detour_redirected(struct kprobe *p);
 
 /*
  * Call the post_handlers at @level from an int3, after an instruction was emulated or

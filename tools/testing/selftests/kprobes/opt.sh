@@ -169,6 +169,28 @@ reasons_are_shown() {
 	done
 }
 
+# explained LOCATION KEY: prints what kprobes/explain says
+explained() {
+	{
+		echo "$1" >&3
+		sed -n "s/^$2: //p" <&3
+	} 3<>$KPROBES/explain
+}
+
+flag_is_shown() {
+	reason="a probe has the flag KPROBE_FLAG_NO_JUMP"
+	equal "jump before" "$(explained kp_tgt_function jump)" yes
+	ctl add 52 kp_tgt_function nojump
+	optimization 1
+	is_not_optimized 52
+	equal "state" "$(sed -n "s/^$(ctl_get 52 address) .*  //p" $KPROBES/optimizer)" \
+		"failed: $reason"
+	equal "jump" "$(explained kp_tgt_function jump)" no
+	equal "reason" "$(explained kp_tgt_function jump-reason)" "$reason"
+	ctl del 52
+	equal "jump afterwards" "$(explained kp_tgt_function jump)" yes
+}
+
 #
 # Modules that are unloaded and loaded
 #
@@ -275,8 +297,8 @@ init_text() {
 
 setup_optimized
 optimization 1
-suites="kprobes_opt_hits kprobes_opt_diverts kprobes_opt_block kprobes_opt_safety \
-	kprobes_opt_sleep kprobes_opt_preempt"
+suites="kprobes_opt_hits kprobes_opt_diverts kprobes_opt_keeps kprobes_opt_block \
+	kprobes_opt_safety kprobes_opt_sleep kprobes_opt_preempt"
 if [ -w $PREEMPT ]; then
 	keep $PREEMPT "$(sed 's/.*(\(.*\)).*/\1/' $PREEMPT)"
 	put $PREEMPT full
@@ -286,7 +308,7 @@ load_suites kp_opt -- $suites
 unload kp_opt
 [ ! -w $PREEMPT ] || put_back $PREEMPT
 # shellcheck disable=SC2086
-report_planned 16 $suites
+report_planned 17 $suites
 check "nothing left in list" list_is_empty
 load kp_ctl
 load kp_target
@@ -302,6 +324,8 @@ check "one that was in the way goes while all are off" blocker_gone_while_off
 check "the sysctl takes 0 and 1" sysctl_is_checked
 check_if "[ -e $KPROBES/optimizer ]" "reasons are shown" reasons_are_shown
 check "probes unregistered" ctl_del 0 1 2 3 4 5 6 7
+check_if "[ -e $KPROBES/explain ]" "a flag that asks for no jump is shown as the reason" \
+	flag_is_shown
 check "modules go with probes optimised, queued, and not any more" modules_by_turns
 check "init text goes" init_text
 check "all CPUs are synchronised when text changes" cpus_are_synchronised

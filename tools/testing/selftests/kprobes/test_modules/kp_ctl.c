@@ -73,10 +73,12 @@ static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
 }
 
 #define kp_ctl_wait		KPROBE_FLAG_WAIT
+#define kp_ctl_no_jump		KPROBE_FLAG_NO_JUMP
 #define kp_ctl_reason(kp)	(*kprobe_reason_text((kp)->refusal))
 #else
 #define kp_ctl_once		NULL
 #define kp_ctl_wait		0
+#define kp_ctl_no_jump		0
 #define kp_ctl_reason(kp)	((void)(kp), "")
 #endif
 
@@ -219,6 +221,8 @@ static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 			probe->returns = true;
 		else if (!strcmp(option, "wait") && kp_ctl_wait)
 			probe->kp.flags |= kp_ctl_wait;
+		else if (!strcmp(option, "nojump") && kp_ctl_no_jump)
+			probe->kp.flags |= kp_ctl_no_jump;
 		else
 			return -EINVAL;
 	}

@@ -30,12 +30,17 @@ static int kp_opt_call_first(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Redirect execution to the second instruction, which the jump has overwritten. */
+/* Redirect execution to the second instruction, which a jump may have overwritten. */
 static int kp_opt_pass_over(struct kprobe *kp, struct pt_regs *regs)
 {
+	bool is_long = (void *)kp->addr - (void *)kp_opt_sum_long == kp_opt_sum_long_insn[0];
+
 	to_kp_probe(kp)->pre++;
 	regs->cx = 5000;
-	regs->ip = (unsigned long)kp_sum_insn(1);
+	if (is_long)
+		regs->ip = (unsigned long)kp_opt_sum_long + kp_opt_sum_long_insn[1];
+	else
+		regs->ip = (unsigned long)kp_sum_insn(1);
 	return 1;
 }
 
@@ -52,7 +57,34 @@ static const struct kp_divert {
 
 KUNIT_ARRAY_PARAM_DESC(kp_diverts, kp_diverts, name);
 
-static void kp_opt_diverts(struct kunit *test)
+/* Hits by the breakpoint, and then by a jump, which fits into the first instruction and stays. */
+static __nocfi void kp_opt_diverts_long(struct kunit *test)
+{
+	const struct kp_divert *divert = test->param_value;
+	struct kp_probe *older = kp_new_post(test, kp_opt_sum_long, true);
+	struct kp_probe *probe = kp_new(test, kp_opt_sum_long);
+	int i;
+
+	probe->kp.pre_handler = divert->handler;
+	kp_register(test, older);
+	kp_register(test, probe);
+	for (i = 1; i <= 10; i++) {
+		if (i == 6)
+			kp_opt_becomes_jump(test, probe);
+		KUNIT_EXPECT_EQ(test, kp_opt_sum_long(40, 2), divert->result);
+		KUNIT_EXPECT_EQ(test, probe->pre, i);
+	}
+	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
+	KUNIT_EXPECT_TRUE(test, kp_is_jump(probe->kp.addr));
+	kp_expect_counts(test, older, 0, 0, 0);
+	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe->kp), 0);
+	kp_opt_becomes_jump(test, older);
+	KUNIT_EXPECT_EQ(test, kp_opt_sum_long(40, 2), 42);
+	kp_expect_counts(test, older, 1, 1, 0);
+}
+
+/* The first hit is by a jump that covers more instructions. It is removed then. */
+static __nocfi void kp_opt_diverts_short(struct kunit *test)
 {
 	const struct kp_divert *divert = test->param_value;
 	struct kp_probe *older = kp_new_post(test, kp_opt_sum, true);
@@ -62,16 +94,24 @@ static void kp_opt_diverts(struct kunit *test)
 	probe->kp.pre_handler = divert->handler;
 	kp_register(test, older);
 	kp_register(test, probe);
+	kp_opt_becomes_jump(test, probe);
 	for (i = 1; i <= 10; i++) {
-		if (i == 6)
-			kp_opt_becomes_jump(test, probe);
+		if (i == 2)
+			KUNIT_ASSERT_TRUE(test, kp_wait_jump(probe->kp.addr, false));
 		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), divert->result);
 		KUNIT_EXPECT_EQ(test, probe->pre, i);
 	}
+	kp_opt_stays_int3(test, probe);
 	kp_expect_counts(test, older, 0, 0, 0);
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe->kp), 0);
-	kp_opt_becomes_jump(test, older);
+	kp_opt_stays_int3(test, older);
 	kp_opt_sum_hits(test, older, 1, 1);
+	kp_unregister(test, probe);
+	kp_unregister(test, older);
+	/* A new probepoint knows nothing of this. */
+	kp_register(test, older);
+	kp_opt_becomes_jump(test, older);
+	kp_opt_sum_hits(test, older, 2, 2);
 }
 
 static struct {
@@ -188,7 +228,8 @@ KP_CASE(kp_opt_post_diverts_under, kp_opt_diverts_under(test, kp_opt_sum, true))
 KP_CASE(kp_opt_entry_diverts_under, kp_opt_diverts_under(test, kp_opt_entry, false))
 
 static struct kunit_case kp_opt_diverts_cases[] = {
-	KUNIT_CASE_PARAM(kp_opt_diverts, kp_diverts_gen_params),
+	KUNIT_CASE_PARAM(kp_opt_diverts_long, kp_diverts_gen_params),
+	KUNIT_CASE_PARAM(kp_opt_diverts_short, kp_diverts_gen_params),
 	KUNIT_CASE(kp_opt_post_diverts),
 	KUNIT_CASE(kp_opt_post_diverts_under),
 	KUNIT_CASE(kp_opt_entry_diverts_under),

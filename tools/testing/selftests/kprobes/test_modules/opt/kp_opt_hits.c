@@ -135,7 +135,7 @@ KP_PRE_HANDLER(, kp_opt_number_call, to_kp_probe(p)->pre = ++kp_opt_called)
 static int kp_opt_number_and_hit(struct kprobe *kp, struct pt_regs *regs)
 {
 	kp_opt_number_call(kp, regs);
-	kp_opt_sum(1, 1);
+	kp_opt_sum_long(1, 1);
 	return 0;
 }
 
@@ -154,7 +154,7 @@ static void kp_opt_calls(struct kunit *test, struct kp_probe **newest, int nr, l
 	int i;
 
 	kp_opt_called = 0;
-	KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), result);
+	KUNIT_EXPECT_EQ(test, kp_opt_sum_long(40, 2), result);
 	KUNIT_EXPECT_EQ(test, kp_opt_called, nr);
 	for (i = 0; i < nr; i++)
 		KUNIT_EXPECT_EQ(test, newest[-i]->pre, i + 1);
@@ -171,7 +171,7 @@ static void kp_opt_several(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		probe[i] = kp_new(test, kp_opt_sum);
+		probe[i] = kp_new(test, kp_opt_sum_long);
 		probe[i]->kp.pre_handler = kp_opt_number_call;
 	}
 	kp_register(test, probe[0]);

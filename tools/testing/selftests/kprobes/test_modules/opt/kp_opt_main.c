@@ -73,5 +73,6 @@ int kp_opt_reuse(bool settle)
 }
 
 KP_SUITES("KUnit suites for jump-optimised kprobes",
-	  &kp_opt_hits_suite, &kp_opt_diverts_suite, &kp_opt_block_suite,
+	  &kp_opt_hits_suite, &kp_opt_diverts_suite, &kp_opt_keeps_suite,
+	  &kp_opt_block_suite,
 	  &kp_opt_safety_suite, &kp_opt_preempt_suite, &kp_opt_sleep_suite);

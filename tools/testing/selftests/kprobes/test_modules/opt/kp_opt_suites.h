@@ -27,8 +27,21 @@ long kp_opt_row(void);
 /* Returns a + b. The first instruction copies a to %_ASM_CX, the second one adds b. */
 long kp_opt_sum(long a, long b);
 long kp_opt_sum_other(long a, long b);
+/* The first instruction is as long as a jump. */
+long kp_opt_sum_long(long a, long b);
 void kp_opt_add_thousand(void);
-extern const u32 kp_opt_sum_insn[3];
+/* Calls kp_opt_help(), and keeps the registers. */
+void kp_opt_helper(void);
+asmlinkage void kp_opt_help(void);
+
+/* post_handlers: three that are empty, and two that are not */
+void kp_opt_empty_plain(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+void kp_opt_empty_frame(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+void kp_opt_empty_clears(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+void kp_opt_post_writes(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+void kp_opt_post_leads_on(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+
+extern const u32 kp_opt_sum_insn[3], kp_opt_sum_long_insn[2];
 
 static inline void *kp_sum_insn(int insn)
 {
@@ -106,7 +119,8 @@ int kp_many_jumps(void);
  */
 int kp_opt_reuse(bool settle);
 
-extern struct kunit_suite kp_opt_hits_suite, kp_opt_diverts_suite, kp_opt_block_suite;
+extern struct kunit_suite kp_opt_hits_suite, kp_opt_diverts_suite, kp_opt_keeps_suite;
+extern struct kunit_suite kp_opt_block_suite;
 extern struct kunit_suite kp_opt_safety_suite, kp_opt_preempt_suite, kp_opt_sleep_suite;
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 
+#include <asm/frame.h>
 #include <asm/smap.h>
 #include "kp_functions.S"
 #include "kp_inc.h"
@@ -20,10 +21,10 @@ SYM_FUNC_START(kp_opt_row)
 	RET
 SYM_FUNC_END(kp_opt_row)
 
-.macro SUM name
+.macro SUM name first:vararg
 SYM_FUNC_START(\name)
 .L\name\()_mov:
-	mov	%_ASM_ARG1, %_ASM_CX
+	\first
 .L\name\()_add:
 	add	%_ASM_ARG2, %_ASM_CX
 .L\name\()_cmp:
@@ -35,13 +36,70 @@ SYM_FUNC_START(\name)
 SYM_FUNC_END(\name)
 .endm
 
-SUM kp_opt_sum
-SUM kp_opt_sum_other
+SUM kp_opt_sum, mov %_ASM_ARG1, %_ASM_CX
+SUM kp_opt_sum_other, mov %_ASM_ARG1, %_ASM_CX
+/* A jump fits into the first instruction. */
+SUM kp_opt_sum_long, {disp32} lea 0(%_ASM_ARG1), %_ASM_CX
 
 SYM_FUNC_START(kp_opt_add_thousand)
 	add	$1000, %_ASM_ARG1
 	RET
 SYM_FUNC_END(kp_opt_add_thousand)
+
+/* Called in the middle of a SUM: calls a C function, and keeps the registers. */
+SYM_FUNC_START(kp_opt_helper)
+	FRAME_BEGIN
+	push	%_ASM_ARG1
+	push	%_ASM_ARG2
+	push	%_ASM_CX
+	push	%_ASM_AX
+	call	kp_opt_help
+	pop	%_ASM_AX
+	pop	%_ASM_CX
+	pop	%_ASM_ARG2
+	pop	%_ASM_ARG1
+	FRAME_END
+	RET
+SYM_FUNC_END(kp_opt_helper)
+
+/* Empty post_handlers, as other compilers and configurations make them */
+SYM_FUNC_START(kp_opt_empty_plain)
+	ANNOTATE_RETPOLINE_SAFE
+	ret
+	int3
+SYM_FUNC_END(kp_opt_empty_plain)
+
+SYM_FUNC_START(kp_opt_empty_frame)
+	push	%_ASM_BP
+	mov	%_ASM_SP, %_ASM_BP
+	pop	%_ASM_BP
+	RET
+SYM_FUNC_END(kp_opt_empty_frame)
+
+/* -fzero-call-used-regs */
+SYM_FUNC_START(kp_opt_empty_clears)
+	push	%_ASM_BP
+	mov	%_ASM_SP, %_ASM_BP
+	nop
+	xor	%eax, %eax
+	xor	%ecx, %ecx
+	leave
+	RET
+SYM_FUNC_END(kp_opt_empty_clears)
+
+/* Not empty: it writes to memory, or calls what may do so. */
+SYM_FUNC_START(kp_opt_post_writes)
+	push	%_ASM_BP
+	mov	%_ASM_SP, %_ASM_BP
+	xor	%_ASM_CX, %_ASM_AX
+	mov	%_ASM_AX, -8(%_ASM_SP)
+	pop	%_ASM_BP
+	RET
+SYM_FUNC_END(kp_opt_post_writes)
+
+SYM_FUNC_START(kp_opt_post_leads_on)
+	jmp	kp_opt_empty_frame
+SYM_FUNC_END(kp_opt_post_leads_on)
 
 /* void kp_opt_fill(void *to, long bytes) */
 SYM_FUNC_START(kp_opt_fill)
@@ -93,4 +151,5 @@ LOAD kp_opt_load_first, , nop
 LOAD kp_opt_load_second, nop, nop
 
 KP_OFFSETS kp_opt_sum .Lkp_opt_sum_mov, .Lkp_opt_sum_add, .Lkp_opt_sum_cmp
+KP_OFFSETS kp_opt_sum_long .Lkp_opt_sum_long_mov, .Lkp_opt_sum_long_add
 KP_OFFSETS kp_opt_fill .Lfill_probed, .Lfill_stos, .Lfill_end
