@@ -179,8 +179,8 @@ done
 # ask get_maintainer.pl.
 sed -n 's/^F:[ \t]*//p' "$TOP/MAINTAINERS" >"$work/ours"
 echo MAINTAINERS >>"$work/ours"
-# kernel/exit.c has no maintainer. The change there is for kprobes.
-echo kernel/exit.c >>"$work/ours"
+# kernel/exit.c and kernel/irq_work.c have no maintainer.
+printf "%s\n" kernel/exit.c kernel/irq_work.c >>"$work/ours"
 for patch in "${patches[@]}"; do
 	! sed -n 's,^\(---\|+++\) [ab]/,,p' "$patch" |
 		awk 'NR == FNR { ours[$0] = 1; next }

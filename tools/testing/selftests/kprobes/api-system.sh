@@ -122,6 +122,18 @@ text_changes_while_away() {
 	done
 }
 
+# An irq_work that a CPU queues after it has run its last one runs when the CPU is online again, and
+# other ones run there, too.
+irq_work_after_the_last() {
+	cpu=$CPUS/cpu1/online
+	load kp_dying || return 1
+	put /sys/module/kp_dying/parameters/run_on 1
+	put "$cpu" 0
+	put "$cpu" 1
+	put /sys/module/kp_dying/parameters/run_on 1
+	equal "irq_works" "$(cat /sys/module/kp_dying/parameters/late)" 1 && unload kp_dying
+}
+
 on_cpu_1() {
 	must taskset 2 sh -c 'echo 20 >/sys/module/kp_target/parameters/calls'
 }
@@ -168,13 +180,14 @@ for cpu in "$CPUS"/cpu[0-9]*/online; do
 	[ ! -w "$cpu" ] || keep "$cpu"
 done
 optimization "$(cat $OPTIMIZATION 2>/dev/null || echo 0)"
-ktap_set_plan 6
+ktap_set_plan 7
 load kp_target
 load kp_ctl
 check "probes that come and go, to begin with" churn_once
 check_if "[ -w $RCU_NORMAL ]" "no grace period is expedited" unregisters_normally
 check_if "[ -w $CPUS/cpu1/online ]" "CPUs come and go" cpus_come_and_go
 check_if "[ -w $CPUS/cpu1/online ]" "text changes while a CPU is away" text_changes_while_away
+check_if "[ -w $CPUS/cpu1/online ]" "a CPU's last irq_work" irq_work_after_the_last
 check_if has_kgdbts "kgdb beside probes" kgdb_beside_probes
 unload kp_ctl kp_target
 check "list is empty" list_is_empty

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * While this is loaded, each CPU that goes offline queues an irq_work after it has run its last
+ * one. Parameters:
+ *
+ * - run_on: a write of N queues another irq_work on CPU N, and fails if that does not run
+ * - late: how many of the irq_works have run that CPUs queued as they went offline. The module
+ *   cannot be unloaded as long as one has not.
+ */
+
+#include "kp_test.h"
+
+/* A state that only MIPS uses, below that of smpcfd_dying_cpu(), which runs the last irq_work */
+#define KP_DYING	CPUHP_AP_IRQ_MIPS_GIC_STARTING
+
+static atomic_t late, ran;
+
+module_param_named(late, late.counter, int, 0400);
+
+static void kp_dying_count(struct irq_work *work)
+{
+	atomic_inc(&late);
+	module_put(THIS_MODULE);
+}
+
+static void kp_dying_count_run(struct irq_work *work)
+{
+	atomic_inc(&ran);
+}
+
+static DEFINE_PER_CPU(struct irq_work, kp_dying_work);
+static DEFINE_PER_CPU(struct irq_work, kp_dying_run);
+
+static int kp_dying_cpu(unsigned int cpu)
+{
+	if (irq_work_queue(this_cpu_ptr(&kp_dying_work)))
+		__module_get(THIS_MODULE);
+	return 0;
+}
+
+static void kp_dying_queue_run(void *unused)
+{
+	irq_work_queue(this_cpu_ptr(&kp_dying_run));
+}
+
+static int kp_dying_run_on(const char *val, const struct kernel_param *param)
+{
+	unsigned int cpu;
+	int before = atomic_read(&ran);
+	int ret = kstrtouint(val, 0, &cpu);
+
+	ret = ret ?: smp_call_function_single(cpu, kp_dying_queue_run, NULL, 1);
+	if (ret)
+		return ret;
+	return kp_poll(atomic_read(&ran) != before, 10 * MSEC_PER_SEC) ? 0 : -ETIMEDOUT;
+}
+
+module_param_call(run_on, kp_dying_run_on, NULL, NULL, 0200);
+
+static int __init kp_dying_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		per_cpu(kp_dying_work, cpu) = IRQ_WORK_INIT_HARD(kp_dying_count);
+		per_cpu(kp_dying_run, cpu) = IRQ_WORK_INIT_HARD(kp_dying_count_run);
+	}
+	return cpuhp_setup_state_nocalls(KP_DYING, "kp_dying", NULL, kp_dying_cpu);
+}
+
+static void __exit kp_dying_exit(void)
+{
+	cpuhp_remove_state_nocalls(KP_DYING);
+}
+
+KP_MODULE("Queues an irq_work on each CPU that goes offline", kp_dying_init, kp_dying_exit);
