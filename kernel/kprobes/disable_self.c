@@ -14,7 +14,7 @@
  *	xchg(post_handler)
  *	replace pre_handler
  *	add to requests
- *	irq_work_queue()
+ *	kprobe_request()
  *					set the flag DISABLED
  *					commit the batch
  *								RCU grace period
@@ -24,14 +24,13 @@
  *
  * The exchange, of the pre_handler if there is no post_handler, decides which of several handlers
  * makes the request: it is made once for each time the probe was enabled. Therefore the functions
- * that irq_work_queue() and queue_work() call may have such probes: the worker's own hits do not
+ * that kprobe_request() and queue_work() call may have such probes: the worker's own hits do not
  * raise another interrupt.
  *
  * kprobe_mutex guards taking requests off the list, and restoring handlers.
  */
 #include <linux/cleanup.h>
 #include <linux/export.h>
-#include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/llist.h>
 #include <linux/rcupdate.h>
@@ -49,12 +48,12 @@ static void disable_self_worker(struct work_struct *work)
 
 static DECLARE_WORK(disable_self_work, disable_self_worker);
 
-static void __kprobes disable_self_queue(struct irq_work *work)
+static void __kprobes disable_self_queue(void)
 {
 	queue_work(system_unbound_wq, &disable_self_work);
 }
 
-static struct irq_work disable_self_irq_work = IRQ_WORK_INIT_HARD(disable_self_queue);
+static struct kprobe_request disable_self_request = { .queue = disable_self_queue };
 
 static __always_inline void disable_self_count_missed(struct kprobe *p)
 {
@@ -150,8 +149,8 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	} else if (xchg(&p->pre_handler, &kprobe_ended_pre) == kprobe_ended_pre) {
 		return false;
 	}
-	if (llist_add(&p->request, &requests))
-		irq_work_queue(&disable_self_irq_work);
+	llist_add(&p->request, &requests);
+	kprobe_request(&disable_self_request);
 	return true;
 }
 EXPORT_SYMBOL_GPL(kprobe_disable_self);

@@ -7,11 +7,27 @@
 
 #include <linux/kprobes.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/probepoint.h>
 
 struct kprobe_range;
+
+/**
+ * struct kprobe_request - a request of hits to queue a work item
+ * @node: links the requests that are pending
+ * @pending: is it among them?
+ * @queue: queues the work item; called in any context that may queue one
+ */
+struct kprobe_request {
+	struct llist_node node;
+	int pending;
+	void (*queue)(void);
+};
+
+/* request.c */
+void kprobe_request(struct kprobe_request *r);
 
 /* register.c */
 enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,

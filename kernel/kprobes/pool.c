@@ -69,7 +69,7 @@ static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsign
 
 /*
  * Called by a hit that takes the last instance of a chunk, or finds none. Only the first such
- * hit queues the irq_work, until pool_grow() has stored another value: pool_run_worker() calls
+ * hit makes the request, until pool_grow() has stored another value: pool_run_worker() calls
  * functions that may have return probes. Their hits get here too, would raise the interrupt
  * again each time, and the worker would never get the CPU.
  */
@@ -80,7 +80,7 @@ static void __kprobes pool_request_growth(struct kretprobe_pool *pool)
 	if (READ_ONCE(pool->growth) == POOL_MAY_GROW &&
 	    2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks) &&
 	    try_cmpxchg(&pool->growth, &growth, POOL_GROWTH_REQUESTED))
-		irq_work_queue(this_cpu_ptr(pool->grow_work));
+		kprobe_request(pool->grow);
 }
 
 static __always_inline struct kretprobe_instance *

@@ -14,7 +14,6 @@
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
-#include <linux/irq_work.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/sizes.h>
@@ -77,7 +76,7 @@ enum pool_growth {
  * struct kretprobe_pool - instances of one size, shared or of one return probe
  * @first: fixed size only: the address of the pointer to the first chunk
  * @growth: may hits request more instances?
- * @grow_work: shared only: a hit queues it on its CPU to request more instances
+ * @grow: shared only: what hits request to get more instances
  * @hint: shared only: the address of the pointer to the chunk in which this CPU has found an
  *	instance last
  * @cache: one free instance for each CPU; NULL if a pool of fixed size has too few
@@ -100,7 +99,7 @@ enum pool_growth {
 struct kretprobe_pool {
 	struct kretprobe_chunk **first;
 	enum pool_growth growth;
-	struct irq_work __percpu *grow_work;
+	struct kprobe_request *grow;
 	struct kretprobe_chunk ** __percpu *hint;
 	struct kretprobe_instance * __percpu *cache;
 	atomic_t nr_avail;

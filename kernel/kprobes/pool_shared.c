@@ -6,8 +6,7 @@
  * has return probes, its target is a base of free instances, plus twice the number in use.
  *
  * - A hit that takes the last instance of a chunk, while at least half of the chunks are used
- *   up, queues an irq_work, which is allowed in any context. That queues a worker on the same
- *   CPU, which makes chunks up to the target.
+ *   up, requests a worker, which makes chunks up to the target.
  * - Another worker frees idle chunks, half of those above the target at a time.
  *
  * All shared pools together use at most kprobes.return_pool_kib. A worker that has reached the
@@ -69,14 +68,12 @@ static struct kretprobe_pool *shared[NR_CLASSES];
  * struct pool_cpu - a CPU's part of the shared pools
  * @cache: for each pool, a free instance, or NULL
  * @hint: for each pool, see &struct kretprobe_pool
- * @irq_work: queues @work, for hits
  * @work: makes chunks. It runs on the CPU that requests them: in a guest, the
  *	host may not be running another vCPU.
  */
 struct pool_cpu {
 	struct kretprobe_instance *cache[NR_CLASSES];
 	struct kretprobe_chunk **hint[NR_CLASSES];
-	struct irq_work irq_work;
 	struct work_struct work;
 };
 
@@ -278,10 +275,12 @@ static void pool_shrink_all(struct work_struct *work)
 }
 
 /* High priority: many tasks may be ready to run, and about to need an instance. */
-static void __kprobes pool_run_worker(struct irq_work *work)
+static void __kprobes pool_run_worker(void)
 {
-	queue_work(system_highpri_wq, &container_of(work, struct pool_cpu, irq_work)->work);
+	queue_work(system_highpri_wq, &raw_cpu_ptr(&pool_cpu)->work);
 }
+
+static struct kprobe_request growth_request = { .queue = pool_run_worker };
 
 /*
  * Before the only idle thread of a worker pool runs a work item, it creates a
@@ -328,7 +327,7 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 		}
 		for_each_possible_cpu(cpu)
 			per_cpu(pool_cpu, cpu).hint[class] = &g->chunk[0];
-		pool->grow_work = &pool_cpu.irq_work;
+		pool->grow = &growth_request;
 		pool->hint = &pool_cpu.hint[class];
 		pool->cache = &pool_cpu.cache[class];
 		shared[class] = pool;
@@ -429,14 +428,10 @@ void kretprobe_pools_show(struct seq_file *m)
 /* The default limit is 1/64 of the memory at boot, without high memory. */
 static int __init pool_shared_init(void)
 {
-	struct pool_cpu *pc;
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		pc = per_cpu_ptr(&pool_cpu, cpu);
-		pc->irq_work = IRQ_WORK_INIT_HARD(pool_run_worker);
-		INIT_WORK(&pc->work, pool_grow_all);
-	}
+	for_each_possible_cpu(cpu)
+		INIT_WORK(&per_cpu(pool_cpu, cpu).work, pool_grow_all);
 	if (!return_pool_kib)
 		return_pool_kib = (totalram_pages() - totalhigh_pages()) *
 				  (PAGE_SIZE / SZ_1K) / 64;
@@ -455,7 +450,7 @@ static int pool_limit_set(const char *val, const struct kernel_param *param)
 		return ret;
 	pool_may_grow_again();
 	if (system_state == SYSTEM_RUNNING) {
-		queue_work(system_highpri_wq, &raw_cpu_ptr(&pool_cpu)->work);
+		pool_run_worker();
 		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
 	}
 	return 0;

@@ -35,7 +35,6 @@
 #include <linux/cpuhotplug.h>
 #include <linux/export.h>
 #include <linux/init.h>
-#include <linux/irq_work.h>
 #include <linux/kcsan-checks.h>
 #include <linux/kprobes.h>
 #include <linux/minmax.h>
@@ -79,13 +78,12 @@ static DECLARE_DELAYED_WORK(free_shared_work, kretprobe_free_shared);
 static void kretprobe_free_limited(struct work_struct *work);
 static DECLARE_WORK(free_limited_work, kretprobe_free_limited);
 
-static void __kprobes kretprobe_queue_free_limited(struct irq_work *work)
+static void __kprobes kretprobe_queue_free_limited(void)
 {
 	queue_work(system_unbound_wq, &free_limited_work);
 }
 
-/* A return may be in any context, so it queues this irq_work, which queues the work. */
-static struct irq_work free_limited_irq_work = IRQ_WORK_INIT_HARD(kretprobe_queue_free_limited);
+static struct kprobe_request free_limited_request = { .queue = kretprobe_queue_free_limited };
 
 static __always_inline unsigned long kretprobe_trampoline_addr(void)
 {
@@ -166,7 +164,7 @@ static __always_inline void kretprobe_give(struct kretprobe_instance *ri)
 static void __kprobes kretprobe_limited_is_free(struct kretprobe_holder *holder)
 {
 	llist_add(&holder->dead, &dead_limited);
-	irq_work_queue(&free_limited_irq_work);
+	kprobe_request(&free_limited_request);
 }
 
 /*

@@ -85,11 +85,14 @@ my %guarded = (
 # that only the first of several hits raises. A raised function with neither must not be probed,
 # nor must what it calls.
 my @raises = (
-	{ by => qr/^pool_request_growth$/, call => 'irq_work_queue',
+	{ by => qr/^pool_request_growth$/, call => 'kprobe_request',
 	  runs => [qw(pool_run_worker)], guard => 'locked' },
-	{ by => qr/./, call => 'irq_work_queue',
+	{ by => qr/./, call => 'kprobe_request',
 	  runs => [qw(kretprobe_queue_free_limited)],
 	  reason => 'once for each return probe that is unregistered' },
+	{ by => qr/^kprobe_request$/, call => 'irq_work_queue',
+	  runs => [qw(kprobe_requests_irq_work)],
+	  reason => 'its callers have a guard' },
 	{ by => qr/./, call => 'preempt_schedule_notrace',
 	  reason => 'it disables preemption, so that hits of what it calls do not call it; ' .
 		    'it is on the blacklist' },
@@ -379,6 +382,8 @@ while (defined(my $name = shift @todo)) {
 		       is_named($whole);
 	next if $guarded{$whole};
 	for my $call (grep { $_ ne '__fentry__' } @{$f->{calls}}) {
+		# It raises an interrupt; its callers have to have a guard.
+		raise($name, $short, 'kprobe_request') if $call =~ /(?:^|:)kprobe_request$/;
 		if ($call =~ $raisers && !exists $func{$global{$call} // $call}) {
 			raise($name, $short, $call);
 		} else {

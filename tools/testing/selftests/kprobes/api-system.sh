@@ -122,6 +122,53 @@ text_changes_while_away() {
 	done
 }
 
+# The functions of CPU hotplug in which a CPU runs after its last irq_work, and before its first one
+LATE="rcutree_dying_cpu sched_cpu_dying cpuhp_report_idle_dead"
+EARLY="notify_cpu_starting sched_cpu_starting"
+
+is_disabled() {
+	list_line "$1" | grep -q -F '[DISABLED]'
+}
+
+# once_on WHERE: registers probe 10, which disables itself at its first hit
+once_on() {
+	grep -q " [tT] $1\$" /proc/kallsyms && ctl_try add 10 "$1" once
+}
+
+# disabled_by WHAT: probe 10 is disabled without a further hit, and so is one that is hit later
+disabled_by() {
+	comes_true 20 is_disabled 10 || failed "$1: not disabled"
+	hits_are 10 1
+	ctl add 11 kp_tgt_caller once
+	call_target 1
+	comes_true 20 is_disabled 11 || failed "$1: the next one is not disabled"
+	ctl_del 10 11
+}
+
+# Probes that disable themselves where a CPU that goes offline, or comes up, can raise no interrupt
+once_on_the_way() {
+	cpu=$CPUS/cpu1/online
+	hit=0
+	for function in $LATE; do
+		once_on "$function" || continue
+		put "$cpu" 0
+		disabled_by "$function"
+		put "$cpu" 1
+		hit=$((hit + 1))
+	done
+	for function in $EARLY; do
+		put "$cpu" 0
+		if once_on "$function"; then
+			put "$cpu" 1
+			disabled_by "$function"
+			hit=$((hit + 1))
+		fi
+		put "$cpu" 1
+	done
+	ktap_print_msg "$hit functions"
+	at_least "functions" $hit 2
+}
+
 # An irq_work that a CPU queues after it has run its last one runs when the CPU is online again, and
 # other ones run there, too.
 irq_work_after_the_last() {
@@ -180,13 +227,14 @@ for cpu in "$CPUS"/cpu[0-9]*/online; do
 	[ ! -w "$cpu" ] || keep "$cpu"
 done
 optimization "$(cat $OPTIMIZATION 2>/dev/null || echo 0)"
-ktap_set_plan 7
+ktap_set_plan 8
 load kp_target
 load kp_ctl
 check "probes that come and go, to begin with" churn_once
 check_if "[ -w $RCU_NORMAL ]" "no grace period is expedited" unregisters_normally
 check_if "[ -w $CPUS/cpu1/online ]" "CPUs come and go" cpus_come_and_go
 check_if "[ -w $CPUS/cpu1/online ]" "text changes while a CPU is away" text_changes_while_away
+check_if "[ -w $CPUS/cpu1/online ]" "requests of CPUs on the way" once_on_the_way
 check_if "[ -w $CPUS/cpu1/online ]" "a CPU's last irq_work" irq_work_after_the_last
 check_if has_kgdbts "kgdb beside probes" kgdb_beside_probes
 unload kp_ctl kp_target

@@ -23,6 +23,8 @@ static void kp_pools_resched(void)
 
 #undef cond_resched
 #define cond_resched()	kp_pools_resched()
+/* Requests of this module's hits are not served: its cases call pool_grow() themselves. */
+#define kprobe_request(request)	((void)(request))
 
 #include "../pool.c"
 #include "../pool_shared.c"
@@ -33,10 +35,8 @@ static void __exit kp_pools_exit(void)
 	unsigned int i;
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		irq_work_sync(&per_cpu_ptr(&pool_cpu, cpu)->irq_work);
+	for_each_possible_cpu(cpu)
 		cancel_work_sync(&per_cpu_ptr(&pool_cpu, cpu)->work);
-	}
 	cancel_delayed_work_sync(&shrink_work);
 	for (i = 0; i < NR_CLASSES; i++) {
 		if (!shared[i])
