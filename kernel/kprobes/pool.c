@@ -18,6 +18,7 @@
  * pool_mutex guards which chunks a shared pool has. Hits read them with preemption disabled.
  */
 #include <linux/cleanup.h>
+#include <linux/jiffies.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -28,6 +29,9 @@
 #define CHUNK_BYTES_MAX		SZ_32K
 /* With fewer instances in a chunk, CPUs would write the words above it too often. */
 #define CHUNK_INSTANCES_MIN	16
+
+/* In jiffies: when hits ask again for growth that has not begun */
+#define ASK_AGAIN		max(HZ / 100, 1)
 
 /* Set the bits above a chunk: it has a free instance. */
 static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int index)
@@ -69,17 +73,26 @@ static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsign
 
 /*
  * Called by a hit that takes the last instance of a chunk, or finds none. Only the first such
- * hit makes the request, until pool_grow() has stored another value: pool_run_worker() calls
- * functions that may have return probes. Their hits get here too, would raise the interrupt
- * again each time, and the worker would never get the CPU.
+ * hit makes the request, until pool_grow() has stored another value, and then one in each
+ * ASK_AGAIN: pool_run_worker() calls functions that may have return probes. Their hits get here
+ * too, would raise the interrupt again each time, and the worker would never get the CPU.
+ *
+ * The worker may not run soon, because its thread waits for a CPU that is busy with something
+ * else. The hit that asks again is on a CPU that is not, or not always.
  */
 static void __kprobes pool_request_growth(struct kretprobe_pool *pool)
 {
-	enum pool_growth growth = POOL_MAY_GROW;
+	enum pool_growth growth = READ_ONCE(pool->growth);
+	unsigned long asked = READ_ONCE(pool->asked), now = jiffies;
 
-	if (READ_ONCE(pool->growth) == POOL_MAY_GROW &&
-	    2 * atomic_read(&pool->nr_avail) <= READ_ONCE(pool->nr_chunks) &&
-	    try_cmpxchg(&pool->growth, &growth, POOL_GROWTH_REQUESTED))
+	if (growth > POOL_GROWTH_REQUESTED ||
+	    2 * atomic_read(&pool->nr_avail) > READ_ONCE(pool->nr_chunks))
+		return;
+	if (growth == POOL_MAY_GROW ?
+	    !try_cmpxchg(&pool->growth, &growth, POOL_GROWTH_REQUESTED) :
+	    time_before(now, asked + ASK_AGAIN))
+		return;
+	if (try_cmpxchg(&pool->asked, &asked, now))
 		kprobe_request(pool->grow);
 }
 

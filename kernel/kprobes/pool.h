@@ -76,6 +76,7 @@ enum pool_growth {
  * struct kretprobe_pool - instances of one size, shared or of one return probe
  * @first: fixed size only: the address of the pointer to the first chunk
  * @growth: may hits request more instances?
+ * @asked: shared only: when a hit has made the last request, in jiffies
  * @grow: shared only: what hits request to get more instances
  * @hint: shared only: the address of the pointer to the chunk in which this CPU has found an
  *	instance last
@@ -99,6 +100,7 @@ enum pool_growth {
 struct kretprobe_pool {
 	struct kretprobe_chunk **first;
 	enum pool_growth growth;
+	unsigned long asked;
 	struct kprobe_request *grow;
 	struct kretprobe_chunk ** __percpu *hint;
 	struct kretprobe_instance * __percpu *cache;

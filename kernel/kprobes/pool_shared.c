@@ -6,8 +6,11 @@
  * has return probes, its target is a base of free instances, plus twice the number in use.
  *
  * - A hit that takes the last instance of a chunk, while at least half of the chunks are used
- *   up, requests a worker, which makes chunks up to the target.
+ *   up, requests a worker, which makes chunks up to the target. If it does not run, later hits
+ *   request a worker on their CPU as well.
  * - Another worker frees idle chunks, half of those above the target at a time.
+ *
+ * Neither runs on an isolated CPU, or interrupts one.
  *
  * All shared pools together use at most kprobes.return_pool_kib. A worker that has reached the
  * limit stops requests until a chunk is freed or the limit is raised. A worker whose allocation
@@ -22,9 +25,11 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/sched/isolation.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/workqueue.h>
 
 #include "pool.h"
 
@@ -68,13 +73,14 @@ static struct kretprobe_pool *shared[NR_CLASSES];
  * struct pool_cpu - a CPU's part of the shared pools
  * @cache: for each pool, a free instance, or NULL
  * @hint: for each pool, see &struct kretprobe_pool
- * @work: makes chunks. It runs on the CPU that requests them: in a guest, the
- *	host may not be running another vCPU.
+ * @work: makes chunks if @wanted
+ * @wanted: a hit of this CPU has requested chunks, and grow_work does not run
  */
 struct pool_cpu {
 	struct kretprobe_instance *cache[NR_CLASSES];
 	struct kretprobe_chunk **hint[NR_CLASSES];
 	struct work_struct work;
+	bool wanted;
 };
 
 static DEFINE_PER_CPU(struct pool_cpu, pool_cpu);
@@ -145,6 +151,21 @@ static void pool_shrink_all(struct work_struct *work);
 
 static DECLARE_DELAYED_WORK(shrink_work, pool_shrink_all);
 
+static void pool_grow_all(struct work_struct *work);
+
+static DECLARE_WORK(grow_work, pool_grow_all);
+
+/*
+ * For @grow_work; made for the first shared pool. Its threads run on any CPU that is not isolated.
+ * High priority: many tasks may be ready to run, and about to need an instance.
+ */
+static struct workqueue_struct *pool_wq;
+
+static void pool_shrink_later(void)
+{
+	queue_delayed_work(system_unbound_wq, &shrink_work, SHRINK_INTERVAL);
+}
+
 static void pool_grow(struct kretprobe_pool *pool)
 {
 	unsigned int want = pool_target(pool, pool_nr_taken(pool));
@@ -167,7 +188,7 @@ static void pool_grow(struct kretprobe_pool *pool)
 		want = pool_target(pool, pool_nr_taken(pool));
 	} while (pool_nr_total(pool) < want && growth == POOL_MAY_GROW);
 	if (growth == POOL_NO_MEMORY)
-		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+		pool_shrink_later();
 }
 
 /* Let hits request growth again. Only pool_grow() ends POOL_GROWTH_REQUESTED. */
@@ -189,16 +210,40 @@ static void pool_flush_cache(void *data)
 		kretprobe_pool_give(ri);
 }
 
-/* Give back the instances in the caches of all CPUs, also offline ones. */
+/*
+ * Is a CPU isolated by isolcpus=, nohz_full=, or cpusets? Preemption is disabled: cpusets free
+ * their mask by RCU.
+ */
+static bool pool_is_isolated(int cpu)
+{
+	return cpu_is_isolated(cpu) || !housekeeping_test_cpu(cpu, HK_TYPE_WQ);
+}
+
+static bool pool_may_interrupt(int cpu, void *data)
+{
+	struct kretprobe_pool *pool = data;
+
+	return !pool_is_isolated(cpu) && READ_ONCE(*per_cpu_ptr(pool->cache, cpu));
+}
+
+/*
+ * Give back the instances in the caches of all CPUs, also offline ones. Only the CPU itself may
+ * change its cache while it follows calls, and an isolated CPU is not interrupted for that: it
+ * keeps its instance until the pool has no return probes, and no call is followed any more. Then
+ * no CPU changes any cache: a call that was followed when pool_nr_taken() began is counted
+ * there until its instance is in a cache, or is free.
+ */
 static void pool_flush_caches(struct kretprobe_pool *pool)
 {
+	bool idle = !pool->nr_probes && !pool_nr_taken(pool);
 	struct kretprobe_instance *ri;
 	int cpu;
 
 	guard(cpus_read_lock)();
-	on_each_cpu(pool_flush_cache, pool, 1);
+	if (!idle)
+		on_each_cpu_cond(pool_may_interrupt, pool_flush_cache, pool, 1);
 	for_each_possible_cpu(cpu) {
-		if (cpu_online(cpu))
+		if (!idle && cpu_online(cpu))
 			continue;
 		guard(preempt)();
 		ri = xchg(per_cpu_ptr(pool->cache, cpu), NULL);
@@ -254,7 +299,17 @@ static void pool_grow_all(struct work_struct *work)
 	for (i = 0; i < NR_CLASSES; i++)
 		if (shared[i])
 			pool_grow(shared[i]);
-	queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+	pool_shrink_later();
+}
+
+static void pool_grow_if_wanted(struct work_struct *work)
+{
+	struct pool_cpu *pc = container_of(work, struct pool_cpu, work);
+
+	if (!READ_ONCE(pc->wanted))
+		return;
+	WRITE_ONCE(pc->wanted, false);
+	pool_grow_all(work);
 }
 
 static void pool_shrink_all(struct work_struct *work)
@@ -271,13 +326,24 @@ static void pool_shrink_all(struct work_struct *work)
 		more |= pool_shrink(shared[i]);
 	}
 	if (more)
-		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+		pool_shrink_later();
 }
 
-/* High priority: many tasks may be ready to run, and about to need an instance. */
+/*
+ * If the work item is pending, a thread for it may wait for a CPU that is busy with something
+ * else, and no other thread would begin with it. This CPU has taken an interrupt: use a
+ * thread of its own.
+ */
 static void __kprobes pool_run_worker(void)
 {
-	queue_work(system_highpri_wq, &raw_cpu_ptr(&pool_cpu)->work);
+	unsigned int cpu;
+
+	guard(preempt)();
+	cpu = smp_processor_id();
+	if (queue_work(pool_wq, &grow_work) || pool_is_isolated(cpu))
+		return;
+	WRITE_ONCE(per_cpu(pool_cpu, cpu).wanted, true);
+	queue_work_on(cpu, system_highpri_wq, &per_cpu(pool_cpu, cpu).work);
 }
 
 static struct kprobe_request growth_request = { .queue = pool_run_worker };
@@ -285,15 +351,15 @@ static struct kprobe_request growth_request = { .queue = pool_run_worker };
 /*
  * Before the only idle thread of a worker pool runs a work item, it creates a
  * second thread. That may take long while many tasks are ready to run, so make
- * it happen now, before a hit needs the worker.
+ * it happen now, before a hit needs the worker. Several CPUs share a worker pool
+ * of an unbound queue.
  */
 static void pool_wake_workers(void)
 {
 	int cpu;
 
-	guard(cpus_read_lock)();
 	for_each_online_cpu(cpu)
-		queue_work_on(cpu, system_highpri_wq, &per_cpu(pool_cpu, cpu).work);
+		queue_work_on(cpu, pool_wq, &per_cpu(pool_cpu, cpu).work);
 }
 
 /**
@@ -316,6 +382,9 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 
 	guard(mutex)(&pool_mutex);
 	pool = shared[class];
+	pool_wq = pool_wq ?: alloc_workqueue("kprobes", WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (!pool_wq)
+		return NULL;
 	if (!pool) {
 		struct chunk_group *g;
 
@@ -348,7 +417,7 @@ void kretprobe_pool_unshare(struct kretprobe_pool *pool)
 {
 	guard(mutex)(&pool_mutex);
 	pool->nr_probes--;
-	queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+	pool_shrink_later();
 }
 
 static noinline void pool_replace_dead_in(const struct kretprobe_pool *pool,
@@ -431,7 +500,7 @@ static int __init pool_shared_init(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		INIT_WORK(&per_cpu(pool_cpu, cpu).work, pool_grow_all);
+		INIT_WORK(&per_cpu(pool_cpu, cpu).work, pool_grow_if_wanted);
 	if (!return_pool_kib)
 		return_pool_kib = (totalram_pages() - totalhigh_pages()) *
 				  (PAGE_SIZE / SZ_1K) / 64;
@@ -449,9 +518,9 @@ static int pool_limit_set(const char *val, const struct kernel_param *param)
 	if (ret)
 		return ret;
 	pool_may_grow_again();
-	if (system_state == SYSTEM_RUNNING) {
-		pool_run_worker();
-		queue_delayed_work(system_wq, &shrink_work, SHRINK_INTERVAL);
+	if (pool_wq) {
+		queue_work(pool_wq, &grow_work);
+		pool_shrink_later();
 	}
 	return 0;
 }

@@ -120,7 +120,7 @@ static void slot_page_destroy(struct slot_page *sp)
 	list_del(&sp->avail);
 	xa_erase(&pages, (unsigned long)sp->text >> PAGE_SHIFT);
 	INIT_RCU_WORK(&sp->free_work, slot_page_free);
-	queue_rcu_work(system_wq, &sp->free_work);
+	queue_rcu_work(system_unbound_wq, &sp->free_work);
 }
 
 /**

@@ -216,6 +216,8 @@ short_guests()
 if [ -n "$whole" ] && has_kernel default; then
 	# An endbr is in front of the call.
 	short_guests default '' 9
+	# The pools leave an isolated CPU alone.
+	short_guest default isolated kretprobe-pool isolcpus=1
 	# No task is preempted in the kernel.
 	short_guest default preempt-none kretprobe preempt=none
 	# Returns use return thunks: those in the lower half of a cache line, or all.

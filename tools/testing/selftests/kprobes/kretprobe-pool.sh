@@ -314,6 +314,82 @@ worker_is_probed() {
 	set_to worker_probed 0 && set_to sleepers 0 && is wrong 0
 }
 
+# The last CPU that can be taken offline
+hotplugged() {
+	for cpu in /sys/devices/system/cpu/cpu*/online; do :; done
+	echo "$cpu"
+}
+
+# A CPU that goes offline needs many instances when it can raise no interrupt any more. Another CPU
+# runs the worker, without a further hit, and the pool still grows after that.
+dying_cpu_asks() {
+	[ -e "$(hotplugged)" ] || skip_case "no CPU can be taken offline" || return 0
+	set_to sleepers 0 && set_to registered 0 && set_to data_size 4096 && registered_alone ||
+		return 1
+	set_to depth $((base * 3 / 4)) && counted_by 3 pool_grow_all && set_to dying 1 || return 1
+	put "$(hotplugged)" 0 && set_to dying 0 || return 1
+	is nmissed 0 && at_least "calls" "$(cat $PARAMETERS/entries)" $((base * 3 / 4)) || return 1
+	wait_until has_run 3 && ctl del 3 && set_to depth 0 && grown_to $crowd || return 1
+	put_back "$(hotplugged)" && set_to sleepers 0 && is wrong 0 || return 1
+	set_to registered 0 && set_to data_size $data_size
+}
+
+# A CPU needs many instances, and then runs no task any more. For other CPUs, the pool grows.
+busy_cpu_asks() {
+	[ "$(nproc)" -ge 2 ] || skip_case "only one CPU" || return 0
+	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
+	set_to depth $((base * 3 / 4)) && set_to busy 1 && set_to depth 0 || return 1
+	has_grown=1
+	grown_to $crowd || has_grown=0
+	set_to busy 0 && set_to sleepers 0 && is wrong 0 && equal "grown" $has_grown 1
+}
+
+ISOLATED=/sys/devices/system/cpu/isolated
+
+is_isolated() {
+	has_events && grep -q -x '[0-9][0-9]*' $ISOLATED
+}
+
+# on_isolated COMMAND...: runs it on the isolated CPU, the only one
+on_isolated() {
+	must taskset "$(printf '%x' $((1 << $(cat $ISOLATED))))" "$@"
+}
+
+# traced EVENT: prints how often it was traced, on which CPUs
+traced() {
+	sed -n "s/^.*\[0*\([0-9][0-9]*\)\].* $1:.*/\1/p" $TRACEFS/trace | sort -n | uniq -c
+}
+
+# An isolated CPU uses instances and requests more, and the pool shrinks beyond its limit. No worker
+# runs there, and nothing interrupts it. The instance in its cache is freed with the pool.
+isolated_is_left_alone() {
+	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
+	put $TRACEFS/trace ''
+	for name in pool_grow_all pool_shrink_all pool_flush_cache; do
+		event_on "p:$name $name"
+	done
+	set_to depth $((base * 3 / 4)) && on_isolated sh -c "echo 1 >$PARAMETERS/calls" || return 1
+	set_to calls 10 && set_to depth 0 && is wrong 0 && put $BOUND 0 || return 1
+	# It keeps a chunk of 32 KiB.
+	wait_until prints 32 all_kib
+	set_to registered 0 && becomes 0 all_kib && put_back $BOUND
+	# Removing an event clears the trace.
+	for name in pool_grow_all pool_shrink_all pool_flush_cache; do
+		traced $name >"$TMP/cpus"
+		ktap_print_msg "$name on CPUs:" "$(awk '{ print $2 " (" $1 ")" }' "$TMP/cpus" | paste -sd' ')"
+		at_least "calls of $name" "$(wc -l <"$TMP/cpus")" 1
+		must_fail grep -q " $(cat $ISOLATED)\$" "$TMP/cpus"
+	done
+	for name in pool_grow_all pool_shrink_all pool_flush_cache; do
+		event_off $name
+	done
+	registered_alone
+}
+
+has_run() {
+	[ "$(ctl_get "$1" hits)" -gt 0 ]
+}
+
 # More than 64 x 64 chunks, of 7 instances each
 huge() {
 	set_to sleepers 0 && set_to registered 0 && set_to data_size 4096 && all_empty || return 1
@@ -340,7 +416,8 @@ too_many() {
 setup
 [ -e $KPROBES/pools ] || skip_topic "instances are rethook's here"
 keep $BOUND
-ktap_set_plan 29
+[ ! -e "$(hotplugged)" ] || keep "$(hotplugged)"
+ktap_set_plan 32
 load kp_ret_pool data_size=$data_size
 load kp_ctl
 check "registered, with what pools begin with" registered_alone
@@ -368,6 +445,9 @@ check "many with maxactive are unregistered, calls in flight" many_dead_inside
 check "many calls are missed at the limit" missed_at_limit
 check "none is missed when the limit is raised" room_at_limit
 check "a return probe on what queues the worker" worker_is_probed
+check "a CPU that goes offline uses up a pool" dying_cpu_asks
+check "a busy CPU uses up a pool" busy_cpu_asks
+check_if is_isolated "an isolated CPU is left alone" isolated_is_left_alone
 check "an unwinder keeps no instance" walked
 check "$at_once tasks enter at once" none_lost
 check "more than 4096 chunks" huge

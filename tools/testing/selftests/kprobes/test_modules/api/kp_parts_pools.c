@@ -13,6 +13,8 @@ static struct {
 	unsigned int most;
 	struct llist_head taken;
 	unsigned int nr_taken;
+	/* no queue for workers can be made */
+	bool fail_queue;
 } kp;
 
 static void kp_pools_resched(void)
@@ -21,10 +23,19 @@ static void kp_pools_resched(void)
 		kp.resched(kp.pool);
 }
 
+static struct workqueue_struct *kp_pools_queue(const char *name, unsigned int flags, int max)
+{
+	return alloc_workqueue("%s", flags, max, name);
+}
+
 #undef cond_resched
 #define cond_resched()	kp_pools_resched()
 /* Requests of this module's hits are not served: its cases call pool_grow() themselves. */
 #define kprobe_request(request)	((void)(request))
+
+#undef alloc_workqueue
+#define alloc_workqueue(name, flags, max) \
+	(kp.fail_queue ? NULL : kp_pools_queue(name, flags, max))
 
 #include "../pool.c"
 #include "../pool_shared.c"
@@ -37,6 +48,8 @@ static void __exit kp_pools_exit(void)
 
 	for_each_possible_cpu(cpu)
 		cancel_work_sync(&per_cpu_ptr(&pool_cpu, cpu)->work);
+	if (pool_wq)
+		destroy_workqueue(pool_wq);
 	cancel_delayed_work_sync(&shrink_work);
 	for (i = 0; i < NR_CLASSES; i++) {
 		if (!shared[i])
@@ -48,6 +61,16 @@ static void __exit kp_pools_exit(void)
 }
 
 module_exit(kp_pools_exit);
+
+/* Without its queue for workers, there is no shared pool. */
+static void kp_pools_no_queue(struct kunit *test)
+{
+	KUNIT_ASSERT_NULL(test, pool_wq);
+	kp.fail_queue = true;
+	KUNIT_EXPECT_NULL(test, kretprobe_pool_share(0));
+	kp.fail_queue = false;
+	KUNIT_EXPECT_NULL(test, shared[0]);
+}
 
 static struct kretprobe_pool *kp_pools_begin(struct kunit *test)
 {
@@ -145,6 +168,8 @@ static void kp_pools_grow_again(struct kunit *test)
 }
 
 static struct kunit_case kp_pools_cases[] = {
+	/* Before the first shared pool is made */
+	KUNIT_CASE(kp_pools_no_queue),
 	KUNIT_CASE(kp_pools_shrink_reschedules),
 	KUNIT_CASE(kp_pools_grow_again),
 	{}

@@ -10,6 +10,10 @@
  *   found, or if the cursor between two searches is an instance; 0 continues that search for a
  *   task without instances
  * - calls: a write of N makes N calls that do not sleep
+ * - dying: 1: each CPU that goes offline makes depth + 1 nested calls that do not sleep, after it
+ *   has run its last irq_work; 0: none does
+ * - busy: N: CPU N makes depth + 1 nested calls that do not sleep, and runs no other task from then
+ *   on; sleepers do not begin there. 0: it does again.
  * - worker_probed: 1 registers a return probe, with data_size, on the function that queues the
  *   worker of the pool, 0 unregisters it
  * - raised: how often that function was called from hard interrupts since then
@@ -20,6 +24,7 @@
  * - error: result of the last registration
  */
 
+#include <linux/nmi.h>
 #include "kp_symbol.h"
 
 static int maxactive, error;
@@ -79,24 +84,43 @@ static int kp_pool_wait_for(atomic_t *counter)
 	return kp_poll(atomic_read(counter) >= sleepers, 240 * MSEC_PER_SEC) ? 0 : -ETIMEDOUT;
 }
 
+static unsigned int busy;
+
+/* Let a new task run on any CPU but the busy one. */
+static int kp_pool_not_on_busy(struct task_struct *task)
+{
+	cpumask_var_t mask;
+	int ret;
+
+	if (!busy)
+		return 0;
+	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
+		return -ENOMEM;
+	cpumask_andnot(mask, cpu_online_mask, cpumask_of(busy));
+	ret = set_cpus_allowed_ptr(task, mask);
+	free_cpumask_var(mask);
+	return ret;
+}
+
 static int kp_pool_add_sleeper(void)
 {
 	struct kp_sleeper *s = kmalloc(sizeof(*s), GFP_KERNEL);
+	int ret;
 
 	if (!s)
 		return -ENOMEM;
 	s->task = kthread_create(kp_pool_thread, (void *)(long)sleepers, "kp_pool/%u", sleepers);
 	if (IS_ERR(s->task)) {
-		int ret = PTR_ERR(s->task);
-
+		ret = PTR_ERR(s->task);
 		kfree(s);
 		return ret;
 	}
+	ret = kp_pool_not_on_busy(s->task);
 	list_add(&s->list, &kp_sleepers);
 	sleepers++;
 	if (!at_once)
 		wake_up_process(s->task);
-	return 0;
+	return ret;
 }
 
 static int kp_pool_end(void)
@@ -248,7 +272,7 @@ static int kp_calls_set(unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		if (kp_pool_sleep(-2, 0) != -1)
+		if (kp_pool_sleep(-2, depth) != -1)
 			atomic_inc(&wrong);
 		/* Give workers that these calls wake time to run. */
 		if (i % 16 == 0)
@@ -258,6 +282,76 @@ static int kp_calls_set(unsigned int nr)
 }
 
 KP_PARAM(calls, kp_calls_set, NULL);
+
+/* What a task is that keeps a CPU busy */
+static struct task_struct *kp_busy_task;
+static enum { KP_BUSY_BEGINS, KP_BUSY, KP_BUSY_ENDS } kp_busy_state;
+
+/* Interrupts are on, and grace periods go on as if other tasks ran here. */
+static int kp_busy_thread(void *unused)
+{
+	scoped_guard(preempt) {
+		if (kp_pool_sleep(-2, depth) != -1)
+			atomic_inc(&wrong);
+		WRITE_ONCE(kp_busy_state, KP_BUSY);
+		while (READ_ONCE(kp_busy_state) == KP_BUSY) {
+			cpu_relax();
+			rcu_momentary_eqs();
+			touch_softlockup_watchdog();
+		}
+	}
+	wait_event_idle(kp_pool_wake, kthread_should_stop());
+	return 0;
+}
+
+static int kp_busy_set(unsigned int cpu)
+{
+	if (kp_busy_task) {
+		WRITE_ONCE(kp_busy_state, KP_BUSY_ENDS);
+		kthread_stop(kp_busy_task);
+		kp_busy_task = NULL;
+		busy = 0;
+	}
+	if (!cpu)
+		return 0;
+	if (!cpu_online(cpu))
+		return -EINVAL;
+	kp_busy_state = KP_BUSY_BEGINS;
+	kp_busy_task = kthread_create_on_cpu(kp_busy_thread, NULL, cpu, "kp_busy/%u");
+	if (IS_ERR(kp_busy_task))
+		return PTR_ERR(xchg(&kp_busy_task, NULL));
+	busy = cpu;
+	wake_up_process(kp_busy_task);
+	return kp_poll(READ_ONCE(kp_busy_state) == KP_BUSY, 60 * MSEC_PER_SEC) ? 0 : -ETIMEDOUT;
+}
+
+KP_PARAM(busy, kp_busy_set, &busy);
+
+/* A state that only MIPS uses, below that of smpcfd_dying_cpu(), which runs the last irq_work */
+#define KP_DYING	CPUHP_AP_IRQ_MIPS_GIC_STARTING
+
+static unsigned int dying;
+
+static int kp_dying_cpu(unsigned int cpu)
+{
+	if (kp_pool_sleep(-2, depth) != -1)
+		atomic_inc(&wrong);
+	return 0;
+}
+
+static int kp_dying_set(unsigned int on)
+{
+	int ret = 0;
+
+	if (on && !dying)
+		ret = cpuhp_setup_state_nocalls(KP_DYING, "kp_ret_pool:dying", NULL, kp_dying_cpu);
+	else if (!on && dying)
+		cpuhp_remove_state_nocalls(KP_DYING);
+	dying = on && !ret;
+	return ret;
+}
+
+KP_PARAM(dying, kp_dying_set, &dying);
 
 /*
  * A return probe on a function that is called in an interrupt raised by a hit. If its own
@@ -366,6 +460,8 @@ static void __exit kp_pool_exit(void)
 {
 	kp_pool_end();
 	kp_more_set(0);
+	kp_dying_set(0);
+	kp_busy_set(0);
 	kp_worker_probed_set(0);
 	kp_registered_set(0);
 }
