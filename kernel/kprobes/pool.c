@@ -293,9 +293,9 @@ struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups)
 
 /* Make group number @index. */
 struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int index,
-				   unsigned int nr_chunks)
+				   unsigned int nr_chunks, gfp_t gfp)
 {
-	struct chunk_group *g = kzalloc(struct_size(g, chunk, nr_chunks), GFP_KERNEL);
+	struct chunk_group *g = kzalloc(struct_size(g, chunk, nr_chunks), gfp);
 
 	if (!g)
 		return NULL;
@@ -335,7 +335,7 @@ void kretprobe_pool_free(struct kretprobe_pool *pool)
 }
 
 /* Add a chunk of @nr instances to a group that is not full. Return false if out of memory. */
-bool pool_add_chunk(struct chunk_group *g, unsigned int nr)
+bool pool_add_chunk(struct chunk_group *g, unsigned int nr, gfp_t gfp)
 {
 	struct kretprobe_pool *pool = g->pool;
 	struct kretprobe_instance *ri;
@@ -343,7 +343,7 @@ bool pool_add_chunk(struct chunk_group *g, unsigned int nr)
 	unsigned int i;
 
 	c = kzalloc(offsetof(struct kretprobe_chunk, instances) + nr * pool->size,
-		    GFP_KERNEL | __GFP_NOWARN);
+		    gfp | __GFP_NOWARN);
 	if (!c)
 		return false;
 	while (g->chunk[c->index])
@@ -421,13 +421,13 @@ struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 		return NULL;
 	atomic_set(&pool->left, nr + 1);
 	for (i = 0; i < groups; i++) {
-		g = pool_add_group(pool, i, min_t(unsigned int, chunks, BITS_PER_LONG));
+		g = pool_add_group(pool, i, min_t(unsigned int, chunks, BITS_PER_LONG), GFP_KERNEL);
 		if (!g)
 			goto fail;
 		for (; chunks && g->nr_chunks < g->nr; chunks--) {
 			unsigned int part = min(nr, pool->per_chunk);
 
-			if (!pool_add_chunk(g, part))
+			if (!pool_add_chunk(g, part, GFP_KERNEL))
 				goto fail;
 			nr -= part;
 		}

@@ -119,9 +119,9 @@ struct kretprobe_pool {
 
 struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups);
 struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int index,
-				   unsigned int nr_chunks);
+				   unsigned int nr_chunks, gfp_t gfp);
 struct chunk_group *pool_group(const struct kretprobe_pool *pool, unsigned int index);
-bool pool_add_chunk(struct chunk_group *g, unsigned int nr);
+bool pool_add_chunk(struct chunk_group *g, unsigned int nr, gfp_t gfp);
 bool pool_del_chunk(struct kretprobe_chunk *c);
 struct kretprobe_chunk *pool_next_chunk(const struct kretprobe_pool *pool,
 					const struct kretprobe_chunk *c);

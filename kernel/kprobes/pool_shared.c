@@ -95,7 +95,7 @@ static unsigned int pool_chunk_kib(const struct kretprobe_pool *pool)
 }
 
 /* Add a chunk to a shared pool. Return POOL_MAY_GROW, or the reason why not. */
-static enum pool_growth pool_grow_by_chunk(struct kretprobe_pool *pool)
+static enum pool_growth pool_grow_by_chunk(struct kretprobe_pool *pool, gfp_t gfp)
 {
 	struct chunk_group *g;
 
@@ -105,8 +105,8 @@ static enum pool_growth pool_grow_by_chunk(struct kretprobe_pool *pool)
 		pool->room++;
 	if (!g && pool->room == pool->nr_groups)
 		return POOL_AT_LIMIT;
-	g = g ?: pool_add_group(pool, pool->room, BITS_PER_LONG);
-	if (!g || !pool_add_chunk(g, pool->per_chunk))
+	g = g ?: pool_add_group(pool, pool->room, BITS_PER_LONG, gfp);
+	if (!g || !pool_add_chunk(g, pool->per_chunk, gfp))
 		return POOL_NO_MEMORY;
 	shared_kib += pool_chunk_kib(pool);
 	return POOL_MAY_GROW;
@@ -166,7 +166,7 @@ static void pool_shrink_later(void)
 	queue_delayed_work(system_unbound_wq, &shrink_work, SHRINK_INTERVAL);
 }
 
-static void pool_grow(struct kretprobe_pool *pool)
+static void pool_grow(struct kretprobe_pool *pool, gfp_t gfp)
 {
 	unsigned int want = pool_target(pool, pool_nr_taken(pool));
 	enum pool_growth growth;
@@ -174,7 +174,7 @@ static void pool_grow(struct kretprobe_pool *pool)
 	do {
 		growth = POOL_MAY_GROW;
 		while (pool_nr_total(pool) < want && growth == POOL_MAY_GROW) {
-			growth = pool_grow_by_chunk(pool);
+			growth = pool_grow_by_chunk(pool, gfp);
 			cond_resched();
 		}
 		WRITE_ONCE(pool->growth, growth);
@@ -296,9 +296,10 @@ static void pool_grow_all(struct work_struct *work)
 	unsigned int i;
 
 	guard(mutex)(&pool_mutex);
+	/* A call is missed rather than a task is killed for the memory. */
 	for (i = 0; i < NR_CLASSES; i++)
 		if (shared[i])
-			pool_grow(shared[i]);
+			pool_grow(shared[i], GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 	pool_shrink_later();
 }
 
@@ -389,7 +390,7 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 		struct chunk_group *g;
 
 		pool = pool_create(class_size[class], NR_GROUPS);
-		g = pool ? pool_add_group(pool, 0, BITS_PER_LONG) : NULL;
+		g = pool ? pool_add_group(pool, 0, BITS_PER_LONG, GFP_KERNEL) : NULL;
 		if (!g) {
 			kfree(pool);
 			return NULL;
@@ -403,7 +404,7 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 		pool_wake_workers();
 	}
 	pool->nr_probes++;
-	pool_grow(pool);
+	pool_grow(pool, GFP_KERNEL);
 	return pool;
 }
 

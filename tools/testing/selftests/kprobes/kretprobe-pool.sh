@@ -345,6 +345,7 @@ busy_cpu_asks() {
 }
 
 ISOLATED=/sys/devices/system/cpu/isolated
+KMALLOC=$TRACEFS/events/kmem/kmalloc
 
 is_isolated() {
 	has_events && grep -q -x '[0-9][0-9]*' $ISOLATED
@@ -383,6 +384,21 @@ isolated_is_left_alone() {
 	for name in pool_grow_all pool_shrink_all pool_flush_cache; do
 		event_off $name
 	done
+}
+
+# What is allocated because a pool grows fails rather than that a task is killed for it.
+grows_gently() {
+	set_to registered 0 && set_to data_size 4096 && registered_alone || return 1
+	put $TRACEFS/trace ''
+	put_in $KMALLOC filter='bytes_req > 16384' enable=1
+	has_grown=1
+	grown_to $crowd || has_grown=0
+	put_in $KMALLOC enable=0 filter=0
+	set_to sleepers 0 && set_to registered 0 && set_to data_size $data_size || return 1
+	equal "grown" $has_grown 1
+	grep 'kworker.* call_site=pool_add_chunk' $TRACEFS/trace >"$TMP/chunks"
+	at_least "chunks that were made" "$(wc -l <"$TMP/chunks")" 10
+	must_fail grep -v -w __GFP_NORETRY "$TMP/chunks"
 	registered_alone
 }
 
@@ -417,7 +433,7 @@ setup
 [ -e $KPROBES/pools ] || skip_topic "instances are rethook's here"
 keep $BOUND
 [ ! -e "$(hotplugged)" ] || keep "$(hotplugged)"
-ktap_set_plan 32
+ktap_set_plan 33
 load kp_ret_pool data_size=$data_size
 load kp_ctl
 check "registered, with what pools begin with" registered_alone
@@ -448,6 +464,7 @@ check "a return probe on what queues the worker" worker_is_probed
 check "a CPU that goes offline uses up a pool" dying_cpu_asks
 check "a busy CPU uses up a pool" busy_cpu_asks
 check_if is_isolated "an isolated CPU is left alone" isolated_is_left_alone
+check_if "[ -e $KMALLOC ]" "what a pool grows by is not taken from tasks" grows_gently
 check "an unwinder keeps no instance" walked
 check "$at_once tasks enter at once" none_lost
 check "more than 4096 chunks" huge

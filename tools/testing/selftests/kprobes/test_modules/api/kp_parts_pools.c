@@ -141,7 +141,7 @@ static void kp_pools_grow_again(struct kunit *test)
 	init_llist_head(&kp.taken);
 	scoped_guard(mutex, &pool_mutex) {
 		/* Let it grow by one chunk. */
-		pool_grow(pool);
+		pool_grow(pool, GFP_KERNEL);
 		for (;;) {
 			guard(preempt)();
 			if (pool_nr_total(pool) < pool_target(pool, pool_nr_taken(pool)))
@@ -153,7 +153,7 @@ static void kp_pools_grow_again(struct kunit *test)
 		}
 		WRITE_ONCE(pool->growth, POOL_GROWTH_REQUESTED);
 		kp_pools_watch(kp_pools_take_all);
-		pool_grow(pool);
+		pool_grow(pool, GFP_KERNEL);
 		kp.resched = NULL;
 		KUNIT_EXPECT_GT(test, kp.nr_taken, 0);
 		KUNIT_EXPECT_EQ(test, pool->growth, POOL_MAY_GROW);
