@@ -152,23 +152,24 @@ all_taken() {
 	awk '{ sum += $4 } END { print sum + 0 }' $KPROBES/pools
 }
 
-# taken_at_most N: so many instances are taken, when those of ended tasks are free again
+# taken_at_most N: so many instances are taken
 taken_at_most() {
-	write_to $guest/barrier 1 && [ "$(all_taken)" -le "$1" ]
+	[ "$(all_taken)" -le "$1" ]
 }
 
-# Functions that ending tasks enter and never leave: more calls than can be in flight.
+# Functions that ending tasks enter and never leave: more calls than can be in flight. Instances are
+# free again when the task is switched away from for the last time; those of rethook when the task
+# is freed, a grace period later.
 ended() {
 	limits=100
-	[ ! -e $KPROBES/pools ] || limits="100 0"
+	[ ! -e $KPROBES/pools ] || limits="40 0"
 	for limit in $limits; do
 		for function in do_group_exit do_exit; do
 			load kp_ret_guest symbol=$function maxactive="$limit" || return 1
 			[ ! -e $KPROBES/pools ] || before=$(all_taken)
-			# Instances are free again when the task is freed, a grace period later.
 			for _ in $(seq 10); do
 				processes 30
-				put $guest/barrier 1
+				[ -e $KPROBES/pools ] || put $guest/barrier 1
 			done
 			entries=$(cat $guest/entries)
 			ktap_print_msg "$function, maxactive $limit: $entries entries"
@@ -179,6 +180,14 @@ ended() {
 			unload kp_ret_guest
 		done
 	done
+}
+
+# Each thread has ended, and another task runs, before the next one begins.
+ended_one_by_one() {
+	load kp_ret_guest symbol=do_exit maxactive=2 && put $guest/ended 200 || return 1
+	at_least "entries" "$(cat $guest/entries)" 200
+	guest_is nmissed 0
+	unload kp_ret_guest
 }
 
 # The last CPU that can be taken offline
@@ -275,7 +284,7 @@ trap 'restore_switch; at_exit' EXIT
 many=20
 # Without pools, a return probe has 8 instances for each CPU, unless maxactive is set.
 [ -e $KPROBES/pools ] || many=12
-ktap_set_plan 15
+ktap_set_plan 16
 load kp_ret_sleepers
 test_case "processes that slept in the function return" all_return
 test_case "a return probe's module goes while they sleep" unloaded_meanwhile
@@ -287,8 +296,10 @@ test_case "sleepers are killed" signalled KILL
 test_case "programs are executed" executed
 test_case "processes end" ended
 if [ -e $KPROBES/pools ]; then
+	test_case "threads end one by one" ended_one_by_one
 	test_case "a CPU goes offline, and comes back" cpu_offline
 else
+	ktap_test_skip "threads end one by one: instances are rethook's here"
 	ktap_test_skip "a CPU goes offline, and comes back: instances are rethook's here"
 fi
 test_case "kprobes/enabled switched while they sleep" switched_meanwhile

@@ -2,8 +2,11 @@
 /*
  * Registers a return probe while it is loaded. Parameters choose the function and show
  * counts. Unloading frees the handlers, even while tasks are in the function.
+ *
+ * A write of N to ended lets N kernel threads end, one after the other.
  */
 
+#include <linux/sched/task.h>
 #include "kp_test.h"
 
 static char *symbol = "kp_home_sleep";
@@ -70,6 +73,53 @@ static int kp_guest_barrier(const char *value, const struct kernel_param *param)
 
 module_param_call(barrier, kp_guest_barrier, NULL, NULL, 0200);
 module_param_named(nmissed, kp_guest.nmissed, int, 0400);
+
+static int kp_guest_thread(void *unused)
+{
+	return 0;
+}
+
+/*
+ * The threads run on this CPU, and before this task: when kthread_stop() returns, the thread was
+ * switched away from for the last time.
+ */
+static int kp_guest_end(unsigned int nr)
+{
+	unsigned int cpu = smp_processor_id(), i;
+
+	for (i = 0; i < nr; i++) {
+		struct task_struct *task = kthread_create_on_cpu(kp_guest_thread, NULL, cpu,
+								 "kp_guest/%u");
+
+		if (IS_ERR(task))
+			return PTR_ERR(task);
+		sched_set_fifo(task);
+		get_task_struct(task);
+		wake_up_process(task);
+		kthread_stop_put(task);
+	}
+	return 0;
+}
+
+static int kp_guest_ended(const char *value, const struct kernel_param *param)
+{
+	cpumask_var_t mask;
+	unsigned int nr;
+	int ret = kstrtouint(value, 0, &nr);
+
+	if (ret)
+		return ret;
+	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
+		return -ENOMEM;
+	cpumask_copy(mask, current->cpus_ptr);
+	ret = set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id())) ?:
+	      kp_guest_end(nr);
+	set_cpus_allowed_ptr(current, mask);
+	free_cpumask_var(mask);
+	return ret;
+}
+
+module_param_call(ended, kp_guest_ended, NULL, NULL, 0200);
 
 static int __init kp_guest_init(void)
 {
