@@ -900,8 +900,9 @@ static void optimizer_switch_on(void)
 
 /*
  * A write returns when all current probepoints are optimised or unoptimised. A task may delay
- * the tasks-RCU grace period without bounds, so a signal ends the wait. Then the write returns
- * -EINTR, and the optimiser continues.
+ * the tasks-RCU grace period without bounds, so a signal ends the wait, and the optimiser
+ * continues. If the signal has a handler, the write returns -EINTR. The freezer, cgroup.freeze,
+ * SIGSTOP and live patching also wake the task, as by a signal: the write then begins again.
  */
 static int optimizer_sysctl_handler(const struct ctl_table *table, int write, void *buffer,
 				    size_t *lenp, loff_t *ppos)
@@ -932,7 +933,7 @@ static int optimizer_sysctl_handler(const struct ctl_table *table, int write, vo
 	round = optimizer_request_round();
 	if (wait_event_interruptible(round_wait,
 				     optimizer_round_has_ended(round) && !READ_ONCE(out_of_memory)))
-		return -EINTR;
+		return -ERESTARTNOHAND;
 	return 0;
 }
 

@@ -155,6 +155,80 @@ sysctl_is_checked() {
 		sysctl_takes 1 && sysctl_refuses 256 && sysctl_takes 1
 }
 
+# being_written PID: the task waits for the optimiser in a write to the sysctl
+being_written() {
+	grep -q optimizer_sysctl_handler "/proc/$1/stack" 2>/dev/null
+}
+
+# written_or_ended PID
+written_or_ended() {
+	being_written "$1" || [ ! -e "/proc/$1" ] || has_state "$1" Z
+}
+
+# is_busy PID: the task has been in the kernel for 200 ms
+is_busy() {
+	awk '{ exit !($3 == "R" && $15 >= 20) }' "/proc/$1/stat"
+}
+
+has_state() {
+	grep -q "^State:	$2" "/proc/$1/status" 2>/dev/null
+}
+
+is_frozen() {
+	grep -q -x 'frozen 1' "$cgroups/kp_frozen/cgroup.events"
+}
+
+# stop_and_go PID, freeze_and_thaw PID: what the freezer does at a suspend is the same for the task
+stop_and_go() {
+	kill -STOP "$1"
+	wait_until has_state "$1" T
+	kill -CONT "$1"
+}
+
+freeze_and_thaw() {
+	put "$cgroups/kp_frozen/cgroup.procs" "$1"
+	put "$cgroups/kp_frozen/cgroup.freeze" 1
+	wait_until is_frozen
+	put "$cgroups/kp_frozen/cgroup.freeze" 0
+}
+
+# goes_on COMMAND: a write to the sysctl waits for a busy task, while the command stops the writer
+# for some time. The write returns when the jump is there. awk does not repeat a write that fails.
+goes_on() {
+	optimization 0
+	ctl add 9 kp_tgt_plain
+	echo 1 >/sys/module/kp_opt/parameters/busy 2>/dev/null &
+	busy=$!
+	wait_until is_busy $busy
+	awk -v to=$OPTIMIZATION 'BEGIN { print 1 >to; exit close(to) != 0 }' &
+	writer=$!
+	wait_until being_written $writer
+	"$1" $writer
+	wait_until written_or_ended $writer
+	must is_busy $busy
+	kill $busy
+	rc=0
+	wait $writer || rc=$?
+	equal "exit status of the writer after $1" $rc 0
+	is_optimized 9
+	wait $busy 2>/dev/null || :
+	ctl del 9
+}
+
+write_goes_on() {
+	uname -v | grep -q PREEMPT || skip_case "no task is waited for long in this kernel" ||
+		return 0
+	goes_on stop_and_go
+	cgroups=$TMP/cgroups
+	mkdir "$cgroups"
+	mount -t cgroup2 none "$cgroups" 2>/dev/null || return 0
+	mkdir "$cgroups/kp_frozen"
+	goes_on freeze_and_thaw
+	ktap_print_msg "after a stop, and after a freeze of its cgroup"
+	rmdir "$cgroups/kp_frozen"
+	umount "$cgroups"
+}
+
 # States in kprobes/optimizer agree with the text.
 reasons_are_shown() {
 	optimization 1
@@ -305,13 +379,14 @@ if [ -w $PREEMPT ]; then
 fi
 # shellcheck disable=SC2086 # words
 load_suites kp_opt -- $suites
-unload kp_opt
-[ ! -w $PREEMPT ] || put_back $PREEMPT
 # shellcheck disable=SC2086
 report_planned 17 $suites
 check "nothing left in list" list_is_empty
 load kp_ctl
 load kp_target
+check "a write to the sysctl goes on after a stop" write_goes_on
+unload kp_opt
+[ ! -w $PREEMPT ] || put_back $PREEMPT
 check "the list waits for jumps that are about to come" list_waits
 check_if "[ -x $READ_AS ]" "the list does not wait if it is opened with O_NONBLOCK" \
 	list_waits nonblocking
