@@ -20,6 +20,7 @@ enum kprobe_reason {
 
 	/* Refusals: the location */
 	KPROBE_WHY_NO_SYMBOL,
+	KPROBE_WHY_AMBIGUOUS,
 	KPROBE_WHY_OFFSET_WRAPS,
 	KPROBE_WHY_OFFSET_BEYOND,
 	KPROBE_WHY_NO_FUNCTION,
@@ -63,6 +64,7 @@ enum kprobe_reason {
 	KPROBE_WHY_FTRACE_FAILED,
 	KPROBE_WHY_FTRACE_REFUSES,
 	KPROBE_WHY_EVENT_NOTRACE,
+	KPROBE_WHY_LOCKED_DOWN,
 
 	/* Why the instruction is executed as it is */
 	KPROBE_WHY_EXEC_FTRACE,

@@ -115,6 +115,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  *	for it, see register_kprobe()
  * @KPROBE_FLAG_NO_JUMP: the user sets it: the probepoint keeps its breakpoint, so that the text
  *	after it stays as it is
+ * @KPROBE_FLAG_EVENT: the user sets it: refuse what kprobe events are refused, also when a module
+ *	comes that the probe waits for
  */
 enum kprobe_flag {
 	KPROBE_FLAG_GONE		= BIT(0),
@@ -124,10 +126,8 @@ enum kprobe_flag {
 	KPROBE_FLAG_ON_FUNC_ENTRY	= BIT(4),
 	KPROBE_FLAG_WAIT		= BIT(5),
 	KPROBE_FLAG_NO_JUMP		= BIT(6),
+	KPROBE_FLAG_EVENT		= BIT(7),
 };
-
-/* The flags that a user may set before the registration */
-#define KPROBE_FLAGS_OF_USER	(KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT | KPROBE_FLAG_NO_JUMP)
 
 /* Values of kprobe_ctlblk.kprobe_status: the stage of the hit that this CPU handles */
 #define KPROBE_HIT_ACTIVE		BIT(0)	/* handlers run */
@@ -157,9 +157,10 @@ enum kprobe_flag {
  * @opcode: for the kernel: the opcode that the breakpoint replaces
  * @ainsn: for the kernel: data of the architecture on the instruction, in a kprobe that stands
  *	for a probepoint; unused in a user's
- * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED, %KPROBE_FLAG_WAIT and
- *	%KPROBE_FLAG_NO_JUMP; the kernel sets and clears the others. Unregistration leaves only
- *	%KPROBE_FLAG_FTRACE and %KPROBE_FLAG_ON_FUNC_ENTRY, for handlers that still run.
+ * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED, %KPROBE_FLAG_WAIT,
+ *	%KPROBE_FLAG_NO_JUMP and %KPROBE_FLAG_EVENT; the kernel sets and clears the others.
+ *	Unregistration leaves only %KPROBE_FLAG_FTRACE and %KPROBE_FLAG_ON_FUNC_ENTRY, for
+ *	handlers that still run.
  * @by_symbol: for the kernel: @addr is the result of looking @symbol_name up, so that a new
  *	registration looks it up again
  * @enabling: for the kernel: set while enable_kprobes() enables the probe, and may still fail
@@ -455,7 +456,7 @@ static inline void reset_current_kprobe(void)
 void __kprobes kprobe_busy_begin(void);
 void __kprobes kprobe_busy_end(void);
 void kprobe_task_oopsed(void);
-int kprobe_event_refused(struct kprobe *p);
+unsigned int kprobe_count_symbols(const char *symbol);
 
 /* Architectures provide these. */
 int arch_init_kprobes(void);

@@ -39,6 +39,14 @@ int kprobes_register_locked(struct kprobe **kps, int num, bool again);
 void kprobe_commit_removal(struct list_head *changes);
 void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *changes);
 
+/* The flags that a user sets */
+#define KPROBE_USER_FLAGS	(KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT | \
+				 KPROBE_FLAG_NO_JUMP | KPROBE_FLAG_EVENT)
+
+/* event.c */
+enum kprobe_reason kprobe_event_allowed(const struct kprobe *p);
+enum kprobe_reason kprobe_event_check(const struct kprobe *p);
+
 /* disable_self.c */
 int kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs);
 void kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);

@@ -46,6 +46,8 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 
 	[KPROBE_WHY_NO_SYMBOL] =
 		REFUSAL(-ENOENT, "there is no symbol of that name"),
+	[KPROBE_WHY_AMBIGUOUS] =
+		REFUSAL(-EINVAL, "several symbols have the name"),
 	[KPROBE_WHY_OFFSET_WRAPS] =
 		REFUSAL(-EINVAL, "the offset leads beyond the end of the address space"),
 	[KPROBE_WHY_OFFSET_BEYOND] =
@@ -123,6 +125,8 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 		REFUSAL(0, "ftrace refuses the address"),
 	[KPROBE_WHY_EVENT_NOTRACE] =
 		REFUSAL(-EINVAL, "kprobe events are refused in notrace functions"),
+	[KPROBE_WHY_LOCKED_DOWN] =
+		REFUSAL(-EPERM, "kprobe events are refused while the kernel is locked down"),
 
 	[KPROBE_WHY_EXEC_FTRACE] =
 		EXECUTION("ftrace calls the probe, and there is no instruction to execute"),

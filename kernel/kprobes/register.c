@@ -296,34 +296,6 @@ int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err)
 	return err;
 }
 
-/**
- * kprobe_event_refused() - record and log why a kprobe event is refused in a notrace function
- * @p: the probe of the event
- *
- * Kprobe events refuse a notrace function before they register a probe. If kprobes would
- * refuse it as well, its reason says more: the text has been freed, or is blacklisted.
- *
- * Context: sleeps; takes kprobe_mutex.
- *
- * Return: %-EINVAL.
- */
-int kprobe_event_refused(struct kprobe *p)
-{
-	kprobe_opcode_t *addr = p->addr;
-	struct module *module = NULL;
-	struct kprobe_range site;
-	enum kprobe_reason why;
-	unsigned long entry;
-	bool on_ftrace;
-
-	guard(mutex)(&kprobe_mutex);
-	why = kprobe_find_address(&addr, p->symbol_name, p->offset, &entry);
-	if (!why)
-		why = kprobe_check_text((unsigned long)addr, &module, &on_ftrace, &site);
-	module_put(module);
-	return kprobe_refused(p, why ?: KPROBE_WHY_EVENT_NOTRACE, -EINVAL);
-}
-
 static void kprobe_registered(struct kprobe *p, enum kprobe_reason why, bool again)
 {
 	p->refusal = why;
@@ -350,13 +322,19 @@ static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes
 
 	if (p->point)
 		return kprobe_refused(p, KPROBE_WHY_REGISTERED, -EINVAL);
-	why = kprobe_set_address(p, &entry);
+	why = kprobe_event_allowed(p) ?: kprobe_set_address(p, &entry);
 	if (!why && is_kretprobe(p))
 		why = kretprobe_check((unsigned long)p->addr, entry);
 	if (!why && is_jprobe(p) && !entry)
 		why = KPROBE_WHY_JPROBE_INSIDE;
 	if (!why)
 		why = kprobe_check_text((unsigned long)p->addr, &module, &on_ftrace, &site);
+	if (!why) {
+		/* If the text is refused as well, that reason says more. */
+		why = kprobe_event_check(p);
+		if (why)
+			module_put(module);
+	}
 	if (!again && kprobe_should_wait(p, why)) {
 		kprobe_wait(p);
 		kprobe_registered(p, why, again);
@@ -366,7 +344,7 @@ static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes
 	if (why)
 		goto restore;
 
-	p->flags = (before.flags & KPROBE_FLAGS_OF_USER) |
+	p->flags = (before.flags & KPROBE_USER_FLAGS) |
 		   (entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
 		   (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
 	p->entry_size = entry ? (unsigned long)p->addr - entry : 0;
@@ -414,7 +392,7 @@ static void kprobe_undo_attach(struct kprobe *p, struct list_head *changes)
 {
 	kprobe_detach(p, changes);
 	p->addr = p->given;
-	p->flags &= KPROBE_FLAGS_OF_USER;
+	p->flags &= KPROBE_USER_FLAGS;
 }
 
 /**
@@ -498,6 +476,9 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  * waits, its addr means nothing. It goes on waiting if it cannot be registered when the module
  * comes; a debug message has the reason.
  *
+ * With %KPROBE_FLAG_EVENT, @p is refused where kprobe events are: in notrace functions, by the name
+ * of several symbols of a module, and if the kernel is locked down.
+ *
  * Context: sleeps; takes kprobe_mutex.
  *
  * Return:
@@ -514,6 +495,7 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  * * %-ENOENT - there is no such symbol; or the address is in a module that is being
  *   unloaded, or whose notifiers have not been called yet, or in the init part of a
  *   module that has finished loading
+ * * %-EPERM - flags has %KPROBE_FLAG_EVENT, and the kernel is locked down
  * * %-EBUSY - the address belongs to ftrace, and ftrace is switched off; or @p has a
  *   post_handler, and another user of ftrace may redirect the function, as a live patch
  *   does

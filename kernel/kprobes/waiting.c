@@ -94,7 +94,7 @@ void kprobe_wait(struct kprobe *p)
 	p->point = &kprobe_waiting;
 	p->by_symbol = true;
 	p->given = NULL;
-	p->flags &= KPROBE_FLAGS_OF_USER;
+	p->flags &= KPROBE_USER_FLAGS;
 }
 
 /**

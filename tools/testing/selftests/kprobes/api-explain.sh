@@ -697,9 +697,35 @@ debug_messages_have_reasons() {
 	debug_has 0 "$BLACKLISTED" ctl_refused add 0 kp_tgt_nokprobe
 }
 
+AMBIGUOUS="several symbols have the name"
+
+LOCKED="kprobe events are refused while the kernel is locked down"
+
+# security_locked_down() is replaced. Without CONFIG_SECURITY it is no function.
+refuses_if_locked() {
+	if ! has_symbol security_locked_down; then
+		echo "$LOCKED" >>"$TMP/elsewhere"
+		skip_case "no CONFIG_SECURITY" || return 0
+	fi
+	ctl lock
+	ctl_refused add 0 kp_tgt_caller event
+	equal "errno" "$(ctl_get 0 error)" -1
+	left 0 "$LOCKED"
+	if has_events; then
+		: >$TRACEFS/error_log
+		put_refused $TRACEFS/kprobe_events "p:kpexplain/event kp_tgt_caller"
+		must grep -q "error: $LOCKED\$" $TRACEFS/error_log
+		: >$TRACEFS/error_log
+	fi
+	ctl unlock
+	ctl add 0 kp_tgt_caller event
+	ctl del 0
+}
+
 # elsewhere: prints the reasons that only other kernels, architectures, or ftrace-dead.sh see
 elsewhere() {
 	cat "$TMP/elsewhere" - <<-EOF
+		$AMBIGUOUS
 		ftrace patches the instruction
 		the architecture has no jump optimisation
 		the code of the architecture refuses the instruction
@@ -724,8 +750,8 @@ setup
 [ -e $EXPLAIN ] || skip_topic "this kernel has no kprobes/explain"
 : >"$TMP/seen"
 : >"$TMP/elsewhere"
-cases=14
-! is_x86 || cases=32
+cases=15
+! is_x86 || cases=33
 ktap_set_plan $cases
 load kp_target
 load kp_ctl
@@ -759,6 +785,7 @@ if is_x86; then
 	check "the optimiser gives the same reasons" optimizer_agrees
 	check "text that has changed" text_was_changed
 fi
+check "a kernel that is locked down" refuses_if_locked
 check "the error log of tracefs has the reasons" error_log_has_reasons
 if is_x86; then
 	check "kprobe events are refused for the same reasons" events_agree

@@ -119,6 +119,48 @@ return_waits() {
 	list_is_empty
 }
 
+# refuses_plain: are kprobe events refused in kp_tgt_plain, which ftrace does not know?
+refuses_plain() {
+	is_x86 && has_symbol kprobe_events_refuse
+}
+
+# A probe that waits, and is refused what events are
+event_waits() {
+	unload kp_target
+	ctl_add "0 kp_target:kp_tgt_plain wait event" "1 kp_target:kp_tgt_function wait event" \
+		"2 kp_target:kp_tgt_plain wait"
+	load kp_target
+	after_calls 3 hits_are 1 3 2 3
+	if refuses_plain; then
+		hits_are 0 0
+		waits kp_tgt_plain
+		refused 3 -22 kp_target:kp_tgt_plain wait event
+	fi
+	ctl_del 0 1 2
+}
+
+can_lock() {
+	has_symbol security_locked_down
+}
+
+# The kernel is locked down after the probes were registered.
+event_waits_locked() {
+	ctl_add "0 kp_target:kp_tgt_caller event" "1 kp_target:kp_tgt_function wait event" \
+		"2 kp_target:kp_tgt_function wait"
+	unload kp_target
+	ctl lock
+	load kp_target
+	after_calls 3 hits_are 0 0 1 0 2 3
+	waits kp_tgt_function
+	refused 3 -1 kp_target:kp_tgt_function event
+	refused 3 -1 kp_none:kp_tgt_function wait event
+	unload kp_target
+	ctl unlock
+	load kp_target
+	after_calls 2 hits_are 1 2 2 5
+	ctl_del 0 1 2
+}
+
 # Many probes wait. They are registered as one batch; or, if there is no memory for it or a probe
 # is refused, one by one.
 many_wait() {
@@ -144,7 +186,7 @@ many_wait() {
 
 setup
 [ -e $KPROBES/explain ] || skip_topic "this kernel has no probes that wait"
-ktap_set_plan 9
+ktap_set_plan 11
 load kp_ctl
 check "probes that have no module to wait for" waits_for_nothing_else
 check "they are hit from the init function on" begins_before_init
@@ -153,6 +195,8 @@ check "they are disabled and enabled while they wait" changes_while_waiting
 check "they are unregistered while they wait" ends_while_waiting
 check "the module is there already" needs_no_wait
 check "return probes" return_waits
+check "probes that are refused what events are" event_waits
+check_if can_lock "the kernel is locked down while they wait" event_waits_locked
 check "many of one module" many_wait kp_tgt_function
 check "one of many is refused, when the module comes" many_wait kp_tgt_nokprobe
 unload kp_target kp_ctl

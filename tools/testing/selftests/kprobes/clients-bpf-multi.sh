@@ -267,13 +267,54 @@ waits_for_module() {
 	lines_are "address" "$TMP/linked" \
 		"^at 1 $(awk '$3 == "kp_cl_inner" { print $1 }' "$TMP/symbols")$" 1
 	list_is_empty
-	# a function that exists, and kprobe events refuse
-	echo kp_clients:kp_cl_failable_plain >>"$TMP/list"
-	[ "$(explained kp_cl_failable_plain && answer event)" = yes ] ||
-		refused 'Invalid argument' -w
 	# a module that is loaded, and has no such function
 	echo kp_clients:kp_cl_none >"$TMP/list"
 	refused 'No such file' -w
+}
+
+# What kprobe events are refused, by name or function: twice has two functions of one name,
+# failable_plain is notrace. ALL_CALLS calls all three.
+ALL_CALLS="for what in calls twice failable_plain; do echo 10 >$CLIENTS/\$what; done"
+AMBIGUOUS='(Cannot assign requested address|Address not available)'
+
+# perf_refused ERROR SYMBOL
+perf_refused() {
+	must_fail "$BPF_PROBE" -w "$2" : 2>"$TMP/refused"
+	lines_are "the error" "$TMP/refused" "^perf_event_open: $1" 1
+}
+
+# A probe that waits is refused for the same reasons when its module is loaded, and if it is there.
+checked_when_it_comes() {
+	plain=0
+	[ "$(explained kp_cl_failable_plain && answer event)" = no ] || plain=10
+	unload kp_clients
+	for symbol in kp_cl_inner kp_cl_twice kp_cl_failable_plain; do
+		event_on "p:kp_waits/$symbol kp_clients:$symbol"
+		echo kp_clients:$symbol
+	done >"$TMP/list"
+	linked -w "$(come "$ALL_CALLS")"
+	has 0 10 kp_cl_inner
+	lines_are "cookies of two functions" "$TMP/linked" '^cookie 1 ' 0
+	lines_are "cookies of a notrace function" "$TMP/linked" '^cookie 2 ' $((plain / 10))
+	equal "hits of the event" "$(event_hits kp_cl_inner)" 10
+	equal "hits of the event on two functions" "$(event_hits kp_cl_twice)" 0
+	equal "hits of the event on a notrace function" "$(event_hits kp_cl_failable_plain)" $plain
+	run event "$BPF_PROBE" -w kp_clients:kp_cl_twice "$(come "$ALL_CALLS")"
+	lines_are "perf's hits of two functions" "$TMP/event" '^count 0$' 1
+	run event "$BPF_PROBE" -w kp_clients:kp_cl_failable_plain "$(come "$ALL_CALLS")"
+	lines_are "perf's hits of a notrace function" "$TMP/event" "^count $plain\$" 1
+	load kp_clients
+	for symbol in kp_cl_inner kp_cl_twice kp_cl_failable_plain; do
+		event_off kp_waits/$symbol
+	done
+	perf_refused "$AMBIGUOUS" kp_clients:kp_cl_twice
+	for symbol in kp_clients:kp_cl_twice kp_cl_twice; do
+		echo $symbol >"$TMP/list"
+		refused 'Invalid argument' -w
+	done
+	echo kp_clients:kp_cl_failable_plain >"$TMP/list"
+	[ $plain -ne 0 ] || refused 'Invalid argument' -w
+	[ $plain -ne 0 ] || perf_refused 'Invalid argument' kp_clients:kp_cl_failable_plain
 }
 
 # Nothing but symbols can wait, and nothing but hits of entries.
@@ -313,7 +354,7 @@ addresses kp_cl_inner
 rc=0
 "$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
 [ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
-ktap_set_plan 14
+ktap_set_plan 15
 check "entries and addresses inside functions" mixed
 check "one address inside a function" only_inside
 check "without cookies" without_cookies
@@ -327,6 +368,7 @@ check "1,000 addresses" thousand
 check "links that come and go while they are hit" under_load
 check "symbols that wait for their module" waits_for_module
 check "perf's events that wait for their module" perf_waits
+check "what events are refused is refused when the module comes" checked_when_it_comes
 unload kp_clients
 check "no event and no probe is left" no_events
 ktap_finished

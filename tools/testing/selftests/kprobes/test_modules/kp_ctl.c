@@ -2,10 +2,11 @@
 /*
  * Probes for scripts. /sys/kernel/debug/kp_ctl/cmd takes one command in each write:
  *
- *	add ID WHERE [post] [once] [disabled] [wait] [return]
+ *	add ID WHERE [post] [once] [disabled] [wait] [event] [return]
  *						register a probe that counts its hits;
  *						with once, it disables itself at a hit, with
- *						wait it waits for its module, with return
+ *						wait it waits for its module, with event it is
+ *						refused what kprobe events are, with return
  *						POSTS counts returns
  *	when MODULE ID WHERE [post] [disabled]	register it while MODULE is coming,
  *	live MODULE ID WHERE [post] [disabled]	when it is live,
@@ -13,6 +14,7 @@
  *	early ID WHERE [post] [disabled]	register it when the next module has its
  *						name, and ftrace does not know its text yet
  *	late					end early
+ *	lock, unlock				lock the kernel down for probes, for as long
  *	del ID					unregister the probe
  *	enable ID, disable ID
  *
@@ -24,6 +26,7 @@
  * A probe that was refused has the reason.
  */
 
+#include <linux/security.h>
 #include "kp_handlers.h"
 #include "kp_symbol.h"
 
@@ -74,11 +77,13 @@ static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
 
 #define kp_ctl_wait		KPROBE_FLAG_WAIT
 #define kp_ctl_no_jump		KPROBE_FLAG_NO_JUMP
+#define kp_ctl_event		KPROBE_FLAG_EVENT
 #define kp_ctl_reason(kp)	(*kprobe_reason_text((kp)->refusal))
 #else
 #define kp_ctl_once		NULL
 #define kp_ctl_wait		0
 #define kp_ctl_no_jump		0
+#define kp_ctl_event		0
 #define kp_ctl_reason(kp)	((void)(kp), "")
 #endif
 
@@ -182,6 +187,22 @@ static int kp_early_end(void)
 	return state == KP_EARLY_WAITING ? -EAGAIN : 0;
 }
 
+/* What security_locked_down() is replaced by */
+static int kp_ctl_locked_down(enum lockdown_reason what)
+{
+	return what == LOCKDOWN_KPROBES ? -EPERM : 0;
+}
+
+static int __kprobes kp_ctl_lock_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, (unsigned long)kp_ctl_locked_down);
+	return 1;
+}
+
+static struct kprobe kp_ctl_lock = {
+	.symbol_name = "security_locked_down", .pre_handler = kp_ctl_lock_pre,
+};
+
 /* Parse WHERE [post] [disabled]. */
 static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 {
@@ -223,6 +244,8 @@ static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 			probe->kp.flags |= kp_ctl_wait;
 		else if (!strcmp(option, "nojump") && kp_ctl_no_jump)
 			probe->kp.flags |= kp_ctl_no_jump;
+		else if (!strcmp(option, "event") && kp_ctl_event)
+			probe->kp.flags |= kp_ctl_event;
 		else
 			return -EINVAL;
 	}
@@ -250,6 +273,12 @@ static int kp_ctl_command(char *args)
 
 	if (!strcmp(verb, "late"))
 		return kp_early_end();
+	if (!strcmp(verb, "lock"))
+		return register_kprobe(&kp_ctl_lock);
+	if (!strcmp(verb, "unlock")) {
+		unregister_kprobe(&kp_ctl_lock);
+		return 0;
+	}
 	state = match_string(kp_ctl_waiting, ARRAY_SIZE(kp_ctl_waiting), verb);
 	if (state >= 0)
 		module = strsep(&args, " ");
@@ -369,6 +398,7 @@ static void __exit kp_ctl_exit(void)
 	debugfs_remove(kp_ctl_dir);
 	unregister_module_notifier(&kp_ctl_module_nb);
 	kp_early_end();
+	unregister_kprobe(&kp_ctl_lock);
 	for (i = 0; i < KP_CTL_PROBES; i++)
 		kp_ctl_unregister(&kp_ctl_probes[i]);
 }

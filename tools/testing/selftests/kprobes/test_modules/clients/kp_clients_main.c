@@ -11,12 +11,13 @@
  * - many: each of kp_many_000() to kp_many_999(), N times
  * - failable, failable_plain: a function whose result may be replaced. Of these calls, `kept` have
  *   their own result and `replaced` another; `result` is the last replacement.
+ * - twice: both functions that have the name kp_cl_twice, N times
  *
  * Builds for any kernel's probes.
  */
 
 #include <linux/error-injection.h>
-#include "kp_test.h"
+#include "kp_clients.h"
 #ifdef CONFIG_X86_LOCAL_APIC
 #include "kp_nmi.h"
 #endif
@@ -228,6 +229,22 @@ static int set_failable_plain(int calls)
 	return call_failable(calls, kp_cl_failable_plain);
 }
 
+static noinline __noclone int kp_cl_twice(int arg)
+{
+	barrier();
+	return arg + 1;
+}
+
+static int set_twice(int calls)
+{
+	int i;
+
+	for (i = 0; i < calls; i++)
+		if (kp_cl_twice(i) != i + 1 || kp_cl_other_twice(i) != i + 2)
+			return -EIO;
+	return 0;
+}
+
 /* Protected by the parameter lock */
 static struct task_struct *loaders[KP_CL_LOADERS];
 static atomic_t wrong = ATOMIC_INIT(0);
@@ -288,6 +305,7 @@ module_param_cb(contexts, &number_ops, set_contexts, 0200);
 module_param_cb(many, &number_ops, set_many, 0200);
 module_param_cb(failable, &number_ops, set_failable, 0200);
 module_param_cb(failable_plain, &number_ops, set_failable_plain, 0200);
+module_param_cb(twice, &number_ops, set_twice, 0200);
 module_param_cb(load, &load_ops, set_load, 0600);
 
 static void __exit kp_clients_exit(void)

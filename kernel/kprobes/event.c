@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: what kprobe events are refused in addition to other probes.
+ *
+ * Kprobe events of tracefs and perf, and the probes of BPF links, have %KPROBE_FLAG_EVENT. They are
+ * checked here when they are registered, and again when a module is loaded that they wait for.
+ */
+#include <linux/cleanup.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/security.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/**
+ * struct symbol_count - how many symbols have a name
+ * @name: the name
+ * @nr: result: how many were found
+ */
+struct symbol_count {
+	const char *name;
+	unsigned int nr;
+};
+
+static int event_count_match(void *data, unsigned long addr)
+{
+	struct symbol_count *count = data;
+
+	count->nr++;
+	return 0;
+}
+
+static int event_count_if_same(void *data, const char *name, unsigned long addr)
+{
+	struct symbol_count *count = data;
+
+	count->nr += !strcmp(name, count->name);
+	return 0;
+}
+
+#ifdef CONFIG_MODULES
+/*
+ * Count symbols of the module whose name is before @colon. Not by module_kallsyms_on_each_symbol():
+ * unloading a module waits for a grace period with module_mutex held, and kprobe_mutex is held here.
+ */
+static unsigned int event_count_in_module(const char *symbol, const char *colon)
+{
+	const struct mod_kallsyms *kallsyms;
+	char name[MODULE_NAME_LEN];
+	unsigned int i, nr = 0;
+	struct module *mod;
+
+	if (colon - symbol >= MODULE_NAME_LEN)
+		return 0;
+	strscpy(name, symbol, colon - symbol + 1);
+	guard(preempt)();
+	mod = find_module(name);
+	if (!mod)
+		return 0;
+	kallsyms = rcu_dereference_sched(mod->kallsyms);
+	for (i = 0; i < kallsyms->num_symtab; i++)
+		nr += kallsyms->symtab[i].st_shndx != SHN_UNDEF &&
+		      !strcmp(kallsyms->strtab + kallsyms->symtab[i].st_name, colon + 1);
+	return nr;
+}
+#else
+static unsigned int event_count_in_module(const char *symbol, const char *colon)
+{
+	return 0;
+}
+#endif
+
+/**
+ * kprobe_count_symbols() - how many symbols have a name?
+ * @symbol: name of a symbol, or "module:symbol"
+ *
+ * Context: sleeps. Without a module in @symbol, this takes module_mutex; kprobe_mutex must not be
+ * held then.
+ *
+ * Return: the number of symbols.
+ */
+unsigned int kprobe_count_symbols(const char *symbol)
+{
+	struct symbol_count count = { .name = symbol };
+	const char *colon = strchr(symbol, ':');
+
+	if (colon)
+		return event_count_in_module(symbol, colon);
+	kallsyms_on_each_match_symbol(event_count_match, symbol, &count);
+	module_kallsyms_on_each_symbol(NULL, event_count_if_same, &count);
+	return count.nr;
+}
+
+/**
+ * kprobe_event_allowed() - may there be a probe for a kprobe event now, wherever it is?
+ * @p: the probe
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: %KPROBE_WHY_NONE, or the reason why not.
+ */
+enum kprobe_reason kprobe_event_allowed(const struct kprobe *p)
+{
+	if (kprobe_has_flag(p, KPROBE_FLAG_EVENT) && security_locked_down(LOCKDOWN_KPROBES))
+		return KPROBE_WHY_LOCKED_DOWN;
+	return KPROBE_WHY_NONE;
+}
+
+/**
+ * kprobe_event_check() - may a kprobe event have its probe at this address?
+ * @p: the probe; its addr is set
+ *
+ * A name without a module cannot wait for one. Its symbols are counted before the probe is
+ * registered, by the code that parses it.
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: %KPROBE_WHY_NONE, or the reason why not.
+ */
+enum kprobe_reason kprobe_event_check(const struct kprobe *p)
+{
+	if (!kprobe_has_flag(p, KPROBE_FLAG_EVENT))
+		return KPROBE_WHY_NONE;
+	if (p->symbol_name && strchr(p->symbol_name, ':') &&
+	    kprobe_count_symbols(p->symbol_name) > 1)
+		return KPROBE_WHY_AMBIGUOUS;
+	if (kprobe_events_refuse((unsigned long)p->addr))
+		return KPROBE_WHY_EVENT_NOTRACE;
+	return KPROBE_WHY_NONE;
+}
