@@ -14,7 +14,22 @@
  */
 #define RETURN_TRAMPOLINE_ALIGN	256
 
-#ifndef __ASSEMBLY__
+/* Size of the call at the start of __kretprobe_trampoline(), which balances the return predictor */
+#define KRETPROBE_TRAMPOLINE_CALL	5
+
+#ifdef __ASSEMBLY__
+
+/*
+ * Align such a trampoline, and give the bytes before it a symbol. A backtrace looks up the byte
+ * before a return address: without the symbol, that is in another function.
+ */
+.macro RETURN_TRAMPOLINE_BEFORE name
+	.set	before_\name, .
+	nop
+	.balign	RETURN_TRAMPOLINE_ALIGN, 0x90
+.endm
+
+#else
 
 #ifdef CONFIG_KPROBES
 
@@ -293,18 +308,14 @@ static __always_inline void arch_kretprobe_end(bool begun)
 #define arch_kretprobe_is_replaced	x86_is_tracer_trampoline
 #define arch_kretprobe_recover(addr, slot, at)	x86_recover_return(addr, slot, at, NULL)
 
-/*
- * The return address of the call at the start of the trampoline, which balances the CPU's
- * return predictor.
- */
-extern char kretprobe_trampoline_return[];
 void __kretprobe_trampoline(void);
 
+/* Is @addr the trampoline, or the return address of the call at its start? */
 #define is_kretprobe_trampoline is_kretprobe_trampoline
 static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 {
 	return addr == (unsigned long)__kretprobe_trampoline ||
-	       addr == (unsigned long)kretprobe_trampoline_return;
+	       addr == (unsigned long)__kretprobe_trampoline + KRETPROBE_TRAMPOLINE_CALL;
 }
 
 #endif /* CONFIG_KRETPROBES */

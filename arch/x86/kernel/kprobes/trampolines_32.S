@@ -365,10 +365,12 @@ _ASM_NOKPROBE(kprobe_detour_multi_trampoline)
  *
  * The call keeps the CPU's return predictor balanced, see trampolines_64.S.
  */
-	.balign	RETURN_TRAMPOLINE_ALIGN, 0x90
+	RETURN_TRAMPOLINE_BEFORE __kretprobe_trampoline
 SYM_CODE_START(__kretprobe_trampoline)
 	call	1f
-SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
+	.if . - __kretprobe_trampoline != KRETPROBE_TRAMPOLINE_CALL
+	.error "is_kretprobe_trampoline() needs the size of the call"
+	.endif
 	int3
 1:
 	pushl	%ss			/* ss */

@@ -519,13 +519,15 @@ _ASM_NOKPROBE(kprobe_detour_multi_trampoline)
  * pushes a word where the trampoline's address was on the stack. An unwinder that finds this word
  * looks up the real return address, which replaces it before the return at the end.
  */
-	.balign	RETURN_TRAMPOLINE_ALIGN, 0x90
+	RETURN_TRAMPOLINE_BEFORE __kretprobe_trampoline
 SYM_CODE_START(__kretprobe_trampoline)
 	UNWIND_HINT_UNDEFINED
 	ANNOTATE_NOENDBR
 	ANNOTATE_INTRA_FUNCTION_CALL
 	call	1f
-SYM_INNER_LABEL(kretprobe_trampoline_return, SYM_L_GLOBAL)
+	.if . - __kretprobe_trampoline != KRETPROBE_TRAMPOLINE_CALL
+	.error "is_kretprobe_trampoline() needs the size of the call"
+	.endif
 	ANNOTATE_NOENDBR
 	int3
 1:
