@@ -511,9 +511,19 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *a
 }
 #endif
 
+/* Is @task running on another CPU? */
+static __always_inline bool kretprobe_task_runs(struct task_struct *task)
+{
+#ifdef CONFIG_SMP
+	return task != current && READ_ONCE(task->on_cpu);
+#else
+	return false;
+#endif
+}
+
 /**
  * kretprobe_find_ret_addr() - find the return address that the trampoline has replaced
- * @task: the task whose stack it is; the current task, or one that is not running
+ * @task: the task whose stack it is; the current task, or one that no CPU runs
  * @frame: identifies the call, as for __kretprobe_trampoline_handler()
  * @at: the number of instances that earlier searches of this stack have passed, as a pointer;
  *	NULL at the first search. It is not an instance, which might be freed between two
@@ -529,7 +539,7 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
 	unsigned long passed = 0;
 	struct llist_node *node;
 
-	if (task != current && task_is_running(task))
+	if (kretprobe_task_runs(task))
 		return 0;
 
 	frame = kretprobe_unmarked(frame);
