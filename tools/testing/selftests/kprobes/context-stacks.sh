@@ -7,19 +7,26 @@
 . "$(dirname "$0")/functions-modes.sh"
 
 # The handlers call dump_stack(). Each trace has to show the probed function, perhaps as the address
-# in the registers, and its callers, none of them as a guess ("?").
+# in the registers, and its callers, none of them as a guess ("?"). An address in a slot, which has
+# no symbol, is followed by that of the probed function.
 dumps_are_right() {
-	dmesg | awk '
-		/kp_stacks: dumps begin/ { on = 1; n = 0; right = 0; next }
+	least=1
+	[ "$1" != stepped ] || least=0
+	dmesg | awk -v least=$least '
+		/kp_stacks: dumps begin/ { on = 1; n = right = slots = untold = 0; next }
 		/kp_stacks: dumps end/ { on = 0; next }
-		!on || / \? / { next }
+		!on { next }
+		in_slot { in_slot = 0; untold += !/ \? kp_stacks_probed\+0x/ }
+		/ \? 0x[0-9a-f]+$/ { in_slot = 1; slots++ }
+		/ \? / { next }
 		/Call Trace:/ { n++; seen = 0 }
 		/[ :]kp_stacks_probed\+0x/ { seen = seen < 1 ? 1 : seen }
 		/ kp_stacks_inner\+0x/ { seen = seen == 1 ? 2 : 9 }
 		/ kp_stacks_outer\+0x/ { if (seen == 2) right++; seen = 9 }
 		END {
-			print "# " n " traces, " right " of them right"
-			exit !(n == 4 && right == 4)
+			print "# " n " traces, " right " of them right, " slots \
+				" addresses in slots, " untold " of them alone"
+			exit !(n == 4 && right == 4 && !untold && slots >= least)
 		}'
 }
 
@@ -32,7 +39,7 @@ interrupts_came() {
 
 after_mode() {
 	check "interrupts in slots, $1" interrupts_came "$1"
-	check "dump_stack in handlers, $1" dumps_are_right
+	check "dump_stack in handlers, $1" dumps_are_right "$1"
 }
 
 setup_modes

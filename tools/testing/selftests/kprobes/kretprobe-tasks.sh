@@ -259,6 +259,76 @@ $(sed 's/^/without: /' "$TMP/without")"
 	done
 }
 
+# probe_callers: return probes on the function and on its callers, two of them on one caller; with
+# the shared pool, and with a pool of its own
+probe_callers() {
+	load kp_ret_guest maxactive=5 && load kp_ctl || return 1
+	ctl add 0 kp_home_inner return
+	ctl add 1 kp_home_outer return
+	ctl add 2 kp_home_inner return
+}
+
+unprobe_callers() {
+	unload kp_ctl kp_ret_guest
+}
+
+# show_stack NAME: saves the frames of the only sleeper that the kernel logs as reliable. No frame
+# may have the name of what is before a trampoline.
+show_stack() {
+	log_mark
+	put $home/show "${pids# }"
+	log_since >"$TMP/log"
+	grep -v ' ? ' "$TMP/log" | grep '+0x.*/0x' >"$TMP/$1"
+	! grep -q ' kprobe.*+0x\([0-9a-f]*\)/0x\1$' "$TMP/log" ||
+		failed "$1: a frame is named by what ends there: $(grep kprobe "$TMP/log")"
+}
+
+# hints_are WHICH N: N frames had the trampoline in their place
+hints_are() {
+	equal "$1: trampolines shown as a guess" \
+		"$(grep -c '^ ? __kretprobe_trampoline+0x0/0x' "$TMP/log")" "$2"
+}
+
+# The kernel logs the same frames of a sleeper with return probes on the function and its callers.
+sleeping_task_shown() {
+	put_to_sleep 1 && show_stack without && wake || return 1
+	grep -q ' kp_home_outer+' "$TMP/without" || failed "no stack in the log: $(cat "$TMP/log")"
+	hints_are without 0
+	probe_callers && put_to_sleep 1 && guest_is entries 1 && show_stack with || return 1
+	hints_are with 3
+	unprobe_callers
+	show_stack after && hints_are after 3
+	wake
+	for which in with after; do
+		cmp -s "$TMP/without" "$TMP/$which" ||
+			failed "$(sed "s/^/$which: /" "$TMP/$which")" "
+$(sed 's/^/without: /' "$TMP/without")"
+	done
+}
+
+# callers_in NAME: a saved stack has the function and its callers
+callers_in() {
+	names=$(sed -n 's/.* kp_home_\(sleep\|inner\|outer\)+.*/\1/p' "$TMP/$1")
+	equal "$1" "$(echo "$names" | paste -sd' ')" "sleep inner outer"
+}
+
+# The same for a task that waits for the CPU, on which this reader runs
+preempted_stack() {
+	probe_callers || return 1
+	taskset 1 sh -c "echo x >$home/spin" 2>/dev/null &
+	pids=" $!"
+	wait_until asleep_are 1
+	guest_is entries 1
+	must taskset 1 cat "/proc/${pids# }/stack" >"$TMP/read"
+	log_mark
+	must taskset 1 sh -c "echo ${pids# } >$home/show"
+	log_since | grep -v ' ? ' >"$TMP/shown"
+	unprobe_callers
+	wake
+	callers_in read
+	callers_in shown
+}
+
 # test_case DESCRIPTION COMMAND...: a check, which cleans up after a case that broke off
 test_case() {
 	check "$@"
@@ -284,7 +354,7 @@ trap 'restore_switch; at_exit' EXIT
 many=20
 # Without pools, a return probe has 8 instances for each CPU, unless maxactive is set.
 [ -e $KPROBES/pools ] || many=12
-ktap_set_plan 16
+ktap_set_plan 18
 load kp_ret_sleepers
 test_case "processes that slept in the function return" all_return
 test_case "a return probe's module goes while they sleep" unloaded_meanwhile
@@ -309,6 +379,13 @@ riscv64 | ppc64le | arm*)
 	;;
 *) test_case "/proc/PID/stack of a sleeper" sleeping_stack ;;
 esac
+if is_x86; then
+	test_case "a sleeper in the kernel's log" sleeping_task_shown
+	test_case "a preempted task in /proc/PID/stack and in the log" preempted_stack
+else
+	ktap_test_skip "a sleeper in the kernel's log: return probes are not looked for"
+	ktap_test_skip "a preempted task: return probes are not looked for"
+fi
 check "list is empty" list_is_empty
 unload kp_ret_sleepers
 check "list is empty after all modules went" list_is_empty

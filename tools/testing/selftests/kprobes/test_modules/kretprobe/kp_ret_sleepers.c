@@ -3,16 +3,32 @@
  * A function for processes to sleep in, and for others to probe.
  *
  * debugfs kp_ret_sleepers/sleep	a write sleeps until it is woken; EINTR after a signal
+ *	   kp_ret_sleepers/spin		the same, but the task stays runnable
  *	   kp_ret_sleepers/wake		a write wakes all sleepers
  *	   kp_ret_sleepers/asleep	number of sleepers
+ *	   kp_ret_sleepers/show		a write of a process id logs its stack as sysrq-t does
  */
 
+#include <linux/pid.h>
+#include <linux/sched/debug.h>
+#include <linux/sched/signal.h>
 #include "kp_test.h"
 
 static DECLARE_WAIT_QUEUE_HEAD(kp_home_queue);
 static unsigned int kp_home_woken;
 static atomic_t kp_home_asleep;
 
+static int kp_home_spin(unsigned int woken)
+{
+	while (READ_ONCE(kp_home_woken) == woken) {
+		if (signal_pending(current))
+			return -ERESTARTSYS;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* With a negative @arg, spin. */
 noinline long kp_home_sleep(long arg);
 noinline long kp_home_sleep(long arg)
 {
@@ -20,7 +36,8 @@ noinline long kp_home_sleep(long arg)
 	int ret;
 
 	atomic_inc(&kp_home_asleep);
-	ret = wait_event_interruptible(kp_home_queue, READ_ONCE(kp_home_woken) != woken);
+	ret = arg < 0 ? kp_home_spin(woken) :
+	      wait_event_interruptible(kp_home_queue, READ_ONCE(kp_home_woken) != woken);
 	atomic_dec(&kp_home_asleep);
 	return ret ?: arg + 1;
 }
@@ -29,20 +46,65 @@ noinline long kp_home_sleep(long arg)
 KP_CALLER(static, kp_home_inner, long, kp_home_sleep(arg))
 KP_CALLER(static, kp_home_outer, long, kp_home_inner(arg))
 
-static ssize_t kp_home_sleep_write(struct file *file, const char __user *buf, size_t count,
-				   loff_t *pos)
+static ssize_t kp_home_stay(long arg)
 {
-	long ret = kp_home_outer(count);
+	long ret = kp_home_outer(arg);
 
 	if (ret == -ERESTARTSYS)
 		return -EINTR;
-	return ret == count + 1 ? count : -EIO;
+	return ret == arg + 1 ? 0 : -EIO;
+}
+
+static ssize_t kp_home_sleep_write(struct file *file, const char __user *buf, size_t count,
+				   loff_t *pos)
+{
+	return kp_home_stay(count) ?: count;
+}
+
+static ssize_t kp_home_spin_write(struct file *file, const char __user *buf, size_t count,
+				  loff_t *pos)
+{
+	return kp_home_stay(-1L - count) ?: count;
+}
+
+static ssize_t kp_home_show_write(struct file *file, const char __user *buf, size_t count,
+				  loff_t *pos)
+{
+	struct task_struct *task;
+	struct pid *pid;
+	int nr, ret;
+
+	ret = kstrtoint_from_user(buf, count, 10, &nr);
+	if (ret)
+		return ret;
+	pid = find_get_pid(nr);
+	task = get_pid_task(pid, PIDTYPE_PID);
+	put_pid(pid);
+	if (!task)
+		return -ESRCH;
+	sched_show_task(task);
+	put_task_struct(task);
+	return count;
 }
 
 static const struct file_operations kp_home_sleep_fops = {
 	.owner = THIS_MODULE,
 	.open = simple_open,
 	.write = kp_home_sleep_write,
+	.llseek = noop_llseek,
+};
+
+static const struct file_operations kp_home_spin_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = kp_home_spin_write,
+	.llseek = noop_llseek,
+};
+
+static const struct file_operations kp_home_show_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = kp_home_show_write,
 	.llseek = noop_llseek,
 };
 
@@ -68,6 +130,8 @@ static int __init kp_home_init(void)
 	kp_home_dir = debugfs_create_dir("kp_ret_sleepers", NULL);
 	/* With debugfs's proxy, debugfs_remove() would wait for a task that sleeps in a write. */
 	debugfs_create_file_unsafe("sleep", 0200, kp_home_dir, NULL, &kp_home_sleep_fops);
+	debugfs_create_file_unsafe("spin", 0200, kp_home_dir, NULL, &kp_home_spin_fops);
+	debugfs_create_file("show", 0200, kp_home_dir, NULL, &kp_home_show_fops);
 	debugfs_create_file("wake", 0200, kp_home_dir, NULL, &kp_home_wake_fops);
 	debugfs_create_atomic_t("asleep", 0400, kp_home_dir, &kp_home_asleep);
 	return 0;

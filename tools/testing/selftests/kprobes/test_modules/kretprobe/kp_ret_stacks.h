@@ -39,6 +39,8 @@ long kp_rs_raise(long arg);
 extern bool kp_rs_interrupted;
 extern struct kp_trace kp_rs_callee;
 extern bool kp_rs_save;
+/* kp_rs_probed() calls dump_stack(), for the script, which reads the log. */
+extern bool kp_rs_dump;
 
 /* Return: the number of entries in kp_rs_callee from kp_rs_inner() to the outermost caller. */
 unsigned int kp_rs_callers(struct kunit *test);

@@ -16,6 +16,7 @@
 
 struct kp_trace kp_rs_callee;
 bool kp_rs_save;
+bool kp_rs_dump;
 bool kp_rs_untraced;
 bool kp_rs_tailed;
 bool kp_rs_interrupted;
@@ -42,6 +43,8 @@ static noinline void kp_rs_saves(void)
 {
 	if (kp_rs_save)
 		kp_save(&kp_rs_callee);
+	if (kp_rs_dump)
+		dump_stack();
 	barrier();
 }
 

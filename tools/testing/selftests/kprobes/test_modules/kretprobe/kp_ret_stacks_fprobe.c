@@ -311,10 +311,14 @@ static void kp_rs_together(struct kunit *test, const char *const *orders, int nr
 			break;
 		}
 		kp_rs_save = true;
+		kp_rs_dump = true;
+		pr_info("kp_ret_stacks: together %s\n", order);
 		/* Keep the loop's body in one place: return addresses must not differ. */
 		OPTIMIZER_HIDE_VAR(i);
 		KUNIT_EXPECT_EQ(test, kp_rs_loop(5), 6);
 		kp_rs_save = false;
+		kp_rs_dump = false;
+		pr_info("kp_ret_stacks: apart\n");
 		kp_rs_detach(order, strlen(order));
 		if (i < 0) {
 			callers = kp_rs_callers(test);

@@ -6,6 +6,7 @@
 
 #include <linux/hrtimer.h>
 #include "kp_ret_stacks.h"
+#include "kp_symbol.h"
 
 static struct {
 	struct kp_trace entry, entry_regs, ret, ret_regs;
@@ -169,15 +170,46 @@ static void kp_rs_frames(struct kunit *test)
 	kp_rs_save = false;
 }
 
-/* For the script, which checks the log */
+/* For the script, which checks the log. The callers have return probes as well. */
 static void kp_rs_frames_dumps(struct kunit *test)
 {
+	static struct kretprobe callers[2];
+
+	callers[0] = (struct kretprobe){ .kp.symbol_name = "kp_rs_inner" };
+	callers[1] = (struct kretprobe){ .kp.symbol_name = "kp_rs_outer", .maxactive = 1 };
+	kp_kretprobe_add(test, &callers[0]);
+	kp_kretprobe_add(test, &callers[1]);
 	kp_rs_register(test, 1, false);
 	kp.dump = true;
+	kp_rs_dump = true;
 	pr_info("kp_ret_stacks: dumps begin\n");
 	KUNIT_EXPECT_EQ(test, kp_rs_loop(1), 2);
 	pr_info("kp_ret_stacks: dumps end\n");
+	kp_rs_dump = false;
 	KUNIT_EXPECT_EQ(test, kp.returns, 1);
+	KUNIT_EXPECT_EQ(test, callers[0].nmissed + callers[1].nmissed, 0);
+}
+
+/* A backtrace looks up the byte before an address: it must not be one of another function. */
+static void kp_rs_frames_names(struct kunit *test)
+{
+	static const char *const trampolines[] = {
+		"__kretprobe_trampoline", "arch_rethook_trampoline", "return_to_handler",
+	};
+	char shown[KSYM_SYMBOL_LEN];
+	unsigned int i, found = 0;
+	void *addr;
+
+	for (i = 0; i < ARRAY_SIZE(trampolines); i++) {
+		addr = kp_find_symbol(trampolines[i]);
+		if (!addr)
+			continue;
+		found++;
+		snprintf(shown, sizeof(shown), "%pB", addr);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(shown, trampolines[i]), "%s is shown as %s",
+					  trampolines[i], shown);
+	}
+	KUNIT_EXPECT_GE(test, found, 1);
 }
 
 /* Interrupts during calls, returns and handlers */
@@ -295,6 +327,7 @@ static void kp_rs_frames_interrupts(struct kunit *test)
 static struct kunit_case kp_rs_frames_cases[] = {
 	KUNIT_CASE_PARAM(kp_rs_frames, kp_rs_trace_gen_params),
 	KUNIT_CASE(kp_rs_frames_dumps),
+	KUNIT_CASE(kp_rs_frames_names),
 	KUNIT_CASE_SLOW(kp_rs_frames_interrupts),
 	{}
 };
