@@ -49,13 +49,37 @@ static const struct x86_blacklist_area areas[] __initconst = {
 
 	/* The CPU's tables, per-CPU base or page tables are not the kernel's here. */
 	{ "machine_kexec" },
-	{ "restore_image" },
-	{ "restore_registers" },
-	{ "secondary_startup_64", "secondary_startup_64_no_verify" },
-	{ "startup_32_smp" },
-	{ "wakeup_long64" },
-	{ "wakeup_pmode_return" },
-	{ "do_suspend_lowlevel" },
+	/* - when a CPU starts, until it has loaded the IDT or has enabled FRED */
+	{ "secondary_startup_64", "common_startup_64" }, { "startup_32_smp" }, { "verify_cpu" },
+	{ "early_setup_idt" }, { "startup_64_load_idt" }, { "__pi_startup_64_load_idt" },
+	{ "vc_boot_ghcb" }, { "setup_ghcb" }, { "sev_es_terminate" },
+	{ "__pi_sev_es_terminate" }, { "sev_es_negotiate_protocol" },
+	{ "snp_register_ghcb_early" }, { "start_secondary" },
+	{ "cr4_init" }, { "cr4_set_bits" }, { "cr4_update_irqsoff" },
+	{ "cpu_init_exception_handling" }, { "load_current_idt" },
+	{ "load_direct_gdt" }, { "load_fixmap_gdt" }, { "cpu_init_fred_exceptions" },
+	{ "cpu_init_fred_rsps" }, { "native_load_gdt" }, { "native_load_tr_desc" },
+	{ "native_write_cr0" }, { "native_write_cr3" }, { "native_write_cr4" },
+	{ "native_write_gdt_entry" }, { "native_write_msr" },
+	/*
+	 * - when the system resumes, until the CPU has restored the GS base.
+	 * swsusp_arch_suspend() returns in the image when the CPU still has the IDT and the GS
+	 * base of the kernel that has loaded the image.
+	 */
+	{ "wakeup_long64" }, { "wakeup_pmode_return" }, { "do_suspend_lowlevel" },
+	{ "restore_image" }, { "restore_registers" }, { "swsusp_arch_suspend" },
+	{ "create_image" }, { "restore_processor_state" }, { "__restore_processor_state" },
+
+	/*
+	 * A CPU executes these after it has reported itself dead, when unregister_kprobe() does not
+	 * wait for its handlers.
+	 */
+	{ "cpuhp_ap_report_dead" }, { "play_dead_common" }, { "native_play_dead" },
+	{ "mwait_play_dead" }, { "hlt_play_dead" }, { "resume_play_dead" },
+	{ "sev_es_play_dead" }, { "soft_restart_cpu" }, { "xen_pv_play_dead" },
+	{ "xen_cpu_bringup_again" }, { "acpi_mp_play_dead" }, { "asm_acpi_mp_play_dead" },
+	{ "tboot_shutdown" }, { "cpuidle_play_dead" }, { "cpuidle_get_cpu_driver" },
+	{ "acpi_processor_ffh_play_dead" }, { "intel_idle_enter_dead" },
 
 	/*
 	 * The entry code and do_int3() call these for an int3, outside of
@@ -78,12 +102,13 @@ static const struct x86_blacklist_area areas[] __initconst = {
 #endif
 };
 
-static int __init x86_blacklist_area(const struct x86_blacklist_area *area)
+/* Add the area @data, whose first symbol is at @start. Several functions may have its name. */
+static int __init x86_blacklist_area(void *data, unsigned long start)
 {
-	unsigned long start = kallsyms_lookup_name(area->first);
+	const struct x86_blacklist_area *area = data;
 	unsigned long end = area->last ? kallsyms_lookup_name(area->last) : start;
 
-	if (!start || !is_kernel_text(start))
+	if (!is_kernel_text(start))
 		return 0;
 	/* If @last is unknown, or other code has that name, add only @first. */
 	if (end < start || end - start >= PAGE_SIZE)
@@ -162,7 +187,8 @@ int __init arch_populate_kprobe_blacklist(void)
 		return ret;
 #endif
 	for (i = 0; i < ARRAY_SIZE(areas); i++) {
-		ret = x86_blacklist_area(&areas[i]);
+		ret = kallsyms_on_each_match_symbol(x86_blacklist_area, areas[i].first,
+						    (void *)&areas[i]);
 		if (ret < 0)
 			return ret;
 	}

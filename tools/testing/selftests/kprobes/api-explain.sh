@@ -354,6 +354,9 @@ refuses_text() {
 		refused|@cfi_check|-22|the kernel decodes the instruction when a kCFI check fails
 		refused|@blacklisted|-22|$BLACKLISTED
 	EOF
+	expect has_symbol start_secondary <<-EOF
+		refused|start_secondary|-22|$BLACKLISTED|start_secondary+0x0/
+	EOF
 	expect grep -q -w __SCT__kp_explain_call /proc/kallsyms <<-EOF
 		refused|__SCT__kp_explain_call|-22|$STATIC_CALL
 	EOF

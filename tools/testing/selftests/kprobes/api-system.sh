@@ -185,6 +185,76 @@ on_cpu_1() {
 	must taskset 2 sh -c 'echo 20 >/sys/module/kp_target/parameters/calls'
 }
 
+# Functions that a CPU executes when it goes offline or comes online
+PLUGGING="start_secondary cpu_init load_current_idt cr4_update_irqsoff apic_ap_setup
+cpuhp_ap_report_dead notify_cpu_starting idle_task_exit check_tsc_sync_target arch_cpu_idle_dead
+rcutree_report_cpu_starting cpuidle_play_dead sched_cpu_starting cpu_startup_entry"
+
+# around: prints these functions and the 30 before and after each in the text
+around() {
+	awk -v names="$PLUGGING" '
+		BEGIN { split(names, name, /[ \n]/); for (i in name) wanted[name[i]] = 1 }
+		$4 != "" { exit }
+		$2 !~ /[tTwW]/ || $3 ~ /^__(pfx|cfi)_|\./ { next }
+		{ symbol[++n] = $3 }
+		$3 in wanted { at[n] = 1 }
+		END {
+			for (i in at)
+				for (j = i - 30; j <= i + 30; j++)
+					print symbol[j]
+		}' /proc/kallsyms | sort -u
+}
+
+# plug: takes CPU 1 offline and online, with probes 0 to $1 - 1; adds up in $TMP/hit which were hit
+plug() {
+	put $CPUS/cpu1/online 0
+	put $CPUS/cpu1/online 1
+	awk -v n="$1" '$1 < n && $3 > 0 { print $1 }' $DEBUGFS/kp_ctl/probes |
+		while read -r id; do
+			sed -n "$((id + 1))p" "$TMP/batch" >>"$TMP/hit"
+		done
+	id=0
+	while [ $id -lt "$1" ]; do
+		ctl del $id
+		id=$((id + 1))
+	done
+	: >"$TMP/batch"
+}
+
+# On the base kernel these probes reset the machine.
+x86_can_plug() {
+	is_x86 && [ -e $KPROBES/explain ] && [ -w $CPUS/cpu1/online ]
+}
+
+# A probe on each function that may be probed, as a breakpoint and as a jump
+cpus_plug_with_probes() {
+	around >"$TMP/around"
+	for mode in 0 1; do
+		optimization $mode
+		: >"$TMP/batch"
+		: >"$TMP/hit"
+		refused=
+		id=0
+		while read -r name; do
+			if ! ctl_try add $id "$name+$BEHIND_FTRACE" && ! ctl_try add $id "$name"; then
+				refused="$refused $name"
+				continue
+			fi
+			echo "$name" >>"$TMP/batch"
+			id=$((id + 1))
+			[ $id -lt 120 ] || { plug $id; id=0; }
+		done <"$TMP/around"
+		plug $id
+		ktap_print_msg "mode $mode: of $(grep -c . "$TMP/around") functions," \
+			"$(grep -c . "$TMP/hit") were hit, and refused were:$refused"
+		for name in cpu_init notify_cpu_starting rcutree_report_cpu_starting \
+			arch_cpu_idle_dead idle_task_exit; do
+			must grep -qx $name "$TMP/hit"
+		done
+	done
+	list_is_empty
+}
+
 # kgdb_test NAME: runs the tests of drivers/misc/kgdbts.c; their output is in $TMP/NAME
 kgdb_test() {
 	log_mark
@@ -227,7 +297,7 @@ for cpu in "$CPUS"/cpu[0-9]*/online; do
 	[ ! -w "$cpu" ] || keep "$cpu"
 done
 optimization "$(cat $OPTIMIZATION 2>/dev/null || echo 0)"
-ktap_set_plan 8
+ktap_set_plan 9
 load kp_target
 load kp_ctl
 check "probes that come and go, to begin with" churn_once
@@ -236,6 +306,7 @@ check_if "[ -w $CPUS/cpu1/online ]" "CPUs come and go" cpus_come_and_go
 check_if "[ -w $CPUS/cpu1/online ]" "text changes while a CPU is away" text_changes_while_away
 check_if "[ -w $CPUS/cpu1/online ]" "requests of CPUs on the way" once_on_the_way
 check_if "[ -w $CPUS/cpu1/online ]" "a CPU's last irq_work" irq_work_after_the_last
+check_if x86_can_plug "a CPU comes and goes, and executes probes everywhere" cpus_plug_with_probes
 check_if has_kgdbts "kgdb beside probes" kgdb_beside_probes
 unload kp_ctl kp_target
 check "list is empty" list_is_empty
