@@ -13,10 +13,14 @@
 #   If one of them can be probed, a hit of it may raise the same again, forever. Each
 #   needs a guard in the function that raises it, or a reason in @raises.
 #
+# And it walks what a CPU executes where no hit can be handled, see @windows, along the branches of
+# the code. Each instruction there must be in text on the blacklist.
+#
 #	series/scripts/hitpath.pl BUILD
 #
 # BUILD is a directory with kernel/kprobes/ and arch/x86/kernel/kprobes/
-# built, and as many of @entry_files as its configuration has.
+# built, and as many of @entry_files and @window_files as its configuration has. In a build for
+# 32 bits, only the windows are walked.
 
 use strict;
 use warnings;
@@ -69,7 +73,6 @@ my %ends = (
 	debug_locks_off => 'a report',
 	kasan_report => 'a report',
 	kcsan_report_known_origin => 'a report',
-	'.altinstr_aux' => 'before alternatives are patched, when there are no probes',
 	x86_kprobe_regs_ip => 'for unwinders: x86_kretprobe_recover() gives no registers',
 );
 
@@ -126,8 +129,71 @@ my @others = (
 	qr/^llist_add_batch$/,
 );
 
-# Functions that arch_populate_kprobe_blacklist() adds by name and by prefix
-my (%by_name, @by_prefix);
+# Windows: what a CPU executes where it cannot take a hit, or where nothing waits for its handlers.
+#
+#	from	functions that the CPU enters
+#	after	functions that the CPU returns from
+#	done	functions whose return ends the window
+#	before	functions whose call ends it
+#	goes_on	it does not end where a function of it returns
+#	optional	not every configuration has it
+my @windows = (
+	{ what => 'a CPU that starts', from => [qw(secondary_startup_64 startup_32_smp vc_boot_ghcb)],
+	  done => [qw(cpu_init_exception_handling)], before => [qw(idt_invalidate)] },
+	{ what => 'a CPU that resumes', from => [qw(wakeup_long64 wakeup_pmode_return)],
+	  after => [qw(x86_acpi_enter_sleep_state)],
+	  before => [qw(idt_invalidate get_cpu_entry_area)], optional => 1 },
+	# It has the IDT and the GS base of the kernel that has loaded the image.
+	{ what => 'a CPU that resumes an image', from => [qw(restore_image restore_registers)],
+	  after => [qw(swsusp_arch_suspend)], before => [qw(idt_invalidate get_cpu_entry_area)],
+	  optional => 1 },
+	{ what => 'a dead CPU', from => [qw(cpuhp_ap_report_dead)], after => [qw(cpuhp_ap_report_dead)],
+	  before => [qw(start_secondary cpu_bringup_and_idle)], goes_on => 1 },
+);
+my @window_files = (
+	(map { "arch/x86/kernel/$_" } qw(head_64.o head_32.o head64.o head32.o smpboot.o process.o
+					 idt.o cet.o fred.o tboot.o paravirt.o cpu/common.o cpu/amd.o
+					 acpi/cstate.o acpi/madt_wakeup.o acpi/madt_playdead.o
+					 acpi/wakeup_64.o acpi/wakeup_32.o)),
+	qw(arch/x86/boot/startup/gdt_idt.pi.o arch/x86/boot/startup/sev-startup.pi.o
+	   arch/x86/coco/core.o arch/x86/coco/sev/core.o arch/x86/coco/sev/noinstr.o
+	   arch/x86/coco/sev/vc-handle.o arch/x86/mm/tlb.o arch/x86/mm/cpu_entry_area.o
+	   arch/x86/lib/memset_64.o arch/x86/lib/memcpy_64.o arch/x86/lib/string_32.o
+	   arch/x86/lib/memcpy_32.o arch/x86/xen/smp_pv.o arch/x86/power/cpu.o
+	   arch/x86/power/hibernate_asm_64.o arch/x86/power/hibernate_asm_32.o
+	   kernel/cpu.o kernel/power/hibernate.o drivers/cpuidle/cpuidle.o
+	   drivers/cpuidle/driver.o drivers/acpi/processor_idle.o drivers/idle/intel_idle.o),
+);
+
+# What functions of windows call through pointers that are not constants
+my %through = (
+	common_startup_64 => [qw(start_secondary)],
+	startup_32_smp => [qw(start_secondary)],
+	cpuidle_play_dead => [qw(acpi_idle_play_dead intel_idle_enter_dead)],
+	# the firmware, or the hypervisor
+	asm_acpi_mp_play_dead => [],
+	tboot_shutdown => [],
+	# kernel_exc_vmm_communication(), in .noinstr.text
+	vc_boot_ghcb => [],
+	# where the call of x86_acpi_enter_sleep_state() would return to
+	wakeup_long64 => [],
+	wakeup_pmode_return => [],
+	# a copy of core_restore_code(), which jumps to restore_registers()
+	restore_image => [],
+);
+
+# Functions that are not walked in a window, and why that is safe
+my %window_ends = (
+	__fentry__ => 'no probe is its callback: its caller is on the blacklist',
+	do_trace_write_msr => 'a tracepoint, only if it is enabled',
+	do_trace_read_msr => 'the same',
+	__SCT__xen_hypercall => 'in .noinstr.text',
+	__stack_chk_fail => 'the kernel dies',
+	panic => 'the same',
+);
+
+# Functions that arch_populate_kprobe_blacklist() adds by name, by range and by prefix
+my (%by_name, @by_range, @by_prefix);
 {
 	my $file = "$FindBin::Bin/../../arch/x86/kernel/kprobes/blacklist.c";
 	my $in = '';
@@ -138,6 +204,7 @@ my (%by_name, @by_prefix);
 		$in = '' if /^\};/;
 		if ($in eq 'areas') {
 			$by_name{$_} = 1 for /"(\w+)"/g;
+			push @by_range, [$1, $2] while /"(\w+)", "(\w+)"/g;
 		} elsif ($in eq 'prefixes') {
 			push @by_prefix, /"(\w+)"/g;
 		}
@@ -170,10 +237,18 @@ sub is_named
 	}
 }
 
-my (%func, %bad_ref, %static, %listed, @pointers);
+my (%func, %listed, @pointers);
+
+# Instructions, by FILE:SECTION and offset; and where jump labels lead to
+my (%code, %jump_label);
 
 # A function is FILE:NAME; for a global one, NAME leads to it.
 my %global;
+
+# Global variables; and pointers to code in them, by FILE:SECTION:OFFSET
+my (%variable, %pointer);
+
+my $wide = -e "$build/arch/x86/kernel/head_64.o";
 
 sub run
 {
@@ -197,15 +272,25 @@ sub at
 	return undef;
 }
 
-# target FILE, RELOCATION, ADDEND: the called function; the addend is relative to the end of the
-# four bytes of the displacement
-sub target
+# place FILE, RELOCATION, ADDEND: where it leads to, as FILE:SECTION:OFFSET; in another file, the
+# symbol
+my (%defined, %begins);
+sub place
 {
 	my ($file, $sym, $addend) = @_;
 
-	return at($file, $sym, $addend) if exists $symbols{$file}{$sym};
-	return "$file:$sym" if $static{"$file:$sym"};
-	return $sym;
+	return "$file:$sym:$addend" if exists $symbols{$file}{$sym} || $sym eq '.altinstr_aux';
+	return $sym unless exists $defined{"$file:$sym"};
+	my ($section, $start) = @{$defined{"$file:$sym"}};
+	return "$file:$section:" . ($start + $addend);
+}
+
+# The function at a place, or of a symbol
+sub function_at
+{
+	my ($place) = @_;
+
+	return $place =~ /:/ ? at(split /:/, $place) : $place;
 }
 
 sub offset
@@ -223,67 +308,118 @@ sub read_symbols
 	for (run($file, '-t')) {
 		next unless /^([0-9a-f]+) (.).{4}(.)(.) (\S+)\t([0-9a-f]+) (?:\.hidden )?(\S+)$/;
 		my ($addr, $bind, $type, $section, $size, $name) = (hex($1), $2, $4, $5, hex($6), $7);
+		$variable{$name} = "$file:$section:$addr" if $bind eq 'g' && $section =~ /^\.data/;
 		next if $section eq '*UND*' || $section eq '*ABS*' || $section !~ /text/;
 		# Symbols of sections would hide the functions at their start.
 		next if $name =~ /^\.|^__pfx_|^__cfi_|^__UNIQUE/;
 		# A label in assembly has no size: let it cover one byte, so that at() finds it.
 		$size = 1 if !$size;
 		push @{$symbols{$file}{$section}}, [$addr, $addr + $size, $name];
-		$static{"$file:$name"} = 1;
+		$defined{"$file:$name"} = [$section, $addr];
+		# Symbols without a type are functions, or labels in one.
+		$begins{"$file:$section:$addr"} = $type eq 'F' ? 'function' : 'any';
 		$global{$name} = "$file:$name" if $bind eq 'g';
 		$func{"$file:$name"} = { section => $section, calls => [] };
 	}
 }
 
+# An instruction: its text, the offset of the next one, and where it branches to
 sub read_code
 {
 	my ($file) = @_;
-	my ($section, $here, $insn, $pending);
+	my ($section, $here, $insn, $shown);
 
 	for (run($file, '-dr', '--no-show-raw-insn')) {
 		if (/^Disassembly of section (\S+):/) {
-			# The last instruction may be a jump to another function (tail call).
-			push @{$func{$here}{calls}}, $pending if defined $pending && defined $here;
-			($section, $here, $pending) = ($1, undef, undef);
-		} elsif (/^\s*([0-9a-f]+):\t(.*)$/ && $_ !~ /R_X86_64/) {
+			($section, $insn) = ($1, undef);
+		} elsif (/^\s*([0-9a-f]+):\t(.*)$/ && $_ !~ /R_(?:X86_64|386)_/) {
 			my ($addr, $text) = (hex($1), $2);
-			push @{$func{$here}{calls}}, $pending if defined $pending && defined $here;
-			$pending = undef;
+
+			$insn->{next} = $addr if $insn;
+			$insn = { text => $text };
+			$code{"$file:$section"}{$addr} = $insn;
 			$here = at($file, $section, $addr);
-			next unless defined $here;
-			$insn = $text;
-			$func{$here}{locked} = 1 if $text =~ /^lock\s|^(?:lock )?\s*xchg\s.*\(/;
-			if ($text =~ /^(?:\S+ )*(?:call|j[a-z]+)\s+(?:\w+ )*([0-9a-f]+) </) {
-				my $to = at($file, $section, hex($1));
-				$pending = $to if defined $to && $to ne $here;
-			}
-		} elsif (/R_X86_64_(\S+)\t([^\s+-]+)([+-]0x[0-9a-f]+)?/) {
-			my ($sym, $add) = ($2, offset($3));
-			next unless defined $here;
+			$func{$here}{locked} = 1
+				if defined $here && $text =~ /^lock\s|^(?:lock )?\s*xchg\s.*\(/;
+			next unless $text =~ /^(?:\S+ )*(?:call|j[a-z]+)\s+(?:\w+ )*([0-9a-f]+) </;
+			$shown = hex($1);
+			$insn->{to} = "$file:$section:$shown";
+		} elsif (/^\s*([0-9a-f]+): R_(?:X86_64|386)_(\S+)\t([^\s+-]+)([+-]0x[0-9a-f]+)?/) {
+			my ($at, $type, $sym, $add) = (hex($1), $2, $3, offset($4));
+
 			# A jump by a table stays in the function.
-			next if $sym =~ /^\.rodata/ && $insn =~ /^(?:\S+ )*jmp\s+\*/;
-			if ($insn =~ /^(?:\S+ )*(?:call|j[a-z]+)\s/) {
-				$pending = target($file, $sym, $add + 4);
-			} elsif (exists $symbols{$file}{$sym} || $static{"$file:$sym"}) {
-				my $to = target($file, $sym, $1 =~ /^PC/ ? $add + 4 : $add);
+			next if $sym =~ /^\.rodata/ && $insn->{text} =~ /^(?:\S+ )*jmp\s+\*/;
+			if ($insn->{text} =~ /^(?:\S+ )*(?:call|j[a-z]+)\s+[^*\s]/) {
+				# With 32 bits, the addend is in the text, and so in what is shown.
+				$insn->{to} = place($file, $sym, $wide ? $add + 4 : $shown - $at);
+			} elsif ($insn->{text} =~ /^(?:\S+ )*(?:call|jmp)\s+\*(?:0x([0-9a-f]+)$)?/) {
+				# The variable that has the pointer
+				$insn->{through} = [$sym, $type =~ /^PC/ ? $add + 4 :
+						    $wide ? $add : hex($1 // 0)];
+			} elsif (defined $here) {
+				my $to = place($file, $sym, $type =~ /^PC/ ? $add + 4 : $add);
+
+				$to = $to =~ /:/ ? function_at($to) : undef;
 				push @pointers, $to if defined $to;
 			}
 		}
 	}
-	push @{$func{$here}{calls}}, $pending if defined $pending && defined $here;
+	# A call is one to another function: so is a jump at its end (tail call).
+	for my $section (keys %{$symbols{$file}}) {
+		my $code = $code{"$file:$section"} // {};
+
+		for my $addr (sort { $a <=> $b } keys %$code) {
+			my $from = at($file, $section, $addr) // next;
+			my $to = function_at($code->{$addr}{to} // next) // next;
+
+			push @{$func{$from}{calls}}, $to if $to ne $from;
+		}
+	}
 }
 
-# Read the blacklist, the sites that ftrace patches, and tables of pointers.
+# The words of 32 bits of a section, by offset
+sub words
+{
+	my ($file, $section) = @_;
+	my %word;
+
+	for (run($file, '-s', '-j', $section)) {
+		next unless /^ ([0-9a-f]+) ((?:[0-9a-f]{1,8} ){1,4}) /;
+		my $at = hex($1);
+		for my $hex (split ' ', $2) {
+			$word{$at} = unpack('l<', pack('H*', $hex));
+			$at += 4;
+		}
+	}
+	return %word;
+}
+
+# Read the blacklist, the sites that ftrace patches, tables of pointers, and the jump labels.
 sub read_tables
 {
 	my ($file) = @_;
-	my $section = '';
+	my ($section, $label, %word) = ('');
 
 	for (run($file, '-r')) {
 		if (/^RELOCATION RECORDS FOR \[(\S+)\]/) {
 			$section = $1;
-		} elsif (/^[0-9a-f]+ R_X86_64_(?:64|PC32)\s+([^\s+-]+)([+-]0x[0-9a-f]+)?/) {
-			my $to = target($file, $1, offset($2));
+			%word = $wide || $section !~ /^__jump_table$|^_kprobe_blacklist$/ ? () :
+				words($file, $section);
+		} elsif (/^([0-9a-f]+) R_(?:X86_64|386)_(?:64|32|PC32)\s+([^\s+-]+)([+-]0x[0-9a-f]+)?/) {
+			my $at = hex($1);
+			my $place = place($file, $2, offset($3) + ($word{$at} // 0));
+			# A label may be listed.
+			my $to = $begins{$place} && exists $func{"$file:$2"} ? "$file:$2" :
+				function_at($place);
+
+			if ($section eq '__jump_table') {
+				# The code and the target of a jump label, then its key
+				my $which = $at % ($wide ? 16 : 12);
+
+				$label = $place if $which == 0;
+				push @{$jump_label{$label}}, $place if $which == 4;
+			}
+			$pointer{"$file:$section:$at"} = $place if $section =~ /^\.data/;
 			next unless defined $to;
 			$listed{$to} = 1 if $section eq '_kprobe_blacklist';
 			$func{$to}{traced} = 1
@@ -297,14 +433,14 @@ my @files = glob("$build/kernel/kprobes/*.o $build/arch/x86/kernel/kprobes/*.o")
 @files = grep { -e && !/built-in|\.mod\.o$/ } @files;
 @files >= 3 or die "$build: kprobes is not built there\n";
 my %ours = map { $_ => 1 } @files;
-push @files, grep { -e } map { "$build/$_" } @entry_files;
+my %read;
+push @files, grep { -e && !$read{$_}++ } map { "$build/$_" } @entry_files, @window_files;
 
 read_symbols($_) for @files;
 read_code($_) for @files;
 read_tables($_) for @files;
 
 my (%seen, @todo);
-my $found = 0;
 
 sub add
 {
@@ -314,23 +450,6 @@ sub add
 	return if exists $seen{$name};
 	$seen{$name} = $from;
 	push @todo, $name;
-}
-
-for my $root (@roots) {
-	my @which = grep { /:\Q$root\E$/ } keys %func;
-	# Some exist in some configurations only.
-	add($_, 'a hit') for @which;
-	$found++ if @which;
-}
-$found >= 12 or die "$build: few of the functions that hits enter are there\n";
-my @emulations = grep { /$emulations/ } @pointers;
-@emulations or die "$build: no pointer to an emulation is there\n";
-add($_, 'a hit') for @emulations;
-
-for my $entry (@entries) {
-	my @which = grep { /:\Q$entry\E$/ } keys %func;
-	print STDERR "   $entry is not built there\n" if !@which && -t STDERR;
-	add($_, 'the CPU') for @which;
 }
 
 # raise FUNCTION, NAME, CALL: checks a call by which the hit path leaves work to be done later
@@ -356,41 +475,231 @@ sub raise
 	}
 }
 
-my $walked = 0;
-while (defined(my $name = shift @todo)) {
-	my $from = $seen{$name};
-	(my $short = $name) =~ s/.*://;
-	(my $caller = $from) =~ s/.*://;
-	(my $file = $name) =~ s/:.*//;
-	# The compiler has split off parts of functions.
-	(my $whole = $short) =~ s/\..*//;
+sub walk_hits
+{
+	my $found = 0;
 
-	next if $ends{$short} || $ends{$whole} || !$ours{$file} && grep { $short =~ $_ } @others;
-	if (!exists $func{$name}) {
-		print "$short, which $caller calls: not known to be safe on a hit\n"
-			unless is_named($short);
-		next;
+	for my $root (@roots) {
+		my @which = grep { /:\Q$root\E$/ } keys %func;
+		# Some exist in some configurations only.
+		add($_, 'a hit') for @which;
+		$found++ if @which;
 	}
-	$walked++;
-	my $f = $func{$name};
-	my $traced = $f->{traced} || grep { $_ eq '__fentry__' } @{$f->{calls}};
-	# Ftrace handles its own recursion if other subsystems' functions in the entry are traced.
-	print "$short, which $caller calls: can be traced\n" if $traced && $ours{$file};
-	print "$short, which $caller calls: can be probed\n"
-		unless $f->{section} =~ /^\.(kprobes|noinstr|entry)\.text$/ || $listed{$name} ||
-		       $listed{$short} || $listed{$whole} || $listed{"$file:$whole"} ||
-		       is_named($whole);
-	next if $guarded{$whole};
-	for my $call (grep { $_ ne '__fentry__' } @{$f->{calls}}) {
-		# It raises an interrupt; its callers have to have a guard.
-		raise($name, $short, 'kprobe_request') if $call =~ /(?:^|:)kprobe_request$/;
-		if ($call =~ $raisers && !exists $func{$global{$call} // $call}) {
-			raise($name, $short, $call);
-		} else {
-			add($call, $name);
+	$found >= 12 or die "$build: few of the functions that hits enter are there\n";
+	my @emulations = grep { /$emulations/ } @pointers;
+	@emulations or die "$build: no pointer to an emulation is there\n";
+	add($_, 'a hit') for @emulations;
+
+	for my $entry (@entries) {
+		my @which = grep { /:\Q$entry\E$/ } keys %func;
+		print STDERR "   $entry is not built there\n" if !@which && -t STDERR;
+		add($_, 'the CPU') for @which;
+	}
+
+	my $walked = 0;
+	while (defined(my $name = shift @todo)) {
+		my $from = $seen{$name};
+		(my $short = $name) =~ s/.*://;
+		(my $caller = $from) =~ s/.*://;
+		(my $file = $name) =~ s/:.*//;
+		# The compiler has split off parts of functions.
+		(my $whole = $short) =~ s/\..*//;
+
+		next if $ends{$short} || $ends{$whole} || !$ours{$file} && grep { $short =~ $_ } @others;
+		if (!exists $func{$name}) {
+			print "$short, which $caller calls: not known to be safe on a hit\n"
+				unless is_named($short);
+			next;
+		}
+		$walked++;
+		my $f = $func{$name};
+		my $traced = $f->{traced} || grep { $_ eq '__fentry__' } @{$f->{calls}};
+		# Ftrace handles its own recursion if other subsystems' functions in the entry are traced.
+		print "$short, which $caller calls: can be traced\n" if $traced && $ours{$file};
+		print "$short, which $caller calls: can be probed\n"
+			unless $f->{section} =~ /^\.(kprobes|noinstr|entry)\.text$/ || $listed{$name} ||
+			       $listed{$short} || $listed{$whole} || $listed{"$file:$whole"} ||
+			       is_named($whole);
+		next if $guarded{$whole};
+		for my $call (grep { $_ ne '__fentry__' } @{$f->{calls}}) {
+			# It raises an interrupt; its callers have to have a guard.
+			raise($name, $short, 'kprobe_request') if $call =~ /(?:^|:)kprobe_request$/;
+			if ($call =~ $raisers && !exists $func{$global{$call} // $call}) {
+				raise($name, $short, $call);
+			} else {
+				add($call, $name);
+			}
+		}
+	}
+	$walked >= 30 or print "only $walked functions were found that a hit can call\n";
+	# stderr, for people: the log of the check is stdout
+	print STDERR "   $walked functions of kprobes that a hit can call\n" if -t STDERR;
+}
+
+# What has a place for kallsyms: the symbol that begins last before it, with its other names
+sub symbols_at
+{
+	my ($file, $section, $offset) = @_;
+	my @before = grep { $_->[0] <= $offset } @{$symbols{$file}{$section} // []};
+	my ($last) = sort { $b <=> $a } map { $_->[0] } @before;
+
+	return map { $_->[2] } grep { $_->[0] == $last } @before;
+}
+
+sub is_blacklisted
+{
+	my ($file, $section, $name) = @_;
+	(my $whole = $name) =~ s/\..*//;
+
+	return 1 if $section =~ /^\.(kprobes|noinstr|cpuidle|entry|init)\.text$|^\.text\.\.__x86/;
+	# Of a function whose name has a suffix, arch_populate_kprobe_blacklist() needs the whole.
+	for my $known (grep { exists $func{"$file:$_"} } $name, $whole) {
+		return 1 if $listed{"$file:$known"} || $listed{$known} || is_named($known);
+	}
+	for my $range (@by_range) {
+		my ($first, $last) = map { $defined{"$file:$_"} } @$range;
+		my $at = $defined{"$file:$name"};
+
+		return 1 if $first && $last && $first->[0] eq $section &&
+			    $at->[1] >= $first->[1] && $at->[1] <= $last->[1];
+	}
+	return 0;
+}
+
+# The place where a function begins, in any of the objects
+sub beginning
+{
+	my ($name) = @_;
+
+	# Startup code has a prefix, which the linker script of 7.3 hides.
+	for my $known ($name, "__pi_$name") {
+		my $f = $global{$known} // (grep { /:\Q$known\E$/ } keys %defined)[0] // next;
+
+		return ($f =~ s/:.*//r) . ":$defined{$f}[0]:$defined{$f}[1]";
+	}
+	return undef;
+}
+
+# branches WINDOW, INSTRUCTION, FUNCTION: where a call or a jump leads to
+sub branches
+{
+	my ($w, $insn, $short) = @_;
+	(my $whole = $short) =~ s/\..*//;
+	my ($to, $in) = @$insn{qw(to through)};
+
+	return $to if defined $to && $to !~ /^__x86_indirect_(?:call_|jump_)?thunk/;
+	if ($through{$whole}) {
+		my @found = grep { defined beginning($_) } @{$through{$whole}};
+
+		return @found if @found || !@{$through{$whole}};
+	}
+	# A constant in a variable, such as pv_ops
+	if ($in && $variable{$in->[0]}) {
+		my ($file, $section, $offset) = split /:/, $variable{$in->[0]};
+
+		$to = $pointer{"$file:$section:" . ($offset + $in->[1])};
+		return $to if defined $to;
+	}
+	print "$short calls through a pointer: where to is not known, and $w->{what} executes it\n"
+		if !$w->{noted}{"$short through"}++;
+	return ();
+}
+
+# walk WINDOW, PLACE, CALLER: walks what the CPU executes from a place on, until it returns, or the
+# window ends. Return: whether it may return.
+sub walk
+{
+	my ($w, $start, $caller) = @_;
+	my ($returns, %been) = (0);
+	my @todo = ($start);
+
+	return $w->{returns}{$start} if exists $w->{returns}{$start};
+	# If it calls itself, it may return.
+	$w->{returns}{$start} = 1;
+	while (defined(my $place = pop @todo)) {
+		next if $been{$place}++;
+		my ($file, $section, $offset) = split /:/, $place;
+		my $insn = $code{"$file:$section"}{$offset} or die "no instruction at $place\n";
+		my $text = $insn->{text};
+		my $next = defined $insn->{next} ? "$file:$section:$insn->{next}" : undef;
+		my @names = symbols_at($file, $section, $offset);
+		my $short = $names[0] // $caller;
+
+		$w->{walked}++;
+		print "$short, which $caller calls: can be probed, and $w->{what} executes it\n"
+			if @names && !$w->{noted}{"$file:$short"}++ &&
+			   !grep { is_blacklisted($file, $section, $_) } @names;
+		push @todo, @{$jump_label{$place} // []};
+		next if $text =~ /^ud[12]/;
+		my ($op) = $text =~ /^(?:\S+ )*(call|l?j[a-z]+|[il]?ret\w*)\b/;
+		my $goes_on = !$op || $op !~ /jmp|ret/;
+		my $leaves = $op && ($op =~ /ret/ ||
+				     ($insn->{to} // '') =~ /^(?:__pi_)?__x86_return_thunk$/);
+
+		$returns = 1 if $leaves;
+		for my $to ($op && !$leaves ? branches($w, $insn, $short) : ()) {
+			my $at = $to =~ /:/ ? $to : beginning($to);
+			my ($name) = $to !~ /:/ ? $to : symbols_at(split /:/, $to);
+
+			if ($to =~ /:/ && $op ne 'call' && !$begins{$to}) {
+				push @todo, $to;
+			} elsif (grep { $_ eq $name } @{$w->{before} // []}) {
+				$goes_on = 0 if $op eq 'call';
+			} elsif ($window_ends{$name}) {
+				$returns = 1 if $op ne 'call';
+			} elsif (!defined $at) {
+				print "$name, which $short calls: in no object that is read, and " .
+					"$w->{what} executes it\n" if !$w->{noted}{$name}++;
+			} else {
+				my $back = walk($w, $at, $short) &&
+					   !grep { $_ eq $name } @{$w->{done} // []};
+
+				$goes_on = 0 if $op eq 'call' && !$back;
+				$returns = 1 if $op ne 'call' && $back;
+			}
+		}
+		# What a function without an end calls last does not return.
+		push @todo, $next
+			if $goes_on && defined $next && ($begins{$next} // '') ne 'function';
+	}
+	return $w->{returns}{$start} = $returns;
+}
+
+# walk_after WINDOW, FUNCTION: walks from where a function returns to; and if that returns, too, on
+sub walk_after
+{
+	my ($w, $name) = @_;
+
+	return if $w->{after_seen}{$name}++;
+	for my $where (sort keys %code) {
+		my ($file, $section) = split /:/, $where;
+
+		for my $offset (sort { $a <=> $b } keys %{$code{$where}}) {
+			my $insn = $code{$where}{$offset};
+			my $to = $insn->{to} // next;
+			my ($called) = $to !~ /:/ ? $to : $begins{$to} ? symbols_at(split /:/, $to) : '';
+
+			next unless ($called // '') eq $name && $insn->{text} =~ /\bcall\b/;
+			my ($short) = symbols_at($file, $section, $offset);
+			$w->{found}++;
+			next unless walk($w, "$file:$section:$insn->{next}", $name);
+			print "$short returns before the window of $w->{what} ends\n"
+				if !$w->{goes_on};
+			walk_after($w, $short);
 		}
 	}
 }
-$walked >= 30 or print "only $walked functions were found that a hit can call\n";
-# stderr, for people: the log of the check is stdout
-print STDERR "   $walked functions of kprobes that a hit can call\n" if -t STDERR;
+
+# The relocations of a kernel for 32 bits are enough for the windows only.
+walk_hits() if $wide;
+for my $w (@windows) {
+	for my $name (@{$w->{from} // []}) {
+		my $at = beginning($name) // next;
+
+		$w->{found}++;
+		walk($w, $at, 'the CPU');
+	}
+	walk_after($w, $_) for @{$w->{after} // []};
+	print "$build has no function of $w->{what}\n" unless $w->{found} || $w->{optional};
+	print STDERR '   ', $w->{walked} // 0, " instructions of $w->{what}\n" if -t STDERR;
+}
