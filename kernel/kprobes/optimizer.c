@@ -25,13 +25,8 @@
  * A jump overwrites the instructions after the probed one, which code that a pre_handler has
  * redirected execution to may return or jump to. So a probepoint keeps its breakpoint if a user
  * has asked for it, by KPROBE_FLAG_NO_JUMP or by an empty post_handler, and once a pre_handler has
- * returned non-zero:
- *
- *	hit				worker
- *
- *	set pp->redirected		clear redirect_noted
- *	set redirect_noted		unoptimise each pp that has redirected set
- *	queue the worker
+ * returned non-zero. That hit sets pp->redirected, and requests a work item, which unoptimises
+ * each probepoint that has it set.
  *
  * kprobe_mutex guards everything else here.
  */
@@ -39,7 +34,6 @@
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/err.h>
-#include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/list_sort.h>
 #include <linux/memory.h>
@@ -331,18 +325,12 @@ void optimizer_unoptimize_for_post(struct list_head *changes)
 	optimizer_unoptimize(&leave);
 }
 
-/* Set when a hit has set pp->redirected */
-static bool redirect_noted;
-
 static void optimizer_redirect_worker(struct work_struct *work)
 {
 	struct probepoint *pp;
 	LIST_HEAD(leave);
 
 	guard(mutex)(&kprobe_mutex);
-	/* Pairs with smp_store_release() in probepoint_note_redirect(). */
-	if (!xchg(&redirect_noted, false))
-		return;
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
 	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
@@ -358,12 +346,12 @@ static void optimizer_redirect_worker(struct work_struct *work)
 
 static DECLARE_WORK(redirect_work, optimizer_redirect_worker);
 
-static void __kprobes optimizer_redirect_queue(struct irq_work *work)
+static void __kprobes optimizer_queue_redirect(void)
 {
 	queue_work(system_unbound_wq, &redirect_work);
 }
 
-static struct irq_work redirect_irq_work = IRQ_WORK_INIT_HARD(optimizer_redirect_queue);
+static struct kprobe_request redirect_request = { .queue = optimizer_queue_redirect };
 
 /**
  * probepoint_note_redirect() - note that a pre_handler has returned non-zero
@@ -379,9 +367,7 @@ void __kprobes probepoint_note_redirect(struct probepoint *pp)
 	if (likely(READ_ONCE(pp->redirected)))
 		return;
 	WRITE_ONCE(pp->redirected, true);
-	/* The worker sees pp->redirected. Pairs with xchg() in optimizer_redirect_worker(). */
-	smp_store_release(&redirect_noted, true);
-	irq_work_queue(&redirect_irq_work);
+	kprobe_request(&redirect_request);
 }
 
 /**

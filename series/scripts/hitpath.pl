@@ -90,6 +90,9 @@ my %guarded = (
 my @raises = (
 	{ by => qr/^pool_request_growth$/, call => 'kprobe_request',
 	  runs => [qw(pool_run_worker)], guard => 'locked' },
+	{ by => qr/^probepoint_note_redirect$/, call => 'kprobe_request',
+	  runs => [qw(optimizer_queue_redirect)],
+	  reason => 'once for each probepoint whose pre_handler redirects' },
 	{ by => qr/./, call => 'kprobe_request',
 	  runs => [qw(kretprobe_queue_free_limited)],
 	  reason => 'once for each return probe that is unregistered' },
