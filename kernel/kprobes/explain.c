@@ -121,7 +121,8 @@ static void explain_check(struct question *q)
 
 /*
  * Would a return probe or a kprobe event be refused where a probe is not? kprobe_mutex has been
- * held since explain_check().
+ * held since explain_check(). If several symbols have the name, a registration takes one of them;
+ * only the user knows which one is meant.
  */
 static void explain_check_clients(struct question *q)
 {
@@ -132,6 +133,11 @@ static void explain_check_clients(struct question *q)
 	q->return_reason = kretprobe_check(addr, q->entry);
 	if (kprobe_events_refuse(addr))
 		q->event_reason = KPROBE_WHY_EVENT_NOTRACE;
+	if (q->nr_symbols > 1) {
+		q->e.probed = KPROBE_UNKNOWN;
+		q->e.refusal = KPROBE_WHY_AMBIGUOUS;
+		q->event_reason = KPROBE_WHY_AMBIGUOUS;
+	}
 }
 
 /**
@@ -210,6 +216,19 @@ static void explain_print_hint(struct explain_file *f, enum kprobe_reason why)
 			       "an address that is only stored in a struct kprobe looks the same");
 }
 
+/* Print how many symbols have the name, and how to find them: "[v]fs_read" is a pattern. */
+static void explain_print_symbols(struct explain_file *f, const struct question *q)
+{
+	const char *colon = strchr(q->symbol, ':');
+	int module = colon ? colon + 1 - q->symbol : 0;
+	const char *name = q->symbol + module;
+
+	seq_buf_printf(&f->text, "symbols: %u\n", q->nr_symbols);
+	seq_buf_printf(&f->text, "symbols-hint: %s; write %.*s[%c]%s for a list\n",
+		       "name one by MODULE:SYMBOL, or by its address", module, q->symbol,
+		       *name, name + 1);
+}
+
 static void explain_print_answer(struct explain_file *f, const char *key, enum kprobe_answer answer)
 {
 	static const char *const words[] = {
@@ -261,6 +280,8 @@ static void explain_print_all(struct explain_file *f, const char *location,
 		seq_buf_putc(&f->text, '\n');
 		explain_print_symbol(f, "symbol", (unsigned long)q->where);
 	}
+	if (q->nr_symbols > 1)
+		explain_print_symbols(f, q);
 	explain_print_answer(f, "probe", e->probed);
 	if (e->probed == KPROBE_NO)
 		seq_buf_printf(&f->text, "errno: %d\n", kprobe_reason_errno(e->refusal));
@@ -288,6 +309,8 @@ static int explain_location(struct explain_file *f, const char *name, const stru
 	q->where = l->addr;
 	q->symbol = l->symbol;
 	q->offset = l->offset;
+	if (l->symbol)
+		q->nr_symbols = kprobe_count_symbols(l->symbol);
 	scoped_guard(mutex, &kprobe_mutex) {
 		explain_check(q);
 		explain_check_clients(q);

@@ -30,6 +30,7 @@ struct location {
  * struct question - the checks' results for a location
  * @symbol: the symbol to look up, or NULL
  * @offset: the offset from @symbol
+ * @nr_symbols: how many symbols have that name
  * @where: the address to probe if @symbol is NULL; result: the address, or NULL
  * @entry: the start of the function if @where counts as its entry, otherwise 0
  * @on_ftrace: ftrace can put a call at @where
@@ -44,6 +45,7 @@ struct location {
 struct question {
 	const char *symbol;
 	unsigned int offset;
+	unsigned int nr_symbols;
 	kprobe_opcode_t *where;
 	unsigned long entry;
 	bool on_ftrace;

@@ -702,6 +702,49 @@ debug_messages_have_reasons() {
 
 AMBIGUOUS="several symbols have the name"
 
+# Names that several functions of the kernel have, two modules, and two functions of a module
+tells_of_several() {
+	# shellcheck disable=SC2013 # names have no blanks
+	for name in $(awk '$2 ~ /[tT]/ && $4 == "" && $3 ~ /^[a-z][a-z_]*$/ && ++n[$3] == 2 && m++ < 3 {
+			print $3
+		}' /proc/kallsyms); do
+		answers "$name" "symbols: $(grep -c " $name\(	\|\$\)" /proc/kallsyms)"
+		[ "$(answer probe)" != yes ] || failed "$name: probe: yes"
+	done
+	load kp_target2
+	load kp_clients
+	answers kp_tgt_caller "probe: unknown" "reason: $AMBIGUOUS" "symbols: 2" \
+		"~symbols-hint: name one by MODULE:SYMBOL, .*; write \[k\]p_tgt_caller for a list$"
+	! has_events || says "event: no" "event-reason: $AMBIGUOUS"
+	probed=$(entry_probed)
+	for location in kp_target:kp_tgt_caller kp_target2:kp_tgt_caller; do
+		answers $location "probe: $probed" !symbols !reason !event-reason
+	done
+	answers kp_clients:kp_cl_twice "probe: unknown" "reason: $AMBIGUOUS" "symbols: 2" \
+		"~symbols-hint: .* write kp_clients:\[k\]p_cl_twice for a list$"
+	for location in '[k]p_tgt_caller' 'kp_clients:[k]p_cl_twice'; do
+		explained "$location" || failed "$location cannot be written to explain"
+		cut -d' ' -f1 "$TMP/answer" >"$TMP/places"
+		equal "places of $location" "$(grep -c . "$TMP/places")" 2
+		while read -r address; do
+			answers "$address" "probe: $probed" !symbols
+			! has_events || event_is_accepted "$address"
+		done <"$TMP/places"
+	done
+	if has_events; then
+		put_refused $TRACEFS/kprobe_events "p:kpexplain/event kp_tgt_caller"
+		put_refused $TRACEFS/kprobe_events "p:kpexplain/event kp_clients:kp_cl_twice"
+		event_is_accepted kp_target2:kp_tgt_caller
+		: >$TRACEFS/error_log
+	fi
+	unload kp_clients kp_target2
+}
+
+event_is_accepted() {
+	put $TRACEFS/kprobe_events "p:kpexplain/event $1"
+	: >$TRACEFS/kprobe_events
+}
+
 LOCKED="kprobe events are refused while the kernel is locked down"
 
 # security_locked_down() is replaced. Without CONFIG_SECURITY it is no function.
@@ -728,7 +771,6 @@ refuses_if_locked() {
 # elsewhere: prints the reasons that only other kernels, architectures, or ftrace-dead.sh see
 elsewhere() {
 	cat "$TMP/elsewhere" - <<-EOF
-		$AMBIGUOUS
 		ftrace patches the instruction
 		the architecture has no jump optimisation
 		the code of the architecture refuses the instruction
@@ -753,8 +795,8 @@ setup
 [ -e $EXPLAIN ] || skip_topic "this kernel has no kprobes/explain"
 : >"$TMP/seen"
 : >"$TMP/elsewhere"
-cases=15
-! is_x86 || cases=33
+cases=16
+! is_x86 || cases=34
 ktap_set_plan $cases
 load kp_target
 load kp_ctl
@@ -788,6 +830,7 @@ if is_x86; then
 	check "the optimiser gives the same reasons" optimizer_agrees
 	check "text that has changed" text_was_changed
 fi
+check "names that several functions have" tells_of_several
 check "a kernel that is locked down" refuses_if_locked
 check "the error log of tracefs has the reasons" error_log_has_reasons
 if is_x86; then
