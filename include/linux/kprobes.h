@@ -457,6 +457,7 @@ void __kprobes kprobe_busy_begin(void);
 void __kprobes kprobe_busy_end(void);
 void kprobe_task_oopsed(void);
 unsigned int kprobe_count_symbols(const char *symbol);
+unsigned long kprobe_event_address(const struct kprobe *p);
 
 /* Architectures provide these. */
 int arch_init_kprobes(void);

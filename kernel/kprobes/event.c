@@ -96,6 +96,19 @@ unsigned int kprobe_count_symbols(const char *symbol)
 }
 
 /**
+ * kprobe_event_address() - which address does the probe of an event have?
+ * @p: the probe
+ *
+ * Context: any.
+ *
+ * Return: the address; 0 if the probe waits for its module, or if its text has been freed.
+ */
+unsigned long kprobe_event_address(const struct kprobe *p)
+{
+	return kprobe_gone(p) || kprobe_is_waiting(p) ? 0 : (unsigned long)READ_ONCE(p->addr);
+}
+
+/**
  * kprobe_event_allowed() - may there be a probe for a kprobe event now, wherever it is?
  * @p: the probe
  *

@@ -402,7 +402,7 @@ int kprobe_waiting_init(void);
 /* Does a registered probe wait for its module? */
 static inline bool kprobe_is_waiting(const struct kprobe *p)
 {
-	return p->point == &kprobe_waiting;
+	return READ_ONCE(p->point) == &kprobe_waiting;
 }
 #else
 static inline

@@ -31,7 +31,8 @@
  * -w, each line is a symbol, MODULE:FUNCTION. The program calls bpf_get_current_pid_tgid(), so that
  * a probe in there misses hits.
  *
- * After the command has ended, prints "count N" and "sum N"; with -s, "count N", and "stack" with
+ * After the command has ended, prints "count N" and "sum N", with -w also "address N", which the
+ * kernel tells of perf's event; with -s, "count N", and "stack" with
  * its frames for each different stack, as /proc/PID/stack has them; with -v "runs N" and
  * "missed N", which the kernel has counted, and for a program of perf "records N", which its event
  * on CPU 0 got. There the command runs on CPU 0. With -k it prints "link ADDRESSES missed N" as the
@@ -551,6 +552,20 @@ static void print_runs(int program, int event)
 	printf("records %llu\n", records);
 }
 
+/* print_address - print the address that the kernel tells of perf's event */
+static void print_address(int event)
+{
+	union bpf_attr attr = { };
+	char name[128];
+
+	attr.task_fd_query.pid = getpid();
+	attr.task_fd_query.fd = event;
+	attr.task_fd_query.buf = (uintptr_t)name;
+	attr.task_fd_query.buf_len = sizeof(name);
+	check(bpf(BPF_TASK_FD_QUERY, &attr), "BPF_TASK_FD_QUERY");
+	printf("address %llx\n", attr.task_fd_query.probe_addr);
+}
+
 static void print_value(int map)
 {
 	struct value got;
@@ -824,6 +839,8 @@ int main(int argc, char **argv)
 			print_runs(program, way == PERF ? event : -1);
 		else
 			print_value(map);
+		if (wait)
+			print_address(event);
 	}
 	/* Closing the event removes the symbols of BPF trampolines: print stacks before. */
 	if (with_stacks)

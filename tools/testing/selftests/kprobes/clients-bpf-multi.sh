@@ -338,9 +338,15 @@ perf_waits() {
 	run event "$BPF_PROBE" -w kp_clients:kp_cl_inner \
 		"$(come "echo 10 >$CLIENTS/calls"); $(come "echo 6 >$CLIENTS/calls")"
 	lines_are "hits" "$TMP/event" '^count 16$' 1
+	lines_are "the address while it waits" "$TMP/event" '^address 0$' 1
 	run event "$BPF_PROBE" -rw kp_clients:kp_cl_inner "$(come "echo 10 >$CLIENTS/calls")"
 	lines_are "returns" "$TMP/event" '^count 10$' 1
 	list_is_empty
+	load kp_clients
+	run event "$BPF_PROBE" -w kp_clients:kp_cl_inner :
+	lines_are "the address" "$TMP/event" '^address [0-9a-f]*[1-9a-f]' 1
+	run event "$BPF_PROBE" -w kp_cl_inner 'rmmod kp_clients'
+	lines_are "the address when the module is gone" "$TMP/event" '^address 0$' 1
 	load kp_clients
 }
 
