@@ -21,6 +21,9 @@
 
 #include "internal.h"
 
+/* The number of probes to register before kprobe_mutex is released */
+#define WAITING_BATCH	64U
+
 struct probepoint kprobe_waiting = {
 	.state = PROBEPOINT_GONE,
 	.probes = LIST_HEAD_INIT(kprobe_waiting.probes),
@@ -136,46 +139,54 @@ static bool waiting_is_for(const struct kprobe *p, const struct module *mod)
 }
 
 /*
- * Register all probes that wait for a module: in one batch, or, if that fails, one by one, so that
- * a probe that is refused does not keep others from being registered.
+ * Register the first @max probes that wait for a module: in one batch, or, if that fails, one by
+ * one, so that a probe that is refused does not keep others from being registered. Those that are
+ * refused are at the end of the list then. Return: the number of probes.
  */
-static void waiting_module_coming(const struct module *mod)
+static unsigned int waiting_register_first(const struct module *mod, unsigned int max)
 {
-	struct kprobe *p, *next, **kps __free(kvfree) = NULL;
-	unsigned int nr = 0, i = 0;
+	/* Guarded by kprobe_mutex */
+	static struct kprobe *kps[WAITING_BATCH];
+	unsigned int nr = 0, i;
+	struct kprobe *p;
 
-	list_for_each_entry(p, &kprobe_waiting.probes, list)
-		nr += waiting_is_for(p, mod);
-	if (!nr)
-		return;
-	kps = kvmalloc_array(nr, sizeof(*kps), GFP_KERNEL);
-	if (kps) {
-		list_for_each_entry(p, &kprobe_waiting.probes, list)
-			if (waiting_is_for(p, mod))
-				kps[i++] = p;
-		if (!waiting_register(kps, nr))
-			return;
-	}
-	/*
-	 * A refused probe goes back to the end of the list: stop after @nr
-	 * probes, or the loop would not end.
-	 */
-	list_for_each_entry_safe(p, next, &kprobe_waiting.probes, list) {
-		if (!waiting_is_for(p, mod))
-			continue;
-		waiting_register(&p, 1);
-		cond_resched();
-		if (!--nr)
+	list_for_each_entry(p, &kprobe_waiting.probes, list) {
+		if (nr == min(max, WAITING_BATCH))
 			break;
+		if (waiting_is_for(p, mod))
+			kps[nr++] = p;
 	}
+	if (!nr || !waiting_register(kps, nr) || nr == 1)
+		return nr;
+	for (i = 0; i < nr; i++) {
+		waiting_register(&kps[i], 1);
+		cond_resched();
+	}
+	return nr;
 }
 
 static int kprobe_waiting_notify(struct notifier_block *nb, unsigned long state, void *data)
 {
+	const struct module *mod = data;
+	unsigned int left = 0, nr;
+	struct kprobe *p;
+
 	if (state != MODULE_STATE_COMING)
 		return NOTIFY_OK;
-	guard(mutex)(&kprobe_mutex);
-	waiting_module_coming(data);
+	scoped_guard(mutex, &kprobe_mutex)
+		list_for_each_entry(p, &kprobe_waiting.probes, list)
+			left += waiting_is_for(p, mod);
+	/*
+	 * While kprobe_mutex is released, other callers may unregister probes. Then some that were
+	 * refused are tried again.
+	 */
+	for (; left; left -= nr) {
+		scoped_guard(mutex, &kprobe_mutex)
+			nr = waiting_register_first(mod, left);
+		if (!nr)
+			break;
+		cond_resched();
+	}
 	return NOTIFY_OK;
 }
 

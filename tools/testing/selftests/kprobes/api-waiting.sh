@@ -161,8 +161,8 @@ event_waits_locked() {
 	ctl_del 0 1 2
 }
 
-# Many probes wait. They are registered as one batch; or, if there is no memory for it or a probe
-# is refused, one by one.
+# Many probes wait. They are registered in batches of 64; or, if a probe of a batch is refused, one
+# by one.
 many_wait() {
 	unload kp_target
 	for id in $(seq 10 89); do
@@ -174,7 +174,10 @@ many_wait() {
 		esac
 	done
 	load kp_target
-	after_calls 4 hits_are 12 4 13 4
+	after_calls 4 hits_are 12 4 13 4 88 4 89 4
+	waiting=0
+	[ "$1" = kp_tgt_function ] || waiting=20
+	equal "probes that wait" "$(grep -c WAITING $KPROBES/list)" $waiting
 	unload kp_target
 	load kp_target
 	after_calls 4 hits_are 12 8 13 8

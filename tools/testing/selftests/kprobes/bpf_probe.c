@@ -3,7 +3,7 @@
  * Runs a command for sh while a BPF program is attached to a probe; not every architecture has
  * bpftrace:
  *
- *	bpf_probe [-r] [-w] [-i ADDRESS|-c COOKIE] [-e ERRNO -f FROM] FUNCTION[+OFFSET] COMMAND
+ *	bpf_probe [-r] [-w] [-i ADDRESS|-c COOKIE] [-e ERRNO -f FROM] [-K N] FUNCTION[+OFFSET] COMMAND
  *	bpf_probe -s {-r|-rm|-rx} FUNCTION COMMAND
  *	bpf_probe -v VALUE [-l] [-r] [-m|-x] {FUNCTION[+OFFSET]|GROUP/EVENT} COMMAND
  *	bpf_probe -h [-r] FUNCTION[+OFFSET] FILE
@@ -16,7 +16,7 @@
  * It counts the hits, and adds up the first arguments, or the results, as 32-bit numbers. With -i
  * it counts the hits for which bpf_get_func_ip() returns ADDRESS, with -c those for which
  * bpf_get_attach_cookie() returns COOKIE. With -e it makes the function return -ERRNO if the
- * argument is FROM or more. With -s it records the stack of each hit. With -v it only returns
+ * argument is FROM or more. With -K it kills the task of the Nth hit. With -s it records the stack of each hit. With -v it only returns
  * VALUE; with -l, too, it is loaded as a sleepable program.
  *
  * With -h it tries helpers whose result may depend on the context: it records the stack, updates a
@@ -38,8 +38,8 @@
  * on CPU 0 got. There the command runs on CPU 0. With -k it prints "link ADDRESSES missed N" as the
  * kernel says of the link, "info same" if the kernel has the same addresses and cookies (with -w,
  * "at COOKIE ADDRESS" for each, as the kernel has them), "cookie
- * NUMBER count N func_ip ADDRESS" for each that was hit, and "attach N" and "detach N", the
- * microseconds that these took. Exits with 4, as a skipped kselftest does, for a
+ * NUMBER count N func_ip ADDRESS" for each that was hit, "attach N" and "detach N", the
+ * microseconds that these took, and "memory N", by how many KiB free memory became less. Exits with 4, as a skipped kselftest does, for a
  * processor whose registers it does not know, or without such programs.
  */
 #define _GNU_SOURCE
@@ -121,7 +121,7 @@ static enum way way = PERF;
 static struct bpf_insn insns[MAX_INSNS];
 static int nr_insns;
 /* Jumps to the end of the program */
-static int to_end[2], nr_to_end;
+static int to_end[3], nr_to_end;
 
 /* Append instructions to the program. */
 #define emit(new...) do {								\
@@ -196,8 +196,14 @@ static void write_program(int map, int stacks, int reg)
 	emit(BPF_ST_MEM(BPF_W, BPF_REG_10, -4, 0));
 	emit_lookup(map);
 	emit_add_one(BPF_REG_0, offsetof(struct value, count));
+	/* emit_add() leaves the sum in r1. */
+	emit(BPF_MOV64_REG(BPF_REG_8, BPF_REG_1));
 	emit_add(BPF_REG_0, offsetof(struct value, sum),
 		 BPF_ALU64_REG(BPF_ADD, BPF_REG_1, BPF_REG_7));
+	if (given['K']) {
+		emit_to_end(BPF_JNE, BPF_REG_8, atoi(given['K']));
+		emit(BPF_MOV64_IMM(BPF_REG_1, SIGKILL), BPF_EMIT_CALL(BPF_FUNC_send_signal));
+	}
 	if (given['e']) {
 		emit_to_end(BPF_JLT, BPF_REG_7, atoi(given['f']));
 		emit_override(-atoi(given['e']));
@@ -733,6 +739,21 @@ static void print_cookies(int map, int nr)
 	}
 }
 
+/* free_kib - return how much memory is free, or 0 if the kernel does not tell */
+static long free_kib(void)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	char line[128];
+	long kib = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "MemFree: %ld", &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kib;
+}
+
 static void run(const char *command)
 {
 	if (!system(command))
@@ -749,6 +770,7 @@ static void run_with_link(const char *path, const char *command)
 	int map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), nr);
 	long long before, attached, detached;
 	union bpf_attr attr = { };
+	long kib;
 
 	write_cookie_program(map);
 	program = load_program(NULL);
@@ -766,15 +788,18 @@ static void run_with_link(const char *path, const char *command)
 	else
 		attr.link_create.kprobe_multi.addrs = (uintptr_t)addresses;
 	attr.link_create.kprobe_multi.cookies = (uintptr_t)cookies;
+	kib = free_kib();
 	before = now_us();
 	link = make_link(program, &attr);
 	attached = now_us();
+	kib -= free_kib();
 	run(command);
 	print_link(link, addresses, cookies, nr);
 	print_cookies(map, nr);
 	detached = now_us();
 	close(link);
-	printf("attach %lld\ndetach %lld\n", attached - before, now_us() - detached);
+	printf("attach %lld\ndetach %lld\nmemory %ld\n", attached - before, now_us() - detached,
+	       kib);
 }
 
 #ifdef ARGUMENT
@@ -784,7 +809,7 @@ int main(int argc, char **argv)
 	/* On the stack, so that it is in memory: a handler cannot wait for a page. */
 	__u64 written = 0, offset;
 
-	while ((opt = getopt(argc, argv, "rmxslhknSowv:i:c:e:f:F:")) != -1) {
+	while ((opt = getopt(argc, argv, "rmxslhknSowv:i:c:e:f:F:K:")) != -1) {
 		if (opt == '?')
 			return 2;
 		given[opt] = optarg ? optarg : "";

@@ -219,6 +219,35 @@ thousand() {
 	list_is_empty
 }
 
+# hits_during EVENT COMMAND...: how often the command hits the event
+hits_during() {
+	hits_before=$(event_hits "$1")
+	hits_event=$1
+	shift
+	"$@"
+	echo $(($(event_hits "$hits_event") - hits_before))
+}
+
+# A link with many addresses registers its probes in batches of 256, so that others can register
+# theirs in between. If its task is killed meanwhile, it registers no more, and nothing stays.
+in_batches() {
+	# shellcheck disable=SC2046 # words
+	addresses $(awk -v i="$INSIDE" \
+		'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }')
+	event_on 'p:kp_batches/registered register_kprobes'
+	event_on 'p:kp_batches/unregistered unregister_kprobes'
+	equal "batches registered" "$(hits_during registered linked :)" 4
+	equal "batches unregistered" "$(hits_during unregistered linked :)" 4
+	event_off kp_batches/registered
+	event_off kp_batches/unregistered
+	run killer "$BPF_PROBE" -K 2 register_kprobes \
+		"$BPF_PROBE -k $TMP/list : >$TMP/killed 2>&1; echo \$? >$TMP/status"
+	lines_are "batches until the task was killed" "$TMP/killer" '^count 2$' 1
+	equal "exit status of the killed task" "$(cat "$TMP/status")" 137
+	equal "references of the module" "$(cat /sys/module/kp_clients/refcnt)" 0
+	list_is_empty
+}
+
 # Links are made and closed while other CPUs hit them.
 under_load() {
 	addresses kp_cl_outer "kp_cl_outer$INSIDE" "kp_cl_middle$INSIDE" "kp_cl_inner$INSIDE" \
@@ -317,6 +346,43 @@ checked_when_it_comes() {
 	[ $plain -ne 0 ] || perf_refused 'Invalid argument' kp_clients:kp_cl_failable_plain
 }
 
+# many_symbols: writes 20,000 symbols to $TMP/list
+many_symbols() {
+	awk 'BEGIN { while (n < 20000) printf "kp_none:kp_cl_function_%05d\n", n++ }' >"$TMP/list"
+}
+
+# Symbols that wait take little memory: some 230 bytes each. Arrays are rounded up, and pages that were
+# freed are not all free memory at once.
+waiting_is_small() {
+	many_symbols
+	linked -nw :
+	bytes=$(($(sed -n 's/^memory //p' "$TMP/linked") * 1024 / 20000))
+	ktap_print_msg "$bytes bytes a symbol"
+	at_most "bytes a symbol" $bytes 550
+	list_is_empty
+}
+
+# The memory of a link is charged to the cgroup of its task.
+memory_is_charged() {
+	cgroups=$TMP/cgroups
+	mkdir "$cgroups"
+	mount -t cgroup2 none "$cgroups" 2>/dev/null || skip_case "no cgroups" || return 0
+	if ! grep -qw memory "$cgroups/cgroup.controllers"; then
+		umount "$cgroups"
+		skip_case "no CONFIG_MEMCG" || return 0
+	fi
+	put "$cgroups/cgroup.subtree_control" +memory
+	mkdir "$cgroups/kp_link"
+	many_symbols
+	run charged sh -c "echo \$\$ >$cgroups/kp_link/cgroup.procs
+		exec $BPF_PROBE -knw $TMP/list 'cp $cgroups/kp_link/memory.stat $TMP/charged'"
+	kernel=$(sed -n 's/^kernel //p' "$TMP/charged")
+	ktap_print_msg "$kernel bytes of the kernel charged for 20,000 symbols"
+	at_least "bytes charged" "$kernel" $((20000 * 180))
+	rmdir "$cgroups/kp_link"
+	umount "$cgroups"
+}
+
 # Nothing but symbols can wait, and nothing but hits of entries.
 bad_flags() {
 	for bad in -r -S -F4 $(! can_override || echo -o); do
@@ -360,7 +426,7 @@ addresses kp_cl_inner
 rc=0
 "$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
 [ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
-ktap_set_plan 15
+ktap_set_plan 18
 check "entries and addresses inside functions" mixed
 check "one address inside a function" only_inside
 check "without cookies" without_cookies
@@ -371,10 +437,13 @@ check "returns, sessions and replaced results need entries" entries_only
 check "missed hits" missed
 check "the module of an address stays" module_stays
 check "1,000 addresses" thousand
+check "a link with many addresses is made and removed in batches" in_batches
 check "links that come and go while they are hit" under_load
 check "symbols that wait for their module" waits_for_module
 check "perf's events that wait for their module" perf_waits
 check "what events are refused is refused when the module comes" checked_when_it_comes
+check "symbols that wait take little memory" waiting_is_small
+check "the memory of a link is charged to a cgroup" memory_is_charged
 unload kp_clients
 check "no event and no probe is left" no_events
 ktap_finished
