@@ -44,8 +44,9 @@ static int event_count_if_same(void *data, const char *name, unsigned long addr)
 
 #ifdef CONFIG_MODULES
 /*
- * Count symbols of the module whose name is before @colon. Not by module_kallsyms_on_each_symbol():
- * unloading a module waits for a grace period with module_mutex held, and kprobe_mutex is held here.
+ * Count symbols of the module whose name is before @colon. kprobe_mutex is held, so do not use
+ * module_kallsyms_on_each_symbol(), which takes module_mutex: a task that unloads a module waits
+ * for a grace period with that held.
  */
 static unsigned int event_count_in_module(const char *symbol, const char *colon)
 {

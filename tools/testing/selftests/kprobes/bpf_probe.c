@@ -3,7 +3,8 @@
  * Runs a command for sh while a BPF program is attached to a probe; not every architecture has
  * bpftrace:
  *
- *	bpf_probe [-r] [-w] [-i ADDRESS|-c COOKIE] [-e ERRNO -f FROM] [-K N] FUNCTION[+OFFSET] COMMAND
+ *	bpf_probe [-r] [-w] [-i ADDRESS|-c COOKIE] [-e ERRNO -f FROM] [-K N]
+ *		FUNCTION[+OFFSET] COMMAND
  *	bpf_probe -s {-r|-rm|-rx} FUNCTION COMMAND
  *	bpf_probe -v VALUE [-l] [-r] [-m|-x] {FUNCTION[+OFFSET]|GROUP/EVENT} COMMAND
  *	bpf_probe -h [-r] FUNCTION[+OFFSET] FILE
@@ -16,8 +17,8 @@
  * It counts the hits, and adds up the first arguments, or the results, as 32-bit numbers. With -i
  * it counts the hits for which bpf_get_func_ip() returns ADDRESS, with -c those for which
  * bpf_get_attach_cookie() returns COOKIE. With -e it makes the function return -ERRNO if the
- * argument is FROM or more. With -K it kills the task of the Nth hit. With -s it records the stack of each hit. With -v it only returns
- * VALUE; with -l, too, it is loaded as a sleepable program.
+ * argument is FROM or more. With -K it kills the task of the Nth hit. With -s it records the stack
+ * of each hit. With -v it only returns VALUE; with -l, too, it is loaded as a sleepable program.
  *
  * With -h it tries helpers whose result may depend on the context: it records the stack, updates a
  * hash map that allocates, writes to a ring buffer, sends its task a signal that is ignored, and
@@ -32,15 +33,15 @@
  * a probe in there misses hits.
  *
  * After the command has ended, prints "count N" and "sum N", with -w also "address N", which the
- * kernel tells of perf's event; with -s, "count N", and "stack" with
- * its frames for each different stack, as /proc/PID/stack has them; with -v "runs N" and
- * "missed N", which the kernel has counted, and for a program of perf "records N", which its event
- * on CPU 0 got. There the command runs on CPU 0. With -k it prints "link ADDRESSES missed N" as the
- * kernel says of the link, "info same" if the kernel has the same addresses and cookies (with -w,
- * "at COOKIE ADDRESS" for each, as the kernel has them), "cookie
- * NUMBER count N func_ip ADDRESS" for each that was hit, "attach N" and "detach N", the
- * microseconds that these took, and "memory N", by how many KiB free memory became less. Exits with 4, as a skipped kselftest does, for a
- * processor whose registers it does not know, or without such programs.
+ * kernel tells of perf's event; with -s, "count N", and "stack" with its frames for each different
+ * stack, as /proc/PID/stack has them; with -v "runs N" and "missed N", which the kernel has counted,
+ * and for a program of perf "records N", which its event on CPU 0 got. There the command runs on
+ * CPU 0. With -k it prints "link ADDRESSES missed N" as the kernel says of the link, "info same" if
+ * the kernel has the same addresses and cookies (with -w, "at COOKIE ADDRESS" for each, as the
+ * kernel has them), "cookie NUMBER count N func_ip ADDRESS" for each that was hit, "attach N" and
+ * "detach N", the microseconds that these took, and "memory N", by how many KiB free memory became
+ * less. Exits with 4, as a skipped kselftest does, for a processor whose registers it does not
+ * know, or without such programs.
  */
 #define _GNU_SOURCE
 #include <asm/ptrace.h>
