@@ -555,7 +555,8 @@ sub is_blacklisted
 	(my $whole = $name) =~ s/\..*//;
 
 	return 1 if $section =~ /^\.(kprobes|noinstr|cpuidle|entry|init)\.text$|^\.text\.\.__x86/;
-	# Of a function whose name has a suffix, arch_populate_kprobe_blacklist() needs the whole.
+	# arch_populate_kprobe_blacklist() looks for these suffixes. Others need the whole function.
+	return 1 if $name =~ /^(\w+)\.(?:constprop|isra|part)\.0$/ && $by_name{$1};
 	for my $known (grep { exists $func{"$file:$_"} } $name, $whole) {
 		return 1 if $listed{"$file:$known"} || $listed{$known} || is_named($known);
 	}

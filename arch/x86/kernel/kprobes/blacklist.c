@@ -9,6 +9,7 @@
 #include <linux/init.h>
 #include <linux/kallsyms.h>
 #include <linux/preempt.h>
+#include <linux/sprintf.h>
 #include <linux/string.h>
 #include <asm/page.h>
 #include <asm/sections.h>
@@ -60,13 +61,14 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "load_direct_gdt" }, { "load_fixmap_gdt" }, { "cpu_init_fred_exceptions" },
 	{ "cpu_init_fred_rsps" }, { "native_load_gdt" }, { "native_load_tr_desc" },
 	{ "native_write_cr0" }, { "native_write_cr3" }, { "native_write_cr4" },
-	{ "native_write_gdt_entry" }, { "native_write_msr" },
+	{ "native_write_gdt_entry" }, { "native_write_msr" }, { "__flush_tlb_all" },
+	{ "native_flush_tlb_local" }, { "native_flush_tlb_global" }, { "memset" },
 	/*
 	 * - when the system resumes, until the CPU has restored the GS base.
 	 * swsusp_arch_suspend() returns in the image when the CPU still has the IDT and the GS
 	 * base of the kernel that has loaded the image.
 	 */
-	{ "wakeup_long64" }, { "wakeup_pmode_return" }, { "do_suspend_lowlevel" },
+	{ "wakeup_long64" }, { "wakeup_pmode_return" }, { "do_suspend_lowlevel" }, { "ret_point" },
 	{ "restore_image" }, { "restore_registers" }, { "swsusp_arch_suspend" },
 	{ "create_image" }, { "restore_processor_state" }, { "__restore_processor_state" },
 
@@ -114,6 +116,27 @@ static int __init x86_blacklist_area(void *data, unsigned long start)
 	if (end < start || end - start >= PAGE_SIZE)
 		end = start;
 	return kprobe_add_area_blacklist(start, end + 1);
+}
+
+/*
+ * What the compiler adds to the name of a function if all callers use a copy that it has changed:
+ * then no symbol has the name itself.
+ */
+static const char *const suffixes[] __initconst = { "", ".constprop.0", ".isra.0", ".part.0" };
+
+static int __init x86_blacklist_named(const struct x86_blacklist_area *area)
+{
+	char name[64];
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", area->first, suffixes[i]);
+		ret = kallsyms_on_each_match_symbol(x86_blacklist_area, name, (void *)area);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
 }
 
 /*
@@ -187,8 +210,7 @@ int __init arch_populate_kprobe_blacklist(void)
 		return ret;
 #endif
 	for (i = 0; i < ARRAY_SIZE(areas); i++) {
-		ret = kallsyms_on_each_match_symbol(x86_blacklist_area, areas[i].first,
-						    (void *)&areas[i]);
+		ret = x86_blacklist_named(&areas[i]);
 		if (ret < 0)
 			return ret;
 	}
