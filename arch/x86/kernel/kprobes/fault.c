@@ -23,11 +23,17 @@ static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_level *level = kprobe_top_level();
 	struct kprobe *p = level->probe;
-	kprobe_fault_handler_t handler = READ_ONCE(p->fault_handler);
+	kprobe_fault_handler_t handler;
 	bool handled;
 
-	/* Not for faults of the fault_handler itself, or of an interrupt during the handler */
-	if (level->in_fault || kprobe_level_context(level) != kprobe_context() || !handler)
+	/*
+	 * Not for faults of the fault_handler itself, or of an interrupt during the handler. Only
+	 * in the context of the level is it certain that @p is still registered.
+	 */
+	if (level->in_fault || kprobe_level_context(level) != kprobe_context())
+		return false;
+	handler = READ_ONCE(p->fault_handler);
+	if (!handler)
 		return false;
 	level->in_fault = true;
 	handled = handler(p, regs, trapnr);

@@ -18,7 +18,9 @@
  * them unchanged.
  */
 #include <kunit/visibility.h>
+#include <linux/cpuhotplug.h>
 #include <linux/entry-common.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/uaccess.h>
@@ -39,24 +41,38 @@ DEFINE_STATIC_KEY_FALSE(kprobes_used_key);
 /* kprobe_busy_begin() records this probe as running. It is never registered. */
 static struct kprobe kprobe_busy;
 
+/*
+ * Free all levels and steps of a CPU that does not run. INIT, which starts a CPU again, may have
+ * ended it in a handler: its level would stay taken, and all later hits of that context would be
+ * missed.
+ */
+static int kprobe_reset_cpu(unsigned int cpu)
+{
+	struct kprobe_levels *levels = per_cpu_ptr(&kprobe_levels, cpu);
+	unsigned int i;
+
+	for (i = 0; i <= KPROBE_MAX_LEVELS; i++)
+		levels->level[i] = (struct kprobe_level){ .context = KPROBE_CONTEXT_NONE };
+	levels->top = &levels->level[0];
+	x86_kprobe_steps_reset(cpu);
+	return 0;
+}
+
 /**
  * arch_init_kprobes() - initialise the levels of all CPUs
  *
- * Return: 0.
+ * The CPU that brings another one up resets that one's levels.
+ *
+ * Return: 0 or a negative errno.
  */
 int __init arch_init_kprobes(void)
 {
-	unsigned int i;
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		struct kprobe_levels *levels = per_cpu_ptr(&kprobe_levels, cpu);
-
-		for (i = 0; i <= KPROBE_MAX_LEVELS; i++)
-			levels->level[i].context = KPROBE_CONTEXT_NONE;
-		levels->top = &levels->level[0];
-	}
-	return 0;
+	for_each_possible_cpu(cpu)
+		kprobe_reset_cpu(cpu);
+	return min(0, cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "x86/kprobes:levels",
+						kprobe_reset_cpu, NULL));
 }
 
 /**

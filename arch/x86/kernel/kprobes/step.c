@@ -191,3 +191,12 @@ void x86_kprobe_steps_forget(void)
 		WRITE_ONCE(steps->depth, steps->depth - 1);
 	}
 }
+
+/**
+ * x86_kprobe_steps_reset() - discard the steps of a CPU that does not run
+ * @cpu: the CPU
+ */
+void x86_kprobe_steps_reset(unsigned int cpu)
+{
+	*per_cpu_ptr(&kprobe_steps, cpu) = (struct kprobe_steps){};
+}

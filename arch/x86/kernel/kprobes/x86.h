@@ -177,6 +177,7 @@ void x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs, bool run
 bool x86_kprobe_step_trap(struct pt_regs *regs);
 bool x86_kprobe_step_fault(struct pt_regs *regs, bool *run_post);
 void x86_kprobe_steps_forget(void);
+void x86_kprobe_steps_reset(unsigned int cpu);
 
 /* origin.c */
 struct probepoint *x86_kprobe_slot_owner(unsigned long ip);

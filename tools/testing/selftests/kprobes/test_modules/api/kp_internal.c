@@ -4,9 +4,11 @@
  * whether probes are boosted, single-stepped or optimised.
  */
 
+#include <linux/cpu.h>
 #include <linux/ftrace.h>
 #include <linux/objtool.h>
 #include <linux/probepoint.h>
+#include <linux/workqueue.h>
 #include <asm/asm.h>
 #include <asm/pgtable_types.h>
 #include <asm/segment.h>
@@ -583,6 +585,45 @@ static void kp_internal_exception(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_fault.times, 2);
 }
 
+#ifdef CONFIG_HOTPLUG_CPU
+
+static long kp_call_here(void *unused)
+{
+	return kp_internal_plain(1);
+}
+
+/*
+ * INIT may have ended a CPU in a handler or in a step. When the CPU comes online again, both are
+ * forgotten.
+ */
+static void kp_internal_restarted(struct kunit *test)
+{
+	struct kprobe_levels *levels = per_cpu_ptr(&kprobe_levels, 1);
+	unsigned int *depth = per_cpu_ptr((unsigned int __percpu *)
+					  kp_symbol(test, "kprobe_steps"), 1);
+
+	if (num_online_cpus() < 2 || remove_cpu(1))
+		kunit_skip(test, "CPU 1 cannot go offline");
+	levels->top = &levels->level[1];
+	levels->level[1].probe = &kp_probe;
+	levels->level[1].context = 0;
+	*depth = KPROBE_MAX_LEVELS;
+	KUNIT_ASSERT_EQ(test, add_cpu(1), 0);
+	KUNIT_EXPECT_PTR_EQ(test, levels->top, &levels->level[0]);
+	KUNIT_EXPECT_EQ(test, levels->level[1].context, KPROBE_CONTEXT_NONE);
+	KUNIT_EXPECT_EQ(test, *depth, 0);
+	/* If one stays, the cases after this one need it as it was. */
+	levels->level[1].context = KPROBE_CONTEXT_NONE;
+	levels->top = &levels->level[0];
+	*depth = 0;
+
+	kp_register(test, &kp_probe, kp_internal_plain, false);
+	KUNIT_EXPECT_EQ(test, work_on_cpu(1, kp_call_here, NULL), 2);
+	KUNIT_EXPECT_EQ(test, kp.hits, 1);
+}
+
+#endif
+
 static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE_PARAM(kp_internal_busy, kp_targets_gen_params),
 	KUNIT_CASE_PARAM(kp_internal_busy_interrupted, kp_targets_gen_params),
@@ -599,6 +640,9 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE(kp_internal_slots),
 	KUNIT_CASE(kp_internal_slot_form),
 	KUNIT_CASE(kp_internal_exception),
+#ifdef CONFIG_HOTPLUG_CPU
+	KUNIT_CASE(kp_internal_restarted),
+#endif
 	{}
 };
 
