@@ -138,6 +138,8 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	else if (!pp->arch.emulation.run)
 		/* The copy in a detour buffer has faulted, and the slot ends in an int3. */
 		x86_kprobe_step_again(pp, regs, probepoint_has_post(pp));
+	else if (pp->arch.slot.form == X86_SLOT_STEP)
+		x86_kprobe_emulate_again(pp, regs);
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_resume);
 

@@ -100,6 +100,24 @@ void __kprobes x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs
 	step_current()->repaired = true;
 }
 
+/**
+ * x86_kprobe_emulate_again() - emulate an instruction again after its exception was handled
+ * @pp: the probepoint, whose slot ends in an int3
+ * @regs: registers of the exception
+ *
+ * The emulation may push, but this exception has left no room between the stack of the probed
+ * function and the saved registers. So let the CPU execute the int3 that ends a step, and nothing
+ * before it: x86_kprobe_step_trap() emulates the instruction there.
+ *
+ * Context: the exception's handler, with interrupts off.
+ */
+void __kprobes x86_kprobe_emulate_again(struct probepoint *pp, struct pt_regs *regs)
+{
+	/* If a handler has caused the hit, x86_kprobe_step_trap() finds its level taken. */
+	x86_kprobe_step_again(pp, regs, probepoint_has_post(pp));
+	regs->ip = step_current()->trap;
+}
+
 /* Restore the flags, and remove the innermost step. */
 static void __kprobes step_end(struct kprobe_step *step, struct pt_regs *regs)
 {
@@ -146,6 +164,11 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 	repaired = step->repaired;
 	regs->ip = pp->arch.next_ip;
 	step_end(step, regs);
+	/* See x86_kprobe_emulate_again(). If memory cannot be read, the CPU resumes in the copy. */
+	if (unlikely(repaired) && pp->arch.emulation.run) {
+		pp->arch.emulation.run(pp, regs);
+		run_post &= regs->ip != (unsigned long)READ_ONCE(pp->arch.slot.copy);
+	}
 	/* A missed hit has no run_post: int3_missed() has counted it already. */
 	if (run_post && kprobe_enter(&level, context - KPROBE_LEVEL_INT3, context, NULL, NULL)) {
 		kprobe_run_post_handlers(pp, regs, level);

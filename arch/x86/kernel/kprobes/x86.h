@@ -174,6 +174,7 @@ void kprobe_just_return(void);
 /* step.c */
 void x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool run_post);
 void x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs, bool run_post);
+void x86_kprobe_emulate_again(struct probepoint *pp, struct pt_regs *regs);
 bool x86_kprobe_step_trap(struct pt_regs *regs);
 bool x86_kprobe_step_fault(struct pt_regs *regs, bool *run_post);
 void x86_kprobe_steps_forget(void);

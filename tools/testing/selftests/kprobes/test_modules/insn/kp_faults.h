@@ -16,6 +16,8 @@
 #define KP_OOPS		0x08	/* the script looks at its oops */
 #define KP_BRANCHES	0x10	/* QEMU's TCG branches, and raises the exception at the target */
 
+#define KP_GOOD_VALUE	0x600d
+
 #ifndef __ASSEMBLY__
 
 #include "kp_probe.h"
@@ -54,6 +56,11 @@ KP_ACCESS(kp_user_move, void __user *to, const void *from, long bytes);
 KP_ACCESS(kp_kernel_load, const void *from);
 /* The offset of its RET */
 extern const u32 kp_kernel_load_end;
+/* A call and a jump to where @to points to */
+KP_ACCESS(kp_kernel_call, void (*const *to)(void));
+KP_ACCESS(kp_kernel_jump, void (*const *to)(void));
+/* Returns KP_GOOD_VALUE. */
+void kp_called(void);
 
 /* The saved register that has the first argument of these functions */
 static inline unsigned long *kp_first_arg(struct pt_regs *regs)
@@ -74,7 +81,6 @@ extern const u32 kp_foreign_int3_insn[KP_FOREIGN_NR];
 
 /* Nothing is mapped in the last page. */
 #define KP_BAD		((void *)-4096L)
-#define KP_GOOD_VALUE	0x600dL
 
 extern const long kp_good;
 /* For a fault_handler: let kp_kernel_load() read kp_good. */

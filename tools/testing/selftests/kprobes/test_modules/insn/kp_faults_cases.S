@@ -2,6 +2,8 @@
 /* Instructions that raise exceptions; kp_insn_harness.S runs them. */
 
 #include <linux/errno.h>
+#include <asm/frame.h>
+#include <asm/ibt.h>
 #include <asm/smap.h>
 #include <asm/trapnr.h>
 #include "kp_functions.S"
@@ -269,6 +271,37 @@ SYM_FUNC_START(kp_kernel_load)
 SYM_FUNC_END(kp_kernel_load)
 _ASM_EXTABLE(.Lkernel_load, .Lkernel_load_failed)
 
+/* They call kp_called() through memory, from where it returns to the caller of kp_kernel_jump(). */
+SYM_FUNC_START(kp_kernel_call)
+	FRAME_BEGIN
+.Lkernel_call:
+	RETPOLINE_SAFE
+	call	*(%_ASM_ARG1)
+.Lkernel_call_end:
+	FRAME_END
+	RET
+.Lkernel_call_failed:
+	mov	$-EFAULT, %_ASM_AX
+	jmp	.Lkernel_call_end
+SYM_FUNC_END(kp_kernel_call)
+_ASM_EXTABLE(.Lkernel_call, .Lkernel_call_failed)
+
+SYM_FUNC_START(kp_kernel_jump)
+.Lkernel_jump:
+	RETPOLINE_SAFE
+	jmp	*(%_ASM_ARG1)
+.Lkernel_jump_failed:
+	mov	$-EFAULT, %_ASM_AX
+	RET
+SYM_FUNC_END(kp_kernel_jump)
+_ASM_EXTABLE(.Lkernel_jump, .Lkernel_jump_failed)
+
+SYM_FUNC_START(kp_called)
+	ENDBR
+	mov	$KP_GOOD_VALUE, %_ASM_AX
+	RET
+SYM_FUNC_END(kp_called)
+
 SYM_FUNC_START(kp_watched_store)
 	nop
 .Lwatched_store:
@@ -299,6 +332,8 @@ SYM_FUNC_START(kp_foreign_int3)
 SYM_FUNC_END(kp_foreign_int3)
 
 KP_OFFSETS kp_kernel_load .Lkernel_load
+KP_OFFSETS kp_kernel_call .Lkernel_call
+KP_OFFSETS kp_kernel_jump .Lkernel_jump
 KP_OFFSETS kp_watched_store .Lwatched_store, .Lwatched_store_end
 KP_OFFSETS kp_plain .Lplain
 KP_OFFSETS kp_foreign_int3 .Lforeign_nop, .Lforeign_before, .Lforeign_int3, .Lforeign_after

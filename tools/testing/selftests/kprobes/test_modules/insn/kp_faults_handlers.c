@@ -66,6 +66,46 @@ static void kp_faulty_retries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->fault, 1);
 }
 
+static void (*const kp_callee)(void) = kp_called;
+
+static int __kprobes kp_retry_call(struct kp_probe *probe, struct pt_regs *regs)
+{
+	*kp_first_arg(regs) = (unsigned long)&kp_callee;
+	return 1;
+}
+
+/* A call or a jump whose target could not be read is emulated again, and is the same hit. */
+static void kp_faulty_retries_branch(struct kunit *test, void *insn,
+				     long (*branch)(void (*const *to)(void)))
+{
+	struct kp_probe *probe = kp_faulty_new(test, insn);
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (i)
+			probe->kp.post_handler = NULL;
+		probe->repair = kp_retry_call;
+		kp_clear_counts(probe);
+		kp_faults_register(test, probe);
+		KUNIT_EXPECT_EQ(test, branch(KP_BAD), KP_GOOD_VALUE);
+		kp_expect_counts(test, probe, 1, !i, 1);
+		KUNIT_EXPECT_EQ(test, branch(&kp_callee), KP_GOOD_VALUE);
+		kp_expect_counts(test, probe, 2, 2 * !i, 1);
+		probe->repair = NULL;
+		KUNIT_EXPECT_EQ(test, branch(KP_BAD), -EFAULT);
+		kp_expect_counts(test, probe, 3, 2 * !i, 2);
+		KUNIT_EXPECT_EQ(test, probe->kp.nmissed, 0);
+		kp_unregister(test, probe);
+	}
+}
+
+KP_CASE(kp_faulty_retries_call,
+	kp_faulty_retries_branch(test, (void *)kp_kernel_call + kp_kernel_call_insn,
+				 kp_kernel_call))
+KP_CASE(kp_faulty_retries_jump,
+	kp_faulty_retries_branch(test, (void *)kp_kernel_jump + kp_kernel_jump_insn,
+				 kp_kernel_jump))
+
 /* After a fault that ended with @result, the next hit is complete. */
 static void kp_faulty_once(struct kunit *test, struct kp_probe *probe, long result)
 {
@@ -343,6 +383,8 @@ static void kp_int3_among_missed(struct kunit *test)
 
 static struct kunit_case kp_faulty_cases[] = {
 	KUNIT_CASE(kp_faulty_retries),
+	KUNIT_CASE(kp_faulty_retries_call),
+	KUNIT_CASE(kp_faulty_retries_jump),
 	KUNIT_CASE(kp_faulty_skips),
 	KUNIT_CASE(kp_faulty_leaves),
 	KUNIT_CASE(kp_faulty_order),
