@@ -114,13 +114,16 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
  */
 void __kprobes x86_kprobe_put_original(u8 *buf, unsigned long addr)
 {
+	size_t in_page = min_t(size_t, MAX_INSN_SIZE, PAGE_SIZE - offset_in_page(addr));
 	struct probepoint *pp;
 	unsigned long flags;
 	int i;
 
 	raw_local_irq_save(flags);
-	if (copy_from_kernel_nofault(buf, (void *)addr, MAX_INSN_SIZE))
+	if (copy_from_kernel_nofault(buf, (void *)addr, in_page))
 		goto out;
+	/* If the next page cannot be read, the instruction ends in this one. */
+	copy_from_kernel_nofault(buf + in_page, (void *)addr + in_page, MAX_INSN_SIZE - in_page);
 	pp = get_probepoint((void *)addr);
 	for (i = 1; !pp && i < KPROBE_JUMP_SIZE; i++) {
 		struct probepoint *before = get_probepoint((void *)(addr - i));

@@ -8,6 +8,7 @@
 #include <linux/ftrace.h>
 #include <linux/objtool.h>
 #include <linux/probepoint.h>
+#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 #include <asm/asm.h>
 #include <asm/pgtable_types.h>
@@ -585,6 +586,25 @@ static void kp_internal_exception(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_fault.times, 2);
 }
 
+/* The page after the instruction may be one that cannot be read. */
+static __nocfi void kp_internal_put_original(struct kunit *test)
+{
+	void (*put)(u8 *buf, unsigned long addr) = kp_function(test, "x86_kprobe_put_original");
+	u8 *page = vmalloc(PAGE_SIZE);
+	u8 buf[MAX_INSN_SIZE];
+	int len;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	kp_at_end(test, kp_vfree, page);
+	memset(page, 0x90, PAGE_SIZE);
+	for (len = 1; len <= MAX_INSN_SIZE; len++) {
+		memset(buf, 0, sizeof(buf));
+		put(buf, (unsigned long)page + PAGE_SIZE - len);
+		KUNIT_EXPECT_EQ_MSG(test, buf[0], 0x90, "of %d bytes", len);
+		KUNIT_EXPECT_EQ_MSG(test, buf[len - 1], 0x90, "of %d bytes", len);
+	}
+}
+
 #ifdef CONFIG_HOTPLUG_CPU
 
 static long kp_call_here(void *unused)
@@ -640,6 +660,7 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE(kp_internal_slots),
 	KUNIT_CASE(kp_internal_slot_form),
 	KUNIT_CASE(kp_internal_exception),
+	KUNIT_CASE(kp_internal_put_original),
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE(kp_internal_restarted),
 #endif
