@@ -179,6 +179,8 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 		JUMP("a task may sleep in a fault in the DCR"),
 	[KPROBE_WHY_JUMP_BLACKLISTED] =
 		JUMP("the DCR has text on the blacklist"),
+	[KPROBE_WHY_JUMP_CFI_CHECK] =
+		JUMP("the kernel decodes the DCR when a kCFI check fails"),
 	[KPROBE_WHY_JUMP_NO_NEAR_FORM] =
 		JUMP("a branch in the DCR has no near form"),
 	[KPROBE_WHY_JUMP_NOT_MOVABLE] =

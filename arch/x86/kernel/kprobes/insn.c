@@ -321,11 +321,19 @@ bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr)
 #define CFI_ADDL_SIZE	4		/* addl -4(%reg), %r10d */
 #define CFI_JE_SIZE	2		/* je past the ud2 that follows */
 
-/*
- * Is the instruction the movl or the addl of a kCFI check? When its ud2 traps, the kernel
- * decodes both in the text to find the type and the register.
+/**
+ * x86_kprobe_is_cfi_check() - is an instruction the movl or the addl of a kCFI check?
+ * @insn: a decoded instruction
+ * @addr: its address
+ *
+ * When the ud2 of the check traps, the kernel decodes both in the text to find the type and the
+ * register.
+ *
+ * Context: any in which RCU is watching.
+ *
+ * Return: true if it is.
  */
-static bool kprobe_is_cfi_check(unsigned long addr, struct insn *insn)
+bool x86_kprobe_is_cfi_check(struct insn *insn, unsigned long addr)
 {
 	if (insn->opcode.value == 0xba && insn->length == CFI_MOVL_SIZE)
 		return is_cfi_trap(addr + CFI_MOVL_SIZE + CFI_ADDL_SIZE + CFI_JE_SIZE);
@@ -396,7 +404,7 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 		return probepoint_refuse(pp, KPROBE_WHY_ENDBR);
 	if (kprobe_is_static_call_trampoline(addr))
 		return probepoint_refuse(pp, KPROBE_WHY_STATIC_CALL);
-	if (kprobe_is_cfi_check(addr, &insn))
+	if (x86_kprobe_is_cfi_check(&insn, addr))
 		return probepoint_refuse(pp, KPROBE_WHY_CFI_CHECK);
 	if (x86_kprobe_fills_rsb(&insn, addr))
 		return probepoint_refuse(pp, KPROBE_WHY_FILLS_RSB);

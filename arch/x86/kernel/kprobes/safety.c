@@ -138,6 +138,8 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 		return KPROBE_WHY_JUMP_END;
 	if (kprobe_blacklist_has(addr))
 		return KPROBE_WHY_JUMP_BLACKLISTED;
+	if (x86_kprobe_is_cfi_check(insn, addr))
+		return KPROBE_WHY_JUMP_CFI_CHECK;
 	if (addr != jump->addr && search_exception_tables(addr))
 		return KPROBE_WHY_JUMP_FAULT;
 	if (addr != jump->addr && insn->length == ENDBR_INSN_SIZE &&

@@ -122,6 +122,7 @@ bool x86_needs_sti_shadow(const u8 *text, size_t len);
 bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len);
 bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *insn,
 			    u8 buf[MAX_INSN_SIZE]);
+bool x86_kprobe_is_cfi_check(struct insn *insn, unsigned long addr);
 bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr);
 int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e);
 

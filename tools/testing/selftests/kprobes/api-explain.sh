@@ -531,6 +531,7 @@ tells_of_jumps() {
 		no_jump|@disp32|another function loads an address inside the JTPR|$ADDRESS_HINT
 		no_jump|@fixup_second|a task may sleep in a fault in the DCR
 		no_jump|@blacklist_covered|the DCR has text on the blacklist
+		no_jump|@cfi_covered|the kernel decodes the DCR when a kCFI check fails
 		no_jump|@loop_covered|a branch in the DCR has no near form
 		no_jump|@flags_covered|an instruction of the DCR cannot be moved
 		no_jump|@label_covered|the kernel patches the DCR itself

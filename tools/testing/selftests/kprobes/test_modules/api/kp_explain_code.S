@@ -235,6 +235,22 @@ CODE_AT blacklist_covered
 CODE_END blacklist_covered
 	_ASM_NOKPROBE(.Lblacklisted)
 
+#ifdef CONFIG_CFI_CLANG
+CODE_AT cfi_covered
+	nop
+	movl	$0x12345678, %r10d
+	addl	-4(%rax), %r10d
+	je	.Lcfi_passed
+.Lcfi_trap:
+	ud2
+.Lcfi_passed:
+	SOME_NOPS
+CODE_END cfi_covered
+	.pushsection .kcfi_traps, "a"
+	.long	.Lcfi_trap - .
+	.popsection
+#endif
+
 /* kp_flip() changes this text. */
 CODE_AT changed
 	bts	$6, %eax
