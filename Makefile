@@ -26,7 +26,7 @@ help:
 	@echo 'make test-plain  all tests in a small kernel without the function tracer'
 	@echo 'make test-debug  all tests in the variant with KASAN, UBSAN, lockdep and RCU checks'
 	@echo 'make test-server  all tests in the variant that is measured'
-	@echo 'make test-btf  all orders of what replaces return addresses, with fexit, which needs BTF'
+	@echo 'make test-btf  all orders of what replaces return addresses, with fexit, which needs BTF; and gdb'
 	@echo 'make test-bpf  selftests/bpf of the kernel, as far as they use kprobes, on both kernels'
 	@echo '                TESTS="missed kprobe_multi*"   these only'
 	@echo 'make test-clients  tests of tracefs, perf and BPF as users of kprobes, on the'
@@ -121,7 +121,7 @@ test-server:
 
 test-btf:
 	@APPEND="$$APPEND TOGETHER_ORDERS=all" TIMEOUT=$${TIMEOUT:-9000} \
-		series/scripts/test.sh btf clients-together clients-bpf clients-bpf-events
+		series/scripts/test.sh btf clients-together clients-bpf clients-bpf-events clients-gdb
 
 test-bpf: export TESTS := $(TESTS)
 test-bpf:

@@ -141,11 +141,14 @@ if [ ! -e "$build/vmlinux" ]; then
 	estimate=$(cat "$build/.lines" 2>/dev/null || echo 2200)
 fi
 
+targets=("${arch[image]##*/}" modules)
+! grep -q '^CONFIG_GDB_SCRIPTS=y' "$build/.config" || targets+=(scripts_gdb)
+
 say "building the kernel $variant with $(nproc) jobs"
 start=$(date +%s)
 touch "$build/.building"
 set +e
-kmake -j"$(nproc)" "${arch[image]##*/}" modules </dev/null 2>&1 | tee "$log" |
+kmake -j"$(nproc)" "${targets[@]}" </dev/null 2>&1 | tee "$log" |
 	sed -un '/^  [A-Z]/p' | progress "objects" "$estimate"
 rc=${PIPESTATUS[0]}
 set -e

@@ -8,7 +8,7 @@ SHARED=$TOP/out
 OUT=$SHARED
 # shellcheck disable=SC2034 # for the scripts that source this
 SELFTESTS=tools/testing/selftests/kprobes
-OWN_DIRS=(arch include kernel lib samples Documentation tools)
+OWN_DIRS=(arch include kernel lib samples scripts Documentation tools)
 
 # The base kernel. For others than the default, series/base-* has the differences, and all that
 # is built is in a directory of its own in out/.
@@ -379,6 +379,7 @@ client_packages()
 	case ${1#stock-} in
 	# Guests of i386 have a root of their own.
 	i386) (i386_root) || exit ;;
+	btf) need_packages "${CLIENT_PACKAGES[@]}" bpftrace gdb ;;
 	*) need_packages "${CLIENT_PACKAGES[@]}" bpftrace ;;
 	esac
 }
