@@ -228,8 +228,8 @@ hits_during() {
 	echo $(($(event_hits "$hits_event") - hits_before))
 }
 
-# A link with many addresses registers its probes in batches of 256, so that others can register
-# theirs in between. If its task is killed meanwhile, it registers no more, and nothing stays.
+# A link with many probes registers them in batches of 256, and unregisters them in batches of
+# 2,048, so that others can register theirs in between. If its task is killed meanwhile, it registers no more, and nothing stays.
 in_batches() {
 	# shellcheck disable=SC2046 # words
 	addresses $(awk -v i="$INSIDE" \
@@ -237,7 +237,11 @@ in_batches() {
 	event_on 'p:kp_batches/registered register_kprobes'
 	event_on 'p:kp_batches/unregistered unregister_kprobes'
 	equal "batches registered" "$(hits_during registered linked :)" 4
-	equal "batches unregistered" "$(hits_during unregistered linked :)" 4
+	equal "batches unregistered" "$(hits_during unregistered linked :)" 1
+	cp "$TMP/list" "$TMP/thousand"
+	many_symbols
+	equal "batches of 20,000 unregistered" "$(hits_during unregistered linked -nw :)" 10
+	cp "$TMP/thousand" "$TMP/list"
 	event_off kp_batches/registered
 	event_off kp_batches/unregistered
 	run killer "$BPF_PROBE" -K 2 register_kprobes \
