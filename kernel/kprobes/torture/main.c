@@ -6,7 +6,8 @@
  * CPUs. Meanwhile writers register, unregister, enable and disable probes of these functions,
  * one by one and in batches. Visitors attach probes and tracers to a function that has no other
  * probes. Wanderers are tasks that sleep in a probed function, victims are tasks that end inside
- * probed functions. The test runs until it is unloaded, or shuts the machine down after
+ * probed functions. A task whose calls need more instances than there are waits for the pool to
+ * grow while a CPU is busy. The test runs until it is unloaded, or shuts the machine down after
  * shutdown_secs. Its last line is
  *
  *	kprobe-torture:--- End of test: SUCCESS
@@ -23,6 +24,7 @@
  * - An unregistered probe may be freed: its memory is neither used nor changed.
  * - A return handler has the data of its call.
  * - The kernel gives back the instances of a task that ends inside a function.
+ * - A pool of instances grows until no call is missed any more.
  * - A stack trace from a handler ends where the task began.
  * - Invalid registrations are refused with -EINVAL or -ENOENT.
  * - The text of the functions is the original at the end.
@@ -153,8 +155,10 @@ static void torture_cleanup(void)
 	torture_allow_loads(false);
 	torture_stop_writers();
 	torture_stop_visitors();
+	torture_stop_busy();
 	torture_stop_victims();
 	torture_stop_wanderers();
+	torture_stop_hotplug();
 	torture_stop_readers();
 	torture_stop_kthread(torture_stats, stats_task);
 	print_stats();
@@ -195,10 +199,12 @@ static int __init kprobe_torture_init(void)
 	if (!err)
 		err = torture_start_readers(seed);
 	if (!err && onoff_interval > 0)
-		err = torture_onoff_init(onoff_holdoff * HZ, onoff_interval, NULL);
+		err = torture_start_hotplug() ?:
+		      torture_onoff_init(onoff_holdoff * HZ, onoff_interval, NULL);
 	if (!err)
 		err = torture_start_writers(nwriters, seed) ?: torture_start_visitors(seed) ?:
-		      torture_start_wanderers(seed) ?: torture_start_victims(seed);
+		      torture_start_wanderers(seed) ?: torture_start_victims(seed) ?:
+		      torture_start_busy(seed);
 	if (!err && stat_interval > 0)
 		err = torture_create_kthread(torture_stats, NULL, stats_task);
 	if (!err)

@@ -3,10 +3,12 @@
  * kprobe_torture: readers, which call the targets.
  *
  * On each CPU a task, a tasklet, a timer and, on x86, NMIs call them. These interrupt each
- * other, and each other's handlers.
+ * other, and each other's handlers. While CPUs go offline and come online, callbacks of CPU
+ * hotplug call them, too.
  */
 #include <linux/bottom_half.h>
 #include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/kallsyms.h>
@@ -46,6 +48,8 @@ struct reader {
 
 static DEFINE_PER_CPU(struct reader, readers);
 static bool stopping;
+/* Number of callbacks of CPU hotplug that have called the targets, on this CPU */
+static DEFINE_PER_CPU(unsigned long, hotplug_calls);
 /* Number of visitors that detach a tracer */
 atomic_t torture_detaching;
 /* This CPU runs call_from_nmi(). */
@@ -209,6 +213,69 @@ static int torture_reader(void *arg)
 	} while (!torture_must_stop());
 	torture_kthread_stopping("torture_reader");
 	return 0;
+}
+
+static int call_in_hotplug(unsigned int cpu)
+{
+	u32 random = this_cpu_inc_return(hotplug_calls) * 0x27d4eb2f;
+	unsigned int n;
+
+	for (n = 0; n < 2 * TORTURE_MAX_TARGETS; n++)
+		call_some(TORTURE_TASK, random += 0x9e3779b1);
+	torture_request_growth();
+	return 0;
+}
+
+/*
+ * The states in which callbacks call the targets: on the CPU that changes the other one, before
+ * that is up, and after it is dead; on that CPU, with interrupts disabled, before it can take its
+ * first, and after it has taken its last; and on that CPU, in its thread. Only MIPS uses the
+ * second for its own.
+ */
+static int hotplug_states[] = {
+	CPUHP_BP_PREPARE_DYN, CPUHP_AP_IRQ_MIPS_GIC_STARTING, CPUHP_AP_ONLINE_DYN,
+};
+
+static unsigned int nr_hotplug_states;
+
+/**
+ * torture_start_hotplug() - start to call the targets in callbacks of CPU hotplug
+ *
+ * Return: 0, or an errno; then torture_stop_hotplug() must be called too.
+ */
+int torture_start_hotplug(void)
+{
+	while (nr_hotplug_states < ARRAY_SIZE(hotplug_states)) {
+		int *state = &hotplug_states[nr_hotplug_states];
+		int ret = cpuhp_setup_state_nocalls(*state, "kprobe_torture", call_in_hotplug,
+						    call_in_hotplug);
+
+		if (ret < 0)
+			return ret;
+		/* A dynamic state gets its number. */
+		*state = ret ?: *state;
+		nr_hotplug_states++;
+	}
+	return 0;
+}
+
+/**
+ * torture_stop_hotplug() - stop calling the targets there
+ */
+void torture_stop_hotplug(void)
+{
+	unsigned long calls = 0;
+	int cpu;
+
+	if (!nr_hotplug_states)
+		return;
+	while (nr_hotplug_states)
+		cpuhp_remove_state_nocalls(hotplug_states[--nr_hotplug_states]);
+	for_each_possible_cpu(cpu)
+		calls += per_cpu(hotplug_calls, cpu);
+	pr_alert(TORTURE_TYPE TORTURE_FLAG " %lu callbacks of CPU hotplug\n", calls);
+	if (!calls)
+		torture_error("no callback of CPU hotplug");
 }
 
 static void start_timer(void *unused)

@@ -144,6 +144,8 @@ static inline kprobe_opcode_t *torture_entry(void *function)
 extern atomic_t torture_detaching;
 int torture_start_readers(u64 seed);
 void torture_stop_readers(void);
+int torture_start_hotplug(void);
+void torture_stop_hotplug(void);
 void torture_check_trace(const char *where);
 
 /* visitors.c */
@@ -168,6 +170,11 @@ void torture_print_writers(char *buf, size_t size);
 /* victims.c */
 int torture_start_victims(u64 seed);
 void torture_stop_victims(void);
+
+/* busy.c */
+int torture_start_busy(u64 seed);
+void torture_stop_busy(void);
+void torture_request_growth(void);
 
 /* x86.c, or nothing */
 #ifdef CONFIG_X86
