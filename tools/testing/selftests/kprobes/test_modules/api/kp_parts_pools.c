@@ -15,6 +15,8 @@ static struct {
 	unsigned int nr_taken;
 	/* no queue for workers can be made */
 	bool fail_queue;
+	/* how often a hit has requested growth */
+	unsigned int requests;
 } kp;
 
 static void kp_pools_resched(void)
@@ -31,7 +33,7 @@ static struct workqueue_struct *kp_pools_queue(const char *name, unsigned int fl
 #undef cond_resched
 #define cond_resched()	kp_pools_resched()
 /* Requests of this module's hits are not served: its cases call pool_grow() themselves. */
-#define kprobe_request(request)	((void)(request))
+#define kprobe_request(request)	((void)(request), kp.requests++)
 
 #undef alloc_workqueue
 #define alloc_workqueue(name, flags, max) \
@@ -113,17 +115,10 @@ static void kp_pools_shrink_reschedules(struct kunit *test)
 	kretprobe_pool_unshare(pool);
 }
 
-/*
- * When the first chunk has been added, take all instances, as hits do that find growth requested
- * already, after the worker has counted them.
- */
-static void kp_pools_take_all(struct kretprobe_pool *pool)
+static void kp_pools_take_rest(struct kretprobe_pool *pool)
 {
 	struct kretprobe_instance *ri;
 
-	if (pool->nr_chunks == kp.nr_chunks)
-		return;
-	kp.resched = NULL;
 	guard(preempt)();
 	while ((ri = kretprobe_pool_take(pool))) {
 		llist_add(&ri->llist, &kp.taken);
@@ -131,11 +126,77 @@ static void kp_pools_take_all(struct kretprobe_pool *pool)
 	}
 }
 
+static void kp_pools_give_all(void)
+{
+	struct kretprobe_instance *ri, *next;
+
+	llist_for_each_entry_safe(ri, next, llist_del_all(&kp.taken), llist) {
+		guard(preempt)();
+		kretprobe_pool_give(ri);
+	}
+}
+
+/* If the worker does not run, a hit asks again after some time, and not before. */
+static void kp_pools_ask_again(struct kunit *test)
+{
+	struct kretprobe_pool *pool = kp_pools_begin(test);
+
+	init_llist_head(&kp.taken);
+	scoped_guard(mutex, &pool_mutex) {
+		kp_pools_take_rest(pool);
+		KUNIT_EXPECT_EQ(test, pool->growth, POOL_GROWTH_REQUESTED);
+		kp.requests = 0;
+		pool->asked = jiffies + 100 * HZ;
+		pool_request_growth(pool);
+		KUNIT_EXPECT_EQ(test, kp.requests, 0);
+		pool->asked = jiffies - ASK_AGAIN;
+		pool_request_growth(pool);
+		KUNIT_EXPECT_EQ(test, kp.requests, 1);
+		kp_pools_give_all();
+		pool_grow(pool, GFP_KERNEL);
+	}
+	kretprobe_pool_unshare(pool);
+}
+
+/*
+ * If the work item of the queue is pending, a thread of this CPU does the work: three requests are
+ * one work item that waits for the mutex, or for a thread, and another one.
+ */
+static void kp_pools_worker_waits(struct kunit *test)
+{
+	struct kretprobe_pool *pool = kp_pools_begin(test);
+	unsigned int i, busy = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		flush_work(&per_cpu(pool_cpu, cpu).work);
+	scoped_guard(mutex, &pool_mutex) {
+		for (i = 0; i < 3; i++)
+			pool_run_worker();
+		for_each_possible_cpu(cpu)
+			busy += !!work_busy(&per_cpu(pool_cpu, cpu).work);
+	}
+	KUNIT_EXPECT_GE(test, busy, 1);
+	kretprobe_pool_unshare(pool);
+}
+
+/*
+ * When the first chunk has been added, take all instances, as hits do that find growth requested
+ * already, after the worker has counted them.
+ */
+static void kp_pools_take_all(struct kretprobe_pool *pool)
+{
+	if (pool->nr_chunks == kp.nr_chunks)
+		return;
+	kp.resched = NULL;
+	kp_pools_take_rest(pool);
+}
+
 /* Growth that hits need while the worker makes chunks is not forgotten. */
 static void kp_pools_grow_again(struct kunit *test)
 {
 	struct kretprobe_pool *pool = kp_pools_begin(test);
-	struct kretprobe_instance *ri, *next;
+	struct kretprobe_instance *ri;
 
 	kp.nr_taken = 0;
 	init_llist_head(&kp.taken);
@@ -158,10 +219,7 @@ static void kp_pools_grow_again(struct kunit *test)
 		KUNIT_EXPECT_GT(test, kp.nr_taken, 0);
 		KUNIT_EXPECT_EQ(test, pool->growth, POOL_MAY_GROW);
 		KUNIT_EXPECT_GE(test, pool_nr_total(pool), pool_target(pool, pool_nr_taken(pool)));
-		llist_for_each_entry_safe(ri, next, llist_del_all(&kp.taken), llist) {
-			guard(preempt)();
-			kretprobe_pool_give(ri);
-		}
+		kp_pools_give_all();
 		KUNIT_EXPECT_EQ(test, pool_nr_taken(pool), 0);
 	}
 	kretprobe_pool_unshare(pool);
@@ -172,6 +230,8 @@ static struct kunit_case kp_pools_cases[] = {
 	KUNIT_CASE(kp_pools_no_queue),
 	KUNIT_CASE(kp_pools_shrink_reschedules),
 	KUNIT_CASE(kp_pools_grow_again),
+	KUNIT_CASE(kp_pools_ask_again),
+	KUNIT_CASE(kp_pools_worker_waits),
 	{}
 };
 
