@@ -45,6 +45,8 @@ environment:
               minute more than TIMEOUT
   APPEND= QEMU_ARGS=      more kernel and QEMU arguments
   BOOTCONFIG= a boot configuration for the kernel
+  SWAP=1G     give the guest a disk of this size, for hibernation. If the guest ends with
+              an image of itself on the disk, it is booted again, and has to resume
   BUSYBOX=    a static busybox for the guest's processor, default the installed one,
               which is for the host's architecture
   GUEST_ROOT=/    with -R, a directory to use in place of the host's root: the root of
@@ -389,9 +391,33 @@ start_guest()
 	[ -z "$host" ] || share host /
 	[ -z "$rootfs" ] || share root "$guest_root"
 	[ -z "$shared_build" ] || share build "$shared_build"
+	[ -z "${SWAP:-}" ] || args+=(-drive "file=$work/swap,format=raw,if=virtio")
 	# shellcheck disable=SC2206 # a list of words
 	args+=(${QEMU_ARGS:-})
 	exec "${emulator[@]}" "${args[@]}" "$@"
+}
+
+# hibernated: has the guest left an image of itself on its disk? A kernel that has resumed restores
+# the signature of swap space.
+hibernated()
+{
+	[ "$(dd if="$work/swap" bs=1 skip=4086 count=9 2>/dev/null)" = S1SUSPEND ]
+}
+
+# start_guest_again ARGUMENT...: runs QEMU, and again while the guest hibernates
+start_guest_again()
+{
+	local boot pid=
+
+	# shellcheck disable=SC2154 # pid is set above
+	trap 'kill "$pid"; exit' TERM
+	for boot in {1..8}; do
+		(start_guest "$@") &
+		pid=$!
+		wait "$pid" || :
+		hibernated || break
+		echo "kprobes-selftest: boot $((boot + 1))" >>"$console"
+	done
 }
 
 # interrupt_turns: prints commands for QEMU's monitor. QEMU ends a turn when a CPU gets an
@@ -465,6 +491,10 @@ fail()
 
 begin_test()
 {
+	if [ -n "$test" ]; then
+		fail "$test: the guest has booted in place of resuming"
+		kill "$qemu"
+	fi
 	test=$1 planned=0 t_pass=0 t_fail=0 t_skip=0
 }
 
@@ -594,16 +624,26 @@ console=$logs/console-$name.log
 ktap=$logs/ktap-$name.log
 : >"$console"
 : >"$ktap"
-port=(-serial "file:$ktap")
-[ "${arch[device]}" = - ] || port=(-device "${arch[device]}" -chardev "file,id=ktap,path=$ktap"
-	-device "virtconsole,chardev=ktap")
+# A guest that resumes continues its logs.
+port=(-chardev "file,id=console,path=$console,append=on" -serial chardev:console
+	-chardev "file,id=ktap,path=$ktap,append=on")
+if [ "${arch[device]}" = - ]; then
+	port+=(-serial chardev:ktap)
+else
+	port+=(-device "${arch[device]}" -device "virtconsole,chardev=ktap")
+fi
+starter=start_guest
+if [ -n "${SWAP:-}" ]; then
+	truncate -s "$SWAP" "$work/swap"
+	starter=start_guest_again
+fi
 if [ -n "${INTERLEAVE:-}" ]; then
 	mkfifo "$work/monitor"
 	interrupt_turns >"$work/monitor" 2>/dev/null &
-	start_guest -serial "file:$console" "${port[@]}" -monitor stdio \
+	start_guest "${port[@]}" -monitor stdio \
 		<"$work/monitor" >/dev/null 2>"$work/qemu.log" &
 else
-	start_guest -serial "file:$console" "${port[@]}" -monitor none \
+	$starter "${port[@]}" -monitor none \
 		</dev/null >"$work/qemu.log" 2>&1 &
 fi
 qemu=$!
