@@ -35,7 +35,7 @@ guests=()
 slow='api-nomem|api-self|fuzz-interfaces|insn-functions|insn-lib-tests'
 slow+='|kretprobe-tasks|opt-coverage|scripts|torture'
 # Left out: skipped, if nothing on the kernel's command line asks for them
-special='boot-events|context-oops|ftrace-dead|kexec|opt-bpf-interpreter|opt-return-thunks'
+special='boot-events|context-oops|ftrace-dead|kexec|power|opt-bpf-interpreter|opt-return-thunks'
 
 # run_guest NAME TEST...: runs tests in Bochs, and counts their results
 run_guest()

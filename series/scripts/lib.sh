@@ -452,7 +452,7 @@ find_fragments()
 	[ -z "$ADAPTIONS" ] || dir=$OUT/linux/$SELFTESTS
 	fragments=()
 	case $variant in
-	plain | debug | kcfi | kcsan | bpf) basis=(small x86) ;;
+	plain | debug | power | kcfi | kcsan | bpf) basis=(small x86) ;;
 	default | server | i386 | btf) basis=(small default) ;;
 	*) basis=(small foreign) ;;
 	esac

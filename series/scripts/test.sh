@@ -240,6 +240,16 @@ fi
 if [ -n "$whole" ] && has_kernel debug; then
 	short_guest debug debug-oops "context-oops torture" "kp_oops TORTURE_S=5"
 fi
+if [ -n "$whole" ] && has_kernel power; then
+	# The kernel that loads the image has these probes.
+	words="kp_power no_console_suspend resume=/dev/vda kprobe_event=p:kpboot/read,swsusp_read"
+	words+=";p:kpboot/restore,hibernation_restore;r:kpboot/back,hibernation_restore"
+	words+=";p:kpboot/down,syscore_suspend"
+	SWAP=1G TIMEOUT=${TIMEOUT:-3000} short_guest power power-sleep power "$words"
+	# The entry code tells RCU when a CPU leaves user space.
+	short_guest power power-nohz-full "api context-same kretprobe torture" nohz_full=1-3 \
+		TORTURE_S=5
+fi
 while [ ${#running[@]} -gt 0 ]; do
 	reap
 done

@@ -4,7 +4,7 @@
 # The suites, each with patterns for the names of its scripts; sourced by vmtest.sh and by scripts
 # that run it. Every script belongs to one suite.
 SUITE_TABLE='
-api        api api-* boot-events jprobe kexec scripts
+api        api api-* boot-events jprobe kexec power scripts
 insn       insn insn-* patching-*
 context    context context-*
 kretprobe  kretprobe kretprobe-*
