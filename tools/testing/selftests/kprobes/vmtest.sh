@@ -231,7 +231,7 @@ add_bootconfig()
 
 make_initramfs()
 {
-	local root=$work/root release mods program dir
+	local root=$work/root release mods program flags dir
 
 	release=$(cat "$build/include/config/kernel.release")
 	mods=$root/lib/modules/$release
@@ -255,7 +255,11 @@ make_initramfs()
 	fi
 	# Without a C library to link with, tests that need these programs are skipped.
 	for program in "$here"/*.c; do
-		"${cc[@]}" -static -O2 -idirafter "$here/../../../include" "$program" \
+		# A 32-bit program for a 64-bit kernel, which needs no C library
+		flags=()
+		[ "${arch[name]}/${program##*/}" != x86_64/user_compat.c ] ||
+			flags=(-m32 -nostdlib -idirafter /usr/include/x86_64-linux-gnu)
+		"${cc[@]}" "${flags[@]}" -static -O2 -idirafter "$here/../../../include" "$program" \
 			-o "$root/kselftest/kprobes/$(basename "$program" .c)" 2>"$work/cc.log" ||
 			echo "== $name: no ${program##*/}: $(head -n 1 "$work/cc.log")" >&2
 	done
