@@ -248,7 +248,7 @@ if [ -n "$whole" ] && has_kernel power; then
 	SWAP=1G TIMEOUT=${TIMEOUT:-3000} short_guest power power-sleep power "$words"
 	# 32-bit processes enter the kernel by sysenter here, by syscall elsewhere.
 	CPU=max,vendor=GenuineIntel,family=6,model=94,stepping=3 \
-		short_guest power power-sysenter context-compat
+		short_guest power power-sysenter context-compat retbleed=stuff spectre_v2=retpoline
 	# The entry code tells RCU when a CPU leaves user space.
 	short_guest power power-nohz-full "api context-same kretprobe torture" nohz_full=1-3 \
 		TORTURE_S=5
