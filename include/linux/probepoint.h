@@ -475,6 +475,7 @@ bool arch_post_is_empty(kprobe_post_handler_t post);
 static inline bool arch_jump_covers_next(const struct probepoint *pp) { return false; }
 static inline bool arch_post_is_empty(kprobe_post_handler_t post) { return false; }
 #endif
-#endif
+
+#endif /* CONFIG_OPTPROBES */
 
 #endif /* _LINUX_PROBEPOINT_H */

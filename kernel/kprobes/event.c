@@ -106,7 +106,9 @@ unsigned int kprobe_count_symbols(const char *symbol)
  */
 unsigned long kprobe_event_address(const struct kprobe *p)
 {
-	return kprobe_gone(p) || kprobe_is_waiting(p) ? 0 : (unsigned long)READ_ONCE(p->addr);
+	if (kprobe_has_flag(p, KPROBE_FLAG_GONE) || kprobe_is_waiting(p))
+		return 0;
+	return (unsigned long)READ_ONCE(p->addr);
 }
 
 /**

@@ -129,17 +129,18 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 		return;
 	/* Pairs with the release in x86_kprobe_choose_exec(). */
 	resume = READ_ONCE(pp->arch.resume);
-	if (resume)
+	if (resume) {
 		regs->ip = resume;
-	else if (fault->stepping)
+	} else if (fault->stepping) {
 		x86_kprobe_step_again(pp, regs, fault->run_post);
-	else if (pp->arch.slot.form >= X86_SLOT_BOOST)
+	} else if (pp->arch.slot.form >= X86_SLOT_BOOST) {
 		regs->ip = (unsigned long)READ_ONCE(pp->arch.slot.copy);
-	else if (!pp->arch.emulation.run)
+	} else if (!pp->arch.emulation.run) {
 		/* The copy in a detour buffer has faulted, and the slot ends in an int3. */
 		x86_kprobe_step_again(pp, regs, probepoint_has_post(pp));
-	else if (pp->arch.slot.form == X86_SLOT_STEP)
+	} else if (pp->arch.slot.form == X86_SLOT_STEP) {
 		x86_kprobe_emulate_again(pp, regs);
+	}
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_resume);
 

@@ -236,7 +236,8 @@ cpus_plug_with_probes() {
 		refused=
 		id=0
 		while read -r name; do
-			if ! ctl_try add $id "$name+$BEHIND_FTRACE" && ! ctl_try add $id "$name"; then
+			if ! ctl_try add $id "$name+$BEHIND_FTRACE" &&
+					! ctl_try add $id "$name"; then
 				refused="$refused $name"
 				continue
 			fi

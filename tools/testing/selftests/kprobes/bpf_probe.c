@@ -34,14 +34,14 @@
  *
  * After the command has ended, prints "count N" and "sum N", with -w also "address N", which the
  * kernel tells of perf's event; with -s, "count N", and "stack" with its frames for each different
- * stack, as /proc/PID/stack has them; with -v "runs N" and "missed N", which the kernel has counted,
- * and for a program of perf "records N", which its event on CPU 0 got. There the command runs on
- * CPU 0. With -k it prints "link ADDRESSES missed N" as the kernel says of the link, "info same" if
- * the kernel has the same addresses and cookies (with -w, "at COOKIE ADDRESS" for each, as the
- * kernel has them), "cookie NUMBER count N func_ip ADDRESS" for each that was hit, "attach N" and
- * "detach N", the microseconds that these took, and "memory N", by how many KiB free memory became
- * less. Exits with 4, as a skipped kselftest does, for a processor whose registers it does not
- * know, or without such programs.
+ * stack, as /proc/PID/stack has them; with -v "runs N" and "missed N", which the kernel has
+ * counted, and for a program of perf "records N", which its event on CPU 0 got. There the command
+ * runs on CPU 0. With -k it prints "link ADDRESSES missed N" as the kernel says of the link, "info
+ * same" if the kernel has the same addresses and cookies (with -w, "at COOKIE ADDRESS" for each,
+ * as the kernel has them), "cookie NUMBER count N func_ip ADDRESS" for each that was hit, "attach
+ * N" and "detach N", the microseconds that these took, and "memory N", by how many KiB free memory
+ * became less. Exits with 4, as a skipped kselftest does, for a processor whose registers it does
+ * not know, or without such programs.
  */
 #define _GNU_SOURCE
 #include <asm/ptrace.h>

@@ -229,7 +229,8 @@ hits_during() {
 }
 
 # A link with many probes registers them in batches of 256, and unregisters them in batches of
-# 2,048, so that others can register theirs in between. If its task is killed meanwhile, it registers no more, and nothing stays.
+# 2,048, so that others can register theirs in between. If its task is killed, it registers no more,
+# and nothing stays.
 in_batches() {
 	# shellcheck disable=SC2046 # words
 	addresses $(awk -v i="$INSIDE" \
@@ -355,14 +356,15 @@ many_symbols() {
 	awk 'BEGIN { while (n < 20000) printf "kp_none:kp_cl_function_%05d\n", n++ }' >"$TMP/list"
 }
 
-# Symbols that wait take little memory: some 230 bytes each. Arrays are rounded up, and pages that were
-# freed are not all free memory at once.
+# Symbols that wait take little memory: some 230 bytes each, and 400 since arrays are rounded up.
+# The figure is the loss of free memory, so it has that of the loader, too: 913 when the link kept
+# 512 bytes for each.
 waiting_is_small() {
 	many_symbols
 	linked -nw :
 	bytes=$(($(sed -n 's/^memory //p' "$TMP/linked") * 1024 / 20000))
 	ktap_print_msg "$bytes bytes a symbol"
-	at_most "bytes a symbol" $bytes 550
+	at_most "bytes a symbol" $bytes 700
 	list_is_empty
 }
 

@@ -281,7 +281,8 @@ has_room() {
 # An unwinder may be preempted between two frames. It must not keep a pointer to an instance,
 # which may be freed meanwhile.
 walked() {
-	set_to sleepers 0 && set_to depth 9 && grown_to 20 && set_to walk 1 || return 1
+	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
+	set_to depth 9 && grown_to 20 && set_to walk 1 || return 1
 	set_to sleepers 0 && set_to depth 0 && set_to registered 0 && all_empty || return 1
 	set_to walk 0
 }
@@ -337,11 +338,13 @@ dying_cpu_asks() {
 # A CPU needs many instances, and then runs no task any more. For other CPUs, the pool grows.
 busy_cpu_asks() {
 	[ "$(nproc)" -ge 2 ] || skip_case "only one CPU" || return 0
-	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
+	set_to sleepers 0 && set_to registered 0 && set_to data_size 4096 && registered_alone ||
+		return 1
 	set_to depth $((base * 3 / 4)) && set_to busy 1 && set_to depth 0 || return 1
 	has_grown=1
 	grown_to $crowd || has_grown=0
 	set_to busy 0 && set_to sleepers 0 && is wrong 0 && equal "grown" $has_grown 1
+	set_to registered 0 && set_to data_size $data_size
 }
 
 ISOLATED=/sys/devices/system/cpu/isolated
@@ -364,7 +367,7 @@ traced() {
 # An isolated CPU uses instances and requests more, and the pool shrinks beyond its limit. No worker
 # runs there, and nothing interrupts it. The instance in its cache is freed with the pool.
 isolated_is_left_alone() {
-	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
+	set_to registered 0 && set_to data_size 4096 && registered_alone || return 1
 	put $TRACEFS/trace ''
 	for name in pool_grow_all pool_shrink_all pool_flush_cache; do
 		event_on "p:$name $name"
@@ -373,11 +376,12 @@ isolated_is_left_alone() {
 	set_to calls 10 && set_to depth 0 && is wrong 0 && put $BOUND 0 || return 1
 	# It keeps a chunk of 32 KiB.
 	wait_until prints 32 all_kib
-	set_to registered 0 && becomes 0 all_kib && put_back $BOUND
+	set_to registered 0 && set_to data_size $data_size && becomes 0 all_kib && put_back $BOUND
 	# Removing an event clears the trace.
 	for name in pool_grow_all pool_shrink_all pool_flush_cache; do
 		traced $name >"$TMP/cpus"
-		ktap_print_msg "$name on CPUs:" "$(awk '{ print $2 " (" $1 ")" }' "$TMP/cpus" | paste -sd' ')"
+		ktap_print_msg "$name on CPUs:" \
+			"$(awk '{ print $2 " (" $1 ")" }' "$TMP/cpus" | paste -sd' ')"
 		at_least "calls of $name" "$(wc -l <"$TMP/cpus")" 1
 		must_fail grep -q " $(cat $ISOLATED)\$" "$TMP/cpus"
 	done
@@ -398,8 +402,7 @@ grows_gently() {
 	equal "grown" $has_grown 1
 	grep 'kworker.* call_site=pool_add_chunk' $TRACEFS/trace >"$TMP/chunks"
 	at_least "chunks that were made" "$(wc -l <"$TMP/chunks")" 10
-	must_fail grep -v -w __GFP_NORETRY "$TMP/chunks"
-	registered_alone
+	must_fail grep -q -v -w __GFP_NORETRY "$TMP/chunks"
 }
 
 has_run() {

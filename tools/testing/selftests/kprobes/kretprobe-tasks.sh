@@ -196,26 +196,23 @@ hotplugged() {
 	echo "$cpu"
 }
 
-# An idle task never returns from the functions in which it takes its CPU down. When the CPU is
+# An idle task never returns from the function in which it takes its CPU down. When the CPU is
 # brought up, it starts anew, and its instances are freed.
 cpu_offline() {
 	[ -e "$(hotplugged)" ] || skip_case "no CPU can be taken offline" || return 0
 	for maxactive in 0 2; do
-		for function in arch_cpu_idle_dead native_play_dead; do
-			grep -q " [tT] $function\$" /proc/kallsyms || continue
-			load kp_ret_guest symbol=$function maxactive=$maxactive || return 1
-			before=$(all_taken)
-			for round in 1 2 3 4 5; do
-				put "$(hotplugged)" 0
-				put "$(hotplugged)" 1
-				guest_is entries $round
-			done
-			ktap_print_msg "$function, maxactive $maxactive:" \
-				"$(all_taken) taken, $before before, nmissed $(cat $guest/nmissed)"
-			guest_is nmissed 0
-			equal "instances taken" "$(all_taken)" "$before"
-			unload kp_ret_guest
+		load kp_ret_guest symbol=arch_cpu_idle_dead maxactive=$maxactive || return 1
+		before=$(all_taken)
+		for round in 1 2 3 4 5; do
+			put "$(hotplugged)" 0
+			put "$(hotplugged)" 1
+			guest_is entries $round
 		done
+		ktap_print_msg "maxactive $maxactive: $(all_taken) taken, $before before," \
+			"nmissed $(cat $guest/nmissed)"
+		guest_is nmissed 0
+		equal "instances taken" "$(all_taken)" "$before"
+		unload kp_ret_guest
 	done
 }
 

@@ -254,16 +254,16 @@ explained() {
 
 flag_is_shown() {
 	reason="a probe has the flag KPROBE_FLAG_NO_JUMP"
-	equal "jump before" "$(explained kp_tgt_function jump)" yes
-	ctl add 52 kp_tgt_function nojump
+	equal "jump before" "$(explained kp_tgt_plain jump)" yes
+	ctl add 52 kp_tgt_plain nojump
 	optimization 1
 	is_not_optimized 52
 	equal "state" "$(sed -n "s/^$(ctl_get 52 address) .*  //p" $KPROBES/optimizer)" \
 		"failed: $reason"
-	equal "jump" "$(explained kp_tgt_function jump)" no
-	equal "reason" "$(explained kp_tgt_function jump-reason)" "$reason"
+	equal "jump" "$(explained kp_tgt_plain jump)" no
+	equal "reason" "$(explained kp_tgt_plain jump-reason)" "$reason"
 	ctl del 52
-	equal "jump afterwards" "$(explained kp_tgt_function jump)" yes
+	equal "jump afterwards" "$(explained kp_tgt_plain jump)" yes
 }
 
 #
@@ -381,7 +381,7 @@ fi
 # shellcheck disable=SC2086 # words
 load_suites kp_opt -- $suites
 # shellcheck disable=SC2086
-report_planned 17 $suites
+report_planned 18 $suites
 check "nothing left in list" list_is_empty
 load kp_ctl
 load kp_target

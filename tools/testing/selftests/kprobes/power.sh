@@ -118,7 +118,7 @@ sleepers() {
 
 wake_sleepers() {
 	# shellcheck disable=SC2086 # words
-	kill $sleeping
+	must kill $sleeping
 	# shellcheck disable=SC2086
 	wait $sleeping 2>/dev/null || :
 }
@@ -127,7 +127,8 @@ wake_sleepers() {
 calls_on_all_cpus() {
 	cpu=0
 	while [ -d /sys/devices/system/cpu/cpu$cpu ]; do
-		must taskset "$(printf %x $((1 << cpu)))" sh -c 'echo 5 >/sys/module/kp_target/parameters/calls'
+		must taskset "$(printf %x $((1 << cpu)))" \
+			sh -c 'echo 5 >/sys/module/kp_target/parameters/calls'
 		cpu=$((cpu + 1))
 	done
 }

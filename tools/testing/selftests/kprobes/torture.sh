@@ -70,7 +70,7 @@ with_jumps() {
 	[ ! -w $BOOST ] || put_back $BOOST
 	optimization 1
 	if [ -n "$sleeper" ]; then
-		kill $sleeper
+		must kill $sleeper
 		rc=0
 		wait $sleeper || rc=$?
 		ktap_print_msg "a task with user memory: $(cat "$TMP/sleeper")"

@@ -32,8 +32,7 @@ struct context {
 
 /* rt_sigreturn */
 void restore(void);
-asm("restore: mov $173, %eax\n\t"
-    "int $0x80");
+asm("restore: mov $173, %eax; int $0x80");
 
 extern const char after_int3[], after_int_3[];
 
@@ -107,9 +106,11 @@ static unsigned long steps(int n, long (*call)(long nr, long a, long b, long c))
 
 	traps = 0;
 	for (i = 0; i < n; i++) {
-		asm volatile("pushf\n\torl %0, (%%esp)\n\tpopf" : : "i" (FLAG_TF) : "memory", "cc");
+		asm volatile("pushf\n\torl %0, (%%esp)\n\tpopf"
+			     : : "i" (FLAG_TF) : "memory", "cc");
 		wrong += call(__NR_sched_get_priority_max, SCHED_RR, 0, 0) != RR_MAX;
-		asm volatile("pushf\n\tandl %0, (%%esp)\n\tpopf" : : "i" (~FLAG_TF) : "memory", "cc");
+		asm volatile("pushf\n\tandl %0, (%%esp)\n\tpopf"
+			     : : "i" (~FLAG_TF) : "memory", "cc");
 	}
 	wrong += traps < 3 * n;
 	return traps;

@@ -255,12 +255,16 @@ make_initramfs()
 	fi
 	# Without a C library to link with, tests that need these programs are skipped.
 	for program in "$here"/*.c; do
-		# A 32-bit program for a 64-bit kernel, which needs no C library
 		flags=()
-		[ "${arch[name]}/${program##*/}" != x86_64/user_compat.c ] ||
-			flags=(-m32 -nostdlib -idirafter /usr/include/x86_64-linux-gnu)
-		"${cc[@]}" "${flags[@]}" -static -O2 -idirafter "$here/../../../include" "$program" \
-			-o "$root/kselftest/kprobes/$(basename "$program" .c)" 2>"$work/cc.log" ||
+		# A 32-bit program for a 64-bit kernel, which needs no C library
+		case ${arch[name]}/${program##*/} in
+		x86_64/user_compat.c)
+			flags=(-m32 -nostdlib -idirafter /usr/include/x86_64-linux-gnu) ;;
+		*/user_compat.c) continue ;;
+		esac
+		"${cc[@]}" "${flags[@]}" -static -O2 -idirafter "$here/../../../include" \
+			"$program" -o "$root/kselftest/kprobes/$(basename "$program" .c)" \
+			2>"$work/cc.log" ||
 			echo "== $name: no ${program##*/}: $(head -n 1 "$work/cc.log")" >&2
 	done
 	while IFS= read -r ko; do

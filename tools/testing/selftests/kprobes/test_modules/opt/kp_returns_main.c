@@ -17,7 +17,7 @@ static kp_returns_fn *const kp_fns[] = {
 
 #define KP_SLOT		64
 
-static unsigned long kp_hits;
+static unsigned long kp_hits, kp_posts;
 static bool kp_flip_flags;
 
 static int __kprobes kp_returns_pre(struct kprobe *kp, struct pt_regs *regs)
@@ -28,8 +28,10 @@ static int __kprobes kp_returns_pre(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
+/* Not empty, or else the probe would get no jump. */
 static void __kprobes kp_returns_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
+	kp_posts++;
 }
 
 static void kp_returns_register(struct kunit *test, struct kprobe *kp, kp_returns_fn *fn, bool post)

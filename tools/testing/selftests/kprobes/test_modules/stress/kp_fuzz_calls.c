@@ -363,7 +363,8 @@ static void kp_make(struct kp_probe *m)
 	prandom_bytes_state(&kp_random, &p->hlist, sizeof(p->hlist));
 	prandom_bytes_state(&kp_random, &p->opcode, sizeof(p->opcode));
 	p->nmissed = kp_any();
-	p->flags = kp_any();
+	/* With KPROBE_FLAG_EVENT, more is refused: api-waiting.sh tests that. */
+	p->flags = kp_any() & ~KPROBE_FLAG_EVENT;
 	p->refusal = kp_any();
 	kp_make_location(m);
 	if (m->kind == KP_PLAIN) {
