@@ -633,8 +633,9 @@ ktap=$logs/ktap-$name.log
 : >"$console"
 : >"$ktap"
 # A guest that resumes continues its logs.
-port=(-chardev "file,id=console,path=$console,append=on" -serial chardev:console
-	-chardev "file,id=ktap,path=$ktap,append=on")
+# A comma in a value is written twice.
+port=(-chardev "file,id=console,path=${console//,/,,},append=on" -serial chardev:console
+	-chardev "file,id=ktap,path=${ktap//,/,,},append=on")
 if [ "${arch[device]}" = - ]; then
 	port+=(-serial chardev:ktap)
 else
