@@ -127,6 +127,12 @@ static bool optimizer_is_armed_between(unsigned long addr, unsigned long end)
 	return false;
 }
 
+/* Has a pre_handler redirected execution, so that no jump may overwrite the next instruction? */
+static bool optimizer_redirects(const struct probepoint *pp)
+{
+	return READ_ONCE(pp->redirected) && arch_jump_covers_next(pp);
+}
+
 /*
  * Must the instructions after the probed one stay in the text, for the probes of @set? Return: the
  * reason, or %KPROBE_WHY_NONE.
@@ -143,7 +149,7 @@ static enum kprobe_reason optimizer_keeps_text(struct probepoint *pp, const stru
 	for (i = set->post; set->probes[i]; i++)
 		if (arch_post_is_empty(set->probes[i]->saved_post))
 			return KPROBE_WHY_JUMP_EMPTY_POST;
-	return READ_ONCE(pp->redirected) ? KPROBE_WHY_JUMP_REDIRECTED : KPROBE_WHY_NONE;
+	return optimizer_redirects(pp) ? KPROBE_WHY_JUMP_REDIRECTED : KPROBE_WHY_NONE;
 }
 
 static enum kprobe_reason optimizer_keeps_text_now(struct probepoint *pp)
@@ -334,8 +340,7 @@ static void optimizer_redirect_worker(struct work_struct *work)
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
 	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
-		if (optimizer_has_detour(pp) && READ_ONCE(pp->redirected) &&
-		    arch_jump_covers_next(pp)) {
+		if (optimizer_has_detour(pp) && optimizer_redirects(pp)) {
 			pp->jump.failure = KPROBE_WHY_JUMP_REDIRECTED;
 			optimizer_note_leaving(pp, &leave);
 		}
@@ -765,7 +770,7 @@ static bool optimizer_put_jumps(void)
 		if (nr++ == OPTIMIZER_BATCH)
 			break;
 		/* A pre_handler may have redirected execution since the detour buffer was made. */
-		if (READ_ONCE(pp->redirected) && arch_jump_covers_next(pp)) {
+		if (optimizer_redirects(pp)) {
 			pp->jump.failure = KPROBE_WHY_JUMP_REDIRECTED;
 		} else if (arch_put_jump(pp)) {
 			list_move_tail(&pp->jump.work, &done);
