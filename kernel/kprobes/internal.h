@@ -75,6 +75,7 @@ void probepoint_set_state(struct probepoint *pp, enum probepoint_state state);
 int probepoint_attach(struct kprobe *p, struct module *module, struct list_head *changes,
 		      enum kprobe_reason *why);
 void probepoint_detach(struct kprobe *p, struct list_head *changes);
+struct probepoint *probepoint_find_live(kprobe_opcode_t *addr);
 struct probepoint *probepoint_lower_bound(unsigned long addr);
 struct probepoint *probepoint_last_below(unsigned long addr);
 void probepoint_free(struct probepoint *pp);

@@ -469,19 +469,16 @@ const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 }
 
 /* Must the text after @addr stay, for probes that are there? Return: the reason. */
-static enum kprobe_reason optimizer_keeps_text_at(unsigned long addr)
+static enum kprobe_reason optimizer_keeps_text_at(kprobe_opcode_t *addr)
 {
-	struct probepoint *pp = probepoint_lower_bound(addr);
+	struct probepoint *pp = probepoint_find_live(addr);
 
-	for (; pp && optimizer_addr(pp) == addr; pp = probepoint_next(pp))
-		if (pp->state != PROBEPOINT_GONE)
-			return optimizer_keeps_text_now(pp);
-	return KPROBE_WHY_NONE;
+	return pp ? optimizer_keeps_text_now(pp) : KPROBE_WHY_NONE;
 }
 
 static void optimizer_answer(struct jump_question *q, const struct kprobe_jump *jump)
 {
-	enum kprobe_reason kept = optimizer_keeps_text_at(optimizer_addr(q->pp));
+	enum kprobe_reason kept = optimizer_keeps_text_at(q->pp->addr);
 	struct probepoint *pp = q->pp;
 	unsigned int post;
 

@@ -111,7 +111,7 @@ struct probepoint *probepoint_last_below(unsigned long addr)
 }
 
 /* Find the probepoint at @addr that is not GONE; NULL if there is none. */
-static struct probepoint *probepoint_find_live(kprobe_opcode_t *addr)
+struct probepoint *probepoint_find_live(kprobe_opcode_t *addr)
 {
 	struct probepoint *pp = probepoint_lower_bound((unsigned long)addr);
 
