@@ -236,6 +236,15 @@ switched_meanwhile() {
 	unload kp_ret_guest
 }
 
+# stacks_are_same: what was saved with a probe and after it is what was saved without
+stacks_are_same() {
+	for which in with after; do
+		cmp -s "$TMP/without" "$TMP/$which" ||
+			failed "$(sed "s/^/$which: /" "$TMP/$which")" "
+$(sed 's/^/without: /' "$TMP/without")"
+	done
+}
+
 # save_stack NAME: saves the stack of the only sleeper
 save_stack() {
 	cat "/proc/${pids# }/stack" >"$TMP/$1"
@@ -249,11 +258,7 @@ sleeping_stack() {
 	load kp_ret_guest && put_to_sleep 1 && guest_is entries 1 && save_stack with || return 1
 	unload kp_ret_guest
 	save_stack after && wake || return 1
-	for which in with after; do
-		cmp -s "$TMP/without" "$TMP/$which" ||
-			failed "$(sed "s/^/$which: /" "$TMP/$which")" "
-$(sed 's/^/without: /' "$TMP/without")"
-	done
+	stacks_are_same
 }
 
 # probe_callers: return probes on the function and on its callers, two of them on one caller; with
@@ -296,11 +301,7 @@ sleeping_task_shown() {
 	unprobe_callers
 	show_stack after && hints_are after 3
 	wake
-	for which in with after; do
-		cmp -s "$TMP/without" "$TMP/$which" ||
-			failed "$(sed "s/^/$which: /" "$TMP/$which")" "
-$(sed 's/^/without: /' "$TMP/without")"
-	done
+	stacks_are_same
 }
 
 # callers_in NAME: a saved stack has the function and its callers
