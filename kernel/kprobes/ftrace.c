@@ -212,22 +212,33 @@ static u8 kprobe_filter_wanted(const struct probepoint *pp)
 	return kprobe_filter_for(set);
 }
 
+static int kprobe_filter_try_add(struct kprobe_filter *f, unsigned long *ips, unsigned int nr)
+{
+	int ret;
+
+	/* An unused filter may still have old addresses: reset it. */
+	ret = ftrace_set_filter_ips(&f->ops, ips, nr, 0, !f->nr);
+	if (!ret && !f->nr)
+		ret = register_ftrace_function(&f->ops);
+	return ret;
+}
+
 static int kprobe_filter_add(struct kprobe_filter *f, unsigned long *ips, unsigned int nr)
 {
+	int tries = 100;
 	int ret;
 
 	if (kprobe_ftrace_disabled)
 		return -ENODEV;
 	if (!f->ops.trampoline)
 		f->ops.trampoline = kprobe_filter_trampoline(f);
-	/* An unused filter may still have old addresses: reset it. */
-	ret = ftrace_set_filter_ips(&f->ops, ips, nr, 0, !f->nr);
-	if (!ret && !f->nr)
-		ret = register_ftrace_function(&f->ops);
-	if (ret)
-		return ret;
-	f->nr += nr;
-	return 0;
+	do {
+		/* While BPF changes what it calls at a function, it sleeps 1 ms and answers -EAGAIN. */
+		ret = kprobe_filter_try_add(f, ips, nr);
+	} while (ret == -EAGAIN && --tries);
+	if (!ret)
+		f->nr += nr;
+	return ret;
 }
 
 static int kprobe_filter_del(struct kprobe_filter *f, unsigned long *ips, unsigned int nr)

@@ -202,6 +202,17 @@ graph_stops() {
 	narrow ''
 }
 
+# Records of a module are removed while those of a module that was loaded after it are looked for.
+lookups_find() {
+	for _ in $(seq 20); do
+		load kp_target && load kp_lookups || return 1
+		unload kp_target
+		missed=$(cat /sys/module/kp_lookups/parameters/missed)
+		unload kp_lookups
+		equal "lookups that missed" "$missed" 0
+	done
+}
+
 # fgraph_ops take turns with the indices. Where fprobe has one, it warned if that was 0, at the
 # return of a function that only the graph tracer followed.
 graph_indices() {
@@ -230,7 +241,7 @@ if ! module_file kp_filters >/dev/null || [ ! -e $FILTER ]; then
 fi
 load_suites kp_filters "steps=${FILTER_STEPS:-60}" -- kprobes_filters
 grep -o 'seed [0-9]*' "$TMP/kprobes_filters.results" | sed 's/^/# /' || :
-report_planned 11 kprobes_filters
+report_planned 12 kprobes_filters
 check "a filter of the function tracer" filter_changes function
 check "a filter of the function_graph tracer" filter_changes function_graph
 check "instances with filters of their own" instances
@@ -238,6 +249,7 @@ check "a filter of the function profiler" profiler
 check "filters change while ftrace is off" switched_off
 check "all functions, and back to a filter" all_functions
 check "modules come and go" modules_go
+check "lookups while modules go" lookups_find
 check "probes at the same functions" with_probes
 check "the graph tracer stops while its filter is looked at" graph_stops
 check "each index of the graph tracer, with an fprobe" graph_indices

@@ -239,10 +239,14 @@ static bool kf_shares(const struct kf_user *user, enum kf_kind kind, const unsig
 	return false;
 }
 
-/* Only one user at a time may redirect a function. */
+/*
+ * Only one user at a time may redirect a function, and none if a direct trampoline has not agreed
+ * to share it.
+ */
 static bool kf_conflicts(const struct kf_user *user, const unsigned long *filter)
 {
-	return user->kind == KF_MODIFY && kf_shares(user, KF_MODIFY, filter);
+	return user->kind == KF_MODIFY && (kf_shares(user, KF_MODIFY, filter) ||
+					   kf_shares(user, KF_DIRECT, filter));
 }
 
 /* Call each target: it returns the right result, and calls each user that traces it once. */
@@ -288,8 +292,6 @@ static void kf_add(struct kunit *test, struct kf_user *user, unsigned long *some
 	bool refused;
 
 	bitmap_or(filter, user->filter, some, KF_TARGETS);
-	if (user->on && user->kind == KF_MODIFY && kf_shares(user, KF_DIRECT, filter))
-		return;
 	refused = user->on && kf_conflicts(user, filter);
 	KUNIT_EXPECT_EQ(test, kf_set(user, some, 0, 0), refused ? -EBUSY : 0);
 	if (!refused)
@@ -310,8 +312,6 @@ static void kf_replace(struct kunit *test, struct kf_user *user, unsigned long *
 {
 	bool refused = user->on && kf_conflicts(user, some);
 
-	if (user->on && user->kind == KF_MODIFY && kf_shares(user, KF_DIRECT, some))
-		return;
 	KUNIT_EXPECT_EQ(test, kf_set(user, some, 0, 1), refused ? -EBUSY : 0);
 	if (!refused)
 		bitmap_copy(user->filter, some, KF_TARGETS);
@@ -336,8 +336,7 @@ static void kf_switch(struct kunit *test, struct kf_user *user, unsigned long *u
 		return;
 	if (user->on) {
 		KUNIT_EXPECT_EQ(test, kf_unregister(user), 0);
-	} else if (kf_conflicts(user, user->filter) ||
-		   (user->kind == KF_MODIFY && kf_shares(user, KF_DIRECT, user->filter))) {
+	} else if (kf_conflicts(user, user->filter)) {
 		KUNIT_EXPECT_EQ(test, register_ftrace_function(&user->ops), -EBUSY);
 	} else {
 		KUNIT_EXPECT_EQ(test, register_ftrace_function(&user->ops), 0);
@@ -503,6 +502,103 @@ static int kf_modify_direct(void *arg)
 	return failed;
 }
 
+/* What a direct user is asked, and how often it asks to try again */
+static unsigned int kf_asked[FTRACE_OPS_CMD_DISABLE_SHARE_IPMODIFY_PEER + 1];
+static unsigned int kf_again;
+
+static int kf_ask(struct ftrace_ops *ops, enum ftrace_ops_cmd cmd)
+{
+	kf_asked[cmd]++;
+	if (cmd != FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_PEER || !kf_again)
+		return 0;
+	kf_again--;
+	return -EAGAIN;
+}
+
+static void kf_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	/* Not empty, as those that say that the path is changed are */
+	WRITE_ONCE(kf_asked[0], READ_ONCE(kf_asked[0]));
+}
+
+static void kf_expect_asked(struct kunit *test, int enable, int disable)
+{
+	KUNIT_EXPECT_EQ(test, kf_asked[FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_PEER], enable);
+	KUNIT_EXPECT_EQ(test, kf_asked[FTRACE_OPS_CMD_DISABLE_SHARE_IPMODIFY_PEER], disable);
+	memset(kf_asked, 0, sizeof(kf_asked));
+	kf_expect_consistent(test, "sharing");
+	kf_expect_hits(test);
+}
+
+/* A direct user is asked for each function that another one begins or ends to modify. */
+static void kf_shared(struct kunit *test)
+{
+	struct kf_user *direct = &kf_users[ARRAY_SIZE(kf_users) - 1], *user = &kf_users[6];
+	DECLARE_BITMAP(some, KF_TARGETS) = { BIT(0) | BIT(1) };
+	DECLARE_BITMAP(one, KF_TARGETS) = { BIT(0) };
+	DECLARE_BITMAP(other, KF_TARGETS) = { BIT(1) };
+
+	kf_users_init(test);
+	KUNIT_ASSERT_EQ(test, user->kind, KF_MODIFY);
+	kf_again = 0;
+	memset(kf_asked, 0, sizeof(kf_asked));
+	kf_switch_direct(test, direct, some);
+	direct->ops.ops_func = kf_ask;
+
+	KUNIT_ASSERT_EQ(test, kf_set(user, (unsigned long []){ BIT(2) }, 0, 1), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_function(&user->ops), 0);
+	user->on = true;
+	__set_bit(2, user->filter);
+	kf_expect_asked(test, 0, 0);
+
+	KUNIT_EXPECT_EQ(test, kf_set(user, one, 0, 0), 0);
+	__set_bit(0, user->filter);
+	kf_expect_asked(test, 1, 0);
+	kf_again = 1;
+	KUNIT_EXPECT_EQ(test, kf_set(user, other, 0, 0), -EAGAIN);
+	kf_expect_asked(test, 1, 0);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&user->ops, kf_locations[1], 0, 0), 0);
+	__set_bit(1, user->filter);
+	kf_expect_asked(test, 1, 0);
+	KUNIT_EXPECT_EQ(test, kf_set(user, one, 1, 0), 0);
+	__clear_bit(0, user->filter);
+	kf_expect_asked(test, 0, 1);
+	KUNIT_EXPECT_EQ(test, kf_unregister(user), 0);
+	kf_expect_asked(test, 0, 1);
+}
+
+/* The same, if it is a probe that modifies: kprobes tries again, but not for ever. */
+static void kf_shared_by_probe(struct kunit *test)
+{
+	struct kf_user *direct = &kf_users[ARRAY_SIZE(kf_users) - 1];
+	DECLARE_BITMAP(some, KF_TARGETS) = { BIT(0) };
+	static struct kprobe kps[2];
+
+	kf_users_init(test);
+	kf_again = 0;
+	memset(kf_asked, 0, sizeof(kf_asked));
+	kf_switch_direct(test, direct, some);
+	direct->ops.ops_func = kf_ask;
+
+	kps[0] = (struct kprobe){ .addr = (void *)kf_locations[2], .post_handler = kf_post };
+	kps[1] = (struct kprobe){ .addr = (void *)kf_locations[0], .post_handler = kf_post };
+	kp_kprobe_add(test, &kps[0]);
+	kf_expect_asked(test, 0, 0);
+	kf_again = 3;
+	kp_kprobe_add(test, &kps[1]);
+	kf_expect_asked(test, 4, 0);
+	kp_kprobe_del(test, &kps[1]);
+	kf_expect_asked(test, 0, 1);
+
+	kf_again = UINT_MAX;
+	kps[1] = (struct kprobe){ .addr = (void *)kf_locations[0], .post_handler = kf_post };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kps[1]), -EAGAIN);
+	KUNIT_EXPECT_GT(test, kf_asked[FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_PEER], 4);
+	memset(kf_asked, 0, sizeof(kf_asked));
+	kp_kprobe_del(test, &kps[0]);
+	kf_expect_asked(test, 0, 0);
+}
+
 /* One user's filter changes while another user's direct trampoline is replaced. */
 static void kf_concurrent(struct kunit *test)
 {
@@ -535,6 +631,8 @@ static struct kunit_case kf_cases[] = {
 	KUNIT_CASE_SLOW(kf_random),
 	KUNIT_CASE(kf_freed),
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	KUNIT_CASE(kf_shared),
+	KUNIT_CASE(kf_shared_by_probe),
 	KUNIT_CASE_SLOW(kf_concurrent),
 #endif
 	{}
