@@ -304,9 +304,10 @@ sleeping_task_shown() {
 	stacks_are_same
 }
 
-# callers_in NAME: a saved stack has the function and its callers
+# callers_in NAME: a saved stack has the function and its callers. If an interrupt has preempted the
+# task, the first one is RIP.
 callers_in() {
-	names=$(sed -n 's/.* kp_home_\(sleep\|inner\|outer\)+.*/\1/p' "$TMP/$1")
+	names=$(sed -n 's/.*[ :]kp_home_\(sleep\|inner\|outer\)+.*/\1/p' "$TMP/$1")
 	equal "$1" "$(echo "$names" | paste -sd' ')" "sleep inner outer"
 }
 

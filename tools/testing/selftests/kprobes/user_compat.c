@@ -12,6 +12,11 @@
 #ifdef __i386__
 #include "../../../include/nolibc/nolibc.h"
 
+/* Newer kernels have another name for it. */
+#ifndef my_syscall4
+#define my_syscall4 __nolibc_syscall4
+#endif
+
 #define FLAG_TF		0x100
 #define SIG_INFO	0x04000004	/* SA_SIGINFO | SA_RESTORER */
 #define SCHED_RR	2
