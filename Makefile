@@ -5,7 +5,7 @@
 VARIANT ?= default
 VARIANTS := default i386
 # What `make test-all` runs in addition to `make test`: targets whose last line is "N passed, M failed"
-MORE_TESTS := test-plain test-debug test-server test-power test-btf test-configs test-kcfi test-ibt \
+MORE_TESTS := test-plain test-debug test-server test-rt test-power test-btf test-configs test-kcfi test-ibt \
 	test-kunit cross
 TESTS ?=
 SUITE ?=
@@ -27,6 +27,7 @@ help:
 	@echo 'make test-plain  all tests in a small kernel without the function tracer'
 	@echo 'make test-debug  all tests in the variant with KASAN, UBSAN, lockdep and RCU checks'
 	@echo 'make test-server  all tests in the variant that is measured'
+	@echo 'make test-rt  all tests in a kernel with PREEMPT_RT, with lockdep, and those of clients'
 	@echo 'make test-power  all tests in a kernel with what Debian has and others lack here; it is'
 	@echo '                suspended and hibernates, and has 32-bit processes'
 	@echo 'make test-btf  all orders of what replaces return addresses, with fexit, which needs BTF; and gdb'
@@ -91,7 +92,8 @@ help:
 	@echo 'make bisect-sample  two steps of it'
 	@echo 'make clean    removes out/'
 	@echo
-	@echo 'VARIANT=      default, i386, plain, debug, server, power, btf, bpf, kcfi, kcsan; or'
+	@echo 'VARIANT=      default, i386, plain, debug, server, rt, power, btf, bpf, kcfi,'
+	@echo '                kcsan; or'
 	@echo '                stock-default, stock-i386, stock-server: the base kernel untouched;'
 	@echo '                arm64, riscv, s390, arm, powerpc, and stock-arm64 and so on:'
 	@echo '                emulated guests of other architectures'
@@ -122,6 +124,9 @@ test-debug:
 
 test-server:
 	@series/scripts/test.sh server
+
+test-rt:
+	@series/scripts/test.sh rt
 
 test-power:
 	@series/scripts/test.sh power

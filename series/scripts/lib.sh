@@ -453,7 +453,7 @@ find_fragments()
 	fragments=()
 	case $variant in
 	plain | debug | power | kcfi | kcsan | bpf) basis=(small x86) ;;
-	default | server | i386 | btf) basis=(small default) ;;
+	default | server | i386 | btf | rt) basis=(small default) ;;
 	*) basis=(small foreign) ;;
 	esac
 	for name in config "${basis[@]/#/config.}" "config.$variant"; do

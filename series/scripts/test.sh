@@ -143,7 +143,7 @@ for variant in "${built[@]}"; do
 	these=("${asked[@]}")
 	# One run of the clients' tests will do if both variants are tested.
 	case $whole$variant in
-	ydefault) these=("${clients[@]}") ;;
+	ydefault | yrt) these=("${clients[@]}") ;;
 	yi386) has_kernel default || these=("${clients[@]}") ;;
 	y*)
 		if is_foreign "$variant"; then

@@ -7,6 +7,8 @@
 . "$(dirname "$0")/functions.sh"
 
 PREEMPT=$DEBUGFS/sched/preempt
+RCU_NORMAL=/sys/kernel/rcu_normal
+RCU_EXPEDITED=/sys/kernel/rcu_expedited
 
 has_jump() {
 	ctl_get "$1" text | grep -q ^e9
@@ -378,8 +380,19 @@ if [ -w $PREEMPT ]; then
 	keep $PREEMPT "$(sed 's/.*(\(.*\)).*/\1/' $PREEMPT)"
 	put $PREEMPT full
 fi
+# With PREEMPT_RT, grace periods are normal ones, and threads of RCU have to run for them. The suite
+# kprobes_opt_preempt keeps one from running while it waits for grace periods.
+normal=$(cat $RCU_NORMAL 2>/dev/null) || :
+if [ "$normal" = 1 ]; then
+	change $RCU_NORMAL 0
+	change $RCU_EXPEDITED 1
+fi
 # shellcheck disable=SC2086 # words
 load_suites kp_opt -- $suites
+if [ "$normal" = 1 ]; then
+	put_back $RCU_EXPEDITED
+	put_back $RCU_NORMAL
+fi
 # shellcheck disable=SC2086
 report_planned 18 $suites
 check "nothing left in list" list_is_empty

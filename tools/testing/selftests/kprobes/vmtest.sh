@@ -448,6 +448,7 @@ trouble+='|possible recursive locking|possible circular locking|inconsistent loc
 trouble+='|suspicious RCU usage|KASAN:|UBSAN:|kmemleak:|ODEBUG:|rcu:.*detected .*stall'
 trouble+='|INFO: task .* blocked|INFO: rcu|soft lockup|hard LOCKUP|scheduling while atomic'
 trouble+='|sleeping function called|unable to handle|double fault|Unexpected int3'
+trouble+='|trying to register non-static key|turning off the locking correctness validator'
 trouble+='|refcount_t:|list_(add|del) corruption|bad: scheduling|stack-protector'
 
 # kcsan_functions: prints the functions of kprobes, if the kernel has KCSAN

@@ -46,7 +46,8 @@ KP_PLUS_WITH(static __noclone, long, kp_same_target, 1,
 static void __kprobes kp_look(struct kp_seen *seen)
 {
 	seen->calls++;
-	seen->count = preempt_count();
+	/* With PREEMPT_RT, softirqs are counted elsewhere, by the task. */
+	seen->count = (preempt_count() & ~SOFTIRQ_MASK) | softirq_count();
 	seen->irqs_off = irqs_disabled();
 	seen->preemptible = preemptible();
 }

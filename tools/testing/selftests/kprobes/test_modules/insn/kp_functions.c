@@ -437,9 +437,11 @@ static void kp_own_sha256(u8 digest[SHA256_DIGEST_SIZE])
 static unsigned int kp_own_xarray(void)
 {
 	unsigned long index, i, seen = 0, wrong = 0;
-	DEFINE_XARRAY(xa);
+	struct xarray xa;
 	void *entry;
 
+	/* Not DEFINE_XARRAY(): for lockdep, the lock of an object on the stack needs a key. */
+	xa_init(&xa);
 	for (i = 0; i < 300; i++)
 		wrong += xa_is_err(xa_store(&xa, i * i, xa_mk_value(i), GFP_KERNEL));
 	for (i = 0; i < 300; i += 3)
