@@ -88,7 +88,7 @@ static int torture_busy(void *unused)
 static struct task_struct *make_busy(void)
 {
 	struct task_struct *task = kthread_create(torture_busy, NULL, "torture_busy");
-	int cpu = cpumask_any_distribute(cpu_online_mask);
+	int cpu = torture_any_cpu();
 
 	if (IS_ERR(task))
 		return NULL;

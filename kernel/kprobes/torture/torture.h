@@ -6,6 +6,7 @@
  */
 
 #include <linux/atomic.h>
+#include <linux/cpumask.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -126,6 +127,13 @@ kprobe_opcode_t *torture_place_addr(struct torture_target *target, unsigned int 
 void torture_call(struct torture_target *target, unsigned int i, enum torture_context context);
 struct torture_target *torture_pick(u32 random, unsigned int allowed);
 int torture_steady_return(struct kretprobe_instance *ri, struct pt_regs *regs);
+
+/* Return: a CPU that is online, and may go offline as soon as this returns. */
+static inline int torture_any_cpu(void)
+{
+	guard(preempt)();
+	return cpumask_any_distribute(cpu_online_mask);
+}
 
 /*
  * Return the address at which all callers enter @function. On powerpc, callers in the same module

@@ -46,7 +46,7 @@ static atomic_long_t moved;
 
 noinline unsigned long torture_sleeps(unsigned long seed)
 {
-	int cpu = cpumask_any_distribute(cpu_online_mask);
+	int cpu = torture_any_cpu();
 
 	/*
 	 * Before the wanderers start, the task that looks for places to probe

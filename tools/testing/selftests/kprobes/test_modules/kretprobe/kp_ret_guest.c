@@ -85,7 +85,7 @@ static int kp_guest_thread(void *unused)
  */
 static int kp_guest_end(unsigned int nr)
 {
-	unsigned int cpu = smp_processor_id(), i;
+	unsigned int cpu = raw_smp_processor_id(), i;
 
 	for (i = 0; i < nr; i++) {
 		struct task_struct *task = kthread_create_on_cpu(kp_guest_thread, NULL, cpu,
