@@ -7,7 +7,10 @@
  * optimised, and the reasons. The write runs the checks of a registration up to the allocation
  * of a slot: it patches no text, and publishes no probepoint.
  *
- * A location with wildcards stands for many places, see explain_list.c.
+ * A location with wildcards stands for many places. The write looks up the functions. Their places
+ * are checked in batches, when they are read. So a reader sees each place as it is then, and no
+ * other task waits until the list has been read. A function whose text has been freed meanwhile is
+ * left out.
  *
  * Each open file has its own answer, guarded by a mutex of its own. kprobe_mutex nests inside
  * that. Reading does not compute the answer to a single location again.
@@ -15,23 +18,125 @@
 #include <linux/cleanup.h>
 #include <linux/ctype.h>
 #include <linux/debugfs.h>
+#include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/glob.h>
 #include <linux/kallsyms.h>
 #include <linux/kstrtox.h>
 #include <linux/module.h>
+#include <linux/probepoint.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_buf.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "explain.h"
+#include "internal.h"
 
 /* The names of a module and of a symbol, and an offset; or an address */
 #define LOCATION_MAX	(MODULE_NAME_LEN + KSYM_NAME_LEN + 32)
 
 /* Enough for the usage, which has a line for each reason. An answer is shorter. */
 #define ANSWER_MAX	(16 * 1024)
+
+/* Number of places that are checked at a time. The functions of these are decoded once. */
+#define PLACES_MAX	1024
+
+/**
+ * struct location - a location that a user has written
+ * @addr: the address; NULL if @symbol is given
+ * @symbol: the name of the symbol, or NULL
+ * @offset: the offset from @symbol
+ * @many: @symbol is a pattern, or @inside is set
+ * @inside: all instructions of the functions are meant
+ */
+struct location {
+	kprobe_opcode_t *addr;
+	char *symbol;
+	unsigned int offset;
+	bool many;
+	bool inside;
+};
+
+/**
+ * struct question - the checks' results for a location
+ * @symbol: the symbol to look up, or NULL
+ * @offset: the offset from @symbol
+ * @nr_symbols: how many symbols have that name
+ * @where: the address to probe if @symbol is NULL; result: the address, or NULL
+ * @entry: the start of the function if @where counts as its entry, otherwise 0
+ * @on_ftrace: ftrace can put a call at @where
+ * @range: the text that the reason is about
+ * @has_range: @range is known
+ * @e: the results of the architecture's checks
+ * @return_reason: why a return probe would be refused
+ * @event_reason: why a kprobe event would be refused, if a probe would not
+ * @jump: whether it would be optimised
+ * @pp: a probepoint that the checks need; it is never registered
+ */
+struct question {
+	const char *symbol;
+	unsigned int offset;
+	unsigned int nr_symbols;
+	kprobe_opcode_t *where;
+	unsigned long entry;
+	bool on_ftrace;
+	struct kprobe_range range;
+	bool has_range;
+	struct kprobe_explanation e;
+	enum kprobe_reason return_reason;
+	enum kprobe_reason event_reason;
+	struct jump_question jump;
+	struct probepoint pp;
+};
+
+/**
+ * struct place_list - the places that a location with wildcards stands for
+ * @functions: the addresses of the functions of the kernel in ascending order, then of modules
+ * @nr_functions: how many they are
+ * @max: how many there is memory for
+ * @inside: the list has all instructions of the functions, not only their entries
+ * @next: index of the function that is checked next
+ * @offset: the offset in it that is checked next
+ * @size: the size of it, if @offset is not 0
+ * @first: how many places of the list are before the first one in @places
+ * @nr: how many places are in @places
+ * @current_place: index in @places of the place to show
+ * @named: the start of the function whose name is in @name
+ * @named_size: its size; 0 if @name has none
+ * @no_events: kprobe events are refused in it
+ * @name: how it is printed
+ * @places: places that were checked, and the results
+ */
+struct place_list {
+	unsigned long *functions;
+	unsigned int nr_functions, max;
+	bool inside;
+	unsigned int next;
+	unsigned long offset, size;
+	loff_t first;
+	unsigned int nr;
+	unsigned int current_place;
+	unsigned long named, named_size;
+	bool no_events;
+	char name[KSYM_SYMBOL_LEN];
+	struct question places[PLACES_MAX];
+};
+
+/**
+ * struct function_search - a search for functions
+ * @module: the pattern of the module's name; NULL for all modules and the kernel
+ * @name: the pattern of the function's name
+ * @list: the list to which the functions are added
+ */
+struct function_search {
+	const char *module;
+	const char *name;
+	struct place_list *list;
+};
 
 /**
  * struct explain_file - an open file
@@ -48,22 +153,6 @@ struct explain_file {
 	struct place_list *list;
 	char buf[ANSWER_MAX];
 };
-
-static void explain_print_usage(struct seq_buf *s)
-{
-	enum kprobe_reason why;
-
-	seq_buf_puts(s, "# Write a location, and read the answer from the same open file:\n"
-		     "#	SYMBOL[+OFFSET], MODULE:SYMBOL[+OFFSET], or an address\n"
-		     "# SYMBOL and MODULE may have the wildcards *, ? and [...], and OFFSET may be *. Then\n"
-		     "# each line has an address, a symbol, and how a probe there is hit, or why not.\n"
-		     "# In a shell:\n"
-		     "#	exec 3<>/sys/kernel/debug/kprobes/explain\n"
-		     "#	echo vfs_read+8 >&3; cat <&3\n"
-		     "# The reasons that answers, the kernel's log and error logs have:\n");
-	for (why = KPROBE_WHY_NONE + 1; why < NR_KPROBE_REASONS; why++)
-		seq_buf_printf(s, "# %s: %s\n", kprobe_reason_kind(why), *kprobe_reason_text(why));
-}
 
 /* Set @q->range if the reason names one: a blacklist entry, a patched site or ftrace's bytes. */
 static void explain_find_range(struct question *q)
@@ -89,7 +178,14 @@ static void explain_find_range(struct question *q)
 	}
 }
 
-/* Do the checks of a registration, in the same order. kprobe_mutex is held. */
+/*
+ * Do the checks of a registration, in the same order. @q has the location; all else is zero.
+ * kprobe_mutex is held.
+ *
+ * It pins no module, or the module could not be unloaded while others ask. Once kprobe_mutex is
+ * released, the module may be unloaded. The safety check of jumps detects that, and all other code
+ * that reads the text allows for faults.
+ */
 static void explain_check(struct question *q)
 {
 	struct kprobe_explanation *e = &q->e;
@@ -140,33 +236,12 @@ static void explain_check_clients(struct question *q)
 	}
 }
 
-/**
- * explain_probe() - do the checks of a registration of a probe
- * @q: the location; all else is zero. The results are filled in.
- *
- * It pins no module, or the module could not be unloaded while others ask. Once
- * kprobe_mutex is released, the module may be unloaded. The safety check of
- * jumps detects that, and all other code that reads the text allows for faults.
- *
- * Context: sleeps; takes kprobe_mutex.
+/*
+ * Find out which probepoints would be optimised, after explain_check(). @answers: 2, or 1 if it is
+ * not asked what would be with post_handlers. Return: 0 or -ENOMEM. After an error, the results are
+ * not valid.
  */
-void explain_probe(struct question *q)
-{
-	guard(mutex)(&kprobe_mutex);
-	explain_check(q);
-}
-
-/**
- * explain_finish() - find out which probepoints would be optimised
- * @questions: the locations, after explain_probe()
- * @nr: number of @questions
- * @answers: 2, or 1 if nobody asks what would be with post_handlers
- *
- * Context: sleeps; takes kprobe_mutex.
- *
- * Return: 0 or -ENOMEM. After an error, the results are not valid.
- */
-int explain_finish(struct question *questions, unsigned int nr, unsigned int answers)
+static int explain_finish(struct question *questions, unsigned int nr, unsigned int answers)
 {
 	struct question *q, *end = questions + nr;
 	LIST_HEAD(jumps);
@@ -184,6 +259,319 @@ int explain_finish(struct question *questions, unsigned int nr, unsigned int ans
 		if (q->e.refusal == KPROBE_WHY_NO_MEMORY)
 			err = -ENOMEM;
 	return err;
+}
+
+static bool explain_in_module(unsigned long addr, const char *pattern)
+{
+	struct module *mod;
+
+	guard(preempt)();
+	mod = __module_text_address(addr);
+	return mod && glob_match(pattern, mod->name);
+}
+
+/* Called for each symbol. Return: 0; or -ENOMEM or -EINTR, which end the search. */
+static int explain_add_function(void *data, const char *name, unsigned long addr)
+{
+	struct function_search *search = data;
+	struct place_list *list = search->list;
+	unsigned long *functions;
+	unsigned int max;
+
+	if (!glob_match(search->name, name) || !kernel_text_address(addr))
+		return 0;
+	if (search->module && !explain_in_module(addr, search->module))
+		return 0;
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	if (list->nr_functions == list->max) {
+		max = max(2 * list->max, 512U);
+		functions = kvrealloc(list->functions, max * sizeof(*functions), GFP_KERNEL);
+		if (!functions)
+			return -ENOMEM;
+		list->functions = functions;
+		list->max = max;
+	}
+	list->functions[list->nr_functions++] = addr;
+	return 0;
+}
+
+static int explain_add_match(void *data, unsigned long addr)
+{
+	struct function_search *search = data;
+
+	return explain_add_function(search, search->name, addr);
+}
+
+/* Add functions of the kernel. Without wildcards, kallsyms finds the name faster. */
+static int explain_search_kernel(struct function_search *search)
+{
+	if (strpbrk(search->name, "*?["))
+		return kallsyms_on_each_symbol(explain_add_function, search);
+	return kallsyms_on_each_match_symbol(explain_add_match, search->name, search);
+}
+
+static int explain_compare(const void *a, const void *b)
+{
+	const unsigned long *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Sort the functions from index @first on, and drop those that are there twice, by an alias. */
+static void explain_sort_functions(struct place_list *list, unsigned int first)
+{
+	unsigned int i, nr = first;
+
+	sort(list->functions + first, list->nr_functions - first, sizeof(*list->functions),
+	     explain_compare, NULL);
+	for (i = first; i < list->nr_functions; i++)
+		if (nr == first || list->functions[nr - 1] != list->functions[i])
+			list->functions[nr++] = list->functions[i];
+	list->nr_functions = nr;
+}
+
+static void explain_free_places(struct place_list *list)
+{
+	if (list)
+		kvfree(list->functions);
+	kvfree(list);
+}
+
+/*
+ * Find the functions that a location with wildcards stands for. Its symbol is changed. Return: the
+ * list, or an error: -ENOENT if there is no such function, -EINTR, or -ENOMEM.
+ */
+static struct place_list *explain_find_places(const struct location *l)
+{
+	struct place_list *list = kvmalloc(sizeof(*list), GFP_KERNEL);
+	struct function_search search = { .name = l->symbol, .list = list };
+	char *colon = strchr(l->symbol, ':');
+	unsigned int nr_kernel;
+	int err = 0;
+
+	if (!list)
+		return ERR_PTR(-ENOMEM);
+	memset(list, 0, offsetof(struct place_list, places));
+	list->inside = l->inside;
+	if (colon) {
+		*colon = '\0';
+		search.module = l->symbol;
+		search.name = colon + 1;
+	} else {
+		err = explain_search_kernel(&search);
+		explain_sort_functions(list, 0);
+	}
+	nr_kernel = list->nr_functions;
+	if (!err && IS_ENABLED(CONFIG_MODULES))
+		err = module_kallsyms_on_each_symbol(NULL, explain_add_function, &search);
+	if (!err && !list->nr_functions)
+		err = -ENOENT;
+	if (err) {
+		explain_free_places(list);
+		return ERR_PTR(err);
+	}
+	explain_sort_functions(list, nr_kernel);
+	return list;
+}
+
+/*
+ * Does the address of @q get a line? Not if it is inside an instruction or in
+ * padding, or if its text has been freed.
+ */
+static bool explain_is_place(const struct question *q)
+{
+	switch (q->e.refusal) {
+	case KPROBE_WHY_NO_FUNCTION:
+	case KPROBE_WHY_NO_TEXT:
+	case KPROBE_WHY_INIT_FREED:
+	case KPROBE_WHY_PADDING:
+	case KPROBE_WHY_NO_BOUNDARY:
+	case KPROBE_WHY_FTRACE_INSIDE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Where may the next instruction begin? Return: the offset, or 0 if there is none. */
+static unsigned long explain_next_offset(struct place_list *list, const struct question *q)
+{
+	unsigned long function = list->functions[list->next], offset;
+
+	if (!list->inside || q->e.refusal == KPROBE_WHY_UNDECODED)
+		return 0;
+	if (!list->offset &&
+	    (!kallsyms_lookup_size_offset(function, &list->size, &offset) || offset))
+		return 0;
+	/*
+	 * A probe at the start of a function may be moved, for example past an
+	 * endbr.
+	 */
+	offset = max(list->offset, (unsigned long)q->where - function);
+	offset += q->e.length ?: sizeof(kprobe_opcode_t);
+	/* A blacklisted or patched range gets one line. */
+	if (q->has_range)
+		offset = max(offset, q->range.end - function);
+	return offset < list->size ? offset : 0;
+}
+
+/* Do the first part of the checks for the next places. Return: 0 or -EINTR. */
+static int explain_probe_places(struct place_list *list)
+{
+	struct question *q;
+
+	list->nr = 0;
+	while (list->nr < PLACES_MAX && list->next < list->nr_functions) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+		q = &list->places[list->nr];
+		memset(q, 0, sizeof(*q));
+		q->where = (kprobe_opcode_t *)(list->functions[list->next] + list->offset);
+		scoped_guard(mutex, &kprobe_mutex)
+			explain_check(q);
+		list->offset = explain_next_offset(list, q);
+		if (!list->offset)
+			list->next++;
+		if (explain_is_place(q))
+			list->nr++;
+	}
+	return 0;
+}
+
+/* Check the next places. After an error, the same places are the next ones again. */
+static int explain_check_places(struct place_list *list)
+{
+	unsigned long offset = list->offset, size = list->size;
+	unsigned int next = list->next;
+	int interrupted, err;
+
+	list->first += list->nr;
+	list->named_size = 0;
+	interrupted = explain_probe_places(list);
+	err = explain_finish(list->places, list->nr, 1);
+	err = interrupted ?: err;
+	if (err) {
+		list->next = next;
+		list->offset = offset;
+		list->size = size;
+		list->nr = 0;
+	}
+	return err;
+}
+
+/*
+ * Go to the place of a list that @pos others are before. Return: 1; or 0 at the end of the list; or
+ * -EINTR or -ENOMEM.
+ */
+static int explain_seek_place(struct place_list *list, loff_t pos)
+{
+	int err;
+
+	if (pos < list->first) {
+		list->next = 0;
+		list->offset = 0;
+		list->first = 0;
+		list->nr = 0;
+	}
+	while (pos >= list->first + list->nr) {
+		if (list->next == list->nr_functions)
+			return 0;
+		err = explain_check_places(list);
+		if (err)
+			return err;
+	}
+	list->current_place = pos - list->first;
+	return 1;
+}
+
+/* Look up the function that has @addr. If there is none, start and size become 0. */
+static void explain_find_function(struct place_list *list, unsigned long addr)
+{
+	char name[KSYM_NAME_LEN], *module;
+	unsigned long size, offset;
+
+	list->named = 0;
+	list->named_size = 0;
+	list->no_events = false;
+	/* With preemption enabled, the module's name may be freed. */
+	guard(preempt)();
+	if (!kallsyms_lookup(addr, &size, &offset, &module, name))
+		return;
+	snprintf(list->name, sizeof(list->name), "%s%s%s", module ?: "", module ? ":" : "", name);
+	list->named = addr - offset;
+	list->named_size = size;
+	list->no_events = kprobe_events_refuse(addr);
+}
+
+/*
+ * Print a place as it can be written to the file: MODULE:SYMBOL+OFFSET. The places of one function
+ * follow each other: look it up once.
+ */
+static void explain_show_symbol(struct seq_file *m, struct place_list *list, unsigned long addr)
+{
+	if (addr - list->named >= list->named_size)
+		explain_find_function(list, addr);
+	if (list->named_size)
+		seq_puts(m, list->name);
+	seq_put_hex_ll(m, list->named_size ? "+0x" : "0x", addr - list->named, 0);
+}
+
+static const char *explain_mode(const struct question *q)
+{
+	static const char *const modes[][2] = {
+		{ "boost", "boosted" }, { "emulate", "emulated" }, { "single-step", "stepped" },
+	};
+	const char *how = q->e.exec[0].how;
+	unsigned int i;
+
+	if (q->e.probed == KPROBE_NO)
+		return "no";
+	if (q->e.probed == KPROBE_UNKNOWN || !how)
+		return "unknown";
+	if (q->jump.answer[0] == KPROBE_YES)
+		return "optimized";
+	for (i = 0; i < ARRAY_SIZE(modes); i++)
+		if (!strcmp(how, modes[i][0]))
+			return modes[i][1];
+	return how;
+}
+
+/* Print the line of the place that explain_seek_place() has gone to. */
+static void explain_show_place(struct seq_file *m, struct place_list *list, bool show_address)
+{
+	struct question *q = &list->places[list->current_place];
+	unsigned long addr = (unsigned long)q->where;
+
+	seq_put_hex_ll(m, "0x", show_address ? addr : 0, 2 * sizeof(addr));
+	seq_putc(m, ' ');
+	explain_show_symbol(m, list, addr);
+	seq_putc(m, ' ');
+	seq_puts(m, explain_mode(q));
+	if (q->e.probed == KPROBE_YES && list->no_events)
+		seq_puts(m, " notrace");
+	if (q->e.probed == KPROBE_NO)
+		seq_printf(m, " %d", kprobe_reason_errno(q->e.refusal));
+	if (q->e.refusal)
+		seq_printf(m, " %s", *kprobe_reason_text(q->e.refusal));
+	seq_putc(m, '\n');
+}
+
+static void explain_print_usage(struct seq_buf *s)
+{
+	enum kprobe_reason why;
+
+	seq_buf_puts(s, "# Write a location, and read the answer from the same open file:\n"
+		     "#	SYMBOL[+OFFSET], MODULE:SYMBOL[+OFFSET], or an address\n"
+		     "# SYMBOL and MODULE may have the wildcards *, ? and [...], and OFFSET may be *. Then\n"
+		     "# each line has an address, a symbol, and how a probe there is hit, or why not.\n"
+		     "# In a shell:\n"
+		     "#	exec 3<>/sys/kernel/debug/kprobes/explain\n"
+		     "#	echo vfs_read+8 >&3; cat <&3\n"
+		     "# The reasons that answers, the kernel's log and error logs have:\n");
+	for (why = KPROBE_WHY_NONE + 1; why < NR_KPROBE_REASONS; why++)
+		seq_buf_printf(s, "# %s: %s\n", kprobe_reason_kind(why), *kprobe_reason_text(why));
 }
 
 static void explain_print_address(struct explain_file *f, unsigned long addr)
