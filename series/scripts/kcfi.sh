@@ -40,7 +40,7 @@ no_indirect_call()
 called()
 {
 	trampolines | grep "R_X86_64_PLT32.$1-" >/dev/null || return 1
-	objdump -dr --no-show-raw-insn "$dir/trampolines.o" |
+	objdump -dr --no-show-raw-insn "$dir/int3.o" |
 		awk -v f="<$1>:" '/^[0-9a-f]+ </ { inside = $2 == f }
 			inside && /\tud2/ { n++ } END { exit n != 1 }'
 }

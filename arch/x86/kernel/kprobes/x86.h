@@ -172,6 +172,18 @@ void kprobe_ftrace_trampoline(void);
 void kprobe_ftrace_return_trampoline(void);
 void kprobe_just_return(void);
 
+/* int3.c, for the trampolines */
+__visible void kprobe_trampoline_resched(void);
+__visible void kprobe_redirect(struct pt_regs *regs);
+#ifdef CONFIG_CFI_CLANG
+__visible int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
+			      kprobe_pre_handler_t handler);
+__visible void kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
+				unsigned long flags, kprobe_post_handler_t handler);
+__visible int kprobe_call_return(struct kretprobe_instance *ri, struct pt_regs *regs,
+				 kretprobe_handler_t handler);
+#endif
+
 /* step.c */
 void x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool run_post);
 void x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs, bool run_post);
@@ -187,18 +199,6 @@ unsigned long x86_kprobe_original_ip(const struct probepoint *pp, unsigned long 
 unsigned long x86_kprobe_text_ip(unsigned long ip);
 struct probepoint *x86_kprobe_trampoline_of_regs(struct pt_regs *regs, struct task_struct *task,
 						 unsigned long ip);
-
-/* trampolines.c */
-__visible void kprobe_trampoline_resched(void);
-__visible void kprobe_redirect(struct pt_regs *regs);
-#ifdef CONFIG_CFI_CLANG
-__visible int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
-			      kprobe_pre_handler_t handler);
-__visible void kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
-				unsigned long flags, kprobe_post_handler_t handler);
-__visible int kprobe_call_return(struct kretprobe_instance *ri, struct pt_regs *regs,
-				 kretprobe_handler_t handler);
-#endif
 
 /* jprobe_call.S */
 bool x86_jprobe_call(struct x86_jprobe_call *call, struct pt_regs *regs);
