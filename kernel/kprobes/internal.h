@@ -29,11 +29,16 @@ struct kprobe_request {
 /* request.c */
 void kprobe_request(struct kprobe_request *r);
 
-/* register.c */
+/* symbol.c */
+struct kprobe_symbol *kprobe_look_up(unsigned long addr);
+
+/* place.c */
 enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 				       unsigned long offset, unsigned long *entry);
 enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 				     bool *on_ftrace, struct kprobe_range *site);
+
+/* register.c */
 int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err);
 int kprobes_register_locked(struct kprobe **kps, int num, bool again);
 void kprobe_commit_removal(struct list_head *changes);

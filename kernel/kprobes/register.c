@@ -2,22 +2,19 @@
 /*
  * Kernel probes: the functions that users call.
  *
- * They check a probe, compute its address, and put its probepoint on a batch, see
- * kernel/kprobes/batch.c. All of them take kprobe_mutex, and may sleep.
+ * They find the address of a probe and check it, see place.c, and put its probepoint on a batch,
+ * see batch.c. All of them take kprobe_mutex, and may sleep.
  */
 #include <kunit/visibility.h>
 #include <linux/cleanup.h>
 #include <linux/export.h>
 #include <linux/init.h>
-#include <linux/jump_label.h>
-#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
-#include <linux/memory.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/string.h>
-#include <asm/sections.h>
 
 #include "internal.h"
 
@@ -25,175 +22,11 @@
 DEFINE_MUTEX(kprobe_mutex);
 EXPORT_SYMBOL_IF_KUNIT(kprobe_mutex);
 
-/* The kernel's init text is being freed, or has been. Guarded by kprobe_mutex. */
-static bool init_text_is_going;
-
 /*
  * Cookie of the RCU grace period after the last removal. When that has ended, no handler of a
  * disabled or unregistered probe runs. Guarded by kprobe_mutex.
  */
 static unsigned long handlers_gone;
-
-/*
- * The symbol that contains the address that was looked up last, guarded by kprobe_mutex. kallsyms
- * tries all symbols of a module one by one, so a registration does that once only, and so does a
- * list of all instructions of a function.
- */
-static struct kprobe_symbol last_symbol;
-
-/**
- * kprobe_lookup_name() - find the address of a function
- * @name: name of the function, or "module:function"
- * @offset: offset of the probe, for architectures whose functions have several entries
- *
- * Context: may sleep.
- *
- * Return: the address, or NULL if there is no such function.
- */
-__weak
-kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
-{
-	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
-}
-
-/**
- * arch_adjust_kprobe_addr() - compute the address to probe in a function
- * @func: start of the function
- * @offset: offset of the probe in bytes
- * @is_entry: result: the address counts as the function's entry
- *
- * Architectures whose functions begin with instructions that must not be patched override it.
- *
- * Return: the address to probe.
- */
-__weak
-kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry)
-{
-	*is_entry = offset == 0;
-	return (kprobe_opcode_t *)(func + offset);
-}
-
-/* Perf gives any address as an offset from one of these symbols, which are no functions. */
-static bool kprobe_is_start_of_text(const char *sym)
-{
-	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
-}
-
-/* @symbol: the symbol that was looked up before, with size 0 if none was; result: that of @addr */
-static bool kprobe_look_up(unsigned long addr, struct kprobe_symbol *symbol)
-{
-	unsigned long offset;
-
-	/* Symbols of the kernel itself never change. */
-	if (addr - symbol->start < symbol->size && core_kernel_text(addr))
-		return true;
-	if (!kallsyms_lookup(addr, &symbol->size, &offset, NULL, symbol->name)) {
-		symbol->size = 0;
-		return false;
-	}
-	symbol->start = addr - offset;
-	return true;
-}
-
-/**
- * kprobe_symbol_at() - find the symbol that contains an address
- * @addr: an address that kprobe_find_address() has returned since kprobe_mutex was taken
- *
- * The notifiers of loaded and unloaded modules take kprobe_mutex. So while it
- * is held, the module of @addr stays, or a registration is refused because of
- * the module's state; and @last_symbol is not that of an older module.
- *
- * Context: kprobe_mutex is held.
- *
- * Return: the symbol, valid until the next call or until kprobe_mutex is released; or NULL.
- */
-struct kprobe_symbol *kprobe_symbol_at(unsigned long addr)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	if (addr - last_symbol.start < last_symbol.size || kprobe_look_up(addr, &last_symbol))
-		return &last_symbol;
-	return NULL;
-}
-
-/*
- * As kprobe_find_address(), but the symbol that contains the address is stored
- * in @symbol.
- */
-static enum kprobe_reason
-kprobe_find_in_symbol(kprobe_opcode_t **addr, const char *sym, unsigned long offset,
-		      unsigned long *entry, struct kprobe_symbol *symbol)
-{
-	unsigned long base, within;
-	bool is_entry;
-
-	if (!*addr == !sym)
-		return KPROBE_WHY_NO_LOCATION;
-	base = (unsigned long)*addr;
-	if (sym) {
-		base = (unsigned long)kprobe_lookup_name(sym, offset);
-		if (!base)
-			return KPROBE_WHY_NO_SYMBOL;
-	}
-	if (base + offset < base)
-		return KPROBE_WHY_OFFSET_WRAPS;
-	if (!kprobe_look_up(base + offset, symbol))
-		return KPROBE_WHY_NO_FUNCTION;
-	within = base + offset - symbol->start;
-	/*
-	 * Refuse an offset that leads into the middle of another symbol. Its first byte is
-	 * accepted, since kprobe events accept the size of @sym as offset.
-	 */
-	if (sym && within && within < offset && !kprobe_is_start_of_text(sym))
-		return KPROBE_WHY_OFFSET_BEYOND;
-	base += offset - within;
-	*addr = arch_adjust_kprobe_addr(base, within, &is_entry);
-	*entry = is_entry ? base : 0;
-	return KPROBE_WHY_NONE;
-}
-
-/**
- * kprobe_find_address() - compute the address to probe
- * @addr: an address, or NULL if @sym is given; result: the address to probe
- * @sym: name of a function, or NULL if @addr is given
- * @offset: offset in bytes from @addr or @sym
- * @entry: result: the start of the function if the address counts as its entry, otherwise 0
- *
- * Context: sleeps; kprobe_mutex is held.
- *
- * Return: %KPROBE_WHY_NONE, or the reason why there is no such address.
- */
-enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
-				       unsigned long offset, unsigned long *entry)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	return kprobe_find_in_symbol(addr, sym, offset, entry, &last_symbol);
-}
-
-/**
- * kprobe_on_func_entry() - is an address the entry of a function?
- * @addr: address, or NULL if @sym is given
- * @sym: name of a function, or NULL if @addr is given
- * @offset: offset in bytes from @addr or @sym
- *
- * Context: sleeps.
- *
- * Return: 0 if it is; %-EINVAL if it is not, if it is in no function, or if both or
- * neither of @addr and @sym are given; %-ENOENT if there is no function @sym.
- */
-int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
-			 unsigned long offset)
-{
-	struct kprobe_symbol symbol;
-	enum kprobe_reason why;
-	unsigned long entry;
-
-	symbol.start = 0;
-	symbol.size = 0;
-	why = kprobe_find_in_symbol(&addr, sym, offset, &entry, &symbol);
-	if (!why)
-		return entry ? 0 : -EINVAL;
-	return kprobe_reason_errno(why);
-}
 
 /* Compute the address of a probe, which may have been registered before. */
 static enum kprobe_reason kprobe_set_address(struct kprobe *p, unsigned long *entry)
@@ -210,63 +43,6 @@ static enum kprobe_reason kprobe_set_address(struct kprobe *p, unsigned long *en
 	p->by_symbol = !given;
 	p->addr = addr;
 	return KPROBE_WHY_NONE;
-}
-
-/**
- * kprobe_check_text() - can the text at an address be patched, or ftrace put a call there?
- * @addr: the address
- * @module: result: the module that contains @addr, pinned for the caller; NULL if there is
- *	none, or if the text is refused. If @module itself is NULL, the module is not pinned, and
- *	stays only as long as kprobe_mutex is held.
- * @on_ftrace: result: ftrace can put a call there
- * @site: result: the instruction that the kernel or ftrace patches, if that is the reason
- *
- * Context: sleeps; kprobe_mutex is held; takes jump_label_lock().
- *
- * Return: %KPROBE_WHY_NONE, or the reason why the text is refused.
- */
-enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
-				     bool *on_ftrace, struct kprobe_range *site)
-{
-	enum kprobe_reason why = KPROBE_WHY_NONE;
-	struct module *mod = NULL;
-
-	lockdep_assert_held(&kprobe_mutex);
-	if (module)
-		*module = NULL;
-	*on_ftrace = false;
-	if (kprobe_text_sites_init())
-		return KPROBE_WHY_NO_MEMORY;
-	/* Keeps jump labels from being added, removed and patched meanwhile. */
-	jump_label_lock();
-	preempt_disable();
-	if (!core_kernel_text(addr))
-		mod = __module_text_address(addr);
-	if (init_text_is_going && is_kernel_inittext(addr))
-		why = KPROBE_WHY_INIT_FREED;
-	else if (!mod && !core_kernel_text(addr))
-		why = KPROBE_WHY_NO_TEXT;
-	else if (kprobe_blacklist_refuses(addr))
-		why = KPROBE_WHY_BLACKLISTED;
-	else
-		why = kprobe_reserved_site(addr, mod, site);
-	if (!why && mod)
-		why = module ? kprobe_module_get(mod, addr) : kprobe_module_check(mod, addr);
-	if (!why && module)
-		*module = mod;
-	/*
-	 * After the module's state: ftrace has no records any more of a module
-	 * that is being unloaded.
-	 */
-	if (!why)
-		why = kprobe_ftrace_check(addr, on_ftrace, site);
-	if (why && module) {
-		module_put(*module);
-		*module = NULL;
-	}
-	preempt_enable();
-	jump_label_unlock();
-	return why;
 }
 
 /**
@@ -797,22 +573,6 @@ int enable_kprobe(struct kprobe *kp)
 	return enable_kprobes(&kp, 1);
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
-
-/**
- * kprobe_free_init_mem() - remove all probepoints in the kernel's init text
- *
- * Called before the init text is freed, while it can still be patched.
- *
- * Context: sleeps; takes kprobe_mutex.
- */
-void kprobe_free_init_mem(void)
-{
-	guard(mutex)(&kprobe_mutex);
-	init_text_is_going = true;
-	probepoints_kill((unsigned long)__init_begin, (unsigned long)__init_end);
-	kprobe_blacklist_del_range((unsigned long)__init_begin,
-				   (unsigned long)__init_end);
-}
 
 static int __init init_kprobes(void)
 {

@@ -390,7 +390,7 @@ quick_all()
 			"${no_kprobes[@]}" </dev/null >"$log" 2>&1
 	) || { grep -m 5 'error\|\*\*\*' "$log"; return 1; }
 	quick "KPROBES=n" "KPROBES KRETPROBES OPTPROBES KPROBES_ON_FTRACE" "${no_kprobes[@]}"
-	quick "MODULES=n" "MODULES MODULE_UNLOAD" kernel/kprobes/register.o $dir/safety.o
+	quick "MODULES=n" "MODULES MODULE_UNLOAD" kernel/kprobes/register.o kernel/kprobes/place.o $dir/safety.o
 	quick "KRETPROBES=n" KRETPROBES kernel/kprobes/register.o $dir/int3.o arch/x86/kernel/unwind_orc.o
 	quick "JPROBES=n" JPROBES kernel/kprobes/register.o kernel/kprobes/debugfs.o $dir/int3.o
 	quick "OPTPROBES=n" OPTPROBES kernel/kprobes/probepoint.o $dir/slot.o

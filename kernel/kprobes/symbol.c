@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: from the name of a function to its address, and from an address to its symbol.
+ *
+ * kallsyms tries all symbols of a module one by one. So the symbol that was looked up last is
+ * kept: a registration searches a module once only, and so does a list of all instructions of a
+ * function.
+ */
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/lockdep.h>
+
+#include "internal.h"
+
+/* The symbol that contains the address that was looked up last, guarded by kprobe_mutex */
+static struct kprobe_symbol last_symbol;
+
+/**
+ * kprobe_lookup_name() - find the address of a function
+ * @name: name of the function, or "module:function"
+ * @offset: offset of the probe, for architectures whose functions have several entries
+ *
+ * Context: may sleep.
+ *
+ * Return: the address, or NULL if there is no such function.
+ */
+__weak
+kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
+{
+	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
+}
+
+/**
+ * kprobe_look_up() - look up the symbol that contains an address
+ * @addr: the address
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: as kprobe_symbol_at().
+ */
+struct kprobe_symbol *kprobe_look_up(unsigned long addr)
+{
+	unsigned long offset;
+
+	lockdep_assert_held(&kprobe_mutex);
+	/* Symbols of the kernel itself never change. Another module may be at the same address. */
+	if (addr - last_symbol.start < last_symbol.size && core_kernel_text(addr))
+		return &last_symbol;
+	if (!kallsyms_lookup(addr, &last_symbol.size, &offset, NULL, last_symbol.name)) {
+		last_symbol.size = 0;
+		return NULL;
+	}
+	last_symbol.start = addr - offset;
+	return &last_symbol;
+}
+
+/**
+ * kprobe_symbol_at() - find the symbol that contains an address
+ * @addr: an address that kprobe_find_address() has returned since kprobe_mutex was taken
+ *
+ * The notifiers of loaded and unloaded modules take kprobe_mutex. So while it
+ * is held, the module of @addr stays, or a registration is refused because of
+ * the module's state; and @last_symbol is not that of an older module.
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: the symbol, valid until the next call or until kprobe_mutex is released; or NULL.
+ */
+struct kprobe_symbol *kprobe_symbol_at(unsigned long addr)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	if (addr - last_symbol.start < last_symbol.size)
+		return &last_symbol;
+	return kprobe_look_up(addr);
+}
