@@ -103,7 +103,6 @@ struct kprobe_deferred {
  * @dcr_size: size of the DCR in bytes, if the safety check has passed
  * @refusal: the reason why the safety check has failed, or %KPROBE_WHY_NONE
  * @failure: the reason why the last attempt to optimise has failed, or %KPROBE_WHY_NONE
- * @serial: generation number: tells the probepoint from later ones at the same address
  * @deferred_slot: frees the detour buffer
  */
 struct probepoint_jump {
@@ -114,7 +113,6 @@ struct probepoint_jump {
 	unsigned int dcr_size;
 	enum kprobe_reason refusal;
 	enum kprobe_reason failure;
-	u64 serial;
 	struct deferred_slot *deferred_slot;
 };
 
@@ -144,6 +142,7 @@ struct probepoint_jump {
  * @removed: arch_remove_probepoint() has been called
  * @dead: the last probe has been detached; to be freed
  * @text_going: the text is about to be freed: call no more probes
+ * @serial: generation number: tells the probepoint from later ones at the same address
  * @nr_slots: number of slots and detour buffers whose owner is the probepoint. An unwinder may
  *	find the probepoint by an address in one of them. Guarded by the mutex of the slots.
  * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
@@ -185,6 +184,7 @@ struct probepoint {
 	bool text_going;
 	bool deferred_queued;
 	enum kprobe_reason why;
+	u64 serial;
 	unsigned int nr_slots;
 	u8 filters;
 	struct list_head probes;
@@ -447,7 +447,7 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp);
  * @addr: the probed address
  * @dcr_size: result: size of the DCR in bytes
  * @refusal: result: the reason why a jump is not safe, or %KPROBE_WHY_NONE
- * @serial: for the core: &struct probepoint_jump.serial
+ * @serial: for the core: &struct probepoint.serial
  */
 struct kprobe_jump {
 	unsigned long addr;

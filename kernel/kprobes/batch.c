@@ -19,13 +19,11 @@
 #include <linux/cpu.h>
 #include <linux/memory.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "internal.h"
-
-/* debugfs kprobes/enabled is 0: only return trampolines that are probepoints are armed. */
-bool kprobes_all_disarmed;
 
 /*
  * Probepoints without probes that ftrace could not remove from a filter, for lack of memory.
@@ -33,50 +31,11 @@ bool kprobes_all_disarmed;
  */
 static LIST_HEAD(unreleased);
 
-/**
- * arch_kprobes_sync() - make all CPUs see what was armed and disarmed
- *
- * Architectures whose hooks do not synchronise for each probepoint override it.
- *
- * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
+/*
+ * Cookie of the RCU grace period after the last removal. When that has ended, no handler of a
+ * disabled or unregistered probe runs. Guarded by kprobe_mutex.
  */
-void __weak arch_kprobes_sync(void)
-{
-}
-
-/**
- * probepoint_touch() - put a probepoint on a batch
- * @pp: the probepoint
- * @changes: the batch
- *
- * Context: kprobe_mutex is held.
- */
-void probepoint_touch(struct probepoint *pp, struct list_head *changes)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	if (list_empty(&pp->change))
-		list_add_tail(&pp->change, changes);
-}
-
-static void batch_free_slot(struct kprobe_deferred *deferred)
-{
-	struct deferred_slot *ds = container_of(deferred, struct deferred_slot, deferred);
-
-	free_insn_slot(ds->slot, 1);
-	kfree(ds);
-}
-
-/**
- * kprobe_defer_free_slot() - free a slot when no task can be in it any more
- * @ds: the slot; new hits do not get there
- *
- * Context: kprobe_mutex is held.
- */
-void kprobe_defer_free_slot(struct deferred_slot *ds)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	kprobe_defer_free(&ds->deferred, batch_free_slot);
-}
+unsigned long kprobe_handlers_gone;
 
 static int batch_reshape(struct probepoint *pp, bool post)
 {
@@ -91,6 +50,24 @@ static int batch_reshape(struct probepoint *pp, bool post)
 	ds->slot = old;
 	kprobe_defer_free_slot(ds);
 	return 0;
+}
+
+/**
+ * kprobe_set_disabled() - disable or enable a probe in a batch
+ * @p: a registered probe
+ * @disabled: whether it is to be disabled
+ * @changes: the batch
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *changes)
+{
+	if (disabled)
+		p->flags |= KPROBE_FLAG_DISABLED;
+	else
+		p->flags &= ~KPROBE_FLAG_DISABLED;
+	if (!kprobe_is_waiting(p))
+		probepoint_touch(p->point, changes);
 }
 
 /**
@@ -125,35 +102,6 @@ int probepoints_stage(struct list_head *changes)
 	ret = probepoint_table_reserve(new);
 	/* Last, since it is the most expensive to undo. */
 	return ret ?: kprobe_ftrace_arm(changes);
-}
-
-/*
- * Is @pp the return trampoline, which some architectures implement by a
- * probepoint? It must stay armed: a followed call may return at any time.
- */
-static bool batch_is_return_trampoline(struct probepoint *pp)
-{
-#ifdef __ARCH_WANT_PROBEPOINT
-	return false;
-#else
-	return arch_trampoline_kprobe(&pp->kp);
-#endif
-}
-
-/**
- * probepoint_should_arm() - should a probepoint have a breakpoint or a jump?
- * @pp: the probepoint
- *
- * Context: kprobe_mutex is held.
- *
- * Return: true if it should, given the published set.
- */
-bool probepoint_should_arm(struct probepoint *pp)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	if (kprobes_all_disarmed && !batch_is_return_trampoline(pp))
-		return false;
-	return !(pp->kp.flags & KPROBE_FLAG_FTRACE) && !probepoint_set_is_empty(pp);
 }
 
 /* Arm and disarm probepoints as their sets require, after removing conflicting jumps. */
@@ -212,10 +160,12 @@ static bool batch_end_change(struct probepoint *pp)
 	optimizer_changed(pp);
 	if (!list_empty(&pp->probes))
 		return pp->state != PROBEPOINT_GONE;
-	if (pp->filters)
+	if (pp->filters) {
 		list_add(&pp->unreleased, &unreleased);
-	else
-		probepoint_free(pp);
+		return false;
+	}
+	optimizer_forget(pp);
+	probepoint_free(pp);
 	return false;
 }
 
@@ -259,6 +209,19 @@ void probepoints_commit(struct list_head *changes)
 	batch_patch_text(changes);
 	kprobe_ftrace_disarm(changes);
 	batch_end_changes(changes);
+}
+
+/**
+ * kprobe_commit_removal() - commit a batch that disables or detaches probes
+ * @changes: the batch
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void kprobe_commit_removal(struct list_head *changes)
+{
+	probepoints_commit(changes);
+	/* Hits that began before the commit may still call these probes. */
+	kprobe_handlers_gone = get_state_synchronize_rcu();
 }
 
 /**
@@ -347,6 +310,7 @@ void probepoints_kill(unsigned long start, unsigned long end)
 	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
 		if (pp->text_going) {
+			optimizer_forget(pp);
 			probepoint_kill(pp);
 			kprobe_ftrace_forget(pp);
 		}

@@ -40,6 +40,30 @@
 
 static LLIST_HEAD(requests);
 
+/**
+ * kprobe_disable_requested() - disable all probes that have asked for it
+ *
+ * Context: sleeps; kprobe_mutex is held.
+ */
+void kprobe_disable_requested(void)
+{
+	struct llist_node *list = llist_del_all(&requests);
+	struct kprobe *p, *next;
+	LIST_HEAD(changes);
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (!list)
+		return;
+	llist_for_each_entry_safe(p, next, list, request) {
+		/* It may have been unregistered, or disabled by another caller. */
+		if (!p->point || kprobe_has_flag(p, KPROBE_FLAG_DISABLED))
+			continue;
+		kprobe_set_disabled(p, true, &changes);
+	}
+	if (!list_empty(&changes))
+		kprobe_commit_removal(&changes);
+}
+
 static void disable_self_worker(struct work_struct *work)
 {
 	guard(mutex)(&kprobe_mutex);
@@ -54,45 +78,6 @@ static void __kprobes disable_self_queue(void)
 }
 
 static struct kprobe_request disable_self_request = { .queue = disable_self_queue };
-
-static __always_inline void disable_self_count_missed(struct kprobe *p)
-{
-	raw_atomic_inc((atomic_t *)&p->nended);
-	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
-}
-
-/**
- * kprobe_ended_pre() - the pre_handler of a probe after kprobe_disable_self()
- * @p: the probe
- * @regs: not used
- *
- * Return: 0.
- */
-int __kprobes kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	disable_self_count_missed(p);
-	/*
-	 * This hit must not call the user's post_handler. Pairs with smp_store_release() in
-	 * kprobe_disable_self().
-	 */
-	smp_rmb();
-	return 0;
-}
-
-/**
- * kprobe_ended_post() - the post_handler of a probe after kprobe_disable_self()
- * @p: the probe
- * @regs: not used
- * @flags: not used
- *
- * Counts the hit, unless the probe had a pre_handler: then kprobe_ended_pre() has counted it, or
- * the hit has called the pre_handler before that was replaced.
- */
-void __kprobes kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	if (!p->saved_pre)
-		disable_self_count_missed(p);
-}
 
 /**
  * kprobe_disable_self() - ask for a probe to be disabled, in a handler of the probe
@@ -154,88 +139,3 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	return true;
 }
 EXPORT_SYMBOL_GPL(kprobe_disable_self);
-
-/**
- * kprobe_check_post() - replace the post_handler in a set that has just been published
- * @set: the set
- *
- * kprobe_disable_self() may have replaced the post_handler of the probe after the set has got a
- * copy of it, and may have looked at the set before:
- *
- *	probepoint_publish_set()		kprobe_disable_self()
- *
- *	publish the set				replace p->post_handler
- *	smp_mb()				smp_mb()
- *	read p->post_handler			read the set
- *
- * Context: kprobe_mutex is held.
- */
-void kprobe_check_post(struct probe_set *set)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	/* Pairs with the barrier in kprobe_disable_self(), see above. */
-	smp_mb();
-	if (set->post_probe && READ_ONCE(set->post_probe->post_handler) == kprobe_ended_post)
-		WRITE_ONCE(set->post_handler, kprobe_ended_post);
-}
-
-/**
- * kprobe_save_handlers() - record the handlers that kprobe_disable_self() may replace
- * @p: a probe that is being registered, enabled, or put into another set
- *
- * Context: kprobe_mutex is held.
- *
- * Return: true; or false if they have been replaced.
- */
-bool kprobe_save_handlers(struct kprobe *p)
-{
-	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
-	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
-
-	lockdep_assert_held(&kprobe_mutex);
-	if (pre == kprobe_ended_pre || post == kprobe_ended_post)
-		return false;
-	WRITE_ONCE(p->saved_pre, pre);
-	WRITE_ONCE(p->saved_post, post);
-	return true;
-}
-
-/**
- * kprobe_restore_handlers() - undo what kprobe_disable_self() has done to a probe
- * @p: the probe. No hit calls it, and it is not among the requests.
- *
- * Context: kprobe_mutex is held.
- */
-void kprobe_restore_handlers(struct kprobe *p)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	if (!kprobe_has_ended(p))
-		return;
-	WRITE_ONCE(p->pre_handler, p->saved_pre);
-	/* Pairs with xchg() in kprobe_disable_self(): it sees the pre_handler restored. */
-	smp_store_release(&p->post_handler, p->saved_post);
-}
-
-/**
- * kprobe_disable_requested() - disable all probes that have asked for it
- *
- * Context: sleeps; kprobe_mutex is held.
- */
-void kprobe_disable_requested(void)
-{
-	struct llist_node *list = llist_del_all(&requests);
-	struct kprobe *p, *next;
-	LIST_HEAD(changes);
-
-	lockdep_assert_held(&kprobe_mutex);
-	if (!list)
-		return;
-	llist_for_each_entry_safe(p, next, list, request) {
-		/* It may have been unregistered, or disabled by another caller. */
-		if (!p->point || kprobe_has_flag(p, KPROBE_FLAG_DISABLED))
-			continue;
-		kprobe_set_disabled(p, true, &changes);
-	}
-	if (!list_empty(&changes))
-		kprobe_commit_removal(&changes);
-}

@@ -41,8 +41,6 @@ enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
 /* register.c */
 int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err);
 int kprobes_register_locked(struct kprobe **kps, int num, bool again);
-void kprobe_commit_removal(struct list_head *changes);
-void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *changes);
 
 /* The flags that a user sets */
 #define KPROBE_USER_FLAGS	(KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT | \
@@ -53,12 +51,14 @@ enum kprobe_reason kprobe_event_allowed(const struct kprobe *p);
 enum kprobe_reason kprobe_event_check(const struct kprobe *p);
 
 /* disable_self.c */
+void kprobe_disable_requested(void);
+
+/* ended.c */
 int kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs);
 void kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 void kprobe_check_post(struct probe_set *set);
 bool kprobe_save_handlers(struct kprobe *p);
 void kprobe_restore_handlers(struct kprobe *p);
-void kprobe_disable_requested(void);
 
 /* Has kprobe_disable_self() been called since the probe was enabled? */
 static __always_inline bool kprobe_has_ended(const struct kprobe *p)
@@ -76,6 +76,7 @@ static __always_inline kprobe_pre_handler_t kprobe_user_pre(const struct kprobe 
 }
 
 /* probepoint.c */
+extern bool kprobes_all_disarmed;
 void probepoint_set_state(struct probepoint *pp, enum probepoint_state state);
 int probepoint_attach(struct kprobe *p, struct module *module, struct list_head *changes,
 		      enum kprobe_reason *why);
@@ -83,6 +84,8 @@ void probepoint_detach(struct kprobe *p, struct list_head *changes);
 struct probepoint *probepoint_find_live(kprobe_opcode_t *addr);
 struct probepoint *probepoint_lower_bound(unsigned long addr);
 struct probepoint *probepoint_last_below(unsigned long addr);
+bool probepoint_should_arm(struct probepoint *pp);
+void probepoint_touch(struct probepoint *pp, struct list_head *changes);
 void probepoint_free(struct probepoint *pp);
 void probepoint_kill(struct probepoint *pp);
 
@@ -118,16 +121,18 @@ struct deferred_slot {
 void kprobe_defer_free(struct kprobe_deferred *deferred,
 		       void (*free)(struct kprobe_deferred *deferred));
 
+/* slots.c */
+void kprobe_defer_free_slot(struct deferred_slot *ds);
+
 /* batch.c */
-extern bool kprobes_all_disarmed;
-void probepoint_touch(struct probepoint *pp, struct list_head *changes);
+extern unsigned long kprobe_handlers_gone;
+void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *changes);
 int probepoints_stage(struct list_head *changes);
 void probepoints_commit(struct list_head *changes);
+void kprobe_commit_removal(struct list_head *changes);
 void probepoints_abort(struct list_head *changes);
 void probepoints_kill(unsigned long start, unsigned long end);
 int probepoints_arm_all(bool arm);
-bool probepoint_should_arm(struct probepoint *pp);
-void kprobe_defer_free_slot(struct deferred_slot *ds);
 
 /* optimizer.c */
 
@@ -148,7 +153,6 @@ struct jump_question {
 };
 
 #ifdef CONFIG_OPTPROBES
-void optimizer_init_point(struct probepoint *pp);
 void optimizer_unoptimize_conflicts(struct list_head *changes);
 void optimizer_match_detours(struct list_head *changes);
 void optimizer_unoptimize_for_post(struct list_head *changes);
@@ -162,6 +166,15 @@ static inline void optimizer_module_going(const struct module *mod)
 
 const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why);
 int optimizer_explain(struct list_head *questions);
+
+/* Initialise the optimiser's part of a new probepoint. */
+static inline void optimizer_init_point(struct probepoint *pp)
+{
+	INIT_LIST_HEAD(&pp->jump.work);
+	INIT_LIST_HEAD(&pp->jump.leave);
+	if (pp->kp.flags & KPROBE_FLAG_FTRACE)
+		pp->jump.refusal = KPROBE_WHY_JUMP_FTRACE;
+}
 #else
 static inline void optimizer_init_point(struct probepoint *pp) { }
 static inline void optimizer_unoptimize_conflicts(struct list_head *changes) { }

@@ -237,6 +237,17 @@ void arch_disarm_probepoint(struct probepoint *pp)
 	arch_disarm_kprobe(&pp->kp);
 }
 
+/**
+ * arch_kprobes_sync() - make all CPUs see what was armed and disarmed
+ *
+ * Architectures whose hooks do not synchronise for each probepoint override it.
+ *
+ * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
+ */
+void __weak arch_kprobes_sync(void)
+{
+}
+
 #ifdef CONFIG_KPROBES_ON_FTRACE
 /**
  * arch_prepare_probepoint_ftrace() - prepare a probepoint at a location of ftrace

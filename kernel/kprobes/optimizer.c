@@ -78,9 +78,6 @@ static DECLARE_WAIT_QUEUE_HEAD(round_wait);
 /* The last round failed for lack of memory. The worker will try again. */
 static bool out_of_memory;
 
-/* The last generation number, see struct probepoint_jump */
-static u64 last_serial;
-
 static void optimizer_work_fn(struct kthread_work *work);
 static DEFINE_KTHREAD_DELAYED_WORK(optimizer, optimizer_work_fn);
 
@@ -419,22 +416,6 @@ void optimizer_forget(struct probepoint *pp)
 }
 
 /**
- * optimizer_init_point() - initialise the optimiser's part of a probepoint
- * @pp: the probepoint
- *
- * Context: kprobe_mutex is held.
- */
-void optimizer_init_point(struct probepoint *pp)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	INIT_LIST_HEAD(&pp->jump.work);
-	INIT_LIST_HEAD(&pp->jump.leave);
-	pp->jump.serial = ++last_serial;
-	if (pp->kp.flags & KPROBE_FLAG_FTRACE)
-		pp->jump.refusal = KPROBE_WHY_JUMP_FTRACE;
-}
-
-/**
  * optimizer_status() - report a probepoint's jump-optimisation state
  * @pp: the probepoint
  * @why: result: the reason if the state is "refused" or "failed", or %KPROBE_WHY_NONE. What
@@ -625,7 +606,7 @@ static unsigned int optimizer_list_unchecked(struct kprobe_jump *jumps, unsigned
 		jumps[nr].addr = optimizer_addr(pp);
 		jumps[nr].refusal = KPROBE_WHY_NONE;
 		jumps[nr].dcr_size = 0;
-		jumps[nr++].serial = pp->jump.serial;
+		jumps[nr++].serial = pp->serial;
 	}
 	return nr;
 }
@@ -634,7 +615,7 @@ static void optimizer_note_checked(const struct kprobe_jump *jump)
 {
 	struct probepoint *pp = probepoint_lower_bound(jump->addr);
 
-	while (pp && optimizer_addr(pp) == jump->addr && pp->jump.serial != jump->serial)
+	while (pp && optimizer_addr(pp) == jump->addr && pp->serial != jump->serial)
 		pp = probepoint_next(pp);
 	/* The probepoint was freed during the check. */
 	if (!pp || optimizer_addr(pp) != jump->addr)

@@ -35,6 +35,12 @@
  */
 static struct rb_root probepoints = RB_ROOT;
 
+/* The last generation number */
+static u64 last_serial;
+
+/* debugfs kprobes/enabled is 0: only return trampolines that are probepoints are armed. */
+bool kprobes_all_disarmed;
+
 /**
  * probepoint_set_state() - change the state of a probepoint
  * @pp: the probepoint
@@ -120,6 +126,49 @@ struct probepoint *probepoint_find_live(kprobe_opcode_t *addr)
 	return pp && pp->addr == addr ? pp : NULL;
 }
 
+/*
+ * Is @pp the return trampoline, which some architectures implement by a
+ * probepoint? It must stay armed: a followed call may return at any time.
+ */
+static bool probepoint_is_return_trampoline(struct probepoint *pp)
+{
+#ifdef __ARCH_WANT_PROBEPOINT
+	return false;
+#else
+	return arch_trampoline_kprobe(&pp->kp);
+#endif
+}
+
+/**
+ * probepoint_should_arm() - should a probepoint have a breakpoint or a jump?
+ * @pp: the probepoint
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: true if it should, given the published set.
+ */
+bool probepoint_should_arm(struct probepoint *pp)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	if (kprobes_all_disarmed && !probepoint_is_return_trampoline(pp))
+		return false;
+	return !(pp->kp.flags & KPROBE_FLAG_FTRACE) && !probepoint_set_is_empty(pp);
+}
+
+/**
+ * probepoint_touch() - put a probepoint on a batch
+ * @pp: the probepoint
+ * @changes: the batch
+ *
+ * Context: kprobe_mutex is held.
+ */
+void probepoint_touch(struct probepoint *pp, struct list_head *changes)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	if (list_empty(&pp->change))
+		list_add_tail(&pp->change, changes);
+}
+
 static bool probepoint_less(struct rb_node *a, const struct rb_node *b)
 {
 	return rb_entry(a, struct probepoint, node)->addr <
@@ -136,6 +185,7 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
 	if (!pp)
 		return ERR_PTR(-ENOMEM);
 	pp->addr = addr;
+	pp->serial = ++last_serial;
 	probepoint_init_set(pp);
 	pp->kp.addr = addr;
 	pp->kp.flags = on_ftrace ? KPROBE_FLAG_FTRACE : 0;
@@ -248,7 +298,6 @@ static void probepoint_unpublish(struct probepoint *pp)
 void probepoint_free(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	optimizer_forget(pp);
 	rb_erase(&pp->node, &probepoints);
 	if (!pp->published && pp->state != PROBEPOINT_GONE) {
 		/* No hit has found it, so no task is in its slot. An unwinder may have found it. */
@@ -276,7 +325,6 @@ void probepoint_kill(struct probepoint *pp)
 	struct kprobe *p, *next;
 
 	lockdep_assert_held(&kprobe_mutex);
-	optimizer_forget(pp);
 	probepoint_set_state(pp, PROBEPOINT_GONE);
 	pp->text_going = false;
 	probepoint_unpublish(pp);

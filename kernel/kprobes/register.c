@@ -5,7 +5,6 @@
  * They find the address of a probe and check it, see place.c, and put its probepoint on a batch,
  * see batch.c. All of them take kprobe_mutex, and may sleep.
  */
-#include <kunit/visibility.h>
 #include <linux/cleanup.h>
 #include <linux/export.h>
 #include <linux/init.h>
@@ -17,16 +16,6 @@
 #include <linux/sched.h>
 
 #include "internal.h"
-
-/* Guards all probes and probepoints, see linux/probepoint.h. */
-DEFINE_MUTEX(kprobe_mutex);
-EXPORT_SYMBOL_IF_KUNIT(kprobe_mutex);
-
-/*
- * Cookie of the RCU grace period after the last removal. When that has ended, no handler of a
- * disabled or unregistered probe runs. Guarded by kprobe_mutex.
- */
-static unsigned long handlers_gone;
 
 /* Compute the address of a probe, which may have been registered before. */
 static enum kprobe_reason kprobe_set_address(struct kprobe *p, unsigned long *entry)
@@ -291,19 +280,6 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  */
 #define ADDRESS_FLAGS	(KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY)
 
-/**
- * kprobe_commit_removal() - commit a batch that disables or detaches probes
- * @changes: the batch
- *
- * Context: sleeps; kprobe_mutex is held.
- */
-void kprobe_commit_removal(struct list_head *changes)
-{
-	probepoints_commit(changes);
-	/* Hits that began before the commit may still call these probes. */
-	handlers_gone = get_state_synchronize_rcu();
-}
-
 /*
  * Reset addr and the handlers to what the user gave, so that the structure can be registered
  * again. No handler reads addr any more, or asks for the probe to be disabled. The address of a
@@ -353,7 +329,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 			 * Another caller may have just detached this probe: its handlers may
 			 * still run, and read addr.
 			 */
-			cond_synchronize_rcu_expedited(handlers_gone);
+			cond_synchronize_rcu_expedited(kprobe_handlers_gone);
 			kprobe_disable_requested();
 			kprobe_restore_handlers(kps[i]);
 			kps[i]->addr = NULL;
@@ -371,7 +347,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 		if (!detached)
 			return;
 		kprobe_commit_removal(&changes);
-		gone = handlers_gone;
+		gone = kprobe_handlers_gone;
 	}
 	cond_synchronize_rcu_expedited(gone);
 	kprobe_restore_unregistered(kps, num);
@@ -410,24 +386,6 @@ static bool kprobes_registered(struct kprobe **kps, int num, bool text)
 }
 
 /**
- * kprobe_set_disabled() - disable or enable a probe in a batch
- * @p: a registered probe
- * @disabled: whether it is to be disabled
- * @changes: the batch
- *
- * Context: kprobe_mutex is held.
- */
-void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *changes)
-{
-	if (disabled)
-		p->flags |= KPROBE_FLAG_DISABLED;
-	else
-		p->flags &= ~KPROBE_FLAG_DISABLED;
-	if (!kprobe_is_waiting(p))
-		probepoint_touch(p->point, changes);
-}
-
-/**
  * disable_kprobes() - stop calling the handlers of several probes
  * @kps: registered probes
  * @num: number of probes
@@ -459,7 +417,7 @@ int disable_kprobes(struct kprobe **kps, int num)
 		}
 		if (changed)
 			kprobe_commit_removal(&changes);
-		gone = handlers_gone;
+		gone = kprobe_handlers_gone;
 	}
 	/* Wait even if another caller has disabled them: handlers may still be running. */
 	cond_synchronize_rcu_expedited(gone);

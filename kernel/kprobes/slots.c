@@ -287,3 +287,23 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 }
 
 #endif /* __ARCH_WANT_KPROBES_INSN_SLOT */
+
+static void slots_free_deferred(struct kprobe_deferred *deferred)
+{
+	struct deferred_slot *ds = container_of(deferred, struct deferred_slot, deferred);
+
+	free_insn_slot(ds->slot, 1);
+	kfree(ds);
+}
+
+/**
+ * kprobe_defer_free_slot() - free a slot when no task can be in it any more
+ * @ds: the slot; new hits do not get there
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_defer_free_slot(struct deferred_slot *ds)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	kprobe_defer_free(&ds->deferred, slots_free_deferred);
+}

@@ -16,9 +16,14 @@
 #include <kunit/visibility.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 
 #include "internal.h"
+
+/* Guards all probes and probepoints, see linux/probepoint.h. */
+DEFINE_MUTEX(kprobe_mutex);
+EXPORT_SYMBOL_IF_KUNIT(kprobe_mutex);
 
 #define TABLE_MIN_BITS	6
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: the handlers of a probe after kprobe_disable_self().
+ *
+ * They replace the user's handlers, which are in saved_pre and saved_post, until the probe is
+ * enabled again or unregistered. disable_self.c draws the order of the steps.
+ */
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+
+#include "internal.h"
+
+static __always_inline void ended_count_missed(struct kprobe *p)
+{
+	raw_atomic_inc((atomic_t *)&p->nended);
+	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
+}
+
+/**
+ * kprobe_ended_pre() - the pre_handler of a probe after kprobe_disable_self()
+ * @p: the probe
+ * @regs: not used
+ *
+ * Return: 0.
+ */
+int __kprobes kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	ended_count_missed(p);
+	/*
+	 * This hit must not call the user's post_handler. Pairs with smp_store_release() in
+	 * kprobe_disable_self().
+	 */
+	smp_rmb();
+	return 0;
+}
+
+/**
+ * kprobe_ended_post() - the post_handler of a probe after kprobe_disable_self()
+ * @p: the probe
+ * @regs: not used
+ * @flags: not used
+ *
+ * Counts the hit, unless the probe had a pre_handler: then kprobe_ended_pre() has counted it, or
+ * the hit has called the pre_handler before that was replaced.
+ */
+void __kprobes kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	if (!p->saved_pre)
+		ended_count_missed(p);
+}
+
+/**
+ * kprobe_check_post() - replace the post_handler in a set that has just been published
+ * @set: the set
+ *
+ * kprobe_disable_self() may have replaced the post_handler of the probe after the set has got a
+ * copy of it, and may have looked at the set before:
+ *
+ *	probepoint_publish_set()		kprobe_disable_self()
+ *
+ *	publish the set				replace p->post_handler
+ *	smp_mb()				smp_mb()
+ *	read p->post_handler			read the set
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_check_post(struct probe_set *set)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	/* Pairs with the barrier in kprobe_disable_self(), see above. */
+	smp_mb();
+	if (set->post_probe && READ_ONCE(set->post_probe->post_handler) == kprobe_ended_post)
+		WRITE_ONCE(set->post_handler, kprobe_ended_post);
+}
+
+/**
+ * kprobe_save_handlers() - record the handlers that kprobe_disable_self() may replace
+ * @p: a probe that is being registered, enabled, or put into another set
+ *
+ * Context: kprobe_mutex is held.
+ *
+ * Return: true; or false if they have been replaced.
+ */
+bool kprobe_save_handlers(struct kprobe *p)
+{
+	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
+	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
+
+	lockdep_assert_held(&kprobe_mutex);
+	if (pre == kprobe_ended_pre || post == kprobe_ended_post)
+		return false;
+	WRITE_ONCE(p->saved_pre, pre);
+	WRITE_ONCE(p->saved_post, post);
+	return true;
+}
+
+/**
+ * kprobe_restore_handlers() - undo what kprobe_disable_self() has done to a probe
+ * @p: the probe. No hit calls it, and it is not among the requests.
+ *
+ * Context: kprobe_mutex is held.
+ */
+void kprobe_restore_handlers(struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	if (!kprobe_has_ended(p))
+		return;
+	WRITE_ONCE(p->pre_handler, p->saved_pre);
+	/* Pairs with xchg() in kprobe_disable_self(): it sees the pre_handler restored. */
+	smp_store_release(&p->post_handler, p->saved_post);
+}
