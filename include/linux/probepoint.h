@@ -428,15 +428,17 @@ bool kprobe_module_ready(const struct module *mod);
 kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp);
 struct probepoint *probepoint_of_insn_slot(unsigned long addr);
 
-/* The architecture provides these, or kernel/kprobes/legacy_hooks.c does. */
-void arch_begin_kprobes(void);
+/* The architecture provides these, or kernel/kprobes/legacy* does. */
 int arch_prepare_probepoint(struct probepoint *pp);
+#ifdef __ARCH_WANT_PROBEPOINT
+void arch_begin_kprobes(void);
 void arch_remove_probepoint(struct probepoint *pp);
 int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old);
 void arch_arm_probepoint(struct probepoint *pp);
 void arch_probepoint_armed(struct probepoint *pp);
 void arch_disarm_probepoint(struct probepoint *pp);
 void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e);
+#endif
 #ifdef CONFIG_KPROBES_ON_FTRACE
 int arch_prepare_probepoint_ftrace(struct probepoint *pp);
 #endif
@@ -456,24 +458,19 @@ struct kprobe_jump {
 	u64 serial;
 };
 
-int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr);
 int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post);
+bool arch_put_jump(struct probepoint *pp);
+void arch_sync_jumps(void);
+#ifdef __ARCH_WANT_PROBEPOINT
+int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr);
 enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_size, bool post);
 kprobe_opcode_t *arch_drop_detour(struct probepoint *pp);
 bool arch_match_detour(struct probepoint *pp);
-bool arch_put_jump(struct probepoint *pp);
-void arch_sync_jumps(void);
 void arch_break_jump(struct probepoint *pp);
 void arch_restore_jump(struct probepoint *pp);
 void arch_kprobe_module_going(const struct module *mod);
-
-#ifdef __ARCH_WANT_PROBEPOINT
 bool arch_jump_covers_next(const struct probepoint *pp);
 bool arch_post_is_empty(kprobe_post_handler_t post);
-#else
-/* A jump replaces one instruction, and a probepoint with post_handlers has none. */
-static inline bool arch_jump_covers_next(const struct probepoint *pp) { return false; }
-static inline bool arch_post_is_empty(kprobe_post_handler_t post) { return false; }
 #endif
 
 #endif /* CONFIG_OPTPROBES */

@@ -12,6 +12,10 @@
 #include <linux/mutex.h>
 #include <linux/probepoint.h>
 
+#ifndef __ARCH_WANT_PROBEPOINT
+#include "legacy.h"
+#endif
+
 struct kprobe_range;
 
 /**

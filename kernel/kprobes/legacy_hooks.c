@@ -2,9 +2,9 @@
 /*
  * Kernel probes: architectures whose hooks take a struct kprobe.
  *
- * The core calls hooks that take a struct probepoint. This file passes the struct kprobe that
- * is embedded there to the older hooks of these architectures. They keep the instruction in its
- * ainsn, and call its handlers, which are the core's dispatchers, see set.c. They define
+ * The core calls hooks that take a struct probepoint. This file and legacy.h pass the struct kprobe
+ * that is embedded there to the older hooks of these architectures. They keep the instruction in
+ * its ainsn, and call its handlers, which are the core's dispatchers, see set.c. They define
  * current_kprobe and kprobe_ctlblk.
  *
  * Some of these hooks write slots by patching text, and decode text that they
@@ -27,18 +27,6 @@
 
 /* kprobe_busy_begin() records it as running. It is never registered. */
 static struct kprobe kprobe_busy;
-
-/**
- * arch_begin_kprobes() - do nothing
- *
- * These architectures have no static key in exceptions and unwinders to enable.
- *
- * Context: sleeps; kprobe_mutex is held.
- */
-void arch_begin_kprobes(void)
-{
-	lockdep_assert_held(&kprobe_mutex);
-}
 
 /**
  * kprobe_busy_begin() - begin to count hits of this CPU as missed
@@ -145,34 +133,6 @@ int arch_prepare_probepoint(struct probepoint *pp)
 }
 
 /**
- * arch_explain_probepoint() - explain whether a probe would be accepted
- * @pp: a probepoint that is never registered
- * @e: the explanation
- *
- * It cannot ask arch_prepare_kprobe(), which allocates a slot.
- */
-void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e)
-{
-	e->probed = KPROBE_UNKNOWN;
-	e->refusal = KPROBE_WHY_ARCH_DECIDES;
-}
-
-/**
- * arch_remove_probepoint() - free what arch_prepare_probepoint() allocated
- * @pp: the probepoint; no task can be in its slot
- *
- * Context: sleeps; kprobe_mutex is held.
- */
-void arch_remove_probepoint(struct probepoint *pp)
-{
-	lockdep_assert_held(&kprobe_mutex);
-#ifdef CONFIG_OPTPROBES
-	arch_remove_optimized_kprobe(&pp->op);
-#endif
-	arch_remove_kprobe(&pp->kp);
-}
-
-/**
  * arch_remove_kprobe() - free what arch_prepare_kprobe() allocated
  * @p: what arch_prepare_kprobe() was given
  *
@@ -183,58 +143,6 @@ void arch_remove_probepoint(struct probepoint *pp)
  */
 void __weak arch_remove_kprobe(struct kprobe *p)
 {
-}
-
-/**
- * arch_reshape_probepoint() - replace a slot by one with or without post_handlers
- * @pp: the probepoint
- * @post: hits call a post_handler
- * @old: result: NULL. Other architectures return the slot that was replaced.
- *
- * These architectures use the same slot in both cases: a hit single-steps it if there is a
- * post_handler.
- *
- * Return: 0.
- */
-int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old)
-{
-	*old = NULL;
-	return 0;
-}
-
-/**
- * arch_arm_probepoint() - put the breakpoint of a probepoint in place
- * @pp: the probepoint
- *
- * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
- */
-void arch_arm_probepoint(struct probepoint *pp)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	arch_arm_kprobe(&pp->kp);
-}
-
-/**
- * arch_probepoint_armed() - do nothing when all CPUs see a breakpoint
- * @pp: the probepoint
- *
- * Context: kprobe_mutex, cpus_read_lock() and text_mutex are held.
- */
-void arch_probepoint_armed(struct probepoint *pp)
-{
-	lockdep_assert_held(&kprobe_mutex);
-}
-
-/**
- * arch_disarm_probepoint() - remove the breakpoint of a probepoint
- * @pp: the probepoint
- *
- * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
- */
-void arch_disarm_probepoint(struct probepoint *pp)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	arch_disarm_kprobe(&pp->kp);
 }
 
 /**

@@ -205,25 +205,6 @@ int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type
 }
 
 /**
- * arch_check_jumps() - report all jumps as safe
- * @jumps: the addresses
- * @nr: number of addresses
- *
- * Control flow cannot enter a single instruction. arch_prepare_optimized_kprobe() checks
- * whether the instruction can be executed in a detour buffer.
- *
- * Return: 0.
- */
-int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		jumps[i].dcr_size = MAX_OPTIMIZED_LENGTH;
-	return 0;
-}
-
-/**
  * arch_prepare_detour() - make the detour buffer of a probepoint, if it has none
  * @pp: the probepoint
  * @dcr_size: size of the DCR
@@ -255,42 +236,6 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 }
 
 /**
- * arch_explain_detour() - could a detour buffer be made?
- * @pp: a probepoint that is never registered; its jump.failure is set
- * @dcr_size: size of the DCR
- * @post: hits would call post_handlers
- *
- * Return: %KPROBE_NO if @post, or %KPROBE_UNKNOWN.
- */
-enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
-{
-	pp->jump.failure = post ? KPROBE_WHY_JUMP_POST : KPROBE_WHY_JUMP_ARCH_DECIDES;
-	return post ? KPROBE_NO : KPROBE_UNKNOWN;
-}
-
-/**
- * arch_drop_detour() - stop sending hits to the detour buffer
- * @pp: the probepoint
- *
- * Return: NULL, since arch_remove_probepoint() frees the buffer.
- */
-kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
-{
-	return NULL;
-}
-
-/**
- * arch_match_detour() - adapt a detour buffer to a new set
- * @pp: the probepoint
- *
- * Return: false. These detour buffers call a dispatcher, which works for any set.
- */
-bool arch_match_detour(struct probepoint *pp)
-{
-	return false;
-}
-
-/**
  * arch_put_jump() - queue a jump for arch_sync_jumps()
  * @pp: the probepoint
  *
@@ -315,38 +260,6 @@ void arch_sync_jumps(void)
 	lockdep_assert_held(&kprobe_mutex);
 	/* This empties the list. */
 	arch_optimize_kprobes(&jumps);
-}
-
-/**
- * arch_break_jump() - replace a jump by the breakpoint
- * @pp: the probepoint
- *
- * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
- */
-void arch_break_jump(struct probepoint *pp)
-{
-	lockdep_assert_held(&kprobe_mutex);
-	arch_unoptimize_kprobe(&pp->op);
-}
-
-/**
- * arch_restore_jump() - restore the bytes after the breakpoint
- * @pp: the probepoint
- *
- * There are none: the jump was no longer than the breakpoint.
- */
-void arch_restore_jump(struct probepoint *pp)
-{
-}
-
-/**
- * arch_kprobe_module_going() - forget what arch_check_jumps() has read of a module
- * @mod: the module
- *
- * Here arch_check_jumps() does not read text.
- */
-void arch_kprobe_module_going(const struct module *mod)
-{
 }
 
 #endif /* !__ARCH_WANT_PROBEPOINT */

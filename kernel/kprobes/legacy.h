@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KERNEL_KPROBES_LEGACY_H
+#define _KERNEL_KPROBES_LEGACY_H
+/*
+ * Kernel probes: hooks of architectures whose own hooks take a struct kprobe, where they do
+ * nothing, or pass the embedded struct kprobe on. legacy_hooks.c and legacy_opt.c have the others.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/probepoint.h>
+
+/* There is no static key in exceptions and unwinders to enable. */
+static inline void arch_begin_kprobes(void) { }
+
+static inline void arch_remove_probepoint(struct probepoint *pp)
+{
+#ifdef CONFIG_OPTPROBES
+	arch_remove_optimized_kprobe(&pp->op);
+#endif
+	arch_remove_kprobe(&pp->kp);
+}
+
+/* A slot serves with and without post_handlers: a hit that calls one single-steps it. */
+static inline
+int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old)
+{
+	*old = NULL;
+	return 0;
+}
+
+static inline void arch_arm_probepoint(struct probepoint *pp)
+{
+	arch_arm_kprobe(&pp->kp);
+}
+
+static inline void arch_probepoint_armed(struct probepoint *pp) { }
+
+static inline void arch_disarm_probepoint(struct probepoint *pp)
+{
+	arch_disarm_kprobe(&pp->kp);
+}
+
+/* Only arch_prepare_kprobe() knows, and that allocates a slot. */
+static inline
+void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e)
+{
+	e->probed = KPROBE_UNKNOWN;
+	e->refusal = KPROBE_WHY_ARCH_DECIDES;
+}
+
+#ifdef CONFIG_OPTPROBES
+
+/*
+ * A jump replaces one instruction, which control flow cannot enter. arch_prepare_optimized_kprobe()
+ * checks whether it can be executed in a detour buffer.
+ */
+static inline int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
+{
+	while (nr--)
+		jumps[nr].dcr_size = MAX_OPTIMIZED_LENGTH;
+	return 0;
+}
+
+static inline
+enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
+{
+	pp->jump.failure = post ? KPROBE_WHY_JUMP_POST : KPROBE_WHY_JUMP_ARCH_DECIDES;
+	return post ? KPROBE_NO : KPROBE_UNKNOWN;
+}
+
+/* arch_remove_probepoint() frees the detour buffer. */
+static inline kprobe_opcode_t *arch_drop_detour(struct probepoint *pp) { return NULL; }
+
+/* Detour buffers call a dispatcher, which works for any set. */
+static inline bool arch_match_detour(struct probepoint *pp) { return false; }
+
+static inline void arch_break_jump(struct probepoint *pp)
+{
+	arch_unoptimize_kprobe(&pp->op);
+}
+
+/* The jump was no longer than the breakpoint. */
+static inline void arch_restore_jump(struct probepoint *pp) { }
+
+/* arch_check_jumps() reads no text. */
+static inline void arch_kprobe_module_going(const struct module *mod) { }
+
+/* Only with post_handlers, and then there is no jump. */
+static inline bool arch_jump_covers_next(const struct probepoint *pp) { return false; }
+static inline bool arch_post_is_empty(kprobe_post_handler_t post) { return false; }
+
+#endif /* CONFIG_OPTPROBES */
+
+#endif /* _KERNEL_KPROBES_LEGACY_H */
