@@ -181,11 +181,9 @@ untouchable_symbols() {
 	' - /proc/kallsyms
 }
 
-untouchable_is_listed() {
-	is_x86 || skip_case "only x86 has a table of names" || return 0
-	untouchable_symbols >"$TMP/symbols"
-	at_least "symbols found" "$(grep -c . "$TMP/symbols")" 1
-	awk '
+# expect_listed: each address in $TMP/symbols is in a range of the blacklist
+expect_listed() {
+	sort "$TMP/symbols" | awk '
 		FNR == NR {
 			split($1, range, /0x|-/)
 			from[NR] = range[2]
@@ -194,12 +192,49 @@ untouchable_is_listed() {
 			next
 		}
 		{
-			found = 0
-			for (i = 1; i <= n && !found; i++)
-				found = from[i] "" <= $1 "" && $1 "" < to[i] ""
-			if (!found) printf " %s", $2
-		}' $KPROBES/blacklist "$TMP/symbols" >"$TMP/missing"
+			for (; i < n && from[i + 1] "" <= $1 ""; i++)
+				if (to[i + 1] "" > end "") end = to[i + 1]
+			if (end "" <= $1 "") printf " %s", $2
+		}' $KPROBES/blacklist - >"$TMP/missing"
 	equal "not in blacklist" "$(cat "$TMP/missing")" ""
+}
+
+# marked_symbols: prints the functions that NOKPROBE_SYMBOL() names, by the symbols that it makes, and
+# those in text sections that must not be probed. A name that several functions have is left out.
+marked_symbols() {
+	awk '
+		FNR == NR {
+			if (sub(/^_kbl_addr_/, "", $3)) marked[$3 $4] = 1
+			else if ($2 ~ /[tTwW]/) times[$3 $4]++
+			if ($3 ~ /^__(noinstr|kprobes|entry)_text_(start|end)$/) edge[$3] = $1
+			next
+		}
+		$2 !~ /[tTwW]/ { next }
+		{ inside = 0 }
+		$4 == "" {
+			for (start in edge) {
+				end = start
+				if (sub(/_start$/, "_end", end) && edge[start] "" <= $1 "")
+					inside = inside || $1 "" < edge[end] ""
+			}
+		}
+		inside || ($3 $4 in marked && times[$3 $4] == 1) { print $1, $3 }
+	' /proc/kallsyms /proc/kallsyms
+}
+
+marked_is_listed() {
+	marked_symbols >"$TMP/symbols"
+	at_least "symbols found" "$(grep -c . "$TMP/symbols")" 100
+	must grep -q ' kp_tgt_nokprobe$' "$TMP/symbols"
+	must grep -q ' notify_die$' "$TMP/symbols"
+	expect_listed
+}
+
+untouchable_is_listed() {
+	is_x86 || skip_case "only x86 has a table of names" || return 0
+	untouchable_symbols >"$TMP/symbols"
+	at_least "symbols found" "$(grep -c . "$TMP/symbols")" 1
+	expect_listed
 	while read -r _ symbol; do
 		ctl_refused add 10 "$symbol"
 	done <"$TMP/symbols"
@@ -338,7 +373,7 @@ addresses_are_hidden() {
 }
 
 setup
-ktap_set_plan 25
+ktap_set_plan 26
 load kp_target
 load kp_ctl
 ! has_missed || load kp_missed
@@ -358,6 +393,7 @@ check "what changes while off takes effect when on" enabled_off_keeps_state
 check_if has_missed "a probe that disables itself, and enabled" once_waits_for_enabled
 check "list is still sorted" list_is_sorted
 check "blacklist holds kernel and module functions" blacklist_has_known
+check "blacklist holds all that is marked" marked_is_listed
 check "blacklist holds text that is copied, patched or without a trap" untouchable_is_listed
 check "blacklist has the documented format" blacklist_has_format
 check "offsets from the start of the text" counted_from_start
