@@ -21,7 +21,7 @@ struct kp_seen {
 
 static struct {
 	struct kp_seen caller, pre, post, fault;
-	/* Wrong results of the function, and calls after which the context was another one */
+	/* Wrong results of the function, wrong arguments, and calls that changed the context */
 	int wrong;
 	/* The pre_handler calls the function, and reads where nothing is mapped. */
 	bool busy;
@@ -69,7 +69,8 @@ static int __kprobes kp_same_pre(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-KP_POST_HANDLER(__kprobes, kp_same_post, kp_look(&kp.post))
+/* flags is always 0. */
+KP_POST_HANDLER(__kprobes, kp_same_post, kp_look(&kp.post); kp.wrong += !!flags)
 
 static int __kprobes kp_same_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {

@@ -64,6 +64,8 @@ static struct {
 	struct kp_state in, probed;
 	struct pt_regs pre_regs, post_regs;
 	int pre, post;
+	/* all that a post_handler was given; always 0 */
+	unsigned long post_flags;
 } kp;
 
 static const struct kp_insn_table kp_tables[] = {
@@ -97,6 +99,7 @@ static int __kprobes kp_insn_pre(struct kprobe *p, struct pt_regs *regs)
 static void __kprobes kp_insn_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 	kp.post_regs = *regs;
+	kp.post_flags |= flags;
 	kp.post++;
 }
 
@@ -204,6 +207,7 @@ static bool kp_round_fails(struct kunit *test, const struct kp_state *bare)
 	if (kp_differ(test, "number of pre_handler calls", kp.pre, hits) ||
 	    kp_differ(test, "number of post_handler calls", kp.post,
 		      kp.mode == KP_PRE_POST ? hits : 0) ||
+	    kp_differ(test, "flags of the post_handler", kp.post_flags, 0) ||
 	    kp_results_differ(test, bare) ||
 	    kp_differ(test, "ip in the pre_handler", kp.pre_regs.ip,
 		      (unsigned long)kp.probe->addr + 1))
@@ -275,6 +279,7 @@ static void kp_rounds(struct kunit *test, struct kp_insn *c, bool optimized)
 			kp.in.reg[KP_FLAGS] |= X86_EFLAGS_IF;
 		kp.pre = 0;
 		kp.post = 0;
+		kp.post_flags = 0;
 		kp_run(kp.mode == KP_BARE ? &c->bare[round] : &kp.probed);
 		if (kp.mode == KP_BARE)
 			continue;
