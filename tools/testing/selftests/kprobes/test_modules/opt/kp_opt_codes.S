@@ -478,6 +478,63 @@ SYM_FUNC_START(kp_opt_debugged)
 SYM_FUNC_END(kp_opt_debugged)
 STACK_FRAME_NON_STANDARD kp_opt_debugged
 
+/*
+ * Each way to enter the JTPR, at each of its bytes, and after its last one. @insn: the probed
+ * instruction, of as many @bytes
+ */
+.macro EACH_WAY bytes:req, flags:req, insn:vararg
+CODE branch_to_\bytes, \flags
+	test	$1, %edi
+	jz	1f
+INTO branch_to_\bytes, \insn
+
+CODE near_to_\bytes, \flags
+	test	$1, %edi
+	{disp32} jz 1f
+INTO near_to_\bytes, \insn
+
+CODE part_to_\bytes, \flags
+	test	$1, %edi
+	jz	kp_opt_part_to_\bytes
+INTO part_to_\bytes, \insn
+FAR kp_opt_part_to_\bytes
+	jmp	.Linto_part_to_\bytes
+FUNC_END kp_opt_part_to_\bytes
+
+NEIGHBOUR before_to_\bytes
+CODE before_to_\bytes, \flags
+	test	$1, %edi
+	jz	kp_opt_before_to_\bytes
+INTO before_to_\bytes, \insn
+
+CODE after_to_\bytes, \flags
+	test	$1, %edi
+	jz	kp_opt_after_to_\bytes
+INTO after_to_\bytes, \insn
+NEIGHBOUR after_to_\bytes
+
+CODE address_to_\bytes, \flags
+	ADDRESS	1f, %_ASM_DX
+	test	$1, %edi
+	jnz	2f
+	push	%_ASM_DX
+	PLAIN_RET
+	int3
+INTO address_to_\bytes, \insn
+
+CODE fixup_to_\bytes, (\flags | KP_POINTER)
+.Lload_to_\bytes:
+	mov	(%_ASM_DI), %_ASM_AX
+INTO fixup_to_\bytes, \insn
+_ASM_EXTABLE(.Lload_to_\bytes, .Linto_fixup_to_\bytes)
+.endm
+
+EACH_WAY 1, KP_REFUSE, nop
+EACH_WAY 2, KP_REFUSE, .byte 0x66, 0x90
+EACH_WAY 3, KP_REFUSE, .byte 0x0f, 0x1f, 0x00
+EACH_WAY 4, KP_REFUSE, .byte 0x0f, 0x1f, 0x40, 0x00
+EACH_WAY 5, KP_ACCEPT, mov $0x12345678, %ecx
+
 /* No room for a jump */
 
 CODE fills_rsb, KP_REFUSE
