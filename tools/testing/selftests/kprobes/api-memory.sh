@@ -1,0 +1,186 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Nothing grows: after an operation has been repeated many times, the kernel has as much memory,
+# and as many pages of slots and symbols, as before.
+
+. "$(dirname "$0")/functions.sh"
+
+SLAB=/sys/kernel/slab
+times=${MEMORY_TIMES:-50}
+
+# sizes: prints numbers: objects of kmalloc(), except those that CPUs keep for later; areas of
+# vmalloc(), except stacks and those that are freed later; symbols of kprobes' own pages; ranges of the
+# blacklist; KiB of pools
+sizes() {
+	total=0
+	for cache in "$SLAB"/kmalloc-*; do
+		echo 1 >"$cache/shrink"
+		read -r number _ <"$cache/objects"
+		total=$((total + number))
+	done
+	echo "objects $total"
+	echo "areas $(grep -c -v -E 'unpurged|stack|dup_task' /proc/vmallocinfo)"
+	echo "pages $(grep -c -F '[__builtin__kprobes]' /proc/kallsyms)"
+	echo "ranges $(grep -c . $KPROBES/blacklist)"
+	echo "pools $(awk '{ sum += $5 } END { print sum + 0 }' $KPROBES/pools 2>/dev/null)"
+}
+
+# have_grown: compares with $TMP/sizes. Other code of the kernel may allocate a little meanwhile.
+have_grown() {
+	sizes >"$TMP/sizes.now"
+	awk -v few=$((times * 4 / 5)) '
+		FNR == NR { before[$1] = $2; next }
+		$2 > before[$1] + few { printf " %s: %d, %d;", $1, before[$1], $2; grown = 1 }
+		END { exit !grown }' "$TMP/sizes" "$TMP/sizes.now" >"$TMP/grown"
+}
+
+have_not_grown() {
+	! have_grown
+}
+
+# stays COMMAND...: the sizes are as before after the command, many times. What is freed later, by
+# workers, is freed soon.
+stays() {
+	# What is allocated once is allocated now.
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		"$@" || return
+	done
+	sleep 1
+	sizes >"$TMP/sizes"
+	time=0
+	while [ $time -lt "$times" ]; do
+		"$@" || return
+		time=$((time + 1))
+	done
+	comes_true 30 have_not_grown || failed "after $times times:$(cat "$TMP/grown")"
+}
+
+# on_and_off "WHERE [OPTION...]"...: registers probes, and unregisters them
+on_and_off() {
+	id=0
+	for probe; do
+		ctl add $id "$probe" || return
+		id=$((id + 1))
+	done
+	while [ $id -gt 0 ]; do
+		id=$((id - 1))
+		ctl del $id || return
+	done
+}
+
+refused() {
+	ctl_refused add 0 kp_tgt_nokprobe
+	ctl_refused add 0 kp_no_such_symbol
+	ctl_refused add 0 kp_tgt_plain+1000000
+	! is_x86 || ctl_refused add 0 "kp_tgt_function+$((BEHIND_FTRACE - 1))"
+	ctl_refused add 0 kp_tgt_function+1 return
+}
+
+switched() {
+	ctl_add "0 kp_tgt_plain disabled" "1 kp_tgt_function disabled post"
+	for command in enable disable enable; do
+		ctl $command 0
+		ctl $command 1
+	done
+	ctl_del 0 1
+}
+
+disables_itself() {
+	ctl_add "0 kp_tgt_plain once" "1 kp_tgt_function once"
+	call_target 2
+	ctl_del 0 1
+}
+
+calls_return() {
+	ctl_add "0 kp_tgt_function return" "1 kp_tgt_plain return"
+	call_target 3
+	ctl_del 0 1
+}
+
+has_waiting() {
+	[ -e $EXPLAIN ]
+}
+
+waits_in_vain() {
+	ctl_add "0 kp_no_module:kp_tgt_function wait" "1 kp_no_module:kp_tgt_plain wait return"
+	ctl_del 0 1
+}
+
+module_comes() {
+	ctl_add "0 kp_target2:kp_tgt_function wait" "1 kp_target2:kp_tgt_function wait return"
+	load kp_target2
+	unload kp_target2
+	ctl_del 0 1
+}
+
+# Reads a part of each file, too: then the rest is thrown away.
+files_are_read() {
+	for file in list missed blacklist optimizer pools enabled; do
+		[ -e $KPROBES/$file ] || continue
+		cat $KPROBES/$file >"$TMP/read"
+		read -r _ <$KPROBES/$file || :
+	done
+}
+
+explain_is_asked() {
+	for location in kp_tgt_plain kp_tgt_function+1 kp_tgt_nokprobe kp_no_such_symbol vfs_read; do
+		explained $location || :
+	done
+	[ ! -e $KPROBES/explain ] || explained 'kp_tgt_*' || :
+	exec 3<>$EXPLAIN
+	echo vfs_read >&3
+	exec 3>&-
+}
+
+all_off_and_on() {
+	ctl_add "0 kp_tgt_plain" "1 kp_tgt_function" "2 kp_tgt_caller post"
+	put $KPROBES/enabled 0
+	put $KPROBES/enabled 1
+	ctl_del 0 1 2
+}
+
+jumps_come() {
+	ctl_add "0 kp_tgt_caller+$BEHIND_FTRACE" "1 kp_tgt_plain" "2 kp_tgt_plain post" \
+		"3 vfs_read+$BEHIND_FTRACE"
+	optimization 1
+	ctl_del 0 1 2 3
+}
+
+events_come() {
+	echo 'p:kpmemory/one kp_tgt_caller' >$TRACEFS/kprobe_events
+	echo 'r:kpmemory/two kp_tgt_function' >>$TRACEFS/kprobe_events
+	put $TRACEFS/events/kpmemory/enable 1
+	call_target 1
+	put $TRACEFS/events/kpmemory/enable 0
+	: >$TRACEFS/kprobe_events
+}
+
+setup
+{ [ -w $SLAB/kmalloc-64/shrink ] && [ -r $SLAB/kmalloc-64/objects ]; } ||
+	skip_topic "no counts of objects: CONFIG_SLUB_DEBUG is needed"
+load kp_target
+load kp_ctl
+optimization 0
+ktap_set_plan 16
+
+check "a probe by a breakpoint" stays on_and_off kp_tgt_plain
+check "a probe with a post_handler" stays on_and_off "kp_tgt_plain post"
+check "a probe at the entry of a function" stays on_and_off kp_tgt_function
+check "the same with a post_handler" stays on_and_off "kp_tgt_function post"
+check "probes at one address" stays on_and_off kp_tgt_plain "kp_tgt_plain post" kp_tgt_plain
+check "probes that are refused" stays refused
+check "probes that are enabled and disabled" stays switched
+check_if has_waiting "probes that disable themselves" stays disables_itself
+check "return probes" stays calls_return
+check_if has_waiting "probes that wait for a module" stays waits_in_vain
+check_if has_waiting "modules with probes" stays module_comes
+check "debugfs files" stays files_are_read
+check_if has_waiting "questions to explain" stays explain_is_asked
+check "all probes off and on" stays all_off_and_on
+check_if has_jumps "jumps" stays jumps_come
+check_if has_events "kprobe events" stays events_come
+
+unload kp_ctl
+unload kp_target
+ktap_finished
