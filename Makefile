@@ -61,6 +61,7 @@ help:
 	@echo '                found out is kept until sources, tests or the mutant change'
 	@echo '                MUTANTS="opt-* set-*"  these only, see series/mutants'
 	@echo '                VARIANT=default        in this one instead of the one that each names'
+	@echo '                RANDOM=200 SEED=1      so many that are made by rule, all in one kernel'
 	@echo 'make litmus   the barriers, by herd7 and the memory model of the kernel: what must not happen'
 	@echo '                does not, and does without the barrier'
 	@echo '                TESTS="table-add"      these only, of tools/memory-model/litmus-tests/kprobes'
@@ -182,7 +183,7 @@ else
 mutants: export VARIANT :=
 endif
 mutants:
-	@series/scripts/mutants.sh "$(MUTANTS)"
+	@series/scripts/mutants.sh $(if $(RANDOM),--random $(RANDOM) $(or $(SEED),1),"$(MUTANTS)")
 
 fuzz:
 	@series/scripts/fuzz.sh "$(or $(MINUTES),0)" "$(or $(SEED),$(shell date +%s))" $(COUNT)

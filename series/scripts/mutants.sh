@@ -4,6 +4,7 @@
 # Breaks one thing at a time, and looks whether the tests find it: see series/mutants/README.
 #
 #	series/scripts/mutants.sh [GLOB...]
+#	series/scripts/mutants.sh --random COUNT SEED
 #
 # GLOB chooses among the names of series/mutants/*.diff. VARIANT= in the environment overrides
 # the variant that a mutant names. The last line is `N passed, M failed`; a mutant passes if a
@@ -16,12 +17,30 @@
 #	results/	what became of each mutant
 #	log/		the output of builds and guests
 # Results are kept until the mutant, the sources or the tests change.
+#
+# With --random, random-mutants.pl makes the mutants, in out/mutants-random/top, and all are in one
+# kernel. There are also
+#	list		the mutants
+#	dropped		names of those that the compiler refuses, or warns of
+#	guess/		for lines that only the boot executes, and if there is no matrix of `make
+#			coverage`: the scripts that find the mutants in series/mutants of a file
+# That a script finds a mutant is kept until the mutant changes.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-DIR=$OUT/mutants
+random=
+if [ "${1:-}" = --random ]; then
+	random=${2:?usage: series/scripts/mutants.sh --random COUNT SEED}
+	seed=${3:?usage: series/scripts/mutants.sh --random COUNT SEED}
+	set --
+	VARIANT=${VARIANT:-default}
+	QUIET=${QUIET:-100}
+	# How long the scripts that are tried for one mutant may take together, in seconds
+	SCRIPTS_MAX=${SCRIPTS_MAX:-300}
+fi
+DIR=$OUT/mutants${random:+-random}
 # Several runs at a time, each with a WORKER= and a GLOB of its own, share the results.
 WORKER=${WORKER:-}
 COPY=$DIR/top$WORKER
@@ -34,9 +53,19 @@ export GIT_CEILING_DIRECTORIES=$DIR
 mkdir -p "$DIR"/{base,results,log}
 lock "mutants$WORKER"
 
+# field MUTANT N: prints a field of a random mutant's line in the list
+field()
+{
+	awk -F '\t' -v name="$1" -v n="$2" '$2 == name { print $n }' "$DIR/list"
+}
+
 # header MUTANT KEY: prints the words of the line KEY: in the mutant's header
 header()
 {
+	if [ -n "$random" ]; then
+		[ "$2" != Test ] || field "$1" 8
+		return
+	fi
 	sed -n "s/^$2: *//p;/^---/q" "$TOP/series/mutants/$1.diff"
 }
 
@@ -162,7 +191,7 @@ base()
 # new_failures LOG KIND: prints the failures that only the mutant causes
 new_failures()
 {
-	failures "$1" | grep -vxF -f <(cat "$DIR/base/$2"/*) || true
+	failures "$1" | grep -vxF -f <(cat "$DIR/base/$2"/* 2>/dev/null) || true
 }
 
 found=0
@@ -189,18 +218,23 @@ stamp()
 {
 	{
 		printf '%s %s\n' "$sources_stamp" "$(kind_of "$1")"
-		cat "$TOP/series/mutants/$1.diff"
+		if [ -n "$random" ]; then
+			field "$1" 8
+			echo "$SCRIPTS_MAX"
+		else
+			cat "$TOP/series/mutants/$1.diff"
+		fi
 	} | sha256sum
 }
 
 # Which mutant the running guest tests
 tested=
-# judge: waits for the guest, and says whether it has found its mutant
-judge()
+# verdict: waits for the guest; sets result to whether it has found its mutant, or to nothing if the
+# guest did not start
+verdict()
 {
 	local log=$DIR/log/$tested new=
 
-	[ -n "$tested" ] || return 0
 	# One failure will do.
 	while [ -z "$new" ] && kill -0 "$guest" 2>/dev/null; do
 		sleep 1
@@ -210,14 +244,25 @@ judge()
 	wait "$guest" 2>/dev/null || true
 	guest=
 	new=$(new_failures "$log" "$(kind_of "$tested")")
+	result=
 	if [ -n "$new" ]; then
-		record "$tested" "found: $(head -n 1 <<<"$new")"
+		result="found: $(head -n 1 <<<"$new")"
 	elif grep -q '^== mutant: [0-9]* passed, [0-9]* failed' "$log"; then
-		record "$tested" SURVIVED
+		result=SURVIVED
 	elif grep -q '^== mutant: booting' "$log"; then
-		record "$tested" "found: no end in $GUEST_MAX s"
+		result="found: no end in $GUEST_MAX s"
+	fi
+}
+
+# judge: records what became of the mutant that the guest tests
+judge()
+{
+	[ -n "$tested" ] || return 0
+	verdict
+	if [ -n "$result" ]; then
+		record "$tested" "$result"
 	else
-		report "$tested" "the guest does not start, see ${log#"$TOP"/}"
+		report "$tested" "the guest does not start, see ${DIR#"$TOP"/}/log/$tested"
 	fi
 	tested=
 }
@@ -273,6 +318,167 @@ run()
 	start_guest "$(kind_of "$mutant")" "$DIR/log/$mutant" "${tests[@]}"
 	tested=$mutant
 }
+
+# tests_of DIFF: prints the scripts that find a mutant
+tests_of()
+{
+	sed -n 's/^Test: *//p;/^---/q' "$1"
+}
+
+# guess: writes which scripts find the mutants in series/mutants of each file
+guess()
+{
+	local diff file test
+
+	rm -rf "$DIR/guess"
+	mkdir "$DIR/guess"
+	for diff in "$TOP"/series/mutants/*.diff; do
+		while read -r file; do
+			for test in $(tests_of "$diff"); do
+				echo "$file:*" >>"$DIR/guess/$test.txt"
+			done
+		done < <(sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$diff")
+	done
+}
+
+# complaints: prints FILE:LINE for what the compiler or the linker says of a line
+complaints()
+{
+	local file='((arch|include|kernel|lib|fs|mm)/[^: ]*\.[ch])' what='[0-9]+: (error|warning)'
+
+	cat "$COPY/out/log/"{build,modules}-"$VARIANT.log" 2>/dev/null |
+		sed -En "s,^(.*/linux/)?$file:([0-9]+):($what|.*undefined reference).*,\\2:\\4,p" | sort -u
+}
+
+# make_random: makes the mutants, and a kernel and test modules that have all of them
+make_random()
+{
+	local matrix=$OUT/coverage/$VARIANT/lines log=$DIR/log/random$WORKER.build bad
+
+	[ -d "$matrix" ] ||
+		say "no ${matrix#"$TOP"/}: taking the scripts that series/mutants has for a file"
+	guess
+	touch "$DIR/dropped"
+	"$TOP/series/scripts/prepare.sh"
+	while :; do
+		copy_sources
+		"$TOP/series/scripts/random-mutants.pl" "$random" "$seed" "$OUT/linux" "$COPY" "$matrix" \
+			"$DIR/dropped" "$DIR/guess" >"$DIR/list"
+		say "building $VARIANT with $(wc -l <"$DIR/list") mutants"
+		: >"$log"
+		MAKEFLAGS=-k build "$VARIANT" "$log" && modules "$VARIANT" "$log" && bad= || bad=y
+		complaints | awk -F '\t' '
+			FILENAME == "-" { split($1, at, ":"); line[at[1]] = line[at[1]] " " at[2]; next }
+			{
+				split($3, at, "[:-]")
+				n = split(line[at[1]], lines, " ")
+				for (i = 1; i <= n; i++)
+					if (lines[i] >= at[2] && lines[i] <= at[3]) { print $2; break }
+			}' - "$DIR/list" >"$DIR/dropped.new"
+		[ -s "$DIR/dropped.new" ] || break
+		cat "$DIR/dropped.new" >>"$DIR/dropped"
+		say "$(wc -l <"$DIR/dropped.new") mutants are left out: the compiler finds them"
+	done
+	[ -z "$bad" ] || die "$VARIANT does not build, and no mutant is where the compiler says" \
+		"see ${log#"$TOP"/}"
+}
+
+# describe MUTANT: prints a random mutant as a small diff
+describe()
+{
+	printf '  %s in %s(), kprobe_mutant=%s\n  - %s\n  + %s\n' "$(field "$1" 3 | sed 's/-[0-9]*$//')" \
+		"$(field "$1" 5)" "$(field "$1" 1)" "$(field "$1" 6)" "$(field "$1" 7)"
+}
+
+# note_times LOG: keeps how long the scripts took that a guest has run to their end
+note_times()
+{
+	local test seconds
+
+	mkdir -p "$DIR/times"
+	sed -n 's/^   \([a-z-]*\)\.sh .* passed, 0 failed.*, \([0-9]*\) s$/\1 \2/p' "$1" |
+		while read -r test seconds; do
+			echo "$seconds" >"$DIR/times/$test"
+		done
+}
+
+# by_time TEST...: prints these scripts, the shortest first, as many as end in SCRIPTS_MAX seconds
+by_time()
+{
+	local test
+
+	for test; do
+		printf '%s %s\n' "$(cat "$DIR/times/$test" 2>/dev/null || echo 15)" "$test"
+	done | sort -n | awk -v max="$SCRIPTS_MAX" '(sum += $1 + 1) <= max || NR == 1 { print $2 }'
+}
+
+# groups TEST...: prints the scripts of a guest on each line: those that need the host's programs come last
+groups()
+{
+	printf '%s\n' "$@" | grep -v '^clients-' | paste -sd' '
+	printf '%s\n' "$@" | grep '^clients-' | paste -sd' '
+}
+
+# is_known_failure MUTANT: does the script that has found the mutant fail in that way without it?
+is_known_failure()
+{
+	local script
+
+	script=$(sed -n 's/^found: \([a-z-]*\)\.sh: .*/\1/p' <<<"$result")
+	[ -n "$script" ] || return 1
+	base "$VARIANT" "$script"
+	[ -z "$(new_failures "$DIR/log/$1" "$VARIANT")" ]
+}
+
+# run_random MUTANT: boots the kernel with one mutant, and runs scripts that execute its line
+run_random()
+{
+	local all tests
+
+	read -ra all < <(header "$1" Test)
+	mapfile -t all < <(by_time "${all[@]}")
+	tested=$1
+	while read -ra tests <&3; do
+		[ ${#tests[@]} -gt 0 ] || continue
+		while :; do
+			start_guest "$VARIANT+kprobe_mutant=$(field "$1" 1)" "$DIR/log/$1" "${tests[@]}"
+			verdict
+			note_times "$DIR/log/$1"
+			is_known_failure "$1" || break
+		done
+		[ "$result" = SURVIVED ] || break
+	done 3< <(groups "${all[@]}")
+	if [ -n "$result" ]; then
+		record "$1" "$result"
+	else
+		report "$1" "the guest does not start, see ${DIR#"$TOP"/}/log/$1"
+	fi
+}
+
+if [ -n "$random" ]; then
+	need_packages rsync patch
+	sources_stamp=$(cd "$TOP" && sources | xargs -d '\n' sha256sum | sha256sum)
+	make_random
+	mapfile -t mutants < <(cut -f 2 "$DIR/list")
+	for mutant in "${mutants[@]}"; do
+		case $(tail -n +2 "$DIR/results/$mutant" 2>/dev/null) in
+		found*) report "$mutant" "$(tail -n +2 "$DIR/results/$mutant")" ;;
+		*)
+			if [ "$(head -n 1 "$DIR/results/$mutant" 2>/dev/null)" = "$(stamp "$mutant")" ]; then
+				report "$mutant" "$(tail -n +2 "$DIR/results/$mutant")"
+			else
+				run_random "$mutant"
+			fi
+			;;
+		esac
+	done
+	for mutant in "${mutants[@]}"; do
+		! grep -qsx SURVIVED "$DIR/results/$mutant" || describe "$mutant"
+	done
+	printf '%d passed, %d failed\n' "$found" "$not_found"
+	[ "$not_found" -eq 0 ]
+	exit
+fi
 
 read -ra globs <<<"${*:-*}"
 mutants=()
