@@ -12,6 +12,7 @@ rootfs=
 tests=
 timeout=300
 shared_build=
+gcov=
 results=
 # shellcheck source=/dev/null
 . /vmtest.conf
@@ -91,6 +92,21 @@ stty -F "$results" -opost 2>/dev/null
 
 note() { echo "kprobes-selftest: $*" >/dev/kmsg; }
 
+# save_counters NAME: gives the host the counters of what has been executed, and resets them
+save_counters()
+{
+	[ -n "$gcov" ] || return 0
+	(
+		cd /sys/kernel/debug/gcov || exit
+		find . -name '*.gcda' | while read -r file; do
+			mkdir -p "/gcov/.new/${file%/*}"
+			cat "$file" >"/gcov/.new/$file"
+		done
+		mv /gcov/.new "/gcov/$1"
+		echo 1 >reset
+	)
+}
+
 kill_session()
 {
 	for stat in /proc/[0-9]*/stat; do
@@ -138,6 +154,7 @@ run_test()
 	kill_session $pid
 	[ ! -e /tmp/late ] || rc=124
 
+	save_counters "$1"
 	note "end $1"
 	echo "#@ end $1 $rc $(($(cut -d. -f1 /proc/uptime) - begin))" >"$results"
 }
@@ -148,6 +165,11 @@ cd /kselftest/kprobes || exit
 	insmod test_modules/kp_s390_qemu.ko
 case ${mode:-tests} in
 tests)
+	[ -z "$gcov" ] || {
+		mkdir /gcov
+		mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000 gcov /gcov
+	} || gcov=
+	save_counters boot
 	for test in $tests; do
 		run_test "$test"
 	done

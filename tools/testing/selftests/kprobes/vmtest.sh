@@ -49,6 +49,8 @@ environment:
               an image of itself on the disk, it is booted again, and has to resume
   BUSYBOX=    a static busybox for the guest's processor, default the installed one,
               which is for the host's architecture
+  GCOV=DIR    of a kernel with GCOV_KERNEL, write the counters of each test to DIR/TEST, and
+              those of the time before the first test to DIR/boot. It needs what -R needs
   GUEST_ROOT=/    with -R, a directory to use in place of the host's root: the root of
               a Debian whose programs the kernel can run
   QEMU=       the directory that Debian's qemu-system-* for this machine is unpacked in,
@@ -100,6 +102,7 @@ image=$(arch_image "$build")
 for file in "$script" "${BOOTCONFIG:-}"; do
 	[ -z "$file" ] || [ -r "$file" ] || die "$file: cannot be read"
 done
+[ -z "${GCOV:-}" ] || GCOV=$(realpath "$GCOV")
 guest_root=$(realpath "${GUEST_ROOT:-/}")
 [ -d "$guest_root/usr" ] || die "GUEST_ROOT=$guest_root: there is no root"
 
@@ -296,16 +299,20 @@ make_initramfs()
 		rootfs=$rootfs
 		results=/dev/${arch[results]}
 		shared_build='$shared_build'
+		gcov=${GCOV:+y}
 	EOF
 	chmod +x "$root/init"
 	(cd "$root" && find . | busybox cpio -o -H newc 2>/dev/null) >"$work/initramfs"
 	[ -z "${BOOTCONFIG:-}" ] || add_bootconfig "$BOOTCONFIG"
 }
 
-# share TAG DIRECTORY: adds to QEMU's arguments, so that the guest can mount it read-only
+# share TAG DIRECTORY [READONLY]: adds to QEMU's arguments, so that the guest can mount it
+# read-only, or to write to it if READONLY is off
 share()
 {
-	args+=(-virtfs "local,path=$2,mount_tag=$1,security_model=none,readonly=on,multidevs=remap")
+	local options="security_model=none,readonly=${3:-on},multidevs=remap"
+
+	args+=(-virtfs "local,path=$2,mount_tag=$1,$options")
 }
 
 # in_bochs PROGRAM ARGUMENT...: the shell becomes a program in $BOCHS, with the C library there,
@@ -399,6 +406,7 @@ start_guest()
 	[ -z "$host" ] || share host /
 	[ -z "$rootfs" ] || share root "$guest_root"
 	[ -z "$shared_build" ] || share build "$shared_build"
+	[ -z "${GCOV:-}" ] || share gcov "$GCOV" off
 	[ -z "${SWAP:-}" ] || args+=(-drive "file=$work/swap,format=raw,if=virtio")
 	# shellcheck disable=SC2206 # a list of words
 	args+=(${QEMU_ARGS:-})
