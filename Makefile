@@ -14,7 +14,7 @@ MUTANTS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all $(MORE_TESTS) test-fred test-archs test-bpf test-clients test-outside torture fuzz review \
-	attach-times mutants litmus bench shell deb tree kernel modules check patches bisect bisect-sample clean
+	attach-times mutants coverage litmus bench shell deb tree kernel modules check patches bisect bisect-sample clean
 
 help:
 	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
@@ -62,6 +62,10 @@ help:
 	@echo '                MUTANTS="opt-* set-*"  these only, see series/mutants'
 	@echo '                VARIANT=default        in this one instead of the one that each names'
 	@echo '                RANDOM=200 SEED=1      so many that are made by rule, all in one kernel'
+	@echo 'make coverage lines and branches that no test executes, and tests that execute none alone; what was'
+	@echo '                measured is kept, in out/coverage, until sources or the test change'
+	@echo '                VARIANT=i386           in this one instead of default'
+	@echo '                TESTS="api opt"        measure these only'
 	@echo 'make litmus   the barriers, by herd7 and the memory model of the kernel: what must not happen'
 	@echo '                does not, and does without the barrier'
 	@echo '                TESTS="table-add"      these only, of tools/memory-model/litmus-tests/kprobes'
@@ -184,6 +188,9 @@ mutants: export VARIANT :=
 endif
 mutants:
 	@series/scripts/mutants.sh $(if $(RANDOM),--random $(RANDOM) $(or $(SEED),1),"$(MUTANTS)")
+
+coverage:
+	@series/scripts/coverage.sh "$(VARIANT)" $(TESTS)
 
 fuzz:
 	@series/scripts/fuzz.sh "$(or $(MINUTES),0)" "$(or $(SEED),$(shell date +%s))" $(COUNT)

@@ -24,6 +24,15 @@ if [ "$BASE" != $DEFAULT_BASE ]; then
 	}
 fi
 
+# With COVERAGE= set, kernels count what they execute, see coverage.sh. They are built from the same
+# tree, in another directory.
+if [ -n "${COVERAGE:-}" ]; then
+	OUT=$OUT/coverage
+	mkdir -p "$OUT"
+	ln -sfn ../linux "$OUT/linux"
+	ln -sfn ../.lock.linux "$OUT/.lock.linux"
+fi
+
 mkdir -p "$OUT/log"
 
 # shellcheck source=tools/testing/selftests/kprobes/vmtest-archs.sh
@@ -466,6 +475,7 @@ find_fragments()
 		esac
 	done
 	[[ $1 != stock-* ]] || fragments+=("$TOP/series/scripts/config.stock")
+	[ -z "${COVERAGE:-}" ] || fragments+=("$TOP/series/scripts/config.coverage")
 }
 
 # test_programs TREE: prints the names of the selftests in TREE that need no programs of the host
@@ -502,6 +512,25 @@ use_toolchain()
 		compiler=clang-19 toolchain=(LLVM=-19)
 		;;
 	esac
+	[ -z "${COVERAGE:-}" ] || count_coverage
+}
+
+# count_coverage: adds make's arguments that compile counters into objects: ours, those of the edited
+# files, and the copies in kp_parts. The arguments replace what Makefiles say. Without early inlining,
+# each branch belongs to the line that it is written in, once.
+count_coverage()
+{
+	local objects flags="-fprofile-arcs -ftest-coverage -fprofile-update=prefer-atomic"
+
+	flags+=" -fno-tree-loop-im -fno-early-inlining"
+	objects=$(cd "$TOP" && sed -n 's,^+++ b/\(arch/x86\|init\|kernel\)\(/[^\t]*\)\.c$,\1\2.o,p' \
+		series/edits/*.diff | sort -u | paste -sd' ')
+	objects="kernel/kprobes/ arch/x86/kernel/kprobes/ $objects"
+	# make replaces the variables when it compiles an object.
+	toolchain+=(
+		"GCOV_PROFILE=\$(if \$(filter $objects,\$(@D)/ \$@)\$(filter kp_parts_%,\$(@F)),y,n)"
+		"CFLAGS_GCOV=$flags"
+	)
 }
 
 # built_with BUILD OPTION...: was the kernel built with all of the options, and without each !OPTION?

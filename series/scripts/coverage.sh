@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Finds out which lines and branches of kprobes each script of the tests executes, and reports what
+# none of them executes.
+#
+#	series/scripts/coverage.sh VARIANT [TEST...]
+#
+# With TEST, measures only these. What has been measured is kept until the sources that kernel and
+# modules are made from, or the script, change. The kernel counts by gcov, in our objects and in
+# those of files that we edit; assembly is not counted. Builds are in out/coverage/build, results in
+# out/coverage/VARIANT:
+#	lines/SCRIPT.txt	FILE:LINE, executed by the script at least once
+#	branches/SCRIPT.txt	FILE:LINE:N, taken by the script; N as gcov counts a line's branches and
+#				calls
+#	all-lines.txt, all-branches.txt		all that are compiled
+#	report.txt		what is printed
+# Of files that we edit, only lines that the edits add are in there. SCRIPT@GUEST is the script in a
+# guest of its own, see guests.sh, with its boot; `boot` is the boot of the first guest.
+
+set -euo pipefail
+export COVERAGE=y
+# shellcheck source=series/scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=series/scripts/guests.sh
+. "$(dirname "$0")/guests.sh"
+
+variant=${1:?usage: series/scripts/coverage.sh VARIANT [TEST...]}
+shift
+asked=" $* "
+dir=$OUT/$variant
+build=$OUT/build/$variant
+read_gcov=$TOP/series/scripts/coverage.pl
+export suites=()
+
+# changed_lines: prints FILE:LINE for each line that an edit adds to a file of the base kernel
+changed_lines()
+{
+	local file
+
+	(cd "$OUT/linux/.series/orig" && find . -name '*.[ch]' -printf '%P\n') | while IFS= read -r file; do
+		diff --old-line-format= --unchanged-line-format= --new-line-format="$file:%dn"$'\n' \
+			"$OUT/linux/.series/orig/$file" "$OUT/linux/$file" || true
+	done
+}
+
+# gcov_of DIRECTORY...: prints what gcov finds in the counters in there; without counters, all that is
+# compiled
+gcov_of()
+{
+	find "$@" -name '*.gcda' -o -name '*.gcno' -type f | sort |
+		(cd "$build" && xargs -r -d '\n' -n 1 gcov -b -c -t 2>/dev/null)
+}
+
+# stamp SCRIPT: prints a hash of what its result depends on
+stamp()
+{
+	local script=$TOP/$SELFTESTS/$1.sh
+
+	[ -e "$script" ] || script=$TOP/$SELFTESTS/suites.sh
+	{
+		printf '%s\n' "$sources_stamp"
+		[ "$1" = boot ] || cat "$script" "$TOP/$SELFTESTS"/functions*.sh
+	} | sha256sum
+}
+
+# is_measured SCRIPT[@GUEST]
+is_measured()
+{
+	[ "$(cat "$dir/stamps/$1" 2>/dev/null)" = "$(stamp "${1%@*}")" ]
+}
+
+# keep NAME DIRECTORY...: makes the results of a script from the counters of a guest
+keep()
+{
+	local name=$1
+
+	shift
+	gcov_of "$@" | "$read_gcov" "$OUT/linux" "$dir/measured" "$dir/new-lines" "$dir/new-branches"
+	mv "$dir/new-lines" "$dir/lines/$name.txt"
+	mv "$dir/new-branches" "$dir/branches/$name.txt"
+	stamp "${name%@*}" >"$dir/stamps/$name"
+}
+
+# keep_guest GUEST: the same of all scripts that have ended in a guest
+keep_guest()
+{
+	local raw=$dir/raw/$1 gcda file test name at=@$1 boot=()
+
+	[ -d "$raw" ] || return 0
+	# gcov looks for the notes next to the counters.
+	find "$raw" -name '*.gcda' | while IFS= read -r gcda; do
+		file=${gcda#"$raw"/*/}
+		ln -sfn "/${file%.gcda}.gcno" "${gcda%.gcda}.gcno"
+	done
+	case $1 in
+	"$variant" | "$variant-clients") at= ;;
+	*) boot=("$raw/boot") ;;
+	esac
+	for test in "$raw"/*; do
+		name=$(basename "$test" .sh)
+		if [ "$name" != boot ] || [ "$1" = "$variant" ]; then
+			keep "$name$at" "$test" "${boot[@]}"
+		fi
+	done
+	rm -rf "$raw"
+}
+
+# guest NAME VARIANT ARGUMENT...: runs the tests that are not measured
+guest()
+{
+	local name=$1 at=@$1 arg todo=() options=()
+
+	shift 2
+	case $name in
+	"$variant" | "$variant-clients") at= ;;
+	esac
+	for arg; do
+		case $arg in
+		-*) options+=("$arg") ;;
+		*)
+			case $asked in
+			"  " | *" $arg "*) is_measured "$arg$at" || todo+=("$arg") ;;
+			esac
+			;;
+		esac
+	done
+	[ ${#todo[@]} -gt 0 ] || return 0
+	measuring=$name
+	rm -rf "$dir/raw/$name"
+	mkdir -p "$dir/raw/$name"
+	GCOV=$dir/raw/$name "$TOP/series/scripts/guest.sh" "$variant" -n "$name" "${options[@]}" "${todo[@]}" \
+		</dev/null || say "coverage: tests of $name have failed; what they executed counts"
+	keep_guest "$name"
+	measuring=
+}
+
+measuring=
+# Keeps what has been measured when this ends early.
+trap '[ -z "$measuring" ] || keep_guest "$measuring"' EXIT
+trap 'exit 130' INT TERM HUP
+
+has_kernel() { [ "$1" = "$variant" ]; }
+
+env -u COVERAGE "$TOP/series/scripts/prepare.sh"
+"$TOP/series/scripts/modules.sh" "$variant"
+lock "coverage-$variant"
+mkdir -p "$dir"/{lines,branches,stamps}
+sources_stamp=$(cd "$TOP" && {
+	own_files | grep -vE "^Documentation/|^$SELFTESTS/[^/]*\.(sh|rst)\$"
+	find series/edits series/removed series/scripts/config.coverage -type f | sort
+} | xargs -d '\n' sha256sum | sha256sum)
+{
+	own_files | grep -E '^(arch/x86|include|kernel)/.*\.[ch]$' | grep -vE '/(tests|torture)/'
+	changed_lines
+} >"$dir/measured"
+gcov_of "$build" | "$read_gcov" "$OUT/linux" "$dir/measured" "$dir/all-lines.txt" "$dir/all-branches.txt" all
+
+mapfile -t tests < <(test_programs "$TOP")
+guest "$variant" "$variant" "${tests[@]}"
+client_packages "$variant"
+TIMEOUT=${TIMEOUT:-600} guest "$variant-clients" "$variant" -R "${clients[@]}"
+guests_of_their_own
+
+for file in "$dir"/lines/*.txt; do
+	name=$(basename "$file" .txt)
+	is_measured "$name" || rm -f "$file" "$dir"/{branches/"$name".txt,stamps/"$name"}
+done
+"$read_gcov" "$OUT/linux" report "$dir" "$TOP/series/coverage.exceptions" | tee "$dir/report.txt"

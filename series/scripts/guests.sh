@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# The guests that the tests need in addition to a variant's first one. Sourced, never run, by scripts
+# that define
+#	guest NAME VARIANT ARGUMENT...	runs guest.sh with these arguments
+#	has_kernel VARIANT		was it built, and are its tests to be run?
+#	suites				the suites that are asked for; all if empty
+
+# clients-ftrace.sh takes long and has little to do with probes, see `make test-clients`
+clients=(clients-bpf clients-bpf-events clients-bpf-multi clients-dynevents clients-events
+	clients-inject clients-kernel clients-perf clients-places clients-together)
+
+# of_suites TEST...: prints the tests that belong to the suites in SUITE=, or all without it
+of_suites()
+{
+	[ $# -gt 0 ] || return 0
+	if [ ${#suites[@]} -eq 0 ]; then
+		printf '%s\n' "$@"
+	else
+		printf '%s\n' "$@" | in_suites "${suites[@]}"
+	fi
+}
+
+# short_guest VARIANT NAME TESTS WORD...: a few tests of a variant, with words on the
+# kernel's command line; none if no test is of the suites
+short_guest()
+{
+	local variant=$1 name=$2 tests
+
+	read -ra tests <<<"$3"
+	mapfile -t tests < <(of_suites "${tests[@]}")
+	[ ${#tests[@]} -gt 0 ] || return 0
+	shift 3
+	APPEND="${APPEND:-} $*" guest "$name" "$variant" "${tests[@]}"
+}
+
+# boot_events_guest VARIANT NAME OFFSET: with events on the command line, and in the boot
+# configuration
+boot_events_guest()
+{
+	BOOTCONFIG=$TOP/$SELFTESTS/boot-events.bootconfig \
+		short_guest "$1" "$2" boot-events "$(boot_events "$3")"
+}
+
+# boot_events OFFSET: prints probes for the kernel's command line. OFFSET is the one of a
+# function's second instruction, after ftrace's call. These probes can be on the kernel's own
+# init code, which no longer runs when a test starts.
+boot_events()
+{
+	local events="p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone"
+
+	events+=";p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+$1"
+	events+=";p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+$1"
+	printf 'kprobe_event=%s\n' "$events"
+}
+
+# short_guests VARIANT PREFIX OFFSET: starts the short guests of a variant that is configured as
+# distributions do; their names begin with PREFIX; OFFSET as for boot_events
+short_guests()
+{
+	# The locks that SMP alternatives may patch are reserved only until a second CPU is up.
+	short_guest "$1" "$2one-cpu" api maxcpus=1
+	short_guest "$1" "$2one-cpu-explain" api-explain maxcpus=1
+	boot_events_guest "$1" "$2boot-events" "$3"
+	# An oops switches lockdep off, among others.
+	short_guest "$1" "$2oops" "context-oops torture" "kp_oops TORTURE_S=5"
+	# The function tracer is unusable after that.
+	short_guest "$1" "$2ftrace-dead" ftrace-dead kp_kill_ftrace
+	# Another program takes the kernel's place.
+	short_guest "$1" "$2kexec" kexec kp_kexec
+}
+
+# guests_of_their_own: starts the short guests of all variants that were built
+guests_of_their_own()
+{
+	local words
+
+	if has_kernel default; then
+		# An endbr is in front of the call.
+		short_guests default '' 9
+		# The pools leave an isolated CPU alone.
+		short_guest default isolated kretprobe-pool isolcpus=1
+		# No task is preempted in the kernel.
+		short_guest default preempt-none kretprobe preempt=none
+		# Returns use return thunks: those in the lower half of a cache line, or all.
+		short_guest default returns-its opt-return-thunks spectre_v2=retpoline \
+			indirect_target_selection=force
+		CPU=max,family=23,model=1 \
+			short_guest default returns-unret opt-return-thunks retbleed=unret spec_rstack_overflow=off
+		# Returns count calls (call depth tracking), and change flags.
+		CPU=max,vendor=GenuineIntel,family=6,model=94,stepping=3 \
+			short_guest default returns-depth "opt-return-thunks insn-flags kretprobe-stacks" \
+			retbleed=stuff spectre_v2=retpoline
+	fi
+	if has_kernel i386; then
+		short_guests i386 i386- 5
+	fi
+	if has_kernel plain; then
+		# Without the function tracer, notrace functions can be probed by events, too.
+		boot_events_guest plain plain-boot-events 9
+	fi
+	if has_kernel debug; then
+		short_guest debug debug-oops "context-oops torture" "kp_oops TORTURE_S=5"
+	fi
+	if has_kernel power; then
+		# The kernel that loads the image has these probes.
+		words="kp_power no_console_suspend resume=/dev/vda kprobe_event=p:kpboot/read,swsusp_read"
+		words+=";p:kpboot/restore,hibernation_restore;r:kpboot/back,hibernation_restore"
+		words+=";p:kpboot/down,syscore_suspend"
+		SWAP=1G TIMEOUT=${TIMEOUT:-3000} short_guest power power-sleep power "$words"
+		# 32-bit processes enter the kernel by sysenter here, by syscall elsewhere.
+		CPU=max,vendor=GenuineIntel,family=6,model=94,stepping=3 \
+			short_guest power power-sysenter context-compat retbleed=stuff spectre_v2=retpoline
+		# The entry code tells RCU when a CPU leaves user space.
+		short_guest power power-nohz-full "api context-same kretprobe torture" nohz_full=1-3 \
+			TORTURE_S=5
+	fi
+}
