@@ -12,6 +12,7 @@ use warnings;
 use Cwd 'realpath';
 
 my ($tree, @args) = @ARGV;
+my $link = $tree;
 $tree = realpath($tree);
 
 sub slurp
@@ -42,8 +43,8 @@ sub read_gcov
 		if (/^\s+-:\s+0:Source:(.*)/) {
 			$file = $1;
 			1 while $file =~ s{[^/.]+/\.\./}{};
-			# ccache makes it relative.
-			$file =~ s{^(?:\Q$tree\E|(?:\.\./)+linux)/}{};
+			# by a link, or made relative by ccache
+			$file =~ s{^(?:\Q$tree\E|\Q$link\E|(?:\.\./)+linux)/}{};
 			undef $at;
 		} elsif (/^\s*([^\s:]+):\s*(\d+):/) {
 			$at = $measured{$file} || $measured{"$file:$2"} ? "$file:$2" : undef;
@@ -71,8 +72,8 @@ sub source
 		my $function = '';
 		$sources{$file} = [''];
 		for (slurp("$tree/$file")) {
-			$function = $1 if /^[a-z_].*?(\w+)\([^;]*$/i && !/^(?:if|for|while|else)\b/;
-			push @{$sources{$file}}, [$_, $function];
+			$function = $1 if /^(?=\w).*?\b(\w+)\([^;]*$/;
+			push @{$sources{$file}}, [s/^\s+//r, $function];
 			$function = '' if /^}/;
 		}
 	}
@@ -122,10 +123,14 @@ sub report
 	my ($dir, $exceptions) = @_;
 	my (@exceptions, %by, %counts, %excepted, %used);
 
+	my ($variant) = $dir =~ m{([^/]+)/*$};
+
 	for (grep { !/^(#|$)/ } slurp($exceptions)) {
-		my ($file, $what, $why) = /^([^:\s]+):(\S.*?)\t+(\S.*)$/ or die "$exceptions: '$_'\n";
+		my ($words, $file, $what) = /^((?:\w+ )*)([^:\s]+):(\S.*?)\t+\S/ or die "$exceptions: '$_'\n";
+		my $only = $words =~ s/\bbranches //;
+		next if $words && $words !~ /\b$variant\b/;
 		my $glob = join '.*', map { quotemeta } split /\*/, $file, -1;
-		push @exceptions, [qr/^$glob$/, $what, $_];
+		push @exceptions, [qr/^$glob$/, $what, $_, $only];
 	}
 	my @files = glob("$dir/lines/*.txt");
 	my %scripts = map { m{([^/@]+)(?:@[^/]*)?\.txt$} ? ($1 => 1) : () } @files;
@@ -147,11 +152,13 @@ sub report
 			}
 			next if $by{$at};
 			my ($text, $function) = source($at);
-			my ($known) = grep {
-				$file =~ $_->[0] && ($_->[1] eq "$function()" || index($text, $_->[1]) >= 0)
+			my @known = grep {
+				(!$_->[3] || $kind eq 'branches' && $by{"$file:$line"}) && $file =~ $_->[0] &&
+				($_->[1] =~ /^\w+\(\)/ ? index("$function() $text", $_->[1]) == 0 :
+				 index($text, $_->[1]) >= 0)
 			} @exceptions;
-			if ($known) {
-				$used{$known->[2]} = 1;
+			if (@known) {
+				$used{$_->[2]} = 1 for @known;
 				$counts{$_}{$kind}[2]++ for $file, "all of $group", 'all';
 				next;
 			}
@@ -161,7 +168,6 @@ sub report
 		for (ranges(\@missing, $kind eq 'lines' && [slurp("$dir/all-lines.txt")])) {
 			my ($at, $to) = @$_;
 			my ($text, $function) = source($at);
-			$text =~ s/^\s+//;
 			printf "   %-44s %s%s\n", "$at$to", $function && "$function(): ", $text;
 		}
 	}

@@ -6,8 +6,8 @@
 #
 #	series/scripts/coverage.sh VARIANT [TEST...]
 #
-# With TEST, measures only these. What has been measured is kept until the sources that kernel and
-# modules are made from, or the script, change. The kernel counts by gcov, in our objects and in
+# With TEST, measures only these. What has been measured is kept until the kernel, the script, or a
+# module that it names changes. The kernel counts by gcov, in our objects and in
 # those of files that we edit; assembly is not counted. Builds are in out/coverage/build, results in
 # out/coverage/VARIANT:
 #	lines/SCRIPT.txt	FILE:LINE, executed by the script at least once
@@ -52,17 +52,22 @@ gcov_of()
 		(cd "$build" && xargs -r -d '\n' -n 1 gcov -b -c -t 2>/dev/null)
 }
 
-# stamp SCRIPT: prints a hash of what its result depends on
+# stamp SCRIPT: prints a hash of what its result depends on: kernel, script, and modules that it names
 stamp()
-{
-	local script=$TOP/$SELFTESTS/$1.sh
-
-	[ -e "$script" ] || script=$TOP/$SELFTESTS/suites.sh
+(
+	cd "$TOP/$SELFTESTS"
+	script=$1.sh lines=p
+	[ -e "$script" ] || script=suites.sh lines="/^$1)\$/,/;;/p"
 	{
 		printf '%s\n' "$sources_stamp"
-		[ "$1" = boot ] || cat "$script" "$TOP/$SELFTESTS"/functions*.sh
+		cat functions*.sh
+		sed -n "$lines" "$script"
+		sed -n "$lines" "$script" | grep -oE '\b(kp_[a-z0-9_]+|[a-z]+_kunit|torture)' | sort -u |
+			sed 's,.*_kunit$,tests/,; s,^torture$,torture/,' | while IFS= read -r name; do
+			find test_modules "$TOP/kernel/kprobes" -path "*/$name*" -type f -exec cat {} +
+		done
 	} | sha256sum
-}
+)
 
 # is_measured SCRIPT[@GUEST]
 is_measured()
@@ -82,29 +87,38 @@ keep()
 	stamp "${name%@*}" >"$dir/stamps/$name"
 }
 
-# keep_guest GUEST: the same of all scripts that have ended in a guest
-keep_guest()
+# keep_ended GUEST: the same of all scripts that have ended in a guest
+keep_ended()
 {
 	local raw=$dir/raw/$1 gcda file test name at=@$1 boot=()
 
-	[ -d "$raw" ] || return 0
-	# gcov looks for the notes next to the counters.
-	find "$raw" -name '*.gcda' | while IFS= read -r gcda; do
-		file=${gcda#"$raw"/*/}
-		ln -sfn "/${file%.gcda}.gcno" "${gcda%.gcda}.gcno"
-	done
 	case $1 in
 	"$variant" | "$variant-clients") at= ;;
 	*) boot=("$raw/boot") ;;
 	esac
 	for test in "$raw"/*; do
 		name=$(basename "$test" .sh)
-		if [ "$name" != boot ] || [ "$1" = "$variant" ]; then
-			keep "$name$at" "$test" "${boot[@]}"
+		if [ ! -d "$test" ] || [ "$name$at" = "boot@$1" ]; then
+			continue
 		fi
+		# gcov looks for the notes next to the counters.
+		find "$test" "${boot[@]}" -name '*.gcda' | while IFS= read -r gcda; do
+			file=${gcda#"$raw"/*/}
+			ln -sfn "/${file%.gcda}.gcno" "${gcda%.gcda}.gcno"
+		done
+		[ "$name/$1" = "boot/$variant-clients" ] || keep "$name$at" "$test" "${boot[@]}"
+		rm -rf "$test"
 	done
-	rm -rf "$raw"
 }
+
+guest_pid=
+# shellcheck disable=SC2317 # called by the trap
+end_guest()
+{
+	[ -z "$guest_pid" ] || kill "$guest_pid" 2>/dev/null || true
+}
+trap end_guest EXIT
+trap 'exit 130' INT TERM HUP
 
 # guest NAME VARIANT ARGUMENT...: runs the tests that are not measured
 guest()
@@ -116,29 +130,27 @@ guest()
 	"$variant" | "$variant-clients") at= ;;
 	esac
 	for arg; do
-		case $arg in
-		-*) options+=("$arg") ;;
-		*)
-			case $asked in
-			"  " | *" $arg "*) is_measured "$arg$at" || todo+=("$arg") ;;
-			esac
-			;;
-		esac
+		if [[ $arg == -* ]]; then
+			options+=("$arg")
+		elif [[ $asked =~ ^\ +$|\ $arg\  ]] && ! is_measured "$arg$at"; then
+			todo+=("$arg")
+		fi
 	done
 	[ ${#todo[@]} -gt 0 ] || return 0
-	measuring=$name
 	rm -rf "$dir/raw/$name"
 	mkdir -p "$dir/raw/$name"
 	GCOV=$dir/raw/$name "$TOP/series/scripts/guest.sh" "$variant" -n "$name" "${options[@]}" "${todo[@]}" \
-		</dev/null || say "coverage: tests of $name have failed; what they executed counts"
-	keep_guest "$name"
-	measuring=
+		</dev/null &
+	guest_pid=$!
+	while kill -0 "$guest_pid" 2>/dev/null; do
+		keep_ended "$name"
+		sleep 2
+	done
+	wait "$guest_pid" || say "coverage: tests of $name have failed; what they executed counts"
+	guest_pid=
+	keep_ended "$name"
+	rm -rf "$dir/raw/$name"
 }
-
-measuring=
-# Keeps what has been measured when this ends early.
-trap '[ -z "$measuring" ] || keep_guest "$measuring"' EXIT
-trap 'exit 130' INT TERM HUP
 
 has_kernel() { [ "$1" = "$variant" ]; }
 
@@ -147,7 +159,8 @@ env -u COVERAGE "$TOP/series/scripts/prepare.sh"
 lock "coverage-$variant"
 mkdir -p "$dir"/{lines,branches,stamps}
 sources_stamp=$(cd "$TOP" && {
-	own_files | grep -vE "^Documentation/|^$SELFTESTS/[^/]*\.(sh|rst)\$"
+	own_files | grep -vE "^(Documentation|kernel/kprobes/(tests|torture)|$SELFTESTS)/"
+	printf '%s\n' "$SELFTESTS"/test_modules/*.[chS]
 	find series/edits series/removed series/scripts/config.coverage -type f | sort
 } | xargs -d '\n' sha256sum | sha256sum)
 {
