@@ -154,7 +154,7 @@ sub report
 			my ($text, $function) = source($at);
 			my @known = grep {
 				(!$_->[3] || $kind eq 'branches' && $by{"$file:$line"}) && $file =~ $_->[0] &&
-				($_->[1] =~ /^\w+\(\)/ ? index("$function() $text", $_->[1]) == 0 :
+				($_->[1] =~ /^\w+\(\)(?: |$)/ ? index("$function() $text", $_->[1]) == 0 :
 				 index($text, $_->[1]) >= 0)
 			} @exceptions;
 			if (@known) {
