@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Finds what a header has before the patch that needs it: prototypes of functions that no patch
-# has defined or called yet, fields and constants that no code uses yet, and texts of reasons
-# that nothing gives yet.
+# has defined or called yet, and fields, constants and reasons that no code uses yet.
 #
 #	series/scripts/early.pl REPOSITORY [LIST]
 #
@@ -141,6 +140,12 @@ for my $file (@ours) {
 	for my $i (0 .. $#$code) {
 		my $line = $code->[$i];
 
+		# One of linux/kprobe_reason_list.h
+		if (!$depth && $line =~ /^KPROBE_[A-Z]+\((\w+),/) {
+			push @constants, [$1, $file, $i, $i + 1];
+			$is_declared{$file}{$i} = 1;
+			next;
+		}
 		if (!$depth && $line =~ /^(struct|enum) (\w+) \{$/) {
 			($inside, $depth, $type, $start) = ($1, 1, $2, $i);
 			next;
@@ -172,7 +177,6 @@ for my $file (@files) {
 		note(\%type, $_, $step) for $line =~ /\b(?:struct|enum) (\w+)\b(?!;$| \{$)/g;
 		next if $is_prototype{$file}{$i} || $is_declared{$file}{$i};
 		note(\%member, $_, $step) for $line =~ /(?:->|\.|,\s*)(\w+)/g;
-		next if $file =~ m{kernel/kprobes/reason\.c$} && $line =~ /^\t\[\w+\]/;
 		next if $line =~ /^\s*(?:EXPORT_SYMBOL|NOKPROBE_SYMBOL)/;
 		# An empty function in a header is no use of the prototype.
 		my $inline = qr/^static (?:__always_)?inline\b[^(]*?/;
@@ -199,16 +203,6 @@ for (['prototype', \@prototypes], ['field', \@fields], ['constant', \@constants]
 		next if !$step || !defined $needed || $step >= $needed;
 		$found{"$kind $name"} = [$file, $first, $last, $step, $needed];
 	}
-}
-# A text arrives with its constant; the table is no use of it.
-my ($table) = grep { m{kernel/kprobes/reason\.c$} } @files;
-for my $i (0 .. $#{$code{$table}}) {
-	my ($name) = $code{$table}[$i] =~ /^\t\[(\w+)\]/ or next;
-	my $needed = $word{$name};
-	my $step = $steps{$table}[$i];
-
-	next if !defined $needed || $step >= $needed;
-	$found{"text $name"} = [$table, $i, $i + 1, $step, $needed];
 }
 
 # What the base kernel's header has declared is not new, even if its line has changed.

@@ -11,7 +11,7 @@
 # - files in Documentation/ that our files refer to, and that are not there
 # - files, functions and constants that the page on the design names, and that are
 #   not there
-# - reasons of kernel/kprobes/reason.c that the reference does not have
+# - reasons of include/linux/kprobe_reason_list.h that the reference does not have
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -139,10 +139,12 @@ check_design()
 # The reference wraps long reasons.
 check_reasons()
 {
+	local list=include/linux/kprobe_reason_list.h
+
 	tr -s ' \n' ' ' <"$tree/$reference" >"$work/flat"
-	sed -n 's/^\t\t[A-Z]*(.*"\(.*\)"),$/\1/p' "$tree/kernel/kprobes/reason.c" >"$work/reasons"
-	[ "$(grep -c . "$work/reasons")" -eq "$(grep -c '^	\[KPROBE_WHY_.*=$' \
-		"$tree/kernel/kprobes/reason.c")" ] || echo "kernel/kprobes/reason.c: not read to its end"
+	sed -n 's/^[\t ]*"\(.*\)")$/\1/p' "$tree/$list" >"$work/reasons"
+	[ "$(grep -c . "$work/reasons")" -eq "$(grep -c '^KPROBE_.*(KPROBE_WHY_.*,$' \
+		"$tree/$list")" ] || echo "$list: not read to its end"
 	while IFS= read -r reason; do
 		grep -qF " $reason " "$work/flat" || echo "$reference: there is no reason $reason"
 	done <"$work/reasons"
