@@ -344,7 +344,7 @@ guess()
 # complaints: prints FILE:LINE for what the compiler or the linker says of a line
 complaints()
 {
-	local file='((arch|include|kernel|lib|fs|mm)/[^: ]*\.[ch])' what='[0-9]+: (error|warning)'
+	local file='((arch|include|kernel|lib|fs|mm)/[^: ]*\.[ch])' what='[0-9]+: (error|warning|note: in expansion)'
 
 	cat "$COPY/out/log/"{build,modules}-"$VARIANT.log" 2>/dev/null |
 		sed -En "s,^(.*/linux/)?$file:([0-9]+):($what|.*undefined reference).*,\\2:\\4,p" | sort -u
@@ -412,11 +412,23 @@ by_time()
 	done | sort -n | awk -v max="$SCRIPTS_MAX" '(sum += $1 + 1) <= max || NR == 1 { print $2 }'
 }
 
+# Scripts that break the kernel, so that each runs in a guest of its own, if a word on the kernel's command
+# line allows it
+declare -A alone=([context-oops]=kp_oops [ftrace-dead]=kp_kill_ftrace [kexec]=kp_kexec)
+
 # groups TEST...: prints the scripts of a guest on each line: those that need the host's programs come last
 groups()
 {
-	printf '%s\n' "$@" | grep -v '^clients-' | paste -sd' '
-	printf '%s\n' "$@" | grep '^clients-' | paste -sd' '
+	local test plain=() clients=()
+
+	for test; do
+		case ${alone[$test]:-}$test in
+		clients-*) clients+=("$test") ;;
+		"$test") plain+=("$test") ;;
+		*) printf '%s\n' "$test" ;;
+		esac
+	done
+	printf '%s\n' "${plain[*]}" "${clients[*]}"
 }
 
 # is_known_failure MUTANT: does the script that has found the mutant fail in that way without it?
@@ -433,15 +445,17 @@ is_known_failure()
 # run_random MUTANT: boots the kernel with one mutant, and runs scripts that execute its line
 run_random()
 {
-	local all tests
+	local all tests words
 
 	read -ra all < <(header "$1" Test)
 	mapfile -t all < <(by_time "${all[@]}")
 	tested=$1
 	while read -ra tests <&3; do
 		[ ${#tests[@]} -gt 0 ] || continue
+		words=${alone[${tests[0]}]:-}
 		while :; do
-			start_guest "$VARIANT+kprobe_mutant=$(field "$1" 1)" "$DIR/log/$1" "${tests[@]}"
+			start_guest "$VARIANT+kprobe_mutant=$(field "$1" 1)${words:++$words}" \
+				"$DIR/log/$1" "${tests[@]}"
 			verdict
 			note_times "$DIR/log/$1"
 			is_known_failure "$1" || break

@@ -37,7 +37,7 @@ my $SKIP = qr/\b(\w*WARN\w*|BU(?:G|ILD)\w*|\w*lockdep\w*|might_\w+|cond_resched\
 	cpu_relax|OPTIMIZER_HIDE_VAR|touch_\w+|barrier\w*|smp_\w*mb\w*|prefetch\w*|ANNOTATE\w*|va_\w+)\b/x;
 # Calls whose arguments cannot be swapped, or where that changes nothing
 my $NO_SWAP = qr/^(if|while|for|switch|sizeof|return|offsetof|container_of|list_entry|min|max|swap|
-	READ_ONCE|likely|unlikely|memcmp|strcmp|__get_kernel_nofault|this_cpu_\w+|\w+_t|__alignof__)$/x;
+	READ_ONCE|WRITE_ONCE|likely|unlikely|memcmp|strcmp|__get_kernel_nofault|this_cpu_\w+|\w+_t|__alignof__)$/x;
 my %TURNED = ('<' => ['<=', '>='], '<=' => ['<', '>'], '>' => ['>=', '<='], '>=' => ['>', '<'],
 	      '==' => ['!='], '!=' => ['=='], '&&' => ['||'], '||' => ['&&'], '+' => ['-'], '-' => ['+'],
 	      '&' => ['|'], '|' => ['&'], '<<' => ['>>'], '>>' => ['<<'], '+=' => ['-='], '-=' => ['+='],
@@ -310,7 +310,8 @@ for my $c (sort { $a->{hash} cmp $b->{hash} } @candidates) {
 		} elsif ($c->{kind} eq 'stmt') {
 			$put = "{ if ($TEST$number) $put else $old }";
 		} else {
-			$put = " ($TEST$number ? ($put) : ($old))";
+			my $not = $c->{kind} eq "init" ? "" : "!!";
+			$put = " ($TEST$number ? $not($put) : $not($old))";
 		}
 		push @{$edits{$c->{file}}}, [$from, $to - $from, $put];
 	}
