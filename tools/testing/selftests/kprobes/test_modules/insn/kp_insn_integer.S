@@ -358,6 +358,7 @@ GROUP jump
 	JUMP_MEM W(MEM(96))
 	JUMP_MEM W(8(%SP))
 #ifdef CONFIG_X86_64
+	JUMP_MEM "%gs:(%rbx)", pre="sub %gs:this_cpu_off(%rip), %rbx"
 	BRANCH ".byte 0x48; jmp 1f"
 	JUMP_REG ".byte 0x48; jmp", rax
 #else
@@ -406,6 +407,7 @@ GROUP call, flags=KP_BRANCH
 	FAR_RETURN W(WIDTH(lretq, lret))
 	FAR_RETURN W(WIDTH(lretq, lret) $8)
 #ifdef CONFIG_X86_64
+	CALL_MEM "%gs:(%rbx)", pre="sub %gs:this_cpu_off(%rip), %rbx"
 	CASE ".byte 0x48; call kp_insn_callee"
 	CALL_REG ".byte 0x48; call", rax
 	RETURN ".byte 0x48; ret"
@@ -448,6 +450,8 @@ GROUP system
 	CASES_OF X86_FEATURE_RDPID, W(rdpid %AX)
 #ifdef CONFIG_X86_64
 	CASES_OF X86_FEATURE_FSGSBASE, "rdfsbase %rax", "rdgsbase %rdx"
+	/* Has no effect without a shadow stack */
+	CASE "rdsspd %ecx"
 #else
 	/* MSR_IA32_SYSENTER_CS: emulators do not read MSR_TSC_AUX in 32-bit mode. */
 	CASE "wrmsr", pre="mov $0x174, %ecx; rdmsr", feature=X86_FEATURE_SEP
