@@ -233,7 +233,7 @@ static int kprobe_filter_add(struct kprobe_filter *f, unsigned long *ips, unsign
 	if (!f->ops.trampoline)
 		f->ops.trampoline = kprobe_filter_trampoline(f);
 	do {
-		/* While BPF changes what it calls at a function, it sleeps 1 ms and answers -EAGAIN. */
+		/* BPF answers -EAGAIN, after 1 ms, while it changes what it calls there. */
 		ret = kprobe_filter_try_add(f, ips, nr);
 	} while (ret == -EAGAIN && --tries);
 	if (!ret)

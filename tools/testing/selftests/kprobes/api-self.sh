@@ -180,7 +180,7 @@ all_traced() {
 # Nothing is registered meanwhile, so only hits could leave a trace.
 hits_leave_no_trace() {
 	! grep -qw -e kasan_report -e __lock_acquire /proc/kallsyms ||
-		skip_case "KASAN and lockdep take stack traces, and unwinders ask kprobes" || return 0
+		skip_case "KASAN and lockdep take traces, and unwinders ask kprobes" || return 0
 	for mode in 0 1; do
 		optimization $mode
 		ctl_add "0 kp_tgt_function" "1 kp_tgt_caller post" "2 $INSIDE" "3 $INSIDE"

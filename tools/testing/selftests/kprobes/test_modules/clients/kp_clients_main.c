@@ -182,7 +182,7 @@ static int call_in_contexts(void)
 
 	irq_work_queue(&work);
 	irq_work_sync(&work);
-	/* lockdep takes the lock of a hash map's bucket in an NMI for an error, and turns itself off. */
+	/* A hash map that is changed in an NMI makes lockdep report an error and turn off. */
 	return IS_ENABLED(CONFIG_PROVE_LOCKING) ? 0 : call_by_nmi();
 }
 
