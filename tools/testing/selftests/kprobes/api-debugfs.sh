@@ -200,7 +200,8 @@ expect_listed() {
 }
 
 # marked_symbols: prints the functions that NOKPROBE_SYMBOL() names, by the symbols that it makes,
-# and those in text sections that must not be probed. A name that several functions have is left out.
+# and those in text sections that must not be probed. A name that several functions have is left
+# out.
 marked_symbols() {
 	awk '
 		FNR == NR {

@@ -13,8 +13,8 @@ inside=kp_tgt_plain
 ! is_x86 || inside=kp_tgt_plain+3
 
 # sizes: prints names and numbers: objects of each cache of kmalloc(), except those that CPUs keep
-# for later; areas of vmalloc(), except stacks and those that are freed later; symbols of kprobes' own
-# pages; ranges of the blacklist; KiB of pools
+# for later; areas of vmalloc(), except stacks and those that are freed later; symbols of kprobes'
+# own pages; ranges of the blacklist; KiB of pools
 sizes() {
 	for cache in "$SLAB"/kmalloc-*; do
 		echo 1 >"$cache/shrink"
