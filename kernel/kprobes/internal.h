@@ -157,6 +157,7 @@ struct jump_question {
 };
 
 #ifdef CONFIG_OPTPROBES
+void optimizer_init_point(struct probepoint *pp);
 void optimizer_unoptimize_conflicts(struct list_head *changes);
 void optimizer_match_detours(struct list_head *changes);
 void optimizer_unoptimize_for_post(struct list_head *changes);
@@ -170,15 +171,6 @@ static inline void optimizer_module_going(const struct module *mod)
 
 const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why);
 int optimizer_explain(struct list_head *questions);
-
-/* Initialise the optimiser's part of a new probepoint. */
-static inline void optimizer_init_point(struct probepoint *pp)
-{
-	INIT_LIST_HEAD(&pp->jump.work);
-	INIT_LIST_HEAD(&pp->jump.leave);
-	if (pp->kp.flags & KPROBE_FLAG_FTRACE)
-		pp->jump.refusal = KPROBE_WHY_JUMP_FTRACE;
-}
 #else
 static inline void optimizer_init_point(struct probepoint *pp) { }
 static inline void optimizer_unoptimize_conflicts(struct list_head *changes) { }

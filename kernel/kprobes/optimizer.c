@@ -416,6 +416,21 @@ void optimizer_forget(struct probepoint *pp)
 }
 
 /**
+ * optimizer_init_point() - initialise the optimiser's part of a probepoint
+ * @pp: the probepoint
+ *
+ * Context: kprobe_mutex is held.
+ */
+void optimizer_init_point(struct probepoint *pp)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	INIT_LIST_HEAD(&pp->jump.work);
+	INIT_LIST_HEAD(&pp->jump.leave);
+	if (pp->kp.flags & KPROBE_FLAG_FTRACE)
+		pp->jump.refusal = KPROBE_WHY_JUMP_FTRACE;
+}
+
+/**
  * optimizer_status() - report a probepoint's jump-optimisation state
  * @pp: the probepoint
  * @why: result: the reason if the state is "refused" or "failed", or %KPROBE_WHY_NONE. What
