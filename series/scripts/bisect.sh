@@ -224,6 +224,8 @@ objects_of()
 		*/unwind_orc.c) has UNWINDER_ORC || continue ;;
 		*/unwind_frame.c) has UNWINDER_FRAME_POINTER || continue ;;
 		*/mce/*) has X86_MCE || continue ;;
+		kernel/power/hibernate.c) has HIBERNATION || continue ;;
+		drivers/acpi/processor_idle.c) has ACPI_PROCESSOR_IDLE || continue ;;
 		arch/x86/kernel/rethook.c) has RETHOOK || continue ;;
 		# The makefile has another name for the first, and a condition around the second.
 		kernel/trace/ftrace.c) has FUNCTION_TRACER || continue ;;
@@ -277,8 +279,10 @@ run_checkpatch()
 {
 	(
 		cd "$tree"
-		# review.sh adds Fixes:
-		checkpatch --showfile --ignore FILE_PATH_CHANGES,MISSING_FIXES_TAG "${patches[n - 1]}"
+		# review.sh adds Fixes:. A line of context may name a commit, and there is no history here.
+		checkpatch --showfile \
+			--ignore FILE_PATH_CHANGES,MISSING_FIXES_TAG,UNKNOWN_COMMIT_ID \
+			"${patches[n - 1]}"
 	) >"$log"
 	cat "$log"
 	[ ! -s "$log" ]
