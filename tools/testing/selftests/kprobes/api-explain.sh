@@ -195,6 +195,10 @@ refuses_what_is_too_long() {
 	refused "$(printf '%s' "$long" | cut -c1-511)" -2 "there is no symbol of that name"
 }
 
+refuses_what_cannot_be_read() {
+	must "$READ_AS" -b $EXPLAIN
+}
+
 readers_are_separate() {
 	exec 3<>$EXPLAIN
 	exec 4<>$EXPLAIN
@@ -417,6 +421,7 @@ refuses_instructions() {
 	expect <<-'EOF'
 		refused|@trap|-22|the instruction exists to trap
 		refused|@unknown|-95|the opcode is in no opcode map of kprobes
+		refused|@evex4|-95|the opcode is in no opcode map of kprobes
 		refused|@hlt|-95|a copy elsewhere would not have the instruction's effect
 		refused|@ret16|-95|this form of the instruction has no emulation
 		refused|@sti|-95|the next instruction needs the interrupt shadow of the sti
@@ -485,6 +490,8 @@ KERNEL="kprobes itself depends on what the instruction reads or changes"
 tells_execution() {
 	expect <<-EOF
 		executed|@plain|boost|$SAME
+		executed|@evex5|boost|$SAME
+		executed|@evex6|boost|$SAME
 		executed|@branch|boost|the slot has a branch with the same target|emulate|$POST
 		executed|@relative|emulate|the instruction depends on its address
 		executed|@loop|emulate|the instruction depends on its address
@@ -799,8 +806,8 @@ setup
 [ -e $EXPLAIN ] || skip_topic "this kernel has no kprobes/explain"
 : >"$TMP/seen"
 : >"$TMP/elsewhere"
-cases=16
-! is_x86 || cases=34
+cases=17
+! is_x86 || cases=35
 ktap_set_plan $cases
 load kp_target
 load kp_ctl
@@ -809,6 +816,7 @@ check "every line has a key and a value" has_format
 check "symbols, modules, offsets, addresses" finds_location
 check "what is no location is refused" refuses_rubbish
 check "what is too long is refused" refuses_what_is_too_long
+check_if "[ -x $READ_AS ]" "what cannot be read is refused" refuses_what_cannot_be_read
 check "each open file has an answer of its own" readers_are_separate
 check "reads at offsets" reads_anywhere
 check "locations that do not exist, or not any more" refuses_locations

@@ -64,9 +64,32 @@ ask() {
 	some_fail
 }
 
+# A reader that continues after the error gets each line once.
+ask_for_list() {
+	exec 3<>$KPROBES/explain
+	echo 'kp_tgt_*' >&3
+	put $PARAMETERS/nth "$1"
+	while read -r line; do
+		echo "$line"
+	done <&3 >"$TMP/part"
+	put $PARAMETERS/nth 0
+	cat <&3 >>"$TMP/part"
+	exec 3>&-
+	must cmp "$TMP/list" "$TMP/part"
+	some_fail
+}
+
 questions_are_answered() {
 	[ -e "$KPROBES/explain" ] || skip_case "kprobes/explain is not there" || return 0
 	each_allocation explain ask
+	exec 3<>$KPROBES/explain
+	echo 'kp_tgt_*' >&3
+	cat <&3 >"$TMP/list"
+	exec 3>&-
+	must grep -q kp_tgt_plain "$TMP/list"
+	put $PARAMETERS/within explain_seek_place
+	each_allocation "a list" ask_for_list
+	put $PARAMETERS/within ''
 }
 
 hits=0
@@ -163,16 +186,44 @@ modules_come_and_go() {
 	must insmod "$MODULE_DIR/kp_target.ko"
 }
 
+POOL=/sys/module/kp_ret_pool/parameters
+
+# all_followed: none of many calls in flight is missed
+all_followed() {
+	put $POOL/sleepers 0
+	missed=$(cat $POOL/nmissed)
+	put $POOL/sleepers 600
+	[ "$(cat $POOL/nmissed)" = "$missed" ]
+}
+
+# While the worker has no memory, the pool of return probes does not grow, and the hits that find it
+# empty do not queue the worker again. Later the pool grows.
+pool_grows_later() {
+	put $POOL/registered 1
+	put $PARAMETERS/within pool_grow_all
+	put $PARAMETERS/nth 1
+	put $POOL/sleepers 600
+	at_least "calls missed without memory" "$(cat $POOL/nmissed)" 1
+	at_least "allocations that failed" "$(cat $PARAMETERS/failed)" 1
+	put $PARAMETERS/nth 0
+	put $PARAMETERS/within ''
+	wait_until all_followed
+	put $POOL/sleepers 0
+	put $POOL/registered 0
+}
+
 setup
 is_x86 || skip_topic "the probes that make allocations fail are x86's"
 load_suites kp_nomem -- kprobes_nomem
-report_planned 5 kprobes_nomem
+report_planned 6 kprobes_nomem
 load kp_target
 load kp_ctl
 check "files in debugfs are read" files_are_read
 check "questions are answered" questions_are_answered
 check "all are switched off and on" switched
 check "modules come and go" modules_come_and_go
-unload kp_ctl kp_target kp_nomem
+load kp_ret_pool data_size=1500
+check "a pool that had no memory grows" pool_grows_later
+unload kp_ret_pool kp_ctl kp_target kp_nomem
 check "list is empty after rmmod" list_is_empty
 ktap_finished

@@ -2,16 +2,19 @@
 /*
  * Prints a file as cat does, but may open it as another kind of reader:
  *
- *	read_as [-n] [-s] FILE
+ *	read_as [-b] [-n] [-s] FILE
  *
  * With -n, the program opens the file with O_NONBLOCK, so that the kernel does not wait for the
  * optimiser. With -s, it drops CAP_SYSLOG before, so that it may not see addresses of the kernel
- * even as root.
+ * even as root. With -b, it writes to the file in place of reading it, from memory that it may
+ * not read, and succeeds if that is the error.
  */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/capability.h>
@@ -34,8 +37,11 @@ int main(int argc, char **argv)
 	char buffer[4096];
 	ssize_t got;
 
-	while ((opt = getopt(argc, argv, "ns")) != -1) {
+	while ((opt = getopt(argc, argv, "bns")) != -1) {
 		switch (opt) {
+		case 'b':
+			flags = O_WRONLY;
+			break;
 		case 'n':
 			flags |= O_NONBLOCK;
 			break;
@@ -56,6 +62,9 @@ int main(int argc, char **argv)
 		perror(argv[optind]);
 		return 1;
 	}
+	if (flags == O_WRONLY)
+		return write(fd, mmap(NULL, 8, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 8) >= 0 ||
+		       errno != EFAULT;
 	while ((got = read(fd, buffer, sizeof(buffer))) > 0) {
 		if (write(STDOUT_FILENO, buffer, got) != got)
 			return 1;

@@ -5,6 +5,8 @@
  */
 
 #include "kp_parts.h"
+/* With lockdep, the parts refer to symbols that kprobes exports for KUnit. */
+#include "../kp_symbol.h"
 
 KP_SUITES("KUnit tests of slots, deferred frees, pools and filters of kprobes",
 	  &kp_slots_suite, &kp_deferred_suite, &kp_pools_suite, &kp_filters_suite);

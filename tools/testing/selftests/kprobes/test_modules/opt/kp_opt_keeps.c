@@ -114,6 +114,8 @@ static void kp_opt_traced_keeps(struct kunit *test)
 	struct kp_probe *probe = kp_new(test, kp_opt_sum);
 	void *at = (void *)kp_opt_empty;
 
+	/* objtool warns about a reference to what follows an endbr. */
+	OPTIMIZER_HIDE_VAR(at);
 	if (kp_byte_at(at) == 0xf3)
 		at += ENDBR_INSN_SIZE;
 	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&kp_opt_tracer, (unsigned long)at, 0, 1), 0);
