@@ -284,7 +284,11 @@ walked() {
 	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
 	set_to depth 9 && grown_to 20 && set_to walk 1 || return 1
 	set_to sleepers 0 && set_to depth 0 && set_to registered 0 && all_empty || return 1
-	set_to walk 0
+	set_to walk 0 || return 1
+	if [ "$(nproc)" -ge 2 ]; then
+		set_to busy 1 && set_to walk 1
+		set_to busy 0
+	fi
 }
 
 # The number of tasks that enter the function at once, each for the first time

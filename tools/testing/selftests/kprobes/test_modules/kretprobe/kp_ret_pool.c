@@ -194,6 +194,9 @@ static int kp_sleepers_set(unsigned int wanted)
 
 KP_PARAM(sleepers, kp_sleepers_set, &sleepers);
 
+/* What a task is that keeps a CPU busy */
+static struct task_struct *kp_busy_task;
+
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 static int kp_walk(unsigned int first)
 {
@@ -226,8 +229,11 @@ static __nocfi int kp_walk(unsigned int first)
 	kp_find_ret_addr = kp_find_ret_addr ?: kp_own_function(kretprobe_find_ret_addr);
 	if (!kp_find_ret_addr)
 		return -EOPNOTSUPP;
+	/* There is no such frame, or the task is running. */
 	if (!first)
 		return kp_find_ret_addr(current, &first, &kp_walk_at) ? -EEXIST : 0;
+	if (kp_busy_task)
+		return kp_find_ret_addr(kp_busy_task, &first, &kp_walk_at) ? -EEXIST : 0;
 	if (list_empty(&kp_sleepers))
 		return -ESRCH;
 	return kp_walk_sleeper(list_first_entry(&kp_sleepers, struct kp_sleeper, list)->task);
@@ -283,8 +289,6 @@ static int kp_calls_set(unsigned int nr)
 
 KP_PARAM(calls, kp_calls_set, NULL);
 
-/* What a task is that keeps a CPU busy */
-static struct task_struct *kp_busy_task;
 static enum { KP_BUSY_BEGINS, KP_BUSY, KP_BUSY_ENDS } kp_busy_state;
 
 /* Interrupts are on, and grace periods go on as if other tasks ran here. */
