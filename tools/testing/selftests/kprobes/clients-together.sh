@@ -97,12 +97,13 @@ detach() {
 }
 
 # seen CLIENT: prints the number of calls that it has seen since the buffer was cleared. The
-# calling threads are asleep now.
+# calling threads are asleep now. The end of a call that went on on another CPU is a line of
+# its own, with the name in a comment.
 seen() {
 	case $1 in
 	kretprobe) grep -c -E "kretprobe: .* arg=$TAG\$" "$(instance "$1")/trace" ;;
 	kprobe | fprobe | offset) grep -c -E " $1: .* arg=$TAG\$" "$(instance "$1")/trace" ;;
-	*) grep -c 'kp_cl_inner' "$(instance "$1")/trace" ;;
+	*) grep -v '} /\*' "$(instance "$1")/trace" | grep -c kp_cl_inner ;;
 	esac || :
 }
 

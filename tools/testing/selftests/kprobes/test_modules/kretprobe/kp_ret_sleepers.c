@@ -82,7 +82,9 @@ static ssize_t kp_home_show_write(struct file *file, const char __user *buf, siz
 	put_pid(pid);
 	if (!task)
 		return -ESRCH;
-	sched_show_task(task);
+	/* A runnable task is shown on its CPU, and must not go on meanwhile. */
+	scoped_guard(preempt)
+		sched_show_task(task);
 	put_task_struct(task);
 	return count;
 }
