@@ -54,8 +54,9 @@ once_in_going_module() {
 gone_is_listed() {
 	for id in 0 1 2 5 6; do
 		listed_as $id GONE
-		[ ! -e $KPROBES/optimizer ] || equal "state of probe $id" \
-			"$(sed -n "s/^$(ctl_get $id address)  //p" $KPROBES/optimizer | sort -u)" gone
+		[ -e $KPROBES/optimizer ] || continue
+		states=$(sed -n "s/^$(ctl_get $id address)  //p" $KPROBES/optimizer | sort -u)
+		equal "state of probe $id" "$states" gone
 	done
 	equal "probes without a name" \
 		"$(list_line 6 | grep -c "^\([0-9a-f]*\)  k  \1  *\[")" 1

@@ -190,9 +190,9 @@ POOL=/sys/module/kp_ret_pool/parameters
 
 # all_followed: none of many calls in flight is missed
 all_followed() {
-	put $POOL/sleepers 0
+	echo 0 >$POOL/sleepers
 	missed=$(cat $POOL/nmissed)
-	put $POOL/sleepers 600
+	echo 600 >$POOL/sleepers
 	[ "$(cat $POOL/nmissed)" = "$missed" ]
 }
 

@@ -97,7 +97,7 @@ detach() {
 }
 
 # seen CLIENT: prints the number of calls that it has seen since the buffer was cleared. The
-# calling threads are asleep now. The end of a call that went on on another CPU is a line of
+# calling threads are asleep now. The end of a call that moved to another CPU is a line of
 # its own, with the name in a comment.
 seen() {
 	case $1 in

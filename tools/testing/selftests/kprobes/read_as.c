@@ -35,6 +35,7 @@ int main(int argc, char **argv)
 {
 	int fd, opt, flags = O_RDONLY;
 	char buffer[4096];
+	void *page;
 	ssize_t got;
 
 	while ((opt = getopt(argc, argv, "bns")) != -1) {
@@ -62,9 +63,10 @@ int main(int argc, char **argv)
 		perror(argv[optind]);
 		return 1;
 	}
-	if (flags == O_WRONLY)
-		return write(fd, mmap(NULL, 8, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 8) >= 0 ||
-		       errno != EFAULT;
+	if (flags == O_WRONLY) {
+		page = mmap(NULL, 8, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		return write(fd, page, 8) >= 0 || errno != EFAULT;
+	}
 	while ((got = read(fd, buffer, sizeof(buffer))) > 0) {
 		if (write(STDOUT_FILENO, buffer, got) != got)
 			return 1;
