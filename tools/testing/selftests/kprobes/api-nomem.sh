@@ -88,9 +88,7 @@ questions_are_answered() {
 	exec 3>&-
 	must grep -q kp_tgt_plain "$TMP/list"
 	put $PARAMETERS/within explain_start
-	each_allocation "a list's first lines" ask_for_list
-	put $PARAMETERS/within explain_next
-	each_allocation "more of a list" ask_for_list
+	each_allocation "a list" ask_for_list
 	put $PARAMETERS/within ''
 }
 
