@@ -11,8 +11,7 @@
 #
 # With --check it writes nothing, but checks that all that a step names exists, that each file
 # belongs to a step, that the last step is out/linux, also when git am has applied the patches,
-# the limits below, that get_maintainer.pl names a person for each patch, and that nothing arrives
-# before a patch needs it, see early.pl. It prints errors only.
+# the limits below, and that get_maintainer.pl names a person for each patch. It prints errors only.
 #
 # out/series is a repository with the steps as commits, a branch for each series, and only the
 # files that the series change. bisect.sh uses it.
@@ -205,10 +204,7 @@ git clone -q "$repo" "$work/am"
 [ "$(git -C "$work/am" rev-parse 'HEAD^{tree}')" = "$(in_repo rev-parse 'HEAD^{tree}')" ] ||
 	die "git am of the patches leads to another tree"
 
-if [ -n "$check" ]; then
-	"$TOP/series/scripts/early.pl" "$repo" "$TOP/series/early"
-	exit 0
-fi
+[ -z "$check" ] || exit 0
 
 rm -rf "$OUT/patches" "$OUT/patches-kept" "$OUT/series"
 mv "$work/patches" "$OUT/patches"

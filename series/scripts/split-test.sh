@@ -34,10 +34,78 @@ Copies: dir/gone.c dir/kept.c
 Holds: A' >"$work/top/series/messages/1-first/0010-one"
 	printf 'two: Second\n\nText.\n\n%s\n' 'Edits: help
 Lines: dir/Makefile ^b\.o$
-Parts: dir/file.c ^int one
+Lines: dir/file.c ^int one ... ^}$ @-0+1
 Lines: dir/file.h ^int t(wo|oo);$
 Removes: dir/kept.c
 Lifts: A' >"$work/top/series/messages/2-second/0020-two"
+}
+
+# A header and a makefile, with lines that arrive with what needs them
+make_rule()
+{
+	local top=$work/top/series/messages
+
+	rm -rf "${work:?}"/*
+	mkdir -p "$work"/{stock,tree,out} "$work"/tree/{include/linux,dir/tests} "$top"/{1-first,2-second} \
+		"$work"/top/series/{edits,steps}
+	# As in a diff, + is what the second step adds.
+	cat >"$work/header" <<'END'
+ #ifndef _THING_H
+ #define _THING_H
+
++struct late;
++
+ /* For both */
+ #define EARLY	1
++#define LATE	2
+
+ enum kind {
+ 	FIRST,
++	SECOND,
+ };
+
+ /**
+  * struct thing - a thing
+  * @one: for one
++ * @two: for two,
++ *	and more
+  * @none: for nobody
+  */
+ struct thing {
+ 	int one;
++	struct late *two;
+ 	int none;
+ };
+
+ int one(struct thing *t);
+
++#ifdef CONFIG_TWO
++/* Asks two. */
++int two(struct thing *t,
++	int more);
++#else
++static inline int two(struct thing *t, int more) { return 0; }
++#endif
++
+ /* Nobody asks. */
+ static inline int nobody(void)
+ {
+ 	return needed();
+ }
+
+ int needed(void);
+
+ #endif
+END
+	sed 's/^[+ ]//' "$work/header" >"$work/tree/include/linux/thing.h"
+	printf 'int one(struct thing *t)\n{\n\treturn t->one + EARLY + FIRST; /* LATE SECOND t->two */\n}\n' \
+		>"$work/tree/dir/one.c"
+	printf 'int two(struct thing *t, int more)\n{\n\treturn t->two + LATE + SECOND;\n}\n' \
+		>"$work/tree/dir/two.c"
+	printf '# All\nobj-y += one.o\n# The second\nobj-y += two.o\n' >"$work/tree/dir/Makefile"
+	(cd "$work/tree" && find . -type f -printf '%P\n') >"$work/files"
+	printf 'one: First\n\nText.\n\nFiles: dir/ include/linux/thing.h\n' >"$top/1-first/0010-one"
+	printf 'two: Second\n\nText.\n\nFiles: dir/two.c\n' >"$top/2-second/0020-two"
 }
 
 # split_all: runs split.pl, with the steps in $work/steps
@@ -94,9 +162,16 @@ has 1 dir/kept.c 'gone'
 [ ! -e "$work/steps/2/dir/kept.c" ] || not_ok "dir/kept.c was not removed"
 cmp -s "$work/steps/2/dir/file.c" "$work/tree/dir/file.c" || not_ok "the last step is not the tree"
 
+make_rule
+split_all || not_ok "the rule does not fit"
+has 1 dir/Makefile '# All\nobj-y += one.o'
+has 1 include/linux/thing.h "$(sed '/^+/d; s/^ //' "$work/header")"
+
 refused "nothing matches" "sed -i 's/b\\\\.o/c\\\\.o/' messages/2-second/0020-two"
-refused "matches several paragraphs" "sed -i 's/int one/int/' messages/2-second/0020-two"
-refused "no such file of ours" "sed -i 's,^Parts: dir/file,Parts: dir/x,' messages/2-second/0020-two"
+refused "matches 2 lines" "sed -i 's/int one/int/' messages/2-second/0020-two"
+refused "nothing matches the end" "sed -i 's/\.\.\. ^}/... ^]/' messages/2-second/0020-two"
+refused "no such file of ours" "sed -i 's,^Lines: dir/file.c,Lines: dir/x,' messages/2-second/0020-two"
+refused "at most 40 are wanted" "yes 'Lines: dir/file.c ^int one' | head -n 40 >>messages/2-second/0020-two"
 refused "edits change it" "echo 'Lines: Kconfig bool' >>messages/2-second/0020-two"
 refused "does not arrive before" "echo 'Lines: dir/Makefile ^a' >>messages/1-first/0010-one"
 refused "no step has the edit help" "sed -i '/^Edits/d' messages/2-second/0020-two"

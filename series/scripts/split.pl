@@ -22,39 +22,42 @@
 #	Copies: OLD NEW		a file of the base kernel that this step copies to the name NEW,
 #				until a step Removes: NEW
 #	Edits: NAME...		diffs of series/edits that are applied
-#	Parts: FILE RE [... RE]	a part of a file that has arrived before: the paragraph that
-#				has a line which matches, or the paragraphs from the first
-#				expression's to the second's. Paragraphs are separated by
-#				blank lines; blank lines inside braces do not count.
 #	Lines: FILE RE [... RE] [@-N+M]
-#				the same for lines: all that match, or those from the first
-#				match to the next match of the second expression; with N lines
-#				before and M lines after
+#				lines that do not arrive before this step, although their file
+#				does: all that match, or those from the first match to the next
+#				match of the second expression; with N lines before and M after
 #	Since: FILE TEXT	the defect that this step mends came with the commit that added
 #				TEXT to FILE: review.sh names it by Fixes:
 #	Large: WHY		why the patch may have more lines than others, see export.sh
 #	Holds: NAME...		diffs of series/steps that are applied on top of this step and
 #	Lifts: NAME...		all that follow, until a step lifts them
 #
-# In C, a comment does not arrive before one of the lines under it, up to the next blank line, and
-# neither do #if and #endif before what is in between.
+# Lines of headers, makefiles and suites.sh arrive with what needs them: Arrival.pm finds the step, so
+# Lines: is only for what that rule cannot know. In C, a comment does not arrive before one of the
+# lines under it, up to the next blank line, and neither do #if and #endif before what is in between.
 #
-# So only the final version of a file is kept, and an edit of it needs no change here, unless an
-# expression no longer matches. Each thing has to be named exactly once, and the last step has
-# to be TREE: anything else is an error.
+# So only the final version of a file is kept, and an edit of it needs no change here. Each file and
+# edit has to be named exactly once, and the last step has to be TREE: anything else is an error.
 
 use strict;
 use warnings;
 use File::Basename qw(basename dirname);
 use File::Copy qw(copy);
 use File::Path qw(make_path remove_tree);
+use FindBin;
+use lib $FindBin::Bin;
+use Arrival qw(owners);
 
 die "usage: split.pl TOP STOCK TREE FILES DIR [COMMAND...]\n" if @ARGV < 5;
 my ($top, $stock, $tree, $list, $dir, @command) = @ARGV;
-my (%base, %final, %mode, %arrives, %edited, %parted, %removed, %copied, %held, %owner);
+my (%base, %final, %mode, %arrives, %edited, %owners, %removed, %copied, %held);
 my (@steps, @errors);
+my $claims = 0;
 
-my @keys = qw(Removes Copies Files Edits Parts Lines Holds Lifts Builds Since Large);
+# How many Lines: there may be
+my $MOST_CLAIMS = 40;
+
+my @keys = qw(Removes Copies Files Edits Lines Holds Lifts Builds Since Large);
 my $keys = '(?:' . join('|', @keys) . ')';
 
 sub bad { push @errors, join '', @_; return; }
@@ -103,7 +106,7 @@ sub read_step
 	}
 	for (@data) {
 		my ($key, $value) = /^(\w+): (.*?)\s*$/;
-		push @{$step{$key}}, $key =~ /^(?:Parts|Lines|Since|Large)$/ ? $value : split ' ', $value;
+		push @{$step{$key}}, $key =~ /^(?:Lines|Since|Large)$/ ? $value : split ' ', $value;
 	}
 	pop @lines while @lines && $lines[-1] eq '';
 	$step{message} = join("\n", @lines) . "\n";
@@ -177,81 +180,52 @@ sub places
 	return;
 }
 
-# paragraphs(LINES): for each line, the first and the last line of its paragraph
-sub paragraphs
-{
-	my ($lines) = @_;
-	my @range;
-	my $depth = 0;
-	my $comment = 0;
-	my $start;
-
-	for my $i (0 .. $#$lines) {
-		my $line = $lines->[$i];
-
-		if ($line =~ /^\s*$/ && !$depth && !$comment) {
-			$start = undef;
-			next;
-		}
-		$start //= $i;
-		$range[$_] = [$start, $i] for $start .. $i;
-		# Only braces at the start or the end of a line open and close a block.
-		$comment = 1 if $line =~ m{^\s*/\*} && $line !~ m{\*/};
-		$depth = 1 if !$comment && $line =~ /^[^\s#].*\{\s*$|^\{/;
-		$depth = 0 if $line =~ /^\}/;
-		$comment = 0 if $line =~ m{\*/};
-	}
-	return @range;
-}
-
-# claim(STEP, KIND, VALUE): makes the step own some lines of a file
+# claim(STEP, VALUE): makes some lines of a file arrive with the step at the earliest
 sub claim
 {
-	my ($nr, $kind, $value) = @_;
+	my ($nr, $value) = @_;
 	my ($before, $behind) = $value =~ s/ @-(\d+)\+(\d+)$// ? ($1, $2) : (0, 0);
 	my ($file, $from, $to) = $value =~ /^(\S+) (.*?)(?: \.\.\. (.*))?$/;
-	my $name = "$steps[$nr]{name}: $kind: $value";
+	my $name = "$steps[$nr]{name}: Lines: $value";
 
 	return bad("$name: no such file of ours") if !defined $file || !defined $final{$file};
 	return bad("$name: edits change it, so split the edit") if $edited{$file};
-	my $lines = $parted{$file}{lines} //= [split /^/, $final{$file}];
-	my $owners = $parted{$file}{owners} //= [(undef) x @$lines];
-	my @hits = grep { $lines->[$_] =~ $from } 0 .. $#$lines;
-	my @mine;
+	return bad("$name: $file itself does not arrive before")
+		if !defined $arrives{$file} || $arrives{$file} >= $nr;
+	my @lines = split /^/, $final{$file};
+	my @hits = grep { $lines[$_] =~ $from } 0 .. $#lines;
 
 	return bad("$name: nothing matches") if !@hits;
-	if ($kind eq 'Lines' && !defined $to) {
-		@mine = map { $_ - $before .. $_ + $behind } @hits;
-	} else {
-		my $end = $hits[0];
-
-		return bad("$name: matches " . @hits . ' lines') if defined $to && @hits > 1;
-		if (defined $to) {
-			($end) = grep { $_ > $hits[0] && $lines->[$_] =~ $to } 0 .. $#$lines;
-			return bad("$name: nothing matches the end") if !defined $end;
-		}
-		my ($first, $last) = ($hits[0], $end);
-		if ($kind eq 'Parts') {
-			my @range = paragraphs($lines);
-
-			$first = $range[$hits[0]][0];
-			$last = $range[$end][1];
-			return bad("$name: matches several paragraphs") if grep { $_ < $first || $_ > $last } @hits;
-			# The step also owns the blank line after them, or else the one before.
-			if (($lines->[$last + 1] // '') =~ /^\s*$/ && $last < $#$lines) {
-				$last++;
-			} elsif ($first && $lines->[$first - 1] =~ /^\s*$/) {
-				$first--;
-			}
-		}
-		@mine = $first - $before .. $last + $behind;
+	if (defined $to) {
+		return bad("$name: matches " . @hits . ' lines') if @hits > 1;
+		my ($end) = grep { $_ > $hits[0] && $lines[$_] =~ $to } 0 .. $#lines;
+		return bad("$name: nothing matches the end") if !defined $end;
+		@hits = $hits[0] .. $end;
 	}
-	# Later steps may take parts of a part.
-	for (@mine) {
-		$owners->[$_] = $nr if !defined $owners->[$_] || $owners->[$_] < $nr;
+	my %mine = map { $_ => 1 } map { $_ - $before .. $_ + $behind } @hits;
+
+	for (keys %mine) {
+		$owners{$file}[$_] = $nr if ($owners{$file}[$_] // 0) < $nr;
 	}
-	$parted{$file}{claims}{$nr} = $name;
+	$claims++;
 	return;
+}
+
+# added(EDIT): the lines of C that it adds
+sub added
+{
+	my ($edit) = @_;
+	my $text = '';
+	my $code = 0;
+
+	for my $line (split /^/, slurp("$top/series/edits/$edit.diff")) {
+		if ($line =~ m{^\+\+\+ b/([^\t\n]+)}) {
+			$code = $1 =~ /\.[chS]$/;
+		} elsif ($code && $line =~ /^\+(.*)/s) {
+			$text .= $1;
+		}
+	}
+	return $text;
 }
 
 # drop_comments(LINES, NUMBERS): leaves out comments above lines that are all not there yet
@@ -281,17 +255,18 @@ sub drop_comments
 sub drop_conditions
 {
 	my ($file, $lines, @here) = @_;
+	my $mark = $file =~ /Makefile$/ ? '' : '#';
 	my (@open, %gone);
 
 	for my $i (@here) {
 		my $line = $lines->[$i];
 
-		if ($line =~ /^\s*#\s*if/) {
+		if ($line =~ /^\s*$mark\s*if/) {
 			push @open, { lines => [$i], full => [0] };
-		} elsif (@open && $line =~ /^\s*#\s*(?:else|elif)/) {
+		} elsif (@open && $line =~ /^\s*$mark\s*(?:else|elif)/) {
 			push @{$open[-1]{lines}}, $i;
 			push @{$open[-1]{full}}, 0;
-		} elsif ($line =~ /^\s*#\s*endif/) {
+		} elsif ($line =~ /^\s*$mark\s*endif/) {
 			my $done = pop @open;
 
 			die "$file: an #endif arrives before its #if\n" if !$done;
@@ -314,25 +289,25 @@ sub drop_conditions
 sub content
 {
 	my ($file, $nr) = @_;
-	my $parts = $parted{$file};
+	my $owners = $owners{$file};
 
-	return $final{$file} if !$parts;
-	my @here = grep { !defined $parts->{owners}[$_] || $parts->{owners}[$_] <= $nr }
-		0 .. $#{$parts->{lines}};
-	return $final{$file} if @here == @{$parts->{lines}};
+	return $final{$file} if !$owners;
+	my @lines = split /^/, $final{$file};
+	my @here = grep { ($owners->[$_] // 0) <= $nr } 0 .. $#lines;
+	return $final{$file} if @here == @lines;
 	my $before = 0;
-	while ($file =~ /\.[chS]$/ && @here != $before) {
+	while ($file =~ m{\.[chS]$|/Makefile$} && @here != $before) {
 		$before = @here;
-		@here = drop_comments($parts->{lines}, @here);
-		@here = drop_conditions($file, $parts->{lines}, @here);
+		@here = drop_comments(\@lines, @here) if $file !~ /Makefile/;
+		@here = drop_conditions($file, \@lines, @here);
 	}
 	# One blank line remains in place of lines that arrive later, and none at the end.
 	my $text = '';
 	for my $i (0 .. $#here) {
-		my $line = $parts->{lines}[$here[$i]];
+		my $line = $lines[$here[$i]];
 
 		next if $i && $here[$i] != $here[$i - 1] + 1 && $line eq "\n" &&
-			$text =~ /(?:\n|^#[^\n]*|\{)\n\z/m;
+			$text =~ /(?:\n|^#\s*(?:if|el)[^\n]*|\{)\n\z/m;
 		$text .= $line;
 	}
 	$text =~ s/\n\n+\z/\n/;
@@ -469,15 +444,11 @@ sub assign_files
 					if !$used{"$key $nr $path"};
 			}
 		}
-		claim($nr, 'Parts', $_) for @{$steps[$nr]{Parts}};
-		claim($nr, 'Lines', $_) for @{$steps[$nr]{Lines}};
+		claim($nr, $_) for @{$steps[$nr]{Lines}};
 	}
-	for my $file (sort keys %parted) {
-		for my $nr (keys %{$parted{$file}{claims}}) {
-			bad("$parted{$file}{claims}{$nr}: $file itself does not arrive before")
-				if !defined $arrives{$file} || $arrives{$file} >= $nr;
-		}
-	}
+	bad("$claims lines Lines:, at most $MOST_CLAIMS are wanted") if $claims > $MOST_CLAIMS;
+	my @added = map { my $nr = $_; map { [$nr, added($_)] } @{$steps[$nr]{Edits}} } 0 .. $#steps;
+	%owners = owners(\%final, \%arrives, \%base, \@added, \%owners) if !@errors;
 	return;
 }
 
@@ -535,7 +506,7 @@ sub write_steps
 		apply($plain, "$top/series/edits/$_.diff") for @{$step->{Edits}};
 		for my $file (keys %arrives) {
 			next if $arrives{$file} > $nr;
-			next if $arrives{$file} < $nr && !($parted{$file} && $parted{$file}{claims}{$nr});
+			next if $arrives{$file} < $nr && !grep { defined && $_ == $nr } @{$owners{$file} // []};
 			spew("$plain/$file", content($file, $nr), $mode{$file});
 		}
 		$holds{$_} = 1 for @{$step->{Holds}};
