@@ -134,13 +134,6 @@ if [ "$build/.built" -nt "$tree/.series/changed" ]; then
 	exit 0
 fi
 
-# The number of lines that a whole build of the variant has printed so far; or of its biggest
-# relative with the compilers of the last years
-estimate=0
-if [ ! -e "$build/vmlinux" ]; then
-	estimate=$(cat "$build/.lines" 2>/dev/null || echo 2200)
-fi
-
 targets=("${arch[image]##*/}" modules)
 ! grep -q '^CONFIG_GDB_SCRIPTS=y' "$build/.config" || targets+=(scripts_gdb)
 
@@ -149,14 +142,11 @@ start=$(date +%s)
 touch "$build/.building"
 set +e
 kmake -j"$(nproc)" "${targets[@]}" </dev/null 2>&1 | tee "$log" |
-	sed -un '/^  [A-Z]/p' | progress "objects" "$estimate"
+	sed -un '/^  [A-Z]/p' | progress "objects"
 rc=${PIPESTATUS[0]}
 set -e
 [ "$rc" -eq 0 ] || fail "building $variant failed" \
 	"mend what the compiler names, then run the same again"
-lines=$(grep -c '^  [A-Z]' "$log" || true)
-[ "$lines" -le "$(cat "$build/.lines" 2>/dev/null || echo 1000)" ] ||
-	printf '%d\n' "$lines" >"$build/.lines"
 # The time of the start: files that changed during the build are built by the next run.
 mv "$build/.building" "$build/.built"
 say "kernel $variant: built in $(($(date +%s) - start)) s"

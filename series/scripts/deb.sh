@@ -153,32 +153,6 @@ time_of()
 	fi
 }
 
-# foretell: says how long the build will take. The first directories, of which a part of the objects
-# is compiled each time, are its beginning, and tell how fast this machine is.
-foretell()
-{
-	local lines built start spent rate
-
-	total=$("$TOP/series/scripts/objects.pl" "$tree" "$build/.config")
-	built=$(find "$build" -name '*.o' -printf x 2>/dev/null | wc -c)
-	say "about $total objects to build, $built of them are there; the first ones tell how long it takes"
-	kmake -j"$(nproc)" prepare >"$log" 2>&1 </dev/null || fail "make prepare failed"
-	start=$(date +%s)
-	kmake -j"$(nproc)" kernel/time/ kernel/locking/ lib/math/ >"$log" 2>&1 </dev/null ||
-		fail "building the first objects failed"
-	spent=$(($(date +%s) - start))
-	lines=$(grep -c '^  [A-Z]* *[^ ]*\.o$' "$log" || true)
-	# The time of 100 objects. The first run knows best.
-	if [ "$lines" -ge 20 ]; then
-		rate=$((100 * spent / lines))
-		printf '%d\n' "$rate" >"$build/.rate"
-	fi
-	rate=$(cat "$build/.rate" 2>/dev/null || echo 0)
-	total=$((total > built ? total - built : 0))
-	[ "$rate" -eq 0 ] ||
-		say "the build takes about $(time_of $((total * rate / 100))), and goes on where it is interrupted"
-}
-
 # packages: runs bindeb-pkg, for the image and its headers only: no debugging symbols, no linux-libc-dev
 packages()
 {
@@ -192,7 +166,7 @@ packages()
 	DEB_BUILD_OPTIONS="terse parallel=$(nproc)" kmake -j"$(nproc)" bindeb-pkg \
 		KDEB_PKGVERSION="$version" KDEB_CHANGELOG_DIST=unstable \
 		DPKG_FLAGS="--target=binary-image,binary-headers" </dev/null 2>&1 | tee "$log" |
-		sed -un '/^  HDRINST/d; /^  [A-Z]/p' | progress "objects" "$total"
+		sed -un '/^  HDRINST/d; /^  [A-Z]/p' | progress "objects"
 	rc=${PIPESTATUS[0]}
 	set -e
 	[ "$rc" -eq 0 ] || fail "building the packages failed"
@@ -272,11 +246,9 @@ need_packages gcc libc6-dev make bc bison flex libelf-dev libssl-dev perl kmod r
 [ -z "$ADAPTIONS" ] || need_packages gawk libdw-dev python3
 mkdir -p "$build"
 start=$(date +%s)
-total=0
 find_config
 configure
 ! grep -qx CONFIG_DEBUG_INFO_BTF=y "$build/.config" || need_packages dwarves
-foretell
 packages
 tests_package
 say "built in $(time_of $(($(date +%s) - start))), in ${dest#"$TOP"/}:"

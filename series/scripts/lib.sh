@@ -567,23 +567,22 @@ find_samples()
 	END
 }
 
-# progress WHAT [TOTAL]: counts the lines on stdin; prints the count all the time on a terminal,
+# progress WHAT: counts the lines on stdin; prints the count all the time on a terminal,
 # else every half minute
 progress()
 {
-	local what=$1 total=${2:-0} n=0 last=-1 start=$SECONDS every=30 of=
+	local what=$1 n=0 last=-1 start=$SECONDS every=30
 
 	[ ! -t 1 ] || every=0
-	[ "$total" -eq 0 ] || of=" of about $total"
 	while IFS= read -r _; do
 		n=$((n + 1))
 		[ $((SECONDS - start)) -ge $((last + every)) ] || continue
 		[ $((SECONDS - start)) -ne "$last" ] || continue
 		last=$((SECONDS - start))
 		if [ "$every" -eq 0 ]; then
-			printf '\r   %s: %d%s, %d s ' "$what" "$n" "$of" "$last"
+			printf '\r   %s: %d, %d s ' "$what" "$n" "$last"
 		elif [ "$last" -gt 0 ]; then
-			printf '   %s: %d%s, %d s\n' "$what" "$n" "$of" "$last"
+			printf '   %s: %d, %d s\n' "$what" "$n" "$last"
 		fi
 	done
 	[ "$every" -ne 0 ] || printf '\r\033[K'

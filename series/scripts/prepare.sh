@@ -63,7 +63,7 @@ excludes()
 # unpack SOURCE: unpacks the base kernel to a directory that becomes $tree at the end
 unpack()
 {
-	local src=$1 top opts total
+	local src=$1 top opts
 
 	work=$(mktemp -d "$OUT/.unpack.XXXXXX")
 	if [ -d "$src" ]; then
@@ -85,9 +85,8 @@ unpack()
 		say "unpacking $src (a minute or two)"
 		mkdir "$work/tar"
 		mapfile -t opts < <(excludes tar)
-		total=90000
 		tar -xvf "$src" -C "$work/tar" --anchored --wildcards \
-			--no-wildcards-match-slash "${opts[@]}" | progress "files" "$total"
+			--no-wildcards-match-slash "${opts[@]}" | progress "files"
 		top=$(dirname "$work"/tar/*/Makefile)
 	fi
 	mkdir -p "$top/.series"
