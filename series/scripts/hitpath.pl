@@ -32,7 +32,7 @@ my $build = shift or die "usage: series/scripts/hitpath.pl BUILD\n";
 # and the kernel call while handlers run. The rest are called through pointers: the handlers that
 # the core puts into a struct kprobe or a probe_set.
 my @roots = qw(
-	kprobe_int3_handler kprobe_fault_begin kprobe_fault_resume kprobe_fault_handler
+	kprobe_int3_handler kprobe_fault_begin kprobe_fault_resume
 	kprobe_post_trampoline kprobe_detour_trampoline kprobe_detour_multi_trampoline
 	kprobe_ftrace_trampoline kprobe_ftrace_return_trampoline kprobe_just_return
 	__kretprobe_trampoline

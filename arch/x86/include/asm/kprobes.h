@@ -243,7 +243,6 @@ static inline struct kprobe *kprobe_running(void)
  * @where: the instruction pointer in the slot or detour buffer; 0 if it is at the copy of the
  *	probed instruction
  * @stepping: the copy was being single-stepped
- * @run_post: post_handlers were to be called after the step
  */
 struct kprobe_fault {
 	struct pt_regs *regs;
@@ -252,7 +251,6 @@ struct kprobe_fault {
 	unsigned long ip;
 	unsigned long where;
 	bool stepping;
-	bool run_post;
 };
 
 #ifdef CONFIG_JPROBES
@@ -375,11 +373,16 @@ arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *
 #define arch_recover_return arch_recover_return
 
 int kprobe_int3_handler(struct pt_regs *regs);
-int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 void kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *regs, int trapnr);
 void kprobe_fault_resume(struct kprobe_fault *fault);
 unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
 bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task);
+
+/* kprobe_fault_begin() has called the fault_handlers. */
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	return 0;
+}
 
 /* Can a copy of a probed instruction, or a handler, have raised this exception? */
 static __always_inline bool kprobe_may_have_faulted(struct pt_regs *regs)

@@ -78,20 +78,6 @@ enum x86_slot_form {
 };
 
 /**
- * enum x86_exec - how the probed instruction is executed after a breakpoint hit
- * @X86_EXEC_EMULATE: in C
- * @X86_EXEC_STEP: in the slot, which traps after it
- * @X86_EXEC_BOOST: in the slot, which jumps back
- * @X86_EXEC_DETOUR: in the detour buffer, after its call of the trampoline
- */
-enum x86_exec {
-	X86_EXEC_EMULATE,
-	X86_EXEC_STEP,
-	X86_EXEC_BOOST,
-	X86_EXEC_DETOUR,
-};
-
-/**
  * struct x86_probed_insn - the original instruction
  * @bytes: the instruction
  * @size: its length in bytes
@@ -174,10 +160,9 @@ struct x86_detour {
 /**
  * struct arch_probepoint - the part of a probepoint that is specific to x86
  * @resume: where a hit resumes after its pre_handlers, in the slot or in the detour buffer; 0
- *	if @exec is X86_EXEC_EMULATE or X86_EXEC_STEP
+ *	if the instruction is emulated or single-stepped
  * @hit_ip: the instruction pointer that pre_handlers see
  * @next_ip: address of the next instruction
- * @exec: how hits execute the instruction; @resume depends on it
  * @post: hits call a post_handler
  * @insn: the original instruction
  * @emulation: how the instruction is emulated
@@ -193,7 +178,6 @@ struct arch_probepoint {
 	unsigned long resume;
 	unsigned long hit_ip;
 	unsigned long next_ip;
-	enum x86_exec exec;
 	bool post;
 	struct x86_probed_insn insn;
 	struct x86_emulation emulation;

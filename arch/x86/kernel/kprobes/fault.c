@@ -81,7 +81,7 @@ void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *re
 	fault->ip = x86_kprobe_original_ip(pp, regs->ip);
 	copy = kprobe_copy_of(kprobe_slot_of(regs->ip), kprobe_detour_map(regs->ip));
 	fault->where = regs->ip == copy ? 0 : regs->ip;
-	fault->stepping = x86_kprobe_step_fault(regs, &fault->run_post);
+	fault->stepping = x86_kprobe_step_fault(regs);
 	regs->ip = fault->ip;
 	/*
 	 * A detour buffer has copies of several instructions. Call the fault_handlers for the
@@ -109,7 +109,6 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 {
 	struct pt_regs *regs = fault->regs;
 	struct probepoint *pp;
-	unsigned long resume;
 
 	if (regs->ip != fault->ip) {
 		/* The fault_handler's address may be in the DCR of an optimised probepoint. */
@@ -120,41 +119,12 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	if (fault->where) {
 		/* A #DB or #MC after the copy and before the int3 that ends the step */
 		if (fault->stepping)
-			x86_kprobe_step_again(fault->pp, regs, fault->run_post);
+			x86_kprobe_step(fault->pp, regs, true);
 		regs->ip = fault->where;
 		return;
 	}
 	pp = get_probepoint((void *)fault->ip);
-	if (pp != fault->pp)
-		return;
-	/* Pairs with the release in x86_kprobe_choose_exec(). */
-	resume = READ_ONCE(pp->arch.resume);
-	if (resume) {
-		regs->ip = resume;
-	} else if (fault->stepping) {
-		x86_kprobe_step_again(pp, regs, fault->run_post);
-	} else if (pp->arch.slot.form >= X86_SLOT_BOOST) {
-		regs->ip = (unsigned long)READ_ONCE(pp->arch.slot.copy);
-	} else if (!pp->arch.emulation.run) {
-		/* The copy in a detour buffer has faulted, and the slot ends in an int3. */
-		x86_kprobe_step_again(pp, regs, probepoint_has_post(pp));
-	} else if (pp->arch.slot.form == X86_SLOT_STEP) {
-		x86_kprobe_emulate_again(pp, regs);
-	}
+	if (pp == fault->pp)
+		x86_kprobe_go_on(pp, regs, X86_AFTER_FAULT, NULL);
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_resume);
-
-/**
- * kprobe_fault_handler() - do nothing
- * @regs: registers as at the exception
- * @trapnr: its number, X86_TRAP_*
- *
- * kprobe_page_fault() of the core calls it. kprobe_fault_begin() has already called the
- * fault_handlers.
- *
- * Return: 0.
- */
-int __kprobes kprobe_fault_handler(struct pt_regs *regs, int trapnr)
-{
-	return 0;
-}

@@ -288,7 +288,6 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 	ap->hit_ip = (unsigned long)pp->addr + INT3_INSN_SIZE;
 	ap->next_ip = (unsigned long)pp->addr + MCOUNT_INSN_SIZE;
 	ap->insn.copy = X86_COPY_NONE;
-	ap->exec = X86_EXEC_EMULATE;
 	ap->emulation.run = kprobe_ftrace_skip_call;
 	return 0;
 }

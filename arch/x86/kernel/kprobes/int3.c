@@ -199,30 +199,21 @@ static noinline int __kprobes int3_without_probepoint(struct pt_regs *regs)
 /* A handler has caused the hit: execute the instruction, and call no handler. */
 static noinline int __kprobes int3_missed(struct probepoint *pp, struct pt_regs *regs)
 {
-	/* Pairs with the release in x86_kprobe_choose_exec(). */
-	unsigned long resume = READ_ONCE(pp->arch.resume);
-
 	probepoint_count_missed(pp);
-	if (resume)
-		regs->ip = resume;
-	else if (pp->arch.emulation.run)
-		pp->arch.emulation.run(pp, regs);
-	else
-		x86_kprobe_step(pp, regs, false);
-	return 1;
+	return x86_kprobe_go_on(pp, regs, X86_AFTER_MISS, NULL);
 }
 
-/* Finish a hit that is single-stepped, or that is emulated and has post_handlers. */
-static noinline int __kprobes int3_finish_hit(struct probepoint *pp, struct pt_regs *regs)
+/**
+ * x86_kprobe_emulate_with_post() - emulate the probed instruction, and call the post_handlers
+ * @pp: the probepoint
+ * @regs: registers of the hit, whose level is given back
+ *
+ * Return: 1.
+ */
+int __kprobes x86_kprobe_emulate_with_post(struct probepoint *pp, struct pt_regs *regs)
 {
 	struct kprobe_level *level = kprobe_top_level();
-	bool post = probepoint_has_post(pp);
 
-	if (!pp->arch.emulation.run) {
-		kprobe_leave(level);
-		x86_kprobe_step(pp, regs, post);
-		return 1;
-	}
 	/*
 	 * The emulation may fault when it reads memory. Record that no handler
 	 * runs: no fault_handler is called for that.
@@ -231,7 +222,7 @@ static noinline int __kprobes int3_finish_hit(struct probepoint *pp, struct pt_r
 	WRITE_ONCE(level->probe, NULL);
 	pp->arch.emulation.run(pp, regs);
 	/* If the emulation could not read memory, the CPU resumes in the copy. */
-	if (post && (!pp->arch.slot.copy || regs->ip != (unsigned long)pp->arch.slot.copy))
+	if (!pp->arch.slot.copy || regs->ip != (unsigned long)pp->arch.slot.copy)
 		kprobe_run_post_handlers(pp, regs, level);
 	kprobe_leave(level);
 	return 1;
@@ -253,8 +244,6 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	struct kprobe_level *level;
 	struct probepoint *pp;
 	struct kprobe *first;
-	unsigned long resume;
-	s32 context;
 	int skip;
 
 	/*
@@ -267,9 +256,8 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	if (unlikely(!pp))
 		return int3_without_probepoint(regs);
 
-	context = kprobe_context() - KPROBE_CONTEXT_INT3 + KPROBE_LEVEL_INT3;
 	first = probepoint_first(pp);
-	if (!kprobe_enter(&level, context - KPROBE_LEVEL_INT3, context, first, regs))
+	if (!kprobe_enter_int3(&level, first, regs))
 		return int3_missed(pp, regs);
 	kprobe_uncount_int3();
 	skip = first->pre_handler(first, regs);
@@ -280,18 +268,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 		regs->ip = x86_kprobe_resume_address(regs->ip);
 		return 1;
 	}
-	/* Pairs with the release in x86_kprobe_choose_exec(). */
-	resume = READ_ONCE(pp->arch.resume);
-	if (resume) {
-		regs->ip = resume;
-		kprobe_leave(level);
-		return 1;
-	}
-	if (pp->arch.emulation.run && !probepoint_has_post(pp)) {
-		kprobe_leave(level);
-		return pp->arch.emulation.run(pp, regs);
-	}
-	return int3_finish_hit(pp, regs);
+	return x86_kprobe_go_on(pp, regs, X86_AFTER_HIT, level);
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_int3_handler);
 

@@ -38,6 +38,20 @@
 
 #define PUSH_IMM32_OPCODE	0x68
 
+/**
+ * enum x86_exec - how the probed instruction is executed after a breakpoint hit
+ * @X86_EXEC_EMULATE: in C
+ * @X86_EXEC_STEP: in the slot, which traps after it
+ * @X86_EXEC_BOOST: in the slot, which jumps back
+ * @X86_EXEC_DETOUR: in the detour buffer, after its call of the trampoline
+ */
+enum x86_exec {
+	X86_EXEC_EMULATE,
+	X86_EXEC_STEP,
+	X86_EXEC_BOOST,
+	X86_EXEC_DETOUR,
+};
+
 /*
  * The parameter kprobes.boost, for debugging. While it is 0, no new probepoint is boosted, and no
  * detour buffer is made.
@@ -222,14 +236,19 @@ void x86_kprobe_choose_exec(struct probepoint *pp)
 	unsigned long resume = 0;
 
 	lockdep_assert_held(&kprobe_mutex);
-	ap->exec = slot_choose_exec(ap);
-	if (ap->exec == X86_EXEC_DETOUR)
+	switch (slot_choose_exec(ap)) {
+	case X86_EXEC_DETOUR:
 		resume = kprobe_copy_of((unsigned long)ap->detour.text, true);
-	else if (ap->exec == X86_EXEC_BOOST)
+		break;
+	case X86_EXEC_BOOST:
 		resume = (unsigned long)ap->slot.copy;
+		break;
+	default:
+		break;
+	}
 	/*
-	 * Publish the slot's code before its address. Pairs with READ_ONCE(resume) in int3.c
-	 * and fault.c.
+	 * Publish the slot's code before its address. Pairs with READ_ONCE(resume) in
+	 * x86_kprobe_go_on().
 	 */
 	smp_store_release(&ap->resume, resume);
 }
@@ -279,11 +298,9 @@ static int slot_make(struct probepoint *pp, enum x86_slot_form form)
 
 	ap->slot.form = form;
 	/*
-	 * Publish the slot's code before its address. Pairs with READ_ONCE(copy) in step.c and
-	 * fault.c.
+	 * Publish the slot's code before its address. Pairs with READ_ONCE(copy) in step.c.
 	 */
 	smp_store_release(&ap->slot.copy, text + KPROBE_SLOT_CODE);
-	x86_kprobe_choose_exec(pp);
 	return 0;
 free:
 	free_insn_slot(text, 0);

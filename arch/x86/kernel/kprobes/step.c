@@ -22,15 +22,13 @@
  *	so it is set last and cleared first.
  * @pp: the probepoint
  * @flags: X86_EFLAGS_IF and X86_EFLAGS_TF as they were before the step
- * @run_post: call the post_handlers after the step
- * @repaired: an exception of the copy was handled, and the copy is stepped again
+ * @again: an exception of the copy was repaired, and the copy is stepped again
  */
 struct kprobe_step {
 	unsigned long trap;
 	struct probepoint *pp;
 	unsigned long flags;
-	bool run_post;
-	bool repaired;
+	bool again;
 };
 
 /**
@@ -57,12 +55,14 @@ static struct kprobe_step *__kprobes step_current(void)
 /**
  * x86_kprobe_step() - single-step the copy of the probed instruction
  * @pp: the probepoint
- * @regs: registers of the hit, changed to resume in the slot
- * @run_post: call the post_handlers after the step
+ * @regs: registers of the hit or of an exception, changed to resume in the slot
+ * @again: an exception of the copy was repaired
  *
- * Context: the handler of an int3.
+ * Context: the handler of an int3, or of the exception with interrupts off.
+ *
+ * Return: 1.
  */
-void __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool run_post)
+int __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool again)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
 	/* Pairs with the release in slot_make(). */
@@ -77,45 +77,38 @@ void __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool
 	WRITE_ONCE(steps->depth, steps->depth + 1);
 	barrier();
 	step->pp = pp;
-	step->run_post = run_post;
-	step->repaired = false;
+	step->again = again;
 	step->flags = regs->flags & (X86_EFLAGS_IF | X86_EFLAGS_TF);
 	barrier();
 	WRITE_ONCE(step->trap, copy + pp->arch.insn.size);
 	regs->flags &= ~(X86_EFLAGS_IF | X86_EFLAGS_TF);
 	regs->ip = copy;
+	return 1;
 }
 
 /**
- * x86_kprobe_step_again() - single-step a copy again after its exception was handled
+ * x86_kprobe_emulate_again() - emulate an instruction again after an exception was repaired
  * @pp: the probepoint
- * @regs: registers of the exception
- * @run_post: call the post_handlers after the step
- *
- * Context: the exception's handler, with interrupts off.
- */
-void __kprobes x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs, bool run_post)
-{
-	x86_kprobe_step(pp, regs, run_post);
-	step_current()->repaired = true;
-}
-
-/**
- * x86_kprobe_emulate_again() - emulate an instruction again after its exception was handled
- * @pp: the probepoint, whose slot ends in an int3
- * @regs: registers of the exception
+ * @regs: registers of the exception, which a copy has raised
  *
  * The emulation may push, but this exception has left no room between the stack of the probed
- * function and the saved registers. So let the CPU execute the int3 that ends a step, and nothing
- * before it: x86_kprobe_step_trap() emulates the instruction there.
+ * function and the saved registers. So if the slot ends in an int3, let the CPU execute that, and
+ * nothing before it: x86_kprobe_step_trap() emulates the instruction there. A boosted copy does
+ * not push: execute it. Without a slot, the CPU executes the text.
  *
  * Context: the exception's handler, with interrupts off.
+ *
+ * Return: 1.
  */
-void __kprobes x86_kprobe_emulate_again(struct probepoint *pp, struct pt_regs *regs)
+int __kprobes x86_kprobe_emulate_again(struct probepoint *pp, struct pt_regs *regs)
 {
-	/* If a handler has caused the hit, x86_kprobe_step_trap() finds its level taken. */
-	x86_kprobe_step_again(pp, regs, probepoint_has_post(pp));
-	regs->ip = step_current()->trap;
+	if (pp->arch.slot.form >= X86_SLOT_BOOST) {
+		regs->ip = (unsigned long)READ_ONCE(pp->arch.slot.copy);
+	} else if (pp->arch.slot.form == X86_SLOT_STEP) {
+		x86_kprobe_step(pp, regs, true);
+		regs->ip = step_current()->trap;
+	}
+	return 1;
 }
 
 /* Restore the flags, and remove the innermost step. */
@@ -152,29 +145,28 @@ static void __kprobes step_note_interrupts_on(unsigned long ip)
 bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 {
 	struct kprobe_step *step = step_current();
-	s32 context = kprobe_context() - KPROBE_CONTEXT_INT3 + KPROBE_LEVEL_INT3;
 	struct kprobe_level *level;
-	bool run_post, repaired;
+	bool run_post, again;
 	struct probepoint *pp;
 
 	if (!step || READ_ONCE(step->trap) != regs->ip - INT3_INSN_SIZE)
 		return false;
 	pp = step->pp;
-	run_post = step->run_post;
-	repaired = step->repaired;
+	run_post = probepoint_has_post(pp);
+	again = step->again;
 	regs->ip = pp->arch.next_ip;
 	step_end(step, regs);
 	/* See x86_kprobe_emulate_again(). If memory cannot be read, the CPU resumes in the copy. */
-	if (unlikely(repaired) && pp->arch.emulation.run) {
+	if (unlikely(again) && pp->arch.emulation.run) {
 		pp->arch.emulation.run(pp, regs);
 		run_post &= regs->ip != (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	}
-	/* A missed hit has no run_post: int3_missed() has counted it already. */
-	if (run_post && kprobe_enter(&level, context - KPROBE_LEVEL_INT3, context, NULL, NULL)) {
+	/* If the hit was missed, the level is still taken. int3_missed() has counted the hit. */
+	if (run_post && kprobe_enter_int3(&level, NULL, NULL)) {
 		kprobe_run_post_handlers(pp, regs, level);
 		kprobe_leave(level);
 	}
-	if (repaired && regs->flags & X86_EFLAGS_IF)
+	if (again && regs->flags & X86_EFLAGS_IF)
 		step_note_interrupts_on(regs->ip);
 	return true;
 }
@@ -182,19 +174,17 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 /**
  * x86_kprobe_step_fault() - abandon a step whose copy has raised an exception
  * @regs: registers as at the exception, in a slot; their flags are restored
- * @run_post: result: post_handlers were to be called after the step
  *
  * Context: the exception's handler.
  *
  * Return: true if the copy was being single-stepped.
  */
-bool __kprobes x86_kprobe_step_fault(struct pt_regs *regs, bool *run_post)
+bool __kprobes x86_kprobe_step_fault(struct pt_regs *regs)
 {
 	struct kprobe_step *step = step_current();
 
 	if (!step || kprobe_slot_of(READ_ONCE(step->trap)) != kprobe_slot_of(regs->ip))
 		return false;
-	*run_post = step->run_post;
 	step_end(step, regs);
 	return true;
 }

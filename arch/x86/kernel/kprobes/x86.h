@@ -172,6 +172,9 @@ void kprobe_ftrace_trampoline(void);
 void kprobe_ftrace_return_trampoline(void);
 void kprobe_just_return(void);
 
+/* int3.c */
+int x86_kprobe_emulate_with_post(struct probepoint *pp, struct pt_regs *regs);
+
 /* int3.c, for the trampolines */
 __visible void kprobe_trampoline_resched(void);
 __visible void kprobe_redirect(struct pt_regs *regs);
@@ -185,11 +188,10 @@ __visible int kprobe_call_return(struct kretprobe_instance *ri, struct pt_regs *
 #endif
 
 /* step.c */
-void x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool run_post);
-void x86_kprobe_step_again(struct probepoint *pp, struct pt_regs *regs, bool run_post);
-void x86_kprobe_emulate_again(struct probepoint *pp, struct pt_regs *regs);
+int x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool again);
+int x86_kprobe_emulate_again(struct probepoint *pp, struct pt_regs *regs);
 bool x86_kprobe_step_trap(struct pt_regs *regs);
-bool x86_kprobe_step_fault(struct pt_regs *regs, bool *run_post);
+bool x86_kprobe_step_fault(struct pt_regs *regs);
 void x86_kprobe_steps_forget(void);
 void x86_kprobe_steps_reset(unsigned int cpu);
 
@@ -230,6 +232,62 @@ static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
 #endif
 __visible void kprobe_detour_missed(struct probepoint *pp);
 __visible void kprobe_detour_redirected(struct kprobe *p);
+
+/* kprobe_enter() for a hit of an int3, whose entry code has changed the context */
+static __always_inline
+bool kprobe_enter_int3(struct kprobe_level **level, struct kprobe *probe, struct pt_regs *regs)
+{
+	s32 interrupted = kprobe_context() - KPROBE_CONTEXT_INT3;
+
+	return kprobe_enter(level, interrupted, interrupted + KPROBE_LEVEL_INT3, probe, regs);
+}
+
+/**
+ * enum x86_after - what the CPU executes the probed instruction after
+ * @X86_AFTER_HIT: after the pre_handlers of a hit
+ * @X86_AFTER_MISS: after a missed hit
+ * @X86_AFTER_FAULT: again, after an exception of a copy was repaired
+ */
+enum x86_after {
+	X86_AFTER_HIT,
+	X86_AFTER_MISS,
+	X86_AFTER_FAULT,
+};
+
+/**
+ * x86_kprobe_go_on() - execute the probed instruction
+ * @pp: the probepoint
+ * @regs: registers of the hit, or of the exception
+ * @after: what has happened, a constant
+ * @level: after a hit, its level, which is given back
+ *
+ * The copy in a detour buffer or a boosted slot is followed by the call of the post_handlers, if
+ * there are any, and by the way back. Otherwise the instruction is emulated or single-stepped.
+ *
+ * Context: the handler of the int3, or of the exception.
+ *
+ * Return: 1.
+ */
+static __always_inline int x86_kprobe_go_on(struct probepoint *pp, struct pt_regs *regs,
+					    enum x86_after after, struct kprobe_level *level)
+{
+	/* Pairs with the release in x86_kprobe_choose_exec(). */
+	unsigned long resume = READ_ONCE(pp->arch.resume);
+	bool emulate = !resume && pp->arch.emulation.run;
+
+	if (emulate && after == X86_AFTER_FAULT)
+		return x86_kprobe_emulate_again(pp, regs);
+	if (emulate && after == X86_AFTER_HIT && probepoint_has_post(pp))
+		return x86_kprobe_emulate_with_post(pp, regs);
+	if (after == X86_AFTER_HIT)
+		kprobe_leave(level);
+	if (emulate)
+		return pp->arch.emulation.run(pp, regs);
+	if (!resume)
+		return x86_kprobe_step(pp, regs, after == X86_AFTER_FAULT);
+	regs->ip = resume;
+	return 1;
+}
 
 /*
  * Call the post_handlers at @level from an int3, after an instruction was emulated or
