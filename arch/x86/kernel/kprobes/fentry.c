@@ -67,28 +67,7 @@ static int __kprobes kprobe_ftrace_dispatch(struct kprobe *kp, struct pt_regs *r
 	return regs->ip != pp->arch.next_ip;
 }
 
-/* Call the handlers. Return: true if one of them has redirected execution to @regs. */
-static __always_inline
-bool kprobe_ftrace_handle_hit(struct probepoint *pp, struct pt_regs *regs, unsigned long next)
-{
-	s32 context = kprobe_context();
-	struct kprobe *first = probepoint_first(pp);
-	struct kprobe_level *level;
-	bool redirected;
-
-	if (!kprobe_enter(&level, context, context, first, regs)) {
-		probepoint_count_missed(pp);
-		regs->ip = next;
-		return false;
-	}
-	redirected = first->pre_handler(first, regs);
-	if (likely(!redirected))
-		regs->ip = next;
-	kprobe_leave(level);
-	return redirected;
-}
-
-static __always_inline bool kprobe_ftrace_rcu_watches(void)
+static __always_inline bool fentry_rcu_watches(void)
 {
 #ifdef CONFIG_CONTEXT_TRACKING_IDLE
 	return raw_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
@@ -97,14 +76,30 @@ static __always_inline bool kprobe_ftrace_rcu_watches(void)
 #endif
 }
 
+/* Return: has a handler redirected execution to @regs? If not, regs->ip is @next. */
 static __always_inline
-bool kprobe_ftrace_find_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
+bool fentry_call_handlers(unsigned long ip, struct pt_regs *regs, unsigned long next)
 {
 	struct probepoint *pp = get_probepoint((void *)ip);
+	s32 context = kprobe_context();
+	struct kprobe_level *level;
+	struct kprobe *first;
+	bool redirected;
 
-	if (likely(pp))
-		return kprobe_ftrace_handle_hit(pp, regs, next);
-	/* The last probe was unregistered after this CPU had executed the call. */
+	/* The last probe may have been unregistered after this CPU had executed the call. */
+	if (unlikely(!pp))
+		goto skip;
+	first = probepoint_first(pp);
+	if (!kprobe_enter(&level, context, context, first, regs)) {
+		probepoint_count_missed(pp);
+		goto skip;
+	}
+	redirected = first->pre_handler(first, regs);
+	if (likely(!redirected))
+		regs->ip = next;
+	kprobe_leave(level);
+	return redirected;
+skip:
 	regs->ip = next;
 	return false;
 }
@@ -114,27 +109,26 @@ bool kprobe_ftrace_find_hit(unsigned long ip, struct pt_regs *regs, unsigned lon
  * period.
  */
 static noinline bool __kprobes
-kprobe_ftrace_find_unwatched_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
+fentry_call_unwatched(unsigned long ip, struct pt_regs *regs, unsigned long next)
 {
 	bool redirected;
 
 	ct_nmi_enter();
-	redirected = kprobe_ftrace_find_hit(ip, regs, next);
+	redirected = fentry_call_handlers(ip, regs, next);
 	ct_nmi_exit();
 	return redirected;
 }
 
-/* Return: has a handler redirected execution? If not, regs->ip is @next. */
-static __always_inline
-bool kprobe_ftrace_run_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
+/* Handle a hit. Return: as fentry_call_handlers(). */
+static __always_inline bool fentry_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
 {
 	bool redirected;
 
 	preempt_disable_notrace();
-	if (likely(kprobe_ftrace_rcu_watches()))
-		redirected = kprobe_ftrace_find_hit(ip, regs, next);
+	if (likely(fentry_rcu_watches()))
+		redirected = fentry_call_handlers(ip, regs, next);
 	else
-		redirected = kprobe_ftrace_find_unwatched_hit(ip, regs, next);
+		redirected = fentry_call_unwatched(ip, regs, next);
 	preempt_enable_notrace();
 	return redirected;
 }
@@ -156,7 +150,7 @@ __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs)
 {
 	unsigned long ip = regs->ip - INT3_INSN_SIZE;
 
-	return kprobe_ftrace_run_hit(ip, regs, ip + MCOUNT_INSN_SIZE);
+	return fentry_hit(ip, regs, ip + MCOUNT_INSN_SIZE);
 }
 
 /*
@@ -221,7 +215,7 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	sp = regs->sp;
 	regs->ip = ip + INT3_INSN_SIZE;
 	regs->orig_ax = -1;
-	redirected = kprobe_ftrace_run_hit(ip, regs, next);
+	redirected = fentry_hit(ip, regs, next);
 	regs->orig_ax = orig_ax;
 	/*
 	 * Mark @regs after the handlers: they may read the whole word, as an
