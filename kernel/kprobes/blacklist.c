@@ -248,28 +248,6 @@ static unsigned long blacklist_whole_function(char *symbol)
 }
 
 /**
- * kprobe_blacklist_find() - find the range for which an address is refused
- * @addr: the address, for which within_kprobe_blacklist() returns true
- * @entry: result: the range. If @addr is in NAME.SUFFIX, it may be the range of NAME.
- *
- * Context: kprobe_mutex is held.
- *
- * Return: true if there is one; false if the architecture refuses @addr by itself.
- */
-bool kprobe_blacklist_find(unsigned long addr, struct kprobe_range *entry)
-{
-	const struct kprobe_blacklist *b = kprobe_blacklist_get();
-	const struct kprobe_range *r = blacklist_function_range(b, addr);
-	struct kprobe_symbol *symbol = kprobe_symbol_at(addr);
-
-	if (!r && symbol)
-		r = blacklist_function_range(b, blacklist_whole_function(symbol->name));
-	if (r)
-		*entry = *r;
-	return r;
-}
-
-/**
  * kprobe_blacklist_has() - is an address in a range of the blacklist?
  * @addr: an address inside a function that can be probed
  *
@@ -303,11 +281,12 @@ bool kprobe_blacklist_has(unsigned long addr)
 	return lo && addr < b->range[lo - 1].max_end;
 }
 
-static bool blacklist_contains_whole(char *symbol)
+/* If @symbol is NAME.SUFFIX and NAME is on the blacklist, return NAME's address; otherwise 0. */
+static unsigned long blacklist_contains_whole(char *symbol)
 {
 	unsigned long whole = blacklist_whole_function(symbol);
 
-	return whole && kprobe_blacklist_has(whole);
+	return whole && kprobe_blacklist_has(whole) ? whole : 0;
 }
 
 /**
@@ -333,20 +312,29 @@ EXPORT_SYMBOL_IF_KUNIT(within_kprobe_blacklist);
 
 /**
  * kprobe_blacklist_refuses() - is the address of a probe on the blacklist?
- * @addr: the address, for which kprobe_find_address() has found the symbol
+ * @addr: the address, for which kprobe_find_place() has found the symbol
+ * @range: result: the range of the blacklist that is the reason, unless the architecture refuses
+ *	@addr by itself. If @addr is in NAME.SUFFIX, it may be the range of NAME.
  *
  * Context: kprobe_mutex is held.
  *
  * Return: what within_kprobe_blacklist() would return.
  */
-bool kprobe_blacklist_refuses(unsigned long addr)
+bool kprobe_blacklist_refuses(unsigned long addr, struct kprobe_range *range)
 {
-	struct kprobe_symbol *symbol;
+	const struct kprobe_range *r;
 
-	if (kprobe_blacklist_has(addr))
-		return true;
-	symbol = kprobe_symbol_at(addr);
-	return symbol && blacklist_contains_whole(symbol->name);
+	if (!kprobe_blacklist_has(addr)) {
+		struct kprobe_symbol *symbol = kprobe_symbol_at(addr);
+
+		addr = symbol ? blacklist_contains_whole(symbol->name) : 0;
+		if (!addr)
+			return false;
+	}
+	r = blacklist_function_range(kprobe_blacklist_get(), addr);
+	if (r)
+		*range = *r;
+	return true;
 }
 
 /**

@@ -128,7 +128,8 @@ enum kprobe_reason kprobe_event_allowed(const struct kprobe *p)
 
 /**
  * kprobe_event_check() - may a kprobe event have its probe at this address?
- * @p: the probe; its addr is set
+ * @p: the probe
+ * @addr: the address
  *
  * A name without a module cannot wait for one. Its symbols are counted before the probe is
  * registered, by the code that parses it.
@@ -137,14 +138,14 @@ enum kprobe_reason kprobe_event_allowed(const struct kprobe *p)
  *
  * Return: %KPROBE_WHY_NONE, or the reason why not.
  */
-enum kprobe_reason kprobe_event_check(const struct kprobe *p)
+enum kprobe_reason kprobe_event_check(const struct kprobe *p, unsigned long addr)
 {
 	if (!kprobe_has_flag(p, KPROBE_FLAG_EVENT))
 		return KPROBE_WHY_NONE;
 	if (p->symbol_name && strchr(p->symbol_name, ':') &&
 	    kprobe_count_symbols(p->symbol_name) > 1)
 		return KPROBE_WHY_AMBIGUOUS;
-	if (kprobe_events_refuse((unsigned long)p->addr))
+	if (kprobe_events_refuse(addr))
 		return KPROBE_WHY_EVENT_NOTRACE;
 	return KPROBE_WHY_NONE;
 }

@@ -63,29 +63,17 @@ struct location {
 
 /**
  * struct question - the checks' results for a location
- * @symbol: the symbol to look up, or NULL
- * @offset: the offset from @symbol
- * @nr_symbols: how many symbols have that name
- * @where: the address to probe if @symbol is NULL; result: the address, or NULL
- * @entry: the start of the function if @where counts as its entry, otherwise 0
- * @on_ftrace: ftrace can put a call at @where
- * @range: the text that the reason is about
- * @has_range: @range is known
+ * @nr_symbols: how many symbols have the name
+ * @place: the address, and what is known of it
  * @e: the results of the architecture's checks
  * @return_reason: why a return probe would be refused
  * @event_reason: why a kprobe event would be refused, if a probe would not
  * @jump: whether it would be optimised
- * @pp: a probepoint that the checks need; it is never registered
+ * @pp: a probepoint that the checks need; it is never registered. Its kp has the location.
  */
 struct question {
-	const char *symbol;
-	unsigned int offset;
 	unsigned int nr_symbols;
-	kprobe_opcode_t *where;
-	unsigned long entry;
-	bool on_ftrace;
-	struct kprobe_range range;
-	bool has_range;
+	struct kprobe_place place;
 	struct kprobe_explanation e;
 	enum kprobe_reason return_reason;
 	enum kprobe_reason event_reason;
@@ -154,33 +142,9 @@ struct explain_file {
 	char buf[ANSWER_MAX];
 };
 
-/* Set @q->range if the reason names one: a blacklist entry, a patched site or ftrace's bytes. */
-static void explain_find_range(struct question *q)
-{
-	unsigned long addr = (unsigned long)q->where;
-
-	switch (q->e.refusal) {
-	case KPROBE_WHY_BLACKLISTED:
-		q->has_range = kprobe_blacklist_find(addr, &q->range);
-		break;
-	case KPROBE_WHY_JUMP_LABEL:
-	case KPROBE_WHY_STATIC_CALL:
-	case KPROBE_WHY_BUG:
-		q->has_range = true;
-		break;
-	case KPROBE_WHY_FTRACE_INSIDE:
-		q->has_range = true;
-		q->e.before = q->range.start;
-		q->e.after = q->range.end;
-		break;
-	default:
-		break;
-	}
-}
-
 /*
- * Do the checks of a registration, in the same order. @q has the location; all else is zero.
- * kprobe_mutex is held.
+ * Do the checks of a registration. @q->pp.kp has the location; all else is zero. kprobe_mutex is
+ * held.
  *
  * It pins no module, or the module could not be unloaded while others ask. Once kprobe_mutex is
  * released, the module may be unloaded. The safety check of jumps detects that, and all other code
@@ -190,20 +154,17 @@ static void explain_check(struct question *q)
 {
 	struct kprobe_explanation *e = &q->e;
 
-	e->refusal = kprobe_find_address(&q->where, q->symbol, q->offset, &q->entry);
-	if (e->refusal) {
-		q->where = NULL;
-		return;
-	}
-	e->refusal = kprobe_check_text((unsigned long)q->where, NULL, &q->on_ftrace, &q->range);
-	if (!e->refusal && q->on_ftrace)
+	e->refusal = kprobe_find_place(&q->pp.kp, &q->place, true);
+	if (!e->refusal && q->place.on_ftrace)
 		e->refusal = kprobe_ftrace_state();
-	if (e->refusal) {
-		explain_find_range(q);
-		return;
+	if (e->refusal == KPROBE_WHY_FTRACE_INSIDE) {
+		e->before = q->place.range.start;
+		e->after = q->place.range.end;
 	}
-	q->pp.addr = q->where;
-	if (!q->on_ftrace) {
+	if (e->refusal)
+		return;
+	q->pp.addr = q->place.addr;
+	if (!q->place.on_ftrace) {
 		arch_explain_probepoint(&q->pp, e);
 		return;
 	}
@@ -222,12 +183,10 @@ static void explain_check(struct question *q)
  */
 static void explain_check_clients(struct question *q)
 {
-	unsigned long addr = (unsigned long)q->where;
-
 	if (q->e.probed == KPROBE_NO)
 		return;
-	q->return_reason = kretprobe_check(addr, q->entry);
-	if (kprobe_events_refuse(addr))
+	q->return_reason = kretprobe_check(q->place.entry);
+	if (kprobe_events_refuse((unsigned long)q->place.addr))
 		q->event_reason = KPROBE_WHY_EVENT_NOTRACE;
 	if (q->nr_symbols > 1) {
 		q->e.probed = KPROBE_UNKNOWN;
@@ -248,7 +207,7 @@ static int explain_finish(struct question *questions, unsigned int nr, unsigned 
 	int err;
 
 	for (q = questions; q < end; q++) {
-		if (q->e.probed == KPROBE_NO || q->on_ftrace)
+		if (q->e.probed == KPROBE_NO || q->place.on_ftrace)
 			continue;
 		q->jump.pp = &q->pp;
 		q->jump.nr = answers;
@@ -408,11 +367,11 @@ static unsigned long explain_next_offset(struct place_list *list, const struct q
 	 * A probe at the start of a function may be moved, for example past an
 	 * endbr.
 	 */
-	offset = max(list->offset, (unsigned long)q->where - function);
+	offset = max(list->offset, (unsigned long)q->place.addr - function);
 	offset += q->e.length ?: sizeof(kprobe_opcode_t);
 	/* A blacklisted or patched range gets one line. */
-	if (q->has_range)
-		offset = max(offset, q->range.end - function);
+	if (q->place.range.end)
+		offset = max(offset, q->place.range.end - function);
 	return offset < list->size ? offset : 0;
 }
 
@@ -428,7 +387,7 @@ static int explain_probe_places(struct place_list *list)
 		cond_resched();
 		q = &list->places[list->nr];
 		memset(q, 0, sizeof(*q));
-		q->where = (kprobe_opcode_t *)(list->functions[list->next] + list->offset);
+		q->pp.kp.addr = (kprobe_opcode_t *)(list->functions[list->next] + list->offset);
 		scoped_guard(mutex, &kprobe_mutex)
 			explain_check(q);
 		list->offset = explain_next_offset(list, q);
@@ -542,7 +501,7 @@ static const char *explain_mode(const struct question *q)
 static void explain_show_place(struct seq_file *m, struct place_list *list, bool show_address)
 {
 	struct question *q = &list->places[list->current_place];
-	unsigned long addr = (unsigned long)q->where;
+	unsigned long addr = (unsigned long)q->place.addr;
 
 	seq_put_hex_ll(m, "0x", show_address ? addr : 0, 2 * sizeof(addr));
 	seq_putc(m, ' ');
@@ -607,13 +566,14 @@ static void explain_print_hint(struct explain_file *f, enum kprobe_reason why)
 /* Print how many symbols have the name, and how to find them: "[v]fs_read" is a pattern. */
 static void explain_print_symbols(struct explain_file *f, const struct question *q)
 {
-	const char *colon = strchr(q->symbol, ':');
-	int module = colon ? colon + 1 - q->symbol : 0;
-	const char *name = q->symbol + module;
+	const char *symbol = q->pp.kp.symbol_name;
+	const char *colon = strchr(symbol, ':');
+	int module = colon ? colon + 1 - symbol : 0;
+	const char *name = symbol + module;
 
 	seq_buf_printf(&f->text, "symbols: %u\n", q->nr_symbols);
 	seq_buf_printf(&f->text, "symbols-hint: %s; write %.*s[%c]%s for a list\n",
-		       "name one by MODULE:SYMBOL, or by its address", module, q->symbol,
+		       "name one by MODULE:SYMBOL, or by its address", module, symbol,
 		       *name, name + 1);
 }
 
@@ -662,11 +622,11 @@ static void explain_print_all(struct explain_file *f, const char *location,
 
 	seq_buf_clear(&f->text);
 	seq_buf_printf(&f->text, "location: %s\n", location);
-	if (q->where) {
+	if (q->place.addr) {
 		seq_buf_puts(&f->text, "address: ");
-		explain_print_address(f, (unsigned long)q->where);
+		explain_print_address(f, (unsigned long)q->place.addr);
 		seq_buf_putc(&f->text, '\n');
-		explain_print_symbol(f, "symbol", (unsigned long)q->where);
+		explain_print_symbol(f, "symbol", (unsigned long)q->place.addr);
 	}
 	if (q->nr_symbols > 1)
 		explain_print_symbols(f, q);
@@ -674,12 +634,12 @@ static void explain_print_all(struct explain_file *f, const char *location,
 	if (e->probed == KPROBE_NO)
 		seq_buf_printf(&f->text, "errno: %d\n", kprobe_reason_errno(e->refusal));
 	explain_print_reason(f, "reason", e->refusal);
-	if (q->has_range) {
+	if (q->place.range.end) {
 		seq_buf_puts(&f->text, "range: ");
-		explain_print_address(f, q->range.start);
+		explain_print_address(f, q->place.range.start);
 		seq_buf_putc(&f->text, '-');
-		explain_print_address(f, q->range.end);
-		seq_buf_printf(&f->text, " %pS\n", (void *)q->range.start);
+		explain_print_address(f, q->place.range.end);
+		seq_buf_printf(&f->text, " %pS\n", (void *)q->place.range.start);
 	}
 	explain_print_symbol(f, "before", e->before);
 	explain_print_symbol(f, "after", e->after);
@@ -694,9 +654,9 @@ static int explain_location(struct explain_file *f, const char *name, const stru
 
 	if (!q)
 		return -ENOMEM;
-	q->where = l->addr;
-	q->symbol = l->symbol;
-	q->offset = l->offset;
+	q->pp.kp.addr = l->addr;
+	q->pp.kp.symbol_name = l->symbol;
+	q->pp.kp.offset = l->offset;
 	if (l->symbol)
 		q->nr_symbols = kprobe_count_symbols(l->symbol);
 	scoped_guard(mutex, &kprobe_mutex) {

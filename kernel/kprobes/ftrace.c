@@ -130,25 +130,24 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_kill);
 
 /**
  * kprobe_ftrace_check() - can ftrace call a probe at an address?
- * @addr: the address; a module that contains it is pinned
- * @on_ftrace: result: ftrace can put a call there
- * @site: result: the bytes that ftrace patches, if they are the reason
+ * @place: the address, in text that stays; on_ftrace is set if ftrace can put a call there,
+ *	and range if the bytes that ftrace patches are the reason
  *
  * Context: any.
  *
- * Return: %KPROBE_WHY_NONE if it can, or if ftrace does not patch @addr; or a reason if @addr
+ * Return: %KPROBE_WHY_NONE if it can, or if ftrace does not patch the address; or a reason if that
  * is inside the bytes that ftrace patches, and not the first of them.
  */
-enum kprobe_reason kprobe_ftrace_check(unsigned long addr, bool *on_ftrace,
-				       struct kprobe_range *site)
+enum kprobe_reason kprobe_ftrace_check(struct kprobe_place *place)
 {
+	unsigned long addr = (unsigned long)place->addr;
 	unsigned long ip = ftrace_location_range(addr, addr);
 
-	*on_ftrace = ip == addr;
-	if (!ip || *on_ftrace)
+	place->on_ftrace = ip == addr;
+	if (!ip || place->on_ftrace)
 		return KPROBE_WHY_NONE;
-	site->start = ip;
-	site->end = ip + MCOUNT_INSN_SIZE;
+	place->range.start = ip;
+	place->range.end = ip + MCOUNT_INSN_SIZE;
 	return KPROBE_WHY_FTRACE_INSIDE;
 }
 

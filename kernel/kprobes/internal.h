@@ -16,7 +16,33 @@
 #include "legacy.h"
 #endif
 
-struct kprobe_range;
+/**
+ * struct kprobe_range - text that must not be probed
+ * @start: its first address
+ * @end: the first address after it
+ * @max_end: in a published blacklist, the highest @end of this range and all before it
+ */
+struct kprobe_range {
+	unsigned long start;
+	unsigned long end;
+	unsigned long max_end;
+};
+
+/**
+ * struct kprobe_place - where a probe is to be
+ * @addr: the address to probe; NULL if there is none
+ * @entry: the start of the function if @addr counts as its entry, otherwise 0
+ * @module: the module that contains @addr, or NULL
+ * @on_ftrace: ftrace can put a call at @addr
+ * @range: if the place is refused, the text that is the reason; @end is 0 if that is not known
+ */
+struct kprobe_place {
+	kprobe_opcode_t *addr;
+	unsigned long entry;
+	struct module *module;
+	bool on_ftrace;
+	struct kprobe_range range;
+};
 
 /**
  * struct kprobe_request - a request of hits to queue a work item
@@ -37,10 +63,16 @@ void kprobe_request(struct kprobe_request *r);
 struct kprobe_symbol *kprobe_look_up(unsigned long addr);
 
 /* place.c */
-enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
-				       unsigned long offset, unsigned long *entry);
-enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
-				     bool *on_ftrace, struct kprobe_range *site);
+enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place *place, bool dry);
+
+/*
+ * Return: the address that the user of a probe has given; NULL for a symbol, which each
+ * registration looks up again: its address may have changed.
+ */
+static inline kprobe_opcode_t *kprobe_given(const struct kprobe *p)
+{
+	return p->symbol_name && p->by_symbol ? NULL : p->addr;
+}
 
 /* register.c */
 int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err);
@@ -49,10 +81,15 @@ int kprobes_register_locked(struct kprobe **kps, int num, bool again);
 /* The flags that a user sets */
 #define KPROBE_USER_FLAGS	(KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT | \
 				 KPROBE_FLAG_NO_JUMP | KPROBE_FLAG_EVENT)
+/*
+ * Flags of the probed address. They stay set after unregistration: handlers that still run
+ * read them, for example in bpf_get_func_ip().
+ */
+#define KPROBE_ADDRESS_FLAGS	(KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY)
 
 /* event.c */
 enum kprobe_reason kprobe_event_allowed(const struct kprobe *p);
-enum kprobe_reason kprobe_event_check(const struct kprobe *p);
+enum kprobe_reason kprobe_event_check(const struct kprobe *p, unsigned long addr);
 
 /* disable_self.c */
 void kprobe_disable_requested(void);
@@ -82,8 +119,8 @@ static __always_inline kprobe_pre_handler_t kprobe_user_pre(const struct kprobe 
 /* probepoint.c */
 extern bool kprobes_all_disarmed;
 void probepoint_set_state(struct probepoint *pp, enum probepoint_state state);
-int probepoint_attach(struct kprobe *p, struct module *module, struct list_head *changes,
-		      enum kprobe_reason *why);
+int probepoint_attach(struct kprobe *p, const struct kprobe_place *place,
+		      struct list_head *changes, enum kprobe_reason *why);
 void probepoint_detach(struct kprobe *p, struct list_head *changes);
 struct probepoint *probepoint_find_live(kprobe_opcode_t *addr);
 struct probepoint *probepoint_lower_bound(unsigned long addr);
@@ -207,8 +244,7 @@ int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type
 
 /* ftrace.c */
 #ifdef CONFIG_KPROBES_ON_FTRACE
-enum kprobe_reason kprobe_ftrace_check(unsigned long addr, bool *on_ftrace,
-				       struct kprobe_range *site);
+enum kprobe_reason kprobe_ftrace_check(struct kprobe_place *place);
 enum kprobe_reason kprobe_ftrace_state(void);
 enum kprobe_reason kprobe_ftrace_reason(int err);
 int kprobe_ftrace_arm(struct list_head *changes);
@@ -216,12 +252,10 @@ int kprobe_ftrace_arm_most(struct list_head *changes);
 void kprobe_ftrace_disarm(struct list_head *changes);
 void kprobe_ftrace_forget(struct probepoint *pp);
 #else
-static inline enum kprobe_reason kprobe_ftrace_check(unsigned long addr, bool *on_ftrace,
-						     struct kprobe_range *site)
+static inline enum kprobe_reason kprobe_ftrace_check(struct kprobe_place *place)
 {
-	*on_ftrace = false;
-	return ftrace_text_reserved((void *)addr, (void *)addr) ? KPROBE_WHY_FTRACE_PATCHES :
-								  KPROBE_WHY_NONE;
+	return ftrace_text_reserved(place->addr, place->addr) ? KPROBE_WHY_FTRACE_PATCHES :
+								KPROBE_WHY_NONE;
 }
 
 static inline enum kprobe_reason kprobe_ftrace_state(void) { return KPROBE_WHY_NONE; }
@@ -313,7 +347,7 @@ kretprobe_cache_try_cmpxchg(struct kretprobe_instance * __percpu *cache,
 extern struct mutex kretprobe_mutex;
 
 /* kretprobe.c */
-enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry);
+enum kprobe_reason kretprobe_check(unsigned long entry);
 void kretprobes_init(void);
 
 /* retcall.c or rethook.c */
@@ -341,7 +375,7 @@ static inline void kretprobe_missed(const struct kprobe *p, struct kretprobe_mis
 
 static inline void kretprobes_init(void) { }
 
-static inline enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry)
+static inline enum kprobe_reason kretprobe_check(unsigned long entry)
 {
 	return KPROBE_WHY_NONE;
 }
@@ -398,13 +432,12 @@ extern unsigned long __stop_kprobe_blacklist[];
 
 /* blacklist.c */
 void kprobe_blacklist_init(void);
-bool kprobe_blacklist_refuses(unsigned long addr);
+bool kprobe_blacklist_refuses(unsigned long addr, struct kprobe_range *range);
 void kprobe_blacklist_del_range(unsigned long start, unsigned long end);
 
 #ifdef CONFIG_MODULES
 int kprobe_blacklist_add_module(struct module *mod);
 enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long addr);
-enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr);
 int kprobe_modules_init(void);
 
 /* waiting.c */
@@ -426,11 +459,6 @@ enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long a
 	return KPROBE_WHY_NO_TEXT;
 }
 
-static inline enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr)
-{
-	return KPROBE_WHY_NO_TEXT;
-}
-
 static inline int kprobe_modules_init(void) { return 0; }
 static inline bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
 {
@@ -442,18 +470,6 @@ static inline void kprobe_stop_waiting(struct kprobe *p) { }
 static inline int kprobe_waiting_init(void) { return 0; }
 static inline bool kprobe_is_waiting(const struct kprobe *p) { return false; }
 #endif
-
-/**
- * struct kprobe_range - text that must not be probed
- * @start: its first address
- * @end: the first address after it
- * @max_end: in a published blacklist, the highest @end of this range and all before it
- */
-struct kprobe_range {
-	unsigned long start;
-	unsigned long end;
-	unsigned long max_end;
-};
 
 /**
  * struct kprobe_blacklist - the ranges that must not be probed, sorted by start
@@ -468,7 +484,6 @@ struct kprobe_blacklist {
 };
 
 const struct kprobe_blacklist *kprobe_blacklist_get(void);
-bool kprobe_blacklist_find(unsigned long addr, struct kprobe_range *entry);
 
 /* explain.c */
 extern const struct file_operations kprobe_explain_fops;

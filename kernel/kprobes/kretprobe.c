@@ -39,22 +39,18 @@ static int kretprobes_claim(struct kretprobe *rp)
 
 /**
  * kretprobe_check() - can a return probe be set at an address?
- * @addr: the address
- * @is_entry: @addr is the entry of a function
- *
- * Context: kprobe_mutex is held.
+ * @entry: the start of the function if the address is its entry, otherwise 0
  *
  * Return: %KPROBE_WHY_NONE, or the reason why not.
  */
-enum kprobe_reason kretprobe_check(unsigned long addr, bool is_entry)
+enum kprobe_reason kretprobe_check(unsigned long entry)
 {
-	const struct kprobe_symbol *symbol = kprobe_symbol_at(addr);
 	int i;
 
-	if (!is_entry || !symbol)
+	if (!entry)
 		return KPROBE_WHY_RETURN_INSIDE;
 	for (i = 0; i < kretprobe_blacklist_size; i++)
-		if (kretprobe_blacklist[i].addr == (void *)symbol->start)
+		if (kretprobe_blacklist[i].addr == (void *)entry)
 			return KPROBE_WHY_RETURN_EXCLUDED;
 	return KPROBE_WHY_NONE;
 }

@@ -115,21 +115,6 @@ enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long a
 							      KPROBE_WHY_MODULE_GOES;
 }
 
-/**
- * kprobe_module_get() - pin a module that is to be probed
- * @mod: the module
- * @addr: the address to probe
- *
- * Context: kprobe_mutex is held, and preemption is disabled.
- *
- * Return: %KPROBE_WHY_NONE if the module is pinned; or what kprobe_module_check() has returned.
- */
-enum kprobe_reason kprobe_module_get(struct module *mod, unsigned long addr)
-{
-	return kprobe_module_check(mod, addr) ?:
-	       try_module_get(mod) ? KPROBE_WHY_NONE : KPROBE_WHY_MODULE_GOES;
-}
-
 static void kprobe_text_going(const struct module *mod, enum mod_mem_type type)
 {
 	unsigned long start = (unsigned long)mod->mem[type].base;

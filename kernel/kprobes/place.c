@@ -46,31 +46,29 @@ static bool place_is_start_of_text(const char *sym)
 	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
 }
 
-/* Compute the address that a user gives: *@addr or the start of @sym, plus @offset. */
+/* Compute the address that a user gives: @base or the start of @sym, plus @offset. */
 static enum kprobe_reason
-place_find_given(kprobe_opcode_t **addr, const char *sym, unsigned long offset)
+place_find_given(struct kprobe_place *place, kprobe_opcode_t *base, const char *sym,
+		 unsigned long offset)
 {
-	unsigned long base = (unsigned long)*addr;
-
 	if (!base == !sym)
 		return KPROBE_WHY_NO_LOCATION;
 	if (sym) {
-		base = (unsigned long)kprobe_lookup_name(sym, offset);
+		base = kprobe_lookup_name(sym, offset);
 		if (!base)
 			return KPROBE_WHY_NO_SYMBOL;
 	}
-	if (base + offset < base)
+	if ((unsigned long)base + offset < offset)
 		return KPROBE_WHY_OFFSET_WRAPS;
-	*addr = (kprobe_opcode_t *)(base + offset);
+	place->addr = (void *)base + offset;
 	return KPROBE_WHY_NONE;
 }
 
-/* Let the architecture adjust *@addr, which is in the symbol that begins at @start. */
+/* Let the architecture adjust the address, which is in the symbol that begins at @start. */
 static enum kprobe_reason
-place_adjust(kprobe_opcode_t **addr, const char *sym, unsigned long offset, unsigned long start,
-	     unsigned long *entry)
+place_adjust(struct kprobe_place *place, const char *sym, unsigned long offset, unsigned long start)
 {
-	unsigned long within = (unsigned long)*addr - start;
+	unsigned long within = (unsigned long)place->addr - start;
 	bool is_entry;
 
 	/*
@@ -79,37 +77,23 @@ place_adjust(kprobe_opcode_t **addr, const char *sym, unsigned long offset, unsi
 	 */
 	if (sym && within && within < offset && !place_is_start_of_text(sym))
 		return KPROBE_WHY_OFFSET_BEYOND;
-	*addr = arch_adjust_kprobe_addr(start, within, &is_entry);
-	*entry = is_entry ? start : 0;
+	place->addr = arch_adjust_kprobe_addr(start, within, &is_entry);
+	place->entry = is_entry ? start : 0;
 	return KPROBE_WHY_NONE;
 }
 
-/**
- * kprobe_find_address() - compute the address to probe
- * @addr: an address, or NULL if @sym is given; result: the address to probe; after an error,
- *	it means nothing
- * @sym: name of a function, or NULL if @addr is given
- * @offset: offset in bytes from @addr or @sym
- * @entry: result: the start of the function if the address counts as its entry, otherwise 0
- *
- * Context: sleeps; kprobe_mutex is held.
- *
- * Return: %KPROBE_WHY_NONE, or the reason why there is no such address.
- */
-enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
-				       unsigned long offset, unsigned long *entry)
+static enum kprobe_reason place_find_address(const struct kprobe *p, struct kprobe_place *place)
 {
 	const struct kprobe_symbol *symbol;
 	enum kprobe_reason why;
 
-	lockdep_assert_held(&kprobe_mutex);
-	why = place_find_given(addr, sym, offset);
+	why = place_find_given(place, kprobe_given(p), p->symbol_name, p->offset);
 	if (why)
 		return why;
-	symbol = kprobe_look_up((unsigned long)*addr);
+	symbol = kprobe_look_up((unsigned long)place->addr);
 	if (!symbol)
 		return KPROBE_WHY_NO_FUNCTION;
-	return place_adjust(addr, sym, offset, symbol->start, entry);
+	return place_adjust(place, p->symbol_name, p->offset, symbol->start);
 }
 
 /**
@@ -126,70 +110,78 @@ enum kprobe_reason kprobe_find_address(kprobe_opcode_t **addr, const char *sym,
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset)
 {
-	enum kprobe_reason why = place_find_given(&addr, sym, offset);
-	unsigned long size, within, entry;
+	struct kprobe_place place = {};
+	enum kprobe_reason why = place_find_given(&place, addr, sym, offset);
+	unsigned long size, within;
 
+	addr = place.addr;
 	if (!why && !kallsyms_lookup_size_offset((unsigned long)addr, &size, &within))
 		why = KPROBE_WHY_NO_FUNCTION;
 	if (!why)
-		why = place_adjust(&addr, sym, offset, (unsigned long)addr - within, &entry);
+		why = place_adjust(&place, sym, offset, (unsigned long)addr - within);
 	if (why)
 		return kprobe_reason_errno(why);
-	return entry ? 0 : -EINVAL;
+	return place.entry ? 0 : -EINVAL;
+}
+
+/* Can the text be patched, or ftrace put a call there? Preemption is disabled. */
+static enum kprobe_reason place_check_text(struct kprobe_place *place)
+{
+	unsigned long addr = (unsigned long)place->addr;
+	enum kprobe_reason why;
+
+	if (!core_kernel_text(addr))
+		place->module = __module_text_address(addr);
+	if (init_text_is_going && is_kernel_inittext(addr))
+		return KPROBE_WHY_INIT_FREED;
+	if (!place->module && !core_kernel_text(addr))
+		return KPROBE_WHY_NO_TEXT;
+	if (kprobe_blacklist_refuses(addr, &place->range))
+		return KPROBE_WHY_BLACKLISTED;
+	why = kprobe_reserved_site(addr, place->module, &place->range);
+	if (!why && place->module)
+		why = kprobe_module_check(place->module, addr);
+	/* Ftrace has no records of a module that is not ready, or is being unloaded. */
+	return why ?: kprobe_ftrace_check(place);
 }
 
 /**
- * kprobe_check_text() - can the text at an address be patched, or ftrace put a call there?
- * @addr: the address
- * @module: result: the module that contains @addr, pinned for the caller; NULL if there is
- *	none, or if the text is refused. If @module itself is NULL, the module is not pinned, and
- *	stays only as long as kprobe_mutex is held.
- * @on_ftrace: result: ftrace can put a call there
- * @site: result: the instruction that the kernel or ftrace patches, if that is the reason
+ * kprobe_find_place() - find the address to probe, and check whether it can be probed
+ * @p: the probe, of which nothing changes
+ * @place: result: the address, and what is known of it
+ * @dry: do not pin the module. It stays only as long as kprobe_mutex is held.
+ *
+ * What the instruction allows is left to the architecture.
  *
  * Context: sleeps; kprobe_mutex is held; takes jump_label_lock().
  *
- * Return: %KPROBE_WHY_NONE, or the reason why the text is refused.
+ * Return: %KPROBE_WHY_NONE, and @place->module is pinned unless @dry; or the reason why it cannot
+ * be probed.
  */
-enum kprobe_reason kprobe_check_text(unsigned long addr, struct module **module,
-				     bool *on_ftrace, struct kprobe_range *site)
+enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place *place, bool dry)
 {
-	enum kprobe_reason why = KPROBE_WHY_NONE;
-	struct module *mod = NULL;
+	enum kprobe_reason why;
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (module)
-		*module = NULL;
-	*on_ftrace = false;
-	if (kprobe_text_sites_init())
-		return KPROBE_WHY_NO_MEMORY;
+	*place = (struct kprobe_place){};
+	why = kprobe_event_allowed(p) ?: place_find_address(p, place);
+	if (!why && is_kretprobe(p))
+		why = kretprobe_check(place->entry);
+	if (!why && is_jprobe(p) && !place->entry)
+		why = KPROBE_WHY_JPROBE_INSIDE;
+	if (!why && kprobe_text_sites_init())
+		why = KPROBE_WHY_NO_MEMORY;
+	if (why) {
+		place->addr = NULL;
+		return why;
+	}
 	/* Keeps jump labels from being added, removed and patched meanwhile. */
 	jump_label_lock();
 	preempt_disable();
-	if (!core_kernel_text(addr))
-		mod = __module_text_address(addr);
-	if (init_text_is_going && is_kernel_inittext(addr))
-		why = KPROBE_WHY_INIT_FREED;
-	else if (!mod && !core_kernel_text(addr))
-		why = KPROBE_WHY_NO_TEXT;
-	else if (kprobe_blacklist_refuses(addr))
-		why = KPROBE_WHY_BLACKLISTED;
-	else
-		why = kprobe_reserved_site(addr, mod, site);
-	if (!why && mod)
-		why = module ? kprobe_module_get(mod, addr) : kprobe_module_check(mod, addr);
-	if (!why && module)
-		*module = mod;
-	/*
-	 * After the module's state: ftrace has no records any more of a module
-	 * that is being unloaded.
-	 */
-	if (!why)
-		why = kprobe_ftrace_check(addr, on_ftrace, site);
-	if (why && module) {
-		module_put(*module);
-		*module = NULL;
-	}
+	/* If the text and events are refused, the reason of the text says more. */
+	why = place_check_text(place) ?: kprobe_event_check(p, (unsigned long)place->addr);
+	if (!why && !dry && place->module && !try_module_get(place->module))
+		why = KPROBE_WHY_MODULE_GOES;
 	preempt_enable();
 	jump_label_unlock();
 	return why;

@@ -175,7 +175,7 @@ static bool probepoint_less(struct rb_node *a, const struct rb_node *b)
 	       rb_entry(b, struct probepoint, node)->addr;
 }
 
-static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrace,
+static struct probepoint *probepoint_create(const struct kprobe_place *place,
 					    enum kprobe_reason *why)
 {
 	struct probepoint *pp = kzalloc(sizeof(*pp), GFP_KERNEL);
@@ -184,17 +184,19 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
 	*why = KPROBE_WHY_NO_MEMORY;
 	if (!pp)
 		return ERR_PTR(-ENOMEM);
-	pp->addr = addr;
+	pp->addr = place->addr;
 	pp->serial = ++last_serial;
 	probepoint_init_set(pp);
-	pp->kp.addr = addr;
-	pp->kp.flags = on_ftrace ? KPROBE_FLAG_FTRACE : 0;
+	pp->kp.addr = place->addr;
+	pp->kp.flags = (place->entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
+		       (place->on_ftrace ? KPROBE_FLAG_FTRACE : 0);
+	pp->kp.entry_size = place->entry ? (unsigned long)place->addr - place->entry : 0;
 	INIT_LIST_HEAD(&pp->kp.list);
 	INIT_LIST_HEAD(&pp->probes);
 	INIT_LIST_HEAD(&pp->change);
 	INIT_LIST_HEAD(&pp->unreleased);
 	optimizer_init_point(pp);
-	ret = on_ftrace ? arch_prepare_probepoint_ftrace(pp) : arch_prepare_probepoint(pp);
+	ret = place->on_ftrace ? arch_prepare_probepoint_ftrace(pp) : arch_prepare_probepoint(pp);
 	if (ret) {
 		if (ret != -ENOMEM)
 			*why = pp->why ?: KPROBE_WHY_ARCH;
@@ -207,10 +209,9 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
 }
 
 /**
- * probepoint_attach() - attach a probe to the probepoint of its address
- * @p: the probe; its addr and flags are set
- * @module: the module that contains the address, pinned by the caller, or NULL. The end of the
- *	batch unpins it; after an error, the caller has to.
+ * probepoint_attach() - attach a probe to the probepoint of an address
+ * @p: the probe; its other fields do not change
+ * @place: the address. The end of the batch unpins the module; after an error, the caller has to.
  * @changes: the batch
  * @why: result: the reason for an error
  *
@@ -218,24 +219,21 @@ static struct probepoint *probepoint_create(kprobe_opcode_t *addr, bool on_ftrac
  *
  * Return: 0; -ENOMEM; or the errno of the architecture's hook.
  */
-int probepoint_attach(struct kprobe *p, struct module *module, struct list_head *changes,
-		      enum kprobe_reason *why)
+int probepoint_attach(struct kprobe *p, const struct kprobe_place *place,
+		      struct list_head *changes, enum kprobe_reason *why)
 {
-	struct probepoint *pp = probepoint_find_live(p->addr);
+	struct probepoint *pp = probepoint_find_live(place->addr);
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (!pp)
-		pp = probepoint_create(p->addr, kprobe_ftrace(p), why);
+		pp = probepoint_create(place, why);
 	if (IS_ERR(pp))
 		return PTR_ERR(pp);
 
 	if (pp->module)
-		module_put(module);
+		module_put(place->module);
 	else
-		pp->module = module;
-	p->opcode = pp->kp.opcode;
-	/* Depends on the address only, so all its probes have the same value. */
-	pp->kp.flags |= p->flags & KPROBE_FLAG_ON_FUNC_ENTRY;
+		pp->module = place->module;
 	p->point = pp;
 	list_add(&p->list, &pp->probes);
 	probepoint_touch(pp, changes);

@@ -17,23 +17,6 @@
 
 #include "internal.h"
 
-/* Compute the address of a probe, which may have been registered before. */
-static enum kprobe_reason kprobe_set_address(struct kprobe *p, unsigned long *entry)
-{
-	/* Look a symbol up again: its address may have changed since the last registration. */
-	kprobe_opcode_t *addr = p->symbol_name && p->by_symbol ? NULL : p->addr;
-	kprobe_opcode_t *given = addr;
-	enum kprobe_reason why;
-
-	why = kprobe_find_address(&addr, p->symbol_name, p->offset, entry);
-	if (why)
-		return why;
-	p->given = given;
-	p->by_symbol = !given;
-	p->addr = addr;
-	return KPROBE_WHY_NONE;
-}
-
 /**
  * kprobe_refused() - record and log the reason why a registration is refused
  * @p: the probe, or NULL if the caller has given none
@@ -61,71 +44,54 @@ int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err)
 	return err;
 }
 
-static void kprobe_registered(struct kprobe *p, enum kprobe_reason why, bool again)
+/* Write what the user may read of a registered probe. No hit finds it yet. */
+static void kprobe_registered(struct kprobe *p, bool again)
 {
-	p->refusal = why;
-	if (again)
+	const struct kprobe *at = &p->point->kp;
+
+	if (!again) {
+		p->nmissed = 0;
+		p->nended = 0;
+	}
+	if (kprobe_is_waiting(p))
 		return;
-	p->nmissed = 0;
-	p->nended = 0;
+	p->given = kprobe_given(p);
+	p->by_symbol = !p->given;
+	p->addr = at->addr;
+	p->opcode = at->opcode;
+	p->entry_size = at->entry_size;
+	p->flags |= at->flags & KPROBE_ADDRESS_FLAGS;
+	p->refusal = KPROBE_WHY_NONE;
 }
 
 /*
  * Attach a probe to its probepoint, which is put on the batch @changes; or let
- * it wait for its module. @again: it has waited. Return: 0; or an errno, and
- * only the refusal of @p has changed.
+ * it wait for its module. @again: it has waited. Return: 0 or an errno.
  */
 static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes)
 {
-	struct kprobe before = *p;
+	struct kprobe_place place;
 	enum kprobe_reason why;
-	struct module *module;
-	struct kprobe_range site;
-	unsigned long entry;
-	bool on_ftrace;
 	int err;
 
 	if (p->point)
 		return kprobe_refused(p, KPROBE_WHY_REGISTERED, -EINVAL);
-	why = kprobe_event_allowed(p) ?: kprobe_set_address(p, &entry);
-	if (!why && is_kretprobe(p))
-		why = kretprobe_check((unsigned long)p->addr, entry);
-	if (!why && is_jprobe(p) && !entry)
-		why = KPROBE_WHY_JPROBE_INSIDE;
-	if (!why)
-		why = kprobe_check_text((unsigned long)p->addr, &module, &on_ftrace, &site);
-	if (!why) {
-		/* If the text is refused as well, that reason says more. */
-		why = kprobe_event_check(p);
-		if (why)
-			module_put(module);
-	}
+	why = kprobe_find_place(p, &place, false);
 	if (!again && kprobe_should_wait(p, why)) {
 		kprobe_wait(p);
-		kprobe_registered(p, why, again);
+		p->refusal = why;
 		return 0;
 	}
-	err = kprobe_reason_errno(why);
 	if (why)
-		goto restore;
-
-	p->flags = (before.flags & KPROBE_USER_FLAGS) |
-		   (entry ? KPROBE_FLAG_ON_FUNC_ENTRY : 0) |
-		   (on_ftrace ? KPROBE_FLAG_FTRACE : 0);
-	p->entry_size = entry ? (unsigned long)p->addr - entry : 0;
-	err = probepoint_attach(p, module, changes, &why);
-	if (!err) {
-		kprobe_registered(p, KPROBE_WHY_NONE, again);
-		return 0;
+		return kprobe_refused(p, why, kprobe_reason_errno(why));
+	err = probepoint_attach(p, &place, changes, &why);
+	if (err) {
+		module_put(place.module);
+		return kprobe_refused(p, why, err);
 	}
-	module_put(module);
-restore:
-	p->addr = before.addr;
-	p->given = before.given;
-	p->by_symbol = before.by_symbol;
-	p->entry_size = before.entry_size;
-	p->flags = before.flags;
-	return kprobe_refused(p, why, err);
+	/* Clear the flags of an earlier registration. */
+	p->flags &= KPROBE_USER_FLAGS;
+	return 0;
 }
 
 /* Record why the staging of a batch has failed: out of memory, or refused by ftrace. */
@@ -136,7 +102,7 @@ static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 
 	for (i = 0; i < num; i++) {
 		kps[i]->refusal = why;
-		if (!kprobe_ftrace(kps[culprit]) && kprobe_ftrace(kps[i]))
+		if (!kprobe_ftrace(&kps[culprit]->point->kp) && kprobe_ftrace(&kps[i]->point->kp))
 			culprit = i;
 	}
 	/* Ftrace does not say which address it has refused: log the first ftrace-based probe. */
@@ -150,14 +116,6 @@ static void kprobe_detach(struct kprobe *p, struct list_head *changes)
 		kprobe_stop_waiting(p);
 	else
 		probepoint_detach(p, changes);
-}
-
-/* Undo kprobe_attach() after a later failure in the same batch. */
-static void kprobe_undo_attach(struct kprobe *p, struct list_head *changes)
-{
-	kprobe_detach(p, changes);
-	p->addr = p->given;
-	p->flags &= KPROBE_USER_FLAGS;
 }
 
 /**
@@ -190,12 +148,14 @@ int kprobes_register_locked(struct kprobe **kps, int num, bool again)
 		kprobe_batch_refused(kps, num, err);
 		goto undo;
 	}
+	for (done = 0; done < num; done++)
+		kprobe_registered(kps[done], again);
 	arch_begin_kprobes();
 	probepoints_commit(&changes);
 	return 0;
 undo:
 	while (done--) {
-		kprobe_undo_attach(kps[done], &changes);
+		kprobe_detach(kps[done], &changes);
 		cond_resched();
 	}
 	probepoints_abort(&changes);
@@ -275,12 +235,6 @@ int register_kprobe(struct kprobe *p)
 EXPORT_SYMBOL_GPL(register_kprobe);
 
 /*
- * Flags of the probed address. They stay set after unregistration: handlers that still run
- * read them, for example in bpf_get_func_ip().
- */
-#define ADDRESS_FLAGS	(KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY)
-
-/*
  * Reset addr and the handlers to what the user gave, so that the structure can be registered
  * again. No handler reads addr any more, or asks for the probe to be disabled. The address of a
  * symbol stays, since users read it after unregistration.
@@ -340,7 +294,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 			if (!p || !p->point)
 				continue;
 			kprobe_detach(p, &changes);
-			p->flags &= ADDRESS_FLAGS;
+			p->flags &= KPROBE_ADDRESS_FLAGS;
 			detached = true;
 			cond_resched();
 		}

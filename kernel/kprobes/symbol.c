@@ -56,7 +56,7 @@ struct kprobe_symbol *kprobe_look_up(unsigned long addr)
 
 /**
  * kprobe_symbol_at() - find the symbol that contains an address
- * @addr: an address that kprobe_find_address() has returned since kprobe_mutex was taken
+ * @addr: an address that kprobe_find_place() has found since kprobe_mutex was taken
  *
  * The notifiers of loaded and unloaded modules take kprobe_mutex. So while it
  * is held, the module of @addr stays, or a registration is refused because of
