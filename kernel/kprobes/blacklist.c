@@ -4,96 +4,34 @@
  *
  * It is text that a hit itself executes, or in which a trap cannot be handled.
  * NOKPROBE_SYMBOL() names such functions, others are in sections of their own
- * (.kprobes.text, .noinstr.text), and the architecture adds more. The blacklist is an
- * array of ranges, sorted by start. Each range has the highest end of itself and all
- * ranges before it, so one binary search is enough even if ranges overlap.
+ * (.kprobes.text, .noinstr.text), and the architecture adds more.
  *
- * kprobe_mutex guards the ranges that writers change. Readers search a sorted copy, which is
- * replaced by RCU when a module is loaded, or text is freed. It is no interval tree: that
- * cannot be searched without a lock while it is changed.
+ * The ranges are in a maple tree, which readers search under RCU. Where ranges overlap, the one
+ * that was added last stays whole. kprobe_mutex guards all changes.
  */
 #include <kunit/visibility.h>
 #include <linux/cleanup.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>
+#include <linux/maple_tree.h>
 #include <linux/module.h>
-#include <linux/overflow.h>
 #include <linux/printk.h>
-#include <linux/slab.h>
-#include <linux/sort.h>
 #include <linux/string.h>
 #include <asm/sections.h>
 
 #include "internal.h"
 
-static struct kprobe_blacklist __rcu *blacklist;
+static struct maple_tree blacklist = MTREE_INIT(blacklist, MT_FLAGS_USE_RCU);
 
-/* The ranges, not sorted; their number; and the size of the array */
-static struct kprobe_range *ranges;
-static unsigned int nr_ranges, max_ranges;
-
-static int blacklist_append(unsigned long start, unsigned long end)
+static int blacklist_add(unsigned long start, unsigned long end)
 {
-	if (nr_ranges == max_ranges) {
-		unsigned int max = max_ranges ? 2 * max_ranges : 512;
-		void *new;
-
-		new = kvmalloc_array(max, sizeof(*ranges), GFP_KERNEL);
-		if (!new)
-			return -ENOMEM;
-		if (nr_ranges)
-			memcpy(new, ranges, array_size(nr_ranges, sizeof(*ranges)));
-		kvfree(ranges);
-		ranges = new;
-		max_ranges = max;
-	}
-	ranges[nr_ranges].start = start;
-	ranges[nr_ranges].end = end;
-	nr_ranges++;
-	return 0;
-}
-
-static int blacklist_cmp(const void *a, const void *b)
-{
-	const struct kprobe_range *ra = a, *rb = b;
-
-	if (ra->start != rb->start)
-		return ra->start < rb->start ? -1 : 1;
-	if (ra->end != rb->end)
-		return ra->end < rb->end ? -1 : 1;
-	return 0;
-}
-
-static int blacklist_publish(void)
-{
-	struct kprobe_blacklist *new, *old;
-	unsigned long max_end = 0;
-	unsigned int i;
-
-	new = kvmalloc(struct_size(new, range, nr_ranges), GFP_KERNEL);
-	if (!new)
-		return -ENOMEM;
-	new->nr = nr_ranges;
-	if (nr_ranges)
-		memcpy(new->range, ranges, array_size(nr_ranges, sizeof(*ranges)));
-	sort(new->range, nr_ranges, sizeof(*ranges), blacklist_cmp, NULL);
-	for (i = 0; i < nr_ranges; i++) {
-		max_end = max(max_end, new->range[i].end);
-		new->range[i].max_end = max_end;
-	}
-
-	old = rcu_replace_pointer(blacklist, new,
-				  lockdep_is_held(&kprobe_mutex));
-	if (old)
-		kvfree_rcu(old, rcu);
-	return 0;
+	/* Any pointer will do: the range is the key. */
+	return mtree_store_range(&blacklist, start, end - 1, &blacklist, GFP_KERNEL);
 }
 
 /**
  * kprobe_add_ksym_blacklist() - add a function to the blacklist
  * @entry: address of the function
- *
- * Readers see it after blacklist_publish().
  *
  * Context: sleeps; kprobe_mutex is held.
  *
@@ -109,7 +47,7 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 		return -EINVAL;
 	/* At least 1, so that kprobe_add_area_blacklist() ends whatever kallsyms returns. */
 	size = size > offset ? size - offset : 1;
-	return blacklist_append(entry, entry + size) ?: (int)size;
+	return blacklist_add(entry, entry + size) ?: (int)size;
 }
 
 /**
@@ -118,7 +56,6 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
  * @end: the first address after it
  *
  * Each function becomes an entry of its own, so that debugfs kprobes/blacklist can name it.
- * Readers see them after blacklist_publish().
  *
  * Context: sleeps; kprobe_mutex is held.
  *
@@ -183,9 +120,7 @@ static int __init blacklist_populate(void)
 	if (!ret)
 		ret = kprobe_add_area_blacklist((unsigned long)__noinstr_text_start,
 						(unsigned long)__noinstr_text_end);
-	if (!ret)
-		ret = arch_populate_kprobe_blacklist();
-	return ret ?: blacklist_publish();
+	return ret ?: arch_populate_kprobe_blacklist();
 }
 
 /**
@@ -205,29 +140,24 @@ void __init kprobe_blacklist_init(void)
 }
 
 /**
- * kprobe_blacklist_get() - get the published ranges, for debugfs
+ * kprobe_blacklist_next() - find the next range
+ * @range: its end is where the search begins; result: the range that contains that address, or the
+ *	first one after it
  *
- * Context: kprobe_mutex is held, and keeps the ranges valid.
+ * Context: kprobe_mutex is held.
  *
- * Return: the ranges; NULL early in boot.
+ * Return: false if there is none.
  */
-const struct kprobe_blacklist *kprobe_blacklist_get(void)
+bool kprobe_blacklist_next(struct kprobe_range *range)
 {
-	lockdep_assert_held(&kprobe_mutex);
-	return rcu_dereference_protected(blacklist,
-					 lockdep_is_held(&kprobe_mutex));
-}
+	MA_STATE(mas, &blacklist, range->end, range->end);
 
-/* Find the range that contains @addr; if several do, the one that starts first. */
-static const struct kprobe_range *
-blacklist_function_range(const struct kprobe_blacklist *b, unsigned long addr)
-{
-	unsigned int i;
-
-	for (i = 0; b && i < b->nr && b->range[i].start <= addr; i++)
-		if (addr < b->range[i].end)
-			return &b->range[i];
-	return NULL;
+	guard(rcu)();
+	if (!mas_find(&mas, ULONG_MAX))
+		return false;
+	range->start = mas.index;
+	range->end = mas.last + 1;
+	return true;
 }
 
 /*
@@ -260,25 +190,7 @@ static unsigned long blacklist_whole_function(char *symbol)
  */
 bool kprobe_blacklist_has(unsigned long addr)
 {
-	const struct kprobe_blacklist *b;
-	unsigned int lo = 0, hi;
-
-	if (arch_within_kprobe_blacklist(addr))
-		return true;
-
-	guard(rcu)();
-	b = rcu_dereference(blacklist);
-	hi = b ? b->nr : 0;
-	/* Find the first range that starts after @addr. */
-	while (lo < hi) {
-		unsigned int mid = lo + (hi - lo) / 2;
-
-		if (b->range[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && addr < b->range[lo - 1].max_end;
+	return arch_within_kprobe_blacklist(addr) || mtree_load(&blacklist, addr);
 }
 
 /* If @symbol is NAME.SUFFIX and NAME is on the blacklist, return NAME's address; otherwise 0. */
@@ -322,8 +234,6 @@ EXPORT_SYMBOL_IF_KUNIT(within_kprobe_blacklist);
  */
 bool kprobe_blacklist_refuses(unsigned long addr, struct kprobe_range *range)
 {
-	const struct kprobe_range *r;
-
 	if (!kprobe_blacklist_has(addr)) {
 		struct kprobe_symbol *symbol = kprobe_symbol_at(addr);
 
@@ -331,9 +241,9 @@ bool kprobe_blacklist_refuses(unsigned long addr, struct kprobe_range *range)
 		if (!addr)
 			return false;
 	}
-	r = blacklist_function_range(kprobe_blacklist_get(), addr);
-	if (r)
-		*range = *r;
+	range->end = addr;
+	if (!kprobe_blacklist_next(range) || range->start > addr)
+		*range = (struct kprobe_range){};
 	return true;
 }
 
@@ -342,22 +252,13 @@ bool kprobe_blacklist_refuses(unsigned long addr, struct kprobe_range *range)
  * @start: its first address
  * @end: the first address after it
  *
- * If there is no memory for a new list, readers see the old one until the next change: text
- * that is loaded there cannot be probed.
- *
  * Context: sleeps; kprobe_mutex is held.
  */
 void kprobe_blacklist_del_range(unsigned long start, unsigned long end)
 {
-	unsigned int i, kept = 0, before = nr_ranges;
-
 	lockdep_assert_held(&kprobe_mutex);
-	for (i = 0; i < nr_ranges; i++)
-		if (ranges[i].start < start || ranges[i].start >= end)
-			ranges[kept++] = ranges[i];
-	nr_ranges = kept;
-	if (kept != before)
-		blacklist_publish();
+	if (start < end)
+		mtree_store_range(&blacklist, start, end - 1, NULL, GFP_KERNEL | __GFP_NOFAIL);
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_blacklist_del_range);
 
@@ -367,7 +268,7 @@ static int blacklist_add_module_area(const void *start, unsigned int size)
 {
 	if (!start || !size)
 		return 0;
-	return blacklist_append((unsigned long)start, (unsigned long)start + size);
+	return blacklist_add((unsigned long)start, (unsigned long)start + size);
 }
 
 /**
@@ -376,30 +277,21 @@ static int blacklist_add_module_area(const void *start, unsigned int size)
  *
  * Context: sleeps; kprobe_mutex is held.
  *
- * Return: 0; or -ENOMEM, with nothing added.
+ * Return: 0; or -ENOMEM, and a part may have been added.
  */
 int kprobe_blacklist_add_module(struct module *mod)
 {
-	unsigned int i, before = nr_ranges;
+	unsigned int i;
 	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 	for (i = 0; i < mod->num_kprobe_blacklist; i++) {
 		ret = kprobe_add_ksym_blacklist(mod->kprobe_blacklist[i]);
 		if (ret == -ENOMEM)
-			goto undo;
+			return ret;
 	}
-	ret = blacklist_add_module_area(mod->kprobes_text_start, mod->kprobes_text_size);
-	if (!ret)
-		ret = blacklist_add_module_area(mod->noinstr_text_start,
-						mod->noinstr_text_size);
-	if (!ret && nr_ranges != before)
-		ret = blacklist_publish();
-	if (!ret)
-		return 0;
-undo:
-	nr_ranges = before;
-	return ret;
+	return blacklist_add_module_area(mod->kprobes_text_start, mod->kprobes_text_size) ?:
+	       blacklist_add_module_area(mod->noinstr_text_start, mod->noinstr_text_size);
 }
 
 #endif /* CONFIG_MODULES */

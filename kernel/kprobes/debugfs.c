@@ -285,20 +285,25 @@ static const struct file_operations kprobe_optimizer_fops = {
 };
 #endif /* CONFIG_OPTPROBES */
 
-static void *kprobe_blacklist_start(struct seq_file *m, loff_t *pos)
-{
-	const struct kprobe_blacklist *b;
+/* The range that is shown, guarded by kprobe_mutex, which is held from start to stop */
+static struct kprobe_range blacklist_shown;
 
-	mutex_lock(&kprobe_mutex);
-	b = kprobe_blacklist_get();
-	return b && *pos < b->nr ? (void *)&b->range[*pos] : NULL;
+static void *kprobe_blacklist_next_shown(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+	return kprobe_blacklist_next(&blacklist_shown) ? &blacklist_shown : NULL;
 }
 
-static void *kprobe_blacklist_next(struct seq_file *m, void *v, loff_t *pos)
+static void *kprobe_blacklist_start(struct seq_file *m, loff_t *pos)
 {
-	const struct kprobe_blacklist *b = kprobe_blacklist_get();
+	loff_t i;
 
-	return ++*pos < b->nr ? (void *)&b->range[*pos] : NULL;
+	mutex_lock(&kprobe_mutex);
+	blacklist_shown.end = 0;
+	for (i = 0; i <= *pos; i++)
+		if (!kprobe_blacklist_next(&blacklist_shown))
+			return NULL;
+	return &blacklist_shown;
 }
 
 static void kprobe_blacklist_stop(struct seq_file *m, void *v)
@@ -318,7 +323,7 @@ static int kprobe_blacklist_show(struct seq_file *m, void *v)
 
 static const struct seq_operations kprobe_blacklist_sops = {
 	.start = kprobe_blacklist_start,
-	.next = kprobe_blacklist_next,
+	.next = kprobe_blacklist_next_shown,
 	.stop = kprobe_blacklist_stop,
 	.show = kprobe_blacklist_show,
 };

@@ -17,15 +17,13 @@
 #endif
 
 /**
- * struct kprobe_range - text that must not be probed
+ * struct kprobe_range - a range of text
  * @start: its first address
  * @end: the first address after it
- * @max_end: in a published blacklist, the highest @end of this range and all before it
  */
 struct kprobe_range {
 	unsigned long start;
 	unsigned long end;
-	unsigned long max_end;
 };
 
 /**
@@ -433,6 +431,7 @@ extern unsigned long __stop_kprobe_blacklist[];
 /* blacklist.c */
 void kprobe_blacklist_init(void);
 bool kprobe_blacklist_refuses(unsigned long addr, struct kprobe_range *range);
+bool kprobe_blacklist_next(struct kprobe_range *range);
 void kprobe_blacklist_del_range(unsigned long start, unsigned long end);
 
 #ifdef CONFIG_MODULES
@@ -470,20 +469,6 @@ static inline void kprobe_stop_waiting(struct kprobe *p) { }
 static inline int kprobe_waiting_init(void) { return 0; }
 static inline bool kprobe_is_waiting(const struct kprobe *p) { return false; }
 #endif
-
-/**
- * struct kprobe_blacklist - the ranges that must not be probed, sorted by start
- * @rcu: frees the list when no reader searches it any more
- * @nr: number of ranges
- * @range: the ranges
- */
-struct kprobe_blacklist {
-	struct rcu_head rcu;
-	unsigned int nr;
-	struct kprobe_range range[] __counted_by(nr);
-};
-
-const struct kprobe_blacklist *kprobe_blacklist_get(void);
 
 /* explain.c */
 extern const struct file_operations kprobe_explain_fops;

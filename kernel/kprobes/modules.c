@@ -135,19 +135,19 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 	case MODULE_STATE_COMING:
 		kprobe_modules_seen++;
 		ret = kprobe_module_coming(mod) ?: kprobe_blacklist_add_module(mod);
+		if (!ret)
+			break;
 		/* After an error, the notifier is not called for MODULE_STATE_GOING. */
-		if (ret)
-			kprobe_module_live(mod);
-		break;
-	case MODULE_STATE_LIVE:
-		kprobe_module_live(mod);
-		kprobe_text_going(mod, MOD_INIT_TEXT);
-		break;
+		fallthrough;
 	case MODULE_STATE_GOING:
 		kprobe_module_live(mod);
 		kprobe_text_going(mod, MOD_INIT_TEXT);
 		kprobe_text_going(mod, MOD_TEXT);
 		optimizer_module_going(mod);
+		break;
+	case MODULE_STATE_LIVE:
+		kprobe_module_live(mod);
+		kprobe_text_going(mod, MOD_INIT_TEXT);
 		break;
 	}
 	return notifier_from_errno(ret);

@@ -456,7 +456,7 @@ static void kp_internal_area(struct kunit *test)
 
 	mutex_lock(&kprobe_mutex);
 	ret = kprobe_add_area_blacklist(first + 1, third + 1);
-	/* A removal publishes the new list. Unloading removes the rest. */
+	/* Unloading removes the rest. */
 	if (!ret)
 		ret = kprobe_add_area_blacklist(first, first + 1);
 	kprobe_blacklist_del_range(first, first + 1);
