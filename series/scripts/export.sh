@@ -94,13 +94,6 @@ if [ -n "$ADAPTIONS" ]; then
 	for kind in edits steps; do
 		[ ! -d "$ADAPTIONS/$kind" ] || cp "$ADAPTIONS/$kind"/* "$work/top/series/$kind"
 	done
-	find "$TOP/series/messages" -type f | grep -vxF -f <(messages_of_base) |
-		while IFS= read -r message; do
-			rm "$work/top/${message#"$TOP"/}"
-			edits_of "$message" | while IFS= read -r edit; do
-				rm "$work/top/series/edits/$edit.diff"
-			done
-		done
 	(cd "$work/top" && find series/messages -type f) >"$work/messages"
 	"$TOP/series/scripts/rename.pl" "$ADAPTIONS/messages" "$work/top" "$work/top" \
 		"$work/messages" || die "${ADAPTIONS#"$TOP"/}/messages does not fit the series"
@@ -123,14 +116,20 @@ if [ "$1" -eq 0 ]; then
 		git -c user.name=base -c user.email=base commit -q -m base
 	git tag base
 else
-	! git diff --cached --quiet || { echo "step $1 changes nothing" >&2; exit 1; }
+	# Another base kernel may have the changes already: then its edits are empty.
+	if git diff --cached --quiet; then
+		[ -n "$ADAPTIONS" ] || { echo "step $1 changes nothing" >&2; exit 1; }
+		exit 0
+	fi
 	git commit -q -s -F "$2"
 	git branch -q -f "${3%/*}"
+	echo "$3" >>.git/messages
 fi
 END
 chmod +x "$work/commit"
 (
 	cd "$repo"
+	export ADAPTIONS
 	"$TOP/series/scripts/split.pl" "$work/top" "$OUT/linux-stock" "$OUT/linux" "$work/files" \
 		"$repo" "$work/commit"
 ) || die "series/messages and the tree do not fit together"
@@ -138,17 +137,17 @@ chmod +x "$work/commit"
 # check_sizes SERIES BEFORE: fails if a patch of it is too large, or claims that without need
 check_sizes()
 {
-	local messages=("$work/top/series/messages/$1"/*) commit i=0 lines large
+	local message commit lines large
 
-	while IFS= read -r commit; do
+	while read -r message commit; do
 		lines=$(in_repo diff -C --numstat "$commit^" "$commit" | awk '{ n += $1 + $2 } END { print n }')
-		large=$(sed -n 's/^Large: //p' "${messages[i]}")
+		large=$(sed -n 's/^Large: //p' "$TOP/$message")
 		[ "$lines" -le $MOST_LINES ] || [ -n "$large" ] ||
-			die "${messages[i]#"$TOP"/}: the patch has $lines lines" "at most $MOST_LINES are wanted"
+			die "$message: the patch has $lines lines" "at most $MOST_LINES are wanted"
 		[ "$lines" -gt $MOST_LINES ] || [ -z "$large" ] ||
-			die "${messages[i]#"$TOP"/}: the patch is not large: it has $lines lines"
-		i=$((i + 1))
-	done < <(in_repo rev-list --reverse "$2..$1")
+			die "$message: the patch is not large: it has $lines lines"
+	done < <(paste -d' ' <(sed -n "s,^$1/,series/messages/&,p" "$repo/.git/messages") \
+		<(in_repo rev-list --reverse "$2..$1"))
 }
 
 mapfile -t all < <(cd "$work/top/series/messages" && printf '%s\n' *)

@@ -136,25 +136,11 @@ adapted()
 	fi
 }
 
-# edits_of MESSAGE: prints the names of its edits, one on a line
-edits_of()
-{
-	sed -n 's/^Edits: //p' "$1" | tr ' ' '\n'
-}
-
-# messages_of_base: prints the files of series/messages whose patches change this base kernel: not
-# those of edits only that are empty for it, since it has their changes already
+# messages_of_base: prints the files of series/messages whose patches change this base kernel, in order:
+# export.sh has listed them
 messages_of_base()
 {
-	local message edit needed
-
-	for message in "$TOP"/series/messages/*/*; do
-		needed=$(grep -E '^(Files|Lines|Parts|Copies|Removes|Holds|Lifts): ' "$message" || :)
-		while IFS= read -r edit; do
-			! grep -q '^@@' "$(adapted edits "$edit.diff")" || needed=y
-		done < <(edits_of "$message")
-		[ -z "$needed" ] || printf '%s\n' "$message"
-	done
+	sed "s,^,$TOP/series/messages/," "$OUT/series/.git/messages"
 }
 
 # own_files: prints every file of ours that is part of the kernel
