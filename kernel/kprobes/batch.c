@@ -70,17 +70,14 @@ void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *chan
 		probepoint_touch(p->point, changes);
 }
 
-/**
- * probepoints_stage() - allocate what a batch needs
- * @changes: the batch
+/*
+ * Allocate what a batch needs.
  *
  * This already installs the slots that call post_handlers. Until the commit, they find none to
  * call.
  *
- * Context: sleeps; kprobe_mutex is held.
- *
- * Return: 0; or -ENOMEM, or what kprobe_ftrace_arm() returned. If it is not 0, the
- * caller must abort the batch.
+ * Return: 0; or -ENOMEM, or what kprobe_ftrace_arm() returned. If it is not 0, the caller must
+ * abort the batch.
  */
 int probepoints_stage(struct list_head *changes)
 {
@@ -189,8 +186,6 @@ static void batch_end_changes(struct list_head *changes)
  * When this returns, a new hit on any CPU calls exactly the probes that are attached and
  * enabled. A hit that began before may still call the others until the end of an RCU grace
  * period.
- *
- * Context: sleeps; kprobe_mutex is held.
  */
 void probepoints_commit(struct list_head *changes)
 {
@@ -211,9 +206,8 @@ void probepoints_commit(struct list_head *changes)
 	batch_end_changes(changes);
 }
 
-/**
- * kprobe_commit_removal() - commit a batch that disables or detaches probes
- * @changes: the batch
+/*
+ * Commit a batch that disables or detaches probes.
  *
  * Context: sleeps; kprobe_mutex is held.
  */
@@ -227,8 +221,6 @@ void kprobe_commit_removal(struct list_head *changes)
 /**
  * probepoints_abort() - undo a batch that has not been committed
  * @changes: the batch; the probes that it attached have been detached
- *
- * Context: sleeps; kprobe_mutex is held.
  */
 void probepoints_abort(struct list_head *changes)
 {
@@ -247,8 +239,6 @@ void probepoints_abort(struct list_head *changes)
 /**
  * probepoints_arm_all() - arm all probepoints with enabled probes, or disarm all
  * @arm: true to arm them
- *
- * Context: sleeps; kprobe_mutex is held.
  *
  * Return: 0; or what kprobe_ftrace_arm() returned for one of the probepoints that could not
  * be armed. All others are armed.
@@ -286,8 +276,6 @@ int probepoints_arm_all(bool arm)
  * exit function has run, and the function that frees the boot configuration is
  * in init text. So breakpoints and jumps are removed first, and a probepoint
  * leaves the table only when all CPUs see the original text.
- *
- * Context: sleeps; kprobe_mutex is held.
  */
 void probepoints_kill(unsigned long start, unsigned long end)
 {

@@ -33,8 +33,6 @@ static int blacklist_add(unsigned long start, unsigned long end)
  * kprobe_add_ksym_blacklist() - add a function to the blacklist
  * @entry: address of the function
  *
- * Context: sleeps; kprobe_mutex is held.
- *
  * Return: the number of bytes from @entry to the end of the function; -EINVAL if @entry is
  * in no known function; or -ENOMEM.
  */
@@ -123,8 +121,8 @@ static int __init blacklist_populate(void)
 	return ret ?: arch_populate_kprobe_blacklist();
 }
 
-/**
- * kprobe_blacklist_init() - make the blacklist of the kernel's own text
+/*
+ * Make the blacklist of the kernel's own text.
  *
  * Context: early in boot; sleeps; takes kprobe_mutex.
  */
@@ -274,8 +272,6 @@ static int blacklist_add_module_area(const void *start, unsigned int size)
 /**
  * kprobe_blacklist_add_module() - add the blacklist of a module
  * @mod: the module, which is being loaded
- *
- * Context: sleeps; kprobe_mutex is held.
  *
  * Return: 0; or -ENOMEM, and a part may have been added.
  */

@@ -79,8 +79,6 @@ static void deferred_free_waiting(struct work_struct *work)
  *
  * Objects are freed in the order of the calls: a detour buffer before the probepoint that
  * owns it.
- *
- * Context: kprobe_mutex is held.
  */
 void kprobe_defer_free(struct kprobe_deferred *deferred,
 		       void (*free)(struct kprobe_deferred *deferred))

@@ -40,11 +40,7 @@
 
 static LLIST_HEAD(requests);
 
-/**
- * kprobe_disable_requested() - disable all probes that have asked for it
- *
- * Context: sleeps; kprobe_mutex is held.
- */
+/* Disable all probes that have asked for it. */
 void kprobe_disable_requested(void)
 {
 	struct llist_node *list = llist_del_all(&requests);

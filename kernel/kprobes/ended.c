@@ -49,9 +49,8 @@ void __kprobes kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigne
 		ended_count_missed(p);
 }
 
-/**
- * kprobe_check_post() - replace the post_handler in a set that has just been published
- * @set: the set
+/*
+ * Replace the post_handler in a set that has just been published.
  *
  * kprobe_disable_self() may have replaced the post_handler of the probe after the set has got a
  * copy of it, and may have looked at the set before:
@@ -61,8 +60,6 @@ void __kprobes kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigne
  *	publish the set				replace p->post_handler
  *	smp_mb()				smp_mb()
  *	read p->post_handler			read the set
- *
- * Context: kprobe_mutex is held.
  */
 void kprobe_check_post(struct probe_set *set)
 {
@@ -76,8 +73,6 @@ void kprobe_check_post(struct probe_set *set)
 /**
  * kprobe_save_handlers() - record the handlers that kprobe_disable_self() may replace
  * @p: a probe that is being registered, enabled, or put into another set
- *
- * Context: kprobe_mutex is held.
  *
  * Return: true; or false if they have been replaced.
  */
@@ -97,8 +92,6 @@ bool kprobe_save_handlers(struct kprobe *p)
 /**
  * kprobe_restore_handlers() - undo what kprobe_disable_self() has done to a probe
  * @p: the probe. No hit calls it, and it is not among the requests.
- *
- * Context: kprobe_mutex is held.
  */
 void kprobe_restore_handlers(struct kprobe *p)
 {

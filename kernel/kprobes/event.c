@@ -111,9 +111,8 @@ unsigned long kprobe_event_address(const struct kprobe *p)
 	return (unsigned long)READ_ONCE(p->addr);
 }
 
-/**
- * kprobe_event_allowed() - may there be a probe for a kprobe event now, wherever it is?
- * @p: the probe
+/*
+ * May there be a probe for a kprobe event now, wherever it is?
  *
  * Context: kprobe_mutex is held.
  *
@@ -126,10 +125,8 @@ enum kprobe_reason kprobe_event_allowed(const struct kprobe *p)
 	return KPROBE_WHY_NONE;
 }
 
-/**
- * kprobe_event_check() - may a kprobe event have its probe at this address?
- * @p: the probe
- * @addr: the address
+/*
+ * May a kprobe event have its probe at this address?
  *
  * A name without a module cannot wait for one. Its symbols are counted before the probe is
  * registered, by the code that parses it.

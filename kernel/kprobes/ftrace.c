@@ -151,11 +151,7 @@ enum kprobe_reason kprobe_ftrace_check(struct kprobe_place *place)
 	return KPROBE_WHY_FTRACE_INSIDE;
 }
 
-/**
- * kprobe_ftrace_state() - can ftrace call probes?
- *
- * Return: %KPROBE_WHY_NONE if it can; or the reason why not.
- */
+/* Can ftrace call probes? Return: %KPROBE_WHY_NONE if it can; or the reason why not. */
 enum kprobe_reason kprobe_ftrace_state(void)
 {
 	if (READ_ONCE(kprobe_ftrace_disabled))
@@ -317,17 +313,16 @@ static int kprobe_filter_change(unsigned int which, struct list_head *changes,
 	return 0;
 }
 
-/**
- * kprobe_ftrace_arm() - add the probepoints of a batch to their filters
- * @changes: the batch
+/*
+ * Add the probepoints of a batch to their filters.
  *
  * Hits find no new handlers to call until the batch is committed.
  *
  * Context: sleeps; kprobe_mutex is held; takes locks of ftrace and text_mutex.
  *
- * Return: 0; -EBUSY if ftrace is switched off, or if another user may redirect a
- * function; -ENODEV if ftrace has failed; -ENOMEM; or another errno of ftrace. After an
- * error, the caller must call kprobe_ftrace_disarm().
+ * Return: 0; -EBUSY if ftrace is switched off, or if another user may redirect a function; -ENODEV
+ * if ftrace has failed; -ENOMEM; or another errno of ftrace. After an error, the caller must call
+ * kprobe_ftrace_disarm().
  */
 int kprobe_ftrace_arm(struct list_head *changes)
 {
@@ -343,14 +338,13 @@ int kprobe_ftrace_arm(struct list_head *changes)
 	return ret;
 }
 
-/**
- * kprobe_ftrace_arm_most() - add as many probepoints of a batch as possible
- * @changes: the batch
+/*
+ * Add as many probepoints of a batch as possible.
  *
  * Context: as kprobe_ftrace_arm().
  *
- * Return: 0; or what kprobe_ftrace_arm() returned for one of the probepoints that could
- * not be added. The log has all of them.
+ * Return: 0; or what kprobe_ftrace_arm() returned for one of the probepoints that could not be
+ * added. The log has all of them.
  */
 int kprobe_ftrace_arm_most(struct list_head *changes)
 {
@@ -424,8 +418,6 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 /**
  * kprobe_ftrace_forget() - treat a probepoint whose text is being freed as removed
  * @pp: the probepoint; kprobe_ftrace_disarm() has removed it, or has failed
- *
- * Context: kprobe_mutex is held.
  */
 void kprobe_ftrace_forget(struct probepoint *pp)
 {

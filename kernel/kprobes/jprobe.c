@@ -130,12 +130,7 @@ static int __kprobes jprobe_call_handler(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/**
- * is_jprobe() - does a probe belong to a jprobe?
- * @p: the probe
- *
- * Return: true if @p is the kp of a claimed &struct jprobe.
- */
+/* Does a probe belong to a jprobe? */
 bool __kprobes is_jprobe(const struct kprobe *p)
 {
 	return kprobe_user_pre(p) == jprobe_call_handler;

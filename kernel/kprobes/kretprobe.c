@@ -247,9 +247,7 @@ int enable_kretprobes(struct kretprobe **rps, int num)
 }
 EXPORT_SYMBOL_GPL(enable_kretprobes);
 
-/**
- * kretprobes_init() - look up the functions that must not have return probes
- */
+/* Look up the functions that must not have return probes. */
 void __init kretprobes_init(void)
 {
 	int i;

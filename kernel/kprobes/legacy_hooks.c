@@ -210,11 +210,7 @@ static struct notifier_block die_nb = {
 	.priority = INT_MAX,
 };
 
-/**
- * kprobe_legacy_init() - register the die notifier
- *
- * Return: 0 or a negative errno.
- */
+/* Register the die notifier. Return: 0 or a negative errno. */
 int __init kprobe_legacy_init(void)
 {
 	return register_die_notifier(&die_nb);

@@ -148,8 +148,6 @@ static struct detour_page *detour_page_of(unsigned long addr)
  * free_optinsn_slot() - free a detour buffer
  * @slot: the buffer; no task is in it, running or preempted
  * @dirty: tell perf, which was told of the contents, that they are invalid
- *
- * Context: sleeps; kprobe_mutex is held.
  */
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
 {

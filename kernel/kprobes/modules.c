@@ -162,11 +162,7 @@ static struct notifier_block kprobe_module_nb = {
 	.priority = INT_MAX,
 };
 
-/**
- * kprobe_modules_init() - register the module notifier
- *
- * Return: 0 or a negative errno.
- */
+/* Register the module notifier. Return: 0 or a negative errno. */
 int __init kprobe_modules_init(void)
 {
 	return register_module_notifier(&kprobe_module_nb);

@@ -307,8 +307,6 @@ void optimizer_match_detours(struct list_head *changes)
  * @changes: the batch, which has been staged
  *
  * Their detour buffers were made to call none; or a probe that has come needs the text.
- *
- * Context: sleeps; kprobe_mutex is held.
  */
 void optimizer_unoptimize_for_post(struct list_head *changes)
 {
@@ -376,8 +374,6 @@ void __kprobes probepoint_note_redirect(struct probepoint *pp)
  * optimizer_changed() - queue a probepoint that has changed, and others that may be
  *	optimised now
  * @pp: the probepoint, whose text was patched as its set requires
- *
- * Context: kprobe_mutex is held.
  */
 void optimizer_changed(struct probepoint *pp)
 {
@@ -404,8 +400,6 @@ void optimizer_changed(struct probepoint *pp)
 /**
  * optimizer_forget() - remove a probepoint from the lists, and drop its detour buffer
  * @pp: the probepoint; its last probe has been detached, or its text is about to be freed
- *
- * Context: kprobe_mutex is held.
  */
 void optimizer_forget(struct probepoint *pp)
 {
@@ -415,12 +409,7 @@ void optimizer_forget(struct probepoint *pp)
 	list_del_init(&pp->jump.work);
 }
 
-/**
- * optimizer_init_point() - initialise the optimiser's part of a probepoint
- * @pp: the probepoint
- *
- * Context: kprobe_mutex is held.
- */
+/* Initialise the optimiser's part of a probepoint. */
 void optimizer_init_point(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -435,8 +424,6 @@ void optimizer_init_point(struct probepoint *pp)
  * @pp: the probepoint
  * @why: result: the reason if the state is "refused" or "failed", or %KPROBE_WHY_NONE. What
  *	the safety check has refused is not tried again; a failed attempt may be repeated.
- *
- * Context: kprobe_mutex is held.
  *
  * Return: the state, as a word for debugfs kprobes/optimizer.
  */
@@ -570,8 +557,8 @@ static bool optimizer_round_has_ended(unsigned long round)
 	return (long)(smp_load_acquire(&rounds) - round) >= 0;
 }
 
-/**
- * optimizer_wait_idle() - wait for a round of the worker, for OPTIMIZER_PATIENCE at most
+/*
+ * Wait for a round of the worker, for OPTIMIZER_PATIENCE at most.
  *
  * For readers of kprobes/list: a user reads it right after registering a probe, to see whether
  * the probe is optimised. A signal ends the wait. A task that delays the grace periods makes it

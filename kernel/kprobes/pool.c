@@ -189,9 +189,8 @@ pool_search(struct kretprobe_pool *pool)
 	return pool_take_from_cpus(pool);
 }
 
-/**
- * kretprobe_pool_take() - take an instance
- * @pool: the pool
+/*
+ * Take an instance.
  *
  * Context: any, with preemption disabled.
  *
@@ -445,9 +444,8 @@ fail:
 	return NULL;
 }
 
-/**
- * kretprobe_pool_cache() - return the per-CPU cache of a pool
- * @pool: the pool
+/*
+ * Return the per-CPU cache of a pool.
  *
  * Each CPU's part holds one free instance, or NULL. xchg() with NULL takes the instance;
  * cmpxchg() of NULL with an instance gives that back. Both have to be atomic for all CPUs

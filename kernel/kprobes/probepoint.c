@@ -45,8 +45,6 @@ bool kprobes_all_disarmed;
  * probepoint_set_state() - change the state of a probepoint
  * @pp: the probepoint
  * @state: the new state, which text, slot and filters match already
- *
- * Context: kprobe_mutex is held.
  */
 void probepoint_set_state(struct probepoint *pp, enum probepoint_state state)
 {
@@ -69,13 +67,9 @@ void probepoint_set_state(struct probepoint *pp, enum probepoint_state state)
 	pp->state = state;
 }
 
-/**
- * probepoint_lower_bound() - find the first probepoint at an address or above it
- * @addr: the address
- *
- * Context: kprobe_mutex is held.
- *
- * Return: the probepoint, GONE or not; or NULL if there is none.
+/*
+ * Find the first probepoint at an address or above it. Return: the probepoint, GONE or not; or
+ * NULL if there is none.
  */
 struct probepoint *probepoint_lower_bound(unsigned long addr)
 {
@@ -96,13 +90,9 @@ struct probepoint *probepoint_lower_bound(unsigned long addr)
 	return found;
 }
 
-/**
- * probepoint_last_below() - find the last probepoint below an address
- * @addr: the address
- *
- * Context: kprobe_mutex is held.
- *
- * Return: the probepoint, GONE or not; or NULL if there is none.
+/*
+ * Find the last probepoint below an address. Return: the probepoint, GONE or not; or NULL if there
+ * is none.
  */
 struct probepoint *probepoint_last_below(unsigned long addr)
 {
@@ -139,13 +129,9 @@ static bool probepoint_is_return_trampoline(struct probepoint *pp)
 #endif
 }
 
-/**
- * probepoint_should_arm() - should a probepoint have a breakpoint or a jump?
- * @pp: the probepoint
- *
- * Context: kprobe_mutex is held.
- *
- * Return: true if it should, given the published set.
+/*
+ * Should a probepoint have a breakpoint or a jump? Return: true if it should, given the published
+ * set.
  */
 bool probepoint_should_arm(struct probepoint *pp)
 {
@@ -155,13 +141,7 @@ bool probepoint_should_arm(struct probepoint *pp)
 	return !(pp->kp.flags & KPROBE_FLAG_FTRACE) && !probepoint_set_is_empty(pp);
 }
 
-/**
- * probepoint_touch() - put a probepoint on a batch
- * @pp: the probepoint
- * @changes: the batch
- *
- * Context: kprobe_mutex is held.
- */
+/* Put a probepoint on a batch. */
 void probepoint_touch(struct probepoint *pp, struct list_head *changes)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -215,8 +195,6 @@ static struct probepoint *probepoint_create(const struct kprobe_place *place,
  * @changes: the batch
  * @why: result: the reason for an error
  *
- * Context: sleeps; kprobe_mutex is held.
- *
  * Return: 0; -ENOMEM; or the errno of the architecture's hook.
  */
 int probepoint_attach(struct kprobe *p, const struct kprobe_place *place,
@@ -244,8 +222,6 @@ int probepoint_attach(struct kprobe *p, const struct kprobe_place *place,
  * probepoint_detach() - detach a probe from its probepoint
  * @p: the probe
  * @changes: the batch; after its commit, no new hit calls @p
- *
- * Context: kprobe_mutex is held.
  */
 void probepoint_detach(struct kprobe *p, struct list_head *changes)
 {
@@ -290,8 +266,6 @@ static void probepoint_unpublish(struct probepoint *pp)
 /**
  * probepoint_free() - free a probepoint whose last probe has been detached
  * @pp: the probepoint; its text is the original, or has been freed
- *
- * Context: sleeps; kprobe_mutex is held.
  */
 void probepoint_free(struct probepoint *pp)
 {
@@ -315,8 +289,6 @@ void probepoint_free(struct probepoint *pp)
 /**
  * probepoint_kill() - make the state of a probepoint GONE, and tell its probes, or let them wait
  * @pp: the probepoint; its text is the original, and no probe is called
- *
- * Context: kprobe_mutex is held.
  */
 void probepoint_kill(struct probepoint *pp)
 {

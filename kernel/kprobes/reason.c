@@ -41,12 +41,7 @@ int kprobe_reason_errno(enum kprobe_reason why)
 	return reasons[why].err;
 }
 
-/**
- * kprobe_reason_kind() - get the kind of a reason
- * @why: the reason
- *
- * Return: "refusal", "execution" or "jump".
- */
+/* Get the kind of a reason. Return: "refusal", "execution" or "jump". */
 const char *kprobe_reason_kind(enum kprobe_reason why)
 {
 	return reasons[why].kind;

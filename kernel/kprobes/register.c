@@ -124,8 +124,6 @@ static void kprobe_detach(struct kprobe *p, struct list_head *changes)
  * @num: number of probes, more than 0
  * @again: they have waited for a module, which has come: keep their counters
  *
- * Context: sleeps; kprobe_mutex is held.
- *
  * Return: as register_kprobes().
  */
 int kprobes_register_locked(struct kprobe **kps, int num, bool again)

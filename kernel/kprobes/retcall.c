@@ -654,9 +654,8 @@ static void kretprobe_free_limited(struct work_struct *work)
 	kretprobe_holders_free(dead);
 }
 
-/**
- * kretprobe_claim() - give a return probe its holder and its pool
- * @rp: the return probe
+/*
+ * Give a return probe its holder and its pool.
  *
  * Context: sleeps; kretprobe_mutex is held.
  *
@@ -697,9 +696,8 @@ int kretprobe_claim(struct kretprobe *rp)
 	return 0;
 }
 
-/**
- * kretprobe_stop() - stop calling the handler of a return probe
- * @rp: the return probe
+/*
+ * Stop calling the handler of a return probe.
  *
  * Handlers that are running may go on until an RCU grace period has passed.
  *
@@ -745,12 +743,7 @@ void kretprobe_release(struct kretprobe *rp)
 	}
 }
 
-/**
- * is_kretprobe() - does a probe belong to a return probe?
- * @p: the probe
- *
- * Return: true if @p is the kp of a claimed &struct kretprobe.
- */
+/* Does a probe belong to a return probe? */
 bool is_kretprobe(const struct kprobe *p)
 {
 	kprobe_pre_handler_t pre = kprobe_user_pre(p);
@@ -758,12 +751,10 @@ bool is_kretprobe(const struct kprobe *p)
 	return pre == kretprobe_entry || pre == kretprobe_entry_data;
 }
 
-/**
- * kretprobe_is_bare() - may arch_kprobe_ftrace_return_trampoline() handle the hits of a probe?
- * @p: a registered probe
- *
- * Return: true if @p belongs to a return probe with a shared pool and no data, registered without
- * an entry_handler. The user may set one later: the trampoline has to test for it.
+/*
+ * May arch_kprobe_ftrace_return_trampoline() handle the hits of a probe? Return: true if @p
+ * belongs to a return probe with a shared pool and no data, registered without an entry_handler.
+ * The user may set one later: the trampoline has to test for it.
  */
 bool kretprobe_is_bare(const struct kprobe *p)
 {
@@ -774,8 +765,6 @@ bool kretprobe_is_bare(const struct kprobe *p)
  * kretprobe_missed() - tell why calls did not call the handler of a return probe
  * @p: the kp of a registered return probe
  * @missed: result
- *
- * Context: kprobe_mutex is held.
  */
 void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed)
 {

@@ -96,22 +96,15 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
-/**
- * is_kretprobe() - does a probe belong to a return probe?
- * @p: the probe
- *
- * Return: true if @p is the kp of a claimed &struct kretprobe.
- */
+/* Does a probe belong to a return probe? */
 bool is_kretprobe(const struct kprobe *p)
 {
 	return kprobe_user_pre(p) == kretprobe_entry;
 }
 
-/**
- * kretprobe_is_bare() - may arch_kprobe_ftrace_return_trampoline() handle the hits of a probe?
- * @p: the probe
- *
- * Return: false: that trampoline cannot call rethook.
+/*
+ * May arch_kprobe_ftrace_return_trampoline() handle the hits of a probe? Return: false: that
+ * trampoline cannot call rethook.
  */
 bool kretprobe_is_bare(const struct kprobe *p)
 {
@@ -122,8 +115,6 @@ bool kretprobe_is_bare(const struct kprobe *p)
  * kretprobe_missed() - tell why calls did not call the handler of a return probe
  * @p: the kp of a registered return probe
  * @missed: result. Rethook does not tell which calls have ended without a return.
- *
- * Context: kprobe_mutex is held.
  */
 void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed)
 {
@@ -136,9 +127,8 @@ void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed)
 	missed->unreturned = 0;
 }
 
-/**
- * kretprobe_claim() - give a return probe its rethook
- * @rp: the return probe
+/*
+ * Give a return probe its rethook.
  *
  * Context: sleeps; kretprobe_mutex is held.
  *
@@ -163,9 +153,8 @@ int kretprobe_claim(struct kretprobe *rp)
 	return 0;
 }
 
-/**
- * kretprobe_stop() - stop calling the handler of a return probe
- * @rp: the return probe
+/*
+ * Stop calling the handler of a return probe.
  *
  * Handlers that are running may go on until an RCU grace period has passed.
  *

@@ -220,14 +220,7 @@ void probepoint_init_set(struct probepoint *pp)
 	pp->kp.pre_handler = probe_set_dispatch_pre;
 }
 
-/**
- * probepoint_set_is_empty() - does a probepoint have no enabled probe?
- * @pp: the probepoint
- *
- * Context: kprobe_mutex is held.
- *
- * Return: true if the published set is empty.
- */
+/* Does a probepoint have no enabled probe? Return: true if the published set is empty. */
 bool probepoint_set_is_empty(const struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -272,8 +265,6 @@ static void probe_set_choose_post(struct probepoint *pp, struct probe_set *set)
  * probepoint_stage_set() - build the set that a probepoint needs now
  * @pp: the probepoint
  * @gfp: how to allocate it
- *
- * Context: kprobe_mutex is held.
  *
  * Return: 0, or -ENOMEM.
  */
@@ -321,11 +312,8 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 	return 0;
 }
 
-/**
- * probepoint_next_has_post() - will a hit call a post_handler?
- * @pp: a probepoint of a staged batch
- *
- * Return: true if the staged set has a probe with a post_handler.
+/*
+ * Will a hit call a post_handler? Return: true if the staged set has a probe with a post_handler.
  */
 bool probepoint_next_has_post(const struct probepoint *pp)
 {
@@ -338,12 +326,7 @@ static void probe_set_free(struct probe_set *set)
 		kvfree_rcu(set, rcu);
 }
 
-/**
- * probepoint_unstage_set() - free a staged set
- * @pp: the probepoint
- *
- * Context: kprobe_mutex is held.
- */
+/* Free a staged set. */
 void probepoint_unstage_set(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -371,8 +354,6 @@ static struct kprobe *probe_set_choose_first(struct probepoint *pp, struct probe
  *
  * A hit that began before may call the probes of the old set until the end of an RCU grace
  * period.
- *
- * Context: sleeps; kprobe_mutex is held.
  */
 void probepoint_publish_set(struct probepoint *pp)
 {

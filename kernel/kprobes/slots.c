@@ -299,8 +299,6 @@ static void slots_free_deferred(struct kprobe_deferred *deferred)
 /**
  * kprobe_defer_free_slot() - free a slot when no task can be in it any more
  * @ds: the slot; new hits do not get there
- *
- * Context: kprobe_mutex is held.
  */
 void kprobe_defer_free_slot(struct deferred_slot *ds)
 {

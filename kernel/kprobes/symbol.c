@@ -30,14 +30,7 @@ kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
 	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
 }
 
-/**
- * kprobe_look_up() - look up the symbol that contains an address
- * @addr: the address
- *
- * Context: kprobe_mutex is held.
- *
- * Return: as kprobe_symbol_at().
- */
+/* Look up the symbol that contains an address. Return: as kprobe_symbol_at(). */
 struct kprobe_symbol *kprobe_look_up(unsigned long addr)
 {
 	unsigned long offset;
@@ -61,8 +54,6 @@ struct kprobe_symbol *kprobe_look_up(unsigned long addr)
  * The notifiers of loaded and unloaded modules take kprobe_mutex. So while it
  * is held, the module of @addr stays, or a registration is refused because of
  * the module's state; and @last_symbol is not that of an older module.
- *
- * Context: kprobe_mutex is held.
  *
  * Return: the symbol, valid until the next call or until kprobe_mutex is released; or NULL.
  */

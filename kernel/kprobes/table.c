@@ -86,8 +86,6 @@ static void probepoint_table_put(struct probepoint_table *t, struct probepoint *
  *
  * After this, probepoint_table_add() cannot fail.
  *
- * Context: sleeps; kprobe_mutex is held.
- *
  * Return: 0, or -ENOMEM.
  */
 int probepoint_table_reserve(unsigned int nr)
@@ -125,8 +123,6 @@ int probepoint_table_reserve(unsigned int nr)
  * @pp: the probepoint; its address is not in the table, and room was reserved
  *
  * From now on hits find it.
- *
- * Context: kprobe_mutex is held.
  */
 void probepoint_table_add(struct probepoint *pp)
 {
@@ -137,8 +133,6 @@ void probepoint_table_add(struct probepoint *pp)
 /**
  * probepoint_table_del() - remove a probepoint
  * @pp: the probepoint, which must not be freed before an RCU grace period has passed
- *
- * Context: kprobe_mutex is held.
  */
 void probepoint_table_del(struct probepoint *pp)
 {

@@ -110,8 +110,8 @@ static int text_site_cmp(const void *a, const void *b)
 	return *sa < *sb ? -1 : *sa > *sb;
 }
 
-/**
- * kprobe_text_sites_init() - make the list of the sites in the kernel's text
+/*
+ * Make the list of the sites in the kernel's text.
  *
  * It does nothing if the list exists already.
  *

@@ -51,8 +51,6 @@ static bool waiting_module_name(const struct kprobe *p, char name[MODULE_NAME_LE
  * module calls kprobe_waiting_notify(), which waits for kprobe_mutex and so
  * finds the probe. A module that is already loaded lacks the symbol.
  *
- * Context: kprobe_mutex is held.
- *
  * Return: true if it may.
  */
 bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
@@ -87,8 +85,6 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
  *
  * Its addr stays: a handler that was called before the text was freed may still
  * read it.
- *
- * Context: kprobe_mutex is held.
  */
 void kprobe_wait(struct kprobe *p)
 {
@@ -100,12 +96,7 @@ void kprobe_wait(struct kprobe *p)
 	p->flags &= KPROBE_USER_FLAGS;
 }
 
-/**
- * kprobe_stop_waiting() - undo kprobe_wait()
- * @p: the probe
- *
- * Context: kprobe_mutex is held.
- */
+/* Undo kprobe_wait(). */
 void kprobe_stop_waiting(struct kprobe *p)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -199,11 +190,7 @@ static struct notifier_block kprobe_waiting_nb = {
 	.priority = INT_MIN,
 };
 
-/**
- * kprobe_waiting_init() - register the module notifier
- *
- * Return: 0 or a negative errno.
- */
+/* Register the module notifier. Return: 0 or a negative errno. */
 int __init kprobe_waiting_init(void)
 {
 	return register_module_notifier(&kprobe_waiting_nb);

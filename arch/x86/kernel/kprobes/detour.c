@@ -242,8 +242,6 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
  * @dcr_size: size of the DCR in bytes
  * @post: hits would call a post_handler
  *
- * Context: sleeps; kprobe_mutex is held.
- *
  * Return: the answer.
  */
 enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
@@ -271,8 +269,6 @@ enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_s
 /**
  * arch_drop_detour() - let hits no longer resume in the detour buffer
  * @pp: the probepoint; the jump is not in its text
- *
- * Context: kprobe_mutex is held.
  *
  * Return: the detour buffer, which the caller frees when no task can be in it.
  */

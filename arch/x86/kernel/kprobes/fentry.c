@@ -265,8 +265,6 @@ static int __kprobes kprobe_ftrace_skip_call(struct probepoint *pp, struct pt_re
  * arch_prepare_probepoint_ftrace() - prepare a probepoint at a location of ftrace
  * @pp: the probepoint, with only its address set
  *
- * Context: kprobe_mutex is held.
- *
  * Return: 0.
  */
 int arch_prepare_probepoint_ftrace(struct probepoint *pp)

@@ -290,10 +290,8 @@ static bool kprobe_is_in_padding(unsigned long addr)
 	       (strstarts(symbol->name, "__pfx_") || strstarts(symbol->name, "__cfi_"));
 }
 
-/**
- * x86_kprobe_fills_rsb() - is an instruction a call that fills the return stack buffer?
- * @insn: a decoded instruction
- * @addr: its address
+/*
+ * Is an instruction a call that fills the return stack buffer?
  *
  * Such code, for instance in __switch_to_asm(), calls over an int3 and drops the return address
  * from the stack: it needs the entry that a call makes in the CPU's return stack buffer. An
@@ -321,17 +319,13 @@ bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr)
 #define CFI_ADDL_SIZE	4		/* addl -4(%reg), %r10d */
 #define CFI_JE_SIZE	2		/* je past the ud2 that follows */
 
-/**
- * x86_kprobe_is_cfi_check() - is an instruction the movl or the addl of a kCFI check?
- * @insn: a decoded instruction
- * @addr: its address
+/*
+ * Is an instruction the movl or the addl of a kCFI check?
  *
  * When the ud2 of the check traps, the kernel decodes both in the text to find the type and the
  * register.
  *
  * Context: any in which RCU is watching.
- *
- * Return: true if it is.
  */
 bool x86_kprobe_is_cfi_check(struct insn *insn, unsigned long addr)
 {

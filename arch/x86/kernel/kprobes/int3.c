@@ -82,8 +82,6 @@ int __init arch_init_kprobes(void)
  *
  * Called for each registration. The key is never disabled: a task may return to a trampoline at
  * any time after the last probe was unregistered.
- *
- * Context: sleeps; kprobe_mutex is held.
  */
 void arch_begin_kprobes(void)
 {

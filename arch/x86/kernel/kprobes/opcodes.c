@@ -431,9 +431,8 @@ static bool x86_insn_has_immediate_0f(u8 opcode)
 	       (opcode >= 0xc4 && opcode <= 0xc6);
 }
 
-/**
- * x86_insn_length_known() - does the decoder know the length of an instruction?
- * @insn: a decoded instruction
+/*
+ * Does the decoder know the length of an instruction?
  *
  * The decoder uses the last prefix where the CPU uses the mandatory one, and so may miss the
  * ModRM byte or the immediate. It lacks some hint instructions (0f 19, 0f 1d). And mov to or
@@ -477,12 +476,10 @@ bool x86_insn_length_known(struct insn *insn)
 	}
 }
 
-/**
- * x86_insn_op() - look an instruction up in the opcode maps
- * @insn: a decoded instruction
- *
- * Return: what kprobes may do with it. %X86_OP_NONE for XOP, 3DNow! and REX2; %X86_OP_TRAP for
- * instructions with the emulate prefix of paravirtualisation.
+/*
+ * Look an instruction up in the opcode maps. Return: what kprobes may do with it. %X86_OP_NONE for
+ * XOP, 3DNow! and REX2; %X86_OP_TRAP for instructions with the emulate prefix of
+ * paravirtualisation.
  */
 enum x86_op x86_insn_op(struct insn *insn)
 {
@@ -513,13 +510,7 @@ enum x86_op x86_insn_op(struct insn *insn)
 	}
 }
 
-/**
- * x86_insn_has_prefix() - does an instruction have a legacy prefix?
- * @insn: a decoded instruction
- * @wanted: the prefix
- *
- * Return: true if it does.
- */
+/* Does an instruction have a legacy prefix? */
 bool x86_insn_has_prefix(struct insn *insn, u8 wanted)
 {
 	insn_byte_t p;
@@ -547,12 +538,7 @@ bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *tar
 	return true;
 }
 
-/**
- * x86_insn_kind() - look up the kind of an instruction
- * @insn: a decoded instruction
- *
- * Return: the kind. A jump to a retpoline is %X86_KIND_JMP.
- */
+/* Look up the kind of an instruction. Return: the kind. A jump to a retpoline is %X86_KIND_JMP. */
 enum x86_kind x86_insn_kind(struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0], field = X86_MODRM_REG(modrm);

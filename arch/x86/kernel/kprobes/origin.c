@@ -23,9 +23,8 @@ static __always_inline bool origin_may_be_slot(unsigned long ip)
 	return ip - MODULES_VADDR < MODULES_END - MODULES_VADDR;
 }
 
-/**
- * x86_kprobe_slot_owner() - find the probepoint whose slot or detour buffer has an address
- * @ip: any address
+/*
+ * Find the probepoint whose slot or detour buffer has an address.
  *
  * Context: any, with preemption disabled until the caller has read what it needs; or the task
  * is in the slot.
@@ -72,9 +71,8 @@ unsigned long __kprobes x86_kprobe_original_ip(const struct probepoint *pp, unsi
 	return ip + JMP32_INSN_SIZE + *(s32 *)(ip + 1);
 }
 
-/**
- * x86_kprobe_text_ip() - translate an address that may be in a slot
- * @ip: any address
+/*
+ * Translate an address that may be in a slot.
  *
  * Context: any.
  *

@@ -227,8 +227,6 @@ static enum x86_exec slot_choose_exec(const struct arch_probepoint *ap)
  *
  * A concurrent hit may use the previous choice, which stays correct until the slot or detour
  * buffer is freed.
- *
- * Context: kprobe_mutex is held.
  */
 void x86_kprobe_choose_exec(struct probepoint *pp)
 {
@@ -312,8 +310,6 @@ free:
  * @pp: the probepoint
  * @post: hits call a post_handler
  * @old: result: the replaced slot, which the caller frees when no task can be in it; or NULL
- *
- * Context: sleeps; kprobe_mutex is held.
  *
  * Return: 0; or -ENOMEM, if nothing has changed.
  */
@@ -482,8 +478,6 @@ void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e
 /**
  * arch_remove_probepoint() - free the slot of a probepoint
  * @pp: the probepoint; no task can be in its slot
- *
- * Context: sleeps; kprobe_mutex is held.
  */
 void arch_remove_probepoint(struct probepoint *pp)
 {

@@ -134,9 +134,8 @@ static void __kprobes step_note_interrupts_on(unsigned long ip)
 	lockdep_hardirqs_on(ip);
 }
 
-/**
- * x86_kprobe_step_trap() - end a step, if a breakpoint is the one that ends it
- * @regs: registers as at the breakpoint
+/*
+ * End a step, if a breakpoint is the one that ends it.
  *
  * Context: the handler of an int3.
  *
@@ -189,8 +188,8 @@ bool __kprobes x86_kprobe_step_fault(struct pt_regs *regs)
 	return true;
 }
 
-/**
- * x86_kprobe_steps_forget() - discard the steps of a task that has oopsed
+/*
+ * Discard the steps of a task that has oopsed.
  *
  * Context: the task's, with preemption disabled.
  */
@@ -205,10 +204,7 @@ void x86_kprobe_steps_forget(void)
 	}
 }
 
-/**
- * x86_kprobe_steps_reset() - discard the steps of a CPU that does not run
- * @cpu: the CPU
- */
+/* Discard the steps of a CPU that does not run. */
 void x86_kprobe_steps_reset(unsigned int cpu)
 {
 	*per_cpu_ptr(&kprobe_steps, cpu) = (struct kprobe_steps){};
