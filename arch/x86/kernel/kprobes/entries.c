@@ -157,13 +157,10 @@ static int entries_note(struct text_search *s, unsigned long addr, enum entry_ki
 {
 	if (s->nr == s->max) {
 		unsigned int max = max(2 * s->max, 1024U);
-		u64 *found = kvmalloc_array(max, sizeof(*found), GFP_KERNEL);
+		u64 *found = kvrealloc(s->found, max * sizeof(*found), GFP_KERNEL);
 
 		if (!found)
 			return -ENOMEM;
-		if (s->nr)
-			memcpy(found, s->found, s->nr * sizeof(*found));
-		kvfree(s->found);
 		s->found = found;
 		s->max = max;
 	}
