@@ -97,11 +97,6 @@ static bool optimizer_has_breakpoint(const struct probepoint *pp)
 	return pp->state == PROBEPOINT_ARMED || optimizer_has_detour(pp);
 }
 
-static bool optimizer_wants_post(const struct probepoint *pp)
-{
-	return probepoint_has_post(pp);
-}
-
 static unsigned long optimizer_addr(const struct probepoint *pp)
 {
 	return (unsigned long)pp->addr;
@@ -384,7 +379,7 @@ void optimizer_changed(struct probepoint *pp)
 		return;
 	if (pp->state == PROBEPOINT_OPTIMIZED)
 		optimizer_show_optimized(pp, true);
-	if (!optimizer_has_detour(pp) || pp->jump.post != optimizer_wants_post(pp))
+	if (!optimizer_has_detour(pp) || pp->jump.post != probepoint_has_post(pp))
 		optimizer_enqueue(pp);
 	if (pp->state != PROBEPOINT_DISARMED)
 		return;
@@ -658,7 +653,7 @@ static int optimizer_check_pending(void)
 
 static int optimizer_make_detour(struct probepoint *pp)
 {
-	bool post = optimizer_wants_post(pp);
+	bool post = probepoint_has_post(pp);
 	int ret;
 
 	pp->jump.deferred_slot = kmalloc(sizeof(*pp->jump.deferred_slot), GFP_KERNEL);
@@ -683,7 +678,7 @@ static int optimizer_prepare_one(struct probepoint *pp)
 
 	list_del_init(&pp->jump.work);
 	pp->jump.failure = KPROBE_WHY_NONE;
-	if (pp->state == PROBEPOINT_OPTIMIZED && pp->jump.post != optimizer_wants_post(pp)) {
+	if (pp->state == PROBEPOINT_OPTIMIZED && pp->jump.post != probepoint_has_post(pp)) {
 		optimizer_note_leaving(pp, &leave);
 		guard(cpus_read_lock)();
 		guard(mutex)(&text_mutex);
@@ -766,7 +761,7 @@ static bool optimizer_put_jumps(void)
 		list_del_init(&pp->jump.work);
 		probepoint_set_state(pp, PROBEPOINT_OPTIMIZED);
 		optimizer_show_optimized(pp, true);
-		if (pp->jump.post != optimizer_wants_post(pp))
+		if (pp->jump.post != probepoint_has_post(pp))
 			optimizer_enqueue(pp);
 	}
 	return nr;

@@ -163,7 +163,7 @@ struct x86_detour {
  *	if the instruction is emulated or single-stepped
  * @hit_ip: the instruction pointer that pre_handlers see
  * @next_ip: address of the next instruction
- * @post: hits call a post_handler
+ * @post: @slot and @resume suit hits that call a post_handler; set before such a set is published
  * @insn: the original instruction
  * @emulation: how the instruction is emulated
  * @slot: the slot
