@@ -13,104 +13,92 @@ ARCHES ?=
 MUTANTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all $(MORE_TESTS) test-fred test-archs test-bpf test-clients test-outside torture fuzz review \
+.PHONY: help demo doctor test test-all $(MORE_TESTS) test-fred test-archs test-bpf test-clients test-outside torture fuzz review \
 	attach-times mutants coverage litmus bench shell deb tree kernel modules check patches bisect bisect-sample clean
 
 help:
-	@echo 'make demo     build the kernel, boot it in QEMU, probe a function, show the hits'
-	@echo 'make test     build the variants $(VARIANTS) and run all tests in them'
-	@echo '                VARIANT=debug          in this one instead'
-	@echo '                TESTS="api insn"       these only'
-	@echo '                SUITE="api insn"       the tests of these suites only: api, insn, context,'
-	@echo '                                       kretprobe, opt, ftrace, clients, stress'
-	@echo 'make test-all test, and $(MORE_TESTS)'
-	@echo 'make test-plain  all tests in a small kernel without the function tracer'
-	@echo 'make test-debug  all tests in the variant with KASAN, UBSAN, lockdep and RCU checks'
-	@echo 'make test-server  all tests in the variant that is measured'
-	@echo 'make test-rt  all tests in a kernel with PREEMPT_RT, with lockdep, and those of clients'
-	@echo 'make test-power  all tests in a kernel with what Debian has and others lack here; it is'
-	@echo '                suspended and hibernates, and has 32-bit processes'
-	@echo 'make test-btf  all orders of what replaces return addresses, with fexit, which needs BTF; and gdb'
-	@echo 'make test-bpf  selftests/bpf of the kernel, as far as they use kprobes, on both kernels'
-	@echo '                TESTS="missed kprobe_multi*"   these only'
-	@echo 'make test-clients  tests of tracefs, perf and BPF as users of kprobes, on the'
-	@echo '                base kernel and on ours, compared test by test'
-	@echo '                VARIANT=i386           on 32-bit x86'
-	@echo 'make test-outside  compile users of kprobes that are not in the kernel: LTTng, SystemTap'
-	@echo 'make test-configs  compile in configurations that no variant has'
-	@echo 'make cross    compile for the other architectures that have kprobes'
-	@echo '                ARCHES="arm powerpc"   these only'
-	@echo 'make test-archs  all tests in emulated guests of the other architectures, in a table'
-	@echo '                ARCHES="arm64 s390"    these only'
-	@echo '                TESTS="api torture"    these tests only'
-	@echo '                STOCK=1                on the base kernel, too; REUSE=1 takes its'
-	@echo '                                       results from an earlier run'
-	@echo 'make test-kcfi  the tests of handlers in a kernel built by clang with kCFI'
-	@echo 'make test-ibt  most tests on a processor that enforces IBT, in Bochs: slow'
-	@echo '                TESTS="api insn"       these only'
-	@echo 'make test-fred the same with FRED, in a newer Bochs'
-	@echo 'make test-kunit  the KUnit suites that need no module, built into a small kernel'
-	@echo '                TESTS=kretprobes_errno   this one only; a suite, or a glob'
-	@echo 'make torture  the torture test: probes change while all CPUs hit them'
-	@echo '                VARIANT=debug MINUTES=60 SEED=1 CASE=6'
-	@echo '                INTERLEAVE=1           emulated CPUs take turns at any instruction'
-	@echo 'make fuzz     random instructions, executed by kprobes and by the CPU, and compared;'
-	@echo '                and random arguments for all interfaces'
-	@echo '                SEED=1 COUNT=1000000 MINUTES=60'
-	@echo 'make mutants  break one thing after the other, and see whether the tests find it; what was'
-	@echo '                found out is kept until sources, tests or the mutant change'
-	@echo '                MUTANTS="opt-* set-*"  these only, see series/mutants'
-	@echo '                VARIANT=default        in this one instead of the one that each names'
-	@echo '                RANDOM=200 SEED=1      so many that are made by rule, all in one kernel'
-	@echo 'make coverage lines and branches that no test executes, and tests that execute none alone; what was'
-	@echo '                measured is kept, in out/coverage, until sources or the test change'
-	@echo '                VARIANT=i386           in this one instead of default'
-	@echo '                TESTS="api opt"        measure these only'
-	@echo 'make litmus   the barriers, by herd7 and the memory model of the kernel: what must not happen'
-	@echo '                does not, and does without the barrier'
-	@echo '                TESTS="table-add"      these only, of tools/memory-model/litmus-tests/kprobes'
-	@echo 'make attach-times  how long tracefs and bpftrace take to attach probes, on both kernels'
-	@echo '                VARIANT=default        of this one instead of server'
-	@echo 'make bench    the cost of a probe in instructions, compared with the budget'
-	@echo '                STOCK=1                and with the base kernel; out/bench has'
-	@echo '                                       the figures, and a chart'
-	@echo 'make shell    a prompt in the guest, with our modules'
-	@echo '                TOOLS=1                and all programs of the host'
-	@echo 'make deb      packages for Debian in out/deb, of a kernel for this machine: image, headers, tests'
-	@echo '                CONFIG=/boot/config-...  default: of the running kernel, or of Debian'
-	@echo '                LSMOD=file             the modules in this output of lsmod only'
-	@echo '                FULL=1                 what tests and users of kprobes need, too'
-	@echo 'make tree     out/linux: the base kernel with our files in it'
-	@echo 'make kernel   the kernel of a variant, in out/build/VARIANT'
-	@echo 'make modules  the test modules and samples, in out/modules/VARIANT'
-	@echo 'make check    checkpatch, sparse, kernel-doc, Sphinx and shellcheck over our files,'
-	@echo '                litmus, and scripts.sh, which makes sure that the tests can fail;'
-	@echo '                builds the kernel of the variant default'
-	@echo 'make patches  the project as five series for git am, in out/patches'
-	@echo 'make review GIT=DIR  a branch and tags of them in a git tree of Linux, and patches to mail'
-	@echo '                REROLL=2               as version 2, with a range-diff to version 1'
-	@echo 'make bisect   builds and tests each step of the series: hours; goes on where it stopped'
-	@echo '                FROM=18 TO=22          these patches only; or names, as in series/messages'
-	@echo '                VARIANTS="default"     default: default i386 arm64 debug'
-	@echo '                STAGES="objects"       default: checkpatch objects guest'
-	@echo '                TESTS="new api"        default: all; new: those that a patch adds'
-	@echo 'make bisect-sample  two steps of it'
-	@echo 'make clean    removes out/'
-	@echo
-	@echo 'VARIANT=      default, i386, plain, debug, server, rt, power, btf, bpf, kcfi,'
-	@echo '                kcsan; or'
-	@echo '                stock-default, stock-i386, stock-server: the base kernel untouched;'
-	@echo '                arm64, riscv, s390, arm, powerpc, and stock-arm64 and so on:'
-	@echo '                emulated guests of other architectures'
-	@echo 'BASE=7.3      another base kernel than 6.12, and all of the above in out/7.3; there is one'
-	@echo '                for each series/base-*'
-	@echo 'KERNEL_SRC=   a directory or tarball of any Linux 6.12.y, or BASE.y, as the base kernel'
-	@echo 'QEMU=backports     the QEMU of Debian backports, or of the release that is named; unpacked'
-	@echo '                in out, and not installed'
-	@echo 'ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h'
+	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-demo: modules
-	@series/scripts/guest.sh $(VARIANT) -c series/scripts/demo-guest.sh
+#: Try
+#:   make demo       build the kernel, boot it in QEMU, and show probes in it
+#:   make doctor     say what make demo and make test lack on this machine
+#: Use
+#:   make shell      a prompt in the guest, with our modules; TOOLS=1: and all programs of the host
+#:   make kernel     the kernel of a variant, in out/build/VARIANT
+#:   make modules    the test modules and samples for it, in out/modules/VARIANT
+#:   make deb        packages of a kernel for this machine, in out/deb: image, headers, tests
+#:                     CONFIG=/boot/config-...   default: of the running kernel, or of Debian
+#:                     LSMOD=file      the modules in this output of lsmod only
+#:                     FULL=1          also what tests and users of kprobes need
+#: Test
+#:   make test       build the variants default and i386, and run all tests in them
+#:                     VARIANT=debug   in this one instead
+#:                     TESTS="api insn"   these only
+#:                     SUITE="api insn"   these suites: api insn context kretprobe opt ftrace clients stress
+#:   make test-all   test, and those marked with +
+#:   make test-debug, test-plain, test-server, test-rt, test-power
+#:                   + all tests in this variant
+#:   make test-btf   + all orders of what replaces return addresses, with fexit; and gdb
+#:   make test-kcfi  + tests of handlers, in a kernel that clang built with kCFI
+#:   make test-ibt   + most tests on a processor that enforces IBT, in Bochs: slow
+#:   make test-kunit + the KUnit suites that need no module, built into a small kernel
+#:   make test-configs   + compile in configurations that no variant has
+#:   make cross      + compile for other architectures; ARCHES="arm powerpc": these only
+#:   make test-fred  as test-ibt, with FRED, in a newer Bochs
+#:   make test-bpf   the kernel's selftests/bpf that use kprobes, on both kernels
+#:   make test-clients   tracefs, perf and BPF, compared with the base kernel test by test
+#:   make test-outside   compile LTTng's modules and what SystemTap makes
+#:   make test-archs  all tests in emulated guests of other architectures
+#:                     ARCHES="arm64 s390"   these only
+#:                     STOCK=1         on the base kernel, too; REUSE=1: as measured before
+#:   make torture    probes change while all CPUs hit them
+#:                     VARIANT=debug MINUTES=60 SEED=1 CASE=6
+#:                     INTERLEAVE=1    emulated CPUs take turns at any instruction
+#:   make fuzz       random instructions and arguments; SEED=1 COUNT=1000000 MINUTES=60
+#: Measure
+#:   make bench      instructions of a hit, compared with the budget; figures and charts in out/bench
+#:                     STOCK=1         and with the base kernel
+#:   make attach-times   how long tracefs and bpftrace take to attach probes, on both kernels
+#:   make coverage   lines and branches that no test executes, in out/coverage
+#: Develop
+#:   make tree       out/linux: the base kernel with our files in it
+#:   make check      checkpatch, sparse, kernel-doc, Sphinx, shellcheck and more over our files
+#:   make litmus     the barriers, by the kernel's memory model: with each and without
+#:                     TESTS="table-add"   these only
+#:   make mutants    break one thing at a time, and see if the tests find it
+#:                     MUTANTS="opt-* set-*"   these only
+#:                     RANDOM=200 SEED=1   as many that are made by rule
+#:   make clean      remove out/
+#: Send
+#:   make patches    the project as series for git am, in out/patches
+#:   make review GIT=DIR   a branch and tags in a git tree of Linux, and patches to mail
+#:                     REROLL=2        as version 2, with a range-diff to version 1
+#:   make bisect     build and test each patch: hours; continues where it stopped
+#:                     FROM=18 TO=22   these patches only; or names, as in series/messages
+#:                     VARIANTS="default"   default: default i386 arm64 debug
+#:                     STAGES="objects"     default: checkpatch objects guest
+#:                     TESTS="new api"      default: all; new: those that a patch adds
+#:   make bisect-sample   two steps of it
+#:
+#: For all of these
+#:   VARIANT=        default i386 plain debug server rt power btf bpf kcfi kcsan; or the base kernel:
+#:                     stock-default and so on; or another architecture: arm64 riscv s390 arm powerpc
+#:   BASE=7.3        another base kernel than 6.12, in out/7.3; there is one for each series/base-*
+#:   KERNEL_SRC=     a directory or tarball of any Linux 6.12.y, or BASE.y, as the base kernel
+#:   QEMU=backports  the QEMU of Debian's backports, or of the release that is named
+#:   ACCEL= SMP= MEM=   for the guest, see tools/testing/selftests/kprobes/vmtest.sh -h
+
+ifneq ($(word 2,$(VARIANT)),)
+ifneq ($(filter-out test bench,$(or $(MAKECMDGOALS),help)),)
+$(error VARIANT="$(VARIANT)" has two names, and only `make test` and `make bench` take several: run make once for each)
+endif
+endif
+
+demo:
+	@series/scripts/demo.sh $(if $(filter command line,$(origin VARIANT)),$(VARIANT))
+
+doctor:
+	@series/scripts/doctor.sh
 
 ifeq ($(origin VARIANT),command line)
 test: VARIANTS := $(VARIANT)

@@ -33,7 +33,7 @@ stock-*)
 esac
 
 lock "build-$variant"
-need_packages gcc libc6-dev make bc bison flex libelf-dev perl kmod
+need_packages "${BUILD_PACKAGES[@]}"
 # Newer kernels generate a header by an awk script that other awks than gawk get wrong, without
 # an error.
 [ -z "$ADAPTIONS" ] || need_packages gawk
@@ -55,7 +55,9 @@ fail()
 	local errors
 
 	errors=$(grep -A3 'error:\|undefined reference\|^error' "$log" | head -n 40 || true)
-	if [ -n "$errors" ]; then
+	if grep -q 'No space left on device' "$log"; then
+		die "$1: no space is left in ${OUT#"$TOP"/}" "make space, then run the same again"
+	elif [ -n "$errors" ]; then
 		printf '%s\n' "$errors" >&2
 	else
 		tail -n 30 "$log" >&2
@@ -133,6 +135,8 @@ if [ "$build/.built" -nt "$tree/.series/changed" ]; then
 	say "kernel $variant: up to date"
 	exit 0
 fi
+
+[ -e "$build/vmlinux" ] || need_space "$(space_for "$variant")"
 
 targets=("${arch[image]##*/}" modules)
 ! grep -q '^CONFIG_GDB_SCRIPTS=y' "$build/.config" || targets+=(scripts_gdb)

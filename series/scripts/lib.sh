@@ -4,6 +4,14 @@
 # Functions for the scripts that the Makefile runs. Sourced, never run.
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# make and the kernel's makefiles split paths at spaces, and the search for sources at colons.
+case $TOP in
+*[[:space:]:]*)
+	printf 'error: %s: a kernel cannot be built where the path has a space or a colon\n' "$TOP" >&2
+	printf '       move the clone, for example: mv "%s" ~/kprobes\n' "$TOP" >&2
+	exit 1
+	;;
+esac
 SHARED=$TOP/out
 OUT=$SHARED
 # shellcheck disable=SC2034 # for the scripts that source this
@@ -161,33 +169,82 @@ own_files()
 	done
 )
 
-# need_packages PACKAGE...: installs the missing packages, and says so first
-need_packages()
-{
-	local pkg missing=()
+# What compiles a kernel
+# shellcheck disable=SC2034 # for the scripts that source this
+BUILD_PACKAGES=(gcc libc6-dev make bc bison flex libelf-dev perl kmod)
 
+# missing_packages PACKAGE...: sets missing to those that are not installed; to none if this is not Debian
+missing_packages()
+{
+	local pkg
+
+	missing=()
 	command -v dpkg-query >/dev/null || return 0
 	for pkg; do
 		dpkg-query -W -f '${db:Status-Status}\n' "$pkg" 2>/dev/null |
 			grep -qx installed || missing+=("$pkg")
 	done
+}
+
+# need_packages PACKAGE...: installs the missing packages, and says so first
+need_packages()
+{
+	local advice
+
+	missing_packages "$@"
 	[ ${#missing[@]} -gt 0 ] || return 0
 
 	say "installing missing packages: ${missing[*]}"
-	update_packages
+	advice="install by hand: apt-get install ${missing[*]}"
+	[ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
+		die "not root, and there is no sudo" "as root, run ${advice#install by hand: }"
+	update_packages || advice="is there a network? apt can read none of its repositories"
 	# apt refuses to run after an installation that was interrupted.
 	(as_root '' dpkg --configure -a) 2>/dev/null ||
 		say "not all that is unpacked can be configured"
 	# Another process, the tests of a second clone for example, may hold dpkg's lock: apt-get
 	# waits up to 600 s for it.
-	as_root "install by hand: ${missing[*]}" apt-get -o DPkg::Lock::Timeout=600 \
+	as_root "$advice" apt-get -o DPkg::Lock::Timeout=600 \
 		install -y --no-install-recommends --fix-broken "${missing[@]}"
 }
 
-# update_packages: updates apt's lists. If a repository cannot be read now, its old list may do.
+# update_packages: updates apt's lists, once in a run. If a repository cannot be read now, its old
+# list may do. Fails if none can.
 update_packages()
 {
-	(as_root '' apt-get update) 2>/dev/null || say "not all of apt's repositories can be read"
+	if [ -z "${PACKAGES_UPDATED:-}" ]; then
+		export PACKAGES_UPDATED=y
+		(as_root '' apt-get -o Acquire::Retries=0 update) 2>/dev/null ||
+			say "not all of apt's repositories can be read"
+		grep -qE '^(Hit|Get):' "$OUT/log/packages.log" || PACKAGES_UPDATED=failed
+	fi
+	[ "$PACKAGES_UPDATED" = y ]
+}
+
+# free_space: prints how many MB are free in out/
+free_space() { df --output=avail -m "$OUT" | tail -n 1 | tr -d ' '; }
+
+# space_for VARIANT...: prints how many MB out/ still takes for the base kernel and these variants.
+space_for()
+{
+	local variant sum=0
+
+	[ -e "$OUT/linux/.series/source" ] || sum=1900
+	for variant; do
+		[ ! -e "$OUT/build/$variant/vmlinux" ] || continue
+		sum=$((sum + 500))
+	done
+	printf '%d\n' "$sum"
+}
+
+# need_space MB: exits if out/ does not have that
+need_space()
+{
+	local free
+
+	free=$(free_space)
+	[ "$free" -ge "$1" ] || die "no space: $1 MB are needed in ${OUT#"$TOP"/}, and $free MB are free" \
+		"make space, or clone to a larger disk; make clean removes out/"
 }
 
 # need_multilib: installs what the host's compiler needs to link 32-bit programs. gcc-multilib
@@ -603,11 +660,15 @@ patches_in()
 # lock NAME [DIRECTORY]: waits until no other process holds the lock, then takes it
 lock()
 {
-	exec 9>"${2:-$OUT}/.lock.$1"
+	local file=${2:-$OUT}/.lock.$1 holder=
+
+	exec 9>>"$file"
 	flock -n 9 || {
-		say "waiting for another run that works on $1"
+		read -r holder <"$file" || :
+		say "waiting for another run that works on $1${holder:+: process $holder}"
 		flock 9
 	}
+	printf '%d, %s\n' $$ "${0##*/}" >"$file"
 }
 
 unlock() { exec 9>&-; }

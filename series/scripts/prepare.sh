@@ -65,7 +65,8 @@ unpack()
 {
 	local src=$1 top opts
 
-	work=$(mktemp -d "$OUT/.unpack.XXXXXX")
+	need_space 1900
+	work=$(mktemp -d "$OUT/.unpack${stock:+-stock}.XXXXXX")
 	if [ -d "$src" ]; then
 		check_version "$(kernel_version "$src")" "$src"
 		say "copying the kernel from $src"
@@ -277,7 +278,7 @@ base_package()
 	suite=$(base_suite)
 	if [ -z "$ADAPTIONS" ]; then
 		# Lists that are old or missing may lack it.
-		in_archive "$PACKAGE" || update_packages
+		in_archive "$PACKAGE" || update_packages || :
 		if in_archive "$PACKAGE"; then
 			need_packages "$PACKAGE"
 			return
@@ -292,6 +293,8 @@ base_package()
 }
 
 lock "linux${stock:+-stock}"
+# What a run left that was killed
+rm -rf "$OUT"/.unpack"${stock:+-stock}".?????? "$OUT"/.prepare"${stock:+-stock}".??????
 need_packages rsync patch xz-utils
 
 source=${KERNEL_SRC:-}

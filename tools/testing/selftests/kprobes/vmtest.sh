@@ -127,6 +127,14 @@ emulator_is()
 	[ "$(printf '%s\n' "$1" "$emulator_version" | sort -V | head -n 1)" = "$1" ]
 }
 
+# kvm_works: does a guest run by /dev/kvm? Its firmware finds nothing to boot, and restarts, which
+# ends QEMU. Where /dev/kvm can be opened but is broken, the guest may hang.
+kvm_works()
+{
+	timeout -k 1 20 "${emulator[@]}" -machine pc -accel kvm -nodefaults -no-user-config \
+		-display none -no-reboot -boot reboot-timeout=0 </dev/null >/dev/null 2>&1
+}
+
 emulator=("qemu-system-${arch[qemu]}") emulator_version=
 [ -z "${QEMU:-}" ] || unpacked_qemu "${emulator[0]}"
 if [ -n "${BOCHS:-}" ]; then
@@ -143,6 +151,11 @@ for tool in "${emulator[0]}" busybox depmod; do
 		die "$tool is missing" \
 			"install qemu-system-${arch[package]}, busybox-static and kmod"
 done
+if [ -n "$host$rootfs" ]; then
+	"${emulator[@]}" -device help 2>/dev/null | grep '"virtio-9p-' >/dev/null ||
+		die "${emulator[0]} has no virtio-9p, which shares files with the guest" \
+			"install Debian's qemu-system-${arch[package]}; QEMU= takes another QEMU"
+fi
 elf_kind() { od -An -tx1 -j4 -N16 "$1" | awk '{ print $1, $2, $15, $16 }'; }
 
 BUSYBOX=${BUSYBOX:-$(command -v busybox)}
@@ -165,8 +178,13 @@ if [ -z "${ACCEL:-}" ]; then
 	# Arm flushes kernel pages one by one, and in a single thread each flush waits for the
 	# other CPU: a large range takes hours.
 	[ "${arch[name]}" != arm ] || ACCEL=tcg,thread=multi
-	! { [ "${arch[package]}" = x86 ] && grep -qwE 'vmx|svm' /proc/cpuinfo &&
-		[ -w /dev/kvm ]; } || ACCEL=kvm
+	if [ "${arch[package]}" = x86 ] && grep -qwE 'vmx|svm' /proc/cpuinfo && [ -w /dev/kvm ]; then
+		if kvm_works; then
+			ACCEL=kvm
+		else
+			echo "vmtest: no guest runs by /dev/kvm: emulating; ACCEL=kvm tries it anyway" >&2
+		fi
+	fi
 fi
 [ -n "${BOCHS:-}" ] ||
 	emulator_version=$("${emulator[@]}" --version | sed -n 's/.* version \([0-9.]*\).*/\1/p')
