@@ -99,6 +99,21 @@ image=$(arch_image "$build")
 [ -e "$image" ] || die "$image is not there: build the kernel first"
 [ -e "$selftests/kselftest/ktap_helpers.sh" ] ||
 	die "$here is not in a kernel tree: no $selftests/kselftest"
+
+# need_options OPTION... USE: ends if the kernel was built without one of these options
+need_options()
+{
+	local option use=${!#}
+
+	for option in "${@:1:$#-1}"; do
+		grep -qx "CONFIG_$option=y" "$build/.config" ||
+			die "$use needs $option, which the kernel $name has not: take another, such as default"
+	done
+}
+
+[ -z "$host" ] || need_options NET_9P_VIRTIO 9P_FS "sharing the host's files"
+[ -z "$rootfs" ] || need_options OVERLAY_FS NET_9P_VIRTIO 9P_FS "the host's root in the guest"
+
 for file in "$script" "${BOOTCONFIG:-}"; do
 	[ -z "$file" ] || [ -r "$file" ] || die "$file: cannot be read"
 done
@@ -127,14 +142,6 @@ emulator_is()
 	[ "$(printf '%s\n' "$1" "$emulator_version" | sort -V | head -n 1)" = "$1" ]
 }
 
-# kvm_works: does a guest run by /dev/kvm? Its firmware finds nothing to boot, and restarts, which
-# ends QEMU. Where /dev/kvm can be opened but is broken, the guest may hang.
-kvm_works()
-{
-	timeout -k 1 20 "${emulator[@]}" -machine pc -accel kvm -nodefaults -no-user-config \
-		-display none -no-reboot -boot reboot-timeout=0 </dev/null >/dev/null 2>&1
-}
-
 emulator=("qemu-system-${arch[qemu]}") emulator_version=
 [ -z "${QEMU:-}" ] || unpacked_qemu "${emulator[0]}"
 if [ -n "${BOCHS:-}" ]; then
@@ -151,11 +158,6 @@ for tool in "${emulator[0]}" busybox depmod; do
 		die "$tool is missing" \
 			"install qemu-system-${arch[package]}, busybox-static and kmod"
 done
-if [ -n "$host$rootfs" ]; then
-	"${emulator[@]}" -device help 2>/dev/null | grep '"virtio-9p-' >/dev/null ||
-		die "${emulator[0]} has no virtio-9p, which shares files with the guest" \
-			"install Debian's qemu-system-${arch[package]}; QEMU= takes another QEMU"
-fi
 elf_kind() { od -An -tx1 -j4 -N16 "$1" | awk '{ print $1, $2, $15, $16 }'; }
 
 BUSYBOX=${BUSYBOX:-$(command -v busybox)}
@@ -170,6 +172,37 @@ i386) cc+=(-m32 -idirafter /usr/include/x86_64-linux-gnu) ;;
 *) [ "${arch[compiler]}" = - ] || cc=("${arch[compiler]}-gcc") ;;
 esac
 
+work=$(mktemp -d)
+qemu=
+cleanup()
+{
+	if [ -n "$qemu" ]; then
+		kill "$qemu" 2>/dev/null || true
+		wait "$qemu" 2>/dev/null || true
+	fi
+	rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+# kvm_runs: does a guest execute instructions by /dev/kvm? The device may open and then hang, or refuse,
+# where this machine is a guest itself. The firmware of this guest is mov $0x10,%al; out %al,$0xf4;
+# hlt at the reset vector: the write ends QEMU with the status 2 * 0x10 + 1.
+kvm_runs()
+{
+	local status=0
+
+	{
+		head -c 65520 /dev/zero
+		printf '\xb0\x10\xe6\xf4\xf4'
+		head -c 11 /dev/zero
+	} >"$work/firmware"
+	timeout -k 2 10 "${emulator[@]}" -machine pc -accel kvm -nodefaults -no-user-config \
+		-display none -bios "$work/firmware" -device isa-debug-exit,iobase=0xf4,iosize=1 \
+		</dev/null >/dev/null 2>&1 || status=$?
+	[ "$status" -eq 33 ]
+}
+
 if [ -z "${ACCEL:-}" ]; then
 	# With a thread for each CPU, every version of QEMU, 11.1 too, may execute stale code after
 	# another CPU has stored to the page: work item 4669 of its tracker. A kernel that patches
@@ -178,11 +211,13 @@ if [ -z "${ACCEL:-}" ]; then
 	# Arm flushes kernel pages one by one, and in a single thread each flush waits for the
 	# other CPU: a large range takes hours.
 	[ "${arch[name]}" != arm ] || ACCEL=tcg,thread=multi
-	if [ "${arch[package]}" = x86 ] && grep -qwE 'vmx|svm' /proc/cpuinfo && [ -w /dev/kvm ]; then
-		if kvm_works; then
+	if [ "${arch[package]}" = x86 ] && [ -e /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
+		if [ ! -w /dev/kvm ]; then
+			echo "== $name: emulated: /dev/kvm may not be opened; add yourself to the group kvm" >&2
+		elif kvm_runs; then
 			ACCEL=kvm
 		else
-			echo "vmtest: no guest runs by /dev/kvm: emulating; ACCEL=kvm tries it anyway" >&2
+			echo "== $name: emulated: /dev/kvm is there, but executes nothing" >&2
 		fi
 	fi
 fi
@@ -201,19 +236,6 @@ SMP=${SMP:-$([ "${arch[package]}" = x86 ] && echo 4 || echo 2)}
 MEM=${MEM:-$([ -n "$rootfs" ] && echo 2G || echo 1G)}
 TIMEOUT=${TIMEOUT:-$(sed -n 's/^timeout=//p' "$here/settings")}
 QUIET=${QUIET:-$((TIMEOUT + 60))}
-
-work=$(mktemp -d)
-qemu=
-cleanup()
-{
-	if [ -n "$qemu" ]; then
-		kill "$qemu" 2>/dev/null || true
-		wait "$qemu" 2>/dev/null || true
-	fi
-	rm -rf "$work"
-}
-trap cleanup EXIT
-trap 'exit 130' INT TERM HUP
 
 # Under another root, the modules' links to the build directory lead nowhere: share it as well.
 shared_build=
@@ -388,6 +410,16 @@ start_bochs()
 	EOF
 	# Bochs reports the triple fault by which the kernel restarts the machine.
 	in_bochs bochs-bin -q -f "$work/bochsrc" >"$work/bochs.out" 2>&1
+}
+
+# end_if_not_started: ends if QEMU has refused its arguments. It names the one, such as a device that
+# it was built without.
+end_if_not_started()
+{
+	[ ! -s "$console" ] && [ -z "$hang" ] && grep -q '^qemu-system-.*: ' "$work/qemu.log" || return 0
+	cat "$work/qemu.log" >&2
+	die "QEMU did not start the guest" \
+		"install Debian's qemu-system-${arch[package]}, or set QEMU=, and look at ACCEL=, CPU=, MEM= and QEMU_ARGS="
 }
 
 # emulator_said: prints what the emulator itself has reported
@@ -697,6 +729,7 @@ if [ "$mode" = command ]; then
 		esac
 	}
 	follow show_line
+	end_if_not_started
 	emulator_said
 	if [ -z "$finished" ] || [ -n "$(troubled)" ]; then
 		show_console
@@ -712,6 +745,7 @@ printf '== %s: booting %s (%s CPUs, %s%s) for %d tests\n' "$name" \
 start=$SECONDS
 follow parse_line
 
+end_if_not_started
 emulator_said
 if [ -z "$finished" ]; then
 	why="ended before its time"
