@@ -142,16 +142,24 @@ static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
 	seq_putc(m, '\n');
 }
 
-/* Show all probes at one address. They are one record of seq_file. */
-static int kprobe_list_show(struct seq_file *m, void *v)
+/*
+ * Show all probes at one address, which are one record of seq_file: by @show, which prints the
+ * line of a probe.
+ */
+static void kprobe_list_show_probes(struct seq_file *m, struct probepoint *pp,
+				    void (*show)(struct seq_file *m, struct kprobe *p))
 {
-	struct probepoint *pp = v;
-	unsigned long addr = (unsigned long)pp->addr;
+	kprobe_opcode_t *addr = pp->addr;
 	struct kprobe *p;
 
-	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp))
+	for (; pp && pp->addr == addr; pp = probepoint_next(pp))
 		list_for_each_entry(p, &pp->probes, list)
-			kprobe_list_show_probe(m, p);
+			show(m, p);
+}
+
+static int kprobe_list_show(struct seq_file *m, void *v)
+{
+	kprobe_list_show_probes(m, v, kprobe_list_show_probe);
 	return 0;
 }
 
@@ -162,12 +170,12 @@ static const struct seq_operations kprobe_list_sops = {
 	.show = kprobe_list_show,
 };
 
+/* Open list, missed or optimizer, by the seq_operations that the file was created with. */
 static int kprobe_list_open(struct inode *inode, struct file *file)
 {
-	void *at = __seq_open_private(file, &kprobe_list_sops,
-				      sizeof(struct list_position));
+	void *at = __seq_open_private(file, inode->i_private, sizeof(struct list_position));
 
-	if (!(file->f_flags & O_NONBLOCK))
+	if (inode->i_private == &kprobe_list_sops && !(file->f_flags & O_NONBLOCK))
 		optimizer_wait_idle();
 	return at ? 0 : -ENOMEM;
 }
@@ -204,13 +212,7 @@ static void kprobe_missed_show_probe(struct seq_file *m, struct kprobe *p)
 
 static int kprobe_missed_show(struct seq_file *m, void *v)
 {
-	struct probepoint *pp = v;
-	unsigned long addr = (unsigned long)pp->addr;
-	struct kprobe *p;
-
-	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp))
-		list_for_each_entry(p, &pp->probes, list)
-			kprobe_missed_show_probe(m, p);
+	kprobe_list_show_probes(m, v, kprobe_missed_show_probe);
 	return 0;
 }
 
@@ -219,22 +221,6 @@ static const struct seq_operations kprobe_missed_sops = {
 	.next = kprobe_list_next,
 	.stop = kprobe_list_stop,
 	.show = kprobe_missed_show,
-};
-
-static int kprobe_missed_open(struct inode *inode, struct file *file)
-{
-	void *at = __seq_open_private(file, &kprobe_missed_sops,
-				      sizeof(struct list_position));
-
-	return at ? 0 : -ENOMEM;
-}
-
-static const struct file_operations kprobe_missed_fops = {
-	.owner = THIS_MODULE,
-	.open = kprobe_missed_open,
-	.read = seq_read,
-	.llseek = seq_lseek,
-	.release = seq_release_private,
 };
 
 #ifdef CONFIG_OPTPROBES
@@ -266,22 +252,6 @@ static const struct seq_operations optimizer_sops = {
 	.next = kprobe_list_next,
 	.stop = kprobe_list_stop,
 	.show = kprobe_optimizer_show,
-};
-
-static int kprobe_optimizer_open(struct inode *inode, struct file *file)
-{
-	void *at = __seq_open_private(file, &optimizer_sops,
-				      sizeof(struct list_position));
-
-	return at ? 0 : -ENOMEM;
-}
-
-static const struct file_operations kprobe_optimizer_fops = {
-	.owner = THIS_MODULE,
-	.open = kprobe_optimizer_open,
-	.read = seq_read,
-	.llseek = seq_lseek,
-	.release = seq_release_private,
 };
 #endif /* CONFIG_OPTPROBES */
 
@@ -385,12 +355,13 @@ static int __init kprobe_debugfs_init(void)
 {
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
 
-	debugfs_create_file("list", 0400, dir, NULL, &kprobe_list_fops);
+	debugfs_create_file("list", 0400, dir, (void *)&kprobe_list_sops, &kprobe_list_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &kprobe_enabled_fops);
-	debugfs_create_file("missed", 0400, dir, NULL, &kprobe_missed_fops);
+	debugfs_create_file("missed", 0400, dir, (void *)&kprobe_missed_sops,
+			    &kprobe_list_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &kprobe_blacklist_fops);
 #ifdef CONFIG_OPTPROBES
-	debugfs_create_file("optimizer", 0400, dir, NULL, &kprobe_optimizer_fops);
+	debugfs_create_file("optimizer", 0400, dir, (void *)&optimizer_sops, &kprobe_list_fops);
 #endif
 	debugfs_create_file("explain", 0600, dir, NULL, &kprobe_explain_fops);
 	kprobe_pools_create(dir);
