@@ -101,6 +101,12 @@ int probepoints_stage(struct list_head *changes)
 	return ret ?: kprobe_ftrace_arm(changes);
 }
 
+/* Is a probepoint to be armed or disarmed? */
+static bool batch_must_patch(struct probepoint *pp)
+{
+	return pp->state == (probepoint_should_arm(pp) ? PROBEPOINT_DISARMED : PROBEPOINT_ARMED);
+}
+
 /* Arm and disarm probepoints as their sets require, after removing conflicting jumps. */
 static void batch_patch_text(struct list_head *changes)
 {
@@ -112,12 +118,12 @@ static void batch_patch_text(struct list_head *changes)
 	optimizer_unoptimize_conflicts(changes);
 	optimizer_match_detours(changes);
 	list_for_each_entry(pp, changes, change) {
-		if (pp->state == PROBEPOINT_DISARMED && probepoint_should_arm(pp))
-			arch_arm_probepoint(pp);
-		else if (pp->state == PROBEPOINT_ARMED && !probepoint_should_arm(pp))
-			arch_disarm_probepoint(pp);
-		else
+		if (!batch_must_patch(pp))
 			continue;
+		if (pp->state == PROBEPOINT_DISARMED)
+			arch_arm_probepoint(pp);
+		else
+			arch_disarm_probepoint(pp);
 		patched = true;
 		cond_resched();
 	}
@@ -125,10 +131,12 @@ static void batch_patch_text(struct list_head *changes)
 		return;
 	arch_kprobes_sync();
 	list_for_each_entry(pp, changes, change) {
-		if (pp->state == PROBEPOINT_DISARMED && probepoint_should_arm(pp)) {
+		if (!batch_must_patch(pp))
+			continue;
+		if (pp->state == PROBEPOINT_DISARMED) {
 			arch_probepoint_armed(pp);
 			probepoint_set_state(pp, PROBEPOINT_ARMED);
-		} else if (pp->state == PROBEPOINT_ARMED && !probepoint_should_arm(pp)) {
+		} else {
 			probepoint_set_state(pp, PROBEPOINT_DISARMED);
 		}
 		cond_resched();
