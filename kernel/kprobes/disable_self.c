@@ -68,12 +68,7 @@ static void disable_self_worker(struct work_struct *work)
 
 static DECLARE_WORK(disable_self_work, disable_self_worker);
 
-static void __kprobes disable_self_queue(void)
-{
-	queue_work(system_unbound_wq, &disable_self_work);
-}
-
-static struct kprobe_request disable_self_request = { .queue = disable_self_queue };
+static struct kprobe_request disable_self_request = { .work = &disable_self_work };
 
 /**
  * kprobe_disable_self() - ask for a probe to be disabled, in a handler of the probe

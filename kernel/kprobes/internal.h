@@ -46,11 +46,13 @@ struct kprobe_place {
  * struct kprobe_request - a request of hits to queue a work item
  * @node: links the requests that are pending
  * @pending: is it among them?
- * @queue: queues the work item; called in any context that may queue one
+ * @work: the work item
+ * @queue: NULL; or queues the work item where system_unbound_wq will not do
  */
 struct kprobe_request {
 	struct llist_node node;
 	int pending;
+	struct work_struct *work;
 	void (*queue)(void);
 };
 

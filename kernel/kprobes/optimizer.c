@@ -341,12 +341,7 @@ static void optimizer_redirect_worker(struct work_struct *work)
 
 static DECLARE_WORK(redirect_work, optimizer_redirect_worker);
 
-static void __kprobes optimizer_queue_redirect(void)
-{
-	queue_work(system_unbound_wq, &redirect_work);
-}
-
-static struct kprobe_request redirect_request = { .queue = optimizer_queue_redirect };
+static struct kprobe_request redirect_request = { .work = &redirect_work };
 
 /**
  * probepoint_note_redirect() - note that a pre_handler has returned non-zero

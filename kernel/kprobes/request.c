@@ -45,6 +45,7 @@
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/smp.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
 
@@ -57,7 +58,10 @@ static void __kprobes kprobe_requests_queue(void)
 	llist_for_each_entry_safe(r, next, llist_del_all(&requests), node) {
 		/* Pairs with the exchange in kprobe_request(). */
 		xchg(&r->pending, 0);
-		r->queue();
+		if (r->queue)
+			r->queue();
+		else
+			queue_work(system_unbound_wq, r->work);
 	}
 }
 
@@ -71,7 +75,7 @@ static DEFINE_PER_CPU(struct irq_work, requests_irq_work) =
 
 /**
  * kprobe_request() - have a work item queued
- * @r: the request, which queues the work item
+ * @r: the request
  *
  * What the caller stores before, the work item reads.
  *

@@ -78,12 +78,7 @@ static DECLARE_DELAYED_WORK(free_shared_work, kretprobe_free_shared);
 static void kretprobe_free_limited(struct work_struct *work);
 static DECLARE_WORK(free_limited_work, kretprobe_free_limited);
 
-static void __kprobes kretprobe_queue_free_limited(void)
-{
-	queue_work(system_unbound_wq, &free_limited_work);
-}
-
-static struct kprobe_request free_limited_request = { .queue = kretprobe_queue_free_limited };
+static struct kprobe_request free_limited_request = { .work = &free_limited_work };
 
 static __always_inline unsigned long kretprobe_trampoline_addr(void)
 {
