@@ -107,7 +107,8 @@ need_options()
 
 	for option in "${@:1:$#-1}"; do
 		grep -qx "CONFIG_$option=y" "$build/.config" ||
-			die "$use needs $option, which the kernel $name has not: take another, such as default"
+			die "$use needs $option, which the kernel $name has not" \
+				"take another kernel, such as default"
 	done
 }
 
@@ -185,9 +186,9 @@ cleanup()
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
 
-# kvm_runs: does a guest execute instructions by /dev/kvm? The device may open and then hang, or refuse,
-# where this machine is a guest itself. The firmware of this guest is mov $0x10,%al; out %al,$0xf4;
-# hlt at the reset vector: the write ends QEMU with the status 2 * 0x10 + 1.
+# kvm_runs: does a guest execute instructions by /dev/kvm? The device may open and then hang, or
+# refuse, where this machine is a guest itself. The firmware of this guest is mov $0x10,%al;
+# out %al,$0xf4; hlt at the reset vector: the write ends QEMU with the status 2 * 0x10 + 1.
 kvm_runs()
 {
 	local status=0
@@ -211,9 +212,10 @@ if [ -z "${ACCEL:-}" ]; then
 	# Arm flushes kernel pages one by one, and in a single thread each flush waits for the
 	# other CPU: a large range takes hours.
 	[ "${arch[name]}" != arm ] || ACCEL=tcg,thread=multi
-	if [ "${arch[package]}" = x86 ] && [ -e /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
+	if [ "${arch[package]}" = x86 ] && [ -e /dev/kvm ] &&
+		grep -qwE 'vmx|svm' /proc/cpuinfo; then
 		if [ ! -w /dev/kvm ]; then
-			echo "== $name: emulated: /dev/kvm may not be opened; add yourself to the group kvm" >&2
+			echo "== $name: emulated: add yourself to the group kvm, for /dev/kvm" >&2
 		elif kvm_runs; then
 			ACCEL=kvm
 		else
@@ -412,14 +414,16 @@ start_bochs()
 	in_bochs bochs-bin -q -f "$work/bochsrc" >"$work/bochs.out" 2>&1
 }
 
-# end_if_not_started: ends if QEMU has refused its arguments. It names the one, such as a device that
-# it was built without.
+# end_if_not_started: ends if QEMU has refused its arguments. It names the one, such as a device
+# that it was built without.
 end_if_not_started()
 {
-	[ ! -s "$console" ] && [ -z "$hang" ] && grep -q '^qemu-system-.*: ' "$work/qemu.log" || return 0
+	[ ! -s "$console" ] && [ -z "$hang" ] || return 0
+	grep -q '^qemu-system-.*: ' "$work/qemu.log" || return 0
 	cat "$work/qemu.log" >&2
 	die "QEMU did not start the guest" \
-		"install Debian's qemu-system-${arch[package]}, or set QEMU=, and look at ACCEL=, CPU=, MEM= and QEMU_ARGS="
+		"install Debian's qemu-system-${arch[package]}, or set QEMU=;" \
+		"ACCEL=, CPU=, MEM= and QEMU_ARGS= are other arguments of it"
 }
 
 # emulator_said: prints what the emulator itself has reported
