@@ -5,7 +5,7 @@
 #
 #	series/scripts/doctor.sh [PACKAGE...]
 #
-# With packages, which demo.sh gives, prints only what will fail. Without, looks for what
+# With packages, which demo.sh gives with DOCTOR_VARIANT=, prints only what will fail. Without, looks for what
 # `make test` needs, and prints what is there as well.
 
 set -euo pipefail
@@ -87,7 +87,7 @@ check_guest()
 
 if [ -n "$quiet" ]; then
 	check_packages "$@"
-	check_space default
+	check_space "${DOCTOR_VARIANT:-default}"
 else
 	check_packages rsync patch xz-utils "${BUILD_PACKAGES[@]}" busybox-static qemu-system-x86
 	check_space default i386

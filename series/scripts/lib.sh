@@ -503,6 +503,10 @@ find_fragments()
 	# adapted to this base kernel
 	[ -z "$ADAPTIONS" ] || dir=$OUT/linux/$SELFTESTS
 	fragments=()
+	if [ "$variant" = demo ]; then
+		fragments=("$TOP/series/scripts/config.demo")
+		return
+	fi
 	case $variant in
 	plain | debug | power | kcfi | kcsan | bpf) basis=(small x86) ;;
 	default | server | i386 | btf | rt) basis=(small default) ;;

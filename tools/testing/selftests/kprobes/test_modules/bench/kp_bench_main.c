@@ -13,7 +13,6 @@
  * kp_bench/call		a call of kp_bench_called(), which users probe
  * kp_bench/changes		registering and unregistering
  * kp_bench/optimizing		the time until probes are optimised
- * kp_bench/ways		a hit of each kind, for a short overview
  *
  * Reading a file takes the measurement. No other user may have probes meanwhile.
  */
@@ -634,15 +633,6 @@ static int kp_bench_optimizing(struct seq_file *m)
 	       kp_optimize(m, KP_BATCH, "optimize_batch", "unregister_optimized_batch");
 }
 
-/* Measure the breakpoint at once, or else its probe is optimised. */
-static int kp_bench_ways(struct seq_file *m)
-{
-	return kp_measure(m, "pre_", "boost", kp_bench_add, KP_BREAKPOINT, 0) ?:
-	       kp_measure(m, "pre_", "jump", kp_bench_long, KP_JUMP, 0) ?:
-	       kp_measure(m, "pre_", "ftrace", kp_bench_entries[0], KP_FTRACE, 0) ?:
-	       kp_measure(m, "ret_", "ftrace", kp_bench_traced, KP_FTRACE, KP_RETURN);
-}
-
 static struct kp_file {
 	const char *name;
 	int (*measure)(struct seq_file *m);
@@ -657,7 +647,6 @@ static struct kp_file {
 	{ "call", kp_bench_call },
 	{ "changes", kp_bench_changes },
 	{ "optimizing", kp_bench_optimizing },
-	{ "ways", kp_bench_ways },
 };
 
 static int kp_bench_show(struct seq_file *m, void *unused)
