@@ -17,7 +17,7 @@ if [ -z "$variant" ]; then
 		[ ! "$OUT/build/default/.built" -nt "$OUT/linux/.series/changed" ] || variant=default
 fi
 # All packages of the scripts below at once: what cannot be installed is said before the build.
-packages=(rsync patch xz-utils "${BUILD_PACKAGES[@]}" busybox-static)
+packages=("${BASIC_PACKAGES[@]}")
 command -v qemu-system-x86_64 >/dev/null || [ -n "${QEMU:-}" ] || packages+=(qemu-system-x86)
 if [ ! -e "$OUT/linux/.series/source" ] && [ -z "${KERNEL_SRC:-}$ADAPTIONS" ]; then
 	in_archive "linux-source-$BASE" || update_packages || :

@@ -89,7 +89,7 @@ if [ -n "$quiet" ]; then
 	check_packages "$@"
 	check_space "${DOCTOR_VARIANT:-default}"
 else
-	check_packages rsync patch xz-utils "${BUILD_PACKAGES[@]}" busybox-static qemu-system-x86
+	check_packages "${BASIC_PACKAGES[@]}" qemu-system-x86
 	check_space default i386
 fi
 check_kernel

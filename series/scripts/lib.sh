@@ -172,6 +172,10 @@ own_files()
 # What compiles a kernel
 # shellcheck disable=SC2034 # for the scripts that source this
 BUILD_PACKAGES=(gcc libc6-dev make bc bison flex libelf-dev perl kmod)
+PREPARE_PACKAGES=(rsync patch xz-utils)
+# What a tree, a kernel and a guest of it need, QEMU aside
+# shellcheck disable=SC2034 # as above
+BASIC_PACKAGES=("${PREPARE_PACKAGES[@]}" "${BUILD_PACKAGES[@]}" busybox-static)
 
 # missing_packages PACKAGE...: sets missing to those that are not installed; to none if this is not Debian
 missing_packages()

@@ -295,7 +295,7 @@ base_package()
 lock "linux${stock:+-stock}"
 # What a run left that was killed
 rm -rf "$OUT"/.unpack"${stock:+-stock}".?????? "$OUT"/.prepare"${stock:+-stock}".??????
-need_packages rsync patch xz-utils
+need_packages "${PREPARE_PACKAGES[@]}"
 
 source=${KERNEL_SRC:-}
 if [ -n "$source" ]; then
