@@ -175,7 +175,7 @@ enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place
 		place->addr = NULL;
 		return why;
 	}
-	/* Keeps jump labels from being added, removed and patched meanwhile. */
+	/* No jump label is added, removed or patched while this is held. */
 	jump_label_lock();
 	preempt_disable();
 	/* If the text and events are refused, the reason of the text says more. */

@@ -131,8 +131,8 @@ static bool waiting_is_for(const struct kprobe *p, const struct module *mod)
 
 /*
  * Register the first @max probes that wait for a module: in one batch, or, if that fails, one by
- * one, so that a probe that is refused does not keep others from being registered. Those that are
- * refused are at the end of the list then. Return: the number of probes.
+ * one, so that the others are registered if one is refused. Those that are refused are at the end
+ * of the list then. Return: the number of probes.
  */
 static unsigned int waiting_register_first(const struct module *mod, unsigned int max)
 {
