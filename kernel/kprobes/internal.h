@@ -444,8 +444,8 @@ int kprobe_modules_init(void);
 /* waiting.c */
 extern struct probepoint kprobe_waiting;
 bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why);
-void kprobe_wait(struct kprobe *p);
-void kprobe_stop_waiting(struct kprobe *p);
+void kprobe_waiting_add(struct kprobe *p);
+void kprobe_waiting_del(struct kprobe *p);
 int kprobe_waiting_init(void);
 
 /* Does a registered probe wait for its module? */
@@ -466,8 +466,8 @@ static inline bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason
 	return false;
 }
 
-static inline void kprobe_wait(struct kprobe *p) { }
-static inline void kprobe_stop_waiting(struct kprobe *p) { }
+static inline void kprobe_waiting_add(struct kprobe *p) { }
+static inline void kprobe_waiting_del(struct kprobe *p) { }
 static inline int kprobe_waiting_init(void) { return 0; }
 static inline bool kprobe_is_waiting(const struct kprobe *p) { return false; }
 #endif

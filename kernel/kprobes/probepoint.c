@@ -301,7 +301,7 @@ void probepoint_kill(struct probepoint *pp)
 	list_for_each_entry_safe(p, next, &pp->probes, list) {
 		if (kprobe_should_wait(p, KPROBE_WHY_MODULE_GOES)) {
 			list_del(&p->list);
-			kprobe_wait(p);
+			kprobe_waiting_add(p);
 		} else {
 			p->flags |= KPROBE_FLAG_GONE;
 		}

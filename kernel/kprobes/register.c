@@ -78,7 +78,7 @@ static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes
 		return kprobe_refused(p, KPROBE_WHY_REGISTERED, -EINVAL);
 	why = kprobe_find_place(p, &place, false);
 	if (!again && kprobe_should_wait(p, why)) {
-		kprobe_wait(p);
+		kprobe_waiting_add(p);
 		p->refusal = why;
 		return 0;
 	}
@@ -113,7 +113,7 @@ static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 static void kprobe_detach(struct kprobe *p, struct list_head *changes)
 {
 	if (kprobe_is_waiting(p))
-		kprobe_stop_waiting(p);
+		kprobe_waiting_del(p);
 	else
 		probepoint_detach(p, changes);
 }

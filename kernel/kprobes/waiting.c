@@ -80,13 +80,13 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
 }
 
 /**
- * kprobe_wait() - let a probe wait for its module
+ * kprobe_waiting_add() - add a probe to the probes that wait for their module
  * @p: the probe; it is on no list
  *
  * Its addr stays: a handler that was called before the text was freed may still
  * read it.
  */
-void kprobe_wait(struct kprobe *p)
+void kprobe_waiting_add(struct kprobe *p)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	list_add_tail(&p->list, &kprobe_waiting.probes);
@@ -96,8 +96,8 @@ void kprobe_wait(struct kprobe *p)
 	p->flags &= KPROBE_USER_FLAGS;
 }
 
-/* Undo kprobe_wait(). */
-void kprobe_stop_waiting(struct kprobe *p)
+/* Undo kprobe_waiting_add(). */
+void kprobe_waiting_del(struct kprobe *p)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	list_del_init(&p->list);
@@ -114,11 +114,11 @@ static int waiting_register(struct kprobe **kps, unsigned int nr)
 	int err;
 
 	for (i = 0; i < nr; i++)
-		kprobe_stop_waiting(kps[i]);
+		kprobe_waiting_del(kps[i]);
 	err = kprobes_register_locked(kps, nr, true);
 	for (i = 0; i < nr && err; i++)
 		if (!kps[i]->point)
-			kprobe_wait(kps[i]);
+			kprobe_waiting_add(kps[i]);
 	return err;
 }
 
