@@ -459,7 +459,7 @@ struct kprobe_jump {
 };
 
 int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post);
-bool arch_put_jump(struct probepoint *pp);
+bool arch_install_jump(struct probepoint *pp);
 void arch_sync_jumps(void);
 #ifdef __ARCH_WANT_PROBEPOINT
 int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr);

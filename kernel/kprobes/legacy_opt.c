@@ -53,7 +53,7 @@ struct detour_page {
 
 static LIST_HEAD(detour_pages);
 
-/* Filled by arch_put_jump(), emptied by arch_sync_jumps() */
+/* Filled by arch_install_jump(), emptied by arch_sync_jumps() */
 static LIST_HEAD(jumps);
 
 /**
@@ -234,14 +234,14 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 }
 
 /**
- * arch_put_jump() - queue a jump for arch_sync_jumps()
+ * arch_install_jump() - queue a jump for arch_sync_jumps()
  * @pp: the probepoint
  *
  * Context: kprobe_mutex, cpus_read_lock() and text_mutex are held.
  *
  * Return: true.
  */
-bool arch_put_jump(struct probepoint *pp)
+bool arch_install_jump(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	list_add_tail(&pp->op.list, &jumps);
@@ -249,7 +249,7 @@ bool arch_put_jump(struct probepoint *pp)
 }
 
 /**
- * arch_sync_jumps() - write the jumps of arch_put_jump()
+ * arch_sync_jumps() - write the jumps of arch_install_jump()
  *
  * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */

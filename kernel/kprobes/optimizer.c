@@ -726,7 +726,7 @@ static int optimizer_cmp(void *priv, const struct list_head *a, const struct lis
 }
 
 /* Write a batch of jumps. No task is in their DCR. Return: false if there were none left. */
-static bool optimizer_put_jumps(void)
+static bool optimizer_install_jumps(void)
 {
 	struct probepoint *pp, *next;
 	unsigned int nr = 0;
@@ -742,7 +742,7 @@ static bool optimizer_put_jumps(void)
 		/* A pre_handler may have redirected execution since the detour buffer was made. */
 		if (optimizer_redirects(pp)) {
 			pp->jump.failure = KPROBE_WHY_JUMP_REDIRECTED;
-		} else if (arch_put_jump(pp)) {
+		} else if (arch_install_jump(pp)) {
 			list_move_tail(&pp->jump.work, &done);
 			continue;
 		} else {
@@ -806,7 +806,7 @@ static void optimizer_work_fn(struct kthread_work *work)
 			 */
 			optimizer_wait_for_tasks();
 			synchronize_rcu();
-			while (optimizer_put_jumps())
+			while (optimizer_install_jumps())
 				cond_resched();
 		}
 		optimizer_end_round();

@@ -508,7 +508,7 @@ struct unwind_state;
 unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
 unsigned long x86_kprobe_recover(struct unwind_state *state, unsigned long addr,
 				 unsigned long *addr_p);
-void x86_kprobe_put_original(u8 *buf, unsigned long addr);
+void x86_kprobe_restore_original(u8 *buf, unsigned long addr);
 
 #endif /* !__ASSEMBLY__ */
 #endif /* _ASM_X86_KPROBES_H */

@@ -120,13 +120,13 @@ __visible void __kprobes kprobe_detour_redirected(struct kprobe *p)
  * safe only in the upper half of a cache line. A jump to a return thunk is a relative branch,
  * which is not copied here.
  */
-static int detour_put_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long at,
-			   unsigned long addr)
+static int detour_emit_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long at,
+			    unsigned long addr)
 {
 	if (x86_insn_op(insn) == X86_OP_RETURN && cpu_wants_rethunk_at((void *)at))
-		return x86_kprobe_put_branch(buf, JMP32_INSN_OPCODE, at,
-					     (unsigned long)x86_return_thunk);
-	return x86_kprobe_put_copy(buf, bytes, insn->length, at, addr);
+		return x86_kprobe_emit_branch(buf, JMP32_INSN_OPCODE, at,
+					      (unsigned long)x86_return_thunk);
+	return x86_kprobe_emit_copy(buf, bytes, insn->length, at, addr);
 }
 
 static unsigned long detour_trampoline(bool several)
@@ -144,8 +144,8 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 	int ret;
 
 	map->nr = 0;
-	ret = x86_kprobe_put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
-				    detour_trampoline(pp->arch.detour.several));
+	ret = x86_kprobe_emit_branch(buf + len, CALL_INSN_OPCODE, slot + len,
+				     detour_trampoline(pp->arch.detour.several));
 	while (ret > 0 && done < dcr_size) {
 		len += ret;
 		if (insn_decode(&insn, original + done, dcr_size - done, INSN_MODE_KERN))
@@ -159,11 +159,11 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 			return -EOPNOTSUPP;
 		}
 		if (x86_insn_branches(&insn, addr + done, &target))
-			ret = x86_kprobe_put_branch_copy(buf + len, &insn, slot + len, addr + done,
-							 target);
+			ret = x86_kprobe_emit_branch_copy(buf + len, &insn, slot + len, addr + done,
+							  target);
 		else
-			ret = detour_put_copy(buf + len, &insn, original + done, slot + len,
-					      addr + done);
+			ret = detour_emit_copy(buf + len, &insn, original + done, slot + len,
+					       addr + done);
 		if (ret < 0)
 			return ret;
 		done += insn.length;
@@ -177,13 +177,13 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		map->nr++;
 		if (map->nr == 1 && post) {
 			len += ret;
-			ret = x86_kprobe_put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
-						    (unsigned long)kprobe_post_trampoline);
+			ret = x86_kprobe_emit_branch(buf + len, CALL_INSN_OPCODE, slot + len,
+						     (unsigned long)kprobe_post_trampoline);
 		}
 	}
 	if (ret > 0) {
 		len += ret;
-		ret = x86_kprobe_put_branch(buf + len, JMP32_INSN_OPCODE, slot + len, addr + done);
+		ret = x86_kprobe_emit_branch(buf + len, JMP32_INSN_OPCODE, slot + len, addr + done);
 	}
 	return min(ret, 0);
 }
@@ -303,8 +303,8 @@ bool arch_match_detour(struct probepoint *pp)
 	lockdep_assert_held(&kprobe_mutex);
 	lockdep_assert_held(&text_mutex);
 	if (several == detour->several ||
-	    x86_kprobe_put_branch(call, CALL_INSN_OPCODE, (unsigned long)at,
-				  detour_trampoline(several)) < 0)
+	    x86_kprobe_emit_branch(call, CALL_INSN_OPCODE, (unsigned long)at,
+				   detour_trampoline(several)) < 0)
 		return false;
 	text_poke_queue(at, call, sizeof(call), NULL);
 	detour->several = several;
@@ -312,7 +312,7 @@ bool arch_match_detour(struct probepoint *pp)
 }
 
 /**
- * arch_put_jump() - replace a breakpoint by a jump to the detour buffer
+ * arch_install_jump() - replace a breakpoint by a jump to the detour buffer
  * @pp: the probepoint; its detour buffer was made a grace period of RCU and of tasks RCU ago
  *
  * The jump is in place after arch_sync_jumps().
@@ -321,7 +321,7 @@ bool arch_match_detour(struct probepoint *pp)
  *
  * Return: false if other code has changed the text, which is then left unchanged.
  */
-bool arch_put_jump(struct probepoint *pp)
+bool arch_install_jump(struct probepoint *pp)
 {
 	struct x86_detour *detour = &pp->arch.detour;
 	unsigned long thunk_call = (unsigned long)detour->text + KPROBE_SLOT_CODE;
@@ -333,8 +333,8 @@ bool arch_put_jump(struct probepoint *pp)
 	    text[0] != INT3_INSN_OPCODE ||
 	    memcmp(text + 1, detour->covered + 1, sizeof(text) - 1))
 		return false;
-	if (x86_kprobe_put_branch(jump, JMP32_INSN_OPCODE, (unsigned long)pp->addr,
-				  thunk_call) < 0)
+	if (x86_kprobe_emit_branch(jump, JMP32_INSN_OPCODE, (unsigned long)pp->addr,
+				   thunk_call) < 0)
 		return false;
 	/*
 	 * A CPU that hits the int3 while the jump is being written is redirected to the jump's
@@ -346,7 +346,7 @@ bool arch_put_jump(struct probepoint *pp)
 }
 
 /**
- * arch_sync_jumps() - patch what arch_put_jump() and arch_match_detour() have queued
+ * arch_sync_jumps() - patch what arch_install_jump() and arch_match_detour() have queued
  *
  * Context: sleeps; text_mutex is held.
  */
@@ -383,8 +383,8 @@ void arch_restore_jump(struct probepoint *pp)
 
 	lockdep_assert_held(&kprobe_mutex);
 	lockdep_assert_held(&text_mutex);
-	x86_kprobe_put_branch(jump, JMP32_INSN_OPCODE, (unsigned long)pp->addr,
-			      (unsigned long)detour->text + KPROBE_SLOT_CODE);
+	x86_kprobe_emit_branch(jump, JMP32_INSN_OPCODE, (unsigned long)pp->addr,
+			       (unsigned long)detour->text + KPROBE_SLOT_CODE);
 	memcpy(text, detour->covered, sizeof(text));
 	text[0] = INT3_INSN_OPCODE;
 	text_poke(pp->addr + 1, text + 1, sizeof(text) - 1);

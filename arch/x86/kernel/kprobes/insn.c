@@ -101,7 +101,7 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 }
 
 /**
- * x86_kprobe_put_original() - undo probes in an instruction whose copy was executed
+ * x86_kprobe_restore_original() - undo probes in an instruction whose copy was executed
  * @buf: MAX_INSN_SIZE bytes that were read from the text at @addr; it is read again
  * @addr: address of the original, as exceptions are shown it
  *
@@ -112,7 +112,7 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
  *
  * Context: any.
  */
-void __kprobes x86_kprobe_put_original(u8 *buf, unsigned long addr)
+void __kprobes x86_kprobe_restore_original(u8 *buf, unsigned long addr)
 {
 	size_t in_page = min_t(size_t, MAX_INSN_SIZE, PAGE_SIZE - offset_in_page(addr));
 	struct probepoint *pp;

@@ -104,7 +104,7 @@ static int slot_fix_displacement(u8 *buf, unsigned long slot, unsigned long addr
 }
 
 /**
- * x86_kprobe_put_copy() - put a copy of an instruction into a slot
+ * x86_kprobe_emit_copy() - write the copy of an instruction
  * @buf: where to write it
  * @bytes: the original
  * @size: its length
@@ -113,15 +113,15 @@ static int slot_fix_displacement(u8 *buf, unsigned long slot, unsigned long addr
  *
  * Return: the length of the copy; -EOPNOTSUPP if the slot is too far from the operand.
  */
-int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
-			unsigned long addr)
+int x86_kprobe_emit_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
+			 unsigned long addr)
 {
 	memcpy(buf, bytes, size);
 	return slot_fix_displacement(buf, at, addr) ?: size;
 }
 
 /**
- * x86_kprobe_put_branch() - put a jump or a call into a slot
+ * x86_kprobe_emit_branch() - write a jump or a call
  * @buf: where to write it
  * @opcode: its opcode, of one byte
  * @at: address at which it will be executed
@@ -129,7 +129,7 @@ int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
  *
  * Return: its length; -EOPNOTSUPP if the target is too far away.
  */
-int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
+int x86_kprobe_emit_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
 {
 	/*
 	 * If @to is a constant, the compiler computes @to - 5 at build time,
@@ -144,7 +144,7 @@ int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to
 }
 
 /**
- * x86_kprobe_put_branch_copy() - put a branch with the same target into a slot
+ * x86_kprobe_emit_branch_copy() - write a branch with the same target as the original
  * @buf: where to write it
  * @insn: the original: jmp, jcc or call
  * @at: address at which it will be executed
@@ -156,8 +156,8 @@ int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to
  *
  * Return: its length; -EOPNOTSUPP if the target is too far away.
  */
-int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
-			       unsigned long target)
+int x86_kprobe_emit_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
+				unsigned long target)
 {
 	u8 op = insn->opcode.bytes[insn->opcode.nbytes - 1];
 	s32 next = addr + insn->length;
@@ -169,30 +169,30 @@ int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, uns
 			return -EOPNOTSUPP;
 		buf[0] = PUSH_IMM32_OPCODE;
 		memcpy(buf + 1, &next, sizeof(next));
-		ret = x86_kprobe_put_branch(buf + KPROBE_PUSH_SIZE, JMP32_INSN_OPCODE,
-					    at + KPROBE_PUSH_SIZE, target);
+		ret = x86_kprobe_emit_branch(buf + KPROBE_PUSH_SIZE, JMP32_INSN_OPCODE,
+					     at + KPROBE_PUSH_SIZE, target);
 		return ret < 0 ? ret : KPROBE_PUSH_SIZE + ret;
 	}
 	if (x86_insn_kind(insn) == X86_KIND_JMP)
-		return x86_kprobe_put_branch(buf, JMP32_INSN_OPCODE, at, target);
+		return x86_kprobe_emit_branch(buf, JMP32_INSN_OPCODE, at, target);
 	/* jcc: the near form has a prefix, and the same condition. */
 	buf[0] = 0x0f;
-	ret = x86_kprobe_put_branch(buf + 1, 0x80 | (op & 0xf), at + 1, target);
+	ret = x86_kprobe_emit_branch(buf + 1, 0x80 | (op & 0xf), at + 1, target);
 	return ret < 0 ? ret : 1 + ret;
 }
 
 /* Write the out-of-line copy, to be executed at @at. Return: its length, or an errno. */
-static int slot_put_insn(struct probepoint *pp, u8 *buf, unsigned long at)
+static int slot_emit_insn(struct probepoint *pp, u8 *buf, unsigned long at)
 {
 	struct arch_probepoint *ap = &pp->arch;
 	unsigned long addr = (unsigned long)pp->addr;
 	struct insn insn;
 
 	if (ap->insn.copy == X86_COPY_BYTES)
-		return x86_kprobe_put_copy(buf, ap->insn.bytes, ap->insn.size, at, addr);
+		return x86_kprobe_emit_copy(buf, ap->insn.bytes, ap->insn.size, at, addr);
 	if (insn_decode_kernel(&insn, ap->insn.bytes))
 		return -EILSEQ;
-	return x86_kprobe_put_branch_copy(buf, &insn, at, addr, ap->emulation.imm);
+	return x86_kprobe_emit_branch_copy(buf, &insn, at, addr, ap->emulation.imm);
 }
 
 /**
@@ -275,20 +275,20 @@ static int slot_make(struct probepoint *pp, enum x86_slot_form form)
 
 	memset(buf, INT3_INSN_OPCODE, sizeof(buf));
 	memcpy(buf, &pp, sizeof(pp));
-	ret = slot_put_insn(pp, buf + len, slot + len);
+	ret = slot_emit_insn(pp, buf + len, slot + len);
 	if (ret < 0)
 		goto free;
 	len += ret;
 	if (form == X86_SLOT_POST) {
-		ret = x86_kprobe_put_branch(buf + len, CALL_INSN_OPCODE, slot + len,
-					    (unsigned long)kprobe_post_trampoline);
+		ret = x86_kprobe_emit_branch(buf + len, CALL_INSN_OPCODE, slot + len,
+					     (unsigned long)kprobe_post_trampoline);
 		if (ret < 0)
 			goto free;
 		len += ret;
 	}
 	if (form != X86_SLOT_STEP) {
-		ret = x86_kprobe_put_branch(buf + len, JMP32_INSN_OPCODE, slot + len,
-					    ap->next_ip);
+		ret = x86_kprobe_emit_branch(buf + len, JMP32_INSN_OPCODE, slot + len,
+					     ap->next_ip);
 		if (ret < 0)
 			goto free;
 	}
@@ -400,8 +400,8 @@ static enum kprobe_answer slot_copy_reaches(struct probepoint *pp)
 
 	if (pp->arch.insn.copy != X86_COPY_BYTES)
 		return KPROBE_YES;
-	low = slot_put_insn(pp, buf, KPROBE_SLOTS_START) > 0;
-	high = slot_put_insn(pp, buf, KPROBE_SLOTS_END) > 0;
+	low = slot_emit_insn(pp, buf, KPROBE_SLOTS_START) > 0;
+	high = slot_emit_insn(pp, buf, KPROBE_SLOTS_END) > 0;
 	if (low != high)
 		return KPROBE_UNKNOWN;
 	return low ? KPROBE_YES : KPROBE_NO;

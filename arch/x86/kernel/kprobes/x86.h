@@ -156,11 +156,11 @@ void x86_kprobe_find_emulation(struct probepoint *pp, struct insn *insn);
 
 /* slot.c */
 extern bool x86_kprobe_boost;
-int x86_kprobe_put_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to);
-int x86_kprobe_put_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
-			unsigned long addr);
-int x86_kprobe_put_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
-			       unsigned long target);
+int x86_kprobe_emit_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to);
+int x86_kprobe_emit_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
+			 unsigned long addr);
+int x86_kprobe_emit_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
+				unsigned long target);
 void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf);
 void x86_kprobe_choose_exec(struct probepoint *pp);
 

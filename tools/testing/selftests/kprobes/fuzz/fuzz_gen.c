@@ -18,7 +18,7 @@ static const u8 fuzz_emulated[] = {
 	0x9d, 0xc2, 0xc3, 0xca, 0xcb, 0xe0, 0xe1, 0xe2, 0xe3, 0xe8, 0xea,
 };
 
-static unsigned int fuzz_put_prefixes(struct fuzz_random *r, u8 *p)
+static unsigned int fuzz_emit_prefixes(struct fuzz_random *r, u8 *p)
 {
 	/* Mostly few prefixes, sometimes more than the decoder can record */
 	static const u8 most[] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 6 };
@@ -32,7 +32,7 @@ static unsigned int fuzz_put_prefixes(struct fuzz_random *r, u8 *p)
 }
 
 /* The three bytes after 62: map, vector length, mask and the rest */
-static unsigned int fuzz_put_evex(struct fuzz_random *r, u8 *p, bool x86_64)
+static unsigned int fuzz_emit_evex(struct fuzz_random *r, u8 *p, bool x86_64)
 {
 	static const u8 maps[] = { 1, 1, 2, 2, 2, 3, 3, 5, 6, 0, 4, 7 };
 
@@ -54,7 +54,7 @@ static unsigned int fuzz_put_evex(struct fuzz_random *r, u8 *p, bool x86_64)
 	return 4;
 }
 
-static unsigned int fuzz_put_vex(struct fuzz_random *r, u8 *p, enum fuzz_map map, bool x86_64)
+static unsigned int fuzz_emit_vex(struct fuzz_random *r, u8 *p, enum fuzz_map map, bool x86_64)
 {
 	static const u8 maps[] = { 1, 1, 1, 2, 2, 2, 3, 3, 3, 0, 4, 7 };
 	unsigned int len = 2;
@@ -96,7 +96,7 @@ void fuzz_generate(struct fuzz_random *r, u8 bytes[FUZZ_MAX_INSN], bool x86_64)
 	unsigned int n;
 
 	/* VEX and EVEX with a prefix raise #UD; only a few of them are wanted. */
-	n = map < FUZZ_VEX2 || fuzz_one_in(r, 16) ? fuzz_put_prefixes(r, bytes) : 0;
+	n = map < FUZZ_VEX2 || fuzz_one_in(r, 16) ? fuzz_emit_prefixes(r, bytes) : 0;
 	if (x86_64 && (map < FUZZ_VEX2 ? fuzz_one_in(r, 2) : fuzz_one_in(r, 64)))
 		bytes[n++] = 0x40 | fuzz_below(r, 16);
 	switch (map) {
@@ -113,10 +113,10 @@ void fuzz_generate(struct fuzz_random *r, u8 bytes[FUZZ_MAX_INSN], bool x86_64)
 		break;
 	case FUZZ_VEX2:
 	case FUZZ_VEX3:
-		n += fuzz_put_vex(r, bytes + n, map, x86_64);
+		n += fuzz_emit_vex(r, bytes + n, map, x86_64);
 		break;
 	case FUZZ_EVEX:
-		n += fuzz_put_evex(r, bytes + n, x86_64);
+		n += fuzz_emit_evex(r, bytes + n, x86_64);
 		break;
 	default:
 		break;

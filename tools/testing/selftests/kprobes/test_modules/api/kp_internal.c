@@ -587,9 +587,10 @@ static void kp_internal_exception(struct kunit *test)
 }
 
 /* The page after the instruction may be one that cannot be read. */
-static __nocfi void kp_internal_put_original(struct kunit *test)
+static __nocfi void kp_internal_restore_original(struct kunit *test)
 {
-	void (*put)(u8 *buf, unsigned long addr) = kp_function(test, "x86_kprobe_put_original");
+	void (*restore)(u8 *buf, unsigned long addr) =
+		kp_function(test, "x86_kprobe_restore_original");
 	u8 *page = vmalloc(PAGE_SIZE);
 	u8 buf[MAX_INSN_SIZE];
 	int len;
@@ -599,7 +600,7 @@ static __nocfi void kp_internal_put_original(struct kunit *test)
 	memset(page, 0x90, PAGE_SIZE);
 	for (len = 1; len <= MAX_INSN_SIZE; len++) {
 		memset(buf, 0, sizeof(buf));
-		put(buf, (unsigned long)page + PAGE_SIZE - len);
+		restore(buf, (unsigned long)page + PAGE_SIZE - len);
 		KUNIT_EXPECT_EQ_MSG(test, buf[0], 0x90, "of %d bytes", len);
 		KUNIT_EXPECT_EQ_MSG(test, buf[len - 1], 0x90, "of %d bytes", len);
 	}
@@ -660,7 +661,7 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE(kp_internal_slots),
 	KUNIT_CASE(kp_internal_slot_form),
 	KUNIT_CASE(kp_internal_exception),
-	KUNIT_CASE(kp_internal_put_original),
+	KUNIT_CASE(kp_internal_restore_original),
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE(kp_internal_restarted),
 #endif
