@@ -66,7 +66,7 @@
  * Begin to save the registers, below the word that the call pushed. Leaves that word in %eax.
  * The caller pushes an ip next.
  */
-.macro KPROBE_TRAMPOLINE_ENTER
+.macro KPROBE_TRAMPOLINE_PUSH_FRAME
 	pushl	%eax			/* the first word of the gap */
 	movl	4(%esp), %eax
 	leal	4-KPROBE_TRAMPOLINE_GAP(%esp), %esp
@@ -77,20 +77,24 @@
 	pushl	$__KERNEL_CS		/* cs */
 .endm
 
-/*
- * Save the other registers. Leaves: %eax unchanged; %edi: the saved flags. Jumps to @odd if one
- * of KPROBE_ODD_FLAGS is set.
- */
-.macro KPROBE_TRAMPOLINE_ENTERED odd:req
+/* Save the other registers. Leaves %eax unchanged. */
+.macro KPROBE_TRAMPOLINE_SAVE_REGS
 	pushl	$-1			/* orig_ax, as a breakpoint has it */
 	KPROBE_PUSH_REGS ax=KPROBE_TRAMPOLINE_GAP+36(%esp)
-	movl	PT_EFLAGS(%esp), %edi
-	testl	$KPROBE_ODD_FLAGS, %edi
-	jnz	\odd
 .endm
 
-/* Clear the flags that C code cannot run with, and jump to @back; see trampolines_64.S. */
-.macro KPROBE_TAME_FLAGS back:req
+/*
+ * Load the saved flags into %edi. Jump to @slowpath if one of KPROBE_UNSAFE_FLAGS is set, which C
+ * code must not run with.
+ */
+.macro KPROBE_TRAMPOLINE_CHECK_SLOWPATH slowpath:req
+	movl	PT_EFLAGS(%esp), %edi
+	testl	$KPROBE_UNSAFE_FLAGS, %edi
+	jnz	\slowpath
+.endm
+
+/* Clear the flags that C code must not run with, and jump to @back; see trampolines_64.S. */
+.macro KPROBE_SANITIZE_FLAGS back:req
 	pushfl
 	andl	$~(X86_EFLAGS_DF | X86_EFLAGS_NT | X86_EFLAGS_AC), (%esp)
 	popfl
@@ -111,7 +115,7 @@
 .endm
 
 /* Restore all registers, and return by the word @gap bytes above them. */
-.macro KPROBE_TRAMPOLINE_LEAVE popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP
+.macro KPROBE_TRAMPOLINE_RETURN popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP
 	KPROBE_LOAD_FLAGS \popf
 	KPROBE_POP_REGS
 	leal	PTREGS_SIZE-POPPED_SIZE+\gap(%esp), %esp
@@ -136,7 +140,7 @@
  * Leaves: %ecx: the context, which the caller stores in the level when it has filled the level;
  * %ebx: the level below. A level without a context is ignored.
  */
-.macro KPROBE_TRAMPOLINE_BEGIN miss:req
+.macro KPROBE_TRAMPOLINE_TAKE_LEVEL miss:req
 	/* preempt_disable() and kprobe_context() */
 #ifdef CONFIG_PREEMPT_COUNT
 	incl	PREEMPT_COUNT
@@ -152,9 +156,9 @@
 
 /*
  * Give the level back, and enable preemption, see trampolines_64.S. Needs %ebx as
- * KPROBE_TRAMPOLINE_BEGIN left it.
+ * KPROBE_TRAMPOLINE_TAKE_LEVEL left it.
  */
-.macro KPROBE_TRAMPOLINE_END resched
+.macro KPROBE_TRAMPOLINE_DROP_LEVEL resched
 	/* kprobe_leave() */
 	movl	$KPROBE_CONTEXT_NO, OUR_LEVEL(KPROBE_LEVEL_context)
 	movl	%ebx, TOP_LEVEL
@@ -169,7 +173,7 @@
 #endif
 .endm
 
-/* Load %ebx as KPROBE_TRAMPOLINE_BEGIN left it. */
+/* Load %ebx as KPROBE_TRAMPOLINE_TAKE_LEVEL left it. */
 .macro KPROBE_TRAMPOLINE_FIND_LEVEL
 	movl	TOP_LEVEL, %ebx
 	leal	-KPROBE_LEVEL_SIZE(%ebx), %ebx
@@ -232,15 +236,16 @@ _ASM_NOKPROBE(kprobe_trampoline_popf)
  * %esi is used as %r13 in trampolines_64.S.
  */
 SYM_CODE_START(kprobe_post_trampoline)
-	KPROBE_TRAMPOLINE_ENTER
+	KPROBE_TRAMPOLINE_PUSH_FRAME
 	andl	$-KPROBE_SLOT_BYTES, %eax
 	movl	(%eax), %eax
 	pushl	PROBEPOINT_next_ip(%eax)
-	KPROBE_TRAMPOLINE_ENTERED .Lpost_odd
-.Lpost_entered:
+	KPROBE_TRAMPOLINE_SAVE_REGS
+	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lpost_slowpath
+.Lpost_checked:
 	movl	PT_EIP(%esp), %esi
 
-	KPROBE_TRAMPOLINE_BEGIN .Lpost_missed
+	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lpost_missed
 	/* probepoint_call_post() */
 	movl	PROBEPOINT_set(%eax), %edx
 	movl	PROBE_SET_post_probe(%edx), %eax
@@ -251,15 +256,15 @@ SYM_CODE_START(kprobe_post_trampoline)
 	xorl	%ecx, %ecx
 	CALL_NOSPEC ebx
 	KPROBE_TRAMPOLINE_FIND_LEVEL
-	KPROBE_TRAMPOLINE_END .Lpost_resched
+	KPROBE_TRAMPOLINE_DROP_LEVEL .Lpost_resched
 
 .Lpost_leave:
 	cmpl	PT_EIP(%esp), %esi
 	jne	.Lkprobe_trampoline_redirect
-	KPROBE_TRAMPOLINE_LEAVE
+	KPROBE_TRAMPOLINE_RETURN
 
-.Lpost_odd:
-	KPROBE_TAME_FLAGS .Lpost_entered
+.Lpost_slowpath:
+	KPROBE_SANITIZE_FLAGS .Lpost_checked
 
 	/* A handler has caused this hit. It was counted as missed before the instruction. */
 .Lpost_missed:
@@ -281,14 +286,15 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 
 /* Call the pre_handlers; trampolines_64.S describes @several. */
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
-	KPROBE_TRAMPOLINE_ENTER
+	KPROBE_TRAMPOLINE_PUSH_FRAME
 	movl	-KPROBE_DETOUR_BEHIND_CALL(%eax), %eax
 	/* ip: one byte after the probed address; unwinders allow for it */
 	pushl	PROBEPOINT_hit_ip(%eax)
-	KPROBE_TRAMPOLINE_ENTERED .Lodd\@
-.Lentered\@:
+	KPROBE_TRAMPOLINE_SAVE_REGS
+	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lslowpath\@
+.Lchecked\@:
 
-	KPROBE_TRAMPOLINE_BEGIN .Lmissed\@
+	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lmissed\@
 	.if \several
 	/* probepoint_set(); %esi points into its list, which NULL ends */
 	movl	PROBEPOINT_set(%eax), %esi
@@ -316,12 +322,12 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 	jmp	.Lcall\@
 	.endif
 .Lcalled\@:
-	KPROBE_TRAMPOLINE_END .Lresched\@
+	KPROBE_TRAMPOLINE_DROP_LEVEL .Lresched\@
 .Lleave\@:
-	KPROBE_TRAMPOLINE_LEAVE
+	KPROBE_TRAMPOLINE_RETURN
 
-.Lodd\@:
-	KPROBE_TAME_FLAGS .Lentered\@
+.Lslowpath\@:
+	KPROBE_SANITIZE_FLAGS .Lchecked\@
 
 .Lmissed\@:
 	call	kprobe_detour_missed
@@ -330,7 +336,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 .Lredirected\@:
 	movl	OUR_LEVEL(KPROBE_LEVEL_probe), %eax
 	call	kprobe_detour_redirected
-	KPROBE_TRAMPOLINE_END
+	KPROBE_TRAMPOLINE_DROP_LEVEL
 	jmp	.Lkprobe_trampoline_redirect
 
 #ifdef CONFIG_PREEMPTION
@@ -382,12 +388,12 @@ SYM_CODE_START(__kretprobe_trampoline)
 	pushl	$-1			/* orig_ax */
 	KPROBE_PUSH_REGS
 	movl	PT_EFLAGS(%esp), %edi
-	testl	$KPROBE_ODD_FLAGS, %edi
-	jnz	.Lreturn_odd
-.Lreturn_entered:
+	testl	$KPROBE_UNSAFE_FLAGS, %edi
+	jnz	.Lreturn_slowpath
+.Lreturn_checked:
 
 	/* As arch_kretprobe_begin() does */
-	KPROBE_TRAMPOLINE_BEGIN .Lreturn_missed
+	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lreturn_missed
 	/* Does the call have one instance, the first on the list, and a handler? */
 	movl	PER_CPU_VAR(pcpu_hot + X86_current_task), %edx
 	movl	TASK_kretprobe_instances(%edx), %eax
@@ -428,10 +434,10 @@ SYM_CODE_START(__kretprobe_trampoline)
 .Lreturn_given:
 	/* arch_kretprobe_end() */
 	KPROBE_TRAMPOLINE_FIND_LEVEL
-	KPROBE_TRAMPOLINE_END .Lreturn_resched
+	KPROBE_TRAMPOLINE_DROP_LEVEL .Lreturn_resched
 
 .Lreturn_leave:
-	KPROBE_TRAMPOLINE_LEAVE .Lreturn_popf 0
+	KPROBE_TRAMPOLINE_RETURN .Lreturn_popf 0
 
 .Lreturn_popf:
 	movl	PTREGS_SIZE(%esp), %eax
@@ -444,8 +450,8 @@ SYM_CODE_START(__kretprobe_trampoline)
 	 * A function may return with AC set for accesses to user memory, and its caller relies
 	 * on that. Handlers run with AC clear.
 	 */
-.Lreturn_odd:
-	KPROBE_TAME_FLAGS .Lreturn_entered
+.Lreturn_slowpath:
+	KPROBE_SANITIZE_FLAGS .Lreturn_checked
 
 .Lreturn_no_handler:
 	/* If the return probe was unregistered, C ends the call. */
@@ -501,20 +507,21 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  * kprobe_ftrace_trampoline - handle ftrace's call at the entry of a function
  */
 SYM_CODE_START(kprobe_ftrace_trampoline)
-	KPROBE_TRAMPOLINE_ENTER
+	KPROBE_TRAMPOLINE_PUSH_FRAME
 	/* ip: one byte after the probed address; unwinders allow for it */
 	leal	KPROBE_FTRACE_HIT_IP(%eax), %eax
 	pushl	%eax
-	KPROBE_TRAMPOLINE_ENTERED .Lftrace_odd
-.Lftrace_entered:
+	KPROBE_TRAMPOLINE_SAVE_REGS
+	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lftrace_slowpath
+.Lftrace_checked:
 	movl	%esp, %eax
 	call	kprobe_ftrace_hit
 	testb	%al, %al
 	jnz	.Lkprobe_trampoline_redirect
-	KPROBE_TRAMPOLINE_LEAVE
+	KPROBE_TRAMPOLINE_RETURN
 
-.Lftrace_odd:
-	KPROBE_TAME_FLAGS .Lftrace_entered
+.Lftrace_slowpath:
+	KPROBE_SANITIZE_FLAGS .Lftrace_checked
 SYM_CODE_END(kprobe_ftrace_trampoline)
 _ASM_NOKPROBE(kprobe_ftrace_trampoline)
 

@@ -71,7 +71,7 @@
  * Begin to save the registers, below the word that the call pushed. Leaves that word in %rax.
  * The caller pushes an ip next.
  */
-.macro KPROBE_TRAMPOLINE_ENTER
+.macro KPROBE_TRAMPOLINE_PUSH_FRAME
 	UNWIND_HINT_FUNC
 	ANNOTATE_NOENDBR
 	pushq	%rax			/* the first word of the gap */
@@ -85,37 +85,37 @@
 .endm
 
 /*
- * Save the other registers. Before this the ip of struct pt_regs must have been pushed, too: the
- * unwind hint in PUSH_REGS says that the whole struct is on the stack.
+ * Save the other registers. Leaves %rax unchanged. Before this the ip of struct pt_regs must have
+ * been pushed, too: the unwind hint in PUSH_REGS says that the whole struct is on the stack.
  */
-.macro KPROBE_TRAMPOLINE_SAVE
+.macro KPROBE_TRAMPOLINE_SAVE_REGS
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
 	PUSH_REGS rax=KPROBE_TRAMPOLINE_GAP+72(%rsp)
 	ENCODE_FRAME_POINTER
 .endm
 
 /*
- * Save the other registers. Leaves: %rax unchanged; %r14: the saved flags. Jumps to @odd if the
- * CPU uses call depth tracking, or, with @test_flags, if one of KPROBE_ODD_FLAGS is set.
+ * Load the saved flags into %r14. Jump to @slowpath on CPUs with call depth tracking, where the
+ * call of the trampoline must be counted, or, with @test_flags, if one of KPROBE_UNSAFE_FLAGS is
+ * set, which C code must not run with.
  */
-.macro KPROBE_TRAMPOLINE_ENTERED odd:req test_flags=1
-	KPROBE_TRAMPOLINE_SAVE
+.macro KPROBE_TRAMPOLINE_CHECK_SLOWPATH slowpath:req test_flags=1
 	/*
 	 * The replacement is shorter than the movq, so the movq is not padded
 	 * with nops.
 	 */
-	ALTERNATIVE __stringify(movq EFLAGS(%rsp), %r14), "jmp \odd", X86_FEATURE_CALL_DEPTH
+	ALTERNATIVE __stringify(movq EFLAGS(%rsp), %r14), "jmp \slowpath", X86_FEATURE_CALL_DEPTH
 	.if \test_flags
-	testl	$KPROBE_ODD_FLAGS, %r14d
-	jnz	\odd
+	testl	$KPROBE_UNSAFE_FLAGS, %r14d
+	jnz	\slowpath
 	.endif
 .endm
 
 /*
- * Clear the flags that C code cannot run with, and jump to @back. Leaves in %r14 a value that
- * the flags never have, so that KPROBE_LOAD_FLAGS jumps to its @popf.
+ * Clear the flags that C code must not run with, and jump to @back. Leaves -1 in %r14, which
+ * never equals the saved flags, so that KPROBE_LOAD_FLAGS jumps to its @popf.
  */
-.macro KPROBE_TAME_FLAGS back:req
+.macro KPROBE_SANITIZE_FLAGS back:req
 	pushfq
 	andq	$~(X86_EFLAGS_DF | X86_EFLAGS_NT | X86_EFLAGS_AC), (%rsp)
 	popfq
@@ -124,20 +124,22 @@
 .endm
 
 /*
- * The code at @odd of KPROBE_TRAMPOLINE_ENTERED, which continues at @back.
+ * The code at @slowpath of KPROBE_TRAMPOLINE_CHECK_SLOWPATH, which continues at @back.
  *
  * Call depth tracking counts calls and returns. It does not count the call of a
- * trampoline by a slot, a detour buffer or ftrace, so the trampoline does. The
- * return in kprobe_trampoline_popf is counted: the value in %r14 makes the
- * trampoline leave by it.
+ * trampoline from a slot, a detour buffer or ftrace, so the trampoline does. RET
+ * is a return thunk then, which counts the return, and changes flags. So the
+ * trampoline must return through kprobe_trampoline_popf, which counts the return
+ * before it loads the flags. -1 in %r14 never equals the saved flags, and forces
+ * that.
  */
-.macro KPROBE_TRAMPOLINE_ODD back:req
+.macro KPROBE_TRAMPOLINE_SLOWPATH back:req
 	UNWIND_HINT_REGS
 	CALL_DEPTH_ACCOUNT
 	orq	$-1, %r14
-	testl	$KPROBE_ODD_FLAGS, EFLAGS(%rsp)
+	testl	$KPROBE_UNSAFE_FLAGS, EFLAGS(%rsp)
 	jz	\back
-	KPROBE_TAME_FLAGS \back
+	KPROBE_SANITIZE_FLAGS \back
 .endm
 
 /*
@@ -167,7 +169,7 @@
  * Restore all registers but the flags, and return by the word @gap bytes above them. @signal: as
  * for KPROBE_HINT_WORD.
  */
-.macro KPROBE_TRAMPOLINE_RETURN gap=KPROBE_TRAMPOLINE_GAP signal=1
+.macro KPROBE_TRAMPOLINE_RETURN_NOFLAGS gap=KPROBE_TRAMPOLINE_GAP signal=1
 	/*
 	 * Unwind by the return address from here on: popped registers may be overwritten by an
 	 * interrupt.
@@ -180,9 +182,9 @@
 .endm
 
 /* Restore all registers, and return. Needs %r14 as KPROBE_LOAD_FLAGS does. */
-.macro KPROBE_TRAMPOLINE_LEAVE popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP signal=1
+.macro KPROBE_TRAMPOLINE_RETURN popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP signal=1
 	KPROBE_LOAD_FLAGS \popf
-	KPROBE_TRAMPOLINE_RETURN gap=\gap signal=\signal
+	KPROBE_TRAMPOLINE_RETURN_NOFLAGS gap=\gap signal=\signal
 .endm
 
 #define PREEMPT_COUNT	PER_CPU_VAR(pcpu_hot + X86_preempt_count)
@@ -210,13 +212,13 @@
 .endm
 
 /*
- * Take a level; or jump to @nested if a handler already runs on this CPU. Preemption is disabled.
- * The code at @nested may continue at @take.
+ * Take a level, with preemption disabled already; or jump to @nested if a handler already runs on
+ * this CPU. The code at @nested may continue at @take.
  *
  * Leaves: %ecx: the context, which the caller stores in the level when it has filled the level;
  * %r12: the level below. A level without a context is ignored.
  */
-.macro KPROBE_TAKE_LEVEL nested:req take
+.macro __KPROBE_TRAMPOLINE_TAKE_LEVEL nested:req take
 	/* kprobe_enter() */
 	movq	TOP_LEVEL, %r12
 	cmpl	$KPROBE_CONTEXT_NO, KPROBE_LEVEL_context(%r12)
@@ -229,9 +231,9 @@
 .endm
 
 /* Disable preemption and take a level; or jump to @nested, with preemption disabled. */
-.macro KPROBE_TRAMPOLINE_BEGIN nested:req take:req
+.macro KPROBE_TRAMPOLINE_TAKE_LEVEL nested:req take:req
 	KPROBE_PREEMPT_DISABLE
-	KPROBE_TAKE_LEVEL \nested, \take
+	__KPROBE_TRAMPOLINE_TAKE_LEVEL \nested, \take
 .endm
 
 /*
@@ -250,9 +252,9 @@
 /*
  * Give the level back, and enable preemption. Jump to @resched if a reschedule was requested.
  * Omit @resched if kprobe_redirect() follows, which reschedules. Needs %r12 as
- * KPROBE_TRAMPOLINE_BEGIN left it.
+ * KPROBE_TRAMPOLINE_TAKE_LEVEL left it.
  */
-.macro KPROBE_TRAMPOLINE_END resched
+.macro KPROBE_TRAMPOLINE_DROP_LEVEL resched
 	/* kprobe_leave() */
 	movl	$KPROBE_CONTEXT_NO, OUR_LEVEL(KPROBE_LEVEL_context)
 	movq	%r12, TOP_LEVEL
@@ -376,15 +378,16 @@ _ASM_NOKPROBE(kprobe_trampoline_popf)
  * differs from it afterwards, a handler has redirected execution.
  */
 SYM_CODE_START(kprobe_post_trampoline)
-	KPROBE_TRAMPOLINE_ENTER
+	KPROBE_TRAMPOLINE_PUSH_FRAME
 	andq	$-KPROBE_SLOT_BYTES, %rax
 	movq	(%rax), %rax
 	pushq	PROBEPOINT_next_ip(%rax)
-	KPROBE_TRAMPOLINE_ENTERED .Lpost_odd
-.Lpost_entered:
+	KPROBE_TRAMPOLINE_SAVE_REGS
+	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lpost_slowpath
+.Lpost_checked:
 	movq	RIP(%rsp), %r13
 
-	KPROBE_TRAMPOLINE_BEGIN .Lpost_nested, .Lpost_take
+	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lpost_nested, .Lpost_take
 	/* probepoint_call_post() */
 	movq	PROBEPOINT_set(%rax), %rax
 	movq	PROBE_SET_post_probe(%rax), %rdi
@@ -394,15 +397,15 @@ SYM_CODE_START(kprobe_post_trampoline)
 	xorl	%edx, %edx
 	movq	PROBE_SET_post_handler(%rax), %rax
 	KPROBE_CALL_HANDLER kprobe_call_post %rcx
-	KPROBE_TRAMPOLINE_END .Lpost_resched
+	KPROBE_TRAMPOLINE_DROP_LEVEL .Lpost_resched
 
 .Lpost_leave:
 	cmpq	RIP(%rsp), %r13
 	jne	.Lkprobe_trampoline_redirect
-	KPROBE_TRAMPOLINE_LEAVE
+	KPROBE_TRAMPOLINE_RETURN
 
-.Lpost_odd:
-	KPROBE_TRAMPOLINE_ODD .Lpost_entered
+.Lpost_slowpath:
+	KPROBE_TRAMPOLINE_SLOWPATH .Lpost_checked
 
 .Lpost_nested:
 	KPROBE_NESTED .Lpost_take, .Lpost_missed
@@ -428,14 +431,15 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
  * pre_handler; otherwise call the first pre_handler, which may be that of the dispatcher.
  */
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
-	KPROBE_TRAMPOLINE_ENTER
+	KPROBE_TRAMPOLINE_PUSH_FRAME
 	movq	-KPROBE_DETOUR_BEHIND_CALL(%rax), %rax
 	/* ip: one byte after the probed address; unwinders allow for it */
 	pushq	PROBEPOINT_hit_ip(%rax)
-	KPROBE_TRAMPOLINE_ENTERED .Lodd\@
-.Lentered\@:
+	KPROBE_TRAMPOLINE_SAVE_REGS
+	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lslowpath\@
+.Lchecked\@:
 
-	KPROBE_TRAMPOLINE_BEGIN .Lnested\@, .Ltake\@
+	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lnested\@, .Ltake\@
 	.if \several
 	/* probepoint_set(); %rbx points into its list, which NULL ends */
 	movq	PROBEPOINT_set(%rax), %rbx
@@ -463,12 +467,12 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 	jmp	.Lcall\@
 	.endif
 .Lcalled\@:
-	KPROBE_TRAMPOLINE_END .Lresched\@
+	KPROBE_TRAMPOLINE_DROP_LEVEL .Lresched\@
 .Lleave\@:
-	KPROBE_TRAMPOLINE_LEAVE
+	KPROBE_TRAMPOLINE_RETURN
 
-.Lodd\@:
-	KPROBE_TRAMPOLINE_ODD .Lentered\@
+.Lslowpath\@:
+	KPROBE_TRAMPOLINE_SLOWPATH .Lchecked\@
 
 .Lnested\@:
 	KPROBE_NESTED .Ltake\@, .Lmissed\@
@@ -481,7 +485,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 .Lredirected\@:
 	movq	OUR_LEVEL(KPROBE_LEVEL_probe), %rdi
 	call	kprobe_detour_redirected
-	KPROBE_TRAMPOLINE_END
+	KPROBE_TRAMPOLINE_DROP_LEVEL
 	jmp	.Lkprobe_trampoline_redirect
 
 #ifdef CONFIG_PREEMPTION
@@ -542,12 +546,12 @@ SYM_CODE_START(__kretprobe_trampoline)
 	PUSH_REGS
 	ENCODE_FRAME_POINTER
 	movq	EFLAGS(%rsp), %r14
-	testl	$KPROBE_ODD_FLAGS, %r14d
-	jnz	.Lreturn_odd
-.Lreturn_entered:
+	testl	$KPROBE_UNSAFE_FLAGS, %r14d
+	jnz	.Lreturn_slowpath
+.Lreturn_checked:
 
 	/* As arch_kretprobe_begin() does */
-	KPROBE_TRAMPOLINE_BEGIN .Lreturn_nested, .Lreturn_take
+	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lreturn_nested, .Lreturn_take
 	/* Does the call have one instance, the first on the list, and a handler? */
 	movq	PER_CPU_VAR(pcpu_hot + X86_current_task), %r13
 	movq	TASK_kretprobe_instances(%r13), %rbx
@@ -585,22 +589,22 @@ SYM_CODE_START(__kretprobe_trampoline)
 	jne	.Lreturn_give
 .Lreturn_given:
 	/* arch_kretprobe_end() */
-	KPROBE_TRAMPOLINE_END .Lreturn_resched
+	KPROBE_TRAMPOLINE_DROP_LEVEL .Lreturn_resched
 
 .Lreturn_leave:
 	/*
 	 * With call depth tracking, the function's own return has changed the arithmetic flags,
 	 * so this one may change them, too. Xen PV always takes popf, because of IOPL.
 	 */
-	KPROBE_TRAMPOLINE_LEAVE .Lreturn_popf gap=0 signal=0
+	KPROBE_TRAMPOLINE_RETURN .Lreturn_popf gap=0 signal=0
 
 	/*
 	 * A function may return with AC set for accesses to user memory, and its caller relies
 	 * on that. Handlers run with AC clear.
 	 */
 	UNWIND_HINT_REGS
-.Lreturn_odd:
-	KPROBE_TAME_FLAGS .Lreturn_entered
+.Lreturn_slowpath:
+	KPROBE_SANITIZE_FLAGS .Lreturn_checked
 
 .Lreturn_nested:
 	KPROBE_NESTED .Lreturn_take, .Lreturn_missed
@@ -688,7 +692,7 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 /*
  * kprobe_ftrace_trampoline - handle ftrace's call at the entry of a function
  *
- * The call of a function has none of KPROBE_ODD_FLAGS set, and what its arithmetic flags are is
+ * At the call of a function, none of KPROBE_UNSAFE_FLAGS is set, and the arithmetic flags are
  * undefined. So flags are not restored, unless a handler has changed them.
  *
  * The steps are those of kprobe_ftrace_hit(), in the same order. If a step before the level is
@@ -708,12 +712,13 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  * the level is taken; see x86_kprobe_trampoline_of_regs().
  */
 SYM_CODE_START(kprobe_ftrace_trampoline)
-	KPROBE_TRAMPOLINE_ENTER
+	KPROBE_TRAMPOLINE_PUSH_FRAME
 	/* ip: one byte after the probed address; unwinders allow for it */
 	leaq	KPROBE_FTRACE_HIT_IP(%rax), %rax
 	pushq	%rax
-	KPROBE_TRAMPOLINE_ENTERED .Lftrace_odd test_flags=0
-.Lftrace_entered:
+	KPROBE_TRAMPOLINE_SAVE_REGS
+	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lftrace_slowpath test_flags=0
+.Lftrace_checked:
 
 	KPROBE_PREEMPT_DISABLE
 	KPROBE_RCU_WATCHES no=.Lftrace_in_c
@@ -721,7 +726,7 @@ SYM_CODE_START(kprobe_ftrace_trampoline)
 	cmpq	%rax, PROBEPOINT_hit_ip(%rdx)
 	jne	.Lftrace_in_c
 
-	KPROBE_TAKE_LEVEL .Lftrace_in_c
+	__KPROBE_TRAMPOLINE_TAKE_LEVEL .Lftrace_in_c
 	/* probepoint_first() */
 	movq	PROBEPOINT_first(%rdx), %rdi
 	movq	%rdi, OUR_LEVEL(KPROBE_LEVEL_probe)
@@ -731,25 +736,25 @@ SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_CALL_HANDLER kprobe_call_pre %rdx
 	testl	%eax, %eax
 	jnz	.Lftrace_redirected
-	KPROBE_TRAMPOLINE_END .Lftrace_resched
+	KPROBE_TRAMPOLINE_DROP_LEVEL .Lftrace_resched
 .Lftrace_leave:
 	cmpq	EFLAGS(%rsp), %r14
 	jne	kprobe_trampoline_popf
-	KPROBE_TRAMPOLINE_RETURN
+	KPROBE_TRAMPOLINE_RETURN_NOFLAGS
 
 	/*
-	 * Count the call, as KPROBE_TRAMPOLINE_ODD does. The return thunk of this trampoline's
-	 * RET counts the return, and may change flags, which are undefined at an entry.
+	 * Count the call, as KPROBE_TRAMPOLINE_SLOWPATH does. The return thunk of this
+	 * trampoline's RET counts the return, and may change flags, which are undefined at an entry.
 	 * kprobe_trampoline_popf counts its return itself.
 	 */
 	UNWIND_HINT_REGS
-.Lftrace_odd:
+.Lftrace_slowpath:
 	CALL_DEPTH_ACCOUNT
 	movq	EFLAGS(%rsp), %r14
-	jmp	.Lftrace_entered
+	jmp	.Lftrace_checked
 
 .Lftrace_redirected:
-	KPROBE_TRAMPOLINE_END
+	KPROBE_TRAMPOLINE_DROP_LEVEL
 	jmp	.Lkprobe_trampoline_redirect
 
 .Lftrace_in_c:
@@ -852,7 +857,7 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 	RET
 
 	/*
-	 * Count the call, as KPROBE_TRAMPOLINE_ODD does, and redo the movq that
+	 * Count the call, as KPROBE_TRAMPOLINE_SLOWPATH does, and redo the movq that
 	 * the alternative has replaced by the jump.
 	 */
 .Lfollow_counted:
@@ -871,11 +876,11 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 .Lfollow_resched:
 	popq	%rcx
 	popq	%rax
-	KPROBE_TRAMPOLINE_ENTER
+	KPROBE_TRAMPOLINE_PUSH_FRAME
 	pushq	%rax			/* ip, after the call */
-	KPROBE_TRAMPOLINE_SAVE
+	KPROBE_TRAMPOLINE_SAVE_REGS
 	call	kprobe_trampoline_resched
-	KPROBE_TRAMPOLINE_RETURN
+	KPROBE_TRAMPOLINE_RETURN_NOFLAGS
 #endif
 SYM_CODE_END(kprobe_ftrace_return_trampoline)
 _ASM_NOKPROBE(kprobe_ftrace_return_trampoline)

@@ -15,10 +15,10 @@
 #endif
 
 /*
- * Flags that are usually clear in the kernel. C code cannot run with DF, NT or AC; Xen PV sets
- * IOPL. If one was set, the trampoline loads the flags by popf.
+ * Flags that are usually clear in the kernel. C code must not run with DF, NT or AC, and Xen PV
+ * sets IOPL. If one was set, the trampoline restores the flags with popf.
  */
-#define KPROBE_ODD_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
+#define KPROBE_UNSAFE_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
 				 X86_EFLAGS_AC)
 
 #ifndef __ASSEMBLY__

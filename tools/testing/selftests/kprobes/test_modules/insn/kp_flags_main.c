@@ -17,7 +17,7 @@
 			   X86_EFLAGS_SF | X86_EFLAGS_OF)
 
 /* Allowed while a function runs and when it returns, but not at a call */
-static const unsigned long kp_odd[] = {
+static const unsigned long kp_unsafe[] = {
 	0, X86_EFLAGS_DF, X86_EFLAGS_AC, X86_EFLAGS_NT, X86_EFLAGS_ID,
 	X86_EFLAGS_DF | X86_EFLAGS_AC, X86_EFLAGS_DF | X86_EFLAGS_AC | X86_EFLAGS_NT,
 };
@@ -33,7 +33,7 @@ static const unsigned long kp_changes[] = {
 static struct {
 	unsigned long change, post_change, shown, post_shown;
 	unsigned int hits, posts, traps;
-	unsigned long odd_in_handler;
+	unsigned long unsafe_in_handler;
 	bool at_call;
 	struct kprobe kp;
 	struct kretprobe rp, other;
@@ -45,7 +45,7 @@ static struct {
  */
 static void kp_flags_in_handler(void)
 {
-	kp.odd_in_handler |= native_save_fl() & (X86_EFLAGS_AC | X86_EFLAGS_DF | X86_EFLAGS_NT);
+	kp.unsafe_in_handler |= native_save_fl() & (X86_EFLAGS_AC | X86_EFLAGS_DF | X86_EFLAGS_NT);
 	stac();
 	clac();
 }
@@ -84,11 +84,11 @@ static bool kp_flags_call(struct kunit *test, unsigned long (*fn)(unsigned long)
 	kp.post_change = post_change;
 	kp.hits = 0;
 	kp.posts = 0;
-	kp.odd_in_handler = 0;
+	kp.unsafe_in_handler = 0;
 	got = fn(flags) & ~X86_EFLAGS_RF;
 	KUNIT_EXPECT_EQ(test, kp.hits, 1);
 	KUNIT_EXPECT_EQ(test, kp.shown & ~X86_EFLAGS_RF, flags);
-	KUNIT_EXPECT_EQ(test, kp.odd_in_handler, 0);
+	KUNIT_EXPECT_EQ(test, kp.unsafe_in_handler, 0);
 	if (kp.kp.post_handler) {
 		KUNIT_EXPECT_EQ(test, kp.posts, 1);
 		KUNIT_EXPECT_EQ(test, kp.post_shown & ~X86_EFLAGS_RF, wanted);
@@ -102,27 +102,27 @@ static bool kp_flags_call(struct kunit *test, unsigned long (*fn)(unsigned long)
 	if (got != wanted)
 		KUNIT_FAIL(test, "flags %lx, changed by %lx and %lx: are %lx, not %lx\n", flags,
 			   change, post_change, got, wanted);
-	return got == wanted && !kp.odd_in_handler;
+	return got == wanted && !kp.unsafe_in_handler;
 }
 
-/* All combinations, with the first @nr_odd of kp_odd[] */
-static void kp_flags_calls(struct kunit *test, unsigned long (*fn)(unsigned long), int nr_odd)
+/* All combinations, with the first @nr_unsafe of kp_unsafe[] */
+static void kp_flags_calls(struct kunit *test, unsigned long (*fn)(unsigned long), int nr_unsafe)
 {
 	unsigned long flags, arithmetic = 0;
 	int i, j;
 
 	do {
 		flags = X86_EFLAGS_FIXED | X86_EFLAGS_IF | arithmetic;
-		for (i = 0; i < nr_odd; i++) {
+		for (i = 0; i < nr_unsafe; i++) {
 			for (j = 0; j < ARRAY_SIZE(kp_changes); j++) {
 				unsigned long change = kp_changes[j];
 
-				if (!kp_flags_call(test, fn, flags | kp_odd[i], change, 0))
+				if (!kp_flags_call(test, fn, flags | kp_unsafe[i], change, 0))
 					return;
 				if (!kp.kp.post_handler)
 					continue;
-				if (!kp_flags_call(test, fn, flags | kp_odd[i], 0, change) ||
-				    !kp_flags_call(test, fn, flags | kp_odd[i], change, change))
+				if (!kp_flags_call(test, fn, flags | kp_unsafe[i], 0, change) ||
+				    !kp_flags_call(test, fn, flags | kp_unsafe[i], change, change))
 					return;
 			}
 		}
@@ -195,7 +195,7 @@ static void kp_flags_within_by(struct kunit *test, bool post, bool jump)
 	kp_flags_want_jump(test, jump);
 	kp_flags_register(test, kp_flags_probed, post);
 	kp_flags_wait_jump(test, kp.kp.addr, jump);
-	kp_flags_calls(test, kp_flags_within, ARRAY_SIZE(kp_odd));
+	kp_flags_calls(test, kp_flags_within, ARRAY_SIZE(kp_unsafe));
 	kp_flags_traps(test, kp_flags_within);
 }
 
@@ -240,7 +240,7 @@ static void kp_flags_return_by(struct kunit *test, bool two, bool jump)
 	if (two)
 		kp_flags_register_return(test, &kp.other, kp_flags_other_handler);
 	kp_flags_wait_jump(test, kp.rp.kp.addr, jump);
-	kp_flags_calls(test, kp_flags_return, ARRAY_SIZE(kp_odd));
+	kp_flags_calls(test, kp_flags_return, ARRAY_SIZE(kp_unsafe));
 	kp_flags_traps(test, kp_flags_return);
 }
 
