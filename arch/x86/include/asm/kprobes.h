@@ -144,12 +144,12 @@ static __always_inline struct kprobe_level *kprobe_top_level(void)
  * disabled, even without CONFIG_PREEMPT_COUNT: a fault on user memory must not
  * sleep.
  */
-static __always_inline void kprobe_uncount_int3(void)
+static __always_inline void kprobe_int3_hide_context(void)
 {
 	__preempt_count_sub(KPROBE_CONTEXT_INT3 - PREEMPT_OFFSET);
 }
 
-static __always_inline void kprobe_recount_int3(void)
+static __always_inline void kprobe_int3_restore_context(void)
 {
 	__preempt_count_add(KPROBE_CONTEXT_INT3 - PREEMPT_OFFSET);
 }

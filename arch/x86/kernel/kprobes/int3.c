@@ -132,7 +132,7 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_busy_end);
  */
 static void int3_abandon(void)
 {
-	kprobe_recount_int3();
+	kprobe_int3_restore_context();
 	irqentry_nmi_exit(NULL, (irqentry_state_t){});
 }
 
@@ -257,9 +257,9 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	first = probepoint_first(pp);
 	if (!kprobe_enter_int3(&level, first, regs))
 		return int3_missed(pp, regs);
-	kprobe_uncount_int3();
+	kprobe_int3_hide_context();
 	skip = first->pre_handler(first, regs);
-	kprobe_recount_int3();
+	kprobe_int3_restore_context();
 	if (unlikely(skip)) {
 		probepoint_note_redirect(pp);
 		kprobe_leave(level);

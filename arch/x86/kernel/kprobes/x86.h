@@ -298,9 +298,9 @@ static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, stru
 {
 	unsigned long next = regs->ip;
 
-	kprobe_uncount_int3();
+	kprobe_int3_hide_context();
 	probepoint_call_post(pp, regs, &level->probe);
-	kprobe_recount_int3();
+	kprobe_int3_restore_context();
 	if (unlikely(regs->ip != next))
 		regs->ip = x86_kprobe_resume_address(regs->ip);
 }

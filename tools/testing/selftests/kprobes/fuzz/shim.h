@@ -249,8 +249,8 @@ static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason wh
 bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context, void *probe,
 		  void *regs);
 void kprobe_leave(struct kprobe_level *level);
-void kprobe_uncount_int3(void);
-void kprobe_recount_int3(void);
+void kprobe_int3_hide_context(void);
+void kprobe_int3_restore_context(void);
 void probepoint_call_post(struct probepoint *pp, struct pt_regs *regs, struct kprobe **probe);
 
 #define get_probepoint(addr)	((struct probepoint *)NULL)
