@@ -9,7 +9,7 @@
  * never executed and may be in the DCR.
  *
  * The check decodes the function, and its neighbours if there may be a short branch into a JTPR.
- * entries.c searches all text for longer branches.
+ * branch_targets.c searches all text for longer branches.
  *
  * The targets of an indirect jump are not known. With CONFIG_X86_KERNEL_IBT each of them has an
  * endbr. Without it, a function with an indirect jump gets no jump. A jump to a retpoline
@@ -469,7 +469,7 @@ static bool safety_find_group(struct jump_group *g, struct kprobe_jump *jumps, u
  *
  * A function is decoded once for jumps that follow each other in ascending order.
  *
- * Context: sleeps; takes jump_label_lock(), text_mutex and entries_mutex.
+ * Context: sleeps; takes jump_label_lock(), text_mutex and targets_mutex.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -491,7 +491,7 @@ int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 			if (!jump->refusal)
 				safety_check_reserved(jump);
 			if (!jump->refusal)
-				ret = ret ?: x86_kprobe_check_entries(jump);
+				ret = ret ?: x86_kprobe_check_targets(jump);
 			cond_resched();
 		}
 	}

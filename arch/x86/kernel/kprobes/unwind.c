@@ -6,7 +6,7 @@
  * tracer has replaced it on a stack. For return probes it calls kretprobe_find_ret_addr(), see
  * kernel/kprobes/retcall.c.
  *
- * A task in a slot or detour buffer is shown in the probed function, see origin.c. The
+ * A task in a slot or detour buffer is shown in the probed function, see slot_lookup.c. The
  * registers of pre_handlers have an instruction pointer one byte after the probed address, and
  * are shown at the probed address.
  *

@@ -195,7 +195,7 @@ bool x86_kprobe_step_fault(struct pt_regs *regs);
 void x86_kprobe_steps_forget(void);
 void x86_kprobe_steps_reset(unsigned int cpu);
 
-/* origin.c */
+/* slot_lookup.c */
 struct probepoint *x86_kprobe_slot_owner(unsigned long ip);
 unsigned long x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip);
 unsigned long x86_kprobe_text_ip(unsigned long ip);
@@ -206,9 +206,9 @@ struct probepoint *x86_kprobe_trampoline_of_regs(struct pt_regs *regs, struct ta
 bool x86_jprobe_call(struct x86_jprobe_call *call, struct pt_regs *regs);
 void x86_jprobe_end(unsigned long bp);
 
-/* entries.c */
+/* branch_targets.c */
 #ifdef CONFIG_OPTPROBES
-int x86_kprobe_check_entries(struct kprobe_jump *jump);
+int x86_kprobe_check_targets(struct kprobe_jump *jump);
 #endif
 
 /* From the linker: the trampolines of static calls, after the thunks of returns and branches */

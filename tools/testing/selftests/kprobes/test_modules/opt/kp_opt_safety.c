@@ -208,10 +208,10 @@ static void kp_opt_one_search(struct kunit *test)
 	struct kp_probe *check = kp_new(test, NULL);
 	int i;
 
-	search->kp.symbol_name = "entries_find";
+	search->kp.symbol_name = "targets_find";
 	check->kp.symbol_name = "arch_check_jumps";
 	if (register_kprobe(&search->kp))
-		kunit_skip(test, "entries_find() cannot be probed");
+		kunit_skip(test, "targets_find() cannot be probed");
 	unregister_kprobe(&search->kp);
 	kp_register(test, search);
 	kp_register(test, check);

@@ -18,7 +18,7 @@
 #include "x86.h"
 
 /* Slots are in the address range of modules; most addresses are not. */
-static __always_inline bool origin_may_be_slot(unsigned long ip)
+static __always_inline bool slot_lookup_is_candidate(unsigned long ip)
 {
 	return ip - MODULES_VADDR < MODULES_END - MODULES_VADDR;
 }
@@ -33,7 +33,7 @@ static __always_inline bool origin_may_be_slot(unsigned long ip)
  */
 struct probepoint __kprobes *x86_kprobe_slot_owner(unsigned long ip)
 {
-	if (!origin_may_be_slot(ip))
+	if (!slot_lookup_is_candidate(ip))
 		return NULL;
 	return probepoint_of_insn_slot(ip);
 }
@@ -82,7 +82,7 @@ unsigned long __kprobes x86_kprobe_text_ip(unsigned long ip)
 {
 	struct probepoint *pp;
 
-	if (!origin_may_be_slot(ip))
+	if (!slot_lookup_is_candidate(ip))
 		return ip;
 	preempt_disable_notrace();
 	pp = x86_kprobe_slot_owner(ip);
@@ -96,7 +96,7 @@ unsigned long __kprobes x86_kprobe_text_ip(unsigned long ip)
  * Return: the probepoint whose call of ftrace has pushed @pushed, if @ip is what its pre_handlers
  * or post_handlers see; or NULL.
  */
-static struct probepoint *origin_of_ftrace_call(unsigned long pushed, unsigned long ip)
+static struct probepoint *slot_lookup_ftrace_call(unsigned long pushed, unsigned long ip)
 {
 #ifdef CONFIG_KPROBES_ON_FTRACE
 	struct probepoint *pp = get_probepoint((void *)(pushed - MCOUNT_INSN_SIZE));
@@ -145,7 +145,7 @@ struct probepoint *x86_kprobe_trampoline_of_regs(struct pt_regs *regs, struct ta
 	pushed = READ_ONCE_NOCHECK(*where);
 	pp = x86_kprobe_slot_owner(pushed);
 	if (!pp)
-		return origin_of_ftrace_call(pushed, ip);
+		return slot_lookup_ftrace_call(pushed, ip);
 	if (pushed != kprobe_copy_of(kprobe_slot_of(pushed), true) ||
 	    !kprobe_detour_map(pushed) || ip != pp->arch.hit_ip)
 		return NULL;

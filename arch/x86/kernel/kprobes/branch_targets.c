@@ -19,7 +19,7 @@
  * The array stays correct: no patching makes a branch lead into the middle of another function.
  * Targets of jump labels are in the array. Static calls and ftrace branch to the start of a
  * function or out of the text. Jumps and breakpoints of probes do not hide anything from a
- * later search, since it reads the text without them. Entries for freed init text do no harm.
+ * later search, since it reads the text without them. Targets in freed init text do no harm.
  * The array of a module is freed with the module.
  */
 #include <kunit/visibility.h>
@@ -46,7 +46,11 @@
 
 #include "x86.h"
 
-/* Bytes of text that are searched at a time, and bytes before and after that are read too */
+/*
+ * Bytes of text that are searched at a time. Also read 7 bytes before them (opcode, ModRM, SIB
+ * and disp32 can precede an imm32) and 3 after (the rest of a 4-byte operand that starts in the
+ * last byte).
+ */
 #define SEARCH_CHUNK	4096
 #define SEARCH_BEFORE	7
 #define SEARCH_AFTER	3
@@ -54,8 +58,8 @@
 /* Number of starts of functions that a search caches, as a power of two */
 #define STARTS_BITS	12
 
-/* What leads to an entry. If several do, the first kind is the reason. */
-enum entry_kind {
+/* What leads to a target. If several do, the first kind is the reason. */
+enum target_kind {
 	BY_FIXUP,
 	BY_LABEL,
 	BY_BRANCH,
@@ -72,26 +76,26 @@ static const enum kprobe_reason reasons[] = {
 };
 
 /**
- * struct text_entries - where the text of the kernel, or of a module, is entered in the middle
- *	of functions
- * @list: links it on the list of all struct text_entries
+ * struct text_targets - branch targets in the middle of functions, in the text of the kernel or
+ *	of a module
+ * @list: links it on the list of all struct text_targets
  * @mod: the module, which is freed after this; NULL for the kernel
- * @nr: number of entries
- * @entry: the entries, sorted: the lower 32 bits of the address, which are unique in all text,
- *	and below them &enum entry_kind
+ * @nr: number of targets
+ * @target: the targets, sorted: the lower 32 bits of the address, which are unique in all text,
+ *	and below them &enum target_kind
  */
-struct text_entries {
+struct text_targets {
 	struct list_head list;
 	const struct module *mod;
 	unsigned int nr;
-	u64 entry[] __counted_by(nr);
+	u64 target[] __counted_by(nr);
 };
 
 /*
  * Guards the list, and keeps modules in memory: arch_kprobe_module_going() takes it before the
  * text of the module is freed. Nests inside kprobe_mutex.
  */
-static DEFINE_MUTEX(entries_mutex);
+static DEFINE_MUTEX(targets_mutex);
 static LIST_HEAD(known);
 
 /**
@@ -121,9 +125,9 @@ struct text_decoding {
  * @range: the text, and the init text if it exists
  * @function: the function that is being searched; its size is 0 if it is not known
  * @decoding: the function that was decoded last
- * @found: the entries
- * @nr: number of entries
- * @max: allocated size of @found, in entries
+ * @found: the targets
+ * @nr: number of targets
+ * @max: allocated size of @found, in targets
  * @starts: a cache of starts of functions, by the hash of the address
  * @buf: a copy of the text
  */
@@ -138,22 +142,22 @@ struct text_search {
 	u8 buf[SEARCH_BEFORE + SEARCH_CHUNK + SEARCH_AFTER];
 };
 
-static u64 entries_make(unsigned long addr, enum entry_kind kind)
+static u64 targets_make(unsigned long addr, enum target_kind kind)
 {
 	return (u64)(u32)addr << KIND_BITS | kind;
 }
 
-static bool entries_is_in_range(const struct text_range *range, unsigned long addr)
+static bool targets_is_in_range(const struct text_range *range, unsigned long addr)
 {
 	return addr - range->start < range->size;
 }
 
-static bool entries_is_in_text(const struct text_search *s, unsigned long addr)
+static bool targets_is_in_text(const struct text_search *s, unsigned long addr)
 {
-	return entries_is_in_range(&s->range[0], addr) || entries_is_in_range(&s->range[1], addr);
+	return targets_is_in_range(&s->range[0], addr) || targets_is_in_range(&s->range[1], addr);
 }
 
-static int entries_note(struct text_search *s, unsigned long addr, enum entry_kind kind)
+static int targets_note(struct text_search *s, unsigned long addr, enum target_kind kind)
 {
 	if (s->nr == s->max) {
 		unsigned int max = max(2 * s->max, 1024U);
@@ -164,12 +168,12 @@ static int entries_note(struct text_search *s, unsigned long addr, enum entry_ki
 		s->found = found;
 		s->max = max;
 	}
-	s->found[s->nr++] = entries_make(addr, kind);
+	s->found[s->nr++] = targets_make(addr, kind);
 	return 0;
 }
 
 /* Is @addr in a function, but not at its start? */
-static bool entries_is_in_middle(struct text_search *s, unsigned long addr)
+static bool targets_is_in_middle(struct text_search *s, unsigned long addr)
 {
 	u32 *start = &s->starts[hash_32((u32)addr, STARTS_BITS)];
 	unsigned long size, offset;
@@ -182,19 +186,19 @@ static bool entries_is_in_middle(struct text_search *s, unsigned long addr)
 }
 
 /* Are @from, which is in the text, and @to in the same function? */
-static bool entries_is_same_function(struct text_search *s, unsigned long from, unsigned long to)
+static bool targets_is_same_function(struct text_search *s, unsigned long from, unsigned long to)
 {
 	unsigned long size, offset;
 
-	if (!entries_is_in_range(&s->function, from)) {
+	if (!targets_is_in_range(&s->function, from)) {
 		s->function = (struct text_range){};
 		if (kallsyms_lookup_size_offset(from, &size, &offset))
 			s->function = (struct text_range){ from - offset, size };
 	}
-	return entries_is_in_range(&s->function, to);
+	return targets_is_in_range(&s->function, to);
 }
 
-static int entries_find_fixups(struct text_search *s, const struct exception_table_entry *e,
+static int targets_find_fixups(struct text_search *s, const struct exception_table_entry *e,
 			       unsigned int nr)
 {
 	unsigned long addr;
@@ -202,31 +206,31 @@ static int entries_find_fixups(struct text_search *s, const struct exception_tab
 
 	for (; nr && !ret; nr--, e++) {
 		addr = (unsigned long)&e->fixup + e->fixup;
-		if (entries_is_in_middle(s, addr))
-			ret = entries_note(s, addr, BY_FIXUP);
+		if (targets_is_in_middle(s, addr))
+			ret = targets_note(s, addr, BY_FIXUP);
 	}
 	return ret;
 }
 
-static int entries_find_labels(struct text_search *s, struct jump_entry *e, unsigned int nr)
+static int targets_find_labels(struct text_search *s, struct jump_entry *e, unsigned int nr)
 {
 	int ret = 0;
 #ifdef CONFIG_JUMP_LABEL
 	for (; nr && !ret; nr--, e++)
-		if (entries_is_in_middle(s, jump_entry_target(e)))
-			ret = entries_note(s, jump_entry_target(e), BY_LABEL);
+		if (targets_is_in_middle(s, jump_entry_target(e)))
+			ret = targets_note(s, jump_entry_target(e), BY_LABEL);
 #endif
 	return ret;
 }
 
 /* lea with a displacement and no register; rip-relative in 64-bit mode */
-static bool entries_is_lea(u8 opcode, u8 modrm)
+static bool targets_is_lea(u8 opcode, u8 modrm)
 {
 	return opcode == 0x8d && (modrm & 0xc7) == 0x05;
 }
 
 /* May the four bytes at @p be the displacement of a branch or of a lea? */
-static bool entries_looks_like_branch(const u8 *p)
+static bool targets_looks_like_branch(const u8 *p)
 {
 	u8 before = p[-2], opcode = p[-1];
 
@@ -243,18 +247,18 @@ static bool entries_looks_like_branch(const u8 *p)
 		if (before == 0xc7)
 			return true;
 	}
-	return IS_ENABLED(CONFIG_X86_64) && entries_is_lea(before, opcode);
+	return IS_ENABLED(CONFIG_X86_64) && targets_is_lea(before, opcode);
 }
 
 /* May the four bytes at @p be an address that a mov, a push or a lea loads? */
-static bool entries_looks_like_load(const u8 *p)
+static bool targets_looks_like_load(const u8 *p)
 {
 	u8 opcode = p[-1];
 	int i;
 
 	if (opcode == 0x68 || (opcode & 0xf8) == 0xb8)
 		return true;
-	if (!IS_ENABLED(CONFIG_X86_64) && entries_is_lea(p[-2], opcode))
+	if (!IS_ENABLED(CONFIG_X86_64) && targets_is_lea(p[-2], opcode))
 		return true;
 	/* mov: a ModRM byte follows the opcode, and perhaps a SIB byte and a displacement */
 	for (i = 2; i <= SEARCH_BEFORE; i++)
@@ -267,7 +271,7 @@ static bool entries_looks_like_load(const u8 *p)
  * Is @at the displacement or the immediate operand of an instruction? Assume it if the bytes
  * belong to no function, or if decoding fails or reaches an int3 of other code.
  */
-static bool entries_has_operand_at(struct text_search *s, unsigned long at)
+static bool targets_has_operand_at(struct text_search *s, unsigned long at)
 {
 	struct text_decoding *d = &s->decoding;
 	unsigned long size, offset, end;
@@ -300,13 +304,13 @@ static bool entries_has_operand_at(struct text_search *s, unsigned long at)
 }
 
 /* Does an operand at @from refer to @to, in the middle of another function? */
-static bool entries_is_far(struct text_search *s, unsigned long from, unsigned long to)
+static bool targets_is_far(struct text_search *s, unsigned long from, unsigned long to)
 {
-	return !entries_is_same_function(s, from, to) && entries_is_in_middle(s, to) &&
-	       entries_has_operand_at(s, from);
+	return !targets_is_same_function(s, from, to) && targets_is_in_middle(s, to) &&
+	       targets_has_operand_at(s, from);
 }
 
-static int __no_sanitize_address entries_search_chunk(struct text_search *s, const u8 *p,
+static int __no_sanitize_address targets_search_chunk(struct text_search *s, const u8 *p,
 						      unsigned long at, unsigned int len)
 {
 	const u8 *end = p + len;
@@ -316,24 +320,24 @@ static int __no_sanitize_address entries_search_chunk(struct text_search *s, con
 		unsigned long value = (long)get_unaligned((s32 *)p);
 		unsigned long target = at + sizeof(s32) + value;
 
-		if (unlikely(entries_is_in_text(s, target)) && entries_looks_like_branch(p) &&
-		    entries_is_far(s, at, target))
-			ret = entries_note(s, target, BY_BRANCH);
-		if (unlikely(entries_is_in_text(s, value)) && !ret && entries_looks_like_load(p) &&
-		    entries_is_far(s, at, value))
-			ret = entries_note(s, value, BY_LOAD);
+		if (unlikely(targets_is_in_text(s, target)) && targets_looks_like_branch(p) &&
+		    targets_is_far(s, at, target))
+			ret = targets_note(s, target, BY_BRANCH);
+		if (unlikely(targets_is_in_text(s, value)) && !ret && targets_looks_like_load(p) &&
+		    targets_is_far(s, at, value))
+			ret = targets_note(s, value, BY_LOAD);
 	}
 	return ret;
 }
 
-static bool entries_read_text(unsigned long at, u8 *buf, size_t len)
+static bool targets_read_text(unsigned long at, u8 *buf, size_t len)
 {
 	guard(mutex)(&text_mutex);
 	guard(preempt)();
 	return x86_kprobe_read_original(at, buf, len);
 }
 
-static int entries_search_text(struct text_search *s, const struct text_range *range)
+static int targets_search_text(struct text_search *s, const struct text_range *range)
 {
 	unsigned long at = range->start, end = range->start + range->size, len;
 	int ret = 0;
@@ -342,17 +346,17 @@ static int entries_search_text(struct text_search *s, const struct text_range *r
 	for (; at < end && !ret; at += len) {
 		len = min_t(unsigned long, end - at, SEARCH_CHUNK);
 		/* Init text may be freed meanwhile. */
-		if (!entries_read_text(at, s->buf + SEARCH_BEFORE,
+		if (!targets_read_text(at, s->buf + SEARCH_BEFORE,
 				       min(end - at, len + SEARCH_AFTER)))
 			break;
-		ret = entries_search_chunk(s, s->buf + SEARCH_BEFORE, at, len);
+		ret = targets_search_chunk(s, s->buf + SEARCH_BEFORE, at, len);
 		memcpy(s->buf, s->buf + len, SEARCH_BEFORE);
 		cond_resched();
 	}
 	return ret;
 }
 
-static int entries_search_kernel(struct text_search *s)
+static int targets_search_kernel(struct text_search *s)
 {
 	int ret;
 
@@ -362,17 +366,17 @@ static int entries_search_kernel(struct text_search *s)
 		s->range[1].start = (unsigned long)_sinittext;
 		s->range[1].size = _einittext - _sinittext;
 	}
-	ret = entries_find_fixups(s, __start___ex_table, __stop___ex_table - __start___ex_table);
+	ret = targets_find_fixups(s, __start___ex_table, __stop___ex_table - __start___ex_table);
 #ifdef CONFIG_JUMP_LABEL
 	if (!ret)
-		ret = entries_find_labels(s, __start___jump_table,
+		ret = targets_find_labels(s, __start___jump_table,
 					  __stop___jump_table - __start___jump_table);
 #endif
 	return ret;
 }
 
 #ifdef CONFIG_MODULES
-static int entries_search_module(struct text_search *s, const struct module *mod)
+static int targets_search_module(struct text_search *s, const struct module *mod)
 {
 	static const enum mod_mem_type types[] = { MOD_TEXT, MOD_INIT_TEXT };
 	unsigned int i;
@@ -382,20 +386,20 @@ static int entries_search_module(struct text_search *s, const struct module *mod
 		s->range[i].start = (unsigned long)mod->mem[types[i]].base;
 		s->range[i].size = mod->mem[types[i]].size;
 	}
-	ret = entries_find_fixups(s, mod->extable, mod->num_exentries);
+	ret = targets_find_fixups(s, mod->extable, mod->num_exentries);
 #ifdef CONFIG_JUMP_LABEL
 	if (!ret)
-		ret = entries_find_labels(s, mod->jump_entries, mod->num_jump_entries);
+		ret = targets_find_labels(s, mod->jump_entries, mod->num_jump_entries);
 #endif
 	return ret;
 }
 
 /*
- * Return: the module that contains @addr, or NULL. It stays in memory until entries_mutex is
+ * Return: the module that contains @addr, or NULL. It stays in memory until targets_mutex is
  * released: arch_kprobe_module_going() takes the mutex, and is called only after the module has
  * ceased to be ready.
  */
-static const struct module *entries_module_at(unsigned long addr)
+static const struct module *targets_module_at(unsigned long addr)
 {
 	const struct module *mod;
 
@@ -404,127 +408,127 @@ static const struct module *entries_module_at(unsigned long addr)
 	return mod && kprobe_module_ready(mod) ? mod : NULL;
 }
 #else
-static int entries_search_module(struct text_search *s, const struct module *mod)
+static int targets_search_module(struct text_search *s, const struct module *mod)
 {
 	return 0;
 }
 
-static const struct module *entries_module_at(unsigned long addr)
+static const struct module *targets_module_at(unsigned long addr)
 {
 	return NULL;
 }
 #endif
 
-static int entries_cmp(const void *a, const void *b)
+static int targets_cmp(const void *a, const void *b)
 {
 	const u64 *ea = a, *eb = b;
 
 	return *ea < *eb ? -1 : *ea > *eb;
 }
 
-/* Search the text of the kernel or of @mod, and list its entries. NULL if out of memory. */
-static noinline struct text_entries *entries_find(const struct module *mod)
+/* Search the text of the kernel or of @mod, and list its targets. NULL if out of memory. */
+static noinline struct text_targets *targets_find(const struct module *mod)
 {
 	struct text_search *s = kvzalloc(sizeof(*s), GFP_KERNEL);
-	struct text_entries *te = NULL;
+	struct text_targets *tt = NULL;
 	unsigned int i;
 	int ret;
 
 	if (!s)
 		return NULL;
-	ret = mod ? entries_search_module(s, mod) : entries_search_kernel(s);
+	ret = mod ? targets_search_module(s, mod) : targets_search_kernel(s);
 	for (i = 0; i < ARRAY_SIZE(s->range) && !ret; i++)
-		ret = entries_search_text(s, &s->range[i]);
+		ret = targets_search_text(s, &s->range[i]);
 	if (!ret)
-		te = kvmalloc(struct_size(te, entry, s->nr), GFP_KERNEL);
-	if (te) {
-		te->mod = mod;
-		te->nr = s->nr;
+		tt = kvmalloc(struct_size(tt, target, s->nr), GFP_KERNEL);
+	if (tt) {
+		tt->mod = mod;
+		tt->nr = s->nr;
 		if (s->nr)
-			memcpy(te->entry, s->found, array_size(s->nr, sizeof(*s->found)));
-		sort(te->entry, te->nr, sizeof(te->entry[0]), entries_cmp, NULL);
-		list_add(&te->list, &known);
+			memcpy(tt->target, s->found, array_size(s->nr, sizeof(*s->found)));
+		sort(tt->target, tt->nr, sizeof(tt->target[0]), targets_cmp, NULL);
+		list_add(&tt->list, &known);
 	}
 	kvfree(s->found);
 	kvfree(s);
-	return te;
+	return tt;
 }
 
-static struct text_entries *entries_for(const struct module *mod)
+static struct text_targets *targets_for(const struct module *mod)
 {
-	struct text_entries *te;
+	struct text_targets *tt;
 
-	list_for_each_entry(te, &known, list)
-		if (te->mod == mod)
-			return te;
-	return entries_find(mod);
+	list_for_each_entry(tt, &known, list)
+		if (tt->mod == mod)
+			return tt;
+	return targets_find(mod);
 }
 
 /* Return: the reason why a jump at @addr is not safe, or KPROBE_WHY_NONE. */
-static enum kprobe_reason entries_look_up(const struct text_entries *te, unsigned long addr)
+static enum kprobe_reason targets_look_up(const struct text_targets *tt, unsigned long addr)
 {
-	u64 first = entries_make(addr + 1, 0), end = entries_make(addr + KPROBE_JUMP_SIZE, 0);
-	unsigned int low = 0, high = te->nr, kind = ARRAY_SIZE(reasons);
+	u64 first = targets_make(addr + 1, 0), end = targets_make(addr + KPROBE_JUMP_SIZE, 0);
+	unsigned int low = 0, high = tt->nr, kind = ARRAY_SIZE(reasons);
 
 	while (low < high) {
 		unsigned int mid = (low + high) / 2;
 
-		if (te->entry[mid] < first)
+		if (tt->target[mid] < first)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	for (; low < te->nr && te->entry[low] < end; low++)
-		kind = min(kind, te->entry[low] & ((1U << KIND_BITS) - 1));
+	for (; low < tt->nr && tt->target[low] < end; low++)
+		kind = min(kind, tt->target[low] & ((1U << KIND_BITS) - 1));
 	return kind < ARRAY_SIZE(reasons) ? reasons[kind] : KPROBE_WHY_NONE;
 }
 
 /**
- * x86_kprobe_check_entries() - look for far branches, loaded addresses, fixups and jump labels
+ * x86_kprobe_check_targets() - look for far branches, loaded addresses, fixups and jump labels
  *	that lead into a JTPR
  * @jump: the jump. Its refusal is filled in, with a reason or %KPROBE_WHY_NONE.
  *
- * Context: sleeps; takes entries_mutex; may search all text.
+ * Context: sleeps; takes targets_mutex; may search all text.
  *
  * Return: 0 or -ENOMEM.
  */
-int x86_kprobe_check_entries(struct kprobe_jump *jump)
+int x86_kprobe_check_targets(struct kprobe_jump *jump)
 {
 	const struct module *mod = NULL;
-	struct text_entries *te;
+	struct text_targets *tt;
 
-	guard(mutex)(&entries_mutex);
+	guard(mutex)(&targets_mutex);
 	if (!core_kernel_text(jump->addr)) {
-		mod = entries_module_at(jump->addr);
+		mod = targets_module_at(jump->addr);
 		if (!mod) {
 			jump->refusal = KPROBE_WHY_JUMP_GONE;
 			return 0;
 		}
 	}
-	te = entries_for(mod);
-	if (!te)
+	tt = targets_for(mod);
+	if (!tt)
 		return -ENOMEM;
-	jump->refusal = entries_look_up(te, jump->addr);
+	jump->refusal = targets_look_up(tt, jump->addr);
 	return 0;
 }
 
 /**
- * arch_kprobe_module_going() - free the entries of a module
+ * arch_kprobe_module_going() - free the branch targets of a module
  * @mod: the module, which is about to be freed
  *
  * Context: sleeps; kprobe_mutex is held.
  */
 void arch_kprobe_module_going(const struct module *mod)
 {
-	struct text_entries *te, *next;
+	struct text_targets *tt, *next;
 
 	lockdep_assert_held(&kprobe_mutex);
-	guard(mutex)(&entries_mutex);
-	list_for_each_entry_safe(te, next, &known, list) {
-		if (te->mod != mod)
+	guard(mutex)(&targets_mutex);
+	list_for_each_entry_safe(tt, next, &known, list) {
+		if (tt->mod != mod)
 			continue;
-		list_del(&te->list);
-		kvfree(te);
+		list_del(&tt->list);
+		kvfree(tt);
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(arch_kprobe_module_going);
