@@ -169,7 +169,7 @@ enum kprobe_flag {
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
  * @given: for the kernel: the @addr that the user gave, which unregistration restores
  * @refusal: for the kernel: the reason why the last registration was refused
- * @nended: for the kernel: how many of @nmissed are because of kprobe_disable_self()
+ * @nmissed_disabled: for the kernel: how many of @nmissed are because of kprobe_disable_self()
  * @request: for the kernel: links the probes that have called kprobe_disable_self()
  *
  * All fields that the user does not set must be zero before the first registration. The
@@ -201,7 +201,7 @@ struct kprobe {
 	struct probepoint *point;
 	kprobe_opcode_t *given;
 	enum kprobe_reason refusal;
-	u32 nended;
+	u32 nmissed_disabled;
 	struct llist_node request;
 };
 

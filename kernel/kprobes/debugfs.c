@@ -194,7 +194,7 @@ static const struct file_operations kprobe_list_fops = {
  */
 static void kprobe_missed_show_probe(struct seq_file *m, struct kprobe *p)
 {
-	unsigned long ended = READ_ONCE(p->nended), hits = READ_ONCE(p->nmissed), all;
+	unsigned long ended = READ_ONCE(p->nmissed_disabled), hits = READ_ONCE(p->nmissed), all;
 	struct kretprobe_missed calls = {};
 
 	if (is_kretprobe(p))

@@ -97,8 +97,8 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	if (!p)
 		return false;
 	/*
-	 * Replace the post_handler before the pre_handler: a hit that kprobe_ended_pre() counts as
-	 * missed must not call the user's post_handler.
+	 * Replace the post_handler before the pre_handler: a hit that kprobe_self_disabled_pre()
+	 * counts as missed must not call the user's post_handler.
 	 */
 	if (p->saved_post) {
 		/*
@@ -108,7 +108,7 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 		 * is for csky, where xchg() declares a variable of the type of
 		 * its argument.
 		 */
-		if (xchg(&p->post_handler, &kprobe_ended_post) == kprobe_ended_post)
+		if (xchg(&p->post_handler, &kprobe_self_disabled_post) == kprobe_self_disabled_post)
 			return false;
 		/* Pairs with the barrier in kprobe_check_post(). */
 		smp_mb();
@@ -119,10 +119,10 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 		 * it. A probe that waits for its module has no set.
 		 */
 		if (set && set->post_probe == p)
-			WRITE_ONCE(set->post_handler, kprobe_ended_post);
-		/* Pairs with smp_rmb() in kprobe_ended_pre(). */
-		smp_store_release(&p->pre_handler, kprobe_ended_pre);
-	} else if (xchg(&p->pre_handler, &kprobe_ended_pre) == kprobe_ended_pre) {
+			WRITE_ONCE(set->post_handler, kprobe_self_disabled_post);
+		/* Pairs with smp_rmb() in kprobe_self_disabled_pre(). */
+		smp_store_release(&p->pre_handler, kprobe_self_disabled_pre);
+	} else if (xchg(&p->pre_handler, &kprobe_self_disabled_pre) == kprobe_self_disabled_pre) {
 		return false;
 	}
 	llist_add(&p->request, &requests);

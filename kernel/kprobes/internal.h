@@ -94,18 +94,18 @@ enum kprobe_reason kprobe_event_check(const struct kprobe *p, unsigned long addr
 /* disable_self.c */
 void kprobe_disable_requested(void);
 
-/* ended.c */
-int kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs);
-void kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+/* self_disabled.c */
+int kprobe_self_disabled_pre(struct kprobe *p, struct pt_regs *regs);
+void kprobe_self_disabled_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 void kprobe_check_post(struct probe_set *set);
 bool kprobe_save_handlers(struct kprobe *p);
 void kprobe_restore_handlers(struct kprobe *p);
 
 /* Has kprobe_disable_self() been called since the probe was enabled? */
-static __always_inline bool kprobe_has_ended(const struct kprobe *p)
+static __always_inline bool kprobe_is_self_disabled(const struct kprobe *p)
 {
-	return READ_ONCE(p->pre_handler) == kprobe_ended_pre ||
-	       READ_ONCE(p->post_handler) == kprobe_ended_post;
+	return READ_ONCE(p->pre_handler) == kprobe_self_disabled_pre ||
+	       READ_ONCE(p->post_handler) == kprobe_self_disabled_post;
 }
 
 /* Return the pre_handler, also if kprobe_disable_self() has replaced it. */
@@ -113,7 +113,7 @@ static __always_inline kprobe_pre_handler_t kprobe_user_pre(const struct kprobe 
 {
 	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
 
-	return pre == kprobe_ended_pre ? p->saved_pre : pre;
+	return pre == kprobe_self_disabled_pre ? p->saved_pre : pre;
 }
 
 /* probepoint.c */

@@ -51,7 +51,7 @@ static void kprobe_registered(struct kprobe *p, bool again)
 
 	if (!again) {
 		p->nmissed = 0;
-		p->nended = 0;
+		p->nmissed_disabled = 0;
 	}
 	if (kprobe_is_waiting(p))
 		return;
@@ -406,7 +406,7 @@ static void kprobes_restart(struct kprobe **kps, int num)
 	int i;
 
 	for (i = 0; i < num; i++)
-		ended |= kps[i]->enabling && kprobe_has_ended(kps[i]);
+		ended |= kps[i]->enabling && kprobe_is_self_disabled(kps[i]);
 	if (!ended)
 		return;
 	/*

@@ -297,7 +297,7 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 			 * the first loop: leave it out. The lists are then
 			 * shorter than allocated.
 			 */
-			if (!probe_set_calls(pp, p) || kprobe_has_ended(p))
+			if (!probe_set_calls(pp, p) || kprobe_is_self_disabled(p))
 				continue;
 			if (p->saved_pre)
 				set->probes[nr_pre++] = p;

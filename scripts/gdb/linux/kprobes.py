@@ -66,7 +66,7 @@ def probes(pp):
 def user_handler(p, name, saved):
     """Returns a handler, also if kprobe_disable_self() has replaced it."""
     handler = int(p[name])
-    if handler and handler == address_of("kprobe_ended_" + saved):
+    if handler and handler == address_of("kprobe_self_disabled_" + saved):
         handler = int(p["saved_" + saved])
     return handler
 

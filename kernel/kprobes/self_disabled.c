@@ -10,22 +10,22 @@
 
 #include "internal.h"
 
-static __always_inline void ended_count_missed(struct kprobe *p)
+static __always_inline void self_disabled_count_missed(struct kprobe *p)
 {
-	raw_atomic_inc((atomic_t *)&p->nended);
+	raw_atomic_inc((atomic_t *)&p->nmissed_disabled);
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
 }
 
 /**
- * kprobe_ended_pre() - the pre_handler of a probe after kprobe_disable_self()
+ * kprobe_self_disabled_pre() - the pre_handler of a probe after kprobe_disable_self()
  * @p: the probe
  * @regs: not used
  *
  * Return: 0.
  */
-int __kprobes kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs)
+int __kprobes kprobe_self_disabled_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	ended_count_missed(p);
+	self_disabled_count_missed(p);
 	/*
 	 * This hit must not call the user's post_handler. Pairs with smp_store_release() in
 	 * kprobe_disable_self().
@@ -35,18 +35,19 @@ int __kprobes kprobe_ended_pre(struct kprobe *p, struct pt_regs *regs)
 }
 
 /**
- * kprobe_ended_post() - the post_handler of a probe after kprobe_disable_self()
+ * kprobe_self_disabled_post() - the post_handler of a probe after kprobe_disable_self()
  * @p: the probe
  * @regs: not used
  * @flags: not used
  *
- * Counts the hit, unless the probe had a pre_handler: then kprobe_ended_pre() has counted it, or
- * the hit has called the pre_handler before that was replaced.
+ * Counts the hit, unless the probe had a pre_handler: then kprobe_self_disabled_pre() has counted
+ * the hit, or the hit called the pre_handler before that was replaced.
  */
-void __kprobes kprobe_ended_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+void __kprobes kprobe_self_disabled_post(struct kprobe *p, struct pt_regs *regs,
+					 unsigned long flags)
 {
 	if (!p->saved_pre)
-		ended_count_missed(p);
+		self_disabled_count_missed(p);
 }
 
 /*
@@ -66,8 +67,9 @@ void kprobe_check_post(struct probe_set *set)
 	lockdep_assert_held(&kprobe_mutex);
 	/* Pairs with the barrier in kprobe_disable_self(), see above. */
 	smp_mb();
-	if (set->post_probe && READ_ONCE(set->post_probe->post_handler) == kprobe_ended_post)
-		WRITE_ONCE(set->post_handler, kprobe_ended_post);
+	if (set->post_probe &&
+	    READ_ONCE(set->post_probe->post_handler) == kprobe_self_disabled_post)
+		WRITE_ONCE(set->post_handler, kprobe_self_disabled_post);
 }
 
 /**
@@ -82,7 +84,7 @@ bool kprobe_save_handlers(struct kprobe *p)
 	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (pre == kprobe_ended_pre || post == kprobe_ended_post)
+	if (pre == kprobe_self_disabled_pre || post == kprobe_self_disabled_post)
 		return false;
 	WRITE_ONCE(p->saved_pre, pre);
 	WRITE_ONCE(p->saved_post, post);
@@ -96,7 +98,7 @@ bool kprobe_save_handlers(struct kprobe *p)
 void kprobe_restore_handlers(struct kprobe *p)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (!kprobe_has_ended(p))
+	if (!kprobe_is_self_disabled(p))
 		return;
 	WRITE_ONCE(p->pre_handler, p->saved_pre);
 	/* Pairs with xchg() in kprobe_disable_self(): it sees the pre_handler restored. */
