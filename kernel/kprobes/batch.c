@@ -67,7 +67,7 @@ void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *chan
 	else
 		p->flags &= ~KPROBE_FLAG_DISABLED;
 	if (!kprobe_is_waiting(p))
-		probepoint_touch(p->point, changes);
+		batch_add_probepoint(p->point, changes);
 }
 
 /*
@@ -149,7 +149,7 @@ static void batch_take_unreleased(struct list_head *changes)
 
 	list_for_each_entry_safe(pp, next, &unreleased, unreleased) {
 		list_del_init(&pp->unreleased);
-		probepoint_touch(pp, changes);
+		batch_add_probepoint(pp, changes);
 	}
 }
 
@@ -169,7 +169,7 @@ static bool batch_end_change(struct probepoint *pp)
 		list_add(&pp->unreleased, &unreleased);
 		return false;
 	}
-	optimizer_forget(pp);
+	optimizer_remove(pp);
 	probepoint_free(pp);
 	return false;
 }
@@ -260,7 +260,7 @@ int probepoints_arm_all(bool arm)
 	lockdep_assert_held(&kprobe_mutex);
 	kprobes_all_disarmed = !arm;
 	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
-		probepoint_touch(pp, &changes);
+		batch_add_probepoint(pp, &changes);
 		cond_resched();
 	}
 	err = kprobe_ftrace_arm_most(&changes);
@@ -297,7 +297,7 @@ void probepoints_kill(unsigned long start, unsigned long end)
 			continue;
 		pp->text_going = true;
 		probepoint_publish_set(pp);
-		probepoint_touch(pp, &changes);
+		batch_add_probepoint(pp, &changes);
 		cond_resched();
 	}
 	batch_take_unreleased(&changes);
@@ -306,9 +306,9 @@ void probepoints_kill(unsigned long start, unsigned long end)
 	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
 		if (pp->text_going) {
-			optimizer_forget(pp);
+			optimizer_remove(pp);
 			probepoint_kill(pp);
-			kprobe_ftrace_forget(pp);
+			kprobe_ftrace_discard(pp);
 		}
 		batch_end_change(pp);
 		cond_resched();

@@ -416,10 +416,10 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 }
 
 /**
- * kprobe_ftrace_forget() - treat a probepoint whose text is being freed as removed
+ * kprobe_ftrace_discard() - treat a probepoint whose text is being freed as removed
  * @pp: the probepoint; kprobe_ftrace_disarm() has removed it, or has failed
  */
-void kprobe_ftrace_forget(struct probepoint *pp)
+void kprobe_ftrace_discard(struct probepoint *pp)
 {
 	unsigned int i;
 

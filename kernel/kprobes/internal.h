@@ -126,7 +126,7 @@ struct probepoint *probepoint_find_live(kprobe_opcode_t *addr);
 struct probepoint *probepoint_lower_bound(unsigned long addr);
 struct probepoint *probepoint_last_below(unsigned long addr);
 bool probepoint_should_arm(struct probepoint *pp);
-void probepoint_touch(struct probepoint *pp, struct list_head *changes);
+void batch_add_probepoint(struct probepoint *pp, struct list_head *changes);
 void probepoint_free(struct probepoint *pp);
 void probepoint_kill(struct probepoint *pp);
 
@@ -199,7 +199,7 @@ void optimizer_unoptimize_conflicts(struct list_head *changes);
 void optimizer_match_detours(struct list_head *changes);
 void optimizer_unoptimize_for_post(struct list_head *changes);
 void optimizer_changed(struct probepoint *pp);
-void optimizer_forget(struct probepoint *pp);
+void optimizer_remove(struct probepoint *pp);
 void optimizer_wait_idle(void);
 static inline void optimizer_module_going(const struct module *mod)
 {
@@ -214,7 +214,7 @@ static inline void optimizer_unoptimize_conflicts(struct list_head *changes) { }
 static inline void optimizer_match_detours(struct list_head *changes) { }
 static inline void optimizer_unoptimize_for_post(struct list_head *changes) { }
 static inline void optimizer_changed(struct probepoint *pp) { }
-static inline void optimizer_forget(struct probepoint *pp) { }
+static inline void optimizer_remove(struct probepoint *pp) { }
 static inline void optimizer_wait_idle(void) { }
 static inline void optimizer_module_going(const struct module *mod) { }
 
@@ -250,7 +250,7 @@ enum kprobe_reason kprobe_ftrace_reason(int err);
 int kprobe_ftrace_arm(struct list_head *changes);
 int kprobe_ftrace_arm_most(struct list_head *changes);
 void kprobe_ftrace_disarm(struct list_head *changes);
-void kprobe_ftrace_forget(struct probepoint *pp);
+void kprobe_ftrace_discard(struct probepoint *pp);
 #else
 static inline enum kprobe_reason kprobe_ftrace_check(struct kprobe_place *place)
 {
@@ -269,7 +269,7 @@ static inline int arch_prepare_probepoint_ftrace(struct probepoint *pp) { return
 static inline int kprobe_ftrace_arm(struct list_head *changes) { return 0; }
 static inline int kprobe_ftrace_arm_most(struct list_head *changes) { return 0; }
 static inline void kprobe_ftrace_disarm(struct list_head *changes) { }
-static inline void kprobe_ftrace_forget(struct probepoint *pp) { }
+static inline void kprobe_ftrace_discard(struct probepoint *pp) { }
 #endif
 
 /* legacy_hooks.c */

@@ -103,7 +103,7 @@ bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 }
 
 /**
- * kprobe_task_oopsed() - forget the handlers that the current task was in
+ * kprobe_task_oopsed() - discard the handlers that the current task was in
  *
  * Called when an oops is about to end the task. A handler that has raised the oops never
  * returns, and its CPU would count all later hits as missed.

@@ -388,10 +388,10 @@ void optimizer_changed(struct probepoint *pp)
 }
 
 /**
- * optimizer_forget() - remove a probepoint from the lists, and drop its detour buffer
+ * optimizer_remove() - remove a probepoint from the lists, and drop its detour buffer
  * @pp: the probepoint; its last probe has been detached, or its text is about to be freed
  */
-void optimizer_forget(struct probepoint *pp)
+void optimizer_remove(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	if (optimizer_has_detour(pp))

@@ -141,8 +141,8 @@ bool probepoint_should_arm(struct probepoint *pp)
 	return !(pp->kp.flags & KPROBE_FLAG_FTRACE) && !probepoint_set_is_empty(pp);
 }
 
-/* Put a probepoint on a batch. */
-void probepoint_touch(struct probepoint *pp, struct list_head *changes)
+/* Add a probepoint to a batch, unless it is on the batch already. */
+void batch_add_probepoint(struct probepoint *pp, struct list_head *changes)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	if (list_empty(&pp->change))
@@ -214,7 +214,7 @@ int probepoint_attach(struct kprobe *p, const struct kprobe_place *place,
 		pp->module = place->module;
 	p->point = pp;
 	list_add(&p->list, &pp->probes);
-	probepoint_touch(pp, changes);
+	batch_add_probepoint(pp, changes);
 	return 0;
 }
 
@@ -226,7 +226,7 @@ int probepoint_attach(struct kprobe *p, const struct kprobe_place *place,
 void probepoint_detach(struct kprobe *p, struct list_head *changes)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	probepoint_touch(p->point, changes);
+	batch_add_probepoint(p->point, changes);
 	list_del_init(&p->list);
 	p->point = NULL;
 }

@@ -152,7 +152,7 @@ void kprobe_task_oopsed(void)
 	struct kprobe_level *level;
 
 	guard(preempt_notrace)();
-	x86_kprobe_steps_forget();
+	x86_kprobe_steps_discard();
 	while ((level = kprobe_top_level()) > this_cpu_ptr(&kprobe_levels.level[0])) {
 		if (level->context & KPROBE_LEVEL_INT3)
 			int3_abandon();

@@ -193,7 +193,7 @@ bool __kprobes x86_kprobe_step_fault(struct pt_regs *regs)
  *
  * Context: the task's, with preemption disabled.
  */
-void x86_kprobe_steps_forget(void)
+void x86_kprobe_steps_discard(void)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
 

@@ -192,7 +192,7 @@ int x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool again);
 int x86_kprobe_emulate_again(struct probepoint *pp, struct pt_regs *regs);
 bool x86_kprobe_step_trap(struct pt_regs *regs);
 bool x86_kprobe_step_fault(struct pt_regs *regs);
-void x86_kprobe_steps_forget(void);
+void x86_kprobe_steps_discard(void);
 void x86_kprobe_steps_reset(unsigned int cpu);
 
 /* slot_lookup.c */

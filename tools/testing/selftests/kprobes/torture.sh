@@ -230,7 +230,7 @@ hostile_are_hit() {
 	[ "$(hostile_hits)" -ge 100 ]
 }
 
-hostile_forget() {
+hostile_remove() {
 	put $TRACEFS/events/kp_hostile/enable 0
 	hits=$(hostile_hits)
 	echo "$hits" >"$TMP/hostile_hits"
@@ -251,7 +251,7 @@ with_hostile_user() {
 		hostile_watch
 		sleep 0.3
 		wait_until hostile_are_hit
-		hostile_forget
+		hostile_remove
 	done
 	end_hostile_user
 	verdict

@@ -22,7 +22,7 @@ bool kp_nomem_end(void);
 void *kp_nomem_where(void);
 
 /* Delete the records. */
-void kp_nomem_forget(void);
+void kp_nomem_clear_accounts(void);
 /*
  * Wait until no caller has more than @allowed allocations left. Grace periods delay frees. A
  * caller keeps an allocation that replaces an older one.

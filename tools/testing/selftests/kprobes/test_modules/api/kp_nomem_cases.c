@@ -481,7 +481,7 @@ static int kp_nomem_case_init(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
 		unregister_kretprobe(&rp);
 	}
-	kp_nomem_forget();
+	kp_nomem_clear_accounts();
 	return 0;
 }
 

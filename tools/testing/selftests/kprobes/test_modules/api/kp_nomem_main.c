@@ -237,7 +237,7 @@ void *kp_nomem_where(void)
 	return kp_fail.where;
 }
 
-void kp_nomem_forget(void)
+void kp_nomem_clear_accounts(void)
 {
 	memset(kp_accounts, 0, sizeof(kp_accounts));
 	kp_unaccounted = 0;

@@ -230,15 +230,15 @@ static void kp_opt_one_search(struct kunit *test)
 }
 
 #if __has_include("linux/probepoint.h")
-/* Free what searches of this module's text have found. */
-static void kp_opt_forget_text(void)
+/* Free the branch targets that a search of this module's text found. */
+static void kp_opt_discard_targets(void)
 {
 	mutex_lock(&kprobe_mutex);
 	arch_kprobe_module_going(THIS_MODULE);
 	mutex_unlock(&kprobe_mutex);
 }
 #else
-static void kp_opt_forget_text(void)
+static void kp_opt_discard_targets(void)
 {
 }
 #endif
@@ -249,7 +249,7 @@ static void kp_opt_hidden_address(struct kunit *test)
 	struct kp_probe *hides = kp_opt_jump(test, kp_opt_hides_probed, false);
 	struct kp_probe *hidden = kp_new(test, kp_opt_hidden_probed);
 
-	kp_opt_forget_text();
+	kp_opt_discard_targets();
 	kp_register(test, hidden);
 	kp_opt_stays_int3(test, hidden);
 	if (kp_is_jump(hidden->kp.addr))
