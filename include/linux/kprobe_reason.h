@@ -8,7 +8,7 @@
  */
 
 enum kprobe_reason {
-	KPROBE_WHY_NONE,
+	KPROBE_REASON_NONE,
 #define KPROBE_REFUSAL(name, err, text)	name,
 #define KPROBE_EXECUTION(name, text)	name,
 #define KPROBE_JUMP(name, text)		name,

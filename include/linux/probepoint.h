@@ -101,8 +101,8 @@ struct kprobe_deferred {
  * @checked: the safety check is complete
  * @post: the detour buffer calls post_handlers
  * @dcr_size: size of the DCR in bytes, if the safety check has passed
- * @refusal: the reason why the safety check has failed, or %KPROBE_WHY_NONE
- * @failure: the reason why the last attempt to optimise has failed, or %KPROBE_WHY_NONE
+ * @refusal: the reason why the safety check has failed, or %KPROBE_REASON_NONE
+ * @failure: the reason why the last attempt to optimise has failed, or %KPROBE_REASON_NONE
  * @deferred_slot: frees the detour buffer
  */
 struct probepoint_jump {
@@ -153,7 +153,7 @@ struct probepoint_jump {
  * @deferred: frees the slot, and the probepoint if it is @dead
  * @deferred_queued: @deferred has been passed to kprobe_defer_free()
  * @why: the reason why the architecture refuses the address; or, if it does not, why it does
- *	not execute the instruction as the opcode alone would suggest; or %KPROBE_WHY_NONE
+ *	not execute the instruction as the opcode alone would suggest; or %KPROBE_REASON_NONE
  * @rcu: frees the probepoint when no unwinder reads it any more
  * @module: the module that a batch has pinned, or NULL
  * @jump: the optimiser's data
@@ -448,7 +448,7 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp);
  * struct kprobe_jump - an address whose safety check is to be done
  * @addr: the probed address
  * @dcr_size: result: size of the DCR in bytes
- * @refusal: result: the reason why a jump is not safe, or %KPROBE_WHY_NONE
+ * @refusal: result: the reason why a jump is not safe, or %KPROBE_REASON_NONE
  * @serial: for the core: &struct probepoint.serial
  */
 struct kprobe_jump {

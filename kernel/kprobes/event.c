@@ -116,13 +116,13 @@ unsigned long kprobe_event_address(const struct kprobe *p)
  *
  * Context: kprobe_mutex is held.
  *
- * Return: %KPROBE_WHY_NONE, or the reason why not.
+ * Return: %KPROBE_REASON_NONE, or the reason why not.
  */
 enum kprobe_reason kprobe_event_allowed(const struct kprobe *p)
 {
 	if (kprobe_has_flag(p, KPROBE_FLAG_EVENT) && security_locked_down(LOCKDOWN_KPROBES))
-		return KPROBE_WHY_LOCKED_DOWN;
-	return KPROBE_WHY_NONE;
+		return KPROBE_REASON_LOCKED_DOWN;
+	return KPROBE_REASON_NONE;
 }
 
 /*
@@ -133,16 +133,16 @@ enum kprobe_reason kprobe_event_allowed(const struct kprobe *p)
  *
  * Context: kprobe_mutex is held.
  *
- * Return: %KPROBE_WHY_NONE, or the reason why not.
+ * Return: %KPROBE_REASON_NONE, or the reason why not.
  */
 enum kprobe_reason kprobe_event_check(const struct kprobe *p, unsigned long addr)
 {
 	if (!kprobe_has_flag(p, KPROBE_FLAG_EVENT))
-		return KPROBE_WHY_NONE;
+		return KPROBE_REASON_NONE;
 	if (p->symbol_name && strchr(p->symbol_name, ':') &&
 	    kprobe_count_symbols(p->symbol_name) > 1)
-		return KPROBE_WHY_AMBIGUOUS;
+		return KPROBE_REASON_AMBIGUOUS;
 	if (kprobe_events_refuse(addr))
-		return KPROBE_WHY_EVENT_NOTRACE;
-	return KPROBE_WHY_NONE;
+		return KPROBE_REASON_EVENT_NOTRACE;
+	return KPROBE_REASON_NONE;
 }

@@ -157,7 +157,7 @@ static void explain_check(struct question *q)
 	e->refusal = kprobe_find_place(&q->pp.kp, &q->place, true);
 	if (!e->refusal && q->place.on_ftrace)
 		e->refusal = kprobe_ftrace_state();
-	if (e->refusal == KPROBE_WHY_FTRACE_INSIDE) {
+	if (e->refusal == KPROBE_REASON_FTRACE_INSIDE) {
 		e->before = q->place.range.start;
 		e->after = q->place.range.end;
 	}
@@ -170,10 +170,10 @@ static void explain_check(struct question *q)
 	}
 	e->probed = KPROBE_YES;
 	e->exec[0].how = "ftrace";
-	e->exec[0].why = KPROBE_WHY_EXEC_FTRACE;
+	e->exec[0].why = KPROBE_REASON_EXEC_FTRACE;
 	e->exec[1] = e->exec[0];
-	q->jump.why[0] = KPROBE_WHY_JUMP_FTRACE;
-	q->jump.why[1] = KPROBE_WHY_JUMP_FTRACE;
+	q->jump.why[0] = KPROBE_REASON_JUMP_FTRACE;
+	q->jump.why[1] = KPROBE_REASON_JUMP_FTRACE;
 }
 
 /*
@@ -187,11 +187,11 @@ static void explain_check_clients(struct question *q)
 		return;
 	q->return_reason = kretprobe_check(q->place.entry);
 	if (kprobe_events_refuse((unsigned long)q->place.addr))
-		q->event_reason = KPROBE_WHY_EVENT_NOTRACE;
+		q->event_reason = KPROBE_REASON_EVENT_NOTRACE;
 	if (q->nr_symbols > 1) {
 		q->e.probed = KPROBE_UNKNOWN;
-		q->e.refusal = KPROBE_WHY_AMBIGUOUS;
-		q->event_reason = KPROBE_WHY_AMBIGUOUS;
+		q->e.refusal = KPROBE_REASON_AMBIGUOUS;
+		q->event_reason = KPROBE_REASON_AMBIGUOUS;
 	}
 }
 
@@ -215,7 +215,7 @@ static int explain_finish(struct question *questions, unsigned int nr, unsigned 
 	}
 	err = optimizer_explain(&jumps);
 	for (q = questions; q < end; q++)
-		if (q->e.refusal == KPROBE_WHY_NO_MEMORY)
+		if (q->e.refusal == KPROBE_REASON_NO_MEMORY)
 			err = -ENOMEM;
 	return err;
 }
@@ -341,12 +341,12 @@ static struct place_list *explain_find_places(const struct location *l)
 static bool explain_is_place(const struct question *q)
 {
 	switch (q->e.refusal) {
-	case KPROBE_WHY_NO_FUNCTION:
-	case KPROBE_WHY_NO_TEXT:
-	case KPROBE_WHY_INIT_FREED:
-	case KPROBE_WHY_PADDING:
-	case KPROBE_WHY_NO_BOUNDARY:
-	case KPROBE_WHY_FTRACE_INSIDE:
+	case KPROBE_REASON_NO_FUNCTION:
+	case KPROBE_REASON_NO_TEXT:
+	case KPROBE_REASON_INIT_FREED:
+	case KPROBE_REASON_PADDING:
+	case KPROBE_REASON_NO_BOUNDARY:
+	case KPROBE_REASON_FTRACE_INSIDE:
 		return false;
 	default:
 		return true;
@@ -358,7 +358,7 @@ static unsigned long explain_next_offset(struct place_list *list, const struct q
 {
 	unsigned long function = list->functions[list->next], offset;
 
-	if (!list->inside || q->e.refusal == KPROBE_WHY_UNDECODED)
+	if (!list->inside || q->e.refusal == KPROBE_REASON_UNDECODED)
 		return 0;
 	if (!list->offset &&
 	    (!kallsyms_lookup_size_offset(function, &list->size, &offset) || offset))
@@ -529,7 +529,7 @@ static void explain_print_usage(struct seq_buf *s)
 		     "#	exec 3<>/sys/kernel/debug/kprobes/explain\n"
 		     "#	echo vfs_read+8 >&3; cat <&3\n"
 		     "# The reasons that answers, the kernel's log and error logs have:\n");
-	for (why = KPROBE_WHY_NONE + 1; why < NR_KPROBE_REASONS; why++)
+	for (why = KPROBE_REASON_NONE + 1; why < NR_KPROBE_REASONS; why++)
 		seq_buf_printf(s, "# %s: %s\n", kprobe_reason_kind(why), *kprobe_reason_text(why));
 }
 
@@ -558,7 +558,7 @@ static void explain_print_reason(struct explain_file *f, const char *key, enum k
  */
 static void explain_print_hint(struct explain_file *f, enum kprobe_reason why)
 {
-	if (why == KPROBE_WHY_JUMP_ADDRESS || why == KPROBE_WHY_JUMP_FAR_ADDRESS)
+	if (why == KPROBE_REASON_JUMP_ADDRESS || why == KPROBE_REASON_JUMP_FAR_ADDRESS)
 		seq_buf_printf(&f->text, "jump-hint: %s; give symbol_name and offset instead\n",
 			       "an address that is only stored in a struct kprobe looks the same");
 }

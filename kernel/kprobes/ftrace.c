@@ -135,8 +135,8 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_kill);
  *
  * Context: any.
  *
- * Return: %KPROBE_WHY_NONE if it can, or if ftrace does not patch the address; or a reason if that
- * is inside the bytes that ftrace patches, and not the first of them.
+ * Return: %KPROBE_REASON_NONE if it can, or if ftrace does not patch the address; or a reason if
+ * the address is inside the bytes that ftrace patches, and not the first of them.
  */
 enum kprobe_reason kprobe_ftrace_check(struct kprobe_place *place)
 {
@@ -145,18 +145,18 @@ enum kprobe_reason kprobe_ftrace_check(struct kprobe_place *place)
 
 	place->on_ftrace = ip == addr;
 	if (!ip || place->on_ftrace)
-		return KPROBE_WHY_NONE;
+		return KPROBE_REASON_NONE;
 	place->range.start = ip;
 	place->range.end = ip + MCOUNT_INSN_SIZE;
-	return KPROBE_WHY_FTRACE_INSIDE;
+	return KPROBE_REASON_FTRACE_INSIDE;
 }
 
-/* Can ftrace call probes? Return: %KPROBE_WHY_NONE if it can; or the reason why not. */
+/* Can ftrace call probes? Return: %KPROBE_REASON_NONE if it can; or the reason why not. */
 enum kprobe_reason kprobe_ftrace_state(void)
 {
 	if (READ_ONCE(kprobe_ftrace_disabled))
-		return KPROBE_WHY_FTRACE_FAILED;
-	return READ_ONCE(ftrace_enabled) ? KPROBE_WHY_NONE : KPROBE_WHY_FTRACE_OFF;
+		return KPROBE_REASON_FTRACE_FAILED;
+	return READ_ONCE(ftrace_enabled) ? KPROBE_REASON_NONE : KPROBE_REASON_FTRACE_OFF;
 }
 
 /**
@@ -168,8 +168,8 @@ enum kprobe_reason kprobe_ftrace_state(void)
 enum kprobe_reason kprobe_ftrace_reason(int err)
 {
 	if (err == -EBUSY)
-		return kprobe_ftrace_state() ?: KPROBE_WHY_FTRACE_REDIRECTS;
-	return err == -ENODEV ? KPROBE_WHY_FTRACE_FAILED : KPROBE_WHY_FTRACE_REFUSES;
+		return kprobe_ftrace_state() ?: KPROBE_REASON_FTRACE_REDIRECTS;
+	return err == -ENODEV ? KPROBE_REASON_FTRACE_FAILED : KPROBE_REASON_FTRACE_REFUSES;
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_reason);
 

@@ -225,7 +225,7 @@ static inline int optimizer_explain(struct list_head *questions)
 	list_for_each_entry(q, questions, list)
 		for (unsigned int post = 0; post < q->nr; post++) {
 			q->answer[post] = KPROBE_NO;
-			q->why[post] = KPROBE_WHY_JUMP_NEVER;
+			q->why[post] = KPROBE_REASON_JUMP_NEVER;
 		}
 	return 0;
 }
@@ -254,15 +254,15 @@ void kprobe_ftrace_discard(struct probepoint *pp);
 #else
 static inline enum kprobe_reason kprobe_ftrace_check(struct kprobe_place *place)
 {
-	return ftrace_text_reserved(place->addr, place->addr) ? KPROBE_WHY_FTRACE_PATCHES :
-								KPROBE_WHY_NONE;
+	return ftrace_text_reserved(place->addr, place->addr) ? KPROBE_REASON_FTRACE_PATCHES :
+								KPROBE_REASON_NONE;
 }
 
-static inline enum kprobe_reason kprobe_ftrace_state(void) { return KPROBE_WHY_NONE; }
+static inline enum kprobe_reason kprobe_ftrace_state(void) { return KPROBE_REASON_NONE; }
 
 static inline enum kprobe_reason kprobe_ftrace_reason(int err)
 {
-	return KPROBE_WHY_FTRACE_REFUSES;
+	return KPROBE_REASON_FTRACE_REFUSES;
 }
 
 static inline int arch_prepare_probepoint_ftrace(struct probepoint *pp) { return -EINVAL; }
@@ -377,7 +377,7 @@ static inline void kretprobes_init(void) { }
 
 static inline enum kprobe_reason kretprobe_check(unsigned long entry)
 {
-	return KPROBE_WHY_NONE;
+	return KPROBE_REASON_NONE;
 }
 
 #endif
@@ -457,7 +457,7 @@ static inline bool kprobe_is_waiting(const struct kprobe *p)
 static inline
 enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long addr)
 {
-	return KPROBE_WHY_NO_TEXT;
+	return KPROBE_REASON_NO_TEXT;
 }
 
 static inline int kprobe_modules_init(void) { return 0; }

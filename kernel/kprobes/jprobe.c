@@ -162,9 +162,9 @@ EXPORT_SYMBOL_GPL(jprobe_return);
 static int jprobe_claim(struct jprobe *jp)
 {
 	if (!jp)
-		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
+		return kprobe_refused(NULL, KPROBE_REASON_NO_PROBE, -EINVAL);
 	if (!jp->entry || !func_ptr_is_kernel_text(jp->entry))
-		return kprobe_refused(&jp->kp, KPROBE_WHY_JPROBE_HANDLER, -EINVAL);
+		return kprobe_refused(&jp->kp, KPROBE_REASON_JPROBE_HANDLER, -EINVAL);
 	/* If it is registered, kprobe_disable_self() may have replaced the pre_handler. */
 	if (!is_jprobe(&jp->kp))
 		jp->kp.pre_handler = jprobe_call_handler;
@@ -190,7 +190,7 @@ int register_jprobes(struct jprobe **jps, int num)
 	int i, err;
 
 	if (!jps || num <= 0)
-		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
+		return kprobe_refused(NULL, KPROBE_REASON_NO_PROBE, -EINVAL);
 	for (i = 0; i < num; i++) {
 		err = jprobe_claim(jps[i]);
 		if (err)

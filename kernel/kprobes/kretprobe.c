@@ -20,16 +20,16 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
 
 static int kretprobes_claim(struct kretprobe *rp)
 {
-	enum kprobe_reason why = KPROBE_WHY_NO_MEMORY;
+	enum kprobe_reason why = KPROBE_REASON_NO_MEMORY;
 	int err;
 
 	if (!rp)
-		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
+		return kprobe_refused(NULL, KPROBE_REASON_NO_PROBE, -EINVAL);
 	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
-		return kprobe_refused(&rp->kp, KPROBE_WHY_RETURN_DATA, -E2BIG);
+		return kprobe_refused(&rp->kp, KPROBE_REASON_RETURN_DATA, -E2BIG);
 	err = kretprobe_claim(rp);
 	if (err == -EINVAL)
-		why = KPROBE_WHY_REGISTERED;
+		why = KPROBE_REASON_REGISTERED;
 	if (err)
 		return kprobe_refused(&rp->kp, why, err);
 	rp->kp.post_handler = NULL;
@@ -41,18 +41,18 @@ static int kretprobes_claim(struct kretprobe *rp)
  * kretprobe_check() - can a return probe be set at an address?
  * @entry: the start of the function if the address is its entry, otherwise 0
  *
- * Return: %KPROBE_WHY_NONE, or the reason why not.
+ * Return: %KPROBE_REASON_NONE, or the reason why not.
  */
 enum kprobe_reason kretprobe_check(unsigned long entry)
 {
 	int i;
 
 	if (!entry)
-		return KPROBE_WHY_RETURN_INSIDE;
+		return KPROBE_REASON_RETURN_INSIDE;
 	for (i = 0; i < kretprobe_blacklist_size; i++)
 		if (kretprobe_blacklist[i].addr == (void *)entry)
-			return KPROBE_WHY_RETURN_EXCLUDED;
-	return KPROBE_WHY_NONE;
+			return KPROBE_REASON_RETURN_EXCLUDED;
+	return KPROBE_REASON_NONE;
 }
 
 /* Undo kretprobes_claim() for return probes that it has succeeded for. */
@@ -83,7 +83,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	int done, err = 0;
 
 	if (!rps || num <= 0)
-		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
+		return kprobe_refused(NULL, KPROBE_REASON_NO_PROBE, -EINVAL);
 	scoped_guard(mutex, &kretprobe_mutex) {
 		for (done = 0; done < num && !err; done += !err) {
 			err = kretprobes_claim(rps[done]);

@@ -45,7 +45,7 @@ static inline
 void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e)
 {
 	e->probed = KPROBE_UNKNOWN;
-	e->refusal = KPROBE_WHY_ARCH_DECIDES;
+	e->refusal = KPROBE_REASON_ARCH_DECIDES;
 }
 
 #ifdef CONFIG_OPTPROBES
@@ -64,7 +64,7 @@ static inline int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 static inline
 enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 {
-	pp->jump.failure = post ? KPROBE_WHY_JUMP_POST : KPROBE_WHY_JUMP_ARCH_DECIDES;
+	pp->jump.failure = post ? KPROBE_REASON_JUMP_POST : KPROBE_REASON_JUMP_ARCH_DECIDES;
 	return post ? KPROBE_NO : KPROBE_UNKNOWN;
 }
 

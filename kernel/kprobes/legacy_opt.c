@@ -222,7 +222,7 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (post) {
-		pp->jump.failure = KPROBE_WHY_JUMP_POST;
+		pp->jump.failure = KPROBE_REASON_JUMP_POST;
 		return -EOPNOTSUPP;
 	}
 	if (arch_prepared_optinsn(&pp->op.optinsn))

@@ -100,19 +100,19 @@ bool kprobe_module_ready(const struct module *mod)
  *
  * Context: kprobe_mutex is held, and preemption is disabled.
  *
- * Return: %KPROBE_WHY_NONE, or the reason why it cannot be probed yet, or any more.
+ * Return: %KPROBE_REASON_NONE, or the reason why it cannot be probed yet, or any more.
  */
 enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long addr)
 {
 	lockdep_assert_held(&kprobe_mutex);
 	/* Init text is freed soon after the module is live. */
 	if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)
-		return KPROBE_WHY_MODULE_INIT;
+		return KPROBE_REASON_MODULE_INIT;
 	if (kprobe_module_ready(mod))
-		return KPROBE_WHY_NONE;
+		return KPROBE_REASON_NONE;
 	/* After GOING, a module is UNFORMED again before it is freed. */
-	return READ_ONCE(mod->state) == MODULE_STATE_COMING ? KPROBE_WHY_MODULE_COMES :
-							      KPROBE_WHY_MODULE_GOES;
+	return READ_ONCE(mod->state) == MODULE_STATE_COMING ? KPROBE_REASON_MODULE_COMING :
+							      KPROBE_REASON_MODULE_GOING;
 }
 
 static void kprobe_text_going(const struct module *mod, enum mod_mem_type type)

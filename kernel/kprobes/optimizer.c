@@ -127,7 +127,7 @@ static bool optimizer_redirects(const struct probepoint *pp)
 
 /*
  * Must the instructions after the probed one stay in the text, for the probes of @set? Return: the
- * reason, or %KPROBE_WHY_NONE.
+ * reason, or %KPROBE_REASON_NONE.
  */
 static enum kprobe_reason optimizer_keeps_text(struct probepoint *pp, const struct probe_set *set)
 {
@@ -135,13 +135,13 @@ static enum kprobe_reason optimizer_keeps_text(struct probepoint *pp, const stru
 
 	for (i = set->all; set->probes[i]; i++)
 		if (kprobe_has_flag(set->probes[i], KPROBE_FLAG_NO_JUMP))
-			return KPROBE_WHY_JUMP_UNWANTED;
+			return KPROBE_REASON_JUMP_UNWANTED;
 	if (!arch_jump_covers_next(pp))
-		return KPROBE_WHY_NONE;
+		return KPROBE_REASON_NONE;
 	for (i = set->post; set->probes[i]; i++)
 		if (arch_post_is_empty(set->probes[i]->saved_post))
-			return KPROBE_WHY_JUMP_EMPTY_POST;
-	return optimizer_redirects(pp) ? KPROBE_WHY_JUMP_REDIRECTED : KPROBE_WHY_NONE;
+			return KPROBE_REASON_JUMP_EMPTY_POST;
+	return optimizer_redirects(pp) ? KPROBE_REASON_JUMP_REDIRECTED : KPROBE_REASON_NONE;
 }
 
 static enum kprobe_reason optimizer_keeps_text_now(struct probepoint *pp)
@@ -331,7 +331,7 @@ static void optimizer_redirect_worker(struct work_struct *work)
 	guard(mutex)(&text_mutex);
 	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
 		if (optimizer_has_detour(pp) && optimizer_redirects(pp)) {
-			pp->jump.failure = KPROBE_WHY_JUMP_REDIRECTED;
+			pp->jump.failure = KPROBE_REASON_JUMP_REDIRECTED;
 			optimizer_note_leaving(pp, &leave);
 		}
 		cond_resched();
@@ -406,20 +406,20 @@ void optimizer_init_point(struct probepoint *pp)
 	INIT_LIST_HEAD(&pp->jump.work);
 	INIT_LIST_HEAD(&pp->jump.leave);
 	if (pp->kp.flags & KPROBE_FLAG_FTRACE)
-		pp->jump.refusal = KPROBE_WHY_JUMP_FTRACE;
+		pp->jump.refusal = KPROBE_REASON_JUMP_FTRACE;
 }
 
 /**
  * optimizer_status() - report a probepoint's jump-optimisation state
  * @pp: the probepoint
- * @why: result: the reason if the state is "refused" or "failed", or %KPROBE_WHY_NONE. What
+ * @why: result: the reason if the state is "refused" or "failed", or %KPROBE_REASON_NONE. What
  *	the safety check has refused is not tried again; a failed attempt may be repeated.
  *
  * Return: the state, as a word for debugfs kprobes/optimizer.
  */
 const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 {
-	*why = KPROBE_WHY_NONE;
+	*why = KPROBE_REASON_NONE;
 	lockdep_assert_held(&kprobe_mutex);
 	switch (pp->state) {
 	case PROBEPOINT_GONE:
@@ -446,7 +446,7 @@ static enum kprobe_reason optimizer_keeps_text_at(kprobe_opcode_t *addr)
 {
 	struct probepoint *pp = probepoint_find_live(addr);
 
-	return pp ? optimizer_keeps_text_now(pp) : KPROBE_WHY_NONE;
+	return pp ? optimizer_keeps_text_now(pp) : KPROBE_REASON_NONE;
 }
 
 static void optimizer_answer(struct jump_question *q, const struct kprobe_jump *jump)
@@ -467,13 +467,13 @@ static void optimizer_answer(struct jump_question *q, const struct kprobe_jump *
 			continue;
 		if (optimizer_is_armed_between(optimizer_addr(pp),
 					       optimizer_addr(pp) + jump->dcr_size))
-			q->why[post] = KPROBE_WHY_JUMP_BLOCKED;
+			q->why[post] = KPROBE_REASON_JUMP_BLOCKED;
 		else if (kept)
 			q->why[post] = kept;
 		else if (!kprobes_optimization)
-			q->why[post] = KPROBE_WHY_JUMP_OFF;
+			q->why[post] = KPROBE_REASON_JUMP_OFF;
 		else if (kprobes_all_disarmed)
-			q->why[post] = KPROBE_WHY_JUMP_DISARMED;
+			q->why[post] = KPROBE_REASON_JUMP_DISARMED;
 		else
 			continue;
 		q->answer[post] = KPROBE_NO;
@@ -596,7 +596,7 @@ static unsigned int optimizer_list_unchecked(struct kprobe_jump *jumps, unsigned
 		if (nr == max)
 			break;
 		jumps[nr].addr = optimizer_addr(pp);
-		jumps[nr].refusal = KPROBE_WHY_NONE;
+		jumps[nr].refusal = KPROBE_REASON_NONE;
 		jumps[nr].dcr_size = 0;
 		jumps[nr++].serial = pp->serial;
 	}
@@ -672,7 +672,7 @@ static int optimizer_prepare_one(struct probepoint *pp)
 	int ret;
 
 	list_del_init(&pp->jump.work);
-	pp->jump.failure = KPROBE_WHY_NONE;
+	pp->jump.failure = KPROBE_REASON_NONE;
 	if (pp->state == PROBEPOINT_OPTIMIZED && pp->jump.post != probepoint_has_post(pp)) {
 		optimizer_note_leaving(pp, &leave);
 		guard(cpus_read_lock)();
@@ -690,7 +690,7 @@ static int optimizer_prepare_one(struct probepoint *pp)
 	else if (ret == -ENOMEM)
 		list_add_tail(&pp->jump.work, &pending);
 	else if (!pp->jump.failure)
-		pp->jump.failure = KPROBE_WHY_JUMP_DETOUR;
+		pp->jump.failure = KPROBE_REASON_JUMP_DETOUR;
 	return ret == -ENOMEM ? ret : 0;
 }
 
@@ -741,12 +741,12 @@ static bool optimizer_install_jumps(void)
 			break;
 		/* A pre_handler may have redirected execution since the detour buffer was made. */
 		if (optimizer_redirects(pp)) {
-			pp->jump.failure = KPROBE_WHY_JUMP_REDIRECTED;
+			pp->jump.failure = KPROBE_REASON_JUMP_REDIRECTED;
 		} else if (arch_install_jump(pp)) {
 			list_move_tail(&pp->jump.work, &done);
 			continue;
 		} else {
-			pp->jump.failure = KPROBE_WHY_JUMP_CHANGED;
+			pp->jump.failure = KPROBE_REASON_JUMP_CHANGED;
 		}
 		optimizer_note_leaving(pp, &leave);
 	}

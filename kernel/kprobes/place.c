@@ -52,16 +52,16 @@ place_find_given(struct kprobe_place *place, kprobe_opcode_t *base, const char *
 		 unsigned long offset)
 {
 	if (!base == !sym)
-		return KPROBE_WHY_NO_LOCATION;
+		return KPROBE_REASON_NO_LOCATION;
 	if (sym) {
 		base = kprobe_lookup_name(sym, offset);
 		if (!base)
-			return KPROBE_WHY_NO_SYMBOL;
+			return KPROBE_REASON_NO_SYMBOL;
 	}
 	if ((unsigned long)base + offset < offset)
-		return KPROBE_WHY_OFFSET_WRAPS;
+		return KPROBE_REASON_OFFSET_WRAPS;
 	place->addr = (void *)base + offset;
-	return KPROBE_WHY_NONE;
+	return KPROBE_REASON_NONE;
 }
 
 /* Let the architecture adjust the address, which is in the symbol that begins at @start. */
@@ -76,10 +76,10 @@ place_adjust(struct kprobe_place *place, const char *sym, unsigned long offset, 
 	 * accepted, since kprobe events accept the size of @sym as offset.
 	 */
 	if (sym && within && within < offset && !place_is_start_of_text(sym))
-		return KPROBE_WHY_OFFSET_BEYOND;
+		return KPROBE_REASON_OFFSET_BEYOND;
 	place->addr = arch_adjust_kprobe_addr(start, within, &is_entry);
 	place->entry = is_entry ? start : 0;
-	return KPROBE_WHY_NONE;
+	return KPROBE_REASON_NONE;
 }
 
 static enum kprobe_reason place_find_address(const struct kprobe *p, struct kprobe_place *place)
@@ -92,7 +92,7 @@ static enum kprobe_reason place_find_address(const struct kprobe *p, struct kpro
 		return why;
 	symbol = kprobe_look_up((unsigned long)place->addr);
 	if (!symbol)
-		return KPROBE_WHY_NO_FUNCTION;
+		return KPROBE_REASON_NO_FUNCTION;
 	return place_adjust(place, p->symbol_name, p->offset, symbol->start);
 }
 
@@ -116,7 +116,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 
 	addr = place.addr;
 	if (!why && !kallsyms_lookup_size_offset((unsigned long)addr, &size, &within))
-		why = KPROBE_WHY_NO_FUNCTION;
+		why = KPROBE_REASON_NO_FUNCTION;
 	if (!why)
 		why = place_adjust(&place, sym, offset, (unsigned long)addr - within);
 	if (why)
@@ -133,11 +133,11 @@ static enum kprobe_reason place_check_text(struct kprobe_place *place)
 	if (!core_kernel_text(addr))
 		place->module = __module_text_address(addr);
 	if (init_text_is_going && is_kernel_inittext(addr))
-		return KPROBE_WHY_INIT_FREED;
+		return KPROBE_REASON_INIT_FREED;
 	if (!place->module && !core_kernel_text(addr))
-		return KPROBE_WHY_NO_TEXT;
+		return KPROBE_REASON_NO_TEXT;
 	if (kprobe_blacklist_refuses(addr, &place->range))
-		return KPROBE_WHY_BLACKLISTED;
+		return KPROBE_REASON_BLACKLISTED;
 	why = kprobe_reserved_site(addr, place->module, &place->range);
 	if (!why && place->module)
 		why = kprobe_module_check(place->module, addr);
@@ -155,8 +155,8 @@ static enum kprobe_reason place_check_text(struct kprobe_place *place)
  *
  * Context: sleeps; kprobe_mutex is held; takes jump_label_lock().
  *
- * Return: %KPROBE_WHY_NONE, and @place->module is pinned unless @dry; or the reason why it cannot
- * be probed.
+ * Return: %KPROBE_REASON_NONE, and @place->module is pinned unless @dry; or the reason why it
+ * cannot be probed.
  */
 enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place *place, bool dry)
 {
@@ -168,9 +168,9 @@ enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place
 	if (!why && is_kretprobe(p))
 		why = kretprobe_check(place->entry);
 	if (!why && is_jprobe(p) && !place->entry)
-		why = KPROBE_WHY_JPROBE_INSIDE;
+		why = KPROBE_REASON_JPROBE_INSIDE;
 	if (!why && kprobe_text_sites_init())
-		why = KPROBE_WHY_NO_MEMORY;
+		why = KPROBE_REASON_NO_MEMORY;
 	if (why) {
 		place->addr = NULL;
 		return why;
@@ -181,7 +181,7 @@ enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place
 	/* If the text and events are refused, the reason of the text says more. */
 	why = place_check_text(place) ?: kprobe_event_check(p, (unsigned long)place->addr);
 	if (!why && !dry && place->module && !try_module_get(place->module))
-		why = KPROBE_WHY_MODULE_GOES;
+		why = KPROBE_REASON_MODULE_GOING;
 	preempt_enable();
 	jump_label_unlock();
 	return why;

@@ -161,7 +161,7 @@ static struct probepoint *probepoint_create(const struct kprobe_place *place,
 	struct probepoint *pp = kzalloc(sizeof(*pp), GFP_KERNEL);
 	int ret;
 
-	*why = KPROBE_WHY_NO_MEMORY;
+	*why = KPROBE_REASON_NO_MEMORY;
 	if (!pp)
 		return ERR_PTR(-ENOMEM);
 	pp->addr = place->addr;
@@ -179,7 +179,7 @@ static struct probepoint *probepoint_create(const struct kprobe_place *place,
 	ret = place->on_ftrace ? arch_prepare_probepoint_ftrace(pp) : arch_prepare_probepoint(pp);
 	if (ret) {
 		if (ret != -ENOMEM)
-			*why = pp->why ?: KPROBE_WHY_ARCH;
+			*why = pp->why ?: KPROBE_REASON_ARCH;
 		/* An unwinder may have found it by a slot that it owned. */
 		kfree_rcu(pp, rcu);
 		return ERR_PTR(ret);
@@ -299,7 +299,7 @@ void probepoint_kill(struct probepoint *pp)
 	pp->text_going = false;
 	probepoint_unpublish(pp);
 	list_for_each_entry_safe(p, next, &pp->probes, list) {
-		if (kprobe_should_wait(p, KPROBE_WHY_MODULE_GOES)) {
+		if (kprobe_should_wait(p, KPROBE_REASON_MODULE_GOING)) {
 			list_del(&p->list);
 			kprobe_waiting_add(p);
 		} else {

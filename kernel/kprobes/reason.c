@@ -25,7 +25,7 @@ struct reason {
 #define KPROBE_JUMP(name, text)		[name] = { "jump", 0, (text) },
 
 static const struct reason reasons[NR_KPROBE_REASONS] = {
-	[KPROBE_WHY_NONE] = { "", 0, "" },
+	[KPROBE_REASON_NONE] = { "", 0, "" },
 #include <linux/kprobe_reason_list.h>
 };
 

@@ -61,7 +61,7 @@ static void kprobe_registered(struct kprobe *p, bool again)
 	p->opcode = at->opcode;
 	p->entry_size = at->entry_size;
 	p->flags |= at->flags & KPROBE_ADDRESS_FLAGS;
-	p->refusal = KPROBE_WHY_NONE;
+	p->refusal = KPROBE_REASON_NONE;
 }
 
 /*
@@ -75,7 +75,7 @@ static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes
 	int err;
 
 	if (p->point)
-		return kprobe_refused(p, KPROBE_WHY_REGISTERED, -EINVAL);
+		return kprobe_refused(p, KPROBE_REASON_REGISTERED, -EINVAL);
 	why = kprobe_find_place(p, &place, false);
 	if (!again && kprobe_should_wait(p, why)) {
 		kprobe_waiting_add(p);
@@ -97,9 +97,11 @@ static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes
 /* Record why the staging of a batch has failed: out of memory, or refused by ftrace. */
 static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 {
-	enum kprobe_reason why = err == -ENOMEM ? KPROBE_WHY_NO_MEMORY : kprobe_ftrace_reason(err);
+	enum kprobe_reason why = KPROBE_REASON_NO_MEMORY;
 	int i, culprit = 0;
 
+	if (err != -ENOMEM)
+		why = kprobe_ftrace_reason(err);
 	for (i = 0; i < num; i++) {
 		kps[i]->refusal = why;
 		if (!kprobe_ftrace(&kps[culprit]->point->kp) && kprobe_ftrace(&kps[i]->point->kp))
@@ -136,7 +138,7 @@ int kprobes_register_locked(struct kprobe **kps, int num, bool again)
 		if (kps[done])
 			err = kprobe_attach(kps[done], again, &changes);
 		else
-			err = kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
+			err = kprobe_refused(NULL, KPROBE_REASON_NO_PROBE, -EINVAL);
 		if (err)
 			goto undo;
 		cond_resched();
@@ -177,7 +179,7 @@ undo:
 int register_kprobes(struct kprobe **kps, int num)
 {
 	if (!kps || num <= 0)
-		return kprobe_refused(NULL, KPROBE_WHY_NO_PROBE, -EINVAL);
+		return kprobe_refused(NULL, KPROBE_REASON_NO_PROBE, -EINVAL);
 
 	guard(mutex)(&kprobe_mutex);
 	return kprobes_register_locked(kps, num, false);

@@ -43,9 +43,9 @@ enum site_kind {
 };
 
 static const enum kprobe_reason reasons[] = {
-	[SITE_JUMP_LABEL] = KPROBE_WHY_JUMP_LABEL,
-	[SITE_STATIC_CALL] = KPROBE_WHY_STATIC_CALL,
-	[SITE_BUG] = KPROBE_WHY_BUG,
+	[SITE_JUMP_LABEL] = KPROBE_REASON_JUMP_LABEL,
+	[SITE_STATIC_CALL] = KPROBE_REASON_STATIC_CALL,
+	[SITE_BUG] = KPROBE_REASON_BUG,
 };
 
 /* The sites in the kernel's text, sorted; NULL before the first check of an address */
@@ -172,10 +172,10 @@ static enum kprobe_reason text_site_find_kernel(unsigned long addr, struct kprob
 			high = mid;
 	}
 	if (!low)
-		return KPROBE_WHY_NONE;
+		return KPROBE_REASON_NONE;
 	start = (unsigned long)_stext + (u32)(sites[low - 1] >> SITE_BITS);
 	if (!text_site_overlaps(addr, addr + 1, start, sites[low - 1] & SIZE_MASK, where))
-		return KPROBE_WHY_NONE;
+		return KPROBE_REASON_NONE;
 	return reasons[(sites[low - 1] & SITE_MASK) >> KIND_SHIFT];
 }
 
@@ -192,28 +192,28 @@ static enum kprobe_reason text_site_find_module(const struct module *mod, unsign
 		/* jump_entry_size() may decode the instruction: too slow to do for each entry. */
 		if (site + SIZE_MASK > start && site < end &&
 		    text_site_overlaps(start, end, site, jump_entry_size(e), where))
-			return KPROBE_WHY_JUMP_LABEL;
+			return KPROBE_REASON_JUMP_LABEL;
 	}
 #endif
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
 	for (int i = 0; i < mod->num_static_call_sites; i++)
 		if (text_site_overlaps(start, end, text_site_call_addr(&mod->static_call_sites[i]),
 				       CALL_INSN_SIZE, where))
-			return KPROBE_WHY_STATIC_CALL;
+			return KPROBE_REASON_STATIC_CALL;
 #endif
 #ifdef CONFIG_GENERIC_BUG
 	for (unsigned int i = 0; i < mod->num_bugs; i++)
 		if (text_site_overlaps(start, end, text_site_bug_addr(&mod->bug_table[i]), 1,
 				       where))
-			return KPROBE_WHY_BUG;
+			return KPROBE_REASON_BUG;
 #endif
-	return KPROBE_WHY_NONE;
+	return KPROBE_REASON_NONE;
 }
 #else
 static enum kprobe_reason text_site_find_module(const struct module *mod, unsigned long start,
 						unsigned long end, struct kprobe_range *where)
 {
-	return KPROBE_WHY_NONE;
+	return KPROBE_REASON_NONE;
 }
 #endif
 
@@ -227,7 +227,7 @@ static enum kprobe_reason text_site_find_module(const struct module *mod, unsign
  * has returned 0.
  *
  * Return: a reason if @addr is in a jump label or a static call, or is the address of a BUG();
- * or %KPROBE_WHY_NONE.
+ * or %KPROBE_REASON_NONE.
  */
 enum kprobe_reason kprobe_reserved_site(unsigned long addr, const struct module *mod,
 					struct kprobe_range *where)
@@ -240,7 +240,7 @@ enum kprobe_reason kprobe_reserved_site(unsigned long addr, const struct module 
 /* Is the site one that the kernel patches? */
 static bool text_site_is_patched(enum kprobe_reason why)
 {
-	return why == KPROBE_WHY_JUMP_LABEL || why == KPROBE_WHY_STATIC_CALL;
+	return why == KPROBE_REASON_JUMP_LABEL || why == KPROBE_REASON_STATIC_CALL;
 }
 
 /**

@@ -62,14 +62,14 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
 	if (!kprobe_has_flag(p, KPROBE_FLAG_WAIT) || !waiting_module_name(p, name))
 		return false;
 	switch (why) {
-	case KPROBE_WHY_MODULE_COMES:
-	case KPROBE_WHY_MODULE_INIT:
-	case KPROBE_WHY_MODULE_GOES:
+	case KPROBE_REASON_MODULE_COMING:
+	case KPROBE_REASON_MODULE_INIT:
+	case KPROBE_REASON_MODULE_GOING:
 		return true;
-	case KPROBE_WHY_NO_SYMBOL:
+	case KPROBE_REASON_NO_SYMBOL:
 	/* The symbol was found, and then the module was unloaded. */
-	case KPROBE_WHY_NO_FUNCTION:
-	case KPROBE_WHY_NO_TEXT: {
+	case KPROBE_REASON_NO_FUNCTION:
+	case KPROBE_REASON_NO_TEXT: {
 		guard(preempt)();
 		mod = find_module(name);
 		return !mod || !kprobe_module_ready(mod);

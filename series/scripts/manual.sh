@@ -144,7 +144,7 @@ check_reasons()
 
 	tr -s ' \n' ' ' <"$tree/$reference" >"$work/flat"
 	sed -n 's/^[\t ]*"\(.*\)")$/\1/p' "$tree/$list" >"$work/reasons"
-	[ "$(grep -c . "$work/reasons")" -eq "$(grep -c '^KPROBE_.*(KPROBE_WHY_.*,$' \
+	[ "$(grep -c . "$work/reasons")" -eq "$(grep -c '^KPROBE_.*(KPROBE_REASON_.*,$' \
 		"$tree/$list")" ] || echo "$list: not read to its end"
 	while IFS= read -r reason; do
 		grep -qF " $reason " "$work/flat" || echo "$reference: there is no reason $reason"

@@ -69,10 +69,10 @@ enum target_kind {
 #define KIND_BITS	2
 
 static const enum kprobe_reason reasons[] = {
-	[BY_FIXUP] = KPROBE_WHY_JUMP_FIXUP,
-	[BY_LABEL] = KPROBE_WHY_JUMP_LABEL_INTO,
-	[BY_BRANCH] = KPROBE_WHY_JUMP_FAR_BRANCH,
-	[BY_LOAD] = KPROBE_WHY_JUMP_FAR_ADDRESS,
+	[BY_FIXUP] = KPROBE_REASON_JUMP_FIXUP,
+	[BY_LABEL] = KPROBE_REASON_JUMP_LABEL_INTO,
+	[BY_BRANCH] = KPROBE_REASON_JUMP_FAR_BRANCH,
+	[BY_LOAD] = KPROBE_REASON_JUMP_FAR_ADDRESS,
 };
 
 /**
@@ -464,7 +464,7 @@ static struct text_targets *targets_for(const struct module *mod)
 	return targets_find(mod);
 }
 
-/* Return: the reason why a jump at @addr is not safe, or KPROBE_WHY_NONE. */
+/* Return: the reason why a jump at @addr is not safe, or KPROBE_REASON_NONE. */
 static enum kprobe_reason targets_look_up(const struct text_targets *tt, unsigned long addr)
 {
 	u64 first = targets_make(addr + 1, 0), end = targets_make(addr + KPROBE_JUMP_SIZE, 0);
@@ -480,13 +480,13 @@ static enum kprobe_reason targets_look_up(const struct text_targets *tt, unsigne
 	}
 	for (; low < tt->nr && tt->target[low] < end; low++)
 		kind = min(kind, tt->target[low] & ((1U << KIND_BITS) - 1));
-	return kind < ARRAY_SIZE(reasons) ? reasons[kind] : KPROBE_WHY_NONE;
+	return kind < ARRAY_SIZE(reasons) ? reasons[kind] : KPROBE_REASON_NONE;
 }
 
 /**
  * x86_kprobe_check_targets() - look for far branches, loaded addresses, fixups and jump labels
  *	that lead into a JTPR
- * @jump: the jump. Its refusal is filled in, with a reason or %KPROBE_WHY_NONE.
+ * @jump: the jump. Its refusal is filled in, with a reason or %KPROBE_REASON_NONE.
  *
  * Context: sleeps; takes targets_mutex; may search all text.
  *
@@ -501,7 +501,7 @@ int x86_kprobe_check_targets(struct kprobe_jump *jump)
 	if (!core_kernel_text(jump->addr)) {
 		mod = targets_module_at(jump->addr);
 		if (!mod) {
-			jump->refusal = KPROBE_WHY_JUMP_GONE;
+			jump->refusal = KPROBE_REASON_JUMP_GONE;
 			return 0;
 		}
 	}

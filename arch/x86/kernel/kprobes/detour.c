@@ -155,7 +155,7 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 			return -ENOSPC;
 		/* After a branch, call or return, the CPU may not reach a call of post_handlers. */
 		if (post && !done && !x86_insn_boostable(&insn)) {
-			pp->jump.failure = KPROBE_WHY_JUMP_POST;
+			pp->jump.failure = KPROBE_REASON_JUMP_POST;
 			return -EOPNOTSUPP;
 		}
 		if (x86_insn_branches(&insn, addr + done, &target))
@@ -210,7 +210,7 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 	lockdep_assert_held(&kprobe_mutex);
 	/* kprobes.boost=0 disables optimisation too. */
 	if (!x86_kprobe_boost) {
-		pp->jump.failure = KPROBE_WHY_JUMP_BOOST_OFF;
+		pp->jump.failure = KPROBE_REASON_JUMP_BOOST_OFF;
 		return -EOPNOTSUPP;
 	}
 	if (!x86_kprobe_read_original((unsigned long)pp->addr, original, dcr_size))
@@ -252,9 +252,9 @@ enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_s
 	unsigned int i, made = 0;
 
 	lockdep_assert_held(&kprobe_mutex);
-	pp->jump.failure = KPROBE_WHY_NONE;
+	pp->jump.failure = KPROBE_REASON_NONE;
 	if (!x86_kprobe_boost) {
-		pp->jump.failure = KPROBE_WHY_JUMP_BOOST_OFF;
+		pp->jump.failure = KPROBE_REASON_JUMP_BOOST_OFF;
 		return KPROBE_NO;
 	}
 	if (x86_kprobe_read_original((unsigned long)pp->addr, original, dcr_size))
@@ -262,7 +262,7 @@ enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_s
 			made += !detour_fill(pp, buf, slots[i], original, dcr_size, post, &map);
 	if (made == ARRAY_SIZE(slots))
 		return KPROBE_YES;
-	pp->jump.failure = pp->jump.failure ?: KPROBE_WHY_JUMP_DETOUR;
+	pp->jump.failure = pp->jump.failure ?: KPROBE_REASON_JUMP_DETOUR;
 	return made ? KPROBE_UNKNOWN : KPROBE_NO;
 }
 

@@ -218,7 +218,7 @@ static void kprobe_check_last_decoding(void)
 
 /*
  * Does an instruction begin at @addr? Decode the function from its start. Return:
- * KPROBE_WHY_NONE, or the reason why it does not, or is not known to.
+ * KPROBE_REASON_NONE, or the reason why it does not, or is not known to.
  *
  * text_mutex keeps jump labels from being patched while they are read. Releasing it between
  * batches does no harm: patching does not move instruction boundaries. kprobe_mutex keeps
@@ -233,7 +233,7 @@ static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct i
 
 	*d = (struct x86_decoding){};
 	if (!symbol)
-		return KPROBE_WHY_NO_FUNCTION;
+		return KPROBE_REASON_NO_FUNCTION;
 	at = symbol->start;
 	end = at + symbol->size;
 	kprobe_check_last_decoding();
@@ -248,17 +248,17 @@ static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct i
 			for (i = 0; i < DECODE_BATCH; i++, at += insn->length) {
 				if (at > addr) {
 					d->after = at;
-					return KPROBE_WHY_NO_BOUNDARY;
+					return KPROBE_REASON_NO_BOUNDARY;
 				}
 				if (!kprobe_decode_original(at, end - at, insn, buf))
-					return KPROBE_WHY_UNDECODED;
+					return KPROBE_REASON_UNDECODED;
 				if (at == addr) {
 					d->at = at;
 					last_decoding = *d;
-					return KPROBE_WHY_NONE;
+					return KPROBE_REASON_NONE;
 				}
 				if (!x86_insn_length_known(insn))
-					return KPROBE_WHY_UNDECODED;
+					return KPROBE_REASON_UNDECODED;
 				d->before = at;
 				d->loads |= x86_insn_kind(insn) == X86_KIND_LOAD_SEGMENT;
 			}
@@ -386,7 +386,7 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 
 	lockdep_assert_held(&kprobe_mutex);
 	if (kprobe_is_in_padding(addr))
-		return probepoint_refuse(pp, KPROBE_WHY_PADDING);
+		return probepoint_refuse(pp, KPROBE_REASON_PADDING);
 	why = kprobe_decode_on_boundary(addr, &insn, bytes, &decoding);
 	if (why && e) {
 		e->before = decoding.before;
@@ -395,19 +395,19 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 	if (why)
 		return probepoint_refuse(pp, why);
 	if (kprobe_is_endbr(bytes))
-		return probepoint_refuse(pp, KPROBE_WHY_ENDBR);
+		return probepoint_refuse(pp, KPROBE_REASON_ENDBR);
 	if (kprobe_is_static_call_trampoline(addr))
-		return probepoint_refuse(pp, KPROBE_WHY_STATIC_CALL);
+		return probepoint_refuse(pp, KPROBE_REASON_STATIC_CALL);
 	if (x86_kprobe_is_cfi_check(&insn, addr))
-		return probepoint_refuse(pp, KPROBE_WHY_CFI_CHECK);
+		return probepoint_refuse(pp, KPROBE_REASON_CFI_CHECK);
 	if (x86_kprobe_fills_rsb(&insn, addr))
-		return probepoint_refuse(pp, KPROBE_WHY_FILLS_RSB);
+		return probepoint_refuse(pp, KPROBE_REASON_FILLS_RSB);
 	ap->insn.size = insn.length;
 	ap->insn.op = x86_insn_op(&insn);
 	/* post_handlers would run with segments that the function may have loaded: do not boost. */
 	if (decoding.loads && ap->insn.op == X86_OP_COPY) {
 		ap->insn.op = X86_OP_STEP;
-		pp->why = KPROBE_WHY_EXEC_SEGMENT;
+		pp->why = KPROBE_REASON_EXEC_SEGMENT;
 	}
 	ap->hit_ip = addr + INT3_INSN_SIZE;
 	ap->next_ip = addr + insn.length;
@@ -415,7 +415,7 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 
 	x86_kprobe_find_emulation(pp, &insn);
 	if (ap->emulation.run && x86_insn_kind(&insn) == X86_KIND_STI && !kprobe_sti_is_safe(addr))
-		return probepoint_refuse(pp, KPROBE_WHY_STI_SHADOW);
+		return probepoint_refuse(pp, KPROBE_REASON_STI_SHADOW);
 	if (ap->emulation.run)
 		return 0;
 	switch (ap->insn.op) {
@@ -423,12 +423,12 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 	case X86_OP_STEP:
 		return 0;
 	case X86_OP_TRAP:
-		return probepoint_refuse(pp, KPROBE_WHY_TRAP);
+		return probepoint_refuse(pp, KPROBE_REASON_TRAP);
 	case X86_OP_NONE:
-		return probepoint_refuse(pp, KPROBE_WHY_UNKNOWN_OPCODE);
+		return probepoint_refuse(pp, KPROBE_REASON_UNKNOWN_OPCODE);
 	case X86_OP_REFUSE:
-		return probepoint_refuse(pp, KPROBE_WHY_NOT_MOVABLE);
+		return probepoint_refuse(pp, KPROBE_REASON_NOT_MOVABLE);
 	default:
-		return probepoint_refuse(pp, KPROBE_WHY_NO_EMULATION);
+		return probepoint_refuse(pp, KPROBE_REASON_NO_EMULATION);
 	}
 }

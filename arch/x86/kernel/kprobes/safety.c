@@ -126,7 +126,7 @@ static bool safety_is_indirect_jump(struct insn *insn, unsigned long addr)
 
 /*
  * Check an instruction of the DCR. @dead: control flow does not reach it from the instruction
- * before. Return: the reason why it cannot be in the DCR, or KPROBE_WHY_NONE.
+ * before. Return: the reason why it cannot be in the DCR, or KPROBE_REASON_NONE.
  */
 static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 					    const struct kprobe_jump *jump, struct insn *insn,
@@ -135,32 +135,32 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 	unsigned long target, next = addr + insn->length;
 
 	if (next > g->end)
-		return KPROBE_WHY_JUMP_END;
+		return KPROBE_REASON_JUMP_END;
 	if (kprobe_blacklist_has(addr))
-		return KPROBE_WHY_JUMP_BLACKLISTED;
+		return KPROBE_REASON_JUMP_BLACKLISTED;
 	if (x86_kprobe_is_cfi_check(insn, addr))
-		return KPROBE_WHY_JUMP_CFI_CHECK;
+		return KPROBE_REASON_JUMP_CFI_CHECK;
 	if (addr != jump->addr && search_exception_tables(addr))
-		return KPROBE_WHY_JUMP_FAULT;
+		return KPROBE_REASON_JUMP_FAULT;
 	if (addr != jump->addr && insn->length == ENDBR_INSN_SIZE &&
 	    is_endbr(get_unaligned((u32 *)bytes)))
-		return KPROBE_WHY_JUMP_ENDBR;
+		return KPROBE_REASON_JUMP_ENDBR;
 
 	if (x86_insn_branches(insn, addr, &target)) {
 		/* CPUs treat an operand-size prefix of a branch differently. */
 		if (x86_insn_kind(insn) == X86_KIND_LOOP || x86_insn_has_prefix(insn, 0x66))
-			return KPROBE_WHY_JUMP_NO_NEAR_FORM;
+			return KPROBE_REASON_JUMP_NO_NEAR_FORM;
 		scoped_guard(preempt)
 			if (x86_kprobe_fills_rsb(insn, addr))
-				return KPROBE_WHY_JUMP_NOT_MOVABLE;
-		return KPROBE_WHY_NONE;
+				return KPROBE_REASON_JUMP_NOT_MOVABLE;
+		return KPROBE_REASON_NONE;
 	}
 	/* Padding. If a branch leads there, the check finds the branch. */
 	if (dead && bytes[0] == INT3_INSN_OPCODE)
-		return KPROBE_WHY_NONE;
+		return KPROBE_REASON_NONE;
 	if (x86_insn_kind(insn) == X86_KIND_RET || x86_insn_boostable(insn))
-		return KPROBE_WHY_NONE;
-	return KPROBE_WHY_JUMP_NOT_MOVABLE;
+		return KPROBE_REASON_NONE;
+	return KPROBE_REASON_JUMP_NOT_MOVABLE;
 }
 
 /*
@@ -192,11 +192,11 @@ static void safety_check_other_part(struct jump_group *g, unsigned long addr)
 	for (end = at + size; at < end; at += insn.length) {
 		if (!x86_kprobe_decode_text(at, end, &insn, buf)) {
 			if (!safety_is_filler(at, end))
-				safety_refuse_all(g, KPROBE_WHY_JUMP_UNDECODED);
+				safety_refuse_all(g, KPROBE_REASON_JUMP_UNDECODED);
 			return;
 		}
 		if (safety_is_indirect_jump(&insn, at))
-			safety_refuse_all(g, KPROBE_WHY_JUMP_INDIRECT);
+			safety_refuse_all(g, KPROBE_REASON_JUMP_INDIRECT);
 	}
 }
 
@@ -266,7 +266,7 @@ static noinline void safety_check_hot_parts(struct jump_group *g)
 	else
 		kallsyms_on_each_match_symbol(safety_check_hot_part, hot.name, &hot);
 	if (!hot.found)
-		safety_refuse_all(g, KPROBE_WHY_JUMP_INDIRECT);
+		safety_refuse_all(g, KPROBE_REASON_JUMP_INDIRECT);
 }
 
 /* Without IBT, refuse the jumps if @insn, or a .cold part that it leads to, jumps indirectly. */
@@ -277,7 +277,7 @@ static void safety_check_indirect_jumps(struct jump_group *g, struct insn *insn,
 	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 		return;
 	if (safety_is_indirect_jump(insn, at))
-		safety_refuse_all(g, KPROBE_WHY_JUMP_INDIRECT);
+		safety_refuse_all(g, KPROBE_REASON_JUMP_INDIRECT);
 	else if (x86_insn_branches(insn, at, &target) && x86_insn_kind(insn) != X86_KIND_CALL &&
 		 target - g->start >= g->end - g->start)
 		safety_check_cold_part(g, target);
@@ -310,14 +310,14 @@ static void safety_check_targets(struct jump_group *g, struct insn *insn, unsign
 		jump = safety_first_jump(g, target - KPROBE_JUMP_SIZE + 1);
 		for (; jump <= g->last && jump->addr < target; jump++)
 			if (safety_concerns(g, jump, at, end))
-				safety_refuse(jump, KPROBE_WHY_JUMP_BRANCH);
+				safety_refuse(jump, KPROBE_REASON_JUMP_BRANCH);
 	}
 	if (!loads)
 		return;
 	for (jump = g->first; jump <= g->last; jump++)
 		if (safety_concerns(g, jump, at, end) &&
 		    x86_insn_has_address(insn, at, jump->addr + 1, KPROBE_JUMP_SIZE - 1))
-			safety_refuse(jump, KPROBE_WHY_JUMP_ADDRESS);
+			safety_refuse(jump, KPROBE_REASON_JUMP_ADDRESS);
 }
 
 /*
@@ -341,14 +341,14 @@ static void safety_decode_symbol(struct jump_group *g, unsigned long start, unsi
 				break;
 			for (jump = g->first; jump <= g->last; jump++)
 				if (safety_concerns(g, jump, at, end))
-					safety_refuse(jump, KPROBE_WHY_JUMP_UNDECODED);
+					safety_refuse(jump, KPROBE_REASON_JUMP_UNDECODED);
 			return;
 		}
 		safety_check_targets(g, &insn, at, end);
 		if (!own)
 			continue;
 		if (x86_insn_kind(&insn) == X86_KIND_LOAD_SEGMENT)
-			safety_refuse_all(g, KPROBE_WHY_JUMP_SEGMENTS);
+			safety_refuse_all(g, KPROBE_REASON_JUMP_SEGMENTS);
 		safety_check_indirect_jumps(g, &insn, at);
 		while (in_dcr <= g->last && at >= in_dcr->addr + KPROBE_JUMP_SIZE)
 			in_dcr++;
@@ -364,7 +364,7 @@ static void safety_decode_symbol(struct jump_group *g, unsigned long start, unsi
 		return;
 	for (jump = g->first; jump <= g->last; jump++)
 		if (jump->dcr_size < KPROBE_JUMP_SIZE)
-			safety_refuse(jump, KPROBE_WHY_JUMP_END);
+			safety_refuse(jump, KPROBE_REASON_JUMP_END);
 }
 
 /*
@@ -441,7 +441,7 @@ static void safety_check_reserved(struct kprobe_jump *jump)
 	}
 	jump_label_unlock();
 	if (reserved)
-		safety_refuse(jump, KPROBE_WHY_JUMP_PATCHED);
+		safety_refuse(jump, KPROBE_REASON_JUMP_PATCHED);
 }
 
 /* Find the function of @jumps[0], and the jumps that follow in the same one. */
@@ -481,7 +481,7 @@ int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 
 	for (; jumps < end && !ret; jumps = g.last + 1) {
 		if (!safety_find_group(&g, jumps, end - jumps)) {
-			safety_refuse(jumps, KPROBE_WHY_JUMP_GONE);
+			safety_refuse(jumps, KPROBE_REASON_JUMP_GONE);
 			continue;
 		}
 		safety_decode_around(&g);

@@ -354,7 +354,7 @@ static int slot_prepare(struct probepoint *pp)
 	if (ret != -EOPNOTSUPP)
 		return ret;
 	if (pp->arch.insn.copy == X86_COPY_BYTES)
-		return probepoint_refuse(pp, KPROBE_WHY_TOO_FAR);
+		return probepoint_refuse(pp, KPROBE_REASON_TOO_FAR);
 	pp->arch.insn.copy = X86_COPY_NONE;
 	return 0;
 }
@@ -367,7 +367,7 @@ static int slot_check_insn(struct probepoint *pp, struct kprobe_explanation *e)
 	 */
 	scoped_guard(mutex, &text_mutex)
 		if (alternatives_text_reserved(pp->addr, pp->addr + 1))
-			return probepoint_refuse(pp, KPROBE_WHY_LOCK_PREFIX);
+			return probepoint_refuse(pp, KPROBE_REASON_LOCK_PREFIX);
 	return x86_kprobe_decode(pp, e);
 }
 
@@ -413,26 +413,26 @@ static enum kprobe_reason slot_exec_reason(const struct probepoint *pp, enum x86
 	const struct x86_probed_insn *insn = &pp->arch.insn;
 
 	if (exec == X86_EXEC_BOOST)
-		return insn->copy == X86_COPY_BRANCH ? KPROBE_WHY_EXEC_BRANCH :
-						       KPROBE_WHY_EXEC_COPY;
+		return insn->copy == X86_COPY_BRANCH ? KPROBE_REASON_EXEC_BRANCH :
+						       KPROBE_REASON_EXEC_COPY;
 	switch (insn->op) {
 	case X86_OP_STEP:
-		return pp->why ?: KPROBE_WHY_EXEC_KERNEL;
+		return pp->why ?: KPROBE_REASON_EXEC_KERNEL;
 	case X86_OP_INDIRECT:
-		return KPROBE_WHY_EXEC_INDIRECT;
+		return KPROBE_REASON_EXEC_INDIRECT;
 	case X86_OP_RETURN:
-		return KPROBE_WHY_EXEC_RETURN;
+		return KPROBE_REASON_EXEC_RETURN;
 	case X86_OP_FLAGS:
-		return KPROBE_WHY_EXEC_FLAGS;
+		return KPROBE_REASON_EXEC_FLAGS;
 	case X86_OP_RELATIVE:
 		if (insn->copy == X86_COPY_NONE)
-			return KPROBE_WHY_EXEC_RELATIVE;
+			return KPROBE_REASON_EXEC_RELATIVE;
 		break;
 	default:
 		break;
 	}
-	return pp->arch.slot.form >= X86_SLOT_BOOST ? KPROBE_WHY_EXEC_POST :
-						      KPROBE_WHY_EXEC_BOOST_OFF;
+	return pp->arch.slot.form >= X86_SLOT_BOOST ? KPROBE_REASON_EXEC_POST :
+						      KPROBE_REASON_EXEC_BOOST_OFF;
 }
 
 /**
@@ -461,7 +461,7 @@ void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e
 	e->length = ap->insn.size;
 	e->probed = slot_copy_reaches(pp);
 	if (e->probed != KPROBE_YES)
-		e->refusal = KPROBE_WHY_TOO_FAR;
+		e->refusal = KPROBE_REASON_TOO_FAR;
 	if (e->probed == KPROBE_NO)
 		return;
 	ap->slot.form = slot_choose_form(&ap->insn);

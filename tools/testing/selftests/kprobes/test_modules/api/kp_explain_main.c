@@ -357,7 +357,7 @@ static int kp_refuse_set(const char *word, const struct kernel_param *param)
 	if (i == ARRAY_SIZE(kp_words))
 		return -EINVAL;
 	kp_refused_errno = 0;
-	kp_refused_reason = KPROBE_WHY_NONE;
+	kp_refused_reason = KPROBE_REASON_NONE;
 	if (kp_words[i].refuse)
 		return kp_words[i].refuse();
 	kp = kp_words[i].kp;

@@ -48,7 +48,7 @@ static int kp_watch(struct notifier_block *nb, unsigned long state, void *mod)
 		return NOTIFY_DONE;
 	if (refusal < 0 && ((struct module *)mod)->state == MODULE_STATE_COMING &&
 	    !arch_check_jumps(&jump, 1))
-		refusal = jump.refusal == KPROBE_WHY_JUMP_GONE;
+		refusal = jump.refusal == KPROBE_REASON_JUMP_GONE;
 	return NOTIFY_OK;
 }
 

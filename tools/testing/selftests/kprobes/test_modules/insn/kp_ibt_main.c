@@ -167,7 +167,7 @@ static void kp_ibt_inside(struct kunit *test)
 	if (!ret)
 		unregister_kprobe(&kp);
 	KUNIT_EXPECT_EQ(test, ret, -EINVAL);
-	KUNIT_EXPECT_EQ(test, kp.refusal, KPROBE_WHY_ENDBR);
+	KUNIT_EXPECT_EQ(test, kp.refusal, KPROBE_REASON_ENDBR);
 
 	probe = kp_ibt_probe(test, nop, kp_count_pre, NULL, false);
 	if (opt)
