@@ -307,7 +307,7 @@ struct kretprobe_holder {
  *	pre_handler and post_handler to the kernel.
  * @entry: the handler: a function with the parameters and the calling convention of the
  *	probed one, which ends by calling jprobe_return()
- * @reported: for the kernel: the mistakes of the handler that have been printed, one bit
+ * @reported: for the kernel: the misuses by the handler that have been printed, one bit
  *	for each kind
  *
  * All fields that the user does not set must be zero before the first registration.

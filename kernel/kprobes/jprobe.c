@@ -31,8 +31,8 @@
 /* register_jprobes() and unregister_jprobes() cast an array of pointers. */
 static_assert(offsetof(struct jprobe, kp) == 0);
 
-/* Bits of jprobe.reported: mistakes of a handler, each reported once per jprobe */
-enum mistake {
+/* Bits of jprobe.reported: misuses by a handler, each reported once per jprobe */
+enum jprobe_misuse {
 	NO_JPROBE_RETURN,
 	PREEMPT_COUNT,
 	IRQ_FLAG,
@@ -80,9 +80,9 @@ static __always_inline void jprobe_save_state(struct before_handler *before)
 	pause_graph_tracing();
 }
 
-static bool __kprobes jprobe_is_first(struct jprobe *jp, enum mistake mistake)
+static bool __kprobes jprobe_is_first(struct jprobe *jp, enum jprobe_misuse misuse)
 {
-	return !test_and_set_bit(mistake, &jp->reported);
+	return !test_and_set_bit(misuse, &jp->reported);
 }
 
 /* The handler may have taken a lock without releasing it, for example. */

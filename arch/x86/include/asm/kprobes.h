@@ -17,6 +17,9 @@
 /* Size of the call at the start of __kretprobe_trampoline(), which balances the return predictor */
 #define KRETPROBE_TRAMPOLINE_CALL	5
 
+/* &struct kprobe_level.context of a free level: less than any other */
+#define KPROBE_CONTEXT_NONE	(-1)
+
 #ifdef __ASSEMBLY__
 
 /*
@@ -118,8 +121,6 @@ DECLARE_PER_CPU(struct kprobe_levels, kprobe_levels);
  * preempt_count by KPROBE_CONTEXT_MASK first.
  */
 #define KPROBE_LEVEL_INT3	(IS_ENABLED(CONFIG_X86_64) ? 1 << 30 : 1)
-/* The context of a free level: less than any other */
-#define KPROBE_CONTEXT_NONE	(-1)
 
 static __always_inline s32 kprobe_context(void)
 {

@@ -310,7 +310,7 @@ static unsigned int x86_insn_mandatory_prefix(struct insn *insn)
 	return prefix;
 }
 
-static enum x86_op x86_op_of_letter(char c, struct insn *insn)
+static enum x86_op letter_to_op(char c, struct insn *insn)
 {
 	unsigned int prefix;
 
@@ -345,7 +345,7 @@ static enum x86_op x86_op_of_letter(char c, struct insn *insn)
 }
 
 /* Look up an opcode that the middle field of the ModRM byte does not determine. */
-static enum x86_op x86_op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
+static enum x86_op exception_to_op(u16 opcode, u8 modrm, struct insn *insn)
 {
 	unsigned int prefix = x86_insn_mandatory_prefix(insn);
 	u8 field = X86_MODRM_REG(modrm);
@@ -361,7 +361,7 @@ static enum x86_op x86_op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
 	case 0x0f01:
 		/* With prefix f3 or f2: erets, eretu, setssbsy, user interrupts and more */
 		return prefix & 0xc ? X86_OP_REFUSE :
-				      x86_op_of_letter(map_0f01[modrm & 0x3f], insn);
+				      letter_to_op(map_0f01[modrm & 0x3f], insn);
 	case 0x0fae:
 		/* rdfsbase, rdgsbase; wrfsbase, wrgsbase, ptwrite, incssp, umonitor */
 		if (prefix == 4 && field != 7)
@@ -373,7 +373,7 @@ static enum x86_op x86_op_of_exception(u16 opcode, u8 modrm, struct insn *insn)
 	return X86_OP_NONE;
 }
 
-static enum x86_op x86_op_of_group(u16 opcode, struct insn *insn)
+static enum x86_op group_to_op(u16 opcode, struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0];
 	bool reg = X86_MODRM_MOD(modrm) == 3;
@@ -389,8 +389,8 @@ static enum x86_op x86_op_of_group(u16 opcode, struct insn *insn)
 	for (g = groups; g < groups + ARRAY_SIZE(groups); g++) {
 		if (opcode < g->first || opcode > g->last)
 			continue;
-		op = x86_op_of_letter((reg ? g->reg : g->memory)[X86_MODRM_REG(modrm)], insn);
-		return op == X86_OP_NONE ? x86_op_of_exception(opcode, modrm, insn) : op;
+		op = letter_to_op((reg ? g->reg : g->memory)[X86_MODRM_REG(modrm)], insn);
+		return op == X86_OP_NONE ? exception_to_op(opcode, modrm, insn) : op;
 	}
 	return X86_OP_NONE;
 }
@@ -492,19 +492,19 @@ enum x86_op x86_insn_op(struct insn *insn)
 		return X86_OP_NONE;
 	if (insn_is_avx(insn)) {
 		map = x86_insn_vex_map(insn);
-		return map ? x86_op_of_letter(map[opcode[0]], insn) : X86_OP_NONE;
+		return map ? letter_to_op(map[opcode[0]], insn) : X86_OP_NONE;
 	}
 	switch (insn->opcode.nbytes) {
 	case 1:
 		if (one_byte[opcode[0]] == 'G')
-			return x86_op_of_group(opcode[0], insn);
-		return x86_op_of_letter(one_byte[opcode[0]], insn);
+			return group_to_op(opcode[0], insn);
+		return letter_to_op(one_byte[opcode[0]], insn);
 	case 2:
 		if (map_0f[opcode[1]] == 'G')
-			return x86_op_of_group(0x0f00 | opcode[1], insn);
-		return x86_op_of_letter(map_0f[opcode[1]], insn);
+			return group_to_op(0x0f00 | opcode[1], insn);
+		return letter_to_op(map_0f[opcode[1]], insn);
 	case 3:
-		return x86_op_of_letter((opcode[1] == 0x38 ? map_0f38 : map_0f3a)[opcode[2]], insn);
+		return letter_to_op((opcode[1] == 0x38 ? map_0f38 : map_0f3a)[opcode[2]], insn);
 	default:
 		return X86_OP_NONE;
 	}

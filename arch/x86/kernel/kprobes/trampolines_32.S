@@ -160,7 +160,7 @@
  */
 .macro KPROBE_TRAMPOLINE_DROP_LEVEL resched
 	/* kprobe_leave() */
-	movl	$KPROBE_CONTEXT_NO, OUR_LEVEL(KPROBE_LEVEL_context)
+	movl	$KPROBE_CONTEXT_NONE, OUR_LEVEL(KPROBE_LEVEL_context)
 	movl	%ebx, TOP_LEVEL
 	/* preempt_enable() */
 #ifdef CONFIG_PREEMPT_COUNT
@@ -287,7 +287,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 /* Call the pre_handlers; trampolines_64.S describes @several. */
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_PUSH_FRAME
-	movl	-KPROBE_DETOUR_BEHIND_CALL(%eax), %eax
+	movl	-KPROBE_DETOUR_AFTER_CALL(%eax), %eax
 	/* ip: one byte after the probed address; unwinders allow for it */
 	pushl	PROBEPOINT_hit_ip(%eax)
 	KPROBE_TRAMPOLINE_SAVE_REGS

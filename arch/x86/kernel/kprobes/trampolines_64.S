@@ -221,7 +221,7 @@
 .macro __KPROBE_TRAMPOLINE_TAKE_LEVEL nested:req take
 	/* kprobe_enter() */
 	movq	TOP_LEVEL, %r12
-	cmpl	$KPROBE_CONTEXT_NO, KPROBE_LEVEL_context(%r12)
+	cmpl	$KPROBE_CONTEXT_NONE, KPROBE_LEVEL_context(%r12)
 	jne	\nested
 	.ifnb \take
 \take:
@@ -256,7 +256,7 @@
  */
 .macro KPROBE_TRAMPOLINE_DROP_LEVEL resched
 	/* kprobe_leave() */
-	movl	$KPROBE_CONTEXT_NO, OUR_LEVEL(KPROBE_LEVEL_context)
+	movl	$KPROBE_CONTEXT_NONE, OUR_LEVEL(KPROBE_LEVEL_context)
 	movq	%r12, TOP_LEVEL
 	/* preempt_enable() */
 #ifdef CONFIG_PREEMPT_COUNT
@@ -432,7 +432,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
  */
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_PUSH_FRAME
-	movq	-KPROBE_DETOUR_BEHIND_CALL(%rax), %rax
+	movq	-KPROBE_DETOUR_AFTER_CALL(%rax), %rax
 	/* ip: one byte after the probed address; unwinders allow for it */
 	pushq	PROBEPOINT_hit_ip(%rax)
 	KPROBE_TRAMPOLINE_SAVE_REGS
@@ -744,8 +744,8 @@ SYM_CODE_START(kprobe_ftrace_trampoline)
 
 	/*
 	 * Count the call, as KPROBE_TRAMPOLINE_SLOWPATH does. The return thunk of this
-	 * trampoline's RET counts the return, and may change flags, which are undefined at an entry.
-	 * kprobe_trampoline_popf counts its return itself.
+	 * trampoline's RET counts the return, and may change flags, which are undefined at
+	 * an entry. kprobe_trampoline_popf counts its return itself.
 	 */
 	UNWIND_HINT_REGS
 .Lftrace_slowpath:
@@ -808,7 +808,7 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 	KPROBE_PREEMPT_DISABLE
 	KPROBE_RCU_WATCHES no=.Lfollow_fully
 	movq	TOP_LEVEL, %rax
-	cmpl	$KPROBE_CONTEXT_NO, KPROBE_LEVEL_context(%rax)
+	cmpl	$KPROBE_CONTEXT_NONE, KPROBE_LEVEL_context(%rax)
 	jne	.Lfollow_fully
 	movq	CALL_SITE, %rax
 	KPROBE_FIND_PROBEPOINT %rax, KPROBE_FTRACE_ADDR, %r10, %r11, .Lfollow_fully
