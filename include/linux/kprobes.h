@@ -283,7 +283,7 @@ struct kretprobe_instance {
  *	NULL if there is none.
  * @pool: the pool that instances are taken from
  * @limited: @pool is of fixed size, for this return probe only
- * @bare: the pool is shared, and when the return probe was registered it had no data and no
+ * @simple: the pool is shared, and when the return probe was registered it had no data and no
  *	entry_handler
  * @unreturned: number of calls that were followed and have ended without a return
  * @dead: links the holders that are about to be freed
@@ -296,7 +296,7 @@ struct kretprobe_holder {
 	struct kretprobe_instance * __percpu *own;
 	struct kretprobe_pool *pool;
 	bool limited;
-	bool bare;
+	bool simple;
 	atomic_t unreturned;
 	struct llist_node dead;
 };

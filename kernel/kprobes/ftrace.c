@@ -188,7 +188,7 @@ static u8 kprobe_filter_for(const struct probe_set *set)
 	for (i = 0; all[i]; i++)
 		if (all[i]->post_handler)
 			return BIT(FILTER_DIVERT);
-	if (i == 1 && kretprobe_is_bare(all[0]) && arch_kprobe_ftrace_return_trampoline())
+	if (i == 1 && kretprobe_is_simple(all[0]) && arch_kprobe_ftrace_return_trampoline())
 		return BIT(FILTER_RETURN);
 	return i ? BIT(FILTER_STAY) : 0;
 }

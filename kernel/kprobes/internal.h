@@ -343,7 +343,7 @@ kretprobe_cache_try_cmpxchg(struct kretprobe_instance * __percpu *cache,
 #endif
 }
 
-/* Guards the claiming and releasing of return probes. kprobe_mutex nests inside it. */
+/* Guards the setup and teardown of return probes. kprobe_mutex nests inside it. */
 extern struct mutex kretprobe_mutex;
 
 /* kretprobe.c */
@@ -352,11 +352,11 @@ void kretprobes_init(void);
 
 /* retcall.c or rethook.c */
 bool is_kretprobe(const struct kprobe *p);
-bool kretprobe_is_bare(const struct kprobe *p);
+bool kretprobe_is_simple(const struct kprobe *p);
 void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed);
-int kretprobe_claim(struct kretprobe *rp);
-bool kretprobe_stop(struct kretprobe *rp);
-void kretprobe_release(struct kretprobe *rp);
+int kretprobe_setup(struct kretprobe *rp);
+bool kretprobe_deactivate(struct kretprobe *rp);
+void kretprobe_teardown(struct kretprobe *rp);
 
 #ifndef CONFIG_KRETPROBE_ON_RETHOOK
 /*
@@ -369,7 +369,7 @@ int kretprobe_entry(struct kprobe *p, struct pt_regs *regs);
 #else /* !CONFIG_KRETPROBES */
 
 static inline bool is_kretprobe(const struct kprobe *p) { return false; }
-static inline bool kretprobe_is_bare(const struct kprobe *p) { return false; }
+static inline bool kretprobe_is_simple(const struct kprobe *p) { return false; }
 
 static inline void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed) { }
 

@@ -159,7 +159,7 @@ void __kprobes jprobe_return(void)
 }
 EXPORT_SYMBOL_GPL(jprobe_return);
 
-static int jprobe_claim(struct jprobe *jp)
+static int jprobe_prepare(struct jprobe *jp)
 {
 	if (!jp)
 		return kprobe_refused(NULL, KPROBE_REASON_NO_PROBE, -EINVAL);
@@ -192,7 +192,7 @@ int register_jprobes(struct jprobe **jps, int num)
 	if (!jps || num <= 0)
 		return kprobe_refused(NULL, KPROBE_REASON_NO_PROBE, -EINVAL);
 	for (i = 0; i < num; i++) {
-		err = jprobe_claim(jps[i]);
+		err = jprobe_prepare(jps[i]);
 		if (err)
 			return err;
 	}
@@ -217,7 +217,7 @@ EXPORT_SYMBOL_GPL(register_jprobes);
  */
 int register_jprobe(struct jprobe *jp)
 {
-	return jprobe_claim(jp) ?: register_kprobe(&jp->kp);
+	return jprobe_prepare(jp) ?: register_kprobe(&jp->kp);
 }
 EXPORT_SYMBOL_GPL(register_jprobe);
 

@@ -13,12 +13,12 @@
 
 #include "internal.h"
 
-/* Guards the claiming and releasing of return probes. kprobe_mutex nests inside it. */
+/* Guards the setup and teardown of return probes. kprobe_mutex nests inside it. */
 DEFINE_MUTEX(kretprobe_mutex);
 
 static_assert(offsetof(struct kretprobe, kp) == 0);
 
-static int kretprobes_claim(struct kretprobe *rp)
+static int kretprobe_prepare(struct kretprobe *rp)
 {
 	enum kprobe_reason why = KPROBE_REASON_NO_MEMORY;
 	int err;
@@ -27,7 +27,7 @@ static int kretprobes_claim(struct kretprobe *rp)
 		return kprobe_refused(NULL, KPROBE_REASON_NO_PROBE, -EINVAL);
 	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
 		return kprobe_refused(&rp->kp, KPROBE_REASON_RETURN_DATA, -E2BIG);
-	err = kretprobe_claim(rp);
+	err = kretprobe_setup(rp);
 	if (err == -EINVAL)
 		why = KPROBE_REASON_REGISTERED;
 	if (err)
@@ -55,13 +55,13 @@ enum kprobe_reason kretprobe_check(unsigned long entry)
 	return KPROBE_REASON_NONE;
 }
 
-/* Undo kretprobes_claim() for return probes that it has succeeded for. */
-static void kretprobes_unclaim(struct kretprobe **rps, int num)
+/* Undo kretprobe_prepare() for return probes that it has succeeded for. */
+static void kretprobes_teardown(struct kretprobe **rps, int num)
 {
 	guard(mutex)(&kretprobe_mutex);
 	while (num--) {
-		kretprobe_stop(rps[num]);
-		kretprobe_release(rps[num]);
+		kretprobe_deactivate(rps[num]);
+		kretprobe_teardown(rps[num]);
 	}
 }
 
@@ -86,14 +86,14 @@ int register_kretprobes(struct kretprobe **rps, int num)
 		return kprobe_refused(NULL, KPROBE_REASON_NO_PROBE, -EINVAL);
 	scoped_guard(mutex, &kretprobe_mutex) {
 		for (done = 0; done < num && !err; done += !err) {
-			err = kretprobes_claim(rps[done]);
+			err = kretprobe_prepare(rps[done]);
 			cond_resched();
 		}
 	}
 	/* A struct kretprobe begins with its struct kprobe. */
 	err = err ?: register_kprobes((struct kprobe **)rps, num);
 	if (err)
-		kretprobes_unclaim(rps, done);
+		kretprobes_teardown(rps, done);
 	return err;
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
@@ -123,12 +123,12 @@ int register_kretprobe(struct kretprobe *rp)
 	int err;
 
 	scoped_guard(mutex, &kretprobe_mutex)
-		err = kretprobes_claim(rp);
+		err = kretprobe_prepare(rp);
 	if (err)
 		return err;
 	err = register_kprobe(&rp->kp);
 	if (err)
-		kretprobes_unclaim(&rp, 1);
+		kretprobes_teardown(&rp, 1);
 	return err;
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
@@ -153,7 +153,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	scoped_guard(mutex, &kretprobe_mutex)
 		for (i = 0; i < num; i++)
 			if (rps[i])
-				kretprobe_stop(rps[i]);
+				kretprobe_deactivate(rps[i]);
 	/*
 	 * Waits for running handlers, at entries and at returns, also of return probes that
 	 * another caller is unregistering. The caller that returns from it first releases them.
@@ -162,7 +162,7 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 	scoped_guard(mutex, &kretprobe_mutex)
 		for (i = 0; i < num; i++) {
 			if (rps[i])
-				kretprobe_release(rps[i]);
+				kretprobe_teardown(rps[i]);
 			cond_resched();
 		}
 }

@@ -27,7 +27,7 @@
  * - Pool of fixed size: after unregistration no hit takes an instance, and the pool counts the
  *   instances down as calls return. The holder and the pool are freed after the last one.
  *
- * kretprobe_mutex guards the claiming and releasing of holders. While a task can run, only
+ * kretprobe_mutex guards the setup and teardown of holders. While a task can run, only
  * that task changes its list; an interrupt has removed its instances when it returns.
  */
 #include <kunit/visibility.h>
@@ -164,10 +164,10 @@ static void __kprobes kretprobe_limited_is_free(struct kretprobe_holder *holder)
 
 /*
  * Give back the instance of a call that has ended. In a pool of fixed size, each instance has
- * to be counted down once after kretprobe_stop() has cleared holder->rp:
+ * to be counted down once after kretprobe_deactivate() has cleared holder->rp:
  *
  * - If @rp is still set, the instance is given back with preemption disabled since the holder
- *   was read. So the grace period between kretprobe_stop() and kretprobe_pool_drain() waits
+ *   was read. So the grace period between kretprobe_deactivate() and kretprobe_pool_drain() waits
  *   for this, and the latter counts the instance as free.
  * - If @rp is NULL, kretprobe_pool_drop() counts the instance, which is not given back.
  */
@@ -656,7 +656,7 @@ static void kretprobe_free_limited(struct work_struct *work)
  *
  * Return: 0; -EINVAL if it has them already; or -ENOMEM.
  */
-int kretprobe_claim(struct kretprobe *rp)
+int kretprobe_setup(struct kretprobe *rp)
 {
 	struct kretprobe_holder *holder;
 
@@ -687,7 +687,7 @@ int kretprobe_claim(struct kretprobe *rp)
 	RCU_INIT_POINTER(holder->rp, rp);
 	rp->rph = holder;
 	rp->kp.pre_handler = rp->data_size ? kretprobe_entry_data : kretprobe_entry;
-	holder->bare = !holder->limited && !rp->data_size && !READ_ONCE(rp->entry_handler);
+	holder->simple = !holder->limited && !rp->data_size && !READ_ONCE(rp->entry_handler);
 	return 0;
 }
 
@@ -698,9 +698,9 @@ int kretprobe_claim(struct kretprobe *rp)
  *
  * Context: kretprobe_mutex is held.
  *
- * Return: true if this has stopped it; false if it was stopped before, or never claimed.
+ * Return: true if this has stopped it; false if it was stopped before, or never set up.
  */
-bool kretprobe_stop(struct kretprobe *rp)
+bool kretprobe_deactivate(struct kretprobe *rp)
 {
 	struct kretprobe_holder *holder = rp->rph;
 
@@ -713,15 +713,15 @@ bool kretprobe_stop(struct kretprobe *rp)
 }
 
 /**
- * kretprobe_release() - undo kretprobe_claim()
+ * kretprobe_teardown() - undo kretprobe_setup()
  * @rp: the return probe. If it was ever hit, a grace period has passed since it was stopped
  *	and its last hit.
  *
- * Does nothing if @rp is not stopped, or not claimed.
+ * Does nothing if @rp is not stopped, or was not set up.
  *
  * Context: kretprobe_mutex is held.
  */
-void kretprobe_release(struct kretprobe *rp)
+void kretprobe_teardown(struct kretprobe *rp)
 {
 	struct kretprobe_holder *holder = rp->rph;
 
@@ -751,9 +751,9 @@ bool is_kretprobe(const struct kprobe *p)
  * belongs to a return probe with a shared pool and no data, registered without an entry_handler.
  * The user may set one later: the trampoline has to test for it.
  */
-bool kretprobe_is_bare(const struct kprobe *p)
+bool kretprobe_is_simple(const struct kprobe *p)
 {
-	return is_kretprobe(p) && container_of(p, struct kretprobe, kp)->rph->bare;
+	return is_kretprobe(p) && container_of(p, struct kretprobe, kp)->rph->simple;
 }
 
 /**

@@ -106,7 +106,7 @@ bool is_kretprobe(const struct kprobe *p)
  * May arch_kprobe_ftrace_return_trampoline() handle the hits of a probe? Return: false: that
  * trampoline cannot call rethook.
  */
-bool kretprobe_is_bare(const struct kprobe *p)
+bool kretprobe_is_simple(const struct kprobe *p)
 {
 	return false;
 }
@@ -134,7 +134,7 @@ void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed)
  *
  * Return: 0; -EINVAL if it has one already; or an errno of rethook_alloc().
  */
-int kretprobe_claim(struct kretprobe *rp)
+int kretprobe_setup(struct kretprobe *rp)
 {
 	int nr = rp->maxactive;
 	struct rethook *rh;
@@ -160,9 +160,9 @@ int kretprobe_claim(struct kretprobe *rp)
  *
  * Context: kretprobe_mutex is held.
  *
- * Return: true if this has stopped it; false if it was stopped before, or never claimed.
+ * Return: true if this has stopped it; false if it was stopped before, or never set up.
  */
-bool kretprobe_stop(struct kretprobe *rp)
+bool kretprobe_deactivate(struct kretprobe *rp)
 {
 	lockdep_assert_held(&kretprobe_mutex);
 	if (!rp->rh || !rcu_access_pointer(rp->rh->handler))
@@ -172,15 +172,15 @@ bool kretprobe_stop(struct kretprobe *rp)
 }
 
 /**
- * kretprobe_release() - undo kretprobe_claim()
+ * kretprobe_teardown() - undo kretprobe_setup()
  * @rp: the return probe. If it was ever hit, a grace period has passed since it was stopped
  *	and its last hit.
  *
- * Does nothing if @rp is not stopped, or not claimed.
+ * Does nothing if @rp is not stopped, or was not set up.
  *
  * Context: kretprobe_mutex is held.
  */
-void kretprobe_release(struct kretprobe *rp)
+void kretprobe_teardown(struct kretprobe *rp)
 {
 	lockdep_assert_held(&kretprobe_mutex);
 	if (!rp->rh || rcu_access_pointer(rp->rh->handler))

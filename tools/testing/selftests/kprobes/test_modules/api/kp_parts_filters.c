@@ -35,7 +35,7 @@ static int kp_unregister_function(struct ftrace_ops *ops)
 #define kprobe_mutex			kp_filters_mutex
 #define kprobes_all_disarmed		false
 #define kprobe_ftrace_handler		NULL
-#define kretprobe_is_bare(p)		((p) && false)
+#define kretprobe_is_simple(p)		((p) && false)
 #define probepoint_set_state(pp, to)	((pp)->state = (to))
 #define ftrace_location_range(start, end)	((void)(end), (start))
 #define ftrace_enabled			kp_ftrace_enabled
