@@ -99,7 +99,7 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs, in
  * Context: must not sleep. An entry_handler runs in the context of a &kprobe_pre_handler_t, a
  * handler in the context of the probed function, with preemption disabled.
  *
- * Return: as an entry_handler, non-zero if this call is not to be followed; as a handler,
+ * Return: as an entry_handler, non-zero if this call is not to be tracked; as a handler,
  * the value is ignored.
  */
 typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs *regs);
@@ -215,12 +215,12 @@ struct kprobe {
  * @handler: called when the function returns, or NULL. It may be set while the return probe
  *	is registered: later returns call the new one.
  * @entry_handler: called when the function is entered, or NULL; if it returns non-zero,
- *	the call is not followed. It may be set while the return probe is registered.
- * @maxactive: the number of calls that can be followed at once. That many instances are
+ *	the call is not tracked. It may be set while the return probe is registered.
+ * @maxactive: the number of calls that can be tracked at once. That many instances are
  *	reserved for this return probe. If it is 0 or less, the return probe takes instances
  *	from a pool that return probes share, which grows up to kprobes.return_pool_kib. With
  *	rethook it gets eight for each possible CPU instead. Registration does not change it.
- * @nmissed: number of calls since the registration that were not followed, because no
+ * @nmissed: number of calls since the registration that were not tracked, because no
  *	instance was free
  * @data_size: bytes of private data in each &struct kretprobe_instance, at most
  *	%KRETPROBE_MAX_DATA_SIZE
@@ -285,7 +285,7 @@ struct kretprobe_instance {
  * @limited: @pool is of fixed size, for this return probe only
  * @simple: the pool is shared, and when the return probe was registered it had no data and no
  *	entry_handler
- * @unreturned: number of calls that were followed and have ended without a return
+ * @unreturned: number of calls that were tracked and have ended without a return
  * @dead: links the holders that are about to be freed
  */
 struct kretprobe_holder {

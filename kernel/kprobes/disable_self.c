@@ -81,7 +81,7 @@ static struct kprobe_request disable_self_request = { .work = &disable_self_work
  * hit of this call does not call the post_handler of @p either, if that has not been called yet.
  * A hit that another CPU has begun before may still be about to call a handler, in which this
  * returns false. A fault_handler may be called until the worker has disabled @p. Calls that
- * a return probe already follows still call its handler.
+ * a return probe already tracks still call its handler.
  *
  * enable_kprobe() completes a pending request first, and then enables @p again.
  *

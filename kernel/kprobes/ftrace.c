@@ -12,7 +12,7 @@
  * a function fails. Probes without post_handlers, as kprobe events, perf and BPF register
  * them, must not exclude a live patch. They are in FILTER_STAY; or in FILTER_RETURN, if the only
  * probe is a return probe without entry_handler, and if the architecture has a trampoline that
- * follows such a call without saving all registers.
+ * tracks such a call without saving all registers.
  *
  * On x86 an address moves to another filter when its first post_handler is registered, or
  * its last one unregistered, or when a return probe is no longer the only probe, or is that

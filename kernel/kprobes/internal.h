@@ -286,9 +286,9 @@ void probepoint_table_del(struct probepoint *pp);
 
 /**
  * struct kretprobe_missed - how many calls of a function did not call a handler at the return
- * @pool: not followed, because the shared pool was empty
- * @maxactive: not followed, because maxactive other calls were being followed
- * @unreturned: followed, but ended without a return: the task has exited, or an
+ * @pool: not tracked, because the shared pool was empty
+ * @maxactive: not tracked, because maxactive other calls were being tracked
+ * @unreturned: tracked, but ended without a return: the task has exited, or an
  *	outer function has returned first
  */
 struct kretprobe_missed {

@@ -201,7 +201,7 @@ int disable_kretprobe(struct kretprobe *rp)
 EXPORT_SYMBOL_GPL(disable_kretprobe);
 
 /**
- * enable_kretprobe() - follow the calls of a function again
+ * enable_kretprobe() - track the calls of a function again
  * @rp: a registered return probe
  *
  * Context: sleeps; takes kprobe_mutex.
@@ -233,7 +233,7 @@ int disable_kretprobes(struct kretprobe **rps, int num)
 EXPORT_SYMBOL_GPL(disable_kretprobes);
 
 /**
- * enable_kretprobes() - follow the calls of several functions again
+ * enable_kretprobes() - track the calls of several functions again
  * @rps: registered return probes
  * @num: number of return probes
  *

@@ -228,9 +228,9 @@ static bool pool_may_interrupt(int cpu, void *data)
 
 /*
  * Give back the instances in the caches of all CPUs, also offline ones. Only the CPU itself may
- * change its cache while it follows calls, and an isolated CPU is not interrupted for that: it
- * keeps its instance until the pool has no return probes, and no call is followed any more. Then
- * no CPU changes any cache: a call that was followed when pool_nr_taken() began is counted
+ * change its cache while it tracks calls, and an isolated CPU is not interrupted for that: it
+ * keeps its instance until the pool has no return probes, and no call is tracked any more. Then
+ * no CPU changes any cache: a call that was tracked when pool_nr_taken() began is counted
  * there until its instance is in a cache, or is free.
  */
 static void pool_flush_caches(struct kretprobe_pool *pool)

@@ -118,7 +118,7 @@ struct probepoint *probepoint_find_live(kprobe_opcode_t *addr)
 
 /*
  * Is @pp the return trampoline, which some architectures implement by a
- * probepoint? It must stay armed: a followed call may return at any time.
+ * probepoint? It must stay armed: a tracked call may return at any time.
  */
 static bool probepoint_is_return_trampoline(struct probepoint *pp)
 {

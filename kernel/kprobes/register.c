@@ -385,7 +385,7 @@ EXPORT_SYMBOL_GPL(disable_kprobes);
  *
  * When this returns 0, no handler of @kp is running, and none is called before
  * enable_kprobe(). If @kp belongs to a return probe, this is true of the entry only: calls
- * that are already followed still call the return probe's handler.
+ * that are already tracked still call the return probe's handler.
  *
  * Context: sleeps; takes kprobe_mutex.
  *

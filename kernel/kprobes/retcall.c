@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the calls that return probes follow.
+ * Kernel probes: the calls that return probes track.
  *
  * A hit at the entry of a function takes an instance, the record of this call, and replaces
  * the return address by the address of a trampoline. When the function returns, the
@@ -215,7 +215,7 @@ static __always_inline void kretprobe_chain(struct kretprobe_instance *ri)
 	}
 }
 
-static __always_inline bool kretprobe_is_followed(struct kretprobe_instance *ri)
+static __always_inline bool kretprobe_is_tracked(struct kretprobe_instance *ri)
 {
 	return unlikely((unsigned long)ri->ret_addr == kretprobe_trampoline_addr());
 }
@@ -234,7 +234,7 @@ static __always_inline void kretprobe_fill(struct kretprobe_instance *ri, struct
 	/* A cheap test first: few return addresses are aligned as trampolines are. */
 	if (likely(!arch_kretprobe_may_be_replaced(addr)))
 		return;
-	if (kretprobe_is_followed(ri))
+	if (kretprobe_is_tracked(ri))
 		kretprobe_chain(ri);
 	else if (arch_kretprobe_is_replaced(addr))
 		kretprobe_mark(ri, FP_REPLACED);
@@ -263,7 +263,7 @@ static __always_inline void kretprobe_hook(struct kretprobe_instance *ri, struct
 {
 	arch_prepare_kretprobe(ri, regs);
 	ri->fp = kretprobe_unmarked(ri->fp);
-	if (kretprobe_is_followed(ri))
+	if (kretprobe_is_tracked(ri))
 		kretprobe_chain(ri);
 	kretprobe_set_newest_call(&ri->llist);
 }
@@ -282,8 +282,8 @@ kretprobe_call_entry_handler(struct kretprobe_instance *ri, struct pt_regs *regs
 }
 
 static __always_inline
-int kretprobe_follow(struct kretprobe *rp, struct kretprobe_holder *holder,
-		     struct kretprobe_instance *ri, struct pt_regs *regs)
+int kretprobe_track(struct kretprobe *rp, struct kretprobe_holder *holder,
+		    struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kretprobe_handler_t entry_handler;
 
@@ -298,22 +298,22 @@ int kretprobe_follow(struct kretprobe *rp, struct kretprobe_holder *holder,
 }
 
 static noinline int __kprobes
-kretprobe_follow_long_data(struct kretprobe *rp, struct kretprobe_holder *holder,
-			   struct kretprobe_instance *ri, struct pt_regs *regs)
+kretprobe_track_long_data(struct kretprobe *rp, struct kretprobe_holder *holder,
+			  struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	memset(ri->data, 0, rp->data_size);
-	return kretprobe_follow(rp, holder, ri, regs);
+	return kretprobe_track(rp, holder, ri, regs);
 }
 
 /* Instances with data have room for at least KRETPROBE_DATA_MIN bytes. */
 static __always_inline
-int kretprobe_follow_data(struct kretprobe *rp, struct kretprobe_holder *holder,
-			  struct kretprobe_instance *ri, struct pt_regs *regs)
+int kretprobe_track_data(struct kretprobe *rp, struct kretprobe_holder *holder,
+			 struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	if (unlikely(rp->data_size > KRETPROBE_DATA_MIN))
-		return kretprobe_follow_long_data(rp, holder, ri, regs);
+		return kretprobe_track_long_data(rp, holder, ri, regs);
 	memset(ri->data, 0, KRETPROBE_DATA_MIN);
-	return kretprobe_follow(rp, holder, ri, regs);
+	return kretprobe_track(rp, holder, ri, regs);
 }
 
 /* The slow path of an entry: no instance was in this CPU's cache. */
@@ -323,8 +323,8 @@ static noinline int __kprobes kretprobe_enter(struct kretprobe *rp, struct pt_re
 	struct kretprobe_instance *ri = kretprobe_pool_take(holder->pool);
 
 	if (likely(ri))
-		return rp->data_size ? kretprobe_follow_data(rp, holder, ri, regs) :
-				       kretprobe_follow(rp, holder, ri, regs);
+		return rp->data_size ? kretprobe_track_data(rp, holder, ri, regs) :
+				       kretprobe_track(rp, holder, ri, regs);
 	raw_atomic_inc((atomic_t *)&rp->nmissed);
 	return 0;
 }
@@ -339,7 +339,7 @@ __visible int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 	struct kretprobe_holder *holder = rp->rph;
 	struct kretprobe_instance *ri = kretprobe_take_cached(holder);
 
-	return likely(ri) ? kretprobe_follow(rp, holder, ri, regs) : kretprobe_enter(rp, regs);
+	return likely(ri) ? kretprobe_track(rp, holder, ri, regs) : kretprobe_enter(rp, regs);
 }
 
 static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs)
@@ -348,7 +348,7 @@ static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs
 	struct kretprobe_holder *holder = rp->rph;
 	struct kretprobe_instance *ri = kretprobe_take_cached(holder);
 
-	return likely(ri) ? kretprobe_follow_data(rp, holder, ri, regs) :
+	return likely(ri) ? kretprobe_track_data(rp, holder, ri, regs) :
 			    kretprobe_enter(rp, regs);
 }
 

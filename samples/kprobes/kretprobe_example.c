@@ -37,7 +37,7 @@ struct call {
 
 /*
  * Called when the function is entered, with its arguments in the registers. The data is
- * zero. If it returns non-zero, the call is not followed: here, a call of a kernel thread.
+ * zero. If it returns non-zero, the call is not tracked: here, a call of a kernel thread.
  *
  * The caller may hold any lock. Only the fast clocks take none.
  */
@@ -64,7 +64,7 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* maxactive is 0: only memory limits the number of calls that are followed at once. */
+/* maxactive is 0: only memory limits the number of calls that are tracked at once. */
 static struct kretprobe probe = {
 	.handler = on_return,
 	.entry_handler = on_entry,

@@ -67,7 +67,7 @@ KUNIT_ARRAY_PARAM_DESC(kp_ret_late, kp_ret_lates, name);
 
 /*
  * Change the handlers while the return probe is registered. After
- * kp_ret_refuse_all(), the call is not followed.
+ * kp_ret_refuse_all(), the call is not tracked.
  */
 static void kp_ret_calls_handlers_late(struct kunit *test)
 {
@@ -193,7 +193,7 @@ static void kp_ret_calls_mutual(struct kunit *test)
 
 static const struct kp_ret_limit {
 	const char *name;
-	int maxactive, calls, followed;
+	int maxactive, calls, tracked;
 } kp_ret_limits[] = {
 	{ "1", 1, 64, 1 }, { "2", 2, 64, 2 }, { "3", 3, 64, 3 }, { "16", 16, 64, 16 },
 	{ "63", 63, 64, 63 }, { "64", 64, 64, 64 }, { "100", 100, 64, 64 },
@@ -203,7 +203,7 @@ static const struct kp_ret_limit {
 
 KUNIT_ARRAY_PARAM_DESC(kp_ret_limit, kp_ret_limits, name);
 
-/* At most maxactive calls are followed at a time; nmissed counts the others. */
+/* At most maxactive calls are tracked at a time; nmissed counts the others. */
 static void kp_ret_calls_maxactive(struct kunit *test)
 {
 	const struct kp_ret_limit *limit = test->param_value;
@@ -212,8 +212,8 @@ static void kp_ret_calls_maxactive(struct kunit *test)
 
 	/* All instances are free again for the second call. */
 	for (i = 1; i <= 2; i++)
-		kp_ret_expect_nest(test, probe, limit->calls - 1, i * limit->followed,
-				   i * (limit->calls - limit->followed));
+		kp_ret_expect_nest(test, probe, limit->calls - 1, i * limit->tracked,
+				   i * (limit->calls - limit->tracked));
 }
 
 static int kp_ret_call_here(void *result)
@@ -282,7 +282,7 @@ static int kp_ret_refuse_third(struct kretprobe_instance *ri, struct pt_regs *re
 /* A call that the entry_handler refuses gives its instance back. */
 static void kp_ret_calls_refused(struct kunit *test)
 {
-	const int followed = KP_RET_DEPTH - KP_RET_DEPTH / 3;
+	const int tracked = KP_RET_DEPTH - KP_RET_DEPTH / 3;
 	struct kp_probe *probe;
 	int i;
 
@@ -295,9 +295,9 @@ static void kp_ret_calls_refused(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 
-	probe = kp_ret_with(test, kp_ret_nest, followed, kp_ret_refuse_third, kp_ret_return);
+	probe = kp_ret_with(test, kp_ret_nest, tracked, kp_ret_refuse_third, kp_ret_return);
 	KUNIT_EXPECT_EQ(test, kp_ret_nest(KP_RET_DEPTH - 1), KP_RET_DEPTH - 1);
-	kp_expect_counts(test, probe, KP_RET_DEPTH, followed);
+	kp_expect_counts(test, probe, KP_RET_DEPTH, tracked);
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 

@@ -4,7 +4,7 @@
 #include "kretprobes_kunit.h"
 #include "kp_cases_contexts.h"
 
-/* A kprobe's handler calls a function: its return probe does not follow the call. */
+/* A kprobe's handler calls a function: its return probe does not track the call. */
 KP_PRE_HANDLER(, kp_ret_pre_calls_other, kp_ret_kprobe_hits += kp_ret_other(1) == 2)
 
 static void kp_ret_contexts_kprobe_handler(struct kunit *test)

@@ -82,7 +82,7 @@ static void kp_ret_lifecycle_other_stays(struct kunit *test)
 	}
 }
 
-/* A return probe registered in the middle of a call does not follow it. */
+/* A return probe registered in the middle of a call does not track it. */
 static void kp_ret_registers(long data)
 {
 	KUNIT_EXPECT_EQ(kp_ret_middle.test, kp_register(kp_ret_middle.test, kp_ret_middle.next), 0);
@@ -139,7 +139,7 @@ static void kp_ret_lifecycle_switched_in_flight(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), i);
 		KUNIT_EXPECT_LE(test, atomic_read(&probe->returns), i);
 		returns = atomic_read(&probe->returns);
-		/* The probe is disabled at the entry, so the call is not followed. */
+		/* The probe is disabled at the entry, so the call is not tracked. */
 		KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_enables, i), i + 1);
 		kp_expect_counts(test, probe, i, returns);
 	}

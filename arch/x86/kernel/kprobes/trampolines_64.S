@@ -776,7 +776,7 @@ _ASM_NOKPROBE(kprobe_ftrace_trampoline)
 #if defined(CONFIG_KRETPROBES)
 
 /*
- * kprobe_ftrace_return_trampoline - follow a call of a function that has only a return probe
+ * kprobe_ftrace_return_trampoline - track a call of a function that has only a return probe
  *
  * It does what kretprobe_entry() does if the CPU's cache has an instance, and
  * no other tracer has replaced the return address. No handler runs, so it needs
@@ -806,32 +806,32 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 #define CALL_SITE	16(%rsp)
 #define RETURN_SLOT	24(%rsp)
 	KPROBE_PREEMPT_DISABLE
-	KPROBE_RCU_WATCHES no=.Lfollow_fully
+	KPROBE_RCU_WATCHES no=.Ltrack_fully
 	movq	TOP_LEVEL, %rax
 	cmpl	$KPROBE_CONTEXT_NONE, KPROBE_LEVEL_context(%rax)
-	jne	.Lfollow_fully
+	jne	.Ltrack_fully
 	movq	CALL_SITE, %rax
-	KPROBE_FIND_PROBEPOINT %rax, KPROBE_FTRACE_ADDR, %r10, %r11, .Lfollow_fully
+	KPROBE_FIND_PROBEPOINT %rax, KPROBE_FTRACE_ADDR, %r10, %r11, .Ltrack_fully
 	cmpq	%rax, PROBEPOINT_next_ip(%r11)
-	jne	.Lfollow_fully
+	jne	.Ltrack_fully
 	/* probepoint_first() */
 	movq	PROBEPOINT_first(%r11), %r11
 	cmpq	$kretprobe_entry, KPROBE_pre_handler(%r11)
-	jne	.Lfollow_fully
+	jne	.Ltrack_fully
 	cmpq	$0, KRETPROBE_entry_handler(%r11)
-	jne	.Lfollow_fully
+	jne	.Ltrack_fully
 	/* arch_kretprobe_may_be_replaced() */
 	cmpb	$0, RETURN_SLOT
-	je	.Lfollow_fully
+	je	.Ltrack_fully
 	/* kretprobe_take_cached() */
 	movq	KRETPROBE_rph(%r11), %r11
 	movq	KRETPROBE_HOLDER_cache(%r11), %rcx
 	movq	__percpu (%rcx), %rax
 	testq	%rax, %rax
-	jz	.Lfollow_fully
+	jz	.Ltrack_fully
 	xorl	%r10d, %r10d
 	cmpxchgq %r10, __percpu (%rcx)
-	jne	.Lfollow_fully
+	jne	.Ltrack_fully
 	/* kretprobe_fill() */
 	movq	%r11, KRETPROBE_INSTANCE_rph(%rax)
 	leaq	RETURN_SLOT, %rcx
@@ -844,13 +844,13 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 	/* kretprobe_hook() */
 	movq	%rax, TASK_kretprobe_instances(%r11)
 	ALTERNATIVE __stringify(movq $__kretprobe_trampoline, RETURN_SLOT), \
-		    "jmp .Lfollow_counted", X86_FEATURE_CALL_DEPTH
-.Lfollow_hooked:
+		    "jmp .Ltrack_counted", X86_FEATURE_CALL_DEPTH
+.Ltrack_hooked:
 #ifdef CONFIG_PREEMPT_COUNT
 	decl	PREEMPT_COUNT
 #endif
 #ifdef CONFIG_PREEMPTION
-	jz	.Lfollow_resched
+	jz	.Ltrack_resched
 #endif
 	popq	%rcx
 	popq	%rax
@@ -860,12 +860,12 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 	 * Count the call, as KPROBE_TRAMPOLINE_SLOWPATH does, and redo the movq that
 	 * the alternative has replaced by the jump.
 	 */
-.Lfollow_counted:
+.Ltrack_counted:
 	CALL_DEPTH_ACCOUNT
 	movq	$__kretprobe_trampoline, RETURN_SLOT
-	jmp	.Lfollow_hooked
+	jmp	.Ltrack_hooked
 
-.Lfollow_fully:
+.Ltrack_fully:
 	KPROBE_PREEMPT_ENABLE_NO_RESCHED
 	popq	%rcx
 	popq	%rax
@@ -873,7 +873,7 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 
 #ifdef CONFIG_PREEMPTION
 	/* A task that is preempted needs a stack that all unwinders can follow. */
-.Lfollow_resched:
+.Ltrack_resched:
 	popq	%rcx
 	popq	%rax
 	KPROBE_TRAMPOLINE_PUSH_FRAME

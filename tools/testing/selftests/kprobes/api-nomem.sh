@@ -185,8 +185,8 @@ modules_come_and_go() {
 
 POOL=/sys/module/kp_ret_pool/parameters
 
-# all_followed: none of many calls in flight is missed
-all_followed() {
+# all_tracked: none of many calls in flight is missed
+all_tracked() {
 	echo 0 >$POOL/sleepers
 	missed=$(cat $POOL/nmissed)
 	echo 600 >$POOL/sleepers
@@ -204,7 +204,7 @@ pool_grows_later() {
 	at_least "allocations that failed" "$(cat $PARAMETERS/failed)" 1
 	put $PARAMETERS/nth 0
 	put $PARAMETERS/within ''
-	wait_until all_followed
+	wait_until all_tracked
 	put $POOL/sleepers 0
 	put $POOL/registered 0
 }

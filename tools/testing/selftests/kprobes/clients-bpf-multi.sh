@@ -170,7 +170,7 @@ nothing_stays() {
 	only_inside
 }
 
-# Only a call that is seen from its entry on can be followed, or its result replaced.
+# Only a call that is seen from its entry on can be tracked, or its result replaced.
 entries_only() {
 	addresses kp_cl_failable "kp_cl_failable$INSIDE"
 	refused 'Invalid argument' -r

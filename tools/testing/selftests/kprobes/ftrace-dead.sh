@@ -30,7 +30,7 @@ are_hit_still() {
 	after_calls 3 hits_all 5 && listed_as 0 FTRACE && listed_as 1 FTRACE
 }
 
-returns_are_followed() {
+returns_are_tracked() {
 	put $POOL/sleepers 5 && put $POOL/sleepers 0
 	equal entries "$(cat $POOL/entries)" 5 && equal returns "$(cat $POOL/returns)" 5
 }
@@ -77,7 +77,7 @@ load kp_ctl
 check "registered" registered
 check "ftrace dies, and it is said" dies
 check "those that were there are hit" are_hit_still
-check "returns are followed" returns_are_followed
+check "returns are tracked" returns_are_tracked
 check "others may join them" may_join
 check "no new ones at entries" no_more 5 kernel_clone
 check "the reason is explained" explain_agrees

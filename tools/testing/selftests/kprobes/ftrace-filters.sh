@@ -214,7 +214,7 @@ lookups_find() {
 }
 
 # fgraph_ops take turns with the indices. Where fprobe has one, it warned if that was 0, at the
-# return of a function that only the graph tracer followed.
+# return of a function that only the graph tracer tracked.
 graph_indices() {
 	has_tracer function_graph || skip_case "no function graph tracer" || return 0
 	echo 'f:kp_index vfs_open%return' 2>/dev/null >>$TRACEFS/dynamic_events ||

@@ -67,7 +67,7 @@ registered_alone() {
 	equal probes "$(pool probes)" 1 && equal taken "$(pool taken)" 0
 }
 
-# no_call_lost FOLLOWED: FOLLOWED calls of the crowd have an instance, all others count as missed
+# no_call_lost TRACKED: TRACKED calls of the crowd have an instance, all others count as missed
 no_call_lost() {
 	is entries "$1" && is nmissed $((crowd - $1)) && is wrong 0 || return 1
 	cause=pool
@@ -84,17 +84,17 @@ missed_for() {
 
 # Wakes all sleeping tasks, which leave the function.
 all_return() {
-	followed=$(cat $PARAMETERS/entries)
-	set_to sleepers 0 && is entries "$followed" && is returns "$followed" && is wrong 0
+	tracked=$(cat $PARAMETERS/entries)
+	set_to sleepers 0 && is entries "$tracked" && is returns "$tracked" && is wrong 0
 }
 
 grows() {
 	set_to sleepers $crowd || return 1
-	followed=$(cat $PARAMETERS/entries)
-	ktap_print_msg "$base instances at first, $(pool instances) with $followed of $crowd calls"
-	no_call_lost "$followed" && equal taken "$(pool taken)" "$followed" || return 1
-	at_least "calls followed" "$followed" $((base + 1))
-	at_least "instances" "$(pool instances)" "$followed"
+	tracked=$(cat $PARAMETERS/entries)
+	ktap_print_msg "$base instances at first, $(pool instances) with $tracked of $crowd calls"
+	no_call_lost "$tracked" && equal taken "$(pool taken)" "$tracked" || return 1
+	at_least "calls tracked" "$tracked" $((base + 1))
+	at_least "instances" "$(pool instances)" "$tracked"
 }
 
 all_are_returned() {
@@ -103,27 +103,27 @@ all_are_returned() {
 
 unregistered_asleep() {
 	set_to sleepers $crowd || return 1
-	followed=$(pool taken)
+	tracked=$(pool taken)
 	returned=$(cat $PARAMETERS/returns)
 	set_to registered 0 || return 1
 	# Instances are not free while the calls are in flight.
-	equal taken "$(pool taken)" "$followed" && set_to sleepers 0 || return 1
+	equal taken "$(pool taken)" "$tracked" && set_to sleepers 0 || return 1
 	is returns "$returned" && becomes 0 pool probes && equal taken "$(pool taken)" 0
 }
 
 bound_is_kept() {
 	bound=$((base_kib + 64))
 	put $BOUND $bound && set_to sleepers $crowd || return 1
-	followed=$(cat $PARAMETERS/entries)
+	tracked=$(cat $PARAMETERS/entries)
 	total=$(pool instances)
-	ktap_print_msg "bound $bound KiB: $(all_kib) KiB, $total instances, $followed calls"
-	no_call_lost "$followed" && equal taken "$(pool taken)" "$followed" || return 1
+	ktap_print_msg "bound $bound KiB: $(all_kib) KiB, $total instances, $tracked calls"
+	no_call_lost "$tracked" && equal taken "$(pool taken)" "$tracked" || return 1
 	# The pools keep the bound, and one more chunk would exceed it.
 	at_most "KiB" "$(all_kib)" $bound
 	at_least "KiB" "$(all_kib)" $((bound - 31))
 	# A CPU may keep one instance to itself.
-	at_most "calls followed" "$followed" "$total"
-	at_least "calls followed" "$followed" $((total - $(nproc)))
+	at_most "calls tracked" "$tracked" "$total"
+	at_least "calls tracked" "$tracked" $((total - $(nproc)))
 }
 
 # A probe with maxactive has its own pool, whatever the bound is. All instances are free again for
@@ -162,7 +162,7 @@ bound_raised() {
 # Idle instances are freed, and used ones are kept.
 bound_lowered() {
 	set_to sleepers 100 && put $BOUND 0 || return 1
-	followed=$(cat $PARAMETERS/entries)
+	tracked=$(cat $PARAMETERS/entries)
 	becomes 0 idle_kib && equal taken "$(pool taken)" "$(in_flight)" || return 1
 	set_to sleepers 0 && is wrong 0 && becomes 0 all_kib
 }
@@ -453,7 +453,7 @@ check "and nothing remains" becomes 0 all_kib
 
 check "registered anew" registered_alone
 check "memory is bounded" bound_is_kept
-check "all return that were followed" all_return
+check "all return that were tracked" all_return
 check "reserved instances are not bounded" reserved_beyond_bound
 check "registered anew" registered_alone
 check "raised, and none is missed" bound_raised

@@ -301,7 +301,7 @@ static struct kp_once *kp_once_new_return(struct kunit *test, kretprobe_handler_
 	return probe;
 }
 
-/* The call that makes the request is followed to its return; calls after it are not. */
+/* The call that makes the request is tracked to its return; calls after it are not. */
 static void kp_once_return_entry(struct kunit *test)
 {
 	struct kp_once *probe = kp_once_new_return(test, kp_once_entry, kp_once_count_return);
@@ -330,7 +330,7 @@ static void kp_once_return_entry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&probe->returns), 5);
 }
 
-/* The innermost call makes the request; the others are followed already. */
+/* The innermost call makes the request; the others are tracked already. */
 static void kp_once_return_handler(struct kunit *test)
 {
 	struct kp_once *probe = kp_once_new_return(test, NULL, kp_once_return);

@@ -13,7 +13,7 @@ static char *symbol = "kp_home_sleep";
 module_param(symbol, charp, 0400);
 MODULE_PARM_DESC(symbol, "the function");
 
-KP_MODULE_PARAM(int, maxactive, 0, "how many calls at once are followed, 0 for no limit");
+KP_MODULE_PARAM(int, maxactive, 0, "how many calls at once are tracked, 0 for no limit");
 
 static atomic_t kp_guest_entries, kp_guest_returns, kp_guest_wrong;
 

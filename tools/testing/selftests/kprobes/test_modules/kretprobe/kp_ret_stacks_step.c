@@ -148,7 +148,7 @@ static void kp_rs_step_unset(struct kunit *test)
 
 /*
  * Handlers run in reverse order; the probe registered first also has an entry_handler, unless it
- * is the only one at an entry with ftrace's call, which x86 follows another way then.
+ * is the only one at an entry with ftrace's call, which x86 tracks another way then.
  * @silent: no return handlers
  */
 static void kp_rs_step_set(struct kunit *test, void *entry, int nr, bool silent)
