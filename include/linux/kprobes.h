@@ -50,24 +50,24 @@ struct arch_specific_insn {
  *	byte past the probed address, as after a breakpoint, even if the probepoint is
  *	optimised or ftrace-based.
  *
- * Context: that of the probed code, with preemption disabled; must not sleep. On x86, at a
+ * Context: the context of the probed code, with preemption disabled; must not sleep. On x86, at a
  * breakpoint, interrupts are disabled, too.
  *
  * Return: 0 if the CPU is to execute the instruction; non-zero if the handler has redirected
- * execution: the CPU resumes at the instruction pointer in @regs. It skips the instruction, the
- * remaining pre_handlers of this hit, and all post_handlers.
+ * execution: the CPU resumes at the instruction pointer in @regs, and the instruction, the
+ * remaining pre_handlers of this hit and all post_handlers are skipped.
  */
 typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
 
 /**
- * typedef kprobe_post_handler_t - called after the probed instruction has been executed
+ * typedef kprobe_post_handler_t - called after the probed instruction was executed
  * @p: the probe, as registered
  * @regs: registers after the instruction; the instruction pointer is the address of the next
  *	instruction
  * @flags: always 0
  *
- * Context: that of the probed code, with preemption disabled; must not sleep. If the instruction
- * was emulated or single-stepped after a breakpoint, interrupts are disabled, too.
+ * Context: the context of the probed code, with preemption disabled; must not sleep. If the
+ * instruction was emulated or single-stepped after a breakpoint, interrupts are disabled, too.
  */
 typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
@@ -77,8 +77,8 @@ typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, un
  * @regs: registers as at the exception
  * @trapnr: number of the exception, as the architecture counts them
  *
- * It is not called for exceptions that it raises itself. On x86 it is not called for #DB and #MC,
- * and on other architectures for page faults only. If an out-of-line copy of the instruction has
+ * It is not called for exceptions that it raises itself. On x86 it is not called for #DB and #MC;
+ * on other architectures it is called for page faults only. If an out-of-line copy of the instruction has
  * raised the exception, the instruction pointer in @regs is the probed address; resuming there
  * executes the instruction again, and is a new hit except on x86.
  *
@@ -114,9 +114,9 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  * @KPROBE_FLAG_WAIT: the user sets it: if the module that symbol_name names is not loaded, wait
  *	for it, see register_kprobe()
  * @KPROBE_FLAG_NO_JUMP: the user sets it: the probepoint keeps its breakpoint, so that the text
- *	after it stays as it is
- * @KPROBE_FLAG_EVENT: the user sets it: refuse what kprobe events are refused, also when a module
- *	comes that the probe waits for
+ *	after it is not changed
+ * @KPROBE_FLAG_EVENT: the user sets it: refuse what kprobe events are refused, also when the
+ *	module that the probe waits for is loaded
  */
 enum kprobe_flag {
 	KPROBE_FLAG_GONE		= BIT(0),
@@ -275,17 +275,17 @@ struct kretprobe_instance {
  * @rp: the return probe; NULL when it has been unregistered
  * @active: the return probe whose handler a return calls: @rp, or one without a handler when
  *	@rp has been unregistered. So a return tests for a handler only.
- * @back: per-CPU place in which a return puts the instance if the place is empty. For a shared
- *	pool it is @cache, for others a sentinel that is always occupied.
+ * @back: per-CPU pointer in which a return stores the instance if the pointer is NULL. For a
+ *	shared pool it is @cache, for others a sentinel that is never NULL.
  * @cache: one instance for each CPU, tried before @pool. It belongs to a shared pool; for
- *	others it is a per-CPU sentinel that is always empty.
+ *	others it is a per-CPU sentinel that is always NULL.
  * @own: one instance for each CPU if the pool is of fixed size. Other CPUs may take it, too.
  *	NULL if there is none.
  * @pool: the pool that instances are taken from
  * @limited: @pool is of fixed size, for this return probe only
  * @simple: the pool is shared, and when the return probe was registered it had no data and no
  *	entry_handler
- * @unreturned: number of calls that were tracked and have ended without a return
+ * @unreturned: number of tracked calls that ended without a return
  * @dead: links the holders that are about to be freed
  */
 struct kretprobe_holder {
@@ -370,13 +370,13 @@ static inline bool kprobe_ftrace(struct kprobe *p)
 }
 
 /**
- * kprobe_function_entry() - get the start of the function that a probe is at the entry of
+ * kprobe_function_entry() - get the start of the function whose entry is probed
  * @p: a registered probe, or the kp of a registered return probe or jprobe
  *
  * The addr of a probe is the address of the breakpoint. At the entry of a function that may be
  * after the start, for example after an endbr, which must not be patched. What this returns can
  * be compared with a pointer to the function (on architectures with function descriptors, with
- * what dereference_function_descriptor() makes of it) and, while the text is there, be called.
+ * what dereference_function_descriptor() makes of it) and, as long as the text exists, be called.
  *
  * Context: any.
  *
@@ -624,7 +624,7 @@ struct kretprobe_blackpoint {
 	void *addr;
 };
 
-/* Functions without return probes, as __switch_to(): one task enters, another one leaves it */
+/* Functions without return probes, such as __switch_to(): one task enters it, another leaves it */
 #ifndef kretprobe_blacklist_size
 extern const int kretprobe_blacklist_size;
 #endif
@@ -715,7 +715,7 @@ void kretprobe_flush_task(struct task_struct *tsk);
 
 /**
  * kprobe_flush_task() - give back the instances of a task whose calls will not return
- * @tsk: the task: it has ended, or is the idle task of a CPU that was offline
+ * @tsk: the task, which has exited, or is the idle task of a CPU that was offline
  *
  * Context: any in which no other code changes the task's list.
  */

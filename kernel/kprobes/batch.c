@@ -11,9 +11,9 @@
  *   CPUs for the whole batch, not for each probepoint.
  * - Aborting undoes a batch that was not committed.
  *
- * kprobe_mutex is held all the time. Patching takes cpus_read_lock() and text_mutex
- * inside it. A batch can have many thousands of probepoints, so long loops over one call
- * cond_resched().
+ * kprobe_mutex is held from the first step to the last. Patching takes cpus_read_lock() and
+ * text_mutex inside it. A batch can have many thousands of probepoints, so long loops over a
+ * batch call cond_resched().
  */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
@@ -32,7 +32,7 @@
 static LIST_HEAD(unreleased);
 
 /*
- * Cookie of the RCU grace period after the last removal. When that has ended, no handler of a
+ * Cookie of the RCU grace period after the last removal. After that grace period, no handler of a
  * disabled or unregistered probe runs. Guarded by kprobe_mutex.
  */
 unsigned long kprobe_handlers_gone;
@@ -55,7 +55,7 @@ static int batch_reshape(struct probepoint *pp, bool post)
 /**
  * kprobe_set_disabled() - disable or enable a probe in a batch
  * @p: a registered probe
- * @disabled: whether it is to be disabled
+ * @disabled: true to disable it
  * @changes: the batch
  *
  * Context: kprobe_mutex is held.
@@ -73,8 +73,8 @@ void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *chan
 /*
  * Allocate what a batch needs.
  *
- * This already installs the slots that call post_handlers. Until the commit, they find none to
- * call.
+ * This already installs the slots that call post_handlers. Until the commit, hits in them find no
+ * post_handler to call.
  *
  * Return: 0; or -ENOMEM, or what kprobe_ftrace_arm() returned. If it is not 0, the caller must
  * abort the batch.
@@ -155,7 +155,7 @@ static void batch_take_unreleased(struct list_head *changes)
 
 /*
  * Take a probepoint off a batch, and free it if it has no probes left. Return: true if it has
- * some, and is not GONE.
+ * probes, and is not GONE.
  */
 static bool batch_end_change(struct probepoint *pp)
 {

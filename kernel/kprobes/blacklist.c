@@ -2,9 +2,9 @@
 /*
  * Kernel probes: the text that must not be probed.
  *
- * It is text that a hit itself executes, or in which a trap cannot be handled.
- * NOKPROBE_SYMBOL() names such functions, others are in sections of their own
- * (.kprobes.text, .noinstr.text), and the architecture adds more.
+ * This is text that a hit itself executes, or in which a trap cannot be handled.
+ * NOKPROBE_SYMBOL() names some of these functions, others are in sections of their
+ * own (.kprobes.text, .noinstr.text), and the architecture adds more.
  *
  * The ranges are in a maple tree, which readers search under RCU. Where ranges overlap, the one
  * that was added last stays whole. kprobe_mutex guards all changes.
@@ -96,7 +96,7 @@ bool __weak arch_within_kprobe_blacklist(unsigned long addr)
 	return false;
 }
 
-/* Add the kernel's own text. A NOKPROBE_SYMBOL() that is in no known function is only logged. */
+/* Add the kernel's own text. If a NOKPROBE_SYMBOL() is in no known function, only log that. */
 static int __init blacklist_populate(void)
 {
 	unsigned long *p;
@@ -122,7 +122,7 @@ static int __init blacklist_populate(void)
 }
 
 /*
- * Make the blacklist of the kernel's own text.
+ * Build the blacklist of the kernel's own text.
  *
  * Context: early in boot; sleeps; takes kprobe_mutex.
  */
@@ -159,8 +159,8 @@ bool kprobe_blacklist_next(struct kprobe_range *range)
 }
 
 /*
- * If @symbol is NAME.SUFFIX, return the address of function NAME; otherwise 0. @symbol is changed
- * meanwhile: a copy would take much of the stack.
+ * If @symbol is NAME.SUFFIX, return the address of function NAME; otherwise 0. During the lookup
+ * @symbol is cut at the dot: a copy would take much of the stack.
  */
 static unsigned long blacklist_whole_function(char *symbol)
 {
@@ -179,8 +179,8 @@ static unsigned long blacklist_whole_function(char *symbol)
  * kprobe_blacklist_has() - is an address in a range of the blacklist?
  * @addr: an address inside a function that can be probed
  *
- * For a jump's other instructions. Where the function may be on the blacklist by its name, only
- * within_kprobe_blacklist() says so; to look up the name takes longer.
+ * For the other instructions under a jump. A function may also be on the blacklist because of its
+ * name. Only within_kprobe_blacklist() looks up the name, which takes longer.
  *
  * Context: any in which RCU is watching.
  *
@@ -223,8 +223,8 @@ EXPORT_SYMBOL_IF_KUNIT(within_kprobe_blacklist);
 /**
  * kprobe_blacklist_refuses() - is the address of a probe on the blacklist?
  * @addr: the address, for which kprobe_find_place() has found the symbol
- * @range: result: the range of the blacklist that is the reason, unless the architecture refuses
- *	@addr by itself. If @addr is in NAME.SUFFIX, it may be the range of NAME.
+ * @range: result: the range of the blacklist that is the reason; empty if the reason is
+ *	arch_within_kprobe_blacklist(). If @addr is in NAME.SUFFIX, it may be the range of NAME.
  *
  * Context: kprobe_mutex is held.
  *
@@ -273,7 +273,7 @@ static int blacklist_add_module_area(const void *start, unsigned int size)
  * kprobe_blacklist_add_module() - add the blacklist of a module
  * @mod: the module, which is being loaded
  *
- * Return: 0; or -ENOMEM, and a part may have been added.
+ * Return: 0; or -ENOMEM, after which a part may have been added.
  */
 int kprobe_blacklist_add_module(struct module *mod)
 {

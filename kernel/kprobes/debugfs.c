@@ -3,7 +3,7 @@
  * Kernel probes: /sys/kernel/debug/kprobes.
  *
  * list       every registered probe, by address
- * enabled    1, or 0 while all probes are switched off
+ * enabled    1, or 0 while all probes are disarmed
  * missed     how often each probe has missed a hit or a call, and why
  * blacklist  the text that must not be probed
  * optimizer  which probepoints are optimised, and why the others are not
@@ -37,7 +37,7 @@ struct list_position {
 
 /*
  * Find the first probepoint at @next or above. Probes that wait for a module
- * come first.
+ * are shown first.
  */
 static struct probepoint *kprobe_list_find(unsigned long next)
 {
@@ -82,7 +82,7 @@ static void kprobe_list_stop(struct seq_file *m, void *v)
 	mutex_unlock(&kprobe_mutex);
 }
 
-/* Show an address, or 0 if /proc/kallsyms hides addresses from the reader, too. */
+/* Show an address, or 0 if /proc/kallsyms also hides addresses from the reader. */
 static void kprobe_list_show_address(struct seq_file *m, const char *prefix, unsigned long addr)
 {
 	if (!kallsyms_show_value(m->file->f_cred))
@@ -105,7 +105,7 @@ static void kprobe_list_show_name(struct seq_file *m, struct kprobe *p)
 	char name[KSYM_NAME_LEN], *modname = NULL;
 	unsigned long offset = 0, size;
 	const char *sym;
-	/* Other code may have been loaded at the address: show what the user has given. */
+	/* Other code may have been loaded at the address: show what the user gave. */
 	if (kprobe_gone(p) || kprobe_is_waiting(p)) {
 		/* The owner of a probe that does not wait may have freed the name. */
 		sym = p->symbol_name &&
@@ -143,8 +143,9 @@ static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
 }
 
 /*
- * Show all probes at one address, which are one record of seq_file: by @show, which prints the
- * line of a probe.
+ * Show all probes at an address, including those of GONE probepoints, whose text was freed and
+ * reused. One seq_file record, because the next read resumes at the following address. @show
+ * prints the line of a probe.
  */
 static void kprobe_list_show_probes(struct seq_file *m, struct probepoint *pp,
 				    void (*show)(struct seq_file *m, struct kprobe *p))
@@ -170,7 +171,7 @@ static const struct seq_operations kprobe_list_sops = {
 	.show = kprobe_list_show,
 };
 
-/* Open list, missed or optimizer, by the seq_operations that the file was created with. */
+/* Open list, missed or optimizer: i_private has the seq_operations of the file. */
 static int kprobe_list_open(struct inode *inode, struct file *file)
 {
 	void *at = __seq_open_private(file, inode->i_private, sizeof(struct list_position));

@@ -7,8 +7,9 @@
  * grace period, when every hit that read the probepoint has ended. The RCU grace period also
  * waits for idle tasks, which tasks RCU does not.
  *
- * queue_rcu_work() alone waits for RCU only, so call_rcu_tasks() queues it. No thread waits
- * for the grace periods, since a busy task can delay the one of tasks RCU without bounds.
+ * queue_rcu_work() alone waits for RCU only, so the callback of call_rcu_tasks() calls it. No
+ * thread waits for the grace periods, since a busy task can delay the one of tasks RCU without
+ * bounds.
  *
  * kprobe_mutex guards the lists.
  */
@@ -74,11 +75,11 @@ static void deferred_free_waiting(struct work_struct *work)
 
 /**
  * kprobe_defer_free() - free memory after a tasks-RCU and an RCU grace period
- * @deferred: embedded in the object to free; no new hit gets there any more
+ * @deferred: embedded in the object to free, which new hits cannot reach any more
  * @free: frees the object; the worker calls it with kprobe_mutex held
  *
- * Objects are freed in the order of the calls: a detour buffer before the probepoint that
- * owns it.
+ * Objects are freed in the order in which this was called: a detour buffer before the probepoint
+ * that owns it.
  */
 void kprobe_defer_free(struct kprobe_deferred *deferred,
 		       void (*free)(struct kprobe_deferred *deferred))

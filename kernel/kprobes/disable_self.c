@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: probes that are disabled by a handler of their own.
+ * Kernel probes: probes that one of their own handlers disables.
  *
  * Disabling a probe takes kprobe_mutex and patches text, which a handler cannot do. A handler that
  * calls kprobe_disable_self() leaves a request instead, and a worker disables the probe. Until
  * then, the text is still armed. A hit must not call the handlers any more, and hits of other
- * probes must not pay for that. So the request replaces the pre_handler and the post_handler of
- * the probe by ones that count the hit as missed. They stay until the probe is enabled again or
- * unregistered:
+ * probes must not become slower for that. So the request replaces the pre_handler and the
+ * post_handler of the probe with ones that count the hit as missed. They stay until the probe is
+ * enabled again or unregistered:
  *
  *	handler, any context		worker			enable_kprobe()
  *
@@ -22,10 +22,11 @@
  *
  * After the grace period, no handler of the probe runs that could make a second request.
  *
- * The exchange, of the pre_handler if there is no post_handler, decides which of several handlers
- * makes the request: it is made once for each time the probe was enabled. Therefore the functions
- * that kprobe_request() and queue_work() call may have such probes: the worker's own hits do not
- * raise another interrupt.
+ * Several handlers may call kprobe_disable_self() at the same time. The one whose xchg() replaces
+ * the handler makes the request, so there is one request each time the probe is enabled. (If there
+ * is no post_handler, that xchg() is of the pre_handler.) Therefore such a probe may even be in a
+ * function that kprobe_request() or queue_work() calls: hits caused by the request make no other
+ * request.
  *
  * kprobe_mutex guards taking requests off the list, and restoring handlers.
  */
@@ -72,16 +73,17 @@ static struct kprobe_request disable_self_request = { .work = &disable_self_work
 
 /**
  * kprobe_disable_self() - ask for a probe to be disabled, in a handler of the probe
- * @p: the probe; in handlers of a return probe or a jprobe, its kp. NULL requests nothing: it is
- *     the kp of what get_kretprobe() returns while the return probe is being unregistered.
+ * @p: the probe; in handlers of a return probe or a jprobe, its kp. For NULL this does nothing:
+ *     get_kretprobe() returns NULL while the return probe is being unregistered.
  *
- * Of all calls since @p was registered or enabled, one returns true. A handler that is to do its
- * work once does it only then. From this call on, new hits do not call the pre_handler and the
- * post_handler of @p; nmissed counts them, until @p is disabled by a worker, soon afterwards. The
- * hit of this call does not call the post_handler of @p either, if that has not been called yet.
- * A hit that another CPU has begun before may still be about to call a handler, in which this
- * returns false. A fault_handler may be called until the worker has disabled @p. Calls that
- * a return probe already tracks still call its handler.
+ * Of all calls since @p was registered or enabled, one returns true. A handler that must do its
+ * work only once does it if this returns true. From that call on, new hits do not call the
+ * pre_handler and the post_handler of @p. They count as missed, until a worker disables @p soon
+ * afterwards. The current hit does not call the post_handler of @p either, if that has not been
+ * called yet. A hit that began earlier on another CPU may still be about to call a handler; if
+ * that handler calls this function, the function returns false. A fault_handler may be called
+ * until the worker has disabled @p. Calls that a return probe already tracks still call its
+ * handler.
  *
  * enable_kprobe() completes a pending request first, and then enables @p again.
  *

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: what kprobe events are refused in addition to other probes.
+ * Kernel probes: checks that apply to kprobe events only.
  *
  * Kprobe events of tracefs and perf, and the probes of BPF links, have %KPROBE_FLAG_EVENT. They are
- * checked here when they are registered, and again when a module is loaded that they wait for.
+ * checked here when they are registered, and again when a module that they wait for is loaded.
  */
 #include <linux/cleanup.h>
 #include <linux/kallsyms.h>
@@ -45,8 +45,8 @@ static int event_count_if_same(void *data, const char *name, unsigned long addr)
 #ifdef CONFIG_MODULES
 /*
  * Count symbols of the module whose name is before @colon. kprobe_mutex is held, so do not use
- * module_kallsyms_on_each_symbol(), which takes module_mutex: a task that unloads a module waits
- * for a grace period with that held.
+ * module_kallsyms_on_each_symbol(), which takes module_mutex: a task that unloads a module holds
+ * module_mutex during a grace period.
  */
 static unsigned int event_count_in_module(const char *symbol, const char *colon)
 {
@@ -76,7 +76,7 @@ static unsigned int event_count_in_module(const char *symbol, const char *colon)
 #endif
 
 /**
- * kprobe_count_symbols() - how many symbols have a name?
+ * kprobe_count_symbols() - count the symbols with a name
  * @symbol: name of a symbol, or "module:symbol"
  *
  * Context: sleeps. Without a module in @symbol, this takes module_mutex; kprobe_mutex must not be
@@ -97,7 +97,7 @@ unsigned int kprobe_count_symbols(const char *symbol)
 }
 
 /**
- * kprobe_event_address() - which address does the probe of an event have?
+ * kprobe_event_address() - get the address of the probe of an event
  * @p: the probe
  *
  * Context: any.
@@ -112,7 +112,7 @@ unsigned long kprobe_event_address(const struct kprobe *p)
 }
 
 /*
- * May there be a probe for a kprobe event now, wherever it is?
+ * May probes of kprobe events be registered now, whatever the address?
  *
  * Context: kprobe_mutex is held.
  *
@@ -128,8 +128,8 @@ enum kprobe_reason kprobe_event_allowed(const struct kprobe *p)
 /*
  * May a kprobe event have its probe at this address?
  *
- * A name without a module cannot wait for one. Its symbols are counted before the probe is
- * registered, by the code that parses it.
+ * If symbol_name has no module, the probe cannot wait for one. Then the code that parses the
+ * event has counted the symbols of that name before.
  *
  * Context: kprobe_mutex is held.
  *

@@ -7,21 +7,21 @@
  * which calls the architecture's kprobe_ftrace_handler().
  *
  * There are three ftrace_ops. FILTER_DIVERT has %FTRACE_OPS_FL_IPMODIFY, which only one user of
- * a function may have: a live patch, or a probepoint with a post_handler. By its post_handler,
- * a user of probes declares that its pre_handler redirects calls. The second of such users of
- * a function fails. Probes without post_handlers, as kprobe events, perf and BPF register
- * them, must not exclude a live patch. They are in FILTER_STAY; or in FILTER_RETURN, if the only
- * probe is a return probe without entry_handler, and if the architecture has a trampoline that
- * tracks such a call without saving all registers.
+ * a function may have: a live patch, or a probepoint with a post_handler. A user of probes sets a
+ * post_handler to declare that its pre_handler redirects calls. If a function already has one such
+ * user, the second one fails. Probes without post_handlers, such as those of kprobe events, perf
+ * and BPF, must not exclude a live patch. They are in FILTER_STAY; or in FILTER_RETURN, if the
+ * only probe is a return probe without entry_handler, and if the architecture has a trampoline
+ * that tracks such a call without saving all registers.
  *
  * On x86 an address moves to another filter when its first post_handler is registered, or
- * its last one unregistered, or when a return probe is no longer the only probe, or is that
- * again. It is added to the new filter before it is removed from the old one. While it is in
- * both, ftrace calls the handler twice for a hit, so x86 marks the registers of a hit that was
- * handled. Other architectures have no place for a mark. There an address stays in the filter
- * that it was armed in: a probe with a post_handler that is added to one without does not exclude
- * a live patch. If the address is in FILTER_DIVERT, a live patch is still excluded after the
- * probe with the post_handler was unregistered.
+ * its last one unregistered, or when a return probe becomes the only probe, or ceases to be the
+ * only one. The address is added to the new filter before it is removed from the old one. While
+ * it is in both, ftrace calls the handler twice for a hit, so x86 marks the registers of a hit
+ * that was handled. Other architectures cannot mark registers. There an address stays in the
+ * filter that it was armed in: a probe with a post_handler that is added to one without does not
+ * exclude a live patch. If the address is in FILTER_DIVERT, a live patch is still excluded after
+ * the probe with the post_handler was unregistered.
  *
  * Updating a filter is expensive, so a batch does it once. Adding may fail, and is part of
  * staging. If an address cannot be removed for lack of memory, it stays in the filter until
@@ -41,7 +41,7 @@
 
 /**
  * struct kprobe_filter - addresses at which ftrace calls kprobe_ftrace_handler()
- * @ops: the user of ftrace. It is registered only while there are addresses: an empty
+ * @ops: the user of ftrace. It is registered only while the filter has addresses: an empty
  *	filter means all functions.
  * @nr: number of addresses in the filter
  */
@@ -102,7 +102,7 @@ unsigned long __weak arch_kprobe_ftrace_trampoline(void)
  *	a return probe
  *
  * The trampoline must also handle other probes: an address may get them before
- * its calls go to another trampoline.
+ * ftrace has changed its call to another trampoline.
  *
  * Return: its address, or 0 if they need the same trampoline as others.
  */
@@ -244,7 +244,7 @@ static int kprobe_filter_del(struct kprobe_filter *f, unsigned long *ips, unsign
 		ret = unregister_ftrace_function(&f->ops);
 	else
 		ret = ftrace_set_filter_ips(&f->ops, ips, nr, 1, 0);
-	/* After ftrace has failed, it removes nothing: count the addresses as removed. */
+	/* Once ftrace has failed, it removes nothing: count the addresses as removed. */
 	if (ret && !kprobe_ftrace_disabled)
 		return ret;
 	f->nr -= nr;
@@ -320,7 +320,7 @@ static int kprobe_filter_change(unsigned int which, struct list_head *changes,
  *
  * Context: sleeps; kprobe_mutex is held; takes locks of ftrace and text_mutex.
  *
- * Return: 0; -EBUSY if ftrace is switched off, or if another user may redirect a function; -ENODEV
+ * Return: 0; -EBUSY if ftrace is disabled, or if another user may redirect a function; -ENODEV
  * if ftrace has failed; -ENOMEM; or another errno of ftrace. After an error, the caller must call
  * kprobe_ftrace_disarm().
  */
@@ -374,8 +374,9 @@ static bool kprobe_filter_moves(const struct probepoint *pp)
 }
 
 /*
- * Ftrace tests one filter after the other. If an address moved between the two tests of a hit,
- * the hit would find it in neither. So wait for such hits before removing it.
+ * For a hit, ftrace tests one filter after the other. If the address moved between these tests,
+ * the hit would find it in neither filter. So after adding the address to the new filter, wait for
+ * such hits before removing it from the old one.
  */
 static void kprobe_filter_wait_for_moves(struct list_head *changes)
 {
@@ -403,8 +404,8 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 	/*
 	 * Add addresses to their new filter if they have lost their last
 	 * post_handler, or have only a return probe left. If that fails, they
-	 * stay in their old filter: in FILTER_DIVERT live patches are excluded
-	 * without need, but no hit is lost.
+	 * stay in their old filter: if that is FILTER_DIVERT, it excludes live
+	 * patches without need, but no hit is lost.
 	 */
 	kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_missing,
 			     GFP_KERNEL | __GFP_NOFAIL);

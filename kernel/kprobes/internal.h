@@ -32,7 +32,8 @@ struct kprobe_range {
  * @entry: the start of the function if @addr counts as its entry, otherwise 0
  * @module: the module that contains @addr, or NULL
  * @on_ftrace: ftrace can put a call at @addr
- * @range: if the place is refused, the text that is the reason; @end is 0 if that is not known
+ * @range: if the place is refused, the range of text that is the reason; its end is 0 if that
+ *	range is not known
  */
 struct kprobe_place {
 	kprobe_opcode_t *addr;
@@ -43,11 +44,11 @@ struct kprobe_place {
 };
 
 /**
- * struct kprobe_request - a request of hits to queue a work item
- * @node: links the requests that are pending
- * @pending: is it among them?
+ * struct kprobe_request - a request, made by hits, to queue a work item
+ * @node: links the pending requests
+ * @pending: the request is on that list
  * @work: the work item
- * @queue: NULL; or queues the work item where system_unbound_wq will not do
+ * @queue: queues the work item; NULL for system_unbound_wq
  */
 struct kprobe_request {
 	struct llist_node node;
@@ -66,8 +67,8 @@ struct kprobe_symbol *kprobe_look_up(unsigned long addr);
 enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place *place, bool dry);
 
 /*
- * Return: the address that the user of a probe has given; NULL for a symbol, which each
- * registration looks up again: its address may have changed.
+ * Return: the address that the user of a probe gave; NULL if the user gave a symbol. Each
+ * registration looks the symbol up again, since its address may have changed.
  */
 static inline kprobe_opcode_t *kprobe_given(const struct kprobe *p)
 {
@@ -181,7 +182,7 @@ int probepoints_arm_all(bool arm);
  * struct jump_question - a question: would a probepoint be optimised?
  * @list: on the list that is given to optimizer_explain()
  * @pp: the probepoint that arch_explain_probepoint() was given
- * @nr: how many answers are wanted: 2, or 1 for the first one only
+ * @nr: number of answers wanted: 2, or 1 for the first one only
  * @answer: result: the answers, without post_handlers and with them
  * @why: result: the reasons, for answers other than %KPROBE_YES
  */
@@ -288,8 +289,8 @@ void probepoint_table_del(struct probepoint *pp);
  * struct kretprobe_missed - how many calls of a function did not call a handler at the return
  * @pool: not tracked, because the shared pool was empty
  * @maxactive: not tracked, because maxactive other calls were being tracked
- * @unreturned: tracked, but ended without a return: the task has exited, or an
- *	outer function has returned first
+ * @unreturned: tracked, but ended without a return: the task exited, or an
+ *	outer function returned first
  */
 struct kretprobe_missed {
 	unsigned int pool;
@@ -305,7 +306,7 @@ struct kretprobe_missed {
  * @ri: the new instance, or NULL
  *
  * An NMI may exchange it at any time. Most architectures implement
- * this_cpu_xchg() by several instructions, between which an NMI may hit, so
+ * this_cpu_xchg() with several instructions, between which an NMI may occur, so
  * there this uses an atomic xchg().
  *
  * Context: any, with preemption disabled.

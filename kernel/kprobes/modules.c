@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: modules that are loaded and unloaded.
+ * Kernel probes: loading and unloading of modules.
  *
  * A registered probe does not prevent its module from being unloaded. Before the text of a
  * module, or the init text of a module that has finished loading, is freed, every probepoint
  * in it becomes GONE and leaves the table. A module that is loaded at the same address later
  * gets probepoints of its own. The probes keep %KPROBE_FLAG_GONE until they are unregistered.
  *
- * Kallsyms finds the symbols of a module before the module notifiers are called. Until then
- * its blacklist is not in force, and ftrace has not prepared its functions. So no address of
- * the module can be probed before the notifier below has been called.
+ * Kallsyms finds the symbols of a module before the module notifiers are called. Until the
+ * notifiers are called, the module's blacklist is not in force, and ftrace has not prepared its
+ * functions. So no address of the module can be probed before the notifier below was called.
  *
  * The notifier takes kprobe_mutex, which guards the list of modules. Registration pins the
- * module until its batch has ended, so no probepoint is created after the notifier has removed
- * those of the text. The safety check does not hold kprobe_mutex, and reads the list by RCU.
+ * module until the end of the batch, so no probepoint is created after the notifier has removed
+ * the probepoints of the text. The safety check does not hold kprobe_mutex, and reads the list
+ * under RCU.
  */
 #include <linux/init.h>
 #include <linux/module.h>
@@ -38,8 +39,8 @@ struct coming_module {
 static LIST_HEAD(coming_modules);
 
 /*
- * Number of modules that were loaded so far. While it does not change, no text
- * was added. Guarded by kprobe_mutex.
+ * Number of modules loaded so far. While it does not change, no text is added.
+ * Guarded by kprobe_mutex.
  */
 unsigned int kprobe_modules_seen;
 
@@ -70,9 +71,9 @@ static void kprobe_module_live(const struct module *mod)
  * kprobe_module_ready() - may the text of a module be probed, or searched?
  * @mod: the module
  *
- * It may after the notifier was called for MODULE_STATE_COMING, until it is called for
- * MODULE_STATE_GOING. That call may find mod->state still MODULE_STATE_COMING, if loading the
- * module has failed; so the state alone is not enough.
+ * It may from the notifier's call for MODULE_STATE_COMING until its call for MODULE_STATE_GOING.
+ * The latter call may find mod->state still MODULE_STATE_COMING, if loading the module failed; so
+ * the state alone is not enough.
  *
  * Context: any with preemption disabled, which keeps @mod in memory.
  *
@@ -92,7 +93,7 @@ bool kprobe_module_ready(const struct module *mod)
 }
 
 /**
- * kprobe_module_check() - may an address in a module be probed, as far as the module's state goes?
+ * kprobe_module_check() - does the state of a module allow a probe at an address in it?
  * @mod: the module
  * @addr: the address to probe
  *

@@ -2,9 +2,9 @@
 /*
  * Kernel probes: where a probe may be.
  *
- * From what a user gives, a symbol or an address and an offset, to the address to probe; and
- * from an address to whether its text can be patched. What the instruction there allows is up to
- * the architecture.
+ * This file finds the address to probe from the symbol or address, and the offset, that the user
+ * gave, and checks whether the text there can be patched. Whether the instruction can be probed is
+ * up to the architecture.
  *
  * The init text of the kernel cannot be probed any more when it is about to be freed.
  */
@@ -40,13 +40,13 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offse
 	return (kprobe_opcode_t *)(func + offset);
 }
 
-/* Perf gives any address as an offset from one of these symbols, which are no functions. */
+/* Perf specifies any address as an offset from one of these symbols, which are not functions. */
 static bool place_is_start_of_text(const char *sym)
 {
 	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
 }
 
-/* Compute the address that a user gives: @base or the start of @sym, plus @offset. */
+/* Compute the address that the user wants: @base or the start of @sym, plus @offset. */
 static enum kprobe_reason
 place_find_given(struct kprobe_place *place, kprobe_opcode_t *base, const char *sym,
 		 unsigned long offset)
@@ -147,11 +147,11 @@ static enum kprobe_reason place_check_text(struct kprobe_place *place)
 
 /**
  * kprobe_find_place() - find the address to probe, and check whether it can be probed
- * @p: the probe, of which nothing changes
- * @place: result: the address, and what is known of it
+ * @p: the probe, which does not change
+ * @place: result: the address, and what is known about it
  * @dry: do not pin the module. It stays only as long as kprobe_mutex is held.
  *
- * What the instruction allows is left to the architecture.
+ * Whether the instruction can be probed is left to the architecture.
  *
  * Context: sleeps; kprobe_mutex is held; takes jump_label_lock().
  *
@@ -178,7 +178,7 @@ enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place
 	/* No jump label is added, removed or patched while this is held. */
 	jump_label_lock();
 	preempt_disable();
-	/* If the text and events are refused, the reason of the text says more. */
+	/* If both checks refuse the address, the reason about the text says more. */
 	why = place_check_text(place) ?: kprobe_event_check(p, (unsigned long)place->addr);
 	if (!why && !dry && place->module && !try_module_get(place->module))
 		why = KPROBE_REASON_MODULE_GOING;

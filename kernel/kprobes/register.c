@@ -19,7 +19,7 @@
 
 /**
  * kprobe_refused() - record and log the reason why a registration is refused
- * @p: the probe, or NULL if the caller has given none
+ * @p: the probe, or NULL if the caller gave none
  * @why: the reason
  * @err: the errno that the registration returns
  *
@@ -44,7 +44,7 @@ int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err)
 	return err;
 }
 
-/* Write what the user may read of a registered probe. No hit finds it yet. */
+/* Set the fields that users may read while a probe is registered. No hit finds it yet. */
 static void kprobe_registered(struct kprobe *p, bool again)
 {
 	const struct kprobe *at = &p->point->kp;
@@ -66,7 +66,7 @@ static void kprobe_registered(struct kprobe *p, bool again)
 
 /*
  * Attach a probe to its probepoint, which is put on the batch @changes; or let
- * it wait for its module. @again: it has waited. Return: 0 or an errno.
+ * it wait for its module. @again: it waited before. Return: 0 or an errno.
  */
 static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes)
 {
@@ -94,7 +94,7 @@ static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes
 	return 0;
 }
 
-/* Record why the staging of a batch has failed: out of memory, or refused by ftrace. */
+/* Record why the staging of a batch failed: out of memory, or refused by ftrace. */
 static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 {
 	enum kprobe_reason why = KPROBE_REASON_NO_MEMORY;
@@ -107,7 +107,7 @@ static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 		if (!kprobe_ftrace(&kps[culprit]->point->kp) && kprobe_ftrace(&kps[i]->point->kp))
 			culprit = i;
 	}
-	/* Ftrace does not say which address it has refused: log the first ftrace-based probe. */
+	/* Ftrace does not say which address it refused: log the first ftrace-based probe. */
 	kprobe_refused(kps[culprit], why, err);
 }
 
@@ -124,7 +124,7 @@ static void kprobe_detach(struct kprobe *p, struct list_head *changes)
  * kprobes_register_locked() - register several probes
  * @kps: the probes
  * @num: number of probes, more than 0
- * @again: they have waited for a module, which has come: keep their counters
+ * @again: they waited for a module, which is being loaded: keep their counters
  *
  * Return: as register_kprobes().
  */
@@ -197,9 +197,9 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  *
  * If symbol_name is "module:function", the module is not loaded, and flags has %KPROBE_FLAG_WAIT,
  * @p waits: it is registered, and hits begin before the init function of the module is called.
- * When the module is unloaded, @p waits for it again, and %KPROBE_FLAG_GONE is not set. While it
- * waits, its addr means nothing. It goes on waiting if it cannot be registered when the module
- * comes; a debug message has the reason.
+ * When the module is unloaded, @p waits for it again, and %KPROBE_FLAG_GONE is not set. While @p
+ * waits, its addr means nothing. It continues to wait if the address is refused when the module
+ * is loaded; a debug message has the reason.
  *
  * With %KPROBE_FLAG_EVENT, @p is refused where kprobe events are: in notrace functions, by the name
  * of several symbols of a module, and if the kernel is locked down.
@@ -221,7 +221,7 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  *   unloaded, or whose notifiers have not been called yet, or in the init part of a
  *   module that has finished loading
  * * %-EPERM - flags has %KPROBE_FLAG_EVENT, and the kernel is locked down
- * * %-EBUSY - the address belongs to ftrace, and ftrace is switched off; or @p has a
+ * * %-EBUSY - the address belongs to ftrace, and ftrace is disabled; or @p has a
  *   post_handler, and another user of ftrace may redirect the function, as a live patch
  *   does
  * * %-ENODEV - the address belongs to ftrace, which has failed
@@ -236,8 +236,8 @@ EXPORT_SYMBOL_GPL(register_kprobe);
 
 /*
  * Reset addr and the handlers to what the user gave, so that the structure can be registered
- * again. No handler reads addr any more, or asks for the probe to be disabled. The address of a
- * symbol stays, since users read it after unregistration.
+ * again. No handler reads addr or calls kprobe_disable_self() any more. If the user gave a symbol,
+ * addr is kept, since users read it after unregistration.
  */
 static void kprobe_restore_unregistered(struct kprobe **kps, int num)
 {
@@ -404,17 +404,17 @@ EXPORT_SYMBOL_GPL(disable_kprobe);
  */
 static void kprobes_restart(struct kprobe **kps, int num)
 {
-	bool ended = false;
+	bool disabled = false;
 	int i;
 
 	for (i = 0; i < num; i++)
-		ended |= kps[i]->enabling && kprobe_is_self_disabled(kps[i]);
-	if (!ended)
+		disabled |= kps[i]->enabling && kprobe_is_self_disabled(kps[i]);
+	if (!disabled)
 		return;
 	/*
 	 * Wait for hits that began before the probes were disabled, and for a
-	 * handler that has replaced a handler, but has not put its
-	 * request on the list yet.
+	 * call of kprobe_disable_self() that has replaced a handler, but has
+	 * not added its request to the list yet.
 	 */
 	synchronize_rcu_expedited();
 	kprobe_disable_requested();

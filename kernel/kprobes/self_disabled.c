@@ -53,8 +53,9 @@ void __kprobes kprobe_self_disabled_post(struct kprobe *p, struct pt_regs *regs,
 /*
  * Replace the post_handler in a set that has just been published.
  *
- * kprobe_disable_self() may have replaced the post_handler of the probe after the set has got a
- * copy of it, and may have looked at the set before:
+ * A set has a copy of its only post_handler. kprobe_disable_self() may have replaced the
+ * post_handler of the probe after it was copied, and have looked for the copy before the set was
+ * published. The barriers ensure that at least one side sees the other's store:
  *
  *	probepoint_publish_set()		kprobe_disable_self()
  *
@@ -92,8 +93,8 @@ bool kprobe_save_handlers(struct kprobe *p)
 }
 
 /**
- * kprobe_restore_handlers() - undo what kprobe_disable_self() has done to a probe
- * @p: the probe. No hit calls it, and it is not among the requests.
+ * kprobe_restore_handlers() - undo what kprobe_disable_self() did to a probe
+ * @p: the probe. No hit calls it, and it is not on the list of requests.
  */
 void kprobe_restore_handlers(struct kprobe *p)
 {

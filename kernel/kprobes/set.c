@@ -115,7 +115,11 @@ static void __kprobes probe_set_dispatch_post(struct kprobe *kp, struct pt_regs 
 {
 	struct probepoint *pp = probe_set_probepoint(kp);
 
-	/* With no probe to call, current_kprobe must stay as the architecture has set it. */
+	/*
+	 * The last post_handler may have been removed since the hit tested kp->post_handler. The empty
+	 * set's post_probe is NULL: do not store that in current_kprobe even briefly, or a nested
+	 * hit would see no kprobe running.
+	 */
 	if (!probepoint_has_post(pp))
 		return;
 	probepoint_call_post(pp, regs, raw_cpu_ptr(&current_kprobe));
@@ -128,8 +132,8 @@ static int __kprobes probe_set_dispatch_fault(struct kprobe *kp, struct pt_regs 
 }
 
 /*
- * A hit on another CPU tests the pointers, and loads them again to call them. So they never
- * become NULL again: with no handler left, the dispatcher finds an empty list.
+ * A hit on another CPU tests a pointer, and loads it again to call the handler. So the pointers
+ * never become NULL again: with no handler left, the dispatcher finds an empty list.
  */
 static void probe_set_dispatchers(struct probepoint *pp)
 {
@@ -156,7 +160,7 @@ static __always_inline struct kprobe **probe_set_all(struct probepoint *pp)
  *
  * Context: any, with preemption disabled.
  *
- * Return: true if one of them has handled the fault; the others are not called then.
+ * Return: true if one of them handled the fault; the others are not called then.
  */
 bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs,
 					     int trapnr)
@@ -293,7 +297,7 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 		i = set->all;
 		list_for_each_entry(p, &pp->probes, list) {
 			/*
-			 * kprobe_disable_self() may have ended a probe since
+			 * kprobe_disable_self() may have disabled a probe since
 			 * the first loop: leave it out. The lists are then
 			 * shorter than allocated.
 			 */
@@ -313,7 +317,7 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 }
 
 /*
- * Will a hit call a post_handler? Return: true if the staged set has a probe with a post_handler.
+ * Will hits call a post_handler? Return: true if the staged set has a probe with a post_handler.
  */
 bool probepoint_next_has_post(const struct probepoint *pp)
 {
