@@ -78,9 +78,9 @@ typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, un
  * @trapnr: number of the exception, as the architecture counts them
  *
  * It is not called for exceptions that it raises itself. On x86 it is not called for #DB and #MC;
- * on other architectures it is called for page faults only. If an out-of-line copy of the instruction has
- * raised the exception, the instruction pointer in @regs is the probed address; resuming there
- * executes the instruction again, and is a new hit except on x86.
+ * on other architectures it is called for page faults only. If an out-of-line copy of the
+ * instruction raised the exception, the instruction pointer in @regs is the probed address;
+ * resuming there executes the instruction again, and is a new hit except on x86.
  *
  * Context: exception, with preemption disabled; on x86 with interrupts disabled, too. Must not
  * sleep.

@@ -8,12 +8,12 @@
  * of a slot: it patches no text, and publishes no probepoint.
  *
  * A location with wildcards stands for many places. The write looks up the functions. Their places
- * are checked in batches, when they are read. So a reader sees each place as it is then, and no
- * other task waits until the list has been read. A function whose text has been freed meanwhile is
- * left out.
+ * are checked in batches, when the file is read. So each line is true at the time of the read, and
+ * no other task waits until the whole list has been read. A function whose text was freed after the
+ * write is left out.
  *
  * Each open file has its own answer, guarded by a mutex of its own. kprobe_mutex nests inside
- * that. Reading does not compute the answer to a single location again.
+ * that mutex. The answer for a single location is computed by the write, not by each read.
  */
 #include <linux/cleanup.h>
 #include <linux/ctype.h>
@@ -46,7 +46,7 @@
 #define PLACES_MAX	1024
 
 /**
- * struct location - a location that a user has written
+ * struct location - a location that a user wrote
  * @addr: the address; NULL if @symbol is given
  * @symbol: the name of the symbol, or NULL
  * @offset: the offset from @symbol
@@ -64,11 +64,11 @@ struct location {
 /**
  * struct question - the checks' results for a location
  * @nr_symbols: how many symbols have the name
- * @place: the address, and what is known of it
+ * @place: the address, and what is known about it
  * @e: the results of the architecture's checks
  * @return_reason: why a return probe would be refused
  * @event_reason: why a kprobe event would be refused, if a probe would not
- * @jump: whether it would be optimised
+ * @jump: whether the probepoint would be optimised
  * @pp: a probepoint that the checks need; it is never registered. Its kp has the location.
  */
 struct question {
@@ -83,20 +83,21 @@ struct question {
 
 /**
  * struct place_list - the places that a location with wildcards stands for
- * @functions: the addresses of the functions of the kernel in ascending order, then of modules
- * @nr_functions: how many they are
- * @max: how many there is memory for
+ * @functions: addresses of functions: those of the kernel in ascending order, then those of
+ *	modules
+ * @nr_functions: number of these functions
+ * @max: allocated size of @functions, in functions
  * @inside: the list has all instructions of the functions, not only their entries
  * @next: index of the function that is checked next
- * @offset: the offset in it that is checked next
- * @size: the size of it, if @offset is not 0
- * @first: how many places of the list are before the first one in @places
- * @nr: how many places are in @places
+ * @offset: the offset in that function that is checked next
+ * @size: the size of that function, if @offset is not 0
+ * @first: number of places of the list before the first one in @places
+ * @nr: number of places in @places
  * @current_place: index in @places of the place to show
  * @named: the start of the function whose name is in @name
- * @named_size: its size; 0 if @name has none
- * @no_events: kprobe events are refused in it
- * @name: how it is printed
+ * @named_size: the size of that function; 0 if @name is empty
+ * @no_events: kprobe events are refused in that function
+ * @name: MODULE:SYMBOL, or SYMBOL
  * @places: places that were checked, and the results
  */
 struct place_list {
@@ -146,9 +147,9 @@ struct explain_file {
  * Do the checks of a registration. @q->pp.kp has the location; all else is zero. kprobe_mutex is
  * held.
  *
- * It pins no module, or the module could not be unloaded while others ask. Once kprobe_mutex is
- * released, the module may be unloaded. The safety check of jumps detects that, and all other code
- * that reads the text allows for faults.
+ * This pins no module, or else the module could not be unloaded while users read this file. Once
+ * kprobe_mutex is released, the module may be unloaded. The safety check of jumps detects that, and
+ * all other code that reads the text allows for faults.
  */
 static void explain_check(struct question *q)
 {
@@ -177,9 +178,9 @@ static void explain_check(struct question *q)
 }
 
 /*
- * Would a return probe or a kprobe event be refused where a probe is not? kprobe_mutex has been
- * held since explain_check(). If several symbols have the name, a registration takes one of them;
- * only the user knows which one is meant.
+ * If a probe would be accepted, would a return probe or a kprobe event be refused? kprobe_mutex has
+ * been held since explain_check(). If several symbols have the name, a registration takes one of
+ * them; only the user knows which one is meant.
  */
 static void explain_check_clients(struct question *q)
 {
@@ -196,8 +197,8 @@ static void explain_check_clients(struct question *q)
 }
 
 /*
- * Find out which probepoints would be optimised, after explain_check(). @answers: 2, or 1 if it is
- * not asked what would be with post_handlers. Return: 0 or -ENOMEM. After an error, the results are
+ * Find out which probepoints would be optimised, after explain_check(). @answers: 2; or 1 to omit
+ * the answer for probes with a post_handler. Return: 0 or -ENOMEM. After an error, the results are
  * not valid.
  */
 static int explain_finish(struct question *questions, unsigned int nr, unsigned int answers)
@@ -277,7 +278,7 @@ static int explain_compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Sort the functions from index @first on, and drop those that are there twice, by an alias. */
+/* Sort the functions from index @first on, and drop duplicates, which aliases have caused. */
 static void explain_sort_functions(struct place_list *list, unsigned int first)
 {
 	unsigned int i, nr = first;
@@ -335,8 +336,8 @@ static struct place_list *explain_find_places(const struct location *l)
 }
 
 /*
- * Does the address of @q get a line? Not if it is inside an instruction or in
- * padding, or if its text has been freed.
+ * Does the address of @q get a line? It does not if it is inside an instruction
+ * or in padding, or if its text has been freed.
  */
 static bool explain_is_place(const struct question *q)
 {
@@ -421,8 +422,8 @@ static int explain_check_places(struct place_list *list)
 }
 
 /*
- * Go to the place of a list that @pos others are before. Return: 1; or 0 at the end of the list; or
- * -EINTR or -ENOMEM.
+ * Go to the place with index @pos of a list. Return: 1; or 0 at the end of the list; or -EINTR or
+ * -ENOMEM.
  */
 static int explain_seek_place(struct place_list *list, loff_t pos)
 {
@@ -445,7 +446,7 @@ static int explain_seek_place(struct place_list *list, loff_t pos)
 	return 1;
 }
 
-/* Look up the function that has @addr. If there is none, start and size become 0. */
+/* Look up the function that contains @addr. If there is none, start and size become 0. */
 static void explain_find_function(struct place_list *list, unsigned long addr)
 {
 	char name[KSYM_NAME_LEN], *module;
@@ -553,7 +554,7 @@ static void explain_print_reason(struct explain_file *f, const char *key, enum k
 }
 
 /*
- * The safety check takes each address that an instruction loads for the target of a jump. Code
+ * The safety check treats each address that an instruction loads as the target of a jump. Code
  * that stores an address in a struct kprobe loads it as well.
  */
 static void explain_print_hint(struct explain_file *f, enum kprobe_reason why)
@@ -752,8 +753,8 @@ static int explain_parse(char *text, struct location *l)
 	}
 	l->symbol = text;
 	/*
-	 * Before the offset is cut off, so that "+*" makes @text a pattern,
-	 * too.
+	 * Test this before the offset is cut off, so that "+*" makes @text a
+	 * pattern, too.
 	 */
 	l->many = strpbrk(text, "*?[");
 	offset = strchr(text, '+');
@@ -765,8 +766,8 @@ static int explain_parse(char *text, struct location *l)
 		return 0;
 	}
 	/*
-	 * A pattern stands for several functions: an offset in them means
-	 * nothing.
+	 * A pattern stands for several functions, in which an offset has no
+	 * common meaning.
 	 */
 	if (l->many)
 		return -EINVAL;
@@ -827,7 +828,7 @@ static ssize_t explain_write(struct file *file, const char __user *buf, size_t c
 	if (!err) {
 		guard(mutex)(&f->lock);
 		err = explain_answer(f, name, &location);
-		/* seq_read() begins anew at 0. */
+		/* seq_read() starts again at 0. */
 		if (!err)
 			*pos = 0;
 	}

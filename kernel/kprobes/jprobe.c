@@ -5,12 +5,12 @@
  * A jprobe is a probe at the entry of a function. Its pre_handler loads the function's register
  * arguments from the saved registers, copies its stack arguments to a new frame, and calls the
  * user's handler. The handler has copies only, and may overwrite them. This is an ordinary call
- * on the stack of the pre_handler, no redirection, so it works for breakpoints, jumps and
+ * on the stack of the pre_handler and not a redirection, so it works for breakpoints, jumps and
  * ftrace in the same way.
  *
- * jprobe_return() ends the handler, also from a function that the handler has called: it drops
- * the stack frames and resumes after the call of the handler. What returning from these frames
- * would have restored is restored here, see struct before_handler.
+ * jprobe_return() ends the handler, also from a function that the handler called: it drops the
+ * stack frames and resumes after the call of the handler. Returns from these frames would have
+ * restored some state of the CPU and the task. This file restores it, see struct before_handler.
  *
  * There is no lock: the state of a call is on the stack, and in the architecture's record of
  * running handlers.
@@ -53,9 +53,9 @@ struct before_handler {
 };
 
 /*
- * Recycle rethook nodes of calls that jprobe_return() has dropped. These calls never return to
- * rethook's trampoline, which would use their nodes for the next call that does. Interrupts add
- * nodes too, but remove them before they return.
+ * Recycle rethook nodes of calls that jprobe_return() dropped. These calls never return to
+ * rethook's trampoline: it would use their nodes for the next call that does return there.
+ * Interrupts add nodes, too, but remove them before they return.
  */
 static __always_inline void jprobe_drop_rethooks(const struct before_handler *before)
 {
@@ -76,7 +76,7 @@ static __always_inline void jprobe_save_state(struct before_handler *before)
 #ifdef CONFIG_RETHOOK
 	before->rethooks = current->rethooks.first;
 #endif
-	/* A call that jprobe_return() drops would stay on the graph tracer's shadow stack. */
+	/* Calls that jprobe_return() drops must not get onto the graph tracer's shadow stack. */
 	pause_graph_tracing();
 }
 
@@ -140,8 +140,7 @@ bool __kprobes is_jprobe(const struct kprobe *p)
  * jprobe_return() - end the handler of a jprobe
  *
  * The probed function continues with the registers and the stack that it was called with.
- * Functions that the handler has called may call this too. It does not release locks that they
- * hold.
+ * Functions that the handler calls may call this, too. It does not release locks that they hold.
  *
  * If no handler of a jprobe is running, or a fault_handler is, it prints a message and returns
  * to its caller.

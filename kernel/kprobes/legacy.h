@@ -20,7 +20,7 @@ static inline void arch_remove_probepoint(struct probepoint *pp)
 	arch_remove_kprobe(&pp->kp);
 }
 
-/* A slot serves with and without post_handlers: a hit that calls one single-steps it. */
+/* One form of slot serves with and without post_handlers: a hit that calls one single-steps it. */
 static inline
 int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old)
 {
@@ -85,7 +85,7 @@ static inline void arch_restore_jump(struct probepoint *pp) { }
 /* arch_check_jumps() reads no text. */
 static inline void arch_kprobe_module_going(const struct module *mod) { }
 
-/* Only with post_handlers, and then there is no jump. */
+/* A jump covers one instruction only, and a probepoint with post_handlers has none. */
 static inline bool arch_jump_covers_next(const struct probepoint *pp) { return false; }
 static inline bool arch_post_is_empty(kprobe_post_handler_t post) { return false; }
 

@@ -3,13 +3,13 @@
  * Kernel probes: architectures whose hooks take a struct kprobe.
  *
  * The core calls hooks that take a struct probepoint. This file and legacy.h pass the struct kprobe
- * that is embedded there to the older hooks of these architectures. They keep the instruction in
- * its ainsn, and call its handlers, which are the core's dispatchers, see set.c. They define
- * current_kprobe and kprobe_ctlblk.
+ * that is embedded there to the older hooks of these architectures. The architectures keep the
+ * instruction in its ainsn, and call its handlers, which are the core's dispatchers, see set.c.
+ * They also define current_kprobe and kprobe_ctlblk.
  *
  * Some of these hooks write slots by patching text, and decode text that they
- * have patched. So the hooks that prepare, arm or disarm a probe are called
- * with text_mutex and cpus_read_lock() held.
+ * patched. So the hooks that prepare, arm or disarm a probe are called with
+ * text_mutex and cpus_read_lock() held.
  */
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
@@ -59,7 +59,7 @@ static bool __kprobes legacy_run_fault_handler(kprobe_fault_handler_t handler, s
 	unsigned long status = kcb->kprobe_status;
 	bool handled;
 
-	/* kprobe_busy has no fault_handler, so an exception of the handler is not offered to it. */
+	/* kprobe_busy has no fault_handler, so the handler is not called for its own exceptions. */
 	__this_cpu_write(current_kprobe, &kprobe_busy);
 	kcb->kprobe_status = KPROBE_HIT_ACTIVE;
 	handled = handler(p, regs, trapnr);
@@ -73,9 +73,9 @@ static bool __kprobes legacy_run_fault_handler(kprobe_fault_handler_t handler, s
  * @regs: registers as at the fault
  * @trapnr: number of the exception, for the fault_handler
  *
- * If the copy of an instruction has raised the fault, the architecture is called first: it ends
- * the step and sets the instruction pointer to the probed address, which a fault_handler may
- * change. For any other fault, the fault_handler is called first.
+ * If the copy of an instruction raised the fault, the architecture is called first: it ends the
+ * step and sets the instruction pointer to the probed address, and then a fault_handler may change
+ * the instruction pointer. For any other fault, the fault_handler is called first.
  *
  * Context: the context of the fault; kprobe_running() is not NULL.
  *
@@ -105,8 +105,8 @@ bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 /**
  * kprobe_task_oopsed() - discard the handlers that the current task was in
  *
- * Called when an oops is about to end the task. A handler that has raised the oops never
- * returns, and its CPU would count all later hits as missed.
+ * Called when an oops is about to end the task. A handler that raised the oops never returns, and
+ * its CPU would count all later hits as missed.
  *
  * Context: a task; preemption is still disabled if a handler was running.
  */

@@ -8,13 +8,13 @@
  * post_handlers keeps its breakpoint, and a probe whose pre_handler redirects execution must
  * have a post_handler.
  *
- * A detour buffer is kept until the probepoint is freed: tasks may be in it, and the
- * architecture stores in the only struct arch_specific_insn how the buffer executes the
- * instruction, so there cannot be two.
+ * A detour buffer is kept until the probepoint is freed. A new one could not be built while tasks
+ * are in the old one: struct arch_specific_insn, of which there is only one, describes how the
+ * buffer executes the instruction.
  *
- * Detour buffers are not in pages of slots.c, since jumps do not reach these on powerpc. Powerpc
- * has a fixed area for them, which is not page-aligned, so the xarray of slots.c cannot find
- * it. kprobe_mutex guards the list of pages. Its readers use RCU.
+ * Detour buffers are not in pages of slots.c, since on powerpc, jumps do not reach these pages.
+ * Powerpc has a fixed area for detour buffers, which is not page-aligned, so the xarray of slots.c
+ * cannot find it. kprobe_mutex guards the list of pages. Its readers use RCU.
  */
 #include <linux/bitmap.h>
 #include <linux/cleanup.h>
@@ -71,7 +71,7 @@ void __weak *alloc_optinsn_page(void)
 }
 
 /**
- * free_optinsn_page() - free what alloc_optinsn_page() has returned
+ * free_optinsn_page() - free what alloc_optinsn_page() returned
  * @page: the page
  *
  * Context: sleeps; kprobe_mutex is held.
@@ -147,7 +147,7 @@ static struct detour_page *detour_page_of(unsigned long addr)
 /**
  * free_optinsn_slot() - free a detour buffer
  * @slot: the buffer; no task is in it, running or preempted
- * @dirty: tell perf, which was told of the contents, that they are invalid
+ * @dirty: the contents were reported to perf: report that they are invalid
  */
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
 {
@@ -203,7 +203,7 @@ int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type
 }
 
 /**
- * arch_prepare_detour() - make the detour buffer of a probepoint, if it has none
+ * arch_prepare_detour() - build the detour buffer of a probepoint, if it has none
  * @pp: the probepoint
  * @dcr_size: size of the DCR
  * @post: hits call post_handlers
@@ -213,8 +213,8 @@ int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type
  *
  * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.
  *
- * Return: 0, or an errno if the probepoint cannot be optimised now. -ENOMEM becomes -ENOSPC, so
- * that the optimiser does not try again: the memory that jumps reach may be full permanently.
+ * Return: 0, or an errno if the probepoint cannot be optimised now. -ENOMEM is replaced by -ENOSPC,
+ * so that the optimiser does not try again: the memory that jumps reach may be full permanently.
  */
 int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 {

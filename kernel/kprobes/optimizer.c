@@ -6,27 +6,27 @@
  * (detoured code region), and no control flow may enter its bytes 1 to 4, the JTPR (jump
  * target prohibition region).
  *
- * An armed probepoint is put on a list. Some time later a worker processes all that are on the
- * lists, in rounds. A probe that is unregistered before costs the worker nothing.
+ * An armed probepoint is put on a list. Some time later a worker processes the lists, in rounds. A
+ * probe that is unregistered before then costs the worker nothing.
  *
- * 1. The architecture does the safety check: can control flow enter the JTPR? This takes long.
- *    It is done once for each probepoint, without kprobe_mutex.
+ * 1. The architecture does the safety check: can control flow enter the JTPR? This takes a long
+ *    time. It is done once for each probepoint, without kprobe_mutex.
  * 2. Each probepoint that is still armed gets a detour buffer, and its state becomes QUEUED.
  *    From then on its hits are redirected to the detour buffer, and do not execute the DCR.
  * 3. The worker waits for one tasks-RCU and one RCU grace period, without a lock. After that no
- *    task is in the DCR, nor in a slot on its way there.
- * 4. The probepoints that are still QUEUED get their jump. Others have been disarmed meanwhile,
- *    or another probepoint in their DCR has been armed.
+ *    task is in the DCR, nor in a slot from which it would continue in the DCR.
+ * 4. The probepoints that are still QUEUED get their jump. The others were disarmed during the
+ *    wait, or another probepoint in their DCR was armed.
  *
  * Unoptimising does not wait for grace periods. A batch that disarms a probepoint, or arms
  * one in the DCR of another, removes the conflicting jumps when it patches the text. The detour
  * buffers are freed later, see deferred.c.
  *
- * A jump overwrites the instructions after the probed one, which code that a pre_handler has
- * redirected execution to may return or jump to. So a probepoint keeps its breakpoint if a user
- * has asked for it, by KPROBE_FLAG_NO_JUMP or by an empty post_handler, and once a pre_handler has
- * returned non-zero. That hit sets pp->redirected, and requests a work item, which unoptimises
- * each probepoint that has it set.
+ * A jump overwrites the instructions after the probed one. If a pre_handler redirects execution,
+ * the code that runs instead may return or jump to one of these instructions. So a probepoint keeps
+ * its breakpoint if a user asks for that, with KPROBE_FLAG_NO_JUMP or an empty post_handler, and
+ * after a pre_handler has returned non-zero. That hit sets pp->redirected, and requests a work
+ * item, which unoptimises each probepoint with that flag.
  *
  * kprobe_mutex guards everything else here.
  */
@@ -67,9 +67,9 @@ static LIST_HEAD(queued);
 /*
  * Incremented when a round begins and when it ends: odd during a round. A round processes all
  * probepoints that are on the lists when it begins. Tasks wait for a round, not for empty
- * lists: these may never be empty at once.
+ * lists: there may be no time at which all three are empty.
  *
- * They do not use kthread_flush_work(). That sleeps uninterruptibly, and a busy task can delay
+ * Tasks do not use kthread_flush_work(). That sleeps uninterruptibly, and a busy task can delay
  * the grace periods without bounds.
  */
 static unsigned long rounds;
@@ -126,8 +126,8 @@ static bool optimizer_redirects(const struct probepoint *pp)
 }
 
 /*
- * Must the instructions after the probed one stay in the text, for the probes of @set? Return: the
- * reason, or %KPROBE_REASON_NONE.
+ * Do the probes of @set need the instructions after the probed one in the text? Return: the reason,
+ * or %KPROBE_REASON_NONE if they do not.
  */
 static enum kprobe_reason optimizer_keeps_text(struct probepoint *pp, const struct probe_set *set)
 {
@@ -184,7 +184,7 @@ static void optimizer_enqueue(struct probepoint *pp)
 	optimizer_queue_worker(OPTIMIZER_DELAY);
 }
 
-/* Redirect no more hits to the detour buffer, and free it when no task can be in it. */
+/* Stop redirecting hits to the detour buffer, and free it when no task can be in it. */
 static void optimizer_drop_detour(struct probepoint *pp)
 {
 	struct deferred_slot *ds = pp->jump.deferred_slot;
@@ -204,8 +204,8 @@ static void optimizer_drop_detour(struct probepoint *pp)
  * text_mutex are held.
  *
  * A jump is removed in two steps, with a synchronisation of all CPUs after each: first its
- * opcode becomes an int3, then the other bytes are restored. CPUs that hit the int3 meanwhile
- * are redirected to the detour buffer.
+ * opcode becomes an int3, then the other bytes are restored. CPUs that hit the int3 between the
+ * two steps are redirected to the detour buffer.
  */
 static void optimizer_unoptimize(struct list_head *leave)
 {
@@ -301,7 +301,7 @@ void optimizer_match_detours(struct list_head *changes)
  * optimizer_unoptimize_for_post() - unoptimise probepoints that get post_handlers
  * @changes: the batch, which has been staged
  *
- * Their detour buffers were made to call none; or a probe that has come needs the text.
+ * Their detour buffers call none; or a new probe needs the text after the probed instruction.
  */
 void optimizer_unoptimize_for_post(struct list_head *changes)
 {
@@ -361,8 +361,7 @@ void __kprobes probepoint_note_redirect(struct probepoint *pp)
 }
 
 /**
- * optimizer_changed() - queue a probepoint that has changed, and others that may be
- *	optimised now
+ * optimizer_changed() - queue a changed probepoint, and others that can be optimised now
  * @pp: the probepoint, whose text was patched as its set requires
  */
 void optimizer_changed(struct probepoint *pp)
@@ -378,7 +377,7 @@ void optimizer_changed(struct probepoint *pp)
 		optimizer_enqueue(pp);
 	if (pp->state != PROBEPOINT_DISARMED)
 		return;
-	/* It no longer blocks probepoints in whose DCR it is. */
+	/* It is in the DCR of others, and no longer prevents their jumps. */
 	for (other = probepoint_last_below(optimizer_addr(pp));
 	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);
 	     other = probepoint_prev(other))
@@ -412,8 +411,8 @@ void optimizer_init_point(struct probepoint *pp)
 /**
  * optimizer_status() - report a probepoint's jump-optimisation state
  * @pp: the probepoint
- * @why: result: the reason if the state is "refused" or "failed", or %KPROBE_REASON_NONE. What
- *	the safety check has refused is not tried again; a failed attempt may be repeated.
+ * @why: result: the reason if the state is "refused" or "failed", or %KPROBE_REASON_NONE. If the
+ *	safety check refused the jump, that is final; a failed attempt may be repeated.
  *
  * Return: the state, as a word for debugfs kprobes/optimizer.
  */
@@ -441,7 +440,7 @@ const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 	return list_empty(&pp->jump.work) ? "possible" : "queued";
 }
 
-/* Must the text after @addr stay, for probes that are there? Return: the reason. */
+/* Do probes at @addr need the text after the probed instruction? Return: the reason. */
 static enum kprobe_reason optimizer_keeps_text_at(kprobe_opcode_t *addr)
 {
 	struct probepoint *pp = probepoint_find_live(addr);
@@ -532,9 +531,9 @@ static unsigned long optimizer_request_round(void)
 	if (!thread || optimizer_is_idle())
 		return rounds;
 	/*
-	 * The current round may have passed a list before a probepoint was put on it: wait for the
-	 * next one. Read rounds before the worker is queued: it may begin that round at once, and
-	 * then run no other.
+	 * The current round may have processed a list before a probepoint was added to it: wait for
+	 * the next round. Read rounds before the worker is queued: it may begin that round at once,
+	 * and no other round may follow.
 	 */
 	round = (READ_ONCE(rounds) + 3) & ~1UL;
 	kthread_mod_delayed_work(thread, &optimizer, 0);
@@ -551,8 +550,8 @@ static bool optimizer_round_has_ended(unsigned long round)
  * Wait for a round of the worker, for OPTIMIZER_PATIENCE at most.
  *
  * For readers of kprobes/list: a user reads it right after registering a probe, to see whether
- * the probe is optimised. A signal ends the wait. A task that delays the grace periods makes it
- * time out.
+ * the probe is optimised. A signal ends the wait. If a task delays the grace periods, the wait
+ * times out.
  *
  * Context: sleeps; takes kprobe_mutex.
  */
@@ -567,11 +566,10 @@ void optimizer_wait_idle(void)
 /**
  * wait_for_kprobe_optimizer() - wait until the optimiser has processed all probes
  *
- * When this returns, every probe that was registered, enabled or switched on before has its
+ * When this returns, every probe that was registered, enabled or armed before has its
  * jump if it can have one. The optimiser changes no text until the next change of probes, of
- * kprobes/enabled or of the sysctl.
- * If memory is short, this does not wait for the jumps that need it: the worker tries again
- * later.
+ * kprobes/enabled or of the sysctl. If memory is short, this does not wait for the jumps that
+ * need memory: the worker tries again later.
  *
  * Modules look it up by name, so the name must stay, and it must not be inlined.
  *
@@ -665,7 +663,7 @@ static int optimizer_make_detour(struct probepoint *pp)
 	return 0;
 }
 
-/* Make a detour buffer for a probepoint if it can have a jump. Return: 0, or -ENOMEM. */
+/* Build the detour buffer of a probepoint if it can have a jump. Return: 0, or -ENOMEM. */
 static int optimizer_prepare_one(struct probepoint *pp)
 {
 	LIST_HEAD(leave);
@@ -694,7 +692,7 @@ static int optimizer_prepare_one(struct probepoint *pp)
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* Make detour buffers for all probepoints that have passed the check. Return: 0, or -ENOMEM. */
+/* Build detour buffers for all probepoints that have passed the check. Return: 0, or -ENOMEM. */
 static int optimizer_prepare_pending(void)
 {
 	struct probepoint *pp, *next;
@@ -725,7 +723,7 @@ static int optimizer_cmp(void *priv, const struct list_head *a, const struct lis
 	       optimizer_addr(list_entry(b, struct probepoint, jump.work));
 }
 
-/* Write a batch of jumps. No task is in their DCR. Return: false if there were none left. */
+/* Write a batch of jumps, in whose DCRs no task is. Return: false if no jump was left to write. */
 static bool optimizer_install_jumps(void)
 {
 	struct probepoint *pp, *next;
@@ -739,7 +737,7 @@ static bool optimizer_install_jumps(void)
 	list_for_each_entry_safe(pp, next, &queued, jump.work) {
 		if (nr++ == OPTIMIZER_BATCH)
 			break;
-		/* A pre_handler may have redirected execution since the detour buffer was made. */
+		/* A pre_handler may have redirected execution since the detour buffer was built. */
 		if (optimizer_redirects(pp)) {
 			pp->jump.failure = KPROBE_REASON_JUMP_REDIRECTED;
 		} else if (arch_install_jump(pp)) {
@@ -800,9 +798,9 @@ static void optimizer_work_fn(struct kthread_work *work)
 		}
 		if (waiting) {
 			/*
-			 * Tasks RCU is for tasks that were preempted in the DCR, or in a slot
-			 * on their way there. RCU is for current hits, and for idle tasks,
-			 * which tasks RCU does not wait for.
+			 * Tasks RCU waits for tasks that were preempted in the DCR, or in a slot
+			 * from which they would continue there. RCU waits for current hits, and
+			 * for idle tasks, which tasks RCU does not wait for.
 			 */
 			optimizer_wait_for_tasks();
 			synchronize_rcu();
@@ -831,7 +829,7 @@ static int __init optimizer_init(void)
 early_initcall(optimizer_init);
 
 #ifdef CONFIG_SYSCTL
-static void optimizer_switch_off(void)
+static void optimizer_disable(void)
 {
 	struct probepoint *pp;
 	LIST_HEAD(leave);
@@ -847,7 +845,7 @@ static void optimizer_switch_off(void)
 	optimizer_unoptimize(&leave);
 }
 
-static void optimizer_switch_on(void)
+static void optimizer_enable(void)
 {
 	struct probepoint *pp;
 
@@ -863,7 +861,7 @@ static void optimizer_switch_on(void)
  * A write returns when all current probepoints are optimised or unoptimised. A task may delay
  * the tasks-RCU grace period without bounds, so a signal ends the wait, and the optimiser
  * continues. If the signal has a handler, the write returns -EINTR. The freezer, cgroup.freeze,
- * SIGSTOP and live patching also wake the task, as by a signal: the write then begins again.
+ * SIGSTOP and live patching also wake the task, as a signal does: then the write is restarted.
  */
 static int optimizer_sysctl_handler(const struct ctl_table *table, int write, void *buffer,
 				    size_t *lenp, loff_t *ppos)
@@ -885,9 +883,9 @@ static int optimizer_sysctl_handler(const struct ctl_table *table, int write, vo
 		return ret;
 	scoped_guard(mutex, &kprobe_mutex) {
 		if (value)
-			optimizer_switch_on();
+			optimizer_enable();
 		else if (kprobes_optimization)
-			optimizer_switch_off();
+			optimizer_disable();
 	}
 	if (!value)
 		return 0;

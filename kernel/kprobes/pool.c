@@ -3,12 +3,12 @@
  * Kernel probes: taking instances of return probes from a pool, and giving them back.
  *
  * A hit takes an instance and a return gives it back, in any context, so neither may wait.
- * Each instance has a bit in a word, set while it is free. The CPU that clears the bit owns
- * the instance. Unlike the head of a free list, a word of bits has no ABA problem.
+ * Each instance has a bit in a word, set while the instance is free. The CPU that clears the bit
+ * owns the instance. Unlike the head of a free list, a word of bits has no ABA problem.
  *
- * The instances of one word are a chunk, which is allocated and freed as a whole. A hit tries
- * first the instance that its CPU caches for the pool, see retcall.c; then the chunk in which
- * the CPU has found one last; then it searches by two more levels of words, see pool.h.
+ * The instances of one word are a chunk, which is allocated and freed as a whole. A hit first
+ * tries the instance that its CPU caches for the pool, see retcall.c; then the chunk in which
+ * the CPU last found a free instance; then it searches two more levels of words, see pool.h.
  *
  * A return probe with maxactive has a pool of fixed size. The pool must not miss a call while
  * an instance is free, so a search that fails takes an instance from another CPU's cache.
@@ -30,7 +30,7 @@
 /* With fewer instances in a chunk, CPUs would write the words above it too often. */
 #define CHUNK_INSTANCES_MIN	16
 
-/* In jiffies: when hits ask again for growth that has not begun */
+/* In jiffies: after this time, hits repeat a request for growth that has not begun */
 #define ASK_AGAIN		max(HZ / 100, 1)
 
 /* Set the bits above a chunk: it has a free instance. */
@@ -46,8 +46,8 @@ static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int in
 }
 
 /*
- * Clear the bits above a chunk that has no free instance. If another CPU gives one back
- * meanwhile, or the worker adds a chunk here, one of the two sets the bits again: see the
+ * Clear the bits above a chunk that has no free instance. If another CPU gives one back at the
+ * same time, or the worker adds a chunk here, one of the two CPUs sets the bits again: see the
  * comment above kretprobe_pool_give().
  */
 static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsigned int index)
@@ -72,13 +72,14 @@ static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsign
 }
 
 /*
- * Called by a hit that takes the last instance of a chunk, or finds none. Only the first such
- * hit makes the request, until pool_grow() has stored another value, and then one in each
- * ASK_AGAIN: pool_run_worker() calls functions that may have return probes. Their hits get here
- * too, would raise the interrupt again each time, and the worker would never get the CPU.
+ * Called by a hit that takes the last instance of a chunk, or finds none. Until pool_grow() has
+ * stored another value, only the first such hit makes the request, and then at most one hit in
+ * each ASK_AGAIN. The limit is needed because pool_run_worker() calls functions that may have
+ * return probes: their hits get here, too. If each of them raised the interrupt again, the worker
+ * would never get the CPU.
  *
- * The worker may not run soon, because its thread waits for a CPU that is busy with something
- * else. The hit that asks again is on a CPU that is not, or not always.
+ * The repetition is needed because the worker's thread may wait for a CPU that is busy with
+ * something else. The hit that repeats the request may be on a CPU that can run the worker.
  */
 static void __kprobes pool_request_growth(struct kretprobe_pool *pool)
 {
@@ -271,7 +272,7 @@ static unsigned int pool_chunk_bytes(unsigned int size)
 	return bytes;
 }
 
-/* Make a pool without chunks. */
+/* Create a pool without chunks. */
 struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups)
 {
 	struct kretprobe_pool *pool;
@@ -290,7 +291,7 @@ struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups)
 	return pool;
 }
 
-/* Make group number @index. */
+/* Create group number @index. */
 struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int index,
 				   unsigned int nr_chunks, gfp_t gfp)
 {
@@ -369,7 +370,7 @@ bool pool_del_chunk(struct kretprobe_chunk *c)
 	struct chunk_group *g = c->group;
 	struct kretprobe_pool *pool = g->pool;
 
-	/* From here on no hit can take an instance of it. */
+	/* From here on no hit can take an instance of the chunk. */
 	if (cmpxchg(&c->free, c->full, 0) != c->full)
 		return false;
 	WRITE_ONCE(g->chunk[c->index], NULL);
@@ -396,7 +397,7 @@ struct kretprobe_chunk *pool_next_chunk(const struct kretprobe_pool *pool,
 }
 
 /**
- * kretprobe_pool_create() - make a pool of fixed size
+ * kretprobe_pool_create() - create a pool of fixed size
  * @nr: number of instances, at least one
  * @data_size: bytes of private data in each instance
  *
@@ -448,8 +449,8 @@ fail:
  * Return the per-CPU cache of a pool.
  *
  * Each CPU's part holds one free instance, or NULL. xchg() with NULL takes the instance;
- * cmpxchg() of NULL with an instance gives that back. Both have to be atomic for all CPUs
- * if the pool has a fixed size, since other CPUs take the instance too.
+ * cmpxchg() of NULL with an instance gives the instance back. If the pool has a fixed size, both
+ * have to be atomic for all CPUs, since other CPUs take the instance, too.
  *
  * Return: the cache, or NULL if the pool has none.
  */
@@ -459,7 +460,7 @@ struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool
 }
 
 /**
- * kretprobe_pool_drop() - count down the pool, instead of giving an instance back
+ * kretprobe_pool_drop() - subtract an instance from the pool's count, instead of giving it back
  * @pool: a pool of fixed size
  *
  * For a call that ends after its return probe was unregistered.

@@ -60,10 +60,10 @@ struct chunk_group {
 /**
  * enum pool_growth - may hits request more instances?
  * @POOL_MAY_GROW: yes
- * @POOL_GROWTH_REQUESTED: no: a hit has, and pool_grow() has not run since then
+ * @POOL_GROWTH_REQUESTED: no: a hit requested them, and pool_grow() has not run since then
  * @POOL_AT_LIMIT: no: the pool has a fixed size, all its groups are full, or
  *	kprobes.return_pool_kib is reached
- * @POOL_NO_MEMORY: no: an allocation has failed
+ * @POOL_NO_MEMORY: no: an allocation failed
  */
 enum pool_growth {
 	POOL_MAY_GROW,
@@ -76,10 +76,10 @@ enum pool_growth {
  * struct kretprobe_pool - instances of one size, shared or of one return probe
  * @first: fixed size only: the address of the pointer to the first chunk
  * @growth: may hits request more instances?
- * @asked: shared only: when a hit has made the last request, in jiffies
+ * @asked: shared only: time of the last request, in jiffies
  * @grow: shared only: what hits request to get more instances
- * @hint: shared only: the address of the pointer to the chunk in which this CPU has found an
- *	instance last
+ * @hint: shared only: the address of the pointer to the chunk in which this CPU last found a
+ *	free instance
  * @cache: one free instance for each CPU; NULL if a pool of fixed size has too few
  * @nr_avail: number of chunks that may have a free instance
  * @nr_chunks: number of chunks
@@ -92,10 +92,10 @@ enum pool_growth {
  * @room: all groups before this one are full
  * @nr_groups: number of elements of @group
  * @avail: bitmap of the groups that may have a free instance
- * @group: the groups, which are made in order; NULL after the last one
+ * @group: the groups, which are created in order; NULL after the last one
  *
- * It is no objpool: that has a fixed number of objects, and cannot be walked, as
- * kretprobe_pools_replace_dead() walks a pool.
+ * It is not an objpool: an objpool has a fixed number of objects, and cannot be walked, which
+ * kretprobe_pools_replace_dead() has to do.
  */
 struct kretprobe_pool {
 	struct kretprobe_chunk **first;

@@ -6,9 +6,9 @@
  * has return probes, its target is a base of free instances, plus twice the number in use.
  *
  * - A hit that takes the last instance of a chunk, while at least half of the chunks are used
- *   up, requests a worker, which makes chunks up to the target. If it does not run, later hits
- *   request a worker on their CPU as well.
- * - Another worker frees idle chunks, half of those above the target at a time.
+ *   up, requests a worker, which allocates chunks up to the target. If that worker does not run,
+ *   later hits request a worker on their own CPU as well.
+ * - Another worker frees idle chunks, half of the chunks above the target at a time.
  *
  * Neither runs on an isolated CPU, or interrupts one.
  *
@@ -51,7 +51,7 @@
 #define SHRINK_INTERVAL		(2 * HZ)
 
 /*
- * The most groups of a pool: on 64-bit machines, 960 MiB of 4-KiB chunks. A struct
+ * The maximum number of groups of a pool: on 64-bit machines, 960 MiB of 4-KiB chunks. A struct
  * kretprobe_pool with that many pointers fits into 32 KiB, on 32-bit machines into 8 KiB.
  */
 #define NR_GROUPS		(60 * BITS_PER_LONG)
@@ -73,8 +73,8 @@ static struct kretprobe_pool *shared[NR_CLASSES];
  * struct pool_cpu - a CPU's part of the shared pools
  * @cache: for each pool, a free instance, or NULL
  * @hint: for each pool, see &struct kretprobe_pool
- * @work: makes chunks if @wanted
- * @wanted: a hit of this CPU has requested chunks, and grow_work does not run
+ * @work: allocates chunks if @wanted
+ * @wanted: a hit on this CPU has requested chunks, and grow_work does not run
  */
 struct pool_cpu {
 	struct kretprobe_instance *cache[NR_CLASSES];
@@ -156,8 +156,8 @@ static void pool_grow_all(struct work_struct *work);
 static DECLARE_WORK(grow_work, pool_grow_all);
 
 /*
- * For @grow_work; made for the first shared pool. Its threads run on any CPU that is not isolated.
- * High priority: many tasks may be ready to run, and about to need an instance.
+ * For @grow_work; created with the first shared pool. Its threads run on any CPU that is not
+ * isolated. High priority: many tasks may be ready to run, and about to need an instance.
  */
 static struct workqueue_struct *pool_wq;
 
@@ -179,7 +179,7 @@ static void pool_grow(struct kretprobe_pool *pool, gfp_t gfp)
 		}
 		WRITE_ONCE(pool->growth, growth);
 		/*
-		 * Count again. A hit that took an instance after the last count has requested
+		 * Count again. A hit that took an instance after the last count requested
 		 * nothing if it found POOL_GROWTH_REQUESTED. Pairs with test_and_clear_bit() in
 		 * pool_take_from_chunk(): either the hit finds the new value, or this counts
 		 * its instance as taken.
@@ -227,10 +227,10 @@ static bool pool_may_interrupt(int cpu, void *data)
 }
 
 /*
- * Give back the instances in the caches of all CPUs, also offline ones. Only the CPU itself may
- * change its cache while it tracks calls, and an isolated CPU is not interrupted for that: it
- * keeps its instance until the pool has no return probes, and no call is tracked any more. Then
- * no CPU changes any cache: a call that was tracked when pool_nr_taken() began is counted
+ * Give back the instances in the caches of all CPUs, also of offline ones. As long as calls are
+ * tracked, only the CPU itself may change its cache, and an isolated CPU is not interrupted for
+ * that: it keeps its instance until the pool has no return probes and no call is tracked any more.
+ * Then no CPU changes any cache: a call that was tracked when pool_nr_taken() began is counted
  * there until its instance is in a cache, or is free.
  */
 static void pool_flush_caches(struct kretprobe_pool *pool)
@@ -252,7 +252,7 @@ static void pool_flush_caches(struct kretprobe_pool *pool)
 	}
 }
 
-/* Will the pool be a chunk above its target when all calls have returned? */
+/* When all calls have returned, will the pool be above its target by a chunk or more? */
 static bool pool_may_shrink(const struct kretprobe_pool *pool)
 {
 	return pool_nr_total(pool) >= pool_target(pool, 0) + pool->per_chunk;
@@ -264,8 +264,9 @@ static bool pool_beyond_limit(void)
 }
 
 /*
- * Free half of the chunks above the target; the rest may be needed again soon. Beyond the
- * limit, free idle chunks until it is kept. Return true if the worker has to run again.
+ * Free half of the chunks above the target; the rest may be needed again soon. If the memory
+ * exceeds the limit, free idle chunks until it does not. Return true if the worker has to run
+ * again.
  */
 static bool pool_shrink(struct kretprobe_pool *pool)
 {
@@ -296,7 +297,7 @@ static void pool_grow_all(struct work_struct *work)
 	unsigned int i;
 
 	guard(mutex)(&pool_mutex);
-	/* A call is missed rather than a task is killed for the memory. */
+	/* __GFP_NORETRY: better miss a call than have the OOM killer end a task. */
 	for (i = 0; i < NR_CLASSES; i++)
 		if (shared[i])
 			pool_grow(shared[i], GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
@@ -331,9 +332,9 @@ static void pool_shrink_all(struct work_struct *work)
 }
 
 /*
- * If the work item is pending, a thread for it may wait for a CPU that is busy with something
- * else, and no other thread would begin with it. This CPU has taken an interrupt: use a
- * thread of its own.
+ * If the work item is pending already, its thread may be waiting for a CPU that is busy with
+ * something else, and no other thread would take it. This CPU has just taken an interrupt: use
+ * a thread of this CPU.
  */
 static void __kprobes pool_run_worker(void)
 {
@@ -351,9 +352,9 @@ static struct kprobe_request growth_request = { .queue = pool_run_worker };
 
 /*
  * Before the only idle thread of a worker pool runs a work item, it creates a
- * second thread. That may take long while many tasks are ready to run, so make
- * it happen now, before a hit needs the worker. Several CPUs share a worker pool
- * of an unbound queue.
+ * second thread. That may take long while many tasks are ready to run, so queue
+ * a work item now, before a hit needs the worker. Several CPUs share a worker
+ * pool of an unbound queue.
  */
 static void pool_wake_workers(void)
 {
@@ -410,7 +411,7 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 
 /**
  * kretprobe_pool_unshare() - drop a reference to a shared pool
- * @pool: what kretprobe_pool_share() has returned
+ * @pool: what kretprobe_pool_share() returned
  *
  * Context: sleeps.
  */
@@ -434,7 +435,7 @@ static noinline void pool_replace_dead_in(const struct kretprobe_pool *pool,
 		holder = READ_ONCE(ri->rph);
 		if (!holder || holder == by || rcu_access_pointer(holder->rp))
 			continue;
-		/* Fails if a hit has taken the instance meanwhile, for another return probe. */
+		/* This fails if a hit has just taken the instance for another return probe. */
 		cmpxchg(&ri->rph, holder, by);
 	}
 }
@@ -444,8 +445,8 @@ static noinline void pool_replace_dead_in(const struct kretprobe_pool *pool,
  * @by: the holder that all instances of the shared pools refer to instead
  *
  * Free instances are included: they refer to the holder that they were last taken for. No lock
- * is held, so a chunk may be added or deleted meanwhile: a new one refers to no holder, and
- * the instances of a deleted one are never used again.
+ * is held, so a chunk may be added or deleted during the walk: the instances of a new chunk refer
+ * to no holder, and the instances of a deleted one are never used again.
  *
  * Context: sleeps.
  */

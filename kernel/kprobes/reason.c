@@ -51,7 +51,7 @@ const char *kprobe_reason_kind(enum kprobe_reason why)
  * kprobe_reason_text() - get the text of a reason
  * @why: the reason
  *
- * Return: a pointer to the entry with the text, as tracing_log_err() needs it.
+ * Return: a pointer to the table's pointer to the text, as tracing_log_err() needs it.
  */
 const char *const *kprobe_reason_text(enum kprobe_reason why)
 {

@@ -3,16 +3,16 @@
  * Kernel probes: work that hits request.
  *
  * A hit may be in any context, so it cannot queue a work item. It puts a request on a list that
- * all CPUs share, and raises an irq_work on its CPU, which queues the work items of all requests
+ * all CPUs share, and queues an irq_work on its CPU, which queues the work items of all requests
  * on the list.
  *
- * A CPU that goes offline executes functions that can be probed after it has run its last
- * irq_work, and one that comes up does before it can raise an interrupt. An irq_work that was
- * queued there would stay pending, and as long as it does, no irq_work of that CPU raises an
- * interrupt. So a hit on a CPU that is not online leaves the request on the list, and two
+ * A CPU that is brought down executes functions that can be probed after it has run its last
+ * irq_work; a CPU that is brought up, before it can take the interrupt of an irq_work. An irq_work
+ * that was queued there would stay pending, and while it is pending, no irq_work of that CPU raises
+ * an interrupt. So a hit on a CPU that is not online leaves the request on the list, and two
  * callbacks of CPU hotplug take it from there:
  *
- *	CPU that goes offline			CPU that takes it offline
+ *	CPU that is brought down		CPU that brings it down
  *
  *	set_cpu_online(false)
  *	run the last irq_work
@@ -25,10 +25,10 @@
  * These interleavings lose no request:
  *
  * - A hit finds its CPU online. Preemption is disabled, so the CPU stays online until the hit has
- *   queued the irq_work, and the CPU runs it, at the latest in smpcfd_dying_cpu().
- * - Another CPU takes the list before the callback does. It queues the work item.
- * - A CPU that is coming up adds a request. kprobe_requests_queue() runs when it is online, or,
- *   if it is taken down before that, on the CPU that does so.
+ *   queued the irq_work, and the CPU runs it, in smpcfd_dying_cpu() at the latest.
+ * - Another CPU takes the list before the callback does. Then that CPU queues the work item.
+ * - A CPU that is being brought up adds a request. kprobe_requests_queue() runs when it is online,
+ *   or, if it is brought down before that, on the CPU that brings it down.
  * - A request is on the list already, because its CPU has not been reported dead yet, or stays
  *   between two states of CPU hotplug. A hit on another CPU finds @pending set and adds nothing,
  *   but still raises its own irq_work, which takes the whole list.
@@ -74,10 +74,10 @@ static DEFINE_PER_CPU(struct irq_work, requests_irq_work) =
 	IRQ_WORK_INIT_HARD(kprobe_requests_irq_work);
 
 /**
- * kprobe_request() - have a work item queued
+ * kprobe_request() - request that a work item be queued
  * @r: the request
  *
- * What the caller stores before, the work item reads.
+ * The work item sees what the caller stored before this call.
  *
  * Context: any.
  */

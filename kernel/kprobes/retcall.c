@@ -166,9 +166,9 @@ static void __kprobes kretprobe_limited_is_free(struct kretprobe_holder *holder)
  * Give back the instance of a call that has ended. In a pool of fixed size, each instance has
  * to be counted down once after kretprobe_deactivate() has cleared holder->rp:
  *
- * - If @rp is still set, the instance is given back with preemption disabled since the holder
- *   was read. So the grace period between kretprobe_deactivate() and kretprobe_pool_drain() waits
- *   for this, and the latter counts the instance as free.
+ * - If @rp is still set, the instance is given back, and preemption stays disabled from the read of
+ *   @rp until then. So the grace period between kretprobe_deactivate() and kretprobe_pool_drain()
+ *   waits for that, and kretprobe_pool_drain() counts the instance as free.
  * - If @rp is NULL, kretprobe_pool_drop() counts the instance, which is not given back.
  */
 static __always_inline void kretprobe_end_call(struct kretprobe_instance *ri)
@@ -199,8 +199,8 @@ static __always_inline void kretprobe_set_newest_call(struct llist_node *node)
 }
 
 /*
- * Copy the return address from the newest instance of the same call. That is the first on the
- * list, unless calls after it were left without a return.
+ * Copy the return address from the newest instance of the same call. That instance is the first on
+ * the list, unless later calls ended without a return.
  */
 static __always_inline void kretprobe_chain(struct kretprobe_instance *ri)
 {
@@ -231,7 +231,7 @@ static __always_inline void kretprobe_fill(struct kretprobe_instance *ri, struct
 	ri->llist.next = kretprobe_newest_call();
 	ri->fp = slot;
 	ri->ret_addr = (kprobe_opcode_t *)addr;
-	/* A cheap test first: few return addresses are aligned as trampolines are. */
+	/* A cheap test first: few return addresses have the alignment of trampolines. */
 	if (likely(!arch_kretprobe_may_be_replaced(addr)))
 		return;
 	if (kretprobe_is_tracked(ri))
@@ -330,7 +330,7 @@ static noinline int __kprobes kretprobe_enter(struct kretprobe *rp, struct pt_re
 }
 
 /*
- * The pre_handlers of return probes, without data and with it: two functions save a load and
+ * The pre_handlers of return probes, without data and with data: two functions save a load and
  * a branch for each hit. They end in tail calls, so that they need not save registers.
  */
 __visible int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
@@ -356,8 +356,8 @@ static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs
 #define RETURN_POPS_MAX	0xffff
 
 /*
- * Find the oldest instance of the call that has returned to @frame. If the return has dropped
- * arguments, @frame is above the stack address of the call: look for the nearest call below.
+ * Find the oldest instance of the call that returned to @frame. If the return dropped arguments,
+ * @frame is above the stack address of the call: look for the nearest call below.
  */
 static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first, void *frame)
 {
@@ -380,8 +380,8 @@ static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first
 }
 
 /*
- * Return the address in the caller, also if another tracer has replaced that. The search for
- * it has to begin at the oldest instance of the call.
+ * Return the address in the caller, also if another tracer replaced it. Then that tracer is asked
+ * for it, and the search has to begin at the oldest instance of the call.
  */
 static __always_inline unsigned long kretprobe_real_address(struct kretprobe_instance *ri)
 {
@@ -400,11 +400,11 @@ static __always_inline unsigned long kretprobe_real_address(struct kretprobe_ins
 /**
  * __kretprobe_trampoline_handler() - call the handlers of a function that has returned
  * @regs: registers as after the return
- * @frame: identifies the call; the value that arch_prepare_kretprobe() has stored in the
+ * @frame: identifies the call; the value that arch_prepare_kretprobe() stored in the
  *	instance's fp
  *
- * The caller has made further hits of this CPU count as missed. While a handler runs,
- * kprobe_running() returns its return probe's kp, for bpf_get_func_ip().
+ * The caller has arranged that further hits on this CPU count as missed. While a handler runs,
+ * kprobe_running() returns the kp of its return probe, for bpf_get_func_ip().
  *
  * Context: the context of the function, with preemption disabled.
  *
@@ -433,7 +433,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	addr = (unsigned long)ri->ret_addr;
 	instruction_pointer_set(regs, kretprobe_real_address(ri));
 #ifdef arch_kretprobe_slot
-	/* The return has dropped arguments: unwinders do not find the instance by @frame. */
+	/* The return dropped arguments: unwinders do not find the instance by @frame. */
 	if (unlikely(fp != frame))
 		WRITE_ONCE(*(unsigned long *)frame, addr);
 #endif
@@ -478,8 +478,8 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
  * @regs: registers as after the return. The next word is the stack address of the return
  *	address; the trampoline returns to the value that this function stores there.
  *
- * The trampoline itself handles a call with one instance whose return probe is registered. It
- * calls this function for all others.
+ * The trampoline itself handles a call that has one instance whose return probe is registered. It
+ * calls this function for all other calls.
  *
  * Context: the context of the function.
  */
@@ -517,12 +517,12 @@ static __always_inline bool kretprobe_task_runs(struct task_struct *task)
 }
 
 /**
- * kretprobe_find_ret_addr() - find the return address that the trampoline has replaced
+ * kretprobe_find_ret_addr() - find the return address that the trampoline's address replaced
  * @task: the task whose stack it is; the current task, or one that no CPU runs
  * @frame: identifies the call, as for __kretprobe_trampoline_handler()
- * @at: the number of instances that earlier searches of this stack have passed, as a pointer;
- *	NULL at the first search. It is not an instance, which might be freed between two
- *	searches: the caller may be preempted there, and another task may run and return.
+ * @at: the number of instances that earlier searches of this stack have passed, cast to a
+ *	pointer; NULL at the first search. It does not point to an instance: that might be freed
+ *	between two searches, if the caller is preempted there and @task runs and returns.
  *
  * Context: any.
  *
@@ -557,7 +557,7 @@ EXPORT_SYMBOL_IF_KUNIT(kretprobe_find_ret_addr);
  * get_kretprobe_retaddr() - find the address that a call returns to
  * @ri: record of the call
  *
- * It is an address in the caller, also if another tracer has replaced it on the stack.
+ * It is an address in the caller, also if another tracer replaced it on the stack.
  *
  * Context: handlers of the return probe.
  *
@@ -586,8 +586,8 @@ void kretprobe_flush_task(struct task_struct *tsk)
 
 /*
  * An idle task never returns from the functions that take its CPU offline, and enters some of
- * them after the CPU was reported dead. It starts from the beginning when the CPU is brought
- * up. Before that, the CPU that brings it up gives the instances back.
+ * them after the CPU was reported dead. When the CPU is brought up, the idle task starts from the
+ * beginning. Before that, the CPU that brings the other one up gives the instances back.
  */
 static int kretprobe_flush_idle_task(unsigned int cpu)
 {
@@ -622,9 +622,9 @@ static void kretprobe_holders_free(struct llist_node *dead)
 }
 
 /*
- * Free the holders in @dead_shared. No hit has used them for a grace period, so no instance
- * begins to refer to them. Only this function frees holders of shared pools, and never runs
- * concurrently with itself: all holders that instances refer to exist while it visits them.
+ * Free the holders in @dead_shared. No hit has used them for a grace period, so no further instance
+ * will refer to them. Only this function frees holders of shared pools, and it never runs
+ * concurrently with itself: while it visits the instances, all holders that they refer to exist.
  */
 static void kretprobe_free_shared(struct work_struct *work)
 {
@@ -644,7 +644,7 @@ static void kretprobe_free_limited(struct work_struct *work)
 
 	if (!dead)
 		return;
-	/* The CPU that counted the last instance, and unwinders, may still access the pool. */
+	/* The CPU that counted the last instance may still access the pool; unwinders, too. */
 	synchronize_rcu();
 	kretprobe_holders_free(dead);
 }
@@ -757,7 +757,7 @@ bool kretprobe_is_simple(const struct kprobe *p)
 }
 
 /**
- * kretprobe_missed() - tell why calls did not call the handler of a return probe
+ * kretprobe_missed() - count the calls that did not call the handler of a return probe
  * @p: the kp of a registered return probe
  * @missed: result
  */

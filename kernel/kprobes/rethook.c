@@ -4,7 +4,7 @@
  *
  * Instances are nodes of rethook. A return probe has maxactive of them, or INSTANCES_PER_CPU
  * for each possible CPU if maxactive is not positive. After unregistration, rethook frees the
- * nodes with the last call under way; such calls do not call the handler.
+ * nodes when the last call in flight has returned; such calls do not call the handler.
  *
  * kretprobe_mutex guards which return probes have a rethook.
  */
@@ -112,9 +112,9 @@ bool kretprobe_is_simple(const struct kprobe *p)
 }
 
 /**
- * kretprobe_missed() - tell why calls did not call the handler of a return probe
+ * kretprobe_missed() - count the calls that did not call the handler of a return probe
  * @p: the kp of a registered return probe
- * @missed: result. Rethook does not tell which calls have ended without a return.
+ * @missed: result. Rethook does not know which calls ended without a return.
  */
 void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed)
 {

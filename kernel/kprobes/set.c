@@ -116,9 +116,9 @@ static void __kprobes probe_set_dispatch_post(struct kprobe *kp, struct pt_regs 
 	struct probepoint *pp = probe_set_probepoint(kp);
 
 	/*
-	 * The last post_handler may have been removed since the hit tested kp->post_handler. The empty
-	 * set's post_probe is NULL: do not store that in current_kprobe even briefly, or a nested
-	 * hit would see no kprobe running.
+	 * The last post_handler may have been removed since the hit tested kp->post_handler. The
+	 * empty set's post_probe is NULL: do not store that in current_kprobe even briefly, or a
+	 * nested hit would see no kprobe running.
 	 */
 	if (!probepoint_has_post(pp))
 		return;

@@ -3,8 +3,8 @@
  * Kernel probes: memory for instruction slots and detour buffers.
  *
  * Pages of executable memory are divided into slots of one size. Pages with a free slot are
- * on a list, so no page is searched for. The caller of free_insn_slot() makes sure that no task
- * is in the slot, running or preempted.
+ * on a list, so that finding one needs no search. The caller of free_insn_slot() makes sure that
+ * no task is in the slot, running or preempted.
  *
  * An xarray finds the page of an address in a slot, and so the slot's owner. Exceptions and
  * unwinders look addresses up in any context, without a lock.
@@ -44,8 +44,8 @@
  * @nr_used: number of slots in use
  * @used: the slots in use
  * @owner: the probepoint of each slot; NULL if the slot is free or has no owner. If the page
- *	size is no multiple of the slot size, the last element is for the bytes after the last
- *	slot, and always NULL.
+ *	size is not a multiple of the slot size, the last element is for the bytes after the
+ *	last slot, and always NULL.
  */
 struct slot_page {
 	struct rcu_work free_work;
@@ -175,7 +175,7 @@ static __always_inline struct slot_page *slot_page_of(unsigned long addr)
 /**
  * free_insn_slot() - free a slot
  * @slot: the slot; no task is in it, running or preempted
- * @dirty: the slot had code that perf was told of: tell perf that it is removed
+ * @dirty: the slot had code that was reported to perf: report its removal
  *
  * Context: sleeps.
  */
@@ -298,7 +298,7 @@ static void slots_free_deferred(struct kprobe_deferred *deferred)
 
 /**
  * kprobe_defer_free_slot() - free a slot when no task can be in it any more
- * @ds: the slot; new hits do not get there
+ * @ds: the slot, which new hits do not enter
  */
 void kprobe_defer_free_slot(struct deferred_slot *ds)
 {

@@ -2,9 +2,9 @@
 /*
  * Kernel probes: from the name of a function to its address, and from an address to its symbol.
  *
- * kallsyms tries all symbols of a module one by one. So the symbol that was looked up last is
- * kept: a registration searches a module once only, and so does a list of all instructions of a
- * function.
+ * Keep the symbol that was looked up last: kallsyms scans a module's symbols linearly, and one
+ * registration needs the symbol several times. A list of all instructions of a function needs it
+ * for each of them.
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -53,7 +53,7 @@ struct kprobe_symbol *kprobe_look_up(unsigned long addr)
  *
  * The notifiers of loaded and unloaded modules take kprobe_mutex. So while it
  * is held, the module of @addr stays, or a registration is refused because of
- * the module's state; and @last_symbol is not that of an older module.
+ * the module's state; and @last_symbol is not the symbol of an older module.
  *
  * Return: the symbol, valid until the next call or until kprobe_mutex is released; or NULL.
  */

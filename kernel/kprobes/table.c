@@ -10,8 +10,8 @@
  *
  * Writers hold kprobe_mutex. Readers have preemption disabled.
  *
- * It is no rhashtable: searching one may call functions that can be probed, as
- * rht_bucket_nested(), and inserting into one may fail. A batch must not fail once it is staged.
+ * It is not an rhashtable: a search in one may call functions that can be probed, such as
+ * rht_bucket_nested(), and an insertion may fail. A batch must not fail once it is staged.
  */
 #include <kunit/visibility.h>
 #include <linux/log2.h>
@@ -28,9 +28,9 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_mutex);
 #define TABLE_MIN_BITS	6
 
 /*
- * Takes the place of a removed probepoint. No search matches it: its addr is an
- * address of kernel data, where no CPU executes a breakpoint. (User space may
- * execute one at a low address, so a small number would not do.)
+ * Replaces a removed probepoint in the table. No search matches it: its addr is
+ * an address of kernel data, where no CPU executes a breakpoint. (A small number
+ * would not do: user space may execute a breakpoint at a low address.)
  */
 static struct probepoint mark = { .addr = (kprobe_opcode_t *)&mark };
 
@@ -49,7 +49,7 @@ struct probepoint_table __rcu *probepoint_table =
  *
  * Context: as get_probepoint().
  *
- * Return: the &struct kprobe of the probepoint, which is none that a user has registered; or
+ * Return: the &struct kprobe of the probepoint, which is not one that a user registered; or
  * NULL if @addr is not probed.
  */
 struct kprobe *get_kprobe(void *addr)

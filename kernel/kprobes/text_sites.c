@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: instructions that the kernel patches itself, or keeps the address of.
+ * Kernel probes: instructions that the kernel patches itself, or whose addresses it keeps.
  *
  * The kernel patches the sites of jump labels and static calls, and recognises the trap of a
  * BUG() by its address. No probe may be set there. The tables of the kernel image are not
  * sorted by address. jump_label_text_reserved(), static_call_text_reserved() and find_bug()
  * search them from end to end, which would take about as long as the rest of a registration,
- * and do not return the site. The first two pin a module while they search its tables: a
- * delete_module() meanwhile would fail.
+ * and do not return the site. The first two pin a module while they search its tables: in the
+ * meantime, delete_module() would fail.
  *
- * So the first check of an address makes a sorted list of the sites in the kernel's text. The
+ * So the first check of an address builds a sorted list of the sites in the kernel's text. The
  * list never changes: when init text is freed, its sites match no address that is searched for.
  * Modules have few sites, so their own tables are searched.
  *
- * kprobe_mutex guards making the list. After that it is read without a lock.
+ * kprobe_mutex guards the building of the list. After that it is read without a lock.
  */
 #include <kunit/visibility.h>
 #include <linux/bug.h>
@@ -111,9 +111,9 @@ static int text_site_cmp(const void *a, const void *b)
 }
 
 /*
- * Make the list of the sites in the kernel's text.
+ * Build the list of the sites in the kernel's text.
  *
- * It does nothing if the list exists already.
+ * Do nothing if the list exists already.
  *
  * Context: sleeps; kprobe_mutex is held; takes jump_label_lock().
  *
@@ -135,7 +135,7 @@ int kprobe_text_sites_init(void)
 	list = kvcalloc(nr + 1, sizeof(*list), GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
-	/* jump_entry_size() decodes text, which must not be patched meanwhile. */
+	/* jump_entry_size() decodes text: this keeps it from being patched. */
 	jump_label_lock();
 	text_sites_list(list);
 	jump_label_unlock();
@@ -237,7 +237,7 @@ enum kprobe_reason kprobe_reserved_site(unsigned long addr, const struct module 
 		     text_site_find_kernel(addr, where);
 }
 
-/* Is the site one that the kernel patches? */
+/* Does the kernel patch sites that are refused for this reason? */
 static bool text_site_is_patched(enum kprobe_reason why)
 {
 	return why == KPROBE_REASON_JUMP_LABEL || why == KPROBE_REASON_STATIC_CALL;
