@@ -2,8 +2,8 @@
 #ifndef _LINUX_KPROBE_REASON_H
 #define _LINUX_KPROBE_REASON_H
 /*
- * Kernel probes: the reasons why a probe is refused, why an instruction is executed as it
- * is, and why a probepoint is not optimised. The core and the architectures pass them on as
+ * Kernel probes: the reasons why a probe is refused, why an instruction is executed in a
+ * certain way, and why a probepoint is not optimised. The core and the architectures pass them as
  * numbers. kprobe_reason_list.h has their names and texts.
  */
 

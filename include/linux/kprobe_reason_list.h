@@ -3,9 +3,9 @@
  * Kernel probes: the list of reasons, for include/linux/kprobe_reason.h and
  * kernel/kprobes/reason.c, which define what its lines become before they include it:
  *
- *	KPROBE_REFUSAL(name, errno, text)	why a probe is refused. The errno is 0 if it
- *						comes from an architecture or from ftrace.
- *	KPROBE_EXECUTION(name, text)		why an instruction is executed as it is
+ *	KPROBE_REFUSAL(name, errno, text)	why a probe is refused. The errno is 0 if an
+ *						architecture or ftrace provides it.
+ *	KPROBE_EXECUTION(name, text)		why an instruction is executed in a certain way
  *	KPROBE_JUMP(name, text)			why a probepoint is not optimised
  *
  * Debug messages of refused registrations, debugfs kprobes/explain and kprobes/optimizer, and
@@ -115,7 +115,7 @@ KPROBE_REFUSAL(KPROBE_REASON_EVENT_NOTRACE, -EINVAL,
 KPROBE_REFUSAL(KPROBE_REASON_LOCKED_DOWN, -EPERM,
 	       "kprobe events are refused while the kernel is locked down")
 
-/* Why the instruction is executed as it is */
+/* Why the instruction is executed in a certain way */
 KPROBE_EXECUTION(KPROBE_REASON_EXEC_FTRACE,
 		 "ftrace calls the probe, and there is no instruction to execute")
 KPROBE_EXECUTION(KPROBE_REASON_EXEC_COPY,

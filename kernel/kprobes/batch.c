@@ -280,8 +280,8 @@ int probepoints_arm_all(bool arm)
  * @end: first address after it
  *
  * Their state becomes %PROBEPOINT_GONE. The text is still mapped, and may still
- * be executed: module_destroy_params() calls functions of a module after its
- * exit function has run, and the function that frees the boot configuration is
+ * be executed: module_destroy_params() calls functions of a module after the
+ * module's exit function, and the function that frees the boot configuration is
  * in init text. So breakpoints and jumps are removed first, and a probepoint
  * leaves the table only when all CPUs see the original text.
  */

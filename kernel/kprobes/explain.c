@@ -498,7 +498,7 @@ static const char *explain_mode(const struct question *q)
 	return how;
 }
 
-/* Print the line of the place that explain_seek_place() has gone to. */
+/* Print the line of the place that explain_seek_place() found. */
 static void explain_show_place(struct seq_file *m, struct place_list *list, bool show_address)
 {
 	struct question *q = &list->places[list->current_place];

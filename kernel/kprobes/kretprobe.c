@@ -2,8 +2,8 @@
 /*
  * Kernel probes: registering and unregistering return probes.
  *
- * A return probe is a probe at the entry of a function. Its pre_handler makes the call return
- * to a trampoline: see retcall.c, or rethook.c for architectures that use rethook.
+ * A return probe is a probe at the entry of a function. Its pre_handler replaces the return address
+ * with that of a trampoline: see retcall.c, or rethook.c for architectures that use rethook.
  */
 #include <linux/cleanup.h>
 #include <linux/export.h>
@@ -39,7 +39,7 @@ static int kretprobe_prepare(struct kretprobe *rp)
 
 /**
  * kretprobe_check() - can a return probe be set at an address?
- * @entry: the start of the function if the address is its entry, otherwise 0
+ * @entry: the start of the function if the address is the function's entry, otherwise 0
  *
  * Return: %KPROBE_REASON_NONE, or the reason why not.
  */
@@ -55,7 +55,7 @@ enum kprobe_reason kretprobe_check(unsigned long entry)
 	return KPROBE_REASON_NONE;
 }
 
-/* Undo kretprobe_prepare() for return probes that it has succeeded for. */
+/* Undo kretprobe_prepare() for the return probes for which it succeeded. */
 static void kretprobes_teardown(struct kretprobe **rps, int num)
 {
 	guard(mutex)(&kretprobe_mutex);
@@ -105,8 +105,8 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * After this has returned 0, every call of the function calls the handlers, or is counted in
  * nmissed or kp.nmissed, unless the return probe is disabled or debugfs kprobes/enabled is 0.
  *
- * It calls register_kprobe(): security agents have a probe on that to see
- * registrations.
+ * It calls register_kprobe() and not register_kprobes(): security agents probe register_kprobe() to
+ * see registrations.
  *
  * Context: sleeps; takes kretprobe_mutex and kprobe_mutex.
  *
@@ -155,8 +155,8 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 			if (rps[i])
 				kretprobe_deactivate(rps[i]);
 	/*
-	 * Waits for running handlers, at entries and at returns, also of return probes that
-	 * another caller is unregistering. The caller that returns from it first releases them.
+	 * This waits for running handlers, at entries and at returns, also of return probes that
+	 * another caller is unregistering. The first caller to return from it tears these down.
 	 */
 	unregister_kprobes((struct kprobe **)rps, num);
 	scoped_guard(mutex, &kretprobe_mutex)
@@ -185,7 +185,7 @@ void unregister_kretprobe(struct kretprobe *rp)
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
 
 /**
- * disable_kretprobe() - stop following the calls of a function
+ * disable_kretprobe() - stop tracking the calls of a function
  * @rp: a registered return probe
  *
  * Calls that are under way still call the handler when they return.
@@ -215,7 +215,7 @@ int enable_kretprobe(struct kretprobe *rp)
 EXPORT_SYMBOL_GPL(enable_kretprobe);
 
 /**
- * disable_kretprobes() - stop following the calls of several functions
+ * disable_kretprobes() - stop tracking the calls of several functions
  * @rps: registered return probes
  * @num: number of return probes
  *

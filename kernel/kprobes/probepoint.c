@@ -18,9 +18,9 @@
  * When the text of a probepoint is freed, its state becomes GONE and it leaves the table. It
  * stays in the tree until its probes have been unregistered.
  *
- * Its memory is freed late. A task may have been preempted in its slot, see deferred.c. An
- * unwinder may find the probepoint by a stale address of the slot on a stack, so after the
- * slot is freed the memory stays for one more RCU grace period.
+ * Freeing is deferred. A task may have been preempted in the slot, see deferred.c. An unwinder may
+ * find the probepoint via a stale address of the slot on a stack, so the probepoint is freed one
+ * more RCU grace period after the slot.
  *
  * kprobe_mutex guards everything here.
  */
@@ -117,7 +117,7 @@ struct probepoint *probepoint_find_live(kprobe_opcode_t *addr)
 }
 
 /*
- * Is @pp the return trampoline, which some architectures implement by a
+ * Is @pp the return trampoline, which some architectures implement as a
  * probepoint? It must stay armed: a tracked call may return at any time.
  */
 static bool probepoint_is_return_trampoline(struct probepoint *pp)
@@ -130,8 +130,8 @@ static bool probepoint_is_return_trampoline(struct probepoint *pp)
 }
 
 /*
- * Should a probepoint have a breakpoint or a jump? Return: true if it should, given the published
- * set.
+ * Should a probepoint have a breakpoint or a jump, given its published set and debugfs
+ * kprobes/enabled? Return: true if it should.
  */
 bool probepoint_should_arm(struct probepoint *pp)
 {
@@ -180,7 +180,7 @@ static struct probepoint *probepoint_create(const struct kprobe_place *place,
 	if (ret) {
 		if (ret != -ENOMEM)
 			*why = pp->why ?: KPROBE_REASON_ARCH;
-		/* An unwinder may have found it by a slot that it owned. */
+		/* An unwinder may have found the probepoint via a slot that it owned. */
 		kfree_rcu(pp, rcu);
 		return ERR_PTR(ret);
 	}
@@ -191,7 +191,7 @@ static struct probepoint *probepoint_create(const struct kprobe_place *place,
 /**
  * probepoint_attach() - attach a probe to the probepoint of an address
  * @p: the probe; its other fields do not change
- * @place: the address. The end of the batch unpins the module; after an error, the caller has to.
+ * @place: the address. The end of the batch unpins the module; after an error, the caller must.
  * @changes: the batch
  * @why: result: the reason for an error
  *
@@ -272,14 +272,14 @@ void probepoint_free(struct probepoint *pp)
 	lockdep_assert_held(&kprobe_mutex);
 	rb_erase(&pp->node, &probepoints);
 	if (!pp->published && pp->state != PROBEPOINT_GONE) {
-		/* No hit has found it, so no task is in its slot. An unwinder may have found it. */
+		/* No hit found it, so no task is in its slot. But an unwinder may have found it. */
 		arch_remove_probepoint(pp);
 		pp->removed = true;
 		if (!pp->nr_slots) {
 			kfree_rcu(pp, rcu);
 			return;
 		}
-		/* The failed batch had replaced its slot: free that first. */
+		/* The failed batch replaced its slot: the old slot must be freed first. */
 	}
 	probepoint_unpublish(pp);
 	pp->dead = true;
@@ -287,7 +287,7 @@ void probepoint_free(struct probepoint *pp)
 }
 
 /**
- * probepoint_kill() - make the state of a probepoint GONE, and tell its probes, or let them wait
+ * probepoint_kill() - set a probepoint's state to GONE, and mark its probes or let them wait
  * @pp: the probepoint; its text is the original, and no probe is called
  */
 void probepoint_kill(struct probepoint *pp)

@@ -3,8 +3,8 @@
  * Kernel probes: the calls that return probes track.
  *
  * A hit at the entry of a function takes an instance, the record of this call, and replaces
- * the return address by the address of a trampoline. When the function returns, the
- * trampoline calls the handlers and resumes at the resume address, which it has replaced.
+ * the return address with the address of a trampoline. When the function returns, the
+ * trampoline calls the handlers and resumes at the resume address, the one that was replaced.
  *
  * Each task has a list of its instances, newest first, where unwinders find the return
  * addresses. A call has several instances if the function has several return probes, or ends
@@ -14,21 +14,21 @@
  * Rethook and the function graph tracer replace return addresses too. If the resume address is
  * one of their trampolines, bit 1 is set in fp of the oldest instance. Such a return is handled in
  * C, not in assembly: handlers must see the address in the caller, which kretprobe_real_address()
- * finds. On architectures where fp is the value of a register, not a stack address, bit 0 of the
- * value is dropped to make room for the mark, and bit 1 is part of the value.
+ * finds. On architectures where fp is the value of a register and not a stack address, the mark
+ * replaces bit 0 of the value, and bit 1 is part of the value.
  *
  * The user may free the struct kretprobe before the call returns. So an instance refers to a
- * holder, which refers to the return probe while that is registered. Hits count no references
+ * holder, which refers to the return probe while that is registered. Hits take no reference
  * to a holder, and it is freed without waiting for the calls, which may take long to return:
  *
  * - Shared pool: some time after return probes were unregistered, a worker visits every
- *   instance and replaces holders that have no return probe by @unprobed, which is never
- *   freed. Then it frees all holders that had been unregistered before it began.
+ *   instance and replaces holders that have no return probe with @unprobed, which is never
+ *   freed. Then it frees all holders whose return probes were unregistered before it began.
  * - Pool of fixed size: after unregistration no hit takes an instance, and the pool counts the
  *   instances down as calls return. The holder and the pool are freed after the last one.
  *
  * kretprobe_mutex guards the setup and teardown of holders. While a task can run, only
- * that task changes its list; an interrupt has removed its instances when it returns.
+ * that task changes its list; an interrupt removes its own instances before it returns.
  */
 #include <kunit/visibility.h>
 #include <linux/cleanup.h>
@@ -52,11 +52,11 @@
 /* In holders, replaces an unregistered return probe. It has no handler. */
 static struct kretprobe no_probe;
 
-/* Sentinels: never_there always reads as empty, always_there as occupied. */
+/* Sentinels: never_there is always NULL, always_there never. */
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
 
-/* Instances of shared pools refer to it when their own holder is about to be freed. */
+/* Instances of shared pools refer to this holder when their own one is about to be freed. */
 static struct kretprobe_holder unprobed = {
 	.active = &no_probe,
 	.back = &always_there,

@@ -3,10 +3,10 @@
  * Kernel probes: probes that wait for a module.
  *
  * A probe with %KPROBE_FLAG_WAIT whose symbol_name has the name of a module may be registered
- * while that module is not loaded. It is then attached to kprobe_waiting, which is no probepoint of
- * an address: it is always GONE, is in neither the tree nor the table, and no hit finds it. The
- * notifier below registers the probe when the module is loaded. Before the text of the module is
- * freed, probepoint_kill() lets the probe wait again.
+ * while that module is not loaded. It is then attached to kprobe_waiting, a pseudo-probepoint
+ * without an address: it is always GONE, is in neither the tree nor the table, and no hit finds it.
+ * The notifier below registers the probe when the module is loaded. Before the text of the module
+ * is freed, probepoint_kill() lets the probe wait again.
  *
  * kprobe_mutex guards the probes of kprobe_waiting.
  */
@@ -49,7 +49,8 @@ static bool waiting_module_name(const struct kprobe *p, char name[MODULE_NAME_LE
  *
  * It may if the module is not loaded, or is being loaded or unloaded. Loading a
  * module calls kprobe_waiting_notify(), which waits for kprobe_mutex and so
- * finds the probe. A module that is already loaded lacks the symbol.
+ * finds the probe. It may not if the module is already loaded: then the module
+ * lacks the symbol.
  *
  * Return: true if it may.
  */
@@ -67,7 +68,7 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
 	case KPROBE_REASON_MODULE_GOING:
 		return true;
 	case KPROBE_REASON_NO_SYMBOL:
-	/* The symbol was found, and then the module was unloaded. */
+	/* The symbol was found, but then the module was unloaded. */
 	case KPROBE_REASON_NO_FUNCTION:
 	case KPROBE_REASON_NO_TEXT: {
 		guard(preempt)();
@@ -83,8 +84,8 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
  * kprobe_waiting_add() - add a probe to the probes that wait for their module
  * @p: the probe; it is on no list
  *
- * Its addr stays: a handler that was called before the text was freed may still
- * read it.
+ * This does not clear addr: a handler that was called before the text was freed
+ * may still read it.
  */
 void kprobe_waiting_add(struct kprobe *p)
 {
@@ -105,8 +106,8 @@ void kprobe_waiting_del(struct kprobe *p)
 }
 
 /*
- * Register probes that have waited. If that fails, they go on waiting, and
- * their refusal has the reason.
+ * Register probes that waited. If that fails, they continue to wait, and
+ * kprobe.refusal has the reason.
  */
 static int waiting_register(struct kprobe **kps, unsigned int nr)
 {
@@ -131,8 +132,8 @@ static bool waiting_is_for(const struct kprobe *p, const struct module *mod)
 
 /*
  * Register the first @max probes that wait for a module: in one batch, or, if that fails, one by
- * one, so that the others are registered if one is refused. Those that are refused are at the end
- * of the list then. Return: the number of probes.
+ * one, so that the others are registered if one is refused. Refused probes are moved to the end of
+ * the list. Return: the number of probes.
  */
 static unsigned int waiting_register_first(const struct module *mod, unsigned int max)
 {
@@ -168,8 +169,8 @@ static int kprobe_waiting_notify(struct notifier_block *nb, unsigned long state,
 		list_for_each_entry(p, &kprobe_waiting.probes, list)
 			left += waiting_is_for(p, mod);
 	/*
-	 * While kprobe_mutex is released, other callers may unregister probes. Then some that were
-	 * refused are tried again.
+	 * While kprobe_mutex is released, other callers may unregister probes. Then some refused
+	 * probes are tried again.
 	 */
 	for (; left; left -= nr) {
 		scoped_guard(mutex, &kprobe_mutex)
@@ -182,8 +183,8 @@ static int kprobe_waiting_notify(struct notifier_block *nb, unsigned long state,
 }
 
 /*
- * Called after all other notifiers: those of jump labels and static calls have patched the text,
- * and none can refuse the module any more. Its init function has not run yet.
+ * Called after all other notifiers: the notifiers of jump labels and static calls have patched the
+ * text, and none can refuse the module any more. The module's init function has not run yet.
  */
 static struct notifier_block kprobe_waiting_nb = {
 	.notifier_call = kprobe_waiting_notify,

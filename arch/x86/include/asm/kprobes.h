@@ -68,7 +68,7 @@ struct arch_specific_insn { };
 /*
  * How deep handlers can nest on one CPU: each interrupt context runs the handlers of one hit at
  * a time. preempt_count distinguishes task, softirq, and as many hard interrupts and NMIs as
- * its hardirq field can count, which counts NMIs too.
+ * its hardirq field, which counts both, can count.
  */
 #define KPROBE_MAX_LEVELS	(2 + (HARDIRQ_MASK >> HARDIRQ_SHIFT))
 
@@ -97,8 +97,8 @@ struct kprobe_level {
 /**
  * struct kprobe_levels - a CPU's stack of running handlers
  * @top: the innermost level; &level[0] if no handler runs
- * @level: the levels; the context of each has interrupted the one before. The first is a
- *	sentinel, whose context is always KPROBE_CONTEXT_NONE.
+ * @level: the levels; the context of each interrupted the context of the one before. The first
+ *	is a sentinel, whose context is always KPROBE_CONTEXT_NONE.
  */
 struct kprobe_levels {
 	struct kprobe_level *top;
@@ -139,11 +139,11 @@ static __always_inline struct kprobe_level *kprobe_top_level(void)
 }
 
 /*
- * An int3 calls handlers between these two functions. There, preempt_count does
- * not count the int3, and in_nmi(), in_hardirq() and so on describe the
- * interrupted code, as in handlers that a jump calls. Preemption counts as
- * disabled, even without CONFIG_PREEMPT_COUNT: a fault on user memory must not
- * sleep.
+ * An int3 calls handlers between these two functions. In the meantime
+ * preempt_count does not count the int3, and in_nmi(), in_hardirq() and so on
+ * describe the interrupted code, as in handlers that a jump calls. Preemption
+ * counts as disabled, even without CONFIG_PREEMPT_COUNT: a fault on user memory
+ * must not sleep.
  */
 static __always_inline void kprobe_int3_hide_context(void)
 {
@@ -158,13 +158,13 @@ static __always_inline void kprobe_int3_restore_context(void)
 /**
  * kprobe_enter() - begin to run handlers, unless this context already runs handlers
  * @level: result: the level, for kprobe_leave()
- * @interrupted: the context that the hit has interrupted
+ * @interrupted: the context that the hit interrupted
  * @context: @interrupted, perhaps with the other bits of &struct kprobe_level.context
  * @probe: the probe whose handler is called first
  * @regs: registers that the handlers are given, or NULL if a trampoline saved them
  *
  * The level is taken first, and has no context until it is filled: an NMI in between takes the
- * next level, and gives it back. The trampolines have the same steps in assembly.
+ * next level, and frees it before it returns. The trampolines have the same steps in assembly.
  *
  * Context: any, with preemption disabled.
  *
@@ -198,10 +198,10 @@ bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context,
 }
 
 /**
- * kprobe_leave() - end what kprobe_enter() began
- * @level: what kprobe_enter() has stored
+ * kprobe_leave() - free the level that kprobe_enter() took
+ * @level: the level
  *
- * The level is cleared before it is given back, since an NMI may take it immediately.
+ * The level is cleared before it is freed, since an NMI may take it immediately.
  *
  * Context: as for kprobe_enter().
  */
@@ -236,11 +236,11 @@ static inline struct kprobe *kprobe_running(void)
 }
 
 /**
- * struct kprobe_fault - an exception that an out-of-line copy has raised
+ * struct kprobe_fault - an exception that an out-of-line copy raised
  * @regs: registers as at the exception
- * @handled: a fault_handler has handled it; do nothing else
- * @pp: the probepoint; NULL if no out-of-line copy has raised the exception
- * @ip: the instruction pointer that the kernel is shown
+ * @handled: a fault_handler handled it; do nothing else
+ * @pp: the probepoint; NULL if no out-of-line copy raised the exception
+ * @ip: the instruction pointer that the kernel sees
  * @where: the instruction pointer in the slot or detour buffer; 0 if it is at the copy of the
  *	probed instruction
  * @stepping: the copy was being single-stepped
@@ -256,8 +256,9 @@ struct kprobe_fault {
 
 #ifdef CONFIG_JPROBES
 /*
- * The most bytes of the probed function's stack arguments that the handler of a jprobe gets: 8
- * arguments after those in registers, or 16 in 32-bit mode. It gets fewer if the stack ends there.
+ * Maximum size of the stack arguments that are copied for the handler of a jprobe, in bytes: 8
+ * arguments after those in registers, or 16 in 32-bit mode. Fewer are copied if the stack ends
+ * before that.
  */
 #define MAX_STACK_SIZE	64
 
@@ -354,7 +355,7 @@ unsigned long x86_recover_return(unsigned long addr, unsigned long *slot,
 
 /**
  * arch_recover_return() - find the real return address of a function
- * @addr: the return address that a tracer has found, which may be another tracer's trampoline
+ * @addr: the return address that a tracer found, which may be another tracer's trampoline
  * @frame: where it was on the stack
  * @node: the node of rethook that has @addr, or NULL
  *
@@ -365,7 +366,7 @@ unsigned long x86_recover_return(unsigned long addr, unsigned long *slot,
 static __always_inline unsigned long
 arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *node)
 {
-	/* In line, since fprobe and rethook ask for each call. */
+	/* Inline, since fprobe and rethook call this for each traced call. */
 	if (kprobes_have_been_used() && unlikely(arch_kretprobe_may_be_replaced(addr)))
 		return x86_recover_return(addr, (unsigned long *)frame, NULL, node);
 	return addr;

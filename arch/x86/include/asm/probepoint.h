@@ -31,7 +31,7 @@ struct pt_regs;
  * @X86_OP_STEP: execute an out-of-line copy with interrupts off, and trap right after it
  * @X86_OP_REFUSE: nothing: its effect depends on its address or on adjacent instructions
  * @X86_OP_TRAP: nothing: it exists to raise an exception
- * @X86_OP_RELATIVE: a relative branch, calls included: emulate it, or make a branch with the
+ * @X86_OP_RELATIVE: a relative branch, calls included: emulate it, or re-encode it with the
  *	same target
  * @X86_OP_INDIRECT: a near jump or call through a register or memory: emulate it
  * @X86_OP_RETURN: a return, near or far: emulate it
@@ -52,10 +52,10 @@ enum x86_op {
 };
 
 /**
- * enum x86_copy - how the out-of-line copy is made
+ * enum x86_copy - how the out-of-line copy is built
  * @X86_COPY_NONE: not at all: the instruction is always emulated
  * @X86_COPY_BYTES: copy the bytes, and adjust a rip-relative displacement
- * @X86_COPY_BRANCH: make a branch with the same target
+ * @X86_COPY_BRANCH: encode a branch with the same target
  */
 enum x86_copy {
 	X86_COPY_NONE,
@@ -82,7 +82,7 @@ enum x86_slot_form {
  * @bytes: the instruction
  * @size: its length in bytes
  * @op: what kprobes may do with it
- * @copy: how its out-of-line copy is made
+ * @copy: how its out-of-line copy is built
  */
 struct x86_probed_insn {
 	u8 bytes[MAX_INSN_SIZE];

@@ -13,14 +13,15 @@
  * number of pre_handlers, so the call can be patched while hits run.
  *
  * If there are post_handlers, a call of kprobe_post_trampoline() follows the first copy. The
- * map at the end of the buffer tells the original of each copy.
+ * map at the end of the buffer has the offset of each copy's original.
  *
  * As soon as there is a detour buffer, hits of the breakpoint resume there, after its call of
  * the trampoline, and not in the text after the breakpoint. So after a tasks-RCU grace period
- * no task is in the DCR or on its way there, and the jump can be written. While the probepoint
- * is unoptimised, hits still resume in the buffer, until the text is the original again.
+ * no task is in the DCR or in a slot from which it would continue there, and the jump can be
+ * written. While the probepoint is being unoptimised, hits still resume in the buffer, until the
+ * text is the original again.
  *
- * Text is patched under text_mutex. Detour buffers are made and dropped under kprobe_mutex; the
+ * Text is patched under text_mutex. Detour buffers are built and dropped under kprobe_mutex; the
  * core frees them when no task can be in them.
  */
 #include <kunit/visibility.h>
@@ -51,7 +52,7 @@ static unsigned long __kprobes detour_copy_at(unsigned long detour, unsigned lon
 
 		if (map->from[i] != offset)
 			continue;
-		/* Copies are never calls: a call here is that of kprobe_post_trampoline(). */
+		/* Copies are never calls: a call here is a call of kprobe_post_trampoline(). */
 		return copy + (*(u8 *)copy == CALL_INSN_OPCODE ? CALL_INSN_SIZE : 0);
 	}
 	return 0;
@@ -98,7 +99,7 @@ __visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
 }
 
 /**
- * kprobe_detour_redirected() - note that a pre_handler has returned non-zero
+ * kprobe_detour_redirected() - record that a pre_handler returned non-zero
  * @p: the probe, which the CPU's level records as running
  *
  * Context: any, with preemption disabled by the trampoline.
@@ -107,16 +108,16 @@ __visible void __kprobes kprobe_detour_redirected(struct kprobe *p)
 {
 	struct probepoint *pp = READ_ONCE(p->point);
 
-	/* NULL if @p has just been detached */
+	/* NULL if @p was detached since the hit */
 	if (pp)
 		probepoint_note_redirect(pp);
 }
 
 /*
- * Put a copy of the instruction at @addr, which is no relative branch, into a detour buffer.
+ * Write a copy of the instruction at @addr, which is not a relative branch, to a detour buffer.
  *
  * The text has a plain RET only where this CPU needs no return thunk at that address, or where
- * assembly keeps it. The copy is at another address, so decide again: with ITS, a RET is
+ * assembly code has one. The copy is at another address, so decide again: with ITS, a RET is
  * safe only in the upper half of a cache line. A jump to a return thunk is a relative branch,
  * which is not copied here.
  */
@@ -189,14 +190,14 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 }
 
 /**
- * arch_prepare_detour() - make a detour buffer, and let hits of the breakpoint resume there
+ * arch_prepare_detour() - build a detour buffer, and let hits of the breakpoint resume there
  * @pp: the probepoint, which has none
- * @dcr_size: size of the DCR in bytes, as arch_check_jumps() has found
+ * @dcr_size: size of the DCR in bytes, as arch_check_jumps() found it
  * @post: hits call a post_handler
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
- * Return: 0; -ENOMEM; or another errno if no detour buffer can be made. If the reason may
+ * Return: 0; -ENOMEM; or another errno if no detour buffer can be built. If the reason may
  * change later, it is in @pp->jump.failure.
  */
 int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
@@ -236,7 +237,7 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 }
 
 /**
- * arch_explain_detour() - could a detour buffer be made?
+ * arch_explain_detour() - could a detour buffer be built?
  * @pp: the probepoint of arch_explain_probepoint(); its jump.failure is set if the answer is
  *	not %KPROBE_YES
  * @dcr_size: size of the DCR in bytes
@@ -267,7 +268,7 @@ enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_s
 }
 
 /**
- * arch_drop_detour() - let hits no longer resume in the detour buffer
+ * arch_drop_detour() - stop hits from resuming in the detour buffer
  * @pp: the probepoint; the jump is not in its text
  *
  * Return: the detour buffer, which the caller frees when no task can be in it.
@@ -312,8 +313,9 @@ bool arch_match_detour(struct probepoint *pp)
 }
 
 /**
- * arch_install_jump() - replace a breakpoint by a jump to the detour buffer
- * @pp: the probepoint; its detour buffer was made a grace period of RCU and of tasks RCU ago
+ * arch_install_jump() - replace a breakpoint with a jump to the detour buffer
+ * @pp: the probepoint; since its detour buffer was built, a grace period of tasks RCU and one of
+ *	RCU have passed
  *
  * The jump is in place after arch_sync_jumps().
  *
@@ -346,7 +348,7 @@ bool arch_install_jump(struct probepoint *pp)
 }
 
 /**
- * arch_sync_jumps() - patch what arch_install_jump() and arch_match_detour() have queued
+ * arch_sync_jumps() - patch what arch_install_jump() and arch_match_detour() queued
  *
  * Context: sleeps; text_mutex is held.
  */
@@ -356,7 +358,7 @@ void arch_sync_jumps(void)
 }
 
 /**
- * arch_break_jump() - begin to replace a jump by a breakpoint
+ * arch_break_jump() - begin to replace a jump with a breakpoint
  * @pp: the probepoint
  *
  * The caller next calls arch_kprobes_sync(), arch_restore_jump() and arch_kprobes_sync().
@@ -372,7 +374,7 @@ void arch_break_jump(struct probepoint *pp)
 
 /**
  * arch_restore_jump() - restore the original text in the JTPR of a jump
- * @pp: the probepoint, whose breakpoint arch_break_jump() has written
+ * @pp: the probepoint, whose breakpoint arch_break_jump() wrote
  *
  * Context: sleeps; kprobe_mutex and text_mutex are held.
  */
@@ -438,7 +440,7 @@ static bool detour_is_idle_insn(struct insn *insn)
 	}
 }
 
-/* Does an instruction return, if necessary by a return thunk? */
+/* Does an instruction return, directly or through a return thunk? */
 static bool detour_is_return(struct insn *insn, unsigned long addr)
 {
 	unsigned long target;
@@ -453,12 +455,12 @@ static bool detour_is_return(struct insn *insn, unsigned long addr)
  * arch_post_is_empty() - is a post_handler a function that does nothing?
  * @post: the post_handler
  *
- * Such a post_handler is how a user asks for the text after the probed instruction to stay as it
- * is. Compilers give it an endbr, a place for ftrace, a frame pointer, and a return.
+ * With such a post_handler, a user asks that the text after the probed instruction is not changed.
+ * Compilers generate an endbr, a nop for ftrace, a frame pointer, and a return.
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
- * Return: true if its instructions are these only.
+ * Return: true if it has no other instructions.
  */
 bool arch_post_is_empty(kprobe_post_handler_t post)
 {

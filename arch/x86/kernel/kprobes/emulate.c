@@ -4,10 +4,10 @@
  *
  * Unless there is a detour buffer, hits emulate calls, returns, indirect jumps and loop
  * instructions: after these the CPU may not reach the rest of a slot, and a call would push an
- * address in the slot. They emulate pushf, popf, cli and sti: these use flags that differ while
- * a hit is handled. If there are post_handlers, hits also emulate jmp, jcc, nops, endbr, push,
- * pop of a register, lea, and mov between registers: that costs less than the slot's call of
- * the trampoline. With kprobes.boost=0, all of these are always emulated.
+ * address in the slot. Hits emulate pushf, popf, cli and sti, since these use flags that differ
+ * while a hit is handled. If there are post_handlers, hits also emulate jmp, jcc, nops, endbr,
+ * push, pop of a register, lea, and mov between registers: that costs less than the slot's call
+ * of the trampoline. With kprobes.boost=0, all of these are always emulated.
  *
  * An emulation writes memory only on the stack of the probed function, where it cannot fault.
  * It reads memory operands without faulting: if a read fails, it changes only the instruction
@@ -15,10 +15,10 @@
  * breakpoint handler can end in a tail call of them.
  *
  * A push needs room between the stack of the probed function and the registers that the
- * breakpoint has saved. The entry code of int3 leaves a gap; with FRED it is the CPU that leaves
- * one, its red zone of FRED_CONFIG_REDZONE bytes. Of the 32-bit gap, two words can be used: the
- * rest is for the frame of iret, which is put below the stack pointer. So no emulation may set
- * the stack pointer lower than that.
+ * breakpoint saved. The entry code of int3 leaves a gap; with FRED the CPU leaves one, its red
+ * zone of FRED_CONFIG_REDZONE bytes. Only two words of the 32-bit gap can be used: the rest is for
+ * the frame of iret, which is put below the stack pointer. So no emulation may set the stack
+ * pointer lower than two words below its old value.
  *
  * An emulation is chosen at registration, under kprobe_mutex.
  */
@@ -175,8 +175,8 @@ static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 
 /*
  * Can the exit from the breakpoint go to @target? A branch to an address that is not canonical
- * raises #GP. The iret of the exit would raise it in the entry code, which takes any fault of that
- * iret for one of a return to user space, and would run with the user's GS base.
+ * raises #GP. The iret of the exit would raise it in the entry code, which treats any fault of that
+ * iret as the fault of a return to user space, and would run with the user's GS base.
  */
 static __always_inline bool emulate_can_go_to(unsigned long target)
 {
@@ -184,7 +184,7 @@ static __always_inline bool emulate_can_go_to(unsigned long target)
 	       __is_canonical_address(target, __VIRTUAL_MASK_SHIFT + 1);
 }
 
-/* Resume in the copy, which raises the exception: a read has failed, or the target is bad. */
+/* Resume in the copy, which raises the exception: a read failed, or the target is bad. */
 static __always_inline int emulate_call_copy(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)pp->arch.slot.copy;
@@ -214,7 +214,7 @@ static int __kprobes emulate_call_rm(struct probepoint *pp, struct pt_regs *regs
 	return 1;
 }
 
-/* A far call to __KERNEL_CS: cs stays as it is. */
+/* A far call to __KERNEL_CS: cs does not change. */
 static int __kprobes emulate_far_call(struct probepoint *pp, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, (u16)regs->cs);
@@ -231,10 +231,10 @@ static int __kprobes emulate_ret(struct probepoint *pp, struct pt_regs *regs)
 }
 
 /*
- * Emulate a far return to the same code segment. The copy returns to any other
- * one: an emulation would leave it to the exit from the breakpoint to load the
- * selector. For a bad selector that raises the exception in the entry code, and
- * with FRED it loads no other segment at all.
+ * Emulate a far return to the same code segment. For any other segment, execute
+ * the copy. After an emulation, the exit from the breakpoint would have to load
+ * the selector: it would raise the exception of a bad selector in the entry code,
+ * and with FRED it loads no other segment at all.
  */
 static int __kprobes emulate_far_ret(struct probepoint *pp, struct pt_regs *regs)
 {
@@ -350,9 +350,9 @@ static s16 emulate_rm_reg(struct insn *insn, u8 low)
 }
 
 /*
- * Return: the segment that a prefix names, if it may have a base: fs or gs. The CPU uses the
- * last such prefix; the decoder does not keep their order. In 64-bit mode, prefixes of other
- * segments are ignored.
+ * Return: the segment that a prefix names, if that segment may have a base: fs or gs. The CPU uses
+ * the last segment prefix; the decoder does not keep the order of prefixes. In 64-bit mode,
+ * prefixes of other segments are ignored.
  */
 static u8 emulate_segment_prefix(struct insn *insn)
 {
@@ -423,7 +423,7 @@ static bool emulate_decode_rm(struct probepoint *pp, struct insn *insn)
 	return true;
 }
 
-/* In 32-bit mode an emulation cannot set the stack pointer, see the top of this file. */
+/* In 32-bit mode an emulation must not set the stack pointer, see the top of this file. */
 static bool emulate_can_set(s16 reg)
 {
 	return IS_ENABLED(CONFIG_X86_64) || reg != offsetof(struct pt_regs, sp);

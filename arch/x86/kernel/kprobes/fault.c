@@ -2,14 +2,14 @@
 /*
  * Kernel probes on x86: exceptions of out-of-line copies and of handlers.
  *
- * If a copy raises an exception, the kernel is shown the original instruction: exception
- * tables, oops messages and signals use the probed address and the original flags. If the
- * kernel repairs the fault and restarts the instruction, the copy is executed again, without
- * calling pre_handlers: one execution of the instruction is one hit.
+ * If a copy raises an exception, the kernel sees the original instruction: exception tables,
+ * oops messages and signals use the probed address and the original flags. If the kernel
+ * repairs the fault and restarts the instruction, the copy is executed again, without calling
+ * pre_handlers: one execution of the instruction is one hit.
  *
- * The exception handlers of the kernel have CLASS(kprobe_fault) in scope, see asm/kprobes.h. It
- * calls kprobe_fault_begin() once a probe was registered, if user space has not raised the
- * exception, and kprobe_fault_resume() if a copy has.
+ * The exception handlers of the kernel have CLASS(kprobe_fault) in scope, see asm/kprobes.h. If a
+ * probe was ever registered and the kernel raised the exception, it calls kprobe_fault_begin(); and
+ * if a copy raised the exception, kprobe_fault_resume() at the end.
  */
 #include <kunit/visibility.h>
 #include <linux/preempt.h>
@@ -18,7 +18,7 @@
 
 #include "x86.h"
 
-/* Call the fault_handler of the probe whose handler has raised the exception. */
+/* Call the fault_handler of the probe whose handler raised the exception. */
 static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_level *level = kprobe_top_level();
@@ -28,7 +28,7 @@ static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 
 	/*
 	 * Not for faults of the fault_handler itself, or of an interrupt during the handler. Only
-	 * in the context of the level is it certain that @p is still registered.
+	 * in the context of the level is @p certainly still registered.
 	 */
 	if (level->in_fault || kprobe_level_context(level) != kprobe_context())
 		return false;
@@ -56,12 +56,12 @@ static __always_inline bool kprobe_is_fault(int trapnr)
  * @regs: registers as at the exception
  * @trapnr: its number, X86_TRAP_*
  *
- * If a copy has raised the exception, @regs are changed to those of the original instruction. A
- * task that is killed by the exception, or sent to a fixup, never returns to the slot.
+ * If a copy raised the exception, @regs are changed to those of the original instruction. A task
+ * that the exception kills, or that resumes at a fixup, never returns to the slot.
  *
- * The fault_handlers are called before the kernel handles the exception: those of the probepoint
- * if its copy has raised the exception, or that of the running probe if a handler has. They are
- * not called for debug exceptions and machine checks.
+ * The fault_handlers are called before the kernel handles the exception: if a copy raised it, the
+ * fault_handlers of its probepoint; if a handler raised it, the fault_handler of the running probe.
+ * They are not called for debug exceptions and machine checks.
  *
  * Context: interrupts are off, and RCU is watching.
  */
@@ -93,14 +93,14 @@ void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *re
 EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_begin);
 
 /**
- * kprobe_fault_resume() - finish handling an exception that a copy has raised
- * @fault: what kprobe_fault_begin() has filled in
+ * kprobe_fault_resume() - finish handling an exception that a copy raised
+ * @fault: what kprobe_fault_begin() filled in
  *
- * If the instruction is to be restarted, the task resumes where a hit would resume now:
- * handling the exception may have slept, and the slot that has raised it may be freed. If the
- * probepoint is freed, the task executes the text.
+ * If the instruction is to be restarted, the task resumes where a hit would resume now: the
+ * exception handler may have slept, and the slot with the copy may have been freed. If the
+ * probepoint was freed, the task executes the text.
  *
- * The other instructions of a detour buffer raise no exception in which a task can sleep, so
+ * A task cannot sleep in an exception of the other instructions of a detour buffer, so in that case
  * the buffer still exists.
  *
  * Context: interrupts are off.

@@ -2,13 +2,13 @@
 /*
  * Kernel probes on x86: decoding the probed instruction.
  *
- * This file checks that an instruction can be probed. opcodes.c tells its kind; emulate.c and
+ * This file checks that an instruction can be probed. opcodes.c classifies it; emulate.c and
  * slot.c choose how it is executed:
  *
  * - Most instructions have the same effect at another address, once a rip-relative displacement
  *   is adjusted. They are boosted: a jump back follows the copy.
  * - Calls, returns, indirect branches, loop instructions, and instructions that use flags which
- *   differ while a hit is handled, are emulated, see emulate.c. jmp and jcc are made anew in the
+ *   differ while a hit is handled, are emulated, see emulate.c. jmp and jcc are re-encoded in the
  *   slot. They and a few others (push, mov between registers, lea, nops) are emulated if there
  *   are post_handlers, which costs less.
  * - In 32-bit mode, instructions that load ds, es, fs or gs, or that follow a load of ds or es
@@ -34,7 +34,7 @@
 
 #include "x86.h"
 
-/* Return: the probepoint at @addr, if it has put @byte into the text; or NULL. */
+/* Return: the probepoint at @addr, if it wrote @byte to the text; or NULL. */
 static __always_inline struct probepoint *probepoint_with_byte(unsigned long addr, u8 byte)
 {
 	struct probepoint *pp;
@@ -46,8 +46,8 @@ static __always_inline struct probepoint *probepoint_with_byte(unsigned long add
 }
 
 /*
- * Read the bytes before @addr. If some are in a page that cannot be read, they are 0: no jump of
- * a probe begins there.
+ * Read the bytes before @addr. Bytes in a page that cannot be read become 0: no jump of a probe
+ * begins there.
  */
 static void kprobe_read_before(unsigned long addr, u8 before[KPROBE_JUMP_SIZE - 1])
 {
@@ -62,15 +62,15 @@ static void kprobe_read_before(unsigned long addr, u8 before[KPROBE_JUMP_SIZE - 
 }
 
 /**
- * x86_kprobe_read_original() - read text without the changes that probes have made
+ * x86_kprobe_read_original() - read text without the changes that probes made
  * @addr: the first address
  * @buf: result: the bytes
  * @len: number of bytes
  *
  * Breakpoints of other code stay in the result.
  *
- * Context: kprobe_mutex is held; or text_mutex is held and preemption is disabled. Either keeps
- * jumps as they are.
+ * Context: kprobe_mutex is held; or text_mutex is held and preemption is disabled. Either prevents
+ * jumps from being written or removed.
  *
  * Return: true if the text could be read.
  */
@@ -102,8 +102,8 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 
 /**
  * x86_kprobe_restore_original() - undo probes in an instruction whose copy was executed
- * @buf: MAX_INSN_SIZE bytes that were read from the text at @addr; it is read again
- * @addr: address of the original, as exceptions are shown it
+ * @buf: MAX_INSN_SIZE bytes that were read from the text at @addr; the text is read again
+ * @addr: address of the original, the instruction pointer in the registers of the exception
  *
  * For handlers of exceptions, which cannot take a mutex. The instruction may be the probed one,
  * or another in a DCR. What is read here does not change while this CPU has interrupts off: the
@@ -137,7 +137,7 @@ out:
 	raw_local_irq_restore(flags);
 }
 
-/* Is the int3 at @addr kgdb's? Then the original instruction and its length are not known. */
+/* Did kgdb write the int3 at @addr? Then the original instruction and its length are not known. */
 static bool kprobe_is_debuggers_int3(unsigned long addr)
 {
 #ifdef CONFIG_KGDB
@@ -161,7 +161,7 @@ static bool kprobe_decode_original(unsigned long addr, size_t max, struct insn *
 }
 
 /**
- * x86_kprobe_decode_text() - decode an instruction without the changes that probes have made
+ * x86_kprobe_decode_text() - decode an instruction without the changes that probes made
  * @addr: its address
  * @end: the end of its function
  * @insn: result: the instruction
@@ -183,12 +183,12 @@ bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *
 #define DECODE_BATCH	32
 
 /**
- * struct x86_decoding - what was found while decoding a function up to an address
+ * struct x86_decoding - results of decoding a function up to an address
  * @function: start of the function
  * @at: the address
  * @loads: an instruction before the address loads a data segment
  * @before: the last instruction boundary before the address, or 0
- * @after: if the address is no boundary, the first one after it, or 0
+ * @after: if the address is not a boundary, the first boundary after it, or 0
  */
 struct x86_decoding {
 	unsigned long function;
@@ -199,12 +199,12 @@ struct x86_decoding {
 };
 
 /*
- * The last boundary that was found. If probes at many instructions of a function are registered
- * in the order of their addresses, it is decoded once for all of them. kprobe_mutex guards it.
+ * The last boundary that was found. If probes at many instructions of a function are registered in
+ * the order of their addresses, the function is decoded only once. Guarded by kprobe_mutex.
  */
 static struct x86_decoding last_decoding;
 
-/* Forget the last boundary if a module was loaded since: its text may be at that address. */
+/* Discard the last boundary if a module was loaded since: its text may be at that address. */
 static void kprobe_check_last_decoding(void)
 {
 #ifdef CONFIG_MODULES
@@ -218,11 +218,11 @@ static void kprobe_check_last_decoding(void)
 
 /*
  * Does an instruction begin at @addr? Decode the function from its start. Return:
- * KPROBE_REASON_NONE, or the reason why it does not, or is not known to.
+ * KPROBE_REASON_NONE, or the reason why none begins there, or why that is not known.
  *
  * text_mutex keeps jump labels from being patched while they are read. Releasing it between
  * batches does no harm: patching does not move instruction boundaries. kprobe_mutex keeps
- * probes as they are.
+ * probes from being armed or disarmed.
  */
 static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct insn *insn,
 						    u8 buf[MAX_INSN_SIZE], struct x86_decoding *d)
@@ -278,9 +278,9 @@ static bool kprobe_sti_is_safe(unsigned long addr)
 
 /*
  * Is @addr in the padding before a function? Its symbol is __cfi_ (from the compiler) or __pfx_
- * (from objtool) and the function's name. It holds the hash of the function's type, which
- * callers read, or code that the kernel generates there at boot, which they jump to, or code
- * that counts calls.
+ * (from objtool) and the function's name. The padding holds the hash of the function's type, which
+ * callers read; or code that the kernel generates at boot, to which callers jump; or code that
+ * counts calls.
  */
 static bool kprobe_is_in_padding(unsigned long addr)
 {
@@ -294,12 +294,12 @@ static bool kprobe_is_in_padding(unsigned long addr)
  * Is an instruction a call that fills the return stack buffer?
  *
  * Such code, for instance in __switch_to_asm(), calls over an int3 and drops the return address
- * from the stack: it needs the entry that a call makes in the CPU's return stack buffer. An
- * emulation, or the push and jump of a detour buffer, make none.
+ * from the stack: it needs the entry that a call adds to the CPU's return stack buffer. Neither an
+ * emulation nor the push and jump of a detour buffer adds one.
  *
  * Context: as for x86_kprobe_read_original().
  *
- * Return: true for a call into its own function that an int3 follows.
+ * Return: true for a call into its own function that is followed by an int3.
  */
 bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr)
 {
@@ -338,8 +338,8 @@ bool x86_kprobe_is_cfi_check(struct insn *insn, unsigned long addr)
 
 /*
  * Is @addr in the trampoline of a static call? static_call_update() replaces its five bytes, and
- * int3 with them. The kernel's trampolines are on the blacklist; those of modules have only the
- * mark after them, by which static_call_update() knows them, too.
+ * would overwrite an int3 there. The kernel's trampolines are on the blacklist; the trampolines of
+ * modules are identified by the mark after them, as in static_call_update().
  */
 static bool kprobe_is_static_call_trampoline(unsigned long addr)
 {
@@ -355,8 +355,8 @@ static bool kprobe_is_static_call_trampoline(unsigned long addr)
 }
 
 /*
- * Is the instruction an endbr inside a function, which an indirect jump must find? From one at
- * the start of a function, arch_adjust_kprobe_addr() has moved the probe.
+ * Is the instruction an endbr inside a function, which an indirect jump must find? (At the start of
+ * a function, arch_adjust_kprobe_addr() has moved the probe past the endbr.)
  */
 static bool kprobe_is_endbr(const u8 *bytes)
 {
@@ -367,7 +367,7 @@ static bool kprobe_is_endbr(const u8 *bytes)
  * x86_kprobe_decode() - decode the instruction of a probepoint
  * @pp: the probepoint, with its address set. Its insn and emulation are filled in, and in case
  *	of an error its why.
- * @e: if not NULL, and the address is no boundary, the boundaries around it are filled in
+ * @e: if not NULL, and the address is not a boundary, the boundaries around it are filled in
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *

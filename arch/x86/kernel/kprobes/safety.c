@@ -3,22 +3,23 @@
  * Kernel probes on x86: the safety check, which decides where a jump is safe.
  *
  * A jump has five bytes. No control flow may enter its JTPR (bytes 1 to 4): no branch, no fixup
- * of an exception table, no target of a jump label, no return of a call, and no task that has
+ * of an exception table, no target of a jump label, no return of a call, and no task that
  * slept in an instruction there. And each instruction of the DCR must have a correct copy in
  * the detour buffer. An int3 after a return or a jump is padding of the compiler, which is
  * never executed and may be in the DCR.
  *
- * The check decodes the function, and its neighbours if there may be a short branch into a JTPR.
+ * The check decodes the function, and its neighbours if they may have a short branch into a JTPR.
  * branch_targets.c searches all text for longer branches.
  *
  * The targets of an indirect jump are not known. With CONFIG_X86_KERNEL_IBT each of them has an
- * endbr. Without it, a function with an indirect jump gets no jump. A jump to a retpoline
- * counts as an indirect one: with retpolines the compiler makes no jump tables for switch
- * statements, but the BPF interpreter jumps through a table of labels, and assembly may do so.
- * A function and its .cold part count as one function: the table of either may lead into both.
+ * endbr. Without it, no probe in a function with an indirect jump is optimised. A jump to a
+ * retpoline counts as an indirect one: with retpolines the compiler generates no jump tables for
+ * switch statements, but the BPF interpreter jumps through a table of labels, and assembly may do
+ * so. A function and its .cold part count as one function: a jump table of either part may lead
+ * into both.
  *
- * The check holds no lock of kprobes. It ignores what probes have changed in the text, so
- * probes may be registered and unregistered meanwhile.
+ * The check holds no lock of kprobes. It ignores the changes that probes made to the text, so
+ * probes may be registered and unregistered at the same time.
  */
 #include <kunit/visibility.h>
 #include <linux/cleanup.h>
@@ -41,17 +42,17 @@
 
 #include "x86.h"
 
-/* A call in the DCR does not return into the JTPR: it is at least as long as the jump. */
+/* A call in the DCR is at least as long as the jump, so it does not return into the JTPR. */
 static_assert(CALL_INSN_SIZE >= KPROBE_JUMP_SIZE);
 
 /* Reach of a branch with a displacement of one byte, in either direction */
 #define SHORT_BRANCH	130
 
 /**
- * struct jump_group - jumps of one function, which is decoded once for all of them
+ * struct jump_group - jumps in one function, which is decoded only once
  * @first: the jump with the lowest address. The others follow in ascending order.
  * @last: the jump with the highest address
- * @left: the first jump that may still be allowed; all before it are refused
+ * @left: the first jump that may still be allowed; all jumps before it are refused
  * @start: start of the function
  * @end: end of the function
  */
@@ -108,7 +109,7 @@ static bool safety_is_indirect_thunk(unsigned long target)
 	/* ITS thunks may be allocated outside the kernel text. */
 	if (!__kernel_text_address(target))
 		return true;
-	/* The linker puts the other thunks, and those of returns, into this range. */
+	/* The linker puts the other thunks, and the return thunks, into this range. */
 	return target >= (unsigned long)__softirqentry_text_end &&
 	       target < (unsigned long)__static_call_text_start && !x86_is_return_thunk(target);
 }
@@ -125,8 +126,8 @@ static bool safety_is_indirect_jump(struct insn *insn, unsigned long addr)
 }
 
 /*
- * Check an instruction of the DCR. @dead: control flow does not reach it from the instruction
- * before. Return: the reason why it cannot be in the DCR, or KPROBE_REASON_NONE.
+ * Check an instruction of the DCR. @dead: control flow does not reach it from the previous
+ * instruction. Return: the reason why it cannot be in the DCR, or KPROBE_REASON_NONE.
  */
 static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 					    const struct kprobe_jump *jump, struct insn *insn,
@@ -164,8 +165,8 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 }
 
 /*
- * Are there only zeros from @addr to @end, too few for an instruction? To the last function of
- * a module, kallsyms adds the rest of the page.
+ * Are there only zeros from @addr to @end, too few for an instruction? Kallsyms counts the rest of
+ * the page as a part of the last function of a module.
  */
 static bool safety_is_filler(unsigned long addr, unsigned long end)
 {
@@ -200,7 +201,7 @@ static void safety_check_other_part(struct jump_group *g, unsigned long addr)
 	}
 }
 
-/* If @target is in a .cold part, which has a symbol of its own, check that part. */
+/* If @target is in a .cold part, which has its own symbol, check that part. */
 static noinline void safety_check_cold_part(struct jump_group *g, unsigned long target)
 {
 	char name[KSYM_NAME_LEN];
@@ -242,8 +243,8 @@ static int safety_check_hot_part_of_module(void *data, const char *name, unsigne
 
 /*
  * Without IBT, refuse jumps in a .cold part if its function has an indirect jump, or is not
- * found. If several static functions have that name, kallsyms does not tell which one it is:
- * check all.
+ * found. If several static functions have that name, kallsyms does not say which of them the part
+ * belongs to: check all.
  */
 static noinline void safety_check_hot_parts(struct jump_group *g)
 {
@@ -284,9 +285,9 @@ static void safety_check_indirect_jumps(struct jump_group *g, struct insn *insn,
 }
 
 /*
- * Can an instruction at @at, in the symbol that ends at @end, matter to the
- * JTPR of @jump? In the probed function all instructions can; elsewhere those
- * from which a short branch can reach the JTPR.
+ * Can an instruction at @at, in the symbol that ends at @end, lead into the
+ * JTPR of @jump? In the probed function any instruction can; elsewhere, only
+ * those from which a short branch can reach the JTPR.
  */
 static bool safety_concerns(const struct jump_group *g, const struct kprobe_jump *jump,
 			    unsigned long at, unsigned long end)
@@ -369,10 +370,10 @@ static void safety_decode_symbol(struct jump_group *g, unsigned long start, unsi
 
 /*
  * May a short branch into a JTPR be in [@start, @end), which is outside of the
- * function? Such a branch has its opcode and its displacement in adjacent
- * bytes, wherever instructions begin. Few functions have such bytes next to
- * them. For all others this saves decoding the neighbours, which has to begin
- * at their start.
+ * function? The opcode and the displacement of such a branch are two adjacent
+ * bytes: look for them without regard to instruction boundaries. Few functions
+ * have such bytes next to them. For all other functions this saves decoding the
+ * neighbours, which has to begin at their start.
  */
 static bool safety_may_branch_into(struct jump_group *g, unsigned long start, unsigned long end)
 {
@@ -467,7 +468,7 @@ static bool safety_find_group(struct jump_group *g, struct kprobe_jump *jumps, u
  * @jumps: the probed addresses; the results are filled in
  * @nr: number of @jumps, more than 0
  *
- * A function is decoded once for jumps that follow each other in ascending order.
+ * A function is decoded only once if its jumps are adjacent in the array, in ascending order.
  *
  * Context: sleeps; takes jump_label_lock(), text_mutex and targets_mutex.
  *

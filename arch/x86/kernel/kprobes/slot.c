@@ -133,8 +133,8 @@ int x86_kprobe_emit_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long t
 {
 	/*
 	 * If @to is a constant, the compiler computes @to - 5 at build time,
-	 * and objtool warns of the address of code without an endbr. So hide
-	 * the constant.
+	 * and objtool warns about the address of code without an endbr. So
+	 * hide the constant.
 	 */
 	OPTIMIZER_HIDE_VAR(to);
 	if (!slot_fits_s32((long)to - (long)(at + JMP32_INSN_SIZE)))
@@ -257,7 +257,7 @@ static kprobe_opcode_t *kprobe_slot_start(const struct probepoint *pp)
 }
 
 /*
- * Make a slot of the form @form, and replace the present one, if any. Return: 0; -ENOMEM; or
+ * Build a slot of the form @form, and replace the current one, if any. Return: 0; -ENOMEM; or
  * -EOPNOTSUPP if the slot is too far from the operand or target.
  */
 static int slot_make(struct probepoint *pp, enum x86_slot_form form)
@@ -306,12 +306,12 @@ free:
 }
 
 /**
- * arch_reshape_probepoint() - replace a slot by one with or without a call of post_handlers
+ * arch_reshape_probepoint() - replace a slot with one with or without a call of post_handlers
  * @pp: the probepoint
  * @post: hits call a post_handler
  * @old: result: the replaced slot, which the caller frees when no task can be in it; or NULL
  *
- * Return: 0; or -ENOMEM, if nothing has changed.
+ * Return: 0; or -ENOMEM, in which case nothing has changed.
  */
 int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old)
 {
@@ -345,7 +345,7 @@ static enum x86_slot_form slot_choose_form(const struct x86_probed_insn *insn)
 	return insn->copy == X86_COPY_BYTES ? X86_SLOT_STEP : X86_SLOT_NONE;
 }
 
-/* Make the slot of a new probepoint, unless it can only be emulated. Return: 0, or an errno. */
+/* Build the slot of a new probepoint, unless it can only be emulated. Return: 0, or an errno. */
 static int slot_prepare(struct probepoint *pp)
 {
 	enum x86_slot_form form = slot_choose_form(&pp->arch.insn);
@@ -359,7 +359,7 @@ static int slot_prepare(struct probepoint *pp)
 	return 0;
 }
 
-/* Decode the instruction of @pp; refuse a lock prefix that is patched. Return: 0, or an errno. */
+/* Decode the instruction of @pp; refuse a patched lock prefix. Return: 0, or an errno. */
 static int slot_check_insn(struct probepoint *pp, struct kprobe_explanation *e)
 {
 	/*
@@ -491,9 +491,9 @@ void arch_remove_probepoint(struct probepoint *pp)
 }
 
 /*
- * Perf is told of a breakpoint when no CPU can execute the original any more, and of the
- * original before any CPU can execute it. A CPU that hits the breakpoint before or after that
- * has the exception in its trace.
+ * A breakpoint is reported to perf when no CPU can execute the original any more, and its removal
+ * before any CPU can execute the original. If a CPU hits the breakpoint before the first report or
+ * after the second one, its trace has the exception.
  */
 
 /**
@@ -512,7 +512,7 @@ void arch_arm_probepoint(struct probepoint *pp)
 }
 
 /**
- * arch_probepoint_armed() - tell perf of the breakpoint of a probepoint
+ * arch_probepoint_armed() - report the breakpoint of a probepoint to perf
  * @pp: the probepoint; all CPUs see the breakpoint
  *
  * Context: text_mutex is held.
@@ -543,8 +543,8 @@ void arch_disarm_probepoint(struct probepoint *pp)
 /**
  * arch_kprobes_sync() - make all CPUs see the text that was patched
  *
- * int3 is handled with interrupts off. So when every online CPU has taken the interrupt that
- * this sends, none is between a removed breakpoint and the look-up of its probepoint.
+ * int3 is handled with interrupts off. So when every online CPU has taken the interrupt that this
+ * sends, no CPU has hit a removed breakpoint without having looked up its probepoint.
  *
  * Context: sleeps; text_mutex is held.
  */

@@ -3,10 +3,10 @@
  * Kernel probes on x86: single-stepping an out-of-line copy.
  *
  * The CPU executes the copy in the slot with interrupts off. The int3 after the copy ends the
- * step. So only exceptions of the copy, NMIs and machine checks can occur during a step. An NMI
- * may have single-stepped hits too: each CPU has a stack of steps. It is separate from the
- * levels of running handlers: a step holds no level. So if the copy raises an exception, hits
- * in the exception handler call their handlers, unless a handler has caused the stepped hit.
+ * step. So only exceptions in the copy, NMIs and machine checks can occur during a step. Hits in
+ * an NMI may be single-stepped, too: each CPU has a stack of steps. It is separate from the
+ * levels of running handlers: a step takes no level. So if the copy raises an exception, hits
+ * in the exception handler call their handlers, unless a handler caused the stepped hit.
  */
 #include <linux/panic.h>
 #include <linux/percpu.h>
@@ -17,7 +17,7 @@
 #include "x86.h"
 
 /**
- * struct kprobe_step - a step that this CPU has begun
+ * struct kprobe_step - a step that has begun on this CPU
  * @trap: address of the int3 that ends the step; 0 if there is no step. An NMI reads it first,
  *	so it is set last and cleared first.
  * @pp: the probepoint
@@ -34,7 +34,7 @@ struct kprobe_step {
 /**
  * struct kprobe_steps - a CPU's stack of steps
  * @depth: number of steps that have begun
- * @step: the steps; each has interrupted the one before it
+ * @step: the steps; each interrupted the one before it
  */
 struct kprobe_steps {
 	unsigned int depth;
@@ -72,7 +72,7 @@ int __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool 
 	/* Steps nest no deeper than interrupt contexts. */
 	if (unlikely(steps->depth == ARRAY_SIZE(steps->step)))
 		panic("kprobes: too many nested steps, at %pS\n", pp->addr);
-	/* From here on, an NMI takes the next step, and gives it back. */
+	/* From here on, an NMI uses the next step, and frees it before it returns. */
 	step = &steps->step[steps->depth];
 	WRITE_ONCE(steps->depth, steps->depth + 1);
 	barrier();
@@ -89,12 +89,12 @@ int __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool 
 /**
  * x86_kprobe_emulate_again() - emulate an instruction again after an exception was repaired
  * @pp: the probepoint
- * @regs: registers of the exception, which a copy has raised
+ * @regs: registers of the exception, which a copy raised
  *
- * The emulation may push, but this exception has left no room between the stack of the probed
- * function and the saved registers. So if the slot ends in an int3, let the CPU execute that, and
- * nothing before it: x86_kprobe_step_trap() emulates the instruction there. A boosted copy does
- * not push: execute it. Without a slot, the CPU executes the text.
+ * The emulation may push a word, but this exception left no room between the stack of the probed
+ * function and the saved registers. So if the slot ends in an int3, let the CPU execute only that:
+ * x86_kprobe_step_trap() emulates the instruction there. A boosted copy does not push: execute it.
+ * Without a slot, the CPU executes the text.
  *
  * Context: the exception's handler, with interrupts off.
  *
@@ -125,7 +125,7 @@ static void __kprobes step_end(struct kprobe_step *step, struct pt_regs *regs)
 /*
  * Tell lockdep and the tracers that interrupts will be on. When a copy is stepped again, the
  * exit from its exception tells them that interrupts are off. The exit from the int3 that ends
- * the step restores the state that the int3 has found, so it does not correct this.
+ * the step restores the state that the int3 found, so it does not correct this.
  */
 static void __kprobes step_note_interrupts_on(unsigned long ip)
 {
@@ -139,7 +139,7 @@ static void __kprobes step_note_interrupts_on(unsigned long ip)
  *
  * Context: the handler of an int3.
  *
- * Return: true if the breakpoint has ended a step, and the CPU is to resume with @regs.
+ * Return: true if the breakpoint ended a step, and the CPU is to resume with @regs.
  */
 bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 {
@@ -160,7 +160,7 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 		pp->arch.emulation.run(pp, regs);
 		run_post &= regs->ip != (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	}
-	/* If the hit was missed, the level is still taken. int3_missed() has counted the hit. */
+	/* If the hit was missed, the level is still taken. int3_missed() counted the hit. */
 	if (run_post && kprobe_enter_int3(&level, NULL, NULL)) {
 		kprobe_run_post_handlers(pp, regs, level);
 		kprobe_leave(level);
@@ -171,7 +171,7 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 }
 
 /**
- * x86_kprobe_step_fault() - abandon a step whose copy has raised an exception
+ * x86_kprobe_step_fault() - abandon a step whose copy raised an exception
  * @regs: registers as at the exception, in a slot; their flags are restored
  *
  * Context: the exception's handler.

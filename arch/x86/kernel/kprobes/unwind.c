@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: what unwinders need to know of return addresses and registers.
+ * Kernel probes on x86: what unwinders need to know about return addresses and registers.
  *
  * x86_kprobe_recover() finds the real return address where a return probe, rethook or the graph
- * tracer has replaced it on a stack. For return probes it calls kretprobe_find_ret_addr(), see
+ * tracer replaced it on a stack. For return probes it calls kretprobe_find_ret_addr(), see
  * kernel/kprobes/retcall.c.
  *
  * A task in a slot or detour buffer is shown in the probed function, see slot_lookup.c. The
@@ -107,7 +107,7 @@ static __always_inline bool unwind_is_trampoline(unsigned long addr)
 	return x86_is_tracer_trampoline(addr);
 }
 
-/* Find the real return address, if a return probe has replaced it. */
+/* Find the real return address, if a return probe replaced it. */
 static unsigned long __kprobes
 unwind_recover_kretprobe(struct task_struct *task, unsigned long addr, unsigned long *addr_p,
 			 struct llist_node **cur)
@@ -121,10 +121,10 @@ unwind_recover_kretprobe(struct task_struct *task, unsigned long addr, unsigned 
 
 /*
  * Find the real return address, if @addr is a trampoline. Return probes, rethook and the graph
- * tracer may have replaced it in any order, each several times. Each step asks one of them,
- * which continues its search after what it found last.
+ * tracer may have replaced it in any order, each several times. Each step asks one of them, which
+ * continues its search after the record that it found last.
  *
- * Preemption is disabled, since an instance that one step finds must not be freed before the
+ * Preemption is disabled, since an instance that is found in one step must not be freed before the
  * next step.
  */
 static unsigned long __kprobes unwind_find_return(struct unwind_state *state, unsigned long addr,
@@ -148,7 +148,7 @@ static unsigned long __kprobes unwind_find_return(struct unwind_state *state, un
 /**
  * x86_kprobe_recover() - translate an address on a stack to the probed text
  * @state: state of the unwinder
- * @addr: the address that it has found
+ * @addr: the address that it found
  * @addr_p: where it was found; the frame-pointer unwinder may pass a pointer into the registers
  *	of @state
  *
@@ -165,7 +165,7 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 
 #ifdef CONFIG_UNWINDER_FRAME_POINTER
 	/*
-	 * The instruction pointer of saved registers is no return address. If it is a
+	 * The instruction pointer of saved registers is not a return address. If it is in a
 	 * trampoline, the ret that jumped there has popped the word that held the return
 	 * address.
 	 */
@@ -180,7 +180,7 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 
 	ip = x86_kprobe_text_ip(addr);
 #ifdef CONFIG_UNWINDER_ORC
-	/* @ip is no return address, so no call is before it: look up @ip, not @ip - 1. */
+	/* @ip is not a return address, so no call precedes it: look up @ip, not @ip - 1. */
 	if (ip != addr)
 		state->signal = true;
 #endif
@@ -189,7 +189,7 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 
 /*
  * Return: the position of a search of the current task's instances that has just found
- * @instance, in the form of kretprobe_find_ret_addr(). While an entry_handler runs, its
+ * @instance, in the format of kretprobe_find_ret_addr(). While an entry_handler runs, its
  * instance is not on the list yet.
  */
 static struct llist_node *__kprobes unwind_search_after(struct llist_node *instance)
@@ -209,7 +209,7 @@ static struct llist_node *__kprobes unwind_search_after(struct llist_node *insta
 
 /**
  * x86_recover_return() - find the real return address of a function, for a handler
- * @addr: the return address that the handler's return probe or tracer has found, which may be
+ * @addr: the return address that the handler's return probe or tracer found, which may be
  *	another tracer's trampoline
  * @slot: where it was on the stack
  * @instance: the instance of a return probe that has @addr, or NULL
@@ -227,7 +227,7 @@ unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *sl
 	/* @addr is never in a slot: the copy of a call pushes the original return address. */
 	if (likely(!unwind_is_trampoline(addr)))
 		return addr;
-	/* At the entry, another tracer may since have replaced @addr on the stack. */
+	/* At the entry, another tracer may have replaced @addr on the stack since then. */
 	if (!instance && !node && unwind_is_trampoline(READ_ONCE(*slot)))
 		addr = READ_ONCE(*slot);
 	memset(&state, 0, sizeof(state));
