@@ -2,9 +2,9 @@
 /*
  * Kernel probes on x86: kernel text that must not be probed.
  *
- * kernel/kprobes/blacklist.c adds text that has a mark: NOKPROBE_SYMBOL(), or a text section.
- * This file adds text without a mark, by name. If a name is unknown, the kernel is built
- * without that code.
+ * kernel/kprobes/blacklist.c adds text that is marked by NOKPROBE_SYMBOL() or by its section. This
+ * file adds text without a mark, by name. If a name is unknown, the kernel was built without that
+ * code.
  */
 #include <linux/init.h>
 #include <linux/kallsyms.h>
@@ -48,7 +48,7 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "__enc_copy" },
 	{ "hv_crash_asm32", "hv_crash_asm_end" },
 
-	/* The CPU's tables, per-CPU base or page tables are not the kernel's here. */
+	/* Here the CPU does not use the kernel's descriptor tables, per-CPU base or page tables: */
 	{ "machine_kexec" },
 	/* - when a CPU starts, until it has loaded the IDT or has enabled FRED */
 	{ "secondary_startup_64", "common_startup_64" }, { "startup_32_smp" }, { "verify_cpu" },
@@ -65,16 +65,16 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "native_flush_tlb_local" }, { "native_flush_tlb_global" }, { "memset" },
 	/*
 	 * - when the system resumes, until the CPU has restored the GS base.
-	 * swsusp_arch_suspend() returns in the image when the CPU still has the IDT and the GS
-	 * base of the kernel that has loaded the image.
+	 * swsusp_arch_suspend() returns in the image while the CPU still has the IDT and the GS
+	 * base of the kernel that loaded the image.
 	 */
 	{ "wakeup_long64" }, { "wakeup_pmode_return" }, { "do_suspend_lowlevel" }, { "ret_point" },
 	{ "restore_image" }, { "restore_registers" }, { "swsusp_arch_suspend" },
 	{ "create_image" }, { "restore_processor_state" }, { "__restore_processor_state" },
 
 	/*
-	 * A CPU executes these after it has reported itself dead, when unregister_kprobe() does not
-	 * wait for its handlers.
+	 * A CPU executes these after it has reported itself dead. From then on, unregister_kprobe()
+	 * does not wait for handlers on that CPU.
 	 */
 	{ "cpuhp_ap_report_dead" }, { "play_dead_common" }, { "native_play_dead" },
 	{ "mwait_play_dead" }, { "hlt_play_dead" }, { "resume_play_dead" },
@@ -104,7 +104,7 @@ static const struct x86_blacklist_area areas[] __initconst = {
 #endif
 };
 
-/* Add the area @data, whose first symbol is at @start. Several functions may have its name. */
+/* Add the area @data, whose first symbol is at @start. Called for each symbol of that name. */
 static int __init x86_blacklist_area(void *data, unsigned long start)
 {
 	const struct x86_blacklist_area *area = data;
@@ -112,15 +112,15 @@ static int __init x86_blacklist_area(void *data, unsigned long start)
 
 	if (!is_kernel_text(start))
 		return 0;
-	/* If @last is unknown, or other code has that name, add only @first. */
+	/* If @last is unknown, or is the name of other code, add only @first. */
 	if (end < start || end - start >= PAGE_SIZE)
 		end = start;
 	return kprobe_add_area_blacklist(start, end + 1);
 }
 
 /*
- * What the compiler adds to the name of a function if all callers use a copy that it has changed:
- * then no symbol has the name itself.
+ * What the compiler adds to the name of a function if all callers use a changed copy of it: then no
+ * symbol has the original name.
  */
 static const char *const suffixes[] __initconst = { "", ".constprop.0", ".isra.0", ".part.0" };
 
@@ -140,9 +140,9 @@ static int __init x86_blacklist_named(const struct x86_blacklist_area *area)
 }
 
 /*
- * Functions that instrumented code calls, and those of the debugger: do_int3() may call them
- * before kprobe_int3_handler() has taken a level. A hit there would cause the next hit, without
- * end.
+ * Functions that instrumented code calls, and functions of the debugger: do_int3() may call them
+ * before kprobe_int3_handler() has taken a level. A hit there would cause the next hit, and so on
+ * endlessly.
  */
 static const char *const prefixes[] __initconst = {
 #if defined(CONFIG_KASAN_GENERIC) || defined(CONFIG_KASAN_SW_TAGS)
@@ -181,8 +181,8 @@ static int __init x86_blacklist_prefixed(void *unused, const char *name, unsigne
  * arch_within_kprobe_blacklist() - is an address in text that cannot take a trap?
  * @addr: address of code
  *
- * The handling of a trap executes the entry code, and the thunks of returns and indirect calls.
- * The jumps of static calls are in the same range.
+ * The handling of a trap executes the entry code, return thunks and indirect-branch thunks. The
+ * trampolines of static calls are in the same range.
  *
  * Return: true if it is.
  */
@@ -204,7 +204,7 @@ int __init arch_populate_kprobe_blacklist(void)
 	int ret;
 
 #ifdef CONFIG_PREEMPTION
-	/* After a hit, the trampoline calls it to reschedule: that would be a hit again. */
+	/* After a hit, the trampoline calls this to reschedule: that would be the next hit. */
 	ret = kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
 	if (ret < 0)
 		return ret;
@@ -214,7 +214,7 @@ int __init arch_populate_kprobe_blacklist(void)
 		if (ret < 0)
 			return ret;
 	}
-	/* Only if needed: this decodes the names of all symbols. */
+	/* Do this only if necessary: it decodes the names of all symbols. */
 	if (prefixes[0]) {
 		ret = kallsyms_on_each_symbol(x86_blacklist_prefixed, NULL);
 		if (ret < 0)

@@ -7,14 +7,14 @@
  *
  * - Branches of other functions, which have a displacement of four bytes. The search looks for
  *   such displacements at each byte of the text. A match may be accidental, so the function
- *   that contains it is decoded. A branch right after data in a function may be missed by that.
- *   Compiled code branches like this from .cold parts; assembly may do it anywhere.
+ *   that contains it is decoded. If the function contains data, a branch right after the data may
+ *   be missed. Compiled code has such branches in .cold parts; assembly may have them anywhere.
  * - Addresses that other functions load: by lea with a displacement, which is found with the
  *   branches, or by mov or push of the address.
  * - Fixups of exception tables, and targets of jump labels.
  *
- * Nearly all branches to another function lead to its first byte, so only few are found. They
- * are kept in a sorted array, which is made when the first probepoint needs it.
+ * Nearly all branches to another function lead to its first byte, so the search finds only few
+ * targets. They are kept in a sorted array, which is built when the first probepoint needs it.
  *
  * The array stays correct: no patching makes a branch lead into the middle of another function.
  * Targets of jump labels are in the array. Static calls and ftrace branch to the start of a
@@ -112,7 +112,7 @@ struct text_range {
  * struct text_decoding - how far a function has been decoded
  * @function: its start, or 0
  * @at: the next instruction
- * @dead: control flow does not reach @at from the instruction before
+ * @dead: control flow does not reach @at from the previous instruction
  */
 struct text_decoding {
 	unsigned long function;
@@ -124,7 +124,7 @@ struct text_decoding {
  * struct text_search - a search of text
  * @range: the text, and the init text if it exists
  * @function: the function that is being searched; its size is 0 if it is not known
- * @decoding: the function that was decoded last
+ * @decoding: how far the last function was decoded
  * @found: the targets
  * @nr: number of targets
  * @max: allocated size of @found, in targets
@@ -237,7 +237,7 @@ static bool targets_looks_like_branch(const u8 *p)
 	switch (opcode) {
 	case CALL_INSN_OPCODE:
 	case JMP32_INSN_OPCODE:
-	case INT3_INSN_OPCODE:		/* may be other code's, in place of one of these */
+	case INT3_INSN_OPCODE:		/* other code may have replaced one of these */
 		return true;
 	case 0x80 ... 0x8f:		/* jcc, perhaps with an int3 in place of the 0f */
 		if (before == 0x0f || before == INT3_INSN_OPCODE)
@@ -268,8 +268,8 @@ static bool targets_looks_like_load(const u8 *p)
 }
 
 /*
- * Is @at the displacement or the immediate operand of an instruction? Assume it if the bytes
- * belong to no function, or if decoding fails or reaches an int3 of other code.
+ * Is @at the displacement or the immediate operand of an instruction? Assume that it is if the
+ * bytes belong to no function, or if decoding fails or reaches an int3 of other code.
  */
 static bool targets_has_operand_at(struct text_search *s, unsigned long at)
 {
@@ -345,7 +345,7 @@ static int targets_search_text(struct text_search *s, const struct text_range *r
 	memset(s->buf, 0, SEARCH_BEFORE);
 	for (; at < end && !ret; at += len) {
 		len = min_t(unsigned long, end - at, SEARCH_CHUNK);
-		/* Init text may be freed meanwhile. */
+		/* Init text may have been freed during the search. */
 		if (!targets_read_text(at, s->buf + SEARCH_BEFORE,
 				       min(end - at, len + SEARCH_AFTER)))
 			break;
@@ -396,8 +396,8 @@ static int targets_search_module(struct text_search *s, const struct module *mod
 
 /*
  * Return: the module that contains @addr, or NULL. It stays in memory until targets_mutex is
- * released: arch_kprobe_module_going() takes the mutex, and is called only after the module has
- * ceased to be ready.
+ * released: arch_kprobe_module_going() takes the mutex, and is called only after
+ * kprobe_module_ready() has become false.
  */
 static const struct module *targets_module_at(unsigned long addr)
 {

@@ -7,12 +7,12 @@
  * and calls all users. Handlers see the registers as at a breakpoint, and run in the context of
  * the probed function, with its interrupt flag.
  *
- * A hit calls one pre_handler: that of the only probe, or kprobe_ftrace_dispatch(), which calls
- * all other handlers. In 64-bit mode kprobe_ftrace_trampoline itself does what most hits need.
- * For the others it calls kprobe_ftrace_hit(), as the trampoline of 32-bit mode always does.
+ * A hit calls one pre_handler: the pre_handler of the only probe, or kprobe_ftrace_dispatch(),
+ * which calls all handlers. In 64-bit mode kprobe_ftrace_trampoline itself handles most hits. For
+ * the others it calls kprobe_ftrace_hit(), as the trampoline of 32-bit mode always does.
  *
  * ftrace's recursion guards are not used, since they drop hits that must be counted as missed.
- * The CPU's levels take their place, as for breakpoints, see int3.c.
+ * The CPU's levels are used instead, as for breakpoints, see int3.c.
  */
 #include <linux/context_tracking.h>
 #include <linux/ftrace.h>
@@ -25,7 +25,7 @@
 #include "x86.h"
 
 /*
- * The mark of registers whose hit was handled: an unused upper bit of a saved segment register.
+ * Mark registers whose hit was handled by setting an unused upper bit of a saved segment register.
  * While an address moves from one filter to another it is in both, and ftrace calls kprobes twice
  * for one hit.
  */
@@ -34,7 +34,7 @@
 #define HANDLED_MARK		BIT_ULL(63)
 #else
 /*
- * The word of cs, since the trampolines push a constant there. A push of a
+ * Use the word of cs, since the trampolines push a constant there. A push of a
  * segment register may leave the upper half of its word unchanged.
  */
 #define HANDLED_WORD(regs)	((regs)->__csh)
@@ -43,7 +43,8 @@
 
 /*
  * The pre_handler of the kprobe that stands for a probepoint: call several pre_handlers or none,
- * and then the post_handlers. The set is loaded once, since it may be replaced meanwhile.
+ * and then the post_handlers. The set is loaded only once, since it may be replaced between the
+ * two.
  *
  * Return: 1 if a handler has redirected execution to @regs, 0 if not.
  */
@@ -86,7 +87,7 @@ bool fentry_call_handlers(unsigned long ip, struct pt_regs *regs, unsigned long 
 	struct kprobe *first;
 	bool redirected;
 
-	/* The last probe may have been unregistered after this CPU had executed the call. */
+	/* The last probe may have been unregistered after this CPU executed the call. */
 	if (unlikely(!pp))
 		goto skip;
 	first = probepoint_first(pp);
@@ -137,9 +138,9 @@ static __always_inline bool fentry_hit(unsigned long ip, struct pt_regs *regs, u
  * kprobe_ftrace_hit() - handle a hit for kprobe_ftrace_trampoline
  * @regs: registers as pre_handlers see them
  *
- * In 64-bit mode the trampoline calls it for hits that it does not handle: if RCU does not watch,
- * if the probepoint is not at its first place in the table, or is there no more, or if a handler
- * runs in this context.
+ * In 64-bit mode the trampoline calls this for hits that it does not handle: if RCU does not watch,
+ * if the probepoint is not in its first entry of the table, or not in the table any more, or if a
+ * handler already runs on this CPU.
  *
  * Context: the probed function's.
  *
@@ -157,12 +158,12 @@ __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs)
  * Make a handler's change of the stack pointer take effect. In 64-bit mode ftrace's trampoline
  * does not load the stack pointer, but two changes can be emulated:
  *
- * - The handler has removed the function's return address. Then the handler's resume address
- *   replaces it, and the trampoline resumes at a return instruction.
- * - The handler has pushed a word, as a call does. Then the handler's resume address is stored
- *   like that of a direct caller, in @regs->orig_ax, see arch_ftrace_set_direct_caller(). The
- *   trampoline stores regs->ip, which is the pushed word, in that word's place, and resumes at
- *   orig_ax.
+ * - The handler removed the function's return address. Then the handler's resume address replaces
+ *   it, and the trampoline resumes at a return instruction.
+ * - The handler pushed a word, as a call does. Then the handler's resume address is stored in
+ *   @regs->orig_ax, like the address of a direct caller, see arch_ftrace_set_direct_caller(). The
+ *   trampoline stores regs->ip, which is the pushed word, to the stack slot of that word, and
+ *   resumes at orig_ax.
  *
  * In 32-bit mode the trampoline loads the stack pointer. But then it calls the graph tracer,
  * which takes the word at the stack pointer for the return address. So the removal of the
@@ -189,8 +190,8 @@ static noinline void __kprobes kprobe_ftrace_move_stack(struct pt_regs *regs, un
  * kprobe_ftrace_handler() - handle a hit for ftrace's trampoline
  * @ip: address of the call
  * @parent_ip: not used
- * @ops: not used; one of those of kernel/kprobes/ftrace.c
- * @fregs: registers as at the call, if ftrace has saved them
+ * @ops: not used; one of the filters of kernel/kprobes/ftrace.c
+ * @fregs: registers as at the call, if ftrace saved them
  *
  * Called if other users of ftrace are attached to the function.
  *
@@ -204,7 +205,7 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	bool redirected;
 
 	/*
-	 * If ftrace has not saved all registers, it has not updated this call
+	 * If ftrace did not save all registers, it has not updated this call
 	 * yet, or the address is not probed.
 	 */
 	if (!regs || HANDLED_WORD(regs) & HANDLED_MARK)
@@ -218,8 +219,8 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	redirected = fentry_hit(ip, regs, next);
 	regs->orig_ax = orig_ax;
 	/*
-	 * Mark @regs after the handlers: they may read the whole word, as an
-	 * event with %ss does.
+	 * Mark @regs after the handlers ran: they may read the whole word, as
+	 * an event with %ss does.
 	 */
 	HANDLED_WORD(regs) |= HANDLED_MARK;
 	if (likely(!redirected))
@@ -252,8 +253,7 @@ unsigned long arch_kprobe_ftrace_return_trampoline(void)
 #endif
 
 /*
- * Skip ftrace's call. Used only if other code has put an int3 there, which kprobes takes for
- * its own.
+ * Skip ftrace's call. Used only if other code wrote an int3 there, which kprobes takes for its own.
  */
 static int __kprobes kprobe_ftrace_skip_call(struct probepoint *pp, struct pt_regs *regs)
 {

@@ -11,10 +11,10 @@
  * handler itself causes a hit, the hit has the handler's context: it is counted as missed, and
  * its instruction is executed. A softirq, hard interrupt or NMI that interrupts a handler has a
  * context of its own, so its hits call their handlers. preempt_count counts the int3 itself as
- * an NMI, so the context that the int3 has interrupted is compared. The handlers run in that
- * context: while they run, the int3 is not counted.
+ * an NMI, so the context that the int3 interrupted is compared. The handlers run in that context:
+ * while they run, preempt_count does not count the int3.
  *
- * An NMI may interrupt this file at any instruction. It finds the levels consistent, and leaves
+ * An NMI may interrupt this code at any instruction. It finds the levels consistent, and leaves
  * them unchanged.
  *
  * At the end of this file is what the trampolines call.
@@ -44,9 +44,9 @@ DEFINE_STATIC_KEY_FALSE(kprobes_used_key);
 static struct kprobe kprobe_busy;
 
 /*
- * Free all levels and steps of a CPU that does not run. INIT, which starts a CPU again, may have
- * ended it in a handler: its level would stay taken, and all later hits of that context would be
- * missed.
+ * Free all levels and steps of a CPU that does not run. INIT, which restarts a CPU, may have
+ * stopped it in a handler: the handler's level would stay taken, and all later hits in that context
+ * would be missed.
  */
 static int kprobe_reset_cpu(unsigned int cpu)
 {
@@ -63,7 +63,7 @@ static int kprobe_reset_cpu(unsigned int cpu)
 /**
  * arch_init_kprobes() - initialise the levels of all CPUs
  *
- * The CPU that brings another one up resets that one's levels.
+ * Later, a CPU that brings another CPU up resets the levels of that CPU.
  *
  * Return: 0 or a negative errno.
  */
@@ -91,7 +91,7 @@ void arch_begin_kprobes(void)
 }
 
 /**
- * kprobe_busy_begin() - count hits of this context as missed
+ * kprobe_busy_begin() - begin to count hits in this context as missed
  *
  * For code that calls handlers outside of a hit. Calls nest. If a handler already runs in this
  * context, only preemption is disabled.
@@ -114,7 +114,7 @@ void kprobe_busy_begin(void)
 EXPORT_SYMBOL_IF_KUNIT(kprobe_busy_begin);
 
 /**
- * kprobe_busy_end() - end what kprobe_busy_begin() began
+ * kprobe_busy_end() - undo kprobe_busy_begin()
  */
 void kprobe_busy_end(void)
 {
@@ -128,7 +128,7 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_busy_end);
 
 /*
  * Leave an int3 whose handler has oopsed: undo what its entry code did. RCU and lockdep count such
- * exceptions for each CPU. Interrupts stay off, and so does their state in lockdep.
+ * exceptions for each CPU. Interrupts stay off, for the CPU and for lockdep.
  */
 static void int3_abandon(void)
 {
@@ -139,9 +139,9 @@ static void int3_abandon(void)
 /**
  * kprobe_task_oopsed() - discard the levels of a task that has oopsed
  *
- * Called when an oops is about to end the task. A handler that has raised it never returns. If
- * its level stayed, the CPU would count all later hits of that context as missed. All levels of
- * the CPU belong to the task: an oops in an interrupt is a panic, and a handler of another task
+ * Called when an oops is about to end the task. A handler that raised the oops never returns. If
+ * its level stayed taken, the CPU would count all later hits in that context as missed. All levels
+ * of the CPU belong to the task: an oops in an interrupt is a panic, and a handler of another task
  * would have preemption disabled.
  *
  * Context: task context; if a handler was running, preemption is still disabled, and in an int3
@@ -162,7 +162,7 @@ void kprobe_task_oopsed(void)
 }
 
 /*
- * Was the breakpoint removed after this CPU had executed it?
+ * Was the breakpoint removed after this CPU executed it?
  *
  * text_poke_sync() waits for the handlers of breakpoints on all online CPUs, but not on
  * a CPU that is being brought up or down: that CPU may execute the int3, and look for its
@@ -175,8 +175,8 @@ static bool __kprobes int3_is_removed(struct pt_regs *regs)
 	u8 text[2];
 
 	/*
-	 * Read the byte before it too: an int with vector 3 leaves the same address. Call no
-	 * function: a breakpoint in it would lead here again.
+	 * Also read the byte before @addr: a two-byte int with vector 3 leaves the same address.
+	 * Call no function: a breakpoint in it would lead here again.
 	 */
 	__get_kernel_nofault(text, (void *)(addr - 1), u16, unreadable);
 	if (text[1] == INT3_INSN_OPCODE || (text[0] == INT_IMM8_OPCODE && text[1] == X86_TRAP_BP))
@@ -204,7 +204,7 @@ static noinline int __kprobes int3_missed(struct probepoint *pp, struct pt_regs 
 /**
  * x86_kprobe_emulate_with_post() - emulate the probed instruction, and call the post_handlers
  * @pp: the probepoint
- * @regs: registers of the hit, whose level is given back
+ * @regs: registers of the hit, whose level this frees
  *
  * Return: 1.
  */
@@ -214,7 +214,7 @@ int __kprobes x86_kprobe_emulate_with_post(struct probepoint *pp, struct pt_regs
 
 	/*
 	 * The emulation may fault when it reads memory. Record that no handler
-	 * runs: no fault_handler is called for that.
+	 * runs, so that no fault_handler is called for that fault.
 	 */
 	level->regs = NULL;
 	WRITE_ONCE(level->probe, NULL);
@@ -230,12 +230,12 @@ int __kprobes x86_kprobe_emulate_with_post(struct probepoint *pp, struct pt_regs
  * kprobe_int3_handler() - handle a breakpoint of a probepoint or of a single step
  * @regs: registers as at the breakpoint; the instruction pointer is after it
  *
- * It also handles a breakpoint that is no longer in the text: the CPU executes what is there now.
+ * It also handles a breakpoint that is no longer in the text: the CPU executes the current text.
  *
  * Context: interrupts are off, and RCU is watching.
  *
- * Return: 1 if the breakpoint has been handled and the CPU is to resume with @regs; 0 if it
- * is other code's, and @regs are unchanged.
+ * Return: 1 if the breakpoint was handled and the CPU is to resume with @regs; 0 if it belongs to
+ * other code, and @regs are unchanged.
  */
 int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 {
@@ -272,7 +272,7 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_int3_handler);
 
 /**
  * kprobe_redirect() - find where to resume after a handler has redirected execution
- * @regs: registers as the handler has left them; @regs->ip is changed
+ * @regs: registers as the handler left them; @regs->ip is changed
  *
  * Also reschedules, if that was requested while the handlers ran.
  *

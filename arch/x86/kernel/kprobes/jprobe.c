@@ -2,11 +2,11 @@
 /*
  * Kernel probes on x86: the call of a jprobe's handler.
  *
- * x86_jprobe_call() in jprobe_call.S builds the handler's stack frame. jprobe_return() finds it
- * by the level of the running handler.
+ * x86_jprobe_call() in jprobe_call.S builds the handler's stack frame. jprobe_return() finds the
+ * frame via the level of the running handler.
  *
- * An interrupt during a handler may hit a jprobe itself. That hit has a level of its own, so
- * each jprobe_return() ends the handler of its own context.
+ * An interrupt during a handler may also hit a jprobe. That hit has its own level, so each
+ * jprobe_return() ends the handler of its own context.
  */
 #include <linux/kasan.h>
 #include <linux/minmax.h>
@@ -19,7 +19,7 @@
 
 /*
  * Return: the end of the stack that @sp is on. If get_stack_info() does not know the stack,
- * since the function has switched to one of its own, return the end of the page: the next page
+ * because the function has switched to its own one, return the end of the page: the next page
  * may be a guard page.
  */
 static noinline unsigned long __kprobes jprobe_stack_end(unsigned long sp)
@@ -32,8 +32,8 @@ static noinline unsigned long __kprobes jprobe_stack_end(unsigned long sp)
 }
 
 /*
- * Return: number of bytes of arguments to copy. @sp is the address of the return address. The
- * function may be the first on its stack, and have no arguments there.
+ * Return: the number of bytes of arguments to copy. @sp is the address of the return address. The
+ * function may be the first on its stack, and have no stack arguments.
  */
 static __always_inline unsigned long jprobe_args_size(unsigned long sp)
 {
@@ -47,9 +47,9 @@ static __always_inline unsigned long jprobe_args_size(unsigned long sp)
  * @regs: registers at the entry of the probed function
  * @entry: the handler
  *
- * Context: that of a pre_handler.
+ * Context: the context of a pre_handler.
  *
- * Return: true if jprobe_return() has ended the handler, false if the handler has returned.
+ * Return: true if jprobe_return() ended the handler, false if the handler returned.
  */
 bool __kprobes arch_jprobe_call(struct pt_regs *regs, void *entry)
 {
@@ -71,8 +71,8 @@ bool __kprobes arch_jprobe_call(struct pt_regs *regs, void *entry)
 /**
  * arch_jprobe_return() - end the handler of a jprobe, if this context runs it
  *
- * jprobe_return() calls this if the probe of the innermost level is a jprobe. But it may run in
- * an interrupt or a fault_handler, or not on the handler's stack: only then this returns.
+ * jprobe_return() calls this if the probe of the innermost level is a jprobe. This returns only if
+ * it was called in an interrupt or a fault_handler during the handler, or on another stack.
  *
  * Context: any, with preemption disabled.
  */
@@ -85,7 +85,7 @@ void __kprobes arch_jprobe_return(void)
 	if (!call || kprobe_level_context(level) != kprobe_context() || level->in_fault ||
 	    (unsigned long)call - here >= THREAD_SIZE)
 		return;
-	/* The dropped functions have not unpoisoned their stack frames. */
+	/* The dropped functions did not unpoison their stack frames. */
 	if (IS_ENABLED(CONFIG_KASAN_STACK))
 		kasan_unpoison_range((void *)here, call->bp - here);
 	x86_jprobe_end(call->bp);

@@ -10,7 +10,7 @@
  *	copy of the probed function's arguments on the stack, at most MAX_STACK_SIZE bytes
  *	return address of the handler
  *
- * Unwinders find the caller by %bp, whatever the size of the copy.
+ * Unwinders find the caller through %bp, whatever the size of the copy.
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
@@ -34,7 +34,7 @@
 /*
  * bool x86_jprobe_call(struct x86_jprobe_call *call, struct pt_regs *regs)
  *
- * Returns true if x86_jprobe_end() has ended the handler.
+ * Returns true if x86_jprobe_end() ended the handler.
  */
 SYM_FUNC_START(x86_jprobe_call)
 	push	%_ASM_BP
@@ -125,7 +125,7 @@ _ASM_NOKPROBE(x86_jprobe_end)
 
 #ifdef CONFIG_CFI_CLANG
 /*
- * Go to the address in %r11, by a return. With FineIBT an indirect call must not go to the
+ * Go to the address in %r11 with a return. With FineIBT an indirect call must not go to the
  * first instruction of a function. And the compiler cannot generate the check here, since the
  * handler's type is not known.
  */

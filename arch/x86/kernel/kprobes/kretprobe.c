@@ -10,8 +10,8 @@
 #include "x86.h"
 
 /*
- * One task enters __switch_to_asm() and __switch_to(), and another leaves them, on its own
- * stack. ret_from_fork_asm() is not called, and has no return address.
+ * One task enters __switch_to_asm() and __switch_to(), and another task returns from them, on its
+ * own stack. ret_from_fork_asm() is not called, and has no return address.
  */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ .name = "__switch_to" },

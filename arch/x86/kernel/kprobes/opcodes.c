@@ -2,15 +2,15 @@
 /*
  * Kernel probes on x86: the opcode maps.
  *
- * The tables tell for each instruction of the processor's manual what kprobes may do with it,
- * see &enum x86_op. An opcode that is in no table is %X86_OP_NONE and is refused.
+ * The tables say what kprobes may do with each instruction of the processor's manual, see &enum
+ * x86_op. An opcode that is in no table is %X86_OP_NONE and is refused.
  *
  * The tables have the form of the manual's opcode maps: sixteen rows of sixteen opcodes, with a
  * character for each opcode:
  *
  *	.	no instruction; or a prefix, or the escape to another map
  *	M	can be boosted, and moved into a detour buffer: %X86_OP_COPY
- *	0-9a-f	the same, with some mandatory prefixes only: the sum of
+ *	0-9a-f	the same, but only with some mandatory prefixes: the sum of
  *		1 (none), 2 (66), 4 (f3) and 8 (f2)
  *	S	loads a segment register that C code relies on in 32-bit mode:
  *		%X86_OP_STEP there, and %X86_OP_COPY in 64-bit mode
@@ -33,10 +33,10 @@
  * lgdt, ltr, wrmsr, mov to control and debug registers, port I/O. A jump after the copy needs
  * only the page tables, which map slots wherever they map the text. An int3 after the copy
  * would need the IDT, the GDT or the GS base that the instruction has just changed, and an
- * exception between monitor and mwait would keep the mwait from waiting.
+ * exception between monitor and mwait would end the wait of the mwait at once.
  *
- * VEX and EVEX share their tables. Where an instruction has only one of the two forms, the copy
- * of the other raises #UD as its original does. No VEX or EVEX instruction branches.
+ * VEX and EVEX share their tables. If an instruction has only one of the two forms, a copy of the
+ * other form raises #UD as its original does. No VEX or EVEX instruction branches.
  *
  * Runs at registration and during the safety check; takes no lock.
  */
@@ -227,7 +227,7 @@ static const char evex_6[256 + 1] = {
 
 /**
  * struct opcode_group - opcodes that the ModRM byte extends
- * @first: the first opcode; those of map 0f begin at 0x0f00
+ * @first: the first opcode; opcodes of map 0f begin at 0x0f00
  * @last: the last one
  * @memory: letters by the ModRM byte's middle field, with an operand in memory
  * @reg: the same, with an operand in a register
@@ -278,8 +278,8 @@ static const char map_0f01[64 + 1] = {
 };
 
 /*
- * Bit masks of what the x87 opcodes d8 to df define. @memory: the middle fields of the ModRM byte
- * with an operand in memory. @reg: the ModRM bytes from c0 on
+ * Bit masks of the instructions with the x87 opcodes d8 to df. @memory: by the middle field of the
+ * ModRM byte, with an operand in memory. @reg: by the ModRM byte minus c0
  */
 static const struct {
 	u8 memory;
@@ -435,8 +435,8 @@ static bool x86_insn_has_immediate_0f(u8 opcode)
  * Does the decoder know the length of an instruction?
  *
  * The decoder uses the last prefix where the CPU uses the mandatory one, and so may miss the
- * ModRM byte or the immediate. It lacks some hint instructions (0f 19, 0f 1d). And mov to or
- * from control and debug registers has no operand in memory, whatever the ModRM byte says.
+ * ModRM byte or the immediate. It does not know some hint instructions (0f 19, 0f 1d). And mov to
+ * or from control and debug registers has no operand in memory, whatever the ModRM byte says.
  *
  * Return: false if the decoder is wrong. True for opcodes that the maps do not have.
  */
@@ -576,7 +576,7 @@ enum x86_kind x86_insn_kind(struct insn *insn)
 }
 
 /**
- * x86_insn_has_address() - does an instruction have an address of a range as an operand?
+ * x86_insn_has_address() - is an operand of an instruction an address in a range?
  * @insn: a decoded instruction
  * @addr: its address
  * @first: first address of the range
@@ -615,8 +615,8 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
  * @text: the bytes of the instruction that follows sti
  * @len: number of bytes
  *
- * sti holds interrupts off until the next instruction has been executed. Idle code relies on
- * it: an interrupt between the check for work and the instruction that sleeps would be lost.
+ * After sti, the CPU takes no interrupt before the next instruction. Idle code relies on that: an
+ * interrupt between the check for work and the instruction that sleeps would be lost.
  *
  * Return: true for hlt, mwait, mwaitx and sysexit.
  */

@@ -389,7 +389,7 @@ static bool safety_may_branch_into(struct jump_group *g, unsigned long start, un
 		case 0x70 ... 0x7f:		/* jcc */
 		case 0xe0 ... 0xe3:		/* loop, jcxz */
 		case JMP8_INSN_OPCODE:
-		case INT3_INSN_OPCODE:		/* may be other code's, in place of one of these */
+		case INT3_INSN_OPCODE:		/* other code may have replaced one of these */
 			target = start + 2 + (s8)p[1];
 			if (target - first < size)
 				return true;

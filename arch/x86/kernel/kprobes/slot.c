@@ -8,12 +8,13 @@
  *	probepoint; copy; jmp back		boosted
  *	probepoint; copy; call trampoline; jmp back	boosted, with post_handlers
  *
- * It begins with the address of the probepoint, which the trampoline reads: the word that the
- * call pushes is in the slot. kernel/kprobes/slots.c allocates the memory, for detour buffers
- * (detour.c) too.
+ * The trampoline finds the probepoint by rounding down its return address, which points into the
+ * slot: the probepoint's address is the slot's first word. kernel/kprobes/slots.c allocates the
+ * memory, also for detour buffers (detour.c).
  *
  * Instead of a copy of jmp or jcc, the slot has a branch with the same target. If there are
- * post_handlers, the branch is emulated: if it is taken, the CPU does not reach the slot's call.
+ * post_handlers, the branch is emulated, or else the CPU would not reach the slot's call after a
+ * taken branch.
  *
  * A slot is complete before a hit uses it, and then never changes. A probepoint that needs
  * another form gets another slot.
@@ -41,8 +42,8 @@
 /**
  * enum x86_exec - how the probed instruction is executed after a breakpoint hit
  * @X86_EXEC_EMULATE: in C
- * @X86_EXEC_STEP: in the slot, which traps after it
- * @X86_EXEC_BOOST: in the slot, which jumps back
+ * @X86_EXEC_STEP: in the slot, which then traps
+ * @X86_EXEC_BOOST: in the slot, which then jumps back
  * @X86_EXEC_DETOUR: in the detour buffer, after its call of the trampoline
  */
 enum x86_exec {
@@ -54,7 +55,7 @@ enum x86_exec {
 
 /*
  * The parameter kprobes.boost, for debugging. While it is 0, no new probepoint is boosted, and no
- * detour buffer is made.
+ * detour buffer is built.
  */
 bool x86_kprobe_boost = true;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: from an address in a slot or detour buffer to the probed text.
+ * Kernel probes on x86: looking up addresses in slots and detour buffers.
  *
- * Exceptions, return trampolines and unwinders find a task in an out-of-line copy, or an
- * address of one on a stack. They show the original instead.
+ * Exception handlers, return trampolines and unwinders find a task in an out-of-line copy, or an
+ * address of a copy on a stack. This file finds the address of the original for them.
  *
- * An unwinder may ask for any value: registers of user space, stale words of a stack, the stack
- * of a running task. So nothing is dereferenced unchecked. Slots and probepoints are read with
- * preemption disabled: both are freed an RCU grace period after the slot has lost its owner,
+ * An unwinder may pass any value: registers of user space, stale words of a stack, the stack of a
+ * running task. So nothing is dereferenced unchecked. Slots and probepoints are read with
+ * preemption disabled: both are freed an RCU grace period after the slot's owner was reset,
  * see free_insn_slot() and deferred.c.
  */
 #include <linux/preempt.h>
@@ -24,7 +24,7 @@ static __always_inline bool slot_lookup_is_candidate(unsigned long ip)
 }
 
 /*
- * Find the probepoint whose slot or detour buffer has an address.
+ * Find the probepoint whose slot or detour buffer contains an address.
  *
  * Context: any, with preemption disabled until the caller has read what it needs; or the task
  * is in the slot.
@@ -64,8 +64,8 @@ unsigned long __kprobes x86_kprobe_original_ip(const struct probepoint *pp, unsi
 	if (map->from[i - 1] != KPROBE_DETOUR_CALLED)
 		return addr + map->from[i - 1];
 	/*
-	 * The copy of a call has pushed the return address, and only its jump is left: show the
-	 * called function.
+	 * The copy of a call has pushed the return address, and only its jump is left: return the
+	 * address of the called function.
 	 */
 	ip = kprobe_slot_of(ip) + map->at[i - 1];
 	return ip + JMP32_INSN_SIZE + *(s32 *)(ip + 1);
@@ -93,7 +93,7 @@ unsigned long __kprobes x86_kprobe_text_ip(unsigned long ip)
 }
 
 /*
- * Return: the probepoint whose call of ftrace has pushed @pushed, if @ip is what its pre_handlers
+ * Return: the probepoint whose call of ftrace pushed @pushed, if @ip is what its pre_handlers
  * or post_handlers see; or NULL.
  */
 static struct probepoint *slot_lookup_ftrace_call(unsigned long pushed, unsigned long ip)
@@ -116,12 +116,12 @@ static struct probepoint *slot_lookup_ftrace_call(unsigned long pushed, unsigned
  *
  * The word that the call of a trampoline pushed is KPROBE_TRAMPOLINE_GAP bytes
  * after @regs, see the drawing in trampolines_64.S, and the stack pointer in
- * @regs is right above it. Registers that an exception has saved differ in the
- * stack pointer, or in that word. In 64-bit mode, an exception by the IDT
- * leaves at most one word between its frame and the interrupted stack; only
- * int3 leaves this gap, and has the stack segment in place of the word. An
- * exception by FRED leaves 80 to 136 bytes, or is on another stack. In 32-bit
- * mode, all exceptions leave this gap, and have the flags in place of the word.
+ * @regs points right above that word. If an exception saved the registers, the
+ * stack pointer or that word differs. In 64-bit mode, an exception through the
+ * IDT leaves at most one word between its frame and the interrupted stack; only
+ * int3 leaves this gap, and has the stack segment instead of the word. With FRED
+ * an exception leaves 80 to 136 bytes, or is on another stack. In 32-bit mode,
+ * all exceptions leave this gap, and have the flags instead of the word.
  *
  * On the stack of a running task, @regs may be arbitrary words, and the pushed word may be
  * after the end of the stack, in the guard page. So the word is read only if it is on a stack.

@@ -103,8 +103,8 @@
 .endm
 
 /*
- * Load the arithmetic flags; or jump to @popf, if a handler has changed the saved flags, which %edi
- * has otherwise. See trampolines_64.S.
+ * Load the arithmetic flags; or jump to @popf, if a handler has changed the saved flags, of which
+ * %edi has a copy, or if %edi is -1. See trampolines_64.S.
  */
 .macro KPROBE_LOAD_FLAGS popf:req
 	cmpl	PT_EFLAGS(%esp), %edi
@@ -114,7 +114,7 @@
 	sahf
 .endm
 
-/* Restore all registers, and return by the word @gap bytes above them. */
+/* Restore all registers, and return to the address @gap bytes above them. */
 .macro KPROBE_TRAMPOLINE_RETURN popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP
 	KPROBE_LOAD_FLAGS \popf
 	KPROBE_POP_REGS
@@ -129,7 +129,7 @@
  * The steps are those of kprobe_enter() and kprobe_leave() in asm/kprobes.h, and of
  * probepoint_first() and probepoint_call_post() in linux/probepoint.h.
  *
- * %ebx has the level below that of the trampoline, hence KPROBE_LEVEL_SIZE.
+ * %ebx has the level below the trampoline's level, hence KPROBE_LEVEL_SIZE.
  */
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%ebx)
 
@@ -180,7 +180,7 @@
 .endm
 
 /*
- * kprobe_trampoline_popf - load all registers and the flags, and return by the pushed word
+ * kprobe_trampoline_popf - load all registers and the flags, and return to the pushed address
  *
  * See trampolines_64.S. Here %eax has the new stack pointer S, and its own value is at S - 12.
  * Unwinders use the encoded frame pointer until %ebp is popped.
@@ -233,7 +233,7 @@ _ASM_NOKPROBE(kprobe_trampoline_popf)
 /*
  * kprobe_post_trampoline - call the post_handlers, after the probed instruction
  *
- * %esi is used as %r13 in trampolines_64.S.
+ * %esi is used like %r13 in trampolines_64.S.
  */
 SYM_CODE_START(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_PUSH_FRAME
@@ -480,7 +480,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	call	kretprobe_pool_give
 	jmp	.Lreturn_given
 
-	/* Give the level back, and let C handle the return. */
+	/* Free the level, and let C handle the return. */
 .Lreturn_several:
 	movl	%ebx, TOP_LEVEL
 .Lreturn_missed:

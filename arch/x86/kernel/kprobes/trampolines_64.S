@@ -5,7 +5,7 @@
  *
  * A trampoline is called in the middle of any function, with nothing saved, on the function's
  * stack. It saves all registers as a trap would, so that handlers and unwinders see a struct
- * pt_regs, and calls the handlers. Its return pops the word that the call pushed, so the CPU's
+ * pt_regs, and calls the handlers. It returns to the address that the call pushed, so the CPU's
  * return predictor stays balanced.
  *
  * Slots and detour buffers have KPROBE_SLOT_SIZE bytes, and are aligned to that:
@@ -31,14 +31,14 @@
  *	regs:            struct pt_regs, with the sp of the probed function
  *
  * If a handler redirects execution, it may have changed the stack pointer, too. Then the
- * trampoline leaves by .Lkprobe_trampoline_redirect, which loads both from struct pt_regs.
+ * trampoline leaves via .Lkprobe_trampoline_redirect, which loads both from struct pt_regs.
  *
  * The stack of the return trampoline, to which a probed function has returned:
  *
  *	                 stack of the caller
- *	regs + 1:        where the return address was. Unwinders and
- *	                 struct kretprobe_instance.fp identify the call by this address. C and
- *	                 the trampoline store the real return address here.
+ *	regs + 1:        the stack slot of the return address. Unwinders and
+ *	                 struct kretprobe_instance.fp identify the call by the address of this
+ *	                 slot. C and the trampoline store the real return address here.
  *	regs:            struct pt_regs
  */
 #include <linux/linkage.h>
@@ -60,8 +60,8 @@
 	.text
 
 /*
- * Unwind by a return address on the stack, whose end is @offset bytes above @reg. @signal: 1 if
- * no call precedes the original of that address.
+ * Let unwinders use the return address on the stack that ends @offset bytes above @reg. @signal: 1
+ * if no call precedes the original of that address.
  */
 .macro KPROBE_HINT_WORD offset:req reg=ORC_REG_SP signal=0
 	UNWIND_HINT sp_reg=\reg sp_offset=\offset type=UNWIND_HINT_TYPE_CALL signal=\signal
@@ -144,18 +144,17 @@
 
 /*
  * Load the arithmetic flags; or jump to @popf, if a handler has changed the saved flags, if %r14
- * has a value that the flags never have, or if the CPU has no sahf. Changes %ah.
+ * is -1, or if the CPU has no sahf. Changes %ah.
  *
- * popf costs more than most of what a trampoline does. It is not needed if C has run with the
- * saved flags, which %r14 has then, and a handler has not changed them: the other flags are
- * unchanged.
+ * popf is slower than most of what a trampoline does. It is not needed if C code ran with the saved
+ * flags, which %r14 holds then, and no handler changed them: the other flags are unchanged.
  *
  * sahf loads the arithmetic flags from the lower byte, except the overflow flag, which is 8 in
  * the upper byte. The only other flags that can be set there are the trap flag, 1, and the
  * interrupt flag, 2. So subtracting -0x78 from the upper byte overflows only if the 8 is set.
  *
- * An NMI or an interrupt restores the flags that it has interrupted. If a debugger changes the
- * trap flag meanwhile, its change stays, which popf would undo.
+ * An NMI or an interrupt restores the flags that it interrupted. If a debugger changes the trap
+ * flag before the trampoline returns, sahf keeps that change; popf would undo it.
  */
 .macro KPROBE_LOAD_FLAGS popf:req
 	cmpq	EFLAGS(%rsp), %r14
@@ -166,13 +165,13 @@
 .endm
 
 /*
- * Restore all registers but the flags, and return by the word @gap bytes above them. @signal: as
+ * Restore all registers but the flags, and return to the address @gap bytes above them. @signal: as
  * for KPROBE_HINT_WORD.
  */
 .macro KPROBE_TRAMPOLINE_RETURN_NOFLAGS gap=KPROBE_TRAMPOLINE_GAP signal=1
 	/*
-	 * Unwind by the return address from here on: popped registers may be overwritten by an
-	 * interrupt.
+	 * Unwinders must use the return address from here on: an interrupt may overwrite popped
+	 * registers.
 	 */
 	KPROBE_HINT_WORD FRAME_SIZE+\gap+8 signal=\signal
 	POP_REGS
@@ -195,7 +194,7 @@
  * Rare cases are handled in C. The steps are those of kprobe_enter() and kprobe_leave() in
  * asm/kprobes.h, and of probepoint_first() and probepoint_call_post() in linux/probepoint.h.
  *
- * %r12 has the level below that of the trampoline, hence KPROBE_LEVEL_SIZE.
+ * %r12 has the level below the trampoline's level, hence KPROBE_LEVEL_SIZE.
  */
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%r12)
 
@@ -237,8 +236,8 @@
 .endm
 
 /*
- * The code at @nested: jump to @take if this context has interrupted the handler, or to @miss if
- * it runs the handler. The context of a level is never nested in that of a hit.
+ * The code at @nested: jump to @take if the context of the hit has interrupted the handler, or to
+ * @miss if the handler runs in that context. The level's context is never nested in the hit's.
  */
 .macro KPROBE_NESTED take:req miss:req
 	UNWIND_HINT_REGS
@@ -250,7 +249,7 @@
 .endm
 
 /*
- * Give the level back, and enable preemption. Jump to @resched if a reschedule was requested.
+ * Free the level, and enable preemption. Jump to @resched if a reschedule was requested.
  * Omit @resched if kprobe_redirect() follows, which reschedules. Needs %r12 as
  * KPROBE_TRAMPOLINE_TAKE_LEVEL left it.
  */
@@ -284,7 +283,7 @@
 .endm
 
 /*
- * kprobe_trampoline_popf - load all registers and the flags, and return by the pushed word
+ * kprobe_trampoline_popf - load all registers and the flags, and return to the pushed address
  *
  * .Lkprobe_trampoline_resume also loads the stack pointer and the ip from struct pt_regs. It
  * does not use iret: with FRED, the iretq of a probe in an NMI handler would unblock NMIs. The
@@ -334,7 +333,7 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	movq	RIP(%rsp), %rax
 	movq	EFLAGS(%rsp), %rdx
 	movq	%rax, -8(%rdi)
-	/* Unwind by that word: what follows may overwrite struct pt_regs. */
+	/* Unwinders must use that word: the next pushes may overwrite struct pt_regs. */
 	KPROBE_HINT_WORD 0 reg=ORC_REG_DI signal=1
 	movq	RDI(%rsp), %rax
 	movq	%rdx, -16(%rdi)
@@ -428,7 +427,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 
 /*
  * Call the pre_handlers. @several: walk the set, in which any number of probes have a
- * pre_handler; otherwise call the first pre_handler, which may be that of the dispatcher.
+ * pre_handler; otherwise call the first pre_handler, which may be the dispatcher.
  */
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_PUSH_FRAME
@@ -518,10 +517,10 @@ _ASM_NOKPROBE(kprobe_detour_multi_trampoline)
 /*
  * __kretprobe_trampoline - a probed function has returned here
  *
- * The function's return has popped an entry of the CPU's return predictor, and the return at
- * the end pops another. The call here pushes one, so the predictor stays balanced. The call also
- * pushes a word where the trampoline's address was on the stack. An unwinder that finds this word
- * looks up the real return address, which replaces it before the return at the end.
+ * The function's return popped an entry of the CPU's return predictor, and the return at the end
+ * pops another. The call here pushes one, so the predictor stays balanced. The call also pushes a
+ * word to the stack slot that held the trampoline's address. An unwinder that finds this word looks
+ * up the real return address. That address replaces the word before the return at the end.
  */
 	RETURN_TRAMPOLINE_BEFORE __kretprobe_trampoline
 SYM_CODE_START(__kretprobe_trampoline)
@@ -593,8 +592,8 @@ SYM_CODE_START(__kretprobe_trampoline)
 
 .Lreturn_leave:
 	/*
-	 * With call depth tracking, the function's own return has changed the arithmetic flags,
-	 * so this one may change them, too. Xen PV always takes popf, because of IOPL.
+	 * With call depth tracking, the function's own return changed the arithmetic flags, so
+	 * this one may change them, too. Xen PV always takes popf, because of IOPL.
 	 */
 	KPROBE_TRAMPOLINE_RETURN .Lreturn_popf gap=0 signal=0
 
@@ -636,7 +635,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	call	kretprobe_pool_give
 	jmp	.Lreturn_given
 
-	/* Give the level back, and let C handle the return. */
+	/* Free the level, and let C handle the return. */
 .Lreturn_several:
 	movq	%r12, TOP_LEVEL
 .Lreturn_missed:
@@ -665,7 +664,7 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
-/* kprobe_ftrace_rcu_watches() */
+/* fentry_rcu_watches() */
 .macro KPROBE_RCU_WATCHES no:req
 #ifdef CONFIG_CONTEXT_TRACKING_IDLE
 	testl	$CONTEXT_RCU_WATCHING, PER_CPU_VAR(context_tracking + CONTEXT_TRACKING_state)
@@ -674,9 +673,8 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 .endm
 
 /*
- * Load into @pp the probepoint in the first place where get_probepoint() looks for the address
- * @ip + @offset; or jump to @fail if there is none. The caller compares the address. Changes %rcx
- * and @hash.
+ * Load into @pp the first table entry that get_probepoint() reads for the address @ip + @offset; or
+ * jump to @fail if it is NULL. The caller compares the address. Changes %rcx and @hash.
  */
 .macro KPROBE_FIND_PROBEPOINT ip:req offset:req hash:req pp:req fail:req
 	movq	probepoint_table(%rip), \pp
@@ -696,11 +694,11 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  * undefined. So flags are not restored, unless a handler has changed them.
  *
  * The steps are those of kprobe_ftrace_hit(), in the same order. If a step before the level is
- * taken finds an unusual case, that function begins anew:
+ * taken finds an unusual case, the trampoline calls kprobe_ftrace_hit(), which starts again:
  *
  * - Preemption is disabled before per-CPU data is read. A task that was
- *   preempted before may find another probepoint than the one it was sent here
- *   for, or none.
+ *   preempted before that may find a newer probepoint than the one whose call it
+ *   executed, or none.
  * - RCU watches before the table is read. Only this CPU can change that, and an interrupt or an
  *   NMI restores it.
  * - The table, the probepoint and the probe are valid until preemption is enabled. Each address
@@ -708,8 +706,8 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  * - An interrupt or an NMI may hit this trampoline at any instruction. It leaves the levels as
  *   it finds them.
  *
- * Unwinders recognise the registers by the ip and the word that the call pushed, so also before
- * the level is taken; see x86_kprobe_trampoline_of_regs().
+ * Unwinders recognise the registers by the ip and the word that the call pushed, also before the
+ * level is taken; see x86_kprobe_trampoline_of_regs().
  */
 SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_TRAMPOLINE_PUSH_FRAME
@@ -778,22 +776,22 @@ _ASM_NOKPROBE(kprobe_ftrace_trampoline)
 /*
  * kprobe_ftrace_return_trampoline - track a call of a function that has only a return probe
  *
- * It does what kretprobe_entry() does if the CPU's cache has an instance, and
+ * This does what kretprobe_entry() does if the CPU's cache has an instance, and
  * no other tracer has replaced the return address. No handler runs, so it needs
  * neither struct pt_regs nor a level:
  *
  * - In the context of a running handler the hit is missed. So this code runs
- *   only while no level of the CPU is taken. If one is, even by an interrupted
- *   handler, kprobe_ftrace_trampoline decides.
+ *   only while no level of the CPU is taken. If a level is taken, even by an
+ *   interrupted handler, kprobe_ftrace_trampoline decides.
  * - An interrupt or an NMI may hit this or another probe at any instruction. If
  *   it takes the cached instance, the cmpxchg fails. It leaves the task's list
  *   as it finds it.
  * - An unwinder in an NMI that finds the trampoline's address on the stack finds the instance on
  *   the list.
  * - The set may be replaced at any time, and the address then moves to another filter. The
- *   pre_handler of the first probe tells whether this is still all that is to be done.
+ *   pre_handler of the first probe shows whether the return probe is still the only probe.
  *
- * For all other hits it restores the registers, and jumps to kprobe_ftrace_trampoline as if
+ * For all other hits this restores the registers, and jumps to kprobe_ftrace_trampoline as if
  * ftrace had called that. Until it has taken the instance it changes nothing.
  *
  * Ftrace's own trampolines do not preserve %r10 and %r11 either.
@@ -857,8 +855,8 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 	RET
 
 	/*
-	 * Count the call, as KPROBE_TRAMPOLINE_SLOWPATH does, and redo the movq that
-	 * the alternative has replaced by the jump.
+	 * Count the call, as KPROBE_TRAMPOLINE_SLOWPATH does, and do the movq that
+	 * the alternative has replaced with the jump.
 	 */
 .Ltrack_counted:
 	CALL_DEPTH_ACCOUNT

@@ -5,8 +5,8 @@
 
 /*
  * Bytes between the word that the call of a trampoline pushed and the registers that the
- * trampoline saves. With that word, they add up to the gap that the entry code of int3 leaves; a
- * CPU with FRED leaves more.
+ * trampoline saves. Together with that word, they have the size of the gap that the entry code of
+ * int3 leaves; a CPU with FRED leaves more.
  */
 #ifdef CONFIG_X86_64
 #define KPROBE_TRAMPOLINE_GAP	40
@@ -47,9 +47,9 @@ static __always_inline unsigned long kprobe_slot_of(unsigned long ip)
 }
 
 /**
- * struct kprobe_detour_map - which original each copy belongs to; at the end of a detour buffer
+ * struct kprobe_detour_map - the originals of the copies; at the end of a detour buffer
  * @at: for each copy, the offset in the buffer of the code after it
- * @from: for each copy, where the original of that code is, in bytes from the probed address;
+ * @from: for each copy, the offset from the probed address of the original of that code;
  *	KPROBE_DETOUR_CALLED if the copy is a call that has pushed its return address, and @at
  *	is its jump
  * @nr: number of copies. A slot has INT3_INSN_OPCODE here, which fills the rest of a slot.
@@ -79,7 +79,7 @@ static __always_inline unsigned long kprobe_copy_of(unsigned long slot, bool det
 	return slot + KPROBE_SLOT_CODE + (detour ? CALL_INSN_SIZE : 0);
 }
 
-/* Return: where the call of the trampoline that saved @regs pushed its return address. */
+/* Return: the stack slot with the return address of the trampoline that saved @regs. */
 static __always_inline unsigned long *kprobe_trampoline_return(struct pt_regs *regs)
 {
 	return (void *)(regs + 1) + KPROBE_TRAMPOLINE_GAP;
@@ -211,7 +211,7 @@ void x86_jprobe_end(unsigned long bp);
 int x86_kprobe_check_targets(struct kprobe_jump *jump);
 #endif
 
-/* From the linker: the trampolines of static calls, after the thunks of returns and branches */
+/* From the linker: the trampolines of static calls, which follow the return and branch thunks */
 extern char __static_call_text_start[];
 
 /* From the linker: the kernel's own exception table */
@@ -243,10 +243,10 @@ bool kprobe_enter_int3(struct kprobe_level **level, struct kprobe *probe, struct
 }
 
 /**
- * enum x86_after - what the CPU executes the probed instruction after
+ * enum x86_after - when the CPU executes the probed instruction
  * @X86_AFTER_HIT: after the pre_handlers of a hit
  * @X86_AFTER_MISS: after a missed hit
- * @X86_AFTER_FAULT: again, after an exception of a copy was repaired
+ * @X86_AFTER_FAULT: again, after an exception in a copy was repaired
  */
 enum x86_after {
 	X86_AFTER_HIT,
@@ -258,11 +258,11 @@ enum x86_after {
  * x86_kprobe_go_on() - execute the probed instruction
  * @pp: the probepoint
  * @regs: registers of the hit, or of the exception
- * @after: what has happened, a constant
- * @level: after a hit, its level, which is given back
+ * @after: what happened before, a constant
+ * @level: after a hit, its level, which this frees
  *
- * The copy in a detour buffer or a boosted slot is followed by the call of the post_handlers, if
- * there are any, and by the way back. Otherwise the instruction is emulated or single-stepped.
+ * The copy in a detour buffer or a boosted slot is followed by a call of the post_handlers, if
+ * there are any, and by a jump back. Otherwise the instruction is emulated or single-stepped.
  *
  * Context: the handler of the int3, or of the exception.
  *
