@@ -26,7 +26,7 @@ static char *func = "vfs_read";
 module_param(func, charp, 0444);
 MODULE_PARM_DESC(func, "function whose calls are measured");
 
-/* Line 0 is for calls of 0 ns, line n for those of 2^(n-1) ns to less than 2^n. */
+/* Line 0 counts calls that took 0 ns; line n, at least 2^(n-1) ns and less than 2^n ns. */
 #define LINES 64
 
 struct histogram {

@@ -33,7 +33,7 @@ esac
 exec 3<>$EXPLAIN
 printf '%s\n' "$pattern" >&3
 awk -v verbose=$verbose '
-	# A probe at the start of a function may be behind an endbr64.
+	# The address that is probed for a function may follow its endbr64.
 	{ place = $2; sub(/\+0x[04]$/, "", place); mode = $3 }
 	(mode == "no" || $4 == "notrace") && !verbose { next }
 	{ sub(/^[^ ]* [^ ]* [^ ]* ?/, ""); print "kprobe:" place (verbose ? " " mode " " $0 : "") }

@@ -478,7 +478,7 @@ try()
 	log=$dir/log/$(printf '%02d' "$n")-${what// /-}.log
 	mkdir -p "$dir/log"
 	lay "$commit"
-	# A subshell of its own keeps errexit, which a condition would switch off.
+	# A separate subshell keeps errexit, which has no effect in a condition.
 	set +e
 	(set -e; "run_$1" "${@:2}") >"$log.said" 2>&1
 	local rc=$?

@@ -650,7 +650,7 @@ format_patches()
 	local git=$1 to=$2 range=$3 cover=$2/v$REROLL-0000-cover-letter.patch
 
 	shift 3
-	# --stat -p is the default without the summary, which a cover letter has nevertheless.
+	# --stat -p is the default without the summary, but a cover letter still has one.
 	git -C "$git" format-patch -q -C --stat -p -v "$REROLL" -o "$to" "$@" "$range"
 	[ ! -e "$cover" ] || sed -i '/^ \(create\|delete\) mode /d' "$cover"
 }

@@ -136,7 +136,7 @@ void kp_jp_wait_for_jumps(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 }
 
-/* All targets can be optimised, except those of ftrace. */
+/* All targets can be optimised, except at addresses of ftrace. */
 void kp_jp_settle(struct kunit *test, struct kprobe *kp)
 {
 	kp_jp_wait_for_jumps(test);

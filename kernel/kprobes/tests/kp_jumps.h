@@ -7,7 +7,7 @@
 #include "kp_test.h"
 
 KP_MODULE_PARAM(bool, jumps, false, "wait for jumps to be where the probes are");
-KP_MODULE_PARAM(uint, jumped, 0, "how often one came");
+KP_MODULE_PARAM(uint, jumped, 0, "how many jumps the suites saw");
 
 static inline bool kp_without_breakpoint(struct kprobe *kp)
 {

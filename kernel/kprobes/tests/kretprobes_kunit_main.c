@@ -5,7 +5,7 @@
 #include "kretprobes_kunit.h"
 
 KP_MODULE_PARAM(bool, spare, false,
-		"leave out cases that a kernel without our kprobes would die of");
+		"leave out cases that would crash a kernel without our kprobes");
 
 void kp_ret_may_be_fatal(struct kunit *test)
 {

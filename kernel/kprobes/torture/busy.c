@@ -124,7 +124,7 @@ static int torture_caller(void *unused)
 		if (busy)
 			kthread_stop(busy);
 		rounds++;
-		/* Now and then, the pool shrinks meanwhile. */
+		/* Sometimes long enough for the pool to shrink */
 		schedule_timeout_interruptible(prandom_u32_state(&caller_random) % (4 * HZ));
 		stutter_wait("torture_caller");
 	} while (!torture_must_stop());

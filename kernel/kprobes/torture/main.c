@@ -3,7 +3,7 @@
  * kprobe_torture: stress test of kprobes.
  *
  * Readers call functions from tasks, softirqs, hard interrupts, NMIs and handlers, on all
- * CPUs. Meanwhile writers register, unregister, enable and disable probes of these functions,
+ * CPUs. Writers register, unregister, enable and disable probes of these functions all the time,
  * one by one and in batches. Visitors attach probes and tracers to a function that has no other
  * probes. Wanderers are tasks that sleep in a probed function, victims are tasks that end inside
  * probed functions. A task whose calls need more instances than there are waits for the pool to

@@ -389,7 +389,7 @@ one_of_kernel() {
 	failed "none of the kernel's sites is refused since $2"
 }
 
-# Sites in the kernel: kprobes looks them up in a sorted list, not in tables as those of a module.
+# Sites in the kernel: kprobes looks them up in a sorted list, not in tables as for a module's.
 refuses_kernel_sites() {
 	has_symbol __start___jump_table || skip_case "no CONFIG_KALLSYMS_ALL" || return 0
 	one_of_kernel kernel_label "$LABEL"
@@ -408,7 +408,7 @@ finds_boundaries() {
 	answers kp_ex_plain+2 "probe: yes" "length: 4" !before !after
 }
 
-# A breakpoint hides the first byte. Boundaries are those of the original text.
+# A breakpoint hides the first byte. Boundaries are found in the original text.
 finds_boundaries_of_original() {
 	ctl add 0 kp_ex_plain+2
 	finds_boundaries

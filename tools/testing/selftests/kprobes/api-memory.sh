@@ -12,8 +12,8 @@ times=${MEMORY_TIMES:-50}
 inside=kp_tgt_plain
 ! is_x86 || inside=kp_tgt_plain+3
 
-# sizes: prints names and numbers: objects of each cache of kmalloc(), except those that CPUs keep
-# for later; areas of vmalloc(), except stacks and those that are freed later; symbols of kprobes'
+# sizes: prints names and numbers: objects of each kmalloc() cache, without the free ones that CPUs
+# keep; areas of vmalloc(), except stacks and areas that are freed later; symbols of kprobes'
 # own pages; ranges of the blacklist; KiB of pools
 sizes() {
 	for cache in "$SLAB"/kmalloc-*; do
@@ -27,8 +27,8 @@ sizes() {
 	echo "pools $(awk '{ sum += $5 } END { print sum + 0 }' $KPROBES/pools 2>/dev/null)"
 }
 
-# have_grown: looks again, and compares the least of each size with $TMP/before, the most of it.
-# Other code of the kernel allocates and frees meanwhile.
+# have_grown: looks again, and compares the smallest value of each size with the largest in
+# $TMP/before, since other code of the kernel allocates and frees at any time.
 have_grown() {
 	sizes >>"$TMP/after"
 	awk -v few=$((times * 4 / 5)) '

@@ -114,7 +114,7 @@ switch_off() {
 	some_fail
 }
 
-# kp_nomem's own probes are switched off as well, so fail allocations by /proc/self/fail-nth.
+# This disables kp_nomem's own probes, too, so let allocations fail with /proc/self/fail-nth.
 switch_on() {
 	put $KPROBES/enabled 0
 	# shellcheck disable=SC2016 # for the other shell

@@ -177,7 +177,7 @@ all_traced() {
 	traced_by function function_graph
 }
 
-# Nothing is registered meanwhile, so only hits could leave a trace.
+# Nothing is registered while this runs, so only hits could leave a trace.
 hits_leave_no_trace() {
 	! grep -qw -e kasan_report -e __lock_acquire /proc/kallsyms ||
 		skip_case "KASAN and lockdep take traces, and unwinders ask kprobes" || return 0

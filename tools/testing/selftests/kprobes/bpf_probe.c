@@ -33,7 +33,7 @@
  * a probe in there misses hits.
  *
  * After the command has ended, prints "count N" and "sum N", with -w also "address N", which the
- * kernel tells of perf's event; with -s, "count N", and "stack" with its frames for each different
+ * kernel reports for perf's event; with -s, "count N", and "stack" with its frames for each different
  * stack, as /proc/PID/stack has them; with -v "runs N" and "missed N", which the kernel has
  * counted, and for a program of perf "records N", which its event on CPU 0 got. There the command
  * runs on CPU 0. With -k it prints "link ADDRESSES missed N" as the kernel says of the link, "info
@@ -255,7 +255,7 @@ static void lookup(int map, __u32 key, void *value)
 	check(bpf(BPF_MAP_LOOKUP_ELEM, &attr), "BPF_MAP_LOOKUP_ELEM");
 }
 
-/* get_info - get what the kernel tells of a program, a link, or types */
+/* get_info - get information about a program, a link, or types from the kernel */
 static void get_info(int fd, void *info, int size)
 {
 	union bpf_attr attr = { };
@@ -559,7 +559,7 @@ static void print_runs(int program, int event)
 	printf("records %llu\n", records);
 }
 
-/* print_address - print the address that the kernel tells of perf's event */
+/* print_address - print the address that the kernel reports for perf's event */
 static void print_address(int event)
 {
 	union bpf_attr attr = { };
@@ -689,7 +689,7 @@ static long long now_us(void)
 	return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
 }
 
-/* is_given - are an address and its cookie among those that the link was made with? */
+/* is_given - are an address and its cookie among the ones the link was created with? */
 static bool is_given(const __u64 *addresses, const __u64 *cookies, int nr, __u64 address,
 		     __u64 cookie)
 {

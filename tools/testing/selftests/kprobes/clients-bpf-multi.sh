@@ -71,7 +71,7 @@ info_is() {
 	lines_are "addresses and cookies" "$TMP/linked" '^info same$' 1
 }
 
-# The order of addresses is not that of cookies.
+# Whatever the order of the addresses is, each keeps its cookie.
 mixed() {
 	addresses kp_cl_outer "kp_cl_middle$INSIDE" kp_cl_inner "kp_cl_inner$INSIDE"
 	linked "echo 100 >$CLIENTS/calls; cp $KPROBES/list $TMP/listed"
@@ -357,7 +357,7 @@ many_symbols() {
 }
 
 # Symbols that wait take little memory: some 230 bytes each, and 400 since arrays are rounded up.
-# The figure is the loss of free memory, so it has that of the loader, too: 913 when the link kept
+# The figure is the loss of free memory, so it includes the loader's: it was 913 when the link kept
 # 512 bytes for each.
 waiting_is_small() {
 	many_symbols

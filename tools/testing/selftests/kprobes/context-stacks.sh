@@ -8,7 +8,7 @@
 
 # The handlers call dump_stack(). Each trace has to show the probed function, perhaps as the address
 # in the registers, and its callers, none of them as a guess ("?"). An address in a slot, which has
-# no symbol, is followed by that of the probed function.
+# no symbol, is followed by the one of the probed function.
 dumps_are_right() {
 	least=1
 	[ "$1" != stepped ] || least=0

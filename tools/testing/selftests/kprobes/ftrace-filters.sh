@@ -202,7 +202,7 @@ graph_stops() {
 	narrow ''
 }
 
-# Records of a module are removed while those of a module that was loaded after it are looked for.
+# Records of a module are removed while the records of a module that was loaded later are looked up.
 lookups_find() {
 	for _ in $(seq 20); do
 		load kp_target && load kp_lookups || return 1

@@ -60,7 +60,7 @@ suites_of() {
 }
 
 # suites_in_mode MODE MODULE [PARAM=VALUE...] -- SUITE...: loads the module, which runs the suites,
-# and unloads it. Adds SUITE.MODE to $suites, for report_suites. $jumped is how often jumps came.
+# and unloads it. Adds SUITE.MODE to $suites, for report_suites. $jumped is how many jumps it saw.
 suites_in_mode() {
 	mode=$1
 	shift

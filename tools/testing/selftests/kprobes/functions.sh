@@ -294,7 +294,7 @@ skip_case() {
 	return 1
 }
 
-# ftrace_switches: can ftrace be switched off? Newer kernels refuse it.
+# ftrace_switches: can ftrace be disabled? Newer kernels refuse it.
 ftrace_switches() {
 	printf '0\n' 2>/dev/null >$FTRACE_ENABLED || return 1
 	printf '1\n' >$FTRACE_ENABLED

@@ -3,7 +3,7 @@
 #
 # Random arguments of the calls that register and unregister probes, of the files in debugfs, the
 # sysctl and the parameters; and random definitions of kprobe events. An accepted argument has its
-# effect, a refused one leaves nothing. Meanwhile a user raises exceptions. In the environment,
+# effect, a refused one has none. A user raises exceptions all the time. In the environment,
 # FUZZ_S=N is the seconds of each suite, FUZZ_COUNT=N the lines written to each file, FUZZ_SEED=N
 # the seed.
 

@@ -20,8 +20,8 @@ summary() {
 	sed -n "s/^$1 //p" $sweep/summary
 }
 
-# Take a few symbols of each part of the kernel's text, since many cannot be probed; not symbols of
-# freed init text, nor on powerpc those of the code in which exceptions begin.
+# Take a few symbols of each part of the kernel's text, since many cannot be probed; none of freed
+# init text, nor on powerpc of the code in which exceptions begin.
 choose() {
 	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
 	entry=$(sed -n 's/ . __end_soft_masked$//p' /proc/kallsyms)

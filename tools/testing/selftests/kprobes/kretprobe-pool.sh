@@ -279,7 +279,7 @@ has_room() {
 }
 
 # An unwinder may be preempted between two frames. It must not keep a pointer to an instance,
-# which may be freed meanwhile.
+# which may be freed before it goes on.
 walked() {
 	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
 	set_to depth 9 && grown_to 20 && set_to walk 1 || return 1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Return probes on functions in which tasks sleep, are interrupted, execute another program or
-# end; meanwhile probes are unregistered and modules are unloaded.
+# end, while probes are unregistered and modules are unloaded
 
 . "$(dirname "$0")/functions.sh"
 
@@ -158,8 +158,8 @@ taken_at_most() {
 }
 
 # Functions that ending tasks enter and never leave: more calls than can be in flight. Instances are
-# free again when the task is switched away from for the last time; those of rethook when the task
-# is freed, a grace period later.
+# free again when the task is switched away from for the last time; with rethook, when the task is
+# freed, a grace period later.
 ended() {
 	limits=100
 	[ ! -e $KPROBES/pools ] || limits="40 0"
@@ -197,7 +197,7 @@ hotplugged() {
 }
 
 # An idle task never returns from the function in which it takes its CPU down. When the CPU is
-# brought up, it starts anew, and its instances are freed.
+# brought up again, it starts from the beginning, and its instances are freed.
 cpu_offline() {
 	[ -e "$(hotplugged)" ] || skip_case "no CPU can be taken offline" || return 0
 	for maxactive in 0 2; do
@@ -216,7 +216,7 @@ cpu_offline() {
 	done
 }
 
-# Calls in flight while all probes are switched off, and on again
+# Calls in flight while all probes are disabled, and enabled again
 switched_meanwhile() {
 	load kp_ret_guest && put_to_sleep 10 || return 1
 	put $KPROBES/enabled 0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Jump optimisation: what an optimised probe does, where a jump is safe, what debugfs and the sysctl
-# report, and modules that are loaded and unloaded meanwhile.
+# report, and loading and unloading of modules with optimised probes.
 
 . "$(dirname "$0")/functions.sh"
 

@@ -157,8 +157,8 @@ with_modules() {
 	verdict
 }
 
-# An intrusion detector watches functions that all tasks call, by return probes of fixed size, and
-# hashes the kernel's text meanwhile. After that the text is unchanged.
+# An intrusion detector watches functions that all tasks call, with return probes of fixed size,
+# while it hashes the kernel's text. After that the text is unchanged.
 with_watched_functions() {
 	has_events || skip_case "no kprobe events" || return 0
 	load kp_text_hash

@@ -28,7 +28,7 @@ suites_of()
 	done <<<"$SUITE_TABLE"
 }
 
-# check_suites SUITE...: fails if there is no such suite, and lists those that there are
+# check_suites SUITE...: fails if there is no such suite, and lists the existing ones
 check_suites()
 {
 	local suite known

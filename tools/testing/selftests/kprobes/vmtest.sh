@@ -49,8 +49,8 @@ environment:
               an image of itself on the disk, it is booted again, and has to resume
   BUSYBOX=    a static busybox for the guest's processor, default the installed one,
               which is for the host's architecture
-  GCOV=DIR    of a kernel with GCOV_KERNEL, write the counters of each test to DIR/TEST, and
-              those of the time before the first test to DIR/boot. It needs what -R needs
+  GCOV=DIR    write the counters of a kernel with GCOV_KERNEL to DIR/TEST after each test,
+              and to DIR/boot before the first one. It needs what -R needs
   GUEST_ROOT=/    with -R, a directory to use in place of the host's root: the root of
               a Debian whose programs the kernel can run
   QEMU=       the directory that Debian's qemu-system-* for this machine is unpacked in,
@@ -492,7 +492,7 @@ start_guest_again()
 
 # interrupt_turns: prints commands for QEMU's monitor. QEMU ends a turn when a CPU gets an
 # interrupt, or after 0.1 s. It also ends one when it stops all CPUs: do that after 0 to 4 ms, again
-# and again. Time stands still in the guest meanwhile.
+# and again. Time in the guest stands still while they are stopped.
 interrupt_turns()
 {
 	local pause

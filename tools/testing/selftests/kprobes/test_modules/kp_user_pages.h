@@ -82,7 +82,7 @@ static int kp_mem_init(struct kunit *test)
 	return PTR_ERR_OR_ZERO(kp_mem.file);
 }
 
-/* Map the memory anew, without pages. */
+/* Map the memory again, without pages. */
 static void kp_mem_map(struct kunit *test)
 {
 	if (kp_mem.addr)

@@ -10,7 +10,7 @@
 
 #include "kp_test.h"
 
-/* A state that only MIPS uses, below that of smpcfd_dying_cpu(), which runs the last irq_work */
+/* Only MIPS uses this state. It is below CPUHP_AP_SMPCFD_DYING, which runs the last irq_work. */
 #define KP_DYING	CPUHP_AP_IRQ_MIPS_GIC_STARTING
 
 static atomic_t late, ran;

@@ -191,7 +191,7 @@ static void kp_once_unregistered_at_once(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(probe, 0x5a, sizeof(*probe)));
 }
 
-/* Other probes of the address are called as before, also if they are registered meanwhile. */
+/* Other probes at the address are still called, also if they are registered later. */
 static void kp_once_others(struct kunit *test)
 {
 	const struct kp_once_case *c = test->param_value;

@@ -14,7 +14,7 @@
  * kp_bench/changes		registering and unregistering
  * kp_bench/optimizing		the time until probes are optimised
  *
- * Reading a file takes the measurement. No other user may have probes meanwhile.
+ * Reading a file takes the measurement. There must be no other probes then.
  */
 
 #include <linux/perf_event.h>
@@ -233,7 +233,7 @@ static int kp_register_reached(struct kretprobe *rp, void (*fn)(void), enum kp_w
 
 /*
  * Print a line: name, instructions of a hit (a range if they differ), traps. Succeed without
- * a line if @p is not hit by @way.
+ * a line if @fn is not hit by @way.
  */
 static int kp_measure(struct seq_file *m, const char *name, const char *suffix,
 		      void (*fn)(void), enum kp_way way, unsigned int form)
@@ -466,8 +466,8 @@ static struct kp_counts kp_count(void (*fn)(void))
 }
 
 /*
- * Print a line: name, instructions, cycles and nanoseconds of KP_BENCH_CALLS hits, less those of
- * the calls. Succeed without a line if @fn is not hit by @way.
+ * Print a line: name, instructions, cycles and nanoseconds of KP_BENCH_CALLS hits, without the
+ * calls. Succeed without a line if @fn is not hit by @way.
  */
 static int kp_counted(struct seq_file *m, const char *name, void (*fn)(void), enum kp_way way,
 		      unsigned int form)

@@ -517,7 +517,7 @@ static int kf_ask(struct ftrace_ops *ops, enum ftrace_ops_cmd cmd)
 
 static void kf_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	/* Not empty, as those that say that the path is changed are */
+	/* Not empty: an empty one would announce that the path is changed. */
 	WRITE_ONCE(kf_asked[0], READ_ONCE(kf_asked[0]));
 }
 

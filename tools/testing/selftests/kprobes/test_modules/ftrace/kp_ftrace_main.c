@@ -42,7 +42,7 @@ bool kp_ft_is_nop(const struct kp_probe *probe)
 	const void *at = probe->kp.addr;
 	u8 now[sizeof(nop)];
 
-	/* Before the first registration, addr may be that of the ENDBR. */
+	/* Before the first registration, addr may be the address of the ENDBR. */
 	if (is_endbr(*(u32 *)at))
 		at += ENDBR_INSN_SIZE;
 	return !copy_from_kernel_nofault(now, at, sizeof(now)) &&

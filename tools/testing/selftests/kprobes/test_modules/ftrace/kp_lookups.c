@@ -46,8 +46,8 @@ static void kp_lookups_exit(void)
 }
 
 /*
- * Not in init text. When that is freed, ftrace moves the records that follow its own in the array,
- * and a lookup meanwhile may miss them.
+ * Not in init text. When that is freed, ftrace moves the records after those of init text in the
+ * array, and a lookup at that time may miss them.
  */
 static int kp_lookups_init(void)
 {

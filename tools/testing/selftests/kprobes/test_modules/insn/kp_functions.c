@@ -306,9 +306,9 @@ static int kp_functions_register(const char *val, const struct kernel_param *par
 			return ret;
 		}
 		/*
-		 * Read the counts from the last instruction to the first. A hit of an instruction
-		 * is counted after that of the one before it. So if the former is in @before, the
-		 * latter is, too.
+		 * Read the counts from the last instruction to the first. An instruction is
+		 * hit after the one before it. So if its hit is in @before, the hit of the one
+		 * before it is, too.
 		 */
 		for (i = function->nr - 1; i >= 0; i--) {
 			function->counter[i].before = kp_counted(&function->counter[i]);

@@ -178,7 +178,7 @@ static bool kp_results_differ(struct kunit *test, const struct kp_state *bare)
 				sizeof(bare->vector));
 }
 
-/* Did a handler get other registers than those of @state? */
+/* Did a handler get registers that differ from @state? */
 static bool kp_shown_differ(struct kunit *test, const struct pt_regs *regs,
 			    const struct kp_state *state, const char *handler)
 {

@@ -331,7 +331,7 @@ static int kp_busy_set(unsigned int cpu)
 
 KP_PARAM(busy, kp_busy_set, &busy);
 
-/* A state that only MIPS uses, below that of smpcfd_dying_cpu(), which runs the last irq_work */
+/* Only MIPS uses this state. It is below CPUHP_AP_SMPCFD_DYING, which runs the last irq_work. */
 #define KP_DYING	CPUHP_AP_IRQ_MIPS_GIC_STARTING
 
 static unsigned int dying;

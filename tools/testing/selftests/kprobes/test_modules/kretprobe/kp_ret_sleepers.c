@@ -82,7 +82,7 @@ static ssize_t kp_home_show_write(struct file *file, const char __user *buf, siz
 	put_pid(pid);
 	if (!task)
 		return -ESRCH;
-	/* A runnable task is shown on its CPU, and must not go on meanwhile. */
+	/* Show a runnable task on its CPU, with preemption disabled: it must not run then. */
 	scoped_guard(preempt)
 		sched_show_task(task);
 	put_task_struct(task);

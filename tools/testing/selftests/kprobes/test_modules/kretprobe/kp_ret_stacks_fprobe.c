@@ -211,7 +211,7 @@ static struct kp_together *kp_rs_client(char letter)
 	return NULL;
 }
 
-/* Does the graph tracer follow the calls of kp_rs_tail(), or those of the function it jumps to? */
+/* Does the graph tracer trace calls of kp_rs_tail(), or of the function that it jumps to? */
 static bool kp_rs_has_graph(const char *order, bool tail)
 {
 	for (; *order; order++)

@@ -72,7 +72,7 @@ static void kp_rs_register(struct kunit *test, int nr, bool kprobe)
 		kp_rs_settle(&kp_rps[0].kp);
 }
 
-/* Unregister those of the last kp_rs_register(). */
+/* Unregister the probes of the last kp_rs_register(). */
 static void kp_rs_unregister(struct kunit *test)
 {
 	int i;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text after the probed instruction must stay: a handler redirects execution to code that
- * returns there, and an empty post_handler or a flag asks for it.
+ * No jump may replace the text after the probed instruction: a handler redirects execution to code
+ * that returns there. Its probe asks for this with an empty post_handler or a flag.
  */
 
 #include <linux/ftrace.h>
 #include "kp_opt_suites.h"
 
-/* Other implementations of the interface do not have it. */
+/* Other implementations of the interface do not have the flag. */
 #if !__has_include("linux/kprobe_reason.h")
 #define KPROBE_FLAG_NO_JUMP	0
 #endif
@@ -108,7 +108,7 @@ static void kp_opt_trace(unsigned long ip, unsigned long parent, struct ftrace_o
 
 static struct ftrace_ops kp_opt_tracer = { .func = kp_opt_trace };
 
-/* While it is traced, the empty post_handler begins with a call. */
+/* While the empty post_handler is traced, it begins with a call. */
 static void kp_opt_traced_keeps(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_opt_sum);
@@ -147,7 +147,7 @@ static void kp_opt_is_int3(struct kunit *test, struct kp_probe *probe)
 	kp_opt_stays_int3(test, probe);
 }
 
-/* When such a probe has been registered or enabled, the jump of another is gone. */
+/* Registering or enabling such a probe removes the jump of another probe at its address. */
 static void kp_opt_empty_comes(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_opt_sum);

@@ -24,7 +24,7 @@ static struct {
 	enum kp_place wanted;
 	bool wake, held, release, in_call;
 	unsigned long calls, wrong;
-	/* Runs of the timer, and those that found the runner in the long instruction */
+	/* Runs of the timer, and how many of them found the runner in the long instruction */
 	unsigned long looks, seen;
 	struct kp_trace trace;
 } kp;

@@ -337,8 +337,8 @@ static void kp_opt_busy_wait(struct kunit *test)
 }
 
 /*
- * A return handler that delays the task which has requested a round: the worker begins the round
- * meanwhile.
+ * A return handler that delays the task which has requested a round, so that the worker begins
+ * the round before the task waits for it.
  */
 KP_RETURN_HANDLER(, kp_requested, mdelay(100))
 
