@@ -156,7 +156,7 @@ noinline attributes type name(type arg)					\
 #define KP_PLUS(attributes, type, name, n)				\
 	KP_PLUS_WITH(attributes, type, name, n, barrier())
 
-/* A function that returns what @call, an expression of its argument arg, does; not by a jump */
+/* A function that returns what @call, an expression of its argument arg, does; no tail call */
 #define KP_CALLER(attributes, name, type, call)				\
 	noinline attributes long name(type arg);			\
 	noinline attributes long name(type arg)				\

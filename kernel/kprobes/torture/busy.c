@@ -3,9 +3,9 @@
  * kprobe_torture: busy CPUs, while the pool of a return probe grows.
  *
  * A task makes more nested calls of a function than the pool has instances at first, and repeats
- * that until none of them is missed. Before that, another task has made half as many on another
- * CPU, so that these request the growth, and then runs there for a while without a break. CPUs that
- * go offline request it, too.
+ * that until none of them is missed. Before that, another task makes half as many calls on another
+ * CPU, which requests the growth there, and keeps that CPU busy for a while. CPUs that go offline
+ * request it, too.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>

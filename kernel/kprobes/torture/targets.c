@@ -249,7 +249,7 @@ void torture_check_steady(void)
 		if (target->steady.post_handler && posts != hits)
 			torture_error("%s: %lu calls of the post_handler", target->name, posts);
 		/*
-		 * With rethook, calls by an interrupt during a handler are
+		 * With rethook, calls in an interrupt during a handler are
 		 * missed: do not check.
 		 */
 		if (target->flags & TORTURE_SLEEPS && target->steady_return.nmissed &&

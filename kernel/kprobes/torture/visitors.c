@@ -348,7 +348,7 @@ static void check_lacking(struct visitor *visitor)
 		torture_error("visitor, %s: %lu calls have not run all handlers, %lu missed",
 			      kind->name, lacking, missed);
 	/*
-	 * With rethook, calls by an interrupt during a handler are missed: do
+	 * With rethook, calls in an interrupt during a handler are missed: do
 	 * not check.
 	 */
 	if (kind->limited && READ_ONCE(visitor->as.rp.nmissed) &&

@@ -48,7 +48,7 @@ have_not_grown() {
 	! have_grown
 }
 
-# repeated COMMAND...: many times. What is freed later, by workers, is freed soon.
+# repeated COMMAND...: many times. Workers free some memory later: allow some seconds for that.
 repeated() {
 	: >"$TMP/after"
 	for _ in 1 2 3; do
@@ -138,7 +138,7 @@ module_comes() {
 	ctl_del 0 1
 }
 
-# Reads a part of each file, too: then the rest is thrown away.
+# Also read only a part of each file: the kernel drops the rest when it is closed.
 files_are_read() {
 	for file in list missed blacklist optimizer pools enabled; do
 		[ -e $KPROBES/$file ] || continue
@@ -152,7 +152,7 @@ explain_is_asked() {
 			vfs_read; do
 		explained $location || :
 	done
-	# A file may be asked again.
+	# Ask several questions with one open file.
 	exec 3<>$EXPLAIN
 	for location in 'kp_tgt_*' 'kp_target:kp_tgt_*' vfs_read; do
 		echo "$location" >&3 || failed "'$location' cannot be asked"

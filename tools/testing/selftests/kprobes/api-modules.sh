@@ -50,7 +50,8 @@ once_in_going_module() {
 	done
 }
 
-# Other code may be at the addresses: nothing is named by it. Probe 6 was registered by its address.
+# Other code may be at the addresses now: its symbols must not name the probes. Probe 6 was
+# registered by its address.
 gone_is_listed() {
 	for id in 0 1 2 5 6; do
 		listed_as $id GONE

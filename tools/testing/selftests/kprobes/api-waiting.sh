@@ -102,7 +102,7 @@ needs_no_wait() {
 	ctl_del 0 1
 }
 
-# A return probe waits at the entry. One at another address is refused when the module comes.
+# A return probe waits at the entry. One at another address is refused when the module is loaded.
 return_waits() {
 	unload kp_target
 	ctl add 0 kp_target:kp_tgt_function return wait

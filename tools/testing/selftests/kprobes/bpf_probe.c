@@ -10,9 +10,9 @@
  *	bpf_probe -h [-r] FUNCTION[+OFFSET] FILE
  *	bpf_probe -k [-n] [-r|-S] [-o] [-w] [-F FLAGS] FILE COMMAND
  *
- * The program is attached to a probe, or to an event of tracefs, as a program of perf; with -m by
- * kprobe.multi, with -x as fentry, which needs BTF; with -r to returns. With -w, MODULE:FUNCTION
- * waits until the module is loaded.
+ * The program is attached to a probe, or to an event of tracefs, as a program of perf; with -m
+ * through kprobe.multi, with -x as fentry, which needs BTF; with -r to returns. With -w,
+ * MODULE:FUNCTION waits until the module is loaded.
  *
  * It counts the hits, and adds up the first arguments, or the results, as 32-bit numbers. With -i
  * it counts the hits for which bpf_get_func_ip() returns ADDRESS, with -c those for which
@@ -25,23 +25,23 @@
  * writes to user memory. Here bpf_probe itself writes 1 to FILE, as its command, and prints how
  * often each helper succeeded.
  *
- * With -k it is attached by one kprobe.multi link to all addresses in a file, one in each line: a
+ * With -k one kprobe.multi link attaches it to all addresses in a file, one in each line: a
  * hexadecimal number, and +OFFSET or nothing. The cookie of an address is the number of its line,
- * from 0; with -n the link has no cookies, so all are 0. -r asks for returns, -S
- * for a session, and -o for a program that may override results; -F gives flags of the link. With
- * -w, each line is a symbol, MODULE:FUNCTION. The program calls bpf_get_current_pid_tgid(), so that
- * a probe in there misses hits.
+ * from 0; with -n the link has no cookies, so all are 0. -r asks for returns, -S for a session, and
+ * -o for a program that may override results; -F gives flags of the link. With -w, each line is a
+ * symbol, MODULE:FUNCTION. The program calls bpf_get_current_pid_tgid(), so that a probe in there
+ * misses hits.
  *
  * After the command has ended, prints "count N" and "sum N", with -w also "address N", which the
- * kernel reports for perf's event; with -s, "count N", and "stack" with its frames for each different
- * stack, as /proc/PID/stack has them; with -v "runs N" and "missed N", which the kernel has
- * counted, and for a program of perf "records N", which its event on CPU 0 got. There the command
- * runs on CPU 0. With -k it prints "link ADDRESSES missed N" as the kernel says of the link, "info
- * same" if the kernel has the same addresses and cookies (with -w, "at COOKIE ADDRESS" for each,
- * as the kernel has them), "cookie NUMBER count N func_ip ADDRESS" for each that was hit, "attach
- * N" and "detach N", the microseconds that these took, and "memory N", by how many KiB free memory
- * became less. Exits with 4, as a skipped kselftest does, for a processor whose registers it does
- * not know, or without such programs.
+ * kernel reports for perf's event; with -s, "count N", and "stack" with its frames for each
+ * different stack, as /proc/PID/stack has them; with -v "runs N" and "missed N", which the kernel
+ * has counted, and for a program of perf "records N", which its event on CPU 0 got. There the
+ * command runs on CPU 0. With -k it prints "link ADDRESSES missed N" as the kernel reports for the
+ * link, "info same" if the kernel has the same addresses and cookies (with -w, "at COOKIE ADDRESS"
+ * for each, as the kernel has them), "cookie NUMBER count N func_ip ADDRESS" for each that was hit,
+ * "attach N" and "detach N", the microseconds that these took, and "memory N", by how many KiB free
+ * memory has shrunk. Exits with 4, as a skipped kselftest does, for a processor whose registers it
+ * does not know, or without such programs.
  */
 #define _GNU_SOURCE
 #include <asm/ptrace.h>
@@ -138,7 +138,7 @@ static void emit_pointer(int reg, int at)
 	emit(BPF_MOV64_REG(reg, BPF_REG_10), BPF_ALU64_IMM(BPF_ADD, reg, at));
 }
 
-/* emit_add - add to a number in what @base points to, by an instruction that adds to r1 */
+/* emit_add - add to a number in what @base points to, with an instruction that adds to r1 */
 static void emit_add(int base, int at, struct bpf_insn add)
 {
 	emit(BPF_LDX_MEM(BPF_DW, BPF_REG_1, base, at), add,
@@ -460,8 +460,8 @@ static int load_program(const char *function)
 }
 
 /*
- * make_link - attach the program by kprobe.multi, whose addresses are in @attr, or a trampoline, as
- * long as the descriptor is open
+ * make_link - attach the program through kprobe.multi, to the addresses in @attr, or through a
+ * trampoline, as long as the descriptor is open
  */
 static int make_link(int program, union bpf_attr *attr)
 {

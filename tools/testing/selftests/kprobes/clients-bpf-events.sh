@@ -206,7 +206,7 @@ listed_in_debugfs() {
 }
 
 BOOST=/sys/module/kprobes/parameters/boost
-# Behind an endbr64 and ftrace's call
+# After an endbr64 and ftrace's call
 INSIDE=+9
 ! is_x86_32 || INSIDE=+5
 

@@ -79,7 +79,7 @@ wildcard_returns() {
 	has wildcard-ret 100 '^@\[(30[1-9]|3[1-9].|400)\]: 7$'
 }
 
-# bpftrace may attach wildcards by kprobe.multi, which uses fprobe, but not a list of functions.
+# bpftrace may attach wildcards through kprobe.multi, which uses fprobe, but no list of functions.
 listed() {
 	list=$(seq -s, -f "$1:kp_many_%g" 300 399)
 	trace "listed-$1" "$list { @all = count(); }" many 5

@@ -24,7 +24,7 @@ probed() {
 	set_mode "$1"
 	runs $CALLS
 	equal "what the process says" "$said" "$bare"
-	# once by int80 and once by the vDSO, and while it steps
+	# once through int80 and once through the vDSO, and both again while it steps
 	hits_are 0 $((4 * CALLS)) 1 $((4 * CALLS)) 2 $((4 * CALLS)) 3 $((4 * CALLS)) \
 		4 $((2 * CALLS)) 5 $((2 * CALLS))
 	equal "post_handler calls" "$(ctl_get 1 posts) $(ctl_get 4 posts)" \

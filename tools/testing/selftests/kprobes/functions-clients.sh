@@ -47,7 +47,7 @@ if is_x86_32; then
 	FIRST_ARG=%ax
 	SECOND_INSN=+5
 	FRAMED=
-	# The base kernel unwinds by frame pointers, and misses the caller at entries.
+	# The base kernel unwinds with frame pointers, and misses the caller at entries.
 	! on_base_kernel || FRAMED=+8
 	SYSCALL_ABI=ia32
 	SYSCALL_ENTRY='__do_fast_syscall_32|do_int80_syscall_32'

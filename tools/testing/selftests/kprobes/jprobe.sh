@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Jprobes: calls that are refused, what handlers get, and what the function gets after them; by
+# Jprobes: calls that are refused, what handlers get, and what the function gets after them; with
 # ftrace, breakpoints and jumps.
 
 . "$(dirname "$0")/functions-modes.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# With kp_kexec on the command line, another program is executed in the kernel's place, by kexec,
-# while there are probes all the way to it. The program prints the last results.
+# With kp_kexec on the command line, kexec replaces the kernel with a program, while functions on
+# the way to it are probed. The program prints the last results.
 
 . "$(dirname "$0")/functions.sh"
 

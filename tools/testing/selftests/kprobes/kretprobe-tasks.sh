@@ -275,7 +275,7 @@ unprobe_callers() {
 }
 
 # show_stack NAME: saves the frames of the only sleeper that the kernel logs as reliable. No frame
-# may have the name of what is before a trampoline.
+# may have the name of the function before a trampoline.
 show_stack() {
 	log_mark
 	put $home/show "${pids# }"
@@ -285,7 +285,7 @@ show_stack() {
 		failed "$1: a frame is named by what ends there: $(grep kprobe "$TMP/log")"
 }
 
-# hints_are WHICH N: N frames had the trampoline in their place
+# hints_are WHICH N: in N frames the return address was replaced by the trampoline
 hints_are() {
 	equal "$1: trampolines shown as a guess" \
 		"$(grep -c '^ ? __kretprobe_trampoline+0x0/0x' "$TMP/log")" "$2"

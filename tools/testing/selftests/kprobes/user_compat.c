@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A 32-bit process on a 64-bit kernel: system calls by int80 and by the vDSO, breakpoints and
+ * A 32-bit process on a 64-bit kernel: system calls through int80 and the vDSO, breakpoints and
  * single-steps of its own.
  *
  *	user_compat N

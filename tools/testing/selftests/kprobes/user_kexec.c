@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes the kernel execute a small program in its place, by kexec. On a PC, the program writes a
- * text to the second serial port and resets the machine:
+ * Replaces the kernel with a small program, with kexec. On a PC, the program writes a text to the
+ * second serial port and resets the machine:
  *
  *	user_kexec TEXT
  *

@@ -186,7 +186,7 @@ cleanup()
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
 
-# kvm_runs: does a guest execute instructions by /dev/kvm? The device may open and then hang, or
+# kvm_runs: does a guest with /dev/kvm execute instructions? The device may open and then hang, or
 # refuse, where this machine is a guest itself. The firmware of this guest is mov $0x10,%al;
 # out %al,$0xf4; hlt at the reset vector: the write ends QEMU with the status 2 * 0x10 + 1.
 kvm_runs()
@@ -207,7 +207,7 @@ kvm_runs()
 if [ -z "${ACCEL:-}" ]; then
 	# With a thread for each CPU, every version of QEMU, 11.1 too, may execute stale code after
 	# another CPU has stored to the page: work item 4669 of its tracker. A kernel that patches
-	# its text dies, also without kprobes: by two switches of the graph tracer.
+	# its text crashes, also without kprobes: two switches of the graph tracer are enough.
 	ACCEL=tcg,thread=single
 	# Arm flushes kernel pages one by one, and in a single thread each flush waits for the
 	# other CPU: a large range takes hours.

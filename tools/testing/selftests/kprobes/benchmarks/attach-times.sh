@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Measures how long attaching and detaching 1, 100 and 1,000 probes takes, by tracefs and by
+# Measures how long attaching and detaching 1, 100 and 1,000 probes takes, with tracefs and with
 # bpftrace. Not a test: it prints lines of client, number, and milliseconds for attaching and
 # detaching. Emulated processors and busy hosts are slow; compare only figures that were measured
 # on the same host at the same time.

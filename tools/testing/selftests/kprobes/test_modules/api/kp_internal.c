@@ -214,7 +214,7 @@ static void kp_irq(struct irq_work *work)
 	kp.irq_done = true;
 }
 
-/* While a task's context is busy, a hit by an interrupt is not missed. */
+/* While a task's context is busy, a hit in an interrupt is not missed. */
 static void kp_internal_busy_interrupted(struct kunit *test)
 {
 	unsigned long timeout = jiffies + 30 * HZ;

@@ -159,7 +159,7 @@ static u8 *kp_find_nops(void)
 
 /*
  * An int3 turns interrupts off, and counts as a region without preemption. Post_handlers are called
- * by an int3 or, as at a jump, by a trampoline.
+ * from the int3 or, as for a jump, from a trampoline.
  */
 static void kp_expect_same(struct kunit *test, const struct kp_seen *seen)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Part of the suite kprobes_ftrace: return probes at ftrace's calls. A function that has nothing
- * but one return probe without an entry_handler may call a trampoline of its own.
+ * Part of the suite kprobes_ftrace: ftrace-based return probes. A function that has nothing but one
+ * return probe without an entry_handler may call a trampoline of its own.
  */
 
 #include <linux/context_tracking.h>
@@ -124,8 +124,8 @@ static int kp_ft_call_target(struct kprobe *kp, struct pt_regs *regs)
 }
 
 /*
- * Hits of a bare return probe: missed in a handler, where RCU does not watch, and with an
- * entry_handler that is set late.
+ * Hits of a return probe that is alone and has no entry_handler: missed in a handler, where RCU
+ * does not watch, and with an entry_handler that is set late.
  */
 void kp_ft_return_alone(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit suite: what a fault_handler may do, faults of handlers, breakpoints of no probe */
+/* KUnit suite: what a fault_handler may do, faults of handlers, other breakpoints */
 
 #include <asm/trapnr.h>
 #include "kp_faults.h"

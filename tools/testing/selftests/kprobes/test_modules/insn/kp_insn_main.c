@@ -223,8 +223,8 @@ static bool kp_round_fails(struct kunit *test, const struct kp_state *bare)
 }
 
 /*
- * Clear what may differ after optimisation: registers that are different each time, what is above
- * selectors, where FRED has data of the event, and gs, which 32-bit exceptions do not save there.
+ * Clear what may differ after optimisation: registers that are different each time; the bits above
+ * selectors, where FRED stores event data; and gs, which 32-bit exceptions do not save there.
  */
 static struct pt_regs kp_comparable(const struct pt_regs *from)
 {

@@ -178,7 +178,7 @@ static struct kp_together kp_together[] = {
 
 /*
  * Clients in the order in which they are attached and detached. At the entry, the last one is
- * called first, but return probes all have the place of the first of them.
+ * called first, but all return probes are called when it is the turn of the first of them.
  */
 static const char *const kp_rs_orders[] = {
 	"r", "f", "g", "rR", "fF", "rf", "fr", "rg", "gr", "fg", "gf",

@@ -261,7 +261,7 @@ static int kp_rs_chain_from(const struct kp_trace *trace, const struct kp_trace 
 		return -1;
 	/* The interrupt may hit anywhere in the function, so do not compare its own entry. */
 	last = callers - at;
-	/* An unwinder by frame pointers misses the caller of a function that has no frame yet. */
+	/* A frame-pointer unwinder misses the caller of a function that has no frame yet. */
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && trace->nr - i == last)
 		last--;
 	return trace->nr - i - 1 == last && kp_rs_same_end(trace, reference, last) ? at : -2;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: probes on all instructions of the BPF interpreter, some at a time, optimised
- * where possible. The interpreter jumps by a table of addresses in data, which a search of
- * the text for branches does not find; no jump may overlap these addresses.
+ * where possible. The interpreter jumps through a table of addresses in data, which a
+ * search of the text for branches does not find; no jump may overlap these addresses.
  */
 
 #include <linux/filter.h>

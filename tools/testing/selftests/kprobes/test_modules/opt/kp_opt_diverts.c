@@ -57,7 +57,7 @@ static const struct kp_divert {
 
 KUNIT_ARRAY_PARAM_DESC(kp_diverts, kp_diverts, name);
 
-/* Hits by the breakpoint, and then by a jump, which fits into the first instruction and stays. */
+/* Hits through the breakpoint, then a jump that fits into the first instruction and stays. */
 static __nocfi void kp_opt_diverts_long(struct kunit *test)
 {
 	const struct kp_divert *divert = test->param_value;
@@ -83,7 +83,7 @@ static __nocfi void kp_opt_diverts_long(struct kunit *test)
 	kp_expect_counts(test, older, 1, 1, 0);
 }
 
-/* The first hit is by a jump that covers more instructions. It is removed then. */
+/* The first hit is through a jump that covers more instructions, and that is removed then. */
 static __nocfi void kp_opt_diverts_short(struct kunit *test)
 {
 	const struct kp_divert *divert = test->param_value;
