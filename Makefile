@@ -35,7 +35,7 @@ help:
 #:                     VARIANT=debug   in this one instead
 #:                     TESTS="api insn"   these only
 #:                     SUITE="api insn"   these suites: api insn context kretprobe opt ftrace clients stress
-#:   make test-all   test, and those marked with +
+#:   make test-all   test, and the ones marked with +
 #:   make test-debug, test-plain, test-server, test-rt, test-power
 #:                   + all tests in this variant
 #:   make test-btf   + all orders of what replaces return addresses, with fexit; and gdb
@@ -63,11 +63,11 @@ help:
 #: Develop
 #:   make tree       out/linux: the base kernel with our files in it
 #:   make check      checkpatch, sparse, kernel-doc, Sphinx, shellcheck and more over our files
-#:   make litmus     the barriers, by the kernel's memory model: with each and without
+#:   make litmus     check the barriers with the kernel's memory model: each present, and removed
 #:                     TESTS="table-add"   these only
 #:   make mutants    break one thing at a time, and see if the tests find it
 #:                     MUTANTS="opt-* set-*"   these only
-#:                     RANDOM=200 SEED=1   as many that are made by rule
+#:                     RANDOM=200 SEED=1   as many, generated at random
 #:   make clean      remove out/
 #: Send
 #:   make patches    the project as series for git am, in out/patches
@@ -77,7 +77,7 @@ help:
 #:                     FROM=18 TO=22   these patches only; or names, as in series/messages
 #:                     VARIANTS="default"   default: default i386 arm64 debug
 #:                     STAGES="objects"     default: checkpatch objects guest
-#:                     TESTS="new api"      default: all; new: those that a patch adds
+#:                     TESTS="new api"      default: all; new: the ones that a patch adds
 #:   make bisect-sample   two steps of it
 #:
 #: For all of these

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # The rule by which split.pl finds the step that a line of a header, a makefile or suites.sh arrives
-# with: that of the first code that needs it, or that of the file itself, if that is later.
+# with: the step of the first code that needs it, or of the file itself, if that is later.
 #
 # - In a header, a prototype, an inline function, a variable, a macro, a type, an enumerator or a reason
 #   arrives with the first code that has its name. That may be the file that defines it, a caller, or

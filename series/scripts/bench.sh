@@ -15,7 +15,7 @@ set -euo pipefail
 IFS=', ' read -ra variants <<<"${1:?usage: series/scripts/bench.sh VARIANTS}"
 case " ${variants[*]} " in
 *" i386 "*)
-	[ ${#variants[@]} -eq 1 ] || die "i386 cannot be measured beside variants with 64 bits"
+	[ ${#variants[@]} -eq 1 ] || die "i386 cannot be measured together with variants with 64 bits"
 	;;
 esac
 # BTF needs pahole. Without it, the figures of BPF programs are left out.

@@ -428,8 +428,8 @@ run_guest()
 	tail -n 1 "$log.guest" | sed "s/^/   $variant: /"
 }
 
-# boot_only VARIANT: boots a step that has no test yet, by the vmtest.sh of the last step, and
-# looks whether a kprobe event is hit
+# boot_only VARIANT: boots a step that has no test yet, with the vmtest.sh of the last step, and
+# checks whether a kprobe event is hit
 boot_only()
 {
 	cat >"$dir/boot.sh" <<-'END'

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs those of the kernel's own selftests of BPF that use kprobes, fprobes or trampolines
-# (tools/testing/selftests/bpf) on the base kernel and on ours, and compares the results. A test
+# Runs the kernel's own selftests of BPF (tools/testing/selftests/bpf) that use kprobes, fprobes or
+# trampolines on the base kernel and on ours, and compares the results. A test
 # that does not pass on the base kernel either is named, and is no failure.
 #
 #	series/scripts/bpf-selftests.sh [TEST...]

@@ -190,7 +190,7 @@ kmake()
 }
 
 # start: copies the host's programs from another build, since building them takes long, except
-# those of scripts/mod, which depend on the architecture
+# the ones in scripts/mod, which depend on the architecture
 start()
 {
 	local from
@@ -353,7 +353,7 @@ quick()
 	done
 }
 
-# quick_ve: compiles traps.c with TDX, which no guest has, and looks whether an exception that TDX
+# quick_ve: compiles traps.c with TDX, which no guest has, and checks whether an exception that TDX
 # raises in a copy is shown the original instruction
 quick_ve()
 {

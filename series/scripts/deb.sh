@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds Debian packages of out/linux in out/deb, by the kernel's own bindeb-pkg: the image, and
+# Builds Debian packages of out/linux in out/deb, with the kernel's own bindeb-pkg: the image, and
 # headers for modules; then, with these headers, a package of the selftests and samples. If interrupted,
 # the next run builds only what is missing.
 #
@@ -89,7 +89,7 @@ find_config()
 		"lsmod >FILE, on the machine that the kernel is for"
 }
 
-# set_option ARGUMENT...: changes the configuration by the kernel's scripts/config
+# set_option ARGUMENT...: changes the configuration with the kernel's scripts/config
 set_option()
 {
 	"$tree/scripts/config" --file "$build/.config" "$@"

@@ -67,7 +67,7 @@ short_guests()
 	short_guest "$1" "$2oops" "context-oops torture" "kp_oops TORTURE_S=5"
 	# The function tracer is unusable after that.
 	short_guest "$1" "$2ftrace-dead" ftrace-dead kp_kill_ftrace
-	# Another program takes the kernel's place.
+	# Another program replaces the kernel.
 	short_guest "$1" "$2kexec" kexec kp_kexec
 }
 

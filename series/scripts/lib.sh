@@ -177,7 +177,7 @@ PREPARE_PACKAGES=(rsync patch xz-utils)
 # shellcheck disable=SC2034 # as above
 BASIC_PACKAGES=("${PREPARE_PACKAGES[@]}" "${BUILD_PACKAGES[@]}" busybox-static)
 
-# missing_packages PACKAGE...: sets missing to those that are not installed; to none if this is not Debian
+# missing_packages PACKAGE...: sets missing to the ones that are not installed; to none if this is not Debian
 missing_packages()
 {
 	local pkg
@@ -566,8 +566,8 @@ use_toolchain()
 	[ -z "${COVERAGE:-}" ] || count_coverage
 }
 
-# count_coverage: adds make's arguments that compile counters into objects: ours, those of the edited
-# files, and the copies in kp_parts. The arguments replace what Makefiles say. Without early inlining,
+# count_coverage: adds make's arguments that compile counters into objects: ours, the edited files'
+# objects, and the copies in kp_parts. The arguments replace what Makefiles say. Without early inlining,
 # each branch belongs to the line that it is written in, once.
 count_coverage()
 {

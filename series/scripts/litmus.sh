@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the litmus tests of kprobes by herd7, with the memory model of the kernel's tree. Each test
+# Runs the litmus tests of kprobes in herd7, with the memory model of the kernel's tree. Each test
 # has an outcome that must not happen. Then it runs the test again for each line that ends in
 #
 #	// weak: STATEMENT

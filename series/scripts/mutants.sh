@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Breaks one thing at a time, and looks whether the tests find it: see series/mutants/README.
+# Breaks one thing at a time, and checks whether the tests find it: see series/mutants/README.
 #
 #	series/scripts/mutants.sh [GLOB...]
 #	series/scripts/mutants.sh --random COUNT SEED
@@ -21,7 +21,7 @@
 # With --random, random-mutants.pl makes the mutants, in out/mutants-random/top, and all are in one
 # kernel. There are also
 #	list		the mutants
-#	dropped		names of those that the compiler refuses, or warns of
+#	dropped		names of the ones that the compiler refuses, or warns about
 #	guess/		for lines that only the boot executes, and if there is no matrix of `make
 #			coverage`: the scripts that find the mutants in series/mutants of a file
 # That a script finds a mutant is kept until the mutant changes.
@@ -177,7 +177,7 @@ base()
 	wait "$guest" || true
 	guest=
 	! failures "$log" | grep -x 'kernel log clean' ||
-		die "$kind: the log tells of trouble without a mutant" "see ${log#"$TOP"/}"
+		die "$kind: the log has warnings or errors without a mutant" "see ${log#"$TOP"/}"
 	for test in "${missing[@]}"; do
 		grep -q "^   $test\.sh .*passed" "$log" ||
 			die "$kind: $test does not get to its end without a mutant" \
@@ -416,7 +416,7 @@ by_time()
 # line allows it
 declare -A alone=([context-oops]=kp_oops [ftrace-dead]=kp_kill_ftrace [kexec]=kp_kexec)
 
-# groups TEST...: prints the scripts of a guest on each line: those that need the host's programs come last
+# groups TEST...: prints the scripts of a guest on each line, with the ones that need the host's programs last
 groups()
 {
 	local test plain=() clients=()

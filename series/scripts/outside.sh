@@ -3,7 +3,7 @@
 #
 # Compiles users of kprobes that are not in the kernel's tree against the headers of a variant:
 # the kprobes and return probes of LTTng's modules, and a module that SystemTap makes of a script
-# with both. The packages are those of Debian's sid, which know new kernels; they are downloaded
+# with both. The packages are from Debian's sid, which know new kernels; they are downloaded
 # and unpacked, not installed. SystemTap runs with the C library of its own release.
 #
 #	series/scripts/outside.sh VARIANT

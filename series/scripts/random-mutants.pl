@@ -208,7 +208,7 @@ sub mutants
 	return @out;
 }
 
-# The scripts that execute a line, by FILE:LINE; those that may find a mutant of a file, by FILE:*
+# The scripts that execute a line, by FILE:LINE; the ones that may find a mutant of a file, by FILE:*
 my %scripts;
 for my $path (glob("$matrix/*.txt"), glob "$guess/*.txt") {
 	my ($script) = $path =~ m{([^/]+)\.txt$};
@@ -216,7 +216,7 @@ for my $path (glob("$matrix/*.txt"), glob "$guess/*.txt") {
 }
 my %skip = map { $_ => 1 } split ' ', slurp($dropped);
 
-# Files, and for those that only edits change, the lines that are new
+# Files, and for files that only edits change, the lines that are new
 chdir $tree or die "$tree: $!\n";
 my %files;
 $files{$_} = undef for grep { !m{/(?:tests|torture)/} }

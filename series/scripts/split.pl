@@ -26,7 +26,7 @@
 #				lines that do not arrive before this step, although their file
 #				does: all that match, or those from the first match to the next
 #				match of the second expression; with N lines before and M after
-#	Since: FILE TEXT	the defect that this step mends came with the commit that added
+#	Since: FILE TEXT	the defect that this step fixes came with the commit that added
 #				TEXT to FILE: review.sh names it by Fixes:
 #	Large: WHY		why the patch may have more lines than others, see export.sh
 #	Holds: NAME...		diffs of series/steps that are applied on top of this step and
@@ -119,7 +119,7 @@ sub read_step
 	return \%step;
 }
 
-# hunks_of(DIFF): its hunks, each with its file, and the lines of both sides behind a newline
+# hunks_of(DIFF): its hunks, each with its file, and the lines of both sides after a newline
 sub hunks_of
 {
 	my ($diff) = @_;

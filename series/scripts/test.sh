@@ -52,7 +52,7 @@ run_guest()
 # The names of the running guests, by process id; and how many may run at once
 declare -A running=()
 slots=1
-# The names of all guests, for the report at the end; and of those that DEADLINE, see sum.sh, has
+# The names of all guests, for the report at the end; and of the ones that DEADLINE, see sum.sh, has
 # left out
 names=()
 left_out=()
