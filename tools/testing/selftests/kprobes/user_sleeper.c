@@ -6,7 +6,8 @@
  *
  * Until SIGTERM, writes to FILE, whose handler in the kernel reads the word at USER_ADDRESS, after
  * it has taken the page away. Another thread forks all the time, which locks the memory map, so
- * that the page fault has to wait. Prints how many writes there were, and in how many the task slept.
+ * that the page fault has to wait. Prints how many writes there were, and in how many of them the
+ * task slept.
  */
 #define _GNU_SOURCE
 #include <errno.h>
