@@ -279,7 +279,7 @@ static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
  * Context: any, with preemption disabled.
  *
  * Return: the only probe that has a pre_handler; otherwise @pp->kp, whose pre_handler calls
- * all pre_handlers. If a hit by ftrace calls post_handlers, it is always @pp->kp, whose
+ * all pre_handlers. If a hit through ftrace calls post_handlers, it is always @pp->kp, whose
  * pre_handler the architecture may replace by one that calls them, too.
  */
 static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)

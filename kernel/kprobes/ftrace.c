@@ -124,7 +124,7 @@ void kprobe_ftrace_kill(void)
 	if (kprobe_ftrace_disabled)
 		return;
 	WRITE_ONCE(kprobe_ftrace_disabled, true);
-	pr_err("kprobes: ftrace has failed, probes by way of it stay as they are\n");
+	pr_err("kprobes: ftrace has failed, ftrace-based probes stay as they are\n");
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_kill);
 

@@ -74,7 +74,7 @@ changes_while_waiting() {
 	after_calls 1 hits_are 1 11 2 6
 }
 
-# A probe that is unregistered while it waits does not come back.
+# A probe that is unregistered while it waits is not registered by loading the module.
 ends_while_waiting() {
 	unload kp_target
 	ctl_del 0 1 2 3 4 5

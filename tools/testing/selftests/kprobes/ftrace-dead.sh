@@ -22,7 +22,7 @@ registered() {
 
 dies() {
 	load kp_kill_ftrace
-	dmesg | grep -q 'kprobes: ftrace has failed, probes by way of it stay as they are'
+	dmesg | grep -q 'kprobes: ftrace has failed, ftrace-based probes stay as they are'
 }
 
 # Ftrace leaves its calls in the text when it fails, so the probes are still hit.

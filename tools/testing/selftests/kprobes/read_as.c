@@ -6,7 +6,7 @@
  *
  * With -n, the program opens the file with O_NONBLOCK, so that the kernel does not wait for the
  * optimiser. With -s, it drops CAP_SYSLOG before, so that it may not see addresses of the kernel
- * even as root. With -b, it writes to the file in place of reading it, from memory that it may
+ * even as root. With -b, it writes to the file instead of reading it, from memory that it may
  * not read, and succeeds if that is the error.
  */
 

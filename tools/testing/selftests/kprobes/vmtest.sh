@@ -51,13 +51,13 @@ environment:
               which is for the host's architecture
   GCOV=DIR    write the counters of a kernel with GCOV_KERNEL to DIR/TEST after each test,
               and to DIR/boot before the first one. It needs what -R needs
-  GUEST_ROOT=/    with -R, a directory to use in place of the host's root: the root of
+  GUEST_ROOT=/    with -R, a directory to use instead of the host's root: the root of
               a Debian whose programs the kernel can run
   QEMU=       the directory that Debian's qemu-system-* for this machine is unpacked in,
               with all that it depends on; default the installed one
   INTERLEAVE= if set, CPUs that QEMU emulates in one thread take turns at any
               instruction, and at random times
-  BOCHS=      boot in Bochs in place of QEMU, for x86_64 and without -H and -R: the
+  BOCHS=      boot in Bochs instead of QEMU, for x86_64 and without -H and -R: the
               directory that Debian's bochs, bochsbios, genisoimage, isolinux and
               syslinux-common are unpacked in, with all that they depend on. SMP=2
               unless it is set
@@ -563,7 +563,7 @@ fail()
 begin_test()
 {
 	if [ -n "$test" ]; then
-		fail "$test: the guest has booted in place of resuming"
+		fail "$test: the guest has booted instead of resuming"
 		kill "$qemu"
 	fi
 	test=$1 planned=0 t_pass=0 t_fail=0 t_skip=0

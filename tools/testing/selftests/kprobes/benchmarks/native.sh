@@ -3,7 +3,7 @@
 #
 # Measures the cost of probes on the machine and the kernel that it runs on, with the processor's
 # counters and test_modules/kp_bench.ko, built for this kernel. Prints what the figures depend on,
-# and a table like that of bench.sh. In an emulator, which has no cycles, it refuses.
+# and a table like bench.sh's. In an emulator, which has no cycles, it refuses.
 
 set -euo pipefail
 

@@ -48,8 +48,8 @@ static struct kprobe kp_syscall = {
 };
 
 /*
- * Cases in which an unwinder finds addresses of slots that were freed. The probes are so many
- * that their slots need several pages.
+ * Cases in which an unwinder finds addresses of slots that were freed. There are so many
+ * probes that their slots need several pages.
  */
 
 #define KP_UNWIND_NOPS	512
