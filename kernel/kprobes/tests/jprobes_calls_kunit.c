@@ -200,7 +200,7 @@ static void kp_jp_neighbour_add(struct kunit *test, struct kp_jp_neighbour *n, v
 }
 
 /* At the entry, the probe registered last is called first. */
-static void kp_jp_calls_beside(struct kunit *test)
+static void kp_jp_calls_with_probes(struct kunit *test)
 {
 	struct kp_probe *jp = kp_jp_new(test, NULL);
 	void *addr = jp->kp.addr;
@@ -312,7 +312,7 @@ static struct kunit_case kp_jp_calls_cases[] = {
 	KUNIT_CASE(kp_jp_calls_registers),
 	KUNIT_CASE(kp_jp_calls_across_pages),
 	KUNIT_CASE(kp_jp_calls_end_of_stack),
-	KP_JP_CASE(kp_jp_calls_beside),
+	KP_JP_CASE(kp_jp_calls_with_probes),
 	KP_JP_CASE(kp_jp_calls_fault),
 	KP_JP_CASE(kp_jp_calls_stack_trace),
 	{}

@@ -248,7 +248,7 @@ check "the same list twice" reads_again
 check "addresses are hidden" hides_addresses
 check "a module that goes before the list is read" forgets_modules
 check "readers are killed" survives_killed_readers
-check "probes and modules change meanwhile" lists_what_changes
+check "probes and modules change at the same time" lists_what_changes
 check "list is empty" list_is_empty
 unload kp_ctl kp_target
 ktap_finished

@@ -196,7 +196,7 @@ check "a probed module can be unloaded" module_unloads
 check "its probes are listed as gone, with their counts" gone_is_listed
 check "a gone probe cannot be enabled" gone_stays_gone
 check "gone probes do not mind the global switch" gone_survives_switching
-check "the module loaded again is probed anew" loaded_again
+check "the module loaded again is probed again" loaded_again
 check "gone probes can be unregistered" gone_is_unregistered
 check "other modules in its place are probed by their own bytes" other_code_by_turns
 check "list is empty" list_is_empty

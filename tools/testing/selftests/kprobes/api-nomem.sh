@@ -217,7 +217,7 @@ load kp_target
 load kp_ctl
 check "files in debugfs are read" files_are_read
 check "questions are answered" questions_are_answered
-check "all are switched off and on" switched
+check "all are disabled and enabled" switched
 check "modules come and go" modules_come_and_go
 load kp_ret_pool data_size=1500
 check "a pool that had no memory grows" pool_grows_later

@@ -270,7 +270,7 @@ kgdb_test() {
 
 # The debugger's tests give the same results with and without probes. Its tests of breakpoints in
 # debug registers may fail in a guest.
-kgdb_beside_probes() {
+kgdb_with_probes() {
 	echo "kprobes-selftest: expect WARNING: .*kgdbts" >/dev/kmsg
 	list_is_empty
 	kgdb_test bare
@@ -309,7 +309,7 @@ check_if "[ -w $CPUS/cpu1/online ]" "text changes while a CPU is away" text_chan
 check_if "[ -w $CPUS/cpu1/online ]" "requests of CPUs on the way" once_on_the_way
 check_if "[ -w $CPUS/cpu1/online ]" "a CPU's last irq_work" irq_work_after_the_last
 check_if x86_can_plug "a CPU comes and goes, and executes probes everywhere" cpus_plug_with_probes
-check_if has_kgdbts "kgdb beside probes" kgdb_beside_probes
+check_if has_kgdbts "kgdb together with probes" kgdb_with_probes
 unload kp_ctl kp_target
 check "list is empty" list_is_empty
 ktap_finished

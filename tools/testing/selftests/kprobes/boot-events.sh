@@ -131,7 +131,7 @@ ktap_set_plan 9
 check "events of the command line are there, and enabled" are_there
 check "they were hit while the kernel booted" were_hit
 check "their hits are in the trace" are_traced
-check "those of init text have gone with it" init_is_gone
+check "the ones in init text were removed with it" init_is_gone
 check "init text that is executed after that meets none" late_init_is_not_hit
 check "the others are hit" others_are_hit
 check "events of the boot configuration are there, and hit" are_configured

@@ -218,7 +218,7 @@ ktap_set_plan 20
 check "hits and arguments at a function's entry" sees 1000 499500 kp_cl_inner
 check "returns and results" sees 1000 1499500 -r kp_cl_inner
 # The first argument is still in its register.
-check "hits behind the entry" sees 300 44850 "kp_cl_inner$SECOND_INSN"
+check "hits after the entry" sees 300 44850 "kp_cl_inner$SECOND_INSN"
 check "several at one entry" together
 check "the function's address" function_known
 check_if can_override "override" overrides

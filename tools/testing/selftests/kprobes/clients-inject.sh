@@ -104,9 +104,9 @@ check "fail_function at an entry of ftrace's" some_calls kp_cl_failable failable
 check "fail_function at another" some_calls kp_cl_failable_plain failable_plain
 if on_base_kernel; then
 	ktap_print_msg "in Linux 6.12.117 the list of probes becomes a circle that never ends"
-	ktap_test_skip "fail_function beside other probes"
+	ktap_test_skip "fail_function with other probes"
 else
-	check "fail_function beside other probes" others_too
+	check "fail_function with other probes" others_too
 fi
 check "should_failslab() fails for one process" failslab
 check "what is refused" refused

@@ -70,7 +70,7 @@ running_tasks() {
 }
 
 setup
-is_x86 || skip_topic "what is on the stack is that of x86"
+is_x86 || skip_topic "the stack contents are for x86"
 [ -x "$TOPIC_DIR/user_stack" ] || ktap_exit_fail_msg "user_stack is not built"
 # Unwinders may warn of stack pointers of user space, and of made-up ones.
 echo "kprobes-selftest: expect WARNING: stack going in the wrong direction" >/dev/kmsg

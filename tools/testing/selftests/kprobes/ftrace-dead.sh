@@ -76,12 +76,12 @@ load kp_ret_pool
 load kp_ctl
 check "registered" registered
 check "ftrace dies, and it is said" dies
-check "those that were there are hit" are_hit_still
+check "the existing probes are hit" are_hit_still
 check "returns are tracked" returns_are_tracked
 check "others may join them" may_join
 check "no new ones at entries" no_more 5 kernel_clone
 check "the reason is explained" explain_agrees
-check "those that were there are disabled" are_disabled
+check "the existing probes are disabled" are_disabled
 check "and unregistered" are_unregistered
 check "none comes back" no_more 6 kp_tgt_function
 check "list is empty" list_is_empty

@@ -106,7 +106,7 @@ too_early() {
 }
 
 # A filter that was empty has the addresses of its next probes only.
-filter_begins_anew() {
+emptied_filter_is_empty() {
 	for kind in '' post; do
 		# shellcheck disable=SC2086 # a word or none
 		ctl add 0 kp_tgt_function $kind
@@ -138,12 +138,12 @@ load kp_ctl
 ctl add 0 kp_tgt_function
 ctl add 1 kp_tgt_function+$BEHIND_FTRACE
 check "marked in list" is_marked
-check "ftrace can't be switched off" stays_enabled
+check "ftrace can't be disabled" stays_enabled
 ctl_del 0 1
 check "refused while ftrace is off" refused_when_off
 check "what can't be armed is reported" enabled_says_so
 check "kprobes/enabled switches" switched_off_and_on
-check "a filter begins anew" filter_begins_anew
+check "an emptied filter starts empty" emptied_filter_is_empty
 check "modules come and go" module_again
 check "an init function is hit, then gone" init_function
 check "a module is not probed before it is ready" too_early

@@ -77,7 +77,7 @@ suites_in_mode() {
 
 # some_jumped [N]: at least one, or N functions of the suites were entered by a jump
 some_jumped() {
-	ktap_print_msg "jumps came $jumped times"
+	ktap_print_msg "the suites saw $jumped jumps"
 	at_least "jumps" "$jumped" "${1:-1}"
 }
 

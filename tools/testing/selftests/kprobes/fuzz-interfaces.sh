@@ -261,7 +261,7 @@ check "anything written to the parameter return_pool_kib" \
 check "anything written to explain" questions
 check "what explain says is true at any address" explain_is_right
 check "any definition of a kprobe event" definitions
-check "what a hostile user did meanwhile" end_hostile_user
+check "what the hostile user did" end_hostile_user
 unload kp_target kp_ctl
 check "list is empty" list_is_empty
 ktap_finished

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/functions-modes.sh"
 
 setup_modes
-is_x86 || skip_topic "the instructions are those of x86"
+is_x86 || skip_topic "the instructions are for x86"
 optimization 1
 bad_frame_pointers
 
@@ -20,6 +20,6 @@ suites_in_mode boosted kp_fuzz boost=1 "$@" -- kprobes_fuzz
 suites_in_mode stepped kp_fuzz boost=0 "$@" -- kprobes_fuzz
 # shellcheck disable=SC2086 # words
 report_planned 2 $suites
-check "what a hostile user did meanwhile" end_hostile_user
+check "what the hostile user did" end_hostile_user
 check "list is empty" list_is_empty
 ktap_finished

@@ -34,7 +34,7 @@ after_mode() {
 }
 
 setup_modes
-is_x86 || skip_topic "the instructions are those of x86"
+is_x86 || skip_topic "the instructions are for x86"
 bad_frame_pointers
 if [ "$oops" -eq 1 ]; then
 	oops_texts="Oops|BUG: unable to handle|general protection fault"

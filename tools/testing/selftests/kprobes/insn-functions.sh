@@ -135,7 +135,7 @@ sweep() {
 	check_if finds_insns "functions probed at $insns instructions" probe_functions
 	check_if finds_insns "list has all of them, $insns" list_has_all
 	[ "$insns" -ne 1 ] || check "they are optimised" have_jumps
-	check_if finds_insns "a shell works meanwhile, $insns" work
+	check_if finds_insns "a shell works with probes, $insns" work
 	check_if finds_insns "all removed at once, $insns" put $sweep/remove 1
 	check_if finds_insns "counts are right, text is as it was, $insns" counts_are_right
 	check_if finds_insns "list is empty, $insns" list_is_empty

@@ -22,6 +22,6 @@ if has_jumps; then
 fi
 # shellcheck disable=SC2086 # words
 report_planned "$extra" $suites
-[ "$extra" -eq 1 ] || check "jumps came" some_jumped 21
+[ "$extra" -eq 1 ] || check "there were jumps" some_jumped 21
 check "list is empty" list_is_empty
 ktap_finished

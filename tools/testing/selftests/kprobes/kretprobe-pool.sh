@@ -451,18 +451,18 @@ check "the pool shrinks, the probe stays" becomes "$base" pool instances
 check "unregistered with sleepers inside" unregistered_asleep
 check "and nothing remains" becomes 0 all_kib
 
-check "registered anew" registered_alone
+check "registered again" registered_alone
 check "memory is bounded" bound_is_kept
 check "all return that were tracked" all_return
 check "reserved instances are not bounded" reserved_beyond_bound
-check "registered anew" registered_alone
+check "registered again" registered_alone
 check "raised, and none is missed" bound_raised
 check "lowered, and what is idle is freed" bound_lowered
 check "nothing allowed, all missed" nothing_allowed
 check "wrong bounds are refused" bad_bounds
 put_back $BOUND
 
-check "registered anew" registered_alone
+check "registered again" registered_alone
 check "many are unregistered, many calls in flight" many_dead
 check "many with maxactive are unregistered, calls in flight" many_dead_inside
 check "many calls are missed at the limit" missed_at_limit

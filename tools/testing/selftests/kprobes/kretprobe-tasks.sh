@@ -356,8 +356,8 @@ many=20
 ktap_set_plan 18
 load kp_ret_sleepers
 test_case "processes that slept in the function return" all_return
-test_case "a return probe's module goes while they sleep" unloaded_meanwhile
-test_case "and another comes before they wake" loaded_again_meanwhile
+test_case "a return probe's module is unloaded while they sleep" unloaded_meanwhile
+test_case "and another is loaded before they wake" loaded_again_meanwhile
 test_case "it goes while they sleep in the kernel" unloaded_while_in_kernel
 test_case "the function's module goes" function_goes
 test_case "sleepers are interrupted" signalled USR1

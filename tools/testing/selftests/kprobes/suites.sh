@@ -107,7 +107,7 @@ insn-ibt)
 # After hits of every kind, flags are unchanged, or as handlers have set them.
 insn-flags)
 	setup
-	x86_only "the flags are those of x86"
+	x86_only "the flags are for x86"
 	! has_jumps || optimization "$(cat $OPTIMIZATION)"
 	run_suites 0 kp_flags -- kprobes_flags
 	;;
@@ -117,7 +117,7 @@ insn-flags)
 # number and the seed of values.
 insn)
 	setup
-	x86_only "the instructions are those of x86"
+	x86_only "the instructions are for x86"
 	bad_frame_pointers
 	run_suites 0 kp_insn "rounds=${INSN_ROUNDS:-8}" "seed=${INSN_SEED:-1}" \
 		"only=${INSN_ONLY:-}" "skip=${INSN_SKIP:-}" -- kprobes_insn

@@ -312,7 +312,7 @@ has_module kprobe_torture || skip_topic "kprobe_torture is needed, see CONFIG_KP
 ktap_set_plan 10
 check "jumps come and go" unless_left_out 1 with_jumps
 check "tracers come and go" unless_left_out 2 with_tracers
-check "kprobes/enabled switched meanwhile" unless_left_out 3 with_enabled
+check "kprobes/enabled is written" unless_left_out 3 with_enabled
 check "CPUs go offline" unless_left_out 4 with_hotplug
 check "memory is short" unless_left_out 5 with_little_memory
 check "modules come and go" unless_left_out 6 with_modules

@@ -21,7 +21,7 @@ MODULE_PARM_DESC(opt, "wait until probes are jump-optimised, where they can be")
 static unsigned int kp_jumps;
 
 KP_MODULE_PARAM(bool, oops, false,
-		"have the kernel print oopses, for a script to read; no task dies of them");
+		"have the kernel print oopses, for a script to read; they kill no task");
 
 #define KP_ROUNDS	4
 enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_PRE_FAULT, KP_ALL_THREE, KP_MODES };

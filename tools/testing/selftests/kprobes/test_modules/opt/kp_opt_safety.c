@@ -306,7 +306,7 @@ static int kp_opt_try(int offset)
 	return ret;
 }
 
-static void kp_opt_beside_debugger(struct kunit *test)
+static void kp_opt_with_debugger(struct kunit *test)
 {
 	void *addr = kp_opt_entry(kp_opt_debugged) + KP_DEBUGGED_BEFORE;
 	struct kp_probe *before = kp_new(test, addr);
@@ -373,7 +373,7 @@ static struct kunit_case kp_opt_safety_cases[] = {
 	KUNIT_CASE(kp_opt_sites_of_kernel),
 	KUNIT_CASE(kp_opt_one_search),
 	KUNIT_CASE(kp_opt_hidden_address),
-	KUNIT_CASE(kp_opt_beside_debugger),
+	KUNIT_CASE(kp_opt_with_debugger),
 	{}
 };
 

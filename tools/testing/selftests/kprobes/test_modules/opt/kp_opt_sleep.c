@@ -247,7 +247,7 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 		}
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(kp_busy.running), "it waited for the busy task");
-	kunit_info(test, "%d probes had a jump meanwhile\n", jumps);
+	kunit_info(test, "%d probes had a jump while a task was busy\n", jumps);
 	/* Without preemption, tasks RCU does not wait for the busy task. */
 	if (IS_ENABLED(CONFIG_PREEMPTION))
 		KUNIT_EXPECT_EQ(test, jumps, 0);
