@@ -477,7 +477,7 @@ bool arch_post_is_empty(kprobe_post_handler_t post)
 	while (addr < end) {
 		if (ftrace_location(addr) == addr) {
 			/* A nop; or a call, while the function is traced */
-			addr += MCOUNT_INSN_SIZE;
+			addr += CALL_INSN_SIZE;
 			continue;
 		}
 		if (!x86_kprobe_decode_text(addr, end, &insn, buf))
