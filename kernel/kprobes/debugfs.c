@@ -364,7 +364,8 @@ static int __init kprobe_debugfs_init(void)
 #ifdef CONFIG_OPTPROBES
 	debugfs_create_file("optimizer", 0400, dir, (void *)&optimizer_sops, &kprobe_list_fops);
 #endif
-	debugfs_create_file("explain", 0600, dir, NULL, &kprobe_explain_fops);
+	if (IS_ENABLED(CONFIG_KPROBES_EXPLAIN))
+		debugfs_create_file("explain", 0600, dir, NULL, &kprobe_explain_fops);
 	kprobe_pools_create(dir);
 	return 0;
 }

@@ -440,6 +440,8 @@ const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 	return list_empty(&pp->jump.work) ? "possible" : "queued";
 }
 
+#ifdef CONFIG_KPROBES_EXPLAIN
+
 /* Do probes at @addr need the text after the probed instruction? Return: the reason. */
 static enum kprobe_reason optimizer_keeps_text_at(kprobe_opcode_t *addr)
 {
@@ -512,6 +514,8 @@ int optimizer_explain(struct list_head *questions)
 			optimizer_answer(q, &jumps[i++]);
 	return 0;
 }
+
+#endif /* CONFIG_KPROBES_EXPLAIN */
 
 static bool optimizer_is_idle(void)
 {

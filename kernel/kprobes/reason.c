@@ -9,23 +9,30 @@
 
 /**
  * struct reason - one line of the table
- * @kind: "refusal", "execution" or "jump"
  * @err: the errno of a registration that is refused for this reason; 0 if the reason is no
  *	refusal, or if the errno comes from an architecture or from ftrace
+ * @kind: "refusal", "execution" or "jump"
  * @text: the text that users see
  */
 struct reason {
-	const char *kind;
 	int err;
+#ifdef CONFIG_KPROBES_EXPLAIN
+	const char *kind;
 	const char *text;
+#endif
 };
 
-#define KPROBE_REFUSAL(name, err, text)	[name] = { "refusal", (err), (text) },
-#define KPROBE_EXECUTION(name, text)	[name] = { "execution", 0, (text) },
-#define KPROBE_JUMP(name, text)		[name] = { "jump", 0, (text) },
+#ifdef CONFIG_KPROBES_EXPLAIN
+#define REASON(name, err, kind, text)	[name] = { (err), (kind), (text) },
+#else
+#define REASON(name, err, kind, text)	[name] = { (err) },
+#endif
+#define KPROBE_REFUSAL(name, err, text)	REASON(name, err, "refusal", text)
+#define KPROBE_EXECUTION(name, text)	REASON(name, 0, "execution", text)
+#define KPROBE_JUMP(name, text)		REASON(name, 0, "jump", text)
 
 static const struct reason reasons[NR_KPROBE_REASONS] = {
-	[KPROBE_REASON_NONE] = { "", 0, "" },
+	REASON(KPROBE_REASON_NONE, 0, "", "")
 #include <linux/kprobe_reason_list.h>
 };
 
@@ -40,6 +47,8 @@ int kprobe_reason_errno(enum kprobe_reason why)
 {
 	return reasons[why].err;
 }
+
+#ifdef CONFIG_KPROBES_EXPLAIN
 
 /* Get the kind of a reason. Return: "refusal", "execution" or "jump". */
 const char *kprobe_reason_kind(enum kprobe_reason why)
@@ -57,4 +66,16 @@ const char *const *kprobe_reason_text(enum kprobe_reason why)
 {
 	return &reasons[why].text;
 }
+
+#else
+
+/* The text is the same for all reasons: this kernel has only their numbers. */
+const char *const *kprobe_reason_text(enum kprobe_reason why)
+{
+	static const char *const texts[] = { "", "no text, see CONFIG_KPROBES_EXPLAIN" };
+
+	return &texts[!!why];
+}
+
+#endif /* CONFIG_KPROBES_EXPLAIN */
 EXPORT_SYMBOL_IF_KUNIT(kprobe_reason_text);

@@ -30,7 +30,12 @@
 int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err)
 {
 	const char *text = *kprobe_reason_text(why);
+	char number[16];
 
+	if (!IS_ENABLED(CONFIG_KPROBES_EXPLAIN)) {
+		snprintf(number, sizeof(number), "reason %d", why);
+		text = number;
+	}
 	if (p)
 		p->refusal = why;
 	if (!p)

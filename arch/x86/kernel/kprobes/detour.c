@@ -236,6 +236,7 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 	return 0;
 }
 
+#ifdef CONFIG_KPROBES_EXPLAIN
 /**
  * arch_explain_detour() - could a detour buffer be built?
  * @pp: the probepoint of arch_explain_probepoint(); its jump.failure is set if the answer is
@@ -266,6 +267,7 @@ enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_s
 	pp->jump.failure = pp->jump.failure ?: KPROBE_REASON_JUMP_DETOUR;
 	return made ? KPROBE_UNKNOWN : KPROBE_NO;
 }
+#endif
 
 /**
  * arch_drop_detour() - stop hits from resuming in the detour buffer

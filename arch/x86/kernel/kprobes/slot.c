@@ -393,6 +393,8 @@ int arch_prepare_probepoint(struct probepoint *pp)
 	return ret;
 }
 
+#ifdef CONFIG_KPROBES_EXPLAIN
+
 /* Can a copy refer to the operand from every possible slot? */
 static enum kprobe_answer slot_copy_reaches(struct probepoint *pp)
 {
@@ -475,6 +477,8 @@ void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e
 		e->exec[post].why = slot_exec_reason(pp, exec);
 	}
 }
+
+#endif /* CONFIG_KPROBES_EXPLAIN */
 
 /**
  * arch_remove_probepoint() - free the slot of a probepoint
