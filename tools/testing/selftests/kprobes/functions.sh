@@ -434,7 +434,7 @@ comes_true() {
 }
 
 # Seconds after which wait_until fails; no test depends on the speed of the machine.
-PATIENCE=${PATIENCE:-120}
+PATIENCE=${PATIENCE:-300}
 
 wait_until() {
 	comes_true "$PATIENCE" "$@" || failed "still not true after $PATIENCE s: $*"
