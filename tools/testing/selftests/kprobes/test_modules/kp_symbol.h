@@ -60,7 +60,9 @@ extern u8 kp_landings[KP_LANDINGS][KP_LANDING_SIZE];
 	".set kp_landing_nr, kp_landing_nr + 1\n\t" \
 	".endr\n\t" \
 	".size kp_landings, . - kp_landings\n\t" \
-	".popsection"
+	".popsection\n\t" \
+	/* Sealing would remove the endbr, and with kCFI write in front of the module's text. */ \
+	IBT_NOSEAL("kp_landings")
 asm(KP_LANDINGS_CODE);
 STACK_FRAME_NON_STANDARD(kp_landings);
 
