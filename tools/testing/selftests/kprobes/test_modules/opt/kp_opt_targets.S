@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 
+#include <linux/cfi_types.h>
 #include <asm/frame.h>
 #include <asm/smap.h>
 #include "kp_functions.S"
@@ -63,13 +64,13 @@ SYM_FUNC_START(kp_opt_helper)
 SYM_FUNC_END(kp_opt_helper)
 
 /* Empty post_handlers, as other compilers and configurations make them */
-SYM_FUNC_START(kp_opt_empty_plain)
+SYM_TYPED_FUNC_START(kp_opt_empty_plain)
 	ANNOTATE_RETPOLINE_SAFE
 	ret
 	int3
 SYM_FUNC_END(kp_opt_empty_plain)
 
-SYM_FUNC_START(kp_opt_empty_frame)
+SYM_TYPED_FUNC_START(kp_opt_empty_frame)
 	push	%_ASM_BP
 	mov	%_ASM_SP, %_ASM_BP
 	pop	%_ASM_BP
@@ -77,7 +78,7 @@ SYM_FUNC_START(kp_opt_empty_frame)
 SYM_FUNC_END(kp_opt_empty_frame)
 
 /* -fzero-call-used-regs */
-SYM_FUNC_START(kp_opt_empty_clears)
+SYM_TYPED_FUNC_START(kp_opt_empty_clears)
 	push	%_ASM_BP
 	mov	%_ASM_SP, %_ASM_BP
 	nop
@@ -88,7 +89,7 @@ SYM_FUNC_START(kp_opt_empty_clears)
 SYM_FUNC_END(kp_opt_empty_clears)
 
 /* Not empty: it writes to memory, or calls what may do so. */
-SYM_FUNC_START(kp_opt_post_writes)
+SYM_TYPED_FUNC_START(kp_opt_post_writes)
 	push	%_ASM_BP
 	mov	%_ASM_SP, %_ASM_BP
 	xor	%_ASM_CX, %_ASM_AX
@@ -97,7 +98,7 @@ SYM_FUNC_START(kp_opt_post_writes)
 	RET
 SYM_FUNC_END(kp_opt_post_writes)
 
-SYM_FUNC_START(kp_opt_post_leads_on)
+SYM_TYPED_FUNC_START(kp_opt_post_leads_on)
 	jmp	kp_opt_empty_frame
 SYM_FUNC_END(kp_opt_post_leads_on)
 
