@@ -3,8 +3,9 @@
 #
 # Compiles kprobes, and what uses it, in configurations that no variant has, and for the other
 # architectures that have kprobes, with Debian's cross compilers. Only the objects are made. A
-# warning is an error, and so is a symbol of kprobes that two objects define, or that one needs
-# and none has. Debian has no compiler for csky, but clang knows its types and parses the sources.
+# warning of the compiler or of objtool is an error, and so is a symbol of kprobes that two objects
+# define, or that one needs and none has. Debian has no compiler for csky, but clang knows its types
+# and parses the sources.
 #
 #	series/scripts/configs.sh [x86 | cross] [CONFIGURATION...]
 #	series/scripts/configs.sh quick
@@ -314,7 +315,8 @@ compile()
 	find "$build" -name '*.o' \( -path "$build/kernel/*" -o -path "$build/arch/*" \
 		-o -path "$build/lib/*" \) -delete
 	# shellcheck disable=SC2086 # words
-	kmake -j"$(nproc)" -k "${flags[@]}" ${objects[$1]} || return 1
+	kmake -j"$(nproc)" -k "${flags[@]}" ${objects[$1]} 2>&1 | tee "$build/make.log" || return 1
+	! grep 'warning: objtool' "$build/make.log" >/dev/null || return 1
 	if [ -z "${target[$1]:-}" ]; then
 		as_in "$build" kernel/fork.o "$TOP/series/scripts/configs-stubs.c" || return 1
 		mv "$build/as-in.o" "$build/kernel/stubs.o"

@@ -29,7 +29,7 @@
 .macro RETURN_TRAMPOLINE_BEFORE name
 	.set	before_\name, .
 	nop
-	.balign	RETURN_TRAMPOLINE_ALIGN, 0x90
+	.balign	RETURN_TRAMPOLINE_ALIGN, 0xcc
 .endm
 
 #else
