@@ -101,7 +101,7 @@ int probepoints_stage(struct list_head *changes)
 	return ret ?: kprobe_ftrace_arm(changes);
 }
 
-/* Is a probepoint to be armed or disarmed? */
+/* Must the text of a probepoint be patched, to arm or to disarm it? */
 static bool batch_must_patch(struct probepoint *pp)
 {
 	return pp->state == (probepoint_should_arm(pp) ? PROBEPOINT_DISARMED : PROBEPOINT_ARMED);
@@ -154,8 +154,8 @@ static void batch_take_unreleased(struct list_head *changes)
 }
 
 /*
- * Take a probepoint off a batch, and free it if it has no probes left. Return: true if it has
- * probes, and is not GONE.
+ * Take a probepoint off a batch. If it has no probes left, free it, or put it on @unreleased while
+ * a filter of ftrace still contains its address. Return: true if it has probes, and is not GONE.
  */
 static bool batch_end_change(struct probepoint *pp)
 {

@@ -122,7 +122,10 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 		 */
 		if (set && set->post_probe == p)
 			WRITE_ONCE(set->post_handler, kprobe_self_disabled_post);
-		/* Pairs with smp_rmb() in kprobe_self_disabled_pre(). */
+		/*
+		 * A hit that calls this pre_handler must not read the user's post_handler after
+		 * it. Pairs with smp_rmb() in kprobe_self_disabled_pre().
+		 */
 		smp_store_release(&p->pre_handler, kprobe_self_disabled_pre);
 	} else if (xchg(&p->pre_handler, &kprobe_self_disabled_pre) == kprobe_self_disabled_pre) {
 		return false;

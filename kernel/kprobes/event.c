@@ -112,7 +112,7 @@ unsigned long kprobe_event_address(const struct kprobe *p)
 }
 
 /*
- * May probes of kprobe events be registered now, whatever the address?
+ * May @p be registered now, at any address? Only lockdown forbids that, and only for kprobe events.
  *
  * Context: kprobe_mutex is held.
  *

@@ -151,7 +151,7 @@ enum kprobe_reason kprobe_ftrace_check(struct kprobe_place *place)
 	return KPROBE_REASON_FTRACE_INSIDE;
 }
 
-/* Can ftrace call probes? Return: %KPROBE_REASON_NONE if it can; or the reason why not. */
+/* Can ftrace call handlers of probes? Return: %KPROBE_REASON_NONE; or the reason why not. */
 enum kprobe_reason kprobe_ftrace_state(void)
 {
 	if (READ_ONCE(kprobe_ftrace_disabled))

@@ -39,7 +39,7 @@ enum jprobe_misuse {
 };
 
 /**
- * struct before_handler - state that a handler must not change
+ * struct before_handler - state from before a handler, to check or to restore after it
  * @count: preempt_count
  * @flags: the interrupt flag, as local_save_flags() saves it
  * @rethooks: the first on the task's list of rethook nodes
@@ -164,7 +164,10 @@ static int jprobe_prepare(struct jprobe *jp)
 		return kprobe_refused(NULL, KPROBE_REASON_NO_PROBE, -EINVAL);
 	if (!jp->entry || !func_ptr_is_kernel_text(jp->entry))
 		return kprobe_refused(&jp->kp, KPROBE_REASON_JPROBE_HANDLER, -EINVAL);
-	/* If it is registered, kprobe_disable_self() may have replaced the pre_handler. */
+	/*
+	 * Leave a registered jprobe as it is: kprobe_disable_self() may have replaced its
+	 * pre_handler, which is_jprobe() allows for.
+	 */
 	if (!is_jprobe(&jp->kp))
 		jp->kp.pre_handler = jprobe_call_handler;
 	jp->kp.post_handler = NULL;

@@ -158,7 +158,7 @@ void __weak arch_kprobes_sync(void)
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 /**
- * arch_prepare_probepoint_ftrace() - prepare a probepoint at a location of ftrace
+ * arch_prepare_probepoint_ftrace() - prepare a probepoint at an ftrace location
  * @pp: the probepoint, with nothing set but its address
  *
  * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.

@@ -408,8 +408,9 @@ static __always_inline unsigned long kretprobe_real_address(struct kretprobe_ins
  *
  * Context: the context of the function, with preemption disabled.
  *
- * Return: the resume address. The instruction pointer in @regs has the real return address,
- * which differs if arch_kretprobe_is_replaced().
+ * Return: the address to resume at: the return address that the entry of the function found. That
+ * may be a trampoline of another tracer, see arch_kretprobe_is_replaced(). The instruction pointer
+ * in @regs is the real return address in both cases.
  */
 unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
 {

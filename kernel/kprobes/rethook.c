@@ -103,8 +103,8 @@ bool is_kretprobe(const struct kprobe *p)
 }
 
 /*
- * May arch_kprobe_ftrace_return_trampoline() handle the hits of a probe? Return: false: that
- * trampoline cannot call rethook.
+ * May the trampoline of arch_kprobe_ftrace_return_trampoline() handle the hits of a probe?
+ * Return: false, as that trampoline cannot call rethook.
  */
 bool kretprobe_is_simple(const struct kprobe *p)
 {

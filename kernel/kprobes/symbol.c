@@ -52,8 +52,8 @@ struct kprobe_symbol *kprobe_look_up(unsigned long addr)
  * @addr: an address that kprobe_find_place() has found since kprobe_mutex was taken
  *
  * The notifiers of loaded and unloaded modules take kprobe_mutex. So while it
- * is held, the module of @addr stays, or a registration is refused because of
- * the module's state; and @last_symbol is not the symbol of an older module.
+ * is held, last_symbol cannot be a symbol of a module that was unloaded, even
+ * if another module was loaded at @addr.
  *
  * Return: the symbol, valid until the next call or until kprobe_mutex is released; or NULL.
  */

@@ -212,16 +212,17 @@ static int targets_find_fixups(struct text_search *s, const struct exception_tab
 	return ret;
 }
 
+#ifdef CONFIG_JUMP_LABEL
 static int targets_find_labels(struct text_search *s, struct jump_entry *e, unsigned int nr)
 {
 	int ret = 0;
-#ifdef CONFIG_JUMP_LABEL
+
 	for (; nr && !ret; nr--, e++)
 		if (targets_is_in_middle(s, jump_entry_target(e)))
 			ret = targets_note(s, jump_entry_target(e), BY_LABEL);
-#endif
 	return ret;
 }
+#endif
 
 /* lea with a displacement and no register; rip-relative in 64-bit mode */
 static bool targets_is_lea(u8 opcode, u8 modrm)

@@ -52,7 +52,7 @@ static unsigned long __kprobes detour_copy_at(unsigned long detour, unsigned lon
 
 		if (map->from[i] != offset)
 			continue;
-		/* Copies are never calls: a call here is a call of kprobe_post_trampoline(). */
+		/* Copies are never calls: a call here calls kprobe_post_trampoline(). */
 		return copy + (*(u8 *)copy == CALL_INSN_OPCODE ? CALL_INSN_SIZE : 0);
 	}
 	return 0;

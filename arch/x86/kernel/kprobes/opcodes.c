@@ -510,7 +510,7 @@ enum x86_op x86_insn_op(struct insn *insn)
 	}
 }
 
-/* Does an instruction have a legacy prefix? */
+/* Does an instruction have the legacy prefix @wanted? */
 bool x86_insn_has_prefix(struct insn *insn, u8 wanted)
 {
 	insn_byte_t p;
@@ -603,7 +603,7 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
 	}
 	if (x86_insn_op(insn) == X86_OP_RELATIVE)
 		return false;
-	/* mov with 64 bits and far branches use the fields immediate1 and immediate2. */
+	/* mov with a 64-bit immediate and far branches use the fields immediate1 and immediate2. */
 	value = insn->immediate.value;
 	if (insn->immediate1.nbytes == 4 && insn->immediate2.nbytes == 4)
 		value = (u32)insn->immediate1.value | (u64)(u32)insn->immediate2.value << 32;

@@ -242,9 +242,10 @@ static int safety_check_hot_part_of_module(void *data, const char *name, unsigne
 }
 
 /*
- * Without IBT, refuse jumps in a .cold part if its function has an indirect jump, or is not
- * found. If several static functions have that name, kallsyms does not say which of them the part
- * belongs to: check all.
+ * Without IBT, an indirect jump of a function may lead into the middle of a DCR in its .cold part.
+ * So refuse jumps in a .cold part if its function has an indirect jump, or is not found. If several
+ * static functions have the name of that function, kallsyms does not say which of them the part
+ * belongs to: check all of them.
  */
 static noinline void safety_check_hot_parts(struct jump_group *g)
 {

@@ -64,7 +64,7 @@
 
 /*
  * Begin to save the registers, below the word that the call pushed. Leaves that word in %eax.
- * The caller pushes an ip next.
+ * The code that uses this macro pushes an ip next.
  */
 .macro KPROBE_TRAMPOLINE_PUSH_FRAME
 	pushl	%eax			/* the first word of the gap */

@@ -188,9 +188,9 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 }
 
 /*
- * Return: the position of a search of the current task's instances that has just found
- * @instance, in the format of kretprobe_find_ret_addr(). While an entry_handler runs, its
- * instance is not on the list yet.
+ * Return: the cursor with which kretprobe_find_ret_addr() continues its search of the current
+ * task's instances after @instance. It is NULL, for a search from the start, if @instance is not
+ * on the list: while an entry_handler runs, its instance is not on the list yet.
  */
 static struct llist_node *__kprobes unwind_search_after(struct llist_node *instance)
 {
