@@ -117,6 +117,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  *	after it is not changed
  * @KPROBE_FLAG_EVENT: the user sets it: refuse what kprobe events are refused, also when the
  *	module that the probe waits for is loaded
+ * @KPROBE_FLAG_NEST: the user sets it: hits that the handlers make call the handlers of other
+ *	probes with this flag, see kprobe_nests()
  */
 enum kprobe_flag {
 	KPROBE_FLAG_GONE		= BIT(0),
@@ -127,6 +129,7 @@ enum kprobe_flag {
 	KPROBE_FLAG_WAIT		= BIT(5),
 	KPROBE_FLAG_NO_JUMP		= BIT(6),
 	KPROBE_FLAG_EVENT		= BIT(7),
+	KPROBE_FLAG_NEST		= BIT(8),
 };
 
 /* Values of kprobe_ctlblk.kprobe_status: the stage of the hit that this CPU handles */
@@ -158,7 +161,8 @@ enum kprobe_flag {
  * @ainsn: for the kernel: data of the architecture on the instruction, in a kprobe that stands
  *	for a probepoint; unused in a user's
  * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED, %KPROBE_FLAG_WAIT,
- *	%KPROBE_FLAG_NO_JUMP and %KPROBE_FLAG_EVENT; the kernel sets and clears the others.
+ *	%KPROBE_FLAG_NO_JUMP, %KPROBE_FLAG_EVENT and %KPROBE_FLAG_NEST; the kernel sets and clears
+ *	the others.
  *	Unregistration leaves only %KPROBE_FLAG_FTRACE and %KPROBE_FLAG_ON_FUNC_ENTRY, for
  *	handlers that still run.
  * @by_symbol: for the kernel: @addr is the result of looking @symbol_name up, so that a new

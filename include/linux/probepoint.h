@@ -365,6 +365,24 @@ bool kprobe_blacklist_has(unsigned long addr);
 
 bool probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs, int trapnr);
 void probepoint_count_missed(struct probepoint *pp);
+bool probepoint_call_nested(struct probepoint *pp, struct pt_regs *regs);
+
+/**
+ * kprobe_nests() - may the handlers of a probe be hit, and be called for hits that handlers make?
+ * @p: the probe
+ *
+ * Such a handler expects to be called while another one runs in the same context, anywhere in what
+ * that one calls. A probe with a post_handler is never nested: the post_handler would need a level
+ * after the instruction, where it is not known that the hit was nested.
+ *
+ * Context: any, with preemption disabled.
+ *
+ * Return: true if the user has set %KPROBE_FLAG_NEST, and no post_handler.
+ */
+static __always_inline bool kprobe_nests(const struct kprobe *p)
+{
+	return (READ_ONCE(p->flags) & KPROBE_FLAG_NEST) && !READ_ONCE(p->post_handler);
+}
 
 #ifdef CONFIG_OPTPROBES
 void probepoint_note_redirect(struct probepoint *pp);

@@ -81,7 +81,7 @@ int kprobes_register_locked(struct kprobe **kps, int num, bool again);
 
 /* The flags that a user sets */
 #define KPROBE_USER_FLAGS	(KPROBE_FLAG_DISABLED | KPROBE_FLAG_WAIT | \
-				 KPROBE_FLAG_NO_JUMP | KPROBE_FLAG_EVENT)
+				 KPROBE_FLAG_NO_JUMP | KPROBE_FLAG_EVENT | KPROBE_FLAG_NEST)
 /*
  * Flags of the probed address. They stay set after unregistration: handlers that still run
  * read them, for example in bpf_get_func_ip().

@@ -198,6 +198,39 @@ void __kprobes probepoint_count_missed(struct probepoint *pp)
 		probe_set_count_missed(p);
 }
 
+#ifdef __ARCH_WANT_PROBEPOINT
+/**
+ * probepoint_call_nested() - call the pre_handlers for a hit that a handler has made
+ * @pp: the probepoint
+ * @regs: registers of the hit
+ *
+ * Of the enabled probes, those with kprobe_nests() are called. The hit counts as missed for the
+ * others.
+ *
+ * Context: as for a hit. The caller has taken a level, which no further hit of this context gets.
+ *
+ * Return: true if a handler has redirected execution to @regs; the handlers after it are not
+ * called then.
+ */
+bool __kprobes probepoint_call_nested(struct probepoint *pp, struct pt_regs *regs)
+{
+	struct kprobe **pos = probe_set_all(pp), *p;
+	kprobe_pre_handler_t handler;
+
+	while ((p = *pos++)) {
+		if (!kprobe_nests(p)) {
+			probe_set_count_missed(p);
+			continue;
+		}
+		handler = READ_ONCE(p->pre_handler);
+		WRITE_ONCE(*kprobe_running_ptr(), p);
+		if (handler && handler(p, regs))
+			return true;
+	}
+	return false;
+}
+#endif
+
 /**
  * kprobes_inc_nmissed_count() - count a hit whose handlers are not called
  * @p: what get_kprobe() returned for the probed address; or a user's probe, to count the hit

@@ -3,6 +3,9 @@
 
 #include "kprobes_kunit.h"
 #include "kp_cases_contexts.h"
+#ifdef __ARCH_WANT_PROBEPOINT
+#include "kp_cases_nested.h"
+#endif
 
 static struct kp_probe *kp_new_post(struct kunit *test, void *addr)
 {
@@ -187,6 +190,48 @@ static void kp_handlers_nested_functions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, outer->kp.nmissed + inner->kp.nmissed, 0);
 }
 
+#ifdef __ARCH_WANT_PROBEPOINT
+
+static long kp_nested_results[2];
+
+static void kp_nested_calls(void)
+{
+	kp_nested_results[0] = kp_x86_sum(10, 1);
+	kp_nested_results[1] = kp_target_other(10);
+}
+
+/* A nested handler redirects execution, at a breakpoint or jump and by ftrace. */
+static void kp_handlers_nested_divert(struct kunit *test)
+{
+	struct kp_probe *outer = kp_new(test, kp_target), *older, *divert[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		older = kp_new(test, i ? (void *)kp_target_other : kp_x86_sum);
+		divert[i] = kp_new(test, older->kp.addr);
+		older->kp.flags = KPROBE_FLAG_NEST;
+		divert[i]->kp.flags = KPROBE_FLAG_NEST;
+		divert[i]->kp.pre_handler = kp_return_at_once;
+		kp_prepare_hook(divert[i], 0, kp_nested_context);
+		KUNIT_ASSERT_EQ(test, kp_register(test, older), 0);
+		KUNIT_ASSERT_EQ(test, kp_register(test, divert[i]), 0);
+	}
+	outer->kp.flags = KPROBE_FLAG_NEST;
+	kp_prepare_hook(outer, 0, kp_nested_calls);
+	KUNIT_ASSERT_EQ(test, kp_register(test, outer), 0);
+	for (i = 1; i <= 10; i++) {
+		kp_expect_call(test, outer, kp_target, i);
+		KUNIT_EXPECT_EQ(test, kp_nested_results[0], 20);
+		KUNIT_EXPECT_EQ(test, kp_nested_results[1], 20);
+		kp_expect_hits(test, divert[0], i);
+		kp_expect_hits(test, divert[1], i);
+	}
+	KUNIT_EXPECT_EQ(test, kp_missed(divert[0]) + kp_missed(divert[1]), 0);
+	KUNIT_EXPECT_FALSE(test, kp_nested_in_nmi);
+}
+
+#endif
+
 static struct kunit_case kp_handlers_cases[] = {
 #ifdef CONFIG_X86
 	KUNIT_CASE(kp_handlers_addresses),
@@ -200,6 +245,10 @@ static struct kunit_case kp_handlers_cases[] = {
 	KP_CASES_CONTEXTS,
 #ifdef CONFIG_X86
 	KP_CASES_INTERRUPTS,
+#endif
+#ifdef __ARCH_WANT_PROBEPOINT
+	KUNIT_CASE(kp_handlers_nested_divert),
+	KP_CASES_NESTED,
 #endif
 	{}
 };

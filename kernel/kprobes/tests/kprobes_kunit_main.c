@@ -5,6 +5,13 @@
 #include "kp_jumps.h"
 #include "kp_switch.h"
 
+KP_MODULE_PARAM(bool, traced, false, "another tracer is attached to all functions");
+
+bool kp_traced(void)
+{
+	return traced;
+}
+
 int kp_count_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kp_probe *probe = to_kp_probe(kp);

@@ -3,6 +3,9 @@
 
 #include "kretprobes_kunit.h"
 #include "kp_cases_contexts.h"
+#ifdef __ARCH_WANT_PROBEPOINT
+#include "kp_cases_nested.h"
+#endif
 
 /* A kprobe's handler calls a function: its return probe does not track the call. */
 KP_PRE_HANDLER(, kp_ret_pre_calls_other, kp_ret_kprobe_hits += kp_ret_other(1) == 2)
@@ -94,6 +97,9 @@ static struct kunit_case kp_ret_contexts_cases[] = {
 	KP_CASES_INTERRUPTS,
 	KUNIT_CASE_PARAM(kp_ret_contexts_irq_over_function, kp_context_gen_params),
 	KUNIT_CASE_PARAM(kp_ret_contexts_nmi_over_function, kp_context_gen_params),
+#endif
+#ifdef __ARCH_WANT_PROBEPOINT
+	KP_CASES_NESTED,
 #endif
 	{}
 };

@@ -16,6 +16,9 @@
 	{ "entry_handler", kp_ret_target, kp_ret_other, 0 },		\
 	{ "handler", kp_ret_target, kp_ret_other, 1 }
 
+#define KP_SECOND_NESTS		true
+#define KP_TRACED		false
+
 #include "kp_test.h"
 
 struct kp_probe {

@@ -66,11 +66,16 @@ typedef u8 kprobe_opcode_t;
 struct arch_specific_insn { };
 
 /*
- * How deep handlers can nest on one CPU: each interrupt context runs the handlers of one hit at
- * a time. preempt_count distinguishes task, softirq, and as many hard interrupts and NMIs as
- * its hardirq field, which counts both, can count.
+ * How many interrupt contexts can nest on one CPU: preempt_count distinguishes task, softirq, and
+ * as many hard interrupts and NMIs as its hardirq field, which counts both, can count.
  */
-#define KPROBE_MAX_LEVELS	(2 + (HARDIRQ_MASK >> HARDIRQ_SHIFT))
+#define KPROBE_MAX_CONTEXTS	(2 + (HARDIRQ_MASK >> HARDIRQ_SHIFT))
+
+/*
+ * How deep handlers can nest on one CPU: each context runs the handlers of one hit, and those of
+ * one hit that they have made, see x86_kprobe_take_second().
+ */
+#define KPROBE_MAX_LEVELS	(2 * KPROBE_MAX_CONTEXTS)
 
 /**
  * struct kprobe_level - one interrupt context in which this CPU runs handlers
@@ -97,8 +102,9 @@ struct kprobe_level {
 /**
  * struct kprobe_levels - a CPU's stack of running handlers
  * @top: the innermost level; &level[0] if no handler runs
- * @level: the levels; the context of each interrupted the context of the one before. The first
- *	is a sentinel, whose context is always KPROBE_CONTEXT_NONE.
+ * @level: the levels; the context of each interrupted the context of the one before, or is the
+ *	same, for two levels at most. The first is a sentinel, whose context is always
+ *	KPROBE_CONTEXT_NONE.
  */
 struct kprobe_levels {
 	struct kprobe_level *top;
@@ -155,32 +161,17 @@ static __always_inline void kprobe_int3_restore_context(void)
 	__preempt_count_add(KPROBE_CONTEXT_INT3 - PREEMPT_OFFSET);
 }
 
-/**
- * kprobe_enter() - begin to run handlers, unless this context already runs handlers
- * @level: result: the level, for kprobe_leave()
- * @interrupted: the context that the hit interrupted
- * @context: @interrupted, perhaps with the other bits of &struct kprobe_level.context
- * @probe: the probe whose handler is called first
- * @regs: registers that the handlers are given, or NULL if a trampoline saved them
+/*
+ * Take the next level.
  *
  * The level is taken first, and has no context until it is filled: an NMI in between takes the
  * next level, and frees it before it returns. The trampolines have the same steps in assembly.
- *
- * Context: any, with preemption disabled.
- *
- * Return: true; false if a handler of this context has caused the hit, which must be counted as
- * missed.
  */
 static __always_inline
-bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context,
-		  struct kprobe *probe, struct pt_regs *regs)
+struct kprobe_level *kprobe_take_level(s32 context, struct kprobe *probe, struct pt_regs *regs)
 {
-	struct kprobe_level *l = kprobe_top_level();
+	struct kprobe_level *l = kprobe_top_level() + 1;
 
-	if (unlikely(READ_ONCE(l->context) != KPROBE_CONTEXT_NONE) &&
-	    kprobe_level_context(l) >= interrupted)
-		return false;
-	l++;
 	__this_cpu_write(kprobe_levels.top, l);
 	barrier();
 	WRITE_ONCE(l->probe, probe);
@@ -193,9 +184,36 @@ bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context,
 	barrier();
 	WRITE_ONCE(l->context, context);
 	barrier();
-	*level = l;
+	return l;
+}
+
+/**
+ * kprobe_enter() - begin to run handlers, unless this context already runs handlers
+ * @level: result: the level, for kprobe_leave()
+ * @interrupted: the context that the hit has interrupted
+ * @context: @interrupted, perhaps with the other bits of &struct kprobe_level.context
+ * @probe: the probe whose handler is called first
+ * @regs: registers that the handlers are given, or NULL if a trampoline saved them
+ *
+ * Context: any, with preemption disabled.
+ *
+ * Return: true; false if a handler of this context has caused the hit: see
+ * x86_kprobe_hit_nested().
+ */
+static __always_inline
+bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context,
+		  struct kprobe *probe, struct pt_regs *regs)
+{
+	struct kprobe_level *l = kprobe_top_level();
+
+	if (unlikely(READ_ONCE(l->context) != KPROBE_CONTEXT_NONE) &&
+	    kprobe_level_context(l) >= interrupted)
+		return false;
+	*level = kprobe_take_level(context, probe, regs);
 	return true;
 }
+
+struct kprobe_level *x86_kprobe_take_second(s32 context, struct pt_regs *regs);
 
 /**
  * kprobe_leave() - free the level that kprobe_enter() took
@@ -285,8 +303,8 @@ struct x86_jprobe_call {
 #define arch_kretprobe_slot(regs)	((unsigned long *)kernel_stack_pointer(regs))
 
 /*
- * While handlers of returns run, hits of their context are missed. If a handler already runs in
- * this context, hits are missed anyway, and no level is taken.
+ * A return that a handler has caused has a level of its own, too. If this context has two already,
+ * hits are missed anyway, and none is taken.
  */
 static __always_inline bool arch_kretprobe_begin(void)
 {
@@ -295,7 +313,8 @@ static __always_inline bool arch_kretprobe_begin(void)
 
 	preempt_disable_notrace();
 	context = kprobe_context();
-	return kprobe_enter(&level, context, context, NULL, NULL);
+	return kprobe_enter(&level, context, context, NULL, NULL) ||
+	       x86_kprobe_take_second(context, NULL);
 }
 
 static __always_inline void arch_kretprobe_end(bool begun)

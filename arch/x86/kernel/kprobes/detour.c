@@ -87,15 +87,22 @@ unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
 }
 
 /**
- * kprobe_detour_missed() - count a missed hit, and enable preemption
+ * kprobe_detour_nested() - handle a hit that a handler has made, and enable preemption
  * @pp: the probepoint
+ * @regs: registers that the trampoline has saved
  *
  * Context: the probed function's, with preemption disabled by the trampoline.
+ *
+ * Return: true if a handler has redirected execution to @regs.
  */
-__visible void __kprobes kprobe_detour_missed(struct probepoint *pp)
+__visible bool __kprobes kprobe_detour_nested(struct probepoint *pp, struct pt_regs *regs)
 {
-	probepoint_count_missed(pp);
+	bool redirected = x86_kprobe_hit_nested(pp, kprobe_context(), regs);
+
+	if (redirected)
+		probepoint_note_redirect(pp);
 	preempt_enable_notrace();
+	return redirected;
 }
 
 /**

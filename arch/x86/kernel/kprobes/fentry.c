@@ -92,7 +92,8 @@ bool fentry_call_handlers(unsigned long ip, struct pt_regs *regs, unsigned long 
 		goto skip;
 	first = probepoint_first(pp);
 	if (!kprobe_enter(&level, context, context, first, regs)) {
-		probepoint_count_missed(pp);
+		if (x86_kprobe_hit_nested(pp, context, regs))
+			return true;
 		goto skip;
 	}
 	redirected = first->pre_handler(first, regs);

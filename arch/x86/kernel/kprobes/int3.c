@@ -8,8 +8,8 @@
  * is single-stepped, see step.c.
  *
  * A CPU's levels record which interrupt contexts run handlers, see struct kprobe_level. If a
- * handler itself causes a hit, the hit has the handler's context: it is counted as missed, and
- * its instruction is executed. A softirq, hard interrupt or NMI that interrupts a handler has a
+ * handler itself causes a hit, the hit has the handler's context: see x86_kprobe_hit_nested(). A
+ * softirq, hard interrupt or NMI that interrupts a handler has a
  * context of its own, so its hits call their handlers. preempt_count counts the int3 itself as
  * an NMI, so the context that the int3 interrupted is compared. The handlers run in that context:
  * while they run, preempt_count does not count the int3.
@@ -194,11 +194,85 @@ static noinline int __kprobes int3_without_probepoint(struct pt_regs *regs)
 	return x86_kprobe_step_trap(regs) || int3_is_removed(regs);
 }
 
-/* A handler has caused the hit: execute the instruction, and call no handler. */
-static noinline int __kprobes int3_missed(struct probepoint *pp, struct pt_regs *regs)
+/**
+ * x86_kprobe_take_second() - take a second level for a context in which a handler runs
+ * @context: the context, perhaps with the other bits of &struct kprobe_level.context
+ * @regs: as for kprobe_enter(), which has failed
+ *
+ * This bounds the levels: a context that has two gets no more, whatever its handlers call. Levels
+ * that an interrupt finds half filled have no context, and belong to contexts that it has
+ * interrupted.
+ *
+ * Context: any, with preemption disabled.
+ *
+ * Return: the level; NULL if the context has two.
+ */
+struct kprobe_level __kprobes *x86_kprobe_take_second(s32 context, struct pt_regs *regs)
 {
-	probepoint_count_missed(pp);
-	return x86_kprobe_go_on(pp, regs, X86_AFTER_MISS, NULL);
+	struct kprobe_level *outer = kprobe_top_level();
+	s32 interrupted = context & KPROBE_CONTEXT_MASK;
+
+	/* Below &level[1] there is the sentinel. */
+	if (kprobe_level_context(outer) != interrupted ||
+	    kprobe_level_context(outer - 1) == interrupted)
+		return NULL;
+	return kprobe_take_level(context, NULL, regs);
+}
+
+/**
+ * x86_kprobe_hit_nested() - handle a hit that a handler of the same context has made
+ * @pp: the probepoint
+ * @context: as for x86_kprobe_take_second()
+ * @regs: registers of the hit
+ *
+ * If the running handler may be hit, this calls the pre_handlers that may be nested. It does not,
+ * and counts the hit as missed, if the hit is one
+ *
+ * - of a handler that does not expect it;
+ * - of the probepoint whose handler runs;
+ * - in a handler that was called by this function: such a one may be on the way into another
+ *   handler, as in rcu_read_lock(), and would be hit without end.
+ *
+ * An interrupt or an NMI has another context, and two levels of its own. While the handlers run,
+ * preemption is disabled, so unregister_kprobe() waits for them as for those of other hits. An
+ * unregistered probe that still runs has no probepoint, which only means that one more hit is
+ * handled.
+ *
+ * Context: the probed code's, with preemption disabled.
+ *
+ * Return: true if a handler has redirected execution to @regs.
+ */
+bool __kprobes x86_kprobe_hit_nested(struct probepoint *pp, s32 context, struct pt_regs *regs)
+{
+	struct kprobe_level *outer = kprobe_top_level(), *level = NULL;
+	struct kprobe *runs = READ_ONCE(outer->probe);
+	bool redirected;
+
+	/* No probe is recorded while post_handlers wait for an emulation. */
+	if (runs && kprobe_nests(runs) && READ_ONCE(runs->point) != pp)
+		level = x86_kprobe_take_second(context, regs);
+	if (!level) {
+		probepoint_count_missed(pp);
+		return false;
+	}
+	redirected = probepoint_call_nested(pp, regs);
+	kprobe_leave(level);
+	return redirected;
+}
+
+/* A handler has caused the hit. No post_handlers are called. */
+static noinline int __kprobes int3_nested(struct probepoint *pp, struct pt_regs *regs)
+{
+	bool redirected;
+
+	kprobe_int3_hide_context();
+	redirected = x86_kprobe_hit_nested(pp, kprobe_context() + KPROBE_LEVEL_INT3, regs);
+	kprobe_int3_restore_context();
+	if (!redirected)
+		return x86_kprobe_go_on(pp, regs, X86_AFTER_MISS, NULL);
+	probepoint_note_redirect(pp);
+	regs->ip = x86_kprobe_resume_address(regs->ip);
+	return 1;
 }
 
 /**
@@ -256,7 +330,7 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 
 	first = probepoint_first(pp);
 	if (!kprobe_enter_int3(&level, first, regs))
-		return int3_missed(pp, regs);
+		return int3_nested(pp, regs);
 	kprobe_int3_hide_context();
 	skip = first->pre_handler(first, regs);
 	kprobe_int3_restore_context();

@@ -38,7 +38,7 @@ struct kprobe_step {
  */
 struct kprobe_steps {
 	unsigned int depth;
-	struct kprobe_step step[KPROBE_MAX_LEVELS];
+	struct kprobe_step step[KPROBE_MAX_CONTEXTS];
 };
 
 static DEFINE_PER_CPU(struct kprobe_steps, kprobe_steps);
@@ -160,7 +160,7 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 		pp->arch.emulation.run(pp, regs);
 		run_post &= regs->ip != (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	}
-	/* If the hit was missed, the level is still taken. int3_missed() counted the hit. */
+	/* If a handler made the hit, its level is still taken: see int3_nested(). */
 	if (run_post && kprobe_enter_int3(&level, NULL, NULL)) {
 		kprobe_run_post_handlers(pp, regs, level);
 		kprobe_leave(level);

@@ -294,7 +294,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lslowpath\@
 .Lchecked\@:
 
-	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lmissed\@
+	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lin_c\@
 	.if \several
 	/* probepoint_set(); %esi points into its list, which NULL ends */
 	movl	PROBEPOINT_set(%eax), %esi
@@ -329,9 +329,12 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 .Lslowpath\@:
 	KPROBE_SANITIZE_FLAGS .Lchecked\@
 
-.Lmissed\@:
-	call	kprobe_detour_missed
-	jmp	.Lleave\@
+.Lin_c\@:
+	movl	%esp, %edx
+	call	kprobe_detour_nested
+	testb	%al, %al
+	jz	.Lleave\@
+	jmp	.Lkprobe_trampoline_redirect
 
 .Lredirected\@:
 	movl	OUR_LEVEL(KPROBE_LEVEL_probe), %eax

@@ -474,12 +474,15 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_SLOWPATH .Lchecked\@
 
 .Lnested\@:
-	KPROBE_NESTED .Ltake\@, .Lmissed\@
+	KPROBE_NESTED .Ltake\@, .Lin_c\@
 
-.Lmissed\@:
+.Lin_c\@:
 	movq	%rax, %rdi
-	call	kprobe_detour_missed
-	jmp	.Lleave\@
+	movq	%rsp, %rsi
+	call	kprobe_detour_nested
+	testb	%al, %al
+	jz	.Lleave\@
+	jmp	.Lkprobe_trampoline_redirect
 
 .Lredirected\@:
 	movq	OUR_LEVEL(KPROBE_LEVEL_probe), %rdi
@@ -780,7 +783,7 @@ _ASM_NOKPROBE(kprobe_ftrace_trampoline)
  * no other tracer has replaced the return address. No handler runs, so it needs
  * neither struct pt_regs nor a level:
  *
- * - In the context of a running handler the hit is missed. So this code runs
+ * - In the context of a running handler the hit may be missed. So this code runs
  *   only while no level of the CPU is taken. If a level is taken, even by an
  *   interrupted handler, kprobe_ftrace_trampoline decides.
  * - An interrupt or an NMI may hit this or another probe at any instruction. If

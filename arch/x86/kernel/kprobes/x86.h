@@ -218,6 +218,9 @@ extern char __static_call_text_start[];
 extern const struct exception_table_entry __start___ex_table[];
 extern const struct exception_table_entry __stop___ex_table[];
 
+/* int3.c */
+bool x86_kprobe_hit_nested(struct probepoint *pp, s32 context, struct pt_regs *regs);
+
 /* fentry.c */
 __visible bool kprobe_ftrace_hit(struct pt_regs *regs);
 
@@ -230,7 +233,7 @@ static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
 	return ip;
 }
 #endif
-__visible void kprobe_detour_missed(struct probepoint *pp);
+__visible bool kprobe_detour_nested(struct probepoint *pp, struct pt_regs *regs);
 __visible void kprobe_detour_redirected(struct kprobe *p);
 
 /* kprobe_enter() for a hit of an int3, whose entry code has changed the context */

@@ -16,7 +16,7 @@ suite() {
 # The cases of other suites, with a tracer of all functions that they probe
 traced_suites() {
 	put_in $TRACEFS set_ftrace_filter=':mod:kprobes_kunit' current_tracer=function tracing_on=0
-	load_suites kprobes_kunit -- kprobes_api kprobes_handlers
+	load_suites kprobes_kunit traced=1 -- kprobes_api kprobes_handlers
 	unload kprobes_kunit
 	put_in $TRACEFS current_tracer=nop set_ftrace_filter= tracing_on=1
 }

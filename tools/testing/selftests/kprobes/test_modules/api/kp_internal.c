@@ -628,7 +628,7 @@ static void kp_internal_restarted(struct kunit *test)
 	levels->top = &levels->level[1];
 	levels->level[1].probe = &kp_probe;
 	levels->level[1].context = 0;
-	*depth = KPROBE_MAX_LEVELS;
+	*depth = KPROBE_MAX_CONTEXTS;
 	KUNIT_ASSERT_EQ(test, add_cpu(1), 0);
 	KUNIT_EXPECT_PTR_EQ(test, levels->top, &levels->level[0]);
 	KUNIT_EXPECT_EQ(test, levels->level[1].context, KPROBE_CONTEXT_NONE);
