@@ -198,11 +198,62 @@ own_kprobes() {
 	! on_base_kernel
 }
 
+# On x86, hits that programs and events make are handled.
+nests() {
+	is_x86 && own_kprobes
+}
+
 listed_in_debugfs() {
 	run names "$BPF_PROBE" kp_many_700 \
 		"$BPF_PROBE -r kp_many_701 'cat $KPROBES/list >$TMP/names.list'"
 	lines_are "kprobes/list" "$TMP/names.list" ' k +kp_many_700[+]' 1
 	lines_are "kprobes/list" "$TMP/names.list" ' r +kp_many_701[+]' 1
+}
+
+# jumps_to FUNCTION: is a probe in it optimised, according to kprobes/list?
+jumps_to() {
+	grep " $1[+].*OPTIMIZED" $KPROBES/list >/dev/null
+}
+
+# nests_by KIND OFFSET OPTIMIZATION: the program of bpf_probe -h updates a hash map, in each of five
+# contexts. An event, p or r, is on the function that does so.
+nests_by() {
+	optimization "$3"
+	event_on "$1:nested htab_map_update_elem$2"
+	[ "$2$3" != "${INSIDE}1" ] || wait_until jumps_to htab_map_update_elem
+	run helpers "$BPF_PROBE" -h kp_cl_outer "$CLIENTS/contexts"
+	run helpers "$BPF_PROBE" -r -h kp_cl_outer "$CLIENTS/contexts"
+	equal "hits during programs, and missed" "$(event_profile nested)" "10 0"
+	event_off nested
+}
+
+nested_events() {
+	nests_by p '' 1
+	nests_by r '' 1
+	nests_by p $INSIDE 0
+	! has_jumps || nests_by p $INSIDE 1
+}
+
+# An event with a string calls a function that has another event, a program, or a third event that
+# reads a string by that function: only the first hit of that function is nested.
+STRING=strncpy_from_kernel_nofault
+
+in_events() {
+	event_on "p:outer kp_cl_inner text=@linux_banner:string"
+	event_on "p:inner $STRING"
+	put "$TRACEFS/trace" ''
+	call calls 40
+	equal "hits of the outer event" "$(event_profile outer)" "40 0"
+	equal "hits of the inner event" "$(event_profile inner)" "40 0"
+	lines_are "the trace" "$TRACEFS/trace" ' inner: ' 40
+	event_off inner
+	run program "$BPF_PROBE" $STRING "echo 40 >$CLIENTS/calls"
+	lines_are "the program's hits" "$TMP/program" '^count 40$' 1
+	event_on "p:inner $STRING text=@linux_banner:string"
+	call calls 40
+	equal "hits of the inner event" "$(event_profile inner)" "40 40"
+	event_off inner
+	event_off outer
 }
 
 BOOST=/sys/module/kprobes/parameters/boost
@@ -214,7 +265,7 @@ setup_clients
 [ -x "$BPF_PROBE" ] || skip_topic "bpf_probe is not built"
 [ -e /sys/bus/event_source/devices/kprobe ] || skip_topic "CONFIG_PERF_EVENTS is needed"
 load kp_clients
-ktap_set_plan 20
+ktap_set_plan 22
 check "hits and arguments at a function's entry" sees 1000 499500 kp_cl_inner
 check "returns and results" sees 1000 1499500 -r kp_cl_inner
 # The first argument is still in its register.
@@ -233,6 +284,8 @@ check "helpers in all contexts, by ftrace" helpers_succeed kp_cl_outer
 check_if own_kprobes "helpers in all contexts, by breakpoints" helpers_at_breakpoints
 check_if has_jumps "helpers in all contexts, by jumps" helpers_by jump 1 1
 check "sleepable programs are refused" sleepable_refused
+check_if nests "an event on what a program calls" nested_events
+check_if nests "an event and a program on what an event calls" in_events
 check "attached probes are in list" listed_in_debugfs
 unload kp_clients
 check "no event and no probe is left" no_events

@@ -185,18 +185,30 @@ entries_only() {
 	has 0 10 kp_cl_failable
 }
 
-# The program itself calls this function: so the probe on it is hit in the handler of the other one.
+# The program itself calls this function. The hit of the probe on it is nested, but a program does
+# not run during another one.
 missed() {
 	addresses "bpf_get_current_pid_tgid$INSIDE" "kp_cl_inner$INSIDE"
 	linked "echo 25 >$CLIENTS/calls"
 	info_is 2 25
 	has 1 25 0
-	# At an entry fprobe runs the program. That is no handler of a probe, so the hit is not
-	# missed.
+	# At an entry fprobe runs the program.
 	addresses "bpf_get_current_pid_tgid$INSIDE" kp_cl_inner
 	linked "echo 25 >$CLIENTS/calls"
-	info_is 2 0
+	info_is 2 25
 	has 1 25 kp_cl_inner
+}
+
+# Another user's event is on the function that the program calls.
+event_in_program() {
+	handled='25 0'
+	is_x86 || handled='0 25'
+	event_on 'p:nested bpf_get_current_pid_tgid'
+	addresses "kp_cl_inner$INSIDE"
+	linked "echo 25 >$CLIENTS/calls"
+	has 0 25 0
+	equal "hits of the event, and missed" "$(event_profile nested)" "$handled"
+	event_off nested
 }
 
 module_stays() {
@@ -432,7 +444,7 @@ addresses kp_cl_inner
 rc=0
 "$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
 [ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
-ktap_set_plan 18
+ktap_set_plan 19
 check "entries and addresses inside functions" mixed
 check "one address inside a function" only_inside
 check "without cookies" without_cookies
@@ -441,6 +453,7 @@ check "every instruction of a function" every_instruction
 check "one address is refused, and nothing stays" nothing_stays
 check "returns, sessions and replaced results need entries" entries_only
 check "missed hits" missed
+check "an event on what the program calls" event_in_program
 check "the module of an address stays" module_stays
 check "1,000 addresses" thousand
 check "a link with many addresses is made and removed in batches" in_batches
