@@ -130,36 +130,37 @@ struct probepoint_jump {
  * @has_post: a probe in @set has a post_handler
  * @has_fault: a probe in @set has a fault_handler
  * @redirected: a pre_handler has returned non-zero, see probepoint_note_redirect()
+ * @state: what is in the text
  * @arch: the architecture's data on the instruction
  * @kp: stands for the probepoint where a struct kprobe is needed: for get_kprobe(), and for the
  *	hooks of architectures without probepoints. Its handlers are dispatchers of the core. Its
  *	post_handler and fault_handler are NULL until a probe has one; then they stay set.
  * @op: @kp and the data of the jump hooks, on architectures without probepoints
- * @state: what is in the text
  * @next_set: replaces @set when the batch is committed, if @staged
  * @staged: a batch has prepared @next_set
  * @published: the probepoint is in the table, so that hits find it
  * @removed: arch_remove_probepoint() has been called
  * @dead: the last probe has been detached; to be freed
  * @text_going: the text is about to be freed: call no more probes
- * @serial: generation number: tells the probepoint from later ones at the same address
+ * @deferred_queued: @deferred has been passed to kprobe_defer_free()
+ * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
+ * @why: the reason why the architecture refuses the address; or, if it does not, why it does
+ *	not execute the instruction as the opcode alone would suggest; or %KPROBE_REASON_NONE
  * @nr_slots: number of slots and detour buffers whose owner is the probepoint. An unwinder may
  *	find the probepoint by an address in one of them. Guarded by the mutex of the slots.
- * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
+ * @serial: generation number: tells the probepoint from later ones at the same address
  * @probes: every attached probe, including disabled ones
  * @node: orders all probepoints by address, including GONE ones
  * @change: links the probepoints of a batch
  * @unreleased: links the probepoints without probes that are still in a filter
  * @deferred: frees the slot, and the probepoint if it is @dead
- * @deferred_queued: @deferred has been passed to kprobe_defer_free()
- * @why: the reason why the architecture refuses the address; or, if it does not, why it does
- *	not execute the instruction as the opcode alone would suggest; or %KPROBE_REASON_NONE
  * @rcu: frees the probepoint when no unwinder reads it any more
  * @module: the module that a batch has pinned, or NULL
  * @jump: the optimiser's data
  *
- * A hit reads the members before @state, with preemption disabled. kprobe_mutex guards the
- * others, and all changes.
+ * A hit reads the members before @next_set except @state, with preemption disabled. kprobe_mutex
+ * guards the others, and all changes. The order of the members leaves few holes: on 64-bit x86,
+ * kmalloc() has a size class for it.
  */
 struct probepoint {
 	kprobe_opcode_t *addr;
@@ -168,6 +169,7 @@ struct probepoint {
 	bool has_post;
 	bool has_fault;
 	bool redirected;
+	enum probepoint_state state;
 	struct arch_probepoint arch;
 	union {
 		struct kprobe kp;
@@ -175,7 +177,6 @@ struct probepoint {
 		struct optimized_kprobe op;
 #endif
 	};
-	enum probepoint_state state;
 	struct probe_set *next_set;
 	bool staged;
 	bool published;
@@ -183,10 +184,10 @@ struct probepoint {
 	bool dead;
 	bool text_going;
 	bool deferred_queued;
-	enum kprobe_reason why;
-	u64 serial;
-	unsigned int nr_slots;
 	u8 filters;
+	enum kprobe_reason why;
+	unsigned int nr_slots;
+	u64 serial;
 	struct list_head probes;
 	struct rb_node node;
 	struct list_head change;

@@ -39,6 +39,9 @@
 
 #define PUSH_IMM32_OPCODE	0x68
 
+/* A size class of kmalloc(). The next one is twice as large. */
+static_assert(sizeof(struct probepoint) <= 512);
+
 /**
  * enum x86_exec - how the probed instruction is executed after a breakpoint hit
  * @X86_EXEC_EMULATE: in C
