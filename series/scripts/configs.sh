@@ -1,20 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Compiles kprobes, and what uses it, in configurations that no variant has, and for the other
-# architectures that have kprobes, with Debian's cross compilers. Only the objects are made. A
-# warning of the compiler or of objtool is an error, and so is a symbol of kprobes that two objects
-# define, or that one needs and none has. Debian has no compiler for csky, but clang knows its types
-# and parses the sources.
+# Compiles kprobes and its users in configurations that no variant has, and for the other
+# architectures that have kprobes, with Debian's cross compilers. Compiles objects only, and links
+# no kernel. A warning of the compiler or of objtool counts as an error. So does a symbol of kprobes
+# that two objects define, or that an object needs and no object defines. Debian has no compiler for
+# csky, so clang, which knows the sizes of its types, parses the sources instead.
 #
 #	series/scripts/configs.sh [x86 | cross] [CONFIGURATION...]
 #	series/scripts/configs.sh quick
 #
-# The configurations for x86 use out/build/configs one after the other, so that what does not
-# depend on the difference is compiled once; with clang it is out/build/configs-clang. The last
-# line says how many passed and failed. With `quick`, a minute is enough: the files that break
-# most easily are compiled as in the variant default, but with some symbols of the configuration
-# undefined, and what a guest with TDX adds. Only failures are printed.
+# The configurations for x86 are built one after the other in the same directory, out/build/configs,
+# or out/build/configs-clang for those with clang: so an object is compiled again only if the change
+# of the configuration affects it. The last line says how many passed and failed.
+#
+# `quick` takes about a minute. It uses the configuration of the variant default, and compiles only
+# the files that break most easily, with some CONFIG_ symbols undefined. It also compiles traps.c
+# with the option for TDX guests, which no variant has. It prints only failures.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -84,7 +86,7 @@ config rt "PREEMPT_RT" "$ours $users"
 config xen "HYPERVISOR_GUEST PARAVIRT XEN XEN_PV PARAVIRT_XXL" "$ours $users"
 config startup-test "$tracer KPROBE_EVENTS FTRACE_STARTUP_TEST" \
 	"$ours kernel/fork.o $events kernel/trace/trace_kprobe_selftest.o"
-# What the entry of an int3 calls, instrumented
+# The functions that the entry code of an int3 calls, with instrumentation
 config entry "$tracer KASAN KASAN_GENERIC KASAN_OUTLINE KGDB KGDB_LOW_LEVEL_TRAP PROVE_LOCKING
 	HWLAT_TRACER OSNOISE_TRACER IRQSOFF_TRACER" \
 	"$entry kernel/trace/trace_preemptirq.o kernel/trace/trace_irqsoff.o
@@ -96,7 +98,7 @@ config clang "$clang" "$ours $users $fprobe $events"
 config clang-cfi "$clang CFI_CLANG" "$ours $users $fprobe $events"
 config clang-lto "$clang LTO_CLANG_THIN CFI_CLANG" "$ours $users $fprobe $events"
 config clang-kmsan "$tracer KMSAN PREEMPT_NONE" "$entry mm/kmsan/hooks.o mm/kmsan/instrumentation.o"
-# The one that the others differ from
+# The configuration that the others are variations of
 config all "$tracer KPROBE_EVENTS FPROBE" "$ours $users $fprobe $events"
 
 base_cross="EXPERT MMU MODULES MODULE_UNLOAD KALLSYMS PRINTK BUG DEBUG_KERNEL DEBUG_FS PROC_FS SYSFS
@@ -356,8 +358,9 @@ quick()
 	done
 }
 
-# quick_ve: compiles traps.c with TDX, which no guest has, and checks whether an exception that TDX
-# raises in a copy is shown the original instruction
+# quick_ve: compiles traps.c with TDX, which none of the tests' guests has, and checks the handler
+# of the exception #VE: if a copy raised it, the handler must be shown the original instruction. For
+# that, it must call the constructor and the destructor of CLASS(kprobe_fault).
 quick_ve()
 {
 	local function=exc_virtualization_exception called

@@ -5,8 +5,9 @@
 #
 #	series/scripts/doctor.sh [PACKAGE...]
 #
-# With packages, which demo.sh gives with DOCTOR_VARIANT=, prints only what will fail. Without, looks for what
-# `make test` needs, and prints what is there as well.
+# Without PACKAGEs, looks for all that `make test` needs, and also prints what it finds. demo.sh
+# passes the PACKAGEs that the demo needs, and its variant in DOCTOR_VARIANT=: then the script looks
+# for these only, and prints only what will fail.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh

@@ -3,8 +3,8 @@
 #
 # Writes the project as series of patches against the base kernel, for `git am`, to
 # out/patches/SERIES, each with a cover letter. They apply one after the other, in the order of
-# their names. What is in series/messages/6-kept follows them: it is not sent, and its patches
-# are in out/patches-kept. series/messages has the messages, and says which files and parts of
+# their names. The patches in series/messages/6-kept follow them, but are not to be sent, and are
+# written to out/patches-kept. series/messages has the messages, and says which files and parts of
 # files arrive with each: see series/scripts/split.pl. series/covers has the cover letters.
 #
 #	series/scripts/export.sh [--check]
@@ -23,7 +23,7 @@ set -euo pipefail
 # What reviewers can be asked to read: patches in a series, lines that a patch adds and removes, and
 # lines of a cover. A patch may have more lines if its message has a line `Large: WHY`.
 MOST=25 MOST_LINES=1500 MOST_COVER=150
-# What is not sent
+# The series of patches that are not sent to the kernel's maintainers: see series/README.md
 KEPT=6-kept
 
 check=

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# The guests that the tests need in addition to a variant's first one. Sourced, never run, by scripts
-# that define
+# Defines the guests that the tests need in addition to a variant's first one. Scripts source this,
+# nothing executes it. They must define
 #	guest NAME VARIANT ARGUMENT...	runs guest.sh with these arguments
-#	has_kernel VARIANT		was it built, and are its tests to be run?
+#	has_kernel VARIANT		was its kernel built, and are its tests to be run?
 #	suites				the suites that are asked for; all if empty
 
 # clients-ftrace.sh takes long and has little to do with probes, see `make test-clients`
@@ -22,8 +22,8 @@ of_suites()
 	fi
 }
 
-# short_guest VARIANT NAME TESTS WORD...: a few tests of a variant, with words on the
-# kernel's command line; none if no test is of the suites
+# short_guest VARIANT NAME TESTS WORD...: runs a few tests of a variant in a guest with WORDs on the
+# kernel's command line. Starts no guest if none of the tests belongs to the suites in SUITE=.
 short_guest()
 {
 	local variant=$1 name=$2 tests
@@ -35,17 +35,17 @@ short_guest()
 	APPEND="${APPEND:-} $*" guest "$name" "$variant" "${tests[@]}"
 }
 
-# boot_events_guest VARIANT NAME OFFSET: with events on the command line, and in the boot
-# configuration
+# boot_events_guest VARIANT NAME OFFSET: runs boot-events in a guest that has probe events on the
+# kernel's command line and in its boot configuration; OFFSET as for boot_events
 boot_events_guest()
 {
 	BOOTCONFIG=$TOP/$SELFTESTS/boot-events.bootconfig \
 		short_guest "$1" "$2" boot-events "$(boot_events "$3")"
 }
 
-# boot_events OFFSET: prints probes for the kernel's command line. OFFSET is the one of a
-# function's second instruction, after ftrace's call. These probes can be on the kernel's own
-# init code, which no longer runs when a test starts.
+# boot_events OFFSET: prints probe events for the kernel's command line. OFFSET is the offset of the
+# instruction after ftrace's call in a function. Events there, unlike those of a test, can be on
+# functions that run only while the kernel boots.
 boot_events()
 {
 	local events="p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone"
@@ -63,11 +63,11 @@ short_guests()
 	short_guest "$1" "$2one-cpu" api maxcpus=1
 	short_guest "$1" "$2one-cpu-explain" api-explain maxcpus=1
 	boot_events_guest "$1" "$2boot-events" "$3"
-	# An oops switches lockdep off, among others.
+	# An oops disables lockdep, among other things, until the next boot.
 	short_guest "$1" "$2oops" "context-oops torture" "kp_oops TORTURE_S=5"
-	# The function tracer is unusable after that.
+	# After that test, the function tracer is unusable until the next boot.
 	short_guest "$1" "$2ftrace-dead" ftrace-dead kp_kill_ftrace
-	# Another program replaces the kernel.
+	# The test replaces the kernel with another program.
 	short_guest "$1" "$2kexec" kexec kp_kexec
 }
 
@@ -77,11 +77,11 @@ guests_of_their_own()
 	local words
 
 	if has_kernel default; then
-		# An endbr is in front of the call.
+		# The second instruction is at offset 9: an endbr precedes ftrace's call.
 		short_guests default '' 9
-		# The pools leave an isolated CPU alone.
+		# The workers of return probes' pools must not run on an isolated CPU.
 		short_guest default isolated kretprobe-pool isolcpus=1
-		# No task is preempted in the kernel.
+		# In this guest, no task is preempted in the kernel.
 		short_guest default preempt-none kretprobe preempt=none
 		# Returns use return thunks: those in the lower half of a cache line, or all.
 		short_guest default returns-its opt-return-thunks spectre_v2=retpoline \
@@ -104,7 +104,8 @@ guests_of_their_own()
 		short_guest debug debug-oops "context-oops torture" "kp_oops TORTURE_S=5"
 	fi
 	if has_kernel power; then
-		# The kernel that loads the image has these probes.
+		# After the hibernation, a fresh kernel boots and loads the image. It gets these
+		# probes from the command line, so that they are hit while it loads the image.
 		words="kp_power no_console_suspend resume=/dev/vda kprobe_event=p:kpboot/read,swsusp_read"
 		words+=";p:kpboot/restore,hibernation_restore;r:kpboot/back,hibernation_restore"
 		words+=";p:kpboot/down,syscore_suspend"

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the kernel of a variant, and the test modules and the samples for it in
-# out/modules/VARIANT, from copies, so that the source directories stay clean.
+# Builds the kernel of a variant. Then copies the sources of the test modules and of the samples to
+# out/modules/VARIANT, so that the source directories stay clean, and builds them there.
 #
 #	series/scripts/modules.sh VARIANT [FOLDERS]
 #
-# With FOLDERS, only these of the test modules.
+# With FOLDERS, builds only the test modules in these folders.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -55,12 +55,13 @@ module_dir()
 
 args=("KPROBES_TESTS=$OUT/linux/kernel/kprobes/tests")
 [ -z "$only" ] || args+=("KP_ONLY=$only")
-# Some modules use what only our kprobes have.
+# Some modules use functions that only our kprobes have. For a base kernel, KP_ANY=1 leaves these
+# modules out.
 [[ $variant != stock-* ]] || args+=(KP_ANY=1)
 
 find_samples "$build"
 : >"$log"
-# The demo's kernel has what these two need.
+# The demo needs only these two samples, and its small kernel lacks what other modules need.
 if [ "$variant" = demo ]; then
 	module_dir samples samples/kprobes CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m
 	say "modules for $variant: $(find "$dest" -name '*.ko' | wc -l) in ${dest#"$TOP"/}"
@@ -69,7 +70,8 @@ fi
 module_dir test_modules $SELFTESTS/test_modules "${args[@]}"
 [ -n "$only" ] ||
 	module_dir samples samples/kprobes "${samples[@]}"
-# A kernel with our kprobes builds these with its own modules.
+# With our kprobes, these were built with the kernel's own modules. The base kernel has no sources
+# of them.
 if [ -z "$only" ] && [[ $variant == stock-* ]]; then
 	module_dir kunit kernel/kprobes/tests CONFIG_KPROBES_KUNIT_TEST=m
 	module_dir torture kernel/kprobes/torture CONFIG_KPROBE_TORTURE_TEST=m

@@ -47,7 +47,7 @@ COPY=$DIR/top$WORKER
 # A guest that hangs has found its mutant. No script that a mutant names takes so long.
 export TIMEOUT=${TIMEOUT:-300} QUIET=${QUIET:-200}
 GUEST_MAX=${GUEST_MAX:-1200}
-# The copy is no git repository, and is not to be taken for a part of this one.
+# The copy is not a git repository, and git must not take it for part of the one around it.
 export GIT_CEILING_DIRECTORIES=$DIR
 
 mkdir -p "$DIR"/{base,results,log}

@@ -38,7 +38,7 @@ static void kp_jp_errno_own_handlers(struct kunit *test)
 	kp_expect_call(test, probe, kp_jp_short, 1);
 }
 
-/* Outside a handler, jprobe_return() returns. The script looks for its message. */
+/* Outside a handler, jprobe_return() returns, and logs a message, which jprobe.sh looks for. */
 static void kp_jp_errno_return_outside(struct kunit *test)
 {
 	struct kp_probe *jp;

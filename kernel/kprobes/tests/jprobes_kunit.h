@@ -33,9 +33,9 @@
 #define KP_JP_LIST	a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14
 
 /*
- * Each returns a1 + 2 * a2 + ... + 14 * a14. If configured, ftrace calls probes of the first.
- * The third begins with an instruction that hits emulate. The last has all arguments on the
- * stack on i386.
+ * Each of these functions returns a1 + 2 * a2 + ... + 14 * a14. Probes on the first are
+ * ftrace-based, if the kernel supports that. The third begins with an instruction that kprobes
+ * emulates. On i386, the last takes all its arguments on the stack.
  */
 long kp_jp_traced(KP_JP_PARAMS);
 long kp_jp_plain(KP_JP_PARAMS);
@@ -46,8 +46,8 @@ enum kp_jp_target { KP_JP_TRACED, KP_JP_PLAIN, KP_JP_EMULATED, KP_JP_TARGETS };
 
 long kp_jp_body(KP_JP_PARAMS);
 /*
- * Each returns @arg + 1. They are built like kp_jp_traced(), kp_jp_plain() and
- * kp_jp_emulated(), in this order.
+ * Each of these functions returns @arg + 1. Their entries are of the same kinds as those of
+ * kp_jp_traced(), kp_jp_plain() and kp_jp_emulated(), in this order.
  */
 long kp_jp_other(long arg);
 long kp_jp_short(long arg);
@@ -63,7 +63,7 @@ extern unsigned long kp_jp_in[KP_JP_NR];
 extern unsigned long kp_jp_out[KP_JP_NR];
 
 /*
- * Call kp_jp_plain() with its first stack argument at @sp; kp_jp_short() with its return
+ * Call kp_jp_plain() with its first stack argument at @sp, or kp_jp_short() with its return
  * address right below @sp.
  */
 long kp_jp_call_plain_at(const long *args, void *sp);
@@ -76,8 +76,8 @@ long kp_jp_call_short_at(long arg, void *sp);
 #define KP_OTHER		kp_jp_other
 #define KP_NOKPROBE		jprobe_return
 /*
- * An address inside a function of which no case expects a jump: code that
- * refers to the address prevents one.
+ * An address inside a function. As code refers to the address, no jump can be installed over it:
+ * take a function that no case expects to be optimised.
  */
 #define KP_INSIDE		((void *)kp_jp_body + 1)
 #define KP_INSIDE_ERROR		-EINVAL
@@ -109,9 +109,12 @@ static inline struct kp_probe *kp_jp_running(void)
 	return container_of(kprobe_running(), struct kp_probe, kp);
 }
 
-/* The handler of probes on kp_jp_short() and functions with the same argument */
+/* The handler of jprobes on kp_jp_short() and other functions of type long (long) */
 long kp_jp_counts(long arg);
-/* With the parameter opt, both wait for jumps. kp_jp_settle() also expects @kp to be optimised. */
+/*
+ * If the parameter opt is set, both functions wait until probes are optimised. kp_jp_settle() then
+ * also checks that @kp is.
+ */
 void kp_jp_wait_for_jumps(struct kunit *test);
 void kp_jp_settle(struct kunit *test, struct kprobe *kp);
 

@@ -2,7 +2,10 @@
 #ifndef KP_CASES_BATCH_H
 #define KP_CASES_BATCH_H
 
-/* Included by one file of a module: cases for batches of any kind of probe, see kp_kind.h */
+/*
+ * Test cases that register and unregister several probes with one call. One file of each test
+ * module includes this, for its kind of probe: see kp_kind.h.
+ */
 
 #define KP_BATCH	4
 

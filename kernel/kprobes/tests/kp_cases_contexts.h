@@ -2,9 +2,15 @@
 #ifndef KP_CASES_CONTEXTS_H
 #define KP_CASES_CONTEXTS_H
 
-/* Included by one file of a module: calls in every context, interrupted handlers, see kp_kind.h */
+/*
+ * Test cases that call a probed function in every context, and that interrupt handlers. One file of
+ * each test module includes this, for its kind of probe: see kp_kind.h.
+ */
 
-/* @target, @other: functions to probe; @where: which handler calls the probe's hook */
+/*
+ * @target, @other: functions to probe; @where: which of the handlers calls the function that was
+ * set with kp_prepare_hook()
+ */
 static const struct kp_context {
 	const char *name;
 	long (*target)(long arg);
@@ -55,8 +61,8 @@ static void kp_context_ipi(void *unused)
 }
 
 /*
- * Call the function in one context after the other, never at the same time: the
- * counters are not atomic.
+ * Call the function in one context after another. Calls must not overlap, as the counters are
+ * not atomic.
  */
 static void kp_contexts_all(struct kunit *test)
 {

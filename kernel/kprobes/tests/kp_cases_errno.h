@@ -2,7 +2,10 @@
 #ifndef KP_CASES_ERRNO_H
 #define KP_CASES_ERRNO_H
 
-/* Included by one file of a module: what any kind of probe must refuse, see kp_kind.h */
+/*
+ * Test cases of registrations that must be refused. One file of each test module includes this, for
+ * its kind of probe: see kp_kind.h.
+ */
 
 #ifdef CONFIG_X86_32
 #define KP_ENTRY_SYSCALL	"entry_SYSENTER_32"

@@ -2,7 +2,10 @@
 #ifndef KP_CASES_LIFE_H
 #define KP_CASES_LIFE_H
 
-/* Included by one file of a module: probes enabled, disabled, registered again, see kp_kind.h */
+/*
+ * Test cases that enable, disable and re-register a probe. One file of each test module includes
+ * this, for its kind of probe: see kp_kind.h.
+ */
 
 static void kp_life_hit(struct kunit *test)
 {

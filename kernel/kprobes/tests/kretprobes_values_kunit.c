@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Long return values, stack arguments, popped arguments: a return probe must not change them. */
+/*
+ * A return probe must not change long return values, nor arguments on the stack, also if the called
+ * function pops them.
+ */
 
 #include "kretprobes_kunit.h"
 

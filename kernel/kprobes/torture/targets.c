@@ -5,8 +5,8 @@
  * A target's result depends on its argument alone, and is recorded before the first probe. So
  * a register or flag that a hit corrupts shows in the result.
  *
- * Each target but torture_visited() has a steady probe and a steady return probe, registered as
- * long as readers run.
+ * Each target has a steady probe and a steady return probe, which stay registered while the reader
+ * threads run. Only torture_visited() has none, so that its entry may be without any probe.
  */
 #include <linux/ftrace.h>
 #include <linux/hash.h>
@@ -35,7 +35,7 @@ static noinline unsigned long torture_calls(unsigned long seed)
 	return torture_called(seed) ^ (torture_called(seed + 1) << 3);
 }
 
-/* Its memory access faults, and the exception table repairs the fault. */
+/* This function's memory access faults, and execution resumes at the exception table's fixup. */
 static noinline unsigned long torture_faults(unsigned long seed)
 {
 	unsigned long value = 0;

@@ -72,7 +72,8 @@ is_gone() {
 	equal "lines" "$(lines .)" 0
 }
 
-# Probe the second instruction of a function.
+# Probe an instruction after the first one of a function. Its offset is found by trying, as the
+# kernel refuses offsets inside an instruction.
 takes_offset() {
 	log_mark
 	first=1

@@ -109,8 +109,9 @@ statistics() {
 	equal "$STATS" "$(cat $STATS)" 0
 }
 
-# While bpf() looks up an element of a map, no program runs on that CPU, and perf gets no record.
-# A program is on the function that does so, and another bpf_probe looks up one element.
+# While bpf() looks up a map's element, the kernel runs no program on that CPU, and perf gets no
+# record. So attach a program to the lookup function, and let another bpf_probe look up one element:
+# that hit must be counted as missed.
 missed() {
 	# shellcheck disable=SC2086 # no word if empty
 	for form in '' -r; do
@@ -118,8 +119,9 @@ missed() {
 	done
 }
 
-# all_on_one_event STATISTICS: an event of tracefs is enabled by ftrace, and opened by perf with a
-# program, then with two: there is a record if both want it. STATISTICS is 1 to count runs.
+# all_on_one_event STATISTICS: enables a tracefs event, and opens it through perf with a program.
+# For some of the calls a second program is attached, too: then perf gets a record only if both
+# programs return 1. STATISTICS: 1 to count the runs of programs, else 0.
 all_on_one_event() {
 	event_on 'p:both kp_cl_inner'
 	put $STATS "$1"
@@ -155,9 +157,9 @@ sleepable_refused() {
 	done
 }
 
-# helpers_succeed LOCATION: in each of five contexts, and four with lockdep, programs can record a
-# stack, update a hash map, write to a ring buffer and send a signal. In the two of a task they can
-# write to its memory.
+# helpers_succeed LOCATION: checks that programs can record a stack, update a hash map, write to a
+# ring buffer and send a signal, in each of five contexts (four with lockdep). In the two contexts
+# that are a task's, they can also write to its memory.
 helpers_succeed() {
 	all=5
 	[ ! -e /proc/lockdep ] || all=4
@@ -166,7 +168,7 @@ helpers_succeed() {
 		"$all $all $all $all 2 1"
 }
 
-# reached_by breakpoint|jump: does that hit the probe, according to kprobes/list?
+# reached_by breakpoint|jump: does kprobes/list show that the probe is hit in this way?
 reached_by() {
 	case "$1 $(grep 'kp_cl_outer[+]' $KPROBES/list)" in
 	jump*OPTIMIZED*) return 0 ;;

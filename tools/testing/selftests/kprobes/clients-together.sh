@@ -172,8 +172,9 @@ round() {
 	return $bad_round
 }
 
-# From here on, clients replace return addresses: the address that a call returns to, and the first
-# frames of stacks, are the same as without other clients.
+# The clients below replace return addresses. The tests check that each of them still sees the
+# caller to which the function returns, and that stack traces begin with the same frames as they do
+# without other clients.
 
 return_attach() {
 	case $1 in
@@ -232,19 +233,19 @@ nine_calls() {
 		run perf.script perf script -i "$TMP/perf.data" -F event,ip,sym
 }
 
-# caller_seen CLIENT: the client has reported nine calls of kp_cl_inner() from kp_cl_middle()
+# caller_seen CLIENT: checks that it reported nine calls to kp_cl_inner() from kp_cl_middle()
 caller_seen() {
 	case $1 in
 	kretprobe | fprobe)
 		lines_are "$1's events" "$TMP/$1.callers" \
 			" $1: \\(kp_cl_middle[+].* <- kp_cl_inner[)]" 9
-		# The handlers and the trampoline that has called them may precede.
+		# Frames of the handlers and of the trampoline that called them may come first.
 		lines_are "$1's stacks" "$TMP/$1.callers" '^ => kp_cl_middle$' 9
 		in_order "$TMP/$1.callers" '^ => kp_cl_middle$' '^ => kp_cl_outer$'
 		lines_are "$1's unknown frames" "$TMP/$1.callers" 'unknown' 0
 		[ -e "$TMP/perf.script" ] || return 0
-		# An event and its frames are a paragraph. perf may not know the names yet at its
-		# first sample, whose addresses are those of the others then.
+		# Each event, with its frames, is a paragraph. perf may not know the names yet when
+		# it takes the first sample: take them from another sample with the same addresses.
 		awk -v event="kp_tg:$1:" 'BEGIN { RS = ""; FS = "\n" } index($1, event) {
 				line[++n] = $2 " " $3
 				split(line[n], frame, " ")
@@ -272,13 +273,13 @@ caller_seen() {
 	esac
 }
 
-# bpf_counted CLIENT: nine hits, all with the same stack
+# bpf_counted CLIENT: checks that the program counted nine hits, all with the same stack
 bpf_counted() {
 	lines_are "hits of $1" "$TMP/$1" '^count 9$' 1
 	lines_are "stacks of $1" "$TMP/$1" '^stack$' 1
 }
 
-# callers_seen CLIENT...: attached in this order, each sees the caller
+# callers_seen CLIENT...: attaches the clients in this order, and checks that each sees the caller
 callers_seen() {
 	for client; do
 		must return_attach "$client" kp_cl_inner
@@ -290,7 +291,8 @@ callers_seen() {
 	done
 }
 
-# sleeper_seen CLIENT...: a task that sleeps in the function has the same stack as without clients
+# sleeper_seen CLIENT...: checks that a task that sleeps in the function has the same stack as
+# without clients
 sleeper_seen() {
 	for client; do
 		must return_attach "$client" hrtimer_nanosleep
@@ -371,7 +373,8 @@ returns=kretprobe
 	returns="$returns fexit"
 # shellcheck disable=SC2086 # words
 orders=$(return_orders $returns)
-# For the stack of a sleeping task, bpf is like kretprobe.
+# bpf attaches through a return probe, as kretprobe does, so the stack of a sleeping task would be
+# the same: leave bpf out there.
 # shellcheck disable=SC2046,SC2086
 sleeper_orders=$(return_orders $(printf '%s\n' $returns | grep -vx bpf))
 ktap_set_plan $((rounds + 3 + $(echo "$orders $sleeper_orders" | wc -w)))

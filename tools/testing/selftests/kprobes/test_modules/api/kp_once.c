@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: probes that disable themselves. While a case holds kprobe_mutex, the worker cannot
- * disable a probe that has asked for it, so that the hits until then can be counted.
+ * KUnit suite: probes that disable themselves. A handler only requests that, and a worker disables
+ * the probe later. While a case holds kprobe_mutex, the worker cannot do so, and the case can count
+ * the hits in between.
  */
 
 #include <linux/probepoint.h>
@@ -61,7 +62,7 @@ struct kp_once_case {
 	long (*fn)(long arg);
 	kprobe_pre_handler_t pre;
 	kprobe_post_handler_t post;
-	/* how often they are called */
+	/* expected number of calls of each handler */
 	int pre_calls, post_calls;
 };
 

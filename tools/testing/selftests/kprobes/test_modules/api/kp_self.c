@@ -250,12 +250,17 @@ static void kp_guard_hooks_and_waits(struct kunit *test)
 	}
 
 	kp_self_call_all(test);
-	/* Wait for the probes just registered, by a function that is hooked, too. */
+	/*
+	 * Wait until the optimiser is done with the probes of kp_self_call_all(). wait() is one of
+	 * the hooked functions itself, so this call also hits its hook.
+	 */
 	wait();
 	kp_guard_expect_hooked(test);
 	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
 		/*
-		 * These were called; without optimiser, the last one is an empty inline function.
+		 * Check only the functions that this test has called: register_k*(),
+		 * unregister_k*() and wait_for_kprobe_optimizer(). Without CONFIG_OPTPROBES, the
+		 * last of these is an empty inline function, and cannot be hooked.
 		 */
 		if (!strstr(hook->name, "register_k") &&
 		    (strcmp(hook->name, "wait_for_kprobe_optimizer") ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: code that is probed between two instructions, at its entry or at its return
- * finds all flags as they were, or as handlers have set them.
+ * KUnit suite for the flags register. A probe at a function's entry, inside it or at its return
+ * must leave all flags as they were, or as its handlers have set them.
  */
 
 #include <linux/cpufeature.h>
@@ -22,7 +22,7 @@ static const unsigned long kp_unsafe[] = {
 	X86_EFLAGS_DF | X86_EFLAGS_AC, X86_EFLAGS_DF | X86_EFLAGS_AC | X86_EFLAGS_NT,
 };
 
-/* What handlers change; they switch interrupts off, never on. */
+/* Flags that handlers invert. IF is set at each hit, so they disable interrupts. */
 static const unsigned long kp_changes[] = {
 	0, X86_EFLAGS_CF, X86_EFLAGS_PF, X86_EFLAGS_AF, X86_EFLAGS_ZF, X86_EFLAGS_SF,
 	X86_EFLAGS_OF, KP_ALL_ARITHMETIC, X86_EFLAGS_DF, X86_EFLAGS_AC, X86_EFLAGS_NT,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: what probes change in the text. An armed probe makes one byte a breakpoint, or
- * ftrace's nop a call. Nothing else changes, and later the text is the original.
+ * KUnit suite: what probes change in the kernel's text. An armed probe may replace one byte with a
+ * breakpoint, or ftrace's nop with a call, and nothing else. After it is gone, the text must be the
+ * original again.
  */
 
 #include "kp_probe.h"
 
-/* The instruction that ftrace keeps at the entries of functions */
+/* What ftrace leaves at the entry of an untraced function; 0 where no test compares it */
 #ifdef CONFIG_X86
 #include <asm/nops.h>
 #define KP_NOP		BYTES_NOP5
@@ -32,7 +33,7 @@ static void kp_patch_read(struct kunit *test, const struct kp_patch *text, u8 *t
 	KUNIT_ASSERT_EQ(test, copy_from_kernel_nofault(to, text->start, KP_WINDOW), 0);
 }
 
-/* Save the text from @addr on, where no probe is armed. */
+/* Save the text from @addr on, in which no probe may be armed yet. */
 static struct kp_patch *kp_patch_save(struct kunit *test, void *addr)
 {
 	struct kp_patch *text = kp_zalloc(test, sizeof(*text));
@@ -65,7 +66,10 @@ static void kp_patch_expect_same(struct kunit *test, struct kp_patch *text)
 	KUNIT_EXPECT_EQ(test, kp_patch_changed(test, text, &where), 0);
 }
 
-/* Expect only the breakpoint of @kp, or ftrace's call, and the replaced byte in kp->opcode. */
+/*
+ * Check that the breakpoint of @kp, or ftrace's call, is the only change, and that kp->opcode is
+ * the byte that it replaced.
+ */
 static void kp_patch_expect_armed(struct kunit *test, struct kp_patch *text, struct kprobe *kp)
 {
 	static const u8 nop[] = { KP_NOP };

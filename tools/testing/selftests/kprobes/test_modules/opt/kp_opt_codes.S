@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions in which branches, addresses, fixups and returns lead into the JTPR of the probed
- * instruction, or not. The argument, in %_ASM_DI, chooses one of two ways with different results.
+ * Functions for kp_opt_safety.c. Each has a probed instruction. The jump to a detour buffer would
+ * overwrite that and the following bytes, the JTPR. In some functions a branch, an address in data,
+ * a fixup or a return leads into the JTPR, and kprobes must not write the jump. The argument, in
+ * %_ASM_DI, chooses one of two ways through a function, which return different results.
  */
 
 #include "kp_asm.h"
@@ -97,8 +99,8 @@ CODE_END \name
 .endm
 
 /*
- * Two ways to the end: from 2 through the probed instruction, or directly to 1 in the JTPR.
- * @insn: a nop if empty
+ * Two ways to the end: label 2 leads through the probed instruction, label 1 is inside its JTPR.
+ * @insn: the probed instruction; a nop if empty
  */
 .macro WAYS name:req, insn:vararg
 2:
@@ -190,8 +192,8 @@ CODE call, KP_REFUSE
 INTO call
 
 /*
- * An indirect jump with unknown targets. With IBT a return, since the endbr at a jump's
- * target is another reason to refuse.
+ * An indirect jump with unknown targets, one of which is in the JTPR. With IBT, a return replaces
+ * the jump: the target of a jump needs an endbr, which alone would be a reason to refuse.
  */
 CODE table, KP_REFUSE
 	ADDRESS	2f, %_ASM_DX
@@ -210,8 +212,8 @@ CODE table, KP_REFUSE
 INTO table
 
 /*
- * The same with targets from a table in data, directly or through a retpoline. Not with IBT:
- * each target would need an endbr.
+ * An indirect jump whose targets are in a table in data; the jump is plain or uses a retpoline. Not
+ * with IBT, where each target would need an endbr, which is another reason to refuse.
  */
 #ifndef CONFIG_X86_KERNEL_IBT
 .macro LOAD_TARGET name:req
@@ -244,13 +246,16 @@ INTO \name
 IN_DATA table_in_data, BY_RETPOLINE
 IN_DATA table_plain, PLAIN
 
-/* The indirect jump is in the cold part. */
+/* The hot part is probed, and the indirect jump back into its JTPR is in the .cold part. */
 IN_DATA table_cold, "jmp kp_opt_code_table_cold.cold"
 FAR kp_opt_code_table_cold.cold
 	BY_RETPOLINE
 FUNC_END kp_opt_code_table_cold.cold
 
-/* The cold part is probed. */
+/*
+ * The probe is on the .cold part of a function. If the hot part has an indirect jump, that may lead
+ * into the JTPR, as the table in data does here, so no jump is accepted.
+ */
 .macro INTO_COLD name:req, jump:req, flags:req
 CODE \name, \flags
 	LOAD_TARGET \name
@@ -277,7 +282,7 @@ FUNC_END kp_opt_code_\name\suffix
 PARTED cold, .cold, jmp
 PARTED part, .part.0, jmp
 PARTED constprop, .constprop.0, jmp
-/* The name does not show that this code belongs to the function. */
+/* A part of the function, but its name has no suffix from which kprobes could tell that. */
 PARTED assembly, _is_continued_here, jmp
 PARTED part_last_byte, .part.1, jmp, bts $6, %eax
 PARTED part_jcc, .part.0, jnz
@@ -319,7 +324,10 @@ NEIGHBOUR from_far, ".Linto_from_far + 124 - ."
 NEIGHBOUR from_cx, jump=JUMP_IF_CX_ZERO
 NEAR from_cx
 
-/* @bytes of the branch are on one page, the rest on the next: the search reads page by page. */
+/*
+ * A branch whose first @bytes are on one page and the rest on the next. kprobes' search for
+ * branches reads page by page, and must not overlook this one.
+ */
 .macro ACROSS_PAGES name:req, bytes:req
 CODE \name, KP_REFUSE
 	test	$1, %edi

@@ -259,7 +259,7 @@ static bool kp_names_mmx(const struct kp_target *t)
 	       (plain && op[1] >= 0x60 && op[1] != 0xc2 && op[1] != 0xc6);
 }
 
-/* Does QEMU 7.2 without KVM emulate it wrongly? */
+/* Return: true if QEMU 7.2 without KVM emulates the instruction wrongly. */
 static bool kp_breaks_qemu(const struct kp_target *t)
 {
 	const struct insn *insn = &t->insn;
@@ -272,10 +272,10 @@ static bool kp_breaks_qemu(const struct kp_target *t)
 	 */
 	if (kp_names_mmx(t) && (X86_REX_R(rex) || (X86_REX_B(rex) && !fuzz_has_memory(insn))))
 		return true;
-	/* adcx, adox: QEMU sets flags that do not exist */
+	/* adcx, adox: QEMU sets reserved flags */
 	if (fuzz_is(insn, 3, 0xf6, 0xf6))
 		return true;
-	/* lock with a register operand: QEMU aborts at btc for one, instead of raising #UD */
+	/* lock with a register operand: QEMU aborts, at btc for example, instead of raising #UD */
 	if (kp_has_prefix(t, 0xf0) && !fuzz_has_memory(insn))
 		return true;
 	/* In 32-bit mode the CPU ignores the highest bit of vvvv; QEMU reads another register. */
