@@ -55,8 +55,8 @@ marks_are_per_probe() {
 	equal "unmarked lines" "$(list_line 0 | grep -c -v -F '[DISABLED]')" 1
 }
 
-# switch VALUE WANTED: writes VALUE to kprobes/enabled; then the file has WANTED, and probe 0 is hit
-# only if that is 1
+# switch VALUE WANTED: writes VALUE to kprobes/enabled, then checks that reading the file gives
+# WANTED, and that probe 0 is hit only if WANTED is 1
 switch() {
 	put $KPROBES/enabled "$1"
 	is_switched "$2"
@@ -199,9 +199,9 @@ expect_listed() {
 	equal "not in blacklist" "$(cat "$TMP/missing")" ""
 }
 
-# marked_symbols: prints the functions that NOKPROBE_SYMBOL() names, by the symbols that it makes,
-# and those in text sections that must not be probed. A name that several functions have is left
-# out.
+# marked_symbols: prints the functions that must not be probed: those for which NOKPROBE_SYMBOL()
+# has defined a symbol, and those in certain text sections. If several functions have the same name,
+# that is left out, since it would be unclear which of them is meant.
 marked_symbols() {
 	awk '
 		FNR == NR {
@@ -293,8 +293,8 @@ missed_is() {
 	[ "$got" = "$*" ]
 }
 
-# In each case of the module, the sum is what the probe has counted. Calls without a return are not
-# part of it.
+# For each case of the module, the sum in kprobes/missed must be what the probe has counted. Calls
+# that never returned must not be part of that sum.
 missed_after() {
 	missed_case=$1
 	missed_function=$2

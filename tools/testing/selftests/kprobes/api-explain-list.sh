@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kprobes/explain with wildcards: a line for each place. The lists are compared with kallsyms, with
-# the answers to single locations, and with themselves when they are read in other ways.
+# kprobes/explain with wildcards, which prints a line for each place that matches. The tests compare
+# these lists with kallsyms, with the answers to single locations, and with the same lists when they
+# are read in other ways.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -86,8 +87,8 @@ line_agrees() {
 	equal "$2" "$3${4:+ }$4" "$wanted"
 }
 
-# compare_inside PATTERN [FUNCTION]: each line of PATTERN+* is right, and no place is missing; it
-# begins with FUNCTION
+# compare_inside PATTERN [FUNCTION]: checks that each line of the list PATTERN+* is right, that no
+# place is missing, and that the list begins with FUNCTION
 compare_inside() {
 	list "$1+*"
 	cp "$TMP/list" "$TMP/inside"
@@ -162,8 +163,8 @@ reads_in_pieces() {
 	exec 3>&- 4>&-
 }
 
-# Read a part of a list that has more places than are checked at a time, then
-# read it from the start again.
+# Read a part of a list, then read the list from the start again. It has more places than the kernel
+# checks at a time, so the first read must not leave anything behind.
 reads_again() {
 	exec 3<>$EXPLAIN
 	echo '*' >&3

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # kprobes/explain: the format of its answers, the errors of the file, and every reason in the
-# kernel's table. A reason that no location shows is provoked by a registration: the probe, the
-# kernel's log, or the error log of tracefs has it. The test fails if a reason was not seen, unless
-# it needs another kernel or another command line.
+# kernel's table. Some reasons are not in the answer to any location, but only a registration is
+# refused because of them: these are looked up in the probe, the kernel's log, or the error log of
+# tracefs. The test fails if it has not seen a reason, unless that one needs another kernel or
+# another command line.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -34,8 +35,8 @@ ask_refused() {
 	cmp -s "$TMP/answer" "$TMP/usage" || failed "'$1' changes what is read"
 }
 
-# says LINE...: the answer has the line KEY: VALUE, or for ~KEY: PATTERN one that matches, or for
-# !KEY no such line
+# says LINE...: checks the answer for each LINE. KEY: VALUE must be in it; for ~KEY: PATTERN, a line
+# with this KEY must match PATTERN; for !KEY, there must be no line with this KEY.
 says() {
 	for line; do
 		case $line in
@@ -53,8 +54,8 @@ answers() {
 	says "$@"
 }
 
-# case_at "NAME[ BEGINNING]": prints the case's first location in kp_explain, or the first one that
-# begins so
+# case_at "NAME[ BEGINNING]": prints the first location that kp_explain has for the case NAME, or
+# the first of them that starts with BEGINNING
 case_at() {
 	case $1 in
 	*" "*) grep "^$1" $CASES ;;
@@ -87,9 +88,10 @@ yes_jump() {
 	answers "$1" "jump: yes" !jump-reason
 }
 
-# expect [COMMAND...]: calls a function for each line FUNCTION|LOCATION|ARGUMENT... that it reads.
-# @NAME stands for case_at NAME. Without such a case, or if COMMAND fails, this kernel cannot give
-# the line's reasons (fields with blanks): they go to $TMP/elsewhere.
+# expect [COMMAND...]: reads lines FUNCTION|LOCATION|ARGUMENT..., and calls FUNCTION for each. @NAME
+# stands for the location that case_at NAME prints. If there is no such case, or if COMMAND fails,
+# this kernel cannot give the reasons in the line (its fields with blanks): they are added to
+# $TMP/elsewhere.
 expect() {
 	possible=yes
 	[ $# -eq 0 ] || "$@" || possible=no
@@ -125,8 +127,8 @@ by_ftrace() {
 	asked kernel_clone && [ "$(answer execution)" = ftrace ]
 }
 
-# entry_probed: prints what explain answers for an entry. Without ftrace, only x86 checks the
-# instruction before the registration.
+# entry_probed: prints what explain should answer for a function entry. Without ftrace, only x86
+# checks the instruction there before a registration.
 entry_probed() {
 	if is_x86 || by_ftrace; then
 		echo yes
@@ -267,7 +269,7 @@ refuses_locations() {
 		refused|jiffies|-22|$NO_TEXT
 		refused|start_kernel|-22|$INIT_FREED
 	EOF
-	# An offset has 32 bits, so it can only wrap if the kernel is in the
+	# An offset has 32 bits, so address plus offset can only wrap around if the kernel is in the
 	# last 4 GiB of the address space.
 	asked do_sys_openat2
 	case $(answer address) in
@@ -619,9 +621,10 @@ refuses_notrace() {
 	has_symbol kprobe_events_refuse
 }
 
-# event_agrees LOCATION TYPE: a kprobe event (p or r) is refused if explain says so. The error log
-# has the usual error, then explain's reason, also with a column: scripts look for it in the last
-# message. The code of kprobe events may itself refuse a function before.
+# event_agrees LOCATION TYPE: checks that a kprobe event (p or r) is refused if explain says so. The
+# error log must have the usual error, then explain's reason. Each of the two needs a column, since
+# scripts look for that in the last message. The code of kprobe events may refuse the function
+# itself, before kprobes does.
 event_agrees() {
 	asked "$1"
 	probed=$(answer probe)

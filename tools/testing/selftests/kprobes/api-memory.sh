@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Nothing grows: after an operation has been repeated many times, the kernel has as much memory,
-# and as many pages of slots and symbols, as before.
+# Tests for leaks: after an operation has been repeated many times, the kernel must use no more
+# memory, pages of slots and symbols than before.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -27,8 +27,9 @@ sizes() {
 	echo "pools $(awk '{ sum += $5 } END { print sum + 0 }' $KPROBES/pools 2>/dev/null)"
 }
 
-# have_grown: looks again, and compares the smallest value of each size with the largest in
-# $TMP/before, since other code of the kernel allocates and frees at any time.
+# have_grown: measures the sizes once more. For each size, compares the smallest value that was
+# measured since with the largest in $TMP/before: other code of the kernel allocates and frees at
+# any time, so single values prove nothing.
 have_grown() {
 	sizes >>"$TMP/after"
 	awk -v few=$((times * 4 / 5)) '
@@ -62,8 +63,8 @@ repeated() {
 	comes_true 20 have_not_grown
 }
 
-# stays COMMAND...: the sizes are as before after the command, many times. What grows for another
-# reason does so once; what leaks, each time.
+# stays COMMAND...: checks that the sizes do not grow when the command is run many times. What grows
+# for another reason than a leak does so only once, so look for what grows every time.
 stays() {
 	# What is allocated once is allocated now.
 	for _ in 1 2 3; do

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes in modules: they are removed with the module's text, all of it or its init part, and
-# probes in the next module at the same addresses start from that module's bytes.
+# Probes in modules. When a module's text or init text is freed, its probes must disappear. Another
+# module may then be loaded at the same addresses, and probes there must use that module's
+# instructions, and not those of the module before.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -50,8 +51,8 @@ once_in_going_module() {
 	done
 }
 
-# Other code may be at the addresses now: its symbols must not name the probes. Probe 6 was
-# registered by its address.
+# Other code may be at the addresses of removed probes now, so kprobes/list must not name the probes
+# after symbols of that code. Probe 6 was registered with an address instead of a symbol.
 gone_is_listed() {
 	for id in 0 1 2 5 6; do
 		listed_as $id GONE

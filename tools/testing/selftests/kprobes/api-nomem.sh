@@ -21,8 +21,9 @@ some_fail() {
 	[ "$(cat $PARAMETERS/failed)" != 0 ]
 }
 
-# each_allocation WHAT ATTEMPT...: calls ATTEMPT with N = 1, 2 and so on, until it fails because it
-# has less than N allocations. A failed case names the caller of allocation N.
+# each_allocation WHAT ATTEMPT...: calls ATTEMPT with N = 1, 2 and so on; each time, allocation
+# number N fails. Stops when ATTEMPT makes fewer than N allocations. If a case fails, it names the
+# caller of allocation N.
 each_allocation() {
 	what=$1
 	shift
@@ -193,8 +194,8 @@ all_tracked() {
 	[ "$(cat $POOL/nmissed)" = "$missed" ]
 }
 
-# While the worker has no memory, the pool of return probes does not grow, and the hits that find it
-# empty do not queue the worker again. Later the pool grows.
+# While the worker gets no memory, the pool of return probes cannot grow. Hits that find the pool
+# empty then must not queue the worker again and again. Once there is memory, the pool must grow.
 pool_grows_later() {
 	put $POOL/registered 1
 	put $PARAMETERS/within pool_grow_all

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The modules in samples/kprobes/ print, show in their files and refuse what the manual says.
+# The modules in samples/kprobes/: what they print, what their files show, and what they refuse must
+# be as the manual says.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -162,8 +163,8 @@ shows_arguments() {
 	must grep -q -E "^ *[0-9]+ +1 +0 +$1\$" "$TMP/calls"
 }
 
-# Let the sample show the arguments on the stack, too, and read a string at the
-# first argument, which is no address.
+# Let the sample show the arguments on the stack, too, and read a string at one of the arguments. In
+# the second case, that argument is not an address: the string must be shown as empty.
 shows_stack_arguments() {
 	load kp_target
 	shows_arguments '0  1 2 3 4 5 6 7 [0-9a-f]{8,} "eighth"' 8 7
@@ -206,8 +207,9 @@ measures_time() {
 	says_why_no_return
 }
 
-# cat_openers: prints a script for the shell whose calls are changed. It opens a file three times,
-# prints each status, and how many more files are open then.
+# cat_openers: prints a shell script that opens a file three times, and prints the status of each
+# attempt and how many more files are open in the end. The sample changes the results of the calls
+# that this shell makes.
 cat_openers() {
 	cat <<-'END'
 		parameters=/sys/module/inject_example/parameters

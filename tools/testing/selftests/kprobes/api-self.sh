@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Trace and probe the functions of kprobes itself like any others, except functions that a hit
-# executes.
+# Traces and probes the functions of kprobes themselves. That must work as for any other functions,
+# except those that a hit executes, which are refused.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -28,8 +28,9 @@ address_of() {
 	awk -v name="$1" '$3 == name && !$4 { print $1; exit }' /proc/kallsyms
 }
 
-# The least number of functions of kprobes. Riscv and s390 have rethook for return probes, and no
-# jumps; arm64 has no jumps either.
+# The minimum number of functions that kprobes consists of. It is smaller on riscv and s390, which
+# use rethook for return probes and cannot optimise probes with jumps, and on arm64, which cannot
+# do the latter either.
 case $(uname -m) in
 riscv64) LEAST=50 ;;
 s390x) LEAST=85 ;;
@@ -37,8 +38,9 @@ aarch64) LEAST=95 ;;
 *) LEAST=100 ;;
 esac
 
-# functions_between NAME...: prints the functions from the lowest to the highest of these addresses.
-# The files of kprobes are adjacent in the kernel's text.
+# functions_between NAME...: prints all functions from the NAME with the lowest address to the one
+# with the highest. The files of kprobes are adjacent in the kernel's text, so these are the
+# functions of kprobes.
 functions_between() {
 	for name; do
 		address_of "$name"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Probes while the system around them changes: grace periods are never expedited, CPUs go offline
-# and online again, a kernel debugger sets its own breakpoints.
+# and come online again, or a kernel debugger sets its own breakpoints.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -122,7 +122,8 @@ text_changes_while_away() {
 	done
 }
 
-# The functions of CPU hotplug in which a CPU runs after its last irq_work, and before its first one
+# Functions that a CPU executes after its last irq_work when it goes offline, and before its first
+# irq_work when it comes online
 LATE="rcutree_dying_cpu sched_cpu_dying cpuhp_report_idle_dead"
 EARLY="notify_cpu_starting sched_cpu_starting"
 
@@ -169,8 +170,8 @@ once_on_the_way() {
 	at_least "functions" $hit 2
 }
 
-# An irq_work that a CPU queues after it has run its last one runs when the CPU is online again, and
-# other ones run there, too.
+# A CPU that goes offline may still queue an irq_work after it has run its last one. That irq_work
+# must run when the CPU is online again, and must not prevent others from running there.
 irq_work_after_the_last() {
 	cpu=$CPUS/cpu1/online
 	load kp_dying || return 1
@@ -268,8 +269,8 @@ kgdb_test() {
 	must_fail grep -E 'ERROR.*(plant|detach|^sw|bad_read|singlestep|step)' "$TMP/$1"
 }
 
-# The debugger's tests give the same results with and without probes. Its tests of breakpoints in
-# debug registers may fail in a guest.
+# The kernel debugger's own tests must give the same results with and without probes. Those that use
+# breakpoints in debug registers may fail in any guest.
 kgdb_with_probes() {
 	echo "kprobes-selftest: expect WARNING: .*kgdbts" >/dev/kmsg
 	list_is_empty

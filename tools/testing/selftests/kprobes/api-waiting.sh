@@ -161,8 +161,8 @@ event_waits_locked() {
 	ctl_del 0 1 2
 }
 
-# Many probes wait. They are registered in batches of 64; or, if a probe of a batch is refused, one
-# by one.
+# Many probes wait for a module. When it is loaded, they are registered in batches of 64. If a probe
+# of a batch is refused, the probes of this batch are registered one by one instead.
 many_wait() {
 	unload kp_target
 	for id in $(seq 10 89); do

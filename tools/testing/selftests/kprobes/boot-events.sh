@@ -1,22 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes that the command line puts into the kernel's text, and into its init text, which is freed
-# before the first process starts:
+# Tests probes that the kernel's command line puts into the kernel's text, and into its init text,
+# which is freed before the first process starts. The command line must have
 #
 #	kprobe_event=p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone;
 #	  p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9;
 #	  p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+9
 #
-# in one line. +9 is after an endbr and ftrace's call; with 32 bits use +5, which is after the call.
+# in one line. +9 is the offset of the instruction after an endbr and ftrace's call. On a 32-bit
+# kernel use +5, since there is no endbr before the call.
 #
 # The events of boot-events.bootconfig are tested, too, with CONFIG_BOOTTIME_TRACING and
 # `bootconfig` on the command line.
 
 . "$(dirname "$0")/functions.sh"
 
-# The command line's events are added while a work item creates the directories of all events:
-# check that they have directories, too.
+# At boot, a work item creates the directories of all events, and the events of the command line are
+# added at the same time. Check that none of them has been left without a directory.
 are_enabled() {
 	for event in "$@"; do
 		must grep -q "^$event\$" $TRACEFS/set_event

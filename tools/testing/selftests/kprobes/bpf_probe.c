@@ -179,8 +179,8 @@ static void emit_end(int result)
 }
 
 /*
- * Additions are not atomic, since the BPF JIT of 32-bit x86 supports no atomic operations:
- * only one task at a time may call the function.
+ * The program's additions are not atomic, since the BPF JIT of 32-bit x86 supports no atomic
+ * operations. So only one task at a time may call the probed function, or counts would be lost.
  */
 static void write_program(int map, int stacks, int reg)
 {
@@ -237,8 +237,9 @@ static int check(int result, const char *what)
 }
 
 /*
- * All of @attr has to be cleared: the kernel refuses what it does not know. An initializer that
- * names one member of a union need not clear the others.
+ * Callers have to clear all of @attr with { }, since the kernel refuses it if bytes that the
+ * kernel does not know are not 0. An initializer that names a member would not do: if that is in a
+ * union, the other bytes of the union need not be cleared.
  */
 static int bpf(int cmd, union bpf_attr *attr)
 {

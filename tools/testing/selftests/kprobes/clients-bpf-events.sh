@@ -23,8 +23,9 @@ sees() {
 	counted probed "$calls" "$sum"
 }
 
-# one_in_another SUM SUM OPTIONS OPTIONS: of two programs at one entry, the first one is attached
-# for 100 calls, the second one for 30 of them
+# one_in_another SUM SUM OPTIONS OPTIONS: attaches a program to an entry for 100 calls, and another
+# program to the same entry for 30 of these. The SUMs are what each must print, and the OPTIONS are
+# those of bpf_probe for each.
 one_in_another() {
 	cat >"$TMP/one_in_another.work" <<-WORK
 		echo 50 >$CLIENTS/calls
@@ -69,8 +70,8 @@ override_refused() {
 
 STATS=/proc/sys/kernel/bpf_stats_enabled
 
-# returns VALUE ARGUMENT... RESULTS: `bpf_probe -v VALUE ARGUMENT...` prints these RESULTS,
-# the numbers of runs, missed runs, and records
+# returns VALUE ARGUMENT... RESULTS: checks that `bpf_probe -v VALUE ARGUMENT...` prints these
+# RESULTS, the numbers of runs, missed runs, and records
 returns() {
 	returns_value=$1
 	shift

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# BPF programs on links of kprobe.multi that have addresses inside functions, or symbols of modules
-# that are not loaded, attached by bpf_probe.
+# BPF programs that bpf_probe attaches through kprobe.multi links. The links have addresses inside
+# functions, or symbols of modules that are not loaded.
 
 . "$(dirname "$0")/functions-clients.sh"
 
@@ -29,8 +29,9 @@ addresses() {
 		}' - "$TMP/symbols" >"$TMP/list"
 }
 
-# linked [OPTION...] COMMAND: attaches the program to $TMP/list, and runs the command; the results
-# are in $TMP/linked. refused ERROR [OPTION...]: cannot be attached to $TMP/list, and nothing stays
+# linked [OPTION...] COMMAND: attaches the program to the addresses in $TMP/list, runs the command,
+# and leaves the results in $TMP/linked. refused ERROR [OPTION...]: checks that the program cannot
+# be attached to these addresses because of ERROR, and that no probe is left.
 linked() {
 	while [ $# -gt 1 ]; do
 		linked_options="${linked_options:-} $1"
@@ -185,14 +186,14 @@ entries_only() {
 	has 0 10 kp_cl_failable
 }
 
-# The program itself calls this function. The hit of the probe on it is nested, but a program does
-# not run during another one.
+# Probe a function that the program itself calls. The hit of that probe is nested, but a program does
+# not run during another one, so the hit must be missed.
 missed() {
 	addresses "bpf_get_current_pid_tgid$INSIDE" "kp_cl_inner$INSIDE"
 	linked "echo 25 >$CLIENTS/calls"
 	info_is 2 25
 	has 1 25 0
-	# At an entry fprobe runs the program.
+	# The same if the other address is an entry, where fprobe runs the program.
 	addresses "bpf_get_current_pid_tgid$INSIDE" kp_cl_inner
 	linked "echo 25 >$CLIENTS/calls"
 	info_is 2 25
@@ -241,8 +242,8 @@ hits_during() {
 }
 
 # A link with many probes registers them in batches of 256, and unregisters them in batches of
-# 2,048, so that others can register theirs in between. If its task is killed, it registers no more,
-# and nothing stays.
+# 2,048, so that other users can register theirs in between. If the task that creates the link is
+# killed, the kernel must register no further batch, and remove those that it has registered.
 in_batches() {
 	# shellcheck disable=SC2046 # words
 	addresses $(awk -v i="$INSIDE" \
@@ -278,8 +279,8 @@ under_load() {
 	list_is_empty
 }
 
-# come WHAT: the commands that load kp_clients, do WHAT, and unload it. The link does not hold the
-# module.
+# come WHAT: prints the commands that load kp_clients, do WHAT, and unload it. That must be possible
+# while the link exists, which must not pin the module.
 come() {
 	echo "insmod $(module_file kp_clients); $1; grep ' kp_cl_' /proc/kallsyms >$TMP/symbols
 		rmmod kp_clients"
@@ -318,8 +319,9 @@ waits_for_module() {
 	refused 'No such file' -w
 }
 
-# What kprobe events are refused, by name or function: twice has two functions of one name,
-# failable_plain is notrace. ALL_CALLS calls all three.
+# A link must be refused what kprobe events are refused: a name that two functions have
+# (kp_cl_twice), and an address inside a notrace function (failable_plain). ALL_CALLS calls all
+# three functions.
 ALL_CALLS="for what in calls twice failable_plain; do echo 10 >$CLIENTS/\$what; done"
 AMBIGUOUS='(Cannot assign requested address|Address not available)'
 
@@ -329,7 +331,8 @@ perf_refused() {
 	lines_are "the error" "$TMP/refused" "^perf_event_open: $1" 1
 }
 
-# A probe that waits is refused for the same reasons when its module is loaded, and if it is there.
+# A probe that waits for a module must be refused for the same reasons when that is loaded later,
+# and when it was loaded before.
 checked_when_it_comes() {
 	plain=0
 	[ "$(explained kp_cl_failable_plain && answer event)" = no ] || plain=10
@@ -368,9 +371,9 @@ many_symbols() {
 	awk 'BEGIN { while (n < 20000) printf "kp_none:kp_cl_function_%05d\n", n++ }' >"$TMP/list"
 }
 
-# Symbols that wait take little memory: some 230 bytes each, and 400 since arrays are rounded up.
-# The figure is the loss of free memory, so it includes the loader's: it was 913 when the link kept
-# 512 bytes for each.
+# Symbols that wait must take little memory. Each needs some 230 bytes, or 400 as arrays are rounded
+# up. What is measured is how much less memory is free, so it includes what the loader needs: when
+# the link still kept 512 bytes for each symbol, the figure was 913.
 waiting_is_small() {
 	many_symbols
 	linked -nw :

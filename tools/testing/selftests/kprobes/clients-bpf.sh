@@ -25,8 +25,8 @@ has() {
 	done
 }
 
-# can_join: newer versions of bpftrace make one program of a kprobe and a kretprobe. To load it they
-# need the kernel's BTF.
+# can_join: can bpftrace be used with a kprobe and a kretprobe on one function? Newer versions make
+# one program for both, which they can load only if the kernel has BTF.
 can_join() {
 	[ ! -e /sys/kernel/btf/vmlinux ] || return 0
 	minor=$(bpftrace --version | sed -n 's/.*v0\.\([0-9]*\).*/\1/p')

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The command lx-kprobes of gdb lists the probes that kprobes/list has, with their handlers. Gdb
-# reads the memory of the running kernel, as it would an image of it. It needs a kernel with
+# gdb's command lx-kprobes must list the same probes as kprobes/list, and their handlers. gdb reads
+# the memory of the running kernel here, as it would read a crash dump. It needs a kernel with
 # CONFIG_GDB_SCRIPTS and debugging information.
 
 . "$(dirname "$0")/functions-clients.sh"
 
 build=/lib/modules/$(uname -r)/build
 
-# offset_of_kernel: prints by how much KASLR has moved the kernel. dash cannot calculate with all
-# digits of an address.
+# offset_of_kernel: prints how far KASLR has moved the kernel. It uses only the last eight digits of
+# the addresses, since dash cannot calculate with all 16.
 offset_of_kernel() {
 	linked=$(awk '$3 == "_text" { print $1 }' "$build/System.map")
 	loaded=$(awk '$3 == "_text" { print $1 }' /proc/kallsyms)

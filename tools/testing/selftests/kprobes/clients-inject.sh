@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Fault injection by fail_function, a kprobe that replaces the result of a function: at an
-# ftrace-based entry and at one that is not, where the probe is optimised if possible.
+# Fault injection with fail_function, which uses a kprobe to replace the result of a function. The
+# probe is at an ftrace-based entry, or at another entry, where it is optimised if possible.
 # shellcheck disable=SC2016 # the variables are the kernel's
 
 . "$(dirname "$0")/functions-clients.sh"
@@ -22,8 +22,8 @@ uninject() {
 	put_in $FAIL probability=0 inject="!$1"
 }
 
-# calls_are PARAMETER KEPT REPLACED RESULT: of ten calls, KEPT have their own result, and REPLACED
-# have RESULT
+# calls_are PARAMETER KEPT REPLACED RESULT: makes ten calls through PARAMETER of kp_clients, and
+# checks that KEPT of them return their own result, and REPLACED return RESULT
 calls_are() {
 	call "$1" 10
 	results_are "$2" "$3" "$4"

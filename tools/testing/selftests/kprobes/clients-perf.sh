@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Kprobes of perf, trace-cmd and perf-tools' kprobe
+# Tests kprobes that are created with perf, with trace-cmd, and with perf-tools' script kprobe.
 # shellcheck disable=SC2016 # the variables are the kernel's
 
 . "$(dirname "$0")/functions-clients.sh"
@@ -112,8 +112,8 @@ prints_lines() {
 	[ "$(grep -c -E "$1" "$TMP/kprobe-perf")" -ge "$2" ]
 }
 
-# kprobe_perf PROBE CALLS REGEX: perf-tools' kprobe prints a line that matches for each call, until
-# it is interrupted; then it removes the probe
+# kprobe_perf PROBE CALLS REGEX: checks that perf-tools' kprobe prints a line that matches REGEX for
+# each of the CALLS, and removes the probe when it is interrupted
 kprobe_perf() {
 	kprobe-perf "$1" >"$TMP/kprobe-perf" 2>&1 </dev/null &
 	pid=$!

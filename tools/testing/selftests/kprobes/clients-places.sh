@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# One kprobe event with many places: enabled and disabled as one batch, for all of them or none.
+# A kprobe event may have many places. Enabling or disabling it must change its probes in one batch,
+# and either all of them or none.
 
 . "$(dirname "$0")/functions-clients.sh"
 
@@ -9,8 +10,8 @@ INSIDE=+$BEHIND_FTRACE
 ENABLE=$TRACEFS/events/kprobes/places/enable
 PLACES=1000
 
-# counted: traces the calls of the two functions that switch batches; counts_are ENABLE DISABLE: how
-# often they were called since then
+# counted: starts to trace the two functions that enable and disable batches of probes.
+# counts_are ENABLE DISABLE: checks how often each of them was called since then
 counted() {
 	printf '%s\n' enable_kprobes disable_kprobes >$TRACEFS/set_ftrace_filter
 	put $TRACEFS/current_tracer function

@@ -5,9 +5,12 @@
 # function_graph and a BPF program are attached and detached in shuffled orders while threads call
 # the function. After each step, attached clients have to see all calls, and the others none.
 #
-# Then clients that replace return addresses share one function: all orders of two of them, and
-# some of more, or all with TOGETHER_ORDERS=all in the environment, as TOGETHER_ROUNDS and
-# TOGETHER_SEED are.
+# Then clients that replace return addresses share one function. All orders in which two of them can
+# be attached are tested, and some orders of more clients.
+#
+# In the environment, TOGETHER_ROUNDS=N sets the number of shuffled orders, TOGETHER_SEED=N sets the
+# seed, and TOGETHER_ORDERS=all tests all orders of any number of clients that replace return
+# addresses.
 # shellcheck disable=SC2016 # the variables are the kernel's
 
 . "$(dirname "$0")/functions-clients.sh"

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# A 32-bit task executes int3 in a code segment of its own, with the instruction pointer at a
-# probed address of the kernel. That is no hit, however the probed instruction is executed.
+# A 32-bit task executes an int3 in a code segment of its own. The base of that segment makes the
+# instruction pointer equal to a probed address of the kernel. kprobes must not take this for a hit,
+# whichever way the probed instruction would be executed.
 
 . "$(dirname "$0")/functions.sh"
 

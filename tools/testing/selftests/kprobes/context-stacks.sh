@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Stack traces from handlers, and from interrupts while a probed instruction is executed, have the
-# probed function and its callers; with instructions boosted, stepped, optimised and emulated.
+# Stack traces from handlers, and from interrupts while a probed instruction is executed, must show
+# the probed function and its callers. That is tested for probed instructions that are boosted,
+# stepped, optimised or emulated.
 
 . "$(dirname "$0")/functions-modes.sh"
 
-# The handlers call dump_stack(). Each trace has to show the probed function, perhaps as the address
-# in the registers, and its callers, none of them as a guess ("?"). An address in a slot, which has
-# no symbol, is followed by the one of the probed function.
+# The handlers call dump_stack(). Each trace has to show the probed function, perhaps only as the
+# instruction pointer of the saved registers, and its callers, none of them as a guess ("?"). An
+# address in a slot has no symbol, so the address in the probed function must follow it.
 dumps_are_right() {
 	least=1
 	[ "$1" != stepped ] || least=0

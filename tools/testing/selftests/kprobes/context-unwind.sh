@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Unwinders check all that they read: registers of user space with harmful values, and addresses
-# in instruction slots that were freed long ago. /proc shows the stacks of running tasks while the
-# functions that they are in are probed and not probed.
+# Unwinders must check all that they read: user registers may have harmful values, and a stack may
+# have addresses in instruction slots that were freed long ago. The test reads stacks of running
+# tasks from /proc, while probes come and go on the functions that these tasks are in.
 
 . "$(dirname "$0")/functions.sh"
 

@@ -35,8 +35,9 @@ returns_are_tracked() {
 	equal entries "$(cat $POOL/entries)" 5 && equal returns "$(cat $POOL/returns)" 5
 }
 
-# Probes that join an armed probepoint, or that are not at ftrace's call, need nothing of ftrace.
-# Without a post_handler, they do not redirect the function either.
+# Probes that are added at an armed address, or that are not at ftrace's call, must still be
+# accepted: they need nothing from ftrace. (The former must have no post_handler, or ftrace would
+# have to let them redirect the function.)
 may_join() {
 	ctl_add "3 kp_tgt_function" "4 kp_tgt_caller+$BEHIND_FTRACE"
 	after_calls 2 hits_are 3 2 4 2 && hits_all 7

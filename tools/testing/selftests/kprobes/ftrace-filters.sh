@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Changes of ftrace filters: by users of all kinds in kp_filters, which compares ftrace's records
-# with what the users ask for, and by the files of tracefs, while ftrace is on or off, and while
-# modules are loaded and unloaded.
+# Changes of ftrace filters. The module kp_filters has ftrace users of all kinds, and compares
+# ftrace's records with what these users ask for. Filters are also changed through the files of
+# tracefs, while ftrace is on or off, and while modules are loaded and unloaded.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -213,8 +213,8 @@ lookups_find() {
 	done
 }
 
-# fgraph_ops take turns with the indices. Where fprobe has one, it warned if that was 0, at the
-# return of a function that only the graph tracer tracked.
+# Each registered fgraph_ops gets an index, and these are reused in turn. If that of fprobe was 0,
+# fprobe used to warn when a function returned that only the graph tracer tracked.
 graph_indices() {
 	has_tracer function_graph || skip_case "no function graph tracer" || return 0
 	echo 'f:kp_index vfs_open%return' 2>/dev/null >>$TRACEFS/dynamic_events ||

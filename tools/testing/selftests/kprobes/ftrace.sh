@@ -73,8 +73,8 @@ switched_off_and_on() {
 	must_fail grep '^kp_tgt_function' $TRACEFS/enabled_functions
 }
 
-# Unloading the module removes its probes. It is loaded again, perhaps at the same addresses,
-# where nothing of them may remain.
+# Unloading a module removes its probes. Then the module is loaded again, perhaps at the same
+# addresses, and no trace of the old probes may be left there.
 module_again() {
 	for id in 10 13 16 19; do
 		ctl_add "$id kp_tgt_function" "$((id + 1)) kp_tgt_caller post"
@@ -96,8 +96,8 @@ init_function() {
 	after_calls 6 hits_are 31 6 && ctl_del 30 31
 }
 
-# Until ftrace has records of a module's functions, kprobes refuses them as unknown, although the
-# module's symbols are known.
+# While a module is loaded, there is a time when its symbols are known, but ftrace has no records of
+# its functions yet. kprobes must refuse these functions as unknown until then.
 too_early() {
 	rmmod kp_target && ctl early 32 kp_tgt_function || return 1
 	insmod "$MODULE_DIR/kp_target.ko" && ctl late || return 1

@@ -62,8 +62,8 @@ set -eu
 optimization=/proc/sys/debug/kprobes-optimization
 insmod test_modules/kp_bench_entries.ko
 insmod test_modules/kp_bench.ko
-# cost NAME COMMAND...: prints the cost of a call with a user's probe less that without; COMMAND
-# prints the former
+# cost NAME COMMAND...: COMMAND prints the cost of a call while a user's probe is attached. Prints
+# the difference from a call without the probe.
 cost()
 {
 	name=\$1
@@ -87,8 +87,9 @@ program()
 {
 	./bpf_probe "\$@" "cat \$bench/call" 2>/dev/null | sed -n 1p
 }
-# program_by_jump ARGUMENT...: the same when the probe is optimised, if it can be. The base kernel
-# says that it is before the jump is written.
+# program_by_jump ARGUMENT...: as program, but measures when the probe is optimised, and prints
+# nothing if it never is. The base kernel lists it as optimised before it has written the jump, so
+# wait one more second.
 program_by_jump()
 {
 	./bpf_probe "\$@" "for i in \$(seq 100 | paste -sd' '); do
@@ -229,8 +230,8 @@ measure_build()
 		measure "$column" "$build" "$modules" 4 "${model:+preempt=$model}" \
 			changes optimizing
 	done
-	# One preemption model is enough for these. The base kernel takes 17 million instructions
-	# to register and unregister a probe.
+	# Measure these with one preemption model only: that is enough, and the base kernel takes 17
+	# million instructions to register and unregister a probe.
 	[[ $name != stock-* ]] || many=1000
 	measure "$column" "$build" "$modules" 1 "${model:+preempt=$model}" scale
 	measure "$column" "$build" "$modules" 16 "${model:+preempt=$model}" cpus
