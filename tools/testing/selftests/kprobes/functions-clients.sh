@@ -38,7 +38,7 @@ can_override() {
 # By architecture:
 # FIRST_ARG	the register with the first argument of a C function
 # SECOND_INSN	the offset of a function's second instruction, after endbr64 or ftrace's call
-# FRAMED	the offset from which stack traces have the caller, if they have not at the entry
+# FRAMED	the offset from which on stack traces show the caller; empty if they do at the entry
 # SYSCALL_ABI	the prefix of the names of system calls
 # SYSCALL_CALLERS	functions that call these
 # SYSCALL_ENTRY	a function in all stack traces from system calls
@@ -66,14 +66,15 @@ call() {
 	put "$CLIENTS/$1" "$2"
 }
 
-# results_are KEPT REPLACED RESULT: of the last calls by `failable` or `failable_plain`, KEPT had
-# their own result, and REPLACED had RESULT
+# results_are KEPT REPLACED RESULT: checks the calls that the parameter `failable` or
+# `failable_plain` made last: KEPT of them must have returned their own result, and REPLACED must
+# have returned RESULT
 results_are() {
 	equal "calls kept, calls replaced, result" \
 		"$(cat $CLIENTS/kept $CLIENTS/replaced $CLIENTS/result | paste -sd' ')" "$1 $2 $3"
 }
 
-# lines_are WHAT FILE REGEX WANTED: this many lines of the file match
+# lines_are WHAT FILE REGEX WANTED: checks that WANTED lines of the file match
 lines_are() {
 	equal "lines of $1" "$(grep -c -E "$3" "$2")" "$4" ||
 		failed "$(head -n 20 "$2" | sed 's/^/| /')"
@@ -136,7 +137,7 @@ has_isra_function() {
 	grep -q '\.isra\.' "$names"
 }
 
-# ftracetest_is_left_out NAME: must this test not run in this guest? Prints the reason.
+# ftracetest_is_left_out NAME: is this test to be skipped in this guest? If so, prints the reason.
 # Each line of ftracetest.skip is a test's name, and the reason.
 ftracetest_is_left_out() {
 	case $1 in
@@ -160,9 +161,9 @@ ftracetest_is_left_out() {
 		ktap_print_msg "$1 needs a CPU that takes branches that are single-stepped"
 		;;
 	*/multiple_kprobes.tc)
-		# It probes the first 256 functions that can be probed. On powerpc that may
-		# include do_program_check(), which is called for each breakpoint: a hit in it
-		# recurses forever.
+		# This test probes the first 256 functions that can be probed. On powerpc, one of
+		# them may be do_program_check(). That is called for each breakpoint, so a probe on
+		# it would recurse forever.
 		grep -i ' t ' /proc/kallsyms | head -n 1000 | grep -q -w do_program_check ||
 			return 1
 		ktap_print_msg "$1 would probe do_program_check(), which handles breakpoints"

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# For the topic scripts that run their suites more than once: with copies of instructions boosted,
-# stepped, and in detour buffers, or with breakpoints and with jumps.
+# For the topic scripts that run their suites more than once, in different modes: copies of
+# instructions are boosted, single-stepped, or in detour buffers; or probes are hit by breakpoints
+# or by jumps.
 
 . "$(dirname "$0")/functions.sh"
 
 BOOST=/sys/module/kprobes/parameters/boost
 
-# setup_modes: as setup. If copies cannot be forced to be stepped, suites run in one mode only.
+# setup_modes: like setup, for scripts that use modes. If a kernel has no parameter that makes it
+# single-step copies, suites run in one mode only.
 setup_modes() {
 	setup
 	[ ! -w $BOOST ] || keep $BOOST
 }
 
-# setup_jumps: as setup. Saves the value of the sysctl, which is restored at the exit.
+# setup_jumps: like setup, for scripts that use jump_modes. Saves the value of the sysctl, so that
+# it is restored at the exit.
 setup_jumps() {
 	setup
 	! has_jumps || keep "$OPTIMIZATION"
@@ -39,7 +42,7 @@ jump_modes() {
 	fi
 }
 
-# set_mode MODE: for probes that are registered from now on
+# set_mode MODE: selects the mode of the probes that are registered from now on
 set_mode() {
 	case $1 in
 	boosted | stepped | breakpoints) optimization 0 ;;
@@ -75,15 +78,16 @@ suites_in_mode() {
 	done
 }
 
-# some_jumped [N]: at least one, or N functions of the suites were entered by a jump
+# some_jumped [N]: checks that jumps were hit in at least N functions of the suites, by default one
 some_jumped() {
 	ktap_print_msg "the suites saw $jumped jumps"
 	at_least "jumps" "$jumped" "${1:-1}"
 }
 
 # run_all_modes "MODE..." EXTRA MODULE [PARAM=VALUE...] -- SUITE...
-# In each mode, loads the module, reports its suites and unloads it. The script's function
-# after_mode MODE adds EXTRA results in each mode; the script adds PLANNED_MORE at the end.
+# In each mode, loads the module, reports its suites and unloads it. If EXTRA is not 0, the script
+# defines a function after_mode MODE, which prints EXTRA more results for each mode. At its end, the
+# script may print PLANNED_MORE further results.
 run_all_modes() {
 	all_modes=$1
 	extra=$2

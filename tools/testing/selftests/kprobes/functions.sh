@@ -72,7 +72,8 @@ esac
 TMP=
 LOADED=
 
-# keep FILE [VALUE]: at the exit the file gets VALUE, or what it has when it is first kept
+# keep FILE [VALUE]: makes the exit handler write VALUE to the file, or what the file has now. Later
+# calls for the same file do nothing.
 keep() {
 	! grep -q "^$1 " "$TMP/kept" 2>/dev/null || return 0
 	echo "$1 ${2:-$(cat "$1")}" >>"$TMP/kept"
@@ -226,8 +227,8 @@ report_suites() {
 	done
 }
 
-# report_planned MORE SUITE...: sets the plan, which is a result for each case of these suites and
-# MORE others; then as report_suites
+# report_planned MORE SUITE...: plans a result for each case of these suites, and MORE others that
+# the script prints itself. Then does what report_suites does.
 report_planned() {
 	more=$1
 	shift
@@ -241,8 +242,8 @@ has_jumps() {
 	[ -w $OPTIMIZATION ]
 }
 
-# optimization 0|1: switches jumps off, or on and waits for them, if there are any. The exit
-# handler restores the setting.
+# optimization 0|1: disables jump optimisation; or enables it, and waits until probes are optimised.
+# Does nothing on a kernel without jumps. The exit handler restores the setting.
 optimization() {
 	has_jumps || return 0
 	keep $OPTIMIZATION
@@ -263,18 +264,20 @@ list_is_empty() {
 	! probes_listed >"$TMP/left" || failed "left in list: $(cat "$TMP/left")"
 }
 
-# enough_have_jumps N PROBES: N of the probes are optimised, at least half of them; on powerpc one,
-# since it has a jump only where it can emulate the instruction.
+# enough_have_jumps N PROBES: N of PROBES probes are optimised: checks that this is at least half of
+# them. One is enough on other architectures than x86, since powerpc optimises a probe only if it
+# can emulate the instruction.
 enough_have_jumps() {
 	least=1
 	! is_x86 || least=$(($2 / 2))
 	at_least "optimised probes" "$1" $least
 }
 
-# Assertions end in failed, which writes to a file; check fails the case for that. A status is not
-# enough: "set -e" is off in a function that check calls, so that it loses the failure of a in
-# "a && b; c". Conditions, of loops, of "if" and "!", are plain commands and assert nothing.
-# scripts.sh looks for violations.
+# An assertion that is not true calls failed, which writes to a file. If check finds something in
+# that file, the case has failed. An exit status would not be enough: "set -e" is off in a function
+# that check calls, so in "a && b; c" a failure of a would be lost. In conditions of loops, after
+# "if" and after "!", use plain commands, not assertions, or a condition that is false would make
+# the case fail. scripts.sh looks for violations.
 
 failed() {
 	printf '%s\n' "$*" >>"$TMP/failed"
@@ -319,14 +322,14 @@ processes() {
 PARANOID=/proc/sys/kernel/perf_event_paranoid
 EXCEPTIONS=/proc/sys/debug/exception-trace
 
-# has_hostile_user: there is a program for the processor. Bochs is no target of it: it takes a
-# single-step trap after SYSCALL, which has cleared the trap flag.
+# has_hostile_user: is there a program for this processor? It must not run in Bochs, which raises a
+# single-step trap after SYSCALL, although SYSCALL has cleared the trap flag.
 has_hostile_user() {
 	is_x86 && ! in_bochs && [ -x "$TOPIC_DIR/user_hostile" ]
 }
 
-# start_hostile_user SEED: a user without privileges raises exceptions until end_hostile_user, if
-# there is a program for that
+# start_hostile_user SEED: starts a program that raises exceptions as an unprivileged user until
+# end_hostile_user is called. Does nothing if there is no such program for this processor.
 start_hostile_user() {
 	has_hostile_user || return 0
 	# Let users get stacks of the kernel, and do not log their faults.
@@ -336,8 +339,8 @@ start_hostile_user() {
 	hostile_user=$!
 }
 
-# end_hostile_user: the user has done all that this kernel allows, with the results of a kernel
-# without probes
+# end_hostile_user: ends the program, and checks that it has raised every kind of exception that
+# this kernel allows, with the same results as on a kernel without probes
 end_hostile_user() {
 	has_hostile_user || skip_case "no acts for this processor, emulator or host" || return 0
 	rc=0
@@ -354,8 +357,8 @@ end_hostile_user() {
 	at_least "acts" "$(sed -n 's/^acts \([0-9]*\) wrong 0$/\1/p' "$TMP/hostile")" "$had"
 }
 
-# write_to FILE TEXT: its status tells if the kernel accepts it. put FILE TEXT: the kernel has to
-# accept it; put_refused FILE TEXT: it must not
+# write_to FILE TEXT: succeeds if the kernel accepts the text. put FILE TEXT: checks that the kernel
+# accepts it. put_refused FILE TEXT: checks that the kernel refuses it.
 write_to() {
 	printf '%s\n' "$2" 2>/dev/null >"$1"
 }
@@ -384,7 +387,8 @@ equal() {
 
 EXPLAIN=$KPROBES/explain
 
-# explained LOCATION: asks kprobes/explain; the answer is in $TMP/answer, also if it is refused
+# explained LOCATION: asks kprobes/explain about it, and saves the answer in $TMP/answer. Fails if
+# the location cannot be written to the file; there may be an answer even then.
 explained() {
 	exec 3<>$EXPLAIN
 	explained_status=0
@@ -399,8 +403,8 @@ answer() {
 	sed -n "s/^$1: //p" "$TMP/answer"
 }
 
-# address_plus ADDRESS NUMBER: prints the sum, in hexadecimal. dash cannot calculate with all of an
-# address.
+# address_plus ADDRESS NUMBER: prints the sum, in hexadecimal. It adds the upper and the lower half
+# separately, since dash cannot calculate with all digits of a kernel address.
 address_plus() {
 	set -- "${1#0x}" "$2"
 	high=${1%????????}
@@ -422,7 +426,8 @@ uptime_s() {
 	cut -d. -f1 /proc/uptime
 }
 
-# comes_true SECONDS COMMAND...: polls a condition; its status tells if it became true in time
+# comes_true SECONDS COMMAND...: runs the command again and again until it succeeds. Fails if it has
+# not after this time.
 comes_true() {
 	[ "$1" -gt 0 ] || return 2
 	until_uptime=$(($(uptime_s) + $1))
@@ -440,8 +445,8 @@ wait_until() {
 	comes_true "$PATIENCE" "$@" || failed "still not true after $PATIENCE s: $*"
 }
 
-# check DESCRIPTION COMMAND...: prints a result line. It fails if the command does, or if an
-# assertion failed since the last check.
+# check DESCRIPTION COMMAND...: runs the command as a case, and prints its result line. The case
+# fails if the command fails, or if an assertion has failed since the last case.
 check() {
 	description=$1
 	shift

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random arguments of the calls that register and unregister probes, of the files in debugfs, the
-# sysctl and the parameters; and random definitions of kprobe events. An accepted argument has its
-# effect, a refused one has none. A user raises exceptions all the time. In the environment,
-# FUZZ_S=N is the seconds of each suite, FUZZ_COUNT=N the lines written to each file, FUZZ_SEED=N
-# the seed.
+# Fuzzes the interfaces: passes random arguments to the calls that register and unregister probes,
+# writes random text to the files in debugfs, the sysctl and the parameters, and defines kprobe
+# events at random. What is accepted must have its effect, and what is refused must have none.
+# Meanwhile, a user process raises exceptions. In the environment, FUZZ_S=N is the seconds of each
+# suite, FUZZ_COUNT=N the number of lines written to each file, and FUZZ_SEED=N the seed.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -13,8 +13,9 @@ PARAMETERS=/sys/module/kprobes/parameters
 SEED=${FUZZ_SEED:-1}
 COUNT=${FUZZ_COUNT:-60}
 
-# random_lines NUMBER PROGRAM: prints lines that line(i) of PROGRAM, in awk, returns. Characters
-# that the shell would not pass on are octal, with a backslash.
+# random_lines NUMBER PROGRAM: prints NUMBER lines. PROGRAM is in awk, and its function line(i)
+# returns line i. Characters that the shell would not pass on are printed as backslash and octal
+# digits.
 random_lines() {
 	awk -v seed="$SEED" -v count="$1" '
 		function below(n) { return int(rand() * n) }
@@ -29,15 +30,15 @@ random_lines() {
 		BEGIN { srand(seed); for (i = 0; i < count; i++) print line(i) }'
 }
 
-# written FILE TEXT: converts octal digits in TEXT, and writes it to the file by one write. dd's
-# messages are in $TMP/error.
+# written FILE TEXT: converts the octal digits in TEXT to characters, and writes all to the file
+# with a single write(). dd's messages are in $TMP/error.
 written() {
 	printf '%b' "$2" >"$TMP/text"
 	dd if="$TMP/text" of="$1" bs=65536 count=1 conv=notrunc 2>"$TMP/error" >/dev/null
 }
 
-# settings FILE PATTERN: numbers, words and garbage are written to the file. Its value always
-# matches PATTERN; a value that is refused changes nothing.
+# settings FILE PATTERN: writes numbers, words and garbage to the file. After each write, its value
+# must match PATTERN, and must be the same as before if the write was refused.
 settings() {
 	[ -w "$1" ] || skip_case "this kernel has no $1" || return 0
 	was=$(cat "$1")
@@ -152,8 +153,8 @@ events() {
 	cat $TRACEFS/kprobe_events
 }
 
-# EINVAL, ENOENT, EEXIST, E2BIG, EILSEQ, EOPNOTSUPP, ERANGE, EADDRNOTAVAIL, ENAMETOOLONG: possible
-# errors of a definition, in the words of two C libraries
+# The errors with which a definition may be refused, as the messages of two C libraries: EINVAL,
+# ENOENT, EEXIST, E2BIG, EILSEQ, EOPNOTSUPP, ERANGE, EADDRNOTAVAIL, ENAMETOOLONG
 ERRORS='Invalid argument|No such file|File exists|list too long|Illegal byte|multibyte'
 ERRORS="$ERRORS|not supported|out of range|not representable|not available|name too long"
 

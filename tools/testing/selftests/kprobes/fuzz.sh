@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random instructions have the same effect probed and not probed: with breakpoints, boosted and
-# single-stepped, and with jumps, while a user raises exceptions. The programs in fuzz/ test many
-# more in user mode. In the environment, FUZZ_S=N is the seconds of each case, FUZZ_SEED=N the
-# seed; FUZZ_TRACE=1 prints each instruction first.
+# Executes random instructions with and without probes: the effect must be the same. Probes are hit
+# by breakpoints, with copies boosted or single-stepped, or by jumps. Meanwhile, a user process
+# raises exceptions. (The programs in fuzz/ test many more instructions, in user mode.) In the
+# environment, FUZZ_S=N is the seconds of each case, and FUZZ_SEED=N the seed. FUZZ_TRACE=1 logs
+# each instruction before it is executed, so that one that crashes the kernel is known.
 
 . "$(dirname "$0")/functions-modes.sh"
 

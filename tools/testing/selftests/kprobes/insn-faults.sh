@@ -5,8 +5,8 @@
 
 . "$(dirname "$0")/functions-modes.sh"
 
-# Oops messages name the probed instruction. Oopses taint the kernel and disable lockdep: only in a
-# guest of the tests, or with FAULTS_OOPS=1 in the environment.
+# Check that oops messages name the probed instruction. As an oops taints the kernel and disables
+# lockdep, this runs only in a guest of the tests, or with FAULTS_OOPS=1 in the environment.
 oops=0
 [ ! -e /vmtest.conf ] || [ -e /proc/lockdep ] || oops=1
 oops=${FAULTS_OOPS:-$oops}

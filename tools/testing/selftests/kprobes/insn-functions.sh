@@ -20,8 +20,9 @@ summary() {
 	sed -n "s/^$1 //p" $sweep/summary
 }
 
-# Take a few symbols of each part of the kernel's text, since many cannot be probed; none of freed
-# init text, nor on powerpc of the code in which exceptions begin.
+# Take some symbols from each part of the kernel's text: more than are needed, since many cannot be
+# probed. Take none in init text, which has been freed, nor, on powerpc, in the code where
+# exceptions begin.
 choose() {
 	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
 	entry=$(sed -n 's/ . __end_soft_masked$//p' /proc/kallsyms)
@@ -121,8 +122,8 @@ have_jumps() {
 	enough_have_jumps $((jumps + by_ftrace)) "$(summary functions)"
 }
 
-# The compiler puts data between and into functions of arm; data after a short function may look
-# like its third instruction.
+# On arm, the compiler puts data between functions and into them. Data after a short function may
+# look like its third instruction, so probe only the first instructions there.
 finds_insns() {
 	case $(uname -m) in
 	arm*) [ "$insns" -eq 1 ] ;;

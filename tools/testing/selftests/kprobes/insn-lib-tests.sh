@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes on every instruction of library functions, while the library's own tests run: these log
-# the same as without probes. Then once more, with probes far enough apart for jumps.
+# Probes every instruction of library functions while the kernel's own tests of the library run:
+# they must log the same as without probes. Then repeats that with fewer probes, which are far
+# enough apart to be optimised with jumps.
 #
 # LIBRARY_TESTS="MODULE..." in the environment runs only these tests.
 
@@ -192,8 +193,9 @@ with_probes() {
 	unload kp_functions
 }
 
-# Read /proc/kallsyms before there are probes. It is printed by vsnprintf(): with a probe on each
-# instruction of that, the kernel loops over the rest of the file for up to a minute.
+# Read /proc/kallsyms before there are probes. vsnprintf() prints each line of the file: with a
+# probe on each of its instructions, the kernel would be busy with the rest of the file for up to a
+# minute.
 sha256=328de8f1895f8bb09f6e6b4c2012ef2b2a6f067cd002794b750aa040a6f6d8bd
 if ! has_symbol sha256_final; then
 	ktap_print_msg "the kernel has no sha256_final()"

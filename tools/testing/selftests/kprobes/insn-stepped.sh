@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs suites of other topics with copies of instructions stepped: instructions that are boosted
-# by default have the same effect with a second trap. Emulated instructions are among the targets
-# in both modes. Then runs the suites of kprobes_kunit with jumps, for which they wait after each
-# registration and enabling.
+# Runs suites of other topics, but makes kprobes single-step the copies of instructions that it
+# boosts by default: with that second trap, they must have the same effect. Instructions that are
+# emulated are among the targets in both modes. Then runs the suites of kprobes_kunit with jumps:
+# after a probe was registered or enabled, these suites wait until it is optimised.
 
 . "$(dirname "$0")/functions-modes.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Jprobes: calls that are refused, what handlers get, and what the function gets after them; with
-# ftrace, breakpoints and jumps.
+# Jprobes: which registrations are refused, which arguments handlers get, and which the function
+# gets after the handler. Jprobes are hit through ftrace, by breakpoints and by jumps.
 
 . "$(dirname "$0")/functions-modes.sh"
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# With kp_kexec on the command line, kexec replaces the kernel with a program, while functions on
-# the way to it are probed. The program prints the last results.
+# Probes functions that kexec executes, then replaces the kernel with a small program through kexec.
+# That program prints the last results, as no shell is left. Needs kp_kexec on the kernel's command
+# line.
 
 . "$(dirname "$0")/functions.sh"
 
