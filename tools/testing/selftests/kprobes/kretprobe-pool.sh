@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The instances that return probes share: a pool grows with the calls in flight, up to the bound
-# on its memory, and shrinks when these have returned.
+# Return probes share pools of instances. A pool must grow with the number of calls in flight, up to
+# the bound on its memory, and must shrink when these calls have returned.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -44,13 +44,14 @@ prints() {
 	[ "$("$@")" -eq "$number" ]
 }
 
-# becomes N COMMAND...: what COMMAND prints becomes N, sooner or later
+# becomes N COMMAND...: waits until COMMAND prints N
 becomes() {
 	wait_until prints "$@"
 }
 
-# all_empty: waits until the pools have no memory; a bound of 0 makes that faster. First waits until
-# the pools no longer count an unregistered probe: with the old bound, they would grow for it again.
+# all_empty: waits until the pools have no memory, which is faster with a bound of 0. Before that,
+# it waits until the pools no longer count any unregistered probe, or else they would grow again for
+# that when the old bound is restored.
 all_empty() {
 	becomes 0 all_probes
 	was=$(cat $BOUND)
@@ -126,8 +127,8 @@ bound_is_kept() {
 	at_least "calls tracked" "$tracked" $((total - $(nproc)))
 }
 
-# A probe with maxactive has its own pool, whatever the bound is. All instances are free again for
-# the next calls.
+# A probe with maxactive has a pool of its own, to which the bound does not apply. When all calls
+# have returned, all of its instances must be free for the next calls.
 reserved_beyond_bound() {
 	set_to registered 0 && all_empty && put $BOUND 0 || return 1
 	for limit in 1 16 400; do
@@ -171,8 +172,8 @@ in_flight() {
 	echo $(($(cat $PARAMETERS/entries) - $(cat $PARAMETERS/returns)))
 }
 
-# Prints how many KiB of the pools must be idle. Chunks of 32 KiB may be in use: one for 8 calls
-# in flight, and two for each CPU.
+# Prints how many KiB of the pools are idle for certain: at most one chunk of 32 KiB for every 8
+# calls in flight, and two chunks for each CPU, can be in use.
 idle_kib() {
 	idle=$(($(all_kib) - 32 * ($(in_flight) / 8 + 2 * $(nproc))))
 	echo $((idle > 0 ? idle : 0))
@@ -204,7 +205,7 @@ bad_bounds() {
 # probes on functions of the pools.
 #
 
-# counted_by ID SYMBOL: the probe ID of kp_ctl counts the calls of SYMBOL
+# counted_by ID SYMBOL: lets the probe ID of kp_ctl count the calls to SYMBOL
 counted_by() {
 	ctl add "$1" "$2" || {
 		ktap_print_msg "no probe on $2: error $(ctl_get "$1" error)"
@@ -218,7 +219,8 @@ no_more_than() {
 	[ "$2" -le "$3" ]
 }
 
-# grown_to N: after a few rounds, the returns of all N sleepers are handled
+# grown_to N: lets N tasks sleep in the function until the pool has grown enough for all of them, so
+# that no call is missed. Fails if that takes more than a few rounds.
 grown_to() {
 	for _ in 1 2 3 4 5 6 7 8; do
 		was=$(cat $PARAMETERS/nmissed)
@@ -230,7 +232,8 @@ grown_to() {
 	return 1
 }
 
-# One scan of all instances serves all unregistered probes, and calls in flight delay nothing.
+# Unregister many probes while calls are in flight: one scan of all instances must be enough for all
+# of the probes, and must not wait for the calls.
 many_dead() {
 	set_to depth 39 && grown_to 100 || return 1
 	taken=$(pool taken)
@@ -241,7 +244,8 @@ many_dead() {
 	no_more_than "chunks looked at" "$(ctl_get 0 hits)" $((3 * $(all_kib) / 32)) && ctl del 0
 }
 
-# Pools of probes with maxactive are freed with the last call in flight.
+# The pool of an unregistered probe with maxactive must be freed when its last call has returned,
+# and not before.
 many_dead_inside() {
 	set_to sleepers 0 && set_to depth 0 && counted_by 1 kretprobe_pool_free || return 1
 	set_to maxactive 64
@@ -253,7 +257,8 @@ many_dead_inside() {
 	set_to maxactive 0
 }
 
-# At its limit, a pool does not queue its worker again and again to grow it.
+# Calls are missed since the pool has reached its limit. These must not queue the worker again and
+# again, as it could not let the pool grow.
 missed_at_limit() {
 	set_to sleepers 0 && set_to registered 0 && set_to depth 0 && registered_alone || return 1
 	echo $((base_kib + 64)) >$BOUND && set_to sleepers $crowd || return 1
@@ -308,8 +313,9 @@ none_lost() {
 	set_to data_size $data_size && set_to at_once 0
 }
 
-# A hit raises an interrupt that queues the worker. With the pool empty, each hit of a return
-# probe on a function that this interrupt calls may raise it again.
+# Put a return probe on the function that queues the pool's worker. A hit that finds the pool empty
+# raises an interrupt, which calls this function and so hits the probe. That hit must not raise the
+# interrupt again, or this would go on forever.
 worker_is_probed() {
 	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
 	put $BOUND $((base_kib + 64)) && set_to sleepers $crowd || return 1
@@ -325,8 +331,9 @@ hotplugged() {
 	echo "$cpu"
 }
 
-# A CPU that goes offline needs many instances when it can raise no interrupt any more. Another CPU
-# runs the worker, without a further hit, and the pool still grows after that.
+# A CPU that goes offline needs many instances at a time when it can no longer raise an interrupt.
+# Another CPU must run the worker, though there is no further hit, and later the pool must still
+# grow when that is needed.
 dying_cpu_asks() {
 	[ -e "$(hotplugged)" ] || skip_case "no CPU can be taken offline" || return 0
 	set_to sleepers 0 && set_to registered 0 && set_to data_size 4096 && registered_alone ||
@@ -339,7 +346,8 @@ dying_cpu_asks() {
 	set_to registered 0 && set_to data_size $data_size
 }
 
-# A CPU needs many instances, and then runs no task any more. For other CPUs, the pool grows.
+# A CPU needs many instances, and then is too busy to run the worker. The pool must still grow for
+# other CPUs.
 busy_cpu_asks() {
 	[ "$(nproc)" -ge 2 ] || skip_case "only one CPU" || return 0
 	set_to sleepers 0 && set_to registered 0 && set_to data_size 4096 && registered_alone ||
@@ -363,13 +371,14 @@ on_isolated() {
 	must taskset "$(printf '%x' $((1 << $(cat $ISOLATED))))" "$@"
 }
 
-# traced EVENT: prints how often it was traced, on which CPUs
+# traced EVENT: prints how often it was traced on each CPU
 traced() {
 	sed -n "s/^.*\[0*\([0-9][0-9]*\)\].* $1:.*/\1/p" $TRACEFS/trace | sort -n | uniq -c
 }
 
-# An isolated CPU uses instances and requests more, and the pool shrinks beyond its limit. No worker
-# runs there, and nothing interrupts it. The instance in its cache is freed with the pool.
+# Let an isolated CPU use instances and request more of them, then let the pool shrink. No worker
+# may run on that CPU, and none may interrupt it. So the instance in the CPU's cache is freed only
+# with the whole pool.
 isolated_is_left_alone() {
 	set_to registered 0 && set_to data_size 4096 && registered_alone || return 1
 	put $TRACEFS/trace ''
@@ -394,7 +403,8 @@ isolated_is_left_alone() {
 	done
 }
 
-# What is allocated because a pool grows fails rather than that a task is killed for it.
+# When memory is short, allocations for a growing pool must fail, and must not make the OOM killer
+# end a task.
 grows_gently() {
 	set_to registered 0 && set_to data_size 4096 && registered_alone || return 1
 	put $TRACEFS/trace ''

@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Stack traces with return probes show the real callers: in the function, in handlers, in
-# interrupts and at each instruction in between. Entries are reached by breakpoints and by jumps.
+# Stack traces must show the real callers of functions with return probes: traces from the function,
+# from handlers, from interrupts, and at each instruction in between. The probes at the entries are
+# hit by breakpoints and by jumps.
 
 . "$(dirname "$0")/functions-modes.sh"
 
-# The function and its handlers call dump_stack(). Each trace has to show the callers, none as a
-# guess ("?"), though the last one may be shown by registers; and the function only if it has not
-# returned yet. A trampoline may be shown as a guess only, and by its own name.
+# The function and its handlers call dump_stack(). Each trace has to show the callers, none of them
+# as a guess ("?"), though the last one may be shown only as the ip of saved registers. It has to
+# show the function only if that has not returned yet. It may show a trampoline, but only as a
+# guess, and with the trampoline's own name.
 dumps_are_right() {
 	dmesg | awk '
 		/kp_ret_stacks: dumps begin/ { on = 1; n = right = misnamed = 0; next }

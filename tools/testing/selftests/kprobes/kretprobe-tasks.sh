@@ -81,8 +81,8 @@ entries_reach() {
 	[ "$(cat $guest/entries)" -ge "$1" ]
 }
 
-# ended_by SIGNAL: the signal has ended all of $pids, though their calls have returned through the
-# probe
+# ended_by SIGNAL: sends the signal to $pids, and checks that it has ended all of them, although
+# they were in a function that returns through the probe's trampoline
 ended_by() {
 	# shellcheck disable=SC2086 # words
 	kill "-$1" $pids || failed "not all of them can be sent SIG$1"
@@ -152,14 +152,14 @@ all_taken() {
 	awk '{ sum += $4 } END { print sum + 0 }' $KPROBES/pools
 }
 
-# taken_at_most N: so many instances are taken
+# taken_at_most N: are at most N instances taken?
 taken_at_most() {
 	[ "$(all_taken)" -le "$1" ]
 }
 
-# Functions that ending tasks enter and never leave: more calls than can be in flight. Instances are
-# free again when the task is switched away from for the last time; with rethook, when the task is
-# freed, a grace period later.
+# Probe functions that ending tasks enter and never leave. There are more such calls than instances,
+# and none may be missed: the instances of a task must be free again when the CPU has switched away
+# from it for the last time; with rethook, when the task is freed, a grace period later.
 ended() {
 	limits=100
 	[ ! -e $KPROBES/pools ] || limits="40 0"
@@ -182,7 +182,8 @@ ended() {
 	done
 }
 
-# Each thread has ended, and another task runs, before the next one begins.
+# With only two instances, let 200 threads end one after another. Each has been switched away from
+# before the next begins, so its instance must be free and no call may be missed.
 ended_one_by_one() {
 	load kp_ret_guest symbol=do_exit maxactive=2 && put $guest/ended 200 || return 1
 	at_least "entries" "$(cat $guest/entries)" 200
@@ -196,8 +197,9 @@ hotplugged() {
 	echo "$cpu"
 }
 
-# An idle task never returns from the function in which it takes its CPU down. When the CPU is
-# brought up again, it starts from the beginning, and its instances are freed.
+# Probe the function in which an idle task takes its CPU down, and from which it never returns. When
+# the CPU comes online again, the idle task starts from the beginning, and its instances must be
+# freed.
 cpu_offline() {
 	[ -e "$(hotplugged)" ] || skip_case "no CPU can be taken offline" || return 0
 	for maxactive in 0 2; do
@@ -236,7 +238,8 @@ switched_meanwhile() {
 	unload kp_ret_guest
 }
 
-# stacks_are_same: what was saved with a probe and after it is what was saved without
+# stacks_are_same: checks that the stacks saved with a probe, and after it was unregistered, are the
+# same as the stack saved before
 stacks_are_same() {
 	for which in with after; do
 		cmp -s "$TMP/without" "$TMP/$which" ||
@@ -250,8 +253,8 @@ save_stack() {
 	cat "/proc/${pids# }/stack" >"$TMP/$1"
 }
 
-# A task that sleeps in the function has the same stack without and with a return probe, and after
-# the probe is unregistered.
+# /proc must show the same stack of a task that sleeps in the function without a return probe, with
+# one, and after that was unregistered.
 sleeping_stack() {
 	put_to_sleep 1 && save_stack without && wake || return 1
 	grep -q kp_home_outer "$TMP/without" || failed "no stacks to be read"
@@ -261,8 +264,8 @@ sleeping_stack() {
 	stacks_are_same
 }
 
-# probe_callers: return probes on the function and on its callers, two of them on one caller; with
-# the shared pool, and with a pool of its own
+# probe_callers: registers return probes on the function and on its callers, two of them on the same
+# caller. One has a pool of its own, the others use the shared pool.
 probe_callers() {
 	load kp_ret_guest maxactive=5 && load kp_ctl || return 1
 	ctl add 0 kp_home_inner return
@@ -274,8 +277,8 @@ unprobe_callers() {
 	unload kp_ctl kp_ret_guest
 }
 
-# show_stack NAME: saves the frames of the only sleeper that the kernel logs as reliable. No frame
-# may have the name of the function before a trampoline.
+# show_stack NAME: lets the kernel log the stack of the only sleeper, and saves the frames that it
+# logs as reliable. A trampoline's address must not be shown as the end of the function before it.
 show_stack() {
 	log_mark
 	put $home/show "${pids# }"
@@ -285,13 +288,15 @@ show_stack() {
 		failed "$1: a frame is named by what ends there: $(grep kprobe "$TMP/log")"
 }
 
-# hints_are WHICH N: in N frames the return address was replaced by the trampoline
+# hints_are WHICH N: checks that the log shows the trampoline, as a guess, in N frames: those whose
+# return address was replaced
 hints_are() {
 	equal "$1: trampolines shown as a guess" \
 		"$(grep -c '^ ? __kretprobe_trampoline+0x0/0x' "$TMP/log")" "$2"
 }
 
-# The kernel logs the same frames of a sleeper with return probes on the function and its callers.
+# The kernel must log the same frames of a sleeping task without and with return probes on the
+# function and on its callers.
 sleeping_task_shown() {
 	put_to_sleep 1 && show_stack without && wake || return 1
 	grep -q ' kp_home_outer+' "$TMP/without" || failed "no stack in the log: $(cat "$TMP/log")"
@@ -304,14 +309,15 @@ sleeping_task_shown() {
 	stacks_are_same
 }
 
-# callers_in NAME: a saved stack has the function and its callers. If an interrupt has preempted the
-# task, the first one is RIP.
+# callers_in NAME: checks that a saved stack has the function and its callers. If an interrupt has
+# preempted the task, the function itself is shown as RIP.
 callers_in() {
 	names=$(sed -n 's/.*[ :]kp_home_\(sleep\|inner\|outer\)+.*/\1/p' "$TMP/$1")
 	equal "$1" "$(echo "$names" | paste -sd' ')" "sleep inner outer"
 }
 
-# The same for a task that waits for the CPU, on which this reader runs
+# The stack of a task that is preempted in the function: it waits for the CPU on which the reader of
+# its stack runs
 preempted_stack() {
 	probe_callers || return 1
 	taskset 1 sh -c "echo x >$home/spin" 2>/dev/null &

@@ -15,9 +15,9 @@ floor_first=${OPT_SHARE_FIRST:-88}
 floor_second=${OPT_SHARE_SECOND:-84}
 share=/sys/module/kp_coverage/parameters
 
-# choose: writes addresses of functions to $TMP/functions, 200 in a line, without freed init text,
-# padding and what follows the text: some kernels have code for copies there. A hash of the name
-# chooses.
+# choose: writes addresses of functions to $TMP/functions, 200 in each line. A hash of the name
+# decides whether a function is chosen. Leaves out freed init text, padding, and symbols after the
+# kernel's text, where some kernels have code that they copy elsewhere.
 choose() {
 	init=$(sed -n 's/ . _[se]inittext$//p' /proc/kallsyms | sort | tr '\n' ' ')
 	end=$(sed -n 's/ . _etext$//p' /proc/kallsyms)
@@ -48,7 +48,8 @@ count() {
 	done <"$TMP/functions"
 }
 
-# is_right first|second FLOOR: at least FLOOR per cent have a jump there, or are reached by ftrace
+# is_right first|second FLOOR: checks that at least FLOOR per cent of the functions have a jump at
+# this instruction, or an ftrace-based probe
 is_right() {
 	IFS=, read -r probed jumps ftrace wrong left <"$share/$1"
 	ktap_print_msg "$1 instruction: of $functions functions $probed probed, $jumps" \

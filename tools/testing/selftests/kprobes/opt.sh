@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Jump optimisation: what an optimised probe does, where a jump is safe, what debugfs and the sysctl
-# report, and loading and unloading of modules with optimised probes.
+# Jump optimisation: what hits of an optimised probe do, where a jump is safe, and what debugfs and
+# the sysctl report. Modules with optimised probes are loaded and unloaded, too.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -65,9 +65,10 @@ target_is_marked() {
 	grep -q '  kp_tgt_plain+.*\[OPTIMIZED\]' $KPROBES/list
 }
 
-# list_waits [nonblocking]: opening the list waits for jumps, unless O_NONBLOCK is set. Without a
-# wait the list shows no [OPTIMIZED] yet, since the optimiser waits for a grace period. One such
-# round of ten is enough: the wait may time out, and a jump may be written early.
+# list_waits [nonblocking]: checks that opening the list waits until probes are optimised, unless
+# O_NONBLOCK is set. Without a wait, the list cannot show [OPTIMIZED] yet, since the optimiser first
+# waits for a grace period. It is enough if one of ten rounds shows the difference: the wait may
+# time out, and a jump may be written early.
 list_waits() {
 	marked=0
 	unmarked=0
@@ -180,7 +181,8 @@ is_frozen() {
 	grep -q -x 'frozen 1' "$cgroups/kp_frozen/cgroup.events"
 }
 
-# stop_and_go PID, freeze_and_thaw PID: what the freezer does at a suspend is the same for the task
+# stop_and_go PID, freeze_and_thaw PID: stop a task for some time. For the task, this is the same as
+# being frozen while the machine is suspended.
 stop_and_go() {
 	must kill -STOP "$1"
 	wait_until has_state "$1" T
@@ -194,8 +196,9 @@ freeze_and_thaw() {
 	put "$cgroups/kp_frozen/cgroup.freeze" 0
 }
 
-# goes_on COMMAND: a write to the sysctl waits for a busy task, while the command stops the writer
-# for some time. The write returns when the jump is there. awk does not repeat a write that fails.
+# goes_on COMMAND: writes to the sysctl, which waits for a busy task. In the meantime, COMMAND stops
+# the writer for some time. Checks that the write goes on waiting after that, and returns when the
+# jump is there. The writer is awk, since it does not repeat a write that fails.
 goes_on() {
 	optimization 0
 	ctl add 9 kp_tgt_plain
@@ -232,7 +235,7 @@ write_goes_on() {
 	fi
 }
 
-# States in kprobes/optimizer agree with the text.
+# The states in kprobes/optimizer must agree with the text.
 reasons_are_shown() {
 	optimization 1
 	for id in 0 1 2 3 4 5 6 7; do
@@ -277,7 +280,8 @@ reload() {
 	load "$1"
 }
 
-# hits_of_new ID: adds the probes ID and ID + 1, which are hit by breakpoints, then by jumps
+# hits_of_new ID: adds the probes ID and ID + 1, and checks the counts of hits, first those by
+# breakpoints, then those by jumps
 hits_of_new() {
 	ctl add "$1" kp_tgt_function
 	ctl add $(($1 + 1)) kp_tgt_caller post
@@ -289,8 +293,8 @@ hits_of_new() {
 	equal "post handler calls" "$(ctl_get $(($1 + 1)) posts)" 600
 }
 
-# The module is unloaded while its probes are in each state, and other code is loaded in its
-# place. Some probes stay registered for longer.
+# Unload the module while its probes are in each of several states, and load another module, perhaps
+# at the same addresses. Some probes stay registered although their module is gone.
 modules_by_turns() {
 	first=20
 	for how in jump queued undone off queued jump; do
@@ -380,8 +384,9 @@ if [ -w $PREEMPT ]; then
 	keep $PREEMPT "$(sed 's/.*(\(.*\)).*/\1/' $PREEMPT)"
 	put $PREEMPT full
 fi
-# With PREEMPT_RT, grace periods are normal ones, and threads of RCU have to run for them. The suite
-# kprobes_opt_preempt keeps one from running while it waits for grace periods.
+# With PREEMPT_RT, grace periods are not expedited, and threads of RCU have to run before they end.
+# The suite kprobes_opt_preempt would keep such a thread from running while it waits for a grace
+# period, so use expedited ones.
 normal=$(cat $RCU_NORMAL 2>/dev/null) || :
 if [ "$normal" = 1 ]; then
 	change $RCU_NORMAL 0

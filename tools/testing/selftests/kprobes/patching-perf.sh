@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perf gets records of patched text and of pages of slots, and /proc/kallsyms names these pages.
+# perf must get records of the text that kprobes patches and of the pages of slots. /proc/kallsyms
+# must have a symbol for each of these pages.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -39,8 +40,9 @@ slots_are_right() {
 		equal "slots emptied" "$(number emptied)" "$(number filled)"
 }
 
-# with_two_pages ASSERTION...: asserts if the slots need two pages or more. Of a single page perf
-# might get no record: it may have existed before, and is kept.
+# with_two_pages ASSERTION...: makes the assertion if the slots need two pages or more, and skips
+# the case otherwise: there may be no record of a single page, which may have existed before the
+# test, and is kept after it.
 with_two_pages() {
 	[ "$optimized" -gt $PAGE_OF_SLOTS ] ||
 		skip_case "$optimized detour buffers may fit in one page" || return 0
@@ -84,8 +86,9 @@ named_pages() {
 	grep -c ' kprobe_insn_page' /proc/kallsyms || :
 }
 
-# Slots of probes that other tests have unregistered are freed later, and an empty page is kept
-# only if no other has a free slot. With more than one page left, this test might need no new one.
+# few_pages: is at most one page of slots left? After other tests have unregistered their probes,
+# slots and pages are freed with a delay, except one page with a free slot. If more pages were left,
+# this test might not need a new one, and perf would get no record of a page.
 few_pages() {
 	[ "$(named_pages)" -le 1 ]
 }

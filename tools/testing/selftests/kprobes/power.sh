@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# With kp_power on the command line, the machine is suspended to RAM, and hibernates, at each level
-# of pm_test and completely, while there are probes on the way. The guest has a disk for the image,
-# and resume= on the command line: see SWAP= of vmtest.sh.
+# Probes functions that are called when the machine is suspended to RAM or hibernates. Then does
+# both, at each level of pm_test and completely. Needs kp_power on the kernel's command line, a disk
+# for the image, and resume= on the command line: see SWAP= of vmtest.sh.
 
 . "$(dirname "$0")/functions-modes.sh"
 
@@ -19,16 +19,17 @@ dpm_suspend_late:platform dpm_suspend_noirq:platform dpm_resume_noirq:platform
 dpm_resume_early:platform freeze_secondary_cpus:processors thaw_secondary_cpus:processors
 syscore_suspend:core syscore_resume:core acpi_suspend_enter:none
 x86_acpi_suspend_lowlevel:none"
-# What the kernel does after it has copied itself is not in the copy. Swsusp_save() makes the copy,
-# and returns in the kernel that ends only.
+# swsusp_save() makes the hibernation image, a copy of the kernel's memory. What the kernel does
+# after that is not in the image: so after resuming, swsusp_save() has not returned, and
+# swsusp_write() was never called.
 HIBERNATE="hibernate:freezer freeze_processes:freezer thaw_processes:freezer
 hibernation_snapshot:freezer freeze_kernel_threads:freezer dpm_prepare:devices
 dpm_suspend:devices dpm_resume:devices dpm_complete:devices dpm_suspend_end:platform
 dpm_resume_start:platform freeze_secondary_cpus:processors thaw_secondary_cpus:processors
 syscore_suspend:core syscore_resume:core swsusp_save:none swsusp_write:never"
 
-# Each function has three probes: at its entry, by ftrace; after ftrace's call, by a breakpoint or
-# a jump; and at its return.
+# Each function gets three probes: an ftrace-based one at its entry, one with a breakpoint or a jump
+# after ftrace's call, and a return probe.
 functions_of() {
 	for function in $1; do
 		! has_symbol "${function%:*}" || echo "${function%:*}"

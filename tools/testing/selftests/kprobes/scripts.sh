@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tests' own scripts: each assertion can fail its case, and no statement loses a result. Needs
-# no kernel with kprobes, and no root.
+# Tests the tests' own scripts: each assertion must be able to fail its case, and no statement may
+# ignore the result of an assertion. This needs neither a kernel with kprobes nor root.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -14,8 +14,8 @@ run_script() {
 	sh -eu -c '. "$SCRIPT"' "$TOPIC_DIR/scripts.sh" "$@"
 }
 
-# case_says RESULT FUNCTION [DIRECTIVE]: in a script of its own, check calls a function of
-# $TMP/cases; the result line has RESULT and DIRECTIVE
+# case_says RESULT FUNCTION [DIRECTIVE]: writes a script in which check calls FUNCTION of
+# $TMP/cases, runs it, and checks that its result line has RESULT and DIRECTIVE
 case_says() {
 	wanted=$1
 	inner=$(run_script cases "$2") || :

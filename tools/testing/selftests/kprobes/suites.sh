@@ -78,8 +78,8 @@ context-faults)
 	run_suites 0 kp_page_faults -- kprobes_page_faults
 	;;
 
-# A task whose handler oopses ends, and its CPU still calls handlers. An oops disables checks until
-# the next boot.
+# A task is ended since a handler oopses. After that, its CPU must still call handlers. The oops
+# disables lockdep and other checks until the next boot.
 context-oops)
 	setup_modes
 	grep -q -w kp_oops /proc/cmdline || skip_topic "kp_oops is not on the kernel's command line"

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kprobe_torture, while other changes affect how probes are reached. In the environment, TORTURE_S=N
-# is the seconds of each case, TORTURE_SEED=N the seed, and TORTURE_CASE=N the only case to run.
-# With kp_oops on the kernel's command line, handlers oops at the end.
+# Runs the module kprobe_torture while settings and tracers change that affect how probes are hit.
+# In the environment, TORTURE_S=N is the seconds of each case, TORTURE_SEED=N the seed, and
+# TORTURE_CASE=N the only case to run. With kp_oops on the kernel's command line, handlers oops in
+# the last case.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -48,8 +49,8 @@ verdict() {
 	list_is_empty
 }
 
-# Copies of instructions are boosted or stepped, and in detour buffers. A task sleeps in the page
-# fault of a copy.
+# Switch all the time between copies of instructions in slots, boosted or single-stepped, and in
+# detour buffers. A task sleeps in page faults of copies.
 with_jumps() {
 	begin
 	: >"$TMP/sleeper"
@@ -157,8 +158,9 @@ with_modules() {
 	verdict
 }
 
-# An intrusion detector watches functions that all tasks call, with return probes of fixed size,
-# while it hashes the kernel's text. After that the text is unchanged.
+# Do what an intrusion detector does: watch functions that all tasks call, with return probes that
+# have a fixed number of instances, and hash the kernel's text. At the end, the text must be
+# unchanged.
 with_watched_functions() {
 	has_events || skip_case "no kprobe events" || return 0
 	load kp_text_hash
@@ -269,7 +271,8 @@ with_links_ready() {
 	[ $rc -ne "$KSFT_SKIP" ]
 }
 
-# BPF programs and an event of tracefs are on entries and inside functions, all in one batch each.
+# Attach BPF programs and a tracefs event to entries and inside functions. Each of them registers
+# all its probes in one batch.
 with_links() {
 	has_events || skip_case "no kprobe events" || return 0
 	SECONDS_EACH=${TORTURE_S:-8}
