@@ -23,7 +23,7 @@
  *
  *	ID ADDRESS HITS POSTS NMISSED ERROR TEXT [REASON]
  *
- * A probe that was refused has the reason.
+ * The REASON is there only if the probe was refused.
  */
 
 #include <linux/security.h>

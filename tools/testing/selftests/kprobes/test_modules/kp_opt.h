@@ -60,8 +60,8 @@ static int __maybe_unused kp_opt_control_pre(struct kprobe *kp, struct pt_regs *
 }
 
 /*
- * Wait until all probepoints that can be optimised have a jump: register one more, and wait for
- * its jump.
+ * Wait until all probes that can be optimised are: register one more, and wait until that has its
+ * jump, since the optimiser writes the jumps of all at once.
  */
 static inline int kp_opt_settle(void)
 {

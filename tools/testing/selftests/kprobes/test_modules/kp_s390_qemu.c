@@ -6,8 +6,8 @@
  * Modules and slots are up to 2 GiB below the kernel: a copy in the lowest part would fault,
  * so this module occupies the lowest 32 MiB.
  *
- * QEMU does not take a single-stepped branch, in any kernel. If loses_branches says so, tests
- * that step branches are skipped.
+ * When a branch is single-stepped, QEMU does not take it, whatever the kernel. The parameter
+ * loses_branches tells whether this QEMU does so: then tests that single-step branches are skipped.
  */
 #include <linux/sizes.h>
 #include "kp_test.h"

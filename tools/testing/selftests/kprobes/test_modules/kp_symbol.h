@@ -3,9 +3,10 @@
 #define KP_SYMBOL_H
 
 /*
- * Symbols that are not exported to modules. kprobes exports its functions for KUnit:
- * kp_own_function() names one. The rest of the kernel, and the base kernel's kprobes, are
- * looked up by kallsyms_lookup_name(), whose address a probe tells.
+ * Access to symbols that are not exported to modules. kprobes exports some functions for KUnit
+ * only: kp_own_function() returns one of these. Other functions, and those of the base kernel's
+ * kprobes, are looked up with kallsyms_lookup_name(). It is not exported either, but a probe on it
+ * tells its address.
  *
  * With IBT, the kernel overwrites the endbr of functions that none of its pointers refers to.
  * To call these, kp_find_function() returns the address of a landing: an endbr, and a jump by a

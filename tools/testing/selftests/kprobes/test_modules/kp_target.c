@@ -3,7 +3,7 @@
  * A module to be probed, loaded and unloaded. Writing N to its parameter `calls` calls its
  * functions N times. The write fails if a result is wrong.
  *
- * kp_target2 is built from this file, too: the same symbols with other code.
+ * kp_target2 is built from this file, too, so it has the same symbols, but its code is different.
  */
 
 #include <linux/objtool.h>

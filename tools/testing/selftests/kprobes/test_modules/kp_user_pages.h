@@ -3,9 +3,10 @@
 #define KP_USER_PAGES_H
 
 /*
- * Included by one file of a module: user memory that is mapped from a file of its own, which
- * handles the page faults. During a fault the task sleeps, and a thread calls kp_mem.meanwhile().
- * The fault handler could not call it, since it holds locks.
+ * User memory for tests of page faults; one file of a test module includes this. The memory is
+ * mapped from a file that the module itself implements, so the module handles the page faults.
+ * During a fault the task sleeps, and a thread calls kp_mem.meanwhile(). The handler of the fault
+ * cannot call that itself, since it runs with locks held.
  */
 
 #include <linux/anon_inodes.h>

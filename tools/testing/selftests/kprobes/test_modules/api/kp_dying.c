@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * While this is loaded, each CPU that goes offline queues an irq_work after it has run its last
- * one. Parameters:
+ * While this module is loaded, each CPU that goes offline queues an irq_work when it is too late
+ * for the CPU to run it before it is offline. Parameters:
  *
  * - run_on: a write of N queues another irq_work on CPU N, and fails if that does not run
  * - late: how many of the irq_works have run that CPUs queued as they went offline. The module

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An instruction for each reason that kp_opt_codes.S has none for. No CPU executes this code.
- * CODE_END leaves room for a jump.
+ * Instructions for kprobes/explain: one for each reason for which kp_opt_codes.S has no
+ * instruction. No CPU executes this code. CODE_END leaves room for a jump after each.
  */
 
 #include <asm/alternative.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For api-explain.sh. In debugfs, kp_explain has a line for each location: a name, and
- * SYMBOL+OFFSET. A word written to the parameter refuse provokes a refusal; reading it gives
- * errno and reason.
+ * For api-explain.sh. The file kp_explain in debugfs has a line for each location: the name of a
+ * case, and SYMBOL+OFFSET. Writing a word to the parameter refuse makes a registration that is
+ * refused; reading the parameter gives the errno and the reason.
  */
 
 #include <linux/ftrace.h>
@@ -280,9 +280,9 @@ static void kp_wait_while(enum probepoint_state state)
 }
 
 /*
- * Change text after the detour buffer was made and before the jump is written. If the jump
- * was first, the changed byte is one of the jump's: no CPU executes it, and unregistration
- * removes it. Retry.
+ * Change text after the detour buffer was made and before the jump is written. This may come too
+ * late: then the byte that is changed belongs to the jump, no CPU executes it, and unregistering
+ * the probe removes it. In that case, retry.
  */
 static int kp_change(void)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: functions that kprobes has for the kernel, not for modules. The script chooses
- * whether probes are boosted, single-stepped or optimised.
+ * KUnit suite: functions that kprobes provides to the rest of the kernel, but not to modules. The
+ * script that loads the module chooses whether probed instructions are boosted, single-stepped or
+ * optimised.
  */
 
 #include <linux/cpu.h>
@@ -410,8 +411,9 @@ static void kp_user_int3(struct kunit *test, unsigned long ip)
 }
 
 /*
- * Some CPUs wrap around at the end of 32-bit user space, so a user's breakpoint can be at 0.
- * It must not hit a probepoint, nor the mark of a removed one.
+ * On some CPUs the address wraps around after an int3 at the end of 32-bit user space, so the saved
+ * ip is 0. The handler must find neither a probepoint for such an int3, nor the mark of a removed
+ * one.
  */
 static void kp_internal_user_int3(struct kunit *test)
 {
@@ -556,8 +558,8 @@ static void kp_raise(struct kunit *test, unsigned long copy, int trapnr, unsigne
 }
 
 /*
- * The test can raise neither a #VE, which a virtual machine of TDX gets, nor a machine check. Call
- * what their handlers call.
+ * The test cannot raise a #VE, which only TDX guests get, nor a machine check. So call the
+ * functions of kprobes that the handlers of these exceptions call.
  */
 static void kp_internal_exception(struct kunit *test)
 {
@@ -614,8 +616,8 @@ static long kp_call_here(void *unused)
 }
 
 /*
- * INIT may have ended a CPU in a handler or in a step. When the CPU comes online again, both are
- * forgotten.
+ * INIT may stop a CPU while it is in a handler or single-steps a copy. When the CPU comes online
+ * again, kprobes must have forgotten both, or else the CPU would miss all hits.
  */
 static void kp_internal_restarted(struct kunit *test)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes that miss hits and calls, for kprobes/missed. Parameters:
+ * Probes that miss hits and calls: api-debugfs.sh compares their counters with kprobes/missed.
+ * Parameters:
  *
  * - run: the name of a case, which registers a probe of kp_missed_target() and calls the function;
  *   or "end", which unregisters it
@@ -76,8 +77,8 @@ static int kp_missed_hit_outer(void)
 }
 
 /*
- * The call by the handler on kp_missed_caller() is missed. The call by kp_missed_caller() itself,
- * after the handler, is not.
+ * The handler of a probe on kp_missed_caller() calls the probed function, which must be counted as
+ * missed. Then kp_missed_caller() itself calls the function, which is a hit.
  */
 static int kp_missed_nested(void)
 {

@@ -24,8 +24,8 @@ void *kp_nomem_where(void);
 /* Delete the records. */
 void kp_nomem_clear_accounts(void);
 /*
- * Wait until no caller has more than @allowed allocations left. Grace periods delay frees. A
- * caller keeps an allocation that replaces an older one.
+ * Wait until no caller has more than @allowed allocations left: grace periods delay frees. An
+ * allocation may be left without a leak, if it replaced an older one.
  */
 void kp_nomem_expect_freed(struct kunit *test, unsigned int allowed);
 

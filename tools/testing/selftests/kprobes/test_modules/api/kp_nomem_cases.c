@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fail each allocation of an operation, one after the other. The operation then returns
- * -ENOMEM and leaves nothing, or works without the memory.
+ * Fail each allocation of an operation, one at a time. The operation must either return -ENOMEM and
+ * leave nothing behind, or work without that memory.
  */
 
 #include "kp_handlers.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes on the kernel's allocators make one allocation after the other fail, and record what is
- * allocated and not freed. CONFIG_FAILSLAB does not record; it also fails allocations that may
- * not sleep, and does not tell whose allocation failed.
+ * Tests what happens without memory. Probes on the kernel's allocators make one allocation at a
+ * time fail, and record what was allocated and not freed. CONFIG_FAILSLAB would not do: it records
+ * nothing, also fails allocations that may not sleep, and does not tell whose allocation failed.
  *
  * Parameters for the script:
  *
@@ -29,8 +29,9 @@ static struct {
 } kp_fail;
 
 /*
- * Hash table of allocations that are not freed yet. Any CPU may remove entries in any context; only
- * the task whose allocations are counted adds them. On a busy machine, thousands wait for RCU.
+ * Hash table of allocations that are not freed yet. Only the task whose allocations are counted
+ * adds entries, but any CPU may remove them, in any context. The table is large, since thousands of
+ * allocations wait for RCU on a busy machine.
  */
 #define KP_SLOTS_BITS	15
 #define KP_SLOTS	BIT(KP_SLOTS_BITS)

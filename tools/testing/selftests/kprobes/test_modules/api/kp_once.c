@@ -127,7 +127,10 @@ static void kp_once_wait_disabled(struct kunit *test, struct kprobe *kp)
 	guard(mutex)(&kprobe_mutex);
 }
 
-/* Until the worker disables the probe, all hits but one are missed; then there are none. */
+/*
+ * The first hit requests that the probe is disabled. Hits after that must be counted as missed
+ * until the worker disables the probe, and then there must be no more hits.
+ */
 static void kp_once_disabled(struct kunit *test)
 {
 	const struct kp_once_case *c = test->param_value;
@@ -146,8 +149,8 @@ static void kp_once_disabled(struct kunit *test)
 }
 
 /*
- * A call of enable_kprobe() or disable_kprobe() right after the request completes the request
- * first.
+ * If enable_kprobe() or disable_kprobe() is called right after the request, it must complete the
+ * request first, or else the worker would disable a probe that the user has enabled since.
  */
 static void kp_once_enabled_at_once(struct kunit *test)
 {
@@ -168,7 +171,10 @@ static void kp_once_enabled_at_once(struct kunit *test)
 	kp_once_expect(test, probe, i + 1, c, (i + 1) * (KP_HITS - 1));
 }
 
-/* The user gets the handlers back, and may free the probe at once, or register it again. */
+/*
+ * Unregister the probe right after the request. The struct kprobe must have the user's handlers
+ * again, and the user may free it at once, or register it again: the worker must not touch it.
+ */
 static void kp_once_unregistered_at_once(struct kunit *test)
 {
 	const struct kp_once_case *c = test->param_value;
@@ -227,7 +233,10 @@ static void kp_once_ipi(void *fn)
 		call(i);
 }
 
-/* All CPUs hit the probe at once: one of them makes the request, and no hit is lost. */
+/*
+ * All CPUs hit the probe at the same time. Only one of them may make the request to disable the
+ * probe, and each hit must be counted, as a call of a handler or as missed.
+ */
 static void kp_once_cpus(struct kunit *test)
 {
 	const struct kp_once_case *c = test->param_value;
@@ -252,8 +261,8 @@ static void kp_once_cpus(struct kunit *test)
 }
 
 /*
- * The probe is on the function that queues the worker, and disables itself. Its request calls
- * that function again, which must not make a second request.
+ * Probe the function that queues the worker, with a probe that disables itself. The request to do
+ * so calls the probed function again: that nested hit must not make a second request.
  */
 static void kp_once_queue_work(struct kunit *test)
 {

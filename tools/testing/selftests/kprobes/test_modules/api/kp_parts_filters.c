@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ftrace's filters on an architecture that has no place for a mark of handled hits: an address
- * stays in the filter that it was armed in.
+ * Ftrace filters as they work on architectures that cannot mark a hit as handled in the registers.
+ * On these, an armed address must stay in its filter: while it moved, it would be in two filters,
+ * and one hit would be handled twice.
  */
 
 #include <linux/ftrace.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suites: parts of kprobes, compiled a second time as parts of this module. So they can have
- * another size of slots, and tests see when they reschedule, and act as hits do at that moment.
+ * KUnit suites for parts of kprobes, which are compiled a second time into this module. So they can
+ * have another size of slots, and a test is called whenever they reschedule, and can do there what
+ * a hit would do at that moment.
  */
 
 #include "kp_parts.h"

@@ -159,8 +159,9 @@ static void kp_pools_ask_again(struct kunit *test)
 }
 
 /*
- * If the work item of the queue is pending, a thread of this CPU does the work: three requests are
- * one work item that waits for the mutex, or for a thread, and another one.
+ * Request the worker three times while pool_mutex is held. The first request queues a work item,
+ * which waits for the mutex or for a thread. If that item is still pending at the next request, a
+ * work item of this CPU does the work instead.
  */
 static void kp_pools_worker_waits(struct kunit *test)
 {
@@ -181,8 +182,9 @@ static void kp_pools_worker_waits(struct kunit *test)
 }
 
 /*
- * When the first chunk has been added, take all instances, as hits do that find growth requested
- * already, after the worker has counted them.
+ * Called when the worker reschedules. Once it has added the first chunk, take all instances, as
+ * hits might. The worker has already counted how many instances are needed, and these hits see that
+ * growth was requested and do not request it again.
  */
 static void kp_pools_take_all(struct kretprobe_pool *pool)
 {

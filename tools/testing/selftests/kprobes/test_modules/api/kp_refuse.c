@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The last module notifier probes kp_target, then makes its loading fail. Notifiers for GOING
- * are called while the module's state is still COMING: kprobes' own first, then kp_watch(),
- * which requests a safety check. The check must not read the module's text any more.
+ * Makes the loading of kp_target fail: the module notifier that is called last probes kp_target,
+ * then returns an error. The notifiers are then called for GOING, though the module's state is
+ * still COMING: kprobes' own first, then kp_watch(), which requests a check whether jumps are safe.
+ * That check must not read the module's text any more.
  */
 
 #include <linux/probepoint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suites: probes on functions of kprobes, as tracers and intrusion detectors set them,
- * while these functions register and unregister other probes.
+ * KUnit suites: tracers and intrusion detectors may probe functions of kprobes itself. The suites
+ * do so, and register and unregister other probes through these functions.
  *
  * Writing to the parameter `wait` calls wait_for_kprobe_optimizer().
  */
@@ -150,9 +150,10 @@ static struct kunit_case kp_self_cases[] = {
 static KP_SUITE(kp_self, "kprobes_self");
 
 /*
- * Stand-in for a module that guards the kernel. It registers return probes on functions that
- * give privileges, or can change the kernel's text or kprobes; waits for the optimiser, and
- * copies the text. A later change is an alarm.
+ * Imitates a security module that guards the kernel. Such a module registers return probes on
+ * functions that give privileges, or that can change the kernel's text or kprobes, waits for the
+ * optimiser, and copies the text of these functions. It raises an alarm if the text changes later,
+ * so kprobes must not change it.
  */
 
 /* Some exist only in some configurations. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: a handler oopses and its task ends. The CPU must still call handlers, and be able
- * to go idle: RCU warns then if it counts an exception that has not ended.
+ * KUnit suite: a handler oopses, and its task ends. After that, the CPU must still call handlers,
+ * and must be able to go idle: RCU would warn if it still counted the exception that never
+ * returned.
  *
  * An oops disables lockdep until the next boot, so the suite has its own guest.
  */

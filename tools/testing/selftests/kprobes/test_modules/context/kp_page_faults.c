@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: page faults of handlers and of copies, on any architecture. The fault_handler is
- * called, then the fix-up is reached. kp_faults has more cases, for x86.
+ * KUnit suite: page faults that a handler or the copy of a probed instruction raises, on any
+ * architecture. kprobes must call the fault_handler, and then execution must resume at the fix-up
+ * of the exception table. kp_faults has more cases, for x86.
  */
 
 #include <linux/extable.h>

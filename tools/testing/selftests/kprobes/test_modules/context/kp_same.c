@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: handlers of one function, called in a task, a softirq, a hard interrupt and an NMI.
- * However a hit reaches them, what they ask about their context is answered as in the function.
+ * KUnit suite: handlers of a function that is called in a task, a softirq, a hard interrupt and an
+ * NMI. in_interrupt() and its like must return the same in the handlers as in the function, whether
+ * the probe is hit through ftrace, by a breakpoint or by a jump.
  */
 
 #include "kp_nmi.h"
@@ -237,8 +238,8 @@ static void kp_same_in_handlers(struct kunit *test)
 }
 
 /*
- * In a handler: a hit is missed, a fault calls the fault_handler in the same context, and an
- * irq_work that it queues is run.
+ * What works in a handler: a nested hit must be missed, a fault must call the fault_handler in the
+ * same context, and an irq_work that the handler queues must be run.
  */
 static void kp_same_busy(struct kunit *test)
 {

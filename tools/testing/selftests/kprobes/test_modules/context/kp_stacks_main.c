@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: stack traces from handlers, and from interrupts of copies of instructions.
+ * KUnit suite: stack traces from handlers, and from interrupts that arrive while the copy of an
+ * instruction is executed.
  *
  * In a trace from a handler, the probe's frames precede the probed function and its callers.
  * These must be the same as in a trace from kp_stacks_callee(), which the function calls.
@@ -120,8 +121,9 @@ static void kp_register(struct kunit *test, unsigned long addr, bool post)
 }
 
 /*
- * With frame pointers, the caller is in the trace only while the function has its frame, and in a
- * pre_handler at the entry. After a call, the callee has none yet.
+ * Unwinders that use frame pointers find the caller only while the function has its own frame. They
+ * also find it in a pre_handler at the entry, but not right after a call, when the callee has not
+ * set up its frame yet.
  */
 static bool kp_has_frame(int insn, bool post)
 {

@@ -48,8 +48,8 @@ static struct kprobe kp_syscall = {
 };
 
 /*
- * Cases in which an unwinder finds addresses of slots that were freed. There are so many
- * probes that their slots need several pages.
+ * Cases in which an unwinder finds addresses of slots that were freed. Register so many probes that
+ * their slots need several pages, or else the page with the slots might not be freed.
  */
 
 #define KP_UNWIND_NOPS	512

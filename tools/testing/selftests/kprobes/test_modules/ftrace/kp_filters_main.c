@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: ftrace's records follow changes of filters. In random order, ftrace_ops of all
- * kinds (the users) are registered, are unregistered and change their filters. After each
- * change all records are compared with the text, and with what the users ask for.
+ * KUnit suite: ftrace's records must follow all changes of filters. In random order, ftrace_ops of
+ * all kinds (the users) are registered, are unregistered, and change their filters. After each of
+ * these, all records are compared with the text, and with what the users ask for.
  *
  * Reading kp_filters in debugfs compares them, too, for a script.
  */
@@ -567,7 +567,7 @@ static void kf_shared(struct kunit *test)
 	kf_expect_asked(test, 0, 1);
 }
 
-/* The same, if it is a probe that modifies: kprobes tries again, but not for ever. */
+/* The same, but a probe asks to redirect the function: kprobes must retry, but not for ever. */
 static void kf_shared_by_probe(struct kunit *test)
 {
 	struct kf_user *direct = &kf_users[ARRAY_SIZE(kf_users) - 1];

@@ -39,7 +39,7 @@ static void kp_ft_costs_begin(struct kunit *test)
 	kp_ft_counted = current;
 }
 
-/* Expect these numbers of calls since kp_ft_costs_begin(). */
+/* Check that there were these numbers of calls since kp_ft_costs_begin(). */
 static void kp_ft_costs_end(struct kunit *test, int ftrace_updates, int expedited, int stop_machine)
 {
 	const int wanted[] = { ftrace_updates, expedited, stop_machine };
@@ -139,9 +139,9 @@ void kp_ft_patched_before(struct kunit *test)
 }
 
 /*
- * Two probes with a post_handler and two without are registered and unregistered at one
- * address, in random order. Each registered probe is called once. A live patch is refused
- * exactly while a probe with a post_handler, which may redirect execution, is registered.
+ * Register and unregister two probes with a post_handler and two without at one address, in random
+ * order. Each hit must call every registered probe once. A live patch must be refused if and only
+ * if a probe with a post_handler is registered, since such a probe may redirect execution, too.
  */
 void kp_ft_orders(struct kunit *test)
 {
@@ -180,7 +180,7 @@ void kp_ft_orders(struct kunit *test)
 	}
 }
 
-/* Call the first @nr of kp_ft_many[]. Each probe must have been hit @hits times since kp_new(). */
+/* Call the first @nr of kp_ft_many[]. Check that each probe was hit @hits times since kp_new(). */
 static __nocfi void kp_ft_call_many(struct kunit *test, struct kprobe **kps, int nr, int hits)
 {
 	int i;

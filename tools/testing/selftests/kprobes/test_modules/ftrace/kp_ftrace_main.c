@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: probes at the entries of functions, where ftrace has its call.
+ * KUnit suite: ftrace-based probes, at the entries of functions.
  *
  * With crowd=1, a second ftrace function is attached to every target, so ftrace calls both
  * through its list of functions.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Part of the suite kprobes_ftrace: ftrace-based return probes. A function that has nothing but one
- * return probe without an entry_handler may call a trampoline of its own.
+ * Part of the suite kprobes_ftrace: ftrace-based return probes. If the only user of a function's
+ * entry is one return probe without an entry_handler, ftrace may call a faster trampoline of
+ * kprobes there.
  */
 
 #include <linux/context_tracking.h>
@@ -65,8 +66,9 @@ static void *kp_ft_own_trampoline(struct kunit *test)
 }
 
 /*
- * Two return probes, one with an entry_handler, and two probes, one with a post_handler, are
- * registered and unregistered at one address in random order. Each is called once for each call.
+ * Register and unregister two return probes, one of them with an entry_handler, and two probes, one
+ * with a post_handler, at one address in random order. Each call of the function must call the
+ * handlers of every registered probe once.
  */
 void kp_ft_return_orders(struct kunit *test)
 {
@@ -124,8 +126,9 @@ static int kp_ft_call_target(struct kprobe *kp, struct pt_regs *regs)
 }
 
 /*
- * Hits of a return probe that is alone and has no entry_handler: missed in a handler, where RCU
- * does not watch, and with an entry_handler that is set late.
+ * Hits of a return probe that is the only user of the entry and has no entry_handler: in a handler,
+ * where the call must be missed; where RCU is not watching; and after an entry_handler was set
+ * though the probe is registered.
  */
 void kp_ft_return_alone(struct kunit *test)
 {

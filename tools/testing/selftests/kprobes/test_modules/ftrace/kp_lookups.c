@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Three threads ask ftrace for the call at the entry of a function of this module, again and again.
- * The parameter missed counts the lookups that have not found it.
+ * Three threads look up, again and again, where ftrace's call is in a function of this module. The
+ * parameter missed counts the lookups that did not find it.
  */
 
 #include <linux/kthread.h>
@@ -46,8 +46,8 @@ static void kp_lookups_exit(void)
 }
 
 /*
- * Not in init text. When that is freed, ftrace moves the records after those of init text in the
- * array, and a lookup at that time may miss them.
+ * This function must not be in init text. When that is freed, ftrace moves the records that follow
+ * those of init text in the array, and a lookup at that time may miss them.
  */
 static int kp_lookups_init(void)
 {

@@ -42,8 +42,9 @@ extern unsigned long kp_faults_edge;
 void kp_faults_text(void);
 
 /*
- * Accesses with a fix-up, and the offsets of the instructions that fault. load returns what it
- * read, store 0, add the value before, or -EFAULT; move, the number of bytes left.
+ * Functions that access memory with a fix-up, and the offsets of their instructions that may fault.
+ * If the access succeeds, load returns what it read, store returns 0, and add returns the old
+ * value; otherwise they return -EFAULT. move returns the number of bytes that it has not moved.
  */
 #define KP_ACCESS(name, args...)	\
 	long name(args);		\

@@ -243,8 +243,8 @@ static void kp_faulty_own_fault(struct kunit *test)
 }
 
 /*
- * A handler hits an instruction that faults. The hit is missed, but the fault_handler is called
- * and the fix-up reached.
+ * A handler hits a probed instruction that faults. That nested hit must be missed, but the inner
+ * probe's fault_handler must still be called, and execution must resume at the fix-up.
  */
 static void kp_faulty_missed(struct kunit *test)
 {

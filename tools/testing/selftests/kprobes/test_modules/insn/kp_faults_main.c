@@ -2,8 +2,9 @@
 /*
  * KUnit suite: exceptions that a probed instruction raises.
  *
- * Each instruction of kp_faults_cases.S runs bare and probed. Both runs must leave the same
- * state, die notifiers and fault_handlers get the same, and the probe is hit once.
+ * Each instruction of kp_faults_cases.S is executed without and with a probe. Both runs must leave
+ * the same state, die notifiers and fault_handlers must be passed the same, and the probe must be
+ * hit once.
  */
 
 #include <linux/cpufeature.h>
@@ -225,7 +226,10 @@ static int kp_register_probe(void)
 	return ret;
 }
 
-/* GCC may split what is not noinline, and the stack at the fault then differs between two runs. */
+/*
+ * noinline: GCC might split the function otherwise, and the two runs would have different stack
+ * pointers at the fault.
+ */
 static noinline void kp_one_round(struct kunit *test, unsigned int round)
 {
 	bool failed = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: a probed instruction accesses user memory that is not mapped yet. The task
- * sleeps in the page fault, while the probepoint may change or disappear.
+ * KUnit suite: a probed instruction accesses user memory that is not mapped yet. While the task
+ * sleeps in the page fault, the probepoint may change or disappear: the instruction must be
+ * executed all the same.
  *
  * The suite handles the page faults: the memory is mapped from a file of its own.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: the state after exceptions of copies, above all of single-stepped ones;
- * watchpoints that copies hit; machine checks; breakpoints that were just removed.
+ * KUnit suite: the state after exceptions in copies of instructions, above all in single-stepped
+ * ones; copies that hit a watchpoint; machine checks; and int3s that were just removed.
  */
 
 #include <asm/processor-flags.h>
@@ -20,8 +20,9 @@ static struct {
 } kp_seen;
 
 /*
- * A handler hits an instruction whose copy faults. Kprobes looks up the owner of the slot by
- * xa_load(), in the context of the handler, where a probe on xa_load() must not be hit.
+ * A handler hits an instruction whose copy faults. To handle the fault, kprobes looks up the owner
+ * of the slot with xa_load(). That is still in the context of the handler, so this call must not
+ * hit a probe on xa_load().
  */
 
 static long __kprobes kp_fault_in_handler(void)
@@ -167,9 +168,9 @@ static noinline __noclone notrace int kp_mce_load(const int *from)
 }
 
 /*
- * The kernel recovers from a machine check at an instruction that reads user memory. It decodes
- * the instruction at the saved ip, a copy's original. Call the decoding function, as the test
- * cannot raise a machine check.
+ * The kernel recovers from a machine check if the instruction at the saved ip reads user memory, so
+ * it decodes that instruction. If a copy raised the machine check, it must decode the original. The
+ * test cannot raise a machine check, so it calls the function that decodes.
  */
 static __nocfi void kp_steps_machine_check(struct kunit *test)
 {
@@ -214,8 +215,8 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 }
 
 /*
- * A breakpoint was just removed, but a CPU that text_poke_sync() does not reach still executes
- * it. Call the handler as this CPU does.
+ * After a breakpoint was removed, a CPU that text_poke_sync() does not reach may still execute it.
+ * Call the handler as such a CPU would.
  */
 static void kp_steps_gone_int3(struct kunit *test)
 {

@@ -40,8 +40,8 @@ static struct {
 } kp;
 
 /*
- * Compiled handlers need AC, DF and NT clear. They clear AC when they access user memory, which
- * must not change the AC of the probed code.
+ * Check that AC, DF and NT are clear, as compiled code requires. Then clear AC, as a handler does
+ * when it accesses user memory: that must not change the AC of the probed code.
  */
 static void kp_flags_in_handler(void)
 {

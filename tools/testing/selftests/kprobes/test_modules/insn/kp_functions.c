@@ -89,8 +89,9 @@ KP_POST_HANDLER(__kprobes, kp_functions_post,
 		atomic_long_inc(&container_of(p, struct kp_counter, kp)->posts))
 
 /*
- * Return the distance to the next offset where an instruction may begin. On s390 the first two
- * bits of an instruction give its length: the errno does not tell.
+ * Return the distance to the next offset where an instruction may begin. On s390, the first two
+ * bits of the instruction at @text give its length: there the errno of a registration does not tell
+ * whether an instruction begins at an offset.
  */
 static unsigned int kp_next_boundary(const u8 *text)
 {
@@ -363,8 +364,8 @@ static void kp_check_function(const struct kp_function *function)
 }
 
 /*
- * With @insns, unregister the first probe of all functions, then the second, and so on, and
- * wait for tasks between the two.
+ * With @insns, unregister the first probe of each function, then the second of each, and so on.
+ * Wait in between until no task can be in the instructions whose probes were removed.
  */
 static int kp_functions_remove(const char *val, const struct kernel_param *param)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: probes next to an endbr. With IBT, an indirect branch to another instruction
- * raises #CP. Without IBT the cases pass, too: the first line of the log says which it is.
+ * KUnit suite: probes next to an endbr. On a CPU with IBT, an indirect branch to any other
+ * instruction raises #CP, so kprobes must not branch to one indirectly. The cases also pass on a
+ * CPU without IBT, but prove less: the suite logs first whether there is IBT.
  */
 
 #include <linux/cpufeature.h>
@@ -182,8 +183,9 @@ static void kp_ibt_inside(struct kunit *test)
 }
 
 /*
- * A function with an indirect jump gets a jump if the kernel has IBT configured, even if the
- * CPU lacks it: the compiler has put an endbr at each target.
+ * In a function with an indirect jump, a probe must be optimised if the kernel is configured with
+ * IBT, even if the CPU lacks IBT: the compiler has put an endbr at each target, so it is known
+ * where the indirect jump may lead.
  */
 static void kp_ibt_safety(struct kunit *test)
 {

@@ -3,9 +3,9 @@
 #define KP_INSN_H
 
 /*
- * The instruction matrix, for C and assembly. A case is code around one instruction.
- * kp_insn_run() loads registers, flags and a part of the stack, jumps there, and saves all at
- * the end of the case.
+ * The instruction matrix, for C and assembly. Each case is a piece of code with one instruction to
+ * be tested. kp_insn_run() loads registers, flags and a part of the stack, jumps to the case, and
+ * saves the same at the end of it.
  */
 
 /* In the order of the instruction encoding */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The instruction matrix: what a jump overlaps. One to five instructions, of which the first is
- * probed, with all that must be corrected in their copies.
+ * The instruction matrix: instructions that the jump of an optimised probe overwrites. Each case
+ * has one to five of them, and the probe is on the first. The detour buffer has copies of all, in
+ * which displacements and the like must be corrected.
  *
- * Without KP_OPT, the probe need not have a jump, but the results must be right.
+ * In cases without KP_OPT, the probe need not be optimised, but the results must be right.
  */
 
 #include "kp_insn_macros.S"

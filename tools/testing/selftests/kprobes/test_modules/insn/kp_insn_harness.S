@@ -2,10 +2,11 @@
 /*
  * Runs a case of the instruction matrix: loads its registers, jumps there, and saves them.
  *
- * A case's stack pointer points into the task's stack, for interrupts and the probe, which
- * overwrite what is below. Above it is a copy of kp_insn_stack, for the case.
+ * In a case, the stack pointer points into the task's stack, since interrupts and the probe need
+ * the stack below it. The case itself may use what is above, a copy of kp_insn_stack.
  *
- * The jump there is a return: cases have no endbr, so with IBT an indirect jump would raise #CP.
+ * The harness jumps to a case with a return instruction: cases have no endbr, so with IBT an
+ * indirect jump would raise #CP.
  */
 
 #include "kp_insn_macros.S"

@@ -185,8 +185,8 @@ GROUP stack, flags=KP_GAP
 .endm
 
 /*
- * May be refused: loads of ss, which inhibit interrupts and traps for one instruction, and of
- * fs, which the kernel needs.
+ * Probes on these may be refused: a load of ss inhibits interrupts and traps for one instruction,
+ * and fs is a register that the kernel itself needs.
  */
 GROUP segment
 .irp seg, cs, ss, ds, es, fs, gs
@@ -565,8 +565,8 @@ SYM_FUNC_END(kp_insn_far_callee)
 #endif
 
 /*
- * void kp_insn_use_idt(const struct desc_ptr *idt, const struct desc_ptr *was): use another IDT
- * for some instructions, with interrupts off.
+ * void kp_insn_use_idt(const struct desc_ptr *idt, const struct desc_ptr *was): with interrupts
+ * disabled, load the IDT @idt, and a few instructions later @was again.
  */
 SYM_FUNC_START(kp_insn_use_idt)
 	pushf

@@ -54,7 +54,7 @@
 #define SEG		WIDTH(gs, fs)
 #define PER_CPU		%SEG:WIDTH(this_cpu_off(%rip), this_cpu_off)
 
-/* Load an address into a register, store it in memory, or push it. The last two may change rax. */
+/* Load an address into a register, store it in memory, or push it. STORE and PUSH may clobber rax. */
 #ifdef CONFIG_X86_64
 #define LOAD(label, reg)	lea label(%rip), reg
 #define STORE(label, mem)	lea label(%rip), %rax; mov %rax, mem
@@ -174,8 +174,9 @@ kp_case_\@:
 /*
  * DCR "first", rest="second;third", pre=, post=, flags=
  *
- * A jump in place of the first instruction overlaps the others: there is no padding. Where
- * they are longer in 64-bit code, it overlaps fewer.
+ * If the probe on the first instruction is optimised, the jump overwrites the others, too, as there
+ * is no padding between them. In 64-bit code some are longer, and the jump overwrites fewer of
+ * them.
  */
 .macro DCR code:req, rest, pre, post, flags=KP_OPT
 	CASE "\code", pre="\pre", post="\rest; \post", flags=(\flags), pad=0

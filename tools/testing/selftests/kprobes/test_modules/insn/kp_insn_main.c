@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: the instruction matrix. Hundreds of encodings run bare and probed from the same
- * random registers, flags, stack and memory. Results and the registers that handlers get must
- * be the same.
+ * KUnit suite: the instruction matrix. Hundreds of encodings are executed without and with a probe,
+ * each time with the same random registers, flags, stack and memory. The results must be the same,
+ * and so must the registers that handlers get, whether the probe is optimised or not.
  */
 
 #include <linux/cpufeature.h>
@@ -334,8 +334,8 @@ static void kp_unregister(void *unused)
 }
 
 /*
- * Run instructions; with @optimized, only those under a jump. All runs are from here, as the
- * stack pointer must be the same each time.
+ * Run instructions; with @optimized, only those whose probe is optimised. All runs are called from
+ * this function, since the stack pointer must be the same each time.
  */
 static noinline __noclone void kp_pass(struct kunit *test, struct kp_insn *insns, int nr,
 				       bool optimized)
@@ -474,8 +474,9 @@ enum { KP_GROUPS(KP_GROUP_NUMBER) };
 KP_GROUPS(KP_GROUP_FUNCTION)
 
 /*
- * A probed lidt loads an IDT where int3 has no gate, as kexec's does. Some instructions later,
- * the kernel's IDT is loaded. An int3 after the copy of lidt would be an oops.
+ * A probed lidt loads an IDT without a gate for int3, as kexec does, and some instructions later
+ * the kernel's IDT is loaded again. So kprobes must execute no int3 after the copy of lidt: it
+ * would oops.
  */
 static void kp_matrix_no_int3(struct kunit *test)
 {

@@ -2,7 +2,8 @@
 /*
  * The instruction matrix: x87, MMX, SSE, AVX, and other VEX or EVEX encodings.
  *
- * Many cases test opcodes that are jumps, calls and returns in another map.
+ * Many cases have an opcode byte that is a jump, call or return in another opcode map, for which
+ * kprobes must not take it.
  */
 
 #include "kp_insn_macros.S"
