@@ -212,8 +212,8 @@ static void kp_unregister(struct kretprobe *rp, unsigned int form)
 }
 
 /*
- * Register a probe, and reset the counts of handlers. Return: 1; 0, without a probe, if @fn is not
- * hit by @way; or an errno.
+ * Register a probe on @fn, and reset the counts of handlers. Return: 1; or 0 if such a probe would
+ * not be hit in the wanted @way, and is not registered; or an errno.
  */
 static int kp_register_reached(struct kretprobe *rp, void (*fn)(void), enum kp_way way,
 			       unsigned int form)

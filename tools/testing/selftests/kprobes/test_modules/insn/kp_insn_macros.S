@@ -54,7 +54,7 @@
 #define SEG		WIDTH(gs, fs)
 #define PER_CPU		%SEG:WIDTH(this_cpu_off(%rip), this_cpu_off)
 
-/* Load an address into a register, store it in memory, or push it. STORE and PUSH may clobber rax. */
+/* Load an address into a register, store it in memory, or push it. STORE, PUSH may clobber rax. */
 #ifdef CONFIG_X86_64
 #define LOAD(label, reg)	lea label(%rip), reg
 #define STORE(label, mem)	lea label(%rip), %rax; mov %rax, mem

@@ -3,7 +3,7 @@
  * Registers a return probe while it is loaded. Parameters choose the function and show
  * counts. Unloading frees the handlers, even while tasks are in the function.
  *
- * A write of N to ended lets N kernel threads end, one after the other.
+ * Writing N to the parameter ended starts N kernel threads, one at a time, and lets each end.
  */
 
 #include <linux/sched/task.h>
@@ -80,8 +80,8 @@ static int kp_guest_thread(void *unused)
 }
 
 /*
- * The threads run on this CPU, and before this task: when kthread_stop() returns, the thread was
- * switched away from for the last time.
+ * Each thread is bound to this CPU, and runs before this task does. So when kthread_stop() returns,
+ * the CPU has switched away from the thread for the last time.
  */
 static int kp_guest_end(unsigned int nr)
 {

@@ -358,9 +358,9 @@ static int kp_dying_set(unsigned int on)
 KP_PARAM(dying, kp_dying_set, &dying);
 
 /*
- * A return probe on a function that is called in an interrupt raised by a hit. If its own
- * hits raise the interrupt again, the CPU never leaves it. A probe at the same address ends
- * that: it skips the call before the return probe is hit.
+ * A return probe on a function that is called in the interrupt that a hit raises. If hits of this
+ * probe raised the interrupt again, the CPU would never leave it. To end that when it happens, a
+ * probe at the same address skips the call before the return probe is hit.
  */
 
 #define KP_RAISED_MAX	1000

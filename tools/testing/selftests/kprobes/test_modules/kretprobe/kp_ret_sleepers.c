@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A function for processes to sleep in, and for others to probe.
+ * A function in which processes sleep while scripts probe it.
  *
  * debugfs kp_ret_sleepers/sleep	a write sleeps until it is woken; EINTR after a signal
  *	   kp_ret_sleepers/spin		the same, but the task stays runnable

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The chain of calls whose stack is tested, and functions that save and compare traces of it.
+ * The chain of functions whose stack is tested, and functions that save and compare traces of it.
  *
- * Each call is in one place, so that return addresses are the same every time.
+ * Each function of the chain is called from one place only, so that the return addresses in all
+ * traces are the same.
  */
 
 #include <linux/irq_work.h>

@@ -177,8 +177,9 @@ static struct kp_together kp_together[] = {
 };
 
 /*
- * Clients in the order in which they are attached and detached. At the entry, the last one is
- * called first, but all return probes are called when it is the turn of the first of them.
+ * Clients in the order in which they are attached and detached. At the entry of the function, the
+ * client that was attached last is called first. But all return probes are called together, when it
+ * is the turn of the first of them.
  */
 static const char *const kp_rs_orders[] = {
 	"r", "f", "g", "rR", "fF", "rf", "fr", "rg", "gr", "fg", "gf",
@@ -236,8 +237,8 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 {
 	unsigned long back = reference->entry[reference->nr - callers];
 	/*
-	 * Frame-pointer unwinders miss the caller where a tracer is called at the entry,
-	 * before the function has a frame, and in the trampoline of the graph tracer.
+	 * Unwinders that use frame pointers miss the caller if a trace is taken before the
+	 * function has a frame, as by a tracer at the entry, or in the graph tracer's trampoline.
 	 */
 	bool graph = client->attach == kp_rs_attach_graph, framed = IS_ENABLED(CONFIG_UNWINDER_ORC);
 	unsigned int at_entry = callers - !(framed || client->attach == kp_rs_attach_return);
@@ -351,8 +352,8 @@ static void kp_rs_together_jumped_to(struct kunit *test)
 }
 
 /*
- * An interrupt overwrites the return address that the function has popped; the graph tracer's
- * trampoline puts it back for unwinders.
+ * An interrupt after the function's ret may overwrite the stack slot of the return address. The
+ * graph tracer's trampoline writes the address there again, since unwinders need it.
  */
 static void kp_rs_together_interrupted(struct kunit *test)
 {

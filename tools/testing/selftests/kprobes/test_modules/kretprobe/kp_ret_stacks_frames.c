@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stack traces from a return-probed function, from its handlers, and from interrupts during
- * these have the same frames as without the probe.
+ * Stack traces from a return-probed function, from its handlers, and from interrupts that arrive
+ * during these must have the same frames as without the probe.
  */
 
 #include <linux/hrtimer.h>
@@ -240,8 +240,9 @@ static void kp_timer_stop(void *unused)
 }
 
 /*
- * From the first function of the chain on, the trace must have all callers. Return: its index
- * in chain[], -1 if there is none, -2 if callers are wrong.
+ * Find the first frame of the trace that is in a function of the chain, and check that all callers
+ * of that function follow. Return: the function's index in chain[], -1 if the trace has no function
+ * of the chain, or -2 if the callers are wrong.
  */
 static int kp_rs_chain_from(const struct kp_trace *trace, const struct kp_trace *reference,
 			    unsigned int callers)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces at each instruction from the entry of a return-probed function until it has
- * returned, also in slots, trampolines and handlers, but not in exceptions. The CPU
- * single-steps; the handler of the debug exception takes the traces.
+ * Checks stack traces at each instruction from the entry of a return-probed function until it has
+ * returned, also in slots, trampolines and handlers, but not in exceptions. To do so, the CPU
+ * single-steps, and the handler of the debug exception takes the traces.
  */
 
 #include <asm/asm.h>
@@ -54,8 +54,8 @@ static void __kprobes kp_rs_step_look(unsigned int *wrong)
 }
 
 /*
- * Overwrite bytes below the stack pointer, as an interrupt may. Not on 32-bit x86, where the
- * frames of the debug exception do so.
+ * Overwrite bytes below the stack pointer, as an interrupt may: no trace may depend on them. On
+ * 32-bit x86 that is not needed, as the frames of the debug exception are there anyway.
  */
 static void __kprobes kp_rs_step_clobber(unsigned long sp)
 {
@@ -167,8 +167,8 @@ static void kp_rs_step_set(struct kunit *test, void *entry, int nr, bool silent)
 }
 
 /*
- * Step through a call. If @reference has no entries, fill it, without probes; else compare traces
- * with it. Return: the result of kp_rs_loop().
+ * Single-step through a call. If @reference has no entries, there are no probes yet, and a trace is
+ * saved there; otherwise traces are compared with it. Return: the result of kp_rs_loop().
  */
 static noinline long kp_rs_step_call(struct kunit *test, void *entry, struct kp_trace *reference)
 {
@@ -223,8 +223,8 @@ static void kp_rs_step_expect(struct kunit *test, const char *what,
 }
 
 /*
- * Round -1 makes the reference. Other rounds are without and with return probes; the last one has
- * a return probe without a handler.
+ * Round -1 saves the reference trace. Round 0 has no return probe, each following round has one
+ * more, and the last round has a single return probe without a handler.
  */
 static void kp_rs_step_rounds(struct kunit *test, void *entry)
 {
@@ -265,8 +265,8 @@ KP_CASE(kp_rs_step_every, kp_rs_step_rounds(test, kp_rs_probed_untraced))
 KP_CASE(kp_rs_step_every_entry, kp_rs_step_rounds(test, kp_rs_probed))
 
 /*
- * Handlers that redirect execution, and may change the stack pointer; or that change a flag
- * which only popf loads
+ * Cases whose handlers redirect execution, and may also change the stack pointer; and cases whose
+ * handlers change a flag that only popf can load
  */
 
 static const struct kp_rs_redirect {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: probes on all instructions of the BPF interpreter, some at a time, optimised
- * where possible. The interpreter jumps through a table of addresses in data, which a
- * search of the text for branches does not find; no jump may overlap these addresses.
+ * KUnit suite: probes all instructions of the BPF interpreter, some at a time, and optimises the
+ * probes where possible. The interpreter jumps through a table of addresses in data, which a search
+ * of the text for branches does not find. No jump may be written over these addresses.
  */
 
 #include <linux/filter.h>
@@ -12,8 +12,8 @@
 #define KP_INTERPRETER	"___bpf_prog_run"
 
 /*
- * Each pass probes every KP_PASSES-th instruction. That many instructions are never shorter than a
- * jump, so no probe is in the DCR of another.
+ * Each pass probes every KP_PASSES-th instruction. That many instructions are at least as long as a
+ * jump, so no probe is in the DCR of another and prevents its jump.
  */
 #define KP_PASSES	5
 #define KP_RUNS		20

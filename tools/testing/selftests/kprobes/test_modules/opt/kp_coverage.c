@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For opt-coverage.sh. A write of functions' addresses to the parameter probe registers
- * probes at their first instructions, waits for all jumps, and checks the text; the same
- * follows at their second instructions. The parameters first and second have the counts.
+ * For opt-coverage.sh. When addresses of functions are written to the parameter probe, the module
+ * probes the first instruction of each, waits until all probes that can be optimised are, and
+ * checks the text; then it does the same with the second instructions. The parameters first and
+ * second give the counts for each.
  */
 
 #include <asm/nops.h>

@@ -37,8 +37,8 @@ static void kp_row_jump(struct kunit *test, struct kp_probe **probes)
 }
 
 /*
- * The jump is removed before any CPU can hit a second probe in the DCR. A probe after the DCR
- * does not remove it.
+ * When a second probe is registered inside the DCR of an optimised one, the jump must be removed
+ * before any CPU can hit the second probe. A probe after the DCR must not remove the jump.
  */
 static void kp_opt_enters(struct kunit *test)
 {

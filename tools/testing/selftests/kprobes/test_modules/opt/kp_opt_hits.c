@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hits of an optimised probe have the same effect as hits of any other probe. The script
- * insn-stepped runs the suites of kprobes_kunit with jumps; this is the rest.
+ * Hits of an optimised probe must have the same effect as hits of any other probe. The script
+ * insn-stepped runs the suites of kprobes_kunit with jumps; this file has the cases that these
+ * suites lack.
  */
 
 #include "kp_opt_suites.h"
@@ -88,8 +89,9 @@ static void kp_opt_few_handlers(struct kunit *test)
 }
 
 /*
- * A probe with a post_handler is added to an optimised one without. Its handlers are called
- * while it is enabled, also before the jump is written again.
+ * Add a probe with a post_handler at the address of an optimised probe without one: the jump has to
+ * be written again, to another detour buffer. The new probe's handlers must be called at each hit
+ * while it is enabled, also before that jump is written.
  */
 static void kp_opt_colocated(struct kunit *test)
 {
@@ -161,8 +163,8 @@ static void kp_opt_calls(struct kunit *test, struct kp_probe **newest, int nr, l
 }
 
 /*
- * More probes are added to an optimised one. The jump stays, but the detour buffer calls
- * another trampoline for several pre_handlers.
+ * Add more probes at the address of an optimised one. The jump stays, but the call in the detour
+ * buffer must be changed to the trampoline for several pre_handlers.
  */
 static void kp_opt_several(struct kunit *test)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * No jump may replace the text after the probed instruction: a handler redirects execution to code
- * that returns there. Its probe asks for this with an empty post_handler or a flag.
+ * A probe's handler redirects execution to code that returns to the instruction after the probed
+ * one. So the text there must stay, and no jump may overwrite it. The probe asks for that with an
+ * empty post_handler, or with a flag.
  */
 
 #include <linux/ftrace.h>

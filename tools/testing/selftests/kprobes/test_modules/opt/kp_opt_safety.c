@@ -199,8 +199,9 @@ static void *kp_opt_entry(kp_opt_fn *fn)
 }
 
 /*
- * Of probes registered one by one, the module's text is searched once; the kernel's, once,
- * for the two counting probes.
+ * Register probes one by one. kprobes must search the module's text for branches once for all of
+ * them, and not once for each. It may also search the kernel's text once, for the two probes that
+ * count here.
  */
 static void kp_opt_one_search(struct kunit *test)
 {
@@ -261,8 +262,8 @@ static void kp_opt_hidden_address(struct kunit *test)
 }
 
 /*
- * A debugger's breakpoint hides an instruction's length: nothing after it can be probed, and
- * a jump before it is refused.
+ * A debugger's breakpoint hides the length of the instruction there. So kprobes must refuse all
+ * probes after it, whose instruction boundaries are unknown, and no probe before it may get a jump.
  */
 
 static struct {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task sleeps in a page fault in the DCR or in the detour buffer. That is a quiescent
- * state: tasks RCU does not wait for it. A busy task has none: it delays jumps, but must not
- * delay registrations.
+ * A task sleeps in a page fault of an instruction in the DCR or in the detour buffer. Sleeping is a
+ * quiescent state, so tasks RCU does not wait until the task has left these. Other cases have a
+ * busy task without quiescent states: it delays jumps, but must not delay registrations.
  */
 
 #include <linux/sched/signal.h>
@@ -129,8 +129,9 @@ static void kp_meanwhile_off(void)
 }
 
 /*
- * The task sleeps in the detour buffer of a probe whose slot was made while kprobes.boost was 0: it
- * ends in an int3. When the jump is gone, the copy in that slot has to be single-stepped.
+ * The task sleeps in the detour buffer of a probe whose slot was made while kprobes.boost was 0, so
+ * that the copy in the slot ends in an int3. The jump is removed while the task sleeps. After that,
+ * the copy in the slot has to be single-stepped.
  */
 static void kp_opt_sleeps_unboosted(struct kunit *test)
 {
@@ -337,8 +338,8 @@ static void kp_opt_busy_wait(struct kunit *test)
 }
 
 /*
- * A return handler that delays the task which has requested a round, so that the worker begins
- * the round before the task waits for it.
+ * A return handler that delays the task that has just requested a round of the optimiser, so that
+ * the worker begins the round before the task waits for it.
  */
 KP_RETURN_HANDLER(, kp_requested, mdelay(100))
 
@@ -348,8 +349,8 @@ static struct kretprobe kp_request = {
 };
 
 /*
- * The requested round begins at once, and is the only one, since no probe gets a jump: the
- * writer must not wait for another.
+ * The requested round begins before the writer waits for it. As no probe can get a jump, there is
+ * no further round: the writer must not wait for one, or it would wait for ever.
  */
 static void kp_opt_round_begins_early(struct kunit *test)
 {

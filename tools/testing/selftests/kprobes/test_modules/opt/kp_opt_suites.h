@@ -114,8 +114,8 @@ int kp_many_register(void);
 void kp_many_unregister(void);
 int kp_many_jumps(void);
 /*
- * Register kp_many for 100 ms, or with @settle until all are optimised, then unregister them:
- * their slots overwrite slots that were freed.
+ * Register the probes kp_many for 100 ms, or with @settle until all are optimised, then unregister
+ * them. Their slots overwrite slots that were freed before: a task that is still in one crashes.
  */
 int kp_opt_reuse(bool settle);
 

@@ -285,8 +285,8 @@ static void kp_make_location(struct kp_probe *m)
 		return;
 	case 11:
 		/*
-		 * Spinlock functions may follow schedule_timeout(). Arm does not survive probes
-		 * there: it takes a spinlock to find out what an undefined instruction is.
+		 * The text after schedule_timeout() may be that of spinlock functions. On arm, no
+		 * probe may be there: the handler of an undefined instruction takes a spinlock.
 		 */
 		p->addr = dereference_function_descriptor(IS_ENABLED(CONFIG_ARM) || kp_one_in(2) ?
 							  (void *)vsnprintf :

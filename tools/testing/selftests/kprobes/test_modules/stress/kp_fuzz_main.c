@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: random instructions have the same effect probed as bare. The programs in
- * ../fuzz share the generator and the corpus, and test copies and emulations in user mode;
- * here the probes are real.
+ * KUnit suite: random instructions must have the same effect with a probe as without. The programs
+ * in the directory fuzz of the selftests have the same generator and corpus, but test copies and
+ * emulations in user mode; here the probes are real.
  *
  * No instruction is executed that could harm the kernel: no system instructions, none that
  * sets the stack pointer, and memory operands only in kp_insn_mem or on the stack. The
