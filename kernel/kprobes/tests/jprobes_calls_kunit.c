@@ -128,8 +128,9 @@ static noinline long kp_jp_short_handler(long arg)
 }
 
 /*
- * Call the function on a stack that ends at a guard page, with 0 to 13 words
- * above the return address: the copy of arguments must end there.
+ * Call the function on a stack that ends at a guard page, with only 0 to 13
+ * words above the return address. kprobes copies the stack arguments, and
+ * must not read beyond the end of the stack.
  */
 static void kp_jp_calls_end_of_stack(struct kunit *test)
 {

@@ -75,8 +75,8 @@ static void kp_jp_fprobe_gone(void *unused)
 }
 
 /*
- * Only kp_jp_call() returns through the fprobe's trampoline. The handler and the functions
- * that it has called never return.
+ * An fprobe tracks the returns of all these functions. Only kp_jp_call() may return through the
+ * fprobe's trampoline: the handler and the functions that it calls never return.
  */
 static void kp_jp_drops_fprobe(struct kunit *test)
 {

@@ -145,8 +145,9 @@ static inline unsigned int kp_hits(struct kp_probe *probe)
 #include "kp_kind.h"
 
 /*
- * kp_jp_handler() records its arguments and calls kp_jp_hook(). With kp_jp_returns it does not call
- * jprobe_return(), with kp_jp_deep its callee does. kp_jp_order numbers calls.
+ * kp_jp_handler() records its arguments, calls kp_jp_hook(), and calls jprobe_return(). If
+ * kp_jp_deep is set, a function that it calls does the latter; if kp_jp_returns is set, it returns
+ * instead. kp_jp_order numbers the calls.
  */
 extern void (*kp_jp_hook)(void);
 extern bool kp_jp_returns;

@@ -199,8 +199,8 @@ static void kp_errno_unregister_by_symbol(struct kunit *test)
 
 #if KP_AT_ENTRY
 /*
- * A probe of this kind is refused after the entry, where arguments and the
- * return address may have moved.
+ * Kinds of probes that need the arguments or the return address must be refused
+ * after a function's entry, where these may not be in their places any more.
  */
 static void kp_errno_not_entry(struct kunit *test)
 {

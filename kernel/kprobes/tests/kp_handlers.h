@@ -5,8 +5,9 @@
 #include <linux/kprobes.h>
 
 /*
- * Handlers of one statement, or none. It has the probe, p, or the return probe's instance, ri;
- * and regs, and flags. @attributes: __kprobes, or none
+ * Define a handler that executes one statement, or nothing. The statement can use the handler's
+ * parameters: p, the probe, or ri, the instance of a return probe; regs; and flags. @attributes:
+ * __kprobes, or none
  */
 
 #define KP_PRE_HANDLER(attributes, name, statement...)				\

@@ -31,7 +31,7 @@
 
 #include "kp_handlers.h"
 
-/* Call @action(@data) at the end of the case, or kunit_release_action() does so before. */
+/* Call @action(@data) at the end of the case, unless kunit_release_action() calls it before. */
 static inline void kp_at_end(struct kunit *test, kunit_action_t *action, void *data)
 {
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, action, data), 0);
@@ -122,8 +122,8 @@ static inline void kp_show(struct kunit *test, const char *what, const struct kp
 }
 
 /*
- * For an object of each kind: register it until the end of the case, or until _del(). This finds
- * only what the same file has registered, and otherwise does nothing.
+ * For each kind of object, _add() registers one, and unregisters it at the end of the case. _del()
+ * unregisters it before that, but only if code in the same file has registered it.
  */
 #define KP_KIND_ADD(kind, type)								\
 KUNIT_DEFINE_ACTION_WRAPPER(kp_##kind##_gone, unregister_##kind, type *);		\

@@ -176,7 +176,8 @@ static void kp_handlers_post_only(struct kunit *test)
 }
 
 /*
- * One probed function calls another. That is no nested hit: the handlers of the first have ended.
+ * One probed function calls another. The second hit is not nested in the first, whose handlers have
+ * ended, so it must not be missed.
  */
 static void kp_handlers_nested_functions(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code with known instruction boundaries. The tables have offsets, as code whose address is in
- * data needs an ENDBR.
+ * Code with known instruction boundaries. The tables have offsets instead of addresses: code whose
+ * address is in data would need an ENDBR.
  */
 
 #include <asm/alternative.h>

@@ -4,9 +4,9 @@
  * probe. Neither call may return before the handler ends: its caller may then free what the
  * handler uses.
  *
- * stop_machine(), for example for a new clock source, waits for the handler, and blocks the
- * task that releases it. So the handler spins for 10 seconds at most; then the case is
- * repeated.
+ * If stop_machine() is called in the meantime, for example for a new clock source, it waits for the
+ * handler, and blocks the task that would end it. So the handler spins for at most 10 seconds. If
+ * it was not released by then, the case is repeated.
  */
 
 #include "kp_test.h"
@@ -177,8 +177,8 @@ static bool kp_is_removed(void)
 }
 
 /*
- * Wait up to 10 seconds for a jump, or ftrace. A task that patches text would wait for a
- * breakpoint's handler, which has interrupts off.
+ * Wait up to 10 seconds until the probe has a jump, or is ftrace-based. If it were hit by a
+ * breakpoint, its handler would spin with interrupts off, and block tasks that patch text.
  */
 static bool kp_remove_has_jump(void)
 {
@@ -269,8 +269,9 @@ static int kp_hot_caller(void *wrong)
 }
 
 /*
- * A task hits a probepoint all the time, where another one registers and unregisters the only
- * probe with a post_handler. After unregister_kprobe(), no call is allowed.
+ * A task hits a probepoint all the time, while another task registers and unregisters a probe
+ * there, the only one with a post_handler. The post_handler must not be called after
+ * unregister_kprobe() has returned.
  */
 static void kp_remove_post(struct kunit *test)
 {

@@ -301,7 +301,10 @@ static void kp_ret_calls_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, 0);
 }
 
-/* Data are zero at an entry, and at the return what that entry stored. Inner calls return first. */
+/*
+ * The data of an instance must be zero when an entry_handler gets them, and the return handler of
+ * the same call must get what that stored. Inner calls return first.
+ */
 static struct {
 	unsigned int wrong_data, wrong_order;
 	long last;
@@ -485,8 +488,8 @@ static int kp_ret_leave(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * The instance of a call that was left stays on the list. Later calls must not use its return
- * address.
+ * If a call never returns since execution continued elsewhere, its instance stays on the task's
+ * list. Later calls must not use the return address in that instance.
  */
 static void kp_ret_calls_left(struct kunit *test)
 {

@@ -5,7 +5,7 @@
 #include "kp_cases_batch.h"
 #include "kp_cases_errno.h"
 
-/* One task enters __switch_to() and another one leaves it: it can have no return probe. */
+/* A task enters __switch_to(), but another task leaves it: a return probe must be refused there. */
 static void kp_ret_errno_switches(struct kunit *test)
 {
 #ifdef CONFIG_X86

@@ -169,8 +169,9 @@ static void kp_ret_lifecycle_unregistered_in_depth(struct kunit *test)
 
 #ifdef CONFIG_X86
 /*
- * While a large batch is registered, another task of the CPU must run at least once in 32 ticks. (A
- * guest may lose some ticks. A batch that never reschedules takes hundreds.)
+ * While a large batch is registered, another task on the same CPU must get to run at least once
+ * every 32 ticks. (The limit allows for ticks that a guest loses. A batch that never reschedules
+ * would keep the CPU for hundreds of ticks.)
  */
 #define KP_RET_BATCH		16000
 #define KP_RET_JIFFIES_A_SLICE	32

@@ -162,8 +162,8 @@ static noinline long kp_ret_with_frame(unsigned long frame, long arg)
 }
 
 /*
- * Kprobes mark chained instances in bit 0 of the frame, which is a register here: any value is
- * allowed.
+ * kprobes marks chained instances in bit 0 of the frame. On this architecture the frame is the
+ * value of a register, which may have any value, also an odd one.
  */
 static void kp_ret_values_any_frame(struct kunit *test)
 {

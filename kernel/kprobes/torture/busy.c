@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kprobe_torture: busy CPUs, while the pool of a return probe grows.
+ * kprobe_torture: the pool of a return probe must grow even while a CPU is busy.
  *
- * A task makes more nested calls of a function than the pool has instances at first, and repeats
+ * A task makes more nested calls to a function than the pool has instances at first, and repeats
  * that until none of them is missed. Before that, another task makes half as many calls on another
- * CPU, which requests the growth there, and keeps that CPU busy for a while. CPUs that go offline
- * request it, too.
+ * CPU, so that this CPU requests the growth, and then keeps it busy for a while. CPUs that go
+ * offline request growth, too.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -19,11 +19,14 @@
 
 #include "torture.h"
 
-/* The pool begins with 63 instances with the most data, or two for each CPU. */
+/*
+ * More calls than the pool has instances at first: with the largest data_size it has 63, or two for
+ * each CPU.
+ */
 #define BUSY_DEPTH	(100 + 2 * num_possible_cpus())
-/* Shorter than what a watchdog, or CPU hotplug, waits for */
+/* How long the CPU is busy: too short for a watchdog to report it, or for CPU hotplug to fail */
 #define BUSY_MS		100
-/* How long a task repeats its calls, in seconds: the pool never grows if a request is lost. */
+/* How many seconds a task repeats its calls. If a request is lost, the pool never grows. */
 #define PATIENCE	60
 
 static struct task_struct *caller;
@@ -61,7 +64,7 @@ static void call_nested(unsigned long depth)
 }
 
 /**
- * torture_request_growth() - make so many nested calls that they request a larger pool
+ * torture_request_growth() - make enough nested calls that they request a larger pool
  *
  * Context: any that torture_call() may be called in.
  */

@@ -7,8 +7,8 @@
  * one by one and in batches. Visitors attach probes and tracers to a function that has no other
  * probes. Wanderers are tasks that sleep in a probed function, victims are tasks that end inside
  * probed functions. A task whose calls need more instances than there are waits for the pool to
- * grow while a CPU is busy. The test runs until it is unloaded, or shuts the machine down after
- * shutdown_secs. Its last line is
+ * grow while a CPU is busy. The test runs until the module is unloaded, or until it shuts the
+ * machine down after shutdown_secs seconds. The last line that it logs is
  *
  *	kprobe-torture:--- End of test: SUCCESS
  *
@@ -29,7 +29,8 @@
  * - Invalid registrations are refused with -EINVAL or -ENOENT.
  * - The text of the functions is the original at the end.
  *
- * Of kprobes it uses linux/kprobes.h only, so it can also test another implementation of that.
+ * The test uses nothing of kprobes but what linux/kprobes.h declares, so it can also test another
+ * implementation of that.
  */
 #include <linux/cpu.h>
 #include <linux/module.h>

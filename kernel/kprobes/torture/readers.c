@@ -2,9 +2,9 @@
 /*
  * kprobe_torture: readers, which call the targets.
  *
- * On each CPU a task, a tasklet, a timer and, on x86, NMIs call them. These interrupt each
- * other, and each other's handlers. While CPUs go offline and come online, callbacks of CPU
- * hotplug call them, too.
+ * On each CPU a task, a tasklet, a timer and, on x86, NMIs call the targets. So calls are
+ * interrupted by calls from other contexts, in the targets and in handlers. While CPUs go offline
+ * and come online, CPU hotplug callbacks call the targets, too.
  */
 #include <linux/bottom_half.h>
 #include <linux/cpu.h>
@@ -67,9 +67,9 @@ static unsigned int save_trace(unsigned long trace[TRACE_DEPTH])
 }
 
 /*
- * Can unwinders continue from the function that @addr is in? A task that was interrupted in
- * return_to_handler() has dropped the graph tracer's record, and they would need it. noinline:
- * only a trace that ends early puts the buffer on a handler's stack.
+ * Can unwinders continue from the function that @addr is in? Not from return_to_handler(): it has
+ * already dropped the graph tracer's record of the call, which unwinders would need. noinline, so
+ * that the buffer is on a handler's stack only if a trace ends early.
  */
 static noinline bool can_unwind_from(unsigned long addr)
 {
@@ -227,10 +227,11 @@ static int call_in_hotplug(unsigned int cpu)
 }
 
 /*
- * The states in which callbacks call the targets: on the CPU that changes the other one, before
- * that is up, and after it is dead; on that CPU, with interrupts disabled, before it can take its
- * first, and after it has taken its last; and on that CPU, in its thread. Only MIPS uses the
- * second for its own.
+ * The CPU hotplug states whose callbacks call the targets. In the first state, the CPU that brings
+ * another one up or down executes the callback, before the other is up or after it is dead. In the
+ * second, that other CPU executes it, with interrupts disabled, before its first interrupt or after
+ * its last one. (Only MIPS uses this state for something else.) In the third, that other CPU
+ * executes it in its hotplug thread.
  */
 static int hotplug_states[] = {
 	CPUHP_BP_PREPARE_DYN, CPUHP_AP_IRQ_MIPS_GIC_STARTING, CPUHP_AP_ONLINE_DYN,

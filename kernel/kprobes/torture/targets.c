@@ -199,9 +199,9 @@ void torture_unregister_steady(void)
 /**
  * torture_check_steady() - compare the hits of the steady probes with the calls of the targets
  *
- * Each call must have hit both probes, or have been counted as missed. With exact=0, hits may be
- * lacking, but there must not be more of them than calls. The post_handler runs in each hit. The
- * readers have ended.
+ * Each call must have hit both probes, or have been counted as missed. With exact=0, there may be
+ * fewer hits than calls, but not more. Each hit must have called the post_handler. The readers must
+ * have ended before.
  */
 void torture_check_steady(void)
 {
@@ -344,7 +344,7 @@ int torture_find_targets(void)
 /**
  * torture_check_text() - check that the text of all targets is the original
  *
- * No probe is registered any more.
+ * All probes must have been unregistered before.
  */
 void torture_check_text(void)
 {

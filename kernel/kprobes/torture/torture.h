@@ -67,9 +67,10 @@ struct torture_place {
  * @places: the instructions that can be probed
  * @nr_places: number of @places
  * @expected: results for all seeds, without probes
- * @steady: a probe at its first place, registered as long as readers run; with a post_handler in
- *	every other target, with none if only visitors probe the target
- * @steady_return: a return probe, registered as long
+ * @steady: a probe at its first place, registered while the readers run. In every other target it
+ * has
+ *	a post_handler. It is not registered if only visitors probe the target.
+ * @steady_return: a return probe, registered at the same time as @steady
  */
 struct torture_target {
 	const char *name;
@@ -136,8 +137,8 @@ static inline int torture_any_cpu(void)
 }
 
 /*
- * Return the address at which all callers enter @function. On powerpc, callers in the same module
- * skip the first two instructions, which set r2.
+ * Return an address that all callers of @function execute. On powerpc that is after the first two
+ * instructions, which set r2, as callers in the same module skip these.
  */
 static inline kprobe_opcode_t *torture_entry(void *function)
 {

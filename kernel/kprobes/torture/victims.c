@@ -2,11 +2,11 @@
 /*
  * kprobe_torture: victims, tasks that end inside probed functions.
  *
- * A task starts them one by one. Each calls three nested functions that have return probes, and
- * exits in the innermost, at once or when it is killed. So the calls never return, and the
- * kernel has to give their instances back when the task ends. If it does not, calls are soon
- * missed: the return probes have pools of fixed size. Now and then they are unregistered, while
- * the instances of the last victims are still in use.
+ * A task starts the victims one by one. Each victim calls three nested functions that have return
+ * probes, and exits in the innermost, at once or when it is killed. So the calls never return, and
+ * the kernel has to give their instances back when the victim ends. If it does not, calls are soon
+ * missed, since the return probes have pools of fixed size. From time to time the return probes are
+ * unregistered while the instances of the last victims are still in use.
  *
  * With oops=1, some victims return from a function whose return handler oopses.
  */
@@ -22,7 +22,10 @@
 
 #include "torture.h"
 
-/* More than the number of victims that may have exited, but not given their instances back */
+/*
+ * The size of the pools: more than the number of victims that may have exited while their instances
+ * have not been given back yet
+ */
 #define VICTIM_ACTIVE	64
 /* Number of victims before the return probes are unregistered and registered again */
 #define VICTIM_RENEWED	128

@@ -5,9 +5,10 @@
  * A visitor is a probe, a return probe, an fprobe or a tracer. No other probes are at
  * torture_visited(), so its entry changes between no visitor, one and several, in any order.
  *
- * A visitor announces how often its handlers have to run in a call of the function: not at all,
- * a number of times, or any number while the visitor changes. A call reads that for all visitors
- * when it begins, counts their handlers, and compares.
+ * Each visitor announces how often its handlers have to run in a call of the function: not at all,
+ * a certain number of times, or any number while the visitor attaches or detaches. Each call reads
+ * what all visitors have announced when it begins, counts how often their handlers run, and
+ * compares.
  */
 #include <linux/atomic.h>
 #include <linux/err.h>

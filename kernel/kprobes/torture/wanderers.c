@@ -2,9 +2,9 @@
 /*
  * kprobe_torture: wanderers, tasks that sleep in a probed function and return on another CPU.
  *
- * The steady return probe of torture_sleeps() has just enough instances for all wanderers, so
- * that it often has none left, and none is missed. The data of an instance tell which call it
- * is for.
+ * The steady return probe of torture_sleeps() has just enough instances for all wanderers: often
+ * none is left, but no call may be missed. The return handler uses the data of its instance to
+ * check that it is called for the right call.
  */
 #include <linux/atomic.h>
 #include <linux/cpumask.h>

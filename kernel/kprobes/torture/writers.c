@@ -2,8 +2,8 @@
 /*
  * kprobe_torture: writers, which change probes while the readers call.
  *
- * A writer has probes of its own. Its sequence of random numbers decides what it does to them.
- * It checks that enabled probes are hit, and that no others are.
+ * Each writer has probes of its own, and a sequence of random numbers that decides what it does
+ * with them. It checks that its probes are hit if they are enabled, and only then.
  */
 #include <linux/atomic.h>
 #include <linux/kthread.h>

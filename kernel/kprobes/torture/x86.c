@@ -14,8 +14,8 @@
 
 /*
  * Unwinders give up in a retpoline, which does not return to its caller. On
- * i386 they also give up in rethook's trampoline: the registers that it has
- * saved have no valid ip until its C function sets it.
+ * i386 they also give up in rethook's trampoline: the ip in the registers that
+ * it has saved is not valid until the trampoline's C function sets it.
  */
 bool torture_can_unwind(const char *function)
 {
