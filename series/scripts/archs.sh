@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the tests in emulated guests of other architectures than x86, and prints a table of how
-# many tests passed, failed and were skipped, by architecture and script. With STOCK=1 the same
-# tests run on the base kernel of the architecture, too, and the table has both.
+# Runs the tests in emulated guests of other architectures than x86, and prints a table that shows,
+# for each architecture and script, how many tests passed, failed and were skipped. With STOCK=1 the
+# same tests also run on the base kernel of the architecture, and the table shows both.
 #
 #	series/scripts/archs.sh [ARCH...]
 #
-# ARCH is a variant, all of them if none is given. TESTS="TEST..." runs only these tests.
+# ARCH is a variant; without it, all of these are tested. TESTS="TEST..." runs only these tests.
 # REUSE=1 takes the results of the base kernel from an earlier run of the same tests.
 # The table is left in out/log/archs.txt.
 #

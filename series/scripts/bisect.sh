@@ -5,15 +5,16 @@
 # touching only the files that the patch changes, and checks that it builds and works:
 #
 # - checkpatch --strict reports nothing about the patch.
-# - What the patch changes, and all of kprobes that is there, compiles with W=1 and without
-#   warnings of our files, in each variant. While there are two cores of kprobes, both are: the
-#   old one, which has to be all that the variant asks for, and then the new one. While Kconfig
-#   holds back a feature of the new core, the patches that add to it name it in a line
-#   `Builds:`, and are compiled without the hold, in the variants that can have it then. For the
-#   others, no object of the new core may need a function of kprobes that is not there.
+# - In each variant, the files that the patch changes, and all files of kprobes that are there,
+#   compile with W=1, without warnings about our files. Some steps have two cores of kprobes, the
+#   old one and the new one: there both are compiled, first the old one, with all that the variant
+#   asks for. While the new core is incomplete, Kconfig holds back some of its features: a patch
+#   that adds to such a feature names it in a line `Builds:`, and is compiled without the hold, in
+#   the variants that can have the feature. For all other patches, no object of the new core may
+#   need a function of kprobes that no object has.
 # - In each variant for x86 the kernel, its modules and the test modules are built, with the
-#   hold, and a guest runs the tests that have arrived. It has the new core as soon as Kconfig
-#   offers it.
+#   hold, and a guest runs the tests that have arrived by then. Its kernel has the new core as soon
+#   as Kconfig offers that.
 #
 #	series/scripts/bisect.sh
 #
@@ -28,9 +29,9 @@
 #	CORE=old	guests have the old core, while there are two
 #	AGAIN=1		repeat what has passed before
 #
-# What passed is remembered by the files that the stage can depend on, so that the walk can be
-# resumed, a change of one patch repeats only the steps from there on, and a step that adds a text
-# or a test compiles nothing. The last line says how many passed.
+# What has passed is remembered, together with a hash of all files that the stage can depend on. So
+# the walk can be resumed, a change of one patch repeats only the steps from there on, and a step
+# that adds only a document or a test compiles nothing. The last line says how many stages passed.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -142,8 +143,8 @@ options()
 		printf 'CONFIG_%s=n\n' FUNCTION_TRACER STACK_TRACER
 }
 
-# set_up VARIANT DIRECTORY [new]: makes its configuration, with the new core if there are two; sets
-# build and toolchain
+# set_up VARIANT DIRECTORY [new]: makes the variant's configuration; with `new`, it selects the new
+# core if there are two. Sets build and toolchain.
 set_up()
 {
 	local variant=$1 core=${3:-old} fragments=() name stamp
@@ -449,8 +450,8 @@ boot_only()
 	grep 'events: [1-9]' "$log.guest" || { tail -n 20 "$log.guest"; return 1; }
 }
 
-# key_of STAGE: what this stage can depend on, of the tree of the step; with TESTS=new, also the
-# one before
+# key_of STAGE: prints a key for all files of the step's tree that this stage can depend on; with
+# TESTS=new, also for those of the step before
 key_of()
 {
 	local step of=("$commit")

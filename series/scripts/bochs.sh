@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the tests of `default` on a processor that QEMU does not emulate, in Bochs: one that enforces
-# IBT, or one with FRED, and IBT as well. Debian's Bochs has the first since trixie and the second
-# since forky; it is unpacked in out, and not installed. Bochs is many times slower than QEMU, so
-# tests that take long there are left out, and tests that need a kernel command line of their own.
-# One test also runs with ibt=off.
+# Runs the tests of the variant default in Bochs, on processors that QEMU does not emulate: one that
+# enforces IBT, or one with FRED, which enforces IBT as well. Debian's Bochs emulates the first
+# since trixie, and the second since forky; it is unpacked in out, and not installed. Bochs is many
+# times slower than QEMU. So tests that would take long are left out, and so are tests that need a
+# kernel command line of their own, except one that runs with ibt=off.
 #
 #	series/scripts/bochs.sh ibt|fred [TEST...]
 

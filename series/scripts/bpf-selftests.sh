@@ -27,8 +27,8 @@ bpf=tools/testing/selftests/bpf
 dir=$OUT/bpf-selftests
 log=$OUT/log/bpf-selftests.log
 
-# copy_sources: copies what test_progs is built from, with the programs of the selected files only:
-# the Makefile builds all that it finds
+# copy_sources: copies the sources of test_progs, but only the selected ones of the programs, since
+# the Makefile builds all programs that it finds
 copy_sources()
 {
 	local programs
@@ -53,8 +53,8 @@ copy_sources()
 	cd "$TOP"
 }
 
-# run_make ARGUMENT... Where make has called make, the selftests take OUTPUT from the upper one, and
-# without it the root directory.
+# run_make ARGUMENT...: runs make as if no other make had started it. Otherwise the selftests would
+# take OUTPUT from that other make, and use the root directory if it has none.
 run_make()
 {
 	env -u MAKELEVEL make -j"$(nproc)" "$@" </dev/null >>"$log" 2>&1 || {

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Draws Documentation/trace/kprobes-cost.svg, the chart of the manual and of README.md, from the
-# table under "Probe overhead" in the manual, so after the table has changed. What it draws is in
-# the file as a comment, too. With `check`, draws nothing, and says what differs from the table.
+# Draws Documentation/trace/kprobes-cost.svg, the chart in the manual and in README.md, from the
+# table under "Probe overhead" in the manual. Run it when that table has changed. A comment in the
+# file has the figures that were drawn. With `check`, draws nothing, and prints which figures differ
+# from the table.
 #
 #	series/scripts/chart.sh [check]
 

@@ -6,9 +6,9 @@
 #
 #	series/scripts/coverage.sh VARIANT [TEST...]
 #
-# With TEST, measures only these. What has been measured is kept until the kernel, the script, or a
-# module that it names changes. The kernel counts with gcov, in our objects and in
-# the objects of files that we edit; assembly is not counted. Builds are in out/coverage/build, results in
+# With TEST, measures only these scripts. Results are kept until the kernel, the script, or a module
+# that the script names changes. gcov's counters are in our objects, and in the objects of files
+# that we edit; assembly is not measured. Builds are in out/coverage/build, results in
 # out/coverage/VARIANT:
 #	lines/SCRIPT.txt	FILE:LINE, executed by the script at least once
 #	branches/SCRIPT.txt	FILE:LINE:N, taken by the script; N as gcov counts a line's branches and

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds Debian packages of out/linux in out/deb, with the kernel's own bindeb-pkg: the image, and
-# headers for modules; then, with these headers, a package of the selftests and samples. If interrupted,
-# the next run builds only what is missing.
+# Builds Debian packages of out/linux in out/deb. The kernel's own bindeb-pkg makes two of them, the
+# kernel image and the headers for modules; then the script builds the selftests and samples with
+# these headers, and makes a third package of them. After an interruption, the next run builds only
+# what is missing.
 #
 #	series/scripts/deb.sh
 #

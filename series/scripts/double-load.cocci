@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A pointer to a handler, which a user or the core may set or clear during a hit, has to be
-// loaded once, into a variable, by READ_ONCE(). This finds pointers that are tested, then loaded
-// again to be called: they may have become NULL in between.
+// A user or the core may set or clear a pointer to a handler during a hit. So code has to load it
+// only once, into a variable, with READ_ONCE(). This finds code that tests a pointer, then loads it
+// again to call the handler: the pointer may have become NULL in between.
 
 virtual report
 

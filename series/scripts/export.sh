@@ -9,9 +9,10 @@
 #
 #	series/scripts/export.sh [--check]
 #
-# With --check it writes nothing, but checks that all that a step names exists, that each file
-# belongs to a step, that the last step is out/linux, also when git am has applied the patches,
-# the limits below, and that get_maintainer.pl names a person for each patch. It prints errors only.
+# With --check it writes nothing, and prints only errors. It checks that all that a step names
+# exists, that each file belongs to a step, that the last step is the same as out/linux, also when
+# git am applies the patches, that the limits below are kept, and that get_maintainer.pl names a
+# person for each patch.
 #
 # out/series is a repository with the steps as commits, a branch for each series, and only the
 # files that the series change. bisect.sh uses it.

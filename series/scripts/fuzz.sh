@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Fuzzes the instruction decoder, the opcode maps, slots and emulations: as programs on this
-# machine's CPU, for 64 and for 32 bits, and then by probes in a guest with the kernel of the
-# variant default. The guest also has random arguments for the interfaces.
+# Fuzzes the instruction decoder, the opcode maps, slots and emulations: first with programs that
+# run on this machine's CPU, in 64-bit and in 32-bit mode, then with probes in a guest that has the
+# kernel of the variant default. In the guest, the interfaces are fuzzed with random arguments, too.
 #
 #	series/scripts/fuzz.sh [MINUTES [SEED [COUNT]]]
 #

@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Walks over all functions that a hit can call, in the objects of kprobes, and prints any that can
-# be traced or probed: a hit of such a function would happen in the middle of another hit.
+# Walks over all functions that a hit can call, in the objects of kprobes, and prints those that can
+# be traced or probed: such a function would be hit in the middle of another hit.
 #
 # It walks, too:
 #
@@ -76,7 +76,8 @@ my %ends = (
 	x86_kprobe_regs_ip => 'for unwinders: x86_kretprobe_recover() gives no registers',
 );
 
-# These may call functions that can be hit: in the int3 of such a hit, they do not call them again.
+# These may call functions that can be probed. That causes no endless recursion: when the int3 of
+# such a probe is handled, they do not call the function again.
 my %guarded = (
 	trace_hwlat_callback => 'leaves out an NMI inside of another',
 	trace_osnoise_callback => 'the same',

@@ -32,8 +32,8 @@ if [ "$BASE" != $DEFAULT_BASE ]; then
 	}
 fi
 
-# With COVERAGE= set, kernels count what they execute, see coverage.sh. They are built from the same
-# tree, in another directory.
+# With COVERAGE= set, kernels are built that count which lines they execute, see coverage.sh. Their
+# sources are the same, but they are built in another directory.
 if [ -n "${COVERAGE:-}" ]; then
 	OUT=$OUT/coverage
 	mkdir -p "$OUT"
@@ -77,8 +77,8 @@ not_ok()
 	printf 'not ok: %s\n' "$*"
 }
 
-# add_results LOG: adds the numbers of `N passed, M failed` in the last line of a log, except lines of
-# make; a run that did not get there is a failure
+# add_results LOG: adds the numbers in the last line of a log, `N passed, M failed`, to the totals;
+# lines of make after it are ignored. If the log has no such line, the run has failed.
 add_results()
 {
 	local p f
@@ -405,8 +405,8 @@ ${mirror[1]:-http://deb.debian.org/debian} %s main\n" "${suites[@]}" >"$dir.new/
 	mv "$dir.new" "$dir"
 }
 
-# unpack_once DIRECTORY PACKAGE:ARCH RELEASE ADVICE: the same, unless DIRECTORY is there. Another run
-# may be unpacking it: waits for that.
+# unpack_once DIRECTORY PACKAGE:ARCH RELEASE ADVICE: does the same as unpack_package, unless
+# DIRECTORY exists. If another run is just unpacking to it, waits for that.
 unpack_once()
 {
 	(

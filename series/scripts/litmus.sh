@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Runs the litmus tests of kprobes in herd7, with the memory model of the kernel's tree. Each test
-# has an outcome that must not happen. Then it runs the test again for each line that ends in
+# names an outcome that must not be possible. Then the script runs the test again for each line that
+# ends in
 #
 #	// weak: STATEMENT
 #
-# with STATEMENT in place of the line's own, or with nothing if it is `none`. Now the outcome must
-# be possible: otherwise the test shows nothing, or the barrier is not needed.
+# In that run, STATEMENT replaces the line's own statement; `none` removes it. Now the outcome must
+# be possible, or else the barrier in that line is not needed, or the test does not prove that it
+# is.
 #
 # herd7 is in Debian's sid. It is downloaded and unpacked, not installed, and runs with the C
 # library of its own release.

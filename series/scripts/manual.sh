@@ -112,8 +112,8 @@ named()
 	grep -ohP "$1" "$tree/$design" | sort -u
 }
 
-# The page abbreviates two directories in its tables, and names headers as #include does. A
-# name that our files do not have may be a function or an option of the base kernel.
+# The page on the design abbreviates two directories in its tables, and names headers as #include
+# does. A name that is not in our files may be a function or an option of the base kernel.
 # shellcheck disable=SC2016
 check_design()
 {

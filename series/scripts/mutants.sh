@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Breaks one thing at a time, and checks whether the tests find it: see series/mutants/README.
+# Mutation test of the tests: breaks one thing in the kernel at a time, and checks whether a test
+# fails then. See series/mutants/README.
 #
 #	series/scripts/mutants.sh [GLOB...]
 #	series/scripts/mutants.sh --random COUNT SEED
@@ -14,7 +15,7 @@
 # of its own. While a guest tests one mutant, the kernel of the next one is built. Next to the
 # copy there are
 #	base/		what fails without a mutant, by variant and script
-#	results/	what became of each mutant
+#	results/	whether a test has found each mutant
 #	log/		the output of builds and guests
 # Results are kept until the mutant, the sources or the tests change.
 #
@@ -22,9 +23,10 @@
 # kernel. There are also
 #	list		the mutants
 #	dropped		names of the ones that the compiler refuses, or warns about
-#	guess/		for lines that only the boot executes, and if there is no matrix of `make
-#			coverage`: the scripts that find the mutants in series/mutants of a file
-# That a script finds a mutant is kept until the mutant changes.
+#	guess/		scripts to try for lines that only the boot executes, or for all lines if
+#			there are no results of `make coverage`: those scripts that find mutants
+#			of series/mutants in the same file
+# The result that a script finds a mutant is kept until the mutant changes.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -229,8 +231,8 @@ stamp()
 
 # Which mutant the running guest tests
 tested=
-# verdict: waits for the guest; sets result to whether it has found its mutant, or to nothing if the
-# guest did not start
+# verdict: waits until a test has failed or the guest has ended. Sets result: whether a test has
+# found the mutant; empty if the guest did not start.
 verdict()
 {
 	local log=$DIR/log/$tested new=
@@ -431,7 +433,8 @@ groups()
 	printf '%s\n' "${plain[*]}" "${clients[*]}"
 }
 
-# is_known_failure MUTANT: does the script that has found the mutant fail in that way without it?
+# is_known_failure MUTANT: does the script that failed with the mutant fail in the same way without
+# it? Then it has not found the mutant.
 is_known_failure()
 {
 	local script

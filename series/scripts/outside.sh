@@ -53,8 +53,8 @@ mkdir -p "$dir/root/boot"
 cp "$build/System.map" "$dir/root/boot/System.map-$(cat "$build/include/config/kernel.release")"
 find_loader "$dir/debian"
 stap=("${loader[@]}" "$dir/debian/usr/bin/stap")
-# If the kernel has no relay files, SystemTap's own part of the module compiles, but does not
-# link.
+# The module needs relay files. If the kernel has none, SystemTap's own part of the module compiles,
+# but cannot be linked.
 stap_script='
 probe kprobe.function("vfs_read") { printf("%d\n", pid()) }
 probe kprobe.function("vfs_read").return { printf("%d\n", returnval()) }

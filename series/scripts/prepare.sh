@@ -110,8 +110,8 @@ unpack()
 	work=
 }
 
-# stage_own: puts our files into $stage. A file of the base kernel that we replace has to be listed as
-# removed.
+# stage_own: copies our files to $stage. If the base kernel has a file of the same name, that has to
+# be listed as removed, or else it would be replaced by mistake.
 stage_own()
 {
 	local file

@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Breaks statements at random, by rule, and so that a running kernel selects one of them:
+# Breaks statements that are chosen at random, in ways that rules determine. All broken statements
+# are in one kernel, and a parameter on its command line selects one of them:
 #
 #	random-mutants.pl COUNT SEED TREE COPY MATRIX DROPPED GUESS
 #

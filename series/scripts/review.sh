@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Makes a branch of the series in a git tree of Linux, and patches from it that can be mailed. The
-# tree may have anything checked out: this works in a worktree of its own.
+# Makes a branch with all series in a git tree of Linux, and from it patches that can be mailed. It
+# does not matter what is checked out in that tree, since the script uses a worktree of its own.
 #
 #	series/scripts/review.sh DIRECTORY
 #

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests split.pl with a series of two small steps: the steps have the right contents, and each
-# mistake in the data is found. Prints failures only.
+# Tests split.pl with a series of two small steps: checks that the steps have the right contents,
+# and that split.pl finds each mistake in the data. Prints only failures.
 
 set -euo pipefail
 split=$(cd "$(dirname "$0")" && pwd)/split.pl

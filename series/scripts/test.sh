@@ -26,7 +26,8 @@ asked=()
 read -ra suites <<<"${SUITE:-}"
 check_suites "${suites[@]}" || exit
 [ $# -eq 0 ] || [ ${#suites[@]} -eq 0 ] || die "TESTS= and SUITE= both choose tests: give one of them"
-# Set if no single tests are asked for: run all that a variant can run, or all of the suites.
+# Set if no TEST was given: run all tests that a variant can run, or all tests of the suites in
+# SUITE=.
 whole=
 [ $# -ne 0 ] || whole=y
 if [ ${#suites[@]} -gt 0 ]; then
@@ -52,8 +53,8 @@ run_guest()
 # The names of the running guests, by process id; and how many may run at once
 declare -A running=()
 slots=1
-# The names of all guests, for the report at the end; and of the ones that DEADLINE, see sum.sh, has
-# left out
+# The names of all guests, for the report at the end; and the names of those that were left out
+# because of DEADLINE=, see sum.sh
 names=()
 left_out=()
 
