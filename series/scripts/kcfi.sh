@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Builds a kernel with clang in which indirect calls check the type of the called function (kCFI),
-# and runs the tests in which trampolines call handlers. With FineIBT, a function that assembly calls
-# must be compiled with a check of its own, or else the call raises an exception. QEMU emulates no
-# processor with FineIBT, so the script looks for that check in the object.
+# and runs the tests in which trampolines call handlers. With FineIBT, a function that assembly
+# calls must be compiled with a check of its own, or else the call raises an exception. QEMU
+# emulates no processor with FineIBT, so the script looks for that check in the object.
 #
 #	series/scripts/kcfi.sh [TEST...]
 
