@@ -52,7 +52,7 @@ static void kp_jp_calls_deep(struct kunit *test)
 	kp_jp_rounds(test);
 }
 
-/* The handler returns without jprobe_return(). The script looks for the message about that. */
+/* The handler returns without jprobe_return(). jprobe.sh looks for the message about that. */
 static void kp_jp_calls_no_return(struct kunit *test)
 {
 	struct kp_probe *jp;

@@ -103,7 +103,7 @@ struct kp_probe {
 	void (*hook)(void);
 };
 
-/* Handlers are not passed their jprobe. Return: the one whose handler this CPU runs. */
+/* Handlers are not passed their jprobe. Return: the jprobe whose handler this CPU runs. */
 static inline struct kp_probe *kp_jp_running(void)
 {
 	return container_of(kprobe_running(), struct kp_probe, kp);
@@ -184,7 +184,7 @@ void kp_jp_expect_call(struct kunit *test, struct kp_probe *jp);
 const void *kp_jp_next_target(const void *prev, char *desc);
 #define KP_JP_CASE(fn)	KUNIT_CASE_PARAM(fn, kp_jp_next_target)
 
-/* A case without a parameter has kp_jp_plain(). */
+/* The target of a case without a parameter is kp_jp_plain(). */
 static inline enum kp_jp_target kp_jp_target(struct kunit *test)
 {
 	return test->param_value ? *(const enum kp_jp_target *)test->param_value : KP_JP_PLAIN;

@@ -213,7 +213,7 @@ static void kp_batch_waiting_member(struct kunit *test)
 #endif
 }
 
-/* disable_kprobes(), enable_kprobes(): all members, or none */
+/* disable_kprobes() and enable_kprobes() must change all members of a batch, or none. */
 static void kp_batch_switch(struct kunit *test)
 {
 #ifdef _LINUX_KPROBE_REASON_H
@@ -252,7 +252,7 @@ static void kp_batch_switch(struct kunit *test)
 	kps[3] = NULL;
 	KUNIT_EXPECT_EQ(test, enable_kprobes(kps, KP_BATCH), -EINVAL);
 	kp_batch_expect_call(test, batch, hits);
-	/* A member may be there twice. */
+	/* A batch may have the same member twice. */
 	kps[3] = kps[0];
 	KUNIT_EXPECT_EQ(test, enable_kprobes(kps, KP_BATCH), 0);
 	KUNIT_EXPECT_EQ(test, KP_TARGET(1), 2);

@@ -102,7 +102,7 @@ static void kp_contexts_all(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe->preemptible);
 }
 
-/* A handler calls another probed function: its enabled probes count a missed hit. */
+/* A handler calls another probed function: each enabled probe there must count a missed hit. */
 static __nocfi void kp_contexts_missed(struct kunit *test)
 {
 	struct kp_probe *probe = kp_context_probe(test, kp_context_call_other);
@@ -133,7 +133,7 @@ static __nocfi void kp_contexts_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, other[0]->kp.nmissed, 10);
 }
 
-/* A handler calls the function that its own probe is on: that hit is missed. */
+/* A handler calls the function that its own probe is on: that hit must be missed. */
 static __nocfi void kp_contexts_missed_itself(struct kunit *test)
 {
 	struct kp_probe *probe = kp_context_probe(test, kp_context_call);

@@ -98,7 +98,7 @@ static void kp_errno_not_text(struct kunit *test)
 	}
 }
 
-/* Registering the same struct again fails, also while it is disabled. */
+/* Registering a struct that is registered must fail, also while the probe is disabled. */
 static void kp_errno_same_twice(struct kunit *test)
 {
 	struct kp_probe *probe = kp_registered(test, KP_TARGET);
@@ -136,7 +136,7 @@ static void kp_errno_not_registered(struct kunit *test)
 	kp_expect_unprobed(test, other, KP_TARGET);
 }
 
-/* Unregistering a probe that is not registered clears its addr and affects no other. */
+/* Unregistering a probe that is not registered must clear its addr, and affect no other probe. */
 static void kp_errno_unregister(struct kunit *test)
 {
 	struct kp_probe *bystander = kp_new(test, KP_TARGET);

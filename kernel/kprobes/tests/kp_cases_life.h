@@ -75,7 +75,7 @@ static void kp_life_again_elsewhere(struct kunit *test)
 	kp_expect_call(test, probe, KP_TARGET, 2);
 }
 
-/* After a refused registration, the same struct can be registered elsewhere. */
+/* After a registration was refused, the same struct must be accepted at another address. */
 static void kp_life_again_after_failure(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new_named(test, "kp_no_such_function", 0);

@@ -2,7 +2,7 @@
 #ifndef KP_JUMPS_H
 #define KP_JUMPS_H
 
-/* Included by one file of a module that waits until its probes are jumps: its parameters */
+/* Parameters of test modules that wait for jumps; one file of each module includes this */
 
 #include "kp_test.h"
 

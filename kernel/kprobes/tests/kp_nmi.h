@@ -2,7 +2,7 @@
 #ifndef KP_NMI_H
 #define KP_NMI_H
 
-/* Included by one file of a module: NMIs that a CPU of x86 sends to itself */
+/* NMIs that an x86 CPU sends to itself; one file of a test module includes this */
 
 #include <asm/apic.h>
 #include <asm/nmi.h>

@@ -2,7 +2,7 @@
 #ifndef KP_SWITCH_H
 #define KP_SWITCH_H
 
-/* The sysctl of jump optimisation, which some architectures do not have, and kprobes.boost */
+/* Switch the sysctl of jump optimisation, which some architectures lack, and kprobes.boost. */
 
 #include "kp_test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One struct kprobe over its life: locations, enabling, registering it again */
+/* Cases with a single struct kprobe: its location, enabling it, and registering it again */
 
 #include "kprobes_kunit.h"
 #include "kp_cases_life.h"
@@ -78,7 +78,7 @@ static void kp_lifecycle_offset(struct kunit *test)
 	}
 }
 
-/* Registering the struct again does not add the offset again. */
+/* If the same struct is registered again, the offset must not be added a second time. */
 static void kp_lifecycle_loop_over_offsets(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);

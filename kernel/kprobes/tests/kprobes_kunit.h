@@ -35,7 +35,7 @@ struct kp_probe {
 	struct kprobe *seen;
 	unsigned long pre_ip, post_ip;
 	bool preemptible;
-	/* what the pre_handler and the post_handler call */
+	/* functions that the pre_handler and the post_handler call */
 	void (*hook[2])(void);
 };
 

@@ -73,7 +73,7 @@ static long kp_remove_jprobe(long arg)
 static const struct kp_removal {
 	const char *name;
 	struct kprobe *kp;
-	/* of a return probe: the entry_handler spins */
+	/* for a return probe: the entry_handler spins, not the handler */
 	bool entry;
 	/* disable it; false: unregister it */
 	bool disable;

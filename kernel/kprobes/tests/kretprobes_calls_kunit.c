@@ -222,7 +222,7 @@ static int kp_ret_call_here(void *result)
 	return 0;
 }
 
-/* Free instances in the caches of other CPUs are used before a call is missed. */
+/* Before a call is missed, free instances in the caches of other CPUs must be used. */
 static void kp_ret_calls_maxactive_cpus(struct kunit *test)
 {
 	int limit = num_possible_cpus() + 2, cpu, calls = 0;
@@ -262,7 +262,7 @@ static void kp_ret_calls_nmissed(struct kunit *test)
 	}
 }
 
-/* The maxactive of one return probe does not limit another one of the same function. */
+/* The maxactive of one return probe must not limit another one on the same function. */
 static void kp_ret_calls_maxactive_apart(struct kunit *test)
 {
 	struct kp_probe *few = kp_ret_limited(test, kp_ret_nest, 5);
@@ -279,7 +279,7 @@ static int kp_ret_refuse_third(struct kretprobe_instance *ri, struct pt_regs *re
 	return atomic_read(&to_kp_probe(ri)->entries) % 3 == 0;
 }
 
-/* A call that the entry_handler refuses gives its instance back. */
+/* If the entry_handler refuses a call, the instance must be free again at once. */
 static void kp_ret_calls_refused(struct kunit *test)
 {
 	const int tracked = KP_RET_DEPTH - KP_RET_DEPTH / 3;
@@ -325,7 +325,7 @@ static int kp_ret_level_return(struct kretprobe_instance *ri, struct pt_regs *re
 	long depth = regs_return_value(regs);
 
 	kp_ret_levels.wrong_data += !!memchr_inv(ri->data, ~depth, size);
-	/* Several probes of the function handle the same return. */
+	/* Several return probes are on the function: each return must call the handlers of all. */
 	kp_ret_levels.wrong_order += depth != kp_ret_levels.last &&
 				     depth != kp_ret_levels.last + 1;
 	kp_ret_levels.last = depth;

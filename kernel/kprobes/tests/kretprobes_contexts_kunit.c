@@ -7,7 +7,7 @@
 #include "kp_cases_nested.h"
 #endif
 
-/* A kprobe's handler calls a function: its return probe does not track the call. */
+/* A kprobe's handler calls a function with a return probe, which must not track that call. */
 KP_PRE_HANDLER(, kp_ret_pre_calls_other, kp_ret_kprobe_hits += kp_ret_other(1) == 2)
 
 static void kp_ret_contexts_kprobe_handler(struct kunit *test)
@@ -42,7 +42,7 @@ static void kp_ret_contexts_handler_hits_kprobe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_ret_kprobe_hits, 1);
 }
 
-/* A handler calls its own function: the return address of the outer call is still right. */
+/* A handler calls the function it is on: the outer call must still return to its caller. */
 static void kp_ret_contexts_handler_hits_itself(struct kunit *test)
 {
 	unsigned long from = kp_ret_calls_from();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions to probe, in their own file: not inlined or cloned */
+/* Functions to probe, in a file of their own so that the compiler cannot inline or clone them */
 
 #include <linux/stdarg.h>
 #include "kretprobes_kunit.h"

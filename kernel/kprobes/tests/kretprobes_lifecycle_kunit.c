@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Return probes change while calls are in flight: these must return to their callers. */
+/* Return probes change while calls are in flight: the calls must still return to their callers. */
 
 #include "kretprobes_kunit.h"
 #include "kp_cases_life.h"
@@ -62,7 +62,7 @@ static void kp_ret_lifecycle_unregistered_in_flight(struct kunit *test)
 	}
 }
 
-/* Of two return probes, one is unregistered in a call. The other handles the return. */
+/* Unregister one of two return probes during a call. The other one must handle the return. */
 static void kp_ret_lifecycle_other_stays(struct kunit *test)
 {
 	struct kp_probe *probe[2], *stays, *leaves;
@@ -82,7 +82,7 @@ static void kp_ret_lifecycle_other_stays(struct kunit *test)
 	}
 }
 
-/* A return probe registered in the middle of a call does not track it. */
+/* Register a return probe in the middle of a call, which it must not track. */
 static void kp_ret_registers(long data)
 {
 	KUNIT_EXPECT_EQ(kp_ret_middle.test, kp_register(kp_ret_middle.test, kp_ret_middle.next), 0);

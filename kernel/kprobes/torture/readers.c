@@ -48,7 +48,7 @@ struct reader {
 
 static DEFINE_PER_CPU(struct reader, readers);
 static bool stopping;
-/* Number of callbacks of CPU hotplug that have called the targets, on this CPU */
+/* Number of hotplug callbacks that have called the targets on this CPU */
 static DEFINE_PER_CPU(unsigned long, hotplug_calls);
 /* Number of visitors that detach a tracer */
 atomic_t torture_detaching;

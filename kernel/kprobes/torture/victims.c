@@ -145,7 +145,7 @@ static int register_victim_probes(void)
 	return err;
 }
 
-/* Unregister them, and check that no call was missed. */
+/* Unregister the return probes, and check that no call was missed. */
 static void unregister_victim_probes(void)
 {
 	unsigned long entries, missed, least = torture_exact ? probed_victims : 0;

@@ -221,7 +221,7 @@ static int attach_kretprobe(struct visitor *visitor, u32 flags)
 	visitor->as.rp.kp.flags = flags;
 	visitor->as.rp.entry_handler = visitor_returns;
 	visitor->as.rp.handler = visitor_returns;
-	/* Each context that calls the function has one call in flight on each CPU. */
+	/* Each context that calls the function has at most one call in flight on each CPU. */
 	if (visitor->kind->limited)
 		visitor->as.rp.maxactive = TORTURE_CONTEXTS * num_possible_cpus();
 	return register_kretprobe(&visitor->as.rp);

@@ -198,7 +198,7 @@ static void kp_once_unregistered_at_once(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(probe, 0x5a, sizeof(*probe)));
 }
 
-/* Other probes at the address are still called, also if they are registered later. */
+/* Other probes at the address must still be called, also if they are registered later. */
 static void kp_once_others(struct kunit *test)
 {
 	const struct kp_once_case *c = test->param_value;
@@ -311,7 +311,7 @@ static struct kp_once *kp_once_new_return(struct kunit *test, kretprobe_handler_
 	return probe;
 }
 
-/* The call that makes the request is tracked to its return; calls after it are not. */
+/* A return probe disables itself: the call that requests it is still tracked, later ones are not. */
 static void kp_once_return_entry(struct kunit *test)
 {
 	struct kp_once *probe = kp_once_new_return(test, kp_once_entry, kp_once_count_return);

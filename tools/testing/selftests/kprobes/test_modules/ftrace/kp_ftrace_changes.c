@@ -191,7 +191,7 @@ static __nocfi void kp_ft_call_many(struct kunit *test, struct kprobe **kps, int
 	}
 }
 
-/* A batch needs one update of each filter, and one grace period when it is unregistered. */
+/* A batch must need only one update of each filter, and only one grace period at the end. */
 void kp_ft_batch(struct kunit *test)
 {
 	struct kprobe **kps = kp_zalloc(test, KP_FT_MANY * sizeof(*kps));

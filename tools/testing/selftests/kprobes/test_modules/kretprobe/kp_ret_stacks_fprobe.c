@@ -169,7 +169,7 @@ static void kp_rs_detach_graph(struct kp_together *client)
 #define KP_CLIENT(l, kind, t)							\
 	{ .letter = l, .tail = t, .attach = kp_rs_attach_##kind, .detach = kp_rs_detach_##kind }
 
-/* The last three are attached to kp_rs_tail(), which jumps to the others' function. */
+/* The last three are attached to kp_rs_tail(), which jumps to the function of the other clients. */
 static struct kp_together kp_together[] = {
 	KP_CLIENT('r', return, false), KP_CLIENT('R', return, false),
 	KP_CLIENT('f', fprobe, false), KP_CLIENT('F', fprobe, false), KP_CLIENT('g', graph, false),

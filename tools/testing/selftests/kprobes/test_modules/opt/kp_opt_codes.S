@@ -361,7 +361,7 @@ CODE fixup_into, (KP_REFUSE | KP_POINTER)
 CODE_END fixup_into
 _ASM_EXTABLE(.Lload_into, .Lfixup_into)
 
-/* The function loads the address of the first or the last byte of the JTPR. */
+/* Code that loads the address of the first or the last byte of the JTPR, and might jump there */
 .macro ADDRESS_OF name:req, insn:vararg
 CODE \name, KP_REFUSE
 	ADDRESS	1f, %_ASM_DX

@@ -172,7 +172,7 @@ static void kp_opt_empty_comes(struct kunit *test)
 	}
 }
 
-/* The flag suppresses any jump; without it, the same probe has one. */
+/* With the flag, a probe must not be optimised; without it, the same probe must be. */
 static __nocfi void kp_opt_flag_keeps(struct kunit *test)
 {
 	long (*const fns[])(long, long) = { kp_opt_sum, kp_opt_sum_long };

@@ -151,7 +151,10 @@ static void kp_opt_sleeps_unboosted(struct kunit *test)
 	}
 }
 
-/* Has no quiescent state of tasks RCU. Ends after 30 s, if a test waits for it by mistake. */
+/*
+ * A task without quiescent states for tasks RCU. It ends after 30 s, so that a test that waits for
+ * it by mistake can go on.
+ */
 static struct {
 	bool running, release;
 } kp_busy;
