@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit suite: kprobe_function_entry(), compared with pointers to functions */
+/* KUnit suite: kprobe_function_entry() must return the address to which function pointers lead */
 
 #include "kp_handlers.h"
 #include "kp_test.h"

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The functions of kp_opt whose branches lead into the JTPR of a probed instruction, or not */
+/* The same functions as in kp_opt: explain must say for each whether a jump is possible. */
 
 #include "../opt/kp_opt_codes.S"

@@ -182,7 +182,7 @@ static noinline void kp_calls(struct kunit *test, unsigned int hits, unsigned in
 	KUNIT_EXPECT_EQ_MSG(test, kp_probe.nmissed, missed, "in %pS", caller);
 }
 
-/* A hit in a busy context is missed. */
+/* A hit between kprobe_busy_begin() and kprobe_busy_end() must be missed. */
 static void kp_internal_busy(struct kunit *test)
 {
 	int count;
@@ -215,7 +215,7 @@ static void kp_irq(struct irq_work *work)
 	kp.irq_done = true;
 }
 
-/* While a task's context is busy, a hit in an interrupt is not missed. */
+/* While a task is between these two, a hit in an interrupt must not be missed. */
 static void kp_internal_busy_interrupted(struct kunit *test)
 {
 	unsigned long timeout = jiffies + 30 * HZ;
@@ -234,7 +234,7 @@ static void kp_internal_busy_interrupted(struct kunit *test)
 	kp_calls(test, 2, 1);
 }
 
-/* kprobe_busy_begin() and _end() in a handler leave its context busy. */
+/* After kprobe_busy_begin() and _end() in a handler, nested hits must still be missed. */
 static void kp_internal_busy_in_handler(struct kunit *test)
 {
 	kp_register(test, &kp_probe, kp.target->addr, true);

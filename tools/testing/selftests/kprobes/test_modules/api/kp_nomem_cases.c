@@ -7,7 +7,7 @@
 #include "kp_handlers.h"
 #include "kp_nomem.h"
 
-/* More than fit in one page of slots */
+/* More probes than there are slots in one page */
 #define KP_BATCH	150
 #define KP_TEXT		16
 
@@ -155,7 +155,7 @@ static void kp_call(struct kunit *test, bool hit, bool second)
 	kp_expect_counts(test, &kp_second, kp_second_hits);
 }
 
-/* Expect unchanged functions that hit no probe. */
+/* Check that the functions have their original text, and that calls hit no probe. */
 static void kp_expect_clean(struct kunit *test)
 {
 	unsigned int i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Targets of the suite kprobes_nomem */
+/* Functions that the suite kprobes_nomem probes */
 
 #include "kp_nomem.h"
 #include "kp_ftrace_macros.S"

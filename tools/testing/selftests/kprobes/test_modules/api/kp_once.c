@@ -311,7 +311,7 @@ static struct kp_once *kp_once_new_return(struct kunit *test, kretprobe_handler_
 	return probe;
 }
 
-/* A return probe disables itself: the call that requests it is still tracked, later ones are not. */
+/* A return probe disables itself: the call that requests it is still tracked, but no later one. */
 static void kp_once_return_entry(struct kunit *test)
 {
 	struct kp_once *probe = kp_once_new_return(test, kp_once_entry, kp_once_count_return);
@@ -359,7 +359,7 @@ KP_CASE(kp_once_return_entry, kunit_skip(test, "the kernel has no return probes"
 KP_CASE(kp_once_return_handler, kunit_skip(test, "the kernel has no return probes"))
 #endif
 
-/* As a handler of a return probe that is being unregistered may ask */
+/* Request to disable NULL, which get_kretprobe() returns during an unregistration. */
 static void kp_once_null(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, kprobe_disable_self(NULL));

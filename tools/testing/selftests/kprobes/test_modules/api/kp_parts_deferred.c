@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory that is freed late: in order, and a part at a time */
+/* Cases for memory that kprobes frees late: in order, and only a part at a time */
 
 #include "kp_parts.h"
 #include "../internal.h"
@@ -46,7 +46,7 @@ static void kp_deferred_free(struct kprobe_deferred *deferred)
 		complete(&kp.done);
 }
 
-/* Much memory is freed without occupying the CPU and the mutex all the time. */
+/* While much memory is freed, the worker must reschedule, and release the mutex, in between. */
 static void kp_deferred_reschedules(struct kunit *test)
 {
 	struct kp_deferred *d = kp_zalloc(test, KP_DEFERRED * sizeof(*d));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The shared pools of return probes, as their workers see them */
+/* Cases for the shared pools of return probes: what their workers do, and what hits do meanwhile */
 
 #include "kp_parts.h"
 #include "../internal.h"
@@ -94,7 +94,7 @@ static void kp_pools_note_freed(struct kretprobe_pool *pool)
 	kp.nr_chunks = pool->nr_chunks;
 }
 
-/* Chunks are freed without occupying the CPU all the time. */
+/* While chunks are freed, the worker must reschedule in between. */
 static void kp_pools_shrink_reschedules(struct kunit *test)
 {
 	unsigned long limit = return_pool_kib;
@@ -136,7 +136,7 @@ static void kp_pools_give_all(void)
 	}
 }
 
-/* If the worker does not run, a hit asks again after some time, and not before. */
+/* If the worker does not run, a hit must request it again, but only after some time. */
 static void kp_pools_ask_again(struct kunit *test)
 {
 	struct kretprobe_pool *pool = kp_pools_begin(test);
@@ -194,7 +194,7 @@ static void kp_pools_take_all(struct kretprobe_pool *pool)
 	kp_pools_take_rest(pool);
 }
 
-/* Growth that hits need while the worker makes chunks is not forgotten. */
+/* Hits need more instances while the worker is making chunks: it must not forget to make more. */
 static void kp_pools_grow_again(struct kunit *test)
 {
 	struct kretprobe_pool *pool = kp_pools_begin(test);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Slots of a size that does not divide a page, as on s390 */
+/* Cases for slots of a size of which a page is no multiple, as on s390 */
 
 #include <linux/execmem.h>
 #include <linux/perf_event.h>

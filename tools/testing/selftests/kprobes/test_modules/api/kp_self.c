@@ -201,7 +201,7 @@ static unsigned int kp_guard_hook_all(struct kunit *test)
 
 	kp_hook_names(test, kp_guard_names, ARRAY_SIZE(kp_guard_names));
 	for (hook = kp_hooks; hook < kp_hooks + kp_nr; hook++) {
-		/* A disabled probe finds the address, and leaves the text unchanged. */
+		/* Register it disabled: that finds the address, but leaves the text unchanged. */
 		hook->kp.flags = KPROBE_FLAG_DISABLED;
 		if (register_kprobe(&hook->kp))
 			continue;

@@ -151,7 +151,7 @@ static void *kp_pf_reading_insn(void)
 	return NULL;
 }
 
-/* A copy faults: the fault_handler is called, then the fix-up is reached. */
+/* A copy faults: the fault_handler must be called, then execution must resume at the fix-up. */
 static void kp_pf_of_copy(struct kunit *test)
 {
 	void *insn = kp_pf_reading_insn();
@@ -176,7 +176,7 @@ static void kp_pf_of_copy(struct kunit *test)
 	kp_register(test, probe);
 	for (i = 1; i <= KP_CALLS; i++) {
 		kp_clear_counts(probe);
-		/* Each resumption at the probed address is another hit. */
+		/* Each time execution resumes at the probed address, that is another hit. */
 		kp_pf_retries = i - 1;
 		pagefault_disable();
 		ret = kp_pf_target_reads(KP_NOWHERE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions to take stack traces at any of their instructions */
+/* Functions in which stack traces are taken at any instruction */
 
 #include "kp_functions.S"
 

@@ -40,7 +40,7 @@ void kp_stacks_callee(void)
 	kp_save(&kp.callee);
 }
 
-/* One call instruction each: return addresses do not change. */
+/* Each has only one call instruction, so that return addresses are the same in all traces. */
 KP_CALLER(static, kp_stacks_inner, const long *, kp_stacks_probed(arg))
 KP_CALLER(static, kp_stacks_outer, const long *, kp_stacks_inner(arg))
 

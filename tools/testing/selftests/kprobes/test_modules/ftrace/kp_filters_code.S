@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Targets of the suite kprobes_filters, and its direct trampoline */
+/* Functions that the users in the suite kprobes_filters trace, and the suite's direct trampoline */
 
 #include "kp_filters.h"
 #include "kp_ftrace_macros.S"

@@ -249,7 +249,7 @@ static bool kf_conflicts(const struct kf_user *user, const unsigned long *filter
 					   kf_shares(user, KF_DIRECT, filter));
 }
 
-/* Call each target: it returns the right result, and calls each user that traces it once. */
+/* Call each target: it must return the right result, and call each user that traces it once. */
 static void kf_expect_hits(struct kunit *test)
 {
 	unsigned int before[ARRAY_SIZE(kf_users)];
@@ -408,7 +408,7 @@ static void kf_random(struct kunit *test)
 	kf_expect_hits(test);
 }
 
-/* After a filter was freed, a new one starts empty. */
+/* After a filter was freed, the user's next filter must start empty. */
 static void kf_freed(struct kunit *test)
 {
 	struct kf_user *user = &kf_users[0];
@@ -434,7 +434,7 @@ static void kf_freed(struct kunit *test)
 	kf_expect_hits(test);
 }
 
-/* If one function of a filter changes, ftrace tests that one only. */
+/* If a filter changes for one function only, ftrace must check only that function. */
 static unsigned int kf_tested;
 static struct task_struct *kf_changer;
 
@@ -530,7 +530,7 @@ static void kf_expect_asked(struct kunit *test, int enable, int disable)
 	kf_expect_hits(test);
 }
 
-/* A direct user is asked for each function that another one begins or ends to modify. */
+/* ftrace must ask a direct user about each function that another user begins or ends to modify. */
 static void kf_shared(struct kunit *test)
 {
 	struct kf_user *direct = &kf_users[ARRAY_SIZE(kf_users) - 1], *user = &kf_users[6];

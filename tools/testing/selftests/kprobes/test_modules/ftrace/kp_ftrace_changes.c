@@ -218,7 +218,7 @@ void kp_ft_batch(struct kunit *test)
 	}
 }
 
-/* If ftrace refuses any one probe of a batch, none stays registered. */
+/* If ftrace refuses any one probe of a batch, no probe of it may stay registered. */
 void kp_ft_batch_refused(struct kunit *test)
 {
 	struct kprobe *kps[5];

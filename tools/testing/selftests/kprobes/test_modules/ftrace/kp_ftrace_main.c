@@ -100,7 +100,7 @@ static void kp_ft_where(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre + by_name->pre, 4);
 }
 
-/* Registers are as after a breakpoint at the same address. */
+/* Handlers must get the same registers as after a breakpoint at the same address. */
 static void kp_ft_regs(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_ft_target);

@@ -187,7 +187,7 @@ FAULT "aam $0", X86_TRAP_DE
 FAULT "fwait", X86_TRAP_MF, flags=KP_X87|KP_MAY_FAULT, fixed="fninit", \
 	pre=W(fninit; movw $0x033b, (%BX); fldcw (%BX); fld1; fldz; fdivrp)
 
-/* The same kinds, with no fix-up in the exception table */
+/* Exceptions of the same kinds, but without a fix-up in the exception table */
 FAULT W(mov %R11, (%BX)), X86_TRAP_PF, pre=BAD_KERNEL, flags=KP_NO_EXTABLE|KP_OOPS
 FAULT W(call *(%BX)), X86_TRAP_PF, flags=KP_NO_EXTABLE|KP_OOPS, \
 	pre=W(BAD(BX); RETPOLINE_SAFE)
@@ -204,7 +204,7 @@ FAULT "call *(%rbx)", X86_TRAP_GP, flags=KP_NO_EXTABLE, \
 FAULT "mov %edx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %edx", flags=KP_NO_EXTABLE|KP_OOPS
 FAULT "mov %es:(%ebx), %edi", X86_TRAP_GP, pre=W(NULL_SEG(es)), flags=KP_NO_EXTABLE|KP_MAY_FAULT
 FAULT "fxsave 8(%ebx)", X86_TRAP_GP, flags=KP_X87|KP_NO_EXTABLE
-/* The kernel looks for no fix-up of these. */
+/* Exceptions for which the kernel does not search the exception tables */
 FAULT "bound %ecx, (%ebx)", X86_TRAP_BR, flags=KP_NO_EXTABLE, \
 	pre="movl $1, (%ebx); movl $2, 4(%ebx); xor %ecx, %ecx"
 FAULT "bound %cx, kp_insn_mem+256", X86_TRAP_BR, flags=KP_NO_EXTABLE, \

@@ -131,7 +131,7 @@ static void kp_faulty_skips(struct kunit *test)
 
 KP_CASE(kp_faulty_leaves, kp_faulty_once(test, kp_faulty_new(test, kp_load_addr()), -EFAULT))
 
-/* The fault_handler registered last is called first. After one that repairs, none is called. */
+/* The fault_handler registered last must be called first; after one that returns 1, no other. */
 static void kp_faulty_order(struct kunit *test)
 {
 	struct kp_probe *probe[4];
@@ -184,7 +184,7 @@ static void kp_hit_plain(struct kunit *test, struct kp_probe *probe, long result
 	KUNIT_EXPECT_EQ(test, probe->post_result, probe->in_post ? result : 0);
 }
 
-/* Only the probe whose handler faults is offered the fault. */
+/* If a handler faults, only the fault_handler of its own probe may be called. */
 static void kp_faulty_in_handlers(struct kunit *test)
 {
 	struct kp_probe *probe = kp_somewhere(test), *other = kp_somewhere(test);
@@ -362,7 +362,7 @@ static void kp_int3_in_handlers(struct kunit *test)
 	kp_expect_counts(test, probe, 3, 2, 1);
 }
 
-/* The same with probes around that int3, whose hits are missed */
+/* An int3 in a function that a handler calls, with probes around it, whose hits must be missed */
 static void kp_int3_among_missed(struct kunit *test)
 {
 	struct kp_probe *probe = kp_faulty_new(test, kp_load_addr());

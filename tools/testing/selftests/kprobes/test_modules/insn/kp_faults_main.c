@@ -194,7 +194,7 @@ static bool kp_round_fails(struct kunit *test)
 		kp_told_differ(test, "number of notifier calls", &kp.probed.notifier);
 }
 
-/* Does the case end as it should without a probe? */
+/* Does the case have the result that it should have without a probe? */
 static bool kp_is_as_expected(struct kunit *test)
 {
 	const struct kp_fault_case *fault = kp.fault;
