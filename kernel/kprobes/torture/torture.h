@@ -200,7 +200,7 @@ void torture_send_nmi(void);
 #else
 static inline bool torture_can_unwind(const char *function)
 {
-	/* s390 unwinds along back chains; a function may be interrupted before it sets its back chain. */
+	/* s390 unwinds along back chains. An interrupt may come before a function sets its own. */
 	if (IS_ENABLED(CONFIG_S390) && (in_hardirq() || in_serving_softirq()))
 		return false;
 	/* The table-driven unwinder of arm does not ask for replaced return addresses. */

@@ -185,7 +185,7 @@ static void kp_expect_seen(struct kunit *test, struct kp_probe *probe, int calls
 	KUNIT_EXPECT_EQ(test, kp.caller.count & KP_BITS, context->bits);
 	KUNIT_EXPECT_EQ(test, kp.wrong, 0);
 	KUNIT_EXPECT_EQ(test, kp.pre.calls, calls);
-	/* The first redirection queues a worker that removes the jump: later, an int3 may be hit. */
+	/* The first redirection starts a worker that removes the jump: later, int3s may be hit. */
 	if (!opt || !kp.redirect || kprobe_ftrace(&probe->kp))
 		KUNIT_EXPECT_EQ(test, kp.pre.irqs_off, int3 || kp.caller.irqs_off);
 	kp_expect_same(test, &kp.pre);

@@ -104,7 +104,7 @@ static unsigned int kp_next_boundary(const u8 *text)
 	return 4;
 }
 
-/* Is it known that the instruction always continues at the next one? */
+/* Is it certain that the CPU executes the next instruction after this one? */
 static bool kp_falls_through(const u8 *insn)
 {
 #if defined(CONFIG_X86)

@@ -16,7 +16,7 @@
 /* Arguments that a client's handlers got for a call */
 struct kp_told {
 	unsigned int entries, returns;
-	/* The address that the call returns to. Some clients do not get it at the entry. */
+	/* The address to which the call returns. Some clients are not told this at the entry. */
 	unsigned long at_entry, at_return, ip;
 	unsigned long value;
 	struct kp_trace entry, ret, regs;

@@ -70,7 +70,7 @@ static void kp_opt_enters(struct kunit *test)
 	}
 }
 
-/* The probed nop has one byte: the second probe is where the JTPR begins. */
+/* The probed nop has one byte, so the second probe is at the first byte of the JTPR. */
 static void kp_opt_enters_second_byte(struct kunit *test)
 {
 	void *nop = (void *)kp_opt_fill + kp_opt_fill_insn[KP_FILL_PROBED];

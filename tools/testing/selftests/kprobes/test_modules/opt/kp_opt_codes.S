@@ -44,7 +44,7 @@ SYM_FUNC_END(kp_opt_run_code)
 #endif
 .endm
 
-/* A return whose target no search for branches finds */
+/* A return that is used as a jump. A search of the text for branches does not find its target. */
 .macro PLAIN_RET
 	ANNOTATE_RETPOLINE_SAFE
 	ret

@@ -59,7 +59,7 @@ static void kp_opt_disable(struct kunit *test)
 	kp_bytes_expect_same(test, &before);
 }
 
-/* The handler sees the next instruction's address. */
+/* A post_handler must get the address of the next instruction as ip. */
 static void kp_opt_post_handler(struct kunit *test)
 {
 	struct kp_probe *probe = kp_opt_jump(test, kp_opt_sum, true);

@@ -327,7 +327,7 @@ static void kp_opt_busy_signal(struct kunit *test)
 	kp_opt_becomes_jump(test, probe);
 }
 
-/* A task that waits for the optimiser is idle: neither hung nor part of the load. */
+/* A task that waits for the optimiser must count as idle: neither as hung nor as load. */
 static void kp_opt_busy_wait(struct kunit *test)
 {
 	struct kp_probe *probe;
@@ -370,7 +370,7 @@ static void kp_opt_round_begins_early(struct kunit *test)
 	kp_register(test, probe);
 	kp_waiter_run(test, NULL);
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&kp_waiter.done, 10 * HZ), 0);
-	/* If it has failed, the task still waits: let it end. */
+	/* If the case has failed, the task still waits: let the task end. */
 	send_sig(SIGUSR1, kp_waiter.task, 1);
 }
 
