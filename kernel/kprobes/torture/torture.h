@@ -68,8 +68,7 @@ struct torture_place {
  * @nr_places: number of @places
  * @expected: results for all seeds, without probes
  * @steady: a probe at its first place, registered while the readers run. In every other target it
- * has
- *	a post_handler. It is not registered if only visitors probe the target.
+ *	has a post_handler. It is not registered if only visitors probe the target.
  * @steady_return: a return probe, registered at the same time as @steady
  */
 struct torture_target {
