@@ -58,7 +58,10 @@ struct kprobe_filter {
 /* PERMANENT: the sysctl kernel.ftrace_enabled cannot be set to 0 while there are addresses. */
 #define FILTER_FLAGS	(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT)
 
-/* Can an address move to another filter? Then ftrace calls the handler twice for some hits. */
+/*
+ * Can an address move to another filter? During the move it is in both, and ftrace calls the
+ * handler twice for some hits. Only x86 can mark the registers of a hit that was handled.
+ */
 #ifdef __ARCH_WANT_PROBEPOINT
 #define CAN_MOVE	true
 #else

@@ -173,8 +173,8 @@ bool kretprobe_deactivate(struct kretprobe *rp)
 
 /**
  * kretprobe_teardown() - undo kretprobe_setup()
- * @rp: the return probe. If it was ever hit, a grace period has passed since it was stopped
- *	and its last hit.
+ * @rp: the return probe. If it was ever hit, a grace period has passed since its last hit, and
+ *	since its rethook was stopped.
  *
  * Does nothing if @rp is not stopped, or was not set up.
  *

@@ -236,7 +236,9 @@ bool __kprobes probepoint_call_nested(struct probepoint *pp, struct pt_regs *reg
  * @p: what get_kprobe() returned for the probed address; or a user's probe, to count the hit
  *	for that one only
  *
- * For architectures without probepoints. Context: any, with preemption disabled.
+ * For architectures that do not define __ARCH_WANT_PROBEPOINT.
+ *
+ * Context: any, with preemption disabled.
  */
 void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
 {

@@ -2,7 +2,7 @@
 /*
  * Kernel probes: probes that wait for a module.
  *
- * A probe with %KPROBE_FLAG_WAIT whose symbol_name has the name of a module may be registered
+ * A probe with %KPROBE_FLAG_WAIT whose symbol_name names a module may be registered
  * while that module is not loaded. It is then attached to kprobe_waiting, a pseudo-probepoint
  * without an address: it is always GONE, is in neither the tree nor the table, and no hit finds it.
  * The notifier below registers the probe when the module is loaded. Before the text of the module

@@ -617,7 +617,7 @@ sub walk
 	my @todo = ($start);
 
 	return $w->{returns}{$start} if exists $w->{returns}{$start};
-	# If it calls itself, it may return.
+	# Until the walk has shown whether the function returns, assume that a recursive call does.
 	$w->{returns}{$start} = 1;
 	while (defined(my $place = pop @todo)) {
 		next if $been{$place}++;

@@ -181,7 +181,10 @@ static void kp_batch_unregister_unregistered(struct kunit *test)
 	kp_expect_hits(test, bystander, 2);
 }
 
-/* One member waits for a module that does not come. */
+/*
+ * One member waits for a module that is never loaded, and another cannot be registered. The batch
+ * fails, and must leave the waiting member unregistered.
+ */
 static void kp_batch_waiting_member(struct kunit *test)
 {
 #if defined(_LINUX_KPROBE_REASON_H) && IS_ENABLED(CONFIG_MODULES)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _X86_KERNEL_KPROBES_COMMON_H
 #define _X86_KERNEL_KPROBES_COMMON_H
-/* Macros of rethook's trampoline. What kernel probes share is in x86.h. */
+/* Macros of rethook's trampoline. What the files of kernel probes share is in x86.h. */
 
 #include <asm/asm.h>
 #include <asm/frame.h>

@@ -115,7 +115,8 @@ left() {
 	seen "$2"
 }
 
-# refuse WORD ERRNO REASON: writing WORD lets kp_explain make a call that is refused so
+# refuse WORD ERRNO REASON: writes WORD, which makes kp_explain make a call, and checks that the
+# call is refused with ERRNO and REASON
 refuse() {
 	put $REFUSE "$1"
 	equal "$1" "$(cat $REFUSE)" "$2 $3"
@@ -779,7 +780,8 @@ refuses_if_locked() {
 	ctl del 0
 }
 
-# elsewhere: prints the reasons that only other kernels, architectures, ftrace-dead.sh or opt.sh see
+# elsewhere: prints the reasons that are seen only on other kernels or architectures, or in
+# ftrace-dead.sh or opt.sh
 elsewhere() {
 	cat "$TMP/elsewhere" - <<-EOF
 		ftrace patches the instruction

@@ -14,7 +14,7 @@ SEED=${FUZZ_SEED:-1}
 COUNT=${FUZZ_COUNT:-60}
 
 # random_lines NUMBER PROGRAM: prints NUMBER lines. PROGRAM is in awk, and its function line(i)
-# returns line i. Characters that the shell would not pass on are printed as backslash and octal
+# returns line i. Characters that the shell would not pass on are printed as a backslash and octal
 # digits.
 random_lines() {
 	awk -v seed="$SEED" -v count="$1" '

@@ -79,7 +79,10 @@ static void kp_steps_irq_state(struct kunit *test)
 	for (i = 0; i < 10; i++) {
 		preempt_disable();
 		got = kp_kernel_load(KP_BAD);
-		/* Read it first: enabling interrupts would correct the state. */
+		/*
+		 * Read the state of lockdep before preempt_enable() and the expectations: if
+		 * these disable and enable interrupts, they correct a wrong state.
+		 */
 		enabled = lockdep_hardirqs_enabled();
 		preempt_enable();
 		KUNIT_EXPECT_EQ(test, got, KP_GOOD_VALUE);
