@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: a probed instruction accesses user memory that is not mapped yet. While the task
- * sleeps in the page fault, the probepoint may change or disappear: the instruction must be
- * executed all the same.
+ * sleeps in the page fault, the probepoint may change or be freed. In each case the instruction
+ * must be executed once the fault has been handled.
  *
  * The suite handles the page faults: the memory is mapped from a file of its own.
  */

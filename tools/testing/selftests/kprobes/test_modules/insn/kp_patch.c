@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: what probes change in the kernel's text. An armed probe may replace one byte with a
- * breakpoint, or ftrace's nop with a call, and nothing else. After it is gone, the text must be the
- * original again.
+ * breakpoint, or ftrace's nop with a call, and nothing else. Unregistration must restore the
+ * original text.
  */
 
 #include "kp_probe.h"
