@@ -25,7 +25,7 @@ struct reason {
 #ifdef CONFIG_KPROBES_EXPLAIN
 #define REASON(name, err, kind, text)	[name] = { (err), (kind), (text) },
 #else
-#define REASON(name, err, kind, text)	[name] = { (err) },
+#define REASON(name, err, ...)	[name] = { (err) },
 #endif
 #define KPROBE_REFUSAL(name, err, text)	REASON(name, err, "refusal", text)
 #define KPROBE_EXECUTION(name, text)	REASON(name, 0, "execution", text)

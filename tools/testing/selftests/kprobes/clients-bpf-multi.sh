@@ -186,8 +186,8 @@ entries_only() {
 	has 0 10 kp_cl_failable
 }
 
-# Probe a function that the program itself calls. The hit of that probe is nested, but a program does
-# not run during another one, so the hit must be missed.
+# Probe a function that the program itself calls. The hit of that probe is nested, but a program
+# does not run during another one, so the hit must be missed.
 missed() {
 	addresses "bpf_get_current_pid_tgid$INSIDE" "kp_cl_inner$INSIDE"
 	linked "echo 25 >$CLIENTS/calls"
